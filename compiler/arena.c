@@ -1,0 +1,116 @@
+#include "arena.h"
+
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { BLOCK_BYTES = 64 << 10 };
+
+struct ArenaBlock {
+    ArenaBlock *older;
+    _Alignas(max_align_t) char bytes[];
+};
+
+static _Noreturn void full(Arena *arena)
+{
+    longjmp(*arena->failed, 1);
+}
+
+static ArenaBlock *block_new(Arena *arena, size_t bytes)
+{
+    if (bytes > SIZE_MAX / 2)
+        full(arena);
+    size_t size = sizeof(ArenaBlock) + bytes;
+    ArenaBlock *block = arena->alloc ? arena->alloc(arena->user, size, _Alignof(max_align_t)) : malloc(size);
+    if (!block)
+        full(arena);
+    memset(block->bytes, 0, bytes);
+    block->older = arena->blocks;
+    return arena->blocks = block;
+}
+
+void *arena_alloc(Arena *arena, size_t bytes)
+{
+    const size_t align = _Alignof(max_align_t);
+    if (bytes > SIZE_MAX / 2)
+        full(arena);
+    bytes = (bytes + align - 1) / align * align;
+    if (bytes > (size_t)(arena->end - arena->next)) {
+        if (bytes > BLOCK_BYTES / 4) {
+            /* A large piece gets a block of its own, behind the newest, whose free part goes on being used. */
+            ArenaBlock *newest = arena->blocks, *own = block_new(arena, bytes);
+            if (newest) {
+                arena->blocks = newest;
+                own->older = newest->older;
+                newest->older = own;
+            }
+            return own->bytes;
+        }
+        arena->next = block_new(arena, BLOCK_BYTES)->bytes;
+        arena->end = arena->next + BLOCK_BYTES;
+    }
+    void *memory = arena->next;
+    arena->next += bytes;
+    return memory;
+}
+
+void *arena_array(Arena *arena, size_t count, size_t size)
+{
+    if (size && count > SIZE_MAX / size)
+        full(arena);
+    return arena_alloc(arena, count * size);
+}
+
+char *arena_copy(Arena *arena, const char *text, size_t length)
+{
+    char *copy = arena_alloc(arena, length + 1);
+    if (length)
+        memcpy(copy, text, length);
+    return copy;
+}
+
+char *arena_vformat(Arena *arena, const char *format, va_list arguments)
+{
+    va_list again;
+    va_copy(again, arguments);
+    int length = vsnprintf(NULL, 0, format, arguments);
+    char *text = arena_alloc(arena, (size_t)(length < 0 ? 0 : length) + 1);
+    vsnprintf(text, (size_t)(length < 0 ? 0 : length) + 1, format, again);
+    va_end(again);
+    return text;
+}
+
+char *arena_format(Arena *arena, const char *format, ...)
+{
+    va_list arguments;
+    va_start(arguments, format);
+    char *text = arena_vformat(arena, format, arguments);
+    va_end(arguments);
+    return text;
+}
+
+void *arena_grow(Arena *arena, const void *items, size_t count, size_t size)
+{
+    enum { FIRST = 4 };
+    bool full_array = !items || (count >= FIRST && (count & (count - 1)) == 0);
+    if (!full_array)
+        return (void *)(uintptr_t)items;
+    void *larger = arena_array(arena, count < FIRST ? FIRST : 2 * count, size);
+    if (count)
+        memcpy(larger, items, count * size);
+    return larger;
+}
+
+void arena_free(Arena *arena)
+{
+    for (ArenaBlock *block = arena->blocks, *older; block; block = older) {
+        older = block->older;
+        if (arena->free)
+            arena->free(arena->user, block);
+        else if (!arena->alloc)
+            free(block);
+    }
+    arena->blocks = NULL;
+    arena->next = arena->end = NULL;
+}

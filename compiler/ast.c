@@ -1,0 +1,346 @@
+/* The parser's actions: each makes one node. */
+#include <errno.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "parser.h"
+
+static const char *written(Parser *parser, Span at)
+{
+    return arena_copy(parser->arena, parser->source->text + at.begin, at.end - at.begin);
+}
+
+AstWord *make_word(Parser *parser, Span at)
+{
+    AstWord *word = ARENA_NEW(parser->arena, AstWord);
+    word->text = written(parser, at);
+    word->span = at;
+    return word;
+}
+
+AstExpr *make_expr(Parser *parser, AstKind kind, Span at)
+{
+    AstExpr *expr = ARENA_NEW(parser->arena, AstExpr);
+    expr->kind = kind;
+    expr->span = at;
+    expr->depth = 1;
+    if (kind == AST_LETTERS || kind == AST_EMPTY)
+        expr->operand = parser->ast->operand_count++;
+    return expr;
+}
+
+/* An integer of the source; one that no int64 holds is an error. */
+static int64_t read_integer(Parser *parser, Span at)
+{
+    errno = 0;
+    long long value = strtoll(written(parser, at), NULL, 10);
+    if (errno == ERANGE) {
+        diag_error(parser->diags, at, "the integer does not fit into 64 bits");
+        diag_hint(parser->diags, "write it as a float, with a '.'");
+        value = 0;
+    }
+    return value;
+}
+
+static bool is_integer(Parser *parser, Span at)
+{
+    for (size_t i = at.begin; i < at.end; i++)
+        if (parser->source->text[i] < '0' || parser->source->text[i] > '9')
+            return false;
+    return true;
+}
+
+AstExpr *make_number(Parser *parser, Span at)
+{
+    AstExpr *expr = make_expr(parser, AST_NUMBER, at);
+    expr->number.is_integer = is_integer(parser, at);
+    if (expr->number.is_integer) {
+        expr->number.integer = read_integer(parser, at);
+        expr->number.value = (double)expr->number.integer;
+    } else {
+        expr->number.value = strtod(written(parser, at), NULL);
+        if (isinf(expr->number.value)) {
+            diag_error(parser->diags, at, "the number is too large for a float of 64 bits");
+            diag_hint(parser->diags, "infinity is 'inf'");
+        }
+    }
+    return expr;
+}
+
+AstExpr *make_position(Parser *parser, Span at, AstWord *word)
+{
+    AstExpr *expr = make_expr(parser, AST_POSITION, at);
+    expr->position = word;
+    return expr;
+}
+
+static void set_arguments(Parser *parser, AstExpr *call, AstExpr *arguments)
+{
+    call->call.arguments = arguments;
+    for (const AstExpr *a = arguments; a; a = a->next)
+        if (call->depth <= a->depth)
+            call->depth = a->depth + 1;
+    if (call->depth == AST_DEPTH_MAX)
+        diag_error(parser->diags, call->span, "the expression is nested too deeply");
+}
+
+AstExpr *make_call(Parser *parser, Span at, AstWord *name, AstExpr *arguments)
+{
+    AstExpr *expr = make_expr(parser, AST_CALL, at);
+    expr->call.name = name;
+    expr->call.sign = name->span;
+    expr->call.function = function_find(name->text, strlen(name->text));
+    expr->call.cast = dtype_find(name->text, strlen(name->text));
+    set_arguments(parser, expr, arguments);
+    return expr;
+}
+
+AstExpr *make_unary(Parser *parser, Function function, Span sign, AstExpr *argument)
+{
+    AstExpr *expr = make_expr(parser, AST_CALL, span_join(sign, argument->span));
+    expr->call.function = function;
+    expr->call.sign = sign;
+    expr->call.cast = DTYPE_NONE;
+    set_arguments(parser, expr, argument);
+    return expr;
+}
+
+AstExpr *make_binary(Parser *parser, Function function, Span sign, AstExpr *left, AstExpr *right)
+{
+    AstExpr *expr = make_expr(parser, AST_CALL, span_join(left->span, right->span));
+    expr->call.function = function;
+    expr->call.sign = sign;
+    expr->call.cast = DTYPE_NONE;
+    left->next = right;
+    set_arguments(parser, expr, left);
+    return expr;
+}
+
+AstExpr *make_letters(Parser *parser, AstWord *words, Span at)
+{
+    AstExpr *expr = make_expr(parser, AST_LETTERS, at);
+    expr->letters.words = expr->letters.last = words;
+    expr->letters.dtype.dtype = DTYPE_NONE;
+    return expr;
+}
+
+AstExpr *more_letters(AstExpr *operand, AstWord *word)
+{
+    operand->letters.last = operand->letters.last->next = word;
+    operand->span.end = word->span.end;
+    return operand;
+}
+
+AstExpr *make_tensor(Parser *parser, AstWord *name, AstPosition *positions, Span at)
+{
+    AstExpr *expr = make_expr(parser, AST_TENSOR, at);
+    expr->tensor.name = name;
+    expr->tensor.positions = positions;
+    expr->tensor.dtype.dtype = DTYPE_NONE;
+    for (const AstPosition *p = positions; p; p = p->next)
+        for (const AstTerm *t = p->terms; t; t = t->next)
+            if (t->gather && expr->depth <= t->gather->depth)
+                expr->depth = t->gather->depth + 1;
+    if (expr->depth == AST_DEPTH_MAX)
+        diag_error(parser->diags, at, "the expression is nested too deeply");
+    return expr;
+}
+
+AstExpr *with_dtype(AstExpr *operand, AstDtype dtype)
+{
+    if (operand->kind == AST_LETTERS)
+        operand->letters.dtype = dtype;
+    else
+        operand->tensor.dtype = dtype;
+    operand->span.end = dtype.span.end;
+    return operand;
+}
+
+AstDtype make_dtype(Parser *parser, AstWord *word)
+{
+    Dtype dtype = dtype_find(word->text, strlen(word->text));
+    if (dtype == DTYPE_NONE) {
+        static const char *const names[] = {
+#define X(tag, name, bytes, kind, bits, c) name,
+            DTYPES(X)
+#undef X
+        };
+        const char *near = diag_nearest(word->text, strlen(word->text), names, DTYPE_COUNT);
+        diag_error(parser->diags, word->span, "'%s' is no dtype", word->text);
+        diag_hint(parser->diags, "%s%s%sthe dtypes are f16 bf16 f32 f64 c64 c128 i8 i16 i32 i64 bool",
+                  near ? "did you mean '" : "", near ? near : "", near ? "'? " : "");
+    }
+    return (AstDtype){ dtype, word->span };
+}
+
+AstPosition *make_position_sum(Parser *parser, AstTerm *terms, Span at)
+{
+    AstPosition *position = ARENA_NEW(parser->arena, AstPosition);
+    position->span = at;
+    position->terms = terms;
+    return position;
+}
+
+AstPosition *make_dots(Parser *parser, Span at)
+{
+    AstPosition *position = ARENA_NEW(parser->arena, AstPosition);
+    position->span = at;
+    position->dots = true;
+    return position;
+}
+
+AstTerm *make_integer_term(Parser *parser, Span at)
+{
+    AstTerm *term = ARENA_NEW(parser->arena, AstTerm);
+    term->span = at;
+    term->coefficient = read_integer(parser, at);
+    return term;
+}
+
+AstTerm *make_term(Parser *parser, Span at, AstWord *index, AstExpr *gather, AstPosition *group)
+{
+    AstTerm *term = ARENA_NEW(parser->arena, AstTerm);
+    term->span = at;
+    term->coefficient = 1;
+    term->index = index;
+    term->gather = gather;
+    term->group = group;
+    return term;
+}
+
+AstTerm *scale_term(Parser *parser, AstTerm *term, Span integer)
+{
+    term->coefficient = read_integer(parser, integer);
+    term->span = span_join(term->span, integer);
+    return term;
+}
+
+AstTerm *negate_term(AstTerm *term, Span sign)
+{
+    term->coefficient = -term->coefficient;   /* read_integer gives no INT64_MIN */
+    term->span = span_join(sign, term->span);
+    return term;
+}
+
+AstArrow *make_arrow(Parser *parser, Span at, AstIndices indices, AstDtype dtype)
+{
+    AstArrow *arrow = ARENA_NEW(parser->arena, AstArrow);
+    *arrow = (AstArrow){ at, indices, dtype };
+    return arrow;
+}
+
+AstParameter *make_parameter(Parser *parser, Span at, bool negative, Span number)
+{
+    AstParameter *parameter = ARENA_NEW(parser->arena, AstParameter);
+    double value = strtod(written(parser, number), NULL);
+    parameter->span = at;
+    parameter->value = negative ? -value : value;
+    parameter->is_integer = is_integer(parser, number);
+    return parameter;
+}
+
+AstStage *make_reduction(Parser *parser, Span at, Span name, AstParameter *parameters, AstIndices indices)
+{
+    AstStage *stage = ARENA_NEW(parser->arena, AstStage);
+    stage->kind = STAGE_REDUCE;
+    stage->span = at;
+    stage->name = make_word(parser, name);
+    stage->reduction = reduction_find(stage->name->text, name.end - name.begin);
+    stage->parameters = parameters;
+    stage->indices = indices;
+    return stage;
+}
+
+AstStage *make_apply(Parser *parser, Span name)
+{
+    AstStage *stage = ARENA_NEW(parser->arena, AstStage);
+    stage->kind = STAGE_APPLY;
+    stage->span = name;
+    stage->name = make_word(parser, name);
+    stage->function = function_find(stage->name->text, name.end - name.begin);
+    stage->cast = dtype_find(stage->name->text, name.end - name.begin);
+    return stage;
+}
+
+bool ast_has_value(const AstExpr *expr)
+{
+    if (expr->kind == AST_VALUE || expr->kind == AST_IMPLICIT)
+        return true;
+    if (expr->kind == AST_CALL)
+        for (const AstExpr *a = expr->call.arguments; a; a = a->next)
+            if (ast_has_value(a))
+                return true;
+    return false;
+}
+
+static bool has_written_value(const AstExpr *expr)
+{
+    if (expr->kind == AST_CALL)
+        for (const AstExpr *a = expr->call.arguments; a; a = a->next)
+            if (has_written_value(a))
+                return true;
+    return expr->kind == AST_VALUE;
+}
+
+/* "| -_" : the minus that the scanner put IMPLICIT in front of is the sign when the expression has its own "_". The
+ * implied value is the leftmost leaf; `factors` is given back without it. */
+static AstExpr *drop_implicit(AstExpr *factors)
+{
+    bool written_value = false;
+    for (const AstExpr *f = factors; f; f = f->next)
+        written_value |= has_written_value(f);
+    AstExpr *above = NULL, *leaf = factors;
+    while (leaf->kind == AST_CALL) {
+        above = leaf;
+        leaf = leaf->call.arguments;
+    }
+    if (leaf->kind == AST_IMPLICIT && written_value && above && above->call.function == FUNCTION_SUB) {
+        above->call.function = FUNCTION_NEG;
+        above->call.arguments = leaf->next;
+    }
+    return factors;
+}
+
+AstStage *make_stage(Parser *parser, Span at, AstExpr *factors, AstArrow *arrow)
+{
+    AstStage *stage = ARENA_NEW(parser->arena, AstStage);
+    stage->kind = STAGE_EXPR;
+    stage->span = at;
+    stage->factors = drop_implicit(factors);
+    stage->arrow = arrow;
+    return stage;
+}
+
+AstChain *make_chain(Parser *parser, Span at, AstExpr *factors, AstArrow *arrow)
+{
+    AstChain *chain = ARENA_NEW(parser->arena, AstChain);
+    chain->span = at;
+    chain->factors = factors;
+    chain->arrow = arrow;
+    return chain;
+}
+
+void add_stage(AstChain *chain, AstStage *stage)
+{
+    if (chain->last_stage)
+        chain->last_stage->next = stage;
+    else
+        chain->stages = stage;
+    chain->last_stage = stage;
+    chain->span.end = stage->span.end;
+}
+
+AstTarget *make_target(Parser *parser, Span at, AstWord *name, bool brackets, AstPosition *positions, AstDtype dtype)
+{
+    AstTarget *target = ARENA_NEW(parser->arena, AstTarget);
+    *target = (AstTarget){ at, name, brackets, positions, dtype };
+    return target;
+}
+
+AstStatement *make_statement(Parser *parser, Span at, AstTarget *target, bool accumulate, AstChain *chain)
+{
+    AstStatement *statement = ARENA_NEW(parser->arena, AstStatement);
+    *statement = (AstStatement){ at, target, accumulate, chain, NULL };
+    return statement;
+}

@@ -1,0 +1,354 @@
+/* Names: which operands are inputs and in which order, what the caller knows of them, and which index a word means. */
+#include <string.h>
+
+#include "check.h"
+
+Name *check_name(Check *check, const char *text)
+{
+    for (int i = 0; i < check->name_count; i++)
+        if (!strcmp(check->names[i].text, text))
+            return &check->names[i];
+    return NULL;
+}
+
+bool check_is_constant(const AstExpr *letters, bool top)
+{
+    const AstWord *word = letters->letters.words;
+    if (letters->kind != AST_LETTERS || word->next || letters->letters.dtype.dtype != DTYPE_NONE ||
+        (top && !letters->parenthesised))
+        return false;
+    return !strcmp(word->text, "inf") || !strcmp(word->text, "nan") || !strcmp(word->text, "pi");
+}
+
+/* ---- walking over all operands, in the order of the text ---- */
+
+static void walk_positions(Check *check, const AstPosition *positions, int statement, OnOperand *on);
+
+static void walk_expr(Check *check, const AstExpr *expr, bool top, int statement, OnOperand *on)
+{
+    if (expr->kind == AST_CALL) {
+        for (const AstExpr *a = expr->call.arguments; a; a = a->next)
+            walk_expr(check, a, false, statement, on);
+    } else if (expr->kind == AST_TENSOR) {
+        on(check, expr, statement);
+        walk_positions(check, expr->tensor.positions, statement, on);
+    } else if (expr->kind == AST_EMPTY || (expr->kind == AST_LETTERS && !check_is_constant(expr, top))) {
+        on(check, expr, statement);
+    }
+}
+
+static void walk_positions(Check *check, const AstPosition *positions, int statement, OnOperand *on)
+{
+    for (const AstPosition *p = positions; p; p = p->next)
+        for (const AstTerm *t = p->terms; t; t = t->next) {
+            if (t->gather)
+                walk_expr(check, t->gather, false, statement, on);
+            if (t->group)
+                walk_positions(check, t->group, statement, on);
+        }
+}
+
+void check_walk(Check *check, const AstStatement *s, int id, OnOperand *on)
+{
+    if (s->target)
+        walk_positions(check, s->target->positions, id, on);
+    for (const AstExpr *f = s->chain->factors; f; f = f->next)
+        walk_expr(check, f, true, id, on);
+    for (const AstStage *stage = s->chain->stages; stage; stage = stage->next)
+        for (const AstExpr *f = stage->factors; f; f = f->next)
+            walk_expr(check, f, true, id, on);
+}
+
+/* ---- inputs ---- */
+
+static void add_input(Check *check, Tensor *tensor)
+{
+    Program *p = check->program;
+    tensor->input = p->input_count;
+    ARENA_APPEND(check->arena, p->inputs, p->input_count, tensor);
+}
+
+static void note_rank(Check *check, Name *name, const AstExpr *expr)
+{
+    bool dots;
+    int rank = check_explicit_rank(check, expr, &dots);
+    if (dots)
+        return;
+    if (name->rank >= 0 && name->rank != rank) {
+        diag_error(check->diags, expr->span, "'%s' has rank %d here, but %d before", name->text, rank, name->rank);
+        diag_note(check->diags, name->first, "first used here");
+    } else {
+        name->rank = rank;
+    }
+}
+
+static void note_dtype(Check *check, Name *name, AstDtype dtype)
+{
+    if (dtype.dtype == DTYPE_NONE)
+        return;
+    if (name->dtype != DTYPE_NONE && name->dtype != dtype.dtype) {
+        diag_error(check->diags, dtype.span, "'%s' is %s here, but %s before", name->text, dtype_name(dtype.dtype),
+                   dtype_name(name->dtype));
+        diag_note(check->diags, name->dtype_at, "declared here");
+    } else {
+        name->dtype = dtype.dtype;
+        name->dtype_at = dtype.span;
+    }
+}
+
+static void collect_tensor(Check *check, const AstExpr *expr, int statement)
+{
+    Name *name = check_name(check, expr->tensor.name->text);
+    if (!name) {
+        Name fresh = { .text = expr->tensor.name->text, .first = expr->span, .made_by = -1, .rank = -1, .dtype = DTYPE_NONE };
+        ARENA_APPEND(check->arena, check->names, check->name_count, fresh);
+        name = &check->names[check->name_count - 1];
+    }
+    if (name->made_by == statement) {
+        diag_error(check->diags, expr->span, "'%s' reads itself", name->text);
+        diag_hint(check->diags, "recurrences are not supported yet");
+        return;
+    }
+    if (name->made_by > statement) {
+        diag_error(check->diags, expr->span, "'%s' is used before it is made", name->text);
+        diag_note(check->diags, name->first, "it is made here");
+        return;
+    }
+    if (name->made_by >= 0)
+        return;
+    note_rank(check, name, expr);
+    note_dtype(check, name, expr->tensor.dtype);
+    if (!name->tensor) {
+        name->tensor = check_new_tensor(check, name->text, expr->span, -1, DTYPE_NONE);
+        add_input(check, name->tensor);
+    }
+}
+
+static void collect_operand(Check *check, const AstExpr *expr, int statement)
+{
+    if (expr->kind == AST_TENSOR) {
+        collect_tensor(check, expr, statement);
+        return;
+    }
+    bool dots = false;
+    int rank = expr->kind == AST_EMPTY ? 0 : check_explicit_rank(check, expr, &dots);
+    Dtype dtype = expr->kind == AST_EMPTY ? DTYPE_NONE : expr->letters.dtype.dtype;
+    Tensor *tensor = check_new_tensor(check, NULL, expr->span, dots ? -1 : rank, dtype);
+    check->operands[expr->operand] = tensor;
+    add_input(check, tensor);
+}
+
+/* The targets first, so that a name that is made somewhere is never taken for an input. */
+static void collect_targets(Check *check)
+{
+    int id = 0;
+    for (const AstStatement *s = check->ast->statements; s; s = s->next, id++) {
+        const AstTarget *target = s->target;
+        if (!target || check_name(check, target->name->text))
+            continue;
+        Name fresh = { .text = target->name->text, .first = target->span, .made_by = id, .rank = -1, .dtype = DTYPE_NONE };
+        if (s->accumulate) {
+            fresh.dtype = target->dtype.dtype;
+            fresh.dtype_at = target->dtype.span;
+        }
+        ARENA_APPEND(check->arena, check->names, check->name_count, fresh);
+    }
+}
+
+/* ---- what the caller knows ---- */
+
+const char *tensor_words(Arena *arena, const Tensor *tensor)
+{
+    return tensor->name ? arena_format(arena, "'%s'", tensor->name) : arena_format(arena, "operand %d", tensor->input + 1);
+}
+
+static void bind_rank(Check *check, Tensor *tensor, const OperandSpec *spec)
+{
+    Name *name = tensor->name ? check_name(check, tensor->name) : NULL;
+    int written = name ? name->rank : tensor->rank;
+    if (spec && spec->rank > RANK_MAX) {
+        diag_error(check->diags, tensor->span, "%s has %d dimensions; the most is %d", tensor_words(check->arena, tensor),
+                   spec->rank, RANK_MAX);
+    } else if (spec && spec->rank >= 0 && written >= 0 && spec->rank != written) {
+        diag_error(check->diags, tensor->span, "%s has %d ind%s here, but its array has %d dimension%s",
+                   tensor_words(check->arena, tensor), written, written == 1 ? "ex" : "ices", spec->rank,
+                   spec->rank == 1 ? "" : "s");
+    }
+    tensor->rank = spec && spec->rank >= 0 ? spec->rank : written;
+    if (tensor->rank > RANK_MAX) {
+        diag_error(check->diags, tensor->span, "%s has %d indices; the most is %d", tensor_words(check->arena, tensor),
+                   tensor->rank, RANK_MAX);
+        tensor->rank = RANK_MAX;
+    }
+}
+
+static void bind_dtype(Check *check, Tensor *tensor, const OperandSpec *spec)
+{
+    Name *name = tensor->name ? check_name(check, tensor->name) : NULL;
+    Dtype written = name ? name->dtype : tensor->dtype;
+    if (spec && spec->dtype != DTYPE_NONE && written != DTYPE_NONE && spec->dtype != written) {
+        diag_error(check->diags, name ? name->dtype_at : tensor->span, "%s is declared %s, but its array is %s",
+                   tensor_words(check->arena, tensor), dtype_name(written), dtype_name(spec->dtype));
+        diag_hint(check->diags, "leave the ':%s' out, or cast inside the expression: '%s(...)'", dtype_name(written),
+                  dtype_name(written));
+    }
+    tensor->dtype = written != DTYPE_NONE                   ? written
+                    : spec && spec->dtype != DTYPE_NONE ? spec->dtype
+                                                        : DTYPE_F32;
+}
+
+/* einops users write "batch seq dim" for three indices. */
+static void hint_einops(Check *check, const AstExpr *expr, const OperandSpec *spec)
+{
+    int words = 0;
+    bool longer = false;
+    for (const AstWord *w = expr->letters.words; w; w = w->next, words++)
+        longer |= w->text[0] && w->text[1];
+    if (!longer || !spec || spec->rank != words)
+        return;
+    Text text = text_new(check->arena);
+    for (const AstWord *w = expr->letters.words; w; w = w->next)
+        text_print(&text, "%s%s", w->text, w->next ? "," : "");
+    diag_hint(check->diags, "index names of several letters need a name and brackets: 'X[%s]'", text.bytes);
+}
+
+static void hint_operand(Check *check, const AstExpr *expr, int statement)
+{
+    (void)statement;
+    if (expr->kind != AST_LETTERS || !check->operands[expr->operand])
+        return;
+    const Tensor *tensor = check->operands[expr->operand];
+    const OperandSpec *spec = check->specs[tensor->input];
+    bool dots;
+    if (spec && spec->rank >= 0 && check_explicit_rank(check, expr, &dots) != spec->rank && !dots)
+        hint_einops(check, expr, spec);
+}
+
+/* A comparison of operands of letters is legal but seldom meant. */
+static bool compares_letters(const AstExpr *expr)
+{
+    if (expr->kind != AST_CALL)
+        return false;
+    if (expr->call.function != FUNCTION_NONE && function_facts[expr->call.function].rule == RULE_COMPARE)
+        for (const AstExpr *a = expr->call.arguments; a; a = a->next)
+            if (a->kind == AST_LETTERS && !check_is_constant(a, false) && !a->letters.words->text[1])
+                return true;
+    for (const AstExpr *a = expr->call.arguments; a; a = a->next)
+        if (compares_letters(a))
+            return true;
+    return false;
+}
+
+static bool bind_named(Check *check, const OperandSpec *spec)
+{
+    Program *p = check->program;
+    for (int i = 0; i < p->input_count; i++)
+        if (!strcmp(p->inputs[i]->label, spec->name)) {
+            check->specs[i] = spec;
+            return true;
+        }
+    Name *name = check_name(check, spec->name);
+    if (!name)
+        return false;
+    /* The array that a `+=` adds to. */
+    if (name->dtype != DTYPE_NONE && spec->dtype != DTYPE_NONE && name->dtype != spec->dtype)
+        diag_error(check->diags, name->dtype_at, "'%s' is declared %s, but its array is %s", name->text,
+                   dtype_name(name->dtype), dtype_name(spec->dtype));
+    else if (spec->dtype != DTYPE_NONE)
+        name->dtype = spec->dtype;
+    return true;
+}
+
+static void bind_specs(Check *check)
+{
+    Program *p = check->program;
+    check->specs = ARENA_ARRAY(check->arena, const OperandSpec *, p->input_count);
+    for (int i = 0; i < check->options->operand_count; i++) {
+        const OperandSpec *spec = &check->options->operands[i];
+        if (!spec->name || bind_named(check, spec))
+            continue;
+        const char **labels = ARENA_ARRAY(check->arena, const char *, p->input_count);
+        for (int k = 0; k < p->input_count; k++)
+            labels[k] = p->inputs[k]->label;
+        const char *near = diag_nearest(spec->name, strlen(spec->name), labels, (size_t)p->input_count);
+        diag_error_nowhere(check->diags, "the expression has no operand '%s'", spec->name);
+        if (near)
+            diag_hint(check->diags, "did you mean '%s'?", near);
+    }
+    int input = 0;
+    for (int i = 0; i < check->options->operand_count; i++) {
+        if (check->options->operands[i].name)
+            continue;
+        while (input < p->input_count && check->specs[input])
+            input++;
+        if (input == p->input_count) {
+            diag_error_nowhere(check->diags, "the expression has %d operand%s, but %d were given", input,
+                               input == 1 ? "" : "s", check->options->operand_count);
+            break;
+        }
+        check->specs[input++] = &check->options->operands[i];
+    }
+}
+
+static void bind_inputs(Check *check)
+{
+    Program *p = check->program;
+    bind_specs(check);
+    int before = check->diags->errors;
+    for (int i = 0; i < p->input_count; i++) {
+        bind_rank(check, p->inputs[i], check->specs[i]);
+        bind_dtype(check, p->inputs[i], check->specs[i]);
+        Name *name = p->inputs[i]->name ? check_name(check, p->inputs[i]->name) : NULL;
+        if (name)
+            name->rank = p->inputs[i]->rank;
+    }
+    if (check->diags->errors == before)
+        return;
+    int id = 0;
+    for (const AstStatement *s = check->ast->statements; s; s = s->next, id++) {
+        check_enter_brackets(check, s);
+        check_walk(check, s, id, hint_operand);
+        for (const AstExpr *f = s->chain->factors; f; f = f->next)
+            if (compares_letters(f))
+                diag_hint(check->diags, "positions are compared with '@i < @j'; letters are operands");
+    }
+}
+
+bool check_collect(Check *check)
+{
+    int before = check->diags->errors, id = 0;
+    check->operands = ARENA_ARRAY(check->arena, Tensor *, check->ast->operand_count);
+    collect_targets(check);
+    for (const AstStatement *s = check->ast->statements; s; s = s->next, id++) {
+        check_enter_brackets(check, s);
+        check_walk(check, s, id, collect_operand);
+    }
+    bind_inputs(check);
+    return check->diags->errors == before;
+}
+
+const int *check_bind(Arena *arena, const Program *program, const CheckOptions *options)
+{
+    int *places = ARENA_ARRAY(arena, int, options->operand_count);
+    bool *taken = ARENA_ARRAY(arena, bool, program->input_count);
+    for (int i = 0; i < options->operand_count; i++) {
+        places[i] = -1;
+        for (int k = 0; options->operands[i].name && k < program->tensor_count; k++)
+            if (!strcmp(program->tensors[k]->label, options->operands[i].name)) {
+                /* Of all that `+=` makes of a name, the array that the caller passes is the first. */
+                places[i] = places[i] < 0 ? k : places[i];
+                if (program->tensors[k]->input >= 0)
+                    taken[program->tensors[k]->input] = true;
+            }
+    }
+    int input = 0;
+    for (int i = 0; i < options->operand_count; i++) {
+        if (options->operands[i].name)
+            continue;
+        while (input < program->input_count && taken[input])
+            input++;
+        if (input < program->input_count)
+            places[i] = program->inputs[input++]->id;
+    }
+    return places;
+}

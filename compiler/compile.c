@@ -1,0 +1,123 @@
+/* The driver: source - parse - Ast - check - Program - lower - Program - plan - Plan - emit - Unit. */
+#include "compile.h"
+
+#include <string.h>
+
+static void dump(const CompileOptions *options, const char *pass, const Text *text)
+{
+    if (options->dump)
+        options->dump(options->user, pass, text->bytes);
+}
+
+/* A broken invariant is a fault of ours; the user gets a diagnostic and no kernel. */
+static bool verify(const Program *program, const char *pass, Diags *diags)
+{
+    const char *broken = program_verify(program);
+    if (broken)
+        diag_error_nowhere(diags, "internal error after %s: %s", pass, broken);
+    return !broken;
+}
+
+/* ---- what is asked for ---- */
+
+static bool find_outputs(Arena *arena, Compiled *c, const CompileOptions *options, Diags *diags)
+{
+    const Statement *result = program_result(c->program);
+    for (int o = 0; o < result->output_count && !options->output_count; o++)
+        ARENA_APPEND(arena, c->outputs, c->output_count, result->outputs[o].tensor);
+    for (int i = 0; i < options->output_count; i++) {
+        const Tensor *tensor = program_find(c->program, options->outputs[i]);
+        if (tensor && tensor->maker) {
+            ARENA_APPEND(arena, c->outputs, c->output_count, tensor);
+            continue;
+        }
+        const char **names = ARENA_ARRAY(arena, const char *, c->program->tensor_count);
+        size_t count = 0;
+        for (int t = 0; t < c->program->tensor_count; t++)
+            if (c->program->tensors[t]->maker && c->program->tensors[t]->name)
+                names[count++] = c->program->tensors[t]->name;
+        const char *name = options->outputs[i], *near = diag_nearest(name, strlen(name), names, count);
+        diag_error_nowhere(diags, tensor ? "'%s' is an input, not an output" : "no statement makes '%s'", name);
+        if (near)
+            diag_hint(diags, "did you mean '%s'?", near);
+        else if (!tensor && count == 0)
+            diag_hint(diags, "name the result: '%s = ...'", name);
+    }
+    return diags->errors == 0;
+}
+
+/* The shapes that the operands' specs tell, by tensor id. */
+static const int64_t *const *known_shapes(Arena *arena, const Program *program, const CheckOptions *check)
+{
+    const int64_t **shapes = ARENA_ARRAY(arena, const int64_t *, program->tensor_count);
+    const int *places = check_bind(arena, program, check);
+    for (int i = 0; i < check->operand_count; i++)
+        if (places[i] >= 0)
+            shapes[places[i]] = check->operands[i].shape;
+    return shapes;
+}
+
+static const int64_t *const *known_strides(Arena *arena, const Program *program, const CompileOptions *options)
+{
+    if (!options->strides)
+        return NULL;
+    const int64_t **strides = ARENA_ARRAY(arena, const int64_t *, program->tensor_count);
+    const int *places = check_bind(arena, program, &options->check);
+    for (int i = 0; i < options->check.operand_count; i++)
+        if (places[i] >= 0)
+            strides[places[i]] = options->strides[i];
+    return strides;
+}
+
+/* ---- the passes ---- */
+
+Compiled *compile_front(Arena *arena, const Source *source, const CompileOptions *options, Diags *diags)
+{
+    Compiled *c = ARENA_NEW(arena, Compiled);
+    Ast *ast = parse(arena, source, diags);
+    if (!ast)
+        return NULL;
+    Text text = text_new(arena);
+    ast_dump(&text, ast);
+    dump(options, "ast", &text);
+
+    c->program = check(arena, ast, &options->check, diags);
+    if (!c->program || !verify(c->program, "check", diags))
+        return NULL;
+    text = text_new(arena);
+    program_dump(&text, c->program);
+    dump(options, "program", &text);
+
+    c->extents = extents_infer(arena, c->program, known_shapes(arena, c->program, &options->check), options->check.extents,
+                               options->check.extent_count, diags);
+    return c->extents && find_outputs(arena, c, options, diags) ? c : NULL;
+}
+
+Compiled *compile(Arena *arena, const Source *source, const CompileOptions *options, Diags *diags)
+{
+    Compiled *c = compile_front(arena, source, options, diags);
+    if (!c)
+        return NULL;
+    bool *wanted = ARENA_ARRAY(arena, bool, c->program->tensor_count);
+    for (int o = 0; o < c->output_count; o++)
+        wanted[c->outputs[o]->id] = true;
+    c->lowered = lower(arena, c->program, wanted);
+    if (!verify(c->lowered, "lower", diags))
+        return NULL;
+    Text text = text_new(arena);
+    program_dump(&text, c->lowered);
+    dump(options, "lower", &text);
+
+    PlanHints hints = { c->extents, known_strides(arena, c->program, options), options->memory };
+    c->plan = plan(arena, c->program, c->lowered, options->target, &hints);
+    text = text_new(arena);
+    plan_dump(&text, c->plan);
+    dump(options, "plan", &text);
+
+    EmitOptions emit_options = { options->name, options->command, options->statics, options->static_count };
+    const char *fault = NULL;
+    c->unit = emit(arena, c->plan, &emit_options, &fault);
+    if (!c->unit)
+        diag_error_nowhere(diags, "internal error: the kernel's template and the emitter disagree about '%s'", fault);
+    return c->unit ? c : NULL;
+}

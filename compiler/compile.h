@@ -1,0 +1,39 @@
+/* compile: from the text of an expression to the text of a kernel. The list of the passes. */
+#ifndef EINC_COMPILE_H
+#define EINC_COMPILE_H
+
+#include "emit.h"
+#include "lower.h"
+
+typedef struct CompileOptions {
+    CheckOptions check;                   /* what is known of operands, and -d extents */
+    const int64_t *const *strides;        /* hints, by place among `check.operands`; NULL: C order */
+    const char *const *outputs;           /* names of the outputs wanted; NULL: those of the last statement */
+    int output_count;
+    const ExtentSpec *statics;
+    int static_count;
+    const Target *target;
+    int64_t memory;                       /* bytes; 0: no budget */
+    const char *name, *command;           /* as EmitOptions */
+    /* Each pass's result as text, for `-d<pass>`: "ast", "program", "lower", "plan". NULL: not wanted. */
+    void (*dump)(void *user, const char *pass, const char *text);
+    void *user;
+} CompileOptions;
+
+typedef struct Compiled {
+    Program *program;
+    Extents *extents;                     /* what the shapes that are known say; may be incomplete */
+    Program *lowered;
+    Plan *plan;
+    EmittedUnit *unit;
+    const Tensor **outputs;               /* of the checked program, in the order asked for */
+    int output_count;
+} Compiled;
+
+/* Only as far as the checked program, its extents and outputs: `plan` and `unit` stay NULL. */
+Compiled *compile_front(Arena *arena, const Source *source, const CompileOptions *options, Diags *diags);
+
+/* NULL after diagnostics. A fault of einc itself is reported as a diagnostic too. */
+Compiled *compile(Arena *arena, const Source *source, const CompileOptions *options, Diags *diags);
+
+#endif

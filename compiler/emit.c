@@ -1,0 +1,272 @@
+/* The file: title, declarations, the library's snippets that it needs, frame, functions, and the kernel itself. */
+#include "emit.h"
+
+#include <ctype.h>
+#include <string.h>
+
+#include "emitting.h"
+
+enum { WIDTH = 118 };
+
+/* ---- lines that are too long ---- */
+
+/* Where a line is best broken: behind ", " or before an operator, as far outside of parentheses and as late as can be. */
+static size_t break_at(const char *line, size_t indent)
+{
+    size_t best = 0;
+    int depth = 0, least = 1000;
+    for (size_t i = indent; i < WIDTH && line[i]; i++) {
+        depth += line[i] == '(' ? 1 : line[i] == ')' ? -1 : 0;
+        size_t at = 0;
+        if (line[i] == ',' && line[i + 1] == ' ')
+            at = i + 1;
+        else if (line[i] == ' ' && strchr("+-|&<>?:", line[i + 1]) && line[i + 1] && strchr(" &|=", line[i + 2]))
+            at = i;
+        if (at > indent + 40 && depth <= least) {
+            best = at;
+            least = depth;
+        }
+    }
+    return best;
+}
+
+static void wrap_line(Text *out, const char *line, size_t length)
+{
+    size_t indent = strspn(line, " ");
+    bool comment = !strncmp(line + indent, "/*", 2) || !strncmp(line + indent, "* ", 2);
+    for (int part = 0; length > WIDTH && line[indent] != '#' && !comment; part++) {
+        size_t at = break_at(line, part ? 0 : indent);
+        if (!at)
+            break;
+        text_print(out, "%*s", part ? (int)indent + 8 : 0, "");
+        text_add(out, line, at);
+        text_put(out, "\n");
+        line += at + 1;
+        length -= at + 1;
+        if (length + indent + 8 <= WIDTH || part > 60) {
+            text_print(out, "%*s", (int)indent + 8, "");
+            break;
+        }
+    }
+    text_add(out, line, length);
+}
+
+static const char *wrap(Arena *arena, const char *text)
+{
+    Text out = text_new(arena);
+    while (*text) {
+        size_t length = strcspn(text, "\n");
+        wrap_line(&out, text, length);
+        text += length;
+        if (*text) {
+            text_put(&out, "\n");
+            text++;
+        }
+    }
+    return out.bytes;
+}
+
+/* ---- the title ---- */
+
+/* Text in a comment: no line may end it. */
+static void comment(Text *out, const char *text)
+{
+    for (; *text; text++) {
+        if (text[0] == '\n')
+            text_put(out, text[1] ? "\n * " : "");
+        else if (text[0] == '*' && text[1] == '/')
+            text_put(out, "* ");
+        else if (text[0] == '/' && text[1] == '*')
+            text_put(out, "/ ");
+        else
+            text_add(out, text, 1);
+    }
+}
+
+static const char *title(Emitter *e)
+{
+    Text out = text_new(e->arena), program = text_new(e->arena), plan = text_new(e->arena);
+    program_print(&program, e->plan->program);
+    plan_dump(&plan, e->plan);
+    text_put(&out, "/* ");
+    comment(&out, e->options->command ? e->options->command : "made by einc");
+    text_put(&out, "\n *\n *     ");
+    for (const char *c = program.bytes; *c; c++) {
+        if (*c == '\n')
+            text_put(&out, "\n *     ");
+        else
+            comment(&out, (char[]){ *c, 0 });
+    }
+    text_put(&out, "\n *\n * ");
+    comment(&out, wrap(e->arena, plan.bytes));
+    text_put(&out, " */\n");
+    return out.bytes;
+}
+
+/* ---- the library ---- */
+
+static bool is_library_name(const void *user, const char *name)
+{
+    return library_has(user, name);
+}
+
+static const char *attributes(Emitter *e)
+{
+    const char *target = e->plan->target->attribute;
+    const char *attribute = target[0] ? emit_text(e, ", target(\"%s\")", target) : "";
+    Text text = text_new(e->arena);
+    text_put(&text, "/* Helpers are inlined; all functions are for the same instruction set. */\n#ifdef __GNUC__\n");
+    text_print(&text, "#define INLINE static inline __attribute__((always_inline, unused%s))\n", attribute);
+    text_put(&text, "#else\n#define INLINE static inline\n#endif\n");
+    return text.bytes;
+}
+
+static const char *prelude(Emitter *e, const char *body)
+{
+    const char *target = e->plan->target->attribute;
+    library_replace(e->library, "INLINE", attributes(e));
+    library_replace(e->library, "LANES", emit_text(e, "#if EINC_VECTORS\n#define LANES %d\n#else\n#define LANES 1\n#endif\n",
+                                                   e->plan->lanes));
+    const char *kernel = target[0] ? emit_text(e, "#ifdef __GNUC__\n#define KERNEL __attribute__((target(\"%s\")))\n#else\n"
+                                               "#define KERNEL\n#endif\n\n", target) : "#define KERNEL\n\n";
+    return emit_text(e, "%s%s", kernel, library_select(e->library, body));
+}
+
+/* ---- what holds for the whole lowered program ---- */
+
+static bool is_fixed(const Emitter *e, const Term *term)
+{
+    switch (term->kind) {
+    case TERM_READ:
+        for (int a = 0; a < term->read.tensor->rank; a++)
+            if (emit_is_unsafe(e, term, a))
+                return true;
+        return false;
+    case TERM_MAP:
+        for (int i = 0; i < term->map.count; i++)
+            if (e->fixed[term->map.arguments[i]->id])
+                return true;
+        return false;
+    case TERM_SELECT:
+        return e->fixed[term->select.condition->id] || e->fixed[term->select.yes->id] || e->fixed[term->select.no->id];
+    case TERM_CONTRACT:
+    case TERM_REDUCE: return true;
+    case TERM_CONSTANT:
+    case TERM_POSITION: break;
+    }
+    return false;
+}
+
+static void count_uses(Emitter *e, const Term *term)
+{
+    switch (term->kind) {
+    case TERM_READ:
+        for (int a = 0; a < term->read.tensor->rank; a++)
+            for (int k = 0; k < term->read.positions[a].count; k++)
+                if (term->read.positions[a].parts[k].gather)
+                    e->uses[term->read.positions[a].parts[k].gather->id] += 2;    /* in offset and range check */
+        break;
+    case TERM_MAP:
+        for (int i = 0; i < term->map.count; i++)
+            e->uses[term->map.arguments[i]->id]++;
+        break;
+    case TERM_SELECT:
+        e->uses[term->select.condition->id] += 2;
+        e->uses[term->select.yes->id]++;
+        e->uses[term->select.no->id]++;
+        break;
+    case TERM_CONTRACT:
+    case TERM_REDUCE: e->uses[term->reduce.argument->id] += reduction_facts[term->reduce.reduction].state == STATE_NORM ? 2 : 1; break;
+    case TERM_CONSTANT:
+    case TERM_POSITION: break;
+    }
+}
+
+/* ---- the whole ---- */
+
+const Term *emit_culprit(const Program *program, int status)
+{
+    int number = -16 - status;
+    return number >= 0 && number < program->term_count ? program->terms[number] : NULL;
+}
+
+static const char *kernel_head(Emitter *e, bool workspace)
+{
+    const char *name = e->options->name;
+    return workspace ? emit_text(e, "int %s_workspace(const %s_args *args, int workers, size_t *bytes)\n", name, name)
+                     : emit_text(e, "int %s(const %s_args *args, void *workspace, size_t bytes, const einc_host *host)\n", name, name);
+}
+
+/* Everything below the prelude, in a form in which the library can see what it needs. */
+static const char *fill(Emitter *e, const char *skeleton, const char *prelude, const char **culprit)
+{
+    Hole holes[] = {
+        { "title", title(e) },
+        { "declarations", e->declarations },
+        { "prelude", prelude },
+        { "frame", e->frame },
+        { "functions", wrap(e->arena, e->functions.bytes) },
+        { "prepare", wrap(e->arena, e->prepare) },
+        { "workspace_head", kernel_head(e, true) },
+        { "kernel_head", kernel_head(e, false) },
+        { "launches", wrap(e->arena, e->run) },
+    };
+    return template_fill(e->arena, skeleton, holes, sizeof holes / sizeof *holes, culprit);
+}
+
+static const char *guard_of(Emitter *e)
+{
+    char *guard = arena_format(e->arena, "%s_H", e->options->name);
+    for (char *c = guard; *c; c++)
+        *c = (char)toupper((unsigned char)*c);
+    return guard;
+}
+
+EmittedUnit *emit(Arena *arena, const Plan *plan, const EmitOptions *options, const char **fault)
+{
+    Emitter *e = ARENA_NEW(arena, Emitter);
+    const Program *lowered = plan->lowered;
+    e->arena = arena;
+    e->plan = plan;
+    e->options = options;
+    e->functions = text_new(arena);
+    e->library = library_new(arena, target_has_feature, plan->target);
+    e->names = names_new(arena, NULL);
+    e->names.is_taken = is_library_name;
+    e->names.user = e->library;
+    names_unique(&e->names, options->name);
+    emit_plan_frame(e);
+    e->certain = ARENA_ARRAY(arena, bool, plan->program->term_count);
+    e->fixed = ARENA_ARRAY(arena, bool, lowered->term_count);
+    e->uses = ARENA_ARRAY(arena, int, lowered->term_count);
+    e->block_first = ARENA_ARRAY(arena, const char *, lowered->index_count);
+    e->block_end = ARENA_ARRAY(arena, const char *, lowered->index_count);
+    e->calls[0] = ARENA_ARRAY(arena, const char *, plan->step_count);
+    e->calls[1] = ARENA_ARRAY(arena, const char *, plan->step_count);
+    e->prepare = emit_prepare(e);    /* decides which reads are certain */
+    for (int i = 0; i < lowered->term_count; i++) {
+        e->fixed[i] = is_fixed(e, lowered->terms[i]);
+        count_uses(e, lowered->terms[i]);
+    }
+    for (int l = 0; l < plan->launch_count; l++)
+        emit_launch(e, plan->launches[l]);
+    e->run = emit_run(e);
+    e->frame = emit_frame(e);
+    const char *guard = guard_of(e);
+    const char *public = emit_text(e, "#ifdef __cplusplus\nextern \"C\" {\n#endif\n\n%s\n#ifdef __cplusplus\n}\n#endif\n",
+                                   emit_declarations(e));
+    e->declarations = emit_text(e, "#ifndef %s\n#define %s\n%s#endif\n", guard, guard, public);
+
+    const char *skeleton = embedded_find("kernel.c");
+    const char *draft = fill(e, skeleton, "", fault);
+    const char *source = draft ? fill(e, skeleton, prelude(e, draft), fault) : NULL;
+    if (!source)
+        return NULL;
+    EmittedUnit *unit = ARENA_NEW(arena, EmittedUnit);
+    unit->source = source;
+    unit->header = emit_text(e, "%s#ifndef %s\n#define %s\n\n#include <stddef.h>\n#include <stdint.h>\n\n%s\n#endif\n",
+                             title(e), guard, guard, public);
+    unit->arguments = e->arguments;
+    unit->argument_count = e->argument_count;
+    return unit;
+}

@@ -1,0 +1,35 @@
+/* emit: a Plan becomes C text, the same for the same plan: one self-contained file and a header with its public part. */
+#ifndef EINC_EMIT_H
+#define EINC_EMIT_H
+
+#include "plan.h"
+
+typedef struct EmitOptions {
+    const char *name;             /* of the kernel's function */
+    const char *command;          /* for the first line of the file; may be NULL */
+    const ExtentSpec *statics;    /* extents that are constants */
+    int static_count;
+} EmitOptions;
+
+/* An argument of the kernel, in the order of the members of its args struct. */
+typedef struct Argument {
+    const Tensor *tensor;         /* of the checked program; NULL for an extent */
+    const Index *extent;          /* of the checked program: a number that no operand fixes */
+    const char *name;             /* the member's */
+    bool is_output;
+    bool shape_only;              /* a temporary of which the caller knows the size; its data is not used */
+} Argument;
+
+typedef struct EmittedUnit {
+    const char *source, *header;
+    Argument *arguments;
+    int argument_count;
+} EmittedUnit;
+
+/* NULL and *fault when templates and emitter do not fit together, which is a fault of einc. */
+EmittedUnit *emit(Arena *arena, const Plan *plan, const EmitOptions *options, const char **fault);
+
+/* What a kernel returned: the read or write that was out of range. NULL when the number says something else. */
+const Term *emit_culprit(const Program *program, int status);
+
+#endif

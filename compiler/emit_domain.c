@@ -1,0 +1,156 @@
+/* Domains: `where(@n < len[m], x, -inf) | max n` runs its loop to len[m] and no further. The conditions under which a
+ * reduction's argument is not its identity become bounds of loops where they are linear in the loop's index, a test
+ * around the loops where they do not depend on them, and a test inside where they do. */
+#include <string.h>
+
+#include "emitting.h"
+
+static bool depends_on_any(const Term *term, Index *const *indices, int count)
+{
+    for (int i = 0; i < count; i++)
+        if (term_has_index(term, indices[i]))
+            return true;
+    return false;
+}
+
+static bool is_uniform(const Emitter *e, const Term *term)
+{
+    return !e->lanes || !e->step->vector || !term_has_index(term, e->step->vector);
+}
+
+/* coefficient * index + rest, as far as adding, subtracting and positions go. */
+typedef struct Linear {
+    const Index *index;
+    Index *const *loops;
+    int loop_count;
+    int coefficient;
+    Text rest;
+} Linear;
+
+static bool read_linear(Emitter *e, Linear *linear, const Term *term, int sign)
+{
+    if (term->kind == TERM_POSITION && term->position == linear->index) {
+        linear->coefficient += sign;
+        return true;
+    }
+    if (!depends_on_any(term, linear->loops, linear->loop_count)) {
+        if (!is_uniform(e, term) || e->fixed[term->id])
+            return false;
+        Value value = emit_term(e, term);
+        text_print(&linear->rest, " %c %s", sign < 0 ? '-' : '+', value.text);
+        return true;
+    }
+    if (term->kind != TERM_MAP)
+        return false;
+    Term *const *a = term->map.arguments;
+    switch (term->map.function) {
+    case FUNCTION_CAST: return dtype_kind(a[0]->dtype) == KIND_INT && term->dtype == DTYPE_I64 && read_linear(e, linear, a[0], sign);
+    case FUNCTION_NEG: return read_linear(e, linear, a[0], -sign);
+    case FUNCTION_ADD: return read_linear(e, linear, a[0], sign) && read_linear(e, linear, a[1], sign);
+    case FUNCTION_SUB: return read_linear(e, linear, a[0], sign) && read_linear(e, linear, a[1], -sign);
+    default: return false;
+    }
+}
+
+static Function flip(Function comparison)
+{
+    switch (comparison) {
+    case FUNCTION_LT: return FUNCTION_GT;
+    case FUNCTION_LE: return FUNCTION_GE;
+    case FUNCTION_GT: return FUNCTION_LT;
+    case FUNCTION_GE: return FUNCTION_LE;
+    default: return comparison;
+    }
+}
+
+static void raise_first(Emitter *e, LoopBounds *loop, const char *limit)
+{
+    loop->first = strcmp(loop->first, "0") ? emit_text(e, "size_max(%s, %s)", loop->first, limit)
+                                           : emit_text(e, "size_max(0, %s)", limit);
+}
+
+static void lower_end(Emitter *e, LoopBounds *loop, const char *limit)
+{
+    loop->end = emit_text(e, "size_min(%s, %s)", loop->end, limit);
+}
+
+/* Tightens one loop's bounds by a comparison that is linear in its index; false when it is not. */
+static bool tighten(Emitter *e, LoopBounds *loop, Index *const *loops, int loop_count, const Term *condition)
+{
+    if (condition->kind != TERM_MAP || condition->map.function < FUNCTION_LT || condition->map.function > FUNCTION_EQ ||
+        dtype_kind(condition->map.arguments[0]->dtype) != KIND_INT)
+        return false;
+    Function comparison = condition->map.function;
+    Linear linear = { loop->index, loops, loop_count, 0, text_new(e->arena) };
+    if (!read_linear(e, &linear, condition->map.arguments[1], 1))
+        return false;
+    int right = linear.coefficient;
+    linear.coefficient = 0;
+    if (!read_linear(e, &linear, condition->map.arguments[0], -1))
+        return false;
+    /* left - right = c * index - rest: c * index (comparison) rest. */
+    int c = -linear.coefficient - right;
+    if (c != 1 && c != -1)
+        return false;
+    const char *rest = linear.rest.length ? linear.rest.bytes + (linear.rest.bytes[1] == '+' ? 3 : 1) : "0";
+    if (c < 0) {
+        comparison = flip(comparison);
+        rest = emit_text(e, "-(%s)", rest);
+    }
+    const char *limit = emit_name(e, comparison == FUNCTION_LT || comparison == FUNCTION_LE ? "limit" : "least");
+    emit_line(e, "const int64_t %s = %s;", limit, rest);
+    if (comparison == FUNCTION_GT || comparison == FUNCTION_GE || comparison == FUNCTION_EQ)
+        raise_first(e, loop, comparison == FUNCTION_GT ? emit_text(e, "size_add(%s, 1)", limit) : limit);
+    if (comparison == FUNCTION_LT || comparison == FUNCTION_LE || comparison == FUNCTION_EQ)
+        lower_end(e, loop, comparison == FUNCTION_LT ? limit : emit_text(e, "size_add(%s, 1)", limit));
+    return true;
+}
+
+static void list_conjuncts(Emitter *e, const Term *condition, const Term ***list, int *count)
+{
+    if (condition->kind == TERM_MAP && condition->map.function == FUNCTION_AND) {
+        list_conjuncts(e, condition->map.arguments[0], list, count);
+        list_conjuncts(e, condition->map.arguments[1], list, count);
+    } else {
+        ARENA_APPEND(e->arena, *list, *count, condition);
+    }
+}
+
+Domain emit_domain(Emitter *e, const Term *reduce, LoopBounds *loops, int loop_count)
+{
+    Domain domain = { .reduce = reduce };
+    const Term *argument = reduce->reduce.argument;
+    if (argument->kind != TERM_SELECT || !state_skips(reduce, argument->select.no))
+        return domain;
+    Index **indices = ARENA_ARRAY(e->arena, Index *, loop_count);
+    for (int i = 0; i < loop_count; i++)
+        indices[i] = loops[i].index;
+    const Term **conjuncts = NULL;
+    int count = 0;
+    list_conjuncts(e, argument->select.condition, &conjuncts, &count);
+    for (int i = 0; i < count; i++)
+        if (!is_uniform(e, conjuncts[i]) && !indices_have(indices, loop_count, e->step->vector))
+            return domain;     /* the lanes' own conditions are a matter of the select */
+    bool lanes_ask = false;
+    for (int i = 0; i < count; i++) {
+        bool done = false;
+        for (int k = 0; k < loop_count && !done; k++)
+            done = term_has_index(conjuncts[i], indices[k]) && tighten(e, &loops[k], indices, loop_count, conjuncts[i]);
+        if (done)
+            continue;
+        if (!depends_on_any(conjuncts[i], indices, loop_count))
+            ARENA_APPEND(e->arena, domain.around, domain.around_count, conjuncts[i]);
+        else
+            ARENA_APPEND(e->arena, domain.inside, domain.inside_count, conjuncts[i]);
+        lanes_ask |= !is_uniform(e, conjuncts[i]);
+    }
+    if (lanes_ask) {           /* what bounds and tests leave to the lanes is the whole condition again */
+        domain.inside_count = 0;
+        return domain;
+    }
+    Term *within = ARENA_NEW(e->arena, Term);
+    *within = *reduce;
+    within->reduce.argument = argument->select.yes;
+    domain.reduce = within;
+    return domain;
+}

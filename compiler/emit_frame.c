@@ -1,0 +1,564 @@
+/* The frame of a call: the arguments' struct, the extents that follow from shapes, the checks, the sizes that follow
+ * from extents. */
+#include <string.h>
+
+#include "emitting.h"
+
+/* ---- names ---- */
+
+static bool *live_indices(Emitter *e, bool *wanted, bool **statements)
+{
+    const Program *p = e->plan->program;
+    bool *live = ARENA_ARRAY(e->arena, bool, p->index_count);
+    *statements = program_needed(e->arena, p, wanted);
+    for (int i = 0; i < p->index_count; i++)
+        live[i] = (*statements)[p->indices[i]->statement];
+    return live;
+}
+
+/* Whether an axis of a tensor has a size that the arguments tell. */
+static bool is_told(const Emitter *e, const Axis *axis)
+{
+    if (!axis->tensor->maker)
+        return true;
+    for (int i = 0; i < e->argument_count; i++)
+        if (axis->tensor->from_caller && e->arguments[i].tensor == axis->tensor)
+            return true;
+    return !axis->tensor->from_caller;
+}
+
+static bool needs_argument(const Emitter *e, const Index *index)
+{
+    if (index->rule == EXTENT_GIVEN)
+        return true;
+    for (int i = 0; i < index->axis_count; i++)
+        if (is_told(e, &index->axes[i]))
+            return false;
+    return index->rule == EXTENT_AXES;
+}
+
+static const char *static_extent(Emitter *e, const Index *index)
+{
+    if (index->rule == EXTENT_RANKS)
+        return emit_text(e, "%lld", (long long)index->ranks);
+    for (int i = 0; i < e->options->static_count; i++)
+        if (!strcmp(e->options->statics[i].name, index->name))
+            return emit_text(e, "%lld", (long long)e->options->statics[i].extent);
+    return NULL;
+}
+
+static void add_argument(Emitter *e, Argument argument)
+{
+    ARENA_APPEND(e->arena, e->arguments, e->argument_count, argument);
+}
+
+static bool has_computed_axis(const Tensor *tensor)
+{
+    for (int a = 0; a < tensor->rank; a++)
+        if (!tensor->axes[a])
+            return true;
+    return false;
+}
+
+static void name_tensors(Emitter *e)
+{
+    const Program *lowered = e->plan->lowered;
+    e->pointers = ARENA_ARRAY(e->arena, const char *, lowered->tensor_count);
+    for (int pass = 0; pass < 3; pass++)
+        for (int t = 0; t < lowered->tensor_count; t++) {
+            const Tensor *tensor = lowered->tensors[t];
+            if (tensor->home != tensor || (!tensor->maker && tensor->input < 0))
+                continue;
+            bool temporary = tensor->maker && !tensor->origin;
+            if (pass != (!tensor->maker ? 0 : temporary ? 2 : 1))
+                continue;
+            e->pointers[t] = names_unique(&e->names, tensor->label);
+            if (!temporary)
+                add_argument(e, (Argument){ .tensor = tensor->origin, .name = e->pointers[t], .is_output = pass == 1 });
+            else if (has_computed_axis(tensor))
+                add_argument(e, (Argument){ .tensor = tensor->source, .name = e->pointers[t], .shape_only = true });
+        }
+}
+
+static void collect_sizes(Emitter *e, const Size *size)
+{
+    if (!size)
+        return;
+    collect_sizes(e, size->a);
+    collect_sizes(e, size->b);
+    if (size->kind != SIZE_NAMED)
+        return;
+    for (int i = 0; i < e->size_count; i++)
+        if (!strcmp(e->sizes[i]->name, size->name))
+            return;
+    ARENA_APPEND(e->arena, e->sizes, e->size_count, size);
+}
+
+static void name_blocks(Emitter *e)
+{
+    const Plan *plan = e->plan;
+    e->block_names = ARENA_ARRAY(e->arena, const char **, plan->launch_count);
+    for (int l = 0; l < plan->launch_count; l++) {
+        const Launch *launch = plan->launches[l];
+        Names names = names_new(e->arena, &e->names);
+        e->block_names[l] = ARENA_ARRAY(e->arena, const char *, launch->block_count);
+        for (int b = 0; b < launch->block_count; b++)
+            e->block_names[l][b] = names_unique(&names, launch->blocks[b].of_step[launch->step_count - 1]->name);
+    }
+}
+
+void emit_plan_frame(Emitter *e)
+{
+    const Plan *plan = e->plan;
+    const Program *p = plan->program;
+    bool *wanted = ARENA_ARRAY(e->arena, bool, p->tensor_count);
+    for (int t = 0; t < plan->lowered->tensor_count; t++)
+        if (plan->lowered->tensors[t]->maker && plan->lowered->tensors[t]->origin)
+            wanted[plan->lowered->tensors[t]->origin->id] = true;
+    bool *live = live_indices(e, wanted, &e->live_statements);
+    name_tensors(e);
+    e->extents = ARENA_ARRAY(e->arena, const char *, p->index_count);
+    for (int i = 0; i < p->index_count; i++) {
+        if (!live[i])
+            continue;
+        const char *constant = static_extent(e, p->indices[i]);
+        e->extents[i] = constant ? constant : names_unique(&e->names, emit_text(e, "extent_%s", p->indices[i]->name));
+        if (needs_argument(e, p->indices[i]))
+            add_argument(e, (Argument){ .extent = p->indices[i],
+                                        .name = names_unique(&e->names, emit_text(e, "given_%s", p->indices[i]->name)) });
+    }
+    collect_sizes(e, plan->shared);
+    for (int l = 0; l < plan->launch_count; l++) {
+        for (int b = 0; b < plan->launches[l]->block_count; b++)
+            collect_sizes(e, plan->launches[l]->blocks[b].tile);
+        collect_sizes(e, plan->launches[l]->units);
+    }
+    for (int s = 0; s < plan->step_count; s++)
+        collect_sizes(e, plan->steps[s]->parts);
+    collect_sizes(e, plan->per_worker);
+    name_blocks(e);
+}
+
+/* ---- the struct ---- */
+
+const char *emit_frame(Emitter *e)
+{
+    Text text = text_new(e->arena);
+    text_print(&text, "typedef struct Frame {\n    %s_args in;    /* strides of axes of size 1 are 0 here */\n", e->options->name);
+    for (int i = 0; i < e->plan->program->index_count; i++)
+        if (e->extents[i] && e->extents[i][0] == 'e')
+            text_print(&text, "    int64_t %s;\n", e->extents[i]);
+    bool shared = false, per_worker = false;
+    for (int i = 0; i < e->size_count; i++) {
+        text_print(&text, "    int64_t %s;\n", e->sizes[i]->name);
+        shared |= !strcmp(e->sizes[i]->name, "shared");
+        per_worker |= !strcmp(e->sizes[i]->name, "per_worker");
+    }
+    for (int l = 0; l < e->plan->launch_count; l++) {
+        bool named = e->plan->launches[l]->units->kind == SIZE_NAMED;
+        text_print(&text, "    int64_t %s%s%sgrain_%d, tasks_%d;\n", named ? "" : emit_text(e, "units_%d", l + 1),
+                   named ? "" : ", ", "", l + 1, l + 1);
+    }
+    for (int s = 0; s < e->plan->step_count; s++)
+        if (e->plan->steps[s]->unit_count)
+            text_print(&text, "    int unit_%d;    /* the lanes' strides are 1 */\n", s + 1);
+    text_print(&text, "%s%s    char *workspace;\n    const einc_host *host;\n    int *status;\n} Frame;\n",
+               shared ? "" : "    int64_t shared;\n", per_worker ? "" : "    int64_t per_worker;\n");
+    return text.bytes;
+}
+
+/* ---- extents ---- */
+
+static const char *member_of(const Emitter *e, const Tensor *tensor)
+{
+    for (int i = 0; i < e->argument_count; i++)
+        if (e->arguments[i].tensor == tensor)
+            return e->arguments[i].name;
+    return NULL;
+}
+
+/* Code for the size of an axis: of an argument, or of what a statement makes, which is an extent. */
+static const char *axis_size(Emitter *e, const Axis *axis)
+{
+    const char *member = member_of(e, axis->tensor);
+    if (member && (!axis->tensor->maker || axis->tensor->from_caller || !axis->tensor->axes[axis->axis]))
+        return emit_text(e, "f->in.%s.shape[%d]", member, axis->axis);
+    return axis->tensor->axes[axis->axis] ? e->extents[axis->tensor->axes[axis->axis]->id] : NULL;
+}
+
+/* The extent of an index that stands alone at axes, and the checks that they agree. */
+static const char *extent_of_axes(Emitter *e, const Index *index, Text *checks)
+{
+    const char *exact = NULL, *common = NULL;
+    const char *name = e->extents[index->id];
+    for (int i = 0; i < index->axis_count; i++) {
+        const Axis *axis = &index->axes[i];
+        if (!is_told(e, axis))
+            continue;
+        const char *size = axis_size(e, axis);
+        if (!size)
+            continue;
+        if (axis->tensor->maker) {
+            if (exact && strcmp(exact, size))
+                text_print(checks, "    if (%s != %s)\n        return BAD_SHAPES;\n", size, name);
+            exact = exact ? exact : size;
+        } else {
+            common = common ? emit_text(e, "meet(%s, %s)", common, size) : size;
+        }
+    }
+    if (!exact || !common)
+        return exact ? exact : common;
+    text_print(checks, "    if (%s != %s && %s != 1)\n        return BAD_SHAPES;\n", common, name, common);
+    return exact;
+}
+
+/* The extent that one position allows: as fit_extent() in extents.c. */
+static const char *extent_of_fit(Emitter *e, const Index *index, const Position *position, const char *size)
+{
+    int64_t coefficient = 0;
+    for (int k = 0; k < position->count; k++) {
+        if (position->parts[k].gather)
+            return NULL;
+        if (position->parts[k].index == index)
+            coefficient = position->parts[k].coefficient;
+    }
+    if (!coefficient)
+        return NULL;
+    long long constant = position->constant;
+    Text room = text_new(e->arena);
+    if (coefficient < 0)
+        text_print(&room, "%lld", constant);
+    else
+        text_print(&room, constant ? "%s - 1 %c %lld" : "%s - 1", size, constant < 0 ? '+' : '-', constant < 0 ? -constant : constant);
+    for (int k = 0; k < position->count; k++) {
+        int64_t c = position->parts[k].coefficient;
+        if (position->parts[k].index != index && (c > 0) == (coefficient > 0))
+            text_print(&room, " - reach(%lld, %s)", (long long)(c < 0 ? -c : c), e->extents[position->parts[k].index->id]);
+    }
+    return emit_text(e, "fit(%s, %lld)", room.bytes, (long long)(coefficient < 0 ? -coefficient : coefficient));
+}
+
+static const char *extent_of_fits(Emitter *e, const Index *index)
+{
+    const char *extent = NULL;
+    for (int i = 0; i < index->fit_count; i++) {
+        const Term *read = index->fits[i];
+        for (int a = 0; a < read->read.tensor->rank; a++) {
+            Axis axis = { read->read.tensor, a, { 0, 0 } };
+            const char *size = axis_size(e, &axis), *fit = size ? extent_of_fit(e, index, &read->read.positions[a], size) : NULL;
+            if (fit)
+                extent = extent ? emit_text(e, "size_min(%s, %s)", extent, fit) : fit;
+        }
+    }
+    return extent;
+}
+
+static const char *given_name(const Emitter *e, const Index *index)
+{
+    for (int i = 0; i < e->argument_count; i++)
+        if (e->arguments[i].extent == index)
+            return e->arguments[i].name;
+    return NULL;
+}
+
+static void emit_extent_rule(Emitter *e, Text *text, const Index *index)
+{
+    const char *name = e->extents[index->id], *given = given_name(e, index);
+    Text checks = text_new(e->arena);
+    const char *value = given ? emit_text(e, "args->%s", given)
+                        : index->rule == EXTENT_AXES ? extent_of_axes(e, index, &checks)
+                        : index->rule == EXTENT_FITS ? extent_of_fits(e, index) : name;
+    if (name[0] != 'e') {    /* a constant: the shapes must agree with it */
+        if (index->rule != EXTENT_RANKS)
+            text_print(text, "    if (%s != %s)\n        return BAD_SHAPES;\n", value, name);
+    } else {
+        bool simple = strchr(value, '(') == NULL && !given;
+        text_print(text, "    const int64_t %s = f->%s = %s;\n", name, name, value);
+        if (!simple)
+            text_print(text, "    if (%s < 0)\n        return BAD_SHAPES;\n", name);
+    }
+    text_put(text, checks.bytes);
+}
+
+static bool fits_are_ready(const Emitter *e, const Index *index, const bool *done)
+{
+    (void)e;
+    for (int i = 0; i < index->fit_count; i++) {
+        const Term *read = index->fits[i];
+        for (int a = 0; a < read->read.tensor->rank; a++) {
+            const Position *position = &read->read.positions[a];
+            bool mine = false;
+            for (int k = 0; k < position->count; k++)
+                mine |= position->parts[k].index == index;
+            for (int k = 0; k < position->count && mine && !position_has_gather(position); k++)
+                if (position->parts[k].index != index && !done[position->parts[k].index->id])
+                    return false;
+        }
+    }
+    return true;
+}
+
+static void emit_extents(Emitter *e, Text *text)
+{
+    const Program *p = e->plan->program;
+    bool *done = ARENA_ARRAY(e->arena, bool, p->index_count);
+    for (int s = 0; s < p->statement_count; s++)
+        for (bool changed = true; changed;) {
+            changed = false;
+            for (int i = 0; i < p->index_count; i++) {
+                const Index *index = p->indices[i];
+                bool ready = index->rule != EXTENT_FITS || given_name(e, index) || fits_are_ready(e, index, done);
+                if (index->statement != s || done[i] || !e->extents[i] || !ready)
+                    continue;
+                emit_extent_rule(e, text, index);
+                changed = done[i] = true;
+            }
+        }
+}
+
+/* ---- checks ---- */
+
+static void emit_shapes(Emitter *e, Text *text)
+{
+    for (int i = 0; i < e->argument_count; i++) {
+        const Argument *argument = &e->arguments[i];
+        if (!argument->tensor || !argument->tensor->rank)
+            continue;
+        if (argument->is_output || argument->shape_only)
+            text_print(text, "    if (!is_shape(f->in.%s.shape, %d))\n        return BAD_SHAPES;\n", argument->name,
+                       argument->tensor->rank);
+        else
+            text_print(text, "    if (!settle(f->in.%s.shape, f->in.%s.stride, %d))\n        return BAD_SHAPES;\n",
+                       argument->name, argument->name, argument->tensor->rank);
+    }
+}
+
+static void emit_output_shapes(Emitter *e, Text *text)
+{
+    for (int i = 0; i < e->argument_count; i++) {
+        const Argument *argument = &e->arguments[i];
+        Text tests = text_new(e->arena);
+        for (int a = 0; argument->is_output && a < argument->tensor->rank; a++)
+            if (argument->tensor->axes[a])
+                text_print(&tests, "%sf->in.%s.shape[%d] != %s", tests.length ? " || " : "", argument->name, a,
+                           e->extents[argument->tensor->axes[a]->id]);
+        if (tests.length)
+            text_print(text, "    if (%s)\n        return BAD_SHAPES;\n", tests.bytes);
+    }
+}
+
+static const char *loop_runs(Emitter *e, const char *around, const Index *index)
+{
+    const char *test = emit_text(e, "%s > 0 && ", e->extents[index->id]);
+    return strstr(around, test) ? around : emit_text(e, "%s%s", around, test);
+}
+
+/* "a > 0 && b > 0" for the loops around a term; "" when there are none. */
+static const char *loops_run(Emitter *e, const char *around, Index *const *indices, int count)
+{
+    for (int i = 0; i < count; i++)
+        around = loop_runs(e, around, indices[i]);
+    return around;
+}
+
+static void emit_range_check(Emitter *e, Text *text, const Term *read, int axis, const char *around)
+{
+    const Position *position = &read->read.positions[axis];
+    Axis at = { read->read.tensor, axis, { 0, 0 } };
+    Text low = text_new(e->arena), high = text_new(e->arena);
+    text_print(&low, "%lld", (long long)position->constant);
+    text_print(&high, "%lld", (long long)position->constant);
+    for (int k = 0; k < position->count; k++) {
+        int64_t c = position->parts[k].coefficient;
+        const char *extent = e->extents[position->parts[k].index->id];
+        around = loop_runs(e, around, position->parts[k].index);
+        text_print(c < 0 ? &low : &high, " + %lld * (%s - 1)", (long long)c, extent);
+    }
+    const char *size = axis_size(e, &at);
+    if (size)
+        text_print(text, "    if (%s(%s < 0 || %s >= %s))\n        return OUT_OF_RANGE - %d;\n", around, low.bytes, high.bytes,
+                   size, read->id);
+}
+
+static void emit_reduction_check(Emitter *e, Text *text, const Term *term, const char *around)
+{
+    const ReductionFacts *facts = &reduction_facts[term->reduce.reduction];
+    if (term->kind != TERM_REDUCE || facts->empty)
+        return;
+    for (int i = 0; i < term->reduce.over_count; i++)
+        text_print(text, "    if (%s%s < %lld)\n        return BAD_SHAPES;\n", loops_run(e, around, term->indices, term->rank),
+                   e->extents[term->reduce.over[i]->id],
+                   facts->leaves == LEAVES_RANKS ? (long long)term->reduce.parameter : 1LL);
+}
+
+/* What is evaluated whenever the term is: all but a where's branches, as check_term() in extents.c. */
+static void emit_checks(Emitter *e, Text *text, const Term *term, const char *around, bool *seen)
+{
+    if (seen[term->id])
+        return;
+    seen[term->id] = true;
+    switch (term->kind) {
+    case TERM_READ:
+        e->certain[term->id] = true;
+        for (int a = 0; a < term->read.tensor->rank; a++) {
+            const Position *position = &term->read.positions[a];
+            if (!position_is_plain(position) && !position_has_gather(position))
+                emit_range_check(e, text, term, a, around);
+            for (int k = 0; k < position->count; k++)
+                if (position->parts[k].gather)
+                    emit_checks(e, text, position->parts[k].gather, around, seen);
+        }
+        break;
+    case TERM_MAP:
+        for (int i = 0; i < term->map.count; i++)
+            emit_checks(e, text, term->map.arguments[i], around, seen);
+        break;
+    case TERM_SELECT: emit_checks(e, text, term->select.condition, around, seen); break;
+    case TERM_CONTRACT:
+    case TERM_REDUCE:
+        emit_reduction_check(e, text, term, around);
+        emit_checks(e, text, term->reduce.argument, loops_run(e, around, term->reduce.over, term->reduce.over_count), seen);
+        break;
+    case TERM_CONSTANT:
+    case TERM_POSITION: break;
+    }
+}
+
+static void emit_statement_checks(Emitter *e, Text *text)
+{
+    const Program *p = e->plan->program;
+    bool *seen = ARENA_ARRAY(e->arena, bool, p->term_count);
+    for (int s = 0; s < p->statement_count; s++)
+        for (int o = 0; o < p->statements[s]->output_count && e->live_statements[s]; o++) {
+            const Output *output = &p->statements[s]->outputs[o];
+            const char *around = loops_run(e, "", output->value->indices, output->value->rank);
+            emit_checks(e, text, output->value, around, seen);
+            for (int a = 0; a < output->tensor->rank; a++)
+                for (int k = 0; k < output->positions[a].count; k++)
+                    if (output->positions[a].parts[k].gather)
+                        emit_checks(e, text, output->positions[a].parts[k].gather, around, seen);
+        }
+}
+
+/* ---- sizes ---- */
+
+/* The sizes that depend on no other: tasks of each launch, and what is fast for these strides. */
+static void emit_launch_sizes(Emitter *e, Text *text)
+{
+    const Plan *plan = e->plan;
+    if (plan->shared->kind != SIZE_NAMED && !size_is_constant(plan->shared, 0))
+        text_print(text, "    f->shared = %s;\n", emit_size(e, plan->shared));
+    if (plan->per_worker->kind != SIZE_NAMED && !size_is_constant(plan->per_worker, 0))
+        text_print(text, "    f->per_worker = %s;\n", emit_size(e, plan->per_worker));
+    for (int l = 0; l < plan->launch_count; l++) {
+        const Launch *launch = plan->launches[l];
+        if (launch->units->kind != SIZE_NAMED)
+            text_print(text, "    f->units_%d = %s;\n", l + 1, emit_size(e, launch->units));
+        text_print(text, "    f->grain_%d = size_max(size_ceil_div(f->units_%d, %s), 1);\n", l + 1, l + 1,
+                   emit_size(e, launch->tasks));
+        text_print(text, "    f->tasks_%d = size_ceil_div(f->units_%d, f->grain_%d);\n", l + 1, l + 1, l + 1);
+    }
+    for (int s = 0; s < plan->step_count; s++) {
+        const Step *step = plan->steps[s];
+        for (int u = 0; u < step->unit_count; u++)
+            text_print(text, "%sf->in.%s.stride[%d] == 1%s", u ? " && " : emit_text(e, "    f->unit_%d = ", s + 1),
+                       e->pointers[step->units[u].tensor->id], step->units[u].axis, u == step->unit_count - 1 ? ";\n" : "");
+    }
+}
+
+/* Named sizes in front, from the last to the first, so that a local is declared only where something uses it. */
+static void emit_sizes(Emitter *e, Text *text)
+{
+    Text last = text_new(e->arena);
+    emit_launch_sizes(e, &last);
+    const char *rest = last.bytes;
+    for (int i = e->size_count - 1; i >= 0; i--) {
+        const char *name = e->sizes[i]->name, *formula = emit_size(e, e->sizes[i]->a);
+        bool used = emit_mentions(rest, name);
+        rest = emit_text(e, used ? "    const int64_t %s = f->%s = %s;\n%s" : "    %.0sf->%s = %s;\n%s", name, name, formula, rest);
+    }
+    text_put(text, rest);
+}
+
+/* An extent that nothing below uses needs no local of its own. */
+static const char *drop_unused_locals(Emitter *e, const char *text)
+{
+    static const char local[] = "    const int64_t extent_";
+    Text out = text_new(e->arena);
+    while (*text) {
+        size_t length = strcspn(text, "\n") + 1;
+        const char *name = text + sizeof "    const int64_t " - 1, *assigned = name + strcspn(name, " ") + 3;
+        bool unused = !strncmp(text, local, sizeof local - 1) &&
+                      !emit_mentions(text + length, arena_copy(e->arena, name, strcspn(name, " ")));
+        text_put(&out, unused ? "    " : "");
+        text_add(&out, unused ? assigned : text, unused ? (size_t)(text + length - assigned) : length);
+        text += length;
+    }
+    return out.bytes;
+}
+
+const char *emit_prepare(Emitter *e)
+{
+    Text text = text_new(e->arena);
+    text_print(&text, "static int prepare(Frame *f, const %s_args *args, int workers)\n{\n", e->options->name);
+    text_put(&text, "    (void)workers;\n    memset(f, 0, sizeof *f);\n    f->in = *args;\n");
+    emit_shapes(e, &text);
+    emit_extents(e, &text);
+    emit_output_shapes(e, &text);
+    emit_statement_checks(e, &text);
+    emit_sizes(e, &text);
+    text_put(&text, "    return 0;\n}\n");
+    return drop_unused_locals(e, text.bytes);
+}
+
+/* ---- the header ---- */
+
+static const char *data_type(Dtype dtype)
+{
+    return dtype == DTYPE_C64 ? "float" : dtype == DTYPE_C128 ? "double" : dtype_c(dtype);
+}
+
+static void declare_argument(Emitter *e, Text *text, const Argument *argument)
+{
+    if (argument->extent) {
+        text_print(text, "    int64_t %s;    /* the extent of index %s, which no operand fixes */\n", argument->name,
+                   argument->extent->name);
+        return;
+    }
+    const Tensor *tensor = argument->tensor;
+    text_print(text, "    struct {    /* %s", argument->is_output ? "output" : argument->shape_only ? "shape only" : "input");
+    if (tensor->name)
+        text_print(text, " %s", tensor->name);
+    text_print(text, ", %s", dtype_name(tensor->dtype));
+    if (argument->is_output && tensor->rank) {
+        text_put(text, "[");
+        for (int a = 0; a < tensor->rank; a++)
+            text_print(text, "%s%s", a ? "," : "", tensor->axes[a] ? tensor->axes[a]->name : "*");
+        text_put(text, "]");
+    }
+    if (tensor->from_caller)
+        text_put(text, ", added to");
+    text_print(text, " */\n        %s%s *data;\n", argument->is_output ? "" : "const ", data_type(tensor->dtype));
+    text_print(text, "        int64_t shape[%d], stride[%d];\n    } %s;\n", tensor->rank ? tensor->rank : 1,
+               tensor->rank ? tensor->rank : 1, argument->name);
+    (void)e;
+}
+
+const char *emit_declarations(Emitter *e)
+{
+    const char *name = e->options->name;
+    Text text = text_new(e->arena);
+    text_put(&text, embedded_find("host.h"));
+    text_print(&text, "\n/* Strides count elements, and may be 0 or negative; data need not be aligned. An array of rank 0 has no shape.\n"
+               " * Complex numbers are two floats, f16 and bf16 their 16 bits, bool one byte. */\ntypedef struct %s_args {\n", name);
+    for (int i = 0; i < e->argument_count; i++)
+        declare_argument(e, &text, &e->arguments[i]);
+    text_print(&text, "} %s_args;\n", name);
+    text_print(&text, "\n/* The bytes of workspace that %s() wants for these shapes and so many workers. 0, or why not. */\n"
+               "int %s_workspace(const %s_args *args, int workers, size_t *bytes);\n", name, name, name);
+    text_print(&text, "\n/* Runs the kernel. `workspace` is aligned to 64 bytes; NULL host: one thread. 0, or a negative number: -2 an argument\n"
+               " * that has no meaning, -3 shapes that do not fit, -4 too small a workspace (nothing was written), -7 cancelled,\n"
+               " * -16 and below a position out of range (outputs are then undefined). Thread-safe. */\n"
+               "int %s(const %s_args *args, void *workspace, size_t bytes, const einc_host *host);\n", name, name);
+    return text.bytes;
+}

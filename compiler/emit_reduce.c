@@ -1,0 +1,512 @@
+/* Loops of reductions. Reductions over the same indices that stand side by side (max n & argmax n) share their loops. The
+ * innermost loop of simple states keeps several of them, so that one operation need not wait for the one before. */
+#include <string.h>
+
+#include "emitting.h"
+
+enum { CHAINS = 4 };
+
+typedef struct Nest {
+    Term *const *reduces;         /* as known to others */
+    Domain *domains;              /* what runs in the loops */
+    int count;
+    LoopBounds *loops;
+    int loop_count;
+    bool across;                  /* the lanes run along the last loop */
+    bool varying;                 /* each lane has a state of its own */
+    int chains;
+    const char *(*names)[STATE_COMPONENTS_MAX];      /* of the states, declared */
+    const char *(*turn)[STATE_COMPONENTS_MAX];       /* of those that the step at hand works on */
+} Nest;
+
+static bool contains_reduction(const Term *term)
+{
+    switch (term->kind) {
+    case TERM_READ:
+        for (int a = 0; a < term->read.tensor->rank; a++)
+            for (int k = 0; k < term->read.positions[a].count; k++)
+                if (term->read.positions[a].parts[k].gather && contains_reduction(term->read.positions[a].parts[k].gather))
+                    return true;
+        return false;
+    case TERM_MAP:
+        for (int i = 0; i < term->map.count; i++)
+            if (contains_reduction(term->map.arguments[i]))
+                return true;
+        return false;
+    case TERM_SELECT:
+        return contains_reduction(term->select.condition) || contains_reduction(term->select.yes) ||
+               contains_reduction(term->select.no);
+    case TERM_CONTRACT:
+    case TERM_REDUCE: return true;
+    default: return false;
+    }
+}
+
+static bool same_loops(const Term *a, const Term *b)
+{
+    if (a->reduce.over_count != b->reduce.over_count)
+        return false;
+    for (int i = 0; i < a->reduce.over_count; i++)
+        if (!indices_have(b->reduce.over, b->reduce.over_count, a->reduce.over[i]))
+            return false;
+    return true;
+}
+
+/* The reductions that run together with one: all of the step's that stand at its level and have its loops. */
+static Term **companions(Emitter *e, const Term *term, int *count)
+{
+    Term **list = NULL;
+    bool is_root = false;
+    for (int i = 0; i < e->step->root_count; i++)
+        is_root |= e->step->roots[i] == term;
+    for (int i = 0; i < e->step->root_count && is_root; i++) {
+        Term *other = e->step->roots[i];
+        if (same_loops(term, other) && !(e->scope->branch && other != term))
+            ARENA_APPEND(e->arena, list, *count, other);
+    }
+    if (!*count)
+        ARENA_APPEND(e->arena, list, *count, (Term *)term);
+    return list;
+}
+
+/* ---- setting up ---- */
+
+static void set_loops(Emitter *e, Nest *nest)
+{
+    const Term *first = nest->reduces[0];
+    nest->loops = ARENA_ARRAY(e->arena, LoopBounds, first->reduce.over_count);
+    for (int pass = 0; pass < 2; pass++)
+        for (int i = 0; i < first->reduce.over_count; i++) {
+            Index *index = first->reduce.over[i];
+            bool last = e->lanes && index == e->step->vector;
+            if (last != (pass == 1))
+                continue;
+            nest->across |= last;
+            const char *from = e->block_first[index->id], *to = e->block_end[index->id];
+            nest->loops[nest->loop_count++] = (LoopBounds){ index, from ? from : "0", to ? to : emit_extent(e, index) };
+        }
+    nest->varying = nest->across || (e->lanes && e->step->vector && term_has_index(first, e->step->vector));
+}
+
+static void set_chains(Nest *nest)
+{
+    nest->chains = nest->loop_count > 0 && nest->count <= 2 ? CHAINS : 1;
+    for (int r = 0; r < nest->count; r++)
+        if (!state_is_simple(nest->reduces[r]) || contains_reduction(nest->reduces[r]->reduce.argument))
+            nest->chains = 1;
+}
+
+/* One component: a variable, or an array of one for each chain. */
+static void declare_component(Emitter *e, const Nest *nest, int r, int c, Dtype dtype, const char *name)
+{
+    const char *type = emit_type(dtype, nest->varying), *start = emit_state_start(e, nest->reduces[r], c, nest->varying);
+    if (nest->chains == 1) {
+        emit_line(e, "%s %s = %s;", type, name, start);
+        return;
+    }
+    emit_line(e, "%s %s[%d];", type, name, nest->chains);
+    emit_line(e, "for (int u = 0; u < %d; u++)", nest->chains);
+    emit_line(e, "    %s[u] = %s;", name, start);
+}
+
+static void declare_states(Emitter *e, Nest *nest)
+{
+    nest->names = arena_array(e->arena, (size_t)nest->count, sizeof *nest->names);
+    nest->turn = arena_array(e->arena, (size_t)nest->count, sizeof *nest->turn);
+    for (int r = 0; r < nest->count; r++) {
+        Component components[STATE_COMPONENTS_MAX];
+        for (int c = 0, n = state_components(nest->reduces[r], components); c < n; c++) {
+            nest->names[r][c] = emit_name(e, nest->across ? emit_text(e, "%s_lanes", components[c].name) : components[c].name);
+            declare_component(e, nest, r, c, components[c].dtype, nest->names[r][c]);
+        }
+    }
+}
+
+static void set_turn(Emitter *e, Nest *nest, const char *chain)
+{
+    for (int r = 0; r < nest->count; r++)
+        for (int c = 0; c < STATE_COMPONENTS_MAX && nest->names[r][c]; c++)
+            nest->turn[r][c] = nest->chains > 1 ? emit_text(e, "%s[%s]", nest->names[r][c], chain) : nest->names[r][c];
+}
+
+/* ---- steps ---- */
+
+/* The element's position along the reduction, in the order that its indices were listed. */
+static const char *place_of(Emitter *e, const Nest *nest, const Term *reduce)
+{
+    const char *place = NULL, *factor = "1";
+    for (int i = 0; i < reduce->reduce.over_count; i++) {
+        const Index *index = reduce->reduce.over[i];
+        const char *at = emit_bound(e, index);
+        place = place ? emit_text(e, "(%s) * %s + %s", place, emit_extent(e, index), at) : at;
+        if (e->lanes && index == e->step->vector) {
+            factor = "1";
+            for (int k = i + 1; k < reduce->reduce.over_count; k++)
+                factor = strcmp(factor, "1") ? emit_text(e, "%s * %s", factor, emit_extent(e, reduce->reduce.over[k]))
+                                             : emit_extent(e, reduce->reduce.over[k]);
+        }
+    }
+    place = place ? place : "0";
+    if (!nest->varying)
+        return place;
+    const char *splat = emit_splat(e, DTYPE_I64, place);
+    if (!nest->across)
+        return splat;
+    return emit_text(e, strcmp(factor, "1") ? "%s + lanes_i64v() * (%s)" : "%s + lanes_i64v()", splat, factor);
+}
+
+static void step_one(Emitter *e, Nest *nest, int r)
+{
+    const Term *reduce = nest->domains[r].reduce;
+    Component components[STATE_COMPONENTS_MAX];
+    int n = state_components(reduce, components);
+    const char *before[STATE_COMPONENTS_MAX];
+    bool masked = nest->across && e->scope->count;
+    for (int c = 0; c < n && masked; c++) {
+        before[c] = emit_name(e, "before");
+        emit_line(e, "const %s %s = %s;", emit_type(components[c].dtype, true), before[c], nest->turn[r][c]);
+    }
+    emit_state_step(e, reduce, nest->turn[r], nest->varying, state_needs_place(reduce) ? place_of(e, nest, reduce) : NULL);
+    for (int c = 0; c < n && masked; c++)
+        emit_line(e, "%s = select_%s(first_boolv(%s), %s, %s);", nest->turn[r][c], emit_suffix(components[c].dtype, true),
+                  e->scope->count, nest->turn[r][c], before[c]);
+}
+
+static const char *conditions(Emitter *e, const Term *const *list, int count)
+{
+    Text text = text_new(e->arena);
+    for (int i = 0; i < count; i++)
+        text_print(&text, "%s%s", i ? " && " : "", emit_term(e, list[i]).text);
+    return text.bytes;
+}
+
+static void emit_steps(Emitter *e, Nest *nest)
+{
+    for (int r = 0; r < nest->count; r++) {
+        const Domain *domain = &nest->domains[r];
+        if (!domain->inside_count) {
+            step_one(e, nest, r);
+            continue;
+        }
+        const char *test = conditions(e, domain->inside, domain->inside_count);
+        Scope *body = emit_push(e);
+        body->branch = true;
+        step_one(e, nest, r);
+        emit_pop(e);
+        emit_line(e, "if (%s) {", emit_bare(e, test));
+        emit_body(e, body);
+        emit_line(e, "}");
+    }
+}
+
+/* ---- loops ---- */
+
+static void emit_loops(Emitter *e, Nest *nest, int depth);
+
+static void emit_plain_loop(Emitter *e, Nest *nest, int depth)
+{
+    const LoopBounds *loop = &nest->loops[depth];
+    Scope *body = emit_push(e);
+    const char *name = emit_name(e, loop->index->name);
+    emit_bind(e, loop->index, name);
+    emit_loops(e, nest, depth + 1);
+    emit_pop(e);
+    emit_line(e, "for (int64_t %s = %s; %s < %s; %s++) {", name, loop->first, name, loop->end, name);
+    emit_body(e, body);
+    emit_line(e, "}");
+}
+
+/* The innermost loop: CHAINS turns at a time, whole vectors, then what is left, the last lanes masked. */
+static void emit_fast_loop(Emitter *e, Nest *nest, int depth)
+{
+    const LoopBounds *loop = &nest->loops[depth];
+    const char *at = emit_name(e, emit_text(e, "%s_at", loop->index->name)), *step = nest->across ? "LANES" : "1";
+    int chains = nest->chains;
+    emit_line(e, "int64_t %s = %s;", at, loop->first);
+    if (chains > 1 || nest->across) {
+        Scope *body = emit_push(e);
+        const char *name = chains > 1 ? emit_name(e, loop->index->name) : at;
+        body->indent += chains > 1;
+        emit_bind(e, loop->index, name);
+        set_turn(e, nest, "u");
+        emit_steps(e, nest);
+        emit_pop(e);
+        const char *stride = chains == 1 ? step : nest->across ? emit_text(e, "%d * LANES", chains) : emit_text(e, "%d", chains);
+        emit_line(e, "for (; %s + %s <= %s; %s += %s) {", at, stride, loop->end, at, stride);
+        if (chains > 1) {
+            emit_line(e, "    UNROLL");
+            emit_line(e, "    for (int u = 0; u < %d; u++) {", chains);
+            emit_line(e, "        const int64_t %s = %s + u%s;", name, at, nest->across ? " * LANES" : "");
+        }
+        emit_body(e, body);
+        if (chains > 1)
+            emit_line(e, "    }");
+        emit_line(e, "}");
+    }
+    Scope *rest = emit_push(e);
+    emit_bind(e, loop->index, at);
+    set_turn(e, nest, "0");
+    if (nest->across) {
+        rest->count = emit_name(e, "count");
+        emit_line(e, "const int %s = %s - %s < LANES ? (int)(%s - %s) : LANES;", rest->count, loop->end, at, loop->end, at);
+    }
+    emit_steps(e, nest);
+    emit_pop(e);
+    emit_line(e, "for (; %s < %s; %s += %s) {", at, loop->end, at, step);
+    emit_body(e, rest);
+    emit_line(e, "}");
+}
+
+/* With lanes and reductions inside, the text is written once: the number of lanes in use is a variable. */
+static void emit_lane_loop(Emitter *e, Nest *nest, int depth)
+{
+    const LoopBounds *loop = &nest->loops[depth];
+    Scope *body = emit_push(e);
+    const char *name = emit_name(e, loop->index->name);
+    emit_bind(e, loop->index, name);
+    body->count = emit_name(e, "count");
+    emit_line(e, "const int %s = %s - %s < LANES ? (int)(%s - %s) : LANES;", body->count, loop->end, name, loop->end, name);
+    set_turn(e, nest, "0");
+    emit_steps(e, nest);
+    emit_pop(e);
+    emit_line(e, "for (int64_t %s = %s; %s < %s; %s += LANES) {", name, loop->first, name, loop->end, name);
+    emit_body(e, body);
+    emit_line(e, "}");
+}
+
+static void emit_loops(Emitter *e, Nest *nest, int depth)
+{
+    bool innermost = depth == nest->loop_count - 1, leaf = true;
+    for (int r = 0; r < nest->count; r++)
+        leaf &= !contains_reduction(nest->reduces[r]->reduce.argument);
+    if (depth == nest->loop_count) {
+        set_turn(e, nest, "0");
+        emit_steps(e, nest);
+    } else if (innermost && leaf && (nest->chains > 1 || nest->across)) {
+        emit_fast_loop(e, nest, depth);
+    } else if (innermost && nest->across) {
+        emit_lane_loop(e, nest, depth);
+    } else {
+        emit_plain_loop(e, nest, depth);
+    }
+}
+
+/* ---- the end of a nest ---- */
+
+static void merge_chains(Emitter *e, Nest *nest)
+{
+    if (nest->chains == 1)
+        return;
+    for (int r = 0; r < nest->count; r++) {
+        const char *first[] = { emit_text(e, "%s[0]", nest->names[r][0]) };
+        const char *other[] = { emit_text(e, "%s[u]", nest->names[r][0]) };
+        Scope *body = emit_push(e);
+        emit_state_merge(e, nest->reduces[r], first, other, nest->varying);
+        emit_pop(e);
+        emit_line(e, "for (int u = 1; u < %d; u++)", nest->chains);
+        emit_body(e, body);
+    }
+}
+
+/* The names of one reduction's finished states, lanes folded. */
+static void finished_names(Emitter *e, Nest *nest, int r, const char *names[STATE_COMPONENTS_MAX])
+{
+    Component components[STATE_COMPONENTS_MAX];
+    int n = state_components(nest->reduces[r], components);
+    for (int c = 0; c < n; c++)
+        names[c] = nest->chains > 1 ? emit_text(e, "%s[0]", nest->names[r][c]) : nest->names[r][c];
+    if (!nest->across)
+        return;
+    const char *lanes[STATE_COMPONENTS_MAX];
+    memcpy(lanes, names, sizeof lanes);
+    for (int c = 0; c < n; c++)
+        names[c] = emit_name(e, components[c].name);
+    emit_state_fold(e, nest->reduces[r], lanes, names);
+}
+
+static const char *named_bound(Emitter *e, const char *bound, const char *word)
+{
+    if (!strchr(bound, '('))
+        return bound;
+    const char *name = emit_name(e, word);
+    emit_line(e, "const int64_t %s = %s;", name, bound);
+    return name;
+}
+
+static Nest open_nest(Emitter *e, Term *const *reduces, int count)
+{
+    Nest nest = { .reduces = reduces, .count = count, .domains = ARENA_ARRAY(e->arena, Domain, count) };
+    set_loops(e, &nest);
+    set_chains(&nest);
+    for (int r = 0; r < count; r++)
+        nest.domains[r] = count == 1 ? emit_domain(e, reduces[r], nest.loops, nest.loop_count)
+                                     : (Domain){ .reduce = reduces[r] };
+    for (int i = 0; i < nest.loop_count; i++) {
+        LoopBounds *loop = &nest.loops[i];
+        loop->first = named_bound(e, loop->first, emit_text(e, "%s_from", loop->index->name));
+        loop->end = named_bound(e, loop->end, emit_text(e, "%s_to", loop->index->name));
+    }
+    return nest;
+}
+
+static void run_nest(Emitter *e, Nest *nest)
+{
+    const Domain *domain = &nest->domains[0];
+    if (!domain->around_count) {
+        emit_loops(e, nest, 0);
+        return;
+    }
+    const char *test = conditions(e, domain->around, domain->around_count);
+    Scope *body = emit_push(e);
+    body->branch = true;
+    emit_loops(e, nest, 0);
+    emit_pop(e);
+    emit_line(e, "if (%s) {", emit_bare(e, test));
+    emit_body(e, body);
+    emit_line(e, "}");
+}
+
+static void know_finished(Emitter *e, const Term *reduce, const char *const *names, bool varying)
+{
+    Value value = emit_state_finish(e, reduce, names, varying);
+    const char *name = value.text;
+    if (strchr(name, '(')) {
+        name = emit_name(e, reduction_facts[reduce->reduce.reduction].name);
+        emit_line(e, "const %s %s = %s;", emit_type(reduce->dtype, varying), name, emit_bare(e, value.text));
+    }
+    emit_know(e, reduce, (Value){ name, varying });
+}
+
+Value emit_reduction(Emitter *e, const Term *term)
+{
+    int count = 0;
+    Term **reduces = companions(e, term, &count);
+    Nest nest = open_nest(e, reduces, count);
+    declare_states(e, &nest);
+    run_nest(e, &nest);
+    merge_chains(e, &nest);
+    for (int r = 0; r < count; r++) {
+        const char *names[STATE_COMPONENTS_MAX];
+        finished_names(e, &nest, r, names);
+        know_finished(e, reduces[r], names, nest.varying && !nest.across);
+    }
+    return *emit_known(e, term);
+}
+
+/* ---- split reductions ---- */
+
+/* Where the state of a part stands in the workspace: [part][kept loops]. */
+static const char *part_offset(Emitter *e, const char *part)
+{
+    const char *offset = part;
+    for (int i = 0; i < e->step->loop_count; i++) {
+        const Index *index = e->step->loops[i];
+        offset = emit_text(e, "(%s) * %s + %s", offset, emit_extent(e, index), emit_bound(e, index));
+    }
+    return offset;
+}
+
+static const Scratch *scratch_of(const Emitter *e, int root, int component)
+{
+    int seen = 0;
+    for (int i = 0; i < e->plan->scratch_count; i++) {
+        const Scratch *scratch = &e->plan->scratch[i];
+        if (scratch->step != e->step || !scratch->shared)
+            continue;
+        Component components[STATE_COMPONENTS_MAX];
+        int before = 0;
+        for (int r = 0; r < root; r++)
+            before += state_components(e->step->roots[r], components);
+        if (seen++ == before + component)
+            return scratch;
+    }
+    return NULL;
+}
+
+static const char *load_part(Emitter *e, const Scratch *scratch, const char *offset, bool varying)
+{
+    if (varying)
+        return emit_text(e, "load_%sv(%s + %s, 1, %s)", dtype_name(scratch->dtype), scratch->name, offset,
+                         e->scope->count ? e->scope->count : "LANES");
+    if (dtype_kind(scratch->dtype) == KIND_COMPLEX)
+        return emit_text(e, "load_%s(%s + %s)", dtype_name(scratch->dtype), scratch->name, offset);
+    return emit_text(e, "%s[%s]", scratch->name, offset);
+}
+
+static void store_part(Emitter *e, const Scratch *scratch, const char *offset, bool varying, const char *value)
+{
+    if (varying)
+        emit_line(e, "store_%sv(%s + %s, 1, %s, %s);", dtype_name(scratch->dtype), scratch->name, offset, value,
+                  e->scope->count ? e->scope->count : "LANES");
+    else if (dtype_kind(scratch->dtype) == KIND_COMPLEX)
+        emit_line(e, "store_%s(%s + %s, %s);", dtype_name(scratch->dtype), scratch->name, offset, value);
+    else
+        emit_line(e, "%s[%s] = %s%s;", scratch->name, offset, scratch->dtype == DTYPE_BOOL ? "(uint8_t)" : "", value);
+}
+
+/* The step's reductions over this unit's share of the split index, added to the state that the part has so far. */
+void emit_split_roots(Emitter *e)
+{
+    int count = 0;
+    Term **reduces = companions(e, e->step->roots[0], &count);
+    Nest nest = open_nest(e, reduces, count);
+    declare_states(e, &nest);
+    run_nest(e, &nest);
+    merge_chains(e, &nest);
+    const char *offset = emit_name(e, "place");
+    emit_line(e, "const int64_t %s = %s;", offset, part_offset(e, "part"));
+    bool varying = nest.varying && !nest.across;
+    for (int r = 0; r < count; r++) {
+        Component components[STATE_COMPONENTS_MAX];
+        int n = state_components(reduces[r], components);
+        const char *names[STATE_COMPONENTS_MAX], *earlier[STATE_COMPONENTS_MAX];
+        finished_names(e, &nest, r, names);
+        Scope *merge = emit_push(e);
+        for (int c = 0; c < n; c++) {
+            earlier[c] = emit_name(e, emit_text(e, "%s_before", components[c].name));
+            emit_line(e, "%s %s = %s;", emit_type(components[c].dtype, varying), earlier[c],
+                      load_part(e, scratch_of(e, r, c), offset, varying));
+        }
+        emit_state_merge(e, reduces[r], earlier, names, varying);
+        for (int c = 0; c < n; c++)
+            emit_line(e, "%s = %s;", names[c], earlier[c]);
+        emit_pop(e);
+        emit_line(e, "if (!first_unit) {");
+        emit_body(e, merge);
+        emit_line(e, "}");
+        for (int c = 0; c < n; c++)
+            store_part(e, scratch_of(e, r, c), offset, varying, names[c]);
+    }
+}
+
+/* The parts' states merged in order; then the step's expression goes on from there. */
+void emit_merged_roots(Emitter *e)
+{
+    int count = 0;
+    Term **reduces = companions(e, e->step->roots[0], &count);
+    const char *(*names)[STATE_COMPONENTS_MAX] = arena_array(e->arena, (size_t)count, sizeof *names);
+    for (int r = 0; r < count; r++) {
+        Component components[STATE_COMPONENTS_MAX];
+        for (int c = 0, n = state_components(reduces[r], components); c < n; c++) {
+            names[r][c] = emit_name(e, components[c].name);
+            emit_line(e, "%s %s = %s;", emit_type(components[c].dtype, false), names[r][c],
+                      emit_state_start(e, reduces[r], c, false));
+        }
+    }
+    Scope *body = emit_push(e);
+    const char *offset = emit_name(e, "place");
+    emit_line(e, "const int64_t %s = %s;", offset, part_offset(e, "part"));
+    for (int r = 0; r < count; r++) {
+        Component components[STATE_COMPONENTS_MAX];
+        const char *others[STATE_COMPONENTS_MAX];
+        for (int c = 0, n = state_components(reduces[r], components); c < n; c++)
+            others[c] = load_part(e, scratch_of(e, r, c), offset, false);
+        emit_state_merge(e, reduces[r], names[r], others, false);
+    }
+    emit_pop(e);
+    emit_line(e, "for (int64_t part = 0; part < f->tasks_%d; part++) {", e->launch->id + 1);
+    emit_body(e, body);
+    emit_line(e, "}");
+    for (int r = 0; r < count; r++)
+        know_finished(e, reduces[r], names[r], false);
+}

@@ -1,0 +1,109 @@
+/* Blocks of generated code. While one is written, terms that do not depend on its loop go to the blocks around it, which
+ * is why a block joins the outer text only when it is finished. */
+#include <ctype.h>
+#include <string.h>
+
+#include "emitting.h"
+
+const char *emit_text(Emitter *e, const char *format, ...)
+{
+    va_list arguments;
+    va_start(arguments, format);
+    const char *text = arena_vformat(e->arena, format, arguments);
+    va_end(arguments);
+    return text;
+}
+
+void emit_line(Emitter *e, const char *format, ...)
+{
+    va_list arguments;
+    va_start(arguments, format);
+    text_print(&e->scope->text, "%*s", 4 * e->scope->indent, "");
+    text_vprint(&e->scope->text, format, arguments);
+    text_put(&e->scope->text, "\n");
+    va_end(arguments);
+}
+
+Scope *emit_push(Emitter *e)
+{
+    Scope *scope = ARENA_NEW(e->arena, Scope);
+    scope->outer = e->scope;
+    scope->text = text_new(e->arena);
+    scope->indent = e->scope ? e->scope->indent + 1 : 1;
+    scope->names = names_new(e->arena, e->scope ? &e->scope->names : &e->names);
+    if (e->scope) {
+        scope->count = e->scope->count;
+        scope->active = e->scope->active;
+    }
+    return e->scope = scope;
+}
+
+Scope *emit_pop(Emitter *e)
+{
+    Scope *scope = e->scope;
+    e->scope = scope->outer;
+    return scope;
+}
+
+void emit_body(Emitter *e, const Scope *block)
+{
+    text_add(&e->scope->text, block->text.bytes, block->text.length);
+}
+
+void emit_bind(Emitter *e, const Index *index, const char *name)
+{
+    Bound *bound = ARENA_NEW(e->arena, Bound);
+    *bound = (Bound){ e->scope->bound, index, name };
+    e->scope->bound = bound;
+}
+
+const char *emit_bound(const Emitter *e, const Index *index)
+{
+    for (const Scope *s = e->scope; s; s = s->outer)
+        for (const Bound *b = s->bound; b; b = b->next)
+            if (b->index == index)
+                return b->name;
+    return NULL;
+}
+
+void emit_know(Emitter *e, const Term *term, Value value)
+{
+    Known *known = ARENA_NEW(e->arena, Known);
+    *known = (Known){ e->scope->known, term, value };
+    e->scope->known = known;
+}
+
+const Value *emit_known(const Emitter *e, const Term *term)
+{
+    for (const Scope *s = e->scope; s; s = s->outer)
+        for (const Known *k = s->known; k; k = k->next)
+            if (k->term == term)
+                return &k->value;
+    return NULL;
+}
+
+const char *emit_name(Emitter *e, const char *word)
+{
+    return names_unique(&e->scope->names, word);
+}
+
+const char *emit_active(Emitter *e)
+{
+    if (e->scope->active)
+        return e->scope->active;
+    return e->scope->count ? emit_text(e, "first_boolv(%s)", e->scope->count) : NULL;
+}
+
+const char *emit_bare(Emitter *e, const char *text)
+{
+    size_t length = strlen(text);
+    int depth = 0;
+    if (text[0] != '(' || text[length - 1] != ')')
+        return text;
+    for (size_t i = 0; i < length - 1; i++) {
+        depth += text[i] == '(' ? 1 : text[i] == ')' ? -1 : 0;
+        if (depth == 0)
+            return text;
+    }
+    return arena_copy(e->arena, text + 1, length - 2);
+}

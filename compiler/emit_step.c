@@ -1,0 +1,423 @@
+/* One step: a function for one point of the kept loops (or one vector of points), and one with the loops that calls it
+ * for a block. */
+#include <ctype.h>
+#include <string.h>
+
+#include "emitting.h"
+
+/* ---- what a function's text mentions ---- */
+
+bool emit_mentions(const char *text, const char *name)
+{
+    size_t length = strlen(name);
+    for (const char *at = text; (at = strstr(at, name)); at += length) {
+        bool before = at != text && (isalnum((unsigned char)at[-1]) || at[-1] == '_' || at[-1] == '.' || at[-1] == '>');
+        bool after = isalnum((unsigned char)at[length]) || at[length] == '_';
+        if (!before && !after)
+            return true;
+    }
+    return false;
+}
+
+typedef struct Declaration {
+    const char *name, *text;
+} Declaration;
+
+typedef struct Declarations {
+    Declaration *list;
+    int count;
+} Declarations;
+
+static void declare(Emitter *e, Declarations *d, const char *name, const char *text)
+{
+    Declaration declaration = { name, text };
+    ARENA_APPEND(e->arena, d->list, d->count, declaration);
+}
+
+static void declare_sizes(Emitter *e, Declarations *d)
+{
+    const Program *p = e->plan->program;
+    for (int i = 0; i < p->index_count; i++)
+        if (e->extents[i] && isalpha((unsigned char)e->extents[i][0]))
+            declare(e, d, e->extents[i], emit_text(e, "const int64_t %s = f->%s;", e->extents[i], e->extents[i]));
+    for (int i = 0; i < e->size_count; i++)
+        declare(e, d, e->sizes[i]->name, emit_text(e, "const int64_t %s = f->%s;", e->sizes[i]->name, e->sizes[i]->name));
+}
+
+static bool is_unit(const Emitter *e, const Tensor *tensor, int axis)
+{
+    for (int u = 0; u < e->step->unit_count; u++)
+        if (e->step->units[u].tensor == tensor && e->step->units[u].axis == axis)
+            return true;
+    return false;
+}
+
+static void declare_tensor(Emitter *e, Declarations *d, const Tensor *tensor)
+{
+    const Storage *storage = &e->plan->storage[tensor->id];
+    const char *name = e->pointers[tensor->id], *element = emit_element(tensor->dtype);
+    const char *constant = tensor->maker ? "" : "const ";
+    if (storage->place == PLACE_CALLER)
+        declare(e, d, name, emit_text(e, "%s%s *%s = (%s%s *)f->in.%s.data;", constant, element, name, constant, element, name));
+    else
+        declare(e, d, name, emit_text(e, "%s *%s = (%s *)(%s + %s);", element, name, element,
+                                      storage->place == PLACE_SHARED ? "f->workspace" : "own", emit_size(e, storage->offset)));
+    for (int a = 0; a < tensor->rank; a++) {
+        const char *stride = emit_text(e, "%s_%d", name, a);
+        const char *value = storage->place != PLACE_CALLER ? emit_size(e, storage->stride[a])
+                                                           : emit_text(e, "f->in.%s.stride[%d]", name, a);
+        if (is_unit(e, tensor, a))
+            value = emit_text(e, "unit ? 1 : %s", value);
+        declare(e, d, stride, emit_text(e, "const int64_t %s = %s;", stride, value));
+    }
+}
+
+static void declare_scratch(Emitter *e, Declarations *d)
+{
+    for (int i = 0; i < e->plan->scratch_count; i++) {
+        const Scratch *s = &e->plan->scratch[i];
+        const char *type = s->shared ? emit_element(s->dtype) : dtype_c(s->dtype);
+        declare(e, d, s->name, emit_text(e, "%s *%s = (%s *)(%s + %s);", type, s->name, type,
+                                         s->shared ? "f->workspace" : "own", emit_size(e, s->offset)));
+    }
+}
+
+/* The locals that a body mentions, in an order in which each comes after what it mentions itself. */
+const char *emit_locals(Emitter *e, const char *body)
+{
+    Declarations d = { NULL, 0 };
+    declare_sizes(e, &d);
+    for (int t = 0; t < e->plan->lowered->tensor_count; t++) {
+        const Tensor *tensor = e->plan->lowered->tensors[t];
+        if (tensor->home == tensor && e->pointers[t])
+            declare_tensor(e, &d, tensor);
+    }
+    declare_scratch(e, &d);
+    bool *needed = ARENA_ARRAY(e->arena, bool, d.count);
+    for (int i = d.count - 1; i >= 0; i--) {
+        needed[i] = emit_mentions(body, d.list[i].name);
+        for (int k = i + 1; k < d.count && !needed[i]; k++)
+            needed[i] = needed[k] && emit_mentions(strchr(d.list[k].text, '=') + 1, d.list[i].name);
+    }
+    /* Neighbours of one type share a line. */
+    static const char type[] = "const int64_t ";
+    Text text = text_new(e->arena);
+    size_t line = 0;
+    for (int i = 0; i < d.count; i++) {
+        const char *declaration = d.list[i].text;
+        size_t length = strlen(declaration);
+        if (!needed[i])
+            continue;
+        bool joins = line && !strncmp(declaration, type, sizeof type - 1) && line + length < 100;
+        if (joins) {
+            text.length -= 2;    /* ";\n" */
+            text_print(&text, ", %s\n", declaration + sizeof type - 1);
+            line += length;
+        } else {
+            text_print(&text, "    %s\n", declaration);
+            line = strncmp(declaration, type, sizeof type - 1) ? 0 : length;
+        }
+    }
+    return text.bytes;
+}
+
+/* ---- one point ---- */
+
+/* The index of a scan is no loop around it. */
+static bool in_scan(const Step *step, const Index *index)
+{
+    const Term *value = step->statement->outputs[0].value;
+    return step->kind == STEP_SCAN && indices_have(value->reduce.over, value->reduce.over_count, index);
+}
+
+static void emit_scan_loops(Emitter *e, const Term *reduce, int depth, const char *const *names, bool varying)
+{
+    if (depth == reduce->reduce.over_count) {
+        emit_state_step(e, reduce, names, varying, NULL);
+        emit_know(e, reduce, emit_state_finish(e, reduce, names, varying));
+        emit_store(e, &e->step->statement->outputs[0]);
+        return;
+    }
+    const Index *index = reduce->reduce.over[depth];
+    Scope *body = emit_push(e);
+    const char *name = emit_name(e, index->name);
+    emit_bind(e, index, name);
+    emit_scan_loops(e, reduce, depth + 1, names, varying);
+    emit_pop(e);
+    emit_line(e, "for (int64_t %s = 0; %s < %s; %s++) {", name, name, emit_extent(e, index), name);
+    emit_body(e, body);
+    emit_line(e, "}");
+}
+
+static void emit_scan(Emitter *e)
+{
+    const Term *reduce = e->step->statement->outputs[0].value;
+    Component components[STATE_COMPONENTS_MAX];
+    const char *names[STATE_COMPONENTS_MAX];
+    bool varying = e->lanes && e->step->vector_kept;
+    for (int c = 0, n = state_components(reduce, components); c < n; c++) {
+        names[c] = emit_name(e, components[c].name);
+        emit_line(e, "%s %s = %s;", emit_type(components[c].dtype, varying), names[c], emit_state_start(e, reduce, c, varying));
+    }
+    emit_scan_loops(e, reduce, 0, names, varying);
+}
+
+static void emit_rank(Emitter *e)
+{
+    const Term *reduce = e->step->statement->outputs[0].value;
+    const Index *over = reduce->reduce.over[0], *ranks = reduce->reduce.ranks;
+    Dtype dtype = register_dtype(reduce->reduce.argument->dtype);
+    State state = reduction_facts[reduce->reduce.reduction].state;
+    const char *list = emit_text(e, "ranked_%d", e->step->id + 1), *places = emit_text(e, "ranked_place_%d", e->step->id + 1);
+    emit_line(e, "int64_t filled = 0;");
+    Scope *body = emit_push(e);
+    const char *at = emit_name(e, over->name);
+    emit_bind(e, over, at);
+    Value x = emit_term(e, reduce->reduce.argument);
+    emit_line(e, "insert_rank_%s(%d, %s, %s, %lld, &filled, %s, %s);", emit_suffix(dtype, false), state == STATE_TOPK, list,
+              places, (long long)ranks->ranks, emit_bare(e, x.text), at);
+    emit_pop(e);
+    emit_line(e, "for (int64_t %s = 0; %s < %s; %s++) {", at, at, emit_extent(e, over), at);
+    emit_body(e, body);
+    emit_line(e, "}");
+    body = emit_push(e);
+    const char *rank = emit_name(e, "rank");
+    emit_bind(e, ranks, rank);
+    bool place = reduction_facts[reduce->reduce.reduction].gives == GIVES_POSITION;
+    emit_know(e, reduce, (Value){ emit_text(e, "%s[%s]", place ? places : list, rank), false });
+    emit_store(e, &e->step->statement->outputs[0]);
+    emit_pop(e);
+    emit_line(e, "for (int64_t %s = 0; %s < %lld; %s++) {", rank, rank, (long long)ranks->ranks, rank);
+    emit_body(e, body);
+    emit_line(e, "}");
+}
+
+/* The body of the function for one point: what the step stores there. */
+static const char *emit_point(Emitter *e)
+{
+    const Step *step = e->step;
+    Scope *body = emit_push(e);
+    body->indent = 1;
+    if (step->vector_kept && e->lanes)
+        body->count = "count";
+    for (int i = 0; i < step->loop_count; i++) {
+        const char *name = names_unique(&body->names, step->loops[i]->name);
+        if (!in_scan(step, step->loops[i]))
+            emit_bind(e, step->loops[i], name);
+    }
+    if (step->kind == STEP_SCAN)
+        emit_scan(e);
+    else if (step->kind == STEP_RANK)
+        emit_rank(e);
+    else if (step->split && !e->merging)
+        emit_split_roots(e);
+    else {
+        if (e->merging)
+            emit_merged_roots(e);
+        for (int o = 0; o < step->statement->output_count; o++)
+            emit_store(e, &step->statement->outputs[o]);
+    }
+    emit_pop(e);
+    return body->text.bytes;
+}
+
+/* ---- functions ---- */
+
+/* What may have to be handed from one function to the next. */
+typedef struct Parameter {
+    const char *type, *name;
+} Parameter;
+
+typedef struct ParameterSet {
+    Parameter list[400];
+    int count;
+} ParameterSet;
+
+static void add_parameter(ParameterSet *set, const char *type, const char *name)
+{
+    if (set->count < 400)
+        set->list[set->count++] = (Parameter){ type, name };
+}
+
+/* The parameters that a text mentions, as a declaration or as arguments. */
+static const char *spell_parameters(Emitter *e, const ParameterSet *set, const char *body, bool declare)
+{
+    Text text = text_new(e->arena);
+    for (int i = 0; i < set->count; i++) {
+        if (!emit_mentions(body, set->list[i].name))
+            continue;
+        text_put(&text, text.length ? ", " : "");
+        text_print(&text, "%s%s", declare ? set->list[i].type : "", set->list[i].name);
+    }
+    return text.length || !declare ? text.bytes : "void";
+}
+
+static ParameterSet parameters_of(Emitter *e, bool point)
+{
+    ParameterSet set = { .count = 0 };
+    const Step *step = e->step;
+    add_parameter(&set, "const Frame *", "f");
+    add_parameter(&set, "char *", "own");
+    for (int i = 0; i < e->plan->lowered->index_count; i++)
+        if (e->block_first[i]) {
+            add_parameter(&set, "int64_t ", e->block_first[i]);
+            add_parameter(&set, "int64_t ", e->block_end[i]);
+        }
+    if (step->split && !e->merging) {
+        add_parameter(&set, "int64_t ", "part");
+        add_parameter(&set, "int ", "first_unit");
+    }
+    Names names = names_new(e->arena, &e->names);
+    for (int i = 0; i < step->loop_count; i++) {
+        const char *name = names_unique(&names, step->loops[i]->name);
+        if (point && !in_scan(step, step->loops[i]))
+            add_parameter(&set, "int64_t ", name);
+    }
+    if (point) {
+        add_parameter(&set, "const int ", "count");
+        add_parameter(&set, "const int ", "unit");
+    }
+    return set;
+}
+
+/* The call of the point's function, with the count of lanes and the unit flag put in. */
+static const char *spell_call(Emitter *e, const ParameterSet *set, const char *body, const char *function, const char *count,
+                              const char *unit)
+{
+    Text text = text_new(e->arena);
+    text_print(&text, "%s(", function);
+    int first = 1;
+    for (int i = 0; i < set->count; i++) {
+        const char *name = set->list[i].name;
+        if (!emit_mentions(body, name))
+            continue;
+        text_separate(&text, &first, ", ");
+        text_put(&text, !strcmp(name, "count") ? count : !strcmp(name, "unit") ? unit : name);
+    }
+    text_put(&text, ");");
+    return text.bytes;
+}
+
+static void open_loop(Emitter *e, Text *text, int depth, const char *name, const Index *index, const char *step)
+{
+    const char *from = e->block_first[index->id] ? e->block_first[index->id] : "0";
+    const char *to = e->block_end[index->id] ? e->block_end[index->id] : emit_extent(e, index);
+    text_print(text, "%*sfor (int64_t %s = %s; %s < %s; %s%s)\n", 4 * depth, "", name, from, name, to, name, step);
+}
+
+/* The kept loops around calls of the point's function. */
+static void emit_loops_around(Emitter *e, Text *text, int depth, const ParameterSet *set, const char *body,
+                              const char *function, const char *unit)
+{
+    const Step *step = e->step;
+    Names names = names_new(e->arena, &e->names);
+    bool lanes = step->vector_kept && e->lanes;
+    const Index *last = NULL;
+    const char *last_name = NULL;
+    for (int i = 0; i < step->loop_count; i++) {
+        const char *name = names_unique(&names, step->loops[i]->name);
+        if (in_scan(step, step->loops[i]))
+            continue;
+        if (lanes && step->loops[i] == step->vector) {
+            last = step->loops[i];
+            last_name = name;
+            continue;
+        }
+        open_loop(e, text, depth++, name, step->loops[i], "++");
+    }
+    if (!last) {
+        text_print(text, "%*s%s\n", 4 * depth, "", spell_call(e, set, body, function, "LANES", unit));
+        return;
+    }
+    const char *from = e->block_first[last->id] ? e->block_first[last->id] : "0";
+    const char *to = e->block_end[last->id] ? e->block_end[last->id] : emit_extent(e, last);
+    if (!strcmp(unit, "0")) {
+        const char *count = emit_text(e, "(int)size_min(LANES, %s - %s)", to, last_name);
+        open_loop(e, text, depth, last_name, last, " += LANES");
+        text_print(text, "%*s%s\n", 4 * depth + 4, "", spell_call(e, set, body, function, count, unit));
+        return;
+    }
+    if (depth > 1) {    /* the loops above are open, without braces */
+        text->length--;
+        text_put(text, " {\n");
+    }
+    text_print(text, "%*sint64_t %s = %s;\n", 4 * depth, "", last_name, from);
+    text_print(text, "%*sfor (; %s + LANES <= %s; %s += LANES)\n", 4 * depth, "", last_name, to, last_name);
+    text_print(text, "%*s%s\n", 4 * depth + 4, "", spell_call(e, set, body, function, "LANES", unit));
+    text_print(text, "%*sif (%s < %s)\n", 4 * depth, "", last_name, to);
+    text_print(text, "%*s%s\n", 4 * depth + 4, "",
+               spell_call(e, set, body, function, emit_text(e, "(int)(%s - %s)", to, last_name), unit));
+    if (depth > 1)
+        text_print(text, "%*s}\n", 4 * depth - 4, "");
+}
+
+static const char *formula_of(Emitter *e)
+{
+    Text text = text_new(e->arena);
+    for (int o = 0; o < e->step->statement->output_count; o++) {
+        const Output *output = &e->step->statement->outputs[o];
+        text_print(&text, "%s%s[", o ? " & " : "", output->tensor->label);
+        for (int a = 0; a < output->tensor->rank; a++) {
+            text_put(&text, a ? "," : "");
+            plan_print_position(&text, &output->positions[a]);
+        }
+        text_put(&text, e->step->statement->accumulate ? "] += " : "] = ");
+        plan_print_term(&text, output->value);
+    }
+    return text.bytes;
+}
+
+static void emit_function(Emitter *e, const char *name, const char *comment)
+{
+    const char *point = emit_text(e, "%s_at", name);
+    const char *body = emit_point(e), *locals = emit_locals(e, body);
+    const char *whole = emit_text(e, "%s%s", locals, body);
+    ParameterSet inner = parameters_of(e, true), outer = parameters_of(e, false);
+    text_print(&e->functions, "/* %s */\nINLINE void %s(%s)\n{\n%s}\n\n", comment, point,
+               spell_parameters(e, &inner, whole, true), whole);
+    Text loops = text_new(e->arena);
+    bool units = e->step->unit_count > 0 && e->lanes && emit_mentions(whole, "unit");
+    if (units) {
+        text_print(&loops, "    if (f->unit_%d) {\n", e->step->id + 1);
+        emit_loops_around(e, &loops, 2, &inner, whole, point, "1");
+        text_put(&loops, "    } else {\n");
+        emit_loops_around(e, &loops, 2, &inner, whole, point, "0");
+        text_put(&loops, "    }\n");
+    } else {
+        emit_loops_around(e, &loops, 1, &inner, whole, point, "0");
+    }
+    const char *text = emit_text(e, "%s%s", emit_locals(e, loops.bytes), loops.bytes);
+    text_print(&e->functions, "KERNEL static void %s(%s)\n{\n%s}\n\n", name, spell_parameters(e, &outer, text, true), text);
+    e->calls[e->merging][e->step->id] = emit_text(e, "%s(%s);", name, spell_parameters(e, &outer, text, false));
+}
+
+static void set_blocks(Emitter *e, const Launch *launch, const Step *step)
+{
+    int place = 0;
+    while (launch->steps[place] != step)
+        place++;
+    for (int i = 0; i < e->plan->lowered->index_count; i++)
+        e->block_first[i] = e->block_end[i] = NULL;
+    for (int b = 0; b < launch->block_count && !e->merging; b++) {
+        const Index *index = launch->blocks[b].of_step[place];
+        e->block_first[index->id] = emit_text(e, "%s_first", e->block_names[launch->id][b]);
+        e->block_end[index->id] = emit_text(e, "%s_end", e->block_names[launch->id][b]);
+    }
+}
+
+void emit_step(Emitter *e, const Launch *launch, const Step *step)
+{
+    e->step = step;
+    e->launch = launch;
+    e->lanes = step->vector != NULL;
+    e->merging = false;
+    set_blocks(e, launch, step);
+    emit_function(e, emit_text(e, "step_%d", step->id + 1), formula_of(e));
+    if (!step->split)
+        return;
+    e->merging = true;
+    e->lanes = false;
+    set_blocks(e, launch, step);
+    emit_function(e, emit_text(e, "merge_%d", step->id + 1), "the parts, in order");
+    e->merging = false;
+}

@@ -1,0 +1,154 @@
+/* What the parts of the emitter share: emit.c (the file), emit_frame.c (extents, checks, tiles), emit_launch.c (units of
+ * work), emit_step.c (one nest), emit_reduce.c (loops of reductions), emit_state.c (their states) and emit_term.c
+ * (expressions). Only they include it. */
+#ifndef EINC_EMITTING_H
+#define EINC_EMITTING_H
+
+#include "emit.h"
+#include "library.h"
+#include "names.h"
+#include "state.h"
+
+/* A value in generated code. */
+typedef struct Value {
+    const char *text;             /* an operand of any operator: a name, a call, or in parentheses */
+    bool varying;                 /* one per lane; else one number */
+} Value;
+
+typedef struct Known Known;
+struct Known {
+    Known *next;
+    const Term *term;
+    Value value;
+};
+
+typedef struct Bound Bound;
+struct Bound {
+    Bound *next;
+    const Index *index;
+    const char *name;             /* of the loop's variable; of the vector's index that of lane 0 */
+};
+
+/* A block of generated code. Terms that do not depend on its loop are written in front of it, into the outer one. */
+typedef struct Scope Scope;
+struct Scope {
+    Scope *outer;
+    Text text;
+    int indent;
+    Bound *bound;
+    Known *known;
+    Names names;
+    bool branch;                  /* of an if: what can miss, and what is dear, stays inside */
+    const char *count;            /* how many lanes are in use: a variable, or NULL for all */
+    const char *active;           /* a mask of the lanes that an if around has chosen; NULL for all in use */
+};
+
+typedef struct Emitter {
+    Arena *arena;
+    const Plan *plan;
+    const EmitOptions *options;
+    Library *library;
+    Names names;                  /* of the file */
+    Text functions;               /* steps, merges, launches */
+    const char *declarations, *frame, *prepare, *run;
+    const char **extents;         /* [checked index id]: how its extent is spelt; NULL when no kernel code needs it */
+    const char **pointers;        /* [lowered tensor id]: the name of its pointer, of the caller's also the args member */
+    bool *live_statements;        /* [checked statement id]: what was asked for needs it */
+    bool *certain;                /* [checked term id]: a read whose range the entry has checked */
+    bool *fixed;                  /* [lowered term id]: can read out of range, or loops: it stays behind its where */
+    const Size **sizes;           /* named formulas, in an order in which each comes after those it uses */
+    int size_count;
+    const char **calls[2];        /* [merging][step id]: how a step's function, or its merge, is called */
+    const char ***block_names;    /* [launch id][block]: the word before "_first" and "_end" */
+    Argument *arguments;
+    int argument_count;
+
+    /* the step at hand */
+    const Step *step;
+    const Launch *launch;
+    const char **block_first;     /* [lowered index id]: the name of its block's first index, or NULL */
+    const char **block_end;
+    Scope *scope;
+    bool lanes;                   /* whether this text has lanes at all */
+    int *uses;                    /* [lowered term id] */
+    bool merging;                 /* the step's states come from their parts */
+} Emitter;
+
+/* emit_scope.c */
+void emit_line(Emitter *e, const char *format, ...) __attribute__((format(printf, 2, 3)));
+Scope *emit_push(Emitter *e);                       /* begins a block; what is written goes into it */
+Scope *emit_pop(Emitter *e);                        /* ends it; nothing of it is in the outer block yet */
+void emit_body(Emitter *e, const Scope *block);     /* writes a block that was ended */
+void emit_bind(Emitter *e, const Index *index, const char *name);
+const char *emit_bound(const Emitter *e, const Index *index);
+void emit_know(Emitter *e, const Term *term, Value value);
+const Value *emit_known(const Emitter *e, const Term *term);
+const char *emit_name(Emitter *e, const char *word);     /* a fresh local name */
+const char *emit_active(Emitter *e);                     /* the mask of the lanes in use, or NULL for all */
+const char *emit_bare(Emitter *e, const char *text);     /* without the parentheses around all of it */
+const char *emit_text(Emitter *e, const char *format, ...) __attribute__((format(printf, 2, 3)));
+
+/* emit_term.c: expressions */
+Value emit_term(Emitter *e, const Term *term);
+const char *emit_varying(Emitter *e, const Term *term);  /* in lanes, splat if it is one number */
+const char *emit_type(Dtype dtype, bool varying);        /* "float", "f32v" */
+const char *emit_suffix(Dtype dtype, bool varying);      /* of library functions: "f32", "f32v" */
+const char *emit_splat(Emitter *e, Dtype dtype, const char *text);
+const char *emit_number(Emitter *e, Dtype dtype, double value);
+const char *emit_extent(Emitter *e, const Index *index);
+
+/* emit_memory.c */
+bool emit_is_unsafe(const Emitter *e, const Term *read, int axis);   /* a position that each read has to check */
+Value emit_read(Emitter *e, const Term *term);
+void emit_store(Emitter *e, const Output *output);
+const char *emit_size(Emitter *e, const Size *size);     /* with the names of locals */
+const char *emit_element(Dtype dtype);                   /* the type of an element in memory: "f32u" */
+
+/* A loop of a reduction: from `first` to before `end`, both as C. */
+typedef struct LoopBounds {
+    Index *index;
+    const char *first, *end;
+} LoopBounds;
+
+/* What a where around a reduction's argument leaves to do: the reduction of the chosen branch alone, under conditions
+ * that are tested around the loops and inside them. */
+typedef struct Domain {
+    const Term *reduce;
+    const Term **around, **inside;
+    int around_count, inside_count;
+} Domain;
+
+/* emit_domain.c: tightens the loops' bounds as far as the conditions allow */
+Domain emit_domain(Emitter *e, const Term *reduce, LoopBounds *loops, int loop_count);
+
+/* emit_reduce.c */
+Value emit_reduction(Emitter *e, const Term *term);
+void emit_split_roots(Emitter *e);
+void emit_merged_roots(Emitter *e);
+
+/* emit_state.c: `names` has the variables of the components, `place` the position of the element along the reduction */
+const char *emit_state_start(Emitter *e, const Term *reduce, int component, bool varying);   /* what has seen nothing */
+void emit_state_step(Emitter *e, const Term *reduce, const char *const *names, bool varying, const char *place);
+void emit_state_merge(Emitter *e, const Term *reduce, const char *const *names, const char *const *others, bool varying);
+void emit_state_fold(Emitter *e, const Term *reduce, const char *const *lanes, const char *const *names);
+Value emit_state_finish(Emitter *e, const Term *reduce, const char *const *names, bool varying);
+bool state_is_simple(const Term *reduce);                /* one component and a step of one operation */
+bool state_needs_place(const Term *reduce);
+bool state_skips(const Term *reduce, const Term *value); /* whether a constant changes nothing: its identity */
+
+/* emit_step.c */
+void emit_step(Emitter *e, const Launch *launch, const Step *step);
+const char *emit_locals(Emitter *e, const char *body);   /* declarations of what a function's body mentions */
+bool emit_mentions(const char *text, const char *name);
+
+/* emit_launch.c */
+void emit_launch(Emitter *e, const Launch *launch);      /* appends its functions */
+const char *emit_run(Emitter *e);                        /* the launches in the kernel's function */
+
+/* emit_frame.c */
+void emit_plan_frame(Emitter *e);                        /* names extents, arguments and sizes; first of all */
+const char *emit_frame(Emitter *e);
+const char *emit_prepare(Emitter *e);
+const char *emit_declarations(Emitter *e);
+
+#endif

@@ -1,0 +1,400 @@
+#include "extents.h"
+
+#include <string.h>
+
+/* Positions are added up in more bits than they have. */
+__extension__ typedef __int128 Wide;
+
+typedef struct Infer {
+    Arena *arena;
+    const Program *program;
+    const ExtentSpec *given;
+    int given_count;
+    Diags *diags;
+    Extents *extents;
+    bool *reported;               /* [index id]: its extents disagree, and it was said */
+} Infer;
+
+static int64_t given_extent(const Infer *infer, const Index *index)
+{
+    for (int i = 0; i < infer->given_count; i++)
+        if (!strcmp(infer->given[i].name, index->name))
+            return infer->given[i].extent;
+    return -1;
+}
+
+/* ---- one index ---- */
+
+static void report_axes(Infer *infer, const Index *index, const Axis *first, int64_t first_size, const Axis *second,
+                        int64_t second_size)
+{
+    if (infer->reported[index->id])
+        return;
+    infer->reported[index->id] = true;
+    diag_error(infer->diags, second->span, "index '%s' is %lld in %s, but %lld in %s", index->name, (long long)second_size,
+               tensor_words(infer->arena, second->tensor), (long long)first_size,
+               tensor_words(infer->arena, first->tensor));
+    diag_note(infer->diags, first->span, "axis %d of %s has %lld", first->axis, tensor_words(infer->arena, first->tensor),
+              (long long)first_size);
+}
+
+/* The common size of the axes where the index stands alone. Size 1 of an input gives way to any other, as in numpy; what
+ * a statement makes has its extents from indices, which are never stretched. */
+static int64_t axes_extent(Infer *infer, const Index *index)
+{
+    const Axis *fixed = NULL;
+    int64_t extent = -1;
+    bool unknown = false;
+    for (int i = 0; i < index->axis_count; i++) {
+        const Axis *axis = &index->axes[i];
+        int64_t size = infer->extents->shape[axis->tensor->id][axis->axis];
+        if (size < 0) {
+            unknown |= !axis->tensor->from_caller;
+            continue;
+        }
+        bool yields = size == 1 && !axis->tensor->maker;
+        if (!fixed && yields) {
+            extent = 1;
+        } else if (!fixed) {
+            fixed = axis;
+            extent = size;
+        } else if (!yields && size != extent) {
+            report_axes(infer, index, fixed, extent, axis, size);
+        }
+    }
+    int64_t given = given_extent(infer, index);
+    if (given < 0)
+        return unknown && !fixed ? -1 : extent;
+    if (fixed && given != extent && !infer->reported[index->id]) {
+        infer->reported[index->id] = true;
+        diag_error(infer->diags, fixed->span, "index '%s' is given as %lld, but is %lld in %s", index->name,
+                   (long long)given, (long long)extent, tensor_words(infer->arena, fixed->tensor));
+    }
+    return given;
+}
+
+
+/* The extent that one position allows the index: the largest e with every position 0 <= p < size. -1: not known. */
+static int64_t fit_extent(const Infer *infer, const Position *position, const Index *index, int64_t size)
+{
+    int64_t coefficient = 0;
+    Wide least = position->constant, greatest = position->constant;
+    for (int k = 0; k < position->count; k++) {
+        const PositionPart *part = &position->parts[k];
+        if (part->gather)
+            return -1;
+        if (part->index == index) {
+            coefficient = part->coefficient;
+            continue;
+        }
+        int64_t extent = infer->extents->of[part->index->id];
+        if (extent < 0)
+            return -1;
+        Wide reach = extent ? (Wide)part->coefficient * (extent - 1) : 0;
+        *(reach < 0 ? &least : &greatest) += reach;
+    }
+    if (coefficient == 0 || size < 0)
+        return -1;
+    Wide room = coefficient > 0 ? size - 1 - greatest : least;
+    Wide step = coefficient > 0 ? coefficient : -(Wide)coefficient;
+    if (room < 0)
+        return 0;
+    Wide extent = room / step + 1;
+    return extent > INT64_MAX ? INT64_MAX : (int64_t)extent;
+}
+
+static int64_t fits_extent(const Infer *infer, const Index *index)
+{
+    int64_t best = -1;
+    for (int i = 0; i < index->fit_count; i++) {
+        const Term *read = index->fits[i];
+        const Tensor *tensor = read->read.tensor;
+        for (int a = 0; a < tensor->rank; a++) {
+            int64_t e = fit_extent(infer, &read->read.positions[a], index, infer->extents->shape[tensor->id][a]);
+            if (e >= 0 && (best < 0 || e < best))
+                best = e;
+        }
+    }
+    return best;
+}
+
+static int64_t index_extent(Infer *infer, const Index *index)
+{
+    int64_t given = given_extent(infer, index);
+    switch (index->rule) {
+    case EXTENT_RANKS: return index->ranks;
+    case EXTENT_AXES: return axes_extent(infer, index);
+    case EXTENT_FITS: return given >= 0 ? given : fits_extent(infer, index);
+    case EXTENT_GIVEN: return given;
+    }
+    return -1;
+}
+
+static void infer_indices(Infer *infer, int statement)
+{
+    const Program *p = infer->program;
+    for (bool changed = true; changed;) {
+        changed = false;
+        for (int i = 0; i < p->index_count; i++)
+            if (p->indices[i]->statement == statement && infer->extents->of[i] < 0) {
+                infer->extents->of[i] = index_extent(infer, p->indices[i]);
+                changed |= infer->extents->of[i] >= 0;
+            }
+    }
+}
+
+/* ---- ranges ---- */
+
+void position_range(const Extents *extents, const Position *position, int64_t *least, int64_t *greatest)
+{
+    Wide low = position->constant, high = position->constant;
+    for (int k = 0; k < position->count; k++) {
+        const PositionPart *part = &position->parts[k];
+        Wide reach = (Wide)part->coefficient * (extents->of[part->index->id] - 1);
+        *(reach < 0 ? &low : &high) += reach;
+    }
+    *least = low < INT64_MIN ? INT64_MIN : (int64_t)low;
+    *greatest = high > INT64_MAX ? INT64_MAX : (int64_t)high;
+}
+
+static bool position_known(const Extents *extents, const Position *position)
+{
+    for (int k = 0; k < position->count; k++)
+        if (!position->parts[k].index || extents->of[position->parts[k].index->id] < 0)
+            return false;
+    return true;
+}
+
+static bool position_empty(const Extents *extents, const Position *position)
+{
+    for (int k = 0; k < position->count; k++)
+        if (position->parts[k].index && extents->of[position->parts[k].index->id] == 0)
+            return true;
+    return false;
+}
+
+bool read_can_miss(const Extents *extents, const Term *read)
+{
+    const Tensor *tensor = read->read.tensor;
+    for (int a = 0; a < tensor->rank; a++) {
+        const Position *position = &read->read.positions[a];
+        if (position_is_plain(position))
+            continue;
+        int64_t least, greatest;
+        if (!position_known(extents, position))
+            return true;
+        position_range(extents, position, &least, &greatest);
+        if (!position_empty(extents, position) && (least < 0 || greatest >= extents->shape[tensor->id][a]))
+            return true;
+    }
+    return false;
+}
+
+static void check_position(Infer *infer, const Tensor *tensor, int axis, const Position *position, const char *verb)
+{
+    const Extents *extents = infer->extents;
+    int64_t size = extents->shape[tensor->id][axis], least, greatest;
+    if (position_is_plain(position) || size < 0 || !position_known(extents, position) || position_empty(extents, position))
+        return;
+    position_range(extents, position, &least, &greatest);
+    if (least >= 0 && greatest < size)
+        return;
+    diag_error(infer->diags, position->span, "this %s %s at %lld, but the axis has %lld", verb,
+               tensor_words(infer->arena, tensor), (long long)(least < 0 ? least : greatest), (long long)size);
+    diag_hint(infer->diags, "read it inside 'where(condition, ..., 0)' where it may be out of range, or give smaller "
+              "extents");
+}
+
+/* ---- what each term needs ---- */
+
+static int64_t count_of(const Extents *extents, Index *const *indices, int count)
+{
+    int64_t product = 1;
+    for (int i = 0; i < count; i++) {
+        int64_t e = extents->of[indices[i]->id];
+        if (e < 0)
+            return -1;
+        if (e == 0)
+            return 0;
+        if (__builtin_mul_overflow(product, e, &product))
+            product = INT64_MAX;
+    }
+    return product;
+}
+
+static void check_reduction(Infer *infer, const Term *term)
+{
+    const ReductionFacts *facts = &reduction_facts[term->reduce.reduction];
+    const Extents *extents = infer->extents;
+    if (term->kind != TERM_REDUCE || facts->empty || count_of(extents, term->indices, term->rank) <= 0)
+        return;
+    int64_t over = count_of(extents, term->reduce.over, term->reduce.over_count);
+    if (over == 0)
+        diag_error(infer->diags, term->span, "'%s' over nothing: index '%s' has extent 0", facts->name,
+                   term->reduce.over[0]->name);
+    else if (facts->leaves == LEAVES_RANKS && over > 0 && over < (int64_t)term->reduce.parameter)
+        diag_error(infer->diags, term->span, "'%s(%lld)' of %lld: index '%s' is too short", facts->name,
+                   (long long)term->reduce.parameter, (long long)over, term->reduce.over[0]->name);
+}
+
+/* Visits what is evaluated whenever the term is: all but a where's branches. `happens` is false inside loops that run
+ * no times. */
+static void check_term(Infer *infer, const Term *term, bool *seen)
+{
+    if (seen[term->id])
+        return;
+    seen[term->id] = true;
+    switch (term->kind) {
+    case TERM_READ:
+        for (int a = 0; a < term->read.tensor->rank; a++) {
+            const Position *position = &term->read.positions[a];
+            check_position(infer, term->read.tensor, a, position, "reads");
+            for (int k = 0; k < position->count; k++)
+                if (position->parts[k].gather)
+                    check_term(infer, position->parts[k].gather, seen);
+        }
+        break;
+    case TERM_MAP:
+        for (int i = 0; i < term->map.count; i++)
+            check_term(infer, term->map.arguments[i], seen);
+        break;
+    case TERM_SELECT: check_term(infer, term->select.condition, seen); break;
+    case TERM_CONTRACT:
+    case TERM_REDUCE:
+        check_reduction(infer, term);
+        if (count_of(infer->extents, term->reduce.over, term->reduce.over_count) != 0)
+            check_term(infer, term->reduce.argument, seen);
+        break;
+    case TERM_CONSTANT:
+    case TERM_POSITION: break;
+    }
+}
+
+/* ---- statements ---- */
+
+/* One more than the largest position written, where no gather hides it; else -1. */
+static int64_t written_extent(const Extents *extents, const Position *position)
+{
+    int64_t least, greatest;
+    if (!position_known(extents, position))
+        return -1;
+    if (position_empty(extents, position))
+        return 0;
+    position_range(extents, position, &least, &greatest);
+    return greatest < INT64_MAX ? greatest + 1 : -1;
+}
+
+static void shape_output(Infer *infer, const Output *output)
+{
+    Extents *extents = infer->extents;
+    const Tensor *tensor = output->tensor;
+    int64_t *shape = extents->shape[tensor->id];
+    const int64_t *previous = tensor->previous ? extents->shape[tensor->previous->id] : NULL;
+    for (int a = 0; a < tensor->rank; a++) {
+        int64_t own = tensor->axes[a] ? extents->of[tensor->axes[a]->id] : -1;
+        if (previous) {
+            if (own >= 0 && previous[a] >= 0 && own != previous[a]) {
+                diag_error(infer->diags, output->positions[a].span, "index '%s' is %lld, but axis %d of %s has %lld",
+                           tensor->axes[a]->name, (long long)own, a, tensor_words(infer->arena, tensor),
+                           (long long)previous[a]);
+                diag_note(infer->diags, tensor->previous->span, "it is made here");
+            }
+            shape[a] = previous[a];
+        } else if (tensor->axes[a]) {
+            if (shape[a] < 0)
+                shape[a] = own;
+        } else if (shape[a] < 0) {
+            shape[a] = written_extent(extents, &output->positions[a]);
+        }
+        check_position(infer, tensor, a, &output->positions[a], "writes");
+    }
+}
+
+static void check_count(Infer *infer, const Tensor *tensor)
+{
+    int64_t bytes = (int64_t)dtype_size(tensor->dtype);
+    const int64_t *shape = infer->extents->shape[tensor->id];
+    bool overflow = false, empty = false;
+    for (int a = 0; a < tensor->rank; a++) {
+        empty |= shape[a] == 0;
+        overflow |= shape[a] > 0 && __builtin_mul_overflow(bytes, shape[a], &bytes);
+    }
+    if (overflow && !empty) {
+        diag_error(infer->diags, tensor->span, "%s would have more than 2^63 bytes",
+                   tensor->name || tensor->input >= 0 ? tensor_words(infer->arena, tensor) : "the result");
+    }
+}
+
+static void infer_statement(Infer *infer, int s)
+{
+    const Program *p = infer->program;
+    const Statement *statement = p->statements[s];
+    infer_indices(infer, s);
+    bool *seen = ARENA_ARRAY(infer->arena, bool, p->term_count);
+    for (int o = 0; o < statement->output_count; o++) {
+        const Output *output = &statement->outputs[o];
+        shape_output(infer, output);
+        check_count(infer, output->tensor);
+        if (count_of(infer->extents, output->value->indices, output->value->rank) != 0)
+            check_term(infer, output->value, seen);
+        for (int a = 0; a < output->tensor->rank; a++)
+            for (int k = 0; k < output->positions[a].count; k++)
+                if (output->positions[a].parts[k].gather)
+                    check_term(infer, output->positions[a].parts[k].gather, seen);
+    }
+}
+
+Extents *extents_infer(Arena *arena, const Program *program, const int64_t *const *shapes, const ExtentSpec *given,
+                       int given_count, Diags *diags)
+{
+    Infer infer = { arena, program, given, given_count, diags, ARENA_NEW(arena, Extents),
+                    ARENA_ARRAY(arena, bool, program->index_count) };
+    Extents *extents = infer.extents;
+    int before = diags->errors;
+    extents->program = program;
+    extents->of = ARENA_ARRAY(arena, int64_t, program->index_count);
+    extents->shape = ARENA_ARRAY(arena, int64_t *, program->tensor_count);
+    for (int i = 0; i < program->index_count; i++)
+        extents->of[i] = -1;
+    for (int t = 0; t < program->tensor_count; t++) {
+        const Tensor *tensor = program->tensors[t];
+        bool outside = !tensor->maker || tensor->from_caller;
+        extents->shape[t] = ARENA_ARRAY(arena, int64_t, tensor->rank);
+        for (int a = 0; a < tensor->rank; a++)
+            extents->shape[t][a] = outside && shapes && shapes[t] ? shapes[t][a] : -1;
+        if (!tensor->maker)
+            check_count(&infer, tensor);
+    }
+    for (int s = 0; s < program->statement_count; s++)
+        infer_statement(&infer, s);
+    extents->complete = true;
+    for (int i = 0; i < program->index_count; i++)
+        extents->complete &= extents->of[i] >= 0;
+    for (int t = 0; t < program->tensor_count; t++)
+        for (int a = 0; a < program->tensors[t]->rank; a++)
+            extents->complete &= extents->shape[t][a] >= 0;
+    return diags->errors == before ? extents : NULL;
+}
+
+bool extents_require(const Extents *extents, Diags *diags)
+{
+    const Program *p = extents->program;
+    int before = diags->errors;
+    for (int i = 0; i < p->index_count; i++)
+        if (extents->of[i] < 0) {
+            const Index *index = p->indices[i];
+            diag_error(diags, index->span, "the extent of index '%s' is not known", index->name);
+            diag_hint(diags, index->axis_count && !index->axes[0].tensor->from_caller
+                      ? "give it, as in '-d %s=100', or the shapes of the operands" : "give it, as in '-d %s=100'",
+                      index->name);
+        }
+    for (int t = 0; t < p->tensor_count; t++)
+        for (int a = 0; a < p->tensors[t]->rank && diags->errors == before; a++)
+            if (extents->shape[t][a] < 0) {
+                const Tensor *tensor = p->tensors[t];
+                diag_error(diags, tensor->span, "the size of axis %d of %s is not known", a,
+                           tensor_words(diags->arena, tensor));
+                diag_hint(diags, "pass the array that it adds to, or its shape, as in '--shape %s=100,20'", tensor->label);
+            }
+    return diags->errors == before;
+}

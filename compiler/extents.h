@@ -1,0 +1,33 @@
+/* From the shapes of the operands to the extent of every index: the rules of Program.indices applied to numbers. The
+ * generated kernels apply the same rules; see size.h for the formulas that they print. */
+#ifndef EINC_EXTENTS_H
+#define EINC_EXTENTS_H
+
+#include "program.h"
+
+/* Extents by index id and shapes by tensor id. A number that is not known is -1. */
+typedef struct Extents {
+    const Program *program;
+    int64_t *of;                  /* [index_count] */
+    int64_t **shape;              /* [tensor_count][rank]: of inputs and callers' arrays as given, of made ones derived */
+    bool complete;                /* nothing is -1 */
+} Extents;
+
+/* Applies the rules. `shapes` has a pointer per tensor id, NULL where the shape is not known; those of inputs and of
+ * tensors with `from_caller` are read. `given` names extents as `-d` does. Reports shapes that contradict each other
+ * (each with both origins), products that overflow 63 bits, and reads that would be out of range without a `where`.
+ * NULL after diagnostics; an extent that stays unknown is no error here. */
+Extents *extents_infer(Arena *arena, const Program *program, const int64_t *const *shapes, const ExtentSpec *given,
+                       int given_count, Diags *diags);
+
+/* Reports every index whose extent is not known, and what to do about it. False when there was one. */
+bool extents_require(const Extents *extents, Diags *diags);
+
+/* The least and the greatest value of a position without gathers. The extents it needs are known and not 0. */
+void position_range(const Extents *extents, const Position *position, int64_t *least, int64_t *greatest);
+
+/* Whether a read can be out of range for these extents: a gather always can, an affine position when its range says
+ * so, a plain one never. */
+bool read_can_miss(const Extents *extents, const Term *read);
+
+#endif

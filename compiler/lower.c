@@ -1,0 +1,280 @@
+/* See lower.h. Which statements are needed, which are written into their readers, and the order of what remains. */
+#include "lowering.h"
+
+bool reduction_is_root(Reduction reduction)
+{
+    return reduction_facts[reduction].leaves != LEAVES_NOTHING && reduction != REDUCTION_SOFTMAX &&
+           reduction != REDUCTION_LOG_SOFTMAX;
+}
+
+/* ---- facts about terms ---- */
+
+typedef void OnTerm(void *user, const Term *term);
+
+static void each_argument(const Term *term, OnTerm *on, void *user)
+{
+    switch (term->kind) {
+    case TERM_READ:
+        for (int a = 0; a < term->read.tensor->rank; a++)
+            for (int k = 0; k < term->read.positions[a].count; k++)
+                if (term->read.positions[a].parts[k].gather)
+                    on(user, term->read.positions[a].parts[k].gather);
+        break;
+    case TERM_MAP:
+        for (int i = 0; i < term->map.count; i++)
+            on(user, term->map.arguments[i]);
+        break;
+    case TERM_SELECT:
+        on(user, term->select.condition);
+        on(user, term->select.yes);
+        on(user, term->select.no);
+        break;
+    case TERM_CONTRACT:
+    case TERM_REDUCE: on(user, term->reduce.argument); break;
+    case TERM_CONSTANT:
+    case TERM_POSITION: break;
+    }
+}
+
+typedef struct Sum {
+    const Lower *l;
+    Facts facts;
+} Sum;
+
+static void add_facts(void *user, const Term *term)
+{
+    Sum *sum = user;
+    const Facts *facts = &sum->l->facts[term->id];
+    sum->facts.cost = sum->facts.cost + facts->cost < COST_LIMIT ? sum->facts.cost + facts->cost : COST_LIMIT;
+    sum->facts.can_miss |= facts->can_miss;
+}
+
+static Facts facts_of(const Lower *l, const Term *term)
+{
+    Sum sum = { l, { 1, false } };
+    if (term->kind == TERM_READ) {
+        const Tensor *tensor = term->read.tensor;
+        if (lower_is_written_in(l, tensor))
+            add_facts(&sum, lower_value(tensor));
+        for (int a = 0; a < tensor->rank; a++)
+            sum.facts.can_miss |= !position_is_plain(&term->read.positions[a]);
+    } else if (term->kind == TERM_MAP && function_facts[term->map.function].ulp > 0.5) {
+        sum.facts.cost = 10;
+    } else if (term->kind == TERM_REDUCE || (term->kind == TERM_CONTRACT && term->reduce.over_count)) {
+        sum.facts.cost = COST_LIMIT;
+    }
+    each_argument(term, add_facts, &sum);
+    return sum.facts;
+}
+
+/* ---- which statements are needed, and how their results are read ---- */
+
+typedef struct Reads {
+    int *count;                   /* [tensor id] */
+    bool *plain;                  /* [tensor id]: every read is at distinct plain indices */
+} Reads;
+
+static bool is_distinct_and_plain(const Term *read)
+{
+    for (int a = 0; a < read->read.tensor->rank; a++) {
+        if (!position_is_plain(&read->read.positions[a]))
+            return false;
+        for (int b = 0; b < a; b++)
+            if (read->read.positions[a].parts[0].index == read->read.positions[b].parts[0].index)
+                return false;
+    }
+    return true;
+}
+
+static Reads count_reads(Lower *l, const bool *needed)
+{
+    const Program *p = l->in;
+    Reads reads = { ARENA_ARRAY(l->arena, int, p->tensor_count), ARENA_ARRAY(l->arena, bool, p->tensor_count) };
+    for (int t = 0; t < p->tensor_count; t++)
+        reads.plain[t] = true;
+    for (int i = 0; i < p->term_count; i++) {
+        const Term *term = p->terms[i];
+        if (term->kind != TERM_READ || !needed[term->statement])
+            continue;
+        reads.count[term->read.tensor->id]++;
+        reads.plain[term->read.tensor->id] &= is_distinct_and_plain(term);
+    }
+    return reads;
+}
+
+static bool is_added_to(const Lower *l, const Tensor *tensor)
+{
+    for (int t = 0; t < l->in->tensor_count; t++)
+        if (l->in->tensors[t]->previous == tensor)
+            return true;
+    return false;
+}
+
+/* Whether a statement's result is written into its only reader, or into all when it is cheap. */
+static bool write_in(const Lower *l, const Statement *statement, const bool *wanted, const Reads *reads)
+{
+    const Tensor *tensor = statement->outputs[0].tensor;
+    const Term *value = statement->outputs[0].value;
+    if (statement->output_count > 1 || statement->accumulate || wanted[tensor->id] || !reads->plain[tensor->id])
+        return false;
+    for (int a = 0; a < tensor->rank; a++)
+        if (!term_has_index(value, tensor->axes[a]))
+            return false;
+    /* What a later `+=` changes is read in its place, before. */
+    for (int i = 0; i < l->in->term_count; i++)
+        if (l->in->terms[i]->statement == statement->id && l->in->terms[i]->kind == TERM_READ &&
+            is_added_to(l, l->in->terms[i]->read.tensor))
+            return false;
+    return !is_added_to(l, tensor) && (reads->count[tensor->id] == 1 || l->facts[value->id].cost <= COST_CHEAP);
+}
+
+/* ---- statements ---- */
+
+/* The indices of a target's positions, gathers included, and of the value. */
+static Index **target_loops(Lower *l, const Output *output, int *count)
+{
+    Index **loops = NULL;
+    for (int a = 0; a < output->tensor->rank; a++)
+        for (int k = 0; k < output->positions[a].count; k++) {
+            const PositionPart *part = &output->positions[a].parts[k];
+            Index *const *indices = part->gather ? part->gather->indices : &part->index;
+            for (int i = 0, n = part->gather ? part->gather->rank : 1; i < n; i++)
+                if (!indices_have(loops, *count, indices[i]))
+                    ARENA_APPEND(l->arena, loops, *count, indices[i]);
+        }
+    for (int i = 0; i < output->value->rank; i++)
+        if (!indices_have(loops, *count, output->value->indices[i]))
+            ARENA_APPEND(l->arena, loops, *count, output->value->indices[i]);
+    return loops;
+}
+
+static void add_output(Lower *l, Context *c, const Output *output, const Instance *instance)
+{
+    c->root = output->value;
+    Term *value = lower_copy(l, c, output->value, instance);
+    Tensor *tensor = l->tensors[output->tensor->id];
+    Position *positions = lower_positions(l, c, output->positions, tensor->rank, instance);
+    lower_output(l, c->statement, tensor, value, positions);
+    l->out->statements[c->statement]->accumulate = output->tensor->maker->accumulate;
+}
+
+/* The value that `&` reduces, without the cast that a reduction asked for. */
+static const Term *reduced_value(const Term *reduce)
+{
+    const Term *value = reduce->reduce.argument;
+    while (value->kind == TERM_MAP && value->map.function == FUNCTION_CAST && value->map.implicit)
+        value = value->map.arguments[0];
+    return value;
+}
+
+/* Outputs that one nest can make together: reductions over the same indices of the same value. */
+static bool share_loops(const Term *a, const Term *b)
+{
+    if (a->kind != TERM_REDUCE || b->kind != TERM_REDUCE || reduced_value(a) != reduced_value(b) ||
+        a->reduce.over_count != b->reduce.over_count)
+        return false;
+    const ReductionFacts *f = &reduction_facts[a->reduce.reduction], *g = &reduction_facts[b->reduce.reduction];
+    if (f->leaves != LEAVES_NOTHING || g->leaves != LEAVES_NOTHING)
+        return false;
+    for (int i = 0; i < a->reduce.over_count; i++)
+        if (!indices_have(b->reduce.over, b->reduce.over_count, a->reduce.over[i]))
+            return false;
+    return true;
+}
+
+/* The outputs from `first` on that share its loops make one statement. */
+static void lower_outputs(Lower *l, const Statement *statement, int first, bool *done)
+{
+    const Output *lead = &statement->outputs[first];
+    const Instance *instance = NULL;
+    int count = 0;
+    Index **loops = target_loops(l, lead, &count);
+    Context c = lower_open(l, loops, count, &instance);
+    bool several = statement->output_count > 1 && reduction_facts[lead->value->reduce.reduction].leaves == LEAVES_NOTHING;
+    for (int i = 0; several && i < lead->value->reduce.over_count; i++) {
+        const Index *over = lead->value->reduce.over[i];
+        instance = lower_link(l, instance, over, lower_index(l, c.statement, over));
+    }
+    for (int o = first; o < statement->output_count; o++)
+        if (o == first || share_loops(lead->value, statement->outputs[o].value)) {
+            add_output(l, &c, &statement->outputs[o], instance);
+            done[o] = true;
+        }
+    lower_end(l, c.statement, statement->span);
+}
+
+/* The value that reductions joined by `&` share is stored when they need more than one nest and it costs too much. */
+static void force_shared_value(Lower *l, const Statement *statement)
+{
+    const Term *shared = reduced_value(statement->outputs[0].value);
+    bool together = true;
+    for (int o = 1; o < statement->output_count; o++)
+        together &= share_loops(statement->outputs[0].value, statement->outputs[o].value);
+    if (together || l->facts[shared->id].cost <= COST_CHEAP)
+        return;
+    const Instance *instance = NULL;
+    Context c = lower_open(l, shared->indices, shared->rank, &instance);
+    c.root = shared;
+    l->forced_tensor = lower_store(l, &c, lower_copy(l, &c, shared, instance), shared->span);
+    l->forced = shared;
+}
+
+static void lower_statement(Lower *l, const Statement *statement, const bool *wanted)
+{
+    bool *done = ARENA_ARRAY(l->arena, bool, statement->output_count);
+    for (int o = 0; o < statement->output_count; o++) {
+        const Tensor *tensor = statement->outputs[o].tensor;
+        done[o] = statement->output_count > 1 && !wanted[tensor->id];
+        l->tensors[tensor->id] = lower_tensor(l, tensor, wanted[tensor->id]);
+    }
+    if (statement->output_count > 1)
+        force_shared_value(l, statement);
+    for (int o = 0; o < statement->output_count; o++)
+        if (!done[o])
+            lower_outputs(l, statement, o, done);
+    l->forced = NULL;
+}
+
+/* Puts the statements into the order in which they ended, and numbers them so. */
+static void end_program(Lower *l)
+{
+    Program *out = l->out;
+    Statement **ordered = ARENA_ARRAY(l->arena, Statement *, l->ended_count);
+    int *number = ARENA_ARRAY(l->arena, int, out->statement_count);
+    for (int i = 0; i < l->ended_count; i++) {
+        ordered[i] = out->statements[l->ended[i]];
+        number[l->ended[i]] = ordered[i]->id = i;
+    }
+    for (int i = 0; i < out->term_count; i++)
+        out->terms[i]->statement = number[out->terms[i]->statement];
+    for (int i = 0; i < out->index_count; i++)
+        out->indices[i]->statement = number[out->indices[i]->statement];
+    out->statements = ordered;
+    out->statement_count = l->ended_count;
+}
+
+Program *lower(Arena *arena, const Program *program, const bool *wanted)
+{
+    Lower l = { .arena = arena, .in = program, .out = ARENA_NEW(arena, Program) };
+    l.out->arena = arena;
+    l.out->source = program->source;
+    l.tensors = ARENA_ARRAY(arena, Tensor *, program->tensor_count);
+    l.facts = ARENA_ARRAY(arena, Facts, program->term_count);
+    l.temporaries = ARENA_ARRAY(arena, Tensor *, program->term_count);
+    for (int i = 0; i < program->input_count; i++) {
+        Tensor *input = lower_tensor(&l, program->inputs[i], true);
+        l.tensors[program->inputs[i]->id] = input;
+        ARENA_APPEND(arena, l.out->inputs, l.out->input_count, input);
+    }
+    bool *needed = program_needed(arena, program, wanted);
+    Reads reads = count_reads(&l, needed);
+    for (int s = 0; s < program->statement_count; s++) {
+        for (int i = 0; i < program->term_count; i++)
+            if (program->terms[i]->statement == s)
+                l.facts[i] = facts_of(&l, program->terms[i]);
+        if (needed[s] && !write_in(&l, program->statements[s], wanted, &reads))
+            lower_statement(&l, program->statements[s], wanted);
+    }
+    end_program(&l);
+    return l.out;
+}

@@ -1,0 +1,24 @@
+/* lower: a Program whose every statement is one fused nest.
+ *
+ * Takes a checked Program and which of the tensors that statements make are wanted. Gives a Program of the same meaning
+ * in which
+ *   - statements that nothing wanted needs are gone;
+ *   - a statement that one other reads at plain indices is written into it, where that computes nothing twice;
+ *   - softmax and log_softmax are written out, and cumsum, topk and their kin are the whole value of their statement;
+ *   - a reduction depends on exactly the loops around it, so that it runs once for each of their points; what would
+ *     be computed again in a loop that it does not depend on is a statement of its own, a temporary;
+ *   - a contraction sums something, or is gone.
+ * Indices and tensors point at their origins; temporaries have none. Extent rules are left to the checked Program. */
+#ifndef EINC_LOWER_H
+#define EINC_LOWER_H
+
+#include "program.h"
+
+/* `wanted`: by tensor id. */
+Program *lower(Arena *arena, const Program *program, const bool *wanted);
+
+/* Whether a reduction is the root of its statement by nature: what it leaves of its indices makes it store inside its
+ * own loops. */
+bool reduction_is_root(Reduction reduction);
+
+#endif

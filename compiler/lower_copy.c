@@ -1,0 +1,466 @@
+/* Copies the terms of the checked program into statements of the lowered one, and decides which get their own. */
+#include <math.h>
+#include <string.h>
+
+#include "lowering.h"
+
+bool lower_is_written_in(const Lower *l, const Tensor *tensor)
+{
+    return tensor->maker && !l->tensors[tensor->id];
+}
+
+const Term *lower_value(const Tensor *tensor)
+{
+    for (int o = 0; o < tensor->maker->output_count; o++)
+        if (tensor->maker->outputs[o].tensor == tensor)
+            return tensor->maker->outputs[o].value;
+    return NULL;
+}
+
+/* ---- what stays pointwise ---- */
+
+Position *lower_positions(Lower *l, Context *c, const Position *positions, int rank, const Instance *instance)
+{
+    Position *copies = ARENA_ARRAY(l->arena, Position, rank);
+    for (int a = 0; a < rank; a++) {
+        copies[a] = positions[a];
+        copies[a].parts = ARENA_ARRAY(l->arena, PositionPart, positions[a].count);
+        for (int k = 0; k < positions[a].count; k++) {
+            const PositionPart *part = &positions[a].parts[k];
+            copies[a].parts[k] = *part;
+            if (part->index)
+                copies[a].parts[k].index = lower_image(instance, part->index);
+            else
+                copies[a].parts[k].gather = lower_copy(l, c, part->gather, instance);
+        }
+    }
+    return copies;
+}
+
+static Term *copy_read(Lower *l, Context *c, const Term *term, const Instance *instance)
+{
+    const Tensor *tensor = term->read.tensor;
+    if (!lower_is_written_in(l, tensor)) {
+        Position *positions = lower_positions(l, c, term->read.positions, tensor->rank, instance);
+        Term *read = lower_read(l, c, l->tensors[tensor->id], positions, term->span);
+        read->origin = term;
+        return read;
+    }
+    const Instance *inside = NULL;
+    for (int a = 0; a < tensor->rank; a++)
+        inside = lower_link(l, inside, tensor->axes[a], lower_image(instance, term->read.positions[a].parts[0].index));
+    return lower_copy(l, c, lower_value(tensor), inside);
+}
+
+static Term *copy_map(Lower *l, Context *c, const Term *term, const Instance *instance)
+{
+    Term **arguments = ARENA_ARRAY(l->arena, Term *, term->map.count);
+    for (int i = 0; i < term->map.count; i++)
+        arguments[i] = lower_copy(l, c, term->map.arguments[i], instance);
+    Term *map = lower_term(l, c, TERM_MAP, term->dtype, term->span);
+    map->weak = term->weak;
+    map->map = term->map;
+    map->map.arguments = arguments;
+    for (int i = 0; i < term->map.count; i++)
+        lower_depend_on(l, map, arguments[i]);
+    return map;
+}
+
+static Term *copy_branch(Lower *l, Context *c, const Term *select, const Term *branch, bool negated,
+                         const Instance *instance)
+{
+    Path path = { c->path, select->select.condition, instance, negated };
+    const Path *outer = c->path;
+    c->path = &path;
+    Term *term = lower_copy(l, c, branch, instance);
+    c->path = outer;
+    return term;
+}
+
+static Term *copy_select(Lower *l, Context *c, const Term *term, const Instance *instance)
+{
+    Term *condition = lower_copy(l, c, term->select.condition, instance);
+    Term *yes = copy_branch(l, c, term, term->select.yes, false, instance);
+    Term *no = copy_branch(l, c, term, term->select.no, true, instance);
+    Term *select = lower_select(l, c, condition, yes, no);
+    select->weak = term->weak;
+    return select;
+}
+
+static Term *copy_leaf(Lower *l, Context *c, const Term *term, const Instance *instance)
+{
+    Term *leaf = lower_term(l, c, term->kind, term->dtype, term->span);
+    leaf->weak = term->weak;
+    if (term->kind == TERM_CONSTANT) {
+        leaf->constant = term->constant;
+    } else {
+        leaf->position = lower_image(instance, term->position);
+        lower_depend_on_index(l, leaf, leaf->position);
+    }
+    return leaf;
+}
+
+/* ---- reductions in their loops ---- */
+
+static bool runs_in_all_loops(const Context *c, const Term *term, const Instance *instance)
+{
+    if (term->rank != c->loop_count)
+        return false;
+    for (int i = 0; i < term->rank; i++)
+        if (!indices_have(c->loops, c->loop_count, lower_image(instance, term->indices[i])))
+            return false;
+    return true;
+}
+
+/* The loops of a context and some more. */
+static Context widen(Lower *l, const Context *c, Index *const *more, int count)
+{
+    Context wide = { .statement = c->statement, .path = c->path };
+    for (int i = 0; i < c->loop_count; i++)
+        ARENA_APPEND(l->arena, wide.loops, wide.loop_count, c->loops[i]);
+    for (int i = 0; i < count; i++)
+        if (!indices_have(wide.loops, wide.loop_count, more[i]))
+            ARENA_APPEND(l->arena, wide.loops, wide.loop_count, more[i]);
+    return wide;
+}
+
+/* The context inside a reduction: the same one for all that run over the same indices, so that what they share is
+ * copied once. */
+static Context *inside(Lower *l, Context *c, Index *const *over, int count, const Index *ranks)
+{
+    Context wide = widen(l, c, over, count);
+    for (int i = 0; i < wide.loop_count; i++)
+        if (wide.loops[i] == ranks)
+            wide.loops[i] = wide.loops[--wide.loop_count];
+    for (Context *inner = c->inner; inner; inner = inner->next) {
+        bool same = inner->loop_count == wide.loop_count;
+        for (int i = 0; i < wide.loop_count && same; i++)
+            same = indices_have(inner->loops, inner->loop_count, wide.loops[i]);
+        if (same) {
+            inner->path = c->path;
+            return inner;
+        }
+    }
+    Context *inner = ARENA_NEW(l->arena, Context);
+    *inner = wide;
+    inner->next = c->inner;
+    return c->inner = inner;
+}
+
+static Term *make_reduction(Lower *l, const Context *c, const Term *like, Index **over, int over_count, Term *argument)
+{
+    Term *reduce = lower_term(l, c, like->kind, like->dtype, like->span);
+    reduce->reduce = like->reduce;
+    reduce->reduce.over = over;
+    reduce->reduce.over_count = over_count;
+    reduce->reduce.argument = argument;
+    for (int i = 0; i < c->loop_count; i++)
+        lower_depend_on_index(l, reduce, c->loops[i]);
+    return reduce;
+}
+
+/* A reduction inside the loops of the context. What it runs over becomes loops of the statement, unless they are there:
+ * those of one that keeps its indices (cumsum), or of another reduction that shares them. */
+static Term *copy_reduction(Lower *l, Context *c, const Term *term, const Instance *instance)
+{
+    Index *ranks = term->kind == TERM_REDUCE && term->reduce.ranks ? lower_image(instance, term->reduce.ranks) : NULL;
+    int count = term->reduce.over_count;
+    Index **over = ARENA_ARRAY(l->arena, Index *, count);
+    for (int i = 0; i < count; i++) {
+        over[i] = lower_image(instance, term->reduce.over[i]);
+        if (over[i])
+            continue;
+        over[i] = lower_index(l, c->statement, term->reduce.over[i]);
+        instance = lower_link(l, instance, term->reduce.over[i], over[i]);
+    }
+    Context *inner = inside(l, c, over, count, ranks);
+    Term *reduce = make_reduction(l, c, term, over, count, lower_copy(l, inner, term->reduce.argument, instance));
+    reduce->reduce.ranks = ranks;
+    return reduce;
+}
+
+/* ---- statements for temporaries ---- */
+
+/* A temporary over the context's loops that gets `value`; ends the statement. */
+Tensor *lower_store(Lower *l, const Context *c, Term *value, Span span)
+{
+    Tensor *tensor = lower_temporary(l, c->loop_count, value->dtype);
+    Position *positions = ARENA_ARRAY(l->arena, Position, c->loop_count);
+    for (int i = 0; i < c->loop_count; i++)
+        positions[i] = lower_plain(l, c->loops[i]);
+    lower_output(l, c->statement, tensor, value, positions);
+    lower_end(l, c->statement, span);
+    return tensor;
+}
+
+/* Reads a temporary whose axes are `indices` of the checked program. */
+static Term *read_temporary(Lower *l, Context *c, Tensor *tensor, Index *const *indices, const Instance *instance,
+                            Span span)
+{
+    Position *positions = ARENA_ARRAY(l->arena, Position, tensor->rank);
+    for (int a = 0; a < tensor->rank; a++)
+        positions[a] = lower_plain(l, lower_image(instance, indices[a]));
+    return lower_read(l, c, tensor, positions, span);
+}
+
+/* The links from a term's indices to the loops of a statement that was opened over their images. */
+static const Instance *link_all(Lower *l, const Term *term, const Context *c)
+{
+    const Instance *instance = NULL;
+    for (int i = 0; i < term->rank; i++)
+        instance = lower_link(l, instance, term->indices[i], c->loops[i]);
+    return instance;
+}
+
+/* The images of a term's indices in the statement at hand. */
+static Index **images(Lower *l, const Term *term, const Instance *instance)
+{
+    Index **list = ARENA_ARRAY(l->arena, Index *, term->rank);
+    for (int i = 0; i < term->rank; i++)
+        list[i] = lower_image(instance, term->indices[i]);
+    return list;
+}
+
+static Term *copy_stored(Lower *l, Context *c, const Term *term, const Instance *instance)
+{
+    Tensor *tensor = l->temporaries[term->id];
+    if (!tensor) {
+        const Instance *unused = NULL;
+        Context own = lower_open(l, images(l, term, instance), term->rank, &unused);
+        own.root = term;
+        tensor = lower_store(l, &own, lower_copy(l, &own, term, link_all(l, term, &own)), term->span);
+        l->temporaries[term->id] = tensor;
+    }
+    return read_temporary(l, c, tensor, term->indices, instance, term->span);
+}
+
+/* The value of a term in one more statement: written there, or stored first when it costs too much to repeat. */
+static Term *copy_again(Lower *l, Context *c, const Term *term, const Instance *instance)
+{
+    return l->facts[term->id].cost > COST_CHEAP ? copy_stored(l, c, term, instance) : lower_copy(l, c, term, instance);
+}
+
+/* ---- temporaries behind a where ---- */
+
+/* The conditions of the path in another statement: `known` links the indices of the statement at hand to those of the
+ * other; one that has none there gets a fresh one, appended to `extra`. */
+static const Instance *know_indices(Lower *l, const Context *c, const Path *path, const Instance *known, Index ***extra,
+                                    int *extra_count)
+{
+    for (const Path *p = path; p; p = p->outer)
+        for (int i = 0; i < p->condition->rank; i++) {
+            const Index *outside = lower_image(p->instance, p->condition->indices[i]);
+            if (lower_image(known, outside))
+                continue;
+            Index *fresh = lower_index(l, c->statement, outside);
+            known = lower_link(l, known, outside, fresh);
+            ARENA_APPEND(l->arena, *extra, *extra_count, fresh);
+        }
+    return known;
+}
+
+/* Whether the wheres around choose the value for some of the indices that the statement at hand has and the context has
+ * not. Each condition is asked only where those around it hold. */
+static Term *needed_under(Lower *l, const Context *c, const Path *path, const Instance *known)
+{
+    Index **extra = NULL;
+    int extra_count = 0;
+    known = know_indices(l, c, path, known, &extra, &extra_count);
+    Context inner = widen(l, c, extra, extra_count);
+    Term *holds = NULL;
+    for (const Path *p = path; p; p = p->outer) {
+        const Instance *instance = NULL;
+        for (int i = 0; i < p->condition->rank; i++)
+            instance = lower_link(l, instance, p->condition->indices[i],
+                                  lower_image(known, lower_image(p->instance, p->condition->indices[i])));
+        Term *condition = lower_copy(l, &inner, p->condition, instance);
+        if (p->negated)
+            condition = lower_map(l, &inner, FUNCTION_NOT, DTYPE_BOOL, condition, NULL);
+        holds = !holds ? condition
+                       : lower_select(l, &inner, condition, holds, lower_number(l, &inner, DTYPE_BOOL, 0, condition->span));
+    }
+    if (!extra_count)
+        return holds;
+    Term any = { .kind = TERM_CONTRACT, .dtype = DTYPE_BOOL, .span = holds->span,
+                 .reduce = { .reduction = REDUCTION_ANY, .declared = DTYPE_NONE } };
+    return make_reduction(l, c, &any, extra, extra_count, holds);
+}
+
+/* Stores a term for this path alone: its value where some element behind the wheres needs it, 0 elsewhere, so that
+ * nothing is read that the wheres protect. Along the indices in `whole` one needed element needs them all. */
+static Tensor *store_guarded(Lower *l, Context *c, const Term *term, const Instance *instance, const Term *whole)
+{
+    const Instance *unused = NULL, *known = NULL;
+    Index **outside = images(l, term, instance);
+    Context own = lower_open(l, outside, term->rank, &unused);
+    for (int i = 0; i < term->rank; i++)
+        if (!whole || !indices_have(whole->reduce.over, whole->reduce.over_count, term->indices[i]))
+            known = lower_link(l, known, outside[i], own.loops[i]);
+    Term *needed = needed_under(l, &own, c->path, known);
+    Term *value = lower_copy(l, &own, term, link_all(l, term, &own));
+    Term *guarded = lower_select(l, &own, needed, value, lower_number(l, &own, value->dtype, 0, term->span));
+    return lower_store(l, &own, guarded, term->span);
+}
+
+/* ---- softmax ---- */
+
+/* One of the statements that softmax is written out in, over the term's indices, or those that stay when it reduces. */
+typedef struct Row {
+    Context context;
+    const Instance *instance;
+    Index **indices;              /* of the checked program, one per loop */
+} Row;
+
+static Row open_row(Lower *l, const Term *term, const Instance *instance, bool reduced)
+{
+    Row row = { .indices = ARENA_ARRAY(l->arena, Index *, term->rank) };
+    Index **outside = ARENA_ARRAY(l->arena, Index *, term->rank);
+    const Instance *unused = NULL;
+    int count = 0;
+    for (int i = 0; i < term->rank; i++)
+        if (!reduced || !indices_have(term->reduce.over, term->reduce.over_count, term->indices[i])) {
+            row.indices[count] = term->indices[i];
+            outside[count++] = lower_image(instance, term->indices[i]);
+        }
+    row.context = lower_open(l, outside, count, &unused);
+    for (int i = 0; i < count; i++)
+        row.instance = lower_link(l, row.instance, row.indices[i], row.context.loops[i]);
+    return row;
+}
+
+/* The row's maximum of the argument, or its sum of the stored exponentials. */
+static Tensor *store_row(Lower *l, Row *row, const Term *softmax, Reduction reduction, Tensor *exponentials)
+{
+    Context *c = &row->context;
+    const Instance *instance = row->instance;
+    int count = softmax->reduce.over_count;
+    Index **over = ARENA_ARRAY(l->arena, Index *, count);
+    for (int i = 0; i < count; i++) {
+        over[i] = lower_index(l, c->statement, softmax->reduce.over[i]);
+        instance = lower_link(l, instance, softmax->reduce.over[i], over[i]);
+    }
+    Context inner = widen(l, c, over, count);
+    Term *argument = exponentials
+                         ? read_temporary(l, &inner, exponentials, softmax->indices, instance, softmax->span)
+                         : copy_again(l, &inner, softmax->reduce.argument, instance);
+    Term like = { .kind = TERM_REDUCE, .dtype = softmax->dtype, .span = softmax->span,
+                  .reduce = { .reduction = reduction, .declared = DTYPE_NONE } };
+    return lower_store(l, c, make_reduction(l, c, &like, over, count, argument), softmax->span);
+}
+
+/* m = x | max k, e = where(m == -inf, 0, exp(x - m)), s = e | sum k. The exponentials are stored: they are read twice. */
+static Term *copy_softmax(Lower *l, Context *c, const Term *term, const Instance *instance)
+{
+    const Term *x = term->reduce.argument;
+    Dtype dtype = term->dtype;
+    Span span = term->span;
+    Row maxima = open_row(l, term, instance, true);
+    Tensor *m = store_row(l, &maxima, term, REDUCTION_MAX, NULL);
+
+    Row powers = open_row(l, term, instance, false);
+    Context *p = &powers.context;
+    Term *largest = read_temporary(l, p, m, maxima.indices, powers.instance, span);
+    Term *difference = lower_map(l, p, FUNCTION_SUB, dtype, copy_again(l, p, x, powers.instance), largest);
+    Term *masked = lower_map(l, p, FUNCTION_EQ, DTYPE_BOOL, largest, lower_number(l, p, dtype, -INFINITY, span));
+    Tensor *e = lower_store(l, p, lower_select(l, p, masked, lower_number(l, p, dtype, 0, span),
+                                               lower_map(l, p, FUNCTION_EXP, dtype, difference, NULL)), span);
+
+    Row sums = open_row(l, term, instance, true);
+    Tensor *s = store_row(l, &sums, term, REDUCTION_SUM, e);
+
+    /* where(s == 0, 0, e / s), or where(s == 0, -inf, x - m - log(s)): a row of nothing but -inf has no NaN. */
+    Term *sum = read_temporary(l, c, s, sums.indices, instance, span);
+    Term *zero = lower_number(l, c, dtype, 0, span);
+    Term *none = lower_map(l, c, FUNCTION_EQ, DTYPE_BOOL, sum, zero);
+    if (term->reduce.reduction == REDUCTION_SOFTMAX) {
+        Term *power = read_temporary(l, c, e, powers.indices, instance, span);
+        return lower_select(l, c, none, zero, lower_map(l, c, FUNCTION_DIV, dtype, power, sum));
+    }
+    Term *centred = lower_map(l, c, FUNCTION_SUB, dtype, copy_again(l, c, x, instance),
+                              read_temporary(l, c, m, maxima.indices, instance, span));
+    return lower_select(l, c, none, lower_number(l, c, dtype, -INFINITY, span),
+                        lower_map(l, c, FUNCTION_SUB, dtype, centred, lower_map(l, c, FUNCTION_LOG, dtype, sum, NULL)));
+}
+
+/* ---- reductions ---- */
+
+static bool keeps_indices(const Term *term)
+{
+    return term->kind == TERM_REDUCE && reduction_facts[term->reduce.reduction].leaves != LEAVES_NOTHING;
+}
+
+static Term *copy_reduce_unguarded(Lower *l, Context *c, const Term *term, const Instance *instance)
+{
+    Reduction reduction = term->reduce.reduction;
+    if (reduction == REDUCTION_SOFTMAX || reduction == REDUCTION_LOG_SOFTMAX)
+        return copy_softmax(l, c, term, instance);
+    bool fits = runs_in_all_loops(c, term, instance) && (!keeps_indices(term) || c->root == term);
+    return fits ? copy_reduction(l, c, term, instance) : copy_stored(l, c, term, instance);
+}
+
+/* Behind a where, what may read out of range is stored only where it is needed. A reduction that runs in the loops
+ * around it is in its place behind the where already. */
+static Term *copy_reduce(Lower *l, Context *c, const Term *term, const Instance *instance)
+{
+    const Term *argument = term->reduce.argument;
+    if (term->kind == TERM_CONTRACT && term->reduce.over_count == 0) {
+        if (c->root == term)
+            c->root = argument;
+        return lower_copy(l, c, argument, instance);
+    }
+    if (!c->path || !l->facts[term->id].can_miss)
+        return copy_reduce_unguarded(l, c, term, instance);
+    if (!keeps_indices(term)) {
+        if (runs_in_all_loops(c, term, instance))
+            return copy_reduction(l, c, term, instance);
+        return read_temporary(l, c, store_guarded(l, c, term, instance, NULL), term->indices, instance, term->span);
+    }
+    /* What keeps its indices is made from a stored argument, whole rows of which are needed or not. */
+    const Term *forced = l->forced;
+    Tensor *forced_tensor = l->forced_tensor, *stored = l->temporaries[term->id];
+    const Instance *wide = instance;
+    for (int i = 0; i < term->reduce.over_count; i++)
+        if (!lower_image(instance, term->reduce.over[i]))
+            wide = lower_link(l, wide, term->reduce.over[i], lower_index(l, c->statement, term->reduce.over[i]));
+    Tensor *guarded = store_guarded(l, c, argument, wide, term);
+    l->forced = argument;
+    l->forced_tensor = guarded;
+    l->temporaries[term->id] = NULL;
+    Term *made = copy_reduce_unguarded(l, c, term, instance);
+    l->forced = forced;
+    l->forced_tensor = forced_tensor;
+    l->temporaries[term->id] = stored;
+    return made;
+}
+
+static Term *copy_new(Lower *l, Context *c, const Term *term, const Instance *instance)
+{
+    switch (term->kind) {
+    case TERM_READ: return copy_read(l, c, term, instance);
+    case TERM_MAP: return copy_map(l, c, term, instance);
+    case TERM_SELECT: return copy_select(l, c, term, instance);
+    case TERM_CONTRACT:
+    case TERM_REDUCE: return copy_reduce(l, c, term, instance);
+    case TERM_CONSTANT:
+    case TERM_POSITION: break;
+    }
+    return copy_leaf(l, c, term, instance);
+}
+
+/* Within one context a term is copied once, unless the copy may depend on the wheres around it. */
+Term *lower_copy(Lower *l, Context *c, const Term *term, const Instance *instance)
+{
+    if (term == l->forced)
+        return read_temporary(l, c, l->forced_tensor, term->indices, instance, term->span);
+    bool guarded = c->path && l->facts[term->id].can_miss;
+    for (const Memo *m = guarded ? NULL : c->memo; m; m = m->next)
+        if (m->from == term && m->instance == instance)
+            return m->to;
+    Term *made = copy_new(l, c, term, instance);
+    if (!guarded) {
+        Memo *memo = ARENA_NEW(l->arena, Memo);
+        *memo = (Memo){ c->memo, term, instance, made };
+        c->memo = memo;
+    }
+    return made;
+}

@@ -1,0 +1,93 @@
+/* What the parts of lower share: lower.c (statements), lower_copy.c (terms) and lower_make.c (the new program). Only they
+ * include it. */
+#ifndef EINC_LOWERING_H
+#define EINC_LOWERING_H
+
+#include "lower.h"
+
+/* Which indices of the new program stand for those of the text that is being copied. */
+typedef struct Instance Instance;
+struct Instance {
+    const Instance *outer;
+    const Index *from;
+    Index *to;
+};
+
+/* The conditions of the wheres around a term. */
+typedef struct Path Path;
+struct Path {
+    const Path *outer;
+    const Term *condition;
+    const Instance *instance;
+    bool negated;
+};
+
+typedef struct Memo Memo;
+struct Memo {
+    Memo *next;
+    const Term *from;
+    const Instance *instance;
+    Term *to;
+};
+
+/* The loops around the place that is being written. */
+typedef struct Context Context;
+struct Context {
+    int statement;
+    const Term *root;             /* of the checked program: the whole value of the statement */
+    Index **loops;
+    int loop_count;
+    const Path *path;
+    Memo *memo;
+    Context *inner, *next;        /* the contexts of the reductions inside, by their loops */
+};
+
+/* What is known of a term of the checked program. */
+typedef struct Facts {
+    int cost;                     /* operations for one element, roughly; a reduction is COST_LIMIT */
+    bool can_miss;                /* reads where a read can be out of range */
+} Facts;
+
+enum { COST_LIMIT = 1000, COST_CHEAP = 12 };
+
+typedef struct Lower {
+    Arena *arena;
+    const Program *in;
+    Program *out;
+    int *ended;                   /* statements in the order in which they were ended */
+    int ended_count;
+    Tensor **tensors;             /* [in tensor id]: its copy, or NULL when it is written into its readers */
+    Facts *facts;                 /* [in term id] */
+    Tensor **temporaries;         /* [in term id]: what it was stored in */
+    int temporary_count;
+    const Term *forced;           /* a term that is read from `forced_tensor` wherever it is met */
+    Tensor *forced_tensor;
+} Lower;
+
+/* lower_make.c */
+Term *lower_term(Lower *l, const Context *c, TermKind kind, Dtype dtype, Span span);
+void lower_depend_on_index(Lower *l, Term *term, Index *index);
+void lower_depend_on(Lower *l, Term *term, const Term *used);
+Term *lower_map(Lower *l, const Context *c, Function function, Dtype dtype, Term *a, Term *b);
+Term *lower_number(Lower *l, const Context *c, Dtype dtype, double value, Span span);
+Term *lower_select(Lower *l, const Context *c, Term *condition, Term *yes, Term *no);
+Term *lower_read(Lower *l, const Context *c, Tensor *tensor, Position *positions, Span span);
+Index *lower_index(Lower *l, int statement, const Index *origin);
+Tensor *lower_tensor(Lower *l, const Tensor *origin, bool wanted);
+Tensor *lower_temporary(Lower *l, int rank, Dtype dtype);
+Position lower_plain(Lower *l, Index *index);
+int lower_begin(Lower *l);
+void lower_output(Lower *l, int statement, Tensor *tensor, Term *value, Position *positions);
+void lower_end(Lower *l, int statement, Span span);
+const Instance *lower_link(Lower *l, const Instance *outer, const Index *from, Index *to);
+Index *lower_image(const Instance *instance, const Index *index);
+Context lower_open(Lower *l, Index *const *indices, int count, const Instance **instance);
+
+/* lower_copy.c */
+Term *lower_copy(Lower *l, Context *c, const Term *term, const Instance *instance);
+Position *lower_positions(Lower *l, Context *c, const Position *positions, int rank, const Instance *instance);
+Tensor *lower_store(Lower *l, const Context *c, Term *value, Span span);
+bool lower_is_written_in(const Lower *l, const Tensor *tensor);
+const Term *lower_value(const Tensor *tensor);
+
+#endif

@@ -1,0 +1,22 @@
+/* plan: steps, launches, storage, in this order. See plan.h. */
+#include "planning.h"
+
+Plan *plan(Arena *arena, const Program *program, const Program *lowered, const Target *target, const PlanHints *hints)
+{
+    static const PlanHints nothing_known = { 0 };
+    Planner planner = { arena, ARENA_NEW(arena, Plan), hints ? hints : &nothing_known };
+    Plan *plan = planner.plan;
+    plan->program = program;
+    plan->lowered = lowered;
+    plan->target = target;
+    plan->memory = planner.hints->memory;
+    for (int s = 0; s < lowered->statement_count; s++) {
+        Step *step = plan_step(&planner, lowered->statements[s], s);
+        ARENA_APPEND(arena, plan->steps, plan->step_count, step);
+    }
+    if (plan->lanes == 0)
+        plan->lanes = 1;
+    plan_launches(&planner);
+    plan_storage(&planner);
+    return plan;
+}

@@ -1,0 +1,121 @@
+/* The Plan: how a lowered Program runs.
+ *
+ * A Step makes what one statement stores: a nest of loops over the indices that it keeps, with the loops of its
+ * reductions inside. A Launch is what one parallel_for runs: steps that work together on one block of the indices that
+ * all of them keep, so that what passes between them has the block's size. Launches run one after the other.
+ *
+ * Extents and strides that are known when planning are hints: they choose loops and tiles, never correctness. */
+#ifndef EINC_PLAN_H
+#define EINC_PLAN_H
+
+#include "extents.h"
+#include "size.h"
+#include "target.h"
+
+typedef enum {
+    STEP_STORE,                   /* each element once: a value of reductions and functions */
+    STEP_SCAN,                    /* cumsum and its kin: one loop carries a state and stores at each turn */
+    STEP_RANK,                    /* topk and its kin: a sorted list along the index of ranks */
+    STEP_ADD                      /* `+=` at computed positions: in order, one task for each part of the target */
+} StepKind;
+
+/* An access along the vector's index that is fast when its stride is 1: checked once, at the kernel's entry. */
+typedef struct Unit {
+    const Tensor *tensor;         /* of the lowered program, passed by the caller */
+    int axis;
+} Unit;
+
+typedef struct Step {
+    int id;
+    StepKind kind;
+    const Statement *statement;
+    Index **loops;                /* kept indices, outermost first; the vector's, if kept, last */
+    int loop_count;
+    Index *vector;                /* the index that the lanes run along, or NULL */
+    bool vector_kept;             /* one of `loops`, or one that a reduction runs over */
+    Term **roots;                 /* the reductions that depend on the kept loops alone */
+    int root_count;
+    Unit *units;
+    int unit_count;
+    /* Where kept indices give too little work, the outermost loop of the reductions is cut into parts; each part's state
+     * is stored, and they are merged in order. */
+    Index *split;                 /* NULL: not cut */
+    const Size *parts;
+    double flops, bytes;          /* -1: not known */
+} Step;
+
+/* An index that all steps of a launch keep, under the name it has in each. */
+typedef struct Block {
+    Index **of_step;              /* [step_count] */
+    const Size *extent;
+    const Size *tile;             /* how much of it one unit of work takes */
+} Block;
+
+typedef struct Launch {
+    int id;
+    Step **steps;
+    int step_count;
+    Block *blocks;                /* none: one unit of work */
+    int block_count;
+    const Size *units;            /* of work; each is one tile of every block */
+    const Size *tasks;            /* at most so many, each of the same number of units */
+    const Size *bytes;            /* of temporaries of the block's size, for one worker */
+} Launch;
+
+typedef enum {
+    PLACE_CALLER,                 /* an input or an output */
+    PLACE_SHARED,                 /* a temporary that outlives a launch, whole, in the workspace */
+    PLACE_BLOCK                   /* a temporary of a launch, a block of it, in the worker's part of the workspace */
+} Place;
+
+/* Where a tensor of the lowered program is. */
+typedef struct Storage {
+    Place place;
+    int launch;                   /* PLACE_BLOCK */
+    const Size **stride;          /* [rank], in elements; NULL for PLACE_CALLER */
+    const Size *offset;           /* in bytes, from the workspace's or the worker's part's beginning */
+    const Size *bytes;
+} Storage;
+
+/* A part of the workspace that belongs to a step: the parts' states, or the lists of topk. */
+typedef struct Scratch {
+    const Step *step;
+    const char *name;
+    Dtype dtype;
+    bool shared;                  /* in the shared part of the workspace, else in the worker's */
+    const Size *offset, *bytes;
+} Scratch;
+
+typedef struct Plan {
+    const Program *program;       /* the checked one */
+    const Program *lowered;
+    const Target *target;
+    int lanes;
+    Step **steps;                 /* in order */
+    int step_count;
+    Launch **launches;
+    int launch_count;
+    Storage *storage;             /* [lowered tensor id] */
+    Scratch *scratch;
+    int scratch_count;
+    const Size *shared, *per_worker, *workspace;   /* bytes; workspace = shared + workers * per_worker */
+    const Size *smallest;         /* the workspace of one worker with tiles of one: the least that can be met */
+    int64_t memory;               /* the budget in bytes; 0: none */
+} Plan;
+
+typedef struct PlanHints {
+    const Extents *extents;       /* of the checked program; may be incomplete */
+    const int64_t *const *strides;/* [checked tensor id]; NULL: C order */
+    int64_t memory;
+} PlanHints;
+
+Plan *plan(Arena *arena, const Program *program, const Program *lowered, const Target *target, const PlanHints *hints);
+
+/* For `-dplan`. */
+void plan_dump(Text *text, const Plan *plan);
+
+/* A term of a lowered program as a formula: "max[n](sum[k](A[i,j,k] * B[m,n,k]))". */
+void plan_print_term(Text *text, const Term *term);
+void plan_print_position(Text *text, const Position *position);
+
+#endif

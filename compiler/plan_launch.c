@@ -1,0 +1,314 @@
+/* Which steps run together, and in blocks of which indices. */
+#include <string.h>
+
+#include "planning.h"
+
+enum {
+    PARTS_MAX = 64,               /* of a split reduction */
+    KEPT_ENOUGH = 64,             /* so many points of the kept loops need no split */
+    SPLIT_WORK = 20000,           /* fewer operations are not worth a split */
+    UNIT_WORK = 4096              /* operations of one unit, so that finding its indices costs little */
+};
+
+/* ---- classes of indices: what several steps call by different names ---- */
+
+typedef struct Classes {
+    Planner *planner;
+    int *parent;                  /* [lowered index id]: a forest */
+    bool *blocked;                /* [root]: some read is not aligned along it */
+} Classes;
+
+static int find_class(const Classes *c, int index)
+{
+    while (c->parent[index] != index)
+        index = c->parent[index] = c->parent[c->parent[index]];
+    return index;
+}
+
+static void join_classes(Classes *c, int a, int b)
+{
+    a = find_class(c, a);
+    b = find_class(c, b);
+    c->parent[a] = b;
+    c->blocked[b] |= c->blocked[a];
+}
+
+/* Ties the indices along which a step reads what a step of the group makes. */
+static void align_read(Classes *c, const Term *read)
+{
+    const Tensor *tensor = read->read.tensor;
+    for (int a = 0; a < tensor->rank; a++) {
+        const Position *position = &read->read.positions[a];
+        if (!tensor->axes[a])
+            continue;
+        if (position_is_plain(position))
+            join_classes(c, tensor->axes[a]->id, position->parts[0].index->id);
+        else
+            c->blocked[find_class(c, tensor->axes[a]->id)] = true;
+    }
+}
+
+static const Step *maker_in(const Tensor *tensor, Step *const *group, int count)
+{
+    for (int i = 0; i < count; i++)
+        if (tensor->maker == group[i]->statement)
+            return group[i];
+    return NULL;
+}
+
+static Classes classes_of(Planner *planner, Step *const *group, int count)
+{
+    const Program *lowered = planner->plan->lowered;
+    Classes c = { planner, ARENA_ARRAY(planner->arena, int, lowered->index_count),
+                  ARENA_ARRAY(planner->arena, bool, lowered->index_count) };
+    for (int i = 0; i < lowered->index_count; i++)
+        c.parent[i] = i;
+    for (int i = 0; i < lowered->term_count; i++) {
+        const Term *term = lowered->terms[i];
+        bool inside = false;
+        for (int s = 0; s < count; s++)
+            inside |= term->statement == group[s]->statement->id;
+        if (inside && term->kind == TERM_READ && maker_in(term->read.tensor, group, count))
+            align_read(&c, term);
+    }
+    return c;
+}
+
+/* Whether blocks along a kept index never write the same element. */
+static bool writes_apart(const Step *step, const Index *index)
+{
+    const Output *output = &step->statement->outputs[0];
+    for (int a = 0; a < output->tensor->rank; a++)
+        if (output->tensor->axes[a] == index)
+            return true;
+    return false;
+}
+
+static bool may_be_block(const Step *step, const Index *index)
+{
+    const Term *value = step->statement->outputs[0].value;
+    if (!indices_have(step->loops, step->loop_count, index) || !writes_apart(step, index))
+        return false;
+    return step->kind != STEP_SCAN || !indices_have(value->reduce.over, value->reduce.over_count, index);
+}
+
+/* The one index of a class that a step has and may be cut along; NULL when it has none or several. */
+static Index *member(const Classes *c, const Step *step, int class, bool *split)
+{
+    Index *found = NULL;
+    int count = 0;
+    *split = false;
+    for (int i = 0; i < c->planner->plan->lowered->index_count; i++) {
+        Index *index = c->planner->plan->lowered->indices[i];
+        if (index->statement == step->statement->id && find_class(c, i) == class) {
+            found = index;
+            count++;
+        }
+    }
+    if (count != 1)
+        return NULL;
+    if (may_be_block(step, found))
+        return found;
+    *split = step_can_split(step) && indices_have(step->roots[0]->reduce.over, step->roots[0]->reduce.over_count, found);
+    return *split ? found : NULL;
+}
+
+/* The blocks that all steps of a group have in common, in the order of the last step's loops. Indices that the last
+ * step reduces serve only where no kept one does, and then one of them. */
+static Block *common_blocks(Planner *planner, Step *const *group, int count, int *block_count, Index **split)
+{
+    Classes c = classes_of(planner, group, count);
+    const Step *last = group[count - 1];
+    Block *blocks = NULL;
+    *block_count = 0;
+    *split = NULL;
+    for (int pass = 0; pass < 2 && *block_count == 0; pass++) {
+        Index *const *candidates = pass == 0 ? last->loops : step_can_split(last) ? last->roots[0]->reduce.over : NULL;
+        int candidate_count = pass == 0 ? last->loop_count : candidates ? last->roots[0]->reduce.over_count : 0;
+        for (int i = 0; i < candidate_count && *split == NULL; i++) {
+            int class = find_class(&c, candidates[i]->id);
+            Block block = { .of_step = ARENA_ARRAY(planner->arena, Index *, count),
+                            .extent = size_extent(planner->arena, candidates[i]->origin) };
+            bool all = !c.blocked[class];
+            for (int s = 0; s < count && all; s++) {
+                bool reduced;
+                block.of_step[s] = member(&c, group[s], class, &reduced);
+                all = block.of_step[s] && reduced == (pass == 1 && s == count - 1);
+            }
+            if (!all)
+                continue;
+            *split = pass == 1 ? candidates[i] : NULL;
+            ARENA_APPEND(planner->arena, blocks, *block_count, block);
+        }
+    }
+    return blocks;
+}
+
+/* ---- groups ---- */
+
+typedef struct Group {
+    Step **steps;                 /* in order */
+    int count;
+} Group;
+
+static bool reads_from(const Planner *planner, const Step *step, const Step *maker)
+{
+    const Program *lowered = planner->plan->lowered;
+    for (int i = 0; i < lowered->term_count; i++) {
+        const Term *term = lowered->terms[i];
+        if (term->statement == step->statement->id && term->kind == TERM_READ && term->read.tensor->maker == maker->statement)
+            return true;
+    }
+    for (int o = 0; o < step->statement->output_count; o++) {
+        const Tensor *previous = step->statement->outputs[o].tensor->previous;
+        if (previous && previous->maker == maker->statement)
+            return true;
+    }
+    return false;
+}
+
+/* What a later `+=` adds to keeps its own launch, since both are one array. */
+static bool is_added_to(const Planner *planner, const Step *step)
+{
+    const Program *lowered = planner->plan->lowered;
+    for (int t = 0; t < lowered->tensor_count; t++)
+        if (lowered->tensors[t]->previous && lowered->tensors[t]->previous->maker == step->statement)
+            return true;
+    return false;
+}
+
+/* From the last step to the first: a step joins the group of its readers when they are all in one and there is an index
+ * that all of them keep; else it begins a group. */
+static Group *group_steps(Planner *planner, int *group_count)
+{
+    const Plan *plan = planner->plan;
+    Group *groups = ARENA_ARRAY(planner->arena, Group, plan->step_count);
+    int *group_of = ARENA_ARRAY(planner->arena, int, plan->step_count);
+    *group_count = 0;
+    for (int s = plan->step_count - 1; s >= 0; s--) {
+        Step *step = plan->steps[s];
+        int reader = -1;
+        bool one = !is_added_to(planner, step);
+        for (int r = s + 1; r < plan->step_count; r++)
+            if (reads_from(planner, plan->steps[r], step)) {
+                one &= reader < 0 || reader == group_of[r];
+                reader = group_of[r];
+            }
+        Group joined = { ARENA_ARRAY(planner->arena, Step *, plan->step_count), 1 };
+        joined.steps[0] = step;
+        for (int i = 0; reader >= 0 && i < groups[reader].count; i++)
+            joined.steps[joined.count++] = groups[reader].steps[i];
+        int block_count = 0;
+        Index *split;
+        if (reader >= 0 && one)
+            common_blocks(planner, joined.steps, joined.count, &block_count, &split);
+        if (block_count) {
+            groups[reader] = joined;
+            group_of[s] = reader;
+        } else {
+            joined.count = 1;
+            group_of[s] = *group_count;
+            groups[(*group_count)++] = joined;
+        }
+    }
+    return groups;
+}
+
+/* ---- tiles ---- */
+
+static double kept_points(const Planner *planner, const Step *step)
+{
+    double points = 1;
+    for (int i = 0; i < step->loop_count; i++)
+        points *= planner_extent(planner, step->loops[i]);
+    return points;
+}
+
+static int64_t round_to_lanes(const Planner *planner, double tile)
+{
+    int lanes = planner->plan->lanes ? planner->plan->lanes : 1;
+    double vectors = tile / lanes;
+    return vectors < 1 ? lanes : (int64_t)(vectors > 1024 ? 1024 : vectors) * lanes;
+}
+
+/* A nest without temporaries: the innermost block is as long as gives a unit some work, and short enough that what it
+ * reads stays in the cache while the block outside of it, of a few rows, uses it again. */
+static void tile_alone(Planner *planner, Launch *launch)
+{
+    const Step *step = launch->steps[0];
+    double work = step_work(planner, step);
+    for (int b = 0; b < launch->block_count; b++) {
+        Block *block = &launch->blocks[b];
+        bool inner = b == launch->block_count - 1, lanes = block->of_step[0] == step->vector;
+        double points = UNIT_WORK / (work > 1 ? work : 1);
+        int64_t tile = 1;
+        if (inner && lanes)
+            tile = round_to_lanes(planner, points * planner->plan->lanes);
+        else if (inner)
+            tile = points < 1 ? 1 : (int64_t)points;
+        else if (b == launch->block_count - 2)
+            tile = 8;
+        block->tile = size_constant(planner->arena, tile);
+    }
+}
+
+/* One step on its own: cut along all of its kept loops, or along a reduced one where they give too little work. */
+static void block_alone(Planner *planner, Launch *launch)
+{
+    Arena *arena = planner->arena;
+    Step *step = launch->steps[0];
+    double work = step_work(planner, step), points = kept_points(planner, step);
+    Index *split = step_can_split(step) ? step->roots[0]->reduce.over[0] : NULL;
+    for (int i = 0; split && i < step->roots[0]->reduce.over_count; i++)
+        if (planner_extent(planner, step->roots[0]->reduce.over[i]) > planner_extent(planner, split))
+            split = step->roots[0]->reduce.over[i];
+    bool known = planner->hints->extents != NULL;
+    if (split && points < KEPT_ENOUGH && (!known || (work * points > SPLIT_WORK && planner_extent(planner, split) > 1))) {
+        step->split = split;
+        const Size *extent = size_extent(arena, split->origin), *most = size_constant(arena, PARTS_MAX);
+        step->parts = size_named(arena, arena_format(arena, "parts_%d", step->id + 1), size_op(arena, SIZE_MIN, extent, most));
+        Block block = { ARENA_NEW(arena, Index *), extent, size_op(arena, SIZE_CEIL_DIV, extent, step->parts) };
+        block.of_step[0] = split;
+        ARENA_APPEND(arena, launch->blocks, launch->block_count, block);
+        return;
+    }
+    for (int i = 0; i < step->loop_count; i++) {
+        if (!may_be_block(step, step->loops[i]))
+            continue;
+        Block block = { .of_step = ARENA_NEW(arena, Index *), .extent = size_extent(arena, step->loops[i]->origin) };
+        block.of_step[0] = step->loops[i];
+        ARENA_APPEND(arena, launch->blocks, launch->block_count, block);
+    }
+    tile_alone(planner, launch);
+}
+
+static void block_together(Planner *planner, Launch *launch)
+{
+    Index *split;
+    launch->blocks = common_blocks(planner, launch->steps, launch->step_count, &launch->block_count, &split);
+    if (split) {
+        Step *last = launch->steps[launch->step_count - 1];
+        last->split = split;
+        last->parts = size_named(planner->arena, arena_format(planner->arena, "parts_%d", last->id + 1),
+                                 size_op(planner->arena, SIZE_MIN, size_extent(planner->arena, split->origin),
+                                         size_constant(planner->arena, PARTS_MAX)));
+    }
+}
+
+void plan_launches(Planner *planner)
+{
+    Plan *plan = planner->plan;
+    int count;
+    Group *groups = group_steps(planner, &count);
+    for (int g = count - 1; g >= 0; g--) {
+        Launch *launch = ARENA_NEW(planner->arena, Launch);
+        launch->id = plan->launch_count;
+        launch->steps = groups[g].steps;
+        launch->step_count = groups[g].count;
+        if (launch->step_count == 1)
+            block_alone(planner, launch);
+        else
+            block_together(planner, launch);
+        ARENA_APPEND(planner->arena, plan->launches, plan->launch_count, launch);
+    }
+}

@@ -1,0 +1,186 @@
+/* The Plan and terms of lowered programs as text. */
+#include "plan.h"
+
+#include <math.h>
+
+/* ---- terms as formulas ---- */
+
+static void print_list(Text *text, Term *const *terms, int count)
+{
+    for (int i = 0; i < count; i++) {
+        text_put(text, i ? ", " : "");
+        plan_print_term(text, terms[i]);
+    }
+}
+
+void plan_print_position(Text *text, const Position *position)
+{
+    for (int k = 0; k < position->count; k++) {
+        const PositionPart *part = &position->parts[k];
+        int64_t c = part->coefficient;
+        text_put(text, c < 0 ? "-" : k ? "+" : "");
+        if (c != 1 && c != -1)
+            text_print(text, "%lld*", (long long)(c < 0 ? -c : c));
+        if (part->index)
+            text_put(text, part->index->name);
+        else
+            plan_print_term(text, part->gather);
+    }
+    if (position->constant || !position->count)
+        text_print(text, position->count ? "%+lld" : "%lld", (long long)position->constant);
+}
+
+static void print_read(Text *text, const Term *term)
+{
+    text_put(text, term->read.tensor->label);
+    if (term->read.tensor->rank == 0)
+        return;
+    text_put(text, "[");
+    for (int a = 0; a < term->read.tensor->rank; a++) {
+        text_put(text, a ? "," : "");
+        plan_print_position(text, &term->read.positions[a]);
+    }
+    text_put(text, "]");
+}
+
+static void print_map(Text *text, const Term *term)
+{
+    Function function = term->map.function;
+    const char *name = function_facts[function].name;
+    bool operator = (name[0] < 'a' || name[0] > 'z') && term->map.count == 2;
+    if (function == FUNCTION_CAST && term->map.implicit) {
+        plan_print_term(text, term->map.arguments[0]);
+    } else if (operator) {
+        text_put(text, "(");
+        plan_print_term(text, term->map.arguments[0]);
+        text_print(text, " %s ", name);
+        plan_print_term(text, term->map.arguments[1]);
+        text_put(text, ")");
+    } else {
+        text_print(text, "%s(", function == FUNCTION_CAST ? dtype_name(term->dtype) : function == FUNCTION_NEG ? "-" : name);
+        print_list(text, term->map.arguments, term->map.count);
+        text_put(text, ")");
+    }
+}
+
+static void print_reduce(Text *text, const Term *term)
+{
+    text_put(text, reduction_facts[term->reduce.reduction].name);
+    if (term->kind == TERM_REDUCE && term->reduce.has_parameter)
+        text_print(text, "(%g)", term->reduce.parameter);
+    text_put(text, "[");
+    for (int i = 0; i < term->reduce.over_count; i++)
+        text_print(text, "%s%s", i ? "," : "", term->reduce.over[i]->name);
+    text_put(text, "](");
+    plan_print_term(text, term->reduce.argument);
+    text_put(text, ")");
+}
+
+void plan_print_term(Text *text, const Term *term)
+{
+    if (text->length > 4000) {    /* what is shared is printed each time: that can double with each level */
+        text_put(text, "...");
+        return;
+    }
+    switch (term->kind) {
+    case TERM_READ: print_read(text, term); break;
+    case TERM_CONSTANT:
+        if (term->constant.is_integer)
+            text_print(text, "%lld", (long long)term->constant.integer);
+        else
+            text_print(text, "%g", term->constant.value);
+        break;
+    case TERM_POSITION: text_print(text, "@%s", term->position->name); break;
+    case TERM_MAP: print_map(text, term); break;
+    case TERM_SELECT:
+        text_put(text, "where(");
+        print_list(text, (Term *[]){ term->select.condition, term->select.yes, term->select.no }, 3);
+        text_put(text, ")");
+        break;
+    case TERM_CONTRACT:
+    case TERM_REDUCE: print_reduce(text, term); break;
+    }
+}
+
+/* ---- the plan ---- */
+
+static const char *extent_name(void *user, const Index *index)
+{
+    (void)user;
+    return index->name;
+}
+
+static const char *axis_name(void *user, const Tensor *tensor, int axis)
+{
+    return arena_format(user, "%s.shape[%d]", tensor->label, axis);
+}
+
+static void print_size(Text *text, const Size *size)
+{
+    SizeSpelling spelling = { extent_name, axis_name, text->arena };
+    size_print(text, size, &spelling);
+}
+
+static void dump_step(Text *text, const Plan *plan, const Step *step)
+{
+    static const char *const kinds[] = { "store", "scan", "rank", "add" };
+    text_print(text, "  step %d: %s", step->id + 1, kinds[step->kind]);
+    for (int o = 0; o < step->statement->output_count; o++) {
+        const Output *output = &step->statement->outputs[o];
+        text_print(text, "%s%s[", o ? " & " : " ", output->tensor->label);
+        for (int a = 0; a < output->tensor->rank; a++) {
+            text_put(text, a ? "," : "");
+            plan_print_position(text, &output->positions[a]);
+        }
+        text_put(text, step->statement->accumulate ? "] += " : "] = ");
+        plan_print_term(text, output->value);
+    }
+    text_put(text, "\n    loops");
+    for (int i = 0; i < step->loop_count; i++)
+        text_print(text, " %s", step->loops[i]->name);
+    if (step->vector)
+        text_print(text, ", %d lanes along %s", plan->lanes, step->vector->name);
+    if (step->split) {
+        text_print(text, ", split along %s into ", step->split->name);
+        print_size(text, step->parts->kind == SIZE_NAMED ? step->parts->a : step->parts);
+    }
+    for (int u = 0; u < step->unit_count; u++)
+        text_print(text, "%s %s axis %d", u ? "," : ", stride 1 expected:", step->units[u].tensor->label, step->units[u].axis);
+    text_put(text, "\n");
+}
+
+static void dump_launch(Text *text, const Plan *plan, const Launch *launch)
+{
+    text_print(text, "launch %d:", launch->id + 1);
+    for (int b = 0; b < launch->block_count; b++) {
+        const Block *block = &launch->blocks[b];
+        text_print(text, "%s block of %s: ", b ? "," : "", block->of_step[launch->step_count - 1]->name);
+        print_size(text, block->tile->kind == SIZE_NAMED ? block->tile->a : block->tile);
+    }
+    text_put(text, launch->block_count ? "\n" : " one unit\n");
+    for (int s = 0; s < launch->step_count; s++)
+        dump_step(text, plan, launch->steps[s]);
+}
+
+void plan_dump(Text *text, const Plan *plan)
+{
+    text_print(text, "target %s, %d lanes\n", plan->target->name, plan->lanes);
+    for (int l = 0; l < plan->launch_count; l++)
+        dump_launch(text, plan, plan->launches[l]);
+    for (int t = 0; t < plan->lowered->tensor_count; t++) {
+        const Tensor *tensor = plan->lowered->tensors[t];
+        const Storage *storage = &plan->storage[t];
+        if (!tensor->maker || tensor->home != tensor || storage->place == PLACE_CALLER)
+            continue;
+        text_print(text, "%s: %s, bytes ", tensor->label, storage->place == PLACE_SHARED ? "shared" : "one block");
+        print_size(text, storage->bytes);
+        text_put(text, "\n");
+    }
+    text_put(text, "workspace ");
+    const Size *shared = plan->shared->kind == SIZE_NAMED ? plan->shared->a : plan->shared;
+    const Size *per_worker = plan->per_worker->kind == SIZE_NAMED ? plan->per_worker->a : plan->per_worker;
+    print_size(text, shared);
+    text_put(text, " + workers * ");
+    print_size(text, per_worker);
+    text_put(text, "\n");
+}

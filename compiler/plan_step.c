@@ -1,0 +1,417 @@
+/* One statement becomes a nest: the order of its kept loops, and the index along which the lanes run. */
+#include <string.h>
+
+#include "planning.h"
+
+double planner_extent(const Planner *planner, const Index *index)
+{
+    int64_t extent = planner->hints->extents ? planner->hints->extents->of[index->origin->id] : -1;
+    return extent < 0 ? EXTENT_GUESS : (double)extent;
+}
+
+int64_t planner_stride(const Planner *planner, const Tensor *tensor, int axis)
+{
+    const Tensor *origin = tensor->home->origin;
+    if (!origin)
+        return NO_STRIDE;
+    const int64_t *strides = planner->hints->strides ? planner->hints->strides[origin->id] : NULL;
+    return strides ? strides[axis] : axis == tensor->rank - 1 ? 1 : 1000;
+}
+
+/* ---- what a nest costs with lanes along some index ---- */
+
+typedef struct Costing {
+    const Planner *planner;
+    const Index *vector;          /* NULL: no lanes */
+    int lanes;
+    const Index *loops[128];      /* around the term at hand, outermost first */
+    int loop_count;
+    size_t widest;                /* dtype that the lanes carry */
+    double cost;
+} Costing;
+
+/* How often a term is evaluated: at each turn of the loops up to the innermost that it depends on. */
+static double turns(const Costing *c, const Term *term, bool *in_lanes)
+{
+    double count = 1, all = 1;
+    *in_lanes = false;
+    bool vector_seen = false;
+    for (int i = 0; i < c->loop_count; i++) {
+        double extent = planner_extent(c->planner, c->loops[i]);
+        bool vector = c->loops[i] == c->vector;
+        all *= vector ? (extent + c->lanes - 1) / c->lanes : extent;
+        vector_seen |= vector;
+        if (term_has_index(term, c->loops[i])) {
+            count = all;
+            *in_lanes = vector_seen && term_has_index(term, c->vector);
+        }
+    }
+    return count;
+}
+
+/* Whether a read's elements along the vector's index lie side by side, lie apart, or are one. */
+typedef enum { ALONG_NOT, ALONG_UNIT, ALONG_STRIDE } Along;
+
+static Along read_along(const Planner *planner, const Term *read, const Index *vector)
+{
+    Along along = ALONG_NOT;
+    const Tensor *tensor = read->read.tensor;
+    for (int a = 0; a < tensor->rank; a++)
+        for (int k = 0; k < read->read.positions[a].count; k++) {
+            const PositionPart *part = &read->read.positions[a].parts[k];
+            if (part->gather ? term_has_index(part->gather, vector) : part->index == vector) {
+                int64_t stride = planner_stride(planner, tensor, a);
+                bool unit = !part->gather && part->coefficient == 1 && (stride == 1 || stride == NO_STRIDE);
+                along = along == ALONG_NOT && unit ? ALONG_UNIT : ALONG_STRIDE;
+            }
+        }
+    return along;
+}
+
+static void cost_term(Costing *c, const Term *term);
+
+static void cost_read(Costing *c, const Term *term, double count, bool in_lanes)
+{
+    double size = (double)dtype_size(register_dtype(term->dtype)) / 4;
+    Along along = in_lanes ? read_along(c->planner, term, c->vector) : ALONG_NOT;
+    c->cost += count * (along == ALONG_STRIDE ? 1.3 * c->lanes : along == ALONG_UNIT ? size : 0.6);
+    for (int a = 0; a < term->read.tensor->rank; a++)
+        for (int k = 0; k < term->read.positions[a].count; k++)
+            if (term->read.positions[a].parts[k].gather)
+                cost_term(c, term->read.positions[a].parts[k].gather);
+}
+
+static void cost_reduce(Costing *c, const Term *term)
+{
+    bool in_lanes;
+    double outside = turns(c, term, &in_lanes);
+    int loops = c->loop_count;
+    for (int i = 0; i < term->reduce.over_count && c->loop_count < 128; i++)
+        if (term->reduce.over[i] != c->vector)
+            c->loops[c->loop_count++] = term->reduce.over[i];
+    bool across = indices_have(term->reduce.over, term->reduce.over_count, c->vector);
+    Component components[STATE_COMPONENTS_MAX];
+    for (int i = 0, n = state_components(term, components); i < n && (across || in_lanes); i++)
+        if (dtype_size(components[i].dtype) > c->widest)
+            c->widest = dtype_size(components[i].dtype);
+    if (across && c->loop_count < 128)
+        c->loops[c->loop_count++] = c->vector;
+    cost_term(c, term->reduce.argument);
+    c->cost += turns(c, term->reduce.argument, &in_lanes);
+    if (across)
+        c->cost += outside * 2 * c->lanes;    /* the lanes are folded into one */
+    c->loop_count = loops;
+}
+
+static void cost_term(Costing *c, const Term *term)
+{
+    bool in_lanes;
+    double count = turns(c, term, &in_lanes);
+    if (in_lanes && dtype_size(register_dtype(term->dtype)) > c->widest && term->kind != TERM_CONSTANT)
+        c->widest = dtype_size(register_dtype(term->dtype));
+    switch (term->kind) {
+    case TERM_READ: cost_read(c, term, count, in_lanes); break;
+    case TERM_MAP:
+        c->cost += count * (function_facts[term->map.function].ulp > 0.5 ? 12 : 1);
+        for (int i = 0; i < term->map.count; i++)
+            cost_term(c, term->map.arguments[i]);
+        break;
+    case TERM_SELECT:
+        c->cost += count;
+        cost_term(c, term->select.condition);
+        cost_term(c, term->select.yes);
+        cost_term(c, term->select.no);
+        break;
+    case TERM_CONTRACT:
+    case TERM_REDUCE: cost_reduce(c, term); break;
+    case TERM_CONSTANT:
+    case TERM_POSITION: break;
+    }
+}
+
+/* The cost of the whole step with lanes along `vector`; *widest is the widest dtype that the lanes carry. */
+static double cost_step(const Planner *planner, const Step *step, const Index *vector, int lanes, size_t *widest)
+{
+    Costing c = { .planner = planner, .vector = vector, .lanes = vector ? lanes : 1 };
+    for (int i = 0; i < step->loop_count; i++)
+        if (step->loops[i] != vector)
+            c.loops[c.loop_count++] = step->loops[i];
+    if (vector && indices_have(step->loops, step->loop_count, vector))
+        c.loops[c.loop_count++] = vector;
+    for (int o = 0; o < step->statement->output_count; o++) {
+        const Output *output = &step->statement->outputs[o];
+        cost_term(&c, output->value);
+        for (int a = 0; a < output->tensor->rank; a++)
+            if (vector && output->tensor->axes[a] == vector) {
+                bool in_lanes;
+                int64_t stride = planner_stride(planner, output->tensor, a);
+                c.cost += turns(&c, output->value, &in_lanes) * (stride == 1 || stride == NO_STRIDE ? 1 : 1.3 * lanes);
+            }
+    }
+    *widest = c.widest;
+    return c.cost;
+}
+
+/* ---- which indices may carry the lanes ---- */
+
+typedef struct Candidates {
+    const Index *indices[128];
+    int count;
+    bool complex;                 /* complex numbers have no lanes */
+} Candidates;
+
+static void add_candidate(Candidates *c, const Index *index)
+{
+    for (int i = 0; i < c->count; i++)
+        if (c->indices[i] == index)
+            return;
+    if (c->count < 128)
+        c->indices[c->count++] = index;
+}
+
+static void find_candidates(Candidates *c, const Term *term)
+{
+    c->complex |= dtype_kind(term->dtype) == KIND_COMPLEX;
+    switch (term->kind) {
+    case TERM_READ:
+        for (int a = 0; a < term->read.tensor->rank; a++)
+            for (int k = 0; k < term->read.positions[a].count; k++)
+                if (term->read.positions[a].parts[k].gather)
+                    find_candidates(c, term->read.positions[a].parts[k].gather);
+        break;
+    case TERM_MAP:
+        for (int i = 0; i < term->map.count; i++)
+            find_candidates(c, term->map.arguments[i]);
+        break;
+    case TERM_SELECT:
+        find_candidates(c, term->select.condition);
+        find_candidates(c, term->select.yes);
+        find_candidates(c, term->select.no);
+        break;
+    case TERM_CONTRACT:
+    case TERM_REDUCE:
+        find_candidates(c, term->reduce.argument);
+        /* A scan's loop carries its state, and a ranking inserts one element at a time. */
+        if (term->kind == TERM_CONTRACT || reduction_facts[term->reduce.reduction].leaves == LEAVES_NOTHING)
+            for (int i = 0; i < term->reduce.over_count; i++)
+                add_candidate(c, term->reduce.over[i]);
+        break;
+    case TERM_CONSTANT:
+    case TERM_POSITION: break;
+    }
+}
+
+static bool may_carry_lanes(const Step *step, const Index *index)
+{
+    const Term *value = step->statement->outputs[0].value;
+    if (step->kind == STEP_RANK || step->kind == STEP_ADD)
+        return false;
+    return step->kind != STEP_SCAN || !indices_have(value->reduce.over, value->reduce.over_count, index);
+}
+
+static void choose_vector(const Planner *planner, Step *step)
+{
+    Candidates c = { .count = 0 };
+    for (int i = 0; i < step->loop_count; i++)
+        if (may_carry_lanes(step, step->loops[i]))
+            add_candidate(&c, step->loops[i]);
+    for (int o = 0; o < step->statement->output_count; o++)
+        find_candidates(&c, step->statement->outputs[o].value);
+    if (c.complex)
+        return;
+    size_t widest;
+    double best = cost_step(planner, step, NULL, 1, &widest);
+    for (int i = 0; i < c.count; i++) {
+        int lanes = planner->plan->target->vector_bytes / 4;
+        cost_step(planner, step, c.indices[i], lanes, &widest);
+        if (widest > 4)
+            lanes = planner->plan->target->vector_bytes / (int)widest;
+        double cost = cost_step(planner, step, c.indices[i], lanes, &widest);
+        if (lanes > 1 && cost < best) {
+            best = cost;
+            step->vector = (Index *)c.indices[i];
+        }
+    }
+    step->vector_kept = step->vector && indices_have(step->loops, step->loop_count, step->vector);
+}
+
+/* How many lanes the values that vary along the step's vector leave room for. */
+static int step_lanes(const Planner *planner, const Step *step)
+{
+    size_t widest = 4;
+    int most = planner->plan->target->vector_bytes / 4;
+    cost_step(planner, step, step->vector, most, &widest);
+    return planner->plan->target->vector_bytes / (int)(widest > 4 ? widest : 4);
+}
+
+/* ---- loops ---- */
+
+static StepKind kind_of(const Statement *statement)
+{
+    const Term *value = statement->outputs[0].value;
+    if (value->kind == TERM_REDUCE && reduction_facts[value->reduce.reduction].leaves == LEAVES_ALL)
+        return STEP_SCAN;
+    if (value->kind == TERM_REDUCE && reduction_facts[value->reduce.reduction].leaves == LEAVES_RANKS)
+        return STEP_RANK;
+    const Output *output = &statement->outputs[0];
+    for (int a = 0; a < output->tensor->rank; a++)
+        for (int b = 0; b <= a && statement->accumulate; b++)
+            if (!output->tensor->axes[a] || (a != b && output->tensor->axes[a] == output->tensor->axes[b]))
+                return STEP_ADD;
+    return STEP_STORE;
+}
+
+static void add_loop(Planner *planner, Step *step, Index *index)
+{
+    if (!indices_have(step->loops, step->loop_count, index))
+        ARENA_APPEND(planner->arena, step->loops, step->loop_count, index);
+}
+
+/* The kept indices, in the order of the output's axes; of a ranking without the index of the ranks. */
+static void list_loops(Planner *planner, Step *step)
+{
+    const Output *output = &step->statement->outputs[0];
+    for (int a = 0; a < output->tensor->rank; a++)
+        for (int k = 0; k < output->positions[a].count; k++) {
+            const PositionPart *part = &output->positions[a].parts[k];
+            if (part->index && !(step->kind == STEP_RANK && part->index == output->value->reduce.ranks))
+                add_loop(planner, step, part->index);
+            for (int i = 0; part->gather && i < part->gather->rank; i++)
+                add_loop(planner, step, part->gather->indices[i]);
+        }
+    for (int i = 0; i < output->value->rank; i++)
+        if (!(step->kind == STEP_RANK && output->value->indices[i] == output->value->reduce.ranks))
+            add_loop(planner, step, output->value->indices[i]);
+}
+
+static void move_last(Step *step, const Index *index)
+{
+    int at = 0;
+    while (at < step->loop_count && step->loops[at] != index)
+        at++;
+    if (at == step->loop_count)
+        return;
+    Index *moved = step->loops[at];
+    memmove(&step->loops[at], &step->loops[at + 1], (size_t)(step->loop_count - at - 1) * sizeof moved);
+    step->loops[step->loop_count - 1] = moved;
+}
+
+/* ---- units ---- */
+
+static void add_unit(Planner *planner, Step *step, const Tensor *tensor, int axis)
+{
+    if (planner_stride(planner, tensor, axis) != 1)
+        return;
+    for (int i = 0; i < step->unit_count; i++)
+        if (step->units[i].tensor == tensor->home && step->units[i].axis == axis)
+            return;
+    Unit unit = { tensor->home, axis };
+    ARENA_APPEND(planner->arena, step->units, step->unit_count, unit);
+}
+
+static void find_units(Planner *planner, Step *step)
+{
+    if (!step->vector)
+        return;
+    const Program *lowered = planner->plan->lowered;
+    for (int i = 0; i < lowered->term_count; i++) {
+        const Term *term = lowered->terms[i];
+        if (term->statement != step->statement->id || term->kind != TERM_READ)
+            continue;
+        for (int a = 0; a < term->read.tensor->rank; a++)
+            for (int k = 0; k < term->read.positions[a].count; k++)
+                if (term->read.positions[a].parts[k].index == step->vector)
+                    add_unit(planner, step, term->read.tensor, a);
+    }
+    for (int o = 0; o < step->statement->output_count && step->vector_kept; o++) {
+        const Tensor *tensor = step->statement->outputs[o].tensor;
+        for (int a = 0; a < tensor->rank; a++)
+            if (tensor->axes[a] == step->vector)
+                add_unit(planner, step, tensor, a);
+    }
+}
+
+/* ---- the step ---- */
+
+/* The reductions at the top of a pointwise expression. */
+static void find_roots(Planner *planner, Term *term, Term ***roots, int *count)
+{
+    switch (term->kind) {
+    case TERM_MAP:
+        for (int i = 0; i < term->map.count; i++)
+            find_roots(planner, term->map.arguments[i], roots, count);
+        break;
+    case TERM_SELECT:
+        find_roots(planner, term->select.condition, roots, count);
+        find_roots(planner, term->select.yes, roots, count);
+        find_roots(planner, term->select.no, roots, count);
+        break;
+    case TERM_CONTRACT:
+    case TERM_REDUCE:
+        for (int i = 0; i < *count; i++)
+            if ((*roots)[i] == term)
+                return;
+        ARENA_APPEND(planner->arena, *roots, *count, term);
+        break;
+    default: break;
+    }
+}
+
+static bool same_loops(const Term *a, const Term *b)
+{
+    if (a->reduce.over_count != b->reduce.over_count)
+        return false;
+    for (int i = 0; i < a->reduce.over_count; i++)
+        if (!indices_have(b->reduce.over, b->reduce.over_count, a->reduce.over[i]))
+            return false;
+    return true;
+}
+
+static void set_roots(Planner *planner, Step *step)
+{
+    for (int o = 0; o < step->statement->output_count; o++)
+        find_roots(planner, step->statement->outputs[o].value, &step->roots, &step->root_count);
+}
+
+bool step_can_split(const Step *step)
+{
+    if (step->kind != STEP_STORE || step->root_count == 0 || step->roots[0]->reduce.over_count == 0)
+        return false;
+    for (int i = 1; i < step->root_count; i++)
+        if (!same_loops(step->roots[0], step->roots[i]))
+            return false;
+    return true;
+}
+
+double step_work(const Planner *planner, const Step *step)
+{
+    size_t widest;
+    double work = cost_step(planner, step, step->vector, planner->plan->lanes, &widest);
+    for (int i = 0; i < step->loop_count; i++) {
+        double extent = planner_extent(planner, step->loops[i]);
+        if (step->loops[i] == step->vector)
+            extent = (extent + planner->plan->lanes - 1) / planner->plan->lanes;
+        work /= extent > 1 ? extent : 1;
+    }
+    return work;
+}
+
+Step *plan_step(Planner *planner, const Statement *statement, int id)
+{
+    Step *step = ARENA_NEW(planner->arena, Step);
+    step->id = id;
+    step->statement = statement;
+    step->kind = kind_of(statement);
+    list_loops(planner, step);
+    set_roots(planner, step);
+    choose_vector(planner, step);
+    if (step->vector_kept)
+        move_last(step, step->vector);
+    if (step->vector) {
+        int lanes = step_lanes(planner, step);
+        if (planner->plan->lanes == 0 || lanes < planner->plan->lanes)
+            planner->plan->lanes = lanes;
+    }
+    find_units(planner, step);
+    return step;
+}

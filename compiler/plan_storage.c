@@ -1,0 +1,297 @@
+/* Where temporaries are, how much of them a unit of work makes, and what workspace that comes to. */
+#include "planning.h"
+
+enum {
+    TASKS_MAX = 1024,
+    ALIGNMENT = 64,
+    TILES_LEAST = 32,             /* into so many a block is cut, so that there is work for all workers */
+    WORKERS_GUESS = 8             /* between whom a memory budget is divided */
+};
+
+static void cut(Planner *planner, Launch *launch)
+{
+    Arena *arena = planner->arena;
+    const Size *units = size_constant(arena, 1);
+    for (int b = 0; b < launch->block_count; b++)
+        units = size_op(arena, SIZE_MUL, units,
+                        size_op(arena, SIZE_CEIL_DIV, launch->blocks[b].extent, launch->blocks[b].tile));
+    Step *last = launch->steps[launch->step_count - 1];
+    const Size *most = last->split ? last->parts : size_constant(arena, TASKS_MAX);
+    launch->units = size_named(arena, arena_format(arena, "units_%d", launch->id + 1), units);
+    launch->tasks = most;
+}
+
+static int launch_of(const Plan *plan, const Statement *statement)
+{
+    for (int l = 0; l < plan->launch_count; l++)
+        for (int s = 0; s < plan->launches[l]->step_count; s++)
+            if (plan->launches[l]->steps[s]->statement == statement)
+                return l;
+    return -1;
+}
+
+static const Step *step_of(const Plan *plan, int statement)
+{
+    for (int s = 0; s < plan->step_count; s++)
+        if (plan->steps[s]->statement->id == statement)
+            return plan->steps[s];
+    return NULL;
+}
+
+/* Whether all readers of a temporary run in the launch that makes it. */
+static bool stays_inside(const Plan *plan, const Tensor *tensor, int launch)
+{
+    for (int i = 0; i < plan->lowered->term_count; i++) {
+        const Term *term = plan->lowered->terms[i];
+        if (term->kind == TERM_READ && term->read.tensor == tensor &&
+            launch_of(plan, plan->lowered->statements[term->statement]) != launch)
+            return false;
+    }
+    return plan->launches[launch]->block_count > 0 && step_of(plan, tensor->maker->id)->kind != STEP_ADD;
+}
+
+static int block_along(const Launch *launch, const Index *index)
+{
+    for (int b = 0; b < launch->block_count; b++)
+        for (int s = 0; s < launch->step_count; s++)
+            if (launch->blocks[b].of_step[s] == index)
+                return b;
+    return -1;
+}
+
+/* The axis along which most of the steps that touch a temporary have their lanes: the one to lie side by side. */
+static int innermost_axis(const Plan *plan, const Tensor *tensor)
+{
+    int best = tensor->rank - 1, most = 0;
+    for (int a = 0; a < tensor->rank; a++) {
+        const Step *maker = step_of(plan, tensor->maker->id);
+        int votes = maker->vector == tensor->axes[a];
+        for (int i = 0; i < plan->lowered->term_count; i++) {
+            const Term *term = plan->lowered->terms[i];
+            if (term->kind == TERM_READ && term->read.tensor == tensor && position_is_plain(&term->read.positions[a]))
+                votes += step_of(plan, term->statement)->vector == term->read.positions[a].parts[0].index;
+        }
+        if (votes > most) {
+            most = votes;
+            best = a;
+        }
+    }
+    return best;
+}
+
+static const Size *axis_size(Planner *planner, const Storage *storage, const Tensor *tensor, int axis)
+{
+    const Plan *plan = planner->plan;
+    int b = storage->place == PLACE_BLOCK ? block_along(plan->launches[storage->launch], tensor->axes[axis]) : -1;
+    if (b >= 0)
+        return plan->launches[storage->launch]->blocks[b].tile;
+    return tensor->axes[axis] ? size_extent(planner->arena, tensor->axes[axis]->origin)
+                              : size_axis(planner->arena, tensor, axis);
+}
+
+static void place(Planner *planner, const Tensor *tensor)
+{
+    Plan *plan = planner->plan;
+    Storage *storage = &plan->storage[tensor->id];
+    bool shared = tensor->previous != NULL;
+    if (!tensor->maker || tensor->origin) {
+        storage->place = PLACE_CALLER;
+        return;
+    }
+    storage->launch = launch_of(plan, tensor->maker);
+    storage->place = !shared && stays_inside(plan, tensor, storage->launch) ? PLACE_BLOCK : PLACE_SHARED;
+}
+
+static void lay_out(Planner *planner, const Tensor *tensor)
+{
+    Storage *storage = &planner->plan->storage[tensor->id];
+    int inner = innermost_axis(planner->plan, tensor);
+    const Size *stride = size_constant(planner->arena, 1);
+    storage->stride = ARENA_ARRAY(planner->arena, const Size *, tensor->rank);
+    if (tensor->rank > 0) {
+        storage->stride[inner] = stride;
+        stride = axis_size(planner, storage, tensor, inner);
+    }
+    for (int a = tensor->rank - 1; a >= 0; a--) {
+        if (a == inner)
+            continue;
+        storage->stride[a] = stride;
+        stride = size_op(planner->arena, SIZE_MUL, stride, axis_size(planner, storage, tensor, a));
+    }
+    storage->bytes = size_op(planner->arena, SIZE_MUL, stride, size_constant(planner->arena, (int64_t)dtype_size(tensor->dtype)));
+}
+
+/* ---- tiles of launches that have temporaries ---- */
+
+static bool is_temporary_of(const Plan *plan, const Tensor *tensor, int launch)
+{
+    const Storage *storage = &plan->storage[tensor->id];
+    return tensor->maker && tensor->home == tensor && storage->place == PLACE_BLOCK && storage->launch == launch;
+}
+
+/* The block that is worth a tile: the one along which some step has its lanes, else the innermost. */
+static int tiled_block(const Launch *launch)
+{
+    for (int b = launch->block_count - 1; b >= 0; b--)
+        for (int s = 0; s < launch->step_count; s++)
+            if (launch->steps[s]->vector && launch->steps[s]->vector == launch->blocks[b].of_step[s])
+                return b;
+    return launch->block_count - 1;
+}
+
+/* A temporary's bytes for one point of every block. */
+static const Size *slice_bytes(Planner *planner, const Launch *launch, const Tensor *tensor)
+{
+    const Size *bytes = size_constant(planner->arena, (int64_t)dtype_size(tensor->dtype));
+    for (int a = 0; a < tensor->rank; a++)
+        if (block_along(launch, tensor->axes[a]) < 0)
+            bytes = size_op(planner->arena, SIZE_MUL, bytes, size_extent(planner->arena, tensor->axes[a]->origin));
+    return bytes;
+}
+
+/* As many points of one block as fill the room that a worker has for temporaries, one at the least. */
+static void tile_together(Planner *planner, Launch *launch)
+{
+    Arena *arena = planner->arena;
+    const Plan *plan = planner->plan;
+    const Size *slice = size_constant(arena, 0), *room = size_constant(arena, plan->target->l2_bytes / 2);
+    int count = 0, tiled = tiled_block(launch);
+    for (int t = 0; t < plan->lowered->tensor_count; t++)
+        if (is_temporary_of(plan, plan->lowered->tensors[t], launch->id)) {
+            slice = size_op(arena, SIZE_ADD, slice, slice_bytes(planner, launch, plan->lowered->tensors[t]));
+            count++;
+        }
+    if (plan->memory) {
+        const Size *left = size_op(arena, SIZE_SUB, size_constant(arena, plan->memory), plan->shared);
+        room = size_op(arena, SIZE_MIN, room, size_op(arena, SIZE_DIV, left, size_constant(arena, WORKERS_GUESS)));
+    }
+    room = size_op(arena, SIZE_SUB, room, size_constant(arena, ALIGNMENT * count));
+    for (int b = 0; b < launch->block_count; b++) {
+        Block *block = &launch->blocks[b];
+        const Size *lanes = size_constant(arena, plan->lanes ? plan->lanes : 1);
+        const Size *fair = size_op(arena, SIZE_MAX_OF, lanes,
+                                   size_op(arena, SIZE_CEIL_DIV, block->extent, size_constant(arena, TILES_LEAST)));
+        const Size *tile = size_op(arena, SIZE_MIN, size_op(arena, SIZE_DIV, room, slice), fair);
+        tile = size_op(arena, SIZE_MAX_OF, size_op(arena, SIZE_MIN, tile, block->extent), size_constant(arena, 1));
+        block->tile = b == tiled ? size_named(arena, arena_format(arena, "tile_%d", launch->id + 1), tile)
+                                 : size_constant(arena, 1);
+    }
+}
+
+/* ---- the workspace ---- */
+
+static const Size *reserve(Planner *planner, const Size **end, const Size *bytes)
+{
+    const Size *offset = *end;
+    *end = size_op(planner->arena, SIZE_ADD, *end, size_align(planner->arena, bytes, ALIGNMENT));
+    return offset;
+}
+
+/* The states of a split step's parts: an array for each component of each of its reductions. */
+static void reserve_parts(Planner *planner, const Step *step)
+{
+    Arena *arena = planner->arena;
+    Plan *plan = planner->plan;
+    const Size *points = step->parts;
+    for (int i = 0; i < step->loop_count; i++)
+        points = size_op(arena, SIZE_MUL, points, size_extent(arena, step->loops[i]->origin));
+    for (int r = 0; r < step->root_count; r++) {
+        Component components[STATE_COMPONENTS_MAX];
+        for (int c = 0, n = state_components(step->roots[r], components); c < n; c++) {
+            Scratch scratch = { .step = step, .dtype = components[c].dtype, .shared = true };
+            scratch.name = arena_format(arena, "parts_%s_%d_%d", components[c].name, step->id + 1, r + 1);
+            scratch.bytes = size_op(arena, SIZE_MUL, points, size_constant(arena, (int64_t)dtype_size(scratch.dtype)));
+            scratch.offset = reserve(planner, &plan->shared, scratch.bytes);
+            ARENA_APPEND(arena, plan->scratch, plan->scratch_count, scratch);
+        }
+    }
+}
+
+/* The best values so far, and their places, of a ranking. */
+static void reserve_ranks(Planner *planner, const Step *step, const Size **end)
+{
+    Arena *arena = planner->arena;
+    Plan *plan = planner->plan;
+    const Term *reduce = step->statement->outputs[0].value;
+    Scratch lists[] = {
+        { .name = "ranked", .dtype = register_dtype(reduce->reduce.argument->dtype) },
+        { .name = "ranked_place", .dtype = DTYPE_I64 },
+    };
+    for (int i = 0; i < 2; i++) {
+        Scratch scratch = lists[i];
+        scratch.step = step;
+        scratch.name = arena_format(arena, "%s_%d", scratch.name, step->id + 1);
+        scratch.bytes = size_constant(arena, reduce->reduce.ranks->ranks * (int64_t)dtype_size(scratch.dtype));
+        scratch.offset = reserve(planner, end, scratch.bytes);
+        ARENA_APPEND(arena, plan->scratch, plan->scratch_count, scratch);
+    }
+}
+
+static void reserve_shared(Planner *planner)
+{
+    Plan *plan = planner->plan;
+    plan->shared = size_constant(planner->arena, 0);
+    for (int t = 0; t < plan->lowered->tensor_count; t++) {
+        const Tensor *tensor = plan->lowered->tensors[t];
+        Storage *storage = &plan->storage[t];
+        if (!tensor->maker || tensor->home != tensor || storage->place != PLACE_SHARED)
+            continue;
+        lay_out(planner, tensor);
+        storage->offset = reserve(planner, &plan->shared, storage->bytes);
+    }
+    for (int s = 0; s < plan->step_count; s++)
+        if (plan->steps[s]->split)
+            reserve_parts(planner, plan->steps[s]);
+    plan->shared = size_named(planner->arena, "shared", plan->shared);
+}
+
+/* The temporaries of one launch in the worker's part; *least is their size with tiles of one. */
+static const Size *reserve_launch(Planner *planner, Launch *launch, const Size **least)
+{
+    Plan *plan = planner->plan;
+    const Size *end = size_constant(planner->arena, 0);
+    *least = end;
+    for (int t = 0; t < plan->lowered->tensor_count; t++) {
+        const Tensor *tensor = plan->lowered->tensors[t];
+        Storage *storage = &plan->storage[t];
+        if (!is_temporary_of(plan, tensor, launch->id))
+            continue;
+        lay_out(planner, tensor);
+        storage->offset = reserve(planner, &end, storage->bytes);
+        reserve(planner, least, slice_bytes(planner, launch, tensor));
+    }
+    for (int s = 0; s < launch->step_count; s++)
+        if (launch->steps[s]->kind == STEP_RANK) {
+            const Size *before = end;
+            reserve_ranks(planner, launch->steps[s], &end);
+            *least = size_op(planner->arena, SIZE_ADD, *least, size_op(planner->arena, SIZE_SUB, end, before));
+        }
+    return end;
+}
+
+/* Temporaries get their places, launches their tiles, the plan its workspace: first what launches share, since a memory
+ * budget leaves the rest to the workers. */
+void plan_storage(Planner *planner)
+{
+    Arena *arena = planner->arena;
+    Plan *plan = planner->plan;
+    plan->storage = ARENA_ARRAY(arena, Storage, plan->lowered->tensor_count);
+    for (int t = 0; t < plan->lowered->tensor_count; t++)
+        if (plan->lowered->tensors[t]->home == plan->lowered->tensors[t])
+            place(planner, plan->lowered->tensors[t]);
+    reserve_shared(planner);
+    const Size *per_worker = size_constant(arena, 0), *least = per_worker;
+    for (int l = 0; l < plan->launch_count; l++) {
+        Launch *launch = plan->launches[l];
+        if (launch->step_count > 1)
+            tile_together(planner, launch);
+        const Size *smallest;
+        launch->bytes = reserve_launch(planner, launch, &smallest);
+        per_worker = size_op(arena, SIZE_MAX_OF, per_worker, launch->bytes);
+        least = size_op(arena, SIZE_MAX_OF, least, smallest);
+        cut(planner, launch);
+    }
+    plan->per_worker = size_named(arena, "per_worker", per_worker);
+    plan->workspace = size_op(arena, SIZE_ADD, plan->shared, size_op(arena, SIZE_MUL, size_workers(arena), plan->per_worker));
+    plan->smallest = size_op(arena, SIZE_ADD, plan->shared, least);
+}

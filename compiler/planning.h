@@ -1,0 +1,38 @@
+/* What the parts of the planner share: plan.c (the whole), plan_step.c (one nest), plan_launch.c (what runs together)
+ * and plan_storage.c (where temporaries are). Only they include it. */
+#ifndef EINC_PLANNING_H
+#define EINC_PLANNING_H
+
+#include "plan.h"
+#include "state.h"
+
+typedef struct Planner {
+    Arena *arena;
+    Plan *plan;
+    const PlanHints *hints;
+} Planner;
+
+enum { EXTENT_GUESS = 64, NO_STRIDE = -1 };
+
+/* An index's extent as far as it is known; EXTENT_GUESS otherwise. */
+double planner_extent(const Planner *planner, const Index *index);
+
+/* The stride that the caller's tensor is expected to have along an axis; NO_STRIDE for temporaries. */
+int64_t planner_stride(const Planner *planner, const Tensor *tensor, int axis);
+
+/* plan_step.c */
+Step *plan_step(Planner *planner, const Statement *statement, int id);
+
+/* What a step does for one point of its kept loops: operations, in vectors where it has lanes. */
+double step_work(const Planner *planner, const Step *step);
+
+/* Whether the step's reductions all run over the same indices, so that their outermost loop can be cut into parts. */
+bool step_can_split(const Step *step);
+
+/* plan_launch.c */
+void plan_launches(Planner *planner);
+
+/* plan_storage.c */
+void plan_storage(Planner *planner);
+
+#endif

@@ -1,0 +1,170 @@
+/* Questions about a Program: small helpers, the verifier, and equality. */
+#include "program.h"
+
+#include <math.h>
+#include <string.h>
+
+bool position_is_plain(const Position *position)
+{
+    return position->count == 1 && position->constant == 0 && position->parts[0].coefficient == 1 &&
+           position->parts[0].index;
+}
+
+bool position_has_gather(const Position *position)
+{
+    for (int k = 0; k < position->count; k++)
+        if (position->parts[k].gather)
+            return true;
+    return false;
+}
+
+bool indices_have(Index *const *indices, int count, const Index *index)
+{
+    for (int i = 0; i < count; i++)
+        if (indices[i] == index)
+            return true;
+    return false;
+}
+
+bool term_has_index(const Term *term, const Index *index)
+{
+    return indices_have(term->indices, term->rank, index);
+}
+
+Tensor *program_find(const Program *program, const char *name)
+{
+    for (int i = program->tensor_count - 1; i >= 0; i--)
+        if (program->tensors[i]->name && !strcmp(program->tensors[i]->name, name))
+            return program->tensors[i];
+    return NULL;
+}
+
+const Statement *program_result(const Program *program)
+{
+    return program->statements[program->statement_count - 1];
+}
+
+bool *program_needed(Arena *arena, const Program *p, const bool *wanted)
+{
+    bool *needed = ARENA_ARRAY(arena, bool, p->statement_count), *used = ARENA_ARRAY(arena, bool, p->tensor_count);
+    for (int t = 0; t < p->tensor_count; t++)
+        used[t] = wanted[t];
+    for (int s = p->statement_count - 1; s >= 0; s--) {
+        for (int o = 0; o < p->statements[s]->output_count; o++) {
+            const Tensor *tensor = p->statements[s]->outputs[o].tensor;
+            needed[s] |= used[tensor->id];
+            if (used[tensor->id] && tensor->previous)
+                used[tensor->previous->id] = true;
+        }
+        for (int i = 0; i < p->term_count && needed[s]; i++)
+            if (p->terms[i]->statement == s && p->terms[i]->kind == TERM_READ)
+                used[p->terms[i]->read.tensor->id] = true;
+    }
+    return needed;
+}
+
+/* ---- the verifier ---- */
+
+typedef struct Verifier {
+    const Program *program;
+    const char *broken;
+} Verifier;
+
+static void expect(Verifier *v, bool holds, const char *invariant)
+{
+    if (!holds && !v->broken)
+        v->broken = invariant;
+}
+
+static void verify_use(Verifier *v, const Term *user, const Term *used)
+{
+    expect(v, used != NULL, "an argument is missing");
+    if (!used)
+        return;
+    expect(v, used->id < user->id, "a term comes before what it uses");
+    expect(v, used->id >= 0 && v->program->terms[used->id] == used, "a term is not in the program's list");
+    expect(v, used->statement == user->statement, "a term uses one of another statement");
+}
+
+static void verify_position(Verifier *v, const Term *user, const Position *position, int statement)
+{
+    for (int k = 0; k < position->count; k++) {
+        const PositionPart *part = &position->parts[k];
+        expect(v, (part->index != NULL) != (part->gather != NULL), "a part of a position is one index or one gather");
+        expect(v, part->coefficient != 0, "a part of a position has coefficient 0");
+        if (part->index)
+            expect(v, part->index->statement == statement, "a position uses an index of another statement");
+        if (part->gather)
+            expect(v, dtype_kind(part->gather->dtype) == KIND_INT, "a gather is no integer");
+        if (part->gather && user)
+            verify_use(v, user, part->gather);
+        for (int j = 0; j < k && part->index; j++)
+            expect(v, position->parts[j].index != part->index, "an index occurs twice in a position");
+    }
+}
+
+static void verify_term(Verifier *v, const Term *term)
+{
+    for (int i = 0; i < term->rank; i++) {
+        expect(v, term->indices[i]->statement == term->statement, "a term has an index of another statement");
+        expect(v, !indices_have(term->indices, i, term->indices[i]), "an index occurs twice in a term");
+    }
+    switch (term->kind) {
+    case TERM_READ:
+        for (int a = 0; a < term->read.tensor->rank; a++)
+            verify_position(v, term, &term->read.positions[a], term->statement);
+        expect(v, term->dtype == term->read.tensor->dtype, "a read has another dtype than its tensor");
+        break;
+    case TERM_MAP:
+        for (int i = 0; i < term->map.count; i++) {
+            verify_use(v, term, term->map.arguments[i]);
+            if (term->map.function != FUNCTION_CAST)
+                expect(v, term->map.arguments[i]->dtype == term->map.arguments[0]->dtype,
+                       "the arguments of a function differ in dtype");
+        }
+        expect(v, term->map.count == function_facts[term->map.function].arity, "a function has the wrong arity");
+        break;
+    case TERM_SELECT:
+        verify_use(v, term, term->select.condition);
+        verify_use(v, term, term->select.yes);
+        verify_use(v, term, term->select.no);
+        expect(v, term->select.condition->dtype == DTYPE_BOOL, "a condition is no bool");
+        expect(v, term->select.yes->dtype == term->dtype && term->select.no->dtype == term->dtype,
+               "the branches of a where differ in dtype");
+        break;
+    case TERM_CONTRACT:
+    case TERM_REDUCE:
+        verify_use(v, term, term->reduce.argument);
+        for (int i = 0; i < term->reduce.over_count; i++)
+            expect(v, term_has_index(term->reduce.argument, term->reduce.over[i]), "a reduced index is not there");
+        break;
+    case TERM_CONSTANT:
+    case TERM_POSITION: break;
+    }
+}
+
+const char *program_verify(const Program *program)
+{
+    Verifier v = { program, NULL };
+    for (int i = 0; i < program->term_count; i++) {
+        expect(&v, program->terms[i]->id == i, "a term's number is not its place");
+        verify_term(&v, program->terms[i]);
+    }
+    for (int i = 0; i < program->index_count; i++)
+        expect(&v, program->indices[i]->id == i, "an index's number is not its place");
+    expect(&v, program->statement_count > 0, "a program has a statement");
+    for (int s = 0; s < program->statement_count; s++) {
+        const Statement *statement = program->statements[s];
+        expect(&v, statement->output_count > 0, "a statement stores something");
+        for (int o = 0; o < statement->output_count; o++) {
+            const Output *output = &statement->outputs[o];
+            expect(&v, output->value->statement == s, "a statement stores a term of another one");
+            for (int a = 0; a < output->tensor->rank; a++) {
+                verify_position(&v, NULL, &output->positions[a], s);
+                expect(&v, statement->accumulate || position_is_plain(&output->positions[a]),
+                       "only '+=' writes at computed positions");
+            }
+        }
+    }
+    return v.broken;
+}

@@ -1,0 +1,236 @@
+/* The Program: what a checked text means, in SSA form, valid by construction.
+ *
+ * A Program is a list of statements; a statement stores the values of terms in tensors; a term is one operation over
+ * index variables. `ijk,mnk->ijmn | max n` is
+ *
+ *     t0 = read A[i,j,k]
+ *     t1 = read B[m,n,k]
+ *     t2 = map * (t0, t1)               [i,j,k,m,n]
+ *     t3 = contract k of t2             [i,j,m,n]
+ *     t4 = reduce max n of t3           [i,j,m]
+ *
+ * Terms stand in an order in which each comes after what it uses. Index variables belong to one statement. Extents are
+ * not numbers here: each index has a rule that says which shapes fix it, so that one Program serves all shapes. */
+#ifndef EINC_PROGRAM_H
+#define EINC_PROGRAM_H
+
+#include "ast.h"
+
+typedef struct Index Index;
+typedef struct Tensor Tensor;
+typedef struct Term Term;
+typedef struct Statement Statement;
+
+enum { RANK_MAX = 64 };
+
+/* coefficient * index, or coefficient * the value of a term of integers (a gather). */
+typedef struct PositionPart {
+    int64_t coefficient;          /* never 0 */
+    Index *index;                 /* NULL for a gather */
+    Term *gather;
+} PositionPart;
+
+/* Where along one axis an operand is read, or a target written: constant + the sum of the parts. An index appears in
+ * one part at most. */
+typedef struct Position {
+    Span span;
+    int64_t constant;
+    int count;
+    PositionPart *parts;
+} Position;
+
+/* How an index gets its extent. The first that applies, in this order. */
+typedef enum {
+    EXTENT_RANKS,                 /* the k of topk(k) */
+    EXTENT_AXES,                  /* it stands alone at axes: their common size, where 1 gives way */
+    EXTENT_FITS,                  /* the largest that keeps positions in range */
+    EXTENT_GIVEN                  /* nothing fixes it: the user does, by name */
+} ExtentRule;
+
+typedef struct Axis {
+    Tensor *tensor;
+    int axis;
+    Span span;                    /* the place that ties the index to this axis */
+} Axis;
+
+struct Index {
+    const char *name;
+    Span span;                    /* where its statement first names it */
+    int id;                       /* in Program.indices */
+    int statement;                /* in Program.statements */
+    ExtentRule rule;
+    int64_t ranks;                /* EXTENT_RANKS */
+    Axis *axes;                   /* where it stands alone in something read, or in a target that the caller passes */
+    int axis_count;
+    Term **fits;                  /* EXTENT_FITS: reads; the extent is the least that any of their axes allows */
+    int fit_count;
+    const Index *origin;          /* in a lowered program: the index of the checked one that has this extent */
+};
+
+/* An input, or what a statement makes. */
+struct Tensor {
+    const char *name;             /* NULL: an operand of letters, or a result without a name */
+    const char *label;            /* how diagnostics and generated code call it; unique */
+    Span span;                    /* where it first stands */
+    int id;                       /* in Program.tensors */
+    int input;                    /* its place among the inputs; -1 when a statement makes it */
+    int rank;
+    Dtype dtype;
+    const Statement *maker;       /* NULL: an input */
+    Index **axes;                 /* of a made tensor: the index along each axis, NULL where the position is computed */
+    Tensor *previous;             /* of `+=`: the value that an earlier statement gave this name, which it adds to */
+    bool from_caller;             /* of `+=`: it adds to the caller's array */
+    /* in a lowered program */
+    const Tensor *origin;         /* the tensor of the checked program that the caller passes; NULL for a temporary */
+    const Tensor *source;         /* the tensor of the checked program, passed or not; NULL where lowering made it */
+    Tensor *home;                 /* the last that `+=` makes of this array: they all are in one place */
+};
+
+typedef enum {
+    TERM_READ,                    /* a tensor's element; a gather where a position has one */
+    TERM_CONSTANT,
+    TERM_POSITION,                /* @i */
+    TERM_MAP,                     /* a function of terms */
+    TERM_SELECT,                  /* where(condition, yes, no): only the chosen branch is evaluated */
+    TERM_CONTRACT,                /* `->`: Einstein's sum over the indices that are not listed */
+    TERM_REDUCE
+} TermKind;
+
+/* A number that takes the other side's dtype, and of what kind it is meanwhile. */
+typedef enum { WEAK_NO, WEAK_INT, WEAK_FLOAT, WEAK_COMPLEX } Weak;
+
+struct Term {
+    TermKind kind;
+    int id;                       /* in Program.terms */
+    int statement;
+    Span span;
+    Dtype dtype;                  /* of a weak term: i64, f64 or c128 */
+    Weak weak;
+    Index **indices;              /* what it depends on, in the chain's order */
+    int rank;
+    const Term *origin;           /* in a lowered program: of a read, the one of the checked program, or NULL */
+    union {
+        struct {
+            Tensor *tensor;
+            Position *positions;  /* tensor->rank of them */
+            bool in_where;        /* inside a where's branch as written: such a read fixes no extent */
+        } read;
+        struct {
+            double value;
+            int64_t integer;
+            bool is_integer;      /* exactly `integer`; else `value` */
+        } constant;
+        Index *position;
+        struct {
+            Function function;    /* FUNCTION_CAST: to this term's dtype */
+            bool implicit;        /* a cast that the rules of promotion put there; it is not printed */
+            Term **arguments;
+            int count;
+        } map;
+        struct {
+            Term *condition, *yes, *no;
+        } select;
+        struct {
+            Reduction reduction;  /* TERM_CONTRACT: REDUCTION_SUM, or REDUCTION_ANY of bool */
+            double parameter;     /* norm's p, var's ddof, topk's k */
+            bool has_parameter;
+            Index **over;         /* what it runs over, in the order that gives argmax its positions */
+            int over_count;
+            Dtype declared;       /* TERM_CONTRACT: as written behind the arrow, or DTYPE_NONE */
+            Index *ranks;         /* of topk and its kin: the index that stands for `over` in the result */
+            Term *argument;
+        } reduce;
+    };
+};
+
+/* value -> tensor[positions] */
+typedef struct Output {
+    Tensor *tensor;
+    Term *value;
+    Position *positions;          /* tensor->rank; plain unless the statement accumulates */
+} Output;
+
+struct Statement {
+    Span span;
+    int id;
+    bool named;                   /* written with a target */
+    bool accumulate;              /* += */
+    Dtype declared;               /* the target's dtype where it was written or is its array's, or DTYPE_NONE */
+    Output *outputs;              /* several only for `&`, in the last statement */
+    int output_count;
+};
+
+typedef struct Program {
+    Arena *arena;
+    const Source *source;
+    Tensor **tensors;
+    int tensor_count;
+    Tensor **inputs;              /* in order of first appearance */
+    int input_count;
+    Index **indices;
+    int index_count;
+    Term **terms;
+    int term_count;
+    Statement **statements;
+    int statement_count;
+} Program;
+
+/* What the caller knows of an operand before the program is checked. */
+typedef struct OperandSpec {
+    const char *name;             /* NULL: the next input in order of first appearance */
+    Dtype dtype;                  /* DTYPE_NONE: not known */
+    int rank;                     /* -1: not known */
+    const int64_t *shape;         /* NULL: not known */
+} OperandSpec;
+
+typedef struct ExtentSpec {
+    const char *name;             /* of an index, in every statement that has it */
+    int64_t extent;
+} ExtentSpec;
+
+typedef struct CheckOptions {
+    const OperandSpec *operands;
+    int operand_count;
+    const ExtentSpec *extents;
+    int extent_count;
+} CheckOptions;
+
+/* The Program that an Ast means. NULL after diagnostics. Operands whose dtype nobody knows are f32; a rank that only
+ * an array could tell ("...") and that nobody knows is an error. */
+Program *check(Arena *arena, const Ast *ast, const CheckOptions *options, Diags *diags);
+
+/* Which tensor each of the options' operands is, by tensor id; -1 for none. In the arena. The program was checked with
+ * the same operands: named ones find their name (the last tensor that has it), the others follow in order of input. */
+const int *check_bind(Arena *arena, const Program *program, const CheckOptions *options);
+
+/* The Program in the notation; what is printed reads back as the same Program. */
+void program_print(Text *text, const Program *program);
+void term_print(Text *text, const Program *program, const Term *term);
+
+/* The Program as a list of terms, for `-dprogram`. */
+void program_dump(Text *text, const Program *program);
+
+/* NULL, or which invariant does not hold. */
+const char *program_verify(const Program *program);
+
+/* Whether two programs are the same up to spans and the numbers of terms. */
+bool program_equal(const Program *a, const Program *b);
+
+bool position_is_plain(const Position *position);
+bool position_has_gather(const Position *position);
+bool term_has_index(const Term *term, const Index *index);
+bool indices_have(Index *const *indices, int count, const Index *index);
+
+/* The tensor that stands for a name at the end of the program, or NULL. */
+Tensor *program_find(const Program *program, const char *name);
+
+/* What the program results in: the outputs of its last statement. */
+const Statement *program_result(const Program *program);
+
+/* Which statements are needed for the tensors that are `wanted` (by tensor id); by statement id, in the arena. */
+bool *program_needed(Arena *arena, const Program *program, const bool *wanted);
+
+/* An operand as diagnostics call it: "operand 2" or "'Q'". In the arena. */
+const char *tensor_words(Arena *arena, const Tensor *tensor);
+
+#endif

@@ -1,0 +1,36 @@
+#include "target.h"
+
+#include <string.h>
+
+const Target targets[] = {
+    { .name = "portable", .words = "portable vectors of 16 bytes", .vector_bytes = 16, .registers = 16, .attribute = "",
+      .features = "", .cpu = "", .l1_bytes = 32 << 10, .l2_bytes = 256 << 10 },
+    { .name = "avx2", .words = "AVX2 and FMA", .vector_bytes = 32, .registers = 16, .attribute = "avx2,fma,f16c",
+      .features = "fma f16c", .cpu = "avx2 fma f16c", .l1_bytes = 32 << 10, .l2_bytes = 512 << 10 },
+    { .name = "avx512", .words = "AVX-512", .vector_bytes = 64, .registers = 32,
+      .attribute = "avx512f,avx512bw,avx512dq,avx512vl,avx2,fma,f16c", .features = "fma f16c avx512",
+      .cpu = "avx512f avx512bw avx512dq avx512vl fma f16c", .l1_bytes = 32 << 10, .l2_bytes = 1 << 20 },
+    { .name = NULL }
+};
+
+const Target *target_find(const char *name)
+{
+    for (const Target *t = targets; t->name; t++)
+        if (!strcmp(t->name, name))
+            return t;
+    return NULL;
+}
+
+static bool has_word(const char *words, const char *word)
+{
+    size_t length = strlen(word);
+    for (const char *at = words; (at = strstr(at, word)); at += length)
+        if ((at == words || at[-1] == ' ') && (at[length] == 0 || at[length] == ' '))
+            return true;
+    return false;
+}
+
+bool target_has_feature(const void *target, const char *feature)
+{
+    return has_word(((const Target *)target)->features, feature);
+}

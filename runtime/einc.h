@@ -1,0 +1,207 @@
+/* einc: compile an einsum expression with trailing steps into a fused kernel, and call it.
+ *
+ *     einc_context *c = einc_context_new(NULL);
+ *     einc_kernel *k = einc_compile(c, "ijk,mnk->ijmn | max n | sum j", NULL);
+ *     const DLTensor *in[] = { &queries, &documents };
+ *     DLTensor *out[] = { &scores };
+ *     if (!k || einc_call(k, in, 2, out, 1, NULL))
+ *         fprintf(stderr, "%s", einc_error(c));
+ *     einc_kernel_free(k);
+ *     einc_context_free(c);
+ *
+ * Nothing here prints, exits or aborts. Functions that can fail return an einc_status, or NULL where they return a
+ * pointer; the text of the last failure of this thread is einc_error(), and the host's `error` callback gets it too.
+ *
+ * Threads: one context and one kernel may be used by any number of threads at once. Objects are freed once, by one
+ * thread, when no other uses them. */
+#ifndef EINC_H
+#define EINC_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#define EINC_VERSION "0.1.0"
+#define EINC_ABI 1                /* of einc_host and of generated kernels' arguments */
+
+#if defined(__GNUC__) && defined(EINC_BUILDING)
+#define EINC_API __attribute__((visibility("default")))
+#else
+#define EINC_API
+#endif
+
+/* ---- status ---- */
+
+/* The exit codes of the einc command are the same numbers. */
+typedef enum {
+    EINC_OK = 0,
+    EINC_FAILED = 1,              /* input, output, memory, or a fault of einc itself */
+    EINC_USAGE = 2,               /* an argument that has no meaning */
+    EINC_EXPRESSION = 3,          /* the expression, or shapes and dtypes that do not fit it, or a read out of range */
+    EINC_BUDGET = 4,              /* the memory budget cannot be met */
+    EINC_CHECK = 5,               /* a result was compared and was wrong */
+    EINC_NO_COMPILER = 6,         /* no C compiler or no device */
+    EINC_CANCELLED = 7            /* the host's `cancelled` said so */
+} einc_status;
+
+/* ---- tensors: DLPack ---- */
+
+/* The structs of DLPack 0.8 and 1.x (dmlc/dlpack, dlpack.h); if that header was included first, its own are used. A
+ * tensor is borrowed for the duration of a call. Strides are in elements, may be NULL (C order), zero or negative;
+ * data + byte_offset need not be aligned. einc takes tensors of kDLCPU with one lane. */
+#ifndef DLPACK_DLPACK_H_
+#define DLPACK_DLPACK_H_
+#define EINC_OWN_DLPACK
+typedef enum { kDLCPU = 1, kDLCUDA = 2, kDLCUDAHost = 3 } DLDeviceType;
+typedef struct {
+    DLDeviceType device_type;
+    int32_t device_id;
+} DLDevice;
+typedef enum { kDLInt = 0U, kDLUInt = 1U, kDLFloat = 2U, kDLBfloat = 4U, kDLComplex = 5U, kDLBool = 6U } DLDataTypeCode;
+typedef struct {
+    uint8_t code;                 /* DLDataTypeCode */
+    uint8_t bits;
+    uint16_t lanes;
+} DLDataType;
+typedef struct {
+    void *data;
+    DLDevice device;
+    int32_t ndim;
+    DLDataType dtype;
+    int64_t *shape;               /* [ndim], in elements */
+    int64_t *strides;             /* [ndim], in elements, or NULL */
+    uint64_t byte_offset;
+} DLTensor;
+#endif
+
+/* A tensor over `data` in C order; `shape` is borrowed and must live as long as the tensor. `dtype` is einc's name:
+ * "f16" "bf16" "f32" "f64" "c64" "c128" "i8" "i16" "i32" "i64" "bool". An unknown name gives a tensor with 0 bits,
+ * which every call refuses. */
+EINC_API DLTensor einc_tensor(void *data, const char *dtype, int ndim, int64_t *shape);
+
+/* ---- the host: whose memory, threads and messages ---- */
+
+#ifndef EINC_HOST
+#define EINC_HOST
+/* Every member may be 0; so may the pointer to it. Generated kernels take the same struct. */
+typedef struct einc_host {
+    /* Memory for handles and workspaces. `alloc` gives NULL when it has none. Both or neither. */
+    void *(*alloc)(void *user, size_t bytes, size_t align);
+    void (*free)(void *user, void *memory);
+    /* Runs task(argument, index, worker) once for every 0 <= index < tasks, in any order, at once on up to `workers`
+     * threads; 0 <= worker < workers, and no two calls with the same worker at once. Returns when all have returned:
+     * 0, or a number that the kernel gives back. Without it, the calling thread does all of it. */
+    int (*parallel_for)(void *user, int64_t tasks, void (*task)(void *argument, int64_t index, int worker), void *argument);
+    int workers;
+    /* Asked now and then; when it returns non-zero, the work is left unfinished. */
+    int (*cancelled)(void *user);
+    /* Gets each failure as a code and a text that is valid during the call. */
+    void (*error)(void *user, int code, const char *message);
+    void *user;
+} einc_host;
+#endif
+
+/* ---- contexts ---- */
+
+typedef struct einc_context einc_context;
+typedef struct einc_kernel einc_kernel;
+
+/* `host` is copied; NULL: malloc, and a pool of as many threads as the machine has, started when first needed. NULL
+ * when there is no memory. */
+EINC_API einc_context *einc_context_new(const einc_host *host);
+EINC_API void einc_context_free(einc_context *context);
+
+/* How many threads the context's own pool uses; 0: as many as the machine has. Not for a host with parallel_for. */
+EINC_API void einc_context_set_threads(einc_context *context, int threads);
+
+/* The text of this thread's last failure in this context: diagnostics as clang prints them, each line ending in a
+ * newline. "" when there was none. Valid until this thread's next call with this context. */
+EINC_API const char *einc_error(const einc_context *context);
+
+/* ---- compiling ---- */
+
+typedef struct einc_options {
+    /* What is known of the operands: `examples[i]`, of `example_count`, is one with the dtype, shape and strides of
+     * operand i (its data is not read), or NULL. dtypes and ranks are then fixed; shapes and strides are hints from
+     * which tiles are chosen. `example_names[i]`, or NULL, says which operand it is, for those in another order and
+     * for the target of a `+=`. Operands of which nothing is known are f32. */
+    const DLTensor *const *examples;
+    const char *const *example_names;
+    int example_count;
+    /* Extents that no operand fixes, and hints for the others: "h=56,n=30". */
+    const char *extents;
+    /* Extents to compile in as constants: "k=128". A call with another extent fails with EINC_EXPRESSION. */
+    const char *statics;
+    /* The outputs wanted, separated by commas: "best,dQ". NULL: those of the last statement. */
+    const char *outputs;
+    /* Bytes that a call may use beyond inputs and outputs; 0: as the plan likes. */
+    uint64_t memory;
+    /* Instruction set: "native" (NULL), "portable", "avx2", "avx512" … as in `einc doctor`. */
+    const char *target;
+    const char *name;             /* of the function in the generated file; NULL: "einc_kernel" */
+    int flags;                    /* EINC_FAST_MATH … */
+} einc_options;
+
+enum { EINC_FAST_MATH = 1 };
+
+/* The kernel for `expression`, compiled or taken from memory or from the cache on disk. NULL on failure. `options` may
+ * be NULL and is not kept. */
+EINC_API einc_kernel *einc_compile(einc_context *context, const char *expression, const einc_options *options);
+EINC_API void einc_kernel_free(einc_kernel *kernel);
+
+/* ---- calling ---- */
+
+/* How many operands and outputs, and what the i-th is called ("" without a name); dtypes as einc names them. */
+EINC_API int einc_input_count(const einc_kernel *kernel);
+EINC_API int einc_output_count(const einc_kernel *kernel);
+EINC_API const char *einc_input_name(const einc_kernel *kernel, int i);
+EINC_API const char *einc_output_name(const einc_kernel *kernel, int i);
+EINC_API const char *einc_input_dtype(const einc_kernel *kernel, int i);
+EINC_API const char *einc_output_dtype(const einc_kernel *kernel, int i);
+EINC_API int einc_input_rank(const einc_kernel *kernel, int i);
+EINC_API int einc_output_rank(const einc_kernel *kernel, int i);
+
+/* The shape of output i for these inputs, into `shape` (einc_output_rank numbers). A size that only the caller's array
+ * can tell (the target of a scatter) is -1. */
+EINC_API int einc_output_shape(const einc_kernel *kernel, const DLTensor *const *inputs, int input_count, int i,
+                               int64_t *shape);
+
+/* Bytes of workspace for these inputs with `workers` threads: what the plan prints. */
+EINC_API int einc_workspace(const einc_kernel *kernel, const DLTensor *const *inputs, int input_count, int workers,
+                            size_t *bytes);
+
+typedef struct einc_call_options {
+    void *workspace;              /* of einc_workspace() bytes, 64-byte aligned; NULL: taken from the host's memory */
+    size_t workspace_bytes;
+    int workers;                  /* at most so many threads; 0: as many as the context has */
+    void (*progress)(void *user, double done);   /* 0 to 1, from any thread, now and then; may be NULL */
+    void *user;
+} einc_call_options;
+
+/* Runs the kernel. Outputs have the shapes of einc_output_shape() and any strides; they overlap neither each other nor
+ * inputs. The target of a `+=` is an output and is added to. Inputs are not written. `options` may be NULL. */
+EINC_API int einc_call(const einc_kernel *kernel, const DLTensor *const *inputs, int input_count,
+                       DLTensor *const *outputs, int output_count, const einc_call_options *options);
+
+/* ---- looking inside ---- */
+
+/* Texts that live as long as the kernel: the generated C, its header, and the plan for a person. */
+EINC_API const char *einc_source(const einc_kernel *kernel);
+EINC_API const char *einc_header(const einc_kernel *kernel);
+EINC_API const char *einc_explain(const einc_kernel *kernel);
+
+/* The generated C and header without compiling them. The texts are the caller's, to be freed with einc_text_free(). */
+EINC_API int einc_generate(einc_context *context, const char *expression, const einc_options *options, char **source,
+                           char **header);
+EINC_API void einc_text_free(einc_context *context, char *text);
+
+EINC_API const char *einc_version(void);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

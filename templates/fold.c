@@ -1,0 +1,305 @@
+/* Folds of a vector's lanes into one number, as a tree of halves: the same order of additions on every machine with as
+ * many lanes. */
+#ifndef TEMPLATES_FOLD
+#define TEMPLATES_FOLD
+
+#include "arith.c"
+#include "integer.c"
+
+//{ flip_f32v
+/* Lane l of the result is lane l ^ n, for n less than LANES: the partner in a fold. */
+INLINE f32v flip_f32v(f32v x, int n)
+{
+    float lanes[LANES], others[LANES];
+    memcpy(lanes, &x, sizeof x);
+    UNROLL
+    for (int l = 0; l < LANES; l++)
+        others[l] = lanes[l ^ n];
+    memcpy(&x, others, sizeof x);
+    return x;
+}
+//}
+
+//{ fold_sum_f32v
+INLINE float fold_sum_f32v(f32v x)
+{
+    if (LANES > 8)
+        x = x + flip_f32v(x, 8);
+    if (LANES > 4)
+        x = x + flip_f32v(x, 4);
+    if (LANES > 2)
+        x = x + flip_f32v(x, 2);
+    if (LANES > 1)
+        x = x + flip_f32v(x, 1);
+    return lane_f32v(x, 0);
+}
+//}
+
+//{ fold_prod_f32v
+INLINE float fold_prod_f32v(f32v x)
+{
+    if (LANES > 8)
+        x = x * flip_f32v(x, 8);
+    if (LANES > 4)
+        x = x * flip_f32v(x, 4);
+    if (LANES > 2)
+        x = x * flip_f32v(x, 2);
+    if (LANES > 1)
+        x = x * flip_f32v(x, 1);
+    return lane_f32v(x, 0);
+}
+//}
+
+//{ fold_max_f32v
+INLINE float fold_max_f32v(f32v x)
+{
+    if (LANES > 8)
+        x = max_f32v(x, flip_f32v(x, 8));
+    if (LANES > 4)
+        x = max_f32v(x, flip_f32v(x, 4));
+    if (LANES > 2)
+        x = max_f32v(x, flip_f32v(x, 2));
+    if (LANES > 1)
+        x = max_f32v(x, flip_f32v(x, 1));
+    return lane_f32v(x, 0);
+}
+//}
+
+//{ fold_min_f32v
+INLINE float fold_min_f32v(f32v x)
+{
+    if (LANES > 8)
+        x = min_f32v(x, flip_f32v(x, 8));
+    if (LANES > 4)
+        x = min_f32v(x, flip_f32v(x, 4));
+    if (LANES > 2)
+        x = min_f32v(x, flip_f32v(x, 2));
+    if (LANES > 1)
+        x = min_f32v(x, flip_f32v(x, 1));
+    return lane_f32v(x, 0);
+}
+//}
+
+//{ flip_f64v
+/* Lane l of the result is lane l ^ n, for n less than LANES: the partner in a fold. */
+INLINE f64v flip_f64v(f64v x, int n)
+{
+    double lanes[LANES], others[LANES];
+    memcpy(lanes, &x, sizeof x);
+    UNROLL
+    for (int l = 0; l < LANES; l++)
+        others[l] = lanes[l ^ n];
+    memcpy(&x, others, sizeof x);
+    return x;
+}
+//}
+
+//{ fold_sum_f64v
+INLINE double fold_sum_f64v(f64v x)
+{
+    if (LANES > 8)
+        x = x + flip_f64v(x, 8);
+    if (LANES > 4)
+        x = x + flip_f64v(x, 4);
+    if (LANES > 2)
+        x = x + flip_f64v(x, 2);
+    if (LANES > 1)
+        x = x + flip_f64v(x, 1);
+    return lane_f64v(x, 0);
+}
+//}
+
+//{ fold_prod_f64v
+INLINE double fold_prod_f64v(f64v x)
+{
+    if (LANES > 8)
+        x = x * flip_f64v(x, 8);
+    if (LANES > 4)
+        x = x * flip_f64v(x, 4);
+    if (LANES > 2)
+        x = x * flip_f64v(x, 2);
+    if (LANES > 1)
+        x = x * flip_f64v(x, 1);
+    return lane_f64v(x, 0);
+}
+//}
+
+//{ fold_max_f64v
+INLINE double fold_max_f64v(f64v x)
+{
+    if (LANES > 8)
+        x = max_f64v(x, flip_f64v(x, 8));
+    if (LANES > 4)
+        x = max_f64v(x, flip_f64v(x, 4));
+    if (LANES > 2)
+        x = max_f64v(x, flip_f64v(x, 2));
+    if (LANES > 1)
+        x = max_f64v(x, flip_f64v(x, 1));
+    return lane_f64v(x, 0);
+}
+//}
+
+//{ fold_min_f64v
+INLINE double fold_min_f64v(f64v x)
+{
+    if (LANES > 8)
+        x = min_f64v(x, flip_f64v(x, 8));
+    if (LANES > 4)
+        x = min_f64v(x, flip_f64v(x, 4));
+    if (LANES > 2)
+        x = min_f64v(x, flip_f64v(x, 2));
+    if (LANES > 1)
+        x = min_f64v(x, flip_f64v(x, 1));
+    return lane_f64v(x, 0);
+}
+//}
+
+//{ flip_i32v
+/* Lane l of the result is lane l ^ n, for n less than LANES: the partner in a fold. */
+INLINE i32v flip_i32v(i32v x, int n)
+{
+    int32_t lanes[LANES], others[LANES];
+    memcpy(lanes, &x, sizeof x);
+    UNROLL
+    for (int l = 0; l < LANES; l++)
+        others[l] = lanes[l ^ n];
+    memcpy(&x, others, sizeof x);
+    return x;
+}
+//}
+
+//{ fold_sum_i32v
+INLINE int32_t fold_sum_i32v(i32v x)
+{
+    if (LANES > 8)
+        x = add_i32v(x, flip_i32v(x, 8));
+    if (LANES > 4)
+        x = add_i32v(x, flip_i32v(x, 4));
+    if (LANES > 2)
+        x = add_i32v(x, flip_i32v(x, 2));
+    if (LANES > 1)
+        x = add_i32v(x, flip_i32v(x, 1));
+    return lane_i32v(x, 0);
+}
+//}
+
+//{ fold_prod_i32v
+INLINE int32_t fold_prod_i32v(i32v x)
+{
+    if (LANES > 8)
+        x = mul_i32v(x, flip_i32v(x, 8));
+    if (LANES > 4)
+        x = mul_i32v(x, flip_i32v(x, 4));
+    if (LANES > 2)
+        x = mul_i32v(x, flip_i32v(x, 2));
+    if (LANES > 1)
+        x = mul_i32v(x, flip_i32v(x, 1));
+    return lane_i32v(x, 0);
+}
+//}
+
+//{ fold_max_i32v
+INLINE int32_t fold_max_i32v(i32v x)
+{
+    if (LANES > 8)
+        x = max_i32v(x, flip_i32v(x, 8));
+    if (LANES > 4)
+        x = max_i32v(x, flip_i32v(x, 4));
+    if (LANES > 2)
+        x = max_i32v(x, flip_i32v(x, 2));
+    if (LANES > 1)
+        x = max_i32v(x, flip_i32v(x, 1));
+    return lane_i32v(x, 0);
+}
+//}
+
+//{ fold_min_i32v
+INLINE int32_t fold_min_i32v(i32v x)
+{
+    if (LANES > 8)
+        x = min_i32v(x, flip_i32v(x, 8));
+    if (LANES > 4)
+        x = min_i32v(x, flip_i32v(x, 4));
+    if (LANES > 2)
+        x = min_i32v(x, flip_i32v(x, 2));
+    if (LANES > 1)
+        x = min_i32v(x, flip_i32v(x, 1));
+    return lane_i32v(x, 0);
+}
+//}
+
+//{ flip_i64v
+/* Lane l of the result is lane l ^ n, for n less than LANES: the partner in a fold. */
+INLINE i64v flip_i64v(i64v x, int n)
+{
+    int64_t lanes[LANES], others[LANES];
+    memcpy(lanes, &x, sizeof x);
+    UNROLL
+    for (int l = 0; l < LANES; l++)
+        others[l] = lanes[l ^ n];
+    memcpy(&x, others, sizeof x);
+    return x;
+}
+//}
+
+//{ fold_sum_i64v
+INLINE int64_t fold_sum_i64v(i64v x)
+{
+    if (LANES > 8)
+        x = add_i64v(x, flip_i64v(x, 8));
+    if (LANES > 4)
+        x = add_i64v(x, flip_i64v(x, 4));
+    if (LANES > 2)
+        x = add_i64v(x, flip_i64v(x, 2));
+    if (LANES > 1)
+        x = add_i64v(x, flip_i64v(x, 1));
+    return lane_i64v(x, 0);
+}
+//}
+
+//{ fold_prod_i64v
+INLINE int64_t fold_prod_i64v(i64v x)
+{
+    if (LANES > 8)
+        x = mul_i64v(x, flip_i64v(x, 8));
+    if (LANES > 4)
+        x = mul_i64v(x, flip_i64v(x, 4));
+    if (LANES > 2)
+        x = mul_i64v(x, flip_i64v(x, 2));
+    if (LANES > 1)
+        x = mul_i64v(x, flip_i64v(x, 1));
+    return lane_i64v(x, 0);
+}
+//}
+
+//{ fold_max_i64v
+INLINE int64_t fold_max_i64v(i64v x)
+{
+    if (LANES > 8)
+        x = max_i64v(x, flip_i64v(x, 8));
+    if (LANES > 4)
+        x = max_i64v(x, flip_i64v(x, 4));
+    if (LANES > 2)
+        x = max_i64v(x, flip_i64v(x, 2));
+    if (LANES > 1)
+        x = max_i64v(x, flip_i64v(x, 1));
+    return lane_i64v(x, 0);
+}
+//}
+
+//{ fold_min_i64v
+INLINE int64_t fold_min_i64v(i64v x)
+{
+    if (LANES > 8)
+        x = min_i64v(x, flip_i64v(x, 8));
+    if (LANES > 4)
+        x = min_i64v(x, flip_i64v(x, 4));
+    if (LANES > 2)
+        x = min_i64v(x, flip_i64v(x, 2));
+    if (LANES > 1)
+        x = min_i64v(x, flip_i64v(x, 1));
+    return lane_i64v(x, 0);
+}
+//}
+
+#endif

@@ -1,0 +1,237 @@
+/* Loads, stores and gathers of any dtype, a vector at a time.
+ *
+ * load_Mv(p, stride, count) takes p[0], p[stride], ... into the first `count` lanes, 1 <= count <= LANES, and never
+ * reads past them; the other lanes repeat the first, so that they hold a number that occurs. `stride` may be 0 or
+ * negative. Where stride is 1 and count is LANES, both usually constants, it is one plain load. */
+#ifndef TEMPLATES_MEMORY
+#define TEMPLATES_MEMORY
+
+#include "half.c"
+#include "words.c"
+
+//{ load_f32v
+INLINE f32v load_f32v(const f32u *p, int64_t stride, int count)
+{
+    return from_bits_f32v(load_u32v(p, stride, count));
+}
+//}
+
+//{ store_f32v
+INLINE void store_f32v(f32u *p, int64_t stride, f32v x, int count)
+{
+    store_u32v(p, stride, bits_f32v(x), count);
+}
+//}
+
+//{ gather_f32v
+INLINE f32v gather_f32v(const f32u *p, i64v offset, boolv active)
+{
+    return from_bits_f32v(gather_u32v(p, offset, active));
+}
+//}
+
+//{ load_f64v
+INLINE f64v load_f64v(const f64u *p, int64_t stride, int count)
+{
+    return from_bits_f64v(load_u64v(p, stride, count));
+}
+//}
+
+//{ store_f64v
+INLINE void store_f64v(f64u *p, int64_t stride, f64v x, int count)
+{
+    store_u64v(p, stride, bits_f64v(x), count);
+}
+//}
+
+//{ gather_f64v
+INLINE f64v gather_f64v(const f64u *p, i64v offset, boolv active)
+{
+    return from_bits_f64v(gather_u64v(p, offset, active));
+}
+//}
+
+//{ load_i32v
+INLINE i32v load_i32v(const i32u *p, int64_t stride, int count)
+{
+    return (i32v)load_u32v(p, stride, count);
+}
+//}
+
+//{ store_i32v
+INLINE void store_i32v(i32u *p, int64_t stride, i32v x, int count)
+{
+    store_u32v(p, stride, (u32v)x, count);
+}
+//}
+
+//{ gather_i32v
+INLINE i32v gather_i32v(const i32u *p, i64v offset, boolv active)
+{
+    return (i32v)gather_u32v(p, offset, active);
+}
+//}
+
+//{ load_i64v
+INLINE i64v load_i64v(const i64u *p, int64_t stride, int count)
+{
+    return (i64v)load_u64v(p, stride, count);
+}
+//}
+
+//{ store_i64v
+INLINE void store_i64v(i64u *p, int64_t stride, i64v x, int count)
+{
+    store_u64v(p, stride, (u64v)x, count);
+}
+//}
+
+//{ gather_i64v
+INLINE i64v gather_i64v(const i64u *p, i64v offset, boolv active)
+{
+    return (i64v)gather_u64v(p, offset, active);
+}
+//}
+
+//{ load_i16v
+INLINE i32v load_i16v(const i16u *p, int64_t stride, int count)
+{
+    return CONVERT((i16v)load_u16v(p, stride, count), i32v);
+}
+//}
+
+//{ store_i16v
+INLINE void store_i16v(i16u *p, int64_t stride, i32v x, int count)
+{
+    store_u16v(p, stride, CONVERT((u32v)x, u16v), count);
+}
+//}
+
+//{ gather_i16v
+INLINE i32v gather_i16v(const i16u *p, i64v offset, boolv active)
+{
+    return CONVERT((i16v)gather_u16v(p, offset, active), i32v);
+}
+//}
+
+//{ load_i8v
+INLINE i32v load_i8v(const i8u *p, int64_t stride, int count)
+{
+    return CONVERT((i8v)load_u8v(p, stride, count), i32v);
+}
+//}
+
+//{ store_i8v
+INLINE void store_i8v(i8u *p, int64_t stride, i32v x, int count)
+{
+    store_u8v(p, stride, CONVERT((u32v)x, u8v), count);
+}
+//}
+
+//{ gather_i8v
+INLINE i32v gather_i8v(const i8u *p, i64v offset, boolv active)
+{
+    return CONVERT((i8v)gather_u8v(p, offset, active), i32v);
+}
+//}
+
+//{ load_boolv
+INLINE boolv load_boolv(const boolu *p, int64_t stride, int count)
+{
+    return CONVERT(load_u8v(p, stride, count), i32v) != 0;
+}
+//}
+
+//{ store_boolv
+INLINE void store_boolv(boolu *p, int64_t stride, boolv x, int count)
+{
+    store_u8v(p, stride, CONVERT((u32v)x & 1, u8v), count);
+}
+//}
+
+//{ gather_boolv
+INLINE boolv gather_boolv(const boolu *p, i64v offset, boolv active)
+{
+    return CONVERT(gather_u8v(p, offset, active), i32v) != 0;
+}
+//}
+
+//{ load_f16v
+INLINE f32v load_f16v(const f16u *p, int64_t stride, int count)
+{
+    return to_f32_f16v(load_u16v(p, stride, count));
+}
+//}
+
+//{ store_f16v
+INLINE void store_f16v(f16u *p, int64_t stride, f32v x, int count)
+{
+    store_u16v(p, stride, to_f16_f32v(x), count);
+}
+//}
+
+//{ gather_f16v
+INLINE f32v gather_f16v(const f16u *p, i64v offset, boolv active)
+{
+    return to_f32_f16v(gather_u16v(p, offset, active));
+}
+//}
+
+//{ load_bf16v
+INLINE f32v load_bf16v(const bf16u *p, int64_t stride, int count)
+{
+    return to_f32_bf16v(load_u16v(p, stride, count));
+}
+//}
+
+//{ store_bf16v
+INLINE void store_bf16v(bf16u *p, int64_t stride, f32v x, int count)
+{
+    store_u16v(p, stride, to_bf16_f32v(x), count);
+}
+//}
+
+//{ gather_bf16v
+INLINE f32v gather_bf16v(const bf16u *p, i64v offset, boolv active)
+{
+    return to_f32_bf16v(gather_u16v(p, offset, active));
+}
+//}
+
+//{ load_c64
+INLINE c64 load_c64(const c64u *p)
+{
+    c64 x;
+    x.re = p->re;
+    x.im = p->im;
+    return x;
+}
+//}
+
+//{ store_c64
+INLINE void store_c64(c64u *p, c64 x)
+{
+    p->re = x.re;
+    p->im = x.im;
+}
+//}
+
+//{ load_c128
+INLINE c128 load_c128(const c128u *p)
+{
+    c128 x;
+    x.re = p->re;
+    x.im = p->im;
+    return x;
+}
+//}
+
+//{ store_c128
+INLINE void store_c128(c128u *p, c128 x)
+{
+    p->re = x.re;
+    p->im = x.im;
+}
+//}
+
+#endif

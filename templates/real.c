@@ -1,0 +1,625 @@
+/* Functions of real numbers that are exact or rounded correctly. */
+#ifndef TEMPLATES_REAL
+#define TEMPLATES_REAL
+
+#include "arith.c"
+
+//{ abs_f32
+INLINE float abs_f32(float x)
+{
+    return fabsf(x);
+}
+//}
+
+//{ abs_f64
+INLINE double abs_f64(double x)
+{
+    return fabs(x);
+}
+//}
+
+//{ abs_f32v
+INLINE f32v abs_f32v(f32v x)
+{
+    return from_bits_f32v(bits_f32v(x) & 0x7FFFFFFF);
+}
+//}
+
+//{ abs_f64v
+INLINE f64v abs_f64v(f64v x)
+{
+    return from_bits_f64v(bits_f64v(x) & 0x7FFFFFFFFFFFFFFF);
+}
+//}
+
+//{ copysign_f32v
+/* x with the sign of y. */
+INLINE f32v copysign_f32v(f32v x, f32v y)
+{
+    return from_bits_f32v((bits_f32v(x) & 0x7FFFFFFF) | (bits_f32v(y) & 0x80000000));
+}
+//}
+
+//{ copysign_f64v
+/* x with the sign of y. */
+INLINE f64v copysign_f64v(f64v x, f64v y)
+{
+    return from_bits_f64v((bits_f64v(x) & 0x7FFFFFFFFFFFFFFF) | (bits_f64v(y) & 0x8000000000000000));
+}
+//}
+
+//{ neg_f32
+INLINE float neg_f32(float x)
+{
+    return -x;
+}
+//}
+
+//{ square_f32
+INLINE float square_f32(float x)
+{
+    return x * x;
+}
+//}
+
+//{ recip_f32
+INLINE float recip_f32(float x)
+{
+    return 1.0f / x;
+}
+//}
+
+//{ neg_f64
+INLINE double neg_f64(double x)
+{
+    return -x;
+}
+//}
+
+//{ square_f64
+INLINE double square_f64(double x)
+{
+    return x * x;
+}
+//}
+
+//{ recip_f64
+INLINE double recip_f64(double x)
+{
+    return 1.0 / x;
+}
+//}
+
+//{ neg_f32v
+INLINE f32v neg_f32v(f32v x)
+{
+    return -x;
+}
+//}
+
+//{ square_f32v
+INLINE f32v square_f32v(f32v x)
+{
+    return x * x;
+}
+//}
+
+//{ recip_f32v
+INLINE f32v recip_f32v(f32v x)
+{
+    return 1.0f / x;
+}
+//}
+
+//{ neg_f64v
+INLINE f64v neg_f64v(f64v x)
+{
+    return -x;
+}
+//}
+
+//{ square_f64v
+INLINE f64v square_f64v(f64v x)
+{
+    return x * x;
+}
+//}
+
+//{ recip_f64v
+INLINE f64v recip_f64v(f64v x)
+{
+    return 1.0 / x;
+}
+//}
+
+//{ sign_f32
+/* -1, 0, 1 or NaN. */
+INLINE float sign_f32(float x)
+{
+    return x > 0 ? 1 : x < 0 ? -1 : x + 0.0f;
+}
+//}
+
+//{ sign_f64
+/* -1, 0, 1 or NaN. */
+INLINE double sign_f64(double x)
+{
+    return x > 0 ? 1 : x < 0 ? -1 : x + 0.0;
+}
+//}
+
+//{ sign_f32v
+/* -1, 0, 1 or NaN. */
+INLINE f32v sign_f32v(f32v x)
+{
+    f32v zero = splat_f32v(0), one = splat_f32v(1);
+    return select_f32v(x > zero, one, select_f32v(x < zero, -one, x + zero));
+}
+//}
+
+//{ sign_f64v
+/* -1, 0, 1 or NaN. */
+INLINE f64v sign_f64v(f64v x)
+{
+    f64v zero = splat_f64v(0), one = splat_f64v(1);
+    return choose_f64v(x > zero, one, choose_f64v(x < zero, -one, x + zero));
+}
+//}
+
+//{ relu_f32
+INLINE float relu_f32(float x)
+{
+    return x < 0 ? 0 : x;
+}
+//}
+
+//{ relu_f64
+INLINE double relu_f64(double x)
+{
+    return x < 0 ? 0 : x;
+}
+//}
+
+//{ relu_f32v
+INLINE f32v relu_f32v(f32v x)
+{
+    return greater_f32v(splat_f32v(0), x);
+}
+//}
+
+//{ relu_f64v
+INLINE f64v relu_f64v(f64v x)
+{
+    return greater_f64v(splat_f64v(0), x);
+}
+//}
+
+//{ sqrt_f32
+INLINE float sqrt_f32(float x)
+{
+    return sqrtf(x);
+}
+//}
+
+//{ sqrt_f64
+INLINE double sqrt_f64(double x)
+{
+    return sqrt(x);
+}
+//}
+
+//{ sqrt_lanes_f32v
+/* Square roots, one lane after the other. */
+INLINE f32v sqrt_lanes_f32v(f32v x)
+{
+    float lanes[LANES];
+    memcpy(lanes, &x, sizeof x);
+    for (int l = 0; l < LANES; l++)
+        lanes[l] = sqrtf(lanes[l]);
+    memcpy(&x, lanes, sizeof x);
+    return x;
+}
+//}
+
+#if !defined EINC_AVX512 && !defined EINC_FMA && !defined EINC_NEON
+//{ sqrt_f32v
+INLINE f32v sqrt_f32v(f32v x)
+{
+    return sqrt_lanes_f32v(x);
+}
+//}
+#endif
+
+#if !defined EINC_AVX512 && defined EINC_FMA
+//{ sqrt_f32v@fma
+INLINE f32v sqrt_f32v(f32v x)
+{
+#if EINC_VECTORS && (LANES == 4 || LANES == 8)
+    __asm__("vsqrtps %1, %0" : "=x"(x) : "x"(x));
+    return x;
+#else
+    return sqrt_lanes_f32v(x);
+#endif
+}
+//}
+#endif
+
+#ifdef EINC_AVX512
+//{ sqrt_f32v@avx512
+INLINE f32v sqrt_f32v(f32v x)
+{
+#if EINC_VECTORS && LANES >= 4
+    __asm__("vsqrtps %1, %0" : "=v"(x) : "v"(x));
+    return x;
+#else
+    return sqrt_lanes_f32v(x);
+#endif
+}
+//}
+#endif
+
+#ifdef EINC_NEON
+//{ sqrt_f32v@neon
+INLINE f32v sqrt_f32v(f32v x)
+{
+#if EINC_VECTORS && LANES == 4
+    __asm__("fsqrt %0.4s, %1.4s" : "=w"(x) : "w"(x));
+    return x;
+#else
+    return sqrt_lanes_f32v(x);
+#endif
+}
+//}
+#endif
+
+//{ sqrt_lanes_f64v
+/* Square roots, one lane after the other. */
+INLINE f64v sqrt_lanes_f64v(f64v x)
+{
+    double lanes[LANES];
+    memcpy(lanes, &x, sizeof x);
+    for (int l = 0; l < LANES; l++)
+        lanes[l] = sqrt(lanes[l]);
+    memcpy(&x, lanes, sizeof x);
+    return x;
+}
+//}
+
+#if !defined EINC_AVX512 && !defined EINC_FMA && !defined EINC_NEON
+//{ sqrt_f64v
+INLINE f64v sqrt_f64v(f64v x)
+{
+    return sqrt_lanes_f64v(x);
+}
+//}
+#endif
+
+#if !defined EINC_AVX512 && defined EINC_FMA
+//{ sqrt_f64v@fma
+INLINE f64v sqrt_f64v(f64v x)
+{
+#if EINC_VECTORS && LANES <= 4
+    __asm__("vsqrtpd %1, %0" : "=x"(x) : "x"(x));
+    return x;
+#else
+    return sqrt_lanes_f64v(x);
+#endif
+}
+//}
+#endif
+
+#ifdef EINC_AVX512
+//{ sqrt_f64v@avx512
+INLINE f64v sqrt_f64v(f64v x)
+{
+#if EINC_VECTORS && LANES <= 8
+    __asm__("vsqrtpd %1, %0" : "=v"(x) : "v"(x));
+    return x;
+#else
+    return sqrt_lanes_f64v(x);
+#endif
+}
+//}
+#endif
+
+#ifdef EINC_NEON
+//{ sqrt_f64v@neon
+INLINE f64v sqrt_f64v(f64v x)
+{
+#if EINC_VECTORS && LANES == 2
+    __asm__("fsqrt %0.2d, %1.2d" : "=w"(x) : "w"(x));
+    return x;
+#else
+    return sqrt_lanes_f64v(x);
+#endif
+}
+//}
+#endif
+
+//{ rsqrt_f32
+INLINE float rsqrt_f32(float x)
+{
+    return 1.0f / sqrtf(x);
+}
+//}
+
+//{ rsqrt_f64
+INLINE double rsqrt_f64(double x)
+{
+    return 1.0 / sqrt(x);
+}
+//}
+
+//{ rsqrt_f32v
+INLINE f32v rsqrt_f32v(f32v x)
+{
+    return 1.0f / sqrt_f32v(x);
+}
+//}
+
+//{ rsqrt_f64v
+INLINE f64v rsqrt_f64v(f64v x)
+{
+    return 1.0 / sqrt_f64v(x);
+}
+//}
+
+//{ floor_f32
+INLINE float floor_f32(float x)
+{
+    return floorf(x);
+}
+//}
+
+//{ floor_f64
+INLINE double floor_f64(double x)
+{
+    return floor(x);
+}
+//}
+
+//{ ceil_f32
+INLINE float ceil_f32(float x)
+{
+    return ceilf(x);
+}
+//}
+
+//{ ceil_f64
+INLINE double ceil_f64(double x)
+{
+    return ceil(x);
+}
+//}
+
+//{ trunc_f32
+INLINE float trunc_f32(float x)
+{
+    return truncf(x);
+}
+//}
+
+//{ trunc_f64
+INLINE double trunc_f64(double x)
+{
+    return trunc(x);
+}
+//}
+
+//{ round_f32
+/* To the nearest, halves to even. */
+INLINE float round_f32(float x)
+{
+    return rintf(x);
+}
+//}
+
+//{ round_f64
+/* To the nearest, halves to even. */
+INLINE double round_f64(double x)
+{
+    return rint(x);
+}
+//}
+
+//{ round_f32v
+/* To the nearest, halves to even: what adding 2^23 does to a smaller number. */
+INLINE f32v round_f32v(f32v x)
+{
+    f32v big = splat_f32v(8388608.0f), a = abs_f32v(x);
+    return select_f32v(a < big, copysign_f32v((a + big) - big, x), x);
+}
+//}
+
+//{ trunc_f32v
+INLINE f32v trunc_f32v(f32v x)
+{
+    f32v zero = splat_f32v(0), one = splat_f32v(1), a = abs_f32v(x), r = round_f32v(a);
+    return copysign_f32v(r - select_f32v(r > a, one, zero), x);
+}
+//}
+
+//{ floor_f32v
+INLINE f32v floor_f32v(f32v x)
+{
+    f32v zero = splat_f32v(0), one = splat_f32v(1), r = round_f32v(x);
+    return copysign_f32v(r - select_f32v(r > x, one, zero), x);
+}
+//}
+
+//{ ceil_f32v
+INLINE f32v ceil_f32v(f32v x)
+{
+    f32v zero = splat_f32v(0), one = splat_f32v(1), r = round_f32v(x);
+    return copysign_f32v(r + select_f32v(r < x, one, zero), x);
+}
+//}
+
+//{ round_f64v
+/* To the nearest, halves to even: what adding 2^52 does to a smaller number. */
+INLINE f64v round_f64v(f64v x)
+{
+    f64v big = splat_f64v(4503599627370496.0), a = abs_f64v(x);
+    return choose_f64v(a < big, copysign_f64v((a + big) - big, x), x);
+}
+//}
+
+//{ trunc_f64v
+INLINE f64v trunc_f64v(f64v x)
+{
+    f64v zero = splat_f64v(0), one = splat_f64v(1), a = abs_f64v(x), r = round_f64v(a);
+    return copysign_f64v(r - choose_f64v(r > a, one, zero), x);
+}
+//}
+
+//{ floor_f64v
+INLINE f64v floor_f64v(f64v x)
+{
+    f64v zero = splat_f64v(0), one = splat_f64v(1), r = round_f64v(x);
+    return copysign_f64v(r - choose_f64v(r > x, one, zero), x);
+}
+//}
+
+//{ ceil_f64v
+INLINE f64v ceil_f64v(f64v x)
+{
+    f64v zero = splat_f64v(0), one = splat_f64v(1), r = round_f64v(x);
+    return copysign_f64v(r + choose_f64v(r < x, one, zero), x);
+}
+//}
+
+//{ mod_f32
+/* The remainder with the divisor's sign, as in Python; NaN for a divisor of 0. */
+INLINE float mod_f32(float a, float b)
+{
+    float r = fmodf(a, b);
+    if (r == 0)
+        return copysignf(0, b);
+    return (r < 0) != (b < 0) ? r + b : r;
+}
+//}
+
+//{ mod_f64
+/* The remainder with the divisor's sign, as in Python; NaN for a divisor of 0. */
+INLINE double mod_f64(double a, double b)
+{
+    double r = fmod(a, b);
+    if (r == 0)
+        return copysign(0, b);
+    return (r < 0) != (b < 0) ? r + b : r;
+}
+//}
+
+//{ mod_f32v
+/* The remainder with the divisor's sign, as in Python; NaN for a divisor of 0. */
+INLINE f32v mod_f32v(f32v a, f32v b)
+{
+    float lanes[LANES], divisors[LANES];
+    memcpy(lanes, &a, sizeof a);
+    memcpy(divisors, &b, sizeof b);
+    for (int l = 0; l < LANES; l++)
+        lanes[l] = mod_f32(lanes[l], divisors[l]);
+    memcpy(&a, lanes, sizeof a);
+    return a;
+}
+//}
+
+//{ mod_f64v
+/* The remainder with the divisor's sign, as in Python; NaN for a divisor of 0. */
+INLINE f64v mod_f64v(f64v a, f64v b)
+{
+    double lanes[LANES], divisors[LANES];
+    memcpy(lanes, &a, sizeof a);
+    memcpy(divisors, &b, sizeof b);
+    for (int l = 0; l < LANES; l++)
+        lanes[l] = mod_f64(lanes[l], divisors[l]);
+    memcpy(&a, lanes, sizeof a);
+    return a;
+}
+//}
+
+//{ isnan_f32
+INLINE int isnan_f32(float x)
+{
+    return x != x;
+}
+//}
+
+//{ isinf_f32
+INLINE int isinf_f32(float x)
+{
+    return fabsf(x) == (float)INFINITY;
+}
+//}
+
+//{ isfinite_f32
+INLINE int isfinite_f32(float x)
+{
+    return fabsf(x) < (float)INFINITY;
+}
+//}
+
+//{ isnan_f32v
+INLINE boolv isnan_f32v(f32v x)
+{
+    return x != x;
+}
+//}
+
+//{ isinf_f32v
+INLINE boolv isinf_f32v(f32v x)
+{
+    return abs_f32v(x) == splat_f32v(INFINITY);
+}
+//}
+
+//{ isfinite_f32v
+INLINE boolv isfinite_f32v(f32v x)
+{
+    return abs_f32v(x) < splat_f32v(INFINITY);
+}
+//}
+
+//{ isnan_f64
+INLINE int isnan_f64(double x)
+{
+    return x != x;
+}
+//}
+
+//{ isinf_f64
+INLINE int isinf_f64(double x)
+{
+    return fabs(x) == (double)INFINITY;
+}
+//}
+
+//{ isfinite_f64
+INLINE int isfinite_f64(double x)
+{
+    return fabs(x) < (double)INFINITY;
+}
+//}
+
+//{ isnan_f64v
+INLINE boolv isnan_f64v(f64v x)
+{
+    return narrow_boolv(x != x);
+}
+//}
+
+//{ isinf_f64v
+INLINE boolv isinf_f64v(f64v x)
+{
+    return narrow_boolv(abs_f64v(x) == splat_f64v(INFINITY));
+}
+//}
+
+//{ isfinite_f64v
+INLINE boolv isfinite_f64v(f64v x)
+{
+    return narrow_boolv(abs_f64v(x) < splat_f64v(INFINITY));
+}
+//}
+
+#endif

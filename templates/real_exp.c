@@ -1,0 +1,438 @@
+/* The exponential function and its kin.
+ *
+ * All are made of e^x = p * 2^n: n is the whole number nearest to x / ln 2, p a polynomial of the rest, and the power
+ * of two comes last, so that overflow and gradual underflow are those of one multiplication. Polynomials are minimax
+ * fits of the relative error, their coefficients rounded one after the other and the rest fitted again. */
+#ifndef TEMPLATES_REAL_EXP
+#define TEMPLATES_REAL_EXP
+
+#include "real.c"
+
+//{ exp_f32
+INLINE float exp_f32(float x)
+{
+    return expf(x);
+}
+//}
+
+//{ exp_f64
+INLINE double exp_f64(double x)
+{
+    return exp(x);
+}
+//}
+
+//{ exp2_f32
+INLINE float exp2_f32(float x)
+{
+    return exp2f(x);
+}
+//}
+
+//{ exp2_f64
+INLINE double exp2_f64(double x)
+{
+    return exp2(x);
+}
+//}
+
+//{ expm1_f32
+INLINE float expm1_f32(float x)
+{
+    return expm1f(x);
+}
+//}
+
+//{ expm1_f64
+INLINE double expm1_f64(double x)
+{
+    return expm1(x);
+}
+//}
+
+//{ sinh_f32
+INLINE float sinh_f32(float x)
+{
+    return sinhf(x);
+}
+//}
+
+//{ sinh_f64
+INLINE double sinh_f64(double x)
+{
+    return sinh(x);
+}
+//}
+
+//{ cosh_f32
+INLINE float cosh_f32(float x)
+{
+    return coshf(x);
+}
+//}
+
+//{ cosh_f64
+INLINE double cosh_f64(double x)
+{
+    return cosh(x);
+}
+//}
+
+//{ tanh_f32
+INLINE float tanh_f32(float x)
+{
+    return tanhf(x);
+}
+//}
+
+//{ tanh_f64
+INLINE double tanh_f64(double x)
+{
+    return tanh(x);
+}
+//}
+
+//{ sigmoid_f32
+/* 1 / (1 + e^-x), by the exponential that cannot overflow. */
+INLINE float sigmoid_f32(float x)
+{
+    float e = expf(-fabsf(x));
+    return (x < 0 ? e : 1) / (1 + e);
+}
+//}
+
+//{ sigmoid_f64
+/* 1 / (1 + e^-x), by the exponential that cannot overflow. */
+INLINE double sigmoid_f64(double x)
+{
+    double e = exp(-fabs(x));
+    return (x < 0 ? e : 1) / (1 + e);
+}
+//}
+
+//{ silu_f32
+/* x * sigmoid(x), in f64: the sigmoid underflows before the product does. */
+INLINE float silu_f32(float x)
+{
+    return (float)(x / (1 + exp(-(double)x)));
+}
+//}
+
+#ifndef EINC_AVX512
+//{ scale_f32v
+/* x * 2^n for whole n from -252 to 254, in two steps, so that a denormal result is rounded once: the sum below has
+ * n + 254 in its low bits. */
+INLINE f32v scale_f32v(f32v x, f32v n)
+{
+    u32v sum = bits_f32v(n + splat_f32v(12583166.0f)), half = sum >> 1;
+    return x * from_bits_f32v(half << 23) * from_bits_f32v((sum - half) << 23);
+}
+//}
+#else
+//{ scale_f32v@avx512
+/* x * 2^n for whole n from -252 to 254, rounded once. */
+INLINE f32v scale_f32v(f32v x, f32v n)
+{
+#if EINC_VECTORS && LANES >= 4
+    __asm__("vscalefps %2, %1, %0" : "=v"(x) : "v"(x), "v"(n));
+    return x;
+#else
+    u32v sum = bits_f32v(n + splat_f32v(12583166.0f)), half = sum >> 1;
+    return x * from_bits_f32v(half << 23) * from_bits_f32v((sum - half) << 23);
+#endif
+}
+//}
+#endif
+
+#ifndef EINC_AVX512
+//{ scale_f64v
+/* x * 2^n for whole n from -2044 to 2046, in two steps, so that a denormal result is rounded once: the sum below has
+ * n + 2046 in its low bits. */
+INLINE f64v scale_f64v(f64v x, f64v n)
+{
+    u64v sum = bits_f64v(n + splat_f64v(6755399441057790.0)), half = sum >> 1;
+    return x * from_bits_f64v(half << 52) * from_bits_f64v((sum - half) << 52);
+}
+//}
+#else
+//{ scale_f64v@avx512
+/* x * 2^n for whole n from -2044 to 2046, rounded once. */
+INLINE f64v scale_f64v(f64v x, f64v n)
+{
+#if EINC_VECTORS && LANES <= 8
+    __asm__("vscalefpd %2, %1, %0" : "=v"(x) : "v"(x), "v"(n));
+    return x;
+#else
+    u64v sum = bits_f64v(n + splat_f64v(6755399441057790.0)), half = sum >> 1;
+    return x * from_bits_f64v(half << 52) * from_bits_f64v((sum - half) << 52);
+#endif
+}
+//}
+#endif
+
+//{ exp_near_f32v
+/* e^x for |x| <= ln 2 / 2; relative error 2^-23.4. */
+INLINE f32v exp_near_f32v(f32v x)
+{
+    f32v p = splat_f32v(8.28957744e-3f);
+    p = horner_f32v(p, x, 4.18978222e-2f);
+    p = horner_f32v(p, x, 1.66676491e-1f);
+    p = horner_f32v(p, x, 4.99991506e-1f);
+    p = horner_f32v(p, x, 9.99999702e-1f);
+    return horner_f32v(p, x, 1.0f);
+}
+//}
+
+//{ expm1_near_f32v
+/* e^x - 1 for |x| <= ln 2 / 2; relative error 2^-26.1. */
+INLINE f32v expm1_near_f32v(f32v x)
+{
+    f32v p = splat_f32v(1.38696702e-3f);
+    p = horner_f32v(p, x, 8.36624857e-3f);
+    p = horner_f32v(p, x, 4.16674465e-2f);
+    p = horner_f32v(p, x, 1.66665465e-1f);
+    p = horner_f32v(p, x, 4.99999970e-1f);
+    return fma_f32v(x * x, p, x);
+}
+//}
+
+//{ expm1_near_f64v
+/* e^x - 1 for |x| <= ln 2 / 2; relative error 2^-55.6. */
+INLINE f64v expm1_near_f64v(f64v x)
+{
+    f64v p = splat_f64v(2.5064133339719515e-8);
+    p = horner_f64v(p, x, 2.7625874516536583e-7);
+    p = horner_f64v(p, x, 2.7557369099830407e-6);
+    p = horner_f64v(p, x, 2.4801505635810167e-5);
+    p = horner_f64v(p, x, 1.9841269770693804e-4);
+    p = horner_f64v(p, x, 1.3888888931379395e-3);
+    p = horner_f64v(p, x, 8.3333333333599942e-3);
+    p = horner_f64v(p, x, 4.1666666666576264e-2);
+    p = horner_f64v(p, x, 1.6666666666666649e-1);
+    p = horner_f64v(p, x, 5.0000000000000056e-1);
+    return fma_f64v(x * x, p, x);
+}
+//}
+
+//{ exp_near_f64v
+/* e^x for |x| <= ln 2 / 2. */
+INLINE f64v exp_near_f64v(f64v x)
+{
+    return expm1_near_f64v(x) + 1.0;
+}
+//}
+
+//{ exp_rest_f32v
+/* n, the whole number nearest to (high - low) / ln 2, and what is left of high - low without n * ln 2. `low` is small;
+ * ln 2 is in two parts, the first so short that its product with n is exact. */
+INLINE f32v exp_rest_f32v(f32v high, f32v low, f32v *n)
+{
+    f32v shift = splat_f32v(12582912.0f);
+    *n = fma_f32v(high - low, splat_f32v(1.44269504f), shift) - shift;
+    f32v rest = fma_f32v(*n, splat_f32v(-0.693359375f), high);
+    return fma_f32v(*n, splat_f32v(2.12194440e-4f), rest) - low;
+}
+//}
+
+//{ exp_rest_f64v
+/* n, the whole number nearest to (high - low) / ln 2, and what is left of high - low without n * ln 2. `low` is small;
+ * ln 2 is in two parts, the first so short that its product with n is exact. */
+INLINE f64v exp_rest_f64v(f64v high, f64v low, f64v *n)
+{
+    f64v shift = splat_f64v(6755399441055744.0);
+    *n = fma_f64v(high - low, splat_f64v(1.4426950408889634), shift) - shift;
+    f64v rest = fma_f64v(*n, splat_f64v(-0.69314718036912382), high);
+    return fma_f64v(*n, splat_f64v(-1.9082149292705877e-10), rest) - low;
+}
+//}
+
+//{ exp_f32v
+INLINE f32v exp_f32v(f32v x)
+{
+    x = lesser_f32v(splat_f32v(89.0f), greater_f32v(splat_f32v(-104.0f), x));
+    f32v n, rest = exp_rest_f32v(x, splat_f32v(0), &n);
+    return scale_f32v(exp_near_f32v(rest), n);
+}
+//}
+
+//{ exp2_f32v
+INLINE f32v exp2_f32v(f32v x)
+{
+    f32v shift = splat_f32v(12582912.0f);
+    x = lesser_f32v(splat_f32v(129.0f), greater_f32v(splat_f32v(-151.0f), x));
+    f32v n = (x + shift) - shift;
+    return scale_f32v(exp_near_f32v((x - n) * 0.693147181f), n);
+}
+//}
+
+//{ expm1_f32v
+/* With s = 2^(n-1), half of it is s * (e^rest - 1) + (s - 1/2). */
+INLINE f32v expm1_f32v(f32v x)
+{
+    f32v n, y = lesser_f32v(splat_f32v(89.0f), greater_f32v(splat_f32v(-18.0f), x));
+    f32v e = expm1_near_f32v(exp_rest_f32v(y, splat_f32v(0), &n));
+    f32v s = from_bits_f32v(bits_f32v(n + splat_f32v(12583038.0f)) << 23);
+    f32v half = fma_f32v(s, e, s - 0.5f);
+    return select_f32v(abs_f32v(x) < splat_f32v(5.9604645e-8f), x, half + half);
+}
+//}
+
+//{ sigmoid_f32v
+/* 1 / (1 + e^-x), by the exponential that cannot overflow. */
+INLINE f32v sigmoid_f32v(f32v x)
+{
+    f32v zero = splat_f32v(0), one = splat_f32v(1), n;
+    f32v rest = exp_rest_f32v(greater_f32v(splat_f32v(-104.0f), -abs_f32v(x)), zero, &n);
+    f32v e = scale_f32v(exp_near_f32v(rest), n);
+    return select_f32v(x < zero, e, one) / (e + one);
+}
+//}
+
+//{ silu_f32v
+/* x * sigmoid(x). Where x is negative, the power of two comes after the product, which underflows later than its
+ * factors; x * 0 makes it NaN where x is infinite. */
+INLINE f32v silu_f32v(f32v x)
+{
+    f32v zero = splat_f32v(0), one = splat_f32v(1), n;
+    f32v y = greater_f32v(splat_f32v(-120.0f), -abs_f32v(x)), p = exp_near_f32v(exp_rest_f32v(y, zero, &n));
+    f32v e = scale_f32v(p, n);
+    f32v product = select_f32v(x < zero, fma_f32v(y, p, x * zero), x);
+    return scale_f32v(product / (e + one), select_f32v(x < zero, n, zero));
+}
+//}
+
+//{ exp_f64v
+INLINE f64v exp_f64v(f64v x)
+{
+    x = lesser_f64v(splat_f64v(710.0), greater_f64v(splat_f64v(-746.0), x));
+    f64v n, rest = exp_rest_f64v(x, splat_f64v(0), &n);
+    return scale_f64v(exp_near_f64v(rest), n);
+}
+//}
+
+//{ exp2_f64v
+INLINE f64v exp2_f64v(f64v x)
+{
+    f64v shift = splat_f64v(6755399441055744.0);
+    x = lesser_f64v(splat_f64v(1025.0), greater_f64v(splat_f64v(-1077.0), x));
+    f64v n = (x + shift) - shift;
+    return scale_f64v(exp_near_f64v((x - n) * 0.69314718055994531), n);
+}
+//}
+
+//{ expm1_f64v
+/* With s = 2^(n-1), half of it is s * (e^rest - 1) + (s - 1/2). */
+INLINE f64v expm1_f64v(f64v x)
+{
+    f64v n, y = lesser_f64v(splat_f64v(710.0), greater_f64v(splat_f64v(-38.0), x));
+    f64v e = expm1_near_f64v(exp_rest_f64v(y, splat_f64v(0), &n));
+    f64v s = from_bits_f64v(bits_f64v(n + splat_f64v(6755399441056766.0)) << 52);
+    f64v half = fma_f64v(s, e, s - 0.5);
+    return choose_f64v(abs_f64v(x) < splat_f64v(1.1102230246251565e-16), x, half + half);
+}
+//}
+
+//{ sigmoid_f64v
+/* 1 / (1 + e^-x), by the exponential that cannot overflow. */
+INLINE f64v sigmoid_f64v(f64v x)
+{
+    f64v zero = splat_f64v(0), one = splat_f64v(1), n;
+    f64v rest = exp_rest_f64v(greater_f64v(splat_f64v(-746.0), -abs_f64v(x)), zero, &n);
+    f64v e = scale_f64v(exp_near_f64v(rest), n);
+    return choose_f64v(x < zero, e, one) / (e + one);
+}
+//}
+
+//{ silu_f64v
+/* x * sigmoid(x). Where x is negative, the power of two comes after the product, which underflows later than its
+ * factors; x * 0 makes it NaN where x is infinite. */
+INLINE f64v silu_f64v(f64v x)
+{
+    f64v zero = splat_f64v(0), one = splat_f64v(1), n;
+    f64v y = greater_f64v(splat_f64v(-760.0), -abs_f64v(x)), p = exp_near_f64v(exp_rest_f64v(y, zero, &n));
+    f64v e = scale_f64v(p, n);
+    f64v product = choose_f64v(x < zero, fma_f64v(y, p, x * zero), x);
+    return scale_f64v(product / (e + one), choose_f64v(x < zero, n, zero));
+}
+//}
+
+//{ silu_f64
+INLINE double silu_f64(double x)
+{
+    return lane_f64v(silu_f64v(splat_f64v(x)), 0);
+}
+//}
+
+//{ sinh_f32v
+/* Near 0 the odd polynomial, relative error 2^-25.3; else with h = e^|x| / 2 it is h - 1 / (4 h). */
+INLINE f32v sinh_f32v(f32v x)
+{
+    f32v a = abs_f32v(x), z = x * x, n;
+    f32v rest = exp_rest_f32v(lesser_f32v(splat_f32v(90.0f), a), splat_f32v(0), &n);
+    f32v h = scale_f32v(exp_near_f32v(rest), n - 1.0f);
+    f32v p = splat_f32v(2.03733405e-4f);
+    p = horner_f32v(p, z, 8.33027065e-3f);
+    p = horner_f32v(p, z, 1.66667163e-1f);
+    return select_f32v(a < splat_f32v(1.0f), fma_f32v(z * x, p, x), copysign_f32v(h - 0.25f / h, x));
+}
+//}
+
+//{ cosh_f32v
+/* With h = e^|x| / 2 it is h + 1 / (4 h). */
+INLINE f32v cosh_f32v(f32v x)
+{
+    f32v n, rest = exp_rest_f32v(lesser_f32v(splat_f32v(90.0f), abs_f32v(x)), splat_f32v(0), &n);
+    f32v h = scale_f32v(exp_near_f32v(rest), n - 1.0f);
+    return h + 0.25f / h;
+}
+//}
+
+//{ tanh_f32v
+/* (e^2|x| - 1) / (e^2|x| + 1), where e^2|x| = s * (1 + e). */
+INLINE f32v tanh_f32v(f32v x)
+{
+    f32v a = lesser_f32v(splat_f32v(10.0f), abs_f32v(x)), n;
+    f32v e = expm1_near_f32v(exp_rest_f32v(a + a, splat_f32v(0), &n));
+    f32v s = from_bits_f32v(bits_f32v(n + splat_f32v(12583039.0f)) << 23);
+    f32v t = fma_f32v(s, e, s - 1.0f);
+    return copysign_f32v(t / (t + 2.0f), x);
+}
+//}
+
+//{ tanh_f64v
+/* (e^2|x| - 1) / (e^2|x| + 1), where e^2|x| = s * (1 + e). */
+INLINE f64v tanh_f64v(f64v x)
+{
+    f64v a = lesser_f64v(splat_f64v(20.0), abs_f64v(x)), n;
+    f64v e = expm1_near_f64v(exp_rest_f64v(a + a, splat_f64v(0), &n));
+    f64v s = from_bits_f64v(bits_f64v(n + splat_f64v(6755399441056767.0)) << 52);
+    f64v t = fma_f64v(s, e, s - 1.0);
+    return copysign_f64v(t / (t + 2.0), x);
+}
+//}
+
+//{ sinh_f64v
+INLINE f64v sinh_f64v(f64v x)
+{
+    double lanes[LANES];
+    memcpy(lanes, &x, sizeof x);
+    for (int l = 0; l < LANES; l++)
+        lanes[l] = sinh(lanes[l]);
+    memcpy(&x, lanes, sizeof x);
+    return x;
+}
+//}
+
+//{ cosh_f64v
+INLINE f64v cosh_f64v(f64v x)
+{
+    double lanes[LANES];
+    memcpy(lanes, &x, sizeof x);
+    for (int l = 0; l < LANES; l++)
+        lanes[l] = cosh(lanes[l]);
+    memcpy(&x, lanes, sizeof x);
+    return x;
+}
+//}
+
+#endif

@@ -1,0 +1,142 @@
+/* Arithmetic on sizes: numbers of bytes and of work, never negative; what does not fit is SIZE_TOO_LARGE, and stays so
+ * but in a minimum. The same rules as in compiler/size.c, which evaluates these formulas for the plan. */
+#ifndef TEMPLATES_SIZE
+#define TEMPLATES_SIZE
+
+#include "mask.c"
+#include "types.c"
+
+//{ PLAIN
+/* Helpers that run once a call are for any machine, whatever the kernel's instruction set. */
+#ifdef __GNUC__
+#define PLAIN static inline __attribute__((unused))
+#else
+#define PLAIN static inline
+#endif
+//}
+
+//{ SIZE_TOO_LARGE
+#define SIZE_TOO_LARGE INT64_MAX
+//}
+
+//{ size_min
+PLAIN int64_t size_min(int64_t a, int64_t b)
+{
+    return a < b ? a : b;
+}
+//}
+
+//{ size_max
+PLAIN int64_t size_max(int64_t a, int64_t b)
+{
+    return a > b ? a : b;
+}
+//}
+
+//{ size_add
+PLAIN int64_t size_add(int64_t a, int64_t b)
+{
+    return a > SIZE_TOO_LARGE - b ? SIZE_TOO_LARGE : a + b;
+}
+//}
+
+//{ size_sub
+PLAIN int64_t size_sub(int64_t a, int64_t b)
+{
+    return a == SIZE_TOO_LARGE ? a : a > b ? a - b : 0;
+}
+//}
+
+//{ size_mul
+PLAIN int64_t size_mul(int64_t a, int64_t b)
+{
+    if (a == SIZE_TOO_LARGE || b == SIZE_TOO_LARGE)
+        return SIZE_TOO_LARGE;
+    return b && a > SIZE_TOO_LARGE / b ? SIZE_TOO_LARGE : a * b;
+}
+//}
+
+//{ size_div
+PLAIN int64_t size_div(int64_t a, int64_t b)
+{
+    if (a == SIZE_TOO_LARGE || b == SIZE_TOO_LARGE)
+        return SIZE_TOO_LARGE;
+    return b ? a / b : a;
+}
+//}
+
+//{ size_ceil_div
+PLAIN int64_t size_ceil_div(int64_t a, int64_t b)
+{
+    if (a == SIZE_TOO_LARGE || b == SIZE_TOO_LARGE)
+        return SIZE_TOO_LARGE;
+    return b ? a / b + (a % b != 0) : a;
+}
+//}
+
+/* Extents from shapes. */
+
+//{ settle
+/* Whether a shape is one; axes of size 1 get stride 0, so that they stretch. */
+PLAIN int settle(const int64_t *shape, int64_t *stride, int rank)
+{
+    for (int a = 0; a < rank; a++) {
+        if (shape[a] < 0)
+            return 0;
+        if (shape[a] == 1)
+            stride[a] = 0;
+    }
+    return 1;
+}
+//}
+
+//{ is_shape
+PLAIN int is_shape(const int64_t *shape, int rank)
+{
+    for (int a = 0; a < rank; a++)
+        if (shape[a] < 0)
+            return 0;
+    return 1;
+}
+//}
+
+//{ meet
+/* The common size of two axes, where 1 gives way; -1 when they disagree. */
+PLAIN int64_t meet(int64_t a, int64_t b)
+{
+    return a == b || b == 1 ? a : a == 1 ? b : -1;
+}
+//}
+
+//{ reach
+/* How far a part of a position goes: its coefficient times the last index. */
+PLAIN int64_t reach(int64_t coefficient, int64_t extent)
+{
+    return extent ? coefficient * (extent - 1) : 0;
+}
+//}
+
+//{ fit
+/* How many steps stay within the room. */
+PLAIN int64_t fit(int64_t room, int64_t step)
+{
+    return room < 0 ? 0 : room / step + 1;
+}
+//}
+
+//{ is_inside
+PLAIN int is_inside(int64_t position, int64_t extent)
+{
+    return (uint64_t)position < (uint64_t)extent;
+}
+//}
+
+//{ are_inside_i64v
+/* Which of the lanes' positions are in range. */
+INLINE boolv are_inside_i64v(i64v position, int64_t extent)
+{
+    return and_boolv(narrow_boolv(position >= 0), narrow_boolv(position < extent));
+}
+//}
+
+#endif

@@ -1,0 +1,428 @@
+/* States of reductions that are more than one number: one step of a new element, and the merge of two states. Each
+ * component is a variable of its own. Sums, products and extrema need nothing here: their step is an operator. */
+#ifndef TEMPLATES_STATE
+#define TEMPLATES_STATE
+
+#include "arith.c"
+#include "complex.c"
+#include "integer.c"
+#include "mask.c"
+#include "real.c"
+#include "real_exp.c"
+
+/* logsumexp: the largest element, and the sum of exp(element - largest). A state that has seen nothing is (-inf, 0);
+ * equal arguments differ by 0 even where both are infinite. */
+
+//{ merge_exponentials_f32
+/* largest' = max of the two, sum' = both sums, each times exp(its largest - largest'). */
+INLINE void merge_exponentials_f32(float *largest, float *sum, float other, float other_sum)
+{
+    float difference = other == *largest ? 0 : other - *largest;
+    float power = exp_f32(difference > 0 ? -difference : difference);
+    *sum = difference > 0 ? *sum * power + other_sum : *sum + other_sum * power;
+    *largest = max_f32(*largest, other);
+}
+//}
+
+//{ merge_exponentials_f64
+/* largest' = max of the two, sum' = both sums, each times exp(its largest - largest'). */
+INLINE void merge_exponentials_f64(double *largest, double *sum, double other, double other_sum)
+{
+    double difference = other == *largest ? 0 : other - *largest;
+    double power = exp_f64(difference > 0 ? -difference : difference);
+    *sum = difference > 0 ? *sum * power + other_sum : *sum + other_sum * power;
+    *largest = max_f64(*largest, other);
+}
+//}
+
+//{ merge_exponentials_f32v
+/* largest' = max of the two, sum' = both sums, each times exp(its largest - largest'). */
+INLINE void merge_exponentials_f32v(f32v *largest, f32v *sum, f32v other, f32v other_sum)
+{
+    f32v zero = splat_f32v(0);
+    f32v difference = select_f32v(other == *largest, zero, other - *largest);
+    boolv grows = difference > zero;
+    f32v power = exp_f32v(select_f32v(grows, zero - difference, difference));
+    *sum = select_f32v(grows, fma_f32v(*sum, power, other_sum), fma_f32v(other_sum, power, *sum));
+    *largest = max_f32v(*largest, other);
+}
+//}
+
+//{ merge_exponentials_f64v
+/* largest' = max of the two, sum' = both sums, each times exp(its largest - largest'). */
+INLINE void merge_exponentials_f64v(f64v *largest, f64v *sum, f64v other, f64v other_sum)
+{
+    f64v zero = splat_f64v(0);
+    f64v difference = select_f64v(narrow_boolv(other == *largest), zero, other - *largest);
+    boolv grows = narrow_boolv(difference > zero);
+    f64v power = exp_f64v(select_f64v(grows, zero - difference, difference));
+    *sum = select_f64v(grows, fma_f64v(*sum, power, other_sum), fma_f64v(other_sum, power, *sum));
+    *largest = max_f64v(*largest, other);
+}
+//}
+
+/* Variance: how many elements, their mean, and the sum of the squared distances from it (Welford 1962; the merge is
+ * Chan, Golub and LeVeque 1983). */
+
+//{ merge_moments_f32
+INLINE void merge_moments_f32(float *count, float *mean, float *squares, float other, float other_mean, float other_squares)
+{
+    float all = *count + other, distance = other_mean - *mean, share = all > 0 ? other / all : 0;
+    *squares += other_squares + distance * distance * *count * share;
+    *mean += distance * share;
+    *count = all;
+}
+//}
+
+//{ merge_moments_f64
+INLINE void merge_moments_f64(double *count, double *mean, double *squares, double other, double other_mean,
+                              double other_squares)
+{
+    double all = *count + other, distance = other_mean - *mean, share = all > 0 ? other / all : 0;
+    *squares += other_squares + distance * distance * *count * share;
+    *mean += distance * share;
+    *count = all;
+}
+//}
+
+//{ merge_moments_f32v
+INLINE void merge_moments_f32v(f32v *count, f32v *mean, f32v *squares, f32v other, f32v other_mean, f32v other_squares)
+{
+    f32v zero = splat_f32v(0), all = *count + other, distance = other_mean - *mean;
+    f32v share = select_f32v(all > zero, other / all, zero);
+    *squares = *squares + (other_squares + distance * distance * *count * share);
+    *mean = *mean + distance * share;
+    *count = all;
+}
+//}
+
+//{ merge_moments_f64v
+INLINE void merge_moments_f64v(f64v *count, f64v *mean, f64v *squares, f64v other, f64v other_mean, f64v other_squares)
+{
+    f64v zero = splat_f64v(0), all = *count + other, distance = other_mean - *mean;
+    f64v share = select_f64v(narrow_boolv(all > zero), other / all, zero);
+    *squares = *squares + (other_squares + distance * distance * *count * share);
+    *mean = *mean + distance * share;
+    *count = all;
+}
+//}
+
+//{ merge_moments_c64
+INLINE void merge_moments_c64(float *count, c64 *mean, float *squares, float other, c64 other_mean, float other_squares)
+{
+    float all = *count + other, share = all > 0 ? other / all : 0;
+    c64 distance = sub_c64(other_mean, *mean);
+    *squares += other_squares + (distance.re * distance.re + distance.im * distance.im) * *count * share;
+    mean->re += distance.re * share;
+    mean->im += distance.im * share;
+    *count = all;
+}
+//}
+
+//{ merge_moments_c128
+INLINE void merge_moments_c128(double *count, c128 *mean, double *squares, double other, c128 other_mean,
+                               double other_squares)
+{
+    double all = *count + other, share = all > 0 ? other / all : 0;
+    c128 distance = sub_c128(other_mean, *mean);
+    *squares += other_squares + (distance.re * distance.re + distance.im * distance.im) * *count * share;
+    mean->re += distance.re * share;
+    mean->im += distance.im * share;
+    *count = all;
+}
+//}
+
+/* argmax and argmin: the best element and its place. A NaN is better than any number, and of equals the first place
+ * wins, so that neither the order of the elements nor that of merges matters. A state that has seen nothing has
+ * place -1. */
+
+//{ better_f32
+INLINE int better_f32(int most, float x, float best)
+{
+    return x != x ? best == best : most ? x > best : x < best;
+}
+//}
+
+//{ better_f64
+INLINE int better_f64(int most, double x, double best)
+{
+    return x != x ? best == best : most ? x > best : x < best;
+}
+//}
+
+//{ better_i32
+INLINE int better_i32(int most, int32_t x, int32_t best)
+{
+    return most ? x > best : x < best;
+}
+//}
+
+//{ better_i64
+INLINE int better_i64(int most, int64_t x, int64_t best)
+{
+    return most ? x > best : x < best;
+}
+//}
+
+//{ better_bool
+INLINE int better_bool(int most, int x, int best)
+{
+    return most ? x > best : x < best;
+}
+//}
+
+//{ better_f32v
+INLINE boolv better_f32v(int most, f32v x, f32v best)
+{
+    boolv wins = most ? x > best : x < best;
+    return or_boolv(wins, and_boolv(isnan_f32v(x), not_boolv(isnan_f32v(best))));
+}
+//}
+
+//{ better_f64v
+INLINE boolv better_f64v(int most, f64v x, f64v best)
+{
+    boolv wins = narrow_boolv(most ? x > best : x < best);
+    return or_boolv(wins, and_boolv(isnan_f64v(x), not_boolv(isnan_f64v(best))));
+}
+//}
+
+//{ better_i32v
+INLINE boolv better_i32v(int most, i32v x, i32v best)
+{
+    return most ? x > best : x < best;
+}
+//}
+
+//{ better_i64v
+INLINE boolv better_i64v(int most, i64v x, i64v best)
+{
+    return narrow_boolv(most ? x > best : x < best);
+}
+//}
+
+//{ better_boolv
+INLINE boolv better_boolv(int most, boolv x, boolv best)
+{
+    return most ? and_boolv(x, not_boolv(best)) : and_boolv(best, not_boolv(x));
+}
+//}
+
+//{ merge_place_f32
+/* The better of two elements with its place; of equals the one that comes first. */
+INLINE void merge_place_f32(int most, float *best, int64_t *place, float other, int64_t other_place)
+{
+    int wins = better_f32(most, other, *best), ties = !wins && !better_f32(most, *best, other);
+    if (other_place >= 0 && (*place < 0 || wins || (ties && other_place < *place))) {
+        *best = other;
+        *place = other_place;
+    }
+}
+//}
+
+//{ merge_place_f64
+/* The better of two elements with its place; of equals the one that comes first. */
+INLINE void merge_place_f64(int most, double *best, int64_t *place, double other, int64_t other_place)
+{
+    int wins = better_f64(most, other, *best), ties = !wins && !better_f64(most, *best, other);
+    if (other_place >= 0 && (*place < 0 || wins || (ties && other_place < *place))) {
+        *best = other;
+        *place = other_place;
+    }
+}
+//}
+
+//{ merge_place_i32
+/* The better of two elements with its place; of equals the one that comes first. */
+INLINE void merge_place_i32(int most, int32_t *best, int64_t *place, int32_t other, int64_t other_place)
+{
+    int wins = better_i32(most, other, *best), ties = !wins && !better_i32(most, *best, other);
+    if (other_place >= 0 && (*place < 0 || wins || (ties && other_place < *place))) {
+        *best = other;
+        *place = other_place;
+    }
+}
+//}
+
+//{ merge_place_i64
+/* The better of two elements with its place; of equals the one that comes first. */
+INLINE void merge_place_i64(int most, int64_t *best, int64_t *place, int64_t other, int64_t other_place)
+{
+    int wins = better_i64(most, other, *best), ties = !wins && !better_i64(most, *best, other);
+    if (other_place >= 0 && (*place < 0 || wins || (ties && other_place < *place))) {
+        *best = other;
+        *place = other_place;
+    }
+}
+//}
+
+//{ merge_place_bool
+/* The better of two elements with its place; of equals the one that comes first. */
+INLINE void merge_place_bool(int most, int *best, int64_t *place, int other, int64_t other_place)
+{
+    int wins = better_bool(most, other, *best), ties = !wins && !better_bool(most, *best, other);
+    if (other_place >= 0 && (*place < 0 || wins || (ties && other_place < *place))) {
+        *best = other;
+        *place = other_place;
+    }
+}
+//}
+
+//{ merge_place_f32v
+/* The better of two elements with its place, lane by lane; of equals the one that comes first. */
+INLINE void merge_place_f32v(int most, f32v *best, i64v *place, f32v other, i64v other_place)
+{
+    i64v zero = splat_i64v(0);
+    boolv wins = better_f32v(most, other, *best), loses = better_f32v(most, *best, other);
+    boolv first = and_boolv(not_boolv(loses), narrow_boolv(other_place < *place));
+    boolv takes = or_boolv(or_boolv(wins, first), narrow_boolv(*place < zero));
+    takes = and_boolv(takes, not_boolv(narrow_boolv(other_place < zero)));
+    *best = select_f32v(takes, other, *best);
+    *place = select_i64v(takes, other_place, *place);
+}
+//}
+
+//{ merge_place_f64v
+/* The better of two elements with its place, lane by lane; of equals the one that comes first. */
+INLINE void merge_place_f64v(int most, f64v *best, i64v *place, f64v other, i64v other_place)
+{
+    i64v zero = splat_i64v(0);
+    boolv wins = better_f64v(most, other, *best), loses = better_f64v(most, *best, other);
+    boolv first = and_boolv(not_boolv(loses), narrow_boolv(other_place < *place));
+    boolv takes = or_boolv(or_boolv(wins, first), narrow_boolv(*place < zero));
+    takes = and_boolv(takes, not_boolv(narrow_boolv(other_place < zero)));
+    *best = select_f64v(takes, other, *best);
+    *place = select_i64v(takes, other_place, *place);
+}
+//}
+
+//{ merge_place_i32v
+/* The better of two elements with its place, lane by lane; of equals the one that comes first. */
+INLINE void merge_place_i32v(int most, i32v *best, i64v *place, i32v other, i64v other_place)
+{
+    i64v zero = splat_i64v(0);
+    boolv wins = better_i32v(most, other, *best), loses = better_i32v(most, *best, other);
+    boolv first = and_boolv(not_boolv(loses), narrow_boolv(other_place < *place));
+    boolv takes = or_boolv(or_boolv(wins, first), narrow_boolv(*place < zero));
+    takes = and_boolv(takes, not_boolv(narrow_boolv(other_place < zero)));
+    *best = select_i32v(takes, other, *best);
+    *place = select_i64v(takes, other_place, *place);
+}
+//}
+
+//{ merge_place_i64v
+/* The better of two elements with its place, lane by lane; of equals the one that comes first. */
+INLINE void merge_place_i64v(int most, i64v *best, i64v *place, i64v other, i64v other_place)
+{
+    i64v zero = splat_i64v(0);
+    boolv wins = better_i64v(most, other, *best), loses = better_i64v(most, *best, other);
+    boolv first = and_boolv(not_boolv(loses), narrow_boolv(other_place < *place));
+    boolv takes = or_boolv(or_boolv(wins, first), narrow_boolv(*place < zero));
+    takes = and_boolv(takes, not_boolv(narrow_boolv(other_place < zero)));
+    *best = select_i64v(takes, other, *best);
+    *place = select_i64v(takes, other_place, *place);
+}
+//}
+
+//{ merge_place_boolv
+/* The better of two elements with its place, lane by lane; of equals the one that comes first. */
+INLINE void merge_place_boolv(int most, boolv *best, i64v *place, boolv other, i64v other_place)
+{
+    i64v zero = splat_i64v(0);
+    boolv wins = better_boolv(most, other, *best), loses = better_boolv(most, *best, other);
+    boolv first = and_boolv(not_boolv(loses), narrow_boolv(other_place < *place));
+    boolv takes = or_boolv(or_boolv(wins, first), narrow_boolv(*place < zero));
+    takes = and_boolv(takes, not_boolv(narrow_boolv(other_place < zero)));
+    *best = select_boolv(takes, other, *best);
+    *place = select_i64v(takes, other_place, *place);
+}
+//}
+
+/* topk and bottomk: the best elements so far, best first, and their places. */
+
+//{ insert_rank_f32
+/* Puts x into the list of at most `ranks` elements, of which `*filled` are there; of equals the first to come stays in
+ * front. */
+INLINE void insert_rank_f32(int most, float *list, int64_t *places, int64_t ranks, int64_t *filled, float x, int64_t place)
+{
+    if (*filled == ranks && !better_f32(most, x, list[ranks - 1]))
+        return;
+    int64_t at = *filled < ranks ? (*filled)++ : ranks - 1;
+    for (; at > 0 && better_f32(most, x, list[at - 1]); at--) {
+        list[at] = list[at - 1];
+        places[at] = places[at - 1];
+    }
+    list[at] = (float)x;
+    places[at] = place;
+}
+//}
+
+//{ insert_rank_f64
+/* Puts x into the list of at most `ranks` elements, of which `*filled` are there; of equals the first to come stays in
+ * front. */
+INLINE void insert_rank_f64(int most, double *list, int64_t *places, int64_t ranks, int64_t *filled, double x, int64_t place)
+{
+    if (*filled == ranks && !better_f64(most, x, list[ranks - 1]))
+        return;
+    int64_t at = *filled < ranks ? (*filled)++ : ranks - 1;
+    for (; at > 0 && better_f64(most, x, list[at - 1]); at--) {
+        list[at] = list[at - 1];
+        places[at] = places[at - 1];
+    }
+    list[at] = (double)x;
+    places[at] = place;
+}
+//}
+
+//{ insert_rank_i32
+/* Puts x into the list of at most `ranks` elements, of which `*filled` are there; of equals the first to come stays in
+ * front. */
+INLINE void insert_rank_i32(int most, int32_t *list, int64_t *places, int64_t ranks, int64_t *filled, int32_t x, int64_t place)
+{
+    if (*filled == ranks && !better_i32(most, x, list[ranks - 1]))
+        return;
+    int64_t at = *filled < ranks ? (*filled)++ : ranks - 1;
+    for (; at > 0 && better_i32(most, x, list[at - 1]); at--) {
+        list[at] = list[at - 1];
+        places[at] = places[at - 1];
+    }
+    list[at] = (int32_t)x;
+    places[at] = place;
+}
+//}
+
+//{ insert_rank_i64
+/* Puts x into the list of at most `ranks` elements, of which `*filled` are there; of equals the first to come stays in
+ * front. */
+INLINE void insert_rank_i64(int most, int64_t *list, int64_t *places, int64_t ranks, int64_t *filled, int64_t x, int64_t place)
+{
+    if (*filled == ranks && !better_i64(most, x, list[ranks - 1]))
+        return;
+    int64_t at = *filled < ranks ? (*filled)++ : ranks - 1;
+    for (; at > 0 && better_i64(most, x, list[at - 1]); at--) {
+        list[at] = list[at - 1];
+        places[at] = places[at - 1];
+    }
+    list[at] = (int64_t)x;
+    places[at] = place;
+}
+//}
+
+//{ insert_rank_bool
+/* Puts x into the list of at most `ranks` elements, of which `*filled` are there; of equals the first to come stays in
+ * front. */
+INLINE void insert_rank_bool(int most, uint8_t *list, int64_t *places, int64_t ranks, int64_t *filled, int x, int64_t place)
+{
+    if (*filled == ranks && !better_bool(most, x, list[ranks - 1]))
+        return;
+    int64_t at = *filled < ranks ? (*filled)++ : ranks - 1;
+    for (; at > 0 && better_bool(most, x, list[at - 1]); at--) {
+        list[at] = list[at - 1];
+        places[at] = places[at - 1];
+    }
+    list[at] = (uint8_t)x;
+    places[at] = place;
+}
+//}
+
+#endif

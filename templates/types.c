@@ -1,0 +1,463 @@
+/* The types that a kernel's helpers share: vectors of LANES elements, masks, and the ways to make and choose them.
+ *
+ * Kernel text is written once and compiles twice: with GNU vectors, and, where the compiler has none or EINC_SCALAR is
+ * defined, with LANES = 1 and plain scalars for vectors. So it keeps to operators that mean the same for both:
+ * arithmetic and comparisons. A comparison gives 0 and -1 in a vector and 0 and 1 in a scalar; what it gives is a
+ * boolv, and only the helpers here look into one.
+ *
+ * This file is part of a library of regions. A region, from its opening mark to its closing one, defines the
+ * identifier that the mark names, and is copied into a generated file when that name occurs there. "name@feature" is
+ * the same for a machine that has the feature; if a machine has several, the last such region in the library counts.
+ * What stands outside of regions lets the library compile by itself: INLINE and LANES are samples of what the emitter
+ * writes, and EINC_FMA, EINC_F16C, EINC_AVX512 and EINC_NEON choose among the regions of one name. */
+#ifndef TEMPLATES_TYPES
+#define TEMPLATES_TYPES
+
+#include <math.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+//{ EINC_VECTORS
+/* Whether vectors are GNU vectors; without them LANES is 1 and each vector type is its element. They only pass between
+ * functions that are inlined, so that the ABI is no concern. */
+#if defined(__GNUC__) && !defined(EINC_SCALAR)
+#define EINC_VECTORS 1
+#pragma GCC diagnostic ignored "-Wpsabi"
+#else
+#define EINC_VECTORS 0
+#endif
+//}
+
+#ifndef INLINE
+//{ INLINE
+#ifdef __GNUC__
+#define INLINE static inline __attribute__((always_inline, unused))
+#else
+#define INLINE static inline
+#endif
+//}
+#endif
+
+#ifndef LANES
+//{ LANES
+#if EINC_VECTORS
+#define LANES 16
+#else
+#define LANES 1
+#endif
+//}
+#endif
+
+//{ CONVERT
+/* The numbers of one vector in the element type of another. */
+#if EINC_VECTORS
+#define CONVERT(x, type) __builtin_convertvector(x, type)
+#else
+#define CONVERT(x, type) ((type)(x))
+#endif
+//}
+
+//{ UNROLL
+/* Before a loop over lanes that is to become a handful of shuffles. */
+#if EINC_VECTORS && !defined(__clang__)
+#define UNROLL _Pragma("GCC unroll 16")
+#else
+#define UNROLL
+#endif
+//}
+
+//{ CONTRACT
+/* At the beginning of a function whose a * b + c is to be one instruction where the machine has it. */
+#ifdef __clang__
+#define CONTRACT _Pragma("clang fp contract(fast)")
+#else
+#define CONTRACT
+#endif
+//}
+
+/* Registers. */
+
+//{ f32v
+#if EINC_VECTORS
+typedef float f32v __attribute__((vector_size(4 * LANES)));
+#else
+typedef float f32v;
+#endif
+//}
+
+//{ f64v
+#if EINC_VECTORS
+typedef double f64v __attribute__((vector_size(8 * LANES)));
+#else
+typedef double f64v;
+#endif
+//}
+
+//{ i32v
+#if EINC_VECTORS
+typedef int32_t i32v __attribute__((vector_size(4 * LANES)));
+#else
+typedef int32_t i32v;
+#endif
+//}
+
+//{ i64v
+#if EINC_VECTORS
+typedef int64_t i64v __attribute__((vector_size(8 * LANES)));
+#else
+typedef int64_t i64v;
+#endif
+//}
+
+//{ u8v
+#if EINC_VECTORS
+typedef uint8_t u8v __attribute__((vector_size(LANES)));
+#else
+typedef uint8_t u8v;
+#endif
+//}
+
+//{ i8v
+#if EINC_VECTORS
+typedef int8_t i8v __attribute__((vector_size(LANES)));
+#else
+typedef int8_t i8v;
+#endif
+//}
+
+//{ u16v
+#if EINC_VECTORS
+typedef uint16_t u16v __attribute__((vector_size(2 * LANES)));
+#else
+typedef uint16_t u16v;
+#endif
+//}
+
+//{ i16v
+#if EINC_VECTORS
+typedef int16_t i16v __attribute__((vector_size(2 * LANES)));
+#else
+typedef int16_t i16v;
+#endif
+//}
+
+//{ u32v
+#if EINC_VECTORS
+typedef uint32_t u32v __attribute__((vector_size(4 * LANES)));
+#else
+typedef uint32_t u32v;
+#endif
+//}
+
+//{ u64v
+#if EINC_VECTORS
+typedef uint64_t u64v __attribute__((vector_size(8 * LANES)));
+#else
+typedef uint64_t u64v;
+#endif
+//}
+
+//{ boolv
+/* A truth per lane: 0 or -1 in a vector, 0 or 1 in a scalar. */
+typedef i32v boolv;
+//}
+
+/* Memory. Arrays need not be aligned to their elements, so each dtype's element has a type of its own here. */
+
+//{ UNALIGNED
+#ifdef __GNUC__
+#define UNALIGNED __attribute__((aligned(1), may_alias))
+#else
+#define UNALIGNED
+#endif
+//}
+
+//{ boolu
+typedef uint8_t boolu;
+//}
+
+//{ i8u
+typedef int8_t i8u;
+//}
+
+//{ i16u
+typedef int16_t i16u UNALIGNED;
+//}
+
+//{ u16u
+typedef uint16_t u16u UNALIGNED;
+//}
+
+//{ i32u
+typedef int32_t i32u UNALIGNED;
+//}
+
+//{ i64u
+typedef int64_t i64u UNALIGNED;
+//}
+
+//{ f16u
+typedef uint16_t f16u UNALIGNED;
+//}
+
+//{ bf16u
+typedef uint16_t bf16u UNALIGNED;
+//}
+
+//{ f32u
+typedef float f32u UNALIGNED;
+//}
+
+//{ f64u
+typedef double f64u UNALIGNED;
+//}
+
+/* Complex numbers, which are never in vectors. */
+
+//{ c64
+typedef struct c64 {
+    float re, im;
+} c64;
+//}
+
+//{ c128
+typedef struct c128 {
+    double re, im;
+} c128;
+//}
+
+//{ c64u
+typedef struct c64u {
+    f32u re, im;
+} c64u;
+//}
+
+//{ c128u
+typedef struct c128u {
+    f64u re, im;
+} c128u;
+//}
+
+/* The same number in every lane. */
+
+//{ splat_f32v
+INLINE f32v splat_f32v(float x)
+{
+#if EINC_VECTORS
+    f32v zero = {0};
+    return x - zero;    /* which keeps -0 */
+#else
+    return x;
+#endif
+}
+//}
+
+//{ splat_f64v
+INLINE f64v splat_f64v(double x)
+{
+#if EINC_VECTORS
+    f64v zero = {0};
+    return x - zero;
+#else
+    return x;
+#endif
+}
+//}
+
+//{ splat_i32v
+INLINE i32v splat_i32v(int32_t x)
+{
+#if EINC_VECTORS
+    i32v zero = {0};
+    return x | zero;
+#else
+    return x;
+#endif
+}
+//}
+
+//{ splat_u32v
+INLINE u32v splat_u32v(uint32_t x)
+{
+#if EINC_VECTORS
+    u32v zero = {0};
+    return x | zero;
+#else
+    return x;
+#endif
+}
+//}
+
+//{ splat_i64v
+INLINE i64v splat_i64v(int64_t x)
+{
+#if EINC_VECTORS
+    i64v zero = {0};
+    return x | zero;
+#else
+    return x;
+#endif
+}
+//}
+
+//{ splat_boolv
+INLINE boolv splat_boolv(int x)
+{
+#if EINC_VECTORS
+    boolv zero = {0};
+    return -(x != 0) | zero;
+#else
+    return x != 0;
+#endif
+}
+//}
+
+/* The same bits as another type. */
+
+//{ bits_f32v
+INLINE u32v bits_f32v(f32v x)
+{
+    u32v bits;
+    memcpy(&bits, &x, sizeof bits);
+    return bits;
+}
+//}
+
+//{ from_bits_f32v
+INLINE f32v from_bits_f32v(u32v bits)
+{
+    f32v x;
+    memcpy(&x, &bits, sizeof x);
+    return x;
+}
+//}
+
+//{ bits_f64v
+INLINE u64v bits_f64v(f64v x)
+{
+    u64v bits;
+    memcpy(&bits, &x, sizeof bits);
+    return bits;
+}
+//}
+
+//{ from_bits_f64v
+INLINE f64v from_bits_f64v(u64v bits)
+{
+    f64v x;
+    memcpy(&x, &bits, sizeof x);
+    return x;
+}
+//}
+
+//{ bits_f32
+INLINE uint32_t bits_f32(float x)
+{
+    uint32_t bits;
+    memcpy(&bits, &x, sizeof bits);
+    return bits;
+}
+//}
+
+//{ from_bits_f32
+INLINE float from_bits_f32(uint32_t bits)
+{
+    float x;
+    memcpy(&x, &bits, sizeof x);
+    return x;
+}
+//}
+
+/* Single lanes. */
+
+//{ lane_f32v
+INLINE float lane_f32v(f32v x, int l)
+{
+#if EINC_VECTORS
+    return x[l];
+#else
+    (void)l;
+    return x;
+#endif
+}
+//}
+
+//{ lane_f64v
+INLINE double lane_f64v(f64v x, int l)
+{
+#if EINC_VECTORS
+    return x[l];
+#else
+    (void)l;
+    return x;
+#endif
+}
+//}
+
+//{ lane_i32v
+INLINE int32_t lane_i32v(i32v x, int l)
+{
+#if EINC_VECTORS
+    return x[l];
+#else
+    (void)l;
+    return x;
+#endif
+}
+//}
+
+//{ lane_i64v
+INLINE int64_t lane_i64v(i64v x, int l)
+{
+#if EINC_VECTORS
+    return x[l];
+#else
+    (void)l;
+    return x;
+#endif
+}
+//}
+
+//{ lane_boolv
+/* 0 or 1. */
+INLINE int lane_boolv(boolv m, int l)
+{
+#if EINC_VECTORS
+    return m[l] & 1;
+#else
+    (void)l;
+    return m;
+#endif
+}
+//}
+
+//{ lanes_i32v
+/* 0, 1, 2, ... */
+INLINE i32v lanes_i32v(void)
+{
+    int32_t lanes[LANES];
+    i32v x;
+    UNROLL
+    for (int l = 0; l < LANES; l++)
+        lanes[l] = l;
+    memcpy(&x, lanes, sizeof x);
+    return x;
+}
+//}
+
+//{ lanes_i64v
+/* 0, 1, 2, ... */
+INLINE i64v lanes_i64v(void)
+{
+    int64_t lanes[LANES];
+    i64v x;
+    UNROLL
+    for (int l = 0; l < LANES; l++)
+        lanes[l] = l;
+    memcpy(&x, lanes, sizeof x);
+    return x;
+}
+//}
+
+#endif
