@@ -81,7 +81,7 @@ int64_t size_evaluate(const Size *size, const SizeValues *values)
     switch (size->kind) {
     case SIZE_CONSTANT: return size->constant;
     case SIZE_EXTENT: return values->extents[size->index->id];
-    case SIZE_AXIS: return values->shapes[size->tensor->id][size->axis];
+    case SIZE_AXIS: return values->shapes[size->tensor->source->id][size->axis];
     case SIZE_WORKERS: return values->workers;
     case SIZE_NAMED: return size_evaluate(size->a, values);
     default: break;

@@ -10,8 +10,8 @@
 
 typedef enum {
     SIZE_CONSTANT,
-    SIZE_EXTENT,                  /* of an index */
-    SIZE_AXIS,                    /* of an axis of a tensor that the caller passes */
+    SIZE_EXTENT,                  /* of an index of the checked program */
+    SIZE_AXIS,                    /* of an axis of a lowered program's tensor, whose source's shape is known */
     SIZE_WORKERS,
     SIZE_NAMED,                   /* a formula with a name, printed as the name */
     SIZE_ADD,
@@ -48,8 +48,8 @@ const Size *size_align(Arena *arena, const Size *a, int64_t unit);
 
 /* What a formula is evaluated with. An extent that is -1 makes the result -1. */
 typedef struct SizeValues {
-    const int64_t *extents;       /* by index id */
-    int64_t *const *shapes;       /* by tensor id */
+    const int64_t *extents;       /* [checked index id] */
+    int64_t *const *shapes;       /* [checked tensor id] */
     int workers;
 } SizeValues;
 

@@ -16,6 +16,8 @@ typedef struct Target {
     const char *features;         /* of the library's `//{ name@feature`, separated by blanks */
     const char *cpu;              /* what the CPU must report, separated by blanks, as einc doctor spells it */
     int l1_bytes, l2_bytes;
+    double fma_per_cycle;         /* vector instructions that a core issues, for the roofline on paper */
+    double bytes_per_cycle;       /* that a core reads from memory, likewise */
 } Target;
 
 /* All rows, the most capable last; ends in a NULL name. */

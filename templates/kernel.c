@@ -93,7 +93,7 @@ static void launch_1(void *argument, int64_t task, int worker)
 /* Runs tasks on the host's threads, or here. */
 static int run(Frame *f, void (*task)(void *argument, int64_t index, int worker), int64_t tasks)
 {
-    if (tasks > 1 && f->host && f->host->parallel_for && f->host->workers > 1) {
+    if (tasks > 1 && f->host && f->host->parallel_for) {
         int status = f->host->parallel_for(f->host->user, tasks, task, f);
         if (status && STATUS(f) == 0)
             FAIL(f, status);
@@ -140,7 +140,7 @@ int sample(const sample_args *args, void *workspace, size_t bytes, const einc_ho
 //}
 {
     Frame frame, *f = &frame;
-    int workers = host && host->parallel_for && host->workers > 1 ? host->workers : 1, failure = 0;
+    int workers = host && host->workers > 1 ? host->workers : 1, failure = 0;
     int status = args ? prepare(f, args, workers) : BAD_ARGUMENT;
     if (status)
         return status;

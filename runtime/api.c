@@ -1,0 +1,160 @@
+/* The rest of einc.h: kernels made, asked and freed. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "runtime.h"
+
+static void kernel_free(einc_kernel *kernel)
+{
+    einc_context *context = kernel->context;
+    for (Variant *v = kernel->variants; v; v = v->next)
+        object_release(context, v->object);
+    arena_free(&kernel->arena);
+    pthread_mutex_destroy(&kernel->lock);
+    context_free(context, kernel);
+}
+
+static bool make_first_variant(einc_kernel *kernel, const einc_options *options)
+{
+    einc_context *context = kernel->context;
+    if (!read_options(context, &kernel->arena, options, &kernel->options))
+        return false;
+    Variant *variant = ARENA_NEW(&kernel->arena, Variant);
+    variant->compiled = build_compile(context, &kernel->arena, &kernel->source, &kernel->options);
+    if (!variant->compiled)
+        return false;
+    kernel_lay_out(kernel, variant->compiled);
+    variant_find_units(kernel, variant);
+    kernel->explanation = kernel_explain(&kernel->arena, variant->compiled, false);
+    variant->object = object_get(context, variant->compiled->unit, kernel->options.name, kernel->source.text);
+    kernel->variants = variant;
+    kernel->variant_count = 1;
+    return variant->object != NULL;
+}
+
+einc_kernel *einc_compile(einc_context *context, const char *expression, const einc_options *options)
+{
+    einc_kernel *kernel = context_alloc(context, sizeof *kernel, _Alignof(max_align_t));
+    if (!kernel) {
+        context_fail(context, EINC_FAILED, "error: out of memory");
+        return NULL;
+    }
+    memset(kernel, 0, sizeof *kernel);
+    kernel->context = context;
+    pthread_mutex_init(&kernel->lock, NULL);
+    jmp_buf full;
+    kernel->arena = context_arena(context, &full);
+    if (setjmp(full)) {
+        context_fail(context, EINC_FAILED, "error: out of memory");
+        kernel_free(kernel);
+        return NULL;
+    }
+    size_t length = strlen(expression);
+    kernel->source = (Source){ "expr", arena_copy(&kernel->arena, expression, length), length };
+    bool made = make_first_variant(kernel, options);
+    kernel->arena.failed = NULL;
+    if (made)
+        return kernel;
+    kernel_free(kernel);
+    return NULL;
+}
+
+void einc_kernel_free(einc_kernel *kernel)
+{
+    if (kernel)
+        kernel_free(kernel);
+}
+
+/* ---- questions ---- */
+
+static const Tensor *input_of(const einc_kernel *kernel, int i)
+{
+    const Program *program = kernel->variants->compiled->program;
+    return i >= 0 && i < program->input_count ? program->inputs[i] : NULL;
+}
+
+static const Tensor *output_of(const einc_kernel *kernel, int i)
+{
+    const Compiled *compiled = kernel->variants->compiled;
+    return i >= 0 && i < compiled->output_count ? compiled->outputs[i] : NULL;
+}
+
+static const char *name_of(const Tensor *tensor)
+{
+    return tensor && tensor->name ? tensor->name : "";
+}
+
+int einc_input_count(const einc_kernel *kernel) { return kernel->variants->compiled->program->input_count; }
+int einc_output_count(const einc_kernel *kernel) { return kernel->variants->compiled->output_count; }
+const char *einc_input_name(const einc_kernel *kernel, int i) { return name_of(input_of(kernel, i)); }
+const char *einc_output_name(const einc_kernel *kernel, int i) { return name_of(output_of(kernel, i)); }
+
+const char *einc_input_dtype(const einc_kernel *kernel, int i)
+{
+    const Tensor *tensor = input_of(kernel, i);
+    return tensor ? dtype_name(tensor->dtype) : "";
+}
+
+const char *einc_output_dtype(const einc_kernel *kernel, int i)
+{
+    const Tensor *tensor = output_of(kernel, i);
+    return tensor ? dtype_name(tensor->dtype) : "";
+}
+
+int einc_input_rank(const einc_kernel *kernel, int i)
+{
+    const Tensor *tensor = input_of(kernel, i);
+    return tensor ? tensor->rank : -1;
+}
+
+int einc_output_rank(const einc_kernel *kernel, int i)
+{
+    const Tensor *tensor = output_of(kernel, i);
+    return tensor ? tensor->rank : -1;
+}
+
+const char *einc_source(const einc_kernel *kernel) { return kernel->variants->compiled->unit->source; }
+const char *einc_header(const einc_kernel *kernel) { return kernel->variants->compiled->unit->header; }
+const char *einc_explain(const einc_kernel *kernel) { return kernel->explanation; }
+const char *einc_version(void) { return EINC_VERSION; }
+
+/* ---- text without a compiler ---- */
+
+static char *copy_text(einc_context *context, const char *text)
+{
+    size_t bytes = strlen(text) + 1;
+    char *copy = context_alloc(context, bytes, 1);
+    return copy ? memcpy(copy, text, bytes) : NULL;
+}
+
+int einc_generate(einc_context *context, const char *expression, const einc_options *given, char **source, char **header)
+{
+    jmp_buf full;
+    Arena arena = context_arena(context, &full);
+    CompileOptions options;
+    *source = *header = NULL;
+    if (setjmp(full)) {
+        arena_free(&arena);
+        return context_fail(context, EINC_FAILED, "error: out of memory");
+    }
+    Source text = { "expr", expression, strlen(expression) };
+    Compiled *compiled = read_options(context, &arena, given, &options)
+                             ? build_compile(context, &arena, &text, &options) : NULL;
+    if (compiled) {
+        *source = copy_text(context, compiled->unit->source);
+        *header = copy_text(context, compiled->unit->header);
+    }
+    arena_free(&arena);
+    if (compiled && (!*source || !*header)) {
+        einc_text_free(context, *source);
+        einc_text_free(context, *header);
+        *source = *header = NULL;
+        return context_fail(context, EINC_FAILED, "error: out of memory");
+    }
+    return compiled ? EINC_OK : EINC_EXPRESSION;
+}
+
+void einc_text_free(einc_context *context, char *text)
+{
+    context_free(context, text);
+}

@@ -1,0 +1,302 @@
+/* From an expression and options to a function: the compiler's passes, then the C compiler or the cache. */
+#include <dlfcn.h>
+#include <errno.h>
+#include <locale.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "runtime.h"
+
+/* ---- options ---- */
+
+bool read_extents(Arena *arena, const char *text, ExtentSpec **list, int *count, const char **bad)
+{
+    while (text && *text) {
+        size_t length = strcspn(text, ",");
+        const char *piece = arena_copy(arena, text, length), *is = strchr(piece, '=');
+        char *end;
+        errno = 0;
+        long long value = is ? strtoll(is + 1, &end, 10) : -1;
+        if (!is || is == piece || end == is + 1 || *end || value < 0 || errno) {
+            *bad = piece;
+            return false;
+        }
+        ExtentSpec extent = { arena_copy(arena, piece, (size_t)(is - piece)), value };
+        ARENA_APPEND(arena, *list, *count, extent);
+        text += length + (text[length] == ',');
+    }
+    return true;
+}
+
+static bool read_examples(einc_context *context, Arena *arena, const einc_options *given, CompileOptions *options)
+{
+    OperandSpec *operands = ARENA_ARRAY(arena, OperandSpec, given->example_count);
+    const int64_t **strides = ARENA_ARRAY(arena, const int64_t *, given->example_count);
+    for (int i = 0; i < given->example_count; i++) {
+        Array *array = ARENA_NEW(arena, Array);
+        const DLTensor *tensor = given->examples[i];
+        operands[i] = (OperandSpec){ .dtype = DTYPE_NONE, .rank = -1 };
+        const char *name = given->example_names ? given->example_names[i] : NULL;
+        operands[i].name = name ? arena_copy(arena, name, strlen(name)) : NULL;
+        if (!tensor)
+            continue;
+        DLTensor shape_only = *tensor;
+        shape_only.data = shape_only.data ? shape_only.data : &shape_only;    /* its data is not read */
+        const char *wrong = tensor_read(array, &shape_only);
+        if (wrong) {
+            context_fail(context, EINC_EXPRESSION, "error: example %d %s", i + 1, wrong);
+            return false;
+        }
+        operands[i].dtype = array->dtype;
+        operands[i].rank = array->rank;
+        operands[i].shape = array->shape;
+        strides[i] = array->stride;
+    }
+    options->check.operands = operands;
+    options->check.operand_count = given->example_count;
+    options->strides = strides;
+    return true;
+}
+
+static void read_outputs(Arena *arena, const char *text, CompileOptions *options)
+{
+    const char **names = NULL;
+    int count = 0;
+    for (size_t length; text && *text; text += length + (text[length] == ',')) {
+        length = strcspn(text, ",");
+        ARENA_APPEND(arena, names, count, arena_copy(arena, text, length));
+    }
+    options->outputs = names;
+    options->output_count = count;
+}
+
+static bool is_identifier(const char *name)
+{
+    if (!(*name >= 'a' && *name <= 'z') && !(*name >= 'A' && *name <= 'Z') && *name != '_')
+        return false;
+    for (; *name; name++)
+        if (!(*name >= 'a' && *name <= 'z') && !(*name >= 'A' && *name <= 'Z') && !(*name >= '0' && *name <= '9') && *name != '_')
+            return false;
+    return true;
+}
+
+bool read_options(einc_context *context, Arena *arena, const einc_options *given, CompileOptions *options)
+{
+    static const einc_options plain = { 0 };
+    const char *bad = NULL;
+    if (!given)
+        given = &plain;
+    memset(options, 0, sizeof *options);
+    options->target = context_target(context, given->target);
+    if (!options->target)
+        return false;
+    options->name = given->name ? arena_copy(arena, given->name, strlen(given->name)) : "einc_kernel";
+    if (!is_identifier(options->name)) {
+        context_fail(context, EINC_USAGE, "error: '%s' is no name for a C function", options->name);
+        return false;
+    }
+    if (given->memory > INT64_MAX) {
+        context_fail(context, EINC_USAGE, "error: a memory budget of %llu bytes", (unsigned long long)given->memory);
+        return false;
+    }
+    options->memory = (int64_t)given->memory;
+    ExtentSpec *extents = NULL, *statics = NULL;
+    if (!read_extents(arena, given->extents, &extents, &options->check.extent_count, &bad) ||
+        !read_extents(arena, given->statics, &statics, &options->static_count, &bad)) {
+        context_fail(context, EINC_USAGE, "error: '%s' is no extent\nhint: extents are given as 'h=56,n=30'", bad);
+        return false;
+    }
+    options->check.extents = extents;
+    options->statics = statics;
+    read_outputs(arena, given->outputs, options);
+    return read_examples(context, arena, given, options);
+}
+
+/* ---- the passes ---- */
+
+/* Numbers are read and printed with a '.', whatever the program's locale. */
+static locale_t begin_c_locale(locale_t *c)
+{
+    *c = newlocale(LC_ALL_MASK, "C", (locale_t)0);
+    return *c ? uselocale(*c) : (locale_t)0;
+}
+
+static void end_c_locale(locale_t c, locale_t before)
+{
+    if (c) {
+        uselocale(before);
+        freelocale(c);
+    }
+}
+
+/* NULL after a failure was reported. Jumps to the arena's `failed` when memory runs out. */
+static Compiled *run_passes(einc_context *context, Arena *arena, const Source *source, const CompileOptions *options,
+                            Compiled *(*passes)(Arena *, const Source *, const CompileOptions *, Diags *))
+{
+    Diags diags = { .arena = arena, .source = source };
+    jmp_buf *outer = arena->failed, full;
+    locale_t c, before = begin_c_locale(&c);
+    Compiled *volatile compiled = NULL;
+    arena->failed = &full;
+    if (setjmp(full) == 0)
+        compiled = passes(arena, source, options, &diags);
+    else
+        diags.errors = -1;
+    arena->failed = outer;
+    end_c_locale(c, before);
+    if (diags.errors < 0)
+        context_fail(context, EINC_FAILED, "error: out of memory");
+    else if (!compiled)
+        context_report(context, EINC_EXPRESSION, &diags);
+    return compiled;
+}
+
+Compiled *build_front(einc_context *context, Arena *arena, const Source *source, const CompileOptions *options)
+{
+    return run_passes(context, arena, source, options, compile_front);
+}
+
+Compiled *build_compile(einc_context *context, Arena *arena, const Source *source, const CompileOptions *options)
+{
+    return run_passes(context, arena, source, options, compile);
+}
+
+/* ---- the C compiler and the cache ---- */
+
+/* Finds compiler and cache once; both under the context's lock. */
+static int find_tools(einc_context *context, char *error, size_t bytes)
+{
+    if (!context->cache)
+        context->cache = cache_open(NULL);
+    if (!context->cache) {
+        snprintf(error, bytes, "out of memory");
+        return EINC_FAILED;
+    }
+    return context->compiler ? EINC_OK : compiler_find(&context->compiler, error, bytes);
+}
+
+/* Which compiler it is costs a process to ask: the cache remembers the answer under the compiler's stamp. */
+static int identify(einc_context *context, char *error, size_t bytes)
+{
+    Compiler *compiler = context->compiler;
+    char version[sizeof compiler->version];
+    if (compiler->version[0])
+        return EINC_OK;
+    CacheKey key = cache_key((const char *[]){ "version", compiler->stamp }, 2);
+    if (cache_recall(context->cache, &key, version, sizeof version))
+        return compiler_identify(compiler, version, error, bytes);
+    int status = compiler_identify(compiler, NULL, error, bytes);
+    if (status == EINC_OK)
+        cache_remember(context->cache, &key, compiler->version);
+    return status;
+}
+
+typedef struct Build {
+    const Compiler *compiler;
+    const char *source;
+} Build;
+
+static int build_object(void *user, const char *path, char *error, size_t bytes)
+{
+    const Build *build = user;
+    return compiler_run(build->compiler, build->source, strlen(build->source), path, error, bytes);
+}
+
+static bool resolve(Object *object, const char *name)
+{
+    char workspace[600];
+    snprintf(workspace, sizeof workspace, "%s_workspace", name);
+    *(void **)&object->kernel = dlsym(object->handle, name);
+    *(void **)&object->workspace = dlsym(object->handle, workspace);
+    return object->kernel && object->workspace;
+}
+
+static Object *find_object(einc_context *context, const CacheKey *key)
+{
+    for (Object *o = context->objects; o; o = o->next)
+        if (!memcmp(&o->key, key, sizeof *key)) {
+            o->users++;
+            return o;
+        }
+    return NULL;
+}
+
+/* A new object under the key; `handle` is its own from here on. Another thread may have been faster. */
+static Object *enter_object(einc_context *context, const CacheKey *key, void *handle, const char *name)
+{
+    Object *object = context_alloc(context, sizeof *object, _Alignof(max_align_t)), *other;
+    if (!object) {
+        dlclose(handle);
+        context_fail(context, EINC_FAILED, "error: out of memory");
+        return NULL;
+    }
+    *object = (Object){ .key = *key, .handle = handle, .users = 1 };
+    if (!resolve(object, name)) {
+        dlclose(handle);
+        context_free(context, object);
+        context_fail(context, EINC_FAILED, "error: the compiled kernel has no function '%s'", name);
+        return NULL;
+    }
+    pthread_mutex_lock(&context->lock);
+    other = find_object(context, key);
+    if (!other) {
+        object->next = context->objects;
+        context->objects = object;
+    }
+    pthread_mutex_unlock(&context->lock);
+    if (other) {
+        dlclose(handle);
+        context_free(context, object);
+    }
+    return other ? other : object;
+}
+
+Object *object_get(einc_context *context, const EmittedUnit *unit, const char *name, const char *description)
+{
+    char error[8192] = "";
+    void *handle = NULL;
+    pthread_mutex_lock(&context->lock);
+    int status = find_tools(context, error, sizeof error);
+    if (status == EINC_OK)
+        status = identify(context, error, sizeof error);
+    if (status != EINC_OK) {
+        pthread_mutex_unlock(&context->lock);
+        context_fail(context, status, "error: %s", error);
+        return NULL;
+    }
+    const Compiler *compiler = context->compiler;
+    CacheKey key = cache_key((const char *[]){ unit->source, compiler->stamp, compiler->version, compiler_flags() }, 4);
+    Object *object = find_object(context, &key);
+    pthread_mutex_unlock(&context->lock);
+    if (object)
+        return object;
+    handle = cache_load(context->cache, &key);
+    if (!handle) {
+        Build build = { compiler, unit->source };
+        status = cache_build(context->cache, &key, description, build_object, &build, &handle, error, sizeof error);
+        if (status != EINC_OK) {
+            context_fail(context, status, "error: %s", error);
+            return NULL;
+        }
+    }
+    return enter_object(context, &key, handle, name);
+}
+
+void object_release(einc_context *context, Object *object)
+{
+    if (!object)
+        return;
+    pthread_mutex_lock(&context->lock);
+    bool last = --object->users == 0;
+    for (Object **at = &context->objects; *at && last; at = &(*at)->next)
+        if (*at == object) {
+            *at = object->next;
+            break;
+        }
+    pthread_mutex_unlock(&context->lock);
+    if (last) {
+        dlclose(object->handle);
+        context_free(context, object);
+    }
+}

@@ -1,0 +1,248 @@
+/* Contexts: whose memory and threads, and the last failure of each thread. */
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "runtime.h"
+
+/* ---- memory ---- */
+
+void *context_alloc(einc_context *context, size_t bytes, size_t align)
+{
+    if (context->host.alloc)
+        return context->host.alloc(context->host.user, bytes, align);
+    return aligned_alloc(align, (bytes + align - 1) / align * align);
+}
+
+void context_free(einc_context *context, void *memory)
+{
+    if (!memory)
+        return;
+    if (context->host.alloc)
+        context->host.free(context->host.user, memory);
+    else
+        free(memory);
+}
+
+Arena context_arena(einc_context *context, jmp_buf *full)
+{
+    return (Arena){ .alloc = context->host.alloc, .free = context->host.free, .user = context->host.user, .failed = full };
+}
+
+/* ---- failures ---- */
+
+/* A thread's message stays until its next one or the context's end; that of a thread that ended goes to another. */
+struct Message {
+    Message *next;
+    char *text;
+    _Atomic bool in_use;
+};
+
+static void let_go(void *message)
+{
+    ((Message *)message)->in_use = false;
+}
+
+static Message *own_message(einc_context *context)
+{
+    Message *own = pthread_getspecific(context->error);
+    if (own)
+        return own;
+    pthread_mutex_lock(&context->lock);
+    for (own = context->messages; own && own->in_use; own = own->next)
+        ;
+    if (!own) {
+        own = calloc(1, sizeof *own);
+        if (own) {
+            own->next = context->messages;
+            context->messages = own;
+        }
+    }
+    if (own)
+        own->in_use = true;
+    pthread_mutex_unlock(&context->lock);
+    pthread_setspecific(context->error, own);
+    return own;
+}
+
+void context_clear_error(einc_context *context)
+{
+    Message *own = pthread_getspecific(context->error);
+    if (own) {
+        free(own->text);
+        own->text = NULL;
+    }
+}
+
+int context_fail_text(einc_context *context, int status, const char *message)
+{
+    Message *own = own_message(context);
+    if (own) {
+        free(own->text);
+        own->text = strdup(message);
+    }
+    if (context->host.error)
+        context->host.error(context->host.user, status, message);
+    return status;
+}
+
+int context_fail(einc_context *context, int status, const char *format, ...)
+{
+    char message[4096];
+    va_list arguments;
+    va_start(arguments, format);
+    int length = vsnprintf(message, sizeof message - 1, format, arguments);
+    va_end(arguments);
+    if (length > (int)sizeof message - 2)
+        length = (int)sizeof message - 2;
+    if (length <= 0 || message[length - 1] != '\n')
+        strcpy(message + (length > 0 ? length : 0), "\n");
+    return context_fail_text(context, status, message);
+}
+
+int context_report(einc_context *context, int status, const Diags *diags)
+{
+    Text text = text_new(diags->arena);
+    for (const Diag *d = diags->first; d; d = d->next)
+        diag_render(&text, diags->source, d, false);
+    if (diags->errors > DIAG_ERRORS_MAX)
+        text_print(&text, "%d more errors\n", diags->errors - DIAG_ERRORS_MAX);
+    return context_fail_text(context, status, text.bytes);
+}
+
+const char *einc_error(const einc_context *context)
+{
+    const Message *own = context ? pthread_getspecific(context->error) : NULL;
+    return own && own->text ? own->text : "";
+}
+
+/* ---- contexts ---- */
+
+einc_context *einc_context_new(const einc_host *host)
+{
+    static const einc_host plain = { 0 };
+    if (!host)
+        host = &plain;
+    if ((host->alloc != NULL) != (host->free != NULL))
+        return NULL;
+    einc_context *context = host->alloc ? host->alloc(host->user, sizeof *context, _Alignof(max_align_t))
+                                        : malloc(sizeof *context);
+    if (!context)
+        return NULL;
+    memset(context, 0, sizeof *context);
+    context->host = *host;
+    if (pthread_key_create(&context->error, let_go)) {
+        context_free(context, context);
+        return NULL;
+    }
+    pthread_mutex_init(&context->lock, NULL);
+    return context;
+}
+
+void einc_context_free(einc_context *context)
+{
+    if (!context)
+        return;
+    pool_free(context->pool);
+    compiler_free(context->compiler);
+    cache_close(context->cache);
+    pthread_key_delete(context->error);
+    for (Message *m = context->messages, *next; m; m = next) {
+        next = m->next;
+        free(m->text);
+        free(m);
+    }
+    pthread_mutex_destroy(&context->lock);
+    context_free(context, context);
+}
+
+void einc_context_set_threads(einc_context *context, int threads)
+{
+    pthread_mutex_lock(&context->lock);
+    context->threads = threads < 0 ? 0 : threads;
+    pool_free(context->pool);
+    context->pool = NULL;
+    pthread_mutex_unlock(&context->lock);
+}
+
+Pool *context_pool(einc_context *context)
+{
+    if (context->host.parallel_for)
+        return NULL;
+    Pool *pool = __atomic_load_n(&context->pool, __ATOMIC_ACQUIRE);
+    if (pool)
+        return pool;
+    pthread_mutex_lock(&context->lock);
+    if (!context->pool)
+        __atomic_store_n(&context->pool, pool_new(context->threads, context->host.alloc, context->host.free, context->host.user),
+                         __ATOMIC_RELEASE);
+    pool = context->pool;
+    pthread_mutex_unlock(&context->lock);
+    return pool;
+}
+
+int context_workers(einc_context *context)
+{
+    if (context->host.parallel_for)
+        return context->host.workers > 0 ? context->host.workers : 1;
+    Pool *pool = context_pool(context);
+    return pool ? pool_workers(pool) : 1;
+}
+
+/* ---- targets ---- */
+
+static bool cpu_has(const char *feature)
+{
+#if defined(__x86_64__) || defined(__i386__)
+#define ASK(name) if (!strcmp(feature, #name)) return __builtin_cpu_supports(#name)
+    ASK(avx2);
+    ASK(fma);
+    ASK(avx512f);
+    ASK(avx512bw);
+    ASK(avx512dq);
+    ASK(avx512vl);
+#undef ASK
+    /* Every CPU with AVX2 has F16C, which gcc before 11 cannot be asked for. */
+    if (!strcmp(feature, "f16c"))
+        return __builtin_cpu_supports("avx2");
+#endif
+    (void)feature;
+    return false;
+}
+
+bool target_runs_here(const Target *target)
+{
+    char words[256];
+    snprintf(words, sizeof words, "%s", target->cpu);
+    char *rest = words;
+    for (const char *word; (word = strtok_r(rest, " ", &rest));)
+        if (!cpu_has(word))
+            return false;
+    return true;
+}
+
+const Target *context_target(einc_context *context, const char *name)
+{
+    if (!name || !strcmp(name, "native")) {
+        if (!context->native)
+            for (const Target *t = targets; t->name; t++)
+                if (target_runs_here(t))
+                    context->native = t;
+        return context->native;
+    }
+    const Target *target = target_find(name);
+    if (target)
+        return target;
+    const char *names[32];
+    size_t count = 0;
+    char list[512] = "";
+    for (const Target *t = targets; t->name && count < 32; t++) {
+        names[count++] = t->name;
+        snprintf(list + strlen(list), sizeof list - strlen(list), " %s", t->name);
+    }
+    const char *near = diag_nearest(name, strlen(name), names, count);
+    context_fail(context, EINC_USAGE, "error: there is no target '%s'\nhint: %s%s%sthe targets are native%s", name,
+                 near ? "did you mean '" : "", near ? near : "", near ? "'? " : "", list);
+    return NULL;
+}

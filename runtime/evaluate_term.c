@@ -1,0 +1,323 @@
+/* Terms at one point: reads, maps, selects and reductions, and what is kept of them. What a function or a reduction
+ * makes of values stands in other files; here is which elements are needed. */
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "evaluate_walk.h"
+
+struct Scratch {
+    Scratch *below;
+    _Alignas(max_align_t) char bytes[];
+};
+
+/* ---- stopping and memory ---- */
+
+static _Noreturn void stop(Evaluator *e, const Term *culprit)
+{
+    e->culprit = culprit;
+    longjmp(*e->stop, 1);
+}
+
+_Noreturn void walk_stop_without_memory(Evaluator *e)
+{
+    snprintf(e->error, sizeof e->error, "out of memory");
+    stop(e, NULL);
+}
+
+static _Noreturn void stop_out_of_range(Evaluator *e, const Term *culprit, const Tensor *tensor, int axis, int64_t at)
+{
+    char words[120];
+    if (tensor->name)
+        snprintf(words, sizeof words, "'%.100s'", tensor->name);
+    else
+        snprintf(words, sizeof words, "operand %d", tensor->input + 1);
+    snprintf(e->error, sizeof e->error, "%s at %lld, but axis %d has %lld", words, (long long)at, axis,
+             (long long)e->extents->shape[tensor->id][axis]);
+    stop(e, culprit);
+}
+
+/* Zeros, until walk_give_back(). */
+void *walk_take(Evaluator *e, int64_t count, size_t size)
+{
+    size_t most = (SIZE_MAX - sizeof(Scratch)) / size;
+    Scratch *scratch = count < 0 || (size_t)count > most ? NULL : calloc(1, sizeof *scratch + (size_t)count * size);
+    if (!scratch)
+        walk_stop_without_memory(e);
+    scratch->below = e->scratch;
+    e->scratch = scratch;
+    return scratch->bytes;
+}
+
+void walk_give_back(Evaluator *e, Scratch *down_to)
+{
+    while (e->scratch != down_to) {
+        Scratch *top = e->scratch;
+        e->scratch = top->below;
+        free(top);
+    }
+}
+
+/* ---- loops ---- */
+
+static int64_t extent_of(const Evaluator *e, const Index *index)
+{
+    return e->extents->of[index->id];
+}
+
+/* The number of points that the indices run over; -1 when it does not fit into 63 bits. */
+int64_t walk_count(const Evaluator *e, Index *const *indices, int count)
+{
+    int64_t product = 1;
+    bool fits = true;
+    for (int i = 0; i < count; i++) {
+        if (extent_of(e, indices[i]) == 0)
+            return 0;
+        fits = fits && !__builtin_mul_overflow(product, extent_of(e, indices[i]), &product);
+    }
+    return fits ? product : -1;
+}
+
+void walk_first(Evaluator *e, Index *const *indices, int count)
+{
+    for (int i = 0; i < count; i++)
+        e->at[indices[i]->id] = 0;
+}
+
+void walk_next(Evaluator *e, Index *const *indices, int count)
+{
+    for (int i = count - 1; i >= 0; i--) {
+        if (++e->at[indices[i]->id] < extent_of(e, indices[i]))
+            return;
+        e->at[indices[i]->id] = 0;
+    }
+}
+
+/* Where the loops stand among the points of these indices, the last of which runs the fastest. */
+static int64_t point_number(const Evaluator *e, Index *const *indices, int count)
+{
+    int64_t number = 0;
+    for (int i = 0; i < count; i++)
+        number = number * extent_of(e, indices[i]) + e->at[indices[i]->id];
+    return number;
+}
+
+/* ---- positions and reads ---- */
+
+Value walk_load(const Array *array, const int64_t *position)
+{
+    Number number = array_load(array->dtype, array_at(array, position));
+    return (Value){ .re = number.re, .im = number.im, .integer = number.integer };
+}
+
+/* Where a computed position stands; a number that is out of every range when it does not fit into 64 bits. False when
+ * it depends on an open value. */
+static bool locate(Evaluator *e, const Position *position, int64_t *at)
+{
+    int64_t step;
+    bool fits = true;
+    *at = position->constant;
+    for (int k = 0; k < position->count; k++) {
+        const PositionPart *part = &position->parts[k];
+        Value value = part->gather ? walk_term(e, part->gather) : value_whole(e->at[part->index->id]);
+        if (value.open)
+            return false;
+        fits = fits && !__builtin_mul_overflow(part->coefficient, value.integer, &step) &&
+               !__builtin_add_overflow(*at, step, at);
+    }
+    *at = fits ? *at : INT64_MAX;
+    return true;
+}
+
+/* The positions of a read, or of a target when `read` is NULL. False when one depends on an open value. */
+bool walk_positions(Evaluator *e, const Term *read, const Tensor *tensor, const Position *positions, int64_t *at)
+{
+    const int64_t *shape = e->extents->shape[tensor->id];
+    bool known = true;
+    for (int a = 0; a < tensor->rank; a++) {
+        if (position_is_plain(&positions[a])) {
+            at[a] = read && shape[a] == 1 ? 0 : e->at[positions[a].parts[0].index->id];
+        } else if (!locate(e, &positions[a], &at[a])) {
+            known = false;
+            continue;
+        }
+        if (at[a] < 0 || at[a] >= shape[a])
+            stop_out_of_range(e, read, tensor, a, at[a]);
+    }
+    return known;
+}
+
+static Value read_element(Evaluator *e, const Term *read)
+{
+    const Tensor *tensor = read->read.tensor;
+    int64_t at[RANK_MAX];
+    if (!walk_positions(e, read, tensor, read->read.positions, at))
+        return value_open();
+    return tensor->maker ? walk_element(e, tensor, at) : walk_load(e->arrays[tensor->id], at);
+}
+
+/* ---- maps and selects ---- */
+
+static Value evaluate_map(Evaluator *e, const Term *term)
+{
+    Value arguments[3];
+    for (int i = 0; i < term->map.count; i++)
+        arguments[i] = walk_term(e, term->map.arguments[i]);
+    return map_apply(term->map.function, term->dtype, term->map.arguments[0]->dtype, arguments);
+}
+
+/* As walk_term(), but false, with the loops where they were, when something is out of range. */
+static bool try_evaluate(Evaluator *e, const Term *term, Value *value)
+{
+    jmp_buf here, *outer = e->stop;
+    volatile bool done = false;
+    Scratch *scratch = e->scratch;
+    size_t bytes = (size_t)e->program->index_count * sizeof *e->at;
+    int64_t *at = memcpy(walk_take(e, e->program->index_count, sizeof *at), e->at, bytes);
+    e->stop = &here;
+    if (!setjmp(here)) {
+        *value = walk_term(e, term);
+        done = true;
+    }
+    memcpy(e->at, at, bytes);
+    walk_give_back(e, scratch);
+    e->stop = outer;
+    return done;
+}
+
+static Value evaluate_select(Evaluator *e, const Term *term)
+{
+    Value condition = walk_term(e, term->select.condition), yes, no;
+    if (!condition.open)
+        return walk_term(e, condition.integer ? term->select.yes : term->select.no);
+    if (try_evaluate(e, term->select.yes, &yes) && try_evaluate(e, term->select.no, &no))
+        return value_either(term->dtype, yes, no);
+    e->error[0] = 0;
+    e->culprit = NULL;
+    return value_open();
+}
+
+static Value evaluate_constant(const Term *term)
+{
+    return term->constant.is_integer ? value_whole(term->constant.integer) : value_exact(term->constant.value);
+}
+
+/* ---- reductions ---- */
+
+/* The argument at all points of the reduced indices, into `x` or, where that is NULL, into `sum`. */
+void walk_reduced(Evaluator *e, const Term *term, int64_t count, Value *x, Sum *sum)
+{
+    Index **over = term->reduce.over;
+    int over_count = term->reduce.over_count;
+    int64_t *before = walk_take(e, over_count, sizeof *before);
+    for (int i = 0; i < over_count; i++)
+        before[i] = e->at[over[i]->id];
+    walk_first(e, over, over_count);
+    for (int64_t i = 0; i < count; i++, walk_next(e, over, over_count)) {
+        Value value = walk_term(e, term->reduce.argument);
+        if (x)
+            x[i] = value;
+        else
+            sum_add(sum, value);
+    }
+    for (int i = 0; i < over_count; i++)
+        e->at[over[i]->id] = before[i];
+}
+
+/* What extents_infer() reports unless a where hides it: a max of nothing, or fewer elements than topk wants. */
+static void require_enough(Evaluator *e, const Term *term, int64_t count)
+{
+    const ReductionFacts *facts = &reduction_facts[term->reduce.reduction];
+    int64_t least = facts->leaves == LEAVES_RANKS ? (int64_t)term->reduce.parameter : 1;
+    if (term->kind == TERM_CONTRACT || facts->empty || count < 0 || count >= least)
+        return;
+    snprintf(e->error, sizeof e->error, "'%s' of %lld", facts->name, (long long)count);
+    stop(e, term);
+}
+
+static void reduce_row(Evaluator *e, const Term *term, Value *row)
+{
+    int64_t count = walk_count(e, term->reduce.over, term->reduce.over_count);
+    Scratch *scratch = e->scratch;
+    require_enough(e, term, count);
+    if (term->kind == TERM_CONTRACT || term->reduce.reduction == REDUCTION_SUM) {
+        Sum sum = { .dtype = term->dtype };
+        walk_reduced(e, term, count < 0 ? INT64_MAX : count, NULL, &sum);
+        *row = sum_value(&sum);
+    } else {
+        Value *x = walk_take(e, count, sizeof *x);
+        Ranked *ranked = walk_take(e, count, sizeof *ranked);
+        walk_reduced(e, term, count, x, NULL);
+        reduce_values(term, x, count, ranked, row);
+    }
+    walk_give_back(e, scratch);
+}
+
+/* Which element of its row a term is at. */
+int64_t walk_place(const Evaluator *e, const Term *term)
+{
+    if (term->kind != TERM_REDUCE)
+        return 0;
+    switch (reduction_facts[term->reduce.reduction].leaves) {
+    case LEAVES_ALL: return point_number(e, term->reduce.over, term->reduce.over_count);
+    case LEAVES_RANKS: return e->at[term->reduce.ranks->id];
+    default: return 0;
+    }
+}
+
+/* ---- terms, and what is kept of them ---- */
+
+static void compute_row(Evaluator *e, const Term *term, Value *row)
+{
+    switch (term->kind) {
+    case TERM_MAP: *row = evaluate_map(e, term); break;
+    case TERM_SELECT: *row = evaluate_select(e, term); break;
+    default: reduce_row(e, term, row); break;
+    }
+}
+
+static void begin_memo(Evaluator *e, Memo *memo)
+{
+    int64_t rows = memo->whole ? memo->rows : 1;
+    memo->known = calloc((size_t)rows + 1, 1);
+    memo->values = memo->known ? calloc((size_t)(rows * memo->length) + 1, sizeof *memo->values) : NULL;
+    if (memo->values)
+        return;
+    free(memo->known);
+    memo->known = NULL;
+    walk_stop_without_memory(e);
+}
+
+static Value evaluate_kept(Evaluator *e, const Term *term, Memo *memo)
+{
+    int64_t number = memo->rows < 0 ? -1 : point_number(e, memo->keys, memo->key_count);
+    int64_t row = memo->whole ? number : 0;
+    if (!memo->values)
+        begin_memo(e, memo);
+    Value *values = memo->values + row * memo->length;
+    if (!memo->known[row] || (!memo->whole && (memo->held != number || number < 0))) {
+        memo->known[row] = 0;
+        compute_row(e, term, values);
+        memo->known[row] = 1;
+        memo->held = number;
+    }
+    return values[walk_place(e, term)];
+}
+
+Value walk_term(Evaluator *e, const Term *term)
+{
+    switch (term->kind) {
+    case TERM_READ: return read_element(e, term);
+    case TERM_CONSTANT: return evaluate_constant(term);
+    case TERM_POSITION: return value_whole(e->at[term->position->id]);
+    default: break;
+    }
+    Memo *memo = &e->memos[term->id];
+    if (memo->wanted)
+        return evaluate_kept(e, term, memo);
+    Value value;
+    compute_row(e, term, &value);
+    return value;
+}
+

@@ -1,0 +1,78 @@
+/* The walk over a Program: what evaluate.c (the interface), evaluate_term.c (terms) and evaluate_statement.c (what
+ * statements make) share. Only they include it. */
+#ifndef EINC_EVALUATE_WALK_H
+#define EINC_EVALUATE_WALK_H
+
+#include <setjmp.h>
+
+#include "evaluate_value.h"
+
+/* What a term was at some points, so that none is computed twice. A row is what a reduction makes at once: one element,
+ * or all along the indices that it keeps. */
+typedef struct Memo {
+    bool wanted;
+    Index **keys;                 /* the indices that number the rows */
+    int key_count;
+    int64_t rows, length;         /* rows: -1 where their number does not fit into 63 bits */
+    bool whole;                   /* all rows are kept, else only the last */
+    int64_t held;                 /* which row that is */
+    unsigned char *known;         /* by row */
+    Value *values;                /* NULL until the first is computed */
+} Memo;
+
+/* Memory that a computation holds; in a list, so that it can be given back when the computation stops. */
+typedef struct Scratch Scratch;
+
+struct Evaluator {
+    const Program *program;
+    const Extents *extents;
+    const Array *const *arrays;
+    int64_t *at;                  /* [index id]: where the loops stand */
+    Memo *memos;                  /* [term id] */
+    Value **scattered;            /* [tensor id]: all elements of what a scatter makes; NULL until one is asked for */
+    Scratch *scratch;
+    jmp_buf *stop;                /* where to go when something is out of range, or memory runs out */
+    const Term *culprit;
+    char error[200];
+};
+
+/* ---- evaluate_term.c ---- */
+
+/* The term where the loops stand. */
+Value walk_term(Evaluator *e, const Term *term);
+
+/* The argument of a reduction at all `count` points of the reduced indices, into `x` or, where that is NULL, into
+ * `sum`. */
+void walk_reduced(Evaluator *e, const Term *term, int64_t count, Value *x, Sum *sum);
+
+/* The positions of a read, or of a target when `read` is NULL. False when one depends on an open value; what is out of
+ * range stops. */
+bool walk_positions(Evaluator *e, const Term *read, const Tensor *tensor, const Position *positions, int64_t *at);
+
+/* Which element of its row a term is at. */
+int64_t walk_place(const Evaluator *e, const Term *term);
+
+/* The number of points that indices run over, -1 when it does not fit into 63 bits; and the loop over them. */
+int64_t walk_count(const Evaluator *e, Index *const *indices, int count);
+void walk_first(Evaluator *e, Index *const *indices, int count);
+void walk_next(Evaluator *e, Index *const *indices, int count);
+
+Value walk_load(const Array *array, const int64_t *position);
+
+/* Zeroed memory, until walk_give_back(). */
+void *walk_take(Evaluator *e, int64_t count, size_t size);
+void walk_give_back(Evaluator *e, Scratch *down_to);
+_Noreturn void walk_stop_without_memory(Evaluator *e);
+
+/* ---- evaluate_statement.c ---- */
+
+const Output *walk_output(const Tensor *tensor);
+
+/* Puts the loops where a plain target has this element. False where it has none: beside the diagonal of an index that
+ * stands twice. */
+bool walk_to(Evaluator *e, const Output *output, const int64_t *position);
+
+/* An element of what a statement makes. */
+Value walk_element(Evaluator *e, const Tensor *tensor, const int64_t *position);
+
+#endif

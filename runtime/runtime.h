@@ -1,0 +1,111 @@
+/* What the parts of the runtime share: context.c, tensor.c, build.c (from expression to function), call.c and api.c. The
+ * command's own code uses it too, for what einc.h does not show. */
+#ifndef EINC_RUNTIME_H
+#define EINC_RUNTIME_H
+
+#include <pthread.h>
+
+#include "array.h"
+#include "cache.h"
+#include "compile.h"
+#include "compiler.h"
+#include "einc.h"
+#include "pool.h"
+
+/* A shared object that kernels use: found by what is in it, closed when the last lets go. */
+typedef struct Object Object;
+struct Object {
+    Object *next;
+    CacheKey key;
+    void *handle;                 /* of dlopen() */
+    int users;
+    int (*kernel)(const void *args, void *workspace, size_t bytes, const einc_host *host);
+    int (*workspace)(const void *args, int workers, size_t *bytes);
+};
+
+typedef struct Message Message;
+
+struct einc_context {
+    einc_host host;               /* as the caller gave it */
+    int threads;
+    pthread_key_t error;          /* a thread's Message */
+    pthread_mutex_t lock;         /* of everything below */
+    Message *messages;
+    Pool *pool;                   /* NULL until first needed */
+    Compiler *compiler;
+    Cache *cache;
+    Object *objects;
+    const Target *native;
+};
+
+/* One plan of a kernel: for operands whose strides are 1 at the same places. */
+typedef struct Variant Variant;
+struct Variant {
+    Variant *next;
+    Compiled *compiled;
+    Object *object;
+    size_t *unit_words;           /* the words of the args struct that are 1 when this plan's fast paths fit */
+    int unit_count;
+};
+
+/* A member of the kernel's args struct. */
+typedef enum { SLOT_INPUT, SLOT_OUTPUT, SLOT_EXTENT, SLOT_SHAPE } SlotKind;
+
+typedef struct Slot {
+    SlotKind kind;
+    size_t at;                    /* its first word of 8 bytes */
+    int which;                    /* the place among inputs or outputs; of SLOT_SHAPE the checked tensor's id */
+    int rank;
+    Dtype dtype;
+    int64_t extent;               /* SLOT_EXTENT; -1: not known */
+    const char *name;
+} Slot;
+
+struct einc_kernel {
+    einc_context *context;
+    Arena arena;                  /* all that belongs to the kernel */
+    Source source;
+    CompileOptions options;
+    Variant *_Atomic variants;    /* the newest first; the last is the first that was made */
+    int variant_count;
+    pthread_mutex_t lock;         /* of making variants */
+    Slot *slots;
+    int slot_count;
+    size_t args_words;            /* the args struct's size in words of 8 bytes */
+    const char *explanation;
+};
+
+enum { VARIANTS_MAX = 8 };
+
+/* context.c */
+void *context_alloc(einc_context *context, size_t bytes, size_t align);
+void context_free(einc_context *context, void *memory);
+int context_fail(einc_context *context, int status, const char *format, ...) __attribute__((format(printf, 3, 4)));
+int context_fail_text(einc_context *context, int status, const char *message);
+int context_report(einc_context *context, int status, const Diags *diags);
+void context_clear_error(einc_context *context);
+Pool *context_pool(einc_context *context);
+int context_workers(einc_context *context);
+const Target *context_target(einc_context *context, const char *name);   /* NULL after context_fail() */
+bool target_runs_here(const Target *target);
+Arena context_arena(einc_context *context, jmp_buf *full);
+
+/* tensor.c: NULL or what is wrong with a tensor */
+const char *tensor_read(Array *array, const DLTensor *tensor);
+
+/* build.c */
+Object *object_get(einc_context *context, const EmittedUnit *unit, const char *name, const char *description);
+void object_release(einc_context *context, Object *object);
+Compiled *build_compile(einc_context *context, Arena *arena, const Source *source, const CompileOptions *options);
+Compiled *build_front(einc_context *context, Arena *arena, const Source *source, const CompileOptions *options);
+bool read_options(einc_context *context, Arena *arena, const einc_options *given, CompileOptions *options);
+bool read_extents(Arena *arena, const char *text, ExtentSpec **list, int *count, const char **bad);
+
+/* call.c */
+void kernel_lay_out(einc_kernel *kernel, const Compiled *compiled);
+void variant_find_units(einc_kernel *kernel, Variant *variant);
+
+/* explain.c */
+const char *kernel_explain(Arena *arena, const Compiled *compiled, bool json);
+
+#endif
