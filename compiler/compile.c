@@ -20,15 +20,33 @@ static bool verify(const Program *program, const char *pass, Diags *diags)
 
 /* ---- what is asked for ---- */
 
-static bool find_outputs(Arena *arena, Compiled *c, const CompileOptions *options, Diags *diags)
+static void add_output(Arena *arena, Compiled *c, const Tensor *tensor)
+{
+    for (int o = 0; o < c->output_count; o++)
+        if (c->outputs[o] == tensor)
+            return;
+    ARENA_APPEND(arena, c->outputs, c->output_count, tensor);
+}
+
+static void add_results(Arena *arena, Compiled *c)
 {
     const Statement *result = program_result(c->program);
-    for (int o = 0; o < result->output_count && !options->output_count; o++)
-        ARENA_APPEND(arena, c->outputs, c->output_count, result->outputs[o].tensor);
+    for (int o = 0; o < result->output_count; o++)
+        add_output(arena, c, result->outputs[o].tensor);
+}
+
+static bool find_outputs(Arena *arena, Compiled *c, const CompileOptions *options, Diags *diags)
+{
+    if (!options->output_count)
+        add_results(arena, c);
     for (int i = 0; i < options->output_count; i++) {
+        if (!options->outputs[i][0]) {
+            add_results(arena, c);
+            continue;
+        }
         const Tensor *tensor = program_find(c->program, options->outputs[i]);
         if (tensor && tensor->maker) {
-            ARENA_APPEND(arena, c->outputs, c->output_count, tensor);
+            add_output(arena, c, tensor);
             continue;
         }
         const char **names = ARENA_ARRAY(arena, const char *, c->program->tensor_count);

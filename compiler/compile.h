@@ -8,8 +8,8 @@
 typedef struct CompileOptions {
     CheckOptions check;                   /* what is known of operands, and -d extents */
     const int64_t *const *strides;        /* hints, by place among `check.operands`; NULL: C order */
-    const char *const *outputs;           /* names of the outputs wanted; NULL: those of the last statement */
-    int output_count;
+    const char *const *outputs;           /* names of the outputs wanted; "" stands for those of the last statement */
+    int output_count;                     /* 0: those of the last statement */
     const ExtentSpec *statics;
     int static_count;
     const Target *target;

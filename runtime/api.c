@@ -14,13 +14,44 @@ static void kernel_free(einc_kernel *kernel)
     context_free(context, kernel);
 }
 
-static bool make_first_variant(einc_kernel *kernel, const einc_options *options)
+static const char *keep_text(Arena *arena, const char *text)
+{
+    return text ? arena_copy(arena, text, strlen(text)) : NULL;
+}
+
+static const ExtentSpec *keep_extents(Arena *arena, const ExtentSpec *list, int count)
+{
+    ExtentSpec *copy = ARENA_ARRAY(arena, ExtentSpec, count);
+    for (int i = 0; i < count; i++)
+        copy[i] = (ExtentSpec){ keep_text(arena, list[i].name), list[i].extent };
+    return copy;
+}
+
+/* What later variants of the kernel are compiled with: all but the operands, which they bring with them. */
+static void keep_options(einc_kernel *kernel, const CompileOptions *options)
+{
+    Arena *arena = &kernel->arena;
+    const char **outputs = ARENA_ARRAY(arena, const char *, options->output_count);
+    for (int i = 0; i < options->output_count; i++)
+        outputs[i] = keep_text(arena, options->outputs[i]);
+    kernel->options = *options;
+    kernel->options.outputs = outputs;
+    kernel->options.check.operands = NULL;
+    kernel->options.check.operand_count = 0;
+    kernel->options.strides = NULL;
+    kernel->options.check.extents = keep_extents(arena, options->check.extents, options->check.extent_count);
+    kernel->options.statics = keep_extents(arena, options->statics, options->static_count);
+    kernel->options.name = keep_text(arena, options->name);
+    kernel->options.command = keep_text(arena, options->command);
+    kernel->options.dump = NULL;
+}
+
+static bool make_first_variant(einc_kernel *kernel, const CompileOptions *options)
 {
     einc_context *context = kernel->context;
-    if (!read_options(context, &kernel->arena, options, &kernel->options))
-        return false;
+    keep_options(kernel, options);
     Variant *variant = ARENA_NEW(&kernel->arena, Variant);
-    variant->compiled = build_compile(context, &kernel->arena, &kernel->source, &kernel->options);
+    variant->compiled = build_compile(context, &kernel->arena, &kernel->source, options);
     if (!variant->compiled)
         return false;
     kernel_lay_out(kernel, variant->compiled);
@@ -32,7 +63,7 @@ static bool make_first_variant(einc_kernel *kernel, const einc_options *options)
     return variant->object != NULL;
 }
 
-einc_kernel *einc_compile(einc_context *context, const char *expression, const einc_options *options)
+einc_kernel *kernel_make(einc_context *context, const Source *source, const CompileOptions *options)
 {
     einc_kernel *kernel = context_alloc(context, sizeof *kernel, _Alignof(max_align_t));
     if (!kernel) {
@@ -49,14 +80,29 @@ einc_kernel *einc_compile(einc_context *context, const char *expression, const e
         kernel_free(kernel);
         return NULL;
     }
-    size_t length = strlen(expression);
-    kernel->source = (Source){ "expr", arena_copy(&kernel->arena, expression, length), length };
+    kernel->source = (Source){ keep_text(&kernel->arena, source->name),
+                               arena_copy(&kernel->arena, source->text, source->length), source->length };
     bool made = make_first_variant(kernel, options);
     kernel->arena.failed = NULL;
     if (made)
         return kernel;
     kernel_free(kernel);
     return NULL;
+}
+
+einc_kernel *einc_compile(einc_context *context, const char *expression, const einc_options *given)
+{
+    jmp_buf full;
+    Arena arena = context_arena(context, &full);
+    CompileOptions options;
+    einc_kernel *volatile kernel = NULL;
+    Source source = { "expr", expression, strlen(expression) };
+    if (setjmp(full))
+        context_fail(context, EINC_FAILED, "error: out of memory");
+    else if (read_options(context, &arena, given, &options))
+        kernel = kernel_make(context, &source, &options);
+    arena_free(&arena);
+    return kernel;
 }
 
 void einc_kernel_free(einc_kernel *kernel)

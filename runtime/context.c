@@ -105,7 +105,7 @@ int context_report(einc_context *context, int status, const Diags *diags)
 {
     Text text = text_new(diags->arena);
     for (const Diag *d = diags->first; d; d = d->next)
-        diag_render(&text, diags->source, d, false);
+        diag_render(&text, diags->source, d, context->colour);
     if (diags->errors > DIAG_ERRORS_MAX)
         text_print(&text, "%d more errors\n", diags->errors - DIAG_ERRORS_MAX);
     return context_fail_text(context, status, text.bytes);

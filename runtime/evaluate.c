@@ -146,7 +146,7 @@ static bool agrees(Dtype dtype, const Value *value, Number result)
            (dtype_kind(dtype) == KIND_FLOAT || part_agrees(value->im, value, result.im));
 }
 
-/* Whether a reduction that gives positions may give `result` here, behind casts to integers no wider than `narrowest`. */
+/* Whether a reduction that gives positions may give `result` here, behind casts to integers, `narrowest` among them. */
 static bool position_agrees(Evaluator *e, const Term *term, Dtype narrowest, int64_t result)
 {
     int64_t count = walk_count(e, term->reduce.over, term->reduce.over_count);

@@ -73,7 +73,7 @@ static int64_t element_number(const Evaluator *e, const Tensor *tensor, const in
     return number;
 }
 
-/* Adds every contribution to its element. Where one goes is unknown when its position is open; then all elements are. */
+/* Adds every contribution to its element. Where one with an open position goes is not known: then all are open. */
 static void add_contributions(Evaluator *e, const Output *output, Sum *sums, int64_t count)
 {
     int64_t at[RANK_MAX];

@@ -36,6 +36,7 @@ struct einc_context {
     Cache *cache;
     Object *objects;
     const Target *native;
+    bool colour;                  /* in diagnostics; the command sets it on a terminal */
 };
 
 /* One plan of a kernel: for operands whose strides are 1 at the same places. */
@@ -100,6 +101,10 @@ Compiled *build_compile(einc_context *context, Arena *arena, const Source *sourc
 Compiled *build_front(einc_context *context, Arena *arena, const Source *source, const CompileOptions *options);
 bool read_options(einc_context *context, Arena *arena, const einc_options *given, CompileOptions *options);
 bool read_extents(Arena *arena, const char *text, ExtentSpec **list, int *count, const char **bad);
+
+/* api.c: einc_compile() for a source with a name and options that are read already; both are copied as far as they are
+ * needed, but operands' shapes and strides, which must outlive the call only */
+einc_kernel *kernel_make(einc_context *context, const Source *source, const CompileOptions *options);
 
 /* call.c */
 void kernel_lay_out(einc_kernel *kernel, const Compiled *compiled);
