@@ -12,17 +12,21 @@ LIBS = -lm -ldl -lpthread
 # The library's snippets, each file after those that it uses; then the skeletons.
 LIBRARY = types mask words integer arith convert real half memory real_exp real_log real_trig real_erf fold complex \
 	  complex_exp size state
-SKELETONS = kernel.c host.h
+SKELETONS = kernel.c host.h main.c
 
 COMPILER = $(patsubst compiler/%.c,$(BUILD)/compiler/%.o,$(wildcard compiler/*.c)) \
 	   $(BUILD)/parse.o $(BUILD)/lex.o $(BUILD)/embedded.o
 RUNTIME = $(patsubst runtime/%.c,$(BUILD)/runtime/%.o,$(wildcard runtime/*.c))
+CLI = $(patsubst cli/%.c,$(BUILD)/cli/%.o,$(wildcard cli/*.c))
 
-all: $(BUILD)/libeinc.a
+all: $(BUILD)/libeinc.a $(BUILD)/einc
 
 $(BUILD)/libeinc.a: $(COMPILER) $(RUNTIME)
 	rm -f $@
 	ar rcs $@ $^
+
+$(BUILD)/einc: $(CLI) $(BUILD)/libeinc.a
+	$(CC) $(CFLAGS) $(LDFLAGS) -o $@ $^ $(LIBS)
 
 $(BUILD)/%.o: %.c | $(BUILD)/parse.h
 	@mkdir -p $(@D)

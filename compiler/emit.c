@@ -105,6 +105,14 @@ static const char *title(Emitter *e)
 
 /* ---- the library ---- */
 
+/* Without lanes nothing is for a certain machine. */
+static bool has_none(const void *target, const char *feature)
+{
+    (void)target;
+    (void)feature;
+    return false;
+}
+
 static bool is_library_name(const void *user, const char *name)
 {
     return library_has(user, name);
@@ -121,15 +129,23 @@ static const char *attributes(Emitter *e)
     return text.bytes;
 }
 
+/* gcc's induction variables may address one array by the pointer of another, with a base of 0, which its analysis of pure
+ * functions takes for a null pointer (seen in gcc 12): it would drop the call. noipa keeps it from looking. */
+static const char *kernel_macro(Emitter *e)
+{
+    const char *target = e->plan->target->attribute, *on = target[0] ? emit_text(e, "target(\"%s\")", target) : "";
+    return emit_text(e, "#if defined(__clang__)\n#define KERNEL __attribute__((%s))\n#elif defined(__GNUC__)\n"
+                     "#define KERNEL __attribute__((noipa%s%s))\n#else\n#define KERNEL\n#endif\n\n", on, on[0] ? ", " : "", on);
+}
+
 static const char *prelude(Emitter *e, const char *body)
 {
-    const char *target = e->plan->target->attribute;
     library_replace(e->library, "INLINE", attributes(e));
     library_replace(e->library, "LANES", emit_text(e, "#if EINC_VECTORS\n#define LANES %d\n#else\n#define LANES 1\n#endif\n",
                                                    e->plan->lanes));
-    const char *kernel = target[0] ? emit_text(e, "#ifdef __GNUC__\n#define KERNEL __attribute__((target(\"%s\")))\n#else\n"
-                                               "#define KERNEL\n#endif\n\n", target) : "#define KERNEL\n\n";
-    return emit_text(e, "%s%s", kernel, library_select(e->library, body));
+    if (e->plan->lanes == 1)
+        library_replace(e->library, "EINC_VECTORS", "/* Nothing here has lanes. */\n#define EINC_VECTORS 0\n");
+    return emit_text(e, "%s%s", kernel_macro(e), library_select(e->library, body));
 }
 
 /* ---- what holds for the whole lowered program ---- */
@@ -230,7 +246,7 @@ EmittedUnit *emit(Arena *arena, const Plan *plan, const EmitOptions *options, co
     e->plan = plan;
     e->options = options;
     e->functions = text_new(arena);
-    e->library = library_new(arena, target_has_feature, plan->target);
+    e->library = library_new(arena, plan->lanes > 1 ? target_has_feature : has_none, plan->target);
     e->names = names_new(arena, NULL);
     e->names.is_taken = is_library_name;
     e->names.user = e->library;

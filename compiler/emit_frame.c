@@ -64,6 +64,7 @@ static void name_tensors(Emitter *e)
 {
     const Program *lowered = e->plan->lowered;
     e->pointers = ARENA_ARRAY(e->arena, const char *, lowered->tensor_count);
+    e->strides = ARENA_ARRAY(e->arena, const char **, lowered->tensor_count);
     for (int pass = 0; pass < 3; pass++)
         for (int t = 0; t < lowered->tensor_count; t++) {
             const Tensor *tensor = lowered->tensors[t];
@@ -73,6 +74,9 @@ static void name_tensors(Emitter *e)
             if (pass != (!tensor->maker ? 0 : temporary ? 2 : 1))
                 continue;
             e->pointers[t] = names_unique(&e->names, tensor->label);
+            e->strides[t] = ARENA_ARRAY(e->arena, const char *, tensor->rank);
+            for (int a = 0; a < tensor->rank; a++)
+                e->strides[t][a] = names_unique(&e->names, emit_text(e, "%s_%d", e->pointers[t], a));
             if (!temporary)
                 add_argument(e, (Argument){ .tensor = tensor->origin, .name = e->pointers[t], .is_output = pass == 1 });
             else if (has_computed_axis(tensor))

@@ -119,7 +119,7 @@ static const char *stride_of(Emitter *e, const Tensor *tensor, int axis)
     const Storage *storage = &e->plan->storage[tensor->home->id];
     if (storage->place != PLACE_CALLER && size_is_constant(storage->stride[axis], 1))
         return "1";
-    return emit_text(e, "%s_%d", e->pointers[tensor->home->id], axis);
+    return e->strides[tensor->home->id][axis];
 }
 
 static Address address_of(Emitter *e, const Tensor *tensor, const Position *positions)

@@ -105,8 +105,8 @@ static void declare_component(Emitter *e, const Nest *nest, int r, int c, Dtype 
         return;
     }
     emit_line(e, "%s %s[%d];", type, name, nest->chains);
-    emit_line(e, "for (int u = 0; u < %d; u++)", nest->chains);
-    emit_line(e, "    %s[u] = %s;", name, start);
+    emit_line(e, "for (int chain = 0; chain < %d; chain++)", nest->chains);
+    emit_line(e, "    %s[chain] = %s;", name, start);
 }
 
 static void declare_states(Emitter *e, Nest *nest)
@@ -228,15 +228,15 @@ static void emit_fast_loop(Emitter *e, Nest *nest, int depth)
         const char *name = chains > 1 ? emit_name(e, loop->index->name) : at;
         body->indent += chains > 1;
         emit_bind(e, loop->index, name);
-        set_turn(e, nest, "u");
+        set_turn(e, nest, "chain");
         emit_steps(e, nest);
         emit_pop(e);
         const char *stride = chains == 1 ? step : nest->across ? emit_text(e, "%d * LANES", chains) : emit_text(e, "%d", chains);
         emit_line(e, "for (; %s + %s <= %s; %s += %s) {", at, stride, loop->end, at, stride);
         if (chains > 1) {
             emit_line(e, "    UNROLL");
-            emit_line(e, "    for (int u = 0; u < %d; u++) {", chains);
-            emit_line(e, "        const int64_t %s = %s + u%s;", name, at, nest->across ? " * LANES" : "");
+            emit_line(e, "    for (int chain = 0; chain < %d; chain++) {", chains);
+            emit_line(e, "        const int64_t %s = %s + chain%s;", name, at, nest->across ? " * LANES" : "");
         }
         emit_body(e, body);
         if (chains > 1)
@@ -299,11 +299,11 @@ static void merge_chains(Emitter *e, Nest *nest)
         return;
     for (int r = 0; r < nest->count; r++) {
         const char *first[] = { emit_text(e, "%s[0]", nest->names[r][0]) };
-        const char *other[] = { emit_text(e, "%s[u]", nest->names[r][0]) };
+        const char *other[] = { emit_text(e, "%s[chain]", nest->names[r][0]) };
         Scope *body = emit_push(e);
         emit_state_merge(e, nest->reduces[r], first, other, nest->varying);
         emit_pop(e);
-        emit_line(e, "for (int u = 1; u < %d; u++)", nest->chains);
+        emit_line(e, "for (int chain = 1; chain < %d; chain++)", nest->chains);
         emit_body(e, body);
     }
 }

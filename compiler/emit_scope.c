@@ -30,7 +30,7 @@ Scope *emit_push(Emitter *e)
     scope->outer = e->scope;
     scope->text = text_new(e->arena);
     scope->indent = e->scope ? e->scope->indent + 1 : 1;
-    scope->names = names_new(e->arena, e->scope ? &e->scope->names : &e->names);
+    scope->names = names_new(e->arena, &e->names);
     if (e->scope) {
         scope->count = e->scope->count;
         scope->active = e->scope->active;
@@ -82,9 +82,13 @@ const Value *emit_known(const Emitter *e, const Term *term)
     return NULL;
 }
 
+/* Names are fresh in the whole function: a term that is written into an outer block comes after inner names. */
 const char *emit_name(Emitter *e, const char *word)
 {
-    return names_unique(&e->scope->names, word);
+    Scope *function = e->scope;
+    while (function->outer)
+        function = function->outer;
+    return names_unique(&function->names, word);
 }
 
 const char *emit_active(Emitter *e)

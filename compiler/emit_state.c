@@ -233,12 +233,12 @@ void emit_state_fold(Emitter *e, const Term *reduce, const char *const *lanes, c
     for (int c = 0; c < count; c++) {
         emit_line(e, "%s %s = lane_%s(%s, 0);", emit_type(components[c].dtype, false), names[c],
                   emit_suffix(components[c].dtype, true), lanes[c]);
-        others[c] = emit_text(e, "lane_%s(%s, l)", emit_suffix(components[c].dtype, true), lanes[c]);
+        others[c] = emit_text(e, "lane_%s(%s, lane)", emit_suffix(components[c].dtype, true), lanes[c]);
     }
     Scope *body = emit_push(e);
     emit_state_merge(e, reduce, names, others, false);
     emit_pop(e);
-    emit_line(e, "for (int l = 1; l < LANES; l++)");
+    emit_line(e, "for (int lane = 1; lane < LANES; lane++)");
     emit_body(e, body);
 }
 

@@ -63,7 +63,7 @@ static void declare_tensor(Emitter *e, Declarations *d, const Tensor *tensor)
         declare(e, d, name, emit_text(e, "%s *%s = (%s *)(%s + %s);", element, name, element,
                                       storage->place == PLACE_SHARED ? "f->workspace" : "own", emit_size(e, storage->offset)));
     for (int a = 0; a < tensor->rank; a++) {
-        const char *stride = emit_text(e, "%s_%d", name, a);
+        const char *stride = e->strides[tensor->id][a];
         const char *value = storage->place != PLACE_CALLER ? emit_size(e, storage->stride[a])
                                                            : emit_text(e, "f->in.%s.stride[%d]", name, a);
         if (is_unit(e, tensor, a))

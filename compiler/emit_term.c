@@ -322,8 +322,15 @@ static Value emit_cast(Emitter *e, const Term *term)
         return value;
     if (narrow_float && !(dtype_kind(from->dtype) == KIND_BOOL))
         text = emit_text(e, "round_%s%s(%s)", dtype_name(to), v, text);
-    if (to == DTYPE_I8 || to == DTYPE_I16)
+    bool narrow = to == DTYPE_I8 || to == DTYPE_I16;
+    if (narrow && dtype_kind(from->dtype) == KIND_FLOAT) {    /* floats end at the nearest integer that there is */
+        const char *ends[2] = { to == DTYPE_I8 ? "-128" : "-32768", to == DTYPE_I8 ? "127" : "32767" };
+        for (int i = 0; i < 2 && value.varying; i++)
+            ends[i] = emit_splat(e, DTYPE_I32, ends[i]);
+        text = emit_text(e, "clamp_i32%s(%s, %s, %s)", v, text, ends[0], ends[1]);
+    } else if (narrow) {
         text = emit_text(e, "to_%s_i32%s(%s)", dtype_name(to), v, text);
+    }
     return (Value){ text, value.varying };
 }
 

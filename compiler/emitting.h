@@ -37,7 +37,7 @@ struct Scope {
     int indent;
     Bound *bound;
     Known *known;
-    Names names;
+    Names names;                  /* of the outermost scope: the function's */
     bool branch;                  /* of an if: what can miss, and what is dear, stays inside */
     const char *count;            /* how many lanes are in use: a variable, or NULL for all */
     const char *active;           /* a mask of the lanes that an if around has chosen; NULL for all in use */
@@ -52,6 +52,7 @@ typedef struct Emitter {
     Text functions;               /* steps, merges, launches */
     const char *declarations, *frame, *prepare, *run;
     const char **extents;         /* [checked index id]: how its extent is spelt; NULL when no kernel code needs it */
+    const char ***strides;        /* [lowered tensor id][axis]: the local that holds it */
     const char **pointers;        /* [lowered tensor id]: the name of its pointer, of the caller's also the args member */
     bool *live_statements;        /* [checked statement id]: what was asked for needs it */
     bool *certain;                /* [checked term id]: a read whose range the entry has checked */

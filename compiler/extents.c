@@ -63,16 +63,15 @@ static int64_t axes_extent(Infer *infer, const Index *index)
         }
     }
     int64_t given = given_extent(infer, index);
-    if (given < 0)
-        return unknown && !fixed ? -1 : extent;
-    if (fixed && given != extent && !infer->reported[index->id]) {
+    bool known = extent >= 0 && (fixed || !unknown);
+    if (given >= 0 && known && given != extent && !infer->reported[index->id]) {
+        const Axis *axis = fixed ? fixed : &index->axes[0];
         infer->reported[index->id] = true;
-        diag_error(infer->diags, fixed->span, "index '%s' is given as %lld, but is %lld in %s", index->name,
-                   (long long)given, (long long)extent, tensor_words(infer->arena, fixed->tensor));
+        diag_error(infer->diags, axis->span, "index '%s' is given as %lld, but is %lld in %s", index->name,
+                   (long long)given, (long long)extent, tensor_words(infer->arena, axis->tensor));
     }
-    return given;
+    return known ? extent : given;
 }
-
 
 /* The extent that one position allows the index: the largest e with every position 0 <= p < size. -1: not known. */
 static int64_t fit_extent(const Infer *infer, const Position *position, const Index *index, int64_t size)

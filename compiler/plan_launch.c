@@ -113,6 +113,14 @@ static Index *member(const Classes *c, const Step *step, int class, bool *split)
     return *split ? found : NULL;
 }
 
+static double kept_points(const Planner *planner, const Step *step)
+{
+    double points = 1;
+    for (int i = 0; i < step->loop_count; i++)
+        points *= planner_extent(planner, step->loops[i]);
+    return points;
+}
+
 /* The blocks that all steps of a group have in common, in the order of the last step's loops. Indices that the last
  * step reduces serve only where no kept one does, and then one of them. */
 static Block *common_blocks(Planner *planner, Step *const *group, int count, int *block_count, Index **split)
@@ -122,8 +130,9 @@ static Block *common_blocks(Planner *planner, Step *const *group, int count, int
     Block *blocks = NULL;
     *block_count = 0;
     *split = NULL;
+    bool may_split = step_can_split(last) && kept_points(planner, last) < KEPT_ENOUGH;
     for (int pass = 0; pass < 2 && *block_count == 0; pass++) {
-        Index *const *candidates = pass == 0 ? last->loops : step_can_split(last) ? last->roots[0]->reduce.over : NULL;
+        Index *const *candidates = pass == 0 ? last->loops : may_split ? last->roots[0]->reduce.over : NULL;
         int candidate_count = pass == 0 ? last->loop_count : candidates ? last->roots[0]->reduce.over_count : 0;
         for (int i = 0; i < candidate_count && *split == NULL; i++) {
             int class = find_class(&c, candidates[i]->id);
@@ -177,8 +186,50 @@ static bool is_added_to(const Planner *planner, const Step *step)
     return false;
 }
 
-/* From the last step to the first: a step joins the group of its readers when they are all in one and there is an index
- * that all of them keep; else it begins a group. */
+static bool is_in(const Group *group, const Step *step)
+{
+    for (int i = 0; i < group->count; i++)
+        if (group->steps[i] == step)
+            return true;
+    return false;
+}
+
+/* Whether some step outside of the group would have to run in its middle: it reads from it and is read by it. */
+static bool is_interrupted(const Planner *planner, const Group *group)
+{
+    const Plan *plan = planner->plan;
+    bool *after = ARENA_ARRAY(planner->arena, bool, plan->step_count);
+    for (int s = 0; s < plan->step_count; s++) {
+        bool inside = is_in(group, plan->steps[s]);
+        for (int r = 0; r < s; r++)
+            if ((is_in(group, plan->steps[r]) || after[r]) && reads_from(planner, plan->steps[s], plan->steps[r])) {
+                if (inside && after[r])
+                    return true;
+                after[s] |= !inside;
+            }
+    }
+    return false;
+}
+
+/* The step and the groups of all its readers as one, in the steps' order. */
+static Group join_readers(const Planner *planner, Step *step, const Group *groups, const int *group_of)
+{
+    const Plan *plan = planner->plan;
+    Group joined = { ARENA_ARRAY(planner->arena, Step *, plan->step_count), 1 };
+    joined.steps[0] = step;
+    for (int s = step->id + 1; s < plan->step_count; s++) {
+        const Group *group = &groups[group_of[s]];
+        bool reads = false;
+        for (int i = 0; i < group->count; i++)
+            reads |= reads_from(planner, group->steps[i], step);
+        if (reads)
+            joined.steps[joined.count++] = plan->steps[s];
+    }
+    return joined;
+}
+
+/* From the last step to the first: a step joins the groups of its readers when there is an index that all of them keep,
+ * so that what it makes has the size of a block; else it begins a group. */
 static Group *group_steps(Planner *planner, int *group_count)
 {
     const Plan *plan = planner->plan;
@@ -187,42 +238,39 @@ static Group *group_steps(Planner *planner, int *group_count)
     *group_count = 0;
     for (int s = plan->step_count - 1; s >= 0; s--) {
         Step *step = plan->steps[s];
-        int reader = -1;
-        bool one = !is_added_to(planner, step);
-        for (int r = s + 1; r < plan->step_count; r++)
-            if (reads_from(planner, plan->steps[r], step)) {
-                one &= reader < 0 || reader == group_of[r];
-                reader = group_of[r];
-            }
-        Group joined = { ARENA_ARRAY(planner->arena, Step *, plan->step_count), 1 };
-        joined.steps[0] = step;
-        for (int i = 0; reader >= 0 && i < groups[reader].count; i++)
-            joined.steps[joined.count++] = groups[reader].steps[i];
+        Group joined = join_readers(planner, step, groups, group_of);
         int block_count = 0;
         Index *split;
-        if (reader >= 0 && one)
+        if (joined.count > 1 && !is_added_to(planner, step) && !is_interrupted(planner, &joined))
             common_blocks(planner, joined.steps, joined.count, &block_count, &split);
-        if (block_count) {
-            groups[reader] = joined;
-            group_of[s] = reader;
-        } else {
+        if (!block_count)
             joined.count = 1;
-            group_of[s] = *group_count;
-            groups[(*group_count)++] = joined;
-        }
+        for (int i = 1; i < joined.count; i++)
+            groups[group_of[joined.steps[i]->id]].count = 0;
+        for (int i = 0; i < joined.count; i++)
+            group_of[joined.steps[i]->id] = *group_count;
+        groups[(*group_count)++] = joined;
     }
     return groups;
 }
 
-/* ---- tiles ---- */
-
-static double kept_points(const Planner *planner, const Step *step)
+/* The next group all of whose steps read only from itself and from groups that have had their turn. */
+static Group *next_group(const Planner *planner, Group *groups, int count, const bool *done)
 {
-    double points = 1;
-    for (int i = 0; i < step->loop_count; i++)
-        points *= planner_extent(planner, step->loops[i]);
-    return points;
+    const Plan *plan = planner->plan;
+    Group *best = NULL;
+    for (int g = 0; g < count; g++) {
+        bool ready = groups[g].count > 0 && !done[groups[g].steps[0]->id];
+        for (int i = 0; i < groups[g].count && ready; i++)
+            for (int r = 0; r < groups[g].steps[i]->id && ready; r++)
+                ready = done[r] || is_in(&groups[g], plan->steps[r]) || !reads_from(planner, groups[g].steps[i], plan->steps[r]);
+        if (ready && (!best || groups[g].steps[0]->id < best->steps[0]->id))
+            best = &groups[g];
+    }
+    return best;
 }
+
+/* ---- tiles ---- */
 
 static int64_t round_to_lanes(const Planner *planner, double tile)
 {
@@ -298,17 +346,20 @@ static void block_together(Planner *planner, Launch *launch)
 void plan_launches(Planner *planner)
 {
     Plan *plan = planner->plan;
+    bool *done = ARENA_ARRAY(planner->arena, bool, plan->step_count);
     int count;
-    Group *groups = group_steps(planner, &count);
-    for (int g = count - 1; g >= 0; g--) {
+    Group *groups = group_steps(planner, &count), *group;
+    while ((group = next_group(planner, groups, count, done))) {
         Launch *launch = ARENA_NEW(planner->arena, Launch);
         launch->id = plan->launch_count;
-        launch->steps = groups[g].steps;
-        launch->step_count = groups[g].count;
+        launch->steps = group->steps;
+        launch->step_count = group->count;
         if (launch->step_count == 1)
             block_alone(planner, launch);
         else
             block_together(planner, launch);
+        for (int i = 0; i < group->count; i++)
+            done[group->steps[i]->id] = true;
         ARENA_APPEND(planner->arena, plan->launches, plan->launch_count, launch);
     }
 }

@@ -335,14 +335,14 @@ static Value join(Value re, Value im)
     return (Value){ .re = re.re, .im = im.re, .bound = fmax(re.bound, im.bound), .either = re.either || im.either };
 }
 
-static Value part(Function function, Value a)
+static Value part(Function function, Dtype from, Value a)
 {
-    if (function == FUNCTION_CONJ)
-        a.im = -a.im;
-    if (function == FUNCTION_IMAG)
-        a.re = a.im;
-    if (function != FUNCTION_CONJ)
-        a.im = 0;
+    double im = dtype_kind(from) == KIND_COMPLEX ? -a.im : 0;
+    switch (function) {
+    case FUNCTION_REAL: a.im = 0; break;
+    case FUNCTION_IMAG: a.re = a.im, a.im = 0; break;
+    default: a.im = im; break;
+    }
     return a;
 }
 
@@ -359,7 +359,7 @@ static Value map_float(Function function, Dtype dtype, Dtype from, const Value *
     case FUNCTION_COMPLEX: return join(a[0], a[1]);
     case FUNCTION_REAL:
     case FUNCTION_IMAG:
-    case FUNCTION_CONJ: return part(function, a[0]);
+    case FUNCTION_CONJ: return part(function, from, a[0]);
     default: break;
     }
     return dtype_kind(from) == KIND_COMPLEX ? map_complex(function, from, a[0]) : map_real(function, dtype, a[0]);

@@ -21,6 +21,11 @@ static bool is_exactly(Value a, double number)
     return a.re == number && a.im == 0 && a.bound == 0;
 }
 
+static bool may_be(Value a, double number)
+{
+    return fabs(a.re - number) <= a.bound;
+}
+
 /* ---- real numbers ---- */
 
 static bool is_whole(Value a)
@@ -35,17 +40,19 @@ static bool is_odd(Value a)
 
 static Value power_of_zero(Value x, Value y)
 {
-    if (fabs(y.re) <= y.bound || (y.re < 0 && y.bound > 0))
+    if (may_be(y, 0) || (y.re < 0 && y.bound > 0))
         return value_open();
     return (Value){ .re = pow(x.re, y.re), .either = y.re > 0 || (is_odd(y) && x.either) };
 }
 
-/* Either is infinite, the other exact. */
-static Value power_at_infinity(Value x, Value y)
+/* Either is infinite, and none in doubt. */
+static Value power_at_infinity(Dtype dtype, Value x, Value y)
 {
     if (x.bound > 0 || y.bound > 0 || (isinf(y.re) && y.either) || (isinf(x.re) && x.either && is_whole(y)))
         return value_open();
     double power = pow(x.re, y.re);
+    if (power != 0 && isfinite(power))
+        return value_rounded(dtype, power, 0, function_facts[FUNCTION_POW].ulp, false);
     return (Value){ .re = power, .either = power == 0 };
 }
 
@@ -63,14 +70,15 @@ static Value real_power(Dtype dtype, Value x, Value y, bool is_size)
     double ulp = function_facts[FUNCTION_POW].ulp;
     if (is_exactly(y, 0) || is_exactly(x, 1))
         return value_rounded(dtype, 1, 0, ulp, false);
+    /* NaN^0 and 1^NaN are 1. */
     if (isnan(x.re) || isnan(y.re))
-        return value_exact(NAN);
+        return may_be(y, 0) || may_be(x, 1) ? value_open() : value_exact(NAN);
     if (is_exactly(y, 1))
         return x;
     if (is_exactly(y, 2))
         return value_mul(dtype, x, x);
     if (isinf(x.re) || isinf(y.re))
-        return power_at_infinity(x, y);
+        return power_at_infinity(dtype, x, y);
     if (is_exactly(x, 0))
         return power_of_zero(x, y);
     double low = value_low(x), high = value_high(x), power = pow(x.re, y.re), carried;

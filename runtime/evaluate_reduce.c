@@ -272,24 +272,24 @@ static Value variance_of(const Term *term, const Value *x, int64_t count)
 
 typedef struct Exponentials {
     double top, sum;              /* the largest, and the sum of exp(x - top) */
-    int64_t finite;
+    int64_t count, finite;
     double moved;                 /* how far the bounds of the arguments can move the logarithm of the sum */
     double off;                   /* the relative error of a kernel's sum */
     bool nan, up, open;           /* what else is there: a NaN, +inf */
 } Exponentials;
 
 /* The relative error of one exp(x - top) in a kernel: the difference, which it may scale to take exp2 instead, and the
- * exponential; then an online kernel rescales it, at most once for each other element, by one more exponential. */
-static double exponential_error(const Format *format, double distance, int64_t finite)
+ * exponential; then an online kernel rescales it, at most once for each other element, -inf too, by one more. */
+static double exponential_error(const Format *format, double distance, int64_t count)
 {
-    double once = 2 * function_facts[FUNCTION_EXP].ulp, others = (double)(finite - 1);
+    double once = 2 * function_facts[FUNCTION_EXP].ulp, others = (double)(count - 1);
     return format->unit * (4 * distance + once + others * (once + 1)) + 8 * DBL_EPSILON;
 }
 
 static Exponentials exponentials_of(Dtype dtype, const Value *x, int64_t count)
 {
     const Format *format = format_of(dtype);
-    Exponentials e = { .top = -INFINITY };
+    Exponentials e = { .top = -INFINITY, .count = count };
     for (int64_t i = 0; i < count; i++) {
         e.open |= x[i].open || (isinf(x[i].re) && x[i].either);
         e.nan |= isnan(x[i].re);
@@ -306,7 +306,7 @@ static Exponentials exponentials_of(Dtype dtype, const Value *x, int64_t count)
         double power = exp(x[i].re - e.top);
         e.sum += power;
         grown += power * expm1(x[i].bound);
-        off += power * exponential_error(format, e.top - x[i].re, e.finite);
+        off += power * exponential_error(format, e.top - x[i].re, count);
     }
     if (e.finite) {
         e.moved = log1p(grown / e.sum);
@@ -335,7 +335,7 @@ static Value softmax_at(Dtype dtype, const Exponentials *e, Value x)
     if (!isfinite(x.re))
         return value_exact(0);
     double share = exp(x.re - e->top) / e->sum;
-    double error = x.bound + e->moved + exponential_error(format, e->top - x.re, e->finite) + 2 * e->off;
+    double error = x.bound + e->moved + exponential_error(format, e->top - x.re, e->count) + 2 * e->off;
     return value_rounded(dtype, share, share * expm1(error) + 16 * format->tiny, 2, false);
 }
 

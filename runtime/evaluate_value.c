@@ -51,7 +51,7 @@ int last_bit(double x)
     return weight + __builtin_ctzll(significand);
 }
 
-int first_bit(double x)
+static int first_bit(double x)
 {
     int weight;
     uint64_t significand = significand_of(x, &weight);
@@ -125,17 +125,25 @@ static bool is_complex(Dtype dtype)
     return dtype_kind(dtype) == KIND_COMPLEX;
 }
 
-/* An infinity or a NaN that every kernel has. */
+/* An infinity or a NaN that every kernel has; of an infinity, perhaps with the other sign. */
 static Value special(double re, bool either)
 {
     return (Value){ .re = re, .either = either && isinf(re) };
 }
 
-/* Both parts of a result with one bound. `size`: the largest number that the kernel may have. */
+static double ulp_of(const Format *format, double x)
+{
+    double ulp = x == 0 ? 0 : ldexp(1, first_bit(x) - format->digits + 1);
+    return fmax(ulp, format->tiny);
+}
+
+/* Both parts of a result with one bound; `error` is the evaluator's own. */
 static Value rounded_parts(const Format *format, double re, double im, double carried, double ulps, double error)
 {
     double size = fmax(fabs(re), fabs(im)) + carried;
-    double bound = carried + ulps * fmax(2 * format->unit * size, format->tiny) + size * error;
+    /* The nearest number is within half an ulp of the exact one; what is further off may have larger ulps. */
+    double reach = ulps > 0.5 ? size * (1 + 2 * ulps * format->unit) : size;
+    double bound = carried + ulps * ulp_of(format, reach) + size * error;
     /* What may round to infinity may be anything further on. */
     if (!(size + bound < format->huge))
         return value_open();
@@ -202,8 +210,8 @@ double value_distance(Dtype dtype, Value a)
 
 double value_reach(Value a)
 {
-    /* of a real number too, whose im is 0 */
-    return a.im == 0 ? fabs(a.re) + a.bound * 1.5 : hypot(a.re, a.im) * (1 + own_error) + a.bound * 1.5;
+    double size = a.im == 0 ? fabs(a.re) : hypot(a.re, a.im) * (1 + own_error);
+    return size + a.bound * 1.5;    /* more than sqrt 2, for both parts */
 }
 
 /* ---- real arithmetic ---- */
@@ -223,6 +231,11 @@ static bool surely_not_zero(Value a)
     return fabs(a.re) > a.bound;
 }
 
+static bool is_zero(Value a)
+{
+    return a.re == 0 && a.bound == 0;
+}
+
 static Value real_mul(Dtype dtype, Value a, Value b)
 {
     bool unsure = ((a.re == 0 || isinf(a.re)) && a.either) || ((b.re == 0 || isinf(b.re)) && b.either);
@@ -233,14 +246,16 @@ static Value real_mul(Dtype dtype, Value a, Value b)
         result.either = result.bound > 0 ? result.either : unsure;
         return result;
     }
-    if (isnan(product) || (surely_not_zero(a) && surely_not_zero(b)))
+    /* What may be 0 or not makes NaN or infinity of infinity. */
+    bool unsure_zero = !surely_not_zero(a) || !surely_not_zero(b), zero = is_zero(a) || is_zero(b);
+    if (isnan(a.re) || isnan(b.re) || zero || !unsure_zero)
         return special(product, unsure);
     return value_open();
 }
 
 static Value divide_by_zero(Value a, Value b)
 {
-    if (isnan(a.re) || (a.re == 0 && a.bound == 0))
+    if (isnan(a.re) || is_zero(a))
         return special(NAN, false);
     if (!surely_not_zero(a))
         return value_open();
@@ -251,7 +266,7 @@ static Value real_div(Dtype dtype, Value a, Value b)
 {
     if (isnan(a.re) || isnan(b.re) || (isinf(a.re) && isinf(b.re)))
         return special(NAN, false);
-    if (b.re == 0 && b.bound == 0)
+    if (is_zero(b))
         return divide_by_zero(a, b);
     if (!surely_not_zero(b))
         return value_open();

@@ -67,9 +67,8 @@ double rounding_errors(const Format *format, double n);
 bool sum_is_exact(double a, double b);
 bool product_is_exact(double a, double b);
 
-/* The weights of the last and of the first bit of a finite number that is not 0, as powers of 2. */
+/* The last bit of a finite number that is not 0, as a power of 2. */
 int last_bit(double x);
-int first_bit(double x);
 
 /* ---- a sum in any order ---- */
 

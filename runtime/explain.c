@@ -8,7 +8,7 @@
 
 /* ---- numbers for people ---- */
 
-static const char *count_words(Arena *arena, double count, const char *unit)
+const char *count_words(Arena *arena, double count, const char *unit)
 {
     static const char *const prefixes[] = { "", "k", "M", "G", "T", "P", "E" };
     int p = 0;
@@ -21,7 +21,7 @@ static const char *count_words(Arena *arena, double count, const char *unit)
     return arena_format(arena, count < 10 && p ? "%.2f %s%s" : count < 100 && p ? "%.1f %s%s" : "%.0f %s%s", count, prefixes[p], unit);
 }
 
-static const char *byte_words(Arena *arena, double bytes)
+const char *byte_words(Arena *arena, double bytes)
 {
     return count_words(arena, bytes, bytes == 1 ? "byte" : bytes >= 0 && bytes < 1000 ? "bytes" : "B");
 }

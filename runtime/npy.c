@@ -28,6 +28,11 @@ static const char *const codes[DTYPE_COUNT] = {
     [DTYPE_C64] = "c8", [DTYPE_C128] = "c16",
 };
 
+const char *npy_code(Dtype dtype)
+{
+    return codes[dtype];
+}
+
 /* What else numpy writes, and what to do about it; a single letter stands for the rest of its kind. */
 static const struct {
     const char *code, *what, *advice;

@@ -66,4 +66,7 @@ bool npy_commit(NpyWriter *writer, char *error, size_t error_bytes);
  * second time, or when `*writer` is all zeros, so that every way out may call it. Not for signal handlers. */
 void npy_abort(NpyWriter *writer);
 
+/* How .npy spells a dtype, without the byte order: "f4". */
+const char *npy_code(Dtype dtype);
+
 #endif

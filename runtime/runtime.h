@@ -112,5 +112,7 @@ void variant_find_units(einc_kernel *kernel, Variant *variant);
 
 /* explain.c */
 const char *kernel_explain(Arena *arena, const Compiled *compiled, bool json);
+const char *count_words(Arena *arena, double count, const char *unit);   /* "2.10 Gflop"; in powers of 1000 */
+const char *byte_words(Arena *arena, double bytes);
 
 #endif

@@ -1,5 +1,5 @@
-/* Complex functions. Those of c64 are computed in f64 and rounded. Infinities, NaN and signed zeros follow C99's Annex G,
- * as numpy does. */
+/* Complex functions. Those of c64 are computed in f64 and rounded. Infinities, NaN and signed zeros follow C99's
+ * Annex G, as numpy does. */
 #ifndef TEMPLATES_COMPLEX_EXP
 #define TEMPLATES_COMPLEX_EXP
 

@@ -133,7 +133,8 @@ INLINE int32_t to_i32_f32(float x)
 INLINE i32v to_i32_f32v(f32v x)
 {
     f32v y = lesser_f32v(splat_f32v(2147483520.0f), greater_f32v(splat_f32v(-2147483648.0f), x));
-    return select_i32v(x >= splat_f32v(2147483648.0f), splat_i32v(INT32_MAX), CONVERT(select_f32v(x == x, y, splat_f32v(0)), i32v));
+    y = select_f32v(x == x, y, splat_f32v(0));
+    return select_i32v(x >= splat_f32v(2147483648.0f), splat_i32v(INT32_MAX), CONVERT(y, i32v));
 }
 //}
 
@@ -199,7 +200,8 @@ INLINE int64_t to_i64_f32(float x)
 INLINE i64v to_i64_f32v(f32v x)
 {
     f32v y = lesser_f32v(splat_f32v(9223371487098961920.0f), greater_f32v(splat_f32v(-9223372036854775808.0f), x));
-    return select_i64v(x >= splat_f32v(9223372036854775808.0f), splat_i64v(INT64_MAX), CONVERT(select_f32v(x == x, y, splat_f32v(0)), i64v));
+    y = select_f32v(x == x, y, splat_f32v(0));
+    return select_i64v(x >= splat_f32v(9223372036854775808.0f), splat_i64v(INT64_MAX), CONVERT(y, i64v));
 }
 //}
 
@@ -218,7 +220,8 @@ INLINE int64_t to_i64_f64(double x)
 INLINE i64v to_i64_f64v(f64v x)
 {
     f64v y = lesser_f64v(splat_f64v(9223372036854774784.0), greater_f64v(splat_f64v(-9223372036854775808.0), x));
-    return choose_i64v(x >= splat_f64v(9223372036854775808.0), splat_i64v(INT64_MAX), CONVERT(choose_f64v(x == x, y, splat_f64v(0)), i64v));
+    y = choose_f64v(x == x, y, splat_f64v(0));
+    return choose_i64v(x >= splat_f64v(9223372036854775808.0), splat_i64v(INT64_MAX), CONVERT(y, i64v));
 }
 //}
 

@@ -1,5 +1,5 @@
-/* The 16-bit floats. In registers their values are f32; here they are rounded, to nearest and ties to even, and widened.
- * A NaN stays a NaN, of no particular payload. */
+/* The 16-bit floats. In registers their values are f32; here they are rounded, to the nearest and ties to even, and
+ * widened. A NaN stays a NaN, of no particular payload. */
 #ifndef TEMPLATES_HALF
 #define TEMPLATES_HALF
 
@@ -63,24 +63,10 @@ INLINE float to_f32_f16(uint16_t h)
 }
 //}
 
-//{ to_f32_f16v
-INLINE f32v to_f32_f16v(u16v h)
-{
-    return unpack_f16v(h);
-}
-//}
-
 //{ to_f16_f32
 INLINE uint16_t to_f16_f32(float x)
 {
     return pack_f16(x);
-}
-//}
-
-//{ to_f16_f32v
-INLINE u16v to_f16_f32v(f32v x)
-{
-    return pack_f16v(x);
 }
 //}
 #else
@@ -107,6 +93,22 @@ INLINE uint16_t to_f16_f32(float x)
 #else
     return pack_f16(x);
 #endif
+}
+//}
+#endif
+
+#if !defined EINC_F16C && !defined EINC_AVX512
+//{ to_f32_f16v
+INLINE f32v to_f32_f16v(u16v h)
+{
+    return unpack_f16v(h);
+}
+//}
+
+//{ to_f16_f32v
+INLINE u16v to_f16_f32v(f32v x)
+{
+    return pack_f16v(x);
 }
 //}
 #endif

@@ -117,42 +117,42 @@ INLINE i32v gather_i16v(const i16u *p, i64v offset, boolv active)
 //{ load_i8v
 INLINE i32v load_i8v(const i8u *p, int64_t stride, int count)
 {
-    return CONVERT((i8v)load_u8v(p, stride, count), i32v);
+    return CONVERT(CONVERT((i8v)load_u8v(p, stride, count), i16v), i32v);
 }
 //}
 
 //{ store_i8v
 INLINE void store_i8v(i8u *p, int64_t stride, i32v x, int count)
 {
-    store_u8v(p, stride, CONVERT((u32v)x, u8v), count);
+    store_u8v(p, stride, CONVERT(CONVERT((u32v)x, u16v), u8v), count);
 }
 //}
 
 //{ gather_i8v
 INLINE i32v gather_i8v(const i8u *p, i64v offset, boolv active)
 {
-    return CONVERT((i8v)gather_u8v(p, offset, active), i32v);
+    return CONVERT(CONVERT((i8v)gather_u8v(p, offset, active), i16v), i32v);
 }
 //}
 
 //{ load_boolv
 INLINE boolv load_boolv(const boolu *p, int64_t stride, int count)
 {
-    return CONVERT(load_u8v(p, stride, count), i32v) != 0;
+    return CONVERT(CONVERT(load_u8v(p, stride, count), i16v), i32v) != 0;
 }
 //}
 
 //{ store_boolv
 INLINE void store_boolv(boolu *p, int64_t stride, boolv x, int count)
 {
-    store_u8v(p, stride, CONVERT((u32v)x & 1, u8v), count);
+    store_u8v(p, stride, CONVERT(CONVERT((u32v)x & 1, u16v), u8v), count);
 }
 //}
 
 //{ gather_boolv
 INLINE boolv gather_boolv(const boolu *p, i64v offset, boolv active)
 {
-    return CONVERT(gather_u8v(p, offset, active), i32v) != 0;
+    return CONVERT(CONVERT(gather_u8v(p, offset, active), i16v), i32v) != 0;
 }
 //}
 

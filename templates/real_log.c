@@ -119,7 +119,8 @@ INLINE f32v log_split_f32v(f32v x, f32v *k)
 {
     boolv tiny = x < splat_f32v(1.17549435e-38f);
     u32v bits = bits_f32v(select_f32v(tiny, x * 8388608.0f, x)) + (0x3F800000 - 0x3F3504F3);
-    *k = from_bits_f32v(bits >> 23 | 0x4B000000) - select_f32v(tiny, splat_f32v(8388758.0f), splat_f32v(8388735.0f));
+    f32v bias = select_f32v(tiny, splat_f32v(8388758.0f), splat_f32v(8388735.0f));
+    *k = from_bits_f32v(bits >> 23 | 0x4B000000) - bias;
     return from_bits_f32v((bits & 0x7FFFFF) + 0x3F3504F3) - 1.0f;
 }
 //}
@@ -194,7 +195,8 @@ INLINE f64v log_split_f64v(f64v x, f64v *k)
 {
     i64v tiny = x < splat_f64v(2.2250738585072014e-308);
     u64v bits = bits_f64v(choose_f64v(tiny, x * 4503599627370496.0, x)) + (0x3FF0000000000000 - 0x3FE6A09E667F3BCD);
-    *k = from_bits_f64v(bits >> 52 | 0x4330000000000000) - choose_f64v(tiny, splat_f64v(4503599627371571.0), splat_f64v(4503599627371519.0));
+    f64v bias = choose_f64v(tiny, splat_f64v(4503599627371571.0), splat_f64v(4503599627371519.0));
+    *k = from_bits_f64v(bits >> 52 | 0x4330000000000000) - bias;
     return from_bits_f64v((bits & 0xFFFFFFFFFFFFF) + 0x3FE6A09E667F3BCD) - 1.0;
 }
 //}

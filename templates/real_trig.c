@@ -203,7 +203,7 @@ INLINE f32v turn_rest_f32v(f32v x, u32v *k)
     x = fma_f32v(n, splat_f32v(-1.5703125f), x);
     x = fma_f32v(n, splat_f32v(-0.000483512878f), x);
     x = fma_f32v(n, splat_f32v(-3.13855708e-7f), x);
-    f32v rest = fma_f32v(n, splat_f32v(-6.07087713e-11f), x), lost = fma_f32v(n, splat_f32v(-6.07087713e-11f), x - rest);
+    f32v fourth = splat_f32v(-6.07087713e-11f), rest = fma_f32v(n, fourth, x), lost = fma_f32v(n, fourth, x - rest);
     lost = fma_f32v(n, splat_f32v(-6.21724894e-14f), lost);
     return rest + fma_f32v(n, splat_f32v(-6.123234e-17f), lost);
 }

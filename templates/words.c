@@ -13,8 +13,14 @@ INLINE u8v load_lanes_u8v(const void *p, int64_t stride, int count)
 {
     uint8_t lanes[LANES];
     u8v x;
-    for (int l = 0; l < LANES; l++)
-        memcpy(&lanes[l], (const char *)p + stride * (l < count ? l : 0), 1);
+    if (count == LANES) {
+        UNROLL
+        for (int l = 0; l < LANES; l++)
+            memcpy(&lanes[l], (const char *)p + stride * l, 1);
+    } else {
+        for (int l = 0; l < LANES; l++)
+            memcpy(&lanes[l], (const char *)p + stride * (l < count ? l : 0), 1);
+    }
     memcpy(&x, lanes, sizeof x);
     return x;
 }
@@ -105,8 +111,14 @@ INLINE u16v load_lanes_u16v(const void *p, int64_t stride, int count)
 {
     uint16_t lanes[LANES];
     u16v x;
-    for (int l = 0; l < LANES; l++)
-        memcpy(&lanes[l], (const char *)p + 2 * stride * (l < count ? l : 0), 2);
+    if (count == LANES) {
+        UNROLL
+        for (int l = 0; l < LANES; l++)
+            memcpy(&lanes[l], (const char *)p + 2 * stride * l, 2);
+    } else {
+        for (int l = 0; l < LANES; l++)
+            memcpy(&lanes[l], (const char *)p + 2 * stride * (l < count ? l : 0), 2);
+    }
     memcpy(&x, lanes, sizeof x);
     return x;
 }
@@ -197,8 +209,14 @@ INLINE u32v load_lanes_u32v(const void *p, int64_t stride, int count)
 {
     uint32_t lanes[LANES];
     u32v x;
-    for (int l = 0; l < LANES; l++)
-        memcpy(&lanes[l], (const char *)p + 4 * stride * (l < count ? l : 0), 4);
+    if (count == LANES) {
+        UNROLL
+        for (int l = 0; l < LANES; l++)
+            memcpy(&lanes[l], (const char *)p + 4 * stride * l, 4);
+    } else {
+        for (int l = 0; l < LANES; l++)
+            memcpy(&lanes[l], (const char *)p + 4 * stride * (l < count ? l : 0), 4);
+    }
     memcpy(&x, lanes, sizeof x);
     return x;
 }
@@ -331,8 +349,14 @@ INLINE u64v load_lanes_u64v(const void *p, int64_t stride, int count)
 {
     uint64_t lanes[LANES];
     u64v x;
-    for (int l = 0; l < LANES; l++)
-        memcpy(&lanes[l], (const char *)p + 8 * stride * (l < count ? l : 0), 8);
+    if (count == LANES) {
+        UNROLL
+        for (int l = 0; l < LANES; l++)
+            memcpy(&lanes[l], (const char *)p + 8 * stride * l, 8);
+    } else {
+        for (int l = 0; l < LANES; l++)
+            memcpy(&lanes[l], (const char *)p + 8 * stride * (l < count ? l : 0), 8);
+    }
     memcpy(&x, lanes, sizeof x);
     return x;
 }

@@ -1,0 +1,260 @@
+/* einc bench: how fast the kernel is, beside how fast the machine is. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "cost.h"
+#include "job.h"
+#include "peak.h"
+#include "sample.h"
+
+enum { RUNS_MIN = 5, RUNS_MAX = 1000000, ALIGN = 64 };
+
+typedef struct Bench {
+    Job job;
+    DLTensor *tensors;
+    const DLTensor **inputs;
+    DLTensor **outputs;
+    Array *made;                  /* [made_count]: arrays whose data is ours */
+    int made_count;
+    void *workspace;
+    size_t workspace_bytes;
+    int workers;
+    double *times;
+    int runs;
+} Bench;
+
+/* What is reported. */
+typedef struct Figures {
+    double seconds, best, flops, bytes, peak_flops, peak_bytes, bound;
+    bool compute;
+} Figures;
+
+static double seconds_now(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
+
+/* ---- data ---- */
+
+static int make_array(Bench *b, const Tensor *tensor, Array **made)
+{
+    Array *array = *made = &b->made[b->made_count++];
+    array->dtype = tensor->dtype;
+    array->rank = tensor->rank;
+    memcpy(array->shape, b->job.front->extents->shape[tensor->id], (size_t)tensor->rank * sizeof *array->shape);
+    array_lay_out(array, false);
+    size_t bytes = (size_t)array_count(array) * dtype_size(array->dtype);
+    array->data = aligned_alloc(ALIGN, bytes / ALIGN * ALIGN + ALIGN);
+    if (!array->data)
+        return cli_fail(b->job.cli, EINC_FAILED, "no memory for the %zu bytes of '%s'", bytes, tensor->label);
+    memset(array->data, 0, bytes);
+    return EINC_OK;
+}
+
+static void set_tensor(DLTensor *tensor, const Array *array)
+{
+    *tensor = einc_tensor(array->data, dtype_name(array->dtype), array->rank, (int64_t *)array->shape);
+    tensor->strides = (int64_t *)array->stride;
+}
+
+static int make_data(Bench *b)
+{
+    const Compiled *front = b->job.front;
+    const Program *p = front->program;
+    Arena *arena = &b->job.cli->arena;
+    int count = p->input_count + front->output_count;
+    b->made = ARENA_ARRAY(arena, Array, count);
+    b->tensors = ARENA_ARRAY(arena, DLTensor, count);
+    b->inputs = ARENA_ARRAY(arena, const DLTensor *, p->input_count);
+    b->outputs = ARENA_ARRAY(arena, DLTensor *, front->output_count);
+    for (int i = 0; i < count; i++) {
+        const Tensor *tensor = i < p->input_count ? p->inputs[i] : front->outputs[i - p->input_count];
+        int known = i < p->input_count ? job_known_of(&b->job, tensor) : -1;
+        Array *array = NULL;
+        if (known >= 0 && b->job.known[known]->path) {
+            array = &b->job.known[known]->file.array;
+        } else {
+            int status = make_array(b, tensor, &array);
+            if (status)
+                return status;
+            if (i < p->input_count)
+                sample_fill(front, tensor, array);
+        }
+        set_tensor(&b->tensors[i], array);
+        if (i < p->input_count)
+            b->inputs[i] = &b->tensors[i];
+        else
+            b->outputs[i - p->input_count] = &b->tensors[i];
+    }
+    return EINC_OK;
+}
+
+/* As many threads as the budget allows, as einc_call() has it, and their workspace. */
+static int make_workspace(Bench *b, const einc_kernel *kernel)
+{
+    Cli *cli = b->job.cli;
+    size_t budget = (size_t)b->job.options.memory;
+    for (b->workers = context_workers(cli->context);; b->workers -= (b->workers + 7) / 8) {
+        if (einc_workspace(kernel, b->inputs, b->job.front->program->input_count, b->workers, &b->workspace_bytes))
+            return cli_fail_runtime(cli);
+        if (!budget || b->workspace_bytes <= budget || b->workers == 1)
+            break;
+    }
+    size_t bytes = b->workspace_bytes / ALIGN * ALIGN + ALIGN;
+    b->workspace = aligned_alloc(ALIGN, bytes);
+    if (!b->workspace)
+        return cli_fail(cli, EINC_FAILED, "no memory for a workspace of %zu bytes", b->workspace_bytes);
+    memset(b->workspace, 0, bytes);
+    return EINC_OK;
+}
+
+/* ---- measuring ---- */
+
+static int compare_times(const void *a, const void *b)
+{
+    double x = *(const double *)a, y = *(const double *)b;
+    return (x > y) - (x < y);
+}
+
+static int measure(Bench *b, const einc_kernel *kernel, double seconds)
+{
+    Cli *cli = b->job.cli;
+    einc_call_options options = { .workspace = b->workspace, .workspace_bytes = b->workspace_bytes, .workers = b->workers };
+    double end = 0;
+    for (int run = -1; run < RUNS_MIN || (run < RUNS_MAX && seconds_now() < end); run++) {
+        double begin = seconds_now();
+        if (einc_call(kernel, b->inputs, b->job.front->program->input_count, b->outputs, b->job.front->output_count, &options))
+            return cli_fail_runtime(cli);
+        double now = seconds_now(), taken = now - begin;
+        if (run < 0)
+            end = now + seconds;    /* the first is for the caches and for threads to wake */
+        else
+            ARENA_APPEND(&cli->arena, b->times, b->runs, taken);
+    }
+    qsort(b->times, (size_t)b->runs, sizeof *b->times, compare_times);
+    return EINC_OK;
+}
+
+/* Which peak is the roof: that of f64 where anything is reduced in f64. */
+static Dtype working_dtype(const Program *lowered)
+{
+    for (int i = 0; i < lowered->term_count; i++) {
+        const Term *term = lowered->terms[i];
+        bool reduces = term->kind == TERM_CONTRACT || term->kind == TERM_REDUCE;
+        if (reduces && (term->dtype == DTYPE_F64 || term->dtype == DTYPE_C128))
+            return DTYPE_F64;
+    }
+    return DTYPE_F32;
+}
+
+static int find_figures(Bench *b, const einc_kernel *kernel, Figures *f)
+{
+    const Compiled *compiled = kernel->variants->compiled;
+    Cost cost = plan_cost(compiled->plan, b->job.front->extents, b->workers);
+    Pool *pool = context_pool(b->job.cli->context);
+    *f = (Figures){ .seconds = b->times[b->runs / 2], .best = b->times[0], .flops = cost.flops, .bytes = cost.bytes };
+    f->peak_bytes = pool ? peak_bytes(pool, b->workers) : 0;
+    if (!f->peak_bytes)
+        return cli_fail(b->job.cli, EINC_FAILED, "no memory to measure how fast this machine reads");
+    f->peak_flops = peak_flops(pool, b->workers, b->job.options.target, working_dtype(compiled->lowered));
+    double compute = f->flops / f->peak_flops, memory = f->bytes / f->peak_bytes;
+    f->compute = compute >= memory;
+    f->bound = f->compute ? compute : memory;
+    return EINC_OK;
+}
+
+/* ---- reporting ---- */
+
+static void print_json(const Bench *b, const Figures *f)
+{
+    printf("{\n  \"seconds\": %.9g,\n  \"flops\": %.17g,\n  \"bytes\": %.17g,\n", f->seconds, f->flops, f->bytes);
+    printf("  \"flops_per_second\": %.9g,\n  \"bytes_per_second\": %.9g,\n", f->flops / f->seconds, f->bytes / f->seconds);
+    printf("  \"peak_flops_per_second\": %.9g,\n  \"peak_bytes_per_second\": %.9g,\n", f->peak_flops, f->peak_bytes);
+    printf("  \"efficiency\": %.6g,\n  \"workspace_bytes\": %zu,\n  \"threads\": %d,\n  \"target\": \"%s\"\n}\n",
+           f->bound / f->seconds, b->workspace_bytes, b->workers, b->job.options.target->name);
+}
+
+static const char *time_words(Arena *arena, double seconds)
+{
+    return seconds >= 1      ? arena_format(arena, "%.3g s", seconds)
+           : seconds >= 1e-3 ? arena_format(arena, "%.3g ms", seconds * 1e3)
+                             : arena_format(arena, "%.3g us", seconds * 1e6);
+}
+
+static void print_text(const Bench *b, const Figures *f)
+{
+    Arena *arena = &b->job.cli->arena;
+    double efficiency = 100 * f->bound / f->seconds;
+    printf("time        %s, the median of %d runs; the best took %s\n", time_words(arena, f->seconds), b->runs,
+           time_words(arena, f->best));
+    printf("work        %s, %s of %s\n", count_words(arena, f->flops, "flop"),
+           count_words(arena, f->flops / f->seconds, "flop/s"), count_words(arena, f->peak_flops, "flop/s"));
+    printf("operands    %s, %s of %s\n", byte_words(arena, f->bytes), count_words(arena, f->bytes / f->seconds, "B/s"),
+           count_words(arena, f->peak_bytes, "B/s"));
+    printf("efficiency  %.1f %% of what %s allows%s\n", efficiency, f->compute ? "arithmetic" : "memory",
+           !f->compute && efficiency > 100 ? "; the operands stay in a cache" : "");
+    printf("workspace   %s\n", byte_words(arena, (double)b->workspace_bytes));
+    printf("target      %s, %d thread%s\n", b->job.options.target->words, b->workers, b->workers == 1 ? "" : "s");
+}
+
+/* ---- the command ---- */
+
+static int bench_kernel(Bench *b, const einc_kernel *kernel, double seconds)
+{
+    Figures figures;
+    int status = make_data(b);
+    if (!status)
+        status = make_workspace(b, kernel);
+    if (!status)
+        status = measure(b, kernel, seconds);
+    if (!status)
+        status = find_figures(b, kernel, &figures);
+    if (status)
+        return status;
+    if (option_given(b->job.cli, OPTION_JSON))
+        print_json(b, &figures);
+    else
+        print_text(b, &figures);
+    return EINC_OK;
+}
+
+static int bench_job(Bench *b)
+{
+    Job *job = &b->job;
+    Cli *cli = job->cli;
+    int threads;
+    double seconds;
+    if (!option_threads(cli, &threads) || !option_seconds(cli, &seconds))
+        return EINC_USAGE;
+    einc_context_set_threads(cli->context, threads);
+    int status = job_front(job);
+    if (!status)
+        status = job_derive_shapes(job);
+    if (!status)
+        status = job_require_extents(job);
+    if (status)
+        return status;
+    einc_kernel *kernel = kernel_make(cli->context, &job->expression.source, &job->options);
+    if (!kernel)
+        return cli_fail_runtime(cli);
+    status = bench_kernel(b, kernel, seconds);
+    einc_kernel_free(kernel);
+    return status;
+}
+
+int command_bench(Cli *cli)
+{
+    Bench b = { 0 };
+    int status = job_read(cli, &b.job);
+    if (!status)
+        status = bench_job(&b);
+    for (int i = 0; i < b.made_count; i++)
+        free(b.made[i].data);
+    free(b.workspace);
+    job_close(&b.job);
+    return status;
+}

@@ -1,0 +1,199 @@
+/* einc compile: the kernel as C, for other programs. */
+#include <ctype.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "job.h"
+#include "library.h"
+#include "names.h"
+#include "standalone.h"
+
+/* ---- the function's name ---- */
+
+/* Names in the headers that generated files include; with f or l behind it, too. */
+static const char *const library_names[] = {
+    "abort", "abs", "acos", "acosh", "aligned_alloc", "asin", "asinh", "atan", "atan2", "atanh", "atexit", "atof", "atoi",
+    "atol", "atoll", "bcmp", "bcopy", "bsearch", "bzero", "calloc", "cbrt", "ceil", "clock", "copysign", "cos", "cosh", "div",
+    "drem", "erf", "erfc", "exit", "exp", "exp2", "expm1", "fabs", "fclose", "fdim", "ffs", "fflush", "fgetc", "fgets",
+    "finite", "floor", "fma", "fmax", "fmin", "fmod", "fopen", "fprintf", "fputc", "fputs", "fread", "free", "freopen",
+    "frexp", "fscanf", "fseek", "ftell", "fwrite", "gamma", "getc", "getchar", "getenv", "gets", "hypot", "ilogb", "index",
+    "isinf", "isnan", "j0", "j1", "jn", "ldexp", "ldiv", "lgamma", "llabs", "lldiv", "llrint", "llround", "log", "log10",
+    "log1p", "log2", "logb", "lrint", "lround", "malloc", "memccpy", "memchr", "memcmp", "memcpy", "memmove", "memset",
+    "modf", "nan", "nearbyint", "nextafter", "nexttoward", "perror", "pow", "printf", "putc", "putchar", "puts", "qsort",
+    "quick_exit", "rand", "random", "realloc", "remainder", "remove", "remquo", "rename", "rewind", "rindex", "rint", "round",
+    "scalb", "scalbln", "scalbn", "scanf", "significand", "sin", "sincos", "sinh", "snprintf", "sprintf", "sqrt", "srand",
+    "sscanf", "stderr", "stdin", "stdout", "stpcpy", "strcat", "strchr", "strcmp", "strcoll", "strcpy", "strcspn", "strdup",
+    "strerror", "strlen", "strncat", "strncmp", "strncpy", "strpbrk", "strrchr", "strsep", "strspn", "strstr", "strtod",
+    "strtof", "strtok", "strtol", "strtold", "strtoll", "strtoul", "strxfrm", "swab", "system", "tan", "tanh", "tgamma",
+    "tmpfile", "tmpnam", "trunc", "ungetc", "vfprintf", "vprintf", "vsprintf", "y0", "y1", "yn",
+};
+
+/* What else is defined in the file: the library's snippets, the C library, and the parts of templates/main.c. */
+static bool is_taken(const void *library, const char *name)
+{
+    size_t length = strlen(name);
+    for (size_t i = 0; i < sizeof library_names / sizeof *library_names; i++) {
+        size_t n = strlen(library_names[i]);
+        if (!strncmp(name, library_names[i], n) && (!name[n] || ((name[n] == 'f' || name[n] == 'l') && length == n + 1)))
+            return true;
+    }
+    return library_has(library, name) || !strncmp(name, "main_", 5) || !strncmp(name, "step_", 5) ||
+           !strncmp(name, "launch_", 7) || !strncmp(name, "merge_", 6) || !strncmp(name, "einc_host", 9);
+}
+
+static Names free_names(Job *job)
+{
+    Names names = names_new(&job->cli->arena, NULL);
+    names.is_taken = is_taken;
+    names.user = library_new(&job->cli->arena, target_has_feature, job->options.target);
+    return names;
+}
+
+/* The stem of a path: "k" of "out/k.c". */
+static const char *stem_of(Arena *arena, const char *path)
+{
+    const char *base = strrchr(path, '/') ? strrchr(path, '/') + 1 : path, *dot = strrchr(base, '.');
+    return arena_copy(arena, base, dot && dot > base ? (size_t)(dot - base) : strlen(base));
+}
+
+static int choose_name(Job *job)
+{
+    Cli *cli = job->cli;
+    const char *name = option_value(cli, OPTION_NAME), *output = option_value(cli, OPTION_OUTPUT);
+    Names names = free_names(job);
+    if (!name) {
+        const char *stem = output && strcmp(output, "-") ? stem_of(&cli->arena, output) : "";
+        job->options.name = isalnum((unsigned char)stem[0]) || stem[0] == '_' ? names_unique(&names, stem) : "einc_kernel";
+        return EINC_OK;
+    }
+    bool word = *name && !isdigit((unsigned char)*name);
+    for (const char *c = name; *c; c++)
+        word &= isalnum((unsigned char)*c) || *c == '_';
+    if (!word)
+        return cli_fail(cli, EINC_USAGE, "'%s' is no name for a C function", name);
+    if (strcmp(names_unique(&names, name), name))
+        return cli_fail(cli, EINC_USAGE, "a function cannot be called '%s': C, its library or the kernel itself has that name",
+                        name);
+    job->options.name = name;
+    return EINC_OK;
+}
+
+/* ---- the command ---- */
+
+/* The command as a shell takes it, for the first line of the file: the same for the same input, whatever folder it is
+ * in and however its options were spelt. */
+static void put_word(Text *text, const char *word)
+{
+    static const char plain[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_@%+=:,./-";
+    text_put(text, " ");
+    if (*word && word[strspn(word, plain)] == 0) {
+        text_put(text, word);
+        return;
+    }
+    text_put(text, "'");
+    for (; *word; word++)
+        text_print(text, *word == '\'' ? "'\\''" : "%c", *word);
+    text_put(text, "'");
+}
+
+static const char *base_of(const char *path)
+{
+    const char *slash = strrchr(path, '/');
+    return slash ? slash + 1 : path;
+}
+
+static const char *command_line(Cli *cli)
+{
+    Text text = text_new(&cli->arena);
+    const char *expression = cli->words[0];
+    bool file = expression[0] == '@', option = expression[0] == '-' && expression[1] && expression[1] != '>';
+    text_put(&text, "einc compile");
+    if (!option)
+        put_word(&text, file ? arena_format(&cli->arena, "@%s", base_of(expression + 1)) : expression);
+    for (int i = 0; i < cli->given_count; i++) {
+        const Given *given = &cli->given[i];
+        const OptionFacts *facts = &option_facts[given->id];
+        bool path = given->id == OPTION_OUTPUT || given->id == OPTION_HEADER;
+        if (given->id == OPTION_DUMP)
+            continue;
+        if (facts->letter)
+            text_print(&text, " -%c", facts->letter);
+        else
+            text_print(&text, " --%s", facts->name);
+        if (facts->value)
+            put_word(&text, path ? base_of(given->value) : given->value);
+    }
+    if (option) {
+        text_put(&text, " --");
+        put_word(&text, expression);
+    }
+    return text.bytes;
+}
+
+/* Both files or none: each is complete before the first takes its place. */
+static int write_files(Job *job, const char *source, const char *header)
+{
+    Cli *cli = job->cli;
+    const char *output = option_value(cli, OPTION_OUTPUT), *header_path = option_value(cli, OPTION_HEADER);
+    TextFile c = { 0 }, h = { 0 };
+    int status = cli_finish_stdout(cli, EINC_OK);    /* dumps come first */
+    if (!status)
+        status = header_path ? file_write(cli, &h, header_path, header) : EINC_OK;
+    if (!status && (output || !option_given(cli, OPTION_DUMP)))
+        status = file_write(cli, &c, output ? output : "-", source);
+    if (!status)
+        status = file_commit(cli, &h);
+    if (!status)
+        status = file_commit(cli, &c);
+    file_abort(&h);
+    file_abort(&c);
+    return status;
+}
+
+static int compile_job(Job *job)
+{
+    Cli *cli = job->cli;
+    int status = choose_name(job);
+    if (!status)
+        status = job_front(job);
+    if (!status)
+        status = job_derive_shapes(job);
+    if (status)
+        return status;
+    job->options.command = command_line(cli);
+    Compiled *compiled = build_compile(cli->context, &cli->arena, &job->expression.source, &job->options);
+    if (!compiled)
+        return cli_fail_runtime(cli);
+    status = job_check_budget(job, compiled);
+    if (status)
+        return status;
+    const char *source = compiled->unit->source;
+    if (option_given(cli, OPTION_EMIT_MAIN)) {
+        const char *fault = NULL;
+        source = standalone_program(&cli->arena, compiled, job->options.name, &fault);
+        if (!source)
+            return cli_fail(cli, EINC_FAILED, "internal error: the template of main() and the kernel disagree about '%s'",
+                            fault);
+    }
+    return write_files(job, source, compiled->unit->header);
+}
+
+static bool is_stdout(const char *path)
+{
+    return path && !strcmp(path, "-");
+}
+
+int command_compile(Cli *cli)
+{
+    const char *output = option_value(cli, OPTION_OUTPUT), *header = option_value(cli, OPTION_HEADER);
+    if (is_stdout(header) && (!output || is_stdout(output)))
+        return cli_fail(cli, EINC_USAGE, "file and header cannot both be the standard output\nhint: name a file with -o");
+    if (output && header && !strcmp(output, header) && strncmp(output, "/dev/", 5))
+        return cli_fail(cli, EINC_USAGE, "file and header cannot both be '%s'", output);
+    Job job;
+    int status = job_read(cli, &job);
+    if (!status)
+        status = compile_job(&job);
+    job_close(&job);
+    return status;
+}

@@ -1,0 +1,57 @@
+/* Builds the library of templates/ for one vector length and one instruction set, as the flags say: -DLANES=2, 4, 8 or
+ * 16, and one of -DEINC_FMA, -DEINC_AVX512, -DEINC_NEON (or none), or -DEINC_SCALAR alone for plain scalars. */
+#ifndef TESTS_TEMPLATES_H
+#define TESTS_TEMPLATES_H
+
+#include <stdbool.h>
+#include <stdio.h>
+
+#if defined EINC_AVX512
+#define EINC_F16C
+#define TARGETED __attribute__((target("avx512f,avx512dq,avx512bw,avx512vl,avx2,fma,f16c")))
+#define INLINE static inline __attribute__((always_inline, unused)) TARGETED
+#elif defined EINC_FMA
+#define EINC_F16C
+#define TARGETED __attribute__((target("avx2,fma,f16c")))
+#define INLINE static inline __attribute__((always_inline, unused)) TARGETED
+#else
+#define TARGETED
+#endif
+
+#include "../templates/complex_exp.c"
+#include "../templates/fold.c"
+#include "../templates/memory.c"
+#include "../templates/real_erf.c"
+#include "../templates/real_log.c"
+#include "../templates/real_trig.c"
+
+/* Whether this machine has what the build asks for; says so where it has not. */
+static inline bool machine_fits(void)
+{
+#if defined EINC_AVX512
+    bool fits = __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512dq") &&
+                __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512vl");
+#elif defined EINC_FMA
+    bool fits = __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma");
+#else
+    bool fits = true;
+#endif
+    if (!fits)
+        printf("skipped: this CPU lacks the instructions\n");
+    return fits;
+}
+
+/* The lanes of a vector, or of a scalar where there are no vectors. */
+#define LANES_OF(array, x) memcpy(array, &(x), sizeof(x))
+#define FROM_LANES(x, array) memcpy(&(x), array, sizeof(x))
+
+static inline uint64_t random_bits(void)
+{
+    static uint64_t state = 88172645463325252u;
+    state ^= state << 13;
+    state ^= state >> 7;
+    state ^= state << 17;
+    return state * 2685821657736338717u;
+}
+
+#endif

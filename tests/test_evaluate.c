@@ -1,0 +1,710 @@
+/* The evaluator: what programs mean, and whether its bounds hold for what kernels do, and for little more. */
+#include <float.h>
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "evaluate.h"
+
+enum { MOST = 8 };
+
+/* A program with its data. */
+typedef struct Run {
+    Arena arena;
+    jmp_buf failed;
+    Array arrays[MOST];
+    const Array **by_tensor;
+    Program *program;
+    Extents *extents;
+    Evaluator *evaluator;
+} Run;
+
+/* ---- running a program ---- */
+
+static Array array_of(Dtype dtype, void *data, int rank, ...)
+{
+    Array array = { .data = data, .dtype = dtype, .rank = rank };
+    va_list extents;
+    va_start(extents, rank);
+    for (int i = 0; i < rank; i++)
+        array.shape[i] = va_arg(extents, int);
+    va_end(extents);
+    array_lay_out(&array, false);
+    return array;
+}
+
+#define F32(data, ...) array_of(DTYPE_F32, data, __VA_ARGS__)
+#define F64(data, ...) array_of(DTYPE_F64, data, __VA_ARGS__)
+#define I32(data, ...) array_of(DTYPE_I32, data, __VA_ARGS__)
+#define I64(data, ...) array_of(DTYPE_I64, data, __VA_ARGS__)
+
+/* Operands in order; behind them, when `old`, one more for the array that `+=` adds to. Extents as "i=3 j=4". */
+static Run *begin(const char *text, const char *given, const char *old, int count, const Array *arrays)
+{
+    Run *run = calloc(1, sizeof *run);
+    assert_non_null(run);
+    run->arena.failed = &run->failed;
+    assert_int_equal(setjmp(run->failed), 0);
+    Source *source = ARENA_NEW(&run->arena, Source);
+    *source = (Source){ "expr", text, strlen(text) };
+    Diags diags = { .arena = &run->arena, .source = source };
+    OperandSpec operands[MOST];
+    ExtentSpec extents[MOST];
+    int extent_count = 0;
+    for (int i = 0; i < count; i++) {
+        run->arrays[i] = arrays[i];
+        operands[i] = (OperandSpec){ old && i == count - 1 ? old : NULL, arrays[i].dtype, arrays[i].rank,
+                                     run->arrays[i].shape };
+    }
+    char *names = arena_copy(&run->arena, given, strlen(given));
+    for (char *name = strtok(names, "= "); name; name = strtok(NULL, "= "))
+        extents[extent_count++] = (ExtentSpec){ name, atoll(strtok(NULL, "= ")) };
+    CheckOptions options = { operands, count, extents, extent_count };
+    Ast *ast = parse(&run->arena, source, &diags);
+    run->program = ast ? check(&run->arena, ast, &options, &diags) : NULL;
+    if (!run->program)
+        fail_msg("%s: %s", text, diags.first->message);
+    const int64_t **shapes = ARENA_ARRAY(&run->arena, const int64_t *, run->program->tensor_count);
+    run->by_tensor = ARENA_ARRAY(&run->arena, const Array *, run->program->tensor_count);
+    for (int t = 0; t < run->program->tensor_count; t++) {
+        const Tensor *tensor = run->program->tensors[t];
+        int k = tensor->input >= 0 ? tensor->input : tensor->from_caller && old ? count - 1 : -1;
+        run->by_tensor[t] = k < 0 ? NULL : &run->arrays[k];
+        shapes[t] = k < 0 ? NULL : run->arrays[k].shape;
+    }
+    run->extents = extents_infer(&run->arena, run->program, shapes, extents, extent_count, &diags);
+    if (!run->extents || !extents_require(run->extents, &diags))
+        fail_msg("%s: %s", text, diags.first->message);
+    run->evaluator = evaluator_new(run->program, run->extents, run->by_tensor);
+    assert_non_null(run->evaluator);
+    return run;
+}
+
+static void end(Run *run)
+{
+    evaluator_free(run->evaluator);
+    arena_free(&run->arena);
+    free(run);
+}
+
+static const Output *output_at(const Run *run, int k)
+{
+    return &program_result(run->program)->outputs[k];
+}
+
+/* The k-th output at a position of up to three numbers. */
+static Value element(Run *run, int k, int64_t a, int64_t b, int64_t c)
+{
+    int64_t position[] = { a, b, c };
+    Value value;
+    if (!evaluator_element(run->evaluator, output_at(run, k), position, &value))
+        fail_msg("%s", evaluator_error(run->evaluator));
+    return value;
+}
+
+static bool accepts(Run *run, int k, int64_t a, const void *result)
+{
+    int64_t position[] = { a, 0, 0 };
+    bool failed, accepted = evaluator_accepts(run->evaluator, output_at(run, k), position, result, &failed);
+    assert_false(failed);
+    return accepted;
+}
+
+/* An expression of one array whose result is one number. */
+static Value one(const char *text, Array array)
+{
+    Run *run = begin(text, "", NULL, 1, &array);
+    Value value = element(run, 0, 0, 0, 0);
+    end(run);
+    return value;
+}
+
+static void assert_exact(Value value, double expected)
+{
+    assert_false(value.open);
+    if (isnan(expected))
+        assert_true(isnan(value.re));
+    else
+        assert_true(value.re == expected);
+    assert_true(value.bound == 0);
+}
+
+/* Near what is expected, with a bound of no more than `ulps` of its float32. */
+static void assert_near(Value value, double expected, double ulps)
+{
+    double ulp = ldexp(fmax(fabs(expected), FLT_MIN), -23);
+    assert_false(value.open);
+    assert_true(fabs(value.re - expected) <= 1e-9 * fabs(expected));
+    assert_true(value.bound > 0 && value.bound <= ulps * ulp);
+}
+
+/* ---- random numbers ---- */
+
+static uint64_t state;
+
+static double uniform(void)
+{
+    state = state * 6364136223846793005u + 1442695040888963407u;
+    return (double)(state >> 11) * 0x1p-53;
+}
+
+static void fill(float *x, int count, double low, double high)
+{
+    for (int i = 0; i < count; i++)
+        x[i] = (float)(low + uniform() * (high - low));
+}
+
+static void shuffle(float *x, int count)
+{
+    for (int i = count - 1; i > 0; i--) {
+        int j = (int)(uniform() * (i + 1));
+        float swap = x[i];
+        x[i] = x[j];
+        x[j] = swap;
+    }
+}
+
+/* ---- values ---- */
+
+static void integers_in_floats_are_exact(void **unused)
+{
+    (void)unused;
+    float a[] = { 1, 2, 3, 4, 5, 6 }, b[] = { 7, -8, 9, 10, 11, 12 };
+    Array arrays[] = { F32(a, 2, 2, 3), F32(b, 2, 3, 2) };
+    Run *run = begin("ik,kj->ij", "", NULL, 2, arrays);
+    assert_exact(element(run, 0, 0, 0, 0), 7 + 18 + 33);
+    assert_exact(element(run, 0, 1, 1, 0), -32 + 50 + 72);
+    end(run);
+    float wide[] = { 16777216, 1 };     /* 2^24 + 1 takes 25 digits */
+    Value value = one("i->", F32(wide, 1, 2));
+    assert_true(value.re == 16777217 && value.bound >= 1);
+}
+
+static void a_cast_rounds_in_the_bound(void **unused)
+{
+    (void)unused;
+    float x[] = { 0.1f };
+    Value value = one("f16(i)", F32(x, 1, 1));
+    assert_true(value.re == (double)0.1f && value.bound == 0x1p-15);
+    x[0] = 0.5f;
+    assert_exact(one("f16(i)", F32(x, 1, 1)), 0.5);
+    x[0] = 70000;
+    assert_true(one("f16(i)", F32(x, 1, 1)).open);
+}
+
+static void integers_wrap_and_saturate(void **unused)
+{
+    (void)unused;
+    int32_t x[] = { INT32_MAX };
+    assert_int_equal(one("i + 1", I32(x, 1, 1)).integer, INT32_MIN);
+    assert_int_equal(one("square(i)", I32(x, 1, 1)).integer, 1);
+    assert_int_equal(one("i8(i)", I32(x, 1, 1)).integer, -1);
+    assert_int_equal(one("i ^ 0", I32(x, 1, 1)).integer, 1);
+    x[0] = INT32_MIN;
+    assert_int_equal(one("abs(i)", I32(x, 1, 1)).integer, INT32_MIN);
+    x[0] = -7;
+    assert_int_equal(one("mod(i, 4)", I32(x, 1, 1)).integer, 1);
+    assert_int_equal(one("mod(i, 0)", I32(x, 1, 1)).integer, 0);
+    double y[] = { 3e9 };
+    assert_int_equal(one("i32(i)", F64(y, 1, 1)).integer, INT32_MAX);
+    y[0] = -2.9;
+    assert_int_equal(one("i32(i)", F64(y, 1, 1)).integer, -2);
+    y[0] = NAN;
+    assert_int_equal(one("i32(i)", F64(y, 1, 1)).integer, 0);
+}
+
+static void nan_and_infinity(void **unused)
+{
+    (void)unused;
+    float x[] = { 1, NAN, 3, NAN };
+    assert_exact(one("i | max i", F32(x, 1, 4)), NAN);
+    assert_int_equal(one("i | argmax i", F32(x, 1, 4)).integer, 1);
+    assert_int_equal(one("i | argmin i", F32(x, 1, 4)).integer, 1);
+    float y[] = { INFINITY, 1, -INFINITY };
+    assert_exact(one("i -> ", F32(y, 1, 3)), NAN);
+    assert_exact(one("i | logsumexp i", F32(y, 1, 3)), INFINITY);
+    assert_exact(one("i | softmax i | max i", F32(y, 1, 3)), NAN);
+    float none[] = { -INFINITY, -INFINITY };
+    assert_exact(one("i | logsumexp i", F32(none, 1, 2)), -INFINITY);
+    assert_exact(one("i | softmax i | max i", F32(none, 1, 2)), 0);
+    assert_exact(one("i | log_softmax i | max i", F32(none, 1, 2)), -INFINITY);
+}
+
+static void signs_of_zeros(void **unused)
+{
+    (void)unused;
+    float x[] = { -0.0f, 5 };
+    assert_exact(one("1 / i | min i", F32(x, 1, 2)), -INFINITY);
+    x[0] = 5, x[1] = -5;
+    Value value = one("i -> | 1 / _", F32(x, 1, 2));
+    assert_true(isinf(value.re) && value.either && !value.open);
+}
+
+static void nothing_to_reduce(void **unused)
+{
+    (void)unused;
+    float x[] = { 0 };
+    Array empty = F32(x, 1, 0);
+    assert_exact(one("i | sum i", empty), 0);
+    assert_exact(one("i | prod i", empty), 1);
+    assert_exact(one("i | mean i", empty), NAN);
+    assert_exact(one("i | var i", empty), NAN);
+    assert_exact(one("i | norm i", empty), 0);
+    assert_exact(one("i | logsumexp i", empty), -INFINITY);
+    assert_int_equal(one("i > 0 | any i", empty).integer, 0);
+    assert_int_equal(one("i > 0 | all i", empty).integer, 1);
+    float alone[] = { 3 };
+    assert_exact(one("i | var i", F32(alone, 1, 1)), 0);
+    assert_exact(one("i | var(1) i", F32(alone, 1, 1)), NAN);
+}
+
+static void functions_have_their_ulps(void **unused)
+{
+    (void)unused;
+    float x[] = { 0.7f };
+    double v = 0.7f;
+    Array array = F32(x, 1, 1);
+    assert_near(one("exp(i)", array), exp(v), 5);
+    assert_near(one("log(i)", array), log(v), 5);
+    assert_near(one("tanh(i)", array), tanh(v), 5);
+    assert_near(one("gelu(i)", array), v / 2 * (1 + erf(v / sqrt(2))), 9);
+    assert_near(one("i ^ 3", array), pow(v, 3), 9);
+    assert_near(one("sqrt(i)", array), sqrt(v), 1);
+    assert_near(one("1 / i", array), 1 / v, 1);
+    assert_near(one("atan2(i, -1)", array), atan2(v, -1), 5);
+    assert_near(one("sin(exp(i))", array), sin(exp(v)), 40);
+    x[0] = -9;
+    assert_near(one("gelu(i)", array), -4.5 * erfc(9 / sqrt(2)), 9);
+}
+
+static void a_gelu_of_infinity_is_what_its_formula_says(void **unused)
+{
+    (void)unused;
+    float x[] = { -INFINITY };
+    assert_exact(one("gelu(i)", F32(x, 1, 1)), NAN);
+    x[0] = INFINITY;
+    assert_exact(one("gelu(i)", F32(x, 1, 1)), INFINITY);
+}
+
+/* ---- what is decided by less than the bounds ---- */
+
+static void close_decisions_are_open(void **unused)
+{
+    (void)unused;
+    float x[] = { 0.1f, 0.2f, 0.3f };
+    /* 0.1f + 0.2f and 0.3f are the same number to within a rounding. */
+    assert_true(one("x[0] + x[1] > x[2]", F32(x, 1, 3)).open);
+    assert_false(one("x[0] + x[1] > x[0]", F32(x, 1, 3)).open);
+    assert_true(one("i32((x[0] + x[1]) / x[2])", F32(x, 1, 3)).open);
+    /* A floor is not: it is one number or the next. */
+    Value value = one("floor((x[0] + x[1]) / x[2])", F32(x, 1, 3));
+    assert_true(!value.open && value.bound >= 0.99 && value.bound < 1.01);
+    /* Nor is a choice between two numbers. */
+    value = one("where(x[0] + x[1] > x[2], 5, 7)", F32(x, 1, 3));
+    assert_true(value.open);            /* of integers */
+    value = one("where(x[0] + x[1] > x[2], 5.0, 7.0)", F32(x, 1, 3));
+    assert_true(!value.open && value.bound >= 2 && value.bound < 2.1);
+    assert_true(one("x[i]/(x[0] + x[1] - x[2]) | sum i", F32(x, 1, 3)).open);
+    assert_true(one("1 / (x[0] + x[1] - x[2])", F32(x, 1, 3)).open);
+}
+
+static void open_positions_name_what_is_near_the_best(void **unused)
+{
+    (void)unused;
+    float x[] = { 0.1f, 0.7f, 0.25f, 0.7f, 0.2f }, y[] = { 3, 1, 2, 1, 3 };
+    Array arrays[] = { F32(x, 1, 5), F32(y, 1, 5) };
+    /* 0.7 / 1 three times over; two of them were computed. */
+    Run *run = begin("(x[n] * y[n]) / y[n] | argmax n & argtopk(3) n & topk(2) n", "", NULL, 2, arrays);
+    int64_t position = 1;
+    Value value = element(run, 0, 0, 0, 0);
+    assert_false(value.open);           /* 0.7 * 1 / 1 is exact, a tie goes to the first */
+    assert_int_equal(value.integer, 1);
+    assert_true(accepts(run, 0, 0, &position));
+    position = 3;
+    assert_false(accepts(run, 0, 0, &position));
+    assert_true(accepts(run, 1, 1, &position));
+    float best = 0.7f;
+    assert_true(accepts(run, 2, 1, &best));
+    best = 0.25f;
+    assert_false(accepts(run, 2, 1, &best));
+    end(run);
+    float third[] = { 0.1f, 2.1f, 0.25f, 2.1f, 0.2f }, three[] = { 3, 3, 2, 3, 3 };
+    arrays[0] = F32(third, 1, 5);
+    arrays[1] = F32(three, 1, 5);
+    run = begin("x[n] / y[n] | argmax n & argtopk(3) n", "", NULL, 2, arrays);
+    assert_true(element(run, 0, 0, 0, 0).open);
+    for (position = 0; position < 6; position++) {
+        assert_int_equal(accepts(run, 0, 0, &position), position == 1 || position == 3);
+        assert_int_equal(accepts(run, 1, 1, &position), position == 1 || position == 3);
+        assert_int_equal(accepts(run, 1, 2, &position), position == 2);
+    }
+    end(run);
+}
+
+static void a_row_of_ties_is_ranked_by_position(void **unused)
+{
+    (void)unused;
+    int32_t x[] = { 2, 5, 5, 1, 5, 2 };
+    Array array = I32(x, 1, 6);
+    Run *run = begin("n | argtopk(4) n & argbottomk(4) n & bottomk(3) n", "", NULL, 1, &array);
+    const int64_t top[] = { 1, 2, 4, 0 }, bottom[] = { 3, 0, 5, 1 }, values[] = { 1, 2, 2 };
+    for (int r = 0; r < 4; r++) {
+        assert_int_equal(element(run, 0, r, 0, 0).integer, top[r]);
+        assert_int_equal(element(run, 1, r, 0, 0).integer, bottom[r]);
+    }
+    for (int r = 0; r < 3; r++)
+        assert_int_equal(element(run, 2, r, 0, 0).integer, values[r]);
+    end(run);
+}
+
+static void a_gather_by_an_open_position_is_open(void **unused)
+{
+    (void)unused;
+    float x[] = { 2.1f, 2.1f, 1 }, y[] = { 3, 3, 3 };
+    Array arrays[] = { F32(x, 1, 3), F32(y, 1, 3) };
+    Run *run = begin("best = x[n] / y[n] | argmax n ; x[best[]]", "", NULL, 2, arrays);
+    assert_true(element(run, 0, 0, 0, 0).open);
+    end(run);
+    y[1] = 2;
+    run = begin("best = x[n] / y[n] | argmax n ; x[best[]] + 1", "", NULL, 2, arrays);
+    assert_exact(element(run, 0, 0, 0, 0), 2.1f + 1.0);
+    end(run);
+}
+
+/* ---- reads ---- */
+
+static void a_where_reads_its_branch_alone(void **unused)
+{
+    (void)unused;
+    float x[] = { 1, 2, 3 };
+    Array array = F32(x, 1, 3);
+    const char *const texts[] = { "where(@i >= 1, x[i-1], 0)", "x[i-1] | where(@i >= 1, _, 0)",
+                                  "x[i-1] | exp | log | where(@i >= 1, _, 0)" };
+    for (int k = 0; k < 3; k++) {
+        Run *run = begin(texts[k], "i=4", NULL, 1, &array);
+        for (int i = 0; i < 4; i++)
+            assert_true(fabs(element(run, 0, i, 0, 0).re - i) < 1e-9);
+        end(run);
+    }
+}
+
+static void a_read_out_of_range_is_an_error(void **unused)
+{
+    (void)unused;
+    float x[] = { 1, 2, 3 };
+    int64_t y[] = { 0, 3, -1 };
+    Array arrays[] = { F32(x, 1, 3), I64(y, 1, 3) };
+    Run *run = begin("x[y[t]]", "", NULL, 2, arrays);
+    int64_t position = 0;
+    Value value;
+    assert_true(evaluator_element(run->evaluator, output_at(run, 0), &position, &value));
+    assert_exact(value, 1);
+    assert_string_equal(evaluator_error(run->evaluator), "");
+    position = 1;
+    assert_false(evaluator_element(run->evaluator, output_at(run, 0), &position, &value));
+    assert_string_equal(evaluator_error(run->evaluator), "'x' at 3, but axis 0 has 3");
+    assert_ptr_equal(evaluator_culprit(run->evaluator)->read.tensor, run->program->inputs[0]);
+    float result = 1;
+    bool failed;
+    assert_false(evaluator_accepts(run->evaluator, output_at(run, 0), &position, &result, &failed));
+    assert_true(failed);
+    end(run);
+    run = begin("where(y[t] >= 0, x[y[t]], 0) -> ", "", NULL, 2, (Array[]){ arrays[1], arrays[0] });
+    position = 0;
+    assert_false(evaluator_element(run->evaluator, output_at(run, 0), &position, &value));
+    y[1] = 2;
+    assert_true(evaluator_element(run->evaluator, output_at(run, 0), &position, &value));
+    assert_exact(value, 4);
+    end(run);
+}
+
+/* A where hides the empty row from the extents; choosing it is an error of the run. */
+static void a_max_of_nothing_behind_a_where(void **unused)
+{
+    (void)unused;
+    float x[] = { 0 };
+    int64_t c[] = { 0 };
+    Array arrays[] = { F32(x, 2, 1, 0), I64(c, 1, 1) };
+    Run *run = begin("x[i,n] | max n | where(c[i] > 0, _, 7.0)", "", NULL, 2, arrays);
+    assert_exact(element(run, 0, 0, 0, 0), 7);
+    c[0] = 1;
+    int64_t position = 0;
+    Value value;
+    evaluator_free(run->evaluator);
+    run->evaluator = evaluator_new(run->program, run->extents, run->by_tensor);
+    assert_false(evaluator_element(run->evaluator, output_at(run, 0), &position, &value));
+    assert_string_equal(evaluator_error(run->evaluator), "'max' of 0");
+    end(run);
+}
+
+static void an_axis_of_size_1_is_broadcast(void **unused)
+{
+    (void)unused;
+    float x[] = { 1, 2, 3 }, y[] = { 10 };
+    Array arrays[] = { F32(x, 1, 3), F32(y, 1, 1) };
+    Run *run = begin("i + i", "", NULL, 2, arrays);
+    assert_exact(element(run, 0, 2, 0, 0), 13);
+    end(run);
+}
+
+/* ---- statements ---- */
+
+static void a_scatter_adds_duplicates_to_what_was_there(void **unused)
+{
+    (void)unused;
+    int64_t y[] = { 0, 2, 0, 2 };
+    float g[] = { 1, 2, 4, 8 }, old[] = { 100, 200, 300 };
+    Array arrays[] = { I64(y, 1, 4), F32(g, 1, 4), F32(old, 1, 3) };
+    Run *run = begin("d[y[t]] += g[t]", "", "d", 3, arrays);
+    assert_exact(element(run, 0, 0, 0, 0), 105);
+    assert_exact(element(run, 0, 1, 0, 0), 200);
+    assert_exact(element(run, 0, 2, 0, 0), 310);
+    end(run);
+    y[1] = 3;
+    run = begin("d[y[t]] += g[t]", "", "d", 3, arrays);
+    int64_t position = 0;
+    Value value;
+    assert_false(evaluator_element(run->evaluator, output_at(run, 0), &position, &value));
+    assert_string_equal(evaluator_error(run->evaluator), "'d' at 3, but axis 0 has 3");
+    end(run);
+}
+
+static void targets_of_other_forms(void **unused)
+{
+    (void)unused;
+    float x[] = { 1, 2, 3 };
+    Array array = F32(x, 1, 3);
+    Run *run = begin("d[i,i] += x[i]", "", NULL, 1, &array);
+    assert_exact(element(run, 0, 1, 1, 0), 2);
+    assert_exact(element(run, 0, 1, 2, 0), 0);
+    end(run);
+    run = begin("d[2*i+r] += x[i]", "r=2", NULL, 1, &array);
+    assert_int_equal(run->extents->shape[output_at(run, 0)->tensor->id][0], 6);
+    for (int k = 0; k < 6; k++)
+        assert_exact(element(run, 0, k, 0, 0), x[k / 2]);
+    end(run);
+    run = begin("d[i,j] = x[i]", "j=2", NULL, 1, &array);
+    assert_exact(element(run, 0, 2, 1, 0), 3);
+    end(run);
+    run = begin("s = x[i] -> ; s[] += x[i] -> ; 10 * s[]", "", NULL, 1, &array);
+    assert_exact(element(run, 0, 0, 0, 0), 120);
+    end(run);
+}
+
+static void a_deep_chain_computes_nothing_twice(void **unused)
+{
+    (void)unused;
+    char text[2000] = "i";
+    for (int k = 0; k < 60; k++)
+        strcat(text, " | _ - 0.5 * _");
+    float x[] = { 1 };
+    assert_true(fabs(one(text, F32(x, 1, 1)).re - 0x1p-60) < 1e-30);
+    strcpy(text, "a0 = i -> i");
+    for (int k = 0; k < 40; k++) {
+        char more[60];
+        snprintf(more, sizeof more, " ; a%d = (a%d[i] + a%d[i]) / 2", k + 1, k, k);
+        strcat(text, more);
+    }
+    assert_true(fabs(one(text, F32(x, 1, 1)).re - 1) < 1e-9);
+}
+
+static void a_product_of_a_million_steps_is_quick(void **unused)
+{
+    (void)unused;
+    enum { N = 100 };
+    static float a[N * N], b[N * N];
+    fill(a, N * N, -1, 1);
+    fill(b, N * N, -1, 1);
+    Array arrays[] = { F32(a, 2, N, N), F32(b, 2, N, N) };
+    Run *run = begin("ik,kj->ij", "", NULL, 2, arrays);
+    for (int i = 0; i < N; i++)
+        for (int j = 0; j < N; j++)
+            assert_false(element(run, 0, i, j, 0).open);
+    end(run);
+}
+
+/* ---- kernels ---- */
+
+/* Whether a float32 that a kernel made is accepted, and one that is as wrong as three bounds is not. */
+static void judge(const char *text, Array x, Array y, bool two, float result)
+{
+    Array arrays[] = { x, y };
+    Run *run = begin(text, "", NULL, two ? 2 : 1, arrays);
+    Value value = element(run, 0, 0, 0, 0);
+    assert_false(value.open);
+    if (!accepts(run, 0, 0, &result))
+        fail_msg("%s: %.9g is refused: %.12g, bound %g", text, (double)result, value.re, value.bound);
+    float wrong = (float)(value.re + 3 * value.bound);
+    wrong = nextafterf(wrong, INFINITY);
+    assert_false(accepts(run, 0, 0, &wrong));
+    end(run);
+}
+
+static float dot(const float *x, const float *y, int count, int way)
+{
+    float sum = 0, parts[4] = { 0 };
+    for (int i = 0; i < count; i++) {
+        if (way == 0)
+            sum += x[i] * y[i];
+        else if (way == 1)
+            sum = fmaf(x[i], y[i], sum);
+        else
+            parts[i & 3] = fmaf(x[i], y[i], parts[i & 3]);
+    }
+    return way < 2 ? sum : (parts[0] + parts[1]) + (parts[2] + parts[3]);
+}
+
+static void welford(const float *x, int count, float *mean, float *squares)
+{
+    *mean = *squares = 0;
+    for (int i = 0; i < count; i++) {
+        float apart = x[i] - *mean;
+        *mean += apart / (float)(i + 1);
+        *squares += apart * (x[i] - *mean);
+    }
+}
+
+static float variance(const float *x, int count, int way)
+{
+    float mean, squares;
+    if (way == 0) {
+        welford(x, count, &mean, &squares);
+        return squares / (float)count;
+    }
+    if (way == 1) {
+        float other_mean, other;
+        int half = count / 2;
+        welford(x, half, &mean, &squares);
+        welford(x + half, count - half, &other_mean, &other);
+        float apart = other_mean - mean;
+        return (squares + other + apart * apart * ((float)half * (float)(count - half) / (float)count)) / (float)count;
+    }
+    mean = squares = 0;
+    for (int i = 0; i < count; i++)
+        mean += x[i];
+    mean /= (float)count;
+    for (int i = 0; i < count; i++)
+        squares += (x[i] - mean) * (x[i] - mean);
+    return squares / (float)count;
+}
+
+/* The running maximum and sum, rescaled at each new maximum. */
+static float log_sum(const float *x, int count, float *softmax_of_first)
+{
+    float top = -INFINITY, sum = 0;
+    for (int i = 0; i < count; i++) {
+        float new = fmaxf(top, x[i]);
+        sum = sum * expf(top - new) + expf(x[i] - new);
+        top = new;
+    }
+    *softmax_of_first = expf(x[0] - top) / sum;
+    return top + logf(sum);
+}
+
+static void kernels_keep_the_bounds(void **unused)
+{
+    (void)unused;
+    enum { TRIALS = 300, LONGEST = 200 };
+    static float x[LONGEST], y[LONGEST], shuffled[LONGEST];
+    state = 1;
+    for (int trial = 0; trial < TRIALS; trial++) {
+        int n = 2 + (int)(uniform() * (LONGEST - 2));
+        double spread = pow(10, uniform() * 4 - 2), offset = trial % 3 ? 0 : 30 * uniform();
+        fill(x, n, offset - spread, offset + spread);
+        fill(y, n, -1, 1);
+        Array xs = F32(x, 1, n), ys = F32(y, 1, n);
+        judge("x[i] * y[i] ->", xs, ys, true, dot(x, y, n, trial % 3));
+        judge("x[i] | var i", xs, ys, false, variance(x, n, trial % 3));
+        judge("x[i] | std i", xs, ys, false, sqrtf(variance(x, n, trial % 3)));
+        judge("x[i] | norm i", xs, ys, false, sqrtf(dot(x, x, n, trial % 3)));
+        float ones[LONGEST], first, log;
+        for (int i = 0; i < n; i++)
+            ones[i] = 1;
+        memcpy(shuffled, x, sizeof x);
+        shuffle(shuffled, n);
+        judge("x[i] | mean i", xs, ys, false, dot(shuffled, ones, n, trial % 3) * (1 / (float)n));
+        log = log_sum(x, n, &first);
+        judge("x[i] | logsumexp i", xs, ys, false, log);
+        judge("x[i] | softmax i", xs, ys, false, first);
+        judge("x[i] | log_softmax i", xs, ys, false, x[0] - log);
+    }
+}
+
+/* softmax times values, normalised at the end, as attention kernels do. */
+static void delayed_softmax_keeps_the_bounds(void **unused)
+{
+    (void)unused;
+    enum { N = 64, TRIALS = 100 };
+    float x[N], v[N];
+    state = 2;
+    for (int trial = 0; trial < TRIALS; trial++) {
+        fill(x, N, -8, 8);
+        fill(v, N, -1, 1);
+        float top = -INFINITY, sum = 0, total = 0;
+        for (int i = 0; i < N; i++) {
+            float new = fmaxf(top, x[i]), scale = expf(top - new), power = expf(x[i] - new);
+            sum = sum * scale + power;
+            total = fmaf(power, v[i], total * scale);
+            top = new;
+        }
+        judge("x[i] | softmax i | _ * v[i] ->", F32(x, 1, N), F32(v, 1, N), true, total / sum);
+    }
+}
+
+static void products_keep_the_bounds(void **unused)
+{
+    (void)unused;
+    enum { N = 20, TRIALS = 200 };
+    float x[N], shuffled[N];
+    state = 3;
+    for (int trial = 0; trial < TRIALS; trial++) {
+        fill(x, N, 0.2, 3);
+        memcpy(shuffled, x, sizeof x);
+        shuffle(shuffled, N);
+        float product = 1;
+        for (int i = 0; i < N; i++)
+            product *= shuffled[i];
+        judge("x[i] | prod i", F32(x, 1, N), F32(x, 1, N), false, product);
+    }
+    float halves[] = { 3, 0.5f, 7, 0.25f };
+    assert_exact(one("i | prod i", F32(halves, 1, 4)), 2.625);
+    float huge[] = { 1e30f, 1e30f, 1e-30f, 1e-30f };
+    assert_true(one("i | prod i", F32(huge, 1, 4)).open);    /* some order overflows */
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(integers_in_floats_are_exact),
+        cmocka_unit_test(a_cast_rounds_in_the_bound),
+        cmocka_unit_test(integers_wrap_and_saturate),
+        cmocka_unit_test(nan_and_infinity),
+        cmocka_unit_test(signs_of_zeros),
+        cmocka_unit_test(nothing_to_reduce),
+        cmocka_unit_test(functions_have_their_ulps),
+        cmocka_unit_test(a_gelu_of_infinity_is_what_its_formula_says),
+        cmocka_unit_test(close_decisions_are_open),
+        cmocka_unit_test(open_positions_name_what_is_near_the_best),
+        cmocka_unit_test(a_row_of_ties_is_ranked_by_position),
+        cmocka_unit_test(a_gather_by_an_open_position_is_open),
+        cmocka_unit_test(a_where_reads_its_branch_alone),
+        cmocka_unit_test(a_read_out_of_range_is_an_error),
+        cmocka_unit_test(a_max_of_nothing_behind_a_where),
+        cmocka_unit_test(an_axis_of_size_1_is_broadcast),
+        cmocka_unit_test(a_scatter_adds_duplicates_to_what_was_there),
+        cmocka_unit_test(targets_of_other_forms),
+        cmocka_unit_test(a_deep_chain_computes_nothing_twice),
+        cmocka_unit_test(a_product_of_a_million_steps_is_quick),
+        cmocka_unit_test(kernels_keep_the_bounds),
+        cmocka_unit_test(delayed_softmax_keeps_the_bounds),
+        cmocka_unit_test(products_keep_the_bounds),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,728 @@
+/* The helpers of generated kernels that move, choose and convert: types, masks, loads and stores, 16-bit floats, casts,
+ * integers and folds. Each is compared with plain C on every lane. */
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "templates.h"
+
+enum { ROUNDS = 2000, PATTERNS = 1 << 16 };
+
+static bool same(double a, double b)
+{
+    return a == b ? !signbit(a) == !signbit(b) : a != a && b != b;
+}
+
+/* ---- types and masks ---- */
+
+TARGETED static void test_splats_and_lanes(void **state)
+{
+    (void)state;
+    f32v f = splat_f32v(-0.0f);
+    f64v d = splat_f64v(-0.0);
+    i32v i = splat_i32v(-7), places = lanes_i32v();
+    i64v j = splat_i64v(INT64_MIN), far = lanes_i64v();
+    u32v u = splat_u32v(0x80000000);
+    boolv yes = splat_boolv(2), no = splat_boolv(0);
+    uint32_t words[LANES];
+    LANES_OF(words, u);
+    for (int l = 0; l < LANES; l++) {
+        assert_true(same(lane_f32v(f, l), -0.0) && same(lane_f64v(d, l), -0.0));
+        assert_true(lane_i32v(i, l) == -7 && lane_i64v(j, l) == INT64_MIN && words[l] == 0x80000000);
+        assert_true(lane_i32v(places, l) == l && lane_i64v(far, l) == l);
+        assert_true(lane_boolv(yes, l) == 1 && lane_boolv(no, l) == 0);
+    }
+    for (int count = 0; count <= LANES; count++)
+        for (int l = 0; l < LANES; l++)
+            assert_int_equal(lane_boolv(first_boolv(count), l), l < count);
+}
+
+/* The mask whose lane l is bit l. */
+INLINE boolv mask_of(unsigned bits)
+{
+    int32_t lanes[LANES];
+    i32v x;
+    for (int l = 0; l < LANES; l++)
+        lanes[l] = bits >> l & 1;
+    FROM_LANES(x, lanes);
+    return x > splat_i32v(0);
+}
+
+TARGETED static void test_masks(void **state)
+{
+    (void)state;
+    const unsigned all = (1u << LANES) - 1;
+    for (unsigned a = 0; a <= all; a++) {
+        unsigned b = (unsigned)random_bits() & all;
+        boolv x = mask_of(a), y = mask_of(b);
+        i64v wide = widen_boolv(x);
+        assert_int_equal(any_boolv(x), a != 0);
+        assert_int_equal(all_boolv(x), a == all);
+        f32v f = select_f32v(x, splat_f32v(1), splat_f32v(-2));
+        f64v d = select_f64v(x, splat_f64v(1), splat_f64v(-2)), e = choose_f64v(wide, splat_f64v(1), splat_f64v(-2));
+        i32v i = select_i32v(x, splat_i32v(1), splat_i32v(-2));
+        i64v j = select_i64v(x, splat_i64v(1), splat_i64v(-2)), k = choose_i64v(wide, splat_i64v(1), splat_i64v(-2));
+        for (int l = 0; l < LANES; l++) {
+            int p = a >> l & 1, q = b >> l & 1, one = p ? 1 : -2;
+            assert_int_equal(lane_boolv(and_boolv(x, y), l), p & q);
+            assert_int_equal(lane_boolv(or_boolv(x, y), l), p | q);
+            assert_int_equal(lane_boolv(not_boolv(x), l), !p);
+            assert_int_equal(lane_boolv(select_boolv(x, y, not_boolv(y)), l), p ? q : !q);
+            assert_int_equal(lane_boolv(narrow_boolv(wide), l), p);
+            assert_int_equal(lane_boolv(narrow_boolv(d > splat_f64v(0)), l), p);
+            assert_true(lane_f32v(f, l) == one && lane_f64v(d, l) == one && lane_f64v(e, l) == one);
+            assert_true(lane_i32v(i, l) == one && lane_i64v(j, l) == one && lane_i64v(k, l) == one);
+        }
+    }
+}
+
+/* ---- loads, stores, gathers ---- */
+
+typedef struct Memory {
+    const char *name;
+    size_t bytes;                 /* of an element */
+    void (*load)(const void *from, int64_t stride, int count, double *lanes);
+    void (*store)(void *to, int64_t stride, const double *lanes, int count);
+    void (*gather)(const void *from, const int64_t *offsets, const int32_t *active, double *lanes);
+    double (*get)(const void *element);
+} Memory;
+
+#define MEMORY(M, Mv, number, vector)                                                                         \
+    TARGETED static void load_##M(const void *from, int64_t stride, int count, double *lanes)                 \
+    {                                                                                                         \
+        number all[LANES];                                                                                    \
+        vector x = load_##Mv((const M##u *)from, stride, count);                                              \
+        LANES_OF(all, x);                                                                                     \
+        for (int l = 0; l < LANES; l++)                                                                       \
+            lanes[l] = (double)all[l];                                                                        \
+    }                                                                                                         \
+    TARGETED static void store_##M(void *to, int64_t stride, const double *lanes, int count)                  \
+    {                                                                                                         \
+        number all[LANES];                                                                                    \
+        vector x;                                                                                             \
+        for (int l = 0; l < LANES; l++)                                                                       \
+            all[l] = (number)lanes[l];                                                                        \
+        FROM_LANES(x, all);                                                                                   \
+        store_##Mv((M##u *)to, stride, x, count);                                                             \
+    }                                                                                                         \
+    TARGETED static void gather_##M(const void *from, const int64_t *offsets, const int32_t *on, double *lanes) \
+    {                                                                                                         \
+        number all[LANES];                                                                                    \
+        i64v offset;                                                                                          \
+        i32v active;                                                                                          \
+        FROM_LANES(offset, offsets);                                                                          \
+        FROM_LANES(active, on);                                                                               \
+        vector x = gather_##Mv((const M##u *)from, offset, active != splat_i32v(0));                          \
+        LANES_OF(all, x);                                                                                     \
+        for (int l = 0; l < LANES; l++)                                                                       \
+            lanes[l] = (double)all[l];                                                                        \
+    }
+MEMORY(f32, f32v, float, f32v)
+MEMORY(f64, f64v, double, f64v)
+MEMORY(i32, i32v, int32_t, i32v)
+MEMORY(i64, i64v, int64_t, i64v)
+MEMORY(i16, i16v, int32_t, i32v)
+MEMORY(i8, i8v, int32_t, i32v)
+MEMORY(bool, boolv, int32_t, boolv)
+MEMORY(f16, f16v, float, f32v)
+MEMORY(bf16, bf16v, float, f32v)
+
+static const double truth = EINC_VECTORS ? -1 : 1;    /* what a true lane of a boolv holds */
+
+static double get_f32(const void *at) { return *(const f32u *)at; }
+static double get_f64(const void *at) { return *(const f64u *)at; }
+static double get_i32(const void *at) { return *(const i32u *)at; }
+static double get_i64(const void *at) { return (double)*(const i64u *)at; }
+static double get_i16(const void *at) { return *(const i16u *)at; }
+static double get_i8(const void *at) { return *(const i8u *)at; }
+static double get_bool(const void *at) { return *(const boolu *)at ? truth : 0; }
+TARGETED static double get_f16(const void *at) { return unpack_f16(*(const f16u *)at); }
+TARGETED static double get_bf16(const void *at) { return to_f32_bf16(*(const bf16u *)at); }
+
+static const Memory memories[] = {
+#define ROW(M, bytes) { #M, bytes, load_##M, store_##M, gather_##M, get_##M },
+    ROW(f32, 4) ROW(f64, 8) ROW(i32, 4) ROW(i64, 8) ROW(i16, 2) ROW(i8, 1) ROW(bool, 1) ROW(f16, 2) ROW(bf16, 2)
+#undef ROW
+};
+enum { MEMORIES = sizeof memories / sizeof *memories };
+
+/* Two pages between two that cannot be touched. */
+static char *fenced, *fence;
+
+static int make_fence(void **state)
+{
+    (void)state;
+    size_t page = (size_t)sysconf(_SC_PAGESIZE);
+    char *all = mmap(NULL, 4 * page, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (all == MAP_FAILED || mprotect(all + page, 2 * page, PROT_READ | PROT_WRITE))
+        return 1;
+    fenced = all + page;
+    fence = all + 3 * page;
+    return 0;
+}
+
+/* Bytes whose elements of any dtype are finite and not denormal, so that they are what they were after a round trip. */
+static void fill(void)
+{
+    for (char *at = fenced; at < fence; at++)
+        *at = (char)(0x32 + random_bits() % 8);
+}
+
+/* The first element such that `count` of them, `stride` apart, end at a fence, or `shift` bytes before it. */
+static char *against_fence(const Memory *m, int64_t stride, int count, size_t shift)
+{
+    int64_t reach = stride * (count - 1);
+    if (stride >= 0)
+        return fence - shift - (size_t)(reach + 1) * m->bytes;
+    return fenced + shift + (size_t)-reach * m->bytes;
+}
+
+static const int64_t strides[] = { 1, 0, 2, -1, -3, 37 };
+enum { STRIDES = sizeof strides / sizeof *strides };
+
+static void test_loads(void **state)
+{
+    (void)state;
+    fill();
+    for (int i = 0; i < MEMORIES; i++)
+        for (int s = 0; s < STRIDES; s++)
+            for (int count = 1; count <= LANES; count++)
+                for (size_t shift = 0; shift < 2; shift++) {
+                    const Memory *m = &memories[i];
+                    const char *from = against_fence(m, strides[s], count, shift);
+                    double lanes[LANES];
+                    m->load(from, strides[s], count, lanes);
+                    for (int l = 0; l < LANES; l++) {
+                        int64_t offset = l < count ? l * strides[s] * (int64_t)m->bytes : 0;
+                        if (!same(lanes[l], m->get(from + offset)))
+                            fail_msg("%s, stride %d, count %d, lane %d", m->name, (int)strides[s], count, l);
+                    }
+                }
+}
+
+static void test_stores(void **state)
+{
+    (void)state;
+    static char before[1 << 17];
+    size_t size = (size_t)(fence - fenced);
+    assert_true(size <= sizeof before);
+    for (int i = 0; i < MEMORIES; i++)
+        for (int s = 0; s < STRIDES; s++)
+            for (int count = 0; count <= LANES; count++) {
+                const Memory *m = &memories[i];
+                char *to = against_fence(m, strides[s], count ? count : 1, (size_t)count % 3);
+                double lanes[LANES];
+                for (int l = 0; l < LANES; l++)
+                    lanes[l] = !strcmp(m->name, "bool") ? (l % 3 == 1 ? truth : 0) : l * 3 + 1;
+                fill();
+                memcpy(before, fenced, size);
+                m->store(to, strides[s], lanes, count);
+                for (int l = 0; l < count; l++) {
+                    char *at = to + l * strides[s] * (int64_t)m->bytes;
+                    double wanted = strides[s] ? lanes[l] : lanes[count - 1];
+                    if (!same(m->get(at), wanted))
+                        fail_msg("%s, stride %d, count %d, lane %d", m->name, (int)strides[s], count, l);
+                }
+                for (int l = 0; l < count; l++) {
+                    int64_t offset = to - fenced + l * strides[s] * (int64_t)m->bytes;
+                    memcpy(fenced + offset, before + offset, m->bytes);
+                }
+                assert_memory_equal(fenced, before, size);
+            }
+}
+
+static void test_gathers(void **state)
+{
+    (void)state;
+    fill();
+    for (int i = 0; i < MEMORIES; i++)
+        for (int round = 0; round < 200; round++) {
+            const Memory *m = &memories[i];
+            int64_t offsets[LANES], count = (fence - fenced) / (int64_t)m->bytes;
+            int32_t active[LANES];
+            double lanes[LANES];
+            for (int l = 0; l < LANES; l++) {
+                active[l] = random_bits() % 3 != 0;
+                offsets[l] = active[l] ? -(int64_t)(random_bits() % (uint64_t)count) - 1 : 1 << 20;
+            }
+            m->gather(fence, offsets, active, lanes);
+            for (int l = 0; l < LANES; l++)
+                assert_true(same(lanes[l], active[l] ? m->get(fence + offsets[l] * (int64_t)m->bytes) : 0));
+        }
+}
+
+/* Complex numbers are loaded from any address. */
+TARGETED static void test_complex_memory(void **state)
+{
+    (void)state;
+    char bytes[64];
+    for (int shift = 0; shift < 8; shift++) {
+        store_c64((c64u *)(bytes + shift), make_c64(1.5f, -2));
+        store_c128((c128u *)(bytes + 16 + shift), make_c128(-0.0, 1e300));
+        c64 x = load_c64((const c64u *)(bytes + shift));
+        c128 y = load_c128((const c128u *)(bytes + 16 + shift));
+        assert_true(x.re == 1.5f && x.im == -2 && same(y.re, -0.0) && y.im == 1e300);
+    }
+}
+
+/* ---- 16-bit floats ---- */
+
+/* A 16-bit float's value by its definition. */
+static double value_of(unsigned h, int exponent_bits)
+{
+    int digits = 15 - exponent_bits, top = (1 << exponent_bits) - 1, bias = top / 2;
+    int exponent = (int)(h >> digits) & top, fraction = (int)(h & ((1u << digits) - 1));
+    double m = ldexp(fraction + (exponent ? 1 << digits : 0), (exponent ? exponent : 1) - bias - digits);
+    if (exponent == top)
+        m = fraction ? NAN : INFINITY;
+    return h & 0x8000 ? -m : m;
+}
+
+/* The nearest 16-bit float, ties to even: the two around |x| by bisection over the patterns, which are in order. */
+static unsigned nearest(double x, int exponent_bits)
+{
+    unsigned sign = signbit(x) ? 0x8000 : 0, low = 0, high = ((1u << exponent_bits) - 1) << (15 - exponent_bits);
+    unsigned infinite = high;
+    double a = fabs(x);
+    if (x != x)
+        return sign | (infinite + 1);
+    while (high - low > 1) {
+        unsigned middle = (low + high) / 2;
+        *(value_of(middle, exponent_bits) <= a ? &low : &high) = middle;
+    }
+    if (a >= value_of(infinite, exponent_bits))
+        return sign | infinite;
+    /* The number after the greatest would be its last step further. */
+    double below = value_of(low, exponent_bits);
+    double above = high == infinite ? 2 * below - value_of(low - 1, exponent_bits) : value_of(high, exponent_bits);
+    double down = a - below, up = above - a;
+    return sign | (down < up || (down == up && !(low & 1)) ? low : high);
+}
+
+static bool is_nan16(unsigned h, int exponent_bits)
+{
+    return (h & 0x7FFF) > ((1u << exponent_bits) - 1) << (15 - exponent_bits);
+}
+
+static void check16(unsigned got, double x, int exponent_bits)
+{
+    unsigned wanted = nearest(x, exponent_bits);
+    if (got != wanted && !(is_nan16(got, exponent_bits) && x != x))
+        fail_msg("%a became %x, not %x", x, got, wanted);
+}
+
+TARGETED static void check_from_f32(const float *x)
+{
+    uint16_t f16[LANES], bf16[LANES];
+    float round16[LANES], roundb16[LANES];
+    f32v v;
+    FROM_LANES(v, x);
+    u16v h = to_f16_f32v(v), b = to_bf16_f32v(v);
+    f32v r = round_f16v(v), s = round_bf16v(v);
+    LANES_OF(f16, h);
+    LANES_OF(bf16, b);
+    LANES_OF(round16, r);
+    LANES_OF(roundb16, s);
+    for (int l = 0; l < LANES; l++) {
+        check16(f16[l], x[l], 5);
+        check16(to_f16_f32(x[l]), x[l], 5);
+        check16(pack_f16(x[l]), x[l], 5);
+        check16(bf16[l], x[l], 8);
+        check16(to_bf16_f32(x[l]), x[l], 8);
+        assert_true(same(round16[l], value_of(f16[l], 5)) && same(round_f16(x[l]), round16[l]));
+        assert_true(same(roundb16[l], value_of(bf16[l], 8)) && same(round_bf16(x[l]), roundb16[l]));
+    }
+    u16v portable = pack_f16v(v);
+    LANES_OF(f16, portable);
+    for (int l = 0; l < LANES; l++)
+        check16(f16[l], x[l], 5);
+}
+
+TARGETED static void check_from_f64(const double *x)
+{
+    uint16_t f16[LANES], bf16[LANES];
+    float round16[LANES], roundb16[LANES];
+    f64v v;
+    FROM_LANES(v, x);
+    u16v h = to_f16_f64v(v), b = to_bf16_f64v(v);
+    f32v r = round_f16_f64v(v), s = round_bf16_f64v(v);
+    LANES_OF(f16, h);
+    LANES_OF(bf16, b);
+    LANES_OF(round16, r);
+    LANES_OF(roundb16, s);
+    for (int l = 0; l < LANES; l++) {
+        check16(f16[l], x[l], 5);
+        check16(to_f16_f64(x[l]), x[l], 5);
+        check16(bf16[l], x[l], 8);
+        check16(to_bf16_f64(x[l]), x[l], 8);
+        assert_true(same(round16[l], value_of(f16[l], 5)) && same(round_f16_f64(x[l]), round16[l]));
+        assert_true(same(roundb16[l], value_of(bf16[l], 8)) && same(round_bf16_f64(x[l]), roundb16[l]));
+    }
+}
+
+TARGETED static void test_widening(void **state)
+{
+    (void)state;
+    for (unsigned h = 0; h < PATTERNS; h += LANES) {
+        uint16_t halves[LANES];
+        float f16[LANES], bf16[LANES], portable[LANES];
+        u16v v;
+        for (unsigned l = 0; l < LANES; l++)
+            halves[l] = (uint16_t)(h + l);
+        FROM_LANES(v, halves);
+        f32v x = to_f32_f16v(v), y = to_f32_bf16v(v), z = unpack_f16v(v);
+        LANES_OF(f16, x);
+        LANES_OF(bf16, y);
+        LANES_OF(portable, z);
+        for (unsigned l = 0; l < LANES; l++) {
+            assert_true(same(f16[l], value_of(h + l, 5)) && same(portable[l], f16[l]));
+            assert_true(same(to_f32_f16(halves[l]), f16[l]) && same(unpack_f16(halves[l]), f16[l]));
+            assert_true(same(bf16[l], value_of(h + l, 8)) && same(to_f32_bf16(halves[l]), bf16[l]));
+        }
+    }
+}
+
+/* Every 16-bit float, the midpoint to the next, and what lies just beside them. */
+TARGETED static void test_rounding(void **state)
+{
+    (void)state;
+    for (unsigned h = 0; h < PATTERNS; h += 3) {
+        float x[LANES];
+        double d[LANES];
+        for (unsigned l = 0; l < LANES; l++) {
+            int exponent_bits = random_bits() & 1 ? 5 : 8;
+            double at = value_of(h, exponent_bits), next = value_of((h + 1) & 0xFFFF, exponent_bits);
+            double base = random_bits() & 1 ? at : at / 2 + next / 2;
+            d[l] = random_bits() & 1 ? base : nextafter(base, random_bits() & 1 ? INFINITY : -INFINITY);
+            x[l] = random_bits() & 1 ? (float)base : nextafterf((float)base, random_bits() & 1 ? INFINITY : -INFINITY);
+        }
+        check_from_f32(x);
+        check_from_f64(d);
+    }
+    for (int round = 0; round < ROUNDS; round++) {
+        float x[LANES];
+        double d[LANES];
+        for (int l = 0; l < LANES; l++) {
+            x[l] = from_bits_f32((uint32_t)random_bits());
+            d[l] = ldexp((double)random_bits(), (int)(random_bits() % 400) - 264);
+        }
+        check_from_f32(x);
+        check_from_f64(d);
+    }
+}
+
+/* ---- casts ---- */
+
+static const double notable[] = {
+    0.0, -0.0, 0.5, -0.5, 0.99999994, 1, -1, 1.5, -1.5, 127, 128, -129, 255.9, 32767.5, -32769, 2147483520.0,
+    2147483647.0, 2147483647.5, 2147483648.0, -2147483648.0, -2147483648.5, -2147483904.0, 4294967296.0,
+    9223372036854774784.0, 9223371487098961920.0, 9223372036854775808.0, -9223372036854775808.0,
+    -9223373136366403584.0, 1e30, -1e30, 1e-40, NAN, INFINITY, -INFINITY
+};
+enum { NOTABLE = sizeof notable / sizeof *notable };
+
+static double number_at(int round)
+{
+    if (round < NOTABLE)
+        return notable[round];
+    double x = ldexp((double)(int64_t)random_bits(), -(int)(random_bits() % 70));
+    return round & 1 ? trunc(x) : x;
+}
+
+static int64_t integer_of(double x, int64_t least, int64_t greatest)
+{
+    return x != x ? 0 : x >= -(double)least ? greatest : x <= (double)least ? least : (int64_t)x;
+}
+
+TARGETED static void test_casts_of_floats(void **state)
+{
+    (void)state;
+    for (int round = 0; round < ROUNDS; round++) {
+        float x[LANES];
+        double y[LANES];
+        for (int l = 0; l < LANES; l++)
+            x[l] = (float)(y[l] = number_at(l ? ROUNDS : round));
+        f32v f;
+        f64v d;
+        FROM_LANES(f, x);
+        FROM_LANES(d, y);
+        i32v i = to_i32_f32v(f), j = to_i32_f64v(d);
+        i64v k = to_i64_f32v(f), m = to_i64_f64v(d);
+        for (int l = 0; l < LANES; l++) {
+            int64_t near = integer_of(x[l], INT32_MIN, INT32_MAX), exact = integer_of(y[l], INT32_MIN, INT32_MAX);
+            assert_true(lane_i32v(i, l) == near && to_i32_f32(x[l]) == near);
+            assert_true(lane_i32v(j, l) == exact && to_i32_f64(y[l]) == exact);
+            near = integer_of(x[l], INT64_MIN, INT64_MAX);
+            exact = integer_of(y[l], INT64_MIN, INT64_MAX);
+            assert_true(lane_i64v(k, l) == near && to_i64_f32(x[l]) == near);
+            assert_true(lane_i64v(m, l) == exact && to_i64_f64(y[l]) == exact);
+            assert_true(same(lane_f64v(to_f64_f32v(f), l), x[l]) && same(to_f64_f32(x[l]), x[l]));
+            assert_true(same(lane_f32v(to_f32_f64v(d), l), (float)y[l]) && same(to_f32_f64(y[l]), (float)y[l]));
+            assert_true(lane_boolv(to_bool_f32v(f), l) == (x[l] != 0) && to_bool_f32(x[l]) == (x[l] != 0));
+            assert_true(lane_boolv(to_bool_f64v(d), l) == (y[l] != 0) && to_bool_f64(y[l]) == (y[l] != 0));
+        }
+    }
+}
+
+TARGETED static void test_casts_of_integers(void **state)
+{
+    (void)state;
+    for (int round = 0; round < ROUNDS; round++) {
+        int32_t x[LANES];
+        int64_t y[LANES];
+        for (int l = 0; l < LANES; l++) {
+            y[l] = (int64_t)random_bits() >> random_bits() % 64;
+            x[l] = (int32_t)y[l];
+        }
+        i32v i;
+        i64v k;
+        FROM_LANES(i, x);
+        FROM_LANES(k, y);
+        boolv odd = to_bool_i32v(i & 1);
+        for (int l = 0; l < LANES; l++) {
+            assert_true(lane_i64v(to_i64_i32v(i), l) == x[l] && to_i64_i32(x[l]) == x[l]);
+            assert_true(lane_i32v(to_i32_i64v(k), l) == x[l] && to_i32_i64(y[l]) == x[l]);
+            assert_true(lane_f32v(to_f32_i32v(i), l) == (float)x[l] && to_f32_i32(x[l]) == (float)x[l]);
+            assert_true(lane_f64v(to_f64_i32v(i), l) == x[l] && to_f64_i32(x[l]) == x[l]);
+            assert_true(lane_f32v(to_f32_i64v(k), l) == (float)y[l] && to_f32_i64(y[l]) == (float)y[l]);
+            assert_true(lane_f64v(to_f64_i64v(k), l) == (double)y[l] && to_f64_i64(y[l]) == (double)y[l]);
+            assert_true(lane_boolv(to_bool_i32v(i), l) == (x[l] != 0) && to_bool_i32(x[l]) == (x[l] != 0));
+            assert_true(lane_boolv(to_bool_i64v(k), l) == (y[l] != 0) && to_bool_i64(y[l]) == (y[l] != 0));
+            assert_true(lane_i32v(to_i8_i32v(i), l) == (int8_t)x[l] && to_i8_i32(x[l]) == (int8_t)x[l]);
+            assert_true(lane_i32v(to_i16_i32v(i), l) == (int16_t)x[l] && to_i16_i32(x[l]) == (int16_t)x[l]);
+            assert_true(lane_i32v(to_i32_boolv(odd), l) == (x[l] & 1) && to_i32_bool(x[l] & 1) == (x[l] & 1));
+            assert_true(lane_i64v(to_i64_boolv(odd), l) == (x[l] & 1) && to_i64_bool(x[l] & 1) == (x[l] & 1));
+            assert_true(lane_f32v(to_f32_boolv(odd), l) == (x[l] & 1) && to_f32_bool(x[l] & 1) == (x[l] & 1));
+            assert_true(lane_f64v(to_f64_boolv(odd), l) == (x[l] & 1) && to_f64_bool(x[l] & 1) == (x[l] & 1));
+        }
+    }
+}
+
+/* ---- integers ---- */
+
+static const int64_t integers[] = { 0, 1, -1, 2, -2, 3, 7, -7, 10, 255, INT32_MAX, INT32_MIN, INT64_MAX, INT64_MIN };
+enum { INTEGERS = sizeof integers / sizeof *integers };
+
+static int64_t integer_at(int round, int other)
+{
+    int i = other ? round / INTEGERS : round % INTEGERS;
+    return round < INTEGERS * INTEGERS ? integers[i] : (int64_t)random_bits() >> random_bits() % 64;
+}
+
+__extension__ typedef __int128 Wide;
+__extension__ typedef unsigned __int128 UnsignedWide;
+
+/* What operations on integers of 32 or 64 bits give, computed in 128 and cut off. */
+static int64_t cut(Wide x, int bits)
+{
+    return bits == 32 ? (int32_t)(uint32_t)x : (int64_t)(uint64_t)x;
+}
+
+static int64_t true_mod(int64_t a, int64_t b)
+{
+    Wide rest = b ? (Wide)a % b : 0;
+    return (int64_t)(rest && (rest < 0) != (b < 0) ? rest + b : rest);
+}
+
+static int64_t true_pow(int64_t x, int64_t exponent, int bits)
+{
+    if (exponent < 0)
+        return x == 1 ? 1 : x == -1 ? (exponent % 2 ? -1 : 1) : 0;
+    int64_t power = 1;
+    for (int64_t i = 0; i < exponent % 64; i++)
+        power = cut((Wide)power * x, bits);
+    return power;
+}
+
+TARGETED static void test_i32(void **state)
+{
+    (void)state;
+    for (int round = 0; round < INTEGERS * INTEGERS + ROUNDS; round++) {
+        int32_t x[LANES], y[LANES];
+        for (int l = 0; l < LANES; l++) {
+            x[l] = (int32_t)integer_at(l ? INTEGERS * INTEGERS : round, 0);
+            y[l] = (int32_t)integer_at(l ? INTEGERS * INTEGERS : round, 1);
+        }
+        i32v a, b;
+        FROM_LANES(a, x);
+        FROM_LANES(b, y);
+        i32v small = b & 63, power = pow_i32v(a, small), fraction = pow_i32v(a, -1 - small), rest = mod_i32v(a, b);
+        for (int l = 0; l < LANES; l++) {
+            Wide p = x[l], q = y[l];
+            int32_t exponent = y[l] & 63;
+#define CHECK(name, wanted)                                          \
+    assert_int_equal(lane_i32v(name##_i32v(a, b), l), cut(wanted, 32)); \
+    assert_int_equal(name##_i32(x[l], y[l]), cut(wanted, 32))
+            CHECK(add, p + q);
+            CHECK(sub, p - q);
+            CHECK(mul, p * q);
+            CHECK(min, p < q ? p : q);
+            CHECK(max, p > q ? p : q);
+#undef CHECK
+#define CHECK(name, wanted)                                          \
+    assert_int_equal(lane_i32v(name##_i32v(a), l), cut(wanted, 32)); \
+    assert_int_equal(name##_i32(x[l]), cut(wanted, 32))
+            CHECK(neg, -p);
+            CHECK(abs, p < 0 ? -p : p);
+            CHECK(sign, p > 0 ? 1 : p < 0 ? -1 : 0);
+            CHECK(square, p * p);
+            CHECK(relu, p > 0 ? p : 0);
+#undef CHECK
+            assert_int_equal(lane_i32v(rest, l), true_mod(x[l], y[l]));
+            assert_int_equal(lane_i32v(power, l), true_pow(x[l], exponent, 32));
+            assert_int_equal(lane_i32v(fraction, l), true_pow(x[l], -1 - exponent, 32));
+            assert_int_equal(mod_i32(x[l], y[l]), lane_i32v(rest, l));
+            int32_t clamped = x[l] < -5 ? -5 : x[l] > 9 ? 9 : x[l];
+            assert_int_equal(lane_i32v(clamp_i32v(a, splat_i32v(-5), splat_i32v(9)), l), clamped);
+            assert_int_equal(clamp_i32(x[l], -5, 9), clamped);
+        }
+    }
+    assert_int_equal(clamp_i32(3, 9, 1), 1);
+}
+
+TARGETED static void test_i64(void **state)
+{
+    (void)state;
+    for (int round = 0; round < INTEGERS * INTEGERS + ROUNDS; round++) {
+        int64_t x[LANES], y[LANES];
+        for (int l = 0; l < LANES; l++) {
+            x[l] = integer_at(l ? INTEGERS * INTEGERS : round, 0);
+            y[l] = integer_at(l ? INTEGERS * INTEGERS : round, 1);
+        }
+        i64v a, b;
+        FROM_LANES(a, x);
+        FROM_LANES(b, y);
+        i64v small = b & 63, power = pow_i64v(a, small), fraction = pow_i64v(a, -1 - small), rest = mod_i64v(a, b);
+        for (int l = 0; l < LANES; l++) {
+            Wide p = x[l], q = y[l];
+            int64_t exponent = y[l] & 63;
+#define CHECK(name, wanted)                                                  \
+    assert_true(lane_i64v(name##_i64v(a, b), l) == cut(wanted, 64));         \
+    assert_true(name##_i64(x[l], y[l]) == cut(wanted, 64))
+            CHECK(add, p + q);
+            CHECK(sub, p - q);
+            CHECK(mul, (Wide)((UnsignedWide)p * (UnsignedWide)q));
+            CHECK(min, p < q ? p : q);
+            CHECK(max, p > q ? p : q);
+#undef CHECK
+#define CHECK(name, wanted)                                                  \
+    assert_true(lane_i64v(name##_i64v(a), l) == cut(wanted, 64));            \
+    assert_true(name##_i64(x[l]) == cut(wanted, 64))
+            CHECK(neg, -p);
+            CHECK(abs, p < 0 ? -p : p);
+            CHECK(sign, p > 0 ? 1 : p < 0 ? -1 : 0);
+            CHECK(square, (Wide)((UnsignedWide)p * (UnsignedWide)p));
+            CHECK(relu, p > 0 ? p : 0);
+#undef CHECK
+            assert_true(lane_i64v(rest, l) == true_mod(x[l], y[l]));
+            assert_true(lane_i64v(power, l) == true_pow(x[l], exponent, 64));
+            assert_true(lane_i64v(fraction, l) == true_pow(x[l], -1 - exponent, 64));
+            assert_true(mod_i64(x[l], y[l]) == lane_i64v(rest, l));
+            int64_t clamped = x[l] < -5 ? -5 : x[l] > 9 ? 9 : x[l];
+            assert_true(lane_i64v(clamp_i64v(a, splat_i64v(-5), splat_i64v(9)), l) == clamped);
+            assert_true(clamp_i64(x[l], -5, 9) == clamped);
+        }
+    }
+    assert_true(clamp_i64(3, 9, 1) == 1);
+}
+
+/* ---- folds ---- */
+
+/* A tree of halves, which fixes the rounding. */
+static double tree(double *x, int product)
+{
+    for (int n = LANES / 2; n; n /= 2)
+        for (int l = 0; l < n; l++)
+            x[l] = product ? x[l] * x[l + n] : x[l] + x[l + n];
+    return x[0];
+}
+
+static float tree_f32(float *x, int product)
+{
+    for (int n = LANES / 2; n; n /= 2)
+        for (int l = 0; l < n; l++)
+            x[l] = product ? x[l] * x[l + n] : x[l] + x[l + n];
+    return x[0];
+}
+
+TARGETED static void test_folds_of_floats(void **state)
+{
+    (void)state;
+    for (int round = 0; round < ROUNDS; round++) {
+        float x[LANES], s[LANES], p[LANES], most = -INFINITY, least = INFINITY;
+        double y[LANES], t[LANES], q[LANES];
+        int nan = round % 3 ? -1 : (int)(random_bits() % LANES);
+        for (int l = 0; l < LANES; l++) {
+            x[l] = s[l] = p[l] = l == nan ? NAN : (float)(int64_t)random_bits() * 0x1p-60f;
+            y[l] = t[l] = q[l] = x[l];
+            most = x[l] > most ? x[l] : most;
+            least = x[l] < least ? x[l] : least;
+        }
+        f32v f;
+        f64v d;
+        FROM_LANES(f, x);
+        FROM_LANES(d, y);
+        assert_true(same(fold_sum_f32v(f), tree_f32(s, 0)) && same(fold_prod_f32v(f), tree_f32(p, 1)));
+        assert_true(same(fold_sum_f64v(d), tree(t, 0)) && same(fold_prod_f64v(d), tree(q, 1)));
+        assert_true(same(fold_max_f32v(f), nan < 0 ? most : NAN) && same(fold_min_f32v(f), nan < 0 ? least : NAN));
+        assert_true(same(fold_max_f64v(d), nan < 0 ? most : NAN) && same(fold_min_f64v(d), nan < 0 ? least : NAN));
+    }
+}
+
+TARGETED static void test_folds_of_integers(void **state)
+{
+    (void)state;
+    for (int round = 0; round < ROUNDS; round++) {
+        int32_t x[LANES], most = INT32_MIN, least = INT32_MAX;
+        int64_t y[LANES];
+        uint32_t sum = 0, product = 1;
+        uint64_t far_sum = 0, far_product = 1;
+        for (int l = 0; l < LANES; l++) {
+            x[l] = (int32_t)random_bits();
+            y[l] = x[l] * INT64_C(4294967296) + 1;
+            sum += (uint32_t)x[l];
+            product *= (uint32_t)x[l];
+            far_sum += (uint64_t)y[l];
+            far_product *= (uint64_t)y[l];
+            most = x[l] > most ? x[l] : most;
+            least = x[l] < least ? x[l] : least;
+        }
+        i32v i;
+        i64v k;
+        FROM_LANES(i, x);
+        FROM_LANES(k, y);
+        assert_true((uint32_t)fold_sum_i32v(i) == sum && (uint32_t)fold_prod_i32v(i) == product);
+        assert_true((uint64_t)fold_sum_i64v(k) == far_sum && (uint64_t)fold_prod_i64v(k) == far_product);
+        assert_true(fold_max_i32v(i) == most && fold_min_i32v(i) == least);
+        assert_true(fold_max_i64v(k) >> 32 == most && fold_min_i64v(k) >> 32 == least);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_splats_and_lanes),
+        cmocka_unit_test(test_masks),
+        cmocka_unit_test(test_loads),
+        cmocka_unit_test(test_stores),
+        cmocka_unit_test(test_gathers),
+        cmocka_unit_test(test_complex_memory),
+        cmocka_unit_test(test_widening),
+        cmocka_unit_test(test_rounding),
+        cmocka_unit_test(test_casts_of_floats),
+        cmocka_unit_test(test_casts_of_integers),
+        cmocka_unit_test(test_i32),
+        cmocka_unit_test(test_i64),
+        cmocka_unit_test(test_folds_of_floats),
+        cmocka_unit_test(test_folds_of_integers),
+    };
+    return machine_fits() ? cmocka_run_group_tests(tests, make_fence, NULL) : 0;
+}
