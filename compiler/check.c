@@ -321,6 +321,19 @@ static int build_reductions(Check *check, const AstStage *first, Term **terms)
     return count;
 }
 
+/* What a stage without an arrow gives: the indices of the value so far in their order, then the new ones. */
+static Term *keep_order(Check *check, Term *value, Span span)
+{
+    Index **kept = NULL;
+    int count = 0;
+    for (int i = 0; i < check->value->rank; i++)
+        ARENA_APPEND(check->arena, kept, count, check->value->indices[i]);
+    for (int i = 0; i < value->rank; i++)
+        if (!indices_have(kept, count, value->indices[i]))
+            ARENA_APPEND(check->arena, kept, count, value->indices[i]);
+    return check_contract(check, span, value, kept, count, DTYPE_NONE);
+}
+
 static Term *build_stage(Check *check, const AstStage *stage)
 {
     if (stage->kind == STAGE_REDUCE) {
@@ -356,7 +369,9 @@ static Term *build_stage(Check *check, const AstStage *stage)
     }
     Dtype declared = stage->arrow ? stage->arrow->dtype.dtype : DTYPE_NONE;
     Term *value = build_factors(check, stage->factors, declared);
-    return value && stage->arrow ? apply_arrow(check, value, stage->arrow, declared) : value;
+    if (!value)
+        return NULL;
+    return stage->arrow ? apply_arrow(check, value, stage->arrow, declared) : keep_order(check, value, stage->span);
 }
 
 /* ---- statements ---- */

@@ -387,7 +387,21 @@ static void print_reduction(Printer *printer, const Term *term)
     print_indices(printer, term->reduce.over, term->reduce.over_count);
 }
 
-/* A stage, or the head, without an arrow. */
+/* Whether `indices` are in the order of a stage without an arrow: those of the value so far, then the new ones as they
+ * first appear in the expression. */
+static bool is_stage_order(Index *const *indices, const Term *value, const Term *expression)
+{
+    int count = value->rank;
+    for (int i = 0; i < count; i++)
+        if (indices[i] != value->indices[i])
+            return false;
+    for (int i = 0; i < expression->rank; i++)
+        if (!term_has_index(value, expression->indices[i]) && indices[count++] != expression->indices[i])
+            return false;
+    return true;
+}
+
+/* A stage, or the head, with an arrow only if it takes one. */
 static void print_pointwise(Printer *printer, const Term *term)
 {
     if (needs_commas(term)) {
@@ -396,19 +410,28 @@ static void print_pointwise(Printer *printer, const Term *term)
         print_arrow(printer, term);
         return;
     }
-    begin_stage(printer, find_inside(printer, term));
+    const Term *value = find_inside(printer, term);
+    begin_stage(printer, value);
     bool infinite = term->kind == TERM_CONSTANT && !term->constant.is_integer && !isfinite(term->constant.value);
     text_put(printer->text, infinite ? "(" : "");
     print_root(printer, term, LOWEST);
     text_put(printer->text, infinite ? ")" : "");
+    if (value && !is_stage_order(term->indices, value, term))
+        print_arrow(printer, term);
 }
 
 static void print_contract(Printer *printer, const Term *term)
 {
     const Term *argument = term->reduce.argument;
     bool commas = !is_value(printer, argument) && needs_commas(argument);
-    begin_stage(printer, commas ? NULL : find_boundary(printer, argument));
+    const Term *value = commas ? NULL : find_boundary(printer, argument);
+    begin_stage(printer, value);
     print_factors(printer, commas ? strip(argument) : argument);
+    bool implied = value && term->reduce.declared == DTYPE_NONE && !term->reduce.over_count &&
+                   !is_boundary(printer, strip_to_boundary(printer, argument)) &&
+                   is_stage_order(term->indices, value, argument);
+    if (implied)
+        return;
     print_arrow(printer, term);
     if (term->reduce.declared != DTYPE_NONE)
         text_print(printer->text, ":%s", dtype_name(term->reduce.declared));

@@ -306,7 +306,8 @@ class Runner:
             return self.reduce(stage, self.value)
         declared = stage.arrow.dtype if stage.arrow else None
         term = self.product(stage.factors or [Value()], declared)
-        return self.contract(term, stage.arrow.indices, declared) if stage.arrow else term
+        kept = self.value.axes + [a for a in term.axes if a not in self.value.axes]
+        return self.contract(term, stage.arrow.indices if stage.arrow else kept, declared)
 
     # -- statements --
 
