@@ -1,5 +1,7 @@
 #include "cost.h"
 
+#include <string.h>
+
 static double points(const Extents *extents, Index *const *indices, int count)
 {
     double product = 1;
@@ -29,7 +31,9 @@ static double tensor_bytes(const Extents *extents, const Tensor *tensor)
     return bytes;
 }
 
-/* A product of elements and nothing else, such as einsum itself never stores. */
+/* ---- what einsum itself never stores ---- */
+
+/* A product of elements and nothing else. */
 static bool is_plain_product(const Term *term)
 {
     if (term->kind != TERM_MAP)
@@ -42,10 +46,21 @@ static bool is_plain_product(const Term *term)
     return true;
 }
 
+/* A product whose factors lack some of its indices, and that is summed: a matrix product's. */
+static bool is_contracted(const Term *term)
+{
+    if (term->kind != TERM_MAP || term->map.function != FUNCTION_MUL)
+        return false;
+    for (int i = 0; i < term->map.count; i++)
+        if (term->map.arguments[i]->rank == term->rank)
+            return false;
+    return true;
+}
+
 /* Whether a term is a value in the middle: made of operands, and not what a statement stores. */
 static bool is_between(const Program *lowered, const Term *term)
 {
-    if (is_plain_product(term))
+    if (is_plain_product(term) || is_contracted(term))
         return false;
     if (term->kind == TERM_READ || term->kind == TERM_CONSTANT || term->kind == TERM_POSITION || term->weak)
         return false;
@@ -56,19 +71,37 @@ static bool is_between(const Program *lowered, const Term *term)
     return true;
 }
 
+static void note_largest(Cost *cost, double points, Index *const *indices, int rank, Dtype dtype)
+{
+    double bytes = points < 0 ? -1 : points * (double)dtype_size(dtype);
+    if (bytes > cost->largest) {
+        cost->largest = bytes;
+        cost->largest_indices = indices;
+        cost->largest_rank = rank;
+        cost->largest_dtype = dtype;
+    }
+}
+
+/* ---- the figures ---- */
+
+/* The indices whose points a term is calculated for, once each; false when it costs nothing. */
+static bool work_of(const Term *term, Index *const **indices, int *count)
+{
+    bool reduces = term->kind == TERM_CONTRACT || term->kind == TERM_REDUCE;
+    const Term *at = reduces ? term->reduce.argument : term;
+    *indices = at->indices;
+    *count = at->rank;
+    return reduces || term->kind == TERM_SELECT || (term->kind == TERM_MAP && term->map.function != FUNCTION_CAST);
+}
+
 static void add_term(Cost *cost, const Program *lowered, const Extents *extents, const Term *term)
 {
-    double count = points(extents, term->indices, term->rank);
-    bool cast = term->kind == TERM_MAP && term->map.function == FUNCTION_CAST;
-    if (term->kind == TERM_CONTRACT || term->kind == TERM_REDUCE)
-        add(&cost->flops, points(extents, term->reduce.argument->indices, term->reduce.argument->rank));
-    else if ((term->kind == TERM_MAP && !cast) || term->kind == TERM_SELECT)
-        add(&cost->flops, count);
-    double bytes = count < 0 ? -1 : count * (double)dtype_size(term->dtype);
-    if (is_between(lowered, term) && bytes >= 0 && bytes > cost->largest) {
-        cost->largest = bytes;
-        cost->largest_term = term;
-    }
+    Index *const *indices;
+    int count;
+    if (work_of(term, &indices, &count))
+        add(&cost->flops, points(extents, indices, count));
+    if (is_between(lowered, term))
+        note_largest(cost, points(extents, term->indices, term->rank), term->indices, term->rank, term->dtype);
 }
 
 Cost plan_cost(const Plan *plan, const Extents *extents, int workers)
@@ -77,17 +110,110 @@ Cost plan_cost(const Plan *plan, const Extents *extents, int workers)
     const Program *lowered = plan->lowered;
     for (int i = 0; i < lowered->term_count; i++)
         add_term(&cost, lowered, extents, lowered->terms[i]);
+    for (int s = 0; s < lowered->statement_count; s++) {
+        const Term *value = lowered->statements[s]->outputs[0].value;
+        if (lowered->statements[s]->accumulate)
+            add(&cost.flops, points(extents, value->indices, value->rank));
+    }
     for (int t = 0; t < lowered->tensor_count; t++) {
         const Tensor *tensor = lowered->tensors[t];
         if (tensor->home != tensor)
             continue;
-        if (tensor->origin)
+        if (tensor->origin) {
             add(&cost.bytes, tensor_bytes(extents, tensor->origin));
-        else if (tensor->maker && !tensor->source)
-            add(&cost.stored, points(extents, tensor->axes, tensor->rank) * (double)dtype_size(tensor->dtype));
+        } else if (tensor->maker && !tensor->source) {
+            double count = points(extents, tensor->axes, tensor->rank);
+            add(&cost.stored, count * (double)dtype_size(tensor->dtype));
+            if (plan->storage[t].place == PLACE_BLOCK)
+                note_largest(&cost, count, tensor->axes, tensor->rank, tensor->dtype);
+        }
     }
     SizeValues values = { extents->of, extents->shape, workers };
     cost.workspace = size_evaluate(plan->workspace, &values);
     cost.smallest = size_evaluate(plan->smallest, &values);
     return cost;
+}
+
+/* ---- as formulas ---- */
+
+/* A sum of products of extents; equal products are added up. */
+typedef struct Formula {
+    Arena *arena;
+    const char **products;
+    double *factors;
+    int count;
+} Formula;
+
+static Formula formula_new(Arena *arena, int capacity)
+{
+    return (Formula){ arena, ARENA_ARRAY(arena, const char *, capacity), ARENA_ARRAY(arena, double, capacity), 0 };
+}
+
+static void formula_add(Formula *f, double factor, const char *product)
+{
+    int i = 0;
+    while (i < f->count && strcmp(f->products[i], product))
+        i++;
+    if (i == f->count)
+        f->products[f->count++] = product;
+    f->factors[i] += factor;
+}
+
+static void formula_print(Text *text, const Formula *f)
+{
+    for (int i = 0; i < f->count; i++) {
+        text_put(text, i ? " + " : "");
+        if (f->factors[i] != 1 || !*f->products[i])
+            text_print(text, "%.15g%s", f->factors[i], *f->products[i] ? " * " : "");
+        text_put(text, f->products[i]);
+    }
+    text_put(text, f->count ? "" : "0");
+}
+
+static const char *product_of(Arena *arena, Index *const *indices, int count)
+{
+    Text text = text_new(arena);
+    for (int i = 0; i < count; i++)
+        text_print(&text, "%s%s", i ? " * " : "", indices[i]->name);
+    return text.bytes;
+}
+
+void cost_print_flops(Text *text, const Plan *plan)
+{
+    const Program *lowered = plan->lowered;
+    Formula formula = formula_new(text->arena, lowered->term_count + lowered->statement_count);
+    for (int i = 0; i < lowered->term_count; i++) {
+        Index *const *indices;
+        int count;
+        if (work_of(lowered->terms[i], &indices, &count))
+            formula_add(&formula, 1, product_of(text->arena, indices, count));
+    }
+    for (int s = 0; s < lowered->statement_count; s++) {
+        const Term *value = lowered->statements[s]->outputs[0].value;
+        if (lowered->statements[s]->accumulate)
+            formula_add(&formula, 1, product_of(text->arena, value->indices, value->rank));
+    }
+    formula_print(text, &formula);
+}
+
+/* Named after the index along it, or, where the position is computed, after the axis. */
+static const char *axis_words(Arena *arena, const Program *program, const Tensor *tensor, int axis)
+{
+    const Index *index = program_axis_index(program, tensor, axis);
+    return index ? index->name : arena_format(arena, "%s.shape[%d]", tensor->label, axis);
+}
+
+void cost_print_bytes(Text *text, const Plan *plan)
+{
+    const Program *lowered = plan->lowered;
+    Formula formula = formula_new(text->arena, lowered->tensor_count);
+    for (int t = 0; t < lowered->tensor_count; t++) {
+        const Tensor *tensor = lowered->tensors[t]->home == lowered->tensors[t] ? lowered->tensors[t]->origin : NULL;
+        Text product = text_new(text->arena);
+        for (int a = 0; tensor && a < tensor->rank; a++)
+            text_print(&product, "%s%s", a ? " * " : "", axis_words(text->arena, plan->program, tensor, a));
+        if (tensor)
+            formula_add(&formula, (double)dtype_size(tensor->dtype), product.bytes);
+    }
+    formula_print(text, &formula);
 }

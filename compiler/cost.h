@@ -10,11 +10,17 @@ typedef struct Cost {
     double bytes;                 /* inputs read once and outputs written once: the least that can move */
     double stored;                /* bytes of temporaries, whole: what stages one after the other would store */
     double largest;               /* bytes of the largest value between operands and results */
-    const Term *largest_term;     /* of the lowered program; NULL when there is none */
+    Index *const *largest_indices;/* of that value; NULL when there is none */
+    int largest_rank;
+    Dtype largest_dtype;
     int64_t workspace;            /* bytes, for `workers` */
     int64_t smallest;             /* the least workspace that the plan can do with */
 } Cost;
 
 Cost plan_cost(const Plan *plan, const Extents *extents, int workers);
+
+/* The same for any extents: "2 * i * j * k + i * j". */
+void cost_print_flops(Text *text, const Plan *plan);
+void cost_print_bytes(Text *text, const Plan *plan);
 
 #endif

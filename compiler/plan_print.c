@@ -43,19 +43,34 @@ static void print_read(Text *text, const Term *term)
     text_put(text, "]");
 }
 
+/* Printed as "a + b". */
+static bool is_operator(const Term *term)
+{
+    const char *name = term->kind == TERM_MAP ? function_facts[term->map.function].name : "a";
+    return (name[0] < 'a' || name[0] > 'z') && term->map.count == 2;
+}
+
+/* One side of an operator. */
+static void print_operand(Text *text, const Term *term)
+{
+    while (term->kind == TERM_MAP && term->map.function == FUNCTION_CAST && term->map.implicit)
+        term = term->map.arguments[0];
+    text_put(text, is_operator(term) ? "(" : "");
+    plan_print_term(text, term);
+    text_put(text, is_operator(term) ? ")" : "");
+}
+
 static void print_map(Text *text, const Term *term)
 {
     Function function = term->map.function;
     const char *name = function_facts[function].name;
-    bool operator = (name[0] < 'a' || name[0] > 'z') && term->map.count == 2;
+    bool operator = is_operator(term);
     if (function == FUNCTION_CAST && term->map.implicit) {
         plan_print_term(text, term->map.arguments[0]);
     } else if (operator) {
-        text_put(text, "(");
-        plan_print_term(text, term->map.arguments[0]);
+        print_operand(text, term->map.arguments[0]);
         text_print(text, " %s ", name);
-        plan_print_term(text, term->map.arguments[1]);
-        text_put(text, ")");
+        print_operand(text, term->map.arguments[1]);
     } else {
         text_print(text, "%s(", function == FUNCTION_CAST ? dtype_name(term->dtype) : function == FUNCTION_NEG ? "-" : name);
         print_list(text, term->map.arguments, term->map.count);
@@ -118,7 +133,15 @@ static const char *axis_name(void *user, const Tensor *tensor, int axis)
 static void print_size(Text *text, const Size *size)
 {
     SizeSpelling spelling = { extent_name, axis_name, text->arena };
-    size_print(text, size, &spelling);
+    size_print_words(text, size, &spelling);
+}
+
+/* With its name, if others refer to it: "tile_1 = min(64, q)". */
+static void print_definition(Text *text, const Size *size)
+{
+    if (size->kind == SIZE_NAMED)
+        text_print(text, "%s = ", size->name);
+    print_size(text, size->kind == SIZE_NAMED ? size->a : size);
 }
 
 static void dump_step(Text *text, const Plan *plan, const Step *step)
@@ -142,7 +165,7 @@ static void dump_step(Text *text, const Plan *plan, const Step *step)
         text_print(text, ", %d lanes along %s", plan->lanes, step->vector->name);
     if (step->split) {
         text_print(text, ", split along %s into ", step->split->name);
-        print_size(text, step->parts->kind == SIZE_NAMED ? step->parts->a : step->parts);
+        print_definition(text, step->parts);
     }
     for (int u = 0; u < step->unit_count; u++)
         text_print(text, "%s %s axis %d", u ? "," : ", stride 1 expected:", step->units[u].tensor->label, step->units[u].axis);
@@ -155,7 +178,7 @@ static void dump_launch(Text *text, const Plan *plan, const Launch *launch)
     for (int b = 0; b < launch->block_count; b++) {
         const Block *block = &launch->blocks[b];
         text_print(text, "%s block of %s: ", b ? "," : "", block->of_step[launch->step_count - 1]->name);
-        print_size(text, block->tile->kind == SIZE_NAMED ? block->tile->a : block->tile);
+        print_definition(text, block->tile);
     }
     text_put(text, launch->block_count ? "\n" : " one unit\n");
     for (int s = 0; s < launch->step_count; s++)
@@ -172,15 +195,20 @@ void plan_dump(Text *text, const Plan *plan)
         const Storage *storage = &plan->storage[t];
         if (!tensor->maker || tensor->home != tensor || storage->place == PLACE_CALLER)
             continue;
-        text_print(text, "%s: %s, bytes ", tensor->label, storage->place == PLACE_SHARED ? "shared" : "one block");
+        text_print(text, "%s: %s, ", tensor->label, storage->place == PLACE_SHARED ? "whole" : "a block");
         print_size(text, storage->bytes);
-        text_put(text, "\n");
+        text_put(text, " bytes\n");
     }
     text_put(text, "workspace ");
     const Size *shared = plan->shared->kind == SIZE_NAMED ? plan->shared->a : plan->shared;
     const Size *per_worker = plan->per_worker->kind == SIZE_NAMED ? plan->per_worker->a : plan->per_worker;
-    print_size(text, shared);
-    text_put(text, " + workers * ");
-    print_size(text, per_worker);
+    bool none = size_is_constant(per_worker, 0);
+    if (none || !size_is_constant(shared, 0))
+        print_size(text, shared);
+    if (!none) {
+        text_put(text, size_is_constant(shared, 0) ? "workers * (" : " + workers * (");
+        print_size(text, per_worker);
+        text_put(text, ")");
+    }
     text_put(text, "\n");
 }

@@ -39,6 +39,17 @@ Tensor *program_find(const Program *program, const char *name)
     return NULL;
 }
 
+const Index *program_axis_index(const Program *program, const Tensor *tensor, int axis)
+{
+    if (tensor->axes)
+        return tensor->axes[axis];
+    for (int i = 0; i < program->index_count; i++)
+        for (int k = 0; k < program->indices[i]->axis_count; k++)
+            if (program->indices[i]->axes[k].tensor == tensor && program->indices[i]->axes[k].axis == axis)
+                return program->indices[i];
+    return NULL;
+}
+
 const Statement *program_result(const Program *program)
 {
     return program->statements[program->statement_count - 1];

@@ -227,6 +227,9 @@ Tensor *program_find(const Program *program, const char *name);
 /* What the program results in: the outputs of its last statement. */
 const Statement *program_result(const Program *program);
 
+/* The index that stands alone at a tensor's axis, or NULL. */
+const Index *program_axis_index(const Program *program, const Tensor *tensor, int axis);
+
 /* Which statements are needed for the tensors that are `wanted` (by tensor id); by statement id, in the arena. */
 bool *program_needed(Arena *arena, const Program *program, const bool *wanted);
 

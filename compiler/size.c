@@ -118,3 +118,82 @@ void size_print(Text *text, const Size *size, const SizeSpelling *spelling)
     case SIZE_MAX_OF: print_call(text, "size_max", size, spelling); break;
     }
 }
+
+/* ---- for a person ---- */
+
+/* What size_align() makes: ceil(a / 64) * 64. */
+static bool is_aligned(const Size *size)
+{
+    return size->kind == SIZE_MUL && size->a->kind == SIZE_CEIL_DIV && size->b->kind == SIZE_CONSTANT &&
+           size_is_constant(size->a->b, size->b->constant);
+}
+
+static int strength_of(const Size *size)
+{
+    if (is_aligned(size))
+        return 3;
+    switch (size->kind) {
+    case SIZE_ADD:
+    case SIZE_SUB: return 1;
+    case SIZE_MUL:
+    case SIZE_DIV: return 2;
+    default: return 3;
+    }
+}
+
+/* An operand of an operator, in parentheses where it binds less. */
+static void print_part(Text *text, const Size *size, int strength, const SizeSpelling *spelling)
+{
+    bool weak = strength_of(size) < strength;
+    text_put(text, weak ? "(" : "");
+    size_print_words(text, size, spelling);
+    text_put(text, weak ? ")" : "");
+}
+
+/* min(min(a, b), c) is one list. */
+static void print_all(Text *text, SizeKind kind, const Size *size, const SizeSpelling *spelling)
+{
+    if (size->kind != kind) {
+        size_print_words(text, size, spelling);
+        return;
+    }
+    print_all(text, kind, size->a, spelling);
+    text_put(text, ", ");
+    print_all(text, kind, size->b, spelling);
+}
+
+void size_print_words(Text *text, const Size *size, const SizeSpelling *spelling)
+{
+    static const char *const operators[] = {
+        [SIZE_ADD] = " + ", [SIZE_SUB] = " - ", [SIZE_MUL] = " * ", [SIZE_DIV] = " / ", [SIZE_CEIL_DIV] = " / "
+    };
+    int strength = size->kind == SIZE_CEIL_DIV ? 2 : strength_of(size);
+    if (is_aligned(size)) {
+        text_put(text, "align(");
+        size_print_words(text, size->a->a, spelling);
+        text_print(text, ", %lld)", (long long)size->b->constant);
+        return;
+    }
+    switch (size->kind) {
+    case SIZE_MIN:
+    case SIZE_MAX_OF:
+        text_put(text, size->kind == SIZE_MIN ? "min(" : "max(");
+        print_all(text, size->kind, size, spelling);
+        text_put(text, ")");
+        break;
+    case SIZE_ADD:
+    case SIZE_SUB:
+    case SIZE_MUL:
+    case SIZE_DIV:
+    case SIZE_CEIL_DIV: {
+        bool commutes = size->kind == SIZE_ADD || size->kind == SIZE_MUL;
+        text_put(text, size->kind == SIZE_CEIL_DIV ? "ceil(" : "");
+        print_part(text, size->a, strength, spelling);
+        text_put(text, operators[size->kind]);
+        print_part(text, size->b, commutes && size->b->kind == size->kind ? strength : strength + 1, spelling);
+        text_put(text, size->kind == SIZE_CEIL_DIV ? ")" : "");
+        break;
+    }
+    default: size_print(text, size, spelling);
+    }
+}

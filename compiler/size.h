@@ -66,4 +66,7 @@ typedef struct SizeSpelling {
 
 void size_print(Text *text, const Size *size, const SizeSpelling *spelling);
 
+/* For a person: "min(4096 / (4 * k), max(16, ceil(q / 32)))". */
+void size_print_words(Text *text, const Size *size, const SizeSpelling *spelling);
+
 #endif

@@ -1,10 +1,5 @@
-/* What a plan does, for a person and as JSON: the loop nest and where each index lives, work and bytes, and what bounds
- * the time. */
-#include <math.h>
-#include <string.h>
-
-#include "cost.h"
-#include "runtime.h"
+/* What a plan does, for a person: the loop nest and where each index lives, work and bytes, and what bounds the time. */
+#include "explaining.h"
 
 /* ---- numbers for people ---- */
 
@@ -34,24 +29,13 @@ static const char *extent_words(Arena *arena, const Extents *extents, const Inde
 
 /* ---- operands ---- */
 
-static const Index *index_at(const Program *program, const Tensor *tensor, int axis)
-{
-    if (tensor->axes)
-        return tensor->axes[axis];
-    for (int i = 0; i < program->index_count; i++)
-        for (int k = 0; k < program->indices[i]->axis_count; k++)
-            if (program->indices[i]->axes[k].tensor == tensor && program->indices[i]->axes[k].axis == axis)
-                return program->indices[i];
-    return NULL;
-}
-
 static void explain_tensor(Text *text, const Compiled *c, const Tensor *tensor, const char *kind)
 {
     double bytes = (double)dtype_size(tensor->dtype);
-    text_print(text, "%-8s %-8s %s[", kind, tensor->label, dtype_name(tensor->dtype));
+    text_print(text, "%-12s %-8s %s[", kind, tensor->label, dtype_name(tensor->dtype));
     for (int a = 0; a < tensor->rank; a++) {
         int64_t size = c->extents->shape[tensor->id][a];
-        const Index *index = index_at(c->program, tensor, a);
+        const Index *index = program_axis_index(c->program, tensor, a);
         const char *name = index ? index->name : "*";
         text_put(text, a ? ", " : "");
         if (size < 0)
@@ -94,26 +78,32 @@ static void explain_inside(Text *text, const Compiled *c, const Step *step, cons
     }
 }
 
-static void explain_loop(Text *text, const Compiled *c, const Step *step, const Index *index, const char *what, int depth)
+enum { COLUMN = 44 };             /* where what a loop is for stands */
+
+/* A line of the nest, indented; what is said about it is behind it, in a column. */
+static void explain_line(Text *text, int depth, const char *loop, const char *what)
 {
-    const char *loop = arena_format(text->arena, "for %s", extent_words(text->arena, c->extents, index->origin));
-    text_print(text, "%*s%-*s", 4 + 2 * depth, "", 36 - 2 * depth, loop);
-    text_put(text, what);
-    if (index == step->vector)
-        text_print(text, ", %d lanes", c->plan->lanes);
-    if (index == step->split)
-        text_put(text, ", cut into parts");
-    text_put(text, "\n");
+    text_print(text, "%*s%-*s%s\n", 2 + 2 * depth, "", COLUMN - 2 - 2 * depth, loop, what);
+}
+
+static void explain_loop(Text *text, const Compiled *c, const Step *step, const Index *index, bool block, const char *what,
+                         int depth)
+{
+    Arena *arena = text->arena;
+    const char *loop = block ? arena_format(arena, "for %s in the block", index->name)
+                             : arena_format(arena, "for %s", extent_words(arena, c->extents, index->origin));
+    const char *lanes = index == step->vector ? arena_format(arena, ", %d lanes", c->plan->lanes) : "";
+    explain_line(text, depth, loop, arena_format(arena, "%s%s%s", what, lanes, index == step->split ? ", cut into parts" : ""));
 }
 
 static void explain_reduction(Text *text, const Compiled *c, const Step *step, const Term *term, int depth)
 {
     for (int i = 0; i < term->reduce.over_count; i++)
-        explain_loop(text, c, step, term->reduce.over[i], reduction_facts[term->reduce.reduction].name, depth++);
+        explain_loop(text, c, step, term->reduce.over[i], false, reduction_facts[term->reduce.reduction].name, depth++);
     explain_inside(text, c, step, term->reduce.argument, depth);
 }
 
-static const Block *block_of(const Launch *launch, const Step *step, const Index *index)
+const Block *explain_block(const Launch *launch, const Step *step, const Index *index)
 {
     for (int s = 0; s < launch->step_count; s++)
         for (int b = 0; b < launch->block_count && launch->steps[s] == step; b++)
@@ -122,13 +112,12 @@ static const Block *block_of(const Launch *launch, const Step *step, const Index
     return NULL;
 }
 
-static void explain_step(Text *text, const Compiled *c, const Launch *launch, const Step *step)
+/* "out[i,m] = sum[j](max[n](…))" */
+void explain_formula(Text *text, const Step *step)
 {
-    SizeValues values = { c->extents->of, c->extents->shape, 1 };
-    int depth = 0;
     for (int o = 0; o < step->statement->output_count; o++) {
         const Output *output = &step->statement->outputs[o];
-        text_print(text, "%s%s[", o ? " & " : "  ", output->tensor->label);
+        text_print(text, "%s%s[", o ? " & " : "", output->tensor->label);
         for (int a = 0; a < output->tensor->rank; a++) {
             text_put(text, a ? "," : "");
             plan_print_position(text, &output->positions[a]);
@@ -136,30 +125,67 @@ static void explain_step(Text *text, const Compiled *c, const Launch *launch, co
         text_put(text, step->statement->accumulate ? "] += " : "] = ");
         plan_print_term(text, output->value);
     }
+}
+
+/* The loops of one step, inside those over the launch's blocks. */
+static void explain_step(Text *text, const Compiled *c, const Launch *launch, const Step *step, int depth)
+{
+    SizeValues values = { c->extents->of, c->extents->shape, 1 };
+    text_print(text, "%*s", 2 + 2 * depth, "");
+    explain_formula(text, step);
     text_put(text, "\n");
+    depth++;
     for (int i = 0; i < step->loop_count; i++) {
-        const Block *block = block_of(launch, step, step->loops[i]);
-        int64_t tile = block ? size_evaluate(block->tile, &values) : -1;
-        const char *what = !block ? "kept" : tile > 1 ? arena_format(text->arena, "kept, in blocks of %lld", (long long)tile)
-                                                      : "kept, in blocks";
-        explain_loop(text, c, step, step->loops[i], what, depth++);
+        const Block *block = explain_block(launch, step, step->loops[i]);
+        if (!block || size_evaluate(block->tile, &values) != 1)
+            explain_loop(text, c, step, step->loops[i], block, "kept", depth++);
     }
     for (int o = 0; o < step->statement->output_count; o++)
         explain_inside(text, c, step, step->statement->outputs[o].value, depth);
 }
 
-static void explain_temporaries(Text *text, const Compiled *c, const Launch *launch)
+static const char *temporary_words(Arena *arena, const Compiled *c, const Tensor *tensor)
 {
     SizeValues values = { c->extents->of, c->extents->shape, 1 };
+    const Storage *storage = &c->plan->storage[tensor->id];
+    const char *place = storage->place == PLACE_BLOCK ? "one block for each thread" : "whole";
+    int64_t bytes = size_evaluate(storage->bytes, &values);
+    return bytes < 0 ? place : arena_format(arena, "%s, %s", byte_words(arena, (double)bytes), place);
+}
+
+static void explain_temporaries(Text *text, const Compiled *c, const Launch *launch)
+{
     for (int t = 0; t < c->lowered->tensor_count; t++) {
         const Tensor *tensor = c->lowered->tensors[t];
         const Storage *storage = &c->plan->storage[t];
-        if (!tensor->maker || tensor->home != tensor || storage->place == PLACE_CALLER || storage->launch != launch->id)
-            continue;
-        text_print(text, "  %s: %s, %s\n", tensor->label,
-                   storage->place == PLACE_BLOCK ? "temporary, one block a worker" : "temporary, whole",
-                   byte_words(text->arena, (double)size_evaluate(storage->bytes, &values)));
+        if (tensor->maker && tensor->home == tensor && storage->place != PLACE_CALLER && storage->launch == launch->id)
+            explain_line(text, 0, arena_format(text->arena, "%s is temporary", tensor->label),
+                         temporary_words(text->arena, c, tensor));
     }
+}
+
+bool explain_is_cut(const Launch *launch, int block)
+{
+    for (int s = 0; s < launch->step_count; s++)
+        if (launch->steps[s]->split && launch->steps[s]->split == launch->blocks[block].of_step[s])
+            return true;
+    return false;
+}
+
+/* The loops over the blocks, which the threads share. */
+static int explain_blocks(Text *text, const Compiled *c, const Launch *launch)
+{
+    SizeValues values = { c->extents->of, c->extents->shape, 1 };
+    int b;
+    for (b = 0; b < launch->block_count; b++) {
+        const Block *block = &launch->blocks[b];
+        const char *extent = extent_words(text->arena, c->extents, block->of_step[launch->step_count - 1]->origin);
+        int64_t tile = size_evaluate(block->tile, &values);
+        const char *by = tile == 1 ? "" : tile > 1 ? arena_format(text->arena, " by %lld", (long long)tile) : " by blocks";
+        explain_line(text, b, arena_format(text->arena, "for %s%s", extent, by),
+                     explain_is_cut(launch, b) ? "in parts, shared by the threads" : "kept, shared by the threads");
+    }
+    return b;
 }
 
 static void explain_launch(Text *text, const Compiled *c, const Launch *launch)
@@ -170,19 +196,15 @@ static void explain_launch(Text *text, const Compiled *c, const Launch *launch)
     if (units >= 0)
         text_print(text, ": %lld unit%s of work", (long long)units, units == 1 ? "" : "s");
     text_put(text, "\n");
+    int depth = explain_blocks(text, c, launch);
     for (int s = 0; s < launch->step_count; s++)
-        explain_step(text, c, launch, launch->steps[s]);
+        explain_step(text, c, launch, launch->steps[s], depth);
     explain_temporaries(text, c, launch);
 }
 
 /* ---- the sum of it ---- */
 
-typedef struct Roof {
-    double flops_per_cycle, bytes_per_cycle, cycles;   /* of one core */
-    bool compute;
-} Roof;
-
-static Roof roof_of(const Compiled *c, const Cost *cost)
+Roof explain_roof(const Compiled *c, const Cost *cost)
 {
     const Target *target = c->plan->target;
     Roof roof = { 2 * target->fma_per_cycle * c->plan->lanes, target->bytes_per_cycle, -1, false };
@@ -192,92 +214,52 @@ static Roof roof_of(const Compiled *c, const Cost *cost)
     return roof;
 }
 
+static void explain_memory(Text *text, const Cost *cost)
+{
+    Arena *arena = text->arena;
+    if (cost->largest_indices) {
+        text_print(text, "not stored   %s[", dtype_name(cost->largest_dtype));
+        for (int i = 0; i < cost->largest_rank; i++)
+            text_print(text, "%s%s", i ? "," : "", cost->largest_indices[i]->name);
+        text_print(text, "], %s\n", byte_words(arena, cost->largest));
+    }
+    text_put(text, "workspace    ");
+    if (cost->workspace < 0)
+        text_put(text, "depends on extents that are not known");
+    else
+        text_print(text, "%s with one thread", byte_words(arena, (double)cost->workspace));
+    if (cost->smallest >= 0 && cost->smallest != cost->workspace)
+        text_print(text, ", the least is %s", byte_words(arena, (double)cost->smallest));
+}
+
 static void explain_sum(Text *text, const Compiled *c)
 {
     Cost cost = plan_cost(c->plan, c->extents, 1);
     Arena *arena = text->arena;
-    Roof roof = roof_of(c, &cost);
-    if (cost.largest_term && cost.largest >= 0) {
-        text_put(text, "\nnot stored   ");
-        for (int i = 0; i < cost.largest_term->rank; i++)
-            text_print(text, "%s%s", i ? "," : "[", cost.largest_term->indices[i]->name);
-        text_print(text, "%s %s, %s", cost.largest_term->rank ? "]" : "a scalar", dtype_name(cost.largest_term->dtype),
-                   byte_words(arena, cost.largest));
+    Roof roof = explain_roof(c, &cost);
+    text_put(text, "\n");
+    explain_memory(text, &cost);
+    text_put(text, "\noperands     ");
+    if (cost.bytes < 0) {
+        cost_print_bytes(text, c->plan);
+        text_put(text, " bytes");
+    } else {
+        text_put(text, byte_words(arena, cost.bytes));
     }
-    text_put(text, "\nworkspace    ");
-    if (cost.workspace >= 0)
-        text_print(text, "%s with one thread", byte_words(arena, (double)cost.workspace));
-    else
-        text_put(text, "depends on extents that are not known");
-    if (cost.smallest >= 0 && cost.smallest != cost.workspace)
-        text_print(text, ", the least is %s", byte_words(arena, (double)cost.smallest));
-    text_print(text, "\nwork         %s", count_words(arena, cost.flops, "flop"));
-    text_print(text, "\noperands     %s read and written once", byte_words(arena, cost.bytes));
+    text_put(text, " read and written once\nwork         ");
+    if (cost.flops < 0) {
+        cost_print_flops(text, c->plan);
+        text_put(text, " flop");
+    } else {
+        text_put(text, count_words(arena, cost.flops, "flop"));
+    }
     if (cost.flops > 0 && cost.bytes > 0)
-        text_print(text, ", %.3g flop a byte", cost.flops / cost.bytes);
-    text_print(text, "\ntarget       %s, %d lanes", c->plan->target->words, c->plan->lanes);
+        text_print(text, ", %s a byte of operands", count_words(arena, cost.flops / cost.bytes, "flop"));
     if (roof.cycles >= 0)
-        text_print(text, "\nbound        %s: %s a core at %.3g flop and %.3g bytes a cycle",
+        text_print(text, "\nbound        %s: at least %s of a core, at %.3g flop and %.3g bytes a cycle",
                    roof.compute ? "arithmetic" : "memory", count_words(arena, roof.cycles, "cycles"), roof.flops_per_cycle,
                    roof.bytes_per_cycle);
-    text_put(text, "\n");
-}
-
-/* ---- JSON ---- */
-
-static void json_string(Text *text, const char *string)
-{
-    text_put(text, "\"");
-    for (; *string; string++) {
-        if (*string == '"' || *string == '\\')
-            text_print(text, "\\%c", *string);
-        else if ((unsigned char)*string < ' ')
-            text_print(text, "\\u%04x", (unsigned char)*string);
-        else
-            text_add(text, string, 1);
-    }
-    text_put(text, "\"");
-}
-
-static void json_number(Text *text, const char *key, double value)
-{
-    text_print(text, ",\n  \"%s\": ", key);
-    if (value < 0)
-        text_put(text, "null");
-    else
-        text_print(text, "%.17g", value);
-}
-
-static const char *explain_json(Arena *arena, const Compiled *c)
-{
-    Text text = text_new(arena), program = text_new(arena);
-    Cost cost = plan_cost(c->plan, c->extents, 1);
-    Roof roof = roof_of(c, &cost);
-    program_print(&program, c->program);
-    text_put(&text, "{\n  \"expression\": ");
-    json_string(&text, program.bytes);
-    text_print(&text, ",\n  \"target\": \"%s\",\n  \"lanes\": %d", c->plan->target->name, c->plan->lanes);
-    json_number(&text, "flops", cost.flops);
-    json_number(&text, "bytes", cost.bytes);
-    json_number(&text, "not_stored_bytes", cost.largest_term ? cost.largest : 0);
-    json_number(&text, "workspace_bytes", (double)cost.workspace);
-    json_number(&text, "smallest_workspace_bytes", (double)cost.smallest);
-    text_print(&text, ",\n  \"bound\": %s", roof.cycles < 0 ? "null" : roof.compute ? "\"arithmetic\"" : "\"memory\"");
-    json_number(&text, "bound_cycles", roof.cycles);
-    text_put(&text, ",\n  \"launches\": [");
-    for (int l = 0; l < c->plan->launch_count; l++) {
-        const Launch *launch = c->plan->launches[l];
-        text_print(&text, "%s\n    [", l ? "," : "");
-        for (int s = 0; s < launch->step_count; s++) {
-            Text step = text_new(arena);
-            explain_step(&step, c, launch, launch->steps[s]);
-            text_put(&text, s ? ", " : "");
-            json_string(&text, step.bytes);
-        }
-        text_put(&text, "]");
-    }
-    text_put(&text, "\n  ]\n}\n");
-    return text.bytes;
+    text_print(text, "\ntarget       %s, %d lanes\n", c->plan->target->words, c->plan->lanes);
 }
 
 const char *kernel_explain(Arena *arena, const Compiled *c, bool json)

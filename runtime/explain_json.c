@@ -1,0 +1,171 @@
+/* The same as explain.c, for programs. */
+#include <string.h>
+
+#include "explaining.h"
+
+static void put_string(Text *text, const char *string)
+{
+    text_put(text, "\"");
+    for (; *string; string++) {
+        if (*string == '"' || *string == '\\')
+            text_print(text, "\\%c", *string);
+        else if ((unsigned char)*string < ' ')
+            text_print(text, "\\u%04x", (unsigned char)*string);
+        else
+            text_add(text, string, 1);
+    }
+    text_put(text, "\"");
+}
+
+/* What is not known is null. */
+static void put_number(Text *text, double value)
+{
+    if (value < 0)
+        text_put(text, "null");
+    else
+        text_print(text, "%.17g", value);
+}
+
+static void put_member(Text *text, const char *key, double value)
+{
+    text_print(text, ",\n  \"%s\": ", key);
+    put_number(text, value);
+}
+
+static void put_index(Text *text, const Compiled *c, const Index *index)
+{
+    text_put(text, "{ \"index\": ");
+    put_string(text, index->name);
+    text_put(text, ", \"extent\": ");
+    put_number(text, (double)c->extents->of[index->origin->id]);
+}
+
+/* ---- tensors ---- */
+
+static void put_tensor(Text *text, const Compiled *c, const Tensor *tensor)
+{
+    text_put(text, "{ \"name\": ");
+    put_string(text, tensor->label);
+    text_print(text, ", \"dtype\": \"%s\", \"shape\": [", dtype_name(tensor->dtype));
+    for (int a = 0; a < tensor->rank; a++) {
+        text_put(text, a ? ", " : "");
+        put_number(text, (double)c->extents->shape[tensor->id][a]);
+    }
+    text_put(text, "] }");
+}
+
+static void put_tensors(Text *text, const Compiled *c, const char *key, const Tensor *const *tensors, int count)
+{
+    text_print(text, ",\n  \"%s\": [", key);
+    for (int i = 0; i < count; i++) {
+        text_put(text, i ? ",\n    " : "\n    ");
+        put_tensor(text, c, tensors[i]);
+    }
+    text_put(text, count ? "\n  ]" : "]");
+}
+
+/* ---- the nest ---- */
+
+typedef struct Loops {
+    Text *text;
+    const Compiled *c;
+    const Step *step;
+    int count;
+} Loops;
+
+static void put_loop(Loops *loops, const Index *index, const char *kind, const Block *block)
+{
+    SizeValues values = { loops->c->extents->of, loops->c->extents->shape, 1 };
+    text_put(loops->text, loops->count++ ? ",\n          " : "\n          ");
+    put_index(loops->text, loops->c, index);
+    text_print(loops->text, ", \"kind\": \"%s\", \"lanes\": %d", kind, index == loops->step->vector ? loops->c->plan->lanes : 1);
+    if (block) {
+        text_put(loops->text, ", \"tile\": ");
+        put_number(loops->text, (double)size_evaluate(block->tile, &values));
+    }
+    text_put(loops->text, " }");
+}
+
+static void put_reductions(Loops *loops, const Term *term)
+{
+    switch (term->kind) {
+    case TERM_READ:
+        for (int a = 0; a < term->read.tensor->rank; a++)
+            for (int k = 0; k < term->read.positions[a].count; k++)
+                if (term->read.positions[a].parts[k].gather)
+                    put_reductions(loops, term->read.positions[a].parts[k].gather);
+        break;
+    case TERM_MAP:
+        for (int i = 0; i < term->map.count; i++)
+            put_reductions(loops, term->map.arguments[i]);
+        break;
+    case TERM_SELECT:
+        put_reductions(loops, term->select.condition);
+        put_reductions(loops, term->select.yes);
+        put_reductions(loops, term->select.no);
+        break;
+    case TERM_CONTRACT:
+    case TERM_REDUCE:
+        for (int i = 0; i < term->reduce.over_count; i++)
+            put_loop(loops, term->reduce.over[i], reduction_facts[term->reduce.reduction].name, NULL);
+        put_reductions(loops, term->reduce.argument);
+        break;
+    case TERM_CONSTANT:
+    case TERM_POSITION: break;
+    }
+}
+
+static void put_step(Text *text, const Compiled *c, const Launch *launch, const Step *step)
+{
+    Text formula = text_new(text->arena);
+    Loops loops = { text, c, step, 0 };
+    explain_formula(&formula, step);
+    text_put(text, "{ \"formula\": ");
+    put_string(text, formula.bytes);
+    text_put(text, ",\n        \"loops\": [");
+    for (int i = 0; i < step->loop_count; i++)
+        put_loop(&loops, step->loops[i], "kept", explain_block(launch, step, step->loops[i]));
+    for (int o = 0; o < step->statement->output_count; o++)
+        put_reductions(&loops, step->statement->outputs[o].value);
+    text_put(text, loops.count ? "\n        ] }" : "] }");
+}
+
+static void put_launch(Text *text, const Compiled *c, const Launch *launch)
+{
+    SizeValues values = { c->extents->of, c->extents->shape, 1 };
+    text_put(text, "{ \"units\": ");
+    put_number(text, (double)size_evaluate(launch->units, &values));
+    text_put(text, ",\n      \"steps\": [");
+    for (int s = 0; s < launch->step_count; s++) {
+        text_put(text, s ? ",\n        " : "\n        ");
+        put_step(text, c, launch, launch->steps[s]);
+    }
+    text_put(text, "\n      ] }");
+}
+
+const char *explain_json(Arena *arena, const Compiled *c)
+{
+    Text text = text_new(arena), program = text_new(arena);
+    Cost cost = plan_cost(c->plan, c->extents, 1);
+    Roof roof = explain_roof(c, &cost);
+    program_print(&program, c->program);
+    text_put(&text, "{\n  \"expression\": ");
+    put_string(&text, program.bytes);
+    put_tensors(&text, c, "operands", (const Tensor *const *)c->program->inputs, c->program->input_count);
+    put_tensors(&text, c, "outputs", c->outputs, c->output_count);
+    text_print(&text, ",\n  \"target\": \"%s\",\n  \"lanes\": %d", c->plan->target->name, c->plan->lanes);
+    put_member(&text, "flops", cost.flops);
+    put_member(&text, "bytes", cost.bytes);
+    put_member(&text, "not_stored_bytes", cost.largest_indices ? cost.largest : 0);
+    put_member(&text, "workspace_bytes", (double)cost.workspace);
+    put_member(&text, "smallest_workspace_bytes", (double)cost.smallest);
+    text_print(&text, ",\n  \"bound\": %s", roof.cycles < 0 ? "null" : roof.compute ? "\"arithmetic\"" : "\"memory\"");
+    put_member(&text, "bound_cycles", roof.cycles);
+    text_put(&text, ",\n  \"launches\": [");
+    for (int l = 0; l < c->plan->launch_count; l++) {
+        text_put(&text, l ? ",\n    " : "\n    ");
+        put_launch(&text, c, c->plan->launches[l]);
+    }
+    text_put(&text, "\n  ]\n}\n");
+    return text.bytes;
+}
