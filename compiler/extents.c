@@ -200,8 +200,15 @@ static void check_position(Infer *infer, const Tensor *tensor, int axis, const P
         return;
     diag_error(infer->diags, position->span, "this %s %s at %lld, but the axis has %lld", verb,
                tensor_words(infer->arena, tensor), (long long)(least < 0 ? least : greatest), (long long)size);
-    diag_hint(infer->diags, "read it inside 'where(condition, ..., 0)' where it may be out of range, or give smaller "
-              "extents");
+    const char *whole = NULL;
+    for (int k = 0; k < position->count; k++)
+        if (position->parts[k].index->rule == EXTENT_AXES)
+            whole = position->parts[k].index->name;
+    if (whole)
+        diag_hint(infer->diags, "'%s' stands alone elsewhere and so has that whole axis; what is out of range belongs inside "
+                  "'where(condition, ..., 0)'", whole);
+    else
+        diag_hint(infer->diags, "give smaller extents, or read it inside 'where(condition, ..., 0)'");
 }
 
 /* ---- what each term needs ---- */
