@@ -80,20 +80,13 @@ static const char *cpu_model(Arena *arena)
     return model;
 }
 
-/* Of what the targets ask for, what this CPU has. */
 static const char *features_found(Arena *arena)
 {
     Text found = text_new(arena);
-    for (const Target *t = targets; t->name; t++)
-        for (const char *at = t->cpu; *at; at += strspn(at, " ")) {
-            size_t length = strcspn(at, " ");
-            const char *feature = arena_copy(arena, at, length);
-            Target one = { .cpu = feature, .features = found.bytes };
-            if (target_runs_here(&one) && !target_has_feature(&one, feature))
-                text_print(&found, "%s%s", found.length ? " " : "", feature);
-            at += length;
-        }
-    return found.length ? found.bytes : "none that einc uses";
+    for (const char *const *feature = cpu_features; *feature; feature++)
+        if (cpu_has(*feature))
+            text_print(&found, "%s%s", found.length ? " " : "", *feature);
+    return found.length ? found.bytes : "none that einc knows";
 }
 
 static void report_targets(Cli *cli)

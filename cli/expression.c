@@ -126,6 +126,10 @@ static int fail_words(Cli *cli)
 int expression_read(Cli *cli, Expression *e)
 {
     *e = (Expression){ 0 };
+    for (int i = 0; i < cli->given_count && !cli->word_count; i++)    /* '-ij -> j' was taken for -i */
+        if (strstr(cli->given[i].value, "->"))
+            return cli_fail(cli, EINC_USAGE, "there is no expression\nhint: one that begins with '-' stands behind '--', at the "
+                            "end: einc %s ... -- '-ij -> j'", cli->command->name);
     if (!cli->word_count)
         return cli_fail(cli, EINC_USAGE, "there is no expression\nhint: for example: einc %s 'ij,jk->ik'%s", cli->command->name,
                         cli->command->set == RUN ? " -i a.npy -i b.npy" : "");

@@ -178,33 +178,31 @@ static int read_all_extents(Job *job)
 
 /* ---- reading ---- */
 
+static int fail_cuda(Cli *cli, const char *asked, const char *value)
+{
+    return cli_fail(cli, EINC_NO_COMPILER, "%s %s: there are no kernels for CUDA yet\nhint: without it, the kernel runs on this "
+                    "CPU", asked, value);
+}
+
+/* What is part of the command line but not there yet: it is refused, not ignored. */
 static int check_unsupported(Cli *cli)
 {
-    static const struct {
-        OptionId id;
-        const char *taken, *later;
-    } options[] = {
-        { OPTION_DEVICE, "cpu", "cuda" },
-        { OPTION_PRECISION, "exact", NULL },
-    };
     const char *output = option_value(cli, OPTION_OUTPUT), *target = option_value(cli, OPTION_TARGET);
+    const char *device = option_value(cli, OPTION_DEVICE), *precision = option_value(cli, OPTION_PRECISION);
     size_t length = output ? strlen(output) : 0;
-    if (option_given(cli, OPTION_FAST_MATH))
-        return cli_fail(cli, EINC_USAGE, "--fast-math is not supported yet");
-    if (target && !strncmp(target, "cuda", 4))
-        return cli_fail(cli, EINC_USAGE, "--target %s: CUDA is not supported yet", target);
+    if (device && !strcmp(device, "cuda"))
+        return fail_cuda(cli, "--device", device);
+    if (target && (!strncmp(target, "cuda", 4) || !strncmp(target, "sm_", 3)))
+        return fail_cuda(cli, "--target", target);
     if (length > 3 && !strcmp(output + length - 3, ".cu"))
-        return cli_fail(cli, EINC_USAGE, "-o %s: CUDA is not supported yet\nhint: kernels are written as C: '-o %.*s.c'",
-                        output, (int)length - 3, output);
-    for (size_t i = 0; i < sizeof options / sizeof *options; i++) {
-        const char *value = option_value(cli, options[i].id), *name = option_facts[options[i].id].name;
-        if (!value || !strcmp(value, options[i].taken))
-            continue;
-        bool later = !options[i].later || !strcmp(value, options[i].later);
-        return cli_fail(cli, EINC_USAGE, later ? "--%s %s is not supported yet\nhint: the only one is '%s'"
-                                               : "--%s: there is no '%s'\nhint: the only one is '%s'", name, value,
-                        options[i].taken);
-    }
+        return fail_cuda(cli, "-o", output);
+    if (device && strcmp(device, "cpu"))
+        return cli_fail(cli, EINC_USAGE, "there is no device '%s'\nhint: the devices are cpu and cuda", device);
+    if (precision && strcmp(precision, "exact"))
+        return cli_fail(cli, EINC_USAGE, "there is no precision '%s'\nhint: the only one is 'exact': each function as precise "
+                        "as its dtype", precision);
+    if (option_given(cli, OPTION_FAST_MATH))
+        return cli_fail(cli, EINC_USAGE, "--fast-math: there are no faster and less precise functions yet\nhint: leave it out");
     return EINC_OK;
 }
 

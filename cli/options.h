@@ -35,9 +35,9 @@ enum {
     X(CHECK, "check", 0, NULL, RUN, "compare the result with a slow and simple evaluator, for up to 5 s")                \
     X(SECONDS, "seconds", 0, "S", BENCH, "how long to measure; 1 if not given")                                          \
     X(JSON, "json", 0, NULL, EXPLAIN | BENCH, "print JSON")                                                              \
-    X(DEVICE, "device", 0, "cpu", KERNELS, "where the kernel runs; cuda is not supported yet")                           \
-    X(PRECISION, "precision", 0, "exact", KERNELS, "other precisions are not supported yet")                             \
-    X(FAST_MATH, "fast-math", 0, NULL, KERNELS, "not supported yet")                                                     \
+    X(DEVICE, "device", 0, "cpu|cuda", KERNELS, "where the kernel runs; there are none for CUDA yet")                    \
+    X(PRECISION, "precision", 0, "exact", KERNELS, "how precise functions are; there is no other yet")                   \
+    X(FAST_MATH, "fast-math", 0, NULL, KERNELS, "allow less precise functions; there are none yet")                      \
     X(SHOW_HELP, "help", 'h', NULL, ~0, "print this")                                                                    \
     X(SHOW_VERSION, "version", 0, NULL, HELP, "print the version")
 

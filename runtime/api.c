@@ -90,6 +90,15 @@ einc_kernel *kernel_make(einc_context *context, const Source *source, const Comp
     return NULL;
 }
 
+static bool check_target(einc_context *context, const Target *target)
+{
+    if (target_runs_here(target))
+        return true;
+    context_fail(context, EINC_NO_COMPILER, "error: this CPU cannot run kernels for '%s': it lacks some of %s", target->name,
+                 target->cpu);
+    return false;
+}
+
 einc_kernel *einc_compile(einc_context *context, const char *expression, const einc_options *given)
 {
     jmp_buf full;
@@ -99,7 +108,7 @@ einc_kernel *einc_compile(einc_context *context, const char *expression, const e
     Source source = { "expr", expression, strlen(expression) };
     if (setjmp(full))
         context_fail(context, EINC_FAILED, "error: out of memory");
-    else if (read_options(context, &arena, given, &options))
+    else if (read_options(context, &arena, given, &options) && check_target(context, options.target))
         kernel = kernel_make(context, &source, &options);
     arena_free(&arena);
     return kernel;

@@ -96,6 +96,11 @@ bool read_options(einc_context *context, Arena *arena, const einc_options *given
         context_fail(context, EINC_USAGE, "error: '%s' is no name for a C function", options->name);
         return false;
     }
+    if (given->flags) {
+        context_fail(context, EINC_USAGE, given->flags == EINC_FAST_MATH ? "error: there are no faster and less precise functions yet"
+                                                                          : "error: unknown flags 0x%x", given->flags);
+        return false;
+    }
     if (given->memory > INT64_MAX) {
         context_fail(context, EINC_USAGE, "error: a memory budget of %llu bytes", (unsigned long long)given->memory);
         return false;

@@ -137,6 +137,9 @@ einc_context *einc_context_new(const einc_host *host)
         return NULL;
     }
     pthread_mutex_init(&context->lock, NULL);
+    for (const Target *t = targets; t->name; t++)
+        if (target_runs_here(t))
+            context->native = t;
     return context;
 }
 
@@ -192,45 +195,10 @@ int context_workers(einc_context *context)
 
 /* ---- targets ---- */
 
-static bool cpu_has(const char *feature)
-{
-#if defined(__x86_64__) || defined(__i386__)
-#define ASK(name) if (!strcmp(feature, #name)) return __builtin_cpu_supports(#name)
-    ASK(avx2);
-    ASK(fma);
-    ASK(avx512f);
-    ASK(avx512bw);
-    ASK(avx512dq);
-    ASK(avx512vl);
-#undef ASK
-    /* Every CPU with AVX2 has F16C, which gcc before 11 cannot be asked for. */
-    if (!strcmp(feature, "f16c"))
-        return __builtin_cpu_supports("avx2");
-#endif
-    (void)feature;
-    return false;
-}
-
-bool target_runs_here(const Target *target)
-{
-    char words[256];
-    snprintf(words, sizeof words, "%s", target->cpu);
-    char *rest = words;
-    for (const char *word; (word = strtok_r(rest, " ", &rest));)
-        if (!cpu_has(word))
-            return false;
-    return true;
-}
-
 const Target *context_target(einc_context *context, const char *name)
 {
-    if (!name || !strcmp(name, "native")) {
-        if (!context->native)
-            for (const Target *t = targets; t->name; t++)
-                if (target_runs_here(t))
-                    context->native = t;
+    if (!name || !strcmp(name, "native"))
         return context->native;
-    }
     const Target *target = target_find(name);
     if (target)
         return target;

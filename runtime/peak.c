@@ -7,12 +7,16 @@
 #include <unistd.h>
 
 enum {
-    KERNELS = 3,
+    SPINS = 3,
     TASKS = 32,                   /* for each worker, so that none waits long for another */
-    TURNS = 100000,               /* of one task: some 100 microseconds */
-    REPEATS = 5,
-    BUFFER = 256 << 20
+    TURNS = 20000,                /* of one task: some 30 microseconds */
+    BUFFER = 256 << 20,           /* bytes, at least, that no cache holds */
+    SHARE_MIN = 4096,             /* bytes of one worker */
+    ROUND = 1 << 19,              /* vectors that one worker walks over, at least, to be measured */
+    PIECE_MIN = 1 << 12,          /* vectors of one of several tasks of a worker, at least */
 };
+
+enum { WALK_READ, WALK_UPDATE, WALK_WRITE, WALK_SET, WALKS };
 
 static double seconds_now(void)
 {
@@ -30,7 +34,7 @@ typedef struct SpinFacts {
     const char *target;           /* NULL: any */
     Dtype dtype;
     Spin *spin;
-    int flops[KERNELS];           /* of one turn */
+    int flops[SPINS];           /* of one turn */
 } SpinFacts;
 
 #if defined(__x86_64__)
@@ -180,87 +184,189 @@ static void spin_task(void *argument, int64_t index, int worker)
     job->spin(TURNS, job->kernel);
 }
 
-double peak_flops(Pool *pool, int workers, const Target *target, Dtype dtype)
+static double spin_rate(const Peaks *p, int kernel)
 {
-    const SpinFacts *facts = find_spin(target, dtype);
-    double best = 0;
-    for (int repeat = 0; repeat < REPEATS; repeat++)
-        for (int k = 0; k < KERNELS; k++) {
-            SpinJob job = { facts->spin, k };
-            int64_t tasks = (int64_t)TASKS * workers;
-            double begin = seconds_now();
-            pool_run(pool, workers, tasks, spin_task, &job);
-            double rate = (double)tasks * TURNS * facts->flops[k] / (seconds_now() - begin);
-            best = rate > best ? rate : best;
+    const SpinFacts *facts = find_spin(p->target, p->dtype);
+    SpinJob job = { facts->spin, kernel };
+    int64_t tasks = (int64_t)TASKS * p->workers;
+    double begin = seconds_now();
+    pool_run(p->pool, p->workers, tasks, spin_task, &job);
+    return (double)tasks * TURNS * facts->flops[kernel] / (seconds_now() - begin);
+}
+
+/* ---- memory ---- */
+
+typedef uint64_t Words __attribute__((vector_size(64)));
+
+/* What a task does with its piece of the buffer, so many times. */
+typedef void Walk(Words *at, int64_t count, int64_t passes);
+
+#define INLINE static inline __attribute__((always_inline))
+#define KEEP_ORDER __asm__ volatile("" : : : "memory")
+
+INLINE void walk_read(Words *at, int64_t count, int64_t passes)
+{
+    Words a = { 0 }, b = a, c = a, d = a;
+    for (; passes; passes--) {
+        for (int64_t i = 0; i < count; i += 8) {
+            a += at[i] ^ at[i + 4];
+            b += at[i + 1] ^ at[i + 5];
+            c += at[i + 2] ^ at[i + 6];
+            d += at[i + 3] ^ at[i + 7];
         }
-    return best;
-}
-
-/* ---- reading ---- */
-
-typedef uint64_t Words __attribute__((vector_size(16)));
-
-typedef struct ReadJob {
-    Words *words;
-    int64_t slice;                /* vectors of one task; a multiple of 8 */
-    uint64_t *sums;               /* [tasks]: so that the reading is for something */
-} ReadJob;
-
-/* Pages that were never written would all be the same one; and each is to lie near a processor that reads it. */
-static void touch_task(void *argument, int64_t index, int worker)
-{
-    const ReadJob *job = argument;
-    (void)worker;
-    memset(job->words + index * job->slice, 1, (size_t)job->slice * sizeof(Words));
-}
-
-static void read_task(void *argument, int64_t index, int worker)
-{
-    const ReadJob *job = argument;
-    const Words *at = job->words + index * job->slice;
-    Words a = { 0, 0 }, b = a, c = a, d = a;
-    (void)worker;
-    for (int64_t i = 0; i < job->slice; i += 8) {
-        a += at[i] ^ at[i + 4];
-        b += at[i + 1] ^ at[i + 5];
-        c += at[i + 2] ^ at[i + 6];
-        d += at[i + 3] ^ at[i + 7];
+        KEEP_ORDER;
     }
-    a += b + c + d;
-    job->sums[index] = a[0] + a[1];
+    *(volatile uint64_t *)at = (a + b + c + d)[0];    /* so that the reading is for something */
 }
 
-static size_t buffer_bytes(void)
+INLINE void walk_update(Words *at, int64_t count, int64_t passes)
 {
-    size_t bytes = BUFFER;
+    Words one = { 1, 1, 1, 1, 1, 1, 1, 1 };
+    for (; passes; passes--) {
+        for (int64_t i = 0; i < count; i += 4) {
+            at[i] += one;
+            at[i + 1] += one;
+            at[i + 2] += one;
+            at[i + 3] += one;
+        }
+        KEEP_ORDER;
+    }
+}
+
+INLINE void walk_write(Words *at, int64_t count, int64_t passes)
+{
+    Words one = { 1, 1, 1, 1, 1, 1, 1, 1 };
+    for (; passes; passes--) {
+        for (int64_t i = 0; i < count; i += 4) {
+            at[i] = one;
+            at[i + 1] = one;
+            at[i + 2] = one;
+            at[i + 3] = one;
+        }
+        KEEP_ORDER;
+    }
+}
+
+/* The C library's own way, which may pass by the caches. */
+static void set(Words *at, int64_t count, int64_t passes)
+{
+    for (; passes; passes--) {
+        memset(at, (int)passes, (size_t)count * sizeof *at);
+        KEEP_ORDER;
+    }
+}
+
+static void read_plain(Words *at, int64_t count, int64_t passes) { walk_read(at, count, passes); }
+static void update_plain(Words *at, int64_t count, int64_t passes) { walk_update(at, count, passes); }
+static void write_plain(Words *at, int64_t count, int64_t passes) { walk_write(at, count, passes); }
+
+#if defined(__x86_64__)
+#define AVX2 __attribute__((target("avx2"))) static
+#define AVX512 __attribute__((target("avx512f"))) static
+AVX2 void read_avx2(Words *at, int64_t count, int64_t passes) { walk_read(at, count, passes); }
+AVX2 void update_avx2(Words *at, int64_t count, int64_t passes) { walk_update(at, count, passes); }
+AVX2 void write_avx2(Words *at, int64_t count, int64_t passes) { walk_write(at, count, passes); }
+AVX512 void read_avx512(Words *at, int64_t count, int64_t passes) { walk_read(at, count, passes); }
+AVX512 void update_avx512(Words *at, int64_t count, int64_t passes) { walk_update(at, count, passes); }
+AVX512 void write_avx512(Words *at, int64_t count, int64_t passes) { walk_write(at, count, passes); }
+#endif
+
+typedef struct WalkFacts {
+    const char *target;           /* NULL: any */
+    Walk *walks[WALKS];
+} WalkFacts;
+
+static const WalkFacts walk_facts[] = {
+#if defined(__x86_64__)
+    { "avx512", { read_avx512, update_avx512, write_avx512, set } },
+    { "avx2", { read_avx2, update_avx2, write_avx2, set } },
+#endif
+    { NULL, { read_plain, update_plain, write_plain, set } },
+};
+
+static Walk *find_walk(const Target *target, int kernel)
+{
+    const WalkFacts *facts = walk_facts;
+    while (facts->target && strcmp(facts->target, target->name))
+        facts++;
+    return facts->walks[kernel];
+}
+
+typedef struct WalkJob {
+    Walk *walk;
+    Words *buffer;
+    int64_t piece, passes;        /* of one task: vectors, a multiple of 8, and how often */
+} WalkJob;
+
+static void walk_task(void *argument, int64_t index, int worker)
+{
+    const WalkJob *job = argument;
+    (void)worker;
+    job->walk(job->buffer + index * job->piece, job->piece, job->passes);
+}
+
+/* Each worker walks over its own share: as often as one round is worth measuring, if the share is small, or in pieces,
+ * so that none waits long for another. */
+static double walk_rate(const Peaks *p, int kernel)
+{
+    int64_t share = (int64_t)(p->bytes / sizeof(Words)) / p->workers, pieces = share > PIECE_MIN * TASKS ? TASKS : 1;
+    int64_t piece = share / pieces / 8 * 8, passes = share < ROUND ? ROUND / share : 1, tasks = pieces * p->workers;
+    WalkJob job = { find_walk(p->target, kernel), p->buffer, piece, passes };
+    int moved = kernel == WALK_UPDATE ? 2 : 1;
+    double begin = seconds_now();
+    pool_run(p->pool, p->workers, tasks, walk_task, &job);
+    return (double)(tasks * piece * passes * moved) * sizeof(Words) / (seconds_now() - begin);
+}
+
+/* As many bytes as the operands have, up to what no cache holds. */
+static size_t buffer_bytes(double operands, int workers)
+{
+    size_t most = BUFFER, least = (size_t)workers * SHARE_MIN;
 #ifdef _SC_LEVEL3_CACHE_SIZE
     long cache = sysconf(_SC_LEVEL3_CACHE_SIZE);
-    while (cache > 0 && bytes < 4 * (size_t)cache && bytes < (size_t)4 << 30)
-        bytes *= 2;
+    while (cache > 0 && most < 4 * (size_t)cache && most < (size_t)4 << 30)
+        most *= 2;
 #endif
-    return bytes;
+    return operands > (double)most ? most : operands < (double)least ? least : (size_t)operands;
 }
 
-double peak_bytes(Pool *pool, int workers)
+/* ---- the peaks ---- */
+
+bool peaks_open(Peaks *p, Pool *pool, int workers, const Target *target, Dtype dtype, double operands)
 {
-    size_t bytes = buffer_bytes();
-    int64_t tasks = (int64_t)TASKS * workers;
-    uint64_t *sums = calloc((size_t)tasks, sizeof *sums);
-    void *memory = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-    double best = 0;
-    if (sums && memory != MAP_FAILED) {
-        madvise(memory, bytes, MADV_HUGEPAGE);
-        ReadJob job = { memory, (int64_t)(bytes / sizeof(Words)) / tasks / 8 * 8, sums };
-        pool_run(pool, workers, tasks, touch_task, &job);
-        for (int repeat = 0; repeat < REPEATS; repeat++) {
-            double begin = seconds_now();
-            pool_run(pool, workers, tasks, read_task, &job);
-            double rate = (double)(tasks * job.slice) * sizeof(Words) / (seconds_now() - begin);
-            best = rate > best ? rate : best;
-        }
-    }
-    if (memory != MAP_FAILED)
-        munmap(memory, bytes);
-    free(sums);
-    return best;
+    *p = (Peaks){ .pool = pool, .workers = workers, .target = target, .dtype = dtype };
+    p->bytes = buffer_bytes(operands, workers);
+    void *memory = mmap(NULL, p->bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    p->buffer = memory == MAP_FAILED ? NULL : memory;
+    if (p->buffer)
+        madvise(p->buffer, p->bytes, MADV_HUGEPAGE);
+    return p->buffer;
+}
+
+static void raise_to(double *best, double rate)
+{
+    *best = rate > *best ? rate : *best;
+}
+
+void peaks_measure(Peaks *p)
+{
+    for (int k = 0; k < SPINS; k++)
+        raise_to(&p->flops, spin_rate(p, k));
+    raise_to(&p->written, walk_rate(p, WALK_WRITE));    /* the first, so that no page is still the one of zeros */
+    raise_to(&p->written, walk_rate(p, WALK_SET));
+    raise_to(&p->updated, walk_rate(p, WALK_UPDATE));
+    raise_to(&p->read, walk_rate(p, WALK_READ));
+}
+
+double peaks_seconds(const Peaks *p, double read, double written)
+{
+    double both = read < written ? read : written;
+    return 2 * both / p->updated + (read - both) / p->read + (written - both) / p->written;
+}
+
+void peaks_close(Peaks *p)
+{
+    if (p->buffer)
+        munmap(p->buffer, p->bytes);
+    p->buffer = NULL;
 }

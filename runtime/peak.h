@@ -1,4 +1,4 @@
-/* The roof over a kernel's figures: how fast this machine calculates and reads, measured. */
+/* The roof over a kernel's figures: how fast this machine calculates and moves bytes, measured beside it. */
 #ifndef EINC_PEAK_H
 #define EINC_PEAK_H
 
@@ -6,11 +6,29 @@
 #include "pool.h"
 #include "target.h"
 
-/* Operations a second of multiply-adds (two each) on `dtype`, f32 or f64, with the target's instructions, on `workers`
- * threads: the best of three kernels, which differ in how many sums they carry. */
-double peak_flops(Pool *pool, int workers, const Target *target, Dtype dtype);
+/* The best rates seen so far, a second, of all workers together. */
+typedef struct Peaks {
+    double flops;                 /* multiply-adds, two each, with the target's instructions: the best of three loops */
+    double read, updated, written;/* bytes, of a buffer as large as the operands, so in the same caches; in `updated`
+                                     each is counted as read and as written */
+    Pool *pool;
+    int workers;
+    const Target *target;
+    Dtype dtype;                  /* f32 or f64 */
+    void *buffer;
+    size_t bytes;
+} Peaks;
 
-/* Bytes a second that `workers` threads read from a buffer that no cache holds. 0 when there is no memory for it. */
-double peak_bytes(Pool *pool, int workers);
+/* `operands`: the bytes that the kernel reads and writes. False when there is no memory. */
+bool peaks_open(Peaks *peaks, Pool *pool, int workers, const Target *target, Dtype dtype, double operands);
+
+/* One round of all loops, some 50 ms; what is better than before is kept. Rounds before, between and after what they are
+ * compared with see the same machine. */
+void peaks_measure(Peaks *peaks);
+
+/* The time that it takes at the least to read and write so many bytes. */
+double peaks_seconds(const Peaks *peaks, double read, double written);
+
+void peaks_close(Peaks *peaks);
 
 #endif

@@ -1,0 +1,96 @@
+/* What the CPU at hand can do, and so which targets it runs. */
+#include <stdio.h>
+#include <string.h>
+#if defined(__x86_64__)
+#include <cpuid.h>
+#elif defined(__aarch64__)
+#include <sys/auxv.h>
+#endif
+
+#include "runtime.h"
+
+const char *const cpu_features[] = { "sse4.2", "avx", "f16c", "fma", "avx2", "avx_vnni", "avx512f", "avx512bw", "avx512dq",
+                                     "avx512vl", "avx512_vnni", "avx512_bf16", "avx512_fp16", "amx_tile", "amx_bf16",
+                                     "amx_int8", "neon", "sve", NULL };
+
+#if defined(__x86_64__)
+
+/* A feature by its bit in the registers of CPUID. */
+typedef struct CpuidBit {
+    const char *name;
+    unsigned leaf, subleaf;
+    int reg, bit;                 /* 0 is EAX */
+    unsigned state;               /* what the system must save of a thread: bits of XCR0 */
+} CpuidBit;
+
+enum { STATE_AVX = 0x6, STATE_AVX512 = 0xe6, STATE_AMX = 0x60000 };
+
+static const CpuidBit cpuid_bits[] = {
+    { "sse4.2", 1, 0, 2, 20, 0 },
+    { "avx", 1, 0, 2, 28, STATE_AVX },
+    { "f16c", 1, 0, 2, 29, STATE_AVX },
+    { "fma", 1, 0, 2, 12, STATE_AVX },
+    { "avx2", 7, 0, 1, 5, STATE_AVX },
+    { "avx_vnni", 7, 1, 0, 4, STATE_AVX },
+    { "avx512f", 7, 0, 1, 16, STATE_AVX512 },
+    { "avx512bw", 7, 0, 1, 30, STATE_AVX512 },
+    { "avx512dq", 7, 0, 1, 17, STATE_AVX512 },
+    { "avx512vl", 7, 0, 1, 31, STATE_AVX512 },
+    { "avx512_vnni", 7, 0, 2, 11, STATE_AVX512 },
+    { "avx512_bf16", 7, 1, 0, 5, STATE_AVX512 },
+    { "avx512_fp16", 7, 0, 3, 23, STATE_AVX512 },
+    { "amx_tile", 7, 0, 3, 24, STATE_AMX },
+    { "amx_bf16", 7, 0, 3, 22, STATE_AMX },
+    { "amx_int8", 7, 0, 3, 25, STATE_AMX },
+};
+
+/* What the system saves and restores of a thread: XCR0. */
+static unsigned saved_state(void)
+{
+    unsigned a, b, c, d, low = 0, high = 0;
+    if (!__get_cpuid(1, &a, &b, &c, &d) || !(c >> 27 & 1))
+        return 0;
+    __asm__ volatile("xgetbv" : "=a"(low), "=d"(high) : "c"(0));
+    return low;
+}
+
+bool cpu_has(const char *feature)
+{
+    for (size_t i = 0; i < sizeof cpuid_bits / sizeof *cpuid_bits; i++) {
+        const CpuidBit *bit = &cpuid_bits[i];
+        unsigned r[4];
+        if (!strcmp(bit->name, feature))
+            return __get_cpuid_count(bit->leaf, bit->subleaf, &r[0], &r[1], &r[2], &r[3]) && r[bit->reg] >> bit->bit & 1
+                   && (saved_state() & bit->state) == bit->state;
+    }
+    return false;
+}
+
+#elif defined(__aarch64__)
+
+/* NEON is part of the architecture; SVE is what the kernel says. */
+bool cpu_has(const char *feature)
+{
+    return !strcmp(feature, "neon") || (!strcmp(feature, "sve") && getauxval(AT_HWCAP) >> 22 & 1);
+}
+
+#else
+
+bool cpu_has(const char *feature)
+{
+    (void)feature;
+    return false;
+}
+
+#endif
+
+bool target_runs_here(const Target *target)
+{
+    char words[256];
+    snprintf(words, sizeof words, "%s", target->cpu);
+    char *rest = words;
+    for (const char *word; (word = strtok_r(rest, " ", &rest));)
+        if (!cpu_has(word))
+            return false;
+    return true;
+}
