@@ -4,88 +4,6 @@
 #include <stdio.h>
 #include <string.h>
 
-/* ---- operands ---- */
-
-static void add_operand(Cli *cli, Expression *e, const char *name, Span span)
-{
-    Operand operand = { name, name, span };
-    if (name && (expression_operand(e, name) || expression_made(e, name)))
-        return;
-    char letter[2] = "A";
-    while (!operand.label && letter[0] <= 'Z') {
-        if (!expression_operand(e, letter) && !expression_made(e, letter))
-            operand.label = arena_copy(&cli->arena, letter, 1);
-        letter[0]++;
-    }
-    if (!operand.label)
-        operand.label = "";
-    ARENA_APPEND(&cli->arena, e->operands, e->operand_count, operand);
-}
-
-/* A word that stands alone and is a constant, unless it stands where an operand does. */
-static bool is_constant(const AstExpr *expr, bool top)
-{
-    const AstWord *word = expr->letters.words;
-    if (word->next || expr->letters.dtype.dtype != DTYPE_NONE || (top && !expr->parenthesised))
-        return false;
-    return !strcmp(word->text, "inf") || !strcmp(word->text, "nan") || !strcmp(word->text, "pi");
-}
-
-static void walk_positions(Cli *cli, Expression *e, const AstPosition *positions);
-
-static void walk(Cli *cli, Expression *e, const AstExpr *expr, bool top)
-{
-    switch (expr->kind) {
-    case AST_CALL:
-        for (const AstExpr *a = expr->call.arguments; a; a = a->next)
-            walk(cli, e, a, false);
-        break;
-    case AST_TENSOR:
-        add_operand(cli, e, expr->tensor.name->text, expr->span);
-        walk_positions(cli, e, expr->tensor.positions);
-        break;
-    case AST_LETTERS:
-        if (!is_constant(expr, top))
-            add_operand(cli, e, NULL, expr->span);
-        break;
-    case AST_EMPTY: add_operand(cli, e, NULL, expr->span); break;
-    default: break;
-    }
-}
-
-static void walk_positions(Cli *cli, Expression *e, const AstPosition *positions)
-{
-    for (const AstPosition *p = positions; p; p = p->next)
-        for (const AstTerm *t = p->terms; t; t = t->next) {
-            if (t->gather)
-                walk(cli, e, t->gather, false);
-            walk_positions(cli, e, t->group);
-        }
-}
-
-static void walk_statement(Cli *cli, Expression *e, const AstStatement *s)
-{
-    if (s->target)
-        walk_positions(cli, e, s->target->positions);
-    for (const AstExpr *f = s->chain->factors; f; f = f->next)
-        walk(cli, e, f, true);
-    for (const AstStage *stage = s->chain->stages; stage; stage = stage->next)
-        for (const AstExpr *f = stage->factors; f; f = f->next)
-            walk(cli, e, f, true);
-}
-
-/* The targets first: a name that is made somewhere is no operand. */
-static void find_operands(Cli *cli, Expression *e, const Ast *ast)
-{
-    for (const AstStatement *s = ast->statements; s; s = s->next)
-        if (s->target && !expression_made(e, s->target->name->text)) {
-            MadeName made = { s->target->name->text, s->accumulate };
-            ARENA_APPEND(&cli->arena, e->made, e->made_count, made);
-        }
-    for (const AstStatement *s = ast->statements; s; s = s->next)
-        walk_statement(cli, e, s);
-}
-
 /* ---- the text ---- */
 
 static int read_file(Cli *cli, const char *path, Source *source)
@@ -146,7 +64,7 @@ int expression_read(Cli *cli, Expression *e)
     const Ast *ast = parse(&cli->arena, &e->source, &diags);
     if (!ast)
         return cli_fail_diags(cli, EINC_EXPRESSION, &diags);
-    find_operands(cli, e, ast);
+    e->inputs = check_inputs(&cli->arena, ast);
     return EINC_OK;
 }
 
@@ -154,28 +72,29 @@ int expression_read(Cli *cli, Expression *e)
 
 const Operand *expression_operand(const Expression *e, const char *name)
 {
-    for (int i = 0; i < e->operand_count; i++)
-        if (!strcmp(e->operands[i].label, name))
-            return &e->operands[i];
+    for (int i = 0; i < e->inputs->operand_count; i++)
+        if (!strcmp(e->inputs->operands[i].label, name))
+            return &e->inputs->operands[i];
     return NULL;
 }
 
 const MadeName *expression_made(const Expression *e, const char *name)
 {
-    for (int i = 0; i < e->made_count; i++)
-        if (!strcmp(e->made[i].name, name))
-            return &e->made[i];
+    for (int i = 0; i < e->inputs->made_count; i++)
+        if (!strcmp(e->inputs->made[i].name, name))
+            return &e->inputs->made[i];
     return NULL;
 }
 
 const char *expression_nearest(Cli *cli, const Expression *e, const char *name, bool made)
 {
-    const char **names = ARENA_ARRAY(&cli->arena, const char *, e->operand_count + e->made_count);
+    const Inputs *of = e->inputs;
+    const char **names = ARENA_ARRAY(&cli->arena, const char *, of->operand_count + of->made_count);
     size_t count = 0;
-    for (int i = 0; i < e->operand_count && !made; i++)
-        names[count++] = e->operands[i].label;
-    for (int i = 0; i < e->made_count; i++)
-        if (made || e->made[i].adds)
-            names[count++] = e->made[i].name;
+    for (int i = 0; i < of->operand_count && !made; i++)
+        names[count++] = of->operands[i].label;
+    for (int i = 0; i < of->made_count; i++)
+        if (made || of->made[i].adds)
+            names[count++] = of->made[i].name;
     return diag_nearest(name, strlen(name), names, count);
 }

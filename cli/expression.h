@@ -4,23 +4,9 @@
 
 #include "cli.h"
 
-typedef struct Operand {
-    const char *name;             /* NULL: an operand of letters */
-    const char *label;            /* what stands before "=FILE": the name, or A, B, … as `einc explain` calls it */
-    Span span;
-} Operand;
-
-typedef struct MadeName {
-    const char *name;
-    bool adds;                    /* its first statement is a `+=`: it adds to the caller's array */
-} MadeName;
-
 typedef struct Expression {
     Source source;
-    Operand *operands;            /* the inputs, in order of first appearance */
-    int operand_count;
-    MadeName *made;               /* what statements with a name make */
-    int made_count;
+    const Inputs *inputs;
 } Expression;
 
 /* Reads the text from cli->words and parses it. An einc_status, after a message. */

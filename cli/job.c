@@ -47,9 +47,9 @@ static int fail_name(Job *job, const char *name)
         return cli_fail(job->cli, EINC_USAGE, "the expression has no operand '%s'\nhint: did you mean '%s'?", name, near);
     Text list = text_new(&job->cli->arena);
     int first = 1;
-    for (int i = 0; i < job->expression.operand_count; i++) {
+    for (int i = 0; i < job->expression.inputs->operand_count; i++) {
         text_separate(&list, &first, ", ");
-        text_put(&list, job->expression.operands[i].label);
+        text_put(&list, job->expression.inputs->operands[i].label);
     }
     return cli_fail(job->cli, EINC_USAGE, "the expression has no operand '%s'\nhint: its operands are %s", name,
                     first ? "none" : list.bytes);
@@ -249,21 +249,21 @@ static int read_simple_options(Job *job)
 static int *bind(Job *job, int *left_over)
 {
     const Expression *e = &job->expression;
-    int *of = ARENA_ARRAY(&job->cli->arena, int, e->operand_count), next = 0;
+    int *of = ARENA_ARRAY(&job->cli->arena, int, e->inputs->operand_count), next = 0;
     *left_over = -1;
-    for (int i = 0; i < e->operand_count; i++)
+    for (int i = 0; i < e->inputs->operand_count; i++)
         of[i] = -1;
     for (int k = 0; k < job->known_count; k++) {
         const Operand *operand = job->known[k]->name ? expression_operand(e, job->known[k]->name) : NULL;
         if (operand)
-            of[operand - e->operands] = k;
+            of[operand - e->inputs->operands] = k;
     }
     for (int k = 0; k < job->known_count; k++) {
         if (job->known[k]->name)
             continue;
-        while (next < e->operand_count && of[next] >= 0)
+        while (next < e->inputs->operand_count && of[next] >= 0)
             next++;
-        if (next < e->operand_count)
+        if (next < e->inputs->operand_count)
             of[next] = k;
         else if (*left_over < 0)
             *left_over = k;
@@ -277,8 +277,8 @@ static int require_operands(Job *job)
     const Expression *e = &job->expression;
     int left_over, *of = bind(job, &left_over);
     Diags diags = { .arena = &job->cli->arena, .source = &e->source };
-    for (int i = 0; i < e->operand_count; i++) {
-        const Operand *operand = &e->operands[i];
+    for (int i = 0; i < e->inputs->operand_count; i++) {
+        const Operand *operand = &e->inputs->operands[i];
         if (of[i] >= 0 && job->known[of[i]]->path)
             continue;
         if (operand->name)
@@ -289,8 +289,8 @@ static int require_operands(Job *job)
     }
     if (left_over >= 0) {
         const char *path = job->known[left_over]->path;
-        diag_error_nowhere(&diags, "the expression has %d operand%s, so '%s' is left over", e->operand_count,
-                           e->operand_count == 1 ? "" : "s", path ? path : "--shape");
+        diag_error_nowhere(&diags, "the expression has %d operand%s, so '%s' is left over", e->inputs->operand_count,
+                           e->inputs->operand_count == 1 ? "" : "s", path ? path : "--shape");
     }
     return cli_fail_diags(job->cli, EINC_USAGE, &diags);
 }

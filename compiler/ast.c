@@ -283,22 +283,46 @@ static bool has_written_value(const AstExpr *expr)
     return expr->kind == AST_VALUE;
 }
 
+static bool is_product(const AstExpr *expr)
+{
+    return expr->kind == AST_CALL && !expr->parenthesised && !expr->call.name &&
+           (expr->call.function == FUNCTION_MUL || expr->call.function == FUNCTION_DIV);
+}
+
+/* What `left - right` is when the minus is the sign of the first factor of `right`: `-a / b` is (-a) / b. */
+static AstExpr *sign_first_factor(Parser *parser, Span sign, AstExpr *right)
+{
+    AstExpr *above = NULL, *first = right;
+    for (; is_product(first); first = first->call.arguments) {
+        above = first;
+        above->span.begin = sign.begin;
+    }
+    AstExpr *rest = first->next;
+    first->next = NULL;
+    AstExpr *negative = make_unary(parser, FUNCTION_NEG, sign, first);
+    negative->next = rest;
+    if (above)
+        above->call.arguments = negative;
+    return above ? right : negative;
+}
+
 /* "| -_" : the minus that the scanner put IMPLICIT in front of is the sign when the expression has its own "_". The
  * implied value is the leftmost leaf; `factors` is given back without it. */
-static AstExpr *drop_implicit(AstExpr *factors)
+static AstExpr *drop_implicit(Parser *parser, AstExpr *factors)
 {
     bool written_value = false;
     for (const AstExpr *f = factors; f; f = f->next)
         written_value |= has_written_value(f);
-    AstExpr *above = NULL, *leaf = factors;
-    while (leaf->kind == AST_CALL) {
-        above = leaf;
-        leaf = leaf->call.arguments;
-    }
-    if (leaf->kind == AST_IMPLICIT && written_value && above && above->call.function == FUNCTION_SUB) {
-        above->call.function = FUNCTION_NEG;
-        above->call.arguments = leaf->next;
-    }
+    AstExpr **place = &factors;
+    while ((*place)->kind == AST_CALL && (*place)->call.arguments->kind == AST_CALL)
+        place = &(*place)->call.arguments;
+    AstExpr *difference = *place;
+    if (!written_value || difference->kind != AST_CALL || difference->call.function != FUNCTION_SUB ||
+        difference->call.arguments->kind != AST_IMPLICIT)
+        return factors;
+    AstExpr *signed_one = sign_first_factor(parser, difference->call.sign, difference->call.arguments->next);
+    signed_one->next = difference->next;
+    *place = signed_one;
     return factors;
 }
 
@@ -307,7 +331,7 @@ AstStage *make_stage(Parser *parser, Span at, AstExpr *factors, AstArrow *arrow)
     AstStage *stage = ARENA_NEW(parser->arena, AstStage);
     stage->kind = STAGE_EXPR;
     stage->span = at;
-    stage->factors = drop_implicit(factors);
+    stage->factors = drop_implicit(parser, factors);
     stage->arrow = arrow;
     return stage;
 }

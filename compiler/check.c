@@ -486,18 +486,33 @@ static void store_several(Check *check, const AstStage *first)
             store_unnamed(check, values[i], values[i]->span);
 }
 
-/* The chain's value, or with `&` its values, into the statement's outputs. */
-static void check_chain(Check *check, const AstStatement *ast, Position *positions, int rank)
+static bool target_positions(Check *check, const AstStatement *ast, Position **positions, int *rank)
+{
+    return !ast->target || !ast->target->brackets ||
+           (check_positions(check, ast->target->positions, -1, positions, rank) &&
+            (ast->accumulate || !is_recurrence(check, ast, *positions, *rank)));
+}
+
+/* The chain's value, or with `&` its values, into the statement's outputs. The target's positions stand for the missing
+ * arrow of a chain without stages; behind stages its words mean what is left, such as topk's ranks. */
+static void check_chain(Check *check, const AstStatement *ast)
 {
     const AstStage *last = NULL;
+    Position *positions = NULL;
+    int rank = 0;
+    bool good = ast->chain->stages || target_positions(check, ast, &positions, &rank);
     check->value = build_head(check, ast->chain, ast->target, positions, rank);
     for (const AstStage *stage = ast->chain->stages; stage && check->value; stage = stage->next) {
+        check->value->is_value = true;
         last = stage;
         if (!stage->also)
             check->value = build_stage(check, stage);
     }
-    if (!check->value)
+    if (ast->chain->stages)
+        good = target_positions(check, ast, &positions, &rank);
+    if (!check->value || !good)
         return;
+    check->value->is_value = true;
     bool several = last && last->also;
     if (several && (ast->target || ast->next)) {
         diag_error(check->diags, last->also->span, "'&' gives several results, so it may only end the last statement, "
@@ -554,15 +569,8 @@ static void check_statement(Check *check, const AstStatement *ast)
         diag_error(check->diags, ast->span, "the result of this statement has no name");
         diag_hint(check->diags, "only the last statement may go without: 'name = ...'");
     }
-    Position *positions = NULL;
-    int rank = 0;
-    if (redefines(check, ast))
-        return;
-    if (ast->target && ast->target->brackets &&
-        (!check_positions(check, ast->target->positions, -1, &positions, &rank) ||
-         (!ast->accumulate && is_recurrence(check, ast, positions, rank))))
-        return;
-    check_chain(check, ast, positions, rank);
+    if (!redefines(check, ast))
+        check_chain(check, ast);
 }
 
 Program *check(Arena *arena, const Ast *ast, const CheckOptions *options, Diags *diags)

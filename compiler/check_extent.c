@@ -5,7 +5,7 @@
 
 static bool is_given(const Check *check, const Index *index)
 {
-    for (int i = 0; i < check->options->extent_count; i++)
+    for (int i = 0; i < check->options->extent_count && !index->in_dots; i++)
         if (!strcmp(check->options->extents[i].name, index->name))
             return true;
     return false;
@@ -19,42 +19,108 @@ static void add_axes(Check *check, Tensor *tensor, const Position *positions)
             Index *index = positions[a].parts[0].index;
             Axis axis = { tensor, a, positions[a].span };
             ARENA_APPEND(check->arena, index->axes, index->axis_count, axis);
-            if (index->rule == EXTENT_GIVEN)
+            if (index->rule == EXTENT_GIVEN && !tensor->from_caller)
                 index->rule = EXTENT_AXES;
         }
 }
 
-/* Whether a position has `index` and lets its extent be inferred: no gather, and every other index already known. */
-static bool can_fit(const Check *check, const Position *position, const Index *index)
+/* ---- the largest extents that keep positions in range ----
+ *
+ * An index waits until the others in its positions are known, as far as any rule tells them: in `u[2+r] * v[s+3*r] *
+ * w[s]`, r waits for s and then has two positions. Those that wait for each other (`x[h+r] * y[h+1] * z[r+1]`) take
+ * what they have, all at once, so that the order of the text decides nothing. */
+
+typedef struct Known {
+    bool *now;                    /* [index id]: earlier indices and those that other rules tell */
+    bool *ever;                   /* [index id]: what any rule tells in the end */
+} Known;
+
+/* Whether a position has `index`, no gather, and all its other indices are known. */
+static bool can_fit(const Position *position, const Index *index, const bool *known)
 {
     bool found = false;
     for (int k = 0; k < position->count; k++) {
-        const PositionPart *part = &position->parts[k];
-        if (part->gather)
+        const Index *part = position->parts[k].index;
+        if (!part || (part != index && !known[part->id]))
             return false;
-        if (part->index == index)
-            found = true;
-        else if (part->index->rule == EXTENT_GIVEN && !is_given(check, part->index))
-            return false;
+        found |= part == index;
     }
     return found;
 }
 
-static void add_fits(Check *check, Index *index)
+/* How many positions tell the index when all in `known` are; appends them to its fits where `keep`. */
+static int count_fits(Check *check, Index *index, const bool *known, bool keep)
 {
     const Program *p = check->program;
+    int count = 0;
     for (int i = 0; i < p->term_count; i++) {
-        Term *read = p->terms[i];
+        const Term *read = p->terms[i];
         if (read->kind != TERM_READ || read->statement != index->statement || read->read.in_where)
             continue;
-        for (int a = 0; a < read->read.tensor->rank; a++)
-            if (can_fit(check, &read->read.positions[a], index)) {
-                ARENA_APPEND(check->arena, index->fits, index->fit_count, read);
-                break;
-            }
+        for (int a = 0; a < read->read.tensor->rank; a++) {
+            const Position *position = &read->read.positions[a];
+            if (!can_fit(position, index, known))
+                continue;
+            Fit fit = { read->read.tensor, a, position };
+            if (keep)
+                ARENA_APPEND(check->arena, index->fits, index->fit_count, fit);
+            count++;
+        }
     }
-    if (index->fit_count)
-        index->rule = EXTENT_FITS;
+    return count;
+}
+
+/* What any rule can tell, whatever the order. */
+static void find_knowable(Check *check, Known *known)
+{
+    const Program *p = check->program;
+    for (int i = 0; i < p->index_count; i++)
+        known->ever[i] |= known->now[i];
+    for (bool changed = true; changed;) {
+        changed = false;
+        for (int i = 0; i < p->index_count; i++)
+            if (!known->ever[i] && count_fits(check, p->indices[i], known->ever, false))
+                changed = known->ever[i] = true;
+    }
+}
+
+/* Settles the indices that wait for nothing, or where there is none (`stuck`), all that have a position. */
+static bool settle_fits(Check *check, Known *known, bool stuck)
+{
+    const Program *p = check->program;
+    bool *settled = ARENA_ARRAY(check->arena, bool, p->index_count), any = false;
+    for (int i = 0; i < p->index_count; i++) {
+        int now = known->now[i] ? 0 : count_fits(check, p->indices[i], known->now, false);
+        any |= settled[i] = now && (stuck || now == count_fits(check, p->indices[i], known->ever, false));
+    }
+    for (int i = 0; i < p->index_count; i++)
+        if (settled[i]) {
+            count_fits(check, p->indices[i], known->now, true);
+            p->indices[i]->rule = EXTENT_FITS;
+        }
+    for (int i = 0; i < p->index_count; i++)
+        known->now[i] |= settled[i];
+    return any;
+}
+
+static void add_fits(Check *check)
+{
+    const Program *p = check->program;
+    Known known = { ARENA_ARRAY(check->arena, bool, p->index_count), ARENA_ARRAY(check->arena, bool, p->index_count) };
+    for (int i = 0; i < p->index_count; i++)
+        known.now[i] = p->indices[i]->rule != EXTENT_GIVEN || is_given(check, p->indices[i]);
+    find_knowable(check, &known);
+    while (settle_fits(check, &known, false) || settle_fits(check, &known, true))
+        ;
+    /* What only the array that a `+=` adds to can tell, and what follows from it. */
+    for (int i = 0; i < p->index_count; i++)
+        if (p->indices[i]->rule == EXTENT_GIVEN && p->indices[i]->axis_count) {
+            p->indices[i]->rule = EXTENT_AXES;
+            known.now[i] = true;
+        }
+    find_knowable(check, &known);
+    while (settle_fits(check, &known, false) || settle_fits(check, &known, true))
+        ;
 }
 
 static void mark(Term *term, bool *used)
@@ -134,17 +200,25 @@ static void drop_unused_indices(Check *check)
     p->index_count = kept;
 }
 
-/* Until nothing changes: once one index is known, a position may tell another. */
-static void add_all_fits(Check *check)
+static void check_given_names(Check *check)
 {
     const Program *p = check->program;
-    for (bool changed = true; changed;) {
-        changed = false;
-        for (int i = 0; i < p->index_count; i++)
-            if (p->indices[i]->rule == EXTENT_GIVEN && !is_given(check, p->indices[i])) {
-                add_fits(check, p->indices[i]);
-                changed |= p->indices[i]->rule != EXTENT_GIVEN;
-            }
+    const char **names = ARENA_ARRAY(check->arena, const char *, p->index_count);
+    size_t count = 0;
+    for (int k = 0; k < p->index_count; k++)
+        if (!p->indices[k]->in_dots)
+            names[count++] = p->indices[k]->name;
+    for (int i = 0; i < check->options->extent_count; i++) {
+        const char *name = check->options->extents[i].name;
+        bool known = false;
+        for (size_t k = 0; k < count; k++)
+            known |= !strcmp(names[k], name);
+        if (known)
+            continue;
+        const char *near = diag_nearest(name, strlen(name), names, count);
+        diag_error_nowhere(check->diags, "the expression has no index '%s'", name);
+        if (near)
+            diag_hint(check->diags, "did you mean '%s'?", near);
     }
 }
 
@@ -162,20 +236,6 @@ void check_extents(Check *check)
             if (output->tensor->from_caller)
                 add_axes(check, output->tensor, output->positions);
         }
-    add_all_fits(check);
-    for (int i = 0; i < check->options->extent_count; i++) {
-        bool known = false;
-        const char **names = ARENA_ARRAY(check->arena, const char *, p->index_count);
-        for (int k = 0; k < p->index_count; k++) {
-            names[k] = p->indices[k]->name;
-            known |= !strcmp(names[k], check->options->extents[i].name);
-        }
-        if (known)
-            continue;
-        const char *name = check->options->extents[i].name;
-        const char *near = diag_nearest(name, strlen(name), names, (size_t)p->index_count);
-        diag_error_nowhere(check->diags, "the expression has no index '%s'", name);
-        if (near)
-            diag_hint(check->diags, "did you mean '%s'?", near);
-    }
+    add_fits(check);
+    check_given_names(check);
 }

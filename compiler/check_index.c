@@ -101,7 +101,7 @@ Index *check_new_index(Check *check, const char *name, Span at)
 Index *check_index(Check *check, const char *name, Span at)
 {
     for (int i = check->scope_count - 1; i >= 0; i--)
-        if (!strcmp(check->scope[i]->name, name))
+        if (!strcmp(check->scope[i]->name, name) && !check->scope[i]->in_dots)
             return check->scope[i];
     return check_new_index(check, name, at);
 }
@@ -185,30 +185,38 @@ static void count_dots(Check *check, const AstExpr *expr, int statement)
         check->dot_count = dots;
 }
 
-static bool scope_has(const Check *check, const char *name)
+/* One letter as UTF-8: a-z, A-Z, then from U+00C0 on. */
+static const char *nth_letter(Check *check, unsigned n)
 {
-    for (int i = 0; i < check->scope_count; i++)
-        if (!strcmp(check->scope[i]->name, name))
-            return true;
-    return is_bracketed(check, name);
+    unsigned c = n < 26 ? 'a' + n : n < 52 ? 'A' + n - 26 : 0xC0 + n - 52;
+    if (c < 0x80)
+        return arena_format(check->arena, "%c", (int)c);
+    if (c < 0x800)
+        return arena_format(check->arena, "%c%c", (int)(0xC0 | c >> 6), (int)(0x80 | (c & 0x3F)));
+    return arena_format(check->arena, "%c%c%c", (int)(0xE0 | c >> 12), (int)(0x80 | (c >> 6 & 0x3F)), (int)(0x80 | (c & 0x3F)));
 }
 
-/* Names for the dimensions of "...": letters that the statement does not use, so that it prints without "...". */
+/* Whether the user's words may mean this letter: it is in the text, or names a given extent. */
+static bool is_users(const Check *check, const char *letter)
+{
+    const Source *source = check->ast->source;
+    for (int i = 0; i < check->options->extent_count; i++)
+        if (!strcmp(check->options->extents[i].name, letter))
+            return true;
+    return memmem(source->text, source->length, letter, strlen(letter)) != NULL;
+}
+
+/* Names for the dimensions of "...": letters that the program does not use, so that it prints without "...". */
 static void name_dots(Check *check, const AstStatement *statement)
 {
     check->dots = ARENA_ARRAY(check->arena, Index *, check->dot_count);
     unsigned next = 0;
     for (int i = 0; i < check->dot_count; i++) {
-        char name[4];
-        do {
-            unsigned c = next < 26 ? 'a' + next : next < 52 ? 'A' + next - 26 : 0xC0 + next - 52;
-            next++;
-            if (c < 0x80)
-                name[0] = (char)c, name[1] = 0;
-            else
-                name[0] = (char)(0xC0 | c >> 6), name[1] = (char)(0x80 | (c & 0x3F)), name[2] = 0;
-        } while (scope_has(check, name));
-        check->dots[i] = check_new_index(check, arena_copy(check->arena, name, strlen(name)), statement->span);
+        const char *letter = nth_letter(check, next++);
+        while (is_users(check, letter))
+            letter = nth_letter(check, next++);
+        check->dots[i] = check_new_index(check, letter, statement->span);
+        check->dots[i]->in_dots = true;
     }
 }
 
@@ -319,11 +327,17 @@ Term *check_letters(Check *check, const AstExpr *expr)
 
 /* ---- positions ---- */
 
+/* Within what an integer can be written as, with its sign in front. */
+static bool add(int64_t *sum, int64_t more)
+{
+    return !__builtin_add_overflow(*sum, more, sum) && *sum > INT64_MIN;
+}
+
 static bool add_part(Check *check, Position *position, PositionPart part)
 {
     for (int k = 0; part.index && k < position->count; k++)
         if (position->parts[k].index == part.index) {
-            if (__builtin_add_overflow(position->parts[k].coefficient, part.coefficient, &position->parts[k].coefficient))
+            if (!add(&position->parts[k].coefficient, part.coefficient))
                 return false;
             if (position->parts[k].coefficient == 0) {
                 memmove(&position->parts[k], &position->parts[k + 1],
@@ -355,7 +369,8 @@ static bool add_terms(Check *check, Position *position, const AstTerm *terms, in
 {
     for (const AstTerm *t = terms; t; t = t->next) {
         int64_t coefficient;
-        bool fits = !__builtin_mul_overflow(t->coefficient, factor, &coefficient) && depth < AST_DEPTH_MAX;
+        bool fits = !__builtin_mul_overflow(t->coefficient, factor, &coefficient) && coefficient > INT64_MIN &&
+                    depth < AST_DEPTH_MAX;
         if (fits && t->index) {
             fits = add_part(check, position, (PositionPart){ coefficient, check_index(check, t->index->text, t->index->span), NULL });
         } else if (fits && t->gather) {
@@ -367,7 +382,7 @@ static bool add_terms(Check *check, Position *position, const AstTerm *terms, in
             if (!add_terms(check, position, t->group->terms, coefficient, depth + 1))
                 return false;
         } else if (fits) {
-            fits = !__builtin_add_overflow(position->constant, coefficient, &position->constant);
+            fits = add(&position->constant, coefficient);
         }
         if (!fits) {
             diag_error(check->diags, t->span, "the position does not fit into 64 bits");

@@ -96,14 +96,18 @@ static void note_dtype(Check *check, Name *name, AstDtype dtype)
     }
 }
 
+static void collect_name(Check *check, const AstExpr *expr, int statement)
+{
+    (void)statement;
+    if (expr->kind != AST_TENSOR || check_name(check, expr->tensor.name->text))
+        return;
+    Name fresh = { .text = expr->tensor.name->text, .first = expr->span, .made_by = -1, .rank = -1, .dtype = DTYPE_NONE };
+    ARENA_APPEND(check->arena, check->names, check->name_count, fresh);
+}
+
 static void collect_tensor(Check *check, const AstExpr *expr, int statement)
 {
     Name *name = check_name(check, expr->tensor.name->text);
-    if (!name) {
-        Name fresh = { .text = expr->tensor.name->text, .first = expr->span, .made_by = -1, .rank = -1, .dtype = DTYPE_NONE };
-        ARENA_APPEND(check->arena, check->names, check->name_count, fresh);
-        name = &check->names[check->name_count - 1];
-    }
     if (name->made_by == statement) {
         diag_error(check->diags, expr->span, "'%s' reads itself", name->text);
         diag_hint(check->diags, "recurrences are not supported yet");
@@ -314,17 +318,50 @@ static void bind_inputs(Check *check)
     }
 }
 
-bool check_collect(Check *check)
+/* All names come before the first label, so that no label is also a name. */
+static void collect(Check *check)
 {
-    int before = check->diags->errors, id = 0;
+    int id = 0;
     check->operands = ARENA_ARRAY(check->arena, Tensor *, check->ast->operand_count);
     collect_targets(check);
+    for (const AstStatement *s = check->ast->statements; s; s = s->next)
+        check_walk(check, s, 0, collect_name);
     for (const AstStatement *s = check->ast->statements; s; s = s->next, id++) {
         check_enter_brackets(check, s);
         check_walk(check, s, id, collect_operand);
     }
+}
+
+bool check_collect(Check *check)
+{
+    int before = check->diags->errors;
+    collect(check);
     bind_inputs(check);
     return check->diags->errors == before;
+}
+
+Inputs *check_inputs(Arena *arena, const Ast *ast)
+{
+    static const CheckOptions nothing_known = { 0 };
+    Diags unused = { .arena = arena, .source = ast->source };
+    Check check = { .arena = arena, .ast = ast, .options = &nothing_known, .diags = &unused };
+    Inputs *found = ARENA_NEW(arena, Inputs);
+    check.program = ARENA_NEW(arena, Program);
+    collect(&check);
+    for (int i = 0; i < check.program->input_count; i++) {
+        const Tensor *input = check.program->inputs[i];
+        Operand operand = { input->name, input->label, input->span };
+        ARENA_APPEND(arena, found->operands, found->operand_count, operand);
+    }
+    int id = 0;
+    for (const AstStatement *s = ast->statements; s; s = s->next, id++) {
+        const Name *name = s->target ? check_name(&check, s->target->name->text) : NULL;
+        if (!name || name->made_by != id)
+            continue;
+        MadeName made = { name->text, s->accumulate };
+        ARENA_APPEND(arena, found->made, found->made_count, made);
+    }
+    return found;
 }
 
 const int *check_bind(Arena *arena, const Program *program, const CheckOptions *options)

@@ -295,6 +295,7 @@ static Dtype accumulator(Dtype natural, Dtype declared)
     return dtype_widen(declared);
 }
 
+/* As in numpy.einsum, all factors are promoted together: i8, i8 and f32 are multiplied in f32. */
 Term *check_product(Check *check, Term **factors, int count, Dtype declared)
 {
     Weak weak;
@@ -302,7 +303,7 @@ Term *check_product(Check *check, Term **factors, int count, Dtype declared)
     if (count > 1 && !weak)
         natural = dtype_widen(natural);
     Dtype dtype = accumulator(natural, declared);
-    if (dtype != natural)
+    if (!weak || dtype != natural)
         for (int i = 0; i < count; i++) {
             factors[i] = check_cast(check, factors[i], dtype, true);
             if (!factors[i])
@@ -318,6 +319,8 @@ Term *check_product(Check *check, Term **factors, int count, Dtype declared)
     for (int i = 1; i < count && product; i++) {
         Term *pair[] = { product, factors[i] };
         product = check_map(check, span_join(product->span, factors[i]->span), FUNCTION_MUL, DTYPE_NONE, pair, 2);
+        if (product)
+            product->map.comma = true;
     }
     return product;
 }

@@ -27,21 +27,24 @@ static bool is_told(const Emitter *e, const Axis *axis)
     return !axis->tensor->from_caller;
 }
 
-static bool needs_argument(const Emitter *e, const Index *index)
+static bool has_told_axis(const Emitter *e, const Index *index)
 {
-    if (index->rule == EXTENT_GIVEN)
-        return true;
     for (int i = 0; i < index->axis_count; i++)
         if (is_told(e, &index->axes[i]))
-            return false;
-    return index->rule == EXTENT_AXES;
+            return true;
+    return false;
+}
+
+static bool needs_argument(const Emitter *e, const Index *index)
+{
+    return index->rule == EXTENT_GIVEN || (index->rule == EXTENT_AXES && !has_told_axis(e, index));
 }
 
 static const char *static_extent(Emitter *e, const Index *index)
 {
     if (index->rule == EXTENT_RANKS)
         return emit_text(e, "%lld", (long long)index->ranks);
-    for (int i = 0; i < e->options->static_count; i++)
+    for (int i = 0; i < e->options->static_count && !index->in_dots; i++)
         if (!strcmp(e->options->statics[i].name, index->name))
             return emit_text(e, "%lld", (long long)e->options->statics[i].extent);
     return NULL;
@@ -182,12 +185,12 @@ static const char *member_of(const Emitter *e, const Tensor *tensor)
 }
 
 /* Code for the size of an axis: of an argument, or of what a statement makes, which is an extent. */
-static const char *axis_size(Emitter *e, const Axis *axis)
+static const char *axis_size(Emitter *e, const Tensor *tensor, int axis)
 {
-    const char *member = member_of(e, axis->tensor);
-    if (member && (!axis->tensor->maker || axis->tensor->from_caller || !axis->tensor->axes[axis->axis]))
-        return emit_text(e, "f->in.%s.shape[%d]", member, axis->axis);
-    return axis->tensor->axes[axis->axis] ? e->extents[axis->tensor->axes[axis->axis]->id] : NULL;
+    const char *member = member_of(e, tensor);
+    if (member && (!tensor->maker || tensor->from_caller || !tensor->axes[axis]))
+        return emit_text(e, "f->in.%s.shape[%d]", member, axis);
+    return tensor->axes[axis] ? e->extents[tensor->axes[axis]->id] : NULL;
 }
 
 /* The extent of an index that stands alone at axes, and the checks that they agree. */
@@ -199,7 +202,7 @@ static const char *extent_of_axes(Emitter *e, const Index *index, Text *checks)
         const Axis *axis = &index->axes[i];
         if (!is_told(e, axis))
             continue;
-        const char *size = axis_size(e, axis);
+        const char *size = axis_size(e, axis->tensor, axis->axis);
         if (!size)
             continue;
         if (axis->tensor->maker) {
@@ -221,13 +224,9 @@ static const char *extent_of_fit(Emitter *e, const Index *index, const Position 
 {
     int64_t coefficient = 0;
     for (int k = 0; k < position->count; k++) {
-        if (position->parts[k].gather)
-            return NULL;
         if (position->parts[k].index == index)
             coefficient = position->parts[k].coefficient;
     }
-    if (!coefficient)
-        return NULL;
     long long constant = position->constant;
     Text room = text_new(e->arena);
     if (coefficient < 0)
@@ -246,13 +245,9 @@ static const char *extent_of_fits(Emitter *e, const Index *index)
 {
     const char *extent = NULL;
     for (int i = 0; i < index->fit_count; i++) {
-        const Term *read = index->fits[i];
-        for (int a = 0; a < read->read.tensor->rank; a++) {
-            Axis axis = { read->read.tensor, a, { 0, 0 } };
-            const char *size = axis_size(e, &axis), *fit = size ? extent_of_fit(e, index, &read->read.positions[a], size) : NULL;
-            if (fit)
-                extent = extent ? emit_text(e, "size_min(%s, %s)", extent, fit) : fit;
-        }
+        const Fit *fit = &index->fits[i];
+        const char *one = extent_of_fit(e, index, fit->position, axis_size(e, fit->tensor, fit->axis));
+        extent = extent ? emit_text(e, "size_min(%s, %s)", extent, one) : one;
     }
     return extent;
 }
@@ -270,11 +265,13 @@ static void emit_extent_rule(Emitter *e, Text *text, const Index *index)
     const char *name = e->extents[index->id], *given = given_name(e, index);
     Text checks = text_new(e->arena);
     const char *value = given ? emit_text(e, "args->%s", given)
-                        : index->rule == EXTENT_AXES ? extent_of_axes(e, index, &checks)
+                        : has_told_axis(e, index) ? extent_of_axes(e, index, &checks)
                         : index->rule == EXTENT_FITS ? extent_of_fits(e, index) : name;
     if (name[0] != 'e') {    /* a constant: the shapes must agree with it */
         if (index->rule != EXTENT_RANKS)
             text_print(text, "    if (%s != %s)\n        return BAD_SHAPES;\n", value, name);
+        else if (value != name)
+            text_print(text, "    if (%s != %s && %s != 1)\n        return BAD_SHAPES;\n", value, name, value);
     } else {
         bool simple = strchr(value, '(') == NULL && !given;
         text_print(text, "    const int64_t %s = f->%s = %s;\n", name, name, value);
@@ -284,20 +281,13 @@ static void emit_extent_rule(Emitter *e, Text *text, const Index *index)
     text_put(text, checks.bytes);
 }
 
-static bool fits_are_ready(const Emitter *e, const Index *index, const bool *done)
+static bool fits_are_ready(const Index *index, const bool *done)
 {
-    (void)e;
     for (int i = 0; i < index->fit_count; i++) {
-        const Term *read = index->fits[i];
-        for (int a = 0; a < read->read.tensor->rank; a++) {
-            const Position *position = &read->read.positions[a];
-            bool mine = false;
-            for (int k = 0; k < position->count; k++)
-                mine |= position->parts[k].index == index;
-            for (int k = 0; k < position->count && mine && !position_has_gather(position); k++)
-                if (position->parts[k].index != index && !done[position->parts[k].index->id])
-                    return false;
-        }
+        const Position *position = index->fits[i].position;
+        for (int k = 0; k < position->count; k++)
+            if (position->parts[k].index != index && !done[position->parts[k].index->id])
+                return false;
     }
     return true;
 }
@@ -311,7 +301,7 @@ static void emit_extents(Emitter *e, Text *text)
             changed = false;
             for (int i = 0; i < p->index_count; i++) {
                 const Index *index = p->indices[i];
-                bool ready = index->rule != EXTENT_FITS || given_name(e, index) || fits_are_ready(e, index, done);
+                bool ready = index->rule != EXTENT_FITS || has_told_axis(e, index) || fits_are_ready(index, done);
                 if (index->statement != s || done[i] || !e->extents[i] || !ready)
                     continue;
                 emit_extent_rule(e, text, index);
@@ -368,7 +358,6 @@ static const char *loops_run(Emitter *e, const char *around, Index *const *indic
 static void emit_range_check(Emitter *e, Text *text, const Term *read, int axis, const char *around)
 {
     const Position *position = &read->read.positions[axis];
-    Axis at = { read->read.tensor, axis, { 0, 0 } };
     Text low = text_new(e->arena), high = text_new(e->arena);
     text_print(&low, "%lld", (long long)position->constant);
     text_print(&high, "%lld", (long long)position->constant);
@@ -378,7 +367,7 @@ static void emit_range_check(Emitter *e, Text *text, const Term *read, int axis,
         around = loop_runs(e, around, position->parts[k].index);
         text_print(c < 0 ? &low : &high, " + %lld * (%s - 1)", (long long)c, extent);
     }
-    const char *size = axis_size(e, &at);
+    const char *size = axis_size(e, read->read.tensor, axis);
     if (size)
         text_print(text, "    if (%s(%s < 0 || %s >= %s))\n        return OUT_OF_RANGE - %d;\n", around, low.bytes, high.bytes,
                    size, read->id);
@@ -395,33 +384,43 @@ static void emit_reduction_check(Emitter *e, Text *text, const Term *term, const
                    facts->leaves == LEAVES_RANKS ? (long long)term->reduce.parameter : 1LL);
 }
 
-/* What is evaluated whenever the term is: all but a where's branches, as check_term() in extents.c. */
-static void emit_checks(Emitter *e, Text *text, const Term *term, const char *around, bool *seen)
+/* How a term was visited, as in extents.c. */
+enum { SEEN_IN_BRANCH = 1, SEEN = 2 };
+
+/* What is evaluated whenever the term is, and the reductions in a where's branches: as check_term() in extents.c. */
+static void emit_checks(Emitter *e, Text *text, const Term *term, const char *around, int how, char *seen)
 {
-    if (seen[term->id])
+    if (seen[term->id] >= how)
         return;
-    seen[term->id] = true;
+    bool again = seen[term->id] == SEEN_IN_BRANCH;
+    seen[term->id] = (char)how;
     switch (term->kind) {
     case TERM_READ:
-        e->certain[term->id] = true;
-        for (int a = 0; a < term->read.tensor->rank; a++) {
+        e->certain[term->id] = how == SEEN;
+        for (int a = 0; a < term->read.tensor->rank && how == SEEN; a++) {
             const Position *position = &term->read.positions[a];
             if (!position_is_plain(position) && !position_has_gather(position))
                 emit_range_check(e, text, term, a, around);
             for (int k = 0; k < position->count; k++)
                 if (position->parts[k].gather)
-                    emit_checks(e, text, position->parts[k].gather, around, seen);
+                    emit_checks(e, text, position->parts[k].gather, around, how, seen);
         }
         break;
     case TERM_MAP:
         for (int i = 0; i < term->map.count; i++)
-            emit_checks(e, text, term->map.arguments[i], around, seen);
+            emit_checks(e, text, term->map.arguments[i], around, how, seen);
         break;
-    case TERM_SELECT: emit_checks(e, text, term->select.condition, around, seen); break;
+    case TERM_SELECT:
+        emit_checks(e, text, term->select.condition, around, how, seen);
+        emit_checks(e, text, term->select.yes, around, SEEN_IN_BRANCH, seen);
+        emit_checks(e, text, term->select.no, around, SEEN_IN_BRANCH, seen);
+        break;
     case TERM_CONTRACT:
     case TERM_REDUCE:
-        emit_reduction_check(e, text, term, around);
-        emit_checks(e, text, term->reduce.argument, loops_run(e, around, term->reduce.over, term->reduce.over_count), seen);
+        if (!again)
+            emit_reduction_check(e, text, term, around);
+        emit_checks(e, text, term->reduce.argument, loops_run(e, around, term->reduce.over, term->reduce.over_count), how,
+                    seen);
         break;
     case TERM_CONSTANT:
     case TERM_POSITION: break;
@@ -431,16 +430,16 @@ static void emit_checks(Emitter *e, Text *text, const Term *term, const char *ar
 static void emit_statement_checks(Emitter *e, Text *text)
 {
     const Program *p = e->plan->program;
-    bool *seen = ARENA_ARRAY(e->arena, bool, p->term_count);
+    char *seen = ARENA_ARRAY(e->arena, char, p->term_count);
     for (int s = 0; s < p->statement_count; s++)
         for (int o = 0; o < p->statements[s]->output_count && e->live_statements[s]; o++) {
             const Output *output = &p->statements[s]->outputs[o];
             const char *around = loops_run(e, "", output->value->indices, output->value->rank);
-            emit_checks(e, text, output->value, around, seen);
+            emit_checks(e, text, output->value, around, SEEN, seen);
             for (int a = 0; a < output->tensor->rank; a++)
                 for (int k = 0; k < output->positions[a].count; k++)
                     if (output->positions[a].parts[k].gather)
-                        emit_checks(e, text, output->positions[a].parts[k].gather, around, seen);
+                        emit_checks(e, text, output->positions[a].parts[k].gather, around, SEEN, seen);
         }
 }
 

@@ -17,7 +17,7 @@ typedef struct Infer {
 
 static int64_t given_extent(const Infer *infer, const Index *index)
 {
-    for (int i = 0; i < infer->given_count; i++)
+    for (int i = 0; i < infer->given_count && !index->in_dots; i++)
         if (!strcmp(infer->given[i].name, index->name))
             return infer->given[i].extent;
     return -1;
@@ -74,14 +74,13 @@ static int64_t axes_extent(Infer *infer, const Index *index)
 }
 
 /* The extent that one position allows the index: the largest e with every position 0 <= p < size. -1: not known. */
-static int64_t fit_extent(const Infer *infer, const Position *position, const Index *index, int64_t size)
+static int64_t fit_extent(const Infer *infer, const Fit *fit, const Index *index)
 {
-    int64_t coefficient = 0;
+    const Position *position = fit->position;
+    int64_t coefficient = 0, size = infer->extents->shape[fit->tensor->id][fit->axis];
     Wide least = position->constant, greatest = position->constant;
     for (int k = 0; k < position->count; k++) {
         const PositionPart *part = &position->parts[k];
-        if (part->gather)
-            return -1;
         if (part->index == index) {
             coefficient = part->coefficient;
             continue;
@@ -92,7 +91,7 @@ static int64_t fit_extent(const Infer *infer, const Position *position, const In
         Wide reach = extent ? (Wide)part->coefficient * (extent - 1) : 0;
         *(reach < 0 ? &least : &greatest) += reach;
     }
-    if (coefficient == 0 || size < 0)
+    if (size < 0)
         return -1;
     Wide room = coefficient > 0 ? size - 1 - greatest : least;
     Wide step = coefficient > 0 ? coefficient : -(Wide)coefficient;
@@ -102,28 +101,43 @@ static int64_t fit_extent(const Infer *infer, const Position *position, const In
     return extent > INT64_MAX ? INT64_MAX : (int64_t)extent;
 }
 
+/* Not known before all of its positions are. */
 static int64_t fits_extent(const Infer *infer, const Index *index)
 {
-    int64_t best = -1;
-    for (int i = 0; i < index->fit_count; i++) {
-        const Term *read = index->fits[i];
-        const Tensor *tensor = read->read.tensor;
-        for (int a = 0; a < tensor->rank; a++) {
-            int64_t e = fit_extent(infer, &read->read.positions[a], index, infer->extents->shape[tensor->id][a]);
-            if (e >= 0 && (best < 0 || e < best))
-                best = e;
-        }
+    int64_t best = INT64_MAX;
+    for (int i = 0; i < index->fit_count && best >= 0; i++) {
+        int64_t e = fit_extent(infer, &index->fits[i], index);
+        best = e < best ? e : best;
     }
     return best;
+}
+
+/* The size of what topk leaves is written; where it stands alone, axes must agree. */
+static int64_t ranks_extent(Infer *infer, const Index *index)
+{
+    for (int i = 0; i < index->axis_count; i++) {
+        const Axis *axis = &index->axes[i];
+        int64_t size = infer->extents->shape[axis->tensor->id][axis->axis];
+        if (size < 0 || size == index->ranks || (size == 1 && !axis->tensor->maker) || infer->reported[index->id])
+            continue;
+        infer->reported[index->id] = true;
+        diag_error(infer->diags, axis->span, "index '%s' is %lld in %s, but %lld were ranked", index->name, (long long)size,
+                   tensor_words(infer->arena, axis->tensor), (long long)index->ranks);
+        diag_note(infer->diags, index->span, "'%s' stands for the ranks from here on", index->name);
+    }
+    return index->ranks;
 }
 
 static int64_t index_extent(Infer *infer, const Index *index)
 {
     int64_t given = given_extent(infer, index);
     switch (index->rule) {
-    case EXTENT_RANKS: return index->ranks;
+    case EXTENT_RANKS: return ranks_extent(infer, index);
     case EXTENT_AXES: return axes_extent(infer, index);
-    case EXTENT_FITS: return given >= 0 ? given : fits_extent(infer, index);
+    case EXTENT_FITS:
+        if (axes_extent(infer, index) >= 0)
+            return axes_extent(infer, index);
+        return given >= 0 ? given : fits_extent(infer, index);
     case EXTENT_GIVEN: return given;
     }
     return -1;
@@ -243,33 +257,42 @@ static void check_reduction(Infer *infer, const Term *term)
                    (long long)term->reduce.parameter, (long long)over, term->reduce.over[0]->name);
 }
 
-/* Visits what is evaluated whenever the term is: all but a where's branches. `happens` is false inside loops that run
- * no times. */
-static void check_term(Infer *infer, const Term *term, bool *seen)
+/* How a term was visited: in a where's branch, where only what no condition excuses is checked, or outside. */
+enum { SEEN_IN_BRANCH = 1, SEEN = 2 };
+
+/* Reads are checked where they happen whenever the term is evaluated, which is not in a where's branches, nor in loops
+ * that run no times. A reduction of nothing has no value that a where could hide. */
+static void check_term(Infer *infer, const Term *term, int how, char *seen)
 {
-    if (seen[term->id])
+    if (seen[term->id] >= how)
         return;
-    seen[term->id] = true;
+    bool again = seen[term->id] == SEEN_IN_BRANCH;
+    seen[term->id] = (char)how;
     switch (term->kind) {
     case TERM_READ:
-        for (int a = 0; a < term->read.tensor->rank; a++) {
+        for (int a = 0; a < term->read.tensor->rank && how == SEEN; a++) {
             const Position *position = &term->read.positions[a];
             check_position(infer, term->read.tensor, a, position, "reads");
             for (int k = 0; k < position->count; k++)
                 if (position->parts[k].gather)
-                    check_term(infer, position->parts[k].gather, seen);
+                    check_term(infer, position->parts[k].gather, how, seen);
         }
         break;
     case TERM_MAP:
         for (int i = 0; i < term->map.count; i++)
-            check_term(infer, term->map.arguments[i], seen);
+            check_term(infer, term->map.arguments[i], how, seen);
         break;
-    case TERM_SELECT: check_term(infer, term->select.condition, seen); break;
+    case TERM_SELECT:
+        check_term(infer, term->select.condition, how, seen);
+        check_term(infer, term->select.yes, SEEN_IN_BRANCH, seen);
+        check_term(infer, term->select.no, SEEN_IN_BRANCH, seen);
+        break;
     case TERM_CONTRACT:
     case TERM_REDUCE:
-        check_reduction(infer, term);
+        if (!again)
+            check_reduction(infer, term);
         if (count_of(infer->extents, term->reduce.over, term->reduce.over_count) != 0)
-            check_term(infer, term->reduce.argument, seen);
+            check_term(infer, term->reduce.argument, how, seen);
         break;
     case TERM_CONSTANT:
     case TERM_POSITION: break;
@@ -336,17 +359,17 @@ static void infer_statement(Infer *infer, int s)
     const Program *p = infer->program;
     const Statement *statement = p->statements[s];
     infer_indices(infer, s);
-    bool *seen = ARENA_ARRAY(infer->arena, bool, p->term_count);
+    char *seen = ARENA_ARRAY(infer->arena, char, p->term_count);
     for (int o = 0; o < statement->output_count; o++) {
         const Output *output = &statement->outputs[o];
         shape_output(infer, output);
         check_count(infer, output->tensor);
         if (count_of(infer->extents, output->value->indices, output->value->rank) != 0)
-            check_term(infer, output->value, seen);
+            check_term(infer, output->value, SEEN, seen);
         for (int a = 0; a < output->tensor->rank; a++)
             for (int k = 0; k < output->positions[a].count; k++)
                 if (output->positions[a].parts[k].gather)
-                    check_term(infer, output->positions[a].parts[k].gather, seen);
+                    check_term(infer, output->positions[a].parts[k].gather, SEEN, seen);
     }
 }
 

@@ -39,11 +39,12 @@ typedef struct Position {
     PositionPart *parts;
 } Position;
 
-/* How an index gets its extent. The first that applies, in this order. */
+/* How an index gets its extent. */
 typedef enum {
     EXTENT_RANKS,                 /* the k of topk(k) */
     EXTENT_AXES,                  /* it stands alone at axes: their common size, where 1 gives way */
-    EXTENT_FITS,                  /* the largest that keeps positions in range */
+    EXTENT_FITS,                  /* of a caller's array where it stands alone in one that is passed; else the largest
+                                     that keeps positions in range */
     EXTENT_GIVEN                  /* nothing fixes it: the user does, by name */
 } ExtentRule;
 
@@ -52,6 +53,14 @@ typedef struct Axis {
     int axis;
     Span span;                    /* the place that ties the index to this axis */
 } Axis;
+
+/* A position of a read that bounds an extent: the largest for which it stays inside its axis. The extents of the other
+ * indices in it come first; no two indices wait for each other. */
+typedef struct Fit {
+    const Tensor *tensor;
+    int axis;
+    const Position *position;
+} Fit;
 
 struct Index {
     const char *name;
@@ -62,8 +71,9 @@ struct Index {
     int64_t ranks;                /* EXTENT_RANKS */
     Axis *axes;                   /* where it stands alone in something read, or in a target that the caller passes */
     int axis_count;
-    Term **fits;                  /* EXTENT_FITS: reads; the extent is the least that any of their axes allows */
+    Fit *fits;                    /* EXTENT_FITS: the extent is the least that any of them allows */
     int fit_count;
+    bool in_dots;                 /* a dimension of "...": the name is not the user's, so no -d means it */
     const Index *origin;          /* in a lowered program: the index of the checked one that has this extent */
 };
 
@@ -108,6 +118,7 @@ struct Term {
     Weak weak;
     Index **indices;              /* what it depends on, in the chain's order */
     int rank;
+    bool is_value;                /* a stage ends with it, so that it is what "_" stands for in the next */
     const Term *origin;           /* in a lowered program: of a read, the one of the checked program, or NULL */
     union {
         struct {
@@ -124,6 +135,7 @@ struct Term {
         struct {
             Function function;    /* FUNCTION_CAST: to this term's dtype */
             bool implicit;        /* a cast that the rules of promotion put there; it is not printed */
+            bool comma;           /* a product written with ",", whose factors are all promoted together */
             Term **arguments;
             int count;
         } map;
@@ -195,9 +207,32 @@ typedef struct CheckOptions {
     int extent_count;
 } CheckOptions;
 
-/* The Program that an Ast means. NULL after diagnostics. Operands whose dtype nobody knows are f32; a rank that only
+/* The Program that an Ast means. NULL after diagnostics. Inputs whose dtype nobody knows are f32; a rank that only
  * an array could tell ("...") and that nobody knows is an error. */
 Program *check(Arena *arena, const Ast *ast, const CheckOptions *options, Diags *diags);
+
+/* An input as the text alone tells it. */
+typedef struct Operand {
+    const char *name;             /* NULL: an operand of letters */
+    const char *label;            /* as Tensor.label: the name, or A, B, … */
+    Span span;
+} Operand;
+
+/* A name that a statement makes. */
+typedef struct MadeName {
+    const char *name;
+    bool adds;                    /* its first statement is a `+=`: it adds to the caller's array */
+} MadeName;
+
+typedef struct Inputs {
+    Operand *operands;            /* the inputs, in order of first appearance */
+    int operand_count;
+    MadeName *made;
+    int made_count;
+} Inputs;
+
+/* What a text's operands are, before anything is known of them; mistakes in it are for check() to report. */
+Inputs *check_inputs(Arena *arena, const Ast *ast);
 
 /* Which tensor each of the options' operands is, by tensor id; -1 for none. In the arena. The program was checked with
  * the same operands: named ones find their name (the last tensor that has it), the others follow in order of input. */
@@ -205,7 +240,6 @@ const int *check_bind(Arena *arena, const Program *program, const CheckOptions *
 
 /* The Program in the notation; what is printed reads back as the same Program. */
 void program_print(Text *text, const Program *program);
-void term_print(Text *text, const Program *program, const Term *term);
 
 /* The Program as a list of terms, for `-dprogram`. */
 void program_dump(Text *text, const Program *program);

@@ -46,19 +46,23 @@ static void dump_tensor(Text *text, const Tensor *tensor)
     text_put(text, "\n");
 }
 
+static void dump_axes(Text *text, const Index *index)
+{
+    for (int i = 0; i < index->axis_count; i++)
+        text_print(text, "%s%s axis %d", i ? ", " : "", index->axes[i].tensor->label, index->axes[i].axis);
+}
+
 static void dump_index(Text *text, const Index *index)
 {
     text_print(text, "index %s: ", index->name);
     switch (index->rule) {
     case EXTENT_RANKS: text_print(text, "%lld", (long long)index->ranks); break;
-    case EXTENT_AXES:
-        for (int i = 0; i < index->axis_count; i++)
-            text_print(text, "%s%s axis %d", i ? ", " : "", index->axes[i].tensor->label, index->axes[i].axis);
-        break;
+    case EXTENT_AXES: dump_axes(text, index); break;
     case EXTENT_FITS:
-        text_put(text, "fits");
+        dump_axes(text, index);
+        text_put(text, index->axis_count ? ", else fits" : "fits");
         for (int i = 0; i < index->fit_count; i++)
-            text_print(text, " t%d", index->fits[i]->id);
+            text_print(text, "%s %s axis %d", i ? "," : "", index->fits[i].tensor->label, index->fits[i].axis);
         break;
     case EXTENT_GIVEN: text_put(text, "given"); break;
     }

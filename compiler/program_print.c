@@ -1,8 +1,7 @@
 /* The Program in the notation.
  *
- * A statement's terms become a chain again. A term that must be a stage's value is called a boundary: contractions,
- * reductions, and what is used more than once, since only "_" can be used twice. An expression holds one boundary at
- * most, as it came from a chain, and prints it as "_". Implicit casts are left out: reading puts them back. */
+ * A statement's terms become a chain again: a term that `is_value` ends a stage, and what follows reads it as "_".
+ * Implicit casts are left out: reading puts them back. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -13,12 +12,9 @@
 typedef struct Printer {
     Text *text;
     const Program *program;
-    int *uses;                    /* [term id] */
     bool *written;                /* [tensor id]: whether its dtype was printed */
     bool long_names;              /* the statement at hand has an index of several letters */
-    const Term *previous;         /* what "_" stands for; NULL in a chain's first expression */
-    size_t stage;                 /* where the text of the stage at hand begins */
-    bool in_where;
+    bool in_stage;                /* behind a "|", where a word that begins the expression may name a stage */
 } Printer;
 
 enum Precedence { LOWEST, OR, AND, COMPARE, SUM, PRODUCT, SIGN, POWER, ATOM };
@@ -33,12 +29,17 @@ static bool is_one_letter(const char *name)
     return name[length] == 0;
 }
 
+static bool is_constant(const char *word)
+{
+    return !strcmp(word, "inf") || !strcmp(word, "nan") || !strcmp(word, "pi");
+}
+
 /* Whether letters in a row would be read as something else. */
 static bool means_something(const Printer *printer, const char *word)
 {
     size_t length = strlen(word);
-    if (!strcmp(word, "inf") || !strcmp(word, "nan") || !strcmp(word, "pi") ||
-        function_find(word, length) != FUNCTION_NONE || reduction_find(word, length) != REDUCTION_NONE)
+    if (is_constant(word) || function_find(word, length) != FUNCTION_NONE ||
+        reduction_find(word, length) != REDUCTION_NONE)
         return true;
     return program_find(printer->program, word) != NULL;
 }
@@ -77,12 +78,13 @@ static void print_number(Text *text, double value)
     text_print(text, "%s%s", digits, strpbrk(digits, ".e") ? "" : ".");
 }
 
-static void print_dtype(Printer *printer, const Tensor *tensor)
+/* `constant`: without its dtype the word would be inf, nan or pi. */
+static void print_dtype(Printer *printer, const Tensor *tensor, bool constant)
 {
-    if (tensor->maker || printer->written[tensor->id])
+    if (tensor->maker || (printer->written[tensor->id] && !constant))
         return;
     printer->written[tensor->id] = true;
-    if (tensor->dtype != DTYPE_F32)
+    if (tensor->dtype != DTYPE_F32 || constant)
         text_print(printer->text, ":%s", dtype_name(tensor->dtype));
 }
 
@@ -120,6 +122,7 @@ static void print_positions(Printer *printer, const Position *positions, int ran
 static void print_read(Printer *printer, const Term *term)
 {
     const Tensor *tensor = term->read.tensor;
+    bool constant = false;
     if (tensor->name) {
         text_put(printer->text, tensor->name);
         print_positions(printer, term->read.positions, tensor->rank);
@@ -128,8 +131,9 @@ static void print_read(Printer *printer, const Term *term)
         for (int a = 0; a < tensor->rank; a++)
             letters[a] = term->read.positions[a].parts[0].index;
         print_letters(printer, letters, tensor->rank);
+        constant = tensor->rank == 1 && is_constant(letters[0]->name);
     }
-    print_dtype(printer, tensor);
+    print_dtype(printer, tensor, constant);
 }
 
 static bool is_scalar_operand(const Term *term)
@@ -137,73 +141,24 @@ static bool is_scalar_operand(const Term *term)
     return term->kind == TERM_READ && !term->read.tensor->name && term->read.tensor->rank == 0;
 }
 
+static bool is_implicit_cast(const Term *term)
+{
+    return term->kind == TERM_MAP && term->map.function == FUNCTION_CAST && term->map.implicit;
+}
+
+/* The term behind implicit casts, or the first of them that is a stage's value. */
 static const Term *strip(const Term *term)
 {
-    while (term->kind == TERM_MAP && term->map.function == FUNCTION_CAST && term->map.implicit)
+    while (!term->is_value && is_implicit_cast(term))
         term = term->map.arguments[0];
     return term;
 }
 
-static bool is_product(const Term *term)
-{
-    return term->kind == TERM_MAP && term->map.function == FUNCTION_MUL;
-}
-
-/* A product that only commas can write, since one of its factors is the operand without letters. */
-static bool needs_commas(const Term *term)
-{
-    term = strip(term);
-    for (; is_product(term); term = strip(term->map.arguments[0]))
-        if (is_scalar_operand(strip(term->map.arguments[1])))
-            return true;
-    return is_scalar_operand(term);
-}
-
-/* Reads outside of any where's branch, as written, and inside one. */
-static void read_places(const Term *term, bool *outside, bool *inside)
-{
-    switch (term->kind) {
-    case TERM_READ: *(term->read.in_where ? inside : outside) = true; break;
-    case TERM_MAP:
-        for (int i = 0; i < term->map.count; i++)
-            read_places(term->map.arguments[i], outside, inside);
-        break;
-    case TERM_SELECT:
-        read_places(term->select.condition, outside, inside);
-        read_places(term->select.yes, outside, inside);
-        read_places(term->select.no, outside, inside);
-        break;
-    default: break;
-    }
-}
-
-/* Whether a term can only have been the value so far. */
-static bool is_value(const Printer *printer, const Term *term)
-{
-    if (term->kind == TERM_CONTRACT || term->kind == TERM_REDUCE || printer->uses[term->id] > 1)
-        return true;
-    bool outside = false, inside = false;
-    if (printer->in_where)
-        read_places(term, &outside, &inside);
-    return outside && !inside;
-}
-
-static bool is_boundary(const Printer *printer, const Term *term)
-{
-    return is_value(printer, term) || needs_commas(term);
-}
-
-/* The term behind implicit casts, or the first of the casts that is a boundary. */
-static const Term *strip_to_boundary(const Printer *printer, const Term *term)
-{
-    return is_boundary(printer, term) ? term : strip(term);
-}
-
 static void print_expr(Printer *printer, const Term *term, int least);
 
-static void print_list(Printer *printer, Term *const *terms, int count)
+static void print_list_of(Printer *printer, const char *name, Term *const *terms, int count)
 {
-    text_put(printer->text, "(");
+    text_print(printer->text, "%s(", name);
     for (int i = 0; i < count; i++) {
         text_put(printer->text, i ? ", " : "");
         print_expr(printer, terms[i], LOWEST);
@@ -213,16 +168,7 @@ static void print_list(Printer *printer, Term *const *terms, int count)
 
 static void print_where(Printer *printer, const Term *term)
 {
-    bool in_where = printer->in_where;
-    text_put(printer->text, "where(");
-    print_expr(printer, term->select.condition, LOWEST);
-    printer->in_where = true;
-    text_put(printer->text, ", ");
-    print_expr(printer, term->select.yes, LOWEST);
-    text_put(printer->text, ", ");
-    print_expr(printer, term->select.no, LOWEST);
-    printer->in_where = in_where;
-    text_put(printer->text, ")");
+    print_list_of(printer, "where", (Term *[]){ term->select.condition, term->select.yes, term->select.no }, 3);
 }
 
 static int precedence_of(Function function)
@@ -245,13 +191,9 @@ static void print_map(Printer *printer, const Term *term, int least)
     Function function = term->map.function;
     Term *const *arguments = term->map.arguments;
     int precedence = precedence_of(function);
-    /* At the far left of a stage a minus would be taken for the operator behind an implied "_". */
-    if (function == FUNCTION_NEG && printer->previous && printer->text->length == printer->stage)
-        least = ATOM;
     const char *name = function == FUNCTION_CAST ? dtype_name(term->dtype) : function_facts[function].name;
     if (precedence == ATOM) {
-        text_put(printer->text, name);
-        print_list(printer, arguments, term->map.count);
+        print_list_of(printer, name, arguments, term->map.count);
         return;
     }
     text_put(printer->text, precedence < least ? "(" : "");
@@ -270,7 +212,7 @@ static void print_map(Printer *printer, const Term *term, int least)
     text_put(printer->text, precedence < least ? ")" : "");
 }
 
-/* The expression without asking whether it is a boundary. */
+/* The expression that makes the term, even where "_" stands for it elsewhere. */
 static void print_root(Printer *printer, const Term *term, int least)
 {
     switch (term->kind) {
@@ -291,84 +233,99 @@ static void print_root(Printer *printer, const Term *term, int least)
 
 static void print_expr(Printer *printer, const Term *term, int least)
 {
-    term = strip_to_boundary(printer, term);
-    if (is_boundary(printer, term))
+    term = strip(term);
+    if (term->is_value)
         text_put(printer->text, "_");
     else
         print_root(printer, term, least);
 }
 
+/* ---- factors ---- */
+
+/* Whether the text begins with an operand whose name, right behind a "|", would be taken for a reduction or function. */
+static bool begins_with_word(const Term *term)
+{
+    while (!term->is_value && term->kind == TERM_MAP && (is_implicit_cast(term) || (term->map.count == 2 &&
+           precedence_of(term->map.function) != ATOM)))
+        term = term->map.arguments[0];
+    if (term->is_value || term->kind != TERM_READ || term->read.tensor->rank == 0)
+        return false;
+    const Tensor *tensor = term->read.tensor;
+    const char *word = tensor->name ? tensor->name : term->read.positions[0].parts[0].index->name;
+    size_t length = strlen(word);
+    return reduction_find(word, length) != REDUCTION_NONE || (!tensor->name && function_find(word, length) != FUNCTION_NONE);
+}
+
+/* A factor between top-level commas or alone: any expression. The operand without letters is nothing at all; what would
+ * be read as something else here stands in parentheses. */
+static void print_factor(Printer *printer, const Term *term, bool root)
+{
+    if (is_scalar_operand(term) && (root || !term->is_value))
+        return;
+    bool infinite = term->kind == TERM_CONSTANT && !term->constant.is_integer && !isfinite(term->constant.value);
+    bool apart = (root || !term->is_value) && (infinite || (printer->in_stage && begins_with_word(term)));
+    text_put(printer->text, apart ? "(" : "");
+    if (root)
+        print_root(printer, term, LOWEST);
+    else
+        print_expr(printer, term, LOWEST);
+    text_put(printer->text, apart ? ")" : "");
+    printer->in_stage = false;
+}
+
+/* a, b, c is (a * b) * c. `root`: the term itself, even where "_" stands for it elsewhere. */
+static void print_factors(Printer *printer, const Term *term, bool root)
+{
+    if (!root)
+        term = strip(term);
+    if ((term->is_value && !root) || term->kind != TERM_MAP || !term->map.comma) {
+        print_factor(printer, term, root);
+        return;
+    }
+    print_factors(printer, term->map.arguments[0], false);
+    text_put(printer->text, ", ");
+    print_factor(printer, strip(term->map.arguments[1]), false);
+}
+
+/* Whether print_factors() gives a subscript string, which without an arrow follows numpy's implicit rule. */
+static bool is_subscript_string(const Term *term, bool root)
+{
+    if (!root)
+        term = strip(term);
+    if (term->is_value && !root)
+        return false;
+    if (term->kind == TERM_MAP && term->map.comma)
+        return is_subscript_string(term->map.arguments[0], false) && is_subscript_string(term->map.arguments[1], false);
+    return term->kind == TERM_READ && !term->read.tensor->name;
+}
+
 /* ---- chains ---- */
 
-static const Term *find_boundary(Printer *printer, const Term *term);
-
-/* The boundary below a term that is none. */
-static const Term *find_inside(Printer *printer, const Term *term)
+/* The value so far of the stage that makes `term`: the one below it. */
+static const Term *find_value(const Term *term)
 {
-    const Term *found = NULL;
-    if (term->kind == TERM_MAP) {
-        for (int i = 0; i < term->map.count && !found; i++)
-            found = find_boundary(printer, term->map.arguments[i]);
-    } else if (term->kind == TERM_SELECT) {
-        bool in_where = printer->in_where;
-        found = find_boundary(printer, term->select.condition);
-        printer->in_where = true;
-        if (!found)
-            found = find_boundary(printer, term->select.yes);
-        if (!found)
-            found = find_boundary(printer, term->select.no);
-        printer->in_where = in_where;
+    const Term *below[3] = { NULL }, *found = NULL;
+    switch (term->kind) {
+    case TERM_MAP:
+        for (int i = 0; i < term->map.count; i++)
+            below[i] = term->map.arguments[i];
+        break;
+    case TERM_SELECT:
+        below[0] = term->select.condition, below[1] = term->select.yes, below[2] = term->select.no;
+        break;
+    case TERM_CONTRACT:
+    case TERM_REDUCE: below[0] = term->reduce.argument; break;
+    default: break;
     }
+    for (int i = 0; i < 3 && below[i] && !found; i++)
+        found = below[i]->is_value ? below[i] : find_value(below[i]);
     return found;
-}
-
-static const Term *find_boundary(Printer *printer, const Term *term)
-{
-    term = strip_to_boundary(printer, term);
-    return is_boundary(printer, term) ? term : find_inside(printer, term);
-}
-
-/* A factor between top-level commas or alone: any expression; the operand without letters is nothing at all. */
-static void print_factor(Printer *printer, const Term *term)
-{
-    term = strip_to_boundary(printer, term);
-    bool infinite = term->kind == TERM_CONSTANT && !term->constant.is_integer && !isfinite(term->constant.value);
-    if (is_scalar_operand(term) && !printer->previous)
-        return;
-    text_put(printer->text, infinite ? "(" : "");
-    print_expr(printer, term, LOWEST);
-    text_put(printer->text, infinite ? ")" : "");
-}
-
-/* a, b, c is (a * b) * c. A cast on the left came from promotion only where just commas can write what is below. */
-static void print_factors(Printer *printer, const Term *term)
-{
-    if (is_value(printer, term) || !is_product(term)) {
-        print_factor(printer, term);
-        return;
-    }
-    const Term *left = term->map.arguments[0];
-    print_factors(printer, needs_commas(left) ? strip(left) : left);
-    text_put(printer->text, ", ");
-    print_factor(printer, term->map.arguments[1]);
 }
 
 static void print_arrow(Printer *printer, const Term *term)
 {
     text_put(printer->text, " -> ");
     print_indices(printer, term->indices, term->rank);
-}
-
-static void print_chain(Printer *printer, const Term *term);
-
-static void begin_stage(Printer *printer, const Term *previous)
-{
-    if (previous) {
-        print_chain(printer, previous);
-        text_put(printer->text, " | ");
-    }
-    printer->previous = previous;
-    printer->stage = printer->text->length;
 }
 
 static void print_reduction(Printer *printer, const Term *term)
@@ -387,89 +344,60 @@ static void print_reduction(Printer *printer, const Term *term)
     print_indices(printer, term->reduce.over, term->reduce.over_count);
 }
 
-/* Whether `indices` are in the order of a stage without an arrow: those of the value so far, then the new ones as they
+/* Whether the indices are in the order of a stage without an arrow: those of the value so far, then the new ones as they
  * first appear in the expression. */
-static bool is_stage_order(Index *const *indices, const Term *value, const Term *expression)
+static bool is_stage_order(const Term *term, const Term *value, const Term *expression)
 {
     int count = value->rank;
     for (int i = 0; i < count; i++)
-        if (indices[i] != value->indices[i])
+        if (i >= term->rank || term->indices[i] != value->indices[i])
             return false;
     for (int i = 0; i < expression->rank; i++)
-        if (!term_has_index(value, expression->indices[i]) && indices[count++] != expression->indices[i])
+        if (!term_has_index(value, expression->indices[i]) && term->indices[count++] != expression->indices[i])
             return false;
     return true;
 }
 
-/* A stage, or the head, with an arrow only if it takes one. */
-static void print_pointwise(Printer *printer, const Term *term)
+/* One stage, or the head when there is no value below. `arrow`: the head needs one though it sums nothing. */
+static void print_stage(Printer *printer, const Term *term, const Term *value, bool arrow)
 {
-    if (needs_commas(term)) {
-        begin_stage(printer, NULL);
-        print_factors(printer, term);
-        print_arrow(printer, term);
-        return;
-    }
-    const Term *value = find_inside(printer, term);
-    begin_stage(printer, value);
-    bool infinite = term->kind == TERM_CONSTANT && !term->constant.is_integer && !isfinite(term->constant.value);
-    text_put(printer->text, infinite ? "(" : "");
-    print_root(printer, term, LOWEST);
-    text_put(printer->text, infinite ? ")" : "");
-    if (value && !is_stage_order(term->indices, value, term))
-        print_arrow(printer, term);
-}
-
-static void print_contract(Printer *printer, const Term *term)
-{
-    const Term *argument = term->reduce.argument;
-    bool commas = !is_value(printer, argument) && needs_commas(argument);
-    const Term *value = commas ? NULL : find_boundary(printer, argument);
-    begin_stage(printer, value);
-    print_factors(printer, commas ? strip(argument) : argument);
-    bool implied = value && term->reduce.declared == DTYPE_NONE && !term->reduce.over_count &&
-                   !is_boundary(printer, strip_to_boundary(printer, argument)) &&
-                   is_stage_order(term->indices, value, argument);
-    if (implied)
-        return;
-    print_arrow(printer, term);
-    if (term->reduce.declared != DTYPE_NONE)
-        text_print(printer->text, ":%s", dtype_name(term->reduce.declared));
-}
-
-static void print_chain(Printer *printer, const Term *term)
-{
-    term = strip(term);
+    printer->in_stage = value != NULL;
     if (term->kind == TERM_REDUCE) {
-        print_chain(printer, term->reduce.argument);
-        text_put(printer->text, " | ");
         print_reduction(printer, term);
-    } else if (term->kind == TERM_CONTRACT) {
-        print_contract(printer, term);
-    } else {
-        print_pointwise(printer, term);
+        return;
     }
+    bool contracts = term->kind == TERM_CONTRACT;
+    const Term *expression = contracts ? term->reduce.argument : term;
+    Dtype declared = contracts ? term->reduce.declared : DTYPE_NONE;
+    print_factors(printer, expression, !contracts);
+    if (value)
+        arrow = declared != DTYPE_NONE || (contracts && term->reduce.over_count) || !is_stage_order(term, value, expression);
+    if (arrow || (!value && (contracts || is_subscript_string(expression, true))))
+        print_arrow(printer, term);
+    if (declared != DTYPE_NONE)
+        text_print(printer->text, ":%s", dtype_name(declared));
+}
+
+/* The stage that makes a value: the term behind the casts that its arrow's dtype put there. */
+static const Term *stage_of(const Term *value)
+{
+    while (is_implicit_cast(value))
+        value = value->map.arguments[0];
+    return value;
+}
+
+/* The chain up to a value. `arrow`: as in print_stage(), for a chain of the head alone. */
+static void print_chain(Printer *printer, const Term *value, bool arrow)
+{
+    const Term *term = stage_of(value), *previous = find_value(term);
+    if (previous) {
+        print_chain(printer, previous, false);
+        text_put(printer->text, " | ");
+    }
+    print_stage(printer, term, previous, arrow && !previous);
 }
 
 /* ---- statements ---- */
-
-static void count_uses(Printer *printer, const Term *term)
-{
-    switch (term->kind) {
-    case TERM_MAP:
-        for (int i = 0; i < term->map.count; i++)
-            printer->uses[term->map.arguments[i]->id]++;
-        break;
-    case TERM_SELECT:
-        printer->uses[term->select.condition->id]++;
-        printer->uses[term->select.yes->id]++;
-        printer->uses[term->select.no->id]++;
-        break;
-    case TERM_CONTRACT:
-    case TERM_REDUCE: printer->uses[term->reduce.argument->id]++; break;
-    default: break;
-    }
-}
 
 static void begin_statement(Printer *printer, const Statement *statement)
 {
@@ -481,51 +409,74 @@ static void begin_statement(Printer *printer, const Statement *statement)
     }
 }
 
+/* Whether a chain of the head alone would, without an arrow, get its indices in the target's order: another one. */
+static bool needs_order(const Output *output, const Term *head)
+{
+    int next = 0;
+    for (int a = 0; a < output->tensor->rank; a++)
+        for (int k = 0; k < output->positions[a].count; k++) {
+            const PositionPart *part = &output->positions[a].parts[k];
+            Index *const *indices = part->gather ? part->gather->indices : &part->index;
+            for (int i = 0, n = part->gather ? part->gather->rank : 1; i < n; i++) {
+                if (!term_has_index(head, indices[i]) || indices_have(head->indices, next, indices[i]))
+                    continue;
+                if (head->indices[next++] != indices[i])
+                    return true;
+            }
+        }
+    return false;
+}
+
+/* Whether the target's dtype would reach the head, since no stage stands between them, and did not as it was made. */
+static bool needs_stage(const Statement *statement, const Term *head)
+{
+    return statement->declared != DTYPE_NONE && !find_value(head) &&
+           (head->kind != TERM_CONTRACT || head->reduce.declared == DTYPE_NONE);
+}
+
+static void print_target(Printer *printer, const Statement *statement)
+{
+    const Output *output = &statement->outputs[0];
+    text_put(printer->text, output->tensor->name);
+    print_positions(printer, output->positions, output->tensor->rank);
+    if (statement->declared != DTYPE_NONE)
+        text_print(printer->text, ":%s", dtype_name(statement->declared));
+    text_put(printer->text, statement->accumulate ? " += " : " = ");
+}
+
 static void print_statement(Printer *printer, const Statement *statement)
 {
     const Output *output = &statement->outputs[0];
     begin_statement(printer, statement);
-    printer->previous = NULL;
-    if (statement->named) {
-        text_put(printer->text, output->tensor->name);
-        print_positions(printer, output->positions, output->tensor->rank);
-        if (statement->declared != DTYPE_NONE)
-            text_print(printer->text, ":%s", dtype_name(statement->declared));
-        text_put(printer->text, statement->accumulate ? " += " : " = ");
-    }
-    if (statement->output_count == 1) {
-        print_chain(printer, output->value);
+    if (statement->named)
+        print_target(printer, statement);
+    if (statement->output_count > 1) {
+        print_chain(printer, find_value(output->value), false);
+        for (int o = 0; o < statement->output_count; o++) {
+            text_put(printer->text, o ? " & " : " | ");
+            print_reduction(printer, statement->outputs[o].value);
+        }
         return;
     }
-    print_chain(printer, strip(output->value)->reduce.argument);
-    for (int o = 0; o < statement->output_count; o++) {
-        text_put(printer->text, o ? " & " : " | ");
-        print_reduction(printer, statement->outputs[o].value);
+    const Term *last = stage_of(output->value);
+    bool more = needs_stage(statement, last);
+    print_chain(printer, output->value, statement->named && needs_order(output, last));
+    if (more) {
+        text_put(printer->text, " | _");
+        print_arrow(printer, last);
     }
-}
-
-static Printer printer_new(Text *text, const Program *program)
-{
-    Printer printer = { .text = text, .program = program };
-    printer.uses = ARENA_ARRAY(text->arena, int, program->term_count);
-    printer.written = ARENA_ARRAY(text->arena, bool, program->tensor_count);
-    for (int i = 0; i < program->term_count; i++)
-        count_uses(&printer, program->terms[i]);
-    return printer;
 }
 
 void program_print(Text *text, const Program *program)
 {
-    Printer printer = printer_new(text, program);
+    Printer printer = { .text = text, .program = program, .written = ARENA_ARRAY(text->arena, bool, program->tensor_count) };
     for (int s = 0; s < program->statement_count; s++) {
-        text_put(text, s ? "\n" : "");
+        Text own = text_new(text->arena);
+        printer.text = &own;
         print_statement(&printer, program->statements[s]);
+        /* A newline beside an operator, a comma or an arrow would end nothing. */
+        const char *statement = own.bytes + (own.bytes[0] == ' ');
+        text_put(text, s == 0 ? "" : strchr("-,", statement[0]) ? ";\n" : "\n");
+        text_put(text, statement);
     }
-}
-
-void term_print(Text *text, const Program *program, const Term *term)
-{
-    Printer printer = printer_new(text, program);
-    begin_statement(&printer, program->statements[term->statement]);
-    print_chain(&printer, term);
 }

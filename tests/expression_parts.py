@@ -26,9 +26,6 @@ GENTLE = 'neg abs sign square sin cos atan tanh sigmoid softplus relu gelu silu 
 CASTS = 'f16 bf16 f32 f64 c64 c128 i8 i16 i32 i64 bool'.split()
 DTYPES = 'f32 f32 f32 f32 f32 f64 f16 bf16 i8 i16 i32 i64 bool c64 c128'.split()
 
-# What einc does not take yet, and so is not made.
-ONE_LETTER_NAMES = False            # a name may also be the label of an operand of letters, which then gets its array
-
 
 # ---- data ----
 
@@ -142,7 +139,7 @@ class PartGenerator:
 
     def new_name(self):
         taken = {t.name for t in self.tensors} | set(self.runner.made)
-        free = [n for n in NAMES if n not in taken and (ONE_LETTER_NAMES or len(n) > 1)]
+        free = [n for n in NAMES if n not in taken]
         return self.random.choice(free or ['T%d' % len(taken)])
 
     def sizes(self, indices):

@@ -16,12 +16,6 @@ LEAST, GREATEST = Call('neg', Constant('inf')), Constant('inf')
 IDENTITY = {'sum': Number('0'), 'prod': Number('1'), 'max': LEAST, 'min': GREATEST, 'logsumexp': LEAST,
             'softmax': LEAST, 'any': Number('0'), 'mean': Number('0'), 'argmax': LEAST}
 
-# What einc does not take yet, and so is not made.
-TARGETS_NAME_RANKS = False          # in "y[n] = x[n] | topk(2) n" the target's n is not the ranks
-INFERS_IN_TEXT_ORDER = True         # a position whose other indices are known only later is left out
-INFERS_FOR_TARGETS = False          # in "y[m] += x[m+1]" without an array for y, m is not found
-DOTS_WITH_EXTENTS = False           # "-d a=3" may also hit the "a" that einc calls a dimension of "..."
-
 
 class Generator(PartGenerator):
     """Makes one program."""
@@ -30,7 +24,6 @@ class Generator(PartGenerator):
         super().__init__(seed)
         self.given = {}             # the extents that einc is told
         self.ranks = {}             # of the statement: what topk leaves -> the index whose name it takes
-        self.has_dots = False
 
     # -- stages --
 
@@ -253,8 +246,7 @@ class Generator(PartGenerator):
     def can_be_target(self, term):
         """Whether all axes have names that a target can use."""
         names = [a.name for a in term.axes]
-        ranks = any(a in self.ranks for a in term.axes) and not TARGETS_NAME_RANKS
-        return None not in names and len(set(names)) == len(names) and not ranks
+        return None not in names and len(set(names)) == len(names)
 
     def named(self, chain, term):
         """`name = chain`, with positions or without."""
@@ -288,11 +280,6 @@ class Generator(PartGenerator):
     def largest_in_range(self, statement, index):
         """The extent that einc infers from computed positions; None where it does not."""
         best = None
-        if not INFERS_FOR_TARGETS and statement.accumulate and any(
-                p.plain and p.parts[0][1] is index for p in statement.positions):
-            return None
-        if INFERS_IN_TEXT_ORDER and len([p for p in statement_positions(statement) if not p.plain]) > 1:
-            return None
         for read in walk_outside_where(statement):
             made = self.runner.made.get(read.tensor.name)
             shape = made.value.shape if made else read.tensor.shape
@@ -318,8 +305,6 @@ class Generator(PartGenerator):
                 self.see(node.positions, made.value.shape if made else node.tensor.shape, fixed, used)
         old = statement.tensor.old if statement.tensor else None
         self.see(statement.positions or [], old.shape if old else None, fixed, used)
-        dots = any(isinstance(node, Read) and node.dots_at is not None for node in walk(Program([statement])))
-        self.has_dots |= dots
         if any(index.name is None for index in used - fixed):
             raise Refused('an extent of "..." that no axis has')
         alone = {p.parts[0][1] for node in walk(Program([statement])) if isinstance(node, Read)
@@ -333,8 +318,6 @@ class Generator(PartGenerator):
         index = self.random.choice(unknown) if unknown and self.chance(0.6) else None
         if index and index.name not in before and self.largest_in_range(statement, index) == index.extent:
             del self.given[index.name]
-        if self.has_dots and self.given and not DOTS_WITH_EXTENTS:
-            raise Refused('an extent that "..." may take')
 
     def see(self, positions, shape, fixed, used):
         """The indices of these positions; fixed are those that stand alone at a full axis."""
@@ -383,13 +366,13 @@ class Generator(PartGenerator):
         statements = []
         count = self.pick({1: 7, 2: 3, 3: 1})
         while len(statements) < count:
-            made, given, has_dots = dict(self.runner.made), dict(self.given), self.has_dots
+            made, given = dict(self.runner.made), dict(self.given)
             try:
                 statement = self.statement(len(statements) == count - 1)
                 self.runner.statement(statement)
                 statements.append(statement)
             except Refused:
-                self.runner.made, self.given, self.has_dots = made, given, has_dots
+                self.runner.made, self.given = made, given
         return Program(statements, self.given)
 
 

@@ -202,10 +202,6 @@ OPERATORS = {'||': OR, '&&': AND, '<': COMPARE, '<=': COMPARE, '>': COMPARE, '>=
              '!=': COMPARE, '+': SUM, '-': SUM, '*': PRODUCT, '/': PRODUCT, '^': POWER}
 
 
-# What einc reads otherwise: "| -a / b + _" as -(a / b), which is another dtype for integers.
-SIGNS_BEFORE_PRODUCTS = False
-
-
 class Writer:
     """Writes a program; `random` decides among ways that mean the same."""
 
@@ -213,7 +209,6 @@ class Writer:
         self.random = random
         self.reserved = RESERVED    # words that are no letters here
         self.long_names = False     # the statement has an index of several letters
-        self.plain_sign = False
 
     def chance(self, p):
         return self.random.random() < p
@@ -308,17 +303,15 @@ class Writer:
             if own == POWER:
                 left, right = POWER + 1, POWER
             sign = ' %s ' % name if self.chance(0.8) or own <= COMPARE else name
-            first = self.expression(arguments[0], left, own == PRODUCT and not SIGNS_BEFORE_PRODUCTS)
-            return first + sign + self.expression(arguments[1], right), own
-        if name in ('neg', '!') and (name == '!' or self.chance(0.8)) and not self.plain_sign:
+            return self.expression(arguments[0], left) + sign + self.expression(arguments[1], right), own
+        if name in ('neg', '!') and (name == '!' or self.chance(0.8)):
             return {'neg': '-', '!': '!'}[name] + self.expression(arguments[0], SIGN), SIGN
         comma = ', ' if self.chance(0.8) else ','
         return '%s(%s)' % ({'^': 'pow'}.get(name, name), comma.join(self.expression(a, OR) for a in arguments)), ATOM
 
-    def expression(self, node, least, plain_sign=False):
-        """`least`: the precedence that needs no parentheses; `plain_sign`: the minus is written neg()."""
+    def expression(self, node, least):
+        """`least`: the precedence that needs no parentheses."""
         precedence = ATOM
-        self.plain_sign = plain_sign
         if isinstance(node, Number):
             text = node.text
         elif isinstance(node, Constant):

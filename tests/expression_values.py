@@ -165,7 +165,7 @@ class Runner:
         if len(terms) > 1 and not weak:
             dtype = widen(dtype)
         used = accumulator(dtype, declared)
-        if used != dtype:
+        if used != dtype or not weak:
             terms = [self.cast(t, used) for t in terms]
         value = terms[0]
         for term in terms[1:]:
