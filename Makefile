@@ -1,13 +1,26 @@
-# einc: `make` builds, `make test` and `make demo` install what is missing first. See README.md.
-BUILD ?= build
+# einc. `make` builds, `make demo` and `make test` install what is missing first: see README.md.
+#
+#   make                      the command and the library, in build/
+#   make demo                 answers questions over the token embeddings in examples/data
+#   make test [ONLY='a b']    all tests, or those whose names contain one of the words
+#   make install [PREFIX=/usr/local] [DESTDIR=]        and make uninstall
+#   make DEBUG=1 …            without optimisation (build-debug/)
+#   make SANITIZE=1 …         with the address and undefined-behaviour sanitizers (build-sanitize/)
+#   make CC=clang CFLAGS=…    builds anew when they changed
+BUILD ?= build$(if $(DEBUG),-debug)$(if $(SANITIZE),-sanitize)
 PREFIX ?= /usr/local
 CC ?= cc
-CFLAGS ?= -O2 -g
+CFLAGS ?= $(if $(DEBUG),-O0,-O2) -g
+SANITIZERS = $(if $(SANITIZE),-fsanitize=address$(,)undefined -fno-sanitize-recover=all -fno-omit-frame-pointer)
 WARNINGS = -std=c11 -Wall -Wextra -Wpedantic -Werror
 DEFINES = -D_GNU_SOURCE -DEINC_BUILDING
 INCLUDES = -Icompiler -Iruntime -I$(BUILD)
-ALL_CFLAGS = $(CFLAGS) $(WARNINGS) $(DEFINES) $(INCLUDES) -fPIC -fvisibility=hidden -MMD -MP
+ALL_CFLAGS = $(CFLAGS) $(SANITIZERS) $(WARNINGS) $(DEFINES) $(INCLUDES) -fPIC -fvisibility=hidden -MMD -MP
+ALL_LDFLAGS = $(CFLAGS) $(SANITIZERS) $(LDFLAGS)
 LIBS = -lm -ldl -lpthread
+VERSION := $(shell sed -n 's/^\#define EINC_VERSION "\(.*\)"/\1/p' runtime/einc.h)
+ABI := $(shell sed -n 's/^\#define EINC_ABI \([0-9]*\).*/\1/p' runtime/einc.h)
+, := ,
 
 # The library's snippets, each file after those that it uses; then the skeletons.
 LIBRARY = types mask words integer arith convert real half memory real_exp real_log real_trig real_erf fold complex \
@@ -21,44 +34,141 @@ CLI = $(patsubst cli/%.c,$(BUILD)/cli/%.o,$(wildcard cli/*.c))
 
 all: $(BUILD)/libeinc.a $(BUILD)/einc
 
-$(BUILD)/libeinc.a: $(COMPILER) $(RUNTIME)
+# With all symbols, for the command and the tests; what is installed exports einc_* only.
+$(BUILD)/libeinc.a: $(COMPILER) $(RUNTIME) $(BUILD)/objects
 	rm -f $@
-	ar rcs $@ $^
+	ar rcs $@ $(COMPILER) $(RUNTIME)
 
-$(BUILD)/einc: $(CLI) $(BUILD)/libeinc.a
-	$(CC) $(CFLAGS) $(LDFLAGS) -o $@ $^ $(LIBS)
+$(BUILD)/einc: $(CLI) $(BUILD)/libeinc.a $(BUILD)/objects
+	$(CC) $(ALL_LDFLAGS) -o $@ $(CLI) $(BUILD)/libeinc.a $(LIBS)
 
-$(BUILD)/%.o: %.c | $(BUILD)/parse.h
+$(BUILD)/%.o: %.c $(BUILD)/flags | $(BUILD)/parse.h
 	@mkdir -p $(@D)
 	$(CC) $(ALL_CFLAGS) -c -o $@ $<
 
 # What bison, flex and the embedding make.
-$(BUILD)/%.o: $(BUILD)/%.c
+$(BUILD)/%.o: $(BUILD)/%.c $(BUILD)/flags
 	$(CC) $(ALL_CFLAGS) -Wno-overlength-strings -c -o $@ $<
 
-$(BUILD)/parse.c $(BUILD)/parse.h &: compiler/parse.y
-	@mkdir -p $(@D)
+$(BUILD)/parse.c $(BUILD)/parse.h &: compiler/parse.y | $(BUILD)/flags
 	bison -Wall -Werror -d -o $(BUILD)/parse.c $<
 
-$(BUILD)/lex.c $(BUILD)/lex.h &: compiler/lex.l
-	@mkdir -p $(@D)
+$(BUILD)/lex.c $(BUILD)/lex.h &: compiler/lex.l | $(BUILD)/flags
 	flex -o $(BUILD)/lex.c --header-file=$(BUILD)/lex.h $<
 
 $(BUILD)/parse.o: $(BUILD)/lex.h
 $(BUILD)/lex.o: $(BUILD)/parse.h
 
 # Templates as strings: compiler/library.h.
-$(BUILD)/embedded.c: $(LIBRARY:%=templates/%.c) $(SKELETONS:%=templates/%) Makefile
-	@mkdir -p $(@D)
+$(BUILD)/embedded.c: $(LIBRARY:%=templates/%.c) $(SKELETONS:%=templates/%) Makefile | $(BUILD)/flags
 	( echo '#include "library.h"'; echo 'const EmbeddedFile embedded_files[] = {'; \
 	  for f in $(LIBRARY:%=%.c) $(SKELETONS); do \
 	    case " $(SKELETONS) " in *" $$f "*) library=false;; *) library=true;; esac; \
 	    echo "{ \"$$f\","; sed 's/\\/\\\\/g; s/"/\\"/g; s/^/"/; s/$$/\\n"/' templates/$$f; echo ", $$library },"; \
 	  done; echo '{ 0 } };' ) > $@
 
+# Files that change when what they record does, so that what depends on them is made anew; the first is the first thing
+# of a build.
+FLAGS = $(CC) $(ALL_CFLAGS) $(ALL_LDFLAGS)
+OBJECTS = $(COMPILER) $(RUNTIME) $(CLI)
+quoted = $(subst ','\'',$(1))
+unless_recorded = $(if $(subst :$(strip $(2)):,,:$(strip $(file <$(1))):),FORCE)
+
+$(BUILD)/flags: $(call unless_recorded,$(BUILD)/flags,$(FLAGS))
+	@scripts/install-deps build --check
+	@mkdir -p $(@D)
+	@echo '$(call quoted,$(FLAGS))' > $@
+
+$(BUILD)/objects: $(call unless_recorded,$(BUILD)/objects,$(OBJECTS)) | $(BUILD)/flags
+	@echo '$(OBJECTS)' > $@
+
+# ---- installation ----
+
+INCLUDEDIR = $(PREFIX)/include
+LIBDIR = $(PREFIX)/lib
+MANDIR = $(PREFIX)/share/man/man1
+COMPLETIONDIR = $(PREFIX)/share/bash-completion/completions
+SHARED = libeinc.so.$(ABI)
+
+# One object in which everything but what is marked EINC_API is local.
+$(BUILD)/lib/libeinc.a: $(BUILD)/libeinc.a
+	@mkdir -p $(@D)
+	ld -r -o $(BUILD)/lib/einc.o --whole-archive $<
+	objcopy --localize-hidden $(BUILD)/lib/einc.o
+	rm -f $@
+	ar rcs $@ $(BUILD)/lib/einc.o
+
+$(BUILD)/lib/$(SHARED): $(BUILD)/libeinc.a
+	@mkdir -p $(@D)
+	$(CC) $(ALL_LDFLAGS) -shared -Wl,-soname,$(SHARED) -Wl,-z,defs -o $@ -Wl,--whole-archive $< -Wl,--no-whole-archive \
+	    $(LIBS)
+
+install: $(BUILD)/einc $(BUILD)/lib/libeinc.a $(BUILD)/lib/$(SHARED)
+	install -d "$(DESTDIR)$(PREFIX)/bin" "$(DESTDIR)$(INCLUDEDIR)" "$(DESTDIR)$(LIBDIR)/pkgconfig" \
+	    "$(DESTDIR)$(MANDIR)" "$(DESTDIR)$(COMPLETIONDIR)"
+	install -m 755 $(BUILD)/einc "$(DESTDIR)$(PREFIX)/bin/einc"
+	install -m 644 runtime/einc.h "$(DESTDIR)$(INCLUDEDIR)/einc.h"
+	install -m 644 $(BUILD)/lib/libeinc.a "$(DESTDIR)$(LIBDIR)/libeinc.a"
+	install -m 755 $(BUILD)/lib/$(SHARED) "$(DESTDIR)$(LIBDIR)/$(SHARED)"
+	ln -sf $(SHARED) "$(DESTDIR)$(LIBDIR)/libeinc.so"
+	sed 's|@PREFIX@|$(PREFIX)|; s|@INCLUDEDIR@|$(INCLUDEDIR)|; s|@LIBDIR@|$(LIBDIR)|; s|@VERSION@|$(VERSION)|; s|@LIBS@|$(LIBS)|' \
+	    scripts/einc.pc.in > "$(DESTDIR)$(LIBDIR)/pkgconfig/einc.pc"
+	install -m 644 docs/einc.1 "$(DESTDIR)$(MANDIR)/einc.1"
+	install -m 644 cli/einc.bash "$(DESTDIR)$(COMPLETIONDIR)/einc"
+	$(if $(DESTDIR),,-ldconfig 2>/dev/null || true)
+
+uninstall:
+	rm -f "$(DESTDIR)$(PREFIX)/bin/einc" "$(DESTDIR)$(INCLUDEDIR)/einc.h" "$(DESTDIR)$(LIBDIR)/libeinc.a" \
+	    "$(DESTDIR)$(LIBDIR)/$(SHARED)" "$(DESTDIR)$(LIBDIR)/libeinc.so" "$(DESTDIR)$(LIBDIR)/pkgconfig/einc.pc" \
+	    "$(DESTDIR)$(MANDIR)/einc.1" "$(DESTDIR)$(COMPLETIONDIR)/einc"
+
+# ---- tests ----
+
+# tests/test_*.c are programs of cmocka, tests/*_main.c programs that scripts feed, tests/check_* scripts: tests/run says
+# what they find in their environment. Files named tests/*.mk add rules, and what they want built to TEST_NEEDS.
+UNITS = $(patsubst tests/%.c,%,$(filter-out tests/test_template%,$(wildcard tests/test_*.c)))
+HELPERS = $(patsubst tests/%.c,%,$(wildcard tests/*_main.c))
+CHECKS = $(notdir $(wildcard tests/check_*.sh tests/check_*.py))
+
+# The templates as they stand, for each vector length and instruction set of compiler/target.c; tests/check_aarch64.sh
+# has NEON's. A name's last part is the length and the features: test_templates.8-EINC_FMA.
+VARIANTS = scalar 2 4 8 16
+VARIANTS += $(if $(filter x86_64,$(shell uname -m)),4-EINC_FMA 8-EINC_FMA 16-EINC_FMA 8-EINC_AVX512 16-EINC_AVX512)
+TEMPLATE_TESTS = $(foreach v,$(VARIANTS),test_templates.$(v) test_template_functions.$(v))
+PROGRAMS = $(UNITS) $(TEMPLATE_TESTS)
+TEST_NEEDS = $(BUILD)/einc $(PROGRAMS:%=$(BUILD)/tests/%) $(HELPERS:%=$(BUILD)/tests/%)
+JOBS = $(if $(findstring jobserver,$(MAKEFLAGS)),,-j$(shell nproc 2>/dev/null || echo 2))
+
+test:
+	@scripts/install-deps test
+	@$(MAKE) --no-print-directory -s $(JOBS) test-needs
+	@BUILD='$(BUILD)' CC='$(CC)' tests/run $(PROGRAMS) $(CHECKS) $(if $(ONLY),--only $(ONLY))
+
+demo:
+	@scripts/install-deps demo
+	@$(MAKE) --no-print-directory -s $(JOBS) all
+	@EINC='$(BUILD)/einc' examples/demo
+
+$(BUILD)/tests/%: tests/%.c $(BUILD)/libeinc.a $(BUILD)/flags
+	@mkdir -p $(@D)
+	$(CC) $(ALL_CFLAGS) -MF $@.d -MT $@ -Itests $(LDFLAGS) -o $@ $< $(BUILD)/libeinc.a \
+	    $(if $(findstring tests/test_,$<),-lcmocka) $(LIBS)
+
+variant_flags = $(if $(filter scalar,$(1)),-DEINC_SCALAR,-DLANES=$(firstword $(subst -, ,$(1))) \
+		$(patsubst %,-D%,$(word 2,$(subst -, ,$(1)))))
+define template_test
+$(BUILD)/tests/$(1).$(2): tests/$(1).c $(BUILD)/flags
+	@mkdir -p $$(@D)
+	$$(CC) $$(ALL_CFLAGS) -MF $$@.d -MT $$@ -Wno-psabi $$(call variant_flags,$(2)) -o $$@ $$< -lcmocka -lm
+endef
+$(foreach v,$(VARIANTS),$(foreach t,test_templates test_template_functions,$(eval $(call template_test,$(t),$(v)))))
+
 clean:
 	rm -rf $(BUILD)
 
-.PHONY: all clean
+FORCE:
+.PHONY: all install uninstall test test-needs demo clean FORCE
 .DELETE_ON_ERROR:
 -include $(wildcard $(BUILD)/*.d $(BUILD)/*/*.d)
+include $(wildcard tests/*.mk examples/examples.mk bench/bench.mk)
+test-needs: $(TEST_NEEDS)
