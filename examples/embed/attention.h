@@ -1,0 +1,85 @@
+/* einc compile 'Q[q,d], K[k,d] -> [q,k] | _ * 0.125 | where(@q >= @k, _, -inf) | softmax k | * V[k,v] -> [q,v]' --name attention -o attention.c --header attention.h
+ *
+ *     Q[q,d], K[k,d] -> qk | where(@q >= @k, _ * 0.125, -inf) | softmax k | _, V[k,v] -> qv
+ *
+ * target portable, 4 lanes
+ * launch 1: block of q: size_max(size_min(size_min(size_div(130816,
+ * size_add(size_add(size_add(size_mul(4, k), 4), size_mul(4, k)), 4)), size_max(4, size_ceil_div(q, 32))), q), 1)
+ *   step 1: store tmp1[q,k] = where((@q >= @k), (sum[d]((Q[q,d] * K[k,d])) * 0.125), -(inf))
+ *     loops q k, 4 lanes along d, stride 1 expected: Q axis 1, K axis 1
+ *   step 2: store tmp2[q] = max[k](tmp1[q,k])
+ *     loops q, 4 lanes along q
+ *   step 3: store tmp3[q,k] = where((tmp2[q] == -inf), 0, exp((tmp1[q,k] - tmp2[q])))
+ *     loops q k, 4 lanes along k
+ *   step 4: store tmp4[q] = sum[k](tmp3[q,k])
+ *     loops q, 4 lanes along q
+ *   step 5: store out[q,v] = sum[k]((where((tmp4[q] == 0), 0, (tmp3[q,k] / tmp4[q])) * V[k,v]))
+ *     loops q v, 4 lanes along v, stride 1 expected: V axis 1, out axis 1
+ * tmp1: one block, bytes size_mul(size_mul(tile_1, k), 4)
+ * tmp2: one block, bytes size_mul(tile_1, 4)
+ * tmp3: one block, bytes size_mul(size_mul(tile_1, k), 4)
+ * tmp4: one block, bytes size_mul(tile_1, 4)
+ * workspace 0 + workers * size_add(size_add(size_add(size_mul(size_ceil_div(size_mul(size_mul(tile_1, k), 4), 64), 64),
+ *         size_mul(size_ceil_div(size_mul(tile_1, 4), 64), 64)),
+ *         size_mul(size_ceil_div(size_mul(size_mul(tile_1, k), 4), 64), 64)),
+ *         size_mul(size_ceil_div(size_mul(tile_1, 4), 64), 64)) */
+#ifndef ATTENTION_H
+#define ATTENTION_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#ifndef EINC_HOST
+#define EINC_HOST
+/* Whose threads and messages. Every member may be 0, and so may the pointer to it. parallel_for runs
+ * task(argument, index, worker) once for every 0 <= index < tasks, in any order, at once on up to `workers` threads,
+ * 0 <= worker < workers, no two calls with the same worker at once; it returns 0, or a number that the kernel gives back. */
+typedef struct einc_host {
+    void *(*alloc)(void *user, size_t bytes, size_t align);
+    void (*free)(void *user, void *memory);
+    int (*parallel_for)(void *user, int64_t tasks, void (*task)(void *argument, int64_t index, int worker), void *argument);
+    int workers;
+    int (*cancelled)(void *user);
+    void (*error)(void *user, int code, const char *message);
+    void *user;
+} einc_host;
+#endif
+
+/* Strides count elements, and may be 0 or negative; data need not be aligned. An array of rank 0 has no shape.
+ * Complex numbers are two floats, f16 and bf16 their 16 bits, bool one byte. */
+typedef struct attention_args {
+    struct {    /* input Q, f32 */
+        const float *data;
+        int64_t shape[2], stride[2];
+    } Q;
+    struct {    /* input K, f32 */
+        const float *data;
+        int64_t shape[2], stride[2];
+    } K;
+    struct {    /* input V, f32 */
+        const float *data;
+        int64_t shape[2], stride[2];
+    } V;
+    struct {    /* output, f32[q,v] */
+        float *data;
+        int64_t shape[2], stride[2];
+    } out;
+} attention_args;
+
+/* The bytes of workspace that attention() wants for these shapes and so many workers. 0, or why not. */
+int attention_workspace(const attention_args *args, int workers, size_t *bytes);
+
+/* Runs the kernel. `workspace` is aligned to 64 bytes; NULL host: one thread. 0, or a negative number: -2 an argument
+ * that has no meaning, -3 shapes that do not fit, -4 too small a workspace (nothing was written), -7 cancelled,
+ * -16 and below a position out of range (outputs are then undefined). Thread-safe. */
+int attention(const attention_args *args, void *workspace, size_t bytes, const einc_host *host);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

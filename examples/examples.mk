@@ -1,0 +1,16 @@
+# The examples in C, each from its folder's main.c and einc.h alone: build/examples/NAME.
+EXAMPLES = api chain demo gradient heads
+
+examples: $(EXAMPLES:%=$(BUILD)/examples/%) $(BUILD)/examples/embed
+
+$(EXAMPLES:%=$(BUILD)/examples/%): $(BUILD)/examples/%: examples/%/main.c examples/example.h runtime/einc.h \
+				     $(BUILD)/libeinc.a
+	@mkdir -p $(@D)
+	$(CC) $(CFLAGS) $(SANITIZERS) $(WARNINGS) -D_GNU_SOURCE -Iruntime $(LDFLAGS) -o $@ $< $(BUILD)/libeinc.a $(LIBS)
+
+# A project of its own, with its own Makefile.
+$(BUILD)/examples/embed: $(wildcard examples/embed/*)
+	@mkdir -p $(@D)
+	$(MAKE) -C examples/embed OUT=$(abspath $(@D)) CC='$(CC)' CFLAGS='$(CFLAGS)'
+
+.PHONY: examples
