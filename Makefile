@@ -169,7 +169,6 @@ clean:
 FORCE:
 .PHONY: all install uninstall test test-needs demo clean FORCE
 .DELETE_ON_ERROR:
--include $(wildcard examples/*.mk)
 -include $(wildcard $(BUILD)/*.d $(BUILD)/*/*.d)
 include $(wildcard tests/*.mk examples/examples.mk bench/bench.mk)
 test-needs: $(TEST_NEEDS)

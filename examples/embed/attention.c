@@ -1,28 +1,25 @@
 /* einc compile 'Q[q,d], K[k,d] -> [q,k] | _ * 0.125 | where(@q >= @k, _, -inf) | softmax k | * V[k,v] -> [q,v]' --name attention -o attention.c --header attention.h
  *
- *     Q[q,d], K[k,d] -> qk | where(@q >= @k, _ * 0.125, -inf) | softmax k | _, V[k,v] -> qv
+ *     Q[q,d], K[k,d] -> qk | _ * 0.125 | where(@q >= @k, _, -inf) | softmax k | _ * V[k,v] -> qv
  *
  * target portable, 4 lanes
- * launch 1: block of q: size_max(size_min(size_min(size_div(130816,
- * size_add(size_add(size_add(size_mul(4, k), 4), size_mul(4, k)), 4)), size_max(4, size_ceil_div(q, 32))), q), 1)
- *   step 1: store tmp1[q,k] = where((@q >= @k), (sum[d]((Q[q,d] * K[k,d])) * 0.125), -(inf))
+ * launch 1: block of q: tile_1 = max(min(130816 / (4 * k + 4 + 4 * k + 4), max(4, ceil(q / 32)), q), 1)
+ *   step 1: store tmp1[q,k] = where(@q >= @k, sum[d](Q[q,d] * K[k,d]) * 0.125, -(inf))
  *     loops q k, 4 lanes along d, stride 1 expected: Q axis 1, K axis 1
  *   step 2: store tmp2[q] = max[k](tmp1[q,k])
  *     loops q, 4 lanes along q
- *   step 3: store tmp3[q,k] = where((tmp2[q] == -inf), 0, exp((tmp1[q,k] - tmp2[q])))
+ *   step 3: store tmp3[q,k] = where(tmp2[q] == -inf, 0, exp(tmp1[q,k] - tmp2[q]))
  *     loops q k, 4 lanes along k
  *   step 4: store tmp4[q] = sum[k](tmp3[q,k])
  *     loops q, 4 lanes along q
- *   step 5: store out[q,v] = sum[k]((where((tmp4[q] == 0), 0, (tmp3[q,k] / tmp4[q])) * V[k,v]))
+ *   step 5: store out[q,v] = sum[k](where(tmp4[q] == 0, 0, tmp3[q,k] / tmp4[q]) * V[k,v])
  *     loops q v, 4 lanes along v, stride 1 expected: V axis 1, out axis 1
- * tmp1: one block, bytes size_mul(size_mul(tile_1, k), 4)
- * tmp2: one block, bytes size_mul(tile_1, 4)
- * tmp3: one block, bytes size_mul(size_mul(tile_1, k), 4)
- * tmp4: one block, bytes size_mul(tile_1, 4)
- * workspace 0 + workers * size_add(size_add(size_add(size_mul(size_ceil_div(size_mul(size_mul(tile_1, k), 4), 64), 64),
- *         size_mul(size_ceil_div(size_mul(tile_1, 4), 64), 64)),
- *         size_mul(size_ceil_div(size_mul(size_mul(tile_1, k), 4), 64), 64)),
- *         size_mul(size_ceil_div(size_mul(tile_1, 4), 64), 64)) */
+ * tmp1: a block, tile_1 * k * 4 bytes
+ * tmp2: a block, tile_1 * 4 bytes
+ * tmp3: a block, tile_1 * k * 4 bytes
+ * tmp4: a block, tile_1 * 4 bytes
+ * workspace workers * (align(tile_1 * k * 4, 64) + align(tile_1 * 4, 64) + align(tile_1 * k * 4, 64)
+ *         + align(tile_1 * 4, 64)) */
 #include <math.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -482,7 +479,7 @@ static int is_stopped(const Frame *f)
     return STATUS(f) != 0;
 }
 
-/* tmp1[q,k] = where((@q >= @k), (sum[d]((Q[q,d] * K[k,d])) * 0.125), -(inf)) */
+/* tmp1[q,k] = where(@q >= @k, sum[d](Q[q,d] * K[k,d]) * 0.125, -(inf)) */
 INLINE void step_1_at(const Frame *f, char *own, int64_t q_first, int64_t q, int64_t k, const int unit)
 {
     const int64_t extent_d = f->extent_d, tile_1 = f->tile_1;
@@ -571,7 +568,7 @@ KERNEL static void step_2(const Frame *f, char *own, int64_t q_first, int64_t q_
         step_2_at(f, own, q_first, q, (int)size_min(LANES, q_end - q));
 }
 
-/* tmp3[q,k] = where((tmp2[q] == -inf), 0, exp((tmp1[q,k] - tmp2[q]))) */
+/* tmp3[q,k] = where(tmp2[q] == -inf, 0, exp(tmp1[q,k] - tmp2[q])) */
 INLINE void step_3_at(const Frame *f, char *own, int64_t q_first, int64_t q, int64_t k, const int count)
 {
     const int64_t extent_k = f->extent_k, tile_1 = f->tile_1;
@@ -630,7 +627,7 @@ KERNEL static void step_4(const Frame *f, char *own, int64_t q_first, int64_t q_
         step_4_at(f, own, q_first, q, (int)size_min(LANES, q_end - q));
 }
 
-/* out[q,v] = sum[k]((where((tmp4[q] == 0), 0, (tmp3[q,k] / tmp4[q])) * V[k,v])) */
+/* out[q,v] = sum[k](where(tmp4[q] == 0, 0, tmp3[q,k] / tmp4[q]) * V[k,v]) */
 INLINE void step_5_at(const Frame *f, char *own, int64_t q_first, int64_t q, int64_t v, const int count,
         const int unit)
 {
