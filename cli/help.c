@@ -1,4 +1,4 @@
-/* Help, from the tables of commands and options. Its examples are run by tests/test_cli.c. */
+/* Help, from the tables of commands and options. Its examples are run by tests/check_cli.py. */
 #include <stdio.h>
 #include <string.h>
 
@@ -6,7 +6,7 @@
 
 const Command commands[] = {
     { "run", RUN, command_run, "run EXPR -i FILE ... [-o FILE ...] [options]", "compute an expression from .npy files",
-      "Without -o, the result is printed. Operands and results are given in the order of the expression or by name.\n"
+      "Without -o, the result is printed.\nOperands and results are given in the order of the expression or by name.\n"
       "\n"
       "  einc run 'ij,jk->ik' -i a.npy -i b.npy -o c.npy\n"
       "  einc run 'ijk,mnk->ijmn | max n | sum j' -i queries.npy -i documents.npy\n"
@@ -19,7 +19,7 @@ const Command commands[] = {
       "  einc explain 'bhqd,bhkd->bhqk | softmax k | * bhkv -> bhqv' --memory 64K\n" },
     { "compile", COMPILE, command_compile, "compile EXPR [-o FILE.c] [--header FILE.h] [options]",
       "write the kernel as one C file without dependencies",
-      "The target is 'portable' unless --target says otherwise. With --emit-main the file is a program.\n"
+      "The target is 'portable' unless --target says otherwise.\nWith --emit-main the file is a program.\n"
       "\n"
       "  einc compile 'ij,jk->ik' -o product.c --header product.h --target avx2\n"
       "  einc compile 'ij,jk->ik' -o product.c --emit-main && cc -O2 product.c -o product -lm\n"
@@ -80,7 +80,7 @@ static void print_option(FILE *file, const OptionFacts *option)
 void help_print_command(FILE *file, const Command *command)
 {
     fprintf(file, "usage: einc %s\n\n%c%s.", command->usage, *command->about - 'a' + 'A', command->about + 1);
-    fprintf(file, "%s%s", command->more[0] == ' ' ? "\n\n" : " ", command->more);
+    fprintf(file, "\n%s%s", command->more[0] == ' ' ? "\n" : "", command->more);
     if (command->set & KERNELS)
         fputs("\nEXPR may be '-' for the standard input, or '@FILE'; one that begins with '-' stands behind '--'.\n", file);
     fputs("\noptions:\n", file);

@@ -325,7 +325,8 @@ int job_read(Cli *cli, Job *job)
         status = status ? status : failed;
     }
     set_operands(job);
-    if (cli->command->set == RUN && status != EINC_USAGE) {    /* else it is not known for which operand that was */
+    /* After a mistake in -i it is not known for which operand that was. */
+    if (cli->command->set == RUN && status != EINC_USAGE && !job->expression.broken) {
         int missing = require_operands(job);
         status = status ? status : missing;
     }

@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { WHOLE_MAX = 1000, EDGE = 3, WIDTH = 75, DIGITS_MAX = 17, NUMBER_BYTES = 400 };
+enum { WHOLE_MAX = 1000, EDGE = 3, WIDTH = 75, DIGITS_MAX = 17, PRECISION = 8, NUMBER_BYTES = 400 };
 
 /* ---- digits ---- */
 
@@ -33,29 +33,41 @@ static bool reads_back(Dtype dtype, const char *text, double value)
     return a == b;
 }
 
-static Decimal decimal_of(Dtype dtype, double value)
+/* Of the size of `value` as "%.*e" writes it. */
+static Decimal decimal_read(const char *text, double value)
 {
     Decimal d = { .negative = signbit(value), .size = fabs(value) };
+    for (; *text && *text != 'e'; text++)
+        if (*text >= '0' && *text <= '9')
+            d.digits[d.count++] = *text;
+    while (d.count > 1 && d.digits[d.count - 1] == '0')
+        d.count--;
+    d.digits[d.count] = 0;
+    d.point = (*text ? atoi(text + 1) : 0) + 1;
+    return d;
+}
+
+static Decimal decimal_of(Dtype dtype, double value)
+{
     char text[64];
-    int exponent = 0;
     for (int precision = 0; precision < DIGITS_MAX; precision++) {
         snprintf(text, sizeof text, "%.*e", precision, fabs(value));
         if (reads_back(dtype, text, fabs(value)))
             break;
     }
-    for (const char *c = text; *c; c++) {
-        if (*c >= '0' && *c <= '9')
-            d.digits[d.count++] = *c;
-        if (*c == 'e') {
-            exponent = atoi(c + 1);
-            break;
-        }
-    }
-    while (d.count > 1 && d.digits[d.count - 1] == '0')
-        d.count--;
-    d.digits[d.count] = 0;
-    d.point = exponent + 1;
-    return d;
+    return decimal_read(text, value);
+}
+
+/* The same for one of an array, of which numpy shows no more than 8 digits behind the point. */
+static Decimal decimal_cut(Dtype dtype, double value, bool exponent)
+{
+    char text[64];
+    Decimal d = decimal_of(dtype, value);
+    int most = exponent ? 1 + PRECISION : d.point + PRECISION;
+    if (d.count <= most)
+        return d;
+    snprintf(text, sizeof text, "%.*e", most > 0 ? most - 1 : 0, fabs(value));
+    return most > 0 ? decimal_read(text, value) : decimal_read("0e0", value);
 }
 
 /* ---- one number, in two halves around the point ---- */
@@ -117,7 +129,7 @@ static int exponent_digits_of(int exponent)
 static void widen(Layout *layout, double value)
 {
     char left[NUMBER_BYTES], right[NUMBER_BYTES];
-    Decimal d = decimal_of(layout->dtype, value);
+    Decimal d = decimal_cut(layout->dtype, value, layout->exponents);
     put_halves(layout, &d, left, right);
     int l = (int)strlen(left), r = (int)strlen(right), e = exponent_digits_of(exponent_of(&d));
     layout->left = l > layout->left ? l : layout->left;
@@ -185,7 +197,7 @@ static void put_number(const Layout *layout, double value, char *out)
         put_exponential(layout, value, out);
         return;
     }
-    Decimal d = decimal_of(layout->dtype, value);
+    Decimal d = decimal_cut(layout->dtype, value, false);
     d.whole = true;
     put_halves(layout, &d, left, right);
     sprintf(out, "%*s.%-*s", layout->left, left, layout->right, right);

@@ -1,0 +1,319 @@
+"""The einc command as a new user meets it: each command and option, and mistakes made on purpose. About 20 s."""
+import json
+import os
+import re
+import time
+
+import numpy as np
+
+from command import EINC, Scratch, bad, check, files, finish, good, run, shown, text
+
+rng = np.random.default_rng(7)
+
+
+def make_arrays():
+    arrays = {"q": (3, 4, 5), "d": (6, 7, 5), "a": (3, 4), "b": (4, 5), "c": (3, 5)}
+    made = {name: rng.standard_normal(shape).astype("f4") for name, shape in arrays.items()}
+    for name, array in made.items():
+        np.save(name + ".npy", array)
+    return made
+
+
+def close(a, b):
+    return a.shape == b.shape and np.allclose(a, b, rtol=1e-4, atol=1e-5)
+
+
+def check_run(arrays):
+    """Operands and results in order and by name."""
+    a, b, c, q, d = (arrays[name] for name in "abcqd")
+    scores = np.einsum("ijk,mnk->ijmn", q, d)
+    good("run", "ijk,mnk->ijmn | max n | sum j", "-i", "q.npy", "-i", "d.npy", "-o", "out.npy")
+    check(close(np.load("out.npy"), scores.max(3).sum(1)), "MaxSim")
+    for operands in (("-i", "a.npy", "-i", "B=b.npy"), ("-i", "B=b.npy", "-i", "A=a.npy"), ("-iB=b.npy", "--input=a.npy")):
+        good("run", "A[i,j], B[j,k] -> [i,k]", *operands, "-o", "out.npy")
+        check(close(np.load("out.npy"), a @ b), operands)
+    good("run", "ijk,mnk->ijmn | max n & argmax n", "-i", "q.npy", "-i", "d.npy", "-o", "most.npy", "-o", "where.npy")
+    check(close(np.load("most.npy"), scores.max(3)) and (np.load("where.npy") == scores.argmax(3)).all(), "two outputs")
+    good("run", "P = ij,jk->ik ; P[i,k] | sum k", "-i", "a.npy", "-i", "b.npy", "-o", "P=p.npy", "-o", "out.npy")
+    check(close(np.load("p.npy"), a @ b) and close(np.load("out.npy"), (a @ b).sum(1)), "a named output beside the result")
+    good("run", "C[i,k] += A[i,j], B[j,k]", "-i", "A=a.npy", "-i", "B=b.npy", "-i", "C=c.npy", "-o", "out.npy")
+    check(close(np.load("out.npy"), a @ b + c) and close(np.load("c.npy"), c), "+= into a copy of C")
+    good("run", "C[i,k] += A[i,j], B[j,k]", "-i", "A=a.npy", "-i", "B=b.npy", "-i", "C=c.npy", "-o", "c.npy")
+    check(close(np.load("c.npy"), a @ b + c), "+= into C's own file")
+    np.save("c.npy", c)
+    good("run", "C[i,k] += A[i,j], B[j,k]", "-i", "a.npy", "-i", "b.npy", "-o", "out.npy")
+    check(close(np.load("out.npy"), a @ b), "+= into zeros")
+    good("run", "A[i,j] -> [i,j] | _ + 1", "-i", "a.npy", "-o", "a.npy")
+    check(close(np.load("a.npy"), a + 1), "a file replaced by what is made of it")
+    np.save("a.npy", a)
+
+
+def check_expressions(arrays):
+    """Where the expression comes from."""
+    a, b = arrays["a"], arrays["b"]
+    operands = ("-i", "a.npy", "-i", "b.npy", "-o", "out.npy")
+    with open("product.ein", "w") as file:
+        file.write("# a product\nij,jk\n  -> ik\n")
+    good("run", "@product.ein", *operands)
+    check(close(np.load("out.npy"), a @ b), "@file")
+    good("run", "-", *operands, stdin=b"ij,jk->ik\n")
+    check(close(np.load("out.npy"), a @ b), "-")
+    good("run", "-o", "out.npy", "-i", "a.npy", "--", "-ij -> i")
+    check(close(np.load("out.npy"), -a.sum(1)), "behind --")
+    np.save("s.npy", np.float32(3))
+    good("run", "->", "-i", "s.npy", "-o", "out.npy")
+    check(np.load("out.npy") == 3, "an expression that begins with -> is no option")
+    with open("a.npy", "rb") as file:
+        good("run", "ij->j", "-i", "-", "-o", "out.npy", stdin=file.read())
+    check(close(np.load("out.npy"), a.sum(0)), "an operand from the standard input")
+    printed = good("run", "ij->j", "-i", "a.npy", "-o", "-")
+    with open("piped.npy", "wb") as file:
+        file.write(printed)
+    check(close(np.load("piped.npy"), a.sum(0)), "a result on the standard output")
+    with open("wrong.ein", "w") as file:
+        file.write("# a product\nij,jk\n  -> iz\n")
+    bad(3, ["wrong.ein:3:7: error:", "  -> iz\n      ^"], "run", "@wrong.ein", *operands)
+
+
+def check_printing():
+    """Without -o results are printed as numpy prints them."""
+    arrays = [rng.standard_normal(4).astype("f4"), rng.standard_normal((2, 3, 2)), np.arange(6).reshape(2, 3),
+              np.array([[True, False]]), np.array([1e-9, 1.0, np.nan]), np.arange(5000.0), np.float32([np.inf, -1.5]),
+              (np.arange(3) - 1j).astype("c8"), np.zeros((0, 3), "f4"), np.int8([-1, 100]), np.full((2, 40), -12.25)]
+    letters = "abcdef"
+    for array in arrays:
+        np.save("x.npy", array)
+        indices = letters[:array.ndim]
+        printed = text(good("run", f"{indices}->{indices}", "-i", "x.npy")).rstrip("\n")
+        expected = str(array)
+        check(printed == expected, "printed:", printed, "numpy:", expected)
+    np.save("x.npy", np.arange(3.0))
+    check(good("run", "i->", "-i", "x.npy") == b"3.0\n", "a scalar")
+    two = text(good("run", "i | max i & argmax i", "-i", "x.npy"))
+    check(two == "2.0\n\n2\n", "two results", two)
+
+
+def check_options(arrays):
+    a, b = arrays["a"], arrays["b"]
+    operands = ("-i", "a.npy", "-i", "b.npy", "-o", "out.npy")
+    for options in (("--memory", "700"), ("--memory", "64M"), ("--memory=1K",), ("--threads", "1"), ("--threads", "2"),
+                    ("--target", "portable"), ("--static", "j=4"), ("-d", "i=3,k=5"), ("--device", "cpu"),
+                    ("--precision", "exact"), ("--static", "i=3,j=4,k=5", "--target", "native")):
+        good("run", "ij,jk->ik", *operands, *options)
+        check(close(np.load("out.npy"), a @ b), options)
+    result = run("run", "ij,jk->ik", *operands, "--check")
+    check(result.returncode == 0 and b"check: 15 of 15 results compared, all right" in result.stderr,
+          shown(["--check"], result))
+    good("run", "y[i,j] = x[i]", "-i", "x.npy", "-d", "j=3", "-o", "out.npy")
+    check(np.load("out.npy").shape[1] == 3, "an extent that no operand has")
+    bad(4, "--memory", "run", "ij -> ij | softmax j | softmax i", "-i", "a.npy", "--memory", "16", "-o", "never.npy")
+    said = bad(4, "the smallest", "run", "ij -> ij | softmax j | softmax i", "-i", "a.npy", "--memory", "0", "-o", "never.npy")
+    least = int(re.search(r"smallest[^0-9]*(\d+)", said).group(1))
+    good("run", "ij -> ij | softmax j | softmax i", "-i", "a.npy", "--memory", str(least), "-o", "out.npy")
+    bad(4, "the smallest", "run", "ij -> ij | softmax j | softmax i", "-i", "a.npy", "--memory", str(least - 1), "-o", "never.npy")
+
+
+def check_usage():
+    """Mistakes on the command line: exit code 2, or 6 where a device is missing."""
+    product = ("ij,jk->ik", "-i", "a.npy", "-i", "b.npy", "-o", "never.npy")
+    bad(2, "did you mean 'einc run'", "runn", *product)
+    bad(2, "did you mean '--check'", "run", *product, "--chekc")
+    bad(2, "'einc run' has no option --json", "run", *product, "--json")
+    bad(2, "there is no command 'ij,jk->ik'", "ij,jk->ik")
+    bad(2, "there is no expression", "run", "-i", "a.npy")
+    bad(2, "stands behind '--'", "run", "-ij -> i", "-i", "a.npy")
+    bad(2, "operand 2 has no array", "run", "ij,jk->ik", "-i", "a.npy", "-o", "never.npy")
+    bad(2, "operand 'B' has no array", "run", "A[i,j], B[j,k] -> [i,k]", "-i", "A=a.npy", "-o", "never.npy")
+    bad(2, "'c.npy' is left over", "run", *product, "-i", "c.npy")
+    bad(2, "did you mean 'queries'", "run", "queries[i,j] -> [i]", "-i", "querys=a.npy", "-o", "never.npy")
+    bad(2, "given twice", "run", "A[i,j] -> [i]", "-i", "A=a.npy", "-i", "A=b.npy", "-o", "never.npy")
+    bad(2, "asked for twice", "run", "P = ij->i ; P[i] | sum i", "-i", "a.npy", "-o", "P=x1.npy", "-o", "P=x2.npy")
+    bad(2, "cannot both be written to", "run", "ij | max j & argmax j", "-i", "a.npy", "-o", "x1.npy", "-o", "x1.npy")
+    bad(2, "2 results", "run", "ij | max j & argmax j", "-i", "a.npy", "-o", "x1.npy")
+    bad(2, "1 result", "run", "ij | max j", "-i", "a.npy", "-o", "x1.npy", "-o", "x2.npy")
+    bad(2, "no number of bytes", "run", *product, "--memory", "lots")
+    bad(2, "no number of threads", "run", *product, "--threads", "0")
+    bad(2, "is no extent", "run", *product, "-d", "j=x")
+    bad(2, "given as 4 and as 5", "run", *product, "-d", "j=4", "-d", "j=5")
+    bad(2, "needs a value", "run", *product, "-d")
+    bad(2, "there is no target 'avx3'", "run", *product, "--target", "avx3")
+    bad(6, "CUDA", "run", *product, "--device", "cuda")
+    bad(6, "CUDA", "compile", "ij->i", "-o", "k.cu")
+    bad(2, "there is no device 'gpu'", "run", *product, "--device", "gpu")
+    bad(2, "there is no precision 'half'", "run", *product, "--precision", "half")
+    bad(2, "--fast-math", "run", *product, "--fast-math")
+    bad(2, "is no shape", "explain", "ij->i", "--shape", "2,x")
+    bad(2, "'einc cache' takes one word", "cache")
+    bad(2, "did you mean 'clear'", "cache", "claer")
+    bad(2, "no name for a C function", "compile", "ij->i", "--name", "9x")
+    bad(2, "cannot be called 'printf'", "compile", "ij->i", "--name", "printf")
+
+
+def check_shapes():
+    """Expressions, shapes and dtypes: exit code 3, and nothing computed."""
+    bad(3, ["operand 2 has 2 indices here, but its array has 3 dimensions", "ij,jk->ik\n   ^"], "run", "ij,jk->ik", "-i", "a.npy",
+        "-i", "q.npy", "-o", "never.npy")
+    bad(3, ["index 'j' is 3 in operand 2, but 4 in operand 1", "note: axis 1 of operand 1 has 4"], "run", "ij,jk->ik", "-i",
+        "a.npy", "-i", "c.npy", "-o", "never.npy")
+    bad(3, "index 'j' is given as 9, but is 4", "run", "ij->i", "-i", "a.npy", "-d", "j=9", "-o", "never.npy")
+    bad(3, "index 'j' is given as 5, but is 4", "run", "ij->i", "-i", "a.npy", "--static", "j=5", "-o", "never.npy")
+    bad(3, "no index 'x'", "run", "ij->i", "-i", "a.npy", "-d", "x=9", "-o", "never.npy")
+    bad(3, "must be an integer", "run", "x[y[i]] -> [i]", "-i", "x.npy", "-i", "x.npy", "-o", "never.npy")
+    bad(3, "read out of range", "run", "x[y[i]] -> [i]", "-i", "x.npy", "-i", "far.npy", "-o", "never.npy")
+    bad(3, "did you mean 'logsumexp'", "run", "ij | logsumexpo j", "-i", "a.npy", "-o", "never.npy")
+    bad(3, "not known", "bench", "ij,jk->ik", "-d", "i=5,j=5")
+
+
+def check_files():
+    """Files that cannot be read or written: exit code 1."""
+    with open("a.npy", "rb") as file:
+        whole = file.read()
+    broken = {"cut.npy": whole[:150], "head.npy": whole[:50], "empty.npy": b"", "text.npy": b"hello world\n",
+              "zip.npz": b"PK\3\4" + bytes(60), "version.npy": whole[:6] + b"\x09" + whole[7:]}
+    for name, contents in broken.items():
+        with open(name, "wb") as file:
+            file.write(contents)
+    np.save("unsigned.npy", np.ones((3, 4), "u4"))
+    np.save("words.npy", np.array([["a", "b"]]))
+    np.save("objects.npy", np.array([[1, "b"]], dtype=object))
+    for name, words in (("none.npy", "No such file"), ("cut.npy", "truncated"), ("head.npy", "truncated"), ("empty.npy", "npy"),
+                        ("text.npy", "not a .npy file"), ("zip.npz", ".npz archive"), ("version.npy", "version"),
+                        (".", "directory"), ("unsigned.npy", ".astype('int64')"), ("words.npy", "strings"),
+                        ("objects.npy", "object")):
+        bad(1, ["error: " + name, words], "run", "ij->i", "-i", name, "-o", "never.npy")
+    bad(1, "No such file", "run", "@none.ein", "-i", "a.npy")
+    for path, words in (("/nowhere/at/all.npy", "No such file"), ("/dev/full", "No space left"), (".", "directory")):
+        bad(1, words, "run", "ij->i", "-i", "a.npy", "-o", path)
+        bad(1, words, "compile", "ij->i", "-o", path)
+    bad(1, "No such file", "compile", "ij->i", "-o", "k.c", "--header", "/nowhere/k.h")
+    np.save("kept.npy", np.ones(3, "f4"))
+    bad(1, "No such file", "run", "ij | max j & argmax j", "-i", "a.npy", "-o", "kept.npy", "-o", "/nowhere/x.npy")
+    check((np.load("kept.npy") == 1).all(), "a result that was there before is kept")
+    with open("/dev/full", "wb") as full:
+        import subprocess
+        result = subprocess.run([EINC, "run", "ij->i", "-i", "a.npy"], stdout=full, stderr=subprocess.PIPE)
+    check(result.returncode == 1 and b"standard output" in result.stderr, "a full standard output", result.stderr)
+    if os.geteuid():
+        os.mkdir("locked", 0o555)
+        bad(1, "Permission denied", "run", "ij->i", "-i", "a.npy", "-o", "locked/x.npy")
+
+
+def check_compiler():
+    """Without a compiler: exit code 6."""
+    expression = ("run", "ij | max j | exp", "-i", "a.npy", "-o", "never.npy")
+    fresh = {"EINC_CACHE_DIR": os.path.abspath(".cache/other")}
+    bad(6, ["no C compiler", "install gcc or clang"], *expression, env=dict(fresh, CC="/nowhere/cc"))
+    bad(6, "no C compiler", *expression, env=dict(fresh, CC="", PATH="/nowhere"))
+    result = run("doctor", env=dict(fresh, CC="/nowhere/cc"))
+    check(result.returncode == 6 and b"-> no C compiler" in result.stdout, shown(["doctor"], result))
+    for compiler in ("gcc", "clang"):
+        import shutil
+        if shutil.which(compiler):
+            good(*expression[:-1], "out.npy", env=dict(fresh, CC=compiler))
+
+
+def check_explain():
+    known = ("ijk,mnk->ijmn | max n | sum j", "-d", "i=300,j=32,k=256,m=315,n=2000")
+    said = text(good("explain", *known))
+    for words in ("f32[i=300, j=32, k=256]", "for n=2000", "max", "not stored", "24.2 GB", "operands     655 MB", "3.10 Tflop",
+                  "bound        arithmetic"):
+        check(words in said, words, said)
+    unknown = text(good("explain", known[0]))
+    check("2 * i * j * k * m * n" in unknown and "4 * i * j * k + 4 * m * n * k + 4 * i * m bytes" in unknown, unknown)
+    for shape in (("--shape", "300,32,256", "--shape", "315,2000,256"), ("--shape=A=300,32,256", "--shape=B=315,2000,256")):
+        if "A=" in shape[0]:
+            facts = json.loads(good("explain", "A[i,j,k],B[m,n,k]->[i,j,m,n] | max n | sum j", *shape, "--json"))
+        else:
+            facts = json.loads(good("explain", known[0], *shape, "--json"))
+        check(facts["not_stored_bytes"] == 300 * 32 * 315 * 2000 * 4 and facts["bound"] == "arithmetic", facts)
+        check(facts["bytes"] == 4 * (300 * 32 * 256 + 315 * 2000 * 256 + 300 * 315), facts)
+        check([o["shape"] for o in facts["outputs"]] == [[300, 315]], facts)
+        loops = {loop["index"]: loop for loop in facts["launches"][0]["steps"][0]["loops"]}
+        check(set(loops) == set("ijkmn") and loops["n"]["kind"] == "max" and loops["k"]["kind"] == "sum", loops)
+    check(json.loads(good("explain", known[0], "--json"))["flops"] is None, "what is not known is null")
+    for dump in ("ast", "program", "lower", "plan"):
+        check(good("explain", known[0], f"-d{dump}"), dump)
+    sizes = [json.loads(good("explain", known[0], "-d", f"i=3,j=32,k=64,m=31,n={n}", "--json"))["workspace_bytes"]
+             for n in (100, 1000, 10 ** 9)]
+    check(sizes[0] == sizes[1] == sizes[2], "the workspace does not grow with n", sizes)
+
+
+def check_bench():
+    keys = {"seconds", "flops", "bytes", "flops_per_second", "bytes_per_second", "peak_flops_per_second",
+            "peak_bytes_per_second", "efficiency", "workspace_bytes", "threads", "target"}
+    for arguments in (("-d", "i=60,j=50,k=40"), ("--shape", "60,50", "--shape", "50,40"), ("-i", "a.npy", "-i", "b.npy")):
+        result = run("bench", "ij,jk->ik", *arguments, "--seconds", "0.1", "--threads", "1", "--json")
+        if result.returncode == 5:
+            check(b"too busy" in result.stderr, shown(arguments, result))
+            continue
+        check(result.returncode == 0, shown(arguments, result))
+        facts = json.loads(result.stdout)
+        check(set(facts) == keys, "keys", set(facts) ^ keys)
+        check(facts["threads"] == 1 and facts["efficiency"] <= 1.02 and facts["peak_flops_per_second"] > 1e8, facts)
+        bound = max(facts["flops"] / facts["peak_flops_per_second"], facts["bytes"] / facts["peak_bytes_per_second"])
+        check(abs(facts["efficiency"] - bound / facts["seconds"]) < 1e-3 * facts["efficiency"], "roofline bound / time", facts)
+    check(facts["flops"] == 2 * 3 * 4 * 5 and facts["bytes"] == 4 * (12 + 20 + 15), facts)
+
+
+def check_help():
+    """What is written for people: every option of the tables is in the help, the man page and the completion."""
+    check(text(good("--version")).startswith("einc "), "--version")
+    top = text(good("--help"))
+    for command in ("run", "explain", "compile", "bench", "cache", "doctor"):
+        page = text(good("help", command))
+        check(page == text(good(command, "--help")) == text(good(command, "-h")), command)
+        check(f"einc {command}" in top and page.startswith(f"usage: einc {command}"), command)
+        for line in page.splitlines():
+            check(len(line) <= 120, "a line too long for a terminal", line)
+    result = run()
+    check(result.returncode == 2 and text(result.stderr) == top, "no command: the help, and exit code 2")
+
+
+def check_examples():
+    """The examples of the help, as they stand there."""
+    import subprocess
+    np.save("queries.npy", rng.standard_normal((3, 4, 5)).astype("f4"))
+    np.save("documents.npy", rng.standard_normal((6, 7, 5)).astype("f4"))
+    np.save("d.npy", rng.standard_normal((9, 5)).astype("f4"))
+    np.save("q.npy", rng.standard_normal((3, 5)).astype("f4"))
+    count = 0
+    for command in ("run", "explain", "compile", "cache", "doctor"):
+        for line in text(good("help", command)).splitlines():
+            if line.startswith(("  einc ", "  ./")):
+                result = subprocess.run(["sh", "-c", line.replace("einc ", EINC + " ", 1)], capture_output=True)
+                check(result.returncode == 0, line, text(result.stderr))
+                count += 1
+    check(count >= 10, "examples in the help", count)
+
+
+def check_cache():
+    path = text(good("cache", "path")).strip()
+    check(path == os.environ["EINC_CACHE_DIR"], path)
+    listed = text(good("cache", "ls")).splitlines()
+    check(len(listed) > 10 and any("ij,jk->ik" in line for line in listed), "cache ls", listed[:5])
+    check(f"removed {len(listed)} kernels" in text(good("cache", "clear")), "cache clear")
+    check(good("cache", "ls") == b"", "an empty cache")
+
+
+def main():
+    began = time.time()
+    with Scratch():
+        arrays = make_arrays()
+        check_run(arrays)
+        check_expressions(arrays)
+        np.save("far.npy", np.array([0, 2, 3000]))
+        check_printing()
+        check_options(arrays)
+        check_usage()
+        check_shapes()
+        check_files()
+        check_compiler()
+        check_explain()
+        check_bench()
+        check_help()
+        check_cache()
+        check_examples()
+    finish(began)
+
+
+main()
