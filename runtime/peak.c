@@ -1,27 +1,22 @@
 #include "peak.h"
 
-#include <stdlib.h>
+#include <pthread.h>
 #include <string.h>
-#include <sys/mman.h>
+#include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
 
+#include "runtime.h"
+
 enum {
-    SPINS = 3,
-    TASKS = 32,                   /* for each worker, so that none waits long for another */
-    TURNS = 20000,                /* of one task: some 30 microseconds */
-    BUFFER = 256 << 20,           /* bytes, at least, that no cache holds */
-    SHARE_MIN = 4096,             /* bytes of one worker */
-    ROUND = 1 << 19,              /* vectors that one worker walks over, at least, to be measured */
-    PIECE_MIN = 1 << 12,          /* vectors of one of several tasks of a worker, at least */
+    KERNELS = 3,
+    TASKS = 32                    /* for each worker, so that none waits long for another */
 };
 
-enum { WALK_READ, WALK_UPDATE, WALK_WRITE, WALK_SET, WALKS };
-
-static double seconds_now(void)
+double peak_seconds(int workers)
 {
     struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
+    clock_gettime(workers == 1 ? CLOCK_THREAD_CPUTIME_ID : CLOCK_MONOTONIC, &t);
     return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
 }
 
@@ -30,12 +25,15 @@ static double seconds_now(void)
 /* Runs a loop so many times; `kernel` says which. */
 typedef void Spin(int64_t turns, int kernel);
 
-typedef struct SpinFacts {
-    const char *target;           /* NULL: any */
+struct PeakUnit {
+    const char *target;
     Dtype dtype;
     Spin *spin;
-    int flops[SPINS];           /* of one turn */
-} SpinFacts;
+    const char *cpu;              /* what the CPU must report */
+    bool (*ask)(void);            /* the system for leave to use it; NULL: it needs none */
+    int64_t turns;                /* of one task: some 100 microseconds */
+    int flops[KERNELS];           /* of one turn */
+};
 
 #if defined(__x86_64__)
 
@@ -47,9 +45,9 @@ typedef struct SpinFacts {
 
 /* Without such an instruction: as many products as sums. */
 #define PAIR(type, a, b) "mul" type " %%xmm15, %%xmm" #a "\nadd" type " %%xmm14, %%xmm" #b "\n"
-#define PAIRS_4(type) PAIR(type, 0, 1) PAIR(type, 2, 3) PAIR(type, 4, 5) PAIR(type, 6, 7)
-#define PAIRS_5(type) PAIRS_4(type) PAIR(type, 8, 9)
+#define PAIRS_5(type) PAIR(type, 0, 1) PAIR(type, 2, 3) PAIR(type, 4, 5) PAIR(type, 6, 7) PAIR(type, 8, 9)
 #define PAIRS_6(type) PAIRS_5(type) PAIR(type, 10, 11)
+#define PAIRS_7(type) PAIRS_6(type) PAIR(type, 12, 13)
 
 #define ALL_16(each) each(0) each(1) each(2) each(3) each(4) each(5) each(6) each(7) each(8) each(9) each(10) each(11) \
                      each(12) each(13) each(14) each(15)
@@ -102,28 +100,150 @@ static void spin_avx2_f64(int64_t turns, int kernel)
 static void spin_f32(int64_t turns, int kernel)
 {
     switch (kernel) {
-    case 0: TURN_PAIRS(PAIRS_4("ps")); break;
-    case 1: TURN_PAIRS(PAIRS_5("ps")); break;
-    default: TURN_PAIRS(PAIRS_6("ps"));
+    case 0: TURN_PAIRS(PAIRS_5("ps")); break;
+    case 1: TURN_PAIRS(PAIRS_6("ps")); break;
+    default: TURN_PAIRS(PAIRS_7("ps"));
     }
 }
 
 static void spin_f64(int64_t turns, int kernel)
 {
     switch (kernel) {
-    case 0: TURN_PAIRS(PAIRS_4("pd")); break;
-    case 1: TURN_PAIRS(PAIRS_5("pd")); break;
-    default: TURN_PAIRS(PAIRS_6("pd"));
+    case 0: TURN_PAIRS(PAIRS_5("pd")); break;
+    case 1: TURN_PAIRS(PAIRS_6("pd")); break;
+    default: TURN_PAIRS(PAIRS_7("pd"));
     }
 }
 
-static const SpinFacts spins[] = {
-    { "avx512", DTYPE_F32, spin_avx512_f32, { 8 * 32, 10 * 32, 12 * 32 } },
-    { "avx512", DTYPE_F64, spin_avx512_f64, { 8 * 16, 10 * 16, 12 * 16 } },
-    { "avx2", DTYPE_F32, spin_avx2_f32, { 8 * 16, 10 * 16, 12 * 16 } },
-    { "avx2", DTYPE_F64, spin_avx2_f64, { 8 * 8, 10 * 8, 12 * 8 } },
-    { NULL, DTYPE_F32, spin_f32, { 4 * 8, 5 * 8, 6 * 8 } },
-    { NULL, DTYPE_F64, spin_f64, { 4 * 4, 5 * 4, 6 * 4 } },
+static void spin_bf16(int64_t turns, int kernel)
+{
+    switch (kernel) {
+    case 0: TURN_FMA(FMA_8("vdpbf16ps", "zmm")); break;
+    case 1: TURN_FMA(FMA_10("vdpbf16ps", "zmm")); break;
+    default: TURN_FMA(FMA_12("vdpbf16ps", "zmm"));
+    }
+}
+
+static void spin_i8(int64_t turns, int kernel)
+{
+    switch (kernel) {
+    case 0: TURN_FMA(FMA_8("vpdpbusd", "zmm")); break;
+    case 1: TURN_FMA(FMA_10("vpdpbusd", "zmm")); break;
+    default: TURN_FMA(FMA_12("vpdpbusd", "zmm"));
+    }
+}
+
+/* ---- tiles ---- */
+
+/* Assemblers that come with older compilers do not know these instructions. */
+#if __GNUC__ >= 11 || defined(__clang__)
+
+enum { TILE_STEPS = 4, TILE_BYTES = 1024, TILE_SIDE = 2 * TILE_STEPS * TILE_BYTES };
+
+/* Four steps of 64 bytes along k: two tiles of rows (in memory one after the other along k, as a matrix has them), then
+ * two of columns (packed). Zeros would be multiplied faster than numbers. */
+static uint8_t tile_data[2][2 * TILE_SIDE] __attribute__((aligned(64)));    /* of bf16, of i8 */
+
+static void fill_tile_data(void)
+{
+    uint32_t state = 1;
+    for (int i = 0; i < 2 * TILE_SIDE; i++) {
+        state = state * 1664525 + 1013904223;
+        uint8_t random = (uint8_t)(state >> 24);
+        tile_data[1][i] = random;
+        tile_data[0][i] = i % 2 ? (random & 0x80) | 0x3f : random;    /* +-0.5 to 2 */
+    }
+}
+
+/* The system gives a process the tiles' registers when it asks for them. */
+static bool ask_for_tiles(void)
+{
+    enum { ASK_PERMISSION = 0x1023, TILE_DATA = 18 };
+    static pthread_once_t once = PTHREAD_ONCE_INIT;
+    pthread_once(&once, fill_tile_data);
+    return syscall(SYS_arch_prctl, ASK_PERMISSION, TILE_DATA) == 0;
+}
+
+#define LOAD_ROWS(t, offset) "tileloadd " #offset "(%1,%3,1), %%tmm" #t "\n"
+#define LOAD_COLUMNS(t, offset) "tileloadd " #offset "(%2,%4,1), %%tmm" #t "\n"
+#define PRODUCT(op, c, a, b) op " %%tmm" #b ", %%tmm" #a ", %%tmm" #c "\n"
+#define ZERO_TILE(n) "tilezero %%tmm" #n "\n"
+#define ZERO_TILES ZERO_TILE(0) ZERO_TILE(1) ZERO_TILE(2) ZERO_TILE(3)
+
+/* The three orders of a step differ in how early loads come before the products that need them. */
+#define STEP_SPREAD(op, a0, a1, b0, b1)                                                                                   \
+    LOAD_ROWS(4, a0) LOAD_COLUMNS(6, b0) PRODUCT(op, 0, 4, 6) LOAD_COLUMNS(7, b1) PRODUCT(op, 1, 4, 7) LOAD_ROWS(5, a1)   \
+    PRODUCT(op, 2, 5, 6) PRODUCT(op, 3, 5, 7)
+#define STEP_FIRST(op, a0, a1, b0, b1)                                                                                    \
+    LOAD_ROWS(4, a0) LOAD_COLUMNS(6, b0) LOAD_COLUMNS(7, b1) LOAD_ROWS(5, a1) PRODUCT(op, 0, 4, 6) PRODUCT(op, 1, 4, 7)   \
+    PRODUCT(op, 2, 5, 6) PRODUCT(op, 3, 5, 7)
+#define STEP_COLUMNS(op, a0, a1, b0, b1)                                                                                  \
+    LOAD_COLUMNS(6, b0) LOAD_ROWS(4, a0) PRODUCT(op, 0, 4, 6) LOAD_ROWS(5, a1) PRODUCT(op, 2, 5, 6) LOAD_COLUMNS(7, b1)   \
+    PRODUCT(op, 1, 4, 7) PRODUCT(op, 3, 5, 7)
+#define STEPS(step, op)                                                                                                  \
+    step(op, 0, 4096, 0, 4096) step(op, 64, 4160, 1024, 5120) step(op, 128, 4224, 2048, 6144) step(op, 192, 4288, 3072, 7168)
+
+#define TURN_TILES(data, body)                                                                                           \
+    __asm__ volatile(ZERO_TILES ".p2align 4\n1:\n" body "sub $1, %0\njne 1b\n"                                         \
+                     : "+r"(turns) : "r"(data), "r"(data + TILE_SIDE), "r"((int64_t)TILE_STEPS * 64), "r"((int64_t)64)    \
+                     : "cc", "memory")
+
+static void begin_tiles(void)
+{
+    uint8_t shape[64] = { 1 };                  /* palette 1, then from 16 bytes of a row, from 48 rows */
+    for (int t = 0; t < 8; t++)
+        shape[16 + 2 * t] = 64, shape[48 + t] = 16;
+    __asm__ volatile("ldtilecfg %0" : : "m"(shape) : "memory");
+}
+
+static void end_tiles(void)
+{
+    __asm__ volatile("tilerelease" : : : "memory");
+}
+
+static void spin_tiles_bf16(int64_t turns, int kernel)
+{
+    const uint8_t *data = tile_data[0];
+    begin_tiles();
+    switch (kernel) {
+    case 0: TURN_TILES(data, STEPS(STEP_SPREAD, "tdpbf16ps")); break;
+    case 1: TURN_TILES(data, STEPS(STEP_FIRST, "tdpbf16ps")); break;
+    default: TURN_TILES(data, STEPS(STEP_COLUMNS, "tdpbf16ps"));
+    }
+    end_tiles();
+}
+
+static void spin_tiles_i8(int64_t turns, int kernel)
+{
+    const uint8_t *data = tile_data[1];
+    begin_tiles();
+    switch (kernel) {
+    case 0: TURN_TILES(data, STEPS(STEP_SPREAD, "tdpbssd")); break;
+    case 1: TURN_TILES(data, STEPS(STEP_FIRST, "tdpbssd")); break;
+    default: TURN_TILES(data, STEPS(STEP_COLUMNS, "tdpbssd"));
+    }
+    end_tiles();
+}
+
+#define TILE_FLOPS(k) { 16 * 16 * 16 * 2 * k, 16 * 16 * 16 * 2 * k, 16 * 16 * 16 * 2 * k }
+#define TILE_UNITS                                                                                                       \
+    { "amx", DTYPE_BF16, spin_tiles_bf16, "amx_bf16", ask_for_tiles, 1000, TILE_FLOPS(32) },                                              \
+    { "amx", DTYPE_I8, spin_tiles_i8, "amx_int8", ask_for_tiles, 1000, TILE_FLOPS(64) },
+#else
+#define TILE_UNITS
+#endif
+
+static const PeakUnit units[] = {
+    { "avx512", DTYPE_F32, spin_avx512_f32, "avx512f", NULL, 100000, { 8 * 32, 10 * 32, 12 * 32 } },
+    { "avx512", DTYPE_F64, spin_avx512_f64, "avx512f", NULL, 100000, { 8 * 16, 10 * 16, 12 * 16 } },
+    { "avx512bf16", DTYPE_BF16, spin_bf16, "avx512_bf16", NULL, 100000, { 8 * 64, 10 * 64, 12 * 64 } },
+    { "avx512vnni", DTYPE_I8, spin_i8, "avx512_vnni", NULL, 100000, { 8 * 128, 10 * 128, 12 * 128 } },
+    TILE_UNITS
+    { "avx2", DTYPE_F32, spin_avx2_f32, "fma", NULL, 100000, { 8 * 16, 10 * 16, 12 * 16 } },
+    { "avx2", DTYPE_F64, spin_avx2_f64, "fma", NULL, 100000, { 8 * 8, 10 * 8, 12 * 8 } },
+    { "portable", DTYPE_F32, spin_f32, NULL, NULL, 100000, { 5 * 8, 6 * 8, 7 * 8 } },
+    { "portable", DTYPE_F64, spin_f64, NULL, NULL, 100000, { 5 * 4, 6 * 4, 7 * 4 } },
+    { NULL }
 };
 
 #else
@@ -157,23 +277,25 @@ static void spin_f64(int64_t turns, int kernel)
     start = (float)(a[0] + a[1]);
 }
 
-static const SpinFacts spins[] = {
-    { NULL, DTYPE_F32, spin_f32, { 8 * 8, 8 * 8, 8 * 8 } },
-    { NULL, DTYPE_F64, spin_f64, { 8 * 4, 8 * 4, 8 * 4 } },
+static const PeakUnit units[] = {
+    { "portable", DTYPE_F32, spin_f32, NULL, NULL, 100000, { 8 * 8, 8 * 8, 8 * 8 } },
+    { "portable", DTYPE_F64, spin_f64, NULL, NULL, 100000, { 8 * 4, 8 * 4, 8 * 4 } },
+    { NULL }
 };
 
 #endif
 
-static const SpinFacts *find_spin(const Target *target, Dtype dtype)
+const PeakUnit *peak_unit(const char *target, Dtype dtype)
 {
-    const SpinFacts *spin = spins;
-    while (spin->dtype != dtype || (spin->target && strcmp(spin->target, target->name)))
-        spin++;
-    return spin;
+    for (const PeakUnit *unit = units; unit->target; unit++)
+        if (unit->dtype == dtype && !strcmp(unit->target, target) && (!unit->cpu || cpu_has(unit->cpu))
+            && (!unit->ask || unit->ask()))
+            return unit;
+    return NULL;
 }
 
 typedef struct SpinJob {
-    Spin *spin;
+    const PeakUnit *unit;
     int kernel;
 } SpinJob;
 
@@ -181,192 +303,19 @@ static void spin_task(void *argument, int64_t index, int worker)
 {
     const SpinJob *job = argument;
     (void)index, (void)worker;
-    job->spin(TURNS, job->kernel);
+    job->unit->spin(job->unit->turns, job->kernel);
 }
 
-static double spin_rate(const Peaks *p, int kernel)
+double peak_sample(Pool *pool, int workers, const PeakUnit *unit)
 {
-    const SpinFacts *facts = find_spin(p->target, p->dtype);
-    SpinJob job = { facts->spin, kernel };
-    int64_t tasks = (int64_t)TASKS * p->workers;
-    double begin = seconds_now();
-    pool_run(p->pool, p->workers, tasks, spin_task, &job);
-    return (double)tasks * TURNS * facts->flops[kernel] / (seconds_now() - begin);
-}
-
-/* ---- memory ---- */
-
-typedef uint64_t Words __attribute__((vector_size(64)));
-
-/* What a task does with its piece of the buffer, so many times. */
-typedef void Walk(Words *at, int64_t count, int64_t passes);
-
-#define INLINE static inline __attribute__((always_inline))
-#define KEEP_ORDER __asm__ volatile("" : : : "memory")
-
-INLINE void walk_read(Words *at, int64_t count, int64_t passes)
-{
-    Words a = { 0 }, b = a, c = a, d = a;
-    for (; passes; passes--) {
-        for (int64_t i = 0; i < count; i += 8) {
-            a += at[i] ^ at[i + 4];
-            b += at[i + 1] ^ at[i + 5];
-            c += at[i + 2] ^ at[i + 6];
-            d += at[i + 3] ^ at[i + 7];
-        }
-        KEEP_ORDER;
+    double best = 0;
+    for (int k = 0; k < KERNELS; k++) {
+        SpinJob job = { unit, k };
+        int64_t tasks = (int64_t)TASKS * workers;
+        double begin = peak_seconds(workers);
+        pool_run(pool, workers, tasks, spin_task, &job);
+        double rate = (double)tasks * (double)unit->turns * unit->flops[k] / (peak_seconds(workers) - begin);
+        best = rate > best ? rate : best;
     }
-    *(volatile uint64_t *)at = (a + b + c + d)[0];    /* so that the reading is for something */
-}
-
-INLINE void walk_update(Words *at, int64_t count, int64_t passes)
-{
-    Words one = { 1, 1, 1, 1, 1, 1, 1, 1 };
-    for (; passes; passes--) {
-        for (int64_t i = 0; i < count; i += 4) {
-            at[i] += one;
-            at[i + 1] += one;
-            at[i + 2] += one;
-            at[i + 3] += one;
-        }
-        KEEP_ORDER;
-    }
-}
-
-INLINE void walk_write(Words *at, int64_t count, int64_t passes)
-{
-    Words one = { 1, 1, 1, 1, 1, 1, 1, 1 };
-    for (; passes; passes--) {
-        for (int64_t i = 0; i < count; i += 4) {
-            at[i] = one;
-            at[i + 1] = one;
-            at[i + 2] = one;
-            at[i + 3] = one;
-        }
-        KEEP_ORDER;
-    }
-}
-
-/* The C library's own way, which may pass by the caches. */
-static void set(Words *at, int64_t count, int64_t passes)
-{
-    for (; passes; passes--) {
-        memset(at, (int)passes, (size_t)count * sizeof *at);
-        KEEP_ORDER;
-    }
-}
-
-static void read_plain(Words *at, int64_t count, int64_t passes) { walk_read(at, count, passes); }
-static void update_plain(Words *at, int64_t count, int64_t passes) { walk_update(at, count, passes); }
-static void write_plain(Words *at, int64_t count, int64_t passes) { walk_write(at, count, passes); }
-
-#if defined(__x86_64__)
-#define AVX2 __attribute__((target("avx2"))) static
-#define AVX512 __attribute__((target("avx512f"))) static
-AVX2 void read_avx2(Words *at, int64_t count, int64_t passes) { walk_read(at, count, passes); }
-AVX2 void update_avx2(Words *at, int64_t count, int64_t passes) { walk_update(at, count, passes); }
-AVX2 void write_avx2(Words *at, int64_t count, int64_t passes) { walk_write(at, count, passes); }
-AVX512 void read_avx512(Words *at, int64_t count, int64_t passes) { walk_read(at, count, passes); }
-AVX512 void update_avx512(Words *at, int64_t count, int64_t passes) { walk_update(at, count, passes); }
-AVX512 void write_avx512(Words *at, int64_t count, int64_t passes) { walk_write(at, count, passes); }
-#endif
-
-typedef struct WalkFacts {
-    const char *target;           /* NULL: any */
-    Walk *walks[WALKS];
-} WalkFacts;
-
-static const WalkFacts walk_facts[] = {
-#if defined(__x86_64__)
-    { "avx512", { read_avx512, update_avx512, write_avx512, set } },
-    { "avx2", { read_avx2, update_avx2, write_avx2, set } },
-#endif
-    { NULL, { read_plain, update_plain, write_plain, set } },
-};
-
-static Walk *find_walk(const Target *target, int kernel)
-{
-    const WalkFacts *facts = walk_facts;
-    while (facts->target && strcmp(facts->target, target->name))
-        facts++;
-    return facts->walks[kernel];
-}
-
-typedef struct WalkJob {
-    Walk *walk;
-    Words *buffer;
-    int64_t piece, passes;        /* of one task: vectors, a multiple of 8, and how often */
-} WalkJob;
-
-static void walk_task(void *argument, int64_t index, int worker)
-{
-    const WalkJob *job = argument;
-    (void)worker;
-    job->walk(job->buffer + index * job->piece, job->piece, job->passes);
-}
-
-/* Each worker walks over its own share: as often as one round is worth measuring, if the share is small, or in pieces,
- * so that none waits long for another. */
-static double walk_rate(const Peaks *p, int kernel)
-{
-    int64_t share = (int64_t)(p->bytes / sizeof(Words)) / p->workers, pieces = share > PIECE_MIN * TASKS ? TASKS : 1;
-    int64_t piece = share / pieces / 8 * 8, passes = share < ROUND ? ROUND / share : 1, tasks = pieces * p->workers;
-    WalkJob job = { find_walk(p->target, kernel), p->buffer, piece, passes };
-    int moved = kernel == WALK_UPDATE ? 2 : 1;
-    double begin = seconds_now();
-    pool_run(p->pool, p->workers, tasks, walk_task, &job);
-    return (double)(tasks * piece * passes * moved) * sizeof(Words) / (seconds_now() - begin);
-}
-
-/* As many bytes as the operands have, up to what no cache holds. */
-static size_t buffer_bytes(double operands, int workers)
-{
-    size_t most = BUFFER, least = (size_t)workers * SHARE_MIN;
-#ifdef _SC_LEVEL3_CACHE_SIZE
-    long cache = sysconf(_SC_LEVEL3_CACHE_SIZE);
-    while (cache > 0 && most < 4 * (size_t)cache && most < (size_t)4 << 30)
-        most *= 2;
-#endif
-    return operands > (double)most ? most : operands < (double)least ? least : (size_t)operands;
-}
-
-/* ---- the peaks ---- */
-
-bool peaks_open(Peaks *p, Pool *pool, int workers, const Target *target, Dtype dtype, double operands)
-{
-    *p = (Peaks){ .pool = pool, .workers = workers, .target = target, .dtype = dtype };
-    p->bytes = buffer_bytes(operands, workers);
-    void *memory = mmap(NULL, p->bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-    p->buffer = memory == MAP_FAILED ? NULL : memory;
-    if (p->buffer)
-        madvise(p->buffer, p->bytes, MADV_HUGEPAGE);
-    return p->buffer;
-}
-
-static void raise_to(double *best, double rate)
-{
-    *best = rate > *best ? rate : *best;
-}
-
-void peaks_measure(Peaks *p)
-{
-    for (int k = 0; k < SPINS; k++)
-        raise_to(&p->flops, spin_rate(p, k));
-    raise_to(&p->written, walk_rate(p, WALK_WRITE));    /* the first, so that no page is still the one of zeros */
-    raise_to(&p->written, walk_rate(p, WALK_SET));
-    raise_to(&p->updated, walk_rate(p, WALK_UPDATE));
-    raise_to(&p->read, walk_rate(p, WALK_READ));
-}
-
-double peaks_seconds(const Peaks *p, double read, double written)
-{
-    double both = read < written ? read : written;
-    return 2 * both / p->updated + (read - both) / p->read + (written - both) / p->written;
-}
-
-void peaks_close(Peaks *p)
-{
-    if (p->buffer)
-        munmap(p->buffer, p->bytes);
-    p->buffer = NULL;
+    return best;
 }

@@ -1,0 +1,267 @@
+#include "peak.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+#if defined(__x86_64__)
+#include <emmintrin.h>
+#endif
+
+#include "runtime.h"
+
+enum {
+    LOOPS = 3,
+    TASKS = 32,                   /* for each worker */
+    PAGE = 4096,
+    AHEAD_WORDS = 64,             /* of a prefetch: a page */
+    BUFFER = 256 << 20,           /* bytes, at least, that no cache holds */
+    PASS = 16 << 20               /* bytes that one measurement reads at least */
+};
+
+typedef uint64_t Words __attribute__((vector_size(64)));
+
+typedef struct Stream {
+    char *memory;
+    int64_t slice;                /* bytes of one task, whole pages */
+    int64_t passes;
+    int loop;
+    uint64_t *sums;               /* [tasks]: so that the reading is for something */
+} Stream;
+
+/* ---- reading ---- */
+
+/* Always inlined, so that the vectors are those of the caller's instruction set. */
+#define INLINE static inline __attribute__((always_inline))
+
+INLINE uint64_t read_in_order(const Words *at, int64_t count, int64_t ahead)
+{
+    Words a = { 0 }, b = a, c = a, d = a;
+    for (int64_t i = 0; i < count; i += 4) {
+        if (ahead)
+            for (int64_t n = 0; n < 4; n++)
+                __builtin_prefetch(at + i + n + ahead);
+        a ^= at[i], b ^= at[i + 1], c ^= at[i + 2], d ^= at[i + 3];
+    }
+    a ^= b ^ c ^ d;
+    return a[0] ^ a[1] ^ a[2] ^ a[3] ^ a[4] ^ a[5] ^ a[6] ^ a[7];
+}
+
+/* Four places at once: as many streams for the hardware to prefetch. */
+INLINE uint64_t read_quarters(const Words *at, int64_t count)
+{
+    Words a = { 0 }, b = a, c = a, d = a;
+    const Words *second = at + count / 4, *third = second + count / 4, *fourth = third + count / 4;
+    for (int64_t i = 0; i < count / 4; i++)
+        a ^= at[i], b ^= second[i], c ^= third[i], d ^= fourth[i];
+    a ^= b ^ c ^ d;
+    return a[0] ^ a[1] ^ a[2] ^ a[3] ^ a[4] ^ a[5] ^ a[6] ^ a[7];
+}
+
+INLINE uint64_t read_slice(const Words *at, int64_t count, int loop)
+{
+    return loop == 0   ? read_in_order(at, count, 0)
+           : loop == 1 ? read_in_order(at, count, AHEAD_WORDS)
+                       : read_quarters(at, count);
+}
+
+static uint64_t read_plain(const Words *at, int64_t count, int loop)
+{
+    return read_slice(at, count, loop);
+}
+
+#if defined(__x86_64__)
+__attribute__((target("avx2"))) static uint64_t read_avx2(const Words *at, int64_t count, int loop)
+{
+    return read_slice(at, count, loop);
+}
+
+__attribute__((target("avx512f"))) static uint64_t read_avx512(const Words *at, int64_t count, int loop)
+{
+    return read_slice(at, count, loop);
+}
+#endif
+
+static uint64_t (*find_reader(void))(const Words *, int64_t, int)
+{
+#if defined(__x86_64__)
+    if (cpu_has("avx512f"))
+        return read_avx512;
+    if (cpu_has("avx2"))
+        return read_avx2;
+#endif
+    return read_plain;
+}
+
+static void read_task(void *argument, int64_t index, int worker)
+{
+    const Stream *stream = argument;
+    const Words *at = (const Words *)(stream->memory + index * stream->slice);
+    (void)worker;
+    uint64_t (*read)(const Words *, int64_t, int) = find_reader();
+    for (int64_t pass = 0; pass < stream->passes; pass++)
+        stream->sums[index] ^= read(at, stream->slice / (int64_t)sizeof(Words), stream->loop);
+}
+
+/* ---- writing ---- */
+
+static void write_plain(Words *at, int64_t count)
+{
+    Words zero = { 0 };
+    for (int64_t i = 0; i < count; i++) {
+        at[i] = zero;
+        __asm__ volatile("" : : : "memory");    /* or it becomes a call of memset() */
+    }
+}
+
+/* Past the caches, where the CPU can. */
+static void write_past(Words *at, int64_t count)
+{
+#if defined(__x86_64__)
+    __m128i zero = _mm_setzero_si128();
+    for (__m128i *to = (__m128i *)at, *end = (__m128i *)(at + count); to < end; to += 4)
+        _mm_stream_si128(to, zero), _mm_stream_si128(to + 1, zero), _mm_stream_si128(to + 2, zero), _mm_stream_si128(to + 3, zero);
+    _mm_sfence();
+#else
+    write_plain(at, count);
+#endif
+}
+
+static void write_task(void *argument, int64_t index, int worker)
+{
+    const Stream *stream = argument;
+    Words *at = (Words *)(stream->memory + index * stream->slice);
+    int64_t count = stream->slice / (int64_t)sizeof(Words);
+    (void)worker;
+    for (int64_t pass = 0; pass < stream->passes; pass++)
+        if (stream->loop == 0)
+            memset(at, 0, (size_t)stream->slice);
+        else if (stream->loop == 1)
+            write_plain(at, count);
+        else
+            write_past(at, count);
+}
+
+/* ---- both ---- */
+
+INLINE void update_slice(Words *at, int64_t count, int64_t ahead)
+{
+    Words one = { 1, 1, 1, 1, 1, 1, 1, 1 };
+    for (int64_t i = 0; i < count; i += 4) {
+        if (ahead)
+            for (int64_t n = 0; n < 4; n++)
+                __builtin_prefetch(at + i + n + ahead, 1);
+        at[i] += one, at[i + 1] += one, at[i + 2] += one, at[i + 3] += one;
+    }
+}
+
+static void update_plain(Words *at, int64_t count, int loop)
+{
+    update_slice(at, count, loop * AHEAD_WORDS);
+}
+
+#if defined(__x86_64__)
+__attribute__((target("avx512f"))) static void update_avx512(Words *at, int64_t count, int loop)
+{
+    update_slice(at, count, loop * AHEAD_WORDS);
+}
+#endif
+
+static void update_task(void *argument, int64_t index, int worker)
+{
+    const Stream *stream = argument;
+    Words *at = (Words *)(stream->memory + index * stream->slice);
+    int64_t count = stream->slice / (int64_t)sizeof(Words);
+    (void)worker;
+    void (*update)(Words *, int64_t, int) = update_plain;
+#if defined(__x86_64__)
+    if (cpu_has("avx512f"))
+        update = update_avx512;
+#endif
+    for (int64_t pass = 0; pass < stream->passes; pass++)
+        update(at, count, stream->loop);
+}
+
+/* ---- the interface ---- */
+
+/* What a loop over the memory is, and how often it moves each byte. */
+static const struct {
+    PoolTask *task;
+    int moves;
+} accesses[] = { [PEAK_READ] = { read_task, 1 }, [PEAK_WRITE] = { write_task, 1 }, [PEAK_UPDATE] = { update_task, 2 } };
+
+double peak_stream(Pool *pool, int workers, PeakAccess access, void *memory, size_t bytes)
+{
+    int64_t tasks = (int64_t)TASKS * workers, pages = (int64_t)(bytes / PAGE);
+    tasks = pages < tasks ? pages : tasks;
+    if (!tasks)
+        return 0;
+    uint64_t *sums = calloc((size_t)tasks, sizeof *sums);
+    if (!sums)
+        return 0;
+    Stream stream = { .memory = memory, .slice = pages / tasks * PAGE, .passes = 1 + PASS / (int64_t)bytes, .sums = sums };
+    double best = 0;
+    for (stream.loop = 0; stream.loop < LOOPS; stream.loop++) {
+        double begin = peak_seconds(workers);
+        pool_run(pool, workers, tasks, accesses[access].task, &stream);
+        double seconds = peak_seconds(workers) - begin;
+        double rate = (double)(tasks * stream.slice) * (double)stream.passes * accesses[access].moves / seconds;
+        best = rate > best ? rate : best;
+    }
+    free(sums);
+    return best;
+}
+
+/* ---- a roof ---- */
+
+/* As many bytes as the operands have, up to what no cache holds. */
+static size_t buffer_bytes(double operands, int workers)
+{
+    size_t most = BUFFER, least = (size_t)workers * PAGE;
+#ifdef _SC_LEVEL3_CACHE_SIZE
+    long cache = sysconf(_SC_LEVEL3_CACHE_SIZE);
+    while (cache > 0 && most < 4 * (size_t)cache && most < (size_t)4 << 30)
+        most *= 2;
+#endif
+    return operands > (double)most ? most : operands < (double)least ? least : (size_t)operands;
+}
+
+bool peaks_open(Peaks *p, Pool *pool, int workers, const Target *target, Dtype dtype, double operands)
+{
+    *p = (Peaks){ .pool = pool, .workers = workers, .unit = peak_unit(target->name, dtype) };
+    if (!p->unit)
+        p->unit = peak_unit("portable", dtype);
+    p->bytes = buffer_bytes(operands, workers);
+    void *memory = mmap(NULL, p->bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    p->buffer = memory == MAP_FAILED ? NULL : memory;
+    if (p->buffer)
+        madvise(p->buffer, p->bytes, MADV_HUGEPAGE);
+    return p->buffer;
+}
+
+static void raise_to(double *best, double rate)
+{
+    *best = rate > *best ? rate : *best;
+}
+
+void peaks_measure(Peaks *p)
+{
+    raise_to(&p->flops, peak_sample(p->pool, p->workers, p->unit));
+    /* The first, so that no page is still the one of zeros. */
+    raise_to(&p->written, peak_stream(p->pool, p->workers, PEAK_WRITE, p->buffer, p->bytes));
+    raise_to(&p->updated, peak_stream(p->pool, p->workers, PEAK_UPDATE, p->buffer, p->bytes));
+    raise_to(&p->read, peak_stream(p->pool, p->workers, PEAK_READ, p->buffer, p->bytes));
+}
+
+double peaks_seconds(const Peaks *p, double read, double written)
+{
+    double both = read < written ? read : written;
+    return 2 * both / p->updated + (read - both) / p->read + (written - both) / p->written;
+}
+
+void peaks_close(Peaks *p)
+{
+    if (p->buffer)
+        munmap(p->buffer, p->bytes);
+    p->buffer = NULL;
+}
