@@ -1,0 +1,129 @@
+#include "bench.h"
+
+#define MAXSIM "ijk,mnk->ijmn | max n | sum j"
+#define MAXSIM_ONE "jk,mnk->jmn | max n | sum j"
+#define MAXSIM_RAGGED "Q[i,j,k], D[m,n,k] -> [i,j,m,n] | where(@n < length[m], _, -inf) | max n | sum j"
+
+#define CACHE(dtype) dtype " 16,32,128; " dtype " 256,180,128"
+#define CACHE_FLOPS (2.0 * 16 * 32 * 256 * 180 * 128)
+#define ODD "f32 30,200,256; f32 32,199,256"
+#define ODD_FLOPS (2.0 * 30 * 200 * 32 * 199 * 256)
+
+/* One query of j tokens against documents of 180 tokens of 128: 32 of them in L2, or 1 GiB. */
+#define ONE(dtype, j, m) dtype " " #j ",128; " dtype " " #m ",180,128"
+#define ONE_FLOPS(j, m) (2.0 * j * m * 180 * 128)
+#define GIB_F32 11651
+#define GIB_16BIT 23302
+#define GIB_I8 46604
+#define STREAM_(dtype, j, m) ONE(dtype, j, m)
+#define STREAM(dtype, j, m) .operands = STREAM_(dtype, j, m), .flops = ONE_FLOPS(j, m)
+
+#define SQUARE(dtype, n) .operands = dtype " " #n "," #n "; " dtype " " #n "," #n, .flops = 2.0 * n * n * n
+
+static const Row rows[] = {
+    /* MaxSim, f32 */
+    { "maxsim-f32-cache", "MaxSim f32, i=16 j=32 m=256 n=180 k=128", MAXSIM, .operands = CACHE("f32"),
+      .flops = CACHE_FLOPS, .dtype = DTYPE_F32, .bounds = BOUND_COMPUTE, .goal = 0.93 },
+    { "maxsim-f32-odd", "MaxSim f32, i=30 j=200 m=32 n=199 k=256", MAXSIM, .operands = ODD, .flops = ODD_FLOPS,
+      .dtype = DTYPE_F32, .bounds = BOUND_COMPUTE, .goal = 0.93 },
+    { "maxsim-f32-ragged", "MaxSim f32, i=16 j=32 m=256 k=128, n from 8 to 300, of the useful flops", MAXSIM_RAGGED,
+      .operands = "f32 16,32,128; f32 256,300,128; i64 256", .flops = 2.0 * 16 * 32 * 256 * 300 * 128, .least = 8,
+      .most = 300, .dtype = DTYPE_F32, .bounds = BOUND_COMPUTE, .goal = 0.90 },
+    { "maxsim-f32-stream-16", "MaxSim f32, 1 GiB streamed, a query of 16 tokens", MAXSIM_ONE, STREAM("f32", 16, GIB_F32),
+      .dtype = DTYPE_F32, .bounds = BOUND_COMPUTE | BOUND_READ, .goal = 0.90 },
+    { "maxsim-f32-stream-32", "MaxSim f32, 1 GiB streamed, a query of 32 tokens", MAXSIM_ONE, STREAM("f32", 32, GIB_F32),
+      .dtype = DTYPE_F32, .bounds = BOUND_COMPUTE | BOUND_READ, .goal = 0.82 },
+    { "maxsim-f32-stream-64", "MaxSim f32, 1 GiB streamed, a query of 64 tokens", MAXSIM_ONE, STREAM("f32", 64, GIB_F32),
+      .dtype = DTYPE_F32, .bounds = BOUND_COMPUTE | BOUND_READ, .goal = 0.90 },
+
+    /* MaxSim on AMX */
+    { "maxsim-bf16-amx-32", "MaxSim bf16, AMX, in cache, 32 query tokens", MAXSIM_ONE, STREAM("bf16", 32, 32),
+      .target = "amx", .dtype = DTYPE_BF16, .bounds = BOUND_COMPUTE, .goal = 0.83 },
+    { "maxsim-bf16-amx-128", "MaxSim bf16, AMX, in cache, 128 query tokens", MAXSIM_ONE, STREAM("bf16", 128, 32),
+      .target = "amx", .dtype = DTYPE_BF16, .bounds = BOUND_COMPUTE, .goal = 0.86 },
+    { "maxsim-bf16-amx-1024", "MaxSim bf16, AMX, in cache, 1024 query tokens", MAXSIM_ONE, STREAM("bf16", 1024, 32),
+      .target = "amx", .dtype = DTYPE_BF16, .bounds = BOUND_COMPUTE, .goal = 0.90 },
+    { "maxsim-bf16-amx-stream", "MaxSim bf16, AMX, 1 GiB streamed, 32 query tokens", MAXSIM_ONE,
+      STREAM("bf16", 32, GIB_16BIT), .target = "amx", .dtype = DTYPE_BF16, .bounds = BOUND_COMPUTE | BOUND_READ, .goal = 0.88 },
+    { "maxsim-i8-amx-stream", "MaxSim int8, AMX, 1 GiB streamed, 32 query tokens", MAXSIM_ONE, STREAM("i8", 32, GIB_I8),
+      .target = "amx", .dtype = DTYPE_I8, .bounds = BOUND_COMPUTE | BOUND_READ, .goal = 0.92 },
+    { "maxsim-i8-amx-128", "MaxSim int8, AMX, in cache, 128 query tokens", MAXSIM_ONE, STREAM("i8", 128, 64),
+      .target = "amx", .dtype = DTYPE_I8, .bounds = BOUND_COMPUTE, .goal = 0.80 },
+    { "maxsim-bf16x6-1024", "MaxSim f32 by bf16x6, AMX, 1024 query tokens, of the FMA peak", MAXSIM_ONE,
+      STREAM("f32", 1024, 16), .target = "amx", .unit = "avx512", .precision = "bf16x6", .dtype = DTYPE_F32,
+      .bounds = BOUND_COMPUTE, .goal = 1.9 },
+    { "maxsim-bf16x6-128", "MaxSim f32 by bf16x6, AMX, 128 query tokens, of the FMA peak", MAXSIM_ONE,
+      STREAM("f32", 128, 16), .target = "amx", .unit = "avx512", .precision = "bf16x6", .dtype = DTYPE_F32,
+      .bounds = BOUND_COMPUTE, .goal = 1.5 },
+    { "maxsim-bf16x3-1024", "MaxSim f32 by bf16x3, AMX, 1024 query tokens, of the FMA peak", MAXSIM_ONE,
+      STREAM("f32", 1024, 16), .target = "amx", .unit = "avx512", .precision = "bf16x3", .dtype = DTYPE_F32,
+      .bounds = BOUND_COMPUTE, .goal = 3.8 },
+    { "maxsim-bf16x3-128", "MaxSim f32 by bf16x3, AMX, 128 query tokens, of the FMA peak", MAXSIM_ONE,
+      STREAM("f32", 128, 16), .target = "amx", .unit = "avx512", .precision = "bf16x3", .dtype = DTYPE_F32,
+      .bounds = BOUND_COMPUTE, .goal = 3.2 },
+
+    /* MaxSim, each instruction set against its own peak */
+    { "maxsim-bf16", "MaxSim bf16, AVX-512-BF16, i=16 j=32 m=256 n=180 k=128", MAXSIM, .operands = CACHE("bf16"),
+      .flops = CACHE_FLOPS, .target = "avx512bf16", .dtype = DTYPE_BF16, .bounds = BOUND_COMPUTE, .goal = 0.90 },
+    { "maxsim-i8", "MaxSim int8, AVX-512-VNNI, i=16 j=32 m=256 n=180 k=128", MAXSIM, .operands = CACHE("i8"),
+      .flops = CACHE_FLOPS, .target = "avx512vnni", .dtype = DTYPE_I8, .bounds = BOUND_COMPUTE, .goal = 0.90 },
+    { "maxsim-f32-avx2", "MaxSim f32, AVX2, i=16 j=32 m=256 n=180 k=128", MAXSIM, .operands = CACHE("f32"),
+      .flops = CACHE_FLOPS, .target = "avx2", .dtype = DTYPE_F32, .bounds = BOUND_COMPUTE, .goal = 0.90 },
+    { "maxsim-f32-portable", "MaxSim f32, portable vectors, i=16 j=32 m=256 n=180 k=128", MAXSIM, .operands = CACHE("f32"),
+      .flops = CACHE_FLOPS, .target = "portable", .dtype = DTYPE_F32, .bounds = BOUND_COMPUTE, .goal = 0.90 },
+    { "maxsim-f16", "MaxSim f16, f32 accumulators, i=16 j=32 m=256 n=180 k=128, of the FMA peak", MAXSIM,
+      .operands = CACHE("f16"), .flops = CACHE_FLOPS, .dtype = DTYPE_F32, .bounds = BOUND_COMPUTE, .goal = 0.85 },
+
+    /* products */
+    { "product-f32-1024", "product f32, 1024³", "ik,kj->ij", SQUARE("f32", 1024), .dtype = DTYPE_F32, .bounds = BOUND_ALL,
+      .goal = 0.90 },
+    { "product-f32-2048", "product f32, 2048³", "ik,kj->ij", SQUARE("f32", 2048), .dtype = DTYPE_F32, .bounds = BOUND_ALL,
+      .goal = 0.90 },
+    { "product-f32-abde", "product f32, abc,dec->abde, a=b=d=e=32 c=1024", "abc,dec->abde",
+      .operands = "f32 32,32,1024; f32 32,32,1024", .flops = 2.0 * 1024 * 1024 * 1024, .dtype = DTYPE_F32,
+      .bounds = BOUND_ALL, .goal = 0.90 },
+    { "product-bf16-2048", "product bf16, AMX, 2048³, bf16 out", "ik,kj->ij:bf16", SQUARE("bf16", 2048), .target = "amx",
+      .dtype = DTYPE_BF16, .bounds = BOUND_ALL, .goal = 0.50 },
+
+    /* products that are no work for tiles */
+    { "small-4", "100,000 products f32 of 4×4", "bij,bjk->bik", .operands = "f32 100000,4,4; f32 100000,4,4",
+      .flops = 2.0 * 100000 * 64, .dtype = DTYPE_F32, .bounds = BOUND_ALL, .goal = 0.90 },
+    { "skinny-vector", "matrix times vector f32, 16384×8192", "ij,j->i", .operands = "f32 16384,8192; f32 8192",
+      .flops = 2.0 * 16384 * 8192, .dtype = DTYPE_F32, .bounds = BOUND_ALL, .goal = 0.90 },
+    { "skinny-dot", "dot product f32, 2^26", "i,i->", .operands = "f32 67108864; f32 67108864", .flops = 2.0 * (1 << 26),
+      .dtype = DTYPE_F32, .bounds = BOUND_ALL, .goal = 0.90 },
+    { "skinny-outer", "outer product f32, 16384×8192", "i,j->ij", .operands = "f32 16384; f32 8192",
+      .flops = 16384.0 * 8192, .dtype = DTYPE_F32, .bounds = BOUND_WRITE, .goal = 0.90 },
+
+    /* two threads: 0.95 of the bound's speed-up is 1.9 where the bound doubles */
+    { "threads-maxsim-cache", "two threads: MaxSim f32, i=16 j=32 m=256 n=180 k=128", MAXSIM, .operands = CACHE("f32"),
+      .flops = CACHE_FLOPS, .threads = 2, .speedup = true, .dtype = DTYPE_F32, .bounds = BOUND_COMPUTE, .goal = 0.95 },
+    { "threads-maxsim-odd", "two threads: MaxSim f32, i=30 j=200 m=32 n=199 k=256", MAXSIM, .operands = ODD,
+      .flops = ODD_FLOPS, .threads = 2, .speedup = true, .dtype = DTYPE_F32, .bounds = BOUND_COMPUTE, .goal = 0.95 },
+    { "threads-maxsim-stream", "two threads: MaxSim f32, 1 GiB streamed, a query of 32 tokens", MAXSIM_ONE,
+      STREAM("f32", 32, GIB_F32), .threads = 2, .speedup = true, .dtype = DTYPE_F32, .bounds = BOUND_COMPUTE | BOUND_READ,
+      .goal = 0.95 },
+    { "threads-product-2048", "two threads: product f32, 2048³", "ik,kj->ij", SQUARE("f32", 2048), .threads = 2,
+      .speedup = true, .dtype = DTYPE_F32, .bounds = BOUND_ALL, .goal = 0.95 },
+
+    /* minutes of work */
+    { "first-question", "two threads: MaxSim f32, 300×2000×256 against 315×1990×256", MAXSIM,
+      .operands = "f32 300,2000,256; f32 315,1990,256", .flops = 2.0 * 300 * 2000 * 315 * 1990 * 256, .threads = 2,
+      .dtype = DTYPE_F32, .bounds = BOUND_COMPUTE, .goal = 0.93, .only_named = true },
+    { NULL }
+};
+
+enum { FIXED = sizeof rows / sizeof *rows - 1 };
+
+const Row *rows_all(Arena *arena)
+{
+    static const Dtype dtypes[] = { DTYPE_F32, DTYPE_F64 };
+    Row *all = ARENA_ARRAY(arena, Row, FIXED + 2 * TCCG_COUNT + 1);
+    for (int i = 0; i < FIXED; i++) {
+        all[i] = rows[i];
+        all[i].threads += !all[i].threads;
+    }
+    for (int i = 0; i < 2 * TCCG_COUNT; i++)
+        all[FIXED + i] = tccg_row(arena, i % TCCG_COUNT, dtypes[i / TCCG_COUNT], TCCG_BYTES);
+    return all;
+}
