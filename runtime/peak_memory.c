@@ -21,11 +21,21 @@ enum {
 
 typedef uint64_t Words __attribute__((vector_size(64)));
 
+typedef uint64_t Reader(const Words *at, int64_t count, int loop);
+typedef void Writer(Words *at, int64_t count, int loop);
+
+/* The same loops with the widest vectors that this CPU has. */
+typedef struct Loops {
+    Reader *read;
+    Writer *update;
+} Loops;
+
 typedef struct Stream {
     char *memory;
     int64_t slice;                /* bytes of one task, whole pages */
     int64_t passes;
     int loop;
+    Loops loops;
     uint64_t *sums;               /* [tasks]: so that the reading is for something */
 } Stream;
 
@@ -34,35 +44,32 @@ typedef struct Stream {
 /* Always inlined, so that the vectors are those of the caller's instruction set. */
 #define INLINE static inline __attribute__((always_inline))
 
-INLINE uint64_t read_in_order(const Words *at, int64_t count, int64_t ahead)
+/* From `streams` places at once (1, 2 or 4), for as many streams of the hardware's own prefetching, and prefetching
+ * `ahead`. */
+INLINE uint64_t read_streams(const Words *at, int64_t count, int64_t streams, int64_t ahead)
 {
+    int64_t part = count / streams, step = 4 / streams;
+    const Words *p = at, *q = at + (streams > 1 ? part : 1), *r = at + (streams == 4 ? 2 * part : step == 2 ? 1 : 2),
+                *s = r + (streams > 1 ? part : 1);
     Words a = { 0 }, b = a, c = a, d = a;
-    for (int64_t i = 0; i < count; i += 4) {
-        if (ahead)
-            for (int64_t n = 0; n < 4; n++)
-                __builtin_prefetch(at + i + n + ahead);
-        a ^= at[i], b ^= at[i + 1], c ^= at[i + 2], d ^= at[i + 3];
+    for (int64_t i = 0; i < part; i += step) {
+        if (ahead) {
+            __builtin_prefetch(p + i + ahead);
+            __builtin_prefetch(q + i + ahead);
+            __builtin_prefetch(r + i + ahead);
+            __builtin_prefetch(s + i + ahead);
+        }
+        a ^= p[i], b ^= q[i], c ^= r[i], d ^= s[i];
     }
-    a ^= b ^ c ^ d;
-    return a[0] ^ a[1] ^ a[2] ^ a[3] ^ a[4] ^ a[5] ^ a[6] ^ a[7];
-}
-
-/* Four places at once: as many streams for the hardware to prefetch. */
-INLINE uint64_t read_quarters(const Words *at, int64_t count)
-{
-    Words a = { 0 }, b = a, c = a, d = a;
-    const Words *second = at + count / 4, *third = second + count / 4, *fourth = third + count / 4;
-    for (int64_t i = 0; i < count / 4; i++)
-        a ^= at[i], b ^= second[i], c ^= third[i], d ^= fourth[i];
     a ^= b ^ c ^ d;
     return a[0] ^ a[1] ^ a[2] ^ a[3] ^ a[4] ^ a[5] ^ a[6] ^ a[7];
 }
 
 INLINE uint64_t read_slice(const Words *at, int64_t count, int loop)
 {
-    return loop == 0   ? read_in_order(at, count, 0)
-           : loop == 1 ? read_in_order(at, count, AHEAD_WORDS)
-                       : read_quarters(at, count);
+    return loop == 0   ? read_streams(at, count, 1, 128)
+           : loop == 1 ? read_streams(at, count, 2, 0)
+                       : read_streams(at, count, 4, 16);
 }
 
 static uint64_t read_plain(const Words *at, int64_t count, int loop)
@@ -82,25 +89,13 @@ __attribute__((target("avx512f"))) static uint64_t read_avx512(const Words *at, 
 }
 #endif
 
-static uint64_t (*find_reader(void))(const Words *, int64_t, int)
-{
-#if defined(__x86_64__)
-    if (cpu_has("avx512f"))
-        return read_avx512;
-    if (cpu_has("avx2"))
-        return read_avx2;
-#endif
-    return read_plain;
-}
-
 static void read_task(void *argument, int64_t index, int worker)
 {
     const Stream *stream = argument;
     const Words *at = (const Words *)(stream->memory + index * stream->slice);
     (void)worker;
-    uint64_t (*read)(const Words *, int64_t, int) = find_reader();
     for (int64_t pass = 0; pass < stream->passes; pass++)
-        stream->sums[index] ^= read(at, stream->slice / (int64_t)sizeof(Words), stream->loop);
+        stream->sums[index] ^= stream->loops.read(at, stream->slice / (int64_t)sizeof(Words), stream->loop);
 }
 
 /* ---- writing ---- */
@@ -167,19 +162,26 @@ __attribute__((target("avx512f"))) static void update_avx512(Words *at, int64_t 
 }
 #endif
 
+/* Asking the CPU is slow on a virtual machine: once for a measurement. */
+static Loops find_loops(void)
+{
+#if defined(__x86_64__)
+    if (cpu_has("avx512f"))
+        return (Loops){ read_avx512, update_avx512 };
+    if (cpu_has("avx2"))
+        return (Loops){ read_avx2, update_plain };
+#endif
+    return (Loops){ read_plain, update_plain };
+}
+
 static void update_task(void *argument, int64_t index, int worker)
 {
     const Stream *stream = argument;
     Words *at = (Words *)(stream->memory + index * stream->slice);
     int64_t count = stream->slice / (int64_t)sizeof(Words);
     (void)worker;
-    void (*update)(Words *, int64_t, int) = update_plain;
-#if defined(__x86_64__)
-    if (cpu_has("avx512f"))
-        update = update_avx512;
-#endif
     for (int64_t pass = 0; pass < stream->passes; pass++)
-        update(at, count, stream->loop);
+        stream->loops.update(at, count, stream->loop);
 }
 
 /* ---- the interface ---- */
@@ -192,14 +194,17 @@ static const struct {
 
 double peak_stream(Pool *pool, int workers, PeakAccess access, void *memory, size_t bytes)
 {
-    int64_t tasks = (int64_t)TASKS * workers, pages = (int64_t)(bytes / PAGE);
+    int64_t pages = (int64_t)(bytes / PAGE), passes = 1 + PASS / (int64_t)(bytes + 1);
+    /* What passes again and again has to come from the cache that holds all of a worker's share, not that of a piece. */
+    int64_t tasks = passes > 1 ? workers : (int64_t)TASKS * workers;
     tasks = pages < tasks ? pages : tasks;
     if (!tasks)
         return 0;
     uint64_t *sums = calloc((size_t)tasks, sizeof *sums);
     if (!sums)
         return 0;
-    Stream stream = { .memory = memory, .slice = pages / tasks * PAGE, .passes = 1 + PASS / (int64_t)bytes, .sums = sums };
+    Stream stream = { .memory = memory, .slice = pages / tasks * PAGE, .passes = passes,
+                      .loops = find_loops(), .sums = sums };
     double best = 0;
     for (stream.loop = 0; stream.loop < LOOPS; stream.loop++) {
         double begin = peak_seconds(workers);
