@@ -146,8 +146,8 @@ test:
 
 demo:
 	@scripts/install-deps demo
-	@$(MAKE) --no-print-directory -s $(JOBS) all
-	@EINC='$(BUILD)/einc' examples/demo
+	@$(MAKE) --no-print-directory -s $(JOBS) all $(BUILD)/examples/demo
+	@$(BUILD)/examples/demo
 
 $(BUILD)/tests/%: tests/%.c $(BUILD)/libeinc.a $(BUILD)/flags
 	@mkdir -p $(@D)
