@@ -16,6 +16,8 @@ else
 	python3 bench/page.py figures $(BUILD)/bench/figures.json docs/performance.md && exit $$status
 endif
 
+TEST_NEEDS += $(BUILD)/bench/run    # tests/check_bench.py
+
 bench-peers: $(BUILD)/bench/run
 	sh bench/peers.sh $(PEERS_PYTHON) $(PEERS_VENV)
 	$(PEERS_VENV)/bin/python bench/peers.py --run $< $(if $(ROWS),--rows $(ROWS)) --json $(BUILD)/bench/peers.json

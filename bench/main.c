@@ -1,10 +1,11 @@
 /* The benchmarks: each row against what the machine can do.
  *
- *     build/bench/run [--rows NAME,…] [--seconds S] [--limit S] [--json FILE] [--list] [--serve]
+ *     build/bench/run [--rows NAME,…] [--seconds S] [--limit S] [--json FILE] [--list] [--serve] [--pretend F]
  *
  * `--rows maxsim,tccg-f32` takes the rows whose names begin so; a row takes about S seconds (3), and one whose single
  * call takes more than the limit (60) is given up. The exit code is 5 when a result is wrong or a share is above
- * 102 %, which no right measurement can give; a goal that is missed is no failure.
+ * 102 %, which no right measurement can give; a goal that is missed is no failure. `--pretend 0.1` takes the peaks for a
+ * tenth of what they are, so that a test can see that failure.
  *
  * `--serve` reads commands from the standard input and answers each with a line, so that another program can put runs of
  * its own between those of a row: "begin ROW FOLDER" makes the row ready and writes its operands and result there as
@@ -20,7 +21,7 @@ typedef struct Bench {
     const Row *rows;
     const char *chosen;           /* NULL: all that are not too long */
     bool listing, serving;
-    double seconds, limit;
+    double seconds, limit, pretend;
     const char *path;             /* of `json` */
     FILE *json;
     bool first;                   /* nothing is in `json` yet */
@@ -79,7 +80,7 @@ static void write_json(Bench *b, const Work *work, const Figure *f)
     }
     if (f->rounds)
         fprintf(file,
-                ", \"share\": %.4f, \"median\": %.4f, \"seconds\": %.6g, \"bound_seconds\": %.6g, \"bounded_by\": \"%s\", "
+                ", \"share\": %.6g, \"median\": %.6g, \"seconds\": %.6g, \"bound_seconds\": %.6g, \"bounded_by\": \"%s\", "
                 "\"flops\": %.6g, \"peak_flops_per_second\": %.5g, \"read_bytes_per_second\": %.5g, "
                 "\"write_bytes_per_second\": %.5g, \"speedup\": %.3f, \"rounds\": %d, \"checked\": %lld, "
                 "\"workspace_bytes\": %zu, \"extra_bytes\": %.0f",
@@ -116,7 +117,7 @@ static void run_row(Bench *b, const Row *row)
     Work work;
     Figure figure = { 0 };
     if (work_begin(&work, &b->arena, row, b->limit))
-        figure = measure(&work, &b->arena, b->seconds);
+        figure = measure(&work, &b->arena, b->seconds, b->pretend);
     b->broken += figure.failure || (work.failure && work.checked);
     print_row(&work, &figure);
     write_json(b, &work, &figure);
@@ -225,6 +226,8 @@ static bool read_words(Bench *b, int count, char **words)
             b->seconds = atof(value);
         else if (value && !strcmp(words[i], "--limit"))
             b->limit = atof(value);
+        else if (value && !strcmp(words[i], "--pretend"))
+            b->pretend = atof(value);
         else
             return false;
         i += takes;
@@ -235,9 +238,9 @@ static bool read_words(Bench *b, int count, char **words)
 int main(int count, char **words)
 {
     jmp_buf full;
-    Bench b = { .seconds = 3, .limit = 60, .first = true };
+    Bench b = { .seconds = 3, .limit = 60, .pretend = 1, .first = true };
     if (!read_words(&b, count, words)) {
-        fputs("usage: run [--rows NAME,...] [--seconds S] [--limit S] [--json FILE] [--list] [--serve]\n", stderr);
+        fputs("usage: run [--rows NAME,...] [--seconds S] [--limit S] [--json FILE] [--list] [--serve] [--pretend F]\n", stderr);
         return 2;
     }
     b.arena.failed = &full;

