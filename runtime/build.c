@@ -41,9 +41,7 @@ static bool read_examples(einc_context *context, Arena *arena, const einc_option
         operands[i].name = name ? arena_copy(arena, name, strlen(name)) : NULL;
         if (!tensor)
             continue;
-        DLTensor shape_only = *tensor;
-        shape_only.data = shape_only.data ? shape_only.data : &shape_only;    /* its data is not read */
-        const char *wrong = tensor_read(array, &shape_only);
+        const char *wrong = tensor_read(array, tensor);
         if (wrong) {
             context_fail(context, EINC_EXPRESSION, "error: example %d %s", i + 1, wrong);
             return false;

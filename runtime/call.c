@@ -68,6 +68,8 @@ static int fill_tensor(const einc_kernel *kernel, const Slot *slot, const DLTens
 {
     Array array;
     const char *wrong = tensor_read(&array, tensor);
+    if (!wrong && !array.data && array_count(&array))
+        wrong = "has no data";
     if (wrong)
         return fail_tensor(kernel, slot, wrong);
     if (array.dtype != slot->dtype) {

@@ -164,12 +164,12 @@ EINC_API const char *einc_output_dtype(const einc_kernel *kernel, int i);
 EINC_API int einc_input_rank(const einc_kernel *kernel, int i);
 EINC_API int einc_output_rank(const einc_kernel *kernel, int i);
 
-/* The shape of output i for these inputs, into `shape` (einc_output_rank numbers). A size that only the caller's array
- * can tell (the target of a scatter) is -1. */
+/* The shape of output i for these inputs, whose data is not read, into `shape` (einc_output_rank numbers). A size that
+ * only the caller's array can tell (the target of a scatter) is -1. */
 EINC_API int einc_output_shape(const einc_kernel *kernel, const DLTensor *const *inputs, int input_count, int i,
                                int64_t *shape);
 
-/* Bytes of workspace for these inputs with `workers` threads: what the plan prints. */
+/* Bytes of workspace for these inputs, whose data is not read, with `workers` threads: what the plan prints. */
 EINC_API int einc_workspace(const einc_kernel *kernel, const DLTensor *const *inputs, int input_count, int workers,
                             size_t *bytes);
 

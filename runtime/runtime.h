@@ -93,7 +93,7 @@ bool cpu_has(const char *feature);
 extern const char *const cpu_features[];    /* all that cpu_has() may know; ends in NULL */
 Arena context_arena(einc_context *context, jmp_buf *full);
 
-/* tensor.c: NULL or what is wrong with a tensor */
+/* tensor.c: NULL or what is wrong with a tensor; only a call needs its data, others its shape */
 const char *tensor_read(Array *array, const DLTensor *tensor);
 
 /* build.c */

@@ -44,10 +44,7 @@ const char *tensor_read(Array *array, const DLTensor *tensor)
         memcpy(array->stride, tensor->strides, (size_t)array->rank * sizeof *array->stride);
     else
         array_lay_out(array, false);
-    int64_t count = array_count(array);
-    if (count < 0)
-        return "has more elements than 63 bits can count";
-    return count && !array->data ? "has no data" : NULL;
+    return array_count(array) < 0 ? "has more elements than 63 bits can count" : NULL;
 }
 
 DLTensor einc_tensor(void *data, const char *dtype, int ndim, int64_t *shape)

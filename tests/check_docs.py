@@ -103,14 +103,15 @@ class Page:
 # ---- console blocks ----
 
 def split_console(block):
-    """[(line number, command, [expected lines])]; a command goes on behind a backslash."""
+    """[[line number, command, [expected lines], [lines of the command]]]; a command goes on behind a backslash."""
     commands = []
     goes_on = False
     for number, line in enumerate(block.lines, block.start):
         if line.startswith('$ '):
-            commands.append([number, line[2:], []])
+            commands.append([number, line[2:], [], [line]])
         elif goes_on:
             commands[-1][1] += '\n' + re.sub(r'^> ?', '', line)
+            commands[-1][3].append(line)
         elif commands:
             commands[-1][2].append(line)
         goes_on = line.endswith('\\') and (goes_on or line.startswith('$ '))
@@ -130,13 +131,13 @@ def run_console(page, block, folder, environment, update):
     commands = split_console(block)
     mark = 'end-of-command-7d1c'
     script = ''.join(f'{command}\n{{ status=$?; printf "\\n{mark} %d\\n" $status; (exit $status); }} 2>/dev/null\n'
-                     for _, command, _ in commands)
+                     for _, command, _, _ in commands)
     done = subprocess.run(['bash', '-c', script], cwd=folder, env=environment, stdout=subprocess.PIPE,
                           stderr=subprocess.STDOUT, stdin=subprocess.DEVNULL, timeout=50)
     parts = re.split(rf'\n{mark} (\d+)\n', done.stdout.decode('utf-8', 'replace'))
     outputs, statuses = parts[0::2], [int(s) for s in parts[1::2]]
     new, wrong = [], False
-    for i, (number, command, expected) in enumerate(commands):
+    for i, (number, command, expected, written) in enumerate(commands):
         if i >= len(statuses):
             page.fail(number, f'did not come to: {command}')
             return
@@ -144,16 +145,17 @@ def run_console(page, block, folder, environment, update):
         while actual and not actual[-1]:
             actual.pop()
         asked = i + 1 < len(commands) and commands[i + 1][1].strip() == 'echo $?'
-        if statuses[i] != block.status and not asked:
+        failed = statuses[i] != block.status and not asked
+        if failed:
             page.fail(number, f'exit status {statuses[i]}: {command}\n' + '\n'.join(actual))
         stripped = expected[:]
         while stripped and not stripped[-1]:
             stripped.pop()
-        right = matches(stripped, actual)
+        right = failed or matches(stripped, actual)
         if not right and not update:
             page.fail(number, f'prints something else: {command}\n' + '\n'.join('    ' + line for line in actual))
         wrong |= not right
-        new += ['$ ' + command] + (expected if right else actual + ([''] if expected and not expected[-1] else []))
+        new += written + (expected if right else actual + ([''] if expected and not expected[-1] else []))
     if wrong and update:
         page.replace(block, new)
 
@@ -162,6 +164,7 @@ def run_console_blocks(page, scratch, environment, update):
     """Writes the page's files and runs its commands, in order. Returns how many commands."""
     folder = os.path.join(scratch, page.path.replace('/', '-').replace('.md', ''))
     os.makedirs(folder, exist_ok=True)
+    os.symlink(os.path.join(ROOT, 'examples'), os.path.join(folder, 'examples'))    # pages are read from the root
     count = 0
     for block in page.blocks:
         if block.file:
@@ -390,7 +393,8 @@ def check_names(page, names):
             make = re.fullmatch(r'make ([a-z-]+)( .*)?', span)
             if make and make[1] not in names.targets:
                 page.fail(number, f'the Makefile has no target {make[1]}')
-            words = span.split() if span.startswith(('einc ', '--')) else [span] if ' ' not in span else []
+            options = [w for w in span.split() if w.startswith('--')]
+            words = options if span.startswith(('einc ', '--')) else [span] if ' ' not in span else []
             count += bool(make) + sum(check_word(page, number, word, names, local) for word in words)
     for block in page.blocks:
         if block.kind not in ('console', 'sh'):
@@ -411,10 +415,10 @@ def check_names(page, names):
 def check_table(page, examples):
     """README's table of expressions: each stands in an einc block. Returns how many."""
     shown = {re.sub(r'\s+', ' ', ' ; '.join(example.expr)).strip() for example in examples}
-    rows = 0
+    rows, inside = 0, False
     for number, line in page.prose:
-        cells = re.split(r'(?<!\\)\|', line)
-        spans = re.findall(r'`([^`]+)`', cells[2].replace('\\|', '|')) if len(cells) == 4 else []
+        inside = line == '| the problem | the expression |' or inside and line.startswith('|')
+        spans = re.findall(r'`([^`]+)`', line.replace('\\|', '|')) if inside else []
         for span in spans:
             rows += 1
             if re.sub(r'\s+', ' ', span).strip() not in shown:
@@ -434,7 +438,7 @@ def make_environment(scratch):
                    stdout=subprocess.DEVNULL)
     return {**os.environ, 'PATH': bin_folder + ':' + os.environ['PATH'], 'NO_COLOR': '1', 'LC_ALL': 'C.UTF-8',
             'EINC_CACHE_DIR': os.path.join(scratch, 'cache'), 'LD_LIBRARY_PATH': os.path.join(prefix, 'lib'),
-            'PKG_CONFIG_PATH': os.path.join(prefix, 'lib', 'pkgconfig'), 'EINC_ROOT': ROOT}
+            'PKG_CONFIG_PATH': os.path.join(prefix, 'lib', 'pkgconfig')}
 
 
 def main(arguments):
