@@ -400,13 +400,15 @@ def check_names(page, names):
         if block.kind not in ('console', 'sh'):
             continue
         for number, line in enumerate(block.lines, block.start):
+            if block.kind == 'console' and not line.startswith('$ '):
+                continue
             command = re.sub(r'^\$ ', '', line)
             if re.match(r'make [a-z-]+', command):
                 count += 1
                 target = command.split()[1]
                 if target not in names.targets:
                     page.fail(number, f'the Makefile has no target {target}')
-            if command.startswith('einc ') and (block.kind == 'sh' or line.startswith('$ ')):
+            if command.startswith('einc '):
                 for word in re.sub(r"'[^']*'", "''", command).split():
                     count += check_word(page, number, word, names, local) if word.startswith('--') else 0
     return count
