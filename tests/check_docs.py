@@ -436,7 +436,7 @@ def make_environment(scratch):
     os.makedirs(bin_folder)
     os.symlink(EINC, os.path.join(bin_folder, 'einc'))
     os.symlink(sys.executable, os.path.join(bin_folder, 'python3'))
-    if os.system(f'grep -q ^install: {ROOT}/Makefile') == 0: subprocess.run(['make', '-s', 'install', f'PREFIX={prefix}', f'BUILD={BUILD}'], cwd=ROOT, check=True,
+    subprocess.run(['make', '-s', 'install', f'PREFIX={prefix}', 'BUILD=' + os.environ.get('BUILD', 'build')], cwd=ROOT, check=True,
                    stdout=subprocess.DEVNULL)
     return {**os.environ, 'PATH': bin_folder + ':' + os.environ['PATH'], 'NO_COLOR': '1', 'LC_ALL': 'C.UTF-8',
             'EINC_CACHE_DIR': os.path.join(scratch, 'cache'), 'LD_LIBRARY_PATH': os.path.join(prefix, 'lib'),
