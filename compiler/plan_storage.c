@@ -129,13 +129,21 @@ static bool is_temporary_of(const Plan *plan, const Tensor *tensor, int launch)
     return tensor->maker && tensor->home == tensor && storage->place == PLACE_BLOCK && storage->launch == launch;
 }
 
+/* Whether some step has its lanes along a block. */
+static bool has_lanes(const Launch *launch, int b)
+{
+    for (int s = 0; s < launch->step_count; s++)
+        if (launch->steps[s]->vector && launch->steps[s]->vector == launch->blocks[b].of_step[s])
+            return true;
+    return false;
+}
+
 /* The block that is worth a tile: the one along which some step has its lanes, else the innermost. */
 static int tiled_block(const Launch *launch)
 {
     for (int b = launch->block_count - 1; b >= 0; b--)
-        for (int s = 0; s < launch->step_count; s++)
-            if (launch->steps[s]->vector && launch->steps[s]->vector == launch->blocks[b].of_step[s])
-                return b;
+        if (has_lanes(launch, b))
+            return b;
     return launch->block_count - 1;
 }
 
@@ -168,8 +176,8 @@ static void tile_together(Planner *planner, Launch *launch)
     room = size_op(arena, SIZE_SUB, room, size_constant(arena, ALIGNMENT * count));
     for (int b = 0; b < launch->block_count; b++) {
         Block *block = &launch->blocks[b];
-        const Size *lanes = size_constant(arena, plan->lanes ? plan->lanes : 1);
-        const Size *fair = size_op(arena, SIZE_MAX_OF, lanes,
+        const Size *least = size_constant(arena, has_lanes(launch, b) && plan->lanes ? plan->lanes : 1);
+        const Size *fair = size_op(arena, SIZE_MAX_OF, least,
                                    size_op(arena, SIZE_CEIL_DIV, block->extent, size_constant(arena, TILES_LEAST)));
         const Size *tile = size_op(arena, SIZE_MIN, size_op(arena, SIZE_DIV, room, slice), fair);
         tile = size_op(arena, SIZE_MAX_OF, size_op(arena, SIZE_MIN, tile, block->extent), size_constant(arena, 1));
