@@ -261,6 +261,11 @@ const char *evaluator_error(const Evaluator *evaluator)
     return evaluator->error;
 }
 
+bool evaluator_may_miss(const Evaluator *evaluator)
+{
+    return evaluator->may_miss;
+}
+
 const Term *evaluator_culprit(const Evaluator *evaluator)
 {
     return evaluator->culprit;

@@ -45,6 +45,9 @@ bool evaluator_accepts(Evaluator *evaluator, const Output *output, const int64_t
  * extents_infer(); or "out of memory". "" when nothing was. */
 const char *evaluator_error(const Evaluator *evaluator);
 
+/* Whether so far a read out of range may have happened or not: a condition that is open decides. */
+bool evaluator_may_miss(const Evaluator *evaluator);
+
 /* The term that this happened in, for its span; NULL when nothing did, or in a target's position. */
 const Term *evaluator_culprit(const Evaluator *evaluator);
 

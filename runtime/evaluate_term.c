@@ -193,6 +193,7 @@ static Value evaluate_select(Evaluator *e, const Term *term)
         return walk_term(e, condition.integer ? term->select.yes : term->select.no);
     if (try_evaluate(e, term->select.yes, &yes) && try_evaluate(e, term->select.no, &no))
         return value_either(term->dtype, yes, no);
+    e->may_miss = true;
     e->error[0] = 0;
     e->culprit = NULL;
     return value_open();
