@@ -150,8 +150,10 @@ static const char *prelude(Emitter *e, const char *body)
 
 /* ---- what holds for the whole lowered program ---- */
 
-static bool is_fixed(const Emitter *e, const Term *term)
+/* Whether a term reads where the entry has not checked, in reductions inside too; or, when `loops`, has a reduction. */
+static bool holds(const Emitter *e, const Term *term, bool loops)
 {
+    const bool *of = loops ? e->fixed : e->misses;
     switch (term->kind) {
     case TERM_READ:
         for (int a = 0; a < term->read.tensor->rank; a++)
@@ -160,13 +162,12 @@ static bool is_fixed(const Emitter *e, const Term *term)
         return false;
     case TERM_MAP:
         for (int i = 0; i < term->map.count; i++)
-            if (e->fixed[term->map.arguments[i]->id])
+            if (of[term->map.arguments[i]->id])
                 return true;
         return false;
-    case TERM_SELECT:
-        return e->fixed[term->select.condition->id] || e->fixed[term->select.yes->id] || e->fixed[term->select.no->id];
+    case TERM_SELECT: return of[term->select.condition->id] || of[term->select.yes->id] || of[term->select.no->id];
     case TERM_CONTRACT:
-    case TERM_REDUCE: return true;
+    case TERM_REDUCE: return loops || of[term->reduce.argument->id];
     case TERM_CONSTANT:
     case TERM_POSITION: break;
     }
@@ -253,6 +254,7 @@ EmittedUnit *emit(Arena *arena, const Plan *plan, const EmitOptions *options, co
     names_unique(&e->names, options->name);
     emit_plan_frame(e);
     e->certain = ARENA_ARRAY(arena, bool, plan->program->term_count);
+    e->misses = ARENA_ARRAY(arena, bool, lowered->term_count);
     e->fixed = ARENA_ARRAY(arena, bool, lowered->term_count);
     e->uses = ARENA_ARRAY(arena, int, lowered->term_count);
     e->block_first = ARENA_ARRAY(arena, const char *, lowered->index_count);
@@ -261,7 +263,8 @@ EmittedUnit *emit(Arena *arena, const Plan *plan, const EmitOptions *options, co
     e->calls[1] = ARENA_ARRAY(arena, const char *, plan->step_count);
     e->prepare = emit_prepare(e);    /* decides which reads are certain */
     for (int i = 0; i < lowered->term_count; i++) {
-        e->fixed[i] = is_fixed(e, lowered->terms[i]);
+        e->misses[i] = holds(e, lowered->terms[i], false);
+        e->fixed[i] = holds(e, lowered->terms[i], true);
         count_uses(e, lowered->terms[i]);
     }
     for (int l = 0; l < plan->launch_count; l++)

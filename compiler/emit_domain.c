@@ -138,7 +138,7 @@ Domain emit_domain(Emitter *e, const Term *reduce, LoopBounds *loops, int loop_c
             done = term_has_index(conjuncts[i], indices[k]) && tighten(e, &loops[k], indices, loop_count, conjuncts[i]);
         if (done)
             continue;
-        if (!depends_on_any(conjuncts[i], indices, loop_count))
+        if (!depends_on_any(conjuncts[i], indices, loop_count) && !e->misses[conjuncts[i]->id])
             ARENA_APPEND(e->arena, domain.around, domain.around_count, conjuncts[i]);
         else
             ARENA_APPEND(e->arena, domain.inside, domain.inside_count, conjuncts[i]);

@@ -208,6 +208,7 @@ static void emit_plain_loop(Emitter *e, Nest *nest, int depth)
     const LoopBounds *loop = &nest->loops[depth];
     Scope *body = emit_push(e);
     const char *name = emit_name(e, loop->index->name);
+    body->loop = true;
     emit_bind(e, loop->index, name);
     emit_loops(e, nest, depth + 1);
     emit_pop(e);
@@ -227,6 +228,7 @@ static void emit_fast_loop(Emitter *e, Nest *nest, int depth)
         Scope *body = emit_push(e);
         const char *name = chains > 1 ? emit_name(e, loop->index->name) : at;
         body->indent += chains > 1;
+        body->loop = true;
         emit_bind(e, loop->index, name);
         set_turn(e, nest, "chain");
         emit_steps(e, nest);
@@ -244,6 +246,7 @@ static void emit_fast_loop(Emitter *e, Nest *nest, int depth)
         emit_line(e, "}");
     }
     Scope *rest = emit_push(e);
+    rest->loop = true;
     emit_bind(e, loop->index, at);
     set_turn(e, nest, "0");
     if (nest->across) {
@@ -263,6 +266,7 @@ static void emit_lane_loop(Emitter *e, Nest *nest, int depth)
     const LoopBounds *loop = &nest->loops[depth];
     Scope *body = emit_push(e);
     const char *name = emit_name(e, loop->index->name);
+    body->loop = true;
     emit_bind(e, loop->index, name);
     body->count = emit_name(e, "count");
     emit_line(e, "const int %s = %s - %s < LANES ? (int)(%s - %s) : LANES;", body->count, loop->end, name, loop->end, name);

@@ -141,6 +141,7 @@ static void emit_scan_loops(Emitter *e, const Term *reduce, int depth, const cha
     const Index *index = reduce->reduce.over[depth];
     Scope *body = emit_push(e);
     const char *name = emit_name(e, index->name);
+    body->loop = true;
     emit_bind(e, index, name);
     emit_scan_loops(e, reduce, depth + 1, names, varying);
     emit_pop(e);
@@ -172,6 +173,7 @@ static void emit_rank(Emitter *e)
     emit_line(e, "int64_t filled = 0;");
     Scope *body = emit_push(e);
     const char *at = emit_name(e, over->name);
+    body->loop = true;
     emit_bind(e, over, at);
     Value x = emit_term(e, reduce->reduce.argument);
     emit_line(e, "insert_rank_%s(%d, %s, %s, %lld, &filled, %s, %s);", emit_suffix(dtype, false), state == STATE_TOPK, list,

@@ -112,12 +112,12 @@ static bool binds_all(const Scope *scope, const Term *term)
 }
 
 /* The outermost block in which everything that the term depends on is bound. Out of a branch go only terms that are safe
- * and cheap to evaluate where the branch is not taken. */
+ * and cheap to evaluate where the branch is not taken; out of a loop only those that are safe where it runs no times. */
 static Scope *home_of(const Emitter *e, const Term *term)
 {
     Scope *scope = e->scope;
-    bool fixed = e->fixed[term->id];
-    while (scope->outer && !(scope->branch && fixed) && binds_all(scope->outer, term))
+    bool fixed = e->fixed[term->id], misses = e->misses[term->id];
+    while (scope->outer && !(scope->branch && fixed) && !(scope->loop && misses) && binds_all(scope->outer, term))
         scope = scope->outer;
     return scope;
 }

@@ -39,6 +39,7 @@ struct Scope {
     Known *known;
     Names names;                  /* of the outermost scope: the function's */
     bool branch;                  /* of an if: what can miss, and what is dear, stays inside */
+    bool loop;                    /* may run no times: what can miss stays inside */
     const char *count;            /* how many lanes are in use: a variable, or NULL for all */
     const char *active;           /* a mask of the lanes that an if around has chosen; NULL for all in use */
 };
@@ -56,6 +57,7 @@ typedef struct Emitter {
     const char **pointers;        /* [lowered tensor id]: the name of its pointer, of the caller's also the args member */
     bool *live_statements;        /* [checked statement id]: what was asked for needs it */
     bool *certain;                /* [checked term id]: a read whose range the entry has checked */
+    bool *misses;                 /* [lowered term id]: can read out of range */
     bool *fixed;                  /* [lowered term id]: can read out of range, or loops: it stays behind its where */
     const Size **sizes;           /* named formulas, in an order in which each comes after those it uses */
     int size_count;

@@ -121,8 +121,10 @@ Tensor *lower_tensor(Lower *l, const Tensor *origin, bool wanted)
     tensor->source = origin;
     tensor->from_caller &= wanted;
     tensor->previous = origin->previous ? l->tensors[origin->previous->id] : NULL;
-    for (Tensor *t = tensor->previous; t; t = t->previous)
+    for (Tensor *t = tensor->previous; t; t = t->previous) {      /* one array, the caller's if the last is */
         t->home = tensor;
+        t->from_caller = wanted && t->source->from_caller;
+    }
     return tensor;
 }
 
