@@ -281,6 +281,14 @@ static bool is_worth_compiling(const einc_kernel *kernel, const uint64_t *words)
     return elements > WORTH_COMPILING / 100;
 }
 
+/* The one that was made with the kernel: the last of the list. */
+static const Variant *first_variant(const Variant *variant)
+{
+    while (variant->next)
+        variant = variant->next;
+    return variant;
+}
+
 static const Variant *choose_variant(einc_kernel *kernel, const uint64_t *words)
 {
     const Variant *last = NULL;
@@ -381,12 +389,31 @@ static int fit_budget(const einc_kernel *kernel, const Variant *variant, const v
         if (status || !budget || *bytes <= budget)
             return status;
         if (*workers == 1)
-            break;
+            return EINC_BUDGET;
     }
-    context_fail(kernel->context, EINC_BUDGET, "error: the kernel needs %llu bytes of workspace, but the budget is %llu\n"
-                 "hint: the smallest budget for these shapes is --memory %llu", (unsigned long long)*bytes,
-                 (unsigned long long)budget, (unsigned long long)*bytes);
-    return EINC_BUDGET;
+}
+
+/* The variant, the workers and the workspace of a call. The first variant serves where another wants more memory than
+ * there is: einc_workspace() speaks of the first. */
+static int fit_memory(const einc_kernel *kernel, const Variant **variant, const void *args, const einc_call_options *options,
+                      int *workers, size_t *bytes)
+{
+    bool given = options && options->workspace;
+    int most = *workers;
+    for (;; *variant = first_variant(*variant), *workers = most) {
+        int status = fit_budget(kernel, *variant, args, workers, bytes);
+        bool fits = status == EINC_OK && (!given || *bytes <= options->workspace_bytes);
+        if (fits || (status && status != EINC_BUDGET))
+            return status;
+        if ((*variant)->next)
+            continue;
+        if (status)
+            return context_fail(kernel->context, EINC_BUDGET, "error: the kernel needs %zu bytes of workspace, but the budget is "
+                                "%lld\nhint: the smallest budget for these shapes is --memory %zu", *bytes,
+                                (long long)kernel->options.memory, *bytes);
+        return context_fail(kernel->context, EINC_BUDGET, "error: the workspace has %zu bytes, but the kernel needs %zu",
+                            options->workspace_bytes, *bytes);
+    }
 }
 
 /* ---- calls ---- */
@@ -394,7 +421,7 @@ static int fit_budget(const einc_kernel *kernel, const Variant *variant, const v
 static int launch(einc_kernel *kernel, const Variant *variant, const uint64_t *words, const einc_call_options *options)
 {
     einc_context *context = kernel->context;
-    Call call = { .context = context, .options = options, .launches = variant->compiled->plan->launch_count };
+    Call call = { .context = context, .options = options };
     call.pool = context_pool(context);
     call.workers = call.pool ? pool_workers(call.pool) : context_workers(context);
     if (options && options->workers > 0 && options->workers < call.workers)
@@ -402,13 +429,11 @@ static int launch(einc_kernel *kernel, const Variant *variant, const uint64_t *w
     bool counts = options && options->progress;
     call.told = counts ? milliseconds() : 0;
     size_t bytes;
-    int status = fit_budget(kernel, variant, words, &call.workers, &bytes);
+    int status = fit_memory(kernel, &variant, words, options, &call.workers, &bytes);
     if (status)
         return status;
+    call.launches = variant->compiled->plan->launch_count;
     void *workspace = options && options->workspace ? options->workspace : NULL, *own = NULL;
-    if (bytes && workspace && options->workspace_bytes < bytes)
-        return context_fail(context, EINC_BUDGET, "error: the workspace has %zu bytes, but the kernel needs %zu",
-                            options->workspace_bytes, bytes);
     if (bytes && !workspace) {
         workspace = own = context_alloc(context, bytes, WORKSPACE_ALIGN);
         if (!own)
@@ -548,7 +573,7 @@ int einc_workspace(const einc_kernel *kernel, const DLTensor *const *inputs, int
     int64_t needed = 0;
     if (extents) {
         SizeValues values = { extents->of, extents->shape, workers };
-        needed = size_evaluate(kernel->variants->compiled->plan->workspace, &values);
+        needed = size_evaluate(first_variant(kernel->variants)->compiled->plan->workspace, &values);
         if (needed < 0 || needed == SIZE_TOO_LARGE)
             status = context_fail(kernel->context, EINC_EXPRESSION, "error: the workspace's size is not known or too large");
     }

@@ -495,9 +495,18 @@ static bool compare(Job *job, Run *run, int status, const char *error)
     return good;
 }
 
+/* The plan that the kernel was made with: the last of its variants, since calls may add others. */
+static const Compiled *first_compiled(const einc_kernel *kernel)
+{
+    const Variant *variant = kernel->variants;
+    while (variant->next)
+        variant = variant->next;
+    return variant->compiled;
+}
+
 static bool run_set(Job *job, einc_context *context, einc_kernel *kernel, const Set *set, int workers)
 {
-    Run run = { .compiled = kernel->variants->compiled };
+    Run run = { .compiled = first_compiled(kernel) };
     set_given(kernel, set);
     bool good = prepare(job, &run, set);
     if (good && !run.extents) {
@@ -595,7 +604,7 @@ static bool run_job(Job *job, einc_context *context, char *line, const char **re
     for (int s = 0; s < job->set_count && good; s++)
         good = run_set(job, context, kernel, &job->sets[s], 1 + s % 2);
     if (good)
-        good = refuses_less(job, context, &source, options, kernel->variants->compiled);
+        good = refuses_less(job, context, &source, options, first_compiled(kernel));
     einc_kernel_free(kernel);
     return good;
 }
