@@ -215,7 +215,8 @@ static const char *load_lanes(Emitter *e, Dtype dtype, const char *pointer, cons
     return emit_text(e, "load_%sv(%s, %s, %s)", dtype_name(dtype), from, at->lane_stride.bytes, lane_count(e));
 }
 
-/* Lanes that find their own places: all positions as one i64v, and the mask of lanes that may read. */
+/* Lanes that find their own places: all positions as one i64v, and the mask of lanes that may read. Lanes that lie evenly
+ * apart are one load where all of them may. */
 static const char *gather_lanes(Emitter *e, Dtype dtype, const char *pointer, const Address *at, const char *mask)
 {
     const char *offset = at->lane_offset.length ? at->lane_offset.bytes : "";
@@ -227,7 +228,13 @@ static const char *gather_lanes(Emitter *e, Dtype dtype, const char *pointer, co
         mask = emit_text(e, "and_boolv(%s, %s)", active, mask);
     else if (!mask)
         mask = active ? active : "splat_boolv(1)";
-    return emit_text(e, "gather_%sv(%s, %s, %s)", dtype_name(dtype), from, offset, mask);
+    if (at->lane_offset.length)
+        return emit_text(e, "gather_%sv(%s, %s, %s)", dtype_name(dtype), from, offset, mask);
+    const char *may = emit_name(e, "may"), *first = emit_name(e, "first");
+    emit_line(e, "const boolv %s = %s;", may, mask);
+    emit_line(e, "const %s *%s = %s;", emit_element(dtype), first, from);
+    return emit_text(e, "all_boolv(%s) ? load_%sv(%s, %s, LANES) : gather_%sv(%s, %s, %s)", may, dtype_name(dtype), first,
+                     at->lane_stride.bytes, dtype_name(dtype), first, offset, may);
 }
 
 /* A read that has to look before: the variable keeps 0 when the position is out of range, and the kernel fails. */
