@@ -1,4 +1,4 @@
-# The examples in C, each from its folder's main.c and einc.h alone: build/examples/NAME.
+# The examples in C, each from its folder's main.c, example.h and einc.h: build/examples/NAME.
 EXAMPLES = api chain demo gradient heads
 
 examples: $(EXAMPLES:%=$(BUILD)/examples/%) $(BUILD)/examples/embed
@@ -13,6 +13,13 @@ $(BUILD)/examples/embed: $(wildcard examples/embed/*)
 	@mkdir -p $(@D)
 	$(MAKE) -C examples/embed OUT=$(abspath $(@D)) CC='$(CC)' CFLAGS='$(CFLAGS)'
 
+# make example-NAME builds and runs one.
+$(EXAMPLES:%=example-%) example-embed: example-%: $(BUILD)/examples/%
+	@$<
+
+example-convolution example-nearest: example-%: $(BUILD)/einc
+	@EINC=$< examples/$*/$*.sh
+
 TEST_NEEDS += examples
 
-.PHONY: examples
+.PHONY: examples example-embed example-convolution example-nearest $(EXAMPLES:%=example-%)
