@@ -336,18 +336,25 @@ static bool add(int64_t *sum, int64_t more)
 static bool add_part(Check *check, Position *position, PositionPart part)
 {
     for (int k = 0; part.index && k < position->count; k++)
-        if (position->parts[k].index == part.index) {
-            if (!add(&position->parts[k].coefficient, part.coefficient))
-                return false;
-            if (position->parts[k].coefficient == 0) {
-                memmove(&position->parts[k], &position->parts[k + 1],
-                        (size_t)(position->count - k - 1) * sizeof part);
-                position->count--;
-            }
-            return true;
-        }
-    if (part.coefficient != 0)
-        ARENA_APPEND(check->arena, position->parts, position->count, part);
+        if (position->parts[k].index == part.index)
+            return add(&position->parts[k].coefficient, part.coefficient);
+    ARENA_APPEND(check->arena, position->parts, position->count, part);
+    return true;
+}
+
+/* What a position does not depend on is not written in it: no pass would see that it is there. */
+static bool depends_on_all(Check *check, const Position *position)
+{
+    for (int k = 0; k < position->count; k++) {
+        const PositionPart *part = &position->parts[k];
+        if (part->coefficient)
+            continue;
+        diag_error(check->diags, position->span, "this position does not depend on '%s'",
+                   part->index ? part->index->name : part->gather->read.tensor->label);
+        diag_hint(check->diags, "its terms add up to 0 times '%s': leave it out",
+                  part->index ? part->index->name : part->gather->read.tensor->label);
+        return false;
+    }
     return true;
 }
 
@@ -410,7 +417,7 @@ bool check_positions(Check *check, const AstPosition *written, int rank, Positio
             continue;
         }
         Position position = { .span = p->span };
-        if (!add_terms(check, &position, p->terms, 1, 0))
+        if (!add_terms(check, &position, p->terms, 1, 0) || !depends_on_all(check, &position))
             return false;
         if (position.count == 0 && position.constant < 0) {
             diag_error(check->diags, p->span, "position %lld is out of range", (long long)position.constant);

@@ -243,12 +243,13 @@ static void print_expr(Printer *printer, const Term *term, int least)
 /* ---- factors ---- */
 
 /* Whether the text begins with an operand whose name, right behind a "|", would be taken for a reduction or function. */
-static bool begins_with_word(const Term *term)
+static bool begins_with_word(const Term *term, bool root)
 {
-    while (!term->is_value && term->kind == TERM_MAP && (is_implicit_cast(term) || (term->map.count == 2 &&
-           precedence_of(term->map.function) != ATOM)))
-        term = term->map.arguments[0];
-    if (term->is_value || term->kind != TERM_READ || term->read.tensor->rank == 0)
+    if (term->is_value && !root)
+        return false;
+    if (term->kind == TERM_MAP && (is_implicit_cast(term) || (term->map.count == 2 && precedence_of(term->map.function) != ATOM)))
+        return begins_with_word(term->map.arguments[0], false);
+    if (term->kind != TERM_READ || (!term->read.tensor->name && !term->read.tensor->rank))
         return false;
     const Tensor *tensor = term->read.tensor;
     const char *word = tensor->name ? tensor->name : term->read.positions[0].parts[0].index->name;
@@ -263,7 +264,7 @@ static void print_factor(Printer *printer, const Term *term, bool root)
     if (is_scalar_operand(term) && (root || !term->is_value))
         return;
     bool infinite = term->kind == TERM_CONSTANT && !term->constant.is_integer && !isfinite(term->constant.value);
-    bool apart = (root || !term->is_value) && (infinite || (printer->in_stage && begins_with_word(term)));
+    bool apart = (root || !term->is_value) && (infinite || (printer->in_stage && begins_with_word(term, root)));
     text_put(printer->text, apart ? "(" : "");
     if (root)
         print_root(printer, term, LOWEST);
