@@ -157,16 +157,35 @@ AstExpr *with_dtype(AstExpr *operand, AstDtype dtype)
     return operand;
 }
 
+/* What numpy, torch and C call the dtypes. */
+static const struct {
+    const char *name, *ours;
+} other_dtypes[] = {
+    { "float", "f32" }, { "double", "f64" }, { "half", "f16" }, { "float16", "f16" }, { "bfloat16", "bf16" },
+    { "float32", "f32" }, { "float64", "f64" }, { "complex", "c64" }, { "complex64", "c64" }, { "complex128", "c128" },
+    { "cfloat", "c64" }, { "cdouble", "c128" }, { "int8", "i8" }, { "int16", "i16" }, { "int32", "i32" }, { "int64", "i64" },
+    { "int", "i64" }, { "long", "i64" }, { "boolean", "bool" }, { "bool_", "bool" }, { "f8", "f64" }, { "f4", "f32" },
+    { "i1", "i8" }, { "i2", "i16" }, { "i4", "i32" }, { "c8", "c64" }, { "c16", "c128" },
+};
+
+static const char *likely_dtype(const char *name)
+{
+    static const char *const names[] = {
+#define X(tag, name, bytes, kind, bits, c) name,
+        DTYPES(X)
+#undef X
+    };
+    for (size_t i = 0; i < sizeof other_dtypes / sizeof *other_dtypes; i++)
+        if (!strcmp(other_dtypes[i].name, name))
+            return other_dtypes[i].ours;
+    return diag_nearest(name, strlen(name), names, DTYPE_COUNT);
+}
+
 AstDtype make_dtype(Parser *parser, AstWord *word)
 {
     Dtype dtype = dtype_find(word->text, strlen(word->text));
     if (dtype == DTYPE_NONE) {
-        static const char *const names[] = {
-#define X(tag, name, bytes, kind, bits, c) name,
-            DTYPES(X)
-#undef X
-        };
-        const char *near = diag_nearest(word->text, strlen(word->text), names, DTYPE_COUNT);
+        const char *near = likely_dtype(word->text);
         diag_error(parser->diags, word->span, "'%s' is no dtype", word->text);
         diag_hint(parser->diags, "%s%s%sthe dtypes are f16 bf16 f32 f64 c64 c128 i8 i16 i32 i64 bool",
                   near ? "did you mean '" : "", near ? near : "", near ? "'? " : "");

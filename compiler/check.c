@@ -103,6 +103,14 @@ static Term *build_position(Check *check, const AstExpr *expr)
     return term;
 }
 
+static bool are_letters(const AstExpr *expr)
+{
+    for (; expr; expr = expr->next)
+        if (expr->kind != AST_LETTERS)
+            return false;
+    return true;
+}
+
 static bool unknown_function(Check *check, const AstExpr *expr)
 {
     const AstWord *name = expr->call.name;
@@ -120,10 +128,10 @@ static bool unknown_function(Check *check, const AstExpr *expr)
         count++;
     const char *near = diag_nearest(name->text, strlen(name->text), ops_function_names, count);
     diag_error(check->diags, name->span, "there is no function '%s'", name->text);
-    if (near)
+    if (near && !check_name(check, name->text))
         diag_hint(check->diags, "did you mean '%s'?", near);
-    else if (check_name(check, name->text))
-        diag_hint(check->diags, "an operand has brackets: '%s[...]'", name->text);
+    else if (check_name(check, name->text) || are_letters(expr->call.arguments))
+        diag_hint(check->diags, "an operand has brackets: '%s[i,j]'", name->text);
     return true;
 }
 
@@ -360,9 +368,14 @@ static Term *build_stage(Check *check, const AstStage *stage)
         while (ops_reduction_names[count])
             count++;
         const char *near = word && word->next ? diag_nearest(word->text, strlen(word->text), ops_reduction_names, count) : NULL;
+        const AstWord *called = f->kind == AST_CALL ? f->call.name : NULL;
         diag_error(check->diags, stage->span, "this stage does not use the value so far");
         if (near)
             diag_hint(check->diags, "did you mean '%s'?", near);
+        else if (called && reduction_find(called->text, strlen(called->text)) != REDUCTION_NONE)
+            diag_hint(check->diags, "the indices of a reduction stand behind its name: '%s j'", called->text);
+        else if (called)
+            diag_hint(check->diags, "'_' stands for it, as in '%s(_)'", called->text);
         else
             diag_hint(check->diags, "'_' stands for it; logical or is '||'");
         return NULL;

@@ -292,7 +292,7 @@ static bool is_name(Check *check, const AstExpr *letters)
     Text hint = text_new(check->arena);
     for (int a = 0; tensor && a < tensor->rank; a++)
         text_print(&hint, "%s%s", a ? "," : "", tensor->axes && tensor->axes[a] ? tensor->axes[a]->name : "i");
-    diag_hint(check->diags, "write '%s[%s]'", word->text, hint.bytes);
+    diag_hint(check->diags, "write '%s[%s]'", word->text, tensor ? hint.bytes : "...");
     return true;
 }
 

@@ -228,19 +228,33 @@ static void hint_operand(Check *check, const AstExpr *expr, int statement)
         hint_einops(check, expr, spec);
 }
 
-/* A comparison of operands of letters is legal but seldom meant. */
-static bool compares_letters(const AstExpr *expr)
+/* A comparison of operands of letters is legal but seldom meant: the first such operand, or NULL. */
+static const AstExpr *compared_letters(const AstExpr *expr)
 {
-    if (expr->kind != AST_CALL)
-        return false;
-    if (expr->call.function != FUNCTION_NONE && function_facts[expr->call.function].rule == RULE_COMPARE)
-        for (const AstExpr *a = expr->call.arguments; a; a = a->next)
+    const AstExpr *found = NULL;
+    for (; expr && !found; expr = expr->next) {
+        if (expr->kind != AST_CALL)
+            continue;
+        bool compares = expr->call.function != FUNCTION_NONE &&
+                        (function_facts[expr->call.function].rule == RULE_COMPARE ||
+                         function_facts[expr->call.function].rule == RULE_EQUAL);
+        for (const AstExpr *a = expr->call.arguments; a && compares && !found; a = a->next)
             if (a->kind == AST_LETTERS && !check_is_constant(a, false) && !a->letters.words->text[1])
-                return true;
-    for (const AstExpr *a = expr->call.arguments; a; a = a->next)
-        if (compares_letters(a))
-            return true;
-    return false;
+                found = a;
+        found = found ? found : compared_letters(expr->call.arguments);
+    }
+    return found;
+}
+
+static void hint_comparison(Check *check, const AstStatement *s)
+{
+    const AstExpr *letters = compared_letters(s->chain->factors);
+    for (const AstStage *stage = s->chain->stages; stage && !letters; stage = stage->next)
+        letters = compared_letters(stage->factors);
+    if (!letters)
+        return;
+    diag_note(check->diags, letters->span, "'%s' is an operand here", letters->letters.words->text);
+    diag_hint(check->diags, "letters are operands; positions are compared with '@i < @j'");
 }
 
 static bool bind_named(Check *check, const OperandSpec *spec)
@@ -312,9 +326,7 @@ static void bind_inputs(Check *check)
     for (const AstStatement *s = check->ast->statements; s; s = s->next, id++) {
         check_enter_brackets(check, s);
         check_walk(check, s, id, hint_operand);
-        for (const AstExpr *f = s->chain->factors; f; f = f->next)
-            if (compares_letters(f))
-                diag_hint(check->diags, "positions are compared with '@i < @j'; letters are operands");
+        hint_comparison(check, s);
     }
 }
 

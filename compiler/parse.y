@@ -2,7 +2,6 @@
 %require "3.8"
 %code requires { #include "parser.h" }
 %code {
-#include <ctype.h>
 #include <string.h>
 
 #include "lex.h"
@@ -242,64 +241,6 @@ static void yyerror(const YYLTYPE *at, void *scanner, const char *message)
     diag_error(P->diags, *at, "%s", deep ? "the expression is nested too deeply" : message);
 }
 
-static bool is_written(const Parser *parser, Span at, const char *text)
-{
-    size_t length = strlen(text);
-    return at.end - at.begin == length && !memcmp(parser->source->text + at.begin, text, length);
-}
-
-/* Whether what stands at `at` is the first thing in the parentheses of a reduction: "sum(j)". */
-static bool in_reduction(const Parser *parser, Span at)
-{
-    const char *text = parser->source->text;
-    size_t end = at.begin;
-    while (end > 0 && text[end - 1] == ' ')
-        end--;
-    if (end == 0 || text[end - 1] != '(')
-        return false;
-    for (end--; end > 0 && text[end - 1] == ' ';)
-        end--;
-    size_t begin = end;
-    while (begin > 0 && (text[begin - 1] == '_' || (text[begin - 1] >= 'a' && text[begin - 1] <= 'z')))
-        begin--;
-    return reduction_find(text + begin, end - begin) != REDUCTION_NONE;
-}
-
-/* Whether what stands before `at` is a name with digits, such as "x1". */
-static bool after_digit(const Parser *parser, Span at)
-{
-    const char *text = parser->source->text;
-    size_t end = at.begin, begin;
-    while (end > 0 && text[end - 1] == ' ')
-        end--;
-    for (begin = end; begin > 0 && isalnum((unsigned char)text[begin - 1]);)
-        begin--;
-    return end > begin && isdigit((unsigned char)text[end - 1]) && isalpha((unsigned char)text[begin]);
-}
-
-/* What a user of Python, C or einops probably meant. */
-static const char *hint_for(const Parser *parser, Span at, yysymbol_kind_t got)
-{
-    const char *before = parser->source->text + at.begin;
-    if (got == YYSYMBOL_STAR && at.begin > 0 && before[-1] == '*')
-        return "a power is written '^'";
-    if ((got == YYSYMBOL_WORD || got == YYSYMBOL_NAME) && in_reduction(parser, at))
-        return "the indices of a reduction stand behind its name: 'sum j', 'topk(10) n'";
-    if (got == YYSYMBOL_AND)
-        return "logical and is '&&'; '&' joins the last reductions of a chain, as in 'max n & argmax n'";
-    if (got == YYSYMBOL_BAD_NUMBER && parser->source->text[at.end - 1] == 'j')
-        return "the imaginary unit is 'complex(0, 1)'";
-    if (got == YYSYMBOL_BAD_NUMBER)
-        return "a number may not touch a letter; multiply with '*' or ','";
-    if (got == YYSYMBOL_BAD_NAME)
-        return "a name starts with a letter; '_' alone is the value so far";
-    if (got == YYSYMBOL_NAME || after_digit(parser, at))
-        return "an operand of letters has no digits; a named one needs brackets, as in 'x1[i,j]'";
-    if (got == YYSYMBOL_BAD && is_written(parser, at, "%"))
-        return "the remainder is 'mod(a, b)'";
-    return NULL;
-}
-
 static int yyreport_syntax_error(const yypcontext_t *context, void *scanner)
 {
     enum { LISTED = 8, ALL = 64 };
@@ -317,10 +258,13 @@ static int yyreport_syntax_error(const yypcontext_t *context, void *scanner)
         diag_error(parser->diags, (Span){ at.begin, at.begin + 1 }, "unexpected end of the line%s", expected.bytes);
     else if (yysymbol_name(got)[0] == '\'')
         diag_error(parser->diags, at, "unexpected %s%s", yysymbol_name(got), expected.bytes);
+    else if (got == YYSYMBOL_BAD || got == YYSYMBOL_BAD_NUMBER || got == YYSYMBOL_BAD_NAME)
+        diag_error(parser->diags, at, "%s '%.*s'", yysymbol_name(got), (int)(at.end - at.begin),
+                   parser->source->text + at.begin);
     else
         diag_error(parser->diags, at, "unexpected %s '%.*s'%s", yysymbol_name(got), (int)(at.end - at.begin),
                    parser->source->text + at.begin, expected.bytes);
-    const char *hint = hint_for(parser, at, got);
+    const char *hint = parse_hint(parser, at);
     if (hint)
         diag_hint(parser->diags, "%s", hint);
     return 0;

@@ -31,6 +31,9 @@ LIST_OF(StatementList, AstStatement, statement_list)
 /* Appends an element that has a `next`. */
 #define LIST_ADD(list, item) ((list).last = (list).last->next = (item))
 
+/* parse_hint.c: what was probably meant where the token at `at` cannot stand; NULL for no idea. */
+const char *parse_hint(const Parser *parser, Span at);
+
 AstWord *make_word(Parser *parser, Span at);
 AstExpr *make_expr(Parser *parser, AstKind kind, Span at);
 AstExpr *make_number(Parser *parser, Span at);
