@@ -285,7 +285,10 @@ static int require_operands(Job *job)
             diag_error(&diags, operand->span, "operand '%s' has no array", operand->name);
         else
             diag_error(&diags, operand->span, "operand %d has no array", i + 1);
-        diag_hint(&diags, "give it with '-i %s=FILE', or all in order with one -i each", operand->label);
+        if (operand->is_compared)
+            diag_hint(&diags, "letters are operands; positions are compared with '@i < @j'");
+        else
+            diag_hint(&diags, "give it with '-i %s=FILE', or all in order with one -i each", operand->label);
     }
     if (left_over >= 0) {
         const char *path = job->known[left_over]->path;

@@ -246,11 +246,17 @@ static const AstExpr *compared_letters(const AstExpr *expr)
     return found;
 }
 
-static void hint_comparison(Check *check, const AstStatement *s)
+static const AstExpr *compared_in(const AstStatement *s)
 {
     const AstExpr *letters = compared_letters(s->chain->factors);
     for (const AstStage *stage = s->chain->stages; stage && !letters; stage = stage->next)
         letters = compared_letters(stage->factors);
+    return letters;
+}
+
+static void hint_comparison(Check *check, const AstStatement *s)
+{
+    const AstExpr *letters = compared_in(s);
     if (!letters)
         return;
     diag_note(check->diags, letters->span, "'%s' is an operand here", letters->letters.words->text);
@@ -352,6 +358,16 @@ bool check_collect(Check *check)
     return check->diags->errors == before;
 }
 
+static bool is_compared(const Ast *ast, Span at)
+{
+    for (const AstStatement *s = ast->statements; s; s = s->next) {
+        const AstExpr *letters = compared_in(s);
+        if (letters && letters->span.begin == at.begin)
+            return true;
+    }
+    return false;
+}
+
 Inputs *check_inputs(Arena *arena, const Ast *ast)
 {
     static const CheckOptions nothing_known = { 0 };
@@ -362,7 +378,7 @@ Inputs *check_inputs(Arena *arena, const Ast *ast)
     collect(&check);
     for (int i = 0; i < check.program->input_count; i++) {
         const Tensor *input = check.program->inputs[i];
-        Operand operand = { input->name, input->label, input->span };
+        Operand operand = { input->name, input->label, input->span, is_compared(ast, input->span) };
         ARENA_APPEND(arena, found->operands, found->operand_count, operand);
     }
     int id = 0;

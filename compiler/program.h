@@ -216,6 +216,7 @@ typedef struct Operand {
     const char *name;             /* NULL: an operand of letters */
     const char *label;            /* as Tensor.label: the name, or A, B, … */
     Span span;
+    bool is_compared;             /* a letter in a comparison, which may be meant as a position */
 } Operand;
 
 /* A name that a statement makes. */

@@ -41,8 +41,7 @@ bool evaluator_element(Evaluator *evaluator, const Output *output, const int64_t
 bool evaluator_accepts(Evaluator *evaluator, const Output *output, const int64_t *position, const void *result,
                        bool *failed);
 
-/* What was read or written out of range: "'W' at 70, but axis 0 has 50"; or "'max' of 0", where a `where` hid that from
- * extents_infer(); or "out of memory". "" when nothing was. */
+/* What was read or written out of range: "'W' at 70, but axis 0 has 50"; or "out of memory". "" when nothing was. */
 const char *evaluator_error(const Evaluator *evaluator);
 
 /* Whether so far a read out of range may have happened or not: a condition that is open decides. */

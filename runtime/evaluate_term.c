@@ -226,22 +226,10 @@ void walk_reduced(Evaluator *e, const Term *term, int64_t count, Value *x, Sum *
         e->at[over[i]->id] = before[i];
 }
 
-/* What extents_infer() reports unless a where hides it: a max of nothing, or fewer elements than topk wants. */
-static void require_enough(Evaluator *e, const Term *term, int64_t count)
-{
-    const ReductionFacts *facts = &reduction_facts[term->reduce.reduction];
-    int64_t least = facts->leaves == LEAVES_RANKS ? (int64_t)term->reduce.parameter : 1;
-    if (term->kind == TERM_CONTRACT || facts->empty || count < 0 || count >= least)
-        return;
-    snprintf(e->error, sizeof e->error, "'%s' of %lld", facts->name, (long long)count);
-    stop(e, term);
-}
-
 static void reduce_row(Evaluator *e, const Term *term, Value *row)
 {
     int64_t count = walk_count(e, term->reduce.over, term->reduce.over_count);
     Scratch *scratch = e->scratch;
-    require_enough(e, term, count);
     if (term->kind == TERM_CONTRACT || term->reduce.reduction == REDUCTION_SUM) {
         Sum sum = { .dtype = term->dtype };
         walk_reduced(e, term, count < 0 ? INT64_MAX : count, NULL, &sum);

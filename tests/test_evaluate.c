@@ -426,24 +426,6 @@ static void a_read_out_of_range_is_an_error(void **unused)
 }
 
 /* A where hides the empty row from the extents; choosing it is an error of the run. */
-static void a_max_of_nothing_behind_a_where(void **unused)
-{
-    (void)unused;
-    float x[] = { 0 };
-    int64_t c[] = { 0 };
-    Array arrays[] = { F32(x, 2, 1, 0), I64(c, 1, 1) };
-    Run *run = begin("x[i,n] | max n | where(c[i] > 0, _, 7.0)", "", NULL, 2, arrays);
-    assert_exact(element(run, 0, 0, 0, 0), 7);
-    c[0] = 1;
-    int64_t position = 0;
-    Value value;
-    evaluator_free(run->evaluator);
-    run->evaluator = evaluator_new(run->program, run->extents, run->by_tensor);
-    assert_false(evaluator_element(run->evaluator, output_at(run, 0), &position, &value));
-    assert_string_equal(evaluator_error(run->evaluator), "'max' of 0");
-    end(run);
-}
-
 static void an_axis_of_size_1_is_broadcast(void **unused)
 {
     (void)unused;
@@ -696,7 +678,6 @@ int main(void)
         cmocka_unit_test(a_gather_by_an_open_position_is_open),
         cmocka_unit_test(a_where_reads_its_branch_alone),
         cmocka_unit_test(a_read_out_of_range_is_an_error),
-        cmocka_unit_test(a_max_of_nothing_behind_a_where),
         cmocka_unit_test(an_axis_of_size_1_is_broadcast),
         cmocka_unit_test(a_scatter_adds_duplicates_to_what_was_there),
         cmocka_unit_test(targets_of_other_forms),

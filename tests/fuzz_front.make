@@ -1,4 +1,4 @@
-# The front end with sanitizers, and its fuzzer: make -f tests/fuzz_front.mk BUILD=build CC=clang FUZZER=libfuzzer
+# The front end with sanitizers, and its fuzzer: make -f tests/fuzz_front.make BUILD=build CC=clang FUZZER=libfuzzer
 # FUZZER is libfuzzer (clang alone has it) or standalone. The objects are this file's own.
 BUILD ?= build
 CC ?= cc
