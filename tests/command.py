@@ -28,7 +28,7 @@ class Scratch:
 
     def __exit__(self, *failure):
         os.chdir(self.before)
-        shutil.rmtree(self.path)
+        shutil.rmtree(self.path, ignore_errors=True)
 
 
 def files():
