@@ -193,7 +193,7 @@ static void count_uses(Emitter *e, const Term *term)
         e->uses[term->select.no->id]++;
         break;
     case TERM_CONTRACT:
-    case TERM_REDUCE: e->uses[term->reduce.argument->id] += reduction_facts[term->reduce.reduction].state == STATE_NORM ? 2 : 1; break;
+    case TERM_REDUCE: e->uses[term->reduce.argument->id] += state_uses(term); break;
     case TERM_CONSTANT:
     case TERM_POSITION: break;
     }

@@ -1,39 +1,8 @@
-/* The states of reductions in generated code: one row a state for how it begins, steps, merges, folds and ends. */
+/* The states of reductions in generated code: how they begin, step, merge, fold and end. What they are is in state.c. */
 #include <math.h>
 #include <string.h>
 
 #include "emitting.h"
-
-static State state_of(const Term *reduce)
-{
-    return reduce->kind == TERM_CONTRACT && reduce->reduce.reduction == REDUCTION_SUM
-               ? STATE_SUM : reduction_facts[reduce->reduce.reduction].state;
-}
-
-/* A norm is a sum of powers, or for p = inf and -inf an extremum of absolute values. */
-static State norm_like(const Term *reduce)
-{
-    double p = reduce->reduce.parameter;
-    return isinf(p) ? (p > 0 ? STATE_MAX : STATE_MIN) : STATE_SUM;
-}
-
-/* The state whose merge and fold one component has. */
-static State simple_state(const Term *reduce)
-{
-    State state = state_of(reduce);
-    return state == STATE_NORM ? norm_like(reduce) : state;
-}
-
-bool state_is_simple(const Term *reduce)
-{
-    Component components[STATE_COMPONENTS_MAX];
-    return state_components(reduce, components) == 1;
-}
-
-bool state_needs_place(const Term *reduce)
-{
-    return state_of(reduce) == STATE_ARGMAX || state_of(reduce) == STATE_ARGMIN;
-}
 
 /* ---- the beginning ---- */
 
@@ -48,49 +17,73 @@ static const char *least(Emitter *e, Dtype dtype, bool most)
 }
 
 /* The value of a component that has seen nothing. */
-static const char *identity(Emitter *e, const Term *reduce, int component, Dtype dtype)
+static const char *identity(Emitter *e, const Component *component)
 {
-    switch (state_of(reduce) == STATE_NORM ? norm_like(reduce) : state_of(reduce)) {
-    case STATE_PROD:
-    case STATE_ALL: return emit_number(e, dtype, 1);
-    case STATE_MAX:
-        /* No absolute value is below 0, and of none the norm is 0. */
-        return state_of(reduce) == STATE_NORM ? emit_number(e, dtype, 0) : least(e, dtype, false);
-    case STATE_MIN: return least(e, dtype, true);
-    case STATE_EXPONENTIALS: return component == 0 ? least(e, dtype, false) : emit_number(e, dtype, 0);
-    case STATE_ARGMAX: return component == 0 ? least(e, dtype, false) : "-1";
-    case STATE_ARGMIN: return component == 0 ? least(e, dtype, true) : "-1";
-    default: return emit_number(e, dtype, 0);
+    switch (component->start) {
+    case START_ZERO: return emit_number(e, component->dtype, 0);
+    case START_ONE: return emit_number(e, component->dtype, 1);
+    case START_LEAST: return least(e, component->dtype, false);
+    case START_MOST: return least(e, component->dtype, true);
+    case START_NOWHERE: break;
     }
+    return "-1";
 }
 
 const char *emit_state_start(Emitter *e, const Term *reduce, int component, bool varying)
 {
     Component components[STATE_COMPONENTS_MAX];
     state_components(reduce, components);
-    const char *start = identity(e, reduce, component, components[component].dtype);
+    const char *start = identity(e, &components[component]);
     return varying ? emit_splat(e, components[component].dtype, start) : emit_bare(e, start);
 }
 
-/* ---- one operation of two numbers ---- */
+/* ---- merges of one component with another ---- */
 
-static const char *combine(Emitter *e, State state, Dtype dtype, bool varying, const char *a, const char *b)
+static bool is_or(Merge merge, Dtype dtype)
 {
+    return merge == MERGE_OR || (dtype == DTYPE_BOOL && (merge == MERGE_ADD || merge == MERGE_MAX));
+}
+
+static bool is_and(Merge merge, Dtype dtype)
+{
+    return merge == MERGE_AND || (dtype == DTYPE_BOOL && (merge == MERGE_MUL || merge == MERGE_MIN));
+}
+
+static const char *combine(Emitter *e, const Component *component, bool varying, const char *a, const char *b)
+{
+    Dtype dtype = component->dtype;
     const char *suffix = emit_suffix(dtype, varying);
-    bool real = dtype_kind(dtype) == KIND_FLOAT, logical = dtype == DTYPE_BOOL;
-    bool any = state == STATE_ANY || (logical && (state == STATE_SUM || state == STATE_MAX));
-    bool all = state == STATE_ALL || (logical && (state == STATE_PROD || state == STATE_MIN));
-    if (any || all) {
+    bool real = dtype_kind(dtype) == KIND_FLOAT, any = is_or(component->merge, dtype);
+    if (any || is_and(component->merge, dtype)) {
         const char *function = any ? "or" : "and", *sign = any ? "||" : "&&";
         return varying ? emit_text(e, "%s_boolv(%s, %s)", function, a, emit_bare(e, b)) : emit_text(e, "%s %s %s", a, sign, b);
     }
-    switch (state) {
-    case STATE_PROD:
+    switch (component->merge) {
+    case MERGE_MUL:
         return real ? emit_text(e, "%s * %s", a, b) : emit_text(e, "mul_%s(%s, %s)", suffix, a, emit_bare(e, b));
-    case STATE_MAX: return emit_text(e, "max_%s(%s, %s)", suffix, a, emit_bare(e, b));
-    case STATE_MIN: return emit_text(e, "min_%s(%s, %s)", suffix, a, emit_bare(e, b));
+    case MERGE_MAX: return emit_text(e, "max_%s(%s, %s)", suffix, a, emit_bare(e, b));
+    case MERGE_MIN: return emit_text(e, "min_%s(%s, %s)", suffix, a, emit_bare(e, b));
     default: return real ? emit_text(e, "%s + %s", a, b) : emit_text(e, "add_%s(%s, %s)", suffix, a, emit_bare(e, b));
     }
+}
+
+void emit_state_merge(Emitter *e, const Term *reduce, const char *const *names, const char *const *others, bool varying)
+{
+    Component components[STATE_COMPONENTS_MAX];
+    int count = state_components(reduce, components);
+    const char *leading, *merge = state_merge(reduce, &leading);
+    if (!merge) {
+        for (int c = 0; c < count; c++)
+            emit_line(e, "%s = %s;", names[c], combine(e, &components[c], varying, names[c], others[c]));
+        return;
+    }
+    Text text = text_new(e->arena);
+    for (int c = 0; c < count; c++)
+        text_print(&text, "&%s, ", names[c]);
+    for (int c = 0; c < count; c++)
+        text_print(&text, "%s%s", c ? ", " : "", others[c]);
+    emit_line(e, "merge_%s_%s(%s%s);", merge, emit_suffix(register_dtype(reduce->reduce.argument->dtype), varying), leading,
+              text.bytes);
 }
 
 /* ---- steps ---- */
@@ -144,74 +137,55 @@ static const char *norm_element(Emitter *e, const Term *reduce, const char *x, b
     return emit_text(e, "pow_%s(%s, %s)", suffix, size, varying ? emit_splat(e, real, power) : power);
 }
 
-static void step_library(Emitter *e, const Term *reduce, const char *const *names, const char *x, bool varying,
-                         const char *place)
+/* What a component is of the element x. */
+static const char *lift(Emitter *e, const Component *component, const char *x, bool varying, const char *place)
 {
-    Dtype dtype = register_dtype(reduce->reduce.argument->dtype), real = dtype_real(dtype);
-    const char *suffix = emit_suffix(dtype, varying), *one = emit_number(e, real, 1), *zero = emit_number(e, real, 0);
-    if (varying) {
-        one = emit_splat(e, real, one);
-        zero = emit_splat(e, real, zero);
+    const char *number = emit_number(e, component->dtype, component->lift == LIFT_ONE);
+    switch (component->lift) {
+    case LIFT_ELEMENT: return x;
+    case LIFT_PLACE: return emit_bare(e, place);
+    default: return varying ? emit_splat(e, component->dtype, number) : number;
     }
-    switch (state_of(reduce)) {
-    case STATE_MOMENTS:
-        emit_line(e, "merge_moments_%s(&%s, &%s, &%s, %s, %s, %s);", suffix, names[0], names[1], names[2], one,
-                  emit_bare(e, x), zero);
-        break;
-    case STATE_EXPONENTIALS:
-        emit_line(e, "merge_exponentials_%s(&%s, &%s, %s, %s);", suffix, names[0], names[1], emit_bare(e, x), one);
-        break;
-    default:
-        emit_line(e, "merge_place_%s(%d, &%s, &%s, %s, %s);", suffix, state_of(reduce) == STATE_ARGMAX, names[0], names[1],
-                  emit_bare(e, x), emit_bare(e, place));
-        break;
-    }
+}
+
+/* Two components that merge by themselves read the element twice, so it gets a name. */
+static const char *named_element(Emitter *e, const Term *reduce, const char *x, bool varying)
+{
+    const char *leading;
+    if (state_is_simple(reduce) || state_merge(reduce, &leading))
+        return x;
+    const char *name = emit_name(e, "element");
+    emit_line(e, "const %s %s = %s;", emit_type(register_dtype(reduce->reduce.argument->dtype), varying), name, emit_bare(e, x));
+    return name;
 }
 
 void emit_state_step(Emitter *e, const Term *reduce, const char *const *names, bool varying, const char *place)
 {
-    Dtype dtype = register_dtype(reduce->reduce.argument->dtype);
-    State state = state_of(reduce);
-    if (state == STATE_SUM && step_fma(e, reduce, names[0], varying))
+    Component components[STATE_COMPONENTS_MAX];
+    int count = state_components(reduce, components);
+    const char *lifted[STATE_COMPONENTS_MAX], *leading;
+    bool norm = reduction_facts[reduce->reduce.reduction].state == STATE_NORM;
+    if (count == 1 && components[0].merge == MERGE_ADD && !norm && step_fma(e, reduce, names[0], varying))
         return;
     const char *x = varying ? emit_varying(e, reduce->reduce.argument) : emit_term(e, reduce->reduce.argument).text;
-    if (!state_is_simple(reduce)) {
-        step_library(e, reduce, names, x, varying, place);
-        return;
-    }
-    if (state == STATE_NORM) {
+    if (norm)
         x = norm_element(e, reduce, x, varying);
-        dtype = dtype_real(dtype);
-    }
-    emit_line(e, "%s = %s;", names[0], combine(e, simple_state(reduce), dtype, varying, names[0], x));
+    x = named_element(e, reduce, x, varying);
+    if (state_merge(reduce, &leading))
+        x = emit_bare(e, x);
+    for (int c = 0; c < count; c++)
+        lifted[c] = lift(e, &components[c], x, varying, place);
+    emit_state_merge(e, reduce, names, lifted, varying);
 }
 
-/* ---- merges, folds ---- */
+/* ---- folds ---- */
 
-void emit_state_merge(Emitter *e, const Term *reduce, const char *const *names, const char *const *others, bool varying)
+static const char *fold_name(const Component *component)
 {
-    Component components[STATE_COMPONENTS_MAX];
-    state_components(reduce, components);
-    Dtype dtype = register_dtype(reduce->reduce.argument->dtype);
-    const char *suffix = emit_suffix(dtype, varying);
-    switch (state_of(reduce)) {
-    case STATE_MOMENTS:
-        emit_line(e, "merge_moments_%s(&%s, &%s, &%s, %s, %s, %s);", suffix, names[0], names[1], names[2], others[0],
-                  others[1], others[2]);
-        break;
-    case STATE_EXPONENTIALS:
-        emit_line(e, "merge_exponentials_%s(&%s, &%s, %s, %s);", suffix, names[0], names[1], others[0], others[1]);
-        break;
-    case STATE_ARGMAX:
-    case STATE_ARGMIN:
-        emit_line(e, "merge_place_%s(%d, &%s, &%s, %s, %s);", suffix, state_of(reduce) == STATE_ARGMAX, names[0], names[1],
-                  others[0], others[1]);
-        break;
-    default:
-        emit_line(e, "%s = %s;", names[0],
-                  combine(e, simple_state(reduce), components[0].dtype, varying, names[0], others[0]));
-        break;
-    }
+    static const char *const names[] = { [MERGE_ADD] = "fold_sum", [MERGE_MUL] = "fold_prod", [MERGE_MAX] = "fold_max",
+                                         [MERGE_MIN] = "fold_min", [MERGE_OR] = "any", [MERGE_AND] = "all" };
+    return is_or(component->merge, component->dtype)    ? "any"
+           : is_and(component->merge, component->dtype) ? "all" : names[component->merge];
 }
 
 /* The lanes' states become one: `names` are declared here. */
@@ -219,14 +193,11 @@ void emit_state_fold(Emitter *e, const Term *reduce, const char *const *lanes, c
 {
     Component components[STATE_COMPONENTS_MAX];
     int count = state_components(reduce, components);
-    Dtype dtype = components[0].dtype;
-    if (count == 1) {
-        static const char *const folds[] = { [STATE_SUM] = "sum", [STATE_PROD] = "prod", [STATE_MAX] = "max",
-                                             [STATE_MIN] = "min", [STATE_ANY] = "any", [STATE_ALL] = "all" };
-        State state = simple_state(reduce);
-        bool any = state == STATE_ANY || state == STATE_SUM || state == STATE_MAX;
-        const char *fold = dtype == DTYPE_BOOL ? (any ? "any" : "all") : emit_text(e, "fold_%s", folds[state]);
-        emit_line(e, "%s %s = %s_%s(%s);", emit_type(dtype, false), names[0], fold, emit_suffix(dtype, true), lanes[0]);
+    const char *leading;
+    if (!state_merge(reduce, &leading)) {
+        for (int c = 0; c < count; c++)
+            emit_line(e, "%s %s = %s_%s(%s);", emit_type(components[c].dtype, false), names[c], fold_name(&components[c]),
+                      emit_suffix(components[c].dtype, true), lanes[c]);
         return;
     }
     const char *others[STATE_COMPONENTS_MAX];
@@ -295,31 +266,4 @@ Value emit_state_finish(Emitter *e, const Term *reduce, const char *const *names
     default: break;
     }
     return (Value){ text, varying };
-}
-
-/* ---- identities ---- */
-
-bool state_skips(const Term *reduce, const Term *value)
-{
-    while (value->kind == TERM_MAP && value->map.function == FUNCTION_CAST)
-        value = value->map.arguments[0];
-    double sign = 1;
-    if (value->kind == TERM_MAP && value->map.function == FUNCTION_NEG) {
-        sign = -1;
-        value = value->map.arguments[0];
-    }
-    if (value->kind != TERM_CONSTANT)
-        return false;
-    double number = sign * value->constant.value;
-    switch (state_of(reduce)) {
-    case STATE_SUM:
-    case STATE_ANY: return number == 0;
-    case STATE_PROD:
-    case STATE_ALL: return number == 1;
-    case STATE_MAX:
-    case STATE_EXPONENTIALS: return number == -INFINITY && dtype_kind(reduce->reduce.argument->dtype) == KIND_FLOAT;
-    case STATE_MIN: return number == INFINITY && dtype_kind(reduce->reduce.argument->dtype) == KIND_FLOAT;
-    case STATE_NORM: return number == 0 && reduce->reduce.parameter >= 0 && !isinf(reduce->reduce.parameter);
-    default: return false;
-    }
 }

@@ -135,9 +135,6 @@ void emit_state_step(Emitter *e, const Term *reduce, const char *const *names, b
 void emit_state_merge(Emitter *e, const Term *reduce, const char *const *names, const char *const *others, bool varying);
 void emit_state_fold(Emitter *e, const Term *reduce, const char *const *lanes, const char *const *names);
 Value emit_state_finish(Emitter *e, const Term *reduce, const char *const *names, bool varying);
-bool state_is_simple(const Term *reduce);                /* one component and a step of one operation */
-bool state_needs_place(const Term *reduce);
-bool state_skips(const Term *reduce, const Term *value); /* whether a constant changes nothing: its identity */
 
 /* emit_step.c */
 void emit_step(Emitter *e, const Launch *launch, const Step *step);

@@ -1,40 +1,131 @@
 #include "state.h"
 
+#include <math.h>
+
+/* Of which dtype a component is: the element's, its real part's, or a position. */
+typedef enum { OF_ELEMENT, OF_REAL, OF_PLACE } Of;
+
+typedef struct ComponentFacts {
+    const char *name;
+    Of of;
+    Start start;
+    Lift lift;
+    Merge merge;                  /* of states without `merge` below */
+} ComponentFacts;
+
+typedef struct StateFacts {
+    int count;
+    ComponentFacts components[STATE_COMPONENTS_MAX];
+    const char *merge;            /* merge_NAME_… of templates/state.c, which merges all components at once */
+    const char *leading;          /* and its first argument, or "" */
+    bool skips;                   /* whether there is an element that changes nothing: */
+    Start neutral;
+} StateFacts;
+
+static const StateFacts facts[STATE_COUNT] = {
+    [STATE_SUM] = { 1, { { "sum", OF_ELEMENT, START_ZERO, LIFT_ELEMENT, MERGE_ADD } }, .skips = true, .neutral = START_ZERO },
+    [STATE_PROD] = { 1, { { "product", OF_ELEMENT, START_ONE, LIFT_ELEMENT, MERGE_MUL } }, .skips = true,
+                     .neutral = START_ONE },
+    [STATE_MAX] = { 1, { { "largest", OF_ELEMENT, START_LEAST, LIFT_ELEMENT, MERGE_MAX } }, .skips = true,
+                    .neutral = START_LEAST },
+    [STATE_MIN] = { 1, { { "smallest", OF_ELEMENT, START_MOST, LIFT_ELEMENT, MERGE_MIN } }, .skips = true,
+                    .neutral = START_MOST },
+    [STATE_ANY] = { 1, { { "any", OF_ELEMENT, START_ZERO, LIFT_ELEMENT, MERGE_OR } }, .skips = true, .neutral = START_ZERO },
+    [STATE_ALL] = { 1, { { "all", OF_ELEMENT, START_ONE, LIFT_ELEMENT, MERGE_AND } }, .skips = true, .neutral = START_ONE },
+    /* Of powers of absolute values; see norm_component() for the others. */
+    [STATE_NORM] = { 1, { { "norm", OF_REAL, START_ZERO, LIFT_ELEMENT, MERGE_ADD } }, .skips = true, .neutral = START_ZERO },
+    [STATE_MOMENTS] = { 3, { { "count", OF_REAL, START_ZERO, LIFT_ONE, 0 },
+                             { "mean", OF_ELEMENT, START_ZERO, LIFT_ELEMENT, 0 },
+                             { "squares", OF_REAL, START_ZERO, LIFT_ZERO, 0 } }, .merge = "moments", .leading = "" },
+    [STATE_EXPONENTIALS] = { 2, { { "largest", OF_ELEMENT, START_LEAST, LIFT_ELEMENT, 0 },
+                                  { "sum", OF_ELEMENT, START_ZERO, LIFT_ONE, 0 } },
+                             .merge = "exponentials", .leading = "", .skips = true, .neutral = START_LEAST },
+    [STATE_ARGMAX] = { 2, { { "largest", OF_ELEMENT, START_LEAST, LIFT_ELEMENT, 0 },
+                            { "place", OF_PLACE, START_NOWHERE, LIFT_PLACE, 0 } }, .merge = "place", .leading = "1, " },
+    [STATE_ARGMIN] = { 2, { { "smallest", OF_ELEMENT, START_MOST, LIFT_ELEMENT, 0 },
+                            { "place", OF_PLACE, START_NOWHERE, LIFT_PLACE, 0 } }, .merge = "place", .leading = "0, " },
+};
+
+static State state_of(const Term *reduce)
+{
+    return reduce->kind == TERM_CONTRACT && reduce->reduce.reduction == REDUCTION_SUM
+               ? STATE_SUM : reduction_facts[reduce->reduce.reduction].state;
+}
+
 Dtype register_dtype(Dtype dtype)
 {
     return dtype_widen(dtype);
 }
 
+/* For p = inf and -inf a norm is an extremum of absolute values: none is below 0, and of none the norm is 0. */
+static void norm_component(double p, Component *component)
+{
+    if (isinf(p)) {
+        component->merge = p > 0 ? MERGE_MAX : MERGE_MIN;
+        component->start = p > 0 ? START_ZERO : START_MOST;
+    }
+}
+
 int state_components(const Term *reduce, Component components[STATE_COMPONENTS_MAX])
 {
-    Dtype value = register_dtype(reduce->reduce.argument->dtype), real = dtype_real(value);
-    State state = reduce->kind == TERM_CONTRACT && reduce->reduce.reduction == REDUCTION_SUM
-                      ? STATE_SUM : reduction_facts[reduce->reduce.reduction].state;
-    switch (state) {
-    case STATE_SUM: components[0] = (Component){ "sum", value }; return 1;
-    case STATE_PROD: components[0] = (Component){ "product", value }; return 1;
-    case STATE_MAX: components[0] = (Component){ "largest", value }; return 1;
-    case STATE_MIN: components[0] = (Component){ "smallest", value }; return 1;
-    case STATE_ANY: components[0] = (Component){ "any", value }; return 1;
-    case STATE_ALL: components[0] = (Component){ "all", value }; return 1;
-    case STATE_NORM: components[0] = (Component){ "norm", real }; return 1;
-    case STATE_MOMENTS:
-        components[0] = (Component){ "count", real };
-        components[1] = (Component){ "mean", value };
-        components[2] = (Component){ "squares", real };
-        return 3;
-    case STATE_EXPONENTIALS:
-        components[0] = (Component){ "largest", value };
-        components[1] = (Component){ "sum", value };
-        return 2;
-    case STATE_ARGMAX:
-    case STATE_ARGMIN:
-        components[0] = (Component){ state == STATE_ARGMAX ? "largest" : "smallest", value };
-        components[1] = (Component){ "place", DTYPE_I64 };
-        return 2;
-    case STATE_TOPK:
-    case STATE_BOTTOMK:
-    case STATE_COUNT: break;
+    const StateFacts *state = &facts[state_of(reduce)];
+    Dtype element = register_dtype(reduce->reduce.argument->dtype);
+    for (int c = 0; c < state->count; c++) {
+        const ComponentFacts *f = &state->components[c];
+        Dtype dtype = f->of == OF_PLACE ? DTYPE_I64 : f->of == OF_REAL ? dtype_real(element) : element;
+        components[c] = (Component){ f->name, dtype, f->start, f->lift, f->merge };
     }
-    return 0;
+    if (state_of(reduce) == STATE_NORM)
+        norm_component(reduce->reduce.parameter, &components[0]);
+    return state->count;
+}
+
+const char *state_merge(const Term *reduce, const char **leading)
+{
+    *leading = facts[state_of(reduce)].leading;
+    return facts[state_of(reduce)].merge;
+}
+
+int state_uses(const Term *reduce)
+{
+    const StateFacts *state = &facts[state_of(reduce)];
+    return state_of(reduce) == STATE_NORM ? 2 : state->merge || !state->count ? 1 : state->count;
+}
+
+bool state_is_simple(const Term *reduce)
+{
+    return facts[state_of(reduce)].count == 1;
+}
+
+bool state_needs_place(const Term *reduce)
+{
+    const StateFacts *state = &facts[state_of(reduce)];
+    for (int c = 0; c < state->count; c++)
+        if (state->components[c].lift == LIFT_PLACE)
+            return true;
+    return false;
+}
+
+bool state_skips(const Term *reduce, const Term *value)
+{
+    double sign = 1, p = reduce->reduce.parameter;
+    while (value->kind == TERM_MAP && value->map.function == FUNCTION_CAST)
+        value = value->map.arguments[0];
+    if (value->kind == TERM_MAP && value->map.function == FUNCTION_NEG) {
+        sign = -1;
+        value = value->map.arguments[0];
+    }
+    const StateFacts *state = &facts[state_of(reduce)];
+    if (value->kind != TERM_CONSTANT || !state->skips || (state_of(reduce) == STATE_NORM && !(p >= 0 && !isinf(p))))
+        return false;
+    double number = sign * value->constant.value;
+    bool real = dtype_kind(reduce->reduce.argument->dtype) == KIND_FLOAT;
+    switch (state->neutral) {
+    case START_ZERO: return number == 0;
+    case START_ONE: return number == 1;
+    case START_LEAST: return number == -INFINITY && real;
+    case START_MOST: return number == INFINITY && real;
+    case START_NOWHERE: break;
+    }
+    return false;
 }
