@@ -148,17 +148,6 @@ static const char *lift(Emitter *e, const Component *component, const char *x, b
     }
 }
 
-/* Two components that merge by themselves read the element twice, so it gets a name. */
-static const char *named_element(Emitter *e, const Term *reduce, const char *x, bool varying)
-{
-    const char *leading;
-    if (state_is_simple(reduce) || state_merge(reduce, &leading))
-        return x;
-    const char *name = emit_name(e, "element");
-    emit_line(e, "const %s %s = %s;", emit_type(register_dtype(reduce->reduce.argument->dtype), varying), name, emit_bare(e, x));
-    return name;
-}
-
 void emit_state_step(Emitter *e, const Term *reduce, const char *const *names, bool varying, const char *place)
 {
     Component components[STATE_COMPONENTS_MAX];
@@ -170,7 +159,6 @@ void emit_state_step(Emitter *e, const Term *reduce, const char *const *names, b
     const char *x = varying ? emit_varying(e, reduce->reduce.argument) : emit_term(e, reduce->reduce.argument).text;
     if (norm)
         x = norm_element(e, reduce, x, varying);
-    x = named_element(e, reduce, x, varying);
     if (state_merge(reduce, &leading))
         x = emit_bare(e, x);
     for (int c = 0; c < count; c++)
