@@ -22,7 +22,8 @@ In a page, a fenced block is, by the words behind its fence:
 Every einc block runs with --check, which compares it with einc's own evaluator, too. Beside the blocks: links lead to
 files and headings that exist; files, functions, variables and options of einc that are named exist; so do the targets
 of make; and every expression of README's table stands in an einc block. --update puts the outputs of console blocks as
-they are now, and "gives" as numpy computes it. EINC, BUILD and PYTHON (with numpy) come from the environment."""
+they are now, and a "gives" of "?" as numpy computes it. The blocks of docs/extending.md are run by tests/check_extending.sh,
+which sets EXTENDED. EINC, BUILD and PYTHON (with numpy) come from the environment."""
 import ast
 import concurrent.futures
 import glob
@@ -68,6 +69,7 @@ class Block:
 class Page:
     def __init__(self, path):
         self.path, self.blocks, self.prose, self.failures = path, [], [], []
+        self.runs = path != 'docs/extending.md' or 'EXTENDED' in os.environ
         with open(os.path.join(ROOT, path), encoding='utf-8') as file:
             self.lines = file.read().split('\n')
         block = None
@@ -170,7 +172,7 @@ def run_console_blocks(page, scratch, environment, update):
         if block.file:
             with open(os.path.join(folder, block.file), 'w', encoding='utf-8') as file:
                 file.write('\n'.join(block.lines) + '\n')
-        if block.kind == 'console':
+        if block.kind == 'console' and page.runs:
             count += len(split_console(block))
             try:
                 run_console(page, block, folder, environment, update)
@@ -283,7 +285,8 @@ def read_bf16(value):
 
 
 def run_examples(pages, scratch, environment, update):
-    examples = [(page, Example(block)) for page in pages for block in page.blocks if block.kind == 'einc']
+    examples = [(page, Example(block)) for page in pages if page.runs
+                for block in page.blocks if block.kind == 'einc']
 
     def run(job):
         number, (page, example) = job
