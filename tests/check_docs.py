@@ -442,7 +442,7 @@ def make_environment(scratch):
     subprocess.run(['make', '-s', 'install', f'PREFIX={prefix}', 'BUILD=' + os.environ.get('BUILD', 'build')], cwd=ROOT, check=True,
                    stdout=subprocess.DEVNULL)
     return {**os.environ, 'PATH': bin_folder + ':' + os.environ['PATH'], 'NO_COLOR': '1', 'LC_ALL': 'C.UTF-8',
-            'EINC_CACHE_DIR': os.path.join(scratch, 'cache'), 'LD_LIBRARY_PATH': os.path.join(prefix, 'lib'),
+            'EINC_CACHE_DIR': os.environ.get('EINC_CACHE_DIR', os.path.join(scratch, 'cache')), 'LD_LIBRARY_PATH': os.path.join(prefix, 'lib'),
             'PKG_CONFIG_PATH': os.path.join(prefix, 'lib', 'pkgconfig')}
 
 
