@@ -64,7 +64,8 @@ typedef struct Work {
     double extra_bytes;           /* memory that the process took in the first call */
 } Work;
 
-/* Compiles the row, makes its operands, calls it once and compares elements of the result with the evaluator. False with work->failure set; work_end() is due in any case. */
+/* Compiles the row, makes its operands, calls it once, during which the process may not grow by more than 16 MiB, and
+ * compares elements of the result with the evaluator. False with work->failure set; work_end() is due in any case. */
 bool work_begin(Work *work, Arena *arena, const Row *row, double limit);
 void work_end(Work *work);
 

@@ -13,7 +13,8 @@ enum {
     GAP = 4096 + 192,             /* between operands, so that they do not begin at the same place of a page */
     PATTERN = 1048573,            /* random numbers before they repeat */
     CHECK_LEAST = 4, CHECK_MOST = 400,
-    HUGE_PAGE = 2 << 20
+    HUGE_PAGE = 2 << 20,
+    EXTRA_BYTES_MAX = 16 << 20    /* that the process may grow by in a call */
 };
 
 #define CHECK_SECONDS 0.5
@@ -178,6 +179,8 @@ static bool call_first(Work *work, Arena *arena)
     double before = resident_bytes("VmRSS");
     bool right = work_call(work, arena, work->row->threads) >= 0;
     work->extra_bytes = resident_bytes("VmHWM") - before;
+    if (right && work->extra_bytes > EXTRA_BYTES_MAX)
+        return fail(work, arena, "takes %s beyond operands, output and workspace", byte_words(arena, work->extra_bytes));
     return right;
 }
 

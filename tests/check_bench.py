@@ -61,6 +61,28 @@ def check_result(folder):
         expect(numpy.allclose(result[:, m], right, rtol=1e-5, atol=1e-4), f"document {m}: {result[:, m]} is not {right}")
 
 
+def check_peers(folder):
+    """The comparison with numpy alone: its answer is right, and a wrong one has no time."""
+    path = os.path.join(folder, "peers.json")
+    subprocess.run([sys.executable, "bench/peers.py", "--run", RUN, "--rows", "small-4,maxsim-f32-ragged", "--seconds", "0.1",
+                    "--json", path], check=True, stdout=subprocess.DEVNULL)
+    with open(path) as file:
+        results = json.load(file)
+    expect(len(results["rows"]) == 2 and "numpy" in results["peers"], f"not compared: {results}")
+    for row in results["rows"]:
+        ratio = row["peers"]["numpy"]["seconds"] / row["seconds"]
+        expect(abs(row["peers"]["numpy"]["ratio"] / ratio - 1) < 1e-9, f"not the ratio of the times: {row}")
+    sys.path.insert(0, "bench")
+    import peers
+    import peers_ways
+    problem = peers_ways.Problem({"name": "x", "expression": "ij,j->i"}, [numpy.ones((4, 4), "f4"), numpy.ones(4, "f4")],
+                                 numpy.full(4, 4, "f4"))
+    expect(peers.find_way(peers_ways.numpy_ways, problem, 1, 0)[0] is not None, "a right peer has no time")
+    problem.result[2] += 1
+    found, failure = peers.find_way(peers_ways.numpy_ways, problem, 1, 0)
+    expect(found is None and failure.startswith("wrong"), f"a wrong peer counts: {found}, {failure}")
+
+
 def check_page(folder):
     results, page = os.path.join(folder, "results.json"), os.path.join(folder, "page.md")
     before = "# Title\n\ntext\n\n<!-- figures: CPU A -->\nold figures of A\n<!-- end -->\n\n"
@@ -95,6 +117,7 @@ def main():
     with tempfile.TemporaryDirectory() as folder:
         check_page(folder)
         check_result(folder)
+        check_peers(folder)
         check_rows(folder)
     check_guard()
     print(f"check_bench: {checked} checks")
