@@ -11,11 +11,12 @@ const Command commands[] = {
       "  einc run 'ij,jk->ik' -i a.npy -i b.npy -o c.npy\n"
       "  einc run 'ijk,mnk->ijmn | max n | sum j' -i queries.npy -i documents.npy\n"
       "  einc run 'Q[i,k], D[j,k] -> [i,j] | topk(5) j & argtopk(5) j' -i D=d.npy -i Q=q.npy -o best.npy -o where.npy\n" },
-    { "explain", EXPLAIN, command_explain, "explain EXPR [-d I=N,...] [--shape [NAME=]N,N] [options]",
+    { "explain", EXPLAIN, command_explain, "explain EXPR [-d I=N,...] [--shape [NAME=]N,N] [-i FILE] [options]",
       "say what the kernel does and costs, without running it",
-      "Needs neither data nor a C compiler.\n"
+      "Needs neither data nor a C compiler. Of files, only shapes and dtypes are read.\n"
       "\n"
       "  einc explain 'ijk,mnk->ijmn | max n | sum j' -d i=32,j=20,k=128,m=1000,n=300\n"
+      "  einc explain 'ijk,mnk->ijmn | max n | sum j' -i queries.npy -i documents.npy\n"
       "  einc explain 'bhqd,bhkd->bhqk | softmax k | * bhkv -> bhqv' --memory 64K\n" },
     { "compile", COMPILE, command_compile, "compile EXPR [-o FILE.c] [--header FILE.h] [options]",
       "write the kernel as one C file without dependencies",

@@ -20,7 +20,7 @@ enum {
 
 /* X(tag, long name, letter or 0, value or NULL, commands, help) */
 #define OPTIONS(X)                                                                                                       \
-    X(INPUT, "input", 'i', "[NAME=]FILE", RUN | BENCH, "a .npy file: the next operand, or NAME; - is the standard input") \
+    X(INPUT, "input", 'i', "[NAME=]FILE", KERNELS, "a .npy file: the next operand, or NAME; - is the standard input")     \
     X(OUTPUT, "output", 'o', "FILE", COMPILE | RUN, "where the result goes; - is the standard output")                   \
     X(EXTENTS, "extents", 'd', "I=N,J=N", KERNELS, "extents of indices: needed where no operand tells, else hints")      \
     X(DUMP, "dump", 0, "PASS", COMPILE | EXPLAIN, "print what a pass makes: ast, program, lower, plan (short: -dPASS)")  \

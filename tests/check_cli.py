@@ -218,6 +218,10 @@ def check_explain():
     for words in ("f32[i=300, j=32, k=256]", "for n=2000", "max", "not stored", "24.2 GB", "operands     655 MB", "3.10 Tflop",
                   "bound        arithmetic"):
         check(words in said, words, said)
+    np.save("long.npy", np.zeros((12345, 30), np.float16))
+    said = text(good("explain", "ij,jk->ik", "-i", "long.npy", "--shape", "30,500"))
+    check("f16[i=12345, j=30]" in said and "f32[j=30, k=500]" in said, said)
+    check(b"f16" in good("compile", "ij->i", "-i", "long.npy", "-o", "-"), "a dtype of a file")
     unknown = text(good("explain", known[0]))
     check("2 * i * j * k * m * n" in unknown and "4 * i * j * k + 4 * m * n * k + 4 * i * m bytes" in unknown, unknown)
     for shape in (("--shape", "300,32,256", "--shape", "315,2000,256"), ("--shape=A=300,32,256", "--shape=B=315,2000,256")):
