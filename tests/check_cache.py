@@ -102,7 +102,7 @@ def check_disks():
     """Read-only, full, and no folder at all: a run without a cache."""
     for folder in ("/dev/null/none", "/proc/none"):
         expect_right(folder, "no folder for a cache")
-    home = {"HOME": "/nowhere", "XDG_CACHE_HOME": ""}
+    home = {"HOME": "/dev/null/none", "XDG_CACHE_HOME": ""}
     result = subprocess.run(COMMAND, capture_output=True,
                             env={**{k: v for k, v in os.environ.items() if k != "EINC_CACHE_DIR"}, **home})
     check(result.returncode == 0 and is_right(result.stdout), "no home", result.stderr)
