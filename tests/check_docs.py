@@ -21,7 +21,8 @@ In a page, a fenced block is, by the words behind its fence:
 
 Every einc block runs with --check, which compares it with einc's own evaluator, too. Beside the blocks: links lead to
 files and headings that exist; files, functions, variables and options of einc that are named exist; so do the targets
-of make; and every expression of README's table stands in an einc block. --update puts the outputs of console blocks as
+of make; every expression of README's table stands in an einc block, every function, reduction and dtype in one of
+docs/notation.md. --update puts the outputs of console blocks as
 they are now, and a "gives" of "?" as numpy computes it. The blocks of docs/extending.md are run by tests/check_extending.sh,
 which sets EXTENDED. EINC, BUILD and PYTHON (with numpy) come from the environment."""
 import ast
@@ -431,6 +432,18 @@ def check_table(page, examples):
     return rows
 
 
+def check_words(page, examples):
+    """Each function, reduction and dtype of the compiler's tables stands in an example of the notation."""
+    shown = set(re.findall(r'\w+', ' '.join(' '.join(example.expr) for example in examples)))
+    words = set()
+    for table in 'ops.h', 'dtype.h':
+        with open(os.path.join(ROOT, 'compiler', table), encoding='utf-8') as file:
+            words |= set(re.findall(r'^    X\(\w+, "([a-z]\w*)"', file.read(), re.M))
+    for word in sorted(words - shown - {'cast'}):
+        page.fail(1, f'no example has {word}')
+    return len(words)
+
+
 # ---- all of it ----
 
 def make_environment(scratch):
@@ -464,6 +477,8 @@ def main(arguments):
             commands = sum(pool.map(lambda page: run_console_blocks(page, scratch, environment, update), pages))
         everywhere = examples if not arguments else [Example(b) for p in glob.glob(os.path.join(ROOT, 'docs', '*.md'))
                                                      for b in Page(os.path.relpath(p, ROOT)).blocks if b.kind == 'einc']
+        words = sum(check_words(page, [Example(b) for b in page.blocks if b.kind == 'einc'])
+                    for page in pages if page.path == 'docs/notation.md')
         rows = sum(check_table(page, everywhere) for page in pages if page.path == 'README.md')
     finally:
         shutil.rmtree(scratch)
@@ -473,8 +488,8 @@ def main(arguments):
     failures = [(page.path, number, text) for page in pages for number, text in sorted(page.failures)]
     for path, number, text in failures:
         print(f'{path}:{number}: {text}')
-    print(f'{len(pages)} pages, {len(examples)} examples, {commands} commands, {rows} rows of the table, {links} links, '
-          f'{named} names; {len(failures)} wrong; {time.time() - began:.0f} s')
+    print(f'{len(pages)} pages, {len(examples)} examples, {commands} commands, {rows} rows of the table, {words} words, '
+          f'{links} links, {named} names; {len(failures)} wrong; {time.time() - began:.0f} s')
     nothing = not (examples and commands) and not arguments
     return 1 if failures or nothing else 0
 
