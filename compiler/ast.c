@@ -38,6 +38,7 @@ static int64_t read_integer(Parser *parser, Span at)
     if (errno == ERANGE) {
         diag_error(parser->diags, at, "the integer does not fit into 64 bits");
         diag_hint(parser->diags, "write it as a float, with a '.'");
+        parser->slips++;
         value = 0;
     }
     return value;
@@ -63,6 +64,7 @@ AstExpr *make_number(Parser *parser, Span at)
         if (isinf(expr->number.value)) {
             diag_error(parser->diags, at, "the number is too large for a float of 64 bits");
             diag_hint(parser->diags, "infinity is 'inf'");
+            parser->slips++;
         }
     }
     return expr;
@@ -186,6 +188,7 @@ AstDtype make_dtype(Parser *parser, AstWord *word)
     Dtype dtype = dtype_find(word->text, strlen(word->text));
     if (dtype == DTYPE_NONE) {
         const char *near = likely_dtype(word->text);
+        parser->slips++;
         diag_error(parser->diags, word->span, "'%s' is no dtype", word->text);
         diag_hint(parser->diags, "%s%s%sthe dtypes are f16 bf16 f32 f64 c64 c128 i8 i16 i32 i64 bool",
                   near ? "did you mean '" : "", near ? near : "", near ? "'? " : "");

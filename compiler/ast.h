@@ -160,7 +160,8 @@ typedef struct Ast {
 
 enum { AST_DEPTH_MAX = 400 };
 
-/* The Ast of a program. NULL after diagnostics. */
+/* The Ast of a program. NULL after diagnostics, unless they are about numbers and dtypes alone: then check() goes on to
+ * add its own, and refuses. */
 Ast *parse(Arena *arena, const Source *source, Diags *diags);
 
 void ast_dump(Text *text, const Ast *ast);

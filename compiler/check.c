@@ -253,6 +253,8 @@ static bool require_indices(Check *check, const Term *term, const AstWord *words
     for (int i = 0; i < count; i++) {
         if (indices_have(indices, i, indices[i])) {
             diag_error(check->diags, at, "index '%s' is listed twice", indices[i]->name);
+            diag_hint(check->diags, "a diagonal is written into with '+=': 'y[%s,%s] += ...'", indices[i]->name,
+                      indices[i]->name);
             return false;
         }
         if (!term_has_index(term, indices[i])) {
@@ -590,7 +592,6 @@ Program *check(Arena *arena, const Ast *ast, const CheckOptions *options, Diags 
 {
     static const CheckOptions nothing_known = { 0 };
     Check check = { .arena = arena, .ast = ast, .options = options ? options : &nothing_known, .diags = diags };
-    int before = diags->errors;
     check.program = ARENA_NEW(arena, Program);
     check.program->arena = arena;
     check.program->source = ast->source;
@@ -598,8 +599,8 @@ Program *check(Arena *arena, const Ast *ast, const CheckOptions *options, Diags 
         return NULL;
     for (const AstStatement *s = ast->statements; s; s = s->next)
         check_statement(&check, s);
-    if (diags->errors != before)
+    if (diags->errors)
         return NULL;
     check_extents(&check);
-    return diags->errors == before ? check.program : NULL;
+    return diags->errors ? NULL : check.program;
 }

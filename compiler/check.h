@@ -25,6 +25,7 @@ typedef struct Check {
     Name *names;
     int name_count;
     Tensor **operands;            /* [ast->operand_count]: the inputs that operands of letters are */
+    const AstExpr **written;      /* [input_count]: where each input first stands */
     const OperandSpec **specs;    /* [input_count]: what the caller knows of each input, or NULL */
 
     /* the statement at hand */

@@ -200,6 +200,14 @@ static void drop_unused_indices(Check *check)
     p->index_count = kept;
 }
 
+static void hint_indices(Check *check, const char *const *names, size_t count)
+{
+    Text list = text_new(check->arena);
+    for (size_t k = 0; k < count; k++)
+        text_print(&list, "%s%s", k ? ", " : "", names[k]);
+    diag_hint(check->diags, count ? "its indices are %s" : "it has none%s", list.bytes);
+}
+
 static void check_given_names(Check *check)
 {
     const Program *p = check->program;
@@ -219,6 +227,8 @@ static void check_given_names(Check *check)
         diag_error_nowhere(check->diags, "the expression has no index '%s'", name);
         if (near)
             diag_hint(check->diags, "did you mean '%s'?", near);
+        else
+            hint_indices(check, names, count);
     }
 }
 

@@ -61,10 +61,12 @@ void check_walk(Check *check, const AstStatement *s, int id, OnOperand *on)
 
 /* ---- inputs ---- */
 
-static void add_input(Check *check, Tensor *tensor)
+static void add_input(Check *check, Tensor *tensor, const AstExpr *written)
 {
     Program *p = check->program;
-    tensor->input = p->input_count;
+    int count = p->input_count;
+    tensor->input = count;
+    ARENA_APPEND(check->arena, check->written, count, written);
     ARENA_APPEND(check->arena, p->inputs, p->input_count, tensor);
 }
 
@@ -124,7 +126,7 @@ static void collect_tensor(Check *check, const AstExpr *expr, int statement)
     note_dtype(check, name, expr->tensor.dtype);
     if (!name->tensor) {
         name->tensor = check_new_tensor(check, name->text, expr->span, -1, DTYPE_NONE);
-        add_input(check, name->tensor);
+        add_input(check, name->tensor, expr);
     }
 }
 
@@ -139,7 +141,7 @@ static void collect_operand(Check *check, const AstExpr *expr, int statement)
     Dtype dtype = expr->kind == AST_EMPTY ? DTYPE_NONE : expr->letters.dtype.dtype;
     Tensor *tensor = check_new_tensor(check, NULL, expr->span, dots ? -1 : rank, dtype);
     check->operands[expr->operand] = tensor;
-    add_input(check, tensor);
+    add_input(check, tensor, expr);
 }
 
 /* The targets first, so that a name that is made somewhere is never taken for an input. */
@@ -166,6 +168,20 @@ const char *tensor_words(Arena *arena, const Tensor *tensor)
     return tensor->name ? arena_format(arena, "'%s'", tensor->name) : arena_format(arena, "operand %d", tensor->input + 1);
 }
 
+/* einops users write "batch seq dim" for three indices. */
+static void hint_einops(Check *check, const AstExpr *expr, int rank)
+{
+    int words = 0;
+    size_t longest = 0;
+    Text text = text_new(check->arena);
+    for (const AstWord *w = expr->kind == AST_LETTERS ? expr->letters.words : NULL; w; w = w->next, words++) {
+        text_print(&text, "%s%s", w->text, w->next ? "," : "");
+        longest = strlen(w->text) > longest ? strlen(w->text) : longest;
+    }
+    if (rank == words && longest > (words > 1 ? 1 : 3))
+        diag_hint(check->diags, "index names of several letters need a name and brackets: 'X[%s]'", text.bytes);
+}
+
 static void bind_rank(Check *check, Tensor *tensor, const OperandSpec *spec)
 {
     Name *name = tensor->name ? check_name(check, tensor->name) : NULL;
@@ -177,6 +193,7 @@ static void bind_rank(Check *check, Tensor *tensor, const OperandSpec *spec)
         diag_error(check->diags, tensor->span, "%s has %d ind%s here, but its array has %d dimension%s",
                    tensor_words(check->arena, tensor), written, written == 1 ? "ex" : "ices", spec->rank,
                    spec->rank == 1 ? "" : "s");
+        hint_einops(check, check->written[tensor->input], spec->rank);
     }
     tensor->rank = spec && spec->rank >= 0 ? spec->rank : written;
     if (tensor->rank > RANK_MAX) {
@@ -199,33 +216,6 @@ static void bind_dtype(Check *check, Tensor *tensor, const OperandSpec *spec)
     tensor->dtype = written != DTYPE_NONE                   ? written
                     : spec && spec->dtype != DTYPE_NONE ? spec->dtype
                                                         : DTYPE_F32;
-}
-
-/* einops users write "batch seq dim" for three indices. */
-static void hint_einops(Check *check, const AstExpr *expr, const OperandSpec *spec)
-{
-    int words = 0;
-    bool longer = false;
-    for (const AstWord *w = expr->letters.words; w; w = w->next, words++)
-        longer |= w->text[0] && w->text[1];
-    if (!longer || !spec || spec->rank != words)
-        return;
-    Text text = text_new(check->arena);
-    for (const AstWord *w = expr->letters.words; w; w = w->next)
-        text_print(&text, "%s%s", w->text, w->next ? "," : "");
-    diag_hint(check->diags, "index names of several letters need a name and brackets: 'X[%s]'", text.bytes);
-}
-
-static void hint_operand(Check *check, const AstExpr *expr, int statement)
-{
-    (void)statement;
-    if (expr->kind != AST_LETTERS || !check->operands[expr->operand])
-        return;
-    const Tensor *tensor = check->operands[expr->operand];
-    const OperandSpec *spec = check->specs[tensor->input];
-    bool dots;
-    if (spec && spec->rank >= 0 && check_explicit_rank(check, expr, &dots) != spec->rank && !dots)
-        hint_einops(check, expr, spec);
 }
 
 /* A comparison of operands of letters is legal but seldom meant: the first such operand, or NULL. */
@@ -328,12 +318,8 @@ static void bind_inputs(Check *check)
     }
     if (check->diags->errors == before)
         return;
-    int id = 0;
-    for (const AstStatement *s = check->ast->statements; s; s = s->next, id++) {
-        check_enter_brackets(check, s);
-        check_walk(check, s, id, hint_operand);
+    for (const AstStatement *s = check->ast->statements; s; s = s->next)
         hint_comparison(check, s);
-    }
 }
 
 /* All names come before the first label, so that no label is also a name. */

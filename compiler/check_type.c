@@ -395,10 +395,13 @@ static bool check_parameter(Check *check, const AstStage *stage, Term *term)
         diag_error(check->diags, stage->name->span, "'%s' takes %s", facts->name,
                    facts->parameters == NO_PARAMETER ? "no parameter"
                    : p ? "one parameter" : "a number of places, as in 'topk(10) n'");
+        if (facts->parameters == NO_PARAMETER)
+            diag_hint(check->diags, "indices go by name: '%s j'", facts->name);
         return false;
     }
     if (p && facts->leaves == LEAVES_RANKS && (!p->is_integer || p->value < 1 || p->value > INT32_MAX)) {
         diag_error(check->diags, p->span, "'%s' takes a positive integer", facts->name);
+        diag_hint(check->diags, "it says how many places stay: '%s(10) n'", facts->name);
         return false;
     }
     if (p && facts->state == STATE_MOMENTS && !(fabs(p->value) <= INT32_MAX)) {
@@ -431,7 +434,7 @@ Term *check_reduce(Check *check, const AstStage *stage, Term *argument, Index **
         return NULL;
     double parameter = term->reduce.parameter;
     bool has_parameter = term->reduce.has_parameter;
-    term = check_new_term(check, TERM_REDUCE, span_join(argument->span, stage->span));
+    term = check_new_term(check, TERM_REDUCE, stage->span);
     term->dtype = result;
     term->reduce.reduction = stage->reduction;
     term->reduce.parameter = parameter;

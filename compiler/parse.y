@@ -253,7 +253,7 @@ static int yyreport_syntax_error(const yypcontext_t *context, void *scanner)
         text_print(&expected, "%s%s", i == 0 ? ", expected " : i == count - 1 ? " or " : ", ", yysymbol_name(wanted[i]));
     parser->depth = 0;
     if (at.begin == at.end)
-        diag_error(parser->diags, at, "unexpected %s%s", yysymbol_name(got), expected.bytes);
+        diag_error(parser->diags, (Span){ parser->last_span.end, parser->last_span.end }, "unexpected %s%s", yysymbol_name(got), expected.bytes);
     else if (got == YYSYMBOL_NEWLINE)
         diag_error(parser->diags, (Span){ at.begin, at.begin + 1 }, "unexpected end of the line%s", expected.bytes);
     else if (yysymbol_name(got)[0] == '\'')
@@ -283,5 +283,5 @@ Ast *parse(Arena *arena, const Source *source, Diags *diags)
     ein__scan_bytes(source->text, (int)source->length, scanner);
     ein_parse(scanner);
     ein_lex_destroy(scanner);
-    return diags->errors == before ? parser.ast : NULL;
+    return diags->errors == before + parser.slips ? parser.ast : NULL;
 }

@@ -174,6 +174,8 @@ static const char *sign_hint(const Source *source, Span at)
         return "a power is written '^'";
     if (c == '/' && doubled)
         return "division to an integer is 'floor(a / b)'";
+    if (c == '|' && last == '|')
+        return "a stage is missing here; logical or is '||'";
     if (c == '&')
         return "logical and is '&&'; '&' joins the last reductions of a chain, as in 'max n & argmax n'";
     if (c == '@' && after_value(source, at.begin))

@@ -9,6 +9,7 @@ typedef struct Parser {
     const Source *source;
     Diags *diags;
     Ast *ast;
+    int slips;             /* errors in words and numbers that leave the tree whole */
     int depth;             /* of open brackets: newlines do not count inside them */
     int last;              /* the last token: a newline after an operator does not end the statement */
     Span last_span;

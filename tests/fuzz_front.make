@@ -12,9 +12,9 @@ else
 LINK = -DSTANDALONE
 endif
 FLAGS = -std=c11 -O1 -g -D_GNU_SOURCE -Icompiler -I$(BUILD) $(SANITIZE) $(COVER)
-FRONT = arena text diag ast ast_dump dtype ops check check_name check_index check_type check_extent program program_dump \
-	program_equal program_print extents
-OBJECTS = $(FRONT:%=$(OWN)/%.o) $(OWN)/parse.o $(OWN)/lex.o
+FRONT = $(wildcard compiler/ast*.c compiler/check*.c compiler/program*.c compiler/parse_hint.c) \
+	$(patsubst %,compiler/%.c,arena text diag dtype ops extents)
+OBJECTS = $(FRONT:compiler/%.c=$(OWN)/%.o) $(OWN)/parse.o $(OWN)/lex.o
 
 $(OWN)/fuzz_front: tests/fuzz_front.c $(OBJECTS)
 	$(CC) $(FLAGS) $(LINK) -o $@ $^ -lm
