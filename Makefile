@@ -48,7 +48,7 @@ $(BUILD)/%.o: %.c $(BUILD)/flags | $(BUILD)/parse.h
 
 # What bison, flex and the embedding make.
 $(BUILD)/%.o: $(BUILD)/%.c $(BUILD)/flags
-	$(CC) $(ALL_CFLAGS) -Wno-overlength-strings -c -o $@ $<
+	$(CC) $(ALL_CFLAGS) -Wno-overlength-strings -Wno-misleading-indentation -c -o $@ $<
 
 $(BUILD)/parse.c $(BUILD)/parse.h &: compiler/parse.y | $(BUILD)/flags
 	bison -Wall -Werror -d -o $(BUILD)/parse.c $<

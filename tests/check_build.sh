@@ -1,0 +1,38 @@
+#!/usr/bin/env bash
+# The build itself, in a copy of the sources whose path has a space: with the other compiler, without optimisation, and
+# with the sanitizers, whose build runs the unit tests; nothing is made twice. About 60 s.
+set -eu
+scratch=$(mktemp -d)
+trap 'rm -rf "$scratch"' EXIT
+copy="$scratch/a copy"
+mkdir "$copy"
+tar -c --exclude=./.git --exclude='./build*' . | tar -x -C "$copy"
+cd "$copy"
+unset BUILD EINC
+fail() { echo "check_build: $*" && exit 1; }
+
+# The expression that every build has to get through: parser, planner, emitter.
+works() { "$1/einc" explain 'ijk,mnk->ijmn | max n | sum j' -d i=3,j=4,m=5,n=6,k=7 >/dev/null || fail "$1/einc"; }
+
+case $($CC --version) in *clang*) other=gcc ;; *) other=clang ;; esac
+command -v $other >/dev/null || fail "no $other"
+make -s -j2 CC=$other
+works build
+make -q CC=$other || fail "a build with nothing changed makes something"
+touch compiler/plan.h
+make -n CC=$other | grep -q -- '-o build/compiler/plan.o' || fail "a changed header makes nothing"
+make -n CC=$other | grep -q -- '-o build/runtime/npy.o' && fail "a changed header makes what does not include it"
+make -s -j2 CC=$other
+make -n CC="$other -O3" | grep -q -- '-o build/runtime/npy.o' || fail "changed flags make nothing"
+
+make -s -j2 CC="$CC" DEBUG=1
+works build-debug
+
+units="test_array test_evaluate test_npy test_pool"
+make -s -j2 CC="$CC" SANITIZE=1 CFLAGS=-O1 all $(for unit in $units; do echo "build-sanitize/tests/$unit"; done)
+works build-sanitize
+nm -D build-sanitize/einc | grep -q __asan_ || fail "the sanitizers are not in the build"
+for unit in $units; do
+    "build-sanitize/tests/$unit" >"$scratch/output" 2>&1 || { cat "$scratch/output" && fail "$unit with the sanitizers"; }
+done
+echo "built with $other, without optimisation, with sanitizers: $(echo "$units" | wc -w) unit tests run"
