@@ -54,8 +54,10 @@ static void python(const char *script)
     assert_int_equal(pclose(pipe), 0);
 }
 
+/* In a new file: ext4 writes a file that was truncated to the disk at once. */
 static void put_file(const char *name, const void *bytes, size_t count)
 {
+    remove(name);
     FILE *file = fopen(name, "wb");
     assert_non_null(file);
     assert_int_equal(fwrite(bytes, 1, count, file), count);
