@@ -100,11 +100,13 @@ static void read_task(void *argument, int64_t index, int worker)
 
 /* ---- writing ---- */
 
+/* Ones, for some CPUs write zeros faster than numbers. */
+
 static void write_plain(Words *at, int64_t count)
 {
-    Words zero = { 0 };
+    Words ones = { 1, 1, 1, 1, 1, 1, 1, 1 };
     for (int64_t i = 0; i < count; i++) {
-        at[i] = zero;
+        at[i] = ones;
         __asm__ volatile("" : : : "memory");    /* or it becomes a call of memset() */
     }
 }
@@ -113,9 +115,9 @@ static void write_plain(Words *at, int64_t count)
 static void write_past(Words *at, int64_t count)
 {
 #if defined(__x86_64__)
-    __m128i zero = _mm_setzero_si128();
+    __m128i one = _mm_set1_epi32(1);
     for (__m128i *to = (__m128i *)at, *end = (__m128i *)(at + count); to < end; to += 4)
-        _mm_stream_si128(to, zero), _mm_stream_si128(to + 1, zero), _mm_stream_si128(to + 2, zero), _mm_stream_si128(to + 3, zero);
+        _mm_stream_si128(to, one), _mm_stream_si128(to + 1, one), _mm_stream_si128(to + 2, one), _mm_stream_si128(to + 3, one);
     _mm_sfence();
 #else
     write_plain(at, count);
@@ -130,7 +132,7 @@ static void write_task(void *argument, int64_t index, int worker)
     (void)worker;
     for (int64_t pass = 0; pass < stream->passes; pass++)
         if (stream->loop == 0)
-            memset(at, 0, (size_t)stream->slice);
+            memset(at, 1, (size_t)stream->slice);
         else if (stream->loop == 1)
             write_plain(at, count);
         else
