@@ -177,7 +177,7 @@ static void emit_rank(Emitter *e)
     emit_bind(e, over, at);
     Value x = emit_term(e, reduce->reduce.argument);
     emit_line(e, "insert_rank_%s(%d, %s, %s, %lld, &filled, %s, %s);", emit_suffix(dtype, false), state == STATE_TOPK, list,
-              places, (long long)ranks->ranks, emit_bare(e, x.text), at);
+              places, (long long)reduce->reduce.parameter, emit_bare(e, x.text), at);
     emit_pop(e);
     emit_line(e, "for (int64_t %s = 0; %s < %s; %s++) {", at, at, emit_extent(e, over), at);
     emit_body(e, body);
@@ -189,7 +189,7 @@ static void emit_rank(Emitter *e)
     emit_know(e, reduce, (Value){ emit_text(e, "%s[%s]", place ? places : list, rank), false });
     emit_store(e, &e->step->statement->outputs[0]);
     emit_pop(e);
-    emit_line(e, "for (int64_t %s = 0; %s < %lld; %s++) {", rank, rank, (long long)ranks->ranks, rank);
+    emit_line(e, "for (int64_t %s = 0; %s < %lld; %s++) {", rank, rank, (long long)reduce->reduce.parameter, rank);
     emit_body(e, body);
     emit_line(e, "}");
 }

@@ -229,7 +229,7 @@ static void reserve_ranks(Planner *planner, const Step *step, const Size **end)
         Scratch scratch = lists[i];
         scratch.step = step;
         scratch.name = arena_format(arena, "%s_%d", scratch.name, step->id + 1);
-        scratch.bytes = size_constant(arena, reduce->reduce.ranks->ranks * (int64_t)dtype_size(scratch.dtype));
+        scratch.bytes = size_constant(arena, (int64_t)reduce->reduce.parameter * (int64_t)dtype_size(scratch.dtype));
         scratch.offset = reserve(planner, end, scratch.bytes);
         ARENA_APPEND(arena, plan->scratch, plan->scratch_count, scratch);
     }
