@@ -25,6 +25,93 @@ static void emit_block(Emitter *e, Text *text, const Launch *launch, int b)
         text_print(text, "        rest /= %s_tiles;\n", name);
 }
 
+/* ---- whether anybody reads a temporary ---- */
+
+/* Conditions under which a term is evaluated at all: conjunctions of extents that are not 0, joined by "||". */
+typedef struct Reached {
+    Emitter *e;
+    const Tensor *tensor;
+    const char *any;              /* "" for none */
+    bool always;
+} Reached;
+
+static const char *and_loops(Emitter *e, const char *around, Index *const *indices, int count)
+{
+    for (int i = 0; i < count; i++) {
+        const char *test = emit_text(e, "%s > 0", emit_extent(e, indices[i]));
+        if (!strstr(around, test))
+            around = emit_text(e, "%s%s%s", around, around[0] ? " && " : "", test);
+    }
+    return around;
+}
+
+/* Adds the loops around each read of the tensor in a term. */
+static void reach_reads(Reached *r, const Term *term, const char *around)
+{
+    switch (term->kind) {
+    case TERM_READ:
+        if (term->read.tensor->home == r->tensor->home && !strstr(r->any, emit_text(r->e, "(%s)", around)))
+            r->any = emit_text(r->e, "%s%s(%s)", r->any, r->any[0] ? " || " : "", around);
+        r->always |= term->read.tensor->home == r->tensor->home && !around[0];
+        for (int a = 0; a < term->read.tensor->rank; a++)
+            for (int k = 0; k < term->read.positions[a].count; k++)
+                if (term->read.positions[a].parts[k].gather)
+                    reach_reads(r, term->read.positions[a].parts[k].gather, around);
+        break;
+    case TERM_MAP:
+        for (int i = 0; i < term->map.count; i++)
+            reach_reads(r, term->map.arguments[i], around);
+        break;
+    case TERM_SELECT:
+        reach_reads(r, term->select.condition, around);
+        reach_reads(r, term->select.yes, around);
+        reach_reads(r, term->select.no, around);
+        break;
+    case TERM_CONTRACT:
+    case TERM_REDUCE:
+        reach_reads(r, term->reduce.argument, and_loops(r->e, around, term->reduce.over, term->reduce.over_count));
+        break;
+    case TERM_CONSTANT:
+    case TERM_POSITION: break;
+    }
+}
+
+/* A temporary that nobody reads may not fail: the condition under which a step that can read out of range is needed, ""
+ * for always. */
+static const char *needed_when(Emitter *e, const Step *step)
+{
+    const Output *output = &step->statement->outputs[0];
+    bool misses = e->misses[output->value->id];
+    for (int a = 0; a < output->tensor->rank; a++)
+        misses |= !position_is_plain(&output->positions[a]);
+    if (!misses || e->plan->storage[output->tensor->home->id].place == PLACE_CALLER)
+        return "";
+    Reached r = { e, output->tensor, "", false };
+    for (int s = step->id + 1; s < e->plan->step_count; s++) {
+        const Step *reader = e->plan->steps[s];
+        for (int o = 0; o < reader->statement->output_count; o++) {
+            const Output *into = &reader->statement->outputs[o];
+            const char *around = and_loops(e, needed_when(e, reader), reader->loops, reader->loop_count);
+            reach_reads(&r, into->value, around);
+            for (int a = 0; a < into->tensor->rank; a++)
+                for (int k = 0; k < into->positions[a].count; k++)
+                    if (into->positions[a].parts[k].gather)
+                        reach_reads(&r, into->positions[a].parts[k].gather, around);
+        }
+    }
+    bool one = r.any[0] && !strstr(r.any, " || ");
+    return r.always ? "" : one ? emit_bare(e, r.any) : emit_text(e, "(%s)", r.any);
+}
+
+static void emit_call(Emitter *e, Text *text, const Step *step)
+{
+    const char *needed = needed_when(e, step), *call = e->calls[0][step->id];
+    if (needed[0])
+        text_print(text, "        if (%s)\n            %s\n", emit_bare(e, needed), call);
+    else
+        text_print(text, "        %s\n", call);
+}
+
 void emit_launch(Emitter *e, const Launch *launch)
 {
     int id = launch->id + 1;
@@ -32,7 +119,7 @@ void emit_launch(Emitter *e, const Launch *launch)
     for (int s = 0; s < launch->step_count; s++)
         emit_step(e, launch, launch->steps[s]);
     for (int s = 0; s < launch->step_count; s++)
-        text_print(&calls, "        %s\n", e->calls[0][launch->steps[s]->id]);
+        emit_call(e, &calls, launch->steps[s]);
     for (int b = launch->block_count - 1; b >= 0; b--)
         emit_block(e, &body, launch, b);
     if (emit_mentions(calls.bytes, "part"))
