@@ -147,7 +147,7 @@ static void clear_targets(Emitter *e, Text *text, const Launch *launch)
     for (int s = 0; s < launch->step_count; s++) {
         const Tensor *tensor = launch->steps[s]->statement->outputs[0].tensor;
         const Storage *storage = &e->plan->storage[tensor->home->id];
-        if (launch->steps[s]->kind == STEP_ADD && !tensor->previous && storage->place != PLACE_CALLER)
+        if (launch->steps[s]->scatters && !tensor->previous && storage->place != PLACE_CALLER)
             text_print(text, "    memset(f->workspace + %s, 0, (size_t)%s);\n", emit_size(e, storage->offset),
                        emit_size(e, storage->bytes));
     }

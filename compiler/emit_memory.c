@@ -324,7 +324,7 @@ void emit_store(Emitter *e, const Output *output)
     Value value = emit_term(e, output->value);
     Dtype dtype = tensor->dtype;
     const char *pointer = e->pointers[tensor->home->id], *mask, *text = value.text;
-    bool adds = tensor->previous || tensor->from_caller || e->step->kind == STEP_ADD;
+    bool adds = tensor->previous || tensor->from_caller || e->step->scatters;
     bool *unsafe = ARENA_ARRAY(e->arena, bool, tensor->rank);
     for (int a = 0; a < tensor->rank; a++)
         unsafe[a] = !position_is_plain(&output->positions[a]);

@@ -29,6 +29,7 @@ typedef struct Step {
     int id;
     StepKind kind;
     const Statement *statement;
+    bool scatters;                /* a `+=` that adds to each element as often as it is met: its target begins as zeros */
     Index **loops;                /* kept indices, outermost first; the vector's, if kept, last */
     int loop_count;
     Index *vector;                /* the index that the lanes run along, or NULL */

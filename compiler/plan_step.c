@@ -246,6 +246,17 @@ static int step_lanes(const Planner *planner, const Step *step)
 
 /* ---- loops ---- */
 
+/* Whether a `+=` may meet an element twice, or leave one out: at computed positions, and on diagonals. */
+static bool scatters(const Statement *statement)
+{
+    const Output *output = &statement->outputs[0];
+    for (int a = 0; a < output->tensor->rank; a++)
+        for (int b = 0; b <= a && statement->accumulate; b++)
+            if (!output->tensor->axes[a] || (a != b && output->tensor->axes[a] == output->tensor->axes[b]))
+                return true;
+    return false;
+}
+
 static StepKind kind_of(const Statement *statement)
 {
     const Term *value = statement->outputs[0].value;
@@ -253,12 +264,7 @@ static StepKind kind_of(const Statement *statement)
         return STEP_SCAN;
     if (value->kind == TERM_REDUCE && reduction_facts[value->reduce.reduction].leaves == LEAVES_RANKS)
         return STEP_RANK;
-    const Output *output = &statement->outputs[0];
-    for (int a = 0; a < output->tensor->rank; a++)
-        for (int b = 0; b <= a && statement->accumulate; b++)
-            if (!output->tensor->axes[a] || (a != b && output->tensor->axes[a] == output->tensor->axes[b]))
-                return STEP_ADD;
-    return STEP_STORE;
+    return scatters(statement) ? STEP_ADD : STEP_STORE;
 }
 
 static void add_loop(Planner *planner, Step *step, Index *index)
@@ -277,7 +283,8 @@ static void list_loops(Planner *planner, Step *step)
             if (part->index && !(step->kind == STEP_RANK && part->index == output->value->reduce.ranks))
                 add_loop(planner, step, part->index);
             for (int i = 0; part->gather && i < part->gather->rank; i++)
-                add_loop(planner, step, part->gather->indices[i]);
+                if (!(step->kind == STEP_RANK && part->gather->indices[i] == output->value->reduce.ranks))
+                    add_loop(planner, step, part->gather->indices[i]);
         }
     for (int i = 0; i < output->value->rank; i++)
         if (!(step->kind == STEP_RANK && output->value->indices[i] == output->value->reduce.ranks))
@@ -402,6 +409,7 @@ Step *plan_step(Planner *planner, const Statement *statement, int id)
     step->id = id;
     step->statement = statement;
     step->kind = kind_of(statement);
+    step->scatters = scatters(statement);
     list_loops(planner, step);
     set_roots(planner, step);
     choose_vector(planner, step);

@@ -47,7 +47,7 @@ static bool stays_inside(const Plan *plan, const Tensor *tensor, int launch)
             launch_of(plan, plan->lowered->statements[term->statement]) != launch)
             return false;
     }
-    return plan->launches[launch]->block_count > 0 && step_of(plan, tensor->maker->id)->kind != STEP_ADD;
+    return plan->launches[launch]->block_count > 0 && !step_of(plan, tensor->maker->id)->scatters;
 }
 
 static int block_along(const Launch *launch, const Index *index)

@@ -191,6 +191,8 @@ def collect(arguments, numbers):
         if answer[0] == 'ok':
             counts['elements'] += int(answer[1])
             counts['misfits'] += int(answer[2])
+            counts['touched'] += int(answer[3])
+            counts['planned'] += int(answer[4])
         else:
             print('%d:%d %s: %s' % (arguments.seed, number, answer[0], text), flush=True)
     for worker in workers:
@@ -222,9 +224,9 @@ def main():
     start = time.time()
     counts = collect(arguments, numbers)
     print('seed %d: %d kernels right, %d wrong, %d refused in %.0f s; %d elements compared on up to %d data sets each, '
-          '%d data sets refused by evaluator and kernel alike' % (
+          '%d data sets refused by evaluator and kernel alike; %d of %d planned pages of workspace written to' % (
               arguments.seed, counts['ok'], counts['failed'], counts['refused'], time.time() - start,
-              counts['elements'], arguments.sets, counts['misfits']))
+              counts['elements'], arguments.sets, counts['misfits'], counts['touched'], counts['planned']))
     return counts['ok'] != len(numbers)
 
 

@@ -10,8 +10,9 @@
  * page without access; so does the workspace. Then the kernel is compiled again for the least memory that its plan can
  * do with, and for one byte less, which must be refused.
  *
- * The answer is one line: "ok", how many elements were compared and how many runs were refused for good reason; or
- * "refused\tmessage" for an expression that the compiler does not take; or "failed\tmessage". */
+ * The answer is one line: "ok", how many elements were compared, how many runs were refused for good reason, and how many
+ * pages of workspace one worker wrote to and the plan has; or "refused\tmessage" for an expression that the compiler does
+ * not take; or "failed\tmessage". */
 #include <dlfcn.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -25,7 +26,7 @@
 #include "npy.h"
 #include "runtime.h"
 
-enum { FIELDS_MAX = 4096, SETS_MAX = 64, ARRAYS_MAX = 64, MESSAGE_BYTES = 2048, POISON = 0xA5 };
+enum { FIELDS_MAX = 4096, SETS_MAX = 64, ARRAYS_MAX = 64, MESSAGE_BYTES = 2048, POISON = 0xA5, ALIGNMENT = 64 };
 
 /* ---- what a kernel may not do: take memory ---- */
 
@@ -102,7 +103,7 @@ typedef struct Job {
     int set_count;
     Guarded guarded[4 * ARRAYS_MAX];
     int guarded_count;
-    long elements, refused;
+    long elements, refused, planned_pages, touched_pages;
     char message[MESSAGE_BYTES];
 } Job;
 
@@ -376,6 +377,22 @@ static void set_given(einc_kernel *kernel, const Set *set)
                 kernel->slots[s].extent = set->extents[i].extent;
 }
 
+/* Whether one worker wrote to all of the workspace that the plan asked for, up to the alignment of its last array. Where
+ * an extent is 0, some of it has no use. */
+static bool used_workspace(Job *job, const Run *run)
+{
+    const Guarded *g = &job->guarded[job->guarded_count - 1];
+    size_t used = g->size;
+    for (int i = 0; i < run->compiled->program->index_count; i++)
+        if (run->extents->of[i] == 0)
+            return true;
+    while (used > 0 && (unsigned char)g->bytes[used - 1] == POISON)
+        used--;
+    job->planned_pages += (long)((g->size + g->page - 1) / g->page);
+    job->touched_pages += (long)((used + g->page - 1) / g->page);
+    return g->size - used < ALIGNMENT || fail(job, "the plan has %zu bytes of workspace, but %zu were used", g->size, used);
+}
+
 static int call(Job *job, einc_kernel *kernel, Run *run, int workers)
 {
     const Compiled *compiled = run->compiled;
@@ -402,6 +419,8 @@ static int call(Job *job, einc_kernel *kernel, Run *run, int workers)
     kernel_base = object_base(*(void **)&kernel->variants->object->kernel);
     int status = einc_call(kernel, inputs, compiled->program->input_count, outputs, compiled->output_count, &options);
     kernel_base = NULL;
+    if (run->extents && status == EINC_OK && workers == 1 && !used_workspace(job, run))
+        return EINC_FAILED;
     return status;
 }
 
@@ -638,7 +657,7 @@ int main(void)
         if (refusal)
             answer("refused", refusal);
         else if (good)
-            printf("ok\t%ld\t%ld\n", job->elements, job->refused);
+            printf("ok\t%ld\t%ld\t%ld\t%ld\n", job->elements, job->refused, job->touched_pages, job->planned_pages);
         else
             answer("failed", job->message[0] ? job->message : "out of memory");
         fflush(stdout);
