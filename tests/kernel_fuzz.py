@@ -142,9 +142,15 @@ def report(arguments, number, case, answer, folder):
        arguments.sets, ' --target ' + case.target if case.target else '')
 
 
-def target_of(arguments, number):
-    targets = arguments.target.split(',') if arguments.target else [None]
-    return targets[number % len(targets)]
+def targets_here(runner, text):
+    """Those of the targets that this machine can run, or [None] for its own."""
+    asked = text.split(',') if text else []
+    job = ''.join(job_line(['->', '-t', target, '|']) for target in asked)
+    said = subprocess.run([runner], input=job, capture_output=True, text=True).stdout.splitlines()
+    missing = [t for t, answer in zip(asked, said) if answer.startswith('refused')]
+    if missing:
+        print('not on this machine: %s' % ', '.join(missing))
+    return [t for t in asked if t not in missing] or [None]
 
 
 def work(arguments, numbers, results):
@@ -152,7 +158,7 @@ def work(arguments, numbers, results):
     with tempfile.TemporaryDirectory(prefix='einc-fuzz-', dir=arguments.scratch) as folder:
         runner = Runner(arguments.runner, folder)
         for number in numbers:
-            case = make_case(arguments.seed, number, arguments.sets, target_of(arguments, number))
+            case = make_case(arguments.seed, number, arguments.sets, arguments.targets[number % len(arguments.targets)])
             answer = runner.run(case)
             text = ''
             if answer[0] == 'failed':
@@ -200,20 +206,24 @@ def collect(arguments, numbers):
     return counts
 
 
-def main():
-    parser = argparse.ArgumentParser()
-    parser.add_argument('runner', help='the program that tests/kernel_main.c makes')
-    parser.add_argument('--seed', type=int, default=None)
-    parser.add_argument('--count', type=int, default=1000)
-    parser.add_argument('--first', type=int, default=0, help='the first program of the seed')
-    parser.add_argument('--one', help='SEED:NUMBER, one program')
-    parser.add_argument('--sets', type=int, default=20, help='data sets for each program')
-    parser.add_argument('--target', help='instruction sets, separated by commas, in turn; the machine\'s own by default')
-    parser.add_argument('--jobs', type=int, default=2)
-    parser.add_argument('--whole', action='store_true', help='do not shrink')
-    parser.add_argument('--failures', default='build/fuzz', help='where the files of failures are left')
-    parser.add_argument('--scratch', default='/dev/shm' if os.path.isdir('/dev/shm') else None)
-    arguments = parser.parse_args()
+def parser():
+    options = argparse.ArgumentParser()
+    options.add_argument('runner', help='the program that tests/kernel_main.c makes')
+    options.add_argument('--seed', type=int, default=None)
+    options.add_argument('--count', type=int, default=1000)
+    options.add_argument('--first', type=int, default=0, help='the first program of the seed')
+    options.add_argument('--one', help='SEED:NUMBER, one program')
+    options.add_argument('--sets', type=int, default=20, help='data sets for each program')
+    options.add_argument('--target', help='instruction sets, separated by commas, in turn; the machine\'s own by default')
+    options.add_argument('--jobs', type=int, default=2)
+    options.add_argument('--whole', action='store_true', help='do not shrink')
+    options.add_argument('--failures', default='build/fuzz', help='where the files of failures are left')
+    options.add_argument('--scratch', default='/dev/shm' if os.path.isdir('/dev/shm') else None)
+    return options
+
+
+def check(arguments):
+    """Runs the programs and prints what came of it; whether all kernels were right."""
     if arguments.one:
         arguments.seed, number = map(int, arguments.one.split(':'))
         numbers = [number]
@@ -221,14 +231,15 @@ def main():
         arguments.seed = arguments.seed if arguments.seed is not None else random.randrange(10 ** 6)
         numbers = list(range(arguments.first, arguments.first + arguments.count))
     arguments.jobs = max(1, min(arguments.jobs, len(numbers)))
+    arguments.targets = targets_here(arguments.runner, arguments.target)
     start = time.time()
     counts = collect(arguments, numbers)
     print('seed %d: %d kernels right, %d wrong, %d refused in %.0f s; %d elements compared on up to %d data sets each, '
           '%d data sets refused by evaluator and kernel alike; %d of %d planned pages of workspace written to' % (
               arguments.seed, counts['ok'], counts['failed'], counts['refused'], time.time() - start,
-              counts['elements'], arguments.sets, counts['misfits'], counts['touched'], counts['planned']))
-    return counts['ok'] != len(numbers)
+              counts['elements'], arguments.sets, counts['misfits'], counts['touched'], counts['planned']), flush=True)
+    return counts['ok'] == len(numbers)
 
 
 if __name__ == '__main__':
-    sys.exit(main())
+    sys.exit(not check(parser().parse_args()))

@@ -42,36 +42,39 @@ static void *object_base(void *address)
 /* Only what the kernel itself calls counts: the runtime around it may take memory. */
 #define COUNT_ALLOCATION() (allocations += kernel_base && object_base(__builtin_return_address(0)) == kernel_base)
 
+/* The kernel calls these, not the C library's. */
+#define INTERPOSED __attribute__((visibility("default")))
+
 extern void *__libc_malloc(size_t bytes);
 extern void *__libc_calloc(size_t count, size_t bytes);
 extern void *__libc_realloc(void *memory, size_t bytes);
 extern void *__libc_memalign(size_t align, size_t bytes);
 
-void *malloc(size_t bytes)
+INTERPOSED void *malloc(size_t bytes)
 {
     COUNT_ALLOCATION();
     return __libc_malloc(bytes);
 }
 
-void *calloc(size_t count, size_t bytes)
+INTERPOSED void *calloc(size_t count, size_t bytes)
 {
     COUNT_ALLOCATION();
     return __libc_calloc(count, bytes);
 }
 
-void *realloc(void *memory, size_t bytes)
+INTERPOSED void *realloc(void *memory, size_t bytes)
 {
     COUNT_ALLOCATION();
     return __libc_realloc(memory, bytes);
 }
 
-void *aligned_alloc(size_t align, size_t bytes)
+INTERPOSED void *aligned_alloc(size_t align, size_t bytes)
 {
     COUNT_ALLOCATION();
     return __libc_memalign(align, bytes);
 }
 
-void *mmap(void *address, size_t bytes, int protection, int flags, int file, off_t offset)
+INTERPOSED void *mmap(void *address, size_t bytes, int protection, int flags, int file, off_t offset)
 {
     COUNT_ALLOCATION();
     return (void *)syscall(SYS_mmap, address, bytes, protection, flags, file, offset);
@@ -601,6 +604,10 @@ static bool run_job(Job *job, einc_context *context, char *line, const char **re
     Source source = { "expr", job->expression, strlen(job->expression) };
     CompileOptions options = { .name = "fuzzed" };
     options.target = context_target(context, job->target);
+    if (!options.target) {
+        *refusal = einc_error(context);
+        return true;
+    }
     Set *first = &job->sets[0];
     options.check = (CheckOptions){ first->operands, first->operand_count, first->extents, first->extent_count };
     if (pick(job, 3) == 0) {      /* without hints, as ahead of time */

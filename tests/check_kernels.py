@@ -1,0 +1,108 @@
+#!/usr/bin/env python3
+# Random programs as compiled kernels against the evaluator: 1,000 of them, each on 20 data sets, with the JIT's own flags:
+# about 200 s. EINC_FUZZ_SEED=N takes other programs. Faults planted into kernels come first: each must be found.
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+
+sys.dont_write_bytecode = True
+sys.path.insert(0, "tests")
+
+import numpy as np
+
+import kernel_fuzz
+
+BUILD = os.environ.get("BUILD", "build")
+CC = os.environ.get("CC", "cc")
+RUNNER = os.path.join(BUILD, "tests", "kernel_main")
+SEED = int(os.environ.get("EINC_FUZZ_SEED", "1"))
+
+# How many programs, with which C compiler, for which targets.
+SHARES = [
+    (840, CC, "portable,avx2,avx512"),
+    (80, "clang", "portable,avx2,avx512"),
+    (80, CC + " -DEINC_SCALAR", "portable"),
+]
+
+BEFORE = r"s/^    f->host = host;/&\n"      # what follows is written into the kernel's function
+SUM = ("ij->i", [[8, 5]])
+ROWS = ("ij | softmax j | * 2", [[3, 40]])
+GATHER = ("x[t[i]:i64]", [[4], [3]])
+
+# A program, what a faulty compiler makes of its kernel (a script for sed), and what the runner must say of it.
+FAULTS = {
+    "a sum that begins at 1": (SUM, r"s/splat_f32v(0.0f)/splat_f32v(1.0f)/", "must be"),
+    "memory taken": (SUM, BEFORE + r"extern void *malloc(size_t);\nvoid *volatile p = malloc(1);\n(void)p;/", "took memory"),
+    "memory mapped": (SUM, BEFORE + r"extern void *mmap(void *, size_t, int, int, int, long);\n"
+                      r"void *volatile p = mmap(0, 4096, 3, 34, -1, 0);\n(void)p;/", "took memory"),
+    "a write behind the workspace": (ROWS, BEFORE + r"((volatile char *)workspace)[all] = 1;/", "ended"),
+    "workspace that is not used": (ROWS, BEFORE + r"return 0;/", "were used"),
+    "a budget that is not kept": (ROWS, r"s/\*bytes = (size_t)all/& - 1/; s/return BAD_WORKSPACE;/;/", "one byte too small"),
+    "a write between the elements of an output": (SUM, BEFORE + r"((volatile char *)f->in.out.data)[4] = 1;/", "wrote"),
+    "a write behind an output": (SUM, BEFORE + r"((volatile float *)f->in.out.data)[f->in.out.shape[0] * "
+                                 r"f->in.out.stride[0] + 1024] = 1;/", "ended"),
+    "a position that is not checked": (GATHER, r"s/FAIL(f, OUT_OF_RANGE.*/(void)f;/", "did not notice"),
+    "shapes that are not checked": (("ij,jk->ik", [[3, 4], [4, 5]], [[3, 4], [7, 5]]), r"s/return BAD_SHAPES;/;/", "takes shapes"),
+}
+
+
+def write_arrays(folder, shapes, number):
+    random = np.random.RandomState(7)
+    for k, shape in enumerate(shapes):
+        integers = k > 0 and len(shape) == 1
+        array = random.randint(1, 6, shape) if integers else random.uniform(1, 2, shape).astype(np.float32)
+        path = os.path.join(folder, "set%d_%d.npy" % (number, k))
+        np.save(path, array)
+        yield "-i"
+        yield path
+
+
+def answers(folder, program, compiler):
+    """What the runner says of a program in some layouts, of each run anew."""
+    fields = [program[0], "-t", "portable"]
+    for number, shapes in enumerate(program[1:]):
+        fields += ["|"] + list(write_arrays(folder, shapes, number))
+    environment = dict(os.environ, CC=compiler, EINC_CACHE_DIR=os.path.join(folder, "cache"))
+    for seed in range(8):
+        line = kernel_fuzz.job_line(fields[:1] + ["-s", str(seed)] + fields[1:])
+        run = subprocess.run([RUNNER], input=line, capture_output=True, text=True, env=environment)
+        yield run.stdout.strip() or "failed\tthe process ended with status %d" % run.returncode
+
+
+def plant(name, program, script, expected):
+    folder = tempfile.mkdtemp(prefix="einc-check-")
+    try:
+        path = os.path.join(folder, "cc")
+        with open(path, "w") as file:
+            file.write("#!/bin/sh\nsed '%s' | exec %s \"$@\"\n" % (script, CC))
+        os.chmod(path, 0o700)
+        said = list(answers(folder, program, path))
+        if not any(answer.startswith("failed") and expected in answer for answer in said):
+            sys.exit("%s: no answer says '%s':\n    %s" % (name, expected, "\n    ".join(said)))
+    finally:
+        shutil.rmtree(folder)
+
+
+def main():
+    for name, (program, script, expected) in FAULTS.items():
+        plant(name, program, script, expected)
+    print("%d planted faults found: %s" % (len(FAULTS), ", ".join(FAULTS)))
+    first, good = 0, True
+    for count, compiler, targets in SHARES:
+        if not shutil.which(compiler.split()[0]):
+            print("%s is not here: %d programs with %s instead" % (compiler, count, CC))
+            compiler = CC
+        os.environ["CC"] = compiler
+        print("%s, for %s:" % (compiler, targets), flush=True)
+        arguments = kernel_fuzz.parser().parse_args([
+            RUNNER, "--seed", str(SEED), "--first", str(first), "--count", str(count), "--target", targets,
+            "--failures", os.path.join(BUILD, "fuzz")])
+        good &= kernel_fuzz.check(arguments)
+        first += count
+    return not good
+
+
+if __name__ == "__main__":
+    sys.exit(main())
