@@ -201,10 +201,26 @@ static void find_candidates(Candidates *c, const Term *term)
     }
 }
 
+/* Whether each lane adds to an element of its own: the index is one axis of the target and in no other position. */
+static bool adds_apart(const Output *output, const Index *index)
+{
+    int axes = 0;
+    for (int a = 0; a < output->tensor->rank; a++) {
+        const Position *position = &output->positions[a];
+        axes += output->tensor->axes[a] == index;
+        for (int k = 0; k < position->count && output->tensor->axes[a] != index; k++) {
+            const PositionPart *part = &position->parts[k];
+            if (part->index == index || (part->gather && term_has_index(part->gather, index)))
+                return false;
+        }
+    }
+    return axes == 1;
+}
+
 static bool may_carry_lanes(const Step *step, const Index *index)
 {
     const Term *value = step->statement->outputs[0].value;
-    if (step->kind == STEP_RANK || step->kind == STEP_ADD)
+    if (step->kind == STEP_RANK || (step->kind == STEP_ADD && !adds_apart(&step->statement->outputs[0], index)))
         return false;
     return step->kind != STEP_SCAN || !indices_have(value->reduce.over, value->reduce.over_count, index);
 }
