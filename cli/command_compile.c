@@ -64,6 +64,8 @@ static int choose_name(Job *job)
     if (!name) {
         const char *stem = output && strcmp(output, "-") ? stem_of(&cli->arena, output) : "";
         job->options.name = isalnum((unsigned char)stem[0]) || stem[0] == '_' ? names_unique(&names, stem) : "einc_kernel";
+        if (*stem && strcmp(stem, job->options.name))
+            cli_note(cli, "note: the function is called '%s'", job->options.name);
         return EINC_OK;
     }
     bool word = *name && !isdigit((unsigned char)*name);
