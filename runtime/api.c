@@ -172,6 +172,7 @@ const char *einc_source(const einc_kernel *kernel) { return kernel->variants->co
 const char *einc_header(const einc_kernel *kernel) { return kernel->variants->compiled->unit->header; }
 const char *einc_explain(const einc_kernel *kernel) { return kernel->explanation; }
 const char *einc_version(void) { return EINC_VERSION; }
+int einc_abi(void) { return EINC_ABI; }
 
 /* ---- text without a compiler ---- */
 

@@ -57,13 +57,18 @@ static bool read_examples(einc_context *context, Arena *arena, const einc_option
     return true;
 }
 
+/* "best, dQ"; a name that is empty stands for the last statement's. */
 static void read_outputs(Arena *arena, const char *text, CompileOptions *options)
 {
     const char **names = NULL;
     int count = 0;
-    for (size_t length; text && *text; text += length + (text[length] == ',')) {
-        length = strcspn(text, ",");
+    for (bool more = text && *text; more; text++) {
+        text += strspn(text, " ");
+        size_t length = strcspn(text, ", ");
         ARENA_APPEND(arena, names, count, arena_copy(arena, text, length));
+        text += length;
+        text += strspn(text, " ");
+        more = *text == ',';
     }
     options->outputs = names;
     options->output_count = count;

@@ -232,6 +232,7 @@ static void set_example(const einc_kernel *kernel, OperandSpec *operands, const 
 static const Variant *add_variant(einc_kernel *kernel, const uint64_t *words)
 {
     const Variant *volatile chosen = kernel->variants;
+    volatile bool added = false;
     CompileOptions options = kernel->options;
     pthread_mutex_lock(&kernel->lock);
     for (const Variant *v = kernel->variants; v; v = v->next)
@@ -261,7 +262,12 @@ static const Variant *add_variant(einc_kernel *kernel, const uint64_t *words)
             kernel->variants = variant;
             kernel->variant_count++;
             chosen = variant;
+            added = true;
         }
+    }
+    if (!added) {                 /* no compiler any more, or no memory: not tried again */
+        kernel->variant_count = VARIANTS_MAX;
+        context_clear_error(kernel->context);
     }
     kernel->arena.failed = outer;
     pthread_mutex_unlock(&kernel->lock);
@@ -316,6 +322,23 @@ typedef struct Call {
     void *argument;
 } Call;
 
+/* What workers share out among themselves, where the host's threads may be more than the call's workers. */
+typedef struct Share {
+    int64_t tasks;
+    _Atomic int64_t next;
+    void (*task)(void *argument, int64_t index, int worker);
+    void *argument;
+} Share;
+
+/* One for each worker: its number is the worker's. */
+static void shared_task(void *argument, int64_t index, int worker)
+{
+    Share *share = argument;
+    (void)worker;
+    for (int64_t i; (i = share->next++) < share->tasks;)
+        share->task(share->argument, i, (int)index);
+}
+
 static int64_t milliseconds(void)
 {
     struct timespec t;
@@ -353,6 +376,10 @@ static int call_parallel_for(void *user, int64_t tasks, void (*task)(void *argum
         argument = call;
     }
     const einc_host *host = &call->context->host;
+    if (host->parallel_for && call->workers > 1 && call->workers < host->workers) {
+        Share share = { .tasks = tasks, .task = task, .argument = argument };
+        return host->parallel_for(host->user, call->workers, shared_task, &share);
+    }
     if (host->parallel_for && call->workers > 1)
         return host->parallel_for(host->user, tasks, task, argument);
     if (call->pool)
@@ -506,7 +533,7 @@ static int call_with(einc_kernel *kernel, uint64_t *words, const DLTensor *const
     switch (status) {
     case -EINC_USAGE:
     case -EINC_EXPRESSION: return explain_shapes(kernel, inputs, outputs);
-    case -EINC_BUDGET: return context_fail(kernel->context, EINC_FAILED, "error: the workspace is too small or not aligned to 64 bytes");
+    case -EINC_BUDGET: return context_fail(kernel->context, EINC_USAGE, "error: the workspace is not aligned to 64 bytes");
     case -EINC_CANCELLED: return context_fail(kernel->context, EINC_CANCELLED, "error: cancelled");
     default: return status;
     }

@@ -88,17 +88,20 @@ EINC_API DLTensor einc_tensor(void *data, const char *dtype, int ndim, int64_t *
 #define EINC_HOST
 /* Every member may be 0; so may the pointer to it. Generated kernels take the same struct. */
 typedef struct einc_host {
-    /* Memory for handles and workspaces. `alloc` gives NULL when it has none. Both or neither. */
+    /* Memory for handles and workspaces: `bytes` aligned to `align`, a power of two. `alloc` gives NULL when it has none.
+     * Both or neither; from any thread that uses the context. */
     void *(*alloc)(void *user, size_t bytes, size_t align);
     void (*free)(void *user, void *memory);
     /* Runs task(argument, index, worker) once for every 0 <= index < tasks, in any order, at once on up to `workers`
      * threads; 0 <= worker < workers, and no two calls with the same worker at once. Returns when all have returned:
-     * 0, or a number that the kernel gives back. Without it, the calling thread does all of it. */
+     * 0, or a number that the kernel gives back. Without it, a context has threads of its own, and a generated kernel does
+     * all in the calling thread. */
     int (*parallel_for)(void *user, int64_t tasks, void (*task)(void *argument, int64_t index, int worker), void *argument);
     int workers;
-    /* Asked now and then; when it returns non-zero, the work is left unfinished. */
+    /* Asked now and then, from any thread; when it returns non-zero, the call ends soon with EINC_CANCELLED, and what its
+     * outputs hold is undefined. */
     int (*cancelled)(void *user);
-    /* Gets each failure as a code and a text that is valid during the call. */
+    /* Gets each failure as a code and a text that is valid during the call, in the thread that made the call. */
     void (*error)(void *user, int code, const char *message);
     void *user;
 } einc_host;
@@ -110,11 +113,13 @@ typedef struct einc_context einc_context;
 typedef struct einc_kernel einc_kernel;
 
 /* `host` is copied; NULL: malloc, and a pool of as many threads as the machine has, started when first needed. NULL
- * when there is no memory. */
+ * when there is no memory, or one of alloc and free alone. A context is freed after its kernels. After fork() the child
+ * makes its own. */
 EINC_API einc_context *einc_context_new(const einc_host *host);
 EINC_API void einc_context_free(einc_context *context);
 
-/* How many threads the context's own pool uses; 0: as many as the machine has. Not for a host with parallel_for. */
+/* How many threads the context's own pool uses; 0: as many as the machine has. For a host with parallel_for it means
+ * nothing. Not while other threads call kernels of the context. */
 EINC_API void einc_context_set_threads(einc_context *context, int threads);
 
 /* The text of this thread's last failure in this context: diagnostics as clang prints them, each line ending in a
@@ -135,14 +140,15 @@ typedef struct einc_options {
     const char *extents;
     /* Extents to compile in as constants: "k=128". A call with another extent fails with EINC_EXPRESSION. */
     const char *statics;
-    /* The outputs wanted, separated by commas: "best,dQ". NULL: those of the last statement. */
+    /* The outputs wanted, separated by commas: "best,dQ". NULL: those of the last statement, for which an empty name
+     * stands, too: "best,". */
     const char *outputs;
     /* Bytes that a call may use beyond inputs and outputs; 0: as the plan likes. */
     uint64_t memory;
     /* Instruction set: "native" (NULL), "portable", "avx2", "avx512" … as in `einc doctor`. */
     const char *target;
     const char *name;             /* of the function in the generated file; NULL: "einc_kernel" */
-    int flags;                    /* EINC_FAST_MATH … */
+    int flags;                    /* 0. EINC_FAST_MATH allows less precise functions: there are none yet, it is refused */
 } einc_options;
 
 enum { EINC_FAST_MATH = 1 };
@@ -181,8 +187,13 @@ typedef struct einc_call_options {
     void *user;
 } einc_call_options;
 
-/* Runs the kernel. Outputs have the shapes of einc_output_shape() and any strides; they overlap neither each other nor
- * inputs. The target of a `+=` is an output and is added to. Inputs are not written. `options` may be NULL. */
+/* Runs the kernel, in this thread and the context's. Inputs are in the order of einc_input_name(), outputs in that of
+ * einc_output_name(), with the dtypes and ranks asked there. Outputs have the shapes of einc_output_shape() and any
+ * strides; they overlap neither each other nor inputs. The target of a `+=` is an output and is added to. Inputs are not
+ * written. `options` may be NULL.
+ *
+ * EINC_EXPRESSION: tensors that do not fit, with nothing written; or a read out of range, after which what the outputs
+ * hold is undefined. EINC_BUDGET: the budget or the given workspace is too small, with nothing written. */
 EINC_API int einc_call(const einc_kernel *kernel, const DLTensor *const *inputs, int input_count,
                        DLTensor *const *outputs, int output_count, const einc_call_options *options);
 
@@ -198,7 +209,10 @@ EINC_API int einc_generate(einc_context *context, const char *expression, const 
                            char **header);
 EINC_API void einc_text_free(einc_context *context, char *text);
 
+/* EINC_VERSION and EINC_ABI of the library at hand, which for a shared library may be another than that of this header.
+ * The structs here are as long as this header says only where the ABI is the same. */
 EINC_API const char *einc_version(void);
+EINC_API int einc_abi(void);
 
 #ifdef __cplusplus
 }

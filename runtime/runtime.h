@@ -68,7 +68,7 @@ struct einc_kernel {
     Source source;
     CompileOptions options;
     Variant *_Atomic variants;    /* the newest first; the last is the first that was made */
-    int variant_count;
+    _Atomic int variant_count;
     pthread_mutex_t lock;         /* of making variants */
     Slot *slots;
     int slot_count;

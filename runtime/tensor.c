@@ -28,6 +28,8 @@ const char *tensor_read(Array *array, const DLTensor *tensor)
         return "is not in the CPU's memory";
     if (tensor->ndim < 0 || tensor->ndim > RANK_MAX)
         return "has a rank below 0 or above 64";
+    if (tensor->dtype.lanes != 1 && tensor->dtype.bits)    /* 0 bits: a name that einc_tensor() did not know */
+        return "has elements of more than one lane";
     array->dtype = dtype_of(tensor->dtype);
     if (array->dtype == DTYPE_NONE)
         return "has a dtype that einc does not know";
