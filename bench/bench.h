@@ -60,6 +60,7 @@ typedef struct Work {
     size_t workspace_bytes;
     const char *failure;          /* NULL, or why the row cannot be measured */
     bool absent;                  /* because this CPU lacks the instruction */
+    bool broken;                  /* because its result is wrong, or it takes memory that the plan does not have */
     int64_t checked;              /* elements of the result compared with the evaluator */
     double extra_bytes;           /* memory that the process took in the first call */
 } Work;

@@ -3,9 +3,9 @@
  *     build/bench/run [--rows NAME,…] [--seconds S] [--limit S] [--json FILE] [--list] [--serve] [--pretend F]
  *
  * `--rows maxsim,tccg-f32` takes the rows whose names begin so; a row takes about S seconds (3), and one whose single
- * call takes more than the limit (60) is given up. The exit code is 5 when a result is wrong or a share is above
- * 102 %, which no right measurement can give; a goal that is missed is no failure. `--pretend 0.1` takes the peaks for a
- * tenth of what they are, so that a test can see that failure.
+ * call takes more than the limit (60) is given up. The exit code is 5 when a result is wrong, a call takes memory that
+ * its plan does not have, or a share is above 102 %, which no right measurement can give; a goal that is missed is no
+ * failure. `--pretend 0.1` takes the peaks for a tenth of what they are, so that a test can see that failure.
  *
  * `--serve` reads commands from the standard input and answers each with a line, so that another program can put runs of
  * its own between those of a row: "begin ROW FOLDER" makes the row ready and writes its operands and result there as
@@ -118,7 +118,7 @@ static void run_row(Bench *b, const Row *row)
     Figure figure = { 0 };
     if (work_begin(&work, &b->arena, row, b->limit))
         figure = measure(&work, &b->arena, b->seconds, b->pretend);
-    b->broken += figure.failure || (work.failure && work.checked);
+    b->broken += work.broken || (figure.failure && figure.rounds);
     print_row(&work, &figure);
     write_json(b, &work, &figure);
     work_end(&work);

@@ -101,7 +101,7 @@ Figure measure(Work *work, Arena *arena, double seconds, double pretend)
     do {
         Round round, one = { 0 };
         if ((row->speedup && !measure_round(work, arena, 1, &one)) || !measure_round(work, arena, row->threads, &round)) {
-            figure.failure = work->failure;
+            figure = (Figure){ .failure = work->failure };
             return figure;
         }
         add_round(&figure.best, &round);

@@ -179,7 +179,8 @@ static bool call_first(Work *work, Arena *arena)
     double before = resident_bytes("VmRSS");
     bool right = work_call(work, arena, work->row->threads) >= 0;
     work->extra_bytes = resident_bytes("VmHWM") - before;
-    if (right && work->extra_bytes > EXTRA_BYTES_MAX)
+    work->broken = right && work->extra_bytes > EXTRA_BYTES_MAX;
+    if (work->broken)
         return fail(work, arena, "takes %s beyond operands, output and workspace", byte_words(arena, work->extra_bytes));
     return right;
 }
@@ -199,8 +200,10 @@ static bool check_elements(Work *work, Arena *arena, Evaluator *evaluator, const
         bool right = evaluator_accepts(evaluator, output, position, array_at(&result, position), &failed);
         if (failed)
             return fail(work, arena, "the evaluator: %s", evaluator_error(evaluator));
-        if (!right)
+        if (!right) {
+            work->broken = true;
             return fail(work, arena, "%s", "the result is wrong");
+        }
         work->checked++;
     }
     return true;
