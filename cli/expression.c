@@ -41,40 +41,6 @@ static int fail_words(Cli *cli)
                     "into quotes", more, cli->words[0]);
 }
 
-static bool has_value(const AstExpr *expr);
-
-static bool position_has_value(const AstPosition *positions)
-{
-    for (const AstPosition *p = positions; p; p = p->next)
-        for (const AstTerm *t = p->terms; t; t = t->next)
-            if ((t->gather && has_value(t->gather)) || position_has_value(t->group))
-                return true;
-    return false;
-}
-
-static bool has_value(const AstExpr *expr)
-{
-    bool has = expr->kind == AST_VALUE || expr->kind == AST_IMPLICIT ||
-               (expr->kind == AST_TENSOR && position_has_value(expr->tensor.positions));
-    for (const AstExpr *a = expr->kind == AST_CALL ? expr->call.arguments : NULL; a && !has; a = a->next)
-        has = has_value(a);
-    return has;
-}
-
-/* Whether a stage's expression lacks the "_" that it must have. */
-static bool has_broken_stage(const Ast *ast)
-{
-    for (const AstStatement *s = ast->statements; s; s = s->next)
-        for (const AstStage *stage = s->chain->stages; stage; stage = stage->next) {
-            bool has = stage->kind != STAGE_EXPR || !stage->factors;
-            for (const AstExpr *f = stage->factors; f && !has; f = f->next)
-                has = has_value(f);
-            if (!has)
-                return true;
-        }
-    return false;
-}
-
 int expression_read(Cli *cli, Expression *e)
 {
     *e = (Expression){ 0 };
@@ -99,7 +65,6 @@ int expression_read(Cli *cli, Expression *e)
     if (!ast)
         return cli_fail_diags(cli, EINC_EXPRESSION, &diags);
     e->inputs = check_inputs(&cli->arena, ast);
-    e->broken = has_broken_stage(ast);
     return EINC_OK;
 }
 

@@ -7,7 +7,6 @@
 typedef struct Expression {
     Source source;
     const Inputs *inputs;
-    bool broken;                  /* a stage lacks its "_", as a misspelt reduction does: what look like its operands are none */
 } Expression;
 
 /* Reads the text from cli->words and parses it. An einc_status, after a message. */

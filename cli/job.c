@@ -329,7 +329,7 @@ int job_read(Cli *cli, Job *job)
     }
     set_operands(job);
     /* After a mistake in -i it is not known for which operand that was. */
-    if (cli->command->set == RUN && status != EINC_USAGE && !job->expression.broken) {
+    if (cli->command->set == RUN && status != EINC_USAGE && !job->expression.inputs->broken) {
         int missing = require_operands(job);
         status = status ? status : missing;
     }

@@ -354,12 +354,26 @@ static bool is_compared(const Ast *ast, Span at)
     return false;
 }
 
+static bool lacks_value(const Ast *ast)
+{
+    for (const AstStatement *s = ast->statements; s; s = s->next)
+        for (const AstStage *stage = s->chain->stages; stage; stage = stage->next) {
+            bool has = stage->kind != STAGE_EXPR;
+            for (const AstExpr *f = stage->factors; f && !has; f = f->next)
+                has = ast_has_value(f);
+            if (!has)
+                return true;
+        }
+    return false;
+}
+
 Inputs *check_inputs(Arena *arena, const Ast *ast)
 {
     static const CheckOptions nothing_known = { 0 };
     Diags unused = { .arena = arena, .source = ast->source };
     Check check = { .arena = arena, .ast = ast, .options = &nothing_known, .diags = &unused };
     Inputs *found = ARENA_NEW(arena, Inputs);
+    found->broken = lacks_value(ast);
     check.program = ARENA_NEW(arena, Program);
     collect(&check);
     for (int i = 0; i < check.program->input_count; i++) {

@@ -14,6 +14,7 @@ typedef struct Printer {
     const Program *program;
     bool *written;                /* [tensor id]: whether its dtype was printed */
     bool long_names;              /* the statement at hand has an index of several letters */
+    bool in_head;                 /* before the first "|", where an operand may be nothing at all */
     bool in_stage;                /* behind a "|", where a word that begins the expression may name a stage */
 } Printer;
 
@@ -131,6 +132,7 @@ static void print_read(Printer *printer, const Term *term)
         for (int a = 0; a < tensor->rank; a++)
             letters[a] = term->read.positions[a].parts[0].index;
         print_letters(printer, letters, tensor->rank);
+        text_put(printer->text, tensor->rank ? "" : "...");    /* which stand for no dimension */
         constant = tensor->rank == 1 && is_constant(letters[0]->name);
     }
     print_dtype(printer, tensor, constant);
@@ -257,11 +259,11 @@ static bool begins_with_word(const Term *term, bool root)
     return reduction_find(word, length) != REDUCTION_NONE || (!tensor->name && function_find(word, length) != FUNCTION_NONE);
 }
 
-/* A factor between top-level commas or alone: any expression. The operand without letters is nothing at all; what would
- * be read as something else here stands in parentheses. */
+/* A factor between top-level commas or alone: any expression. An operand without letters is nothing at all in the head,
+ * unless it has a dtype; what would be read as something else here stands in parentheses. */
 static void print_factor(Printer *printer, const Term *term, bool root)
 {
-    if (is_scalar_operand(term) && (root || !term->is_value))
+    if (is_scalar_operand(term) && term->dtype == DTYPE_F32 && printer->in_head && (root || !term->is_value))
         return;
     bool infinite = term->kind == TERM_CONSTANT && !term->constant.is_integer && !isfinite(term->constant.value);
     bool apart = (root || !term->is_value) && (infinite || (printer->in_stage && begins_with_word(term, root)));
@@ -325,7 +327,9 @@ static const Term *find_value(const Term *term)
 
 static void print_arrow(Printer *printer, const Term *term)
 {
-    text_put(printer->text, " -> ");
+    const Text *text = printer->text;
+    bool blank = text->length > 0 && text->bytes[text->length - 1] != ' ';    /* an empty operand leaves one */
+    text_put(printer->text, blank ? " -> " : "-> ");
     print_indices(printer, term->indices, term->rank);
 }
 
@@ -363,6 +367,7 @@ static bool is_stage_order(const Term *term, const Term *value, const Term *expr
 static void print_stage(Printer *printer, const Term *term, const Term *value, bool arrow)
 {
     printer->in_stage = value != NULL;
+    printer->in_head = !value;
     if (term->kind == TERM_REDUCE) {
         print_reduction(printer, term);
         return;
@@ -476,8 +481,7 @@ void program_print(Text *text, const Program *program)
         printer.text = &own;
         print_statement(&printer, program->statements[s]);
         /* A newline beside an operator, a comma or an arrow would end nothing. */
-        const char *statement = own.bytes + (own.bytes[0] == ' ');
-        text_put(text, s == 0 ? "" : strchr("-,", statement[0]) ? ";\n" : "\n");
-        text_put(text, statement);
+        text_put(text, s == 0 ? "" : strchr("-,", own.bytes[0]) ? ";\n" : "\n");
+        text_put(text, own.bytes);
     }
 }
