@@ -373,7 +373,7 @@ def check_word(page, number, word, names, local):
     elif re.fullmatch(r'[\w-]+\.(c|h|y|l|py|sh|mk|md)', word):
         if word not in names.basenames and word not in local:
             page.fail(number, f'there is no file {word}')
-    elif re.fullmatch(r'(einc|EINC)_\w+(\(\))?', word):
+    elif re.fullmatch(r'[A-Za-z][a-z]*(_[a-z0-9]+)+(\(\))?|[A-Z]+(_[A-Z0-9]+)+', word):
         name = word.rstrip('()')
         if name not in names.words and name not in local:
             page.fail(number, f'there is no {name}')
