@@ -111,6 +111,40 @@ Compiled *compile_front(Arena *arena, const Source *source, const CompileOptions
     return c->extents && find_outputs(arena, c, options, diags) ? c : NULL;
 }
 
+static bool plan_as(Arena *arena, Compiled *c, const CompileOptions *options, const bool *wanted, const PlanHints *hints,
+                    Diags *diags)
+{
+    const bool *ends = hints->loops_only ? NULL : product_ends(arena, c->program, hints->extents);
+    c->lowered = lower(arena, c->program, wanted, ends);
+    if (!verify(c->lowered, "lower", diags))
+        return false;
+    c->plan = plan(arena, c->program, c->lowered, options->target, hints);
+    return true;
+}
+
+/* Tiled products want room for what they pack. Where that is more than the budget, loops do with less, and what they
+ * can do with is the least that can be met. */
+static bool plan_nests(Arena *arena, Compiled *c, const CompileOptions *options, const bool *wanted, PlanHints *hints,
+                       Diags *diags)
+{
+    if (!plan_as(arena, c, options, wanted, hints, diags))
+        return false;
+    if (!plan_has_contract(c->plan))
+        return true;
+    Compiled loops = *c;
+    hints->loops_only = true;
+    if (!plan_as(arena, &loops, options, wanted, hints, diags))
+        return false;
+    SizeValues values = { c->extents->of, c->extents->shape, 1 };
+    int64_t bytes = size_evaluate(c->plan->workspace, &values);
+    if (options->memory && (bytes < 0 || bytes > options->memory)) {
+        c->lowered = loops.lowered;
+        c->plan = loops.plan;
+    }
+    c->plan->smallest = loops.plan->smallest;
+    return true;
+}
+
 Compiled *compile(Arena *arena, const Source *source, const CompileOptions *options, Diags *diags)
 {
     Compiled *c = compile_front(arena, source, options, diags);
@@ -119,15 +153,12 @@ Compiled *compile(Arena *arena, const Source *source, const CompileOptions *opti
     bool *wanted = ARENA_ARRAY(arena, bool, c->program->tensor_count);
     for (int o = 0; o < c->output_count; o++)
         wanted[c->outputs[o]->id] = true;
-    c->lowered = lower(arena, c->program, wanted);
-    if (!verify(c->lowered, "lower", diags))
+    PlanHints hints = { c->extents, known_strides(arena, c->program, options), options->memory, false };
+    if (!plan_nests(arena, c, options, wanted, &hints, diags))
         return NULL;
     Text text = text_new(arena);
     program_dump(&text, c->lowered);
     dump(options, "lower", &text);
-
-    PlanHints hints = { c->extents, known_strides(arena, c->program, options), options->memory };
-    c->plan = plan(arena, c->program, c->lowered, options->target, &hints);
     text = text_new(arena);
     plan_dump(&text, c->plan);
     dump(options, "plan", &text);

@@ -142,6 +142,10 @@ void emit_plan_frame(Emitter *e)
     }
     for (int s = 0; s < plan->step_count; s++)
         collect_sizes(e, plan->steps[s]->parts);
+    for (int t = 0; t < plan->lowered->tensor_count; t++)
+        collect_sizes(e, plan->storage[t].offset);
+    for (int i = 0; i < plan->scratch_count; i++)
+        collect_sizes(e, plan->scratch[i].offset);
     collect_sizes(e, plan->per_worker);
     name_blocks(e);
 }

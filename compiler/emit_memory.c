@@ -140,6 +140,27 @@ static Address address_of(Emitter *e, const Tensor *tensor, const Position *posi
     return at;
 }
 
+const char *emit_pointer(Emitter *e, const Term *read)
+{
+    Address at = address_of(e, read->read.tensor, read->read.positions);
+    const char *pointer = e->pointers[read->read.tensor->home->id];
+    return at.offset.length ? emit_text(e, "%s + %s", pointer, at.offset.bytes) : pointer;
+}
+
+/* How far apart neighbours along an index are, in elements: "0" where they are one. */
+const char *emit_stride(Emitter *e, const Tensor *tensor, const Position *positions, const Index *index)
+{
+    Text sum = text_new(e->arena);
+    for (int a = 0; a < tensor->rank; a++)
+        for (int k = 0; k < positions[a].count; k++)
+            if (positions[a].parts[k].index == index) {
+                const char *stride = stride_of(e, tensor, a);
+                int64_t c = positions[a].parts[k].coefficient;
+                add(&sum, c == 1 ? stride : times(e, emit_text(e, "%lld", (long long)c), stride));
+            }
+    return sum.length ? sum.bytes : "0";
+}
+
 /* ---- ranges ---- */
 
 bool emit_is_unsafe(const Emitter *e, const Term *read, int axis)

@@ -132,9 +132,9 @@ static void set_turn(Emitter *e, Nest *nest, const char *chain)
 /* ---- steps ---- */
 
 /* The element's position along the reduction, in the order that its indices were listed. */
-static const char *place_of(Emitter *e, const Nest *nest, const Term *reduce)
+const char *emit_place(Emitter *e, const Term *reduce, bool varying)
 {
-    const char *place = NULL, *factor = "1";
+    const char *place = NULL, *factor = NULL;
     for (int i = 0; i < reduce->reduce.over_count; i++) {
         const Index *index = reduce->reduce.over[i];
         const char *at = emit_bound(e, index);
@@ -147,10 +147,10 @@ static const char *place_of(Emitter *e, const Nest *nest, const Term *reduce)
         }
     }
     place = place ? place : "0";
-    if (!nest->varying)
+    if (!varying)
         return place;
     const char *splat = emit_splat(e, DTYPE_I64, place);
-    if (!nest->across)
+    if (!factor)
         return splat;
     return emit_text(e, strcmp(factor, "1") ? "%s + lanes_i64v() * (%s)" : "%s + lanes_i64v()", splat, factor);
 }
@@ -166,13 +166,13 @@ static void step_one(Emitter *e, Nest *nest, int r)
         before[c] = emit_name(e, "before");
         emit_line(e, "const %s %s = %s;", emit_type(components[c].dtype, true), before[c], nest->turn[r][c]);
     }
-    emit_state_step(e, reduce, nest->turn[r], nest->varying, state_needs_place(reduce) ? place_of(e, nest, reduce) : NULL);
+    emit_state_step(e, reduce, nest->turn[r], nest->varying, state_needs_place(reduce) ? emit_place(e, reduce, nest->varying) : NULL);
     for (int c = 0; c < n && masked; c++)
         emit_line(e, "%s = select_%s(first_boolv(%s), %s, %s);", nest->turn[r][c], emit_suffix(components[c].dtype, true),
                   e->scope->count, nest->turn[r][c], before[c]);
 }
 
-static const char *conditions(Emitter *e, const Term *const *list, int count)
+const char *emit_conditions(Emitter *e, const Term *const *list, int count)
 {
     Text text = text_new(e->arena);
     for (int i = 0; i < count; i++)
@@ -188,7 +188,7 @@ static void emit_steps(Emitter *e, Nest *nest)
             step_one(e, nest, r);
             continue;
         }
-        const char *test = conditions(e, domain->inside, domain->inside_count);
+        const char *test = emit_conditions(e, domain->inside, domain->inside_count);
         Scope *body = emit_push(e);
         body->branch = true;
         step_one(e, nest, r);
@@ -360,7 +360,7 @@ static void run_nest(Emitter *e, Nest *nest)
         emit_loops(e, nest, 0);
         return;
     }
-    const char *test = conditions(e, domain->around, domain->around_count);
+    const char *test = emit_conditions(e, domain->around, domain->around_count);
     Scope *body = emit_push(e);
     body->branch = true;
     emit_loops(e, nest, 0);

@@ -225,24 +225,14 @@ static const char *emit_point(Emitter *e)
 
 /* ---- functions ---- */
 
-/* What may have to be handed from one function to the next. */
-typedef struct Parameter {
-    const char *type, *name;
-} Parameter;
-
-typedef struct ParameterSet {
-    Parameter list[400];
-    int count;
-} ParameterSet;
-
-static void add_parameter(ParameterSet *set, const char *type, const char *name)
+void emit_parameter(ParameterSet *set, const char *type, const char *name)
 {
-    if (set->count < 400)
+    if (set->count < PARAMETERS_MAX)
         set->list[set->count++] = (Parameter){ type, name };
 }
 
 /* The parameters that a text mentions, as a declaration or as arguments. */
-static const char *spell_parameters(Emitter *e, const ParameterSet *set, const char *body, bool declare)
+const char *emit_parameters(Emitter *e, const ParameterSet *set, const char *body, bool declare)
 {
     Text text = text_new(e->arena);
     for (int i = 0; i < set->count; i++) {
@@ -254,30 +244,37 @@ static const char *spell_parameters(Emitter *e, const ParameterSet *set, const c
     return text.length || !declare ? text.bytes : "void";
 }
 
-static ParameterSet parameters_of(Emitter *e, bool point)
+/* What every function of a step may need: the frame, the worker's memory, the block. */
+ParameterSet emit_common_parameters(Emitter *e)
 {
     ParameterSet set = { .count = 0 };
-    const Step *step = e->step;
-    add_parameter(&set, "const Frame *", "f");
-    add_parameter(&set, "char *", "own");
+    emit_parameter(&set, "const Frame *", "f");
+    emit_parameter(&set, "char *", "own");
     for (int i = 0; i < e->plan->lowered->index_count; i++)
         if (e->block_first[i]) {
-            add_parameter(&set, "int64_t ", e->block_first[i]);
-            add_parameter(&set, "int64_t ", e->block_end[i]);
+            emit_parameter(&set, "int64_t ", e->block_first[i]);
+            emit_parameter(&set, "int64_t ", e->block_end[i]);
         }
+    return set;
+}
+
+static ParameterSet parameters_of(Emitter *e, bool point)
+{
+    ParameterSet set = emit_common_parameters(e);
+    const Step *step = e->step;
     if (step->split && !e->merging) {
-        add_parameter(&set, "int64_t ", "part");
-        add_parameter(&set, "int ", "first_unit");
+        emit_parameter(&set, "int64_t ", "part");
+        emit_parameter(&set, "int ", "first_unit");
     }
     Names names = names_new(e->arena, &e->names);
     for (int i = 0; i < step->loop_count; i++) {
         const char *name = names_unique(&names, step->loops[i]->name);
         if (point && !in_scan(step, step->loops[i]))
-            add_parameter(&set, "int64_t ", name);
+            emit_parameter(&set, "int64_t ", name);
     }
     if (point) {
-        add_parameter(&set, "const int ", "count");
-        add_parameter(&set, "const int ", "unit");
+        emit_parameter(&set, "const int ", "count");
+        emit_parameter(&set, "const int ", "unit");
     }
     return set;
 }
@@ -353,7 +350,7 @@ static void emit_loops_around(Emitter *e, Text *text, int depth, const Parameter
         text_print(text, "%*s}\n", 4 * depth - 4, "");
 }
 
-static const char *formula_of(Emitter *e)
+const char *emit_formula(Emitter *e)
 {
     Text text = text_new(e->arena);
     for (int o = 0; o < e->step->statement->output_count; o++) {
@@ -376,7 +373,7 @@ static void emit_function(Emitter *e, const char *name, const char *comment)
     const char *whole = emit_text(e, "%s%s", locals, body);
     ParameterSet inner = parameters_of(e, true), outer = parameters_of(e, false);
     text_print(&e->functions, "/* %s */\nINLINE void %s(%s)\n{\n%s}\n\n", comment, point,
-               spell_parameters(e, &inner, whole, true), whole);
+               emit_parameters(e, &inner, whole, true), whole);
     Text loops = text_new(e->arena);
     bool units = e->step->unit_count > 0 && e->lanes && emit_mentions(whole, "unit");
     if (units) {
@@ -389,8 +386,8 @@ static void emit_function(Emitter *e, const char *name, const char *comment)
         emit_loops_around(e, &loops, 1, &inner, whole, point, "0");
     }
     const char *text = emit_text(e, "%s%s", emit_locals(e, loops.bytes), loops.bytes);
-    text_print(&e->functions, "KERNEL static void %s(%s)\n{\n%s}\n\n", name, spell_parameters(e, &outer, text, true), text);
-    e->calls[e->merging][e->step->id] = emit_text(e, "%s(%s);", name, spell_parameters(e, &outer, text, false));
+    text_print(&e->functions, "KERNEL static void %s(%s)\n{\n%s}\n\n", name, emit_parameters(e, &outer, text, true), text);
+    e->calls[e->merging][e->step->id] = emit_text(e, "%s(%s);", name, emit_parameters(e, &outer, text, false));
 }
 
 static void set_blocks(Emitter *e, const Launch *launch, const Step *step)
@@ -414,7 +411,11 @@ void emit_step(Emitter *e, const Launch *launch, const Step *step)
     e->lanes = step->vector != NULL;
     e->merging = false;
     set_blocks(e, launch, step);
-    emit_function(e, emit_text(e, "step_%d", step->id + 1), formula_of(e));
+    if (step->contract) {
+        emit_contract(e);
+        return;
+    }
+    emit_function(e, emit_text(e, "step_%d", step->id + 1), emit_formula(e));
     if (!step->split)
         return;
     e->merging = true;

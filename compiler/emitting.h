@@ -101,6 +101,8 @@ const char *emit_number(Emitter *e, Dtype dtype, double value);
 const char *emit_extent(Emitter *e, const Index *index);
 
 /* emit_memory.c */
+const char *emit_pointer(Emitter *e, const Term *read);                     /* to the element, or lane 0 of it */
+const char *emit_stride(Emitter *e, const Tensor *tensor, const Position *positions, const Index *index);
 bool emit_is_unsafe(const Emitter *e, const Term *read, int axis);   /* a position that each read has to check */
 Value emit_read(Emitter *e, const Term *term);
 void emit_store(Emitter *e, const Output *output);
@@ -128,6 +130,8 @@ Domain emit_domain(Emitter *e, const Term *reduce, LoopBounds *loops, int loop_c
 Value emit_reduction(Emitter *e, const Term *term);
 void emit_split_roots(Emitter *e);
 void emit_merged_roots(Emitter *e);
+const char *emit_conditions(Emitter *e, const Term *const *list, int count);     /* that all of them hold */
+const char *emit_place(Emitter *e, const Term *reduce, bool varying);       /* of the element at hand, for argmax */
 
 /* emit_state.c: `names` has the variables of the components, `place` the position of the element along the reduction */
 const char *emit_state_start(Emitter *e, const Term *reduce, int component, bool varying);   /* what has seen nothing */
@@ -140,6 +144,27 @@ Value emit_state_finish(Emitter *e, const Term *reduce, const char *const *names
 void emit_step(Emitter *e, const Launch *launch, const Step *step);
 const char *emit_locals(Emitter *e, const char *body);   /* declarations of what a function's body mentions */
 bool emit_mentions(const char *text, const char *name);
+
+const char *emit_formula(Emitter *e);                    /* what the step at hand makes */
+
+/* What may have to be handed from one function to the next. */
+typedef struct Parameter {
+    const char *type, *name;
+} Parameter;
+
+enum { PARAMETERS_MAX = 400 };
+
+typedef struct ParameterSet {
+    Parameter list[PARAMETERS_MAX];
+    int count;
+} ParameterSet;
+
+void emit_parameter(ParameterSet *set, const char *type, const char *name);
+ParameterSet emit_common_parameters(Emitter *e);
+const char *emit_parameters(Emitter *e, const ParameterSet *set, const char *body, bool declare);
+
+/* emit_contract.c: the functions of a step that is a tiled product */
+void emit_contract(Emitter *e);
 
 /* emit_launch.c */
 void emit_launch(Emitter *e, const Launch *launch);      /* appends its functions */

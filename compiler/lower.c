@@ -253,9 +253,9 @@ static void end_program(Lower *l)
     out->statement_count = l->ended_count;
 }
 
-Program *lower(Arena *arena, const Program *program, const bool *wanted)
+Program *lower(Arena *arena, const Program *program, const bool *wanted, const bool *ends)
 {
-    Lower l = { .arena = arena, .in = program, .out = ARENA_NEW(arena, Program) };
+    Lower l = { .arena = arena, .in = program, .out = ARENA_NEW(arena, Program), .ends = ends };
     l.out->arena = arena;
     l.out->source = program->source;
     l.tensors = ARENA_ARRAY(arena, Tensor *, program->tensor_count);

@@ -14,8 +14,9 @@
 
 #include "program.h"
 
-/* `wanted`: by tensor id. */
-Program *lower(Arena *arena, const Program *program, const bool *wanted);
+/* `wanted`: by tensor id. `ends`: by term id, the reductions whose values are stored where a reduction is around them,
+ * as product_ends() tells; NULL: none. */
+Program *lower(Arena *arena, const Program *program, const bool *wanted, const bool *ends);
 
 /* Whether a reduction is the root of its statement by nature: what it leaves of its indices makes it store inside its
  * own loops. */

@@ -143,6 +143,7 @@ static Context *inside(Lower *l, Context *c, Index *const *over, int count, cons
     }
     Context *inner = ARENA_NEW(l->arena, Context);
     *inner = wide;
+    inner->inside = true;
     inner->next = c->inner;
     return c->inner = inner;
 }
@@ -394,7 +395,8 @@ static Term *copy_reduce_unguarded(Lower *l, Context *c, const Term *term, const
     Reduction reduction = term->reduce.reduction;
     if (reduction == REDUCTION_SOFTMAX || reduction == REDUCTION_LOG_SOFTMAX)
         return copy_softmax(l, c, term, instance);
-    bool fits = runs_in_all_loops(c, term, instance) && (!keeps_indices(term) || c->root == term);
+    bool fits = runs_in_all_loops(c, term, instance) && (!keeps_indices(term) || c->root == term) &&
+                !(c->inside && l->ends && l->ends[term->id]);
     return fits ? copy_reduction(l, c, term, instance) : copy_stored(l, c, term, instance);
 }
 

@@ -37,6 +37,7 @@ struct Context {
     const Term *root;             /* of the checked program: the whole value of the statement */
     Index **loops;
     int loop_count;
+    bool inside;                  /* of a reduction */
     const Path *path;
     Memo *memo;
     Context *inner, *next;        /* the contexts of the reductions inside, by their loops */
@@ -60,6 +61,7 @@ typedef struct Lower {
     Facts *facts;                 /* [in term id] */
     Tensor **temporaries;         /* [in term id]: what it was stored in */
     int temporary_count;
+    const bool *ends;             /* [in term id]: see lower(); NULL: none */
     const Term *forced;           /* a term that is read from `forced_tensor` wherever it is met */
     Tensor *forced_tensor;
 } Lower;

@@ -20,3 +20,11 @@ Plan *plan(Arena *arena, const Program *program, const Program *lowered, const T
     plan_storage(&planner);
     return plan;
 }
+
+bool plan_has_contract(const Plan *plan)
+{
+    for (int s = 0; s < plan->step_count; s++)
+        if (plan->steps[s]->contract)
+            return true;
+    return false;
+}

@@ -8,7 +8,7 @@
 #ifndef EINC_PLAN_H
 #define EINC_PLAN_H
 
-#include "extents.h"
+#include "product.h"
 #include "size.h"
 #include "target.h"
 
@@ -25,6 +25,22 @@ typedef struct Unit {
     int axis;
 } Unit;
 
+/* A step as a tiled product, rows of one operand times columns of the other: see templates/contract.c. */
+typedef struct Contract {
+    const Term *product;          /* the reduction over the contracted indices */
+    const Term *left, *right;     /* what it combines: values of rows, values of columns */
+    IndexSet batch;               /* indices of both that stay */
+    IndexSet kept_rows;           /* rows that stay, */
+    IndexSet rows;                /* and those that the first reduction runs over, or the innermost that stays; that of a
+                                   * tile's rows last */
+    IndexSet columns;             /* outermost first; the last one has the lanes */
+    IndexSet depth;               /* the contracted indices */
+    bool reduces;                 /* the step's roots are reductions behind the product, over `rows` */
+    bool in_place;                /* rows may be read where they are */
+    bool rows_along;              /* packed rows lie side by side; else each row's contracted points do */
+    int tile_rows, tile_columns;
+} Contract;
+
 typedef struct Step {
     int id;
     StepKind kind;
@@ -36,6 +52,7 @@ typedef struct Step {
     bool vector_kept;             /* one of `loops`, or one that a reduction runs over */
     Term **roots;                 /* the reductions that depend on the kept loops alone */
     int root_count;
+    const Contract *contract;     /* NULL: a nest of loops */
     Unit *units;
     int unit_count;
     /* Where kept indices give too little work, the outermost loop of the reductions is cut into parts; each part's state
@@ -108,9 +125,12 @@ typedef struct PlanHints {
     const Extents *extents;       /* of the checked program; may be incomplete */
     const int64_t *const *strides;/* [checked tensor id]; NULL: C order */
     int64_t memory;
+    bool loops_only;              /* no tiled products: they want room for packed operands */
 } PlanHints;
 
 Plan *plan(Arena *arena, const Program *program, const Program *lowered, const Target *target, const PlanHints *hints);
+
+bool plan_has_contract(const Plan *plan);
 
 /* For `-dplan`. */
 void plan_dump(Text *text, const Plan *plan);

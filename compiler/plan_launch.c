@@ -306,7 +306,7 @@ static void block_alone(Planner *planner, Launch *launch)
     Arena *arena = planner->arena;
     Step *step = launch->steps[0];
     double work = step_work(planner, step), points = kept_points(planner, step);
-    Index *split = step_can_split(step) ? step->roots[0]->reduce.over[0] : NULL;
+    Index *split = step_can_split(step) && !step->contract ? step->roots[0]->reduce.over[0] : NULL;
     for (int i = 0; split && i < step->roots[0]->reduce.over_count; i++)
         if (planner_extent(planner, step->roots[0]->reduce.over[i]) > planner_extent(planner, split))
             split = step->roots[0]->reduce.over[i];
@@ -327,7 +327,8 @@ static void block_alone(Planner *planner, Launch *launch)
         block.of_step[0] = step->loops[i];
         ARENA_APPEND(arena, launch->blocks, launch->block_count, block);
     }
-    tile_alone(planner, launch);
+    if (!step->contract)    /* its tiles follow with its storage */
+        tile_alone(planner, launch);
 }
 
 static void block_together(Planner *planner, Launch *launch)

@@ -428,7 +428,13 @@ Step *plan_step(Planner *planner, const Statement *statement, int id)
     step->scatters = scatters(statement);
     list_loops(planner, step);
     set_roots(planner, step);
-    choose_vector(planner, step);
+    step->contract = plan_contract(planner, step);
+    if (step->contract) {
+        step->vector = step->contract->columns.list[step->contract->columns.count - 1];
+        step->vector_kept = true;
+    } else {
+        choose_vector(planner, step);
+    }
     if (step->vector_kept)
         move_last(step, step->vector);
     if (step->vector) {
@@ -436,6 +442,7 @@ Step *plan_step(Planner *planner, const Statement *statement, int id)
         if (planner->plan->lanes == 0 || lanes < planner->plan->lanes)
             planner->plan->lanes = lanes;
     }
-    find_units(planner, step);
+    if (!step->contract)
+        find_units(planner, step);
     return step;
 }

@@ -112,12 +112,16 @@ static void lay_out(Planner *planner, const Tensor *tensor)
         storage->stride[inner] = stride;
         stride = axis_size(planner, storage, tensor, inner);
     }
-    for (int a = tensor->rank - 1; a >= 0; a--) {
-        if (a == inner)
-            continue;
-        storage->stride[a] = stride;
-        stride = size_op(planner->arena, SIZE_MUL, stride, axis_size(planner, storage, tensor, a));
-    }
+    /* A tiled product's columns lie together, so that all of them are one vector. */
+    const Contract *contract = step_of(planner->plan, tensor->maker->id)->contract;
+    for (int pass = contract ? 0 : 1; pass < 2; pass++)
+        for (int a = tensor->rank - 1; a >= 0; a--) {
+            bool column = contract && indices_have(contract->columns.list, contract->columns.count, tensor->axes[a]);
+            if (a == inner || (contract && column != (pass == 0)))
+                continue;
+            storage->stride[a] = stride;
+            stride = size_op(planner->arena, SIZE_MUL, stride, axis_size(planner, storage, tensor, a));
+        }
     storage->bytes = size_op(planner->arena, SIZE_MUL, stride, size_constant(planner->arena, (int64_t)dtype_size(tensor->dtype)));
 }
 
@@ -188,10 +192,12 @@ static void tile_together(Planner *planner, Launch *launch)
 
 /* ---- the workspace ---- */
 
-static const Size *reserve(Planner *planner, const Size **end, const Size *bytes)
+const Size *planner_reserve(Planner *planner, const Size **end, const char *name, const Size *bytes)
 {
     const Size *offset = *end;
-    *end = size_op(planner->arena, SIZE_ADD, *end, size_align(planner->arena, bytes, ALIGNMENT));
+    if (offset->kind != SIZE_CONSTANT && name)
+        offset = size_named(planner->arena, arena_format(planner->arena, "at_%s", name), offset);
+    *end = size_op(planner->arena, SIZE_ADD, offset, size_align(planner->arena, bytes, ALIGNMENT));
     return offset;
 }
 
@@ -209,7 +215,7 @@ static void reserve_parts(Planner *planner, const Step *step)
             Scratch scratch = { .step = step, .dtype = components[c].dtype, .shared = true };
             scratch.name = arena_format(arena, "parts_%s_%d_%d", components[c].name, step->id + 1, r + 1);
             scratch.bytes = size_op(arena, SIZE_MUL, points, size_constant(arena, (int64_t)dtype_size(scratch.dtype)));
-            scratch.offset = reserve(planner, &plan->shared, scratch.bytes);
+            scratch.offset = planner_reserve(planner, &plan->shared, scratch.name, scratch.bytes);
             ARENA_APPEND(arena, plan->scratch, plan->scratch_count, scratch);
         }
     }
@@ -230,7 +236,7 @@ static void reserve_ranks(Planner *planner, const Step *step, const Size **end)
         scratch.step = step;
         scratch.name = arena_format(arena, "%s_%d", scratch.name, step->id + 1);
         scratch.bytes = size_constant(arena, (int64_t)reduce->reduce.parameter * (int64_t)dtype_size(scratch.dtype));
-        scratch.offset = reserve(planner, end, scratch.bytes);
+        scratch.offset = planner_reserve(planner, end, scratch.name, scratch.bytes);
         ARENA_APPEND(arena, plan->scratch, plan->scratch_count, scratch);
     }
 }
@@ -245,7 +251,7 @@ static void reserve_shared(Planner *planner)
         if (!tensor->maker || tensor->home != tensor || storage->place != PLACE_SHARED)
             continue;
         lay_out(planner, tensor);
-        storage->offset = reserve(planner, &plan->shared, storage->bytes);
+        storage->offset = planner_reserve(planner, &plan->shared, tensor->label, storage->bytes);
     }
     for (int s = 0; s < plan->step_count; s++)
         if (plan->steps[s]->split)
@@ -265,16 +271,27 @@ static const Size *reserve_launch(Planner *planner, Launch *launch, const Size *
         if (!is_temporary_of(plan, tensor, launch->id))
             continue;
         lay_out(planner, tensor);
-        storage->offset = reserve(planner, &end, storage->bytes);
-        reserve(planner, least, slice_bytes(planner, launch, tensor));
+        storage->offset = planner_reserve(planner, &end, tensor->label, storage->bytes);
+        planner_reserve(planner, least, NULL, slice_bytes(planner, launch, tensor));
     }
     for (int s = 0; s < launch->step_count; s++)
-        if (launch->steps[s]->kind == STEP_RANK) {
+        if (launch->steps[s]->kind == STEP_RANK || launch->steps[s]->contract) {
             const Size *before = end;
-            reserve_ranks(planner, launch->steps[s], &end);
+            if (launch->steps[s]->contract)
+                contract_reserve(planner, launch, launch->steps[s], &end);
+            else
+                reserve_ranks(planner, launch->steps[s], &end);
             *least = size_op(planner->arena, SIZE_ADD, *least, size_op(planner->arena, SIZE_SUB, end, before));
         }
     return end;
+}
+
+static bool has_contract(const Launch *launch)
+{
+    for (int s = 0; s < launch->step_count; s++)
+        if (launch->steps[s]->contract)
+            return launch->block_count > 0;
+    return false;
 }
 
 /* Temporaries get their places, launches their tiles, the plan its workspace: first what launches share, since a memory
@@ -291,7 +308,9 @@ void plan_storage(Planner *planner)
     const Size *per_worker = size_constant(arena, 0), *least = per_worker;
     for (int l = 0; l < plan->launch_count; l++) {
         Launch *launch = plan->launches[l];
-        if (launch->step_count > 1)
+        if (has_contract(launch))
+            contract_tiles(planner, launch);
+        else if (launch->step_count > 1)
             tile_together(planner, launch);
         const Size *smallest;
         launch->bytes = reserve_launch(planner, launch, &smallest);

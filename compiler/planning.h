@@ -29,10 +29,18 @@ double step_work(const Planner *planner, const Step *step);
 /* Whether the step's reductions all run over the same indices, so that their outermost loop can be cut into parts. */
 bool step_can_split(const Step *step);
 
+/* plan_contract.c: NULL when the step is no product, or one that loops make as fast */
+const Contract *plan_contract(Planner *planner, const Step *step);
+void contract_tiles(Planner *planner, Launch *launch);    /* the blocks of a launch that has a tiled product */
+void contract_reserve(Planner *planner, const Launch *launch, const Step *step, const Size **end);
+
 /* plan_launch.c */
 void plan_launches(Planner *planner);
 
 /* plan_storage.c */
 void plan_storage(Planner *planner);
+
+/* The offset of so many bytes at the end of what was reserved before; it gets a name where it is no constant. */
+const Size *planner_reserve(Planner *planner, const Size **end, const char *name, const Size *bytes);
 
 #endif

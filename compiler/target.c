@@ -3,13 +3,13 @@
 #include <string.h>
 
 const Target targets[] = {
-    { .name = "portable", .words = "portable vectors of 16 bytes", .vector_bytes = 16, .registers = 16, .attribute = "",
+    { .name = "portable", .words = "portable vectors of 16 bytes", .vector_bytes = 16, .tile_rows = 6, .tile_vectors = 2, .attribute = "",
       .features = "", .cpu = "", .l1_bytes = 32 << 10, .l2_bytes = 256 << 10,
       .fma_per_cycle = 1, .bytes_per_cycle = 4 },
-    { .name = "avx2", .words = "AVX2 and FMA", .vector_bytes = 32, .registers = 16, .attribute = "avx2,fma,f16c",
+    { .name = "avx2", .words = "AVX2 and FMA", .vector_bytes = 32, .tile_rows = 6, .tile_vectors = 2, .attribute = "avx2,fma,f16c",
       .features = "fma f16c", .cpu = "avx2 fma f16c", .l1_bytes = 32 << 10, .l2_bytes = 512 << 10,
       .fma_per_cycle = 2, .bytes_per_cycle = 4 },
-    { .name = "avx512", .words = "AVX-512", .vector_bytes = 64, .registers = 32,
+    { .name = "avx512", .words = "AVX-512", .vector_bytes = 64, .tile_rows = 14, .tile_vectors = 2,
       .attribute = "avx512f,avx512bw,avx512dq,avx512vl,avx2,fma,f16c", .features = "fma f16c avx512",
       .cpu = "avx512f avx512bw avx512dq avx512vl fma f16c", .l1_bytes = 32 << 10, .l2_bytes = 1 << 20,
       .fma_per_cycle = 2, .bytes_per_cycle = 5 },

@@ -11,7 +11,7 @@ typedef struct Target {
     const char *name;             /* as `--target` takes it */
     const char *words;            /* for a person: "AVX-512" */
     int vector_bytes;
-    int registers;                /* vector registers */
+    int tile_rows, tile_vectors;  /* of a product's sums in registers */
     const char *attribute;        /* of every function: __attribute__((target("..."))); "" for none */
     const char *features;         /* of the library's `//{ name@feature`, separated by blanks */
     const char *cpu;              /* what the CPU must report, separated by blanks, as einc doctor spells it */

@@ -1,0 +1,781 @@
+/* A step as a tiled product: templates/contract.c with its holes filled. Functions hand each other the indices around
+ * them; each is written with its lanes along an index of its own. */
+#include <ctype.h>
+#include <string.h>
+
+#include "emitting.h"
+
+typedef struct Tiling {
+    const Contract *c;
+    const Step *step;
+    int number;                   /* of the step */
+    Dtype dtype;                  /* of the sums */
+    const char **names;           /* [lowered index id]: of the indices' variables, the same in all functions */
+    const Term **first;           /* the reductions behind the product, as their domains leave them */
+    int first_count;
+    bool in_registers;            /* they take the sums from there */
+    ParameterSet parameters;      /* all that a function may ask for */
+} Tiling;
+
+static const char *const words[] = { "height", "rows", "row_step", "k_step", "panel", "depth", "sums", "left", "right", "place",
+                                     "packed", "tile", "lanes", "span", "spans", "columns", "flat", "at", "to", "v",
+                                     "r", "c", "tiles", "ahead", "ahead_step" };
+
+static const IndexSet *sets_of(const Contract *c, int i)
+{
+    const IndexSet *sets[] = { &c->batch, &c->kept_rows, &c->rows, &c->columns, &c->depth };
+    return sets[i];
+}
+
+static Index *last_of(const IndexSet *set)
+{
+    return set->list[set->count - 1];
+}
+
+/* Begins a function whose lanes run along `vector`: the indices' names are taken. */
+static Scope *open_function(Emitter *e, Tiling *t, const Index *vector)
+{
+    Step *step = ARENA_NEW(e->arena, Step);
+    *step = *t->step;
+    step->vector = (Index *)vector;
+    e->step = step;
+    e->lanes = vector != NULL;
+    Scope *scope = emit_push(e);
+    scope->indent = 1;
+    for (size_t i = 0; i < sizeof words / sizeof *words; i++)
+        names_unique(&scope->names, words[i]);
+    for (int s = 0; s < 5; s++)
+        for (int i = 0; i < sets_of(t->c, s)->count; i++) {
+            const Index *index = sets_of(t->c, s)->list[i];
+            t->names[index->id] = names_unique(&scope->names, index->name);
+        }
+    return scope;
+}
+
+static void bind_set(Emitter *e, const Tiling *t, const IndexSet *set, int count)
+{
+    for (int i = 0; i < count; i++)
+        emit_bind(e, set->list[i], t->names[set->list[i]->id]);
+}
+
+static const char *close_function(Emitter *e)
+{
+    return emit_pop(e)->text.bytes;
+}
+
+/* Where an index of a unit of work begins and ends. */
+static const char *first_of(const Emitter *e, const Index *index)
+{
+    return e->block_first[index->id] ? e->block_first[index->id] : "0";
+}
+
+static const char *end_of(Emitter *e, const Index *index)
+{
+    return e->block_end[index->id] ? e->block_end[index->id] : emit_extent(e, index);
+}
+
+/* The template's sample is f32, of step N: gives its text the step's dtype and number. */
+static const char *rename_sample(Emitter *e, const Tiling *t, const char *text)
+{
+    Text out = text_new(e->arena);
+    const char *before = NULL;
+    while (*text) {
+        bool begins = !before || !(isalnum((unsigned char)*before) || *before == '_');
+        if (text[0] == '_' && text[1] == 'N' && !isalnum((unsigned char)text[2])) {
+            text_print(&out, "_%d", t->number);
+            before = ++text;
+            text++;
+        } else if (!strncmp(text, "f32", 3)) {
+            text_put(&out, dtype_name(t->dtype));
+            before = text + 2;
+            text += 3;
+        } else if (begins && !strncmp(text, "float", 5) && !isalnum((unsigned char)text[5])) {
+            text_put(&out, dtype_c(t->dtype));
+            before = text + 4;
+            text += 5;
+        } else {
+            text_add(&out, text, 1);
+            before = text++;
+        }
+    }
+    return out.bytes;
+}
+
+/* ---- packing ---- */
+
+/* Loops over the contracted points around what packs one of them, or one vector along the last index. */
+static void depth_loops(Emitter *e, Tiling *t, int level, bool along, void (*pack)(Emitter *, Tiling *))
+{
+    const IndexSet *depth = &t->c->depth;
+    if (level == depth->count) {
+        pack(e, t);
+        return;
+    }
+    const Index *index = depth->list[level];
+    bool lanes = along && level == depth->count - 1;
+    const char *name = t->names[index->id], *extent = emit_extent(e, index);
+    Scope *body = emit_push(e);
+    emit_bind(e, index, name);
+    if (lanes) {
+        body->count = "lanes";
+        emit_line(e, "const int lanes = (int)size_min(LANES, %s - %s);", extent, name);
+    }
+    depth_loops(e, t, level + 1, along, pack);
+    emit_pop(e);
+    emit_line(e, "for (int64_t %s = 0; %s < %s; %s%s) {", name, name, extent, name, lanes ? " += LANES" : "++");
+    emit_body(e, body);
+    emit_line(e, "}");
+}
+
+static void pack_column_vector(Emitter *e, Tiling *t)
+{
+    const char *value = emit_varying(e, t->c->right);
+    emit_line(e, "store_%sv(to, 1, %s, LANES);", dtype_name(t->dtype), emit_bare(e, value));
+    emit_line(e, "to += COLUMNS_%d;", t->number);
+}
+
+static const char *pack_columns(Emitter *e, Tiling *t)
+{
+    const Index *column = last_of(&t->c->columns);
+    const char *name = t->names[column->id];
+    open_function(e, t, column);
+    bind_set(e, t, &t->c->batch, t->c->batch.count);
+    bind_set(e, t, &t->c->columns, t->c->columns.count - 1);
+    Scope *body = emit_push(e);
+    const char *first = emit_name(e, emit_text(e, "%s_lanes", name));
+    emit_bind(e, column, first);
+    body->count = "lanes";
+    emit_line(e, "%s *to = panels_%d + place * depth + v * LANES;", dtype_c(t->dtype), t->number);
+    emit_line(e, "const int lanes = (int)size_max(size_min(LANES, count - v * LANES), 1);");
+    emit_line(e, "const int64_t %s = %s + (v * LANES < count ? v * LANES : 0);", first, name);
+    depth_loops(e, t, 0, false, pack_column_vector);
+    emit_pop(e);
+    emit_line(e, "for (int v = 0; v < VECTORS_%d; v++) {", t->number);
+    emit_body(e, body);
+    emit_line(e, "}");
+    return close_function(e);
+}
+
+static void pack_point_vector(Emitter *e, Tiling *t)
+{
+    const char *value = emit_varying(e, t->c->left);
+    emit_line(e, "store_%sv(to, 1, %s, lanes);", dtype_name(t->dtype), emit_bare(e, value));
+    emit_line(e, "to += lanes;");
+}
+
+static void pack_row_vector(Emitter *e, Tiling *t)
+{
+    const char *value = emit_varying(e, t->c->left);
+    emit_line(e, "store_%sv(to, 1, %s, lanes);", dtype_name(t->dtype), emit_bare(e, value));
+    emit_line(e, "to += ROWS_%d;", t->number);
+}
+
+/* Rows side by side for each contracted point, or the points side by side for each row. */
+static const char *pack_rows(Emitter *e, Tiling *t)
+{
+    const Index *row = last_of(&t->c->rows);
+    const char *name = t->names[row->id];
+    open_function(e, t, t->c->rows_along ? row : last_of(&t->c->depth));
+    bind_set(e, t, &t->c->batch, t->c->batch.count);
+    bind_set(e, t, &t->c->kept_rows, t->c->kept_rows.count);
+    bind_set(e, t, &t->c->rows, t->c->rows.count - 1);
+    Scope *body = emit_push(e);
+    const char *at = emit_name(e, emit_text(e, "%s_at", name));
+    emit_bind(e, row, at);
+    emit_line(e, "const int64_t %s = %s + r;", at, name);
+    if (t->c->rows_along) {
+        body->count = "lanes";
+        emit_line(e, "const int lanes = (int)size_min(LANES, height - r);");
+        emit_line(e, "%s *to = packed_%d + r;", dtype_c(t->dtype), t->number);
+        depth_loops(e, t, 0, false, pack_row_vector);
+    } else {
+        depth_loops(e, t, 0, true, pack_point_vector);
+    }
+    emit_pop(e);
+    if (!t->c->rows_along)
+        emit_line(e, "%s *to = packed_%d;", dtype_c(t->dtype), t->number);
+    emit_line(e, "for (int r = 0; r < height; r%s) {", t->c->rows_along ? " += LANES" : "++");
+    emit_body(e, body);
+    emit_line(e, "}");
+    return close_function(e);
+}
+
+/* ---- what becomes of the sums ---- */
+
+/* The names of the variables that hold a reduction's state, and of the arrays in the worker's memory. */
+static const char *state_array(Emitter *e, const Tiling *t, int r, const Component *component)
+{
+    return emit_text(e, "%s_%d_%d", component->name, r + 1, t->number);
+}
+
+static void load_states(Emitter *e, const Tiling *t, const char *(*names)[STATE_COMPONENTS_MAX])
+{
+    for (int r = 0; r < t->first_count; r++) {
+        Component components[STATE_COMPONENTS_MAX];
+        for (int i = 0, n = state_components(t->first[r], components); i < n; i++) {
+            names[r][i] = emit_name(e, components[i].name);
+            emit_line(e, "%s %s = load_%sv(%s + place + v * LANES, 1, LANES);", emit_type(components[i].dtype, true), names[r][i],
+                      dtype_name(components[i].dtype), state_array(e, t, r, &components[i]));
+        }
+    }
+}
+
+static void store_states(Emitter *e, const Tiling *t, const char *(*names)[STATE_COMPONENTS_MAX])
+{
+    for (int r = 0; r < t->first_count; r++) {
+        Component components[STATE_COMPONENTS_MAX];
+        for (int i = 0, n = state_components(t->first[r], components); i < n; i++)
+            emit_line(e, "store_%sv(%s + place + v * LANES, 1, %s, LANES);", dtype_name(components[i].dtype),
+                      state_array(e, t, r, &components[i]), names[r][i]);
+    }
+}
+
+/* The product's value, from the sum as it is. */
+static void know_product(Emitter *e, const Tiling *t, const char *sum)
+{
+    emit_know(e, t->c->product, emit_state_finish(e, t->c->product, &sum, true));
+}
+
+static void step_states(Emitter *e, const Tiling *t, const char *(*names)[STATE_COMPONENTS_MAX])
+{
+    for (int r = 0; r < t->first_count; r++)
+        emit_state_step(e, t->first[r], names[r], true,
+                        state_needs_place(t->first[r]) ? emit_place(e, t->first[r], true) : NULL);
+}
+
+/* One reduction takes a column of sums. An extremum of the sums as they are has a function that looks for NaN at less. */
+static void take_sums(Emitter *e, const Tiling *t, const Term *reduce, const char *const *names)
+{
+    State state = reduction_facts[reduce->reduce.reduction].state;
+    bool plain = reduce->reduce.argument == t->c->product && dtype_kind(t->dtype) == KIND_FLOAT;
+    if (plain && (state == STATE_MAX || state == STATE_MIN)) {
+        emit_line(e, "%s = %s_all_%sv(%s, &sums[0][v], height, VECTORS_%d);", names[0], state == STATE_MAX ? "max" : "min",
+                  dtype_name(t->dtype), names[0], t->number);
+        return;
+    }
+    Scope *inner = emit_push(e);
+    know_product(e, t, "sums[r][v]");
+    emit_state_step(e, reduce, names, true, NULL);
+    emit_pop(e);
+    emit_line(e, "UNROLL");
+    emit_line(e, "for (int r = 0; r < height; r++) {");
+    emit_body(e, inner);
+    emit_line(e, "}");
+}
+
+/* The states of the columns take the sums from the registers. */
+static const char *tile_body(Emitter *e, Tiling *t)
+{
+    open_function(e, t, last_of(&t->c->columns));
+    if (!t->in_registers) {
+        emit_line(e, "UNROLL");
+        emit_line(e, "for (int r = 0; r < height; r++) {");
+        emit_line(e, "    UNROLL");
+        emit_line(e, "    for (int v = 0; v < VECTORS_%d; v++)", t->number);
+        emit_line(e, "        store_%sv(tile_%d + (r * VECTORS_%d + v) * LANES, 1, sums[r][v], LANES);", dtype_name(t->dtype),
+                  t->number, t->number);
+        emit_line(e, "}");
+        return close_function(e);
+    }
+    const char *(*names)[STATE_COMPONENTS_MAX] = arena_array(e->arena, (size_t)t->first_count, sizeof *names);
+    Scope *body = emit_push(e);
+    load_states(e, t, names);
+    for (int r = 0; r < t->first_count; r++)
+        take_sums(e, t, t->first[r], names[r]);
+    store_states(e, t, names);
+    emit_pop(e);
+    emit_line(e, "UNROLL");
+    emit_line(e, "for (int v = 0; v < VECTORS_%d; v++) {", t->number);
+    emit_body(e, body);
+    emit_line(e, "}");
+    return close_function(e);
+}
+
+/* A loop over the vectors of a tile of columns around `inner`. */
+static void vector_loop(Emitter *e, const Tiling *t, const Scope *body)
+{
+    emit_line(e, "for (int v = 0; v * LANES < count; v++) {");
+    emit_body(e, body);
+    emit_line(e, "}");
+    (void)t;
+}
+
+static Scope *open_vectors(Emitter *e, const Tiling *t)
+{
+    const Index *column = last_of(&t->c->columns);
+    Scope *body = emit_push(e);
+    const char *first = emit_name(e, emit_text(e, "%s_lanes", t->names[column->id]));
+    emit_bind(e, column, first);
+    body->count = "lanes";
+    emit_line(e, "const int lanes = (int)size_min(LANES, count - v * LANES);");
+    emit_line(e, "const int64_t %s = %s + v * LANES;", first, t->names[column->id]);
+    return body;
+}
+
+/* The sums of a tile, from memory: stored, or taken by the states of their columns. */
+static const char *after_body(Emitter *e, Tiling *t)
+{
+    const Index *row = last_of(&t->c->rows);
+    open_function(e, t, last_of(&t->c->columns));
+    bind_set(e, t, &t->c->batch, t->c->batch.count);
+    bind_set(e, t, &t->c->kept_rows, t->c->kept_rows.count);
+    bind_set(e, t, &t->c->rows, t->c->rows.count - 1);
+    bind_set(e, t, &t->c->columns, t->c->columns.count - 1);
+    const char *(*names)[STATE_COMPONENTS_MAX] = arena_array(e->arena, (size_t)t->first_count + 1, sizeof *names);
+    Scope *body = open_vectors(e, t);
+    load_states(e, t, names);
+    Scope *inner = emit_push(e);
+    const char *at = emit_name(e, emit_text(e, "%s_at", t->names[row->id])), *sum = emit_name(e, "sum");
+    emit_bind(e, row, at);
+    emit_line(e, "const int64_t %s = %s + r;", at, t->names[row->id]);
+    emit_line(e, "const %sv %s = load_%sv(tile_%d + (r * VECTORS_%d + v) * LANES, 1, LANES);", dtype_name(t->dtype), sum,
+              dtype_name(t->dtype), t->number, t->number);
+    know_product(e, t, sum);
+    if (t->first_count)
+        step_states(e, t, names);
+    for (int o = 0; o < t->step->statement->output_count && !t->first_count; o++)
+        emit_store(e, &t->step->statement->outputs[o]);
+    emit_pop(e);
+    emit_line(e, "for (int r = 0; r < height; r++) {");
+    emit_body(e, inner);
+    emit_line(e, "}");
+    store_states(e, t, names);
+    emit_pop(e);
+    vector_loop(e, t, body);
+    return close_function(e);
+}
+
+/* The columns' states have seen all rows: the step's results. */
+static const char *finish_body(Emitter *e, Tiling *t)
+{
+    open_function(e, t, last_of(&t->c->columns));
+    bind_set(e, t, &t->c->batch, t->c->batch.count);
+    bind_set(e, t, &t->c->kept_rows, t->c->kept_rows.count);
+    bind_set(e, t, &t->c->columns, t->c->columns.count - 1);
+    const char *(*names)[STATE_COMPONENTS_MAX] = arena_array(e->arena, (size_t)t->first_count, sizeof *names);
+    Scope *body = open_vectors(e, t);
+    load_states(e, t, names);
+    for (int r = 0; r < t->first_count; r++)
+        emit_know(e, t->step->roots[r], emit_state_finish(e, t->step->roots[r], names[r], true));
+    for (int o = 0; o < t->step->statement->output_count; o++)
+        emit_store(e, &t->step->statement->outputs[o]);
+    emit_pop(e);
+    vector_loop(e, t, body);
+    return close_function(e);
+}
+
+/* ---- the step ---- */
+
+/* Whether all columns are one vector for everything that has them: condition as C, NULL where it never holds. */
+static const char *flat_condition(Emitter *e, const Tiling *t)
+{
+    const IndexSet *columns = &t->c->columns;
+    Text text = text_new(e->arena);
+    for (int i = 0; i < e->plan->lowered->term_count; i++) {
+        const Term *term = e->plan->lowered->terms[i];
+        bool touches = false;
+        for (int k = 0; k < columns->count; k++)
+            touches |= term->statement == t->step->statement->id && term_has_index(term, columns->list[k]);
+        if (touches && term->kind == TERM_POSITION)
+            return NULL;
+        if (!touches || term->kind != TERM_READ)
+            continue;
+        for (int a = 0; a < term->read.tensor->rank; a++)
+            if (emit_is_unsafe(e, term, a))
+                return NULL;
+    }
+    for (int i = 0; i < e->plan->lowered->term_count + t->step->statement->output_count; i++) {
+        int o = i - e->plan->lowered->term_count;
+        const Term *term = o < 0 ? e->plan->lowered->terms[i] : NULL;
+        if (term && (term->statement != t->step->statement->id || term->kind != TERM_READ))
+            continue;
+        const Tensor *tensor = term ? term->read.tensor : t->step->statement->outputs[o].tensor;
+        const Position *positions = term ? term->read.positions : t->step->statement->outputs[o].positions;
+        for (int k = 0; k + 1 < columns->count; k++) {
+            const char *outer = emit_stride(e, tensor, positions, columns->list[k]);
+            const char *inner = emit_stride(e, tensor, positions, columns->list[k + 1]);
+            if (!strcmp(outer, "0") && !strcmp(inner, "0"))
+                continue;
+            const char *test = emit_text(e, "%s == %s * (%s - %s)", outer, inner, end_of(e, columns->list[k + 1]),
+                                         first_of(e, columns->list[k + 1]));
+            if (!strstr(text.bytes, test))
+                text_print(&text, "%s%s", text.length ? " && " : "", test);
+        }
+    }
+    return text.length ? text.bytes : "1";
+}
+
+static const char *extent_here(Emitter *e, const Index *index)
+{
+    const char *first = first_of(e, index), *end = end_of(e, index);
+    return strcmp(first, "0") ? emit_text(e, "(%s - %s)", end, first) : end;
+}
+
+/* How the columns fall into spans of tiles: one of them all where they are flat, else one for each of the outer ones. */
+static void declare_spans(Emitter *e, const Tiling *t)
+{
+    const IndexSet *columns = &t->c->columns;
+    const char *flat = columns->count > 1 ? flat_condition(e, t) : NULL;
+    Text outer = text_new(e->arena);
+    for (int i = 0; i + 1 < columns->count; i++)
+        text_print(&outer, "%s%s", i ? " * " : "", extent_here(e, columns->list[i]));
+    const char *inner = emit_bare(e, extent_here(e, last_of(columns)));
+    if (columns->count == 1) {
+        emit_line(e, "const int64_t columns = %s;", inner);
+        return;
+    }
+    if (flat) {
+        emit_line(e, "const int flat = %s;", flat);
+        emit_line(e, "const int64_t spans = flat ? 1 : %s, columns = flat ? %s * %s : %s;", outer.bytes, outer.bytes,
+                  extent_here(e, last_of(columns)), inner);
+    } else {
+        emit_line(e, "const int64_t spans = %s, columns = %s;", outer.bytes, inner);
+    }
+}
+
+/* A loop over all tiles of columns around `call`, which finds the columns' indices, `count` and `place`. */
+static void each_tile(Emitter *e, const Tiling *t, const char *call)
+{
+    const IndexSet *columns = &t->c->columns;
+    const Index *last = last_of(columns);
+    int indent = 0;
+    emit_line(e, "place = 0;");
+    if (columns->count > 1) {
+        emit_line(e, "for (int64_t span = 0; span < spans; span++) {");
+        indent = 1;
+        const char *rest = "span";
+        for (int i = columns->count - 2; i >= 0; i--) {
+            const char *extent = extent_here(e, columns->list[i]), *first = first_of(e, columns->list[i]);
+            const char *here = i ? emit_text(e, "%s %% %s", rest, extent) : rest;
+            emit_line(e, "    const int64_t %s = %s%s%s;", t->names[columns->list[i]->id], strcmp(first, "0") ? first : "",
+                      strcmp(first, "0") ? " + " : "", here);
+            rest = emit_text(e, "%s / %s", rest, extent);
+        }
+    }
+    const char *first = first_of(e, last), *name = t->names[last->id];
+    emit_line(e, "%*sfor (int64_t at = 0; at < columns; at += COLUMNS_%d, place += COLUMNS_%d) {", 4 * indent, "", t->number, t->number);
+    emit_line(e, "%*s    const int64_t %s = %s%sat;", 4 * indent, "", name, strcmp(first, "0") ? first : "", strcmp(first, "0") ? " + " : "");
+    if (emit_mentions(call, "count"))
+        emit_line(e, "%*s    const int count = (int)size_min(COLUMNS_%d, columns - at);", 4 * indent, "", t->number);
+    if (!emit_mentions(call, name))
+        emit_line(e, "%*s    (void)%s;", 4 * indent, "", name);
+    for (int i = 0; i + 1 < columns->count; i++)
+        if (!emit_mentions(call, t->names[columns->list[i]->id]))
+            emit_line(e, "%*s    (void)%s;", 4 * indent, "", t->names[columns->list[i]->id]);
+    for (const char *at = call; *at;) {
+        size_t length = strcspn(at, "\n");
+        emit_line(e, "%*s    %s", 4 * indent, "", arena_copy(e->arena, at, length));
+        at += length + (at[length] == '\n');
+    }
+    emit_line(e, "%*s}", 4 * indent, "");
+    if (indent)
+        emit_line(e, "}");
+}
+
+static void open_loops(Emitter *e, const Tiling *t, const IndexSet *set, int count, int *depth)
+{
+    for (int i = 0; i < count; i++) {
+        const Index *index = set->list[i];
+        const char *name = t->names[index->id];
+        emit_line(e, "for (int64_t %s = %s; %s < %s; %s++) {", name, first_of(e, index), name, end_of(e, index), name);
+        e->scope->indent++;
+        emit_bind(e, index, name);
+        (*depth)++;
+    }
+}
+
+static void close_loops(Emitter *e, int depth)
+{
+    while (depth-- > 0) {
+        e->scope->indent--;
+        emit_line(e, "}");
+    }
+}
+
+/* Where the rows of the left operand are: in place when that can be, else packed. */
+static void find_rows(Emitter *e, const Tiling *t, const char *pack)
+{
+    const Contract *c = t->c;
+    const char *element = emit_element(t->dtype);
+    bool in_place = c->in_place;
+    for (int a = 0; in_place && a < c->left->read.tensor->rank; a++)
+        in_place = !emit_is_unsafe(e, c->left, a);
+    const char *packed = emit_text(e, c->rows_along ? "1, k_step = ROWS_%d" : "depth, k_step = 1", t->number);
+    if (!in_place) {
+        emit_line(e, "%s;", pack);
+        emit_line(e, "const %s *rows = packed_%d;", element, t->number);
+        emit_line(e, "const int64_t row_step = %s;", packed);
+        return;
+    }
+    const Index *row = last_of(&c->rows), *point = last_of(&c->depth);
+    const char *row_step = emit_stride(e, c->left->read.tensor, c->left->read.positions, row);
+    const char *k_step = emit_stride(e, c->left->read.tensor, c->left->read.positions, point);
+    Scope *scope = emit_push(e);
+    scope->indent--;
+    emit_bind(e, row, t->names[row->id]);
+    emit_bind(e, point, "0");
+    const char *pointer = emit_pointer(e, c->left);
+    emit_pop(e);
+    emit_body(e, scope);
+    emit_line(e, "const %s *rows = %s;", element, pointer);
+    emit_line(e, "int64_t row_step = %s, k_step = %s;", row_step, k_step);
+    /* Rows whose neighbours fall into the same sets of the cache push each other out of it. */
+    emit_line(e, "if (place > %d && row_step * %d %% 2048 == 0) {", 4 * c->tile_columns, (int)dtype_size(t->dtype));
+    emit_line(e, "    %s;", pack);
+    emit_line(e, "    rows = packed_%d;", t->number);
+    emit_line(e, c->rows_along ? "    row_step = 1;" : "    row_step = depth;");
+    emit_line(e, c->rows_along ? "    k_step = ROWS_%d;" : "    k_step = 1;", t->number);
+    emit_line(e, "}");
+}
+
+static void start_states(Emitter *e, const Tiling *t)
+{
+    if (!t->c->reduces)
+        return;
+    emit_line(e, "for (int64_t at = 0; at < place; at += LANES) {");
+    for (int r = 0; r < t->step->root_count; r++) {
+        Component components[STATE_COMPONENTS_MAX];
+        for (int i = 0, n = state_components(t->step->roots[r], components); i < n; i++)
+            emit_line(e, "    store_%sv(%s + at, 1, %s, LANES);", dtype_name(components[i].dtype),
+                      state_array(e, t, r, &components[i]), emit_state_start(e, t->step->roots[r], i, true));
+    }
+    emit_line(e, "}");
+}
+
+static LoopBounds *row_bounds(Emitter *e, const Tiling *t)
+{
+    LoopBounds *bounds = ARENA_ARRAY(e->arena, LoopBounds, t->c->rows.count);
+    for (int i = 0; i < t->c->rows.count; i++) {
+        const Index *index = t->c->rows.list[i];
+        bounds[i] = (LoopBounds){ (Index *)index, first_of(e, index), end_of(e, index) };
+    }
+    return bounds;
+}
+
+/* The reductions behind the product as their domain leaves them, and the bounds and tests that it gives instead. */
+static Domain apply_domain(Emitter *e, Tiling *t, LoopBounds *bounds)
+{
+    Domain domain = { .reduce = NULL };
+    t->first_count = t->c->reduces ? t->step->root_count : 0;
+    t->first = ARENA_ARRAY(e->arena, const Term *, t->first_count);
+    for (int r = 0; r < t->first_count; r++)
+        t->first[r] = t->step->roots[r];
+    if (t->first_count != 1)
+        return domain;
+    domain = emit_domain(e, t->first[0], bounds, t->c->rows.count);
+    if (!domain.inside_count)
+        t->first[0] = domain.reduce;
+    return domain;
+}
+
+static const char *hold(Emitter *e, const char *bound, const char *word)
+{
+    if (!strchr(bound, '('))
+        return bound;
+    const char *name = emit_name(e, word);
+    emit_line(e, "const int64_t %s = %s;", name, bound);
+    return name;
+}
+
+/* The tiles of rows of one segment: of nearly equal height, all columns for each. */
+static void emit_row_tiles(Emitter *e, Tiling *t, const LoopBounds *bounds, const char *pack, const char *tiles, int *depth)
+{
+    const IndexSet *rows = &t->c->rows;
+    for (int i = 0; i < rows->count; i++) {
+        const char *name = t->names[rows->list[i]->id], *first = hold(e, bounds[i].first, emit_text(e, "%s_from", name));
+        const char *end = hold(e, bounds[i].end, emit_text(e, "%s_to", name));
+        bool tiled = i == rows->count - 1;
+        if (tiled)
+            emit_line(e, "for (int64_t %s = %s, height; %s < %s; %s += height) {", name, first, name, end, name);
+        else
+            emit_line(e, "for (int64_t %s = %s; %s < %s; %s++) {", name, first, name, end, name);
+        e->scope->indent++;
+        (*depth)++;
+        emit_bind(e, rows->list[i], name);
+        if (tiled)
+            emit_line(e, "height = size_ceil_div(%s - %s, size_ceil_div(%s - %s, ROWS_%d));", end, name, end, name, t->number);
+    }
+    find_rows(e, t, pack);
+    /* Each tile asks for its share of the rows that come next. */
+    emit_line(e, "const char *ahead = (const char *)(rows + (tiles < 4 ? 2 : 1) * height * row_step);");
+    emit_line(e, "const int64_t ahead_step = k_step == 1 ? size_ceil_div(height * %d, tiles) : 0;", (int)dtype_size(t->dtype));
+    each_tile(e, t, tiles);
+}
+
+/* Packs the columns; then for each point of the rows that stay, tile after tile of the others. */
+static const char *step_body(Emitter *e, Tiling *t, const char *const calls[4])
+{
+    const Contract *c = t->c;
+    int depth = 0, inner = 0;
+    open_function(e, t, last_of(&c->columns));
+    Text points = text_new(e->arena);
+    for (int i = 0; i < c->depth.count; i++)
+        text_print(&points, "%s%s", i ? " * " : "", emit_extent(e, c->depth.list[i]));
+    emit_line(e, "const int64_t depth = %s;", points.bytes);
+    declare_spans(e, t);
+    emit_line(e, "int64_t place;");
+    open_loops(e, t, &c->batch, c->batch.count, &depth);
+    each_tile(e, t, emit_text(e, "%s;", calls[0]));
+    emit_line(e, "const int64_t tiles = size_max(place / COLUMNS_%d, 1);", t->number);
+    open_loops(e, t, &c->kept_rows, c->kept_rows.count, &depth);
+    LoopBounds *bounds = row_bounds(e, t);
+    start_states(e, t);
+    Domain domain = apply_domain(e, t, bounds);
+    if (domain.around_count) {
+        emit_line(e, "if (%s) {", emit_bare(e, emit_conditions(e, domain.around, domain.around_count)));
+        e->scope->indent++;
+        inner++;
+    }
+    emit_row_tiles(e, t, bounds, calls[1], calls[2], &inner);
+    close_loops(e, inner);
+    if (c->reduces)
+        each_tile(e, t, emit_text(e, "%s;", calls[3]));
+    close_loops(e, depth);
+    return close_function(e);
+}
+
+/* ---- the whole ---- */
+
+static bool is_of_sums_alone(const Term *term, const Term *product)
+{
+    if (term == product || term->kind == TERM_CONSTANT)
+        return true;
+    for (int i = 0; term->kind == TERM_MAP && i < term->map.count; i++)
+        if (!is_of_sums_alone(term->map.arguments[i], product))
+            return false;
+    return term->kind == TERM_MAP;
+}
+
+/* Whether the reductions behind the product are so simple that they take the sums from the registers. */
+static bool takes_registers(const Tiling *t)
+{
+    for (int r = 0; r < t->first_count; r++)
+        if (!state_is_simple(t->first[r]) || !is_of_sums_alone(t->first[r]->reduce.argument, t->c->product))
+            return false;
+    return t->first_count > 0;
+}
+
+static void set_parameters(Emitter *e, Tiling *t)
+{
+    t->parameters = emit_common_parameters(e);
+    for (int s = 0; s < 4; s++)
+        for (int i = 0; i < sets_of(t->c, s)->count; i++)
+            emit_parameter(&t->parameters, "int64_t ", t->names[sets_of(t->c, s)->list[i]->id]);
+    emit_parameter(&t->parameters, "int64_t ", "depth");
+    emit_parameter(&t->parameters, "int64_t ", "place");
+    emit_parameter(&t->parameters, "int ", "count");
+    emit_parameter(&t->parameters, "int ", "height");
+}
+
+/* "head(parameters)\n{\nlocals body}\n" */
+static const char *spell_function(Emitter *e, const ParameterSet *set, const char *comment, const char *name, int number,
+                                  const char *body)
+{
+    const char *whole = emit_text(e, "%s%s", emit_locals(e, body), body);
+    return emit_text(e, "/* %s */\nKERNEL static void %s_%d(%s)\n{\n%s}\n", comment, name, number,
+                     emit_parameters(e, set, whole, true), whole);
+}
+
+static const char *spell_call(Emitter *e, const ParameterSet *set, const char *name, int number, const char *body)
+{
+    const char *whole = emit_text(e, "%s%s", emit_locals(e, body), body);
+    return emit_text(e, "%s_%d(%s)", name, number, emit_parameters(e, set, whole, false));
+}
+
+/* What a tile needs beside the product's own parameters; its height is one of those. */
+static const char *tile_extra(Emitter *e, const Tiling *t, const char *body, bool declare)
+{
+    ParameterSet set = { .count = 0 };
+    for (int i = 0; i < t->parameters.count; i++)
+        if (strcmp(t->parameters.list[i].name, "height") && strcmp(t->parameters.list[i].name, "depth"))
+            emit_parameter(&set, t->parameters.list[i].type, t->parameters.list[i].name);
+    const char *list = emit_parameters(e, &set, body, declare);
+    return strcmp(list, "void") && list[0] ? emit_text(e, ", %s", list) : "";
+}
+
+static const char *start_line(Emitter *e, const Tiling *t)
+{
+    return emit_text(e, "            sums[r][v] = %s;\n", emit_state_start(e, t->c->product, 0, true));
+}
+
+/* One point's share of one vector of sums. */
+static const char *step_line(Emitter *e, Tiling *t)
+{
+    open_function(e, t, last_of(&t->c->columns));
+    e->scope->indent = 4;
+    const char *sum = "sums[r][v]";
+    emit_know(e, t->c->left, (Value){ "left", true });
+    emit_know(e, t->c->right, (Value){ "right[v]", true });
+    emit_state_step(e, t->c->product, &sum, true, NULL);
+    return close_function(e);
+}
+
+static const char *constants(Emitter *e, const Tiling *t)
+{
+    return emit_text(e, "enum { ROWS_%d = %d, VECTORS_%d = %d, COLUMNS_%d = VECTORS_%d * LANES };\n", t->number, t->c->tile_rows,
+                     t->number, t->c->tile_columns / e->plan->lanes, t->number, t->number);
+}
+
+static const char *heights(Emitter *e, const Tiling *t, const char *extra)
+{
+    Text text = text_new(e->arena);
+    for (int h = t->c->tile_rows; h > 0; h--)
+        text_print(&text, "    %s tile_%s%d(%d, rows, row_step, k_step, panel, depth, ahead, ahead_step%s); break;\n",
+                   h > 1 ? emit_text(e, "case %d:", h) : "default:", "at_", t->number, h, extra);
+    return text.bytes;
+}
+
+static void fill_template(Emitter *e, Tiling *t, const char *const bodies[4], const char *step)
+{
+    const char *tile = tile_body(e, t), *locals = emit_locals(e, tile), *fault = NULL;
+    const char *whole = emit_text(e, "%s%s", locals, tile), *extra = tile_extra(e, t, whole, true);
+    const char *head = "const f32u *rows, int64_t row_step, int64_t k_step, const float *panel, int64_t depth, const char *ahead, int64_t ahead_step";
+    ParameterSet common = emit_common_parameters(e);
+    Hole holes[] = {
+        { "title", emit_text(e, "/* %s */\n", emit_formula(e)) },
+        { "constants", constants(e, t) },
+        { "pack_columns", spell_function(e, &t->parameters, "Packs the panel of `count` columns.", "pack_columns", t->number, bodies[0]) },
+        { "pack_rows", spell_function(e, &t->parameters, "Packs `height` rows.", "pack_rows", t->number, bodies[1]) },
+        { "start", start_line(e, t) },
+        { "step", step_line(e, t) },
+        { "tile_head", emit_text(e, "INLINE void tile_at_N(const int height, %s%s)\n", head, extra) },
+        { "tile", whole },
+        { "after", t->in_registers ? "" : spell_function(e, &t->parameters, "What becomes of a tile's sums.", "after", t->number, bodies[2]) },
+        { "heights_head", emit_text(e, "KERNEL static void tiles_N(int height, %s%s)\n", head, extra) },
+        { "heights", heights(e, t, tile_extra(e, t, whole, false)) },
+        { "finish", t->c->reduces ? spell_function(e, &t->parameters, "The columns' results.", "finish", t->number, bodies[3]) : "" },
+        { "whole", spell_function(e, &common, "The step for one unit of work.", "step", t->number, step) },
+    };
+    const char *text = template_fill(e->arena, embedded_find("contract.c"), holes, sizeof holes / sizeof *holes, &fault);
+    if (!text)
+        text = emit_text(e, "#error \"the template contract.c and the emitter disagree about %s\"\n", fault);
+    text_put(&e->functions, rename_sample(e, t, text));
+    text_put(&e->functions, "\n");
+}
+
+void emit_contract(Emitter *e)
+{
+    const Step *step = e->step;
+    Tiling tiling = { .c = step->contract, .step = step, .number = step->id + 1 }, *t = &tiling;
+    const char *const nothing[4] = { "", "", "", "" };
+    t->dtype = register_dtype(t->c->product->dtype);
+    t->names = ARENA_ARRAY(e->arena, const char *, e->plan->lowered->index_count);
+    step_body(e, t, nothing);    /* finds the names and the domain */
+    t->in_registers = takes_registers(t);
+    set_parameters(e, t);
+    const char *bodies[4] = { pack_columns(e, t), pack_rows(e, t), t->in_registers ? "" : after_body(e, t),
+                              t->c->reduces ? finish_body(e, t) : "" };
+    const char *tile = tile_body(e, t), *whole = emit_text(e, "%s%s", emit_locals(e, tile), tile);
+    const char *tiles = emit_text(e, "tiles_%d((int)height, rows, row_step, k_step, panels_%d + place * depth, depth,\n"
+                                  "        ahead + place / COLUMNS_%d * depth * ahead_step, ahead_step%s);",
+                                  t->number, t->number, t->number, tile_extra(e, t, whole, false));
+    if (!t->in_registers)
+        tiles = emit_text(e, "%s\n%s;", tiles, spell_call(e, &t->parameters, "after", t->number, bodies[2]));
+    const char *calls[4] = { spell_call(e, &t->parameters, "pack_columns", t->number, bodies[0]), spell_call(e, &t->parameters, "pack_rows", t->number, bodies[1]), tiles,
+                             t->c->reduces ? spell_call(e, &t->parameters, "finish", t->number, bodies[3]) : "" };
+    const char *body = step_body(e, t, calls);
+    fill_template(e, t, bodies, body);
+    ParameterSet common = emit_common_parameters(e);
+    e->calls[0][step->id] = emit_text(e, "%s;", spell_call(e, &common, "step", t->number, body));
+    e->step = step;
+}

@@ -1,0 +1,305 @@
+/* Steps that run as tiled products: which they are, which side is rows and which columns, and how much of each a unit of
+ * work takes. */
+#include <string.h>
+
+#include "planning.h"
+
+enum {
+    UNIT_ROWS = 4096,             /* so many rows pay for packing the columns that they meet */
+    UNITS_LEAST = 16              /* so many units of work keep all workers busy */
+};
+
+/* ---- the shape ---- */
+
+static bool is_first_reduction(const Step *step)
+{
+    for (int i = 0; i < step->root_count; i++) {
+        const Term *root = step->roots[i];
+        if (root->kind == TERM_CONTRACT || reduction_facts[root->reduce.reduction].leaves != LEAVES_NOTHING ||
+            product_inside(root->reduce.argument) != product_inside(step->roots[0]->reduce.argument))
+            return false;
+    }
+    return step->root_count == 1 || step_can_split(step);
+}
+
+/* The product of a step, and whether its roots are reductions behind it. */
+static bool find_product(Planner *planner, const Step *step, Product *product, bool *reduces)
+{
+    *reduces = false;
+    if (step->kind != STEP_STORE || step->root_count == 0)
+        return false;
+    const Term *only = step->root_count == 1 ? step->roots[0] : NULL;
+    if (only && product_match(planner->arena, only, product))
+        return true;
+    *reduces = true;
+    const Term *inside = is_first_reduction(step) ? product_inside(step->roots[0]->reduce.argument) : NULL;
+    return inside && product_match(planner->arena, inside, product);
+}
+
+static const Term *plain_read(const Term *side)
+{
+    while (side->kind == TERM_MAP && side->map.function == FUNCTION_CAST && side->map.implicit)
+        side = side->map.arguments[0];
+    return side->kind == TERM_READ ? side : NULL;
+}
+
+/* Whether neighbours along an index are neighbours in the memory that a side is read from. */
+static bool lies_along(const Planner *planner, const Term *side, const Index *index)
+{
+    const Term *read = plain_read(side);
+    bool along = false;
+    for (int a = 0; read && a < read->read.tensor->rank; a++)
+        for (int k = 0; k < read->read.positions[a].count; k++) {
+            const PositionPart *part = &read->read.positions[a].parts[k];
+            if (part->index == index)
+                along = part->coefficient == 1 && planner_stride(planner, read->read.tensor, a) == 1;
+        }
+    return along;
+}
+
+static void append(Planner *planner, IndexSet *set, Index *index)
+{
+    ARENA_APPEND(planner->arena, set->list, set->count, index);
+}
+
+/* The indices of a side in the order of the step's loops; reduced ones behind them. */
+static IndexSet in_order(Planner *planner, const Step *step, const IndexSet *own)
+{
+    IndexSet ordered = { NULL, 0 };
+    for (int i = 0; i < step->loop_count; i++)
+        if (indices_have(own->list, own->count, step->loops[i]))
+            append(planner, &ordered, step->loops[i]);
+    return ordered;
+}
+
+static void move_last(IndexSet *set, const Index *last)
+{
+    for (int i = 0; i + 1 < set->count; i++)
+        if (set->list[i] == last) {
+            Index *next = set->list[i + 1];
+            set->list[i + 1] = set->list[i];
+            set->list[i] = next;
+        }
+}
+
+/* Which side's indices the step's result has lying side by side: it becomes the columns, so that they are stored so. */
+static int columns_side(const Planner *planner, const Step *step, const Product *product)
+{
+    const Output *output = &step->statement->outputs[0];
+    for (int a = output->tensor->rank - 1; a >= 0; a--) {
+        int64_t stride = planner_stride(planner, output->tensor, a);
+        if (stride != 1 && !(stride == NO_STRIDE && a == output->tensor->rank - 1))
+            continue;
+        for (int s = 0; s < 2; s++)
+            if (indices_have(product->own[s].list, product->own[s].count, output->tensor->axes[a]))
+                return s;
+    }
+    return 1;
+}
+
+static void set_rows(Planner *planner, const Step *step, Contract *c, const IndexSet *own)
+{
+    c->kept_rows = in_order(planner, step, own);
+    if (c->reduces) {
+        for (int i = 0; i < step->roots[0]->reduce.over_count; i++)
+            append(planner, &c->rows, step->roots[0]->reduce.over[i]);
+    } else {
+        for (int i = 0; i < c->kept_rows.count; i++)
+            if (lies_along(planner, c->left, c->kept_rows.list[i]))
+                move_last(&c->kept_rows, c->kept_rows.list[i]);
+        append(planner, &c->rows, c->kept_rows.list[--c->kept_rows.count]);
+    }
+    for (int i = 0; i < c->rows.count; i++)
+        if (lies_along(planner, c->left, c->rows.list[i]))
+            move_last(&c->rows, c->rows.list[i]);
+}
+
+/* Rows that one stride reaches need no packing. */
+static bool is_in_place(const Contract *c, Dtype dtype)
+{
+    if (c->left->kind != TERM_READ || c->left->dtype != dtype || c->depth.count != 1)
+        return false;
+    for (int a = 0; a < c->left->read.tensor->rank; a++)
+        if (position_has_gather(&c->left->read.positions[a]))
+            return false;
+    return true;
+}
+
+static bool has_index_of_all_loops(const Step *step, const Product *product)
+{
+    for (int i = 0; i < step->loop_count; i++) {
+        bool found = indices_have(product->batch.list, product->batch.count, step->loops[i]);
+        for (int s = 0; s < 2; s++)
+            found |= indices_have(product->own[s].list, product->own[s].count, step->loops[i]);
+        if (!found)
+            return false;
+    }
+    return true;
+}
+
+const Contract *plan_contract(Planner *planner, const Step *step)
+{
+    Product product;
+    bool reduces;
+    const Target *target = planner->plan->target;
+    if (planner->hints->loops_only || !find_product(planner, step, &product, &reduces) || !has_index_of_all_loops(step, &product))
+        return NULL;
+    int left = reduces ? product_side(&product, step->roots[0]->reduce.over, step->roots[0]->reduce.over_count)
+                       : 1 - columns_side(planner, step, &product);
+    if (left < 0 || !product_pays(&product, planner->hints->extents, reduces ? step->roots[0]->reduce.over : NULL,
+                                  reduces ? step->roots[0]->reduce.over_count : 0))
+        return NULL;
+    Component component[STATE_COMPONENTS_MAX];
+    state_components(product.reduce, component);
+    Dtype dtype = component[0].dtype;
+    for (int s = 0; s < 2; s++)
+        if (register_dtype(product.side[s]->dtype) != dtype)
+            return NULL;
+    Contract *c = ARENA_NEW(planner->arena, Contract);
+    c->product = product.reduce;
+    c->left = product.side[left];
+    c->right = product.side[1 - left];
+    c->batch = in_order(planner, step, &product.batch);
+    c->reduces = reduces;
+    c->columns = in_order(planner, step, &product.own[1 - left]);
+    if (c->columns.count == 0)
+        return NULL;
+    set_rows(planner, step, c, &product.own[left]);
+    for (int i = 0; i < product.reduce->reduce.over_count; i++)
+        append(planner, &c->depth, product.reduce->reduce.over[i]);
+    for (int i = 0; i < c->depth.count; i++)
+        if (lies_along(planner, c->left, c->depth.list[i]))
+            move_last(&c->depth, c->depth.list[i]);
+    c->rows_along = lies_along(planner, c->left, c->rows.list[c->rows.count - 1]);
+    c->in_place = is_in_place(c, dtype);
+    c->tile_rows = target->tile_rows;
+    c->tile_columns = target->tile_vectors * target->vector_bytes / (int)dtype_size(dtype);
+    return c;
+}
+
+/* ---- how much a unit of work takes ---- */
+
+/* What one block is to a product. */
+typedef enum { ROLE_BATCH, ROLE_ROW, ROLE_COLUMN } Role;
+
+static Role role_of(const Contract *c, const Index *index)
+{
+    if (indices_have(c->columns.list, c->columns.count, index))
+        return ROLE_COLUMN;
+    bool kept = indices_have(c->kept_rows.list, c->kept_rows.count, index);
+    return kept || indices_have(c->rows.list, c->rows.count, index) ? ROLE_ROW : ROLE_BATCH;
+}
+
+static double points(const Planner *planner, const IndexSet *set)
+{
+    double product = 1;
+    for (int i = 0; i < set->count; i++)
+        product *= planner_extent(planner, set->list[i]);
+    return product;
+}
+
+/* Shrinks the blocks of one role, outermost first, until no more than `most` points of them are in a unit. */
+static void shrink(const Planner *planner, const Launch *launch, const Contract *c, int place, Role role, double most,
+                   double *tiles)
+{
+    double inside = 1;
+    for (int b = launch->block_count - 1; b >= 0; b--) {
+        if (role_of(c, launch->blocks[b].of_step[place]) != role)
+            continue;
+        double extent = planner_extent(planner, launch->blocks[b].of_step[place]);
+        double tile = inside * extent <= most ? extent : most / inside < 1 ? 1 : (double)(int64_t)(most / inside);
+        tiles[b] = tile;
+        inside *= tile;
+    }
+}
+
+/* Columns as many as their packed panels leave room for in the cache; rows as many as pay for the packing, if enough
+ * units are left; of batches one. */
+void contract_tiles(Planner *planner, Launch *launch)
+{
+    const Plan *plan = planner->plan;
+    int place = 0;
+    while (!launch->steps[place]->contract)
+        place++;
+    const Contract *c = launch->steps[place]->contract;
+    double *tiles = ARENA_ARRAY(planner->arena, double, launch->block_count);
+    double depth = points(planner, &c->depth), size = (double)dtype_size(register_dtype(c->product->dtype));
+    double room = plan->target->l2_bytes / 2;
+    if (plan->memory && plan->memory / 4 < room)
+        room = (double)plan->memory / 4;
+    double fixed = 1;    /* columns that are no blocks */
+    for (int i = 0; i < c->columns.count; i++) {
+        bool block = false;
+        for (int b = 0; b < launch->block_count; b++)
+            block |= launch->blocks[b].of_step[place] == c->columns.list[i];
+        fixed *= block ? 1 : planner_extent(planner, c->columns.list[i]);
+    }
+    double columns = room / (depth * size * fixed);
+    columns = columns < c->tile_columns / fixed ? c->tile_columns / fixed : columns;
+    if (fixed == 1)
+        columns = (double)((int64_t)columns / c->tile_columns * c->tile_columns);
+    for (int b = 0; b < launch->block_count; b++)
+        tiles[b] = 1;
+    shrink(planner, launch, c, place, ROLE_COLUMN, columns < 1 ? 1 : columns, tiles);
+    double inner_rows = c->reduces ? points(planner, &c->rows) : 1, rows = UNIT_ROWS / (inner_rows < 1 ? 1 : inner_rows);
+    for (int tries = 0; tries < 8; tries++, rows /= 2) {
+        double units = 1;
+        shrink(planner, launch, c, place, ROLE_ROW, rows < 1 ? 1 : rows, tiles);
+        for (int b = 0; b < launch->block_count; b++)
+            units *= planner_extent(planner, launch->blocks[b].of_step[place]) / tiles[b];
+        if (units >= UNITS_LEAST || rows * inner_rows < 8 * c->tile_rows)
+            break;
+    }
+    for (int b = 0; b < launch->block_count; b++) {
+        Block *block = &launch->blocks[b];
+        const Size *tile = size_constant(planner->arena, tiles[b] < 1 ? 1 : (int64_t)tiles[b]);
+        if (tiles[b] > 1)
+            tile = size_named(planner->arena, arena_format(planner->arena, "tile_%d_%d", launch->id + 1, b + 1),
+                              size_op(planner->arena, SIZE_MIN, tile, block->extent));
+        block->tile = tile;
+    }
+}
+
+/* ---- what it stores on the way ---- */
+
+static const Size *block_size(Planner *planner, const Launch *launch, const Index *index)
+{
+    for (int b = 0; b < launch->block_count; b++)
+        for (int s = 0; s < launch->step_count; s++)
+            if (launch->blocks[b].of_step[s] == index)
+                return launch->blocks[b].tile;
+    return size_extent(planner->arena, index->origin);
+}
+
+static void add_scratch(Planner *planner, const Step *step, const char *word, Dtype dtype, const Size *count, const Size **end)
+{
+    Arena *arena = planner->arena;
+    Scratch scratch = { .step = step, .dtype = dtype, .name = arena_format(arena, "%s_%d", word, step->id + 1),
+                        .bytes = size_op(arena, SIZE_MUL, count, size_constant(arena, (int64_t)dtype_size(dtype))) };
+    scratch.offset = planner_reserve(planner, end, scratch.name, scratch.bytes);
+    ARENA_APPEND(arena, planner->plan->scratch, planner->plan->scratch_count, scratch);
+}
+
+/* Packed columns and rows, a tile of sums, and the states of the columns. */
+void contract_reserve(Planner *planner, const Launch *launch, const Step *step, const Size **end)
+{
+    Arena *arena = planner->arena;
+    const Contract *c = step->contract;
+    const Size *depth = size_constant(arena, 1), *columns = depth;
+    for (int i = 0; i < c->depth.count; i++)
+        depth = size_op(arena, SIZE_MUL, depth, size_extent(arena, c->depth.list[i]->origin));
+    for (int i = 0; i < c->columns.count; i++) {
+        const Size *tile = block_size(planner, launch, c->columns.list[i]);
+        bool last = i == c->columns.count - 1;
+        columns = size_op(arena, SIZE_MUL, columns, last ? size_align(arena, tile, c->tile_columns) : tile);
+    }
+    Dtype dtype = register_dtype(c->product->dtype);
+    add_scratch(planner, step, "panels", dtype, size_op(arena, SIZE_MUL, columns, depth), end);
+    add_scratch(planner, step, "packed", dtype, size_op(arena, SIZE_MUL, size_constant(arena, c->tile_rows), depth), end);
+    add_scratch(planner, step, "tile", dtype, size_constant(arena, c->tile_rows * c->tile_columns), end);
+    for (int r = 0; r < step->root_count && c->reduces; r++) {
+        Component components[STATE_COMPONENTS_MAX];
+        for (int i = 0, n = state_components(step->roots[r], components); i < n; i++)
+            add_scratch(planner, step, arena_format(arena, "%s_%d", components[i].name, r + 1), components[i].dtype, columns, end);
+    }
+}

@@ -1,0 +1,38 @@
+/* Products: reductions of a pointwise combination of two values, such as sum[k](A[i,j,k] * B[m,n,k]) or
+ * min[k](A[i,k] + B[k,j]), in which the indices that stay belong to one side or to both. They are recognised by the
+ * shape of terms, in checked and in lowered programs. */
+#ifndef EINC_PRODUCT_H
+#define EINC_PRODUCT_H
+
+#include "extents.h"
+
+typedef struct IndexSet {
+    Index **list;
+    int count;
+} IndexSet;
+
+typedef struct Product {
+    const Term *reduce;           /* the reduction over the contracted indices; one simple state */
+    const Term *side[2];          /* what it combines: pointwise values, each of its own indices and shared ones */
+    IndexSet own[2];              /* the indices that stay, of one side only */
+    IndexSet batch;               /* that stay, of both sides */
+} Product;
+
+/* Whether a term is a product; fills it in. */
+bool product_match(Arena *arena, const Term *term, Product *product);
+
+/* The one product that a pointwise expression is made of, or NULL: of several terms no nest makes all. */
+const Term *product_inside(const Term *term);
+
+/* The side whose own indices hold all of `over`: those of a reduction behind the product. -1: neither. */
+int product_side(const Product *product, Index *const *over, int count);
+
+/* Whether a tiled product is worth its packing: enough rows, columns and contracted points. Extents that are not known
+ * count as EXTENT_GUESS. `over`: what a first reduction behind the product runs over. */
+bool product_pays(const Product *product, const Extents *extents, Index *const *over, int count);
+
+/* Of a checked program, by term id: the first reductions behind products that pay. What is done with them next has
+ * its own loops. */
+bool *product_ends(Arena *arena, const Program *program, const Extents *extents);
+
+#endif

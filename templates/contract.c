@@ -1,0 +1,149 @@
+/* The skeleton of one step as a tiled product: rows of the left operand times columns of the right one, over the
+ * contracted indices, and what follows while the sums are at hand.
+ *
+ * Columns run along the lanes and are packed once for a unit of work: a panel for each tile of columns, in it one row of
+ * COLUMNS for each point of the contracted indices. Rows are broadcast, in place where their strides allow it. The sums
+ * of a tile, ROWS x COLUMNS, stay in registers from the first to the last point.
+ *
+ * The emitter puts the step's number for N and its dtype for f32. The sample is out[i,j] = sum[k](A[i,k] * B[j,k]). */
+#include "fold.c"
+#include "memory.c"
+#include "size.c"
+typedef struct Frame {
+    const f32u *A, *B;
+    f32u *out;
+    int64_t extent_i, extent_j, extent_k;
+} Frame;
+#define KERNEL
+//---
+//{ title
+/* out[i,j] = sum[k](A[i,k] * B[j,k]) */
+//}
+//{ constants
+enum { ROWS_N = 6, VECTORS_N = 2, COLUMNS_N = VECTORS_N * LANES };
+//}
+
+//{ pack_columns
+/* The panel of the `count` columns from j on. */
+KERNEL static void pack_columns_N(const Frame *f, int64_t j, int count, float *panel)
+{
+    for (int v = 0; v < VECTORS_N; v++) {
+        float *to = panel + v * LANES;
+        const int64_t j_lanes = j + v * LANES;
+        const int lanes = (int)size_max(size_min(count - v * LANES, LANES), 1);
+        for (int64_t k = 0; k < f->extent_k; k++, to += COLUMNS_N)
+            store_f32v(to, 1, load_f32v(f->B + size_min(j_lanes, f->extent_j - 1) * f->extent_k + k, f->extent_k, lanes), LANES);
+    }
+}
+//}
+
+//{ pack_rows
+/* `height` rows from i on, each with its contracted points side by side. */
+KERNEL static void pack_rows_N(const Frame *f, int64_t i, int height, float *packed)
+{
+    for (int r = 0; r < height; r++)
+        for (int64_t k = 0; k < f->extent_k; k++)
+            *packed++ = f->A[(i + r) * f->extent_k + k];
+}
+//}
+
+/* The sums of `height` rows and one panel. A row's points are k_step apart, rows row_step. Meanwhile what is needed next
+ * comes nearer: `ahead`, so many bytes for each point. */
+INLINE void multiply_N(const int height, const f32u *rows, int64_t row_step, int64_t k_step, const float *panel,
+                       int64_t depth, const char *ahead, int64_t ahead_step, f32v sums[ROWS_N][VECTORS_N])
+{
+    UNROLL
+    for (int r = 0; r < height; r++) {
+        UNROLL
+        for (int v = 0; v < VECTORS_N; v++) {
+            //{ start
+            sums[r][v] = splat_f32v(0.0f);
+            //}
+        }
+    }
+    for (int64_t k = 0; k < depth; k++) {
+        f32v right[VECTORS_N];
+        PREFETCH(ahead);
+        ahead += ahead_step;
+        UNROLL
+        for (int v = 0; v < VECTORS_N; v++)
+            right[v] = load_f32v(panel + v * LANES, 1, LANES);
+        UNROLL
+        for (int r = 0; r < height; r++) {
+            const f32v left = splat_f32v(rows[r * row_step]);
+            UNROLL
+            for (int v = 0; v < VECTORS_N; v++) {
+                //{ step
+                sums[r][v] = sums[r][v] + left * right[v];
+                //}
+            }
+        }
+        rows += k_step;
+        panel += COLUMNS_N;
+    }
+}
+
+/* One tile, and what becomes of its sums. */
+//{ tile_head
+INLINE void tile_at_N(const int height, const f32u *rows, int64_t row_step, int64_t k_step, const float *panel, int64_t depth,
+                      const char *ahead, int64_t ahead_step, float *tile)
+//}
+{
+    f32v sums[ROWS_N][VECTORS_N];
+    multiply_N(height, rows, row_step, k_step, panel, depth, ahead, ahead_step, sums);
+    //{ tile
+    UNROLL
+    for (int r = 0; r < height; r++) {
+        UNROLL
+        for (int v = 0; v < VECTORS_N; v++)
+            store_f32v(tile + (r * VECTORS_N + v) * LANES, 1, sums[r][v], LANES);
+    }
+    //}
+}
+
+//{ after
+/* Stores a tile. */
+KERNEL static void after_N(const Frame *f, int64_t i, int64_t j, int height, int count, const float *tile)
+{
+    for (int r = 0; r < height; r++)
+        for (int c = 0; c < count; c++)
+            f->out[(i + r) * f->extent_j + j + c] = tile[r * COLUMNS_N + c];
+}
+//}
+
+/* Tiles of each height have their own code, so that their sums have registers. */
+//{ heights_head
+KERNEL static void tiles_N(int height, const f32u *rows, int64_t row_step, int64_t k_step, const float *panel, int64_t depth,
+                           const char *ahead, int64_t ahead_step, float *tile)
+//}
+{
+    switch (height) {
+    //{ heights
+    case 6: tile_at_N(6, rows, row_step, k_step, panel, depth, ahead, ahead_step, tile); break;
+    case 5: tile_at_N(5, rows, row_step, k_step, panel, depth, ahead, ahead_step, tile); break;
+    case 4: tile_at_N(4, rows, row_step, k_step, panel, depth, ahead, ahead_step, tile); break;
+    case 3: tile_at_N(3, rows, row_step, k_step, panel, depth, ahead, ahead_step, tile); break;
+    case 2: tile_at_N(2, rows, row_step, k_step, panel, depth, ahead, ahead_step, tile); break;
+    default: tile_at_N(1, rows, row_step, k_step, panel, depth, ahead, ahead_step, tile); break;
+    //}
+    }
+}
+
+//{ finish
+//}
+
+//{ whole
+KERNEL static void step_N(const Frame *f, float *panel, float *tile)
+{
+    const int64_t depth = f->extent_k;
+    for (int64_t j = 0; j < f->extent_j; j += COLUMNS_N)
+        pack_columns_N(f, j, (int)size_min(COLUMNS_N, f->extent_j - j), panel + j * depth);
+    for (int64_t i = 0, height; i < f->extent_i; i += height) {
+        height = size_ceil_div(f->extent_i - i, size_ceil_div(f->extent_i - i, ROWS_N));
+        for (int64_t j = 0; j < f->extent_j; j += COLUMNS_N) {
+            tiles_N((int)height, f->A + i * depth, depth, 1, panel + j * depth, depth, (const char *)f->A, 0, tile);
+            after_N(f, i, j, (int)height, (int)size_min(COLUMNS_N, f->extent_j - j), tile);
+        }
+    }
+}
+//}
