@@ -114,7 +114,7 @@ Compiled *compile_front(Arena *arena, const Source *source, const CompileOptions
 static bool plan_as(Arena *arena, Compiled *c, const CompileOptions *options, const bool *wanted, const PlanHints *hints,
                     Diags *diags)
 {
-    const bool *ends = hints->loops_only ? NULL : product_ends(arena, c->program, hints->extents);
+    const bool *ends = product_ends(arena, c->program, hints->nests, hints->extents);
     c->lowered = lower(arena, c->program, wanted, ends);
     if (!verify(c->lowered, "lower", diags))
         return false;
@@ -132,12 +132,12 @@ static bool plan_nests(Arena *arena, Compiled *c, const CompileOptions *options,
     if (!plan_has_contract(c->plan))
         return true;
     Compiled loops = *c;
-    hints->loops_only = true;
+    hints->nests = NESTS_LOOPS;
     if (!plan_as(arena, &loops, options, wanted, hints, diags))
         return false;
     SizeValues values = { c->extents->of, c->extents->shape, 1 };
     int64_t bytes = size_evaluate(c->plan->workspace, &values);
-    if (options->memory && (bytes < 0 || bytes > options->memory)) {
+    if (options->memory && (bytes < 0 || bytes > options->memory || size_evaluate(loops.plan->smallest, &values) > options->memory)) {
         c->lowered = loops.lowered;
         c->plan = loops.plan;
     }
@@ -153,7 +153,7 @@ Compiled *compile(Arena *arena, const Source *source, const CompileOptions *opti
     bool *wanted = ARENA_ARRAY(arena, bool, c->program->tensor_count);
     for (int o = 0; o < c->output_count; o++)
         wanted[c->outputs[o]->id] = true;
-    PlanHints hints = { c->extents, known_strides(arena, c->program, options), options->memory, false };
+    PlanHints hints = { c->extents, known_strides(arena, c->program, options), options->memory, options->nests };
     if (!plan_nests(arena, c, options, wanted, &hints, diags))
         return NULL;
     Text text = text_new(arena);

@@ -14,6 +14,7 @@ typedef struct CompileOptions {
     int static_count;
     const Target *target;
     int64_t memory;                       /* bytes; 0: no budget */
+    Nests nests;
     const char *name, *command;           /* as EmitOptions */
     /* Each pass's result as text, for `-d<pass>`: "ast", "program", "lower", "plan". NULL: not wanted. */
     void (*dump)(void *user, const char *pass, const char *text);

@@ -729,7 +729,8 @@ static void fill_template(Emitter *e, Tiling *t, const char *const bodies[4], co
 {
     const char *tile = tile_body(e, t), *locals = emit_locals(e, tile), *fault = NULL;
     const char *whole = emit_text(e, "%s%s", locals, tile), *extra = tile_extra(e, t, whole, true);
-    const char *head = "const f32u *rows, int64_t row_step, int64_t k_step, const float *panel, int64_t depth, const char *ahead, int64_t ahead_step";
+    const char *head = emit_text(e, "const %s *rows, int64_t row_step, int64_t k_step, const %s *panel, int64_t depth, "
+                                 "const char *ahead, int64_t ahead_step", emit_element(t->dtype), dtype_c(t->dtype));
     ParameterSet common = emit_common_parameters(e);
     Hole holes[] = {
         { "title", emit_text(e, "/* %s */\n", emit_formula(e)) },
@@ -738,18 +739,19 @@ static void fill_template(Emitter *e, Tiling *t, const char *const bodies[4], co
         { "pack_rows", spell_function(e, &t->parameters, "Packs `height` rows.", "pack_rows", t->number, bodies[1]) },
         { "start", start_line(e, t) },
         { "step", step_line(e, t) },
-        { "tile_head", emit_text(e, "INLINE void tile_at_N(const int height, %s%s)\n", head, extra) },
+        { "tile_head", emit_text(e, "INLINE void tile_at_%d(const int height, %s%s)\n", t->number, head, extra) },
         { "tile", whole },
         { "after", t->in_registers ? "" : spell_function(e, &t->parameters, "What becomes of a tile's sums.", "after", t->number, bodies[2]) },
-        { "heights_head", emit_text(e, "KERNEL static void tiles_N(int height, %s%s)\n", head, extra) },
+        { "heights_head", emit_text(e, "KERNEL static void tiles_%d(int height, %s%s)\n", t->number, head, extra) },
         { "heights", heights(e, t, tile_extra(e, t, whole, false)) },
         { "finish", t->c->reduces ? spell_function(e, &t->parameters, "The columns' results.", "finish", t->number, bodies[3]) : "" },
         { "whole", spell_function(e, &common, "The step for one unit of work.", "step", t->number, step) },
     };
-    const char *text = template_fill(e->arena, embedded_find("contract.c"), holes, sizeof holes / sizeof *holes, &fault);
+    const char *sample = rename_sample(e, t, embedded_find("contract.c"));
+    const char *text = template_fill(e->arena, sample, holes, sizeof holes / sizeof *holes, &fault);
     if (!text)
         text = emit_text(e, "#error \"the template contract.c and the emitter disagree about %s\"\n", fault);
-    text_put(&e->functions, rename_sample(e, t, text));
+    text_put(&e->functions, text);
     text_put(&e->functions, "\n");
 }
 

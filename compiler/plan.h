@@ -125,7 +125,7 @@ typedef struct PlanHints {
     const Extents *extents;       /* of the checked program; may be incomplete */
     const int64_t *const *strides;/* [checked tensor id]; NULL: C order */
     int64_t memory;
-    bool loops_only;              /* no tiled products: they want room for packed operands */
+    Nests nests;
 } PlanHints;
 
 Plan *plan(Arena *arena, const Program *program, const Program *lowered, const Target *target, const PlanHints *hints);

@@ -142,11 +142,11 @@ const Contract *plan_contract(Planner *planner, const Step *step)
     Product product;
     bool reduces;
     const Target *target = planner->plan->target;
-    if (planner->hints->loops_only || !find_product(planner, step, &product, &reduces) || !has_index_of_all_loops(step, &product))
+    if (!find_product(planner, step, &product, &reduces) || !has_index_of_all_loops(step, &product))
         return NULL;
     int left = reduces ? product_side(&product, step->roots[0]->reduce.over, step->roots[0]->reduce.over_count)
                        : 1 - columns_side(planner, step, &product);
-    if (left < 0 || !product_pays(&product, planner->hints->extents, reduces ? step->roots[0]->reduce.over : NULL,
+    if (left < 0 || !product_pays(&product, planner->hints->nests, planner->hints->extents, reduces ? step->roots[0]->reduce.over : NULL,
                                   reduces ? step->roots[0]->reduce.over_count : 0))
         return NULL;
     Component component[STATE_COMPONENTS_MAX];

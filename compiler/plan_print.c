@@ -144,6 +144,23 @@ static void print_definition(Text *text, const Size *size)
     print_size(text, size->kind == SIZE_NAMED ? size->a : size);
 }
 
+static void print_set(Text *text, const char *word, const IndexSet *set, const char *none)
+{
+    text_put(text, word);
+    for (int i = 0; i < set->count; i++)
+        text_print(text, " %s", set->list[i]->name);
+    text_put(text, set->count ? "" : none);
+}
+
+static void dump_contract(Text *text, const Contract *c)
+{
+    text_print(text, "\n    tiles of %d x %d:", c->tile_rows, c->tile_columns);
+    print_set(text, " rows", &c->rows, "");
+    print_set(text, ", columns", &c->columns, "");
+    print_set(text, ", contracted", &c->depth, "");
+    text_put(text, c->in_place ? ", rows in place" : c->rows_along ? ", rows packed side by side" : ", rows packed");
+}
+
 static void dump_step(Text *text, const Plan *plan, const Step *step)
 {
     static const char *const kinds[] = { "store", "scan", "rank", "add" };
@@ -158,6 +175,8 @@ static void dump_step(Text *text, const Plan *plan, const Step *step)
         text_put(text, step->statement->accumulate ? "] += " : "] = ");
         plan_print_term(text, output->value);
     }
+    if (step->contract)
+        dump_contract(text, step->contract);
     text_put(text, "\n    loops");
     for (int i = 0; i < step->loop_count; i++)
         text_print(text, " %s", step->loops[i]->name);

@@ -208,8 +208,10 @@ static double points(const Extents *extents, Index *const *list, int count)
     return points;
 }
 
-bool product_pays(const Product *product, const Extents *extents, Index *const *over, int count)
+bool product_pays(const Product *product, Nests nests, const Extents *extents, Index *const *over, int count)
 {
+    if (nests != NESTS_BY_COST)
+        return nests == NESTS_TILED;
     double side[2], all = points(extents, product->batch.list, product->batch.count);
     for (int s = 0; s < 2; s++)
         all *= side[s] = points(extents, product->own[s].list, product->own[s].count);
@@ -218,7 +220,7 @@ bool product_pays(const Product *product, const Extents *extents, Index *const *
            all / points(extents, over, count) >= KEPT_LEAST;
 }
 
-bool *product_ends(Arena *arena, const Program *program, const Extents *extents)
+bool *product_ends(Arena *arena, const Program *program, Nests nests, const Extents *extents)
 {
     bool *ends = ARENA_ARRAY(arena, bool, program->term_count);
     for (int i = 0; i < program->term_count; i++) {
@@ -230,7 +232,7 @@ bool *product_ends(Arena *arena, const Program *program, const Extents *extents)
         ends[i] = inside && term->kind == TERM_REDUCE && reduction_facts[term->reduce.reduction].leaves == LEAVES_NOTHING &&
                   product_match(arena, inside, &product) &&
                   product_side(&product, term->reduce.over, term->reduce.over_count) >= 0 &&
-                  product_pays(&product, extents, term->reduce.over, term->reduce.over_count);
+                  product_pays(&product, nests, extents, term->reduce.over, term->reduce.over_count);
     }
     return ends;
 }

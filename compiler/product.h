@@ -27,12 +27,15 @@ const Term *product_inside(const Term *term);
 /* The side whose own indices hold all of `over`: those of a reduction behind the product. -1: neither. */
 int product_side(const Product *product, Index *const *over, int count);
 
+/* Which nests a plan may have: a product is tiled where that pays, wherever it can be, or never. */
+typedef enum { NESTS_BY_COST, NESTS_TILED, NESTS_LOOPS } Nests;
+
 /* Whether a tiled product is worth its packing: enough rows, columns and contracted points. Extents that are not known
- * count as EXTENT_GUESS. `over`: what a first reduction behind the product runs over. */
-bool product_pays(const Product *product, const Extents *extents, Index *const *over, int count);
+ * count as 64. `over`: what a first reduction behind the product runs over. */
+bool product_pays(const Product *product, Nests nests, const Extents *extents, Index *const *over, int count);
 
 /* Of a checked program, by term id: the first reductions behind products that pay. What is done with them next has
  * its own loops. */
-bool *product_ends(Arena *arena, const Program *program, const Extents *extents);
+bool *product_ends(Arena *arena, const Program *program, Nests nests, const Extents *extents);
 
 #endif

@@ -1,5 +1,7 @@
 #include "size.h"
 
+#include <string.h>
+
 static const Size *new_size(Arena *arena, Size size)
 {
     Size *kept = ARENA_NEW(arena, Size);
@@ -175,6 +177,12 @@ void size_print_words(Text *text, const Size *size, const SizeSpelling *spelling
         return;
     }
     switch (size->kind) {
+    case SIZE_NAMED:              /* places in the workspace are sums of what was reserved before */
+        if (!strncmp(size->name, "at_", 3))
+            size_print_words(text, size->a, spelling);
+        else
+            text_put(text, size->name);
+        break;
     case SIZE_MIN:
     case SIZE_MAX_OF:
         text_put(text, size->kind == SIZE_MIN ? "min(" : "max(");

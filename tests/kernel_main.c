@@ -2,7 +2,7 @@
  *
  * A job is fields with tabs between them, in which \t, \n and \\ stand for those characters:
  *
- *     expression  -s seed  [-t target]  {"|"  [-d index=extent]…  [-i [NAME=]in.npy]…}…
+ *     expression  -s seed  [-t target]  [-n tiled|loops]  {"|"  [-d index=extent]…  [-i [NAME=]in.npy]…}…
  *
  * Behind each "|" stands a data set: the expression is compiled once, for the dtypes and, as hints, the shapes of the
  * first, and run on each of them. The seed chooses what is laid out how: axes in any order, gaps, negative and zero
@@ -101,6 +101,7 @@ typedef struct Job {
     Arena arena;
     jmp_buf full;
     const char *expression, *target;
+    Nests nests;
     uint64_t seed;
     Set *sets;
     int set_count;
@@ -165,6 +166,8 @@ static bool add_field(Job *job, const char *option, char *field)
         job->seed = strtoull(field, NULL, 10);
     } else if (!strcmp(option, "-t")) {
         job->target = field;
+    } else if (!strcmp(option, "-n")) {
+        job->nests = !strcmp(field, "tiled") ? NESTS_TILED : !strcmp(field, "loops") ? NESTS_LOOPS : NESTS_BY_COST;
     } else if (set && !strcmp(option, "-d") && equals) {
         *equals = 0;
         set->extents[set->extent_count++] = (ExtentSpec){ field, atoll(equals + 1) };
@@ -608,6 +611,7 @@ static bool run_job(Job *job, einc_context *context, char *line, const char **re
         *refusal = einc_error(context);
         return true;
     }
+    options.nests = job->nests;
     Set *first = &job->sets[0];
     options.check = (CheckOptions){ first->operands, first->operand_count, first->extents, first->extent_count };
     if (pick(job, 3) == 0) {      /* without hints, as ahead of time */

@@ -1,0 +1,192 @@
+#!/usr/bin/env python3
+"""Tiled products against the reference evaluator: each expression with tiles forced, on arrays of many sizes.
+
+    BUILD=build python3 tests/check_products.py [--seed 1] [--sets 8] [--targets avx512,avx2,portable] [--only WORD]
+
+Sizes are around the edges of tiles: 0, 1, primes, one more and one less than a tile. Values are normal numbers, some
+arrays with NaN, infinities, ties and zeros. Some minutes.
+"""
+
+import argparse
+import os
+import random
+import subprocess
+import sys
+import tempfile
+
+sys.dont_write_bytecode = True
+
+import numpy as np
+
+# An expression; then its operands: their axes, each an index or a position, with a name in front if they have one and a
+# dtype behind if it is not f32. 'packed', 'padding' and 'labels' are made by functions of their own.
+EXPRESSIONS = [
+    ('ik,jk->ij', 'i,k j,k'),
+    ('ik,kj->ij', 'i,k k,j'),
+    ('ki,kj->ij', 'k,i k,j'),
+    ('ki,jk->ij', 'k,i j,k'),
+    ('ik,jk->ji', 'i,k j,k'),
+    ('bij,bjk->bik', 'b,i,j b,j,k'),
+    ('ijk,mnk->ijmn', 'i,j,k m,n,k'),
+    ('ijk,mnk->ijmn | max n | sum j', 'i,j,k m,n,k'),
+    ('ijk,mnk->ijmn | max j | sum n', 'i,j,k m,n,k'),
+    ('ijk,mnk->ijmn | min n | mean j', 'i,j,k m,n,k'),
+    ('kij,nmk->ijmn | max n | sum j', 'k,i,j n,m,k'),
+    ('ijk,mpnk->ijmpn | max p n | sum j', 'i,j,k m,p,n,k'),
+    ('Q[i,j,k], D[m,n,k] -> [i,j,m,n] | where(@n < len[m], _, -inf) | max n | sum j', 'Q=i,j,k D=m,n,k len=m:n'),
+    ('Q[i,j,k], D[start[m]+n,k] -> [i,j,m,n] | where(@n < len[m], _, -inf) | max n | sum j', 'packed'),
+    ('ijk,mnk->ijmn | argmax n', 'i,j,k m,n,k'),
+    ('ijk,mpnk->ijmpn | max p n & argmax n p', 'i,j,k m,p,n,k'),
+    ('ijk,mnk->ijmn | logsumexp n | sum j', 'i,j,k m,n,k'),
+    ('ik,jk->ij | var j', 'i,k j,k'),
+    ('ik,jk->ij | * 0.125 | max j', 'i,k j,k'),
+    ('ik,jk->ij | exp(-_) | sum j', 'i,k j,k'),
+    ('ik,jk->ij | _ + bias[j] | relu', 'i,k j,k bias=j'),
+    ('ik,jk->ij | _ + bias[j] | max j', 'i,k j,k bias=j'),
+    ('Q[i,k], K[j,k] -> [i,j] | where(@i >= @j, _, -inf) | max j', 'Q=i,k K=j,k'),
+    ('Q[i,k], K[j,k] -> [i,j] | where(@i >= @j, _, -inf) | softmax j', 'Q=i,k K=j,k'),
+    ('ik,jk->ij | softmax j | * jv -> iv', 'i,k j,k j,v'),
+    ('(ik - jk)^2 -> ij', 'i,k j,k'),
+    ('(ik - jk)^2 -> ij | min j & argmin j', 'i,k j,k'),
+    ('abs(ik - jk) -> ij | min j', 'i,k j,k'),
+    ('ik + kj -> ikj | max k', 'i,k k,j'),
+    ('ik + kj -> ikj | min k | max j', 'i,k k,j'),
+    ('ik + kj -> ikj | logsumexp k', 'i,k k,j'),
+    ('min(A[i,k], B[k,j]) | max k', 'A=i,k B=k,j'),
+    ('x[n,c,h+r,w+s], k[o,c,r,s] -> [n,o,h,w]', 'x=n,c,h+r,w+s k=o,c,r,s'),
+    ('x[n,c,2*h+r,w+s], k[o,c,r,s] -> [n,o,h,w] | max o', 'x=n,c,2*h+r,w+s k=o,c,r,s'),
+    ('where(@h+@r >= 1 && @h+@r <= H[], x[c,h+r-1], 0), k[o,c,r] -> [o,h]', 'padding'),
+    ('abc,dec->abde', 'a,b,c d,e,c'),
+    ('abcd,dbe->ace', 'a,b,c,d d,b,e'),
+    ('acb,bcd->ad | sum a', 'a,c,b b,c,d'),
+    ('i,j->ij', 'i j'),
+    ('dW[v,h] += G[c,v], X[c,h]', 'G=c,v X=c,h'),
+    ('ik,jk->ij', 'i,k:h j,k:h'),
+    ('ik,jk->ij | max j', 'i,k:b j,k:b'),
+    ('ik,kj->ij', 'i,k:b k,j'),
+    ('ik,jk->ij', 'i,k:d j,k:d'),
+    ('ik,jk->ij | max j', 'i,k j,k:d'),
+    ('ik,jk->ij | max j | sum i', 'i,k:c j,k:c'),
+    ('ik,jk->ij', 'i,k:i j,k:i'),
+    ('ik,jk->ij | max j & argmax j', 'i,k:d j,k:d'),
+    ('lse = X[t,h], W[v,h] -> [t,v] | logsumexp v ; pick = X[t,h], W[y[t],h] -> [t] ; lse[t] - pick[t] | mean t', 'labels'),
+    ('exp(A[i,k]), B[j,k] -> [i,j]', 'A=i,k B=j,k'),
+    ('A[i,k] * w[k], B[j,k] -> [i,j]', 'A=i,k w=k B=j,k'),
+    ('A[i,k] * s[i], B[j,k] -> [i,j] | max j', 'A=i,k s=i B=j,k'),
+]
+
+SIZES = [0, 1, 2, 3, 5, 7, 13, 14, 15, 16, 17, 29, 31, 32, 33, 37, 64, 65]
+DTYPES = {'f': np.float32, 'd': np.float64, 'h': np.float16, 'b': 'V2', 'c': np.int8, 'i': np.int32}
+
+
+class Maker:
+    """Arrays of one data set: the same index has the same size everywhere."""
+
+    def __init__(self, rng):
+        self.rng = rng
+        self.sizes = {}
+
+    def size(self, index):
+        if index not in self.sizes:
+            few = [1, 2, 3] if index in 'rs' else [1, 2, 3, 5] if index in 'bcmp' else SIZES
+            self.sizes[index] = self.rng.choice(few if few != SIZES or self.rng.random() < 0.2 else SIZES[3:])
+        return self.sizes[index]
+
+    def axis(self, position):
+        """How long an axis is that is read at 'i' or at '2*h+r'."""
+        terms = [term.split('*') for term in position.split('+')]
+        if len(terms) == 1:
+            return self.size(position)
+        return sum((int(term[0]) if len(term) > 1 else 1) * (self.size(term[-1]) - 1) for term in terms) + 1
+
+    def lengths(self, index, most):
+        return np.array([self.rng.randrange(self.size(most) + 1) for _ in range(self.size(index))], np.int32)
+
+    def values(self, shape, kind='f'):
+        rng = np.random.RandomState(self.rng.randrange(1 << 30))
+        if kind in 'ci':
+            return rng.randint(-9, 10, shape).astype(DTYPES[kind])
+        x = rng.standard_normal(shape)
+        mood = self.rng.random()
+        if mood < 0.15:
+            x = np.round(x)
+        elif mood < 0.3 and x.size:
+            for special in (np.nan, np.inf, -np.inf, -0.0):
+                x.reshape(-1)[rng.randint(x.size)] = special
+        elif mood < 0.4:
+            x = -np.abs(x)
+        if kind == 'b':
+            return (x.astype(np.float32).view(np.uint32) >> 16).astype(np.uint16).view('V2')
+        return x.astype(DTYPES[kind])
+
+    def operand(self, text):
+        name, axes = text.split('=') if '=' in text else ('', text)
+        axes, kind = axes.split(':') if ':' in axes else (axes, 'f')
+        if kind not in DTYPES:
+            return name, self.lengths(axes, kind)
+        return name, self.values([self.axis(position) for position in axes.split(',')], kind)
+
+    def packed(self):
+        lengths = np.array([self.rng.choice([1, 3, 14, 20, 33]) for _ in range(self.rng.choice([1, 3, 9]))], np.int64)
+        starts = np.concatenate([[0], np.cumsum(lengths)[:-1]])
+        i, j, k = self.rng.choice([1, 3, 17]), self.rng.choice([1, 10, 33]), self.rng.choice([1, 16, 37])
+        return [('Q', self.values((i, j, k))), ('D', self.values((int(lengths.sum()), k))), ('start', starts),
+                ('len', lengths)], ['-d', 'n=%d' % lengths.max()]
+
+    def padding(self):
+        h, c, o = self.rng.choice([1, 5, 14, 33]), self.rng.choice([1, 3]), self.rng.choice([1, 8, 33])
+        return [('H', np.array(h, np.int64)), ('x', self.values((c, h))), ('k', self.values((o, c, 3)))], ['-d', 'h=%d' % h]
+
+    def labels(self):
+        t, h, v = self.rng.choice([1, 14, 33]), self.rng.choice([1, 16, 37]), self.rng.choice([1, 15, 64])
+        y = np.array([self.rng.randrange(v) for _ in range(t)], np.int64)
+        return [('X', self.values((t, h))), ('W', self.values((v, h))), ('y', y)], []
+
+
+def data_set(operands, rng, folder, number):
+    """The fields of one data set, its arrays in the folder."""
+    maker = Maker(rng)
+    made = getattr(maker, operands, None)
+    arrays, extents = made() if made else ([maker.operand(text) for text in operands.split()], [])
+    fields = ['|'] + extents
+    for place, (name, array) in enumerate(arrays):
+        path = os.path.join(folder, 'set%d_%d.npy' % (number, place))
+        np.save(path, array)
+        fields += ['-i', (name + '=' if name else '') + path]
+    return fields
+
+
+def main():
+    parser = argparse.ArgumentParser()
+    parser.add_argument('--seed', type=int, default=1)
+    parser.add_argument('--sets', type=int, default=8)
+    parser.add_argument('--targets', default='')
+    parser.add_argument('--only', default='')
+    options = parser.parse_args()
+    runner = os.path.join(os.environ.get('BUILD', 'build'), 'tests', 'kernel_main')
+    folder = tempfile.mkdtemp(prefix='einc-products-', dir='/dev/shm' if os.path.isdir('/dev/shm') else None)
+    runs = failures = elements = 0
+    for target in (options.targets.split(',') if options.targets else ['']):
+        for number, (text, operands) in enumerate(EXPRESSIONS):
+            if options.only not in text:
+                continue
+            rng = random.Random(options.seed * 1000 + number)
+            fields = [text, '-s', str(options.seed + number), '-n', 'tiled'] + (['-t', target] if target else [])
+            for s in range(options.sets):
+                fields += data_set(operands, rng, folder, s)
+            line = '\t'.join(fields) + '\n'
+            done = subprocess.run([runner], input=line, capture_output=True, text=True)
+            answer = done.stdout.strip().split('\t')
+            runs += 1
+            if answer[0] == 'ok':
+                elements += int(answer[1])
+            else:
+                failures += 1
+                print('%s %s %s: %s' % (target, text, operands, done.stdout.strip() or 'died: %s' % done.stderr.strip()[-300:]))
+    print('%d tiled products, %d elements compared, %d failures' % (runs, elements, failures))
+    subprocess.run(['rm', '-rf', folder])
+    return failures > 0 or not elements
+
+
+if __name__ == '__main__':
+    sys.exit(main())
