@@ -26,6 +26,7 @@ from expression_shrink import shrink
 from expression_sizes import Links, data_set, first_set
 from expressions import Refused, random_program, text_of, to_file
 
+NESTS = os.environ.get('NESTS', '')  # 'tiled', 'loops': which nests are forced
 LAYOUTS = 3                         # how many layouts a shrunk program is tried with
 
 
@@ -44,7 +45,7 @@ class Case:
 
     def fields(self, folder):
         """The job's fields; the arrays are written into the folder."""
-        fields = [self.text(), '-s', '%d' % self.seed] + (['-t', self.target] if self.target else [])
+        fields = [self.text(), '-s', '%d' % self.seed] + (['-t', self.target] if self.target else []) + (['-n', NESTS] if NESTS else [])
         inputs, old = self.program.operands()
         for s, data in enumerate(self.sets):
             fields.append('|')
