@@ -127,6 +127,35 @@ void explain_formula(Text *text, const Step *step)
     }
 }
 
+/* A line for each index of a set; the last one's says more. */
+static void explain_set(Text *text, const Compiled *c, const Launch *launch, const Step *step, const IndexSet *set,
+                        const char *what, const char *more, int *depth)
+{
+    for (int i = 0; i < set->count; i++) {
+        const char *words = i == set->count - 1 ? arena_format(text->arena, "%s%s", what, more) : what;
+        const char *loop = explain_block(launch, step, set->list[i])
+                               ? arena_format(text->arena, "for %s in the block", set->list[i]->name)
+                               : arena_format(text->arena, "for %s", extent_words(text->arena, c->extents, set->list[i]->origin));
+        explain_line(text, (*depth)++, loop, words);
+    }
+}
+
+/* A tiled product: tiles of rows, each against all tiles of columns, sums in registers. */
+static void explain_contract(Text *text, const Compiled *c, const Launch *launch, const Step *step, int depth)
+{
+    const Contract *k = step->contract;
+    Arena *arena = text->arena;
+    const char *first = k->reduces ? reduction_facts[step->roots[0]->reduce.reduction].name : "kept";
+    explain_set(text, c, launch, step, &k->batch, "kept", "", &depth);
+    explain_set(text, c, launch, step, &k->kept_rows, "kept", "", &depth);
+    explain_set(text, c, launch, step, &k->rows, first,
+                arena_format(arena, ", tiles of %d rows, %s", k->tile_rows, k->in_place ? "in place" : "packed"), &depth);
+    explain_set(text, c, launch, step, &k->columns, "kept",
+                arena_format(arena, ", tiles of %d columns, packed, %d lanes", k->tile_columns, c->plan->lanes), &depth);
+    explain_set(text, c, launch, step, &k->depth, reduction_facts[k->product->reduce.reduction].name,
+                ", a tile's sums in registers", &depth);
+}
+
 /* The loops of one step, inside those over the launch's blocks. */
 static void explain_step(Text *text, const Compiled *c, const Launch *launch, const Step *step, int depth)
 {
@@ -135,6 +164,10 @@ static void explain_step(Text *text, const Compiled *c, const Launch *launch, co
     explain_formula(text, step);
     text_put(text, "\n");
     depth++;
+    if (step->contract) {
+        explain_contract(text, c, launch, step, depth);
+        return;
+    }
     for (int i = 0; i < step->loop_count; i++) {
         const Block *block = explain_block(launch, step, step->loops[i]);
         if (!block || size_evaluate(block->tile, &values) != 1)
