@@ -341,9 +341,8 @@ class Names:
     """What the tree has: to compare with what the pages say."""
 
     def __init__(self, environment):
-        files = subprocess.run(['git', 'ls-files', '-co', '--exclude-standard'], cwd=ROOT, capture_output=True, text=True)
-        self.files = [f for f in files.stdout.split('\n') if f] or \
-            [os.path.relpath(os.path.join(d, f), ROOT) for d, _, fs in os.walk(ROOT) for f in fs]
+        walked = [os.path.relpath(os.path.join(d, f), ROOT) for d, _, fs in os.walk(ROOT) for f in fs]
+        self.files = [f for f in walked if not re.match(r'build|\.git/', f)]
         self.basenames = {os.path.basename(f) for f in self.files}
         sources = [f for f in self.files if re.search(r'\.(c|h|y|l|py|sh|mk)$', f) or f == 'Makefile']
         text = ''
