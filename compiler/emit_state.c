@@ -23,10 +23,9 @@ static const char *identity(Emitter *e, const Component *component)
     case START_ZERO: return emit_number(e, component->dtype, 0);
     case START_ONE: return emit_number(e, component->dtype, 1);
     case START_LEAST: return least(e, component->dtype, false);
-    case START_MOST: return least(e, component->dtype, true);
-    case START_NOWHERE: break;
+    case START_MOST: break;
     }
-    return "-1";
+    return least(e, component->dtype, true);
 }
 
 const char *emit_state_start(Emitter *e, const Term *reduce, int component, bool varying)

@@ -313,11 +313,27 @@ static bool emit_trivial(Emitter *e, const Term *term, Value *value)
     return true;
 }
 
+/* A float number behind a minus, or a small integer: "-inf" is one number. */
+static bool is_negated_constant(const Term *term)
+{
+    if (term->kind != TERM_MAP || term->map.function != FUNCTION_NEG || term->map.arguments[0]->kind != TERM_CONSTANT)
+        return false;
+    const Term *constant = term->map.arguments[0];
+    return dtype_kind(term->dtype) == KIND_FLOAT || (dtype_kind(term->dtype) == KIND_INT && constant->constant.is_integer &&
+                                                     constant->constant.integer <= INT32_MAX);
+}
+
 static Value emit_cast(Emitter *e, const Term *term)
 {
     const Term *from = term->map.arguments[0];
     if (from->kind == TERM_CONSTANT)
         return emit_constant(e, from, term->dtype);
+    if (is_negated_constant(from)) {
+        Term negated = *from->map.arguments[0];
+        negated.constant.integer = -negated.constant.integer;
+        negated.constant.value = negated.constant.is_integer ? (double)negated.constant.integer : -negated.constant.value;
+        return emit_constant(e, &negated, term->dtype);
+    }
     Dtype source = register_dtype(from->dtype), to = term->dtype, target = register_dtype(to);
     Value value = emit_term(e, from);
     const char *v = value.varying ? "v" : "", *text = emit_bare(e, value.text);

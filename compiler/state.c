@@ -41,9 +41,11 @@ static const StateFacts facts[STATE_COUNT] = {
                                   { "sum", OF_ELEMENT, START_ZERO, LIFT_ONE, 0 } },
                              .merge = "exponentials", .leading = "", .skips = true, .neutral = START_LEAST },
     [STATE_ARGMAX] = { 2, { { "largest", OF_ELEMENT, START_LEAST, LIFT_ELEMENT, 0 },
-                            { "place", OF_PLACE, START_NOWHERE, LIFT_PLACE, 0 } }, .merge = "place", .leading = "1, " },
+                            { "place", OF_PLACE, START_ZERO, LIFT_PLACE, 0 } },
+                       .merge = "place", .leading = "1, ", .skips = true, .neutral = START_LEAST },
     [STATE_ARGMIN] = { 2, { { "smallest", OF_ELEMENT, START_MOST, LIFT_ELEMENT, 0 },
-                            { "place", OF_PLACE, START_NOWHERE, LIFT_PLACE, 0 } }, .merge = "place", .leading = "0, " },
+                            { "place", OF_PLACE, START_ZERO, LIFT_PLACE, 0 } },
+                       .merge = "place", .leading = "0, ", .skips = true, .neutral = START_MOST },
 };
 
 static State state_of(const Term *reduce)
@@ -125,7 +127,6 @@ bool state_skips(const Term *reduce, const Term *value)
     case START_ONE: return number == 1;
     case START_LEAST: return number == -INFINITY && real;
     case START_MOST: return number == INFINITY && real;
-    case START_NOWHERE: break;
     }
     return false;
 }

@@ -9,7 +9,7 @@
 enum { STATE_COMPONENTS_MAX = 3 };
 
 /* What a component is before the first element. */
-typedef enum { START_ZERO, START_ONE, START_LEAST, START_MOST, START_NOWHERE } Start;
+typedef enum { START_ZERO, START_ONE, START_LEAST, START_MOST } Start;
 
 /* What it is of one element. */
 typedef enum { LIFT_ELEMENT, LIFT_ZERO, LIFT_ONE, LIFT_PLACE } Lift;

@@ -135,8 +135,8 @@ INLINE void merge_moments_c128(double *count, c128 *mean, double *squares, doubl
 //}
 
 /* argmax and argmin: the best element and its place. A NaN is better than any number, and of equals the first place
- * wins, so that neither the order of the elements nor that of merges matters. A state that has seen nothing has
- * place -1. */
+ * wins, so that neither the order of the elements nor that of merges matters. A state that has seen nothing has the worst
+ * element at place 0: if none is better, all are as bad, and the first of them wins. */
 
 //{ better_f32
 INLINE int better_f32(int most, float x, float best)
@@ -215,7 +215,7 @@ INLINE boolv better_boolv(int most, boolv x, boolv best)
 INLINE void merge_place_f32(int most, float *best, int64_t *place, float other, int64_t other_place)
 {
     int wins = better_f32(most, other, *best), ties = !wins && !better_f32(most, *best, other);
-    if (other_place >= 0 && (*place < 0 || wins || (ties && other_place < *place))) {
+    if (wins || (ties && other_place < *place)) {
         *best = other;
         *place = other_place;
     }
@@ -227,7 +227,7 @@ INLINE void merge_place_f32(int most, float *best, int64_t *place, float other, 
 INLINE void merge_place_f64(int most, double *best, int64_t *place, double other, int64_t other_place)
 {
     int wins = better_f64(most, other, *best), ties = !wins && !better_f64(most, *best, other);
-    if (other_place >= 0 && (*place < 0 || wins || (ties && other_place < *place))) {
+    if (wins || (ties && other_place < *place)) {
         *best = other;
         *place = other_place;
     }
@@ -239,7 +239,7 @@ INLINE void merge_place_f64(int most, double *best, int64_t *place, double other
 INLINE void merge_place_i32(int most, int32_t *best, int64_t *place, int32_t other, int64_t other_place)
 {
     int wins = better_i32(most, other, *best), ties = !wins && !better_i32(most, *best, other);
-    if (other_place >= 0 && (*place < 0 || wins || (ties && other_place < *place))) {
+    if (wins || (ties && other_place < *place)) {
         *best = other;
         *place = other_place;
     }
@@ -251,7 +251,7 @@ INLINE void merge_place_i32(int most, int32_t *best, int64_t *place, int32_t oth
 INLINE void merge_place_i64(int most, int64_t *best, int64_t *place, int64_t other, int64_t other_place)
 {
     int wins = better_i64(most, other, *best), ties = !wins && !better_i64(most, *best, other);
-    if (other_place >= 0 && (*place < 0 || wins || (ties && other_place < *place))) {
+    if (wins || (ties && other_place < *place)) {
         *best = other;
         *place = other_place;
     }
@@ -263,7 +263,7 @@ INLINE void merge_place_i64(int most, int64_t *best, int64_t *place, int64_t oth
 INLINE void merge_place_bool(int most, int *best, int64_t *place, int other, int64_t other_place)
 {
     int wins = better_bool(most, other, *best), ties = !wins && !better_bool(most, *best, other);
-    if (other_place >= 0 && (*place < 0 || wins || (ties && other_place < *place))) {
+    if (wins || (ties && other_place < *place)) {
         *best = other;
         *place = other_place;
     }
@@ -274,11 +274,9 @@ INLINE void merge_place_bool(int most, int *best, int64_t *place, int other, int
 /* The better of two elements with its place, lane by lane; of equals the one that comes first. */
 INLINE void merge_place_f32v(int most, f32v *best, i64v *place, f32v other, i64v other_place)
 {
-    i64v zero = splat_i64v(0);
     boolv wins = better_f32v(most, other, *best), loses = better_f32v(most, *best, other);
     boolv first = and_boolv(not_boolv(loses), narrow_boolv(other_place < *place));
-    boolv takes = or_boolv(or_boolv(wins, first), narrow_boolv(*place < zero));
-    takes = and_boolv(takes, not_boolv(narrow_boolv(other_place < zero)));
+    boolv takes = or_boolv(wins, first);
     *best = select_f32v(takes, other, *best);
     *place = select_i64v(takes, other_place, *place);
 }
@@ -288,11 +286,9 @@ INLINE void merge_place_f32v(int most, f32v *best, i64v *place, f32v other, i64v
 /* The better of two elements with its place, lane by lane; of equals the one that comes first. */
 INLINE void merge_place_f64v(int most, f64v *best, i64v *place, f64v other, i64v other_place)
 {
-    i64v zero = splat_i64v(0);
     boolv wins = better_f64v(most, other, *best), loses = better_f64v(most, *best, other);
     boolv first = and_boolv(not_boolv(loses), narrow_boolv(other_place < *place));
-    boolv takes = or_boolv(or_boolv(wins, first), narrow_boolv(*place < zero));
-    takes = and_boolv(takes, not_boolv(narrow_boolv(other_place < zero)));
+    boolv takes = or_boolv(wins, first);
     *best = select_f64v(takes, other, *best);
     *place = select_i64v(takes, other_place, *place);
 }
@@ -302,11 +298,9 @@ INLINE void merge_place_f64v(int most, f64v *best, i64v *place, f64v other, i64v
 /* The better of two elements with its place, lane by lane; of equals the one that comes first. */
 INLINE void merge_place_i32v(int most, i32v *best, i64v *place, i32v other, i64v other_place)
 {
-    i64v zero = splat_i64v(0);
     boolv wins = better_i32v(most, other, *best), loses = better_i32v(most, *best, other);
     boolv first = and_boolv(not_boolv(loses), narrow_boolv(other_place < *place));
-    boolv takes = or_boolv(or_boolv(wins, first), narrow_boolv(*place < zero));
-    takes = and_boolv(takes, not_boolv(narrow_boolv(other_place < zero)));
+    boolv takes = or_boolv(wins, first);
     *best = select_i32v(takes, other, *best);
     *place = select_i64v(takes, other_place, *place);
 }
@@ -316,11 +310,9 @@ INLINE void merge_place_i32v(int most, i32v *best, i64v *place, i32v other, i64v
 /* The better of two elements with its place, lane by lane; of equals the one that comes first. */
 INLINE void merge_place_i64v(int most, i64v *best, i64v *place, i64v other, i64v other_place)
 {
-    i64v zero = splat_i64v(0);
     boolv wins = better_i64v(most, other, *best), loses = better_i64v(most, *best, other);
     boolv first = and_boolv(not_boolv(loses), narrow_boolv(other_place < *place));
-    boolv takes = or_boolv(or_boolv(wins, first), narrow_boolv(*place < zero));
-    takes = and_boolv(takes, not_boolv(narrow_boolv(other_place < zero)));
+    boolv takes = or_boolv(wins, first);
     *best = select_i64v(takes, other, *best);
     *place = select_i64v(takes, other_place, *place);
 }
@@ -330,11 +322,9 @@ INLINE void merge_place_i64v(int most, i64v *best, i64v *place, i64v other, i64v
 /* The better of two elements with its place, lane by lane; of equals the one that comes first. */
 INLINE void merge_place_boolv(int most, boolv *best, i64v *place, boolv other, i64v other_place)
 {
-    i64v zero = splat_i64v(0);
     boolv wins = better_boolv(most, other, *best), loses = better_boolv(most, *best, other);
     boolv first = and_boolv(not_boolv(loses), narrow_boolv(other_place < *place));
-    boolv takes = or_boolv(or_boolv(wins, first), narrow_boolv(*place < zero));
-    takes = and_boolv(takes, not_boolv(narrow_boolv(other_place < zero)));
+    boolv takes = or_boolv(wins, first);
     *best = select_boolv(takes, other, *best);
     *place = select_i64v(takes, other_place, *place);
 }
