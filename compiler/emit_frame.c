@@ -461,8 +461,12 @@ static void emit_launch_sizes(Emitter *e, Text *text)
         const Launch *launch = plan->launches[l];
         if (launch->units->kind != SIZE_NAMED)
             text_print(text, "    f->units_%d = %s;\n", l + 1, emit_size(e, launch->units));
-        text_print(text, "    f->grain_%d = size_max(size_ceil_div(f->units_%d, %s), 1);\n", l + 1, l + 1,
-                   emit_size(e, launch->tasks));
+        const char *most = emit_size(e, launch->tasks);
+        if (strchr(most, '(')) {
+            text_print(text, "    const int64_t most_%d = %s;\n", l + 1, most);
+            most = emit_text(e, "most_%d", l + 1);
+        }
+        text_print(text, "    f->grain_%d = size_max(size_ceil_div(f->units_%d, %s), 1);\n", l + 1, l + 1, most);
         text_print(text, "    f->tasks_%d = size_ceil_div(f->units_%d, f->grain_%d);\n", l + 1, l + 1, l + 1);
     }
     for (int s = 0; s < plan->step_count; s++) {

@@ -1,12 +1,60 @@
 /* Where temporaries are, how much of them a unit of work makes, and what workspace that comes to. */
+#include <math.h>
+
 #include "planning.h"
 
 enum {
     TASKS_MAX = 1024,
+    TASK_WORK = 65536,            /* operations of a task, so that waking a thread for it pays */
     ALIGNMENT = 64,
     TILES_LEAST = 32,             /* into so many a block is cut, so that there is work for all workers */
     WORKERS_GUESS = 8             /* between whom a memory budget is divided */
 };
+
+/* How many points a step visits: those of its term with the most indices, which are its loops. */
+static const Size *points_of(Planner *planner, const Step *step, double *guess)
+{
+    const Program *lowered = planner->plan->lowered;
+    const Term *widest = NULL;
+    *guess = -1;
+    for (int i = 0; i < lowered->term_count; i++) {
+        const Term *term = lowered->terms[i];
+        double points = 1;
+        for (int k = 0; k < term->rank; k++)
+            points *= planner_extent(planner, term->indices[k]);
+        if (term->statement == step->statement->id && points > *guess) {
+            widest = term;
+            *guess = points;
+        }
+    }
+    const Size *points = size_constant(planner->arena, 1);
+    for (int k = 0; widest && k < widest->rank; k++)
+        points = size_op(planner->arena, SIZE_MUL, points, size_extent(planner->arena, widest->indices[k]->origin));
+    return points;
+}
+
+/* As many tasks as give each some work, by the step that works most. */
+static const Size *tasks_of(Planner *planner, const Launch *launch)
+{
+    Arena *arena = planner->arena;
+    const Size *tasks = size_constant(arena, 1);
+    double most = -1;
+    for (int s = 0; s < launch->step_count; s++) {
+        const Step *step = launch->steps[s];
+        double guess, work = step_work(planner, step);
+        const Size *points = points_of(planner, step, &guess);
+        for (int i = 0; i < step->loop_count; i++) {
+            double extent = planner_extent(planner, step->loops[i]);
+            work *= step->loops[i] == step->vector ? ceil(extent / planner->plan->lanes) : extent;
+        }
+        if (work <= most)
+            continue;
+        double enough = fmin(fmax(TASK_WORK * fmax(guess, 1) / fmax(work, 1), 64), 1 << 20);     /* points for one task */
+        tasks = size_op(arena, SIZE_CEIL_DIV, points, size_constant(arena, (int64_t)1 << ilogb(enough)));
+        most = work;
+    }
+    return size_op(arena, SIZE_MIN, size_op(arena, SIZE_MAX_OF, tasks, size_constant(arena, 1)), size_constant(arena, TASKS_MAX));
+}
 
 static void cut(Planner *planner, Launch *launch)
 {
@@ -16,7 +64,7 @@ static void cut(Planner *planner, Launch *launch)
         units = size_op(arena, SIZE_MUL, units,
                         size_op(arena, SIZE_CEIL_DIV, launch->blocks[b].extent, launch->blocks[b].tile));
     Step *last = launch->steps[launch->step_count - 1];
-    const Size *most = last->split ? last->parts : size_constant(arena, TASKS_MAX);
+    const Size *most = last->split ? last->parts : tasks_of(planner, launch);
     launch->units = size_named(arena, arena_format(arena, "units_%d", launch->id + 1), units);
     launch->tasks = most;
 }
