@@ -16,15 +16,20 @@ static bool *live_indices(Emitter *e, bool *wanted, bool **statements)
     return live;
 }
 
+/* The argument that a tensor is: its own, or that of a later `+=` to it, since both are one array. NULL for none. */
+static const char *member_of(const Emitter *e, const Tensor *tensor)
+{
+    for (int i = 0; i < e->argument_count; i++)
+        for (const Tensor *t = e->arguments[i].tensor; t; t = t->previous)
+            if (t == tensor)
+                return e->arguments[i].name;
+    return NULL;
+}
+
 /* Whether an axis of a tensor has a size that the arguments tell. */
 static bool is_told(const Emitter *e, const Axis *axis)
 {
-    if (!axis->tensor->maker)
-        return true;
-    for (int i = 0; i < e->argument_count; i++)
-        if (axis->tensor->from_caller && e->arguments[i].tensor == axis->tensor)
-            return true;
-    return !axis->tensor->from_caller;
+    return !axis->tensor->maker || !axis->tensor->from_caller || member_of(e, axis->tensor);
 }
 
 static bool has_told_axis(const Emitter *e, const Index *index)
@@ -179,14 +184,6 @@ const char *emit_frame(Emitter *e)
 }
 
 /* ---- extents ---- */
-
-static const char *member_of(const Emitter *e, const Tensor *tensor)
-{
-    for (int i = 0; i < e->argument_count; i++)
-        if (e->arguments[i].tensor == tensor)
-            return e->arguments[i].name;
-    return NULL;
-}
 
 /* Code for the size of an axis: of an argument, or of what a statement makes, which is an extent. */
 static const char *axis_size(Emitter *e, const Tensor *tensor, int axis)

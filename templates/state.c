@@ -62,13 +62,14 @@ INLINE void merge_exponentials_f64v(f64v *largest, f64v *sum, f64v other, f64v o
 //}
 
 /* Variance: how many elements, their mean, and the sum of the squared distances from it (Welford 1962; the merge is
- * Chan, Golub and LeVeque 1983). The distance from an infinite mean is NaN: what x - x adds is that, or 0. */
+ * Chan, Golub and LeVeque 1983). The distance from an infinite mean is NaN: what x - x adds is that, or 0.
+ * A square that overflows is no harm where the count is 0: it is not made. */
 
 //{ merge_moments_f32
 INLINE void merge_moments_f32(float *count, float *mean, float *squares, float other, float other_mean, float other_squares)
 {
     float all = *count + other, distance = other_mean - *mean, share = all > 0 ? other / all : 0;
-    *squares += other_squares + distance * distance * *count * share + (other_mean - other_mean);
+    *squares += other_squares + (distance * *count) * (distance * share) + (other_mean - other_mean);
     *mean += distance * share;
     *count = all;
 }
@@ -79,7 +80,7 @@ INLINE void merge_moments_f64(double *count, double *mean, double *squares, doub
                               double other_squares)
 {
     double all = *count + other, distance = other_mean - *mean, share = all > 0 ? other / all : 0;
-    *squares += other_squares + distance * distance * *count * share + (other_mean - other_mean);
+    *squares += other_squares + (distance * *count) * (distance * share) + (other_mean - other_mean);
     *mean += distance * share;
     *count = all;
 }
@@ -90,7 +91,7 @@ INLINE void merge_moments_f32v(f32v *count, f32v *mean, f32v *squares, f32v othe
 {
     f32v zero = splat_f32v(0), all = *count + other, distance = other_mean - *mean;
     f32v share = select_f32v(all > zero, other / all, zero);
-    *squares = *squares + (other_squares + distance * distance * *count * share + (other_mean - other_mean));
+    *squares = *squares + (other_squares + (distance * *count) * (distance * share) + (other_mean - other_mean));
     *mean = *mean + distance * share;
     *count = all;
 }
@@ -101,7 +102,7 @@ INLINE void merge_moments_f64v(f64v *count, f64v *mean, f64v *squares, f64v othe
 {
     f64v zero = splat_f64v(0), all = *count + other, distance = other_mean - *mean;
     f64v share = select_f64v(narrow_boolv(all > zero), other / all, zero);
-    *squares = *squares + (other_squares + distance * distance * *count * share + (other_mean - other_mean));
+    *squares = *squares + (other_squares + (distance * *count) * (distance * share) + (other_mean - other_mean));
     *mean = *mean + distance * share;
     *count = all;
 }
@@ -112,7 +113,7 @@ INLINE void merge_moments_c64(float *count, c64 *mean, float *squares, float oth
 {
     float all = *count + other, share = all > 0 ? other / all : 0;
     c64 distance = sub_c64(other_mean, *mean);
-    *squares += other_squares + (distance.re * distance.re + distance.im * distance.im) * *count * share
+    *squares += other_squares + (distance.re * *count) * (distance.re * share) + (distance.im * *count) * (distance.im * share)
                 + (other_mean.re - other_mean.re) + (other_mean.im - other_mean.im);
     mean->re += distance.re * share;
     mean->im += distance.im * share;
@@ -126,7 +127,7 @@ INLINE void merge_moments_c128(double *count, c128 *mean, double *squares, doubl
 {
     double all = *count + other, share = all > 0 ? other / all : 0;
     c128 distance = sub_c128(other_mean, *mean);
-    *squares += other_squares + (distance.re * distance.re + distance.im * distance.im) * *count * share
+    *squares += other_squares + (distance.re * *count) * (distance.re * share) + (distance.im * *count) * (distance.im * share)
                 + (other_mean.re - other_mean.re) + (other_mean.im - other_mean.im);
     mean->re += distance.re * share;
     mean->im += distance.im * share;
