@@ -23,8 +23,8 @@ Every einc block runs with --check, which compares it with einc's own evaluator,
 files and headings that exist; files, functions, variables and options of einc that are named exist; so do the targets
 of make; every expression of README's table stands in an einc block, every function, reduction and dtype in one of
 docs/notation.md. --update puts the outputs of console blocks as
-they are now, and a "gives" of "?" as numpy computes it. The blocks of docs/extending.md are run by tests/check_extending.sh,
-which sets EXTENDED. EINC, BUILD and PYTHON (with numpy) come from the environment."""
+they are now, and a "gives" of "?" as numpy computes it. The blocks of docs/extending.md are run by
+tests/check_extending.sh, which sets EXTENDED. EINC, BUILD and PYTHON (with numpy) come from the environment."""
 import ast
 import concurrent.futures
 import glob
@@ -355,7 +355,8 @@ class Names:
         rules = '\n'.join(open(os.path.join(ROOT, f), encoding='utf-8').read() for f in made)
         self.targets = set(re.findall(r'[\w-]+', ' '.join(re.findall(r'^\.PHONY:(.*)$', rules, re.M))))
         self.options = set()
-        for command in re.findall(r'einc (\w+) ', subprocess.run([EINC, '--help'], capture_output=True, text=True).stdout):
+        overview = subprocess.run([EINC, '--help'], capture_output=True, text=True).stdout
+        for command in re.findall(r'einc (\w+) ', overview):
             done = subprocess.run([EINC, command, '--help'], capture_output=True, text=True)
             self.options |= set(re.findall(r'(--[a-z][a-z-]+)', done.stdout))
         self.options |= {'--help', '--version'}
@@ -446,15 +447,16 @@ def check_words(page, examples):
 # ---- all of it ----
 
 def make_environment(scratch):
-    """PATH with this einc and a python3 that has numpy; a cache of its own; the library installed in the scratch folder."""
+    """PATH with this einc and a python3 that has numpy; the library installed in the scratch folder."""
     bin_folder, prefix = os.path.join(scratch, 'bin'), os.path.join(scratch, 'installed')
     os.makedirs(bin_folder)
     os.symlink(EINC, os.path.join(bin_folder, 'einc'))
     os.symlink(sys.executable, os.path.join(bin_folder, 'python3'))
-    subprocess.run(['make', '-s', 'install', f'PREFIX={prefix}', 'BUILD=' + os.environ.get('BUILD', 'build')], cwd=ROOT, check=True,
-                   stdout=subprocess.DEVNULL)
+    build = 'BUILD=' + os.environ.get('BUILD', 'build')
+    subprocess.run(['make', '-s', 'install', f'PREFIX={prefix}', build], cwd=ROOT, check=True, stdout=subprocess.DEVNULL)
     return {**os.environ, 'PATH': bin_folder + ':' + os.environ['PATH'], 'NO_COLOR': '1', 'LC_ALL': 'C.UTF-8',
-            'EINC_CACHE_DIR': os.environ.get('EINC_CACHE_DIR', os.path.join(scratch, 'cache')), 'LD_LIBRARY_PATH': os.path.join(prefix, 'lib'),
+            'EINC_CACHE_DIR': os.environ.get('EINC_CACHE_DIR', os.path.join(scratch, 'cache')),
+            'LD_LIBRARY_PATH': os.path.join(prefix, 'lib'),
             'PKG_CONFIG_PATH': os.path.join(prefix, 'lib', 'pkgconfig')}
 
 
