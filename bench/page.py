@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Rewrites one block of docs/performance.md: the figures, or the comparison with peers, of the CPU that this runs on.
 
-    bench/page.py figures|peers RESULTS.json PAGE [--cpu NAME] [--date DATE] [--compiler WORDS]
+    bench/page.py figures|peers RESULTS.json PAGE [--cpu NAME] [--date DATE] [--compiler WORDS] [--command WORDS]
 
 A block begins with `<!-- figures: CPU -->` and ends with `<!-- end -->`. All other blocks, and all text outside, stay as
 they are; a CPU that has no block yet gets one at the page's end.
@@ -148,10 +148,11 @@ def peers(results):
 
 # ---- the page
 
-def make_block(kind, results, cpu, date, compiler):
+def make_block(kind, results, cpu, date, compiler, command, load):
     body = figures(results) if kind == "figures" else peers(results)
     return [f"<!-- {kind}: {cpu} -->", f"### {TITLES[kind]}: {cpu}", "",
-            f"{date}, {compiler}, by `{COMMANDS[kind]}`.", "", *body, END]
+            f"{date}, {compiler}, by `{command}`; load average {load} on {os.cpu_count()} cores, this run's own included.",
+            "", *body, END]
 
 
 def replace(page, kind, cpu, block):
@@ -171,6 +172,8 @@ def main():
     parser.add_argument("--cpu", default=cpu_name())
     parser.add_argument("--date", default=datetime.date.today().isoformat())
     parser.add_argument("--compiler", default=None)
+    parser.add_argument("--command", help="where the results are not those of all rows")
+    parser.add_argument("--load", default=f"{os.getloadavg()[2]:.1f}", help="of the last 15 minutes")
     given = parser.parse_args()
     with open(given.results) as file:
         results = json.load(file)
@@ -178,7 +181,8 @@ def main():
         page = file.read().split("\n")
     while page and not page[-1]:
         page.pop()
-    block = make_block(given.kind, results, given.cpu, given.date, given.compiler or compiler_name())
+    block = make_block(given.kind, results, given.cpu, given.date, given.compiler or compiler_name(),
+                       given.command or COMMANDS[given.kind], given.load)
     with open(given.page, "w") as file:
         file.write("\n".join(replace(page, given.kind, given.cpu, block)) + "\n")
     print(f"{given.page}: {given.kind} of {given.cpu}, {len(block)} lines")

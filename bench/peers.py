@@ -79,7 +79,7 @@ def error_of(problem, result):
     if result.shape != right.shape:
         return f"wrong: a result of shape {result.shape}"
     error = numpy.abs(result - right).max() / max(numpy.abs(right).max(), 1e-300)
-    return None if error <= TOLERANCE[problem.dtype] else f"wrong: off by {error:.1e}"
+    return None if error <= TOLERANCE[problem.stored] else f"wrong: off by {error:.1e}"
 
 
 def find_way(ways, problem, threads, limit):

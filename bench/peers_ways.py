@@ -11,7 +11,10 @@ class Problem:
     def __init__(self, row, operands, result):
         self.name, self.expression, self.operands, self.result = row["name"], row["expression"], operands, result
         self.bf16 = operands[0].dtype.kind == "V"
-        self.dtype = "bf16" if self.bf16 else operands[0].dtype.str[1:]
+        self.stored = self.dtype = "bf16" if self.bf16 else operands[0].dtype.str[1:]
+        if self.dtype == "f2":    # few multiply it: f32 made before is their best
+            self.dtype = "f4"
+            self.operands = operands = [x.astype("f4") if x.dtype.kind == "f" else x for x in operands]
         if "max n" in self.expression:
             self.kind = "maxsim"
             self.query = operands[0].reshape((-1,) + operands[0].shape[-2:])       # i, j, k
@@ -177,14 +180,14 @@ def numkong_ways(p):
     """Its score is the sum of the least angular distances, 1 - cos: the row's on vectors of length 1, so these are made."""
     import numkong
     import torch
-    if p.kind != "maxsim" or p.dtype not in ("f4", "f2", "bf16"):
+    if p.kind != "maxsim" or p.stored not in ("f4", "f2", "bf16"):
         return
 
     def unit(array):
         x = to_torch(array).float()
         return x / x.norm(dim=-1, keepdim=True)
-    name = {"f4": "f32", "f2": "f16", "bf16": "bf16"}[p.dtype]
-    kind = {"f4": torch.float32, "f2": torch.float16, "bf16": torch.bfloat16}[p.dtype]
+    name = {"f4": "f32", "f2": "f16", "bf16": "bf16"}[p.stored]
+    kind = {"f4": torch.float32, "f2": torch.float16, "bf16": torch.bfloat16}[p.stored]
     query, documents = unit(p.query).to(kind), unit(p.documents).to(kind)
     lengths = [documents.shape[1]] * len(documents) if p.lengths is None else p.lengths.tolist()
     if documents.numel() > 1 << 26:

@@ -97,7 +97,7 @@ def check_page(folder):
         with open(results, "w") as file:
             json.dump(rows, file)
         subprocess.run([sys.executable, "bench/page.py", "figures", results, page, "--cpu", cpu, "--date", "2001-02-03",
-                        "--compiler", "cc 1"], check=True, stdout=subprocess.DEVNULL)
+                        "--compiler", "cc 1", "--load", "1"], check=True, stdout=subprocess.DEVNULL)
         with open(page) as file:
             return file.read()
 
