@@ -2,24 +2,27 @@
  *
  *     Q[q,d], K[k,d] -> qk | _ * 0.125 | where(@q >= @k, _, -inf) | softmax k | _ * V[k,v] -> qv
  *
- * target portable, 4 lanes
- * launch 1: block of q: tile_1 = max(min(130816 / (4 * k + 4 + 4 * k + 4), max(4, ceil(q / 32)), q), 1)
+ * target portable, 2 lanes
+ * launch 1: block of q: tile_1_1 = min(32, q)
  *   step 1: store tmp1[q,k] = where(@q >= @k, sum[d](Q[q,d] * K[k,d]) * 0.125, -(inf))
- *     loops q k, 4 lanes along d, stride 1 expected: Q axis 1, K axis 1
+ *     tiles of 6 x 8: rows q, columns k, contracted d, rows in place
+ *     loops q k, 2 lanes along k
  *   step 2: store tmp2[q] = max[k](tmp1[q,k])
- *     loops q, 4 lanes along q
+ *     loops q, 2 lanes along q
  *   step 3: store tmp3[q,k] = where(tmp2[q] == -inf, 0, exp(tmp1[q,k] - tmp2[q]))
- *     loops q k, 4 lanes along k
+ *     loops q k, 2 lanes along k
  *   step 4: store tmp4[q] = sum[k](tmp3[q,k])
- *     loops q, 4 lanes along q
+ *     loops q, 2 lanes along q
  *   step 5: store out[q,v] = sum[k](where(tmp4[q] == 0, 0, tmp3[q,k] / tmp4[q]) * V[k,v])
- *     loops q v, 4 lanes along v, stride 1 expected: V axis 1, out axis 1
- * tmp1: a block, tile_1 * k * 4 bytes
- * tmp2: a block, tile_1 * 4 bytes
- * tmp3: a block, tile_1 * k * 4 bytes
- * tmp4: a block, tile_1 * 4 bytes
- * workspace workers * (align(tile_1 * k * 4, 64) + align(tile_1 * 4, 64) + align(tile_1 * k * 4, 64)
- *         + align(tile_1 * 4, 64)) */
+ *     tiles of 6 x 8: rows q, columns v, contracted k, rows packed
+ *     loops q v, 2 lanes along v
+ * tmp1: a block, k * tile_1_1 * 4 bytes
+ * tmp2: a block, tile_1_1 * 4 bytes
+ * tmp3: a block, tile_1_1 * k * 4 bytes
+ * tmp4: a block, tile_1_1 * 4 bytes
+ * workspace workers * (align(k * tile_1_1 * 4, 64) + align(tile_1_1 * 4, 64) + align(tile_1_1 * k * 4, 64)
+ *         + align(tile_1_1 * 4, 64) + align(align(k, 8) * d * 4, 64) + align(6 * d * 4, 64) + 192
+ *         + align(align(v, 8) * k * 4, 64) + align(6 * k * 4, 64) + 192) */
 #include <math.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -109,9 +112,16 @@ enum { BAD_ARGUMENT = -2, BAD_SHAPES = -3, BAD_WORKSPACE = -4, CANCELLED = -7, O
 #endif
 
 #if EINC_VECTORS
-#define LANES 4
+#define LANES 2
 #else
 #define LANES 1
+#endif
+
+/* The numbers of one vector in the element type of another. */
+#if EINC_VECTORS
+#define CONVERT(x, type) __builtin_convertvector(x, type)
+#else
+#define CONVERT(x, type) ((type)(x))
 #endif
 
 /* Before a loop over lanes that is to become a handful of shuffles. */
@@ -119,6 +129,13 @@ enum { BAD_ARGUMENT = -2, BAD_SHAPES = -3, BAD_WORKSPACE = -4, CANCELLED = -7, O
 #define UNROLL _Pragma("GCC unroll 16")
 #else
 #define UNROLL
+#endif
+
+/* Asks for the cache line at p, which need not be one that may be read. */
+#ifdef __GNUC__
+#define PREFETCH(p) __builtin_prefetch((p), 0, 3)
+#else
+#define PREFETCH(p) ((void)(p))
 #endif
 
 /* At the beginning of a function whose a * b + c is to be one instruction where the machine has it. */
@@ -138,6 +155,12 @@ typedef float f32v;
 typedef int32_t i32v __attribute__((vector_size(4 * LANES)));
 #else
 typedef int32_t i32v;
+#endif
+
+#if EINC_VECTORS
+typedef int64_t i64v __attribute__((vector_size(8 * LANES)));
+#else
+typedef int64_t i64v;
 #endif
 
 #if EINC_VECTORS
@@ -167,6 +190,16 @@ INLINE f32v splat_f32v(float x)
 #endif
 }
 
+INLINE i64v splat_i64v(int64_t x)
+{
+#if EINC_VECTORS
+    i64v zero = {0};
+    return x | zero;
+#else
+    return x;
+#endif
+}
+
 INLINE u32v bits_f32v(f32v x)
 {
     u32v bits;
@@ -181,16 +214,6 @@ INLINE f32v from_bits_f32v(u32v bits)
     return x;
 }
 
-INLINE float lane_f32v(f32v x, int l)
-{
-#if EINC_VECTORS
-    return x[l];
-#else
-    (void)l;
-    return x;
-#endif
-}
-
 /* 0, 1, 2, ... */
 INLINE i32v lanes_i32v(void)
 {
@@ -203,10 +226,53 @@ INLINE i32v lanes_i32v(void)
     return x;
 }
 
+/* 0, 1, 2, ... */
+INLINE i64v lanes_i64v(void)
+{
+    int64_t lanes[LANES];
+    i64v x;
+    UNROLL
+    for (int l = 0; l < LANES; l++)
+        lanes[l] = l;
+    memcpy(&x, lanes, sizeof x);
+    return x;
+}
+
+/* What a comparison of f64v or i64v gives, as a mask of any type's lanes. */
+INLINE boolv narrow_boolv(i64v m)
+{
+    return CONVERT(m, boolv);
+}
+
 /* The first `count` lanes. */
 INLINE boolv first_boolv(int count)
 {
     return lanes_i32v() < count;
+}
+
+INLINE boolv and_boolv(boolv a, boolv b)
+{
+    return a & b;
+}
+
+INLINE boolv not_boolv(boolv m)
+{
+#if EINC_VECTORS
+    return ~m;
+#else
+    return !m;
+#endif
+}
+
+/* Whether some lane is true. */
+INLINE int any_boolv(boolv m)
+{
+    int32_t lanes[LANES], any = 0;
+    memcpy(lanes, &m, sizeof lanes);
+    UNROLL
+    for (int l = 0; l < LANES; l++)
+        any |= lanes[l];
+    return any != 0;
 }
 
 INLINE f32v select_f32v(boolv m, f32v a, f32v b)
@@ -348,31 +414,6 @@ INLINE f32v exp_f32v(f32v x)
     return scale_f32v(exp_near_f32v(rest), n);
 }
 
-/* Lane l of the result is lane l ^ n, for n less than LANES: the partner in a fold. */
-INLINE f32v flip_f32v(f32v x, int n)
-{
-    float lanes[LANES], others[LANES];
-    memcpy(lanes, &x, sizeof x);
-    UNROLL
-    for (int l = 0; l < LANES; l++)
-        others[l] = lanes[l ^ n];
-    memcpy(&x, others, sizeof x);
-    return x;
-}
-
-INLINE float fold_sum_f32v(f32v x)
-{
-    if (LANES > 8)
-        x = x + flip_f32v(x, 8);
-    if (LANES > 4)
-        x = x + flip_f32v(x, 4);
-    if (LANES > 2)
-        x = x + flip_f32v(x, 2);
-    if (LANES > 1)
-        x = x + flip_f32v(x, 1);
-    return lane_f32v(x, 0);
-}
-
 /* Helpers that run once a call are for any machine, whatever the kernel's instruction set. */
 #ifdef __GNUC__
 #define PLAIN static inline __attribute__((unused))
@@ -402,13 +443,6 @@ PLAIN int64_t size_mul(int64_t a, int64_t b)
     if (a == SIZE_TOO_LARGE || b == SIZE_TOO_LARGE)
         return SIZE_TOO_LARGE;
     return b && a > SIZE_TOO_LARGE / b ? SIZE_TOO_LARGE : a * b;
-}
-
-PLAIN int64_t size_div(int64_t a, int64_t b)
-{
-    if (a == SIZE_TOO_LARGE || b == SIZE_TOO_LARGE)
-        return SIZE_TOO_LARGE;
-    return b ? a / b : a;
 }
 
 PLAIN int64_t size_ceil_div(int64_t a, int64_t b)
@@ -451,12 +485,19 @@ typedef struct Frame {
     int64_t extent_d;
     int64_t extent_k;
     int64_t extent_v;
-    int64_t tile_1;
+    int64_t tile_1_1;
     int64_t units_1;
+    int64_t at_tmp2;
+    int64_t at_tmp3;
+    int64_t at_tmp4;
+    int64_t at_panels_1;
+    int64_t at_packed_1;
+    int64_t at_tile_1;
+    int64_t at_panels_5;
+    int64_t at_packed_5;
+    int64_t at_tile_5;
     int64_t per_worker;
     int64_t grain_1, tasks_1;
-    int unit_1;    /* the lanes' strides are 1 */
-    int unit_5;    /* the lanes' strides are 1 */
     int64_t shared;
     char *workspace;
     const einc_host *host;
@@ -480,69 +521,185 @@ static int is_stopped(const Frame *f)
 }
 
 /* tmp1[q,k] = where(@q >= @k, sum[d](Q[q,d] * K[k,d]) * 0.125, -(inf)) */
-INLINE void step_1_at(const Frame *f, char *own, int64_t q_first, int64_t q, int64_t k, const int unit)
+enum { ROWS_1 = 6, VECTORS_1 = 4, COLUMNS_1 = VECTORS_1 * LANES };
+
+/* Packs the panel of `count` columns. */
+KERNEL static void pack_columns_1(const Frame *f, char *own, int64_t k, int64_t depth, int64_t place, int count)
 {
-    const int64_t extent_d = f->extent_d, tile_1 = f->tile_1;
-    const f32u *Q = (const f32u *)f->in.Q.data;
-    const int64_t Q_0 = f->in.Q.stride[0], Q_1 = unit ? 1 : f->in.Q.stride[1];
+    const int64_t extent_d = f->extent_d, at_panels_1 = f->at_panels_1;
     const f32u *K = (const f32u *)f->in.K.data;
-    const int64_t K_0 = f->in.K.stride[0], K_1 = unit ? 1 : f->in.K.stride[1];
-    f32u *tmp1 = (f32u *)(own + 0);
-    const int64_t tmp1_1 = tile_1;
-    const int value = q >= k;
-    const float cast_of = to_f32_f64(neg_f64(INFINITY));
-    float chosen;
-    if (value) {
-        f32v sum_lanes[4];
-        for (int chain = 0; chain < 4; chain++)
-            sum_lanes[chain] = splat_f32v(0.0f);
-        int64_t d_at = 0;
-        for (; d_at + 4 * LANES <= extent_d; d_at += 4 * LANES) {
-            UNROLL
-            for (int chain = 0; chain < 4; chain++) {
-                const int64_t d = d_at + chain * LANES;
-                sum_lanes[chain] = fma_f32v(load_f32v(Q + q * Q_0 + d * Q_1, Q_1, LANES),
-                        load_f32v(K + k * K_0 + d * K_1, K_1, LANES), sum_lanes[chain]);
-            }
+    const int64_t K_0 = f->in.K.stride[0], K_1 = f->in.K.stride[1];
+    float *panels_1 = (float *)(own + at_panels_1);
+    for (int v = 0; v < VECTORS_1; v++) {
+        float *to = panels_1 + place * depth + v * LANES;
+        const int lanes = (int)size_max(size_min(LANES, count - v * LANES), 1);
+        const int64_t k_lanes = k + (v * LANES < count ? v * LANES : 0);
+        for (int64_t d = 0; d < extent_d; d++) {
+            store_f32v(to, 1, load_f32v(K + k_lanes * K_0 + d * K_1, K_0, lanes), LANES);
+            to += COLUMNS_1;
         }
-        for (; d_at < extent_d; d_at += LANES) {
-            const int count_2 = extent_d - d_at < LANES ? (int)(extent_d - d_at) : LANES;
-            const f32v before = sum_lanes[0];
-            sum_lanes[0] = fma_f32v(load_f32v(Q + q * Q_0 + d_at * Q_1, Q_1, count_2),
-                    load_f32v(K + k * K_0 + d_at * K_1, K_1, count_2), sum_lanes[0]);
-            sum_lanes[0] = select_f32v(first_boolv(count_2), sum_lanes[0], before);
-        }
-        for (int chain = 1; chain < 4; chain++)
-            sum_lanes[0] = sum_lanes[0] + sum_lanes[chain];
-        float sum = fold_sum_f32v(sum_lanes[0]);
-        chosen = sum * 0.125f;
-    } else {
-        chosen = cast_of;
     }
-    tmp1[(q - q_first) + k * tmp1_1] = chosen;
 }
 
+/* Packs `height` rows. */
+KERNEL static void pack_rows_1(const Frame *f, char *own, int64_t q, int height)
+{
+    const int64_t extent_d = f->extent_d, at_packed_1 = f->at_packed_1;
+    const f32u *Q = (const f32u *)f->in.Q.data;
+    const int64_t Q_0 = f->in.Q.stride[0], Q_1 = f->in.Q.stride[1];
+    float *packed_1 = (float *)(own + at_packed_1);
+    float *to = packed_1;
+    for (int r = 0; r < height; r++) {
+        const int64_t q_at = q + r;
+        for (int64_t d = 0; d < extent_d; d += LANES) {
+            const int lanes = (int)size_min(LANES, extent_d - d);
+            store_f32v(to, 1, load_f32v(Q + q_at * Q_0 + d * Q_1, Q_1, lanes), lanes);
+            to += lanes;
+        }
+    }
+}
+
+/* The sums of `height` rows and one panel. A row's points are k_step apart, rows row_step. Meanwhile what is needed next
+ * comes nearer: `ahead`, so many bytes for each point. */
+INLINE void multiply_1(const int height, const f32u *rows, int64_t row_step, int64_t k_step, const float *panel,
+                       int64_t depth, const char *ahead, int64_t ahead_step, f32v sums[ROWS_1][VECTORS_1])
+{
+    UNROLL
+    for (int r = 0; r < height; r++) {
+        UNROLL
+        for (int v = 0; v < VECTORS_1; v++) {
+            sums[r][v] = splat_f32v(0.0f);
+        }
+    }
+    for (int64_t k = 0; k < depth; k++) {
+        f32v right[VECTORS_1];
+        PREFETCH(ahead);
+        ahead += ahead_step;
+        UNROLL
+        for (int v = 0; v < VECTORS_1; v++)
+            right[v] = load_f32v(panel + v * LANES, 1, LANES);
+        UNROLL
+        for (int r = 0; r < height; r++) {
+            const f32v left = splat_f32v(rows[r * row_step]);
+            UNROLL
+            for (int v = 0; v < VECTORS_1; v++) {
+                sums[r][v] = fma_f32v(left, right[v], sums[r][v]);
+            }
+        }
+        rows += k_step;
+        panel += COLUMNS_1;
+    }
+}
+
+/* One tile, and what becomes of its sums. */
+INLINE void tile_at_1(const int height, const f32u *rows, int64_t row_step, int64_t k_step, const float *panel,
+        int64_t depth, const char *ahead, int64_t ahead_step, const Frame *f, char *own)
+{
+    f32v sums[ROWS_1][VECTORS_1];
+    multiply_1(height, rows, row_step, k_step, panel, depth, ahead, ahead_step, sums);
+    const int64_t at_tile_1 = f->at_tile_1;
+    float *tile_1 = (float *)(own + at_tile_1);
+    UNROLL
+    for (int r = 0; r < height; r++) {
+        UNROLL
+        for (int v = 0; v < VECTORS_1; v++)
+            store_f32v(tile_1 + (r * VECTORS_1 + v) * LANES, 1, sums[r][v], LANES);
+    }
+}
+
+/* What becomes of a tile's sums. */
+KERNEL static void after_1(const Frame *f, char *own, int64_t q_first, int64_t q, int64_t k, int count, int height)
+{
+    const int64_t extent_k = f->extent_k, at_tile_1 = f->at_tile_1;
+    f32u *tmp1 = (f32u *)(own + 0);
+    const int64_t tmp1_0 = extent_k;
+    float *tile_1 = (float *)(own + at_tile_1);
+    const float cast_of = to_f32_f64(neg_f64(INFINITY));
+    for (int v = 0; v * LANES < count; v++) {
+        const int lanes = (int)size_min(LANES, count - v * LANES);
+        const int64_t k_lanes = k + v * LANES;
+        for (int r = 0; r < height; r++) {
+            const int64_t q_at = q + r;
+            const f32v sum = load_f32v(tile_1 + (r * VECTORS_1 + v) * LANES, 1, LANES);
+            const boolv value = narrow_boolv(q_at >= (splat_i64v(k_lanes) + lanes_i64v()));
+            const boolv where = and_boolv(first_boolv(lanes), value),
+                    elsewhere = and_boolv(first_boolv(lanes), not_boolv(value));
+            f32v chosen = splat_f32v(0.0f);
+            if (any_boolv(where)) {
+                chosen = select_f32v(where, sum * 0.125f, chosen);
+            }
+            if (any_boolv(elsewhere)) {
+                chosen = select_f32v(elsewhere, splat_f32v(cast_of), chosen);
+            }
+            store_f32v(tmp1 + (q_at - q_first) * tmp1_0 + k_lanes, 1, chosen, lanes);
+        }
+    }
+}
+
+/* Tiles of each height have their own code, so that their sums have registers. */
+KERNEL static void tiles_1(int height, const f32u *rows, int64_t row_step, int64_t k_step, const float *panel,
+        int64_t depth, const char *ahead, int64_t ahead_step, const Frame *f, char *own)
+{
+    switch (height) {
+    case 6: tile_at_1(6, rows, row_step, k_step, panel, depth, ahead, ahead_step, f, own); break;
+    case 5: tile_at_1(5, rows, row_step, k_step, panel, depth, ahead, ahead_step, f, own); break;
+    case 4: tile_at_1(4, rows, row_step, k_step, panel, depth, ahead, ahead_step, f, own); break;
+    case 3: tile_at_1(3, rows, row_step, k_step, panel, depth, ahead, ahead_step, f, own); break;
+    case 2: tile_at_1(2, rows, row_step, k_step, panel, depth, ahead, ahead_step, f, own); break;
+    default: tile_at_1(1, rows, row_step, k_step, panel, depth, ahead, ahead_step, f, own); break;
+    }
+}
+
+
+/* The step for one unit of work. */
 KERNEL static void step_1(const Frame *f, char *own, int64_t q_first, int64_t q_end)
 {
-    const int64_t extent_k = f->extent_k;
-    if (f->unit_1) {
-        for (int64_t q = q_first; q < q_end; q++)
-            for (int64_t k = 0; k < extent_k; k++)
-                step_1_at(f, own, q_first, q, k, 1);
-    } else {
-        for (int64_t q = q_first; q < q_end; q++)
-            for (int64_t k = 0; k < extent_k; k++)
-                step_1_at(f, own, q_first, q, k, 0);
+    const int64_t extent_d = f->extent_d, extent_k = f->extent_k;
+    const int64_t at_panels_1 = f->at_panels_1, at_packed_1 = f->at_packed_1;
+    const f32u *Q = (const f32u *)f->in.Q.data;
+    const int64_t Q_0 = f->in.Q.stride[0], Q_1 = f->in.Q.stride[1];
+    float *panels_1 = (float *)(own + at_panels_1);
+    float *packed_1 = (float *)(own + at_packed_1);
+    const int64_t depth = extent_d;
+    const int64_t columns = extent_k;
+    int64_t place;
+    place = 0;
+    for (int64_t at = 0; at < columns; at += COLUMNS_1, place += COLUMNS_1) {
+        const int64_t k = at;
+        const int count = (int)size_min(COLUMNS_1, columns - at);
+        pack_columns_1(f, own, k, depth, place, count);
+    }
+    const int64_t tiles = size_max(place / COLUMNS_1, 1);
+    for (int64_t q = q_first, height; q < q_end; q += height) {
+        height = size_ceil_div(q_end - q, size_ceil_div(q_end - q, ROWS_1));
+        const f32u *rows = Q + q * Q_0;
+        int64_t row_step = Q_0, k_step = Q_1;
+        if (place > 32 && row_step * 4 % 2048 == 0) {
+            pack_rows_1(f, own, q, height);
+            rows = packed_1;
+            row_step = depth;
+            k_step = 1;
+        }
+        const char *ahead = (const char *)(rows + (tiles < 4 ? 2 : 1) * height * row_step);
+        const int64_t ahead_step = k_step == 1 ? size_ceil_div(height * 4, tiles) : 0;
+        place = 0;
+        for (int64_t at = 0; at < columns; at += COLUMNS_1, place += COLUMNS_1) {
+            const int64_t k = at;
+            const int count = (int)size_min(COLUMNS_1, columns - at);
+            tiles_1((int)height, rows, row_step, k_step, panels_1 + place * depth, depth,
+                    ahead + place / COLUMNS_1 * depth * ahead_step, ahead_step, f, own);
+            after_1(f, own, q_first, q, k, count, height);
+        }
     }
 }
 
 /* tmp2[q] = max[k](tmp1[q,k]) */
 INLINE void step_2_at(const Frame *f, char *own, int64_t q_first, int64_t q, const int count)
 {
-    const int64_t extent_k = f->extent_k, tile_1 = f->tile_1;
+    const int64_t extent_k = f->extent_k, at_tmp2 = f->at_tmp2;
     f32u *tmp1 = (f32u *)(own + 0);
-    const int64_t tmp1_1 = tile_1;
-    f32u *tmp2 = (f32u *)(own + size_mul(size_ceil_div(size_mul(size_mul(tile_1, extent_k), 4), 64), 64));
+    const int64_t tmp1_0 = extent_k;
+    f32u *tmp2 = (f32u *)(own + at_tmp2);
     f32v largest[4];
     for (int chain = 0; chain < 4; chain++)
         largest[chain] = splat_f32v(-INFINITY);
@@ -551,11 +708,11 @@ INLINE void step_2_at(const Frame *f, char *own, int64_t q_first, int64_t q, con
         UNROLL
         for (int chain = 0; chain < 4; chain++) {
             const int64_t k = k_at + chain;
-            largest[chain] = max_f32v(largest[chain], load_f32v(tmp1 + (q - q_first) + k * tmp1_1, 1, count));
+            largest[chain] = max_f32v(largest[chain], load_f32v(tmp1 + (q - q_first) * tmp1_0 + k, tmp1_0, count));
         }
     }
     for (; k_at < extent_k; k_at += 1) {
-        largest[0] = max_f32v(largest[0], load_f32v(tmp1 + (q - q_first) + k_at * tmp1_1, 1, count));
+        largest[0] = max_f32v(largest[0], load_f32v(tmp1 + (q - q_first) * tmp1_0 + k_at, tmp1_0, count));
     }
     for (int chain = 1; chain < 4; chain++)
         largest[0] = max_f32v(largest[0], largest[chain]);
@@ -571,16 +728,16 @@ KERNEL static void step_2(const Frame *f, char *own, int64_t q_first, int64_t q_
 /* tmp3[q,k] = where(tmp2[q] == -inf, 0, exp(tmp1[q,k] - tmp2[q])) */
 INLINE void step_3_at(const Frame *f, char *own, int64_t q_first, int64_t q, int64_t k, const int count)
 {
-    const int64_t extent_k = f->extent_k, tile_1 = f->tile_1;
+    const int64_t extent_k = f->extent_k, tile_1_1 = f->tile_1_1;
+    const int64_t at_tmp2 = f->at_tmp2, at_tmp3 = f->at_tmp3;
     f32u *tmp1 = (f32u *)(own + 0);
-    const int64_t tmp1_1 = tile_1;
-    f32u *tmp2 = (f32u *)(own + size_mul(size_ceil_div(size_mul(size_mul(tile_1, extent_k), 4), 64), 64));
-    f32u *tmp3 = (f32u *)(own + size_add(size_mul(size_ceil_div(size_mul(size_mul(tile_1, extent_k), 4), 64), 64),
-            size_mul(size_ceil_div(size_mul(tile_1, 4), 64), 64)));
-    const int64_t tmp3_1 = tile_1;
+    const int64_t tmp1_0 = extent_k;
+    f32u *tmp2 = (f32u *)(own + at_tmp2);
+    f32u *tmp3 = (f32u *)(own + at_tmp3);
+    const int64_t tmp3_1 = tile_1_1;
     const float tmp2_at = tmp2[(q - q_first)];
     const int value = tmp2_at == (-INFINITY);
-    const f32v exp_of = exp_f32v(load_f32v(tmp1 + (q - q_first) + k * tmp1_1, tmp1_1, count) - tmp2_at);
+    const f32v exp_of = exp_f32v(load_f32v(tmp1 + (q - q_first) * tmp1_0 + k, 1, count) - tmp2_at);
     store_f32v(tmp3 + (q - q_first) + k * tmp3_1, tmp3_1, value ? splat_f32v(0.0f) : exp_of, count);
 }
 
@@ -595,13 +752,11 @@ KERNEL static void step_3(const Frame *f, char *own, int64_t q_first, int64_t q_
 /* tmp4[q] = sum[k](tmp3[q,k]) */
 INLINE void step_4_at(const Frame *f, char *own, int64_t q_first, int64_t q, const int count)
 {
-    const int64_t extent_k = f->extent_k, tile_1 = f->tile_1;
-    f32u *tmp3 = (f32u *)(own + size_add(size_mul(size_ceil_div(size_mul(size_mul(tile_1, extent_k), 4), 64), 64),
-            size_mul(size_ceil_div(size_mul(tile_1, 4), 64), 64)));
-    const int64_t tmp3_1 = tile_1;
-    f32u *tmp4 = (f32u *)(own + size_add(size_add(size_mul(size_ceil_div(size_mul(size_mul(tile_1, extent_k), 4), 64),
-            64), size_mul(size_ceil_div(size_mul(tile_1, 4), 64), 64)),
-            size_mul(size_ceil_div(size_mul(size_mul(tile_1, extent_k), 4), 64), 64)));
+    const int64_t extent_k = f->extent_k, tile_1_1 = f->tile_1_1;
+    const int64_t at_tmp3 = f->at_tmp3, at_tmp4 = f->at_tmp4;
+    f32u *tmp3 = (f32u *)(own + at_tmp3);
+    const int64_t tmp3_1 = tile_1_1;
+    f32u *tmp4 = (f32u *)(own + at_tmp4);
     f32v sum[4];
     for (int chain = 0; chain < 4; chain++)
         sum[chain] = splat_f32v(0.0f);
@@ -628,58 +783,163 @@ KERNEL static void step_4(const Frame *f, char *own, int64_t q_first, int64_t q_
 }
 
 /* out[q,v] = sum[k](where(tmp4[q] == 0, 0, tmp3[q,k] / tmp4[q]) * V[k,v]) */
-INLINE void step_5_at(const Frame *f, char *own, int64_t q_first, int64_t q, int64_t v, const int count,
-        const int unit)
+enum { ROWS_5 = 6, VECTORS_5 = 4, COLUMNS_5 = VECTORS_5 * LANES };
+
+/* Packs the panel of `count` columns. */
+KERNEL static void pack_columns_5(const Frame *f, char *own, int64_t v_2, int64_t depth, int64_t place, int count)
 {
-    const int64_t extent_k = f->extent_k, tile_1 = f->tile_1;
+    const int64_t extent_k = f->extent_k, at_panels_5 = f->at_panels_5;
     const f32u *V = (const f32u *)f->in.V.data;
-    const int64_t V_0 = f->in.V.stride[0], V_1 = unit ? 1 : f->in.V.stride[1];
-    f32u *out = (f32u *)f->in.out.data;
-    const int64_t out_0 = f->in.out.stride[0], out_1 = unit ? 1 : f->in.out.stride[1];
-    f32u *tmp3 = (f32u *)(own + size_add(size_mul(size_ceil_div(size_mul(size_mul(tile_1, extent_k), 4), 64), 64),
-            size_mul(size_ceil_div(size_mul(tile_1, 4), 64), 64)));
-    const int64_t tmp3_1 = tile_1;
-    f32u *tmp4 = (f32u *)(own + size_add(size_add(size_mul(size_ceil_div(size_mul(size_mul(tile_1, extent_k), 4), 64),
-            64), size_mul(size_ceil_div(size_mul(tile_1, 4), 64), 64)),
-            size_mul(size_ceil_div(size_mul(size_mul(tile_1, extent_k), 4), 64), 64)));
-    f32v sum[4];
-    for (int chain = 0; chain < 4; chain++)
-        sum[chain] = splat_f32v(0.0f);
-    int64_t k_at = 0;
-    const float tmp4_at = tmp4[(q - q_first)];
-    const int value = tmp4_at == 0.0f;
-    for (; k_at + 4 <= extent_k; k_at += 4) {
-        UNROLL
-        for (int chain = 0; chain < 4; chain++) {
-            const int64_t k = k_at + chain;
-            sum[chain] = fma_f32v(splat_f32v(value ? 0.0f : (tmp3[(q - q_first) + k * tmp3_1] / tmp4_at)),
-                    load_f32v(V + k * V_0 + v * V_1, V_1, count), sum[chain]);
+    const int64_t V_0 = f->in.V.stride[0], V_1 = f->in.V.stride[1];
+    float *panels_5 = (float *)(own + at_panels_5);
+    for (int v = 0; v < VECTORS_5; v++) {
+        float *to = panels_5 + place * depth + v * LANES;
+        const int lanes = (int)size_max(size_min(LANES, count - v * LANES), 1);
+        const int64_t v_2_lanes = v_2 + (v * LANES < count ? v * LANES : 0);
+        for (int64_t k = 0; k < extent_k; k++) {
+            store_f32v(to, 1, load_f32v(V + k * V_0 + v_2_lanes * V_1, V_1, lanes), LANES);
+            to += COLUMNS_5;
         }
     }
-    for (; k_at < extent_k; k_at += 1) {
-        sum[0] = fma_f32v(splat_f32v(value ? 0.0f : (tmp3[(q - q_first) + k_at * tmp3_1] / tmp4_at)),
-                load_f32v(V + k_at * V_0 + v * V_1, V_1, count), sum[0]);
-    }
-    for (int chain = 1; chain < 4; chain++)
-        sum[0] = sum[0] + sum[chain];
-    store_f32v(out + q * out_0 + v * out_1, out_1, sum[0], count);
 }
 
+/* Packs `height` rows. */
+KERNEL static void pack_rows_5(const Frame *f, char *own, int64_t q_first, int64_t q, int height)
+{
+    const int64_t extent_k = f->extent_k, tile_1_1 = f->tile_1_1;
+    const int64_t at_tmp3 = f->at_tmp3, at_tmp4 = f->at_tmp4;
+    const int64_t at_packed_5 = f->at_packed_5;
+    f32u *tmp3 = (f32u *)(own + at_tmp3);
+    const int64_t tmp3_1 = tile_1_1;
+    f32u *tmp4 = (f32u *)(own + at_tmp4);
+    float *packed_5 = (float *)(own + at_packed_5);
+    float *to = packed_5;
+    for (int r = 0; r < height; r++) {
+        const int64_t q_at = q + r;
+        const float tmp4_at = tmp4[(q_at - q_first)];
+        const int value = tmp4_at == 0.0f;
+        for (int64_t k = 0; k < extent_k; k += LANES) {
+            const int lanes = (int)size_min(LANES, extent_k - k);
+            const f32v quotient = load_f32v(tmp3 + (q_at - q_first) + k * tmp3_1, tmp3_1, lanes) / tmp4_at;
+            store_f32v(to, 1, value ? splat_f32v(0.0f) : quotient, lanes);
+            to += lanes;
+        }
+    }
+}
+
+/* The sums of `height` rows and one panel. A row's points are k_step apart, rows row_step. Meanwhile what is needed next
+ * comes nearer: `ahead`, so many bytes for each point. */
+INLINE void multiply_5(const int height, const f32u *rows, int64_t row_step, int64_t k_step, const float *panel,
+                       int64_t depth, const char *ahead, int64_t ahead_step, f32v sums[ROWS_5][VECTORS_5])
+{
+    UNROLL
+    for (int r = 0; r < height; r++) {
+        UNROLL
+        for (int v = 0; v < VECTORS_5; v++) {
+            sums[r][v] = splat_f32v(0.0f);
+        }
+    }
+    for (int64_t k = 0; k < depth; k++) {
+        f32v right[VECTORS_5];
+        PREFETCH(ahead);
+        ahead += ahead_step;
+        UNROLL
+        for (int v = 0; v < VECTORS_5; v++)
+            right[v] = load_f32v(panel + v * LANES, 1, LANES);
+        UNROLL
+        for (int r = 0; r < height; r++) {
+            const f32v left = splat_f32v(rows[r * row_step]);
+            UNROLL
+            for (int v = 0; v < VECTORS_5; v++) {
+                sums[r][v] = fma_f32v(left, right[v], sums[r][v]);
+            }
+        }
+        rows += k_step;
+        panel += COLUMNS_5;
+    }
+}
+
+/* One tile, and what becomes of its sums. */
+INLINE void tile_at_5(const int height, const f32u *rows, int64_t row_step, int64_t k_step, const float *panel,
+        int64_t depth, const char *ahead, int64_t ahead_step, const Frame *f, char *own)
+{
+    f32v sums[ROWS_5][VECTORS_5];
+    multiply_5(height, rows, row_step, k_step, panel, depth, ahead, ahead_step, sums);
+    const int64_t at_tile_5 = f->at_tile_5;
+    float *tile_5 = (float *)(own + at_tile_5);
+    UNROLL
+    for (int r = 0; r < height; r++) {
+        UNROLL
+        for (int v = 0; v < VECTORS_5; v++)
+            store_f32v(tile_5 + (r * VECTORS_5 + v) * LANES, 1, sums[r][v], LANES);
+    }
+}
+
+/* What becomes of a tile's sums. */
+KERNEL static void after_5(const Frame *f, char *own, int64_t q, int64_t v_2, int count, int height)
+{
+    const int64_t at_tile_5 = f->at_tile_5;
+    f32u *out = (f32u *)f->in.out.data;
+    const int64_t out_0 = f->in.out.stride[0], out_1 = f->in.out.stride[1];
+    float *tile_5 = (float *)(own + at_tile_5);
+    for (int v = 0; v * LANES < count; v++) {
+        const int lanes = (int)size_min(LANES, count - v * LANES);
+        const int64_t v_2_lanes = v_2 + v * LANES;
+        for (int r = 0; r < height; r++) {
+            const int64_t q_at = q + r;
+            const f32v sum = load_f32v(tile_5 + (r * VECTORS_5 + v) * LANES, 1, LANES);
+            store_f32v(out + q_at * out_0 + v_2_lanes * out_1, out_1, sum, lanes);
+        }
+    }
+}
+
+/* Tiles of each height have their own code, so that their sums have registers. */
+KERNEL static void tiles_5(int height, const f32u *rows, int64_t row_step, int64_t k_step, const float *panel,
+        int64_t depth, const char *ahead, int64_t ahead_step, const Frame *f, char *own)
+{
+    switch (height) {
+    case 6: tile_at_5(6, rows, row_step, k_step, panel, depth, ahead, ahead_step, f, own); break;
+    case 5: tile_at_5(5, rows, row_step, k_step, panel, depth, ahead, ahead_step, f, own); break;
+    case 4: tile_at_5(4, rows, row_step, k_step, panel, depth, ahead, ahead_step, f, own); break;
+    case 3: tile_at_5(3, rows, row_step, k_step, panel, depth, ahead, ahead_step, f, own); break;
+    case 2: tile_at_5(2, rows, row_step, k_step, panel, depth, ahead, ahead_step, f, own); break;
+    default: tile_at_5(1, rows, row_step, k_step, panel, depth, ahead, ahead_step, f, own); break;
+    }
+}
+
+
+/* The step for one unit of work. */
 KERNEL static void step_5(const Frame *f, char *own, int64_t q_first, int64_t q_end)
 {
-    const int64_t extent_v = f->extent_v;
-    if (f->unit_5) {
-        for (int64_t q = q_first; q < q_end; q++) {
-            int64_t v = 0;
-            for (; v + LANES <= extent_v; v += LANES)
-                step_5_at(f, own, q_first, q, v, LANES, 1);
-            if (v < extent_v)
-                step_5_at(f, own, q_first, q, v, (int)(extent_v - v), 1);
+    const int64_t extent_k = f->extent_k, extent_v = f->extent_v;
+    const int64_t at_panels_5 = f->at_panels_5, at_packed_5 = f->at_packed_5;
+    float *panels_5 = (float *)(own + at_panels_5);
+    float *packed_5 = (float *)(own + at_packed_5);
+    const int64_t depth = extent_k;
+    const int64_t columns = extent_v;
+    int64_t place;
+    place = 0;
+    for (int64_t at = 0; at < columns; at += COLUMNS_5, place += COLUMNS_5) {
+        const int64_t v_2 = at;
+        const int count = (int)size_min(COLUMNS_5, columns - at);
+        pack_columns_5(f, own, v_2, depth, place, count);
+    }
+    const int64_t tiles = size_max(place / COLUMNS_5, 1);
+    for (int64_t q = q_first, height; q < q_end; q += height) {
+        height = size_ceil_div(q_end - q, size_ceil_div(q_end - q, ROWS_5));
+        pack_rows_5(f, own, q_first, q, height);
+        const f32u *rows = packed_5;
+        const int64_t row_step = depth, k_step = 1;
+        const char *ahead = (const char *)(rows + (tiles < 4 ? 2 : 1) * height * row_step);
+        const int64_t ahead_step = k_step == 1 ? size_ceil_div(height * 4, tiles) : 0;
+        place = 0;
+        for (int64_t at = 0; at < columns; at += COLUMNS_5, place += COLUMNS_5) {
+            const int64_t v_2 = at;
+            const int count = (int)size_min(COLUMNS_5, columns - at);
+            tiles_5((int)height, rows, row_step, k_step, panels_5 + place * depth, depth,
+                    ahead + place / COLUMNS_5 * depth * ahead_step, ahead_step, f, own);
+            after_5(f, own, q, v_2, count, height);
         }
-    } else {
-        for (int64_t q = q_first; q < q_end; q++)
-            for (int64_t v = 0; v < extent_v; v += LANES)
-                step_5_at(f, own, q_first, q, v, (int)size_min(LANES, extent_v - v), 0);
     }
 }
 
@@ -688,10 +948,10 @@ static void launch_1(void *argument, int64_t task, int worker)
 {
     const Frame *f = (const Frame *)argument;
     char *own = f->workspace + f->shared + worker * f->per_worker;
-    const int64_t extent_q = f->extent_q, tile_1 = f->tile_1;
+    const int64_t extent_q = f->extent_q, tile_1_1 = f->tile_1_1;
     const int64_t units_end = size_min((task + 1) * f->grain_1, f->units_1);
     for (int64_t unit = task * f->grain_1; unit < units_end && !is_stopped(f); unit++) {
-        const int64_t q_first = unit * tile_1, q_end = size_min(q_first + tile_1, extent_q);
+        const int64_t q_first = unit * tile_1_1, q_end = size_min(q_first + tile_1_1, extent_q);
         step_1(f, own, q_first, q_end);
         step_2(f, own, q_first, q_end);
         step_3(f, own, q_first, q_end);
@@ -739,18 +999,26 @@ static int prepare(Frame *f, const attention_args *args, int workers)
     const int64_t extent_v = f->extent_v = f->in.V.shape[1];
     if (f->in.out.shape[0] != extent_q || f->in.out.shape[1] != extent_v)
         return BAD_SHAPES;
-    const int64_t tile_1 = f->tile_1 = size_max(size_min(size_min(size_div(130816,
-            size_add(size_add(size_add(size_mul(4, extent_k), 4), size_mul(4, extent_k)), 4)),
-            size_max(4, size_ceil_div(extent_q, 32))), extent_q), 1);
-    f->units_1 = size_ceil_div(extent_q, tile_1);
-    f->per_worker = size_add(size_add(size_add(size_mul(size_ceil_div(size_mul(size_mul(tile_1, extent_k), 4), 64),
-            64), size_mul(size_ceil_div(size_mul(tile_1, 4), 64), 64)),
-            size_mul(size_ceil_div(size_mul(size_mul(tile_1, extent_k), 4), 64), 64)),
-            size_mul(size_ceil_div(size_mul(tile_1, 4), 64), 64));
+    const int64_t tile_1_1 = f->tile_1_1 = size_min(32, extent_q);
+    f->units_1 = size_ceil_div(extent_q, tile_1_1);
+    const int64_t at_tmp2 = f->at_tmp2 = size_mul(size_ceil_div(size_mul(size_mul(extent_k, tile_1_1), 4), 64), 64);
+    const int64_t at_tmp3 = f->at_tmp3 = size_add(at_tmp2, size_mul(size_ceil_div(size_mul(tile_1_1, 4), 64), 64));
+    const int64_t at_tmp4 = f->at_tmp4 = size_add(at_tmp3,
+            size_mul(size_ceil_div(size_mul(size_mul(tile_1_1, extent_k), 4), 64), 64));
+    const int64_t at_panels_1 = f->at_panels_1 = size_add(at_tmp4,
+            size_mul(size_ceil_div(size_mul(tile_1_1, 4), 64), 64));
+    const int64_t at_packed_1 = f->at_packed_1 = size_add(at_panels_1,
+size_mul(size_ceil_div(size_mul(size_mul(size_mul(size_ceil_div(extent_k, 8), 8), extent_d), 4), 64), 64));
+    const int64_t at_tile_1 = f->at_tile_1 = size_add(at_packed_1,
+            size_mul(size_ceil_div(size_mul(size_mul(6, extent_d), 4), 64), 64));
+    const int64_t at_panels_5 = f->at_panels_5 = size_add(at_tile_1, 192);
+    const int64_t at_packed_5 = f->at_packed_5 = size_add(at_panels_5,
+size_mul(size_ceil_div(size_mul(size_mul(size_mul(size_ceil_div(extent_v, 8), 8), extent_k), 4), 64), 64));
+    const int64_t at_tile_5 = f->at_tile_5 = size_add(at_packed_5,
+            size_mul(size_ceil_div(size_mul(size_mul(6, extent_k), 4), 64), 64));
+    f->per_worker = size_add(at_tile_5, 192);
     f->grain_1 = size_max(size_ceil_div(f->units_1, 1024), 1);
     f->tasks_1 = size_ceil_div(f->units_1, f->grain_1);
-    f->unit_1 = f->in.Q.stride[1] == 1 && f->in.K.stride[1] == 1;
-    f->unit_5 = f->in.V.stride[1] == 1 && f->in.out.stride[1] == 1;
     return 0;
 }
 

@@ -2,24 +2,27 @@
  *
  *     Q[q,d], K[k,d] -> qk | _ * 0.125 | where(@q >= @k, _, -inf) | softmax k | _ * V[k,v] -> qv
  *
- * target portable, 4 lanes
- * launch 1: block of q: tile_1 = max(min(130816 / (4 * k + 4 + 4 * k + 4), max(4, ceil(q / 32)), q), 1)
+ * target portable, 2 lanes
+ * launch 1: block of q: tile_1_1 = min(32, q)
  *   step 1: store tmp1[q,k] = where(@q >= @k, sum[d](Q[q,d] * K[k,d]) * 0.125, -(inf))
- *     loops q k, 4 lanes along d, stride 1 expected: Q axis 1, K axis 1
+ *     tiles of 6 x 8: rows q, columns k, contracted d, rows in place
+ *     loops q k, 2 lanes along k
  *   step 2: store tmp2[q] = max[k](tmp1[q,k])
- *     loops q, 4 lanes along q
+ *     loops q, 2 lanes along q
  *   step 3: store tmp3[q,k] = where(tmp2[q] == -inf, 0, exp(tmp1[q,k] - tmp2[q]))
- *     loops q k, 4 lanes along k
+ *     loops q k, 2 lanes along k
  *   step 4: store tmp4[q] = sum[k](tmp3[q,k])
- *     loops q, 4 lanes along q
+ *     loops q, 2 lanes along q
  *   step 5: store out[q,v] = sum[k](where(tmp4[q] == 0, 0, tmp3[q,k] / tmp4[q]) * V[k,v])
- *     loops q v, 4 lanes along v, stride 1 expected: V axis 1, out axis 1
- * tmp1: a block, tile_1 * k * 4 bytes
- * tmp2: a block, tile_1 * 4 bytes
- * tmp3: a block, tile_1 * k * 4 bytes
- * tmp4: a block, tile_1 * 4 bytes
- * workspace workers * (align(tile_1 * k * 4, 64) + align(tile_1 * 4, 64) + align(tile_1 * k * 4, 64)
- *         + align(tile_1 * 4, 64)) */
+ *     tiles of 6 x 8: rows q, columns v, contracted k, rows packed
+ *     loops q v, 2 lanes along v
+ * tmp1: a block, k * tile_1_1 * 4 bytes
+ * tmp2: a block, tile_1_1 * 4 bytes
+ * tmp3: a block, tile_1_1 * k * 4 bytes
+ * tmp4: a block, tile_1_1 * 4 bytes
+ * workspace workers * (align(k * tile_1_1 * 4, 64) + align(tile_1_1 * 4, 64) + align(tile_1_1 * k * 4, 64)
+ *         + align(tile_1_1 * 4, 64) + align(align(k, 8) * d * 4, 64) + align(6 * d * 4, 64) + 192
+ *         + align(align(v, 8) * k * 4, 64) + align(6 * k * 4, 64) + 192) */
 #ifndef ATTENTION_H
 #define ATTENTION_H
 
