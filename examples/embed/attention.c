@@ -358,16 +358,6 @@ INLINE f32v max_f32v(f32v a, f32v b)
     return select_f32v(b != b, b, greater_f32v(b, a));
 }
 
-INLINE float to_f32_f64(double x)
-{
-    return (float)x;
-}
-
-INLINE double neg_f64(double x)
-{
-    return -x;
-}
-
 INLINE f32v load_f32v(const f32u *p, int64_t stride, int count)
 {
     return from_bits_f32v(load_u32v(p, stride, count));
@@ -614,7 +604,7 @@ KERNEL static void after_1(const Frame *f, char *own, int64_t q_first, int64_t q
     f32u *tmp1 = (f32u *)(own + 0);
     const int64_t tmp1_0 = extent_k;
     float *tile_1 = (float *)(own + at_tile_1);
-    const float cast_of = to_f32_f64(neg_f64(INFINITY));
+    const float cast_of = -INFINITY;
     for (int v = 0; v * LANES < count; v++) {
         const int lanes = (int)size_min(LANES, count - v * LANES);
         const int64_t k_lanes = k + v * LANES;
@@ -1017,7 +1007,9 @@ size_mul(size_ceil_div(size_mul(size_mul(size_mul(size_ceil_div(extent_v, 8), 8)
     const int64_t at_tile_5 = f->at_tile_5 = size_add(at_packed_5,
             size_mul(size_ceil_div(size_mul(size_mul(6, extent_k), 4), 64), 64));
     f->per_worker = size_add(at_tile_5, 192);
-    f->grain_1 = size_max(size_ceil_div(f->units_1, 1024), 1);
+    const int64_t most_1 = size_min(size_max(size_ceil_div(size_mul(size_mul(extent_q, extent_k), extent_v), 16384),
+            1), 1024);
+    f->grain_1 = size_max(size_ceil_div(f->units_1, most_1), 1);
     f->tasks_1 = size_ceil_div(f->units_1, f->grain_1);
     return 0;
 }
