@@ -152,10 +152,54 @@ static int write_files(Job *job, const char *source, const char *header)
     return status;
 }
 
+enum { TARGETS_MAX = 16 };
+
+/* "avx2,avx512": in the order of preference, and at the end the one that runs on any CPU. */
+static int read_targets(Job *job, const Target **chosen, int *count)
+{
+    Cli *cli = job->cli;
+    const char *given = option_value(cli, OPTION_TARGET);
+    bool wanted[TARGETS_MAX] = { false };
+    *count = 0;
+    chosen[(*count)++] = job->options.target;
+    if (!given || !strchr(given, ','))
+        return EINC_OK;
+    for (size_t length; *given; given += length + (given[length] == ',')) {
+        length = strcspn(given, ",");
+        const Target *target = context_target(cli->context, arena_copy(&cli->arena, given, length));
+        if (!target)
+            return cli_fail_runtime(cli);
+        wanted[target - targets] = true;
+    }
+    *count = 0;
+    for (int t = TARGETS_MAX - 1; t >= 0; t--)
+        if (t == 0 || wanted[t])
+            chosen[(*count)++] = &targets[t];
+    return EINC_OK;
+}
+
+/* The kernel for each target, the last for job->options.target. */
+static int compile_targets(Job *job, const Target *const *chosen, int count, Compiled **compiled)
+{
+    Cli *cli = job->cli;
+    int status = EINC_OK;
+    for (int t = 0; t < count && !status; t++) {
+        job->options.target = chosen[t];
+        compiled[t] = build_compile(cli->context, &cli->arena, &job->expression.source, &job->options);
+        status = compiled[t] ? job_check_budget(job, compiled[t]) : cli_fail_runtime(cli);
+    }
+    return status;
+}
+
 static int compile_job(Job *job)
 {
     Cli *cli = job->cli;
-    int status = choose_name(job);
+    const Target *chosen[TARGETS_MAX + 1];
+    Compiled *compiled[TARGETS_MAX + 1];
+    const EmittedUnit *units[TARGETS_MAX + 1];
+    int count, status = read_targets(job, chosen, &count);
+    if (!status)
+        status = choose_name(job);
     if (!status)
         status = job_front(job);
     if (!status)
@@ -163,21 +207,20 @@ static int compile_job(Job *job)
     if (status)
         return status;
     job->options.command = command_line(cli);
-    Compiled *compiled = build_compile(cli->context, &cli->arena, &job->expression.source, &job->options);
-    if (!compiled)
-        return cli_fail_runtime(cli);
-    status = job_check_budget(job, compiled);
+    status = compile_targets(job, chosen, count, compiled);
     if (status)
         return status;
-    const char *source = compiled->unit->source;
-    if (option_given(cli, OPTION_EMIT_MAIN)) {
-        const char *fault = NULL;
-        source = standalone_program(&cli->arena, compiled, job->options.name, &fault);
-        if (!source)
-            return cli_fail(cli, EINC_FAILED, "internal error: the template of main() and the kernel disagree about '%s'",
-                            fault);
-    }
-    return write_files(job, source, compiled->unit->header);
+    const char *program = "", *fault = NULL, *name = job->options.name;
+    if (option_given(cli, OPTION_EMIT_MAIN))
+        program = standalone_program(&cli->arena, compiled[count - 1], name, &fault);
+    if (!program)
+        return cli_fail(cli, EINC_FAILED, "internal error: the template of main() and the kernel disagree about '%s'", fault);
+    for (int t = 0; t < count; t++)
+        units[t] = compiled[t]->unit;
+    if (count == 1)
+        return write_files(job, arena_format(&cli->arena, "%s%s", units[0]->source, program), units[0]->header);
+    const EmittedUnit *all = emit_several(&cli->arena, units, chosen, count, name, program);
+    return write_files(job, all->source, all->header);
 }
 
 static bool is_stdout(const char *path)

@@ -230,6 +230,8 @@ static int read_simple_options(Job *job)
     if (status)
         return status;
     const char *target = option_value(cli, OPTION_TARGET);
+    if (target && cli->command->set == COMPILE && strchr(target, ','))
+        target = "portable";      /* the last of several: command_compile.c */
     bool runs = cli->command->set & (RUN | BENCH);
     job->options.target = context_target(cli->context, target || cli->command->set != COMPILE ? target : "portable");
     if (!job->options.target)

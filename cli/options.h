@@ -27,7 +27,7 @@ enum {
     X(SHAPE, "shape", 0, "[NAME=]N,N", KERNELS, "the shape of the next operand, or of NAME")                             \
     X(STATIC, "static", 0, "I=N", KERNELS, "extents to compile in as constants")                                         \
     X(MEMORY, "memory", 0, "BYTES", KERNELS, "memory beyond operands and results: 700, 64K, 2M, 1G")                     \
-    X(TARGET, "target", 0, "NAME", KERNELS, "instruction set: native, portable, avx2, avx512")                           \
+    X(TARGET, "target", 0, "NAME", KERNELS, "instruction set: native, portable, avx2, avx512; several for compile: a,b") \
     X(THREADS, "threads", 0, "N", RUN | BENCH, "at most so many threads; else as many as there are processors")          \
     X(NAME, "name", 0, "NAME", COMPILE, "what the C function is called")                                                 \
     X(HEADER, "header", 0, "FILE", COMPILE, "write a header for the function, too")                                      \

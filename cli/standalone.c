@@ -181,7 +181,5 @@ const char *standalone_program(Arena *arena, const Compiled *compiled, const cha
     };
     *fault = s.fault;
     const char *skeleton = embedded_find("main.c");
-    const char *program = s.fault || !skeleton ? NULL
-                          : template_fill(arena, skeleton, holes, sizeof holes / sizeof *holes, fault);
-    return program ? arena_format(arena, "%s%s", compiled->unit->source, program) : NULL;
+    return s.fault || !skeleton ? NULL : template_fill(arena, skeleton, holes, sizeof holes / sizeof *holes, fault);
 }

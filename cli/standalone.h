@@ -4,7 +4,7 @@
 
 #include "compile.h"
 
-/* The kernel's source with a main() behind it. NULL and *fault when the template does not fit, which is a fault of
+/* A main() to stand behind the kernel's source. NULL and *fault when the template does not fit, which is a fault of
  * einc. */
 const char *standalone_program(Arena *arena, const Compiled *compiled, const char *name, const char **fault);
 

@@ -283,6 +283,7 @@ EmittedUnit *emit(Arena *arena, const Plan *plan, const EmitOptions *options, co
         return NULL;
     EmittedUnit *unit = ARENA_NEW(arena, EmittedUnit);
     unit->source = source;
+    unit->section = strstr(source, e->declarations) + strlen(e->declarations);
     unit->header = emit_text(e, "%s#ifndef %s\n#define %s\n\n#include <stddef.h>\n#include <stdint.h>\n\n%s\n#endif\n",
                              title(e), guard, guard, public);
     unit->arguments = e->arguments;

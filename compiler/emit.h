@@ -22,12 +22,18 @@ typedef struct Argument {
 
 typedef struct EmittedUnit {
     const char *source, *header;
+    const char *section;          /* of the source: what is behind the declarations */
     Argument *arguments;
     int argument_count;
 } EmittedUnit;
 
 /* NULL and *fault when templates and emitter do not fit together, which is a fault of einc. */
 EmittedUnit *emit(Arena *arena, const Plan *plan, const EmitOptions *options, const char **fault);
+
+/* One unit of several, of which each is for one target: the first first, the last for any CPU; all with the same
+ * declarations. `more` stands behind them and sees the last one's names. */
+const EmittedUnit *emit_several(Arena *arena, const EmittedUnit *const *units, const Target *const *targets, int count,
+                                const char *name, const char *more);
 
 /* What a kernel returned: the read or write that was out of range. NULL when the number says something else. */
 const Term *emit_culprit(const Program *program, int status);
