@@ -7,8 +7,8 @@
  * its plan does not have, or a share is above 102 %, which no right measurement can give; a goal that is missed is no
  * failure. `--pretend 0.1` takes the peaks for a tenth of what they are, so that a test can see that failure.
  *
- * `--serve` reads commands from the standard input and answers each with a line, so that another program can put runs of
- * its own between those of a row: "begin ROW FOLDER" makes the row ready and writes its operands and result there as
+ * `--serve` reads commands from the standard input and answers each with a line, so that another program can put runs
+ * of its own between those of a row: "begin ROW FOLDER" makes the row ready and writes its operands and result there as
  * .npy; "round" measures it once: seconds of the fastest call, seconds that the peaks allow; "end". */
 #include <stdio.h>
 #include <stdlib.h>
@@ -79,13 +79,14 @@ static void write_json(Bench *b, const Work *work, const Figure *f)
         put_text(file, failure);
     }
     if (f->rounds)
-        fprintf(file,
-                ", \"share\": %.6g, \"median\": %.6g, \"seconds\": %.6g, \"bound_seconds\": %.6g, \"bounded_by\": \"%s\", "
-                "\"flops\": %.6g, \"peak_flops_per_second\": %.5g, \"read_bytes_per_second\": %.5g, "
-                "\"write_bytes_per_second\": %.5g, \"speedup\": %.3f, \"rounds\": %d, \"checked\": %lld, "
-                "\"workspace_bytes\": %zu, \"extra_bytes\": %.0f",
-                f->share, f->median, f->best.seconds, f->bound, f->bounded_by, work->flops, f->best.compute, f->best.read,
-                f->best.write, f->speedup, f->rounds, (long long)work->checked, work->workspace_bytes, work->extra_bytes);
+        fprintf(
+            file,
+            ", \"share\": %.6g, \"median\": %.6g, \"seconds\": %.6g, \"bound_seconds\": %.6g, \"bounded_by\": \"%s\", "
+            "\"flops\": %.6g, \"peak_flops_per_second\": %.5g, \"read_bytes_per_second\": %.5g, "
+            "\"write_bytes_per_second\": %.5g, \"speedup\": %.3f, \"rounds\": %d, \"checked\": %lld, "
+            "\"workspace_bytes\": %zu, \"extra_bytes\": %.0f",
+            f->share, f->median, f->best.seconds, f->bound, f->bounded_by, work->flops, f->best.compute, f->best.read,
+            f->best.write, f->speedup, f->rounds, (long long)work->checked, work->workspace_bytes, work->extra_bytes);
     fputs("}", file);
     fflush(file);
 }
@@ -96,8 +97,9 @@ static void print_row(const Work *work, const Figure *f)
     const char *failure = work->failure ? work->failure : f->failure;
     printf("%-26s", row->name);
     if (f->rounds)
-        printf(" %6.1f %% of %-10s goal %5.1f  median %6.1f  %9.4g ms  %7.1f Gflop/s  peaks", 100 * f->share, f->bounded_by,
-               100 * row->goal, 100 * f->median, 1e3 * f->best.seconds, work->flops / f->best.seconds / 1e9);
+        printf(" %6.1f %% of %-10s goal %5.1f  median %6.1f  %9.4g ms  %7.1f Gflop/s  peaks", 100 * f->share,
+               f->bounded_by, 100 * row->goal, 100 * f->median, 1e3 * f->best.seconds,
+               work->flops / f->best.seconds / 1e9);
     if (f->best.compute > 0)
         printf(" %.1f Gflop/s", f->best.compute / 1e9);
     if (f->best.read > 0)
@@ -184,7 +186,8 @@ static int list(const Bench *b)
 {
     for (const Row *row = b->rows; row->name; row++)
         if (is_chosen(b, row) || !b->chosen)
-            printf("%s\t%s\t%s\t%s\t%d\t%g\n", row->name, row->work, row->expression, row->operands, row->threads, row->goal);
+            printf("%s\t%s\t%s\t%s\t%d\t%g\n", row->name, row->work, row->expression, row->operands, row->threads,
+                   row->goal);
     return 0;
 }
 
@@ -240,7 +243,8 @@ int main(int count, char **words)
     jmp_buf full;
     Bench b = { .seconds = 3, .limit = 60, .pretend = 1, .first = true };
     if (!read_words(&b, count, words)) {
-        fputs("usage: run [--rows NAME,...] [--seconds S] [--limit S] [--json FILE] [--list] [--serve] [--pretend F]\n", stderr);
+        fputs("usage: run [--rows NAME,...] [--seconds S] [--limit S] [--json FILE] [--list] [--serve] [--pretend F]\n",
+              stderr);
         return 2;
     }
     b.arena.failed = &full;

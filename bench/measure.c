@@ -100,7 +100,8 @@ Figure measure(Work *work, Arena *arena, double seconds, double pretend)
     bool enough;
     do {
         Round round, one = { 0 };
-        if ((row->speedup && !measure_round(work, arena, 1, &one)) || !measure_round(work, arena, row->threads, &round)) {
+        if ((row->speedup && !measure_round(work, arena, 1, &one))
+            || !measure_round(work, arena, row->threads, &round)) {
             figure = (Figure){ .failure = work->failure };
             return figure;
         }
@@ -116,6 +117,7 @@ Figure measure(Work *work, Arena *arena, double seconds, double pretend)
     figure.bound = bound_of(work, &figure.best, &figure.bounded_by);
     figure.speedup = row->speedup ? figure.one.seconds / figure.best.seconds : 0;
     if (figure.share > SHARE_MAX && row->goal <= 1)
-        figure.failure = arena_format(arena, "%.1f %% of the bound: one of the two is measured wrong", 100 * figure.share);
+        figure.failure =
+            arena_format(arena, "%.1f %% of the bound: one of the two is measured wrong", 100 * figure.share);
     return figure;
 }

@@ -3,8 +3,8 @@
 
     bench/page.py figures|peers RESULTS.json PAGE [--cpu NAME] [--date DATE] [--compiler WORDS] [--command WORDS]
 
-A block begins with `<!-- figures: CPU -->` and ends with `<!-- end -->`. All other blocks, and all text outside, stay as
-they are; a CPU that has no block yet gets one at the page's end.
+A block begins with `<!-- figures: CPU -->` and ends with `<!-- end -->`. All other blocks, and all text outside, stay
+as they are; a CPU that has no block yet gets one at the page's end.
 """
 import argparse
 import datetime
@@ -18,6 +18,7 @@ END = "<!-- end -->"
 COMMANDS = {"figures": "make bench", "peers": "make bench-peers"}
 TITLES = {"figures": "Figures", "peers": "Beside other libraries"}
 PRODUCTS = ("f32", "f64")
+F32_PEAK_ROWS = ("maxsim-f32-cache", "threads-maxsim-cache")
 
 
 def cpu_name():
@@ -70,7 +71,8 @@ def figure_row(row):
         return [row["work"], goal, "failed: " + row["failure"], "", "", ""]
     met = "" if row["share"] >= row["goal"] else f" ({row['share'] / row['goal']:.2f} of the goal)"
     bound = row["bounded_by"] + (f", {row['speedup']:.2f} × one thread" if row["speedup_row"] else "")
-    return [row["work"], goal, percent(row["share"]) + met, percent(row["median"]), bound, seconds_words(row["seconds"])]
+    share = percent(row["share"]) + met
+    return [row["work"], goal, share, percent(row["median"]), bound, seconds_words(row["seconds"])]
 
 
 def product_summary(rows, dtype):
@@ -94,9 +96,12 @@ def product_table(rows):
 
     def cell(dtype, word):
         row = shares.get(f"tccg-{dtype}-{word}")
-        return "" if not row else row["failure"] if "failure" in row else f"{percent(row['share'])} of {row['bounded_by']}"
+        if not row or "failure" in row:
+            return row["failure"] if row else ""
+        return f"{percent(row['share'])} of {row['bounded_by']}"
     body = [["`" + word + "`"] + [cell(dtype, word) for dtype in PRODUCTS] for word in words]
-    return ["", "Each contraction of TCCG (C-A-B, the first index of each with stride 1):", ""] + table(["", *PRODUCTS], body)
+    title = "Each contraction of TCCG (C-A-B, the first index of each with stride 1):"
+    return ["", title, ""] + table(["", *PRODUCTS], body)
 
 
 def peaks(rows):
@@ -105,7 +110,7 @@ def peaks(rows):
     for threads in sorted({row["threads"] for row in rows}):
         mine = [row for row in rows if row["threads"] == threads and "share" in row]
         streams = [row.get("read_bytes_per_second", 0) for row in mine if "stream" in row["name"]]
-        f32 = [row["peak_flops_per_second"] for row in mine if row["name"] in ("maxsim-f32-cache", "threads-maxsim-cache")]
+        f32 = [row["peak_flops_per_second"] for row in mine if row["name"] in F32_PEAK_ROWS]
         parts = [f"f32 multiply-adds {max(f32) / 1e9:.0f} Gflop/s"] if f32 else []
         parts += [f"1 GiB read at {max(streams) / 1e9:.1f} GB/s"] if any(streams) else []
         if parts:
@@ -131,7 +136,10 @@ def peer_cell(peer):
 
 def peers(results):
     head = ["work", "einc", *results["peers"]]
-    body = [[row["work"], f"{seconds_words(row['seconds'])} ({percent(row['share'])})" if "seconds" in row else row["failure"]]
+
+    def own(row):
+        return f"{seconds_words(row['seconds'])} ({percent(row['share'])})" if "seconds" in row else row["failure"]
+    body = [[row["work"], own(row)]
             + [peer_cell(row["peers"][name]) if name in row["peers"] else "–" for name in results["peers"]]
             for row in results["rows"]]
     versions = [f"- {name}: {words}" for name, words in results["versions"].items()]
@@ -151,7 +159,7 @@ def peers(results):
 def make_block(kind, results, cpu, date, compiler, command, load):
     body = figures(results) if kind == "figures" else peers(results)
     return [f"<!-- {kind}: {cpu} -->", f"### {TITLES[kind]}: {cpu}", "",
-            f"{date}, {compiler}, by `{command}`; load average {load} on {os.cpu_count()} cores, this run's own included.",
+            f"{date}, {compiler}, by `{command}`; load average {load} on {os.cpu_count()} cores, this run included.",
             "", *body, END]
 
 

@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
-"""The work of the rows by other libraries, in turns with einc: `make bench-peers` runs it in the peers' own environment.
+"""The work of the rows by other libraries, in turns with einc: `make bench-peers` runs it where the peers are.
 
     bench/peers.py --run build/bench/run [--rows NAME,…] [--seconds S] [--limit S] --json RESULTS
 
-Each row has a process of its own, so that a peer that crashes costs one row. In it einc (through `run --serve`, which writes
-operands and its checked result as .npy) and the peers run in turns. Time of one thread is the process's time on a core, of
-several the time of day, for einc and peers alike. Of a peer's ways the fastest in a first try is measured.
+Each row has a process of its own, so that a peer that crashes costs one row. In it einc (through `run --serve`, which
+writes operands and its checked result as .npy) and the peers run in turns. Time of one thread is the process's time on
+a core, of several the time of day, for einc and peers alike. Of a peer's ways the fastest in a first try is measured.
 """
 import argparse
 import importlib.metadata
@@ -19,8 +19,8 @@ import time
 
 ROUNDS = 10
 LONG = 3    # a call of more than a third of the row's seconds
-DEFAULT_ROWS = ("maxsim-f32-cache,maxsim-f32-odd,maxsim-f32-ragged,maxsim-f32-stream,maxsim-bf16,maxsim-f16,product,small,skinny,"
-                "tccg")
+DEFAULT_ROWS = ("maxsim-f32-cache,maxsim-f32-odd,maxsim-f32-ragged,maxsim-f32-stream,maxsim-bf16,maxsim-f16,product,"
+                "small,skinny,tccg")
 TOLERANCE = {"f4": 1e-5, "f8": 1e-12, "f2": 1e-3, "bf16": 1e-2, "i1": 1e-6}    # of the largest number in the result
 CORE_TYPES = (None, "SKYLAKEX", "COOPERLAKE", "HASWELL", "ZEN")
 BLAS_TEST = """
@@ -36,8 +36,8 @@ print(best)
 
 class Einc:
     def __init__(self, run, row, folder, limit):
-        self.process = subprocess.Popen([run, "--serve", "--limit", str(limit)], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
-                                        text=True)
+        command = [run, "--serve", "--limit", str(limit)]
+        self.process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
         self.ready = self.ask(f"begin {row} {folder}")
 
     def ask(self, words):
@@ -171,7 +171,8 @@ def find_core_type():
     """OpenBLAS does not always choose its fastest kernels for a CPU."""
     times = {}
     for core_type in CORE_TYPES:
-        done = subprocess.run([sys.executable, "-c", BLAS_TEST], env=environment(1, core_type), capture_output=True, text=True)
+        command, env = [sys.executable, "-c", BLAS_TEST], environment(1, core_type)
+        done = subprocess.run(command, env=env, capture_output=True, text=True)
         if done.returncode == 0:
             times[core_type] = float(done.stdout)
     return min(times, key=times.get)
@@ -179,7 +180,8 @@ def find_core_type():
 
 def list_rows(given):
     """Those whose names begin as asked for; none that only measures einc's own speed-up."""
-    lines = subprocess.run([given.run, "--list", "--rows", given.rows], capture_output=True, text=True, check=True).stdout
+    command = [given.run, "--list", "--rows", given.rows]
+    lines = subprocess.run(command, capture_output=True, text=True, check=True).stdout
     keys = ("name", "work", "expression", "operands", "threads", "goal")
     rows = [dict(zip(keys, line.split("\t"))) for line in lines.splitlines()]
     for row in rows:

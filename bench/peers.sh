@@ -1,6 +1,6 @@
 #!/bin/sh
-# Puts the peers into a virtual environment: bench/peers.sh PYTHON FOLDER. One that cannot be installed is reported, here and
-# in FOLDER/missing, from where it comes into the table.
+# Puts the peers into a virtual environment: bench/peers.sh PYTHON FOLDER. One that cannot be installed is reported,
+# here and in FOLDER/missing, from where it comes onto the page.
 set -eu
 python=$1 folder=$2
 peers='numpy torch maxsim-cpu numkong pykeops opt_einsum pytblis sesum'

@@ -1,5 +1,5 @@
-"""How each peer does the work of a row: for each, generators of (label, function) after their preparations; the function
-gives the result, or a function that makes it from what the timed part left."""
+"""How each peer does the work of a row: for each a generator of (label, function) after its preparations. The function
+is what is timed, and gives the result."""
 import numpy
 
 BLOCK = 1 << 20    # bytes of a product that stays in L2
@@ -177,7 +177,7 @@ def maxsim_cpu_ways(p):
 
 
 def numkong_ways(p):
-    """Its score is the sum of the least angular distances, 1 - cos: the row's on vectors of length 1, so these are made."""
+    """Its score is the sum of the least 1 - cos: the row's on vectors of length 1, so these are made."""
     import numkong
     import torch
     if p.kind != "maxsim" or p.stored not in ("f4", "f2", "bf16"):

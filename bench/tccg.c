@@ -1,5 +1,5 @@
-/* The 48 contractions of the Tensor Contraction Benchmark v0.1 (P. Springer, P. Bientinesi: Design of a high-performance
- * GEMM-like tensor-tensor multiplication, TOMS 2018), with the extents that its rule gives. */
+/* The 48 contractions of the Tensor Contraction Benchmark v0.1 (P. Springer, P. Bientinesi: Design of a
+ * high-performance GEMM-like tensor-tensor multiplication, TOMS 2018), with the extents that its rule gives. */
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -12,15 +12,16 @@ static const struct {
     char narrow;                  /* this index has extent 24; 0: none */
 } contractions[TCCG_COUNT] = {
     /* a matrix times a tensor (InTensLi) */
-    { "abc-bda-dc", 'c' }, { "abc-dca-bd", 'b' }, { "abcd-dbea-ec", 'c' }, { "abcd-deca-be", 'b' }, { "abcd-ebad-ce", 'c' },
-    { "abcde-efbad-cf", 'c' }, { "abcde-ecbfa-fd", 'd' }, { "abcde-efcad-bf", 'b' },
+    { "abc-bda-dc", 'c' }, { "abc-dca-bd", 'b' }, { "abcd-dbea-ec", 'c' }, { "abcd-deca-be", 'b' },
+    { "abcd-ebad-ce", 'c' }, { "abcde-efbad-cf", 'c' }, { "abcde-ecbfa-fd", 'd' }, { "abcde-efcad-bf", 'b' },
     /* a change of basis (AO to MO) */
     { "abcd-ea-ebcd", 0 }, { "abcd-eb-aecd", 0 }, { "abcd-ec-abed", 0 },
     /* coupled cluster, CCSD */
-    { "ab-ac-cb", 0 }, { "ab-acd-dbc", 0 }, { "ab-cad-dcb", 0 }, { "abc-acd-db", 0 }, { "abc-ad-bdc", 0 }, { "abc-adc-bd", 0 },
-    { "abc-adc-db", 0 }, { "abc-adec-ebd", 0 }, { "abcd-aebf-dfce", 0 }, { "abcd-aebf-fdec", 0 }, { "abcd-aecf-bfde", 0 },
-    { "abcd-aecf-fbed", 0 }, { "abcd-aedf-bfce", 0 }, { "abcd-aedf-fbec", 0 }, { "abcd-aefb-fdce", 0 },
-    { "abcd-aefc-fbed", 0 }, { "abcd-eafb-fdec", 0 }, { "abcd-eafc-bfde", 0 }, { "abcd-eafd-fbec", 0 },
+    { "ab-ac-cb", 0 }, { "ab-acd-dbc", 0 }, { "ab-cad-dcb", 0 }, { "abc-acd-db", 0 }, { "abc-ad-bdc", 0 },
+    { "abc-adc-bd", 0 }, { "abc-adc-db", 0 }, { "abc-adec-ebd", 0 }, { "abcd-aebf-dfce", 0 }, { "abcd-aebf-fdec", 0 },
+    { "abcd-aecf-bfde", 0 }, { "abcd-aecf-fbed", 0 }, { "abcd-aedf-bfce", 0 }, { "abcd-aedf-fbec", 0 },
+    { "abcd-aefb-fdce", 0 }, { "abcd-aefc-fbed", 0 }, { "abcd-eafb-fdec", 0 }, { "abcd-eafc-bfde", 0 },
+    { "abcd-eafd-fbec", 0 },
     /* coupled cluster, CCSD(T) */
     { "abcdef-dega-gfbc", 0 }, { "abcdef-degb-gfac", 0 }, { "abcdef-degc-gfab", 0 }, { "abcdef-dfga-gebc", 0 },
     { "abcdef-dfgb-geac", 0 }, { "abcdef-dfgc-geab", 0 }, { "abcdef-efga-gdbc", 0 }, { "abcdef-efgb-gdac", 0 },
@@ -31,15 +32,16 @@ static const struct {
 
 enum { NARROW = 24, FIRST_MULTIPLE = 24, MULTIPLE = 4 };
 
-/* Its benchmark.py: about as many elements in the tensor of most indices as `bytes` hold, all indices alike, the one with
- * stride 1 rounded up to a multiple of 24, others to the nearest of 4. */
+/* Its benchmark.py: about as many elements in the tensor of most indices as `bytes` hold, all indices alike, the one
+ * with stride 1 rounded up to a multiple of 24, others to the nearest of 4. */
 static int64_t extent_of(char index, char narrow, const char *c, const char *a, const char *b, double side)
 {
     if (index == narrow)
         return NARROW;
     if (index == c[0] || index == a[0] || index == b[0])
         return (int64_t)((side + FIRST_MULTIPLE - 1) / FIRST_MULTIPLE) * FIRST_MULTIPLE;
-    int64_t below = (int64_t)(side / MULTIPLE) * MULTIPLE, above = (int64_t)((side + MULTIPLE - 1) / MULTIPLE) * MULTIPLE;
+    int64_t below = (int64_t)(side / MULTIPLE) * MULTIPLE,
+            above = (int64_t)((side + MULTIPLE - 1) / MULTIPLE) * MULTIPLE;
     below = below < MULTIPLE ? MULTIPLE : below;
     return fabs(side - (double)above) < fabs(side - (double)below) ? above : below;
 }

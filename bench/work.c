@@ -79,7 +79,7 @@ static uint64_t next_random(uint64_t *state)
     return x ^ x >> 31;
 }
 
-/* Floats uniform in [-0.5, 0.5), i8 in all of its range, i64 between the row's lengths. Large ones repeat themselves. */
+/* Floats uniform in [-0.5, 0.5), i8 in all of its range, i64 between the row's lengths. Large ones repeat. */
 static void fill(const Work *work, int i)
 {
     const Row *row = work->row;
@@ -91,8 +91,9 @@ static void fill(const Work *work, int i)
         uint64_t random = next_random(&state);
         Number number = { .re = (double)(random >> 40) / (1 << 24) - 0.5 };
         if (dtype_kind(array.dtype) == KIND_INT) {
-            number.integer = array.dtype == DTYPE_I8 ? (int8_t)random
-                                                     : row->least + (int64_t)(random % (uint64_t)(row->most - row->least + 1));
+            number.integer = array.dtype == DTYPE_I8
+                                 ? (int8_t)random
+                                 : row->least + (int64_t)(random % (uint64_t)(row->most - row->least + 1));
             number.re = (double)number.integer;
         }
         array_store(array.dtype, (char *)array.data + done, number);
@@ -181,7 +182,8 @@ static bool call_first(Work *work, Arena *arena)
     work->extra_bytes = resident_bytes("VmHWM") - before;
     work->broken = right && work->extra_bytes > EXTRA_BYTES_MAX;
     if (work->broken)
-        return fail(work, arena, "takes %s beyond operands, output and workspace", byte_words(arena, work->extra_bytes));
+        return fail(work, arena, "takes %s beyond operands, output and workspace",
+                    byte_words(arena, work->extra_bytes));
     return right;
 }
 
@@ -286,7 +288,9 @@ void work_end(Work *work)
 
 double work_call(Work *work, Arena *arena, int workers)
 {
-    einc_call_options options = { .workspace = work->workspace, .workspace_bytes = work->workspace_bytes, .workers = workers,
+    einc_call_options options = { .workspace = work->workspace,
+                                  .workspace_bytes = work->workspace_bytes,
+                                  .workers = workers,
                                   .progress = work->row->only_named ? show_progress : NULL };
     deadline = peak_seconds(2) + work->limit;
     double begin = peak_seconds(workers);

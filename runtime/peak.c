@@ -39,7 +39,8 @@ struct PeakUnit {
 
 /* Register 15 is multiplied by 14 and added to each of the others. All are 0, which is as fast as any number. */
 #define FMA(op, r, n) op " %%" r "14, %%" r "15, %%" r #n "\n"
-#define FMA_8(op, r) FMA(op, r, 0) FMA(op, r, 1) FMA(op, r, 2) FMA(op, r, 3) FMA(op, r, 4) FMA(op, r, 5) FMA(op, r, 6) FMA(op, r, 7)
+#define FMA_4(op, r) FMA(op, r, 0) FMA(op, r, 1) FMA(op, r, 2) FMA(op, r, 3)
+#define FMA_8(op, r) FMA_4(op, r) FMA(op, r, 4) FMA(op, r, 5) FMA(op, r, 6) FMA(op, r, 7)
 #define FMA_10(op, r) FMA_8(op, r) FMA(op, r, 8) FMA(op, r, 9)
 #define FMA_12(op, r) FMA_10(op, r) FMA(op, r, 10) FMA(op, r, 11)
 
@@ -51,11 +52,11 @@ struct PeakUnit {
 #define MUL_6(type) MUL_2(type, 0, 1) MUL_2(type, 2, 3) MUL_2(type, 4, 5)
 #define ADD_6(type) ADD_2(type, 6, 7) ADD_2(type, 8, 9) ADD_2(type, 10, 11)
 #define BY_6(type) MUL_6(type) ADD_6(type)
-#define BY_4(type)                                                                                             \
+#define BY_4(type) \
     MUL_2(type, 0, 1) MUL_2(type, 2, 3) ADD_2(type, 8, 9) ADD_2(type, 10, 11) MUL_2(type, 4, 5) MUL_2(type, 6, 7) \
     ADD_2(type, 12, 13) ADD_2(type, 8, 9)
-#define BY_2(type)                                                                                             \
-    MUL_2(type, 0, 1) ADD_2(type, 8, 9) MUL_2(type, 2, 3) ADD_2(type, 10, 11) MUL_2(type, 4, 5)                \
+#define BY_2(type) \
+    MUL_2(type, 0, 1) ADD_2(type, 8, 9) MUL_2(type, 2, 3) ADD_2(type, 10, 11) MUL_2(type, 4, 5) \
     ADD_2(type, 12, 13) MUL_2(type, 6, 7) ADD_2(type, 8, 9)
 
 #define ALL_16(each) each(0) each(1) each(2) each(3) each(4) each(5) each(6) each(7) each(8) each(9) each(10) each(11) \
@@ -63,9 +64,9 @@ struct PeakUnit {
 #define SSE_ZERO(n) "xorps %%xmm" #n ", %%xmm" #n "\n"
 #define AVX_ZERO(n) "vxorps %%xmm" #n ", %%xmm" #n ", %%xmm" #n "\n"
 
-#define TURN(begin, body, end)                                                                                      \
+#define TURN(begin, body, end) \
     __asm__ volatile(begin ".p2align 4\n1:\n" body "sub $1, %0\njne 1b\n" end : "+r"(turns) : : "cc", "xmm0", "xmm1", \
-                     "xmm2", "xmm3", "xmm4", "xmm5", "xmm6", "xmm7", "xmm8", "xmm9", "xmm10", "xmm11", "xmm12",     \
+                     "xmm2", "xmm3", "xmm4", "xmm5", "xmm6", "xmm7", "xmm8", "xmm9", "xmm10", "xmm11", "xmm12", \
                      "xmm13", "xmm14", "xmm15")
 #define TURN_FMA(body) TURN(ALL_16(AVX_ZERO), body, "vzeroupper\n")
 #define TURN_PAIRS(body) TURN(ALL_16(SSE_ZERO), body, "")
@@ -180,21 +181,22 @@ static bool ask_for_tiles(void)
 #define ZERO_TILES ZERO_TILE(0) ZERO_TILE(1) ZERO_TILE(2) ZERO_TILE(3)
 
 /* The three orders of a step differ in how early loads come before the products that need them. */
-#define STEP_SPREAD(op, a0, a1, b0, b1)                                                                                   \
-    LOAD_ROWS(4, a0) LOAD_COLUMNS(6, b0) PRODUCT(op, 0, 4, 6) LOAD_COLUMNS(7, b1) PRODUCT(op, 1, 4, 7) LOAD_ROWS(5, a1)   \
-    PRODUCT(op, 2, 5, 6) PRODUCT(op, 3, 5, 7)
-#define STEP_FIRST(op, a0, a1, b0, b1)                                                                                    \
-    LOAD_ROWS(4, a0) LOAD_COLUMNS(6, b0) LOAD_COLUMNS(7, b1) LOAD_ROWS(5, a1) PRODUCT(op, 0, 4, 6) PRODUCT(op, 1, 4, 7)   \
-    PRODUCT(op, 2, 5, 6) PRODUCT(op, 3, 5, 7)
-#define STEP_COLUMNS(op, a0, a1, b0, b1)                                                                                  \
-    LOAD_COLUMNS(6, b0) LOAD_ROWS(4, a0) PRODUCT(op, 0, 4, 6) LOAD_ROWS(5, a1) PRODUCT(op, 2, 5, 6) LOAD_COLUMNS(7, b1)   \
-    PRODUCT(op, 1, 4, 7) PRODUCT(op, 3, 5, 7)
-#define STEPS(step, op)                                                                                                  \
-    step(op, 0, 4096, 0, 4096) step(op, 64, 4160, 1024, 5120) step(op, 128, 4224, 2048, 6144) step(op, 192, 4288, 3072, 7168)
+#define STEP_SPREAD(op, a0, a1, b0, b1) \
+    LOAD_ROWS(4, a0) LOAD_COLUMNS(6, b0) PRODUCT(op, 0, 4, 6) LOAD_COLUMNS(7, b1) \
+    PRODUCT(op, 1, 4, 7) LOAD_ROWS(5, a1) PRODUCT(op, 2, 5, 6) PRODUCT(op, 3, 5, 7)
+#define STEP_FIRST(op, a0, a1, b0, b1) \
+    LOAD_ROWS(4, a0) LOAD_COLUMNS(6, b0) LOAD_COLUMNS(7, b1) LOAD_ROWS(5, a1) \
+    PRODUCT(op, 0, 4, 6) PRODUCT(op, 1, 4, 7) PRODUCT(op, 2, 5, 6) PRODUCT(op, 3, 5, 7)
+#define STEP_COLUMNS(op, a0, a1, b0, b1) \
+    LOAD_COLUMNS(6, b0) LOAD_ROWS(4, a0) PRODUCT(op, 0, 4, 6) LOAD_ROWS(5, a1) \
+    PRODUCT(op, 2, 5, 6) LOAD_COLUMNS(7, b1) PRODUCT(op, 1, 4, 7) PRODUCT(op, 3, 5, 7)
+#define STEPS(step, op) \
+    step(op, 0, 4096, 0, 4096) step(op, 64, 4160, 1024, 5120) step(op, 128, 4224, 2048, 6144) \
+    step(op, 192, 4288, 3072, 7168)
 
-#define TURN_TILES(data, body)                                                                                           \
-    __asm__ volatile(ZERO_TILES ".p2align 4\n1:\n" body "sub $1, %0\njne 1b\n"                                         \
-                     : "+r"(turns) : "r"(data), "r"(data + TILE_SIDE), "r"((int64_t)TILE_STEPS * 64), "r"((int64_t)64)    \
+#define TURN_TILES(data, body) \
+    __asm__ volatile(ZERO_TILES ".p2align 4\n1:\n" body "sub $1, %0\njne 1b\n" \
+                     : "+r"(turns) : "r"(data), "r"(data + TILE_SIDE), "r"((int64_t)TILE_STEPS * 64), "r"((int64_t)64) \
                      : "cc", "memory")
 
 static void begin_tiles(void)
@@ -235,8 +237,8 @@ static void spin_tiles_i8(int64_t turns, int kernel)
 }
 
 #define TILE_FLOPS(k) { 16 * 16 * 16 * 2 * k, 16 * 16 * 16 * 2 * k, 16 * 16 * 16 * 2 * k }
-#define TILE_UNITS                                                                                                       \
-    { "amx", DTYPE_BF16, spin_tiles_bf16, "amx_bf16", ask_for_tiles, 1000, TILE_FLOPS(32) },                                              \
+#define TILE_UNITS \
+    { "amx", DTYPE_BF16, spin_tiles_bf16, "amx_bf16", ask_for_tiles, 1000, TILE_FLOPS(32) }, \
     { "amx", DTYPE_I8, spin_tiles_i8, "amx_int8", ask_for_tiles, 1000, TILE_FLOPS(64) },
 #else
 #define TILE_UNITS

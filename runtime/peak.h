@@ -1,6 +1,6 @@
-/* The roof over a kernel's figures: how fast this machine calculates, reads and writes, measured. A sample is short (tens
- * of milliseconds), so that samples can stand between the runs of what they are compared with: a shared machine is not
- * equally fast for long. */
+/* The roof over a kernel's figures: how fast this machine calculates, reads and writes, measured. A sample is short
+ * (tens of milliseconds), so that samples can stand between the runs of what they are compared with: a shared machine
+ * is not equally fast for long. */
 #ifndef EINC_PEAK_H
 #define EINC_PEAK_H
 
@@ -19,15 +19,15 @@ typedef struct PeakUnit PeakUnit;
  * "avx512vnni" and "amx" i8. NULL when there is none or this CPU (for AMX also the kernel) lacks it. */
 const PeakUnit *peak_unit(const char *target, Dtype dtype);
 
-/* Operations a second (a multiply-add is two) on `workers` threads: the best of three kernels. Those of AMX are loops over
- * 2 x 2 tiles which load random numbers from L1; the others keep all in registers. */
+/* Operations a second (a multiply-add is two) on `workers` threads: the best of three kernels. Those of AMX are loops
+ * over 2 x 2 tiles which load random numbers from L1; the others keep all in registers. */
 double peak_sample(Pool *pool, int workers, const PeakUnit *unit);
 
 typedef enum { PEAK_READ, PEAK_WRITE, PEAK_UPDATE } PeakAccess;
 
-/* Bytes a second at which `workers` threads move this memory: the best of three loops, each of which passes it once (more
- * often when it is small). What is updated counts as read and as written. `memory` is aligned to 64. 0 when there is less
- * than a page of it. */
+/* Bytes a second at which `workers` threads move this memory: the best of three loops, each of which passes it once
+ * (more often when it is small). What is updated counts as read and as written. `memory` is aligned to 64. 0 when there
+ * is less than a page of it. */
 double peak_stream(Pool *pool, int workers, PeakAccess access, void *memory, size_t bytes);
 
 /* The roof of a kernel: the best rates seen so far, a second, of all workers together. */

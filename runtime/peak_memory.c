@@ -117,7 +117,8 @@ static void write_past(Words *at, int64_t count)
 #if defined(__x86_64__)
     __m128i one = _mm_set1_epi32(1);
     for (__m128i *to = (__m128i *)at, *end = (__m128i *)(at + count); to < end; to += 4)
-        _mm_stream_si128(to, one), _mm_stream_si128(to + 1, one), _mm_stream_si128(to + 2, one), _mm_stream_si128(to + 3, one);
+        for (int n = 0; n < 4; n++)
+            _mm_stream_si128(to + n, one);
     _mm_sfence();
 #else
     write_plain(at, count);
@@ -197,7 +198,7 @@ static const struct {
 double peak_stream(Pool *pool, int workers, PeakAccess access, void *memory, size_t bytes)
 {
     int64_t pages = (int64_t)(bytes / PAGE), passes = 1 + PASS / (int64_t)(bytes + 1);
-    /* What passes again and again has to come from the cache that holds all of a worker's share, not that of a piece. */
+    /* What passes again and again has to come from the cache that holds all of a worker's share, not a piece's. */
     int64_t tasks = passes > 1 ? workers : (int64_t)TASKS * workers;
     tasks = pages < tasks ? pages : tasks;
     if (!tasks)

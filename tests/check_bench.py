@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""The benchmarks' own parts, in less than 20 seconds: rows run and their results are numpy's, a share that no machine can
-reach fails the run, and docs/performance.md is rewritten in its own block only."""
+"""The benchmarks' own parts, in less than 20 seconds: rows run and their results are numpy's, a share that no machine
+can reach fails the run, and docs/performance.md is rewritten in its own block only."""
 import json
 import os
 import subprocess
@@ -32,10 +32,12 @@ def check_rows(folder):
     expect(done.returncode in (0, 5), f"the rows do not run: {done.stdout}{done.stderr}")
     with open(path) as file:
         rows = {row["name"]: row for row in json.load(file)}
-    expect(list(rows) == ["product-bf16-2048", "small-4", "threads-maxsim-cache"], f"other rows than asked for: {list(rows)}")
+    names = ["product-bf16-2048", "small-4", "threads-maxsim-cache"]
+    expect(list(rows) == names, f"other rows than asked for: {list(rows)}")
     small = rows["small-4"]
     expect(small["seconds"] > 0 and small["rounds"] >= 3 and small["checked"] >= 4, f"not measured: {small}")
-    expect(abs(small["bound_seconds"] / small["seconds"] / small["share"] - 1) < 1e-3, f"the share is not the bound's: {small}")
+    share = small["bound_seconds"] / small["seconds"]
+    expect(abs(share / small["share"] - 1) < 1e-3, f"the share is not the bound's: {small}")
     expect(rows["threads-maxsim-cache"]["speedup"] > 0, "no speed-up of two threads")
     amx = rows["product-bf16-2048"]
     expect(amx["absent"] or "share" in amx or "failure" in amx, f"AMX is neither here nor absent: {amx}")
@@ -58,14 +60,15 @@ def check_result(folder):
     for m in (0, 7, len(length) - 1):
         dots = numpy.einsum("ijk,nk->ijn", q.astype("f8"), d[m, :length[m]].astype("f8"), optimize=True)
         right = dots.max(axis=2).sum(axis=1)
-        expect(numpy.allclose(result[:, m], right, rtol=1e-5, atol=1e-4), f"document {m}: {result[:, m]} is not {right}")
+        same = numpy.allclose(result[:, m], right, rtol=1e-5, atol=1e-4)
+        expect(same, f"document {m}: {result[:, m]} is not {right}")
 
 
 def check_peers(folder):
     """The comparison with numpy alone: its answer is right, and a wrong one has no time."""
     path = os.path.join(folder, "peers.json")
-    subprocess.run([sys.executable, "bench/peers.py", "--run", RUN, "--rows", "small-4,maxsim-f32-ragged", "--seconds", "0.1",
-                    "--json", path], check=True, stdout=subprocess.DEVNULL)
+    subprocess.run([sys.executable, "bench/peers.py", "--run", RUN, "--rows", "small-4,maxsim-f32-ragged", "--seconds",
+                    "0.1", "--json", path], check=True, stdout=subprocess.DEVNULL)
     with open(path) as file:
         results = json.load(file)
     expect(len(results["rows"]) == 2 and "numpy" in results["peers"], f"not compared: {results}")
@@ -75,8 +78,8 @@ def check_peers(folder):
     sys.path.insert(0, "bench")
     import peers
     import peers_ways
-    problem = peers_ways.Problem({"name": "x", "expression": "ij,j->i"}, [numpy.ones((4, 4), "f4"), numpy.ones(4, "f4")],
-                                 numpy.full(4, 4, "f4"))
+    operands = [numpy.ones((4, 4), "f4"), numpy.ones(4, "f4")]
+    problem = peers_ways.Problem({"name": "x", "expression": "ij,j->i"}, operands, numpy.full(4, 4, "f4"))
     expect(peers.find_way(peers_ways.numpy_ways, problem, 1, 0)[0] is not None, "a right peer has no time")
     problem.result[2] += 1
     found, failure = peers.find_way(peers_ways.numpy_ways, problem, 1, 0)
@@ -88,10 +91,11 @@ def check_page(folder):
     before = "# Title\n\ntext\n\n<!-- figures: CPU A -->\nold figures of A\n<!-- end -->\n\n"
     between = "between\n<!-- peers: CPU A -->\nold peers of A\n<!-- end -->\n"
     after = "<!-- figures: CPU AB -->\nfigures of AB\n<!-- end -->\ntext behind\n"
-    row = {"name": "x", "work": "work x", "goal": 0.9, "threads": 1, "speedup_row": False, "absent": False, "share": 0.5,
-           "median": 0.4, "seconds": 0.01, "bounded_by": "reading"}
+    row = {"name": "x", "work": "work x", "goal": 0.9, "threads": 1, "speedup_row": False, "absent": False,
+           "share": 0.5, "median": 0.4, "seconds": 0.01, "bounded_by": "reading"}
     rows = [row, dict(row, name="y", work="work y", absent=True, failure="this CPU has no y"),
-            dict(row, name="tccg-f32-ab-ac-cb", share=0.25, goal=0.85), dict(row, name="tccg-f32-abc-acd-db", share=1.0)]
+            dict(row, name="tccg-f32-ab-ac-cb", share=0.25, goal=0.85),
+            dict(row, name="tccg-f32-abc-acd-db", share=1.0)]
 
     def rewrite(cpu, rows):
         with open(results, "w") as file:
@@ -104,13 +108,16 @@ def check_page(folder):
     with open(page, "w") as file:
         file.write(before + between + after)
     text = rewrite("CPU A", rows)
-    expect("old figures of A" not in text and "| work x | 90.0 % | 50.0 % (0.56 of the goal)" in text, f"not rewritten:\n{text}")
+    rewritten = "old figures of A" not in text and "| work x | 90.0 % | 50.0 % (0.56 of the goal)" in text
+    expect(rewritten, f"not rewritten:\n{text}")
     expect("| work y | 90.0 % | not measured here |" in text, f"an absent row is not said to be:\n{text}")
     expect("| 50.0 % (geometric mean of 2) |" in text, f"no geometric mean:\n{text}")
-    expect(text.startswith(before.split("<!--")[0]) and text.endswith("\n\n" + between + after), f"other text changed:\n{text}")
+    kept = text.startswith(before.split("<!--")[0]) and text.endswith("\n\n" + between + after)
+    expect(kept, f"other text changed:\n{text}")
     expect(rewrite("CPU A", rows) == text, "a second run of the same changes the page")
     more = rewrite("CPU C", rows[:1])
-    expect(more.startswith(text) and more.count("<!-- figures: CPU C -->") == 1, f"a new CPU has no block of its own:\n{more}")
+    added = more.startswith(text) and more.count("<!-- figures: CPU C -->") == 1
+    expect(added, f"a new CPU has no block of its own:\n{more}")
 
 
 def main():
