@@ -244,6 +244,28 @@ static const char *index_list(Check *check, Index *const *indices, int count)
     return text.bytes;
 }
 
+/* The word that first names an index: of several letters where they were meant as one name. */
+static const char *word_around(const AstWord *words, const Index *index)
+{
+    for (const AstWord *w = words; w; w = w->next)
+        if (w->span.begin <= index->span.begin && index->span.end <= w->span.end)
+            return w->text;
+    return index->name;
+}
+
+static void hint_index(Check *check, const Term *term, const char *name)
+{
+    const char **names = ARENA_ARRAY(check->arena, const char *, term->rank);
+    for (int i = 0; i < term->rank; i++)
+        names[i] = term->indices[i]->name;
+    const char *near = diag_nearest(name, strlen(name), names, (size_t)term->rank);
+    if (near)
+        diag_hint(check->diags, "did you mean '%s'?", near);
+    else
+        diag_hint(check->diags, term->rank ? "its indices are %s" : "it is a scalar%s",
+                  index_list(check, term->indices, term->rank));
+}
+
 /* Whether each of `indices` is one of the term's, once. */
 static bool require_indices(Check *check, const Term *term, const AstWord *words, Index *const *indices, int count)
 {
@@ -260,8 +282,7 @@ static bool require_indices(Check *check, const Term *term, const AstWord *words
         if (!term_has_index(term, indices[i])) {
             bool named_here = indices[i]->span.begin >= at.begin && indices[i]->span.end <= at.end;
             diag_error(check->diags, named_here ? indices[i]->span : at, "the value has no index '%s'", indices[i]->name);
-            diag_hint(check->diags, term->rank ? "its indices are %s" : "it is a scalar%s",
-                      index_list(check, term->indices, term->rank));
+            hint_index(check, term, word_around(words, indices[i]));
             return false;
         }
     }
@@ -391,7 +412,8 @@ static Term *build_stage(Check *check, const AstStage *stage)
 
 /* ---- statements ---- */
 
-static bool is_recurrence(Check *check, const AstStatement *statement, const Position *positions, int rank)
+/* Whether "=" would write at a computed position; said. */
+static bool is_computed(Check *check, const Position *positions, int rank)
 {
     for (int a = 0; a < rank; a++) {
         if (position_is_plain(&positions[a]))
@@ -400,8 +422,7 @@ static bool is_recurrence(Check *check, const AstStatement *statement, const Pos
         if (position_has_gather(&positions[a]))
             diag_hint(check->diags, "'+=' scatters: duplicates add up");
         else
-            diag_hint(check->diags, "'+=' adds at computed positions; recurrences, which start with '%s[0] = ...', are not "
-                      "supported yet", statement->target->name->text);
+            diag_hint(check->diags, "'+=' adds at computed positions, to zeros or to an array that is passed");
         return true;
     }
     return false;
@@ -505,7 +526,7 @@ static bool target_positions(Check *check, const AstStatement *ast, Position **p
 {
     return !ast->target || !ast->target->brackets ||
            (check_positions(check, ast->target->positions, -1, positions, rank) &&
-            (ast->accumulate || !is_recurrence(check, ast, *positions, *rank)));
+            (ast->accumulate || !is_computed(check, *positions, *rank)));
 }
 
 /* The chain's value, or with `&` its values, into the statement's outputs. The target's positions stand for the missing

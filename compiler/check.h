@@ -28,6 +28,8 @@ typedef struct Check {
     const AstExpr **written;      /* [input_count]: where each input first stands */
     const OperandSpec **specs;    /* [input_count]: what the caller knows of each input, or NULL */
 
+    const AstStatement *walked;   /* whose operands are collected */
+
     /* the statement at hand */
     Statement *statement;
     Index **scope;                /* its indices; the last of a name is what the name means now */

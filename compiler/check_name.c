@@ -110,9 +110,10 @@ static void collect_name(Check *check, const AstExpr *expr, int statement)
 static void collect_tensor(Check *check, const AstExpr *expr, int statement)
 {
     Name *name = check_name(check, expr->tensor.name->text);
-    if (name->made_by == statement) {
-        diag_error(check->diags, expr->span, "'%s' reads itself", name->text);
-        diag_hint(check->diags, "recurrences are not supported yet");
+    const AstStatement *own = check->walked;
+    if (name->made_by == statement || (own->target && !own->accumulate && !strcmp(own->target->name->text, name->text))) {
+        diag_error(check->diags, expr->span, "'%s' is made from itself, and recurrences are not supported yet", name->text);
+        diag_hint(check->diags, "give each step a name of its own, or call a kernel of one step in a loop");
         return;
     }
     if (name->made_by > statement) {
@@ -331,6 +332,7 @@ static void collect(Check *check)
     for (const AstStatement *s = check->ast->statements; s; s = s->next)
         check_walk(check, s, 0, collect_name);
     for (const AstStatement *s = check->ast->statements; s; s = s->next, id++) {
+        check->walked = s;
         check_enter_brackets(check, s);
         check_walk(check, s, id, collect_operand);
     }

@@ -7,6 +7,18 @@ Span span_join(Span a, Span b)
     return (Span){ a.begin < b.begin ? a.begin : b.begin, a.end > b.end ? a.end : b.end };
 }
 
+/* Where an error stands among the others: they are in the text's order, those without a place last. */
+static Diag **place_of(Diags *diags, const Diag *error)
+{
+    Diag **place = &diags->first;
+    for (; *place; place = &(*place)->next) {
+        bool later = !(*place)->placed || (*place)->span.begin > error->span.begin;
+        if ((*place)->severity == DIAG_ERROR && error->placed && later)
+            break;
+    }
+    return place;
+}
+
 static void append(Diags *diags, Diag diag, const char *format, va_list arguments)
 {
     if (diag.severity == DIAG_ERROR)
@@ -16,10 +28,11 @@ static void append(Diags *diags, Diag diag, const char *format, va_list argument
     Diag *kept = ARENA_NEW(diags->arena, Diag);
     *kept = diag;
     kept->message = arena_vformat(diags->arena, format, arguments);
-    if (diags->last)
-        diags->last->next = kept;
-    else
-        diags->first = kept;
+    Diag **place = diags->last ? &diags->last->next : &diags->first;
+    if (diag.severity == DIAG_ERROR)
+        place = place_of(diags, kept);
+    kept->next = *place;
+    *place = kept;
     diags->last = kept;
 }
 

@@ -41,7 +41,8 @@ struct Diag {
 typedef struct Diags {
     Arena *arena;
     const Source *source;
-    Diag *first, *last;
+    Diag *first;          /* the errors in the text's order, each followed by its notes */
+    Diag *last;           /* the one added last */
     int errors;
 } Diags;
 

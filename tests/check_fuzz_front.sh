@@ -3,7 +3,7 @@
 # the golden files and the examples of the notation, then COUNT inputs of a fixed SEED; where clang has libFuzzer, a
 # quarter as many that follow coverage. More by hand: COUNT=1000000 SEED=7 bash tests/check_fuzz_front.sh
 set -eu
-BUILD=${BUILD:-build} CC=${CC:-cc} COUNT=${COUNT:-30000} SEED=${SEED:-1}
+BUILD=${BUILD:-build} CC=${CC:-cc} COUNT=${COUNT:-20000} SEED=${SEED:-1}
 scratch=$(mktemp -d "${TMPDIR:-/tmp}/einc-fuzz.XXXXXX")
 trap 'rm -rf "$scratch"' EXIT
 
