@@ -69,7 +69,7 @@ $(BUILD)/embedded.c: $(LIBRARY:%=templates/%.c) $(SKELETONS:%=templates/%) Makef
 
 # Files that change when what they record does, so that what depends on them is made anew; the first is the first thing
 # of a build.
-FLAGS = $(CC) $(ALL_CFLAGS) $(ALL_LDFLAGS)
+FLAGS := $(CC) $(ALL_CFLAGS) $(ALL_LDFLAGS)
 OBJECTS = $(COMPILER) $(RUNTIME) $(CLI)
 quoted = $(subst ','\'',$(1))
 unless_recorded = $(if $(subst :$(strip $(2)):,,:$(strip $(file <$(1))):),FORCE)

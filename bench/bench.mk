@@ -5,7 +5,7 @@ PEERS_PYTHON ?= python3
 PEERS_VENV ?= $(BUILD)/peers
 
 $(BUILD)/bench/run: $(BENCH) $(BUILD)/libeinc.a
-	$(CC) $(CFLAGS) $(LDFLAGS) -o $@ $^ $(LIBS)
+	$(CC) $(ALL_LDFLAGS) -o $@ $^ $(LIBS)
 
 # The page is written even when a row failed: it says which.
 bench: $(BUILD)/bench/run

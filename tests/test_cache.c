@@ -157,7 +157,7 @@ static int build_by_compiler(void *user, const char *path, char *message, size_t
 
 static CacheKey key_of(int number)
 {
-    char text[16];
+    char text[24];
     snprintf(text, sizeof text, "object %d", number);
     return cache_key((const char *[]){ text, "compiler", "flags" }, 3);
 }
