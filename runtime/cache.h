@@ -73,15 +73,4 @@ int cache_list(const Cache *cache, void (*visit)(void *user, const CacheEntry *e
  * directory. Returns how many entries it removed. */
 int cache_clear(const Cache *cache);
 
-/* SHA-256 (FIPS 180-4), a piece at a time. */
-typedef struct Sha256 {
-    uint32_t state[8];
-    uint64_t length;              /* bytes so far */
-    uint8_t block[64];
-} Sha256;
-
-void sha256_begin(Sha256 *sha);
-void sha256_add(Sha256 *sha, const void *bytes, size_t length);
-void sha256_end(Sha256 *sha, uint8_t digest[32]);
-
 #endif

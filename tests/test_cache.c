@@ -30,6 +30,7 @@
 #include "cache.h"
 #include "compiler.h"
 #include "einc.h"
+#include "sha256.h"
 
 #if defined(__has_feature)
 #if __has_feature(thread_sanitizer)
