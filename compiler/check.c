@@ -256,9 +256,11 @@ static const char *word_around(const AstWord *words, const Index *index)
 static void hint_index(Check *check, const Term *term, const char *name)
 {
     const char **names = ARENA_ARRAY(check->arena, const char *, term->rank);
+    size_t count = 0;
     for (int i = 0; i < term->rank; i++)
-        names[i] = term->indices[i]->name;
-    const char *near = diag_nearest(name, strlen(name), names, (size_t)term->rank);
+        if (term->indices[i]->name[1])
+            names[count++] = term->indices[i]->name;
+    const char *near = diag_nearest(name, strlen(name), names, count);
     if (near)
         diag_hint(check->diags, "did you mean '%s'?", near);
     else
