@@ -5,7 +5,7 @@
 
 #include "runtime.h"
 
-enum { STACK_WORDS = 256, WORKSPACE_ALIGN = 64, WORTH_COMPILING = 20000000 };
+enum { STACK_WORDS = 256, WORKSPACE_ALIGN = 64 };
 
 /* ---- the args struct ---- */
 
@@ -189,123 +189,6 @@ static int explain_shapes(const einc_kernel *kernel, const DLTensor *const *inpu
     return result;
 }
 
-/* ---- variants ---- */
-
-/* Whether a variant's fast paths fit these strides. */
-static bool variant_fits(const einc_kernel *kernel, const Variant *variant, const uint64_t *words)
-{
-    for (int u = 0; u < variant->unit_count; u++)
-        if (words[variant->unit_words[u]] != 1)
-            return false;
-    (void)kernel;
-    return true;
-}
-
-void variant_find_units(einc_kernel *kernel, Variant *variant)
-{
-    const Plan *plan = variant->compiled->plan;
-    for (int s = 0; s < plan->step_count; s++)
-        for (int u = 0; u < plan->steps[s]->unit_count; u++) {
-            const Unit *unit = &plan->steps[s]->units[u];
-            for (int i = 0; i < kernel->slot_count; i++)
-                if (variant->compiled->unit->arguments[i].tensor == unit->tensor->origin) {
-                    const Slot *slot = &kernel->slots[i];
-                    size_t word = slot->at + 1 + (size_t)(slot->rank ? slot->rank : 1) + (size_t)unit->axis;
-                    ARENA_APPEND(&kernel->arena, variant->unit_words, variant->unit_count, word);
-                }
-        }
-}
-
-static void set_example(const einc_kernel *kernel, OperandSpec *operands, const int64_t **strides, int *count, const Slot *slot,
-                        const uint64_t *words)
-{
-    const Compiled *compiled = kernel->variants->compiled;
-    const Tensor *tensor = slot->kind == SLOT_INPUT ? compiled->program->inputs[slot->which] : compiled->outputs[slot->which];
-    if (slot->kind == SLOT_OUTPUT && !tensor->from_caller)
-        return;
-    operands[*count] = (OperandSpec){ .name = tensor->label, .dtype = slot->dtype, .rank = slot->rank,
-                                      .shape = (const int64_t *)(words + slot->at + 1) };
-    strides[(*count)++] = (const int64_t *)(words + slot->at + 1 + (slot->rank ? slot->rank : 1));
-}
-
-/* A plan for the strides at hand. Without one, for whatever reason, the first serves: its last path fits all strides. */
-static const Variant *add_variant(einc_kernel *kernel, const uint64_t *words)
-{
-    const Variant *volatile chosen = kernel->variants;
-    volatile bool added = false;
-    CompileOptions options = kernel->options;
-    pthread_mutex_lock(&kernel->lock);
-    for (const Variant *v = kernel->variants; v; v = v->next)
-        if (variant_fits(kernel, v, words)) {
-            pthread_mutex_unlock(&kernel->lock);
-            return v;
-        }
-    jmp_buf *outer = kernel->arena.failed, full;
-    kernel->arena.failed = &full;
-    if (kernel->variant_count < VARIANTS_MAX && setjmp(full) == 0) {
-        OperandSpec *operands = ARENA_ARRAY(&kernel->arena, OperandSpec, kernel->slot_count);
-        const int64_t **strides = ARENA_ARRAY(&kernel->arena, const int64_t *, kernel->slot_count);
-        options.check.operand_count = 0;
-        for (int i = 0; i < kernel->slot_count; i++)
-            if (kernel->slots[i].kind == SLOT_INPUT || kernel->slots[i].kind == SLOT_OUTPUT)
-                set_example(kernel, operands, strides, &options.check.operand_count, &kernel->slots[i], words);
-        options.check.operands = operands;
-        options.strides = strides;
-        Variant *variant = ARENA_NEW(&kernel->arena, Variant);
-        variant->compiled = build_compile(kernel->context, &kernel->arena, &kernel->source, &options);
-        if (variant->compiled) {
-            variant_find_units(kernel, variant);
-            variant->object = object_get(kernel->context, variant->compiled->unit, options.name, kernel->source.text);
-        }
-        if (variant->object) {
-            variant->next = kernel->variants;
-            kernel->variants = variant;
-            kernel->variant_count++;
-            chosen = variant;
-            added = true;
-        }
-    }
-    if (!added) {                 /* no compiler any more, or no memory: not tried again */
-        kernel->variant_count = VARIANTS_MAX;
-        context_clear_error(kernel->context);
-    }
-    kernel->arena.failed = outer;
-    pthread_mutex_unlock(&kernel->lock);
-    return chosen;
-}
-
-/* Whether the work is large enough that a better plan is worth a run of the C compiler. */
-static bool is_worth_compiling(const einc_kernel *kernel, const uint64_t *words)
-{
-    double elements = 1;
-    for (int i = 0; i < kernel->slot_count; i++) {
-        double count = 1;
-        for (int a = 0; a < kernel->slots[i].rank && kernel->slots[i].kind != SLOT_EXTENT; a++)
-            count *= (double)(int64_t)words[kernel->slots[i].at + 1 + (size_t)a];
-        elements = count > elements ? count : elements;
-    }
-    return elements > WORTH_COMPILING / 100;
-}
-
-/* The one that was made with the kernel: the last of the list. */
-static const Variant *first_variant(const Variant *variant)
-{
-    while (variant->next)
-        variant = variant->next;
-    return variant;
-}
-
-static const Variant *choose_variant(einc_kernel *kernel, const uint64_t *words)
-{
-    const Variant *last = NULL;
-    for (const Variant *v = kernel->variants; v; v = v->next) {
-        if (variant_fits(kernel, v, words))
-            return v;
-        last = v;
-    }
-    return kernel->variant_count < VARIANTS_MAX && is_worth_compiling(kernel, words) ? add_variant(kernel, words) : last;
-}
-
 /* ---- threads and progress ---- */
 
 typedef struct Call {
@@ -427,7 +310,7 @@ static int fit_memory(const einc_kernel *kernel, const Variant **variant, const 
 {
     bool given = options && options->workspace;
     int most = *workers;
-    for (;; *variant = first_variant(*variant), *workers = most) {
+    for (;; *variant = variant_first(*variant), *workers = most) {
         int status = fit_budget(kernel, *variant, args, workers, bytes);
         bool fits = status == EINC_OK && (!given || *bytes <= options->workspace_bytes);
         if (fits || (status && status != EINC_BUDGET))
@@ -527,7 +410,7 @@ static int call_with(einc_kernel *kernel, uint64_t *words, const DLTensor *const
         status = fill_shapes(kernel, words, inputs, outputs);
     if (status)
         return status;
-    status = launch(kernel, choose_variant(kernel, words), words, options);
+    status = launch(kernel, variant_choose(kernel, words), words, options);
     if (status <= -16)
         return explain_range(kernel, status);
     switch (status) {
@@ -600,7 +483,7 @@ int einc_workspace(const einc_kernel *kernel, const DLTensor *const *inputs, int
     int64_t needed = 0;
     if (extents) {
         SizeValues values = { extents->of, extents->shape, workers };
-        needed = size_evaluate(first_variant(kernel->variants)->compiled->plan->workspace, &values);
+        needed = size_evaluate(variant_first(kernel->variants)->compiled->plan->workspace, &values);
         if (needed < 0 || needed == SIZE_TOO_LARGE)
             status = context_fail(kernel->context, EINC_EXPRESSION, "error: the workspace's size is not known or too large");
     }

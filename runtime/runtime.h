@@ -1,5 +1,5 @@
-/* What the parts of the runtime share: context.c, tensor.c, build.c (from expression to function), call.c and api.c. The
- * command's own code uses it too, for what einc.h does not show. */
+/* What the parts of the runtime share: context.c, tensor.c, build.c (from expression to function), variant.c,
+ * call.c and api.c. The command's own code uses it too, for what einc.h does not show. */
 #ifndef EINC_RUNTIME_H
 #define EINC_RUNTIME_H
 
@@ -110,7 +110,11 @@ einc_kernel *kernel_make(einc_context *context, const Source *source, const Comp
 
 /* call.c */
 void kernel_lay_out(einc_kernel *kernel, const Compiled *compiled);
+
+/* variant.c */
 void variant_find_units(einc_kernel *kernel, Variant *variant);
+const Variant *variant_choose(einc_kernel *kernel, const uint64_t *words);    /* for a filled args struct */
+const Variant *variant_first(const Variant *variant);                         /* the one that was made with the kernel */
 
 /* explain.c */
 const char *kernel_explain(Arena *arena, const Compiled *compiled, bool json);

@@ -5,7 +5,7 @@
 
 #include "api.h"
 
-enum { ROWS = 64, COLUMNS = 300 };
+enum { ROWS = 512, COLUMNS = 600 };    /* large enough to be worth several tasks */
 
 /* A kernel with a workspace: the softmax of rows, then of columns. */
 static const char *const with_workspace = "ij -> ij | softmax j | softmax i";
@@ -263,7 +263,7 @@ static void test_cancellation(void **state)
     einc_host host = { .cancelled = cancelled, .error = note_error, .user = &user };
     einc_context *context = einc_context_new(&host);
     /* A minute's work, of which one unit in a hundred is done. */
-    einc_kernel *k = einc_compile(context, "sqrt(x[i,j] ^ 2 + @k) -> [i,j]", &(einc_options){ .extents = "k=10000000" });
+    einc_kernel *k = einc_compile(context, "sqrt(x[i,j] ^ 2 + @k) -> [i,j]", &(einc_options){ .extents = "k=1000000" });
     assert_non_null(k);
     double begin = seconds_now();
     assert_int_equal(call(k, y, NULL), EINC_CANCELLED);
@@ -307,7 +307,7 @@ static void test_progress(void **state)
 {
     (void)state;
     einc_context *context = einc_context_new(NULL);
-    einc_options options = { .extents = "k=40000" };
+    einc_options options = { .extents = "k=4000" };
     einc_kernel *k = einc_compile(context, "sqrt(x[i,j] ^ 2 + @k) -> [i,j]", &options);
     einc_call_options how = { .progress = note_progress, .user = &told };
     assert_int_equal(call(k, y, &how), EINC_OK);
