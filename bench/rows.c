@@ -112,7 +112,7 @@ static const Row rows[] = {
     { "first-question", "two threads: MaxSim f32, 300×2000×256 against 315×1990×256", MAXSIM,
       .operands = "f32 300,2000,256; f32 315,1990,256", .flops = 2.0 * 300 * 2000 * 315 * 1990 * 256, .threads = 2,
       .dtype = DTYPE_F32, .bounds = BOUND_COMPUTE, .goal = 0.93, .only_named = true },
-    { NULL }
+    { .name = NULL }
 };
 
 enum { FIXED = sizeof rows / sizeof *rows - 1 };
