@@ -120,7 +120,7 @@ static void run_row(Bench *b, const Row *row)
     Figure figure = { 0 };
     if (work_begin(&work, &b->arena, row, b->limit))
         figure = measure(&work, &b->arena, b->seconds, b->pretend);
-    b->broken += work.broken || (figure.failure && figure.rounds);
+    b->broken += work.broken || (figure.failure && figure.share > SHARE_MAX && !row->speedup);
     print_row(&work, &figure);
     write_json(b, &work, &figure);
     work_end(&work);

@@ -8,6 +8,9 @@
 
 enum { ROUNDS_LEAST = 3, ROUNDS_MOST = 200 };
 
+/* How much more than one thread two have to reach at their peak, for a speed-up to be measured at all. */
+#define GAIN_LEAST 1.8
+
 #define ROUND_SECONDS 0.05        /* of calls between samples of the peaks */
 
 static void keep_best(double *best, double value)
@@ -116,7 +119,10 @@ Figure measure(Work *work, Arena *arena, double seconds, double pretend)
     figure.share = share_of(work, &figure.best, &figure.one, &figure) / pretend;
     figure.bound = bound_of(work, &figure.best, &figure.bounded_by);
     figure.speedup = row->speedup ? figure.one.seconds / figure.best.seconds : 0;
-    if (figure.share > SHARE_MAX && row->goal <= 1)
+    if (row->speedup && figure.best.compute < GAIN_LEAST * figure.one.compute)
+        figure.failure = arena_format(arena, "other programs kept the cores busy: %d threads' peak is %.2f times one's",
+                                      row->threads, figure.best.compute / figure.one.compute);
+    else if (figure.share > SHARE_MAX && row->goal <= 1)
         figure.failure =
             arena_format(arena, "%.1f %% of the bound: one of the two is measured wrong", 100 * figure.share);
     return figure;

@@ -76,7 +76,7 @@ def figure_row(row):
 
 
 def product_summary(rows, dtype):
-    """The 48 contractions as one row: those that failed count as nothing, so that the mean does not gain by them."""
+    """The 48 contractions as one row; how many are missing from the mean stands beside it."""
     mine = [row for row in rows if row["name"].startswith(f"tccg-{dtype}-")]
     good = [row["share"] for row in mine if "share" in row and "failure" not in row]
     if not mine:
@@ -107,8 +107,8 @@ def product_table(rows):
 def peaks(rows):
     """The best that any row saw, by thread count."""
     found = []
-    for threads in sorted({row["threads"] for row in rows}):
-        mine = [row for row in rows if row["threads"] == threads and "share" in row]
+    for threads in sorted({row["threads"] for row in rows if "failure" not in row}):
+        mine = [row for row in rows if row["threads"] == threads and "share" in row and "failure" not in row]
         streams = [row.get("read_bytes_per_second", 0) for row in mine if "stream" in row["name"]]
         f32 = [row["peak_flops_per_second"] for row in mine if row["name"] in F32_PEAK_ROWS]
         parts = [f"f32 multiply-adds {max(f32) / 1e9:.0f} Gflop/s"] if f32 else []
