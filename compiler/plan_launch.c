@@ -313,9 +313,12 @@ static void block_alone(Planner *planner, Launch *launch)
     bool known = planner->hints->extents != NULL;
     if (split && points < KEPT_ENOUGH && (!known || (work * points > SPLIT_WORK && planner_extent(planner, split) > 1))) {
         step->split = split;
-        const Size *extent = size_extent(arena, split->origin), *most = size_constant(arena, PARTS_MAX);
-        step->parts = size_named(arena, arena_format(arena, "parts_%d", step->id + 1), size_op(arena, SIZE_MIN, extent, most));
-        Block block = { ARENA_NEW(arena, Index *), extent, size_op(arena, SIZE_CEIL_DIV, extent, step->parts) };
+        const Size *extent = size_extent(arena, split->origin);
+        const Size *tile = size_op(arena, SIZE_MAX_OF, size_op(arena, SIZE_CEIL_DIV, extent, size_constant(arena, PARTS_MAX)),
+                                   size_constant(arena, 1));
+        step->parts = size_named(arena, arena_format(arena, "parts_%d", step->id + 1),
+                                 size_op(arena, SIZE_CEIL_DIV, extent, tile));
+        Block block = { ARENA_NEW(arena, Index *), extent, tile };
         block.of_step[0] = split;
         ARENA_APPEND(arena, launch->blocks, launch->block_count, block);
         return;

@@ -22,7 +22,7 @@ CROSS = [["aarch64-linux-gnu-gcc", "-std=c11"], ["aarch64-linux-gnu-g++", "-std=
 # name: the expression and options of einc compile. Those in the first group have a golden file.
 KERNELS = {
     "maxsim": ("ijk,mnk->ijmn | max n | sum j", []),
-    "packed_maxsim": ("Q[i,j,k], D[start[m]+n,k] -> [i,j,m,n] | where(@n < len[m]:i64, _, -inf) | max n | sum j", []),
+    "packed_maxsim": ("Q[i,j,k], D[start[m]:i64+n,k] -> [i,j,m,n] | where(@n < len[m]:i64, _, -inf) | max n | sum j", []),
     "matrix_product": ("ij,jk->ik", ["--target", "avx2"]),
     "attention": ("bhqd,bhkd->bhqk | _ * 0.125 | where(@q >= @k, _, -inf) | softmax k | * bhkv -> bhqv",
                   ["-d", "b=2,h=4,q=128,k=128,d=64,v=64", "--target", "avx512"]),

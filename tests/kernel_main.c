@@ -383,8 +383,8 @@ static void set_given(einc_kernel *kernel, const Set *set)
                 kernel->slots[s].extent = set->extents[i].extent;
 }
 
-/* Whether one worker wrote to all of the workspace that the plan asked for, up to the alignment of its last array. Where
- * an extent is 0, some of it has no use. */
+/* Whether one worker wrote to all of the workspace that the plan asked for, up to the alignment of its last array; or to
+ * half of it, since the parts of a split reduction need not come out even. Where an extent is 0, some of it has no use. */
 static bool used_workspace(Job *job, const Run *run)
 {
     const Guarded *g = &job->guarded[job->guarded_count - 1];
@@ -396,7 +396,7 @@ static bool used_workspace(Job *job, const Run *run)
         used--;
     job->planned_pages += (long)((g->size + g->page - 1) / g->page);
     job->touched_pages += (long)((used + g->page - 1) / g->page);
-    return g->size - used < ALIGNMENT || fail(job, "the plan has %zu bytes of workspace, but %zu were used", g->size, used);
+    return g->size - used < ALIGNMENT || used >= g->size / 2 || fail(job, "the plan has %zu bytes of workspace, but %zu were used", g->size, used);
 }
 
 static int call(Job *job, einc_kernel *kernel, Run *run, int workers)
