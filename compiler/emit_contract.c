@@ -60,7 +60,7 @@ static void bind_set(Emitter *e, const Tiling *t, const IndexSet *set, int count
 
 static const char *close_function(Emitter *e)
 {
-    return emit_pop(e)->text.bytes;
+    return emit_without_unread(e->arena, emit_pop(e)->text.bytes);
 }
 
 /* Where an index of a unit of work begins and ends. */

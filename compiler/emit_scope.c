@@ -111,3 +111,50 @@ const char *emit_bare(Emitter *e, const char *text)
     }
     return arena_copy(e->arena, text + 1, length - 2);
 }
+
+/* ---- what nothing reads ---- */
+
+/* The name that a line declares, "" for none: "const T name = ...;" with one name. */
+static const char *declared_name(Arena *arena, const char *line)
+{
+    const char *at = line + strspn(line, " "), *equals = strstr(at, " = "), *more = equals ? strstr(equals, ", ") : NULL;
+    if (!equals || !isalpha((unsigned char)*at) || line[strlen(line) - 1] != ';')
+        return "";
+    for (; more; more = strstr(more + 1, ", ")) {      /* ", x = " declares another */
+        const char *end = more + 2;
+        while (isalnum((unsigned char)*end) || *end == '_')
+            end++;
+        if (!strncmp(end, " = ", 3))
+            return "";
+    }
+    const char *name = equals;
+    while (name > at && (isalnum((unsigned char)name[-1]) || name[-1] == '_'))
+        name--;
+    bool typed = name > at && (name[-1] == ' ' || name[-1] == '*');
+    return typed && name < equals ? arena_copy(arena, name, (size_t)(equals - name)) : "";
+}
+
+/* The last first, since one may be for another. */
+const char *emit_without_unread(Arena *arena, const char *text)
+{
+    const char **lines = NULL;
+    int count = 0;
+    for (const char *at = text; *at; at += strcspn(at, "\n"), at += *at == '\n') {
+        const char *line = arena_copy(arena, at, strcspn(at, "\n"));
+        ARENA_APPEND(arena, lines, count, line);
+    }
+    for (int i = count - 1; i >= 0; i--) {
+        size_t indent = strspn(lines[i], " ");
+        const char *name = declared_name(arena, lines[i]);
+        bool read = !name[0];
+        for (int k = i + 1; k < count && !read && !(lines[k] && lines[k][0] && strspn(lines[k], " ") < indent); k++)
+            read = lines[k] && emit_mentions(lines[k], name);
+        if (!read)
+            lines[i] = NULL;
+    }
+    Text out = text_new(arena);
+    for (int i = 0; i < count; i++)
+        if (lines[i])
+            text_print(&out, "%s\n", lines[i]);
+    return out.bytes;
+}

@@ -220,7 +220,7 @@ static const char *emit_point(Emitter *e)
             emit_store(e, &step->statement->outputs[o]);
     }
     emit_pop(e);
-    return body->text.bytes;
+    return emit_without_unread(e->arena, body->text.bytes);
 }
 
 /* ---- functions ---- */

@@ -88,6 +88,7 @@ void emit_know(Emitter *e, const Term *term, Value value);
 const Value *emit_known(const Emitter *e, const Term *term);
 const char *emit_name(Emitter *e, const char *word);     /* a fresh local name */
 const char *emit_active(Emitter *e);                     /* the mask of the lanes in use, or NULL for all */
+const char *emit_without_unread(Arena *arena, const char *body);   /* without variables that nothing mentions */
 const char *emit_bare(Emitter *e, const char *text);     /* without the parentheses around all of it */
 const char *emit_text(Emitter *e, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
