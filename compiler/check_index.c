@@ -193,7 +193,8 @@ static const char *nth_letter(Check *check, unsigned n)
         return arena_format(check->arena, "%c", (int)c);
     if (c < 0x800)
         return arena_format(check->arena, "%c%c", (int)(0xC0 | c >> 6), (int)(0x80 | (c & 0x3F)));
-    return arena_format(check->arena, "%c%c%c", (int)(0xE0 | c >> 12), (int)(0x80 | (c >> 6 & 0x3F)), (int)(0x80 | (c & 0x3F)));
+    return arena_format(check->arena, "%c%c%c", (int)(0xE0 | c >> 12), (int)(0x80 | (c >> 6 & 0x3F)),
+                        (int)(0x80 | (c & 0x3F)));
 }
 
 /* Whether the user's words may mean this letter: it is in the text, or names a given extent. */
@@ -379,7 +380,8 @@ static bool add_terms(Check *check, Position *position, const AstTerm *terms, in
         bool fits = !__builtin_mul_overflow(t->coefficient, factor, &coefficient) && coefficient > INT64_MIN &&
                     depth < AST_DEPTH_MAX;
         if (fits && t->index) {
-            fits = add_part(check, position, (PositionPart){ coefficient, check_index(check, t->index->text, t->index->span), NULL });
+            Index *index = check_index(check, t->index->text, t->index->span);
+            fits = add_part(check, position, (PositionPart){ coefficient, index, NULL });
         } else if (fits && t->gather) {
             Term *gather = build_gather(check, t->gather);
             if (!gather)

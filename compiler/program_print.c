@@ -249,14 +249,16 @@ static bool begins_with_word(const Term *term, bool root)
 {
     if (term->is_value && !root)
         return false;
-    if (term->kind == TERM_MAP && (is_implicit_cast(term) || (term->map.count == 2 && precedence_of(term->map.function) != ATOM)))
+    bool is_operator = term->kind == TERM_MAP && term->map.count == 2 && precedence_of(term->map.function) != ATOM;
+    if (is_operator || is_implicit_cast(term))
         return begins_with_word(term->map.arguments[0], false);
     if (term->kind != TERM_READ || (!term->read.tensor->name && !term->read.tensor->rank))
         return false;
     const Tensor *tensor = term->read.tensor;
     const char *word = tensor->name ? tensor->name : term->read.positions[0].parts[0].index->name;
     size_t length = strlen(word);
-    return reduction_find(word, length) != REDUCTION_NONE || (!tensor->name && function_find(word, length) != FUNCTION_NONE);
+    return reduction_find(word, length) != REDUCTION_NONE ||
+           (!tensor->name && function_find(word, length) != FUNCTION_NONE);
 }
 
 /* A factor between top-level commas or alone: any expression. An operand without letters is nothing at all in the head,
@@ -377,7 +379,8 @@ static void print_stage(Printer *printer, const Term *term, const Term *value, b
     Dtype declared = contracts ? term->reduce.declared : DTYPE_NONE;
     print_factors(printer, expression, !contracts);
     if (value)
-        arrow = declared != DTYPE_NONE || (contracts && term->reduce.over_count) || !is_stage_order(term, value, expression);
+        arrow = declared != DTYPE_NONE || (contracts && term->reduce.over_count) ||
+                !is_stage_order(term, value, expression);
     if (arrow || (!value && (contracts || is_subscript_string(expression, true))))
         print_arrow(printer, term);
     if (declared != DTYPE_NONE)
@@ -475,7 +478,8 @@ static void print_statement(Printer *printer, const Statement *statement)
 
 void program_print(Text *text, const Program *program)
 {
-    Printer printer = { .text = text, .program = program, .written = ARENA_ARRAY(text->arena, bool, program->tensor_count) };
+    bool *written = ARENA_ARRAY(text->arena, bool, program->tensor_count);
+    Printer printer = { .text = text, .program = program, .written = written };
     for (int s = 0; s < program->statement_count; s++) {
         Text own = text_new(text->arena);
         printer.text = &own;
