@@ -31,6 +31,13 @@ for file in tests/golden/errors/*.einc; do
         bad=$((bad + 1))
     fi
     compare "$scratch/made" "${file%.einc}.err"
+    "$EINC" compile "@$file" $(arguments_of "$file") -o "$scratch/kernel.c" > "$scratch/out" 2>&1
+    code=$?
+    if [ $code != $expected ] || [ -n "$(ls "$scratch" | grep kernel)" ]; then
+        echo "$file: compile ends with $code and leaves $(ls "$scratch" | grep kernel): a mistake leaves nothing"
+        bad=$((bad + 1))
+        rm -f "$scratch"/kernel*
+    fi
 done
 
 for file in tests/golden/passes/*.einc; do
