@@ -11,11 +11,11 @@ enum { WIDTH = 118 };
 /* ---- lines that are too long ---- */
 
 /* Where a line is best broken: behind ", " or before an operator, as far outside of parentheses and as late as can be. */
-static size_t break_at(const char *line, size_t indent)
+static size_t break_at(const char *line, size_t indent, size_t room)
 {
     size_t best = 0;
     int depth = 0, least = 1000;
-    for (size_t i = indent; i < WIDTH && line[i]; i++) {
+    for (size_t i = indent; i < room && line[i]; i++) {
         depth += line[i] == '(' ? 1 : line[i] == ')' ? -1 : 0;
         size_t at = 0;
         if (line[i] == ',' && line[i + 1] == ' ')
@@ -32,22 +32,20 @@ static size_t break_at(const char *line, size_t indent)
 
 static void wrap_line(Text *out, const char *line, size_t length)
 {
-    size_t indent = strspn(line, " ");
-    bool comment = !strncmp(line + indent, "/*", 2) || !strncmp(line + indent, "* ", 2);
-    for (int part = 0; length > WIDTH && line[indent] != '#' && !comment; part++) {
-        size_t at = break_at(line, part ? 0 : indent);
+    size_t indent = strspn(line, " "), before = 0;
+    bool wraps = line[indent] != '#' && strncmp(line + indent, "/*", 2) && strncmp(line + indent, "* ", 2);
+    while (wraps && before + length > WIDTH) {
+        size_t at = break_at(line, before ? 0 : indent, WIDTH - before);
         if (!at)
             break;
-        text_print(out, "%*s", part ? (int)indent + 8 : 0, "");
+        text_print(out, "%*s", (int)before, "");
         text_add(out, line, at);
         text_put(out, "\n");
         line += at + 1;
         length -= at + 1;
-        if (length + indent + 8 <= WIDTH || part > 60) {
-            text_print(out, "%*s", (int)indent + 8, "");
-            break;
-        }
+        before = indent + 8;
     }
+    text_print(out, "%*s", (int)before, "");
     text_add(out, line, length);
 }
 

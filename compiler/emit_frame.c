@@ -344,6 +344,8 @@ static void emit_output_shapes(Emitter *e, Text *text)
 
 static const char *loop_runs(Emitter *e, const char *around, const Index *index)
 {
+    if (e->extents[index->id][0] >= '1' && e->extents[index->id][0] <= '9')
+        return around;
     const char *test = emit_text(e, "%s > 0 && ", e->extents[index->id]);
     return strstr(around, test) ? around : emit_text(e, "%s%s", around, test);
 }

@@ -255,7 +255,7 @@ static void emit_fast_loop(Emitter *e, Nest *nest, int depth)
     }
     emit_steps(e, nest);
     emit_pop(e);
-    emit_line(e, "for (; %s < %s; %s += %s) {", at, loop->end, at, step);
+    emit_line(e, nest->across ? "for (; %s < %s; %s += LANES) {" : "for (; %s < %s; %s++) {", at, loop->end, at);
     emit_body(e, rest);
     emit_line(e, "}");
 }

@@ -52,6 +52,15 @@ static bool is_unit(const Emitter *e, const Tensor *tensor, int axis)
     return false;
 }
 
+/* A part of the workspace: "(f32u *)(own + at_tmp1)". */
+static const char *part_of(Emitter *e, const char *type, bool shared, const Size *offset)
+{
+    const char *base = shared ? "f->workspace" : "own";
+    if (size_is_constant(offset, 0))
+        return emit_text(e, "(%s *)%s", type, base);
+    return emit_text(e, "(%s *)(%s + %s)", type, base, emit_size(e, offset));
+}
+
 static void declare_tensor(Emitter *e, Declarations *d, const Tensor *tensor)
 {
     const Storage *storage = &e->plan->storage[tensor->id];
@@ -60,8 +69,8 @@ static void declare_tensor(Emitter *e, Declarations *d, const Tensor *tensor)
     if (storage->place == PLACE_CALLER)
         declare(e, d, name, emit_text(e, "%s%s *%s = (%s%s *)f->in.%s.data;", constant, element, name, constant, element, name));
     else
-        declare(e, d, name, emit_text(e, "%s *%s = (%s *)(%s + %s);", element, name, element,
-                                      storage->place == PLACE_SHARED ? "f->workspace" : "own", emit_size(e, storage->offset)));
+        declare(e, d, name, emit_text(e, "%s *%s = %s;", element, name,
+                                      part_of(e, element, storage->place == PLACE_SHARED, storage->offset)));
     for (int a = 0; a < tensor->rank; a++) {
         const char *stride = e->strides[tensor->id][a];
         const char *value = storage->place != PLACE_CALLER ? emit_size(e, storage->stride[a])
@@ -77,8 +86,7 @@ static void declare_scratch(Emitter *e, Declarations *d)
     for (int i = 0; i < e->plan->scratch_count; i++) {
         const Scratch *s = &e->plan->scratch[i];
         const char *type = s->shared ? emit_element(s->dtype) : dtype_c(s->dtype);
-        declare(e, d, s->name, emit_text(e, "%s *%s = (%s *)(%s + %s);", type, s->name, type,
-                                         s->shared ? "f->workspace" : "own", emit_size(e, s->offset)));
+        declare(e, d, s->name, emit_text(e, "%s *%s = %s;", type, s->name, part_of(e, type, s->shared, s->offset)));
     }
 }
 
