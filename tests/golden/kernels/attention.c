@@ -1,0 +1,1198 @@
+/* einc compile 'bhqd,bhkd->bhqk | _ * 0.125 | where(@q >= @k, _, -inf) | softmax k | * bhkv -> bhqv' -o attention.c -d b=2,h=4,q=128,k=128,d=64,v=64 --target avx512
+ *
+ *     bhqd, bhkd -> bhqk | _ * 0.125 | where(@q >= @k, _, -inf) | softmax k | _ * bhkv -> bhqv
+ *
+ * target avx512, 8 lanes
+ * launch 1: block of b: 1, block of h: 1, block of q: tile_1_3 = min(64, q)
+ *   step 1: store tmp1[b,h,q,k] = where(@q >= @k, sum[d](A[b,h,q,d] * B[b,h,k,d]) * 0.125, -(inf))
+ *     tiles of 14 x 32: rows q, columns k, contracted d, rows in place
+ *     loops b h q k, 8 lanes along k
+ *   step 2: store tmp2[b,h,q] = max[k](tmp1[b,h,q,k])
+ *     loops b h q, 8 lanes along q
+ *   step 3: store tmp3[b,h,q,k] = where(tmp2[b,h,q] == -inf, 0, exp(tmp1[b,h,q,k] - tmp2[b,h,q]))
+ *     loops b h q k, 8 lanes along k
+ *   step 4: store tmp4[b,h,q] = sum[k](tmp3[b,h,q,k])
+ *     loops b h q, 8 lanes along q
+ *   step 5: store out[b,h,q,v] = sum[k](where(tmp4[b,h,q] == 0, 0, tmp3[b,h,q,k] / tmp4[b,h,q]) * C[b,h,k,v])
+ *     tiles of 14 x 32: rows q, columns v, contracted k, rows packed
+ *     loops b h q v, 8 lanes along v
+ * tmp1: a block, k * tile_1_3 * 4 bytes
+ * tmp2: a block, tile_1_3 * 4 bytes
+ * tmp3: a block, tile_1_3 * k * 4 bytes
+ * tmp4: a block, tile_1_3 * 4 bytes
+ * workspace workers * (align(k * tile_1_3 * 4, 64) + align(tile_1_3 * 4, 64) + align(tile_1_3 * k * 4, 64)
+ *         + align(tile_1_3 * 4, 64) + align(align(k, 32) * d * 4, 64) + align(14 * d * 4, 64) + 1792
+ *         + align(align(v, 32) * k * 4, 64) + align(14 * k * 4, 64) + 1792) */
+#include <math.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#ifndef ATTENTION_H
+#define ATTENTION_H
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#ifndef EINC_HOST
+#define EINC_HOST
+/* Whose threads and messages. Every member may be 0, and so may the pointer to it. parallel_for runs
+ * task(argument, index, worker) once for every 0 <= index < tasks, in any order, at once on up to `workers` threads,
+ * 0 <= worker < workers, no two calls with the same worker at once; it returns 0, or a number that the kernel gives back. */
+typedef struct einc_host {
+    void *(*alloc)(void *user, size_t bytes, size_t align);
+    void (*free)(void *user, void *memory);
+    int (*parallel_for)(void *user, int64_t tasks, void (*task)(void *argument, int64_t index, int worker), void *argument);
+    int workers;
+    int (*cancelled)(void *user);
+    void (*error)(void *user, int code, const char *message);
+    void *user;
+} einc_host;
+#endif
+
+/* Strides count elements, and may be 0 or negative; data need not be aligned. An array of rank 0 has no shape.
+ * Complex numbers are two floats, f16 and bf16 their 16 bits, bool one byte. */
+typedef struct attention_args {
+    struct {    /* input, f32 */
+        const float *data;
+        int64_t shape[4], stride[4];
+    } A;
+    struct {    /* input, f32 */
+        const float *data;
+        int64_t shape[4], stride[4];
+    } B;
+    struct {    /* input, f32 */
+        const float *data;
+        int64_t shape[4], stride[4];
+    } C;
+    struct {    /* output, f32[b,h,q,v] */
+        float *data;
+        int64_t shape[4], stride[4];
+    } out;
+} attention_args;
+
+/* The bytes of workspace that attention() wants for these shapes and so many workers. 0, or why not. */
+int attention_workspace(const attention_args *args, int workers, size_t *bytes);
+
+/* Runs the kernel. `workspace` is aligned to 64 bytes; NULL host: one thread. 0, or a negative number: -2 an argument
+ * that has no meaning, -3 shapes that do not fit, -4 too small a workspace (nothing was written), -7 cancelled,
+ * -16 and below a position out of range (outputs are then undefined). Thread-safe. */
+int attention(const attention_args *args, void *workspace, size_t bytes, const einc_host *host);
+
+#ifdef __cplusplus
+}
+#endif
+#endif
+
+/* What a kernel returns when it is not 0; a read out of range is OUT_OF_RANGE - the number of the operand. */
+enum { BAD_ARGUMENT = -2, BAD_SHAPES = -3, BAD_WORKSPACE = -4, CANCELLED = -7, OUT_OF_RANGE = -16 };
+
+#if defined(__clang__)
+#define KERNEL __attribute__((target("avx512f,avx512bw,avx512dq,avx512vl,avx2,fma,f16c")))
+#elif defined(__GNUC__)
+#define KERNEL __attribute__((noipa, target("avx512f,avx512bw,avx512dq,avx512vl,avx2,fma,f16c")))
+#else
+#define KERNEL
+#endif
+
+/* Whether vectors are GNU vectors; without them LANES is 1 and each vector type is its element. They only pass between
+ * functions that are inlined, so that the ABI is no concern. */
+#if defined(__GNUC__) && !defined(EINC_SCALAR)
+#define EINC_VECTORS 1
+#pragma GCC diagnostic ignored "-Wpsabi"
+#else
+#define EINC_VECTORS 0
+#endif
+
+/* Helpers are inlined; all functions are for the same instruction set. */
+#ifdef __GNUC__
+#define INLINE static inline __attribute__((always_inline, unused, target("avx512f,avx512bw,avx512dq,avx512vl,avx2,fma,f16c")))
+#else
+#define INLINE static inline
+#endif
+
+#if EINC_VECTORS
+#define LANES 8
+#else
+#define LANES 1
+#endif
+
+/* The numbers of one vector in the element type of another. */
+#if EINC_VECTORS
+#define CONVERT(x, type) __builtin_convertvector(x, type)
+#else
+#define CONVERT(x, type) ((type)(x))
+#endif
+
+/* Before a loop over lanes that is to become a handful of shuffles. */
+#if EINC_VECTORS && !defined(__clang__)
+#define UNROLL _Pragma("GCC unroll 16")
+#else
+#define UNROLL
+#endif
+
+/* Asks for the cache line at p, which need not be one that may be read. */
+#ifdef __GNUC__
+#define PREFETCH(p) __builtin_prefetch((p), 0, 3)
+#else
+#define PREFETCH(p) ((void)(p))
+#endif
+
+/* At the beginning of a function whose a * b + c is to be one instruction where the machine has it. */
+#ifdef __clang__
+#define CONTRACT _Pragma("clang fp contract(fast)")
+#else
+#define CONTRACT
+#endif
+
+#if EINC_VECTORS
+typedef float f32v __attribute__((vector_size(4 * LANES)));
+#else
+typedef float f32v;
+#endif
+
+#if EINC_VECTORS
+typedef int32_t i32v __attribute__((vector_size(4 * LANES)));
+#else
+typedef int32_t i32v;
+#endif
+
+#if EINC_VECTORS
+typedef int64_t i64v __attribute__((vector_size(8 * LANES)));
+#else
+typedef int64_t i64v;
+#endif
+
+#if EINC_VECTORS
+typedef uint32_t u32v __attribute__((vector_size(4 * LANES)));
+#else
+typedef uint32_t u32v;
+#endif
+
+/* A truth per lane: 0 or -1 in a vector, 0 or 1 in a scalar. */
+typedef i32v boolv;
+
+#ifdef __GNUC__
+#define UNALIGNED __attribute__((aligned(1), may_alias))
+#else
+#define UNALIGNED
+#endif
+
+typedef float f32u UNALIGNED;
+
+INLINE f32v splat_f32v(float x)
+{
+#if EINC_VECTORS
+    f32v zero = {0};
+    return x - zero;    /* which keeps -0 */
+#else
+    return x;
+#endif
+}
+
+INLINE i64v splat_i64v(int64_t x)
+{
+#if EINC_VECTORS
+    i64v zero = {0};
+    return x | zero;
+#else
+    return x;
+#endif
+}
+
+INLINE u32v bits_f32v(f32v x)
+{
+    u32v bits;
+    memcpy(&bits, &x, sizeof bits);
+    return bits;
+}
+
+INLINE f32v from_bits_f32v(u32v bits)
+{
+    f32v x;
+    memcpy(&x, &bits, sizeof x);
+    return x;
+}
+
+/* 0 or 1. */
+INLINE int lane_boolv(boolv m, int l)
+{
+#if EINC_VECTORS
+    return m[l] & 1;
+#else
+    (void)l;
+    return m;
+#endif
+}
+
+/* 0, 1, 2, ... */
+INLINE i32v lanes_i32v(void)
+{
+    int32_t lanes[LANES];
+    i32v x;
+    UNROLL
+    for (int l = 0; l < LANES; l++)
+        lanes[l] = l;
+    memcpy(&x, lanes, sizeof x);
+    return x;
+}
+
+/* 0, 1, 2, ... */
+INLINE i64v lanes_i64v(void)
+{
+    int64_t lanes[LANES];
+    i64v x;
+    UNROLL
+    for (int l = 0; l < LANES; l++)
+        lanes[l] = l;
+    memcpy(&x, lanes, sizeof x);
+    return x;
+}
+
+/* What a comparison of f64v or i64v gives, as a mask of any type's lanes. */
+INLINE boolv narrow_boolv(i64v m)
+{
+    return CONVERT(m, boolv);
+}
+
+/* The first `count` lanes. */
+INLINE boolv first_boolv(int count)
+{
+    return lanes_i32v() < count;
+}
+
+INLINE boolv and_boolv(boolv a, boolv b)
+{
+    return a & b;
+}
+
+INLINE boolv not_boolv(boolv m)
+{
+#if EINC_VECTORS
+    return ~m;
+#else
+    return !m;
+#endif
+}
+
+/* Whether some lane is true. */
+INLINE int any_boolv(boolv m)
+{
+#if EINC_VECTORS && LANES >= 4
+    unsigned char any;
+    uint16_t k;
+    __asm__("vptestmd %2, %2, %1\n\tkortestw %1, %1\n\tsetnz %0" : "=r"(any), "=Yk"(k) : "v"(m) : "cc");
+    return any;
+#else
+    int any = 0;
+    for (int l = 0; l < LANES; l++)
+        any |= lane_boolv(m, l);
+    return any;
+#endif
+}
+
+INLINE f32v select_f32v(boolv m, f32v a, f32v b)
+{
+#if EINC_VECTORS
+    return (f32v)((m & (i32v)a) ^ (~m & (i32v)b));
+#else
+    return m ? a : b;
+#endif
+}
+
+/* One lane after the other. */
+INLINE u32v load_lanes_u32v(const void *p, int64_t stride, int count)
+{
+    uint32_t lanes[LANES];
+    u32v x;
+    if (count == LANES) {
+        UNROLL
+        for (int l = 0; l < LANES; l++)
+            memcpy(&lanes[l], (const char *)p + 4 * stride * l, 4);
+    } else {
+        for (int l = 0; l < LANES; l++)
+            memcpy(&lanes[l], (const char *)p + 4 * stride * (l < count ? l : 0), 4);
+    }
+    memcpy(&x, lanes, sizeof x);
+    return x;
+}
+
+/* One lane after the other. */
+INLINE void store_lanes_u32v(void *p, int64_t stride, u32v x, int count)
+{
+    uint32_t lanes[LANES];
+    memcpy(lanes, &x, sizeof x);
+    for (int l = 0; l < count; l++)
+        memcpy((char *)p + 4 * stride * l, &lanes[l], 4);
+}
+
+INLINE u32v load_u32v(const void *p, int64_t stride, int count)
+{
+    u32v x;
+    if (stride == 1 && count == LANES) {
+        memcpy(&x, p, sizeof x);
+        return x;
+    }
+#if EINC_VECTORS && LANES >= 4
+    if (stride == 1) {
+        uint16_t m = (uint16_t)((1u << count) - 1);
+        u32v zero = {0};
+        uint32_t first;
+        memcpy(&first, p, 4);
+        x = first | zero;
+        __asm__("vmovdqu32 (%1), %0%{%2%}" : "+v"(x) : "r"(p), "Yk"(m) : "memory");
+        return x;
+    }
+#endif
+    return load_lanes_u32v(p, stride, count);
+}
+
+INLINE void store_u32v(void *p, int64_t stride, u32v x, int count)
+{
+    if (stride == 1 && count == LANES) {
+        memcpy(p, &x, sizeof x);
+        return;
+    }
+#if EINC_VECTORS && LANES >= 4
+    if (stride == 1) {
+        uint16_t m = (uint16_t)((1u << count) - 1);
+        __asm__ volatile("vmovdqu32 %1, (%0)%{%2%}" : : "r"(p), "v"(x), "Yk"(m) : "memory");
+        return;
+    }
+#endif
+    store_lanes_u32v(p, stride, x, count);
+}
+
+/* a * b + c, rounded once; gcc contracts it by itself only in its own dialects of C. */
+INLINE f32v fma_f32v(f32v a, f32v b, f32v c)
+{
+#if EINC_VECTORS && !defined(__clang__) && LANES >= 4
+    __asm__("vfmadd231ps %2, %1, %0" : "+v"(c) : "%v"(a), "vm"(b));
+    return c;
+#else
+    CONTRACT
+    return a * b + c;
+#endif
+}
+
+/* p * x + c: one step of a polynomial. */
+INLINE f32v horner_f32v(f32v p, f32v x, float c)
+{
+    return fma_f32v(p, x, splat_f32v(c));
+}
+
+/* The greater, and b where either is NaN. */
+INLINE f32v greater_f32v(f32v a, f32v b)
+{
+#if EINC_VECTORS && !defined(__clang__) && LANES >= 4
+    __asm__("vmaxps %2, %1, %0" : "=v"(a) : "v"(a), "vm"(b));
+    return a;
+#else
+    return select_f32v(a > b, a, b);
+#endif
+}
+
+/* The lesser, and b where either is NaN. */
+INLINE f32v lesser_f32v(f32v a, f32v b)
+{
+#if EINC_VECTORS && !defined(__clang__) && LANES >= 4
+    __asm__("vminps %2, %1, %0" : "=v"(a) : "v"(a), "vm"(b));
+    return a;
+#else
+    return select_f32v(a < b, a, b);
+#endif
+}
+
+/* The greater; NaN where either is: the instruction gives a where that is NaN, and what it loses of b comes after. The
+ * way through a, which may be an accumulator, is the short one. */
+INLINE f32v max_f32v(f32v a, f32v b)
+{
+#if EINC_VECTORS && LANES >= 4
+    f32v r;
+    uint16_t nan;
+    __asm__("vcmpps $3, %3, %3, %1\n\tvmaxps %2, %3, %0\n\tvmovaps %3, %0%{%1%}"
+            : "=&v"(r), "=&Yk"(nan) : "v"(a), "v"(b));
+    return r;
+#else
+    return select_f32v(b != b, b, greater_f32v(b, a));
+#endif
+}
+
+INLINE f32v load_f32v(const f32u *p, int64_t stride, int count)
+{
+    return from_bits_f32v(load_u32v(p, stride, count));
+}
+
+INLINE void store_f32v(f32u *p, int64_t stride, f32v x, int count)
+{
+    store_u32v(p, stride, bits_f32v(x), count);
+}
+
+/* x * 2^n for whole n from -252 to 254, rounded once. */
+INLINE f32v scale_f32v(f32v x, f32v n)
+{
+#if EINC_VECTORS && LANES >= 4
+    __asm__("vscalefps %2, %1, %0" : "=v"(x) : "v"(x), "v"(n));
+    return x;
+#else
+    u32v sum = bits_f32v(n + splat_f32v(12583166.0f)), half = sum >> 1;
+    return x * from_bits_f32v(half << 23) * from_bits_f32v((sum - half) << 23);
+#endif
+}
+
+/* e^x for |x| <= ln 2 / 2; relative error 2^-23.4. */
+INLINE f32v exp_near_f32v(f32v x)
+{
+    f32v p = splat_f32v(8.28957744e-3f);
+    p = horner_f32v(p, x, 4.18978222e-2f);
+    p = horner_f32v(p, x, 1.66676491e-1f);
+    p = horner_f32v(p, x, 4.99991506e-1f);
+    p = horner_f32v(p, x, 9.99999702e-1f);
+    return horner_f32v(p, x, 1.0f);
+}
+
+/* n, the whole number nearest to (high - low) / ln 2, and what is left of high - low without n * ln 2. `low` is small;
+ * ln 2 is in two parts, the first so short that its product with n is exact. */
+INLINE f32v exp_rest_f32v(f32v high, f32v low, f32v *n)
+{
+    f32v shift = splat_f32v(12582912.0f);
+    *n = fma_f32v(high - low, splat_f32v(1.44269504f), shift) - shift;
+    f32v rest = fma_f32v(*n, splat_f32v(-0.693359375f), high);
+    return fma_f32v(*n, splat_f32v(2.12194440e-4f), rest) - low;
+}
+
+INLINE f32v exp_f32v(f32v x)
+{
+    x = lesser_f32v(splat_f32v(89.0f), greater_f32v(splat_f32v(-104.0f), x));
+    f32v n, rest = exp_rest_f32v(x, splat_f32v(0), &n);
+    return scale_f32v(exp_near_f32v(rest), n);
+}
+
+/* Helpers that run once a call are for any machine, whatever the kernel's instruction set. */
+#ifdef __GNUC__
+#define PLAIN static inline __attribute__((unused))
+#else
+#define PLAIN static inline
+#endif
+
+#define SIZE_TOO_LARGE INT64_MAX
+
+PLAIN int64_t size_min(int64_t a, int64_t b)
+{
+    return a < b ? a : b;
+}
+
+PLAIN int64_t size_max(int64_t a, int64_t b)
+{
+    return a > b ? a : b;
+}
+
+PLAIN int64_t size_add(int64_t a, int64_t b)
+{
+    return a > SIZE_TOO_LARGE - b ? SIZE_TOO_LARGE : a + b;
+}
+
+PLAIN int64_t size_mul(int64_t a, int64_t b)
+{
+    if (a == SIZE_TOO_LARGE || b == SIZE_TOO_LARGE)
+        return SIZE_TOO_LARGE;
+    return b && a > SIZE_TOO_LARGE / b ? SIZE_TOO_LARGE : a * b;
+}
+
+PLAIN int64_t size_ceil_div(int64_t a, int64_t b)
+{
+    if (a == SIZE_TOO_LARGE || b == SIZE_TOO_LARGE)
+        return SIZE_TOO_LARGE;
+    return b ? a / b + (a % b != 0) : a;
+}
+
+/* Whether a shape is one; axes of size 1 get stride 0, so that they stretch. */
+PLAIN int settle(const int64_t *shape, int64_t *stride, int rank)
+{
+    for (int a = 0; a < rank; a++) {
+        if (shape[a] < 0)
+            return 0;
+        if (shape[a] == 1)
+            stride[a] = 0;
+    }
+    return 1;
+}
+
+PLAIN int is_shape(const int64_t *shape, int rank)
+{
+    for (int a = 0; a < rank; a++)
+        if (shape[a] < 0)
+            return 0;
+    return 1;
+}
+
+/* The common size of two axes, where 1 gives way; -1 when they disagree. */
+PLAIN int64_t meet(int64_t a, int64_t b)
+{
+    return a == b || b == 1 ? a : a == 1 ? b : -1;
+}
+
+/* One call: the operands, what follows from their shapes, and where tasks report a failure. */
+typedef struct Frame {
+    attention_args in;    /* strides of axes of size 1 are 0 here */
+    int64_t extent_b;
+    int64_t extent_h;
+    int64_t extent_q;
+    int64_t extent_d;
+    int64_t extent_k;
+    int64_t extent_v;
+    int64_t tile_1_3;
+    int64_t units_1;
+    int64_t at_tmp2;
+    int64_t at_tmp3;
+    int64_t at_tmp4;
+    int64_t at_panels_1;
+    int64_t at_packed_1;
+    int64_t at_tile_1;
+    int64_t at_panels_5;
+    int64_t at_packed_5;
+    int64_t at_tile_5;
+    int64_t per_worker;
+    int64_t grain_1, tasks_1;
+    int64_t shared;
+    char *workspace;
+    const einc_host *host;
+    int *status;
+} Frame;
+
+/* The first failure counts. Tasks run on several threads, so the status is read and written whole. */
+#ifdef __GNUC__
+#define STATUS(f) __atomic_load_n((f)->status, __ATOMIC_RELAXED)
+#define FAIL(f, code) __atomic_store_n((f)->status, (code), __ATOMIC_RELAXED)
+#else
+#define STATUS(f) (*(volatile int *)(f)->status)
+#define FAIL(f, code) (*(volatile int *)(f)->status = (code))
+#endif
+
+static int is_stopped(const Frame *f)
+{
+    if (STATUS(f) == 0 && f->host && f->host->cancelled && f->host->cancelled(f->host->user))
+        FAIL(f, CANCELLED);
+    return STATUS(f) != 0;
+}
+
+/* tmp1[b,h,q,k] = where(@q >= @k, sum[d](A[b,h,q,d] * B[b,h,k,d]) * 0.125, -(inf)) */
+enum { ROWS_1 = 14, VECTORS_1 = 4, COLUMNS_1 = VECTORS_1 * LANES };
+
+/* Packs the panel of `count` columns. */
+KERNEL static void pack_columns_1(const Frame *f, char *own, int64_t b, int64_t h, int64_t k, int64_t depth,
+        int64_t place, int count)
+{
+    const int64_t extent_d = f->extent_d, at_panels_1 = f->at_panels_1;
+    const f32u *B = (const f32u *)f->in.B.data;
+    const int64_t B_0 = f->in.B.stride[0], B_1 = f->in.B.stride[1];
+    const int64_t B_2 = f->in.B.stride[2], B_3 = f->in.B.stride[3];
+    float *panels_1 = (float *)(own + at_panels_1);
+    for (int v = 0; v < VECTORS_1; v++) {
+        float *to = panels_1 + place * depth + v * LANES;
+        const int lanes = (int)size_max(size_min(LANES, count - v * LANES), 1);
+        const int64_t k_lanes = k + (v * LANES < count ? v * LANES : 0);
+        for (int64_t d = 0; d < extent_d; d++) {
+            store_f32v(to, 1, load_f32v(B + b * B_0 + h * B_1 + k_lanes * B_2 + d * B_3, B_2, lanes), LANES);
+            to += COLUMNS_1;
+        }
+    }
+}
+
+/* Packs `height` rows. */
+KERNEL static void pack_rows_1(const Frame *f, char *own, int64_t b, int64_t h, int64_t q, int height)
+{
+    const int64_t extent_d = f->extent_d, at_packed_1 = f->at_packed_1;
+    const f32u *A = (const f32u *)f->in.A.data;
+    const int64_t A_0 = f->in.A.stride[0], A_1 = f->in.A.stride[1];
+    const int64_t A_2 = f->in.A.stride[2], A_3 = f->in.A.stride[3];
+    float *packed_1 = (float *)(own + at_packed_1);
+    float *to = packed_1;
+    for (int r = 0; r < height; r++) {
+        const int64_t q_at = q + r;
+        for (int64_t d = 0; d < extent_d; d += LANES) {
+            const int lanes = (int)size_min(LANES, extent_d - d);
+            store_f32v(to, 1, load_f32v(A + b * A_0 + h * A_1 + q_at * A_2 + d * A_3, A_3, lanes), lanes);
+            to += lanes;
+        }
+    }
+}
+
+/* The sums of `height` rows and one panel. A row's points are k_step apart, rows row_step. Meanwhile what is needed next
+ * comes nearer: `ahead`, so many bytes for each point. */
+INLINE void multiply_1(const int height, const f32u *rows, int64_t row_step, int64_t k_step, const float *panel,
+                       int64_t depth, const char *ahead, int64_t ahead_step, f32v sums[ROWS_1][VECTORS_1])
+{
+    UNROLL
+    for (int r = 0; r < height; r++) {
+        UNROLL
+        for (int v = 0; v < VECTORS_1; v++) {
+            sums[r][v] = splat_f32v(0.0f);
+        }
+    }
+    for (int64_t k = 0; k < depth; k++) {
+        f32v right[VECTORS_1];
+        PREFETCH(ahead);
+        ahead += ahead_step;
+        UNROLL
+        for (int v = 0; v < VECTORS_1; v++)
+            right[v] = load_f32v(panel + v * LANES, 1, LANES);
+        UNROLL
+        for (int r = 0; r < height; r++) {
+            const f32v left = splat_f32v(rows[r * row_step]);
+            UNROLL
+            for (int v = 0; v < VECTORS_1; v++) {
+                sums[r][v] = fma_f32v(left, right[v], sums[r][v]);
+            }
+        }
+        rows += k_step;
+        panel += COLUMNS_1;
+    }
+}
+
+/* One tile, and what becomes of its sums. */
+INLINE void tile_at_1(const int height, const f32u *rows, int64_t row_step, int64_t k_step, const float *panel,
+        int64_t depth, const char *ahead, int64_t ahead_step, const Frame *f, char *own)
+{
+    f32v sums[ROWS_1][VECTORS_1];
+    multiply_1(height, rows, row_step, k_step, panel, depth, ahead, ahead_step, sums);
+    const int64_t at_tile_1 = f->at_tile_1;
+    float *tile_1 = (float *)(own + at_tile_1);
+    UNROLL
+    for (int r = 0; r < height; r++) {
+        UNROLL
+        for (int v = 0; v < VECTORS_1; v++)
+            store_f32v(tile_1 + (r * VECTORS_1 + v) * LANES, 1, sums[r][v], LANES);
+    }
+}
+
+/* What becomes of a tile's sums. */
+KERNEL static void after_1(const Frame *f, char *own, int64_t b_first, int64_t h_first, int64_t q_first, int64_t b,
+        int64_t h, int64_t q, int64_t k, int count, int height)
+{
+    const int64_t extent_k = f->extent_k, tile_1_3 = f->tile_1_3;
+    const int64_t at_tile_1 = f->at_tile_1;
+    f32u *tmp1 = (f32u *)own;
+    const int64_t tmp1_0 = size_mul(extent_k, tile_1_3);
+    const int64_t tmp1_1 = size_mul(extent_k, tile_1_3), tmp1_2 = extent_k;
+    float *tile_1 = (float *)(own + at_tile_1);
+    const float cast_of = -INFINITY;
+    for (int v = 0; v * LANES < count; v++) {
+        const int lanes = (int)size_min(LANES, count - v * LANES);
+        const int64_t k_lanes = k + v * LANES;
+        for (int r = 0; r < height; r++) {
+            const int64_t q_at = q + r;
+            const f32v sum = load_f32v(tile_1 + (r * VECTORS_1 + v) * LANES, 1, LANES);
+            const boolv value = narrow_boolv(q_at >= (splat_i64v(k_lanes) + lanes_i64v()));
+            const boolv where = and_boolv(first_boolv(lanes), value),
+                    elsewhere = and_boolv(first_boolv(lanes), not_boolv(value));
+            f32v chosen = splat_f32v(0.0f);
+            if (any_boolv(where)) {
+                chosen = select_f32v(where, sum * 0.125f, chosen);
+            }
+            if (any_boolv(elsewhere)) {
+                chosen = select_f32v(elsewhere, splat_f32v(cast_of), chosen);
+            }
+            store_f32v(tmp1 + (b - b_first) * tmp1_0 + (h - h_first) * tmp1_1 + (q_at - q_first) * tmp1_2 + k_lanes,
+                    1, chosen, lanes);
+        }
+    }
+}
+
+/* Tiles of each height have their own code, so that their sums have registers. */
+KERNEL static void tiles_1(int height, const f32u *rows, int64_t row_step, int64_t k_step, const float *panel,
+        int64_t depth, const char *ahead, int64_t ahead_step, const Frame *f, char *own)
+{
+    switch (height) {
+    case 14: tile_at_1(14, rows, row_step, k_step, panel, depth, ahead, ahead_step, f, own); break;
+    case 13: tile_at_1(13, rows, row_step, k_step, panel, depth, ahead, ahead_step, f, own); break;
+    case 12: tile_at_1(12, rows, row_step, k_step, panel, depth, ahead, ahead_step, f, own); break;
+    case 11: tile_at_1(11, rows, row_step, k_step, panel, depth, ahead, ahead_step, f, own); break;
+    case 10: tile_at_1(10, rows, row_step, k_step, panel, depth, ahead, ahead_step, f, own); break;
+    case 9: tile_at_1(9, rows, row_step, k_step, panel, depth, ahead, ahead_step, f, own); break;
+    case 8: tile_at_1(8, rows, row_step, k_step, panel, depth, ahead, ahead_step, f, own); break;
+    case 7: tile_at_1(7, rows, row_step, k_step, panel, depth, ahead, ahead_step, f, own); break;
+    case 6: tile_at_1(6, rows, row_step, k_step, panel, depth, ahead, ahead_step, f, own); break;
+    case 5: tile_at_1(5, rows, row_step, k_step, panel, depth, ahead, ahead_step, f, own); break;
+    case 4: tile_at_1(4, rows, row_step, k_step, panel, depth, ahead, ahead_step, f, own); break;
+    case 3: tile_at_1(3, rows, row_step, k_step, panel, depth, ahead, ahead_step, f, own); break;
+    case 2: tile_at_1(2, rows, row_step, k_step, panel, depth, ahead, ahead_step, f, own); break;
+    default: tile_at_1(1, rows, row_step, k_step, panel, depth, ahead, ahead_step, f, own); break;
+    }
+}
+
+
+/* The step for one unit of work. */
+KERNEL static void step_1(const Frame *f, char *own, int64_t b_first, int64_t b_end, int64_t h_first, int64_t h_end,
+        int64_t q_first, int64_t q_end)
+{
+    const int64_t extent_d = f->extent_d, extent_k = f->extent_k;
+    const int64_t at_panels_1 = f->at_panels_1, at_packed_1 = f->at_packed_1;
+    const f32u *A = (const f32u *)f->in.A.data;
+    const int64_t A_0 = f->in.A.stride[0], A_1 = f->in.A.stride[1];
+    const int64_t A_2 = f->in.A.stride[2], A_3 = f->in.A.stride[3];
+    float *panels_1 = (float *)(own + at_panels_1);
+    float *packed_1 = (float *)(own + at_packed_1);
+    const int64_t depth = extent_d;
+    const int64_t columns = extent_k;
+    int64_t place;
+    for (int64_t b = b_first; b < b_end; b++) {
+        for (int64_t h = h_first; h < h_end; h++) {
+            place = 0;
+            for (int64_t at = 0; at < columns; at += COLUMNS_1, place += COLUMNS_1) {
+                const int64_t k = at;
+                const int count = (int)size_min(COLUMNS_1, columns - at);
+                pack_columns_1(f, own, b, h, k, depth, place, count);
+            }
+            const int64_t tiles = size_max(place / COLUMNS_1, 1);
+            for (int64_t q = q_first, height; q < q_end; q += height) {
+                height = size_ceil_div(q_end - q, size_ceil_div(q_end - q, ROWS_1));
+                const f32u *rows = A + b * A_0 + h * A_1 + q * A_2;
+                int64_t row_step = A_2, k_step = A_3;
+                if (place > 128 && row_step * 4 % 2048 == 0) {
+                    pack_rows_1(f, own, b, h, q, height);
+                    rows = packed_1;
+                    row_step = depth;
+                    k_step = 1;
+                }
+                const char *ahead = (const char *)(rows + (tiles < 4 ? 2 : 1) * height * row_step);
+                const int64_t ahead_step = k_step == 1 ? size_ceil_div(height * 4, tiles) : 0;
+                place = 0;
+                for (int64_t at = 0; at < columns; at += COLUMNS_1, place += COLUMNS_1) {
+                    const int64_t k = at;
+                    const int count = (int)size_min(COLUMNS_1, columns - at);
+                    tiles_1((int)height, rows, row_step, k_step, panels_1 + place * depth, depth,
+                            ahead + place / COLUMNS_1 * depth * ahead_step, ahead_step, f, own);
+                    after_1(f, own, b_first, h_first, q_first, b, h, q, k, count, height);
+                }
+            }
+        }
+    }
+}
+
+/* tmp2[b,h,q] = max[k](tmp1[b,h,q,k]) */
+INLINE void step_2_at(const Frame *f, char *own, int64_t b_first, int64_t h_first, int64_t q_first, int64_t b,
+        int64_t h, int64_t q, const int count)
+{
+    const int64_t extent_k = f->extent_k, tile_1_3 = f->tile_1_3;
+    const int64_t at_tmp2 = f->at_tmp2;
+    f32u *tmp1 = (f32u *)own;
+    const int64_t tmp1_0 = size_mul(extent_k, tile_1_3);
+    const int64_t tmp1_1 = size_mul(extent_k, tile_1_3), tmp1_2 = extent_k;
+    f32u *tmp2 = (f32u *)(own + at_tmp2);
+    const int64_t tmp2_0 = tile_1_3, tmp2_1 = tile_1_3;
+    f32v largest[4];
+    for (int chain = 0; chain < 4; chain++)
+        largest[chain] = splat_f32v(-INFINITY);
+    int64_t k_at = 0;
+    for (; k_at + 4 <= extent_k; k_at += 4) {
+        UNROLL
+        for (int chain = 0; chain < 4; chain++) {
+            const int64_t k = k_at + chain;
+            const f32v tmp1_at = load_f32v(tmp1 + (b - b_first) * tmp1_0 + (h - h_first) * tmp1_1
+                    + (q - q_first) * tmp1_2 + k, tmp1_2, count);
+            largest[chain] = max_f32v(largest[chain], tmp1_at);
+        }
+    }
+    for (; k_at < extent_k; k_at++) {
+        const f32v tmp1_at_2 = load_f32v(tmp1 + (b - b_first) * tmp1_0 + (h - h_first) * tmp1_1
+                + (q - q_first) * tmp1_2 + k_at, tmp1_2, count);
+        largest[0] = max_f32v(largest[0], tmp1_at_2);
+    }
+    for (int chain = 1; chain < 4; chain++)
+        largest[0] = max_f32v(largest[0], largest[chain]);
+    store_f32v(tmp2 + (b - b_first) * tmp2_0 + (h - h_first) * tmp2_1 + (q - q_first), 1, largest[0], count);
+}
+
+KERNEL static void step_2(const Frame *f, char *own, int64_t b_first, int64_t b_end, int64_t h_first, int64_t h_end,
+        int64_t q_first, int64_t q_end)
+{
+    for (int64_t b = b_first; b < b_end; b++)
+        for (int64_t h = h_first; h < h_end; h++)
+            for (int64_t q = q_first; q < q_end; q += LANES)
+                step_2_at(f, own, b_first, h_first, q_first, b, h, q, (int)size_min(LANES, q_end - q));
+}
+
+/* tmp3[b,h,q,k] = where(tmp2[b,h,q] == -inf, 0, exp(tmp1[b,h,q,k] - tmp2[b,h,q])) */
+INLINE void step_3_at(const Frame *f, char *own, int64_t b_first, int64_t h_first, int64_t q_first, int64_t b,
+        int64_t h, int64_t q, int64_t k, const int count)
+{
+    const int64_t extent_k = f->extent_k, tile_1_3 = f->tile_1_3;
+    const int64_t at_tmp2 = f->at_tmp2, at_tmp3 = f->at_tmp3;
+    f32u *tmp1 = (f32u *)own;
+    const int64_t tmp1_0 = size_mul(extent_k, tile_1_3);
+    const int64_t tmp1_1 = size_mul(extent_k, tile_1_3), tmp1_2 = extent_k;
+    f32u *tmp2 = (f32u *)(own + at_tmp2);
+    const int64_t tmp2_0 = tile_1_3, tmp2_1 = tile_1_3;
+    f32u *tmp3 = (f32u *)(own + at_tmp3);
+    const int64_t tmp3_0 = size_mul(tile_1_3, extent_k);
+    const int64_t tmp3_1 = size_mul(tile_1_3, extent_k), tmp3_3 = tile_1_3;
+    const float tmp2_at = tmp2[(b - b_first) * tmp2_0 + (h - h_first) * tmp2_1 + (q - q_first)];
+    const int value = tmp2_at == (-INFINITY);
+    const f32v tmp1_at = load_f32v(tmp1 + (b - b_first) * tmp1_0 + (h - h_first) * tmp1_1 + (q - q_first) * tmp1_2
+            + k, 1, count);
+    store_f32v(tmp3 + (b - b_first) * tmp3_0 + (h - h_first) * tmp3_1 + (q - q_first) + k * tmp3_3, tmp3_3, value
+            ? splat_f32v(0.0f) : exp_f32v(tmp1_at - tmp2_at), count);
+}
+
+KERNEL static void step_3(const Frame *f, char *own, int64_t b_first, int64_t b_end, int64_t h_first, int64_t h_end,
+        int64_t q_first, int64_t q_end)
+{
+    const int64_t extent_k = f->extent_k;
+    for (int64_t b = b_first; b < b_end; b++)
+        for (int64_t h = h_first; h < h_end; h++)
+            for (int64_t q = q_first; q < q_end; q++)
+                for (int64_t k = 0; k < extent_k; k += LANES)
+                    step_3_at(f, own, b_first, h_first, q_first, b, h, q, k, (int)size_min(LANES, extent_k - k));
+}
+
+/* tmp4[b,h,q] = sum[k](tmp3[b,h,q,k]) */
+INLINE void step_4_at(const Frame *f, char *own, int64_t b_first, int64_t h_first, int64_t q_first, int64_t b,
+        int64_t h, int64_t q, const int count)
+{
+    const int64_t extent_k = f->extent_k, tile_1_3 = f->tile_1_3;
+    const int64_t at_tmp3 = f->at_tmp3, at_tmp4 = f->at_tmp4;
+    f32u *tmp3 = (f32u *)(own + at_tmp3);
+    const int64_t tmp3_0 = size_mul(tile_1_3, extent_k);
+    const int64_t tmp3_1 = size_mul(tile_1_3, extent_k), tmp3_3 = tile_1_3;
+    f32u *tmp4 = (f32u *)(own + at_tmp4);
+    const int64_t tmp4_0 = tile_1_3, tmp4_1 = tile_1_3;
+    f32v sum[4];
+    for (int chain = 0; chain < 4; chain++)
+        sum[chain] = splat_f32v(0.0f);
+    int64_t k_at = 0;
+    for (; k_at + 4 <= extent_k; k_at += 4) {
+        UNROLL
+        for (int chain = 0; chain < 4; chain++) {
+            const int64_t k = k_at + chain;
+            const f32v tmp3_at = load_f32v(tmp3 + (b - b_first) * tmp3_0 + (h - h_first) * tmp3_1 + (q - q_first)
+                    + k * tmp3_3, 1, count);
+            sum[chain] = sum[chain] + tmp3_at;
+        }
+    }
+    for (; k_at < extent_k; k_at++) {
+        const f32v tmp3_at_2 = load_f32v(tmp3 + (b - b_first) * tmp3_0 + (h - h_first) * tmp3_1 + (q - q_first)
+                + k_at * tmp3_3, 1, count);
+        sum[0] = sum[0] + tmp3_at_2;
+    }
+    for (int chain = 1; chain < 4; chain++)
+        sum[0] = sum[0] + sum[chain];
+    store_f32v(tmp4 + (b - b_first) * tmp4_0 + (h - h_first) * tmp4_1 + (q - q_first), 1, sum[0], count);
+}
+
+KERNEL static void step_4(const Frame *f, char *own, int64_t b_first, int64_t b_end, int64_t h_first, int64_t h_end,
+        int64_t q_first, int64_t q_end)
+{
+    for (int64_t b = b_first; b < b_end; b++)
+        for (int64_t h = h_first; h < h_end; h++)
+            for (int64_t q = q_first; q < q_end; q += LANES)
+                step_4_at(f, own, b_first, h_first, q_first, b, h, q, (int)size_min(LANES, q_end - q));
+}
+
+/* out[b,h,q,v] = sum[k](where(tmp4[b,h,q] == 0, 0, tmp3[b,h,q,k] / tmp4[b,h,q]) * C[b,h,k,v]) */
+enum { ROWS_5 = 14, VECTORS_5 = 4, COLUMNS_5 = VECTORS_5 * LANES };
+
+/* Packs the panel of `count` columns. */
+KERNEL static void pack_columns_5(const Frame *f, char *own, int64_t b, int64_t h, int64_t v_2, int64_t depth,
+        int64_t place, int count)
+{
+    const int64_t extent_k = f->extent_k, at_panels_5 = f->at_panels_5;
+    const f32u *C = (const f32u *)f->in.C.data;
+    const int64_t C_0 = f->in.C.stride[0], C_1 = f->in.C.stride[1];
+    const int64_t C_2 = f->in.C.stride[2], C_3 = f->in.C.stride[3];
+    float *panels_5 = (float *)(own + at_panels_5);
+    for (int v = 0; v < VECTORS_5; v++) {
+        float *to = panels_5 + place * depth + v * LANES;
+        const int lanes = (int)size_max(size_min(LANES, count - v * LANES), 1);
+        const int64_t v_2_lanes = v_2 + (v * LANES < count ? v * LANES : 0);
+        for (int64_t k = 0; k < extent_k; k++) {
+            store_f32v(to, 1, load_f32v(C + b * C_0 + h * C_1 + k * C_2 + v_2_lanes * C_3, C_3, lanes), LANES);
+            to += COLUMNS_5;
+        }
+    }
+}
+
+/* Packs `height` rows. */
+KERNEL static void pack_rows_5(const Frame *f, char *own, int64_t b_first, int64_t h_first, int64_t q_first,
+        int64_t b, int64_t h, int64_t q, int height)
+{
+    const int64_t extent_k = f->extent_k, tile_1_3 = f->tile_1_3;
+    const int64_t at_tmp3 = f->at_tmp3, at_tmp4 = f->at_tmp4;
+    const int64_t at_packed_5 = f->at_packed_5;
+    f32u *tmp3 = (f32u *)(own + at_tmp3);
+    const int64_t tmp3_0 = size_mul(tile_1_3, extent_k);
+    const int64_t tmp3_1 = size_mul(tile_1_3, extent_k), tmp3_3 = tile_1_3;
+    f32u *tmp4 = (f32u *)(own + at_tmp4);
+    const int64_t tmp4_0 = tile_1_3, tmp4_1 = tile_1_3;
+    float *packed_5 = (float *)(own + at_packed_5);
+    float *to = packed_5;
+    for (int r = 0; r < height; r++) {
+        const int64_t q_at = q + r;
+        const float tmp4_at = tmp4[(b - b_first) * tmp4_0 + (h - h_first) * tmp4_1 + (q_at - q_first)];
+        const int value = tmp4_at == 0.0f;
+        for (int64_t k = 0; k < extent_k; k += LANES) {
+            const int lanes = (int)size_min(LANES, extent_k - k);
+            const f32v tmp3_at = load_f32v(tmp3 + (b - b_first) * tmp3_0 + (h - h_first) * tmp3_1 + (q_at - q_first)
+                    + k * tmp3_3, tmp3_3, lanes);
+            store_f32v(to, 1, value ? splat_f32v(0.0f) : (tmp3_at / tmp4_at), lanes);
+            to += lanes;
+        }
+    }
+}
+
+/* The sums of `height` rows and one panel. A row's points are k_step apart, rows row_step. Meanwhile what is needed next
+ * comes nearer: `ahead`, so many bytes for each point. */
+INLINE void multiply_5(const int height, const f32u *rows, int64_t row_step, int64_t k_step, const float *panel,
+                       int64_t depth, const char *ahead, int64_t ahead_step, f32v sums[ROWS_5][VECTORS_5])
+{
+    UNROLL
+    for (int r = 0; r < height; r++) {
+        UNROLL
+        for (int v = 0; v < VECTORS_5; v++) {
+            sums[r][v] = splat_f32v(0.0f);
+        }
+    }
+    for (int64_t k = 0; k < depth; k++) {
+        f32v right[VECTORS_5];
+        PREFETCH(ahead);
+        ahead += ahead_step;
+        UNROLL
+        for (int v = 0; v < VECTORS_5; v++)
+            right[v] = load_f32v(panel + v * LANES, 1, LANES);
+        UNROLL
+        for (int r = 0; r < height; r++) {
+            const f32v left = splat_f32v(rows[r * row_step]);
+            UNROLL
+            for (int v = 0; v < VECTORS_5; v++) {
+                sums[r][v] = fma_f32v(left, right[v], sums[r][v]);
+            }
+        }
+        rows += k_step;
+        panel += COLUMNS_5;
+    }
+}
+
+/* One tile, and what becomes of its sums. */
+INLINE void tile_at_5(const int height, const f32u *rows, int64_t row_step, int64_t k_step, const float *panel,
+        int64_t depth, const char *ahead, int64_t ahead_step, const Frame *f, char *own)
+{
+    f32v sums[ROWS_5][VECTORS_5];
+    multiply_5(height, rows, row_step, k_step, panel, depth, ahead, ahead_step, sums);
+    const int64_t at_tile_5 = f->at_tile_5;
+    float *tile_5 = (float *)(own + at_tile_5);
+    UNROLL
+    for (int r = 0; r < height; r++) {
+        UNROLL
+        for (int v = 0; v < VECTORS_5; v++)
+            store_f32v(tile_5 + (r * VECTORS_5 + v) * LANES, 1, sums[r][v], LANES);
+    }
+}
+
+/* What becomes of a tile's sums. */
+KERNEL static void after_5(const Frame *f, char *own, int64_t b, int64_t h, int64_t q, int64_t v_2, int count,
+        int height)
+{
+    const int64_t at_tile_5 = f->at_tile_5;
+    f32u *out = (f32u *)f->in.out.data;
+    const int64_t out_0 = f->in.out.stride[0], out_1 = f->in.out.stride[1];
+    const int64_t out_2 = f->in.out.stride[2], out_3 = f->in.out.stride[3];
+    float *tile_5 = (float *)(own + at_tile_5);
+    for (int v = 0; v * LANES < count; v++) {
+        const int lanes = (int)size_min(LANES, count - v * LANES);
+        const int64_t v_2_lanes = v_2 + v * LANES;
+        for (int r = 0; r < height; r++) {
+            const int64_t q_at = q + r;
+            const f32v sum = load_f32v(tile_5 + (r * VECTORS_5 + v) * LANES, 1, LANES);
+            store_f32v(out + b * out_0 + h * out_1 + q_at * out_2 + v_2_lanes * out_3, out_3, sum, lanes);
+        }
+    }
+}
+
+/* Tiles of each height have their own code, so that their sums have registers. */
+KERNEL static void tiles_5(int height, const f32u *rows, int64_t row_step, int64_t k_step, const float *panel,
+        int64_t depth, const char *ahead, int64_t ahead_step, const Frame *f, char *own)
+{
+    switch (height) {
+    case 14: tile_at_5(14, rows, row_step, k_step, panel, depth, ahead, ahead_step, f, own); break;
+    case 13: tile_at_5(13, rows, row_step, k_step, panel, depth, ahead, ahead_step, f, own); break;
+    case 12: tile_at_5(12, rows, row_step, k_step, panel, depth, ahead, ahead_step, f, own); break;
+    case 11: tile_at_5(11, rows, row_step, k_step, panel, depth, ahead, ahead_step, f, own); break;
+    case 10: tile_at_5(10, rows, row_step, k_step, panel, depth, ahead, ahead_step, f, own); break;
+    case 9: tile_at_5(9, rows, row_step, k_step, panel, depth, ahead, ahead_step, f, own); break;
+    case 8: tile_at_5(8, rows, row_step, k_step, panel, depth, ahead, ahead_step, f, own); break;
+    case 7: tile_at_5(7, rows, row_step, k_step, panel, depth, ahead, ahead_step, f, own); break;
+    case 6: tile_at_5(6, rows, row_step, k_step, panel, depth, ahead, ahead_step, f, own); break;
+    case 5: tile_at_5(5, rows, row_step, k_step, panel, depth, ahead, ahead_step, f, own); break;
+    case 4: tile_at_5(4, rows, row_step, k_step, panel, depth, ahead, ahead_step, f, own); break;
+    case 3: tile_at_5(3, rows, row_step, k_step, panel, depth, ahead, ahead_step, f, own); break;
+    case 2: tile_at_5(2, rows, row_step, k_step, panel, depth, ahead, ahead_step, f, own); break;
+    default: tile_at_5(1, rows, row_step, k_step, panel, depth, ahead, ahead_step, f, own); break;
+    }
+}
+
+
+/* The step for one unit of work. */
+KERNEL static void step_5(const Frame *f, char *own, int64_t b_first, int64_t b_end, int64_t h_first, int64_t h_end,
+        int64_t q_first, int64_t q_end)
+{
+    const int64_t extent_k = f->extent_k, extent_v = f->extent_v;
+    const int64_t at_panels_5 = f->at_panels_5, at_packed_5 = f->at_packed_5;
+    float *panels_5 = (float *)(own + at_panels_5);
+    float *packed_5 = (float *)(own + at_packed_5);
+    const int64_t depth = extent_k;
+    const int64_t columns = extent_v;
+    int64_t place;
+    for (int64_t b = b_first; b < b_end; b++) {
+        for (int64_t h = h_first; h < h_end; h++) {
+            place = 0;
+            for (int64_t at = 0; at < columns; at += COLUMNS_5, place += COLUMNS_5) {
+                const int64_t v_2 = at;
+                const int count = (int)size_min(COLUMNS_5, columns - at);
+                pack_columns_5(f, own, b, h, v_2, depth, place, count);
+            }
+            const int64_t tiles = size_max(place / COLUMNS_5, 1);
+            for (int64_t q = q_first, height; q < q_end; q += height) {
+                height = size_ceil_div(q_end - q, size_ceil_div(q_end - q, ROWS_5));
+                pack_rows_5(f, own, b_first, h_first, q_first, b, h, q, height);
+                const f32u *rows = packed_5;
+                const int64_t row_step = depth, k_step = 1;
+                const char *ahead = (const char *)(rows + (tiles < 4 ? 2 : 1) * height * row_step);
+                const int64_t ahead_step = k_step == 1 ? size_ceil_div(height * 4, tiles) : 0;
+                place = 0;
+                for (int64_t at = 0; at < columns; at += COLUMNS_5, place += COLUMNS_5) {
+                    const int64_t v_2 = at;
+                    const int count = (int)size_min(COLUMNS_5, columns - at);
+                    tiles_5((int)height, rows, row_step, k_step, panels_5 + place * depth, depth,
+                            ahead + place / COLUMNS_5 * depth * ahead_step, ahead_step, f, own);
+                    after_5(f, own, b, h, q, v_2, count, height);
+                }
+            }
+        }
+    }
+}
+
+/* A task of launch 1: its units of work, each one tile of every block. */
+static void launch_1(void *argument, int64_t task, int worker)
+{
+    const Frame *f = (const Frame *)argument;
+    char *own = f->workspace + f->shared + worker * f->per_worker;
+    const int64_t extent_h = f->extent_h, extent_q = f->extent_q;
+    const int64_t tile_1_3 = f->tile_1_3;
+    const int64_t units_end = size_min((task + 1) * f->grain_1, f->units_1);
+    for (int64_t unit = task * f->grain_1; unit < units_end && !is_stopped(f); unit++) {
+        int64_t rest = unit;
+        const int64_t q_tiles = size_max(size_ceil_div(extent_q, tile_1_3), 1);
+        const int64_t q_first = rest % q_tiles * tile_1_3, q_end = size_min(q_first + tile_1_3, extent_q);
+        rest /= q_tiles;
+        const int64_t h_first = rest % extent_h, h_end = h_first + 1;
+        rest /= size_max(extent_h, 1);
+        const int64_t b_first = rest, b_end = b_first + 1;
+        step_1(f, own, b_first, b_end, h_first, h_end, q_first, q_end);
+        step_2(f, own, b_first, b_end, h_first, h_end, q_first, q_end);
+        step_3(f, own, b_first, b_end, h_first, h_end, q_first, q_end);
+        step_4(f, own, b_first, b_end, h_first, h_end, q_first, q_end);
+        step_5(f, own, b_first, b_end, h_first, h_end, q_first, q_end);
+    }
+}
+
+
+/* Runs tasks on the host's threads, or here. */
+static int run(Frame *f, void (*task)(void *argument, int64_t index, int worker), int64_t tasks)
+{
+    if (tasks > 1 && f->host && f->host->parallel_for) {
+        int status = f->host->parallel_for(f->host->user, tasks, task, f);
+        if (status && STATUS(f) == 0)
+            FAIL(f, status);
+    } else {
+        for (int64_t index = 0; index < tasks; index++)
+            task(f, index, 0);
+    }
+    return STATUS(f);
+}
+
+/* Fills in the frame: extents from the shapes, which must agree; then tiles and workspace, which follow from them. */
+static int prepare(Frame *f, const attention_args *args, int workers)
+{
+    (void)workers;
+    memset(f, 0, sizeof *f);
+    f->in = *args;
+    if (!settle(f->in.A.shape, f->in.A.stride, 4))
+        return BAD_SHAPES;
+    if (!settle(f->in.B.shape, f->in.B.stride, 4))
+        return BAD_SHAPES;
+    if (!settle(f->in.C.shape, f->in.C.stride, 4))
+        return BAD_SHAPES;
+    if (!is_shape(f->in.out.shape, 4))
+        return BAD_SHAPES;
+    const int64_t extent_b = f->extent_b = meet(meet(f->in.A.shape[0], f->in.B.shape[0]), f->in.C.shape[0]);
+    if (extent_b < 0)
+        return BAD_SHAPES;
+    const int64_t extent_h = f->extent_h = meet(meet(f->in.A.shape[1], f->in.B.shape[1]), f->in.C.shape[1]);
+    if (extent_h < 0)
+        return BAD_SHAPES;
+    const int64_t extent_q = f->extent_q = f->in.A.shape[2];
+    const int64_t extent_d = f->extent_d = meet(f->in.A.shape[3], f->in.B.shape[3]);
+    if (extent_d < 0)
+        return BAD_SHAPES;
+    const int64_t extent_k = f->extent_k = meet(f->in.B.shape[2], f->in.C.shape[2]);
+    if (extent_k < 0)
+        return BAD_SHAPES;
+    const int64_t extent_v = f->extent_v = f->in.C.shape[3];
+    if (f->in.out.shape[0] != extent_b || f->in.out.shape[1] != extent_h || f->in.out.shape[2] != extent_q
+            || f->in.out.shape[3] != extent_v)
+        return BAD_SHAPES;
+    const int64_t tile_1_3 = f->tile_1_3 = size_min(64, extent_q);
+    f->units_1 = size_mul(size_mul(extent_b, extent_h), size_ceil_div(extent_q, tile_1_3));
+    const int64_t at_tmp2 = f->at_tmp2 = size_mul(size_ceil_div(size_mul(size_mul(extent_k, tile_1_3), 4), 64), 64);
+    const int64_t at_tmp3 = f->at_tmp3 = size_add(at_tmp2, size_mul(size_ceil_div(size_mul(tile_1_3, 4), 64), 64));
+    const int64_t at_tmp4 = f->at_tmp4 = size_add(at_tmp3,
+            size_mul(size_ceil_div(size_mul(size_mul(tile_1_3, extent_k), 4), 64), 64));
+    const int64_t at_panels_1 = f->at_panels_1 = size_add(at_tmp4,
+            size_mul(size_ceil_div(size_mul(tile_1_3, 4), 64), 64));
+    const int64_t at_packed_1 = f->at_packed_1 = size_add(at_panels_1,
+            size_mul(size_ceil_div(size_mul(size_mul(size_mul(size_ceil_div(extent_k, 32), 32), extent_d), 4), 64),
+            64));
+    const int64_t at_tile_1 = f->at_tile_1 = size_add(at_packed_1,
+            size_mul(size_ceil_div(size_mul(size_mul(14, extent_d), 4), 64), 64));
+    const int64_t at_panels_5 = f->at_panels_5 = size_add(at_tile_1, 1792);
+    const int64_t at_packed_5 = f->at_packed_5 = size_add(at_panels_5,
+            size_mul(size_ceil_div(size_mul(size_mul(size_mul(size_ceil_div(extent_v, 32), 32), extent_k), 4), 64),
+            64));
+    const int64_t at_tile_5 = f->at_tile_5 = size_add(at_packed_5,
+            size_mul(size_ceil_div(size_mul(size_mul(14, extent_k), 4), 64), 64));
+    f->per_worker = size_add(at_tile_5, 1792);
+    const int64_t most_1 = size_min(size_max(size_ceil_div(size_mul(size_mul(size_mul(size_mul(extent_b, extent_h),
+            extent_q), extent_d), extent_k), 32768), 1), 1024);
+    f->grain_1 = size_max(size_ceil_div(f->units_1, most_1), 1);
+    f->tasks_1 = size_ceil_div(f->units_1, f->grain_1);
+    return 0;
+}
+
+int attention_workspace(const attention_args *args, int workers, size_t *bytes)
+{
+    Frame f;
+    int status = workers < 1 || !args || !bytes ? BAD_ARGUMENT : prepare(&f, args, workers);
+    if (status)
+        return status;
+    int64_t all = size_add(f.shared, size_mul(workers, f.per_worker));
+    *bytes = (size_t)all;
+    return all == SIZE_TOO_LARGE ? BAD_WORKSPACE : 0;
+}
+
+int attention(const attention_args *args, void *workspace, size_t bytes, const einc_host *host)
+{
+    Frame frame, *f = &frame;
+    int workers = host && host->workers > 1 ? host->workers : 1, failure = 0;
+    int status = args ? prepare(f, args, workers) : BAD_ARGUMENT;
+    if (status)
+        return status;
+    int64_t all = size_add(f->shared, size_mul(workers, f->per_worker));
+    if (all > 0 && (all == SIZE_TOO_LARGE || (uint64_t)all > bytes || !workspace || (uintptr_t)workspace % 64))
+        return BAD_WORKSPACE;
+    f->workspace = (char *)workspace;
+    f->host = host;
+    f->status = &failure;
+    if (run(f, launch_1, f->tasks_1))
+        return failure;
+    return 0;
+}

@@ -1,0 +1,786 @@
+/* einc compile 'where(@h+@r >= 1 && @h+@r <= 56, x[n,c,h+r-1], 0) * k[o,c,r] -> [n,o,h]' -o convolution.c -d h=56
+ *
+ *     where(@h + @r >= 1 && @h + @r <= 56, x[n,c,h+r-1], 0) * k[o,c,r] -> noh
+ *
+ * target portable, 2 lanes
+ * launch 1: block of n: 1, block of o: tile_1_2 = min(64, o), block of h: tile_1_3 = min(8, h)
+ *   step 1: store out[n,o,h] = sum[r,c](where(((@h + @r) >= 1) && ((@h + @r) <= 56), x[n,c,h+r-1], 0) * k[o,c,r])
+ *     tiles of 6 x 8: rows o, columns n h, contracted c r, rows packed
+ *     loops n o h, 2 lanes along h
+ * workspace workers * (align(align(tile_1_3, 8) * c * r * 4, 64) + align(6 * c * r * 4, 64) + 192) */
+#include <math.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#ifndef CONVOLUTION_H
+#define CONVOLUTION_H
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#ifndef EINC_HOST
+#define EINC_HOST
+/* Whose threads and messages. Every member may be 0, and so may the pointer to it. parallel_for runs
+ * task(argument, index, worker) once for every 0 <= index < tasks, in any order, at once on up to `workers` threads,
+ * 0 <= worker < workers, no two calls with the same worker at once; it returns 0, or a number that the kernel gives back. */
+typedef struct einc_host {
+    void *(*alloc)(void *user, size_t bytes, size_t align);
+    void (*free)(void *user, void *memory);
+    int (*parallel_for)(void *user, int64_t tasks, void (*task)(void *argument, int64_t index, int worker), void *argument);
+    int workers;
+    int (*cancelled)(void *user);
+    void (*error)(void *user, int code, const char *message);
+    void *user;
+} einc_host;
+#endif
+
+/* Strides count elements, and may be 0 or negative; data need not be aligned. An array of rank 0 has no shape.
+ * Complex numbers are two floats, f16 and bf16 their 16 bits, bool one byte. */
+typedef struct convolution_args {
+    struct {    /* input x, f32 */
+        const float *data;
+        int64_t shape[3], stride[3];
+    } x;
+    struct {    /* input k, f32 */
+        const float *data;
+        int64_t shape[3], stride[3];
+    } k;
+    struct {    /* output, f32[n,o,h] */
+        float *data;
+        int64_t shape[3], stride[3];
+    } out;
+    int64_t given_h;    /* the extent of index h, which no operand fixes */
+} convolution_args;
+
+/* The bytes of workspace that convolution() wants for these shapes and so many workers. 0, or why not. */
+int convolution_workspace(const convolution_args *args, int workers, size_t *bytes);
+
+/* Runs the kernel. `workspace` is aligned to 64 bytes; NULL host: one thread. 0, or a negative number: -2 an argument
+ * that has no meaning, -3 shapes that do not fit, -4 too small a workspace (nothing was written), -7 cancelled,
+ * -16 and below a position out of range (outputs are then undefined). Thread-safe. */
+int convolution(const convolution_args *args, void *workspace, size_t bytes, const einc_host *host);
+
+#ifdef __cplusplus
+}
+#endif
+#endif
+
+/* What a kernel returns when it is not 0; a read out of range is OUT_OF_RANGE - the number of the operand. */
+enum { BAD_ARGUMENT = -2, BAD_SHAPES = -3, BAD_WORKSPACE = -4, CANCELLED = -7, OUT_OF_RANGE = -16 };
+
+#if defined(__clang__)
+#define KERNEL __attribute__(())
+#elif defined(__GNUC__)
+#define KERNEL __attribute__((noipa))
+#else
+#define KERNEL
+#endif
+
+/* Whether vectors are GNU vectors; without them LANES is 1 and each vector type is its element. They only pass between
+ * functions that are inlined, so that the ABI is no concern. */
+#if defined(__GNUC__) && !defined(EINC_SCALAR)
+#define EINC_VECTORS 1
+#pragma GCC diagnostic ignored "-Wpsabi"
+#else
+#define EINC_VECTORS 0
+#endif
+
+/* Helpers are inlined; all functions are for the same instruction set. */
+#ifdef __GNUC__
+#define INLINE static inline __attribute__((always_inline, unused))
+#else
+#define INLINE static inline
+#endif
+
+#if EINC_VECTORS
+#define LANES 2
+#else
+#define LANES 1
+#endif
+
+/* The numbers of one vector in the element type of another. */
+#if EINC_VECTORS
+#define CONVERT(x, type) __builtin_convertvector(x, type)
+#else
+#define CONVERT(x, type) ((type)(x))
+#endif
+
+/* Before a loop over lanes that is to become a handful of shuffles. */
+#if EINC_VECTORS && !defined(__clang__)
+#define UNROLL _Pragma("GCC unroll 16")
+#else
+#define UNROLL
+#endif
+
+/* Asks for the cache line at p, which need not be one that may be read. */
+#ifdef __GNUC__
+#define PREFETCH(p) __builtin_prefetch((p), 0, 3)
+#else
+#define PREFETCH(p) ((void)(p))
+#endif
+
+/* At the beginning of a function whose a * b + c is to be one instruction where the machine has it. */
+#ifdef __clang__
+#define CONTRACT _Pragma("clang fp contract(fast)")
+#else
+#define CONTRACT
+#endif
+
+#if EINC_VECTORS
+typedef float f32v __attribute__((vector_size(4 * LANES)));
+#else
+typedef float f32v;
+#endif
+
+#if EINC_VECTORS
+typedef int32_t i32v __attribute__((vector_size(4 * LANES)));
+#else
+typedef int32_t i32v;
+#endif
+
+#if EINC_VECTORS
+typedef int64_t i64v __attribute__((vector_size(8 * LANES)));
+#else
+typedef int64_t i64v;
+#endif
+
+#if EINC_VECTORS
+typedef uint32_t u32v __attribute__((vector_size(4 * LANES)));
+#else
+typedef uint32_t u32v;
+#endif
+
+#if EINC_VECTORS
+typedef uint64_t u64v __attribute__((vector_size(8 * LANES)));
+#else
+typedef uint64_t u64v;
+#endif
+
+/* A truth per lane: 0 or -1 in a vector, 0 or 1 in a scalar. */
+typedef i32v boolv;
+
+#ifdef __GNUC__
+#define UNALIGNED __attribute__((aligned(1), may_alias))
+#else
+#define UNALIGNED
+#endif
+
+typedef float f32u UNALIGNED;
+
+INLINE f32v splat_f32v(float x)
+{
+#if EINC_VECTORS
+    f32v zero = {0};
+    return x - zero;    /* which keeps -0 */
+#else
+    return x;
+#endif
+}
+
+INLINE i64v splat_i64v(int64_t x)
+{
+#if EINC_VECTORS
+    i64v zero = {0};
+    return x | zero;
+#else
+    return x;
+#endif
+}
+
+INLINE u32v bits_f32v(f32v x)
+{
+    u32v bits;
+    memcpy(&bits, &x, sizeof bits);
+    return bits;
+}
+
+INLINE f32v from_bits_f32v(u32v bits)
+{
+    f32v x;
+    memcpy(&x, &bits, sizeof x);
+    return x;
+}
+
+INLINE int64_t lane_i64v(i64v x, int l)
+{
+#if EINC_VECTORS
+    return x[l];
+#else
+    (void)l;
+    return x;
+#endif
+}
+
+/* 0 or 1. */
+INLINE int lane_boolv(boolv m, int l)
+{
+#if EINC_VECTORS
+    return m[l] & 1;
+#else
+    (void)l;
+    return m;
+#endif
+}
+
+/* 0, 1, 2, ... */
+INLINE i32v lanes_i32v(void)
+{
+    int32_t lanes[LANES];
+    i32v x;
+    UNROLL
+    for (int l = 0; l < LANES; l++)
+        lanes[l] = l;
+    memcpy(&x, lanes, sizeof x);
+    return x;
+}
+
+/* 0, 1, 2, ... */
+INLINE i64v lanes_i64v(void)
+{
+    int64_t lanes[LANES];
+    i64v x;
+    UNROLL
+    for (int l = 0; l < LANES; l++)
+        lanes[l] = l;
+    memcpy(&x, lanes, sizeof x);
+    return x;
+}
+
+/* What a comparison of f64v or i64v gives, as a mask of any type's lanes. */
+INLINE boolv narrow_boolv(i64v m)
+{
+    return CONVERT(m, boolv);
+}
+
+/* The first `count` lanes. */
+INLINE boolv first_boolv(int count)
+{
+    return lanes_i32v() < count;
+}
+
+INLINE boolv and_boolv(boolv a, boolv b)
+{
+    return a & b;
+}
+
+INLINE boolv not_boolv(boolv m)
+{
+#if EINC_VECTORS
+    return ~m;
+#else
+    return !m;
+#endif
+}
+
+/* Whether some lane is true. */
+INLINE int any_boolv(boolv m)
+{
+    int32_t lanes[LANES], any = 0;
+    memcpy(lanes, &m, sizeof lanes);
+    UNROLL
+    for (int l = 0; l < LANES; l++)
+        any |= lanes[l];
+    return any != 0;
+}
+
+/* Whether every lane is true. */
+INLINE int all_boolv(boolv m)
+{
+    return !any_boolv(not_boolv(m));
+}
+
+INLINE f32v select_f32v(boolv m, f32v a, f32v b)
+{
+#if EINC_VECTORS
+    return (f32v)((m & (i32v)a) ^ (~m & (i32v)b));
+#else
+    return m ? a : b;
+#endif
+}
+
+/* One lane after the other. */
+INLINE u32v load_lanes_u32v(const void *p, int64_t stride, int count)
+{
+    uint32_t lanes[LANES];
+    u32v x;
+    if (count == LANES) {
+        UNROLL
+        for (int l = 0; l < LANES; l++)
+            memcpy(&lanes[l], (const char *)p + 4 * stride * l, 4);
+    } else {
+        for (int l = 0; l < LANES; l++)
+            memcpy(&lanes[l], (const char *)p + 4 * stride * (l < count ? l : 0), 4);
+    }
+    memcpy(&x, lanes, sizeof x);
+    return x;
+}
+
+/* One lane after the other. */
+INLINE void store_lanes_u32v(void *p, int64_t stride, u32v x, int count)
+{
+    uint32_t lanes[LANES];
+    memcpy(lanes, &x, sizeof x);
+    for (int l = 0; l < count; l++)
+        memcpy((char *)p + 4 * stride * l, &lanes[l], 4);
+}
+
+INLINE u32v load_u32v(const void *p, int64_t stride, int count)
+{
+    u32v x;
+    if (stride != 1 || count != LANES)
+        return load_lanes_u32v(p, stride, count);
+    memcpy(&x, p, sizeof x);
+    return x;
+}
+
+INLINE void store_u32v(void *p, int64_t stride, u32v x, int count)
+{
+    if (stride == 1 && count == LANES)
+        memcpy(p, &x, sizeof x);
+    else
+        store_lanes_u32v(p, stride, x, count);
+}
+
+/* p[offset] in the active lanes; the others are 0 and not read. */
+INLINE u32v gather_u32v(const void *p, i64v offset, boolv active)
+{
+    uint32_t lanes[LANES];
+    u32v x;
+    for (int l = 0; l < LANES; l++) {
+        lanes[l] = 0;
+        if (lane_boolv(active, l))
+            memcpy(&lanes[l], (const char *)p + 4 * lane_i64v(offset, l), 4);
+    }
+    memcpy(&x, lanes, sizeof x);
+    return x;
+}
+
+INLINE i64v add_i64v(i64v a, i64v b)
+{
+    return (i64v)((u64v)a + (u64v)b);
+}
+
+/* a * b + c, rounded once or twice. */
+INLINE f32v fma_f32v(f32v a, f32v b, f32v c)
+{
+    CONTRACT
+    return a * b + c;
+}
+
+INLINE f32v load_f32v(const f32u *p, int64_t stride, int count)
+{
+    return from_bits_f32v(load_u32v(p, stride, count));
+}
+
+INLINE void store_f32v(f32u *p, int64_t stride, f32v x, int count)
+{
+    store_u32v(p, stride, bits_f32v(x), count);
+}
+
+INLINE f32v gather_f32v(const f32u *p, i64v offset, boolv active)
+{
+    return from_bits_f32v(gather_u32v(p, offset, active));
+}
+
+/* Helpers that run once a call are for any machine, whatever the kernel's instruction set. */
+#ifdef __GNUC__
+#define PLAIN static inline __attribute__((unused))
+#else
+#define PLAIN static inline
+#endif
+
+#define SIZE_TOO_LARGE INT64_MAX
+
+PLAIN int64_t size_min(int64_t a, int64_t b)
+{
+    return a < b ? a : b;
+}
+
+PLAIN int64_t size_max(int64_t a, int64_t b)
+{
+    return a > b ? a : b;
+}
+
+PLAIN int64_t size_add(int64_t a, int64_t b)
+{
+    return a > SIZE_TOO_LARGE - b ? SIZE_TOO_LARGE : a + b;
+}
+
+PLAIN int64_t size_mul(int64_t a, int64_t b)
+{
+    if (a == SIZE_TOO_LARGE || b == SIZE_TOO_LARGE)
+        return SIZE_TOO_LARGE;
+    return b && a > SIZE_TOO_LARGE / b ? SIZE_TOO_LARGE : a * b;
+}
+
+PLAIN int64_t size_ceil_div(int64_t a, int64_t b)
+{
+    if (a == SIZE_TOO_LARGE || b == SIZE_TOO_LARGE)
+        return SIZE_TOO_LARGE;
+    return b ? a / b + (a % b != 0) : a;
+}
+
+/* Whether a shape is one; axes of size 1 get stride 0, so that they stretch. */
+PLAIN int settle(const int64_t *shape, int64_t *stride, int rank)
+{
+    for (int a = 0; a < rank; a++) {
+        if (shape[a] < 0)
+            return 0;
+        if (shape[a] == 1)
+            stride[a] = 0;
+    }
+    return 1;
+}
+
+PLAIN int is_shape(const int64_t *shape, int rank)
+{
+    for (int a = 0; a < rank; a++)
+        if (shape[a] < 0)
+            return 0;
+    return 1;
+}
+
+/* The common size of two axes, where 1 gives way; -1 when they disagree. */
+PLAIN int64_t meet(int64_t a, int64_t b)
+{
+    return a == b || b == 1 ? a : a == 1 ? b : -1;
+}
+
+/* Which of the lanes' positions are in range. */
+INLINE boolv are_inside_i64v(i64v position, int64_t extent)
+{
+    return and_boolv(narrow_boolv(position >= 0), narrow_boolv(position < extent));
+}
+
+/* One call: the operands, what follows from their shapes, and where tasks report a failure. */
+typedef struct Frame {
+    convolution_args in;    /* strides of axes of size 1 are 0 here */
+    int64_t extent_h;
+    int64_t extent_r;
+    int64_t extent_n;
+    int64_t extent_c;
+    int64_t extent_o;
+    int64_t tile_1_2;
+    int64_t tile_1_3;
+    int64_t units_1;
+    int64_t at_packed_1;
+    int64_t at_tile_1;
+    int64_t per_worker;
+    int64_t grain_1, tasks_1;
+    int64_t shared;
+    char *workspace;
+    const einc_host *host;
+    int *status;
+} Frame;
+
+/* The first failure counts. Tasks run on several threads, so the status is read and written whole. */
+#ifdef __GNUC__
+#define STATUS(f) __atomic_load_n((f)->status, __ATOMIC_RELAXED)
+#define FAIL(f, code) __atomic_store_n((f)->status, (code), __ATOMIC_RELAXED)
+#else
+#define STATUS(f) (*(volatile int *)(f)->status)
+#define FAIL(f, code) (*(volatile int *)(f)->status = (code))
+#endif
+
+static int is_stopped(const Frame *f)
+{
+    if (STATUS(f) == 0 && f->host && f->host->cancelled && f->host->cancelled(f->host->user))
+        FAIL(f, CANCELLED);
+    return STATUS(f) != 0;
+}
+
+/* out[n,o,h] = sum[r,c](where(((@h + @r) >= 1) && ((@h + @r) <= 56), x[n,c,h+r-1], 0) * k[o,c,r]) */
+enum { ROWS_1 = 6, VECTORS_1 = 4, COLUMNS_1 = VECTORS_1 * LANES };
+
+/* Packs the panel of `count` columns. */
+KERNEL static void pack_columns_1(const Frame *f, char *own, int64_t n, int64_t h, int64_t depth, int64_t place,
+        int count)
+{
+    const int64_t extent_r = f->extent_r, extent_c = f->extent_c;
+    const f32u *x = (const f32u *)f->in.x.data;
+    const int64_t x_0 = f->in.x.stride[0], x_1 = f->in.x.stride[1];
+    const int64_t x_2 = f->in.x.stride[2];
+    float *panels_1 = (float *)own;
+    for (int v = 0; v < VECTORS_1; v++) {
+        float *to = panels_1 + place * depth + v * LANES;
+        const int lanes = (int)size_max(size_min(LANES, count - v * LANES), 1);
+        const int64_t h_lanes = h + (v * LANES < count ? v * LANES : 0);
+        for (int64_t c_2 = 0; c_2 < extent_c; c_2++) {
+            for (int64_t r_2 = 0; r_2 < extent_r; r_2++) {
+                const boolv value = narrow_boolv(add_i64v(splat_i64v(h_lanes) + lanes_i64v(), splat_i64v(r_2)) >= 1);
+                const boolv value_2 = narrow_boolv(add_i64v(splat_i64v(h_lanes) + lanes_i64v(), splat_i64v(r_2))
+                        <= 56);
+                const boolv value_3 = and_boolv(value, value_2);
+                const boolv where = and_boolv(first_boolv(lanes), value_3),
+                        elsewhere = and_boolv(first_boolv(lanes), not_boolv(value_3));
+                f32v chosen = splat_f32v(0.0f);
+                if (any_boolv(where)) {
+                    f32v found = splat_f32v(0.0f);
+                    const boolv inside = are_inside_i64v(lanes_i64v() + splat_i64v(h_lanes + r_2 - 1),
+                            f->in.x.shape[2]);
+                    if (any_boolv(and_boolv(where, not_boolv(inside))))
+                        FAIL(f, OUT_OF_RANGE - 11);
+                    const boolv may = and_boolv(where, inside);
+                    const f32u *first = x + n * x_0 + c_2 * x_1 + (h_lanes + r_2 - 1) * x_2;
+                    found = all_boolv(may) ? load_f32v(first, x_2, LANES)
+                            : gather_f32v(first, lanes_i64v() * (x_2), may);
+                    chosen = select_f32v(where, found, chosen);
+                }
+                if (any_boolv(elsewhere)) {
+                    chosen = select_f32v(elsewhere, splat_f32v(0.0f), chosen);
+                }
+                store_f32v(to, 1, chosen, LANES);
+                to += COLUMNS_1;
+            }
+        }
+    }
+}
+
+/* Packs `height` rows. */
+KERNEL static void pack_rows_1(const Frame *f, char *own, int64_t o, int height)
+{
+    const int64_t extent_r = f->extent_r, extent_c = f->extent_c;
+    const int64_t at_packed_1 = f->at_packed_1;
+    const f32u *k = (const f32u *)f->in.k.data;
+    const int64_t k_0 = f->in.k.stride[0], k_1 = f->in.k.stride[1];
+    const int64_t k_2 = f->in.k.stride[2];
+    float *packed_1 = (float *)(own + at_packed_1);
+    float *to = packed_1;
+    for (int r = 0; r < height; r++) {
+        const int64_t o_at = o + r;
+        for (int64_t c_2 = 0; c_2 < extent_c; c_2++) {
+            for (int64_t r_2 = 0; r_2 < extent_r; r_2 += LANES) {
+                const int lanes = (int)size_min(LANES, extent_r - r_2);
+                store_f32v(to, 1, load_f32v(k + o_at * k_0 + c_2 * k_1 + r_2 * k_2, k_2, lanes), lanes);
+                to += lanes;
+            }
+        }
+    }
+}
+
+/* The sums of `height` rows and one panel. A row's points are k_step apart, rows row_step. Meanwhile what is needed next
+ * comes nearer: `ahead`, so many bytes for each point. */
+INLINE void multiply_1(const int height, const f32u *rows, int64_t row_step, int64_t k_step, const float *panel,
+                       int64_t depth, const char *ahead, int64_t ahead_step, f32v sums[ROWS_1][VECTORS_1])
+{
+    UNROLL
+    for (int r = 0; r < height; r++) {
+        UNROLL
+        for (int v = 0; v < VECTORS_1; v++) {
+            sums[r][v] = splat_f32v(0.0f);
+        }
+    }
+    for (int64_t k = 0; k < depth; k++) {
+        f32v right[VECTORS_1];
+        PREFETCH(ahead);
+        ahead += ahead_step;
+        UNROLL
+        for (int v = 0; v < VECTORS_1; v++)
+            right[v] = load_f32v(panel + v * LANES, 1, LANES);
+        UNROLL
+        for (int r = 0; r < height; r++) {
+            const f32v left = splat_f32v(rows[r * row_step]);
+            UNROLL
+            for (int v = 0; v < VECTORS_1; v++) {
+                sums[r][v] = fma_f32v(right[v], left, sums[r][v]);
+            }
+        }
+        rows += k_step;
+        panel += COLUMNS_1;
+    }
+}
+
+/* One tile, and what becomes of its sums. */
+INLINE void tile_at_1(const int height, const f32u *rows, int64_t row_step, int64_t k_step, const float *panel,
+        int64_t depth, const char *ahead, int64_t ahead_step, const Frame *f, char *own)
+{
+    f32v sums[ROWS_1][VECTORS_1];
+    multiply_1(height, rows, row_step, k_step, panel, depth, ahead, ahead_step, sums);
+    const int64_t at_tile_1 = f->at_tile_1;
+    float *tile_1 = (float *)(own + at_tile_1);
+    UNROLL
+    for (int r = 0; r < height; r++) {
+        UNROLL
+        for (int v = 0; v < VECTORS_1; v++)
+            store_f32v(tile_1 + (r * VECTORS_1 + v) * LANES, 1, sums[r][v], LANES);
+    }
+}
+
+/* What becomes of a tile's sums. */
+KERNEL static void after_1(const Frame *f, char *own, int64_t o, int64_t n, int64_t h, int count, int height)
+{
+    const int64_t at_tile_1 = f->at_tile_1;
+    f32u *out = (f32u *)f->in.out.data;
+    const int64_t out_0 = f->in.out.stride[0], out_1 = f->in.out.stride[1];
+    const int64_t out_2 = f->in.out.stride[2];
+    float *tile_1 = (float *)(own + at_tile_1);
+    for (int v = 0; v * LANES < count; v++) {
+        const int lanes = (int)size_min(LANES, count - v * LANES);
+        const int64_t h_lanes = h + v * LANES;
+        for (int r = 0; r < height; r++) {
+            const int64_t o_at = o + r;
+            const f32v sum = load_f32v(tile_1 + (r * VECTORS_1 + v) * LANES, 1, LANES);
+            store_f32v(out + n * out_0 + o_at * out_1 + h_lanes * out_2, out_2, sum, lanes);
+        }
+    }
+}
+
+/* Tiles of each height have their own code, so that their sums have registers. */
+KERNEL static void tiles_1(int height, const f32u *rows, int64_t row_step, int64_t k_step, const float *panel,
+        int64_t depth, const char *ahead, int64_t ahead_step, const Frame *f, char *own)
+{
+    switch (height) {
+    case 6: tile_at_1(6, rows, row_step, k_step, panel, depth, ahead, ahead_step, f, own); break;
+    case 5: tile_at_1(5, rows, row_step, k_step, panel, depth, ahead, ahead_step, f, own); break;
+    case 4: tile_at_1(4, rows, row_step, k_step, panel, depth, ahead, ahead_step, f, own); break;
+    case 3: tile_at_1(3, rows, row_step, k_step, panel, depth, ahead, ahead_step, f, own); break;
+    case 2: tile_at_1(2, rows, row_step, k_step, panel, depth, ahead, ahead_step, f, own); break;
+    default: tile_at_1(1, rows, row_step, k_step, panel, depth, ahead, ahead_step, f, own); break;
+    }
+}
+
+
+/* The step for one unit of work. */
+KERNEL static void step_1(const Frame *f, char *own, int64_t n_first, int64_t n_end, int64_t o_first, int64_t o_end,
+        int64_t h_first, int64_t h_end)
+{
+    const int64_t extent_r = f->extent_r, extent_c = f->extent_c;
+    const int64_t at_packed_1 = f->at_packed_1;
+    float *panels_1 = (float *)own;
+    float *packed_1 = (float *)(own + at_packed_1);
+    const int64_t depth = extent_c * extent_r;
+    const int64_t spans = (n_end - n_first), columns = h_end - h_first;
+    int64_t place;
+    place = 0;
+    for (int64_t span = 0; span < spans; span++) {
+        const int64_t n = n_first + span;
+        for (int64_t at = 0; at < columns; at += COLUMNS_1, place += COLUMNS_1) {
+            const int64_t h = h_first + at;
+            const int count = (int)size_min(COLUMNS_1, columns - at);
+            pack_columns_1(f, own, n, h, depth, place, count);
+        }
+    }
+    const int64_t tiles = size_max(place / COLUMNS_1, 1);
+    for (int64_t o = o_first, height; o < o_end; o += height) {
+        height = size_ceil_div(o_end - o, size_ceil_div(o_end - o, ROWS_1));
+        pack_rows_1(f, own, o, height);
+        const f32u *rows = packed_1;
+        const int64_t row_step = depth, k_step = 1;
+        const char *ahead = (const char *)(rows + (tiles < 4 ? 2 : 1) * height * row_step);
+        const int64_t ahead_step = k_step == 1 ? size_ceil_div(height * 4, tiles) : 0;
+        place = 0;
+        for (int64_t span = 0; span < spans; span++) {
+            const int64_t n = n_first + span;
+            for (int64_t at = 0; at < columns; at += COLUMNS_1, place += COLUMNS_1) {
+                const int64_t h = h_first + at;
+                const int count = (int)size_min(COLUMNS_1, columns - at);
+                tiles_1((int)height, rows, row_step, k_step, panels_1 + place * depth, depth,
+                        ahead + place / COLUMNS_1 * depth * ahead_step, ahead_step, f, own);
+                after_1(f, own, o, n, h, count, height);
+            }
+        }
+    }
+}
+
+/* A task of launch 1: its units of work, each one tile of every block. */
+static void launch_1(void *argument, int64_t task, int worker)
+{
+    const Frame *f = (const Frame *)argument;
+    char *own = f->workspace + f->shared + worker * f->per_worker;
+    const int64_t extent_h = f->extent_h, extent_o = f->extent_o;
+    const int64_t tile_1_2 = f->tile_1_2, tile_1_3 = f->tile_1_3;
+    const int64_t units_end = size_min((task + 1) * f->grain_1, f->units_1);
+    for (int64_t unit = task * f->grain_1; unit < units_end && !is_stopped(f); unit++) {
+        int64_t rest = unit;
+        const int64_t h_tiles = size_max(size_ceil_div(extent_h, tile_1_3), 1);
+        const int64_t h_first = rest % h_tiles * tile_1_3, h_end = size_min(h_first + tile_1_3, extent_h);
+        rest /= h_tiles;
+        const int64_t o_tiles = size_max(size_ceil_div(extent_o, tile_1_2), 1);
+        const int64_t o_first = rest % o_tiles * tile_1_2, o_end = size_min(o_first + tile_1_2, extent_o);
+        rest /= o_tiles;
+        const int64_t n_first = rest, n_end = n_first + 1;
+        step_1(f, own, n_first, n_end, o_first, o_end, h_first, h_end);
+    }
+}
+
+
+/* Runs tasks on the host's threads, or here. */
+static int run(Frame *f, void (*task)(void *argument, int64_t index, int worker), int64_t tasks)
+{
+    if (tasks > 1 && f->host && f->host->parallel_for) {
+        int status = f->host->parallel_for(f->host->user, tasks, task, f);
+        if (status && STATUS(f) == 0)
+            FAIL(f, status);
+    } else {
+        for (int64_t index = 0; index < tasks; index++)
+            task(f, index, 0);
+    }
+    return STATUS(f);
+}
+
+/* Fills in the frame: extents from the shapes, which must agree; then tiles and workspace, which follow from them. */
+static int prepare(Frame *f, const convolution_args *args, int workers)
+{
+    (void)workers;
+    memset(f, 0, sizeof *f);
+    f->in = *args;
+    if (!settle(f->in.x.shape, f->in.x.stride, 3))
+        return BAD_SHAPES;
+    if (!settle(f->in.k.shape, f->in.k.stride, 3))
+        return BAD_SHAPES;
+    if (!is_shape(f->in.out.shape, 3))
+        return BAD_SHAPES;
+    const int64_t extent_h = f->extent_h = args->given_h;
+    if (extent_h < 0)
+        return BAD_SHAPES;
+    const int64_t extent_r = f->extent_r = f->in.k.shape[2];
+    const int64_t extent_n = f->extent_n = f->in.x.shape[0];
+    const int64_t extent_c = f->extent_c = meet(f->in.x.shape[1], f->in.k.shape[1]);
+    if (extent_c < 0)
+        return BAD_SHAPES;
+    const int64_t extent_o = f->extent_o = f->in.k.shape[0];
+    if (f->in.out.shape[0] != extent_n || f->in.out.shape[1] != extent_o || f->in.out.shape[2] != extent_h)
+        return BAD_SHAPES;
+    const int64_t tile_1_2 = f->tile_1_2 = size_min(64, extent_o);
+    const int64_t tile_1_3 = f->tile_1_3 = size_min(8, extent_h);
+    f->units_1 = size_mul(size_mul(extent_n, size_ceil_div(extent_o, tile_1_2)), size_ceil_div(extent_h, tile_1_3));
+    const int64_t at_packed_1 = f->at_packed_1 = size_mul(size_ceil_div(size_mul(size_mul(size_mul(size_ceil_div(tile_1_3, 8), 8), size_mul(extent_c, extent_r)), 4), 64), 64);
+    const int64_t at_tile_1 = f->at_tile_1 = size_add(at_packed_1,
+            size_mul(size_ceil_div(size_mul(size_mul(6, size_mul(extent_c, extent_r)), 4), 64), 64));
+    f->per_worker = size_add(at_tile_1, 192);
+    const int64_t most_1 = size_min(size_max(size_ceil_div(size_mul(size_mul(size_mul(size_mul(extent_h, extent_r),
+            extent_n), extent_c), extent_o), 16384), 1), 1024);
+    f->grain_1 = size_max(size_ceil_div(f->units_1, most_1), 1);
+    f->tasks_1 = size_ceil_div(f->units_1, f->grain_1);
+    return 0;
+}
+
+int convolution_workspace(const convolution_args *args, int workers, size_t *bytes)
+{
+    Frame f;
+    int status = workers < 1 || !args || !bytes ? BAD_ARGUMENT : prepare(&f, args, workers);
+    if (status)
+        return status;
+    int64_t all = size_add(f.shared, size_mul(workers, f.per_worker));
+    *bytes = (size_t)all;
+    return all == SIZE_TOO_LARGE ? BAD_WORKSPACE : 0;
+}
+
+int convolution(const convolution_args *args, void *workspace, size_t bytes, const einc_host *host)
+{
+    Frame frame, *f = &frame;
+    int workers = host && host->workers > 1 ? host->workers : 1, failure = 0;
+    int status = args ? prepare(f, args, workers) : BAD_ARGUMENT;
+    if (status)
+        return status;
+    int64_t all = size_add(f->shared, size_mul(workers, f->per_worker));
+    if (all > 0 && (all == SIZE_TOO_LARGE || (uint64_t)all > bytes || !workspace || (uintptr_t)workspace % 64))
+        return BAD_WORKSPACE;
+    f->workspace = (char *)workspace;
+    f->host = host;
+    f->status = &failure;
+    if (run(f, launch_1, f->tasks_1))
+        return failure;
+    return 0;
+}

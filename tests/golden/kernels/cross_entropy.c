@@ -1,0 +1,908 @@
+/* einc compile 'lse = X[t,h], W[v,h] -> [t,v] | logsumexp v; pick = X[t,h], W[y[t]:i64,h] -> [t]; lse[t] - pick[t] | mean t' -o cross_entropy.c
+ *
+ *     lse[t] = X[t,h], W[v,h] -> tv | logsumexp v
+ *     pick[t] = X[t,h], W[y[t]:i64,h] -> t
+ *     lse[t] - pick[t] | mean t
+ *
+ * target portable, 4 lanes
+ * launch 1: block of t: tile_1_1 = min(64, t)
+ *   step 1: store tmp1[t] = logsumexp[v](sum[h](X[t,h] * W[v,h]))
+ *     tiles of 6 x 8: rows v, columns t, contracted h, rows in place
+ *     loops t, 4 lanes along t
+ *   step 2: store out[] = mean[t](tmp1[t] - sum[h](X[t,h] * W[y[t],h]))
+ *     loops, 4 lanes along h, split along t into parts_2 = min(t, 64), stride 1 expected: X axis 1, W axis 1
+ * tmp1: a block, tile_1_1 * 4 bytes
+ * workspace align(parts_2 * 4, 64) + workers * (align(tile_1_1 * 4, 64) + align(align(tile_1_1, 8) * h * 4, 64)
+ *         + align(6 * h * 4, 64) + 192 + align(align(tile_1_1, 8) * 4, 64) + align(align(tile_1_1, 8) * 4, 64)) */
+#include <math.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#ifndef CROSS_ENTROPY_H
+#define CROSS_ENTROPY_H
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#ifndef EINC_HOST
+#define EINC_HOST
+/* Whose threads and messages. Every member may be 0, and so may the pointer to it. parallel_for runs
+ * task(argument, index, worker) once for every 0 <= index < tasks, in any order, at once on up to `workers` threads,
+ * 0 <= worker < workers, no two calls with the same worker at once; it returns 0, or a number that the kernel gives back. */
+typedef struct einc_host {
+    void *(*alloc)(void *user, size_t bytes, size_t align);
+    void (*free)(void *user, void *memory);
+    int (*parallel_for)(void *user, int64_t tasks, void (*task)(void *argument, int64_t index, int worker), void *argument);
+    int workers;
+    int (*cancelled)(void *user);
+    void (*error)(void *user, int code, const char *message);
+    void *user;
+} einc_host;
+#endif
+
+/* Strides count elements, and may be 0 or negative; data need not be aligned. An array of rank 0 has no shape.
+ * Complex numbers are two floats, f16 and bf16 their 16 bits, bool one byte. */
+typedef struct cross_entropy_args {
+    struct {    /* input X, f32 */
+        const float *data;
+        int64_t shape[2], stride[2];
+    } X;
+    struct {    /* input W, f32 */
+        const float *data;
+        int64_t shape[2], stride[2];
+    } W;
+    struct {    /* input y, i64 */
+        const int64_t *data;
+        int64_t shape[1], stride[1];
+    } y;
+    struct {    /* output, f32 */
+        float *data;
+        int64_t shape[1], stride[1];
+    } out;
+} cross_entropy_args;
+
+/* The bytes of workspace that cross_entropy() wants for these shapes and so many workers. 0, or why not. */
+int cross_entropy_workspace(const cross_entropy_args *args, int workers, size_t *bytes);
+
+/* Runs the kernel. `workspace` is aligned to 64 bytes; NULL host: one thread. 0, or a negative number: -2 an argument
+ * that has no meaning, -3 shapes that do not fit, -4 too small a workspace (nothing was written), -7 cancelled,
+ * -16 and below a position out of range (outputs are then undefined). Thread-safe. */
+int cross_entropy(const cross_entropy_args *args, void *workspace, size_t bytes, const einc_host *host);
+
+#ifdef __cplusplus
+}
+#endif
+#endif
+
+/* What a kernel returns when it is not 0; a read out of range is OUT_OF_RANGE - the number of the operand. */
+enum { BAD_ARGUMENT = -2, BAD_SHAPES = -3, BAD_WORKSPACE = -4, CANCELLED = -7, OUT_OF_RANGE = -16 };
+
+#if defined(__clang__)
+#define KERNEL __attribute__(())
+#elif defined(__GNUC__)
+#define KERNEL __attribute__((noipa))
+#else
+#define KERNEL
+#endif
+
+/* Whether vectors are GNU vectors; without them LANES is 1 and each vector type is its element. They only pass between
+ * functions that are inlined, so that the ABI is no concern. */
+#if defined(__GNUC__) && !defined(EINC_SCALAR)
+#define EINC_VECTORS 1
+#pragma GCC diagnostic ignored "-Wpsabi"
+#else
+#define EINC_VECTORS 0
+#endif
+
+/* Helpers are inlined; all functions are for the same instruction set. */
+#ifdef __GNUC__
+#define INLINE static inline __attribute__((always_inline, unused))
+#else
+#define INLINE static inline
+#endif
+
+#if EINC_VECTORS
+#define LANES 4
+#else
+#define LANES 1
+#endif
+
+/* Before a loop over lanes that is to become a handful of shuffles. */
+#if EINC_VECTORS && !defined(__clang__)
+#define UNROLL _Pragma("GCC unroll 16")
+#else
+#define UNROLL
+#endif
+
+/* Asks for the cache line at p, which need not be one that may be read. */
+#ifdef __GNUC__
+#define PREFETCH(p) __builtin_prefetch((p), 0, 3)
+#else
+#define PREFETCH(p) ((void)(p))
+#endif
+
+/* At the beginning of a function whose a * b + c is to be one instruction where the machine has it. */
+#ifdef __clang__
+#define CONTRACT _Pragma("clang fp contract(fast)")
+#else
+#define CONTRACT
+#endif
+
+#if EINC_VECTORS
+typedef float f32v __attribute__((vector_size(4 * LANES)));
+#else
+typedef float f32v;
+#endif
+
+#if EINC_VECTORS
+typedef int32_t i32v __attribute__((vector_size(4 * LANES)));
+#else
+typedef int32_t i32v;
+#endif
+
+#if EINC_VECTORS
+typedef uint32_t u32v __attribute__((vector_size(4 * LANES)));
+#else
+typedef uint32_t u32v;
+#endif
+
+/* A truth per lane: 0 or -1 in a vector, 0 or 1 in a scalar. */
+typedef i32v boolv;
+
+#ifdef __GNUC__
+#define UNALIGNED __attribute__((aligned(1), may_alias))
+#else
+#define UNALIGNED
+#endif
+
+typedef int64_t i64u UNALIGNED;
+
+typedef float f32u UNALIGNED;
+
+INLINE f32v splat_f32v(float x)
+{
+#if EINC_VECTORS
+    f32v zero = {0};
+    return x - zero;    /* which keeps -0 */
+#else
+    return x;
+#endif
+}
+
+INLINE u32v bits_f32v(f32v x)
+{
+    u32v bits;
+    memcpy(&bits, &x, sizeof bits);
+    return bits;
+}
+
+INLINE f32v from_bits_f32v(u32v bits)
+{
+    f32v x;
+    memcpy(&x, &bits, sizeof x);
+    return x;
+}
+
+INLINE float lane_f32v(f32v x, int l)
+{
+#if EINC_VECTORS
+    return x[l];
+#else
+    (void)l;
+    return x;
+#endif
+}
+
+/* 0, 1, 2, ... */
+INLINE i32v lanes_i32v(void)
+{
+    int32_t lanes[LANES];
+    i32v x;
+    UNROLL
+    for (int l = 0; l < LANES; l++)
+        lanes[l] = l;
+    memcpy(&x, lanes, sizeof x);
+    return x;
+}
+
+/* The first `count` lanes. */
+INLINE boolv first_boolv(int count)
+{
+    return lanes_i32v() < count;
+}
+
+INLINE f32v select_f32v(boolv m, f32v a, f32v b)
+{
+#if EINC_VECTORS
+    return (f32v)((m & (i32v)a) ^ (~m & (i32v)b));
+#else
+    return m ? a : b;
+#endif
+}
+
+/* One lane after the other. */
+INLINE u32v load_lanes_u32v(const void *p, int64_t stride, int count)
+{
+    uint32_t lanes[LANES];
+    u32v x;
+    if (count == LANES) {
+        UNROLL
+        for (int l = 0; l < LANES; l++)
+            memcpy(&lanes[l], (const char *)p + 4 * stride * l, 4);
+    } else {
+        for (int l = 0; l < LANES; l++)
+            memcpy(&lanes[l], (const char *)p + 4 * stride * (l < count ? l : 0), 4);
+    }
+    memcpy(&x, lanes, sizeof x);
+    return x;
+}
+
+/* One lane after the other. */
+INLINE void store_lanes_u32v(void *p, int64_t stride, u32v x, int count)
+{
+    uint32_t lanes[LANES];
+    memcpy(lanes, &x, sizeof x);
+    for (int l = 0; l < count; l++)
+        memcpy((char *)p + 4 * stride * l, &lanes[l], 4);
+}
+
+INLINE u32v load_u32v(const void *p, int64_t stride, int count)
+{
+    u32v x;
+    if (stride != 1 || count != LANES)
+        return load_lanes_u32v(p, stride, count);
+    memcpy(&x, p, sizeof x);
+    return x;
+}
+
+INLINE void store_u32v(void *p, int64_t stride, u32v x, int count)
+{
+    if (stride == 1 && count == LANES)
+        memcpy(p, &x, sizeof x);
+    else
+        store_lanes_u32v(p, stride, x, count);
+}
+
+/* a * b + c, rounded once or twice. */
+INLINE f32v fma_f32v(f32v a, f32v b, f32v c)
+{
+    CONTRACT
+    return a * b + c;
+}
+
+/* p * x + c: one step of a polynomial. */
+INLINE f32v horner_f32v(f32v p, f32v x, float c)
+{
+    return fma_f32v(p, x, splat_f32v(c));
+}
+
+/* The greater, and b where either is NaN. */
+INLINE f32v greater_f32v(f32v a, f32v b)
+{
+    return select_f32v(a > b, a, b);
+}
+
+/* The lesser, and b where either is NaN. */
+INLINE f32v lesser_f32v(f32v a, f32v b)
+{
+    return select_f32v(a < b, a, b);
+}
+
+/* The greater; NaN where either is. The way through a, which may be an accumulator, is the short one. */
+INLINE f32v max_f32v(f32v a, f32v b)
+{
+    return select_f32v(b != b, b, greater_f32v(b, a));
+}
+
+INLINE f32v load_f32v(const f32u *p, int64_t stride, int count)
+{
+    return from_bits_f32v(load_u32v(p, stride, count));
+}
+
+INLINE void store_f32v(f32u *p, int64_t stride, f32v x, int count)
+{
+    store_u32v(p, stride, bits_f32v(x), count);
+}
+
+/* x * 2^n for whole n from -252 to 254, in two steps, so that a denormal result is rounded once: the sum below has
+ * n + 254 in its low bits. */
+INLINE f32v scale_f32v(f32v x, f32v n)
+{
+    u32v sum = bits_f32v(n + splat_f32v(12583166.0f)), half = sum >> 1;
+    return x * from_bits_f32v(half << 23) * from_bits_f32v((sum - half) << 23);
+}
+
+/* e^x for |x| <= ln 2 / 2; relative error 2^-23.4. */
+INLINE f32v exp_near_f32v(f32v x)
+{
+    f32v p = splat_f32v(8.28957744e-3f);
+    p = horner_f32v(p, x, 4.18978222e-2f);
+    p = horner_f32v(p, x, 1.66676491e-1f);
+    p = horner_f32v(p, x, 4.99991506e-1f);
+    p = horner_f32v(p, x, 9.99999702e-1f);
+    return horner_f32v(p, x, 1.0f);
+}
+
+/* n, the whole number nearest to (high - low) / ln 2, and what is left of high - low without n * ln 2. `low` is small;
+ * ln 2 is in two parts, the first so short that its product with n is exact. */
+INLINE f32v exp_rest_f32v(f32v high, f32v low, f32v *n)
+{
+    f32v shift = splat_f32v(12582912.0f);
+    *n = fma_f32v(high - low, splat_f32v(1.44269504f), shift) - shift;
+    f32v rest = fma_f32v(*n, splat_f32v(-0.693359375f), high);
+    return fma_f32v(*n, splat_f32v(2.12194440e-4f), rest) - low;
+}
+
+INLINE f32v exp_f32v(f32v x)
+{
+    x = lesser_f32v(splat_f32v(89.0f), greater_f32v(splat_f32v(-104.0f), x));
+    f32v n, rest = exp_rest_f32v(x, splat_f32v(0), &n);
+    return scale_f32v(exp_near_f32v(rest), n);
+}
+
+/* log(1 + r) = r + r^2 (r P(r) - 1/2) for 1 + r between sqrt(1/2) and sqrt(2); relative error 2^-24.9. */
+INLINE f32v log_near_f32v(f32v r)
+{
+    f32v p = splat_f32v(8.7005429e-2f);
+    p = horner_f32v(p, r, -1.42669603e-1f);
+    p = horner_f32v(p, r, 1.49144799e-1f);
+    p = horner_f32v(p, r, -1.65776491e-1f);
+    p = horner_f32v(p, r, 1.9963102e-1f);
+    p = horner_f32v(p, r, -2.50013351e-1f);
+    p = horner_f32v(p, r, 3.33339095e-1f);
+    p = horner_f32v(p, r, -0.5f);
+    return fma_f32v(r * r, p, r);
+}
+
+/* k and r of a positive x. A denormal x is lifted by 2^23; k stands in the low bits of a sum of its biased self and
+ * 2^23. */
+INLINE f32v log_split_f32v(f32v x, f32v *k)
+{
+    boolv tiny = x < splat_f32v(1.17549435e-38f);
+    u32v bits = bits_f32v(select_f32v(tiny, x * 8388608.0f, x)) + (0x3F800000 - 0x3F3504F3);
+    f32v bias = select_f32v(tiny, splat_f32v(8388758.0f), splat_f32v(8388735.0f));
+    *k = from_bits_f32v(bits >> 23 | 0x4B000000) - bias;
+    return from_bits_f32v((bits & 0x7FFFFF) + 0x3F3504F3) - 1.0f;
+}
+
+/* y, the logarithm of x, or what it is where x is not positive and finite. */
+INLINE f32v log_special_f32v(f32v x, f32v y)
+{
+    f32v zero = splat_f32v(0), infinite = splat_f32v(INFINITY);
+    y = select_f32v(x > zero, y, select_f32v(x == zero, -infinite, splat_f32v(NAN)));
+    return select_f32v(x == infinite, x, y);
+}
+
+INLINE f32v log_f32v(f32v x)
+{
+    f32v k, y = log_near_f32v(log_split_f32v(x, &k));
+    y = fma_f32v(k, splat_f32v(0.693359375f), fma_f32v(k, splat_f32v(-2.12194440e-4f), y));
+    return log_special_f32v(x, y);
+}
+
+/* Lane l of the result is lane l ^ n, for n less than LANES: the partner in a fold. */
+INLINE f32v flip_f32v(f32v x, int n)
+{
+    float lanes[LANES], others[LANES];
+    memcpy(lanes, &x, sizeof x);
+    UNROLL
+    for (int l = 0; l < LANES; l++)
+        others[l] = lanes[l ^ n];
+    memcpy(&x, others, sizeof x);
+    return x;
+}
+
+INLINE float fold_sum_f32v(f32v x)
+{
+    if (LANES > 8)
+        x = x + flip_f32v(x, 8);
+    if (LANES > 4)
+        x = x + flip_f32v(x, 4);
+    if (LANES > 2)
+        x = x + flip_f32v(x, 2);
+    if (LANES > 1)
+        x = x + flip_f32v(x, 1);
+    return lane_f32v(x, 0);
+}
+
+/* Helpers that run once a call are for any machine, whatever the kernel's instruction set. */
+#ifdef __GNUC__
+#define PLAIN static inline __attribute__((unused))
+#else
+#define PLAIN static inline
+#endif
+
+#define SIZE_TOO_LARGE INT64_MAX
+
+PLAIN int64_t size_min(int64_t a, int64_t b)
+{
+    return a < b ? a : b;
+}
+
+PLAIN int64_t size_max(int64_t a, int64_t b)
+{
+    return a > b ? a : b;
+}
+
+PLAIN int64_t size_add(int64_t a, int64_t b)
+{
+    return a > SIZE_TOO_LARGE - b ? SIZE_TOO_LARGE : a + b;
+}
+
+PLAIN int64_t size_mul(int64_t a, int64_t b)
+{
+    if (a == SIZE_TOO_LARGE || b == SIZE_TOO_LARGE)
+        return SIZE_TOO_LARGE;
+    return b && a > SIZE_TOO_LARGE / b ? SIZE_TOO_LARGE : a * b;
+}
+
+PLAIN int64_t size_ceil_div(int64_t a, int64_t b)
+{
+    if (a == SIZE_TOO_LARGE || b == SIZE_TOO_LARGE)
+        return SIZE_TOO_LARGE;
+    return b ? a / b + (a % b != 0) : a;
+}
+
+/* Whether a shape is one; axes of size 1 get stride 0, so that they stretch. */
+PLAIN int settle(const int64_t *shape, int64_t *stride, int rank)
+{
+    for (int a = 0; a < rank; a++) {
+        if (shape[a] < 0)
+            return 0;
+        if (shape[a] == 1)
+            stride[a] = 0;
+    }
+    return 1;
+}
+
+/* The common size of two axes, where 1 gives way; -1 when they disagree. */
+PLAIN int64_t meet(int64_t a, int64_t b)
+{
+    return a == b || b == 1 ? a : a == 1 ? b : -1;
+}
+
+PLAIN int is_inside(int64_t position, int64_t extent)
+{
+    return (uint64_t)position < (uint64_t)extent;
+}
+
+/* largest' = max of the two, sum' = both sums, each times exp(its largest - largest'). */
+INLINE void merge_exponentials_f32v(f32v *largest, f32v *sum, f32v other, f32v other_sum)
+{
+    f32v zero = splat_f32v(0);
+    f32v difference = select_f32v(other == *largest, zero, other - *largest);
+    boolv grows = difference > zero;
+    f32v power = exp_f32v(select_f32v(grows, zero - difference, difference));
+    *sum = select_f32v(grows, fma_f32v(*sum, power, other_sum), fma_f32v(other_sum, power, *sum));
+    *largest = max_f32v(*largest, other);
+}
+
+/* One call: the operands, what follows from their shapes, and where tasks report a failure. */
+typedef struct Frame {
+    cross_entropy_args in;    /* strides of axes of size 1 are 0 here */
+    int64_t extent_t;
+    int64_t extent_h;
+    int64_t extent_v;
+    int64_t extent_t_2;
+    int64_t extent_h_2;
+    int64_t extent_t_3;
+    int64_t parts_2;
+    int64_t shared;
+    int64_t tile_1_1;
+    int64_t units_1;
+    int64_t at_panels_1;
+    int64_t at_packed_1;
+    int64_t at_tile_1;
+    int64_t at_largest_1_1;
+    int64_t at_sum_1_1;
+    int64_t per_worker;
+    int64_t grain_1, tasks_1;
+    int unit_2;    /* the lanes' strides are 1 */
+    char *workspace;
+    const einc_host *host;
+    int *status;
+} Frame;
+
+/* The first failure counts. Tasks run on several threads, so the status is read and written whole. */
+#ifdef __GNUC__
+#define STATUS(f) __atomic_load_n((f)->status, __ATOMIC_RELAXED)
+#define FAIL(f, code) __atomic_store_n((f)->status, (code), __ATOMIC_RELAXED)
+#else
+#define STATUS(f) (*(volatile int *)(f)->status)
+#define FAIL(f, code) (*(volatile int *)(f)->status = (code))
+#endif
+
+static int is_stopped(const Frame *f)
+{
+    if (STATUS(f) == 0 && f->host && f->host->cancelled && f->host->cancelled(f->host->user))
+        FAIL(f, CANCELLED);
+    return STATUS(f) != 0;
+}
+
+/* tmp1[t] = logsumexp[v](sum[h](X[t,h] * W[v,h])) */
+enum { ROWS_1 = 6, VECTORS_1 = 2, COLUMNS_1 = VECTORS_1 * LANES };
+
+/* Packs the panel of `count` columns. */
+KERNEL static void pack_columns_1(const Frame *f, char *own, int64_t t, int64_t depth, int64_t place, int count)
+{
+    const int64_t extent_h = f->extent_h, at_panels_1 = f->at_panels_1;
+    const f32u *X = (const f32u *)f->in.X.data;
+    const int64_t X_0 = f->in.X.stride[0], X_1 = f->in.X.stride[1];
+    float *panels_1 = (float *)(own + at_panels_1);
+    for (int v = 0; v < VECTORS_1; v++) {
+        float *to = panels_1 + place * depth + v * LANES;
+        const int lanes = (int)size_max(size_min(LANES, count - v * LANES), 1);
+        const int64_t t_lanes = t + (v * LANES < count ? v * LANES : 0);
+        for (int64_t h = 0; h < extent_h; h++) {
+            store_f32v(to, 1, load_f32v(X + t_lanes * X_0 + h * X_1, X_0, lanes), LANES);
+            to += COLUMNS_1;
+        }
+    }
+}
+
+/* Packs `height` rows. */
+KERNEL static void pack_rows_1(const Frame *f, char *own, int64_t v_2, int height)
+{
+    const int64_t extent_h = f->extent_h, at_packed_1 = f->at_packed_1;
+    const f32u *W = (const f32u *)f->in.W.data;
+    const int64_t W_0 = f->in.W.stride[0], W_1 = f->in.W.stride[1];
+    float *packed_1 = (float *)(own + at_packed_1);
+    float *to = packed_1;
+    for (int r = 0; r < height; r++) {
+        const int64_t v_2_at = v_2 + r;
+        for (int64_t h = 0; h < extent_h; h += LANES) {
+            const int lanes = (int)size_min(LANES, extent_h - h);
+            store_f32v(to, 1, load_f32v(W + v_2_at * W_0 + h * W_1, W_1, lanes), lanes);
+            to += lanes;
+        }
+    }
+}
+
+/* The sums of `height` rows and one panel. A row's points are k_step apart, rows row_step. Meanwhile what is needed next
+ * comes nearer: `ahead`, so many bytes for each point. */
+INLINE void multiply_1(const int height, const f32u *rows, int64_t row_step, int64_t k_step, const float *panel,
+                       int64_t depth, const char *ahead, int64_t ahead_step, f32v sums[ROWS_1][VECTORS_1])
+{
+    UNROLL
+    for (int r = 0; r < height; r++) {
+        UNROLL
+        for (int v = 0; v < VECTORS_1; v++) {
+            sums[r][v] = splat_f32v(0.0f);
+        }
+    }
+    for (int64_t k = 0; k < depth; k++) {
+        f32v right[VECTORS_1];
+        PREFETCH(ahead);
+        ahead += ahead_step;
+        UNROLL
+        for (int v = 0; v < VECTORS_1; v++)
+            right[v] = load_f32v(panel + v * LANES, 1, LANES);
+        UNROLL
+        for (int r = 0; r < height; r++) {
+            const f32v left = splat_f32v(rows[r * row_step]);
+            UNROLL
+            for (int v = 0; v < VECTORS_1; v++) {
+                sums[r][v] = fma_f32v(right[v], left, sums[r][v]);
+            }
+        }
+        rows += k_step;
+        panel += COLUMNS_1;
+    }
+}
+
+/* One tile, and what becomes of its sums. */
+INLINE void tile_at_1(const int height, const f32u *rows, int64_t row_step, int64_t k_step, const float *panel,
+        int64_t depth, const char *ahead, int64_t ahead_step, const Frame *f, char *own)
+{
+    f32v sums[ROWS_1][VECTORS_1];
+    multiply_1(height, rows, row_step, k_step, panel, depth, ahead, ahead_step, sums);
+    const int64_t at_tile_1 = f->at_tile_1;
+    float *tile_1 = (float *)(own + at_tile_1);
+    UNROLL
+    for (int r = 0; r < height; r++) {
+        UNROLL
+        for (int v = 0; v < VECTORS_1; v++)
+            store_f32v(tile_1 + (r * VECTORS_1 + v) * LANES, 1, sums[r][v], LANES);
+    }
+}
+
+/* What becomes of a tile's sums. */
+KERNEL static void after_1(const Frame *f, char *own, int64_t place, int count, int height)
+{
+    const int64_t at_tile_1 = f->at_tile_1, at_largest_1_1 = f->at_largest_1_1;
+    const int64_t at_sum_1_1 = f->at_sum_1_1;
+    float *tile_1 = (float *)(own + at_tile_1);
+    float *largest_1_1 = (float *)(own + at_largest_1_1);
+    float *sum_1_1 = (float *)(own + at_sum_1_1);
+    for (int v = 0; v * LANES < count; v++) {
+        f32v largest = load_f32v(largest_1_1 + place + v * LANES, 1, LANES);
+        f32v sum = load_f32v(sum_1_1 + place + v * LANES, 1, LANES);
+        for (int r = 0; r < height; r++) {
+            const f32v sum_2 = load_f32v(tile_1 + (r * VECTORS_1 + v) * LANES, 1, LANES);
+            merge_exponentials_f32v(&largest, &sum, sum_2, splat_f32v(1.0f));
+        }
+        store_f32v(largest_1_1 + place + v * LANES, 1, largest, LANES);
+        store_f32v(sum_1_1 + place + v * LANES, 1, sum, LANES);
+    }
+}
+
+/* Tiles of each height have their own code, so that their sums have registers. */
+KERNEL static void tiles_1(int height, const f32u *rows, int64_t row_step, int64_t k_step, const float *panel,
+        int64_t depth, const char *ahead, int64_t ahead_step, const Frame *f, char *own)
+{
+    switch (height) {
+    case 6: tile_at_1(6, rows, row_step, k_step, panel, depth, ahead, ahead_step, f, own); break;
+    case 5: tile_at_1(5, rows, row_step, k_step, panel, depth, ahead, ahead_step, f, own); break;
+    case 4: tile_at_1(4, rows, row_step, k_step, panel, depth, ahead, ahead_step, f, own); break;
+    case 3: tile_at_1(3, rows, row_step, k_step, panel, depth, ahead, ahead_step, f, own); break;
+    case 2: tile_at_1(2, rows, row_step, k_step, panel, depth, ahead, ahead_step, f, own); break;
+    default: tile_at_1(1, rows, row_step, k_step, panel, depth, ahead, ahead_step, f, own); break;
+    }
+}
+
+/* The columns' results. */
+KERNEL static void finish_1(const Frame *f, char *own, int64_t t_first, int64_t t, int64_t place, int count)
+{
+    const int64_t at_largest_1_1 = f->at_largest_1_1, at_sum_1_1 = f->at_sum_1_1;
+    f32u *tmp1 = (f32u *)own;
+    float *largest_1_1 = (float *)(own + at_largest_1_1);
+    float *sum_1_1 = (float *)(own + at_sum_1_1);
+    for (int v = 0; v * LANES < count; v++) {
+        const int lanes = (int)size_min(LANES, count - v * LANES);
+        const int64_t t_lanes = t + v * LANES;
+        f32v largest = load_f32v(largest_1_1 + place + v * LANES, 1, LANES);
+        f32v sum = load_f32v(sum_1_1 + place + v * LANES, 1, LANES);
+        store_f32v(tmp1 + (t_lanes - t_first), 1, largest + log_f32v(sum), lanes);
+    }
+}
+
+/* The step for one unit of work. */
+KERNEL static void step_1(const Frame *f, char *own, int64_t t_first, int64_t t_end)
+{
+    const int64_t extent_h = f->extent_h, extent_v = f->extent_v;
+    const int64_t at_panels_1 = f->at_panels_1, at_packed_1 = f->at_packed_1;
+    const int64_t at_largest_1_1 = f->at_largest_1_1, at_sum_1_1 = f->at_sum_1_1;
+    const f32u *W = (const f32u *)f->in.W.data;
+    const int64_t W_0 = f->in.W.stride[0], W_1 = f->in.W.stride[1];
+    float *panels_1 = (float *)(own + at_panels_1);
+    float *packed_1 = (float *)(own + at_packed_1);
+    float *largest_1_1 = (float *)(own + at_largest_1_1);
+    float *sum_1_1 = (float *)(own + at_sum_1_1);
+    const int64_t depth = extent_h;
+    const int64_t columns = t_end - t_first;
+    int64_t place;
+    place = 0;
+    for (int64_t at = 0; at < columns; at += COLUMNS_1, place += COLUMNS_1) {
+        const int64_t t = t_first + at;
+        const int count = (int)size_min(COLUMNS_1, columns - at);
+        pack_columns_1(f, own, t, depth, place, count);
+    }
+    const int64_t tiles = size_max(place / COLUMNS_1, 1);
+    for (int64_t at = 0; at < place; at += LANES) {
+        store_f32v(largest_1_1 + at, 1, splat_f32v(-INFINITY), LANES);
+        store_f32v(sum_1_1 + at, 1, splat_f32v(0.0f), LANES);
+    }
+    for (int64_t v_2 = 0, height; v_2 < extent_v; v_2 += height) {
+        height = size_ceil_div(extent_v - v_2, size_ceil_div(extent_v - v_2, ROWS_1));
+        const f32u *rows = W + v_2 * W_0;
+        int64_t row_step = W_0, k_step = W_1;
+        if (place > 32 && row_step * 4 % 2048 == 0) {
+            pack_rows_1(f, own, v_2, height);
+            rows = packed_1;
+            row_step = depth;
+            k_step = 1;
+        }
+        const char *ahead = (const char *)(rows + (tiles < 4 ? 2 : 1) * height * row_step);
+        const int64_t ahead_step = k_step == 1 ? size_ceil_div(height * 4, tiles) : 0;
+        place = 0;
+        for (int64_t at = 0; at < columns; at += COLUMNS_1, place += COLUMNS_1) {
+            const int64_t t = t_first + at;
+            const int count = (int)size_min(COLUMNS_1, columns - at);
+            (void)t;
+            tiles_1((int)height, rows, row_step, k_step, panels_1 + place * depth, depth,
+                    ahead + place / COLUMNS_1 * depth * ahead_step, ahead_step, f, own);
+            after_1(f, own, place, count, height);
+        }
+    }
+    place = 0;
+    for (int64_t at = 0; at < columns; at += COLUMNS_1, place += COLUMNS_1) {
+        const int64_t t = t_first + at;
+        const int count = (int)size_min(COLUMNS_1, columns - at);
+        finish_1(f, own, t_first, t, place, count);
+    }
+}
+
+/* out[] = mean[t](tmp1[t] - sum[h](X[t,h] * W[y[t],h])) */
+INLINE void step_2_at(const Frame *f, char *own, int64_t t_first, int64_t t_end, int64_t part, int first_unit,
+        const int unit)
+{
+    const int64_t extent_h_2 = f->extent_h_2;
+    const f32u *X = (const f32u *)f->in.X.data;
+    const int64_t X_0 = f->in.X.stride[0], X_1 = unit ? 1 : f->in.X.stride[1];
+    const f32u *W = (const f32u *)f->in.W.data;
+    const int64_t W_0 = f->in.W.stride[0], W_1 = unit ? 1 : f->in.W.stride[1];
+    const i64u *y = (const i64u *)f->in.y.data;
+    const int64_t y_0 = f->in.y.stride[0];
+    f32u *tmp1 = (f32u *)own;
+    f32u *parts_sum_2_1 = (f32u *)f->workspace;
+    float sum = 0.0f;
+    for (int64_t t = t_first; t < t_end; t++) {
+        f32v sum_lanes[4];
+        for (int chain = 0; chain < 4; chain++)
+            sum_lanes[chain] = splat_f32v(0.0f);
+        int64_t h_at = 0;
+        const int64_t y_at = y[t * y_0];
+        for (; h_at + 4 * LANES <= extent_h_2; h_at += 4 * LANES) {
+            UNROLL
+            for (int chain = 0; chain < 4; chain++) {
+                const int64_t h = h_at + chain * LANES;
+                f32v found = splat_f32v(0.0f);
+                if (is_inside(y_at, f->in.W.shape[0]))
+                    found = load_f32v(W + y_at * W_0 + h * W_1, W_1, LANES);
+                else
+                    FAIL(f, OUT_OF_RANGE - 7);
+                sum_lanes[chain] = fma_f32v(load_f32v(X + t * X_0 + h * X_1, X_1, LANES), found, sum_lanes[chain]);
+            }
+        }
+        for (; h_at < extent_h_2; h_at += LANES) {
+            const int count_2 = extent_h_2 - h_at < LANES ? (int)(extent_h_2 - h_at) : LANES;
+            const f32v before = sum_lanes[0];
+            f32v found_2 = splat_f32v(0.0f);
+            if (is_inside(y_at, f->in.W.shape[0]))
+                found_2 = load_f32v(W + y_at * W_0 + h_at * W_1, W_1, count_2);
+            else
+                FAIL(f, OUT_OF_RANGE - 7);
+            sum_lanes[0] = fma_f32v(load_f32v(X + t * X_0 + h_at * X_1, X_1, count_2), found_2, sum_lanes[0]);
+            sum_lanes[0] = select_f32v(first_boolv(count_2), sum_lanes[0], before);
+        }
+        for (int chain = 1; chain < 4; chain++)
+            sum_lanes[0] = sum_lanes[0] + sum_lanes[chain];
+        float sum_2 = fold_sum_f32v(sum_lanes[0]);
+        sum = sum + (tmp1[(t - t_first)] - sum_2);
+    }
+    const int64_t place = part;
+    if (!first_unit) {
+        float sum_before = parts_sum_2_1[place];
+        sum_before = sum_before + sum;
+        sum = sum_before;
+    }
+    parts_sum_2_1[place] = sum;
+}
+
+KERNEL static void step_2(const Frame *f, char *own, int64_t t_first, int64_t t_end, int64_t part, int first_unit)
+{
+    if (f->unit_2) {
+        step_2_at(f, own, t_first, t_end, part, first_unit, 1);
+    } else {
+        step_2_at(f, own, t_first, t_end, part, first_unit, 0);
+    }
+}
+
+/* the parts, in order */
+INLINE void merge_2_at(const Frame *f)
+{
+    const int64_t extent_t_3 = f->extent_t_3;
+    f32u *out = (f32u *)f->in.out.data;
+    f32u *parts_sum_2_1 = (f32u *)f->workspace;
+    float sum = 0.0f;
+    for (int64_t part = 0; part < f->tasks_1; part++) {
+        const int64_t place = part;
+        sum = sum + parts_sum_2_1[place];
+    }
+    const float mean = sum / ((float)extent_t_3);
+    out[0] = mean;
+}
+
+KERNEL static void merge_2(const Frame *f)
+{
+    merge_2_at(f);
+}
+
+/* A task of launch 1: its units of work, each one tile of every block. */
+static void launch_1(void *argument, int64_t task, int worker)
+{
+    const Frame *f = (const Frame *)argument;
+    char *own = f->workspace + f->shared + worker * f->per_worker;
+    const int64_t extent_t_3 = f->extent_t_3, tile_1_1 = f->tile_1_1;
+    const int64_t units_end = size_min((task + 1) * f->grain_1, f->units_1);
+    for (int64_t unit = task * f->grain_1; unit < units_end && !is_stopped(f); unit++) {
+        const int64_t t_first = unit * tile_1_1, t_end = size_min(t_first + tile_1_1, extent_t_3);
+        const int64_t part = task;
+        const int first_unit = unit == task * f->grain_1;
+        step_1(f, own, t_first, t_end);
+        step_2(f, own, t_first, t_end, part, first_unit);
+    }
+}
+
+
+/* Runs tasks on the host's threads, or here. */
+static int run(Frame *f, void (*task)(void *argument, int64_t index, int worker), int64_t tasks)
+{
+    if (tasks > 1 && f->host && f->host->parallel_for) {
+        int status = f->host->parallel_for(f->host->user, tasks, task, f);
+        if (status && STATUS(f) == 0)
+            FAIL(f, status);
+    } else {
+        for (int64_t index = 0; index < tasks; index++)
+            task(f, index, 0);
+    }
+    return STATUS(f);
+}
+
+/* Fills in the frame: extents from the shapes, which must agree; then tiles and workspace, which follow from them. */
+static int prepare(Frame *f, const cross_entropy_args *args, int workers)
+{
+    (void)workers;
+    memset(f, 0, sizeof *f);
+    f->in = *args;
+    if (!settle(f->in.X.shape, f->in.X.stride, 2))
+        return BAD_SHAPES;
+    if (!settle(f->in.W.shape, f->in.W.stride, 2))
+        return BAD_SHAPES;
+    if (!settle(f->in.y.shape, f->in.y.stride, 1))
+        return BAD_SHAPES;
+    const int64_t extent_t = f->extent_t = f->in.X.shape[0];
+    const int64_t extent_h = f->extent_h = meet(f->in.X.shape[1], f->in.W.shape[1]);
+    if (extent_h < 0)
+        return BAD_SHAPES;
+    f->extent_v = f->in.W.shape[0];
+    const int64_t extent_t_2 = f->extent_t_2 = meet(f->in.X.shape[0], f->in.y.shape[0]);
+    if (extent_t_2 < 0)
+        return BAD_SHAPES;
+    const int64_t extent_h_2 = f->extent_h_2 = meet(f->in.X.shape[1], f->in.W.shape[1]);
+    if (extent_h_2 < 0)
+        return BAD_SHAPES;
+    const int64_t extent_t_3 = f->extent_t_3 = extent_t;
+    if (extent_t_2 != extent_t_3)
+        return BAD_SHAPES;
+    const int64_t parts_2 = f->parts_2 = size_min(extent_t_3, 64);
+    f->shared = size_mul(size_ceil_div(size_mul(parts_2, 4), 64), 64);
+    const int64_t tile_1_1 = f->tile_1_1 = size_min(64, extent_t_3);
+    f->units_1 = size_ceil_div(extent_t_3, tile_1_1);
+    const int64_t at_panels_1 = f->at_panels_1 = size_mul(size_ceil_div(size_mul(tile_1_1, 4), 64), 64);
+    const int64_t at_packed_1 = f->at_packed_1 = size_add(at_panels_1,
+            size_mul(size_ceil_div(size_mul(size_mul(size_mul(size_ceil_div(tile_1_1, 8), 8), extent_h), 4), 64),
+            64));
+    const int64_t at_tile_1 = f->at_tile_1 = size_add(at_packed_1,
+            size_mul(size_ceil_div(size_mul(size_mul(6, extent_h), 4), 64), 64));
+    const int64_t at_largest_1_1 = f->at_largest_1_1 = size_add(at_tile_1, 192);
+    const int64_t at_sum_1_1 = f->at_sum_1_1 = size_add(at_largest_1_1,
+            size_mul(size_ceil_div(size_mul(size_mul(size_ceil_div(tile_1_1, 8), 8), 4), 64), 64));
+    f->per_worker = size_add(at_sum_1_1, size_mul(size_ceil_div(size_mul(size_mul(size_ceil_div(tile_1_1, 8), 8), 4),
+            64), 64));
+    f->grain_1 = size_max(size_ceil_div(f->units_1, parts_2), 1);
+    f->tasks_1 = size_ceil_div(f->units_1, f->grain_1);
+    f->unit_2 = f->in.X.stride[1] == 1 && f->in.W.stride[1] == 1;
+    return 0;
+}
+
+int cross_entropy_workspace(const cross_entropy_args *args, int workers, size_t *bytes)
+{
+    Frame f;
+    int status = workers < 1 || !args || !bytes ? BAD_ARGUMENT : prepare(&f, args, workers);
+    if (status)
+        return status;
+    int64_t all = size_add(f.shared, size_mul(workers, f.per_worker));
+    *bytes = (size_t)all;
+    return all == SIZE_TOO_LARGE ? BAD_WORKSPACE : 0;
+}
+
+int cross_entropy(const cross_entropy_args *args, void *workspace, size_t bytes, const einc_host *host)
+{
+    Frame frame, *f = &frame;
+    int workers = host && host->workers > 1 ? host->workers : 1, failure = 0;
+    int status = args ? prepare(f, args, workers) : BAD_ARGUMENT;
+    if (status)
+        return status;
+    int64_t all = size_add(f->shared, size_mul(workers, f->per_worker));
+    if (all > 0 && (all == SIZE_TOO_LARGE || (uint64_t)all > bytes || !workspace || (uintptr_t)workspace % 64))
+        return BAD_WORKSPACE;
+    f->workspace = (char *)workspace;
+    f->host = host;
+    f->status = &failure;
+    if (run(f, launch_1, f->tasks_1))
+        return failure;
+    merge_2(f);
+    return 0;
+}

@@ -1,0 +1,715 @@
+/* einc compile 'ijk,mnk->ijmn | max n | sum j' -o maxsim.c
+ *
+ *     ijk, mnk -> ijmn | max n | sum j
+ *
+ * target portable, 4 lanes
+ * launch 1: block of i: tile_1_1 = min(8, i), block of m: tile_1_2 = min(32, m)
+ *   step 1: store tmp1[i,j,m] = max[n](sum[k](A[i,j,k] * B[m,n,k]))
+ *     tiles of 6 x 8: rows n, columns i j, contracted k, rows in place
+ *     loops i m j, 4 lanes along j
+ *   step 2: store out[i,m] = sum[j](tmp1[i,j,m])
+ *     loops i m, 4 lanes along m, stride 1 expected: out axis 1
+ * tmp1: a block, j * tile_1_1 * tile_1_2 * 4 bytes
+ * workspace workers * (align(j * tile_1_1 * tile_1_2 * 4, 64) + align(tile_1_1 * align(j, 8) * k * 4, 64)
+ *         + align(6 * k * 4, 64) + 192 + align(tile_1_1 * align(j, 8) * 4, 64)) */
+#include <math.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#ifndef MAXSIM_H
+#define MAXSIM_H
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#ifndef EINC_HOST
+#define EINC_HOST
+/* Whose threads and messages. Every member may be 0, and so may the pointer to it. parallel_for runs
+ * task(argument, index, worker) once for every 0 <= index < tasks, in any order, at once on up to `workers` threads,
+ * 0 <= worker < workers, no two calls with the same worker at once; it returns 0, or a number that the kernel gives back. */
+typedef struct einc_host {
+    void *(*alloc)(void *user, size_t bytes, size_t align);
+    void (*free)(void *user, void *memory);
+    int (*parallel_for)(void *user, int64_t tasks, void (*task)(void *argument, int64_t index, int worker), void *argument);
+    int workers;
+    int (*cancelled)(void *user);
+    void (*error)(void *user, int code, const char *message);
+    void *user;
+} einc_host;
+#endif
+
+/* Strides count elements, and may be 0 or negative; data need not be aligned. An array of rank 0 has no shape.
+ * Complex numbers are two floats, f16 and bf16 their 16 bits, bool one byte. */
+typedef struct maxsim_args {
+    struct {    /* input, f32 */
+        const float *data;
+        int64_t shape[3], stride[3];
+    } A;
+    struct {    /* input, f32 */
+        const float *data;
+        int64_t shape[3], stride[3];
+    } B;
+    struct {    /* output, f32[i,m] */
+        float *data;
+        int64_t shape[2], stride[2];
+    } out;
+} maxsim_args;
+
+/* The bytes of workspace that maxsim() wants for these shapes and so many workers. 0, or why not. */
+int maxsim_workspace(const maxsim_args *args, int workers, size_t *bytes);
+
+/* Runs the kernel. `workspace` is aligned to 64 bytes; NULL host: one thread. 0, or a negative number: -2 an argument
+ * that has no meaning, -3 shapes that do not fit, -4 too small a workspace (nothing was written), -7 cancelled,
+ * -16 and below a position out of range (outputs are then undefined). Thread-safe. */
+int maxsim(const maxsim_args *args, void *workspace, size_t bytes, const einc_host *host);
+
+#ifdef __cplusplus
+}
+#endif
+#endif
+
+/* What a kernel returns when it is not 0; a read out of range is OUT_OF_RANGE - the number of the operand. */
+enum { BAD_ARGUMENT = -2, BAD_SHAPES = -3, BAD_WORKSPACE = -4, CANCELLED = -7, OUT_OF_RANGE = -16 };
+
+#if defined(__clang__)
+#define KERNEL __attribute__(())
+#elif defined(__GNUC__)
+#define KERNEL __attribute__((noipa))
+#else
+#define KERNEL
+#endif
+
+/* Whether vectors are GNU vectors; without them LANES is 1 and each vector type is its element. They only pass between
+ * functions that are inlined, so that the ABI is no concern. */
+#if defined(__GNUC__) && !defined(EINC_SCALAR)
+#define EINC_VECTORS 1
+#pragma GCC diagnostic ignored "-Wpsabi"
+#else
+#define EINC_VECTORS 0
+#endif
+
+/* Helpers are inlined; all functions are for the same instruction set. */
+#ifdef __GNUC__
+#define INLINE static inline __attribute__((always_inline, unused))
+#else
+#define INLINE static inline
+#endif
+
+#if EINC_VECTORS
+#define LANES 4
+#else
+#define LANES 1
+#endif
+
+/* Before a loop over lanes that is to become a handful of shuffles. */
+#if EINC_VECTORS && !defined(__clang__)
+#define UNROLL _Pragma("GCC unroll 16")
+#else
+#define UNROLL
+#endif
+
+/* Asks for the cache line at p, which need not be one that may be read. */
+#ifdef __GNUC__
+#define PREFETCH(p) __builtin_prefetch((p), 0, 3)
+#else
+#define PREFETCH(p) ((void)(p))
+#endif
+
+/* At the beginning of a function whose a * b + c is to be one instruction where the machine has it. */
+#ifdef __clang__
+#define CONTRACT _Pragma("clang fp contract(fast)")
+#else
+#define CONTRACT
+#endif
+
+#if EINC_VECTORS
+typedef float f32v __attribute__((vector_size(4 * LANES)));
+#else
+typedef float f32v;
+#endif
+
+#if EINC_VECTORS
+typedef int32_t i32v __attribute__((vector_size(4 * LANES)));
+#else
+typedef int32_t i32v;
+#endif
+
+#if EINC_VECTORS
+typedef uint32_t u32v __attribute__((vector_size(4 * LANES)));
+#else
+typedef uint32_t u32v;
+#endif
+
+/* A truth per lane: 0 or -1 in a vector, 0 or 1 in a scalar. */
+typedef i32v boolv;
+
+#ifdef __GNUC__
+#define UNALIGNED __attribute__((aligned(1), may_alias))
+#else
+#define UNALIGNED
+#endif
+
+typedef float f32u UNALIGNED;
+
+INLINE f32v splat_f32v(float x)
+{
+#if EINC_VECTORS
+    f32v zero = {0};
+    return x - zero;    /* which keeps -0 */
+#else
+    return x;
+#endif
+}
+
+INLINE u32v bits_f32v(f32v x)
+{
+    u32v bits;
+    memcpy(&bits, &x, sizeof bits);
+    return bits;
+}
+
+INLINE f32v from_bits_f32v(u32v bits)
+{
+    f32v x;
+    memcpy(&x, &bits, sizeof x);
+    return x;
+}
+
+INLINE f32v select_f32v(boolv m, f32v a, f32v b)
+{
+#if EINC_VECTORS
+    return (f32v)((m & (i32v)a) ^ (~m & (i32v)b));
+#else
+    return m ? a : b;
+#endif
+}
+
+/* One lane after the other. */
+INLINE u32v load_lanes_u32v(const void *p, int64_t stride, int count)
+{
+    uint32_t lanes[LANES];
+    u32v x;
+    if (count == LANES) {
+        UNROLL
+        for (int l = 0; l < LANES; l++)
+            memcpy(&lanes[l], (const char *)p + 4 * stride * l, 4);
+    } else {
+        for (int l = 0; l < LANES; l++)
+            memcpy(&lanes[l], (const char *)p + 4 * stride * (l < count ? l : 0), 4);
+    }
+    memcpy(&x, lanes, sizeof x);
+    return x;
+}
+
+/* One lane after the other. */
+INLINE void store_lanes_u32v(void *p, int64_t stride, u32v x, int count)
+{
+    uint32_t lanes[LANES];
+    memcpy(lanes, &x, sizeof x);
+    for (int l = 0; l < count; l++)
+        memcpy((char *)p + 4 * stride * l, &lanes[l], 4);
+}
+
+INLINE u32v load_u32v(const void *p, int64_t stride, int count)
+{
+    u32v x;
+    if (stride != 1 || count != LANES)
+        return load_lanes_u32v(p, stride, count);
+    memcpy(&x, p, sizeof x);
+    return x;
+}
+
+INLINE void store_u32v(void *p, int64_t stride, u32v x, int count)
+{
+    if (stride == 1 && count == LANES)
+        memcpy(p, &x, sizeof x);
+    else
+        store_lanes_u32v(p, stride, x, count);
+}
+
+/* a * b + c, rounded once or twice. */
+INLINE f32v fma_f32v(f32v a, f32v b, f32v c)
+{
+    CONTRACT
+    return a * b + c;
+}
+
+/* The greater, and b where either is NaN. */
+INLINE f32v greater_f32v(f32v a, f32v b)
+{
+    return select_f32v(a > b, a, b);
+}
+
+/* The greater; NaN where either is. The way through a, which may be an accumulator, is the short one. */
+INLINE f32v max_f32v(f32v a, f32v b)
+{
+    return select_f32v(b != b, b, greater_f32v(b, a));
+}
+
+/* The greatest of `state` and `count` elements of x, `step` apart; NaN where one is. */
+INLINE f32v max_all_f32v(f32v state, const f32v *x, const int count, const int step)
+{
+    UNROLL
+    for (int i = 0; i < count; i++)
+        state = max_f32v(state, x[i * step]);
+    return state;
+}
+
+INLINE f32v load_f32v(const f32u *p, int64_t stride, int count)
+{
+    return from_bits_f32v(load_u32v(p, stride, count));
+}
+
+INLINE void store_f32v(f32u *p, int64_t stride, f32v x, int count)
+{
+    store_u32v(p, stride, bits_f32v(x), count);
+}
+
+/* Helpers that run once a call are for any machine, whatever the kernel's instruction set. */
+#ifdef __GNUC__
+#define PLAIN static inline __attribute__((unused))
+#else
+#define PLAIN static inline
+#endif
+
+#define SIZE_TOO_LARGE INT64_MAX
+
+PLAIN int64_t size_min(int64_t a, int64_t b)
+{
+    return a < b ? a : b;
+}
+
+PLAIN int64_t size_max(int64_t a, int64_t b)
+{
+    return a > b ? a : b;
+}
+
+PLAIN int64_t size_add(int64_t a, int64_t b)
+{
+    return a > SIZE_TOO_LARGE - b ? SIZE_TOO_LARGE : a + b;
+}
+
+PLAIN int64_t size_mul(int64_t a, int64_t b)
+{
+    if (a == SIZE_TOO_LARGE || b == SIZE_TOO_LARGE)
+        return SIZE_TOO_LARGE;
+    return b && a > SIZE_TOO_LARGE / b ? SIZE_TOO_LARGE : a * b;
+}
+
+PLAIN int64_t size_ceil_div(int64_t a, int64_t b)
+{
+    if (a == SIZE_TOO_LARGE || b == SIZE_TOO_LARGE)
+        return SIZE_TOO_LARGE;
+    return b ? a / b + (a % b != 0) : a;
+}
+
+/* Whether a shape is one; axes of size 1 get stride 0, so that they stretch. */
+PLAIN int settle(const int64_t *shape, int64_t *stride, int rank)
+{
+    for (int a = 0; a < rank; a++) {
+        if (shape[a] < 0)
+            return 0;
+        if (shape[a] == 1)
+            stride[a] = 0;
+    }
+    return 1;
+}
+
+PLAIN int is_shape(const int64_t *shape, int rank)
+{
+    for (int a = 0; a < rank; a++)
+        if (shape[a] < 0)
+            return 0;
+    return 1;
+}
+
+/* The common size of two axes, where 1 gives way; -1 when they disagree. */
+PLAIN int64_t meet(int64_t a, int64_t b)
+{
+    return a == b || b == 1 ? a : a == 1 ? b : -1;
+}
+
+/* One call: the operands, what follows from their shapes, and where tasks report a failure. */
+typedef struct Frame {
+    maxsim_args in;    /* strides of axes of size 1 are 0 here */
+    int64_t extent_i;
+    int64_t extent_j;
+    int64_t extent_k;
+    int64_t extent_m;
+    int64_t extent_n;
+    int64_t tile_1_1;
+    int64_t tile_1_2;
+    int64_t units_1;
+    int64_t at_panels_1;
+    int64_t at_packed_1;
+    int64_t at_tile_1;
+    int64_t at_largest_1_1;
+    int64_t per_worker;
+    int64_t grain_1, tasks_1;
+    int unit_2;    /* the lanes' strides are 1 */
+    int64_t shared;
+    char *workspace;
+    const einc_host *host;
+    int *status;
+} Frame;
+
+/* The first failure counts. Tasks run on several threads, so the status is read and written whole. */
+#ifdef __GNUC__
+#define STATUS(f) __atomic_load_n((f)->status, __ATOMIC_RELAXED)
+#define FAIL(f, code) __atomic_store_n((f)->status, (code), __ATOMIC_RELAXED)
+#else
+#define STATUS(f) (*(volatile int *)(f)->status)
+#define FAIL(f, code) (*(volatile int *)(f)->status = (code))
+#endif
+
+static int is_stopped(const Frame *f)
+{
+    if (STATUS(f) == 0 && f->host && f->host->cancelled && f->host->cancelled(f->host->user))
+        FAIL(f, CANCELLED);
+    return STATUS(f) != 0;
+}
+
+/* tmp1[i,j,m] = max[n](sum[k](A[i,j,k] * B[m,n,k])) */
+enum { ROWS_1 = 6, VECTORS_1 = 2, COLUMNS_1 = VECTORS_1 * LANES };
+
+/* Packs the panel of `count` columns. */
+KERNEL static void pack_columns_1(const Frame *f, char *own, int64_t i, int64_t j, int64_t depth, int64_t place,
+        int count)
+{
+    const int64_t extent_k = f->extent_k, at_panels_1 = f->at_panels_1;
+    const f32u *A = (const f32u *)f->in.A.data;
+    const int64_t A_0 = f->in.A.stride[0], A_1 = f->in.A.stride[1];
+    const int64_t A_2 = f->in.A.stride[2];
+    float *panels_1 = (float *)(own + at_panels_1);
+    for (int v = 0; v < VECTORS_1; v++) {
+        float *to = panels_1 + place * depth + v * LANES;
+        const int lanes = (int)size_max(size_min(LANES, count - v * LANES), 1);
+        const int64_t j_lanes = j + (v * LANES < count ? v * LANES : 0);
+        for (int64_t k = 0; k < extent_k; k++) {
+            store_f32v(to, 1, load_f32v(A + i * A_0 + j_lanes * A_1 + k * A_2, A_1, lanes), LANES);
+            to += COLUMNS_1;
+        }
+    }
+}
+
+/* Packs `height` rows. */
+KERNEL static void pack_rows_1(const Frame *f, char *own, int64_t m, int64_t n, int height)
+{
+    const int64_t extent_k = f->extent_k, at_packed_1 = f->at_packed_1;
+    const f32u *B = (const f32u *)f->in.B.data;
+    const int64_t B_0 = f->in.B.stride[0], B_1 = f->in.B.stride[1];
+    const int64_t B_2 = f->in.B.stride[2];
+    float *packed_1 = (float *)(own + at_packed_1);
+    float *to = packed_1;
+    for (int r = 0; r < height; r++) {
+        const int64_t n_at = n + r;
+        for (int64_t k = 0; k < extent_k; k += LANES) {
+            const int lanes = (int)size_min(LANES, extent_k - k);
+            store_f32v(to, 1, load_f32v(B + m * B_0 + n_at * B_1 + k * B_2, B_2, lanes), lanes);
+            to += lanes;
+        }
+    }
+}
+
+/* The sums of `height` rows and one panel. A row's points are k_step apart, rows row_step. Meanwhile what is needed next
+ * comes nearer: `ahead`, so many bytes for each point. */
+INLINE void multiply_1(const int height, const f32u *rows, int64_t row_step, int64_t k_step, const float *panel,
+                       int64_t depth, const char *ahead, int64_t ahead_step, f32v sums[ROWS_1][VECTORS_1])
+{
+    UNROLL
+    for (int r = 0; r < height; r++) {
+        UNROLL
+        for (int v = 0; v < VECTORS_1; v++) {
+            sums[r][v] = splat_f32v(0.0f);
+        }
+    }
+    for (int64_t k = 0; k < depth; k++) {
+        f32v right[VECTORS_1];
+        PREFETCH(ahead);
+        ahead += ahead_step;
+        UNROLL
+        for (int v = 0; v < VECTORS_1; v++)
+            right[v] = load_f32v(panel + v * LANES, 1, LANES);
+        UNROLL
+        for (int r = 0; r < height; r++) {
+            const f32v left = splat_f32v(rows[r * row_step]);
+            UNROLL
+            for (int v = 0; v < VECTORS_1; v++) {
+                sums[r][v] = fma_f32v(right[v], left, sums[r][v]);
+            }
+        }
+        rows += k_step;
+        panel += COLUMNS_1;
+    }
+}
+
+/* One tile, and what becomes of its sums. */
+INLINE void tile_at_1(const int height, const f32u *rows, int64_t row_step, int64_t k_step, const float *panel,
+        int64_t depth, const char *ahead, int64_t ahead_step, const Frame *f, char *own, int64_t place)
+{
+    f32v sums[ROWS_1][VECTORS_1];
+    multiply_1(height, rows, row_step, k_step, panel, depth, ahead, ahead_step, sums);
+    const int64_t at_largest_1_1 = f->at_largest_1_1;
+    float *largest_1_1 = (float *)(own + at_largest_1_1);
+    UNROLL
+    for (int v = 0; v < VECTORS_1; v++) {
+        f32v largest = load_f32v(largest_1_1 + place + v * LANES, 1, LANES);
+        largest = max_all_f32v(largest, &sums[0][v], height, VECTORS_1);
+        store_f32v(largest_1_1 + place + v * LANES, 1, largest, LANES);
+    }
+}
+
+
+/* Tiles of each height have their own code, so that their sums have registers. */
+KERNEL static void tiles_1(int height, const f32u *rows, int64_t row_step, int64_t k_step, const float *panel,
+        int64_t depth, const char *ahead, int64_t ahead_step, const Frame *f, char *own, int64_t place)
+{
+    switch (height) {
+    case 6: tile_at_1(6, rows, row_step, k_step, panel, depth, ahead, ahead_step, f, own, place); break;
+    case 5: tile_at_1(5, rows, row_step, k_step, panel, depth, ahead, ahead_step, f, own, place); break;
+    case 4: tile_at_1(4, rows, row_step, k_step, panel, depth, ahead, ahead_step, f, own, place); break;
+    case 3: tile_at_1(3, rows, row_step, k_step, panel, depth, ahead, ahead_step, f, own, place); break;
+    case 2: tile_at_1(2, rows, row_step, k_step, panel, depth, ahead, ahead_step, f, own, place); break;
+    default: tile_at_1(1, rows, row_step, k_step, panel, depth, ahead, ahead_step, f, own, place); break;
+    }
+}
+
+/* The columns' results. */
+KERNEL static void finish_1(const Frame *f, char *own, int64_t i_first, int64_t m_first, int64_t m, int64_t i,
+        int64_t j, int64_t place, int count)
+{
+    const int64_t extent_j = f->extent_j, tile_1_1 = f->tile_1_1;
+    const int64_t at_largest_1_1 = f->at_largest_1_1;
+    f32u *tmp1 = (f32u *)own;
+    const int64_t tmp1_0 = extent_j, tmp1_2 = size_mul(extent_j, tile_1_1);
+    float *largest_1_1 = (float *)(own + at_largest_1_1);
+    for (int v = 0; v * LANES < count; v++) {
+        const int lanes = (int)size_min(LANES, count - v * LANES);
+        const int64_t j_lanes = j + v * LANES;
+        f32v largest = load_f32v(largest_1_1 + place + v * LANES, 1, LANES);
+        store_f32v(tmp1 + (i - i_first) * tmp1_0 + j_lanes + (m - m_first) * tmp1_2, 1, largest, lanes);
+    }
+}
+
+/* The step for one unit of work. */
+KERNEL static void step_1(const Frame *f, char *own, int64_t i_first, int64_t i_end, int64_t m_first, int64_t m_end)
+{
+    const int64_t extent_j = f->extent_j, extent_k = f->extent_k;
+    const int64_t extent_n = f->extent_n, at_panels_1 = f->at_panels_1;
+    const int64_t at_packed_1 = f->at_packed_1, at_largest_1_1 = f->at_largest_1_1;
+    const int64_t A_0 = f->in.A.stride[0], A_1 = f->in.A.stride[1];
+    const f32u *B = (const f32u *)f->in.B.data;
+    const int64_t B_0 = f->in.B.stride[0], B_1 = f->in.B.stride[1];
+    const int64_t B_2 = f->in.B.stride[2], tmp1_0 = extent_j;
+    float *panels_1 = (float *)(own + at_panels_1);
+    float *packed_1 = (float *)(own + at_packed_1);
+    float *largest_1_1 = (float *)(own + at_largest_1_1);
+    const int64_t depth = extent_k;
+    const int flat = A_0 == A_1 * (extent_j - 0) && tmp1_0 == 1 * (extent_j - 0);
+    const int64_t spans = flat ? 1 : (i_end - i_first), columns = flat ? (i_end - i_first) * extent_j : extent_j;
+    int64_t place;
+    place = 0;
+    for (int64_t span = 0; span < spans; span++) {
+        const int64_t i = i_first + span;
+        for (int64_t at = 0; at < columns; at += COLUMNS_1, place += COLUMNS_1) {
+            const int64_t j = at;
+            const int count = (int)size_min(COLUMNS_1, columns - at);
+            pack_columns_1(f, own, i, j, depth, place, count);
+        }
+    }
+    const int64_t tiles = size_max(place / COLUMNS_1, 1);
+    for (int64_t m = m_first; m < m_end; m++) {
+        for (int64_t at = 0; at < place; at += LANES) {
+            store_f32v(largest_1_1 + at, 1, splat_f32v(-INFINITY), LANES);
+        }
+        for (int64_t n = 0, height; n < extent_n; n += height) {
+            height = size_ceil_div(extent_n - n, size_ceil_div(extent_n - n, ROWS_1));
+            const f32u *rows = B + m * B_0 + n * B_1;
+            int64_t row_step = B_1, k_step = B_2;
+            if (place > 32 && row_step * 4 % 2048 == 0) {
+                pack_rows_1(f, own, m, n, height);
+                rows = packed_1;
+                row_step = depth;
+                k_step = 1;
+            }
+            const char *ahead = (const char *)(rows + (tiles < 4 ? 2 : 1) * height * row_step);
+            const int64_t ahead_step = k_step == 1 ? size_ceil_div(height * 4, tiles) : 0;
+            place = 0;
+            for (int64_t span = 0; span < spans; span++) {
+                const int64_t i = i_first + span;
+                for (int64_t at = 0; at < columns; at += COLUMNS_1, place += COLUMNS_1) {
+                    const int64_t j = at;
+                    (void)j;
+                    (void)i;
+                    tiles_1((int)height, rows, row_step, k_step, panels_1 + place * depth, depth,
+                            ahead + place / COLUMNS_1 * depth * ahead_step, ahead_step, f, own, place);
+                }
+            }
+        }
+        place = 0;
+        for (int64_t span = 0; span < spans; span++) {
+            const int64_t i = i_first + span;
+            for (int64_t at = 0; at < columns; at += COLUMNS_1, place += COLUMNS_1) {
+                const int64_t j = at;
+                const int count = (int)size_min(COLUMNS_1, columns - at);
+                finish_1(f, own, i_first, m_first, m, i, j, place, count);
+            }
+        }
+    }
+}
+
+/* out[i,m] = sum[j](tmp1[i,j,m]) */
+INLINE void step_2_at(const Frame *f, char *own, int64_t i_first, int64_t m_first, int64_t i, int64_t m,
+        const int count, const int unit)
+{
+    const int64_t extent_j = f->extent_j, tile_1_1 = f->tile_1_1;
+    f32u *out = (f32u *)f->in.out.data;
+    const int64_t out_0 = f->in.out.stride[0], out_1 = unit ? 1 : f->in.out.stride[1];
+    f32u *tmp1 = (f32u *)own;
+    const int64_t tmp1_0 = extent_j, tmp1_2 = size_mul(extent_j, tile_1_1);
+    f32v sum[4];
+    for (int chain = 0; chain < 4; chain++)
+        sum[chain] = splat_f32v(0.0f);
+    int64_t j_at = 0;
+    for (; j_at + 4 <= extent_j; j_at += 4) {
+        UNROLL
+        for (int chain = 0; chain < 4; chain++) {
+            const int64_t j = j_at + chain;
+            const f32v tmp1_at = load_f32v(tmp1 + (i - i_first) * tmp1_0 + j + (m - m_first) * tmp1_2, tmp1_2, count);
+            sum[chain] = sum[chain] + tmp1_at;
+        }
+    }
+    for (; j_at < extent_j; j_at++) {
+        const f32v tmp1_at_2 = load_f32v(tmp1 + (i - i_first) * tmp1_0 + j_at + (m - m_first) * tmp1_2, tmp1_2,
+                count);
+        sum[0] = sum[0] + tmp1_at_2;
+    }
+    for (int chain = 1; chain < 4; chain++)
+        sum[0] = sum[0] + sum[chain];
+    store_f32v(out + i * out_0 + m * out_1, out_1, sum[0], count);
+}
+
+KERNEL static void step_2(const Frame *f, char *own, int64_t i_first, int64_t i_end, int64_t m_first, int64_t m_end)
+{
+    if (f->unit_2) {
+        for (int64_t i = i_first; i < i_end; i++) {
+            int64_t m = m_first;
+            for (; m + LANES <= m_end; m += LANES)
+                step_2_at(f, own, i_first, m_first, i, m, LANES, 1);
+            if (m < m_end)
+                step_2_at(f, own, i_first, m_first, i, m, (int)(m_end - m), 1);
+        }
+    } else {
+        for (int64_t i = i_first; i < i_end; i++)
+            for (int64_t m = m_first; m < m_end; m += LANES)
+                step_2_at(f, own, i_first, m_first, i, m, (int)size_min(LANES, m_end - m), 0);
+    }
+}
+
+/* A task of launch 1: its units of work, each one tile of every block. */
+static void launch_1(void *argument, int64_t task, int worker)
+{
+    const Frame *f = (const Frame *)argument;
+    char *own = f->workspace + f->shared + worker * f->per_worker;
+    const int64_t extent_i = f->extent_i, extent_m = f->extent_m;
+    const int64_t tile_1_1 = f->tile_1_1, tile_1_2 = f->tile_1_2;
+    const int64_t units_end = size_min((task + 1) * f->grain_1, f->units_1);
+    for (int64_t unit = task * f->grain_1; unit < units_end && !is_stopped(f); unit++) {
+        int64_t rest = unit;
+        const int64_t m_tiles = size_max(size_ceil_div(extent_m, tile_1_2), 1);
+        const int64_t m_first = rest % m_tiles * tile_1_2, m_end = size_min(m_first + tile_1_2, extent_m);
+        rest /= m_tiles;
+        const int64_t i_first = rest * tile_1_1, i_end = size_min(i_first + tile_1_1, extent_i);
+        step_1(f, own, i_first, i_end, m_first, m_end);
+        step_2(f, own, i_first, i_end, m_first, m_end);
+    }
+}
+
+
+/* Runs tasks on the host's threads, or here. */
+static int run(Frame *f, void (*task)(void *argument, int64_t index, int worker), int64_t tasks)
+{
+    if (tasks > 1 && f->host && f->host->parallel_for) {
+        int status = f->host->parallel_for(f->host->user, tasks, task, f);
+        if (status && STATUS(f) == 0)
+            FAIL(f, status);
+    } else {
+        for (int64_t index = 0; index < tasks; index++)
+            task(f, index, 0);
+    }
+    return STATUS(f);
+}
+
+/* Fills in the frame: extents from the shapes, which must agree; then tiles and workspace, which follow from them. */
+static int prepare(Frame *f, const maxsim_args *args, int workers)
+{
+    (void)workers;
+    memset(f, 0, sizeof *f);
+    f->in = *args;
+    if (!settle(f->in.A.shape, f->in.A.stride, 3))
+        return BAD_SHAPES;
+    if (!settle(f->in.B.shape, f->in.B.stride, 3))
+        return BAD_SHAPES;
+    if (!is_shape(f->in.out.shape, 2))
+        return BAD_SHAPES;
+    const int64_t extent_i = f->extent_i = f->in.A.shape[0];
+    const int64_t extent_j = f->extent_j = f->in.A.shape[1];
+    const int64_t extent_k = f->extent_k = meet(f->in.A.shape[2], f->in.B.shape[2]);
+    if (extent_k < 0)
+        return BAD_SHAPES;
+    const int64_t extent_m = f->extent_m = f->in.B.shape[0];
+    const int64_t extent_n = f->extent_n = f->in.B.shape[1];
+    if (f->in.out.shape[0] != extent_i || f->in.out.shape[1] != extent_m)
+        return BAD_SHAPES;
+    if (extent_i > 0 && extent_m > 0 && extent_j > 0 && extent_n < 1)
+        return BAD_SHAPES;
+    const int64_t tile_1_1 = f->tile_1_1 = size_min(8, extent_i);
+    const int64_t tile_1_2 = f->tile_1_2 = size_min(32, extent_m);
+    f->units_1 = size_mul(size_ceil_div(extent_i, tile_1_1), size_ceil_div(extent_m, tile_1_2));
+    const int64_t at_panels_1 = f->at_panels_1 = size_mul(size_ceil_div(size_mul(size_mul(size_mul(extent_j,
+            tile_1_1), tile_1_2), 4), 64), 64);
+    const int64_t at_packed_1 = f->at_packed_1 = size_add(at_panels_1,
+            size_mul(size_ceil_div(size_mul(size_mul(size_mul(tile_1_1, size_mul(size_ceil_div(extent_j, 8), 8)),
+            extent_k), 4), 64), 64));
+    const int64_t at_tile_1 = f->at_tile_1 = size_add(at_packed_1,
+            size_mul(size_ceil_div(size_mul(size_mul(6, extent_k), 4), 64), 64));
+    const int64_t at_largest_1_1 = f->at_largest_1_1 = size_add(at_tile_1, 192);
+    f->per_worker = size_add(at_largest_1_1, size_mul(size_ceil_div(size_mul(size_mul(tile_1_1,
+            size_mul(size_ceil_div(extent_j, 8), 8)), 4), 64), 64));
+    const int64_t most_1 = size_min(size_max(size_ceil_div(size_mul(size_mul(size_mul(size_mul(extent_i, extent_j),
+            extent_k), extent_m), extent_n), 32768), 1), 1024);
+    f->grain_1 = size_max(size_ceil_div(f->units_1, most_1), 1);
+    f->tasks_1 = size_ceil_div(f->units_1, f->grain_1);
+    f->unit_2 = f->in.out.stride[1] == 1;
+    return 0;
+}
+
+int maxsim_workspace(const maxsim_args *args, int workers, size_t *bytes)
+{
+    Frame f;
+    int status = workers < 1 || !args || !bytes ? BAD_ARGUMENT : prepare(&f, args, workers);
+    if (status)
+        return status;
+    int64_t all = size_add(f.shared, size_mul(workers, f.per_worker));
+    *bytes = (size_t)all;
+    return all == SIZE_TOO_LARGE ? BAD_WORKSPACE : 0;
+}
+
+int maxsim(const maxsim_args *args, void *workspace, size_t bytes, const einc_host *host)
+{
+    Frame frame, *f = &frame;
+    int workers = host && host->workers > 1 ? host->workers : 1, failure = 0;
+    int status = args ? prepare(f, args, workers) : BAD_ARGUMENT;
+    if (status)
+        return status;
+    int64_t all = size_add(f->shared, size_mul(workers, f->per_worker));
+    if (all > 0 && (all == SIZE_TOO_LARGE || (uint64_t)all > bytes || !workspace || (uintptr_t)workspace % 64))
+        return BAD_WORKSPACE;
+    f->workspace = (char *)workspace;
+    f->host = host;
+    f->status = &failure;
+    if (run(f, launch_1, f->tasks_1))
+        return failure;
+    return 0;
+}

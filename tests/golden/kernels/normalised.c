@@ -1,0 +1,429 @@
+/* einc compile 'x[i,j] | _ - m[i] | where(v[i] > 0, _ / sqrt(v[i]), 0)' -o normalised.c
+ *
+ *     x[i,j] | _ - m[i] | where(v[i] > 0, _ / sqrt(v[i]), 0)
+ *
+ * target portable, 4 lanes
+ * launch 1: block of i: 8, block of j: 3132
+ *   step 1: store out[i,j] = where(v[i] > 0, (x[i,j] - m[i]) / sqrt(v[i]), 0)
+ *     loops i j, 4 lanes along j, stride 1 expected: x axis 1, out axis 1
+ * workspace 0 */
+#include <math.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#ifndef NORMALISED_H
+#define NORMALISED_H
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#ifndef EINC_HOST
+#define EINC_HOST
+/* Whose threads and messages. Every member may be 0, and so may the pointer to it. parallel_for runs
+ * task(argument, index, worker) once for every 0 <= index < tasks, in any order, at once on up to `workers` threads,
+ * 0 <= worker < workers, no two calls with the same worker at once; it returns 0, or a number that the kernel gives back. */
+typedef struct einc_host {
+    void *(*alloc)(void *user, size_t bytes, size_t align);
+    void (*free)(void *user, void *memory);
+    int (*parallel_for)(void *user, int64_t tasks, void (*task)(void *argument, int64_t index, int worker), void *argument);
+    int workers;
+    int (*cancelled)(void *user);
+    void (*error)(void *user, int code, const char *message);
+    void *user;
+} einc_host;
+#endif
+
+/* Strides count elements, and may be 0 or negative; data need not be aligned. An array of rank 0 has no shape.
+ * Complex numbers are two floats, f16 and bf16 their 16 bits, bool one byte. */
+typedef struct normalised_args {
+    struct {    /* input x, f32 */
+        const float *data;
+        int64_t shape[2], stride[2];
+    } x;
+    struct {    /* input m, f32 */
+        const float *data;
+        int64_t shape[1], stride[1];
+    } m;
+    struct {    /* input v, f32 */
+        const float *data;
+        int64_t shape[1], stride[1];
+    } v;
+    struct {    /* output, f32[i,j] */
+        float *data;
+        int64_t shape[2], stride[2];
+    } out;
+} normalised_args;
+
+/* The bytes of workspace that normalised() wants for these shapes and so many workers. 0, or why not. */
+int normalised_workspace(const normalised_args *args, int workers, size_t *bytes);
+
+/* Runs the kernel. `workspace` is aligned to 64 bytes; NULL host: one thread. 0, or a negative number: -2 an argument
+ * that has no meaning, -3 shapes that do not fit, -4 too small a workspace (nothing was written), -7 cancelled,
+ * -16 and below a position out of range (outputs are then undefined). Thread-safe. */
+int normalised(const normalised_args *args, void *workspace, size_t bytes, const einc_host *host);
+
+#ifdef __cplusplus
+}
+#endif
+#endif
+
+/* What a kernel returns when it is not 0; a read out of range is OUT_OF_RANGE - the number of the operand. */
+enum { BAD_ARGUMENT = -2, BAD_SHAPES = -3, BAD_WORKSPACE = -4, CANCELLED = -7, OUT_OF_RANGE = -16 };
+
+#if defined(__clang__)
+#define KERNEL __attribute__(())
+#elif defined(__GNUC__)
+#define KERNEL __attribute__((noipa))
+#else
+#define KERNEL
+#endif
+
+/* Whether vectors are GNU vectors; without them LANES is 1 and each vector type is its element. They only pass between
+ * functions that are inlined, so that the ABI is no concern. */
+#if defined(__GNUC__) && !defined(EINC_SCALAR)
+#define EINC_VECTORS 1
+#pragma GCC diagnostic ignored "-Wpsabi"
+#else
+#define EINC_VECTORS 0
+#endif
+
+/* Helpers are inlined; all functions are for the same instruction set. */
+#ifdef __GNUC__
+#define INLINE static inline __attribute__((always_inline, unused))
+#else
+#define INLINE static inline
+#endif
+
+#if EINC_VECTORS
+#define LANES 4
+#else
+#define LANES 1
+#endif
+
+/* Before a loop over lanes that is to become a handful of shuffles. */
+#if EINC_VECTORS && !defined(__clang__)
+#define UNROLL _Pragma("GCC unroll 16")
+#else
+#define UNROLL
+#endif
+
+#if EINC_VECTORS
+typedef float f32v __attribute__((vector_size(4 * LANES)));
+#else
+typedef float f32v;
+#endif
+
+#if EINC_VECTORS
+typedef uint32_t u32v __attribute__((vector_size(4 * LANES)));
+#else
+typedef uint32_t u32v;
+#endif
+
+#ifdef __GNUC__
+#define UNALIGNED __attribute__((aligned(1), may_alias))
+#else
+#define UNALIGNED
+#endif
+
+typedef float f32u UNALIGNED;
+
+INLINE f32v splat_f32v(float x)
+{
+#if EINC_VECTORS
+    f32v zero = {0};
+    return x - zero;    /* which keeps -0 */
+#else
+    return x;
+#endif
+}
+
+INLINE u32v bits_f32v(f32v x)
+{
+    u32v bits;
+    memcpy(&bits, &x, sizeof bits);
+    return bits;
+}
+
+INLINE f32v from_bits_f32v(u32v bits)
+{
+    f32v x;
+    memcpy(&x, &bits, sizeof x);
+    return x;
+}
+
+/* One lane after the other. */
+INLINE u32v load_lanes_u32v(const void *p, int64_t stride, int count)
+{
+    uint32_t lanes[LANES];
+    u32v x;
+    if (count == LANES) {
+        UNROLL
+        for (int l = 0; l < LANES; l++)
+            memcpy(&lanes[l], (const char *)p + 4 * stride * l, 4);
+    } else {
+        for (int l = 0; l < LANES; l++)
+            memcpy(&lanes[l], (const char *)p + 4 * stride * (l < count ? l : 0), 4);
+    }
+    memcpy(&x, lanes, sizeof x);
+    return x;
+}
+
+/* One lane after the other. */
+INLINE void store_lanes_u32v(void *p, int64_t stride, u32v x, int count)
+{
+    uint32_t lanes[LANES];
+    memcpy(lanes, &x, sizeof x);
+    for (int l = 0; l < count; l++)
+        memcpy((char *)p + 4 * stride * l, &lanes[l], 4);
+}
+
+INLINE u32v load_u32v(const void *p, int64_t stride, int count)
+{
+    u32v x;
+    if (stride != 1 || count != LANES)
+        return load_lanes_u32v(p, stride, count);
+    memcpy(&x, p, sizeof x);
+    return x;
+}
+
+INLINE void store_u32v(void *p, int64_t stride, u32v x, int count)
+{
+    if (stride == 1 && count == LANES)
+        memcpy(p, &x, sizeof x);
+    else
+        store_lanes_u32v(p, stride, x, count);
+}
+
+INLINE float sqrt_f32(float x)
+{
+    return sqrtf(x);
+}
+
+INLINE f32v load_f32v(const f32u *p, int64_t stride, int count)
+{
+    return from_bits_f32v(load_u32v(p, stride, count));
+}
+
+INLINE void store_f32v(f32u *p, int64_t stride, f32v x, int count)
+{
+    store_u32v(p, stride, bits_f32v(x), count);
+}
+
+/* Helpers that run once a call are for any machine, whatever the kernel's instruction set. */
+#ifdef __GNUC__
+#define PLAIN static inline __attribute__((unused))
+#else
+#define PLAIN static inline
+#endif
+
+#define SIZE_TOO_LARGE INT64_MAX
+
+PLAIN int64_t size_min(int64_t a, int64_t b)
+{
+    return a < b ? a : b;
+}
+
+PLAIN int64_t size_max(int64_t a, int64_t b)
+{
+    return a > b ? a : b;
+}
+
+PLAIN int64_t size_add(int64_t a, int64_t b)
+{
+    return a > SIZE_TOO_LARGE - b ? SIZE_TOO_LARGE : a + b;
+}
+
+PLAIN int64_t size_mul(int64_t a, int64_t b)
+{
+    if (a == SIZE_TOO_LARGE || b == SIZE_TOO_LARGE)
+        return SIZE_TOO_LARGE;
+    return b && a > SIZE_TOO_LARGE / b ? SIZE_TOO_LARGE : a * b;
+}
+
+PLAIN int64_t size_ceil_div(int64_t a, int64_t b)
+{
+    if (a == SIZE_TOO_LARGE || b == SIZE_TOO_LARGE)
+        return SIZE_TOO_LARGE;
+    return b ? a / b + (a % b != 0) : a;
+}
+
+/* Whether a shape is one; axes of size 1 get stride 0, so that they stretch. */
+PLAIN int settle(const int64_t *shape, int64_t *stride, int rank)
+{
+    for (int a = 0; a < rank; a++) {
+        if (shape[a] < 0)
+            return 0;
+        if (shape[a] == 1)
+            stride[a] = 0;
+    }
+    return 1;
+}
+
+PLAIN int is_shape(const int64_t *shape, int rank)
+{
+    for (int a = 0; a < rank; a++)
+        if (shape[a] < 0)
+            return 0;
+    return 1;
+}
+
+/* The common size of two axes, where 1 gives way; -1 when they disagree. */
+PLAIN int64_t meet(int64_t a, int64_t b)
+{
+    return a == b || b == 1 ? a : a == 1 ? b : -1;
+}
+
+/* One call: the operands, what follows from their shapes, and where tasks report a failure. */
+typedef struct Frame {
+    normalised_args in;    /* strides of axes of size 1 are 0 here */
+    int64_t extent_i;
+    int64_t extent_j;
+    int64_t units_1;
+    int64_t grain_1, tasks_1;
+    int unit_1;    /* the lanes' strides are 1 */
+    int64_t shared;
+    int64_t per_worker;
+    char *workspace;
+    const einc_host *host;
+    int *status;
+} Frame;
+
+/* The first failure counts. Tasks run on several threads, so the status is read and written whole. */
+#ifdef __GNUC__
+#define STATUS(f) __atomic_load_n((f)->status, __ATOMIC_RELAXED)
+#define FAIL(f, code) __atomic_store_n((f)->status, (code), __ATOMIC_RELAXED)
+#else
+#define STATUS(f) (*(volatile int *)(f)->status)
+#define FAIL(f, code) (*(volatile int *)(f)->status = (code))
+#endif
+
+static int is_stopped(const Frame *f)
+{
+    if (STATUS(f) == 0 && f->host && f->host->cancelled && f->host->cancelled(f->host->user))
+        FAIL(f, CANCELLED);
+    return STATUS(f) != 0;
+}
+
+/* out[i,j] = where(v[i] > 0, (x[i,j] - m[i]) / sqrt(v[i]), 0) */
+INLINE void step_1_at(const Frame *f, int64_t i, int64_t j, const int count, const int unit)
+{
+    const f32u *x = (const f32u *)f->in.x.data;
+    const int64_t x_0 = f->in.x.stride[0], x_1 = unit ? 1 : f->in.x.stride[1];
+    const f32u *m = (const f32u *)f->in.m.data;
+    const int64_t m_0 = f->in.m.stride[0];
+    const f32u *v = (const f32u *)f->in.v.data;
+    const int64_t v_0 = f->in.v.stride[0];
+    f32u *out = (f32u *)f->in.out.data;
+    const int64_t out_0 = f->in.out.stride[0], out_1 = unit ? 1 : f->in.out.stride[1];
+    const int value = v[i * v_0] > 0.0f;
+    const f32v quotient = (load_f32v(x + i * x_0 + j * x_1, x_1, count) - m[i * m_0]) / sqrt_f32(v[i * v_0]);
+    store_f32v(out + i * out_0 + j * out_1, out_1, value ? quotient : splat_f32v(0.0f), count);
+}
+
+KERNEL static void step_1(const Frame *f, int64_t i_first, int64_t i_end, int64_t j_first, int64_t j_end)
+{
+    if (f->unit_1) {
+        for (int64_t i = i_first; i < i_end; i++) {
+            int64_t j = j_first;
+            for (; j + LANES <= j_end; j += LANES)
+                step_1_at(f, i, j, LANES, 1);
+            if (j < j_end)
+                step_1_at(f, i, j, (int)(j_end - j), 1);
+        }
+    } else {
+        for (int64_t i = i_first; i < i_end; i++)
+            for (int64_t j = j_first; j < j_end; j += LANES)
+                step_1_at(f, i, j, (int)size_min(LANES, j_end - j), 0);
+    }
+}
+
+/* A task of launch 1: its units of work, each one tile of every block. */
+static void launch_1(void *argument, int64_t task, int worker)
+{
+    const Frame *f = (const Frame *)argument;
+    (void)worker;
+    const int64_t extent_i = f->extent_i, extent_j = f->extent_j;
+    const int64_t units_end = size_min((task + 1) * f->grain_1, f->units_1);
+    for (int64_t unit = task * f->grain_1; unit < units_end && !is_stopped(f); unit++) {
+        int64_t rest = unit;
+        const int64_t j_tiles = size_max(size_ceil_div(extent_j, 3132), 1);
+        const int64_t j_first = rest % j_tiles * 3132, j_end = size_min(j_first + 3132, extent_j);
+        rest /= j_tiles;
+        const int64_t i_first = rest * 8, i_end = size_min(i_first + 8, extent_i);
+        step_1(f, i_first, i_end, j_first, j_end);
+    }
+}
+
+
+/* Runs tasks on the host's threads, or here. */
+static int run(Frame *f, void (*task)(void *argument, int64_t index, int worker), int64_t tasks)
+{
+    if (tasks > 1 && f->host && f->host->parallel_for) {
+        int status = f->host->parallel_for(f->host->user, tasks, task, f);
+        if (status && STATUS(f) == 0)
+            FAIL(f, status);
+    } else {
+        for (int64_t index = 0; index < tasks; index++)
+            task(f, index, 0);
+    }
+    return STATUS(f);
+}
+
+/* Fills in the frame: extents from the shapes, which must agree; then tiles and workspace, which follow from them. */
+static int prepare(Frame *f, const normalised_args *args, int workers)
+{
+    (void)workers;
+    memset(f, 0, sizeof *f);
+    f->in = *args;
+    if (!settle(f->in.x.shape, f->in.x.stride, 2))
+        return BAD_SHAPES;
+    if (!settle(f->in.m.shape, f->in.m.stride, 1))
+        return BAD_SHAPES;
+    if (!settle(f->in.v.shape, f->in.v.stride, 1))
+        return BAD_SHAPES;
+    if (!is_shape(f->in.out.shape, 2))
+        return BAD_SHAPES;
+    const int64_t extent_i = f->extent_i = meet(meet(meet(f->in.x.shape[0], f->in.m.shape[0]), f->in.v.shape[0]),
+            f->in.v.shape[0]);
+    if (extent_i < 0)
+        return BAD_SHAPES;
+    const int64_t extent_j = f->extent_j = f->in.x.shape[1];
+    if (f->in.out.shape[0] != extent_i || f->in.out.shape[1] != extent_j)
+        return BAD_SHAPES;
+    f->units_1 = size_mul(size_ceil_div(extent_i, 8), size_ceil_div(extent_j, 3132));
+    const int64_t most_1 = size_min(size_max(size_ceil_div(size_mul(extent_i, extent_j), 32768), 1), 1024);
+    f->grain_1 = size_max(size_ceil_div(f->units_1, most_1), 1);
+    f->tasks_1 = size_ceil_div(f->units_1, f->grain_1);
+    f->unit_1 = f->in.x.stride[1] == 1 && f->in.out.stride[1] == 1;
+    return 0;
+}
+
+int normalised_workspace(const normalised_args *args, int workers, size_t *bytes)
+{
+    Frame f;
+    int status = workers < 1 || !args || !bytes ? BAD_ARGUMENT : prepare(&f, args, workers);
+    if (status)
+        return status;
+    int64_t all = size_add(f.shared, size_mul(workers, f.per_worker));
+    *bytes = (size_t)all;
+    return all == SIZE_TOO_LARGE ? BAD_WORKSPACE : 0;
+}
+
+int normalised(const normalised_args *args, void *workspace, size_t bytes, const einc_host *host)
+{
+    Frame frame, *f = &frame;
+    int workers = host && host->workers > 1 ? host->workers : 1, failure = 0;
+    int status = args ? prepare(f, args, workers) : BAD_ARGUMENT;
+    if (status)
+        return status;
+    int64_t all = size_add(f->shared, size_mul(workers, f->per_worker));
+    if (all > 0 && (all == SIZE_TOO_LARGE || (uint64_t)all > bytes || !workspace || (uintptr_t)workspace % 64))
+        return BAD_WORKSPACE;
+    f->workspace = (char *)workspace;
+    f->host = host;
+    f->status = &failure;
+    if (run(f, launch_1, f->tasks_1))
+        return failure;
+    return 0;
+}
