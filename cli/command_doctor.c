@@ -105,17 +105,16 @@ static void report_cuda(void)
         { "libcuda", "libcuda.so.1", "libcuda.so" },
         { "libnvrtc", "libnvrtc.so", "libnvrtc.so.13", "libnvrtc.so.12", "libnvrtc.so.11.2" },
     };
-    char text[200] = "not supported yet";
+    char text[200] = "no kernels for it yet";
     for (size_t i = 0; i < sizeof libraries / sizeof *libraries; i++) {
-        void *handle = NULL;
+        void *handle = NULL;    /* stays open: libraries of this kind do not clean up behind themselves */
         for (int k = 1; k < 5 && libraries[i][k] && !handle; k++)
             handle = dlopen(libraries[i][k], RTLD_LAZY | RTLD_LOCAL);
         snprintf(text + strlen(text), sizeof text - strlen(text), "; %s is %s", libraries[i][0],
                  handle ? "there" : "not installed");
-        if (handle)
-            dlclose(handle);
     }
     line("CUDA", text);
+    advise("nothing to do: kernels run on this CPU");
 }
 
 /* ---- the cache ---- */
