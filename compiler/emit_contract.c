@@ -19,7 +19,8 @@ typedef struct Tiling {
 
 static const char *const words[] = { "height", "rows", "row_step", "k_step", "panel", "depth", "sums", "left", "right", "place",
                                      "packed", "tile", "lanes", "span", "spans", "columns", "flat", "at", "to", "v",
-                                     "r", "c", "tiles", "ahead", "ahead_step" };
+                                     "r", "c", "tiles", "ahead", "ahead_step", "kept", "here", "left", "done", "points", "block",
+                                     "tiles_left", "is_first", "is_last", "points_first", "points_end" };
 
 static const IndexSet *sets_of(const Contract *c, int i)
 {
@@ -103,6 +104,13 @@ static const char *rename_sample(Emitter *e, const Tiling *t, const char *text)
 
 /* ---- packing ---- */
 
+static void pack_column_vector(Emitter *e, Tiling *t)
+{
+    const char *value = emit_varying(e, t->c->right);
+    emit_line(e, "store_%sv(to, 1, %s, LANES);", dtype_name(t->dtype), emit_bare(e, value));
+    emit_line(e, "to += COLUMNS_%d;", t->number);
+}
+
 /* Loops over the contracted points around what packs one of them, or one vector along the last index. */
 static void depth_loops(Emitter *e, Tiling *t, int level, bool along, void (*pack)(Emitter *, Tiling *))
 {
@@ -113,7 +121,11 @@ static void depth_loops(Emitter *e, Tiling *t, int level, bool along, void (*pac
     }
     const Index *index = depth->list[level];
     bool lanes = along && level == depth->count - 1;
-    const char *name = t->names[index->id], *extent = emit_extent(e, index);
+    const char *name = t->names[index->id], *extent = emit_extent(e, index), *first = "0";
+    if (pack == pack_column_vector && level == 0) {
+        first = "points_first";
+        extent = "points_end";
+    }
     Scope *body = emit_push(e);
     emit_bind(e, index, name);
     if (lanes) {
@@ -122,16 +134,9 @@ static void depth_loops(Emitter *e, Tiling *t, int level, bool along, void (*pac
     }
     depth_loops(e, t, level + 1, along, pack);
     emit_pop(e);
-    emit_line(e, "for (int64_t %s = 0; %s < %s; %s%s) {", name, name, extent, name, lanes ? " += LANES" : "++");
+    emit_line(e, "for (int64_t %s = %s; %s < %s; %s%s) {", name, first, name, extent, name, lanes ? " += LANES" : "++");
     emit_body(e, body);
     emit_line(e, "}");
-}
-
-static void pack_column_vector(Emitter *e, Tiling *t)
-{
-    const char *value = emit_varying(e, t->c->right);
-    emit_line(e, "store_%sv(to, 1, %s, LANES);", dtype_name(t->dtype), emit_bare(e, value));
-    emit_line(e, "to += COLUMNS_%d;", t->number);
 }
 
 static const char *pack_columns(Emitter *e, Tiling *t)
@@ -145,7 +150,11 @@ static const char *pack_columns(Emitter *e, Tiling *t)
     const char *first = emit_name(e, emit_text(e, "%s_lanes", name));
     emit_bind(e, column, first);
     body->count = "lanes";
-    emit_line(e, "%s *to = panels_%d + place * depth + v * LANES;", dtype_c(t->dtype), t->number);
+    Text inner = text_new(e->arena);
+    for (int i = 1; i < t->c->depth.count; i++)
+        text_print(&inner, " * %s", emit_extent(e, t->c->depth.list[i]));
+    emit_line(e, "%s *to = panels_%d + place * depth + points_first%s * COLUMNS_%d + v * LANES;", dtype_c(t->dtype), t->number,
+              inner.bytes, t->number);
     emit_line(e, "const int lanes = (int)size_max(size_min(LANES, count - v * LANES), 1);");
     emit_line(e, "const int64_t %s = %s + (v * LANES < count ? v * LANES : 0);", first, name);
     depth_loops(e, t, 0, false, pack_column_vector);
@@ -167,7 +176,7 @@ static void pack_row_vector(Emitter *e, Tiling *t)
 {
     const char *value = emit_varying(e, t->c->left);
     emit_line(e, "store_%sv(to, 1, %s, lanes);", dtype_name(t->dtype), emit_bare(e, value));
-    emit_line(e, "to += ROWS_%d;", t->number);
+    emit_line(e, "to += height;");
 }
 
 /* Rows side by side for each contracted point, or the points side by side for each row. */
@@ -272,8 +281,8 @@ static const char *tile_body(Emitter *e, Tiling *t)
         emit_line(e, "for (int r = 0; r < height; r++) {");
         emit_line(e, "    UNROLL");
         emit_line(e, "    for (int v = 0; v < VECTORS_%d; v++)", t->number);
-        emit_line(e, "        store_%sv(tile_%d + (r * VECTORS_%d + v) * LANES, 1, sums[r][v], LANES);", dtype_name(t->dtype),
-                  t->number, t->number);
+        emit_line(e, "        store_%sv(kept + (r * VECTORS_%d + v) * LANES, 1, sums[r][v], LANES);", dtype_name(t->dtype),
+                  t->number);
         emit_line(e, "}");
         return close_function(e);
     }
@@ -328,8 +337,8 @@ static const char *after_body(Emitter *e, Tiling *t)
     const char *at = emit_name(e, emit_text(e, "%s_at", t->names[row->id])), *sum = emit_name(e, "sum");
     emit_bind(e, row, at);
     emit_line(e, "const int64_t %s = %s + r;", at, t->names[row->id]);
-    emit_line(e, "const %sv %s = load_%sv(tile_%d + (r * VECTORS_%d + v) * LANES, 1, LANES);", dtype_name(t->dtype), sum,
-              dtype_name(t->dtype), t->number, t->number);
+    emit_line(e, "const %sv %s = load_%sv(kept + (r * VECTORS_%d + v) * LANES, 1, LANES);", dtype_name(t->dtype), sum,
+              dtype_name(t->dtype), t->number);
     know_product(e, t, sum);
     if (t->first_count)
         step_states(e, t, names);
@@ -492,27 +501,25 @@ static void close_loops(Emitter *e, int depth)
     }
 }
 
-/* Where the rows of the left operand are: in place when that can be, else packed. */
+/* Where the rows of the left operand are, of a block of tiles: in place when that can be, else packed. */
 static void find_rows(Emitter *e, const Tiling *t, const char *pack)
 {
     const Contract *c = t->c;
     const char *element = emit_element(t->dtype);
+    const Index *row = last_of(&c->rows), *point = last_of(&c->depth);
     bool in_place = c->in_place;
     for (int a = 0; in_place && a < c->left->read.tensor->rank; a++)
         in_place = !emit_is_unsafe(e, c->left, a);
-    const char *packed = emit_text(e, c->rows_along ? "1, k_step = ROWS_%d" : "depth, k_step = 1", t->number);
     if (!in_place) {
         emit_line(e, "%s;", pack);
-        emit_line(e, "const %s *rows = packed_%d;", element, t->number);
-        emit_line(e, "const int64_t row_step = %s;", packed);
+        emit_line(e, "const %s *const rows = packed_%d;", element, t->number);
+        emit_line(e, "const int64_t row_step = %s, k_step = %s;", c->rows_along ? "1" : "depth", c->rows_along ? "height" : "1");
         return;
     }
-    const Index *row = last_of(&c->rows), *point = last_of(&c->depth);
     const char *row_step = emit_stride(e, c->left->read.tensor, c->left->read.positions, row);
     const char *k_step = emit_stride(e, c->left->read.tensor, c->left->read.positions, point);
     Scope *scope = emit_push(e);
     scope->indent--;
-    emit_bind(e, row, t->names[row->id]);
     emit_bind(e, point, "0");
     const char *pointer = emit_pointer(e, c->left);
     emit_pop(e);
@@ -520,11 +527,11 @@ static void find_rows(Emitter *e, const Tiling *t, const char *pack)
     emit_line(e, "const %s *rows = %s;", element, pointer);
     emit_line(e, "int64_t row_step = %s, k_step = %s;", row_step, k_step);
     /* Rows whose neighbours fall into the same sets of the cache push each other out of it. */
-    emit_line(e, "if (place > %d && row_step * %d %% 2048 == 0) {", 4 * c->tile_columns, (int)dtype_size(t->dtype));
+    emit_line(e, "if (tiles > 4 && row_step * %d %% 2048 == 0) {", (int)dtype_size(t->dtype));
     emit_line(e, "    %s;", pack);
     emit_line(e, "    rows = packed_%d;", t->number);
-    emit_line(e, c->rows_along ? "    row_step = 1;" : "    row_step = depth;");
-    emit_line(e, c->rows_along ? "    k_step = ROWS_%d;" : "    k_step = 1;", t->number);
+    emit_line(e, "    row_step = %s;", c->rows_along ? "1" : "depth");
+    emit_line(e, "    k_step = %s;", c->rows_along ? "height" : "1");
     emit_line(e, "}");
 }
 
@@ -532,7 +539,7 @@ static void start_states(Emitter *e, const Tiling *t)
 {
     if (!t->c->reduces)
         return;
-    emit_line(e, "for (int64_t at = 0; at < place; at += LANES) {");
+    emit_line(e, "for (int64_t at = 0; at < tiles * COLUMNS_%d; at += LANES) {", t->number);
     for (int r = 0; r < t->step->root_count; r++) {
         Component components[STATE_COMPONENTS_MAX];
         for (int i = 0, n = state_components(t->step->roots[r], components); i < n; i++)
@@ -577,29 +584,55 @@ static const char *hold(Emitter *e, const char *bound, const char *word)
     return name;
 }
 
-/* The tiles of rows of one segment: of nearly equal height, all columns for each. */
+/* The tiles of rows of one segment from `first` to `end`: of nearly equal height, all columns for each. A block of tiles
+ * takes some of the contracted points after the others. */
+static void emit_tiles(Emitter *e, const Tiling *t, const char *first, const char *end, const char *pack, const char *tiles)
+{
+    int n = t->number, size = (int)dtype_size(t->dtype);
+    const char *row = t->names[last_of(&t->c->rows)->id];
+    const char *from = emit_name(e, emit_text(e, "%s_block", row)), *to = emit_name(e, emit_text(e, "%s_stop", row));
+    emit_line(e, "for (int64_t %s = %s, %s; %s < %s; %s = %s) {", from, first, to, from, end, from, to);
+    e->scope->indent++;
+    emit_line(e, "const int64_t left = %s - %s, tiles_left = size_ceil_div(left, ROWS_%d);", end, from, n);
+    emit_line(e, "int height = (int)(tiles_left <= block ? left : size_ceil_div(left * block, tiles_left));");
+    emit_line(e, "int64_t %s = %s, done = 0, points;", row, from);
+    emit_line(e, "%s = %s + height;", to, from);
+    find_rows(e, t, pack);
+    emit_line(e, "do {");
+    e->scope->indent++;
+    emit_line(e, "points = size_ceil_div(depth - done, size_max(size_ceil_div(depth - done, DEPTH_%d), 1));", n);
+    emit_line(e, "%s *kept = points < depth ? kept_%d : %s;", dtype_c(t->dtype), n, t->in_registers ? "NULL" : "tile");
+    emit_line(e, "const int is_first = done == 0, is_last = done + points >= depth;");
+    emit_line(e, "for (%s = %s; %s < %s; %s += height) {", row, from, row, to, row);
+    e->scope->indent++;
+    emit_line(e, "height = (int)size_ceil_div(%s - %s, size_ceil_div(%s - %s, ROWS_%d));", to, row, to, row, n);
+    /* Each tile asks for its share of the rows that come next. */
+    emit_line(e, "const %s *here = rows + (%s - %s) * row_step + done * k_step;", emit_element(t->dtype), row, from);
+    emit_line(e, "const char *ahead = (const char *)(here + (tiles < 4 ? 2 : 1) * height * row_step);");
+    emit_line(e, "const int64_t ahead_step = k_step == 1 && points == depth ? size_ceil_div(height * %d, tiles) : 0;", size);
+    each_tile(e, t, tiles);
+    e->scope->indent--;
+    emit_line(e, "}");
+    emit_line(e, "done += points;");
+    e->scope->indent--;
+    emit_line(e, "} while (done < depth);");
+}
+
 static void emit_row_tiles(Emitter *e, Tiling *t, const LoopBounds *bounds, const char *pack, const char *tiles, int *depth)
 {
     const IndexSet *rows = &t->c->rows;
     for (int i = 0; i < rows->count; i++) {
         const char *name = t->names[rows->list[i]->id], *first = hold(e, bounds[i].first, emit_text(e, "%s_from", name));
         const char *end = hold(e, bounds[i].end, emit_text(e, "%s_to", name));
-        bool tiled = i == rows->count - 1;
-        if (tiled)
-            emit_line(e, "for (int64_t %s = %s, height; %s < %s; %s += height) {", name, first, name, end, name);
-        else
-            emit_line(e, "for (int64_t %s = %s; %s < %s; %s++) {", name, first, name, end, name);
-        e->scope->indent++;
-        (*depth)++;
         emit_bind(e, rows->list[i], name);
-        if (tiled)
-            emit_line(e, "height = size_ceil_div(%s - %s, size_ceil_div(%s - %s, ROWS_%d));", end, name, end, name, t->number);
+        if (i == rows->count - 1) {
+            emit_tiles(e, t, first, end, pack, tiles);
+        } else {
+            emit_line(e, "for (int64_t %s = %s; %s < %s; %s++) {", name, first, name, end, name);
+            e->scope->indent++;
+        }
+        (*depth)++;
     }
-    find_rows(e, t, pack);
-    /* Each tile asks for its share of the rows that come next. */
-    emit_line(e, "const char *ahead = (const char *)(rows + (tiles < 4 ? 2 : 1) * height * row_step);");
-    emit_line(e, "const int64_t ahead_step = k_step == 1 ? size_ceil_div(height * %d, tiles) : 0;", (int)dtype_size(t->dtype));
-    each_tile(e, t, tiles);
 }
 
 /* Packs the columns; then for each point of the rows that stay, tile after tile of the others. */
@@ -614,9 +647,20 @@ static const char *step_body(Emitter *e, Tiling *t, const char *const calls[4])
     emit_line(e, "const int64_t depth = %s;", points.bytes);
     declare_spans(e, t);
     emit_line(e, "int64_t place;");
+    if (!t->in_registers)
+        emit_line(e, "%s tile[ROWS_%d * COLUMNS_%d];", dtype_c(t->dtype), t->number, t->number);
     open_loops(e, t, &c->batch, c->batch.count, &depth);
+    /* Some points of all tiles after the others: where columns lie side by side, lines are read as they come. */
+    const char *points_all = emit_extent(e, c->depth.list[0]);
+    emit_line(e, "place = 0;");
+    emit_line(e, "for (int64_t points_first = 0, points_end; points_first < %s; points_first = points_end) {", points_all);
+    e->scope->indent++;
+    emit_line(e, "points_end = size_min(points_first + 64, %s);", points_all);
     each_tile(e, t, emit_text(e, "%s;", calls[0]));
-    emit_line(e, "const int64_t tiles = size_max(place / COLUMNS_%d, 1);", t->number);
+    e->scope->indent--;
+    emit_line(e, "}");
+    emit_line(e, "const int64_t tiles = %ssize_ceil_div(columns, COLUMNS_%d), block = depth > DEPTH_%d ? BLOCK_%d : 1;",
+              c->columns.count > 1 ? "spans * " : "", t->number, t->number, t->number);
     open_loops(e, t, &c->kept_rows, c->kept_rows.count, &depth);
     LoopBounds *bounds = row_bounds(e, t);
     start_states(e, t);
@@ -663,8 +707,11 @@ static void set_parameters(Emitter *e, Tiling *t)
             emit_parameter(&t->parameters, "int64_t ", t->names[sets_of(t->c, s)->list[i]->id]);
     emit_parameter(&t->parameters, "int64_t ", "depth");
     emit_parameter(&t->parameters, "int64_t ", "place");
+    emit_parameter(&t->parameters, "int64_t ", "points_first");
+    emit_parameter(&t->parameters, "int64_t ", "points_end");
     emit_parameter(&t->parameters, "int ", "count");
     emit_parameter(&t->parameters, "int ", "height");
+    emit_parameter(&t->parameters, emit_text(e, "const %s *", dtype_c(t->dtype)), "kept");
 }
 
 /* "head(parameters)\n{\nlocals body}\n" */
@@ -687,7 +734,8 @@ static const char *tile_extra(Emitter *e, const Tiling *t, const char *body, boo
 {
     ParameterSet set = { .count = 0 };
     for (int i = 0; i < t->parameters.count; i++)
-        if (strcmp(t->parameters.list[i].name, "height") && strcmp(t->parameters.list[i].name, "depth"))
+        if (strcmp(t->parameters.list[i].name, "height") && strcmp(t->parameters.list[i].name, "depth") &&
+            strcmp(t->parameters.list[i].name, "kept"))
             emit_parameter(&set, t->parameters.list[i].type, t->parameters.list[i].name);
     const char *list = emit_parameters(e, &set, body, declare);
     return strcmp(list, "void") && list[0] ? emit_text(e, ", %s", list) : "";
@@ -712,15 +760,16 @@ static const char *step_line(Emitter *e, Tiling *t)
 
 static const char *constants(Emitter *e, const Tiling *t)
 {
-    return emit_text(e, "enum { ROWS_%d = %d, VECTORS_%d = %d, COLUMNS_%d = VECTORS_%d * LANES };\n", t->number, t->c->tile_rows,
-                     t->number, t->c->tile_columns / e->plan->lanes, t->number, t->number);
+    return emit_text(e, "enum { ROWS_%d = %d, VECTORS_%d = %d, COLUMNS_%d = VECTORS_%d * LANES, DEPTH_%d = %d, "
+                     "BLOCK_%d = %d };\n", t->number, t->c->tile_rows, t->number, t->c->tile_columns / e->plan->lanes, t->number,
+                     t->number, t->number, t->c->depth_block, t->number, t->c->row_block);
 }
 
 static const char *heights(Emitter *e, const Tiling *t, const char *extra)
 {
     Text text = text_new(e->arena);
     for (int h = t->c->tile_rows; h > 0; h--)
-        text_print(&text, "    %s tile_%s%d(%d, rows, row_step, k_step, panel, depth, ahead, ahead_step%s); break;\n",
+        text_print(&text, "    %s tile_%s%d(%d, rows, row_step, k_step, panel, depth, ahead, ahead_step, kept, is_first, is_last%s); break;\n",
                    h > 1 ? emit_text(e, "case %d:", h) : "default:", "at_", t->number, h, extra);
     return text.bytes;
 }
@@ -730,7 +779,8 @@ static void fill_template(Emitter *e, Tiling *t, const char *const bodies[4], co
     const char *tile = tile_body(e, t), *locals = emit_locals(e, tile), *fault = NULL;
     const char *whole = emit_text(e, "%s%s", locals, tile), *extra = tile_extra(e, t, whole, true);
     const char *head = emit_text(e, "const %s *rows, int64_t row_step, int64_t k_step, const %s *panel, int64_t depth, "
-                                 "const char *ahead, int64_t ahead_step", emit_element(t->dtype), dtype_c(t->dtype));
+                                 "const char *ahead, int64_t ahead_step, %s *kept, int is_first, int is_last", emit_element(t->dtype),
+                                 dtype_c(t->dtype), dtype_c(t->dtype));
     ParameterSet common = emit_common_parameters(e);
     Hole holes[] = {
         { "title", emit_text(e, "/* %s */\n", emit_formula(e)) },
@@ -768,11 +818,12 @@ void emit_contract(Emitter *e)
     const char *bodies[4] = { pack_columns(e, t), pack_rows(e, t), t->in_registers ? "" : after_body(e, t),
                               t->c->reduces ? finish_body(e, t) : "" };
     const char *tile = tile_body(e, t), *whole = emit_text(e, "%s%s", emit_locals(e, tile), tile);
-    const char *tiles = emit_text(e, "tiles_%d((int)height, rows, row_step, k_step, panels_%d + place * depth, depth,\n"
-                                  "        ahead + place / COLUMNS_%d * depth * ahead_step, ahead_step%s);",
-                                  t->number, t->number, t->number, tile_extra(e, t, whole, false));
+    const char *tiles = emit_text(e, "tiles_%d(height, here, row_step, k_step, panels_%d + place * depth + done * COLUMNS_%d, points,\n"
+                                  "        ahead + place / COLUMNS_%d * depth * ahead_step, ahead_step, kept, is_first, is_last%s);",
+                                  t->number, t->number, t->number, t->number, tile_extra(e, t, whole, false));
     if (!t->in_registers)
-        tiles = emit_text(e, "%s\n%s;", tiles, spell_call(e, &t->parameters, "after", t->number, bodies[2]));
+        tiles = emit_text(e, "%s\nif (is_last)\n    %s;", tiles, spell_call(e, &t->parameters, "after", t->number, bodies[2]));
+    tiles = emit_text(e, "%s\nkept += points < depth ? ROWS_%d * COLUMNS_%d : 0;", tiles, t->number, t->number);
     const char *calls[4] = { spell_call(e, &t->parameters, "pack_columns", t->number, bodies[0]), spell_call(e, &t->parameters, "pack_rows", t->number, bodies[1]), tiles,
                              t->c->reduces ? spell_call(e, &t->parameters, "finish", t->number, bodies[3]) : "" };
     const char *body = step_body(e, t, calls);

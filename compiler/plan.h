@@ -39,6 +39,7 @@ typedef struct Contract {
     bool in_place;                /* rows may be read where they are */
     bool rows_along;              /* packed rows lie side by side; else each row's contracted points do */
     int tile_rows, tile_columns;
+    int depth_block, row_block;   /* more contracted points than this are taken in blocks, by so many tiles of rows */
 } Contract;
 
 typedef struct Step {

@@ -6,7 +6,10 @@
 
 enum {
     UNIT_ROWS = 4096,             /* so many rows pay for packing the columns that they meet */
-    UNITS_LEAST = 16              /* so many units of work keep all workers busy */
+    ROWS_LEAST = 512,             /* fewer are not worth it */
+    UNITS_LEAST = 12,             /* so many units of work keep all workers busy */
+    DEPTH_BLOCK = 320, ROW_BLOCK = 8,
+    PANELS_MOST = 8 << 20         /* bytes of packed columns, whatever the cache */
 };
 
 /* ---- the shape ---- */
@@ -174,6 +177,8 @@ const Contract *plan_contract(Planner *planner, const Step *step)
     c->in_place = is_in_place(c, dtype);
     c->tile_rows = target->tile_rows;
     c->tile_columns = target->tile_vectors * target->vector_bytes / (int)dtype_size(dtype);
+    c->depth_block = DEPTH_BLOCK;
+    c->row_block = ROW_BLOCK;
     return c;
 }
 
@@ -234,7 +239,9 @@ void contract_tiles(Planner *planner, Launch *launch)
             block |= launch->blocks[b].of_step[place] == c->columns.list[i];
         fixed *= block ? 1 : planner_extent(planner, c->columns.list[i]);
     }
-    double columns = room / (depth * size * fixed);
+    double near = depth < c->depth_block ? depth : c->depth_block, columns = room / (near * size * fixed);
+    if (columns > PANELS_MOST / (depth * size * fixed))
+        columns = PANELS_MOST / (depth * size * fixed);
     columns = columns < c->tile_columns / fixed ? c->tile_columns / fixed : columns;
     if (fixed == 1)
         columns = (double)((int64_t)columns / c->tile_columns * c->tile_columns);
@@ -247,7 +254,7 @@ void contract_tiles(Planner *planner, Launch *launch)
         shrink(planner, launch, c, place, ROLE_ROW, rows < 1 ? 1 : rows, tiles);
         for (int b = 0; b < launch->block_count; b++)
             units *= planner_extent(planner, launch->blocks[b].of_step[place]) / tiles[b];
-        if (units >= UNITS_LEAST || rows * inner_rows < 8 * c->tile_rows)
+        if (units >= UNITS_LEAST || rows * inner_rows / 2 < ROWS_LEAST)
             break;
     }
     for (int b = 0; b < launch->block_count; b++) {
@@ -295,8 +302,16 @@ void contract_reserve(Planner *planner, const Launch *launch, const Step *step, 
     }
     Dtype dtype = register_dtype(c->product->dtype);
     add_scratch(planner, step, "panels", dtype, size_op(arena, SIZE_MUL, columns, depth), end);
-    add_scratch(planner, step, "packed", dtype, size_op(arena, SIZE_MUL, size_constant(arena, c->tile_rows), depth), end);
-    add_scratch(planner, step, "tile", dtype, size_constant(arena, c->tile_rows * c->tile_columns), end);
+    /* 1 where the points come in blocks, else 0 */
+    const Size *blocked = size_op(arena, SIZE_MIN, size_constant(arena, 1),
+                                  size_op(arena, SIZE_DIV, depth, size_constant(arena, c->depth_block + 1)));
+    const Size *more = size_op(arena, SIZE_MUL, blocked, size_constant(arena, c->row_block - 1));
+    const Size *rows = size_op(arena, SIZE_MUL, size_op(arena, SIZE_ADD, size_constant(arena, 1), more),
+                               size_constant(arena, c->tile_rows));
+    add_scratch(planner, step, "packed", dtype, size_op(arena, SIZE_MUL, rows, depth), end);
+    const Size *kept = size_op(arena, SIZE_MUL, size_op(arena, SIZE_MUL, blocked, columns),
+                               size_constant(arena, c->row_block * c->tile_rows));
+    add_scratch(planner, step, "kept", dtype, kept, end);
     for (int r = 0; r < step->root_count && c->reduces; r++) {
         Component components[STATE_COMPONENTS_MAX];
         for (int i = 0, n = state_components(step->roots[r], components); i < n; i++)

@@ -164,6 +164,10 @@ static void find_reduction(const Term *term, const Term **found, bool *several)
         break;
     case TERM_CONTRACT:
     case TERM_REDUCE:
+        if (term->reduce.over_count == 0) {    /* an arrow that only puts indices in order */
+            find_reduction(term->reduce.argument, found, several);
+            break;
+        }
         *several |= *found && *found != term;
         *found = term;
         break;

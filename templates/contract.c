@@ -3,7 +3,8 @@
  *
  * Columns run along the lanes and are packed once for a unit of work: a panel for each tile of columns, in it one row of
  * COLUMNS for each point of the contracted indices. Rows are broadcast, in place where their strides allow it. The sums
- * of a tile, ROWS x COLUMNS, stay in registers from the first to the last point.
+ * of a tile, ROWS x COLUMNS, stay in registers from the first to the last point; where there are more than DEPTH points,
+ * BLOCK tiles of rows take some of them at a time, so that what they meet stays in the cache, and keep their sums meanwhile.
  *
  * The emitter puts the step's number for N and its dtype for f32. The sample is out[i,j] = sum[k](A[i,k] * B[j,k]). */
 #include "fold.c"
@@ -20,7 +21,7 @@ typedef struct Frame {
 /* out[i,j] = sum[k](A[i,k] * B[j,k]) */
 //}
 //{ constants
-enum { ROWS_N = 6, VECTORS_N = 2, COLUMNS_N = VECTORS_N * LANES };
+enum { ROWS_N = 6, VECTORS_N = 2, COLUMNS_N = VECTORS_N * LANES, DEPTH_N = 4, BLOCK_N = 2 };
 //}
 
 //{ pack_columns
@@ -47,10 +48,11 @@ KERNEL static void pack_rows_N(const Frame *f, int64_t i, int height, float *pac
 }
 //}
 
-/* The sums of `height` rows and one panel. A row's points are k_step apart, rows row_step. Meanwhile what is needed next
- * comes nearer: `ahead`, so many bytes for each point. */
+/* The sums of `height` rows and one panel, on top of those kept from earlier points; NULL: there are none. A row's points
+ * are k_step apart, rows row_step. Meanwhile what is needed next comes nearer: `ahead`, so many bytes for each point. */
 INLINE void multiply_N(const int height, const f32u *rows, int64_t row_step, int64_t k_step, const float *panel,
-                       int64_t depth, const char *ahead, int64_t ahead_step, f32v sums[ROWS_N][VECTORS_N])
+                       int64_t depth, const char *ahead, int64_t ahead_step, const float *kept,
+                       f32v sums[ROWS_N][VECTORS_N])
 {
     UNROLL
     for (int r = 0; r < height; r++) {
@@ -59,6 +61,14 @@ INLINE void multiply_N(const int height, const f32u *rows, int64_t row_step, int
             //{ start
             sums[r][v] = splat_f32v(0.0f);
             //}
+        }
+    }
+    if (kept) {
+        UNROLL
+        for (int r = 0; r < height; r++) {
+            UNROLL
+            for (int v = 0; v < VECTORS_N; v++)
+                sums[r][v] = load_f32v(kept + (r * VECTORS_N + v) * LANES, 1, LANES);
         }
     }
     for (int64_t k = 0; k < depth; k++) {
@@ -83,20 +93,29 @@ INLINE void multiply_N(const int height, const f32u *rows, int64_t row_step, int
     }
 }
 
-/* One tile, and what becomes of its sums. */
+/* One tile, and what becomes of its sums: kept until the last points have come, or what the step does with them. */
 //{ tile_head
 INLINE void tile_at_N(const int height, const f32u *rows, int64_t row_step, int64_t k_step, const float *panel, int64_t depth,
-                      const char *ahead, int64_t ahead_step, float *tile)
+                      const char *ahead, int64_t ahead_step, float *kept, int is_first, int is_last)
 //}
 {
     f32v sums[ROWS_N][VECTORS_N];
-    multiply_N(height, rows, row_step, k_step, panel, depth, ahead, ahead_step, sums);
+    multiply_N(height, rows, row_step, k_step, panel, depth, ahead, ahead_step, is_first ? NULL : kept, sums);
+    if (!is_last) {
+        UNROLL
+        for (int r = 0; r < height; r++) {
+            UNROLL
+            for (int v = 0; v < VECTORS_N; v++)
+                store_f32v(kept + (r * VECTORS_N + v) * LANES, 1, sums[r][v], LANES);
+        }
+        return;
+    }
     //{ tile
     UNROLL
     for (int r = 0; r < height; r++) {
         UNROLL
         for (int v = 0; v < VECTORS_N; v++)
-            store_f32v(tile + (r * VECTORS_N + v) * LANES, 1, sums[r][v], LANES);
+            store_f32v(kept + (r * VECTORS_N + v) * LANES, 1, sums[r][v], LANES);
     }
     //}
 }
@@ -114,17 +133,17 @@ KERNEL static void after_N(const Frame *f, int64_t i, int64_t j, int height, int
 /* Tiles of each height have their own code, so that their sums have registers. */
 //{ heights_head
 KERNEL static void tiles_N(int height, const f32u *rows, int64_t row_step, int64_t k_step, const float *panel, int64_t depth,
-                           const char *ahead, int64_t ahead_step, float *tile)
+                           const char *ahead, int64_t ahead_step, float *kept, int is_first, int is_last)
 //}
 {
     switch (height) {
     //{ heights
-    case 6: tile_at_N(6, rows, row_step, k_step, panel, depth, ahead, ahead_step, tile); break;
-    case 5: tile_at_N(5, rows, row_step, k_step, panel, depth, ahead, ahead_step, tile); break;
-    case 4: tile_at_N(4, rows, row_step, k_step, panel, depth, ahead, ahead_step, tile); break;
-    case 3: tile_at_N(3, rows, row_step, k_step, panel, depth, ahead, ahead_step, tile); break;
-    case 2: tile_at_N(2, rows, row_step, k_step, panel, depth, ahead, ahead_step, tile); break;
-    default: tile_at_N(1, rows, row_step, k_step, panel, depth, ahead, ahead_step, tile); break;
+    case 6: tile_at_N(6, rows, row_step, k_step, panel, depth, ahead, ahead_step, kept, is_first, is_last); break;
+    case 5: tile_at_N(5, rows, row_step, k_step, panel, depth, ahead, ahead_step, kept, is_first, is_last); break;
+    case 4: tile_at_N(4, rows, row_step, k_step, panel, depth, ahead, ahead_step, kept, is_first, is_last); break;
+    case 3: tile_at_N(3, rows, row_step, k_step, panel, depth, ahead, ahead_step, kept, is_first, is_last); break;
+    case 2: tile_at_N(2, rows, row_step, k_step, panel, depth, ahead, ahead_step, kept, is_first, is_last); break;
+    default: tile_at_N(1, rows, row_step, k_step, panel, depth, ahead, ahead_step, kept, is_first, is_last); break;
     //}
     }
 }
@@ -141,7 +160,7 @@ KERNEL static void step_N(const Frame *f, float *panel, float *tile)
     for (int64_t i = 0, height; i < f->extent_i; i += height) {
         height = size_ceil_div(f->extent_i - i, size_ceil_div(f->extent_i - i, ROWS_N));
         for (int64_t j = 0; j < f->extent_j; j += COLUMNS_N) {
-            tiles_N((int)height, f->A + i * depth, depth, 1, panel + j * depth, depth, (const char *)f->A, 0, tile);
+            tiles_N((int)height, f->A + i * depth, depth, 1, panel + j * depth, depth, (const char *)f->A, 0, tile, 1, 1);
             after_N(f, i, j, (int)height, (int)size_min(COLUMNS_N, f->extent_j - j), tile);
         }
     }

@@ -392,6 +392,9 @@ static bool used_workspace(Job *job, const Run *run)
     for (int i = 0; i < run->compiled->program->index_count; i++)
         if (run->extents->of[i] == 0)
             return true;
+    /* Rows that are read in place leave the room for packed ones, as strides tell that no plan knows. */
+    if (plan_has_contract(run->compiled->plan))
+        return true;
     while (used > 0 && (unsigned char)g->bytes[used - 1] == POISON)
         used--;
     job->planned_pages += (long)((g->size + g->page - 1) / g->page);
