@@ -3,7 +3,7 @@
  *     Q[q,d], K[k,d] -> qk | _ * 0.125 | where(@q >= @k, _, -inf) | softmax k | _ * V[k,v] -> qv
  *
  * target portable, 2 lanes
- * launch 1: block of q: tile_1_1 = min(32, q)
+ * launch 1: block of q: tile_1_1 = min(64, q)
  *   step 1: store tmp1[q,k] = where(@q >= @k, sum[d](Q[q,d] * K[k,d]) * 0.125, -(inf))
  *     tiles of 6 x 8: rows q, columns k, contracted d, rows in place
  *     loops q k, 2 lanes along k
@@ -21,8 +21,9 @@
  * tmp3: a block, tile_1_1 * k * 4 bytes
  * tmp4: a block, tile_1_1 * 4 bytes
  * workspace workers * (align(k * tile_1_1 * 4, 64) + align(tile_1_1 * 4, 64) + align(tile_1_1 * k * 4, 64)
- *         + align(tile_1_1 * 4, 64) + align(align(k, 8) * d * 4, 64) + align(6 * d * 4, 64) + 192
- *         + align(align(v, 8) * k * 4, 64) + align(6 * k * 4, 64) + 192) */
+ *         + align(tile_1_1 * 4, 64) + align(align(k, 8) * d * 4, 64) + align((1 + min(1, d / 321) * 7) * 6 * d * 4, 64)
+ *         + align(min(1, d / 321) * align(k, 8) * 48 * 4, 64) + align(align(v, 8) * k * 4, 64)
+ *         + align((1 + min(1, k / 321) * 7) * 6 * k * 4, 64) + align(min(1, k / 321) * align(v, 8) * 48 * 4, 64)) */
 #ifndef ATTENTION_H
 #define ATTENTION_H
 
