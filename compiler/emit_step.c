@@ -319,6 +319,7 @@ static void emit_loops_around(Emitter *e, Text *text, int depth, const Parameter
     const Step *step = e->step;
     Names names = names_new(e->arena, &e->names);
     bool lanes = step->vector_kept && e->lanes;
+    int before = depth;
     const Index *last = NULL;
     const char *last_name = NULL;
     for (int i = 0; i < step->loop_count; i++) {
@@ -344,7 +345,7 @@ static void emit_loops_around(Emitter *e, Text *text, int depth, const Parameter
         text_print(text, "%*s%s\n", 4 * depth + 4, "", spell_call(e, set, body, function, count, unit));
         return;
     }
-    if (depth > 1) {    /* the loops above are open, without braces */
+    if (depth > before) {    /* the loops above are open, without braces */
         text->length--;
         text_put(text, " {\n");
     }
@@ -354,7 +355,7 @@ static void emit_loops_around(Emitter *e, Text *text, int depth, const Parameter
     text_print(text, "%*sif (%s < %s)\n", 4 * depth, "", last_name, to);
     text_print(text, "%*s%s\n", 4 * depth + 4, "",
                spell_call(e, set, body, function, emit_text(e, "(int)(%s - %s)", to, last_name), unit));
-    if (depth > 1)
+    if (depth > before)
         text_print(text, "%*s}\n", 4 * depth - 4, "");
 }
 
