@@ -383,23 +383,32 @@ static void set_given(einc_kernel *kernel, const Set *set)
                 kernel->slots[s].extent = set->extents[i].extent;
 }
 
-/* Whether one worker wrote to all of the workspace that the plan asked for, up to the alignment of its last array; or to
- * half of it, since the parts of a split reduction need not come out even. Where an extent is 0, some of it has no use. */
+/* Whether all of the workspace has a use whatever the strides: not where an extent is 0; not the room for packed rows,
+ * which may be read in place; not that for the parts of a split reduction, which may come out fewer. */
+static bool uses_all(const Run *run)
+{
+    const Plan *plan = run->compiled->plan;
+    bool all = !plan_has_contract(plan);
+    for (int i = 0; i < run->compiled->program->index_count; i++)
+        all &= run->extents->of[i] != 0;
+    for (int s = 0; s < plan->step_count; s++)
+        all &= plan->steps[s]->split == NULL;
+    return all;
+}
+
+/* Whether one worker wrote to all of the workspace that the plan asked for, up to the alignment of its last array. */
 static bool used_workspace(Job *job, const Run *run)
 {
     const Guarded *g = &job->guarded[job->guarded_count - 1];
     size_t used = g->size;
-    for (int i = 0; i < run->compiled->program->index_count; i++)
-        if (run->extents->of[i] == 0)
-            return true;
-    /* Rows that are read in place leave the room for packed ones, as strides tell that no plan knows. */
-    if (plan_has_contract(run->compiled->plan))
+    if (!uses_all(run))
         return true;
     while (used > 0 && (unsigned char)g->bytes[used - 1] == POISON)
         used--;
     job->planned_pages += (long)((g->size + g->page - 1) / g->page);
     job->touched_pages += (long)((used + g->page - 1) / g->page);
-    return g->size - used < ALIGNMENT || used >= g->size / 2 || fail(job, "the plan has %zu bytes of workspace, but %zu were used", g->size, used);
+    return g->size - used < ALIGNMENT ||
+           fail(job, "the plan has %zu bytes of workspace, but %zu were used", g->size, used);
 }
 
 static int call(Job *job, einc_kernel *kernel, Run *run, int workers)
