@@ -3,7 +3,7 @@
  *     bhqd, bhkd -> bhqk | _ * 0.125 | where(@q >= @k, _, -inf) | softmax k | _ * bhkv -> bhqv
  *
  * target avx512, 8 lanes
- * launch 1: block of b: 1, block of h: 1, block of q: tile_1_3 = min(64, q)
+ * launch 1: block of b: 1, block of h: 1, block of q: tile_1_3 = min(128, q)
  *   step 1: store tmp1[b,h,q,k] = where(@q >= @k, sum[d](A[b,h,q,d] * B[b,h,k,d]) * 0.125, -(inf))
  *     tiles of 14 x 32: rows q, columns k, contracted d, rows in place
  *     loops b h q k, 8 lanes along k
@@ -21,8 +21,10 @@
  * tmp3: a block, tile_1_3 * k * 4 bytes
  * tmp4: a block, tile_1_3 * 4 bytes
  * workspace workers * (align(k * tile_1_3 * 4, 64) + align(tile_1_3 * 4, 64) + align(tile_1_3 * k * 4, 64)
- *         + align(tile_1_3 * 4, 64) + align(align(k, 32) * d * 4, 64) + align(14 * d * 4, 64) + 1792
- *         + align(align(v, 32) * k * 4, 64) + align(14 * k * 4, 64) + 1792) */
+ *         + align(tile_1_3 * 4, 64) + align(align(k, 32) * d * 4, 64)
+ *         + align((1 + min(1, d / 321) * 7) * 14 * d * 4, 64) + align(min(1, d / 321) * align(k, 32) * 112 * 4, 64)
+ *         + align(align(v, 32) * k * 4, 64) + align((1 + min(1, k / 321) * 7) * 14 * k * 4, 64)
+ *         + align(min(1, k / 321) * align(v, 32) * 112 * 4, 64)) */
 #include <math.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -499,6 +501,13 @@ PLAIN int64_t size_mul(int64_t a, int64_t b)
     return b && a > SIZE_TOO_LARGE / b ? SIZE_TOO_LARGE : a * b;
 }
 
+PLAIN int64_t size_div(int64_t a, int64_t b)
+{
+    if (a == SIZE_TOO_LARGE || b == SIZE_TOO_LARGE)
+        return SIZE_TOO_LARGE;
+    return b ? a / b : a;
+}
+
 PLAIN int64_t size_ceil_div(int64_t a, int64_t b)
 {
     if (a == SIZE_TOO_LARGE || b == SIZE_TOO_LARGE)
@@ -548,10 +557,10 @@ typedef struct Frame {
     int64_t at_tmp4;
     int64_t at_panels_1;
     int64_t at_packed_1;
-    int64_t at_tile_1;
+    int64_t at_kept_1;
     int64_t at_panels_5;
     int64_t at_packed_5;
-    int64_t at_tile_5;
+    int64_t at_kept_5;
     int64_t per_worker;
     int64_t grain_1, tasks_1;
     int64_t shared;
@@ -577,22 +586,22 @@ static int is_stopped(const Frame *f)
 }
 
 /* tmp1[b,h,q,k] = where(@q >= @k, sum[d](A[b,h,q,d] * B[b,h,k,d]) * 0.125, -(inf)) */
-enum { ROWS_1 = 14, VECTORS_1 = 4, COLUMNS_1 = VECTORS_1 * LANES };
+enum { ROWS_1 = 14, VECTORS_1 = 4, COLUMNS_1 = VECTORS_1 * LANES, DEPTH_1 = 320, BLOCK_1 = 8 };
 
 /* Packs the panel of `count` columns. */
 KERNEL static void pack_columns_1(const Frame *f, char *own, int64_t b, int64_t h, int64_t k, int64_t depth,
-        int64_t place, int count)
+        int64_t place, int64_t points_first, int64_t points_end, int count)
 {
-    const int64_t extent_d = f->extent_d, at_panels_1 = f->at_panels_1;
+    const int64_t at_panels_1 = f->at_panels_1;
     const f32u *B = (const f32u *)f->in.B.data;
     const int64_t B_0 = f->in.B.stride[0], B_1 = f->in.B.stride[1];
     const int64_t B_2 = f->in.B.stride[2], B_3 = f->in.B.stride[3];
     float *panels_1 = (float *)(own + at_panels_1);
     for (int v = 0; v < VECTORS_1; v++) {
-        float *to = panels_1 + place * depth + v * LANES;
+        float *to = panels_1 + place * depth + points_first * COLUMNS_1 + v * LANES;
         const int lanes = (int)size_max(size_min(LANES, count - v * LANES), 1);
         const int64_t k_lanes = k + (v * LANES < count ? v * LANES : 0);
-        for (int64_t d = 0; d < extent_d; d++) {
+        for (int64_t d = points_first; d < points_end; d++) {
             store_f32v(to, 1, load_f32v(B + b * B_0 + h * B_1 + k_lanes * B_2 + d * B_3, B_2, lanes), LANES);
             to += COLUMNS_1;
         }
@@ -618,16 +627,25 @@ KERNEL static void pack_rows_1(const Frame *f, char *own, int64_t b, int64_t h, 
     }
 }
 
-/* The sums of `height` rows and one panel. A row's points are k_step apart, rows row_step. Meanwhile what is needed next
- * comes nearer: `ahead`, so many bytes for each point. */
+/* The sums of `height` rows and one panel, on top of those kept from earlier points; NULL: there are none. A row's points
+ * are k_step apart, rows row_step. Meanwhile what is needed next comes nearer: `ahead`, so many bytes for each point. */
 INLINE void multiply_1(const int height, const f32u *rows, int64_t row_step, int64_t k_step, const float *panel,
-                       int64_t depth, const char *ahead, int64_t ahead_step, f32v sums[ROWS_1][VECTORS_1])
+                       int64_t depth, const char *ahead, int64_t ahead_step, const float *kept,
+                       f32v sums[ROWS_1][VECTORS_1])
 {
     UNROLL
     for (int r = 0; r < height; r++) {
         UNROLL
         for (int v = 0; v < VECTORS_1; v++) {
             sums[r][v] = splat_f32v(0.0f);
+        }
+    }
+    if (kept) {
+        UNROLL
+        for (int r = 0; r < height; r++) {
+            UNROLL
+            for (int v = 0; v < VECTORS_1; v++)
+                sums[r][v] = load_f32v(kept + (r * VECTORS_1 + v) * LANES, 1, LANES);
         }
     }
     for (int64_t k = 0; k < depth; k++) {
@@ -650,39 +668,44 @@ INLINE void multiply_1(const int height, const f32u *rows, int64_t row_step, int
     }
 }
 
-/* One tile, and what becomes of its sums. */
+/* One tile, and what becomes of its sums: kept until the last points have come, or what the step does with them. */
 INLINE void tile_at_1(const int height, const f32u *rows, int64_t row_step, int64_t k_step, const float *panel,
-        int64_t depth, const char *ahead, int64_t ahead_step, const Frame *f, char *own)
+        int64_t depth, const char *ahead, int64_t ahead_step, float *kept, int is_first, int is_last)
 {
     f32v sums[ROWS_1][VECTORS_1];
-    multiply_1(height, rows, row_step, k_step, panel, depth, ahead, ahead_step, sums);
-    const int64_t at_tile_1 = f->at_tile_1;
-    float *tile_1 = (float *)(own + at_tile_1);
+    multiply_1(height, rows, row_step, k_step, panel, depth, ahead, ahead_step, is_first ? NULL : kept, sums);
+    if (!is_last) {
+        UNROLL
+        for (int r = 0; r < height; r++) {
+            UNROLL
+            for (int v = 0; v < VECTORS_1; v++)
+                store_f32v(kept + (r * VECTORS_1 + v) * LANES, 1, sums[r][v], LANES);
+        }
+        return;
+    }
     UNROLL
     for (int r = 0; r < height; r++) {
         UNROLL
         for (int v = 0; v < VECTORS_1; v++)
-            store_f32v(tile_1 + (r * VECTORS_1 + v) * LANES, 1, sums[r][v], LANES);
+            store_f32v(kept + (r * VECTORS_1 + v) * LANES, 1, sums[r][v], LANES);
     }
 }
 
 /* What becomes of a tile's sums. */
 KERNEL static void after_1(const Frame *f, char *own, int64_t b_first, int64_t h_first, int64_t q_first, int64_t b,
-        int64_t h, int64_t q, int64_t k, int count, int height)
+        int64_t h, int64_t q, int64_t k, int count, int height, const float *kept)
 {
     const int64_t extent_k = f->extent_k, tile_1_3 = f->tile_1_3;
-    const int64_t at_tile_1 = f->at_tile_1;
     f32u *tmp1 = (f32u *)own;
     const int64_t tmp1_0 = size_mul(extent_k, tile_1_3);
     const int64_t tmp1_1 = size_mul(extent_k, tile_1_3), tmp1_2 = extent_k;
-    float *tile_1 = (float *)(own + at_tile_1);
     const float cast_of = -INFINITY;
     for (int v = 0; v * LANES < count; v++) {
         const int lanes = (int)size_min(LANES, count - v * LANES);
         const int64_t k_lanes = k + v * LANES;
         for (int r = 0; r < height; r++) {
             const int64_t q_at = q + r;
-            const f32v sum = load_f32v(tile_1 + (r * VECTORS_1 + v) * LANES, 1, LANES);
+            const f32v sum = load_f32v(kept + (r * VECTORS_1 + v) * LANES, 1, LANES);
             const boolv value = narrow_boolv(q_at >= (splat_i64v(k_lanes) + lanes_i64v()));
             const boolv where = and_boolv(first_boolv(lanes), value),
                     elsewhere = and_boolv(first_boolv(lanes), not_boolv(value));
@@ -701,23 +724,23 @@ KERNEL static void after_1(const Frame *f, char *own, int64_t b_first, int64_t h
 
 /* Tiles of each height have their own code, so that their sums have registers. */
 KERNEL static void tiles_1(int height, const f32u *rows, int64_t row_step, int64_t k_step, const float *panel,
-        int64_t depth, const char *ahead, int64_t ahead_step, const Frame *f, char *own)
+        int64_t depth, const char *ahead, int64_t ahead_step, float *kept, int is_first, int is_last)
 {
     switch (height) {
-    case 14: tile_at_1(14, rows, row_step, k_step, panel, depth, ahead, ahead_step, f, own); break;
-    case 13: tile_at_1(13, rows, row_step, k_step, panel, depth, ahead, ahead_step, f, own); break;
-    case 12: tile_at_1(12, rows, row_step, k_step, panel, depth, ahead, ahead_step, f, own); break;
-    case 11: tile_at_1(11, rows, row_step, k_step, panel, depth, ahead, ahead_step, f, own); break;
-    case 10: tile_at_1(10, rows, row_step, k_step, panel, depth, ahead, ahead_step, f, own); break;
-    case 9: tile_at_1(9, rows, row_step, k_step, panel, depth, ahead, ahead_step, f, own); break;
-    case 8: tile_at_1(8, rows, row_step, k_step, panel, depth, ahead, ahead_step, f, own); break;
-    case 7: tile_at_1(7, rows, row_step, k_step, panel, depth, ahead, ahead_step, f, own); break;
-    case 6: tile_at_1(6, rows, row_step, k_step, panel, depth, ahead, ahead_step, f, own); break;
-    case 5: tile_at_1(5, rows, row_step, k_step, panel, depth, ahead, ahead_step, f, own); break;
-    case 4: tile_at_1(4, rows, row_step, k_step, panel, depth, ahead, ahead_step, f, own); break;
-    case 3: tile_at_1(3, rows, row_step, k_step, panel, depth, ahead, ahead_step, f, own); break;
-    case 2: tile_at_1(2, rows, row_step, k_step, panel, depth, ahead, ahead_step, f, own); break;
-    default: tile_at_1(1, rows, row_step, k_step, panel, depth, ahead, ahead_step, f, own); break;
+    case 14: tile_at_1(14, rows, row_step, k_step, panel, depth, ahead, ahead_step, kept, is_first, is_last); break;
+    case 13: tile_at_1(13, rows, row_step, k_step, panel, depth, ahead, ahead_step, kept, is_first, is_last); break;
+    case 12: tile_at_1(12, rows, row_step, k_step, panel, depth, ahead, ahead_step, kept, is_first, is_last); break;
+    case 11: tile_at_1(11, rows, row_step, k_step, panel, depth, ahead, ahead_step, kept, is_first, is_last); break;
+    case 10: tile_at_1(10, rows, row_step, k_step, panel, depth, ahead, ahead_step, kept, is_first, is_last); break;
+    case 9: tile_at_1(9, rows, row_step, k_step, panel, depth, ahead, ahead_step, kept, is_first, is_last); break;
+    case 8: tile_at_1(8, rows, row_step, k_step, panel, depth, ahead, ahead_step, kept, is_first, is_last); break;
+    case 7: tile_at_1(7, rows, row_step, k_step, panel, depth, ahead, ahead_step, kept, is_first, is_last); break;
+    case 6: tile_at_1(6, rows, row_step, k_step, panel, depth, ahead, ahead_step, kept, is_first, is_last); break;
+    case 5: tile_at_1(5, rows, row_step, k_step, panel, depth, ahead, ahead_step, kept, is_first, is_last); break;
+    case 4: tile_at_1(4, rows, row_step, k_step, panel, depth, ahead, ahead_step, kept, is_first, is_last); break;
+    case 3: tile_at_1(3, rows, row_step, k_step, panel, depth, ahead, ahead_step, kept, is_first, is_last); break;
+    case 2: tile_at_1(2, rows, row_step, k_step, panel, depth, ahead, ahead_step, kept, is_first, is_last); break;
+    default: tile_at_1(1, rows, row_step, k_step, panel, depth, ahead, ahead_step, kept, is_first, is_last); break;
     }
 }
 
@@ -728,43 +751,68 @@ KERNEL static void step_1(const Frame *f, char *own, int64_t b_first, int64_t b_
 {
     const int64_t extent_d = f->extent_d, extent_k = f->extent_k;
     const int64_t at_panels_1 = f->at_panels_1, at_packed_1 = f->at_packed_1;
+    const int64_t at_kept_1 = f->at_kept_1;
     const f32u *A = (const f32u *)f->in.A.data;
     const int64_t A_0 = f->in.A.stride[0], A_1 = f->in.A.stride[1];
     const int64_t A_2 = f->in.A.stride[2], A_3 = f->in.A.stride[3];
     float *panels_1 = (float *)(own + at_panels_1);
     float *packed_1 = (float *)(own + at_packed_1);
+    float *kept_1 = (float *)(own + at_kept_1);
     const int64_t depth = extent_d;
     const int64_t columns = extent_k;
     int64_t place;
+    float tile[ROWS_1 * COLUMNS_1];
     for (int64_t b = b_first; b < b_end; b++) {
         for (int64_t h = h_first; h < h_end; h++) {
             place = 0;
-            for (int64_t at = 0; at < columns; at += COLUMNS_1, place += COLUMNS_1) {
-                const int64_t k = at;
-                const int count = (int)size_min(COLUMNS_1, columns - at);
-                pack_columns_1(f, own, b, h, k, depth, place, count);
+            for (int64_t points_first = 0, points_end; points_first < extent_d; points_first = points_end) {
+                points_end = size_min(points_first + 64, extent_d);
+                place = 0;
+                for (int64_t at = 0; at < columns; at += COLUMNS_1, place += COLUMNS_1) {
+                    const int64_t k = at;
+                    const int count = (int)size_min(COLUMNS_1, columns - at);
+                    pack_columns_1(f, own, b, h, k, depth, place, points_first, points_end, count);
+                }
             }
-            const int64_t tiles = size_max(place / COLUMNS_1, 1);
-            for (int64_t q = q_first, height; q < q_end; q += height) {
-                height = size_ceil_div(q_end - q, size_ceil_div(q_end - q, ROWS_1));
+            const int64_t tiles = size_ceil_div(columns, COLUMNS_1), block = depth > DEPTH_1 ? BLOCK_1 : 1;
+            for (int64_t q_block = q_first, q_stop; q_block < q_end; q_block = q_stop) {
+                const int64_t left = q_end - q_block, tiles_left = size_ceil_div(left, ROWS_1);
+                int height = (int)(tiles_left <= block ? left : size_ceil_div(left * block, tiles_left));
+                int64_t q = q_block, done = 0, points;
+                q_stop = q_block + height;
                 const f32u *rows = A + b * A_0 + h * A_1 + q * A_2;
                 int64_t row_step = A_2, k_step = A_3;
-                if (place > 128 && row_step * 4 % 2048 == 0) {
+                if (tiles > 4 && row_step * 4 % 2048 == 0) {
                     pack_rows_1(f, own, b, h, q, height);
                     rows = packed_1;
                     row_step = depth;
                     k_step = 1;
                 }
-                const char *ahead = (const char *)(rows + (tiles < 4 ? 2 : 1) * height * row_step);
-                const int64_t ahead_step = k_step == 1 ? size_ceil_div(height * 4, tiles) : 0;
-                place = 0;
-                for (int64_t at = 0; at < columns; at += COLUMNS_1, place += COLUMNS_1) {
-                    const int64_t k = at;
-                    const int count = (int)size_min(COLUMNS_1, columns - at);
-                    tiles_1((int)height, rows, row_step, k_step, panels_1 + place * depth, depth,
-                            ahead + place / COLUMNS_1 * depth * ahead_step, ahead_step, f, own);
-                    after_1(f, own, b_first, h_first, q_first, b, h, q, k, count, height);
-                }
+                do {
+                    points = size_ceil_div(depth - done, size_max(size_ceil_div(depth - done, DEPTH_1), 1));
+                    float *kept = points < depth ? kept_1 : tile;
+                    const int is_first = done == 0, is_last = done + points >= depth;
+                    for (q = q_block; q < q_stop; q += height) {
+                        height = (int)size_ceil_div(q_stop - q, size_ceil_div(q_stop - q, ROWS_1));
+                        const f32u *here = rows + (q - q_block) * row_step + done * k_step;
+                        const char *ahead = (const char *)(here + (tiles < 4 ? 2 : 1) * height * row_step);
+                        const int64_t ahead_step = k_step == 1 && points == depth ? size_ceil_div(height * 4, tiles)
+                                : 0;
+                        place = 0;
+                        for (int64_t at = 0; at < columns; at += COLUMNS_1, place += COLUMNS_1) {
+                            const int64_t k = at;
+                            const int count = (int)size_min(COLUMNS_1, columns - at);
+                            tiles_1(height, here, row_step, k_step, panels_1 + place * depth + done * COLUMNS_1,
+                                    points,
+                                    ahead + place / COLUMNS_1 * depth * ahead_step, ahead_step, kept, is_first,
+                                            is_last);
+                            if (is_last)
+                                after_1(f, own, b_first, h_first, q_first, b, h, q, k, count, height, kept);
+                            kept += points < depth ? ROWS_1 * COLUMNS_1 : 0;
+                        }
+                    }
+                    done += points;
+                } while (done < depth);
             }
         }
     }
@@ -890,22 +938,22 @@ KERNEL static void step_4(const Frame *f, char *own, int64_t b_first, int64_t b_
 }
 
 /* out[b,h,q,v] = sum[k](where(tmp4[b,h,q] == 0, 0, tmp3[b,h,q,k] / tmp4[b,h,q]) * C[b,h,k,v]) */
-enum { ROWS_5 = 14, VECTORS_5 = 4, COLUMNS_5 = VECTORS_5 * LANES };
+enum { ROWS_5 = 14, VECTORS_5 = 4, COLUMNS_5 = VECTORS_5 * LANES, DEPTH_5 = 320, BLOCK_5 = 8 };
 
 /* Packs the panel of `count` columns. */
 KERNEL static void pack_columns_5(const Frame *f, char *own, int64_t b, int64_t h, int64_t v_2, int64_t depth,
-        int64_t place, int count)
+        int64_t place, int64_t points_first, int64_t points_end, int count)
 {
-    const int64_t extent_k = f->extent_k, at_panels_5 = f->at_panels_5;
+    const int64_t at_panels_5 = f->at_panels_5;
     const f32u *C = (const f32u *)f->in.C.data;
     const int64_t C_0 = f->in.C.stride[0], C_1 = f->in.C.stride[1];
     const int64_t C_2 = f->in.C.stride[2], C_3 = f->in.C.stride[3];
     float *panels_5 = (float *)(own + at_panels_5);
     for (int v = 0; v < VECTORS_5; v++) {
-        float *to = panels_5 + place * depth + v * LANES;
+        float *to = panels_5 + place * depth + points_first * COLUMNS_5 + v * LANES;
         const int lanes = (int)size_max(size_min(LANES, count - v * LANES), 1);
         const int64_t v_2_lanes = v_2 + (v * LANES < count ? v * LANES : 0);
-        for (int64_t k = 0; k < extent_k; k++) {
+        for (int64_t k = points_first; k < points_end; k++) {
             store_f32v(to, 1, load_f32v(C + b * C_0 + h * C_1 + k * C_2 + v_2_lanes * C_3, C_3, lanes), LANES);
             to += COLUMNS_5;
         }
@@ -940,16 +988,25 @@ KERNEL static void pack_rows_5(const Frame *f, char *own, int64_t b_first, int64
     }
 }
 
-/* The sums of `height` rows and one panel. A row's points are k_step apart, rows row_step. Meanwhile what is needed next
- * comes nearer: `ahead`, so many bytes for each point. */
+/* The sums of `height` rows and one panel, on top of those kept from earlier points; NULL: there are none. A row's points
+ * are k_step apart, rows row_step. Meanwhile what is needed next comes nearer: `ahead`, so many bytes for each point. */
 INLINE void multiply_5(const int height, const f32u *rows, int64_t row_step, int64_t k_step, const float *panel,
-                       int64_t depth, const char *ahead, int64_t ahead_step, f32v sums[ROWS_5][VECTORS_5])
+                       int64_t depth, const char *ahead, int64_t ahead_step, const float *kept,
+                       f32v sums[ROWS_5][VECTORS_5])
 {
     UNROLL
     for (int r = 0; r < height; r++) {
         UNROLL
         for (int v = 0; v < VECTORS_5; v++) {
             sums[r][v] = splat_f32v(0.0f);
+        }
+    }
+    if (kept) {
+        UNROLL
+        for (int r = 0; r < height; r++) {
+            UNROLL
+            for (int v = 0; v < VECTORS_5; v++)
+                sums[r][v] = load_f32v(kept + (r * VECTORS_5 + v) * LANES, 1, LANES);
         }
     }
     for (int64_t k = 0; k < depth; k++) {
@@ -972,37 +1029,42 @@ INLINE void multiply_5(const int height, const f32u *rows, int64_t row_step, int
     }
 }
 
-/* One tile, and what becomes of its sums. */
+/* One tile, and what becomes of its sums: kept until the last points have come, or what the step does with them. */
 INLINE void tile_at_5(const int height, const f32u *rows, int64_t row_step, int64_t k_step, const float *panel,
-        int64_t depth, const char *ahead, int64_t ahead_step, const Frame *f, char *own)
+        int64_t depth, const char *ahead, int64_t ahead_step, float *kept, int is_first, int is_last)
 {
     f32v sums[ROWS_5][VECTORS_5];
-    multiply_5(height, rows, row_step, k_step, panel, depth, ahead, ahead_step, sums);
-    const int64_t at_tile_5 = f->at_tile_5;
-    float *tile_5 = (float *)(own + at_tile_5);
+    multiply_5(height, rows, row_step, k_step, panel, depth, ahead, ahead_step, is_first ? NULL : kept, sums);
+    if (!is_last) {
+        UNROLL
+        for (int r = 0; r < height; r++) {
+            UNROLL
+            for (int v = 0; v < VECTORS_5; v++)
+                store_f32v(kept + (r * VECTORS_5 + v) * LANES, 1, sums[r][v], LANES);
+        }
+        return;
+    }
     UNROLL
     for (int r = 0; r < height; r++) {
         UNROLL
         for (int v = 0; v < VECTORS_5; v++)
-            store_f32v(tile_5 + (r * VECTORS_5 + v) * LANES, 1, sums[r][v], LANES);
+            store_f32v(kept + (r * VECTORS_5 + v) * LANES, 1, sums[r][v], LANES);
     }
 }
 
 /* What becomes of a tile's sums. */
-KERNEL static void after_5(const Frame *f, char *own, int64_t b, int64_t h, int64_t q, int64_t v_2, int count,
-        int height)
+KERNEL static void after_5(const Frame *f, int64_t b, int64_t h, int64_t q, int64_t v_2, int count, int height,
+        const float *kept)
 {
-    const int64_t at_tile_5 = f->at_tile_5;
     f32u *out = (f32u *)f->in.out.data;
     const int64_t out_0 = f->in.out.stride[0], out_1 = f->in.out.stride[1];
     const int64_t out_2 = f->in.out.stride[2], out_3 = f->in.out.stride[3];
-    float *tile_5 = (float *)(own + at_tile_5);
     for (int v = 0; v * LANES < count; v++) {
         const int lanes = (int)size_min(LANES, count - v * LANES);
         const int64_t v_2_lanes = v_2 + v * LANES;
         for (int r = 0; r < height; r++) {
             const int64_t q_at = q + r;
-            const f32v sum = load_f32v(tile_5 + (r * VECTORS_5 + v) * LANES, 1, LANES);
+            const f32v sum = load_f32v(kept + (r * VECTORS_5 + v) * LANES, 1, LANES);
             store_f32v(out + b * out_0 + h * out_1 + q_at * out_2 + v_2_lanes * out_3, out_3, sum, lanes);
         }
     }
@@ -1010,23 +1072,23 @@ KERNEL static void after_5(const Frame *f, char *own, int64_t b, int64_t h, int6
 
 /* Tiles of each height have their own code, so that their sums have registers. */
 KERNEL static void tiles_5(int height, const f32u *rows, int64_t row_step, int64_t k_step, const float *panel,
-        int64_t depth, const char *ahead, int64_t ahead_step, const Frame *f, char *own)
+        int64_t depth, const char *ahead, int64_t ahead_step, float *kept, int is_first, int is_last)
 {
     switch (height) {
-    case 14: tile_at_5(14, rows, row_step, k_step, panel, depth, ahead, ahead_step, f, own); break;
-    case 13: tile_at_5(13, rows, row_step, k_step, panel, depth, ahead, ahead_step, f, own); break;
-    case 12: tile_at_5(12, rows, row_step, k_step, panel, depth, ahead, ahead_step, f, own); break;
-    case 11: tile_at_5(11, rows, row_step, k_step, panel, depth, ahead, ahead_step, f, own); break;
-    case 10: tile_at_5(10, rows, row_step, k_step, panel, depth, ahead, ahead_step, f, own); break;
-    case 9: tile_at_5(9, rows, row_step, k_step, panel, depth, ahead, ahead_step, f, own); break;
-    case 8: tile_at_5(8, rows, row_step, k_step, panel, depth, ahead, ahead_step, f, own); break;
-    case 7: tile_at_5(7, rows, row_step, k_step, panel, depth, ahead, ahead_step, f, own); break;
-    case 6: tile_at_5(6, rows, row_step, k_step, panel, depth, ahead, ahead_step, f, own); break;
-    case 5: tile_at_5(5, rows, row_step, k_step, panel, depth, ahead, ahead_step, f, own); break;
-    case 4: tile_at_5(4, rows, row_step, k_step, panel, depth, ahead, ahead_step, f, own); break;
-    case 3: tile_at_5(3, rows, row_step, k_step, panel, depth, ahead, ahead_step, f, own); break;
-    case 2: tile_at_5(2, rows, row_step, k_step, panel, depth, ahead, ahead_step, f, own); break;
-    default: tile_at_5(1, rows, row_step, k_step, panel, depth, ahead, ahead_step, f, own); break;
+    case 14: tile_at_5(14, rows, row_step, k_step, panel, depth, ahead, ahead_step, kept, is_first, is_last); break;
+    case 13: tile_at_5(13, rows, row_step, k_step, panel, depth, ahead, ahead_step, kept, is_first, is_last); break;
+    case 12: tile_at_5(12, rows, row_step, k_step, panel, depth, ahead, ahead_step, kept, is_first, is_last); break;
+    case 11: tile_at_5(11, rows, row_step, k_step, panel, depth, ahead, ahead_step, kept, is_first, is_last); break;
+    case 10: tile_at_5(10, rows, row_step, k_step, panel, depth, ahead, ahead_step, kept, is_first, is_last); break;
+    case 9: tile_at_5(9, rows, row_step, k_step, panel, depth, ahead, ahead_step, kept, is_first, is_last); break;
+    case 8: tile_at_5(8, rows, row_step, k_step, panel, depth, ahead, ahead_step, kept, is_first, is_last); break;
+    case 7: tile_at_5(7, rows, row_step, k_step, panel, depth, ahead, ahead_step, kept, is_first, is_last); break;
+    case 6: tile_at_5(6, rows, row_step, k_step, panel, depth, ahead, ahead_step, kept, is_first, is_last); break;
+    case 5: tile_at_5(5, rows, row_step, k_step, panel, depth, ahead, ahead_step, kept, is_first, is_last); break;
+    case 4: tile_at_5(4, rows, row_step, k_step, panel, depth, ahead, ahead_step, kept, is_first, is_last); break;
+    case 3: tile_at_5(3, rows, row_step, k_step, panel, depth, ahead, ahead_step, kept, is_first, is_last); break;
+    case 2: tile_at_5(2, rows, row_step, k_step, panel, depth, ahead, ahead_step, kept, is_first, is_last); break;
+    default: tile_at_5(1, rows, row_step, k_step, panel, depth, ahead, ahead_step, kept, is_first, is_last); break;
     }
 }
 
@@ -1037,35 +1099,60 @@ KERNEL static void step_5(const Frame *f, char *own, int64_t b_first, int64_t b_
 {
     const int64_t extent_k = f->extent_k, extent_v = f->extent_v;
     const int64_t at_panels_5 = f->at_panels_5, at_packed_5 = f->at_packed_5;
+    const int64_t at_kept_5 = f->at_kept_5;
     float *panels_5 = (float *)(own + at_panels_5);
     float *packed_5 = (float *)(own + at_packed_5);
+    float *kept_5 = (float *)(own + at_kept_5);
     const int64_t depth = extent_k;
     const int64_t columns = extent_v;
     int64_t place;
+    float tile[ROWS_5 * COLUMNS_5];
     for (int64_t b = b_first; b < b_end; b++) {
         for (int64_t h = h_first; h < h_end; h++) {
             place = 0;
-            for (int64_t at = 0; at < columns; at += COLUMNS_5, place += COLUMNS_5) {
-                const int64_t v_2 = at;
-                const int count = (int)size_min(COLUMNS_5, columns - at);
-                pack_columns_5(f, own, b, h, v_2, depth, place, count);
-            }
-            const int64_t tiles = size_max(place / COLUMNS_5, 1);
-            for (int64_t q = q_first, height; q < q_end; q += height) {
-                height = size_ceil_div(q_end - q, size_ceil_div(q_end - q, ROWS_5));
-                pack_rows_5(f, own, b_first, h_first, q_first, b, h, q, height);
-                const f32u *rows = packed_5;
-                const int64_t row_step = depth, k_step = 1;
-                const char *ahead = (const char *)(rows + (tiles < 4 ? 2 : 1) * height * row_step);
-                const int64_t ahead_step = k_step == 1 ? size_ceil_div(height * 4, tiles) : 0;
+            for (int64_t points_first = 0, points_end; points_first < extent_k; points_first = points_end) {
+                points_end = size_min(points_first + 64, extent_k);
                 place = 0;
                 for (int64_t at = 0; at < columns; at += COLUMNS_5, place += COLUMNS_5) {
                     const int64_t v_2 = at;
                     const int count = (int)size_min(COLUMNS_5, columns - at);
-                    tiles_5((int)height, rows, row_step, k_step, panels_5 + place * depth, depth,
-                            ahead + place / COLUMNS_5 * depth * ahead_step, ahead_step, f, own);
-                    after_5(f, own, b, h, q, v_2, count, height);
+                    pack_columns_5(f, own, b, h, v_2, depth, place, points_first, points_end, count);
                 }
+            }
+            const int64_t tiles = size_ceil_div(columns, COLUMNS_5), block = depth > DEPTH_5 ? BLOCK_5 : 1;
+            for (int64_t q_block = q_first, q_stop; q_block < q_end; q_block = q_stop) {
+                const int64_t left = q_end - q_block, tiles_left = size_ceil_div(left, ROWS_5);
+                int height = (int)(tiles_left <= block ? left : size_ceil_div(left * block, tiles_left));
+                int64_t q = q_block, done = 0, points;
+                q_stop = q_block + height;
+                pack_rows_5(f, own, b_first, h_first, q_first, b, h, q, height);
+                const f32u *const rows = packed_5;
+                const int64_t row_step = depth, k_step = 1;
+                do {
+                    points = size_ceil_div(depth - done, size_max(size_ceil_div(depth - done, DEPTH_5), 1));
+                    float *kept = points < depth ? kept_5 : tile;
+                    const int is_first = done == 0, is_last = done + points >= depth;
+                    for (q = q_block; q < q_stop; q += height) {
+                        height = (int)size_ceil_div(q_stop - q, size_ceil_div(q_stop - q, ROWS_5));
+                        const f32u *here = rows + (q - q_block) * row_step + done * k_step;
+                        const char *ahead = (const char *)(here + (tiles < 4 ? 2 : 1) * height * row_step);
+                        const int64_t ahead_step = k_step == 1 && points == depth ? size_ceil_div(height * 4, tiles)
+                                : 0;
+                        place = 0;
+                        for (int64_t at = 0; at < columns; at += COLUMNS_5, place += COLUMNS_5) {
+                            const int64_t v_2 = at;
+                            const int count = (int)size_min(COLUMNS_5, columns - at);
+                            tiles_5(height, here, row_step, k_step, panels_5 + place * depth + done * COLUMNS_5,
+                                    points,
+                                    ahead + place / COLUMNS_5 * depth * ahead_step, ahead_step, kept, is_first,
+                                            is_last);
+                            if (is_last)
+                                after_5(f, b, h, q, v_2, count, height, kept);
+                            kept += points < depth ? ROWS_5 * COLUMNS_5 : 0;
+                        }
+                    }
+                    done += points;
+                } while (done < depth);
             }
         }
     }
@@ -1141,7 +1228,7 @@ static int prepare(Frame *f, const attention_args *args, int workers)
     if (f->in.out.shape[0] != extent_b || f->in.out.shape[1] != extent_h || f->in.out.shape[2] != extent_q
             || f->in.out.shape[3] != extent_v)
         return BAD_SHAPES;
-    const int64_t tile_1_3 = f->tile_1_3 = size_min(64, extent_q);
+    const int64_t tile_1_3 = f->tile_1_3 = size_min(128, extent_q);
     f->units_1 = size_mul(size_mul(extent_b, extent_h), size_ceil_div(extent_q, tile_1_3));
     const int64_t at_tmp2 = f->at_tmp2 = size_mul(size_ceil_div(size_mul(size_mul(extent_k, tile_1_3), 4), 64), 64);
     const int64_t at_tmp3 = f->at_tmp3 = size_add(at_tmp2, size_mul(size_ceil_div(size_mul(tile_1_3, 4), 64), 64));
@@ -1152,15 +1239,20 @@ static int prepare(Frame *f, const attention_args *args, int workers)
     const int64_t at_packed_1 = f->at_packed_1 = size_add(at_panels_1,
             size_mul(size_ceil_div(size_mul(size_mul(size_mul(size_ceil_div(extent_k, 32), 32), extent_d), 4), 64),
             64));
-    const int64_t at_tile_1 = f->at_tile_1 = size_add(at_packed_1,
-            size_mul(size_ceil_div(size_mul(size_mul(14, extent_d), 4), 64), 64));
-    const int64_t at_panels_5 = f->at_panels_5 = size_add(at_tile_1, 1792);
+    const int64_t at_kept_1 = f->at_kept_1 = size_add(at_packed_1,
+            size_mul(size_ceil_div(size_mul(size_mul(size_mul(size_add(1,
+            size_mul(size_min(1, size_div(extent_d, 321)), 7)), 14), extent_d), 4), 64), 64));
+    const int64_t at_panels_5 = f->at_panels_5 = size_add(at_kept_1,
+            size_mul(size_ceil_div(size_mul(size_mul(size_mul(size_min(1, size_div(extent_d, 321)),
+            size_mul(size_ceil_div(extent_k, 32), 32)), 112), 4), 64), 64));
     const int64_t at_packed_5 = f->at_packed_5 = size_add(at_panels_5,
             size_mul(size_ceil_div(size_mul(size_mul(size_mul(size_ceil_div(extent_v, 32), 32), extent_k), 4), 64),
             64));
-    const int64_t at_tile_5 = f->at_tile_5 = size_add(at_packed_5,
-            size_mul(size_ceil_div(size_mul(size_mul(14, extent_k), 4), 64), 64));
-    f->per_worker = size_add(at_tile_5, 1792);
+    const int64_t at_kept_5 = f->at_kept_5 = size_add(at_packed_5,
+            size_mul(size_ceil_div(size_mul(size_mul(size_mul(size_add(1,
+            size_mul(size_min(1, size_div(extent_k, 321)), 7)), 14), extent_k), 4), 64), 64));
+    f->per_worker = size_add(at_kept_5, size_mul(size_ceil_div(size_mul(size_mul(size_mul(size_min(1,
+            size_div(extent_k, 321)), size_mul(size_ceil_div(extent_v, 32), 32)), 112), 4), 64), 64));
     const int64_t most_1 = size_min(size_max(size_ceil_div(size_mul(size_mul(size_mul(size_mul(extent_b, extent_h),
             extent_q), extent_d), extent_k), 32768), 1), 1024);
     f->grain_1 = size_max(size_ceil_div(f->units_1, most_1), 1);

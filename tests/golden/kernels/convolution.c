@@ -3,11 +3,13 @@
  *     where(@h + @r >= 1 && @h + @r <= 56, x[n,c,h+r-1], 0) * k[o,c,r] -> noh
  *
  * target portable, 2 lanes
- * launch 1: block of n: 1, block of o: tile_1_2 = min(64, o), block of h: tile_1_3 = min(8, h)
+ * launch 1: block of n: 1, block of o: tile_1_2 = min(64, o), block of h: tile_1_3 = min(56, h)
  *   step 1: store out[n,o,h] = sum[r,c](where(((@h + @r) >= 1) && ((@h + @r) <= 56), x[n,c,h+r-1], 0) * k[o,c,r])
  *     tiles of 6 x 8: rows o, columns n h, contracted c r, rows packed
  *     loops n o h, 2 lanes along h
- * workspace workers * (align(align(tile_1_3, 8) * c * r * 4, 64) + align(6 * c * r * 4, 64) + 192) */
+ * workspace workers * (align(align(tile_1_3, 8) * c * r * 4, 64)
+ *         + align((1 + min(1, c * r / 321) * 7) * 6 * c * r * 4, 64)
+ *         + align(min(1, c * r / 321) * align(tile_1_3, 8) * 48 * 4, 64)) */
 #include <math.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -414,6 +416,13 @@ PLAIN int64_t size_mul(int64_t a, int64_t b)
     return b && a > SIZE_TOO_LARGE / b ? SIZE_TOO_LARGE : a * b;
 }
 
+PLAIN int64_t size_div(int64_t a, int64_t b)
+{
+    if (a == SIZE_TOO_LARGE || b == SIZE_TOO_LARGE)
+        return SIZE_TOO_LARGE;
+    return b ? a / b : a;
+}
+
 PLAIN int64_t size_ceil_div(int64_t a, int64_t b)
 {
     if (a == SIZE_TOO_LARGE || b == SIZE_TOO_LARGE)
@@ -465,7 +474,7 @@ typedef struct Frame {
     int64_t tile_1_3;
     int64_t units_1;
     int64_t at_packed_1;
-    int64_t at_tile_1;
+    int64_t at_kept_1;
     int64_t per_worker;
     int64_t grain_1, tasks_1;
     int64_t shared;
@@ -491,22 +500,22 @@ static int is_stopped(const Frame *f)
 }
 
 /* out[n,o,h] = sum[r,c](where(((@h + @r) >= 1) && ((@h + @r) <= 56), x[n,c,h+r-1], 0) * k[o,c,r]) */
-enum { ROWS_1 = 6, VECTORS_1 = 4, COLUMNS_1 = VECTORS_1 * LANES };
+enum { ROWS_1 = 6, VECTORS_1 = 4, COLUMNS_1 = VECTORS_1 * LANES, DEPTH_1 = 320, BLOCK_1 = 8 };
 
 /* Packs the panel of `count` columns. */
 KERNEL static void pack_columns_1(const Frame *f, char *own, int64_t n, int64_t h, int64_t depth, int64_t place,
-        int count)
+        int64_t points_first, int64_t points_end, int count)
 {
-    const int64_t extent_r = f->extent_r, extent_c = f->extent_c;
+    const int64_t extent_r = f->extent_r;
     const f32u *x = (const f32u *)f->in.x.data;
     const int64_t x_0 = f->in.x.stride[0], x_1 = f->in.x.stride[1];
     const int64_t x_2 = f->in.x.stride[2];
     float *panels_1 = (float *)own;
     for (int v = 0; v < VECTORS_1; v++) {
-        float *to = panels_1 + place * depth + v * LANES;
+        float *to = panels_1 + place * depth + points_first * extent_r * COLUMNS_1 + v * LANES;
         const int lanes = (int)size_max(size_min(LANES, count - v * LANES), 1);
         const int64_t h_lanes = h + (v * LANES < count ? v * LANES : 0);
-        for (int64_t c_2 = 0; c_2 < extent_c; c_2++) {
+        for (int64_t c_2 = points_first; c_2 < points_end; c_2++) {
             for (int64_t r_2 = 0; r_2 < extent_r; r_2++) {
                 const boolv value = narrow_boolv(add_i64v(splat_i64v(h_lanes) + lanes_i64v(), splat_i64v(r_2)) >= 1);
                 const boolv value_2 = narrow_boolv(add_i64v(splat_i64v(h_lanes) + lanes_i64v(), splat_i64v(r_2))
@@ -559,16 +568,25 @@ KERNEL static void pack_rows_1(const Frame *f, char *own, int64_t o, int height)
     }
 }
 
-/* The sums of `height` rows and one panel. A row's points are k_step apart, rows row_step. Meanwhile what is needed next
- * comes nearer: `ahead`, so many bytes for each point. */
+/* The sums of `height` rows and one panel, on top of those kept from earlier points; NULL: there are none. A row's points
+ * are k_step apart, rows row_step. Meanwhile what is needed next comes nearer: `ahead`, so many bytes for each point. */
 INLINE void multiply_1(const int height, const f32u *rows, int64_t row_step, int64_t k_step, const float *panel,
-                       int64_t depth, const char *ahead, int64_t ahead_step, f32v sums[ROWS_1][VECTORS_1])
+                       int64_t depth, const char *ahead, int64_t ahead_step, const float *kept,
+                       f32v sums[ROWS_1][VECTORS_1])
 {
     UNROLL
     for (int r = 0; r < height; r++) {
         UNROLL
         for (int v = 0; v < VECTORS_1; v++) {
             sums[r][v] = splat_f32v(0.0f);
+        }
+    }
+    if (kept) {
+        UNROLL
+        for (int r = 0; r < height; r++) {
+            UNROLL
+            for (int v = 0; v < VECTORS_1; v++)
+                sums[r][v] = load_f32v(kept + (r * VECTORS_1 + v) * LANES, 1, LANES);
         }
     }
     for (int64_t k = 0; k < depth; k++) {
@@ -591,36 +609,41 @@ INLINE void multiply_1(const int height, const f32u *rows, int64_t row_step, int
     }
 }
 
-/* One tile, and what becomes of its sums. */
+/* One tile, and what becomes of its sums: kept until the last points have come, or what the step does with them. */
 INLINE void tile_at_1(const int height, const f32u *rows, int64_t row_step, int64_t k_step, const float *panel,
-        int64_t depth, const char *ahead, int64_t ahead_step, const Frame *f, char *own)
+        int64_t depth, const char *ahead, int64_t ahead_step, float *kept, int is_first, int is_last)
 {
     f32v sums[ROWS_1][VECTORS_1];
-    multiply_1(height, rows, row_step, k_step, panel, depth, ahead, ahead_step, sums);
-    const int64_t at_tile_1 = f->at_tile_1;
-    float *tile_1 = (float *)(own + at_tile_1);
+    multiply_1(height, rows, row_step, k_step, panel, depth, ahead, ahead_step, is_first ? NULL : kept, sums);
+    if (!is_last) {
+        UNROLL
+        for (int r = 0; r < height; r++) {
+            UNROLL
+            for (int v = 0; v < VECTORS_1; v++)
+                store_f32v(kept + (r * VECTORS_1 + v) * LANES, 1, sums[r][v], LANES);
+        }
+        return;
+    }
     UNROLL
     for (int r = 0; r < height; r++) {
         UNROLL
         for (int v = 0; v < VECTORS_1; v++)
-            store_f32v(tile_1 + (r * VECTORS_1 + v) * LANES, 1, sums[r][v], LANES);
+            store_f32v(kept + (r * VECTORS_1 + v) * LANES, 1, sums[r][v], LANES);
     }
 }
 
 /* What becomes of a tile's sums. */
-KERNEL static void after_1(const Frame *f, char *own, int64_t o, int64_t n, int64_t h, int count, int height)
+KERNEL static void after_1(const Frame *f, int64_t o, int64_t n, int64_t h, int count, int height, const float *kept)
 {
-    const int64_t at_tile_1 = f->at_tile_1;
     f32u *out = (f32u *)f->in.out.data;
     const int64_t out_0 = f->in.out.stride[0], out_1 = f->in.out.stride[1];
     const int64_t out_2 = f->in.out.stride[2];
-    float *tile_1 = (float *)(own + at_tile_1);
     for (int v = 0; v * LANES < count; v++) {
         const int lanes = (int)size_min(LANES, count - v * LANES);
         const int64_t h_lanes = h + v * LANES;
         for (int r = 0; r < height; r++) {
             const int64_t o_at = o + r;
-            const f32v sum = load_f32v(tile_1 + (r * VECTORS_1 + v) * LANES, 1, LANES);
+            const f32v sum = load_f32v(kept + (r * VECTORS_1 + v) * LANES, 1, LANES);
             store_f32v(out + n * out_0 + o_at * out_1 + h_lanes * out_2, out_2, sum, lanes);
         }
     }
@@ -628,15 +651,15 @@ KERNEL static void after_1(const Frame *f, char *own, int64_t o, int64_t n, int6
 
 /* Tiles of each height have their own code, so that their sums have registers. */
 KERNEL static void tiles_1(int height, const f32u *rows, int64_t row_step, int64_t k_step, const float *panel,
-        int64_t depth, const char *ahead, int64_t ahead_step, const Frame *f, char *own)
+        int64_t depth, const char *ahead, int64_t ahead_step, float *kept, int is_first, int is_last)
 {
     switch (height) {
-    case 6: tile_at_1(6, rows, row_step, k_step, panel, depth, ahead, ahead_step, f, own); break;
-    case 5: tile_at_1(5, rows, row_step, k_step, panel, depth, ahead, ahead_step, f, own); break;
-    case 4: tile_at_1(4, rows, row_step, k_step, panel, depth, ahead, ahead_step, f, own); break;
-    case 3: tile_at_1(3, rows, row_step, k_step, panel, depth, ahead, ahead_step, f, own); break;
-    case 2: tile_at_1(2, rows, row_step, k_step, panel, depth, ahead, ahead_step, f, own); break;
-    default: tile_at_1(1, rows, row_step, k_step, panel, depth, ahead, ahead_step, f, own); break;
+    case 6: tile_at_1(6, rows, row_step, k_step, panel, depth, ahead, ahead_step, kept, is_first, is_last); break;
+    case 5: tile_at_1(5, rows, row_step, k_step, panel, depth, ahead, ahead_step, kept, is_first, is_last); break;
+    case 4: tile_at_1(4, rows, row_step, k_step, panel, depth, ahead, ahead_step, kept, is_first, is_last); break;
+    case 3: tile_at_1(3, rows, row_step, k_step, panel, depth, ahead, ahead_step, kept, is_first, is_last); break;
+    case 2: tile_at_1(2, rows, row_step, k_step, panel, depth, ahead, ahead_step, kept, is_first, is_last); break;
+    default: tile_at_1(1, rows, row_step, k_step, panel, depth, ahead, ahead_step, kept, is_first, is_last); break;
     }
 }
 
@@ -646,40 +669,61 @@ KERNEL static void step_1(const Frame *f, char *own, int64_t n_first, int64_t n_
         int64_t h_first, int64_t h_end)
 {
     const int64_t extent_r = f->extent_r, extent_c = f->extent_c;
-    const int64_t at_packed_1 = f->at_packed_1;
+    const int64_t at_packed_1 = f->at_packed_1, at_kept_1 = f->at_kept_1;
     float *panels_1 = (float *)own;
     float *packed_1 = (float *)(own + at_packed_1);
+    float *kept_1 = (float *)(own + at_kept_1);
     const int64_t depth = extent_c * extent_r;
     const int64_t spans = (n_end - n_first), columns = h_end - h_first;
     int64_t place;
+    float tile[ROWS_1 * COLUMNS_1];
     place = 0;
-    for (int64_t span = 0; span < spans; span++) {
-        const int64_t n = n_first + span;
-        for (int64_t at = 0; at < columns; at += COLUMNS_1, place += COLUMNS_1) {
-            const int64_t h = h_first + at;
-            const int count = (int)size_min(COLUMNS_1, columns - at);
-            pack_columns_1(f, own, n, h, depth, place, count);
-        }
-    }
-    const int64_t tiles = size_max(place / COLUMNS_1, 1);
-    for (int64_t o = o_first, height; o < o_end; o += height) {
-        height = size_ceil_div(o_end - o, size_ceil_div(o_end - o, ROWS_1));
-        pack_rows_1(f, own, o, height);
-        const f32u *rows = packed_1;
-        const int64_t row_step = depth, k_step = 1;
-        const char *ahead = (const char *)(rows + (tiles < 4 ? 2 : 1) * height * row_step);
-        const int64_t ahead_step = k_step == 1 ? size_ceil_div(height * 4, tiles) : 0;
+    for (int64_t points_first = 0, points_end; points_first < extent_c; points_first = points_end) {
+        points_end = size_min(points_first + 64, extent_c);
         place = 0;
         for (int64_t span = 0; span < spans; span++) {
             const int64_t n = n_first + span;
             for (int64_t at = 0; at < columns; at += COLUMNS_1, place += COLUMNS_1) {
                 const int64_t h = h_first + at;
                 const int count = (int)size_min(COLUMNS_1, columns - at);
-                tiles_1((int)height, rows, row_step, k_step, panels_1 + place * depth, depth,
-                        ahead + place / COLUMNS_1 * depth * ahead_step, ahead_step, f, own);
-                after_1(f, own, o, n, h, count, height);
+                pack_columns_1(f, own, n, h, depth, place, points_first, points_end, count);
             }
         }
+    }
+    const int64_t tiles = spans * size_ceil_div(columns, COLUMNS_1), block = depth > DEPTH_1 ? BLOCK_1 : 1;
+    for (int64_t o_block = o_first, o_stop; o_block < o_end; o_block = o_stop) {
+        const int64_t left = o_end - o_block, tiles_left = size_ceil_div(left, ROWS_1);
+        int height = (int)(tiles_left <= block ? left : size_ceil_div(left * block, tiles_left));
+        int64_t o = o_block, done = 0, points;
+        o_stop = o_block + height;
+        pack_rows_1(f, own, o, height);
+        const f32u *const rows = packed_1;
+        const int64_t row_step = depth, k_step = 1;
+        do {
+            points = size_ceil_div(depth - done, size_max(size_ceil_div(depth - done, DEPTH_1), 1));
+            float *kept = points < depth ? kept_1 : tile;
+            const int is_first = done == 0, is_last = done + points >= depth;
+            for (o = o_block; o < o_stop; o += height) {
+                height = (int)size_ceil_div(o_stop - o, size_ceil_div(o_stop - o, ROWS_1));
+                const f32u *here = rows + (o - o_block) * row_step + done * k_step;
+                const char *ahead = (const char *)(here + (tiles < 4 ? 2 : 1) * height * row_step);
+                const int64_t ahead_step = k_step == 1 && points == depth ? size_ceil_div(height * 4, tiles) : 0;
+                place = 0;
+                for (int64_t span = 0; span < spans; span++) {
+                    const int64_t n = n_first + span;
+                    for (int64_t at = 0; at < columns; at += COLUMNS_1, place += COLUMNS_1) {
+                        const int64_t h = h_first + at;
+                        const int count = (int)size_min(COLUMNS_1, columns - at);
+                        tiles_1(height, here, row_step, k_step, panels_1 + place * depth + done * COLUMNS_1, points,
+                                ahead + place / COLUMNS_1 * depth * ahead_step, ahead_step, kept, is_first, is_last);
+                        if (is_last)
+                            after_1(f, o, n, h, count, height, kept);
+                        kept += points < depth ? ROWS_1 * COLUMNS_1 : 0;
+                    }
+                }
+            }
+            done += points;
+        } while (done < depth);
     }
 }
 
@@ -743,12 +787,16 @@ static int prepare(Frame *f, const convolution_args *args, int workers)
     if (f->in.out.shape[0] != extent_n || f->in.out.shape[1] != extent_o || f->in.out.shape[2] != extent_h)
         return BAD_SHAPES;
     const int64_t tile_1_2 = f->tile_1_2 = size_min(64, extent_o);
-    const int64_t tile_1_3 = f->tile_1_3 = size_min(8, extent_h);
+    const int64_t tile_1_3 = f->tile_1_3 = size_min(56, extent_h);
     f->units_1 = size_mul(size_mul(extent_n, size_ceil_div(extent_o, tile_1_2)), size_ceil_div(extent_h, tile_1_3));
     const int64_t at_packed_1 = f->at_packed_1 = size_mul(size_ceil_div(size_mul(size_mul(size_mul(size_ceil_div(tile_1_3, 8), 8), size_mul(extent_c, extent_r)), 4), 64), 64);
-    const int64_t at_tile_1 = f->at_tile_1 = size_add(at_packed_1,
-            size_mul(size_ceil_div(size_mul(size_mul(6, size_mul(extent_c, extent_r)), 4), 64), 64));
-    f->per_worker = size_add(at_tile_1, 192);
+    const int64_t at_kept_1 = f->at_kept_1 = size_add(at_packed_1,
+            size_mul(size_ceil_div(size_mul(size_mul(size_mul(size_add(1,
+            size_mul(size_min(1, size_div(size_mul(extent_c, extent_r), 321)), 7)), 6), size_mul(extent_c, extent_r)),
+            4), 64), 64));
+    f->per_worker = size_add(at_kept_1, size_mul(size_ceil_div(size_mul(size_mul(size_mul(size_min(1,
+            size_div(size_mul(extent_c, extent_r), 321)), size_mul(size_ceil_div(tile_1_3, 8), 8)), 48), 4), 64),
+            64));
     const int64_t most_1 = size_min(size_max(size_ceil_div(size_mul(size_mul(size_mul(size_mul(extent_h, extent_r),
             extent_n), extent_c), extent_o), 16384), 1), 1024);
     f->grain_1 = size_max(size_ceil_div(f->units_1, most_1), 1);

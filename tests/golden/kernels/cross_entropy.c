@@ -13,7 +13,8 @@
  *     loops, 4 lanes along h, split along t into parts_2 = min(t, 64), stride 1 expected: X axis 1, W axis 1
  * tmp1: a block, tile_1_1 * 4 bytes
  * workspace align(parts_2 * 4, 64) + workers * (align(tile_1_1 * 4, 64) + align(align(tile_1_1, 8) * h * 4, 64)
- *         + align(6 * h * 4, 64) + 192 + align(align(tile_1_1, 8) * 4, 64) + align(align(tile_1_1, 8) * 4, 64)) */
+ *         + align((1 + min(1, h / 321) * 7) * 6 * h * 4, 64) + align(min(1, h / 321) * align(tile_1_1, 8) * 48 * 4, 64)
+ *         + align(align(tile_1_1, 8) * 4, 64) + align(align(tile_1_1, 8) * 4, 64)) */
 #include <math.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -437,6 +438,13 @@ PLAIN int64_t size_mul(int64_t a, int64_t b)
     return b && a > SIZE_TOO_LARGE / b ? SIZE_TOO_LARGE : a * b;
 }
 
+PLAIN int64_t size_div(int64_t a, int64_t b)
+{
+    if (a == SIZE_TOO_LARGE || b == SIZE_TOO_LARGE)
+        return SIZE_TOO_LARGE;
+    return b ? a / b : a;
+}
+
 PLAIN int64_t size_ceil_div(int64_t a, int64_t b)
 {
     if (a == SIZE_TOO_LARGE || b == SIZE_TOO_LARGE)
@@ -493,7 +501,7 @@ typedef struct Frame {
     int64_t units_1;
     int64_t at_panels_1;
     int64_t at_packed_1;
-    int64_t at_tile_1;
+    int64_t at_kept_1;
     int64_t at_largest_1_1;
     int64_t at_sum_1_1;
     int64_t per_worker;
@@ -521,20 +529,21 @@ static int is_stopped(const Frame *f)
 }
 
 /* tmp1[t] = logsumexp[v](sum[h](X[t,h] * W[v,h])) */
-enum { ROWS_1 = 6, VECTORS_1 = 2, COLUMNS_1 = VECTORS_1 * LANES };
+enum { ROWS_1 = 6, VECTORS_1 = 2, COLUMNS_1 = VECTORS_1 * LANES, DEPTH_1 = 320, BLOCK_1 = 8 };
 
 /* Packs the panel of `count` columns. */
-KERNEL static void pack_columns_1(const Frame *f, char *own, int64_t t, int64_t depth, int64_t place, int count)
+KERNEL static void pack_columns_1(const Frame *f, char *own, int64_t t, int64_t depth, int64_t place,
+        int64_t points_first, int64_t points_end, int count)
 {
-    const int64_t extent_h = f->extent_h, at_panels_1 = f->at_panels_1;
+    const int64_t at_panels_1 = f->at_panels_1;
     const f32u *X = (const f32u *)f->in.X.data;
     const int64_t X_0 = f->in.X.stride[0], X_1 = f->in.X.stride[1];
     float *panels_1 = (float *)(own + at_panels_1);
     for (int v = 0; v < VECTORS_1; v++) {
-        float *to = panels_1 + place * depth + v * LANES;
+        float *to = panels_1 + place * depth + points_first * COLUMNS_1 + v * LANES;
         const int lanes = (int)size_max(size_min(LANES, count - v * LANES), 1);
         const int64_t t_lanes = t + (v * LANES < count ? v * LANES : 0);
-        for (int64_t h = 0; h < extent_h; h++) {
+        for (int64_t h = points_first; h < points_end; h++) {
             store_f32v(to, 1, load_f32v(X + t_lanes * X_0 + h * X_1, X_0, lanes), LANES);
             to += COLUMNS_1;
         }
@@ -559,16 +568,25 @@ KERNEL static void pack_rows_1(const Frame *f, char *own, int64_t v_2, int heigh
     }
 }
 
-/* The sums of `height` rows and one panel. A row's points are k_step apart, rows row_step. Meanwhile what is needed next
- * comes nearer: `ahead`, so many bytes for each point. */
+/* The sums of `height` rows and one panel, on top of those kept from earlier points; NULL: there are none. A row's points
+ * are k_step apart, rows row_step. Meanwhile what is needed next comes nearer: `ahead`, so many bytes for each point. */
 INLINE void multiply_1(const int height, const f32u *rows, int64_t row_step, int64_t k_step, const float *panel,
-                       int64_t depth, const char *ahead, int64_t ahead_step, f32v sums[ROWS_1][VECTORS_1])
+                       int64_t depth, const char *ahead, int64_t ahead_step, const float *kept,
+                       f32v sums[ROWS_1][VECTORS_1])
 {
     UNROLL
     for (int r = 0; r < height; r++) {
         UNROLL
         for (int v = 0; v < VECTORS_1; v++) {
             sums[r][v] = splat_f32v(0.0f);
+        }
+    }
+    if (kept) {
+        UNROLL
+        for (int r = 0; r < height; r++) {
+            UNROLL
+            for (int v = 0; v < VECTORS_1; v++)
+                sums[r][v] = load_f32v(kept + (r * VECTORS_1 + v) * LANES, 1, LANES);
         }
     }
     for (int64_t k = 0; k < depth; k++) {
@@ -591,35 +609,40 @@ INLINE void multiply_1(const int height, const f32u *rows, int64_t row_step, int
     }
 }
 
-/* One tile, and what becomes of its sums. */
+/* One tile, and what becomes of its sums: kept until the last points have come, or what the step does with them. */
 INLINE void tile_at_1(const int height, const f32u *rows, int64_t row_step, int64_t k_step, const float *panel,
-        int64_t depth, const char *ahead, int64_t ahead_step, const Frame *f, char *own)
+        int64_t depth, const char *ahead, int64_t ahead_step, float *kept, int is_first, int is_last)
 {
     f32v sums[ROWS_1][VECTORS_1];
-    multiply_1(height, rows, row_step, k_step, panel, depth, ahead, ahead_step, sums);
-    const int64_t at_tile_1 = f->at_tile_1;
-    float *tile_1 = (float *)(own + at_tile_1);
+    multiply_1(height, rows, row_step, k_step, panel, depth, ahead, ahead_step, is_first ? NULL : kept, sums);
+    if (!is_last) {
+        UNROLL
+        for (int r = 0; r < height; r++) {
+            UNROLL
+            for (int v = 0; v < VECTORS_1; v++)
+                store_f32v(kept + (r * VECTORS_1 + v) * LANES, 1, sums[r][v], LANES);
+        }
+        return;
+    }
     UNROLL
     for (int r = 0; r < height; r++) {
         UNROLL
         for (int v = 0; v < VECTORS_1; v++)
-            store_f32v(tile_1 + (r * VECTORS_1 + v) * LANES, 1, sums[r][v], LANES);
+            store_f32v(kept + (r * VECTORS_1 + v) * LANES, 1, sums[r][v], LANES);
     }
 }
 
 /* What becomes of a tile's sums. */
-KERNEL static void after_1(const Frame *f, char *own, int64_t place, int count, int height)
+KERNEL static void after_1(const Frame *f, char *own, int64_t place, int count, int height, const float *kept)
 {
-    const int64_t at_tile_1 = f->at_tile_1, at_largest_1_1 = f->at_largest_1_1;
-    const int64_t at_sum_1_1 = f->at_sum_1_1;
-    float *tile_1 = (float *)(own + at_tile_1);
+    const int64_t at_largest_1_1 = f->at_largest_1_1, at_sum_1_1 = f->at_sum_1_1;
     float *largest_1_1 = (float *)(own + at_largest_1_1);
     float *sum_1_1 = (float *)(own + at_sum_1_1);
     for (int v = 0; v * LANES < count; v++) {
         f32v largest = load_f32v(largest_1_1 + place + v * LANES, 1, LANES);
         f32v sum = load_f32v(sum_1_1 + place + v * LANES, 1, LANES);
         for (int r = 0; r < height; r++) {
-            const f32v sum_2 = load_f32v(tile_1 + (r * VECTORS_1 + v) * LANES, 1, LANES);
+            const f32v sum_2 = load_f32v(kept + (r * VECTORS_1 + v) * LANES, 1, LANES);
             merge_exponentials_f32v(&largest, &sum, sum_2, splat_f32v(1.0f));
         }
         store_f32v(largest_1_1 + place + v * LANES, 1, largest, LANES);
@@ -629,15 +652,15 @@ KERNEL static void after_1(const Frame *f, char *own, int64_t place, int count, 
 
 /* Tiles of each height have their own code, so that their sums have registers. */
 KERNEL static void tiles_1(int height, const f32u *rows, int64_t row_step, int64_t k_step, const float *panel,
-        int64_t depth, const char *ahead, int64_t ahead_step, const Frame *f, char *own)
+        int64_t depth, const char *ahead, int64_t ahead_step, float *kept, int is_first, int is_last)
 {
     switch (height) {
-    case 6: tile_at_1(6, rows, row_step, k_step, panel, depth, ahead, ahead_step, f, own); break;
-    case 5: tile_at_1(5, rows, row_step, k_step, panel, depth, ahead, ahead_step, f, own); break;
-    case 4: tile_at_1(4, rows, row_step, k_step, panel, depth, ahead, ahead_step, f, own); break;
-    case 3: tile_at_1(3, rows, row_step, k_step, panel, depth, ahead, ahead_step, f, own); break;
-    case 2: tile_at_1(2, rows, row_step, k_step, panel, depth, ahead, ahead_step, f, own); break;
-    default: tile_at_1(1, rows, row_step, k_step, panel, depth, ahead, ahead_step, f, own); break;
+    case 6: tile_at_1(6, rows, row_step, k_step, panel, depth, ahead, ahead_step, kept, is_first, is_last); break;
+    case 5: tile_at_1(5, rows, row_step, k_step, panel, depth, ahead, ahead_step, kept, is_first, is_last); break;
+    case 4: tile_at_1(4, rows, row_step, k_step, panel, depth, ahead, ahead_step, kept, is_first, is_last); break;
+    case 3: tile_at_1(3, rows, row_step, k_step, panel, depth, ahead, ahead_step, kept, is_first, is_last); break;
+    case 2: tile_at_1(2, rows, row_step, k_step, panel, depth, ahead, ahead_step, kept, is_first, is_last); break;
+    default: tile_at_1(1, rows, row_step, k_step, panel, depth, ahead, ahead_step, kept, is_first, is_last); break;
     }
 }
 
@@ -662,48 +685,70 @@ KERNEL static void step_1(const Frame *f, char *own, int64_t t_first, int64_t t_
 {
     const int64_t extent_h = f->extent_h, extent_v = f->extent_v;
     const int64_t at_panels_1 = f->at_panels_1, at_packed_1 = f->at_packed_1;
-    const int64_t at_largest_1_1 = f->at_largest_1_1, at_sum_1_1 = f->at_sum_1_1;
+    const int64_t at_kept_1 = f->at_kept_1, at_largest_1_1 = f->at_largest_1_1;
+    const int64_t at_sum_1_1 = f->at_sum_1_1;
     const f32u *W = (const f32u *)f->in.W.data;
     const int64_t W_0 = f->in.W.stride[0], W_1 = f->in.W.stride[1];
     float *panels_1 = (float *)(own + at_panels_1);
     float *packed_1 = (float *)(own + at_packed_1);
+    float *kept_1 = (float *)(own + at_kept_1);
     float *largest_1_1 = (float *)(own + at_largest_1_1);
     float *sum_1_1 = (float *)(own + at_sum_1_1);
     const int64_t depth = extent_h;
     const int64_t columns = t_end - t_first;
     int64_t place;
+    float tile[ROWS_1 * COLUMNS_1];
     place = 0;
-    for (int64_t at = 0; at < columns; at += COLUMNS_1, place += COLUMNS_1) {
-        const int64_t t = t_first + at;
-        const int count = (int)size_min(COLUMNS_1, columns - at);
-        pack_columns_1(f, own, t, depth, place, count);
+    for (int64_t points_first = 0, points_end; points_first < extent_h; points_first = points_end) {
+        points_end = size_min(points_first + 64, extent_h);
+        place = 0;
+        for (int64_t at = 0; at < columns; at += COLUMNS_1, place += COLUMNS_1) {
+            const int64_t t = t_first + at;
+            const int count = (int)size_min(COLUMNS_1, columns - at);
+            pack_columns_1(f, own, t, depth, place, points_first, points_end, count);
+        }
     }
-    const int64_t tiles = size_max(place / COLUMNS_1, 1);
-    for (int64_t at = 0; at < place; at += LANES) {
+    const int64_t tiles = size_ceil_div(columns, COLUMNS_1), block = depth > DEPTH_1 ? BLOCK_1 : 1;
+    for (int64_t at = 0; at < tiles * COLUMNS_1; at += LANES) {
         store_f32v(largest_1_1 + at, 1, splat_f32v(-INFINITY), LANES);
         store_f32v(sum_1_1 + at, 1, splat_f32v(0.0f), LANES);
     }
-    for (int64_t v_2 = 0, height; v_2 < extent_v; v_2 += height) {
-        height = size_ceil_div(extent_v - v_2, size_ceil_div(extent_v - v_2, ROWS_1));
+    for (int64_t v_2_block = 0, v_2_stop; v_2_block < extent_v; v_2_block = v_2_stop) {
+        const int64_t left = extent_v - v_2_block, tiles_left = size_ceil_div(left, ROWS_1);
+        int height = (int)(tiles_left <= block ? left : size_ceil_div(left * block, tiles_left));
+        int64_t v_2 = v_2_block, done = 0, points;
+        v_2_stop = v_2_block + height;
         const f32u *rows = W + v_2 * W_0;
         int64_t row_step = W_0, k_step = W_1;
-        if (place > 32 && row_step * 4 % 2048 == 0) {
+        if (tiles > 4 && row_step * 4 % 2048 == 0) {
             pack_rows_1(f, own, v_2, height);
             rows = packed_1;
             row_step = depth;
             k_step = 1;
         }
-        const char *ahead = (const char *)(rows + (tiles < 4 ? 2 : 1) * height * row_step);
-        const int64_t ahead_step = k_step == 1 ? size_ceil_div(height * 4, tiles) : 0;
-        place = 0;
-        for (int64_t at = 0; at < columns; at += COLUMNS_1, place += COLUMNS_1) {
-            const int64_t t = t_first + at;
-            const int count = (int)size_min(COLUMNS_1, columns - at);
-            (void)t;
-            tiles_1((int)height, rows, row_step, k_step, panels_1 + place * depth, depth,
-                    ahead + place / COLUMNS_1 * depth * ahead_step, ahead_step, f, own);
-            after_1(f, own, place, count, height);
-        }
+        do {
+            points = size_ceil_div(depth - done, size_max(size_ceil_div(depth - done, DEPTH_1), 1));
+            float *kept = points < depth ? kept_1 : tile;
+            const int is_first = done == 0, is_last = done + points >= depth;
+            for (v_2 = v_2_block; v_2 < v_2_stop; v_2 += height) {
+                height = (int)size_ceil_div(v_2_stop - v_2, size_ceil_div(v_2_stop - v_2, ROWS_1));
+                const f32u *here = rows + (v_2 - v_2_block) * row_step + done * k_step;
+                const char *ahead = (const char *)(here + (tiles < 4 ? 2 : 1) * height * row_step);
+                const int64_t ahead_step = k_step == 1 && points == depth ? size_ceil_div(height * 4, tiles) : 0;
+                place = 0;
+                for (int64_t at = 0; at < columns; at += COLUMNS_1, place += COLUMNS_1) {
+                    const int64_t t = t_first + at;
+                    const int count = (int)size_min(COLUMNS_1, columns - at);
+                    (void)t;
+                    tiles_1(height, here, row_step, k_step, panels_1 + place * depth + done * COLUMNS_1, points,
+                            ahead + place / COLUMNS_1 * depth * ahead_step, ahead_step, kept, is_first, is_last);
+                    if (is_last)
+                        after_1(f, own, place, count, height, kept);
+                    kept += points < depth ? ROWS_1 * COLUMNS_1 : 0;
+                }
+            }
+            done += points;
+        } while (done < depth);
     }
     place = 0;
     for (int64_t at = 0; at < columns; at += COLUMNS_1, place += COLUMNS_1) {
@@ -864,9 +909,12 @@ static int prepare(Frame *f, const cross_entropy_args *args, int workers)
     const int64_t at_packed_1 = f->at_packed_1 = size_add(at_panels_1,
             size_mul(size_ceil_div(size_mul(size_mul(size_mul(size_ceil_div(tile_1_1, 8), 8), extent_h), 4), 64),
             64));
-    const int64_t at_tile_1 = f->at_tile_1 = size_add(at_packed_1,
-            size_mul(size_ceil_div(size_mul(size_mul(6, extent_h), 4), 64), 64));
-    const int64_t at_largest_1_1 = f->at_largest_1_1 = size_add(at_tile_1, 192);
+    const int64_t at_kept_1 = f->at_kept_1 = size_add(at_packed_1,
+            size_mul(size_ceil_div(size_mul(size_mul(size_mul(size_add(1,
+            size_mul(size_min(1, size_div(extent_h, 321)), 7)), 6), extent_h), 4), 64), 64));
+    const int64_t at_largest_1_1 = f->at_largest_1_1 = size_add(at_kept_1,
+            size_mul(size_ceil_div(size_mul(size_mul(size_mul(size_min(1, size_div(extent_h, 321)),
+            size_mul(size_ceil_div(tile_1_1, 8), 8)), 48), 4), 64), 64));
     const int64_t at_sum_1_1 = f->at_sum_1_1 = size_add(at_largest_1_1,
             size_mul(size_ceil_div(size_mul(size_mul(size_ceil_div(tile_1_1, 8), 8), 4), 64), 64));
     f->per_worker = size_add(at_sum_1_1, size_mul(size_ceil_div(size_mul(size_mul(size_ceil_div(tile_1_1, 8), 8), 4),

@@ -11,7 +11,8 @@
  *     loops i m, 4 lanes along m, stride 1 expected: out axis 1
  * tmp1: a block, j * tile_1_1 * tile_1_2 * 4 bytes
  * workspace workers * (align(j * tile_1_1 * tile_1_2 * 4, 64) + align(tile_1_1 * align(j, 8) * k * 4, 64)
- *         + align(6 * k * 4, 64) + 192 + align(tile_1_1 * align(j, 8) * 4, 64)) */
+ *         + align((1 + min(1, k / 321) * 7) * 6 * k * 4, 64)
+ *         + align(min(1, k / 321) * tile_1_1 * align(j, 8) * 48 * 4, 64) + align(tile_1_1 * align(j, 8) * 4, 64)) */
 #include <math.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -297,6 +298,13 @@ PLAIN int64_t size_mul(int64_t a, int64_t b)
     return b && a > SIZE_TOO_LARGE / b ? SIZE_TOO_LARGE : a * b;
 }
 
+PLAIN int64_t size_div(int64_t a, int64_t b)
+{
+    if (a == SIZE_TOO_LARGE || b == SIZE_TOO_LARGE)
+        return SIZE_TOO_LARGE;
+    return b ? a / b : a;
+}
+
 PLAIN int64_t size_ceil_div(int64_t a, int64_t b)
 {
     if (a == SIZE_TOO_LARGE || b == SIZE_TOO_LARGE)
@@ -343,7 +351,7 @@ typedef struct Frame {
     int64_t units_1;
     int64_t at_panels_1;
     int64_t at_packed_1;
-    int64_t at_tile_1;
+    int64_t at_kept_1;
     int64_t at_largest_1_1;
     int64_t per_worker;
     int64_t grain_1, tasks_1;
@@ -371,22 +379,22 @@ static int is_stopped(const Frame *f)
 }
 
 /* tmp1[i,j,m] = max[n](sum[k](A[i,j,k] * B[m,n,k])) */
-enum { ROWS_1 = 6, VECTORS_1 = 2, COLUMNS_1 = VECTORS_1 * LANES };
+enum { ROWS_1 = 6, VECTORS_1 = 2, COLUMNS_1 = VECTORS_1 * LANES, DEPTH_1 = 320, BLOCK_1 = 8 };
 
 /* Packs the panel of `count` columns. */
 KERNEL static void pack_columns_1(const Frame *f, char *own, int64_t i, int64_t j, int64_t depth, int64_t place,
-        int count)
+        int64_t points_first, int64_t points_end, int count)
 {
-    const int64_t extent_k = f->extent_k, at_panels_1 = f->at_panels_1;
+    const int64_t at_panels_1 = f->at_panels_1;
     const f32u *A = (const f32u *)f->in.A.data;
     const int64_t A_0 = f->in.A.stride[0], A_1 = f->in.A.stride[1];
     const int64_t A_2 = f->in.A.stride[2];
     float *panels_1 = (float *)(own + at_panels_1);
     for (int v = 0; v < VECTORS_1; v++) {
-        float *to = panels_1 + place * depth + v * LANES;
+        float *to = panels_1 + place * depth + points_first * COLUMNS_1 + v * LANES;
         const int lanes = (int)size_max(size_min(LANES, count - v * LANES), 1);
         const int64_t j_lanes = j + (v * LANES < count ? v * LANES : 0);
-        for (int64_t k = 0; k < extent_k; k++) {
+        for (int64_t k = points_first; k < points_end; k++) {
             store_f32v(to, 1, load_f32v(A + i * A_0 + j_lanes * A_1 + k * A_2, A_1, lanes), LANES);
             to += COLUMNS_1;
         }
@@ -412,16 +420,25 @@ KERNEL static void pack_rows_1(const Frame *f, char *own, int64_t m, int64_t n, 
     }
 }
 
-/* The sums of `height` rows and one panel. A row's points are k_step apart, rows row_step. Meanwhile what is needed next
- * comes nearer: `ahead`, so many bytes for each point. */
+/* The sums of `height` rows and one panel, on top of those kept from earlier points; NULL: there are none. A row's points
+ * are k_step apart, rows row_step. Meanwhile what is needed next comes nearer: `ahead`, so many bytes for each point. */
 INLINE void multiply_1(const int height, const f32u *rows, int64_t row_step, int64_t k_step, const float *panel,
-                       int64_t depth, const char *ahead, int64_t ahead_step, f32v sums[ROWS_1][VECTORS_1])
+                       int64_t depth, const char *ahead, int64_t ahead_step, const float *kept,
+                       f32v sums[ROWS_1][VECTORS_1])
 {
     UNROLL
     for (int r = 0; r < height; r++) {
         UNROLL
         for (int v = 0; v < VECTORS_1; v++) {
             sums[r][v] = splat_f32v(0.0f);
+        }
+    }
+    if (kept) {
+        UNROLL
+        for (int r = 0; r < height; r++) {
+            UNROLL
+            for (int v = 0; v < VECTORS_1; v++)
+                sums[r][v] = load_f32v(kept + (r * VECTORS_1 + v) * LANES, 1, LANES);
         }
     }
     for (int64_t k = 0; k < depth; k++) {
@@ -444,12 +461,22 @@ INLINE void multiply_1(const int height, const f32u *rows, int64_t row_step, int
     }
 }
 
-/* One tile, and what becomes of its sums. */
+/* One tile, and what becomes of its sums: kept until the last points have come, or what the step does with them. */
 INLINE void tile_at_1(const int height, const f32u *rows, int64_t row_step, int64_t k_step, const float *panel,
-        int64_t depth, const char *ahead, int64_t ahead_step, const Frame *f, char *own, int64_t place)
+        int64_t depth, const char *ahead, int64_t ahead_step, float *kept, int is_first, int is_last, const Frame *f,
+        char *own, int64_t place)
 {
     f32v sums[ROWS_1][VECTORS_1];
-    multiply_1(height, rows, row_step, k_step, panel, depth, ahead, ahead_step, sums);
+    multiply_1(height, rows, row_step, k_step, panel, depth, ahead, ahead_step, is_first ? NULL : kept, sums);
+    if (!is_last) {
+        UNROLL
+        for (int r = 0; r < height; r++) {
+            UNROLL
+            for (int v = 0; v < VECTORS_1; v++)
+                store_f32v(kept + (r * VECTORS_1 + v) * LANES, 1, sums[r][v], LANES);
+        }
+        return;
+    }
     const int64_t at_largest_1_1 = f->at_largest_1_1;
     float *largest_1_1 = (float *)(own + at_largest_1_1);
     UNROLL
@@ -463,15 +490,22 @@ INLINE void tile_at_1(const int height, const f32u *rows, int64_t row_step, int6
 
 /* Tiles of each height have their own code, so that their sums have registers. */
 KERNEL static void tiles_1(int height, const f32u *rows, int64_t row_step, int64_t k_step, const float *panel,
-        int64_t depth, const char *ahead, int64_t ahead_step, const Frame *f, char *own, int64_t place)
+        int64_t depth, const char *ahead, int64_t ahead_step, float *kept, int is_first, int is_last, const Frame *f,
+        char *own, int64_t place)
 {
     switch (height) {
-    case 6: tile_at_1(6, rows, row_step, k_step, panel, depth, ahead, ahead_step, f, own, place); break;
-    case 5: tile_at_1(5, rows, row_step, k_step, panel, depth, ahead, ahead_step, f, own, place); break;
-    case 4: tile_at_1(4, rows, row_step, k_step, panel, depth, ahead, ahead_step, f, own, place); break;
-    case 3: tile_at_1(3, rows, row_step, k_step, panel, depth, ahead, ahead_step, f, own, place); break;
-    case 2: tile_at_1(2, rows, row_step, k_step, panel, depth, ahead, ahead_step, f, own, place); break;
-    default: tile_at_1(1, rows, row_step, k_step, panel, depth, ahead, ahead_step, f, own, place); break;
+    case 6: tile_at_1(6, rows, row_step, k_step, panel, depth, ahead, ahead_step, kept, is_first, is_last, f, own,
+            place); break;
+    case 5: tile_at_1(5, rows, row_step, k_step, panel, depth, ahead, ahead_step, kept, is_first, is_last, f, own,
+            place); break;
+    case 4: tile_at_1(4, rows, row_step, k_step, panel, depth, ahead, ahead_step, kept, is_first, is_last, f, own,
+            place); break;
+    case 3: tile_at_1(3, rows, row_step, k_step, panel, depth, ahead, ahead_step, kept, is_first, is_last, f, own,
+            place); break;
+    case 2: tile_at_1(2, rows, row_step, k_step, panel, depth, ahead, ahead_step, kept, is_first, is_last, f, own,
+            place); break;
+    default: tile_at_1(1, rows, row_step, k_step, panel, depth, ahead, ahead_step, kept, is_first, is_last, f, own,
+            place); break;
     }
 }
 
@@ -497,55 +531,77 @@ KERNEL static void step_1(const Frame *f, char *own, int64_t i_first, int64_t i_
 {
     const int64_t extent_j = f->extent_j, extent_k = f->extent_k;
     const int64_t extent_n = f->extent_n, at_panels_1 = f->at_panels_1;
-    const int64_t at_packed_1 = f->at_packed_1, at_largest_1_1 = f->at_largest_1_1;
-    const int64_t A_0 = f->in.A.stride[0], A_1 = f->in.A.stride[1];
+    const int64_t at_packed_1 = f->at_packed_1, at_kept_1 = f->at_kept_1;
+    const int64_t at_largest_1_1 = f->at_largest_1_1, A_0 = f->in.A.stride[0];
+    const int64_t A_1 = f->in.A.stride[1];
     const f32u *B = (const f32u *)f->in.B.data;
     const int64_t B_0 = f->in.B.stride[0], B_1 = f->in.B.stride[1];
     const int64_t B_2 = f->in.B.stride[2], tmp1_0 = extent_j;
     float *panels_1 = (float *)(own + at_panels_1);
     float *packed_1 = (float *)(own + at_packed_1);
+    float *kept_1 = (float *)(own + at_kept_1);
     float *largest_1_1 = (float *)(own + at_largest_1_1);
     const int64_t depth = extent_k;
     const int flat = A_0 == A_1 * (extent_j - 0) && tmp1_0 == 1 * (extent_j - 0);
     const int64_t spans = flat ? 1 : (i_end - i_first), columns = flat ? (i_end - i_first) * extent_j : extent_j;
     int64_t place;
     place = 0;
-    for (int64_t span = 0; span < spans; span++) {
-        const int64_t i = i_first + span;
-        for (int64_t at = 0; at < columns; at += COLUMNS_1, place += COLUMNS_1) {
-            const int64_t j = at;
-            const int count = (int)size_min(COLUMNS_1, columns - at);
-            pack_columns_1(f, own, i, j, depth, place, count);
+    for (int64_t points_first = 0, points_end; points_first < extent_k; points_first = points_end) {
+        points_end = size_min(points_first + 64, extent_k);
+        place = 0;
+        for (int64_t span = 0; span < spans; span++) {
+            const int64_t i = i_first + span;
+            for (int64_t at = 0; at < columns; at += COLUMNS_1, place += COLUMNS_1) {
+                const int64_t j = at;
+                const int count = (int)size_min(COLUMNS_1, columns - at);
+                pack_columns_1(f, own, i, j, depth, place, points_first, points_end, count);
+            }
         }
     }
-    const int64_t tiles = size_max(place / COLUMNS_1, 1);
+    const int64_t tiles = spans * size_ceil_div(columns, COLUMNS_1), block = depth > DEPTH_1 ? BLOCK_1 : 1;
     for (int64_t m = m_first; m < m_end; m++) {
-        for (int64_t at = 0; at < place; at += LANES) {
+        for (int64_t at = 0; at < tiles * COLUMNS_1; at += LANES) {
             store_f32v(largest_1_1 + at, 1, splat_f32v(-INFINITY), LANES);
         }
-        for (int64_t n = 0, height; n < extent_n; n += height) {
-            height = size_ceil_div(extent_n - n, size_ceil_div(extent_n - n, ROWS_1));
+        for (int64_t n_block = 0, n_stop; n_block < extent_n; n_block = n_stop) {
+            const int64_t left = extent_n - n_block, tiles_left = size_ceil_div(left, ROWS_1);
+            int height = (int)(tiles_left <= block ? left : size_ceil_div(left * block, tiles_left));
+            int64_t n = n_block, done = 0, points;
+            n_stop = n_block + height;
             const f32u *rows = B + m * B_0 + n * B_1;
             int64_t row_step = B_1, k_step = B_2;
-            if (place > 32 && row_step * 4 % 2048 == 0) {
+            if (tiles > 4 && row_step * 4 % 2048 == 0) {
                 pack_rows_1(f, own, m, n, height);
                 rows = packed_1;
                 row_step = depth;
                 k_step = 1;
             }
-            const char *ahead = (const char *)(rows + (tiles < 4 ? 2 : 1) * height * row_step);
-            const int64_t ahead_step = k_step == 1 ? size_ceil_div(height * 4, tiles) : 0;
-            place = 0;
-            for (int64_t span = 0; span < spans; span++) {
-                const int64_t i = i_first + span;
-                for (int64_t at = 0; at < columns; at += COLUMNS_1, place += COLUMNS_1) {
-                    const int64_t j = at;
-                    (void)j;
-                    (void)i;
-                    tiles_1((int)height, rows, row_step, k_step, panels_1 + place * depth, depth,
-                            ahead + place / COLUMNS_1 * depth * ahead_step, ahead_step, f, own, place);
+            do {
+                points = size_ceil_div(depth - done, size_max(size_ceil_div(depth - done, DEPTH_1), 1));
+                float *kept = points < depth ? kept_1 : NULL;
+                const int is_first = done == 0, is_last = done + points >= depth;
+                for (n = n_block; n < n_stop; n += height) {
+                    height = (int)size_ceil_div(n_stop - n, size_ceil_div(n_stop - n, ROWS_1));
+                    const f32u *here = rows + (n - n_block) * row_step + done * k_step;
+                    const char *ahead = (const char *)(here + (tiles < 4 ? 2 : 1) * height * row_step);
+                    const int64_t ahead_step = k_step == 1 && points == depth ? size_ceil_div(height * 4, tiles) : 0;
+                    place = 0;
+                    for (int64_t span = 0; span < spans; span++) {
+                        const int64_t i = i_first + span;
+                        for (int64_t at = 0; at < columns; at += COLUMNS_1, place += COLUMNS_1) {
+                            const int64_t j = at;
+                            (void)j;
+                            (void)i;
+                            tiles_1(height, here, row_step, k_step, panels_1 + place * depth + done * COLUMNS_1,
+                                    points,
+                                    ahead + place / COLUMNS_1 * depth * ahead_step, ahead_step, kept, is_first,
+                                            is_last, f, own, place);
+                            kept += points < depth ? ROWS_1 * COLUMNS_1 : 0;
+                        }
+                    }
                 }
-            }
+                done += points;
+            } while (done < depth);
         }
         place = 0;
         for (int64_t span = 0; span < spans; span++) {
@@ -672,9 +728,12 @@ static int prepare(Frame *f, const maxsim_args *args, int workers)
     const int64_t at_packed_1 = f->at_packed_1 = size_add(at_panels_1,
             size_mul(size_ceil_div(size_mul(size_mul(size_mul(tile_1_1, size_mul(size_ceil_div(extent_j, 8), 8)),
             extent_k), 4), 64), 64));
-    const int64_t at_tile_1 = f->at_tile_1 = size_add(at_packed_1,
-            size_mul(size_ceil_div(size_mul(size_mul(6, extent_k), 4), 64), 64));
-    const int64_t at_largest_1_1 = f->at_largest_1_1 = size_add(at_tile_1, 192);
+    const int64_t at_kept_1 = f->at_kept_1 = size_add(at_packed_1,
+            size_mul(size_ceil_div(size_mul(size_mul(size_mul(size_add(1,
+            size_mul(size_min(1, size_div(extent_k, 321)), 7)), 6), extent_k), 4), 64), 64));
+    const int64_t at_largest_1_1 = f->at_largest_1_1 = size_add(at_kept_1,
+            size_mul(size_ceil_div(size_mul(size_mul(size_mul(size_min(1, size_div(extent_k, 321)),
+            size_mul(tile_1_1, size_mul(size_ceil_div(extent_j, 8), 8))), 48), 4), 64), 64));
     f->per_worker = size_add(at_largest_1_1, size_mul(size_ceil_div(size_mul(size_mul(tile_1_1,
             size_mul(size_ceil_div(extent_j, 8), 8)), 4), 64), 64));
     const int64_t most_1 = size_min(size_max(size_ceil_div(size_mul(size_mul(size_mul(size_mul(extent_i, extent_j),

@@ -8,8 +8,9 @@
  *           & out1[i] = argmin[j](sum[k](pow(A[i,k] - B[j,k], 2)))
  *     tiles of 6 x 8: rows j, columns i, contracted k, rows in place
  *     loops i, 2 lanes along i
- * workspace workers * (align(align(tile_1_1, 8) * k * 4, 64) + align(6 * k * 4, 64) + 192
- *         + align(align(tile_1_1, 8) * 4, 64) + align(align(tile_1_1, 8) * 4, 64) + align(align(tile_1_1, 8) * 8, 64)) */
+ * workspace workers * (align(align(tile_1_1, 8) * k * 4, 64) + align((1 + min(1, k / 321) * 7) * 6 * k * 4, 64)
+ *         + align(min(1, k / 321) * align(tile_1_1, 8) * 48 * 4, 64) + align(align(tile_1_1, 8) * 4, 64)
+ *         + align(align(tile_1_1, 8) * 4, 64) + align(align(tile_1_1, 8) * 8, 64)) */
 #include <math.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -425,6 +426,13 @@ PLAIN int64_t size_mul(int64_t a, int64_t b)
     return b && a > SIZE_TOO_LARGE / b ? SIZE_TOO_LARGE : a * b;
 }
 
+PLAIN int64_t size_div(int64_t a, int64_t b)
+{
+    if (a == SIZE_TOO_LARGE || b == SIZE_TOO_LARGE)
+        return SIZE_TOO_LARGE;
+    return b ? a / b : a;
+}
+
 PLAIN int64_t size_ceil_div(int64_t a, int64_t b)
 {
     if (a == SIZE_TOO_LARGE || b == SIZE_TOO_LARGE)
@@ -483,7 +491,7 @@ typedef struct Frame {
     int64_t tile_1_1;
     int64_t units_1;
     int64_t at_packed_1;
-    int64_t at_tile_1;
+    int64_t at_kept_1;
     int64_t at_smallest_1_1;
     int64_t at_smallest_2_1;
     int64_t at_place_2_1;
@@ -512,20 +520,20 @@ static int is_stopped(const Frame *f)
 }
 
 /* out[i] = min[j](sum[k](pow(A[i,k] - B[j,k], 2))) & out1[i] = argmin[j](sum[k](pow(A[i,k] - B[j,k], 2))) */
-enum { ROWS_1 = 6, VECTORS_1 = 4, COLUMNS_1 = VECTORS_1 * LANES };
+enum { ROWS_1 = 6, VECTORS_1 = 4, COLUMNS_1 = VECTORS_1 * LANES, DEPTH_1 = 320, BLOCK_1 = 8 };
 
 /* Packs the panel of `count` columns. */
-KERNEL static void pack_columns_1(const Frame *f, char *own, int64_t i, int64_t depth, int64_t place, int count)
+KERNEL static void pack_columns_1(const Frame *f, char *own, int64_t i, int64_t depth, int64_t place,
+        int64_t points_first, int64_t points_end, int count)
 {
-    const int64_t extent_k = f->extent_k;
     const f32u *A = (const f32u *)f->in.A.data;
     const int64_t A_0 = f->in.A.stride[0], A_1 = f->in.A.stride[1];
     float *panels_1 = (float *)own;
     for (int v = 0; v < VECTORS_1; v++) {
-        float *to = panels_1 + place * depth + v * LANES;
+        float *to = panels_1 + place * depth + points_first * COLUMNS_1 + v * LANES;
         const int lanes = (int)size_max(size_min(LANES, count - v * LANES), 1);
         const int64_t i_lanes = i + (v * LANES < count ? v * LANES : 0);
-        for (int64_t k = 0; k < extent_k; k++) {
+        for (int64_t k = points_first; k < points_end; k++) {
             store_f32v(to, 1, load_f32v(A + i_lanes * A_0 + k * A_1, A_0, lanes), LANES);
             to += COLUMNS_1;
         }
@@ -550,16 +558,25 @@ KERNEL static void pack_rows_1(const Frame *f, char *own, int64_t j, int height)
     }
 }
 
-/* The sums of `height` rows and one panel. A row's points are k_step apart, rows row_step. Meanwhile what is needed next
- * comes nearer: `ahead`, so many bytes for each point. */
+/* The sums of `height` rows and one panel, on top of those kept from earlier points; NULL: there are none. A row's points
+ * are k_step apart, rows row_step. Meanwhile what is needed next comes nearer: `ahead`, so many bytes for each point. */
 INLINE void multiply_1(const int height, const f32u *rows, int64_t row_step, int64_t k_step, const float *panel,
-                       int64_t depth, const char *ahead, int64_t ahead_step, f32v sums[ROWS_1][VECTORS_1])
+                       int64_t depth, const char *ahead, int64_t ahead_step, const float *kept,
+                       f32v sums[ROWS_1][VECTORS_1])
 {
     UNROLL
     for (int r = 0; r < height; r++) {
         UNROLL
         for (int v = 0; v < VECTORS_1; v++) {
             sums[r][v] = splat_f32v(0.0f);
+        }
+    }
+    if (kept) {
+        UNROLL
+        for (int r = 0; r < height; r++) {
+            UNROLL
+            for (int v = 0; v < VECTORS_1; v++)
+                sums[r][v] = load_f32v(kept + (r * VECTORS_1 + v) * LANES, 1, LANES);
         }
     }
     for (int64_t k = 0; k < depth; k++) {
@@ -583,28 +600,35 @@ INLINE void multiply_1(const int height, const f32u *rows, int64_t row_step, int
     }
 }
 
-/* One tile, and what becomes of its sums. */
+/* One tile, and what becomes of its sums: kept until the last points have come, or what the step does with them. */
 INLINE void tile_at_1(const int height, const f32u *rows, int64_t row_step, int64_t k_step, const float *panel,
-        int64_t depth, const char *ahead, int64_t ahead_step, const Frame *f, char *own)
+        int64_t depth, const char *ahead, int64_t ahead_step, float *kept, int is_first, int is_last)
 {
     f32v sums[ROWS_1][VECTORS_1];
-    multiply_1(height, rows, row_step, k_step, panel, depth, ahead, ahead_step, sums);
-    const int64_t at_tile_1 = f->at_tile_1;
-    float *tile_1 = (float *)(own + at_tile_1);
+    multiply_1(height, rows, row_step, k_step, panel, depth, ahead, ahead_step, is_first ? NULL : kept, sums);
+    if (!is_last) {
+        UNROLL
+        for (int r = 0; r < height; r++) {
+            UNROLL
+            for (int v = 0; v < VECTORS_1; v++)
+                store_f32v(kept + (r * VECTORS_1 + v) * LANES, 1, sums[r][v], LANES);
+        }
+        return;
+    }
     UNROLL
     for (int r = 0; r < height; r++) {
         UNROLL
         for (int v = 0; v < VECTORS_1; v++)
-            store_f32v(tile_1 + (r * VECTORS_1 + v) * LANES, 1, sums[r][v], LANES);
+            store_f32v(kept + (r * VECTORS_1 + v) * LANES, 1, sums[r][v], LANES);
     }
 }
 
 /* What becomes of a tile's sums. */
-KERNEL static void after_1(const Frame *f, char *own, int64_t j, int64_t place, int count, int height)
+KERNEL static void after_1(const Frame *f, char *own, int64_t j, int64_t place, int count, int height,
+        const float *kept)
 {
-    const int64_t at_tile_1 = f->at_tile_1, at_smallest_1_1 = f->at_smallest_1_1;
+    const int64_t at_smallest_1_1 = f->at_smallest_1_1;
     const int64_t at_smallest_2_1 = f->at_smallest_2_1, at_place_2_1 = f->at_place_2_1;
-    float *tile_1 = (float *)(own + at_tile_1);
     float *smallest_1_1 = (float *)(own + at_smallest_1_1);
     float *smallest_2_1 = (float *)(own + at_smallest_2_1);
     int64_t *place_2_1 = (int64_t *)(own + at_place_2_1);
@@ -614,7 +638,7 @@ KERNEL static void after_1(const Frame *f, char *own, int64_t j, int64_t place, 
         i64v place_2 = load_i64v(place_2_1 + place + v * LANES, 1, LANES);
         for (int r = 0; r < height; r++) {
             const int64_t j_at = j + r;
-            const f32v sum = load_f32v(tile_1 + (r * VECTORS_1 + v) * LANES, 1, LANES);
+            const f32v sum = load_f32v(kept + (r * VECTORS_1 + v) * LANES, 1, LANES);
             smallest = min_f32v(smallest, sum);
             merge_place_f32v(0, &smallest_2, &place_2, sum, splat_i64v(j_at));
         }
@@ -626,15 +650,15 @@ KERNEL static void after_1(const Frame *f, char *own, int64_t j, int64_t place, 
 
 /* Tiles of each height have their own code, so that their sums have registers. */
 KERNEL static void tiles_1(int height, const f32u *rows, int64_t row_step, int64_t k_step, const float *panel,
-        int64_t depth, const char *ahead, int64_t ahead_step, const Frame *f, char *own)
+        int64_t depth, const char *ahead, int64_t ahead_step, float *kept, int is_first, int is_last)
 {
     switch (height) {
-    case 6: tile_at_1(6, rows, row_step, k_step, panel, depth, ahead, ahead_step, f, own); break;
-    case 5: tile_at_1(5, rows, row_step, k_step, panel, depth, ahead, ahead_step, f, own); break;
-    case 4: tile_at_1(4, rows, row_step, k_step, panel, depth, ahead, ahead_step, f, own); break;
-    case 3: tile_at_1(3, rows, row_step, k_step, panel, depth, ahead, ahead_step, f, own); break;
-    case 2: tile_at_1(2, rows, row_step, k_step, panel, depth, ahead, ahead_step, f, own); break;
-    default: tile_at_1(1, rows, row_step, k_step, panel, depth, ahead, ahead_step, f, own); break;
+    case 6: tile_at_1(6, rows, row_step, k_step, panel, depth, ahead, ahead_step, kept, is_first, is_last); break;
+    case 5: tile_at_1(5, rows, row_step, k_step, panel, depth, ahead, ahead_step, kept, is_first, is_last); break;
+    case 4: tile_at_1(4, rows, row_step, k_step, panel, depth, ahead, ahead_step, kept, is_first, is_last); break;
+    case 3: tile_at_1(3, rows, row_step, k_step, panel, depth, ahead, ahead_step, kept, is_first, is_last); break;
+    case 2: tile_at_1(2, rows, row_step, k_step, panel, depth, ahead, ahead_step, kept, is_first, is_last); break;
+    default: tile_at_1(1, rows, row_step, k_step, panel, depth, ahead, ahead_step, kept, is_first, is_last); break;
     }
 }
 
@@ -662,51 +686,73 @@ KERNEL static void finish_1(const Frame *f, char *own, int64_t i, int64_t place,
 KERNEL static void step_1(const Frame *f, char *own, int64_t i_first, int64_t i_end)
 {
     const int64_t extent_k = f->extent_k, extent_j = f->extent_j;
-    const int64_t at_packed_1 = f->at_packed_1, at_smallest_1_1 = f->at_smallest_1_1;
+    const int64_t at_packed_1 = f->at_packed_1, at_kept_1 = f->at_kept_1;
+    const int64_t at_smallest_1_1 = f->at_smallest_1_1;
     const int64_t at_smallest_2_1 = f->at_smallest_2_1, at_place_2_1 = f->at_place_2_1;
     const f32u *B = (const f32u *)f->in.B.data;
     const int64_t B_0 = f->in.B.stride[0], B_1 = f->in.B.stride[1];
     float *panels_1 = (float *)own;
     float *packed_1 = (float *)(own + at_packed_1);
+    float *kept_1 = (float *)(own + at_kept_1);
     float *smallest_1_1 = (float *)(own + at_smallest_1_1);
     float *smallest_2_1 = (float *)(own + at_smallest_2_1);
     int64_t *place_2_1 = (int64_t *)(own + at_place_2_1);
     const int64_t depth = extent_k;
     const int64_t columns = i_end - i_first;
     int64_t place;
+    float tile[ROWS_1 * COLUMNS_1];
     place = 0;
-    for (int64_t at = 0; at < columns; at += COLUMNS_1, place += COLUMNS_1) {
-        const int64_t i = i_first + at;
-        const int count = (int)size_min(COLUMNS_1, columns - at);
-        pack_columns_1(f, own, i, depth, place, count);
+    for (int64_t points_first = 0, points_end; points_first < extent_k; points_first = points_end) {
+        points_end = size_min(points_first + 64, extent_k);
+        place = 0;
+        for (int64_t at = 0; at < columns; at += COLUMNS_1, place += COLUMNS_1) {
+            const int64_t i = i_first + at;
+            const int count = (int)size_min(COLUMNS_1, columns - at);
+            pack_columns_1(f, own, i, depth, place, points_first, points_end, count);
+        }
     }
-    const int64_t tiles = size_max(place / COLUMNS_1, 1);
-    for (int64_t at = 0; at < place; at += LANES) {
+    const int64_t tiles = size_ceil_div(columns, COLUMNS_1), block = depth > DEPTH_1 ? BLOCK_1 : 1;
+    for (int64_t at = 0; at < tiles * COLUMNS_1; at += LANES) {
         store_f32v(smallest_1_1 + at, 1, splat_f32v(INFINITY), LANES);
         store_f32v(smallest_2_1 + at, 1, splat_f32v(INFINITY), LANES);
         store_i64v(place_2_1 + at, 1, splat_i64v(0), LANES);
     }
-    for (int64_t j = 0, height; j < extent_j; j += height) {
-        height = size_ceil_div(extent_j - j, size_ceil_div(extent_j - j, ROWS_1));
+    for (int64_t j_block = 0, j_stop; j_block < extent_j; j_block = j_stop) {
+        const int64_t left = extent_j - j_block, tiles_left = size_ceil_div(left, ROWS_1);
+        int height = (int)(tiles_left <= block ? left : size_ceil_div(left * block, tiles_left));
+        int64_t j = j_block, done = 0, points;
+        j_stop = j_block + height;
         const f32u *rows = B + j * B_0;
         int64_t row_step = B_0, k_step = B_1;
-        if (place > 32 && row_step * 4 % 2048 == 0) {
+        if (tiles > 4 && row_step * 4 % 2048 == 0) {
             pack_rows_1(f, own, j, height);
             rows = packed_1;
             row_step = depth;
             k_step = 1;
         }
-        const char *ahead = (const char *)(rows + (tiles < 4 ? 2 : 1) * height * row_step);
-        const int64_t ahead_step = k_step == 1 ? size_ceil_div(height * 4, tiles) : 0;
-        place = 0;
-        for (int64_t at = 0; at < columns; at += COLUMNS_1, place += COLUMNS_1) {
-            const int64_t i = i_first + at;
-            const int count = (int)size_min(COLUMNS_1, columns - at);
-            (void)i;
-            tiles_1((int)height, rows, row_step, k_step, panels_1 + place * depth, depth,
-                    ahead + place / COLUMNS_1 * depth * ahead_step, ahead_step, f, own);
-            after_1(f, own, j, place, count, height);
-        }
+        do {
+            points = size_ceil_div(depth - done, size_max(size_ceil_div(depth - done, DEPTH_1), 1));
+            float *kept = points < depth ? kept_1 : tile;
+            const int is_first = done == 0, is_last = done + points >= depth;
+            for (j = j_block; j < j_stop; j += height) {
+                height = (int)size_ceil_div(j_stop - j, size_ceil_div(j_stop - j, ROWS_1));
+                const f32u *here = rows + (j - j_block) * row_step + done * k_step;
+                const char *ahead = (const char *)(here + (tiles < 4 ? 2 : 1) * height * row_step);
+                const int64_t ahead_step = k_step == 1 && points == depth ? size_ceil_div(height * 4, tiles) : 0;
+                place = 0;
+                for (int64_t at = 0; at < columns; at += COLUMNS_1, place += COLUMNS_1) {
+                    const int64_t i = i_first + at;
+                    const int count = (int)size_min(COLUMNS_1, columns - at);
+                    (void)i;
+                    tiles_1(height, here, row_step, k_step, panels_1 + place * depth + done * COLUMNS_1, points,
+                            ahead + place / COLUMNS_1 * depth * ahead_step, ahead_step, kept, is_first, is_last);
+                    if (is_last)
+                        after_1(f, own, j, place, count, height, kept);
+                    kept += points < depth ? ROWS_1 * COLUMNS_1 : 0;
+                }
+            }
+            done += points;
+        } while (done < depth);
     }
     place = 0;
     for (int64_t at = 0; at < columns; at += COLUMNS_1, place += COLUMNS_1) {
@@ -774,9 +820,12 @@ static int prepare(Frame *f, const nearest_args *args, int workers)
     const int64_t tile_1_1 = f->tile_1_1 = size_min(64, extent_i);
     f->units_1 = size_ceil_div(extent_i, tile_1_1);
     const int64_t at_packed_1 = f->at_packed_1 = size_mul(size_ceil_div(size_mul(size_mul(size_mul(size_ceil_div(tile_1_1, 8), 8), extent_k), 4), 64), 64);
-    const int64_t at_tile_1 = f->at_tile_1 = size_add(at_packed_1,
-            size_mul(size_ceil_div(size_mul(size_mul(6, extent_k), 4), 64), 64));
-    const int64_t at_smallest_1_1 = f->at_smallest_1_1 = size_add(at_tile_1, 192);
+    const int64_t at_kept_1 = f->at_kept_1 = size_add(at_packed_1,
+            size_mul(size_ceil_div(size_mul(size_mul(size_mul(size_add(1,
+            size_mul(size_min(1, size_div(extent_k, 321)), 7)), 6), extent_k), 4), 64), 64));
+    const int64_t at_smallest_1_1 = f->at_smallest_1_1 = size_add(at_kept_1,
+            size_mul(size_ceil_div(size_mul(size_mul(size_mul(size_min(1, size_div(extent_k, 321)),
+            size_mul(size_ceil_div(tile_1_1, 8), 8)), 48), 4), 64), 64));
     const int64_t at_smallest_2_1 = f->at_smallest_2_1 = size_add(at_smallest_1_1,
             size_mul(size_ceil_div(size_mul(size_mul(size_ceil_div(tile_1_1, 8), 8), 4), 64), 64));
     const int64_t at_place_2_1 = f->at_place_2_1 = size_add(at_smallest_2_1,

@@ -3,10 +3,16 @@
  *     Q[i,j,k], D[start[m]:i64+n,k] -> ijmn | where(@n < len[m]:i64, _, -inf) | max n | sum j
  *
  * target portable, 4 lanes
- * launch 1: block of i: 8, block of m: 1
- *   step 1: store out[i,m] = sum[j](max[n](where(@n < len[m], sum[k](Q[i,j,k] * D[start[m]+n,k]), -(inf))))
- *     loops i m, 4 lanes along k, stride 1 expected: Q axis 2, D axis 1
- * workspace 0 */
+ * launch 1: block of i: tile_1_1 = min(8, i), block of m: tile_1_2 = min(32, m)
+ *   step 1: store tmp1[i,j,m] = max[n](where(@n < len[m], sum[k](Q[i,j,k] * D[start[m]+n,k]), -(inf)))
+ *     tiles of 6 x 8: rows n, columns i j, contracted k, rows packed
+ *     loops i m j, 4 lanes along j
+ *   step 2: store out[i,m] = sum[j](tmp1[i,j,m])
+ *     loops i m, 4 lanes along m, stride 1 expected: out axis 1
+ * tmp1: a block, j * tile_1_1 * tile_1_2 * 4 bytes
+ * workspace workers * (align(j * tile_1_1 * tile_1_2 * 4, 64) + align(tile_1_1 * align(j, 8) * k * 4, 64)
+ *         + align((1 + min(1, k / 321) * 7) * 6 * k * 4, 64)
+ *         + align(min(1, k / 321) * tile_1_1 * align(j, 8) * 48 * 4, 64) + align(tile_1_1 * align(j, 8) * 4, 64)) */
 #include <math.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -113,6 +119,13 @@ enum { BAD_ARGUMENT = -2, BAD_SHAPES = -3, BAD_WORKSPACE = -4, CANCELLED = -7, O
 #define UNROLL
 #endif
 
+/* Asks for the cache line at p, which need not be one that may be read. */
+#ifdef __GNUC__
+#define PREFETCH(p) __builtin_prefetch((p), 0, 3)
+#else
+#define PREFETCH(p) ((void)(p))
+#endif
+
 /* At the beginning of a function whose a * b + c is to be one instruction where the machine has it. */
 #ifdef __clang__
 #define CONTRACT _Pragma("clang fp contract(fast)")
@@ -161,39 +174,18 @@ INLINE f32v splat_f32v(float x)
 #endif
 }
 
+INLINE u32v bits_f32v(f32v x)
+{
+    u32v bits;
+    memcpy(&bits, &x, sizeof bits);
+    return bits;
+}
+
 INLINE f32v from_bits_f32v(u32v bits)
 {
     f32v x;
     memcpy(&x, &bits, sizeof x);
     return x;
-}
-
-INLINE float lane_f32v(f32v x, int l)
-{
-#if EINC_VECTORS
-    return x[l];
-#else
-    (void)l;
-    return x;
-#endif
-}
-
-/* 0, 1, 2, ... */
-INLINE i32v lanes_i32v(void)
-{
-    int32_t lanes[LANES];
-    i32v x;
-    UNROLL
-    for (int l = 0; l < LANES; l++)
-        lanes[l] = l;
-    memcpy(&x, lanes, sizeof x);
-    return x;
-}
-
-/* The first `count` lanes. */
-INLINE boolv first_boolv(int count)
-{
-    return lanes_i32v() < count;
 }
 
 INLINE f32v select_f32v(boolv m, f32v a, f32v b)
@@ -222,6 +214,15 @@ INLINE u32v load_lanes_u32v(const void *p, int64_t stride, int count)
     return x;
 }
 
+/* One lane after the other. */
+INLINE void store_lanes_u32v(void *p, int64_t stride, u32v x, int count)
+{
+    uint32_t lanes[LANES];
+    memcpy(lanes, &x, sizeof x);
+    for (int l = 0; l < count; l++)
+        memcpy((char *)p + 4 * stride * l, &lanes[l], 4);
+}
+
 INLINE u32v load_u32v(const void *p, int64_t stride, int count)
 {
     u32v x;
@@ -231,6 +232,14 @@ INLINE u32v load_u32v(const void *p, int64_t stride, int count)
     return x;
 }
 
+INLINE void store_u32v(void *p, int64_t stride, u32v x, int count)
+{
+    if (stride == 1 && count == LANES)
+        memcpy(p, &x, sizeof x);
+    else
+        store_lanes_u32v(p, stride, x, count);
+}
+
 /* a * b + c, rounded once or twice. */
 INLINE f32v fma_f32v(f32v a, f32v b, f32v c)
 {
@@ -238,9 +247,25 @@ INLINE f32v fma_f32v(f32v a, f32v b, f32v c)
     return a * b + c;
 }
 
-INLINE float max_f32(float a, float b)
+/* The greater, and b where either is NaN. */
+INLINE f32v greater_f32v(f32v a, f32v b)
 {
-    return b > a || b != b ? b : a;
+    return select_f32v(a > b, a, b);
+}
+
+/* The greater; NaN where either is. The way through a, which may be an accumulator, is the short one. */
+INLINE f32v max_f32v(f32v a, f32v b)
+{
+    return select_f32v(b != b, b, greater_f32v(b, a));
+}
+
+/* The greatest of `state` and `count` elements of x, `step` apart; NaN where one is. */
+INLINE f32v max_all_f32v(f32v state, const f32v *x, const int count, const int step)
+{
+    UNROLL
+    for (int i = 0; i < count; i++)
+        state = max_f32v(state, x[i * step]);
+    return state;
 }
 
 INLINE f32v load_f32v(const f32u *p, int64_t stride, int count)
@@ -248,29 +273,9 @@ INLINE f32v load_f32v(const f32u *p, int64_t stride, int count)
     return from_bits_f32v(load_u32v(p, stride, count));
 }
 
-/* Lane l of the result is lane l ^ n, for n less than LANES: the partner in a fold. */
-INLINE f32v flip_f32v(f32v x, int n)
+INLINE void store_f32v(f32u *p, int64_t stride, f32v x, int count)
 {
-    float lanes[LANES], others[LANES];
-    memcpy(lanes, &x, sizeof x);
-    UNROLL
-    for (int l = 0; l < LANES; l++)
-        others[l] = lanes[l ^ n];
-    memcpy(&x, others, sizeof x);
-    return x;
-}
-
-INLINE float fold_sum_f32v(f32v x)
-{
-    if (LANES > 8)
-        x = x + flip_f32v(x, 8);
-    if (LANES > 4)
-        x = x + flip_f32v(x, 4);
-    if (LANES > 2)
-        x = x + flip_f32v(x, 2);
-    if (LANES > 1)
-        x = x + flip_f32v(x, 1);
-    return lane_f32v(x, 0);
+    store_u32v(p, stride, bits_f32v(x), count);
 }
 
 /* Helpers that run once a call are for any machine, whatever the kernel's instruction set. */
@@ -302,6 +307,13 @@ PLAIN int64_t size_mul(int64_t a, int64_t b)
     if (a == SIZE_TOO_LARGE || b == SIZE_TOO_LARGE)
         return SIZE_TOO_LARGE;
     return b && a > SIZE_TOO_LARGE / b ? SIZE_TOO_LARGE : a * b;
+}
+
+PLAIN int64_t size_div(int64_t a, int64_t b)
+{
+    if (a == SIZE_TOO_LARGE || b == SIZE_TOO_LARGE)
+        return SIZE_TOO_LARGE;
+    return b ? a / b : a;
 }
 
 PLAIN int64_t size_ceil_div(int64_t a, int64_t b)
@@ -350,11 +362,17 @@ typedef struct Frame {
     int64_t extent_k;
     int64_t extent_m;
     int64_t extent_n;
+    int64_t tile_1_1;
+    int64_t tile_1_2;
     int64_t units_1;
-    int64_t grain_1, tasks_1;
-    int unit_1;    /* the lanes' strides are 1 */
-    int64_t shared;
+    int64_t at_panels_1;
+    int64_t at_packed_1;
+    int64_t at_kept_1;
+    int64_t at_largest_1_1;
     int64_t per_worker;
+    int64_t grain_1, tasks_1;
+    int unit_2;    /* the lanes' strides are 1 */
+    int64_t shared;
     char *workspace;
     const einc_host *host;
     int *status;
@@ -376,79 +394,291 @@ static int is_stopped(const Frame *f)
     return STATUS(f) != 0;
 }
 
-/* out[i,m] = sum[j](max[n](where(@n < len[m], sum[k](Q[i,j,k] * D[start[m]+n,k]), -(inf)))) */
-INLINE void step_1_at(const Frame *f, int64_t i, int64_t m, const int unit)
+/* tmp1[i,j,m] = max[n](where(@n < len[m], sum[k](Q[i,j,k] * D[start[m]+n,k]), -(inf))) */
+enum { ROWS_1 = 6, VECTORS_1 = 2, COLUMNS_1 = VECTORS_1 * LANES, DEPTH_1 = 320, BLOCK_1 = 8 };
+
+/* Packs the panel of `count` columns. */
+KERNEL static void pack_columns_1(const Frame *f, char *own, int64_t i, int64_t j, int64_t depth, int64_t place,
+        int64_t points_first, int64_t points_end, int count)
 {
-    const int64_t extent_j = f->extent_j, extent_k = f->extent_k;
-    const int64_t extent_n = f->extent_n;
+    const int64_t at_panels_1 = f->at_panels_1;
     const f32u *Q = (const f32u *)f->in.Q.data;
     const int64_t Q_0 = f->in.Q.stride[0], Q_1 = f->in.Q.stride[1];
-    const int64_t Q_2 = unit ? 1 : f->in.Q.stride[2];
-    const f32u *D = (const f32u *)f->in.D.data;
-    const int64_t D_0 = f->in.D.stride[0], D_1 = unit ? 1 : f->in.D.stride[1];
-    const i64u *start = (const i64u *)f->in.start.data;
-    const int64_t start_0 = f->in.start.stride[0];
-    const i64u *len = (const i64u *)f->in.len.data;
-    const int64_t len_0 = f->in.len.stride[0];
-    f32u *out = (f32u *)f->in.out.data;
-    const int64_t out_0 = f->in.out.stride[0], out_1 = f->in.out.stride[1];
-    float sum = 0.0f;
-    const int64_t len_at = len[m * len_0];
-    const int64_t start_at = start[m * start_0];
-    for (int64_t j = 0; j < extent_j; j++) {
-        const int64_t limit = len_at;
-        const int64_t n_to = size_min(extent_n, limit);
-        float largest = -INFINITY;
-        for (int64_t n = 0; n < n_to; n++) {
-            f32v sum_lanes[4];
-            for (int chain = 0; chain < 4; chain++)
-                sum_lanes[chain] = splat_f32v(0.0f);
-            int64_t k_at = 0;
-            for (; k_at + 4 * LANES <= extent_k; k_at += 4 * LANES) {
-                UNROLL
-                for (int chain = 0; chain < 4; chain++) {
-                    const int64_t k = k_at + chain * LANES;
-                    f32v found = splat_f32v(0.0f);
-                    if (is_inside(start_at + n, f->in.D.shape[0]))
-                        found = load_f32v(D + (start_at + n) * D_0 + k * D_1, D_1, LANES);
-                    else
-                        FAIL(f, OUT_OF_RANGE - 2);
-                    sum_lanes[chain] = fma_f32v(load_f32v(Q + i * Q_0 + j * Q_1 + k * Q_2, Q_2, LANES), found,
-                            sum_lanes[chain]);
-                }
-            }
-            for (; k_at < extent_k; k_at += LANES) {
-                const int count_2 = extent_k - k_at < LANES ? (int)(extent_k - k_at) : LANES;
-                const f32v before = sum_lanes[0];
-                f32v found_2 = splat_f32v(0.0f);
-                if (is_inside(start_at + n, f->in.D.shape[0]))
-                    found_2 = load_f32v(D + (start_at + n) * D_0 + k_at * D_1, D_1, count_2);
-                else
-                    FAIL(f, OUT_OF_RANGE - 2);
-                sum_lanes[0] = fma_f32v(load_f32v(Q + i * Q_0 + j * Q_1 + k_at * Q_2, Q_2, count_2), found_2,
-                        sum_lanes[0]);
-                sum_lanes[0] = select_f32v(first_boolv(count_2), sum_lanes[0], before);
-            }
-            for (int chain = 1; chain < 4; chain++)
-                sum_lanes[0] = sum_lanes[0] + sum_lanes[chain];
-            float sum_2 = fold_sum_f32v(sum_lanes[0]);
-            largest = max_f32(largest, sum_2);
+    const int64_t Q_2 = f->in.Q.stride[2];
+    float *panels_1 = (float *)(own + at_panels_1);
+    for (int v = 0; v < VECTORS_1; v++) {
+        float *to = panels_1 + place * depth + points_first * COLUMNS_1 + v * LANES;
+        const int lanes = (int)size_max(size_min(LANES, count - v * LANES), 1);
+        const int64_t j_lanes = j + (v * LANES < count ? v * LANES : 0);
+        for (int64_t k = points_first; k < points_end; k++) {
+            store_f32v(to, 1, load_f32v(Q + i * Q_0 + j_lanes * Q_1 + k * Q_2, Q_1, lanes), LANES);
+            to += COLUMNS_1;
         }
-        sum = sum + largest;
     }
-    out[i * out_0 + m * out_1] = sum;
 }
 
-KERNEL static void step_1(const Frame *f, int64_t i_first, int64_t i_end, int64_t m_first, int64_t m_end)
+/* Packs `height` rows. */
+KERNEL static void pack_rows_1(const Frame *f, char *own, int64_t m, int64_t n, int height)
 {
-    if (f->unit_1) {
-        for (int64_t i = i_first; i < i_end; i++)
-            for (int64_t m = m_first; m < m_end; m++)
-                step_1_at(f, i, m, 1);
+    const int64_t extent_k = f->extent_k, at_packed_1 = f->at_packed_1;
+    const f32u *D = (const f32u *)f->in.D.data;
+    const int64_t D_0 = f->in.D.stride[0], D_1 = f->in.D.stride[1];
+    const i64u *start = (const i64u *)f->in.start.data;
+    const int64_t start_0 = f->in.start.stride[0];
+    float *packed_1 = (float *)(own + at_packed_1);
+    const int64_t start_at = start[m * start_0];
+    float *to = packed_1;
+    for (int r = 0; r < height; r++) {
+        const int64_t n_at = n + r;
+        for (int64_t k = 0; k < extent_k; k += LANES) {
+            const int lanes = (int)size_min(LANES, extent_k - k);
+            f32v found = splat_f32v(0.0f);
+            if (is_inside(start_at + n_at, f->in.D.shape[0]))
+                found = load_f32v(D + (start_at + n_at) * D_0 + k * D_1, D_1, lanes);
+            else
+                FAIL(f, OUT_OF_RANGE - 2);
+            store_f32v(to, 1, found, lanes);
+            to += lanes;
+        }
+    }
+}
+
+/* The sums of `height` rows and one panel, on top of those kept from earlier points; NULL: there are none. A row's points
+ * are k_step apart, rows row_step. Meanwhile what is needed next comes nearer: `ahead`, so many bytes for each point. */
+INLINE void multiply_1(const int height, const f32u *rows, int64_t row_step, int64_t k_step, const float *panel,
+                       int64_t depth, const char *ahead, int64_t ahead_step, const float *kept,
+                       f32v sums[ROWS_1][VECTORS_1])
+{
+    UNROLL
+    for (int r = 0; r < height; r++) {
+        UNROLL
+        for (int v = 0; v < VECTORS_1; v++) {
+            sums[r][v] = splat_f32v(0.0f);
+        }
+    }
+    if (kept) {
+        UNROLL
+        for (int r = 0; r < height; r++) {
+            UNROLL
+            for (int v = 0; v < VECTORS_1; v++)
+                sums[r][v] = load_f32v(kept + (r * VECTORS_1 + v) * LANES, 1, LANES);
+        }
+    }
+    for (int64_t k = 0; k < depth; k++) {
+        f32v right[VECTORS_1];
+        PREFETCH(ahead);
+        ahead += ahead_step;
+        UNROLL
+        for (int v = 0; v < VECTORS_1; v++)
+            right[v] = load_f32v(panel + v * LANES, 1, LANES);
+        UNROLL
+        for (int r = 0; r < height; r++) {
+            const f32v left = splat_f32v(rows[r * row_step]);
+            UNROLL
+            for (int v = 0; v < VECTORS_1; v++) {
+                sums[r][v] = fma_f32v(right[v], left, sums[r][v]);
+            }
+        }
+        rows += k_step;
+        panel += COLUMNS_1;
+    }
+}
+
+/* One tile, and what becomes of its sums: kept until the last points have come, or what the step does with them. */
+INLINE void tile_at_1(const int height, const f32u *rows, int64_t row_step, int64_t k_step, const float *panel,
+        int64_t depth, const char *ahead, int64_t ahead_step, float *kept, int is_first, int is_last, const Frame *f,
+        char *own, int64_t place)
+{
+    f32v sums[ROWS_1][VECTORS_1];
+    multiply_1(height, rows, row_step, k_step, panel, depth, ahead, ahead_step, is_first ? NULL : kept, sums);
+    if (!is_last) {
+        UNROLL
+        for (int r = 0; r < height; r++) {
+            UNROLL
+            for (int v = 0; v < VECTORS_1; v++)
+                store_f32v(kept + (r * VECTORS_1 + v) * LANES, 1, sums[r][v], LANES);
+        }
+        return;
+    }
+    const int64_t at_largest_1_1 = f->at_largest_1_1;
+    float *largest_1_1 = (float *)(own + at_largest_1_1);
+    UNROLL
+    for (int v = 0; v < VECTORS_1; v++) {
+        f32v largest = load_f32v(largest_1_1 + place + v * LANES, 1, LANES);
+        largest = max_all_f32v(largest, &sums[0][v], height, VECTORS_1);
+        store_f32v(largest_1_1 + place + v * LANES, 1, largest, LANES);
+    }
+}
+
+
+/* Tiles of each height have their own code, so that their sums have registers. */
+KERNEL static void tiles_1(int height, const f32u *rows, int64_t row_step, int64_t k_step, const float *panel,
+        int64_t depth, const char *ahead, int64_t ahead_step, float *kept, int is_first, int is_last, const Frame *f,
+        char *own, int64_t place)
+{
+    switch (height) {
+    case 6: tile_at_1(6, rows, row_step, k_step, panel, depth, ahead, ahead_step, kept, is_first, is_last, f, own,
+            place); break;
+    case 5: tile_at_1(5, rows, row_step, k_step, panel, depth, ahead, ahead_step, kept, is_first, is_last, f, own,
+            place); break;
+    case 4: tile_at_1(4, rows, row_step, k_step, panel, depth, ahead, ahead_step, kept, is_first, is_last, f, own,
+            place); break;
+    case 3: tile_at_1(3, rows, row_step, k_step, panel, depth, ahead, ahead_step, kept, is_first, is_last, f, own,
+            place); break;
+    case 2: tile_at_1(2, rows, row_step, k_step, panel, depth, ahead, ahead_step, kept, is_first, is_last, f, own,
+            place); break;
+    default: tile_at_1(1, rows, row_step, k_step, panel, depth, ahead, ahead_step, kept, is_first, is_last, f, own,
+            place); break;
+    }
+}
+
+/* The columns' results. */
+KERNEL static void finish_1(const Frame *f, char *own, int64_t i_first, int64_t m_first, int64_t m, int64_t i,
+        int64_t j, int64_t place, int count)
+{
+    const int64_t extent_j = f->extent_j, tile_1_1 = f->tile_1_1;
+    const int64_t at_largest_1_1 = f->at_largest_1_1;
+    f32u *tmp1 = (f32u *)own;
+    const int64_t tmp1_0 = extent_j, tmp1_2 = size_mul(extent_j, tile_1_1);
+    float *largest_1_1 = (float *)(own + at_largest_1_1);
+    for (int v = 0; v * LANES < count; v++) {
+        const int lanes = (int)size_min(LANES, count - v * LANES);
+        const int64_t j_lanes = j + v * LANES;
+        f32v largest = load_f32v(largest_1_1 + place + v * LANES, 1, LANES);
+        store_f32v(tmp1 + (i - i_first) * tmp1_0 + j_lanes + (m - m_first) * tmp1_2, 1, largest, lanes);
+    }
+}
+
+/* The step for one unit of work. */
+KERNEL static void step_1(const Frame *f, char *own, int64_t i_first, int64_t i_end, int64_t m_first, int64_t m_end)
+{
+    const int64_t extent_j = f->extent_j, extent_k = f->extent_k;
+    const int64_t extent_n = f->extent_n, at_panels_1 = f->at_panels_1;
+    const int64_t at_packed_1 = f->at_packed_1, at_kept_1 = f->at_kept_1;
+    const int64_t at_largest_1_1 = f->at_largest_1_1, Q_0 = f->in.Q.stride[0];
+    const int64_t Q_1 = f->in.Q.stride[1];
+    const i64u *len = (const i64u *)f->in.len.data;
+    const int64_t len_0 = f->in.len.stride[0], tmp1_0 = extent_j;
+    float *panels_1 = (float *)(own + at_panels_1);
+    float *packed_1 = (float *)(own + at_packed_1);
+    float *kept_1 = (float *)(own + at_kept_1);
+    float *largest_1_1 = (float *)(own + at_largest_1_1);
+    const int64_t depth = extent_k;
+    const int flat = Q_0 == Q_1 * (extent_j - 0) && tmp1_0 == 1 * (extent_j - 0);
+    const int64_t spans = flat ? 1 : (i_end - i_first), columns = flat ? (i_end - i_first) * extent_j : extent_j;
+    int64_t place;
+    place = 0;
+    for (int64_t points_first = 0, points_end; points_first < extent_k; points_first = points_end) {
+        points_end = size_min(points_first + 64, extent_k);
+        place = 0;
+        for (int64_t span = 0; span < spans; span++) {
+            const int64_t i = i_first + span;
+            for (int64_t at = 0; at < columns; at += COLUMNS_1, place += COLUMNS_1) {
+                const int64_t j = at;
+                const int count = (int)size_min(COLUMNS_1, columns - at);
+                pack_columns_1(f, own, i, j, depth, place, points_first, points_end, count);
+            }
+        }
+    }
+    const int64_t tiles = spans * size_ceil_div(columns, COLUMNS_1), block = depth > DEPTH_1 ? BLOCK_1 : 1;
+    for (int64_t m = m_first; m < m_end; m++) {
+        for (int64_t at = 0; at < tiles * COLUMNS_1; at += LANES) {
+            store_f32v(largest_1_1 + at, 1, splat_f32v(-INFINITY), LANES);
+        }
+        const int64_t limit = len[m * len_0];
+        const int64_t n_to = size_min(extent_n, limit);
+        for (int64_t n_block = 0, n_stop; n_block < n_to; n_block = n_stop) {
+            const int64_t left = n_to - n_block, tiles_left = size_ceil_div(left, ROWS_1);
+            int height = (int)(tiles_left <= block ? left : size_ceil_div(left * block, tiles_left));
+            int64_t n = n_block, done = 0, points;
+            n_stop = n_block + height;
+            pack_rows_1(f, own, m, n, height);
+            const f32u *const rows = packed_1;
+            const int64_t row_step = depth, k_step = 1;
+            do {
+                points = size_ceil_div(depth - done, size_max(size_ceil_div(depth - done, DEPTH_1), 1));
+                float *kept = points < depth ? kept_1 : NULL;
+                const int is_first = done == 0, is_last = done + points >= depth;
+                for (n = n_block; n < n_stop; n += height) {
+                    height = (int)size_ceil_div(n_stop - n, size_ceil_div(n_stop - n, ROWS_1));
+                    const f32u *here = rows + (n - n_block) * row_step + done * k_step;
+                    const char *ahead = (const char *)(here + (tiles < 4 ? 2 : 1) * height * row_step);
+                    const int64_t ahead_step = k_step == 1 && points == depth ? size_ceil_div(height * 4, tiles) : 0;
+                    place = 0;
+                    for (int64_t span = 0; span < spans; span++) {
+                        const int64_t i = i_first + span;
+                        for (int64_t at = 0; at < columns; at += COLUMNS_1, place += COLUMNS_1) {
+                            const int64_t j = at;
+                            (void)j;
+                            (void)i;
+                            tiles_1(height, here, row_step, k_step, panels_1 + place * depth + done * COLUMNS_1,
+                                    points,
+                                    ahead + place / COLUMNS_1 * depth * ahead_step, ahead_step, kept, is_first,
+                                            is_last, f, own, place);
+                            kept += points < depth ? ROWS_1 * COLUMNS_1 : 0;
+                        }
+                    }
+                }
+                done += points;
+            } while (done < depth);
+        }
+        place = 0;
+        for (int64_t span = 0; span < spans; span++) {
+            const int64_t i = i_first + span;
+            for (int64_t at = 0; at < columns; at += COLUMNS_1, place += COLUMNS_1) {
+                const int64_t j = at;
+                const int count = (int)size_min(COLUMNS_1, columns - at);
+                finish_1(f, own, i_first, m_first, m, i, j, place, count);
+            }
+        }
+    }
+}
+
+/* out[i,m] = sum[j](tmp1[i,j,m]) */
+INLINE void step_2_at(const Frame *f, char *own, int64_t i_first, int64_t m_first, int64_t i, int64_t m,
+        const int count, const int unit)
+{
+    const int64_t extent_j = f->extent_j, tile_1_1 = f->tile_1_1;
+    f32u *out = (f32u *)f->in.out.data;
+    const int64_t out_0 = f->in.out.stride[0], out_1 = unit ? 1 : f->in.out.stride[1];
+    f32u *tmp1 = (f32u *)own;
+    const int64_t tmp1_0 = extent_j, tmp1_2 = size_mul(extent_j, tile_1_1);
+    f32v sum[4];
+    for (int chain = 0; chain < 4; chain++)
+        sum[chain] = splat_f32v(0.0f);
+    int64_t j_at = 0;
+    for (; j_at + 4 <= extent_j; j_at += 4) {
+        UNROLL
+        for (int chain = 0; chain < 4; chain++) {
+            const int64_t j = j_at + chain;
+            const f32v tmp1_at = load_f32v(tmp1 + (i - i_first) * tmp1_0 + j + (m - m_first) * tmp1_2, tmp1_2, count);
+            sum[chain] = sum[chain] + tmp1_at;
+        }
+    }
+    for (; j_at < extent_j; j_at++) {
+        const f32v tmp1_at_2 = load_f32v(tmp1 + (i - i_first) * tmp1_0 + j_at + (m - m_first) * tmp1_2, tmp1_2,
+                count);
+        sum[0] = sum[0] + tmp1_at_2;
+    }
+    for (int chain = 1; chain < 4; chain++)
+        sum[0] = sum[0] + sum[chain];
+    store_f32v(out + i * out_0 + m * out_1, out_1, sum[0], count);
+}
+
+KERNEL static void step_2(const Frame *f, char *own, int64_t i_first, int64_t i_end, int64_t m_first, int64_t m_end)
+{
+    if (f->unit_2) {
+        for (int64_t i = i_first; i < i_end; i++) {
+            int64_t m = m_first;
+            for (; m + LANES <= m_end; m += LANES)
+                step_2_at(f, own, i_first, m_first, i, m, LANES, 1);
+            if (m < m_end)
+                step_2_at(f, own, i_first, m_first, i, m, (int)(m_end - m), 1);
+        }
     } else {
         for (int64_t i = i_first; i < i_end; i++)
-            for (int64_t m = m_first; m < m_end; m++)
-                step_1_at(f, i, m, 0);
+            for (int64_t m = m_first; m < m_end; m += LANES)
+                step_2_at(f, own, i_first, m_first, i, m, (int)size_min(LANES, m_end - m), 0);
     }
 }
 
@@ -456,15 +686,20 @@ KERNEL static void step_1(const Frame *f, int64_t i_first, int64_t i_end, int64_
 static void launch_1(void *argument, int64_t task, int worker)
 {
     const Frame *f = (const Frame *)argument;
-    (void)worker;
-    const int64_t extent_i = f->extent_i, extent_m = f->extent_m;
+    char *own = f->workspace + f->shared + worker * f->per_worker;
+    const int64_t extent_i = f->extent_i, extent_j = f->extent_j;
+    const int64_t extent_m = f->extent_m, tile_1_1 = f->tile_1_1;
+    const int64_t tile_1_2 = f->tile_1_2;
     const int64_t units_end = size_min((task + 1) * f->grain_1, f->units_1);
     for (int64_t unit = task * f->grain_1; unit < units_end && !is_stopped(f); unit++) {
         int64_t rest = unit;
-        const int64_t m_first = rest % extent_m, m_end = m_first + 1;
-        rest /= size_max(extent_m, 1);
-        const int64_t i_first = rest * 8, i_end = size_min(i_first + 8, extent_i);
-        step_1(f, i_first, i_end, m_first, m_end);
+        const int64_t m_tiles = size_max(size_ceil_div(extent_m, tile_1_2), 1);
+        const int64_t m_first = rest % m_tiles * tile_1_2, m_end = size_min(m_first + tile_1_2, extent_m);
+        rest /= m_tiles;
+        const int64_t i_first = rest * tile_1_1, i_end = size_min(i_first + tile_1_1, extent_i);
+        if (extent_i > 0 && extent_m > 0 && extent_j > 0)
+            step_1(f, own, i_first, i_end, m_first, m_end);
+        step_2(f, own, i_first, i_end, m_first, m_end);
     }
 }
 
@@ -514,12 +749,27 @@ static int prepare(Frame *f, const packed_maxsim_args *args, int workers)
         return BAD_SHAPES;
     if (extent_i > 0 && extent_m > 0 && extent_j > 0 && extent_n < 1)
         return BAD_SHAPES;
-    f->units_1 = size_mul(size_ceil_div(extent_i, 8), extent_m);
+    const int64_t tile_1_1 = f->tile_1_1 = size_min(8, extent_i);
+    const int64_t tile_1_2 = f->tile_1_2 = size_min(32, extent_m);
+    f->units_1 = size_mul(size_ceil_div(extent_i, tile_1_1), size_ceil_div(extent_m, tile_1_2));
+    const int64_t at_panels_1 = f->at_panels_1 = size_mul(size_ceil_div(size_mul(size_mul(size_mul(extent_j,
+            tile_1_1), tile_1_2), 4), 64), 64);
+    const int64_t at_packed_1 = f->at_packed_1 = size_add(at_panels_1,
+            size_mul(size_ceil_div(size_mul(size_mul(size_mul(tile_1_1, size_mul(size_ceil_div(extent_j, 8), 8)),
+            extent_k), 4), 64), 64));
+    const int64_t at_kept_1 = f->at_kept_1 = size_add(at_packed_1,
+            size_mul(size_ceil_div(size_mul(size_mul(size_mul(size_add(1,
+            size_mul(size_min(1, size_div(extent_k, 321)), 7)), 6), extent_k), 4), 64), 64));
+    const int64_t at_largest_1_1 = f->at_largest_1_1 = size_add(at_kept_1,
+            size_mul(size_ceil_div(size_mul(size_mul(size_mul(size_min(1, size_div(extent_k, 321)),
+            size_mul(tile_1_1, size_mul(size_ceil_div(extent_j, 8), 8))), 48), 4), 64), 64));
+    f->per_worker = size_add(at_largest_1_1, size_mul(size_ceil_div(size_mul(size_mul(tile_1_1,
+            size_mul(size_ceil_div(extent_j, 8), 8)), 4), 64), 64));
     const int64_t most_1 = size_min(size_max(size_ceil_div(size_mul(size_mul(size_mul(size_mul(extent_i, extent_j),
             extent_k), extent_m), extent_n), 32768), 1), 1024);
     f->grain_1 = size_max(size_ceil_div(f->units_1, most_1), 1);
     f->tasks_1 = size_ceil_div(f->units_1, f->grain_1);
-    f->unit_1 = f->in.Q.stride[2] == 1 && f->in.D.stride[1] == 1;
+    f->unit_2 = f->in.out.stride[1] == 1;
     return 0;
 }
 

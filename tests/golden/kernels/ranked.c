@@ -3,7 +3,7 @@
  *     (ik - jk)^2 -> ij | bottomk(10) j & argbottomk(10) j
  *
  * target portable, 4 lanes
- * launch 1: block of i: tile_1_1 = min(32, i)
+ * launch 1: block of i: tile_1_1 = min(64, i)
  *   step 1: store tmp1[i,j] = sum[k](pow(A[i,k] - B[j,k], 2))
  *     tiles of 6 x 8: rows i, columns j, contracted k, rows in place
  *     loops i j, 4 lanes along j
@@ -12,7 +12,8 @@
  *   step 3: rank out1[i,j] = argbottomk(10)[j](tmp1[i,j])
  *     loops i
  * tmp1: a block, j * tile_1_1 * 4 bytes
- * workspace workers * (align(j * tile_1_1 * 4, 64) + align(align(j, 8) * k * 4, 64) + align(6 * k * 4, 64) + 192 + 64
+ * workspace workers * (align(j * tile_1_1 * 4, 64) + align(align(j, 8) * k * 4, 64)
+ *         + align((1 + min(1, k / 321) * 7) * 6 * k * 4, 64) + align(min(1, k / 321) * align(j, 8) * 48 * 4, 64) + 64
  *         + 128 + 64 + 128) */
 #include <math.h>
 #include <stddef.h>
@@ -266,6 +267,13 @@ PLAIN int64_t size_mul(int64_t a, int64_t b)
     return b && a > SIZE_TOO_LARGE / b ? SIZE_TOO_LARGE : a * b;
 }
 
+PLAIN int64_t size_div(int64_t a, int64_t b)
+{
+    if (a == SIZE_TOO_LARGE || b == SIZE_TOO_LARGE)
+        return SIZE_TOO_LARGE;
+    return b ? a / b : a;
+}
+
 PLAIN int64_t size_ceil_div(int64_t a, int64_t b)
 {
     if (a == SIZE_TOO_LARGE || b == SIZE_TOO_LARGE)
@@ -329,7 +337,7 @@ typedef struct Frame {
     int64_t units_1;
     int64_t at_panels_1;
     int64_t at_packed_1;
-    int64_t at_tile_1;
+    int64_t at_kept_1;
     int64_t at_ranked_2;
     int64_t at_ranked_place_2;
     int64_t at_ranked_3;
@@ -359,20 +367,21 @@ static int is_stopped(const Frame *f)
 }
 
 /* tmp1[i,j] = sum[k](pow(A[i,k] - B[j,k], 2)) */
-enum { ROWS_1 = 6, VECTORS_1 = 2, COLUMNS_1 = VECTORS_1 * LANES };
+enum { ROWS_1 = 6, VECTORS_1 = 2, COLUMNS_1 = VECTORS_1 * LANES, DEPTH_1 = 320, BLOCK_1 = 8 };
 
 /* Packs the panel of `count` columns. */
-KERNEL static void pack_columns_1(const Frame *f, char *own, int64_t j, int64_t depth, int64_t place, int count)
+KERNEL static void pack_columns_1(const Frame *f, char *own, int64_t j, int64_t depth, int64_t place,
+        int64_t points_first, int64_t points_end, int count)
 {
-    const int64_t extent_k = f->extent_k, at_panels_1 = f->at_panels_1;
+    const int64_t at_panels_1 = f->at_panels_1;
     const f32u *B = (const f32u *)f->in.B.data;
     const int64_t B_0 = f->in.B.stride[0], B_1 = f->in.B.stride[1];
     float *panels_1 = (float *)(own + at_panels_1);
     for (int v = 0; v < VECTORS_1; v++) {
-        float *to = panels_1 + place * depth + v * LANES;
+        float *to = panels_1 + place * depth + points_first * COLUMNS_1 + v * LANES;
         const int lanes = (int)size_max(size_min(LANES, count - v * LANES), 1);
         const int64_t j_lanes = j + (v * LANES < count ? v * LANES : 0);
-        for (int64_t k = 0; k < extent_k; k++) {
+        for (int64_t k = points_first; k < points_end; k++) {
             store_f32v(to, 1, load_f32v(B + j_lanes * B_0 + k * B_1, B_0, lanes), LANES);
             to += COLUMNS_1;
         }
@@ -397,16 +406,25 @@ KERNEL static void pack_rows_1(const Frame *f, char *own, int64_t i, int height)
     }
 }
 
-/* The sums of `height` rows and one panel. A row's points are k_step apart, rows row_step. Meanwhile what is needed next
- * comes nearer: `ahead`, so many bytes for each point. */
+/* The sums of `height` rows and one panel, on top of those kept from earlier points; NULL: there are none. A row's points
+ * are k_step apart, rows row_step. Meanwhile what is needed next comes nearer: `ahead`, so many bytes for each point. */
 INLINE void multiply_1(const int height, const f32u *rows, int64_t row_step, int64_t k_step, const float *panel,
-                       int64_t depth, const char *ahead, int64_t ahead_step, f32v sums[ROWS_1][VECTORS_1])
+                       int64_t depth, const char *ahead, int64_t ahead_step, const float *kept,
+                       f32v sums[ROWS_1][VECTORS_1])
 {
     UNROLL
     for (int r = 0; r < height; r++) {
         UNROLL
         for (int v = 0; v < VECTORS_1; v++) {
             sums[r][v] = splat_f32v(0.0f);
+        }
+    }
+    if (kept) {
+        UNROLL
+        for (int r = 0; r < height; r++) {
+            UNROLL
+            for (int v = 0; v < VECTORS_1; v++)
+                sums[r][v] = load_f32v(kept + (r * VECTORS_1 + v) * LANES, 1, LANES);
         }
     }
     for (int64_t k = 0; k < depth; k++) {
@@ -430,35 +448,42 @@ INLINE void multiply_1(const int height, const f32u *rows, int64_t row_step, int
     }
 }
 
-/* One tile, and what becomes of its sums. */
+/* One tile, and what becomes of its sums: kept until the last points have come, or what the step does with them. */
 INLINE void tile_at_1(const int height, const f32u *rows, int64_t row_step, int64_t k_step, const float *panel,
-        int64_t depth, const char *ahead, int64_t ahead_step, const Frame *f, char *own)
+        int64_t depth, const char *ahead, int64_t ahead_step, float *kept, int is_first, int is_last)
 {
     f32v sums[ROWS_1][VECTORS_1];
-    multiply_1(height, rows, row_step, k_step, panel, depth, ahead, ahead_step, sums);
-    const int64_t at_tile_1 = f->at_tile_1;
-    float *tile_1 = (float *)(own + at_tile_1);
+    multiply_1(height, rows, row_step, k_step, panel, depth, ahead, ahead_step, is_first ? NULL : kept, sums);
+    if (!is_last) {
+        UNROLL
+        for (int r = 0; r < height; r++) {
+            UNROLL
+            for (int v = 0; v < VECTORS_1; v++)
+                store_f32v(kept + (r * VECTORS_1 + v) * LANES, 1, sums[r][v], LANES);
+        }
+        return;
+    }
     UNROLL
     for (int r = 0; r < height; r++) {
         UNROLL
         for (int v = 0; v < VECTORS_1; v++)
-            store_f32v(tile_1 + (r * VECTORS_1 + v) * LANES, 1, sums[r][v], LANES);
+            store_f32v(kept + (r * VECTORS_1 + v) * LANES, 1, sums[r][v], LANES);
     }
 }
 
 /* What becomes of a tile's sums. */
-KERNEL static void after_1(const Frame *f, char *own, int64_t i_first, int64_t i, int64_t j, int count, int height)
+KERNEL static void after_1(const Frame *f, char *own, int64_t i_first, int64_t i, int64_t j, int count, int height,
+        const float *kept)
 {
-    const int64_t extent_j = f->extent_j, at_tile_1 = f->at_tile_1;
+    const int64_t extent_j = f->extent_j;
     f32u *tmp1 = (f32u *)own;
     const int64_t tmp1_0 = extent_j;
-    float *tile_1 = (float *)(own + at_tile_1);
     for (int v = 0; v * LANES < count; v++) {
         const int lanes = (int)size_min(LANES, count - v * LANES);
         const int64_t j_lanes = j + v * LANES;
         for (int r = 0; r < height; r++) {
             const int64_t i_at = i + r;
-            const f32v sum = load_f32v(tile_1 + (r * VECTORS_1 + v) * LANES, 1, LANES);
+            const f32v sum = load_f32v(kept + (r * VECTORS_1 + v) * LANES, 1, LANES);
             store_f32v(tmp1 + (i_at - i_first) * tmp1_0 + j_lanes, 1, sum, lanes);
         }
     }
@@ -466,15 +491,15 @@ KERNEL static void after_1(const Frame *f, char *own, int64_t i_first, int64_t i
 
 /* Tiles of each height have their own code, so that their sums have registers. */
 KERNEL static void tiles_1(int height, const f32u *rows, int64_t row_step, int64_t k_step, const float *panel,
-        int64_t depth, const char *ahead, int64_t ahead_step, const Frame *f, char *own)
+        int64_t depth, const char *ahead, int64_t ahead_step, float *kept, int is_first, int is_last)
 {
     switch (height) {
-    case 6: tile_at_1(6, rows, row_step, k_step, panel, depth, ahead, ahead_step, f, own); break;
-    case 5: tile_at_1(5, rows, row_step, k_step, panel, depth, ahead, ahead_step, f, own); break;
-    case 4: tile_at_1(4, rows, row_step, k_step, panel, depth, ahead, ahead_step, f, own); break;
-    case 3: tile_at_1(3, rows, row_step, k_step, panel, depth, ahead, ahead_step, f, own); break;
-    case 2: tile_at_1(2, rows, row_step, k_step, panel, depth, ahead, ahead_step, f, own); break;
-    default: tile_at_1(1, rows, row_step, k_step, panel, depth, ahead, ahead_step, f, own); break;
+    case 6: tile_at_1(6, rows, row_step, k_step, panel, depth, ahead, ahead_step, kept, is_first, is_last); break;
+    case 5: tile_at_1(5, rows, row_step, k_step, panel, depth, ahead, ahead_step, kept, is_first, is_last); break;
+    case 4: tile_at_1(4, rows, row_step, k_step, panel, depth, ahead, ahead_step, kept, is_first, is_last); break;
+    case 3: tile_at_1(3, rows, row_step, k_step, panel, depth, ahead, ahead_step, kept, is_first, is_last); break;
+    case 2: tile_at_1(2, rows, row_step, k_step, panel, depth, ahead, ahead_step, kept, is_first, is_last); break;
+    default: tile_at_1(1, rows, row_step, k_step, panel, depth, ahead, ahead_step, kept, is_first, is_last); break;
     }
 }
 
@@ -484,40 +509,62 @@ KERNEL static void step_1(const Frame *f, char *own, int64_t i_first, int64_t i_
 {
     const int64_t extent_k = f->extent_k, extent_j = f->extent_j;
     const int64_t at_panels_1 = f->at_panels_1, at_packed_1 = f->at_packed_1;
+    const int64_t at_kept_1 = f->at_kept_1;
     const f32u *A = (const f32u *)f->in.A.data;
     const int64_t A_0 = f->in.A.stride[0], A_1 = f->in.A.stride[1];
     float *panels_1 = (float *)(own + at_panels_1);
     float *packed_1 = (float *)(own + at_packed_1);
+    float *kept_1 = (float *)(own + at_kept_1);
     const int64_t depth = extent_k;
     const int64_t columns = extent_j;
     int64_t place;
+    float tile[ROWS_1 * COLUMNS_1];
     place = 0;
-    for (int64_t at = 0; at < columns; at += COLUMNS_1, place += COLUMNS_1) {
-        const int64_t j = at;
-        const int count = (int)size_min(COLUMNS_1, columns - at);
-        pack_columns_1(f, own, j, depth, place, count);
+    for (int64_t points_first = 0, points_end; points_first < extent_k; points_first = points_end) {
+        points_end = size_min(points_first + 64, extent_k);
+        place = 0;
+        for (int64_t at = 0; at < columns; at += COLUMNS_1, place += COLUMNS_1) {
+            const int64_t j = at;
+            const int count = (int)size_min(COLUMNS_1, columns - at);
+            pack_columns_1(f, own, j, depth, place, points_first, points_end, count);
+        }
     }
-    const int64_t tiles = size_max(place / COLUMNS_1, 1);
-    for (int64_t i = i_first, height; i < i_end; i += height) {
-        height = size_ceil_div(i_end - i, size_ceil_div(i_end - i, ROWS_1));
+    const int64_t tiles = size_ceil_div(columns, COLUMNS_1), block = depth > DEPTH_1 ? BLOCK_1 : 1;
+    for (int64_t i_block = i_first, i_stop; i_block < i_end; i_block = i_stop) {
+        const int64_t left = i_end - i_block, tiles_left = size_ceil_div(left, ROWS_1);
+        int height = (int)(tiles_left <= block ? left : size_ceil_div(left * block, tiles_left));
+        int64_t i = i_block, done = 0, points;
+        i_stop = i_block + height;
         const f32u *rows = A + i * A_0;
         int64_t row_step = A_0, k_step = A_1;
-        if (place > 32 && row_step * 4 % 2048 == 0) {
+        if (tiles > 4 && row_step * 4 % 2048 == 0) {
             pack_rows_1(f, own, i, height);
             rows = packed_1;
             row_step = depth;
             k_step = 1;
         }
-        const char *ahead = (const char *)(rows + (tiles < 4 ? 2 : 1) * height * row_step);
-        const int64_t ahead_step = k_step == 1 ? size_ceil_div(height * 4, tiles) : 0;
-        place = 0;
-        for (int64_t at = 0; at < columns; at += COLUMNS_1, place += COLUMNS_1) {
-            const int64_t j = at;
-            const int count = (int)size_min(COLUMNS_1, columns - at);
-            tiles_1((int)height, rows, row_step, k_step, panels_1 + place * depth, depth,
-                    ahead + place / COLUMNS_1 * depth * ahead_step, ahead_step, f, own);
-            after_1(f, own, i_first, i, j, count, height);
-        }
+        do {
+            points = size_ceil_div(depth - done, size_max(size_ceil_div(depth - done, DEPTH_1), 1));
+            float *kept = points < depth ? kept_1 : tile;
+            const int is_first = done == 0, is_last = done + points >= depth;
+            for (i = i_block; i < i_stop; i += height) {
+                height = (int)size_ceil_div(i_stop - i, size_ceil_div(i_stop - i, ROWS_1));
+                const f32u *here = rows + (i - i_block) * row_step + done * k_step;
+                const char *ahead = (const char *)(here + (tiles < 4 ? 2 : 1) * height * row_step);
+                const int64_t ahead_step = k_step == 1 && points == depth ? size_ceil_div(height * 4, tiles) : 0;
+                place = 0;
+                for (int64_t at = 0; at < columns; at += COLUMNS_1, place += COLUMNS_1) {
+                    const int64_t j = at;
+                    const int count = (int)size_min(COLUMNS_1, columns - at);
+                    tiles_1(height, here, row_step, k_step, panels_1 + place * depth + done * COLUMNS_1, points,
+                            ahead + place / COLUMNS_1 * depth * ahead_step, ahead_step, kept, is_first, is_last);
+                    if (is_last)
+                        after_1(f, own, i_first, i, j, count, height, kept);
+                    kept += points < depth ? ROWS_1 * COLUMNS_1 : 0;
+                }
+            }
+            done += points;
+        } while (done < depth);
     }
 }
 
@@ -630,16 +677,19 @@ static int prepare(Frame *f, const ranked_args *args, int workers)
         return BAD_SHAPES;
     if (extent_i > 0 && extent_j < 10)
         return BAD_SHAPES;
-    const int64_t tile_1_1 = f->tile_1_1 = size_min(32, extent_i);
+    const int64_t tile_1_1 = f->tile_1_1 = size_min(64, extent_i);
     f->units_1 = size_ceil_div(extent_i, tile_1_1);
     const int64_t at_panels_1 = f->at_panels_1 = size_mul(size_ceil_div(size_mul(size_mul(extent_j, tile_1_1), 4),
             64), 64);
     const int64_t at_packed_1 = f->at_packed_1 = size_add(at_panels_1,
             size_mul(size_ceil_div(size_mul(size_mul(size_mul(size_ceil_div(extent_j, 8), 8), extent_k), 4), 64),
             64));
-    const int64_t at_tile_1 = f->at_tile_1 = size_add(at_packed_1,
-            size_mul(size_ceil_div(size_mul(size_mul(6, extent_k), 4), 64), 64));
-    const int64_t at_ranked_2 = f->at_ranked_2 = size_add(at_tile_1, 192);
+    const int64_t at_kept_1 = f->at_kept_1 = size_add(at_packed_1,
+            size_mul(size_ceil_div(size_mul(size_mul(size_mul(size_add(1,
+            size_mul(size_min(1, size_div(extent_k, 321)), 7)), 6), extent_k), 4), 64), 64));
+    const int64_t at_ranked_2 = f->at_ranked_2 = size_add(at_kept_1,
+            size_mul(size_ceil_div(size_mul(size_mul(size_mul(size_min(1, size_div(extent_k, 321)),
+            size_mul(size_ceil_div(extent_j, 8), 8)), 48), 4), 64), 64));
     const int64_t at_ranked_place_2 = f->at_ranked_place_2 = size_add(at_ranked_2, 64);
     const int64_t at_ranked_3 = f->at_ranked_3 = size_add(at_ranked_place_2, 128);
     const int64_t at_ranked_place_3 = f->at_ranked_place_3 = size_add(at_ranked_3, 64);
