@@ -10,7 +10,7 @@ fail() { echo "check_deps: $*" && cat "$scratch/output" && exit 1; }
 # A machine that has nothing but a shell and the tools of its base system; `add` gives it more.
 machine() {
     rm -rf "$bin" && mkdir "$bin"
-    for tool in sh cat grep sed sort tr mktemp rm env find; do ln -s "$(command -v $tool)" "$bin/$tool"; done
+    for tool in sh cat grep sed sort tr mktemp rm env find true; do ln -s "$(type -P $tool)" "$bin/$tool"; done
 }
 add() { printf '#!/bin/sh\n%s\n' "$2" >"$bin/$1" && chmod +x "$bin/$1"; }
 # An apt-get that writes down its arguments, and makes a command of each package that it installs.
@@ -38,7 +38,7 @@ deps test
 says 'libcmocka-dev.*python3.*qemu-user-static'
 
 # As root; cc comes with the package gcc.
-machine && add id 'echo 0' && add_apt 'ln -sf "'"$bin"'/gcc" "'"$bin"'/cc"; chmod +x "'"$bin"'"/*'
+machine && add id 'echo 0' && add_apt "$(command -v ln) -sf '$bin/gcc' '$bin/cc'; $(command -v chmod) +x '$bin'/*"
 deps build --check
 [ $code = 1 ] && [ ! -s "$scratch/asked" ] || fail "--check installs, or exits with $code"
 says '^    apt-get update && apt-get install'
