@@ -2,7 +2,7 @@
 # Generated files: the same bytes for the same input, warning-free as C11 and as C++17 with gcc and clang for x86-64 and
 # aarch64, the golden ones as they were blessed; programs for aarch64 under qemu. About 60 s.
 #
-#     tests/check_generated.py --bless      writes tests/golden/kernels/*.c anew: read the difference before committing it
+#     tests/check_generated.py --bless      writes tests/golden/kernels/*.c anew: read the difference before you commit
 import concurrent.futures
 import os
 import shutil
@@ -16,21 +16,23 @@ EINC = os.path.abspath(os.environ.get("EINC", os.path.join(os.environ.get("BUILD
 GOLDEN = os.path.join(os.path.dirname(os.path.abspath(__file__)), "golden", "kernels")
 WARNINGS = ["-Wall", "-Wextra", "-Wpedantic", "-Werror"]
 TARGETS = ["portable", "avx2", "avx512"]
-COMPILERS = [["gcc", "-std=c11"], ["clang", "-std=c11"], ["g++", "-std=c++17", "-xc++"], ["clang++", "-std=c++17", "-xc++"]]
+COMPILERS = [["gcc", "-std=c11"], ["clang", "-std=c11"],
+             ["g++", "-std=c++17", "-xc++"], ["clang++", "-std=c++17", "-xc++"]]
 CROSS = [["aarch64-linux-gnu-gcc", "-std=c11"], ["aarch64-linux-gnu-g++", "-std=c++17", "-xc++"]]
 
 # name: the expression and options of einc compile. Those in the first group have a golden file.
 KERNELS = {
     "maxsim": ("ijk,mnk->ijmn | max n | sum j", []),
-    "packed_maxsim": ("Q[i,j,k], D[start[m]:i64+n,k] -> [i,j,m,n] | where(@n < len[m]:i64, _, -inf) | max n | sum j", []),
+    "packed_maxsim": (
+        "Q[i,j,k], D[start[m]:i64+n,k] -> [i,j,m,n] | where(@n < len[m]:i64, _, -inf) | max n | sum j", []),
     "matrix_product": ("ij,jk->ik", ["--target", "avx2"]),
     "attention": ("bhqd,bhkd->bhqk | _ * 0.125 | where(@q >= @k, _, -inf) | softmax k | * bhkv -> bhqv",
                   ["-d", "b=2,h=4,q=128,k=128,d=64,v=64", "--target", "avx512"]),
     "convolution": ("where(@h+@r >= 1 && @h+@r <= 56, x[n,c,h+r-1], 0) * k[o,c,r] -> [n,o,h]", ["-d", "h=56"]),
     "nearest": ("(ik - jk)^2 -> ij | min j & argmin j", []),
     "ranked": ("(ik - jk)^2 -> ij | bottomk(10) j & argbottomk(10) j", []),
-    "cross_entropy": ("lse = X[t,h], W[v,h] -> [t,v] | logsumexp v; pick = X[t,h], W[y[t]:i64,h] -> [t]; lse[t] - pick[t] | mean t",
-                      []),
+    "cross_entropy": ("lse = X[t,h], W[v,h] -> [t,v] | logsumexp v; pick = X[t,h], W[y[t]:i64,h] -> [t]; "
+                      "lse[t] - pick[t] | mean t", []),
     "scatter": ("dW[y[t]:i64,h]:f32 += g[t,h]:bf16", []),
     "trace": ("ii->", ["--target", "avx2"]),
     "cumulative": ("ij | cumsum j", []),
@@ -40,12 +42,17 @@ KERNELS = {
     "scalars": ("a[]*b[] + 1", []),
     # these have none
     "transpose": ("ij->ji", []), "outer": ("i,j", []), "dot": ("i,i", []), "batch": ("bij,bjk->bik", []),
-    "bilinear": ("ij,ikl,kl->j", []), "heads": ("bij,abj->abi", []), "dots": ("...i,...j->...", ["--shape", "2,3,4", "--shape", "3,5"]),
+    "bilinear": ("ij,ikl,kl->j", []), "heads": ("bij,abj->abi", []),
+    "dots": ("...i,...j->...", ["--shape", "2,3,4", "--shape", "3,5"]),
     "softmax": ("ij | softmax j", []), "log_softmax": ("ij | log_softmax ij", []), "variance": ("ij | std(1) j", []),
-    "complex_variance": ("x[i,j]:c128 | var j", []), "norms": ("ij | norm(3) j", []), "infinite_norm": ("ij | norm(inf) j", []),
-    "product": ("ij:f64 | prod j", []), "any": ("ij | _ > 0 | any j & all j", []), "integers": ("ij:i32,jk:i32->ik", []),
-    "bytes": ("ij:i8 | sum j", []), "integer_rest": ("x[i]:i64 / y[i]:i64 + mod(x[i]:i64, 3)", []), "truths": ("ij:bool,jk:bool->ik", []),
-    "gelu": ("gelu(ij) | * silu(ij)", []), "trigonometry": ("sin(i) + cos(i) * atan2(i, j)", []), "powers": ("i^2 + i^3.5 + 2^i", []),
+    "complex_variance": ("x[i,j]:c128 | var j", []), "norms": ("ij | norm(3) j", []),
+    "infinite_norm": ("ij | norm(inf) j", []),
+    "product": ("ij:f64 | prod j", []), "any": ("ij | _ > 0 | any j & all j", []),
+    "integers": ("ij:i32,jk:i32->ik", []),
+    "bytes": ("ij:i8 | sum j", []), "integer_rest": ("x[i]:i64 / y[i]:i64 + mod(x[i]:i64, 3)", []),
+    "truths": ("ij:bool,jk:bool->ik", []),
+    "gelu": ("gelu(ij) | * silu(ij)", []), "trigonometry": ("sin(i) + cos(i) * atan2(i, j)", []),
+    "powers": ("i^2 + i^3.5 + 2^i", []),
     "erf": ("erf(ij) | sum j", []), "logarithms": ("log(i) + log2(i) + log10(i) + log1p(i)", []),
     "roundings": ("floor(i) + ceil(i) + round(i) + trunc(i)", []), "casts": ("i8(i) + i16(i) + f16(i) + bf16(i)", []),
     "viterbi": ("ik + kj -> ikj | max k & argmax k", []), "log_product": ("ik + kj -> ikj | logsumexp k", []),
@@ -144,7 +151,7 @@ def check_golden(scratch, name):
     if not os.path.exists(path) or open(path).read() != text:
         generated = os.path.join(scratch, "golden", name + ".c")
         changes = subprocess.run(["diff", "-u", path, generated], capture_output=True, text=True).stdout.splitlines()
-        raise Wrong("golden file %s (bless it with tests/check_generated.py --bless):\n%s" % (path, "\n".join(changes[:40])))
+        raise Wrong("golden file %s (to bless: tests/check_generated.py --bless):\n%s" % (path, "\n".join(changes[:40])))
 
 
 def bless(scratch, names):

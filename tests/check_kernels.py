@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-# Random programs as compiled kernels against the evaluator: 1,000 of them, each on 20 data sets, with the JIT's own flags:
-# about 200 s. EINC_FUZZ_SEED=N takes other programs. Faults planted into kernels come first: each must be found.
+# Random programs as compiled kernels against the evaluator: 1,000 of them, each on 20 data sets, with the JIT's own
+# flags: about 200 s. EINC_FUZZ_SEED=N takes other programs. Faults planted into kernels come first: each must be found.
 import os
 import shutil
 import subprocess
@@ -34,17 +34,20 @@ GATHER = ("x[t[i]:i64]", [[4], [3]])
 # A program, what a faulty compiler makes of its kernel (a script for sed), and what the runner must say of it.
 FAULTS = {
     "a sum that begins at 1": (SUM, r"s/splat_f32v(0.0f)/splat_f32v(1.0f)/", "must be"),
-    "memory taken": (SUM, BEFORE + r"extern void *malloc(size_t);\nvoid *volatile p = malloc(1);\n(void)p;/", "took memory"),
+    "memory taken": (SUM, BEFORE + r"extern void *malloc(size_t);\nvoid *volatile p = malloc(1);\n(void)p;/",
+                     "took memory"),
     "memory mapped": (SUM, BEFORE + r"extern void *mmap(void *, size_t, int, int, int, long);\n"
                       r"void *volatile p = mmap(0, 4096, 3, 34, -1, 0);\n(void)p;/", "took memory"),
     "a write behind the workspace": (ROWS, BEFORE + r"((volatile char *)workspace)[all] = 1;/", "ended"),
     "workspace that is not used": (ROWS, BEFORE + r"return 0;/", "were used"),
-    "a budget that is not kept": (ROWS, r"s/\*bytes = (size_t)all/& - 1/; s/return BAD_WORKSPACE;/;/", "one byte too small"),
+    "a budget that is not kept": (ROWS, r"s/\*bytes = (size_t)all/& - 1/; s/return BAD_WORKSPACE;/;/",
+                                  "one byte too small"),
     "a write between the elements of an output": (SUM, BEFORE + r"((volatile char *)f->in.out.data)[4] = 1;/", "wrote"),
     "a write behind an output": (SUM, BEFORE + r"((volatile float *)f->in.out.data)[f->in.out.shape[0] * "
                                  r"f->in.out.stride[0] + 1024] = 1;/", "ended"),
     "a position that is not checked": (GATHER, r"s/FAIL(f, OUT_OF_RANGE.*/(void)f;/", "did not notice"),
-    "shapes that are not checked": (("ij,jk->ik", [[3, 4], [4, 5]], [[3, 4], [7, 5]]), r"s/return BAD_SHAPES;/;/", "takes shapes"),
+    "shapes that are not checked": (("ij,jk->ik", [[3, 4], [4, 5]], [[3, 4], [7, 5]]), r"s/return BAD_SHAPES;/;/",
+                                    "takes shapes"),
 }
 
 

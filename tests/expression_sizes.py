@@ -22,7 +22,7 @@ EXTENTS = [1, 1, 2, 2, 3, 3, 4, 5, 5, 7, 7, 8, 11, 13, 16, 17, 23, 31]
 LONG_EXTENTS = [37, 61, 64, 67, 100, 127, 131, 257]
 ELEMENTS_MAX = 6000                 # of one term
 COMPARISONS = {'<', '<=', '>', '>='}
-STYLES = ['normal', 'normal', 'whole', 'quarters', 'special', 'special', 'positive', 'negative', 'equal', 'wild', 'zero']
+STYLES = 'normal normal whole quarters special special positive negative equal wild zero'.split()
 
 
 class Links(Runner):

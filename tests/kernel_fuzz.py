@@ -45,7 +45,8 @@ class Case:
 
     def fields(self, folder):
         """The job's fields; the arrays are written into the folder."""
-        fields = [self.text(), '-s', '%d' % self.seed] + (['-t', self.target] if self.target else []) + (['-n', NESTS] if NESTS else [])
+        fields = [self.text(), '-s', '%d' % self.seed]
+        fields += (['-t', self.target] if self.target else []) + (['-n', NESTS] if NESTS else [])
         inputs, old = self.program.operands()
         for s, data in enumerate(self.sets):
             fields.append('|')
@@ -138,7 +139,8 @@ def report(arguments, number, case, answer, folder):
   this program and data: %s < %s/job
   in C order: einc run @%s/expression --check%s %s
   before shrinking: python3 %s %s --one %d:%d --sets %d%s
-''' % (answer[1], '    ' + fields[0].replace('\n', '\n    '), shapes, [s.given for s in case.sets], arguments.runner, folder, folder,
+''' % (answer[1], '    ' + fields[0].replace('\n', '\n    '), shapes, [s.given for s in case.sets], arguments.runner,
+       folder, folder,
        ' --target ' + case.target if case.target else '', files, sys.argv[0], arguments.runner, arguments.seed, number,
        arguments.sets, ' --target ' + case.target if case.target else '')
 
@@ -215,7 +217,7 @@ def parser():
     options.add_argument('--first', type=int, default=0, help='the first program of the seed')
     options.add_argument('--one', help='SEED:NUMBER, one program')
     options.add_argument('--sets', type=int, default=20, help='data sets for each program')
-    options.add_argument('--target', help='instruction sets, separated by commas, in turn; the machine\'s own by default')
+    options.add_argument('--target', help='instruction sets, with commas between, in turn; by default the machine\'s own')
     options.add_argument('--jobs', type=int, default=2)
     options.add_argument('--whole', action='store_true', help='do not shrink')
     options.add_argument('--failures', default='build/fuzz', help='where the files of failures are left')

@@ -582,13 +582,15 @@ static void choose_outputs(Job *job, const Program *program, CompileOptions *opt
     options->output_count = count;
 }
 
-static bool refuses_less(Job *job, einc_context *context, const Source *source, CompileOptions options, const Compiled *compiled)
+/* The least budget that the plan can do with runs right, one byte less is refused; where it needs none, one byte will do. */
+static bool refuses_less(Job *job, einc_context *context, const Source *source, CompileOptions options,
+                         const Compiled *compiled)
 {
     if (!compiled->extents->complete)
         return true;
     Cost cost = plan_cost(compiled->plan, compiled->extents, 1);
-    for (int less = 0; less < 2 && cost.smallest > 0; less++) {
-        options.memory = cost.smallest - less;
+    for (int less = 0; less < 2 && cost.workspace > 0; less++) {
+        options.memory = cost.smallest > 0 ? cost.smallest - less : 1 - less;
         if (options.memory == 0)
             return true;
         einc_kernel *kernel = kernel_make(context, source, &options);
@@ -600,7 +602,8 @@ static bool refuses_less(Job *job, einc_context *context, const Source *source, 
         if (good && run.extents) {
             int status = call(job, kernel, &run, 1);
             if (less && status != EINC_BUDGET)
-                good = fail(job, "a budget of %lld is one byte too small, but the call gives %d", (long long)options.memory, status);
+                good = fail(job, "a budget of %lld is one byte too small, but the call gives %d",
+                            (long long)options.memory, status);
             else if (!less)
                 good = compare(job, &run, status, einc_error(context));
         }
