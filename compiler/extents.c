@@ -313,6 +313,15 @@ static int64_t written_extent(const Extents *extents, const Position *position)
     return greatest < INT64_MAX ? greatest + 1 : -1;
 }
 
+/* Whether a statement writes at all: none of its loops is known to run no times. */
+static bool writes_something(const Extents *extents, const Output *output)
+{
+    for (int a = 0; a < output->tensor->rank; a++)
+        if (position_known(extents, &output->positions[a]) && position_empty(extents, &output->positions[a]))
+            return false;
+    return count_of(extents, output->value->indices, output->value->rank) != 0;
+}
+
 static void shape_output(Infer *infer, const Output *output)
 {
     Extents *extents = infer->extents;
@@ -335,7 +344,8 @@ static void shape_output(Infer *infer, const Output *output)
         } else if (shape[a] < 0) {
             shape[a] = written_extent(extents, &output->positions[a]);
         }
-        check_position(infer, tensor, a, &output->positions[a], "writes");
+        if (writes_something(extents, output))
+            check_position(infer, tensor, a, &output->positions[a], "writes");
     }
 }
 
