@@ -154,10 +154,10 @@ static void products(Dtype dtype, const Value *x, int64_t count, bool all, Value
     for (int64_t i = 0; i < count; i++) {
         product_add(&product, x[i]);
         if (all)
-            result[i] = i == 0 && !product.infinities ? x[i] : product_value(&product);
+            result[i] = i == 0 && !product.infinities && !product.nan ? x[i] : product_value(&product);
     }
     if (!all)
-        result[0] = count == 1 && !product.infinities ? x[0] : product_value(&product);
+        result[0] = count == 1 && !product.infinities && !product.nan ? x[0] : product_value(&product);
 }
 
 /* ---- norm ---- */
