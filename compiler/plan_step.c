@@ -220,7 +220,7 @@ static bool adds_apart(const Output *output, const Index *index)
 static bool may_carry_lanes(const Step *step, const Index *index)
 {
     const Term *value = step->statement->outputs[0].value;
-    if (step->kind == STEP_RANK || (step->kind == STEP_ADD && !adds_apart(&step->statement->outputs[0], index)))
+    if (step->kind == STEP_RANK || (step->scatters && !adds_apart(&step->statement->outputs[0], index)))
         return false;
     return step->kind != STEP_SCAN || !indices_have(value->reduce.over, value->reduce.over_count, index);
 }
