@@ -116,15 +116,12 @@ static bool is_library_name(const void *user, const char *name)
     return library_has(user, name);
 }
 
-static const char *attributes(Emitter *e)
+/* A macro in front of a helper: `how` it is compiled, for the plan's instruction set. */
+static const char *helper_macro(Emitter *e, const char *comment, const char *name, const char *how, const char *plain)
 {
-    const char *target = e->plan->target->attribute;
-    const char *attribute = target[0] ? emit_text(e, ", target(\"%s\")", target) : "";
-    Text text = text_new(e->arena);
-    text_put(&text, "/* Helpers are inlined; all functions are for the same instruction set. */\n#ifdef __GNUC__\n");
-    text_print(&text, "#define INLINE static inline __attribute__((always_inline, unused%s))\n", attribute);
-    text_put(&text, "#else\n#define INLINE static inline\n#endif\n");
-    return text.bytes;
+    const char *target = e->plan->target->attribute, *on = target[0] ? emit_text(e, ", target(\"%s\")", target) : "";
+    return emit_text(e, "/* %s */\n#ifdef __GNUC__\n#define %s %s __attribute__((%s, unused%s))\n#else\n#define %s %s\n#endif\n",
+                     comment, name, plain, how, on, name, plain);
 }
 
 /* gcc's induction variables may address one array by the pointer of another, with a base of 0, which its analysis of pure
@@ -138,7 +135,10 @@ static const char *kernel_macro(Emitter *e)
 
 static const char *prelude(Emitter *e, const char *body)
 {
-    library_replace(e->library, "INLINE", attributes(e));
+    library_replace(e->library, "INLINE", helper_macro(e, "Helpers are inlined; all functions are for the same instruction set.",
+                                                       "INLINE", "always_inline", "static inline"));
+    library_replace(e->library, "APART", helper_macro(e, "Of what is long and seldom in a hurry one copy keeps the compile short.",
+                                                      "APART", "noinline", "static"));
     library_replace(e->library, "LANES", emit_text(e, "#if EINC_VECTORS\n#define LANES %d\n#else\n#define LANES 1\n#endif\n",
                                                    e->plan->lanes));
     if (e->plan->lanes == 1)

@@ -111,6 +111,8 @@ static void pack_column_vector(Emitter *e, Tiling *t)
     emit_line(e, "to += COLUMNS_%d;", t->number);
 }
 
+static void pack_turned_vector(Emitter *e, Tiling *t);
+
 /* Loops over the contracted points around what packs one of them, or one vector along the last index. */
 static void depth_loops(Emitter *e, Tiling *t, int level, bool along, void (*pack)(Emitter *, Tiling *))
 {
@@ -122,7 +124,7 @@ static void depth_loops(Emitter *e, Tiling *t, int level, bool along, void (*pac
     const Index *index = depth->list[level];
     bool lanes = along && level == depth->count - 1;
     const char *name = t->names[index->id], *extent = emit_extent(e, index), *first = "0";
-    if (pack == pack_column_vector && level == 0) {
+    if ((pack == pack_column_vector || pack == pack_turned_vector) && level == 0) {
         first = "points_first";
         extent = "points_end";
     }
@@ -139,25 +141,56 @@ static void depth_loops(Emitter *e, Tiling *t, int level, bool along, void (*pac
     emit_line(e, "}");
 }
 
-static const char *pack_columns(Emitter *e, Tiling *t)
+/* A vector of one column's points, and the place in the square that it has. */
+static void pack_turned_vector(Emitter *e, Tiling *t)
 {
-    const Index *column = last_of(&t->c->columns);
-    const char *name = t->names[column->id];
-    open_function(e, t, column);
-    bind_set(e, t, &t->c->batch, t->c->batch.count);
-    bind_set(e, t, &t->c->columns, t->c->columns.count - 1);
+    const char *name = t->names[last_of(&t->c->columns)->id];
     Scope *body = emit_push(e);
-    const char *first = emit_name(e, emit_text(e, "%s_lanes", name));
-    emit_bind(e, column, first);
-    body->count = "lanes";
+    const char *at = emit_name(e, emit_text(e, "%s_at", name));
+    emit_bind(e, last_of(&t->c->columns), at);
+    emit_line(e, "const int64_t %s = %s + size_min(v * LANES + c, count - 1);", at, name);
+    emit_line(e, "square[c] = %s;", emit_bare(e, emit_varying(e, t->c->right)));
+    emit_pop(e);
+    emit_line(e, "%sv square[LANES];", dtype_name(t->dtype));
+    emit_line(e, "for (int c = 0; c < LANES; c++) {");
+    emit_body(e, body);
+    emit_line(e, "}");
+    emit_line(e, "transpose_%sv(square);", dtype_name(t->dtype));
+    emit_line(e, "for (int c = 0; c < lanes; c++) {");
+    emit_line(e, "    store_%sv(to, 1, square[c], LANES);", dtype_name(t->dtype));
+    emit_line(e, "    to += COLUMNS_%d;", t->number);
+    emit_line(e, "}");
+}
+
+static void declare_panel(Emitter *e, const Tiling *t)
+{
     Text inner = text_new(e->arena);
     for (int i = 1; i < t->c->depth.count; i++)
         text_print(&inner, " * %s", emit_extent(e, t->c->depth.list[i]));
     emit_line(e, "%s *to = panels_%d + place * depth + points_first%s * COLUMNS_%d + v * LANES;", dtype_c(t->dtype), t->number,
               inner.bytes, t->number);
-    emit_line(e, "const int lanes = (int)size_max(size_min(LANES, count - v * LANES), 1);");
-    emit_line(e, "const int64_t %s = %s + (v * LANES < count ? v * LANES : 0);", first, name);
-    depth_loops(e, t, 0, false, pack_column_vector);
+}
+
+static const char *pack_columns(Emitter *e, Tiling *t)
+{
+    const Index *column = last_of(&t->c->columns);
+    const char *name = t->names[column->id];
+    bool turned = t->c->columns_turned;
+    open_function(e, t, turned ? last_of(&t->c->depth) : column);
+    bind_set(e, t, &t->c->batch, t->c->batch.count);
+    bind_set(e, t, &t->c->columns, t->c->columns.count - 1);
+    Scope *body = emit_push(e);
+    declare_panel(e, t);
+    if (turned) {
+        depth_loops(e, t, 0, true, pack_turned_vector);
+    } else {
+        const char *first = emit_name(e, emit_text(e, "%s_lanes", name));
+        emit_bind(e, column, first);
+        body->count = "lanes";
+        emit_line(e, "const int lanes = (int)size_max(size_min(LANES, count - v * LANES), 1);");
+        emit_line(e, "const int64_t %s = %s + (v * LANES < count ? v * LANES : 0);", first, name);
+        depth_loops(e, t, 0, false, pack_column_vector);
+    }
     emit_pop(e);
     emit_line(e, "for (int v = 0; v < VECTORS_%d; v++) {", t->number);
     emit_body(e, body);
@@ -605,7 +638,7 @@ static void emit_tiles(Emitter *e, const Tiling *t, const char *first, const cha
     emit_line(e, "const int is_first = done == 0, is_last = done + points >= depth;");
     emit_line(e, "for (%s = %s; %s < %s; %s += height) {", row, from, row, to, row);
     e->scope->indent++;
-    emit_line(e, "height = (int)size_ceil_div(%s - %s, size_ceil_div(%s - %s, ROWS_%d));", to, row, to, row, n);
+    emit_line(e, "height = heights_%d[size_ceil_div(%s - %s, size_ceil_div(%s - %s, ROWS_%d))];", n, to, row, to, row, n);
     /* Each tile asks for its share of the rows that come next. */
     emit_line(e, "const %s *here = rows + (%s - %s) * row_step + done * k_step;", emit_element(t->dtype), row, from);
     emit_line(e, "const char *ahead = (const char *)(here + (tiles < 4 ? 2 : 1) * height * row_step);");
@@ -760,16 +793,23 @@ static const char *step_line(Emitter *e, Tiling *t)
 
 static const char *constants(Emitter *e, const Tiling *t)
 {
+    Text heights = text_new(e->arena);
+    for (int h = 1, best = 1; h <= t->c->tile_rows; h++) {
+        best = t->c->heights & 1u << h ? h : best;
+        text_print(&heights, ", %d", best);
+    }
     return emit_text(e, "enum { ROWS_%d = %d, VECTORS_%d = %d, COLUMNS_%d = VECTORS_%d * LANES, DEPTH_%d = %d, "
-                     "BLOCK_%d = %d };\n", t->number, t->c->tile_rows, t->number, t->c->tile_columns / e->plan->lanes, t->number,
-                     t->number, t->number, t->c->depth_block, t->number, t->c->row_block);
+                     "BLOCK_%d = %d };\n\n/* How many of so many rows the next tile takes. */\n"
+                     "static const unsigned char heights_%d[ROWS_%d + 1] = { 0%s };\n", t->number, t->c->tile_rows, t->number, t->c->tile_columns / e->plan->lanes, t->number,
+                     t->number, t->number, t->c->depth_block, t->number, t->c->row_block, t->number, t->number, heights.bytes);
 }
 
 static const char *heights(Emitter *e, const Tiling *t, const char *extra)
 {
     Text text = text_new(e->arena);
     for (int h = t->c->tile_rows; h > 0; h--)
-        text_print(&text, "    %s tile_%s%d(%d, rows, row_step, k_step, panel, depth, ahead, ahead_step, kept, is_first, is_last%s); break;\n",
+        if (t->c->heights & 1u << h)
+            text_print(&text, "    %s tile_%s%d(%d, rows, row_step, k_step, panel, depth, ahead, ahead_step, kept, is_first, is_last%s); break;\n",
                    h > 1 ? emit_text(e, "case %d:", h) : "default:", "at_", t->number, h, extra);
     return text.bytes;
 }
@@ -823,7 +863,7 @@ void emit_contract(Emitter *e)
                                   t->number, t->number, t->number, t->number, tile_extra(e, t, whole, false));
     if (!t->in_registers)
         tiles = emit_text(e, "%s\nif (is_last)\n    %s;", tiles, spell_call(e, &t->parameters, "after", t->number, bodies[2]));
-    tiles = emit_text(e, "%s\nkept += points < depth ? ROWS_%d * COLUMNS_%d : 0;", tiles, t->number, t->number);
+    tiles = emit_text(e, "%s\nkept += points < depth ? height * COLUMNS_%d : 0;", tiles, t->number);
     const char *calls[4] = { spell_call(e, &t->parameters, "pack_columns", t->number, bodies[0]), spell_call(e, &t->parameters, "pack_rows", t->number, bodies[1]), tiles,
                              t->c->reduces ? spell_call(e, &t->parameters, "finish", t->number, bodies[3]) : "" };
     const char *body = step_body(e, t, calls);

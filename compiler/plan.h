@@ -37,8 +37,10 @@ typedef struct Contract {
     IndexSet depth;               /* the contracted indices */
     bool reduces;                 /* the step's roots are reductions behind the product, over `rows` */
     bool in_place;                /* rows may be read where they are */
+    bool columns_turned;          /* a column's contracted points lie side by side: packing turns squares of them */
     bool rows_along;              /* packed rows lie side by side; else each row's contracted points do */
     int tile_rows, tile_columns;
+    unsigned heights;             /* bit h: tiles of h rows have their own code; lower ones take their rows in several */
     int depth_block, row_block;   /* more contracted points than this are taken in blocks, by so many tiles of rows */
 } Contract;
 
@@ -53,7 +55,7 @@ typedef struct Step {
     bool vector_kept;             /* one of `loops`, or one that a reduction runs over */
     Term **roots;                 /* the reductions that depend on the kept loops alone */
     int root_count;
-    const Contract *contract;     /* NULL: a nest of loops */
+    Contract *contract;           /* NULL: a nest of loops */
     Unit *units;
     int unit_count;
     /* Where kept indices give too little work, the outermost loop of the reductions is cut into parts; each part's state

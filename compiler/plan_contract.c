@@ -128,6 +128,18 @@ static bool is_in_place(const Contract *c, Dtype dtype)
     return true;
 }
 
+/* The heights that tiles of so many rows have when they are nearly equal, and some for what else there may be. */
+static unsigned heights_of(const Contract *c, double rows)
+{
+    int64_t most = c->tile_rows, count = (int64_t)rows, tiles = (count + most - 1) / most;
+    unsigned heights = 1u << 1 | 1u << 2 | 1u << 4 | 1u << most;
+    if (tiles > 0)
+        return heights | 1u << (count / tiles) | 1u << ((count + tiles - 1) / tiles) | (most > 8 ? 1u << 8 : 0);
+    for (int h = (int)(most + 1) / 2; h <= most; h++)
+        heights |= 1u << h;
+    return heights;
+}
+
 static bool has_index_of_all_loops(const Step *step, const Product *product)
 {
     for (int i = 0; i < step->loop_count; i++) {
@@ -140,7 +152,7 @@ static bool has_index_of_all_loops(const Step *step, const Product *product)
     return true;
 }
 
-const Contract *plan_contract(Planner *planner, const Step *step)
+Contract *plan_contract(Planner *planner, const Step *step)
 {
     Product product;
     bool reduces;
@@ -174,9 +186,12 @@ const Contract *plan_contract(Planner *planner, const Step *step)
         if (lies_along(planner, c->left, c->depth.list[i]))
             move_last(&c->depth, c->depth.list[i]);
     c->rows_along = lies_along(planner, c->left, c->rows.list[c->rows.count - 1]);
+    c->columns_turned = !lies_along(planner, c->right, c->columns.list[c->columns.count - 1]) &&
+                        lies_along(planner, c->right, c->depth.list[c->depth.count - 1]);
     c->in_place = is_in_place(c, dtype);
     c->tile_rows = target->tile_rows;
     c->tile_columns = target->tile_vectors * target->vector_bytes / (int)dtype_size(dtype);
+    c->heights = heights_of(c, 0);
     c->depth_block = DEPTH_BLOCK;
     c->row_block = ROW_BLOCK;
     return c;
@@ -218,6 +233,45 @@ static void shrink(const Planner *planner, const Launch *launch, const Contract 
     }
 }
 
+/* How many rows a segment has: 0 where that is not known or a condition cuts it short. */
+static double segment_rows(const Planner *planner, const Launch *launch, const Step *step, const double *tiles)
+{
+    const Contract *c = step->contract;
+    const Index *row = c->rows.list[c->rows.count - 1];
+    bool cut = false;
+    for (int r = 0; r < step->root_count && c->reduces; r++)
+        cut |= step->roots[r]->reduce.argument->kind == TERM_SELECT;
+    if (cut || !planner->hints->extents || planner->hints->extents->of[row->origin->id] < 0)
+        return 0;
+    for (int b = 0; b < launch->block_count && tiles; b++)
+        for (int s = 0; s < launch->step_count; s++)
+            if (launch->steps[s] == step && launch->blocks[b].of_step[s] == row)
+                return tiles[b];
+    return planner_extent(planner, row);
+}
+
+/* The bytes of what one unit of work stores for the steps behind it. */
+static double temporary_bytes(const Planner *planner, const Launch *launch, const double *tiles)
+{
+    const Plan *plan = planner->plan;
+    double sum = 0;
+    for (int t = 0; t < plan->lowered->tensor_count; t++) {
+        const Tensor *tensor = plan->lowered->tensors[t];
+        if (!plan_is_temporary_of(plan, tensor, launch->id))
+            continue;
+        double bytes = (double)dtype_size(tensor->dtype);
+        for (int a = 0; a < tensor->rank; a++) {
+            double size = planner_extent(planner, tensor->axes[a]);
+            for (int b = 0; b < launch->block_count; b++)
+                for (int s = 0; s < launch->step_count; s++)
+                    size = launch->blocks[b].of_step[s] == tensor->axes[a] ? tiles[b] : size;
+            bytes *= size;
+        }
+        sum += bytes;
+    }
+    return sum;
+}
+
 /* Columns as many as their packed panels leave room for in the cache; rows as many as pay for the packing, if enough
  * units are left; of batches one. */
 void contract_tiles(Planner *planner, Launch *launch)
@@ -229,9 +283,9 @@ void contract_tiles(Planner *planner, Launch *launch)
     const Contract *c = launch->steps[place]->contract;
     double *tiles = ARENA_ARRAY(planner->arena, double, launch->block_count);
     double depth = points(planner, &c->depth), size = (double)dtype_size(register_dtype(c->product->dtype));
-    double room = plan->target->l2_bytes / 2;
+    double room = plan->target->l2_bytes * 5.0 / 8, room_behind = 2.0 * plan->target->l2_bytes;
     if (plan->memory && plan->memory / 4 < room)
-        room = (double)plan->memory / 4;
+        room = room_behind = (double)plan->memory / 4;
     double fixed = 1;    /* columns that are no blocks */
     for (int i = 0; i < c->columns.count; i++) {
         bool block = false;
@@ -257,6 +311,8 @@ void contract_tiles(Planner *planner, Launch *launch)
         if (units >= UNITS_LEAST || rows * inner_rows / 2 < ROWS_LEAST)
             break;
     }
+    while (rows >= 2 && temporary_bytes(planner, launch, tiles) > room_behind)
+        shrink(planner, launch, c, place, ROLE_ROW, rows /= 2, tiles);
     for (int b = 0; b < launch->block_count; b++) {
         Block *block = &launch->blocks[b];
         const Size *tile = size_constant(planner->arena, tiles[b] < 1 ? 1 : (int64_t)tiles[b]);
@@ -265,6 +321,10 @@ void contract_tiles(Planner *planner, Launch *launch)
                               size_op(planner->arena, SIZE_MIN, tile, block->extent));
         block->tile = tile;
     }
+    for (int s = 0; s < launch->step_count; s++)
+        if (launch->steps[s]->contract)
+            launch->steps[s]->contract->heights =
+                heights_of(launch->steps[s]->contract, segment_rows(planner, launch, launch->steps[s], tiles));
 }
 
 /* ---- what it stores on the way ---- */

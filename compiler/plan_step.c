@@ -9,9 +9,22 @@ double planner_extent(const Planner *planner, const Index *index)
     return extent < 0 ? EXTENT_GUESS : (double)extent;
 }
 
+int step_inner_axis(const Step *maker, const Tensor *tensor)
+{
+    for (int a = 0; a < tensor->rank && maker->vector_kept; a++)
+        if (tensor->axes[a] == maker->vector)
+            return a;
+    return tensor->rank - 1;
+}
+
 int64_t planner_stride(const Planner *planner, const Tensor *tensor, int axis)
 {
     const Tensor *origin = tensor->home->origin;
+    const Plan *plan = planner->plan;
+    /* A temporary lies as the step that makes it has its lanes, once that is known. */
+    for (int s = 0; s < plan->step_count && !origin; s++)
+        if (plan->steps[s]->statement == tensor->maker)
+            return axis == step_inner_axis(plan->steps[s], tensor) ? 1 : 1000;
     if (!origin)
         return NO_STRIDE;
     const int64_t *strides = planner->hints->strides ? planner->hints->strides[origin->id] : NULL;
@@ -323,7 +336,7 @@ static void move_last(Step *step, const Index *index)
 
 static void add_unit(Planner *planner, Step *step, const Tensor *tensor, int axis)
 {
-    if (planner_stride(planner, tensor, axis) != 1)
+    if (!tensor->home->origin || planner_stride(planner, tensor, axis) != 1)
         return;
     for (int i = 0; i < step->unit_count; i++)
         if (step->units[i].tensor == tensor->home && step->units[i].axis == axis)

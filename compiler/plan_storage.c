@@ -107,26 +107,6 @@ static int block_along(const Launch *launch, const Index *index)
     return -1;
 }
 
-/* The axis along which most of the steps that touch a temporary have their lanes: the one to lie side by side. */
-static int innermost_axis(const Plan *plan, const Tensor *tensor)
-{
-    int best = tensor->rank - 1, most = 0;
-    for (int a = 0; a < tensor->rank; a++) {
-        const Step *maker = step_of(plan, tensor->maker->id);
-        int votes = maker->vector == tensor->axes[a];
-        for (int i = 0; i < plan->lowered->term_count; i++) {
-            const Term *term = plan->lowered->terms[i];
-            if (term->kind == TERM_READ && term->read.tensor == tensor && position_is_plain(&term->read.positions[a]))
-                votes += step_of(plan, term->statement)->vector == term->read.positions[a].parts[0].index;
-        }
-        if (votes > most) {
-            most = votes;
-            best = a;
-        }
-    }
-    return best;
-}
-
 static const Size *axis_size(Planner *planner, const Storage *storage, const Tensor *tensor, int axis)
 {
     const Plan *plan = planner->plan;
@@ -153,7 +133,7 @@ static void place(Planner *planner, const Tensor *tensor)
 static void lay_out(Planner *planner, const Tensor *tensor)
 {
     Storage *storage = &planner->plan->storage[tensor->id];
-    int inner = innermost_axis(planner->plan, tensor);
+    int inner = step_inner_axis(step_of(planner->plan, tensor->maker->id), tensor);
     const Size *stride = size_constant(planner->arena, 1);
     storage->stride = ARENA_ARRAY(planner->arena, const Size *, tensor->rank);
     if (tensor->rank > 0) {
@@ -175,7 +155,8 @@ static void lay_out(Planner *planner, const Tensor *tensor)
 
 /* ---- tiles of launches that have temporaries ---- */
 
-static bool is_temporary_of(const Plan *plan, const Tensor *tensor, int launch)
+/* Whether a tensor is stored a block at a time by a launch. */
+bool plan_is_temporary_of(const Plan *plan, const Tensor *tensor, int launch)
 {
     const Storage *storage = &plan->storage[tensor->id];
     return tensor->maker && tensor->home == tensor && storage->place == PLACE_BLOCK && storage->launch == launch;
@@ -217,7 +198,7 @@ static void tile_together(Planner *planner, Launch *launch)
     const Size *slice = size_constant(arena, 0), *room = size_constant(arena, plan->target->l2_bytes / 2);
     int count = 0, tiled = tiled_block(launch);
     for (int t = 0; t < plan->lowered->tensor_count; t++)
-        if (is_temporary_of(plan, plan->lowered->tensors[t], launch->id)) {
+        if (plan_is_temporary_of(plan, plan->lowered->tensors[t], launch->id)) {
             slice = size_op(arena, SIZE_ADD, slice, slice_bytes(planner, launch, plan->lowered->tensors[t]));
             count++;
         }
@@ -316,7 +297,7 @@ static const Size *reserve_launch(Planner *planner, Launch *launch, const Size *
     for (int t = 0; t < plan->lowered->tensor_count; t++) {
         const Tensor *tensor = plan->lowered->tensors[t];
         Storage *storage = &plan->storage[t];
-        if (!is_temporary_of(plan, tensor, launch->id))
+        if (!plan_is_temporary_of(plan, tensor, launch->id))
             continue;
         lay_out(planner, tensor);
         storage->offset = planner_reserve(planner, &end, tensor->label, storage->bytes);

@@ -23,6 +23,9 @@ int64_t planner_stride(const Planner *planner, const Tensor *tensor, int axis);
 /* plan_step.c */
 Step *plan_step(Planner *planner, const Statement *statement, int id);
 
+/* The axis of a temporary whose elements lie side by side: the one that its maker's lanes run along. */
+int step_inner_axis(const Step *maker, const Tensor *tensor);
+
 /* What a step does for one point of its kept loops: operations, in vectors where it has lanes. */
 double step_work(const Planner *planner, const Step *step);
 
@@ -30,7 +33,7 @@ double step_work(const Planner *planner, const Step *step);
 bool step_can_split(const Step *step);
 
 /* plan_contract.c: NULL when the step is no product, or one that loops make as fast */
-const Contract *plan_contract(Planner *planner, const Step *step);
+Contract *plan_contract(Planner *planner, const Step *step);
 void contract_tiles(Planner *planner, Launch *launch);    /* the blocks of a launch that has a tiled product */
 void contract_reserve(Planner *planner, const Launch *launch, const Step *step, const Size **end);
 
@@ -39,6 +42,7 @@ void plan_launches(Planner *planner);
 
 /* plan_storage.c */
 void plan_storage(Planner *planner);
+bool plan_is_temporary_of(const Plan *plan, const Tensor *tensor, int launch);
 
 /* The offset of so many bytes at the end of what was reserved before; it gets a name where it is no constant. */
 const Size *planner_reserve(Planner *planner, const Size **end, const char *name, const Size *bytes);

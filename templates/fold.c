@@ -302,4 +302,97 @@ INLINE int64_t fold_min_i64v(i64v x)
 }
 //}
 
+//{ exchange_f32v
+/* In each square of 2n by 2n the two n by n corners off the diagonal change places. */
+INLINE void exchange_f32v(f32v *x, int n)
+{
+    const boolv upper = (lanes_i32v() & n) != 0;
+    UNROLL
+    for (int i = 0; i < LANES; i++) {
+        if (i & n)
+            continue;
+        const f32v a = x[i], b = x[i + n];
+        x[i] = select_f32v(upper, flip_f32v(b, n), a);
+        x[i + n] = select_f32v(upper, b, flip_f32v(a, n));
+    }
+}
+//}
+
+//{ transpose_f32v
+/* Lane j of x[i] becomes lane i of x[j]. */
+APART void transpose_f32v(f32v *x)
+{
+    if (LANES > 1)
+        exchange_f32v(x, 1);
+    if (LANES > 2)
+        exchange_f32v(x, 2);
+    if (LANES > 4)
+        exchange_f32v(x, 4);
+    if (LANES > 8)
+        exchange_f32v(x, 8);
+}
+//}
+
+//{ exchange_f64v
+/* In each square of 2n by 2n the two n by n corners off the diagonal change places. */
+INLINE void exchange_f64v(f64v *x, int n)
+{
+    const boolv upper = (lanes_i32v() & n) != 0;
+    UNROLL
+    for (int i = 0; i < LANES; i++) {
+        if (i & n)
+            continue;
+        const f64v a = x[i], b = x[i + n];
+        x[i] = select_f64v(upper, flip_f64v(b, n), a);
+        x[i + n] = select_f64v(upper, b, flip_f64v(a, n));
+    }
+}
+//}
+
+//{ transpose_f64v
+/* Lane j of x[i] becomes lane i of x[j]. */
+APART void transpose_f64v(f64v *x)
+{
+    if (LANES > 1)
+        exchange_f64v(x, 1);
+    if (LANES > 2)
+        exchange_f64v(x, 2);
+    if (LANES > 4)
+        exchange_f64v(x, 4);
+    if (LANES > 8)
+        exchange_f64v(x, 8);
+}
+//}
+
+//{ exchange_i32v
+/* In each square of 2n by 2n the two n by n corners off the diagonal change places. */
+INLINE void exchange_i32v(i32v *x, int n)
+{
+    const boolv upper = (lanes_i32v() & n) != 0;
+    UNROLL
+    for (int i = 0; i < LANES; i++) {
+        if (i & n)
+            continue;
+        const i32v a = x[i], b = x[i + n];
+        x[i] = select_i32v(upper, flip_i32v(b, n), a);
+        x[i + n] = select_i32v(upper, b, flip_i32v(a, n));
+    }
+}
+//}
+
+//{ transpose_i32v
+/* Lane j of x[i] becomes lane i of x[j]. */
+APART void transpose_i32v(i32v *x)
+{
+    if (LANES > 1)
+        exchange_i32v(x, 1);
+    if (LANES > 2)
+        exchange_i32v(x, 2);
+    if (LANES > 4)
+        exchange_i32v(x, 4);
+    if (LANES > 8)
+        exchange_i32v(x, 8);
+}
+//}
+
 #endif

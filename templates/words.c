@@ -9,7 +9,7 @@
 
 //{ load_lanes_u8v
 /* One lane after the other. */
-INLINE u8v load_lanes_u8v(const void *p, int64_t stride, int count)
+APART u8v load_lanes_u8v(const void *p, int64_t stride, int count)
 {
     uint8_t lanes[LANES];
     u8v x;
@@ -28,7 +28,7 @@ INLINE u8v load_lanes_u8v(const void *p, int64_t stride, int count)
 
 //{ store_lanes_u8v
 /* One lane after the other. */
-INLINE void store_lanes_u8v(void *p, int64_t stride, u8v x, int count)
+APART void store_lanes_u8v(void *p, int64_t stride, u8v x, int count)
 {
     uint8_t lanes[LANES];
     memcpy(lanes, &x, sizeof x);
@@ -107,7 +107,7 @@ INLINE void store_u8v(void *p, int64_t stride, u8v x, int count)
 
 //{ load_lanes_u16v
 /* One lane after the other. */
-INLINE u16v load_lanes_u16v(const void *p, int64_t stride, int count)
+APART u16v load_lanes_u16v(const void *p, int64_t stride, int count)
 {
     uint16_t lanes[LANES];
     u16v x;
@@ -126,7 +126,7 @@ INLINE u16v load_lanes_u16v(const void *p, int64_t stride, int count)
 
 //{ store_lanes_u16v
 /* One lane after the other. */
-INLINE void store_lanes_u16v(void *p, int64_t stride, u16v x, int count)
+APART void store_lanes_u16v(void *p, int64_t stride, u16v x, int count)
 {
     uint16_t lanes[LANES];
     memcpy(lanes, &x, sizeof x);
@@ -205,7 +205,7 @@ INLINE void store_u16v(void *p, int64_t stride, u16v x, int count)
 
 //{ load_lanes_u32v
 /* One lane after the other. */
-INLINE u32v load_lanes_u32v(const void *p, int64_t stride, int count)
+APART u32v load_lanes_u32v(const void *p, int64_t stride, int count)
 {
     uint32_t lanes[LANES];
     u32v x;
@@ -224,7 +224,7 @@ INLINE u32v load_lanes_u32v(const void *p, int64_t stride, int count)
 
 //{ store_lanes_u32v
 /* One lane after the other. */
-INLINE void store_lanes_u32v(void *p, int64_t stride, u32v x, int count)
+APART void store_lanes_u32v(void *p, int64_t stride, u32v x, int count)
 {
     uint32_t lanes[LANES];
     memcpy(lanes, &x, sizeof x);
@@ -345,7 +345,7 @@ INLINE void store_u32v(void *p, int64_t stride, u32v x, int count)
 
 //{ load_lanes_u64v
 /* One lane after the other. */
-INLINE u64v load_lanes_u64v(const void *p, int64_t stride, int count)
+APART u64v load_lanes_u64v(const void *p, int64_t stride, int count)
 {
     uint64_t lanes[LANES];
     u64v x;
@@ -364,7 +364,7 @@ INLINE u64v load_lanes_u64v(const void *p, int64_t stride, int count)
 
 //{ store_lanes_u64v
 /* One lane after the other. */
-INLINE void store_lanes_u64v(void *p, int64_t stride, u64v x, int count)
+APART void store_lanes_u64v(void *p, int64_t stride, u64v x, int count)
 {
     uint64_t lanes[LANES];
     memcpy(lanes, &x, sizeof x);
@@ -485,7 +485,7 @@ INLINE void store_u64v(void *p, int64_t stride, u64v x, int count)
 
 //{ gather_u8v
 /* p[offset] in the active lanes; the others are 0 and not read. */
-INLINE u8v gather_u8v(const void *p, i64v offset, boolv active)
+APART u8v gather_u8v(const void *p, i64v offset, boolv active)
 {
     uint8_t lanes[LANES];
     u8v x;
@@ -501,7 +501,7 @@ INLINE u8v gather_u8v(const void *p, i64v offset, boolv active)
 
 //{ gather_u16v
 /* p[offset] in the active lanes; the others are 0 and not read. */
-INLINE u16v gather_u16v(const void *p, i64v offset, boolv active)
+APART u16v gather_u16v(const void *p, i64v offset, boolv active)
 {
     uint16_t lanes[LANES];
     u16v x;
@@ -517,7 +517,7 @@ INLINE u16v gather_u16v(const void *p, i64v offset, boolv active)
 
 //{ gather_u32v
 /* p[offset] in the active lanes; the others are 0 and not read. */
-INLINE u32v gather_u32v(const void *p, i64v offset, boolv active)
+APART u32v gather_u32v(const void *p, i64v offset, boolv active)
 {
     uint32_t lanes[LANES];
     u32v x;
@@ -533,7 +533,7 @@ INLINE u32v gather_u32v(const void *p, i64v offset, boolv active)
 
 //{ gather_u64v
 /* p[offset] in the active lanes; the others are 0 and not read. */
-INLINE u64v gather_u64v(const void *p, i64v offset, boolv active)
+APART u64v gather_u64v(const void *p, i64v offset, boolv active)
 {
     uint64_t lanes[LANES];
     u64v x;
