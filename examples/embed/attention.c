@@ -8,19 +8,19 @@
  *     tiles of 6 x 8: rows q, columns k, contracted d, rows in place
  *     loops q k, 2 lanes along k
  *   step 2: store tmp2[q] = max[k](tmp1[q,k])
- *     loops q, 2 lanes along q
+ *     loops q, 2 lanes along k
  *   step 3: store tmp3[q,k] = where(tmp2[q] == -inf, 0, exp(tmp1[q,k] - tmp2[q]))
  *     loops q k, 2 lanes along k
  *   step 4: store tmp4[q] = sum[k](tmp3[q,k])
- *     loops q, 2 lanes along q
+ *     loops q, 2 lanes along k
  *   step 5: store out[q,v] = sum[k](where(tmp4[q] == 0, 0, tmp3[q,k] / tmp4[q]) * V[k,v])
  *     tiles of 6 x 8: rows q, columns v, contracted k, rows packed
  *     loops q v, 2 lanes along v
  * tmp1: a block, k * tile_1_1 * 4 bytes
  * tmp2: a block, tile_1_1 * 4 bytes
- * tmp3: a block, tile_1_1 * k * 4 bytes
+ * tmp3: a block, k * tile_1_1 * 4 bytes
  * tmp4: a block, tile_1_1 * 4 bytes
- * workspace workers * (align(k * tile_1_1 * 4, 64) + align(tile_1_1 * 4, 64) + align(tile_1_1 * k * 4, 64)
+ * workspace workers * (align(k * tile_1_1 * 4, 64) + align(tile_1_1 * 4, 64) + align(k * tile_1_1 * 4, 64)
  *         + align(tile_1_1 * 4, 64) + align(align(k, 8) * d * 4, 64) + align((1 + min(1, d / 321) * 7) * 6 * d * 4, 64)
  *         + align(min(1, d / 321) * align(k, 8) * 48 * 4, 64) + align(align(v, 8) * k * 4, 64)
  *         + align((1 + min(1, k / 321) * 7) * 6 * k * 4, 64) + align(min(1, k / 321) * align(v, 8) * 48 * 4, 64)) */
@@ -110,6 +110,13 @@ enum { BAD_ARGUMENT = -2, BAD_SHAPES = -3, BAD_WORKSPACE = -4, CANCELLED = -7, O
 #define INLINE static inline __attribute__((always_inline, unused))
 #else
 #define INLINE static inline
+#endif
+
+/* Of what is long and seldom in a hurry one copy keeps the compile short. */
+#ifdef __GNUC__
+#define APART static __attribute__((noinline, unused))
+#else
+#define APART static
 #endif
 
 #if EINC_VECTORS
@@ -215,6 +222,16 @@ INLINE f32v from_bits_f32v(u32v bits)
     return x;
 }
 
+INLINE float lane_f32v(f32v x, int l)
+{
+#if EINC_VECTORS
+    return x[l];
+#else
+    (void)l;
+    return x;
+#endif
+}
+
 /* 0, 1, 2, ... */
 INLINE i32v lanes_i32v(void)
 {
@@ -286,7 +303,7 @@ INLINE f32v select_f32v(boolv m, f32v a, f32v b)
 }
 
 /* One lane after the other. */
-INLINE u32v load_lanes_u32v(const void *p, int64_t stride, int count)
+APART u32v load_lanes_u32v(const void *p, int64_t stride, int count)
 {
     uint32_t lanes[LANES];
     u32v x;
@@ -303,7 +320,7 @@ INLINE u32v load_lanes_u32v(const void *p, int64_t stride, int count)
 }
 
 /* One lane after the other. */
-INLINE void store_lanes_u32v(void *p, int64_t stride, u32v x, int count)
+APART void store_lanes_u32v(void *p, int64_t stride, u32v x, int count)
 {
     uint32_t lanes[LANES];
     memcpy(lanes, &x, sizeof x);
@@ -403,6 +420,71 @@ INLINE f32v exp_f32v(f32v x)
     x = lesser_f32v(splat_f32v(89.0f), greater_f32v(splat_f32v(-104.0f), x));
     f32v n, rest = exp_rest_f32v(x, splat_f32v(0), &n);
     return scale_f32v(exp_near_f32v(rest), n);
+}
+
+/* Lane l of the result is lane l ^ n, for n less than LANES: the partner in a fold. */
+INLINE f32v flip_f32v(f32v x, int n)
+{
+    float lanes[LANES], others[LANES];
+    memcpy(lanes, &x, sizeof x);
+    UNROLL
+    for (int l = 0; l < LANES; l++)
+        others[l] = lanes[l ^ n];
+    memcpy(&x, others, sizeof x);
+    return x;
+}
+
+INLINE float fold_sum_f32v(f32v x)
+{
+    if (LANES > 8)
+        x = x + flip_f32v(x, 8);
+    if (LANES > 4)
+        x = x + flip_f32v(x, 4);
+    if (LANES > 2)
+        x = x + flip_f32v(x, 2);
+    if (LANES > 1)
+        x = x + flip_f32v(x, 1);
+    return lane_f32v(x, 0);
+}
+
+INLINE float fold_max_f32v(f32v x)
+{
+    if (LANES > 8)
+        x = max_f32v(x, flip_f32v(x, 8));
+    if (LANES > 4)
+        x = max_f32v(x, flip_f32v(x, 4));
+    if (LANES > 2)
+        x = max_f32v(x, flip_f32v(x, 2));
+    if (LANES > 1)
+        x = max_f32v(x, flip_f32v(x, 1));
+    return lane_f32v(x, 0);
+}
+
+/* In each square of 2n by 2n the two n by n corners off the diagonal change places. */
+INLINE void exchange_f32v(f32v *x, int n)
+{
+    const boolv upper = (lanes_i32v() & n) != 0;
+    UNROLL
+    for (int i = 0; i < LANES; i++) {
+        if (i & n)
+            continue;
+        const f32v a = x[i], b = x[i + n];
+        x[i] = select_f32v(upper, flip_f32v(b, n), a);
+        x[i + n] = select_f32v(upper, b, flip_f32v(a, n));
+    }
+}
+
+/* Lane j of x[i] becomes lane i of x[j]. */
+APART void transpose_f32v(f32v *x)
+{
+    if (LANES > 1)
+        exchange_f32v(x, 1);
+    if (LANES > 2)
+        exchange_f32v(x, 2);
+    if (LANES > 4)
+        exchange_f32v(x, 4);
+    if (LANES > 8)
+        exchange_f32v(x, 8);
 }
 
 /* Helpers that run once a call are for any machine, whatever the kernel's instruction set. */
@@ -521,6 +603,9 @@ static int is_stopped(const Frame *f)
 /* tmp1[q,k] = where(@q >= @k, sum[d](Q[q,d] * K[k,d]) * 0.125, -(inf)) */
 enum { ROWS_1 = 6, VECTORS_1 = 4, COLUMNS_1 = VECTORS_1 * LANES, DEPTH_1 = 320, BLOCK_1 = 8 };
 
+/* How many of so many rows the next tile takes. */
+static const unsigned char heights_1[ROWS_1 + 1] = { 0, 1, 2, 3, 4, 5, 6 };
+
 /* Packs the panel of `count` columns. */
 KERNEL static void pack_columns_1(const Frame *f, char *own, int64_t k, int64_t depth, int64_t place,
         int64_t points_first, int64_t points_end, int count)
@@ -531,11 +616,18 @@ KERNEL static void pack_columns_1(const Frame *f, char *own, int64_t k, int64_t 
     float *panels_1 = (float *)(own + at_panels_1);
     for (int v = 0; v < VECTORS_1; v++) {
         float *to = panels_1 + place * depth + points_first * COLUMNS_1 + v * LANES;
-        const int lanes = (int)size_max(size_min(LANES, count - v * LANES), 1);
-        const int64_t k_lanes = k + (v * LANES < count ? v * LANES : 0);
-        for (int64_t d = points_first; d < points_end; d++) {
-            store_f32v(to, 1, load_f32v(K + k_lanes * K_0 + d * K_1, K_0, lanes), LANES);
-            to += COLUMNS_1;
+        for (int64_t d = points_first; d < points_end; d += LANES) {
+            const int lanes = (int)size_min(LANES, points_end - d);
+            f32v square[LANES];
+            for (int c = 0; c < LANES; c++) {
+                const int64_t k_at = k + size_min(v * LANES + c, count - 1);
+                square[c] = load_f32v(K + k_at * K_0 + d * K_1, K_1, lanes);
+            }
+            transpose_f32v(square);
+            for (int c = 0; c < lanes; c++) {
+                store_f32v(to, 1, square[c], LANES);
+                to += COLUMNS_1;
+            }
         }
     }
 }
@@ -710,7 +802,7 @@ KERNEL static void step_1(const Frame *f, char *own, int64_t q_first, int64_t q_
             float *kept = points < depth ? kept_1 : tile;
             const int is_first = done == 0, is_last = done + points >= depth;
             for (q = q_block; q < q_stop; q += height) {
-                height = (int)size_ceil_div(q_stop - q, size_ceil_div(q_stop - q, ROWS_1));
+                height = heights_1[size_ceil_div(q_stop - q, size_ceil_div(q_stop - q, ROWS_1))];
                 const f32u *here = rows + (q - q_block) * row_step + done * k_step;
                 const char *ahead = (const char *)(here + (tiles < 4 ? 2 : 1) * height * row_step);
                 const int64_t ahead_step = k_step == 1 && points == depth ? size_ceil_div(height * 4, tiles) : 0;
@@ -722,7 +814,7 @@ KERNEL static void step_1(const Frame *f, char *own, int64_t q_first, int64_t q_
                             ahead + place / COLUMNS_1 * depth * ahead_step, ahead_step, kept, is_first, is_last);
                     if (is_last)
                         after_1(f, own, q_first, q, k, count, height, kept);
-                    kept += points < depth ? ROWS_1 * COLUMNS_1 : 0;
+                    kept += points < depth ? height * COLUMNS_1 : 0;
                 }
             }
             done += points;
@@ -731,51 +823,56 @@ KERNEL static void step_1(const Frame *f, char *own, int64_t q_first, int64_t q_
 }
 
 /* tmp2[q] = max[k](tmp1[q,k]) */
-INLINE void step_2_at(const Frame *f, char *own, int64_t q_first, int64_t q, const int count)
+INLINE void step_2_at(const Frame *f, char *own, int64_t q_first, int64_t q)
 {
     const int64_t extent_k = f->extent_k, at_tmp2 = f->at_tmp2;
     f32u *tmp1 = (f32u *)own;
     const int64_t tmp1_0 = extent_k;
     f32u *tmp2 = (f32u *)(own + at_tmp2);
-    f32v largest[4];
+    f32v largest_lanes[4];
     for (int chain = 0; chain < 4; chain++)
-        largest[chain] = splat_f32v(-INFINITY);
+        largest_lanes[chain] = splat_f32v(-INFINITY);
     int64_t k_at = 0;
-    for (; k_at + 4 <= extent_k; k_at += 4) {
+    for (; k_at + 4 * LANES <= extent_k; k_at += 4 * LANES) {
         UNROLL
         for (int chain = 0; chain < 4; chain++) {
-            const int64_t k = k_at + chain;
-            largest[chain] = max_f32v(largest[chain], load_f32v(tmp1 + (q - q_first) * tmp1_0 + k, tmp1_0, count));
+            const int64_t k = k_at + chain * LANES;
+            largest_lanes[chain] = max_f32v(largest_lanes[chain],
+                    load_f32v(tmp1 + (q - q_first) * tmp1_0 + k, 1, LANES));
         }
     }
-    for (; k_at < extent_k; k_at++) {
-        largest[0] = max_f32v(largest[0], load_f32v(tmp1 + (q - q_first) * tmp1_0 + k_at, tmp1_0, count));
+    for (; k_at < extent_k; k_at += LANES) {
+        const int count_2 = extent_k - k_at < LANES ? (int)(extent_k - k_at) : LANES;
+        const f32v before = largest_lanes[0];
+        largest_lanes[0] = max_f32v(largest_lanes[0], load_f32v(tmp1 + (q - q_first) * tmp1_0 + k_at, 1, count_2));
+        largest_lanes[0] = select_f32v(first_boolv(count_2), largest_lanes[0], before);
     }
     for (int chain = 1; chain < 4; chain++)
-        largest[0] = max_f32v(largest[0], largest[chain]);
-    store_f32v(tmp2 + (q - q_first), 1, largest[0], count);
+        largest_lanes[0] = max_f32v(largest_lanes[0], largest_lanes[chain]);
+    float largest = fold_max_f32v(largest_lanes[0]);
+    tmp2[(q - q_first)] = largest;
 }
 
 KERNEL static void step_2(const Frame *f, char *own, int64_t q_first, int64_t q_end)
 {
-    for (int64_t q = q_first; q < q_end; q += LANES)
-        step_2_at(f, own, q_first, q, (int)size_min(LANES, q_end - q));
+    for (int64_t q = q_first; q < q_end; q++)
+        step_2_at(f, own, q_first, q);
 }
 
 /* tmp3[q,k] = where(tmp2[q] == -inf, 0, exp(tmp1[q,k] - tmp2[q])) */
 INLINE void step_3_at(const Frame *f, char *own, int64_t q_first, int64_t q, int64_t k, const int count)
 {
-    const int64_t extent_k = f->extent_k, tile_1_1 = f->tile_1_1;
-    const int64_t at_tmp2 = f->at_tmp2, at_tmp3 = f->at_tmp3;
+    const int64_t extent_k = f->extent_k, at_tmp2 = f->at_tmp2;
+    const int64_t at_tmp3 = f->at_tmp3;
     f32u *tmp1 = (f32u *)own;
     const int64_t tmp1_0 = extent_k;
     f32u *tmp2 = (f32u *)(own + at_tmp2);
     f32u *tmp3 = (f32u *)(own + at_tmp3);
-    const int64_t tmp3_1 = tile_1_1;
+    const int64_t tmp3_0 = extent_k;
     const float tmp2_at = tmp2[(q - q_first)];
     const int value = tmp2_at == (-INFINITY);
     const f32v exp_of = exp_f32v(load_f32v(tmp1 + (q - q_first) * tmp1_0 + k, 1, count) - tmp2_at);
-    store_f32v(tmp3 + (q - q_first) + k * tmp3_1, tmp3_1, value ? splat_f32v(0.0f) : exp_of, count);
+    store_f32v(tmp3 + (q - q_first) * tmp3_0 + k, 1, value ? splat_f32v(0.0f) : exp_of, count);
 }
 
 KERNEL static void step_3(const Frame *f, char *own, int64_t q_first, int64_t q_end)
@@ -787,40 +884,47 @@ KERNEL static void step_3(const Frame *f, char *own, int64_t q_first, int64_t q_
 }
 
 /* tmp4[q] = sum[k](tmp3[q,k]) */
-INLINE void step_4_at(const Frame *f, char *own, int64_t q_first, int64_t q, const int count)
+INLINE void step_4_at(const Frame *f, char *own, int64_t q_first, int64_t q)
 {
-    const int64_t extent_k = f->extent_k, tile_1_1 = f->tile_1_1;
-    const int64_t at_tmp3 = f->at_tmp3, at_tmp4 = f->at_tmp4;
+    const int64_t extent_k = f->extent_k, at_tmp3 = f->at_tmp3;
+    const int64_t at_tmp4 = f->at_tmp4;
     f32u *tmp3 = (f32u *)(own + at_tmp3);
-    const int64_t tmp3_1 = tile_1_1;
+    const int64_t tmp3_0 = extent_k;
     f32u *tmp4 = (f32u *)(own + at_tmp4);
-    f32v sum[4];
+    f32v sum_lanes[4];
     for (int chain = 0; chain < 4; chain++)
-        sum[chain] = splat_f32v(0.0f);
+        sum_lanes[chain] = splat_f32v(0.0f);
     int64_t k_at = 0;
-    for (; k_at + 4 <= extent_k; k_at += 4) {
+    for (; k_at + 4 * LANES <= extent_k; k_at += 4 * LANES) {
         UNROLL
         for (int chain = 0; chain < 4; chain++) {
-            const int64_t k = k_at + chain;
-            sum[chain] = sum[chain] + load_f32v(tmp3 + (q - q_first) + k * tmp3_1, 1, count);
+            const int64_t k = k_at + chain * LANES;
+            sum_lanes[chain] = sum_lanes[chain] + load_f32v(tmp3 + (q - q_first) * tmp3_0 + k, 1, LANES);
         }
     }
-    for (; k_at < extent_k; k_at++) {
-        sum[0] = sum[0] + load_f32v(tmp3 + (q - q_first) + k_at * tmp3_1, 1, count);
+    for (; k_at < extent_k; k_at += LANES) {
+        const int count_2 = extent_k - k_at < LANES ? (int)(extent_k - k_at) : LANES;
+        const f32v before = sum_lanes[0];
+        sum_lanes[0] = sum_lanes[0] + load_f32v(tmp3 + (q - q_first) * tmp3_0 + k_at, 1, count_2);
+        sum_lanes[0] = select_f32v(first_boolv(count_2), sum_lanes[0], before);
     }
     for (int chain = 1; chain < 4; chain++)
-        sum[0] = sum[0] + sum[chain];
-    store_f32v(tmp4 + (q - q_first), 1, sum[0], count);
+        sum_lanes[0] = sum_lanes[0] + sum_lanes[chain];
+    float sum = fold_sum_f32v(sum_lanes[0]);
+    tmp4[(q - q_first)] = sum;
 }
 
 KERNEL static void step_4(const Frame *f, char *own, int64_t q_first, int64_t q_end)
 {
-    for (int64_t q = q_first; q < q_end; q += LANES)
-        step_4_at(f, own, q_first, q, (int)size_min(LANES, q_end - q));
+    for (int64_t q = q_first; q < q_end; q++)
+        step_4_at(f, own, q_first, q);
 }
 
 /* out[q,v] = sum[k](where(tmp4[q] == 0, 0, tmp3[q,k] / tmp4[q]) * V[k,v]) */
 enum { ROWS_5 = 6, VECTORS_5 = 4, COLUMNS_5 = VECTORS_5 * LANES, DEPTH_5 = 320, BLOCK_5 = 8 };
+
+/* How many of so many rows the next tile takes. */
+static const unsigned char heights_5[ROWS_5 + 1] = { 0, 1, 2, 3, 4, 5, 6 };
 
 /* Packs the panel of `count` columns. */
 KERNEL static void pack_columns_5(const Frame *f, char *own, int64_t v_2, int64_t depth, int64_t place,
@@ -844,11 +948,10 @@ KERNEL static void pack_columns_5(const Frame *f, char *own, int64_t v_2, int64_
 /* Packs `height` rows. */
 KERNEL static void pack_rows_5(const Frame *f, char *own, int64_t q_first, int64_t q, int height)
 {
-    const int64_t extent_k = f->extent_k, tile_1_1 = f->tile_1_1;
-    const int64_t at_tmp3 = f->at_tmp3, at_tmp4 = f->at_tmp4;
-    const int64_t at_packed_5 = f->at_packed_5;
+    const int64_t extent_k = f->extent_k, at_tmp3 = f->at_tmp3;
+    const int64_t at_tmp4 = f->at_tmp4, at_packed_5 = f->at_packed_5;
     f32u *tmp3 = (f32u *)(own + at_tmp3);
-    const int64_t tmp3_1 = tile_1_1;
+    const int64_t tmp3_0 = extent_k;
     f32u *tmp4 = (f32u *)(own + at_tmp4);
     float *packed_5 = (float *)(own + at_packed_5);
     float *to = packed_5;
@@ -858,8 +961,9 @@ KERNEL static void pack_rows_5(const Frame *f, char *own, int64_t q_first, int64
         const int value = tmp4_at == 0.0f;
         for (int64_t k = 0; k < extent_k; k += LANES) {
             const int lanes = (int)size_min(LANES, extent_k - k);
-            const f32v quotient = load_f32v(tmp3 + (q_at - q_first) + k * tmp3_1, tmp3_1, lanes) / tmp4_at;
-            store_f32v(to, 1, value ? splat_f32v(0.0f) : quotient, lanes);
+            const f32v chosen = value ? splat_f32v(0.0f)
+                    : (load_f32v(tmp3 + (q_at - q_first) * tmp3_0 + k, 1, lanes) / tmp4_at);
+            store_f32v(to, 1, chosen, lanes);
             to += lanes;
         }
     }
@@ -997,7 +1101,7 @@ KERNEL static void step_5(const Frame *f, char *own, int64_t q_first, int64_t q_
             float *kept = points < depth ? kept_5 : tile;
             const int is_first = done == 0, is_last = done + points >= depth;
             for (q = q_block; q < q_stop; q += height) {
-                height = (int)size_ceil_div(q_stop - q, size_ceil_div(q_stop - q, ROWS_5));
+                height = heights_5[size_ceil_div(q_stop - q, size_ceil_div(q_stop - q, ROWS_5))];
                 const f32u *here = rows + (q - q_block) * row_step + done * k_step;
                 const char *ahead = (const char *)(here + (tiles < 4 ? 2 : 1) * height * row_step);
                 const int64_t ahead_step = k_step == 1 && points == depth ? size_ceil_div(height * 4, tiles) : 0;
@@ -1009,7 +1113,7 @@ KERNEL static void step_5(const Frame *f, char *own, int64_t q_first, int64_t q_
                             ahead + place / COLUMNS_5 * depth * ahead_step, ahead_step, kept, is_first, is_last);
                     if (is_last)
                         after_5(f, q, v_2, count, height, kept);
-                    kept += points < depth ? ROWS_5 * COLUMNS_5 : 0;
+                    kept += points < depth ? height * COLUMNS_5 : 0;
                 }
             }
             done += points;
@@ -1078,7 +1182,7 @@ static int prepare(Frame *f, const attention_args *args, int workers)
     const int64_t at_tmp2 = f->at_tmp2 = size_mul(size_ceil_div(size_mul(size_mul(extent_k, tile_1_1), 4), 64), 64);
     const int64_t at_tmp3 = f->at_tmp3 = size_add(at_tmp2, size_mul(size_ceil_div(size_mul(tile_1_1, 4), 64), 64));
     const int64_t at_tmp4 = f->at_tmp4 = size_add(at_tmp3,
-            size_mul(size_ceil_div(size_mul(size_mul(tile_1_1, extent_k), 4), 64), 64));
+            size_mul(size_ceil_div(size_mul(size_mul(extent_k, tile_1_1), 4), 64), 64));
     const int64_t at_panels_1 = f->at_panels_1 = size_add(at_tmp4,
             size_mul(size_ceil_div(size_mul(tile_1_1, 4), 64), 64));
     const int64_t at_packed_1 = f->at_packed_1 = size_add(at_panels_1,

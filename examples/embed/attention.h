@@ -8,19 +8,19 @@
  *     tiles of 6 x 8: rows q, columns k, contracted d, rows in place
  *     loops q k, 2 lanes along k
  *   step 2: store tmp2[q] = max[k](tmp1[q,k])
- *     loops q, 2 lanes along q
+ *     loops q, 2 lanes along k
  *   step 3: store tmp3[q,k] = where(tmp2[q] == -inf, 0, exp(tmp1[q,k] - tmp2[q]))
  *     loops q k, 2 lanes along k
  *   step 4: store tmp4[q] = sum[k](tmp3[q,k])
- *     loops q, 2 lanes along q
+ *     loops q, 2 lanes along k
  *   step 5: store out[q,v] = sum[k](where(tmp4[q] == 0, 0, tmp3[q,k] / tmp4[q]) * V[k,v])
  *     tiles of 6 x 8: rows q, columns v, contracted k, rows packed
  *     loops q v, 2 lanes along v
  * tmp1: a block, k * tile_1_1 * 4 bytes
  * tmp2: a block, tile_1_1 * 4 bytes
- * tmp3: a block, tile_1_1 * k * 4 bytes
+ * tmp3: a block, k * tile_1_1 * 4 bytes
  * tmp4: a block, tile_1_1 * 4 bytes
- * workspace workers * (align(k * tile_1_1 * 4, 64) + align(tile_1_1 * 4, 64) + align(tile_1_1 * k * 4, 64)
+ * workspace workers * (align(k * tile_1_1 * 4, 64) + align(tile_1_1 * 4, 64) + align(k * tile_1_1 * 4, 64)
  *         + align(tile_1_1 * 4, 64) + align(align(k, 8) * d * 4, 64) + align((1 + min(1, d / 321) * 7) * 6 * d * 4, 64)
  *         + align(min(1, d / 321) * align(k, 8) * 48 * 4, 64) + align(align(v, 8) * k * 4, 64)
  *         + align((1 + min(1, k / 321) * 7) * 6 * k * 4, 64) + align(min(1, k / 321) * align(v, 8) * 48 * 4, 64)) */

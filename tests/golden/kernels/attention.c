@@ -8,19 +8,19 @@
  *     tiles of 14 x 32: rows q, columns k, contracted d, rows in place
  *     loops b h q k, 8 lanes along k
  *   step 2: store tmp2[b,h,q] = max[k](tmp1[b,h,q,k])
- *     loops b h q, 8 lanes along q
+ *     loops b h q, 8 lanes along k
  *   step 3: store tmp3[b,h,q,k] = where(tmp2[b,h,q] == -inf, 0, exp(tmp1[b,h,q,k] - tmp2[b,h,q]))
  *     loops b h q k, 8 lanes along k
  *   step 4: store tmp4[b,h,q] = sum[k](tmp3[b,h,q,k])
- *     loops b h q, 8 lanes along q
+ *     loops b h q, 8 lanes along k
  *   step 5: store out[b,h,q,v] = sum[k](where(tmp4[b,h,q] == 0, 0, tmp3[b,h,q,k] / tmp4[b,h,q]) * C[b,h,k,v])
  *     tiles of 14 x 32: rows q, columns v, contracted k, rows packed
  *     loops b h q v, 8 lanes along v
  * tmp1: a block, k * tile_1_3 * 4 bytes
  * tmp2: a block, tile_1_3 * 4 bytes
- * tmp3: a block, tile_1_3 * k * 4 bytes
+ * tmp3: a block, k * tile_1_3 * 4 bytes
  * tmp4: a block, tile_1_3 * 4 bytes
- * workspace workers * (align(k * tile_1_3 * 4, 64) + align(tile_1_3 * 4, 64) + align(tile_1_3 * k * 4, 64)
+ * workspace workers * (align(k * tile_1_3 * 4, 64) + align(tile_1_3 * 4, 64) + align(k * tile_1_3 * 4, 64)
  *         + align(tile_1_3 * 4, 64) + align(align(k, 32) * d * 4, 64)
  *         + align((1 + min(1, d / 321) * 7) * 14 * d * 4, 64) + align(min(1, d / 321) * align(k, 32) * 112 * 4, 64)
  *         + align(align(v, 32) * k * 4, 64) + align((1 + min(1, k / 321) * 7) * 14 * k * 4, 64)
@@ -111,6 +111,13 @@ enum { BAD_ARGUMENT = -2, BAD_SHAPES = -3, BAD_WORKSPACE = -4, CANCELLED = -7, O
 #define INLINE static inline __attribute__((always_inline, unused, target("avx512f,avx512bw,avx512dq,avx512vl,avx2,fma,f16c")))
 #else
 #define INLINE static inline
+#endif
+
+/* Of what is long and seldom in a hurry one copy keeps the compile short. */
+#ifdef __GNUC__
+#define APART static __attribute__((noinline, unused, target("avx512f,avx512bw,avx512dq,avx512vl,avx2,fma,f16c")))
+#else
+#define APART static
 #endif
 
 #if EINC_VECTORS
@@ -216,6 +223,16 @@ INLINE f32v from_bits_f32v(u32v bits)
     return x;
 }
 
+INLINE float lane_f32v(f32v x, int l)
+{
+#if EINC_VECTORS
+    return x[l];
+#else
+    (void)l;
+    return x;
+#endif
+}
+
 /* 0 or 1. */
 INLINE int lane_boolv(boolv m, int l)
 {
@@ -303,7 +320,7 @@ INLINE f32v select_f32v(boolv m, f32v a, f32v b)
 }
 
 /* One lane after the other. */
-INLINE u32v load_lanes_u32v(const void *p, int64_t stride, int count)
+APART u32v load_lanes_u32v(const void *p, int64_t stride, int count)
 {
     uint32_t lanes[LANES];
     u32v x;
@@ -320,7 +337,7 @@ INLINE u32v load_lanes_u32v(const void *p, int64_t stride, int count)
 }
 
 /* One lane after the other. */
-INLINE void store_lanes_u32v(void *p, int64_t stride, u32v x, int count)
+APART void store_lanes_u32v(void *p, int64_t stride, u32v x, int count)
 {
     uint32_t lanes[LANES];
     memcpy(lanes, &x, sizeof x);
@@ -470,6 +487,71 @@ INLINE f32v exp_f32v(f32v x)
     return scale_f32v(exp_near_f32v(rest), n);
 }
 
+/* Lane l of the result is lane l ^ n, for n less than LANES: the partner in a fold. */
+INLINE f32v flip_f32v(f32v x, int n)
+{
+    float lanes[LANES], others[LANES];
+    memcpy(lanes, &x, sizeof x);
+    UNROLL
+    for (int l = 0; l < LANES; l++)
+        others[l] = lanes[l ^ n];
+    memcpy(&x, others, sizeof x);
+    return x;
+}
+
+INLINE float fold_sum_f32v(f32v x)
+{
+    if (LANES > 8)
+        x = x + flip_f32v(x, 8);
+    if (LANES > 4)
+        x = x + flip_f32v(x, 4);
+    if (LANES > 2)
+        x = x + flip_f32v(x, 2);
+    if (LANES > 1)
+        x = x + flip_f32v(x, 1);
+    return lane_f32v(x, 0);
+}
+
+INLINE float fold_max_f32v(f32v x)
+{
+    if (LANES > 8)
+        x = max_f32v(x, flip_f32v(x, 8));
+    if (LANES > 4)
+        x = max_f32v(x, flip_f32v(x, 4));
+    if (LANES > 2)
+        x = max_f32v(x, flip_f32v(x, 2));
+    if (LANES > 1)
+        x = max_f32v(x, flip_f32v(x, 1));
+    return lane_f32v(x, 0);
+}
+
+/* In each square of 2n by 2n the two n by n corners off the diagonal change places. */
+INLINE void exchange_f32v(f32v *x, int n)
+{
+    const boolv upper = (lanes_i32v() & n) != 0;
+    UNROLL
+    for (int i = 0; i < LANES; i++) {
+        if (i & n)
+            continue;
+        const f32v a = x[i], b = x[i + n];
+        x[i] = select_f32v(upper, flip_f32v(b, n), a);
+        x[i + n] = select_f32v(upper, b, flip_f32v(a, n));
+    }
+}
+
+/* Lane j of x[i] becomes lane i of x[j]. */
+APART void transpose_f32v(f32v *x)
+{
+    if (LANES > 1)
+        exchange_f32v(x, 1);
+    if (LANES > 2)
+        exchange_f32v(x, 2);
+    if (LANES > 4)
+        exchange_f32v(x, 4);
+    if (LANES > 8)
+        exchange_f32v(x, 8);
+}
+
 /* Helpers that run once a call are for any machine, whatever the kernel's instruction set. */
 #ifdef __GNUC__
 #define PLAIN static inline __attribute__((unused))
@@ -588,6 +670,9 @@ static int is_stopped(const Frame *f)
 /* tmp1[b,h,q,k] = where(@q >= @k, sum[d](A[b,h,q,d] * B[b,h,k,d]) * 0.125, -(inf)) */
 enum { ROWS_1 = 14, VECTORS_1 = 4, COLUMNS_1 = VECTORS_1 * LANES, DEPTH_1 = 320, BLOCK_1 = 8 };
 
+/* How many of so many rows the next tile takes. */
+static const unsigned char heights_1[ROWS_1 + 1] = { 0, 1, 2, 2, 4, 4, 4, 4, 8, 8, 8, 8, 12, 13, 14 };
+
 /* Packs the panel of `count` columns. */
 KERNEL static void pack_columns_1(const Frame *f, char *own, int64_t b, int64_t h, int64_t k, int64_t depth,
         int64_t place, int64_t points_first, int64_t points_end, int count)
@@ -599,11 +684,18 @@ KERNEL static void pack_columns_1(const Frame *f, char *own, int64_t b, int64_t 
     float *panels_1 = (float *)(own + at_panels_1);
     for (int v = 0; v < VECTORS_1; v++) {
         float *to = panels_1 + place * depth + points_first * COLUMNS_1 + v * LANES;
-        const int lanes = (int)size_max(size_min(LANES, count - v * LANES), 1);
-        const int64_t k_lanes = k + (v * LANES < count ? v * LANES : 0);
-        for (int64_t d = points_first; d < points_end; d++) {
-            store_f32v(to, 1, load_f32v(B + b * B_0 + h * B_1 + k_lanes * B_2 + d * B_3, B_2, lanes), LANES);
-            to += COLUMNS_1;
+        for (int64_t d = points_first; d < points_end; d += LANES) {
+            const int lanes = (int)size_min(LANES, points_end - d);
+            f32v square[LANES];
+            for (int c = 0; c < LANES; c++) {
+                const int64_t k_at = k + size_min(v * LANES + c, count - 1);
+                square[c] = load_f32v(B + b * B_0 + h * B_1 + k_at * B_2 + d * B_3, B_3, lanes);
+            }
+            transpose_f32v(square);
+            for (int c = 0; c < lanes; c++) {
+                store_f32v(to, 1, square[c], LANES);
+                to += COLUMNS_1;
+            }
         }
     }
 }
@@ -730,15 +822,8 @@ KERNEL static void tiles_1(int height, const f32u *rows, int64_t row_step, int64
     case 14: tile_at_1(14, rows, row_step, k_step, panel, depth, ahead, ahead_step, kept, is_first, is_last); break;
     case 13: tile_at_1(13, rows, row_step, k_step, panel, depth, ahead, ahead_step, kept, is_first, is_last); break;
     case 12: tile_at_1(12, rows, row_step, k_step, panel, depth, ahead, ahead_step, kept, is_first, is_last); break;
-    case 11: tile_at_1(11, rows, row_step, k_step, panel, depth, ahead, ahead_step, kept, is_first, is_last); break;
-    case 10: tile_at_1(10, rows, row_step, k_step, panel, depth, ahead, ahead_step, kept, is_first, is_last); break;
-    case 9: tile_at_1(9, rows, row_step, k_step, panel, depth, ahead, ahead_step, kept, is_first, is_last); break;
     case 8: tile_at_1(8, rows, row_step, k_step, panel, depth, ahead, ahead_step, kept, is_first, is_last); break;
-    case 7: tile_at_1(7, rows, row_step, k_step, panel, depth, ahead, ahead_step, kept, is_first, is_last); break;
-    case 6: tile_at_1(6, rows, row_step, k_step, panel, depth, ahead, ahead_step, kept, is_first, is_last); break;
-    case 5: tile_at_1(5, rows, row_step, k_step, panel, depth, ahead, ahead_step, kept, is_first, is_last); break;
     case 4: tile_at_1(4, rows, row_step, k_step, panel, depth, ahead, ahead_step, kept, is_first, is_last); break;
-    case 3: tile_at_1(3, rows, row_step, k_step, panel, depth, ahead, ahead_step, kept, is_first, is_last); break;
     case 2: tile_at_1(2, rows, row_step, k_step, panel, depth, ahead, ahead_step, kept, is_first, is_last); break;
     default: tile_at_1(1, rows, row_step, k_step, panel, depth, ahead, ahead_step, kept, is_first, is_last); break;
     }
@@ -793,7 +878,7 @@ KERNEL static void step_1(const Frame *f, char *own, int64_t b_first, int64_t b_
                     float *kept = points < depth ? kept_1 : tile;
                     const int is_first = done == 0, is_last = done + points >= depth;
                     for (q = q_block; q < q_stop; q += height) {
-                        height = (int)size_ceil_div(q_stop - q, size_ceil_div(q_stop - q, ROWS_1));
+                        height = heights_1[size_ceil_div(q_stop - q, size_ceil_div(q_stop - q, ROWS_1))];
                         const f32u *here = rows + (q - q_block) * row_step + done * k_step;
                         const char *ahead = (const char *)(here + (tiles < 4 ? 2 : 1) * height * row_step);
                         const int64_t ahead_step = k_step == 1 && points == depth ? size_ceil_div(height * 4, tiles)
@@ -808,7 +893,7 @@ KERNEL static void step_1(const Frame *f, char *own, int64_t b_first, int64_t b_
                                             is_last);
                             if (is_last)
                                 after_1(f, own, b_first, h_first, q_first, b, h, q, k, count, height, kept);
-                            kept += points < depth ? ROWS_1 * COLUMNS_1 : 0;
+                            kept += points < depth ? height * COLUMNS_1 : 0;
                         }
                     }
                     done += points;
@@ -820,7 +905,7 @@ KERNEL static void step_1(const Frame *f, char *own, int64_t b_first, int64_t b_
 
 /* tmp2[b,h,q] = max[k](tmp1[b,h,q,k]) */
 INLINE void step_2_at(const Frame *f, char *own, int64_t b_first, int64_t h_first, int64_t q_first, int64_t b,
-        int64_t h, int64_t q, const int count)
+        int64_t h, int64_t q)
 {
     const int64_t extent_k = f->extent_k, tile_1_3 = f->tile_1_3;
     const int64_t at_tmp2 = f->at_tmp2;
@@ -829,27 +914,31 @@ INLINE void step_2_at(const Frame *f, char *own, int64_t b_first, int64_t h_firs
     const int64_t tmp1_1 = size_mul(extent_k, tile_1_3), tmp1_2 = extent_k;
     f32u *tmp2 = (f32u *)(own + at_tmp2);
     const int64_t tmp2_0 = tile_1_3, tmp2_1 = tile_1_3;
-    f32v largest[4];
+    f32v largest_lanes[4];
     for (int chain = 0; chain < 4; chain++)
-        largest[chain] = splat_f32v(-INFINITY);
+        largest_lanes[chain] = splat_f32v(-INFINITY);
     int64_t k_at = 0;
-    for (; k_at + 4 <= extent_k; k_at += 4) {
+    for (; k_at + 4 * LANES <= extent_k; k_at += 4 * LANES) {
         UNROLL
         for (int chain = 0; chain < 4; chain++) {
-            const int64_t k = k_at + chain;
+            const int64_t k = k_at + chain * LANES;
             const f32v tmp1_at = load_f32v(tmp1 + (b - b_first) * tmp1_0 + (h - h_first) * tmp1_1
-                    + (q - q_first) * tmp1_2 + k, tmp1_2, count);
-            largest[chain] = max_f32v(largest[chain], tmp1_at);
+                    + (q - q_first) * tmp1_2 + k, 1, LANES);
+            largest_lanes[chain] = max_f32v(largest_lanes[chain], tmp1_at);
         }
     }
-    for (; k_at < extent_k; k_at++) {
+    for (; k_at < extent_k; k_at += LANES) {
+        const int count_2 = extent_k - k_at < LANES ? (int)(extent_k - k_at) : LANES;
+        const f32v before = largest_lanes[0];
         const f32v tmp1_at_2 = load_f32v(tmp1 + (b - b_first) * tmp1_0 + (h - h_first) * tmp1_1
-                + (q - q_first) * tmp1_2 + k_at, tmp1_2, count);
-        largest[0] = max_f32v(largest[0], tmp1_at_2);
+                + (q - q_first) * tmp1_2 + k_at, 1, count_2);
+        largest_lanes[0] = max_f32v(largest_lanes[0], tmp1_at_2);
+        largest_lanes[0] = select_f32v(first_boolv(count_2), largest_lanes[0], before);
     }
     for (int chain = 1; chain < 4; chain++)
-        largest[0] = max_f32v(largest[0], largest[chain]);
-    store_f32v(tmp2 + (b - b_first) * tmp2_0 + (h - h_first) * tmp2_1 + (q - q_first), 1, largest[0], count);
+        largest_lanes[0] = max_f32v(largest_lanes[0], largest_lanes[chain]);
+    float largest = fold_max_f32v(largest_lanes[0]);
+    tmp2[(b - b_first) * tmp2_0 + (h - h_first) * tmp2_1 + (q - q_first)] = largest;
 }
 
 KERNEL static void step_2(const Frame *f, char *own, int64_t b_first, int64_t b_end, int64_t h_first, int64_t h_end,
@@ -857,8 +946,8 @@ KERNEL static void step_2(const Frame *f, char *own, int64_t b_first, int64_t b_
 {
     for (int64_t b = b_first; b < b_end; b++)
         for (int64_t h = h_first; h < h_end; h++)
-            for (int64_t q = q_first; q < q_end; q += LANES)
-                step_2_at(f, own, b_first, h_first, q_first, b, h, q, (int)size_min(LANES, q_end - q));
+            for (int64_t q = q_first; q < q_end; q++)
+                step_2_at(f, own, b_first, h_first, q_first, b, h, q);
 }
 
 /* tmp3[b,h,q,k] = where(tmp2[b,h,q] == -inf, 0, exp(tmp1[b,h,q,k] - tmp2[b,h,q])) */
@@ -873,13 +962,13 @@ INLINE void step_3_at(const Frame *f, char *own, int64_t b_first, int64_t h_firs
     f32u *tmp2 = (f32u *)(own + at_tmp2);
     const int64_t tmp2_0 = tile_1_3, tmp2_1 = tile_1_3;
     f32u *tmp3 = (f32u *)(own + at_tmp3);
-    const int64_t tmp3_0 = size_mul(tile_1_3, extent_k);
-    const int64_t tmp3_1 = size_mul(tile_1_3, extent_k), tmp3_3 = tile_1_3;
+    const int64_t tmp3_0 = size_mul(extent_k, tile_1_3);
+    const int64_t tmp3_1 = size_mul(extent_k, tile_1_3), tmp3_2 = extent_k;
     const float tmp2_at = tmp2[(b - b_first) * tmp2_0 + (h - h_first) * tmp2_1 + (q - q_first)];
     const int value = tmp2_at == (-INFINITY);
     const f32v tmp1_at = load_f32v(tmp1 + (b - b_first) * tmp1_0 + (h - h_first) * tmp1_1 + (q - q_first) * tmp1_2
             + k, 1, count);
-    store_f32v(tmp3 + (b - b_first) * tmp3_0 + (h - h_first) * tmp3_1 + (q - q_first) + k * tmp3_3, tmp3_3, value
+    store_f32v(tmp3 + (b - b_first) * tmp3_0 + (h - h_first) * tmp3_1 + (q - q_first) * tmp3_2 + k, 1, value
             ? splat_f32v(0.0f) : exp_f32v(tmp1_at - tmp2_at), count);
 }
 
@@ -896,36 +985,40 @@ KERNEL static void step_3(const Frame *f, char *own, int64_t b_first, int64_t b_
 
 /* tmp4[b,h,q] = sum[k](tmp3[b,h,q,k]) */
 INLINE void step_4_at(const Frame *f, char *own, int64_t b_first, int64_t h_first, int64_t q_first, int64_t b,
-        int64_t h, int64_t q, const int count)
+        int64_t h, int64_t q)
 {
     const int64_t extent_k = f->extent_k, tile_1_3 = f->tile_1_3;
     const int64_t at_tmp3 = f->at_tmp3, at_tmp4 = f->at_tmp4;
     f32u *tmp3 = (f32u *)(own + at_tmp3);
-    const int64_t tmp3_0 = size_mul(tile_1_3, extent_k);
-    const int64_t tmp3_1 = size_mul(tile_1_3, extent_k), tmp3_3 = tile_1_3;
+    const int64_t tmp3_0 = size_mul(extent_k, tile_1_3);
+    const int64_t tmp3_1 = size_mul(extent_k, tile_1_3), tmp3_2 = extent_k;
     f32u *tmp4 = (f32u *)(own + at_tmp4);
     const int64_t tmp4_0 = tile_1_3, tmp4_1 = tile_1_3;
-    f32v sum[4];
+    f32v sum_lanes[4];
     for (int chain = 0; chain < 4; chain++)
-        sum[chain] = splat_f32v(0.0f);
+        sum_lanes[chain] = splat_f32v(0.0f);
     int64_t k_at = 0;
-    for (; k_at + 4 <= extent_k; k_at += 4) {
+    for (; k_at + 4 * LANES <= extent_k; k_at += 4 * LANES) {
         UNROLL
         for (int chain = 0; chain < 4; chain++) {
-            const int64_t k = k_at + chain;
-            const f32v tmp3_at = load_f32v(tmp3 + (b - b_first) * tmp3_0 + (h - h_first) * tmp3_1 + (q - q_first)
-                    + k * tmp3_3, 1, count);
-            sum[chain] = sum[chain] + tmp3_at;
+            const int64_t k = k_at + chain * LANES;
+            const f32v tmp3_at = load_f32v(tmp3 + (b - b_first) * tmp3_0 + (h - h_first) * tmp3_1
+                    + (q - q_first) * tmp3_2 + k, 1, LANES);
+            sum_lanes[chain] = sum_lanes[chain] + tmp3_at;
         }
     }
-    for (; k_at < extent_k; k_at++) {
-        const f32v tmp3_at_2 = load_f32v(tmp3 + (b - b_first) * tmp3_0 + (h - h_first) * tmp3_1 + (q - q_first)
-                + k_at * tmp3_3, 1, count);
-        sum[0] = sum[0] + tmp3_at_2;
+    for (; k_at < extent_k; k_at += LANES) {
+        const int count_2 = extent_k - k_at < LANES ? (int)(extent_k - k_at) : LANES;
+        const f32v before = sum_lanes[0];
+        const f32v tmp3_at_2 = load_f32v(tmp3 + (b - b_first) * tmp3_0 + (h - h_first) * tmp3_1
+                + (q - q_first) * tmp3_2 + k_at, 1, count_2);
+        sum_lanes[0] = sum_lanes[0] + tmp3_at_2;
+        sum_lanes[0] = select_f32v(first_boolv(count_2), sum_lanes[0], before);
     }
     for (int chain = 1; chain < 4; chain++)
-        sum[0] = sum[0] + sum[chain];
-    store_f32v(tmp4 + (b - b_first) * tmp4_0 + (h - h_first) * tmp4_1 + (q - q_first), 1, sum[0], count);
+        sum_lanes[0] = sum_lanes[0] + sum_lanes[chain];
+    float sum = fold_sum_f32v(sum_lanes[0]);
+    tmp4[(b - b_first) * tmp4_0 + (h - h_first) * tmp4_1 + (q - q_first)] = sum;
 }
 
 KERNEL static void step_4(const Frame *f, char *own, int64_t b_first, int64_t b_end, int64_t h_first, int64_t h_end,
@@ -933,12 +1026,15 @@ KERNEL static void step_4(const Frame *f, char *own, int64_t b_first, int64_t b_
 {
     for (int64_t b = b_first; b < b_end; b++)
         for (int64_t h = h_first; h < h_end; h++)
-            for (int64_t q = q_first; q < q_end; q += LANES)
-                step_4_at(f, own, b_first, h_first, q_first, b, h, q, (int)size_min(LANES, q_end - q));
+            for (int64_t q = q_first; q < q_end; q++)
+                step_4_at(f, own, b_first, h_first, q_first, b, h, q);
 }
 
 /* out[b,h,q,v] = sum[k](where(tmp4[b,h,q] == 0, 0, tmp3[b,h,q,k] / tmp4[b,h,q]) * C[b,h,k,v]) */
 enum { ROWS_5 = 14, VECTORS_5 = 4, COLUMNS_5 = VECTORS_5 * LANES, DEPTH_5 = 320, BLOCK_5 = 8 };
+
+/* How many of so many rows the next tile takes. */
+static const unsigned char heights_5[ROWS_5 + 1] = { 0, 1, 2, 2, 4, 4, 4, 4, 8, 8, 8, 8, 12, 13, 14 };
 
 /* Packs the panel of `count` columns. */
 KERNEL static void pack_columns_5(const Frame *f, char *own, int64_t b, int64_t h, int64_t v_2, int64_t depth,
@@ -968,8 +1064,8 @@ KERNEL static void pack_rows_5(const Frame *f, char *own, int64_t b_first, int64
     const int64_t at_tmp3 = f->at_tmp3, at_tmp4 = f->at_tmp4;
     const int64_t at_packed_5 = f->at_packed_5;
     f32u *tmp3 = (f32u *)(own + at_tmp3);
-    const int64_t tmp3_0 = size_mul(tile_1_3, extent_k);
-    const int64_t tmp3_1 = size_mul(tile_1_3, extent_k), tmp3_3 = tile_1_3;
+    const int64_t tmp3_0 = size_mul(extent_k, tile_1_3);
+    const int64_t tmp3_1 = size_mul(extent_k, tile_1_3), tmp3_2 = extent_k;
     f32u *tmp4 = (f32u *)(own + at_tmp4);
     const int64_t tmp4_0 = tile_1_3, tmp4_1 = tile_1_3;
     float *packed_5 = (float *)(own + at_packed_5);
@@ -980,8 +1076,8 @@ KERNEL static void pack_rows_5(const Frame *f, char *own, int64_t b_first, int64
         const int value = tmp4_at == 0.0f;
         for (int64_t k = 0; k < extent_k; k += LANES) {
             const int lanes = (int)size_min(LANES, extent_k - k);
-            const f32v tmp3_at = load_f32v(tmp3 + (b - b_first) * tmp3_0 + (h - h_first) * tmp3_1 + (q_at - q_first)
-                    + k * tmp3_3, tmp3_3, lanes);
+            const f32v tmp3_at = load_f32v(tmp3 + (b - b_first) * tmp3_0 + (h - h_first) * tmp3_1
+                    + (q_at - q_first) * tmp3_2 + k, 1, lanes);
             store_f32v(to, 1, value ? splat_f32v(0.0f) : (tmp3_at / tmp4_at), lanes);
             to += lanes;
         }
@@ -1078,15 +1174,8 @@ KERNEL static void tiles_5(int height, const f32u *rows, int64_t row_step, int64
     case 14: tile_at_5(14, rows, row_step, k_step, panel, depth, ahead, ahead_step, kept, is_first, is_last); break;
     case 13: tile_at_5(13, rows, row_step, k_step, panel, depth, ahead, ahead_step, kept, is_first, is_last); break;
     case 12: tile_at_5(12, rows, row_step, k_step, panel, depth, ahead, ahead_step, kept, is_first, is_last); break;
-    case 11: tile_at_5(11, rows, row_step, k_step, panel, depth, ahead, ahead_step, kept, is_first, is_last); break;
-    case 10: tile_at_5(10, rows, row_step, k_step, panel, depth, ahead, ahead_step, kept, is_first, is_last); break;
-    case 9: tile_at_5(9, rows, row_step, k_step, panel, depth, ahead, ahead_step, kept, is_first, is_last); break;
     case 8: tile_at_5(8, rows, row_step, k_step, panel, depth, ahead, ahead_step, kept, is_first, is_last); break;
-    case 7: tile_at_5(7, rows, row_step, k_step, panel, depth, ahead, ahead_step, kept, is_first, is_last); break;
-    case 6: tile_at_5(6, rows, row_step, k_step, panel, depth, ahead, ahead_step, kept, is_first, is_last); break;
-    case 5: tile_at_5(5, rows, row_step, k_step, panel, depth, ahead, ahead_step, kept, is_first, is_last); break;
     case 4: tile_at_5(4, rows, row_step, k_step, panel, depth, ahead, ahead_step, kept, is_first, is_last); break;
-    case 3: tile_at_5(3, rows, row_step, k_step, panel, depth, ahead, ahead_step, kept, is_first, is_last); break;
     case 2: tile_at_5(2, rows, row_step, k_step, panel, depth, ahead, ahead_step, kept, is_first, is_last); break;
     default: tile_at_5(1, rows, row_step, k_step, panel, depth, ahead, ahead_step, kept, is_first, is_last); break;
     }
@@ -1133,7 +1222,7 @@ KERNEL static void step_5(const Frame *f, char *own, int64_t b_first, int64_t b_
                     float *kept = points < depth ? kept_5 : tile;
                     const int is_first = done == 0, is_last = done + points >= depth;
                     for (q = q_block; q < q_stop; q += height) {
-                        height = (int)size_ceil_div(q_stop - q, size_ceil_div(q_stop - q, ROWS_5));
+                        height = heights_5[size_ceil_div(q_stop - q, size_ceil_div(q_stop - q, ROWS_5))];
                         const f32u *here = rows + (q - q_block) * row_step + done * k_step;
                         const char *ahead = (const char *)(here + (tiles < 4 ? 2 : 1) * height * row_step);
                         const int64_t ahead_step = k_step == 1 && points == depth ? size_ceil_div(height * 4, tiles)
@@ -1148,7 +1237,7 @@ KERNEL static void step_5(const Frame *f, char *own, int64_t b_first, int64_t b_
                                             is_last);
                             if (is_last)
                                 after_5(f, b, h, q, v_2, count, height, kept);
-                            kept += points < depth ? ROWS_5 * COLUMNS_5 : 0;
+                            kept += points < depth ? height * COLUMNS_5 : 0;
                         }
                     }
                     done += points;
@@ -1233,7 +1322,7 @@ static int prepare(Frame *f, const attention_args *args, int workers)
     const int64_t at_tmp2 = f->at_tmp2 = size_mul(size_ceil_div(size_mul(size_mul(extent_k, tile_1_3), 4), 64), 64);
     const int64_t at_tmp3 = f->at_tmp3 = size_add(at_tmp2, size_mul(size_ceil_div(size_mul(tile_1_3, 4), 64), 64));
     const int64_t at_tmp4 = f->at_tmp4 = size_add(at_tmp3,
-            size_mul(size_ceil_div(size_mul(size_mul(tile_1_3, extent_k), 4), 64), 64));
+            size_mul(size_ceil_div(size_mul(size_mul(extent_k, tile_1_3), 4), 64), 64));
     const int64_t at_panels_1 = f->at_panels_1 = size_add(at_tmp4,
             size_mul(size_ceil_div(size_mul(tile_1_3, 4), 64), 64));
     const int64_t at_packed_1 = f->at_packed_1 = size_add(at_panels_1,

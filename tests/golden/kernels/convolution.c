@@ -3,13 +3,13 @@
  *     where(@h + @r >= 1 && @h + @r <= 56, x[n,c,h+r-1], 0) * k[o,c,r] -> noh
  *
  * target portable, 2 lanes
- * launch 1: block of n: 1, block of o: tile_1_2 = min(64, o), block of h: tile_1_3 = min(56, h)
+ * launch 1: block of n: tile_1_1 = min(2, n), block of o: tile_1_2 = min(64, o), block of h: tile_1_3 = min(56, h)
  *   step 1: store out[n,o,h] = sum[r,c](where(((@h + @r) >= 1) && ((@h + @r) <= 56), x[n,c,h+r-1], 0) * k[o,c,r])
  *     tiles of 6 x 8: rows o, columns n h, contracted c r, rows packed
  *     loops n o h, 2 lanes along h
- * workspace workers * (align(align(tile_1_3, 8) * c * r * 4, 64)
+ * workspace workers * (align(tile_1_1 * align(tile_1_3, 8) * c * r * 4, 64)
  *         + align((1 + min(1, c * r / 321) * 7) * 6 * c * r * 4, 64)
- *         + align(min(1, c * r / 321) * align(tile_1_3, 8) * 48 * 4, 64)) */
+ *         + align(min(1, c * r / 321) * tile_1_1 * align(tile_1_3, 8) * 48 * 4, 64)) */
 #include <math.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -93,6 +93,13 @@ enum { BAD_ARGUMENT = -2, BAD_SHAPES = -3, BAD_WORKSPACE = -4, CANCELLED = -7, O
 #define INLINE static inline __attribute__((always_inline, unused))
 #else
 #define INLINE static inline
+#endif
+
+/* Of what is long and seldom in a hurry one copy keeps the compile short. */
+#ifdef __GNUC__
+#define APART static __attribute__((noinline, unused))
+#else
+#define APART static
 #endif
 
 #if EINC_VECTORS
@@ -302,7 +309,7 @@ INLINE f32v select_f32v(boolv m, f32v a, f32v b)
 }
 
 /* One lane after the other. */
-INLINE u32v load_lanes_u32v(const void *p, int64_t stride, int count)
+APART u32v load_lanes_u32v(const void *p, int64_t stride, int count)
 {
     uint32_t lanes[LANES];
     u32v x;
@@ -319,7 +326,7 @@ INLINE u32v load_lanes_u32v(const void *p, int64_t stride, int count)
 }
 
 /* One lane after the other. */
-INLINE void store_lanes_u32v(void *p, int64_t stride, u32v x, int count)
+APART void store_lanes_u32v(void *p, int64_t stride, u32v x, int count)
 {
     uint32_t lanes[LANES];
     memcpy(lanes, &x, sizeof x);
@@ -345,7 +352,7 @@ INLINE void store_u32v(void *p, int64_t stride, u32v x, int count)
 }
 
 /* p[offset] in the active lanes; the others are 0 and not read. */
-INLINE u32v gather_u32v(const void *p, i64v offset, boolv active)
+APART u32v gather_u32v(const void *p, i64v offset, boolv active)
 {
     uint32_t lanes[LANES];
     u32v x;
@@ -470,6 +477,7 @@ typedef struct Frame {
     int64_t extent_n;
     int64_t extent_c;
     int64_t extent_o;
+    int64_t tile_1_1;
     int64_t tile_1_2;
     int64_t tile_1_3;
     int64_t units_1;
@@ -501,6 +509,9 @@ static int is_stopped(const Frame *f)
 
 /* out[n,o,h] = sum[r,c](where(((@h + @r) >= 1) && ((@h + @r) <= 56), x[n,c,h+r-1], 0) * k[o,c,r]) */
 enum { ROWS_1 = 6, VECTORS_1 = 4, COLUMNS_1 = VECTORS_1 * LANES, DEPTH_1 = 320, BLOCK_1 = 8 };
+
+/* How many of so many rows the next tile takes. */
+static const unsigned char heights_1[ROWS_1 + 1] = { 0, 1, 2, 3, 4, 5, 6 };
 
 /* Packs the panel of `count` columns. */
 KERNEL static void pack_columns_1(const Frame *f, char *own, int64_t n, int64_t h, int64_t depth, int64_t place,
@@ -704,7 +715,7 @@ KERNEL static void step_1(const Frame *f, char *own, int64_t n_first, int64_t n_
             float *kept = points < depth ? kept_1 : tile;
             const int is_first = done == 0, is_last = done + points >= depth;
             for (o = o_block; o < o_stop; o += height) {
-                height = (int)size_ceil_div(o_stop - o, size_ceil_div(o_stop - o, ROWS_1));
+                height = heights_1[size_ceil_div(o_stop - o, size_ceil_div(o_stop - o, ROWS_1))];
                 const f32u *here = rows + (o - o_block) * row_step + done * k_step;
                 const char *ahead = (const char *)(here + (tiles < 4 ? 2 : 1) * height * row_step);
                 const int64_t ahead_step = k_step == 1 && points == depth ? size_ceil_div(height * 4, tiles) : 0;
@@ -718,7 +729,7 @@ KERNEL static void step_1(const Frame *f, char *own, int64_t n_first, int64_t n_
                                 ahead + place / COLUMNS_1 * depth * ahead_step, ahead_step, kept, is_first, is_last);
                         if (is_last)
                             after_1(f, o, n, h, count, height, kept);
-                        kept += points < depth ? ROWS_1 * COLUMNS_1 : 0;
+                        kept += points < depth ? height * COLUMNS_1 : 0;
                     }
                 }
             }
@@ -732,7 +743,8 @@ static void launch_1(void *argument, int64_t task, int worker)
 {
     const Frame *f = (const Frame *)argument;
     char *own = f->workspace + f->shared + worker * f->per_worker;
-    const int64_t extent_h = f->extent_h, extent_o = f->extent_o;
+    const int64_t extent_h = f->extent_h, extent_n = f->extent_n;
+    const int64_t extent_o = f->extent_o, tile_1_1 = f->tile_1_1;
     const int64_t tile_1_2 = f->tile_1_2, tile_1_3 = f->tile_1_3;
     const int64_t units_end = size_min((task + 1) * f->grain_1, f->units_1);
     for (int64_t unit = task * f->grain_1; unit < units_end && !is_stopped(f); unit++) {
@@ -743,7 +755,7 @@ static void launch_1(void *argument, int64_t task, int worker)
         const int64_t o_tiles = size_max(size_ceil_div(extent_o, tile_1_2), 1);
         const int64_t o_first = rest % o_tiles * tile_1_2, o_end = size_min(o_first + tile_1_2, extent_o);
         rest /= o_tiles;
-        const int64_t n_first = rest, n_end = n_first + 1;
+        const int64_t n_first = rest * tile_1_1, n_end = size_min(n_first + tile_1_1, extent_n);
         step_1(f, own, n_first, n_end, o_first, o_end, h_first, h_end);
     }
 }
@@ -786,17 +798,20 @@ static int prepare(Frame *f, const convolution_args *args, int workers)
     const int64_t extent_o = f->extent_o = f->in.k.shape[0];
     if (f->in.out.shape[0] != extent_n || f->in.out.shape[1] != extent_o || f->in.out.shape[2] != extent_h)
         return BAD_SHAPES;
+    const int64_t tile_1_1 = f->tile_1_1 = size_min(2, extent_n);
     const int64_t tile_1_2 = f->tile_1_2 = size_min(64, extent_o);
     const int64_t tile_1_3 = f->tile_1_3 = size_min(56, extent_h);
-    f->units_1 = size_mul(size_mul(extent_n, size_ceil_div(extent_o, tile_1_2)), size_ceil_div(extent_h, tile_1_3));
-    const int64_t at_packed_1 = f->at_packed_1 = size_mul(size_ceil_div(size_mul(size_mul(size_mul(size_ceil_div(tile_1_3, 8), 8), size_mul(extent_c, extent_r)), 4), 64), 64);
+    f->units_1 = size_mul(size_mul(size_ceil_div(extent_n, tile_1_1), size_ceil_div(extent_o, tile_1_2)),
+            size_ceil_div(extent_h, tile_1_3));
+    const int64_t at_packed_1 = f->at_packed_1 = size_mul(size_ceil_div(size_mul(size_mul(size_mul(tile_1_1,
+            size_mul(size_ceil_div(tile_1_3, 8), 8)), size_mul(extent_c, extent_r)), 4), 64), 64);
     const int64_t at_kept_1 = f->at_kept_1 = size_add(at_packed_1,
             size_mul(size_ceil_div(size_mul(size_mul(size_mul(size_add(1,
             size_mul(size_min(1, size_div(size_mul(extent_c, extent_r), 321)), 7)), 6), size_mul(extent_c, extent_r)),
             4), 64), 64));
     f->per_worker = size_add(at_kept_1, size_mul(size_ceil_div(size_mul(size_mul(size_mul(size_min(1,
-            size_div(size_mul(extent_c, extent_r), 321)), size_mul(size_ceil_div(tile_1_3, 8), 8)), 48), 4), 64),
-            64));
+            size_div(size_mul(extent_c, extent_r), 321)),
+            size_mul(tile_1_1, size_mul(size_ceil_div(tile_1_3, 8), 8))), 48), 4), 64), 64));
     const int64_t most_1 = size_min(size_max(size_ceil_div(size_mul(size_mul(size_mul(size_mul(extent_h, extent_r),
             extent_n), extent_c), extent_o), 16384), 1), 1024);
     f->grain_1 = size_max(size_ceil_div(f->units_1, most_1), 1);

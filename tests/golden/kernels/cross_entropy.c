@@ -103,6 +103,13 @@ enum { BAD_ARGUMENT = -2, BAD_SHAPES = -3, BAD_WORKSPACE = -4, CANCELLED = -7, O
 #define INLINE static inline
 #endif
 
+/* Of what is long and seldom in a hurry one copy keeps the compile short. */
+#ifdef __GNUC__
+#define APART static __attribute__((noinline, unused))
+#else
+#define APART static
+#endif
+
 #if EINC_VECTORS
 #define LANES 4
 #else
@@ -223,7 +230,7 @@ INLINE f32v select_f32v(boolv m, f32v a, f32v b)
 }
 
 /* One lane after the other. */
-INLINE u32v load_lanes_u32v(const void *p, int64_t stride, int count)
+APART u32v load_lanes_u32v(const void *p, int64_t stride, int count)
 {
     uint32_t lanes[LANES];
     u32v x;
@@ -240,7 +247,7 @@ INLINE u32v load_lanes_u32v(const void *p, int64_t stride, int count)
 }
 
 /* One lane after the other. */
-INLINE void store_lanes_u32v(void *p, int64_t stride, u32v x, int count)
+APART void store_lanes_u32v(void *p, int64_t stride, u32v x, int count)
 {
     uint32_t lanes[LANES];
     memcpy(lanes, &x, sizeof x);
@@ -407,6 +414,33 @@ INLINE float fold_sum_f32v(f32v x)
     return lane_f32v(x, 0);
 }
 
+/* In each square of 2n by 2n the two n by n corners off the diagonal change places. */
+INLINE void exchange_f32v(f32v *x, int n)
+{
+    const boolv upper = (lanes_i32v() & n) != 0;
+    UNROLL
+    for (int i = 0; i < LANES; i++) {
+        if (i & n)
+            continue;
+        const f32v a = x[i], b = x[i + n];
+        x[i] = select_f32v(upper, flip_f32v(b, n), a);
+        x[i + n] = select_f32v(upper, b, flip_f32v(a, n));
+    }
+}
+
+/* Lane j of x[i] becomes lane i of x[j]. */
+APART void transpose_f32v(f32v *x)
+{
+    if (LANES > 1)
+        exchange_f32v(x, 1);
+    if (LANES > 2)
+        exchange_f32v(x, 2);
+    if (LANES > 4)
+        exchange_f32v(x, 4);
+    if (LANES > 8)
+        exchange_f32v(x, 8);
+}
+
 /* Helpers that run once a call are for any machine, whatever the kernel's instruction set. */
 #ifdef __GNUC__
 #define PLAIN static inline __attribute__((unused))
@@ -531,6 +565,9 @@ static int is_stopped(const Frame *f)
 /* tmp1[t] = logsumexp[v](sum[h](X[t,h] * W[v,h])) */
 enum { ROWS_1 = 6, VECTORS_1 = 2, COLUMNS_1 = VECTORS_1 * LANES, DEPTH_1 = 320, BLOCK_1 = 8 };
 
+/* How many of so many rows the next tile takes. */
+static const unsigned char heights_1[ROWS_1 + 1] = { 0, 1, 2, 3, 4, 5, 6 };
+
 /* Packs the panel of `count` columns. */
 KERNEL static void pack_columns_1(const Frame *f, char *own, int64_t t, int64_t depth, int64_t place,
         int64_t points_first, int64_t points_end, int count)
@@ -541,11 +578,18 @@ KERNEL static void pack_columns_1(const Frame *f, char *own, int64_t t, int64_t 
     float *panels_1 = (float *)(own + at_panels_1);
     for (int v = 0; v < VECTORS_1; v++) {
         float *to = panels_1 + place * depth + points_first * COLUMNS_1 + v * LANES;
-        const int lanes = (int)size_max(size_min(LANES, count - v * LANES), 1);
-        const int64_t t_lanes = t + (v * LANES < count ? v * LANES : 0);
-        for (int64_t h = points_first; h < points_end; h++) {
-            store_f32v(to, 1, load_f32v(X + t_lanes * X_0 + h * X_1, X_0, lanes), LANES);
-            to += COLUMNS_1;
+        for (int64_t h = points_first; h < points_end; h += LANES) {
+            const int lanes = (int)size_min(LANES, points_end - h);
+            f32v square[LANES];
+            for (int c = 0; c < LANES; c++) {
+                const int64_t t_at = t + size_min(v * LANES + c, count - 1);
+                square[c] = load_f32v(X + t_at * X_0 + h * X_1, X_1, lanes);
+            }
+            transpose_f32v(square);
+            for (int c = 0; c < lanes; c++) {
+                store_f32v(to, 1, square[c], LANES);
+                to += COLUMNS_1;
+            }
         }
     }
 }
@@ -731,7 +775,7 @@ KERNEL static void step_1(const Frame *f, char *own, int64_t t_first, int64_t t_
             float *kept = points < depth ? kept_1 : tile;
             const int is_first = done == 0, is_last = done + points >= depth;
             for (v_2 = v_2_block; v_2 < v_2_stop; v_2 += height) {
-                height = (int)size_ceil_div(v_2_stop - v_2, size_ceil_div(v_2_stop - v_2, ROWS_1));
+                height = heights_1[size_ceil_div(v_2_stop - v_2, size_ceil_div(v_2_stop - v_2, ROWS_1))];
                 const f32u *here = rows + (v_2 - v_2_block) * row_step + done * k_step;
                 const char *ahead = (const char *)(here + (tiles < 4 ? 2 : 1) * height * row_step);
                 const int64_t ahead_step = k_step == 1 && points == depth ? size_ceil_div(height * 4, tiles) : 0;
@@ -744,7 +788,7 @@ KERNEL static void step_1(const Frame *f, char *own, int64_t t_first, int64_t t_
                             ahead + place / COLUMNS_1 * depth * ahead_step, ahead_step, kept, is_first, is_last);
                     if (is_last)
                         after_1(f, own, place, count, height, kept);
-                    kept += points < depth ? ROWS_1 * COLUMNS_1 : 0;
+                    kept += points < depth ? height * COLUMNS_1 : 0;
                 }
             }
             done += points;

@@ -87,6 +87,13 @@ enum { BAD_ARGUMENT = -2, BAD_SHAPES = -3, BAD_WORKSPACE = -4, CANCELLED = -7, O
 #define INLINE static inline
 #endif
 
+/* Of what is long and seldom in a hurry one copy keeps the compile short. */
+#ifdef __GNUC__
+#define APART static __attribute__((noinline, unused, target("avx2,fma,f16c")))
+#else
+#define APART static
+#endif
+
 #if EINC_VECTORS
 #define LANES 8
 #else
@@ -215,7 +222,7 @@ INLINE f32v select_f32v(boolv m, f32v a, f32v b)
 }
 
 /* One lane after the other. */
-INLINE u16v load_lanes_u16v(const void *p, int64_t stride, int count)
+APART u16v load_lanes_u16v(const void *p, int64_t stride, int count)
 {
     uint16_t lanes[LANES];
     u16v x;

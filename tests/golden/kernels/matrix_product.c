@@ -93,6 +93,13 @@ enum { BAD_ARGUMENT = -2, BAD_SHAPES = -3, BAD_WORKSPACE = -4, CANCELLED = -7, O
 #define INLINE static inline
 #endif
 
+/* Of what is long and seldom in a hurry one copy keeps the compile short. */
+#ifdef __GNUC__
+#define APART static __attribute__((noinline, unused, target("avx2,fma,f16c")))
+#else
+#define APART static
+#endif
+
 #if EINC_VECTORS
 #define LANES 8
 #else
@@ -201,7 +208,7 @@ INLINE u32v select_u32v(boolv m, u32v a, u32v b)
 }
 
 /* One lane after the other. */
-INLINE u32v load_lanes_u32v(const void *p, int64_t stride, int count)
+APART u32v load_lanes_u32v(const void *p, int64_t stride, int count)
 {
     uint32_t lanes[LANES];
     u32v x;
@@ -218,7 +225,7 @@ INLINE u32v load_lanes_u32v(const void *p, int64_t stride, int count)
 }
 
 /* One lane after the other. */
-INLINE void store_lanes_u32v(void *p, int64_t stride, u32v x, int count)
+APART void store_lanes_u32v(void *p, int64_t stride, u32v x, int count)
 {
     uint32_t lanes[LANES];
     memcpy(lanes, &x, sizeof x);
@@ -392,6 +399,9 @@ static int is_stopped(const Frame *f)
 
 /* out[i,k] = sum[j](A[i,j] * B[j,k]) */
 enum { ROWS_1 = 6, VECTORS_1 = 2, COLUMNS_1 = VECTORS_1 * LANES, DEPTH_1 = 320, BLOCK_1 = 8 };
+
+/* How many of so many rows the next tile takes. */
+static const unsigned char heights_1[ROWS_1 + 1] = { 0, 1, 2, 3, 4, 5, 6 };
 
 /* Packs the panel of `count` columns. */
 KERNEL static void pack_columns_1(const Frame *f, char *own, int64_t k, int64_t depth, int64_t place,
@@ -567,7 +577,7 @@ KERNEL static void step_1(const Frame *f, char *own, int64_t i_first, int64_t i_
             float *kept = points < depth ? kept_1 : tile;
             const int is_first = done == 0, is_last = done + points >= depth;
             for (i = i_block; i < i_stop; i += height) {
-                height = (int)size_ceil_div(i_stop - i, size_ceil_div(i_stop - i, ROWS_1));
+                height = heights_1[size_ceil_div(i_stop - i, size_ceil_div(i_stop - i, ROWS_1))];
                 const f32u *here = rows + (i - i_block) * row_step + done * k_step;
                 const char *ahead = (const char *)(here + (tiles < 4 ? 2 : 1) * height * row_step);
                 const int64_t ahead_step = k_step == 1 && points == depth ? size_ceil_div(height * 4, tiles) : 0;
@@ -579,7 +589,7 @@ KERNEL static void step_1(const Frame *f, char *own, int64_t i_first, int64_t i_
                             ahead + place / COLUMNS_1 * depth * ahead_step, ahead_step, kept, is_first, is_last);
                     if (is_last)
                         after_1(f, i, k, count, height, kept);
-                    kept += points < depth ? ROWS_1 * COLUMNS_1 : 0;
+                    kept += points < depth ? height * COLUMNS_1 : 0;
                 }
             }
             done += points;

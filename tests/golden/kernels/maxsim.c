@@ -3,12 +3,12 @@
  *     ijk, mnk -> ijmn | max n | sum j
  *
  * target portable, 4 lanes
- * launch 1: block of i: tile_1_1 = min(8, i), block of m: tile_1_2 = min(32, m)
+ * launch 1: block of i: tile_1_1 = min(10, i), block of m: tile_1_2 = min(32, m)
  *   step 1: store tmp1[i,j,m] = max[n](sum[k](A[i,j,k] * B[m,n,k]))
  *     tiles of 6 x 8: rows n, columns i j, contracted k, rows in place
  *     loops i m j, 4 lanes along j
  *   step 2: store out[i,m] = sum[j](tmp1[i,j,m])
- *     loops i m, 4 lanes along m, stride 1 expected: out axis 1
+ *     loops i m, 4 lanes along j
  * tmp1: a block, j * tile_1_1 * tile_1_2 * 4 bytes
  * workspace workers * (align(j * tile_1_1 * tile_1_2 * 4, 64) + align(tile_1_1 * align(j, 8) * k * 4, 64)
  *         + align((1 + min(1, k / 321) * 7) * 6 * k * 4, 64)
@@ -97,6 +97,13 @@ enum { BAD_ARGUMENT = -2, BAD_SHAPES = -3, BAD_WORKSPACE = -4, CANCELLED = -7, O
 #define INLINE static inline
 #endif
 
+/* Of what is long and seldom in a hurry one copy keeps the compile short. */
+#ifdef __GNUC__
+#define APART static __attribute__((noinline, unused))
+#else
+#define APART static
+#endif
+
 #if EINC_VECTORS
 #define LANES 4
 #else
@@ -177,6 +184,34 @@ INLINE f32v from_bits_f32v(u32v bits)
     return x;
 }
 
+INLINE float lane_f32v(f32v x, int l)
+{
+#if EINC_VECTORS
+    return x[l];
+#else
+    (void)l;
+    return x;
+#endif
+}
+
+/* 0, 1, 2, ... */
+INLINE i32v lanes_i32v(void)
+{
+    int32_t lanes[LANES];
+    i32v x;
+    UNROLL
+    for (int l = 0; l < LANES; l++)
+        lanes[l] = l;
+    memcpy(&x, lanes, sizeof x);
+    return x;
+}
+
+/* The first `count` lanes. */
+INLINE boolv first_boolv(int count)
+{
+    return lanes_i32v() < count;
+}
+
 INLINE f32v select_f32v(boolv m, f32v a, f32v b)
 {
 #if EINC_VECTORS
@@ -187,7 +222,7 @@ INLINE f32v select_f32v(boolv m, f32v a, f32v b)
 }
 
 /* One lane after the other. */
-INLINE u32v load_lanes_u32v(const void *p, int64_t stride, int count)
+APART u32v load_lanes_u32v(const void *p, int64_t stride, int count)
 {
     uint32_t lanes[LANES];
     u32v x;
@@ -204,7 +239,7 @@ INLINE u32v load_lanes_u32v(const void *p, int64_t stride, int count)
 }
 
 /* One lane after the other. */
-INLINE void store_lanes_u32v(void *p, int64_t stride, u32v x, int count)
+APART void store_lanes_u32v(void *p, int64_t stride, u32v x, int count)
 {
     uint32_t lanes[LANES];
     memcpy(lanes, &x, sizeof x);
@@ -265,6 +300,58 @@ INLINE f32v load_f32v(const f32u *p, int64_t stride, int count)
 INLINE void store_f32v(f32u *p, int64_t stride, f32v x, int count)
 {
     store_u32v(p, stride, bits_f32v(x), count);
+}
+
+/* Lane l of the result is lane l ^ n, for n less than LANES: the partner in a fold. */
+INLINE f32v flip_f32v(f32v x, int n)
+{
+    float lanes[LANES], others[LANES];
+    memcpy(lanes, &x, sizeof x);
+    UNROLL
+    for (int l = 0; l < LANES; l++)
+        others[l] = lanes[l ^ n];
+    memcpy(&x, others, sizeof x);
+    return x;
+}
+
+INLINE float fold_sum_f32v(f32v x)
+{
+    if (LANES > 8)
+        x = x + flip_f32v(x, 8);
+    if (LANES > 4)
+        x = x + flip_f32v(x, 4);
+    if (LANES > 2)
+        x = x + flip_f32v(x, 2);
+    if (LANES > 1)
+        x = x + flip_f32v(x, 1);
+    return lane_f32v(x, 0);
+}
+
+/* In each square of 2n by 2n the two n by n corners off the diagonal change places. */
+INLINE void exchange_f32v(f32v *x, int n)
+{
+    const boolv upper = (lanes_i32v() & n) != 0;
+    UNROLL
+    for (int i = 0; i < LANES; i++) {
+        if (i & n)
+            continue;
+        const f32v a = x[i], b = x[i + n];
+        x[i] = select_f32v(upper, flip_f32v(b, n), a);
+        x[i + n] = select_f32v(upper, b, flip_f32v(a, n));
+    }
+}
+
+/* Lane j of x[i] becomes lane i of x[j]. */
+APART void transpose_f32v(f32v *x)
+{
+    if (LANES > 1)
+        exchange_f32v(x, 1);
+    if (LANES > 2)
+        exchange_f32v(x, 2);
+    if (LANES > 4)
+        exchange_f32v(x, 4);
+    if (LANES > 8)
+        exchange_f32v(x, 8);
 }
 
 /* Helpers that run once a call are for any machine, whatever the kernel's instruction set. */
@@ -355,7 +442,6 @@ typedef struct Frame {
     int64_t at_largest_1_1;
     int64_t per_worker;
     int64_t grain_1, tasks_1;
-    int unit_2;    /* the lanes' strides are 1 */
     int64_t shared;
     char *workspace;
     const einc_host *host;
@@ -381,6 +467,9 @@ static int is_stopped(const Frame *f)
 /* tmp1[i,j,m] = max[n](sum[k](A[i,j,k] * B[m,n,k])) */
 enum { ROWS_1 = 6, VECTORS_1 = 2, COLUMNS_1 = VECTORS_1 * LANES, DEPTH_1 = 320, BLOCK_1 = 8 };
 
+/* How many of so many rows the next tile takes. */
+static const unsigned char heights_1[ROWS_1 + 1] = { 0, 1, 2, 3, 4, 5, 6 };
+
 /* Packs the panel of `count` columns. */
 KERNEL static void pack_columns_1(const Frame *f, char *own, int64_t i, int64_t j, int64_t depth, int64_t place,
         int64_t points_first, int64_t points_end, int count)
@@ -392,11 +481,18 @@ KERNEL static void pack_columns_1(const Frame *f, char *own, int64_t i, int64_t 
     float *panels_1 = (float *)(own + at_panels_1);
     for (int v = 0; v < VECTORS_1; v++) {
         float *to = panels_1 + place * depth + points_first * COLUMNS_1 + v * LANES;
-        const int lanes = (int)size_max(size_min(LANES, count - v * LANES), 1);
-        const int64_t j_lanes = j + (v * LANES < count ? v * LANES : 0);
-        for (int64_t k = points_first; k < points_end; k++) {
-            store_f32v(to, 1, load_f32v(A + i * A_0 + j_lanes * A_1 + k * A_2, A_1, lanes), LANES);
-            to += COLUMNS_1;
+        for (int64_t k = points_first; k < points_end; k += LANES) {
+            const int lanes = (int)size_min(LANES, points_end - k);
+            f32v square[LANES];
+            for (int c = 0; c < LANES; c++) {
+                const int64_t j_at = j + size_min(v * LANES + c, count - 1);
+                square[c] = load_f32v(A + i * A_0 + j_at * A_1 + k * A_2, A_2, lanes);
+            }
+            transpose_f32v(square);
+            for (int c = 0; c < lanes; c++) {
+                store_f32v(to, 1, square[c], LANES);
+                to += COLUMNS_1;
+            }
         }
     }
 }
@@ -581,7 +677,7 @@ KERNEL static void step_1(const Frame *f, char *own, int64_t i_first, int64_t i_
                 float *kept = points < depth ? kept_1 : NULL;
                 const int is_first = done == 0, is_last = done + points >= depth;
                 for (n = n_block; n < n_stop; n += height) {
-                    height = (int)size_ceil_div(n_stop - n, size_ceil_div(n_stop - n, ROWS_1));
+                    height = heights_1[size_ceil_div(n_stop - n, size_ceil_div(n_stop - n, ROWS_1))];
                     const f32u *here = rows + (n - n_block) * row_step + done * k_step;
                     const char *ahead = (const char *)(here + (tiles < 4 ? 2 : 1) * height * row_step);
                     const int64_t ahead_step = k_step == 1 && points == depth ? size_ceil_div(height * 4, tiles) : 0;
@@ -596,7 +692,7 @@ KERNEL static void step_1(const Frame *f, char *own, int64_t i_first, int64_t i_
                                     points,
                                     ahead + place / COLUMNS_1 * depth * ahead_step, ahead_step, kept, is_first,
                                             is_last, f, own, place);
-                            kept += points < depth ? ROWS_1 * COLUMNS_1 : 0;
+                            kept += points < depth ? height * COLUMNS_1 : 0;
                         }
                     }
                 }
@@ -616,51 +712,43 @@ KERNEL static void step_1(const Frame *f, char *own, int64_t i_first, int64_t i_
 }
 
 /* out[i,m] = sum[j](tmp1[i,j,m]) */
-INLINE void step_2_at(const Frame *f, char *own, int64_t i_first, int64_t m_first, int64_t i, int64_t m,
-        const int count, const int unit)
+INLINE void step_2_at(const Frame *f, char *own, int64_t i_first, int64_t m_first, int64_t i, int64_t m)
 {
     const int64_t extent_j = f->extent_j, tile_1_1 = f->tile_1_1;
     f32u *out = (f32u *)f->in.out.data;
-    const int64_t out_0 = f->in.out.stride[0], out_1 = unit ? 1 : f->in.out.stride[1];
+    const int64_t out_0 = f->in.out.stride[0], out_1 = f->in.out.stride[1];
     f32u *tmp1 = (f32u *)own;
     const int64_t tmp1_0 = extent_j, tmp1_2 = size_mul(extent_j, tile_1_1);
-    f32v sum[4];
+    f32v sum_lanes[4];
     for (int chain = 0; chain < 4; chain++)
-        sum[chain] = splat_f32v(0.0f);
+        sum_lanes[chain] = splat_f32v(0.0f);
     int64_t j_at = 0;
-    for (; j_at + 4 <= extent_j; j_at += 4) {
+    for (; j_at + 4 * LANES <= extent_j; j_at += 4 * LANES) {
         UNROLL
         for (int chain = 0; chain < 4; chain++) {
-            const int64_t j = j_at + chain;
-            const f32v tmp1_at = load_f32v(tmp1 + (i - i_first) * tmp1_0 + j + (m - m_first) * tmp1_2, tmp1_2, count);
-            sum[chain] = sum[chain] + tmp1_at;
+            const int64_t j = j_at + chain * LANES;
+            const f32v tmp1_at = load_f32v(tmp1 + (i - i_first) * tmp1_0 + j + (m - m_first) * tmp1_2, 1, LANES);
+            sum_lanes[chain] = sum_lanes[chain] + tmp1_at;
         }
     }
-    for (; j_at < extent_j; j_at++) {
-        const f32v tmp1_at_2 = load_f32v(tmp1 + (i - i_first) * tmp1_0 + j_at + (m - m_first) * tmp1_2, tmp1_2,
-                count);
-        sum[0] = sum[0] + tmp1_at_2;
+    for (; j_at < extent_j; j_at += LANES) {
+        const int count_2 = extent_j - j_at < LANES ? (int)(extent_j - j_at) : LANES;
+        const f32v before = sum_lanes[0];
+        const f32v tmp1_at_2 = load_f32v(tmp1 + (i - i_first) * tmp1_0 + j_at + (m - m_first) * tmp1_2, 1, count_2);
+        sum_lanes[0] = sum_lanes[0] + tmp1_at_2;
+        sum_lanes[0] = select_f32v(first_boolv(count_2), sum_lanes[0], before);
     }
     for (int chain = 1; chain < 4; chain++)
-        sum[0] = sum[0] + sum[chain];
-    store_f32v(out + i * out_0 + m * out_1, out_1, sum[0], count);
+        sum_lanes[0] = sum_lanes[0] + sum_lanes[chain];
+    float sum = fold_sum_f32v(sum_lanes[0]);
+    out[i * out_0 + m * out_1] = sum;
 }
 
 KERNEL static void step_2(const Frame *f, char *own, int64_t i_first, int64_t i_end, int64_t m_first, int64_t m_end)
 {
-    if (f->unit_2) {
-        for (int64_t i = i_first; i < i_end; i++) {
-            int64_t m = m_first;
-            for (; m + LANES <= m_end; m += LANES)
-                step_2_at(f, own, i_first, m_first, i, m, LANES, 1);
-            if (m < m_end)
-                step_2_at(f, own, i_first, m_first, i, m, (int)(m_end - m), 1);
-        }
-    } else {
-        for (int64_t i = i_first; i < i_end; i++)
-            for (int64_t m = m_first; m < m_end; m += LANES)
-                step_2_at(f, own, i_first, m_first, i, m, (int)size_min(LANES, m_end - m), 0);
-    }
+    for (int64_t i = i_first; i < i_end; i++)
+        for (int64_t m = m_first; m < m_end; m++)
+            step_2_at(f, own, i_first, m_first, i, m);
 }
 
 /* A task of launch 1: its units of work, each one tile of every block. */
@@ -720,7 +808,7 @@ static int prepare(Frame *f, const maxsim_args *args, int workers)
         return BAD_SHAPES;
     if (extent_i > 0 && extent_m > 0 && extent_j > 0 && extent_n < 1)
         return BAD_SHAPES;
-    const int64_t tile_1_1 = f->tile_1_1 = size_min(8, extent_i);
+    const int64_t tile_1_1 = f->tile_1_1 = size_min(10, extent_i);
     const int64_t tile_1_2 = f->tile_1_2 = size_min(32, extent_m);
     f->units_1 = size_mul(size_ceil_div(extent_i, tile_1_1), size_ceil_div(extent_m, tile_1_2));
     const int64_t at_panels_1 = f->at_panels_1 = size_mul(size_ceil_div(size_mul(size_mul(size_mul(extent_j,
@@ -740,7 +828,6 @@ static int prepare(Frame *f, const maxsim_args *args, int workers)
             extent_k), extent_m), extent_n), 32768), 1), 1024);
     f->grain_1 = size_max(size_ceil_div(f->units_1, most_1), 1);
     f->tasks_1 = size_ceil_div(f->units_1, f->grain_1);
-    f->unit_2 = f->in.out.stride[1] == 1;
     return 0;
 }
 

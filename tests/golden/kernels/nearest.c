@@ -99,6 +99,13 @@ enum { BAD_ARGUMENT = -2, BAD_SHAPES = -3, BAD_WORKSPACE = -4, CANCELLED = -7, O
 #define INLINE static inline
 #endif
 
+/* Of what is long and seldom in a hurry one copy keeps the compile short. */
+#ifdef __GNUC__
+#define APART static __attribute__((noinline, unused))
+#else
+#define APART static
+#endif
+
 #if EINC_VECTORS
 #define LANES 2
 #else
@@ -210,6 +217,18 @@ INLINE f32v from_bits_f32v(u32v bits)
     return x;
 }
 
+/* 0, 1, 2, ... */
+INLINE i32v lanes_i32v(void)
+{
+    int32_t lanes[LANES];
+    i32v x;
+    UNROLL
+    for (int l = 0; l < LANES; l++)
+        lanes[l] = l;
+    memcpy(&x, lanes, sizeof x);
+    return x;
+}
+
 /* What a comparison of f64v or i64v gives, as a mask of any type's lanes. */
 INLINE boolv narrow_boolv(i64v m)
 {
@@ -266,7 +285,7 @@ INLINE i64v select_i64v(boolv m, i64v a, i64v b)
 }
 
 /* One lane after the other. */
-INLINE u32v load_lanes_u32v(const void *p, int64_t stride, int count)
+APART u32v load_lanes_u32v(const void *p, int64_t stride, int count)
 {
     uint32_t lanes[LANES];
     u32v x;
@@ -283,7 +302,7 @@ INLINE u32v load_lanes_u32v(const void *p, int64_t stride, int count)
 }
 
 /* One lane after the other. */
-INLINE void store_lanes_u32v(void *p, int64_t stride, u32v x, int count)
+APART void store_lanes_u32v(void *p, int64_t stride, u32v x, int count)
 {
     uint32_t lanes[LANES];
     memcpy(lanes, &x, sizeof x);
@@ -309,7 +328,7 @@ INLINE void store_u32v(void *p, int64_t stride, u32v x, int count)
 }
 
 /* One lane after the other. */
-INLINE u64v load_lanes_u64v(const void *p, int64_t stride, int count)
+APART u64v load_lanes_u64v(const void *p, int64_t stride, int count)
 {
     uint64_t lanes[LANES];
     u64v x;
@@ -326,7 +345,7 @@ INLINE u64v load_lanes_u64v(const void *p, int64_t stride, int count)
 }
 
 /* One lane after the other. */
-INLINE void store_lanes_u64v(void *p, int64_t stride, u64v x, int count)
+APART void store_lanes_u64v(void *p, int64_t stride, u64v x, int count)
 {
     uint64_t lanes[LANES];
     memcpy(lanes, &x, sizeof x);
@@ -393,6 +412,45 @@ INLINE i64v load_i64v(const i64u *p, int64_t stride, int count)
 INLINE void store_i64v(i64u *p, int64_t stride, i64v x, int count)
 {
     store_u64v(p, stride, (u64v)x, count);
+}
+
+/* Lane l of the result is lane l ^ n, for n less than LANES: the partner in a fold. */
+INLINE f32v flip_f32v(f32v x, int n)
+{
+    float lanes[LANES], others[LANES];
+    memcpy(lanes, &x, sizeof x);
+    UNROLL
+    for (int l = 0; l < LANES; l++)
+        others[l] = lanes[l ^ n];
+    memcpy(&x, others, sizeof x);
+    return x;
+}
+
+/* In each square of 2n by 2n the two n by n corners off the diagonal change places. */
+INLINE void exchange_f32v(f32v *x, int n)
+{
+    const boolv upper = (lanes_i32v() & n) != 0;
+    UNROLL
+    for (int i = 0; i < LANES; i++) {
+        if (i & n)
+            continue;
+        const f32v a = x[i], b = x[i + n];
+        x[i] = select_f32v(upper, flip_f32v(b, n), a);
+        x[i + n] = select_f32v(upper, b, flip_f32v(a, n));
+    }
+}
+
+/* Lane j of x[i] becomes lane i of x[j]. */
+APART void transpose_f32v(f32v *x)
+{
+    if (LANES > 1)
+        exchange_f32v(x, 1);
+    if (LANES > 2)
+        exchange_f32v(x, 2);
+    if (LANES > 4)
+        exchange_f32v(x, 4);
+    if (LANES > 8)
+        exchange_f32v(x, 8);
 }
 
 /* Helpers that run once a call are for any machine, whatever the kernel's instruction set. */
@@ -522,6 +580,9 @@ static int is_stopped(const Frame *f)
 /* out[i] = min[j](sum[k](pow(A[i,k] - B[j,k], 2))) & out1[i] = argmin[j](sum[k](pow(A[i,k] - B[j,k], 2))) */
 enum { ROWS_1 = 6, VECTORS_1 = 4, COLUMNS_1 = VECTORS_1 * LANES, DEPTH_1 = 320, BLOCK_1 = 8 };
 
+/* How many of so many rows the next tile takes. */
+static const unsigned char heights_1[ROWS_1 + 1] = { 0, 1, 2, 3, 4, 5, 6 };
+
 /* Packs the panel of `count` columns. */
 KERNEL static void pack_columns_1(const Frame *f, char *own, int64_t i, int64_t depth, int64_t place,
         int64_t points_first, int64_t points_end, int count)
@@ -531,11 +592,18 @@ KERNEL static void pack_columns_1(const Frame *f, char *own, int64_t i, int64_t 
     float *panels_1 = (float *)own;
     for (int v = 0; v < VECTORS_1; v++) {
         float *to = panels_1 + place * depth + points_first * COLUMNS_1 + v * LANES;
-        const int lanes = (int)size_max(size_min(LANES, count - v * LANES), 1);
-        const int64_t i_lanes = i + (v * LANES < count ? v * LANES : 0);
-        for (int64_t k = points_first; k < points_end; k++) {
-            store_f32v(to, 1, load_f32v(A + i_lanes * A_0 + k * A_1, A_0, lanes), LANES);
-            to += COLUMNS_1;
+        for (int64_t k = points_first; k < points_end; k += LANES) {
+            const int lanes = (int)size_min(LANES, points_end - k);
+            f32v square[LANES];
+            for (int c = 0; c < LANES; c++) {
+                const int64_t i_at = i + size_min(v * LANES + c, count - 1);
+                square[c] = load_f32v(A + i_at * A_0 + k * A_1, A_1, lanes);
+            }
+            transpose_f32v(square);
+            for (int c = 0; c < lanes; c++) {
+                store_f32v(to, 1, square[c], LANES);
+                to += COLUMNS_1;
+            }
         }
     }
 }
@@ -735,7 +803,7 @@ KERNEL static void step_1(const Frame *f, char *own, int64_t i_first, int64_t i_
             float *kept = points < depth ? kept_1 : tile;
             const int is_first = done == 0, is_last = done + points >= depth;
             for (j = j_block; j < j_stop; j += height) {
-                height = (int)size_ceil_div(j_stop - j, size_ceil_div(j_stop - j, ROWS_1));
+                height = heights_1[size_ceil_div(j_stop - j, size_ceil_div(j_stop - j, ROWS_1))];
                 const f32u *here = rows + (j - j_block) * row_step + done * k_step;
                 const char *ahead = (const char *)(here + (tiles < 4 ? 2 : 1) * height * row_step);
                 const int64_t ahead_step = k_step == 1 && points == depth ? size_ceil_div(height * 4, tiles) : 0;
@@ -748,7 +816,7 @@ KERNEL static void step_1(const Frame *f, char *own, int64_t i_first, int64_t i_
                             ahead + place / COLUMNS_1 * depth * ahead_step, ahead_step, kept, is_first, is_last);
                     if (is_last)
                         after_1(f, own, j, place, count, height, kept);
-                    kept += points < depth ? ROWS_1 * COLUMNS_1 : 0;
+                    kept += points < depth ? height * COLUMNS_1 : 0;
                 }
             }
             done += points;

@@ -103,6 +103,13 @@ enum { BAD_ARGUMENT = -2, BAD_SHAPES = -3, BAD_WORKSPACE = -4, CANCELLED = -7, O
 #define INLINE static inline
 #endif
 
+/* Of what is long and seldom in a hurry one copy keeps the compile short. */
+#ifdef __GNUC__
+#define APART static __attribute__((noinline, unused))
+#else
+#define APART static
+#endif
+
 #if EINC_VECTORS
 #define LANES 4
 #else
@@ -137,10 +144,19 @@ typedef float f32v;
 #endif
 
 #if EINC_VECTORS
+typedef int32_t i32v __attribute__((vector_size(4 * LANES)));
+#else
+typedef int32_t i32v;
+#endif
+
+#if EINC_VECTORS
 typedef uint32_t u32v __attribute__((vector_size(4 * LANES)));
 #else
 typedef uint32_t u32v;
 #endif
+
+/* A truth per lane: 0 or -1 in a vector, 0 or 1 in a scalar. */
+typedef i32v boolv;
 
 #ifdef __GNUC__
 #define UNALIGNED __attribute__((aligned(1), may_alias))
@@ -176,8 +192,29 @@ INLINE f32v from_bits_f32v(u32v bits)
     return x;
 }
 
+/* 0, 1, 2, ... */
+INLINE i32v lanes_i32v(void)
+{
+    int32_t lanes[LANES];
+    i32v x;
+    UNROLL
+    for (int l = 0; l < LANES; l++)
+        lanes[l] = l;
+    memcpy(&x, lanes, sizeof x);
+    return x;
+}
+
+INLINE f32v select_f32v(boolv m, f32v a, f32v b)
+{
+#if EINC_VECTORS
+    return (f32v)((m & (i32v)a) ^ (~m & (i32v)b));
+#else
+    return m ? a : b;
+#endif
+}
+
 /* One lane after the other. */
-INLINE u32v load_lanes_u32v(const void *p, int64_t stride, int count)
+APART u32v load_lanes_u32v(const void *p, int64_t stride, int count)
 {
     uint32_t lanes[LANES];
     u32v x;
@@ -194,7 +231,7 @@ INLINE u32v load_lanes_u32v(const void *p, int64_t stride, int count)
 }
 
 /* One lane after the other. */
-INLINE void store_lanes_u32v(void *p, int64_t stride, u32v x, int count)
+APART void store_lanes_u32v(void *p, int64_t stride, u32v x, int count)
 {
     uint32_t lanes[LANES];
     memcpy(lanes, &x, sizeof x);
@@ -234,6 +271,45 @@ INLINE f32v load_f32v(const f32u *p, int64_t stride, int count)
 INLINE void store_f32v(f32u *p, int64_t stride, f32v x, int count)
 {
     store_u32v(p, stride, bits_f32v(x), count);
+}
+
+/* Lane l of the result is lane l ^ n, for n less than LANES: the partner in a fold. */
+INLINE f32v flip_f32v(f32v x, int n)
+{
+    float lanes[LANES], others[LANES];
+    memcpy(lanes, &x, sizeof x);
+    UNROLL
+    for (int l = 0; l < LANES; l++)
+        others[l] = lanes[l ^ n];
+    memcpy(&x, others, sizeof x);
+    return x;
+}
+
+/* In each square of 2n by 2n the two n by n corners off the diagonal change places. */
+INLINE void exchange_f32v(f32v *x, int n)
+{
+    const boolv upper = (lanes_i32v() & n) != 0;
+    UNROLL
+    for (int i = 0; i < LANES; i++) {
+        if (i & n)
+            continue;
+        const f32v a = x[i], b = x[i + n];
+        x[i] = select_f32v(upper, flip_f32v(b, n), a);
+        x[i + n] = select_f32v(upper, b, flip_f32v(a, n));
+    }
+}
+
+/* Lane j of x[i] becomes lane i of x[j]. */
+APART void transpose_f32v(f32v *x)
+{
+    if (LANES > 1)
+        exchange_f32v(x, 1);
+    if (LANES > 2)
+        exchange_f32v(x, 2);
+    if (LANES > 4)
+        exchange_f32v(x, 4);
+    if (LANES > 8)
+        exchange_f32v(x, 8);
 }
 
 /* Helpers that run once a call are for any machine, whatever the kernel's instruction set. */
@@ -369,6 +445,9 @@ static int is_stopped(const Frame *f)
 /* tmp1[i,j] = sum[k](pow(A[i,k] - B[j,k], 2)) */
 enum { ROWS_1 = 6, VECTORS_1 = 2, COLUMNS_1 = VECTORS_1 * LANES, DEPTH_1 = 320, BLOCK_1 = 8 };
 
+/* How many of so many rows the next tile takes. */
+static const unsigned char heights_1[ROWS_1 + 1] = { 0, 1, 2, 3, 4, 5, 6 };
+
 /* Packs the panel of `count` columns. */
 KERNEL static void pack_columns_1(const Frame *f, char *own, int64_t j, int64_t depth, int64_t place,
         int64_t points_first, int64_t points_end, int count)
@@ -379,11 +458,18 @@ KERNEL static void pack_columns_1(const Frame *f, char *own, int64_t j, int64_t 
     float *panels_1 = (float *)(own + at_panels_1);
     for (int v = 0; v < VECTORS_1; v++) {
         float *to = panels_1 + place * depth + points_first * COLUMNS_1 + v * LANES;
-        const int lanes = (int)size_max(size_min(LANES, count - v * LANES), 1);
-        const int64_t j_lanes = j + (v * LANES < count ? v * LANES : 0);
-        for (int64_t k = points_first; k < points_end; k++) {
-            store_f32v(to, 1, load_f32v(B + j_lanes * B_0 + k * B_1, B_0, lanes), LANES);
-            to += COLUMNS_1;
+        for (int64_t k = points_first; k < points_end; k += LANES) {
+            const int lanes = (int)size_min(LANES, points_end - k);
+            f32v square[LANES];
+            for (int c = 0; c < LANES; c++) {
+                const int64_t j_at = j + size_min(v * LANES + c, count - 1);
+                square[c] = load_f32v(B + j_at * B_0 + k * B_1, B_1, lanes);
+            }
+            transpose_f32v(square);
+            for (int c = 0; c < lanes; c++) {
+                store_f32v(to, 1, square[c], LANES);
+                to += COLUMNS_1;
+            }
         }
     }
 }
@@ -548,7 +634,7 @@ KERNEL static void step_1(const Frame *f, char *own, int64_t i_first, int64_t i_
             float *kept = points < depth ? kept_1 : tile;
             const int is_first = done == 0, is_last = done + points >= depth;
             for (i = i_block; i < i_stop; i += height) {
-                height = (int)size_ceil_div(i_stop - i, size_ceil_div(i_stop - i, ROWS_1));
+                height = heights_1[size_ceil_div(i_stop - i, size_ceil_div(i_stop - i, ROWS_1))];
                 const f32u *here = rows + (i - i_block) * row_step + done * k_step;
                 const char *ahead = (const char *)(here + (tiles < 4 ? 2 : 1) * height * row_step);
                 const int64_t ahead_step = k_step == 1 && points == depth ? size_ceil_div(height * 4, tiles) : 0;
@@ -560,7 +646,7 @@ KERNEL static void step_1(const Frame *f, char *own, int64_t i_first, int64_t i_
                             ahead + place / COLUMNS_1 * depth * ahead_step, ahead_step, kept, is_first, is_last);
                     if (is_last)
                         after_1(f, own, i_first, i, j, count, height, kept);
-                    kept += points < depth ? ROWS_1 * COLUMNS_1 : 0;
+                    kept += points < depth ? height * COLUMNS_1 : 0;
                 }
             }
             done += points;

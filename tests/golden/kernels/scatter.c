@@ -91,6 +91,13 @@ enum { BAD_ARGUMENT = -2, BAD_SHAPES = -3, BAD_WORKSPACE = -4, CANCELLED = -7, O
 #define INLINE static inline
 #endif
 
+/* Of what is long and seldom in a hurry one copy keeps the compile short. */
+#ifdef __GNUC__
+#define APART static __attribute__((noinline, unused))
+#else
+#define APART static
+#endif
+
 #if EINC_VECTORS
 #define LANES 4
 #else
@@ -156,7 +163,7 @@ INLINE f32v from_bits_f32v(u32v bits)
 }
 
 /* One lane after the other. */
-INLINE u16v load_lanes_u16v(const void *p, int64_t stride, int count)
+APART u16v load_lanes_u16v(const void *p, int64_t stride, int count)
 {
     uint16_t lanes[LANES];
     u16v x;
@@ -182,7 +189,7 @@ INLINE u16v load_u16v(const void *p, int64_t stride, int count)
 }
 
 /* One lane after the other. */
-INLINE u32v load_lanes_u32v(const void *p, int64_t stride, int count)
+APART u32v load_lanes_u32v(const void *p, int64_t stride, int count)
 {
     uint32_t lanes[LANES];
     u32v x;
@@ -199,7 +206,7 @@ INLINE u32v load_lanes_u32v(const void *p, int64_t stride, int count)
 }
 
 /* One lane after the other. */
-INLINE void store_lanes_u32v(void *p, int64_t stride, u32v x, int count)
+APART void store_lanes_u32v(void *p, int64_t stride, u32v x, int count)
 {
     uint32_t lanes[LANES];
     memcpy(lanes, &x, sizeof x);
