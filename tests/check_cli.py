@@ -239,7 +239,8 @@ def check_explain():
         check(good("explain", known[0], f"-d{dump}"), dump)
     sizes = [json.loads(good("explain", known[0], "-d", f"i=3,j=32,k=64,m=31,n={n}", "--json"))["workspace_bytes"]
              for n in (100, 1000, 10 ** 9)]
-    check(sizes[0] == sizes[1] == sizes[2], "the workspace does not grow with n", sizes)
+    # Tiles of nearly equal height: a few rows more or less, whatever n is.
+    check(0 < max(sizes) < 1.2 * min(sizes), "the workspace does not grow with n", sizes)
 
 
 def check_bench():
