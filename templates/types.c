@@ -37,7 +37,9 @@
 #define INLINE static inline
 #endif
 //}
+#endif
 
+#ifndef APART
 //{ APART
 /* Of what is long and seldom in a hurry: one copy keeps the compile short. */
 #ifdef __GNUC__

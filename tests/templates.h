@@ -9,14 +9,14 @@
 #if defined EINC_AVX512
 #define EINC_F16C
 #define TARGETED __attribute__((target("avx512f,avx512dq,avx512bw,avx512vl,avx2,fma,f16c")))
-#define INLINE static inline __attribute__((always_inline, unused)) TARGETED
 #elif defined EINC_FMA
 #define EINC_F16C
 #define TARGETED __attribute__((target("avx2,fma,f16c")))
-#define INLINE static inline __attribute__((always_inline, unused)) TARGETED
 #else
 #define TARGETED
 #endif
+#define INLINE static inline __attribute__((always_inline, unused)) TARGETED
+#define APART static __attribute__((noinline, unused)) TARGETED
 
 #include "../templates/complex_exp.c"
 #include "../templates/fold.c"
