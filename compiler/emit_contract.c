@@ -636,16 +636,22 @@ static void emit_tiles(Emitter *e, const Tiling *t, const char *first, const cha
     emit_line(e, "points = size_ceil_div(depth - done, size_max(size_ceil_div(depth - done, DEPTH_%d), 1));", n);
     emit_line(e, "%s *kept = points < depth ? kept_%d : %s;", dtype_c(t->dtype), n, t->in_registers ? "NULL" : "tile");
     emit_line(e, "const int is_first = done == 0, is_last = done + points >= depth;");
-    emit_line(e, "for (%s = %s; %s < %s; %s += height) {", row, from, row, to, row);
-    e->scope->indent++;
-    emit_line(e, "height = heights_%d[size_ceil_div(%s - %s, size_ceil_div(%s - %s, ROWS_%d))];", n, to, row, to, row, n);
-    /* Each tile asks for its share of the rows that come next. */
-    emit_line(e, "const %s *here = rows + (%s - %s) * row_step + done * k_step;", emit_element(t->dtype), row, from);
-    emit_line(e, "const char *ahead = (const char *)(here + (tiles < 4 ? 2 : 1) * height * row_step);");
-    emit_line(e, "const int64_t ahead_step = k_step == 1 && points == depth ? size_ceil_div(height * %d, tiles) : 0;", size);
-    each_tile(e, t, tiles);
-    e->scope->indent--;
-    emit_line(e, "}");
+    /* Of each panel all rows of the block, so that it stays near. */
+    Text inner = text_new(e->arena);
+    text_print(&inner, "for (%s = %s; %s < %s; %s += height) {\n", row, from, row, to, row);
+    text_print(&inner, "    height = heights_%d[size_ceil_div(%s - %s, size_ceil_div(%s - %s, ROWS_%d))];\n", n, to, row, to, row, n);
+    text_print(&inner, "    const %s *here = rows + (%s - %s) * row_step + done * k_step;\n", emit_element(t->dtype), row, from);
+    text_print(&inner, "    /* The next rows where all points are taken at once, else the next panel: a share for each tile. */\n");
+    text_print(&inner, "    const char *ahead = (const char *)(here + (tiles < 4 ? 2 : 1) * height * row_step);\n");
+    text_print(&inner, "    int64_t ahead_step = k_step == 1 ? size_ceil_div(height * %d, tiles) : 0;\n", size);
+    text_print(&inner, "    ahead += place / COLUMNS_%d * depth * ahead_step;\n", n);
+    text_put(&inner, "    if (points < depth) {\n");
+    text_print(&inner, "        ahead_step = COLUMNS_%d * %d / BLOCK_%d;\n", n, size, n);
+    text_print(&inner, "        ahead = (const char *)(panels_%d + (place + COLUMNS_%d) * depth + done * COLUMNS_%d);\n", n, n, n);
+    text_print(&inner, "        ahead += (%s - %s) / ROWS_%d * points * ahead_step;\n", row, from, n);
+    text_put(&inner, "    }\n");
+    text_print(&inner, "%s}\n", tiles);
+    each_tile(e, t, inner.bytes);
     emit_line(e, "done += points;");
     e->scope->indent--;
     emit_line(e, "} while (done < depth);");
@@ -858,12 +864,12 @@ void emit_contract(Emitter *e)
     const char *bodies[4] = { pack_columns(e, t), pack_rows(e, t), t->in_registers ? "" : after_body(e, t),
                               t->c->reduces ? finish_body(e, t) : "" };
     const char *tile = tile_body(e, t), *whole = emit_text(e, "%s%s", emit_locals(e, tile), tile);
-    const char *tiles = emit_text(e, "tiles_%d(height, here, row_step, k_step, panels_%d + place * depth + done * COLUMNS_%d, points,\n"
-                                  "        ahead + place / COLUMNS_%d * depth * ahead_step, ahead_step, kept, is_first, is_last%s);",
-                                  t->number, t->number, t->number, t->number, tile_extra(e, t, whole, false));
+    const char *tiles = emit_text(e, "    tiles_%d(height, here, row_step, k_step, panels_%d + place * depth + done * COLUMNS_%d, points,\n"
+                                  "            ahead, ahead_step, kept, is_first, is_last%s);",
+                                  t->number, t->number, t->number, tile_extra(e, t, whole, false));
     if (!t->in_registers)
-        tiles = emit_text(e, "%s\nif (is_last)\n    %s;", tiles, spell_call(e, &t->parameters, "after", t->number, bodies[2]));
-    tiles = emit_text(e, "%s\nkept += points < depth ? height * COLUMNS_%d : 0;", tiles, t->number);
+        tiles = emit_text(e, "%s\n    if (is_last)\n        %s;", tiles, spell_call(e, &t->parameters, "after", t->number, bodies[2]));
+    tiles = emit_text(e, "%s\n    kept += points < depth ? height * COLUMNS_%d : 0;\n", tiles, t->number);
     const char *calls[4] = { spell_call(e, &t->parameters, "pack_columns", t->number, bodies[0]), spell_call(e, &t->parameters, "pack_rows", t->number, bodies[1]), tiles,
                              t->c->reduces ? spell_call(e, &t->parameters, "finish", t->number, bodies[3]) : "" };
     const char *body = step_body(e, t, calls);

@@ -272,7 +272,8 @@ static double temporary_bytes(const Planner *planner, const Launch *launch, cons
     return sum;
 }
 
-/* Columns as many as their packed panels leave room for in the cache; rows as many as pay for the packing, if enough
+/* Columns as many as their packed panels leave room for in the cache, or more where their points come in blocks, each of
+ * which many rows meet before the next; rows as many as pay for the packing, if enough
  * units are left; of batches one. */
 void contract_tiles(Planner *planner, Launch *launch)
 {
@@ -293,7 +294,7 @@ void contract_tiles(Planner *planner, Launch *launch)
             block |= launch->blocks[b].of_step[place] == c->columns.list[i];
         fixed *= block ? 1 : planner_extent(planner, c->columns.list[i]);
     }
-    double near = depth < c->depth_block ? depth : c->depth_block, columns = room / (near * size * fixed);
+    double columns = depth > c->depth_block ? PANELS_MOST : room / (depth * size * fixed);
     if (columns > PANELS_MOST / (depth * size * fixed))
         columns = PANELS_MOST / (depth * size * fixed);
     columns = columns < c->tile_columns / fixed ? c->tile_columns / fixed : columns;
