@@ -178,6 +178,8 @@ def main():
             done = subprocess.run([runner], input=line, capture_output=True, text=True)
             answer = done.stdout.strip().split('\t')
             runs += 1
+            if answer[0] == 'refused' and 'over nothing' in done.stdout:    # the first data set has an empty max
+                continue
             if answer[0] == 'ok':
                 elements += int(answer[1])
             else:

@@ -3,7 +3,7 @@
  *     where(@h + @r >= 1 && @h + @r <= 56, x[n,c,h+r-1], 0) * k[o,c,r] -> noh
  *
  * target portable, 2 lanes
- * launch 1: block of n: tile_1_1 = min(2, n), block of o: tile_1_2 = min(64, o), block of h: tile_1_3 = min(56, h)
+ * launch 1: block of n: tile_1_1 = min(9, n), block of o: tile_1_2 = min(64, o), block of h: tile_1_3 = min(56, h)
  *   step 1: store out[n,o,h] = sum[r,c](where(((@h + @r) >= 1) && ((@h + @r) <= 56), x[n,c,h+r-1], 0) * k[o,c,r])
  *     tiles of 6 x 8: rows o, columns n h, contracted c r, rows packed
  *     loops n o h, 2 lanes along h
@@ -714,19 +714,26 @@ KERNEL static void step_1(const Frame *f, char *own, int64_t n_first, int64_t n_
             points = size_ceil_div(depth - done, size_max(size_ceil_div(depth - done, DEPTH_1), 1));
             float *kept = points < depth ? kept_1 : tile;
             const int is_first = done == 0, is_last = done + points >= depth;
-            for (o = o_block; o < o_stop; o += height) {
-                height = heights_1[size_ceil_div(o_stop - o, size_ceil_div(o_stop - o, ROWS_1))];
-                const f32u *here = rows + (o - o_block) * row_step + done * k_step;
-                const char *ahead = (const char *)(here + (tiles < 4 ? 2 : 1) * height * row_step);
-                const int64_t ahead_step = k_step == 1 && points == depth ? size_ceil_div(height * 4, tiles) : 0;
-                place = 0;
-                for (int64_t span = 0; span < spans; span++) {
-                    const int64_t n = n_first + span;
-                    for (int64_t at = 0; at < columns; at += COLUMNS_1, place += COLUMNS_1) {
-                        const int64_t h = h_first + at;
-                        const int count = (int)size_min(COLUMNS_1, columns - at);
+            place = 0;
+            for (int64_t span = 0; span < spans; span++) {
+                const int64_t n = n_first + span;
+                for (int64_t at = 0; at < columns; at += COLUMNS_1, place += COLUMNS_1) {
+                    const int64_t h = h_first + at;
+                    const int count = (int)size_min(COLUMNS_1, columns - at);
+                    for (o = o_block; o < o_stop; o += height) {
+                        height = heights_1[size_ceil_div(o_stop - o, size_ceil_div(o_stop - o, ROWS_1))];
+                        const f32u *here = rows + (o - o_block) * row_step + done * k_step;
+                        /* The next rows where all points are taken at once, else the next panel: a share for each tile. */
+                        const char *ahead = (const char *)(here + (tiles < 4 ? 2 : 1) * height * row_step);
+                        int64_t ahead_step = k_step == 1 ? size_ceil_div(height * 4, tiles) : 0;
+                        ahead += place / COLUMNS_1 * depth * ahead_step;
+                        if (points < depth) {
+                            ahead_step = COLUMNS_1 * 4 / BLOCK_1;
+                            ahead = (const char *)(panels_1 + (place + COLUMNS_1) * depth + done * COLUMNS_1);
+                            ahead += (o - o_block) / ROWS_1 * points * ahead_step;
+                        }
                         tiles_1(height, here, row_step, k_step, panels_1 + place * depth + done * COLUMNS_1, points,
-                                ahead + place / COLUMNS_1 * depth * ahead_step, ahead_step, kept, is_first, is_last);
+                                ahead, ahead_step, kept, is_first, is_last);
                         if (is_last)
                             after_1(f, o, n, h, count, height, kept);
                         kept += points < depth ? height * COLUMNS_1 : 0;
@@ -798,7 +805,7 @@ static int prepare(Frame *f, const convolution_args *args, int workers)
     const int64_t extent_o = f->extent_o = f->in.k.shape[0];
     if (f->in.out.shape[0] != extent_n || f->in.out.shape[1] != extent_o || f->in.out.shape[2] != extent_h)
         return BAD_SHAPES;
-    const int64_t tile_1_1 = f->tile_1_1 = size_min(2, extent_n);
+    const int64_t tile_1_1 = f->tile_1_1 = size_min(9, extent_n);
     const int64_t tile_1_2 = f->tile_1_2 = size_min(64, extent_o);
     const int64_t tile_1_3 = f->tile_1_3 = size_min(56, extent_h);
     f->units_1 = size_mul(size_mul(size_ceil_div(extent_n, tile_1_1), size_ceil_div(extent_o, tile_1_2)),
