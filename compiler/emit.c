@@ -265,6 +265,7 @@ EmittedUnit *emit(Arena *arena, const Plan *plan, const EmitOptions *options, co
         e->fixed[i] = holds(e, lowered->terms[i], true);
         count_uses(e, lowered->terms[i]);
     }
+    emit_find_needs(e);
     for (int l = 0; l < plan->launch_count; l++)
         emit_launch(e, plan->launches[l]);
     e->run = emit_run(e);

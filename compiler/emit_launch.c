@@ -27,32 +27,70 @@ static void emit_block(Emitter *e, Text *text, const Launch *launch, int b)
 
 /* ---- whether anybody reads a temporary ---- */
 
-/* Conditions under which a term is evaluated at all: conjunctions of extents that are not 0, joined by "||". */
+/* Extents that must not be 0: a bool for each index of the checked program. */
+typedef const bool *Clause;
+
+/* When something is evaluated at all: any of the clauses holds. None of them implies another; an empty one is always. */
+struct Needs {
+    Clause *clauses;
+    int count;
+};
+
+/* The tensors whose reads are looked for, and what came of it. */
 typedef struct Reached {
     Emitter *e;
-    const Tensor *tensor;
-    const char *any;              /* "" for none */
-    bool always;
+    const Statement *maker;
+    Needs needs;
 } Reached;
 
-static const char *and_loops(Emitter *e, const char *around, Index *const *indices, int count)
+static bool implies(const Emitter *e, Clause clause, Clause weaker)
 {
-    for (int i = 0; i < count; i++) {
-        const char *test = emit_text(e, "%s > 0", emit_extent(e, indices[i]));
-        if (!strstr(around, test))
-            around = emit_text(e, "%s%s%s", around, around[0] ? " && " : "", test);
-    }
-    return around;
+    for (int i = 0; i < e->plan->program->index_count; i++)
+        if (weaker[i] && !clause[i])
+            return false;
+    return true;
 }
 
-/* Adds the loops around each read of the tensor in a term. */
-static void reach_reads(Reached *r, const Term *term, const char *around)
+static void add_clause(Emitter *e, Needs *needs, Clause clause)
+{
+    int kept = 0;
+    for (int i = 0; i < needs->count; i++)
+        if (implies(e, clause, needs->clauses[i]))
+            return;
+    for (int i = 0; i < needs->count; i++)
+        if (!implies(e, needs->clauses[i], clause))
+            needs->clauses[kept++] = needs->clauses[i];
+    needs->count = kept;
+    ARENA_APPEND(e->arena, needs->clauses, needs->count, clause);
+}
+
+static Clause and_loops(Emitter *e, Clause around, Index *const *indices, int count)
+{
+    int all = e->plan->program->index_count;
+    bool *clause = ARENA_ARRAY(e->arena, bool, all + 1);
+    memcpy(clause, around, (size_t)all * sizeof *clause);
+    for (int i = 0; i < count; i++) {
+        char first = emit_extent(e, indices[i])[0];
+        clause[indices[i]->origin->id] |= first < '1' || first > '9';    /* a number is known not to be 0 */
+    }
+    return clause;
+}
+
+static bool makes(const Statement *statement, const Tensor *tensor)
+{
+    for (int o = 0; o < statement->output_count; o++)
+        if (statement->outputs[o].tensor->home == tensor->home)
+            return true;
+    return false;
+}
+
+/* Adds the loops around each read of the tensors in a term. */
+static void reach_reads(Reached *r, const Term *term, Clause around)
 {
     switch (term->kind) {
     case TERM_READ:
-        if (term->read.tensor->home == r->tensor->home && !strstr(r->any, emit_text(r->e, "(%s)", around)))
-            r->any = emit_text(r->e, "%s%s(%s)", r->any, r->any[0] ? " || " : "", around);
-        r->always |= term->read.tensor->home == r->tensor->home && !around[0];
+        if (makes(r->maker, term->read.tensor))
+            add_clause(r->e, &r->needs, around);
         for (int a = 0; a < term->read.tensor->rank; a++)
             for (int k = 0; k < term->read.positions[a].count; k++)
                 if (term->read.positions[a].parts[k].gather)
@@ -76,38 +114,72 @@ static void reach_reads(Reached *r, const Term *term, const char *around)
     }
 }
 
+/* A caller's array is always needed; a temporary where a step that is needed reads it. */
+static Needs needs_of(Emitter *e, const Step *step)
+{
+    Reached r = { e, step->statement, { NULL, 0 } };
+    for (int o = 0; o < step->statement->output_count; o++)
+        if (e->plan->storage[step->statement->outputs[o].tensor->home->id].place == PLACE_CALLER)
+            add_clause(e, &r.needs, ARENA_ARRAY(e->arena, bool, e->plan->program->index_count + 1));
+    for (int s = step->id + 1; s < e->plan->step_count; s++) {
+        const Step *reader = e->plan->steps[s];
+        for (int c = 0; c < e->needs[s].count; c++) {
+            Clause around = and_loops(e, e->needs[s].clauses[c], reader->loops, reader->loop_count);
+            for (int o = 0; o < reader->statement->output_count; o++) {
+                const Output *into = &reader->statement->outputs[o];
+                reach_reads(&r, into->value, around);
+                for (int a = 0; a < into->tensor->rank; a++)
+                    for (int k = 0; k < into->positions[a].count; k++)
+                        if (into->positions[a].parts[k].gather)
+                            reach_reads(&r, into->positions[a].parts[k].gather, around);
+            }
+        }
+    }
+    return r.needs;
+}
+
+void emit_find_needs(Emitter *e)
+{
+    e->needs = ARENA_ARRAY(e->arena, Needs, e->plan->step_count);
+    for (int s = e->plan->step_count - 1; s >= 0; s--)
+        e->needs[s] = needs_of(e, e->plan->steps[s]);
+}
+
+static const char *spell_clause(Emitter *e, Clause clause)
+{
+    const char *text = "";
+    for (int i = 0; i < e->plan->program->index_count; i++)
+        if (clause[i])
+            text = emit_text(e, "%s%s%s > 0", text, text[0] ? " && " : "", e->extents[i]);
+    return text;
+}
+
 /* A temporary that nobody reads may not fail: the condition under which a step that can read out of range is needed, ""
  * for always. */
 static const char *needed_when(Emitter *e, const Step *step)
 {
     const Output *output = &step->statement->outputs[0];
-    bool misses = e->misses[output->value->id];
+    const Needs *needs = &e->needs[step->id];
+    bool misses = false;
+    for (int o = 0; o < step->statement->output_count; o++)
+        misses |= e->misses[step->statement->outputs[o].value->id];
     for (int a = 0; a < output->tensor->rank; a++)
         misses |= !position_is_plain(&output->positions[a]);
-    if (!misses || e->plan->storage[output->tensor->home->id].place == PLACE_CALLER)
+    if (!misses)
         return "";
-    Reached r = { e, output->tensor, "", false };
-    for (int s = step->id + 1; s < e->plan->step_count; s++) {
-        const Step *reader = e->plan->steps[s];
-        for (int o = 0; o < reader->statement->output_count; o++) {
-            const Output *into = &reader->statement->outputs[o];
-            const char *around = and_loops(e, needed_when(e, reader), reader->loops, reader->loop_count);
-            reach_reads(&r, into->value, around);
-            for (int a = 0; a < into->tensor->rank; a++)
-                for (int k = 0; k < into->positions[a].count; k++)
-                    if (into->positions[a].parts[k].gather)
-                        reach_reads(&r, into->positions[a].parts[k].gather, around);
-        }
-    }
-    bool one = r.any[0] && !strstr(r.any, " || ");
-    return r.always ? "" : one ? emit_bare(e, r.any) : emit_text(e, "(%s)", r.any);
+    if (needs->count == 1)
+        return spell_clause(e, needs->clauses[0]);
+    const char *any = needs->count ? "" : "0";
+    for (int c = 0; c < needs->count; c++)
+        any = emit_text(e, "%s%s(%s)", any, c ? " || " : "", spell_clause(e, needs->clauses[c]));
+    return any;
 }
 
 static void emit_call(Emitter *e, Text *text, const Step *step)
 {
     const char *needed = needed_when(e, step), *call = e->calls[0][step->id];
     if (needed[0])
-        text_print(text, "        if (%s)\n            %s\n", emit_bare(e, needed), call);
+        text_print(text, "        if (%s)\n            %s\n", needed, call);
     else
         text_print(text, "        %s\n", call);
 }

@@ -44,6 +44,8 @@ struct Scope {
     const char *active;           /* a mask of the lanes that an if around has chosen; NULL for all in use */
 };
 
+typedef struct Needs Needs;      /* when a step is needed: see emit_launch.c */
+
 typedef struct Emitter {
     Arena *arena;
     const Plan *plan;
@@ -62,6 +64,7 @@ typedef struct Emitter {
     const Size **sizes;           /* named formulas, in an order in which each comes after those it uses */
     int size_count;
     const char **calls[2];        /* [merging][step id]: how a step's function, or its merge, is called */
+    Needs *needs;                 /* [step id] */
     const char ***block_names;    /* [launch id][block]: the word before "_first" and "_end" */
     Argument *arguments;
     int argument_count;
@@ -168,6 +171,7 @@ const char *emit_parameters(Emitter *e, const ParameterSet *set, const char *bod
 void emit_contract(Emitter *e);
 
 /* emit_launch.c */
+void emit_find_needs(Emitter *e);                        /* before the first: which steps are needed when */
 void emit_launch(Emitter *e, const Launch *launch);      /* appends its functions */
 const char *emit_run(Emitter *e);                        /* the launches in the kernel's function */
 

@@ -791,7 +791,7 @@ static void launch_1(void *argument, int64_t task, int worker)
         const int64_t m_first = rest % m_tiles * tile_1_2, m_end = size_min(m_first + tile_1_2, extent_m);
         rest /= m_tiles;
         const int64_t i_first = rest * tile_1_1, i_end = size_min(i_first + tile_1_1, extent_i);
-        if (extent_i > 0 && extent_m > 0 && extent_j > 0)
+        if (extent_i > 0 && extent_j > 0 && extent_m > 0)
             step_1(f, own, i_first, i_end, m_first, m_end);
         step_2(f, own, i_first, i_end, m_first, m_end);
     }
