@@ -15,6 +15,15 @@
 #endif
 //}
 
+//{ SHARED
+/* What a formula has dozens of: one copy keeps the compile short. */
+#ifdef __GNUC__
+#define SHARED static __attribute__((noinline, unused))
+#else
+#define SHARED static
+#endif
+//}
+
 //{ SIZE_TOO_LARGE
 #define SIZE_TOO_LARGE INT64_MAX
 //}
@@ -34,21 +43,21 @@ PLAIN int64_t size_max(int64_t a, int64_t b)
 //}
 
 //{ size_add
-PLAIN int64_t size_add(int64_t a, int64_t b)
+SHARED int64_t size_add(int64_t a, int64_t b)
 {
     return a > SIZE_TOO_LARGE - b ? SIZE_TOO_LARGE : a + b;
 }
 //}
 
 //{ size_sub
-PLAIN int64_t size_sub(int64_t a, int64_t b)
+SHARED int64_t size_sub(int64_t a, int64_t b)
 {
     return a == SIZE_TOO_LARGE ? a : a > b ? a - b : 0;
 }
 //}
 
 //{ size_mul
-PLAIN int64_t size_mul(int64_t a, int64_t b)
+SHARED int64_t size_mul(int64_t a, int64_t b)
 {
     if (a == SIZE_TOO_LARGE || b == SIZE_TOO_LARGE)
         return SIZE_TOO_LARGE;
@@ -57,7 +66,7 @@ PLAIN int64_t size_mul(int64_t a, int64_t b)
 //}
 
 //{ size_div
-PLAIN int64_t size_div(int64_t a, int64_t b)
+SHARED int64_t size_div(int64_t a, int64_t b)
 {
     if (a == SIZE_TOO_LARGE || b == SIZE_TOO_LARGE)
         return SIZE_TOO_LARGE;
@@ -66,7 +75,7 @@ PLAIN int64_t size_div(int64_t a, int64_t b)
 //}
 
 //{ size_ceil_div
-PLAIN int64_t size_ceil_div(int64_t a, int64_t b)
+SHARED int64_t size_ceil_div(int64_t a, int64_t b)
 {
     if (a == SIZE_TOO_LARGE || b == SIZE_TOO_LARGE)
         return SIZE_TOO_LARGE;

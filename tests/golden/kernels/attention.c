@@ -559,6 +559,13 @@ APART void transpose_f32v(f32v *x)
 #define PLAIN static inline
 #endif
 
+/* What a formula has dozens of: one copy keeps the compile short. */
+#ifdef __GNUC__
+#define SHARED static __attribute__((noinline, unused))
+#else
+#define SHARED static
+#endif
+
 #define SIZE_TOO_LARGE INT64_MAX
 
 PLAIN int64_t size_min(int64_t a, int64_t b)
@@ -571,26 +578,26 @@ PLAIN int64_t size_max(int64_t a, int64_t b)
     return a > b ? a : b;
 }
 
-PLAIN int64_t size_add(int64_t a, int64_t b)
+SHARED int64_t size_add(int64_t a, int64_t b)
 {
     return a > SIZE_TOO_LARGE - b ? SIZE_TOO_LARGE : a + b;
 }
 
-PLAIN int64_t size_mul(int64_t a, int64_t b)
+SHARED int64_t size_mul(int64_t a, int64_t b)
 {
     if (a == SIZE_TOO_LARGE || b == SIZE_TOO_LARGE)
         return SIZE_TOO_LARGE;
     return b && a > SIZE_TOO_LARGE / b ? SIZE_TOO_LARGE : a * b;
 }
 
-PLAIN int64_t size_div(int64_t a, int64_t b)
+SHARED int64_t size_div(int64_t a, int64_t b)
 {
     if (a == SIZE_TOO_LARGE || b == SIZE_TOO_LARGE)
         return SIZE_TOO_LARGE;
     return b ? a / b : a;
 }
 
-PLAIN int64_t size_ceil_div(int64_t a, int64_t b)
+SHARED int64_t size_ceil_div(int64_t a, int64_t b)
 {
     if (a == SIZE_TOO_LARGE || b == SIZE_TOO_LARGE)
         return SIZE_TOO_LARGE;
