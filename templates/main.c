@@ -7,6 +7,7 @@
 
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/stat.h>
 
 enum { MAIN_RANK = 64 };
 
@@ -207,6 +208,16 @@ static int main_read(int which)
     return 0;
 }
 
+/* Where a file is written until it is whole, so that nobody sees half of one; NULL: in its place, as a device or a pipe. */
+static char *main_beside(const char *path)
+{
+    struct stat old;
+    char *beside = stat(path, &old) || S_ISREG(old.st_mode) ? (char *)malloc(strlen(path) + 6) : NULL;
+    if (beside)
+        strcat(strcpy(beside, path), ".part");
+    return beside;
+}
+
 static int main_write(int which, const char *path)
 {
     const MainFacts *facts = &main_facts[which];
@@ -225,12 +236,17 @@ static int main_write(int which, const char *path)
     header[8] = (char)((length - 10) & 0xFF);
     header[9] = (char)((length - 10) >> 8);
     size_t bytes = (size_t)main_count(array, facts->rank, facts->size) * facts->size;
-    FILE *file = fopen(path, "wb");
+    char *beside = main_beside(path);
+    const char *place = beside ? beside : path;
+    FILE *file = fopen(place, "wb");
     int ok = file && fwrite(header, 1, (size_t)length, file) == (size_t)length && fwrite(array->data, 1, bytes, file) == bytes;
     if (file && fclose(file))
         ok = 0;
-    if (!ok && file)
-        remove(path);
+    if (ok && beside && rename(beside, path))
+        ok = 0;
+    if (!ok && file && beside)
+        remove(beside);
+    free(beside);
     return ok ? 0 : main_fail(1, path, "cannot be written", "");
 }
 

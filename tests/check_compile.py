@@ -123,6 +123,15 @@ def check_mistakes():
         result = subprocess.run(["./product", *words], capture_output=True)
         check(result.returncode == code and b"error: " in result.stderr, words, result.returncode, text(result.stderr))
         check(files() == before, "nothing is left", set(files()) - set(before))
+    # A result that does not fit: what was there before is kept.
+    shutil.copy("a.npy", "kept.npy")
+    before = files()
+    result = subprocess.run(["bash", "-c", "ulimit -f 0; trap '' XFSZ; ./product a.npy b.npy -o kept.npy"], capture_output=True)
+    check(result.returncode == 1 and b"cannot be written" in result.stderr, result.returncode, text(result.stderr))
+    check(files() == before and open("kept.npy", "rb").read() == open("a.npy", "rb").read(), "the old file is kept", files())
+    result = subprocess.run("./product a.npy b.npy -o /dev/stdout | cat >piped.npy", shell=True)
+    good("run", "ij,jk->ik", "-i", "a.npy", "-i", "b.npy", "-o", "want.npy")
+    check(np.allclose(np.load("piped.npy"), np.load("want.npy"), rtol=1e-4, atol=1e-5), "a pipe is written in its place")
     bad(2, "there is no target 'avx3'", "compile", "ij->i", "--target", "avx2,avx3")
     bad(2, "there is no target", "run", "ij->i", "-i", "a.npy", "--target", "avx2,avx512")
 
