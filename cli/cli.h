@@ -67,8 +67,10 @@ void file_abort(TextFile *file);
 
 /* ---- cancel.c ---- */
 
-/* From here on SIGINT and SIGTERM ask for an end; a second one ends the process at once. */
+/* From here on SIGINT and SIGTERM ask for an end; a second one ends the process at once. Once it is known which files
+ * to remove then, up to a NULL, the process ends so, too, when nobody has listened for a second. */
 void cancel_catch(void);
+void cancel_removes(const char *const *files);
 void cancel_release(void);        /* signals end the process again */
 int cancel_asked(void *user);     /* as einc_host.cancelled */
 int cancel_status(void);          /* the exit code: 128 + the signal */

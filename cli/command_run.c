@@ -215,6 +215,19 @@ static const Result *results_of(Run *run)
     return results;
 }
 
+/* Copies, as a signal may come when a file has its place and its writer no name for it. */
+static const char *const *unfinished_files(Run *run)
+{
+    Arena *arena = &run->job.cli->arena;
+    const char **files = ARENA_ARRAY(arena, const char *, run->made_count + 1);
+    for (int m = 0, count = 0; m < run->made_count; m++) {
+        const char *temporary = run->made[m].writer.temporary;
+        if (temporary)
+            files[count++] = arena_copy(arena, temporary, strlen(temporary));
+    }
+    return files;
+}
+
 static int compute(Run *run, const einc_kernel *kernel)
 {
     Cli *cli = run->job.cli;
@@ -224,6 +237,7 @@ static int compute(Run *run, const einc_kernel *kernel)
         status = make_output(run, &run->made[m]);
     if (status)
         return status;
+    cancel_removes(unfinished_files(run));
     status = call_kernel(run, kernel);
     if (cancel_asked(NULL))
         return cancel_status();

@@ -98,8 +98,8 @@ typedef struct einc_host {
      * all in the calling thread. */
     int (*parallel_for)(void *user, int64_t tasks, void (*task)(void *argument, int64_t index, int worker), void *argument);
     int workers;
-    /* Asked now and then, from any thread; when it returns non-zero, the call ends soon with EINC_CANCELLED, and what its
-     * outputs hold is undefined. */
+    /* Asked between units of work (a block of results each), from any thread; when it returns non-zero, the call ends
+     * with EINC_CANCELLED once the units that run are done, and what its outputs hold is undefined. */
     int (*cancelled)(void *user);
     /* Gets each failure as a code and a text that is valid during the call, in the thread that made the call. */
     void (*error)(void *user, int code, const char *message);

@@ -104,6 +104,22 @@ def check_interrupt(k):
         check(files() == before, "no partial output", set(files()) - set(before))
 
 
+def check_long_unit():
+    """One number that takes minutes: no kernel asks in the middle of it."""
+    before = files()
+    for times in (1, 2):
+        process = subprocess.Popen([EINC, "run", "sqrt(x[i] ^ 2 + @k) -> [i]", "-i", "one.npy", "-d", "k=1000000000000",
+                                    "-o", "new.npy"], stderr=subprocess.PIPE)
+        wait_for_output(process)
+        for _ in range(times):
+            process.send_signal(signal.SIGINT)
+            time.sleep(0.1)
+        message = process.communicate(timeout=60)[1]
+        check(process.returncode in (128 + signal.SIGINT, -signal.SIGINT), "a long unit ends", process.returncode)
+        check(not message, "nothing to say", message)
+        check(files() == before, "no partial output", set(files()) - set(before))
+
+
 def wait_for_output(process):
     """Until the file beside the output is there: the kernel runs."""
     end = time.time() + 30
@@ -129,9 +145,11 @@ def main():
     began = time.time()
     with Scratch():
         np.save("x.npy", np.random.default_rng(3).standard_normal((64, 500)).astype("f4"))
+        np.save("one.npy", np.ones(1, "f4"))
         k = size_for(2.5)
         check_progress(k)
         check_interrupt(20 * k)
+        check_long_unit()
         check_colour()
     finish(began)
 
