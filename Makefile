@@ -134,7 +134,8 @@ CHECKS = $(notdir $(wildcard tests/check_*.sh tests/check_*.py))
 # has NEON's. A name's last part is the length and the features: test_templates.8-EINC_FMA.
 VARIANTS = scalar 2 4 8 16
 VARIANTS += $(if $(filter x86_64,$(shell uname -m)),4-EINC_FMA 8-EINC_FMA 16-EINC_FMA 8-EINC_AVX512 16-EINC_AVX512)
-TEMPLATE_TESTS = $(foreach v,$(VARIANTS),test_templates.$(v) test_template_functions.$(v))
+TEMPLATES = test_templates test_template_functions test_template_contract
+TEMPLATE_TESTS = $(foreach v,$(VARIANTS),$(TEMPLATES:%=%.$(v)))
 PROGRAMS = $(UNITS) $(TEMPLATE_TESTS)
 TEST_NEEDS = $(BUILD)/einc $(PROGRAMS:%=$(BUILD)/tests/%) $(HELPERS:%=$(BUILD)/tests/%)
 JOBS = $(if $(findstring jobserver,$(MAKEFLAGS)),,-j$(shell nproc 2>/dev/null || echo 2))
@@ -161,7 +162,7 @@ $(BUILD)/tests/$(1).$(2): tests/$(1).c $(BUILD)/flags
 	@mkdir -p $$(@D)
 	$$(CC) $$(ALL_CFLAGS) -MF $$@.d -MT $$@ -Wno-psabi $$(call variant_flags,$(2)) -o $$@ $$< -lcmocka -lm
 endef
-$(foreach v,$(VARIANTS),$(foreach t,test_templates test_template_functions,$(eval $(call template_test,$(t),$(v)))))
+$(foreach v,$(VARIANTS),$(foreach t,$(TEMPLATES),$(eval $(call template_test,$(t),$(v)))))
 
 clean:
 	rm -rf $(BUILD)

@@ -15,7 +15,9 @@ typedef struct Frame {
     f32u *out;
     int64_t extent_i, extent_j, extent_k;
 } Frame;
+#ifndef KERNEL
 #define KERNEL
+#endif
 //---
 //{ title
 /* out[i,j] = sum[k](A[i,k] * B[j,k]) */
@@ -152,15 +154,16 @@ KERNEL static void tiles_N(int height, const f32u *rows, int64_t row_step, int64
 //}
 
 //{ whole
-KERNEL static void step_N(const Frame *f, float *panel, float *tile)
+KERNEL static void step_N(const Frame *f, float *panel, float *packed, float *tile)
 {
     const int64_t depth = f->extent_k;
     for (int64_t j = 0; j < f->extent_j; j += COLUMNS_N)
         pack_columns_N(f, j, (int)size_min(COLUMNS_N, f->extent_j - j), panel + j * depth);
     for (int64_t i = 0, height; i < f->extent_i; i += height) {
         height = size_ceil_div(f->extent_i - i, size_ceil_div(f->extent_i - i, ROWS_N));
+        pack_rows_N(f, i, (int)height, packed);
         for (int64_t j = 0; j < f->extent_j; j += COLUMNS_N) {
-            tiles_N((int)height, f->A + i * depth, depth, 1, panel + j * depth, depth, (const char *)f->A, 0, tile, 1, 1);
+            tiles_N((int)height, packed, depth, 1, panel + j * depth, depth, (const char *)f->A, 0, tile, 1, 1);
             after_N(f, i, j, (int)height, (int)size_min(COLUMNS_N, f->extent_j - j), tile);
         }
     }
