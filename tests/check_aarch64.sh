@@ -23,6 +23,7 @@ check() {
 check test_templates -DLANES=2 -DEINC_NEON
 check test_templates -DLANES=4 -DEINC_NEON
 check test_template_functions -DLANES=4 -DEINC_NEON
+check test_template_contract -DLANES=4 -DEINC_NEON
 check test_templates -DLANES=4
 check test_templates -DEINC_SCALAR
 echo "$tests tests of the templates on aarch64"
