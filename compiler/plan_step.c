@@ -28,7 +28,15 @@ int64_t planner_stride(const Planner *planner, const Tensor *tensor, int axis)
     if (!origin)
         return NO_STRIDE;
     const int64_t *strides = planner->hints->strides ? planner->hints->strides[origin->id] : NULL;
-    return strides ? strides[axis] : axis == tensor->rank - 1 ? 1 : 1000;
+    if (strides)
+        return strides[axis];
+    int64_t stride = 1;           /* C order; what is not known is far */
+    for (int a = axis + 1; a < tensor->rank; a++) {
+        int64_t size = planner->hints->extents ? planner->hints->extents->shape[origin->id][a] : -1;
+        stride *= size >= 0 && size < 1000 ? size : 1000;
+        stride = stride > 1000 ? 1000 : stride;
+    }
+    return stride;
 }
 
 /* ---- what a nest costs with lanes along some index ---- */

@@ -4,7 +4,7 @@
 
 #include "state.h"
 
-enum { ROWS_LEAST = 8, DEPTH_LEAST = 4, KEPT_LEAST = 64, WORK_LEAST = 1 << 15, GUESS = 64 };
+enum { ROWS_LEAST = 8, DEPTH_LEAST = 2, KEPT_LEAST = 64, WORK_LEAST = 1 << 15, GUESS = 64 };
 
 /* ---- sets of indices ---- */
 
