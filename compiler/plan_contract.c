@@ -8,6 +8,7 @@ enum {
     UNIT_ROWS = 4096,             /* so many rows pay for packing the columns that they meet */
     ROWS_LEAST = 512,             /* fewer are not worth it */
     UNITS_LEAST = 12,             /* so many units of work keep all workers busy */
+    COLUMNS_LEAST = 256, WORKERS_LEAST = 4,    /* the same where rows are few */
     DEPTH_BLOCK = 320, ROW_BLOCK = 8,
     PANELS_MOST = 8 << 20         /* bytes of packed columns, whatever the cache */
 };
@@ -272,6 +273,14 @@ static double temporary_bytes(const Planner *planner, const Launch *launch, cons
     return sum;
 }
 
+static double units_of(const Planner *planner, const Launch *launch, const double *tiles)
+{
+    double units = 1;
+    for (int b = 0; b < launch->block_count; b++)
+        units *= (double)(int64_t)((planner_extent(planner, launch->blocks[b].of_step[0]) + tiles[b] - 1) / tiles[b]);
+    return units;
+}
+
 /* Columns as many as their packed panels leave room for in the cache, or more where their points come in blocks, each of
  * which many rows meet before the next; rows as many as pay for the packing, if enough
  * units are left; of batches one. */
@@ -304,14 +313,11 @@ void contract_tiles(Planner *planner, Launch *launch)
         tiles[b] = 1;
     shrink(planner, launch, c, place, ROLE_COLUMN, columns < 1 ? 1 : columns, tiles);
     double inner_rows = c->reduces ? points(planner, &c->rows) : 1, rows = UNIT_ROWS / (inner_rows < 1 ? 1 : inner_rows);
-    for (int tries = 0; tries < 8; tries++, rows /= 2) {
-        double units = 1;
-        shrink(planner, launch, c, place, ROLE_ROW, rows < 1 ? 1 : rows, tiles);
-        for (int b = 0; b < launch->block_count; b++)
-            units *= planner_extent(planner, launch->blocks[b].of_step[place]) / tiles[b];
-        if (units >= UNITS_LEAST || rows * inner_rows / 2 < ROWS_LEAST)
-            break;
-    }
+    shrink(planner, launch, c, place, ROLE_ROW, rows < 1 ? 1 : rows, tiles);
+    while (units_of(planner, launch, tiles) < UNITS_LEAST && rows * inner_rows / 2 >= ROWS_LEAST)
+        shrink(planner, launch, c, place, ROLE_ROW, (rows /= 2) < 1 ? 1 : rows, tiles);
+    while (units_of(planner, launch, tiles) < WORKERS_LEAST && columns / 2 >= COLUMNS_LEAST)
+        shrink(planner, launch, c, place, ROLE_COLUMN, columns /= 2, tiles);
     while (rows >= 2 && temporary_bytes(planner, launch, tiles) > room_behind)
         shrink(planner, launch, c, place, ROLE_ROW, rows /= 2, tiles);
     for (int b = 0; b < launch->block_count; b++) {
