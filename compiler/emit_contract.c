@@ -20,7 +20,7 @@ typedef struct Tiling {
 static const char *const words[] = { "height", "rows", "row_step", "k_step", "panel", "depth", "sums", "left", "right", "place",
                                      "packed", "tile", "lanes", "span", "spans", "columns", "flat", "at", "to", "v",
                                      "r", "c", "tiles", "ahead", "ahead_step", "kept", "here", "left", "done", "points", "block",
-                                     "tiles_left", "is_first", "is_last", "points_first", "points_end" };
+                                     "tiles_left", "is_first", "is_last", "points_first", "points_end", "starts", "words" };
 
 static const IndexSet *sets_of(const Contract *c, int i)
 {
@@ -75,6 +75,35 @@ static const char *end_of(Emitter *e, const Index *index)
     return e->block_end[index->id] ? e->block_end[index->id] : emit_extent(e, index);
 }
 
+/* What a panel consists of: numbers, or words of several narrow ones. */
+static const char *word_name(const Tiling *t)
+{
+    return t->c->group > 1 ? "u32" : dtype_name(t->dtype);
+}
+
+static const char *word_element(const Tiling *t)
+{
+    return t->c->group > 1 ? "u32u" : emit_element(t->dtype);
+}
+
+/* What packed rows consist of. */
+static const char *part_c(const Tiling *t)
+{
+    return t->c->has_starts ? "uint8_t" : dtype_c(t->c->packed);
+}
+
+/* How many words a panel's column has, beginning with what its sums start at. */
+static const char *panel_depth(const Tiling *t)
+{
+    return t->c->has_starts ? "(depth + 1)" : "depth";
+}
+
+/* Whether a sample's type begins here: "wordv", "partu". */
+static bool begins_word(const char *text, const char *word)
+{
+    return !strncmp(text, word, 4) && (text[4] == 'u' || text[4] == 'v') && !isalnum((unsigned char)text[5]);
+}
+
 /* The template's sample is f32, of step N: gives its text the step's dtype and number. */
 static const char *rename_sample(Emitter *e, const Tiling *t, const char *text)
 {
@@ -86,6 +115,10 @@ static const char *rename_sample(Emitter *e, const Tiling *t, const char *text)
             text_print(&out, "_%d", t->number);
             before = ++text;
             text++;
+        } else if (begins_word(text, "word") || begins_word(text, "part")) {
+            text_put(&out, *text == 'w' ? word_name(t) : dtype_name(t->c->packed));
+            before = text + 3;
+            text += 4;
         } else if (!strncmp(text, "f32", 3)) {
             text_put(&out, dtype_name(t->dtype));
             before = text + 2;
@@ -104,14 +137,87 @@ static const char *rename_sample(Emitter *e, const Tiling *t, const char *text)
 
 /* ---- packing ---- */
 
+/* How many words the points along one of the contracted indices make. */
+static const char *words_along(Emitter *e, const Tiling *t, int level)
+{
+    const char *extent = emit_extent(e, t->c->depth.list[level]);
+    bool words = level == t->c->depth.count - 1 && t->c->group > 1;
+    return words ? emit_text(e, "size_ceil_div(%s, %d)", extent, t->c->group) : extent;
+}
+
+/* Whether a side's numbers can be copied from where they are, with no look at each. */
+static bool is_safe_read(Emitter *e, const Term *side)
+{
+    for (int a = 0; a < (side->kind == TERM_READ ? side->read.tensor->rank : 0); a++)
+        if (emit_is_unsafe(e, side, a) || position_has_gather(&side->read.positions[a]))
+            return false;
+    return side->kind == TERM_READ;
+}
+
+/* One word of each lane's column: as it lies in memory, or of its points, with zeros past the last. */
+static void pack_column_words(Emitter *e, Tiling *t)
+{
+    const Contract *c = t->c;
+    const Index *point = last_of(&c->depth);
+    const char *name = t->names[point->id], *extent = emit_extent(e, point), *packed = dtype_name(c->packed);
+    emit_line(e, "u32v words = splat_u32v(0);");
+    if (is_safe_read(e, c->right)) {
+        Scope *scope = emit_push(e);
+        scope->indent--;
+        emit_bind(e, point, name);
+        const char *k_step = emit_stride(e, c->right->read.tensor, c->right->read.positions, point);
+        const char *step = emit_stride(e, c->right->read.tensor, c->right->read.positions, last_of(&c->columns));
+        emit_line(e, "if (%s == 1 && %s + %d <= %s)", k_step, name, c->group, extent);
+        emit_line(e, "    words = load_words(%s, %d * (%s), lanes);", emit_pointer(e, c->right), (int)dtype_size(c->packed), step);
+        emit_line(e, "else");
+        emit_pop(e);
+        emit_body(e, scope);
+    }
+    Scope *body = emit_push(e);
+    const char *at = emit_name(e, emit_text(e, "%s_at", name));
+    emit_bind(e, point, at);
+    const char *value = emit_varying(e, c->right);
+    emit_line(e, "words |= place_%sv(%s, (int)(%s - %s));", packed, emit_bare(e, value), at, name);
+    emit_pop(e);
+    emit_line(e, "for (int64_t %s = %s; %s < size_min(%s + %d, %s); %s++) {", at, name, at, name, c->group, extent, at);
+    emit_body(e, body);
+    emit_line(e, "}");
+    if (c->has_starts)
+        emit_line(e, "starts = offset_%sv(starts, words);", packed);
+    emit_line(e, "store_u32v(to, 1, words, LANES);");
+    emit_line(e, "to += COLUMNS_%d;", t->number);
+}
+
 static void pack_column_vector(Emitter *e, Tiling *t)
 {
+    if (t->c->group > 1) {
+        pack_column_words(e, t);
+        return;
+    }
     const char *value = emit_varying(e, t->c->right);
     emit_line(e, "store_%sv(to, 1, %s, LANES);", dtype_name(t->dtype), emit_bare(e, value));
     emit_line(e, "to += COLUMNS_%d;", t->number);
 }
 
 static void pack_turned_vector(Emitter *e, Tiling *t);
+
+/* A row's narrow numbers in one go where they lie side by side; else what follows. */
+static void copy_row(Emitter *e, const Tiling *t)
+{
+    const Index *point = last_of(&t->c->depth);
+    if (!is_safe_read(e, t->c->left))
+        return;
+    Scope *scope = emit_push(e);
+    scope->indent--;
+    emit_bind(e, point, "0");
+    const char *from = emit_pointer(e, t->c->left), *extent = emit_extent(e, point);
+    emit_line(e, "if (%s == 1) {", emit_stride(e, t->c->left->read.tensor, t->c->left->read.positions, point));
+    emit_line(e, "    copy_row_%s(to, %s, %s);", dtype_name(t->c->packed), from, extent);
+    emit_line(e, "    to += %s;", extent);
+    emit_line(e, "} else");
+    emit_pop(e);
+    emit_body(e, scope);
+}
 
 /* Loops over the contracted points around what packs one of them, or one vector along the last index. */
 static void depth_loops(Emitter *e, Tiling *t, int level, bool along, void (*pack)(Emitter *, Tiling *))
@@ -129,16 +235,25 @@ static void depth_loops(Emitter *e, Tiling *t, int level, bool along, void (*pac
         extent = "points_end";
     }
     Scope *body = emit_push(e);
-    emit_bind(e, index, name);
+    bool words = pack == pack_column_vector && level == depth->count - 1 && t->c->group > 1;
+    if (!words)
+        emit_bind(e, index, name);
     if (lanes) {
         body->count = "lanes";
         emit_line(e, "const int lanes = (int)size_min(LANES, %s - %s);", extent, name);
     }
     depth_loops(e, t, level + 1, along, pack);
     emit_pop(e);
-    emit_line(e, "for (int64_t %s = %s; %s < %s; %s%s) {", name, first, name, extent, name, lanes ? " += LANES" : "++");
+    const char *turn = lanes ? " += LANES" : words ? emit_text(e, " += %d", t->c->group) : "++";
+    if (lanes && t->c->group > 1)
+        copy_row(e, t);
+    emit_line(e, "for (int64_t %s = %s; %s < %s; %s%s) {", name, first, name, extent, name, turn);
     emit_body(e, body);
     emit_line(e, "}");
+    if (lanes && t->c->group > 1) {
+        emit_line(e, "for (int64_t %s = %s; %s %% %d != 0; %s++)", name, extent, name, t->c->group, name);
+        emit_line(e, "    *to++ = 0;");
+    }
 }
 
 /* A vector of one column's points, and the place in the square that it has. */
@@ -166,9 +281,19 @@ static void declare_panel(Emitter *e, const Tiling *t)
 {
     Text inner = text_new(e->arena);
     for (int i = 1; i < t->c->depth.count; i++)
-        text_print(&inner, " * %s", emit_extent(e, t->c->depth.list[i]));
-    emit_line(e, "%s *to = panels_%d + place * depth + points_first%s * COLUMNS_%d + v * LANES;", dtype_c(t->dtype), t->number,
-              inner.bytes, t->number);
+        text_print(&inner, " * %s", words_along(e, t, i));
+    if (t->c->group == 1) {
+        emit_line(e, "%s *to = panels_%d + place * depth + points_first%s * COLUMNS_%d + v * LANES;", dtype_c(t->dtype), t->number,
+                  inner.bytes, t->number);
+        return;
+    }
+    if (t->c->depth.count == 1)
+        text_print(&inner, " / %d", t->c->group);
+    emit_line(e, "u32u *panel = (u32u *)panels_%d + place * %s + v * LANES;", t->number, panel_depth(t));
+    emit_line(e, "u32u *to = panel + %s * COLUMNS_%d;", emit_text(e, t->c->has_starts ? "(1 + points_first%s)" : "points_first%s", inner.bytes),
+              t->number);
+    if (t->c->has_starts)
+        emit_line(e, "i32v starts = points_first ? load_i32v((const i32u *)panel, 1, LANES) : splat_i32v(0);");
 }
 
 static const char *pack_columns(Emitter *e, Tiling *t)
@@ -191,6 +316,8 @@ static const char *pack_columns(Emitter *e, Tiling *t)
         emit_line(e, "const int64_t %s = %s + (v * LANES < count ? v * LANES : 0);", first, name);
         depth_loops(e, t, 0, false, pack_column_vector);
     }
+    if (t->c->has_starts)
+        emit_line(e, "store_i32v((i32u *)panel, 1, starts, LANES);");
     emit_pop(e);
     emit_line(e, "for (int v = 0; v < VECTORS_%d; v++) {", t->number);
     emit_body(e, body);
@@ -201,6 +328,11 @@ static const char *pack_columns(Emitter *e, Tiling *t)
 static void pack_point_vector(Emitter *e, Tiling *t)
 {
     const char *value = emit_varying(e, t->c->left);
+    if (t->c->group > 1) {
+        emit_line(e, "store_row_%sv(to, %s, lanes);", dtype_name(t->c->packed), emit_bare(e, value));
+        emit_line(e, "to += lanes;");
+        return;
+    }
     emit_line(e, "store_%sv(to, 1, %s, lanes);", dtype_name(t->dtype), emit_bare(e, value));
     emit_line(e, "to += lanes;");
 }
@@ -234,7 +366,9 @@ static const char *pack_rows(Emitter *e, Tiling *t)
         depth_loops(e, t, 0, true, pack_point_vector);
     }
     emit_pop(e);
-    if (!t->c->rows_along)
+    if (t->c->group > 1)
+        emit_line(e, "%s *to = (%s *)packed_%d;", part_c(t), part_c(t), t->number);
+    else if (!t->c->rows_along)
         emit_line(e, "%s *to = packed_%d;", dtype_c(t->dtype), t->number);
     emit_line(e, "for (int r = 0; r < height; r%s) {", t->c->rows_along ? " += LANES" : "++");
     emit_body(e, body);
@@ -538,15 +672,18 @@ static void close_loops(Emitter *e, int depth)
 static void find_rows(Emitter *e, const Tiling *t, const char *pack)
 {
     const Contract *c = t->c;
-    const char *element = emit_element(t->dtype);
+    const char *element = emit_element(c->packed);
+    const char *packed = c->group > 1 ? emit_text(e, "(const %s *)packed_%d", element, t->number) : emit_text(e, "packed_%d", t->number);
+    const char *depth = c->group > 1 ? emit_text(e, "depth * %d", c->group) : "depth";
+    const char *points = c->group > 1 ? emit_text(e, "%d", c->group) : "1";
     const Index *row = last_of(&c->rows), *point = last_of(&c->depth);
     bool in_place = c->in_place;
     for (int a = 0; in_place && a < c->left->read.tensor->rank; a++)
         in_place = !emit_is_unsafe(e, c->left, a);
     if (!in_place) {
         emit_line(e, "%s;", pack);
-        emit_line(e, "const %s *const rows = packed_%d;", element, t->number);
-        emit_line(e, "const int64_t row_step = %s, k_step = %s;", c->rows_along ? "1" : "depth", c->rows_along ? "height" : "1");
+        emit_line(e, "const %s *const rows = %s;", element, packed);
+        emit_line(e, "const int64_t row_step = %s, k_step = %s;", c->rows_along ? "1" : depth, c->rows_along ? "height" : points);
         return;
     }
     const char *row_step = emit_stride(e, c->left->read.tensor, c->left->read.positions, row);
@@ -558,13 +695,17 @@ static void find_rows(Emitter *e, const Tiling *t, const char *pack)
     emit_pop(e);
     emit_body(e, scope);
     emit_line(e, "const %s *rows = %s;", element, pointer);
-    emit_line(e, "int64_t row_step = %s, k_step = %s;", row_step, k_step);
+    emit_line(e, "int64_t row_step = %s, k_step = %s;", row_step, c->group > 1 ? points : k_step);
+    /* Words are whole and lie in memory as they are needed. */
+    const char *apart = c->group == 1 ? "" : emit_text(e, "%s%s %% %d != 0 || ", strcmp(k_step, "1") ? emit_text(e, "%s != 1 || ", k_step) : "",
+                                                       emit_extent(e, point), c->group);
     /* Rows whose neighbours fall into the same sets of the cache push each other out of it. */
-    emit_line(e, "if (tiles > 4 && row_step * %d %% 2048 == 0) {", (int)dtype_size(t->dtype));
+    emit_line(e, "if (%s%stiles > 4 && row_step * %d %% 2048 == 0%s) {", apart, apart[0] ? "(" : "", (int)dtype_size(c->packed),
+              apart[0] ? ")" : "");
     emit_line(e, "    %s;", pack);
-    emit_line(e, "    rows = packed_%d;", t->number);
-    emit_line(e, "    row_step = %s;", c->rows_along ? "1" : "depth");
-    emit_line(e, "    k_step = %s;", c->rows_along ? "height" : "1");
+    emit_line(e, "    rows = %s;", packed);
+    emit_line(e, "    row_step = %s;", c->rows_along ? "1" : depth);
+    emit_line(e, "    k_step = %s;", c->rows_along ? "height" : points);
     emit_line(e, "}");
 }
 
@@ -617,6 +758,21 @@ static const char *hold(Emitter *e, const char *bound, const char *word)
     return name;
 }
 
+/* Where the rows after a tile's own begin: those to be packed where they are from. */
+static const char *next_rows(Emitter *e, const Tiling *t, const char *row)
+{
+    const char *further = "(tiles < 4 ? 2 : 1) * height";
+    if (!t->c->has_starts || !is_safe_read(e, t->c->left))
+        return emit_text(e, "here + %s * row_step", further);
+    emit_push(e);
+    emit_bind(e, last_of(&t->c->rows), emit_text(e, "(%s + %s)", row, further));
+    for (int i = 0; i < t->c->depth.count; i++)
+        emit_bind(e, t->c->depth.list[i], "0");
+    const char *pointer = emit_pointer(e, t->c->left);
+    emit_pop(e);
+    return pointer;
+}
+
 /* The tiles of rows of one segment from `first` to `end`: of nearly equal height, all columns for each. A block of tiles
  * takes some of the contracted points after the others. */
 static void emit_tiles(Emitter *e, const Tiling *t, const char *first, const char *end, const char *pack, const char *tiles)
@@ -640,14 +796,14 @@ static void emit_tiles(Emitter *e, const Tiling *t, const char *first, const cha
     Text inner = text_new(e->arena);
     text_print(&inner, "for (%s = %s; %s < %s; %s += height) {\n", row, from, row, to, row);
     text_print(&inner, "    height = heights_%d[size_ceil_div(%s - %s, size_ceil_div(%s - %s, ROWS_%d))];\n", n, to, row, to, row, n);
-    text_print(&inner, "    const %s *here = rows + (%s - %s) * row_step + done * k_step;\n", emit_element(t->dtype), row, from);
+    text_print(&inner, "    const %s *here = rows + (%s - %s) * row_step + done * k_step;\n", emit_element(t->c->packed), row, from);
     text_print(&inner, "    /* The next rows where all points are taken at once, else the next panel: a share for each tile. */\n");
-    text_print(&inner, "    const char *ahead = (const char *)(here + (tiles < 4 ? 2 : 1) * height * row_step);\n");
-    text_print(&inner, "    int64_t ahead_step = k_step == 1 ? size_ceil_div(height * %d, tiles) : 0;\n", size);
+    text_print(&inner, "    const char *ahead = (const char *)(%s);\n", next_rows(e, t, row));
+    text_print(&inner, "    int64_t ahead_step = k_step == %d ? size_ceil_div(height * %d, tiles) : 0;\n", t->c->group, size);
     text_print(&inner, "    ahead += place / COLUMNS_%d * depth * ahead_step;\n", n);
     text_put(&inner, "    if (points < depth) {\n");
     text_print(&inner, "        ahead_step = COLUMNS_%d * %d / BLOCK_%d;\n", n, size, n);
-    text_print(&inner, "        ahead = (const char *)(panels_%d + (place + COLUMNS_%d) * depth + done * COLUMNS_%d);\n", n, n, n);
+    text_print(&inner, "        ahead = (const char *)(panels_%d + (place + COLUMNS_%d) * %s + done * COLUMNS_%d);\n", n, n, panel_depth(t), n);
     text_print(&inner, "        ahead += (%s - %s) / ROWS_%d * points * ahead_step;\n", row, from, n);
     text_put(&inner, "    }\n");
     text_print(&inner, "%s}\n", tiles);
@@ -682,7 +838,7 @@ static const char *step_body(Emitter *e, Tiling *t, const char *const calls[4])
     open_function(e, t, last_of(&c->columns));
     Text points = text_new(e->arena);
     for (int i = 0; i < c->depth.count; i++)
-        text_print(&points, "%s%s", i ? " * " : "", emit_extent(e, c->depth.list[i]));
+        text_print(&points, "%s%s", i ? " * " : "", words_along(e, t, i));
     emit_line(e, "const int64_t depth = %s;", points.bytes);
     declare_spans(e, t);
     emit_line(e, "int64_t place;");
@@ -692,9 +848,11 @@ static const char *step_body(Emitter *e, Tiling *t, const char *const calls[4])
     /* Some points of all tiles after the others: where columns lie side by side, lines are read as they come. */
     const char *points_all = emit_extent(e, c->depth.list[0]);
     emit_line(e, "place = 0;");
-    emit_line(e, "for (int64_t points_first = 0, points_end; points_first < %s; points_first = points_end) {", points_all);
+    /* Sums have starts even where there are no points. */
+    emit_line(e, "for (int64_t points_first = 0; points_first < %s; points_first += 64) {",
+              c->has_starts ? emit_text(e, "size_max(%s, 1)", points_all) : points_all);
     e->scope->indent++;
-    emit_line(e, "points_end = size_min(points_first + 64, %s);", points_all);
+    emit_line(e, "const int64_t points_end = size_min(points_first + 64, %s);", points_all);
     each_tile(e, t, emit_text(e, "%s;", calls[0]));
     e->scope->indent--;
     emit_line(e, "}");
@@ -782,12 +940,24 @@ static const char *tile_extra(Emitter *e, const Tiling *t, const char *body, boo
 
 static const char *start_line(Emitter *e, const Tiling *t)
 {
+    if (t->c->has_starts)
+        return emit_text(e, "            sums[r][v] = load_%sv((const %s *)panel + (v * LANES - COLUMNS_%d), 1, LANES);\n",
+                         dtype_name(t->dtype), emit_element(t->dtype), t->number);
     return emit_text(e, "            sums[r][v] = %s;\n", emit_state_start(e, t->c->product, 0, true));
+}
+
+static const char *left_line(Emitter *e, const Tiling *t)
+{
+    if (t->c->group > 1)
+        return "            const u32v left = splat_word(rows + r * row_step);\n";
+    return emit_text(e, "            const %sv left = splat_%sv(rows[r * row_step]);\n", dtype_name(t->dtype), dtype_name(t->dtype));
 }
 
 /* One point's share of one vector of sums. */
 static const char *step_line(Emitter *e, Tiling *t)
 {
+    if (t->c->group > 1)
+        return emit_text(e, "                sums[r][v] = dot_%sv(sums[r][v], left, right[v]);\n", dtype_name(t->c->packed));
     open_function(e, t, last_of(&t->c->columns));
     e->scope->indent = 4;
     const char *sum = "sums[r][v]";
@@ -806,7 +976,8 @@ static const char *constants(Emitter *e, const Tiling *t)
     }
     return emit_text(e, "enum { ROWS_%d = %d, VECTORS_%d = %d, COLUMNS_%d = VECTORS_%d * LANES, DEPTH_%d = %d, "
                      "BLOCK_%d = %d };\n\n/* How many of so many rows the next tile takes. */\n"
-                     "static const unsigned char heights_%d[ROWS_%d + 1] = { 0%s };\n", t->number, t->c->tile_rows, t->number, t->c->tile_columns / e->plan->lanes, t->number,
+                     "static const unsigned char heights_%d[ROWS_%d + 1] = { 0%s };\n", t->number, t->c->tile_rows,
+                     t->number, t->c->tile_vectors, t->number,
                      t->number, t->number, t->c->depth_block, t->number, t->c->row_block, t->number, t->number, heights.bytes);
 }
 
@@ -825,8 +996,8 @@ static void fill_template(Emitter *e, Tiling *t, const char *const bodies[4], co
     const char *tile = tile_body(e, t), *locals = emit_locals(e, tile), *fault = NULL;
     const char *whole = emit_text(e, "%s%s", locals, tile), *extra = tile_extra(e, t, whole, true);
     const char *head = emit_text(e, "const %s *rows, int64_t row_step, int64_t k_step, const %s *panel, int64_t depth, "
-                                 "const char *ahead, int64_t ahead_step, %s *kept, int is_first, int is_last", emit_element(t->dtype),
-                                 dtype_c(t->dtype), dtype_c(t->dtype));
+                                 "const char *ahead, int64_t ahead_step, %s *kept, int is_first, int is_last",
+                                 emit_element(t->c->packed), word_element(t), dtype_c(t->dtype));
     ParameterSet common = emit_common_parameters(e);
     Hole holes[] = {
         { "title", emit_text(e, "/* %s */\n", emit_formula(e)) },
@@ -834,6 +1005,7 @@ static void fill_template(Emitter *e, Tiling *t, const char *const bodies[4], co
         { "pack_columns", spell_function(e, &t->parameters, "Packs the panel of `count` columns.", "pack_columns", t->number, bodies[0]) },
         { "pack_rows", spell_function(e, &t->parameters, "Packs `height` rows.", "pack_rows", t->number, bodies[1]) },
         { "start", start_line(e, t) },
+        { "left", left_line(e, t) },
         { "step", step_line(e, t) },
         { "tile_head", emit_text(e, "INLINE void tile_at_%d(const int height, %s%s)\n", t->number, head, extra) },
         { "tile", whole },
@@ -864,9 +1036,10 @@ void emit_contract(Emitter *e)
     const char *bodies[4] = { pack_columns(e, t), pack_rows(e, t), t->in_registers ? "" : after_body(e, t),
                               t->c->reduces ? finish_body(e, t) : "" };
     const char *tile = tile_body(e, t), *whole = emit_text(e, "%s%s", emit_locals(e, tile), tile);
-    const char *tiles = emit_text(e, "    tiles_%d(height, here, row_step, k_step, panels_%d + place * depth + done * COLUMNS_%d, points,\n"
+    const char *tiles = emit_text(e, "    tiles_%d(height, here, row_step, k_step, %spanels_%d + place * %s + %s * COLUMNS_%d, points,\n"
                                   "            ahead, ahead_step, kept, is_first, is_last%s);",
-                                  t->number, t->number, t->number, tile_extra(e, t, whole, false));
+                                  t->number, t->c->group > 1 ? "(const u32u *)" : "", t->number, panel_depth(t),
+                                  t->c->has_starts ? "(done + 1)" : "done", t->number, tile_extra(e, t, whole, false));
     if (!t->in_registers)
         tiles = emit_text(e, "%s\n    if (is_last)\n        %s;", tiles, spell_call(e, &t->parameters, "after", t->number, bodies[2]));
     tiles = emit_text(e, "%s\n    kept += points < depth ? height * COLUMNS_%d : 0;\n", tiles, t->number);

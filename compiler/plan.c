@@ -1,6 +1,23 @@
 /* plan: steps, launches, storage, in this order. See plan.h. */
 #include "planning.h"
 
+/* All steps have the same number of lanes: that of the tiled products if there is one, so that their sums fill registers;
+ * else as many as fit of what is widest. */
+static void choose_lanes(Plan *plan)
+{
+    int lanes = 0;
+    for (int s = 0; s < plan->step_count; s++) {
+        const Contract *c = plan->steps[s]->contract;
+        int own = c ? plan->target->vector_bytes / (int)dtype_size(register_dtype(c->product->dtype)) : 0;
+        if (c && (lanes == 0 || own < lanes))
+            lanes = own;
+    }
+    if (lanes)
+        plan->lanes = lanes;
+    if (plan->lanes == 0)
+        plan->lanes = 1;
+}
+
 Plan *plan(Arena *arena, const Program *program, const Program *lowered, const Target *target, const PlanHints *hints)
 {
     static const PlanHints nothing_known = { 0 };
@@ -14,8 +31,7 @@ Plan *plan(Arena *arena, const Program *program, const Program *lowered, const T
         Step *step = plan_step(&planner, lowered->statements[s], s);
         ARENA_APPEND(arena, plan->steps, plan->step_count, step);
     }
-    if (plan->lanes == 0)
-        plan->lanes = 1;
+    choose_lanes(plan);
     plan_launches(&planner);
     plan_storage(&planner);
     return plan;

@@ -36,12 +36,15 @@ typedef struct Contract {
     IndexSet columns;             /* outermost first; the last one has the lanes */
     IndexSet depth;               /* the contracted indices */
     bool reduces;                 /* the step's roots are reductions behind the product, over `rows` */
+    Dtype packed;                 /* of what is multiplied: the sums', or with groups a narrow one: */
+    int group;                    /* so many contracted points, next to each other, make a word of 32 bits; else 1 */
+    bool has_starts;              /* the first row of a panel is what its sums start at: templates/dot.c */
     bool in_place;                /* rows may be read where they are */
     bool columns_turned;          /* a column's contracted points lie side by side: packing turns squares of them */
     bool rows_along;              /* packed rows lie side by side; else each row's contracted points do */
-    int tile_rows, tile_columns;
+    int tile_rows, tile_vectors;
     unsigned heights;             /* bit h: tiles of h rows have their own code; lower ones take their rows in several */
-    int depth_block, row_block;   /* more contracted points than this are taken in blocks, by so many tiles of rows */
+    int depth_block, row_block;   /* more words of contracted points are taken in blocks, by so many tiles of rows */
 } Contract;
 
 typedef struct Step {

@@ -118,10 +118,31 @@ static void set_rows(Planner *planner, const Step *step, Contract *c, const Inde
             move_last(&c->rows, c->rows.list[i]);
 }
 
-/* Rows that one stride reaches need no packing. */
-static bool is_in_place(const Contract *c, Dtype dtype)
+/* Whether one instruction multiplies and adds several points: a sum of products of two numbers that are read as they are,
+ * of a dtype that the target has such an instruction for. */
+static void set_group(const Target *target, Contract *c, const Component *sum)
 {
-    if (c->left->kind != TERM_READ || c->left->dtype != dtype || c->depth.count != 1)
+    const Term *x = c->product->reduce.argument, *left = plain_read(c->left), *right = plain_read(c->right);
+    while (x->kind == TERM_MAP && x->map.function == FUNCTION_CAST && x->map.implicit)
+        x = x->map.arguments[0];
+    bool sums = sum->merge == MERGE_ADD && sum->lift == LIFT_ELEMENT && x->kind == TERM_MAP && x->map.function == FUNCTION_MUL;
+    int first = sums && x->map.arguments[1] == c->left;
+    c->packed = sum->dtype;
+    c->group = 1;
+    if (!sums || !left || !right || left->dtype != right->dtype || x->map.arguments[first] != c->left ||
+        x->map.arguments[1 - first] != c->right || sum->dtype != dtype_widen(left->dtype) || !target->group[left->dtype])
+        return;
+    c->packed = left->dtype;
+    c->group = target->group[left->dtype];
+    c->has_starts = left->dtype == DTYPE_I8;
+    c->left = left;
+    c->right = right;
+}
+
+/* Rows that one stride reaches need no packing. */
+static bool is_in_place(const Contract *c)
+{
+    if (c->left->kind != TERM_READ || c->left->dtype != c->packed || c->depth.count != 1 || c->has_starts)
         return false;
     for (int a = 0; a < c->left->read.tensor->rank; a++)
         if (position_has_gather(&c->left->read.positions[a]))
@@ -186,12 +207,13 @@ Contract *plan_contract(Planner *planner, const Step *step)
     for (int i = 0; i < c->depth.count; i++)
         if (lies_along(planner, c->left, c->depth.list[i]))
             move_last(&c->depth, c->depth.list[i]);
-    c->rows_along = lies_along(planner, c->left, c->rows.list[c->rows.count - 1]);
-    c->columns_turned = !lies_along(planner, c->right, c->columns.list[c->columns.count - 1]) &&
+    set_group(target, c, component);
+    c->rows_along = c->group == 1 && lies_along(planner, c->left, c->rows.list[c->rows.count - 1]);
+    c->columns_turned = c->group == 1 && !lies_along(planner, c->right, c->columns.list[c->columns.count - 1]) &&
                         lies_along(planner, c->right, c->depth.list[c->depth.count - 1]);
-    c->in_place = is_in_place(c, dtype);
+    c->in_place = is_in_place(c);
     c->tile_rows = target->tile_rows;
-    c->tile_columns = target->tile_vectors * target->vector_bytes / (int)dtype_size(dtype);
+    c->tile_vectors = target->tile_vectors;
     c->heights = heights_of(c, 0);
     c->depth_block = DEPTH_BLOCK;
     c->row_block = ROW_BLOCK;
@@ -292,10 +314,11 @@ void contract_tiles(Planner *planner, Launch *launch)
         place++;
     const Contract *c = launch->steps[place]->contract;
     double *tiles = ARENA_ARRAY(planner->arena, double, launch->block_count);
-    double depth = points(planner, &c->depth), size = (double)dtype_size(register_dtype(c->product->dtype));
+    double depth = points(planner, &c->depth) / c->group, size = (double)dtype_size(register_dtype(c->product->dtype));
     double room = plan->target->l2_bytes * 5.0 / 8, room_behind = 2.0 * plan->target->l2_bytes;
     if (plan->memory && plan->memory / 4 < room)
         room = room_behind = (double)plan->memory / 4;
+    int tile_columns = c->tile_vectors * plan->lanes;
     double fixed = 1;    /* columns that are no blocks */
     for (int i = 0; i < c->columns.count; i++) {
         bool block = false;
@@ -306,9 +329,9 @@ void contract_tiles(Planner *planner, Launch *launch)
     double columns = depth > c->depth_block ? PANELS_MOST : room / (depth * size * fixed);
     if (columns > PANELS_MOST / (depth * size * fixed))
         columns = PANELS_MOST / (depth * size * fixed);
-    columns = columns < c->tile_columns / fixed ? c->tile_columns / fixed : columns;
+    columns = columns < tile_columns / fixed ? tile_columns / fixed : columns;
     if (fixed == 1)
-        columns = (double)((int64_t)columns / c->tile_columns * c->tile_columns);
+        columns = (double)((int64_t)columns / tile_columns * tile_columns);
     for (int b = 0; b < launch->block_count; b++)
         tiles[b] = 1;
     shrink(planner, launch, c, place, ROLE_COLUMN, columns < 1 ? 1 : columns, tiles);
@@ -360,15 +383,20 @@ void contract_reserve(Planner *planner, const Launch *launch, const Step *step, 
     Arena *arena = planner->arena;
     const Contract *c = step->contract;
     const Size *depth = size_constant(arena, 1), *columns = depth;
-    for (int i = 0; i < c->depth.count; i++)
-        depth = size_op(arena, SIZE_MUL, depth, size_extent(arena, c->depth.list[i]->origin));
+    for (int i = 0; i < c->depth.count; i++) {
+        const Size *extent = size_extent(arena, c->depth.list[i]->origin);
+        if (i == c->depth.count - 1 && c->group > 1)
+            extent = size_op(arena, SIZE_CEIL_DIV, extent, size_constant(arena, c->group));
+        depth = size_op(arena, SIZE_MUL, depth, extent);
+    }
     for (int i = 0; i < c->columns.count; i++) {
         const Size *tile = block_size(planner, launch, c->columns.list[i]);
         bool last = i == c->columns.count - 1;
-        columns = size_op(arena, SIZE_MUL, columns, last ? size_align(arena, tile, c->tile_columns) : tile);
+        columns = size_op(arena, SIZE_MUL, columns, last ? size_align(arena, tile, c->tile_vectors * planner->plan->lanes) : tile);
     }
     Dtype dtype = register_dtype(c->product->dtype);
-    add_scratch(planner, step, "panels", dtype, size_op(arena, SIZE_MUL, columns, depth), end);
+    const Size *panel = c->has_starts ? size_op(arena, SIZE_ADD, depth, size_constant(arena, 1)) : depth;
+    add_scratch(planner, step, "panels", dtype, size_op(arena, SIZE_MUL, columns, panel), end);
     /* 1 where the points come in blocks, else 0 */
     const Size *blocked = size_op(arena, SIZE_MIN, size_constant(arena, 1),
                                   size_op(arena, SIZE_DIV, depth, size_constant(arena, c->depth_block + 1)));

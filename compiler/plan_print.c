@@ -152,9 +152,9 @@ static void print_set(Text *text, const char *word, const IndexSet *set, const c
     text_put(text, set->count ? "" : none);
 }
 
-static void dump_contract(Text *text, const Contract *c)
+static void dump_contract(Text *text, const Contract *c, int lanes)
 {
-    text_print(text, "\n    tiles of %d x %d:", c->tile_rows, c->tile_columns);
+    text_print(text, "\n    tiles of %d x %d:", c->tile_rows, c->tile_vectors * lanes);
     print_set(text, " rows", &c->rows, "");
     print_set(text, ", columns", &c->columns, "");
     print_set(text, ", contracted", &c->depth, "");
@@ -176,7 +176,7 @@ static void dump_step(Text *text, const Plan *plan, const Step *step)
         plan_print_term(text, output->value);
     }
     if (step->contract)
-        dump_contract(text, step->contract);
+        dump_contract(text, step->contract, plan->lanes);
     text_put(text, "\n    loops");
     for (int i = 0; i < step->loop_count; i++)
         text_print(text, " %s", step->loops[i]->name);

@@ -2,6 +2,9 @@
 
 #include <string.h>
 
+#define AVX512 "avx512f,avx512bw,avx512dq,avx512vl,avx2,fma,f16c"
+#define AVX512_CPU "avx512f avx512bw avx512dq avx512vl fma f16c"
+
 const Target targets[] = {
     { .name = "portable", .words = "portable vectors of 16 bytes", .vector_bytes = 16, .tile_rows = 6, .tile_vectors = 2, .attribute = "",
       .features = "", .cpu = "", .l1_bytes = 32 << 10, .l2_bytes = 256 << 10,
@@ -10,9 +13,15 @@ const Target targets[] = {
       .features = "fma f16c", .cpu = "avx2 fma f16c", .l1_bytes = 32 << 10, .l2_bytes = 512 << 10,
       .fma_per_cycle = 2, .bytes_per_cycle = 4 },
     { .name = "avx512", .words = "AVX-512", .vector_bytes = 64, .tile_rows = 14, .tile_vectors = 2,
-      .attribute = "avx512f,avx512bw,avx512dq,avx512vl,avx2,fma,f16c", .features = "fma f16c avx512",
-      .cpu = "avx512f avx512bw avx512dq avx512vl fma f16c", .l1_bytes = 32 << 10, .l2_bytes = 1 << 20,
+      .attribute = AVX512, .features = "fma f16c avx512", .cpu = AVX512_CPU, .l1_bytes = 32 << 10, .l2_bytes = 1 << 20,
       .fma_per_cycle = 2, .bytes_per_cycle = 5 },
+    { .name = "avx512vnni", .words = "AVX-512 with VNNI", .vector_bytes = 64, .tile_rows = 14, .tile_vectors = 2,
+      .group = { [DTYPE_I8] = 4 }, .attribute = AVX512 ",avx512vnni", .features = "fma f16c avx512 avx512vnni",
+      .cpu = AVX512_CPU " avx512_vnni", .l1_bytes = 32 << 10, .l2_bytes = 1 << 20, .fma_per_cycle = 2, .bytes_per_cycle = 5 },
+    { .name = "avx512bf16", .words = "AVX-512 with VNNI and BF16", .vector_bytes = 64, .tile_rows = 14, .tile_vectors = 2,
+      .group = { [DTYPE_I8] = 4, [DTYPE_BF16] = 2 }, .attribute = AVX512 ",avx512vnni,avx512bf16",
+      .features = "fma f16c avx512 avx512vnni avx512bf16", .cpu = AVX512_CPU " avx512_vnni avx512_bf16",
+      .l1_bytes = 32 << 10, .l2_bytes = 1 << 20, .fma_per_cycle = 2, .bytes_per_cycle = 5 },
     { .name = NULL }
 };
 

@@ -7,11 +7,14 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+#include "dtype.h"
+
 typedef struct Target {
     const char *name;             /* as `--target` takes it */
     const char *words;            /* for a person: "AVX-512" */
     int vector_bytes;
     int tile_rows, tile_vectors;  /* of a product's sums in registers */
+    unsigned char group[DTYPE_COUNT];    /* so many products of this dtype one instruction adds to a sum; 0: there is none */
     const char *attribute;        /* of every function: __attribute__((target("..."))); "" for none */
     const char *features;         /* of the library's `//{ name@feature`, separated by blanks */
     const char *cpu;              /* what the CPU must report, separated by blanks, as einc doctor spells it */

@@ -6,7 +6,11 @@
  * of a tile, ROWS x COLUMNS, stay in registers from the first to the last point; where there are more than DEPTH points,
  * BLOCK tiles of rows take some of them at a time, so that what they meet stays in the cache, and keep their sums meanwhile.
  *
- * The emitter puts the step's number for N and its dtype for f32. The sample is out[i,j] = sum[k](A[i,k] * B[j,k]). */
+ * Where one instruction adds several products of narrow numbers to a sum, a word of 32 bits has so many contracted points,
+ * and what is said here of a point is meant of a word: see templates/dot.c.
+ *
+ * The emitter puts the step's number for N, the dtype of its sums for f32, what is broadcast or packed as columns for
+ * `word`, and what rows consist of for `part`. The sample is out[i,j] = sum[k](A[i,k] * B[j,k]). */
 #include "fold.c"
 #include "memory.c"
 #include "size.c"
@@ -18,6 +22,9 @@ typedef struct Frame {
 #ifndef KERNEL
 #define KERNEL
 #endif
+typedef f32u wordu, partu;
+typedef f32v wordv;
+#define load_wordv load_f32v
 //---
 //{ title
 /* out[i,j] = sum[k](A[i,k] * B[j,k]) */
@@ -52,7 +59,7 @@ KERNEL static void pack_rows_N(const Frame *f, int64_t i, int height, float *pac
 
 /* The sums of `height` rows and one panel, on top of those kept from earlier points; NULL: there are none. A row's points
  * are k_step apart, rows row_step. Meanwhile what is needed next comes nearer: `ahead`, so many bytes for each point. */
-INLINE void multiply_N(const int height, const f32u *rows, int64_t row_step, int64_t k_step, const float *panel,
+INLINE void multiply_N(const int height, const partu *rows, int64_t row_step, int64_t k_step, const wordu *panel,
                        int64_t depth, const char *ahead, int64_t ahead_step, const float *kept,
                        f32v sums[ROWS_N][VECTORS_N])
 {
@@ -74,15 +81,17 @@ INLINE void multiply_N(const int height, const f32u *rows, int64_t row_step, int
         }
     }
     for (int64_t k = 0; k < depth; k++) {
-        f32v right[VECTORS_N];
+        wordv right[VECTORS_N];
         PREFETCH(ahead);
         ahead += ahead_step;
         UNROLL
         for (int v = 0; v < VECTORS_N; v++)
-            right[v] = load_f32v(panel + v * LANES, 1, LANES);
+            right[v] = load_wordv(panel + v * LANES, 1, LANES);
         UNROLL
         for (int r = 0; r < height; r++) {
+            //{ left
             const f32v left = splat_f32v(rows[r * row_step]);
+            //}
             UNROLL
             for (int v = 0; v < VECTORS_N; v++) {
                 //{ step

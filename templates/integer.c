@@ -160,19 +160,49 @@ INLINE i32v sign_i32v(i32v x)
 }
 //}
 
+#ifndef EINC_AVX512
 //{ min_i32v
 INLINE i32v min_i32v(i32v a, i32v b)
 {
     return select_i32v(a < b, a, b);
 }
 //}
+#else
+//{ min_i32v@avx512
+INLINE i32v min_i32v(i32v a, i32v b)
+{
+#if EINC_VECTORS && LANES >= 4 && LANES <= 16
+    i32v r;
+    __asm__("vpminsd %1, %2, %0" : "=v"(r) : "v"(b), "v"(a));
+    return r;
+#else
+    return select_i32v(a < b, a, b);
+#endif
+}
+//}
+#endif
 
+#ifndef EINC_AVX512
 //{ max_i32v
 INLINE i32v max_i32v(i32v a, i32v b)
 {
     return select_i32v(a > b, a, b);
 }
 //}
+#else
+//{ max_i32v@avx512
+INLINE i32v max_i32v(i32v a, i32v b)
+{
+#if EINC_VECTORS && LANES >= 4 && LANES <= 16
+    i32v r;
+    __asm__("vpmaxsd %1, %2, %0" : "=v"(r) : "v"(b), "v"(a));
+    return r;
+#else
+    return select_i32v(a > b, a, b);
+#endif
+}
+//}
+#endif
 
 //{ relu_i32v
 INLINE i32v relu_i32v(i32v x)

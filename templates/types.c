@@ -213,6 +213,10 @@ typedef uint16_t u16u UNALIGNED;
 typedef int32_t i32u UNALIGNED;
 //}
 
+//{ u32u
+typedef uint32_t u32u UNALIGNED;
+//}
+
 //{ i64u
 typedef int64_t i64u UNALIGNED;
 //}

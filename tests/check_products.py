@@ -63,10 +63,22 @@ EXPRESSIONS = [
     ('dW[v,h] += G[c,v], X[c,h]', 'G=c,v X=c,h'),
     ('ik,jk->ij', 'i,k:h j,k:h'),
     ('ik,jk->ij | max j', 'i,k:b j,k:b'),
+    ('ki,kj->ij', 'k,i:b k,j:b'),
+    ('ijk,mnk->ijmn | max n | sum j', 'i,j,k:b m,n,k:b'),
+    ('abcd,dbe->ace', 'a,b,c,d:b d,b,e:b'),
+    ('x[n,c,h+r,w+s], k[o,c,r,s] -> [n,o,h,w]', 'x=n,c,h+r,w+s:b k=o,c,r,s:b'),
+    ('ik,jk->ij | exp(-_) | sum j', 'i,k:b j,k:b'),
     ('ik,kj->ij', 'i,k:b k,j'),
     ('ik,jk->ij', 'i,k:d j,k:d'),
     ('ik,jk->ij | max j', 'i,k j,k:d'),
     ('ik,jk->ij | max j | sum i', 'i,k:c j,k:c'),
+    ('ki,kj->ij', 'k,i:c k,j:c'),
+    ('ijk,mnk->ijmn | max n | sum j', 'i,j,k:c m,n,k:c'),
+    ('ijk,mpnk->ijmpn | max p n & argmax n p', 'i,j,k:c m,p,n,k:c'),
+    ('abcd,dbe->ace', 'a,b,c,d:c d,b,e:c'),
+    ('x[n,c,h+r,w+s], k[o,c,r,s] -> [n,o,h,w]', 'x=n,c,h+r,w+s:c k=o,c,r,s:c'),
+    ('W[y[i],k], X[j,k] -> [i,j] | mean i', 'gathered'),
+    ('ik,jk->ij | max j', 'i,k:c j,k:b'),
     ('ik,jk->ij', 'i,k:i j,k:i'),
     ('ik,jk->ij | max j & argmax j', 'i,k:d j,k:d'),
     ('lse = X[t,h], W[v,h] -> [t,v] | logsumexp v ; pick = X[t,h], W[y[t],h] -> [t] ; lse[t] - pick[t] | mean t', 'labels'),
@@ -104,7 +116,9 @@ class Maker:
 
     def values(self, shape, kind='f'):
         rng = np.random.RandomState(self.rng.randrange(1 << 30))
-        if kind in 'ci':
+        if kind == 'c':
+            return rng.randint(-128, 128, shape).astype(np.int8)
+        if kind == 'i':
             return rng.randint(-9, 10, shape).astype(DTYPES[kind])
         x = rng.standard_normal(shape)
         mood = self.rng.random()
@@ -136,6 +150,11 @@ class Maker:
     def padding(self):
         h, c, o = self.rng.choice([1, 5, 14, 33]), self.rng.choice([1, 3]), self.rng.choice([1, 8, 33])
         return [('H', np.array(h, np.int64)), ('x', self.values((c, h))), ('k', self.values((o, c, 3)))], ['-d', 'h=%d' % h]
+
+    def gathered(self):
+        i, j, k, v = self.rng.choice([1, 14, 33]), self.rng.choice([1, 16, 37]), self.rng.choice([1, 15, 64]), 9
+        y = np.array([self.rng.randrange(v) for _ in range(i)], np.int64)
+        return [('W', self.values((v, k), 'c')), ('y', y), ('X', self.values((j, k), 'c'))], []
 
     def labels(self):
         t, h, v = self.rng.choice([1, 14, 33]), self.rng.choice([1, 16, 37]), self.rng.choice([1, 15, 64])

@@ -1,0 +1,167 @@
+/* Products of narrow numbers, of which one instruction adds several to a sum: two of bf16 to an f32, four of i8 to an i32.
+ * They lie side by side in a word of 32 bits, the first in its low bits. A row's word meets the words of LANES columns.
+ *
+ * The instruction for i8 takes the row's numbers without a sign: those are stored 128 too large, and a sum starts at
+ * -128 times what its column adds up to; offset_i8v() finds that. All wraps around at 32 bits, so nothing is lost. */
+#ifndef TEMPLATES_DOT
+#define TEMPLATES_DOT
+
+#include "words.c"
+
+//{ flush_f32v
+/* What is below the normal numbers is 0, of the same sign. */
+INLINE f32v flush_f32v(f32v x)
+{
+    u32v bits = bits_f32v(x);
+    return from_bits_f32v(select_u32v((i32v)(bits & 0x7FFFFFFF) < 0x00800000, bits & 0x80000000, bits));
+}
+//}
+
+//{ model_bf16v
+/* What the unit does: each number and each sum is flushed, the second product is added first. A product of two bf16 is
+ * exact in f32. */
+INLINE f32v model_bf16v(f32v sum, u32v left, u32v right)
+{
+    for (int at = 1; at >= 0; at--) {
+        u32v a = at ? left & 0xFFFF0000 : left << 16, b = at ? right & 0xFFFF0000 : right << 16;
+        f32v product = flush_f32v(from_bits_f32v(a)) * flush_f32v(from_bits_f32v(b));
+        sum = flush_f32v(product + flush_f32v(sum));
+    }
+    return sum;
+}
+//}
+
+//{ model_i8v
+INLINE i32v model_i8v(i32v sum, u32v left, u32v right)
+{
+    for (int at = 0; at < 32; at += 8)
+        sum = (i32v)((u32v)sum + (left >> at & 0xFF) * (u32v)((i32v)(right << (24 - at)) >> 24));
+    return sum;
+}
+//}
+
+#ifndef EINC_AVX512BF16
+//{ dot_bf16v
+INLINE f32v dot_bf16v(f32v sum, u32v left, u32v right)
+{
+    return model_bf16v(sum, left, right);
+}
+//}
+#else
+//{ dot_bf16v@avx512bf16
+INLINE f32v dot_bf16v(f32v sum, u32v left, u32v right)
+{
+#if EINC_VECTORS && LANES >= 4
+    __asm__("vdpbf16ps %2, %1, %0" : "+v"(sum) : "v"(left), "v"(right));
+    return sum;
+#else
+    return model_bf16v(sum, left, right);
+#endif
+}
+//}
+#endif
+
+#ifndef EINC_AVX512VNNI
+//{ dot_i8v
+INLINE i32v dot_i8v(i32v sum, u32v left, u32v right)
+{
+    return model_i8v(sum, left, right);
+}
+//}
+#else
+//{ dot_i8v@avx512vnni
+INLINE i32v dot_i8v(i32v sum, u32v left, u32v right)
+{
+#if EINC_VECTORS && LANES >= 4
+    __asm__("vpdpbusd %2, %1, %0" : "+v"(sum) : "v"(left), "v"(right));
+    return sum;
+#else
+    return model_i8v(sum, left, right);
+#endif
+}
+//}
+#endif
+
+//{ splat_word
+/* The word at p, for all lanes. */
+INLINE u32v splat_word(const void *p)
+{
+    uint32_t word;
+    memcpy(&word, p, 4);
+    return splat_u32v(word);
+}
+//}
+
+//{ load_words
+/* The words at p and so many bytes on and on. */
+INLINE u32v load_words(const void *p, int64_t apart, int count)
+{
+    uint32_t lanes[LANES];
+    u32v x;
+    UNROLL
+    for (int l = 0; l < LANES; l++)
+        memcpy(&lanes[l], (const char *)p + apart * (l < count ? l : 0), 4);
+    memcpy(&x, lanes, sizeof x);
+    return x;
+}
+//}
+
+/* Packing: a column's number in its place of a word, a row's numbers one after the other. */
+
+//{ place_bf16v
+INLINE u32v place_bf16v(f32v x, int at)
+{
+    return bits_f32v(x) >> 16 << 16 * at;
+}
+//}
+
+//{ place_i8v
+INLINE u32v place_i8v(i32v x, int at)
+{
+    return ((u32v)x & 0xFF) << 8 * at;
+}
+//}
+
+//{ store_row_bf16v
+INLINE void store_row_bf16v(void *p, f32v x, int count)
+{
+    store_u16v(p, 1, CONVERT(bits_f32v(x) >> 16, u16v), count);
+}
+//}
+
+//{ store_row_i8v
+INLINE void store_row_i8v(void *p, i32v x, int count)
+{
+    store_u8v(p, 1, CONVERT(((u32v)x & 0xFF) ^ 0x80, u8v), count);
+}
+//}
+
+//{ copy_row_bf16
+INLINE void copy_row_bf16(void *to, const void *from, int64_t count)
+{
+    memcpy(to, from, (size_t)(2 * count));
+}
+//}
+
+//{ copy_row_i8
+INLINE void copy_row_i8(void *to, const void *from, int64_t count)
+{
+    uint8_t *into = (uint8_t *)to;
+    const uint8_t *at = (const uint8_t *)from;
+    for (; count >= 4 * LANES; count -= 4 * LANES, at += 4 * LANES, into += 4 * LANES)
+        store_u32v(into, 1, load_u32v(at, 1, LANES) ^ 0x80808080, LANES);
+    for (; count > 0; count--)
+        *into++ = *at++ ^ 0x80;
+}
+//}
+
+//{ offset_i8v
+/* `start` less 128 times the numbers in a word. */
+INLINE i32v offset_i8v(i32v start, u32v word)
+{
+    i32v zero = splat_i32v(0);
+    return (i32v)((u32v)start - (u32v)dot_i8v(zero, splat_u32v(0x80808080), word));
+}
+//}
+
+#endif
