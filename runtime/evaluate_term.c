@@ -159,11 +159,21 @@ static Value read_element(Evaluator *e, const Term *read)
 
 /* ---- maps and selects ---- */
 
+static bool is_narrow(const Term *term)
+{
+    while (term->kind == TERM_MAP && term->map.function == FUNCTION_CAST && term->map.implicit)
+        term = term->map.arguments[0];
+    return term->dtype == DTYPE_BF16;
+}
+
 static Value evaluate_map(Evaluator *e, const Term *term)
 {
     Value arguments[3];
     for (int i = 0; i < term->map.count; i++)
         arguments[i] = walk_term(e, term->map.arguments[i]);
+    if (term->map.function == FUNCTION_MUL && term->dtype == DTYPE_F32 && is_narrow(term->map.arguments[0]) &&
+        is_narrow(term->map.arguments[1]))
+        return value_mul_flushed(arguments[0], arguments[1]);
     return map_apply(term->map.function, term->dtype, term->map.arguments[0]->dtype, arguments);
 }
 

@@ -10,21 +10,16 @@ static const double own_error = 4 * DBL_EPSILON;
 
 /* ---- formats ---- */
 
-/* Units that flush denormals to 0 are off by up to the smallest normal number. No kernel uses one yet: this is the
- * place to say so. */
-static const bool units_flush = false;
-
 const Format *format_of(Dtype dtype)
 {
-    static const Format half = { 11, -24, 0x1p-11, 0x1p-24, 0, 65504 };
-    static const Format brain = { 8, -133, 0x1p-8, 0x1p-133, 0, 0x1.FEp127 };
-    static const Format single = { 24, -149, 0x1p-24, 0x1p-149, 0, FLT_MAX };
-    static const Format flushed = { 24, -126, 0x1p-24, 0x1p-126, 0x1p-126, FLT_MAX };
-    static const Format full = { 53, -1074, 0x1p-53, 0x1p-1072, 0, DBL_MAX };   /* tiny: the evaluator's own as well */
+    static const Format half = { 11, -24, 0x1p-11, 0x1p-24, 65504 };
+    static const Format brain = { 8, -133, 0x1p-8, 0x1p-133, 0x1.FEp127 };
+    static const Format single = { 24, -149, 0x1p-24, 0x1p-149, FLT_MAX };
+    static const Format full = { 53, -1074, 0x1p-53, 0x1p-1072, DBL_MAX };   /* tiny: the evaluator's own as well */
     switch (dtype_real(dtype)) {
     case DTYPE_F16: return &half;
     case DTYPE_BF16: return &brain;
-    case DTYPE_F32: return units_flush ? &flushed : &single;
+    case DTYPE_F32: return &single;
     default: return &full;
     }
 }
@@ -369,6 +364,29 @@ Value value_mul(Dtype dtype, Value a, Value b)
     return is_complex(dtype) ? complex_mul(dtype, a, b) : real_mul(dtype, a, b);
 }
 
+static bool may_be_denormal(Value a)
+{
+    return fabs(a.re) - a.bound < FLT_MIN && (a.re != 0 || a.bound > 0);
+}
+
+/* The units that add up products of bf16 take denormal numbers for 0, products and sums of that size as well. Sums of
+ * multiples of the least normal number are none; to others a product, and the addition that takes it, add so much. */
+Value value_mul_flushed(Value a, Value b)
+{
+    Value product = value_mul(DTYPE_F32, a, b);
+    bool flushes = !a.open && !b.open && (may_be_denormal(a) || may_be_denormal(b));
+    if (product.open || isnan(product.re))
+        return product;
+    if (isinf(product.re))
+        return flushes ? value_open() : product;
+    if (flushes)
+        product.bound += value_reach(product);
+    if (product.bound > 0 || (product.re != 0 && last_bit(product.re) < FLT_MIN_EXP - 1))
+        product.bound += 4 * FLT_MIN;
+    product.either |= flushes;
+    return product;
+}
+
 Value value_div(Dtype dtype, Value a, Value b)
 {
     if (a.open || b.open)
@@ -549,7 +567,7 @@ Value sum_value(const Sum *sum)
     else if (!sum_holds_exactly(sum, format, size))
         value.bound = sum->bound + rounding_errors(format, (double)(sum->count - 1)) * (size + sum->bound) +
                       fmax(fabs(value.re), fabs(value.im)) * own_error +
-                      (double)sum->count * (DBL_EPSILON * DBL_EPSILON * size + format->flushed);
+                      (double)sum->count * DBL_EPSILON * DBL_EPSILON * size;
     /* Some order may overflow on the way. */
     if (!(size + value.bound < format->huge) && !(sum->count <= 1 && size <= format->huge))
         return value_open();

@@ -17,7 +17,6 @@ typedef struct Format {
     int lowest;                   /* the last bit of the smallest denormal is 2^lowest */
     double unit;                  /* the largest relative error of one rounding: 2^-digits */
     double tiny;                  /* the largest absolute error of an operation whose result underflows */
-    double flushed;               /* and of an addition, which loses nothing where denormals are kept */
     double huge;                  /* the largest finite number */
 } Format;
 
@@ -53,6 +52,7 @@ double value_distance(Dtype dtype, Value a);
 Value value_add(Dtype dtype, Value a, Value b);
 Value value_negate(Dtype dtype, Value a);
 Value value_mul(Dtype dtype, Value a, Value b);
+Value value_mul_flushed(Value a, Value b);          /* of two bf16 to an f32 that is added to others */
 Value value_div(Dtype dtype, Value a, Value b);
 Value value_root(Dtype dtype, Value a);             /* of what is not negative, whatever its bound says */
 Value value_modulus(Dtype dtype, Value a);

@@ -249,6 +249,7 @@ static const PeakUnit units[] = {
     { "avx512", DTYPE_F64, spin_avx512_f64, "avx512f", NULL, 100000, { 8 * 16, 10 * 16, 12 * 16 } },
     { "avx512bf16", DTYPE_BF16, spin_bf16, "avx512_bf16", NULL, 100000, { 8 * 64, 10 * 64, 12 * 64 } },
     { "avx512vnni", DTYPE_I8, spin_i8, "avx512_vnni", NULL, 100000, { 8 * 128, 10 * 128, 12 * 128 } },
+    { "avx512bf16", DTYPE_I8, spin_i8, "avx512_vnni", NULL, 100000, { 8 * 128, 10 * 128, 12 * 128 } },
     TILE_UNITS
     { "avx2", DTYPE_F32, spin_avx2_f32, "fma", NULL, 100000, { 8 * 16, 10 * 16, 12 * 16 } },
     { "avx2", DTYPE_F64, spin_avx2_f64, "fma", NULL, 100000, { 8 * 8, 10 * 8, 12 * 8 } },
@@ -296,10 +297,16 @@ static const PeakUnit units[] = {
 
 #endif
 
+/* A target has the units of those that its name begins with: avx512bf16 those of avx512. */
+static bool has_unit(const char *target, const PeakUnit *unit)
+{
+    return !strncmp(target, unit->target, strlen(unit->target));
+}
+
 const PeakUnit *peak_unit(const char *target, Dtype dtype)
 {
     for (const PeakUnit *unit = units; unit->target; unit++)
-        if (unit->dtype == dtype && !strcmp(unit->target, target) && (!unit->cpu || cpu_has(unit->cpu))
+        if (unit->dtype == dtype && has_unit(target, unit) && (!unit->cpu || cpu_has(unit->cpu))
             && (!unit->ask || unit->ask()))
             return unit;
     return NULL;

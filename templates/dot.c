@@ -8,25 +8,28 @@
 
 #include "words.c"
 
-//{ flush_f32v
+//{ flush_f32
 /* What is below the normal numbers is 0, of the same sign. */
-INLINE f32v flush_f32v(f32v x)
+INLINE float flush_f32(float x)
 {
-    u32v bits = bits_f32v(x);
-    return from_bits_f32v(select_u32v((i32v)(bits & 0x7FFFFFFF) < 0x00800000, bits & 0x80000000, bits));
+    uint32_t bits = bits_f32(x);
+    return from_bits_f32((bits & 0x7FFFFFFF) < 0x00800000 ? bits & 0x80000000 : bits);
 }
 //}
 
 //{ model_bf16v
-/* What the unit does: each number and each sum is flushed, the second product is added first. A product of two bf16 is
- * exact in f32. */
+/* What the unit does: it adds the second product first, each with one rounding, and flushes what it takes and gives. */
 INLINE f32v model_bf16v(f32v sum, u32v left, u32v right)
 {
-    for (int at = 1; at >= 0; at--) {
-        u32v a = at ? left & 0xFFFF0000 : left << 16, b = at ? right & 0xFFFF0000 : right << 16;
-        f32v product = flush_f32v(from_bits_f32v(a)) * flush_f32v(from_bits_f32v(b));
-        sum = flush_f32v(product + flush_f32v(sum));
+    float sums[LANES];
+    uint32_t a[LANES], b[LANES];
+    memcpy(sums, &sum, sizeof sum), memcpy(a, &left, sizeof left), memcpy(b, &right, sizeof right);
+    for (int l = 0; l < LANES; l++) {
+        float x = flush_f32(sums[l]);
+        x = flush_f32(fmaf(flush_f32(from_bits_f32(a[l] & 0xFFFF0000)), flush_f32(from_bits_f32(b[l] & 0xFFFF0000)), x));
+        sums[l] = flush_f32(fmaf(flush_f32(from_bits_f32(a[l] << 16)), flush_f32(from_bits_f32(b[l] << 16)), x));
     }
+    memcpy(&sum, sums, sizeof sum);
     return sum;
 }
 //}

@@ -130,6 +130,8 @@ class Maker:
         elif mood < 0.4:
             x = -np.abs(x)
         if kind == 'b':
+            if mood > 0.4:    # denormals, in operands and in sums
+                x = x * 2.0 ** self.rng.choice([-131, -64, 60])
             return (x.astype(np.float32).view(np.uint32) >> 16).astype(np.uint16).view('V2')
         return x.astype(DTYPES[kind])
 

@@ -1,10 +1,15 @@
 /* Builds the library of templates/ for one vector length and one instruction set, as the flags say: -DLANES=2, 4, 8 or
- * 16, and one of -DEINC_FMA, -DEINC_AVX512, -DEINC_NEON (or none), or -DEINC_SCALAR alone for plain scalars. */
+ * 16, and one of -DEINC_FMA, -DEINC_AVX512, -DEINC_AVX512BF16, -DEINC_NEON (or none), or -DEINC_SCALAR alone for plain scalars. */
 #ifndef TESTS_TEMPLATES_H
 #define TESTS_TEMPLATES_H
 
 #include <stdbool.h>
 #include <stdio.h>
+
+#if defined EINC_AVX512BF16    /* a target with AVX-512, VNNI and BF16 */
+#define EINC_AVX512
+#define EINC_AVX512VNNI
+#endif
 
 #if defined EINC_AVX512
 #define EINC_F16C
@@ -19,6 +24,7 @@
 #define APART static __attribute__((noinline, unused)) TARGETED
 
 #include "../templates/complex_exp.c"
+#include "../templates/dot.c"
 #include "../templates/fold.c"
 #include "../templates/memory.c"
 #include "../templates/real_erf.c"
@@ -34,6 +40,9 @@ static inline bool machine_fits(void)
 #if defined EINC_AVX512
     bool fits = __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512dq") &&
                 __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512vl");
+#if defined EINC_AVX512BF16
+    fits = fits && __builtin_cpu_supports("avx512bf16") && __builtin_cpu_supports("avx512vnni");
+#endif
 #elif defined EINC_FMA
     bool fits = __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma");
 #else

@@ -706,9 +706,100 @@ TARGETED static void test_folds_of_integers(void **state)
     }
 }
 
+/* ---- products of narrow numbers ---- */
+
+static float bf16_at(uint32_t word, int at)
+{
+    uint32_t bits = word >> 16 * at << 16;
+    float x;
+    memcpy(&x, &bits, 4);
+    return fabsf(x) < 0x1p-126f ? copysignf(0, x) : x;
+}
+
+static float flushed(float x)
+{
+    return fabsf(x) < 0x1p-126f ? copysignf(0, x) : x;
+}
+
+/* Any bits, or those of numbers of one size, whose products add up. */
+static uint32_t random_bf16s(int round)
+{
+    uint32_t bits = (uint32_t)random_bits();
+    return round % 3 == 0 ? bits : round % 3 == 1 ? (bits & 0x80ff80ff) | 0x3f003f00 : (bits & 0x81ff81ff) | 0x20002000;
+}
+
+/* The instruction, or its model, against plain C, bit by bit; of NaN only that it is one. */
+TARGETED static void test_dots(void **state)
+{
+    (void)state;
+    for (int round = 0; round < 20 * ROUNDS; round++) {
+        uint32_t left[LANES], right[LANES];
+        float sums[LANES], made[LANES];
+        int32_t whole[LANES], wholes[LANES];
+        for (int l = 0; l < LANES; l++) {
+            uint32_t bits = (uint32_t)random_bits();
+            left[l] = random_bf16s(round), right[l] = random_bf16s(round);
+            bits = round % 3 ? (bits & 0x80ffffff) | (round % 3 == 1 ? 0x3f000000 : 0x01000000) : bits;
+            memcpy(&sums[l], &bits, 4);
+            whole[l] = (int32_t)random_bits();
+        }
+        f32v f;
+        i32v i;
+        u32v a, b;
+        FROM_LANES(f, sums), FROM_LANES(i, whole), FROM_LANES(a, left), FROM_LANES(b, right);
+        f = dot_bf16v(f, a, b);
+        i = dot_i8v(i, a, b);
+        LANES_OF(made, f);
+        LANES_OF(wholes, i);
+        for (int l = 0; l < LANES; l++) {
+            float sum = flushed(sums[l]);
+            uint32_t total = (uint32_t)whole[l];
+            for (int at = 1; at >= 0; at--)
+                sum = flushed(fmaf(bf16_at(left[l], at), bf16_at(right[l], at), sum));
+            for (int at = 0; at < 32; at += 8)
+                total += (uint32_t)((int32_t)(uint8_t)(left[l] >> at) * (int8_t)(right[l] >> at));
+            assert_true(same(made[l], sum));
+            assert_true((uint32_t)wholes[l] == total);
+        }
+    }
+}
+
+/* Packed columns and rows, as the product needs them: exact for all i8. */
+TARGETED static void test_packed_dots(void **state)
+{
+    (void)state;
+    for (int round = 0; round < ROUNDS; round++) {
+        int8_t row[4 * LANES + 5], columns[4][LANES];
+        uint8_t packed[4 * LANES + 5], stored[LANES];
+        int32_t made[LANES];
+        for (size_t i = 0; i < sizeof row; i++)
+            row[i] = (int8_t)random_bits();
+        copy_row_i8(packed, row, sizeof row);
+        store_row_i8v(stored, load_i8v((const i8u *)row, 1, LANES), LANES);
+        for (size_t i = 0; i < sizeof row; i++)
+            assert_true(packed[i] == row[i] + 128 && (i >= LANES || stored[i] == packed[i]));
+        u32v words = splat_u32v(0);
+        for (int at = 0; at < 4; at++) {
+            for (int l = 0; l < LANES; l++)
+                columns[at][l] = (int8_t)random_bits();
+            words |= place_i8v(load_i8v((const i8u *)columns[at], 1, LANES), at);
+        }
+        i32v sum = dot_i8v(offset_i8v(splat_i32v(0), words), splat_word(packed), words);
+        LANES_OF(made, sum);
+        for (int l = 0; l < LANES; l++) {
+            int32_t sum_of = 0;
+            for (int at = 0; at < 4; at++)
+                sum_of += row[at] * columns[at][l];
+            assert_int_equal(made[l], sum_of);
+        }
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_dots),
+        cmocka_unit_test(test_packed_dots),
         cmocka_unit_test(test_splats_and_lanes),
         cmocka_unit_test(test_masks),
         cmocka_unit_test(test_loads),
