@@ -36,7 +36,7 @@ _einc()
         return
     fi
     case "$previous" in
-    --target) COMPREPLY=($(compgen -W $'native\nportable\navx2\navx512' -- "$current")) ;;
+    --target) COMPREPLY=($(compgen -W $'native\nportable\navx2\navx512\navx512vnni\navx512bf16' -- "$current")) ;;
     --device) COMPREPLY=($(compgen -W $'cpu\ncuda' -- "$current")) ;;
     --precision) COMPREPLY=($(compgen -W "exact" -- "$current")) ;;
     --dump) COMPREPLY=($(compgen -W $'ast\nprogram\nlower\nplan' -- "$current")) ;;

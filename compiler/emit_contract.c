@@ -76,14 +76,9 @@ static const char *end_of(Emitter *e, const Index *index)
 }
 
 /* What a panel consists of: numbers, or words of several narrow ones. */
-static const char *word_name(const Tiling *t)
+static const char *word_c(const Tiling *t)
 {
-    return t->c->group > 1 ? "u32" : dtype_name(t->dtype);
-}
-
-static const char *word_element(const Tiling *t)
-{
-    return t->c->group > 1 ? "u32u" : emit_element(t->dtype);
+    return t->c->group > 1 ? "u32u" : dtype_c(t->dtype);
 }
 
 /* What packed rows consist of. */
@@ -98,10 +93,10 @@ static const char *panel_depth(const Tiling *t)
     return t->c->has_starts ? "(depth + 1)" : "depth";
 }
 
-/* Whether a sample's type begins here: "wordv", "partu". */
+/* Whether a sample's type begins here. */
 static bool begins_word(const char *text, const char *word)
 {
-    return !strncmp(text, word, 4) && (text[4] == 'u' || text[4] == 'v') && !isalnum((unsigned char)text[5]);
+    return !strncmp(text, word, 5) && !isalnum((unsigned char)text[5]);
 }
 
 /* The template's sample is f32, of step N: gives its text the step's dtype and number. */
@@ -115,8 +110,12 @@ static const char *rename_sample(Emitter *e, const Tiling *t, const char *text)
             text_print(&out, "_%d", t->number);
             before = ++text;
             text++;
-        } else if (begins_word(text, "word") || begins_word(text, "part")) {
-            text_put(&out, *text == 'w' ? word_name(t) : dtype_name(t->c->packed));
+        } else if (begins_word(text, "wordu") || begins_word(text, "partu")) {
+            text_put(&out, *text == 'w' ? word_c(t) : emit_element(t->c->packed));
+            before = text + 4;
+            text += 5;
+        } else if (begins_word(text, "wordv")) {
+            text_put(&out, t->c->group > 1 ? "u32" : dtype_name(t->dtype));
             before = text + 3;
             text += 4;
         } else if (!strncmp(text, "f32", 3)) {
@@ -997,7 +996,7 @@ static void fill_template(Emitter *e, Tiling *t, const char *const bodies[4], co
     const char *whole = emit_text(e, "%s%s", locals, tile), *extra = tile_extra(e, t, whole, true);
     const char *head = emit_text(e, "const %s *rows, int64_t row_step, int64_t k_step, const %s *panel, int64_t depth, "
                                  "const char *ahead, int64_t ahead_step, %s *kept, int is_first, int is_last",
-                                 emit_element(t->c->packed), word_element(t), dtype_c(t->dtype));
+                                 emit_element(t->c->packed), word_c(t), dtype_c(t->dtype));
     ParameterSet common = emit_common_parameters(e);
     Hole holes[] = {
         { "title", emit_text(e, "/* %s */\n", emit_formula(e)) },
