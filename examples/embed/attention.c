@@ -2,20 +2,20 @@
  *
  *     Q[q,d], K[k,d] -> qk | _ * 0.125 | where(@q >= @k, _, -inf) | softmax k | _ * V[k,v] -> qv
  *
- * target portable, 2 lanes
+ * target portable, 4 lanes
  * launch 1: block of q: tile_1_1 = min(64, q)
  *   step 1: store tmp1[q,k] = where(@q >= @k, sum[d](Q[q,d] * K[k,d]) * 0.125, -(inf))
  *     tiles of 6 x 8: rows q, columns k, contracted d, rows in place
- *     loops q k, 2 lanes along k
+ *     loops q k, 4 lanes along k
  *   step 2: store tmp2[q] = max[k](tmp1[q,k])
- *     loops q, 2 lanes along k
+ *     loops q, 4 lanes along k
  *   step 3: store tmp3[q,k] = where(tmp2[q] == -inf, 0, exp(tmp1[q,k] - tmp2[q]))
- *     loops q k, 2 lanes along k
+ *     loops q k, 4 lanes along k
  *   step 4: store tmp4[q] = sum[k](tmp3[q,k])
- *     loops q, 2 lanes along k
+ *     loops q, 4 lanes along k
  *   step 5: store out[q,v] = sum[k](where(tmp4[q] == 0, 0, tmp3[q,k] / tmp4[q]) * V[k,v])
  *     tiles of 6 x 8: rows q, columns v, contracted k, rows packed
- *     loops q v, 2 lanes along v
+ *     loops q v, 4 lanes along v
  * tmp1: a block, k * tile_1_1 * 4 bytes
  * tmp2: a block, tile_1_1 * 4 bytes
  * tmp3: a block, k * tile_1_1 * 4 bytes
@@ -120,7 +120,7 @@ enum { BAD_ARGUMENT = -2, BAD_SHAPES = -3, BAD_WORKSPACE = -4, CANCELLED = -7, O
 #endif
 
 #if EINC_VECTORS
-#define LANES 2
+#define LANES 4
 #else
 #define LANES 1
 #endif
@@ -608,7 +608,7 @@ static int is_stopped(const Frame *f)
 }
 
 /* tmp1[q,k] = where(@q >= @k, sum[d](Q[q,d] * K[k,d]) * 0.125, -(inf)) */
-enum { ROWS_1 = 6, VECTORS_1 = 4, COLUMNS_1 = VECTORS_1 * LANES, DEPTH_1 = 320, BLOCK_1 = 8 };
+enum { ROWS_1 = 6, VECTORS_1 = 2, COLUMNS_1 = VECTORS_1 * LANES, DEPTH_1 = 320, BLOCK_1 = 8 };
 
 /* How many of so many rows the next tile takes. */
 static const unsigned char heights_1[ROWS_1 + 1] = { 0, 1, 2, 3, 4, 5, 6 };
@@ -781,8 +781,8 @@ KERNEL static void step_1(const Frame *f, char *own, int64_t q_first, int64_t q_
     int64_t place;
     float tile[ROWS_1 * COLUMNS_1];
     place = 0;
-    for (int64_t points_first = 0, points_end; points_first < extent_d; points_first = points_end) {
-        points_end = size_min(points_first + 64, extent_d);
+    for (int64_t points_first = 0; points_first < extent_d; points_first += 64) {
+        const int64_t points_end = size_min(points_first + 64, extent_d);
         place = 0;
         for (int64_t at = 0; at < columns; at += COLUMNS_1, place += COLUMNS_1) {
             const int64_t k = at;
@@ -935,7 +935,7 @@ KERNEL static void step_4(const Frame *f, char *own, int64_t q_first, int64_t q_
 }
 
 /* out[q,v] = sum[k](where(tmp4[q] == 0, 0, tmp3[q,k] / tmp4[q]) * V[k,v]) */
-enum { ROWS_5 = 6, VECTORS_5 = 4, COLUMNS_5 = VECTORS_5 * LANES, DEPTH_5 = 320, BLOCK_5 = 8 };
+enum { ROWS_5 = 6, VECTORS_5 = 2, COLUMNS_5 = VECTORS_5 * LANES, DEPTH_5 = 320, BLOCK_5 = 8 };
 
 /* How many of so many rows the next tile takes. */
 static const unsigned char heights_5[ROWS_5 + 1] = { 0, 1, 2, 3, 4, 5, 6 };
@@ -1092,8 +1092,8 @@ KERNEL static void step_5(const Frame *f, char *own, int64_t q_first, int64_t q_
     int64_t place;
     float tile[ROWS_5 * COLUMNS_5];
     place = 0;
-    for (int64_t points_first = 0, points_end; points_first < extent_k; points_first = points_end) {
-        points_end = size_min(points_first + 64, extent_k);
+    for (int64_t points_first = 0; points_first < extent_k; points_first += 64) {
+        const int64_t points_end = size_min(points_first + 64, extent_k);
         place = 0;
         for (int64_t at = 0; at < columns; at += COLUMNS_5, place += COLUMNS_5) {
             const int64_t v_2 = at;
@@ -1223,7 +1223,7 @@ static int prepare(Frame *f, const attention_args *args, int workers)
             size_mul(size_min(1, size_div(extent_k, 321)), 7)), 6), extent_k), 4), 64), 64));
     f->per_worker = size_add(at_kept_5, size_mul(size_ceil_div(size_mul(size_mul(size_mul(size_min(1,
             size_div(extent_k, 321)), size_mul(size_ceil_div(extent_v, 8), 8)), 48), 4), 64), 64));
-    const int64_t most_1 = size_min(size_max(size_ceil_div(size_mul(size_mul(extent_q, extent_k), extent_v), 16384),
+    const int64_t most_1 = size_min(size_max(size_ceil_div(size_mul(size_mul(extent_q, extent_d), extent_k), 32768),
             1), 1024);
     f->grain_1 = size_max(size_ceil_div(f->units_1, most_1), 1);
     f->tasks_1 = size_ceil_div(f->units_1, f->grain_1);

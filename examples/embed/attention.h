@@ -2,20 +2,20 @@
  *
  *     Q[q,d], K[k,d] -> qk | _ * 0.125 | where(@q >= @k, _, -inf) | softmax k | _ * V[k,v] -> qv
  *
- * target portable, 2 lanes
+ * target portable, 4 lanes
  * launch 1: block of q: tile_1_1 = min(64, q)
  *   step 1: store tmp1[q,k] = where(@q >= @k, sum[d](Q[q,d] * K[k,d]) * 0.125, -(inf))
  *     tiles of 6 x 8: rows q, columns k, contracted d, rows in place
- *     loops q k, 2 lanes along k
+ *     loops q k, 4 lanes along k
  *   step 2: store tmp2[q] = max[k](tmp1[q,k])
- *     loops q, 2 lanes along k
+ *     loops q, 4 lanes along k
  *   step 3: store tmp3[q,k] = where(tmp2[q] == -inf, 0, exp(tmp1[q,k] - tmp2[q]))
- *     loops q k, 2 lanes along k
+ *     loops q k, 4 lanes along k
  *   step 4: store tmp4[q] = sum[k](tmp3[q,k])
- *     loops q, 2 lanes along k
+ *     loops q, 4 lanes along k
  *   step 5: store out[q,v] = sum[k](where(tmp4[q] == 0, 0, tmp3[q,k] / tmp4[q]) * V[k,v])
  *     tiles of 6 x 8: rows q, columns v, contracted k, rows packed
- *     loops q v, 2 lanes along v
+ *     loops q v, 4 lanes along v
  * tmp1: a block, k * tile_1_1 * 4 bytes
  * tmp2: a block, tile_1_1 * 4 bytes
  * tmp3: a block, k * tile_1_1 * 4 bytes

@@ -2,20 +2,20 @@
  *
  *     bhqd, bhkd -> bhqk | _ * 0.125 | where(@q >= @k, _, -inf) | softmax k | _ * bhkv -> bhqv
  *
- * target avx512, 8 lanes
+ * target avx512, 16 lanes
  * launch 1: block of b: 1, block of h: 1, block of q: tile_1_3 = min(128, q)
  *   step 1: store tmp1[b,h,q,k] = where(@q >= @k, sum[d](A[b,h,q,d] * B[b,h,k,d]) * 0.125, -(inf))
  *     tiles of 14 x 32: rows q, columns k, contracted d, rows in place
- *     loops b h q k, 8 lanes along k
+ *     loops b h q k, 16 lanes along k
  *   step 2: store tmp2[b,h,q] = max[k](tmp1[b,h,q,k])
- *     loops b h q, 8 lanes along k
+ *     loops b h q, 16 lanes along k
  *   step 3: store tmp3[b,h,q,k] = where(tmp2[b,h,q] == -inf, 0, exp(tmp1[b,h,q,k] - tmp2[b,h,q]))
- *     loops b h q k, 8 lanes along k
+ *     loops b h q k, 16 lanes along k
  *   step 4: store tmp4[b,h,q] = sum[k](tmp3[b,h,q,k])
- *     loops b h q, 8 lanes along k
+ *     loops b h q, 16 lanes along k
  *   step 5: store out[b,h,q,v] = sum[k](where(tmp4[b,h,q] == 0, 0, tmp3[b,h,q,k] / tmp4[b,h,q]) * C[b,h,k,v])
  *     tiles of 14 x 32: rows q, columns v, contracted k, rows packed
- *     loops b h q v, 8 lanes along v
+ *     loops b h q v, 16 lanes along v
  * tmp1: a block, k * tile_1_3 * 4 bytes
  * tmp2: a block, tile_1_3 * 4 bytes
  * tmp3: a block, k * tile_1_3 * 4 bytes
@@ -121,7 +121,7 @@ enum { BAD_ARGUMENT = -2, BAD_SHAPES = -3, BAD_WORKSPACE = -4, CANCELLED = -7, O
 #endif
 
 #if EINC_VECTORS
-#define LANES 8
+#define LANES 16
 #else
 #define LANES 1
 #endif
@@ -675,7 +675,7 @@ static int is_stopped(const Frame *f)
 }
 
 /* tmp1[b,h,q,k] = where(@q >= @k, sum[d](A[b,h,q,d] * B[b,h,k,d]) * 0.125, -(inf)) */
-enum { ROWS_1 = 14, VECTORS_1 = 4, COLUMNS_1 = VECTORS_1 * LANES, DEPTH_1 = 320, BLOCK_1 = 8 };
+enum { ROWS_1 = 14, VECTORS_1 = 2, COLUMNS_1 = VECTORS_1 * LANES, DEPTH_1 = 320, BLOCK_1 = 8 };
 
 /* How many of so many rows the next tile takes. */
 static const unsigned char heights_1[ROWS_1 + 1] = { 0, 1, 2, 2, 4, 4, 4, 4, 8, 8, 8, 8, 12, 13, 14 };
@@ -857,8 +857,8 @@ KERNEL static void step_1(const Frame *f, char *own, int64_t b_first, int64_t b_
     for (int64_t b = b_first; b < b_end; b++) {
         for (int64_t h = h_first; h < h_end; h++) {
             place = 0;
-            for (int64_t points_first = 0, points_end; points_first < extent_d; points_first = points_end) {
-                points_end = size_min(points_first + 64, extent_d);
+            for (int64_t points_first = 0; points_first < extent_d; points_first += 64) {
+                const int64_t points_end = size_min(points_first + 64, extent_d);
                 place = 0;
                 for (int64_t at = 0; at < columns; at += COLUMNS_1, place += COLUMNS_1) {
                     const int64_t k = at;
@@ -1043,7 +1043,7 @@ KERNEL static void step_4(const Frame *f, char *own, int64_t b_first, int64_t b_
 }
 
 /* out[b,h,q,v] = sum[k](where(tmp4[b,h,q] == 0, 0, tmp3[b,h,q,k] / tmp4[b,h,q]) * C[b,h,k,v]) */
-enum { ROWS_5 = 14, VECTORS_5 = 4, COLUMNS_5 = VECTORS_5 * LANES, DEPTH_5 = 320, BLOCK_5 = 8 };
+enum { ROWS_5 = 14, VECTORS_5 = 2, COLUMNS_5 = VECTORS_5 * LANES, DEPTH_5 = 320, BLOCK_5 = 8 };
 
 /* How many of so many rows the next tile takes. */
 static const unsigned char heights_5[ROWS_5 + 1] = { 0, 1, 2, 2, 4, 4, 4, 4, 8, 8, 8, 8, 12, 13, 14 };
@@ -1211,8 +1211,8 @@ KERNEL static void step_5(const Frame *f, char *own, int64_t b_first, int64_t b_
     for (int64_t b = b_first; b < b_end; b++) {
         for (int64_t h = h_first; h < h_end; h++) {
             place = 0;
-            for (int64_t points_first = 0, points_end; points_first < extent_k; points_first = points_end) {
-                points_end = size_min(points_first + 64, extent_k);
+            for (int64_t points_first = 0; points_first < extent_k; points_first += 64) {
+                const int64_t points_end = size_min(points_first + 64, extent_k);
                 place = 0;
                 for (int64_t at = 0; at < columns; at += COLUMNS_5, place += COLUMNS_5) {
                     const int64_t v_2 = at;

@@ -2,11 +2,11 @@
  *
  *     where(@h + @r >= 1 && @h + @r <= 56, x[n,c,h+r-1], 0) * k[o,c,r] -> noh
  *
- * target portable, 2 lanes
+ * target portable, 4 lanes
  * launch 1: block of n: tile_1_1 = min(9, n), block of o: tile_1_2 = min(64, o), block of h: tile_1_3 = min(56, h)
  *   step 1: store out[n,o,h] = sum[r,c](where(((@h + @r) >= 1) && ((@h + @r) <= 56), x[n,c,h+r-1], 0) * k[o,c,r])
  *     tiles of 6 x 8: rows o, columns n h, contracted c r, rows packed
- *     loops n o h, 2 lanes along h
+ *     loops n o h, 4 lanes along h
  * workspace workers * (align(tile_1_1 * align(tile_1_3, 8) * c * r * 4, 64)
  *         + align((1 + min(1, c * r / 321) * 7) * 6 * c * r * 4, 64)
  *         + align(min(1, c * r / 321) * tile_1_1 * align(tile_1_3, 8) * 48 * 4, 64)) */
@@ -103,7 +103,7 @@ enum { BAD_ARGUMENT = -2, BAD_SHAPES = -3, BAD_WORKSPACE = -4, CANCELLED = -7, O
 #endif
 
 #if EINC_VECTORS
-#define LANES 2
+#define LANES 4
 #else
 #define LANES 1
 #endif
@@ -515,7 +515,7 @@ static int is_stopped(const Frame *f)
 }
 
 /* out[n,o,h] = sum[r,c](where(((@h + @r) >= 1) && ((@h + @r) <= 56), x[n,c,h+r-1], 0) * k[o,c,r]) */
-enum { ROWS_1 = 6, VECTORS_1 = 4, COLUMNS_1 = VECTORS_1 * LANES, DEPTH_1 = 320, BLOCK_1 = 8 };
+enum { ROWS_1 = 6, VECTORS_1 = 2, COLUMNS_1 = VECTORS_1 * LANES, DEPTH_1 = 320, BLOCK_1 = 8 };
 
 /* How many of so many rows the next tile takes. */
 static const unsigned char heights_1[ROWS_1 + 1] = { 0, 1, 2, 3, 4, 5, 6 };
@@ -696,8 +696,8 @@ KERNEL static void step_1(const Frame *f, char *own, int64_t n_first, int64_t n_
     int64_t place;
     float tile[ROWS_1 * COLUMNS_1];
     place = 0;
-    for (int64_t points_first = 0, points_end; points_first < extent_c; points_first = points_end) {
-        points_end = size_min(points_first + 64, extent_c);
+    for (int64_t points_first = 0; points_first < extent_c; points_first += 64) {
+        const int64_t points_end = size_min(points_first + 64, extent_c);
         place = 0;
         for (int64_t span = 0; span < spans; span++) {
             const int64_t n = n_first + span;
@@ -827,7 +827,7 @@ static int prepare(Frame *f, const convolution_args *args, int workers)
             size_div(size_mul(extent_c, extent_r), 321)),
             size_mul(tile_1_1, size_mul(size_ceil_div(tile_1_3, 8), 8))), 48), 4), 64), 64));
     const int64_t most_1 = size_min(size_max(size_ceil_div(size_mul(size_mul(size_mul(size_mul(extent_h, extent_r),
-            extent_n), extent_c), extent_o), 16384), 1), 1024);
+            extent_n), extent_c), extent_o), 32768), 1), 1024);
     f->grain_1 = size_max(size_ceil_div(f->units_1, most_1), 1);
     f->tasks_1 = size_ceil_div(f->units_1, f->grain_1);
     return 0;

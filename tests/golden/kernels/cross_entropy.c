@@ -750,8 +750,8 @@ KERNEL static void step_1(const Frame *f, char *own, int64_t t_first, int64_t t_
     int64_t place;
     float tile[ROWS_1 * COLUMNS_1];
     place = 0;
-    for (int64_t points_first = 0, points_end; points_first < extent_h; points_first = points_end) {
-        points_end = size_min(points_first + 64, extent_h);
+    for (int64_t points_first = 0; points_first < extent_h; points_first += 64) {
+        const int64_t points_end = size_min(points_first + 64, extent_h);
         place = 0;
         for (int64_t at = 0; at < columns; at += COLUMNS_1, place += COLUMNS_1) {
             const int64_t t = t_first + at;

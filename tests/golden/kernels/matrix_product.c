@@ -556,8 +556,8 @@ KERNEL static void step_1(const Frame *f, char *own, int64_t i_first, int64_t i_
     int64_t place;
     float tile[ROWS_1 * COLUMNS_1];
     place = 0;
-    for (int64_t points_first = 0, points_end; points_first < extent_j; points_first = points_end) {
-        points_end = size_min(points_first + 64, extent_j);
+    for (int64_t points_first = 0; points_first < extent_j; points_first += 64) {
+        const int64_t points_end = size_min(points_first + 64, extent_j);
         place = 0;
         for (int64_t at = 0; at < columns; at += COLUMNS_1, place += COLUMNS_1) {
             const int64_t k = k_first + at;

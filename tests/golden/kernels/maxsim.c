@@ -649,8 +649,8 @@ KERNEL static void step_1(const Frame *f, char *own, int64_t i_first, int64_t i_
     const int64_t spans = flat ? 1 : (i_end - i_first), columns = flat ? (i_end - i_first) * extent_j : extent_j;
     int64_t place;
     place = 0;
-    for (int64_t points_first = 0, points_end; points_first < extent_k; points_first = points_end) {
-        points_end = size_min(points_first + 64, extent_k);
+    for (int64_t points_first = 0; points_first < extent_k; points_first += 64) {
+        const int64_t points_end = size_min(points_first + 64, extent_k);
         place = 0;
         for (int64_t span = 0; span < spans; span++) {
             const int64_t i = i_first + span;

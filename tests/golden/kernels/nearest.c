@@ -2,12 +2,12 @@
  *
  *     (ik - jk)^2 -> ij | min j & argmin j
  *
- * target portable, 2 lanes
+ * target portable, 4 lanes
  * launch 1: block of i: tile_1_1 = min(64, i)
  *   step 1: store out[i] = min[j](sum[k](pow(A[i,k] - B[j,k], 2)))
  *           & out1[i] = argmin[j](sum[k](pow(A[i,k] - B[j,k], 2)))
  *     tiles of 6 x 8: rows j, columns i, contracted k, rows in place
- *     loops i, 2 lanes along i
+ *     loops i, 4 lanes along i
  * workspace workers * (align(align(tile_1_1, 8) * k * 4, 64) + align((1 + min(1, k / 321) * 7) * 6 * k * 4, 64)
  *         + align(min(1, k / 321) * align(tile_1_1, 8) * 48 * 4, 64) + align(align(tile_1_1, 8) * 4, 64)
  *         + align(align(tile_1_1, 8) * 4, 64) + align(align(tile_1_1, 8) * 8, 64)) */
@@ -107,7 +107,7 @@ enum { BAD_ARGUMENT = -2, BAD_SHAPES = -3, BAD_WORKSPACE = -4, CANCELLED = -7, O
 #endif
 
 #if EINC_VECTORS
-#define LANES 2
+#define LANES 4
 #else
 #define LANES 1
 #endif
@@ -585,7 +585,7 @@ static int is_stopped(const Frame *f)
 }
 
 /* out[i] = min[j](sum[k](pow(A[i,k] - B[j,k], 2))) & out1[i] = argmin[j](sum[k](pow(A[i,k] - B[j,k], 2))) */
-enum { ROWS_1 = 6, VECTORS_1 = 4, COLUMNS_1 = VECTORS_1 * LANES, DEPTH_1 = 320, BLOCK_1 = 8 };
+enum { ROWS_1 = 6, VECTORS_1 = 2, COLUMNS_1 = VECTORS_1 * LANES, DEPTH_1 = 320, BLOCK_1 = 8 };
 
 /* How many of so many rows the next tile takes. */
 static const unsigned char heights_1[ROWS_1 + 1] = { 0, 1, 2, 3, 4, 5, 6 };
@@ -777,8 +777,8 @@ KERNEL static void step_1(const Frame *f, char *own, int64_t i_first, int64_t i_
     int64_t place;
     float tile[ROWS_1 * COLUMNS_1];
     place = 0;
-    for (int64_t points_first = 0, points_end; points_first < extent_k; points_first = points_end) {
-        points_end = size_min(points_first + 64, extent_k);
+    for (int64_t points_first = 0; points_first < extent_k; points_first += 64) {
+        const int64_t points_end = size_min(points_first + 64, extent_k);
         place = 0;
         for (int64_t at = 0; at < columns; at += COLUMNS_1, place += COLUMNS_1) {
             const int64_t i = i_first + at;
@@ -914,7 +914,7 @@ static int prepare(Frame *f, const nearest_args *args, int workers)
             size_mul(size_ceil_div(size_mul(size_mul(size_ceil_div(tile_1_1, 8), 8), 4), 64), 64));
     f->per_worker = size_add(at_place_2_1, size_mul(size_ceil_div(size_mul(size_mul(size_ceil_div(tile_1_1, 8), 8),
             8), 64), 64));
-    const int64_t most_1 = size_min(size_max(size_ceil_div(size_mul(size_mul(extent_i, extent_k), extent_j), 2048),
+    const int64_t most_1 = size_min(size_max(size_ceil_div(size_mul(size_mul(extent_i, extent_k), extent_j), 4096),
             1), 1024);
     f->grain_1 = size_max(size_ceil_div(f->units_1, most_1), 1);
     f->tasks_1 = size_ceil_div(f->units_1, f->grain_1);
