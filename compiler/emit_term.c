@@ -221,7 +221,10 @@ static Value emit_library_call(Emitter *e, const Term *term, const char *functio
 
 static Value emit_operator(Emitter *e, const Term *term, const char *sign)
 {
-    Operands o = operands_of(e, term, true);
+    bool rounds = term->map.implicit && term->map.arguments[0]->kind == TERM_MAP;
+    Operands o = operands_of(e, term, !rounds);
+    if (rounds)
+        o.text[0] = emit_text(e, "rounded_%s(%s)", emit_suffix(term->dtype, o.varying), emit_bare(e, o.text[0]));
     return (Value){ emit_text(e, "(%s %s %s)", o.text[0], sign, o.text[1]), o.varying };
 }
 

@@ -362,6 +362,7 @@ static Term *copy_softmax(Lower *l, Context *c, const Term *term, const Instance
     Context *p = &powers.context;
     Term *largest = read_temporary(l, p, m, maxima.indices, powers.instance, span);
     Term *difference = lower_map(l, p, FUNCTION_SUB, dtype, copy_again(l, p, x, powers.instance), largest);
+    difference->map.implicit = true;
     Term *masked = lower_map(l, p, FUNCTION_EQ, DTYPE_BOOL, largest, lower_number(l, p, dtype, -INFINITY, span));
     Tensor *e = lower_store(l, p, lower_select(l, p, masked, lower_number(l, p, dtype, 0, span),
                                                lower_map(l, p, FUNCTION_EXP, dtype, difference, NULL)), span);
@@ -379,6 +380,7 @@ static Term *copy_softmax(Lower *l, Context *c, const Term *term, const Instance
     }
     Term *centred = lower_map(l, c, FUNCTION_SUB, dtype, copy_again(l, c, x, instance),
                               read_temporary(l, c, m, maxima.indices, instance, span));
+    centred->map.implicit = true;
     return lower_select(l, c, none, lower_number(l, c, dtype, -INFINITY, span),
                         lower_map(l, c, FUNCTION_SUB, dtype, centred, lower_map(l, c, FUNCTION_LOG, dtype, sum, NULL)));
 }

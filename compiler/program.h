@@ -134,7 +134,8 @@ struct Term {
         Index *position;
         struct {
             Function function;    /* FUNCTION_CAST: to this term's dtype */
-            bool implicit;        /* a cast that the rules of promotion put there; it is not printed */
+            bool implicit;        /* a cast that the rules of promotion put there; it is not printed. A softmax's
+                                   * difference: of its argument as rounded, as the maximum has it */
             bool comma;           /* a product written with ",", whose factors are all promoted together */
             Term **arguments;
             int count;

@@ -48,6 +48,53 @@ INLINE f64v copysign_f64v(f64v x, f64v y)
 }
 //}
 
+//{ KEEP_ROUNDED
+/* gcc fuses a product with the sum that takes it, across statements too; here it may not. */
+#if defined(__GNUC__) && !defined(__clang__) && __GNUC__ >= 12
+#define KEEP_ROUNDED(x) ((x) = __builtin_assoc_barrier(x))
+#elif defined(__GNUC__) && !defined(__clang__)
+#define KEEP_ROUNDED(x) __asm__("" : "+m"(x))
+#else
+#define KEEP_ROUNDED(x) ((void)0)
+#endif
+//}
+
+//{ rounded_f32
+/* The number that x was rounded to, where the same expression stands elsewhere too. */
+INLINE float rounded_f32(float x)
+{
+    KEEP_ROUNDED(x);
+    return x;
+}
+//}
+
+//{ rounded_f64
+/* The number that x was rounded to, where the same expression stands elsewhere too. */
+INLINE double rounded_f64(double x)
+{
+    KEEP_ROUNDED(x);
+    return x;
+}
+//}
+
+//{ rounded_f32v
+/* The number that x was rounded to, where the same expression stands elsewhere too. */
+INLINE f32v rounded_f32v(f32v x)
+{
+    KEEP_ROUNDED(x);
+    return x;
+}
+//}
+
+//{ rounded_f64v
+/* The number that x was rounded to, where the same expression stands elsewhere too. */
+INLINE f64v rounded_f64v(f64v x)
+{
+    KEEP_ROUNDED(x);
+    return x;
+}
+//}
+
 //{ neg_f32
 INLINE float neg_f32(float x)
 {

@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 # Random programs as compiled kernels against the evaluator: 1,000 of them, each on 20 data sets, with the JIT's own
 # flags: about 200 s. EINC_FUZZ_SEED=N takes other programs. Faults planted into kernels come first: each must be found.
+# Then what was wrong once.
 import os
 import shutil
 import subprocess
@@ -50,6 +51,14 @@ FAULTS = {
                                     "takes shapes"),
 }
 
+# What kernels once got wrong, and the target that showed it.
+ONCE_WRONG = {
+    "a read out of range that nothing needs in the end":
+        (("x[t[p]:i64+d] -> [p,d] | cumsum p | sum p | _ / D[d,y]", [[9], [4], [3, 2]], [[2], [4], [3, 0]]), "portable"),
+    "large arguments of a softmax fused with its difference":
+        (("65536*a[i], 32768*b[i,j] -> [i,j] | log_softmax j", [[64], [64, 1]]), "avx2"),
+}
+
 
 def write_arrays(folder, shapes, number):
     random = np.random.RandomState(7)
@@ -62,9 +71,9 @@ def write_arrays(folder, shapes, number):
         yield path
 
 
-def answers(folder, program, compiler):
+def answers(folder, program, compiler, target="portable"):
     """What the runner says of a program in some layouts, of each run anew."""
-    fields = [program[0], "-t", "portable"]
+    fields = [program[0], "-t", target]
     for number, shapes in enumerate(program[1:]):
         fields += ["|"] + list(write_arrays(folder, shapes, number))
     environment = dict(os.environ, CC=compiler, EINC_CACHE_DIR=os.path.join(folder, "cache"))
@@ -88,10 +97,20 @@ def plant(name, program, script, expected):
         shutil.rmtree(folder)
 
 
+def try_again(name, program, target):
+    with tempfile.TemporaryDirectory(prefix="einc-check-") as folder:
+        for answer in answers(folder, program, CC, target):
+            if answer.startswith("failed"):
+                sys.exit("%s: %s" % (name, answer))
+
+
 def main():
     for name, (program, script, expected) in FAULTS.items():
         plant(name, program, script, expected)
     print("%d planted faults found: %s" % (len(FAULTS), ", ".join(FAULTS)))
+    for name, (program, target) in ONCE_WRONG.items():
+        try_again(name, program, target)
+    print("%d that were wrong once are right: %s" % (len(ONCE_WRONG), ", ".join(ONCE_WRONG)))
     first, good = 0, True
     for count, compiler, targets in SHARES:
         if not shutil.which(compiler.split()[0]):
