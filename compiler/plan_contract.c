@@ -10,7 +10,8 @@ enum {
     UNITS_LEAST = 12,             /* so many units of work keep all workers busy */
     COLUMNS_LEAST = 256, WORKERS_LEAST = 4,    /* the same where rows are few */
     DEPTH_BLOCK = 320, ROW_BLOCK = 8,
-    PANELS_MOST = 8 << 20         /* bytes of packed columns, whatever the cache */
+    PANELS_MOST = 8 << 20,        /* bytes of packed columns, whatever the cache, */
+    PACKED_MOST = 1 << 20         /* and of packed rows */
 };
 
 /* ---- the shape ---- */
@@ -150,6 +151,14 @@ static bool is_in_place(const Contract *c)
     return true;
 }
 
+static double points(const Planner *planner, const IndexSet *set)
+{
+    double product = 1;
+    for (int i = 0; i < set->count; i++)
+        product *= planner_extent(planner, set->list[i]);
+    return product;
+}
+
 /* The heights that tiles of so many rows have when they are nearly equal, and some for what else there may be. */
 static unsigned heights_of(const Contract *c, double rows)
 {
@@ -216,7 +225,8 @@ Contract *plan_contract(Planner *planner, const Step *step)
     c->tile_vectors = target->tile_vectors;
     c->heights = heights_of(c, 0);
     c->depth_block = DEPTH_BLOCK;
-    c->row_block = ROW_BLOCK;
+    double tile_bytes = c->tile_rows * points(planner, &c->depth) * (double)dtype_size(dtype);
+    c->row_block = tile_bytes * ROW_BLOCK <= PACKED_MOST ? ROW_BLOCK : tile_bytes < PACKED_MOST ? (int)(PACKED_MOST / tile_bytes) : 1;
     return c;
 }
 
@@ -231,14 +241,6 @@ static Role role_of(const Contract *c, const Index *index)
         return ROLE_COLUMN;
     bool kept = indices_have(c->kept_rows.list, c->kept_rows.count, index);
     return kept || indices_have(c->rows.list, c->rows.count, index) ? ROLE_ROW : ROLE_BATCH;
-}
-
-static double points(const Planner *planner, const IndexSet *set)
-{
-    double product = 1;
-    for (int i = 0; i < set->count; i++)
-        product *= planner_extent(planner, set->list[i]);
-    return product;
 }
 
 /* Shrinks the blocks of one role, outermost first, until no more than `most` points of them are in a unit. */

@@ -4,7 +4,7 @@
 
 #include "state.h"
 
-enum { ROWS_LEAST = 8, DEPTH_LEAST = 2, KEPT_LEAST = 64, WORK_LEAST = 1 << 15, GUESS = 64 };
+enum { ROWS_LEAST = 8, DEPTH_LEAST = 2, DEPTH_MOST = 1 << 16, KEPT_LEAST = 64, WORK_LEAST = 1 << 15, GUESS = 64 };
 
 /* ---- sets of indices ---- */
 
@@ -220,7 +220,7 @@ bool product_pays(const Product *product, Nests nests, const Extents *extents, I
     for (int s = 0; s < 2; s++)
         all *= side[s] = points(extents, product->own[s].list, product->own[s].count);
     double depth = points(extents, product->reduce->reduce.over, product->reduce->reduce.over_count);
-    return side[0] >= ROWS_LEAST && side[1] >= ROWS_LEAST && depth >= DEPTH_LEAST && all * depth >= WORK_LEAST &&
+    return side[0] >= ROWS_LEAST && side[1] >= ROWS_LEAST && depth >= DEPTH_LEAST && depth <= DEPTH_MOST && all * depth >= WORK_LEAST &&
            all / points(extents, over, count) >= KEPT_LEAST;
 }
 
