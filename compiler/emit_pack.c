@@ -1,0 +1,243 @@
+/* Packing: a unit of work's columns into panels, and rows where they cannot be read in place. */
+#include <string.h>
+
+#include "emit_tiling.h"
+
+/* How many words the points along one of the contracted indices make. */
+const char *tiling_words_along(Emitter *e, const Tiling *t, int level)
+{
+    const char *extent = emit_extent(e, t->c->depth.list[level]);
+    bool words = level == t->c->depth.count - 1 && t->c->group > 1;
+    return words ? emit_text(e, "size_ceil_div(%s, %d)", extent, t->c->group) : extent;
+}
+
+/* Whether a side's numbers can be copied from where they are, with no look at each. */
+bool tiling_reads_safely(Emitter *e, const Term *side)
+{
+    for (int a = 0; a < (side->kind == TERM_READ ? side->read.tensor->rank : 0); a++)
+        if (emit_is_unsafe(e, side, a) || position_has_gather(&side->read.positions[a]))
+            return false;
+    return side->kind == TERM_READ;
+}
+
+/* One word of each lane's column: as it lies in memory, or of its points, with zeros past the last. */
+static void pack_column_words(Emitter *e, Tiling *t)
+{
+    const Contract *c = t->c;
+    const Index *point = tiling_last(&c->depth);
+    const char *name = t->names[point->id], *extent = emit_extent(e, point), *packed = dtype_name(c->packed);
+    emit_line(e, "u32v words = splat_u32v(0);");
+    if (tiling_reads_safely(e, c->right)) {
+        Scope *scope = emit_push(e);
+        scope->indent--;
+        emit_bind(e, point, name);
+        const char *k_step = emit_stride(e, c->right->read.tensor, c->right->read.positions, point);
+        const char *step = emit_stride(e, c->right->read.tensor, c->right->read.positions, tiling_last(&c->columns));
+        emit_line(e, "if (%s == 1 && %s + %d <= %s)", k_step, name, c->group, extent);
+        emit_line(e, "    words = load_words(%s, %d * (%s), lanes);", emit_pointer(e, c->right), (int)dtype_size(c->packed), step);
+        emit_line(e, "else");
+        emit_pop(e);
+        emit_body(e, scope);
+    }
+    Scope *body = emit_push(e);
+    const char *at = emit_name(e, emit_text(e, "%s_at", name));
+    emit_bind(e, point, at);
+    const char *value = emit_varying(e, c->right);
+    emit_line(e, "words |= place_%sv(%s, (int)(%s - %s));", packed, emit_bare(e, value), at, name);
+    emit_pop(e);
+    emit_line(e, "for (int64_t %s = %s; %s < size_min(%s + %d, %s); %s++) {", at, name, at, name, c->group, extent, at);
+    emit_body(e, body);
+    emit_line(e, "}");
+    if (c->has_starts)
+        emit_line(e, "starts = offset_%sv(starts, words);", packed);
+    emit_line(e, "store_u32v(to, 1, words, LANES);");
+    emit_line(e, "to += COLUMNS_%d;", t->number);
+}
+
+static void pack_column_vector(Emitter *e, Tiling *t)
+{
+    if (t->c->group > 1) {
+        pack_column_words(e, t);
+        return;
+    }
+    const char *value = emit_varying(e, t->c->right);
+    emit_line(e, "store_%sv(to, 1, %s, LANES);", dtype_name(t->dtype), emit_bare(e, value));
+    emit_line(e, "to += COLUMNS_%d;", t->number);
+}
+
+static void pack_turned_vector(Emitter *e, Tiling *t);
+
+/* A row's narrow numbers in one go where they lie side by side; else what follows. */
+static void copy_row(Emitter *e, const Tiling *t)
+{
+    const Index *point = tiling_last(&t->c->depth);
+    if (!tiling_reads_safely(e, t->c->left))
+        return;
+    Scope *scope = emit_push(e);
+    scope->indent--;
+    emit_bind(e, point, "0");
+    const char *from = emit_pointer(e, t->c->left), *extent = emit_extent(e, point);
+    emit_line(e, "if (%s == 1) {", emit_stride(e, t->c->left->read.tensor, t->c->left->read.positions, point));
+    emit_line(e, "    copy_row_%s(to, %s, %s);", dtype_name(t->c->packed), from, extent);
+    emit_line(e, "    to += %s;", extent);
+    emit_line(e, "} else");
+    emit_pop(e);
+    emit_body(e, scope);
+}
+
+/* Loops over the contracted points around what packs one of them, or one vector along the last index. */
+static void depth_loops(Emitter *e, Tiling *t, int level, bool along, void (*pack)(Emitter *, Tiling *))
+{
+    const IndexSet *depth = &t->c->depth;
+    if (level == depth->count) {
+        pack(e, t);
+        return;
+    }
+    const Index *index = depth->list[level];
+    bool lanes = along && level == depth->count - 1;
+    const char *name = t->names[index->id], *extent = emit_extent(e, index), *first = "0";
+    if ((pack == pack_column_vector || pack == pack_turned_vector) && level == 0) {
+        first = "points_first";
+        extent = "points_end";
+    }
+    Scope *body = emit_push(e);
+    bool words = pack == pack_column_vector && level == depth->count - 1 && t->c->group > 1;
+    if (!words)
+        emit_bind(e, index, name);
+    if (lanes) {
+        body->count = "lanes";
+        emit_line(e, "const int lanes = (int)size_min(LANES, %s - %s);", extent, name);
+    }
+    depth_loops(e, t, level + 1, along, pack);
+    emit_pop(e);
+    const char *turn = lanes ? " += LANES" : words ? emit_text(e, " += %d", t->c->group) : "++";
+    if (lanes && t->c->group > 1)
+        copy_row(e, t);
+    emit_line(e, "for (int64_t %s = %s; %s < %s; %s%s) {", name, first, name, extent, name, turn);
+    emit_body(e, body);
+    emit_line(e, "}");
+    if (lanes && t->c->group > 1) {
+        emit_line(e, "for (int64_t %s = %s; %s %% %d != 0; %s++)", name, extent, name, t->c->group, name);
+        emit_line(e, "    *to++ = 0;");
+    }
+}
+
+/* A vector of one column's points, and the place in the square that it has. */
+static void pack_turned_vector(Emitter *e, Tiling *t)
+{
+    const char *name = t->names[tiling_last(&t->c->columns)->id];
+    Scope *body = emit_push(e);
+    const char *at = emit_name(e, emit_text(e, "%s_at", name));
+    emit_bind(e, tiling_last(&t->c->columns), at);
+    emit_line(e, "const int64_t %s = %s + size_min(v * LANES + c, count - 1);", at, name);
+    emit_line(e, "square[c] = %s;", emit_bare(e, emit_varying(e, t->c->right)));
+    emit_pop(e);
+    emit_line(e, "%sv square[LANES];", dtype_name(t->dtype));
+    emit_line(e, "for (int c = 0; c < LANES; c++) {");
+    emit_body(e, body);
+    emit_line(e, "}");
+    emit_line(e, "transpose_%sv(square);", dtype_name(t->dtype));
+    emit_line(e, "for (int c = 0; c < lanes; c++) {");
+    emit_line(e, "    store_%sv(to, 1, square[c], LANES);", dtype_name(t->dtype));
+    emit_line(e, "    to += COLUMNS_%d;", t->number);
+    emit_line(e, "}");
+}
+
+static void declare_panel(Emitter *e, const Tiling *t)
+{
+    Text inner = text_new(e->arena);
+    for (int i = 1; i < t->c->depth.count; i++)
+        text_print(&inner, " * %s", tiling_words_along(e, t, i));
+    if (t->c->group == 1) {
+        emit_line(e, "%s *to = panels_%d + place * depth + points_first%s * COLUMNS_%d + v * LANES;", dtype_c(t->dtype), t->number,
+                  inner.bytes, t->number);
+        return;
+    }
+    if (t->c->depth.count == 1)
+        text_print(&inner, " / %d", t->c->group);
+    emit_line(e, "u32u *panel = (u32u *)panels_%d + place * %s + v * LANES;", t->number, tiling_panel_depth(t));
+    emit_line(e, "u32u *to = panel + %s * COLUMNS_%d;", emit_text(e, t->c->has_starts ? "(1 + points_first%s)" : "points_first%s", inner.bytes),
+              t->number);
+    if (t->c->has_starts)
+        emit_line(e, "i32v starts = points_first ? load_i32v((const i32u *)panel, 1, LANES) : splat_i32v(0);");
+}
+
+const char *tiling_pack_columns(Emitter *e, Tiling *t)
+{
+    const Index *column = tiling_last(&t->c->columns);
+    const char *name = t->names[column->id];
+    bool turned = t->c->columns_turned;
+    tiling_open(e, t, turned ? tiling_last(&t->c->depth) : column);
+    tiling_bind(e, t, &t->c->batch, t->c->batch.count);
+    tiling_bind(e, t, &t->c->columns, t->c->columns.count - 1);
+    Scope *body = emit_push(e);
+    declare_panel(e, t);
+    if (turned) {
+        depth_loops(e, t, 0, true, pack_turned_vector);
+    } else {
+        const char *first = emit_name(e, emit_text(e, "%s_lanes", name));
+        emit_bind(e, column, first);
+        body->count = "lanes";
+        emit_line(e, "const int lanes = (int)size_max(size_min(LANES, count - v * LANES), 1);");
+        emit_line(e, "const int64_t %s = %s + (v * LANES < count ? v * LANES : 0);", first, name);
+        depth_loops(e, t, 0, false, pack_column_vector);
+    }
+    if (t->c->has_starts)
+        emit_line(e, "store_i32v((i32u *)panel, 1, starts, LANES);");
+    emit_pop(e);
+    emit_line(e, "for (int v = 0; v < VECTORS_%d; v++) {", t->number);
+    emit_body(e, body);
+    emit_line(e, "}");
+    return tiling_close(e);
+}
+
+static void pack_point_vector(Emitter *e, Tiling *t)
+{
+    const char *value = emit_varying(e, t->c->left);
+    if (t->c->group > 1) {
+        emit_line(e, "store_row_%sv(to, %s, lanes);", dtype_name(t->c->packed), emit_bare(e, value));
+        emit_line(e, "to += lanes;");
+        return;
+    }
+    emit_line(e, "store_%sv(to, 1, %s, lanes);", dtype_name(t->dtype), emit_bare(e, value));
+    emit_line(e, "to += lanes;");
+}
+
+static void pack_row_vector(Emitter *e, Tiling *t)
+{
+    const char *value = emit_varying(e, t->c->left);
+    emit_line(e, "store_%sv(to, 1, %s, lanes);", dtype_name(t->dtype), emit_bare(e, value));
+    emit_line(e, "to += height;");
+}
+
+/* Rows side by side for each contracted point, or the points side by side for each row. */
+const char *tiling_pack_rows(Emitter *e, Tiling *t)
+{
+    const Index *row = tiling_last(&t->c->rows);
+    const char *name = t->names[row->id];
+    tiling_open(e, t, t->c->rows_along ? row : tiling_last(&t->c->depth));
+    tiling_bind(e, t, &t->c->batch, t->c->batch.count);
+    tiling_bind(e, t, &t->c->kept_rows, t->c->kept_rows.count);
+    tiling_bind(e, t, &t->c->rows, t->c->rows.count - 1);
+    Scope *body = emit_push(e);
+    const char *at = emit_name(e, emit_text(e, "%s_at", name));
+    emit_bind(e, row, at);
+    emit_line(e, "const int64_t %s = %s + r;", at, name);
+    if (t->c->rows_along) {
+        body->count = "lanes";
+        emit_line(e, "const int lanes = (int)size_min(LANES, height - r);");
+        emit_line(e, "%s *to = packed_%d + r;", dtype_c(t->dtype), t->number);
+        depth_loops(e, t, 0, false, pack_row_vector);
+    } else {
+        depth_loops(e, t, 0, true, pack_point_vector);
+    }
+    emit_pop(e);
+    if (t->c->group > 1)
+        emit_line(e, "%s *to = (%s *)packed_%d;", tiling_part(t), tiling_part(t), t->number);
+    else if (!t->c->rows_along)
+        emit_line(e, "%s *to = packed_%d;", dtype_c(t->dtype), t->number);
+    emit_line(e, "for (int r = 0; r < height; r%s) {", t->c->rows_along ? " += LANES" : "++");
+    emit_body(e, body);
+    emit_line(e, "}");
+    return tiling_close(e);
+}

@@ -1,0 +1,166 @@
+/* What becomes of a tile's sums: the first reduction behind the product takes them, or the step stores them. */
+#include <string.h>
+
+#include "emit_tiling.h"
+
+/* The names of the variables that hold a reduction's state, and of the arrays in the worker's memory. */
+const char *tiling_state_array(Emitter *e, const Tiling *t, int r, const Component *component)
+{
+    return emit_text(e, "%s_%d_%d", component->name, r + 1, t->number);
+}
+
+static void load_states(Emitter *e, const Tiling *t, const char *(*names)[STATE_COMPONENTS_MAX])
+{
+    for (int r = 0; r < t->first_count; r++) {
+        Component components[STATE_COMPONENTS_MAX];
+        for (int i = 0, n = state_components(t->first[r], components); i < n; i++) {
+            names[r][i] = emit_name(e, components[i].name);
+            emit_line(e, "%s %s = load_%sv(%s + place + v * LANES, 1, LANES);", emit_type(components[i].dtype, true), names[r][i],
+                      dtype_name(components[i].dtype), tiling_state_array(e, t, r, &components[i]));
+        }
+    }
+}
+
+static void store_states(Emitter *e, const Tiling *t, const char *(*names)[STATE_COMPONENTS_MAX])
+{
+    for (int r = 0; r < t->first_count; r++) {
+        Component components[STATE_COMPONENTS_MAX];
+        for (int i = 0, n = state_components(t->first[r], components); i < n; i++)
+            emit_line(e, "store_%sv(%s + place + v * LANES, 1, %s, LANES);", dtype_name(components[i].dtype),
+                      tiling_state_array(e, t, r, &components[i]), names[r][i]);
+    }
+}
+
+/* The product's value, from the sum as it is. */
+static void know_product(Emitter *e, const Tiling *t, const char *sum)
+{
+    emit_know(e, t->c->product, emit_state_finish(e, t->c->product, &sum, true));
+}
+
+static void step_states(Emitter *e, const Tiling *t, const char *(*names)[STATE_COMPONENTS_MAX])
+{
+    for (int r = 0; r < t->first_count; r++)
+        emit_state_step(e, t->first[r], names[r], true,
+                        state_needs_place(t->first[r]) ? emit_place(e, t->first[r], true) : NULL);
+}
+
+/* One reduction takes a column of sums. An extremum of the sums as they are has a function that looks for NaN at less. */
+static void take_sums(Emitter *e, const Tiling *t, const Term *reduce, const char *const *names)
+{
+    State state = reduction_facts[reduce->reduce.reduction].state;
+    bool plain = reduce->reduce.argument == t->c->product && dtype_kind(t->dtype) == KIND_FLOAT;
+    if (plain && (state == STATE_MAX || state == STATE_MIN)) {
+        emit_line(e, "%s = %s_all_%sv(%s, &sums[0][v], height, VECTORS_%d);", names[0], state == STATE_MAX ? "max" : "min",
+                  dtype_name(t->dtype), names[0], t->number);
+        return;
+    }
+    Scope *inner = emit_push(e);
+    know_product(e, t, "sums[r][v]");
+    emit_state_step(e, reduce, names, true, NULL);
+    emit_pop(e);
+    emit_line(e, "UNROLL");
+    emit_line(e, "for (int r = 0; r < height; r++) {");
+    emit_body(e, inner);
+    emit_line(e, "}");
+}
+
+/* The states of the columns take the sums from the registers. */
+const char *tiling_tile(Emitter *e, Tiling *t)
+{
+    tiling_open(e, t, tiling_last(&t->c->columns));
+    if (!t->in_registers) {
+        emit_line(e, "UNROLL");
+        emit_line(e, "for (int r = 0; r < height; r++) {");
+        emit_line(e, "    UNROLL");
+        emit_line(e, "    for (int v = 0; v < VECTORS_%d; v++)", t->number);
+        emit_line(e, "        store_%sv(kept + (r * VECTORS_%d + v) * LANES, 1, sums[r][v], LANES);", dtype_name(t->dtype),
+                  t->number);
+        emit_line(e, "}");
+        return tiling_close(e);
+    }
+    const char *(*names)[STATE_COMPONENTS_MAX] = arena_array(e->arena, (size_t)t->first_count, sizeof *names);
+    Scope *body = emit_push(e);
+    load_states(e, t, names);
+    for (int r = 0; r < t->first_count; r++)
+        take_sums(e, t, t->first[r], names[r]);
+    store_states(e, t, names);
+    emit_pop(e);
+    emit_line(e, "UNROLL");
+    emit_line(e, "for (int v = 0; v < VECTORS_%d; v++) {", t->number);
+    emit_body(e, body);
+    emit_line(e, "}");
+    return tiling_close(e);
+}
+
+/* A loop over the vectors of a tile of columns around `inner`. */
+static void vector_loop(Emitter *e, const Tiling *t, const Scope *body)
+{
+    emit_line(e, "for (int v = 0; v * LANES < count; v++) {");
+    emit_body(e, body);
+    emit_line(e, "}");
+    (void)t;
+}
+
+static Scope *open_vectors(Emitter *e, const Tiling *t)
+{
+    const Index *column = tiling_last(&t->c->columns);
+    Scope *body = emit_push(e);
+    const char *first = emit_name(e, emit_text(e, "%s_lanes", t->names[column->id]));
+    emit_bind(e, column, first);
+    body->count = "lanes";
+    emit_line(e, "const int lanes = (int)size_min(LANES, count - v * LANES);");
+    emit_line(e, "const int64_t %s = %s + v * LANES;", first, t->names[column->id]);
+    return body;
+}
+
+/* The sums of a tile, from memory: stored, or taken by the states of their columns. */
+const char *tiling_after(Emitter *e, Tiling *t)
+{
+    const Index *row = tiling_last(&t->c->rows);
+    tiling_open(e, t, tiling_last(&t->c->columns));
+    tiling_bind(e, t, &t->c->batch, t->c->batch.count);
+    tiling_bind(e, t, &t->c->kept_rows, t->c->kept_rows.count);
+    tiling_bind(e, t, &t->c->rows, t->c->rows.count - 1);
+    tiling_bind(e, t, &t->c->columns, t->c->columns.count - 1);
+    const char *(*names)[STATE_COMPONENTS_MAX] = arena_array(e->arena, (size_t)t->first_count + 1, sizeof *names);
+    Scope *body = open_vectors(e, t);
+    load_states(e, t, names);
+    Scope *inner = emit_push(e);
+    const char *at = emit_name(e, emit_text(e, "%s_at", t->names[row->id])), *sum = emit_name(e, "sum");
+    emit_bind(e, row, at);
+    emit_line(e, "const int64_t %s = %s + r;", at, t->names[row->id]);
+    emit_line(e, "const %sv %s = load_%sv(kept + (r * VECTORS_%d + v) * LANES, 1, LANES);", dtype_name(t->dtype), sum,
+              dtype_name(t->dtype), t->number);
+    know_product(e, t, sum);
+    if (t->first_count)
+        step_states(e, t, names);
+    for (int o = 0; o < t->step->statement->output_count && !t->first_count; o++)
+        emit_store(e, &t->step->statement->outputs[o]);
+    emit_pop(e);
+    emit_line(e, "for (int r = 0; r < height; r++) {");
+    emit_body(e, inner);
+    emit_line(e, "}");
+    store_states(e, t, names);
+    emit_pop(e);
+    vector_loop(e, t, body);
+    return tiling_close(e);
+}
+
+/* The columns' states have seen all rows: the step's results. */
+const char *tiling_finish(Emitter *e, Tiling *t)
+{
+    tiling_open(e, t, tiling_last(&t->c->columns));
+    tiling_bind(e, t, &t->c->batch, t->c->batch.count);
+    tiling_bind(e, t, &t->c->kept_rows, t->c->kept_rows.count);
+    tiling_bind(e, t, &t->c->columns, t->c->columns.count - 1);
+    const char *(*names)[STATE_COMPONENTS_MAX] = arena_array(e->arena, (size_t)t->first_count, sizeof *names);
+    Scope *body = open_vectors(e, t);
+    load_states(e, t, names);
+    for (int r = 0; r < t->first_count; r++)
+        emit_know(e, t->step->roots[r], emit_state_finish(e, t->step->roots[r], names[r], true));
+    for (int o = 0; o < t->step->statement->output_count; o++)
+        emit_store(e, &t->step->statement->outputs[o]);
+    emit_pop(e);
+    vector_loop(e, t, body);
+    return tiling_close(e);
+}

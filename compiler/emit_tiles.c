@@ -1,0 +1,337 @@
+/* The loops over tiles: columns packed once, then tiles of rows, each against all columns, some contracted points at a time. */
+#include <string.h>
+
+#include "emit_tiling.h"
+
+/* Whether all columns are one vector for everything that has them: condition as C, NULL where it never holds. */
+static const char *flat_condition(Emitter *e, const Tiling *t)
+{
+    const IndexSet *columns = &t->c->columns;
+    Text text = text_new(e->arena);
+    for (int i = 0; i < e->plan->lowered->term_count; i++) {
+        const Term *term = e->plan->lowered->terms[i];
+        bool touches = false;
+        for (int k = 0; k < columns->count; k++)
+            touches |= term->statement == t->step->statement->id && term_has_index(term, columns->list[k]);
+        if (touches && term->kind == TERM_POSITION)
+            return NULL;
+        if (!touches || term->kind != TERM_READ)
+            continue;
+        for (int a = 0; a < term->read.tensor->rank; a++)
+            if (emit_is_unsafe(e, term, a))
+                return NULL;
+    }
+    for (int i = 0; i < e->plan->lowered->term_count + t->step->statement->output_count; i++) {
+        int o = i - e->plan->lowered->term_count;
+        const Term *term = o < 0 ? e->plan->lowered->terms[i] : NULL;
+        if (term && (term->statement != t->step->statement->id || term->kind != TERM_READ))
+            continue;
+        const Tensor *tensor = term ? term->read.tensor : t->step->statement->outputs[o].tensor;
+        const Position *positions = term ? term->read.positions : t->step->statement->outputs[o].positions;
+        for (int k = 0; k + 1 < columns->count; k++) {
+            const char *outer = emit_stride(e, tensor, positions, columns->list[k]);
+            const char *inner = emit_stride(e, tensor, positions, columns->list[k + 1]);
+            if (!strcmp(outer, "0") && !strcmp(inner, "0"))
+                continue;
+            const char *test = emit_text(e, "%s == %s * (%s - %s)", outer, inner, tiling_end(e, columns->list[k + 1]),
+                                         tiling_first(e, columns->list[k + 1]));
+            if (!strstr(text.bytes, test))
+                text_print(&text, "%s%s", text.length ? " && " : "", test);
+        }
+    }
+    return text.length ? text.bytes : "1";
+}
+
+static const char *extent_here(Emitter *e, const Index *index)
+{
+    const char *first = tiling_first(e, index), *end = tiling_end(e, index);
+    return strcmp(first, "0") ? emit_text(e, "(%s - %s)", end, first) : end;
+}
+
+/* How the columns fall into spans of tiles: one of them all where they are flat, else one for each of the outer ones. */
+static void declare_spans(Emitter *e, const Tiling *t)
+{
+    const IndexSet *columns = &t->c->columns;
+    const char *flat = columns->count > 1 ? flat_condition(e, t) : NULL;
+    Text outer = text_new(e->arena);
+    for (int i = 0; i + 1 < columns->count; i++)
+        text_print(&outer, "%s%s", i ? " * " : "", extent_here(e, columns->list[i]));
+    const char *inner = emit_bare(e, extent_here(e, tiling_last(columns)));
+    if (columns->count == 1) {
+        emit_line(e, "const int64_t columns = %s;", inner);
+        return;
+    }
+    if (flat) {
+        emit_line(e, "const int flat = %s;", flat);
+        emit_line(e, "const int64_t spans = flat ? 1 : %s, columns = flat ? %s * %s : %s;", outer.bytes, outer.bytes,
+                  extent_here(e, tiling_last(columns)), inner);
+    } else {
+        emit_line(e, "const int64_t spans = %s, columns = %s;", outer.bytes, inner);
+    }
+}
+
+/* A loop over all tiles of columns around `call`, which finds the columns' indices, `count` and `place`. */
+static void each_tile(Emitter *e, const Tiling *t, const char *call)
+{
+    const IndexSet *columns = &t->c->columns;
+    const Index *last = tiling_last(columns);
+    int indent = 0;
+    emit_line(e, "place = 0;");
+    if (columns->count > 1) {
+        emit_line(e, "for (int64_t span = 0; span < spans; span++) {");
+        indent = 1;
+        const char *rest = "span";
+        for (int i = columns->count - 2; i >= 0; i--) {
+            const char *extent = extent_here(e, columns->list[i]), *first = tiling_first(e, columns->list[i]);
+            const char *here = i ? emit_text(e, "%s %% %s", rest, extent) : rest;
+            emit_line(e, "    const int64_t %s = %s%s%s;", t->names[columns->list[i]->id], strcmp(first, "0") ? first : "",
+                      strcmp(first, "0") ? " + " : "", here);
+            rest = emit_text(e, "%s / %s", rest, extent);
+        }
+    }
+    const char *first = tiling_first(e, last), *name = t->names[last->id];
+    emit_line(e, "%*sfor (int64_t at = 0; at < columns; at += COLUMNS_%d, place += COLUMNS_%d) {", 4 * indent, "", t->number, t->number);
+    emit_line(e, "%*s    const int64_t %s = %s%sat;", 4 * indent, "", name, strcmp(first, "0") ? first : "", strcmp(first, "0") ? " + " : "");
+    if (emit_mentions(call, "count"))
+        emit_line(e, "%*s    const int count = (int)size_min(COLUMNS_%d, columns - at);", 4 * indent, "", t->number);
+    if (!emit_mentions(call, name))
+        emit_line(e, "%*s    (void)%s;", 4 * indent, "", name);
+    for (int i = 0; i + 1 < columns->count; i++)
+        if (!emit_mentions(call, t->names[columns->list[i]->id]))
+            emit_line(e, "%*s    (void)%s;", 4 * indent, "", t->names[columns->list[i]->id]);
+    for (const char *at = call; *at;) {
+        size_t length = strcspn(at, "\n");
+        emit_line(e, "%*s    %s", 4 * indent, "", arena_copy(e->arena, at, length));
+        at += length + (at[length] == '\n');
+    }
+    emit_line(e, "%*s}", 4 * indent, "");
+    if (indent)
+        emit_line(e, "}");
+}
+
+static void open_loops(Emitter *e, const Tiling *t, const IndexSet *set, int count, int *depth)
+{
+    for (int i = 0; i < count; i++) {
+        const Index *index = set->list[i];
+        const char *name = t->names[index->id];
+        emit_line(e, "for (int64_t %s = %s; %s < %s; %s++) {", name, tiling_first(e, index), name, tiling_end(e, index), name);
+        e->scope->indent++;
+        emit_bind(e, index, name);
+        (*depth)++;
+    }
+}
+
+static void close_loops(Emitter *e, int depth)
+{
+    while (depth-- > 0) {
+        e->scope->indent--;
+        emit_line(e, "}");
+    }
+}
+
+/* Where the rows of the left operand are, of a block of tiles: in place when that can be, else packed. */
+static void find_rows(Emitter *e, const Tiling *t, const char *pack)
+{
+    const Contract *c = t->c;
+    const char *element = emit_element(c->packed);
+    const char *packed = c->group > 1 ? emit_text(e, "(const %s *)packed_%d", element, t->number) : emit_text(e, "packed_%d", t->number);
+    const char *depth = c->group > 1 ? emit_text(e, "depth * %d", c->group) : "depth";
+    const char *points = c->group > 1 ? emit_text(e, "%d", c->group) : "1";
+    const Index *row = tiling_last(&c->rows), *point = tiling_last(&c->depth);
+    bool in_place = c->in_place;
+    for (int a = 0; in_place && a < c->left->read.tensor->rank; a++)
+        in_place = !emit_is_unsafe(e, c->left, a);
+    if (!in_place) {
+        emit_line(e, "%s;", pack);
+        emit_line(e, "const %s *const rows = %s;", element, packed);
+        emit_line(e, "const int64_t row_step = %s, k_step = %s;", c->rows_along ? "1" : depth, c->rows_along ? "height" : points);
+        return;
+    }
+    const char *row_step = emit_stride(e, c->left->read.tensor, c->left->read.positions, row);
+    const char *k_step = emit_stride(e, c->left->read.tensor, c->left->read.positions, point);
+    Scope *scope = emit_push(e);
+    scope->indent--;
+    emit_bind(e, point, "0");
+    const char *pointer = emit_pointer(e, c->left);
+    emit_pop(e);
+    emit_body(e, scope);
+    emit_line(e, "const %s *rows = %s;", element, pointer);
+    emit_line(e, "int64_t row_step = %s, k_step = %s;", row_step, c->group > 1 ? points : k_step);
+    /* Words are whole and lie in memory as they are needed. */
+    const char *apart = c->group == 1 ? "" : emit_text(e, "%s%s %% %d != 0 || ", strcmp(k_step, "1") ? emit_text(e, "%s != 1 || ", k_step) : "",
+                                                       emit_extent(e, point), c->group);
+    /* Rows whose neighbours fall into the same sets of the cache push each other out of it. */
+    emit_line(e, "if (%s%stiles > 4 && row_step * %d %% 2048 == 0%s) {", apart, apart[0] ? "(" : "", (int)dtype_size(c->packed),
+              apart[0] ? ")" : "");
+    emit_line(e, "    %s;", pack);
+    emit_line(e, "    rows = %s;", packed);
+    emit_line(e, "    row_step = %s;", c->rows_along ? "1" : depth);
+    emit_line(e, "    k_step = %s;", c->rows_along ? "height" : points);
+    emit_line(e, "}");
+}
+
+static void start_states(Emitter *e, const Tiling *t)
+{
+    if (!t->c->reduces)
+        return;
+    emit_line(e, "for (int64_t at = 0; at < tiles * COLUMNS_%d; at += LANES) {", t->number);
+    for (int r = 0; r < t->step->root_count; r++) {
+        Component components[STATE_COMPONENTS_MAX];
+        for (int i = 0, n = state_components(t->step->roots[r], components); i < n; i++)
+            emit_line(e, "    store_%sv(%s + at, 1, %s, LANES);", dtype_name(components[i].dtype),
+                      tiling_state_array(e, t, r, &components[i]), emit_state_start(e, t->step->roots[r], i, true));
+    }
+    emit_line(e, "}");
+}
+
+static LoopBounds *row_bounds(Emitter *e, const Tiling *t)
+{
+    LoopBounds *bounds = ARENA_ARRAY(e->arena, LoopBounds, t->c->rows.count);
+    for (int i = 0; i < t->c->rows.count; i++) {
+        const Index *index = t->c->rows.list[i];
+        bounds[i] = (LoopBounds){ (Index *)index, tiling_first(e, index), tiling_end(e, index) };
+    }
+    return bounds;
+}
+
+/* The reductions behind the product as their domain leaves them, and the bounds and tests that it gives instead. */
+static Domain apply_domain(Emitter *e, Tiling *t, LoopBounds *bounds)
+{
+    Domain domain = { .reduce = NULL };
+    t->first_count = t->c->reduces ? t->step->root_count : 0;
+    t->first = ARENA_ARRAY(e->arena, const Term *, t->first_count);
+    for (int r = 0; r < t->first_count; r++)
+        t->first[r] = t->step->roots[r];
+    if (t->first_count != 1)
+        return domain;
+    domain = emit_domain(e, t->first[0], bounds, t->c->rows.count);
+    if (!domain.inside_count)
+        t->first[0] = domain.reduce;
+    return domain;
+}
+
+static const char *hold(Emitter *e, const char *bound, const char *word)
+{
+    if (!strchr(bound, '('))
+        return bound;
+    const char *name = emit_name(e, word);
+    emit_line(e, "const int64_t %s = %s;", name, bound);
+    return name;
+}
+
+/* Where the rows after a tile's own begin: those to be packed where they are from. */
+static const char *next_rows(Emitter *e, const Tiling *t, const char *row)
+{
+    const char *further = "(tiles < 4 ? 2 : 1) * height";
+    if (!t->c->has_starts || !tiling_reads_safely(e, t->c->left))
+        return emit_text(e, "here + %s * row_step", further);
+    emit_push(e);
+    emit_bind(e, tiling_last(&t->c->rows), emit_text(e, "(%s + %s)", row, further));
+    for (int i = 0; i < t->c->depth.count; i++)
+        emit_bind(e, t->c->depth.list[i], "0");
+    const char *pointer = emit_pointer(e, t->c->left);
+    emit_pop(e);
+    return pointer;
+}
+
+/* The tiles of rows of one segment from `first` to `end`: of nearly equal height, all columns for each. A block of tiles
+ * takes some of the contracted points after the others. */
+static void emit_tiles(Emitter *e, const Tiling *t, const char *first, const char *end, const char *pack, const char *tiles)
+{
+    int n = t->number, size = (int)dtype_size(t->dtype);
+    const char *row = t->names[tiling_last(&t->c->rows)->id];
+    const char *from = emit_name(e, emit_text(e, "%s_block", row)), *to = emit_name(e, emit_text(e, "%s_stop", row));
+    emit_line(e, "for (int64_t %s = %s, %s; %s < %s; %s = %s) {", from, first, to, from, end, from, to);
+    e->scope->indent++;
+    emit_line(e, "const int64_t left = %s - %s, tiles_left = size_ceil_div(left, ROWS_%d);", end, from, n);
+    emit_line(e, "int height = (int)(tiles_left <= block ? left : size_ceil_div(left * block, tiles_left));");
+    emit_line(e, "int64_t %s = %s, done = 0, points;", row, from);
+    emit_line(e, "%s = %s + height;", to, from);
+    find_rows(e, t, pack);
+    emit_line(e, "do {");
+    e->scope->indent++;
+    emit_line(e, "points = size_ceil_div(depth - done, size_max(size_ceil_div(depth - done, DEPTH_%d), 1));", n);
+    emit_line(e, "%s *kept = points < depth ? kept_%d : %s;", dtype_c(t->dtype), n, t->in_registers ? "NULL" : "tile");
+    emit_line(e, "const int is_first = done == 0, is_last = done + points >= depth;");
+    /* Of each panel all rows of the block, so that it stays near. */
+    Text inner = text_new(e->arena);
+    text_print(&inner, "for (%s = %s; %s < %s; %s += height) {\n", row, from, row, to, row);
+    text_print(&inner, "    height = heights_%d[size_ceil_div(%s - %s, size_ceil_div(%s - %s, ROWS_%d))];\n", n, to, row, to, row, n);
+    text_print(&inner, "    const %s *here = rows + (%s - %s) * row_step + done * k_step;\n", emit_element(t->c->packed), row, from);
+    text_print(&inner, "    /* The next rows where all points are taken at once, else the next panel: a share for each tile. */\n");
+    text_print(&inner, "    const char *ahead = (const char *)(%s);\n", next_rows(e, t, row));
+    text_print(&inner, "    int64_t ahead_step = k_step == %d ? size_ceil_div(height * %d, tiles) : 0;\n", t->c->group, size);
+    text_print(&inner, "    ahead += place / COLUMNS_%d * depth * ahead_step;\n", n);
+    text_put(&inner, "    if (points < depth) {\n");
+    text_print(&inner, "        ahead_step = COLUMNS_%d * %d / BLOCK_%d;\n", n, size, n);
+    text_print(&inner, "        ahead = (const char *)(panels_%d + (place + COLUMNS_%d) * %s + done * COLUMNS_%d);\n", n, n, tiling_panel_depth(t), n);
+    text_print(&inner, "        ahead += (%s - %s) / ROWS_%d * points * ahead_step;\n", row, from, n);
+    text_put(&inner, "    }\n");
+    text_print(&inner, "%s}\n", tiles);
+    each_tile(e, t, inner.bytes);
+    emit_line(e, "done += points;");
+    e->scope->indent--;
+    emit_line(e, "} while (done < depth);");
+}
+
+static void emit_row_tiles(Emitter *e, Tiling *t, const LoopBounds *bounds, const char *pack, const char *tiles, int *depth)
+{
+    const IndexSet *rows = &t->c->rows;
+    for (int i = 0; i < rows->count; i++) {
+        const char *name = t->names[rows->list[i]->id], *first = hold(e, bounds[i].first, emit_text(e, "%s_from", name));
+        const char *end = hold(e, bounds[i].end, emit_text(e, "%s_to", name));
+        emit_bind(e, rows->list[i], name);
+        if (i == rows->count - 1) {
+            emit_tiles(e, t, first, end, pack, tiles);
+        } else {
+            emit_line(e, "for (int64_t %s = %s; %s < %s; %s++) {", name, first, name, end, name);
+            e->scope->indent++;
+        }
+        (*depth)++;
+    }
+}
+
+/* Packs the columns; then for each point of the rows that stay, tile after tile of the others. */
+const char *tiling_step(Emitter *e, Tiling *t, const char *const calls[4])
+{
+    const Contract *c = t->c;
+    int depth = 0, inner = 0;
+    tiling_open(e, t, tiling_last(&c->columns));
+    Text points = text_new(e->arena);
+    for (int i = 0; i < c->depth.count; i++)
+        text_print(&points, "%s%s", i ? " * " : "", tiling_words_along(e, t, i));
+    emit_line(e, "const int64_t depth = %s;", points.bytes);
+    declare_spans(e, t);
+    emit_line(e, "int64_t place;");
+    if (!t->in_registers)
+        emit_line(e, "%s tile[ROWS_%d * COLUMNS_%d];", dtype_c(t->dtype), t->number, t->number);
+    open_loops(e, t, &c->batch, c->batch.count, &depth);
+    /* Some points of all tiles after the others: where columns lie side by side, lines are read as they come. */
+    const char *points_all = emit_extent(e, c->depth.list[0]);
+    emit_line(e, "place = 0;");
+    /* Sums have starts even where there are no points. */
+    emit_line(e, "for (int64_t points_first = 0; points_first < %s; points_first += 64) {",
+              c->has_starts ? emit_text(e, "size_max(%s, 1)", points_all) : points_all);
+    e->scope->indent++;
+    emit_line(e, "const int64_t points_end = size_min(points_first + 64, %s);", points_all);
+    each_tile(e, t, emit_text(e, "%s;", calls[0]));
+    e->scope->indent--;
+    emit_line(e, "}");
+    emit_line(e, "const int64_t tiles = %ssize_ceil_div(columns, COLUMNS_%d), block = depth > DEPTH_%d ? BLOCK_%d : 1;",
+              c->columns.count > 1 ? "spans * " : "", t->number, t->number, t->number);
+    open_loops(e, t, &c->kept_rows, c->kept_rows.count, &depth);
+    LoopBounds *bounds = row_bounds(e, t);
+    start_states(e, t);
+    Domain domain = apply_domain(e, t, bounds);
+    if (domain.around_count) {
+        emit_line(e, "if (%s) {", emit_bare(e, emit_conditions(e, domain.around, domain.around_count)));
+        e->scope->indent++;
+        inner++;
+    }
+    emit_row_tiles(e, t, bounds, calls[1], calls[2], &inner);
+    close_loops(e, inner);
+    if (c->reduces)
+        each_tile(e, t, emit_text(e, "%s;", calls[3]));
+    close_loops(e, depth);
+    return tiling_close(e);
+}

@@ -1,0 +1,80 @@
+/* Names, bounds and functions of a tiled product, for all who write parts of it. */
+#include <string.h>
+
+#include "emit_tiling.h"
+
+static const char *const words[] = { "height", "rows", "row_step", "k_step", "panel", "depth", "sums", "left", "right", "place",
+                                     "packed", "tile", "lanes", "span", "spans", "columns", "flat", "at", "to", "v",
+                                     "r", "c", "tiles", "ahead", "ahead_step", "kept", "here", "left", "done", "points", "block",
+                                     "tiles_left", "is_first", "is_last", "points_first", "points_end", "starts", "words" };
+
+const IndexSet *tiling_set(const Contract *c, int i)
+{
+    const IndexSet *sets[] = { &c->batch, &c->kept_rows, &c->rows, &c->columns, &c->depth };
+    return sets[i];
+}
+
+Index *tiling_last(const IndexSet *set)
+{
+    return set->list[set->count - 1];
+}
+
+/* Begins a function whose lanes run along `vector`: the indices' names are taken. */
+Scope *tiling_open(Emitter *e, Tiling *t, const Index *vector)
+{
+    Step *step = ARENA_NEW(e->arena, Step);
+    *step = *t->step;
+    step->vector = (Index *)vector;
+    e->step = step;
+    e->lanes = vector != NULL;
+    Scope *scope = emit_push(e);
+    scope->indent = 1;
+    for (size_t i = 0; i < sizeof words / sizeof *words; i++)
+        names_unique(&scope->names, words[i]);
+    for (int s = 0; s < 5; s++)
+        for (int i = 0; i < tiling_set(t->c, s)->count; i++) {
+            const Index *index = tiling_set(t->c, s)->list[i];
+            t->names[index->id] = names_unique(&scope->names, index->name);
+        }
+    return scope;
+}
+
+void tiling_bind(Emitter *e, const Tiling *t, const IndexSet *set, int count)
+{
+    for (int i = 0; i < count; i++)
+        emit_bind(e, set->list[i], t->names[set->list[i]->id]);
+}
+
+const char *tiling_close(Emitter *e)
+{
+    return emit_without_unread(e->arena, emit_pop(e)->text.bytes);
+}
+
+/* Where an index of a unit of work begins and ends. */
+const char *tiling_first(const Emitter *e, const Index *index)
+{
+    return e->block_first[index->id] ? e->block_first[index->id] : "0";
+}
+
+const char *tiling_end(Emitter *e, const Index *index)
+{
+    return e->block_end[index->id] ? e->block_end[index->id] : emit_extent(e, index);
+}
+
+/* What a panel consists of: numbers, or words of several narrow ones. */
+const char *tiling_word(const Tiling *t)
+{
+    return t->c->group > 1 ? "u32u" : dtype_c(t->dtype);
+}
+
+/* What packed rows consist of. */
+const char *tiling_part(const Tiling *t)
+{
+    return t->c->has_starts ? "uint8_t" : dtype_c(t->c->packed);
+}
+
+/* How many words a panel's column has, beginning with what its sums start at. */
+const char *tiling_panel_depth(const Tiling *t)
+{
+    return t->c->has_starts ? "(depth + 1)" : "depth";
+}
