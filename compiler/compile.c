@@ -122,8 +122,16 @@ static bool plan_as(Arena *arena, Compiled *c, const CompileOptions *options, co
     return true;
 }
 
-/* Tiled products want room for what they pack. Where that is more than the budget, loops do with less, and what they
- * can do with is the least that can be met. */
+/* Whether one worker's workspace is within the budget, where it can be known. */
+static bool fits(const Compiled *c, const Size *workspace, int64_t budget)
+{
+    SizeValues values = { c->extents->of, c->extents->shape, 1 };
+    int64_t bytes = size_evaluate(workspace, &values);
+    return !budget || (bytes >= 0 && bytes <= budget);
+}
+
+/* Tiled products want room for what they pack. Where that is more than the budget, smaller tiles do with less, and loops
+ * with the least that can be met. */
 static bool plan_nests(Arena *arena, Compiled *c, const CompileOptions *options, const bool *wanted, PlanHints *hints,
                        Diags *diags)
 {
@@ -131,13 +139,14 @@ static bool plan_nests(Arena *arena, Compiled *c, const CompileOptions *options,
         return false;
     if (!plan_has_contract(c->plan))
         return true;
+    hints->smallest_tiles = !fits(c, c->plan->workspace, options->memory);
+    if (hints->smallest_tiles && !plan_as(arena, c, options, wanted, hints, diags))
+        return false;
     Compiled loops = *c;
     hints->nests = NESTS_LOOPS;
     if (!plan_as(arena, &loops, options, wanted, hints, diags))
         return false;
-    SizeValues values = { c->extents->of, c->extents->shape, 1 };
-    int64_t bytes = size_evaluate(c->plan->workspace, &values);
-    if (options->memory && (bytes < 0 || bytes > options->memory || size_evaluate(loops.plan->smallest, &values) > options->memory)) {
+    if (!fits(c, c->plan->workspace, options->memory) || !fits(c, loops.plan->smallest, options->memory)) {
         c->lowered = loops.lowered;
         c->plan = loops.plan;
     }
@@ -153,7 +162,7 @@ Compiled *compile(Arena *arena, const Source *source, const CompileOptions *opti
     bool *wanted = ARENA_ARRAY(arena, bool, c->program->tensor_count);
     for (int o = 0; o < c->output_count; o++)
         wanted[c->outputs[o]->id] = true;
-    PlanHints hints = { c->extents, known_strides(arena, c->program, options), options->memory, options->nests };
+    PlanHints hints = { c->extents, known_strides(arena, c->program, options), options->memory, options->nests, false };
     if (!plan_nests(arena, c, options, wanted, &hints, diags))
         return NULL;
     Text text = text_new(arena);

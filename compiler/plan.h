@@ -132,6 +132,7 @@ typedef struct PlanHints {
     const int64_t *const *strides;/* [checked tensor id]; NULL: C order */
     int64_t memory;
     Nests nests;
+    bool smallest_tiles;          /* of products */
 } PlanHints;
 
 Plan *plan(Arena *arena, const Program *program, const Program *lowered, const Target *target, const PlanHints *hints);

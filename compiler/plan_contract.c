@@ -331,13 +331,15 @@ void contract_tiles(Planner *planner, Launch *launch)
     double columns = depth > c->depth_block ? PANELS_MOST : room / (depth * size * fixed);
     if (columns > PANELS_MOST / (depth * size * fixed))
         columns = PANELS_MOST / (depth * size * fixed);
-    columns = columns < tile_columns / fixed ? tile_columns / fixed : columns;
+    if (planner->hints->smallest_tiles || columns < tile_columns / fixed)
+        columns = tile_columns / fixed;
     if (fixed == 1)
         columns = (double)((int64_t)columns / tile_columns * tile_columns);
     for (int b = 0; b < launch->block_count; b++)
         tiles[b] = 1;
     shrink(planner, launch, c, place, ROLE_COLUMN, columns < 1 ? 1 : columns, tiles);
     double inner_rows = c->reduces ? points(planner, &c->rows) : 1, rows = UNIT_ROWS / (inner_rows < 1 ? 1 : inner_rows);
+    rows = planner->hints->smallest_tiles ? 1 : rows;
     shrink(planner, launch, c, place, ROLE_ROW, rows < 1 ? 1 : rows, tiles);
     while (units_of(planner, launch, tiles) < UNITS_LEAST && rows * inner_rows / 2 >= ROWS_LEAST)
         shrink(planner, launch, c, place, ROLE_ROW, (rows /= 2) < 1 ? 1 : rows, tiles);

@@ -241,6 +241,8 @@ def check_explain():
              for n in (100, 1000, 10 ** 9)]
     # Tiles of nearly equal height: a few rows more or less, whatever n is.
     check(0 < max(sizes) < 1.2 * min(sizes), "the workspace does not grow with n", sizes)
+    said = text(good("explain", known[0], "-d", "i=300,j=2000,k=256,m=315,n=1990", "--target", "avx512", "--memory", "2M"))
+    check("tiles of" in said, "smaller tiles before no tiles", said)
 
 
 def check_bench():
