@@ -183,12 +183,23 @@ static bool has_index_of_all_loops(const Step *step, const Product *product)
     return true;
 }
 
+/* Complex numbers have no lanes, and a tile has nothing else. */
+static bool has_complex_numbers(const Planner *planner, const Step *step)
+{
+    const Program *lowered = planner->plan->lowered;
+    for (int i = 0; i < lowered->term_count; i++)
+        if (lowered->terms[i]->statement == step->statement->id && dtype_kind(lowered->terms[i]->dtype) == KIND_COMPLEX)
+            return true;
+    return false;
+}
+
 Contract *plan_contract(Planner *planner, const Step *step)
 {
     Product product;
     bool reduces;
     const Target *target = planner->plan->target;
-    if (!find_product(planner, step, &product, &reduces) || !has_index_of_all_loops(step, &product))
+    if (has_complex_numbers(planner, step) || !find_product(planner, step, &product, &reduces) ||
+        !has_index_of_all_loops(step, &product))
         return NULL;
     int left = reduces ? product_side(&product, step->roots[0]->reduce.over, step->roots[0]->reduce.over_count)
                        : 1 - columns_side(planner, step, &product);

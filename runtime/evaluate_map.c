@@ -133,7 +133,8 @@ static Value test(Function function, Value a)
 static double rsqrt(double x) { return 1 / sqrt(x); }
 static double sigmoid(double x) { return x < 0 ? exp(x) / (1 + exp(x)) : 1 / (1 + exp(-x)); }
 static double softplus(double x) { return fmax(x, 0) + log1p(exp(-fabs(x))); }
-static double silu(double x) { return x < -700 ? x * exp(x) : x / (1 + exp(-x)); }
+/* Far below 0 e^x would lose digits, or be 0, before the product does. */
+static double silu(double x) { return x < -700 ? x * exp(x / 2) * exp(x / 2) : x / (1 + exp(-x)); }
 static double sign(double x) { return x > 0 ? 1 : x < 0 ? -1 : x; }
 static double relu(double x) { return x > 0 ? x : 0; }
 

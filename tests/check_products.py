@@ -82,6 +82,7 @@ EXPRESSIONS = [
     ('ik,jk->ij', 'i,k:i j,k:i'),
     ('ik,jk->ij | max j & argmax j', 'i,k:d j,k:d'),
     ('lse = X[t,h], W[v,h] -> [t,v] | logsumexp v ; pick = X[t,h], W[y[t],h] -> [t] ; lse[t] - pick[t] | mean t', 'labels'),
+    ('ik,jk->ij | complex(_, atan(_))', 'i,k j,k'),
     ('exp(A[i,k]), B[j,k] -> [i,j]', 'A=i,k B=j,k'),
     ('A[i,k] * w[k], B[j,k] -> [i,j]', 'A=i,k w=k B=j,k'),
     ('A[i,k] * s[i], B[j,k] -> [i,j] | max j', 'A=i,k s=i B=j,k'),
