@@ -4,7 +4,7 @@
 
 #include "state.h"
 
-enum { ROWS_LEAST = 8, DEPTH_LEAST = 2, DEPTH_MOST = 1 << 16, KEPT_LEAST = 64, WORK_LEAST = 1 << 15, GUESS = 64 };
+enum { ROWS_LEAST = 8, DEPTH_LEAST = 2, DEPTH_MOST = 1 << 19, KEPT_LEAST = 64, WORK_LEAST = 1 << 15, GUESS = 64 };
 
 /* ---- sets of indices ---- */
 
