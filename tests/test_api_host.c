@@ -307,7 +307,7 @@ static void test_progress(void **state)
 {
     (void)state;
     einc_context *context = einc_context_new(NULL);
-    einc_options options = { .extents = "k=4000" };
+    einc_options options = { .extents = "k=40000" };    /* some 0.2 s at the least */
     einc_kernel *k = einc_compile(context, "sqrt(x[i,j] ^ 2 + @k) -> [i,j]", &options);
     einc_call_options how = { .progress = note_progress, .user = &told };
     assert_int_equal(call(k, y, &how), EINC_OK);
