@@ -476,6 +476,15 @@ static void print_statement(Printer *printer, const Statement *statement)
     }
 }
 
+/* Whether a newline between two statements ends nothing: beside an operator, a comma or an arrow a statement goes on. */
+static bool runs_on(const char *before, const char *after)
+{
+    size_t length = strlen(before);
+    while (length && before[length - 1] == ' ')
+        length--;
+    return strchr("-,", after[0]) || (length && strchr(",=>", before[length - 1]));
+}
+
 void program_print(Text *text, const Program *program)
 {
     bool *written = ARENA_ARRAY(text->arena, bool, program->tensor_count);
@@ -484,8 +493,7 @@ void program_print(Text *text, const Program *program)
         Text own = text_new(text->arena);
         printer.text = &own;
         print_statement(&printer, program->statements[s]);
-        /* A newline beside an operator, a comma or an arrow would end nothing. */
-        text_put(text, s == 0 ? "" : strchr("-,", own.bytes[0]) ? ";\n" : "\n");
+        text_put(text, s == 0 ? "" : runs_on(text->bytes, own.bytes) ? ";\n" : "\n");
         text_put(text, own.bytes);
     }
 }

@@ -117,6 +117,7 @@ static void programs_print_and_read_back(void **unused)
         { "x[i] | clamp(_, -inf, 3) | (inf) * _", "x[i] | clamp(_, -inf, 3) | inf * _" },
         { "x[2*(h+r)-1, 3-k]", "x[2*h+2*r-1,-k+3]" },
         { "y = x[i]; -y[i] | sum i", "y[i] = x[i];\n-y[i] | sum i" },
+        { "A = 4,; pi", "A[] = 4, ;\np i -> ip" },
         { "x[i] | norm(-inf) i", NULL },
         { "x[i,j] | norm(2.5) ji | -> ", NULL },
         { "!(a[i] > 0 && b[i] < 1 || c[i] == 2)", NULL },
