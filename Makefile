@@ -131,11 +131,11 @@ HELPERS = $(patsubst tests/%.c,%,$(wildcard tests/*_main.c))
 CHECKS = $(notdir $(wildcard tests/check_*.sh tests/check_*.py))
 
 # The templates as they stand, for each vector length and instruction set of compiler/target.c; tests/check_aarch64.sh
-# has NEON's. A name's last part is the length and the features: test_templates.8-EINC_FMA.
+# has NEON's. A name's last part is the length and the features: test_template_memory.8-EINC_FMA.
 VARIANTS = scalar 2 4 8 16
 VARIANTS += $(if $(filter x86_64,$(shell uname -m)),4-EINC_FMA 8-EINC_FMA 16-EINC_FMA 8-EINC_AVX512 16-EINC_AVX512 \
 	      16-EINC_AVX512BF16)
-TEMPLATES = test_templates test_template_functions test_template_contract
+TEMPLATES = test_template_memory test_template_numbers test_template_functions test_template_contract
 TEMPLATE_TESTS = $(foreach v,$(VARIANTS),$(TEMPLATES:%=%.$(v)))
 PROGRAMS = $(UNITS) $(TEMPLATE_TESTS)
 TEST_NEEDS = $(BUILD)/einc $(PROGRAMS:%=$(BUILD)/tests/%) $(HELPERS:%=$(BUILD)/tests/%)

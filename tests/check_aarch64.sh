@@ -20,10 +20,14 @@ check() {
     tests=$((tests + $(grep -c ' OK ' "$scratch/output")))
 }
 
-check test_templates -DLANES=2 -DEINC_NEON
-check test_templates -DLANES=4 -DEINC_NEON
+check test_template_memory -DLANES=2 -DEINC_NEON
+check test_template_numbers -DLANES=2 -DEINC_NEON
+check test_template_memory -DLANES=4 -DEINC_NEON
+check test_template_numbers -DLANES=4 -DEINC_NEON
 check test_template_functions -DLANES=4 -DEINC_NEON
 check test_template_contract -DLANES=4 -DEINC_NEON
-check test_templates -DLANES=4
-check test_templates -DEINC_SCALAR
+check test_template_memory -DLANES=4
+check test_template_numbers -DLANES=4
+check test_template_memory -DEINC_SCALAR
+check test_template_numbers -DEINC_SCALAR
 echo "$tests tests of the templates on aarch64"

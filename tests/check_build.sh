@@ -28,7 +28,7 @@ make -n CC="$other -O3" | grep -q -- '-o build/runtime/npy.o' || fail "changed f
 make -s -j2 CC="$CC" DEBUG=1
 works build-debug
 
-units="test_array test_evaluate test_npy"
+units="test_array test_evaluate test_evaluate_bounds test_npy_read test_npy_write"
 make -s -j2 CC="$CC" SANITIZE=1 CFLAGS=-O1 all $(for unit in $units; do echo "build-sanitize/tests/$unit"; done)
 works build-sanitize
 nm -D build-sanitize/einc | grep -q __asan_ || fail "the sanitizers are not in the build"

@@ -1,5 +1,5 @@
 """The kernel cache through the einc command: 64 processes on a cold cache, kill -9, entries cut short, altered and of
-others, disks full and read-only. tests/test_cache.c has the same for the cache alone. About 30 s."""
+others, disks full and read-only. tests/test_cache*.c have the same for the cache alone. About 30 s."""
 import glob
 import os
 import random

@@ -1,54 +1,12 @@
 /* Arrays: layout, positions, and elements as numbers. The 16-bit floats are compared with numpy, and with the
  * midpoints between their neighbours, which is what rounding to the nearest means. */
 #include <float.h>
-#include <ftw.h>
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <unistd.h>
-
-#include <cmocka.h>
 
 #include "array.h"
+#include "scratch.h"
 
 enum { DOUBLES = 1 << 20, PATTERNS = 1 << 16 };
-
-static char directory[] = "/tmp/einc-array-XXXXXX";
-
-static int remove_entry(const char *path, const struct stat *status, int type, struct FTW *walk)
-{
-    (void)status, (void)type, (void)walk;
-    return remove(path);
-}
-
-static int enter_directory(void **state)
-{
-    (void)state;
-    return !mkdtemp(directory) || chdir(directory);
-}
-
-static int remove_directory(void **state)
-{
-    (void)state;
-    return chdir("/") || nftw(directory, remove_entry, 16, FTW_DEPTH | FTW_PHYS);
-}
-
-/* Runs a numpy script in the temporary directory. */
-static void python(const char *script)
-{
-    const char *interpreter = getenv("PYTHON");
-    char command[512];
-    snprintf(command, sizeof command, "%s -", interpreter ? interpreter : "/usr/bin/python3");
-    FILE *pipe = popen(command, "w");
-    assert_non_null(pipe);
-    fputs(script, pipe);
-    assert_int_equal(pclose(pipe), 0);
-}
 
 static void read_whole(const char *name, void *buffer, size_t bytes)
 {
@@ -164,8 +122,7 @@ static void patterns_mean_what_numpy_says(void **state)
 {
     (void)state;
     static double half[PATTERNS], brain[PATTERNS];
-    python("import numpy as np\n"
-           "p = np.arange(65536, dtype=np.uint16)\n"
+    python("p = np.arange(65536, dtype=np.uint16)\n"
            "np.seterr(all='ignore')\n"
            "p.view(np.float16).astype(np.float64).tofile('half')\n"
            "(p.astype(np.uint32) << 16).view(np.float32).astype(np.float64).tofile('brain')\n");
@@ -243,8 +200,7 @@ static void rounds_as_numpy(void **state)
     assert_non_null(file);
     assert_int_equal(fwrite(values, sizeof *values, DOUBLES, file), DOUBLES);
     assert_int_equal(fclose(file), 0);
-    python("import numpy as np\n"
-           "np.seterr(all='ignore')\n"
+    python("np.seterr(all='ignore')\n"
            "np.fromfile('values').astype(np.float16).tofile('rounded')\n");
     read_whole("rounded", theirs, sizeof theirs);
     for (int i = 0; i < DOUBLES; i++)
