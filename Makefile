@@ -153,7 +153,7 @@ demo:
 
 $(BUILD)/tests/%: tests/%.c $(BUILD)/libeinc.a $(BUILD)/flags
 	@mkdir -p $(@D)
-	$(CC) $(ALL_CFLAGS) -MF $@.d -MT $@ -Itests $(LDFLAGS) -o $@ $< $(BUILD)/libeinc.a \
+	$(CC) $(ALL_CFLAGS) -MF $@.d -MT $@ -Itests $(LDFLAGS) -o $@ $< $(filter %.o,$^) $(BUILD)/libeinc.a \
 	    $(if $(findstring tests/test_,$<),-lcmocka) $(LIBS)
 
 variant_flags = $(if $(filter scalar,$(1)),-DEINC_SCALAR,-DLANES=$(firstword $(subst -, ,$(1))) \

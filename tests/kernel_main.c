@@ -23,10 +23,9 @@
 
 #include "cost.h"
 #include "evaluate.h"
-#include "npy.h"
-#include "runtime.h"
+#include "kernel_job.h"
 
-enum { FIELDS_MAX = 4096, SETS_MAX = 64, ARRAYS_MAX = 64, MESSAGE_BYTES = 2048, POISON = 0xA5, ALIGNMENT = 64 };
+enum { ALIGNMENT = 64 };
 
 /* ---- what a kernel may not do: take memory ---- */
 
@@ -80,223 +79,6 @@ INTERPOSED void *mmap(void *address, size_t bytes, int protection, int flags, in
     return (void *)syscall(SYS_mmap, address, bytes, protection, flags, file, offset);
 }
 
-/* ---- jobs ---- */
-
-typedef struct Set {
-    ExtentSpec extents[ARRAYS_MAX];
-    OperandSpec operands[ARRAYS_MAX];
-    NpyFile files[ARRAYS_MAX];
-    int extent_count, operand_count;
-} Set;
-
-/* Memory between two pages without access. */
-typedef struct Guarded {
-    char *map;
-    size_t map_bytes, page;
-    char *bytes;
-    size_t size;
-} Guarded;
-
-typedef struct Job {
-    Arena arena;
-    jmp_buf full;
-    const char *expression, *target;
-    Nests nests;
-    uint64_t seed;
-    Set *sets;
-    int set_count;
-    Guarded guarded[4 * ARRAYS_MAX];
-    int guarded_count;
-    long elements, refused, planned_pages, touched_pages;
-    char message[MESSAGE_BYTES];
-} Job;
-
-static bool fail(Job *job, const char *format, ...)
-{
-    va_list arguments;
-    va_start(arguments, format);
-    if (!job->message[0])
-        vsnprintf(job->message, sizeof job->message, format, arguments);
-    va_end(arguments);
-    return false;
-}
-
-/* splitmix64 (Steele, Lea and Flood 2014) */
-static uint64_t next_random(Job *job)
-{
-    uint64_t z = job->seed += 0x9E3779B97F4A7C15u;
-    z = (z ^ z >> 30) * 0xBF58476D1CE4E5B9u;
-    z = (z ^ z >> 27) * 0x94D049BB133111EBu;
-    return z ^ z >> 31;
-}
-
-static int pick(Job *job, int below)
-{
-    return (int)(next_random(job) % (uint64_t)below);
-}
-
-static void unescape(char *field)
-{
-    char *to = field;
-    for (const char *from = field; *from; from++)
-        *to++ = *from != '\\' || !from[1] ? *from : *++from == 't' ? '\t' : *from == 'n' ? '\n' : *from;
-    *to = 0;
-}
-
-static bool add_operand(Job *job, Set *set, char *field)
-{
-    char *equals = strchr(field, '='), *path = equals ? equals + 1 : field;
-    int k = set->operand_count;
-    char error[512];
-    if (k == ARRAYS_MAX || !npy_open(&set->files[k], path, error, sizeof error))
-        return fail(job, "%s", k == ARRAYS_MAX ? "too many operands" : error);
-    if (equals)
-        *equals = 0;
-    const Array *array = &set->files[k].array;
-    set->operands[k] = (OperandSpec){ equals ? field : NULL, array->dtype, array->rank, array->shape };
-    set->operand_count++;
-    return true;
-}
-
-static bool add_field(Job *job, const char *option, char *field)
-{
-    Set *set = job->set_count ? &job->sets[job->set_count - 1] : NULL;
-    char *equals = strchr(field, '=');
-    if (!strcmp(option, "-s")) {
-        job->seed = strtoull(field, NULL, 10);
-    } else if (!strcmp(option, "-t")) {
-        job->target = field;
-    } else if (!strcmp(option, "-n")) {
-        job->nests = !strcmp(field, "tiled") ? NESTS_TILED : !strcmp(field, "loops") ? NESTS_LOOPS : NESTS_BY_COST;
-    } else if (set && !strcmp(option, "-d") && equals) {
-        *equals = 0;
-        set->extents[set->extent_count++] = (ExtentSpec){ field, atoll(equals + 1) };
-    } else if (set && !strcmp(option, "-i")) {
-        return add_operand(job, set, field);
-    } else {
-        return fail(job, "no such option: %s", option);
-    }
-    return true;
-}
-
-static bool read_job(Job *job, char *line)
-{
-    char **fields = ARENA_ARRAY(&job->arena, char *, FIELDS_MAX);
-    int count = 0;
-    for (char *field = line; field && count < FIELDS_MAX;) {
-        char *tab = strchr(field, '\t');
-        if (tab)
-            *tab = 0;
-        unescape(field);
-        fields[count++] = field;
-        field = tab ? tab + 1 : NULL;
-    }
-    job->expression = fields[0];
-    job->sets = ARENA_ARRAY(&job->arena, Set, SETS_MAX);
-    for (int i = 1; i < count;) {
-        if (!strcmp(fields[i], "|")) {
-            if (job->set_count++ == SETS_MAX)
-                return fail(job, "too many data sets");
-            i++;
-        } else if (i + 1 >= count || !add_field(job, fields[i], fields[i + 1])) {
-            return fail(job, "an option without a value");
-        } else {
-            i += 2;
-        }
-    }
-    return job->set_count > 0 || fail(job, "no data set");
-}
-
-/* ---- memory ---- */
-
-/* `at_end`: the bytes end where the page without access begins; else they begin where one ends. */
-static char *guard(Job *job, size_t bytes, bool at_end)
-{
-    size_t page = (size_t)sysconf(_SC_PAGESIZE), inside = (bytes + page - 1) / page * page + page;
-    Guarded *g = &job->guarded[job->guarded_count++];
-    g->page = page;
-    g->map_bytes = inside + 2 * page;
-    g->map = mmap(NULL, g->map_bytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-    if (g->map == MAP_FAILED || mprotect(g->map + page, inside, PROT_READ | PROT_WRITE))
-        abort();
-    memset(g->map + page, POISON, inside);
-    g->size = bytes;
-    return g->bytes = at_end ? g->map + page + inside - bytes : g->map + page;
-}
-
-static void release(Job *job)
-{
-    for (int i = 0; i < job->guarded_count; i++)
-        munmap(job->guarded[i].map, job->guarded[i].map_bytes);
-    job->guarded_count = 0;
-}
-
-/* Strides of some layout for the shape, and how many elements it reaches below and above the first. */
-static void choose_strides(Job *job, Array *array, bool output, int64_t *below, int64_t *above)
-{
-    int order[RANK_MAX], rank = array->rank, kind = pick(job, 6);
-    for (int a = 0; a < rank; a++)
-        order[a] = kind == 0 ? a : rank - 1 - a;                 /* Fortran's order, or C's */
-    for (int a = rank - 1; a > 0 && kind >= 3; a--) {
-        int b = pick(job, a + 1), swap = order[a];
-        order[a] = order[b];
-        order[b] = swap;
-    }
-    int64_t stride = 1;
-    *below = *above = 0;
-    for (int k = 0; k < rank; k++) {
-        int a = order[k];
-        int64_t size = array->shape[a], extent = size > 0 ? size : 1;
-        bool gap = kind >= 4 && pick(job, 3) == 0, negative = kind >= 4 && pick(job, 3) == 0;
-        stride *= gap ? 2 : 1;
-        bool zero = kind == 5 && !output && pick(job, 4) == 0;
-        array->stride[a] = zero ? 0 : negative ? -stride : stride;
-        *(negative ? below : above) += zero ? 0 : stride * (extent - 1);
-        stride *= extent;
-    }
-}
-
-/* A copy of an array, laid out anew between pages without access. */
-static Array lay_out(Job *job, const Array *from, bool output)
-{
-    Array array = *from;
-    int64_t below, above;
-    size_t size = dtype_size(from->dtype);
-    bool empty = array_count(from) == 0, shifted = pick(job, 4) == 0;
-    choose_strides(job, &array, output, &below, &above);
-    size_t bytes = empty ? 0 : (size_t)(below + above + 1) * size;
-    char *memory = guard(job, bytes, !shifted);
-    array.data = memory + (size_t)below * size;
-    if (shifted && bytes) {      /* one byte further, where nothing is aligned */
-        array.data = (char *)array.data + 1;
-        job->guarded[job->guarded_count - 1].bytes++;
-    }
-    int64_t position[RANK_MAX] = { 0 };
-    for (bool more = !empty && from->data; more; more = array_next(from, position))
-        memcpy(array_at(&array, position), array_at(from, position), size);
-    return array;
-}
-
-/* Whether what lies between an output's elements is as it was. */
-static bool gaps_are_clean(Job *job, const Array *array, const Guarded *g)
-{
-    unsigned char *marks = arena_alloc(&job->arena, g->size + 1);
-    int64_t position[RANK_MAX] = { 0 };
-    for (bool more = array_count(array) > 0; more; more = array_next(array, position))
-        memset(marks + ((char *)array_at(array, position) - g->bytes), 1, dtype_size(array->dtype));
-    for (size_t i = 0; i < g->size; i++)
-        if (!marks[i] && (unsigned char)g->bytes[i] != POISON)
-            return fail(job, "wrote %zu bytes behind the beginning of an output, between its elements", i);
-    return true;
-}
-
-static DLTensor as_tensor(Array *array)
-{
-    DLTensor tensor = einc_tensor(array->data, dtype_name(array->dtype), array->rank, array->shape);
-    tensor.strides = array->stride;
-    return tensor;
-}
-
 /* ---- one data set ---- */
 
 typedef struct Run {
@@ -307,6 +89,13 @@ typedef struct Run {
     Array before[ARRAYS_MAX];     /* what `+=` adds to */
     bool adds[ARRAYS_MAX];
 } Run;
+
+static DLTensor as_tensor(Array *array)
+{
+    DLTensor tensor = einc_tensor(array->data, dtype_name(array->dtype), array->rank, array->shape);
+    tensor.strides = array->stride;
+    return tensor;
+}
 
 static const Output *output_of(const Tensor *tensor)
 {
@@ -342,8 +131,8 @@ static bool prepare(Job *job, Run *run, const Set *set)
     for (int i = 0; i < program->input_count; i++) {
         const Array *file = file_of(set, program, program->inputs[i]);
         if (!file)
-            return fail(job, "operand %d has no file", i + 1);
-        run->inputs[i] = lay_out(job, file, false);
+            return job_fail(job, "operand %d has no file", i + 1);
+        run->inputs[i] = job_lay_out(job, file, false);
         shapes[program->inputs[i]->id] = run->inputs[i].shape;
     }
     for (int t = 0; t < program->tensor_count; t++) {
@@ -353,7 +142,7 @@ static bool prepare(Job *job, Run *run, const Set *set)
     }
     run->extents = extents_infer(&job->arena, program, shapes, set->extents, set->extent_count, &diags);
     if (run->extents && !extents_require(run->extents, &diags))
-        return fail(job, "%s", diags.first->message);
+        return job_fail(job, "%s", diags.first->message);
     for (int o = 0; o < run->compiled->output_count; o++) {
         const Tensor *tensor = run->compiled->outputs[o], *root = root_of(tensor);
         const Array *file = root->from_caller ? file_of(set, program, root) : NULL;
@@ -366,7 +155,7 @@ static bool prepare(Job *job, Run *run, const Set *set)
             plain.data = arena_alloc(&job->arena, (size_t)array_count(&plain) * dtype_size(plain.dtype) + 1);
         }
         run->before[o] = file ? *file : plain;
-        run->outputs[o] = lay_out(job, &run->before[o], true);
+        run->outputs[o] = job_lay_out(job, &run->before[o], true);
         run->kept[o] = &job->guarded[job->guarded_count - 1];
     }
     return true;
@@ -408,7 +197,7 @@ static bool used_workspace(Job *job, const Run *run)
     job->planned_pages += (long)((g->size + g->page - 1) / g->page);
     job->touched_pages += (long)((used + g->page - 1) / g->page);
     return g->size - used < ALIGNMENT ||
-           fail(job, "the plan has %zu bytes of workspace, but %zu were used", g->size, used);
+           job_fail(job, "the plan has %zu bytes of workspace, but %zu were used", g->size, used);
 }
 
 static int call(Job *job, einc_kernel *kernel, Run *run, int workers)
@@ -430,7 +219,7 @@ static int call(Job *job, einc_kernel *kernel, Run *run, int workers)
         /* Variants for other strides may want another workspace: the guard is for the plan at hand. */
         SizeValues values = { run->extents->of, run->extents->shape, workers };
         int64_t bytes = size_evaluate(compiled->plan->workspace, &values);
-        options.workspace = guard(job, (size_t)bytes, true);
+        options.workspace = job_guard(job, (size_t)bytes, true);
         options.workspace_bytes = (size_t)bytes;
     }
     allocations = 0;
@@ -477,11 +266,11 @@ static bool compare_output(Job *job, Evaluator *e, const Run *run, int o, bool *
             return true;
         Value v;
         evaluator_element(e, output, position, &v);
-        return fail(job, "output %d at [%s] is %s, but must be %.17g%+.17gi or %lld, bound %g", o + 1,
+        return job_fail(job, "output %d at [%s] is %s, but must be %.17g%+.17gi or %lld, bound %g", o + 1,
                     spell_position(job, position, array->rank), spell(job, array->dtype, element), v.re, v.im,
                     (long long)v.integer, v.bound);
     }
-    return gaps_are_clean(job, array, run->kept[o]);
+    return job_gaps_are_clean(job, array, run->kept[o]);
 }
 
 static Evaluator *evaluator_for(Job *job, const Run *run)
@@ -521,12 +310,12 @@ static bool compare(Job *job, Run *run, int status, const char *error)
     if (status == EINC_EXPRESSION && misses_somewhere(run, e)) {
         job->refused++;
     } else if (status) {
-        good = fail(job, "the kernel failed with %d: %s", status, error);
+        good = job_fail(job, "the kernel failed with %d: %s", status, error);
     } else {
         for (int o = 0; o < run->compiled->output_count && good; o++)
             good = compare_output(job, e, run, o, &missed);
         if (good && missed)
-            good = fail(job, "the kernel did not notice a read out of range: %s", evaluator_error(e));
+            good = job_fail(job, "the kernel did not notice a read out of range: %s", evaluator_error(e));
     }
     evaluator_free(e);
     return good;
@@ -549,15 +338,15 @@ static bool run_set(Job *job, einc_context *context, einc_kernel *kernel, const 
     if (good && !run.extents) {
         /* What no output needs is not in the kernel, and so is not checked. */
         if (call(job, kernel, &run, workers) == EINC_OK && run.compiled->program->statement_count == 1)
-            good = fail(job, "the kernel takes shapes that the front end refuses");
+            good = job_fail(job, "the kernel takes shapes that the front end refuses");
         job->refused++;
     } else if (good) {
         int status = call(job, kernel, &run, workers);
         good = compare(job, &run, status, einc_error(context));
         if (good && allocations && !status)
-            good = fail(job, "the kernel took memory %d times", (int)allocations);
+            good = job_fail(job, "the kernel took memory %d times", (int)allocations);
     }
-    release(job);
+    job_release(job);
     return good;
 }
 
@@ -569,13 +358,13 @@ static void choose_outputs(Job *job, const Program *program, CompileOptions *opt
     const char **names = ARENA_ARRAY(&job->arena, const char *, program->tensor_count + 1);
     int count = 0;
     names[count++] = "";
-    bool more = pick(job, 3) == 0;
+    bool more = job_pick(job, 3) == 0;
     for (int t = 0; t < program->tensor_count; t++) {
         const Tensor *tensor = program->tensors[t];
         bool listed = false;
         for (int i = 0; i < count && tensor->name; i++)
             listed |= !strcmp(names[i], tensor->name);
-        if (tensor->maker && tensor->name && !listed && ((more && pick(job, 2)) || tensor->from_caller))
+        if (tensor->maker && tensor->name && !listed && ((more && job_pick(job, 2)) || tensor->from_caller))
             names[count++] = tensor->name;
     }
     options->outputs = names;
@@ -595,19 +384,19 @@ static bool refuses_less(Job *job, einc_context *context, const Source *source, 
             return true;
         einc_kernel *kernel = kernel_make(context, source, &options);
         if (!kernel)
-            return fail(job, "with --memory %lld: %s", (long long)options.memory, einc_error(context));
+            return job_fail(job, "with --memory %lld: %s", (long long)options.memory, einc_error(context));
         Run run = { .compiled = kernel->variants->compiled };
         set_given(kernel, &job->sets[0]);
         bool good = prepare(job, &run, &job->sets[0]);
         if (good && run.extents) {
             int status = call(job, kernel, &run, 1);
             if (less && status != EINC_BUDGET)
-                good = fail(job, "a budget of %lld is one byte too small, but the call gives %d",
+                good = job_fail(job, "a budget of %lld is one byte too small, but the call gives %d",
                             (long long)options.memory, status);
             else if (!less)
                 good = compare(job, &run, status, einc_error(context));
         }
-        release(job);
+        job_release(job);
         einc_kernel_free(kernel);
         if (!good)
             return false;
@@ -617,7 +406,7 @@ static bool refuses_less(Job *job, einc_context *context, const Source *source, 
 
 static bool run_job(Job *job, einc_context *context, char *line, const char **refusal)
 {
-    if (!read_job(job, line))
+    if (!job_read(job, line))
         return false;
     Source source = { "expr", job->expression, strlen(job->expression) };
     CompileOptions options = { .name = "fuzzed" };
@@ -629,7 +418,7 @@ static bool run_job(Job *job, einc_context *context, char *line, const char **re
     options.nests = job->nests;
     Set *first = &job->sets[0];
     options.check = (CheckOptions){ first->operands, first->operand_count, first->extents, first->extent_count };
-    if (pick(job, 3) == 0) {      /* without hints, as ahead of time */
+    if (job_pick(job, 3) == 0) {      /* without hints, as ahead of time */
         OperandSpec *bare = ARENA_ARRAY(&job->arena, OperandSpec, first->operand_count);
         memcpy(bare, first->operands, (size_t)first->operand_count * sizeof *bare);
         for (int i = 0; i < first->operand_count; i++)
@@ -644,7 +433,7 @@ static bool run_job(Job *job, einc_context *context, char *line, const char **re
     choose_outputs(job, front->program, &options);
     einc_kernel *kernel = kernel_make(context, &source, &options);
     if (!kernel)
-        return fail(job, "%s", einc_error(context));
+        return job_fail(job, "%s", einc_error(context));
     bool good = true;
     for (int s = 0; s < job->set_count && good; s++)
         good = run_set(job, context, kernel, &job->sets[s], 1 + s % 2);
