@@ -123,31 +123,13 @@ static void add_fits(Check *check)
         ;
 }
 
-static void mark(Term *term, bool *used)
+static void mark(void *used, const Term *term)
 {
-    if (!term || used[term->id])
+    bool *is_used = used;
+    if (is_used[term->id])
         return;
-    used[term->id] = true;
-    switch (term->kind) {
-    case TERM_READ:
-        for (int a = 0; a < term->read.tensor->rank; a++)
-            for (int k = 0; k < term->read.positions[a].count; k++)
-                mark(term->read.positions[a].parts[k].gather, used);
-        break;
-    case TERM_MAP:
-        for (int i = 0; i < term->map.count; i++)
-            mark(term->map.arguments[i], used);
-        break;
-    case TERM_SELECT:
-        mark(term->select.condition, used);
-        mark(term->select.yes, used);
-        mark(term->select.no, used);
-        break;
-    case TERM_CONTRACT:
-    case TERM_REDUCE: mark(term->reduce.argument, used); break;
-    case TERM_CONSTANT:
-    case TERM_POSITION: break;
-    }
+    is_used[term->id] = true;
+    term_each_argument(term, mark, used);
 }
 
 static void drop_unused_terms(Check *check)
@@ -157,10 +139,11 @@ static void drop_unused_terms(Check *check)
     for (int s = 0; s < p->statement_count; s++)
         for (int o = 0; o < p->statements[s]->output_count; o++) {
             const Output *output = &p->statements[s]->outputs[o];
-            mark(output->value, used);
+            mark(used, output->value);
             for (int a = 0; a < output->tensor->rank; a++)
                 for (int k = 0; k < output->positions[a].count; k++)
-                    mark(output->positions[a].parts[k].gather, used);
+                    if (output->positions[a].parts[k].gather)
+                        mark(used, output->positions[a].parts[k].gather);
         }
     int kept = 0;
     for (int i = 0; i < p->term_count; i++)

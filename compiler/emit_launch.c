@@ -41,6 +41,8 @@ typedef struct Reached {
     Emitter *e;
     const Statement *maker;
     Needs needs;
+    Clause around;                /* the loops that must run for the term at hand to be evaluated */
+    bool *seen;                   /* [term id] */
 } Reached;
 
 static bool implies(const Emitter *e, Clause clause, Clause weaker)
@@ -85,53 +87,40 @@ static bool makes(const Statement *statement, const Tensor *tensor)
 }
 
 /* Adds the loops around each read of the tensors in a term. */
-static void reach_reads(Reached *r, const Term *term, Clause around)
+static void reach_reads(void *user, const Term *term)
 {
-    switch (term->kind) {
-    case TERM_READ:
-        if (makes(r->maker, term->read.tensor))
-            add_clause(r->e, &r->needs, around);
-        for (int a = 0; a < term->read.tensor->rank; a++)
-            for (int k = 0; k < term->read.positions[a].count; k++)
-                if (term->read.positions[a].parts[k].gather)
-                    reach_reads(r, term->read.positions[a].parts[k].gather, around);
-        break;
-    case TERM_MAP:
-        for (int i = 0; i < term->map.count; i++)
-            reach_reads(r, term->map.arguments[i], around);
-        break;
-    case TERM_SELECT:
-        reach_reads(r, term->select.condition, around);
-        reach_reads(r, term->select.yes, around);
-        reach_reads(r, term->select.no, around);
-        break;
-    case TERM_CONTRACT:
-    case TERM_REDUCE:
-        reach_reads(r, term->reduce.argument, and_loops(r->e, around, term->reduce.over, term->reduce.over_count));
-        break;
-    case TERM_CONSTANT:
-    case TERM_POSITION: break;
-    }
+    Reached *r = user;
+    Clause around = r->around;
+    if (r->seen[term->id])
+        return;
+    r->seen[term->id] = true;
+    if (term->kind == TERM_READ && makes(r->maker, term->read.tensor))
+        add_clause(r->e, &r->needs, around);
+    if (term->kind == TERM_CONTRACT || term->kind == TERM_REDUCE)
+        r->around = and_loops(r->e, around, term->reduce.over, term->reduce.over_count);
+    term_each_argument(term, reach_reads, r);
+    r->around = around;
 }
 
 /* A caller's array is always needed; a temporary where a step that is needed reads it. */
 static Needs needs_of(Emitter *e, const Step *step)
 {
-    Reached r = { e, step->statement, { NULL, 0 } };
+    Reached r = { .e = e, .maker = step->statement };
     for (int o = 0; o < step->statement->output_count; o++)
         if (e->plan->storage[step->statement->outputs[o].tensor->home->id].place == PLACE_CALLER)
             add_clause(e, &r.needs, ARENA_ARRAY(e->arena, bool, e->plan->program->index_count + 1));
     for (int s = step->id + 1; s < e->plan->step_count; s++) {
         const Step *reader = e->plan->steps[s];
         for (int c = 0; c < e->needs[s].count; c++) {
-            Clause around = and_loops(e, e->needs[s].clauses[c], reader->loops, reader->loop_count);
+            r.around = and_loops(e, e->needs[s].clauses[c], reader->loops, reader->loop_count);
+            r.seen = ARENA_ARRAY(e->arena, bool, e->plan->lowered->term_count);
             for (int o = 0; o < reader->statement->output_count; o++) {
                 const Output *into = &reader->statement->outputs[o];
-                reach_reads(&r, into->value, around);
+                reach_reads(&r, into->value);
                 for (int a = 0; a < into->tensor->rank; a++)
                     for (int k = 0; k < into->positions[a].count; k++)
                         if (into->positions[a].parts[k].gather)
-                            reach_reads(&r, into->positions[a].parts[k].gather, around);
+                            reach_reads(&r, into->positions[a].parts[k].gather);
             }
         }
     }

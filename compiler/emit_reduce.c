@@ -19,27 +19,16 @@ typedef struct Nest {
     const char *(*turn)[STATE_COMPONENTS_MAX];       /* of those that the step at hand works on */
 } Nest;
 
-static bool contains_reduction(const Term *term)
+static void find_reduction(void *user, const Term *term)
 {
-    switch (term->kind) {
-    case TERM_READ:
-        for (int a = 0; a < term->read.tensor->rank; a++)
-            for (int k = 0; k < term->read.positions[a].count; k++)
-                if (term->read.positions[a].parts[k].gather && contains_reduction(term->read.positions[a].parts[k].gather))
-                    return true;
-        return false;
-    case TERM_MAP:
-        for (int i = 0; i < term->map.count; i++)
-            if (contains_reduction(term->map.arguments[i]))
-                return true;
-        return false;
-    case TERM_SELECT:
-        return contains_reduction(term->select.condition) || contains_reduction(term->select.yes) ||
-               contains_reduction(term->select.no);
-    case TERM_CONTRACT:
-    case TERM_REDUCE: return true;
-    default: return false;
-    }
+    *(bool *)user |= term->kind == TERM_CONTRACT || term->kind == TERM_REDUCE;
+}
+
+static bool contains_reduction(const Emitter *e, const Term *term)
+{
+    bool found = false;
+    term_each_below(e->arena, term, find_reduction, &found);
+    return found;
 }
 
 static bool same_loops(const Term *a, const Term *b)
@@ -88,11 +77,11 @@ static void set_loops(Emitter *e, Nest *nest)
     nest->varying = nest->across || (e->lanes && e->step->vector && term_has_index(first, e->step->vector));
 }
 
-static void set_chains(Nest *nest)
+static void set_chains(const Emitter *e, Nest *nest)
 {
     nest->chains = nest->loop_count > 0 && nest->count <= 2 ? CHAINS : 1;
     for (int r = 0; r < nest->count; r++)
-        if (!state_is_simple(nest->reduces[r]) || contains_reduction(nest->reduces[r]->reduce.argument))
+        if (!state_is_simple(nest->reduces[r]) || contains_reduction(e, nest->reduces[r]->reduce.argument))
             nest->chains = 1;
 }
 
@@ -282,7 +271,7 @@ static void emit_loops(Emitter *e, Nest *nest, int depth)
 {
     bool innermost = depth == nest->loop_count - 1, leaf = true;
     for (int r = 0; r < nest->count; r++)
-        leaf &= !contains_reduction(nest->reduces[r]->reduce.argument);
+        leaf &= !contains_reduction(e, nest->reduces[r]->reduce.argument);
     if (depth == nest->loop_count) {
         set_turn(e, nest, "0");
         emit_steps(e, nest);
@@ -341,7 +330,7 @@ static Nest open_nest(Emitter *e, Term *const *reduces, int count)
 {
     Nest nest = { .reduces = reduces, .count = count, .domains = ARENA_ARRAY(e->arena, Domain, count) };
     set_loops(e, &nest);
-    set_chains(&nest);
+    set_chains(e, &nest);
     for (int r = 0; r < count; r++)
         nest.domains[r] = count == 1 ? emit_domain(e, reduces[r], nest.loops, nest.loop_count)
                                      : (Domain){ .reduce = reduces[r] };

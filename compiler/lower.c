@@ -9,33 +9,6 @@ bool reduction_is_root(Reduction reduction)
 
 /* ---- facts about terms ---- */
 
-typedef void OnTerm(void *user, const Term *term);
-
-static void each_argument(const Term *term, OnTerm *on, void *user)
-{
-    switch (term->kind) {
-    case TERM_READ:
-        for (int a = 0; a < term->read.tensor->rank; a++)
-            for (int k = 0; k < term->read.positions[a].count; k++)
-                if (term->read.positions[a].parts[k].gather)
-                    on(user, term->read.positions[a].parts[k].gather);
-        break;
-    case TERM_MAP:
-        for (int i = 0; i < term->map.count; i++)
-            on(user, term->map.arguments[i]);
-        break;
-    case TERM_SELECT:
-        on(user, term->select.condition);
-        on(user, term->select.yes);
-        on(user, term->select.no);
-        break;
-    case TERM_CONTRACT:
-    case TERM_REDUCE: on(user, term->reduce.argument); break;
-    case TERM_CONSTANT:
-    case TERM_POSITION: break;
-    }
-}
-
 typedef struct Sum {
     const Lower *l;
     Facts facts;
@@ -63,7 +36,7 @@ static Facts facts_of(const Lower *l, const Term *term)
     } else if (term->kind == TERM_REDUCE || (term->kind == TERM_CONTRACT && term->reduce.over_count)) {
         sum.facts.cost = COST_LIMIT;
     }
-    each_argument(term, add_facts, &sum);
+    term_each_argument(term, add_facts, &sum);
     return sum.facts;
 }
 

@@ -69,9 +69,10 @@ static Term *copy_map(Lower *l, Context *c, const Term *term, const Instance *in
 static Term *copy_branch(Lower *l, Context *c, const Term *select, const Term *branch, bool negated,
                          const Instance *instance)
 {
-    Path path = { c->path, select->select.condition, instance, negated };
+    Path *path = ARENA_NEW(l->arena, Path);
+    *path = (Path){ c->path, select->select.condition, instance, negated };
     const Path *outer = c->path;
-    c->path = &path;
+    c->path = path;
     Term *term = lower_copy(l, c, branch, instance);
     c->path = outer;
     return term;
@@ -451,20 +452,27 @@ static Term *copy_new(Lower *l, Context *c, const Term *term, const Instance *in
     return copy_leaf(l, c, term, instance);
 }
 
-/* Within one context a term is copied once, unless the copy may depend on the wheres around it. */
+/* Whether all wheres of `outer` are around `path`, too. */
+static bool is_within(const Path *path, const Path *outer)
+{
+    while (path && path != outer)
+        path = path->outer;
+    return path == outer;
+}
+
+/* Within one context a term is copied once. What may read out of range is the same copy only inside the wheres that the
+ * first is inside of: where they do not choose it, it is not read. */
 Term *lower_copy(Lower *l, Context *c, const Term *term, const Instance *instance)
 {
     if (term == l->forced)
         return read_temporary(l, c, l->forced_tensor, term->indices, instance, term->span);
-    bool guarded = c->path && l->facts[term->id].can_miss;
-    for (const Memo *m = guarded ? NULL : c->memo; m; m = m->next)
-        if (m->from == term && m->instance == instance)
+    for (const Memo *m = c->memo; m; m = m->next)
+        if (m->from == term && m->instance == instance && is_within(c->path, m->path))
             return m->to;
+    const Path *path = l->facts[term->id].can_miss ? c->path : NULL;
     Term *made = copy_new(l, c, term, instance);
-    if (!guarded) {
-        Memo *memo = ARENA_NEW(l->arena, Memo);
-        *memo = (Memo){ c->memo, term, instance, made };
-        c->memo = memo;
-    }
+    Memo *memo = ARENA_NEW(l->arena, Memo);
+    *memo = (Memo){ c->memo, term, instance, path, made };
+    c->memo = memo;
     return made;
 }

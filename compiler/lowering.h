@@ -27,6 +27,7 @@ struct Memo {
     Memo *next;
     const Term *from;
     const Instance *instance;
+    const Path *path;             /* inside these wheres; NULL: anywhere */
     Term *to;
 };
 

@@ -16,12 +16,13 @@ enum {
 
 /* ---- the shape ---- */
 
-static bool is_first_reduction(const Step *step)
+static bool is_first_reduction(Planner *planner, const Step *step)
 {
     for (int i = 0; i < step->root_count; i++) {
         const Term *root = step->roots[i];
         if (root->kind == TERM_CONTRACT || reduction_facts[root->reduce.reduction].leaves != LEAVES_NOTHING ||
-            product_inside(root->reduce.argument) != product_inside(step->roots[0]->reduce.argument))
+            product_inside(planner->arena, root->reduce.argument) !=
+                product_inside(planner->arena, step->roots[0]->reduce.argument))
             return false;
     }
     return step->root_count == 1 || step_can_split(step);
@@ -37,7 +38,8 @@ static bool find_product(Planner *planner, const Step *step, Product *product, b
     if (only && product_match(planner->arena, only, product))
         return true;
     *reduces = true;
-    const Term *inside = is_first_reduction(step) ? product_inside(step->roots[0]->reduce.argument) : NULL;
+    const Term *inside = !is_first_reduction(planner, step) ? NULL
+                         : product_inside(planner->arena, step->roots[0]->reduce.argument);
     return inside && product_match(planner->arena, inside, product);
 }
 

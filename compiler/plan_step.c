@@ -48,6 +48,7 @@ typedef struct Costing {
     const Index *loops[128];      /* around the term at hand, outermost first */
     int loop_count;
     size_t widest;                /* dtype that the lanes carry */
+    bool *seen;                   /* [term id]: what is shared costs once */
     double cost;
 } Costing;
 
@@ -127,6 +128,9 @@ static void cost_reduce(Costing *c, const Term *term)
 static void cost_term(Costing *c, const Term *term)
 {
     bool in_lanes;
+    if (c->seen[term->id])
+        return;
+    c->seen[term->id] = true;
     double count = turns(c, term, &in_lanes);
     if (in_lanes && dtype_size(register_dtype(term->dtype)) > c->widest && term->kind != TERM_CONSTANT)
         c->widest = dtype_size(register_dtype(term->dtype));
@@ -154,6 +158,7 @@ static void cost_term(Costing *c, const Term *term)
 static double cost_step(const Planner *planner, const Step *step, const Index *vector, int lanes, size_t *widest)
 {
     Costing c = { .planner = planner, .vector = vector, .lanes = vector ? lanes : 1 };
+    c.seen = ARENA_ARRAY(planner->arena, bool, planner->plan->lowered->term_count);
     for (int i = 0; i < step->loop_count; i++)
         if (step->loops[i] != vector)
             c.loops[c.loop_count++] = step->loops[i];
@@ -190,36 +195,15 @@ static void add_candidate(Candidates *c, const Index *index)
         c->indices[c->count++] = index;
 }
 
-static void find_candidates(Candidates *c, const Term *term)
+static void find_candidates(void *user, const Term *term)
 {
+    Candidates *c = user;
     c->complex |= dtype_kind(term->dtype) == KIND_COMPLEX;
-    switch (term->kind) {
-    case TERM_READ:
-        for (int a = 0; a < term->read.tensor->rank; a++)
-            for (int k = 0; k < term->read.positions[a].count; k++)
-                if (term->read.positions[a].parts[k].gather)
-                    find_candidates(c, term->read.positions[a].parts[k].gather);
-        break;
-    case TERM_MAP:
-        for (int i = 0; i < term->map.count; i++)
-            find_candidates(c, term->map.arguments[i]);
-        break;
-    case TERM_SELECT:
-        find_candidates(c, term->select.condition);
-        find_candidates(c, term->select.yes);
-        find_candidates(c, term->select.no);
-        break;
-    case TERM_CONTRACT:
-    case TERM_REDUCE:
-        find_candidates(c, term->reduce.argument);
-        /* A scan's loop carries its state, and a ranking inserts one element at a time. */
-        if (term->kind == TERM_CONTRACT || reduction_facts[term->reduce.reduction].leaves == LEAVES_NOTHING)
-            for (int i = 0; i < term->reduce.over_count; i++)
-                add_candidate(c, term->reduce.over[i]);
-        break;
-    case TERM_CONSTANT:
-    case TERM_POSITION: break;
-    }
+    /* A scan's loop carries its state, and a ranking inserts one element at a time. */
+    if (term->kind == TERM_CONTRACT ||
+        (term->kind == TERM_REDUCE && reduction_facts[term->reduce.reduction].leaves == LEAVES_NOTHING))
+        for (int i = 0; i < term->reduce.over_count; i++)
+            add_candidate(c, term->reduce.over[i]);
 }
 
 /* Whether each lane adds to an element of its own: the index is one axis of the target and in no other position. */
@@ -253,7 +237,7 @@ static void choose_vector(const Planner *planner, Step *step)
         if (may_carry_lanes(step, step->loops[i]))
             add_candidate(&c, step->loops[i]);
     for (int o = 0; o < step->statement->output_count; o++)
-        find_candidates(&c, step->statement->outputs[o].value);
+        term_each_below(planner->arena, step->statement->outputs[o].value, find_candidates, &c);
     if (c.complex)
         return;
     size_t widest;
@@ -377,28 +361,24 @@ static void find_units(Planner *planner, Step *step)
 
 /* ---- the step ---- */
 
+typedef struct Roots {
+    const Planner *planner;
+    Step *step;
+    bool *seen;                   /* [term id] */
+} Roots;
+
 /* The reductions at the top of a pointwise expression. */
-static void find_roots(Planner *planner, Term *term, Term ***roots, int *count)
+static void find_roots(void *user, const Term *term)
 {
-    switch (term->kind) {
-    case TERM_MAP:
-        for (int i = 0; i < term->map.count; i++)
-            find_roots(planner, term->map.arguments[i], roots, count);
-        break;
-    case TERM_SELECT:
-        find_roots(planner, term->select.condition, roots, count);
-        find_roots(planner, term->select.yes, roots, count);
-        find_roots(planner, term->select.no, roots, count);
-        break;
-    case TERM_CONTRACT:
-    case TERM_REDUCE:
-        for (int i = 0; i < *count; i++)
-            if ((*roots)[i] == term)
-                return;
-        ARENA_APPEND(planner->arena, *roots, *count, term);
-        break;
-    default: break;
-    }
+    Roots *roots = user;
+    if (roots->seen[term->id])
+        return;
+    roots->seen[term->id] = true;
+    if (term->kind == TERM_CONTRACT || term->kind == TERM_REDUCE)
+        ARENA_APPEND(roots->planner->arena, roots->step->roots, roots->step->root_count,
+                     roots->planner->plan->lowered->terms[term->id]);
+    else if (term->kind != TERM_READ)
+        term_each_argument(term, find_roots, roots);
 }
 
 static bool same_loops(const Term *a, const Term *b)
@@ -413,8 +393,9 @@ static bool same_loops(const Term *a, const Term *b)
 
 static void set_roots(Planner *planner, Step *step)
 {
+    Roots roots = { planner, step, ARENA_ARRAY(planner->arena, bool, planner->plan->lowered->term_count) };
     for (int o = 0; o < step->statement->output_count; o++)
-        find_roots(planner, step->statement->outputs[o].value, &step->roots, &step->root_count);
+        find_roots(&roots, step->statement->outputs[o].value);
 }
 
 bool step_can_split(const Step *step)

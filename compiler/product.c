@@ -41,34 +41,27 @@ static bool is_simple(const Term *term)
     return dtype == DTYPE_F32 || dtype == DTYPE_F64 || dtype == DTYPE_I32;
 }
 
-/* The elements that a pointwise expression reads, outermost; false when there is a reduction in it. */
-static bool list_reads(Arena *arena, const Term *term, const Term ***reads, int *count)
+typedef struct Reads {
+    Arena *arena;
+    bool *seen;                   /* [term id] */
+    const Term **list;            /* outermost: none of a position */
+    int count;
+    bool reduces;                 /* there is a reduction, be it in a position */
+} Reads;
+
+static void list_reads(void *user, const Term *term)
 {
-    switch (term->kind) {
-    case TERM_READ:
-        for (int a = 0; a < term->read.tensor->rank; a++)
-            for (int k = 0; k < term->read.positions[a].count; k++) {
-                const Term *gather = term->read.positions[a].parts[k].gather, **inner = NULL;
-                int inner_count = 0;
-                if (gather && !list_reads(arena, gather, &inner, &inner_count))
-                    return false;
-            }
-        ARENA_APPEND(arena, *reads, *count, term);
-        return true;
-    case TERM_MAP:
-        for (int i = 0; i < term->map.count; i++)
-            if (!list_reads(arena, term->map.arguments[i], reads, count))
-                return false;
-        return true;
-    case TERM_SELECT:
-        return list_reads(arena, term->select.condition, reads, count) && list_reads(arena, term->select.yes, reads, count) &&
-               list_reads(arena, term->select.no, reads, count);
-    case TERM_CONTRACT:
-    case TERM_REDUCE: return false;
-    case TERM_CONSTANT:
-    case TERM_POSITION: break;
+    Reads *reads = user;
+    if (reads->seen[term->id] || reads->reduces)
+        return;
+    reads->seen[term->id] = true;
+    reads->reduces = term->kind == TERM_CONTRACT || term->kind == TERM_REDUCE;
+    int count = reads->count;
+    term_each_argument(term, list_reads, reads);
+    if (term->kind == TERM_READ) {
+        reads->count = count;
+        ARENA_APPEND(reads->arena, reads->list, reads->count, term);
     }
-    return true;
 }
 
 static bool is_contracted(const Term *reduce, const Index *index)
@@ -124,14 +117,14 @@ static bool covers(const Product *p, const Term *argument)
 
 bool product_match(Arena *arena, const Term *term, Product *product)
 {
-    const Term **reads = NULL;
-    int count = 0;
+    Reads reads = { .arena = arena, .seen = ARENA_ARRAY(arena, bool, term->id + 1) };
     *product = (Product){ .reduce = term };
-    if (!is_simple(term) || term->reduce.over_count == 0 || !list_reads(arena, term->reduce.argument, &reads, &count))
+    if (!is_simple(term) || term->reduce.over_count == 0)
         return false;
-    for (int a = 0; a < count; a++)
-        for (int b = a + 1; b < count; b++) {
-            divide(arena, product, reads[a], reads[b]);
+    list_reads(&reads, term->reduce.argument);
+    for (int a = 0; a < reads.count && !reads.reduces; a++)
+        for (int b = a + 1; b < reads.count; b++) {
+            divide(arena, product, reads.list[a], reads.list[b]);
             if (!product->own[0].count || !product->own[1].count)
                 continue;
             product->side[0] = product->side[1] = NULL;
@@ -143,45 +136,33 @@ bool product_match(Arena *arena, const Term *term, Product *product)
 
 /* ---- what stands behind a product ---- */
 
-/* The reductions below a pointwise expression: *found is the only one, *several that there are more. */
-static void find_reduction(const Term *term, const Term **found, bool *several)
+typedef struct Found {
+    const Term *reduction;
+    bool several;
+    bool *seen;                   /* [term id] */
+} Found;
+
+/* The reductions below a pointwise expression. */
+static void find_reduction(void *user, const Term *term)
 {
-    switch (term->kind) {
-    case TERM_READ:
-        for (int a = 0; a < term->read.tensor->rank; a++)
-            for (int k = 0; k < term->read.positions[a].count; k++)
-                if (term->read.positions[a].parts[k].gather)
-                    find_reduction(term->read.positions[a].parts[k].gather, found, several);
-        break;
-    case TERM_MAP:
-        for (int i = 0; i < term->map.count; i++)
-            find_reduction(term->map.arguments[i], found, several);
-        break;
-    case TERM_SELECT:
-        find_reduction(term->select.condition, found, several);
-        find_reduction(term->select.yes, found, several);
-        find_reduction(term->select.no, found, several);
-        break;
-    case TERM_CONTRACT:
-    case TERM_REDUCE:
-        if (term->reduce.over_count == 0) {    /* an arrow that only puts indices in order */
-            find_reduction(term->reduce.argument, found, several);
-            break;
-        }
-        *several |= *found && *found != term;
-        *found = term;
-        break;
-    case TERM_CONSTANT:
-    case TERM_POSITION: break;
+    Found *found = user;
+    if (found->seen[term->id])
+        return;
+    found->seen[term->id] = true;
+    bool reduces = term->kind == TERM_CONTRACT || term->kind == TERM_REDUCE;
+    if (reduces && term->reduce.over_count > 0) {    /* no arrow that only puts indices in order */
+        found->several |= found->reduction != NULL;
+        found->reduction = term;
+    } else {
+        term_each_argument(term, find_reduction, found);
     }
 }
 
-const Term *product_inside(const Term *term)
+const Term *product_inside(Arena *arena, const Term *term)
 {
-    const Term *found = NULL;
-    bool several = false;
-    find_reduction(term, &found, &several);
-    return several ? NULL : found;
+    Found found = { NULL, false, ARENA_ARRAY(arena, bool, term->id + 1) };
+    find_reduction(&found, term);
+    return found.several ? NULL : found.reduction;
 }
 
 int product_side(const Product *product, Index *const *over, int count)
@@ -231,7 +212,7 @@ bool *product_ends(Arena *arena, const Program *program, Nests nests, const Exte
         const Term *term = program->terms[i];
         if (term->kind != TERM_REDUCE && term->kind != TERM_CONTRACT)
             continue;
-        const Term *inside = product_inside(term->reduce.argument);
+        const Term *inside = product_inside(arena, term->reduce.argument);
         Product product;
         ends[i] = inside && term->kind == TERM_REDUCE && reduction_facts[term->reduce.reduction].leaves == LEAVES_NOTHING &&
                   product_match(arena, inside, &product) &&

@@ -22,7 +22,7 @@ typedef struct Product {
 bool product_match(Arena *arena, const Term *term, Product *product);
 
 /* The one product that a pointwise expression is made of, or NULL: of several terms no nest makes all. */
-const Term *product_inside(const Term *term);
+const Term *product_inside(Arena *arena, const Term *term);
 
 /* The side whose own indices hold all of `over`: those of a reduction behind the product. -1: neither. */
 int product_side(const Product *product, Index *const *over, int count);

@@ -31,6 +31,57 @@ bool term_has_index(const Term *term, const Index *index)
     return indices_have(term->indices, term->rank, index);
 }
 
+/* ---- what a term is made of ---- */
+
+void term_each_argument(const Term *term, OnTerm *on, void *user)
+{
+    switch (term->kind) {
+    case TERM_READ:
+        for (int a = 0; a < term->read.tensor->rank; a++)
+            for (int k = 0; k < term->read.positions[a].count; k++)
+                if (term->read.positions[a].parts[k].gather)
+                    on(user, term->read.positions[a].parts[k].gather);
+        break;
+    case TERM_MAP:
+        for (int i = 0; i < term->map.count; i++)
+            on(user, term->map.arguments[i]);
+        break;
+    case TERM_SELECT:
+        on(user, term->select.condition);
+        on(user, term->select.yes);
+        on(user, term->select.no);
+        break;
+    case TERM_CONTRACT:
+    case TERM_REDUCE: on(user, term->reduce.argument); break;
+    case TERM_CONSTANT:
+    case TERM_POSITION: break;
+    }
+}
+
+typedef struct Below {
+    bool *seen;                   /* [term id] */
+    OnTerm *on;
+    void *user;
+} Below;
+
+static void visit_below(void *user, const Term *term)
+{
+    const Below *below = user;
+    if (below->seen[term->id])
+        return;
+    below->seen[term->id] = true;
+    term_each_argument(term, visit_below, user);
+    below->on(below->user, term);
+}
+
+void term_each_below(Arena *arena, const Term *term, OnTerm *on, void *user)
+{
+    Below below = { ARENA_ARRAY(arena, bool, term->id + 1), on, user };    /* what is below has a lower number */
+    visit_below(&below, term);
+}
+
+/* ---- finding ---- */
+
 Tensor *program_find(const Program *program, const char *name)
 {
     for (int i = program->tensor_count - 1; i >= 0; i--)

@@ -258,6 +258,13 @@ bool position_has_gather(const Position *position);
 bool term_has_index(const Term *term, const Index *index);
 bool indices_have(Index *const *indices, int count, const Index *index);
 
+/* Calls `on` for each term that a term is made of: gathers, arguments, a condition and its branches. */
+typedef void OnTerm(void *user, const Term *term);
+void term_each_argument(const Term *term, OnTerm *on, void *user);
+
+/* Calls `on` for a term and all below it, each once however many share it, what is below first. */
+void term_each_below(Arena *arena, const Term *term, OnTerm *on, void *user);
+
 /* The tensor that stands for a name at the end of the program, or NULL. */
 Tensor *program_find(const Program *program, const char *name);
 

@@ -52,32 +52,6 @@ static void explain_tensor(Text *text, const Compiled *c, const Tensor *tensor, 
 
 /* ---- the nest ---- */
 
-static void explain_reduction(Text *text, const Compiled *c, const Step *step, const Term *term, int depth);
-
-static void explain_inside(Text *text, const Compiled *c, const Step *step, const Term *term, int depth)
-{
-    switch (term->kind) {
-    case TERM_READ:
-        for (int a = 0; a < term->read.tensor->rank; a++)
-            for (int k = 0; k < term->read.positions[a].count; k++)
-                if (term->read.positions[a].parts[k].gather)
-                    explain_inside(text, c, step, term->read.positions[a].parts[k].gather, depth);
-        break;
-    case TERM_MAP:
-        for (int i = 0; i < term->map.count; i++)
-            explain_inside(text, c, step, term->map.arguments[i], depth);
-        break;
-    case TERM_SELECT:
-        explain_inside(text, c, step, term->select.condition, depth);
-        explain_inside(text, c, step, term->select.yes, depth);
-        explain_inside(text, c, step, term->select.no, depth);
-        break;
-    case TERM_CONTRACT:
-    case TERM_REDUCE: explain_reduction(text, c, step, term, depth); break;
-    default: break;
-    }
-}
-
 enum { COLUMN = 44 };             /* where what a loop is for stands */
 
 /* A line of the nest, indented; what is said about it is behind it, in a column. */
@@ -96,11 +70,28 @@ static void explain_loop(Text *text, const Compiled *c, const Step *step, const 
     explain_line(text, depth, loop, arena_format(arena, "%s%s%s", what, lanes, index == step->split ? ", cut into parts" : ""));
 }
 
-static void explain_reduction(Text *text, const Compiled *c, const Step *step, const Term *term, int depth)
+typedef struct Inside {
+    Text *text;
+    const Compiled *c;
+    const Step *step;
+    int depth;
+    bool *seen;                   /* [term id]: what is shared runs once */
+} Inside;
+
+/* The loops of the reductions in a term. */
+static void explain_inside(void *user, const Term *term)
 {
-    for (int i = 0; i < term->reduce.over_count; i++)
-        explain_loop(text, c, step, term->reduce.over[i], false, reduction_facts[term->reduce.reduction].name, depth++);
-    explain_inside(text, c, step, term->reduce.argument, depth);
+    Inside *inside = user;
+    if (inside->seen[term->id])
+        return;
+    inside->seen[term->id] = true;
+    int depth = inside->depth;
+    if (term->kind == TERM_CONTRACT || term->kind == TERM_REDUCE)
+        for (int i = 0; i < term->reduce.over_count; i++)
+            explain_loop(inside->text, inside->c, inside->step, term->reduce.over[i], false,
+                         reduction_facts[term->reduce.reduction].name, inside->depth++);
+    term_each_argument(term, explain_inside, inside);
+    inside->depth = depth;
 }
 
 const Block *explain_block(const Launch *launch, const Step *step, const Index *index)
@@ -173,8 +164,9 @@ static void explain_step(Text *text, const Compiled *c, const Launch *launch, co
         if (!block || size_evaluate(block->tile, &values) != 1)
             explain_loop(text, c, step, step->loops[i], block, "kept", depth++);
     }
+    Inside inside = { text, c, step, depth, ARENA_ARRAY(text->arena, bool, c->lowered->term_count) };
     for (int o = 0; o < step->statement->output_count; o++)
-        explain_inside(text, c, step, step->statement->outputs[o].value, depth);
+        explain_inside(&inside, step->statement->outputs[o].value);
 }
 
 static const char *temporary_words(Arena *arena, const Compiled *c, const Tensor *tensor)

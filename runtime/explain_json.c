@@ -71,6 +71,7 @@ typedef struct Loops {
     const Compiled *c;
     const Step *step;
     int count;
+    bool *seen;                   /* [term id] */
 } Loops;
 
 static void put_loop(Loops *loops, const Index *index, const char *kind, const Block *block)
@@ -86,39 +87,22 @@ static void put_loop(Loops *loops, const Index *index, const char *kind, const B
     text_put(loops->text, " }");
 }
 
-static void put_reductions(Loops *loops, const Term *term)
+static void put_reductions(void *user, const Term *term)
 {
-    switch (term->kind) {
-    case TERM_READ:
-        for (int a = 0; a < term->read.tensor->rank; a++)
-            for (int k = 0; k < term->read.positions[a].count; k++)
-                if (term->read.positions[a].parts[k].gather)
-                    put_reductions(loops, term->read.positions[a].parts[k].gather);
-        break;
-    case TERM_MAP:
-        for (int i = 0; i < term->map.count; i++)
-            put_reductions(loops, term->map.arguments[i]);
-        break;
-    case TERM_SELECT:
-        put_reductions(loops, term->select.condition);
-        put_reductions(loops, term->select.yes);
-        put_reductions(loops, term->select.no);
-        break;
-    case TERM_CONTRACT:
-    case TERM_REDUCE:
+    Loops *loops = user;
+    if (loops->seen[term->id])
+        return;
+    loops->seen[term->id] = true;
+    if (term->kind == TERM_CONTRACT || term->kind == TERM_REDUCE)
         for (int i = 0; i < term->reduce.over_count; i++)
             put_loop(loops, term->reduce.over[i], reduction_facts[term->reduce.reduction].name, NULL);
-        put_reductions(loops, term->reduce.argument);
-        break;
-    case TERM_CONSTANT:
-    case TERM_POSITION: break;
-    }
+    term_each_argument(term, put_reductions, loops);
 }
 
 static void put_step(Text *text, const Compiled *c, const Launch *launch, const Step *step)
 {
     Text formula = text_new(text->arena);
-    Loops loops = { text, c, step, 0 };
+    Loops loops = { text, c, step, 0, ARENA_ARRAY(text->arena, bool, c->lowered->term_count) };
     explain_formula(&formula, step);
     text_put(text, "{ \"formula\": ");
     put_string(text, formula.bytes);

@@ -109,6 +109,26 @@ def check_bytes():
         check(subprocess.run(["./user"]).returncode == 0, "header and kernel apart, from C++")
 
 
+def check_long_chains():
+    """A stage uses the value so far more than once; what a chain of n stages makes grows with n, not with 2^n."""
+    lines = []
+    for count in (12, 24, 48):
+        stages = "".join(f" | where(_ > {k / 8 - 1}, _ / 2, _ + 0.25)" for k in range(count))
+        for head in ("x[i+j] -> [i]", "x[i+j] | softmax j | max j", "x[i] | cumsum i", "a[i,j], b[j,k] -> [i,k]"):
+            began = time.process_time() + os.times().children_user
+            lines.append(len(good("compile", head + stages).splitlines()))
+            seconds = time.process_time() + os.times().children_user - began
+            check(seconds < 1, f"{count} stages behind {head} take {seconds} s")
+            good("explain", head + stages, "--json")
+    check(all(most < 6 * least for least, most in zip(lines[:4], lines[8:])), "lines for 12, 24 and 48 stages", lines)
+    # What is shared keeps the where that protects it: x[i+6] is in range for i < 2.
+    good("run", "where(@i < 2, x[i+6], 7)" + " | where(_ > 0, _ - 1, _ * 2)" * 24, "-i", "x.npy", "-d", "i=5", "-o", "made.npy")
+    want = np.float32([*np.load("x.npy")[6:], 7, 7, 7])
+    for _ in range(24):
+        want = np.where(want > 0, want - 1, want * 2)
+    check(np.allclose(np.load("made.npy"), want), np.load("made.npy"), want)
+
+
 def check_mistakes():
     """The program's own: the exit codes are einc's, and nothing is left."""
     good("compile", "ij,jk->ik", "-o", "product.c", "--emit-main")
@@ -143,6 +163,7 @@ def main():
         check_programs()
         check_dispatch()
         check_bytes()
+        check_long_chains()
         check_mistakes()
     finish(began)
 

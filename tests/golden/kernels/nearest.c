@@ -914,7 +914,7 @@ static int prepare(Frame *f, const nearest_args *args, int workers)
             size_mul(size_ceil_div(size_mul(size_mul(size_ceil_div(tile_1_1, 8), 8), 4), 64), 64));
     f->per_worker = size_add(at_place_2_1, size_mul(size_ceil_div(size_mul(size_mul(size_ceil_div(tile_1_1, 8), 8),
             8), 64), 64));
-    const int64_t most_1 = size_min(size_max(size_ceil_div(size_mul(size_mul(extent_i, extent_k), extent_j), 4096),
+    const int64_t most_1 = size_min(size_max(size_ceil_div(size_mul(size_mul(extent_i, extent_k), extent_j), 8192),
             1), 1024);
     f->grain_1 = size_max(size_ceil_div(f->units_1, most_1), 1);
     f->tasks_1 = size_ceil_div(f->units_1, f->grain_1);
