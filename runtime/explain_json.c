@@ -40,6 +40,16 @@ static void put_index(Text *text, const Compiled *c, const Index *index)
     put_number(text, (double)c->extents->of[index->origin->id]);
 }
 
+static void put_names(Text *text, const char *key, const IndexSet *set)
+{
+    text_print(text, "%s: [", key);
+    for (int i = 0; i < set->count; i++) {
+        text_put(text, i ? ", " : "");
+        put_string(text, set->list[i]->name);
+    }
+    text_put(text, "]");
+}
+
 /* ---- tensors ---- */
 
 static void put_tensor(Text *text, const Compiled *c, const Tensor *tensor)
@@ -99,6 +109,40 @@ static void put_reductions(void *user, const Term *term)
     term_each_argument(term, put_reductions, loops);
 }
 
+/* A tiled product, in the order in which its loops stand. */
+static void put_contract_loops(Loops *loops, const Launch *launch)
+{
+    const Step *step = loops->step;
+    const Contract *k = step->contract;
+    const char *first = k->reduces ? reduction_facts[step->roots[0]->reduce.reduction].name : "kept";
+    const struct { const IndexSet *set; const char *kind; } sets[] = {
+        { &k->batch, "kept" }, { &k->kept_rows, "kept" }, { &k->rows, first }, { &k->columns, "kept" },
+        { &k->depth, reduction_facts[k->product->reduce.reduction].name },
+    };
+    for (size_t s = 0; s < sizeof sets / sizeof *sets; s++)
+        for (int i = 0; i < sets[s].set->count; i++) {
+            const Index *index = sets[s].set->list[i];
+            put_loop(loops, index, sets[s].kind, explain_block(launch, step, index));
+        }
+}
+
+/* The tiles of a product whose sums stay in registers; a nest of loops has none. */
+static void put_tiles(Text *text, const Compiled *c, const Contract *k)
+{
+    text_put(text, ",\n        \"tiles\": ");
+    if (!k) {
+        text_put(text, "null }");
+        return;
+    }
+    text_print(text, "{ \"rows\": %d, \"columns\": %d, \"vectors\": %d,\n          ", k->tile_rows,
+               k->tile_vectors * c->plan->lanes, k->tile_vectors);
+    put_names(text, "\"row_indices\"", &k->rows);
+    put_names(text, ", \"column_indices\"", &k->columns);
+    put_names(text, ", \"contracted\"", &k->depth);
+    text_print(text, ",\n          \"packed\": [%s\"columns\"], \"depth_block\": %d } }", k->in_place ? "" : "\"rows\", ",
+               k->depth_block * k->group);
+}
+
 static void put_step(Text *text, const Compiled *c, const Launch *launch, const Step *step)
 {
     Text formula = text_new(text->arena);
@@ -107,11 +151,14 @@ static void put_step(Text *text, const Compiled *c, const Launch *launch, const 
     text_put(text, "{ \"formula\": ");
     put_string(text, formula.bytes);
     text_put(text, ",\n        \"loops\": [");
-    for (int i = 0; i < step->loop_count; i++)
+    if (step->contract)
+        put_contract_loops(&loops, launch);
+    for (int i = 0; i < step->loop_count && !step->contract; i++)
         put_loop(&loops, step->loops[i], "kept", explain_block(launch, step, step->loops[i]));
-    for (int o = 0; o < step->statement->output_count; o++)
+    for (int o = 0; o < step->statement->output_count && !step->contract; o++)
         put_reductions(&loops, step->statement->outputs[o].value);
-    text_put(text, loops.count ? "\n        ] }" : "] }");
+    text_put(text, loops.count ? "\n        ]" : "]");
+    put_tiles(text, c, step->contract);
 }
 
 static void put_launch(Text *text, const Compiled *c, const Launch *launch)

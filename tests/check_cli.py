@@ -234,6 +234,17 @@ def check_explain():
         check([o["shape"] for o in facts["outputs"]] == [[300, 315]], facts)
         loops = {loop["index"]: loop for loop in facts["launches"][0]["steps"][0]["loops"]}
         check(set(loops) == set("ijkmn") and loops["n"]["kind"] == "max" and loops["k"]["kind"] == "sum", loops)
+    shape = ("-d", "i=30,j=20,k=256,m=31,n=199", "--target", "avx2")
+    said = text(good("explain", known[0], *shape))
+    steps = json.loads(good("explain", known[0], *shape, "--json"))["launches"][0]["steps"]
+    check(steps[0]["tiles"] == {"rows": 6, "columns": 16, "vectors": 2, "row_indices": ["n"], "column_indices": ["i", "j"],
+                                "contracted": ["k"], "packed": ["columns"], "depth_block": 320}, steps)
+    check("tiles of 6 rows, in place" in said and "tiles of 16 columns, packed, 8 lanes" in said, said)
+    order = [said.index("for %s" % loop["index"], said.index("tmp1[")) for loop in steps[0]["loops"]]
+    check(order == sorted(order), "the loops in the order of the text", steps)
+    check(steps[1]["tiles"] is None, "a nest of loops has no tiles", steps)
+    product = json.loads(good("explain", "ji,jk->ik", "-d", "i=300,j=300,k=300", "--json"))["launches"][0]["steps"][0]
+    check(product["tiles"]["packed"] == ["rows", "columns"], product)
     check(json.loads(good("explain", known[0], "--json"))["flops"] is None, "what is not known is null")
     for dump in ("ast", "program", "lower", "plan"):
         check(good("explain", known[0], f"-d{dump}"), dump)
