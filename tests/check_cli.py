@@ -243,7 +243,7 @@ def check_explain():
     order = [said.index("for %s" % loop["index"], said.index("tmp1[")) for loop in steps[0]["loops"]]
     check(order == sorted(order), "the loops in the order of the text", steps)
     check(steps[1]["tiles"] is None, "a nest of loops has no tiles", steps)
-    product = json.loads(good("explain", "ji,jk->ik", "-d", "i=300,j=300,k=300", "--json"))["launches"][0]["steps"][0]
+    product = json.loads(good("explain", "ij:f16,jk->ik", "-d", "i=300,j=300,k=300", "--json"))["launches"][0]["steps"][0]
     check(product["tiles"]["packed"] == ["rows", "columns"], product)
     check(json.loads(good("explain", known[0], "--json"))["flops"] is None, "what is not known is null")
     for dump in ("ast", "program", "lower", "plan"):
