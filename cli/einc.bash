@@ -10,6 +10,11 @@ _einc_options()
     "${COMP_WORDS[0]}" help "$1" 2>/dev/null | sed -n 's/^  \(-[a-zA-Z], \)\{0,1\}\(--[a-z-]*\).*/\1 \2/p' | tr -d ','
 }
 
+_einc_targets()
+{
+    "${COMP_WORDS[0]}" help compile 2>/dev/null | sed -n '/^targets:/,$s/^  \([a-z0-9]*\) .*/\1/p'
+}
+
 _einc_files()
 {
     local suffix
@@ -36,7 +41,7 @@ _einc()
         return
     fi
     case "$previous" in
-    --target) COMPREPLY=($(compgen -W $'native\nportable\navx2\navx512\navx512vnni\navx512bf16' -- "$current")) ;;
+    --target) COMPREPLY=($(compgen -W "$(_einc_targets)" -- "$current")) ;;
     --device) COMPREPLY=($(compgen -W $'cpu\ncuda' -- "$current")) ;;
     --precision) COMPREPLY=($(compgen -W "exact" -- "$current")) ;;
     --dump) COMPREPLY=($(compgen -W $'ast\nprogram\nlower\nplan' -- "$current")) ;;

@@ -78,6 +78,13 @@ static void print_option(FILE *file, const OptionFacts *option)
     fprintf(file, "%s\n", option->help);
 }
 
+static void print_targets(FILE *file)
+{
+    fprintf(file, "\ntargets:\n  %-28s%s\n", "native", "the most that this CPU has");
+    for (const Target *t = targets; t->name; t++)
+        fprintf(file, "  %-28s%s\n", t->name, t->words);
+}
+
 void help_print_command(FILE *file, const Command *command)
 {
     fprintf(file, "usage: einc %s\n\n%c%s.", command->usage, *command->about - 'a' + 'A', command->about + 1);
@@ -88,6 +95,8 @@ void help_print_command(FILE *file, const Command *command)
     for (int o = 0; o < OPTION_COUNT; o++)
         if (option_facts[o].commands & command->set)
             print_option(file, &option_facts[o]);
+    if (option_facts[OPTION_TARGET].commands & command->set)
+        print_targets(file);
 }
 
 int command_help(Cli *cli)

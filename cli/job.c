@@ -108,7 +108,8 @@ static int read_shape(Job *job, const char *value)
         errno = 0;
         long long size = strtoll(text, &end, 10);
         if (*text < '0' || *text > '9' || errno || known->rank == RANK_MAX || (*end && (*end != ',' || !end[1])))
-            return cli_fail(cli, EINC_USAGE, "'%s' is no shape\nhint: as in '--shape 2,3,4' or '--shape Q=2,3,4'", value);
+            return cli_fail(cli, EINC_USAGE, "'%s' is no shape\nhint: as in '--shape 2,3,4' or '--shape Q=2,3,4'; "
+                            "a dtype stands in the expression: 'ij:f16', 'Q[i,j]:f16'", value);
         known->shape[known->rank++] = size;
         text = end + (*end == ',');
     }
@@ -273,6 +274,21 @@ static int *bind(Job *job, int *left_over)
     return of;
 }
 
+/* "ij jk" is one operand of four letters; whoever has more arrays than operands meant two. */
+static void hint_blanks(const Job *job, Diags *diags)
+{
+    const Expression *e = &job->expression;
+    for (int i = 0; i < e->inputs->operand_count; i++) {
+        const Operand *operand = &e->inputs->operands[i];
+        const char *text = e->source.text + operand->span.begin;
+        int length = (int)(operand->span.end - operand->span.begin);
+        if (operand->name || !memchr(text, ' ', (size_t)length))
+            continue;
+        diag_hint(diags, "'%.*s' is one operand; between operands stands ','", length, text);
+        return;
+    }
+}
+
 /* Reports operands without an array, and arrays without an operand. */
 static int require_operands(Job *job)
 {
@@ -296,6 +312,7 @@ static int require_operands(Job *job)
         const char *path = job->known[left_over]->path;
         diag_error_nowhere(&diags, "the expression has %d operand%s, so '%s' is left over", e->inputs->operand_count,
                            e->inputs->operand_count == 1 ? "" : "s", path ? path : "--shape");
+        hint_blanks(job, &diags);
     }
     return cli_fail_diags(job->cli, EINC_USAGE, &diags);
 }

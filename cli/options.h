@@ -24,10 +24,10 @@ enum {
     X(OUTPUT, "output", 'o', "FILE", COMPILE | RUN, "where the result goes; - is the standard output")                   \
     X(EXTENTS, "extents", 'd', "I=N,J=N", KERNELS, "extents of indices: needed where no operand tells, else hints")      \
     X(DUMP, "dump", 0, "PASS", COMPILE | EXPLAIN, "print what a pass makes: ast, program, lower, plan (short: -dPASS)")  \
-    X(SHAPE, "shape", 0, "[NAME=]N,N", KERNELS, "the shape of the next operand, or of NAME")                             \
+    X(SHAPE, "shape", 0, "[NAME=]N,N", KERNELS, "the shape of the next operand, or of NAME; its dtype stands in EXPR, as in ij:f16") \
     X(STATIC, "static", 0, "I=N", KERNELS, "extents to compile in as constants")                                         \
     X(MEMORY, "memory", 0, "BYTES", KERNELS, "memory beyond operands and results: 700, 64K, 2M, 1G")                     \
-    X(TARGET, "target", 0, "NAME", KERNELS, "instruction set: native, portable, avx2, avx512; several for compile: a,b") \
+    X(TARGET, "target", 0, "NAME", KERNELS, "instruction set, one of those below; several for compile: a,b")              \
     X(THREADS, "threads", 0, "N", RUN | BENCH, "at most so many threads; else as many as there are processors")          \
     X(NAME, "name", 0, "NAME", COMPILE, "what the C function is called")                                                 \
     X(HEADER, "header", 0, "FILE", COMPILE, "write a header for the function, too")                                      \

@@ -64,10 +64,7 @@ static bool unknown_function(Check *check, const AstExpr *expr)
                       ? "(3) j" : "j");
         return true;
     }
-    size_t count = 0;
-    while (ops_function_names[count])
-        count++;
-    const char *near = diag_nearest(name->text, strlen(name->text), ops_function_names, count);
+    const char *near = ops_nearest_function(name->text, strlen(name->text));
     diag_error(check->diags, name->span, "there is no function '%s'", name->text);
     if (near && !check_name(check, name->text))
         diag_hint(check->diags, "did you mean '%s'?", near);
@@ -310,6 +307,36 @@ static Term *keep_order(Check *check, Term *value, Span span)
     return check_contract(check, span, value, kept, count, DTYPE_NONE);
 }
 
+/* What a stage without "_" was probably meant to be. */
+static const char *unused_value_hint(Check *check, const AstExpr *expr)
+{
+    bool call = expr->kind == AST_CALL && expr->call.name;
+    const AstWord *word = call ? expr->call.name : expr->kind == AST_LETTERS ? expr->letters.words
+                          : expr->kind == AST_TENSOR ? expr->tensor.name : NULL;
+    size_t length = word ? strlen(word->text) : 0;
+    bool letters = word && !call && expr->kind == AST_LETTERS, is_name = length > 2;
+    const char *near = word ? ops_nearest_reduction(check->arena, word->text, length) : NULL;
+    const char *function = is_name ? ops_nearest_function(word->text, length) : NULL;
+    if (call && reduction_find(word->text, length) != REDUCTION_NONE)
+        return arena_format(check->arena, "the indices of a reduction stand behind its name: '%s j'", word->text);
+    if (call && expr->call.function != FUNCTION_NONE)
+        return arena_format(check->arena, "'_' stands for it, as in '%s(_%s)'", word->text,
+                            function_facts[expr->call.function].arity > 1 ? ", ..." : "");
+    if (near && (!letters || word->next))
+        return near;
+    if (function && (call || (letters && !word->next)))
+        return arena_format(check->arena, call ? "did you mean '%s(_)'?" : "did you mean '%s'?", function);
+    if (is_name && (call || (letters && word->next && !word->next->next)))
+        return ops_reduction_hint(check->arena, word->text, length);
+    if (is_name && letters && !word->next)
+        return arena_format(check->arena, "there is no function '%s'; with an operand of these letters: '_ * %s'", word->text,
+                            word->text);
+    if (word && !call)
+        return arena_format(check->arena, "'_' stands for it, as in '_ * %.*s'", (int)(expr->span.end - expr->span.begin),
+                            check->ast->source->text + expr->span.begin);
+    return "'_' stands for it; logical or is '||'";
+}
+
 Term *check_stage(Check *check, const AstStage *stage)
 {
     if (stage->kind == STAGE_REDUCE) {
@@ -330,22 +357,8 @@ Term *check_stage(Check *check, const AstStage *stage)
     for (const AstExpr *f = stage->factors; f; f = f->next)
         has_value |= ast_has_value(f);
     if (!has_value) {
-        const AstExpr *f = stage->factors;
-        const AstWord *word = f->kind == AST_LETTERS ? f->letters.words : NULL;
-        size_t count = 0;
-        while (ops_reduction_names[count])
-            count++;
-        const char *near = word && word->next ? diag_nearest(word->text, strlen(word->text), ops_reduction_names, count) : NULL;
-        const AstWord *called = f->kind == AST_CALL ? f->call.name : NULL;
         diag_error(check->diags, stage->span, "this stage does not use the value so far");
-        if (near)
-            diag_hint(check->diags, "did you mean '%s'?", near);
-        else if (called && reduction_find(called->text, strlen(called->text)) != REDUCTION_NONE)
-            diag_hint(check->diags, "the indices of a reduction stand behind its name: '%s j'", called->text);
-        else if (called)
-            diag_hint(check->diags, "'_' stands for it, as in '%s(_)'", called->text);
-        else
-            diag_hint(check->diags, "'_' stands for it; logical or is '||'");
+        diag_hint(check->diags, "%s", unused_value_hint(check, stage->factors));
         return NULL;
     }
     Dtype declared = stage->arrow ? stage->arrow->dtype.dtype : DTYPE_NONE;

@@ -180,7 +180,10 @@ static void hint_einops(Check *check, const AstExpr *expr, int rank)
         longest = strlen(w->text) > longest ? strlen(w->text) : longest;
     }
     if (rank == words && longest > (words > 1 ? 1 : 3))
-        diag_hint(check->diags, "index names of several letters need a name and brackets: 'X[%s]'", text.bytes);
+        diag_hint(check->diags, "index names of several letters need a name and brackets: 'X[%s]'%s", text.bytes,
+                  words > 1 ? "; between operands stands ','" : "");
+    else if (words > 1)
+        diag_hint(check->diags, "blanks mean nothing in an operand; between operands stands ','");
 }
 
 static void bind_rank(Check *check, Tensor *tensor, const OperandSpec *spec)

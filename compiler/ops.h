@@ -6,6 +6,8 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+#include "arena.h"
+
 /* How a function's dtype follows from its arguments'. All but casts, tests and parts promote first. */
 typedef enum {
     RULE_ARITHMETIC,   /* narrow types widen; not for bool, but for + and *, which are or and and */
@@ -188,7 +190,13 @@ extern const ReductionFacts reduction_facts[REDUCTION_COUNT];
 Function function_find(const char *name, size_t length);
 Reduction reduction_find(const char *name, size_t length);
 
-/* Every word that names a function, a dtype or a reduction, for "did you mean": an array that ends in NULL. */
-extern const char *const ops_function_names[], *const ops_reduction_names[];
+/* The function or dtype that a word is nearly, for "did you mean"; NULL: none. */
+const char *ops_nearest_function(const char *word, size_t length);
+
+/* What to say about a word that stands where a reduction's name belongs, and is none: the nearest name, by letters or by
+ * what others call it, or all names there are. In the arena. */
+const char *ops_reduction_hint(Arena *arena, const char *word, size_t length);
+/* The same, but NULL where no name is near. */
+const char *ops_nearest_reduction(Arena *arena, const char *word, size_t length);
 
 #endif

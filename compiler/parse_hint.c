@@ -118,6 +118,33 @@ static Span reduction_before(const Source *source, size_t at)
     return begins_stage(source, word) && reduction_at(source, word) != REDUCTION_NONE ? word : (Span){ at, at };
 }
 
+/* What to say about what stands behind a stage's "name(...)", "name[...]" or "name" without being a list of words. */
+static const char *stage_hint(const Parser *parser, Span at)
+{
+    const Source *source = parser->source;
+    size_t open = open_bracket(source, at.begin), end = back(source, open < at.begin ? open : at.begin);
+    bool closed = end && source->text[end - 1] == ')';
+    if (closed)
+        end = back(source, open_bracket(source, end - 1));
+    Span name = word_at(source, end);
+    while (!closed && name.begin < name.end && !begins_stage(source, name) && is_word(before(source, name.begin)))
+        name = word_at(source, back(source, name.begin));
+    Reduction reduction = reduction_at(source, name);
+    const char *word = source->text + name.begin;
+    int length = (int)(name.end - name.begin);
+    if (!length || !begins_stage(source, name))
+        return NULL;
+    if (closed && reduction == REDUCTION_NONE && function_find(word, (size_t)length) == FUNCTION_NONE)
+        return ops_reduction_hint(parser->arena, word, (size_t)length);
+    if (closed && reduction != REDUCTION_NONE && reduction_facts[reduction].parameters == NO_PARAMETER)
+        return arena_format(parser->arena, "'%.*s' takes no number: '%.*s j'", length, word, length, word);
+    if (!closed && reduction != REDUCTION_NONE && reduction_facts[reduction].parameters != NO_PARAMETER &&
+        at.begin < source->length && isdigit((unsigned char)source->text[at.begin]))
+        return arena_format(parser->arena, "its number stands in parentheses, behind the name: '%.*s(%.*s) j'", length, word,
+                            (int)(at.end - at.begin), source->text + at.begin);
+    return NULL;
+}
+
 /* What to say about a word, or about anything behind a stage's word. */
 static const char *word_hint(const Parser *parser, Span at)
 {
@@ -128,6 +155,9 @@ static const char *word_hint(const Parser *parser, Span at)
         if (begins_stage(source, name) && reduction_at(source, name) != REDUCTION_NONE)
             return "the indices of a reduction stand behind its name: 'sum j', 'topk(10) n'";
     }
+    const char *hint = stage_hint(parser, at);
+    if (hint)
+        return hint;
     Span reduction = reduction_before(source, at.begin);
     if (reduction.end < at.begin || (reduction.begin < reduction.end && reduction.end == at.begin))
         return arena_format(parser->arena, "'%.*s' wants the indices that it runs over, as in '%.*s%s j'",
@@ -137,13 +167,10 @@ static const char *word_hint(const Parser *parser, Span at)
     Span last = word_at(source, back(source, at.begin));
     if (last.begin == last.end)
         return NULL;
-    size_t count = 0;
-    while (ops_reduction_names[count])
-        count++;
     const char *near = !begins_stage(source, last) ? NULL
-                       : diag_nearest(source->text + last.begin, last.end - last.begin, ops_reduction_names, count);
+                       : ops_nearest_reduction(parser->arena, source->text + last.begin, last.end - last.begin);
     if (near)
-        return arena_format(parser->arena, "did you mean '%s'?", near);
+        return near;
     bool digits = false;
     for (size_t i = last.begin; i < last.end; i++)
         digits |= isdigit((unsigned char)source->text[i]) || source->text[i] == '_';
@@ -160,6 +187,14 @@ static bool behind_arrow(const Source *source, size_t at)
     return at > 1 && source->text[at - 1] == '>' && source->text[at - 2] == '-';
 }
 
+/* Whether the last stage before `at` is joined to another with '&'. */
+static bool behind_and(const Source *source, size_t at)
+{
+    while (at > 0 && !strchr("|&;\n", source->text[at - 1]))
+        at--;
+    return at > 0 && source->text[at - 1] == '&';
+}
+
 static const char *sign_hint(const Source *source, Span at)
 {
     char c = source->text[at.begin], last = before(source, at.begin);
@@ -174,6 +209,8 @@ static const char *sign_hint(const Source *source, Span at)
         return "a power is written '^'";
     if (c == '/' && doubled)
         return "division to an integer is 'floor(a / b)'";
+    if (c == '|' && behind_and(source, at.begin))
+        return "'&' joins reductions at the end of a chain; for what is to follow, write one statement for each";
     if (c == '|' && last == '|')
         return "a stage is missing here; logical or is '||'";
     if (c == '&')
@@ -188,6 +225,17 @@ static const char *sign_hint(const Source *source, Span at)
         return "there are no slices: each axis has an index or a position, as in 'x[i,2*j+1]'";
     if (c == '(' && behind_arrow(source, at.begin))
         return "indices are not grouped: an axis of the result is one index";
+    Span word = word_at(source, back(source, at.begin));
+    if (c == '[' && word.begin < word.end && behind_arrow(source, at.begin))
+        return "behind '->' stand indices alone: '-> [i,j]'";
+    if (c == '[' && word.begin < word.end && after_value(source, word.begin))
+        return "operands are multiplied with ',' or '*'";
+    if (c == '[' && word.begin == word.end && last != ']' && last != ')')
+        return "an operand with brackets has a name: 'A[i,j]'";
+    if (c == '=' && at.end < source->length && source->text[at.end] == '>')
+        return "the arrow is '->'";
+    if (c == '=' && (is_text(source, word, "axis") || is_text(source, word, "dim")))
+        return "axes have no numbers: a reduction names its indices, as in '| sum j'";
     if (c == '[' && last == ']')
         return "all positions stand in one pair of brackets: 'x[i,j]'";
     if (c == '=' && at.end - at.begin == 1)
@@ -214,8 +262,9 @@ const char *parse_hint(const Parser *parser, Span at)
     }
     char c = source->text[at.begin];
     if (isdigit((unsigned char)c) && is_word(source->text[at.end - 1]) && !isdigit((unsigned char)source->text[at.end - 1]))
-        return source->text[at.end - 1] == 'j' ? "the imaginary unit is 'complex(0, 1)'"
-                                               : "a number may not touch a letter; multiply with '*' or ','";
+        return source->text[at.end - 1] == 'j' && !isalpha((unsigned char)source->text[at.end - 2])
+                   ? "the imaginary unit is 'complex(0, 1)'"
+                   : "a number may not touch a letter; multiply with '*' or ','";
     if (c == '_' && at.end - at.begin > 1)
         return "a name starts with a letter; '_' alone is the value so far";
     const char *hint = word_hint(parser, at);
@@ -224,7 +273,12 @@ const char *parse_hint(const Parser *parser, Span at)
     if (!is_word(c))
         return sign_hint(source, at);
     char last = before(source, at.begin);
-    if (last == ']' || last == ')' || isdigit((unsigned char)last))
+    size_t open = open_bracket(source, at.begin);
+    if (open < at.begin && source->text[open] == '[' && is_word(last))
+        return isdigit((unsigned char)last) || isdigit((unsigned char)c)
+                   ? "a multiple of an index is written '2*i'; ',' stands between positions"
+                   : "in brackets, ',' stands between indices";
+    if (last == ']' || last == ')' || isdigit((unsigned char)last) || (isdigit((unsigned char)c) && is_word(last)))
         return "operands are multiplied with ',' or '*'";
     for (size_t i = at.begin; i < at.end && !isdigit((unsigned char)c); i++)
         if (isdigit((unsigned char)source->text[i]) || source->text[i] == '_')

@@ -143,6 +143,9 @@ def check_usage():
     bad(2, "there is no precision 'half'", "run", *product, "--precision", "half")
     bad(2, "--fast-math", "run", *product, "--fast-math")
     bad(2, "is no shape", "explain", "ij->i", "--shape", "2,x")
+    bad(2, ["is no shape", "'Q[i,j]:f16'"], "explain", "Q[i,j]->i", "--shape", "Q=f16:2,3")
+    bad(2, ["'b.npy' is left over", "'ij jk' is one operand; between operands stands ','"], "run", "ij jk->ik", "-i", "a.npy",
+        "-i", "b.npy")
     bad(2, "'einc cache' takes one word", "cache")
     bad(2, "did you mean 'clear'", "cache", "claer")
     bad(2, "no name for a C function", "compile", "ij->i", "--name", "9x")
@@ -162,6 +165,8 @@ def check_shapes():
     bad(3, "read out of range", "run", "x[y[i]] -> [i]", "-i", "x.npy", "-i", "far.npy", "-o", "never.npy")
     bad(3, "did you mean 'logsumexp'", "run", "ij | logsumexpo j", "-i", "a.npy", "-o", "never.npy")
     bad(3, "not known", "bench", "ij,jk->ik", "-d", "i=5,j=5")
+    bad(3, "between operands stands ','", "run", "i jk", "-i", "a.npy")
+    bad(3, "pass a slice of the array as another operand", "run", "x[i+1] - x[i]", "-i", "x.npy")
 
 
 def check_files():

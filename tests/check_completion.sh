@@ -67,6 +67,10 @@ for command in run explain compile bench cache doctor help; do
         grep -q -e "\\\\-\\\\-${option//-/\\\\-}" "$root/docs/einc.1" || { echo "einc.1 lacks --$option"; exit 1; }
     done
 done
+for target in $(einc help run | sed -n '/^targets:/,$s/^  \([a-z0-9]*\) .*/\1/p'); do
+    checks=$((checks + 1))
+    grep -q "^\.BR\? $target\b" "$root/docs/einc.1" || { echo "einc.1 lacks the target $target"; exit 1; }
+done
 if command -v man >/dev/null; then
     checks=$((checks + 1))
     problems=$(LC_ALL=C.UTF-8 MANWIDTH=100 man --warnings -l "$root/docs/einc.1" 2>&1 >/dev/null)
