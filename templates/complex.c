@@ -4,7 +4,7 @@
 #define TEMPLATES_COMPLEX
 
 #include "convert.c"
-#include "real.c"
+#include "real_round.c"
 
 //{ make_c64
 INLINE c64 make_c64(float re, float im)

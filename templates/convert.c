@@ -4,7 +4,7 @@
 #ifndef TEMPLATES_CONVERT
 #define TEMPLATES_CONVERT
 
-#include "arith.c"
+#include "minmax.c"
 
 //{ to_f32_f64
 INLINE float to_f32_f64(double x)

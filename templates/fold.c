@@ -3,7 +3,7 @@
 #ifndef TEMPLATES_FOLD
 #define TEMPLATES_FOLD
 
-#include "arith.c"
+#include "minmax.c"
 #include "integer.c"
 
 //{ flip_f32v

@@ -6,6 +6,7 @@
 #ifndef TEMPLATES_REAL_EXP
 #define TEMPLATES_REAL_EXP
 
+#include "arith.c"
 #include "real.c"
 
 //{ exp_f32

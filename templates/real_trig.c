@@ -2,6 +2,7 @@
 #ifndef TEMPLATES_REAL_TRIG
 #define TEMPLATES_REAL_TRIG
 
+#include "arith.c"
 #include "real.c"
 
 //{ sin_f32

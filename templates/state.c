@@ -7,8 +7,9 @@
 #include "complex.c"
 #include "integer.c"
 #include "mask.c"
-#include "real.c"
+#include "minmax.c"
 #include "real_exp.c"
+#include "real_round.c"
 
 /* logsumexp: the largest element, and the sum of exp(element - largest). A state that has seen nothing is (-inf, 0);
  * equal arguments differ by 0 even where both are infinite. */
