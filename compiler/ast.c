@@ -165,9 +165,10 @@ static const struct {
 } other_dtypes[] = {
     { "float", "f32" }, { "double", "f64" }, { "half", "f16" }, { "float16", "f16" }, { "bfloat16", "bf16" },
     { "float32", "f32" }, { "float64", "f64" }, { "complex", "c64" }, { "complex64", "c64" }, { "complex128", "c128" },
-    { "cfloat", "c64" }, { "cdouble", "c128" }, { "int8", "i8" }, { "int16", "i16" }, { "int32", "i32" }, { "int64", "i64" },
-    { "int", "i64" }, { "long", "i64" }, { "boolean", "bool" }, { "bool_", "bool" }, { "f8", "f64" }, { "f4", "f32" },
-    { "i1", "i8" }, { "i2", "i16" }, { "i4", "i32" }, { "c8", "c64" }, { "c16", "c128" },
+    { "cfloat", "c64" }, { "cdouble", "c128" }, { "int8", "i8" }, { "int16", "i16" }, { "int32", "i32" },
+    { "int64", "i64" }, { "int", "i64" }, { "long", "i64" }, { "boolean", "bool" }, { "bool_", "bool" },
+    { "f8", "f64" }, { "f4", "f32" }, { "i1", "i8" }, { "i2", "i16" }, { "i4", "i32" },
+    { "c8", "c64" }, { "c16", "c128" },
 };
 
 static const char *likely_dtype(const char *name)

@@ -90,7 +90,8 @@ static bool check_target(Check *check, const AstTarget *target, const Statement 
     check_target_indices(check, positions, rank, value, &held, &count);
     for (int i = 0; i < value->rank; i++)
         if (!indices_have(held, count, value->indices[i])) {
-            diag_error(check->diags, target->span, "index '%s' of the value is not in the target", value->indices[i]->name);
+            diag_error(check->diags, target->span, "index '%s' of the value is not in the target",
+                       value->indices[i]->name);
             diag_hint(check->diags, "the value's indices are %s; sum one with '->' or a reduction",
                       check_index_list(check, value->indices, value->rank));
             return false;
@@ -160,7 +161,8 @@ static void store_named(Check *check, const AstStatement *ast, Term *value, Posi
 
 static void store_unnamed(Check *check, Term *value, Span span)
 {
-    add_output(check, check_new_tensor(check, NULL, span, value->rank, value->dtype), value, plain_positions(check, value));
+    Tensor *tensor = check_new_tensor(check, NULL, span, value->rank, value->dtype);
+    add_output(check, tensor, value, plain_positions(check, value));
 }
 
 static void store_several(Check *check, const AstStage *first)

@@ -1,6 +1,6 @@
 /* What the parts of the check share: check.c (statements), check_chain.c (expressions and stages),
- * check_name.c (names and inputs), check_index.c (indices and positions), check_type.c (dtypes) and check_extent.c (which
- * rule fixes an extent). Only they include it. */
+ * check_name.c (names and inputs), check_index.c (indices and positions), check_type.c (dtypes) and check_extent.c
+ * (which rule fixes an extent). Only they include it. */
 #ifndef EINC_CHECK_H
 #define EINC_CHECK_H
 
@@ -71,7 +71,8 @@ void check_add_index(Check *check, Term *term, Index *index);
 Term *check_head(Check *check, const AstChain *chain, const AstTarget *target, const Position *positions, int rank);
 Term *check_stage(Check *check, const AstStage *stage);
 int check_reductions(Check *check, const AstStage *first, Term **terms);    /* those that `&` joins; how many */
-void check_target_indices(Check *check, const Position *positions, int rank, const Term *value, Index ***kept, int *count);
+void check_target_indices(Check *check, const Position *positions, int rank, const Term *value, Index ***kept,
+                          int *count);
 const char *check_index_list(Check *check, Index *const *indices, int count);
 
 /* check_type.c: terms of functions and reductions with their dtypes; NULL after a diagnostic or for a NULL argument */

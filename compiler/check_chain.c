@@ -1,5 +1,5 @@
-/* Chains: expressions become terms, arrows contractions, stages what follows from the value so far. Each goes on after a
- * mistake with what it has. */
+/* Chains: expressions become terms, arrows contractions, stages what follows from the value so far. Each goes on after
+ * a mistake with what it has. */
 #include <string.h>
 
 #include "check.h"
@@ -92,7 +92,8 @@ static Term *build_call(Check *check, const AstExpr *expr)
     if (function != FUNCTION_NONE && count != function_facts[function].arity) {
         const char *name = expr->call.name->text;
         int arity = function_facts[function].arity;
-        diag_error(check->diags, expr->span, "'%s' takes %d argument%s, not %d", name, arity, arity == 1 ? "" : "s", count);
+        diag_error(check->diags, expr->span, "'%s' takes %d argument%s, not %d", name, arity,
+                   arity == 1 ? "" : "s", count);
         if (count == 1 && reduction_find(name, strlen(name)) != REDUCTION_NONE)
             diag_hint(check->diags, "to reduce over an index write '... | %s j'", name);
         return NULL;
@@ -221,7 +222,8 @@ static bool require_indices(Check *check, const Term *term, const AstWord *words
         }
         if (!term_has_index(term, indices[i])) {
             bool named_here = indices[i]->span.begin >= at.begin && indices[i]->span.end <= at.end;
-            diag_error(check->diags, named_here ? indices[i]->span : at, "the value has no index '%s'", indices[i]->name);
+            diag_error(check->diags, named_here ? indices[i]->span : at, "the value has no index '%s'",
+                       indices[i]->name);
             hint_index(check, term, word_around(words, indices[i]));
             return false;
         }
@@ -329,11 +331,11 @@ static const char *unused_value_hint(Check *check, const AstExpr *expr)
     if (is_name && (call || (letters && word->next && !word->next->next)))
         return ops_reduction_hint(check->arena, word->text, length);
     if (is_name && letters && !word->next)
-        return arena_format(check->arena, "there is no function '%s'; with an operand of these letters: '_ * %s'", word->text,
-                            word->text);
+        return arena_format(check->arena, "there is no function '%s'; with an operand of these letters: '_ * %s'",
+                            word->text, word->text);
     if (word && !call)
-        return arena_format(check->arena, "'_' stands for it, as in '_ * %.*s'", (int)(expr->span.end - expr->span.begin),
-                            check->ast->source->text + expr->span.begin);
+        return arena_format(check->arena, "'_' stands for it, as in '_ * %.*s'",
+                            (int)(expr->span.end - expr->span.begin), check->ast->source->text + expr->span.begin);
     return "'_' stands for it; logical or is '||'";
 }
 

@@ -103,7 +103,8 @@ static void collect_name(Check *check, const AstExpr *expr, int statement)
     (void)statement;
     if (expr->kind != AST_TENSOR || check_name(check, expr->tensor.name->text))
         return;
-    Name fresh = { .text = expr->tensor.name->text, .first = expr->span, .made_by = -1, .rank = -1, .dtype = DTYPE_NONE };
+    Name fresh = { .text = expr->tensor.name->text, .first = expr->span, .made_by = -1, .rank = -1,
+                   .dtype = DTYPE_NONE };
     ARENA_APPEND(check->arena, check->names, check->name_count, fresh);
 }
 
@@ -111,8 +112,10 @@ static void collect_tensor(Check *check, const AstExpr *expr, int statement)
 {
     Name *name = check_name(check, expr->tensor.name->text);
     const AstStatement *own = check->walked;
-    if (name->made_by == statement || (own->target && !own->accumulate && !strcmp(own->target->name->text, name->text))) {
-        diag_error(check->diags, expr->span, "'%s' is made from itself, and recurrences are not supported yet", name->text);
+    bool makes_it = own->target && !own->accumulate && !strcmp(own->target->name->text, name->text);
+    if (name->made_by == statement || makes_it) {
+        diag_error(check->diags, expr->span, "'%s' is made from itself, and recurrences are not supported yet",
+                   name->text);
         diag_hint(check->diags, "give each step a name of its own, or call a kernel of one step in a loop");
         return;
     }
@@ -153,7 +156,8 @@ static void collect_targets(Check *check)
         const AstTarget *target = s->target;
         if (!target || check_name(check, target->name->text))
             continue;
-        Name fresh = { .text = target->name->text, .first = target->span, .made_by = id, .rank = -1, .dtype = DTYPE_NONE };
+        Name fresh = { .text = target->name->text, .first = target->span, .made_by = id, .rank = -1,
+                       .dtype = DTYPE_NONE };
         if (s->accumulate) {
             fresh.dtype = target->dtype.dtype;
             fresh.dtype_at = target->dtype.span;
@@ -166,7 +170,8 @@ static void collect_targets(Check *check)
 
 const char *tensor_words(Arena *arena, const Tensor *tensor)
 {
-    return tensor->name ? arena_format(arena, "'%s'", tensor->name) : arena_format(arena, "operand %d", tensor->input + 1);
+    return tensor->name ? arena_format(arena, "'%s'", tensor->name)
+                        : arena_format(arena, "operand %d", tensor->input + 1);
 }
 
 /* einops users write "batch seq dim" for three indices. */
@@ -191,8 +196,8 @@ static void bind_rank(Check *check, Tensor *tensor, const OperandSpec *spec)
     Name *name = tensor->name ? check_name(check, tensor->name) : NULL;
     int written = name ? name->rank : tensor->rank;
     if (spec && spec->rank > RANK_MAX) {
-        diag_error(check->diags, tensor->span, "%s has %d dimensions; the most is %d", tensor_words(check->arena, tensor),
-                   spec->rank, RANK_MAX);
+        diag_error(check->diags, tensor->span, "%s has %d dimensions; the most is %d",
+                   tensor_words(check->arena, tensor), spec->rank, RANK_MAX);
     } else if (spec && spec->rank >= 0 && written >= 0 && spec->rank != written) {
         diag_error(check->diags, tensor->span, "%s has %d ind%s here, but its array has %d dimension%s",
                    tensor_words(check->arena, tensor), written, written == 1 ? "ex" : "ices", spec->rank,

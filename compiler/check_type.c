@@ -311,7 +311,8 @@ Term *check_product(Check *check, Term **factors, int count, Dtype declared)
         }
     /* a, b, c is (a * b) * c, deep as the number of factors: no deeper than an expression may be. */
     if (count >= AST_DEPTH_MAX) {
-        diag_error(check->diags, span_join(factors[0]->span, factors[count - 1]->span), "a product has at most %d factors",
+        diag_error(check->diags, span_join(factors[0]->span, factors[count - 1]->span),
+                   "a product has at most %d factors",
                    AST_DEPTH_MAX - 1);
         return NULL;
     }

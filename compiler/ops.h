@@ -193,10 +193,11 @@ Reduction reduction_find(const char *name, size_t length);
 /* The function or dtype that a word is nearly, for "did you mean"; NULL: none. */
 const char *ops_nearest_function(const char *word, size_t length);
 
-/* What to say about a word that stands where a reduction's name belongs, and is none: the nearest name, by letters or by
- * what others call it, or all names there are. In the arena. */
-const char *ops_reduction_hint(Arena *arena, const char *word, size_t length);
-/* The same, but NULL where no name is near. */
+/* "did you mean" for a word where a reduction's name belongs: the nearest by letters, or by what others call it; NULL:
+ * none. In the arena, like the next. */
 const char *ops_nearest_reduction(Arena *arena, const char *word, size_t length);
+
+/* The same; where no name is near, all that there are. */
+const char *ops_reduction_hint(Arena *arena, const char *word, size_t length);
 
 #endif

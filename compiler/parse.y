@@ -231,7 +231,8 @@ term: factor
 factor: word                         { $$ = make_term(P, @$, $word, NULL, NULL); }
     | named                          { $$ = make_term(P, @$, NULL, $named, NULL); }
     | named COLON dtype              { $$ = make_term(P, @$, NULL, with_dtype($named, $dtype), NULL); }
-    | LPAREN affine RPAREN           { $$ = make_term(P, @$, NULL, NULL, make_position_sum(P, $affine.first, @affine)); }
+    | LPAREN affine RPAREN           { $$ = make_term(P, @$, NULL, NULL,
+                                           make_position_sum(P, $affine.first, @affine)); }
     ;
 dtype: word                          { $$ = make_dtype(P, $word); } ;
 %%
@@ -250,10 +251,12 @@ static int yyreport_syntax_error(const yypcontext_t *context, void *scanner)
     int count = yypcontext_expected_tokens(context, wanted, ALL);
     Text expected = text_new(parser->arena);
     for (int i = 0; i < count && count <= LISTED; i++)
-        text_print(&expected, "%s%s", i == 0 ? ", expected " : i == count - 1 ? " or " : ", ", yysymbol_name(wanted[i]));
+        text_print(&expected, "%s%s", i == 0 ? ", expected " : i == count - 1 ? " or " : ", ",
+                   yysymbol_name(wanted[i]));
     parser->depth = 0;
+    Span behind = { parser->last_span.end, parser->last_span.end };
     if (at.begin == at.end)
-        diag_error(parser->diags, (Span){ parser->last_span.end, parser->last_span.end }, "unexpected %s%s", yysymbol_name(got), expected.bytes);
+        diag_error(parser->diags, behind, "unexpected %s%s", yysymbol_name(got), expected.bytes);
     else if (got == YYSYMBOL_NEWLINE)
         diag_error(parser->diags, (Span){ at.begin, at.begin + 1 }, "unexpected end of the line%s", expected.bytes);
     else if (yysymbol_name(got)[0] == '\'')

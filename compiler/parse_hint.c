@@ -140,8 +140,8 @@ static const char *stage_hint(const Parser *parser, Span at)
         return arena_format(parser->arena, "'%.*s' takes no number: '%.*s j'", length, word, length, word);
     if (!closed && reduction != REDUCTION_NONE && reduction_facts[reduction].parameters != NO_PARAMETER &&
         at.begin < source->length && isdigit((unsigned char)source->text[at.begin]))
-        return arena_format(parser->arena, "its number stands in parentheses, behind the name: '%.*s(%.*s) j'", length, word,
-                            (int)(at.end - at.begin), source->text + at.begin);
+        return arena_format(parser->arena, "its number stands in parentheses, behind the name: '%.*s(%.*s) j'",
+                            length, word, (int)(at.end - at.begin), source->text + at.begin);
     return NULL;
 }
 
@@ -159,11 +159,13 @@ static const char *word_hint(const Parser *parser, Span at)
     if (hint)
         return hint;
     Span reduction = reduction_before(source, at.begin);
+    Reduction named = reduction_at(source, reduction);
+    bool needs_number = named != REDUCTION_NONE && reduction_facts[named].parameters == NEEDS_PARAMETER;
     if (reduction.end < at.begin || (reduction.begin < reduction.end && reduction.end == at.begin))
         return arena_format(parser->arena, "'%.*s' wants the indices that it runs over, as in '%.*s%s j'",
                             (int)(reduction.end - reduction.begin), source->text + reduction.begin,
                             (int)(reduction.end - reduction.begin), source->text + reduction.begin,
-                            reduction_facts[reduction_at(source, reduction)].parameters == NEEDS_PARAMETER ? "(10)" : "");
+                            needs_number ? "(10)" : "");
     Span last = word_at(source, back(source, at.begin));
     if (last.begin == last.end)
         return NULL;
@@ -258,11 +260,13 @@ const char *parse_hint(const Parser *parser, Span at)
         if (hint || open == at.begin)
             return hint;
         diag_place(source, open, &line, &column);
-        return arena_format(parser->arena, "the '%c' in line %d, column %d is not closed", source->text[open], line, column);
+        return arena_format(parser->arena, "the '%c' in line %d, column %d is not closed", source->text[open], line,
+                            column);
     }
     char c = source->text[at.begin];
-    if (isdigit((unsigned char)c) && is_word(source->text[at.end - 1]) && !isdigit((unsigned char)source->text[at.end - 1]))
-        return source->text[at.end - 1] == 'j' && !isalpha((unsigned char)source->text[at.end - 2])
+    char ends = source->text[at.end - 1];
+    if (isdigit((unsigned char)c) && is_word(ends) && !isdigit((unsigned char)ends))
+        return ends == 'j' && !isalpha((unsigned char)source->text[at.end - 2])
                    ? "the imaginary unit is 'complex(0, 1)'"
                    : "a number may not touch a letter; multiply with '*' or ','";
     if (c == '_' && at.end - at.begin > 1)
