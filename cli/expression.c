@@ -35,10 +35,10 @@ static int fail_words(Cli *cli)
     const char *more = cli->words[1], *end = strrchr(more, '.');
     if (end && !strcmp(end, ".npy"))
         return cli_fail(cli, EINC_USAGE, "'%s' is one word too many\nhint: each operand has its own -i: '-i %s'", more, more);
-    if (more[0] == '-')
+    if (more[0] == '-' && more[1] && more[1] != '>')
         return cli_fail(cli, EINC_USAGE, "'%s' stands behind '--', so it is no option\nhint: options come first", more);
     return cli_fail(cli, EINC_USAGE, "'%s' is one word too many: the expression is '%s'\nhint: put the whole expression "
-                    "into quotes", more, cli->words[0]);
+                    "into quotes, or the shell takes blanks, '|' and '>' for itself", more, cli->words[0]);
 }
 
 int expression_read(Cli *cli, Expression *e)

@@ -88,7 +88,8 @@ static int read_input(Job *job, const char *value)
         return status;
     add_known(job, known);
     if (!npy_open(&known->file, known->path, error, sizeof error))
-        return cli_fail(cli, EINC_FAILED, "%s", error);
+        return cli_fail(cli, EINC_FAILED, "%s%s", error, strchr(known->path, ',') && access(known->path, F_OK)
+                        ? "\nhint: each operand has its own -i" : "");
     known->rank = known->file.array.rank;
     memcpy(known->shape, known->file.array.shape, sizeof known->shape);
     return EINC_OK;
@@ -149,7 +150,7 @@ static int add_extents(Job *job, const char *text, ExtentSpec **list, int *count
     const char *bad = "";
     int before = *count;
     if (!*text || !read_extents(&cli->arena, text, list, count, &bad))
-        return cli_fail(cli, EINC_USAGE, "'%s' is no extent\nhint: an index and a number, as in '-d n=30,k=128'", bad);
+        return cli_fail(cli, EINC_USAGE, "'%s' is no extent\nhint: an index and a whole number, as in '-d n=30,k=128'", bad);
     for (int i = before; i < *count; i++)
         for (int k = 0; k < i; k++)
             if (!strcmp((*list)[i].name, (*list)[k].name) && (*list)[i].extent != (*list)[k].extent)

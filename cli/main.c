@@ -33,7 +33,11 @@ static void note_failure(void *user, int code, const char *message)
 
 static int fail_command(Cli *cli, const char *word)
 {
-    const char *near = command_nearest(word);
+    const char *near = command_nearest(word), *option = word + strspn(word, "-");
+    for (int o = 0; o < OPTION_COUNT; o++)    /* "version", "-v" */
+        if (option_facts[o].commands == HELP && *option && !strncmp(option_facts[o].name, option, strlen(option)))
+            return cli_fail(cli, EINC_USAGE, "there is no command '%s'\nhint: did you mean 'einc --%s'?", word,
+                            option_facts[o].name);
     if (near)
         return cli_fail(cli, EINC_USAGE, "there is no command '%s'\nhint: did you mean 'einc %s'?", word, near);
     if (word[strspn(word, "abcdefghijklmnopqrstuvwxyz")] && *word != '-')

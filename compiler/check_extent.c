@@ -191,20 +191,25 @@ static void hint_indices(Check *check, const char *const *names, size_t count)
     diag_hint(check->diags, count ? "its indices are %s" : "it has none%s", list.bytes);
 }
 
+static bool has_name(const char *const *names, size_t count, const char *name)
+{
+    for (size_t k = 0; k < count; k++)
+        if (!strcmp(names[k], name))
+            return true;
+    return false;
+}
+
 static void check_given_names(Check *check)
 {
     const Program *p = check->program;
     const char **names = ARENA_ARRAY(check->arena, const char *, p->index_count);
     size_t count = 0;
     for (int k = 0; k < p->index_count; k++)
-        if (!p->indices[k]->in_dots)
+        if (!p->indices[k]->in_dots && !has_name(names, count, p->indices[k]->name))
             names[count++] = p->indices[k]->name;
     for (int i = 0; i < check->options->extent_count; i++) {
         const char *name = check->options->extents[i].name;
-        bool known = false;
-        for (size_t k = 0; k < count; k++)
-            known |= !strcmp(names[k], name);
-        if (known)
+        if (has_name(names, count, name))
             continue;
         const char *near = diag_nearest(name, strlen(name), names, count);
         diag_error_nowhere(check->diags, "the expression has no index '%s'", name);

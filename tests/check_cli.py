@@ -120,6 +120,11 @@ def check_usage():
     bad(2, "did you mean '--check'", "run", *product, "--chekc")
     bad(2, "'einc run' has no option --json", "run", *product, "--json")
     bad(2, "there is no command 'ij,jk->ik'", "ij,jk->ik")
+    for word in ("version", "-v"):
+        bad(2, "did you mean 'einc --version'", word)
+    bad(2, "'einc --help' lists the commands", "help", "nothing")
+    for word in ("-", "->"):    # what the shell leaves of an expression without quotes
+        bad(2, "put the whole expression into quotes", "run", "ij", word, "-i", "a.npy")
     bad(2, "there is no expression", "run", "-i", "a.npy")
     bad(2, "stands behind '--'", "run", "-ij -> i", "-i", "a.npy")
     bad(2, "operand 2 has no array", "run", "ij,jk->ik", "-i", "a.npy", "-o", "never.npy")
@@ -186,6 +191,7 @@ def check_files():
                         (".", "directory"), ("unsigned.npy", ".astype('int64')"), ("words.npy", "strings"),
                         ("objects.npy", "object")):
         bad(1, ["error: " + name, words], "run", "ij->i", "-i", name, "-o", "never.npy")
+    bad(1, "each operand has its own -i", "run", "ij,jk->ik", "-i", "a.npy,b.npy", errors=2)
     bad(1, "No such file", "run", "@none.ein", "-i", "a.npy")
     for path, words in (("/nowhere/at/all.npy", "No such file"), ("/dev/full", "No space left"), (".", "directory")):
         bad(1, words, "run", "ij->i", "-i", "a.npy", "-o", path)
