@@ -186,23 +186,6 @@ static bool position_empty(const Extents *extents, const Position *position)
     return false;
 }
 
-bool read_can_miss(const Extents *extents, const Term *read)
-{
-    const Tensor *tensor = read->read.tensor;
-    for (int a = 0; a < tensor->rank; a++) {
-        const Position *position = &read->read.positions[a];
-        if (position_is_plain(position))
-            continue;
-        int64_t least, greatest;
-        if (!position_known(extents, position))
-            return true;
-        position_range(extents, position, &least, &greatest);
-        if (!position_empty(extents, position) && (least < 0 || greatest >= extents->shape[tensor->id][a]))
-            return true;
-    }
-    return false;
-}
-
 static void check_position(Infer *infer, const Tensor *tensor, int axis, const Position *position, const char *verb)
 {
     const Extents *extents = infer->extents;

@@ -26,8 +26,5 @@ bool extents_require(const Extents *extents, Diags *diags);
 /* The least and the greatest value of a position without gathers. The extents it needs are known and not 0. */
 void position_range(const Extents *extents, const Position *position, int64_t *least, int64_t *greatest);
 
-/* Whether a read can be out of range for these extents: a gather always can, an affine position when its range says
- * so, a plain one never. */
-bool read_can_miss(const Extents *extents, const Term *read);
 
 #endif

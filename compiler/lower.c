@@ -1,12 +1,6 @@
 /* See lower.h. Which statements are needed, which are written into their readers, and the order of what remains. */
 #include "lowering.h"
 
-bool reduction_is_root(Reduction reduction)
-{
-    return reduction_facts[reduction].leaves != LEAVES_NOTHING && reduction != REDUCTION_SOFTMAX &&
-           reduction != REDUCTION_LOG_SOFTMAX;
-}
-
 /* ---- facts about terms ---- */
 
 typedef struct Sum {

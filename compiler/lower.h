@@ -18,8 +18,4 @@
  * as product_ends() tells; NULL: none. */
 Program *lower(Arena *arena, const Program *program, const bool *wanted, const bool *ends);
 
-/* Whether a reduction is the root of its statement by nature: what it leaves of its indices makes it store inside its
- * own loops. */
-bool reduction_is_root(Reduction reduction);
-
 #endif

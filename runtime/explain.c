@@ -189,7 +189,8 @@ static void explain_temporaries(Text *text, const Compiled *c, const Launch *lau
     }
 }
 
-bool explain_is_cut(const Launch *launch, int block)
+/* Whether a launch's block is of an index that is reduced, in parts that are merged. */
+static bool is_cut(const Launch *launch, int block)
 {
     for (int s = 0; s < launch->step_count; s++)
         if (launch->steps[s]->split && launch->steps[s]->split == launch->blocks[block].of_step[s])
@@ -208,7 +209,7 @@ static int explain_blocks(Text *text, const Compiled *c, const Launch *launch)
         int64_t tile = size_evaluate(block->tile, &values);
         const char *by = tile == 1 ? "" : tile > 1 ? arena_format(text->arena, " by %lld", (long long)tile) : " by blocks";
         explain_line(text, b, arena_format(text->arena, "for %s%s", extent, by),
-                     explain_is_cut(launch, b) ? "in parts, shared by the threads" : "kept, shared by the threads");
+                     is_cut(launch, b) ? "in parts, shared by the threads" : "kept, shared by the threads");
     }
     return b;
 }

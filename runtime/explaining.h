@@ -19,9 +19,6 @@ void explain_formula(Text *text, const Step *step);
 /* The block that a step's loop runs over, or NULL. */
 const Block *explain_block(const Launch *launch, const Step *step, const Index *index);
 
-/* Whether a launch's block is of an index that is reduced, in parts that are merged. */
-bool explain_is_cut(const Launch *launch, int block);
-
 const char *explain_json(Arena *arena, const Compiled *c);
 
 #endif

@@ -148,13 +148,6 @@ INLINE int isfinite_c64(c64 x)
 }
 //}
 
-//{ select_c64
-INLINE c64 select_c64(int m, c64 a, c64 b)
-{
-    return m ? a : b;
-}
-//}
-
 //{ to_c64_c128
 INLINE c64 to_c64_c128(c128 x)
 {
@@ -194,34 +187,6 @@ INLINE c64 to_c64_i64(int64_t x)
 INLINE c64 to_c64_bool(int x)
 {
     return make_c64((float)x, 0);
-}
-//}
-
-//{ to_f32_c64
-INLINE float to_f32_c64(c64 x)
-{
-    return x.re;
-}
-//}
-
-//{ to_f64_c64
-INLINE double to_f64_c64(c64 x)
-{
-    return x.re;
-}
-//}
-
-//{ to_i32_c64
-INLINE int32_t to_i32_c64(c64 x)
-{
-    return to_i32_f32(x.re);
-}
-//}
-
-//{ to_i64_c64
-INLINE int64_t to_i64_c64(c64 x)
-{
-    return to_i64_f32(x.re);
 }
 //}
 
@@ -374,13 +339,6 @@ INLINE int isfinite_c128(c128 x)
 }
 //}
 
-//{ select_c128
-INLINE c128 select_c128(int m, c128 a, c128 b)
-{
-    return m ? a : b;
-}
-//}
-
 //{ to_c128_c64
 INLINE c128 to_c128_c64(c64 x)
 {
@@ -420,34 +378,6 @@ INLINE c128 to_c128_i64(int64_t x)
 INLINE c128 to_c128_bool(int x)
 {
     return make_c128((double)x, 0);
-}
-//}
-
-//{ to_f32_c128
-INLINE float to_f32_c128(c128 x)
-{
-    return (float)x.re;
-}
-//}
-
-//{ to_f64_c128
-INLINE double to_f64_c128(c128 x)
-{
-    return x.re;
-}
-//}
-
-//{ to_i32_c128
-INLINE int32_t to_i32_c128(c128 x)
-{
-    return to_i32_f64(x.re);
-}
-//}
-
-//{ to_i64_c128
-INLINE int64_t to_i64_c128(c128 x)
-{
-    return to_i64_f64(x.re);
 }
 //}
 

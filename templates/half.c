@@ -225,34 +225,6 @@ INLINE f32v odd_f32_f64v(f64v x)
 }
 //}
 
-//{ to_f16_f64
-INLINE uint16_t to_f16_f64(double x)
-{
-    return to_f16_f32(odd_f32_f64(x));
-}
-//}
-
-//{ to_f16_f64v
-INLINE u16v to_f16_f64v(f64v x)
-{
-    return to_f16_f32v(odd_f32_f64v(x));
-}
-//}
-
-//{ to_bf16_f64
-INLINE uint16_t to_bf16_f64(double x)
-{
-    return to_bf16_f32(odd_f32_f64(x));
-}
-//}
-
-//{ to_bf16_f64v
-INLINE u16v to_bf16_f64v(f64v x)
-{
-    return to_bf16_f32v(odd_f32_f64v(x));
-}
-//}
-
 /* A number in a register, rounded to what a 16-bit float holds. */
 
 //{ round_f16

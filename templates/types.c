@@ -205,10 +205,6 @@ typedef int8_t i8u;
 typedef int16_t i16u UNALIGNED;
 //}
 
-//{ u16u
-typedef uint16_t u16u UNALIGNED;
-//}
-
 //{ i32u
 typedef int32_t i32u UNALIGNED;
 //}

@@ -410,9 +410,6 @@ static void infer(Arena *arena, const Program *program, const Known *known, Diag
     if (!extents || !extents_require(extents, diags))
         return;
     complete++;
-    for (int t = 0; t < program->term_count; t++)
-        if (program->terms[t]->kind == TERM_READ)
-            read_can_miss(extents, program->terms[t]);
 }
 
 static void reads_back(Arena *arena, const Program *program, const Known *known)
