@@ -150,7 +150,8 @@ static int add_extents(Job *job, const char *text, ExtentSpec **list, int *count
     const char *bad = "";
     int before = *count;
     if (!*text || !read_extents(&cli->arena, text, list, count, &bad))
-        return cli_fail(cli, EINC_USAGE, "'%s' is no extent\nhint: an index and a whole number, as in '-d n=30,k=128'", bad);
+        return cli_fail(cli, EINC_USAGE, "'%s' is no extent\nhint: an index and a whole number, as in '-d n=30,k=128'",
+                        bad);
     for (int i = before; i < *count; i++)
         for (int k = 0; k < i; k++)
             if (!strcmp((*list)[i].name, (*list)[k].name) && (*list)[i].extent != (*list)[k].extent)

@@ -24,7 +24,8 @@ enum {
     X(OUTPUT, "output", 'o', "FILE", COMPILE | RUN, "where the result goes; - is the standard output")                   \
     X(EXTENTS, "extents", 'd', "I=N,J=N", KERNELS, "extents of indices: needed where no operand tells, else hints")      \
     X(DUMP, "dump", 0, "PASS", COMPILE | EXPLAIN, "print what a pass makes: ast, program, lower, plan (short: -dPASS)")  \
-    X(SHAPE, "shape", 0, "[NAME=]N,N", KERNELS, "the shape of the next operand, or of NAME; its dtype stands in EXPR, as in ij:f16") \
+    X(SHAPE, "shape", 0, "[NAME=]N,N", KERNELS,                                                                          \
+      "the shape of the next operand, or of NAME; a dtype stands in EXPR, as in ij:f16")                                 \
     X(STATIC, "static", 0, "I=N", KERNELS, "extents to compile in as constants")                                         \
     X(MEMORY, "memory", 0, "BYTES", KERNELS, "memory beyond operands and results: 700, 64K, 2M, 1G")                     \
     X(TARGET, "target", 0, "NAME", KERNELS, "instruction set, one of those below; several for compile: a,b")              \

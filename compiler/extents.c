@@ -202,8 +202,8 @@ static void check_position(Infer *infer, const Tensor *tensor, int axis, const P
         if (position->parts[k].index->rule == EXTENT_AXES)
             whole = position->parts[k].index->name;
     if (whole)
-        diag_hint(infer->diags, "'%s' stands alone elsewhere and so has that whole axis; pass a slice of the array as another "
-                  "operand, or read what is out of range inside 'where(condition, ..., 0)'", whole);
+        diag_hint(infer->diags, "'%s' stands alone elsewhere and so has that whole axis; pass a slice of the array as "
+                  "another operand, or read what is out of range inside 'where(condition, ..., 0)'", whole);
     else
         diag_hint(infer->diags, "give smaller extents, or read it inside 'where(condition, ..., 0)'");
 }
