@@ -138,26 +138,9 @@ static const char *step_line(Emitter *e, Tiling *t)
 
 static const char *constants(Emitter *e, const Tiling *t)
 {
-    Text heights = text_new(e->arena);
-    for (int h = 1, best = 1; h <= t->c->tile_rows; h++) {
-        best = t->c->heights & 1u << h ? h : best;
-        text_print(&heights, ", %d", best);
-    }
-    return emit_text(e, "enum { ROWS_%d = %d, VECTORS_%d = %d, COLUMNS_%d = VECTORS_%d * LANES, DEPTH_%d = %d, "
-                     "BLOCK_%d = %d };\n\n/* How many of so many rows the next tile takes. */\n"
-                     "static const unsigned char heights_%d[ROWS_%d + 1] = { 0%s };\n", t->number, t->c->tile_rows,
-                     t->number, t->c->tile_vectors, t->number,
-                     t->number, t->number, t->c->depth_block, t->number, t->c->row_block, t->number, t->number, heights.bytes);
-}
-
-static const char *heights(Emitter *e, const Tiling *t, const char *extra)
-{
-    Text text = text_new(e->arena);
-    for (int h = t->c->tile_rows; h > 0; h--)
-        if (t->c->heights & 1u << h)
-            text_print(&text, "    %s tile_%s%d(%d, rows, row_step, k_step, panel, depth, ahead, ahead_step, kept, is_first, is_last%s); break;\n",
-                   h > 1 ? emit_text(e, "case %d:", h) : "default:", "at_", t->number, h, extra);
-    return text.bytes;
+    int n = t->number;
+    return emit_text(e, "enum { ROWS_%d = %d, VECTORS_%d = %d, COLUMNS_%d = VECTORS_%d * LANES, DEPTH_%d = %d, BLOCK_%d = %d };\n",
+                     n, t->c->tile_rows, n, t->c->tile_vectors, n, n, n, t->c->depth_block, n, t->c->row_block);
 }
 
 static void fill_template(Emitter *e, Tiling *t, const char *const bodies[4], const char *step)
@@ -176,11 +159,9 @@ static void fill_template(Emitter *e, Tiling *t, const char *const bodies[4], co
         { "start", start_line(e, t) },
         { "left", left_line(e, t) },
         { "step", step_line(e, t) },
-        { "tile_head", emit_text(e, "INLINE void tile_at_%d(const int height, %s%s)\n", t->number, head, extra) },
+        { "tile_head", emit_text(e, "KERNEL static void tile_%d(int height, %s%s)\n", t->number, head, extra) },
         { "tile", whole },
         { "after", t->in_registers ? "" : spell_function(e, &t->parameters, "What becomes of a tile's sums.", "after", t->number, bodies[2]) },
-        { "heights_head", emit_text(e, "KERNEL static void tiles_%d(int height, %s%s)\n", t->number, head, extra) },
-        { "heights", heights(e, t, tile_extra(e, t, whole, false)) },
         { "finish", t->c->reduces ? spell_function(e, &t->parameters, "The columns' results.", "finish", t->number, bodies[3]) : "" },
         { "whole", spell_function(e, &common, "The step for one unit of work.", "step", t->number, step) },
     };
@@ -205,7 +186,7 @@ void emit_contract(Emitter *e)
     const char *bodies[4] = { tiling_pack_columns(e, t), tiling_pack_rows(e, t), t->in_registers ? "" : tiling_after(e, t),
                               t->c->reduces ? tiling_finish(e, t) : "" };
     const char *tile = tiling_tile(e, t), *whole = emit_text(e, "%s%s", emit_locals(e, tile), tile);
-    const char *tiles = emit_text(e, "    tiles_%d(height, here, row_step, k_step, %spanels_%d + place * %s + %s * COLUMNS_%d, points,\n"
+    const char *tiles = emit_text(e, "    tile_%d(height, here, row_step, k_step, %spanels_%d + place * %s + %s * COLUMNS_%d, points,\n"
                                   "            ahead, ahead_step, kept, is_first, is_last%s);",
                                   t->number, t->c->group > 1 ? "(const u32u *)" : "", t->number, tiling_panel_depth(t),
                                   t->c->has_starts ? "(done + 1)" : "done", t->number, tile_extra(e, t, whole, false));

@@ -44,22 +44,29 @@ static void step_states(Emitter *e, const Tiling *t, const char *(*names)[STATE_
                         state_needs_place(t->first[r]) ? emit_place(e, t->first[r], true) : NULL);
 }
 
+static void open_rows(Emitter *e, const Tiling *t)
+{
+    emit_line(e, "UNROLL");
+    emit_line(e, "for (int r = 0; r < ROWS_%d; r++) {", t->number);
+    emit_line(e, "    if (r >= height)");
+    emit_line(e, "        break;");
+}
+
 /* One reduction takes a column of sums. An extremum of the sums as they are has a function that looks for NaN at less. */
 static void take_sums(Emitter *e, const Tiling *t, const Term *reduce, const char *const *names)
 {
     State state = reduction_facts[reduce->reduce.reduction].state;
     bool plain = reduce->reduce.argument == t->c->product && dtype_kind(t->dtype) == KIND_FLOAT;
     if (plain && (state == STATE_MAX || state == STATE_MIN)) {
-        emit_line(e, "%s = %s_all_%sv(%s, &sums[0][v], height, VECTORS_%d);", names[0], state == STATE_MAX ? "max" : "min",
-                  dtype_name(t->dtype), names[0], t->number);
+        emit_line(e, "%s = %s_all_%sv(%s, &sums[0][v], ROWS_%d, VECTORS_%d, height);", names[0],
+                  state == STATE_MAX ? "max" : "min", dtype_name(t->dtype), names[0], t->number, t->number);
         return;
     }
     Scope *inner = emit_push(e);
     know_product(e, t, "sums[r][v]");
     emit_state_step(e, reduce, names, true, NULL);
     emit_pop(e);
-    emit_line(e, "UNROLL");
-    emit_line(e, "for (int r = 0; r < height; r++) {");
+    open_rows(e, t);
     emit_body(e, inner);
     emit_line(e, "}");
 }
@@ -69,8 +76,7 @@ const char *tiling_tile(Emitter *e, Tiling *t)
 {
     tiling_open(e, t, tiling_last(&t->c->columns));
     if (!t->in_registers) {
-        emit_line(e, "UNROLL");
-        emit_line(e, "for (int r = 0; r < height; r++) {");
+        open_rows(e, t);
         emit_line(e, "    UNROLL");
         emit_line(e, "    for (int v = 0; v < VECTORS_%d; v++)", t->number);
         emit_line(e, "        store_%sv(kept + (r * VECTORS_%d + v) * LANES, 1, sums[r][v], LANES);", dtype_name(t->dtype),

@@ -256,7 +256,7 @@ static void emit_tiles(Emitter *e, const Tiling *t, const char *first, const cha
     /* Of each panel all rows of the block, so that it stays near. */
     Text inner = text_new(e->arena);
     text_print(&inner, "for (%s = %s; %s < %s; %s += height) {\n", row, from, row, to, row);
-    text_print(&inner, "    height = heights_%d[size_ceil_div(%s - %s, size_ceil_div(%s - %s, ROWS_%d))];\n", n, to, row, to, row, n);
+    text_print(&inner, "    height = (int)size_ceil_div(%s - %s, size_ceil_div(%s - %s, ROWS_%d));\n", to, row, to, row, n);
     text_print(&inner, "    const %s *here = rows + (%s - %s) * row_step + done * k_step;\n", emit_element(t->c->packed), row, from);
     text_print(&inner, "    /* The next rows where all points are taken at once, else the next panel: a share for each tile. */\n");
     text_print(&inner, "    const char *ahead = (const char *)(%s);\n", next_rows(e, t, row));

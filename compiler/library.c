@@ -10,6 +10,7 @@ typedef struct Snippet {
     size_t length;
     bool chosen;                  /* the one of its name that fits the target */
     bool needed;
+    int same;                     /* the snippet has several names: how many stand before this one */
 } Snippet;
 
 struct Library {
@@ -44,7 +45,7 @@ static Line next_line(const char **at)
     const char *word = line.text + strspn(line.text, " \t");
     if (!strncmp(word, "//{ ", 4)) {
         line.mark = word + 4;
-        line.mark_length = strcspn(line.mark, " \n");
+        line.mark_length = strcspn(line.mark, "\n");
     }
     line.end = !strncmp(word, "//}", 3);
     line.length += line.text[line.length] == '\n';
@@ -112,23 +113,34 @@ bool library_has(const Library *library, const char *name)
     return find(library, name, strlen(name)) != NULL;
 }
 
+/* One snippet under each of its names. */
+static void append(Library *library, const char *names, Snippet snippet)
+{
+    for (; *names; snippet.same++) {
+        snippet.name = names;
+        snippet.name_length = strcspn(names, "@ ");
+        ARENA_APPEND(library->arena, library->snippets, library->count, snippet);
+        names += strcspn(names, " ");
+        names += strspn(names, " ");
+    }
+}
+
 static void read_file(Library *library, const char *text, bool (*has_feature)(const void *, const char *),
                       const void *target)
 {
-    Snippet now = { 0 };
+    Text names = text_new(library->arena);
+    const char *begin = NULL;
     while (*text) {
         Line line = next_line(&text);
         if (line.mark) {
-            const char *at = memchr(line.mark, '@', line.mark_length);
-            size_t length = at ? (size_t)(at - line.mark) : line.mark_length;
-            const char *feature = at ? arena_copy(library->arena, at + 1, line.mark_length - length - 1) : NULL;
-            now = (Snippet){ .name = line.mark, .name_length = length, .text = text,
-                             .chosen = !feature || has_feature(target, feature) };
-        } else if (line.end && now.name) {
-            now.length = (size_t)(line.text - now.text);
-            if (now.chosen)
-                ARENA_APPEND(library->arena, library->snippets, library->count, now);
-            now.name = NULL;
+            text_put(&names, names.length ? " " : "");
+            text_add(&names, line.mark, line.mark_length);
+            begin = text;
+        } else if (line.end && names.length) {
+            const char *feature = strchr(names.bytes, '@');
+            if (!feature || has_feature(target, feature + 1))
+                append(library, names.bytes, (Snippet){ .text = begin, .length = (size_t)(line.text - begin), .chosen = true });
+            names = text_new(library->arena);
         }
     }
 }
@@ -189,6 +201,7 @@ static void need(Library *library, const char *text, size_t length)
         while (i < length && (isalnum((unsigned char)text[i]) || text[i] == '_'))
             i++;
         Snippet *s = find(library, text + begin, i - begin);
+        s = s ? s - s->same : NULL;
         if (s && !s->needed) {
             s->needed = true;
             need(library, s->text, s->length);

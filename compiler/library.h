@@ -5,10 +5,10 @@
  *     //}
  *
  * In a skeleton a region is a hole: template_fill() copies the file and puts the emitter's text where the region was.
- * In a library a region is a snippet, named after the identifier that it defines: library_select() gives those whose
- * names occur in a text, and those that they need in turn, in the library's order. `//{ name@feature` replaces the
- * snippet `name` on targets with that feature; the last that fits wins. Lines outside regions are for the file's own
- * compilation and are not part of a library. */
+ * In a library a region is a snippet, named after the identifiers that it defines, on one such line or several:
+ * library_select() gives those whose names occur in a text, and those that they need in turn, in the library's order.
+ * `//{ name@feature` replaces the snippet `name` on targets with that feature; the last that fits wins. Lines outside
+ * regions are for the file's own compilation and are not part of a library. */
 #ifndef EINC_LIBRARY_H
 #define EINC_LIBRARY_H
 

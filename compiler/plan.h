@@ -43,7 +43,6 @@ typedef struct Contract {
     bool columns_turned;          /* a column's contracted points lie side by side: packing turns squares of them */
     bool rows_along;              /* packed rows lie side by side; else each row's contracted points do */
     int tile_rows, tile_vectors;
-    unsigned heights;             /* bit h: tiles of h rows have their own code; lower ones take their rows in several */
     int depth_block, row_block;   /* more words of contracted points are taken in blocks, by so many tiles of rows */
 } Contract;
 

@@ -161,18 +161,6 @@ static double points(const Planner *planner, const IndexSet *set)
     return product;
 }
 
-/* The heights that tiles of so many rows have when they are nearly equal, and some for what else there may be. */
-static unsigned heights_of(const Contract *c, double rows)
-{
-    int64_t most = c->tile_rows, count = (int64_t)rows, tiles = (count + most - 1) / most;
-    unsigned heights = 1u << 1 | 1u << 2 | 1u << 4 | 1u << most;
-    if (tiles > 0)
-        return heights | 1u << (count / tiles) | 1u << ((count + tiles - 1) / tiles) | (most > 8 ? 1u << 8 : 0);
-    for (int h = (int)(most + 1) / 2; h <= most; h++)
-        heights |= 1u << h;
-    return heights;
-}
-
 static bool has_index_of_all_loops(const Step *step, const Product *product)
 {
     for (int i = 0; i < step->loop_count; i++) {
@@ -236,7 +224,6 @@ Contract *plan_contract(Planner *planner, const Step *step)
     c->in_place = is_in_place(c);
     c->tile_rows = target->tile_rows;
     c->tile_vectors = target->tile_vectors;
-    c->heights = heights_of(c, 0);
     c->depth_block = DEPTH_BLOCK;
     double tile_bytes = c->tile_rows * points(planner, &c->depth) * (double)dtype_size(dtype);
     c->row_block = tile_bytes * ROW_BLOCK <= PACKED_MOST ? ROW_BLOCK : tile_bytes < PACKED_MOST ? (int)(PACKED_MOST / tile_bytes) : 1;
@@ -269,23 +256,6 @@ static void shrink(const Planner *planner, const Launch *launch, const Contract 
         tiles[b] = tile;
         inside *= tile;
     }
-}
-
-/* How many rows a segment has: 0 where that is not known or a condition cuts it short. */
-static double segment_rows(const Planner *planner, const Launch *launch, const Step *step, const double *tiles)
-{
-    const Contract *c = step->contract;
-    const Index *row = c->rows.list[c->rows.count - 1];
-    bool cut = false;
-    for (int r = 0; r < step->root_count && c->reduces; r++)
-        cut |= step->roots[r]->reduce.argument->kind == TERM_SELECT;
-    if (cut || !planner->hints->extents || planner->hints->extents->of[row->origin->id] < 0)
-        return 0;
-    for (int b = 0; b < launch->block_count && tiles; b++)
-        for (int s = 0; s < launch->step_count; s++)
-            if (launch->steps[s] == step && launch->blocks[b].of_step[s] == row)
-                return tiles[b];
-    return planner_extent(planner, row);
 }
 
 /* The bytes of what one unit of work stores for the steps behind it. */
@@ -368,10 +338,6 @@ void contract_tiles(Planner *planner, Launch *launch)
                               size_op(planner->arena, SIZE_MIN, tile, block->extent));
         block->tile = tile;
     }
-    for (int s = 0; s < launch->step_count; s++)
-        if (launch->steps[s]->contract)
-            launch->steps[s]->contract->heights =
-                heights_of(launch->steps[s]->contract, segment_rows(planner, launch, launch->steps[s], tiles));
 }
 
 /* ---- what it stores on the way ---- */

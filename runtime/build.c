@@ -274,7 +274,10 @@ Object *object_get(einc_context *context, const EmittedUnit *unit, const char *n
         return NULL;
     }
     const Compiler *compiler = context->compiler;
-    CacheKey key = cache_key((const char *[]){ unit->source, compiler->stamp, compiler->version, compiler_flags() }, 4);
+    const char *flags[2];
+    compiler_flags(compiler, flags);
+    const char *const made_of[] = { unit->source, compiler->stamp, compiler->version, flags[0], flags[1] };
+    CacheKey key = cache_key(made_of, 5);
     Object *object = find_object(context, &key);
     pthread_mutex_unlock(&context->lock);
     if (object)

@@ -1,7 +1,7 @@
 /* The cache of compiled kernels on disk.
  *
  *     Cache *cache = cache_open(NULL);
- *     CacheKey key = cache_key((const char *[]){ text, compiler->stamp, compiler_flags(), cpu }, 4);
+ *     CacheKey key = cache_key((const char *[]){ text, compiler->stamp, compiler->version }, 3);
  *     void *object = cache_load(cache, &key);
  *     if (!object)
  *         status = cache_build(cache, &key, "ij,jk->ik", build, user, &object, error, sizeof error);

@@ -36,8 +36,8 @@ void compiler_free(Compiler *compiler);
  * a kernel, so whoever remembers the version under the stamp gives it as `version`, and nothing is run. */
 int compiler_identify(Compiler *compiler, const char *version, char *error, size_t bytes);
 
-/* The flags of compiler_run(), for the key of what it makes. */
-const char *compiler_flags(void);
+/* What compiler_run() gives an identified compiler before and behind the text, for the key of what it makes; static. */
+void compiler_flags(const Compiler *compiler, const char *flags[2]);
 
 /* Compiles C text into a shared object at the path `object`. EINC_FAILED with what the compiler wrote to stderr, and
  * nothing at `object`, when it refuses; EINC_NO_COMPILER when it cannot be started. */

@@ -58,13 +58,15 @@ KERNEL static void pack_rows_N(const Frame *f, int64_t i, int height, float *pac
 //}
 
 /* The sums of `height` rows and one panel, on top of those kept from earlier points; NULL: there are none. A row's points
- * are k_step apart, rows row_step. Meanwhile what is needed next comes nearer: `ahead`, so many bytes for each point. */
-INLINE void multiply_N(const int height, const partu *rows, int64_t row_step, int64_t k_step, const wordu *panel,
+ * are k_step apart, rows row_step. Meanwhile what is needed next comes nearer: `ahead`, so many bytes for each point.
+ * Loops over rows are unrolled, so that the sums have registers, and left early where a tile is low: a comparison for
+ * each row costs nothing beside its products. The sums of rows that a tile has not stay as they start. */
+INLINE void multiply_N(int height, const partu *rows, int64_t row_step, int64_t k_step, const wordu *panel,
                        int64_t depth, const char *ahead, int64_t ahead_step, const float *kept,
                        f32v sums[ROWS_N][VECTORS_N])
 {
     UNROLL
-    for (int r = 0; r < height; r++) {
+    for (int r = 0; r < ROWS_N; r++) {
         UNROLL
         for (int v = 0; v < VECTORS_N; v++) {
             //{ start
@@ -74,7 +76,9 @@ INLINE void multiply_N(const int height, const partu *rows, int64_t row_step, in
     }
     if (kept) {
         UNROLL
-        for (int r = 0; r < height; r++) {
+        for (int r = 0; r < ROWS_N; r++) {
+            if (r >= height)
+                break;
             UNROLL
             for (int v = 0; v < VECTORS_N; v++)
                 sums[r][v] = load_f32v(kept + (r * VECTORS_N + v) * LANES, 1, LANES);
@@ -88,7 +92,9 @@ INLINE void multiply_N(const int height, const partu *rows, int64_t row_step, in
         for (int v = 0; v < VECTORS_N; v++)
             right[v] = load_wordv(panel + v * LANES, 1, LANES);
         UNROLL
-        for (int r = 0; r < height; r++) {
+        for (int r = 0; r < ROWS_N; r++) {
+            if (r >= height)
+                break;
             //{ left
             const f32v left = splat_f32v(rows[r * row_step]);
             //}
@@ -106,15 +112,17 @@ INLINE void multiply_N(const int height, const partu *rows, int64_t row_step, in
 
 /* One tile, and what becomes of its sums: kept until the last points have come, or what the step does with them. */
 //{ tile_head
-INLINE void tile_at_N(const int height, const f32u *rows, int64_t row_step, int64_t k_step, const float *panel, int64_t depth,
-                      const char *ahead, int64_t ahead_step, float *kept, int is_first, int is_last)
+KERNEL static void tile_N(int height, const f32u *rows, int64_t row_step, int64_t k_step, const float *panel, int64_t depth,
+                          const char *ahead, int64_t ahead_step, float *kept, int is_first, int is_last)
 //}
 {
     f32v sums[ROWS_N][VECTORS_N];
     multiply_N(height, rows, row_step, k_step, panel, depth, ahead, ahead_step, is_first ? NULL : kept, sums);
     if (!is_last) {
         UNROLL
-        for (int r = 0; r < height; r++) {
+        for (int r = 0; r < ROWS_N; r++) {
+            if (r >= height)
+                break;
             UNROLL
             for (int v = 0; v < VECTORS_N; v++)
                 store_f32v(kept + (r * VECTORS_N + v) * LANES, 1, sums[r][v], LANES);
@@ -123,7 +131,9 @@ INLINE void tile_at_N(const int height, const f32u *rows, int64_t row_step, int6
     }
     //{ tile
     UNROLL
-    for (int r = 0; r < height; r++) {
+    for (int r = 0; r < ROWS_N; r++) {
+        if (r >= height)
+            break;
         UNROLL
         for (int v = 0; v < VECTORS_N; v++)
             store_f32v(kept + (r * VECTORS_N + v) * LANES, 1, sums[r][v], LANES);
@@ -141,24 +151,6 @@ KERNEL static void after_N(const Frame *f, int64_t i, int64_t j, int height, int
 }
 //}
 
-/* Tiles of each height have their own code, so that their sums have registers. */
-//{ heights_head
-KERNEL static void tiles_N(int height, const f32u *rows, int64_t row_step, int64_t k_step, const float *panel, int64_t depth,
-                           const char *ahead, int64_t ahead_step, float *kept, int is_first, int is_last)
-//}
-{
-    switch (height) {
-    //{ heights
-    case 6: tile_at_N(6, rows, row_step, k_step, panel, depth, ahead, ahead_step, kept, is_first, is_last); break;
-    case 5: tile_at_N(5, rows, row_step, k_step, panel, depth, ahead, ahead_step, kept, is_first, is_last); break;
-    case 4: tile_at_N(4, rows, row_step, k_step, panel, depth, ahead, ahead_step, kept, is_first, is_last); break;
-    case 3: tile_at_N(3, rows, row_step, k_step, panel, depth, ahead, ahead_step, kept, is_first, is_last); break;
-    case 2: tile_at_N(2, rows, row_step, k_step, panel, depth, ahead, ahead_step, kept, is_first, is_last); break;
-    default: tile_at_N(1, rows, row_step, k_step, panel, depth, ahead, ahead_step, kept, is_first, is_last); break;
-    //}
-    }
-}
-
 //{ finish
 //}
 
@@ -172,7 +164,7 @@ KERNEL static void step_N(const Frame *f, float *panel, float *packed, float *ti
         height = size_ceil_div(f->extent_i - i, size_ceil_div(f->extent_i - i, ROWS_N));
         pack_rows_N(f, i, (int)height, packed);
         for (int64_t j = 0; j < f->extent_j; j += COLUMNS_N) {
-            tiles_N((int)height, packed, depth, 1, panel + j * depth, depth, (const char *)f->A, 0, tile, 1, 1);
+            tile_N((int)height, packed, depth, 1, panel + j * depth, depth, (const char *)f->A, 0, tile, 1, 1);
             after_N(f, i, j, (int)height, (int)size_min(COLUMNS_N, f->extent_j - j), tile);
         }
     }

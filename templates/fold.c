@@ -10,13 +10,16 @@
 /* Lane l of the result is lane l ^ n, for n less than LANES: the partner in a fold. */
 INLINE f32v flip_f32v(f32v x, int n)
 {
+#if EINC_SHUFFLES
+    return __builtin_shuffle(x, lanes_i32v() ^ n);
+#else
     float lanes[LANES], others[LANES];
     memcpy(lanes, &x, sizeof x);
-    UNROLL
     for (int l = 0; l < LANES; l++)
         others[l] = lanes[l ^ n];
     memcpy(&x, others, sizeof x);
     return x;
+#endif
 }
 //}
 
@@ -84,13 +87,16 @@ INLINE float fold_min_f32v(f32v x)
 /* Lane l of the result is lane l ^ n, for n less than LANES: the partner in a fold. */
 INLINE f64v flip_f64v(f64v x, int n)
 {
+#if EINC_SHUFFLES
+    return __builtin_shuffle(x, lanes_i64v() ^ n);
+#else
     double lanes[LANES], others[LANES];
     memcpy(lanes, &x, sizeof x);
-    UNROLL
     for (int l = 0; l < LANES; l++)
         others[l] = lanes[l ^ n];
     memcpy(&x, others, sizeof x);
     return x;
+#endif
 }
 //}
 
@@ -158,13 +164,16 @@ INLINE double fold_min_f64v(f64v x)
 /* Lane l of the result is lane l ^ n, for n less than LANES: the partner in a fold. */
 INLINE i32v flip_i32v(i32v x, int n)
 {
+#if EINC_SHUFFLES
+    return __builtin_shuffle(x, lanes_i32v() ^ n);
+#else
     int32_t lanes[LANES], others[LANES];
     memcpy(lanes, &x, sizeof x);
-    UNROLL
     for (int l = 0; l < LANES; l++)
         others[l] = lanes[l ^ n];
     memcpy(&x, others, sizeof x);
     return x;
+#endif
 }
 //}
 
@@ -232,13 +241,16 @@ INLINE int32_t fold_min_i32v(i32v x)
 /* Lane l of the result is lane l ^ n, for n less than LANES: the partner in a fold. */
 INLINE i64v flip_i64v(i64v x, int n)
 {
+#if EINC_SHUFFLES
+    return __builtin_shuffle(x, lanes_i64v() ^ n);
+#else
     int64_t lanes[LANES], others[LANES];
     memcpy(lanes, &x, sizeof x);
-    UNROLL
     for (int l = 0; l < LANES; l++)
         others[l] = lanes[l ^ n];
     memcpy(&x, others, sizeof x);
     return x;
+#endif
 }
 //}
 
@@ -307,10 +319,8 @@ INLINE int64_t fold_min_i64v(i64v x)
 INLINE void exchange_f32v(f32v *x, int n)
 {
     const boolv upper = (lanes_i32v() & n) != 0;
-    UNROLL
-    for (int i = 0; i < LANES; i++) {
-        if (i & n)
-            continue;
+    for (int pair = 0; pair < LANES / 2; pair++) {
+        const int i = pair / n * 2 * n + pair % n;
         const f32v a = x[i], b = x[i + n];
         x[i] = select_f32v(upper, flip_f32v(b, n), a);
         x[i + n] = select_f32v(upper, b, flip_f32v(a, n));
@@ -338,10 +348,8 @@ APART void transpose_f32v(f32v *x)
 INLINE void exchange_f64v(f64v *x, int n)
 {
     const boolv upper = (lanes_i32v() & n) != 0;
-    UNROLL
-    for (int i = 0; i < LANES; i++) {
-        if (i & n)
-            continue;
+    for (int pair = 0; pair < LANES / 2; pair++) {
+        const int i = pair / n * 2 * n + pair % n;
         const f64v a = x[i], b = x[i + n];
         x[i] = select_f64v(upper, flip_f64v(b, n), a);
         x[i + n] = select_f64v(upper, b, flip_f64v(a, n));
@@ -369,10 +377,8 @@ APART void transpose_f64v(f64v *x)
 INLINE void exchange_i32v(i32v *x, int n)
 {
     const boolv upper = (lanes_i32v() & n) != 0;
-    UNROLL
-    for (int i = 0; i < LANES; i++) {
-        if (i & n)
-            continue;
+    for (int pair = 0; pair < LANES / 2; pair++) {
+        const int i = pair / n * 2 * n + pair % n;
         const i32v a = x[i], b = x[i + n];
         x[i] = select_i32v(upper, flip_i32v(b, n), a);
         x[i + n] = select_i32v(upper, b, flip_i32v(a, n));

@@ -4,7 +4,6 @@
 //---
 //{ title
 //}
-#include <math.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <string.h>

@@ -18,6 +18,22 @@
 #include <stdint.h>
 #include <string.h>
 
+//{ acos acosf asin asinf atan atan2 atan2f atanf atanh ceil ceilf copysign copysignf cos cosf cosh coshf erf erfc
+//{ erff exp exp2 exp2f expf expm1 expm1f fabs fabsf floor floorf fma fmaf fmod fmodf hypot hypotf log log10 log10f
+//{ log1p log1pf log2 log2f logf pow powf rint rintf sin sinf sinh sinhf sqrt sqrtf tan tanf tanh tanhf trunc truncf
+#include <math.h>
+//}
+
+//{ INFINITY NAN
+/* Most kernels need no more of math.h, which takes longer to read than they do. */
+#if !defined(INFINITY) && defined(__GNUC__)
+#define INFINITY (__builtin_inff())
+#define NAN (__builtin_nanf(""))
+#elif !defined(INFINITY)
+#include <math.h>
+#endif
+//}
+
 //{ EINC_VECTORS
 /* Whether vectors are GNU vectors; without them LANES is 1 and each vector type is its element. They only pass between
  * functions that are inlined, so that the ABI is no concern. */
@@ -66,6 +82,15 @@
 #define CONVERT(x, type) __builtin_convertvector(x, type)
 #else
 #define CONVERT(x, type) ((type)(x))
+#endif
+//}
+
+//{ EINC_SHUFFLES
+/* Whether __builtin_shuffle is there; clang needs loops for it to see through. */
+#if EINC_VECTORS && !defined(__clang__)
+#define EINC_SHUFFLES 1
+#else
+#define EINC_SHUFFLES 0
 #endif
 //}
 
@@ -456,11 +481,8 @@ INLINE int lane_boolv(boolv m, int l)
 /* 0, 1, 2, ... */
 INLINE i32v lanes_i32v(void)
 {
-    int32_t lanes[LANES];
+    static const int32_t lanes[] = { 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15 };
     i32v x;
-    UNROLL
-    for (int l = 0; l < LANES; l++)
-        lanes[l] = l;
     memcpy(&x, lanes, sizeof x);
     return x;
 }
@@ -470,11 +492,8 @@ INLINE i32v lanes_i32v(void)
 /* 0, 1, 2, ... */
 INLINE i64v lanes_i64v(void)
 {
-    int64_t lanes[LANES];
+    static const int64_t lanes[] = { 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15 };
     i64v x;
-    UNROLL
-    for (int l = 0; l < LANES; l++)
-        lanes[l] = l;
     memcpy(&x, lanes, sizeof x);
     return x;
 }

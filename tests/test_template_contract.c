@@ -65,9 +65,9 @@ static void points_in_two_turns(void **state)
     for (int i = 0; i < DEPTH * COLUMNS_N; i++)
         panel[i] = (float)(random_bits() % 17) - 8;
     for (int height = 1; height <= ROWS_N; height++) {
-        tiles_N(height, a, DEPTH, 1, panel, DEPTH, (const char *)a, 0, whole, 1, 1);
-        tiles_N(height, a, DEPTH, 1, panel, FIRST, (const char *)a, 0, kept, 1, 0);
-        tiles_N(height, a + FIRST, DEPTH, 1, panel + FIRST * COLUMNS_N, DEPTH - FIRST, (const char *)a, 0, kept, 0, 1);
+        tile_N(height, a, DEPTH, 1, panel, DEPTH, (const char *)a, 0, whole, 1, 1);
+        tile_N(height, a, DEPTH, 1, panel, FIRST, (const char *)a, 0, kept, 1, 0);
+        tile_N(height, a + FIRST, DEPTH, 1, panel + FIRST * COLUMNS_N, DEPTH - FIRST, (const char *)a, 0, kept, 0, 1);
         assert_memory_equal(whole, kept, (size_t)height * COLUMNS_N * sizeof(float));
     }
 }

@@ -24,7 +24,6 @@
  *         + align(tile_1_1 * 4, 64) + align(align(k, 8) * d * 4, 64) + align((1 + min(1, d / 321) * 7) * 6 * d * 4, 64)
  *         + align(min(1, d / 321) * align(k, 8) * 48 * 4, 64) + align(align(v, 8) * k * 4, 64)
  *         + align((1 + min(1, k / 321) * 7) * 6 * k * 4, 64) + align(min(1, k / 321) * align(v, 8) * 48 * 4, 64)) */
-#include <math.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <string.h>
@@ -96,6 +95,14 @@ enum { BAD_ARGUMENT = -2, BAD_SHAPES = -3, BAD_WORKSPACE = -4, CANCELLED = -7, O
 #define KERNEL
 #endif
 
+/* Most kernels need no more of math.h, which takes longer to read than they do. */
+#if !defined(INFINITY) && defined(__GNUC__)
+#define INFINITY (__builtin_inff())
+#define NAN (__builtin_nanf(""))
+#elif !defined(INFINITY)
+#include <math.h>
+#endif
+
 /* Whether vectors are GNU vectors; without them LANES is 1 and each vector type is its element. They only pass between
  * functions that are inlined, so that the ABI is no concern. */
 #if defined(__GNUC__) && !defined(EINC_SCALAR)
@@ -130,6 +137,13 @@ enum { BAD_ARGUMENT = -2, BAD_SHAPES = -3, BAD_WORKSPACE = -4, CANCELLED = -7, O
 #define CONVERT(x, type) __builtin_convertvector(x, type)
 #else
 #define CONVERT(x, type) ((type)(x))
+#endif
+
+/* Whether __builtin_shuffle is there; clang needs loops for it to see through. */
+#if EINC_VECTORS && !defined(__clang__)
+#define EINC_SHUFFLES 1
+#else
+#define EINC_SHUFFLES 0
 #endif
 
 /* Before a loop over lanes that is to become a handful of shuffles. */
@@ -235,11 +249,8 @@ INLINE float lane_f32v(f32v x, int l)
 /* 0, 1, 2, ... */
 INLINE i32v lanes_i32v(void)
 {
-    int32_t lanes[LANES];
+    static const int32_t lanes[] = { 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15 };
     i32v x;
-    UNROLL
-    for (int l = 0; l < LANES; l++)
-        lanes[l] = l;
     memcpy(&x, lanes, sizeof x);
     return x;
 }
@@ -247,11 +258,8 @@ INLINE i32v lanes_i32v(void)
 /* 0, 1, 2, ... */
 INLINE i64v lanes_i64v(void)
 {
-    int64_t lanes[LANES];
+    static const int64_t lanes[] = { 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15 };
     i64v x;
-    UNROLL
-    for (int l = 0; l < LANES; l++)
-        lanes[l] = l;
     memcpy(&x, lanes, sizeof x);
     return x;
 }
@@ -425,13 +433,16 @@ INLINE f32v exp_f32v(f32v x)
 /* Lane l of the result is lane l ^ n, for n less than LANES: the partner in a fold. */
 INLINE f32v flip_f32v(f32v x, int n)
 {
+#if EINC_SHUFFLES
+    return __builtin_shuffle(x, lanes_i32v() ^ n);
+#else
     float lanes[LANES], others[LANES];
     memcpy(lanes, &x, sizeof x);
-    UNROLL
     for (int l = 0; l < LANES; l++)
         others[l] = lanes[l ^ n];
     memcpy(&x, others, sizeof x);
     return x;
+#endif
 }
 
 INLINE float fold_sum_f32v(f32v x)
@@ -464,10 +475,8 @@ INLINE float fold_max_f32v(f32v x)
 INLINE void exchange_f32v(f32v *x, int n)
 {
     const boolv upper = (lanes_i32v() & n) != 0;
-    UNROLL
-    for (int i = 0; i < LANES; i++) {
-        if (i & n)
-            continue;
+    for (int pair = 0; pair < LANES / 2; pair++) {
+        const int i = pair / n * 2 * n + pair % n;
         const f32v a = x[i], b = x[i + n];
         x[i] = select_f32v(upper, flip_f32v(b, n), a);
         x[i + n] = select_f32v(upper, b, flip_f32v(a, n));
@@ -610,9 +619,6 @@ static int is_stopped(const Frame *f)
 /* tmp1[q,k] = where(@q >= @k, sum[d](Q[q,d] * K[k,d]) * 0.125, -(inf)) */
 enum { ROWS_1 = 6, VECTORS_1 = 2, COLUMNS_1 = VECTORS_1 * LANES, DEPTH_1 = 320, BLOCK_1 = 8 };
 
-/* How many of so many rows the next tile takes. */
-static const unsigned char heights_1[ROWS_1 + 1] = { 0, 1, 2, 3, 4, 5, 6 };
-
 /* Packs the panel of `count` columns. */
 KERNEL static void pack_columns_1(const Frame *f, char *own, int64_t k, int64_t depth, int64_t place,
         int64_t points_first, int64_t points_end, int count)
@@ -658,13 +664,15 @@ KERNEL static void pack_rows_1(const Frame *f, char *own, int64_t q, int height)
 }
 
 /* The sums of `height` rows and one panel, on top of those kept from earlier points; NULL: there are none. A row's points
- * are k_step apart, rows row_step. Meanwhile what is needed next comes nearer: `ahead`, so many bytes for each point. */
-INLINE void multiply_1(const int height, const f32u *rows, int64_t row_step, int64_t k_step, const float *panel,
+ * are k_step apart, rows row_step. Meanwhile what is needed next comes nearer: `ahead`, so many bytes for each point.
+ * Loops over rows are unrolled, so that the sums have registers, and left early where a tile is low: a comparison for
+ * each row costs nothing beside its products. The sums of rows that a tile has not stay as they start. */
+INLINE void multiply_1(int height, const f32u *rows, int64_t row_step, int64_t k_step, const float *panel,
                        int64_t depth, const char *ahead, int64_t ahead_step, const float *kept,
                        f32v sums[ROWS_1][VECTORS_1])
 {
     UNROLL
-    for (int r = 0; r < height; r++) {
+    for (int r = 0; r < ROWS_1; r++) {
         UNROLL
         for (int v = 0; v < VECTORS_1; v++) {
             sums[r][v] = splat_f32v(0.0f);
@@ -672,7 +680,9 @@ INLINE void multiply_1(const int height, const f32u *rows, int64_t row_step, int
     }
     if (kept) {
         UNROLL
-        for (int r = 0; r < height; r++) {
+        for (int r = 0; r < ROWS_1; r++) {
+            if (r >= height)
+                break;
             UNROLL
             for (int v = 0; v < VECTORS_1; v++)
                 sums[r][v] = load_f32v(kept + (r * VECTORS_1 + v) * LANES, 1, LANES);
@@ -686,7 +696,9 @@ INLINE void multiply_1(const int height, const f32u *rows, int64_t row_step, int
         for (int v = 0; v < VECTORS_1; v++)
             right[v] = load_f32v(panel + v * LANES, 1, LANES);
         UNROLL
-        for (int r = 0; r < height; r++) {
+        for (int r = 0; r < ROWS_1; r++) {
+            if (r >= height)
+                break;
             const f32v left = splat_f32v(rows[r * row_step]);
             UNROLL
             for (int v = 0; v < VECTORS_1; v++) {
@@ -699,14 +711,16 @@ INLINE void multiply_1(const int height, const f32u *rows, int64_t row_step, int
 }
 
 /* One tile, and what becomes of its sums: kept until the last points have come, or what the step does with them. */
-INLINE void tile_at_1(const int height, const f32u *rows, int64_t row_step, int64_t k_step, const float *panel,
+KERNEL static void tile_1(int height, const f32u *rows, int64_t row_step, int64_t k_step, const float *panel,
         int64_t depth, const char *ahead, int64_t ahead_step, float *kept, int is_first, int is_last)
 {
     f32v sums[ROWS_1][VECTORS_1];
     multiply_1(height, rows, row_step, k_step, panel, depth, ahead, ahead_step, is_first ? NULL : kept, sums);
     if (!is_last) {
         UNROLL
-        for (int r = 0; r < height; r++) {
+        for (int r = 0; r < ROWS_1; r++) {
+            if (r >= height)
+                break;
             UNROLL
             for (int v = 0; v < VECTORS_1; v++)
                 store_f32v(kept + (r * VECTORS_1 + v) * LANES, 1, sums[r][v], LANES);
@@ -714,7 +728,9 @@ INLINE void tile_at_1(const int height, const f32u *rows, int64_t row_step, int6
         return;
     }
     UNROLL
-    for (int r = 0; r < height; r++) {
+    for (int r = 0; r < ROWS_1; r++) {
+        if (r >= height)
+            break;
         UNROLL
         for (int v = 0; v < VECTORS_1; v++)
             store_f32v(kept + (r * VECTORS_1 + v) * LANES, 1, sums[r][v], LANES);
@@ -747,20 +763,6 @@ KERNEL static void after_1(const Frame *f, char *own, int64_t q_first, int64_t q
             }
             store_f32v(tmp1 + (q_at - q_first) * tmp1_0 + k_lanes, 1, chosen, lanes);
         }
-    }
-}
-
-/* Tiles of each height have their own code, so that their sums have registers. */
-KERNEL static void tiles_1(int height, const f32u *rows, int64_t row_step, int64_t k_step, const float *panel,
-        int64_t depth, const char *ahead, int64_t ahead_step, float *kept, int is_first, int is_last)
-{
-    switch (height) {
-    case 6: tile_at_1(6, rows, row_step, k_step, panel, depth, ahead, ahead_step, kept, is_first, is_last); break;
-    case 5: tile_at_1(5, rows, row_step, k_step, panel, depth, ahead, ahead_step, kept, is_first, is_last); break;
-    case 4: tile_at_1(4, rows, row_step, k_step, panel, depth, ahead, ahead_step, kept, is_first, is_last); break;
-    case 3: tile_at_1(3, rows, row_step, k_step, panel, depth, ahead, ahead_step, kept, is_first, is_last); break;
-    case 2: tile_at_1(2, rows, row_step, k_step, panel, depth, ahead, ahead_step, kept, is_first, is_last); break;
-    default: tile_at_1(1, rows, row_step, k_step, panel, depth, ahead, ahead_step, kept, is_first, is_last); break;
     }
 }
 
@@ -813,7 +815,7 @@ KERNEL static void step_1(const Frame *f, char *own, int64_t q_first, int64_t q_
                 const int64_t k = at;
                 const int count = (int)size_min(COLUMNS_1, columns - at);
                 for (q = q_block; q < q_stop; q += height) {
-                    height = heights_1[size_ceil_div(q_stop - q, size_ceil_div(q_stop - q, ROWS_1))];
+                    height = (int)size_ceil_div(q_stop - q, size_ceil_div(q_stop - q, ROWS_1));
                     const f32u *here = rows + (q - q_block) * row_step + done * k_step;
                     /* The next rows where all points are taken at once, else the next panel: a share for each tile. */
                     const char *ahead = (const char *)(here + (tiles < 4 ? 2 : 1) * height * row_step);
@@ -824,7 +826,7 @@ KERNEL static void step_1(const Frame *f, char *own, int64_t q_first, int64_t q_
                         ahead = (const char *)(panels_1 + (place + COLUMNS_1) * depth + done * COLUMNS_1);
                         ahead += (q - q_block) / ROWS_1 * points * ahead_step;
                     }
-                    tiles_1(height, here, row_step, k_step, panels_1 + place * depth + done * COLUMNS_1, points,
+                    tile_1(height, here, row_step, k_step, panels_1 + place * depth + done * COLUMNS_1, points,
                             ahead, ahead_step, kept, is_first, is_last);
                     if (is_last)
                         after_1(f, own, q_first, q, k, count, height, kept);
@@ -937,9 +939,6 @@ KERNEL static void step_4(const Frame *f, char *own, int64_t q_first, int64_t q_
 /* out[q,v] = sum[k](where(tmp4[q] == 0, 0, tmp3[q,k] / tmp4[q]) * V[k,v]) */
 enum { ROWS_5 = 6, VECTORS_5 = 2, COLUMNS_5 = VECTORS_5 * LANES, DEPTH_5 = 320, BLOCK_5 = 8 };
 
-/* How many of so many rows the next tile takes. */
-static const unsigned char heights_5[ROWS_5 + 1] = { 0, 1, 2, 3, 4, 5, 6 };
-
 /* Packs the panel of `count` columns. */
 KERNEL static void pack_columns_5(const Frame *f, char *own, int64_t v_2, int64_t depth, int64_t place,
         int64_t points_first, int64_t points_end, int count)
@@ -984,13 +983,15 @@ KERNEL static void pack_rows_5(const Frame *f, char *own, int64_t q_first, int64
 }
 
 /* The sums of `height` rows and one panel, on top of those kept from earlier points; NULL: there are none. A row's points
- * are k_step apart, rows row_step. Meanwhile what is needed next comes nearer: `ahead`, so many bytes for each point. */
-INLINE void multiply_5(const int height, const f32u *rows, int64_t row_step, int64_t k_step, const float *panel,
+ * are k_step apart, rows row_step. Meanwhile what is needed next comes nearer: `ahead`, so many bytes for each point.
+ * Loops over rows are unrolled, so that the sums have registers, and left early where a tile is low: a comparison for
+ * each row costs nothing beside its products. The sums of rows that a tile has not stay as they start. */
+INLINE void multiply_5(int height, const f32u *rows, int64_t row_step, int64_t k_step, const float *panel,
                        int64_t depth, const char *ahead, int64_t ahead_step, const float *kept,
                        f32v sums[ROWS_5][VECTORS_5])
 {
     UNROLL
-    for (int r = 0; r < height; r++) {
+    for (int r = 0; r < ROWS_5; r++) {
         UNROLL
         for (int v = 0; v < VECTORS_5; v++) {
             sums[r][v] = splat_f32v(0.0f);
@@ -998,7 +999,9 @@ INLINE void multiply_5(const int height, const f32u *rows, int64_t row_step, int
     }
     if (kept) {
         UNROLL
-        for (int r = 0; r < height; r++) {
+        for (int r = 0; r < ROWS_5; r++) {
+            if (r >= height)
+                break;
             UNROLL
             for (int v = 0; v < VECTORS_5; v++)
                 sums[r][v] = load_f32v(kept + (r * VECTORS_5 + v) * LANES, 1, LANES);
@@ -1012,7 +1015,9 @@ INLINE void multiply_5(const int height, const f32u *rows, int64_t row_step, int
         for (int v = 0; v < VECTORS_5; v++)
             right[v] = load_f32v(panel + v * LANES, 1, LANES);
         UNROLL
-        for (int r = 0; r < height; r++) {
+        for (int r = 0; r < ROWS_5; r++) {
+            if (r >= height)
+                break;
             const f32v left = splat_f32v(rows[r * row_step]);
             UNROLL
             for (int v = 0; v < VECTORS_5; v++) {
@@ -1025,14 +1030,16 @@ INLINE void multiply_5(const int height, const f32u *rows, int64_t row_step, int
 }
 
 /* One tile, and what becomes of its sums: kept until the last points have come, or what the step does with them. */
-INLINE void tile_at_5(const int height, const f32u *rows, int64_t row_step, int64_t k_step, const float *panel,
+KERNEL static void tile_5(int height, const f32u *rows, int64_t row_step, int64_t k_step, const float *panel,
         int64_t depth, const char *ahead, int64_t ahead_step, float *kept, int is_first, int is_last)
 {
     f32v sums[ROWS_5][VECTORS_5];
     multiply_5(height, rows, row_step, k_step, panel, depth, ahead, ahead_step, is_first ? NULL : kept, sums);
     if (!is_last) {
         UNROLL
-        for (int r = 0; r < height; r++) {
+        for (int r = 0; r < ROWS_5; r++) {
+            if (r >= height)
+                break;
             UNROLL
             for (int v = 0; v < VECTORS_5; v++)
                 store_f32v(kept + (r * VECTORS_5 + v) * LANES, 1, sums[r][v], LANES);
@@ -1040,7 +1047,9 @@ INLINE void tile_at_5(const int height, const f32u *rows, int64_t row_step, int6
         return;
     }
     UNROLL
-    for (int r = 0; r < height; r++) {
+    for (int r = 0; r < ROWS_5; r++) {
+        if (r >= height)
+            break;
         UNROLL
         for (int v = 0; v < VECTORS_5; v++)
             store_f32v(kept + (r * VECTORS_5 + v) * LANES, 1, sums[r][v], LANES);
@@ -1060,20 +1069,6 @@ KERNEL static void after_5(const Frame *f, int64_t q, int64_t v_2, int count, in
             const f32v sum = load_f32v(kept + (r * VECTORS_5 + v) * LANES, 1, LANES);
             store_f32v(out + q_at * out_0 + v_2_lanes * out_1, out_1, sum, lanes);
         }
-    }
-}
-
-/* Tiles of each height have their own code, so that their sums have registers. */
-KERNEL static void tiles_5(int height, const f32u *rows, int64_t row_step, int64_t k_step, const float *panel,
-        int64_t depth, const char *ahead, int64_t ahead_step, float *kept, int is_first, int is_last)
-{
-    switch (height) {
-    case 6: tile_at_5(6, rows, row_step, k_step, panel, depth, ahead, ahead_step, kept, is_first, is_last); break;
-    case 5: tile_at_5(5, rows, row_step, k_step, panel, depth, ahead, ahead_step, kept, is_first, is_last); break;
-    case 4: tile_at_5(4, rows, row_step, k_step, panel, depth, ahead, ahead_step, kept, is_first, is_last); break;
-    case 3: tile_at_5(3, rows, row_step, k_step, panel, depth, ahead, ahead_step, kept, is_first, is_last); break;
-    case 2: tile_at_5(2, rows, row_step, k_step, panel, depth, ahead, ahead_step, kept, is_first, is_last); break;
-    default: tile_at_5(1, rows, row_step, k_step, panel, depth, ahead, ahead_step, kept, is_first, is_last); break;
     }
 }
 
@@ -1119,7 +1114,7 @@ KERNEL static void step_5(const Frame *f, char *own, int64_t q_first, int64_t q_
                 const int64_t v_2 = at;
                 const int count = (int)size_min(COLUMNS_5, columns - at);
                 for (q = q_block; q < q_stop; q += height) {
-                    height = heights_5[size_ceil_div(q_stop - q, size_ceil_div(q_stop - q, ROWS_5))];
+                    height = (int)size_ceil_div(q_stop - q, size_ceil_div(q_stop - q, ROWS_5));
                     const f32u *here = rows + (q - q_block) * row_step + done * k_step;
                     /* The next rows where all points are taken at once, else the next panel: a share for each tile. */
                     const char *ahead = (const char *)(here + (tiles < 4 ? 2 : 1) * height * row_step);
@@ -1130,7 +1125,7 @@ KERNEL static void step_5(const Frame *f, char *own, int64_t q_first, int64_t q_
                         ahead = (const char *)(panels_5 + (place + COLUMNS_5) * depth + done * COLUMNS_5);
                         ahead += (q - q_block) / ROWS_5 * points * ahead_step;
                     }
-                    tiles_5(height, here, row_step, k_step, panels_5 + place * depth + done * COLUMNS_5, points,
+                    tile_5(height, here, row_step, k_step, panels_5 + place * depth + done * COLUMNS_5, points,
                             ahead, ahead_step, kept, is_first, is_last);
                     if (is_last)
                         after_5(f, q, v_2, count, height, kept);

@@ -7,7 +7,6 @@
  *   step 1: store out[i,j] = sum[k](A[i,k] * conj(B[k,j]))
  *     loops i j
  * workspace 0 */
-#include <math.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <string.h>

@@ -10,7 +10,6 @@
  * workspace workers * (align(tile_1_1 * align(tile_1_3, 8) * c * r * 4, 64)
  *         + align((1 + min(1, c * r / 321) * 7) * 6 * c * r * 4, 64)
  *         + align(min(1, c * r / 321) * tile_1_1 * align(tile_1_3, 8) * 48 * 4, 64)) */
-#include <math.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <string.h>
@@ -235,11 +234,8 @@ INLINE int lane_boolv(boolv m, int l)
 /* 0, 1, 2, ... */
 INLINE i32v lanes_i32v(void)
 {
-    int32_t lanes[LANES];
+    static const int32_t lanes[] = { 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15 };
     i32v x;
-    UNROLL
-    for (int l = 0; l < LANES; l++)
-        lanes[l] = l;
     memcpy(&x, lanes, sizeof x);
     return x;
 }
@@ -247,11 +243,8 @@ INLINE i32v lanes_i32v(void)
 /* 0, 1, 2, ... */
 INLINE i64v lanes_i64v(void)
 {
-    int64_t lanes[LANES];
+    static const int64_t lanes[] = { 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15 };
     i64v x;
-    UNROLL
-    for (int l = 0; l < LANES; l++)
-        lanes[l] = l;
     memcpy(&x, lanes, sizeof x);
     return x;
 }
@@ -517,9 +510,6 @@ static int is_stopped(const Frame *f)
 /* out[n,o,h] = sum[r,c](where(((@h + @r) >= 1) && ((@h + @r) <= 56), x[n,c,h+r-1], 0) * k[o,c,r]) */
 enum { ROWS_1 = 6, VECTORS_1 = 2, COLUMNS_1 = VECTORS_1 * LANES, DEPTH_1 = 320, BLOCK_1 = 8 };
 
-/* How many of so many rows the next tile takes. */
-static const unsigned char heights_1[ROWS_1 + 1] = { 0, 1, 2, 3, 4, 5, 6 };
-
 /* Packs the panel of `count` columns. */
 KERNEL static void pack_columns_1(const Frame *f, char *own, int64_t n, int64_t h, int64_t depth, int64_t place,
         int64_t points_first, int64_t points_end, int count)
@@ -587,13 +577,15 @@ KERNEL static void pack_rows_1(const Frame *f, char *own, int64_t o, int height)
 }
 
 /* The sums of `height` rows and one panel, on top of those kept from earlier points; NULL: there are none. A row's points
- * are k_step apart, rows row_step. Meanwhile what is needed next comes nearer: `ahead`, so many bytes for each point. */
-INLINE void multiply_1(const int height, const f32u *rows, int64_t row_step, int64_t k_step, const float *panel,
+ * are k_step apart, rows row_step. Meanwhile what is needed next comes nearer: `ahead`, so many bytes for each point.
+ * Loops over rows are unrolled, so that the sums have registers, and left early where a tile is low: a comparison for
+ * each row costs nothing beside its products. The sums of rows that a tile has not stay as they start. */
+INLINE void multiply_1(int height, const f32u *rows, int64_t row_step, int64_t k_step, const float *panel,
                        int64_t depth, const char *ahead, int64_t ahead_step, const float *kept,
                        f32v sums[ROWS_1][VECTORS_1])
 {
     UNROLL
-    for (int r = 0; r < height; r++) {
+    for (int r = 0; r < ROWS_1; r++) {
         UNROLL
         for (int v = 0; v < VECTORS_1; v++) {
             sums[r][v] = splat_f32v(0.0f);
@@ -601,7 +593,9 @@ INLINE void multiply_1(const int height, const f32u *rows, int64_t row_step, int
     }
     if (kept) {
         UNROLL
-        for (int r = 0; r < height; r++) {
+        for (int r = 0; r < ROWS_1; r++) {
+            if (r >= height)
+                break;
             UNROLL
             for (int v = 0; v < VECTORS_1; v++)
                 sums[r][v] = load_f32v(kept + (r * VECTORS_1 + v) * LANES, 1, LANES);
@@ -615,7 +609,9 @@ INLINE void multiply_1(const int height, const f32u *rows, int64_t row_step, int
         for (int v = 0; v < VECTORS_1; v++)
             right[v] = load_f32v(panel + v * LANES, 1, LANES);
         UNROLL
-        for (int r = 0; r < height; r++) {
+        for (int r = 0; r < ROWS_1; r++) {
+            if (r >= height)
+                break;
             const f32v left = splat_f32v(rows[r * row_step]);
             UNROLL
             for (int v = 0; v < VECTORS_1; v++) {
@@ -628,14 +624,16 @@ INLINE void multiply_1(const int height, const f32u *rows, int64_t row_step, int
 }
 
 /* One tile, and what becomes of its sums: kept until the last points have come, or what the step does with them. */
-INLINE void tile_at_1(const int height, const f32u *rows, int64_t row_step, int64_t k_step, const float *panel,
+KERNEL static void tile_1(int height, const f32u *rows, int64_t row_step, int64_t k_step, const float *panel,
         int64_t depth, const char *ahead, int64_t ahead_step, float *kept, int is_first, int is_last)
 {
     f32v sums[ROWS_1][VECTORS_1];
     multiply_1(height, rows, row_step, k_step, panel, depth, ahead, ahead_step, is_first ? NULL : kept, sums);
     if (!is_last) {
         UNROLL
-        for (int r = 0; r < height; r++) {
+        for (int r = 0; r < ROWS_1; r++) {
+            if (r >= height)
+                break;
             UNROLL
             for (int v = 0; v < VECTORS_1; v++)
                 store_f32v(kept + (r * VECTORS_1 + v) * LANES, 1, sums[r][v], LANES);
@@ -643,7 +641,9 @@ INLINE void tile_at_1(const int height, const f32u *rows, int64_t row_step, int6
         return;
     }
     UNROLL
-    for (int r = 0; r < height; r++) {
+    for (int r = 0; r < ROWS_1; r++) {
+        if (r >= height)
+            break;
         UNROLL
         for (int v = 0; v < VECTORS_1; v++)
             store_f32v(kept + (r * VECTORS_1 + v) * LANES, 1, sums[r][v], LANES);
@@ -664,20 +664,6 @@ KERNEL static void after_1(const Frame *f, int64_t o, int64_t n, int64_t h, int 
             const f32v sum = load_f32v(kept + (r * VECTORS_1 + v) * LANES, 1, LANES);
             store_f32v(out + n * out_0 + o_at * out_1 + h_lanes * out_2, out_2, sum, lanes);
         }
-    }
-}
-
-/* Tiles of each height have their own code, so that their sums have registers. */
-KERNEL static void tiles_1(int height, const f32u *rows, int64_t row_step, int64_t k_step, const float *panel,
-        int64_t depth, const char *ahead, int64_t ahead_step, float *kept, int is_first, int is_last)
-{
-    switch (height) {
-    case 6: tile_at_1(6, rows, row_step, k_step, panel, depth, ahead, ahead_step, kept, is_first, is_last); break;
-    case 5: tile_at_1(5, rows, row_step, k_step, panel, depth, ahead, ahead_step, kept, is_first, is_last); break;
-    case 4: tile_at_1(4, rows, row_step, k_step, panel, depth, ahead, ahead_step, kept, is_first, is_last); break;
-    case 3: tile_at_1(3, rows, row_step, k_step, panel, depth, ahead, ahead_step, kept, is_first, is_last); break;
-    case 2: tile_at_1(2, rows, row_step, k_step, panel, depth, ahead, ahead_step, kept, is_first, is_last); break;
-    default: tile_at_1(1, rows, row_step, k_step, panel, depth, ahead, ahead_step, kept, is_first, is_last); break;
     }
 }
 
@@ -728,7 +714,7 @@ KERNEL static void step_1(const Frame *f, char *own, int64_t n_first, int64_t n_
                     const int64_t h = h_first + at;
                     const int count = (int)size_min(COLUMNS_1, columns - at);
                     for (o = o_block; o < o_stop; o += height) {
-                        height = heights_1[size_ceil_div(o_stop - o, size_ceil_div(o_stop - o, ROWS_1))];
+                        height = (int)size_ceil_div(o_stop - o, size_ceil_div(o_stop - o, ROWS_1));
                         const f32u *here = rows + (o - o_block) * row_step + done * k_step;
                         /* The next rows where all points are taken at once, else the next panel: a share for each tile. */
                         const char *ahead = (const char *)(here + (tiles < 4 ? 2 : 1) * height * row_step);
@@ -739,7 +725,7 @@ KERNEL static void step_1(const Frame *f, char *own, int64_t n_first, int64_t n_
                             ahead = (const char *)(panels_1 + (place + COLUMNS_1) * depth + done * COLUMNS_1);
                             ahead += (o - o_block) / ROWS_1 * points * ahead_step;
                         }
-                        tiles_1(height, here, row_step, k_step, panels_1 + place * depth + done * COLUMNS_1, points,
+                        tile_1(height, here, row_step, k_step, panels_1 + place * depth + done * COLUMNS_1, points,
                                 ahead, ahead_step, kept, is_first, is_last);
                         if (is_last)
                             after_1(f, o, n, h, count, height, kept);

@@ -7,7 +7,6 @@
  *   step 1: scan out[i,j] = cumsum[j](A[i,j])
  *     loops i j
  * workspace 0 */
-#include <math.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <string.h>

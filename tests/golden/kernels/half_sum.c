@@ -7,7 +7,6 @@
  *   step 1: store out[i] = mean[j](x[i,j])
  *     loops i, 8 lanes along j, stride 1 expected: x axis 1
  * workspace 0 */
-#include <math.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <string.h>
@@ -71,6 +70,8 @@ enum { BAD_ARGUMENT = -2, BAD_SHAPES = -3, BAD_WORKSPACE = -4, CANCELLED = -7, O
 #define KERNEL
 #endif
 
+#include <math.h>
+
 /* Whether vectors are GNU vectors; without them LANES is 1 and each vector type is its element. They only pass between
  * functions that are inlined, so that the ABI is no concern. */
 #if defined(__GNUC__) && !defined(EINC_SCALAR)
@@ -105,6 +106,13 @@ enum { BAD_ARGUMENT = -2, BAD_SHAPES = -3, BAD_WORKSPACE = -4, CANCELLED = -7, O
 #define CONVERT(x, type) __builtin_convertvector(x, type)
 #else
 #define CONVERT(x, type) ((type)(x))
+#endif
+
+/* Whether __builtin_shuffle is there; clang needs loops for it to see through. */
+#if EINC_VECTORS && !defined(__clang__)
+#define EINC_SHUFFLES 1
+#else
+#define EINC_SHUFFLES 0
 #endif
 
 /* Before a loop over lanes that is to become a handful of shuffles. */
@@ -188,11 +196,8 @@ INLINE float lane_f32v(f32v x, int l)
 /* 0, 1, 2, ... */
 INLINE i32v lanes_i32v(void)
 {
-    int32_t lanes[LANES];
+    static const int32_t lanes[] = { 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15 };
     i32v x;
-    UNROLL
-    for (int l = 0; l < LANES; l++)
-        lanes[l] = l;
     memcpy(&x, lanes, sizeof x);
     return x;
 }
@@ -275,13 +280,16 @@ INLINE f32v load_f16v(const f16u *p, int64_t stride, int count)
 /* Lane l of the result is lane l ^ n, for n less than LANES: the partner in a fold. */
 INLINE f32v flip_f32v(f32v x, int n)
 {
+#if EINC_SHUFFLES
+    return __builtin_shuffle(x, lanes_i32v() ^ n);
+#else
     float lanes[LANES], others[LANES];
     memcpy(lanes, &x, sizeof x);
-    UNROLL
     for (int l = 0; l < LANES; l++)
         others[l] = lanes[l ^ n];
     memcpy(&x, others, sizeof x);
     return x;
+#endif
 }
 
 INLINE float fold_sum_f32v(f32v x)

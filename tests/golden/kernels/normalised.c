@@ -7,7 +7,6 @@
  *   step 1: store out[i,j] = where(v[i] > 0, (x[i,j] - m[i]) / sqrt(v[i]), 0)
  *     loops i j, 4 lanes along j, stride 1 expected: x axis 1, out axis 1
  * workspace 0 */
-#include <math.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <string.h>
@@ -78,6 +77,8 @@ enum { BAD_ARGUMENT = -2, BAD_SHAPES = -3, BAD_WORKSPACE = -4, CANCELLED = -7, O
 #else
 #define KERNEL
 #endif
+
+#include <math.h>
 
 /* Whether vectors are GNU vectors; without them LANES is 1 and each vector type is its element. They only pass between
  * functions that are inlined, so that the ABI is no concern. */

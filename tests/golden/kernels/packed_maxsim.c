@@ -13,7 +13,6 @@
  * workspace workers * (align(j * tile_1_1 * tile_1_2 * 4, 64) + align(tile_1_1 * align(j, 8) * k * 4, 64)
  *         + align((1 + min(1, k / 321) * 7) * 6 * k * 4, 64)
  *         + align(min(1, k / 321) * tile_1_1 * align(j, 8) * 48 * 4, 64) + align(tile_1_1 * align(j, 8) * 4, 64)) */
-#include <math.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <string.h>
@@ -90,6 +89,14 @@ enum { BAD_ARGUMENT = -2, BAD_SHAPES = -3, BAD_WORKSPACE = -4, CANCELLED = -7, O
 #define KERNEL
 #endif
 
+/* Most kernels need no more of math.h, which takes longer to read than they do. */
+#if !defined(INFINITY) && defined(__GNUC__)
+#define INFINITY (__builtin_inff())
+#define NAN (__builtin_nanf(""))
+#elif !defined(INFINITY)
+#include <math.h>
+#endif
+
 /* Whether vectors are GNU vectors; without them LANES is 1 and each vector type is its element. They only pass between
  * functions that are inlined, so that the ABI is no concern. */
 #if defined(__GNUC__) && !defined(EINC_SCALAR)
@@ -117,6 +124,13 @@ enum { BAD_ARGUMENT = -2, BAD_SHAPES = -3, BAD_WORKSPACE = -4, CANCELLED = -7, O
 #define LANES 4
 #else
 #define LANES 1
+#endif
+
+/* Whether __builtin_shuffle is there; clang needs loops for it to see through. */
+#if EINC_VECTORS && !defined(__clang__)
+#define EINC_SHUFFLES 1
+#else
+#define EINC_SHUFFLES 0
 #endif
 
 /* Before a loop over lanes that is to become a handful of shuffles. */
@@ -208,11 +222,8 @@ INLINE float lane_f32v(f32v x, int l)
 /* 0, 1, 2, ... */
 INLINE i32v lanes_i32v(void)
 {
-    int32_t lanes[LANES];
+    static const int32_t lanes[] = { 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15 };
     i32v x;
-    UNROLL
-    for (int l = 0; l < LANES; l++)
-        lanes[l] = l;
     memcpy(&x, lanes, sizeof x);
     return x;
 }
@@ -316,13 +327,16 @@ INLINE void store_f32v(f32u *p, int64_t stride, f32v x, int count)
 /* Lane l of the result is lane l ^ n, for n less than LANES: the partner in a fold. */
 INLINE f32v flip_f32v(f32v x, int n)
 {
+#if EINC_SHUFFLES
+    return __builtin_shuffle(x, lanes_i32v() ^ n);
+#else
     float lanes[LANES], others[LANES];
     memcpy(lanes, &x, sizeof x);
-    UNROLL
     for (int l = 0; l < LANES; l++)
         others[l] = lanes[l ^ n];
     memcpy(&x, others, sizeof x);
     return x;
+#endif
 }
 
 INLINE float fold_sum_f32v(f32v x)
@@ -342,10 +356,8 @@ INLINE float fold_sum_f32v(f32v x)
 INLINE void exchange_f32v(f32v *x, int n)
 {
     const boolv upper = (lanes_i32v() & n) != 0;
-    UNROLL
-    for (int i = 0; i < LANES; i++) {
-        if (i & n)
-            continue;
+    for (int pair = 0; pair < LANES / 2; pair++) {
+        const int i = pair / n * 2 * n + pair % n;
         const f32v a = x[i], b = x[i + n];
         x[i] = select_f32v(upper, flip_f32v(b, n), a);
         x[i + n] = select_f32v(upper, b, flip_f32v(a, n));
@@ -490,9 +502,6 @@ static int is_stopped(const Frame *f)
 /* tmp1[i,j,m] = max[n](where(@n < len[m], sum[k](Q[i,j,k] * D[start[m]+n,k]), -(inf))) */
 enum { ROWS_1 = 6, VECTORS_1 = 2, COLUMNS_1 = VECTORS_1 * LANES, DEPTH_1 = 320, BLOCK_1 = 8 };
 
-/* How many of so many rows the next tile takes. */
-static const unsigned char heights_1[ROWS_1 + 1] = { 0, 1, 2, 3, 4, 5, 6 };
-
 /* Packs the panel of `count` columns. */
 KERNEL static void pack_columns_1(const Frame *f, char *own, int64_t i, int64_t j, int64_t depth, int64_t place,
         int64_t points_first, int64_t points_end, int count)
@@ -547,13 +556,15 @@ KERNEL static void pack_rows_1(const Frame *f, char *own, int64_t m, int64_t n, 
 }
 
 /* The sums of `height` rows and one panel, on top of those kept from earlier points; NULL: there are none. A row's points
- * are k_step apart, rows row_step. Meanwhile what is needed next comes nearer: `ahead`, so many bytes for each point. */
-INLINE void multiply_1(const int height, const f32u *rows, int64_t row_step, int64_t k_step, const float *panel,
+ * are k_step apart, rows row_step. Meanwhile what is needed next comes nearer: `ahead`, so many bytes for each point.
+ * Loops over rows are unrolled, so that the sums have registers, and left early where a tile is low: a comparison for
+ * each row costs nothing beside its products. The sums of rows that a tile has not stay as they start. */
+INLINE void multiply_1(int height, const f32u *rows, int64_t row_step, int64_t k_step, const float *panel,
                        int64_t depth, const char *ahead, int64_t ahead_step, const float *kept,
                        f32v sums[ROWS_1][VECTORS_1])
 {
     UNROLL
-    for (int r = 0; r < height; r++) {
+    for (int r = 0; r < ROWS_1; r++) {
         UNROLL
         for (int v = 0; v < VECTORS_1; v++) {
             sums[r][v] = splat_f32v(0.0f);
@@ -561,7 +572,9 @@ INLINE void multiply_1(const int height, const f32u *rows, int64_t row_step, int
     }
     if (kept) {
         UNROLL
-        for (int r = 0; r < height; r++) {
+        for (int r = 0; r < ROWS_1; r++) {
+            if (r >= height)
+                break;
             UNROLL
             for (int v = 0; v < VECTORS_1; v++)
                 sums[r][v] = load_f32v(kept + (r * VECTORS_1 + v) * LANES, 1, LANES);
@@ -575,7 +588,9 @@ INLINE void multiply_1(const int height, const f32u *rows, int64_t row_step, int
         for (int v = 0; v < VECTORS_1; v++)
             right[v] = load_f32v(panel + v * LANES, 1, LANES);
         UNROLL
-        for (int r = 0; r < height; r++) {
+        for (int r = 0; r < ROWS_1; r++) {
+            if (r >= height)
+                break;
             const f32v left = splat_f32v(rows[r * row_step]);
             UNROLL
             for (int v = 0; v < VECTORS_1; v++) {
@@ -588,7 +603,7 @@ INLINE void multiply_1(const int height, const f32u *rows, int64_t row_step, int
 }
 
 /* One tile, and what becomes of its sums: kept until the last points have come, or what the step does with them. */
-INLINE void tile_at_1(const int height, const f32u *rows, int64_t row_step, int64_t k_step, const float *panel,
+KERNEL static void tile_1(int height, const f32u *rows, int64_t row_step, int64_t k_step, const float *panel,
         int64_t depth, const char *ahead, int64_t ahead_step, float *kept, int is_first, int is_last, const Frame *f,
         char *own, int64_t place)
 {
@@ -596,7 +611,9 @@ INLINE void tile_at_1(const int height, const f32u *rows, int64_t row_step, int6
     multiply_1(height, rows, row_step, k_step, panel, depth, ahead, ahead_step, is_first ? NULL : kept, sums);
     if (!is_last) {
         UNROLL
-        for (int r = 0; r < height; r++) {
+        for (int r = 0; r < ROWS_1; r++) {
+            if (r >= height)
+                break;
             UNROLL
             for (int v = 0; v < VECTORS_1; v++)
                 store_f32v(kept + (r * VECTORS_1 + v) * LANES, 1, sums[r][v], LANES);
@@ -608,32 +625,11 @@ INLINE void tile_at_1(const int height, const f32u *rows, int64_t row_step, int6
     UNROLL
     for (int v = 0; v < VECTORS_1; v++) {
         f32v largest = load_f32v(largest_1_1 + place + v * LANES, 1, LANES);
-        largest = max_all_f32v(largest, &sums[0][v], height, VECTORS_1);
+        largest = max_all_f32v(largest, &sums[0][v], ROWS_1, VECTORS_1, height);
         store_f32v(largest_1_1 + place + v * LANES, 1, largest, LANES);
     }
 }
 
-
-/* Tiles of each height have their own code, so that their sums have registers. */
-KERNEL static void tiles_1(int height, const f32u *rows, int64_t row_step, int64_t k_step, const float *panel,
-        int64_t depth, const char *ahead, int64_t ahead_step, float *kept, int is_first, int is_last, const Frame *f,
-        char *own, int64_t place)
-{
-    switch (height) {
-    case 6: tile_at_1(6, rows, row_step, k_step, panel, depth, ahead, ahead_step, kept, is_first, is_last, f, own,
-            place); break;
-    case 5: tile_at_1(5, rows, row_step, k_step, panel, depth, ahead, ahead_step, kept, is_first, is_last, f, own,
-            place); break;
-    case 4: tile_at_1(4, rows, row_step, k_step, panel, depth, ahead, ahead_step, kept, is_first, is_last, f, own,
-            place); break;
-    case 3: tile_at_1(3, rows, row_step, k_step, panel, depth, ahead, ahead_step, kept, is_first, is_last, f, own,
-            place); break;
-    case 2: tile_at_1(2, rows, row_step, k_step, panel, depth, ahead, ahead_step, kept, is_first, is_last, f, own,
-            place); break;
-    default: tile_at_1(1, rows, row_step, k_step, panel, depth, ahead, ahead_step, kept, is_first, is_last, f, own,
-            place); break;
-    }
-}
 
 /* The columns' results. */
 KERNEL static void finish_1(const Frame *f, char *own, int64_t i_first, int64_t m_first, int64_t m, int64_t i,
@@ -710,7 +706,7 @@ KERNEL static void step_1(const Frame *f, char *own, int64_t i_first, int64_t i_
                         (void)j;
                         (void)i;
                         for (n = n_block; n < n_stop; n += height) {
-                            height = heights_1[size_ceil_div(n_stop - n, size_ceil_div(n_stop - n, ROWS_1))];
+                            height = (int)size_ceil_div(n_stop - n, size_ceil_div(n_stop - n, ROWS_1));
                             const f32u *here = rows + (n - n_block) * row_step + done * k_step;
                             /* The next rows where all points are taken at once, else the next panel: a share for each tile. */
                             const char *ahead = (const char *)(here + (tiles < 4 ? 2 : 1) * height * row_step);
@@ -721,7 +717,7 @@ KERNEL static void step_1(const Frame *f, char *own, int64_t i_first, int64_t i_
                                 ahead = (const char *)(panels_1 + (place + COLUMNS_1) * depth + done * COLUMNS_1);
                                 ahead += (n - n_block) / ROWS_1 * points * ahead_step;
                             }
-                            tiles_1(height, here, row_step, k_step, panels_1 + place * depth + done * COLUMNS_1,
+                            tile_1(height, here, row_step, k_step, panels_1 + place * depth + done * COLUMNS_1,
                                     points,
                                     ahead, ahead_step, kept, is_first, is_last, f, own, place);
                             kept += points < depth ? height * COLUMNS_1 : 0;

@@ -7,7 +7,6 @@
  *   step 1: store out[] = (a * b) + 1
  *     loops
  * workspace 0 */
-#include <math.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <string.h>

@@ -7,7 +7,6 @@
  *   step 1: add dW[y[t],h] += g[t,h]
  *     loops t h, 4 lanes along h, stride 1 expected: g axis 1, dW axis 1
  * workspace 0 */
-#include <math.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <string.h>

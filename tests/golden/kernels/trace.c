@@ -7,7 +7,6 @@
  *   step 1: store out[] = sum[i](A[i,i])
  *     loops
  * workspace 0 */
-#include <math.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <string.h>
@@ -70,6 +69,8 @@ enum { BAD_ARGUMENT = -2, BAD_SHAPES = -3, BAD_WORKSPACE = -4, CANCELLED = -7, O
 #else
 #define KERNEL
 #endif
+
+#include <math.h>
 
 /* Nothing here has lanes. */
 #define EINC_VECTORS 0
