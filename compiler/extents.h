@@ -26,5 +26,4 @@ bool extents_require(const Extents *extents, Diags *diags);
 /* The least and the greatest value of a position without gathers. The extents it needs are known and not 0. */
 void position_range(const Extents *extents, const Position *position, int64_t *least, int64_t *greatest);
 
-
 #endif
