@@ -201,9 +201,12 @@ static inline int files_in(const char *path)
     return count;
 }
 
-static inline void make_stale(const char *path)
+/* Temporary directories of the cache go when they are older than an hour. */
+enum { STALE = 4000, FRESH = 3000 };
+
+static inline void make_old(const char *path, int seconds)
 {
-    struct timespec times[2] = { { .tv_sec = time(NULL) - 4000 }, { .tv_sec = time(NULL) - 4000 } };
+    struct timespec then = { .tv_sec = time(NULL) - seconds }, times[2] = { then, then };
     assert_int_equal(utimensat(AT_FDCWD, path, times, AT_SYMLINK_NOFOLLOW), 0);
 }
 

@@ -329,11 +329,12 @@ static void test_list_and_clear(void **state)
     for (int i = 0; i < OTHERS; i++)
         close(open(in_cache(others[i]), O_CREAT | O_WRONLY, 0600));
     mkdir(in_cache(".tmp-2-fresh"), 0700);           /* of a process that may be at work */
+    make_old(in_cache(".tmp-2-fresh"), FRESH);
     mkdir(in_cache(".tmp-3-stale"), 0700);
     close(open(in_cache(".tmp-3-stale/kernel.so"), O_CREAT | O_WRONLY, 0600));
-    make_stale(in_cache(".tmp-3-stale"));
+    make_old(in_cache(".tmp-3-stale"), STALE);
     assert_int_equal(symlink(scratch, in_cache(".tmp-4-link")), 0);
-    make_stale(in_cache(".tmp-4-link"));
+    make_old(in_cache(".tmp-4-link"), STALE);
     assert_int_equal(cache_list(cache, see, &seen), 2);
     assert_int_equal(seen.count, 2);
     assert_true(seen.good && seen.damaged && seen.bytes > 1000 + object_bytes[0]);

@@ -106,7 +106,7 @@ static int make_all_stale(void)
         if (!strncmp(entry->d_name, ".tmp-", 5)) {
             char path[512];
             snprintf(path, sizeof path, "%s/%s", directory, entry->d_name);
-            make_stale(path);
+            make_old(path, STALE);
             count++;
         }
     closedir(list);
