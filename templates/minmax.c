@@ -342,12 +342,15 @@ INLINE f64v min_f64v(f64v a, f64v b)
 
 #ifndef EINC_AVX512
 //{ max_all_f32v
-/* The greatest of `state` and `count` elements of x, `step` apart; NaN where one is. */
-INLINE f32v max_all_f32v(f32v state, const f32v *x, const int count, const int step)
+/* The greatest of `state` and the first `count` of `most` elements of x, `step` apart; NaN where one is. */
+INLINE f32v max_all_f32v(f32v state, const f32v *x, const int most, const int step, int count)
 {
     UNROLL
-    for (int i = 0; i < count; i++)
+    for (int i = 0; i < most; i++) {
+        if (i >= count)
+            break;
         state = max_f32v(state, x[i * step]);
+    }
     return state;
 }
 //}
@@ -355,23 +358,29 @@ INLINE f32v max_all_f32v(f32v state, const f32v *x, const int count, const int s
 
 #ifdef EINC_AVX512
 //{ max_all_f32v@avx512
-/* The greatest of `state` and `count` elements of x, `step` apart; NaN where one is: one instruction looks for it in two
- * elements, and those that it leaves behind are put in at the end. */
-INLINE f32v max_all_f32v(f32v state, const f32v *x, const int count, const int step)
+/* The greatest of `state` and the first `count` of `most` elements of x, `step` apart; NaN where one of them is: one
+ * instruction looks for it in two elements, and those that it leaves behind are put in at the end. The others are none. */
+INLINE f32v max_all_f32v(f32v state, const f32v *x, const int most, const int step, int count)
 {
 #if EINC_VECTORS && LANES >= 4
     uint16_t ordered = 0xffff;
     UNROLL
-    for (int i = 0; i < count; i++)
+    for (int i = 0; i < most; i++) {
+        if (i >= count)
+            break;
         state = greater_f32v(x[i * step], state);
+    }
     UNROLL
-    for (int i = 0; i < count; i += 2)
-        __asm__("vcmpps $7, %2, %1, %0%{%0%}" : "+Yk"(ordered) : "v"(x[i * step]), "v"(x[(i + 1 < count ? i + 1 : i) * step]));
+    for (int i = 0; i < most; i += 2)
+        __asm__("vcmpps $7, %2, %1, %0%{%0%}" : "+Yk"(ordered) : "v"(x[i * step]), "v"(x[(i + 1 < most ? i + 1 : i) * step]));
     ordered = (uint16_t)~ordered;
     __asm__("vmovaps %2, %0%{%1%}" : "+v"(state) : "Yk"(ordered), "v"(splat_f32v((float)NAN)));
 #else
-    for (int i = 0; i < count; i++)
+    for (int i = 0; i < most; i++) {
+        if (i >= count)
+            break;
         state = max_f32v(state, x[i * step]);
+    }
 #endif
     return state;
 }
@@ -380,12 +389,15 @@ INLINE f32v max_all_f32v(f32v state, const f32v *x, const int count, const int s
 
 #ifndef EINC_AVX512
 //{ min_all_f32v
-/* The least of `state` and `count` elements of x, `step` apart; NaN where one is. */
-INLINE f32v min_all_f32v(f32v state, const f32v *x, const int count, const int step)
+/* The least of `state` and the first `count` of `most` elements of x, `step` apart; NaN where one is. */
+INLINE f32v min_all_f32v(f32v state, const f32v *x, const int most, const int step, int count)
 {
     UNROLL
-    for (int i = 0; i < count; i++)
+    for (int i = 0; i < most; i++) {
+        if (i >= count)
+            break;
         state = min_f32v(state, x[i * step]);
+    }
     return state;
 }
 //}
@@ -393,23 +405,29 @@ INLINE f32v min_all_f32v(f32v state, const f32v *x, const int count, const int s
 
 #ifdef EINC_AVX512
 //{ min_all_f32v@avx512
-/* The least of `state` and `count` elements of x, `step` apart; NaN where one is: one instruction looks for it in two
- * elements, and those that it leaves behind are put in at the end. */
-INLINE f32v min_all_f32v(f32v state, const f32v *x, const int count, const int step)
+/* The least of `state` and the first `count` of `most` elements of x, `step` apart; NaN where one of them is: one
+ * instruction looks for it in two elements, and those that it leaves behind are put in at the end. The others are none. */
+INLINE f32v min_all_f32v(f32v state, const f32v *x, const int most, const int step, int count)
 {
 #if EINC_VECTORS && LANES >= 4
     uint16_t ordered = 0xffff;
     UNROLL
-    for (int i = 0; i < count; i++)
+    for (int i = 0; i < most; i++) {
+        if (i >= count)
+            break;
         state = lesser_f32v(x[i * step], state);
+    }
     UNROLL
-    for (int i = 0; i < count; i += 2)
-        __asm__("vcmpps $7, %2, %1, %0%{%0%}" : "+Yk"(ordered) : "v"(x[i * step]), "v"(x[(i + 1 < count ? i + 1 : i) * step]));
+    for (int i = 0; i < most; i += 2)
+        __asm__("vcmpps $7, %2, %1, %0%{%0%}" : "+Yk"(ordered) : "v"(x[i * step]), "v"(x[(i + 1 < most ? i + 1 : i) * step]));
     ordered = (uint16_t)~ordered;
     __asm__("vmovaps %2, %0%{%1%}" : "+v"(state) : "Yk"(ordered), "v"(splat_f32v((float)NAN)));
 #else
-    for (int i = 0; i < count; i++)
+    for (int i = 0; i < most; i++) {
+        if (i >= count)
+            break;
         state = min_f32v(state, x[i * step]);
+    }
 #endif
     return state;
 }
@@ -418,12 +436,15 @@ INLINE f32v min_all_f32v(f32v state, const f32v *x, const int count, const int s
 
 #ifndef EINC_AVX512
 //{ max_all_f64v
-/* The greatest of `state` and `count` elements of x, `step` apart; NaN where one is. */
-INLINE f64v max_all_f64v(f64v state, const f64v *x, const int count, const int step)
+/* The greatest of `state` and the first `count` of `most` elements of x, `step` apart; NaN where one is. */
+INLINE f64v max_all_f64v(f64v state, const f64v *x, const int most, const int step, int count)
 {
     UNROLL
-    for (int i = 0; i < count; i++)
+    for (int i = 0; i < most; i++) {
+        if (i >= count)
+            break;
         state = max_f64v(state, x[i * step]);
+    }
     return state;
 }
 //}
@@ -431,23 +452,29 @@ INLINE f64v max_all_f64v(f64v state, const f64v *x, const int count, const int s
 
 #ifdef EINC_AVX512
 //{ max_all_f64v@avx512
-/* The greatest of `state` and `count` elements of x, `step` apart; NaN where one is: one instruction looks for it in two
- * elements, and those that it leaves behind are put in at the end. */
-INLINE f64v max_all_f64v(f64v state, const f64v *x, const int count, const int step)
+/* The greatest of `state` and the first `count` of `most` elements of x, `step` apart; NaN where one of them is: one
+ * instruction looks for it in two elements, and those that it leaves behind are put in at the end. The others are none. */
+INLINE f64v max_all_f64v(f64v state, const f64v *x, const int most, const int step, int count)
 {
 #if EINC_VECTORS && LANES >= 4
     uint16_t ordered = 0xffff;
     UNROLL
-    for (int i = 0; i < count; i++)
+    for (int i = 0; i < most; i++) {
+        if (i >= count)
+            break;
         state = greater_f64v(x[i * step], state);
+    }
     UNROLL
-    for (int i = 0; i < count; i += 2)
-        __asm__("vcmppd $7, %2, %1, %0%{%0%}" : "+Yk"(ordered) : "v"(x[i * step]), "v"(x[(i + 1 < count ? i + 1 : i) * step]));
+    for (int i = 0; i < most; i += 2)
+        __asm__("vcmppd $7, %2, %1, %0%{%0%}" : "+Yk"(ordered) : "v"(x[i * step]), "v"(x[(i + 1 < most ? i + 1 : i) * step]));
     ordered = (uint16_t)~ordered;
     __asm__("vmovapd %2, %0%{%1%}" : "+v"(state) : "Yk"(ordered), "v"(splat_f64v((double)NAN)));
 #else
-    for (int i = 0; i < count; i++)
+    for (int i = 0; i < most; i++) {
+        if (i >= count)
+            break;
         state = max_f64v(state, x[i * step]);
+    }
 #endif
     return state;
 }
@@ -456,12 +483,15 @@ INLINE f64v max_all_f64v(f64v state, const f64v *x, const int count, const int s
 
 #ifndef EINC_AVX512
 //{ min_all_f64v
-/* The least of `state` and `count` elements of x, `step` apart; NaN where one is. */
-INLINE f64v min_all_f64v(f64v state, const f64v *x, const int count, const int step)
+/* The least of `state` and the first `count` of `most` elements of x, `step` apart; NaN where one is. */
+INLINE f64v min_all_f64v(f64v state, const f64v *x, const int most, const int step, int count)
 {
     UNROLL
-    for (int i = 0; i < count; i++)
+    for (int i = 0; i < most; i++) {
+        if (i >= count)
+            break;
         state = min_f64v(state, x[i * step]);
+    }
     return state;
 }
 //}
@@ -469,23 +499,29 @@ INLINE f64v min_all_f64v(f64v state, const f64v *x, const int count, const int s
 
 #ifdef EINC_AVX512
 //{ min_all_f64v@avx512
-/* The least of `state` and `count` elements of x, `step` apart; NaN where one is: one instruction looks for it in two
- * elements, and those that it leaves behind are put in at the end. */
-INLINE f64v min_all_f64v(f64v state, const f64v *x, const int count, const int step)
+/* The least of `state` and the first `count` of `most` elements of x, `step` apart; NaN where one of them is: one
+ * instruction looks for it in two elements, and those that it leaves behind are put in at the end. The others are none. */
+INLINE f64v min_all_f64v(f64v state, const f64v *x, const int most, const int step, int count)
 {
 #if EINC_VECTORS && LANES >= 4
     uint16_t ordered = 0xffff;
     UNROLL
-    for (int i = 0; i < count; i++)
+    for (int i = 0; i < most; i++) {
+        if (i >= count)
+            break;
         state = lesser_f64v(x[i * step], state);
+    }
     UNROLL
-    for (int i = 0; i < count; i += 2)
-        __asm__("vcmppd $7, %2, %1, %0%{%0%}" : "+Yk"(ordered) : "v"(x[i * step]), "v"(x[(i + 1 < count ? i + 1 : i) * step]));
+    for (int i = 0; i < most; i += 2)
+        __asm__("vcmppd $7, %2, %1, %0%{%0%}" : "+Yk"(ordered) : "v"(x[i * step]), "v"(x[(i + 1 < most ? i + 1 : i) * step]));
     ordered = (uint16_t)~ordered;
     __asm__("vmovapd %2, %0%{%1%}" : "+v"(state) : "Yk"(ordered), "v"(splat_f64v((double)NAN)));
 #else
-    for (int i = 0; i < count; i++)
+    for (int i = 0; i < most; i++) {
+        if (i >= count)
+            break;
         state = min_f64v(state, x[i * step]);
+    }
 #endif
     return state;
 }

@@ -305,12 +305,15 @@ INLINE f32v max_f32v(f32v a, f32v b)
     return select_f32v(b != b, b, greater_f32v(b, a));
 }
 
-/* The greatest of `state` and `count` elements of x, `step` apart; NaN where one is. */
-INLINE f32v max_all_f32v(f32v state, const f32v *x, const int count, const int step)
+/* The greatest of `state` and the first `count` of `most` elements of x, `step` apart; NaN where one is. */
+INLINE f32v max_all_f32v(f32v state, const f32v *x, const int most, const int step, int count)
 {
     UNROLL
-    for (int i = 0; i < count; i++)
+    for (int i = 0; i < most; i++) {
+        if (i >= count)
+            break;
         state = max_f32v(state, x[i * step]);
+    }
     return state;
 }
 
