@@ -280,14 +280,12 @@ static int call_cancelled(void *user)
 
 /* ---- workspace ---- */
 
-static int need_workspace(const einc_kernel *kernel, const Variant *variant, const void *args, int workers, size_t *bytes)
+static int need_workspace(const Variant *variant, const void *args, int workers, size_t *bytes)
 {
     *bytes = 0;
     if (size_is_constant(variant->compiled->plan->workspace, 0))
         return 0;
-    int status = variant->object->workspace(args, workers, bytes);
-    (void)kernel;
-    return status;
+    return variant->object->workspace(args, workers, bytes);
 }
 
 /* As many workers as the budget allows. EINC_BUDGET when it does not allow one. */
@@ -295,7 +293,7 @@ static int fit_budget(const einc_kernel *kernel, const Variant *variant, const v
 {
     uint64_t budget = (uint64_t)kernel->options.memory;
     for (;; *workers -= (*workers + 7) / 8) {
-        int status = need_workspace(kernel, variant, args, *workers, bytes);
+        int status = need_workspace(variant, args, *workers, bytes);
         if (status || !budget || *bytes <= budget)
             return status;
         if (*workers == 1)
