@@ -6,7 +6,7 @@ import time
 
 import numpy as np
 
-from command import EINC, Scratch, bad, check, files, finish, good, run, shown, text
+from command import CC, EINC, Scratch, bad, check, files, finish, good, run, shown, text
 
 rng = np.random.default_rng(7)
 
@@ -104,6 +104,12 @@ def check_options(arrays):
     result = run("run", "ij,jk->ik", *operands, "--check")
     check(result.returncode == 0 and b"check: 15 of 15 results compared, all right" in result.stderr,
           shown(["--check"], result))
+    with open("faulty-cc", "w") as script:           # sums begin at 1
+        script.write(f"#!/bin/sh\nsed 's/ = 0.0f;/ = 1.0f;/; s/splat_f32v(0.0f)/splat_f32v(1.0f)/' | exec {CC} \"$@\"\n")
+    os.chmod("faulty-cc", 0o700)
+    result = run("run", "ij->i", "-i", "a.npy", "-o", "out.npy", "--check", env={"CC": os.path.abspath("faulty-cc")})
+    check(result.returncode == 5 and b"error: the kernel is wrong: out[0] is " in result.stderr
+          and b"3 of the 3 results compared are wrong" in result.stderr, shown(["--check"], result))
     good("run", "y[i,j] = x[i]", "-i", "x.npy", "-d", "j=3", "-o", "out.npy")
     check(np.load("out.npy").shape[1] == 3, "an extent that no operand has")
     bad(4, "--memory", "run", "ij -> ij | softmax j | softmax i", "-i", "a.npy", "--memory", "16", "-o", "never.npy")
