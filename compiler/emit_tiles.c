@@ -84,21 +84,18 @@ static void each_tile(Emitter *e, const Tiling *t, const char *call)
         for (int i = columns->count - 2; i >= 0; i--) {
             const char *extent = extent_here(e, columns->list[i]), *first = tiling_first(e, columns->list[i]);
             const char *here = i ? emit_text(e, "%s %% %s", rest, extent) : rest;
-            emit_line(e, "    const int64_t %s = %s%s%s;", t->names[columns->list[i]->id], strcmp(first, "0") ? first : "",
-                      strcmp(first, "0") ? " + " : "", here);
+            if (emit_mentions(call, t->names[columns->list[i]->id]))
+                emit_line(e, "    const int64_t %s = %s%s%s;", t->names[columns->list[i]->id], strcmp(first, "0") ? first : "",
+                          strcmp(first, "0") ? " + " : "", here);
             rest = emit_text(e, "%s / %s", rest, extent);
         }
     }
     const char *first = tiling_first(e, last), *name = t->names[last->id];
     emit_line(e, "%*sfor (int64_t at = 0; at < columns; at += COLUMNS_%d, place += COLUMNS_%d) {", 4 * indent, "", t->number, t->number);
-    emit_line(e, "%*s    const int64_t %s = %s%sat;", 4 * indent, "", name, strcmp(first, "0") ? first : "", strcmp(first, "0") ? " + " : "");
+    if (emit_mentions(call, name))
+        emit_line(e, "%*s    const int64_t %s = %s%sat;", 4 * indent, "", name, strcmp(first, "0") ? first : "", strcmp(first, "0") ? " + " : "");
     if (emit_mentions(call, "count"))
         emit_line(e, "%*s    const int count = (int)size_min(COLUMNS_%d, columns - at);", 4 * indent, "", t->number);
-    if (!emit_mentions(call, name))
-        emit_line(e, "%*s    (void)%s;", 4 * indent, "", name);
-    for (int i = 0; i + 1 < columns->count; i++)
-        if (!emit_mentions(call, t->names[columns->list[i]->id]))
-            emit_line(e, "%*s    (void)%s;", 4 * indent, "", t->names[columns->list[i]->id]);
     for (const char *at = call; *at;) {
         size_t length = strcspn(at, "\n");
         emit_line(e, "%*s    %s", 4 * indent, "", arena_copy(e->arena, at, length));
@@ -224,7 +221,7 @@ static const char *next_rows(Emitter *e, const Tiling *t, const char *row)
 {
     const char *further = "(tiles < 4 ? 2 : 1) * height";
     if (!t->c->has_starts || !tiling_reads_safely(e, t->c->left))
-        return emit_text(e, "here + %s * row_step", further);
+        return emit_text(e, "rows + %s * row_step", further);
     emit_push(e);
     emit_bind(e, tiling_last(&t->c->rows), emit_text(e, "(%s + %s)", row, further));
     for (int i = 0; i < t->c->depth.count; i++)
@@ -253,21 +250,18 @@ static void emit_tiles(Emitter *e, const Tiling *t, const char *first, const cha
     emit_line(e, "points = size_ceil_div(depth - done, size_max(size_ceil_div(depth - done, DEPTH_%d), 1));", n);
     emit_line(e, "%s *kept = points < depth ? kept_%d : %s;", dtype_c(t->dtype), n, t->in_registers ? "NULL" : "tile");
     emit_line(e, "const int is_first = done == 0, is_last = done + points >= depth;");
+    emit_line(e, "/* What comes nearer: the next rows where all points are taken at once, else the next panel; a share for each tile. */");
+    emit_line(e, "const char *ahead = (const char *)(%s);", next_rows(e, t, row));
+    emit_line(e, "const int64_t ahead_step = points < depth ? COLUMNS_%d * %d / BLOCK_%d :", n, size, n);
+    emit_line(e, "                           k_step == %d ? size_ceil_div(height * %d, tiles) : 0;", t->c->group, size);
     /* Of each panel all rows of the block, so that it stays near. */
     Text inner = text_new(e->arena);
+    text_put(&inner, "if (points < depth)\n");
+    text_print(&inner, "    ahead = (const char *)(panels_%d + (place + COLUMNS_%d) * %s + done * COLUMNS_%d);\n", n, n, tiling_panel_depth(t), n);
     text_print(&inner, "for (%s = %s; %s < %s; %s += height) {\n", row, from, row, to, row);
     text_print(&inner, "    height = (int)size_ceil_div(%s - %s, size_ceil_div(%s - %s, ROWS_%d));\n", to, row, to, row, n);
     text_print(&inner, "    const %s *here = rows + (%s - %s) * row_step + done * k_step;\n", emit_element(t->c->packed), row, from);
-    text_print(&inner, "    /* The next rows where all points are taken at once, else the next panel: a share for each tile. */\n");
-    text_print(&inner, "    const char *ahead = (const char *)(%s);\n", next_rows(e, t, row));
-    text_print(&inner, "    int64_t ahead_step = k_step == %d ? size_ceil_div(height * %d, tiles) : 0;\n", t->c->group, size);
-    text_print(&inner, "    ahead += place / COLUMNS_%d * depth * ahead_step;\n", n);
-    text_put(&inner, "    if (points < depth) {\n");
-    text_print(&inner, "        ahead_step = COLUMNS_%d * %d / BLOCK_%d;\n", n, size, n);
-    text_print(&inner, "        ahead = (const char *)(panels_%d + (place + COLUMNS_%d) * %s + done * COLUMNS_%d);\n", n, n, tiling_panel_depth(t), n);
-    text_print(&inner, "        ahead += (%s - %s) / ROWS_%d * points * ahead_step;\n", row, from, n);
-    text_put(&inner, "    }\n");
-    text_print(&inner, "%s}\n", tiles);
+    text_print(&inner, "%s    ahead += points * ahead_step;\n}\n", tiles);
     each_tile(e, t, inner.bytes);
     emit_line(e, "done += points;");
     e->scope->indent--;

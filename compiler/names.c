@@ -24,17 +24,23 @@ Names names_new(Arena *arena, const Names *outer)
     return (Names){ .arena = arena, .outer = outer };
 }
 
+/* Most names differ in their first letter. */
+static bool is_same(const char *a, const char *b)
+{
+    return a[0] == b[0] && !strcmp(a, b);
+}
+
 static bool is_taken(const Names *names, const char *name)
 {
     for (; names; names = names->outer) {
         for (int i = 0; i < names->count; i++)
-            if (!strcmp(names->taken[i], name))
+            if (is_same(names->taken[i], name))
                 return true;
         if (names->is_taken && names->is_taken(names->user, name))
             return true;
     }
     for (int i = 0; reserved[i]; i++)
-        if (!strcmp(reserved[i], name))
+        if (is_same(reserved[i], name))
             return true;
     return false;
 }

@@ -30,9 +30,13 @@ extern char **environ;
 
 /* Kernels are loops over vectors whose constants are folded and whose loops are unrolled early on; what these passes of
  * gcc would find after that is next to nothing, and they take a third of its time. Left are those that loops were seen
- * to need: gcse, expensive-optimizations, ivopts, and moving what is invariant. */
+ * to need: gcse, expensive-optimizations, complete unrolling, and moving what is invariant. */
 #define QUICK "-fno-tree-pta -fno-tree-bit-ccp -fno-tree-copy-prop -fno-tree-dominator-opts -fno-tree-pre " \
-              "-fno-tree-vrp -fno-code-hoisting -fno-thread-jumps -fno-caller-saves -fno-schedule-insns2"
+              "-fno-tree-vrp -fno-code-hoisting -fno-thread-jumps -fno-caller-saves -fno-schedule-insns2 " \
+              "-fno-tree-slp-vectorize -fno-tree-loop-vectorize -fno-store-merging -fno-crossjumping " \
+              "-fno-cse-follow-jumps -fno-rerun-cse-after-loop -fno-ivopts -fno-tree-sink -fno-tree-slsr " \
+              "-fno-tree-scev-cprop -fno-tree-phiprop -fno-ssa-phiopt -fno-tree-cselim -fno-split-loops " \
+              "-fno-unswitch-loops -fno-tree-loop-distribute-patterns -fno-align-functions -fno-align-labels"
 
 /* How a compiler of each kind is called; the next row is for one that knows not all of that, or has no libgcc. */
 typedef struct Way {

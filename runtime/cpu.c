@@ -23,6 +23,8 @@ typedef struct CpuidBit {
     unsigned state;               /* what the system must save of a thread: bits of XCR0 */
 } CpuidBit;
 
+#define READ (1u << 31)           /* beside the bits of the features, one of each row */
+
 enum { STATE_AVX = 0x6, STATE_AVX512 = 0xe6, STATE_AMX = 0x60000 };
 
 static const CpuidBit cpuid_bits[] = {
@@ -44,25 +46,35 @@ static const CpuidBit cpuid_bits[] = {
     { "amx_int8", 7, 0, 3, 25, STATE_AMX },
 };
 
-/* What the system saves and restores of a thread: XCR0. */
-static unsigned saved_state(void)
+/* What CPUID says, and with it XCR0: what the system saves and restores of a thread. */
+static unsigned read_features(void)
 {
-    unsigned a, b, c, d, low = 0, high = 0;
-    if (!__get_cpuid(1, &a, &b, &c, &d) || !(c >> 27 & 1))
-        return 0;
-    __asm__ volatile("xgetbv" : "=a"(low), "=d"(high) : "c"(0));
-    return low;
-}
-
-bool cpu_has(const char *feature)
-{
+    unsigned leaves[3][4] = { { 0 } }, most = __get_cpuid_max(0, NULL), low = 0, high = 0, known = READ;
+    static const unsigned wanted[3][2] = { { 1, 0 }, { 7, 0 }, { 7, 1 } };
+    for (int i = 0; i < 3; i++)
+        if (wanted[i][0] <= most && (wanted[i][1] == 0 || leaves[1][0] >= 1))
+            __cpuid_count(wanted[i][0], wanted[i][1], leaves[i][0], leaves[i][1], leaves[i][2], leaves[i][3]);
+    if (leaves[0][2] >> 27 & 1)
+        __asm__ volatile("xgetbv" : "=a"(low), "=d"(high) : "c"(0));
     for (size_t i = 0; i < sizeof cpuid_bits / sizeof *cpuid_bits; i++) {
         const CpuidBit *bit = &cpuid_bits[i];
-        unsigned r[4];
-        if (!strcmp(bit->name, feature))
-            return __get_cpuid_count(bit->leaf, bit->subleaf, &r[0], &r[1], &r[2], &r[3]) && r[bit->reg] >> bit->bit & 1
-                   && (saved_state() & bit->state) == bit->state;
+        const unsigned *leaf = leaves[bit->leaf == 1 ? 0 : 1 + bit->subleaf];
+        if (leaf[bit->reg] >> bit->bit & 1 && (low & bit->state) == bit->state)
+            known |= 1u << i;
     }
+    return known;
+}
+
+/* CPUID is asked once: each time it leaves a virtual machine, which takes tens of microseconds. */
+bool cpu_has(const char *feature)
+{
+    static _Atomic unsigned features;
+    unsigned known = features;
+    if (!known)
+        features = known = read_features();
+    for (size_t i = 0; i < sizeof cpuid_bits / sizeof *cpuid_bits; i++)
+        if (!strcmp(cpuid_bits[i].name, feature))
+            return known >> i & 1;
     return false;
 }
 

@@ -810,27 +810,25 @@ KERNEL static void step_1(const Frame *f, char *own, int64_t q_first, int64_t q_
             points = size_ceil_div(depth - done, size_max(size_ceil_div(depth - done, DEPTH_1), 1));
             float *kept = points < depth ? kept_1 : tile;
             const int is_first = done == 0, is_last = done + points >= depth;
+            /* What comes nearer: the next rows where all points are taken at once, else the next panel; a share for each tile. */
+            const char *ahead = (const char *)(rows + (tiles < 4 ? 2 : 1) * height * row_step);
+            const int64_t ahead_step = points < depth ? COLUMNS_1 * 4 / BLOCK_1 :
+                                       k_step == 1 ? size_ceil_div(height * 4, tiles) : 0;
             place = 0;
             for (int64_t at = 0; at < columns; at += COLUMNS_1, place += COLUMNS_1) {
                 const int64_t k = at;
                 const int count = (int)size_min(COLUMNS_1, columns - at);
+                if (points < depth)
+                    ahead = (const char *)(panels_1 + (place + COLUMNS_1) * depth + done * COLUMNS_1);
                 for (q = q_block; q < q_stop; q += height) {
                     height = (int)size_ceil_div(q_stop - q, size_ceil_div(q_stop - q, ROWS_1));
                     const f32u *here = rows + (q - q_block) * row_step + done * k_step;
-                    /* The next rows where all points are taken at once, else the next panel: a share for each tile. */
-                    const char *ahead = (const char *)(here + (tiles < 4 ? 2 : 1) * height * row_step);
-                    int64_t ahead_step = k_step == 1 ? size_ceil_div(height * 4, tiles) : 0;
-                    ahead += place / COLUMNS_1 * depth * ahead_step;
-                    if (points < depth) {
-                        ahead_step = COLUMNS_1 * 4 / BLOCK_1;
-                        ahead = (const char *)(panels_1 + (place + COLUMNS_1) * depth + done * COLUMNS_1);
-                        ahead += (q - q_block) / ROWS_1 * points * ahead_step;
-                    }
                     tile_1(height, here, row_step, k_step, panels_1 + place * depth + done * COLUMNS_1, points,
                             ahead, ahead_step, kept, is_first, is_last);
                     if (is_last)
                         after_1(f, own, q_first, q, k, count, height, kept);
                     kept += points < depth ? height * COLUMNS_1 : 0;
+                    ahead += points * ahead_step;
                 }
             }
             done += points;
@@ -1109,27 +1107,25 @@ KERNEL static void step_5(const Frame *f, char *own, int64_t q_first, int64_t q_
             points = size_ceil_div(depth - done, size_max(size_ceil_div(depth - done, DEPTH_5), 1));
             float *kept = points < depth ? kept_5 : tile;
             const int is_first = done == 0, is_last = done + points >= depth;
+            /* What comes nearer: the next rows where all points are taken at once, else the next panel; a share for each tile. */
+            const char *ahead = (const char *)(rows + (tiles < 4 ? 2 : 1) * height * row_step);
+            const int64_t ahead_step = points < depth ? COLUMNS_5 * 4 / BLOCK_5 :
+                                       k_step == 1 ? size_ceil_div(height * 4, tiles) : 0;
             place = 0;
             for (int64_t at = 0; at < columns; at += COLUMNS_5, place += COLUMNS_5) {
                 const int64_t v_2 = at;
                 const int count = (int)size_min(COLUMNS_5, columns - at);
+                if (points < depth)
+                    ahead = (const char *)(panels_5 + (place + COLUMNS_5) * depth + done * COLUMNS_5);
                 for (q = q_block; q < q_stop; q += height) {
                     height = (int)size_ceil_div(q_stop - q, size_ceil_div(q_stop - q, ROWS_5));
                     const f32u *here = rows + (q - q_block) * row_step + done * k_step;
-                    /* The next rows where all points are taken at once, else the next panel: a share for each tile. */
-                    const char *ahead = (const char *)(here + (tiles < 4 ? 2 : 1) * height * row_step);
-                    int64_t ahead_step = k_step == 1 ? size_ceil_div(height * 4, tiles) : 0;
-                    ahead += place / COLUMNS_5 * depth * ahead_step;
-                    if (points < depth) {
-                        ahead_step = COLUMNS_5 * 4 / BLOCK_5;
-                        ahead = (const char *)(panels_5 + (place + COLUMNS_5) * depth + done * COLUMNS_5);
-                        ahead += (q - q_block) / ROWS_5 * points * ahead_step;
-                    }
                     tile_5(height, here, row_step, k_step, panels_5 + place * depth + done * COLUMNS_5, points,
                             ahead, ahead_step, kept, is_first, is_last);
                     if (is_last)
                         after_5(f, q, v_2, count, height, kept);
                     kept += points < depth ? height * COLUMNS_5 : 0;
+                    ahead += points * ahead_step;
                 }
             }
             done += points;

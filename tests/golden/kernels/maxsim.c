@@ -682,29 +682,23 @@ KERNEL static void step_1(const Frame *f, char *own, int64_t i_first, int64_t i_
                 points = size_ceil_div(depth - done, size_max(size_ceil_div(depth - done, DEPTH_1), 1));
                 float *kept = points < depth ? kept_1 : NULL;
                 const int is_first = done == 0, is_last = done + points >= depth;
+                /* What comes nearer: the next rows where all points are taken at once, else the next panel; a share for each tile. */
+                const char *ahead = (const char *)(rows + (tiles < 4 ? 2 : 1) * height * row_step);
+                const int64_t ahead_step = points < depth ? COLUMNS_1 * 4 / BLOCK_1 :
+                                           k_step == 1 ? size_ceil_div(height * 4, tiles) : 0;
                 place = 0;
                 for (int64_t span = 0; span < spans; span++) {
-                    const int64_t i = i_first + span;
                     for (int64_t at = 0; at < columns; at += COLUMNS_1, place += COLUMNS_1) {
-                        const int64_t j = at;
-                        (void)j;
-                        (void)i;
+                        if (points < depth)
+                            ahead = (const char *)(panels_1 + (place + COLUMNS_1) * depth + done * COLUMNS_1);
                         for (n = n_block; n < n_stop; n += height) {
                             height = (int)size_ceil_div(n_stop - n, size_ceil_div(n_stop - n, ROWS_1));
                             const f32u *here = rows + (n - n_block) * row_step + done * k_step;
-                            /* The next rows where all points are taken at once, else the next panel: a share for each tile. */
-                            const char *ahead = (const char *)(here + (tiles < 4 ? 2 : 1) * height * row_step);
-                            int64_t ahead_step = k_step == 1 ? size_ceil_div(height * 4, tiles) : 0;
-                            ahead += place / COLUMNS_1 * depth * ahead_step;
-                            if (points < depth) {
-                                ahead_step = COLUMNS_1 * 4 / BLOCK_1;
-                                ahead = (const char *)(panels_1 + (place + COLUMNS_1) * depth + done * COLUMNS_1);
-                                ahead += (n - n_block) / ROWS_1 * points * ahead_step;
-                            }
                             tile_1(height, here, row_step, k_step, panels_1 + place * depth + done * COLUMNS_1,
                                     points,
                                     ahead, ahead_step, kept, is_first, is_last, f, own, place);
                             kept += points < depth ? height * COLUMNS_1 : 0;
+                            ahead += points * ahead_step;
                         }
                     }
                 }
