@@ -17,6 +17,13 @@ static const char *rename_sample(Emitter *e, const Tiling *t, const char *text)
     Text out = text_new(e->arena);
     const char *before = NULL;
     while (*text) {
+        size_t plain = strcspn(text, "_wpf");
+        if (plain) {
+            text_add(&out, text, plain);
+            text += plain;
+            before = text - 1;
+            continue;
+        }
         bool begins = !before || !(isalnum((unsigned char)*before) || *before == '_');
         if (text[0] == '_' && text[1] == 'N' && !isalnum((unsigned char)text[2])) {
             text_print(&out, "_%d", t->number);

@@ -14,10 +14,11 @@
 
 #include "einc.h"
 
-/* Milliseconds of a new kernel. What optimisation takes depends on how much of a kernel is unrolled. */
-enum { COLD_GOAL = 150, COLD_LIMIT = 1000 };
+/* Milliseconds of a new kernel and of one from the disk. What optimisation takes depends on how much of a kernel is
+ * unrolled; what is above its goal on this machine, now, is said, and what is above the limit is a fault anywhere. */
+enum { COLD_GOAL = 150, COLD_LIMIT = 450, WARM_GOAL = 2, WARM_LIMIT = 5 };
 
-enum { COLD_TURNS = 5, WARM_TURNS = 50, CALLS = 100000, CALL_TURNS = 10 };
+enum { COLD_TURNS = 9, WARM_TURNS = 50, CALLS = 100000, CALL_TURNS = 10 };
 
 static const char *const expressions[] = { "i->", "ij,jk->ik", "ijk,mnk->ijmn | max n | sum j" };
 
@@ -150,7 +151,7 @@ int main(int argc, char **argv)
     int failed = 0;
     for (size_t i = 0; i < sizeof expressions / sizeof *expressions; i++)
         failed |= report(expressions[i], cold_compile(expressions[i]) - empty, COLD_GOAL, COLD_LIMIT);
-    failed |= report("warm: string to kernel, from the disk", warm_compile(), 2, 2);
+    failed |= report("warm: string to kernel, from the disk", warm_compile(), WARM_GOAL, WARM_LIMIT);
     failed |= report("a call of a kernel in memory", one_call(), 1e-3, 1e-3);
     return failed || empty < 0;
 }
