@@ -130,7 +130,7 @@ static Block *common_blocks(Planner *planner, Step *const *group, int count, int
     Block *blocks = NULL;
     *block_count = 0;
     *split = NULL;
-    bool may_split = step_can_split(last) && kept_points(planner, last) < KEPT_ENOUGH;
+    bool may_split = step_can_split(last) && !last->contract && kept_points(planner, last) < KEPT_ENOUGH;
     for (int pass = 0; pass < 2 && *block_count == 0; pass++) {
         Index *const *candidates = pass == 0 ? last->loops : may_split ? last->roots[0]->reduce.over : NULL;
         int candidate_count = pass == 0 ? last->loop_count : candidates ? last->roots[0]->reduce.over_count : 0;
@@ -176,14 +176,27 @@ static bool reads_from(const Planner *planner, const Step *step, const Step *mak
     return false;
 }
 
-/* What a later `+=` adds to keeps its own launch, since both are one array. */
-static bool is_added_to(const Planner *planner, const Step *step)
+/* Whether a `+=` changes an array that another step makes, or reads as it was before. */
+static bool changes(const Planner *planner, const Step *step, const Step *other)
 {
     const Program *lowered = planner->plan->lowered;
-    for (int t = 0; t < lowered->tensor_count; t++)
-        if (lowered->tensors[t]->previous && lowered->tensors[t]->previous->maker == step->statement)
+    const Tensor *previous = step->statement->outputs[0].tensor->previous;
+    if (!previous || step == other)
+        return false;
+    for (int i = 0; i < lowered->term_count; i++)
+        if (lowered->terms[i]->statement == other->statement->id && lowered->terms[i]->kind == TERM_READ)
+            for (const Tensor *t = previous; t; t = t->previous)
+                if (lowered->terms[i]->read.tensor == t)
+                    return true;
+    for (; previous; previous = previous->previous)
+        if (previous->maker == other->statement)
             return true;
     return false;
+}
+
+static bool follows(const Planner *planner, const Step *step, const Step *other)
+{
+    return reads_from(planner, step, other) || changes(planner, step, other);
 }
 
 static bool is_in(const Group *group, const Step *step)
@@ -194,7 +207,17 @@ static bool is_in(const Group *group, const Step *step)
     return false;
 }
 
-/* Whether some step outside of the group would have to run in its middle: it reads from it and is read by it. */
+/* The blocks of two steps need not be the same part of an array that one of them changes: they run one after the other. */
+static bool has_changes(const Planner *planner, const Group *group)
+{
+    for (int s = 0; s < group->count; s++)
+        for (int r = 0; r < group->count; r++)
+            if (changes(planner, group->steps[s], group->steps[r]))
+                return true;
+    return false;
+}
+
+/* Whether some step outside of the group would have to run in its middle: it follows it and is followed by it. */
 static bool is_interrupted(const Planner *planner, const Group *group)
 {
     const Plan *plan = planner->plan;
@@ -202,7 +225,7 @@ static bool is_interrupted(const Planner *planner, const Group *group)
     for (int s = 0; s < plan->step_count; s++) {
         bool inside = is_in(group, plan->steps[s]);
         for (int r = 0; r < s; r++)
-            if ((is_in(group, plan->steps[r]) || after[r]) && reads_from(planner, plan->steps[s], plan->steps[r])) {
+            if ((is_in(group, plan->steps[r]) || after[r]) && follows(planner, plan->steps[s], plan->steps[r])) {
                 if (inside && after[r])
                     return true;
                 after[s] |= !inside;
@@ -241,7 +264,7 @@ static Group *group_steps(Planner *planner, int *group_count)
         Group joined = join_readers(planner, step, groups, group_of);
         int block_count = 0;
         Index *split;
-        if (joined.count > 1 && !is_added_to(planner, step) && !is_interrupted(planner, &joined))
+        if (joined.count > 1 && !has_changes(planner, &joined) && !is_interrupted(planner, &joined))
             common_blocks(planner, joined.steps, joined.count, &block_count, &split);
         if (!block_count)
             joined.count = 1;
@@ -254,7 +277,7 @@ static Group *group_steps(Planner *planner, int *group_count)
     return groups;
 }
 
-/* The next group all of whose steps read only from itself and from groups that have had their turn. */
+/* The next group all of whose steps follow only its own and those of groups that have had their turn. */
 static Group *next_group(const Planner *planner, Group *groups, int count, const bool *done)
 {
     const Plan *plan = planner->plan;
@@ -263,7 +286,7 @@ static Group *next_group(const Planner *planner, Group *groups, int count, const
         bool ready = groups[g].count > 0 && !done[groups[g].steps[0]->id];
         for (int i = 0; i < groups[g].count && ready; i++)
             for (int r = 0; r < groups[g].steps[i]->id && ready; r++)
-                ready = done[r] || is_in(&groups[g], plan->steps[r]) || !reads_from(planner, groups[g].steps[i], plan->steps[r]);
+                ready = done[r] || is_in(&groups[g], plan->steps[r]) || !follows(planner, groups[g].steps[i], plan->steps[r]);
         if (ready && (!best || groups[g].steps[0]->id < best->steps[0]->id))
             best = &groups[g];
     }

@@ -57,6 +57,12 @@ ONCE_WRONG = {
         (("x[t[p]:i64+d] -> [p,d] | cumsum p | sum p | _ / D[d,y]", [[9], [4], [3, 2]], [[2], [4], [3, 0]]), "portable"),
     "large arguments of a softmax fused with its difference":
         (("65536*a[i], 32768*b[i,j] -> [i,j] | log_softmax j", [[64], [64, 1]]), "avx2"),
+    "an array that is made and added to by blocks of other indices":
+        (("t[i] = x[i,k] | sum k; a[i,j] = t[i] * y[j]; a[j,i] += t[i] * z[j]; a[i,j] | exp", [[64, 3], [64], [64]]),
+         "avx2"),
+    "an array that is read and added to by blocks of other indices":
+        (("a[i,j] = x[i,j] * y[j]; b[j] = a[i,j] | max i; a[i,j] += z[j] * x[i,j]; b[i] + a[i,j] | max j",
+          [[64, 64], [64], [64]]), "avx2"),
 }
 
 
