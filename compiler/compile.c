@@ -10,9 +10,8 @@ static void dump(const CompileOptions *options, const char *pass, const Text *te
 }
 
 /* A broken invariant is a fault of ours; the user gets a diagnostic and no kernel. */
-static bool verify(const Program *program, const char *pass, Diags *diags)
+static bool verify(const char *broken, const char *pass, Diags *diags)
 {
-    const char *broken = program_verify(program);
     if (broken)
         diag_error_nowhere(diags, "internal error after %s: %s", pass, broken);
     return !broken;
@@ -100,7 +99,7 @@ Compiled *compile_front(Arena *arena, const Source *source, const CompileOptions
     dump(options, "ast", &text);
 
     c->program = check(arena, ast, &options->check, diags);
-    if (!c->program || !verify(c->program, "check", diags))
+    if (!c->program || !verify(program_verify(c->program), "check", diags))
         return NULL;
     text = text_new(arena);
     program_dump(&text, c->program);
@@ -116,10 +115,10 @@ static bool plan_as(Arena *arena, Compiled *c, const CompileOptions *options, co
 {
     const bool *ends = product_ends(arena, c->program, hints->nests, hints->extents);
     c->lowered = lower(arena, c->program, wanted, ends);
-    if (!verify(c->lowered, "lower", diags))
+    if (!verify(program_verify(c->lowered), "lower", diags))
         return false;
     c->plan = plan(arena, c->program, c->lowered, options->target, hints);
-    return true;
+    return verify(plan_verify(c->plan), "plan", diags);
 }
 
 /* Whether one worker's workspace is within the budget, where it can be known. */

@@ -138,6 +138,10 @@ Plan *plan(Arena *arena, const Program *program, const Program *lowered, const T
 
 bool plan_has_contract(const Plan *plan);
 
+/* NULL, or which invariant does not hold: of steps, their order, loops and products, of blocks, and of sizes with some
+ * extents. */
+const char *plan_verify(const Plan *plan);
+
 /* For `-dplan`. */
 void plan_dump(Text *text, const Plan *plan);
 

@@ -1,0 +1,396 @@
+/* The Plan's verifier: what the emitter and the runtime rely on. One walk over the lowered program's terms; sizes are
+ * looked at with a few samples of extents. */
+#include <stdlib.h>
+
+#include "plan.h"
+
+typedef struct Verifier {
+    const Plan *plan;
+    Arena *arena;                 /* the lowered program's */
+    const char *broken;
+    int *launch_of, *place_in;    /* [step id]: its launch, and its place among the launch's steps */
+    int *turn;                    /* [step id]: when it runs, among all */
+    bool *carries;                /* [step id]: a reduction of the step runs over its vector */
+} Verifier;
+
+static bool expect(Verifier *v, bool holds, const char *invariant)
+{
+    if (!holds && !v->broken)
+        v->broken = invariant;
+    return holds;
+}
+
+static bool set_has(const IndexSet *set, const Index *index)
+{
+    return indices_have(set->list, set->count, index);
+}
+
+static bool is_reduction(const Term *term)
+{
+    return term->kind == TERM_CONTRACT || term->kind == TERM_REDUCE;
+}
+
+static bool reduces_over(const Term *term, const Index *index)
+{
+    return indices_have(term->reduce.over, term->reduce.over_count, index);
+}
+
+/* ---- which steps there are, and when they run ---- */
+
+static void verify_steps(Verifier *v)
+{
+    const Plan *plan = v->plan;
+    if (!expect(v, plan->step_count == plan->lowered->statement_count, "each statement has one step"))
+        return;
+    for (int s = 0; s < plan->step_count; s++) {
+        expect(v, plan->steps[s]->id == s, "a step's number is not its place");
+        expect(v, plan->steps[s]->statement == plan->lowered->statements[s],
+               "a step stores another statement than its own");
+        v->launch_of[s] = -1;
+    }
+}
+
+static void verify_launches(Verifier *v)
+{
+    const Plan *plan = v->plan;
+    int turns = 0;
+    for (int l = 0; l < plan->launch_count; l++) {
+        const Launch *launch = plan->launches[l];
+        expect(v, launch->id == l, "a launch's number is not its place");
+        expect(v, launch->step_count > 0, "a launch has a step");
+        for (int i = 0; i < launch->step_count; i++) {
+            int s = launch->steps[i]->id;
+            if (!expect(v, s >= 0 && s < plan->step_count && plan->steps[s] == launch->steps[i],
+                        "a step of a launch is not the plan's"))
+                return;
+            expect(v, v->launch_of[s] < 0, "a step stands in two launches");
+            v->launch_of[s] = l;
+            v->place_in[s] = i;
+            v->turn[s] = turns++;
+        }
+    }
+    expect(v, turns >= plan->step_count, "a step stands in no launch");
+}
+
+/* `+=` changes an array in place: what makes or reads its earlier values has run in a launch before. */
+static void verify_before(Verifier *v, const Statement *before, const Statement *adds)
+{
+    expect(v, v->launch_of[before->id] < v->launch_of[adds->id],
+           "a '+=' runs with or before what makes or reads what it adds to");
+}
+
+static void verify_read(Verifier *v, const Term *read, const Statement *const *added_by)
+{
+    const Tensor *tensor = read->read.tensor;
+    const Storage *storage = &v->plan->storage[tensor->home->id];
+    if (tensor->maker)
+        expect(v, v->turn[tensor->maker->id] < v->turn[read->statement], "a step runs before what it reads is made");
+    if (storage->place == PLACE_BLOCK)
+        expect(v, storage->launch == v->launch_of[read->statement], "a launch's temporary is read in another one");
+    if (added_by[tensor->id] && added_by[tensor->id]->id != read->statement)
+        verify_before(v, v->plan->lowered->statements[read->statement], added_by[tensor->id]);
+}
+
+static void verify_order(Verifier *v)
+{
+    const Program *lowered = v->plan->lowered;
+    const Statement **added_by = ARENA_ARRAY(v->arena, const Statement *, lowered->tensor_count);
+    for (int t = 0; t < lowered->tensor_count; t++) {
+        const Tensor *tensor = lowered->tensors[t], *previous = tensor->previous;
+        if (!tensor->maker || !previous)
+            continue;
+        added_by[previous->id] = tensor->maker;
+        if (previous->maker)
+            verify_before(v, previous->maker, tensor->maker);
+    }
+    for (int i = 0; i < lowered->term_count; i++) {
+        const Term *term = lowered->terms[i];
+        if (term->kind == TERM_READ)
+            verify_read(v, term, added_by);
+        else if (is_reduction(term) && reduction_facts[term->reduce.reduction].leaves == LEAVES_NOTHING)
+            v->carries[term->statement] |= reduces_over(term, v->plan->steps[term->statement]->vector);
+    }
+}
+
+/* ---- one step ---- */
+
+static void verify_root(Verifier *v, const Step *step, const Term *root)
+{
+    if (!expect(v, root->statement == step->statement->id && is_reduction(root), "a root is no reduction of its step"))
+        return;
+    for (int i = 0; i < root->rank; i++)
+        expect(v, root->indices[i] == root->reduce.ranks ||
+                  indices_have(step->loops, step->loop_count, root->indices[i]),
+               "a root depends on an index that is no loop");
+    expect(v, !step->split || reduces_over(root, step->split), "a step is split along what a root does not reduce");
+}
+
+static void verify_step(Verifier *v, const Step *step)
+{
+    for (int i = 0; i < step->loop_count; i++) {
+        expect(v, step->loops[i]->statement == step->statement->id, "a loop is of another statement");
+        expect(v, !indices_have(step->loops, i, step->loops[i]), "an index has two loops");
+    }
+    bool kept = step->vector && indices_have(step->loops, step->loop_count, step->vector);
+    expect(v, step->vector_kept == kept, "vector_kept says whether a loop has the lanes");
+    expect(v, !kept || step->loops[step->loop_count - 1] == step->vector, "the loop with the lanes is not the last");
+    expect(v, !step->vector || kept || v->carries[step->id], "the lanes run along no index of the step");
+    for (int i = 0; i < step->root_count; i++)
+        verify_root(v, step, step->roots[i]);
+    expect(v, !step->split || step->root_count > 0, "a step without reductions is split");
+    expect(v, !step->split || !step->contract, "a tiled product is split");
+    expect(v, (step->split != NULL) == (step->parts != NULL), "a split step has parts, and no other");
+    for (int i = 0; i < step->unit_count; i++) {
+        const Tensor *tensor = step->units[i].tensor;
+        expect(v, tensor->origin && tensor->home == tensor, "a unit is no array of the caller's");
+        expect(v, step->units[i].axis >= 0 && step->units[i].axis < tensor->rank, "a unit's axis is not there");
+    }
+}
+
+/* ---- tiled products ---- */
+
+/* Every set has indices of its own; the first `kept` sets are the loops. */
+static void verify_sets(Verifier *v, const Step *step, const IndexSet *const *sets, int count, int kept)
+{
+    int loops = 0;
+    for (int s = 0; s < count; s++)
+        for (int i = 0; i < sets[s]->count; i++) {
+            const Index *index = sets[s]->list[i];
+            bool again = indices_have(sets[s]->list, i, index);
+            for (int r = 0; r < s; r++)
+                again |= set_has(sets[r], index);
+            expect(v, !again, "an index has two roles in a product");
+            expect(v, indices_have(step->loops, step->loop_count, index) == (s < kept),
+                   "a product's kept indices are not the loops");
+            loops += s < kept;
+        }
+    expect(v, loops == step->loop_count, "a loop has no role in a product");
+}
+
+static void verify_reduced(Verifier *v, const IndexSet *set, const Term *reduction, const char *invariant)
+{
+    bool same = set->count == reduction->reduce.over_count;
+    for (int i = 0; i < set->count; i++)
+        same &= reduces_over(reduction, set->list[i]);
+    expect(v, same, invariant);
+}
+
+static void verify_side(Verifier *v, const Term *side, const IndexSet *set, const char *invariant)
+{
+    for (int i = 0; i < set->count; i++)
+        expect(v, !term_has_index(side, set->list[i]), invariant);
+}
+
+static void verify_contract(Verifier *v, const Step *step)
+{
+    const Contract *c = step->contract;
+    if (!expect(v, step->kind == STEP_STORE && step->root_count > 0 && is_reduction(c->product) &&
+                c->product->statement == step->id && c->left->statement == step->id && c->right->statement == step->id,
+                "a product is one of its step's reductions"))
+        return;
+    const IndexSet *sets[] = { &c->batch, &c->kept_rows, &c->columns, &c->rows, &c->depth };
+    verify_sets(v, step, sets, 5, c->reduces ? 3 : 4);
+    verify_reduced(v, &c->depth, c->product, "a product's depth is what it reduces");
+    if (c->reduces)
+        for (int r = 0; r < step->root_count; r++)
+            verify_reduced(v, &c->rows, step->roots[r], "a product's rows are what the reduction behind it reduces");
+    expect(v, c->rows.count && c->columns.count && c->depth.count, "a product has rows, columns and depth");
+    expect(v, c->columns.count && step->vector == c->columns.list[c->columns.count - 1],
+           "a product's lanes run along its last column");
+    verify_side(v, c->left, &c->columns, "a product's left depends on a column");
+    verify_side(v, c->right, &c->rows, "a product's right depends on a row");
+    verify_side(v, c->right, &c->kept_rows, "a product's right depends on a row");
+    expect(v, c->tile_rows > 0 && c->tile_vectors > 0 && c->depth_block > 0 && c->row_block > 0 && c->group > 0,
+           "a product's tile or block is empty");
+}
+
+/* ---- one launch ---- */
+
+static void verify_blocks(Verifier *v, const Launch *launch)
+{
+    for (int b = 0; b < launch->block_count; b++) {
+        const Block *block = &launch->blocks[b];
+        expect(v, block->extent && block->tile, "a block has an extent and a tile");
+        for (int s = 0; s < launch->step_count; s++) {
+            const Step *step = launch->steps[s];
+            const Index *index = block->of_step[s];
+            expect(v, index && (index == step->split || indices_have(step->loops, step->loop_count, index)),
+                   "a block is none of a step's loops");
+            for (int other = 0; other < b; other++)
+                expect(v, launch->blocks[other].of_step[s] != index, "an index is in two blocks");
+        }
+    }
+    for (int s = 0; s < launch->step_count; s++) {
+        const Step *step = launch->steps[s];
+        expect(v, !step->split || (s == launch->step_count - 1 && launch->block_count == 1 &&
+                                   launch->blocks[0].of_step[s] == step->split), "a step is split, but not its launch");
+    }
+    expect(v, launch->units && launch->tasks && launch->bytes, "a launch has units, tasks and bytes");
+}
+
+/* ---- storage ---- */
+
+static bool is_stored(const Plan *plan, int tensor)
+{
+    const Tensor *stored = plan->lowered->tensors[tensor];
+    return stored->home == stored && plan->storage[tensor].place != PLACE_CALLER;
+}
+
+static void verify_storage(Verifier *v, const Tensor *tensor)
+{
+    const Storage *storage = &v->plan->storage[tensor->id];
+    bool own = storage->place != PLACE_CALLER, all = storage->offset && storage->bytes && storage->stride;
+    bool some = storage->offset || storage->bytes || storage->stride;
+    expect(v, own == (tensor->maker && !tensor->origin), "what the caller passes is the caller's, and nothing else");
+    expect(v, own ? all : !some, "a temporary has a place and strides, and no other");
+    for (int a = 0; a < tensor->rank && own && all; a++)
+        expect(v, storage->stride[a] != NULL, "a temporary has a place and strides, and no other");
+    if (storage->place == PLACE_BLOCK)
+        expect(v, tensor->maker && storage->launch == v->launch_of[tensor->maker->id],
+               "a launch's temporary is made in another one");
+}
+
+static void verify_scratch(Verifier *v, const Scratch *scratch)
+{
+    int s = scratch->step->id;
+    expect(v, s >= 0 && s < v->plan->step_count && v->plan->steps[s] == scratch->step, "a scratch belongs to no step");
+    expect(v, scratch->name && scratch->offset && scratch->bytes, "a scratch has a name, an offset and bytes");
+    expect(v, scratch->shared == (scratch->step->split != NULL),
+           "a scratch is shared for the parts of a split step alone");
+}
+
+/* ---- sizes, with extents that are all the same ---- */
+
+/* A part of the workspace that is in use as long as its launch runs, or all the time. */
+typedef struct Piece {
+    int launch;                   /* -1: shared */
+    int64_t begin, end;
+} Piece;
+
+static int64_t sum_of(const Size *a, const Size *b, const SizeValues *values)
+{
+    Size sum = { .kind = SIZE_ADD, .a = a, .b = b };
+    return size_evaluate(&sum, values);
+}
+
+static int compare_pieces(const void *a, const void *b)
+{
+    const Piece *x = a, *y = b;
+    if (x->launch != y->launch)
+        return x->launch < y->launch ? -1 : 1;
+    if (x->begin != y->begin)
+        return x->begin < y->begin ? -1 : 1;
+    return (x->end > y->end) - (x->end < y->end);
+}
+
+static void verify_pieces(Verifier *v, const SizeValues *values, Piece *pieces)
+{
+    const Plan *plan = v->plan;
+    int count = 0;
+    for (int t = 0; t < plan->lowered->tensor_count; t++) {
+        const Storage *s = &plan->storage[t];
+        if (is_stored(plan, t))
+            pieces[count++] = (Piece){ s->place == PLACE_BLOCK ? s->launch : -1, size_evaluate(s->offset, values),
+                                       sum_of(s->offset, s->bytes, values) };
+    }
+    for (int i = 0; i < plan->scratch_count; i++) {
+        const Scratch *s = &plan->scratch[i];
+        pieces[count++] = (Piece){ s->shared ? -1 : v->launch_of[s->step->id], size_evaluate(s->offset, values),
+                                   sum_of(s->offset, s->bytes, values) };
+    }
+    qsort(pieces, (size_t)count, sizeof *pieces, compare_pieces);
+    int64_t room = 0;
+    for (int i = 0; i < count; i++) {
+        bool next = i > 0 && pieces[i - 1].launch == pieces[i].launch;
+        if (!next)
+            room = size_evaluate(pieces[i].launch < 0 ? plan->shared : plan->launches[pieces[i].launch]->bytes, values);
+        expect(v, pieces[i].begin >= 0 && pieces[i].end <= room,
+               "a temporary reaches beyond its part of the workspace");
+        expect(v, !next || pieces[i].begin >= pieces[i - 1].end, "two temporaries overlap");
+    }
+}
+
+static int64_t axis_size(const Verifier *v, const Tensor *tensor, int axis, const SizeValues *values)
+{
+    const Storage *storage = &v->plan->storage[tensor->id];
+    const Launch *launch = storage->place == PLACE_BLOCK ? v->plan->launches[storage->launch] : NULL;
+    for (int b = 0; launch && b < launch->block_count; b++)
+        if (launch->blocks[b].of_step[v->place_in[tensor->maker->id]] == tensor->axes[axis])
+            return size_evaluate(launch->blocks[b].tile, values);
+    return values->extents[0];
+}
+
+/* The last element is the last of the bytes, unless they are too many to count. */
+static void verify_strides(Verifier *v, const Tensor *tensor, const SizeValues *values)
+{
+    const Storage *storage = &v->plan->storage[tensor->id];
+    int64_t last = 0, bytes = size_evaluate(storage->bytes, values);
+    if (bytes == SIZE_TOO_LARGE)
+        return;
+    for (int a = 0; a < tensor->rank; a++) {
+        int64_t far, stride = size_evaluate(storage->stride[a], values);
+        if (__builtin_mul_overflow(axis_size(v, tensor, a, values) - 1, stride, &far) ||
+            __builtin_add_overflow(last, far, &last)) {
+            last = -1;
+            break;
+        }
+    }
+    expect(v, last == bytes / (int64_t)dtype_size(tensor->dtype) - 1,
+           "a temporary's strides and bytes disagree");
+}
+
+static void verify_sizes(Verifier *v, int64_t extent, Piece *pieces)
+{
+    const Plan *plan = v->plan;
+    int64_t *extents = ARENA_ARRAY(v->arena, int64_t, plan->program->index_count + RANK_MAX);
+    int64_t **shapes = ARENA_ARRAY(v->arena, int64_t *, plan->program->tensor_count);
+    for (int i = 0; i < plan->program->index_count + RANK_MAX; i++)
+        extents[i] = extent;
+    for (int t = 0; t < plan->program->tensor_count; t++)
+        shapes[t] = extents;
+    SizeValues values = { extents, shapes, 3 };
+    verify_pieces(v, &values, pieces);
+    for (int t = 0; t < plan->lowered->tensor_count; t++)
+        if (is_stored(plan, t))
+            verify_strides(v, plan->lowered->tensors[t], &values);
+    for (int l = 0; l < plan->launch_count; l++)
+        expect(v, size_evaluate(plan->launches[l]->bytes, &values) <= size_evaluate(plan->per_worker, &values),
+               "a launch wants more than a worker has");
+    Size workers = { .kind = SIZE_MUL, .a = &(Size){ .kind = SIZE_WORKERS }, .b = plan->per_worker };
+    expect(v, size_evaluate(plan->workspace, &values) == sum_of(plan->shared, &workers, &values),
+           "the workspace is the shared part and one part for each worker");
+}
+
+const char *plan_verify(const Plan *plan)
+{
+    static const int64_t samples[] = { 1, 7, 1000 };
+    Arena *arena = plan->lowered->arena;
+    int count = plan->step_count;
+    Verifier v = { .plan = plan, .arena = arena, .launch_of = ARENA_ARRAY(arena, int, count),
+                   .place_in = ARENA_ARRAY(arena, int, count), .turn = ARENA_ARRAY(arena, int, count),
+                   .carries = ARENA_ARRAY(arena, bool, count) };
+    expect(&v, plan->lanes > 0, "a vector has a lane");
+    expect(&v, plan->shared && plan->per_worker && plan->workspace && plan->smallest, "a plan has a workspace");
+    verify_steps(&v);
+    if (!v.broken)
+        verify_launches(&v);
+    if (v.broken)
+        return v.broken;
+    verify_order(&v);
+    for (int s = 0; s < count; s++) {
+        verify_step(&v, plan->steps[s]);
+        if (plan->steps[s]->contract)
+            verify_contract(&v, plan->steps[s]);
+    }
+    for (int l = 0; l < plan->launch_count; l++)
+        verify_blocks(&v, plan->launches[l]);
+    for (int t = 0; t < plan->lowered->tensor_count; t++)
+        if (plan->lowered->tensors[t]->home == plan->lowered->tensors[t])
+            verify_storage(&v, plan->lowered->tensors[t]);
+    for (int i = 0; i < plan->scratch_count; i++)
+        verify_scratch(&v, &plan->scratch[i]);
+    Piece *pieces = ARENA_ARRAY(arena, Piece, plan->lowered->tensor_count + plan->scratch_count);
+    for (int i = 0; i < 3 && !v.broken; i++)
+        verify_sizes(&v, samples[i], pieces);
+    return v.broken;
+}
