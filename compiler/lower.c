@@ -220,6 +220,46 @@ static void end_program(Lower *l)
     out->statement_count = l->ended_count;
 }
 
+/* Leaves out what was stored for a use that came to nothing, such as one behind a condition that always holds. */
+static void drop_unneeded(Lower *l, const bool *wanted)
+{
+    Program *out = l->out;
+    bool *ends = ARENA_ARRAY(l->arena, bool, out->tensor_count);
+    for (int t = 0; t < l->in->tensor_count; t++)
+        if (wanted[t] && l->tensors[t])
+            ends[l->tensors[t]->id] = true;
+    const bool *needed = program_needed(l->arena, out, ends);
+    int *number = ARENA_ARRAY(l->arena, int, out->statement_count), terms = 0, indices = 0, tensors = 0, statements = 0;
+    for (int s = 0; s < out->statement_count; s++)
+        number[s] = needed[s] ? statements++ : -1;
+    if (statements == out->statement_count)
+        return;
+    for (int i = 0; i < out->tensor_count; i++)
+        if (!out->tensors[i]->maker || needed[out->tensors[i]->maker->id])
+            out->tensors[tensors++] = out->tensors[i];
+    for (int i = 0; i < out->term_count; i++)
+        if ((out->terms[i]->statement = number[out->terms[i]->statement]) >= 0)
+            out->terms[terms++] = out->terms[i];
+    for (int i = 0; i < out->index_count; i++)
+        if ((out->indices[i]->statement = number[out->indices[i]->statement]) >= 0)
+            out->indices[indices++] = out->indices[i];
+    for (int s = 0; s < out->statement_count; s++)
+        if (number[s] >= 0)
+            out->statements[number[s]] = out->statements[s];
+    for (int i = 0; i < tensors; i++)
+        out->tensors[i]->id = i;
+    for (int i = 0; i < terms; i++)
+        out->terms[i]->id = i;
+    for (int i = 0; i < indices; i++)
+        out->indices[i]->id = i;
+    for (int s = 0; s < statements; s++)
+        out->statements[s]->id = s;
+    out->tensor_count = tensors;
+    out->term_count = terms;
+    out->index_count = indices;
+    out->statement_count = statements;
+}
+
 Program *lower(Arena *arena, const Program *program, const bool *wanted, const bool *ends)
 {
     Lower l = { .arena = arena, .in = program, .out = ARENA_NEW(arena, Program), .ends = ends };
@@ -243,5 +283,6 @@ Program *lower(Arena *arena, const Program *program, const bool *wanted, const b
             lower_statement(&l, program->statements[s], wanted);
     }
     end_program(&l);
+    drop_unneeded(&l, wanted);
     return l.out;
 }

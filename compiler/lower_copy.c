@@ -288,6 +288,22 @@ static Term *needed_under(Lower *l, const Context *c, const Path *path, const In
     return make_reduction(l, c, &any, extra, extra_count, holds);
 }
 
+/* The path as another statement has it: `known` links the indices of the statement at hand to those of the other. What
+ * has none there keeps its own, which needed_under() replaces. */
+static const Path *carry_path(Lower *l, const Path *path, const Instance *known)
+{
+    if (!path)
+        return NULL;
+    const Instance *instance = NULL;
+    for (int i = 0; i < path->condition->rank; i++) {
+        Index *outside = lower_image(path->instance, path->condition->indices[i]), *there = lower_image(known, outside);
+        instance = lower_link(l, instance, path->condition->indices[i], there ? there : outside);
+    }
+    Path *carried = ARENA_NEW(l->arena, Path);
+    *carried = (Path){ carry_path(l, path->outer, known), path->condition, instance, path->negated };
+    return carried;
+}
+
 /* Stores a term for this path alone: its value where some element behind the wheres needs it, 0 elsewhere, so that
  * nothing is read that the wheres protect. Along the indices in `whole` one needed element needs them all. */
 static Tensor *store_guarded(Lower *l, Context *c, const Term *term, const Instance *instance, const Term *whole)
@@ -299,6 +315,7 @@ static Tensor *store_guarded(Lower *l, Context *c, const Term *term, const Insta
         if (!whole || !indices_have(whole->reduce.over, whole->reduce.over_count, term->indices[i]))
             known = lower_link(l, known, outside[i], own.loops[i]);
     Term *needed = needed_under(l, &own, c->path, known);
+    own.path = carry_path(l, c->path, known);    /* what the value stores in turn is needed no more than the value */
     Term *value = lower_copy(l, &own, term, link_all(l, term, &own));
     Term *guarded = lower_select(l, &own, needed, value, lower_number(l, &own, value->dtype, 0, term->span));
     return lower_store(l, &own, guarded, term->span);

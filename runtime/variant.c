@@ -35,6 +35,8 @@ static void set_example(const einc_kernel *kernel, OperandSpec *operands, const 
 {
     const Compiled *compiled = kernel->variants->compiled;
     const Tensor *tensor = slot->kind == SLOT_INPUT ? compiled->program->inputs[slot->which] : compiled->outputs[slot->which];
+    while (slot->kind == SLOT_OUTPUT && tensor->previous)    /* several `+=` add to the array that the first one has */
+        tensor = tensor->previous;
     if (slot->kind == SLOT_OUTPUT && !tensor->from_caller)
         return;
     operands[*count] = (OperandSpec){ .name = tensor->label, .dtype = slot->dtype, .rank = slot->rank,

@@ -226,7 +226,8 @@ static int call(Job *job, einc_kernel *kernel, Run *run, int workers)
     kernel_base = object_base(*(void **)&kernel->variants->object->kernel);
     int status = einc_call(kernel, inputs, compiled->program->input_count, outputs, compiled->output_count, &options);
     kernel_base = NULL;
-    if (run->extents && status == EINC_OK && workers == 1 && !used_workspace(job, run))
+    bool is_first = kernel->variants->next == NULL;    /* else the plan at hand is perhaps not the one that ran */
+    if (run->extents && status == EINC_OK && workers == 1 && is_first && !used_workspace(job, run))
         return EINC_FAILED;
     return status;
 }
