@@ -63,18 +63,24 @@ ONCE_WRONG = {
     "an array that is read and added to by blocks of other indices":
         (("a[i,j] = x[i,j] * y[j]; b[j] = a[i,j] | max i; a[i,j] += z[j] * x[i,j]; b[i] + a[i,j] | max j",
           [[64, 64], [64], [64]]), "avx2"),
+    "a value behind a where that is stored for another such": (("a[t[i]] + b[w] + c[j] | any wj | _, d[w] -> | where(q[z] < 0, _, 0)",
+                                                                [[1], [2], [1], [1], [1], [1]]), "avx512"),
+    "a stored value that nothing reads": (("a[t[i],j] | cummin i | log_softmax ij | where(1, _, 1)", [[9, 3], [2]]), "avx2"),
+    "an array that two += add to, with other strides":
+        (("n[B+1,z,z,f] += x[B,z] | argmin B; m[] += 1e-1; m[] += 1", [[2, 127], ("n", [3, 127, 127, 7]), ("m", [])]), "avx2"),
 }
 
 
 def write_arrays(folder, shapes, number):
     random = np.random.RandomState(7)
     for k, shape in enumerate(shapes):
+        name, shape = shape if isinstance(shape, tuple) else ("", shape)
         integers = k > 0 and len(shape) == 1
-        array = random.randint(1, 6, shape) if integers else random.uniform(1, 2, shape).astype(np.float32)
+        array = random.randint(1, 6, shape) if integers else np.float32(random.uniform(1, 2, shape))
         path = os.path.join(folder, "set%d_%d.npy" % (number, k))
         np.save(path, array)
         yield "-i"
-        yield path
+        yield name + "=" + path if name else path
 
 
 def answers(folder, program, compiler, target="portable"):
