@@ -143,7 +143,8 @@ def check_colour():
 
 def main():
     began = time.time()
-    signal.signal(signal.SIGINT, signal.default_int_handler)    # a shell's background job ignores it, and so would einc
+    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):    # in the background or under nohup some begin ignored
+        signal.signal(number, signal.SIG_DFL)
     with Scratch():
         np.save("x.npy", np.random.default_rng(3).standard_normal((64, 500)).astype("f4"))
         np.save("one.npy", np.ones(1, "f4"))
