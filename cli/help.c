@@ -111,7 +111,7 @@ int command_help(Cli *cli)
     const Command *command = command_find(cli->words[0]);
     if (!command) {
         const char *near = command_nearest(cli->words[0]);
-        return cli_fail(cli, EINC_USAGE, "there is no command '%s'%s%s%s", cli->words[0], 
+        return cli_fail(cli, EINC_USAGE, "there is no command '%s'%s%s%s", cli->words[0],
                         near ? "\nhint: did you mean '" : "\nhint: 'einc --help' lists the commands", near ? near : "",
                         near ? "'?" : "");
     }

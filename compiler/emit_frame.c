@@ -390,14 +390,8 @@ static void emit_reduction_check(Emitter *e, Text *text, const Term *term, const
 /* How a term was visited, as in extents.c. */
 enum { SEEN_IN_BRANCH = 1, SEEN = 2 };
 
-/* The loops that run around a term. Those of the statement's target are none of a read's: what does not depend on them
- * is perhaps read before them, into a temporary. */
-typedef struct Around {
-    const char *reads, *reductions;
-} Around;
-
 /* What is evaluated whenever the term is, and the reductions in a where's branches: as check_term() in extents.c. */
-static void emit_checks(Emitter *e, Text *text, const Term *term, Around around, int how, char *seen)
+static void emit_checks(Emitter *e, Text *text, const Term *term, const char *around, int how, char *seen)
 {
     if (seen[term->id] >= how)
         return;
@@ -409,7 +403,7 @@ static void emit_checks(Emitter *e, Text *text, const Term *term, Around around,
         for (int a = 0; a < term->read.tensor->rank && how == SEEN; a++) {
             const Position *position = &term->read.positions[a];
             if (!position_is_plain(position) && !position_has_gather(position))
-                emit_range_check(e, text, term, a, loops_run(e, around.reads, term->indices, term->rank));
+                emit_range_check(e, text, term, a, around);
             for (int k = 0; k < position->count; k++)
                 if (position->parts[k].gather)
                     emit_checks(e, text, position->parts[k].gather, around, how, seen);
@@ -427,10 +421,9 @@ static void emit_checks(Emitter *e, Text *text, const Term *term, Around around,
     case TERM_CONTRACT:
     case TERM_REDUCE:
         if (!again)
-            emit_reduction_check(e, text, term, around.reductions);
-        around.reductions = loops_run(e, around.reductions, term->reduce.over, term->reduce.over_count);
-        around.reads = loops_run(e, around.reads, term->reduce.over, term->reduce.over_count);
-        emit_checks(e, text, term->reduce.argument, around, how, seen);
+            emit_reduction_check(e, text, term, around);
+        emit_checks(e, text, term->reduce.argument, loops_run(e, around, term->reduce.over, term->reduce.over_count), how,
+                    seen);
         break;
     case TERM_CONSTANT:
     case TERM_POSITION: break;
@@ -444,7 +437,7 @@ static void emit_statement_checks(Emitter *e, Text *text)
     for (int s = 0; s < p->statement_count; s++)
         for (int o = 0; o < p->statements[s]->output_count && e->live_statements[s]; o++) {
             const Output *output = &p->statements[s]->outputs[o];
-            Around around = { "", loops_run(e, "", output->value->indices, output->value->rank) };
+            const char *around = loops_run(e, "", output->value->indices, output->value->rank);
             emit_checks(e, text, output->value, around, SEEN, seen);
             for (int a = 0; a < output->tensor->rank; a++)
                 for (int k = 0; k < output->positions[a].count; k++)

@@ -42,7 +42,7 @@ typedef struct Reached {
     const Statement *maker;
     Needs needs;
     Clause around;                /* the loops that must run for the term at hand to be evaluated */
-    bool *seen;                   /* [term id] */
+    Clause *seen;                 /* [term id]: those under which it was last looked at; NULL: not yet */
 } Reached;
 
 static bool implies(const Emitter *e, Clause clause, Clause weaker)
@@ -91,9 +91,9 @@ static void reach_reads(void *user, const Term *term)
 {
     Reached *r = user;
     Clause around = r->around;
-    if (r->seen[term->id])
+    if (r->seen[term->id] && implies(r->e, around, r->seen[term->id]))
         return;
-    r->seen[term->id] = true;
+    r->seen[term->id] = around;
     if (term->kind == TERM_READ && makes(r->maker, term->read.tensor))
         add_clause(r->e, &r->needs, around);
     if (term->kind == TERM_CONTRACT || term->kind == TERM_REDUCE)
@@ -113,7 +113,7 @@ static Needs needs_of(Emitter *e, const Step *step)
         const Step *reader = e->plan->steps[s];
         for (int c = 0; c < e->needs[s].count; c++) {
             r.around = and_loops(e, e->needs[s].clauses[c], reader->loops, reader->loop_count);
-            r.seen = ARENA_ARRAY(e->arena, bool, e->plan->lowered->term_count);
+            r.seen = ARENA_ARRAY(e->arena, Clause, e->plan->lowered->term_count);
             for (int o = 0; o < reader->statement->output_count; o++) {
                 const Output *into = &reader->statement->outputs[o];
                 reach_reads(&r, into->value);
@@ -143,18 +143,25 @@ static const char *spell_clause(Emitter *e, Clause clause)
     return text;
 }
 
-/* A temporary that nobody reads may not fail: the condition under which a step that can read out of range is needed, ""
- * for always. */
+static void find_computed_read(void *user, const Term *term)
+{
+    bool *found = user;
+    for (int a = 0; term->kind == TERM_READ && a < term->read.tensor->rank; a++)
+        *found |= !position_is_plain(&term->read.positions[a]);
+}
+
+/* A temporary that nobody reads may not fail, nor read where nobody has looked whether it may: the condition under which
+ * a step that reads at computed positions is needed, "" for always. */
 static const char *needed_when(Emitter *e, const Step *step)
 {
     const Output *output = &step->statement->outputs[0];
     const Needs *needs = &e->needs[step->id];
-    bool misses = false;
+    bool computed = false;
     for (int o = 0; o < step->statement->output_count; o++)
-        misses |= e->misses[step->statement->outputs[o].value->id];
+        term_each_below(e->arena, step->statement->outputs[o].value, find_computed_read, &computed);
     for (int a = 0; a < output->tensor->rank; a++)
-        misses |= !position_is_plain(&output->positions[a]);
-    if (!misses)
+        computed |= !position_is_plain(&output->positions[a]);
+    if (!computed)
         return "";
     if (needs->count == 1)
         return spell_clause(e, needs->clauses[0]);

@@ -13,7 +13,6 @@ typedef struct Infer {
     Diags *diags;
     Extents *extents;
     bool *reported;               /* [index id]: its extents disagree, and it was said */
-    bool runs;                    /* the statement at hand has elements */
 } Infer;
 
 static int64_t given_extent(const Infer *infer, const Index *index)
@@ -230,7 +229,7 @@ static void check_reduction(Infer *infer, const Term *term)
 {
     const ReductionFacts *facts = &reduction_facts[term->reduce.reduction];
     const Extents *extents = infer->extents;
-    if (!infer->runs || term->kind != TERM_REDUCE || facts->empty || count_of(extents, term->indices, term->rank) <= 0)
+    if (term->kind != TERM_REDUCE || facts->empty || count_of(extents, term->indices, term->rank) <= 0)
         return;
     int64_t over = count_of(extents, term->reduce.over, term->reduce.over_count);
     if (over == 0)
@@ -239,13 +238,6 @@ static void check_reduction(Infer *infer, const Term *term)
     else if (facts->leaves == LEAVES_RANKS && over > 0 && over < (int64_t)term->reduce.parameter)
         diag_error(infer->diags, term->span, "'%s(%lld)' of %lld: index '%s' is too short", facts->name,
                    (long long)term->reduce.parameter, (long long)over, term->reduce.over[0]->name);
-}
-
-/* Whether loops that a term depends on run no times. Those that only the statement's target has do not matter: the term
- * is perhaps stored before them. */
-static bool is_idle(const Infer *infer, const Term *term)
-{
-    return count_of(infer->extents, term->indices, term->rank) == 0;
 }
 
 /* How a term was visited: in a where's branch, where only what no condition excuses is checked, or outside. */
@@ -261,7 +253,7 @@ static void check_term(Infer *infer, const Term *term, int how, char *seen)
     seen[term->id] = (char)how;
     switch (term->kind) {
     case TERM_READ:
-        for (int a = 0; a < term->read.tensor->rank && how == SEEN && !is_idle(infer, term); a++) {
+        for (int a = 0; a < term->read.tensor->rank && how == SEEN; a++) {
             const Position *position = &term->read.positions[a];
             check_position(infer, term->read.tensor, a, position, "reads");
             for (int k = 0; k < position->count; k++)
@@ -365,8 +357,8 @@ static void infer_statement(Infer *infer, int s)
         const Output *output = &statement->outputs[o];
         shape_output(infer, output);
         check_count(infer, output->tensor);
-        infer->runs = count_of(infer->extents, output->value->indices, output->value->rank) != 0;
-        check_term(infer, output->value, SEEN, seen);
+        if (count_of(infer->extents, output->value->indices, output->value->rank) != 0)
+            check_term(infer, output->value, SEEN, seen);
         for (int a = 0; a < output->tensor->rank; a++)
             for (int k = 0; k < output->positions[a].count; k++)
                 if (output->positions[a].parts[k].gather)
@@ -378,7 +370,7 @@ Extents *extents_infer(Arena *arena, const Program *program, const int64_t *cons
                        int given_count, Diags *diags)
 {
     Infer infer = { arena, program, given, given_count, diags, ARENA_NEW(arena, Extents),
-                    ARENA_ARRAY(arena, bool, program->index_count), false };
+                    ARENA_ARRAY(arena, bool, program->index_count) };
     Extents *extents = infer.extents;
     int before = diags->errors;
     extents->program = program;
