@@ -153,9 +153,14 @@ static int measure(Bench *b, const einc_kernel *kernel, double seconds)
     return status;
 }
 
-/* Which peak is the roof: that of f64 where nothing is calculated in less. */
-static Dtype working_dtype(const Program *lowered)
+/* Which peak is the roof: that of the instruction for narrow numbers where a product has it, and that of f64 where
+ * nothing is calculated in less. */
+static Dtype working_dtype(const Plan *plan)
 {
+    const Program *lowered = plan->lowered;
+    for (int s = 0; s < plan->step_count; s++)
+        if (plan->steps[s]->contract && plan->steps[s]->contract->group > 1)
+            return plan->steps[s]->contract->packed;
     for (int i = 0; i < lowered->term_count; i++) {
         const Term *term = lowered->terms[i];
         bool works = term->kind == TERM_CONTRACT || term->kind == TERM_REDUCE || term->kind == TERM_MAP;
@@ -249,7 +254,7 @@ static int measure_well(Bench *b, const einc_kernel *kernel, double seconds, Fig
     const Compiled *compiled = kernel->variants->compiled;
     Cost cost = plan_cost(compiled->plan, b->job.front->extents, b->workers);
     Pool *pool = context_pool(cli->context);
-    Dtype dtype = working_dtype(compiled->lowered);
+    Dtype dtype = working_dtype(compiled->plan);
     if (!pool || !peaks_open(&b->peaks, pool, b->workers, b->job.options.target, dtype, cost.bytes))
         return cli_fail(cli, EINC_FAILED, "no memory to measure how fast this machine is");
     *figures = (Figures){ .flops = cost.flops, .bytes = cost.bytes };

@@ -37,8 +37,18 @@ static bool is_taken(const void *library, const char *name)
         if (!strncmp(name, library_names[i], n) && (!name[n] || ((name[n] == 'f' || name[n] == 'l') && length == n + 1)))
             return true;
     }
-    return library_has(library, name) || !strncmp(name, "main_", 5) || !strncmp(name, "step_", 5) ||
-           !strncmp(name, "launch_", 7) || !strncmp(name, "merge_", 6) || !strncmp(name, "einc_host", 9);
+    return library_has(library, name);
+}
+
+/* Whether a function of the kernel or of templates/main.c has or could have that name. */
+static bool is_own(const char *name)
+{
+    static const char *const numbered[] = { "step_", "merge_", "launch_", "tile_", "multiply_", "pack_columns_", "pack_rows_",
+                                            "after_", "finish_" };
+    for (size_t i = 0; i < sizeof numbered / sizeof *numbered; i++)
+        if (!strncmp(name, numbered[i], strlen(numbered[i])) && isdigit((unsigned char)name[strlen(numbered[i])]))
+            return true;
+    return !strcmp(name, "main") || !strncmp(name, "main_", 5) || !strncmp(name, "einc_host", 9);
 }
 
 static Names free_names(Job *job)
@@ -63,7 +73,9 @@ static int choose_name(Job *job)
     Names names = free_names(job);
     if (!name) {
         const char *stem = output && strcmp(output, "-") ? stem_of(&cli->arena, output) : "";
-        job->options.name = isalnum((unsigned char)stem[0]) || stem[0] == '_' ? names_unique(&names, stem) : "einc_kernel";
+        bool is_word = isalnum((unsigned char)stem[0]) || stem[0] == '_';
+        const char *word = is_own(stem) ? arena_format(&cli->arena, "kernel_%s", stem) : stem;
+        job->options.name = is_word ? names_unique(&names, word) : "einc_kernel";
         if (*stem && strcmp(stem, job->options.name))
             cli_note(cli, "note: the function is called '%s'", job->options.name);
         return EINC_OK;
@@ -73,7 +85,7 @@ static int choose_name(Job *job)
         word &= isalnum((unsigned char)*c) || *c == '_';
     if (!word)
         return cli_fail(cli, EINC_USAGE, "'%s' is no name for a C function", name);
-    if (strcmp(names_unique(&names, name), name))
+    if (is_own(name) || strcmp(names_unique(&names, name), name))
         return cli_fail(cli, EINC_USAGE, "a function cannot be called '%s': C, its library or the kernel itself has that name",
                         name);
     job->options.name = name;

@@ -25,6 +25,7 @@ typedef struct EmittedUnit {
     const char *section;          /* of the source: what is behind the declarations */
     Argument *arguments;
     int argument_count;
+    const Target *target;         /* that its text is for; of several, the one for any CPU */
 } EmittedUnit;
 
 /* NULL and *fault when templates and emitter do not fit together, which is a fault of einc. */

@@ -80,8 +80,8 @@ static void set_parameters(Emitter *e, Tiling *t)
             emit_parameter(&t->parameters, "int64_t ", t->names[tiling_set(t->c, s)->list[i]->id]);
     emit_parameter(&t->parameters, "int64_t ", "depth");
     emit_parameter(&t->parameters, "int64_t ", "place");
-    emit_parameter(&t->parameters, "int64_t ", "points_first");
-    emit_parameter(&t->parameters, "int64_t ", "points_end");
+    emit_parameter(&t->parameters, "int64_t ", "from_point");
+    emit_parameter(&t->parameters, "int64_t ", "to_point");
     emit_parameter(&t->parameters, "int ", "count");
     emit_parameter(&t->parameters, "int ", "height");
     emit_parameter(&t->parameters, emit_text(e, "const %s *", dtype_c(t->dtype)), "kept");
@@ -114,12 +114,12 @@ static const char *tile_extra(Emitter *e, const Tiling *t, const char *body, boo
     return strcmp(list, "void") && list[0] ? emit_text(e, ", %s", list) : "";
 }
 
-static const char *start_line(Emitter *e, const Tiling *t)
+/* Where a tile's sums start: the first word of each column in the panel, or the product's own start, the same for all. */
+static const char *start_of(Emitter *e, const Tiling *t)
 {
-    if (t->c->has_starts)
-        return emit_text(e, "            sums[r][v] = load_%sv((const %s *)panel + (v * LANES - COLUMNS_%d), 1, LANES);\n",
-                         dtype_name(t->dtype), emit_element(t->dtype), t->number);
-    return emit_text(e, "            sums[r][v] = %s;\n", emit_state_start(e, t->c->product, 0, true));
+    if (!t->c->has_starts)
+        return "start";
+    return emit_text(e, "(const %s *)(panels_%d + place * %s)", dtype_c(t->dtype), t->number, tiling_panel_depth(t));
 }
 
 static const char *left_line(Emitter *e, const Tiling *t)
@@ -152,22 +152,21 @@ static const char *constants(Emitter *e, const Tiling *t)
 
 static void fill_template(Emitter *e, Tiling *t, const char *const bodies[4], const char *step)
 {
-    const char *tile = tiling_tile(e, t), *locals = emit_locals(e, tile), *fault = NULL;
-    const char *whole = emit_text(e, "%s%s", locals, tile), *extra = tile_extra(e, t, whole, true);
+    const char *taken = tiling_taken(e, t), *fault = NULL;
+    const char *whole = emit_text(e, "%s%s", emit_locals(e, taken), taken), *extra = tile_extra(e, t, whole, true);
     const char *head = emit_text(e, "const %s *rows, int64_t row_step, int64_t k_step, const %s *panel, int64_t depth, "
-                                 "const char *ahead, int64_t ahead_step, %s *kept, int is_first, int is_last",
-                                 emit_element(t->c->packed), tiling_word(t), dtype_c(t->dtype));
+                                 "const char *ahead, int64_t ahead_step, const %s *start, int64_t start_step, %s *kept",
+                                 emit_element(t->c->packed), tiling_word(t), dtype_c(t->dtype), dtype_c(t->dtype));
     ParameterSet common = emit_common_parameters(e);
     Hole holes[] = {
         { "title", emit_text(e, "/* %s */\n", emit_formula(e)) },
         { "constants", constants(e, t) },
         { "pack_columns", spell_function(e, &t->parameters, "Packs the panel of `count` columns.", "pack_columns", t->number, bodies[0]) },
         { "pack_rows", spell_function(e, &t->parameters, "Packs `height` rows.", "pack_rows", t->number, bodies[1]) },
-        { "start", start_line(e, t) },
         { "left", left_line(e, t) },
         { "step", step_line(e, t) },
         { "tile_head", emit_text(e, "KERNEL static void tile_%d(int height, %s%s)\n", t->number, head, extra) },
-        { "tile", whole },
+        { "taken", whole },
         { "after", t->in_registers ? "" : spell_function(e, &t->parameters, "What becomes of a tile's sums.", "after", t->number, bodies[2]) },
         { "finish", t->c->reduces ? spell_function(e, &t->parameters, "The columns' results.", "finish", t->number, bodies[3]) : "" },
         { "whole", spell_function(e, &common, "The step for one unit of work.", "step", t->number, step) },
@@ -192,14 +191,15 @@ void emit_contract(Emitter *e)
     set_parameters(e, t);
     const char *bodies[4] = { tiling_pack_columns(e, t), tiling_pack_rows(e, t), t->in_registers ? "" : tiling_after(e, t),
                               t->c->reduces ? tiling_finish(e, t) : "" };
-    const char *tile = tiling_tile(e, t), *whole = emit_text(e, "%s%s", emit_locals(e, tile), tile);
+    const char *taken = tiling_taken(e, t), *whole = emit_text(e, "%s%s", emit_locals(e, taken), taken);
     const char *tiles = emit_text(e, "    tile_%d(height, here, row_step, k_step, %spanels_%d + place * %s + %s * COLUMNS_%d, points,\n"
-                                  "            ahead, ahead_step, kept, is_first, is_last%s);",
+                                  "            ahead, ahead_step, done ? kept : %s, done ? COLUMNS_%d : 0, %s%s);",
                                   t->number, t->c->group > 1 ? "(const u32u *)" : "", t->number, tiling_panel_depth(t),
-                                  t->c->has_starts ? "(done + 1)" : "done", t->number, tile_extra(e, t, whole, false));
+                                  t->c->has_starts ? "(done + 1)" : "done", t->number, start_of(e, t), t->number,
+                                  t->in_registers ? "is_last ? NULL : kept" : "kept", tile_extra(e, t, whole, false));
     if (!t->in_registers)
         tiles = emit_text(e, "%s\n    if (is_last)\n        %s;", tiles, spell_call(e, &t->parameters, "after", t->number, bodies[2]));
-    tiles = emit_text(e, "%s\n    kept += points < depth ? height * COLUMNS_%d : 0;\n", tiles, t->number);
+    tiles = emit_text(e, "%s\n    kept += points < depth ? ROWS_%d * COLUMNS_%d : 0;\n", tiles, t->number, t->number);
     const char *calls[4] = { spell_call(e, &t->parameters, "pack_columns", t->number, bodies[0]), spell_call(e, &t->parameters, "pack_rows", t->number, bodies[1]), tiles,
                              t->c->reduces ? spell_call(e, &t->parameters, "finish", t->number, bodies[3]) : "" };
     const char *body = tiling_step(e, t, calls);

@@ -71,6 +71,10 @@ static bool has_computed_axis(const Tensor *tensor)
 static void name_tensors(Emitter *e)
 {
     const Program *lowered = e->plan->lowered;
+    bool tiled = false;
+    for (int s = 0; s < e->plan->step_count; s++)
+        tiled |= e->plan->steps[s]->contract != NULL;
+    e->members = ARENA_ARRAY(e->arena, const char *, lowered->tensor_count);
     e->pointers = ARENA_ARRAY(e->arena, const char *, lowered->tensor_count);
     e->strides = ARENA_ARRAY(e->arena, const char **, lowered->tensor_count);
     for (int pass = 0; pass < 3; pass++)
@@ -81,14 +85,16 @@ static void name_tensors(Emitter *e)
             bool temporary = tensor->maker && !tensor->origin;
             if (pass != (!tensor->maker ? 0 : temporary ? 2 : 1))
                 continue;
-            e->pointers[t] = names_unique(&e->names, tensor->label);
+            e->members[t] = names_unique(&e->names, tensor->label);
+            bool clashes = names_is_numbered(e->members[t]) || (tiled && emit_tiling_uses(e->members[t]));
+            e->pointers[t] = clashes ? names_unique(&e->names, emit_text(e, "%s_data", e->members[t])) : e->members[t];
             e->strides[t] = ARENA_ARRAY(e->arena, const char *, tensor->rank);
             for (int a = 0; a < tensor->rank; a++)
                 e->strides[t][a] = names_unique(&e->names, emit_text(e, "%s_%d", e->pointers[t], a));
             if (!temporary)
-                add_argument(e, (Argument){ .tensor = tensor->origin, .name = e->pointers[t], .is_output = pass == 1 });
+                add_argument(e, (Argument){ .tensor = tensor->origin, .name = e->members[t], .is_output = pass == 1 });
             else if (has_computed_axis(tensor))
-                add_argument(e, (Argument){ .tensor = tensor->source, .name = e->pointers[t], .shape_only = true });
+                add_argument(e, (Argument){ .tensor = tensor->source, .name = e->members[t], .shape_only = true });
         }
 }
 
@@ -115,7 +121,7 @@ static void name_blocks(Emitter *e)
         Names names = names_new(e->arena, &e->names);
         e->block_names[l] = ARENA_ARRAY(e->arena, const char *, launch->block_count);
         for (int b = 0; b < launch->block_count; b++)
-            e->block_names[l][b] = names_unique(&names, launch->blocks[b].of_step[launch->step_count - 1]->name);
+            e->block_names[l][b] = names_user(&names, launch->blocks[b].of_step[launch->step_count - 1]->name);
     }
 }
 
@@ -472,7 +478,7 @@ static void emit_launch_sizes(Emitter *e, Text *text)
         const Step *step = plan->steps[s];
         for (int u = 0; u < step->unit_count; u++)
             text_print(text, "%sf->in.%s.stride[%d] == 1%s", u ? " && " : emit_text(e, "    f->unit_%d = ", s + 1),
-                       e->pointers[step->units[u].tensor->id], step->units[u].axis, u == step->unit_count - 1 ? ";\n" : "");
+                       e->members[step->units[u].tensor->id], step->units[u].axis, u == step->unit_count - 1 ? ";\n" : "");
     }
 }
 

@@ -28,7 +28,7 @@ static const char *spell_extent(void *user, const Index *index)
 static const char *spell_axis(void *user, const Tensor *tensor, int axis)
 {
     Emitter *e = user;
-    return emit_text(e, "f->in.%s.shape[%d]", e->pointers[tensor->id], axis);
+    return emit_text(e, "f->in.%s.shape[%d]", e->members[tensor->id], axis);
 }
 
 const char *emit_size(Emitter *e, const Size *size)
@@ -175,7 +175,7 @@ static const char *axis_extent(Emitter *e, const Tensor *tensor, int axis)
 {
     const Tensor *home = tensor->home;
     if (e->plan->storage[home->id].place == PLACE_CALLER || !tensor->axes[axis])
-        return emit_text(e, "f->in.%s.shape[%d]", e->pointers[home->id], axis);
+        return emit_text(e, "f->in.%s.shape[%d]", e->members[home->id], axis);
     return emit_extent(e, tensor->axes[axis]);
 }
 

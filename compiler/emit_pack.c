@@ -97,8 +97,8 @@ static void depth_loops(Emitter *e, Tiling *t, int level, bool along, void (*pac
     bool lanes = along && level == depth->count - 1;
     const char *name = t->names[index->id], *extent = emit_extent(e, index), *first = "0";
     if ((pack == pack_column_vector || pack == pack_turned_vector) && level == 0) {
-        first = "points_first";
-        extent = "points_end";
+        first = "from_point";
+        extent = "to_point";
     }
     Scope *body = emit_push(e);
     bool words = pack == pack_column_vector && level == depth->count - 1 && t->c->group > 1;
@@ -149,17 +149,17 @@ static void declare_panel(Emitter *e, const Tiling *t)
     for (int i = 1; i < t->c->depth.count; i++)
         text_print(&inner, " * %s", tiling_words_along(e, t, i));
     if (t->c->group == 1) {
-        emit_line(e, "%s *to = panels_%d + place * depth + points_first%s * COLUMNS_%d + v * LANES;", dtype_c(t->dtype), t->number,
+        emit_line(e, "%s *to = panels_%d + place * depth + from_point%s * COLUMNS_%d + v * LANES;", dtype_c(t->dtype), t->number,
                   inner.bytes, t->number);
         return;
     }
     if (t->c->depth.count == 1)
         text_print(&inner, " / %d", t->c->group);
     emit_line(e, "u32u *panel = (u32u *)panels_%d + place * %s + v * LANES;", t->number, tiling_panel_depth(t));
-    emit_line(e, "u32u *to = panel + %s * COLUMNS_%d;", emit_text(e, t->c->has_starts ? "(1 + points_first%s)" : "points_first%s", inner.bytes),
+    emit_line(e, "u32u *to = panel + %s * COLUMNS_%d;", emit_text(e, t->c->has_starts ? "(1 + from_point%s)" : "from_point%s", inner.bytes),
               t->number);
     if (t->c->has_starts)
-        emit_line(e, "i32v starts = points_first ? load_i32v((const i32u *)panel, 1, LANES) : splat_i32v(0);");
+        emit_line(e, "i32v starts = from_point ? load_i32v((const i32u *)panel, 1, LANES) : splat_i32v(0);");
 }
 
 const char *tiling_pack_columns(Emitter *e, Tiling *t)

@@ -186,6 +186,7 @@ const EmittedUnit *emit_several(Arena *arena, const EmittedUnit *const *units, c
     Text out = text_new(arena), header = text_new(arena);
     EmittedUnit *all = ARENA_NEW(arena, EmittedUnit);
     *all = *units[0];
+    all->target = targets[count - 1];
     put_title(&out, units[0], targets, count);
     put_title(&header, units[0], targets, count);
     const char *title_end = strstr(units[0]->source, " */\n") + 4;

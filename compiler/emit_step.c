@@ -64,17 +64,17 @@ static const char *part_of(Emitter *e, const char *type, bool shared, const Size
 static void declare_tensor(Emitter *e, Declarations *d, const Tensor *tensor)
 {
     const Storage *storage = &e->plan->storage[tensor->id];
-    const char *name = e->pointers[tensor->id], *element = emit_element(tensor->dtype);
+    const char *name = e->pointers[tensor->id], *member = e->members[tensor->id], *element = emit_element(tensor->dtype);
     const char *constant = tensor->maker ? "" : "const ";
     if (storage->place == PLACE_CALLER)
-        declare(e, d, name, emit_text(e, "%s%s *%s = (%s%s *)f->in.%s.data;", constant, element, name, constant, element, name));
+        declare(e, d, name, emit_text(e, "%s%s *%s = (%s%s *)f->in.%s.data;", constant, element, name, constant, element, member));
     else
         declare(e, d, name, emit_text(e, "%s *%s = %s;", element, name,
                                       part_of(e, element, storage->place == PLACE_SHARED, storage->offset)));
     for (int a = 0; a < tensor->rank; a++) {
         const char *stride = e->strides[tensor->id][a];
         const char *value = storage->place != PLACE_CALLER ? emit_size(e, storage->stride[a])
-                                                           : emit_text(e, "f->in.%s.stride[%d]", name, a);
+                                                           : emit_text(e, "f->in.%s.stride[%d]", member, a);
         if (is_unit(e, tensor, a))
             value = emit_text(e, "unit ? 1 : %s", value);
         declare(e, d, stride, emit_text(e, "const int64_t %s = %s;", stride, value));
@@ -211,7 +211,7 @@ static const char *emit_point(Emitter *e)
     if (step->vector_kept && e->lanes)
         body->count = "count";
     for (int i = 0; i < step->loop_count; i++) {
-        const char *name = names_unique(&body->names, step->loops[i]->name);
+        const char *name = names_user(&body->names, step->loops[i]->name);
         if (!in_scan(step, step->loops[i]))
             emit_bind(e, step->loops[i], name);
     }
@@ -276,7 +276,7 @@ static ParameterSet parameters_of(Emitter *e, bool point)
     }
     Names names = names_new(e->arena, &e->names);
     for (int i = 0; i < step->loop_count; i++) {
-        const char *name = names_unique(&names, step->loops[i]->name);
+        const char *name = names_user(&names, step->loops[i]->name);
         if (point && !in_scan(step, step->loops[i]))
             emit_parameter(&set, "int64_t ", name);
     }
@@ -323,7 +323,7 @@ static void emit_loops_around(Emitter *e, Text *text, int depth, const Parameter
     const Index *last = NULL;
     const char *last_name = NULL;
     for (int i = 0; i < step->loop_count; i++) {
-        const char *name = names_unique(&names, step->loops[i]->name);
+        const char *name = names_user(&names, step->loops[i]->name);
         if (in_scan(step, step->loops[i]))
             continue;
         if (lanes && step->loops[i] == step->vector) {

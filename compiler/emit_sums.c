@@ -71,19 +71,14 @@ static void take_sums(Emitter *e, const Tiling *t, const Term *reduce, const cha
     emit_line(e, "}");
 }
 
-/* The states of the columns take the sums from the registers. */
-const char *tiling_tile(Emitter *e, Tiling *t)
+/* The states of the columns take the sums from the registers; "" where they do not. */
+const char *tiling_taken(Emitter *e, Tiling *t)
 {
+    if (!t->in_registers)
+        return "";
     tiling_open(e, t, tiling_last(&t->c->columns));
-    if (!t->in_registers) {
-        open_rows(e, t);
-        emit_line(e, "    UNROLL");
-        emit_line(e, "    for (int v = 0; v < VECTORS_%d; v++)", t->number);
-        emit_line(e, "        store_%sv(kept + (r * VECTORS_%d + v) * LANES, 1, sums[r][v], LANES);", dtype_name(t->dtype),
-                  t->number);
-        emit_line(e, "}");
-        return tiling_close(e);
-    }
+    emit_line(e, "if (!kept) {");
+    e->scope->indent++;
     const char *(*names)[STATE_COMPONENTS_MAX] = arena_array(e->arena, (size_t)t->first_count, sizeof *names);
     Scope *body = emit_push(e);
     load_states(e, t, names);
@@ -94,6 +89,9 @@ const char *tiling_tile(Emitter *e, Tiling *t)
     emit_line(e, "UNROLL");
     emit_line(e, "for (int v = 0; v < VECTORS_%d; v++) {", t->number);
     emit_body(e, body);
+    emit_line(e, "}");
+    emit_line(e, "return;");
+    e->scope->indent--;
     emit_line(e, "}");
     return tiling_close(e);
 }
@@ -135,7 +133,7 @@ const char *tiling_after(Emitter *e, Tiling *t)
     const char *at = emit_name(e, emit_text(e, "%s_at", t->names[row->id])), *sum = emit_name(e, "sum");
     emit_bind(e, row, at);
     emit_line(e, "const int64_t %s = %s + r;", at, t->names[row->id]);
-    emit_line(e, "const %sv %s = load_%sv(kept + (r * VECTORS_%d + v) * LANES, 1, LANES);", dtype_name(t->dtype), sum,
+    emit_line(e, "const %sv %s = load_%sv(kept + r * COLUMNS_%d + v * LANES, 1, LANES);", dtype_name(t->dtype), sum,
               dtype_name(t->dtype), t->number);
     know_product(e, t, sum);
     if (t->first_count)

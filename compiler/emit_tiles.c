@@ -48,62 +48,60 @@ static const char *extent_here(Emitter *e, const Index *index)
     return strcmp(first, "0") ? emit_text(e, "(%s - %s)", end, first) : end;
 }
 
-/* How the columns fall into spans of tiles: one of them all where they are flat, else one for each of the outer ones. */
-static void declare_spans(Emitter *e, const Tiling *t)
+/* How many places for columns there are, in tiles of which the last may have some to spare: one run of all columns where
+ * they are flat, else one of `width` places for each point of the outer ones. */
+static void declare_places(Emitter *e, const Tiling *t)
 {
     const IndexSet *columns = &t->c->columns;
-    const char *flat = columns->count > 1 ? flat_condition(e, t) : NULL;
+    const char *inner = emit_bare(e, extent_here(e, tiling_last(columns)));
+    if (columns->count == 1) {
+        emit_line(e, "const int64_t columns = %s, places = size_align(columns, COLUMNS_%d);", inner, t->number);
+        return;
+    }
+    const char *flat = flat_condition(e, t);
     Text outer = text_new(e->arena);
     for (int i = 0; i + 1 < columns->count; i++)
         text_print(&outer, "%s%s", i ? " * " : "", extent_here(e, columns->list[i]));
-    const char *inner = emit_bare(e, extent_here(e, tiling_last(columns)));
-    if (columns->count == 1) {
-        emit_line(e, "const int64_t columns = %s;", inner);
-        return;
-    }
     if (flat) {
         emit_line(e, "const int flat = %s;", flat);
-        emit_line(e, "const int64_t spans = flat ? 1 : %s, columns = flat ? %s * %s : %s;", outer.bytes, outer.bytes,
-                  extent_here(e, tiling_last(columns)), inner);
+        emit_line(e, "const int64_t columns = flat ? %s * %s : %s, width = size_align(columns, COLUMNS_%d);", outer.bytes,
+                  extent_here(e, tiling_last(columns)), inner, t->number);
+        emit_line(e, "const int64_t places = flat ? width : %s * width;", outer.bytes);
     } else {
-        emit_line(e, "const int64_t spans = %s, columns = %s;", outer.bytes, inner);
+        emit_line(e, "const int64_t columns = %s, width = size_align(columns, COLUMNS_%d), places = %s * width;", inner,
+                  t->number, outer.bytes);
     }
+}
+
+static const char *from_first(Emitter *e, const Index *index, const char *offset)
+{
+    const char *first = tiling_first(e, index);
+    return strcmp(first, "0") ? emit_text(e, "%s + %s", first, offset) : offset;
 }
 
 /* A loop over all tiles of columns around `call`, which finds the columns' indices, `count` and `place`. */
 static void each_tile(Emitter *e, const Tiling *t, const char *call)
 {
     const IndexSet *columns = &t->c->columns;
-    const Index *last = tiling_last(columns);
-    int indent = 0;
-    emit_line(e, "place = 0;");
-    if (columns->count > 1) {
-        emit_line(e, "for (int64_t span = 0; span < spans; span++) {");
-        indent = 1;
-        const char *rest = "span";
-        for (int i = columns->count - 2; i >= 0; i--) {
-            const char *extent = extent_here(e, columns->list[i]), *first = tiling_first(e, columns->list[i]);
-            const char *here = i ? emit_text(e, "%s %% %s", rest, extent) : rest;
-            if (emit_mentions(call, t->names[columns->list[i]->id]))
-                emit_line(e, "    const int64_t %s = %s%s%s;", t->names[columns->list[i]->id], strcmp(first, "0") ? first : "",
-                          strcmp(first, "0") ? " + " : "", here);
-            rest = emit_text(e, "%s / %s", rest, extent);
-        }
+    const char *at = columns->count > 1 ? "place % width" : "place", *outer = "place / width";
+    emit_line(e, "for (int64_t place = 0; place < places; place += COLUMNS_%d) {", t->number);
+    for (int i = columns->count - 1; i >= 0; i--) {
+        const Index *index = columns->list[i];
+        const char *name = t->names[index->id], *extent = extent_here(e, index);
+        const char *offset = i == columns->count - 1 ? at : i ? emit_text(e, "%s %% %s", outer, extent) : outer;
+        if (emit_mentions(call, name))
+            emit_line(e, "    const int64_t %s = %s;", name, from_first(e, index, offset));
+        if (i < columns->count - 1)
+            outer = emit_text(e, "%s / %s", outer, extent);
     }
-    const char *first = tiling_first(e, last), *name = t->names[last->id];
-    emit_line(e, "%*sfor (int64_t at = 0; at < columns; at += COLUMNS_%d, place += COLUMNS_%d) {", 4 * indent, "", t->number, t->number);
-    if (emit_mentions(call, name))
-        emit_line(e, "%*s    const int64_t %s = %s%sat;", 4 * indent, "", name, strcmp(first, "0") ? first : "", strcmp(first, "0") ? " + " : "");
     if (emit_mentions(call, "count"))
-        emit_line(e, "%*s    const int count = (int)size_min(COLUMNS_%d, columns - at);", 4 * indent, "", t->number);
-    for (const char *at = call; *at;) {
-        size_t length = strcspn(at, "\n");
-        emit_line(e, "%*s    %s", 4 * indent, "", arena_copy(e->arena, at, length));
-        at += length + (at[length] == '\n');
+        emit_line(e, "    const int count = (int)size_min(COLUMNS_%d, columns - %s);", t->number, at);
+    for (const char *line = call; *line;) {
+        size_t length = strcspn(line, "\n");
+        emit_line(e, "    %s", arena_copy(e->arena, line, length));
+        line += length + (line[length] == '\n');
     }
-    emit_line(e, "%*s}", 4 * indent, "");
-    if (indent)
-        emit_line(e, "}");
+    emit_line(e, "}");
 }
 
 static void open_loops(Emitter *e, const Tiling *t, const IndexSet *set, int count, int *depth)
@@ -171,11 +169,11 @@ static void start_states(Emitter *e, const Tiling *t)
 {
     if (!t->c->reduces)
         return;
-    emit_line(e, "for (int64_t at = 0; at < tiles * COLUMNS_%d; at += LANES) {", t->number);
+    emit_line(e, "for (int64_t place = 0; place < places; place += LANES) {");
     for (int r = 0; r < t->step->root_count; r++) {
         Component components[STATE_COMPONENTS_MAX];
         for (int i = 0, n = state_components(t->step->roots[r], components); i < n; i++)
-            emit_line(e, "    store_%sv(%s + at, 1, %s, LANES);", dtype_name(components[i].dtype),
+            emit_line(e, "    store_%sv(%s + place, 1, %s, LANES);", dtype_name(components[i].dtype),
                       tiling_state_array(e, t, r, &components[i]), emit_state_start(e, t->step->roots[r], i, true));
     }
     emit_line(e, "}");
@@ -249,7 +247,7 @@ static void emit_tiles(Emitter *e, const Tiling *t, const char *first, const cha
     e->scope->indent++;
     emit_line(e, "points = size_ceil_div(depth - done, size_max(size_ceil_div(depth - done, DEPTH_%d), 1));", n);
     emit_line(e, "%s *kept = points < depth ? kept_%d : %s;", dtype_c(t->dtype), n, t->in_registers ? "NULL" : "tile");
-    emit_line(e, "const int is_first = done == 0, is_last = done + points >= depth;");
+    emit_line(e, "const int is_last = done + points >= depth;");
     emit_line(e, "/* What comes nearer: the next rows where all points are taken at once, else the next panel; a share for each tile. */");
     emit_line(e, "const char *ahead = (const char *)(%s);", next_rows(e, t, row));
     emit_line(e, "const int64_t ahead_step = points < depth ? COLUMNS_%d * %d / BLOCK_%d :", n, size, n);
@@ -295,24 +293,27 @@ const char *tiling_step(Emitter *e, Tiling *t, const char *const calls[4])
     for (int i = 0; i < c->depth.count; i++)
         text_print(&points, "%s%s", i ? " * " : "", tiling_words_along(e, t, i));
     emit_line(e, "const int64_t depth = %s;", points.bytes);
-    declare_spans(e, t);
-    emit_line(e, "int64_t place;");
+    declare_places(e, t);
+    if (!c->has_starts) {
+        emit_line(e, "%s start[COLUMNS_%d];", dtype_c(t->dtype), t->number);
+        emit_line(e, "for (int c = 0; c < COLUMNS_%d; c++)", t->number);
+        emit_line(e, "    start[c] = %s;", emit_state_start(e, c->product, 0, false));
+    }
     if (!t->in_registers)
         emit_line(e, "%s tile[ROWS_%d * COLUMNS_%d];", dtype_c(t->dtype), t->number, t->number);
     open_loops(e, t, &c->batch, c->batch.count, &depth);
     /* Some points of all tiles after the others: where columns lie side by side, lines are read as they come. */
     const char *points_all = emit_extent(e, c->depth.list[0]);
-    emit_line(e, "place = 0;");
     /* Sums have starts even where there are no points. */
-    emit_line(e, "for (int64_t points_first = 0; points_first < %s; points_first += 64) {",
+    emit_line(e, "for (int64_t from_point = 0; from_point < %s; from_point += 64) {",
               c->has_starts ? emit_text(e, "size_max(%s, 1)", points_all) : points_all);
     e->scope->indent++;
-    emit_line(e, "const int64_t points_end = size_min(points_first + 64, %s);", points_all);
+    emit_line(e, "const int64_t to_point = size_min(from_point + 64, %s);", points_all);
     each_tile(e, t, emit_text(e, "%s;", calls[0]));
     e->scope->indent--;
     emit_line(e, "}");
-    emit_line(e, "const int64_t tiles = %ssize_ceil_div(columns, COLUMNS_%d), block = depth > DEPTH_%d ? BLOCK_%d : 1;",
-              c->columns.count > 1 ? "spans * " : "", t->number, t->number, t->number);
+    emit_line(e, "const int64_t tiles = places / COLUMNS_%d, block = depth > DEPTH_%d ? BLOCK_%d : 1;", t->number, t->number,
+              t->number);
     open_loops(e, t, &c->kept_rows, c->kept_rows.count, &depth);
     LoopBounds *bounds = row_bounds(e, t);
     start_states(e, t);

@@ -4,9 +4,17 @@
 #include "emit_tiling.h"
 
 static const char *const words[] = { "height", "rows", "row_step", "k_step", "panel", "depth", "sums", "left", "right", "place",
-                                     "packed", "tile", "lanes", "span", "spans", "columns", "flat", "at", "to", "v",
-                                     "r", "c", "tiles", "ahead", "ahead_step", "kept", "here", "left", "done", "points", "block",
-                                     "tiles_left", "is_first", "is_last", "points_first", "points_end", "starts", "words" };
+                                     "packed", "tile", "lanes", "columns", "flat", "to", "v", "square",
+                                     "r", "c", "tiles", "ahead", "ahead_step", "kept", "here", "done", "points", "block",
+                                     "tiles_left", "is_last", "start", "start_step", "places", "width", "from_point", "to_point", "starts", "words" };
+
+bool emit_tiling_uses(const char *name)
+{
+    for (size_t i = 0; i < sizeof words / sizeof *words; i++)
+        if (!strcmp(words[i], name))
+            return true;
+    return false;
+}
 
 const IndexSet *tiling_set(const Contract *c, int i)
 {
@@ -34,7 +42,7 @@ Scope *tiling_open(Emitter *e, Tiling *t, const Index *vector)
     for (int s = 0; s < 5; s++)
         for (int i = 0; i < tiling_set(t->c, s)->count; i++) {
             const Index *index = tiling_set(t->c, s)->list[i];
-            t->names[index->id] = names_unique(&scope->names, index->name);
+            t->names[index->id] = names_user(&scope->names, index->name);
         }
     return scope;
 }

@@ -37,7 +37,7 @@ const char *tiling_pack_rows(Emitter *e, Tiling *t);
 
 /* emit_sums.c: likewise */
 const char *tiling_state_array(Emitter *e, const Tiling *t, int r, const Component *component);
-const char *tiling_tile(Emitter *e, Tiling *t);
+const char *tiling_taken(Emitter *e, Tiling *t);
 const char *tiling_after(Emitter *e, Tiling *t);
 const char *tiling_finish(Emitter *e, Tiling *t);
 

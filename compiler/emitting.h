@@ -56,7 +56,8 @@ typedef struct Emitter {
     const char *declarations, *frame, *prepare, *run;
     const char **extents;         /* [checked index id]: how its extent is spelt; NULL when no kernel code needs it */
     const char ***strides;        /* [lowered tensor id][axis]: the local that holds it */
-    const char **pointers;        /* [lowered tensor id]: the name of its pointer, of the caller's also the args member */
+    const char **members;         /* [lowered tensor id]: of the args, for what is the caller's */
+    const char **pointers;        /* [lowered tensor id]: the name of its pointer */
     bool *live_statements;        /* [checked statement id]: what was asked for needs it */
     bool *certain;                /* [checked term id]: a read whose range the entry has checked */
     bool *misses;                 /* [lowered term id]: can read out of range */
@@ -169,6 +170,7 @@ const char *emit_parameters(Emitter *e, const ParameterSet *set, const char *bod
 
 /* emit_contract.c: the functions of a step that is a tiled product */
 void emit_contract(Emitter *e);
+bool emit_tiling_uses(const char *name);    /* whether a tiled product has a variable of that name */
 
 /* emit_launch.c */
 void emit_find_needs(Emitter *e);                        /* before the first: which steps are needed when */

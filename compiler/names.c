@@ -66,6 +66,19 @@ static const char *to_ascii(Arena *arena, const char *word)
     return plain;
 }
 
+bool names_is_numbered(const char *name)
+{
+    size_t length = strlen(name), digits = 0;
+    while (digits < length && isdigit((unsigned char)name[length - 1 - digits]))
+        digits++;
+    return digits && digits < length && name[length - 1 - digits] == '_';
+}
+
+const char *names_user(Names *names, const char *word)
+{
+    return names_unique(names, names_is_numbered(word) ? arena_format(names->arena, "%s_", word) : word);
+}
+
 const char *names_unique(Names *names, const char *word)
 {
     const char *base = to_ascii(names->arena, word), *name = base;

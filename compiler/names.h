@@ -20,4 +20,10 @@ Names names_new(Arena *arena, const Names *outer);
 /* An identifier made from `word`, which no other call on these names or the outer ones has returned. */
 const char *names_unique(Names *names, const char *word);
 
+/* Whether a name ends in "_7", as those of functions, tiles and places that the emitter numbers do. */
+bool names_is_numbered(const char *name);
+
+/* names_unique() for a word of the user's: one that is numbered gets another end. */
+const char *names_user(Names *names, const char *word);
+
 #endif

@@ -48,6 +48,7 @@ static int64_t apply(SizeKind kind, int64_t a, int64_t b)
     case SIZE_MUL: return __builtin_mul_overflow(a, b, &result) ? SIZE_TOO_LARGE : result;
     case SIZE_DIV: return a / (b ? b : 1);
     case SIZE_CEIL_DIV: return b ? a / b + (a % b != 0) : a;
+    case SIZE_ALIGN: return a > SIZE_TOO_LARGE - b ? SIZE_TOO_LARGE : (a + b - 1) / b * b;
     default: return a > b ? a : b;
     }
 }
@@ -57,25 +58,37 @@ bool size_is_constant(const Size *size, int64_t value)
     return size->kind == SIZE_CONSTANT && size->constant == value;
 }
 
+/* The product of two that are no constants both, with one constant at its end. */
+static const Size *multiply(Arena *arena, const Size *a, const Size *b)
+{
+    if (a->kind == SIZE_CONSTANT)
+        return size_op(arena, SIZE_MUL, b, a);
+    if (a->kind == SIZE_MUL && a->b->kind == SIZE_CONSTANT)
+        return size_op(arena, SIZE_MUL, size_op(arena, SIZE_MUL, a->a, b->kind == SIZE_CONSTANT ? size_constant(arena, 1) : b),
+                       b->kind == SIZE_CONSTANT ? size_op(arena, SIZE_MUL, a->b, b) : a->b);
+    if (b->kind == SIZE_MUL && b->b->kind == SIZE_CONSTANT)
+        return size_op(arena, SIZE_MUL, size_op(arena, SIZE_MUL, a, b->a), b->b);
+    return new_size(arena, (Size){ .kind = SIZE_MUL, .a = a, .b = b });
+}
+
 const Size *size_op(Arena *arena, SizeKind kind, const Size *a, const Size *b)
 {
     if (a->kind == SIZE_CONSTANT && b->kind == SIZE_CONSTANT)
         return size_constant(arena, apply(kind, a->constant, b->constant));
     bool unit = (kind == SIZE_MUL && size_is_constant(b, 1)) || (kind == SIZE_ADD && size_is_constant(b, 0)) ||
                 (kind == SIZE_SUB && size_is_constant(b, 0)) || (kind == SIZE_DIV && size_is_constant(b, 1)) ||
-                (kind == SIZE_CEIL_DIV && size_is_constant(b, 1)) || (kind == SIZE_MAX_OF && size_is_constant(b, 0));
+                ((kind == SIZE_CEIL_DIV || kind == SIZE_ALIGN) && size_is_constant(b, 1)) || (kind == SIZE_MAX_OF && size_is_constant(b, 0));
     if (unit)
         return a;
     if ((kind == SIZE_MUL && size_is_constant(a, 1)) || (kind == SIZE_ADD && size_is_constant(a, 0)) ||
         (kind == SIZE_MAX_OF && size_is_constant(a, 0)))
         return b;
-    return new_size(arena, (Size){ .kind = kind, .a = a, .b = b });
+    return kind == SIZE_MUL ? multiply(arena, a, b) : new_size(arena, (Size){ .kind = kind, .a = a, .b = b });
 }
 
 const Size *size_align(Arena *arena, const Size *a, int64_t unit)
 {
-    const Size *u = size_constant(arena, unit);
-    return size_op(arena, SIZE_MUL, size_op(arena, SIZE_CEIL_DIV, a, u), u);
+    return size_op(arena, SIZE_ALIGN, a, size_constant(arena, unit));
 }
 
 int64_t size_evaluate(const Size *size, const SizeValues *values)
@@ -116,6 +129,7 @@ void size_print(Text *text, const Size *size, const SizeSpelling *spelling)
     case SIZE_MUL: print_call(text, "size_mul", size, spelling); break;
     case SIZE_DIV: print_call(text, "size_div", size, spelling); break;
     case SIZE_CEIL_DIV: print_call(text, "size_ceil_div", size, spelling); break;
+    case SIZE_ALIGN: print_call(text, "size_align", size, spelling); break;
     case SIZE_MIN: print_call(text, "size_min", size, spelling); break;
     case SIZE_MAX_OF: print_call(text, "size_max", size, spelling); break;
     }
@@ -123,17 +137,8 @@ void size_print(Text *text, const Size *size, const SizeSpelling *spelling)
 
 /* ---- for a person ---- */
 
-/* What size_align() makes: ceil(a / 64) * 64. */
-static bool is_aligned(const Size *size)
-{
-    return size->kind == SIZE_MUL && size->a->kind == SIZE_CEIL_DIV && size->b->kind == SIZE_CONSTANT &&
-           size_is_constant(size->a->b, size->b->constant);
-}
-
 static int strength_of(const Size *size)
 {
-    if (is_aligned(size))
-        return 3;
     switch (size->kind) {
     case SIZE_ADD:
     case SIZE_SUB: return 1;
@@ -170,18 +175,17 @@ void size_print_words(Text *text, const Size *size, const SizeSpelling *spelling
         [SIZE_ADD] = " + ", [SIZE_SUB] = " - ", [SIZE_MUL] = " * ", [SIZE_DIV] = " / ", [SIZE_CEIL_DIV] = " / "
     };
     int strength = size->kind == SIZE_CEIL_DIV ? 2 : strength_of(size);
-    if (is_aligned(size)) {
-        text_put(text, "align(");
-        size_print_words(text, size->a->a, spelling);
-        text_print(text, ", %lld)", (long long)size->b->constant);
-        return;
-    }
     switch (size->kind) {
     case SIZE_NAMED:              /* places in the workspace are sums of what was reserved before */
         if (!strncmp(size->name, "at_", 3))
             size_print_words(text, size->a, spelling);
         else
             text_put(text, size->name);
+        break;
+    case SIZE_ALIGN:
+        text_put(text, "align(");
+        size_print_words(text, size->a, spelling);
+        text_print(text, ", %lld)", (long long)size->b->constant);
         break;
     case SIZE_MIN:
     case SIZE_MAX_OF:

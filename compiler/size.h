@@ -19,6 +19,7 @@ typedef enum {
     SIZE_MUL,
     SIZE_DIV,                     /* rounded down; by 0 counts as by 1 */
     SIZE_CEIL_DIV,                /* rounded up; by 0 counts as by 1 */
+    SIZE_ALIGN,                   /* up to a multiple of a number above 0 */
     SIZE_MIN,
     SIZE_MAX_OF
 } SizeKind;
@@ -40,10 +41,10 @@ const Size *size_axis(Arena *arena, const Tensor *tensor, int axis);
 const Size *size_workers(Arena *arena);
 const Size *size_named(Arena *arena, const char *name, const Size *formula);
 
-/* The formula of two; constants are folded. */
+/* The formula of two; constants are folded, those of products into one. */
 const Size *size_op(Arena *arena, SizeKind kind, const Size *a, const Size *b);
 
-/* Rounded up to a multiple of `unit`. */
+/* Rounded up to a multiple of `unit` > 0. */
 const Size *size_align(Arena *arena, const Size *a, int64_t unit);
 
 /* What a formula is evaluated with. An extent that is -1 makes the result -1. */

@@ -202,13 +202,13 @@ static int identify(einc_context *context, char *error, size_t bytes)
 
 typedef struct Build {
     const Compiler *compiler;
-    const char *source;
+    const char *sets, *source;
 } Build;
 
 static int build_object(void *user, const char *path, char *error, size_t bytes)
 {
     const Build *build = user;
-    return compiler_run(build->compiler, build->source, strlen(build->source), path, error, bytes);
+    return compiler_run(build->compiler, build->sets, build->source, strlen(build->source), path, error, bytes);
 }
 
 static bool resolve(Object *object, const char *name)
@@ -284,7 +284,7 @@ Object *object_get(einc_context *context, const EmittedUnit *unit, const char *n
         return object;
     handle = cache_load(context->cache, &key);
     if (!handle) {
-        Build build = { compiler, unit->source };
+        Build build = { compiler, unit->target->attribute, unit->source };
         status = cache_build(context->cache, &key, description, build_object, &build, &handle, error, sizeof error);
         if (status != EINC_OK) {
             context_fail(context, status, "error: %s", error);

@@ -18,8 +18,8 @@
 
 extern char **environ;
 
-/* No -march and no -ffast-math: instruction sets are chosen in the text, and fast-math would change NaN and the host's
- * floating-point state. No stack protector, because some systems keep its error function in a static library that is
+/* No -march and no -ffast-math: the target says which instruction sets there are, and fast-math would change NaN and the
+ * host's floating-point state. No stack protector, because some systems keep its error function in a static library that is
  * not linked here. With -pipe no assembler file is written. */
 #define FLAGS "-O2 -std=gnu11 -fPIC -shared -fno-math-errno -fno-stack-protector -w -pipe"
 
@@ -30,13 +30,16 @@ extern char **environ;
 
 /* Kernels are loops over vectors whose constants are folded and whose loops are unrolled early on; what these passes of
  * gcc would find after that is next to nothing, and they take a third of its time. Left are those that loops were seen
- * to need: gcse, expensive-optimizations, complete unrolling, and moving what is invariant. */
+ * to need: gcse, expensive-optimizations, complete unrolling, ivcanon, moving what is invariant, and of those behind the
+ * registers' allocation peephole2 and cprop-registers. */
 #define QUICK "-fno-tree-pta -fno-tree-bit-ccp -fno-tree-copy-prop -fno-tree-dominator-opts -fno-tree-pre " \
               "-fno-tree-vrp -fno-code-hoisting -fno-thread-jumps -fno-caller-saves -fno-schedule-insns2 " \
               "-fno-tree-slp-vectorize -fno-tree-loop-vectorize -fno-store-merging -fno-crossjumping " \
               "-fno-cse-follow-jumps -fno-rerun-cse-after-loop -fno-ivopts -fno-tree-sink -fno-tree-slsr " \
               "-fno-tree-scev-cprop -fno-tree-phiprop -fno-ssa-phiopt -fno-tree-cselim -fno-split-loops " \
-              "-fno-unswitch-loops -fno-tree-loop-distribute-patterns -fno-align-functions -fno-align-labels"
+              "-fno-unswitch-loops -fno-tree-loop-distribute-patterns -fno-align-functions -fno-align-labels " \
+              "-fno-aggressive-loop-optimizations -fno-split-wide-types -fno-ree -fno-if-conversion2 " \
+              "-fno-lra-remat -fno-ipa-icf -fno-combine-stack-adjustments -fno-ipa-modref"
 
 /* How a compiler of each kind is called; the next row is for one that knows not all of that, or has no libgcc. */
 typedef struct Way {
@@ -344,6 +347,27 @@ void compiler_flags(const Compiler *compiler, const char *flags[2])
     flags[1] = ways[compiler->kind][0].link;
 }
 
+/* The flags for "avx2,fma" behind the others, to be freed; NULL when there is no memory. The text names the sets, too,
+ * function by function; gcc is a twentieth faster where all functions of a text have the same. */
+static char *flags_make(const Way *way, const char *sets)
+{
+    char *flags = NULL;
+    size_t length;
+    FILE *words = open_memstream(&flags, &length);
+    if (!words)
+        return NULL;
+    fputs(way->flags, words);
+    for (const char *set = sets; *set; set += length, set += *set == ',') {
+        length = strcspn(set, ",");
+        fprintf(words, " -m%.*s", (int)length, set);
+    }
+    if (fclose(words)) {
+        free(flags);
+        flags = NULL;
+    }
+    return flags;
+}
+
 /* The argument vector, to be freed; its words point into `flags` and `link`. NULL when there is no memory. */
 static char **arguments_make(const Compiler *compiler, char *flags, char *link, const char *object)
 {
@@ -386,11 +410,11 @@ static int fail_compile(const char *name, int status, int messages, char *error,
 }
 
 /* One attempt, with the text and the messages in open files. */
-static int compile(const Compiler *compiler, const Way *way, int in, int messages, const char *object, char *error,
-                   size_t bytes)
+static int compile(const Compiler *compiler, const Way *way, const char *sets, int in, int messages,
+                   const char *object, char *error, size_t bytes)
 {
     int status = 0;
-    char *flags = strdup(way->flags), *link = strdup(way->link);
+    char *flags = flags_make(way, sets), *link = strdup(way->link);
     char **arguments = flags && link ? arguments_make(compiler, flags, link, object) : NULL;
     if (!arguments) {
         free(flags);
@@ -412,15 +436,15 @@ static int compile(const Compiler *compiler, const Way *way, int in, int message
     return fail_compile(compiler->arguments[0], status, messages, error, bytes);
 }
 
-int compiler_run(const Compiler *compiler, const char *text, size_t length, const char *object, char *error,
-                 size_t bytes)
+int compiler_run(const Compiler *compiler, const char *sets, const char *text, size_t length, const char *object,
+                 char *error, size_t bytes)
 {
     int in = scratch_open(), messages = scratch_open(), status = EINC_FAILED;
     if (in < 0 || messages < 0 || !scratch_write(in, text, length))
         fail(EINC_FAILED, error, bytes, "cannot store the compiler's input: %s", strerror(errno));
     else
         for (size_t i = 0; i < 2 && status == EINC_FAILED; i++)
-            status = compile(compiler, &ways[compiler->kind][i], in, messages, object, error, bytes);
+            status = compile(compiler, &ways[compiler->kind][i], sets, in, messages, object, error, bytes);
     close_if_open(in);
     close_if_open(messages);
     return status;

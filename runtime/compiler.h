@@ -4,7 +4,7 @@
  *     char error[4096];
  *     if (compiler_find(&compiler, error, sizeof error) == EINC_OK
  *         && compiler_identify(compiler, NULL, error, sizeof error) == EINC_OK)
- *         compiler_run(compiler, text, length, "/tmp/k.so", error, sizeof error);
+ *         compiler_run(compiler, "avx2,fma", text, length, "/tmp/k.so", error, sizeof error);
  *     compiler_free(compiler);
  *
  * It runs by argv, never through a shell, and inherits no descriptor of ours. Functions that can fail return an
@@ -39,9 +39,10 @@ int compiler_identify(Compiler *compiler, const char *version, char *error, size
 /* What compiler_run() gives an identified compiler before and behind the text, for the key of what it makes; static. */
 void compiler_flags(const Compiler *compiler, const char *flags[2]);
 
-/* Compiles C text into a shared object at the path `object`. EINC_FAILED with what the compiler wrote to stderr, and
- * nothing at `object`, when it refuses; EINC_NO_COMPILER when it cannot be started. */
-int compiler_run(const Compiler *compiler, const char *text, size_t length, const char *object, char *error,
-                 size_t bytes);
+/* Compiles C text into a shared object at the path `object`, with the instruction sets that `sets` names ("avx2,fma")
+ * besides those that the text asks for. EINC_FAILED with what the compiler wrote to stderr, and nothing at `object`,
+ * when it refuses; EINC_NO_COMPILER when it cannot be started. */
+int compiler_run(const Compiler *compiler, const char *sets, const char *text, size_t length, const char *object,
+                 char *error, size_t bytes);
 
 #endif

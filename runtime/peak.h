@@ -42,7 +42,7 @@ typedef struct Peaks {
 } Peaks;
 
 /* `operands`: the bytes that the kernel reads and writes. The portable unit counts where the target has none of its own
- * for `dtype`, f32 or f64. False when there is no memory. */
+ * for f32 or f64; for another `dtype` it must have one. False when there is no memory. */
 bool peaks_open(Peaks *peaks, Pool *pool, int workers, const Target *target, Dtype dtype, double operands);
 
 /* One sample of each; what is better than before is kept. */

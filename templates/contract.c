@@ -57,32 +57,19 @@ KERNEL static void pack_rows_N(const Frame *f, int64_t i, int height, float *pac
 }
 //}
 
-/* The sums of `height` rows and one panel, on top of those kept from earlier points; NULL: there are none. A row's points
- * are k_step apart, rows row_step. Meanwhile what is needed next comes nearer: `ahead`, so many bytes for each point.
+/* The sums of `height` rows and one panel. What a row's sums start at is start_step further than the row's before. A row's
+ * points are k_step apart, rows row_step. Meanwhile what is needed next comes nearer: `ahead`, so many bytes for each point.
  * Loops over rows are unrolled, so that the sums have registers, and left early where a tile is low: a comparison for
  * each row costs nothing beside its products. The sums of rows that a tile has not stay as they start. */
 INLINE void multiply_N(int height, const partu *rows, int64_t row_step, int64_t k_step, const wordu *panel,
-                       int64_t depth, const char *ahead, int64_t ahead_step, const float *kept,
+                       int64_t depth, const char *ahead, int64_t ahead_step, const float *start, int64_t start_step,
                        f32v sums[ROWS_N][VECTORS_N])
 {
     UNROLL
     for (int r = 0; r < ROWS_N; r++) {
         UNROLL
-        for (int v = 0; v < VECTORS_N; v++) {
-            //{ start
-            sums[r][v] = splat_f32v(0.0f);
-            //}
-        }
-    }
-    if (kept) {
-        UNROLL
-        for (int r = 0; r < ROWS_N; r++) {
-            if (r >= height)
-                break;
-            UNROLL
-            for (int v = 0; v < VECTORS_N; v++)
-                sums[r][v] = load_f32v(kept + (r * VECTORS_N + v) * LANES, 1, LANES);
-        }
+        for (int v = 0; v < VECTORS_N; v++)
+            sums[r][v] = load_f32v(start + r * start_step + v * LANES, 1, LANES);
     }
     for (int64_t k = 0; k < depth; k++) {
         wordv right[VECTORS_N];
@@ -110,35 +97,24 @@ INLINE void multiply_N(int height, const partu *rows, int64_t row_step, int64_t 
     }
 }
 
-/* One tile, and what becomes of its sums: kept until the last points have come, or what the step does with them. */
+/* One tile, and what becomes of its sums: they are kept, or with NULL for `kept` taken by what follows the product. */
 //{ tile_head
 KERNEL static void tile_N(int height, const f32u *rows, int64_t row_step, int64_t k_step, const float *panel, int64_t depth,
-                          const char *ahead, int64_t ahead_step, float *kept, int is_first, int is_last)
+                          const char *ahead, int64_t ahead_step, const float *start, int64_t start_step, float *kept)
 //}
 {
     f32v sums[ROWS_N][VECTORS_N];
-    multiply_N(height, rows, row_step, k_step, panel, depth, ahead, ahead_step, is_first ? NULL : kept, sums);
-    if (!is_last) {
-        UNROLL
-        for (int r = 0; r < ROWS_N; r++) {
-            if (r >= height)
-                break;
-            UNROLL
-            for (int v = 0; v < VECTORS_N; v++)
-                store_f32v(kept + (r * VECTORS_N + v) * LANES, 1, sums[r][v], LANES);
-        }
-        return;
-    }
-    //{ tile
+    multiply_N(height, rows, row_step, k_step, panel, depth, ahead, ahead_step, start, start_step, sums);
+    //{ taken
+    //}
     UNROLL
     for (int r = 0; r < ROWS_N; r++) {
         if (r >= height)
             break;
         UNROLL
         for (int v = 0; v < VECTORS_N; v++)
-            store_f32v(kept + (r * VECTORS_N + v) * LANES, 1, sums[r][v], LANES);
+            store_f32v(kept + r * COLUMNS_N + v * LANES, 1, sums[r][v], LANES);
     }
-    //}
 }
 
 //{ after
@@ -158,13 +134,16 @@ KERNEL static void after_N(const Frame *f, int64_t i, int64_t j, int height, int
 KERNEL static void step_N(const Frame *f, float *panel, float *packed, float *tile)
 {
     const int64_t depth = f->extent_k;
+    float start[COLUMNS_N];
+    for (int c = 0; c < COLUMNS_N; c++)
+        start[c] = 0;
     for (int64_t j = 0; j < f->extent_j; j += COLUMNS_N)
         pack_columns_N(f, j, (int)size_min(COLUMNS_N, f->extent_j - j), panel + j * depth);
     for (int64_t i = 0, height; i < f->extent_i; i += height) {
         height = size_ceil_div(f->extent_i - i, size_ceil_div(f->extent_i - i, ROWS_N));
         pack_rows_N(f, i, (int)height, packed);
         for (int64_t j = 0; j < f->extent_j; j += COLUMNS_N) {
-            tile_N((int)height, packed, depth, 1, panel + j * depth, depth, (const char *)f->A, 0, tile, 1, 1);
+            tile_N((int)height, packed, depth, 1, panel + j * depth, depth, (const char *)f->A, 0, start, 0, tile);
             after_N(f, i, j, (int)height, (int)size_min(COLUMNS_N, f->extent_j - j), tile);
         }
     }

@@ -83,6 +83,14 @@ SHARED int64_t size_ceil_div(int64_t a, int64_t b)
 }
 //}
 
+//{ size_align
+/* Up to a multiple of the unit. */
+SHARED int64_t size_align(int64_t a, int64_t unit)
+{
+    return a > SIZE_TOO_LARGE - unit ? SIZE_TOO_LARGE : (a + unit - 1) / unit * unit;
+}
+//}
+
 /* Extents from shapes. */
 
 //{ settle

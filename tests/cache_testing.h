@@ -40,7 +40,7 @@ static inline bool compile(int number, const char *path, char *message, size_t b
     char text[256];
     snprintf(text, sizeof text, "__attribute__((visibility(\"default\"))) int f(void) { return %d; }\n"
              "const char padding_%d[3000] = { %d };\n", number, number, number);
-    return !compiler_run(compiler, text, strlen(text), path, message, bytes);
+    return !compiler_run(compiler, "", text, strlen(text), path, message, bytes);
 }
 
 static inline int set_up_all(void **state)

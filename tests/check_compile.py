@@ -100,6 +100,9 @@ def check_bytes():
         check("int k(const k_args *args" in made[0][0] and "int k_workspace(" in made[0][1], "named after the file", target)
     printed = [text(good("compile", "ij->i", *more)).split("\n", 1) for more in ([], ["-o", "-"])]
     check(printed[0][1] == printed[1][1] and "int einc_kernel(" in printed[0][1], "the standard output, but for the command")
+    for stem in ("main", "step_1", "tile_2"):    # a file may be called what a function of the kernel is
+        good("compile", "ij->i", "-o", f"{stem}.c")
+        check(f"int kernel_{stem}(" in open(f"{stem}.c").read(), "the function of a file of that name", stem)
     good("compile", "ij->i", "-o", "apart.c", "--header", "apart.h")
     with open("user.cc", "w") as file:
         file.write('#include "apart.h"\n#include "apart.h"\nint main() { apart_args a{}; return apart_workspace(&a, 0, nullptr) == 0; }\n')

@@ -102,7 +102,7 @@ static Compiler *find_named(const char *cc)
 
 static inline int compile(const Compiler *compiler, const char *text, const char *object)
 {
-    return compiler_run(compiler, text, strlen(text), object, error, sizeof error);
+    return compiler_run(compiler, "", text, strlen(text), object, error, sizeof error);
 }
 
 static const char seven[] = "__attribute__((visibility(\"default\"))) int seven(void) { return 7; }\n";

@@ -235,7 +235,7 @@ static void test_large(void **state)
     for (size_t bytes = 0; bytes < 60; bytes += 3) {
         char small[61];
         memset(small, 'z', sizeof small);
-        assert_int_equal(compiler_run(compiler, "!", 1, in_scratch("b.so"), small, bytes), EINC_FAILED);
+        assert_int_equal(compiler_run(compiler, "", "!", 1, in_scratch("b.so"), small, bytes), EINC_FAILED);
         assert_int_equal(small[bytes], 'z');
         assert_true(!bytes || memchr(small, 0, bytes));
     }

@@ -137,7 +137,7 @@ static void *job_main(void *argument)
         snprintf(source, sizeof source, "__attribute__((visibility(\"default\"))) int f(void) { return %d; }",
                  job->number);
         snprintf(object, sizeof object, "%s/%d-%d.so", scratch, job->number, round);
-        job->status = compiler_run(job->compiler, source, strlen(source), object, message, sizeof message);
+        job->status = compiler_run(job->compiler, "", source, strlen(source), object, message, sizeof message);
     }
     return NULL;
 }

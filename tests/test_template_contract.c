@@ -60,14 +60,18 @@ static void points_in_two_turns(void **state)
     (void)state;
     enum { DEPTH = 9, FIRST = 4 };
     static float a[ROWS_N * DEPTH], panel[DEPTH * COLUMNS_N], whole[ROWS_N * COLUMNS_N], kept[ROWS_N * COLUMNS_N];
+    float start[COLUMNS_N];
     for (int i = 0; i < ROWS_N * DEPTH; i++)
         a[i] = (float)(random_bits() % 17) - 8;
     for (int i = 0; i < DEPTH * COLUMNS_N; i++)
         panel[i] = (float)(random_bits() % 17) - 8;
+    for (int c = 0; c < COLUMNS_N; c++)
+        start[c] = (float)c;
     for (int height = 1; height <= ROWS_N; height++) {
-        tile_N(height, a, DEPTH, 1, panel, DEPTH, (const char *)a, 0, whole, 1, 1);
-        tile_N(height, a, DEPTH, 1, panel, FIRST, (const char *)a, 0, kept, 1, 0);
-        tile_N(height, a + FIRST, DEPTH, 1, panel + FIRST * COLUMNS_N, DEPTH - FIRST, (const char *)a, 0, kept, 0, 1);
+        tile_N(height, a, DEPTH, 1, panel, DEPTH, (const char *)a, 0, start, 0, whole);
+        tile_N(height, a, DEPTH, 1, panel, FIRST, (const char *)a, 0, start, 0, kept);
+        tile_N(height, a + FIRST, DEPTH, 1, panel + FIRST * COLUMNS_N, DEPTH - FIRST, (const char *)a, 0, kept, COLUMNS_N,
+               kept);
         assert_memory_equal(whole, kept, (size_t)height * COLUMNS_N * sizeof(float));
     }
 }

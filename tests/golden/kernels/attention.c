@@ -21,10 +21,9 @@
  * tmp3: a block, k * tile_1_3 * 4 bytes
  * tmp4: a block, tile_1_3 * 4 bytes
  * workspace workers * (align(k * tile_1_3 * 4, 64) + align(tile_1_3 * 4, 64) + align(k * tile_1_3 * 4, 64)
- *         + align(tile_1_3 * 4, 64) + align(align(k, 32) * d * 4, 64)
- *         + align((1 + min(1, d / 321) * 7) * 14 * d * 4, 64) + align(min(1, d / 321) * align(k, 32) * 112 * 4, 64)
- *         + align(align(v, 32) * k * 4, 64) + align((1 + min(1, k / 321) * 7) * 14 * k * 4, 64)
- *         + align(min(1, k / 321) * align(v, 32) * 112 * 4, 64)) */
+ *         + align(tile_1_3 * 4, 64) + align(align(k, 32) * d * 4, 64) + align((1 + min(1, d / 321) * 7) * d * 56, 64)
+ *         + align(min(1, d / 321) * align(k, 32) * 448, 64) + align(align(v, 32) * k * 4, 64)
+ *         + align((1 + min(1, k / 321) * 7) * k * 56, 64) + align(min(1, k / 321) * align(v, 32) * 448, 64)) */
 #include <stddef.h>
 #include <stdint.h>
 #include <string.h>
@@ -615,6 +614,12 @@ SHARED int64_t size_ceil_div(int64_t a, int64_t b)
     return b ? a / b + (a % b != 0) : a;
 }
 
+/* Up to a multiple of the unit. */
+SHARED int64_t size_align(int64_t a, int64_t unit)
+{
+    return a > SIZE_TOO_LARGE - unit ? SIZE_TOO_LARGE : (a + unit - 1) / unit * unit;
+}
+
 /* Whether a shape is one; axes of size 1 get stride 0, so that they stretch. */
 PLAIN int settle(const int64_t *shape, int64_t *stride, int rank)
 {
@@ -690,7 +695,7 @@ enum { ROWS_1 = 14, VECTORS_1 = 2, COLUMNS_1 = VECTORS_1 * LANES, DEPTH_1 = 320,
 
 /* Packs the panel of `count` columns. */
 KERNEL static void pack_columns_1(const Frame *f, char *own, int64_t b, int64_t h, int64_t k, int64_t depth,
-        int64_t place, int64_t points_first, int64_t points_end, int count)
+        int64_t place, int64_t from_point, int64_t to_point, int count)
 {
     const int64_t at_panels_1 = f->at_panels_1;
     const f32u *B = (const f32u *)f->in.B.data;
@@ -698,9 +703,9 @@ KERNEL static void pack_columns_1(const Frame *f, char *own, int64_t b, int64_t 
     const int64_t B_2 = f->in.B.stride[2], B_3 = f->in.B.stride[3];
     float *panels_1 = (float *)(own + at_panels_1);
     for (int v = 0; v < VECTORS_1; v++) {
-        float *to = panels_1 + place * depth + points_first * COLUMNS_1 + v * LANES;
-        for (int64_t d = points_first; d < points_end; d += LANES) {
-            const int lanes = (int)size_min(LANES, points_end - d);
+        float *to = panels_1 + place * depth + from_point * COLUMNS_1 + v * LANES;
+        for (int64_t d = from_point; d < to_point; d += LANES) {
+            const int lanes = (int)size_min(LANES, to_point - d);
             f32v square[LANES];
             for (int c = 0; c < LANES; c++) {
                 const int64_t k_at = k + size_min(v * LANES + c, count - 1);
@@ -734,30 +739,19 @@ KERNEL static void pack_rows_1(const Frame *f, char *own, int64_t b, int64_t h, 
     }
 }
 
-/* The sums of `height` rows and one panel, on top of those kept from earlier points; NULL: there are none. A row's points
- * are k_step apart, rows row_step. Meanwhile what is needed next comes nearer: `ahead`, so many bytes for each point.
+/* The sums of `height` rows and one panel. What a row's sums start at is start_step further than the row's before. A row's
+ * points are k_step apart, rows row_step. Meanwhile what is needed next comes nearer: `ahead`, so many bytes for each point.
  * Loops over rows are unrolled, so that the sums have registers, and left early where a tile is low: a comparison for
  * each row costs nothing beside its products. The sums of rows that a tile has not stay as they start. */
 INLINE void multiply_1(int height, const f32u *rows, int64_t row_step, int64_t k_step, const float *panel,
-                       int64_t depth, const char *ahead, int64_t ahead_step, const float *kept,
+                       int64_t depth, const char *ahead, int64_t ahead_step, const float *start, int64_t start_step,
                        f32v sums[ROWS_1][VECTORS_1])
 {
     UNROLL
     for (int r = 0; r < ROWS_1; r++) {
         UNROLL
-        for (int v = 0; v < VECTORS_1; v++) {
-            sums[r][v] = splat_f32v(0.0f);
-        }
-    }
-    if (kept) {
-        UNROLL
-        for (int r = 0; r < ROWS_1; r++) {
-            if (r >= height)
-                break;
-            UNROLL
-            for (int v = 0; v < VECTORS_1; v++)
-                sums[r][v] = load_f32v(kept + (r * VECTORS_1 + v) * LANES, 1, LANES);
-        }
+        for (int v = 0; v < VECTORS_1; v++)
+            sums[r][v] = load_f32v(start + r * start_step + v * LANES, 1, LANES);
     }
     for (int64_t k = 0; k < depth; k++) {
         f32v right[VECTORS_1];
@@ -781,30 +775,19 @@ INLINE void multiply_1(int height, const f32u *rows, int64_t row_step, int64_t k
     }
 }
 
-/* One tile, and what becomes of its sums: kept until the last points have come, or what the step does with them. */
+/* One tile, and what becomes of its sums: they are kept, or with NULL for `kept` taken by what follows the product. */
 KERNEL static void tile_1(int height, const f32u *rows, int64_t row_step, int64_t k_step, const float *panel,
-        int64_t depth, const char *ahead, int64_t ahead_step, float *kept, int is_first, int is_last)
+        int64_t depth, const char *ahead, int64_t ahead_step, const float *start, int64_t start_step, float *kept)
 {
     f32v sums[ROWS_1][VECTORS_1];
-    multiply_1(height, rows, row_step, k_step, panel, depth, ahead, ahead_step, is_first ? NULL : kept, sums);
-    if (!is_last) {
-        UNROLL
-        for (int r = 0; r < ROWS_1; r++) {
-            if (r >= height)
-                break;
-            UNROLL
-            for (int v = 0; v < VECTORS_1; v++)
-                store_f32v(kept + (r * VECTORS_1 + v) * LANES, 1, sums[r][v], LANES);
-        }
-        return;
-    }
+    multiply_1(height, rows, row_step, k_step, panel, depth, ahead, ahead_step, start, start_step, sums);
     UNROLL
     for (int r = 0; r < ROWS_1; r++) {
         if (r >= height)
             break;
         UNROLL
         for (int v = 0; v < VECTORS_1; v++)
-            store_f32v(kept + (r * VECTORS_1 + v) * LANES, 1, sums[r][v], LANES);
+            store_f32v(kept + r * COLUMNS_1 + v * LANES, 1, sums[r][v], LANES);
     }
 }
 
@@ -822,7 +805,7 @@ KERNEL static void after_1(const Frame *f, char *own, int64_t b_first, int64_t h
         const int64_t k_lanes = k + v * LANES;
         for (int r = 0; r < height; r++) {
             const int64_t q_at = q + r;
-            const f32v sum = load_f32v(kept + (r * VECTORS_1 + v) * LANES, 1, LANES);
+            const f32v sum = load_f32v(kept + r * COLUMNS_1 + v * LANES, 1, LANES);
             const boolv value = narrow_boolv(q_at >= (splat_i64v(k_lanes) + lanes_i64v()));
             const boolv where = and_boolv(first_boolv(lanes), value),
                     elsewhere = and_boolv(first_boolv(lanes), not_boolv(value));
@@ -854,22 +837,22 @@ KERNEL static void step_1(const Frame *f, char *own, int64_t b_first, int64_t b_
     float *packed_1 = (float *)(own + at_packed_1);
     float *kept_1 = (float *)(own + at_kept_1);
     const int64_t depth = extent_d;
-    const int64_t columns = extent_k;
-    int64_t place;
+    const int64_t columns = extent_k, places = size_align(columns, COLUMNS_1);
+    float start[COLUMNS_1];
+    for (int c = 0; c < COLUMNS_1; c++)
+        start[c] = 0.0f;
     float tile[ROWS_1 * COLUMNS_1];
     for (int64_t b = b_first; b < b_end; b++) {
         for (int64_t h = h_first; h < h_end; h++) {
-            place = 0;
-            for (int64_t points_first = 0; points_first < extent_d; points_first += 64) {
-                const int64_t points_end = size_min(points_first + 64, extent_d);
-                place = 0;
-                for (int64_t at = 0; at < columns; at += COLUMNS_1, place += COLUMNS_1) {
-                    const int64_t k = at;
-                    const int count = (int)size_min(COLUMNS_1, columns - at);
-                    pack_columns_1(f, own, b, h, k, depth, place, points_first, points_end, count);
+            for (int64_t from_point = 0; from_point < extent_d; from_point += 64) {
+                const int64_t to_point = size_min(from_point + 64, extent_d);
+                for (int64_t place = 0; place < places; place += COLUMNS_1) {
+                    const int64_t k = place;
+                    const int count = (int)size_min(COLUMNS_1, columns - place);
+                    pack_columns_1(f, own, b, h, k, depth, place, from_point, to_point, count);
                 }
             }
-            const int64_t tiles = size_ceil_div(columns, COLUMNS_1), block = depth > DEPTH_1 ? BLOCK_1 : 1;
+            const int64_t tiles = places / COLUMNS_1, block = depth > DEPTH_1 ? BLOCK_1 : 1;
             for (int64_t q_block = q_first, q_stop; q_block < q_end; q_block = q_stop) {
                 const int64_t left = q_end - q_block, tiles_left = size_ceil_div(left, ROWS_1);
                 int height = (int)(tiles_left <= block ? left : size_ceil_div(left * block, tiles_left));
@@ -886,15 +869,14 @@ KERNEL static void step_1(const Frame *f, char *own, int64_t b_first, int64_t b_
                 do {
                     points = size_ceil_div(depth - done, size_max(size_ceil_div(depth - done, DEPTH_1), 1));
                     float *kept = points < depth ? kept_1 : tile;
-                    const int is_first = done == 0, is_last = done + points >= depth;
+                    const int is_last = done + points >= depth;
                     /* What comes nearer: the next rows where all points are taken at once, else the next panel; a share for each tile. */
                     const char *ahead = (const char *)(rows + (tiles < 4 ? 2 : 1) * height * row_step);
                     const int64_t ahead_step = points < depth ? COLUMNS_1 * 4 / BLOCK_1 :
                                                k_step == 1 ? size_ceil_div(height * 4, tiles) : 0;
-                    place = 0;
-                    for (int64_t at = 0; at < columns; at += COLUMNS_1, place += COLUMNS_1) {
-                        const int64_t k = at;
-                        const int count = (int)size_min(COLUMNS_1, columns - at);
+                    for (int64_t place = 0; place < places; place += COLUMNS_1) {
+                        const int64_t k = place;
+                        const int count = (int)size_min(COLUMNS_1, columns - place);
                         if (points < depth)
                             ahead = (const char *)(panels_1 + (place + COLUMNS_1) * depth + done * COLUMNS_1);
                         for (q = q_block; q < q_stop; q += height) {
@@ -902,10 +884,10 @@ KERNEL static void step_1(const Frame *f, char *own, int64_t b_first, int64_t b_
                             const f32u *here = rows + (q - q_block) * row_step + done * k_step;
                             tile_1(height, here, row_step, k_step, panels_1 + place * depth + done * COLUMNS_1,
                                     points,
-                                    ahead, ahead_step, kept, is_first, is_last);
+                                    ahead, ahead_step, done ? kept : start, done ? COLUMNS_1 : 0, kept);
                             if (is_last)
                                 after_1(f, own, b_first, h_first, q_first, b, h, q, k, count, height, kept);
-                            kept += points < depth ? height * COLUMNS_1 : 0;
+                            kept += points < depth ? ROWS_1 * COLUMNS_1 : 0;
                             ahead += points * ahead_step;
                         }
                     }
@@ -1048,7 +1030,7 @@ enum { ROWS_5 = 14, VECTORS_5 = 2, COLUMNS_5 = VECTORS_5 * LANES, DEPTH_5 = 320,
 
 /* Packs the panel of `count` columns. */
 KERNEL static void pack_columns_5(const Frame *f, char *own, int64_t b, int64_t h, int64_t v_2, int64_t depth,
-        int64_t place, int64_t points_first, int64_t points_end, int count)
+        int64_t place, int64_t from_point, int64_t to_point, int count)
 {
     const int64_t at_panels_5 = f->at_panels_5;
     const f32u *C = (const f32u *)f->in.C.data;
@@ -1056,10 +1038,10 @@ KERNEL static void pack_columns_5(const Frame *f, char *own, int64_t b, int64_t 
     const int64_t C_2 = f->in.C.stride[2], C_3 = f->in.C.stride[3];
     float *panels_5 = (float *)(own + at_panels_5);
     for (int v = 0; v < VECTORS_5; v++) {
-        float *to = panels_5 + place * depth + points_first * COLUMNS_5 + v * LANES;
+        float *to = panels_5 + place * depth + from_point * COLUMNS_5 + v * LANES;
         const int lanes = (int)size_max(size_min(LANES, count - v * LANES), 1);
         const int64_t v_2_lanes = v_2 + (v * LANES < count ? v * LANES : 0);
-        for (int64_t k = points_first; k < points_end; k++) {
+        for (int64_t k = from_point; k < to_point; k++) {
             store_f32v(to, 1, load_f32v(C + b * C_0 + h * C_1 + k * C_2 + v_2_lanes * C_3, C_3, lanes), LANES);
             to += COLUMNS_5;
         }
@@ -1094,30 +1076,19 @@ KERNEL static void pack_rows_5(const Frame *f, char *own, int64_t b_first, int64
     }
 }
 
-/* The sums of `height` rows and one panel, on top of those kept from earlier points; NULL: there are none. A row's points
- * are k_step apart, rows row_step. Meanwhile what is needed next comes nearer: `ahead`, so many bytes for each point.
+/* The sums of `height` rows and one panel. What a row's sums start at is start_step further than the row's before. A row's
+ * points are k_step apart, rows row_step. Meanwhile what is needed next comes nearer: `ahead`, so many bytes for each point.
  * Loops over rows are unrolled, so that the sums have registers, and left early where a tile is low: a comparison for
  * each row costs nothing beside its products. The sums of rows that a tile has not stay as they start. */
 INLINE void multiply_5(int height, const f32u *rows, int64_t row_step, int64_t k_step, const float *panel,
-                       int64_t depth, const char *ahead, int64_t ahead_step, const float *kept,
+                       int64_t depth, const char *ahead, int64_t ahead_step, const float *start, int64_t start_step,
                        f32v sums[ROWS_5][VECTORS_5])
 {
     UNROLL
     for (int r = 0; r < ROWS_5; r++) {
         UNROLL
-        for (int v = 0; v < VECTORS_5; v++) {
-            sums[r][v] = splat_f32v(0.0f);
-        }
-    }
-    if (kept) {
-        UNROLL
-        for (int r = 0; r < ROWS_5; r++) {
-            if (r >= height)
-                break;
-            UNROLL
-            for (int v = 0; v < VECTORS_5; v++)
-                sums[r][v] = load_f32v(kept + (r * VECTORS_5 + v) * LANES, 1, LANES);
-        }
+        for (int v = 0; v < VECTORS_5; v++)
+            sums[r][v] = load_f32v(start + r * start_step + v * LANES, 1, LANES);
     }
     for (int64_t k = 0; k < depth; k++) {
         f32v right[VECTORS_5];
@@ -1141,30 +1112,19 @@ INLINE void multiply_5(int height, const f32u *rows, int64_t row_step, int64_t k
     }
 }
 
-/* One tile, and what becomes of its sums: kept until the last points have come, or what the step does with them. */
+/* One tile, and what becomes of its sums: they are kept, or with NULL for `kept` taken by what follows the product. */
 KERNEL static void tile_5(int height, const f32u *rows, int64_t row_step, int64_t k_step, const float *panel,
-        int64_t depth, const char *ahead, int64_t ahead_step, float *kept, int is_first, int is_last)
+        int64_t depth, const char *ahead, int64_t ahead_step, const float *start, int64_t start_step, float *kept)
 {
     f32v sums[ROWS_5][VECTORS_5];
-    multiply_5(height, rows, row_step, k_step, panel, depth, ahead, ahead_step, is_first ? NULL : kept, sums);
-    if (!is_last) {
-        UNROLL
-        for (int r = 0; r < ROWS_5; r++) {
-            if (r >= height)
-                break;
-            UNROLL
-            for (int v = 0; v < VECTORS_5; v++)
-                store_f32v(kept + (r * VECTORS_5 + v) * LANES, 1, sums[r][v], LANES);
-        }
-        return;
-    }
+    multiply_5(height, rows, row_step, k_step, panel, depth, ahead, ahead_step, start, start_step, sums);
     UNROLL
     for (int r = 0; r < ROWS_5; r++) {
         if (r >= height)
             break;
         UNROLL
         for (int v = 0; v < VECTORS_5; v++)
-            store_f32v(kept + (r * VECTORS_5 + v) * LANES, 1, sums[r][v], LANES);
+            store_f32v(kept + r * COLUMNS_5 + v * LANES, 1, sums[r][v], LANES);
     }
 }
 
@@ -1180,7 +1140,7 @@ KERNEL static void after_5(const Frame *f, int64_t b, int64_t h, int64_t q, int6
         const int64_t v_2_lanes = v_2 + v * LANES;
         for (int r = 0; r < height; r++) {
             const int64_t q_at = q + r;
-            const f32v sum = load_f32v(kept + (r * VECTORS_5 + v) * LANES, 1, LANES);
+            const f32v sum = load_f32v(kept + r * COLUMNS_5 + v * LANES, 1, LANES);
             store_f32v(out + b * out_0 + h * out_1 + q_at * out_2 + v_2_lanes * out_3, out_3, sum, lanes);
         }
     }
@@ -1198,22 +1158,22 @@ KERNEL static void step_5(const Frame *f, char *own, int64_t b_first, int64_t b_
     float *packed_5 = (float *)(own + at_packed_5);
     float *kept_5 = (float *)(own + at_kept_5);
     const int64_t depth = extent_k;
-    const int64_t columns = extent_v;
-    int64_t place;
+    const int64_t columns = extent_v, places = size_align(columns, COLUMNS_5);
+    float start[COLUMNS_5];
+    for (int c = 0; c < COLUMNS_5; c++)
+        start[c] = 0.0f;
     float tile[ROWS_5 * COLUMNS_5];
     for (int64_t b = b_first; b < b_end; b++) {
         for (int64_t h = h_first; h < h_end; h++) {
-            place = 0;
-            for (int64_t points_first = 0; points_first < extent_k; points_first += 64) {
-                const int64_t points_end = size_min(points_first + 64, extent_k);
-                place = 0;
-                for (int64_t at = 0; at < columns; at += COLUMNS_5, place += COLUMNS_5) {
-                    const int64_t v_2 = at;
-                    const int count = (int)size_min(COLUMNS_5, columns - at);
-                    pack_columns_5(f, own, b, h, v_2, depth, place, points_first, points_end, count);
+            for (int64_t from_point = 0; from_point < extent_k; from_point += 64) {
+                const int64_t to_point = size_min(from_point + 64, extent_k);
+                for (int64_t place = 0; place < places; place += COLUMNS_5) {
+                    const int64_t v_2 = place;
+                    const int count = (int)size_min(COLUMNS_5, columns - place);
+                    pack_columns_5(f, own, b, h, v_2, depth, place, from_point, to_point, count);
                 }
             }
-            const int64_t tiles = size_ceil_div(columns, COLUMNS_5), block = depth > DEPTH_5 ? BLOCK_5 : 1;
+            const int64_t tiles = places / COLUMNS_5, block = depth > DEPTH_5 ? BLOCK_5 : 1;
             for (int64_t q_block = q_first, q_stop; q_block < q_end; q_block = q_stop) {
                 const int64_t left = q_end - q_block, tiles_left = size_ceil_div(left, ROWS_5);
                 int height = (int)(tiles_left <= block ? left : size_ceil_div(left * block, tiles_left));
@@ -1225,15 +1185,14 @@ KERNEL static void step_5(const Frame *f, char *own, int64_t b_first, int64_t b_
                 do {
                     points = size_ceil_div(depth - done, size_max(size_ceil_div(depth - done, DEPTH_5), 1));
                     float *kept = points < depth ? kept_5 : tile;
-                    const int is_first = done == 0, is_last = done + points >= depth;
+                    const int is_last = done + points >= depth;
                     /* What comes nearer: the next rows where all points are taken at once, else the next panel; a share for each tile. */
                     const char *ahead = (const char *)(rows + (tiles < 4 ? 2 : 1) * height * row_step);
                     const int64_t ahead_step = points < depth ? COLUMNS_5 * 4 / BLOCK_5 :
                                                k_step == 1 ? size_ceil_div(height * 4, tiles) : 0;
-                    place = 0;
-                    for (int64_t at = 0; at < columns; at += COLUMNS_5, place += COLUMNS_5) {
-                        const int64_t v_2 = at;
-                        const int count = (int)size_min(COLUMNS_5, columns - at);
+                    for (int64_t place = 0; place < places; place += COLUMNS_5) {
+                        const int64_t v_2 = place;
+                        const int count = (int)size_min(COLUMNS_5, columns - place);
                         if (points < depth)
                             ahead = (const char *)(panels_5 + (place + COLUMNS_5) * depth + done * COLUMNS_5);
                         for (q = q_block; q < q_stop; q += height) {
@@ -1241,10 +1200,10 @@ KERNEL static void step_5(const Frame *f, char *own, int64_t b_first, int64_t b_
                             const f32u *here = rows + (q - q_block) * row_step + done * k_step;
                             tile_5(height, here, row_step, k_step, panels_5 + place * depth + done * COLUMNS_5,
                                     points,
-                                    ahead, ahead_step, kept, is_first, is_last);
+                                    ahead, ahead_step, done ? kept : start, done ? COLUMNS_5 : 0, kept);
                             if (is_last)
                                 after_5(f, b, h, q, v_2, count, height, kept);
-                            kept += points < depth ? height * COLUMNS_5 : 0;
+                            kept += points < depth ? ROWS_5 * COLUMNS_5 : 0;
                             ahead += points * ahead_step;
                         }
                     }
@@ -1327,29 +1286,24 @@ static int prepare(Frame *f, const attention_args *args, int workers)
         return BAD_SHAPES;
     const int64_t tile_1_3 = f->tile_1_3 = size_min(128, extent_q);
     f->units_1 = size_mul(size_mul(extent_b, extent_h), size_ceil_div(extent_q, tile_1_3));
-    const int64_t at_tmp2 = f->at_tmp2 = size_mul(size_ceil_div(size_mul(size_mul(extent_k, tile_1_3), 4), 64), 64);
-    const int64_t at_tmp3 = f->at_tmp3 = size_add(at_tmp2, size_mul(size_ceil_div(size_mul(tile_1_3, 4), 64), 64));
-    const int64_t at_tmp4 = f->at_tmp4 = size_add(at_tmp3,
-            size_mul(size_ceil_div(size_mul(size_mul(extent_k, tile_1_3), 4), 64), 64));
-    const int64_t at_panels_1 = f->at_panels_1 = size_add(at_tmp4,
-            size_mul(size_ceil_div(size_mul(tile_1_3, 4), 64), 64));
+    const int64_t at_tmp2 = f->at_tmp2 = size_align(size_mul(size_mul(extent_k, tile_1_3), 4), 64);
+    const int64_t at_tmp3 = f->at_tmp3 = size_add(at_tmp2, size_align(size_mul(tile_1_3, 4), 64));
+    const int64_t at_tmp4 = f->at_tmp4 = size_add(at_tmp3, size_align(size_mul(size_mul(extent_k, tile_1_3), 4), 64));
+    const int64_t at_panels_1 = f->at_panels_1 = size_add(at_tmp4, size_align(size_mul(tile_1_3, 4), 64));
     const int64_t at_packed_1 = f->at_packed_1 = size_add(at_panels_1,
-            size_mul(size_ceil_div(size_mul(size_mul(size_mul(size_ceil_div(extent_k, 32), 32), extent_d), 4), 64),
-            64));
+            size_align(size_mul(size_mul(size_align(extent_k, 32), extent_d), 4), 64));
     const int64_t at_kept_1 = f->at_kept_1 = size_add(at_packed_1,
-            size_mul(size_ceil_div(size_mul(size_mul(size_mul(size_add(1,
-            size_mul(size_min(1, size_div(extent_d, 321)), 7)), 14), extent_d), 4), 64), 64));
+            size_align(size_mul(size_mul(size_add(1, size_mul(size_min(1, size_div(extent_d, 321)), 7)), extent_d),
+            56), 64));
     const int64_t at_panels_5 = f->at_panels_5 = size_add(at_kept_1,
-            size_mul(size_ceil_div(size_mul(size_mul(size_mul(size_min(1, size_div(extent_d, 321)),
-            size_mul(size_ceil_div(extent_k, 32), 32)), 112), 4), 64), 64));
+            size_align(size_mul(size_mul(size_min(1, size_div(extent_d, 321)), size_align(extent_k, 32)), 448), 64));
     const int64_t at_packed_5 = f->at_packed_5 = size_add(at_panels_5,
-            size_mul(size_ceil_div(size_mul(size_mul(size_mul(size_ceil_div(extent_v, 32), 32), extent_k), 4), 64),
-            64));
+            size_align(size_mul(size_mul(size_align(extent_v, 32), extent_k), 4), 64));
     const int64_t at_kept_5 = f->at_kept_5 = size_add(at_packed_5,
-            size_mul(size_ceil_div(size_mul(size_mul(size_mul(size_add(1,
-            size_mul(size_min(1, size_div(extent_k, 321)), 7)), 14), extent_k), 4), 64), 64));
-    f->per_worker = size_add(at_kept_5, size_mul(size_ceil_div(size_mul(size_mul(size_mul(size_min(1,
-            size_div(extent_k, 321)), size_mul(size_ceil_div(extent_v, 32), 32)), 112), 4), 64), 64));
+            size_align(size_mul(size_mul(size_add(1, size_mul(size_min(1, size_div(extent_k, 321)), 7)), extent_k),
+            56), 64));
+    f->per_worker = size_add(at_kept_5, size_align(size_mul(size_mul(size_min(1, size_div(extent_k, 321)),
+            size_align(extent_v, 32)), 448), 64));
     const int64_t most_1 = size_min(size_max(size_ceil_div(size_mul(size_mul(size_mul(size_mul(extent_b, extent_h),
             extent_q), extent_d), extent_k), 32768), 1), 1024);
     f->grain_1 = size_max(size_ceil_div(f->units_1, most_1), 1);

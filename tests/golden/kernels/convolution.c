@@ -8,8 +8,8 @@
  *     tiles of 6 x 8: rows o, columns n h, contracted c r, rows packed
  *     loops n o h, 4 lanes along h
  * workspace workers * (align(tile_1_1 * align(tile_1_3, 8) * c * r * 4, 64)
- *         + align((1 + min(1, c * r / 321) * 7) * 6 * c * r * 4, 64)
- *         + align(min(1, c * r / 321) * tile_1_1 * align(tile_1_3, 8) * 48 * 4, 64)) */
+ *         + align((1 + min(1, c * r / 321) * 7) * c * r * 24, 64)
+ *         + align(min(1, c * r / 321) * tile_1_1 * align(tile_1_3, 8) * 192, 64)) */
 #include <stddef.h>
 #include <stdint.h>
 #include <string.h>
@@ -437,6 +437,12 @@ SHARED int64_t size_ceil_div(int64_t a, int64_t b)
     return b ? a / b + (a % b != 0) : a;
 }
 
+/* Up to a multiple of the unit. */
+SHARED int64_t size_align(int64_t a, int64_t unit)
+{
+    return a > SIZE_TOO_LARGE - unit ? SIZE_TOO_LARGE : (a + unit - 1) / unit * unit;
+}
+
 /* Whether a shape is one; axes of size 1 get stride 0, so that they stretch. */
 PLAIN int settle(const int64_t *shape, int64_t *stride, int rank)
 {
@@ -512,7 +518,7 @@ enum { ROWS_1 = 6, VECTORS_1 = 2, COLUMNS_1 = VECTORS_1 * LANES, DEPTH_1 = 320, 
 
 /* Packs the panel of `count` columns. */
 KERNEL static void pack_columns_1(const Frame *f, char *own, int64_t n, int64_t h, int64_t depth, int64_t place,
-        int64_t points_first, int64_t points_end, int count)
+        int64_t from_point, int64_t to_point, int count)
 {
     const int64_t extent_r = f->extent_r;
     const f32u *x = (const f32u *)f->in.x.data;
@@ -520,10 +526,10 @@ KERNEL static void pack_columns_1(const Frame *f, char *own, int64_t n, int64_t 
     const int64_t x_2 = f->in.x.stride[2];
     float *panels_1 = (float *)own;
     for (int v = 0; v < VECTORS_1; v++) {
-        float *to = panels_1 + place * depth + points_first * extent_r * COLUMNS_1 + v * LANES;
+        float *to = panels_1 + place * depth + from_point * extent_r * COLUMNS_1 + v * LANES;
         const int lanes = (int)size_max(size_min(LANES, count - v * LANES), 1);
         const int64_t h_lanes = h + (v * LANES < count ? v * LANES : 0);
-        for (int64_t c_2 = points_first; c_2 < points_end; c_2++) {
+        for (int64_t c_2 = from_point; c_2 < to_point; c_2++) {
             for (int64_t r_2 = 0; r_2 < extent_r; r_2++) {
                 const boolv value = narrow_boolv(add_i64v(splat_i64v(h_lanes) + lanes_i64v(), splat_i64v(r_2)) >= 1);
                 const boolv value_2 = narrow_boolv(add_i64v(splat_i64v(h_lanes) + lanes_i64v(), splat_i64v(r_2))
@@ -576,30 +582,19 @@ KERNEL static void pack_rows_1(const Frame *f, char *own, int64_t o, int height)
     }
 }
 
-/* The sums of `height` rows and one panel, on top of those kept from earlier points; NULL: there are none. A row's points
- * are k_step apart, rows row_step. Meanwhile what is needed next comes nearer: `ahead`, so many bytes for each point.
+/* The sums of `height` rows and one panel. What a row's sums start at is start_step further than the row's before. A row's
+ * points are k_step apart, rows row_step. Meanwhile what is needed next comes nearer: `ahead`, so many bytes for each point.
  * Loops over rows are unrolled, so that the sums have registers, and left early where a tile is low: a comparison for
  * each row costs nothing beside its products. The sums of rows that a tile has not stay as they start. */
 INLINE void multiply_1(int height, const f32u *rows, int64_t row_step, int64_t k_step, const float *panel,
-                       int64_t depth, const char *ahead, int64_t ahead_step, const float *kept,
+                       int64_t depth, const char *ahead, int64_t ahead_step, const float *start, int64_t start_step,
                        f32v sums[ROWS_1][VECTORS_1])
 {
     UNROLL
     for (int r = 0; r < ROWS_1; r++) {
         UNROLL
-        for (int v = 0; v < VECTORS_1; v++) {
-            sums[r][v] = splat_f32v(0.0f);
-        }
-    }
-    if (kept) {
-        UNROLL
-        for (int r = 0; r < ROWS_1; r++) {
-            if (r >= height)
-                break;
-            UNROLL
-            for (int v = 0; v < VECTORS_1; v++)
-                sums[r][v] = load_f32v(kept + (r * VECTORS_1 + v) * LANES, 1, LANES);
-        }
+        for (int v = 0; v < VECTORS_1; v++)
+            sums[r][v] = load_f32v(start + r * start_step + v * LANES, 1, LANES);
     }
     for (int64_t k = 0; k < depth; k++) {
         f32v right[VECTORS_1];
@@ -623,30 +618,19 @@ INLINE void multiply_1(int height, const f32u *rows, int64_t row_step, int64_t k
     }
 }
 
-/* One tile, and what becomes of its sums: kept until the last points have come, or what the step does with them. */
+/* One tile, and what becomes of its sums: they are kept, or with NULL for `kept` taken by what follows the product. */
 KERNEL static void tile_1(int height, const f32u *rows, int64_t row_step, int64_t k_step, const float *panel,
-        int64_t depth, const char *ahead, int64_t ahead_step, float *kept, int is_first, int is_last)
+        int64_t depth, const char *ahead, int64_t ahead_step, const float *start, int64_t start_step, float *kept)
 {
     f32v sums[ROWS_1][VECTORS_1];
-    multiply_1(height, rows, row_step, k_step, panel, depth, ahead, ahead_step, is_first ? NULL : kept, sums);
-    if (!is_last) {
-        UNROLL
-        for (int r = 0; r < ROWS_1; r++) {
-            if (r >= height)
-                break;
-            UNROLL
-            for (int v = 0; v < VECTORS_1; v++)
-                store_f32v(kept + (r * VECTORS_1 + v) * LANES, 1, sums[r][v], LANES);
-        }
-        return;
-    }
+    multiply_1(height, rows, row_step, k_step, panel, depth, ahead, ahead_step, start, start_step, sums);
     UNROLL
     for (int r = 0; r < ROWS_1; r++) {
         if (r >= height)
             break;
         UNROLL
         for (int v = 0; v < VECTORS_1; v++)
-            store_f32v(kept + (r * VECTORS_1 + v) * LANES, 1, sums[r][v], LANES);
+            store_f32v(kept + r * COLUMNS_1 + v * LANES, 1, sums[r][v], LANES);
     }
 }
 
@@ -661,7 +645,7 @@ KERNEL static void after_1(const Frame *f, int64_t o, int64_t n, int64_t h, int 
         const int64_t h_lanes = h + v * LANES;
         for (int r = 0; r < height; r++) {
             const int64_t o_at = o + r;
-            const f32v sum = load_f32v(kept + (r * VECTORS_1 + v) * LANES, 1, LANES);
+            const f32v sum = load_f32v(kept + r * COLUMNS_1 + v * LANES, 1, LANES);
             store_f32v(out + n * out_0 + o_at * out_1 + h_lanes * out_2, out_2, sum, lanes);
         }
     }
@@ -678,23 +662,22 @@ KERNEL static void step_1(const Frame *f, char *own, int64_t n_first, int64_t n_
     float *packed_1 = (float *)(own + at_packed_1);
     float *kept_1 = (float *)(own + at_kept_1);
     const int64_t depth = extent_c * extent_r;
-    const int64_t spans = (n_end - n_first), columns = h_end - h_first;
-    int64_t place;
+    const int64_t columns = h_end - h_first, width = size_align(columns, COLUMNS_1),
+            places = (n_end - n_first) * width;
+    float start[COLUMNS_1];
+    for (int c = 0; c < COLUMNS_1; c++)
+        start[c] = 0.0f;
     float tile[ROWS_1 * COLUMNS_1];
-    place = 0;
-    for (int64_t points_first = 0; points_first < extent_c; points_first += 64) {
-        const int64_t points_end = size_min(points_first + 64, extent_c);
-        place = 0;
-        for (int64_t span = 0; span < spans; span++) {
-            const int64_t n = n_first + span;
-            for (int64_t at = 0; at < columns; at += COLUMNS_1, place += COLUMNS_1) {
-                const int64_t h = h_first + at;
-                const int count = (int)size_min(COLUMNS_1, columns - at);
-                pack_columns_1(f, own, n, h, depth, place, points_first, points_end, count);
-            }
+    for (int64_t from_point = 0; from_point < extent_c; from_point += 64) {
+        const int64_t to_point = size_min(from_point + 64, extent_c);
+        for (int64_t place = 0; place < places; place += COLUMNS_1) {
+            const int64_t h = h_first + place % width;
+            const int64_t n = n_first + place / width;
+            const int count = (int)size_min(COLUMNS_1, columns - place % width);
+            pack_columns_1(f, own, n, h, depth, place, from_point, to_point, count);
         }
     }
-    const int64_t tiles = spans * size_ceil_div(columns, COLUMNS_1), block = depth > DEPTH_1 ? BLOCK_1 : 1;
+    const int64_t tiles = places / COLUMNS_1, block = depth > DEPTH_1 ? BLOCK_1 : 1;
     for (int64_t o_block = o_first, o_stop; o_block < o_end; o_block = o_stop) {
         const int64_t left = o_end - o_block, tiles_left = size_ceil_div(left, ROWS_1);
         int height = (int)(tiles_left <= block ? left : size_ceil_div(left * block, tiles_left));
@@ -706,29 +689,26 @@ KERNEL static void step_1(const Frame *f, char *own, int64_t n_first, int64_t n_
         do {
             points = size_ceil_div(depth - done, size_max(size_ceil_div(depth - done, DEPTH_1), 1));
             float *kept = points < depth ? kept_1 : tile;
-            const int is_first = done == 0, is_last = done + points >= depth;
+            const int is_last = done + points >= depth;
             /* What comes nearer: the next rows where all points are taken at once, else the next panel; a share for each tile. */
             const char *ahead = (const char *)(rows + (tiles < 4 ? 2 : 1) * height * row_step);
             const int64_t ahead_step = points < depth ? COLUMNS_1 * 4 / BLOCK_1 :
                                        k_step == 1 ? size_ceil_div(height * 4, tiles) : 0;
-            place = 0;
-            for (int64_t span = 0; span < spans; span++) {
-                const int64_t n = n_first + span;
-                for (int64_t at = 0; at < columns; at += COLUMNS_1, place += COLUMNS_1) {
-                    const int64_t h = h_first + at;
-                    const int count = (int)size_min(COLUMNS_1, columns - at);
-                    if (points < depth)
-                        ahead = (const char *)(panels_1 + (place + COLUMNS_1) * depth + done * COLUMNS_1);
-                    for (o = o_block; o < o_stop; o += height) {
-                        height = (int)size_ceil_div(o_stop - o, size_ceil_div(o_stop - o, ROWS_1));
-                        const f32u *here = rows + (o - o_block) * row_step + done * k_step;
-                        tile_1(height, here, row_step, k_step, panels_1 + place * depth + done * COLUMNS_1, points,
-                                ahead, ahead_step, kept, is_first, is_last);
-                        if (is_last)
-                            after_1(f, o, n, h, count, height, kept);
-                        kept += points < depth ? height * COLUMNS_1 : 0;
-                        ahead += points * ahead_step;
-                    }
+            for (int64_t place = 0; place < places; place += COLUMNS_1) {
+                const int64_t h = h_first + place % width;
+                const int64_t n = n_first + place / width;
+                const int count = (int)size_min(COLUMNS_1, columns - place % width);
+                if (points < depth)
+                    ahead = (const char *)(panels_1 + (place + COLUMNS_1) * depth + done * COLUMNS_1);
+                for (o = o_block; o < o_stop; o += height) {
+                    height = (int)size_ceil_div(o_stop - o, size_ceil_div(o_stop - o, ROWS_1));
+                    const f32u *here = rows + (o - o_block) * row_step + done * k_step;
+                    tile_1(height, here, row_step, k_step, panels_1 + place * depth + done * COLUMNS_1, points,
+                            ahead, ahead_step, done ? kept : start, done ? COLUMNS_1 : 0, kept);
+                    if (is_last)
+                        after_1(f, o, n, h, count, height, kept);
+                    kept += points < depth ? ROWS_1 * COLUMNS_1 : 0;
+                    ahead += points * ahead_step;
                 }
             }
             done += points;
@@ -801,15 +781,13 @@ static int prepare(Frame *f, const convolution_args *args, int workers)
     const int64_t tile_1_3 = f->tile_1_3 = size_min(56, extent_h);
     f->units_1 = size_mul(size_mul(size_ceil_div(extent_n, tile_1_1), size_ceil_div(extent_o, tile_1_2)),
             size_ceil_div(extent_h, tile_1_3));
-    const int64_t at_packed_1 = f->at_packed_1 = size_mul(size_ceil_div(size_mul(size_mul(size_mul(tile_1_1,
-            size_mul(size_ceil_div(tile_1_3, 8), 8)), size_mul(extent_c, extent_r)), 4), 64), 64);
+    const int64_t at_packed_1 = f->at_packed_1 = size_align(size_mul(size_mul(size_mul(tile_1_1,
+            size_align(tile_1_3, 8)), size_mul(extent_c, extent_r)), 4), 64);
     const int64_t at_kept_1 = f->at_kept_1 = size_add(at_packed_1,
-            size_mul(size_ceil_div(size_mul(size_mul(size_mul(size_add(1,
-            size_mul(size_min(1, size_div(size_mul(extent_c, extent_r), 321)), 7)), 6), size_mul(extent_c, extent_r)),
-            4), 64), 64));
-    f->per_worker = size_add(at_kept_1, size_mul(size_ceil_div(size_mul(size_mul(size_mul(size_min(1,
-            size_div(size_mul(extent_c, extent_r), 321)),
-            size_mul(tile_1_1, size_mul(size_ceil_div(tile_1_3, 8), 8))), 48), 4), 64), 64));
+            size_align(size_mul(size_mul(size_add(1, size_mul(size_min(1,
+            size_div(size_mul(extent_c, extent_r), 321)), 7)), size_mul(extent_c, extent_r)), 24), 64));
+    f->per_worker = size_add(at_kept_1, size_align(size_mul(size_mul(size_min(1,
+            size_div(size_mul(extent_c, extent_r), 321)), size_mul(tile_1_1, size_align(tile_1_3, 8))), 192), 64));
     const int64_t most_1 = size_min(size_max(size_ceil_div(size_mul(size_mul(size_mul(size_mul(extent_h, extent_r),
             extent_n), extent_c), extent_o), 32768), 1), 1024);
     f->grain_1 = size_max(size_ceil_div(f->units_1, most_1), 1);

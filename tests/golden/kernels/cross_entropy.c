@@ -13,7 +13,7 @@
  *     loops, 4 lanes along h, split along t into parts_2 = min(t, 64), stride 1 expected: X axis 1, W axis 1
  * tmp1: a block, tile_1_1 * 4 bytes
  * workspace align(parts_2 * 4, 64) + workers * (align(tile_1_1 * 4, 64) + align(align(tile_1_1, 8) * h * 4, 64)
- *         + align((1 + min(1, h / 321) * 7) * 6 * h * 4, 64) + align(min(1, h / 321) * align(tile_1_1, 8) * 48 * 4, 64)
+ *         + align((1 + min(1, h / 321) * 7) * h * 24, 64) + align(min(1, h / 321) * align(tile_1_1, 8) * 192, 64)
  *         + align(align(tile_1_1, 8) * 4, 64) + align(align(tile_1_1, 8) * 4, 64)) */
 #include <stddef.h>
 #include <stdint.h>
@@ -505,6 +505,12 @@ SHARED int64_t size_ceil_div(int64_t a, int64_t b)
     return b ? a / b + (a % b != 0) : a;
 }
 
+/* Up to a multiple of the unit. */
+SHARED int64_t size_align(int64_t a, int64_t unit)
+{
+    return a > SIZE_TOO_LARGE - unit ? SIZE_TOO_LARGE : (a + unit - 1) / unit * unit;
+}
+
 /* Whether a shape is one; axes of size 1 get stride 0, so that they stretch. */
 PLAIN int settle(const int64_t *shape, int64_t *stride, int rank)
 {
@@ -586,16 +592,16 @@ enum { ROWS_1 = 6, VECTORS_1 = 2, COLUMNS_1 = VECTORS_1 * LANES, DEPTH_1 = 320, 
 
 /* Packs the panel of `count` columns. */
 KERNEL static void pack_columns_1(const Frame *f, char *own, int64_t t, int64_t depth, int64_t place,
-        int64_t points_first, int64_t points_end, int count)
+        int64_t from_point, int64_t to_point, int count)
 {
     const int64_t at_panels_1 = f->at_panels_1;
     const f32u *X = (const f32u *)f->in.X.data;
     const int64_t X_0 = f->in.X.stride[0], X_1 = f->in.X.stride[1];
     float *panels_1 = (float *)(own + at_panels_1);
     for (int v = 0; v < VECTORS_1; v++) {
-        float *to = panels_1 + place * depth + points_first * COLUMNS_1 + v * LANES;
-        for (int64_t h = points_first; h < points_end; h += LANES) {
-            const int lanes = (int)size_min(LANES, points_end - h);
+        float *to = panels_1 + place * depth + from_point * COLUMNS_1 + v * LANES;
+        for (int64_t h = from_point; h < to_point; h += LANES) {
+            const int lanes = (int)size_min(LANES, to_point - h);
             f32v square[LANES];
             for (int c = 0; c < LANES; c++) {
                 const int64_t t_at = t + size_min(v * LANES + c, count - 1);
@@ -628,30 +634,19 @@ KERNEL static void pack_rows_1(const Frame *f, char *own, int64_t v_2, int heigh
     }
 }
 
-/* The sums of `height` rows and one panel, on top of those kept from earlier points; NULL: there are none. A row's points
- * are k_step apart, rows row_step. Meanwhile what is needed next comes nearer: `ahead`, so many bytes for each point.
+/* The sums of `height` rows and one panel. What a row's sums start at is start_step further than the row's before. A row's
+ * points are k_step apart, rows row_step. Meanwhile what is needed next comes nearer: `ahead`, so many bytes for each point.
  * Loops over rows are unrolled, so that the sums have registers, and left early where a tile is low: a comparison for
  * each row costs nothing beside its products. The sums of rows that a tile has not stay as they start. */
 INLINE void multiply_1(int height, const f32u *rows, int64_t row_step, int64_t k_step, const float *panel,
-                       int64_t depth, const char *ahead, int64_t ahead_step, const float *kept,
+                       int64_t depth, const char *ahead, int64_t ahead_step, const float *start, int64_t start_step,
                        f32v sums[ROWS_1][VECTORS_1])
 {
     UNROLL
     for (int r = 0; r < ROWS_1; r++) {
         UNROLL
-        for (int v = 0; v < VECTORS_1; v++) {
-            sums[r][v] = splat_f32v(0.0f);
-        }
-    }
-    if (kept) {
-        UNROLL
-        for (int r = 0; r < ROWS_1; r++) {
-            if (r >= height)
-                break;
-            UNROLL
-            for (int v = 0; v < VECTORS_1; v++)
-                sums[r][v] = load_f32v(kept + (r * VECTORS_1 + v) * LANES, 1, LANES);
-        }
+        for (int v = 0; v < VECTORS_1; v++)
+            sums[r][v] = load_f32v(start + r * start_step + v * LANES, 1, LANES);
     }
     for (int64_t k = 0; k < depth; k++) {
         f32v right[VECTORS_1];
@@ -675,30 +670,19 @@ INLINE void multiply_1(int height, const f32u *rows, int64_t row_step, int64_t k
     }
 }
 
-/* One tile, and what becomes of its sums: kept until the last points have come, or what the step does with them. */
+/* One tile, and what becomes of its sums: they are kept, or with NULL for `kept` taken by what follows the product. */
 KERNEL static void tile_1(int height, const f32u *rows, int64_t row_step, int64_t k_step, const float *panel,
-        int64_t depth, const char *ahead, int64_t ahead_step, float *kept, int is_first, int is_last)
+        int64_t depth, const char *ahead, int64_t ahead_step, const float *start, int64_t start_step, float *kept)
 {
     f32v sums[ROWS_1][VECTORS_1];
-    multiply_1(height, rows, row_step, k_step, panel, depth, ahead, ahead_step, is_first ? NULL : kept, sums);
-    if (!is_last) {
-        UNROLL
-        for (int r = 0; r < ROWS_1; r++) {
-            if (r >= height)
-                break;
-            UNROLL
-            for (int v = 0; v < VECTORS_1; v++)
-                store_f32v(kept + (r * VECTORS_1 + v) * LANES, 1, sums[r][v], LANES);
-        }
-        return;
-    }
+    multiply_1(height, rows, row_step, k_step, panel, depth, ahead, ahead_step, start, start_step, sums);
     UNROLL
     for (int r = 0; r < ROWS_1; r++) {
         if (r >= height)
             break;
         UNROLL
         for (int v = 0; v < VECTORS_1; v++)
-            store_f32v(kept + (r * VECTORS_1 + v) * LANES, 1, sums[r][v], LANES);
+            store_f32v(kept + r * COLUMNS_1 + v * LANES, 1, sums[r][v], LANES);
     }
 }
 
@@ -712,7 +696,7 @@ KERNEL static void after_1(const Frame *f, char *own, int64_t place, int count, 
         f32v largest = load_f32v(largest_1_1 + place + v * LANES, 1, LANES);
         f32v sum = load_f32v(sum_1_1 + place + v * LANES, 1, LANES);
         for (int r = 0; r < height; r++) {
-            const f32v sum_2 = load_f32v(kept + (r * VECTORS_1 + v) * LANES, 1, LANES);
+            const f32v sum_2 = load_f32v(kept + r * COLUMNS_1 + v * LANES, 1, LANES);
             merge_exponentials_f32v(&largest, &sum, sum_2, splat_f32v(1.0f));
         }
         store_f32v(largest_1_1 + place + v * LANES, 1, largest, LANES);
@@ -751,23 +735,23 @@ KERNEL static void step_1(const Frame *f, char *own, int64_t t_first, int64_t t_
     float *largest_1_1 = (float *)(own + at_largest_1_1);
     float *sum_1_1 = (float *)(own + at_sum_1_1);
     const int64_t depth = extent_h;
-    const int64_t columns = t_end - t_first;
-    int64_t place;
+    const int64_t columns = t_end - t_first, places = size_align(columns, COLUMNS_1);
+    float start[COLUMNS_1];
+    for (int c = 0; c < COLUMNS_1; c++)
+        start[c] = 0.0f;
     float tile[ROWS_1 * COLUMNS_1];
-    place = 0;
-    for (int64_t points_first = 0; points_first < extent_h; points_first += 64) {
-        const int64_t points_end = size_min(points_first + 64, extent_h);
-        place = 0;
-        for (int64_t at = 0; at < columns; at += COLUMNS_1, place += COLUMNS_1) {
-            const int64_t t = t_first + at;
-            const int count = (int)size_min(COLUMNS_1, columns - at);
-            pack_columns_1(f, own, t, depth, place, points_first, points_end, count);
+    for (int64_t from_point = 0; from_point < extent_h; from_point += 64) {
+        const int64_t to_point = size_min(from_point + 64, extent_h);
+        for (int64_t place = 0; place < places; place += COLUMNS_1) {
+            const int64_t t = t_first + place;
+            const int count = (int)size_min(COLUMNS_1, columns - place);
+            pack_columns_1(f, own, t, depth, place, from_point, to_point, count);
         }
     }
-    const int64_t tiles = size_ceil_div(columns, COLUMNS_1), block = depth > DEPTH_1 ? BLOCK_1 : 1;
-    for (int64_t at = 0; at < tiles * COLUMNS_1; at += LANES) {
-        store_f32v(largest_1_1 + at, 1, splat_f32v(-INFINITY), LANES);
-        store_f32v(sum_1_1 + at, 1, splat_f32v(0.0f), LANES);
+    const int64_t tiles = places / COLUMNS_1, block = depth > DEPTH_1 ? BLOCK_1 : 1;
+    for (int64_t place = 0; place < places; place += LANES) {
+        store_f32v(largest_1_1 + place, 1, splat_f32v(-INFINITY), LANES);
+        store_f32v(sum_1_1 + place, 1, splat_f32v(0.0f), LANES);
     }
     for (int64_t v_2_block = 0, v_2_stop; v_2_block < extent_v; v_2_block = v_2_stop) {
         const int64_t left = extent_v - v_2_block, tiles_left = size_ceil_div(left, ROWS_1);
@@ -785,34 +769,32 @@ KERNEL static void step_1(const Frame *f, char *own, int64_t t_first, int64_t t_
         do {
             points = size_ceil_div(depth - done, size_max(size_ceil_div(depth - done, DEPTH_1), 1));
             float *kept = points < depth ? kept_1 : tile;
-            const int is_first = done == 0, is_last = done + points >= depth;
+            const int is_last = done + points >= depth;
             /* What comes nearer: the next rows where all points are taken at once, else the next panel; a share for each tile. */
             const char *ahead = (const char *)(rows + (tiles < 4 ? 2 : 1) * height * row_step);
             const int64_t ahead_step = points < depth ? COLUMNS_1 * 4 / BLOCK_1 :
                                        k_step == 1 ? size_ceil_div(height * 4, tiles) : 0;
-            place = 0;
-            for (int64_t at = 0; at < columns; at += COLUMNS_1, place += COLUMNS_1) {
-                const int count = (int)size_min(COLUMNS_1, columns - at);
+            for (int64_t place = 0; place < places; place += COLUMNS_1) {
+                const int count = (int)size_min(COLUMNS_1, columns - place);
                 if (points < depth)
                     ahead = (const char *)(panels_1 + (place + COLUMNS_1) * depth + done * COLUMNS_1);
                 for (v_2 = v_2_block; v_2 < v_2_stop; v_2 += height) {
                     height = (int)size_ceil_div(v_2_stop - v_2, size_ceil_div(v_2_stop - v_2, ROWS_1));
                     const f32u *here = rows + (v_2 - v_2_block) * row_step + done * k_step;
                     tile_1(height, here, row_step, k_step, panels_1 + place * depth + done * COLUMNS_1, points,
-                            ahead, ahead_step, kept, is_first, is_last);
+                            ahead, ahead_step, done ? kept : start, done ? COLUMNS_1 : 0, kept);
                     if (is_last)
                         after_1(f, own, place, count, height, kept);
-                    kept += points < depth ? height * COLUMNS_1 : 0;
+                    kept += points < depth ? ROWS_1 * COLUMNS_1 : 0;
                     ahead += points * ahead_step;
                 }
             }
             done += points;
         } while (done < depth);
     }
-    place = 0;
-    for (int64_t at = 0; at < columns; at += COLUMNS_1, place += COLUMNS_1) {
-        const int64_t t = t_first + at;
-        const int count = (int)size_min(COLUMNS_1, columns - at);
+    for (int64_t place = 0; place < places; place += COLUMNS_1) {
+        const int64_t t = t_first + place;
+        const int count = (int)size_min(COLUMNS_1, columns - place);
         finish_1(f, own, t_first, t, place, count);
     }
 }
@@ -961,23 +943,20 @@ static int prepare(Frame *f, const cross_entropy_args *args, int workers)
     if (extent_t_2 != extent_t_3)
         return BAD_SHAPES;
     const int64_t parts_2 = f->parts_2 = size_min(extent_t_3, 64);
-    f->shared = size_mul(size_ceil_div(size_mul(parts_2, 4), 64), 64);
+    f->shared = size_align(size_mul(parts_2, 4), 64);
     const int64_t tile_1_1 = f->tile_1_1 = size_min(64, extent_t_3);
     f->units_1 = size_ceil_div(extent_t_3, tile_1_1);
-    const int64_t at_panels_1 = f->at_panels_1 = size_mul(size_ceil_div(size_mul(tile_1_1, 4), 64), 64);
+    const int64_t at_panels_1 = f->at_panels_1 = size_align(size_mul(tile_1_1, 4), 64);
     const int64_t at_packed_1 = f->at_packed_1 = size_add(at_panels_1,
-            size_mul(size_ceil_div(size_mul(size_mul(size_mul(size_ceil_div(tile_1_1, 8), 8), extent_h), 4), 64),
-            64));
+            size_align(size_mul(size_mul(size_align(tile_1_1, 8), extent_h), 4), 64));
     const int64_t at_kept_1 = f->at_kept_1 = size_add(at_packed_1,
-            size_mul(size_ceil_div(size_mul(size_mul(size_mul(size_add(1,
-            size_mul(size_min(1, size_div(extent_h, 321)), 7)), 6), extent_h), 4), 64), 64));
+            size_align(size_mul(size_mul(size_add(1, size_mul(size_min(1, size_div(extent_h, 321)), 7)), extent_h),
+            24), 64));
     const int64_t at_largest_1_1 = f->at_largest_1_1 = size_add(at_kept_1,
-            size_mul(size_ceil_div(size_mul(size_mul(size_mul(size_min(1, size_div(extent_h, 321)),
-            size_mul(size_ceil_div(tile_1_1, 8), 8)), 48), 4), 64), 64));
+            size_align(size_mul(size_mul(size_min(1, size_div(extent_h, 321)), size_align(tile_1_1, 8)), 192), 64));
     const int64_t at_sum_1_1 = f->at_sum_1_1 = size_add(at_largest_1_1,
-            size_mul(size_ceil_div(size_mul(size_mul(size_ceil_div(tile_1_1, 8), 8), 4), 64), 64));
-    f->per_worker = size_add(at_sum_1_1, size_mul(size_ceil_div(size_mul(size_mul(size_ceil_div(tile_1_1, 8), 8), 4),
-            64), 64));
+            size_align(size_mul(size_align(tile_1_1, 8), 4), 64));
+    f->per_worker = size_add(at_sum_1_1, size_align(size_mul(size_align(tile_1_1, 8), 4), 64));
     f->grain_1 = size_max(size_ceil_div(f->units_1, parts_2), 1);
     f->tasks_1 = size_ceil_div(f->units_1, f->grain_1);
     f->unit_2 = f->in.X.stride[1] == 1 && f->in.W.stride[1] == 1;

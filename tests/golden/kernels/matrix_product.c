@@ -7,8 +7,8 @@
  *   step 1: store out[i,k] = sum[j](A[i,j] * B[j,k])
  *     tiles of 6 x 16: rows i, columns k, contracted j, rows in place
  *     loops i k, 8 lanes along k
- * workspace workers * (align(align(tile_1_2, 16) * j * 4, 64) + align((1 + min(1, j / 321) * 7) * 6 * j * 4, 64)
- *         + align(min(1, j / 321) * align(tile_1_2, 16) * 48 * 4, 64)) */
+ * workspace workers * (align(align(tile_1_2, 16) * j * 4, 64) + align((1 + min(1, j / 321) * 7) * j * 24, 64)
+ *         + align(min(1, j / 321) * align(tile_1_2, 16) * 192, 64)) */
 #include <stddef.h>
 #include <stdint.h>
 #include <string.h>
@@ -341,6 +341,12 @@ SHARED int64_t size_ceil_div(int64_t a, int64_t b)
     return b ? a / b + (a % b != 0) : a;
 }
 
+/* Up to a multiple of the unit. */
+SHARED int64_t size_align(int64_t a, int64_t unit)
+{
+    return a > SIZE_TOO_LARGE - unit ? SIZE_TOO_LARGE : (a + unit - 1) / unit * unit;
+}
+
 /* Whether a shape is one; axes of size 1 get stride 0, so that they stretch. */
 PLAIN int settle(const int64_t *shape, int64_t *stride, int rank)
 {
@@ -407,16 +413,16 @@ enum { ROWS_1 = 6, VECTORS_1 = 2, COLUMNS_1 = VECTORS_1 * LANES, DEPTH_1 = 320, 
 
 /* Packs the panel of `count` columns. */
 KERNEL static void pack_columns_1(const Frame *f, char *own, int64_t k, int64_t depth, int64_t place,
-        int64_t points_first, int64_t points_end, int count)
+        int64_t from_point, int64_t to_point, int count)
 {
     const f32u *B = (const f32u *)f->in.B.data;
     const int64_t B_0 = f->in.B.stride[0], B_1 = f->in.B.stride[1];
     float *panels_1 = (float *)own;
     for (int v = 0; v < VECTORS_1; v++) {
-        float *to = panels_1 + place * depth + points_first * COLUMNS_1 + v * LANES;
+        float *to = panels_1 + place * depth + from_point * COLUMNS_1 + v * LANES;
         const int lanes = (int)size_max(size_min(LANES, count - v * LANES), 1);
         const int64_t k_lanes = k + (v * LANES < count ? v * LANES : 0);
-        for (int64_t j = points_first; j < points_end; j++) {
+        for (int64_t j = from_point; j < to_point; j++) {
             store_f32v(to, 1, load_f32v(B + j * B_0 + k_lanes * B_1, B_1, lanes), LANES);
             to += COLUMNS_1;
         }
@@ -441,30 +447,19 @@ KERNEL static void pack_rows_1(const Frame *f, char *own, int64_t i, int height)
     }
 }
 
-/* The sums of `height` rows and one panel, on top of those kept from earlier points; NULL: there are none. A row's points
- * are k_step apart, rows row_step. Meanwhile what is needed next comes nearer: `ahead`, so many bytes for each point.
+/* The sums of `height` rows and one panel. What a row's sums start at is start_step further than the row's before. A row's
+ * points are k_step apart, rows row_step. Meanwhile what is needed next comes nearer: `ahead`, so many bytes for each point.
  * Loops over rows are unrolled, so that the sums have registers, and left early where a tile is low: a comparison for
  * each row costs nothing beside its products. The sums of rows that a tile has not stay as they start. */
 INLINE void multiply_1(int height, const f32u *rows, int64_t row_step, int64_t k_step, const float *panel,
-                       int64_t depth, const char *ahead, int64_t ahead_step, const float *kept,
+                       int64_t depth, const char *ahead, int64_t ahead_step, const float *start, int64_t start_step,
                        f32v sums[ROWS_1][VECTORS_1])
 {
     UNROLL
     for (int r = 0; r < ROWS_1; r++) {
         UNROLL
-        for (int v = 0; v < VECTORS_1; v++) {
-            sums[r][v] = splat_f32v(0.0f);
-        }
-    }
-    if (kept) {
-        UNROLL
-        for (int r = 0; r < ROWS_1; r++) {
-            if (r >= height)
-                break;
-            UNROLL
-            for (int v = 0; v < VECTORS_1; v++)
-                sums[r][v] = load_f32v(kept + (r * VECTORS_1 + v) * LANES, 1, LANES);
-        }
+        for (int v = 0; v < VECTORS_1; v++)
+            sums[r][v] = load_f32v(start + r * start_step + v * LANES, 1, LANES);
     }
     for (int64_t k = 0; k < depth; k++) {
         f32v right[VECTORS_1];
@@ -488,30 +483,19 @@ INLINE void multiply_1(int height, const f32u *rows, int64_t row_step, int64_t k
     }
 }
 
-/* One tile, and what becomes of its sums: kept until the last points have come, or what the step does with them. */
+/* One tile, and what becomes of its sums: they are kept, or with NULL for `kept` taken by what follows the product. */
 KERNEL static void tile_1(int height, const f32u *rows, int64_t row_step, int64_t k_step, const float *panel,
-        int64_t depth, const char *ahead, int64_t ahead_step, float *kept, int is_first, int is_last)
+        int64_t depth, const char *ahead, int64_t ahead_step, const float *start, int64_t start_step, float *kept)
 {
     f32v sums[ROWS_1][VECTORS_1];
-    multiply_1(height, rows, row_step, k_step, panel, depth, ahead, ahead_step, is_first ? NULL : kept, sums);
-    if (!is_last) {
-        UNROLL
-        for (int r = 0; r < ROWS_1; r++) {
-            if (r >= height)
-                break;
-            UNROLL
-            for (int v = 0; v < VECTORS_1; v++)
-                store_f32v(kept + (r * VECTORS_1 + v) * LANES, 1, sums[r][v], LANES);
-        }
-        return;
-    }
+    multiply_1(height, rows, row_step, k_step, panel, depth, ahead, ahead_step, start, start_step, sums);
     UNROLL
     for (int r = 0; r < ROWS_1; r++) {
         if (r >= height)
             break;
         UNROLL
         for (int v = 0; v < VECTORS_1; v++)
-            store_f32v(kept + (r * VECTORS_1 + v) * LANES, 1, sums[r][v], LANES);
+            store_f32v(kept + r * COLUMNS_1 + v * LANES, 1, sums[r][v], LANES);
     }
 }
 
@@ -525,7 +509,7 @@ KERNEL static void after_1(const Frame *f, int64_t i, int64_t k, int count, int 
         const int64_t k_lanes = k + v * LANES;
         for (int r = 0; r < height; r++) {
             const int64_t i_at = i + r;
-            const f32v sum = load_f32v(kept + (r * VECTORS_1 + v) * LANES, 1, LANES);
+            const f32v sum = load_f32v(kept + r * COLUMNS_1 + v * LANES, 1, LANES);
             store_f32v(out + i_at * out_0 + k_lanes * out_1, out_1, sum, lanes);
         }
     }
@@ -543,20 +527,20 @@ KERNEL static void step_1(const Frame *f, char *own, int64_t i_first, int64_t i_
     float *packed_1 = (float *)(own + at_packed_1);
     float *kept_1 = (float *)(own + at_kept_1);
     const int64_t depth = extent_j;
-    const int64_t columns = k_end - k_first;
-    int64_t place;
+    const int64_t columns = k_end - k_first, places = size_align(columns, COLUMNS_1);
+    float start[COLUMNS_1];
+    for (int c = 0; c < COLUMNS_1; c++)
+        start[c] = 0.0f;
     float tile[ROWS_1 * COLUMNS_1];
-    place = 0;
-    for (int64_t points_first = 0; points_first < extent_j; points_first += 64) {
-        const int64_t points_end = size_min(points_first + 64, extent_j);
-        place = 0;
-        for (int64_t at = 0; at < columns; at += COLUMNS_1, place += COLUMNS_1) {
-            const int64_t k = k_first + at;
-            const int count = (int)size_min(COLUMNS_1, columns - at);
-            pack_columns_1(f, own, k, depth, place, points_first, points_end, count);
+    for (int64_t from_point = 0; from_point < extent_j; from_point += 64) {
+        const int64_t to_point = size_min(from_point + 64, extent_j);
+        for (int64_t place = 0; place < places; place += COLUMNS_1) {
+            const int64_t k = k_first + place;
+            const int count = (int)size_min(COLUMNS_1, columns - place);
+            pack_columns_1(f, own, k, depth, place, from_point, to_point, count);
         }
     }
-    const int64_t tiles = size_ceil_div(columns, COLUMNS_1), block = depth > DEPTH_1 ? BLOCK_1 : 1;
+    const int64_t tiles = places / COLUMNS_1, block = depth > DEPTH_1 ? BLOCK_1 : 1;
     for (int64_t i_block = i_first, i_stop; i_block < i_end; i_block = i_stop) {
         const int64_t left = i_end - i_block, tiles_left = size_ceil_div(left, ROWS_1);
         int height = (int)(tiles_left <= block ? left : size_ceil_div(left * block, tiles_left));
@@ -573,25 +557,24 @@ KERNEL static void step_1(const Frame *f, char *own, int64_t i_first, int64_t i_
         do {
             points = size_ceil_div(depth - done, size_max(size_ceil_div(depth - done, DEPTH_1), 1));
             float *kept = points < depth ? kept_1 : tile;
-            const int is_first = done == 0, is_last = done + points >= depth;
+            const int is_last = done + points >= depth;
             /* What comes nearer: the next rows where all points are taken at once, else the next panel; a share for each tile. */
             const char *ahead = (const char *)(rows + (tiles < 4 ? 2 : 1) * height * row_step);
             const int64_t ahead_step = points < depth ? COLUMNS_1 * 4 / BLOCK_1 :
                                        k_step == 1 ? size_ceil_div(height * 4, tiles) : 0;
-            place = 0;
-            for (int64_t at = 0; at < columns; at += COLUMNS_1, place += COLUMNS_1) {
-                const int64_t k = k_first + at;
-                const int count = (int)size_min(COLUMNS_1, columns - at);
+            for (int64_t place = 0; place < places; place += COLUMNS_1) {
+                const int64_t k = k_first + place;
+                const int count = (int)size_min(COLUMNS_1, columns - place);
                 if (points < depth)
                     ahead = (const char *)(panels_1 + (place + COLUMNS_1) * depth + done * COLUMNS_1);
                 for (i = i_block; i < i_stop; i += height) {
                     height = (int)size_ceil_div(i_stop - i, size_ceil_div(i_stop - i, ROWS_1));
                     const f32u *here = rows + (i - i_block) * row_step + done * k_step;
                     tile_1(height, here, row_step, k_step, panels_1 + place * depth + done * COLUMNS_1, points,
-                            ahead, ahead_step, kept, is_first, is_last);
+                            ahead, ahead_step, done ? kept : start, done ? COLUMNS_1 : 0, kept);
                     if (is_last)
                         after_1(f, i, k, count, height, kept);
-                    kept += points < depth ? height * COLUMNS_1 : 0;
+                    kept += points < depth ? ROWS_1 * COLUMNS_1 : 0;
                     ahead += points * ahead_step;
                 }
             }
@@ -655,12 +638,13 @@ static int prepare(Frame *f, const matrix_product_args *args, int workers)
     const int64_t tile_1_1 = f->tile_1_1 = size_min(64, extent_i);
     const int64_t tile_1_2 = f->tile_1_2 = size_min(64, extent_k);
     f->units_1 = size_mul(size_ceil_div(extent_i, tile_1_1), size_ceil_div(extent_k, tile_1_2));
-    const int64_t at_packed_1 = f->at_packed_1 = size_mul(size_ceil_div(size_mul(size_mul(size_mul(size_ceil_div(tile_1_2, 16), 16), extent_j), 4), 64), 64);
+    const int64_t at_packed_1 = f->at_packed_1 = size_align(size_mul(size_mul(size_align(tile_1_2, 16), extent_j), 4),
+            64);
     const int64_t at_kept_1 = f->at_kept_1 = size_add(at_packed_1,
-            size_mul(size_ceil_div(size_mul(size_mul(size_mul(size_add(1,
-            size_mul(size_min(1, size_div(extent_j, 321)), 7)), 6), extent_j), 4), 64), 64));
-    f->per_worker = size_add(at_kept_1, size_mul(size_ceil_div(size_mul(size_mul(size_mul(size_min(1,
-            size_div(extent_j, 321)), size_mul(size_ceil_div(tile_1_2, 16), 16)), 48), 4), 64), 64));
+            size_align(size_mul(size_mul(size_add(1, size_mul(size_min(1, size_div(extent_j, 321)), 7)), extent_j),
+            24), 64));
+    f->per_worker = size_add(at_kept_1, size_align(size_mul(size_mul(size_min(1, size_div(extent_j, 321)),
+            size_align(tile_1_2, 16)), 192), 64));
     const int64_t most_1 = size_min(size_max(size_ceil_div(size_mul(size_mul(extent_i, extent_j), extent_k), 131072),
             1), 1024);
     f->grain_1 = size_max(size_ceil_div(f->units_1, most_1), 1);

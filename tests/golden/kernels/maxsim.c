@@ -11,8 +11,8 @@
  *     loops i m, 4 lanes along j
  * tmp1: a block, j * tile_1_1 * tile_1_2 * 4 bytes
  * workspace workers * (align(j * tile_1_1 * tile_1_2 * 4, 64) + align(tile_1_1 * align(j, 8) * k * 4, 64)
- *         + align((1 + min(1, k / 321) * 7) * 6 * k * 4, 64)
- *         + align(min(1, k / 321) * tile_1_1 * align(j, 8) * 48 * 4, 64) + align(tile_1_1 * align(j, 8) * 4, 64)) */
+ *         + align((1 + min(1, k / 321) * 7) * k * 24, 64) + align(min(1, k / 321) * tile_1_1 * align(j, 8) * 192, 64)
+ *         + align(tile_1_1 * align(j, 8) * 4, 64)) */
 #include <stddef.h>
 #include <stdint.h>
 #include <string.h>
@@ -421,6 +421,12 @@ SHARED int64_t size_ceil_div(int64_t a, int64_t b)
     return b ? a / b + (a % b != 0) : a;
 }
 
+/* Up to a multiple of the unit. */
+SHARED int64_t size_align(int64_t a, int64_t unit)
+{
+    return a > SIZE_TOO_LARGE - unit ? SIZE_TOO_LARGE : (a + unit - 1) / unit * unit;
+}
+
 /* Whether a shape is one; axes of size 1 get stride 0, so that they stretch. */
 PLAIN int settle(const int64_t *shape, int64_t *stride, int rank)
 {
@@ -491,7 +497,7 @@ enum { ROWS_1 = 6, VECTORS_1 = 2, COLUMNS_1 = VECTORS_1 * LANES, DEPTH_1 = 320, 
 
 /* Packs the panel of `count` columns. */
 KERNEL static void pack_columns_1(const Frame *f, char *own, int64_t i, int64_t j, int64_t depth, int64_t place,
-        int64_t points_first, int64_t points_end, int count)
+        int64_t from_point, int64_t to_point, int count)
 {
     const int64_t at_panels_1 = f->at_panels_1;
     const f32u *A = (const f32u *)f->in.A.data;
@@ -499,9 +505,9 @@ KERNEL static void pack_columns_1(const Frame *f, char *own, int64_t i, int64_t 
     const int64_t A_2 = f->in.A.stride[2];
     float *panels_1 = (float *)(own + at_panels_1);
     for (int v = 0; v < VECTORS_1; v++) {
-        float *to = panels_1 + place * depth + points_first * COLUMNS_1 + v * LANES;
-        for (int64_t k = points_first; k < points_end; k += LANES) {
-            const int lanes = (int)size_min(LANES, points_end - k);
+        float *to = panels_1 + place * depth + from_point * COLUMNS_1 + v * LANES;
+        for (int64_t k = from_point; k < to_point; k += LANES) {
+            const int lanes = (int)size_min(LANES, to_point - k);
             f32v square[LANES];
             for (int c = 0; c < LANES; c++) {
                 const int64_t j_at = j + size_min(v * LANES + c, count - 1);
@@ -535,30 +541,19 @@ KERNEL static void pack_rows_1(const Frame *f, char *own, int64_t m, int64_t n, 
     }
 }
 
-/* The sums of `height` rows and one panel, on top of those kept from earlier points; NULL: there are none. A row's points
- * are k_step apart, rows row_step. Meanwhile what is needed next comes nearer: `ahead`, so many bytes for each point.
+/* The sums of `height` rows and one panel. What a row's sums start at is start_step further than the row's before. A row's
+ * points are k_step apart, rows row_step. Meanwhile what is needed next comes nearer: `ahead`, so many bytes for each point.
  * Loops over rows are unrolled, so that the sums have registers, and left early where a tile is low: a comparison for
  * each row costs nothing beside its products. The sums of rows that a tile has not stay as they start. */
 INLINE void multiply_1(int height, const f32u *rows, int64_t row_step, int64_t k_step, const float *panel,
-                       int64_t depth, const char *ahead, int64_t ahead_step, const float *kept,
+                       int64_t depth, const char *ahead, int64_t ahead_step, const float *start, int64_t start_step,
                        f32v sums[ROWS_1][VECTORS_1])
 {
     UNROLL
     for (int r = 0; r < ROWS_1; r++) {
         UNROLL
-        for (int v = 0; v < VECTORS_1; v++) {
-            sums[r][v] = splat_f32v(0.0f);
-        }
-    }
-    if (kept) {
-        UNROLL
-        for (int r = 0; r < ROWS_1; r++) {
-            if (r >= height)
-                break;
-            UNROLL
-            for (int v = 0; v < VECTORS_1; v++)
-                sums[r][v] = load_f32v(kept + (r * VECTORS_1 + v) * LANES, 1, LANES);
-        }
+        for (int v = 0; v < VECTORS_1; v++)
+            sums[r][v] = load_f32v(start + r * start_step + v * LANES, 1, LANES);
     }
     for (int64_t k = 0; k < depth; k++) {
         f32v right[VECTORS_1];
@@ -582,31 +577,31 @@ INLINE void multiply_1(int height, const f32u *rows, int64_t row_step, int64_t k
     }
 }
 
-/* One tile, and what becomes of its sums: kept until the last points have come, or what the step does with them. */
+/* One tile, and what becomes of its sums: they are kept, or with NULL for `kept` taken by what follows the product. */
 KERNEL static void tile_1(int height, const f32u *rows, int64_t row_step, int64_t k_step, const float *panel,
-        int64_t depth, const char *ahead, int64_t ahead_step, float *kept, int is_first, int is_last, const Frame *f,
-        char *own, int64_t place)
+        int64_t depth, const char *ahead, int64_t ahead_step, const float *start, int64_t start_step, float *kept,
+        const Frame *f, char *own, int64_t place)
 {
     f32v sums[ROWS_1][VECTORS_1];
-    multiply_1(height, rows, row_step, k_step, panel, depth, ahead, ahead_step, is_first ? NULL : kept, sums);
-    if (!is_last) {
+    multiply_1(height, rows, row_step, k_step, panel, depth, ahead, ahead_step, start, start_step, sums);
+    const int64_t at_largest_1_1 = f->at_largest_1_1;
+    float *largest_1_1 = (float *)(own + at_largest_1_1);
+    if (!kept) {
         UNROLL
-        for (int r = 0; r < ROWS_1; r++) {
-            if (r >= height)
-                break;
-            UNROLL
-            for (int v = 0; v < VECTORS_1; v++)
-                store_f32v(kept + (r * VECTORS_1 + v) * LANES, 1, sums[r][v], LANES);
+        for (int v = 0; v < VECTORS_1; v++) {
+            f32v largest = load_f32v(largest_1_1 + place + v * LANES, 1, LANES);
+            largest = max_all_f32v(largest, &sums[0][v], ROWS_1, VECTORS_1, height);
+            store_f32v(largest_1_1 + place + v * LANES, 1, largest, LANES);
         }
         return;
     }
-    const int64_t at_largest_1_1 = f->at_largest_1_1;
-    float *largest_1_1 = (float *)(own + at_largest_1_1);
     UNROLL
-    for (int v = 0; v < VECTORS_1; v++) {
-        f32v largest = load_f32v(largest_1_1 + place + v * LANES, 1, LANES);
-        largest = max_all_f32v(largest, &sums[0][v], ROWS_1, VECTORS_1, height);
-        store_f32v(largest_1_1 + place + v * LANES, 1, largest, LANES);
+    for (int r = 0; r < ROWS_1; r++) {
+        if (r >= height)
+            break;
+        UNROLL
+        for (int v = 0; v < VECTORS_1; v++)
+            store_f32v(kept + r * COLUMNS_1 + v * LANES, 1, sums[r][v], LANES);
     }
 }
 
@@ -645,25 +640,24 @@ KERNEL static void step_1(const Frame *f, char *own, int64_t i_first, int64_t i_
     float *largest_1_1 = (float *)(own + at_largest_1_1);
     const int64_t depth = extent_k;
     const int flat = A_0 == A_1 * (extent_j - 0) && tmp1_0 == 1 * (extent_j - 0);
-    const int64_t spans = flat ? 1 : (i_end - i_first), columns = flat ? (i_end - i_first) * extent_j : extent_j;
-    int64_t place;
-    place = 0;
-    for (int64_t points_first = 0; points_first < extent_k; points_first += 64) {
-        const int64_t points_end = size_min(points_first + 64, extent_k);
-        place = 0;
-        for (int64_t span = 0; span < spans; span++) {
-            const int64_t i = i_first + span;
-            for (int64_t at = 0; at < columns; at += COLUMNS_1, place += COLUMNS_1) {
-                const int64_t j = at;
-                const int count = (int)size_min(COLUMNS_1, columns - at);
-                pack_columns_1(f, own, i, j, depth, place, points_first, points_end, count);
-            }
+    const int64_t columns = flat ? (i_end - i_first) * extent_j : extent_j, width = size_align(columns, COLUMNS_1);
+    const int64_t places = flat ? width : (i_end - i_first) * width;
+    float start[COLUMNS_1];
+    for (int c = 0; c < COLUMNS_1; c++)
+        start[c] = 0.0f;
+    for (int64_t from_point = 0; from_point < extent_k; from_point += 64) {
+        const int64_t to_point = size_min(from_point + 64, extent_k);
+        for (int64_t place = 0; place < places; place += COLUMNS_1) {
+            const int64_t j = place % width;
+            const int64_t i = i_first + place / width;
+            const int count = (int)size_min(COLUMNS_1, columns - place % width);
+            pack_columns_1(f, own, i, j, depth, place, from_point, to_point, count);
         }
     }
-    const int64_t tiles = spans * size_ceil_div(columns, COLUMNS_1), block = depth > DEPTH_1 ? BLOCK_1 : 1;
+    const int64_t tiles = places / COLUMNS_1, block = depth > DEPTH_1 ? BLOCK_1 : 1;
     for (int64_t m = m_first; m < m_end; m++) {
-        for (int64_t at = 0; at < tiles * COLUMNS_1; at += LANES) {
-            store_f32v(largest_1_1 + at, 1, splat_f32v(-INFINITY), LANES);
+        for (int64_t place = 0; place < places; place += LANES) {
+            store_f32v(largest_1_1 + place, 1, splat_f32v(-INFINITY), LANES);
         }
         for (int64_t n_block = 0, n_stop; n_block < extent_n; n_block = n_stop) {
             const int64_t left = extent_n - n_block, tiles_left = size_ceil_div(left, ROWS_1);
@@ -681,38 +675,32 @@ KERNEL static void step_1(const Frame *f, char *own, int64_t i_first, int64_t i_
             do {
                 points = size_ceil_div(depth - done, size_max(size_ceil_div(depth - done, DEPTH_1), 1));
                 float *kept = points < depth ? kept_1 : NULL;
-                const int is_first = done == 0, is_last = done + points >= depth;
+                const int is_last = done + points >= depth;
                 /* What comes nearer: the next rows where all points are taken at once, else the next panel; a share for each tile. */
                 const char *ahead = (const char *)(rows + (tiles < 4 ? 2 : 1) * height * row_step);
                 const int64_t ahead_step = points < depth ? COLUMNS_1 * 4 / BLOCK_1 :
                                            k_step == 1 ? size_ceil_div(height * 4, tiles) : 0;
-                place = 0;
-                for (int64_t span = 0; span < spans; span++) {
-                    for (int64_t at = 0; at < columns; at += COLUMNS_1, place += COLUMNS_1) {
-                        if (points < depth)
-                            ahead = (const char *)(panels_1 + (place + COLUMNS_1) * depth + done * COLUMNS_1);
-                        for (n = n_block; n < n_stop; n += height) {
-                            height = (int)size_ceil_div(n_stop - n, size_ceil_div(n_stop - n, ROWS_1));
-                            const f32u *here = rows + (n - n_block) * row_step + done * k_step;
-                            tile_1(height, here, row_step, k_step, panels_1 + place * depth + done * COLUMNS_1,
-                                    points,
-                                    ahead, ahead_step, kept, is_first, is_last, f, own, place);
-                            kept += points < depth ? height * COLUMNS_1 : 0;
-                            ahead += points * ahead_step;
-                        }
+                for (int64_t place = 0; place < places; place += COLUMNS_1) {
+                    if (points < depth)
+                        ahead = (const char *)(panels_1 + (place + COLUMNS_1) * depth + done * COLUMNS_1);
+                    for (n = n_block; n < n_stop; n += height) {
+                        height = (int)size_ceil_div(n_stop - n, size_ceil_div(n_stop - n, ROWS_1));
+                        const f32u *here = rows + (n - n_block) * row_step + done * k_step;
+                        tile_1(height, here, row_step, k_step, panels_1 + place * depth + done * COLUMNS_1, points,
+                                ahead, ahead_step, done ? kept : start, done ? COLUMNS_1 : 0, is_last ? NULL : kept,
+                                        f, own, place);
+                        kept += points < depth ? ROWS_1 * COLUMNS_1 : 0;
+                        ahead += points * ahead_step;
                     }
                 }
                 done += points;
             } while (done < depth);
         }
-        place = 0;
-        for (int64_t span = 0; span < spans; span++) {
-            const int64_t i = i_first + span;
-            for (int64_t at = 0; at < columns; at += COLUMNS_1, place += COLUMNS_1) {
-                const int64_t j = at;
-                const int count = (int)size_min(COLUMNS_1, columns - at);
-                finish_1(f, own, i_first, m_first, m, i, j, place, count);
-            }
+        for (int64_t place = 0; place < places; place += COLUMNS_1) {
+            const int64_t j = place % width;
+            const int64_t i = i_first + place / width;
+            const int count = (int)size_min(COLUMNS_1, columns - place % width);
+            finish_1(f, own, i_first, m_first, m, i, j, place, count);
         }
     }
 }
@@ -817,19 +805,18 @@ static int prepare(Frame *f, const maxsim_args *args, int workers)
     const int64_t tile_1_1 = f->tile_1_1 = size_min(10, extent_i);
     const int64_t tile_1_2 = f->tile_1_2 = size_min(32, extent_m);
     f->units_1 = size_mul(size_ceil_div(extent_i, tile_1_1), size_ceil_div(extent_m, tile_1_2));
-    const int64_t at_panels_1 = f->at_panels_1 = size_mul(size_ceil_div(size_mul(size_mul(size_mul(extent_j,
-            tile_1_1), tile_1_2), 4), 64), 64);
+    const int64_t at_panels_1 = f->at_panels_1 = size_align(size_mul(size_mul(size_mul(extent_j, tile_1_1), tile_1_2),
+            4), 64);
     const int64_t at_packed_1 = f->at_packed_1 = size_add(at_panels_1,
-            size_mul(size_ceil_div(size_mul(size_mul(size_mul(tile_1_1, size_mul(size_ceil_div(extent_j, 8), 8)),
-            extent_k), 4), 64), 64));
+            size_align(size_mul(size_mul(size_mul(tile_1_1, size_align(extent_j, 8)), extent_k), 4), 64));
     const int64_t at_kept_1 = f->at_kept_1 = size_add(at_packed_1,
-            size_mul(size_ceil_div(size_mul(size_mul(size_mul(size_add(1,
-            size_mul(size_min(1, size_div(extent_k, 321)), 7)), 6), extent_k), 4), 64), 64));
+            size_align(size_mul(size_mul(size_add(1, size_mul(size_min(1, size_div(extent_k, 321)), 7)), extent_k),
+            24), 64));
     const int64_t at_largest_1_1 = f->at_largest_1_1 = size_add(at_kept_1,
-            size_mul(size_ceil_div(size_mul(size_mul(size_mul(size_min(1, size_div(extent_k, 321)),
-            size_mul(tile_1_1, size_mul(size_ceil_div(extent_j, 8), 8))), 48), 4), 64), 64));
-    f->per_worker = size_add(at_largest_1_1, size_mul(size_ceil_div(size_mul(size_mul(tile_1_1,
-            size_mul(size_ceil_div(extent_j, 8), 8)), 4), 64), 64));
+            size_align(size_mul(size_mul(size_min(1, size_div(extent_k, 321)),
+            size_mul(tile_1_1, size_align(extent_j, 8))), 192), 64));
+    f->per_worker = size_add(at_largest_1_1, size_align(size_mul(size_mul(tile_1_1, size_align(extent_j, 8)), 4),
+            64));
     const int64_t most_1 = size_min(size_max(size_ceil_div(size_mul(size_mul(size_mul(size_mul(extent_i, extent_j),
             extent_k), extent_m), extent_n), 32768), 1), 1024);
     f->grain_1 = size_max(size_ceil_div(f->units_1, most_1), 1);
