@@ -170,6 +170,17 @@ static void lower_outputs(Lower *l, const Statement *statement, int first, bool 
     lower_end(l, c.statement, statement->span);
 }
 
+/* Stores a term now, for all of the statement that is lowered next. */
+static void force(Lower *l, const Term *term)
+{
+    const Instance *instance = NULL;
+    Context c = lower_open(l, term->indices, term->rank, &instance);
+    c.root = term;
+    Forced *forced = ARENA_NEW(l->arena, Forced);
+    *forced = (Forced){ l->forced, term, lower_store(l, &c, lower_copy(l, &c, term, instance), term->span) };
+    l->forced = forced;
+}
+
 /* The value that reductions joined by `&` share is stored when they need more than one nest and it costs too much. */
 static void force_shared_value(Lower *l, const Statement *statement)
 {
@@ -179,11 +190,48 @@ static void force_shared_value(Lower *l, const Statement *statement)
         together &= share_loops(statement->outputs[0].value, statement->outputs[o].value);
     if (together || l->facts[shared->id].cost <= COST_CHEAP)
         return;
-    const Instance *instance = NULL;
-    Context c = lower_open(l, shared->indices, shared->rank, &instance);
-    c.root = shared;
-    l->forced_tensor = lower_store(l, &c, lower_copy(l, &c, shared, instance), shared->span);
-    l->forced = shared;
+    force(l, shared);
+}
+
+/* Whether a `+=` reads its array only where it adds to it, each element once. */
+static bool reads_in_place(const Lower *l, const Output *output)
+{
+    const Tensor *previous = output->tensor->previous;
+    for (int i = 0; i < output->value->rank; i++)
+        if (!indices_have(output->tensor->axes, output->tensor->rank, output->value->indices[i]))
+            return false;
+    for (int i = 0; i < l->in->term_count; i++) {
+        const Term *term = l->in->terms[i];
+        if (term->statement != output->tensor->maker->id)
+            continue;
+        if (term->kind == TERM_REDUCE || (term->kind == TERM_CONTRACT && term->reduce.over_count))
+            return false;
+        if (term->kind != TERM_READ || term->read.tensor != previous)
+            continue;
+        for (int a = 0; a < previous->rank; a++)
+            if (!position_is_plain(&output->positions[a]) || !position_is_plain(&term->read.positions[a]) ||
+                term->read.positions[a].parts[0].index != output->positions[a].parts[0].index)
+                return false;
+    }
+    return true;
+}
+
+/* What a `+=` reads of its own array it reads before it changes any of it. */
+static void force_own_reads(Lower *l, const Output *output)
+{
+    bool reads = false;
+    for (int i = 0; i < l->in->term_count; i++) {
+        const Term *term = l->in->terms[i];
+        reads |= term->statement == output->tensor->maker->id && term->kind == TERM_READ &&
+                 term->read.tensor == output->tensor->previous;
+    }
+    if (!reads || reads_in_place(l, output))
+        return;
+    force(l, output->value);
+    for (int a = 0; a < output->tensor->rank; a++)
+        for (int k = 0; k < output->positions[a].count; k++)
+            if (output->positions[a].parts[k].gather)
+                force(l, output->positions[a].parts[k].gather);
 }
 
 static void lower_statement(Lower *l, const Statement *statement, const bool *wanted)
@@ -196,6 +244,8 @@ static void lower_statement(Lower *l, const Statement *statement, const bool *wa
     }
     if (statement->output_count > 1)
         force_shared_value(l, statement);
+    else if (statement->accumulate)
+        force_own_reads(l, &statement->outputs[0]);
     for (int o = 0; o < statement->output_count; o++)
         if (!done[o])
             lower_outputs(l, statement, o, done);

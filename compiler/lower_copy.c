@@ -438,19 +438,16 @@ static Term *copy_reduce(Lower *l, Context *c, const Term *term, const Instance 
         return read_temporary(l, c, store_guarded(l, c, term, instance, NULL), term->indices, instance, term->span);
     }
     /* What keeps its indices is made from a stored argument, whole rows of which are needed or not. */
-    const Term *forced = l->forced;
-    Tensor *forced_tensor = l->forced_tensor, *stored = l->temporaries[term->id];
+    Tensor *stored = l->temporaries[term->id];
     const Instance *wide = instance;
     for (int i = 0; i < term->reduce.over_count; i++)
         if (!lower_image(instance, term->reduce.over[i]))
             wide = lower_link(l, wide, term->reduce.over[i], lower_index(l, c->statement, term->reduce.over[i]));
-    Tensor *guarded = store_guarded(l, c, argument, wide, term);
-    l->forced = argument;
-    l->forced_tensor = guarded;
+    Forced forced = { l->forced, argument, store_guarded(l, c, argument, wide, term) };
+    l->forced = &forced;
     l->temporaries[term->id] = NULL;
     Term *made = copy_reduce_unguarded(l, c, term, instance);
-    l->forced = forced;
-    l->forced_tensor = forced_tensor;
+    l->forced = forced.outer;
     l->temporaries[term->id] = stored;
     return made;
 }
@@ -481,8 +478,9 @@ static bool is_within(const Path *path, const Path *outer)
  * first is inside of: where they do not choose it, it is not read. */
 Term *lower_copy(Lower *l, Context *c, const Term *term, const Instance *instance)
 {
-    if (term == l->forced)
-        return read_temporary(l, c, l->forced_tensor, term->indices, instance, term->span);
+    for (const Forced *f = l->forced; f; f = f->outer)
+        if (term == f->term)
+            return read_temporary(l, c, f->tensor, term->indices, instance, term->span);
     for (const Memo *m = c->memo; m; m = m->next)
         if (m->from == term && m->instance == instance && is_within(c->path, m->path))
             return m->to;

@@ -44,6 +44,14 @@ struct Context {
     Context *inner, *next;        /* the contexts of the reductions inside, by their loops */
 };
 
+/* Terms that are read from a temporary wherever they are met. */
+typedef struct Forced Forced;
+struct Forced {
+    const Forced *outer;
+    const Term *term;
+    Tensor *tensor;
+};
+
 /* What is known of a term of the checked program. */
 typedef struct Facts {
     int cost;                     /* operations for one element, roughly; a reduction is COST_LIMIT */
@@ -63,8 +71,7 @@ typedef struct Lower {
     Tensor **temporaries;         /* [in term id]: what it was stored in */
     int temporary_count;
     const bool *ends;             /* [in term id]: see lower(); NULL: none */
-    const Term *forced;           /* a term that is read from `forced_tensor` wherever it is met */
-    Tensor *forced_tensor;
+    const Forced *forced;
 } Lower;
 
 /* lower_make.c */

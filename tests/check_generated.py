@@ -21,9 +21,6 @@ COMPILERS = [["gcc", "-std=c11"], ["clang", "-std=c11"],
              ["g++", "-std=c++17", "-xc++"], ["clang++", "-std=c++17", "-xc++"]]
 CROSS = [["aarch64-linux-gnu-gcc", "-std=c11"], ["aarch64-linux-gnu-g++", "-std=c++17", "-xc++"]]
 
-# What gcc says of a vector longer than the CPU's, once a file; no pragma stops it, and nothing passes one by the ABI.
-ABI_NOTE = re.compile(r"note: the ABI for passing parameters with \d+-byte alignment has changed in GCC 4\.6$")
-
 # name: the expression and options of einc compile. Those in the first group have a golden file.
 KERNELS = {
     "maxsim": ("ijk,mnk->ijmn | max n | sum j", []),
@@ -91,8 +88,7 @@ def run(command, **options):
 
 def compile_silently(command):
     said = run(command).stderr
-    remarks = [line for line in said.splitlines() if re.search(r"\b(note|warning|remark): ", line)]
-    if not all(ABI_NOTE.search(line) for line in remarks) or (said and not remarks):
+    if said:
         raise Wrong("%s says:\n%s" % (" ".join(command), said[-3000:]))
 
 

@@ -119,6 +119,9 @@ enum { BAD_ARGUMENT = -2, BAD_SHAPES = -3, BAD_WORKSPACE = -4, CANCELLED = -7, O
 #define LANES 1
 #endif
 
+/* A vector of elements of 8 bytes may take several registers, and is aligned as one of them. */
+#define LONG __attribute__((vector_size(8 * LANES), aligned(16), may_alias))
+
 /* The numbers of one vector in the element type of another. */
 #if EINC_VECTORS
 #define CONVERT(x, type) __builtin_convertvector(x, type)
@@ -167,7 +170,7 @@ typedef int32_t i32v;
 #endif
 
 #if EINC_VECTORS
-typedef int64_t i64v __attribute__((vector_size(8 * LANES)));
+typedef int64_t i64v LONG;
 #else
 typedef int64_t i64v;
 #endif
@@ -179,7 +182,7 @@ typedef uint32_t u32v;
 #endif
 
 #if EINC_VECTORS
-typedef uint64_t u64v __attribute__((vector_size(8 * LANES)));
+typedef uint64_t u64v LONG;
 #else
 typedef uint64_t u64v;
 #endif
