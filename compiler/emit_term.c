@@ -465,7 +465,9 @@ static Value emit_select(Emitter *e, const Term *term)
     if (condition.varying)
         return (Value){ emit_text(e, "select_%s(%s, %s, %s)", emit_suffix(term->dtype, true), emit_bare(e, condition.text),
                                   emit_bare(e, a), emit_bare(e, b)), true };
-    return (Value){ emit_text(e, "(%s ? %s : %s)", condition.text, a, b), varying };
+    /* To gcc a sum of two f64v is no f64v, as its alignment is another. */
+    const char *cast = varying && dtype_size(register_dtype(term->dtype)) == 8 ? emit_text(e, "(%s)", emit_type(term->dtype, true)) : "";
+    return (Value){ emit_text(e, "(%s ? %s%s : %s%s)", condition.text, cast, a, cast, b), varying };
 }
 
 /* ---- terms ---- */

@@ -1,5 +1,6 @@
 /* Steps that run as tiled products: which they are, which side is rows and which columns, and how much of each a unit of
  * work takes. */
+#include <math.h>
 #include <string.h>
 
 #include "planning.h"
@@ -13,6 +14,8 @@ enum {
     PANELS_MOST = 8 << 20,        /* bytes of packed columns, whatever the cache, */
     PACKED_MOST = 1 << 20         /* and of packed rows */
 };
+
+#define ROW_COST 1.25   /* what a row costs beside its vectors' products, which take 1 each, to judge by the clock */
 
 /* ---- the shape ---- */
 
@@ -223,7 +226,6 @@ Contract *plan_contract(Planner *planner, const Step *step)
                         lies_along(planner, c->right, c->depth.list[c->depth.count - 1]);
     c->in_place = is_in_place(c);
     c->tile_rows = target->tile_rows;
-    c->tile_vectors = target->tile_vectors;
     c->depth_block = DEPTH_BLOCK;
     double tile_bytes = c->tile_rows * points(planner, &c->depth) * (double)dtype_size(dtype);
     c->row_block = tile_bytes * ROW_BLOCK <= PACKED_MOST ? ROW_BLOCK : tile_bytes < PACKED_MOST ? (int)(PACKED_MOST / tile_bytes) : 1;
@@ -288,6 +290,22 @@ static double units_of(const Planner *planner, const Launch *launch, const doubl
     return units;
 }
 
+/* How many vectors a tile is wide: the target's, or fewer where few columns would leave much of the last tile empty. With
+ * fewer, each number of a row is loaded for fewer products. */
+static int tile_vectors(const Planner *planner, const Contract *c)
+{
+    double columns = points(planner, &c->columns), least = 0;
+    int best = 0;
+    for (int v = planner->plan->target->tile_vectors; v > 0; v--) {
+        double width = v * planner->plan->lanes, work = ceil(columns / width) * width * (1 + ROW_COST / v);
+        if (!best || work < least) {
+            best = v;
+            least = work;
+        }
+    }
+    return best;
+}
+
 /* Columns as many as their packed panels leave room for in the cache, or more where their points come in blocks, each of
  * which many rows meet before the next; rows as many as pay for the packing, if enough
  * units are left; of batches one. */
@@ -297,6 +315,9 @@ void contract_tiles(Planner *planner, Launch *launch)
     int place = 0;
     while (!launch->steps[place]->contract)
         place++;
+    for (int s = place; s < launch->step_count; s++)
+        if (launch->steps[s]->contract)
+            launch->steps[s]->contract->tile_vectors = tile_vectors(planner, launch->steps[s]->contract);
     const Contract *c = launch->steps[place]->contract;
     double *tiles = ARENA_ARRAY(planner->arena, double, launch->block_count);
     double depth = points(planner, &c->depth) / c->group, size = (double)dtype_size(register_dtype(c->product->dtype));

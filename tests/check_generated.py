@@ -62,6 +62,7 @@ KERNELS = {
     "masked_argmax": ("ij | where(@j < len[i]:i64, _, -inf) | argmax j", []), "window": ("x[2*i+r], k[r] -> [i]", []),
     "polar": ("exp(z[i]:c64) * abs(z[i]:c64)", []), "chain": ("a = i,j; b = a[i,j] | exp; b[i,j] | sum i | _ + 1", []),
     "static": ("ij,jk->ik", ["--static", "j=64"]), "budget": ("ij | softmax j", ["--memory", "64K"]),
+    "chosen": ("where(s[] > 2, x[d]:f64 + y[d]:f64, x[d] * 2) -> [d]", []),
     # names that the emitter has, too
     "names": ("start[tile,kept,depth], tile_1[rows,points,depth] -> [tile,kept,rows,points] | max points | sum kept", []),
     "numbered": ("panels_1[i_1,step_1,x], kept[at_1,launch_1,x] -> [i_1,step_1,at_1,launch_1] | max launch_1 | sum step_1", []),
