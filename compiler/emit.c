@@ -253,7 +253,7 @@ EmittedUnit *emit(Arena *arena, const Plan *plan, const EmitOptions *options, co
     e->names = names_new(arena, NULL);
     e->names.is_taken = is_library_name;
     e->names.user = e->library;
-    names_user(&e->names, options->name);
+    names_unique(&e->names, options->name);
     emit_plan_frame(e);
     e->certain = ARENA_ARRAY(arena, bool, plan->program->term_count);
     e->misses = ARENA_ARRAY(arena, bool, lowered->term_count);

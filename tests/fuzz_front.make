@@ -19,6 +19,12 @@ OBJECTS = $(FRONT:compiler/%.c=$(OWN)/%.o) $(OWN)/parse.o $(OWN)/lex.o
 $(OWN)/fuzz_front: tests/fuzz_front.c $(OBJECTS)
 	$(CC) $(FLAGS) $(LINK) -o $@ $^ -lm
 
+$(BUILD)/parse.c $(BUILD)/lex.c: compiler/parse.y compiler/lex.l
+	$(MAKE) -f Makefile BUILD=$(BUILD) $@
+
+$(OWN)/parse.o: $(BUILD)/lex.c
+$(OWN)/lex.o: $(BUILD)/parse.c
+
 $(OWN)/%.o: compiler/%.c $(wildcard compiler/*.h)
 	@mkdir -p $(@D)
 	$(CC) $(FLAGS) -c -o $@ $<
