@@ -76,14 +76,16 @@ INLINE double acos_f64(double x)
 //}
 
 //{ atan_f32
-INLINE float atan_f32(float x)
+/* Out of gcc's sight: without errno it makes a square root of sin(atan(x)) and cos(atan(x)), which loses NaN. */
+APART float atan_f32(float x)
 {
     return atanf(x);
 }
 //}
 
 //{ atan_f64
-INLINE double atan_f64(double x)
+/* See atan_f32. */
+APART double atan_f64(double x)
 {
     return atan(x);
 }
