@@ -141,10 +141,11 @@ static const char *prelude(Emitter *e, const char *body)
                                                       "APART", "noinline", "static"));
     library_replace(e->library, "LANES", emit_text(e, "#if EINC_VECTORS\n#define LANES %d\n#else\n#define LANES 1\n#endif\n",
                                                    e->plan->lanes));
-    library_replace(e->library, "LONG", emit_text(e, "/* A vector of elements of 8 bytes may take several registers, and is aligned as one of them. */\n"
-                                                  "#define LONG __attribute__((vector_size(8 * LANES), aligned(%d), may_alias))\n",
-                                                  e->plan->lanes < e->plan->target->vector_bytes / 8 ? 8 * e->plan->lanes
-                                                                                                     : e->plan->target->vector_bytes));
+    int bytes = 8 * e->plan->lanes, most = e->plan->target->vector_bytes;
+    library_replace(e->library, "LONG",
+                    emit_text(e, "/* A vector of elements of 8 bytes may take several registers, and is aligned as one of them. */\n"
+                              "#define LONG __attribute__((vector_size(8 * LANES), aligned(%d), may_alias))\n",
+                              bytes < most ? bytes : most));
     if (e->plan->lanes == 1)
         library_replace(e->library, "EINC_VECTORS", "/* Nothing here has lanes. */\n#define EINC_VECTORS 0\n");
     return emit_text(e, "%s%s", kernel_macro(e), library_select(e->library, body));

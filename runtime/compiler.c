@@ -352,14 +352,15 @@ void compiler_flags(const Compiler *compiler, const char *flags[2])
 static char *flags_make(const Way *way, const char *sets)
 {
     char *flags = NULL;
-    size_t length;
-    FILE *words = open_memstream(&flags, &length);
+    size_t all;
+    FILE *words = open_memstream(&flags, &all);
     if (!words)
         return NULL;
     fputs(way->flags, words);
-    for (const char *set = sets; *set; set += length, set += *set == ',') {
-        length = strcspn(set, ",");
-        fprintf(words, " -m%.*s", (int)length, set);
+    while (*sets) {
+        size_t length = strcspn(sets, ",");
+        fprintf(words, " -m%.*s", (int)length, sets);
+        sets += length + (sets[length] == ',');
     }
     if (fclose(words)) {
         free(flags);
