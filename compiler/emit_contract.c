@@ -146,8 +146,8 @@ static const char *step_line(Emitter *e, Tiling *t)
 static const char *constants(Emitter *e, const Tiling *t)
 {
     int n = t->number;
-    return emit_text(e, "enum { ROWS_%d = %d, VECTORS_%d = %d, COLUMNS_%d = VECTORS_%d * LANES, DEPTH_%d = %d, BLOCK_%d = %d };\n",
-                     n, t->c->tile_rows, n, t->c->tile_vectors, n, n, n, t->c->depth_block, n, t->c->row_block);
+    return emit_text(e, "enum { ROWS_%d = %d, VECTORS_%d = %d, COLUMNS_%d = VECTORS_%d * LANES, DEPTH_%d = %d, NEAR_%d = %d, BLOCK_%d = %d };\n",
+                     n, t->c->tile_rows, n, t->c->tile_vectors, n, n, n, t->c->depth_block, n, t->c->near, n, t->c->row_block);
 }
 
 static void fill_template(Emitter *e, Tiling *t, const char *const bodies[4], const char *step)

@@ -221,12 +221,25 @@ static void clear_targets(Emitter *e, Text *text, const Launch *launch)
     }
 }
 
+/* No worker has packed a tiled product's columns yet. */
+static void forget_panels(Emitter *e, Text *text, const Launch *launch)
+{
+    for (int s = 0; s < launch->step_count; s++) {
+        const Contract *contract = launch->steps[s]->contract;
+        if (contract && contract->panels_of)
+            text_print(text, "    for (int worker = 0; worker < workers; worker++)\n"
+                       "        *(int64_t *)(f->workspace + f->shared + worker * f->per_worker + %s) = -1;\n",
+                       emit_size(e, contract->panels_of));
+    }
+}
+
 const char *emit_run(Emitter *e)
 {
     Text text = text_new(e->arena);
     for (int l = 0; l < e->plan->launch_count; l++) {
         const Launch *launch = e->plan->launches[l];
         clear_targets(e, &text, launch);
+        forget_panels(e, &text, launch);
         text_print(&text, "    if (run(f, launch_%d, f->tasks_%d))\n        return failure;\n", l + 1, l + 1);
         for (int s = 0; s < launch->step_count; s++)
             if (launch->steps[s]->split)

@@ -229,13 +229,11 @@ const char *tiling_pack_rows(Emitter *e, Tiling *t)
         emit_line(e, "%s *to = packed_%d + r;", dtype_c(t->dtype), t->number);
         depth_loops(e, t, 0, false, pack_row_vector);
     } else {
+        emit_line(e, "%s *to = %spacked_%d + r * (%s);", tiling_part(t), t->c->group > 1 ? emit_text(e, "(%s *)", tiling_part(t)) : "",
+                  t->number, tiling_packed_step(e, t));
         depth_loops(e, t, 0, true, pack_point_vector);
     }
     emit_pop(e);
-    if (t->c->group > 1)
-        emit_line(e, "%s *to = (%s *)packed_%d;", tiling_part(t), tiling_part(t), t->number);
-    else if (!t->c->rows_along)
-        emit_line(e, "%s *to = packed_%d;", dtype_c(t->dtype), t->number);
     emit_line(e, "for (int r = 0; r < height; r%s) {", t->c->rows_along ? " += LANES" : "++");
     emit_body(e, body);
     emit_line(e, "}");

@@ -130,7 +130,7 @@ static void find_rows(Emitter *e, const Tiling *t, const char *pack)
     const Contract *c = t->c;
     const char *element = emit_element(c->packed);
     const char *packed = c->group > 1 ? emit_text(e, "(const %s *)packed_%d", element, t->number) : emit_text(e, "packed_%d", t->number);
-    const char *depth = c->group > 1 ? emit_text(e, "depth * %d", c->group) : "depth";
+    const char *packed_step = c->rows_along ? "1" : tiling_packed_step(e, t);
     const char *points = c->group > 1 ? emit_text(e, "%d", c->group) : "1";
     const Index *row = tiling_last(&c->rows), *point = tiling_last(&c->depth);
     bool in_place = c->in_place;
@@ -139,7 +139,7 @@ static void find_rows(Emitter *e, const Tiling *t, const char *pack)
     if (!in_place) {
         emit_line(e, "%s;", pack);
         emit_line(e, "const %s *const rows = %s;", element, packed);
-        emit_line(e, "const int64_t row_step = %s, k_step = %s;", c->rows_along ? "1" : depth, c->rows_along ? "height" : points);
+        emit_line(e, "const int64_t row_step = %s, k_step = %s;", packed_step, c->rows_along ? "height" : points);
         return;
     }
     const char *row_step = emit_stride(e, c->left->read.tensor, c->left->read.positions, row);
@@ -160,7 +160,7 @@ static void find_rows(Emitter *e, const Tiling *t, const char *pack)
               apart[0] ? ")" : "");
     emit_line(e, "    %s;", pack);
     emit_line(e, "    rows = %s;", packed);
-    emit_line(e, "    row_step = %s;", c->rows_along ? "1" : depth);
+    emit_line(e, "    row_step = %s;", packed_step);
     emit_line(e, "    k_step = %s;", c->rows_along ? "height" : points);
     emit_line(e, "}");
 }
@@ -248,13 +248,13 @@ static void emit_tiles(Emitter *e, const Tiling *t, const char *first, const cha
     emit_line(e, "points = size_ceil_div(depth - done, size_max(size_ceil_div(depth - done, DEPTH_%d), 1));", n);
     emit_line(e, "%s *kept = points < depth ? kept_%d : %s;", dtype_c(t->dtype), n, t->in_registers ? "NULL" : "tile");
     emit_line(e, "const int is_last = done + points >= depth;");
-    emit_line(e, "/* What comes nearer: the next rows where all points are taken at once, else the next panel; a share for each tile. */");
+    emit_line(e, "/* What comes nearer: the next rows where all panels are near, else the next panel; a share for each tile. */");
     emit_line(e, "const char *ahead = (const char *)(%s);", next_rows(e, t, row));
-    emit_line(e, "const int64_t ahead_step = points < depth ? COLUMNS_%d * %d / BLOCK_%d :", n, size, n);
+    emit_line(e, "const int64_t ahead_step = block > 1 ? COLUMNS_%d * %d / BLOCK_%d :", n, size, n);
     emit_line(e, "                           k_step == %d ? size_ceil_div(height * %d, tiles) : 0;", t->c->group, size);
     /* Of each panel all rows of the block, so that it stays near. */
     Text inner = text_new(e->arena);
-    text_put(&inner, "if (points < depth)\n");
+    text_put(&inner, "if (block > 1)\n");
     text_print(&inner, "    ahead = (const char *)(panels_%d + (place + COLUMNS_%d) * %s + done * COLUMNS_%d);\n", n, n, tiling_panel_depth(t), n);
     text_print(&inner, "for (%s = %s; %s < %s; %s += height) {\n", row, from, row, to, row);
     text_print(&inner, "    height = (int)size_ceil_div(%s - %s, size_ceil_div(%s - %s, ROWS_%d));\n", to, row, to, row, n);
@@ -283,6 +283,49 @@ static void emit_row_tiles(Emitter *e, Tiling *t, const LoopBounds *bounds, cons
     }
 }
 
+/* The first points of all blocks that the columns' panels depend on, as one number. */
+static const char *columns_at(Emitter *e, const Tiling *t)
+{
+    const char *text = "";
+    for (int s = 0; s < 2; s++) {
+        const IndexSet *set = s ? &t->c->columns : &t->c->batch;
+        for (int i = 0; i < set->count; i++) {
+            const char *first = e->block_first[set->list[i]->id];
+            if (first && text[0])
+                text = emit_text(e, "%s * %s + %s", strchr(text, ' ') ? emit_text(e, "(%s)", text) : text,
+                                 emit_extent(e, set->list[i]), first);
+            else if (first)
+                text = first;
+        }
+    }
+    return text[0] ? text : "0";
+}
+
+/* All panels, unless they are from the unit of work before: some points of all tiles after the others, so that where
+ * columns lie side by side lines are read as they come. */
+static void pack_all(Emitter *e, const Tiling *t, const char *pack)
+{
+    const char *points = emit_extent(e, t->c->depth.list[0]);
+    if (t->c->panels_of) {
+        emit_line(e, "const int64_t columns_at = %s;", columns_at(e, t));
+        emit_line(e, "if (*panels_of_%d != columns_at) {", t->number);
+        e->scope->indent++;
+    }
+    /* Sums have starts even where there are no points. */
+    emit_line(e, "for (int64_t from_point = 0; from_point < %s; from_point += 16) {",
+              t->c->has_starts ? emit_text(e, "size_max(%s, 1)", points) : points);
+    e->scope->indent++;
+    emit_line(e, "const int64_t to_point = size_min(from_point + 16, %s);", points);
+    each_tile(e, t, emit_text(e, "%s;", pack));
+    e->scope->indent--;
+    emit_line(e, "}");
+    if (t->c->panels_of) {
+        emit_line(e, "*panels_of_%d = columns_at;", t->number);
+        e->scope->indent--;
+        emit_line(e, "}");
+    }
+}
+
 /* Packs the columns; then for each point of the rows that stay, tile after tile of the others. */
 const char *tiling_step(Emitter *e, Tiling *t, const char *const calls[4])
 {
@@ -302,17 +345,8 @@ const char *tiling_step(Emitter *e, Tiling *t, const char *const calls[4])
     if (!t->in_registers)
         emit_line(e, "%s tile[ROWS_%d * COLUMNS_%d];", dtype_c(t->dtype), t->number, t->number);
     open_loops(e, t, &c->batch, c->batch.count, &depth);
-    /* Some points of all tiles after the others: where columns lie side by side, lines are read as they come. */
-    const char *points_all = emit_extent(e, c->depth.list[0]);
-    /* Sums have starts even where there are no points. */
-    emit_line(e, "for (int64_t from_point = 0; from_point < %s; from_point += 64) {",
-              c->has_starts ? emit_text(e, "size_max(%s, 1)", points_all) : points_all);
-    e->scope->indent++;
-    emit_line(e, "const int64_t to_point = size_min(from_point + 64, %s);", points_all);
-    each_tile(e, t, emit_text(e, "%s;", calls[0]));
-    e->scope->indent--;
-    emit_line(e, "}");
-    emit_line(e, "const int64_t tiles = places / COLUMNS_%d, block = depth > DEPTH_%d ? BLOCK_%d : 1;", t->number, t->number,
+    pack_all(e, t, calls[0]);
+    emit_line(e, "const int64_t tiles = places / COLUMNS_%d, block = depth * places > NEAR_%d ? BLOCK_%d : 1;", t->number, t->number,
               t->number);
     open_loops(e, t, &c->kept_rows, c->kept_rows.count, &depth);
     LoopBounds *bounds = row_bounds(e, t);

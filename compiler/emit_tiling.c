@@ -6,7 +6,7 @@
 static const char *const words[] = { "height", "rows", "row_step", "k_step", "panel", "depth", "sums", "left", "right", "place",
                                      "packed", "tile", "lanes", "columns", "flat", "to", "v", "square",
                                      "r", "c", "tiles", "ahead", "ahead_step", "kept", "here", "done", "points", "block",
-                                     "tiles_left", "is_last", "start", "start_step", "places", "width", "from_point", "to_point", "starts", "words" };
+                                     "tiles_left", "is_last", "start", "start_step", "places", "width", "from_point", "to_point", "columns_at", "starts", "words" };
 
 bool emit_tiling_uses(const char *name)
 {
@@ -79,6 +79,14 @@ const char *tiling_word(const Tiling *t)
 const char *tiling_part(const Tiling *t)
 {
     return t->c->has_starts ? "uint8_t" : dtype_c(t->c->packed);
+}
+
+/* How far packed rows are apart: a line more than their points take, so that not all of them fall into the same sets of
+ * the cache. */
+const char *tiling_packed_step(Emitter *e, const Tiling *t)
+{
+    int line = CONTRACT_LINE / (int)dtype_size(t->c->packed);
+    return t->c->group > 1 ? emit_text(e, "depth * %d + %d", t->c->group, line) : emit_text(e, "depth + %d", line);
 }
 
 /* How many words a panel's column has, beginning with what its sums start at. */

@@ -28,6 +28,7 @@ const char *tiling_end(Emitter *e, const Index *index);
 const char *tiling_word(const Tiling *t);
 const char *tiling_part(const Tiling *t);
 const char *tiling_panel_depth(const Tiling *t);
+const char *tiling_packed_step(Emitter *e, const Tiling *t);
 
 /* emit_pack.c: the bodies of functions */
 const char *tiling_words_along(Emitter *e, const Tiling *t, int level);

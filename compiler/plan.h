@@ -25,6 +25,8 @@ typedef struct Unit {
     int axis;
 } Unit;
 
+enum { CONTRACT_LINE = 64 };      /* bytes between packed rows */
+
 /* A step as a tiled product, rows of one operand times columns of the other: see templates/contract.c. */
 typedef struct Contract {
     const Term *product;          /* the reduction over the contracted indices */
@@ -39,11 +41,14 @@ typedef struct Contract {
     Dtype packed;                 /* of what is multiplied: the sums', or with groups a narrow one: */
     int group;                    /* so many contracted points, next to each other, make a word of 32 bits; else 1 */
     bool has_starts;              /* the first row of a panel is what its sums start at: templates/dot.c */
+    const Size *panels_of;        /* where a worker notes whose panels it has, for the next unit of work with the same
+                                   * columns: in bytes from its part's beginning. NULL: no two units have the same */
     bool in_place;                /* rows may be read where they are */
     bool columns_turned;          /* a column's contracted points lie side by side: packing turns squares of them */
     bool rows_along;              /* packed rows lie side by side; else each row's contracted points do */
     int tile_rows, tile_vectors;
-    int depth_block, row_block;   /* more words of contracted points are taken in blocks, by so many tiles of rows */
+    int depth_block;              /* more words of contracted points are taken some at a time */
+    int near, row_block;          /* panels of more words are taken one at a time, by so many tiles of rows */
 } Contract;
 
 typedef struct Step {

@@ -7,10 +7,10 @@
 
 enum {
     UNIT_ROWS = 4096,             /* so many rows pay for packing the columns that they meet */
-    ROWS_LEAST = 512,             /* fewer are not worth it */
+    ROWS_LEAST = 128,             /* fewer are not worth it */
     UNITS_LEAST = 12,             /* so many units of work keep all workers busy */
     COLUMNS_LEAST = 256, WORKERS_LEAST = 4,    /* the same where rows are few */
-    DEPTH_BLOCK = 320, ROW_BLOCK = 8,
+    DEPTH_BLOCK = 1024, ROW_BLOCK = 8,
     PANELS_MOST = 8 << 20,        /* bytes of packed columns, whatever the cache, */
     PACKED_MOST = 1 << 20         /* and of packed rows */
 };
@@ -186,6 +186,12 @@ static bool has_complex_numbers(const Planner *planner, const Step *step)
     return false;
 }
 
+/* Panels of at most so many bytes stay near while all rows meet them. */
+static double near_bytes(const Target *target)
+{
+    return target->l2_bytes * 5.0 / 8;
+}
+
 Contract *plan_contract(Planner *planner, const Step *step)
 {
     Product product;
@@ -227,6 +233,7 @@ Contract *plan_contract(Planner *planner, const Step *step)
     c->in_place = is_in_place(c);
     c->tile_rows = target->tile_rows;
     c->depth_block = DEPTH_BLOCK;
+    c->near = (int)(near_bytes(target) / (double)dtype_size(dtype));
     double tile_bytes = c->tile_rows * points(planner, &c->depth) * (double)dtype_size(dtype);
     c->row_block = tile_bytes * ROW_BLOCK <= PACKED_MOST ? ROW_BLOCK : tile_bytes < PACKED_MOST ? (int)(PACKED_MOST / tile_bytes) : 1;
     return c;
@@ -258,6 +265,18 @@ static void shrink(const Planner *planner, const Launch *launch, const Contract 
         tiles[b] = tile;
         inside *= tile;
     }
+}
+
+/* Blocks of rows come last, so that units with the same columns follow each other. */
+static void rows_last(Planner *planner, Launch *launch, int place)
+{
+    Block *blocks = NULL;
+    int count = 0;
+    for (int pass = 0; pass < 2; pass++)
+        for (int b = 0; b < launch->block_count; b++)
+            if ((role_of(launch->steps[place]->contract, launch->blocks[b].of_step[place]) == ROLE_ROW) == (pass == 1))
+                ARENA_APPEND(planner->arena, blocks, count, launch->blocks[b]);
+    launch->blocks = blocks;
 }
 
 /* The bytes of what one unit of work stores for the steps behind it. */
@@ -306,24 +325,28 @@ static int tile_vectors(const Planner *planner, const Contract *c)
     return best;
 }
 
-/* Columns as many as their packed panels leave room for in the cache, or more where their points come in blocks, each of
- * which many rows meet before the next; rows as many as pay for the packing, if enough
- * units are left; of batches one. */
+/* Columns as many as their packed panels may take, at most; rows as many as pay for the packing, if enough units are
+ * left; of batches one. */
 void contract_tiles(Planner *planner, Launch *launch)
 {
     const Plan *plan = planner->plan;
     int place = 0;
     while (!launch->steps[place]->contract)
         place++;
+    rows_last(planner, launch, place);
     for (int s = place; s < launch->step_count; s++)
         if (launch->steps[s]->contract)
             launch->steps[s]->contract->tile_vectors = tile_vectors(planner, launch->steps[s]->contract);
     const Contract *c = launch->steps[place]->contract;
     double *tiles = ARENA_ARRAY(planner->arena, double, launch->block_count);
     double depth = points(planner, &c->depth) / c->group, size = (double)dtype_size(register_dtype(c->product->dtype));
-    double room = plan->target->l2_bytes * 5.0 / 8, room_behind = 2.0 * plan->target->l2_bytes;
-    if (plan->memory && plan->memory / 4 < room)
-        room = room_behind = (double)plan->memory / 4;
+    double near = near_bytes(plan->target), most = PANELS_MOST, room_behind = 2.0 * plan->target->l2_bytes;
+    if (plan->memory) {
+        double budget = (double)plan->memory / 4;
+        near = fmin(near, budget);
+        most = fmin(most, budget);
+        room_behind = fmin(room_behind, budget);
+    }
     int tile_columns = c->tile_vectors * plan->lanes;
     double fixed = 1;    /* columns that are no blocks */
     for (int i = 0; i < c->columns.count; i++) {
@@ -332,9 +355,7 @@ void contract_tiles(Planner *planner, Launch *launch)
             block |= launch->blocks[b].of_step[place] == c->columns.list[i];
         fixed *= block ? 1 : planner_extent(planner, c->columns.list[i]);
     }
-    double columns = depth > c->depth_block ? PANELS_MOST : room / (depth * size * fixed);
-    if (columns > PANELS_MOST / (depth * size * fixed))
-        columns = PANELS_MOST / (depth * size * fixed);
+    double columns = (points(planner, &c->columns) * depth * size <= near ? near : most) / (depth * size * fixed);
     if (planner->hints->smallest_tiles || columns < tile_columns / fixed)
         columns = tile_columns / fixed;
     if (fixed == 1)
@@ -372,20 +393,45 @@ static const Size *block_size(Planner *planner, const Launch *launch, const Inde
     return size_extent(planner->arena, index->origin);
 }
 
-static void add_scratch(Planner *planner, const Step *step, const char *word, Dtype dtype, const Size *count, const Size **end)
+static const Size *add_scratch(Planner *planner, const Step *step, const char *word, Dtype dtype, const Size *count,
+                               const Size **end)
 {
     Arena *arena = planner->arena;
     Scratch scratch = { .step = step, .dtype = dtype, .name = arena_format(arena, "%s_%d", word, step->id + 1),
                         .bytes = size_op(arena, SIZE_MUL, count, size_constant(arena, (int64_t)dtype_size(dtype))) };
     scratch.offset = planner_reserve(planner, end, scratch.name, scratch.bytes);
     ARENA_APPEND(arena, planner->plan->scratch, planner->plan->scratch_count, scratch);
+    return scratch.offset;
+}
+
+/* Whether units of work that follow each other may have the same columns: a launch has blocks of rows, and one of each
+ * index that the packed columns depend on, so that their first points tell which columns those are. */
+static bool meets_again(const Launch *launch, const Step *step)
+{
+    const Contract *c = step->contract;
+    int place = 0, batch = 0;
+    bool rows = false;
+    while (launch->steps[place] != step)
+        place++;
+    for (int b = 0; b < launch->block_count; b++) {
+        Role role = role_of(c, launch->blocks[b].of_step[place]);
+        rows |= role == ROLE_ROW;
+        batch += role == ROLE_BATCH;
+    }
+    return rows && batch == c->batch.count;
+}
+
+/* 1 where a size is more than `most`, else 0. */
+static const Size *one_beyond(Arena *arena, const Size *size, int most)
+{
+    return size_op(arena, SIZE_MIN, size_constant(arena, 1), size_op(arena, SIZE_DIV, size, size_constant(arena, most + 1)));
 }
 
 /* Packed columns and rows, a tile of sums, and the states of the columns. */
 void contract_reserve(Planner *planner, const Launch *launch, const Step *step, const Size **end)
 {
     Arena *arena = planner->arena;
-    const Contract *c = step->contract;
+    Contract *c = step->contract;
     const Size *depth = size_constant(arena, 1), *columns = depth;
     for (int i = 0; i < c->depth.count; i++) {
         const Size *extent = size_extent(arena, c->depth.list[i]->origin);
@@ -401,16 +447,18 @@ void contract_reserve(Planner *planner, const Launch *launch, const Step *step, 
     Dtype dtype = register_dtype(c->product->dtype);
     const Size *panel = c->has_starts ? size_op(arena, SIZE_ADD, depth, size_constant(arena, 1)) : depth;
     add_scratch(planner, step, "panels", dtype, size_op(arena, SIZE_MUL, columns, panel), end);
-    /* 1 where the points come in blocks, else 0 */
-    const Size *blocked = size_op(arena, SIZE_MIN, size_constant(arena, 1),
-                                  size_op(arena, SIZE_DIV, depth, size_constant(arena, c->depth_block + 1)));
-    const Size *more = size_op(arena, SIZE_MUL, blocked, size_constant(arena, c->row_block - 1));
+    const Size *is_far = one_beyond(arena, size_op(arena, SIZE_MUL, columns, depth), c->near);
+    const Size *more = size_op(arena, SIZE_MUL, is_far, size_constant(arena, c->row_block - 1));
     const Size *rows = size_op(arena, SIZE_MUL, size_op(arena, SIZE_ADD, size_constant(arena, 1), more),
                                size_constant(arena, c->tile_rows));
-    add_scratch(planner, step, "packed", dtype, size_op(arena, SIZE_MUL, rows, depth), end);
-    const Size *kept = size_op(arena, SIZE_MUL, size_op(arena, SIZE_MUL, blocked, columns),
+    const Size *row = size_op(arena, SIZE_ADD, depth, size_constant(arena, CONTRACT_LINE / (int)dtype_size(dtype)));
+    add_scratch(planner, step, "packed", dtype, size_op(arena, SIZE_MUL, rows, row), end);
+    const Size *kept = size_op(arena, SIZE_MUL, size_op(arena, SIZE_MUL, one_beyond(arena, depth, c->depth_block), columns),
                                size_constant(arena, c->row_block * c->tile_rows));
     add_scratch(planner, step, "kept", dtype, kept, end);
+    c->panels_of = NULL;
+    if (meets_again(launch, step))
+        c->panels_of = add_scratch(planner, step, "panels_of", DTYPE_I64, size_constant(arena, 1), end);
     for (int r = 0; r < step->root_count && c->reduces; r++) {
         Component components[STATE_COMPONENTS_MAX];
         for (int i = 0, n = state_components(step->roots[r], components); i < n; i++)

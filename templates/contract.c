@@ -1,10 +1,11 @@
 /* The skeleton of one step as a tiled product: rows of the left operand times columns of the right one, over the
  * contracted indices, and what follows while the sums are at hand.
  *
- * Columns run along the lanes and are packed once for a unit of work: a panel for each tile of columns, in it one row of
- * COLUMNS for each point of the contracted indices. Rows are broadcast, in place where their strides allow it. The sums
- * of a tile, ROWS x COLUMNS, stay in registers from the first to the last point; where there are more than DEPTH points,
- * BLOCK tiles of rows take some of them at a time, so that what they meet stays in the cache, and keep their sums meanwhile.
+ * Columns run along the lanes and are packed: a panel for each tile of columns, in it one row of COLUMNS for each point
+ * of the contracted indices. A worker packs them once, for all units of work that have the same columns. Rows are broadcast,
+ * in place where their strides allow it. Where all panels together have more than NEAR words, BLOCK tiles of rows meet a
+ * panel before the next one. The sums of a tile, ROWS x COLUMNS, stay in registers from the first to the last point;
+ * where there are more than DEPTH points, the block's tiles take some of them at a time and keep their sums meanwhile.
  *
  * Where one instruction adds several products of narrow numbers to a sum, a word of 32 bits has so many contracted points,
  * and what is said here of a point is meant of a word: see templates/dot.c.
@@ -30,7 +31,7 @@ typedef f32v wordv;
 /* out[i,j] = sum[k](A[i,k] * B[j,k]) */
 //}
 //{ constants
-enum { ROWS_N = 6, VECTORS_N = 2, COLUMNS_N = VECTORS_N * LANES, DEPTH_N = 4, BLOCK_N = 2 };
+enum { ROWS_N = 6, VECTORS_N = 2, COLUMNS_N = VECTORS_N * LANES, DEPTH_N = 4, NEAR_N = 64, BLOCK_N = 2 };
 //}
 
 //{ pack_columns

@@ -21,9 +21,11 @@
  * tmp3: a block, k * tile_1_1 * 4 bytes
  * tmp4: a block, tile_1_1 * 4 bytes
  * workspace workers * (align(k * tile_1_1 * 4, 64) + align(tile_1_1 * 4, 64) + align(k * tile_1_1 * 4, 64)
- *         + align(tile_1_1 * 4, 64) + align(align(k, 8) * d * 4, 64) + align((1 + min(1, d / 321) * 7) * d * 24, 64)
- *         + align(min(1, d / 321) * align(k, 8) * 192, 64) + align(align(v, 8) * k * 4, 64)
- *         + align((1 + min(1, k / 321) * 7) * k * 24, 64) + align(min(1, k / 321) * align(v, 8) * 192, 64)) */
+ *         + align(tile_1_1 * 4, 64) + align(align(k, 8) * d * 4, 64)
+ *         + align((1 + min(1, align(k, 8) * d / 40961) * 7) * (d + 16) * 24, 64)
+ *         + align(min(1, d / 1025) * align(k, 8) * 192, 64) + 64 + align(align(v, 8) * k * 4, 64)
+ *         + align((1 + min(1, align(v, 8) * k / 40961) * 7) * (k + 16) * 24, 64)
+ *         + align(min(1, k / 1025) * align(v, 8) * 192, 64) + 64) */
 #ifndef ATTENTION_H
 #define ATTENTION_H
 

@@ -21,9 +21,11 @@
  * tmp3: a block, k * tile_1_3 * 4 bytes
  * tmp4: a block, tile_1_3 * 4 bytes
  * workspace workers * (align(k * tile_1_3 * 4, 64) + align(tile_1_3 * 4, 64) + align(k * tile_1_3 * 4, 64)
- *         + align(tile_1_3 * 4, 64) + align(align(k, 32) * d * 4, 64) + align((1 + min(1, d / 321) * 7) * d * 56, 64)
- *         + align(min(1, d / 321) * align(k, 32) * 448, 64) + align(align(v, 32) * k * 4, 64)
- *         + align((1 + min(1, k / 321) * 7) * k * 56, 64) + align(min(1, k / 321) * align(v, 32) * 448, 64)) */
+ *         + align(tile_1_3 * 4, 64) + align(align(k, 32) * d * 4, 64)
+ *         + align((1 + min(1, align(k, 32) * d / 163841) * 7) * (d + 16) * 56, 64)
+ *         + align(min(1, d / 1025) * align(k, 32) * 448, 64) + 64 + align(align(v, 32) * k * 4, 64)
+ *         + align((1 + min(1, align(v, 32) * k / 163841) * 7) * (k + 16) * 56, 64)
+ *         + align(min(1, k / 1025) * align(v, 32) * 448, 64) + 64) */
 #include <stddef.h>
 #include <stdint.h>
 #include <string.h>
@@ -666,9 +668,11 @@ typedef struct Frame {
     int64_t at_panels_1;
     int64_t at_packed_1;
     int64_t at_kept_1;
+    int64_t at_panels_of_1;
     int64_t at_panels_5;
     int64_t at_packed_5;
     int64_t at_kept_5;
+    int64_t at_panels_of_5;
     int64_t per_worker;
     int64_t grain_1, tasks_1;
     int64_t shared;
@@ -694,7 +698,7 @@ static int is_stopped(const Frame *f)
 }
 
 /* tmp1[b,h,q,k] = where(@q >= @k, sum[d](A[b,h,q,d] * B[b,h,k,d]) * 0.125, -(inf)) */
-enum { ROWS_1 = 14, VECTORS_1 = 2, COLUMNS_1 = VECTORS_1 * LANES, DEPTH_1 = 320, BLOCK_1 = 8 };
+enum { ROWS_1 = 14, VECTORS_1 = 2, COLUMNS_1 = VECTORS_1 * LANES, DEPTH_1 = 1024, NEAR_1 = 163840, BLOCK_1 = 8 };
 
 /* Packs the panel of `count` columns. */
 KERNEL static void pack_columns_1(const Frame *f, char *own, int64_t b, int64_t h, int64_t k, int64_t depth,
@@ -724,16 +728,16 @@ KERNEL static void pack_columns_1(const Frame *f, char *own, int64_t b, int64_t 
 }
 
 /* Packs `height` rows. */
-KERNEL static void pack_rows_1(const Frame *f, char *own, int64_t b, int64_t h, int64_t q, int height)
+KERNEL static void pack_rows_1(const Frame *f, char *own, int64_t b, int64_t h, int64_t q, int64_t depth, int height)
 {
     const int64_t extent_d = f->extent_d, at_packed_1 = f->at_packed_1;
     const f32u *A = (const f32u *)f->in.A.data;
     const int64_t A_0 = f->in.A.stride[0], A_1 = f->in.A.stride[1];
     const int64_t A_2 = f->in.A.stride[2], A_3 = f->in.A.stride[3];
     float *packed_1 = (float *)(own + at_packed_1);
-    float *to = packed_1;
     for (int r = 0; r < height; r++) {
         const int64_t q_at = q + r;
+        float *to = packed_1 + r * (depth + 16);
         for (int64_t d = 0; d < extent_d; d += LANES) {
             const int lanes = (int)size_min(LANES, extent_d - d);
             store_f32v(to, 1, load_f32v(A + b * A_0 + h * A_1 + q_at * A_2 + d * A_3, A_3, lanes), lanes);
@@ -830,15 +834,17 @@ KERNEL static void after_1(const Frame *f, char *own, int64_t b_first, int64_t h
 KERNEL static void step_1(const Frame *f, char *own, int64_t b_first, int64_t b_end, int64_t h_first, int64_t h_end,
         int64_t q_first, int64_t q_end)
 {
-    const int64_t extent_d = f->extent_d, extent_k = f->extent_k;
-    const int64_t at_panels_1 = f->at_panels_1, at_packed_1 = f->at_packed_1;
-    const int64_t at_kept_1 = f->at_kept_1;
+    const int64_t extent_h = f->extent_h, extent_d = f->extent_d;
+    const int64_t extent_k = f->extent_k, at_panels_1 = f->at_panels_1;
+    const int64_t at_packed_1 = f->at_packed_1, at_kept_1 = f->at_kept_1;
+    const int64_t at_panels_of_1 = f->at_panels_of_1;
     const f32u *A = (const f32u *)f->in.A.data;
     const int64_t A_0 = f->in.A.stride[0], A_1 = f->in.A.stride[1];
     const int64_t A_2 = f->in.A.stride[2], A_3 = f->in.A.stride[3];
     float *panels_1 = (float *)(own + at_panels_1);
     float *packed_1 = (float *)(own + at_packed_1);
     float *kept_1 = (float *)(own + at_kept_1);
+    int64_t *panels_of_1 = (int64_t *)(own + at_panels_of_1);
     const int64_t depth = extent_d;
     const int64_t columns = extent_k, places = size_align(columns, COLUMNS_1);
     float start[COLUMNS_1];
@@ -847,15 +853,19 @@ KERNEL static void step_1(const Frame *f, char *own, int64_t b_first, int64_t b_
     float tile[ROWS_1 * COLUMNS_1];
     for (int64_t b = b_first; b < b_end; b++) {
         for (int64_t h = h_first; h < h_end; h++) {
-            for (int64_t from_point = 0; from_point < extent_d; from_point += 64) {
-                const int64_t to_point = size_min(from_point + 64, extent_d);
-                for (int64_t place = 0; place < places; place += COLUMNS_1) {
-                    const int64_t k = place;
-                    const int count = (int)size_min(COLUMNS_1, columns - place);
-                    pack_columns_1(f, own, b, h, k, depth, place, from_point, to_point, count);
+            const int64_t columns_at = b_first * extent_h + h_first;
+            if (*panels_of_1 != columns_at) {
+                for (int64_t from_point = 0; from_point < extent_d; from_point += 16) {
+                    const int64_t to_point = size_min(from_point + 16, extent_d);
+                    for (int64_t place = 0; place < places; place += COLUMNS_1) {
+                        const int64_t k = place;
+                        const int count = (int)size_min(COLUMNS_1, columns - place);
+                        pack_columns_1(f, own, b, h, k, depth, place, from_point, to_point, count);
+                    }
                 }
+                *panels_of_1 = columns_at;
             }
-            const int64_t tiles = places / COLUMNS_1, block = depth > DEPTH_1 ? BLOCK_1 : 1;
+            const int64_t tiles = places / COLUMNS_1, block = depth * places > NEAR_1 ? BLOCK_1 : 1;
             for (int64_t q_block = q_first, q_stop; q_block < q_end; q_block = q_stop) {
                 const int64_t left = q_end - q_block, tiles_left = size_ceil_div(left, ROWS_1);
                 int height = (int)(tiles_left <= block ? left : size_ceil_div(left * block, tiles_left));
@@ -864,23 +874,23 @@ KERNEL static void step_1(const Frame *f, char *own, int64_t b_first, int64_t b_
                 const f32u *rows = A + b * A_0 + h * A_1 + q * A_2;
                 int64_t row_step = A_2, k_step = A_3;
                 if (tiles > 4 && row_step * 4 % 2048 == 0) {
-                    pack_rows_1(f, own, b, h, q, height);
+                    pack_rows_1(f, own, b, h, q, depth, height);
                     rows = packed_1;
-                    row_step = depth;
+                    row_step = depth + 16;
                     k_step = 1;
                 }
                 do {
                     points = size_ceil_div(depth - done, size_max(size_ceil_div(depth - done, DEPTH_1), 1));
                     float *kept = points < depth ? kept_1 : tile;
                     const int is_last = done + points >= depth;
-                    /* What comes nearer: the next rows where all points are taken at once, else the next panel; a share for each tile. */
+                    /* What comes nearer: the next rows where all panels are near, else the next panel; a share for each tile. */
                     const char *ahead = (const char *)(rows + (tiles < 4 ? 2 : 1) * height * row_step);
-                    const int64_t ahead_step = points < depth ? COLUMNS_1 * 4 / BLOCK_1 :
+                    const int64_t ahead_step = block > 1 ? COLUMNS_1 * 4 / BLOCK_1 :
                                                k_step == 1 ? size_ceil_div(height * 4, tiles) : 0;
                     for (int64_t place = 0; place < places; place += COLUMNS_1) {
                         const int64_t k = place;
                         const int count = (int)size_min(COLUMNS_1, columns - place);
-                        if (points < depth)
+                        if (block > 1)
                             ahead = (const char *)(panels_1 + (place + COLUMNS_1) * depth + done * COLUMNS_1);
                         for (q = q_block; q < q_stop; q += height) {
                             height = (int)size_ceil_div(q_stop - q, size_ceil_div(q_stop - q, ROWS_1));
@@ -1029,7 +1039,7 @@ KERNEL static void step_4(const Frame *f, char *own, int64_t b_first, int64_t b_
 }
 
 /* out[b,h,q,v] = sum[k](where(tmp4[b,h,q] == 0, 0, tmp3[b,h,q,k] / tmp4[b,h,q]) * C[b,h,k,v]) */
-enum { ROWS_5 = 14, VECTORS_5 = 2, COLUMNS_5 = VECTORS_5 * LANES, DEPTH_5 = 320, BLOCK_5 = 8 };
+enum { ROWS_5 = 14, VECTORS_5 = 2, COLUMNS_5 = VECTORS_5 * LANES, DEPTH_5 = 1024, NEAR_5 = 163840, BLOCK_5 = 8 };
 
 /* Packs the panel of `count` columns. */
 KERNEL static void pack_columns_5(const Frame *f, char *own, int64_t b, int64_t h, int64_t v_2, int64_t depth,
@@ -1053,7 +1063,7 @@ KERNEL static void pack_columns_5(const Frame *f, char *own, int64_t b, int64_t 
 
 /* Packs `height` rows. */
 KERNEL static void pack_rows_5(const Frame *f, char *own, int64_t b_first, int64_t h_first, int64_t q_first,
-        int64_t b, int64_t h, int64_t q, int height)
+        int64_t b, int64_t h, int64_t q, int64_t depth, int height)
 {
     const int64_t extent_k = f->extent_k, tile_1_3 = f->tile_1_3;
     const int64_t at_tmp3 = f->at_tmp3, at_tmp4 = f->at_tmp4;
@@ -1064,9 +1074,9 @@ KERNEL static void pack_rows_5(const Frame *f, char *own, int64_t b_first, int64
     f32u *tmp4 = (f32u *)(own + at_tmp4);
     const int64_t tmp4_0 = tile_1_3, tmp4_1 = tile_1_3;
     float *packed_5 = (float *)(own + at_packed_5);
-    float *to = packed_5;
     for (int r = 0; r < height; r++) {
         const int64_t q_at = q + r;
+        float *to = packed_5 + r * (depth + 16);
         const float tmp4_at = tmp4[(b - b_first) * tmp4_0 + (h - h_first) * tmp4_1 + (q_at - q_first)];
         const int value = tmp4_at == 0.0f;
         for (int64_t k = 0; k < extent_k; k += LANES) {
@@ -1154,12 +1164,14 @@ KERNEL static void after_5(const Frame *f, int64_t b, int64_t h, int64_t q, int6
 KERNEL static void step_5(const Frame *f, char *own, int64_t b_first, int64_t b_end, int64_t h_first, int64_t h_end,
         int64_t q_first, int64_t q_end)
 {
-    const int64_t extent_k = f->extent_k, extent_v = f->extent_v;
-    const int64_t at_panels_5 = f->at_panels_5, at_packed_5 = f->at_packed_5;
-    const int64_t at_kept_5 = f->at_kept_5;
+    const int64_t extent_h = f->extent_h, extent_k = f->extent_k;
+    const int64_t extent_v = f->extent_v, at_panels_5 = f->at_panels_5;
+    const int64_t at_packed_5 = f->at_packed_5, at_kept_5 = f->at_kept_5;
+    const int64_t at_panels_of_5 = f->at_panels_of_5;
     float *panels_5 = (float *)(own + at_panels_5);
     float *packed_5 = (float *)(own + at_packed_5);
     float *kept_5 = (float *)(own + at_kept_5);
+    int64_t *panels_of_5 = (int64_t *)(own + at_panels_of_5);
     const int64_t depth = extent_k;
     const int64_t columns = extent_v, places = size_align(columns, COLUMNS_5);
     float start[COLUMNS_5];
@@ -1168,35 +1180,39 @@ KERNEL static void step_5(const Frame *f, char *own, int64_t b_first, int64_t b_
     float tile[ROWS_5 * COLUMNS_5];
     for (int64_t b = b_first; b < b_end; b++) {
         for (int64_t h = h_first; h < h_end; h++) {
-            for (int64_t from_point = 0; from_point < extent_k; from_point += 64) {
-                const int64_t to_point = size_min(from_point + 64, extent_k);
-                for (int64_t place = 0; place < places; place += COLUMNS_5) {
-                    const int64_t v_2 = place;
-                    const int count = (int)size_min(COLUMNS_5, columns - place);
-                    pack_columns_5(f, own, b, h, v_2, depth, place, from_point, to_point, count);
+            const int64_t columns_at = b_first * extent_h + h_first;
+            if (*panels_of_5 != columns_at) {
+                for (int64_t from_point = 0; from_point < extent_k; from_point += 16) {
+                    const int64_t to_point = size_min(from_point + 16, extent_k);
+                    for (int64_t place = 0; place < places; place += COLUMNS_5) {
+                        const int64_t v_2 = place;
+                        const int count = (int)size_min(COLUMNS_5, columns - place);
+                        pack_columns_5(f, own, b, h, v_2, depth, place, from_point, to_point, count);
+                    }
                 }
+                *panels_of_5 = columns_at;
             }
-            const int64_t tiles = places / COLUMNS_5, block = depth > DEPTH_5 ? BLOCK_5 : 1;
+            const int64_t tiles = places / COLUMNS_5, block = depth * places > NEAR_5 ? BLOCK_5 : 1;
             for (int64_t q_block = q_first, q_stop; q_block < q_end; q_block = q_stop) {
                 const int64_t left = q_end - q_block, tiles_left = size_ceil_div(left, ROWS_5);
                 int height = (int)(tiles_left <= block ? left : size_ceil_div(left * block, tiles_left));
                 int64_t q = q_block, done = 0, points;
                 q_stop = q_block + height;
-                pack_rows_5(f, own, b_first, h_first, q_first, b, h, q, height);
+                pack_rows_5(f, own, b_first, h_first, q_first, b, h, q, depth, height);
                 const f32u *const rows = packed_5;
-                const int64_t row_step = depth, k_step = 1;
+                const int64_t row_step = depth + 16, k_step = 1;
                 do {
                     points = size_ceil_div(depth - done, size_max(size_ceil_div(depth - done, DEPTH_5), 1));
                     float *kept = points < depth ? kept_5 : tile;
                     const int is_last = done + points >= depth;
-                    /* What comes nearer: the next rows where all points are taken at once, else the next panel; a share for each tile. */
+                    /* What comes nearer: the next rows where all panels are near, else the next panel; a share for each tile. */
                     const char *ahead = (const char *)(rows + (tiles < 4 ? 2 : 1) * height * row_step);
-                    const int64_t ahead_step = points < depth ? COLUMNS_5 * 4 / BLOCK_5 :
+                    const int64_t ahead_step = block > 1 ? COLUMNS_5 * 4 / BLOCK_5 :
                                                k_step == 1 ? size_ceil_div(height * 4, tiles) : 0;
                     for (int64_t place = 0; place < places; place += COLUMNS_5) {
                         const int64_t v_2 = place;
                         const int count = (int)size_min(COLUMNS_5, columns - place);
-                        if (points < depth)
+                        if (block > 1)
                             ahead = (const char *)(panels_5 + (place + COLUMNS_5) * depth + done * COLUMNS_5);
                         for (q = q_block; q < q_stop; q += height) {
                             height = (int)size_ceil_div(q_stop - q, size_ceil_div(q_stop - q, ROWS_5));
@@ -1296,17 +1312,19 @@ static int prepare(Frame *f, const attention_args *args, int workers)
     const int64_t at_packed_1 = f->at_packed_1 = size_add(at_panels_1,
             size_align(size_mul(size_mul(size_align(extent_k, 32), extent_d), 4), 64));
     const int64_t at_kept_1 = f->at_kept_1 = size_add(at_packed_1,
-            size_align(size_mul(size_mul(size_add(1, size_mul(size_min(1, size_div(extent_d, 321)), 7)), extent_d),
-            56), 64));
-    const int64_t at_panels_5 = f->at_panels_5 = size_add(at_kept_1,
-            size_align(size_mul(size_mul(size_min(1, size_div(extent_d, 321)), size_align(extent_k, 32)), 448), 64));
+            size_align(size_mul(size_mul(size_add(1, size_mul(size_min(1,
+            size_div(size_mul(size_align(extent_k, 32), extent_d), 163841)), 7)), size_add(extent_d, 16)), 56), 64));
+    const int64_t at_panels_of_1 = f->at_panels_of_1 = size_add(at_kept_1,
+            size_align(size_mul(size_mul(size_min(1, size_div(extent_d, 1025)), size_align(extent_k, 32)), 448), 64));
+    const int64_t at_panels_5 = f->at_panels_5 = size_add(at_panels_of_1, 64);
     const int64_t at_packed_5 = f->at_packed_5 = size_add(at_panels_5,
             size_align(size_mul(size_mul(size_align(extent_v, 32), extent_k), 4), 64));
     const int64_t at_kept_5 = f->at_kept_5 = size_add(at_packed_5,
-            size_align(size_mul(size_mul(size_add(1, size_mul(size_min(1, size_div(extent_k, 321)), 7)), extent_k),
-            56), 64));
-    f->per_worker = size_add(at_kept_5, size_align(size_mul(size_mul(size_min(1, size_div(extent_k, 321)),
-            size_align(extent_v, 32)), 448), 64));
+            size_align(size_mul(size_mul(size_add(1, size_mul(size_min(1,
+            size_div(size_mul(size_align(extent_v, 32), extent_k), 163841)), 7)), size_add(extent_k, 16)), 56), 64));
+    const int64_t at_panels_of_5 = f->at_panels_of_5 = size_add(at_kept_5,
+            size_align(size_mul(size_mul(size_min(1, size_div(extent_k, 1025)), size_align(extent_v, 32)), 448), 64));
+    f->per_worker = size_add(at_panels_of_5, 64);
     const int64_t most_1 = size_min(size_max(size_ceil_div(size_mul(size_mul(size_mul(size_mul(extent_b, extent_h),
             extent_q), extent_d), extent_k), 32768), 1), 1024);
     f->grain_1 = size_max(size_ceil_div(f->units_1, most_1), 1);
@@ -1338,6 +1356,11 @@ int attention(const attention_args *args, void *workspace, size_t bytes, const e
     f->workspace = (char *)workspace;
     f->host = host;
     f->status = &failure;
+    const int64_t at_panels_of_1 = f->at_panels_of_1, at_panels_of_5 = f->at_panels_of_5;
+    for (int worker = 0; worker < workers; worker++)
+        *(int64_t *)(f->workspace + f->shared + worker * f->per_worker + at_panels_of_1) = -1;
+    for (int worker = 0; worker < workers; worker++)
+        *(int64_t *)(f->workspace + f->shared + worker * f->per_worker + at_panels_of_5) = -1;
     if (run(f, launch_1, f->tasks_1))
         return failure;
     return 0;

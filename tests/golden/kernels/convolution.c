@@ -3,13 +3,13 @@
  *     where(@h + @r >= 1 && @h + @r <= 56, x[n,c,h+r-1], 0) * k[o,c,r] -> noh
  *
  * target portable, 4 lanes
- * launch 1: block of n: tile_1_1 = min(9, n), block of o: tile_1_2 = min(64, o), block of h: tile_1_3 = min(56, h)
+ * launch 1: block of n: tile_1_1 = min(9, n), block of h: tile_1_2 = min(56, h), block of o: tile_1_3 = min(64, o)
  *   step 1: store out[n,o,h] = sum[r,c](where(((@h + @r) >= 1) && ((@h + @r) <= 56), x[n,c,h+r-1], 0) * k[o,c,r])
  *     tiles of 6 x 8: rows o, columns n h, contracted c r, rows packed
  *     loops n o h, 4 lanes along h
- * workspace workers * (align(tile_1_1 * align(tile_1_3, 8) * c * r * 4, 64)
- *         + align((1 + min(1, c * r / 321) * 7) * c * r * 24, 64)
- *         + align(min(1, c * r / 321) * tile_1_1 * align(tile_1_3, 8) * 192, 64)) */
+ * workspace workers * (align(tile_1_1 * align(tile_1_2, 8) * c * r * 4, 64)
+ *         + align((1 + min(1, tile_1_1 * align(tile_1_2, 8) * c * r / 40961) * 7) * (c * r + 16) * 24, 64)
+ *         + align(min(1, c * r / 1025) * tile_1_1 * align(tile_1_2, 8) * 192, 64) + 64) */
 #include <stddef.h>
 #include <stdint.h>
 #include <string.h>
@@ -492,6 +492,7 @@ typedef struct Frame {
     int64_t units_1;
     int64_t at_packed_1;
     int64_t at_kept_1;
+    int64_t at_panels_of_1;
     int64_t per_worker;
     int64_t grain_1, tasks_1;
     int64_t shared;
@@ -517,7 +518,7 @@ static int is_stopped(const Frame *f)
 }
 
 /* out[n,o,h] = sum[r,c](where(((@h + @r) >= 1) && ((@h + @r) <= 56), x[n,c,h+r-1], 0) * k[o,c,r]) */
-enum { ROWS_1 = 6, VECTORS_1 = 2, COLUMNS_1 = VECTORS_1 * LANES, DEPTH_1 = 320, BLOCK_1 = 8 };
+enum { ROWS_1 = 6, VECTORS_1 = 2, COLUMNS_1 = VECTORS_1 * LANES, DEPTH_1 = 1024, NEAR_1 = 40960, BLOCK_1 = 8 };
 
 /* Packs the panel of `count` columns. */
 KERNEL static void pack_columns_1(const Frame *f, char *own, int64_t n, int64_t h, int64_t depth, int64_t place,
@@ -564,7 +565,7 @@ KERNEL static void pack_columns_1(const Frame *f, char *own, int64_t n, int64_t 
 }
 
 /* Packs `height` rows. */
-KERNEL static void pack_rows_1(const Frame *f, char *own, int64_t o, int height)
+KERNEL static void pack_rows_1(const Frame *f, char *own, int64_t o, int64_t depth, int height)
 {
     const int64_t extent_r = f->extent_r, extent_c = f->extent_c;
     const int64_t at_packed_1 = f->at_packed_1;
@@ -572,9 +573,9 @@ KERNEL static void pack_rows_1(const Frame *f, char *own, int64_t o, int height)
     const int64_t k_0 = f->in.k.stride[0], k_1 = f->in.k.stride[1];
     const int64_t k_2 = f->in.k.stride[2];
     float *packed_1 = (float *)(own + at_packed_1);
-    float *to = packed_1;
     for (int r = 0; r < height; r++) {
         const int64_t o_at = o + r;
+        float *to = packed_1 + r * (depth + 16);
         for (int64_t c_2 = 0; c_2 < extent_c; c_2++) {
             for (int64_t r_2 = 0; r_2 < extent_r; r_2 += LANES) {
                 const int lanes = (int)size_min(LANES, extent_r - r_2);
@@ -659,11 +660,13 @@ KERNEL static void after_1(const Frame *f, int64_t o, int64_t n, int64_t h, int 
 KERNEL static void step_1(const Frame *f, char *own, int64_t n_first, int64_t n_end, int64_t o_first, int64_t o_end,
         int64_t h_first, int64_t h_end)
 {
-    const int64_t extent_r = f->extent_r, extent_c = f->extent_c;
-    const int64_t at_packed_1 = f->at_packed_1, at_kept_1 = f->at_kept_1;
+    const int64_t extent_h = f->extent_h, extent_r = f->extent_r;
+    const int64_t extent_c = f->extent_c, at_packed_1 = f->at_packed_1;
+    const int64_t at_kept_1 = f->at_kept_1, at_panels_of_1 = f->at_panels_of_1;
     float *panels_1 = (float *)own;
     float *packed_1 = (float *)(own + at_packed_1);
     float *kept_1 = (float *)(own + at_kept_1);
+    int64_t *panels_of_1 = (int64_t *)(own + at_panels_of_1);
     const int64_t depth = extent_c * extent_r;
     const int64_t columns = h_end - h_first, width = size_align(columns, COLUMNS_1),
             places = (n_end - n_first) * width;
@@ -671,37 +674,41 @@ KERNEL static void step_1(const Frame *f, char *own, int64_t n_first, int64_t n_
     for (int c = 0; c < COLUMNS_1; c++)
         start[c] = 0.0f;
     float tile[ROWS_1 * COLUMNS_1];
-    for (int64_t from_point = 0; from_point < extent_c; from_point += 64) {
-        const int64_t to_point = size_min(from_point + 64, extent_c);
-        for (int64_t place = 0; place < places; place += COLUMNS_1) {
-            const int64_t h = h_first + place % width;
-            const int64_t n = n_first + place / width;
-            const int count = (int)size_min(COLUMNS_1, columns - place % width);
-            pack_columns_1(f, own, n, h, depth, place, from_point, to_point, count);
+    const int64_t columns_at = n_first * extent_h + h_first;
+    if (*panels_of_1 != columns_at) {
+        for (int64_t from_point = 0; from_point < extent_c; from_point += 16) {
+            const int64_t to_point = size_min(from_point + 16, extent_c);
+            for (int64_t place = 0; place < places; place += COLUMNS_1) {
+                const int64_t h = h_first + place % width;
+                const int64_t n = n_first + place / width;
+                const int count = (int)size_min(COLUMNS_1, columns - place % width);
+                pack_columns_1(f, own, n, h, depth, place, from_point, to_point, count);
+            }
         }
+        *panels_of_1 = columns_at;
     }
-    const int64_t tiles = places / COLUMNS_1, block = depth > DEPTH_1 ? BLOCK_1 : 1;
+    const int64_t tiles = places / COLUMNS_1, block = depth * places > NEAR_1 ? BLOCK_1 : 1;
     for (int64_t o_block = o_first, o_stop; o_block < o_end; o_block = o_stop) {
         const int64_t left = o_end - o_block, tiles_left = size_ceil_div(left, ROWS_1);
         int height = (int)(tiles_left <= block ? left : size_ceil_div(left * block, tiles_left));
         int64_t o = o_block, done = 0, points;
         o_stop = o_block + height;
-        pack_rows_1(f, own, o, height);
+        pack_rows_1(f, own, o, depth, height);
         const f32u *const rows = packed_1;
-        const int64_t row_step = depth, k_step = 1;
+        const int64_t row_step = depth + 16, k_step = 1;
         do {
             points = size_ceil_div(depth - done, size_max(size_ceil_div(depth - done, DEPTH_1), 1));
             float *kept = points < depth ? kept_1 : tile;
             const int is_last = done + points >= depth;
-            /* What comes nearer: the next rows where all points are taken at once, else the next panel; a share for each tile. */
+            /* What comes nearer: the next rows where all panels are near, else the next panel; a share for each tile. */
             const char *ahead = (const char *)(rows + (tiles < 4 ? 2 : 1) * height * row_step);
-            const int64_t ahead_step = points < depth ? COLUMNS_1 * 4 / BLOCK_1 :
+            const int64_t ahead_step = block > 1 ? COLUMNS_1 * 4 / BLOCK_1 :
                                        k_step == 1 ? size_ceil_div(height * 4, tiles) : 0;
             for (int64_t place = 0; place < places; place += COLUMNS_1) {
                 const int64_t h = h_first + place % width;
                 const int64_t n = n_first + place / width;
                 const int count = (int)size_min(COLUMNS_1, columns - place % width);
-                if (points < depth)
+                if (block > 1)
                     ahead = (const char *)(panels_1 + (place + COLUMNS_1) * depth + done * COLUMNS_1);
                 for (o = o_block; o < o_stop; o += height) {
                     height = (int)size_ceil_div(o_stop - o, size_ceil_div(o_stop - o, ROWS_1));
@@ -730,12 +737,12 @@ static void launch_1(void *argument, int64_t task, int worker)
     const int64_t units_end = size_min((task + 1) * f->grain_1, f->units_1);
     for (int64_t unit = task * f->grain_1; unit < units_end && !is_stopped(f); unit++) {
         int64_t rest = unit;
-        const int64_t h_tiles = size_max(size_ceil_div(extent_h, tile_1_3), 1);
-        const int64_t h_first = rest % h_tiles * tile_1_3, h_end = size_min(h_first + tile_1_3, extent_h);
-        rest /= h_tiles;
-        const int64_t o_tiles = size_max(size_ceil_div(extent_o, tile_1_2), 1);
-        const int64_t o_first = rest % o_tiles * tile_1_2, o_end = size_min(o_first + tile_1_2, extent_o);
+        const int64_t o_tiles = size_max(size_ceil_div(extent_o, tile_1_3), 1);
+        const int64_t o_first = rest % o_tiles * tile_1_3, o_end = size_min(o_first + tile_1_3, extent_o);
         rest /= o_tiles;
+        const int64_t h_tiles = size_max(size_ceil_div(extent_h, tile_1_2), 1);
+        const int64_t h_first = rest % h_tiles * tile_1_2, h_end = size_min(h_first + tile_1_2, extent_h);
+        rest /= h_tiles;
         const int64_t n_first = rest * tile_1_1, n_end = size_min(n_first + tile_1_1, extent_n);
         step_1(f, own, n_first, n_end, o_first, o_end, h_first, h_end);
     }
@@ -780,17 +787,20 @@ static int prepare(Frame *f, const convolution_args *args, int workers)
     if (f->in.out.shape[0] != extent_n || f->in.out.shape[1] != extent_o || f->in.out.shape[2] != extent_h)
         return BAD_SHAPES;
     const int64_t tile_1_1 = f->tile_1_1 = size_min(9, extent_n);
-    const int64_t tile_1_2 = f->tile_1_2 = size_min(64, extent_o);
-    const int64_t tile_1_3 = f->tile_1_3 = size_min(56, extent_h);
-    f->units_1 = size_mul(size_mul(size_ceil_div(extent_n, tile_1_1), size_ceil_div(extent_o, tile_1_2)),
-            size_ceil_div(extent_h, tile_1_3));
+    const int64_t tile_1_2 = f->tile_1_2 = size_min(56, extent_h);
+    const int64_t tile_1_3 = f->tile_1_3 = size_min(64, extent_o);
+    f->units_1 = size_mul(size_mul(size_ceil_div(extent_n, tile_1_1), size_ceil_div(extent_h, tile_1_2)),
+            size_ceil_div(extent_o, tile_1_3));
     const int64_t at_packed_1 = f->at_packed_1 = size_align(size_mul(size_mul(size_mul(tile_1_1,
-            size_align(tile_1_3, 8)), size_mul(extent_c, extent_r)), 4), 64);
+            size_align(tile_1_2, 8)), size_mul(extent_c, extent_r)), 4), 64);
     const int64_t at_kept_1 = f->at_kept_1 = size_add(at_packed_1,
             size_align(size_mul(size_mul(size_add(1, size_mul(size_min(1,
-            size_div(size_mul(extent_c, extent_r), 321)), 7)), size_mul(extent_c, extent_r)), 24), 64));
-    f->per_worker = size_add(at_kept_1, size_align(size_mul(size_mul(size_min(1,
-            size_div(size_mul(extent_c, extent_r), 321)), size_mul(tile_1_1, size_align(tile_1_3, 8))), 192), 64));
+            size_div(size_mul(size_mul(tile_1_1, size_align(tile_1_2, 8)), size_mul(extent_c, extent_r)), 40961)),
+            7)), size_add(size_mul(extent_c, extent_r), 16)), 24), 64));
+    const int64_t at_panels_of_1 = f->at_panels_of_1 = size_add(at_kept_1,
+            size_align(size_mul(size_mul(size_min(1, size_div(size_mul(extent_c, extent_r), 1025)),
+            size_mul(tile_1_1, size_align(tile_1_2, 8))), 192), 64));
+    f->per_worker = size_add(at_panels_of_1, 64);
     const int64_t most_1 = size_min(size_max(size_ceil_div(size_mul(size_mul(size_mul(size_mul(extent_h, extent_r),
             extent_n), extent_c), extent_o), 32768), 1), 1024);
     f->grain_1 = size_max(size_ceil_div(f->units_1, most_1), 1);
@@ -822,6 +832,9 @@ int convolution(const convolution_args *args, void *workspace, size_t bytes, con
     f->workspace = (char *)workspace;
     f->host = host;
     f->status = &failure;
+    const int64_t at_panels_of_1 = f->at_panels_of_1;
+    for (int worker = 0; worker < workers; worker++)
+        *(int64_t *)(f->workspace + f->shared + worker * f->per_worker + at_panels_of_1) = -1;
     if (run(f, launch_1, f->tasks_1))
         return failure;
     return 0;

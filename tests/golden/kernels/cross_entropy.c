@@ -13,8 +13,9 @@
  *     loops, 4 lanes along h, split along t into parts_2 = min(t, 64), stride 1 expected: X axis 1, W axis 1
  * tmp1: a block, tile_1_1 * 4 bytes
  * workspace align(parts_2 * 4, 64) + workers * (align(tile_1_1 * 4, 64) + align(align(tile_1_1, 8) * h * 4, 64)
- *         + align((1 + min(1, h / 321) * 7) * h * 24, 64) + align(min(1, h / 321) * align(tile_1_1, 8) * 192, 64)
- *         + align(align(tile_1_1, 8) * 4, 64) + align(align(tile_1_1, 8) * 4, 64)) */
+ *         + align((1 + min(1, align(tile_1_1, 8) * h / 40961) * 7) * (h + 16) * 24, 64)
+ *         + align(min(1, h / 1025) * align(tile_1_1, 8) * 192, 64) + align(align(tile_1_1, 8) * 4, 64)
+ *         + align(align(tile_1_1, 8) * 4, 64)) */
 #include <stddef.h>
 #include <stdint.h>
 #include <string.h>
@@ -588,7 +589,7 @@ static int is_stopped(const Frame *f)
 }
 
 /* tmp1[t] = logsumexp[v](sum[h](X[t,h] * W[v,h])) */
-enum { ROWS_1 = 6, VECTORS_1 = 2, COLUMNS_1 = VECTORS_1 * LANES, DEPTH_1 = 320, BLOCK_1 = 8 };
+enum { ROWS_1 = 6, VECTORS_1 = 2, COLUMNS_1 = VECTORS_1 * LANES, DEPTH_1 = 1024, NEAR_1 = 40960, BLOCK_1 = 8 };
 
 /* Packs the panel of `count` columns. */
 KERNEL static void pack_columns_1(const Frame *f, char *own, int64_t t, int64_t depth, int64_t place,
@@ -617,15 +618,15 @@ KERNEL static void pack_columns_1(const Frame *f, char *own, int64_t t, int64_t 
 }
 
 /* Packs `height` rows. */
-KERNEL static void pack_rows_1(const Frame *f, char *own, int64_t v_2, int height)
+KERNEL static void pack_rows_1(const Frame *f, char *own, int64_t v_2, int64_t depth, int height)
 {
     const int64_t extent_h = f->extent_h, at_packed_1 = f->at_packed_1;
     const f32u *W = (const f32u *)f->in.W.data;
     const int64_t W_0 = f->in.W.stride[0], W_1 = f->in.W.stride[1];
     float *packed_1 = (float *)(own + at_packed_1);
-    float *to = packed_1;
     for (int r = 0; r < height; r++) {
         const int64_t v_2_at = v_2 + r;
+        float *to = packed_1 + r * (depth + 16);
         for (int64_t h = 0; h < extent_h; h += LANES) {
             const int lanes = (int)size_min(LANES, extent_h - h);
             store_f32v(to, 1, load_f32v(W + v_2_at * W_0 + h * W_1, W_1, lanes), lanes);
@@ -740,15 +741,15 @@ KERNEL static void step_1(const Frame *f, char *own, int64_t t_first, int64_t t_
     for (int c = 0; c < COLUMNS_1; c++)
         start[c] = 0.0f;
     float tile[ROWS_1 * COLUMNS_1];
-    for (int64_t from_point = 0; from_point < extent_h; from_point += 64) {
-        const int64_t to_point = size_min(from_point + 64, extent_h);
+    for (int64_t from_point = 0; from_point < extent_h; from_point += 16) {
+        const int64_t to_point = size_min(from_point + 16, extent_h);
         for (int64_t place = 0; place < places; place += COLUMNS_1) {
             const int64_t t = t_first + place;
             const int count = (int)size_min(COLUMNS_1, columns - place);
             pack_columns_1(f, own, t, depth, place, from_point, to_point, count);
         }
     }
-    const int64_t tiles = places / COLUMNS_1, block = depth > DEPTH_1 ? BLOCK_1 : 1;
+    const int64_t tiles = places / COLUMNS_1, block = depth * places > NEAR_1 ? BLOCK_1 : 1;
     for (int64_t place = 0; place < places; place += LANES) {
         store_f32v(largest_1_1 + place, 1, splat_f32v(-INFINITY), LANES);
         store_f32v(sum_1_1 + place, 1, splat_f32v(0.0f), LANES);
@@ -761,22 +762,22 @@ KERNEL static void step_1(const Frame *f, char *own, int64_t t_first, int64_t t_
         const f32u *rows = W + v_2 * W_0;
         int64_t row_step = W_0, k_step = W_1;
         if (tiles > 4 && row_step * 4 % 2048 == 0) {
-            pack_rows_1(f, own, v_2, height);
+            pack_rows_1(f, own, v_2, depth, height);
             rows = packed_1;
-            row_step = depth;
+            row_step = depth + 16;
             k_step = 1;
         }
         do {
             points = size_ceil_div(depth - done, size_max(size_ceil_div(depth - done, DEPTH_1), 1));
             float *kept = points < depth ? kept_1 : tile;
             const int is_last = done + points >= depth;
-            /* What comes nearer: the next rows where all points are taken at once, else the next panel; a share for each tile. */
+            /* What comes nearer: the next rows where all panels are near, else the next panel; a share for each tile. */
             const char *ahead = (const char *)(rows + (tiles < 4 ? 2 : 1) * height * row_step);
-            const int64_t ahead_step = points < depth ? COLUMNS_1 * 4 / BLOCK_1 :
+            const int64_t ahead_step = block > 1 ? COLUMNS_1 * 4 / BLOCK_1 :
                                        k_step == 1 ? size_ceil_div(height * 4, tiles) : 0;
             for (int64_t place = 0; place < places; place += COLUMNS_1) {
                 const int count = (int)size_min(COLUMNS_1, columns - place);
-                if (points < depth)
+                if (block > 1)
                     ahead = (const char *)(panels_1 + (place + COLUMNS_1) * depth + done * COLUMNS_1);
                 for (v_2 = v_2_block; v_2 < v_2_stop; v_2 += height) {
                     height = (int)size_ceil_div(v_2_stop - v_2, size_ceil_div(v_2_stop - v_2, ROWS_1));
@@ -950,10 +951,10 @@ static int prepare(Frame *f, const cross_entropy_args *args, int workers)
     const int64_t at_packed_1 = f->at_packed_1 = size_add(at_panels_1,
             size_align(size_mul(size_mul(size_align(tile_1_1, 8), extent_h), 4), 64));
     const int64_t at_kept_1 = f->at_kept_1 = size_add(at_packed_1,
-            size_align(size_mul(size_mul(size_add(1, size_mul(size_min(1, size_div(extent_h, 321)), 7)), extent_h),
-            24), 64));
+            size_align(size_mul(size_mul(size_add(1, size_mul(size_min(1,
+            size_div(size_mul(size_align(tile_1_1, 8), extent_h), 40961)), 7)), size_add(extent_h, 16)), 24), 64));
     const int64_t at_largest_1_1 = f->at_largest_1_1 = size_add(at_kept_1,
-            size_align(size_mul(size_mul(size_min(1, size_div(extent_h, 321)), size_align(tile_1_1, 8)), 192), 64));
+            size_align(size_mul(size_mul(size_min(1, size_div(extent_h, 1025)), size_align(tile_1_1, 8)), 192), 64));
     const int64_t at_sum_1_1 = f->at_sum_1_1 = size_add(at_largest_1_1,
             size_align(size_mul(size_align(tile_1_1, 8), 4), 64));
     f->per_worker = size_add(at_sum_1_1, size_align(size_mul(size_align(tile_1_1, 8), 4), 64));

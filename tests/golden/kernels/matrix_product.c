@@ -3,12 +3,13 @@
  *     ij, jk -> ik
  *
  * target avx2, 8 lanes
- * launch 1: block of i: tile_1_1 = min(64, i), block of k: tile_1_2 = min(64, k)
+ * launch 1: block of k: tile_1_1 = min(64, k), block of i: tile_1_2 = min(64, i)
  *   step 1: store out[i,k] = sum[j](A[i,j] * B[j,k])
  *     tiles of 6 x 16: rows i, columns k, contracted j, rows in place
  *     loops i k, 8 lanes along k
- * workspace workers * (align(align(tile_1_2, 16) * j * 4, 64) + align((1 + min(1, j / 321) * 7) * j * 24, 64)
- *         + align(min(1, j / 321) * align(tile_1_2, 16) * 192, 64)) */
+ * workspace workers * (align(align(tile_1_1, 16) * j * 4, 64)
+ *         + align((1 + min(1, align(tile_1_1, 16) * j / 81921) * 7) * (j + 16) * 24, 64)
+ *         + align(min(1, j / 1025) * align(tile_1_1, 16) * 192, 64) + 64) */
 #include <stddef.h>
 #include <stdint.h>
 #include <string.h>
@@ -384,6 +385,7 @@ typedef struct Frame {
     int64_t units_1;
     int64_t at_packed_1;
     int64_t at_kept_1;
+    int64_t at_panels_of_1;
     int64_t per_worker;
     int64_t grain_1, tasks_1;
     int64_t shared;
@@ -409,7 +411,7 @@ static int is_stopped(const Frame *f)
 }
 
 /* out[i,k] = sum[j](A[i,j] * B[j,k]) */
-enum { ROWS_1 = 6, VECTORS_1 = 2, COLUMNS_1 = VECTORS_1 * LANES, DEPTH_1 = 320, BLOCK_1 = 8 };
+enum { ROWS_1 = 6, VECTORS_1 = 2, COLUMNS_1 = VECTORS_1 * LANES, DEPTH_1 = 1024, NEAR_1 = 81920, BLOCK_1 = 8 };
 
 /* Packs the panel of `count` columns. */
 KERNEL static void pack_columns_1(const Frame *f, char *own, int64_t k, int64_t depth, int64_t place,
@@ -430,15 +432,15 @@ KERNEL static void pack_columns_1(const Frame *f, char *own, int64_t k, int64_t 
 }
 
 /* Packs `height` rows. */
-KERNEL static void pack_rows_1(const Frame *f, char *own, int64_t i, int height)
+KERNEL static void pack_rows_1(const Frame *f, char *own, int64_t i, int64_t depth, int height)
 {
     const int64_t extent_j = f->extent_j, at_packed_1 = f->at_packed_1;
     const f32u *A = (const f32u *)f->in.A.data;
     const int64_t A_0 = f->in.A.stride[0], A_1 = f->in.A.stride[1];
     float *packed_1 = (float *)(own + at_packed_1);
-    float *to = packed_1;
     for (int r = 0; r < height; r++) {
         const int64_t i_at = i + r;
+        float *to = packed_1 + r * (depth + 16);
         for (int64_t j = 0; j < extent_j; j += LANES) {
             const int lanes = (int)size_min(LANES, extent_j - j);
             store_f32v(to, 1, load_f32v(A + i_at * A_0 + j * A_1, A_1, lanes), lanes);
@@ -520,27 +522,32 @@ KERNEL static void after_1(const Frame *f, int64_t i, int64_t k, int count, int 
 KERNEL static void step_1(const Frame *f, char *own, int64_t i_first, int64_t i_end, int64_t k_first, int64_t k_end)
 {
     const int64_t extent_j = f->extent_j, at_packed_1 = f->at_packed_1;
-    const int64_t at_kept_1 = f->at_kept_1;
+    const int64_t at_kept_1 = f->at_kept_1, at_panels_of_1 = f->at_panels_of_1;
     const f32u *A = (const f32u *)f->in.A.data;
     const int64_t A_0 = f->in.A.stride[0], A_1 = f->in.A.stride[1];
     float *panels_1 = (float *)own;
     float *packed_1 = (float *)(own + at_packed_1);
     float *kept_1 = (float *)(own + at_kept_1);
+    int64_t *panels_of_1 = (int64_t *)(own + at_panels_of_1);
     const int64_t depth = extent_j;
     const int64_t columns = k_end - k_first, places = size_align(columns, COLUMNS_1);
     float start[COLUMNS_1];
     for (int c = 0; c < COLUMNS_1; c++)
         start[c] = 0.0f;
     float tile[ROWS_1 * COLUMNS_1];
-    for (int64_t from_point = 0; from_point < extent_j; from_point += 64) {
-        const int64_t to_point = size_min(from_point + 64, extent_j);
-        for (int64_t place = 0; place < places; place += COLUMNS_1) {
-            const int64_t k = k_first + place;
-            const int count = (int)size_min(COLUMNS_1, columns - place);
-            pack_columns_1(f, own, k, depth, place, from_point, to_point, count);
+    const int64_t columns_at = k_first;
+    if (*panels_of_1 != columns_at) {
+        for (int64_t from_point = 0; from_point < extent_j; from_point += 16) {
+            const int64_t to_point = size_min(from_point + 16, extent_j);
+            for (int64_t place = 0; place < places; place += COLUMNS_1) {
+                const int64_t k = k_first + place;
+                const int count = (int)size_min(COLUMNS_1, columns - place);
+                pack_columns_1(f, own, k, depth, place, from_point, to_point, count);
+            }
         }
+        *panels_of_1 = columns_at;
     }
-    const int64_t tiles = places / COLUMNS_1, block = depth > DEPTH_1 ? BLOCK_1 : 1;
+    const int64_t tiles = places / COLUMNS_1, block = depth * places > NEAR_1 ? BLOCK_1 : 1;
     for (int64_t i_block = i_first, i_stop; i_block < i_end; i_block = i_stop) {
         const int64_t left = i_end - i_block, tiles_left = size_ceil_div(left, ROWS_1);
         int height = (int)(tiles_left <= block ? left : size_ceil_div(left * block, tiles_left));
@@ -549,23 +556,23 @@ KERNEL static void step_1(const Frame *f, char *own, int64_t i_first, int64_t i_
         const f32u *rows = A + i * A_0;
         int64_t row_step = A_0, k_step = A_1;
         if (tiles > 4 && row_step * 4 % 2048 == 0) {
-            pack_rows_1(f, own, i, height);
+            pack_rows_1(f, own, i, depth, height);
             rows = packed_1;
-            row_step = depth;
+            row_step = depth + 16;
             k_step = 1;
         }
         do {
             points = size_ceil_div(depth - done, size_max(size_ceil_div(depth - done, DEPTH_1), 1));
             float *kept = points < depth ? kept_1 : tile;
             const int is_last = done + points >= depth;
-            /* What comes nearer: the next rows where all points are taken at once, else the next panel; a share for each tile. */
+            /* What comes nearer: the next rows where all panels are near, else the next panel; a share for each tile. */
             const char *ahead = (const char *)(rows + (tiles < 4 ? 2 : 1) * height * row_step);
-            const int64_t ahead_step = points < depth ? COLUMNS_1 * 4 / BLOCK_1 :
+            const int64_t ahead_step = block > 1 ? COLUMNS_1 * 4 / BLOCK_1 :
                                        k_step == 1 ? size_ceil_div(height * 4, tiles) : 0;
             for (int64_t place = 0; place < places; place += COLUMNS_1) {
                 const int64_t k = k_first + place;
                 const int count = (int)size_min(COLUMNS_1, columns - place);
-                if (points < depth)
+                if (block > 1)
                     ahead = (const char *)(panels_1 + (place + COLUMNS_1) * depth + done * COLUMNS_1);
                 for (i = i_block; i < i_stop; i += height) {
                     height = (int)size_ceil_div(i_stop - i, size_ceil_div(i_stop - i, ROWS_1));
@@ -593,10 +600,10 @@ static void launch_1(void *argument, int64_t task, int worker)
     const int64_t units_end = size_min((task + 1) * f->grain_1, f->units_1);
     for (int64_t unit = task * f->grain_1; unit < units_end && !is_stopped(f); unit++) {
         int64_t rest = unit;
-        const int64_t k_tiles = size_max(size_ceil_div(extent_k, tile_1_2), 1);
-        const int64_t k_first = rest % k_tiles * tile_1_2, k_end = size_min(k_first + tile_1_2, extent_k);
-        rest /= k_tiles;
-        const int64_t i_first = rest * tile_1_1, i_end = size_min(i_first + tile_1_1, extent_i);
+        const int64_t i_tiles = size_max(size_ceil_div(extent_i, tile_1_2), 1);
+        const int64_t i_first = rest % i_tiles * tile_1_2, i_end = size_min(i_first + tile_1_2, extent_i);
+        rest /= i_tiles;
+        const int64_t k_first = rest * tile_1_1, k_end = size_min(k_first + tile_1_1, extent_k);
         step_1(f, own, i_first, i_end, k_first, k_end);
     }
 }
@@ -635,16 +642,17 @@ static int prepare(Frame *f, const matrix_product_args *args, int workers)
     const int64_t extent_k = f->extent_k = f->in.B.shape[1];
     if (f->in.out.shape[0] != extent_i || f->in.out.shape[1] != extent_k)
         return BAD_SHAPES;
-    const int64_t tile_1_1 = f->tile_1_1 = size_min(64, extent_i);
-    const int64_t tile_1_2 = f->tile_1_2 = size_min(64, extent_k);
-    f->units_1 = size_mul(size_ceil_div(extent_i, tile_1_1), size_ceil_div(extent_k, tile_1_2));
-    const int64_t at_packed_1 = f->at_packed_1 = size_align(size_mul(size_mul(size_align(tile_1_2, 16), extent_j), 4),
+    const int64_t tile_1_1 = f->tile_1_1 = size_min(64, extent_k);
+    const int64_t tile_1_2 = f->tile_1_2 = size_min(64, extent_i);
+    f->units_1 = size_mul(size_ceil_div(extent_k, tile_1_1), size_ceil_div(extent_i, tile_1_2));
+    const int64_t at_packed_1 = f->at_packed_1 = size_align(size_mul(size_mul(size_align(tile_1_1, 16), extent_j), 4),
             64);
     const int64_t at_kept_1 = f->at_kept_1 = size_add(at_packed_1,
-            size_align(size_mul(size_mul(size_add(1, size_mul(size_min(1, size_div(extent_j, 321)), 7)), extent_j),
-            24), 64));
-    f->per_worker = size_add(at_kept_1, size_align(size_mul(size_mul(size_min(1, size_div(extent_j, 321)),
-            size_align(tile_1_2, 16)), 192), 64));
+            size_align(size_mul(size_mul(size_add(1, size_mul(size_min(1,
+            size_div(size_mul(size_align(tile_1_1, 16), extent_j), 81921)), 7)), size_add(extent_j, 16)), 24), 64));
+    const int64_t at_panels_of_1 = f->at_panels_of_1 = size_add(at_kept_1,
+            size_align(size_mul(size_mul(size_min(1, size_div(extent_j, 1025)), size_align(tile_1_1, 16)), 192), 64));
+    f->per_worker = size_add(at_panels_of_1, 64);
     const int64_t most_1 = size_min(size_max(size_ceil_div(size_mul(size_mul(extent_i, extent_j), extent_k), 131072),
             1), 1024);
     f->grain_1 = size_max(size_ceil_div(f->units_1, most_1), 1);
@@ -676,6 +684,9 @@ int matrix_product(const matrix_product_args *args, void *workspace, size_t byte
     f->workspace = (char *)workspace;
     f->host = host;
     f->status = &failure;
+    const int64_t at_panels_of_1 = f->at_panels_of_1;
+    for (int worker = 0; worker < workers; worker++)
+        *(int64_t *)(f->workspace + f->shared + worker * f->per_worker + at_panels_of_1) = -1;
     if (run(f, launch_1, f->tasks_1))
         return failure;
     return 0;

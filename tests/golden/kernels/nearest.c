@@ -8,8 +8,9 @@
  *           & out1[i] = argmin[j](sum[k](pow(A[i,k] - B[j,k], 2)))
  *     tiles of 6 x 8: rows j, columns i, contracted k, rows in place
  *     loops i, 4 lanes along i
- * workspace workers * (align(align(tile_1_1, 8) * k * 4, 64) + align((1 + min(1, k / 321) * 7) * k * 24, 64)
- *         + align(min(1, k / 321) * align(tile_1_1, 8) * 192, 64) + align(align(tile_1_1, 8) * 4, 64)
+ * workspace workers * (align(align(tile_1_1, 8) * k * 4, 64)
+ *         + align((1 + min(1, align(tile_1_1, 8) * k / 40961) * 7) * (k + 16) * 24, 64)
+ *         + align(min(1, k / 1025) * align(tile_1_1, 8) * 192, 64) + align(align(tile_1_1, 8) * 4, 64)
  *         + align(align(tile_1_1, 8) * 4, 64) + align(align(tile_1_1, 8) * 8, 64)) */
 #include <stddef.h>
 #include <stdint.h>
@@ -606,7 +607,7 @@ static int is_stopped(const Frame *f)
 }
 
 /* out[i] = min[j](sum[k](pow(A[i,k] - B[j,k], 2))) & out1[i] = argmin[j](sum[k](pow(A[i,k] - B[j,k], 2))) */
-enum { ROWS_1 = 6, VECTORS_1 = 2, COLUMNS_1 = VECTORS_1 * LANES, DEPTH_1 = 320, BLOCK_1 = 8 };
+enum { ROWS_1 = 6, VECTORS_1 = 2, COLUMNS_1 = VECTORS_1 * LANES, DEPTH_1 = 1024, NEAR_1 = 40960, BLOCK_1 = 8 };
 
 /* Packs the panel of `count` columns. */
 KERNEL static void pack_columns_1(const Frame *f, char *own, int64_t i, int64_t depth, int64_t place,
@@ -634,15 +635,15 @@ KERNEL static void pack_columns_1(const Frame *f, char *own, int64_t i, int64_t 
 }
 
 /* Packs `height` rows. */
-KERNEL static void pack_rows_1(const Frame *f, char *own, int64_t j, int height)
+KERNEL static void pack_rows_1(const Frame *f, char *own, int64_t j, int64_t depth, int height)
 {
     const int64_t extent_k = f->extent_k, at_packed_1 = f->at_packed_1;
     const f32u *B = (const f32u *)f->in.B.data;
     const int64_t B_0 = f->in.B.stride[0], B_1 = f->in.B.stride[1];
     float *packed_1 = (float *)(own + at_packed_1);
-    float *to = packed_1;
     for (int r = 0; r < height; r++) {
         const int64_t j_at = j + r;
+        float *to = packed_1 + r * (depth + 16);
         for (int64_t k = 0; k < extent_k; k += LANES) {
             const int lanes = (int)size_min(LANES, extent_k - k);
             store_f32v(to, 1, load_f32v(B + j_at * B_0 + k * B_1, B_1, lanes), lanes);
@@ -770,15 +771,15 @@ KERNEL static void step_1(const Frame *f, char *own, int64_t i_first, int64_t i_
     for (int c = 0; c < COLUMNS_1; c++)
         start[c] = 0.0f;
     float tile[ROWS_1 * COLUMNS_1];
-    for (int64_t from_point = 0; from_point < extent_k; from_point += 64) {
-        const int64_t to_point = size_min(from_point + 64, extent_k);
+    for (int64_t from_point = 0; from_point < extent_k; from_point += 16) {
+        const int64_t to_point = size_min(from_point + 16, extent_k);
         for (int64_t place = 0; place < places; place += COLUMNS_1) {
             const int64_t i = i_first + place;
             const int count = (int)size_min(COLUMNS_1, columns - place);
             pack_columns_1(f, own, i, depth, place, from_point, to_point, count);
         }
     }
-    const int64_t tiles = places / COLUMNS_1, block = depth > DEPTH_1 ? BLOCK_1 : 1;
+    const int64_t tiles = places / COLUMNS_1, block = depth * places > NEAR_1 ? BLOCK_1 : 1;
     for (int64_t place = 0; place < places; place += LANES) {
         store_f32v(smallest_1_1 + place, 1, splat_f32v(INFINITY), LANES);
         store_f32v(smallest_2_1 + place, 1, splat_f32v(INFINITY), LANES);
@@ -792,22 +793,22 @@ KERNEL static void step_1(const Frame *f, char *own, int64_t i_first, int64_t i_
         const f32u *rows = B + j * B_0;
         int64_t row_step = B_0, k_step = B_1;
         if (tiles > 4 && row_step * 4 % 2048 == 0) {
-            pack_rows_1(f, own, j, height);
+            pack_rows_1(f, own, j, depth, height);
             rows = packed_1;
-            row_step = depth;
+            row_step = depth + 16;
             k_step = 1;
         }
         do {
             points = size_ceil_div(depth - done, size_max(size_ceil_div(depth - done, DEPTH_1), 1));
             float *kept = points < depth ? kept_1 : tile;
             const int is_last = done + points >= depth;
-            /* What comes nearer: the next rows where all points are taken at once, else the next panel; a share for each tile. */
+            /* What comes nearer: the next rows where all panels are near, else the next panel; a share for each tile. */
             const char *ahead = (const char *)(rows + (tiles < 4 ? 2 : 1) * height * row_step);
-            const int64_t ahead_step = points < depth ? COLUMNS_1 * 4 / BLOCK_1 :
+            const int64_t ahead_step = block > 1 ? COLUMNS_1 * 4 / BLOCK_1 :
                                        k_step == 1 ? size_ceil_div(height * 4, tiles) : 0;
             for (int64_t place = 0; place < places; place += COLUMNS_1) {
                 const int count = (int)size_min(COLUMNS_1, columns - place);
-                if (points < depth)
+                if (block > 1)
                     ahead = (const char *)(panels_1 + (place + COLUMNS_1) * depth + done * COLUMNS_1);
                 for (j = j_block; j < j_stop; j += height) {
                     height = (int)size_ceil_div(j_stop - j, size_ceil_div(j_stop - j, ROWS_1));
@@ -890,10 +891,10 @@ static int prepare(Frame *f, const nearest_args *args, int workers)
     const int64_t at_packed_1 = f->at_packed_1 = size_align(size_mul(size_mul(size_align(tile_1_1, 8), extent_k), 4),
             64);
     const int64_t at_kept_1 = f->at_kept_1 = size_add(at_packed_1,
-            size_align(size_mul(size_mul(size_add(1, size_mul(size_min(1, size_div(extent_k, 321)), 7)), extent_k),
-            24), 64));
+            size_align(size_mul(size_mul(size_add(1, size_mul(size_min(1,
+            size_div(size_mul(size_align(tile_1_1, 8), extent_k), 40961)), 7)), size_add(extent_k, 16)), 24), 64));
     const int64_t at_smallest_1_1 = f->at_smallest_1_1 = size_add(at_kept_1,
-            size_align(size_mul(size_mul(size_min(1, size_div(extent_k, 321)), size_align(tile_1_1, 8)), 192), 64));
+            size_align(size_mul(size_mul(size_min(1, size_div(extent_k, 1025)), size_align(tile_1_1, 8)), 192), 64));
     const int64_t at_smallest_2_1 = f->at_smallest_2_1 = size_add(at_smallest_1_1,
             size_align(size_mul(size_align(tile_1_1, 8), 4), 64));
     const int64_t at_place_2_1 = f->at_place_2_1 = size_add(at_smallest_2_1,

@@ -3,7 +3,7 @@
  *     Q[i,j,k], D[start[m]:i64+n,k] -> ijmn | where(@n < len[m]:i64, _, -inf) | max n | sum j
  *
  * target portable, 4 lanes
- * launch 1: block of i: tile_1_1 = min(10, i), block of m: tile_1_2 = min(32, m)
+ * launch 1: block of i: tile_1_1 = min(64, i), block of m: tile_1_2 = min(4, m)
  *   step 1: store tmp1[i,j,m] = max[n](where(@n < len[m], sum[k](Q[i,j,k] * D[start[m]+n,k]), -(inf)))
  *     tiles of 6 x 8: rows n, columns i j, contracted k, rows packed
  *     loops i m j, 4 lanes along j
@@ -11,8 +11,8 @@
  *     loops i m, 4 lanes along j
  * tmp1: a block, j * tile_1_1 * tile_1_2 * 4 bytes
  * workspace workers * (align(j * tile_1_1 * tile_1_2 * 4, 64) + align(tile_1_1 * align(j, 8) * k * 4, 64)
- *         + align((1 + min(1, k / 321) * 7) * k * 24, 64) + align(min(1, k / 321) * tile_1_1 * align(j, 8) * 192, 64)
- *         + align(tile_1_1 * align(j, 8) * 4, 64)) */
+ *         + align((1 + min(1, tile_1_1 * align(j, 8) * k / 40961) * 7) * (k + 16) * 24, 64)
+ *         + align(min(1, k / 1025) * tile_1_1 * align(j, 8) * 192, 64) + 64 + align(tile_1_1 * align(j, 8) * 4, 64)) */
 #include <stddef.h>
 #include <stdint.h>
 #include <string.h>
@@ -483,6 +483,7 @@ typedef struct Frame {
     int64_t at_panels_1;
     int64_t at_packed_1;
     int64_t at_kept_1;
+    int64_t at_panels_of_1;
     int64_t at_largest_1_1;
     int64_t per_worker;
     int64_t grain_1, tasks_1;
@@ -509,7 +510,7 @@ static int is_stopped(const Frame *f)
 }
 
 /* tmp1[i,j,m] = max[n](where(@n < len[m], sum[k](Q[i,j,k] * D[start[m]+n,k]), -(inf))) */
-enum { ROWS_1 = 6, VECTORS_1 = 2, COLUMNS_1 = VECTORS_1 * LANES, DEPTH_1 = 320, BLOCK_1 = 8 };
+enum { ROWS_1 = 6, VECTORS_1 = 2, COLUMNS_1 = VECTORS_1 * LANES, DEPTH_1 = 1024, NEAR_1 = 40960, BLOCK_1 = 8 };
 
 /* Packs the panel of `count` columns. */
 KERNEL static void pack_columns_1(const Frame *f, char *own, int64_t i, int64_t j, int64_t depth, int64_t place,
@@ -539,7 +540,7 @@ KERNEL static void pack_columns_1(const Frame *f, char *own, int64_t i, int64_t 
 }
 
 /* Packs `height` rows. */
-KERNEL static void pack_rows_1(const Frame *f, char *own, int64_t m, int64_t n, int height)
+KERNEL static void pack_rows_1(const Frame *f, char *own, int64_t m, int64_t n, int64_t depth, int height)
 {
     const int64_t extent_k = f->extent_k, at_packed_1 = f->at_packed_1;
     const f32u *D = (const f32u *)f->in.D.data;
@@ -548,9 +549,9 @@ KERNEL static void pack_rows_1(const Frame *f, char *own, int64_t m, int64_t n, 
     const int64_t start_data_0 = f->in.start.stride[0];
     float *packed_1 = (float *)(own + at_packed_1);
     const int64_t start_at = start_data[m * start_data_0];
-    float *to = packed_1;
     for (int r = 0; r < height; r++) {
         const int64_t n_at = n + r;
+        float *to = packed_1 + r * (depth + 16);
         for (int64_t k = 0; k < extent_k; k += LANES) {
             const int lanes = (int)size_min(LANES, extent_k - k);
             f32v found = splat_f32v(0.0f);
@@ -652,13 +653,14 @@ KERNEL static void step_1(const Frame *f, char *own, int64_t i_first, int64_t i_
     const int64_t extent_j = f->extent_j, extent_k = f->extent_k;
     const int64_t extent_n = f->extent_n, at_panels_1 = f->at_panels_1;
     const int64_t at_packed_1 = f->at_packed_1, at_kept_1 = f->at_kept_1;
-    const int64_t at_largest_1_1 = f->at_largest_1_1, Q_0 = f->in.Q.stride[0];
-    const int64_t Q_1 = f->in.Q.stride[1];
+    const int64_t at_panels_of_1 = f->at_panels_of_1, at_largest_1_1 = f->at_largest_1_1;
+    const int64_t Q_0 = f->in.Q.stride[0], Q_1 = f->in.Q.stride[1];
     const i64u *len = (const i64u *)f->in.len.data;
     const int64_t len_0 = f->in.len.stride[0], tmp1_0 = extent_j;
     float *panels_1 = (float *)(own + at_panels_1);
     float *packed_1 = (float *)(own + at_packed_1);
     float *kept_1 = (float *)(own + at_kept_1);
+    int64_t *panels_of_1 = (int64_t *)(own + at_panels_of_1);
     float *largest_1_1 = (float *)(own + at_largest_1_1);
     const int64_t depth = extent_k;
     const int flat = Q_0 == Q_1 * (extent_j - 0) && tmp1_0 == 1 * (extent_j - 0);
@@ -667,16 +669,20 @@ KERNEL static void step_1(const Frame *f, char *own, int64_t i_first, int64_t i_
     float start[COLUMNS_1];
     for (int c = 0; c < COLUMNS_1; c++)
         start[c] = 0.0f;
-    for (int64_t from_point = 0; from_point < extent_k; from_point += 64) {
-        const int64_t to_point = size_min(from_point + 64, extent_k);
-        for (int64_t place = 0; place < places; place += COLUMNS_1) {
-            const int64_t j = place % width;
-            const int64_t i = i_first + place / width;
-            const int count = (int)size_min(COLUMNS_1, columns - place % width);
-            pack_columns_1(f, own, i, j, depth, place, from_point, to_point, count);
+    const int64_t columns_at = i_first;
+    if (*panels_of_1 != columns_at) {
+        for (int64_t from_point = 0; from_point < extent_k; from_point += 16) {
+            const int64_t to_point = size_min(from_point + 16, extent_k);
+            for (int64_t place = 0; place < places; place += COLUMNS_1) {
+                const int64_t j = place % width;
+                const int64_t i = i_first + place / width;
+                const int count = (int)size_min(COLUMNS_1, columns - place % width);
+                pack_columns_1(f, own, i, j, depth, place, from_point, to_point, count);
+            }
         }
+        *panels_of_1 = columns_at;
     }
-    const int64_t tiles = places / COLUMNS_1, block = depth > DEPTH_1 ? BLOCK_1 : 1;
+    const int64_t tiles = places / COLUMNS_1, block = depth * places > NEAR_1 ? BLOCK_1 : 1;
     for (int64_t m = m_first; m < m_end; m++) {
         for (int64_t place = 0; place < places; place += LANES) {
             store_f32v(largest_1_1 + place, 1, splat_f32v(-INFINITY), LANES);
@@ -688,19 +694,19 @@ KERNEL static void step_1(const Frame *f, char *own, int64_t i_first, int64_t i_
             int height = (int)(tiles_left <= block ? left : size_ceil_div(left * block, tiles_left));
             int64_t n = n_block, done = 0, points;
             n_stop = n_block + height;
-            pack_rows_1(f, own, m, n, height);
+            pack_rows_1(f, own, m, n, depth, height);
             const f32u *const rows = packed_1;
-            const int64_t row_step = depth, k_step = 1;
+            const int64_t row_step = depth + 16, k_step = 1;
             do {
                 points = size_ceil_div(depth - done, size_max(size_ceil_div(depth - done, DEPTH_1), 1));
                 float *kept = points < depth ? kept_1 : NULL;
                 const int is_last = done + points >= depth;
-                /* What comes nearer: the next rows where all points are taken at once, else the next panel; a share for each tile. */
+                /* What comes nearer: the next rows where all panels are near, else the next panel; a share for each tile. */
                 const char *ahead = (const char *)(rows + (tiles < 4 ? 2 : 1) * height * row_step);
-                const int64_t ahead_step = points < depth ? COLUMNS_1 * 4 / BLOCK_1 :
+                const int64_t ahead_step = block > 1 ? COLUMNS_1 * 4 / BLOCK_1 :
                                            k_step == 1 ? size_ceil_div(height * 4, tiles) : 0;
                 for (int64_t place = 0; place < places; place += COLUMNS_1) {
-                    if (points < depth)
+                    if (block > 1)
                         ahead = (const char *)(panels_1 + (place + COLUMNS_1) * depth + done * COLUMNS_1);
                     for (n = n_block; n < n_stop; n += height) {
                         height = (int)size_ceil_div(n_stop - n, size_ceil_div(n_stop - n, ROWS_1));
@@ -831,19 +837,21 @@ static int prepare(Frame *f, const packed_maxsim_args *args, int workers)
         return BAD_SHAPES;
     if (extent_i > 0 && extent_m > 0 && extent_j > 0 && extent_n < 1)
         return BAD_SHAPES;
-    const int64_t tile_1_1 = f->tile_1_1 = size_min(10, extent_i);
-    const int64_t tile_1_2 = f->tile_1_2 = size_min(32, extent_m);
+    const int64_t tile_1_1 = f->tile_1_1 = size_min(64, extent_i);
+    const int64_t tile_1_2 = f->tile_1_2 = size_min(4, extent_m);
     f->units_1 = size_mul(size_ceil_div(extent_i, tile_1_1), size_ceil_div(extent_m, tile_1_2));
     const int64_t at_panels_1 = f->at_panels_1 = size_align(size_mul(size_mul(size_mul(extent_j, tile_1_1), tile_1_2),
             4), 64);
     const int64_t at_packed_1 = f->at_packed_1 = size_add(at_panels_1,
             size_align(size_mul(size_mul(size_mul(tile_1_1, size_align(extent_j, 8)), extent_k), 4), 64));
     const int64_t at_kept_1 = f->at_kept_1 = size_add(at_packed_1,
-            size_align(size_mul(size_mul(size_add(1, size_mul(size_min(1, size_div(extent_k, 321)), 7)), extent_k),
-            24), 64));
-    const int64_t at_largest_1_1 = f->at_largest_1_1 = size_add(at_kept_1,
-            size_align(size_mul(size_mul(size_min(1, size_div(extent_k, 321)),
+            size_align(size_mul(size_mul(size_add(1, size_mul(size_min(1,
+            size_div(size_mul(size_mul(tile_1_1, size_align(extent_j, 8)), extent_k), 40961)), 7)),
+            size_add(extent_k, 16)), 24), 64));
+    const int64_t at_panels_of_1 = f->at_panels_of_1 = size_add(at_kept_1,
+            size_align(size_mul(size_mul(size_min(1, size_div(extent_k, 1025)),
             size_mul(tile_1_1, size_align(extent_j, 8))), 192), 64));
+    const int64_t at_largest_1_1 = f->at_largest_1_1 = size_add(at_panels_of_1, 64);
     f->per_worker = size_add(at_largest_1_1, size_align(size_mul(size_mul(tile_1_1, size_align(extent_j, 8)), 4),
             64));
     const int64_t most_1 = size_min(size_max(size_ceil_div(size_mul(size_mul(size_mul(size_mul(extent_i, extent_j),
@@ -877,6 +885,9 @@ int packed_maxsim(const packed_maxsim_args *args, void *workspace, size_t bytes,
     f->workspace = (char *)workspace;
     f->host = host;
     f->status = &failure;
+    const int64_t at_panels_of_1 = f->at_panels_of_1;
+    for (int worker = 0; worker < workers; worker++)
+        *(int64_t *)(f->workspace + f->shared + worker * f->per_worker + at_panels_of_1) = -1;
     if (run(f, launch_1, f->tasks_1))
         return failure;
     return 0;

@@ -13,8 +13,8 @@
  *     loops i
  * tmp1: a block, j * tile_1_1 * 4 bytes
  * workspace workers * (align(j * tile_1_1 * 4, 64) + align(align(j, 8) * k * 4, 64)
- *         + align((1 + min(1, k / 321) * 7) * k * 24, 64) + align(min(1, k / 321) * align(j, 8) * 192, 64) + 64 + 128
- *         + 64 + 128) */
+ *         + align((1 + min(1, align(j, 8) * k / 40961) * 7) * (k + 16) * 24, 64)
+ *         + align(min(1, k / 1025) * align(j, 8) * 192, 64) + 64 + 64 + 128 + 64 + 128) */
 #include <stddef.h>
 #include <stdint.h>
 #include <string.h>
@@ -431,6 +431,7 @@ typedef struct Frame {
     int64_t at_panels_1;
     int64_t at_packed_1;
     int64_t at_kept_1;
+    int64_t at_panels_of_1;
     int64_t at_ranked_2;
     int64_t at_ranked_place_2;
     int64_t at_ranked_3;
@@ -460,7 +461,7 @@ static int is_stopped(const Frame *f)
 }
 
 /* tmp1[i,j] = sum[k](pow(A[i,k] - B[j,k], 2)) */
-enum { ROWS_1 = 6, VECTORS_1 = 2, COLUMNS_1 = VECTORS_1 * LANES, DEPTH_1 = 320, BLOCK_1 = 8 };
+enum { ROWS_1 = 6, VECTORS_1 = 2, COLUMNS_1 = VECTORS_1 * LANES, DEPTH_1 = 1024, NEAR_1 = 40960, BLOCK_1 = 8 };
 
 /* Packs the panel of `count` columns. */
 KERNEL static void pack_columns_1(const Frame *f, char *own, int64_t j, int64_t depth, int64_t place,
@@ -489,15 +490,15 @@ KERNEL static void pack_columns_1(const Frame *f, char *own, int64_t j, int64_t 
 }
 
 /* Packs `height` rows. */
-KERNEL static void pack_rows_1(const Frame *f, char *own, int64_t i, int height)
+KERNEL static void pack_rows_1(const Frame *f, char *own, int64_t i, int64_t depth, int height)
 {
     const int64_t extent_k = f->extent_k, at_packed_1 = f->at_packed_1;
     const f32u *A = (const f32u *)f->in.A.data;
     const int64_t A_0 = f->in.A.stride[0], A_1 = f->in.A.stride[1];
     float *packed_1 = (float *)(own + at_packed_1);
-    float *to = packed_1;
     for (int r = 0; r < height; r++) {
         const int64_t i_at = i + r;
+        float *to = packed_1 + r * (depth + 16);
         for (int64_t k = 0; k < extent_k; k += LANES) {
             const int lanes = (int)size_min(LANES, extent_k - k);
             store_f32v(to, 1, load_f32v(A + i_at * A_0 + k * A_1, A_1, lanes), lanes);
@@ -583,27 +584,32 @@ KERNEL static void step_1(const Frame *f, char *own, int64_t i_first, int64_t i_
 {
     const int64_t extent_k = f->extent_k, extent_j = f->extent_j;
     const int64_t at_panels_1 = f->at_panels_1, at_packed_1 = f->at_packed_1;
-    const int64_t at_kept_1 = f->at_kept_1;
+    const int64_t at_kept_1 = f->at_kept_1, at_panels_of_1 = f->at_panels_of_1;
     const f32u *A = (const f32u *)f->in.A.data;
     const int64_t A_0 = f->in.A.stride[0], A_1 = f->in.A.stride[1];
     float *panels_1 = (float *)(own + at_panels_1);
     float *packed_1 = (float *)(own + at_packed_1);
     float *kept_1 = (float *)(own + at_kept_1);
+    int64_t *panels_of_1 = (int64_t *)(own + at_panels_of_1);
     const int64_t depth = extent_k;
     const int64_t columns = extent_j, places = size_align(columns, COLUMNS_1);
     float start[COLUMNS_1];
     for (int c = 0; c < COLUMNS_1; c++)
         start[c] = 0.0f;
     float tile[ROWS_1 * COLUMNS_1];
-    for (int64_t from_point = 0; from_point < extent_k; from_point += 64) {
-        const int64_t to_point = size_min(from_point + 64, extent_k);
-        for (int64_t place = 0; place < places; place += COLUMNS_1) {
-            const int64_t j = place;
-            const int count = (int)size_min(COLUMNS_1, columns - place);
-            pack_columns_1(f, own, j, depth, place, from_point, to_point, count);
+    const int64_t columns_at = 0;
+    if (*panels_of_1 != columns_at) {
+        for (int64_t from_point = 0; from_point < extent_k; from_point += 16) {
+            const int64_t to_point = size_min(from_point + 16, extent_k);
+            for (int64_t place = 0; place < places; place += COLUMNS_1) {
+                const int64_t j = place;
+                const int count = (int)size_min(COLUMNS_1, columns - place);
+                pack_columns_1(f, own, j, depth, place, from_point, to_point, count);
+            }
         }
+        *panels_of_1 = columns_at;
     }
-    const int64_t tiles = places / COLUMNS_1, block = depth > DEPTH_1 ? BLOCK_1 : 1;
+    const int64_t tiles = places / COLUMNS_1, block = depth * places > NEAR_1 ? BLOCK_1 : 1;
     for (int64_t i_block = i_first, i_stop; i_block < i_end; i_block = i_stop) {
         const int64_t left = i_end - i_block, tiles_left = size_ceil_div(left, ROWS_1);
         int height = (int)(tiles_left <= block ? left : size_ceil_div(left * block, tiles_left));
@@ -612,23 +618,23 @@ KERNEL static void step_1(const Frame *f, char *own, int64_t i_first, int64_t i_
         const f32u *rows = A + i * A_0;
         int64_t row_step = A_0, k_step = A_1;
         if (tiles > 4 && row_step * 4 % 2048 == 0) {
-            pack_rows_1(f, own, i, height);
+            pack_rows_1(f, own, i, depth, height);
             rows = packed_1;
-            row_step = depth;
+            row_step = depth + 16;
             k_step = 1;
         }
         do {
             points = size_ceil_div(depth - done, size_max(size_ceil_div(depth - done, DEPTH_1), 1));
             float *kept = points < depth ? kept_1 : tile;
             const int is_last = done + points >= depth;
-            /* What comes nearer: the next rows where all points are taken at once, else the next panel; a share for each tile. */
+            /* What comes nearer: the next rows where all panels are near, else the next panel; a share for each tile. */
             const char *ahead = (const char *)(rows + (tiles < 4 ? 2 : 1) * height * row_step);
-            const int64_t ahead_step = points < depth ? COLUMNS_1 * 4 / BLOCK_1 :
+            const int64_t ahead_step = block > 1 ? COLUMNS_1 * 4 / BLOCK_1 :
                                        k_step == 1 ? size_ceil_div(height * 4, tiles) : 0;
             for (int64_t place = 0; place < places; place += COLUMNS_1) {
                 const int64_t j = place;
                 const int count = (int)size_min(COLUMNS_1, columns - place);
-                if (points < depth)
+                if (block > 1)
                     ahead = (const char *)(panels_1 + (place + COLUMNS_1) * depth + done * COLUMNS_1);
                 for (i = i_block; i < i_stop; i += height) {
                     height = (int)size_ceil_div(i_stop - i, size_ceil_div(i_stop - i, ROWS_1));
@@ -761,10 +767,11 @@ static int prepare(Frame *f, const ranked_args *args, int workers)
     const int64_t at_packed_1 = f->at_packed_1 = size_add(at_panels_1,
             size_align(size_mul(size_mul(size_align(extent_j, 8), extent_k), 4), 64));
     const int64_t at_kept_1 = f->at_kept_1 = size_add(at_packed_1,
-            size_align(size_mul(size_mul(size_add(1, size_mul(size_min(1, size_div(extent_k, 321)), 7)), extent_k),
-            24), 64));
-    const int64_t at_ranked_2 = f->at_ranked_2 = size_add(at_kept_1,
-            size_align(size_mul(size_mul(size_min(1, size_div(extent_k, 321)), size_align(extent_j, 8)), 192), 64));
+            size_align(size_mul(size_mul(size_add(1, size_mul(size_min(1,
+            size_div(size_mul(size_align(extent_j, 8), extent_k), 40961)), 7)), size_add(extent_k, 16)), 24), 64));
+    const int64_t at_panels_of_1 = f->at_panels_of_1 = size_add(at_kept_1,
+            size_align(size_mul(size_mul(size_min(1, size_div(extent_k, 1025)), size_align(extent_j, 8)), 192), 64));
+    const int64_t at_ranked_2 = f->at_ranked_2 = size_add(at_panels_of_1, 64);
     const int64_t at_ranked_place_2 = f->at_ranked_place_2 = size_add(at_ranked_2, 64);
     const int64_t at_ranked_3 = f->at_ranked_3 = size_add(at_ranked_place_2, 128);
     const int64_t at_ranked_place_3 = f->at_ranked_place_3 = size_add(at_ranked_3, 64);
@@ -800,6 +807,9 @@ int ranked(const ranked_args *args, void *workspace, size_t bytes, const einc_ho
     f->workspace = (char *)workspace;
     f->host = host;
     f->status = &failure;
+    const int64_t at_panels_of_1 = f->at_panels_of_1;
+    for (int worker = 0; worker < workers; worker++)
+        *(int64_t *)(f->workspace + f->shared + worker * f->per_worker + at_panels_of_1) = -1;
     if (run(f, launch_1, f->tasks_1))
         return failure;
     return 0;
