@@ -72,6 +72,20 @@ static bool takes_registers(const Tiling *t)
     return t->first_count > 0;
 }
 
+/* Whether the step stores the sums as they are. */
+static bool is_stored(Emitter *e, const Tiling *t)
+{
+    const Output *output = &t->step->statement->outputs[0];
+    const char *sum = "sum";
+    if (t->c->reduces || t->step->statement->output_count != 1 || output->value != t->c->product ||
+        output->tensor->dtype != t->dtype || output->tensor->previous || output->tensor->from_caller || t->step->scatters)
+        return false;
+    for (int a = 0; a < output->tensor->rank; a++)
+        if (!position_is_plain(&output->positions[a]))
+            return false;
+    return !strcmp(emit_state_finish(e, t->c->product, &sum, true).text, sum);
+}
+
 static void set_parameters(Emitter *e, Tiling *t)
 {
     t->parameters = emit_common_parameters(e);
@@ -79,7 +93,9 @@ static void set_parameters(Emitter *e, Tiling *t)
         for (int i = 0; i < tiling_set(t->c, s)->count; i++)
             emit_parameter(&t->parameters, "int64_t ", t->names[tiling_set(t->c, s)->list[i]->id]);
     emit_parameter(&t->parameters, "int64_t ", "depth");
+    emit_parameter(&t->parameters, "int64_t ", "tile_place");
     emit_parameter(&t->parameters, "int64_t ", "place");
+    emit_parameter(&t->parameters, "int64_t ", "before");
     emit_parameter(&t->parameters, "int64_t ", "from_point");
     emit_parameter(&t->parameters, "int64_t ", "to_point");
     emit_parameter(&t->parameters, "int ", "count");
@@ -119,7 +135,7 @@ static const char *start_of(Emitter *e, const Tiling *t)
 {
     if (!t->c->has_starts)
         return "start";
-    return emit_text(e, "(const %s *)(panels_%d + place * %s)", dtype_c(t->dtype), t->number, tiling_panel_depth(t));
+    return emit_text(e, "(const %s *)(panels_%d + %s * %s)", dtype_c(t->dtype), t->number, tiling_tile_place(t), tiling_panel_depth(t));
 }
 
 static const char *left_line(Emitter *e, const Tiling *t)
@@ -155,8 +171,9 @@ static void fill_template(Emitter *e, Tiling *t, const char *const bodies[4], co
     const char *taken = tiling_taken(e, t), *fault = NULL;
     const char *whole = emit_text(e, "%s%s", emit_locals(e, taken), taken), *extra = tile_extra(e, t, whole, true);
     const char *head = emit_text(e, "const %s *rows, int64_t row_step, int64_t k_step, const %s *panel, int64_t depth, "
-                                 "const char *ahead, int64_t ahead_step, const %s *start, int64_t start_step, %s *kept",
-                                 emit_element(t->c->packed), tiling_word(t), dtype_c(t->dtype), dtype_c(t->dtype));
+                                 "const char *ahead, int64_t ahead_step, const %s *start, int64_t start_step, %s *kept, "
+                                 "int64_t kept_step",
+                                 emit_element(t->c->packed), tiling_word(t), emit_element(t->dtype), emit_element(t->dtype));
     ParameterSet common = emit_common_parameters(e);
     Hole holes[] = {
         { "title", emit_text(e, "/* %s */\n", emit_formula(e)) },
@@ -179,6 +196,19 @@ static void fill_template(Emitter *e, Tiling *t, const char *const bodies[4], co
     text_put(&e->functions, "\n");
 }
 
+/* What becomes of a tile's sums after the last point, run by run. */
+static const char *after_tile(Emitter *e, const Tiling *t, const char *call)
+{
+    Text text = text_new(e->arena);
+    const char *when = t->is_stored ? "is_last && to == kept" : "is_last";
+    if (t->c->columns.count == 1)
+        return emit_text(e, "if (%s)\n    %s;", when, call);
+    text_print(&text, "if (%s) {\n", when);
+    tiling_lines(&text, "    ", tiling_each_run(e, t, emit_text(e, "%s;", call)));
+    text_put(&text, "}");
+    return text.bytes;
+}
+
 void emit_contract(Emitter *e)
 {
     const Step *step = e->step;
@@ -188,18 +218,20 @@ void emit_contract(Emitter *e)
     t->names = ARENA_ARRAY(e->arena, const char *, e->plan->lowered->index_count);
     tiling_step(e, t, nothing);    /* finds the names and the domain */
     t->in_registers = takes_registers(t);
+    t->is_stored = is_stored(e, t);
     set_parameters(e, t);
     const char *bodies[4] = { tiling_pack_columns(e, t), tiling_pack_rows(e, t), t->in_registers ? "" : tiling_after(e, t),
                               t->c->reduces ? tiling_finish(e, t) : "" };
     const char *taken = tiling_taken(e, t), *whole = emit_text(e, "%s%s", emit_locals(e, taken), taken);
-    const char *tiles = emit_text(e, "    tile_%d(height, here, row_step, k_step, %spanels_%d + place * %s + %s * COLUMNS_%d, points,\n"
-                                  "            ahead, ahead_step, done ? kept : %s, done ? COLUMNS_%d : 0, %s%s);",
-                                  t->number, t->c->group > 1 ? "(const u32u *)" : "", t->number, tiling_panel_depth(t),
-                                  t->c->has_starts ? "(done + 1)" : "done", t->number, start_of(e, t), t->number,
-                                  t->in_registers ? "is_last ? NULL : kept" : "kept", tile_extra(e, t, whole, false));
+    const char *to = t->is_stored ? "to" : "kept", *to_step = t->is_stored ? "to_step" : emit_text(e, "COLUMNS_%d", t->number);
+    const char *tiles = emit_text(e, "tile_%d(height, here, row_step, k_step, %spanels_%d + %s * %s + %s * COLUMNS_%d, points, "
+                                  "ahead, ahead_step, done ? %s : %s, done ? %s : 0, %s, %s%s);",
+                                  t->number, t->c->group > 1 ? "(const u32u *)" : "", t->number, tiling_tile_place(t), tiling_panel_depth(t),
+                                  t->c->has_starts ? "(done + 1)" : "done", t->number, to, start_of(e, t), to_step,
+                                  t->in_registers ? "is_last ? NULL : kept" : to, to_step, tile_extra(e, t, whole, false));
     if (!t->in_registers)
-        tiles = emit_text(e, "%s\n    if (is_last)\n        %s;", tiles, spell_call(e, &t->parameters, "after", t->number, bodies[2]));
-    tiles = emit_text(e, "%s\n    kept += points < depth ? ROWS_%d * COLUMNS_%d : 0;\n", tiles, t->number, t->number);
+        tiles = emit_text(e, "%s\n%s", tiles, after_tile(e, t, spell_call(e, &t->parameters, "after", t->number, bodies[2])));
+    tiles = emit_text(e, "%s\nkept += points < depth ? ROWS_%d * COLUMNS_%d : 0;\n", tiles, t->number, t->number);
     const char *calls[4] = { spell_call(e, &t->parameters, "pack_columns", t->number, bodies[0]), spell_call(e, &t->parameters, "pack_rows", t->number, bodies[1]), tiles,
                              t->c->reduces ? spell_call(e, &t->parameters, "finish", t->number, bodies[3]) : "" };
     const char *body = tiling_step(e, t, calls);

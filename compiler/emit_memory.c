@@ -147,6 +147,13 @@ const char *emit_pointer(Emitter *e, const Term *read)
     return at.offset.length ? emit_text(e, "%s + %s", pointer, at.offset.bytes) : pointer;
 }
 
+const char *emit_target(Emitter *e, const Output *output)
+{
+    Address at = address_of(e, output->tensor, output->positions);
+    const char *pointer = e->pointers[output->tensor->home->id];
+    return at.offset.length ? emit_text(e, "%s + %s", pointer, at.offset.bytes) : pointer;
+}
+
 /* How far apart neighbours along an index are, in elements: "0" where they are one. */
 const char *emit_stride(Emitter *e, const Tensor *tensor, const Position *positions, const Index *index)
 {

@@ -50,7 +50,7 @@ static void pack_column_words(Emitter *e, Tiling *t)
     emit_line(e, "}");
     if (c->has_starts)
         emit_line(e, "starts = offset_%sv(starts, words);", packed);
-    emit_line(e, "store_u32v(to, 1, words, LANES);");
+    emit_line(e, "store_u32v(to, 1, words, lanes);");
     emit_line(e, "to += COLUMNS_%d;", t->number);
 }
 
@@ -61,7 +61,7 @@ static void pack_column_vector(Emitter *e, Tiling *t)
         return;
     }
     const char *value = emit_varying(e, t->c->right);
-    emit_line(e, "store_%sv(to, 1, %s, LANES);", dtype_name(t->dtype), emit_bare(e, value));
+    emit_line(e, "store_%sv(to, 1, %s, lanes);", dtype_name(t->dtype), emit_bare(e, value));
     emit_line(e, "to += COLUMNS_%d;", t->number);
 }
 
@@ -138,7 +138,7 @@ static void pack_turned_vector(Emitter *e, Tiling *t)
     emit_line(e, "}");
     emit_line(e, "transpose_%sv(square);", dtype_name(t->dtype));
     emit_line(e, "for (int c = 0; c < lanes; c++) {");
-    emit_line(e, "    store_%sv(to, 1, square[c], LANES);", dtype_name(t->dtype));
+    emit_line(e, "    store_%sv(to, 1, square[c], (int)size_min(LANES, count - v * LANES));", dtype_name(t->dtype));
     emit_line(e, "    to += COLUMNS_%d;", t->number);
     emit_line(e, "}");
 }
@@ -148,18 +148,19 @@ static void declare_panel(Emitter *e, const Tiling *t)
     Text inner = text_new(e->arena);
     for (int i = 1; i < t->c->depth.count; i++)
         text_print(&inner, " * %s", tiling_words_along(e, t, i));
+    const char *tile = tiling_tile_place(t), *first = t->c->columns.count > 1 ? "place - tile_place + v * LANES" : "v * LANES";
     if (t->c->group == 1) {
-        emit_line(e, "%s *to = panels_%d + place * depth + from_point%s * COLUMNS_%d + v * LANES;", dtype_c(t->dtype), t->number,
-                  inner.bytes, t->number);
+        emit_line(e, "%s *to = panels_%d + %s * depth + from_point%s * COLUMNS_%d + %s;", dtype_c(t->dtype), t->number, tile,
+                  inner.bytes, t->number, first);
         return;
     }
     if (t->c->depth.count == 1)
         text_print(&inner, " / %d", t->c->group);
-    emit_line(e, "u32u *panel = (u32u *)panels_%d + place * %s + v * LANES;", t->number, tiling_panel_depth(t));
+    emit_line(e, "u32u *panel = (u32u *)panels_%d + %s * %s + %s;", t->number, tile, tiling_panel_depth(t), first);
     emit_line(e, "u32u *to = panel + %s * COLUMNS_%d;", emit_text(e, t->c->has_starts ? "(1 + from_point%s)" : "from_point%s", inner.bytes),
               t->number);
     if (t->c->has_starts)
-        emit_line(e, "i32v starts = from_point ? load_i32v((const i32u *)panel, 1, LANES) : splat_i32v(0);");
+        emit_line(e, "i32v starts = from_point ? load_i32v((const i32u *)panel, 1, lanes) : splat_i32v(0);");
 }
 
 const char *tiling_pack_columns(Emitter *e, Tiling *t)
@@ -171,21 +172,22 @@ const char *tiling_pack_columns(Emitter *e, Tiling *t)
     tiling_bind(e, t, &t->c->batch, t->c->batch.count);
     tiling_bind(e, t, &t->c->columns, t->c->columns.count - 1);
     Scope *body = emit_push(e);
-    declare_panel(e, t);
     if (turned) {
+        declare_panel(e, t);
         depth_loops(e, t, 0, true, pack_turned_vector);
     } else {
         const char *first = emit_name(e, emit_text(e, "%s_lanes", name));
         emit_bind(e, column, first);
         body->count = "lanes";
-        emit_line(e, "const int lanes = (int)size_max(size_min(LANES, count - v * LANES), 1);");
-        emit_line(e, "const int64_t %s = %s + (v * LANES < count ? v * LANES : 0);", first, name);
+        emit_line(e, "const int lanes = (int)size_min(LANES, count - v * LANES);");
+        emit_line(e, "const int64_t %s = %s + v * LANES;", first, name);
+        declare_panel(e, t);
         depth_loops(e, t, 0, false, pack_column_vector);
     }
     if (t->c->has_starts)
-        emit_line(e, "store_i32v((i32u *)panel, 1, starts, LANES);");
+        emit_line(e, "store_i32v((i32u *)panel, 1, starts, lanes);");
     emit_pop(e);
-    emit_line(e, "for (int v = 0; v < VECTORS_%d; v++) {", t->number);
+    emit_line(e, "for (int v = 0; v * LANES < count; v++) {");
     emit_body(e, body);
     emit_line(e, "}");
     return tiling_close(e);
@@ -226,7 +228,7 @@ const char *tiling_pack_rows(Emitter *e, Tiling *t)
     if (t->c->rows_along) {
         body->count = "lanes";
         emit_line(e, "const int lanes = (int)size_min(LANES, height - r);");
-        emit_line(e, "%s *to = packed_%d + r;", dtype_c(t->dtype), t->number);
+        emit_line(e, "%s *to = packed_%d + before * depth + r;", dtype_c(t->dtype), t->number);
         depth_loops(e, t, 0, false, pack_row_vector);
     } else {
         emit_line(e, "%s *to = %spacked_%d + r * (%s);", tiling_part(t), t->c->group > 1 ? emit_text(e, "(%s *)", tiling_part(t)) : "",

@@ -9,25 +9,25 @@ const char *tiling_state_array(Emitter *e, const Tiling *t, int r, const Compone
     return emit_text(e, "%s_%d_%d", component->name, r + 1, t->number);
 }
 
-static void load_states(Emitter *e, const Tiling *t, const char *(*names)[STATE_COMPONENTS_MAX])
+static void load_states(Emitter *e, const Tiling *t, const char *place, const char *lanes, const char *(*names)[STATE_COMPONENTS_MAX])
 {
     for (int r = 0; r < t->first_count; r++) {
         Component components[STATE_COMPONENTS_MAX];
         for (int i = 0, n = state_components(t->first[r], components); i < n; i++) {
             names[r][i] = emit_name(e, components[i].name);
-            emit_line(e, "%s %s = load_%sv(%s + place + v * LANES, 1, LANES);", emit_type(components[i].dtype, true), names[r][i],
-                      dtype_name(components[i].dtype), tiling_state_array(e, t, r, &components[i]));
+            emit_line(e, "%s %s = load_%sv(%s + %s + v * LANES, 1, %s);", emit_type(components[i].dtype, true), names[r][i],
+                      dtype_name(components[i].dtype), tiling_state_array(e, t, r, &components[i]), place, lanes);
         }
     }
 }
 
-static void store_states(Emitter *e, const Tiling *t, const char *(*names)[STATE_COMPONENTS_MAX])
+static void store_states(Emitter *e, const Tiling *t, const char *place, const char *lanes, const char *(*names)[STATE_COMPONENTS_MAX])
 {
     for (int r = 0; r < t->first_count; r++) {
         Component components[STATE_COMPONENTS_MAX];
         for (int i = 0, n = state_components(t->first[r], components); i < n; i++)
-            emit_line(e, "store_%sv(%s + place + v * LANES, 1, %s, LANES);", dtype_name(components[i].dtype),
-                      tiling_state_array(e, t, r, &components[i]), names[r][i]);
+            emit_line(e, "store_%sv(%s + %s + v * LANES, 1, %s, %s);", dtype_name(components[i].dtype),
+                      tiling_state_array(e, t, r, &components[i]), place, names[r][i], lanes);
     }
 }
 
@@ -81,10 +81,10 @@ const char *tiling_taken(Emitter *e, Tiling *t)
     e->scope->indent++;
     const char *(*names)[STATE_COMPONENTS_MAX] = arena_array(e->arena, (size_t)t->first_count, sizeof *names);
     Scope *body = emit_push(e);
-    load_states(e, t, names);
+    load_states(e, t, tiling_tile_place(t), "LANES", names);
     for (int r = 0; r < t->first_count; r++)
         take_sums(e, t, t->first[r], names[r]);
-    store_states(e, t, names);
+    store_states(e, t, tiling_tile_place(t), "LANES", names);
     emit_pop(e);
     emit_line(e, "UNROLL");
     emit_line(e, "for (int v = 0; v < VECTORS_%d; v++) {", t->number);
@@ -128,13 +128,13 @@ const char *tiling_after(Emitter *e, Tiling *t)
     tiling_bind(e, t, &t->c->columns, t->c->columns.count - 1);
     const char *(*names)[STATE_COMPONENTS_MAX] = arena_array(e->arena, (size_t)t->first_count + 1, sizeof *names);
     Scope *body = open_vectors(e, t);
-    load_states(e, t, names);
+    load_states(e, t, "place", "lanes", names);
     Scope *inner = emit_push(e);
     const char *at = emit_name(e, emit_text(e, "%s_at", t->names[row->id])), *sum = emit_name(e, "sum");
     emit_bind(e, row, at);
     emit_line(e, "const int64_t %s = %s + r;", at, t->names[row->id]);
-    emit_line(e, "const %sv %s = load_%sv(kept + r * COLUMNS_%d + v * LANES, 1, LANES);", dtype_name(t->dtype), sum,
-              dtype_name(t->dtype), t->number);
+    emit_line(e, "const %sv %s = load_%sv(kept + r * COLUMNS_%d%s + v * LANES, 1, lanes);", dtype_name(t->dtype), sum,
+              dtype_name(t->dtype), t->number, t->c->columns.count > 1 ? " + place - tile_place" : "");
     know_product(e, t, sum);
     if (t->first_count)
         step_states(e, t, names);
@@ -144,7 +144,7 @@ const char *tiling_after(Emitter *e, Tiling *t)
     emit_line(e, "for (int r = 0; r < height; r++) {");
     emit_body(e, inner);
     emit_line(e, "}");
-    store_states(e, t, names);
+    store_states(e, t, "place", "lanes", names);
     emit_pop(e);
     vector_loop(e, t, body);
     return tiling_close(e);
@@ -159,7 +159,7 @@ const char *tiling_finish(Emitter *e, Tiling *t)
     tiling_bind(e, t, &t->c->columns, t->c->columns.count - 1);
     const char *(*names)[STATE_COMPONENTS_MAX] = arena_array(e->arena, (size_t)t->first_count, sizeof *names);
     Scope *body = open_vectors(e, t);
-    load_states(e, t, names);
+    load_states(e, t, "place", "lanes", names);
     for (int r = 0; r < t->first_count; r++)
         emit_know(e, t->step->roots[r], emit_state_finish(e, t->step->roots[r], names[r], true));
     for (int o = 0; o < t->step->statement->output_count; o++)

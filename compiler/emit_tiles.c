@@ -3,107 +3,6 @@
 
 #include "emit_tiling.h"
 
-/* Whether all columns are one vector for everything that has them: condition as C, NULL where it never holds. */
-static const char *flat_condition(Emitter *e, const Tiling *t)
-{
-    const IndexSet *columns = &t->c->columns;
-    Text text = text_new(e->arena);
-    for (int i = 0; i < e->plan->lowered->term_count; i++) {
-        const Term *term = e->plan->lowered->terms[i];
-        bool touches = false;
-        for (int k = 0; k < columns->count; k++)
-            touches |= term->statement == t->step->statement->id && term_has_index(term, columns->list[k]);
-        if (touches && term->kind == TERM_POSITION)
-            return NULL;
-        if (!touches || term->kind != TERM_READ)
-            continue;
-        for (int a = 0; a < term->read.tensor->rank; a++)
-            if (emit_is_unsafe(e, term, a))
-                return NULL;
-    }
-    for (int i = 0; i < e->plan->lowered->term_count + t->step->statement->output_count; i++) {
-        int o = i - e->plan->lowered->term_count;
-        const Term *term = o < 0 ? e->plan->lowered->terms[i] : NULL;
-        if (term && (term->statement != t->step->statement->id || term->kind != TERM_READ))
-            continue;
-        const Tensor *tensor = term ? term->read.tensor : t->step->statement->outputs[o].tensor;
-        const Position *positions = term ? term->read.positions : t->step->statement->outputs[o].positions;
-        for (int k = 0; k + 1 < columns->count; k++) {
-            const char *outer = emit_stride(e, tensor, positions, columns->list[k]);
-            const char *inner = emit_stride(e, tensor, positions, columns->list[k + 1]);
-            if (!strcmp(outer, "0") && !strcmp(inner, "0"))
-                continue;
-            const char *test = emit_text(e, "%s == %s * (%s - %s)", outer, inner, tiling_end(e, columns->list[k + 1]),
-                                         tiling_first(e, columns->list[k + 1]));
-            if (!strstr(text.bytes, test))
-                text_print(&text, "%s%s", text.length ? " && " : "", test);
-        }
-    }
-    return text.length ? text.bytes : "1";
-}
-
-static const char *extent_here(Emitter *e, const Index *index)
-{
-    const char *first = tiling_first(e, index), *end = tiling_end(e, index);
-    return strcmp(first, "0") ? emit_text(e, "(%s - %s)", end, first) : end;
-}
-
-/* How many places for columns there are, in tiles of which the last may have some to spare: one run of all columns where
- * they are flat, else one of `width` places for each point of the outer ones. */
-static void declare_places(Emitter *e, const Tiling *t)
-{
-    const IndexSet *columns = &t->c->columns;
-    const char *inner = emit_bare(e, extent_here(e, tiling_last(columns)));
-    if (columns->count == 1) {
-        emit_line(e, "const int64_t columns = %s, places = size_align(columns, COLUMNS_%d);", inner, t->number);
-        return;
-    }
-    const char *flat = flat_condition(e, t);
-    Text outer = text_new(e->arena);
-    for (int i = 0; i + 1 < columns->count; i++)
-        text_print(&outer, "%s%s", i ? " * " : "", extent_here(e, columns->list[i]));
-    if (flat) {
-        emit_line(e, "const int flat = %s;", flat);
-        emit_line(e, "const int64_t columns = flat ? %s * %s : %s, width = size_align(columns, COLUMNS_%d);", outer.bytes,
-                  extent_here(e, tiling_last(columns)), inner, t->number);
-        emit_line(e, "const int64_t places = flat ? width : %s * width;", outer.bytes);
-    } else {
-        emit_line(e, "const int64_t columns = %s, width = size_align(columns, COLUMNS_%d), places = %s * width;", inner,
-                  t->number, outer.bytes);
-    }
-}
-
-static const char *from_first(Emitter *e, const Index *index, const char *offset)
-{
-    const char *first = tiling_first(e, index);
-    return strcmp(first, "0") ? emit_text(e, "%s + %s", first, offset) : offset;
-}
-
-/* A loop over all tiles of columns around `call`, which finds the columns' indices, `count` and `place`. */
-static void each_tile(Emitter *e, const Tiling *t, const char *call)
-{
-    const IndexSet *columns = &t->c->columns;
-    const char *at = columns->count > 1 ? "place % width" : "place", *outer = "place / width";
-    emit_line(e, "for (int64_t place = 0; place < places; place += COLUMNS_%d) {", t->number);
-    for (int i = columns->count - 1; i >= 0; i--) {
-        const Index *index = columns->list[i];
-        const char *name = t->names[index->id], *extent = extent_here(e, index);
-        const char *offset = i == columns->count - 1 ? at : i ? emit_text(e, "%s %% %s", outer, extent) : outer;
-        if (emit_mentions(call, name))
-            emit_line(e, "    const int64_t %s = %s;", name, from_first(e, index, offset));
-        if (i < columns->count - 1)
-            outer = emit_text(e, "%s / %s", outer, extent);
-    }
-    if (emit_mentions(call, "count"))
-        emit_line(e, "    const int count = (int)size_min(COLUMNS_%d, columns - %s);", t->number, at);
-    for (const char *line = call; *line;) {
-        size_t length = strcspn(line, "\n");
-        emit_line(e, "    %s", arena_copy(e->arena, line, length));
-        line += length + (line[length] == '\n');
-    }
-    emit_line(e, "}");
-}
-
 static void open_loops(Emitter *e, const Tiling *t, const IndexSet *set, int count, int *depth)
 {
     for (int i = 0; i < count; i++) {
@@ -124,22 +23,57 @@ static void close_loops(Emitter *e, int depth)
     }
 }
 
-/* Where the rows of the left operand are, of a block of tiles: in place when that can be, else packed. */
+/* Where a block of tiles of rows begins and ends. */
+static const char *block_start(Emitter *e, const Tiling *t)
+{
+    return emit_text(e, "%s_block", t->names[tiling_last(&t->c->rows)->id]);
+}
+
+static const char *block_stop(Emitter *e, const Tiling *t)
+{
+    return emit_text(e, "%s_stop", t->names[tiling_last(&t->c->rows)->id]);
+}
+
+/* The rows that are left of a block, in tiles of nearly equal height. */
+static const char *tile_height(Emitter *e, const Tiling *t)
+{
+    const char *row = t->names[tiling_last(&t->c->rows)->id], *stop = block_stop(e, t);
+    return emit_text(e, "(int)size_ceil_div(%s - %s, size_ceil_div(%s - %s, ROWS_%d))", stop, row, stop, row, t->number);
+}
+
+/* Packs the rows of a block: all at once, or where they lie side by side each tile of them for itself. */
+static void pack_rows(Emitter *e, const Tiling *t, const char *indent, const char *pack)
+{
+    const char *row = t->names[tiling_last(&t->c->rows)->id];
+    if (!t->c->rows_along) {
+        emit_line(e, "%s%s;", indent, pack);
+        return;
+    }
+    emit_line(e, "%sfor (%s = %s; %s < %s; %s += height) {", indent, row, block_start(e, t), row, block_stop(e, t), row);
+    emit_line(e, "%s    height = %s;", indent, tile_height(e, t));
+    emit_line(e, "%s    const int64_t before = %s - %s;", indent, row, block_start(e, t));
+    emit_line(e, "%s    %s;", indent, pack);
+    emit_line(e, "%s}", indent);
+    emit_line(e, "%s%s = %s;", indent, row, block_start(e, t));
+}
+
+/* Where the rows of the left operand are, of a block of tiles: in place when that can be, else packed. Where packed
+ * rows lie side by side, a tile's points are as far apart as it is high, for which k_apart is 0. */
 static void find_rows(Emitter *e, const Tiling *t, const char *pack)
 {
     const Contract *c = t->c;
     const char *element = emit_element(c->packed);
     const char *packed = c->group > 1 ? emit_text(e, "(const %s *)packed_%d", element, t->number) : emit_text(e, "packed_%d", t->number);
-    const char *packed_step = c->rows_along ? "1" : tiling_packed_step(e, t);
-    const char *points = c->group > 1 ? emit_text(e, "%d", c->group) : "1";
+    const char *packed_step = c->rows_along ? "1" : tiling_packed_step(e, t), *k = c->rows_along ? "k_apart" : "k_step";
+    const char *points = c->group > 1 ? emit_text(e, "%d", c->group) : c->rows_along ? "0" : "1";
     const Index *row = tiling_last(&c->rows), *point = tiling_last(&c->depth);
     bool in_place = c->in_place;
     for (int a = 0; in_place && a < c->left->read.tensor->rank; a++)
         in_place = !emit_is_unsafe(e, c->left, a);
     if (!in_place) {
-        emit_line(e, "%s;", pack);
+        pack_rows(e, t, "", pack);
         emit_line(e, "const %s *const rows = %s;", element, packed);
-        emit_line(e, "const int64_t row_step = %s, k_step = %s;", packed_step, c->rows_along ? "height" : points);
+        emit_line(e, "const int64_t row_step = %s, %s = %s%s;", packed_step, k, points, c->rows_along ? ", tile_step = depth" : "");
         return;
     }
     const char *row_step = emit_stride(e, c->left->read.tensor, c->left->read.positions, row);
@@ -151,17 +85,25 @@ static void find_rows(Emitter *e, const Tiling *t, const char *pack)
     emit_pop(e);
     emit_body(e, scope);
     emit_line(e, "const %s *rows = %s;", element, pointer);
-    emit_line(e, "int64_t row_step = %s, k_step = %s;", row_step, c->group > 1 ? points : k_step);
-    /* Words are whole and lie in memory as they are needed. */
-    const char *apart = c->group == 1 ? "" : emit_text(e, "%s%s %% %d != 0 || ", strcmp(k_step, "1") ? emit_text(e, "%s != 1 || ", k_step) : "",
-                                                       emit_extent(e, point), c->group);
-    /* Rows whose neighbours fall into the same sets of the cache push each other out of it. */
-    emit_line(e, "if (%s%stiles > 4 && row_step * %d %% 2048 == 0%s) {", apart, apart[0] ? "(" : "", (int)dtype_size(c->packed),
-              apart[0] ? ")" : "");
-    emit_line(e, "    %s;", pack);
+    emit_line(e, "int64_t row_step = %s, %s = %s%s;", row_step, k, c->group > 1 ? points : k_step,
+              c->rows_along ? ", tile_step = row_step" : "");
+    if (c->rows_along) {
+        /* Points that are far apart are met again by each tile of columns. */
+        emit_line(e, "if (tiles > 4 || k_apart == 0) {");
+    } else {
+        /* Words are whole and lie in memory as they are needed. */
+        const char *apart = c->group == 1 ? "" : emit_text(e, "%s%s %% %d != 0 || ", strcmp(k_step, "1") ? emit_text(e, "%s != 1 || ", k_step) : "",
+                                                           emit_extent(e, point), c->group);
+        /* Rows whose neighbours fall into the same sets of the cache push each other out of it. */
+        emit_line(e, "if (%s%stiles > 4 && row_step * %d %% 2048 == 0%s) {", apart, apart[0] ? "(" : "", (int)dtype_size(c->packed),
+                  apart[0] ? ")" : "");
+    }
+    pack_rows(e, t, "    ", pack);
     emit_line(e, "    rows = %s;", packed);
     emit_line(e, "    row_step = %s;", packed_step);
-    emit_line(e, "    k_step = %s;", c->rows_along ? "height" : points);
+    emit_line(e, "    %s = %s;", k, points);
+    if (c->rows_along)
+        emit_line(e, "    tile_step = depth;");
     emit_line(e, "}");
 }
 
@@ -229,13 +171,36 @@ static const char *next_rows(Emitter *e, const Tiling *t, const char *row)
     return pointer;
 }
 
+/* Where a tile's sums go: into the result, where that takes all of its columns side by side, else what is kept of them. */
+static const char *find_target(Emitter *e, const Tiling *t)
+{
+    const Output *output = &t->step->statement->outputs[0];
+    const Index *column = tiling_last(&t->c->columns), *row = tiling_last(&t->c->rows);
+    const char *place = tiling_tile_place(t), *flat = t->c->columns.count > 1 ? "width == columns && " : "";
+    Text text = text_new(e->arena);
+    emit_push(e);
+    for (int i = 0; i < t->c->columns.count; i++)
+        emit_bind(e, t->c->columns.list[i], tiling_first(e, t->c->columns.list[i]));
+    emit_bind(e, column, strcmp(tiling_first(e, column), "0") ? emit_text(e, "(%s + %s)", tiling_first(e, column), place) : place);
+    emit_bind(e, row, t->names[row->id]);
+    e->lanes = false;
+    const char *target = emit_target(e, output);
+    e->lanes = true;
+    emit_pop(e);
+    text_print(&text, "%s *to = kept;\nint64_t to_step = COLUMNS_%d;\n", emit_element(t->dtype), t->number);
+    text_print(&text, "if (%s%s == 1 && columns - %s >= COLUMNS_%d) {\n", flat,
+               emit_stride(e, output->tensor, output->positions, column), place, t->number);
+    text_print(&text, "    to = %s;\n    to_step = %s;\n}\n", target, emit_stride(e, output->tensor, output->positions, row));
+    return text.bytes;
+}
+
 /* The tiles of rows of one segment from `first` to `end`: of nearly equal height, all columns for each. A block of tiles
  * takes some of the contracted points after the others. */
 static void emit_tiles(Emitter *e, const Tiling *t, const char *first, const char *end, const char *pack, const char *tiles)
 {
     int n = t->number, size = (int)dtype_size(t->dtype);
     const char *row = t->names[tiling_last(&t->c->rows)->id];
-    const char *from = emit_name(e, emit_text(e, "%s_block", row)), *to = emit_name(e, emit_text(e, "%s_stop", row));
+    const char *from = block_start(e, t), *to = block_stop(e, t);
     emit_line(e, "for (int64_t %s = %s, %s; %s < %s; %s = %s) {", from, first, to, from, end, from, to);
     e->scope->indent++;
     emit_line(e, "const int64_t left = %s - %s, tiles_left = size_ceil_div(left, ROWS_%d);", end, from, n);
@@ -251,16 +216,24 @@ static void emit_tiles(Emitter *e, const Tiling *t, const char *first, const cha
     emit_line(e, "/* What comes nearer: the next rows where all panels are near, else the next panel; a share for each tile. */");
     emit_line(e, "const char *ahead = (const char *)(%s);", next_rows(e, t, row));
     emit_line(e, "const int64_t ahead_step = block > 1 ? COLUMNS_%d * %d / BLOCK_%d :", n, size, n);
-    emit_line(e, "                           k_step == %d ? size_ceil_div(height * %d, tiles) : 0;", t->c->group, size);
+    emit_line(e, "                           %s == %d ? size_ceil_div(height * %d, tiles) : 0;", t->c->rows_along ? "k_apart" : "k_step",
+              t->c->group, size);
     /* Of each panel all rows of the block, so that it stays near. */
     Text inner = text_new(e->arena);
     text_put(&inner, "if (block > 1)\n");
-    text_print(&inner, "    ahead = (const char *)(panels_%d + (place + COLUMNS_%d) * %s + done * COLUMNS_%d);\n", n, n, tiling_panel_depth(t), n);
+    text_print(&inner, "    ahead = (const char *)(panels_%d + (%s + COLUMNS_%d) * %s + done * COLUMNS_%d);\n", n, tiling_tile_place(t), n,
+               tiling_panel_depth(t), n);
     text_print(&inner, "for (%s = %s; %s < %s; %s += height) {\n", row, from, row, to, row);
-    text_print(&inner, "    height = (int)size_ceil_div(%s - %s, size_ceil_div(%s - %s, ROWS_%d));\n", to, row, to, row, n);
-    text_print(&inner, "    const %s *here = rows + (%s - %s) * row_step + done * k_step;\n", emit_element(t->c->packed), row, from);
-    text_print(&inner, "%s    ahead += points * ahead_step;\n}\n", tiles);
-    each_tile(e, t, inner.bytes);
+    text_print(&inner, "    height = %s;\n", tile_height(e, t));
+    if (t->c->rows_along)
+        text_put(&inner, "    const int64_t k_step = k_apart ? k_apart : height;\n");
+    text_print(&inner, "    const %s *here = rows + (%s - %s) * %s + done * k_step;\n", emit_element(t->c->packed), row, from,
+               t->c->rows_along ? "tile_step" : "row_step");
+    if (t->is_stored)
+        tiling_lines(&inner, "    ", find_target(e, t));
+    tiling_lines(&inner, "    ", tiles);
+    text_put(&inner, "    ahead += points * ahead_step;\n}\n");
+    tiling_each_tile(e, t, inner.bytes);
     emit_line(e, "done += points;");
     e->scope->indent--;
     emit_line(e, "} while (done < depth);");
@@ -283,49 +256,6 @@ static void emit_row_tiles(Emitter *e, Tiling *t, const LoopBounds *bounds, cons
     }
 }
 
-/* The first points of all blocks that the columns' panels depend on, as one number. */
-static const char *columns_at(Emitter *e, const Tiling *t)
-{
-    const char *text = "";
-    for (int s = 0; s < 2; s++) {
-        const IndexSet *set = s ? &t->c->columns : &t->c->batch;
-        for (int i = 0; i < set->count; i++) {
-            const char *first = e->block_first[set->list[i]->id];
-            if (first && text[0])
-                text = emit_text(e, "%s * %s + %s", strchr(text, ' ') ? emit_text(e, "(%s)", text) : text,
-                                 emit_extent(e, set->list[i]), first);
-            else if (first)
-                text = first;
-        }
-    }
-    return text[0] ? text : "0";
-}
-
-/* All panels, unless they are from the unit of work before: some points of all tiles after the others, so that where
- * columns lie side by side lines are read as they come. */
-static void pack_all(Emitter *e, const Tiling *t, const char *pack)
-{
-    const char *points = emit_extent(e, t->c->depth.list[0]);
-    if (t->c->panels_of) {
-        emit_line(e, "const int64_t columns_at = %s;", columns_at(e, t));
-        emit_line(e, "if (*panels_of_%d != columns_at) {", t->number);
-        e->scope->indent++;
-    }
-    /* Sums have starts even where there are no points. */
-    emit_line(e, "for (int64_t from_point = 0; from_point < %s; from_point += 16) {",
-              t->c->has_starts ? emit_text(e, "size_max(%s, 1)", points) : points);
-    e->scope->indent++;
-    emit_line(e, "const int64_t to_point = size_min(from_point + 16, %s);", points);
-    each_tile(e, t, emit_text(e, "%s;", pack));
-    e->scope->indent--;
-    emit_line(e, "}");
-    if (t->c->panels_of) {
-        emit_line(e, "*panels_of_%d = columns_at;", t->number);
-        e->scope->indent--;
-        emit_line(e, "}");
-    }
-}
-
 /* Packs the columns; then for each point of the rows that stay, tile after tile of the others. */
 const char *tiling_step(Emitter *e, Tiling *t, const char *const calls[4])
 {
@@ -336,7 +266,7 @@ const char *tiling_step(Emitter *e, Tiling *t, const char *const calls[4])
     for (int i = 0; i < c->depth.count; i++)
         text_print(&points, "%s%s", i ? " * " : "", tiling_words_along(e, t, i));
     emit_line(e, "const int64_t depth = %s;", points.bytes);
-    declare_places(e, t);
+    tiling_declare_places(e, t);
     if (!c->has_starts) {
         emit_line(e, "%s start[COLUMNS_%d];", dtype_c(t->dtype), t->number);
         emit_line(e, "for (int c = 0; c < COLUMNS_%d; c++)", t->number);
@@ -345,7 +275,7 @@ const char *tiling_step(Emitter *e, Tiling *t, const char *const calls[4])
     if (!t->in_registers)
         emit_line(e, "%s tile[ROWS_%d * COLUMNS_%d];", dtype_c(t->dtype), t->number, t->number);
     open_loops(e, t, &c->batch, c->batch.count, &depth);
-    pack_all(e, t, calls[0]);
+    tiling_pack_all(e, t, calls[0]);
     emit_line(e, "const int64_t tiles = places / COLUMNS_%d, block = depth * places > NEAR_%d ? BLOCK_%d : 1;", t->number, t->number,
               t->number);
     open_loops(e, t, &c->kept_rows, c->kept_rows.count, &depth);
@@ -360,7 +290,7 @@ const char *tiling_step(Emitter *e, Tiling *t, const char *const calls[4])
     emit_row_tiles(e, t, bounds, calls[1], calls[2], &inner);
     close_loops(e, inner);
     if (c->reduces)
-        each_tile(e, t, emit_text(e, "%s;", calls[3]));
+        tiling_each_tile(e, t, tiling_each_run(e, t, emit_text(e, "%s;", calls[3])));
     close_loops(e, depth);
     return tiling_close(e);
 }

@@ -14,6 +14,7 @@ typedef struct Tiling {
     const Term **first;           /* the reductions behind the product, as their domains leave them */
     int first_count;
     bool in_registers;            /* they take the sums from there */
+    bool is_stored;               /* the sums are what the step stores, and may go there from the registers */
     ParameterSet parameters;      /* all that a function may ask for */
 } Tiling;
 
@@ -29,6 +30,18 @@ const char *tiling_word(const Tiling *t);
 const char *tiling_part(const Tiling *t);
 const char *tiling_panel_depth(const Tiling *t);
 const char *tiling_packed_step(Emitter *e, const Tiling *t);
+
+/* emit_places.c: loops over tiles of columns, and inside of a tile over the runs of columns that it has, around `call`,
+ * which is told a tile's `tile_place` and a run's `place`, `count` and indices. A single index of columns makes one run of
+ * a tile, and its place is the tile's. */
+void tiling_declare_places(Emitter *e, const Tiling *t);
+const char *tiling_tile_place(const Tiling *t);                 /* the name of a tile's place */
+const char *tiling_columns_of(Emitter *e, const Tiling *t, const char *place, const char *call);    /* declares indices */
+const char *tiling_each_run(Emitter *e, const Tiling *t, const char *call);
+void tiling_each_tile(Emitter *e, const Tiling *t, const char *call);
+void tiling_lines(Text *text, const char *indent, const char *lines);
+void tiling_put(Emitter *e, const char *lines);
+void tiling_pack_all(Emitter *e, const Tiling *t, const char *pack);
 
 /* emit_pack.c: the bodies of functions */
 const char *tiling_words_along(Emitter *e, const Tiling *t, int level);

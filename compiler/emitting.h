@@ -107,6 +107,7 @@ const char *emit_extent(Emitter *e, const Index *index);
 
 /* emit_memory.c */
 const char *emit_pointer(Emitter *e, const Term *read);                     /* to the element, or lane 0 of it */
+const char *emit_target(Emitter *e, const Output *output);                   /* likewise, of what is stored */
 const char *emit_stride(Emitter *e, const Tensor *tensor, const Position *positions, const Index *index);
 bool emit_is_unsafe(const Emitter *e, const Term *read, int axis);   /* a position that each read has to check */
 Value emit_read(Emitter *e, const Term *term);

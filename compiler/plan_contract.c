@@ -439,11 +439,9 @@ void contract_reserve(Planner *planner, const Launch *launch, const Step *step, 
             extent = size_op(arena, SIZE_CEIL_DIV, extent, size_constant(arena, c->group));
         depth = size_op(arena, SIZE_MUL, depth, extent);
     }
-    for (int i = 0; i < c->columns.count; i++) {
-        const Size *tile = block_size(planner, launch, c->columns.list[i]);
-        bool last = i == c->columns.count - 1;
-        columns = size_op(arena, SIZE_MUL, columns, last ? size_align(arena, tile, c->tile_vectors * planner->plan->lanes) : tile);
-    }
+    for (int i = 0; i < c->columns.count; i++)
+        columns = size_op(arena, SIZE_MUL, columns, block_size(planner, launch, c->columns.list[i]));
+    columns = size_align(arena, columns, c->tile_vectors * planner->plan->lanes);
     Dtype dtype = register_dtype(c->product->dtype);
     const Size *panel = c->has_starts ? size_op(arena, SIZE_ADD, depth, size_constant(arena, 1)) : depth;
     add_scratch(planner, step, "panels", dtype, size_op(arena, SIZE_MUL, columns, panel), end);

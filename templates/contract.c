@@ -63,7 +63,7 @@ KERNEL static void pack_rows_N(const Frame *f, int64_t i, int height, float *pac
  * Loops over rows are unrolled, so that the sums have registers, and left early where a tile is low: a comparison for
  * each row costs nothing beside its products. The sums of rows that a tile has not stay as they start. */
 INLINE void multiply_N(int height, const partu *rows, int64_t row_step, int64_t k_step, const wordu *panel,
-                       int64_t depth, const char *ahead, int64_t ahead_step, const float *start, int64_t start_step,
+                       int64_t depth, const char *ahead, int64_t ahead_step, const f32u *start, int64_t start_step,
                        f32v sums[ROWS_N][VECTORS_N])
 {
     UNROLL
@@ -98,10 +98,11 @@ INLINE void multiply_N(int height, const partu *rows, int64_t row_step, int64_t 
     }
 }
 
-/* One tile, and what becomes of its sums: they are kept, or with NULL for `kept` taken by what follows the product. */
+/* One tile, and what becomes of its sums: they are kept, a row kept_step behind the one before, or with NULL for `kept`
+ * taken by what follows the product. */
 //{ tile_head
 KERNEL static void tile_N(int height, const f32u *rows, int64_t row_step, int64_t k_step, const float *panel, int64_t depth,
-                          const char *ahead, int64_t ahead_step, const float *start, int64_t start_step, float *kept)
+                          const char *ahead, int64_t ahead_step, const f32u *start, int64_t start_step, f32u *kept, int64_t kept_step)
 //}
 {
     f32v sums[ROWS_N][VECTORS_N];
@@ -114,7 +115,7 @@ KERNEL static void tile_N(int height, const f32u *rows, int64_t row_step, int64_
             break;
         UNROLL
         for (int v = 0; v < VECTORS_N; v++)
-            store_f32v(kept + r * COLUMNS_N + v * LANES, 1, sums[r][v], LANES);
+            store_f32v(kept + r * kept_step + v * LANES, 1, sums[r][v], LANES);
     }
 }
 
@@ -144,7 +145,7 @@ KERNEL static void step_N(const Frame *f, float *panel, float *packed, float *ti
         height = size_ceil_div(f->extent_i - i, size_ceil_div(f->extent_i - i, ROWS_N));
         pack_rows_N(f, i, (int)height, packed);
         for (int64_t j = 0; j < f->extent_j; j += COLUMNS_N) {
-            tile_N((int)height, packed, depth, 1, panel + j * depth, depth, (const char *)f->A, 0, start, 0, tile);
+            tile_N((int)height, packed, depth, 1, panel + j * depth, depth, (const char *)f->A, 0, start, 0, tile, COLUMNS_N);
             after_N(f, i, j, (int)height, (int)size_min(COLUMNS_N, f->extent_j - j), tile);
         }
     }

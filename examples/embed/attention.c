@@ -640,7 +640,7 @@ KERNEL static void pack_columns_1(const Frame *f, char *own, int64_t k, int64_t 
     const f32u *K = (const f32u *)f->in.K.data;
     const int64_t K_0 = f->in.K.stride[0], K_1 = f->in.K.stride[1];
     float *panels_1 = (float *)(own + at_panels_1);
-    for (int v = 0; v < VECTORS_1; v++) {
+    for (int v = 0; v * LANES < count; v++) {
         float *to = panels_1 + place * depth + from_point * COLUMNS_1 + v * LANES;
         for (int64_t d = from_point; d < to_point; d += LANES) {
             const int lanes = (int)size_min(LANES, to_point - d);
@@ -651,7 +651,7 @@ KERNEL static void pack_columns_1(const Frame *f, char *own, int64_t k, int64_t 
             }
             transpose_f32v(square);
             for (int c = 0; c < lanes; c++) {
-                store_f32v(to, 1, square[c], LANES);
+                store_f32v(to, 1, square[c], (int)size_min(LANES, count - v * LANES));
                 to += COLUMNS_1;
             }
         }
@@ -681,7 +681,7 @@ KERNEL static void pack_rows_1(const Frame *f, char *own, int64_t q, int64_t dep
  * Loops over rows are unrolled, so that the sums have registers, and left early where a tile is low: a comparison for
  * each row costs nothing beside its products. The sums of rows that a tile has not stay as they start. */
 INLINE void multiply_1(int height, const f32u *rows, int64_t row_step, int64_t k_step, const float *panel,
-                       int64_t depth, const char *ahead, int64_t ahead_step, const float *start, int64_t start_step,
+                       int64_t depth, const char *ahead, int64_t ahead_step, const f32u *start, int64_t start_step,
                        f32v sums[ROWS_1][VECTORS_1])
 {
     UNROLL
@@ -712,9 +712,11 @@ INLINE void multiply_1(int height, const f32u *rows, int64_t row_step, int64_t k
     }
 }
 
-/* One tile, and what becomes of its sums: they are kept, or with NULL for `kept` taken by what follows the product. */
+/* One tile, and what becomes of its sums: they are kept, a row kept_step behind the one before, or with NULL for `kept`
+ * taken by what follows the product. */
 KERNEL static void tile_1(int height, const f32u *rows, int64_t row_step, int64_t k_step, const float *panel,
-        int64_t depth, const char *ahead, int64_t ahead_step, const float *start, int64_t start_step, float *kept)
+        int64_t depth, const char *ahead, int64_t ahead_step, const f32u *start, int64_t start_step, f32u *kept,
+        int64_t kept_step)
 {
     f32v sums[ROWS_1][VECTORS_1];
     multiply_1(height, rows, row_step, k_step, panel, depth, ahead, ahead_step, start, start_step, sums);
@@ -724,7 +726,7 @@ KERNEL static void tile_1(int height, const f32u *rows, int64_t row_step, int64_
             break;
         UNROLL
         for (int v = 0; v < VECTORS_1; v++)
-            store_f32v(kept + r * COLUMNS_1 + v * LANES, 1, sums[r][v], LANES);
+            store_f32v(kept + r * kept_step + v * LANES, 1, sums[r][v], LANES);
     }
 }
 
@@ -741,7 +743,7 @@ KERNEL static void after_1(const Frame *f, char *own, int64_t q_first, int64_t q
         const int64_t k_lanes = k + v * LANES;
         for (int r = 0; r < height; r++) {
             const int64_t q_at = q + r;
-            const f32v sum = load_f32v(kept + r * COLUMNS_1 + v * LANES, 1, LANES);
+            const f32v sum = load_f32v(kept + r * COLUMNS_1 + v * LANES, 1, lanes);
             const boolv value = narrow_boolv(q_at >= (splat_i64v(k_lanes) + lanes_i64v()));
             const boolv where = and_boolv(first_boolv(lanes), value),
                     elsewhere = and_boolv(first_boolv(lanes), not_boolv(value));
@@ -778,6 +780,8 @@ KERNEL static void step_1(const Frame *f, char *own, int64_t q_first, int64_t q_
     float tile[ROWS_1 * COLUMNS_1];
     const int64_t columns_at = 0;
     if (*panels_of_1 != columns_at) {
+        if (places > columns)    /* so that what is there is numbers */
+            memset(panels_1 + (places - COLUMNS_1) * depth, 0, (size_t)(COLUMNS_1 * depth) * 4);
         for (int64_t from_point = 0; from_point < extent_d; from_point += 16) {
             const int64_t to_point = size_min(from_point + 16, extent_d);
             for (int64_t place = 0; place < places; place += COLUMNS_1) {
@@ -818,8 +822,8 @@ KERNEL static void step_1(const Frame *f, char *own, int64_t q_first, int64_t q_
                 for (q = q_block; q < q_stop; q += height) {
                     height = (int)size_ceil_div(q_stop - q, size_ceil_div(q_stop - q, ROWS_1));
                     const f32u *here = rows + (q - q_block) * row_step + done * k_step;
-                    tile_1(height, here, row_step, k_step, panels_1 + place * depth + done * COLUMNS_1, points,
-                            ahead, ahead_step, done ? kept : start, done ? COLUMNS_1 : 0, kept);
+                    tile_1(height, here, row_step, k_step, panels_1 + place * depth + done * COLUMNS_1, points, ahead,
+                            ahead_step, done ? kept : start, done ? COLUMNS_1 : 0, kept, COLUMNS_1);
                     if (is_last)
                         after_1(f, own, q_first, q, k, count, height, kept);
                     kept += points < depth ? ROWS_1 * COLUMNS_1 : 0;
@@ -940,12 +944,12 @@ KERNEL static void pack_columns_5(const Frame *f, char *own, int64_t v_2, int64_
     const f32u *V = (const f32u *)f->in.V.data;
     const int64_t V_0 = f->in.V.stride[0], V_1 = f->in.V.stride[1];
     float *panels_5 = (float *)(own + at_panels_5);
-    for (int v = 0; v < VECTORS_5; v++) {
+    for (int v = 0; v * LANES < count; v++) {
+        const int lanes = (int)size_min(LANES, count - v * LANES);
+        const int64_t v_2_lanes = v_2 + v * LANES;
         float *to = panels_5 + place * depth + from_point * COLUMNS_5 + v * LANES;
-        const int lanes = (int)size_max(size_min(LANES, count - v * LANES), 1);
-        const int64_t v_2_lanes = v_2 + (v * LANES < count ? v * LANES : 0);
         for (int64_t k = from_point; k < to_point; k++) {
-            store_f32v(to, 1, load_f32v(V + k * V_0 + v_2_lanes * V_1, V_1, lanes), LANES);
+            store_f32v(to, 1, load_f32v(V + k * V_0 + v_2_lanes * V_1, V_1, lanes), lanes);
             to += COLUMNS_5;
         }
     }
@@ -980,7 +984,7 @@ KERNEL static void pack_rows_5(const Frame *f, char *own, int64_t q_first, int64
  * Loops over rows are unrolled, so that the sums have registers, and left early where a tile is low: a comparison for
  * each row costs nothing beside its products. The sums of rows that a tile has not stay as they start. */
 INLINE void multiply_5(int height, const f32u *rows, int64_t row_step, int64_t k_step, const float *panel,
-                       int64_t depth, const char *ahead, int64_t ahead_step, const float *start, int64_t start_step,
+                       int64_t depth, const char *ahead, int64_t ahead_step, const f32u *start, int64_t start_step,
                        f32v sums[ROWS_5][VECTORS_5])
 {
     UNROLL
@@ -1011,9 +1015,11 @@ INLINE void multiply_5(int height, const f32u *rows, int64_t row_step, int64_t k
     }
 }
 
-/* One tile, and what becomes of its sums: they are kept, or with NULL for `kept` taken by what follows the product. */
+/* One tile, and what becomes of its sums: they are kept, a row kept_step behind the one before, or with NULL for `kept`
+ * taken by what follows the product. */
 KERNEL static void tile_5(int height, const f32u *rows, int64_t row_step, int64_t k_step, const float *panel,
-        int64_t depth, const char *ahead, int64_t ahead_step, const float *start, int64_t start_step, float *kept)
+        int64_t depth, const char *ahead, int64_t ahead_step, const f32u *start, int64_t start_step, f32u *kept,
+        int64_t kept_step)
 {
     f32v sums[ROWS_5][VECTORS_5];
     multiply_5(height, rows, row_step, k_step, panel, depth, ahead, ahead_step, start, start_step, sums);
@@ -1023,7 +1029,7 @@ KERNEL static void tile_5(int height, const f32u *rows, int64_t row_step, int64_
             break;
         UNROLL
         for (int v = 0; v < VECTORS_5; v++)
-            store_f32v(kept + r * COLUMNS_5 + v * LANES, 1, sums[r][v], LANES);
+            store_f32v(kept + r * kept_step + v * LANES, 1, sums[r][v], LANES);
     }
 }
 
@@ -1037,7 +1043,7 @@ KERNEL static void after_5(const Frame *f, int64_t q, int64_t v_2, int count, in
         const int64_t v_2_lanes = v_2 + v * LANES;
         for (int r = 0; r < height; r++) {
             const int64_t q_at = q + r;
-            const f32v sum = load_f32v(kept + r * COLUMNS_5 + v * LANES, 1, LANES);
+            const f32v sum = load_f32v(kept + r * COLUMNS_5 + v * LANES, 1, lanes);
             store_f32v(out + q_at * out_0 + v_2_lanes * out_1, out_1, sum, lanes);
         }
     }
@@ -1050,6 +1056,8 @@ KERNEL static void step_5(const Frame *f, char *own, int64_t q_first, int64_t q_
     const int64_t extent_k = f->extent_k, extent_v = f->extent_v;
     const int64_t at_panels_5 = f->at_panels_5, at_packed_5 = f->at_packed_5;
     const int64_t at_kept_5 = f->at_kept_5, at_panels_of_5 = f->at_panels_of_5;
+    f32u *out = (f32u *)f->in.out.data;
+    const int64_t out_0 = f->in.out.stride[0], out_1 = f->in.out.stride[1];
     float *panels_5 = (float *)(own + at_panels_5);
     float *packed_5 = (float *)(own + at_packed_5);
     float *kept_5 = (float *)(own + at_kept_5);
@@ -1062,6 +1070,8 @@ KERNEL static void step_5(const Frame *f, char *own, int64_t q_first, int64_t q_
     float tile[ROWS_5 * COLUMNS_5];
     const int64_t columns_at = 0;
     if (*panels_of_5 != columns_at) {
+        if (places > columns)    /* so that what is there is numbers */
+            memset(panels_5 + (places - COLUMNS_5) * depth, 0, (size_t)(COLUMNS_5 * depth) * 4);
         for (int64_t from_point = 0; from_point < extent_k; from_point += 16) {
             const int64_t to_point = size_min(from_point + 16, extent_k);
             for (int64_t place = 0; place < places; place += COLUMNS_5) {
@@ -1097,9 +1107,15 @@ KERNEL static void step_5(const Frame *f, char *own, int64_t q_first, int64_t q_
                 for (q = q_block; q < q_stop; q += height) {
                     height = (int)size_ceil_div(q_stop - q, size_ceil_div(q_stop - q, ROWS_5));
                     const f32u *here = rows + (q - q_block) * row_step + done * k_step;
-                    tile_5(height, here, row_step, k_step, panels_5 + place * depth + done * COLUMNS_5, points,
-                            ahead, ahead_step, done ? kept : start, done ? COLUMNS_5 : 0, kept);
-                    if (is_last)
+                    f32u *to = kept;
+                    int64_t to_step = COLUMNS_5;
+                    if (out_1 == 1 && columns - place >= COLUMNS_5) {
+                        to = out + q * out_0 + place * out_1;
+                        to_step = out_0;
+                    }
+                    tile_5(height, here, row_step, k_step, panels_5 + place * depth + done * COLUMNS_5, points, ahead,
+                            ahead_step, done ? to : start, done ? to_step : 0, to, to_step);
+                    if (is_last && to == kept)
                         after_5(f, q, v_2, count, height, kept);
                     kept += points < depth ? ROWS_5 * COLUMNS_5 : 0;
                     ahead += points * ahead_step;

@@ -7,9 +7,9 @@
  *   step 1: store out[n,o,h] = sum[r,c](where(((@h + @r) >= 1) && ((@h + @r) <= 56), x[n,c,h+r-1], 0) * k[o,c,r])
  *     tiles of 6 x 8: rows o, columns n h, contracted c r, rows packed
  *     loops n o h, 4 lanes along h
- * workspace workers * (align(tile_1_1 * align(tile_1_2, 8) * c * r * 4, 64)
- *         + align((1 + min(1, tile_1_1 * align(tile_1_2, 8) * c * r / 40961) * 7) * (c * r + 16) * 24, 64)
- *         + align(min(1, c * r / 1025) * tile_1_1 * align(tile_1_2, 8) * 192, 64) + 64) */
+ * workspace workers * (align(align(tile_1_1 * tile_1_2, 8) * c * r * 4, 64)
+ *         + align((1 + min(1, align(tile_1_1 * tile_1_2, 8) * c * r / 40961) * 7) * (c * r + 16) * 24, 64)
+ *         + align(min(1, c * r / 1025) * align(tile_1_1 * tile_1_2, 8) * 192, 64) + 64) */
 #include <stddef.h>
 #include <stdint.h>
 #include <string.h>
@@ -521,18 +521,19 @@ static int is_stopped(const Frame *f)
 enum { ROWS_1 = 6, VECTORS_1 = 2, COLUMNS_1 = VECTORS_1 * LANES, DEPTH_1 = 1024, NEAR_1 = 40960, BLOCK_1 = 8 };
 
 /* Packs the panel of `count` columns. */
-KERNEL static void pack_columns_1(const Frame *f, char *own, int64_t n, int64_t h, int64_t depth, int64_t place,
-        int64_t from_point, int64_t to_point, int count)
+KERNEL static void pack_columns_1(const Frame *f, char *own, int64_t n, int64_t h, int64_t depth, int64_t tile_place,
+        int64_t place, int64_t from_point, int64_t to_point, int count)
 {
     const int64_t extent_r = f->extent_r;
     const f32u *x = (const f32u *)f->in.x.data;
     const int64_t x_0 = f->in.x.stride[0], x_1 = f->in.x.stride[1];
     const int64_t x_2 = f->in.x.stride[2];
     float *panels_1 = (float *)own;
-    for (int v = 0; v < VECTORS_1; v++) {
-        float *to = panels_1 + place * depth + from_point * extent_r * COLUMNS_1 + v * LANES;
-        const int lanes = (int)size_max(size_min(LANES, count - v * LANES), 1);
-        const int64_t h_lanes = h + (v * LANES < count ? v * LANES : 0);
+    for (int v = 0; v * LANES < count; v++) {
+        const int lanes = (int)size_min(LANES, count - v * LANES);
+        const int64_t h_lanes = h + v * LANES;
+        float *to = panels_1 + tile_place * depth + from_point * extent_r * COLUMNS_1 + place - tile_place
+                + v * LANES;
         for (int64_t c_2 = from_point; c_2 < to_point; c_2++) {
             for (int64_t r_2 = 0; r_2 < extent_r; r_2++) {
                 const boolv value = narrow_boolv(add_i64v(splat_i64v(h_lanes) + lanes_i64v(), splat_i64v(r_2)) >= 1);
@@ -557,7 +558,7 @@ KERNEL static void pack_columns_1(const Frame *f, char *own, int64_t n, int64_t 
                 if (any_boolv(elsewhere)) {
                     chosen = select_f32v(elsewhere, splat_f32v(0.0f), chosen);
                 }
-                store_f32v(to, 1, chosen, LANES);
+                store_f32v(to, 1, chosen, lanes);
                 to += COLUMNS_1;
             }
         }
@@ -591,7 +592,7 @@ KERNEL static void pack_rows_1(const Frame *f, char *own, int64_t o, int64_t dep
  * Loops over rows are unrolled, so that the sums have registers, and left early where a tile is low: a comparison for
  * each row costs nothing beside its products. The sums of rows that a tile has not stay as they start. */
 INLINE void multiply_1(int height, const f32u *rows, int64_t row_step, int64_t k_step, const float *panel,
-                       int64_t depth, const char *ahead, int64_t ahead_step, const float *start, int64_t start_step,
+                       int64_t depth, const char *ahead, int64_t ahead_step, const f32u *start, int64_t start_step,
                        f32v sums[ROWS_1][VECTORS_1])
 {
     UNROLL
@@ -622,9 +623,11 @@ INLINE void multiply_1(int height, const f32u *rows, int64_t row_step, int64_t k
     }
 }
 
-/* One tile, and what becomes of its sums: they are kept, or with NULL for `kept` taken by what follows the product. */
+/* One tile, and what becomes of its sums: they are kept, a row kept_step behind the one before, or with NULL for `kept`
+ * taken by what follows the product. */
 KERNEL static void tile_1(int height, const f32u *rows, int64_t row_step, int64_t k_step, const float *panel,
-        int64_t depth, const char *ahead, int64_t ahead_step, const float *start, int64_t start_step, float *kept)
+        int64_t depth, const char *ahead, int64_t ahead_step, const f32u *start, int64_t start_step, f32u *kept,
+        int64_t kept_step)
 {
     f32v sums[ROWS_1][VECTORS_1];
     multiply_1(height, rows, row_step, k_step, panel, depth, ahead, ahead_step, start, start_step, sums);
@@ -634,12 +637,13 @@ KERNEL static void tile_1(int height, const f32u *rows, int64_t row_step, int64_
             break;
         UNROLL
         for (int v = 0; v < VECTORS_1; v++)
-            store_f32v(kept + r * COLUMNS_1 + v * LANES, 1, sums[r][v], LANES);
+            store_f32v(kept + r * kept_step + v * LANES, 1, sums[r][v], LANES);
     }
 }
 
 /* What becomes of a tile's sums. */
-KERNEL static void after_1(const Frame *f, int64_t o, int64_t n, int64_t h, int count, int height, const float *kept)
+KERNEL static void after_1(const Frame *f, int64_t o, int64_t n, int64_t h, int64_t tile_place, int64_t place,
+        int count, int height, const float *kept)
 {
     f32u *out = (f32u *)f->in.out.data;
     const int64_t out_0 = f->in.out.stride[0], out_1 = f->in.out.stride[1];
@@ -649,7 +653,7 @@ KERNEL static void after_1(const Frame *f, int64_t o, int64_t n, int64_t h, int 
         const int64_t h_lanes = h + v * LANES;
         for (int r = 0; r < height; r++) {
             const int64_t o_at = o + r;
-            const f32v sum = load_f32v(kept + r * COLUMNS_1 + v * LANES, 1, LANES);
+            const f32v sum = load_f32v(kept + r * COLUMNS_1 + place - tile_place + v * LANES, 1, lanes);
             store_f32v(out + n * out_0 + o_at * out_1 + h_lanes * out_2, out_2, sum, lanes);
         }
     }
@@ -663,26 +667,35 @@ KERNEL static void step_1(const Frame *f, char *own, int64_t n_first, int64_t n_
     const int64_t extent_h = f->extent_h, extent_r = f->extent_r;
     const int64_t extent_c = f->extent_c, at_packed_1 = f->at_packed_1;
     const int64_t at_kept_1 = f->at_kept_1, at_panels_of_1 = f->at_panels_of_1;
+    f32u *out = (f32u *)f->in.out.data;
+    const int64_t out_0 = f->in.out.stride[0], out_1 = f->in.out.stride[1];
+    const int64_t out_2 = f->in.out.stride[2];
     float *panels_1 = (float *)own;
     float *packed_1 = (float *)(own + at_packed_1);
     float *kept_1 = (float *)(own + at_kept_1);
     int64_t *panels_of_1 = (int64_t *)(own + at_panels_of_1);
     const int64_t depth = extent_c * extent_r;
-    const int64_t columns = h_end - h_first, width = size_align(columns, COLUMNS_1),
-            places = (n_end - n_first) * width;
+    const int64_t columns = (n_end - n_first) * (h_end - h_first), places = size_align(columns, COLUMNS_1);
+    const int64_t width = h_end - h_first;
     float start[COLUMNS_1];
     for (int c = 0; c < COLUMNS_1; c++)
         start[c] = 0.0f;
     float tile[ROWS_1 * COLUMNS_1];
     const int64_t columns_at = n_first * extent_h + h_first;
     if (*panels_of_1 != columns_at) {
+        if (places > columns)    /* so that what is there is numbers */
+            memset(panels_1 + (places - COLUMNS_1) * depth, 0, (size_t)(COLUMNS_1 * depth) * 4);
         for (int64_t from_point = 0; from_point < extent_c; from_point += 16) {
             const int64_t to_point = size_min(from_point + 16, extent_c);
-            for (int64_t place = 0; place < places; place += COLUMNS_1) {
-                const int64_t h = h_first + place % width;
-                const int64_t n = n_first + place / width;
-                const int count = (int)size_min(COLUMNS_1, columns - place % width);
-                pack_columns_1(f, own, n, h, depth, place, from_point, to_point, count);
+            for (int64_t tile_place = 0; tile_place < places; tile_place += COLUMNS_1) {
+                const int64_t tile_end = size_min(tile_place + COLUMNS_1, columns);
+                for (int64_t place = tile_place; place < tile_end;) {
+                    const int count = (int)size_min(width - place % width, tile_end - place);
+                    const int64_t h = h_first + place % width;
+                    const int64_t n = n_first + place / width;
+                    pack_columns_1(f, own, n, h, depth, tile_place, place, from_point, to_point, count);
+                    place += count;
+                }
             }
         }
         *panels_of_1 = columns_at;
@@ -704,19 +717,30 @@ KERNEL static void step_1(const Frame *f, char *own, int64_t n_first, int64_t n_
             const char *ahead = (const char *)(rows + (tiles < 4 ? 2 : 1) * height * row_step);
             const int64_t ahead_step = block > 1 ? COLUMNS_1 * 4 / BLOCK_1 :
                                        k_step == 1 ? size_ceil_div(height * 4, tiles) : 0;
-            for (int64_t place = 0; place < places; place += COLUMNS_1) {
-                const int64_t h = h_first + place % width;
-                const int64_t n = n_first + place / width;
-                const int count = (int)size_min(COLUMNS_1, columns - place % width);
+            for (int64_t tile_place = 0; tile_place < places; tile_place += COLUMNS_1) {
                 if (block > 1)
-                    ahead = (const char *)(panels_1 + (place + COLUMNS_1) * depth + done * COLUMNS_1);
+                    ahead = (const char *)(panels_1 + (tile_place + COLUMNS_1) * depth + done * COLUMNS_1);
                 for (o = o_block; o < o_stop; o += height) {
                     height = (int)size_ceil_div(o_stop - o, size_ceil_div(o_stop - o, ROWS_1));
                     const f32u *here = rows + (o - o_block) * row_step + done * k_step;
-                    tile_1(height, here, row_step, k_step, panels_1 + place * depth + done * COLUMNS_1, points,
-                            ahead, ahead_step, done ? kept : start, done ? COLUMNS_1 : 0, kept);
-                    if (is_last)
-                        after_1(f, o, n, h, count, height, kept);
+                    f32u *to = kept;
+                    int64_t to_step = COLUMNS_1;
+                    if (width == columns && out_2 == 1 && columns - tile_place >= COLUMNS_1) {
+                        to = out + n_first * out_0 + o * out_1 + (h_first + tile_place) * out_2;
+                        to_step = out_1;
+                    }
+                    tile_1(height, here, row_step, k_step, panels_1 + tile_place * depth + done * COLUMNS_1, points,
+                            ahead, ahead_step, done ? to : start, done ? to_step : 0, to, to_step);
+                    if (is_last && to == kept) {
+                        const int64_t tile_end = size_min(tile_place + COLUMNS_1, columns);
+                        for (int64_t place = tile_place; place < tile_end;) {
+                            const int count = (int)size_min(width - place % width, tile_end - place);
+                            const int64_t h = h_first + place % width;
+                            const int64_t n = n_first + place / width;
+                            after_1(f, o, n, h, tile_place, place, count, height, kept);
+                            place += count;
+                        }
+                    }
                     kept += points < depth ? ROWS_1 * COLUMNS_1 : 0;
                     ahead += points * ahead_step;
                 }
@@ -791,15 +815,15 @@ static int prepare(Frame *f, const convolution_args *args, int workers)
     const int64_t tile_1_3 = f->tile_1_3 = size_min(64, extent_o);
     f->units_1 = size_mul(size_mul(size_ceil_div(extent_n, tile_1_1), size_ceil_div(extent_h, tile_1_2)),
             size_ceil_div(extent_o, tile_1_3));
-    const int64_t at_packed_1 = f->at_packed_1 = size_align(size_mul(size_mul(size_mul(tile_1_1,
-            size_align(tile_1_2, 8)), size_mul(extent_c, extent_r)), 4), 64);
+    const int64_t at_packed_1 = f->at_packed_1 = size_align(size_mul(size_mul(size_align(size_mul(tile_1_1, tile_1_2),
+            8), size_mul(extent_c, extent_r)), 4), 64);
     const int64_t at_kept_1 = f->at_kept_1 = size_add(at_packed_1,
             size_align(size_mul(size_mul(size_add(1, size_mul(size_min(1,
-            size_div(size_mul(size_mul(tile_1_1, size_align(tile_1_2, 8)), size_mul(extent_c, extent_r)), 40961)),
+            size_div(size_mul(size_align(size_mul(tile_1_1, tile_1_2), 8), size_mul(extent_c, extent_r)), 40961)),
             7)), size_add(size_mul(extent_c, extent_r), 16)), 24), 64));
     const int64_t at_panels_of_1 = f->at_panels_of_1 = size_add(at_kept_1,
             size_align(size_mul(size_mul(size_min(1, size_div(size_mul(extent_c, extent_r), 1025)),
-            size_mul(tile_1_1, size_align(tile_1_2, 8))), 192), 64));
+            size_align(size_mul(tile_1_1, tile_1_2), 8)), 192), 64));
     f->per_worker = size_add(at_panels_of_1, 64);
     const int64_t most_1 = size_min(size_max(size_ceil_div(size_mul(size_mul(size_mul(size_mul(extent_h, extent_r),
             extent_n), extent_c), extent_o), 32768), 1), 1024);

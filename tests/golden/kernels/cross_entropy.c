@@ -599,7 +599,7 @@ KERNEL static void pack_columns_1(const Frame *f, char *own, int64_t t, int64_t 
     const f32u *X = (const f32u *)f->in.X.data;
     const int64_t X_0 = f->in.X.stride[0], X_1 = f->in.X.stride[1];
     float *panels_1 = (float *)(own + at_panels_1);
-    for (int v = 0; v < VECTORS_1; v++) {
+    for (int v = 0; v * LANES < count; v++) {
         float *to = panels_1 + place * depth + from_point * COLUMNS_1 + v * LANES;
         for (int64_t h = from_point; h < to_point; h += LANES) {
             const int lanes = (int)size_min(LANES, to_point - h);
@@ -610,7 +610,7 @@ KERNEL static void pack_columns_1(const Frame *f, char *own, int64_t t, int64_t 
             }
             transpose_f32v(square);
             for (int c = 0; c < lanes; c++) {
-                store_f32v(to, 1, square[c], LANES);
+                store_f32v(to, 1, square[c], (int)size_min(LANES, count - v * LANES));
                 to += COLUMNS_1;
             }
         }
@@ -640,7 +640,7 @@ KERNEL static void pack_rows_1(const Frame *f, char *own, int64_t v_2, int64_t d
  * Loops over rows are unrolled, so that the sums have registers, and left early where a tile is low: a comparison for
  * each row costs nothing beside its products. The sums of rows that a tile has not stay as they start. */
 INLINE void multiply_1(int height, const f32u *rows, int64_t row_step, int64_t k_step, const float *panel,
-                       int64_t depth, const char *ahead, int64_t ahead_step, const float *start, int64_t start_step,
+                       int64_t depth, const char *ahead, int64_t ahead_step, const f32u *start, int64_t start_step,
                        f32v sums[ROWS_1][VECTORS_1])
 {
     UNROLL
@@ -671,9 +671,11 @@ INLINE void multiply_1(int height, const f32u *rows, int64_t row_step, int64_t k
     }
 }
 
-/* One tile, and what becomes of its sums: they are kept, or with NULL for `kept` taken by what follows the product. */
+/* One tile, and what becomes of its sums: they are kept, a row kept_step behind the one before, or with NULL for `kept`
+ * taken by what follows the product. */
 KERNEL static void tile_1(int height, const f32u *rows, int64_t row_step, int64_t k_step, const float *panel,
-        int64_t depth, const char *ahead, int64_t ahead_step, const float *start, int64_t start_step, float *kept)
+        int64_t depth, const char *ahead, int64_t ahead_step, const f32u *start, int64_t start_step, f32u *kept,
+        int64_t kept_step)
 {
     f32v sums[ROWS_1][VECTORS_1];
     multiply_1(height, rows, row_step, k_step, panel, depth, ahead, ahead_step, start, start_step, sums);
@@ -683,7 +685,7 @@ KERNEL static void tile_1(int height, const f32u *rows, int64_t row_step, int64_
             break;
         UNROLL
         for (int v = 0; v < VECTORS_1; v++)
-            store_f32v(kept + r * COLUMNS_1 + v * LANES, 1, sums[r][v], LANES);
+            store_f32v(kept + r * kept_step + v * LANES, 1, sums[r][v], LANES);
     }
 }
 
@@ -694,14 +696,15 @@ KERNEL static void after_1(const Frame *f, char *own, int64_t place, int count, 
     float *largest_1_1 = (float *)(own + at_largest_1_1);
     float *sum_1_1 = (float *)(own + at_sum_1_1);
     for (int v = 0; v * LANES < count; v++) {
-        f32v largest = load_f32v(largest_1_1 + place + v * LANES, 1, LANES);
-        f32v sum = load_f32v(sum_1_1 + place + v * LANES, 1, LANES);
+        const int lanes = (int)size_min(LANES, count - v * LANES);
+        f32v largest = load_f32v(largest_1_1 + place + v * LANES, 1, lanes);
+        f32v sum = load_f32v(sum_1_1 + place + v * LANES, 1, lanes);
         for (int r = 0; r < height; r++) {
-            const f32v sum_2 = load_f32v(kept + r * COLUMNS_1 + v * LANES, 1, LANES);
+            const f32v sum_2 = load_f32v(kept + r * COLUMNS_1 + v * LANES, 1, lanes);
             merge_exponentials_f32v(&largest, &sum, sum_2, splat_f32v(1.0f));
         }
-        store_f32v(largest_1_1 + place + v * LANES, 1, largest, LANES);
-        store_f32v(sum_1_1 + place + v * LANES, 1, sum, LANES);
+        store_f32v(largest_1_1 + place + v * LANES, 1, largest, lanes);
+        store_f32v(sum_1_1 + place + v * LANES, 1, sum, lanes);
     }
 }
 
@@ -715,8 +718,8 @@ KERNEL static void finish_1(const Frame *f, char *own, int64_t t_first, int64_t 
     for (int v = 0; v * LANES < count; v++) {
         const int lanes = (int)size_min(LANES, count - v * LANES);
         const int64_t t_lanes = t + v * LANES;
-        f32v largest = load_f32v(largest_1_1 + place + v * LANES, 1, LANES);
-        f32v sum = load_f32v(sum_1_1 + place + v * LANES, 1, LANES);
+        f32v largest = load_f32v(largest_1_1 + place + v * LANES, 1, lanes);
+        f32v sum = load_f32v(sum_1_1 + place + v * LANES, 1, lanes);
         store_f32v(tmp1 + (t_lanes - t_first), 1, largest + log_f32v(sum), lanes);
     }
 }
@@ -741,6 +744,8 @@ KERNEL static void step_1(const Frame *f, char *own, int64_t t_first, int64_t t_
     for (int c = 0; c < COLUMNS_1; c++)
         start[c] = 0.0f;
     float tile[ROWS_1 * COLUMNS_1];
+    if (places > columns)    /* so that what is there is numbers */
+        memset(panels_1 + (places - COLUMNS_1) * depth, 0, (size_t)(COLUMNS_1 * depth) * 4);
     for (int64_t from_point = 0; from_point < extent_h; from_point += 16) {
         const int64_t to_point = size_min(from_point + 16, extent_h);
         for (int64_t place = 0; place < places; place += COLUMNS_1) {
@@ -782,8 +787,8 @@ KERNEL static void step_1(const Frame *f, char *own, int64_t t_first, int64_t t_
                 for (v_2 = v_2_block; v_2 < v_2_stop; v_2 += height) {
                     height = (int)size_ceil_div(v_2_stop - v_2, size_ceil_div(v_2_stop - v_2, ROWS_1));
                     const f32u *here = rows + (v_2 - v_2_block) * row_step + done * k_step;
-                    tile_1(height, here, row_step, k_step, panels_1 + place * depth + done * COLUMNS_1, points,
-                            ahead, ahead_step, done ? kept : start, done ? COLUMNS_1 : 0, kept);
+                    tile_1(height, here, row_step, k_step, panels_1 + place * depth + done * COLUMNS_1, points, ahead,
+                            ahead_step, done ? kept : start, done ? COLUMNS_1 : 0, kept, COLUMNS_1);
                     if (is_last)
                         after_1(f, own, place, count, height, kept);
                     kept += points < depth ? ROWS_1 * COLUMNS_1 : 0;

@@ -616,7 +616,7 @@ KERNEL static void pack_columns_1(const Frame *f, char *own, int64_t i, int64_t 
     const f32u *A = (const f32u *)f->in.A.data;
     const int64_t A_0 = f->in.A.stride[0], A_1 = f->in.A.stride[1];
     float *panels_1 = (float *)own;
-    for (int v = 0; v < VECTORS_1; v++) {
+    for (int v = 0; v * LANES < count; v++) {
         float *to = panels_1 + place * depth + from_point * COLUMNS_1 + v * LANES;
         for (int64_t k = from_point; k < to_point; k += LANES) {
             const int lanes = (int)size_min(LANES, to_point - k);
@@ -627,7 +627,7 @@ KERNEL static void pack_columns_1(const Frame *f, char *own, int64_t i, int64_t 
             }
             transpose_f32v(square);
             for (int c = 0; c < lanes; c++) {
-                store_f32v(to, 1, square[c], LANES);
+                store_f32v(to, 1, square[c], (int)size_min(LANES, count - v * LANES));
                 to += COLUMNS_1;
             }
         }
@@ -657,7 +657,7 @@ KERNEL static void pack_rows_1(const Frame *f, char *own, int64_t j, int64_t dep
  * Loops over rows are unrolled, so that the sums have registers, and left early where a tile is low: a comparison for
  * each row costs nothing beside its products. The sums of rows that a tile has not stay as they start. */
 INLINE void multiply_1(int height, const f32u *rows, int64_t row_step, int64_t k_step, const float *panel,
-                       int64_t depth, const char *ahead, int64_t ahead_step, const float *start, int64_t start_step,
+                       int64_t depth, const char *ahead, int64_t ahead_step, const f32u *start, int64_t start_step,
                        f32v sums[ROWS_1][VECTORS_1])
 {
     UNROLL
@@ -689,9 +689,11 @@ INLINE void multiply_1(int height, const f32u *rows, int64_t row_step, int64_t k
     }
 }
 
-/* One tile, and what becomes of its sums: they are kept, or with NULL for `kept` taken by what follows the product. */
+/* One tile, and what becomes of its sums: they are kept, a row kept_step behind the one before, or with NULL for `kept`
+ * taken by what follows the product. */
 KERNEL static void tile_1(int height, const f32u *rows, int64_t row_step, int64_t k_step, const float *panel,
-        int64_t depth, const char *ahead, int64_t ahead_step, const float *start, int64_t start_step, float *kept)
+        int64_t depth, const char *ahead, int64_t ahead_step, const f32u *start, int64_t start_step, f32u *kept,
+        int64_t kept_step)
 {
     f32v sums[ROWS_1][VECTORS_1];
     multiply_1(height, rows, row_step, k_step, panel, depth, ahead, ahead_step, start, start_step, sums);
@@ -701,7 +703,7 @@ KERNEL static void tile_1(int height, const f32u *rows, int64_t row_step, int64_
             break;
         UNROLL
         for (int v = 0; v < VECTORS_1; v++)
-            store_f32v(kept + r * COLUMNS_1 + v * LANES, 1, sums[r][v], LANES);
+            store_f32v(kept + r * kept_step + v * LANES, 1, sums[r][v], LANES);
     }
 }
 
@@ -715,18 +717,19 @@ KERNEL static void after_1(const Frame *f, char *own, int64_t j, int64_t place, 
     float *smallest_2_1 = (float *)(own + at_smallest_2_1);
     int64_t *place_2_1 = (int64_t *)(own + at_place_2_1);
     for (int v = 0; v * LANES < count; v++) {
-        f32v smallest = load_f32v(smallest_1_1 + place + v * LANES, 1, LANES);
-        f32v smallest_2 = load_f32v(smallest_2_1 + place + v * LANES, 1, LANES);
-        i64v place_2 = load_i64v(place_2_1 + place + v * LANES, 1, LANES);
+        const int lanes = (int)size_min(LANES, count - v * LANES);
+        f32v smallest = load_f32v(smallest_1_1 + place + v * LANES, 1, lanes);
+        f32v smallest_2 = load_f32v(smallest_2_1 + place + v * LANES, 1, lanes);
+        i64v place_2 = load_i64v(place_2_1 + place + v * LANES, 1, lanes);
         for (int r = 0; r < height; r++) {
             const int64_t j_at = j + r;
-            const f32v sum = load_f32v(kept + r * COLUMNS_1 + v * LANES, 1, LANES);
+            const f32v sum = load_f32v(kept + r * COLUMNS_1 + v * LANES, 1, lanes);
             smallest = min_f32v(smallest, sum);
             merge_place_f32v(0, &smallest_2, &place_2, sum, splat_i64v(j_at));
         }
-        store_f32v(smallest_1_1 + place + v * LANES, 1, smallest, LANES);
-        store_f32v(smallest_2_1 + place + v * LANES, 1, smallest_2, LANES);
-        store_i64v(place_2_1 + place + v * LANES, 1, place_2, LANES);
+        store_f32v(smallest_1_1 + place + v * LANES, 1, smallest, lanes);
+        store_f32v(smallest_2_1 + place + v * LANES, 1, smallest_2, lanes);
+        store_i64v(place_2_1 + place + v * LANES, 1, place_2, lanes);
     }
 }
 
@@ -743,8 +746,8 @@ KERNEL static void finish_1(const Frame *f, char *own, int64_t i, int64_t place,
     for (int v = 0; v * LANES < count; v++) {
         const int lanes = (int)size_min(LANES, count - v * LANES);
         const int64_t i_lanes = i + v * LANES;
-        f32v smallest = load_f32v(smallest_1_1 + place + v * LANES, 1, LANES);
-        i64v place_2 = load_i64v(place_2_1 + place + v * LANES, 1, LANES);
+        f32v smallest = load_f32v(smallest_1_1 + place + v * LANES, 1, lanes);
+        i64v place_2 = load_i64v(place_2_1 + place + v * LANES, 1, lanes);
         store_f32v(out + i_lanes * out_0, out_0, smallest, lanes);
         store_i64v(out1 + i_lanes * out1_0, out1_0, place_2, lanes);
     }
@@ -771,6 +774,8 @@ KERNEL static void step_1(const Frame *f, char *own, int64_t i_first, int64_t i_
     for (int c = 0; c < COLUMNS_1; c++)
         start[c] = 0.0f;
     float tile[ROWS_1 * COLUMNS_1];
+    if (places > columns)    /* so that what is there is numbers */
+        memset(panels_1 + (places - COLUMNS_1) * depth, 0, (size_t)(COLUMNS_1 * depth) * 4);
     for (int64_t from_point = 0; from_point < extent_k; from_point += 16) {
         const int64_t to_point = size_min(from_point + 16, extent_k);
         for (int64_t place = 0; place < places; place += COLUMNS_1) {
@@ -813,8 +818,8 @@ KERNEL static void step_1(const Frame *f, char *own, int64_t i_first, int64_t i_
                 for (j = j_block; j < j_stop; j += height) {
                     height = (int)size_ceil_div(j_stop - j, size_ceil_div(j_stop - j, ROWS_1));
                     const f32u *here = rows + (j - j_block) * row_step + done * k_step;
-                    tile_1(height, here, row_step, k_step, panels_1 + place * depth + done * COLUMNS_1, points,
-                            ahead, ahead_step, done ? kept : start, done ? COLUMNS_1 : 0, kept);
+                    tile_1(height, here, row_step, k_step, panels_1 + place * depth + done * COLUMNS_1, points, ahead,
+                            ahead_step, done ? kept : start, done ? COLUMNS_1 : 0, kept, COLUMNS_1);
                     if (is_last)
                         after_1(f, own, j, place, count, height, kept);
                     kept += points < depth ? ROWS_1 * COLUMNS_1 : 0;

@@ -10,9 +10,9 @@
  *   step 2: store out[i,m] = sum[j](tmp1[i,j,m])
  *     loops i m, 4 lanes along j
  * tmp1: a block, j * tile_1_1 * tile_1_2 * 4 bytes
- * workspace workers * (align(j * tile_1_1 * tile_1_2 * 4, 64) + align(tile_1_1 * align(j, 8) * k * 4, 64)
- *         + align((1 + min(1, tile_1_1 * align(j, 8) * k / 40961) * 7) * (k + 16) * 24, 64)
- *         + align(min(1, k / 1025) * tile_1_1 * align(j, 8) * 192, 64) + 64 + align(tile_1_1 * align(j, 8) * 4, 64)) */
+ * workspace workers * (align(j * tile_1_1 * tile_1_2 * 4, 64) + align(align(tile_1_1 * j, 8) * k * 4, 64)
+ *         + align((1 + min(1, align(tile_1_1 * j, 8) * k / 40961) * 7) * (k + 16) * 24, 64)
+ *         + align(min(1, k / 1025) * align(tile_1_1 * j, 8) * 192, 64) + 64 + align(align(tile_1_1 * j, 8) * 4, 64)) */
 #include <stddef.h>
 #include <stdint.h>
 #include <string.h>
@@ -513,16 +513,16 @@ static int is_stopped(const Frame *f)
 enum { ROWS_1 = 6, VECTORS_1 = 2, COLUMNS_1 = VECTORS_1 * LANES, DEPTH_1 = 1024, NEAR_1 = 40960, BLOCK_1 = 8 };
 
 /* Packs the panel of `count` columns. */
-KERNEL static void pack_columns_1(const Frame *f, char *own, int64_t i, int64_t j, int64_t depth, int64_t place,
-        int64_t from_point, int64_t to_point, int count)
+KERNEL static void pack_columns_1(const Frame *f, char *own, int64_t i, int64_t j, int64_t depth, int64_t tile_place,
+        int64_t place, int64_t from_point, int64_t to_point, int count)
 {
     const int64_t at_panels_1 = f->at_panels_1;
     const f32u *Q = (const f32u *)f->in.Q.data;
     const int64_t Q_0 = f->in.Q.stride[0], Q_1 = f->in.Q.stride[1];
     const int64_t Q_2 = f->in.Q.stride[2];
     float *panels_1 = (float *)(own + at_panels_1);
-    for (int v = 0; v < VECTORS_1; v++) {
-        float *to = panels_1 + place * depth + from_point * COLUMNS_1 + v * LANES;
+    for (int v = 0; v * LANES < count; v++) {
+        float *to = panels_1 + tile_place * depth + from_point * COLUMNS_1 + place - tile_place + v * LANES;
         for (int64_t k = from_point; k < to_point; k += LANES) {
             const int lanes = (int)size_min(LANES, to_point - k);
             f32v square[LANES];
@@ -532,7 +532,7 @@ KERNEL static void pack_columns_1(const Frame *f, char *own, int64_t i, int64_t 
             }
             transpose_f32v(square);
             for (int c = 0; c < lanes; c++) {
-                store_f32v(to, 1, square[c], LANES);
+                store_f32v(to, 1, square[c], (int)size_min(LANES, count - v * LANES));
                 to += COLUMNS_1;
             }
         }
@@ -570,7 +570,7 @@ KERNEL static void pack_rows_1(const Frame *f, char *own, int64_t m, int64_t n, 
  * Loops over rows are unrolled, so that the sums have registers, and left early where a tile is low: a comparison for
  * each row costs nothing beside its products. The sums of rows that a tile has not stay as they start. */
 INLINE void multiply_1(int height, const f32u *rows, int64_t row_step, int64_t k_step, const float *panel,
-                       int64_t depth, const char *ahead, int64_t ahead_step, const float *start, int64_t start_step,
+                       int64_t depth, const char *ahead, int64_t ahead_step, const f32u *start, int64_t start_step,
                        f32v sums[ROWS_1][VECTORS_1])
 {
     UNROLL
@@ -601,10 +601,11 @@ INLINE void multiply_1(int height, const f32u *rows, int64_t row_step, int64_t k
     }
 }
 
-/* One tile, and what becomes of its sums: they are kept, or with NULL for `kept` taken by what follows the product. */
+/* One tile, and what becomes of its sums: they are kept, a row kept_step behind the one before, or with NULL for `kept`
+ * taken by what follows the product. */
 KERNEL static void tile_1(int height, const f32u *rows, int64_t row_step, int64_t k_step, const float *panel,
-        int64_t depth, const char *ahead, int64_t ahead_step, const float *start, int64_t start_step, float *kept,
-        const Frame *f, char *own, int64_t place)
+        int64_t depth, const char *ahead, int64_t ahead_step, const f32u *start, int64_t start_step, f32u *kept,
+        int64_t kept_step, const Frame *f, char *own, int64_t tile_place)
 {
     f32v sums[ROWS_1][VECTORS_1];
     multiply_1(height, rows, row_step, k_step, panel, depth, ahead, ahead_step, start, start_step, sums);
@@ -613,9 +614,9 @@ KERNEL static void tile_1(int height, const f32u *rows, int64_t row_step, int64_
     if (!kept) {
         UNROLL
         for (int v = 0; v < VECTORS_1; v++) {
-            f32v largest = load_f32v(largest_1_1 + place + v * LANES, 1, LANES);
+            f32v largest = load_f32v(largest_1_1 + tile_place + v * LANES, 1, LANES);
             largest = max_all_f32v(largest, &sums[0][v], ROWS_1, VECTORS_1, height);
-            store_f32v(largest_1_1 + place + v * LANES, 1, largest, LANES);
+            store_f32v(largest_1_1 + tile_place + v * LANES, 1, largest, LANES);
         }
         return;
     }
@@ -625,7 +626,7 @@ KERNEL static void tile_1(int height, const f32u *rows, int64_t row_step, int64_
             break;
         UNROLL
         for (int v = 0; v < VECTORS_1; v++)
-            store_f32v(kept + r * COLUMNS_1 + v * LANES, 1, sums[r][v], LANES);
+            store_f32v(kept + r * kept_step + v * LANES, 1, sums[r][v], LANES);
     }
 }
 
@@ -642,7 +643,7 @@ KERNEL static void finish_1(const Frame *f, char *own, int64_t i_first, int64_t 
     for (int v = 0; v * LANES < count; v++) {
         const int lanes = (int)size_min(LANES, count - v * LANES);
         const int64_t j_lanes = j + v * LANES;
-        f32v largest = load_f32v(largest_1_1 + place + v * LANES, 1, LANES);
+        f32v largest = load_f32v(largest_1_1 + place + v * LANES, 1, lanes);
         store_f32v(tmp1 + (i - i_first) * tmp1_0 + j_lanes + (m - m_first) * tmp1_2, 1, largest, lanes);
     }
 }
@@ -663,21 +664,26 @@ KERNEL static void step_1(const Frame *f, char *own, int64_t i_first, int64_t i_
     int64_t *panels_of_1 = (int64_t *)(own + at_panels_of_1);
     float *largest_1_1 = (float *)(own + at_largest_1_1);
     const int64_t depth = extent_k;
-    const int flat = Q_0 == Q_1 * (extent_j - 0) && tmp1_0 == 1 * (extent_j - 0);
-    const int64_t columns = flat ? (i_end - i_first) * extent_j : extent_j, width = size_align(columns, COLUMNS_1);
-    const int64_t places = flat ? width : (i_end - i_first) * width;
+    const int64_t columns = (i_end - i_first) * extent_j, places = size_align(columns, COLUMNS_1);
+    const int64_t width = Q_0 == Q_1 * (extent_j - 0) && tmp1_0 == 1 * (extent_j - 0) ? columns : extent_j;
     float start[COLUMNS_1];
     for (int c = 0; c < COLUMNS_1; c++)
         start[c] = 0.0f;
     const int64_t columns_at = i_first;
     if (*panels_of_1 != columns_at) {
+        if (places > columns)    /* so that what is there is numbers */
+            memset(panels_1 + (places - COLUMNS_1) * depth, 0, (size_t)(COLUMNS_1 * depth) * 4);
         for (int64_t from_point = 0; from_point < extent_k; from_point += 16) {
             const int64_t to_point = size_min(from_point + 16, extent_k);
-            for (int64_t place = 0; place < places; place += COLUMNS_1) {
-                const int64_t j = place % width;
-                const int64_t i = i_first + place / width;
-                const int count = (int)size_min(COLUMNS_1, columns - place % width);
-                pack_columns_1(f, own, i, j, depth, place, from_point, to_point, count);
+            for (int64_t tile_place = 0; tile_place < places; tile_place += COLUMNS_1) {
+                const int64_t tile_end = size_min(tile_place + COLUMNS_1, columns);
+                for (int64_t place = tile_place; place < tile_end;) {
+                    const int count = (int)size_min(width - place % width, tile_end - place);
+                    const int64_t j = place % width;
+                    const int64_t i = i_first + place / width;
+                    pack_columns_1(f, own, i, j, depth, tile_place, place, from_point, to_point, count);
+                    place += count;
+                }
             }
         }
         *panels_of_1 = columns_at;
@@ -705,15 +711,15 @@ KERNEL static void step_1(const Frame *f, char *own, int64_t i_first, int64_t i_
                 const char *ahead = (const char *)(rows + (tiles < 4 ? 2 : 1) * height * row_step);
                 const int64_t ahead_step = block > 1 ? COLUMNS_1 * 4 / BLOCK_1 :
                                            k_step == 1 ? size_ceil_div(height * 4, tiles) : 0;
-                for (int64_t place = 0; place < places; place += COLUMNS_1) {
+                for (int64_t tile_place = 0; tile_place < places; tile_place += COLUMNS_1) {
                     if (block > 1)
-                        ahead = (const char *)(panels_1 + (place + COLUMNS_1) * depth + done * COLUMNS_1);
+                        ahead = (const char *)(panels_1 + (tile_place + COLUMNS_1) * depth + done * COLUMNS_1);
                     for (n = n_block; n < n_stop; n += height) {
                         height = (int)size_ceil_div(n_stop - n, size_ceil_div(n_stop - n, ROWS_1));
                         const f32u *here = rows + (n - n_block) * row_step + done * k_step;
-                        tile_1(height, here, row_step, k_step, panels_1 + place * depth + done * COLUMNS_1, points,
-                                ahead, ahead_step, done ? kept : start, done ? COLUMNS_1 : 0, is_last ? NULL : kept,
-                                        f, own, place);
+                        tile_1(height, here, row_step, k_step, panels_1 + tile_place * depth + done * COLUMNS_1,
+                                points, ahead, ahead_step, done ? kept : start, done ? COLUMNS_1 : 0, is_last ? NULL
+                                : kept, COLUMNS_1, f, own, tile_place);
                         kept += points < depth ? ROWS_1 * COLUMNS_1 : 0;
                         ahead += points * ahead_step;
                     }
@@ -721,11 +727,15 @@ KERNEL static void step_1(const Frame *f, char *own, int64_t i_first, int64_t i_
                 done += points;
             } while (done < depth);
         }
-        for (int64_t place = 0; place < places; place += COLUMNS_1) {
-            const int64_t j = place % width;
-            const int64_t i = i_first + place / width;
-            const int count = (int)size_min(COLUMNS_1, columns - place % width);
-            finish_1(f, own, i_first, m_first, m, i, j, place, count);
+        for (int64_t tile_place = 0; tile_place < places; tile_place += COLUMNS_1) {
+            const int64_t tile_end = size_min(tile_place + COLUMNS_1, columns);
+            for (int64_t place = tile_place; place < tile_end;) {
+                const int count = (int)size_min(width - place % width, tile_end - place);
+                const int64_t j = place % width;
+                const int64_t i = i_first + place / width;
+                finish_1(f, own, i_first, m_first, m, i, j, place, count);
+                place += count;
+            }
         }
     }
 }
@@ -843,16 +853,16 @@ static int prepare(Frame *f, const packed_maxsim_args *args, int workers)
     const int64_t at_panels_1 = f->at_panels_1 = size_align(size_mul(size_mul(size_mul(extent_j, tile_1_1), tile_1_2),
             4), 64);
     const int64_t at_packed_1 = f->at_packed_1 = size_add(at_panels_1,
-            size_align(size_mul(size_mul(size_mul(tile_1_1, size_align(extent_j, 8)), extent_k), 4), 64));
+            size_align(size_mul(size_mul(size_align(size_mul(tile_1_1, extent_j), 8), extent_k), 4), 64));
     const int64_t at_kept_1 = f->at_kept_1 = size_add(at_packed_1,
             size_align(size_mul(size_mul(size_add(1, size_mul(size_min(1,
-            size_div(size_mul(size_mul(tile_1_1, size_align(extent_j, 8)), extent_k), 40961)), 7)),
+            size_div(size_mul(size_align(size_mul(tile_1_1, extent_j), 8), extent_k), 40961)), 7)),
             size_add(extent_k, 16)), 24), 64));
     const int64_t at_panels_of_1 = f->at_panels_of_1 = size_add(at_kept_1,
             size_align(size_mul(size_mul(size_min(1, size_div(extent_k, 1025)),
-            size_mul(tile_1_1, size_align(extent_j, 8))), 192), 64));
+            size_align(size_mul(tile_1_1, extent_j), 8)), 192), 64));
     const int64_t at_largest_1_1 = f->at_largest_1_1 = size_add(at_panels_of_1, 64);
-    f->per_worker = size_add(at_largest_1_1, size_align(size_mul(size_mul(tile_1_1, size_align(extent_j, 8)), 4),
+    f->per_worker = size_add(at_largest_1_1, size_align(size_mul(size_align(size_mul(tile_1_1, extent_j), 8), 4),
             64));
     const int64_t most_1 = size_min(size_max(size_ceil_div(size_mul(size_mul(size_mul(size_mul(extent_i, extent_j),
             extent_k), extent_m), extent_n), 32768), 1), 1024);

@@ -471,7 +471,7 @@ KERNEL static void pack_columns_1(const Frame *f, char *own, int64_t j, int64_t 
     const f32u *B = (const f32u *)f->in.B.data;
     const int64_t B_0 = f->in.B.stride[0], B_1 = f->in.B.stride[1];
     float *panels_1 = (float *)(own + at_panels_1);
-    for (int v = 0; v < VECTORS_1; v++) {
+    for (int v = 0; v * LANES < count; v++) {
         float *to = panels_1 + place * depth + from_point * COLUMNS_1 + v * LANES;
         for (int64_t k = from_point; k < to_point; k += LANES) {
             const int lanes = (int)size_min(LANES, to_point - k);
@@ -482,7 +482,7 @@ KERNEL static void pack_columns_1(const Frame *f, char *own, int64_t j, int64_t 
             }
             transpose_f32v(square);
             for (int c = 0; c < lanes; c++) {
-                store_f32v(to, 1, square[c], LANES);
+                store_f32v(to, 1, square[c], (int)size_min(LANES, count - v * LANES));
                 to += COLUMNS_1;
             }
         }
@@ -512,7 +512,7 @@ KERNEL static void pack_rows_1(const Frame *f, char *own, int64_t i, int64_t dep
  * Loops over rows are unrolled, so that the sums have registers, and left early where a tile is low: a comparison for
  * each row costs nothing beside its products. The sums of rows that a tile has not stay as they start. */
 INLINE void multiply_1(int height, const f32u *rows, int64_t row_step, int64_t k_step, const float *panel,
-                       int64_t depth, const char *ahead, int64_t ahead_step, const float *start, int64_t start_step,
+                       int64_t depth, const char *ahead, int64_t ahead_step, const f32u *start, int64_t start_step,
                        f32v sums[ROWS_1][VECTORS_1])
 {
     UNROLL
@@ -544,9 +544,11 @@ INLINE void multiply_1(int height, const f32u *rows, int64_t row_step, int64_t k
     }
 }
 
-/* One tile, and what becomes of its sums: they are kept, or with NULL for `kept` taken by what follows the product. */
+/* One tile, and what becomes of its sums: they are kept, a row kept_step behind the one before, or with NULL for `kept`
+ * taken by what follows the product. */
 KERNEL static void tile_1(int height, const f32u *rows, int64_t row_step, int64_t k_step, const float *panel,
-        int64_t depth, const char *ahead, int64_t ahead_step, const float *start, int64_t start_step, float *kept)
+        int64_t depth, const char *ahead, int64_t ahead_step, const f32u *start, int64_t start_step, f32u *kept,
+        int64_t kept_step)
 {
     f32v sums[ROWS_1][VECTORS_1];
     multiply_1(height, rows, row_step, k_step, panel, depth, ahead, ahead_step, start, start_step, sums);
@@ -556,7 +558,7 @@ KERNEL static void tile_1(int height, const f32u *rows, int64_t row_step, int64_
             break;
         UNROLL
         for (int v = 0; v < VECTORS_1; v++)
-            store_f32v(kept + r * COLUMNS_1 + v * LANES, 1, sums[r][v], LANES);
+            store_f32v(kept + r * kept_step + v * LANES, 1, sums[r][v], LANES);
     }
 }
 
@@ -572,7 +574,7 @@ KERNEL static void after_1(const Frame *f, char *own, int64_t i_first, int64_t i
         const int64_t j_lanes = j + v * LANES;
         for (int r = 0; r < height; r++) {
             const int64_t i_at = i + r;
-            const f32v sum = load_f32v(kept + r * COLUMNS_1 + v * LANES, 1, LANES);
+            const f32v sum = load_f32v(kept + r * COLUMNS_1 + v * LANES, 1, lanes);
             store_f32v(tmp1 + (i_at - i_first) * tmp1_0 + j_lanes, 1, sum, lanes);
         }
     }
@@ -587,6 +589,8 @@ KERNEL static void step_1(const Frame *f, char *own, int64_t i_first, int64_t i_
     const int64_t at_kept_1 = f->at_kept_1, at_panels_of_1 = f->at_panels_of_1;
     const f32u *A = (const f32u *)f->in.A.data;
     const int64_t A_0 = f->in.A.stride[0], A_1 = f->in.A.stride[1];
+    f32u *tmp1 = (f32u *)own;
+    const int64_t tmp1_0 = extent_j;
     float *panels_1 = (float *)(own + at_panels_1);
     float *packed_1 = (float *)(own + at_packed_1);
     float *kept_1 = (float *)(own + at_kept_1);
@@ -599,6 +603,8 @@ KERNEL static void step_1(const Frame *f, char *own, int64_t i_first, int64_t i_
     float tile[ROWS_1 * COLUMNS_1];
     const int64_t columns_at = 0;
     if (*panels_of_1 != columns_at) {
+        if (places > columns)    /* so that what is there is numbers */
+            memset(panels_1 + (places - COLUMNS_1) * depth, 0, (size_t)(COLUMNS_1 * depth) * 4);
         for (int64_t from_point = 0; from_point < extent_k; from_point += 16) {
             const int64_t to_point = size_min(from_point + 16, extent_k);
             for (int64_t place = 0; place < places; place += COLUMNS_1) {
@@ -639,9 +645,15 @@ KERNEL static void step_1(const Frame *f, char *own, int64_t i_first, int64_t i_
                 for (i = i_block; i < i_stop; i += height) {
                     height = (int)size_ceil_div(i_stop - i, size_ceil_div(i_stop - i, ROWS_1));
                     const f32u *here = rows + (i - i_block) * row_step + done * k_step;
-                    tile_1(height, here, row_step, k_step, panels_1 + place * depth + done * COLUMNS_1, points,
-                            ahead, ahead_step, done ? kept : start, done ? COLUMNS_1 : 0, kept);
-                    if (is_last)
+                    f32u *to = kept;
+                    int64_t to_step = COLUMNS_1;
+                    if (1 == 1 && columns - place >= COLUMNS_1) {
+                        to = tmp1 + (i - i_first) * tmp1_0 + place;
+                        to_step = tmp1_0;
+                    }
+                    tile_1(height, here, row_step, k_step, panels_1 + place * depth + done * COLUMNS_1, points, ahead,
+                            ahead_step, done ? to : start, done ? to_step : 0, to, to_step);
+                    if (is_last && to == kept)
                         after_1(f, own, i_first, i, j, count, height, kept);
                     kept += points < depth ? ROWS_1 * COLUMNS_1 : 0;
                     ahead += points * ahead_step;

@@ -1,0 +1,191 @@
+/* Where the columns of a unit of work are: their places follow each other, index by index, in tiles of which the last may
+ * have some to spare. Columns that are one vector for all that have them are one run, else those that differ in the last
+ * index alone. */
+#include <string.h>
+
+#include "emit_tiling.h"
+
+/* Whether all columns are one vector for everything that has them: condition as C, NULL where it never holds. */
+static const char *flat_condition(Emitter *e, const Tiling *t)
+{
+    const IndexSet *columns = &t->c->columns;
+    Text text = text_new(e->arena);
+    for (int i = 0; i < e->plan->lowered->term_count; i++) {
+        const Term *term = e->plan->lowered->terms[i];
+        bool touches = false;
+        for (int k = 0; k < columns->count; k++)
+            touches |= term->statement == t->step->statement->id && term_has_index(term, columns->list[k]);
+        if (touches && term->kind == TERM_POSITION)
+            return NULL;
+        if (!touches || term->kind != TERM_READ)
+            continue;
+        for (int a = 0; a < term->read.tensor->rank; a++)
+            if (emit_is_unsafe(e, term, a))
+                return NULL;
+    }
+    for (int i = 0; i < e->plan->lowered->term_count + t->step->statement->output_count; i++) {
+        int o = i - e->plan->lowered->term_count;
+        const Term *term = o < 0 ? e->plan->lowered->terms[i] : NULL;
+        if (term && (term->statement != t->step->statement->id || term->kind != TERM_READ))
+            continue;
+        const Tensor *tensor = term ? term->read.tensor : t->step->statement->outputs[o].tensor;
+        const Position *positions = term ? term->read.positions : t->step->statement->outputs[o].positions;
+        for (int k = 0; k + 1 < columns->count; k++) {
+            const char *outer = emit_stride(e, tensor, positions, columns->list[k]);
+            const char *inner = emit_stride(e, tensor, positions, columns->list[k + 1]);
+            if (!strcmp(outer, "0") && !strcmp(inner, "0"))
+                continue;
+            const char *test = emit_text(e, "%s == %s * (%s - %s)", outer, inner, tiling_end(e, columns->list[k + 1]),
+                                         tiling_first(e, columns->list[k + 1]));
+            if (!strstr(text.bytes, test))
+                text_print(&text, "%s%s", text.length ? " && " : "", test);
+        }
+    }
+    return text.length ? text.bytes : "1";
+}
+
+static const char *extent_here(Emitter *e, const Index *index)
+{
+    const char *first = tiling_first(e, index), *end = tiling_end(e, index);
+    return strcmp(first, "0") ? emit_text(e, "(%s - %s)", end, first) : end;
+}
+
+void tiling_declare_places(Emitter *e, const Tiling *t)
+{
+    const IndexSet *columns = &t->c->columns;
+    const char *inner = extent_here(e, tiling_last(columns)), *all = inner;
+    if (columns->count == 1) {
+        emit_line(e, "const int64_t columns = %s, places = size_align(columns, COLUMNS_%d);", emit_bare(e, inner), t->number);
+        return;
+    }
+    const char *flat = flat_condition(e, t);
+    for (int i = columns->count - 2; i >= 0; i--)
+        all = emit_text(e, "%s * %s", extent_here(e, columns->list[i]), all);
+    emit_line(e, "const int64_t columns = %s, places = size_align(columns, COLUMNS_%d);", all, t->number);
+    if (flat && !strcmp(flat, "1"))
+        emit_line(e, "const int64_t width = columns;");
+    else if (flat)
+        emit_line(e, "const int64_t width = %s ? columns : %s;", flat, inner);
+    else
+        emit_line(e, "const int64_t width = %s;", emit_bare(e, inner));
+}
+
+static const char *from_first(Emitter *e, const Index *index, const char *offset)
+{
+    const char *first = tiling_first(e, index);
+    return strcmp(first, "0") ? emit_text(e, "%s + %s", first, offset) : offset;
+}
+
+const char *tiling_tile_place(const Tiling *t)
+{
+    return t->c->columns.count > 1 ? "tile_place" : "place";
+}
+
+const char *tiling_columns_of(Emitter *e, const Tiling *t, const char *place, const char *call)
+{
+    const IndexSet *columns = &t->c->columns;
+    const char *at = columns->count > 1 ? emit_text(e, "%s %% width", place) : place;
+    const char *outer = emit_text(e, "%s / width", place);
+    Text text = text_new(e->arena);
+    for (int i = columns->count - 1; i >= 0; i--) {
+        const Index *index = columns->list[i];
+        const char *name = t->names[index->id], *extent = extent_here(e, index);
+        const char *offset = i == columns->count - 1 ? at : i ? emit_text(e, "%s %% %s", outer, extent) : outer;
+        if (emit_mentions(call, name))
+            text_print(&text, "const int64_t %s = %s;\n", name, from_first(e, index, offset));
+        if (i < columns->count - 1)
+            outer = emit_text(e, "%s / %s", outer, extent);
+    }
+    return text.bytes;
+}
+
+void tiling_lines(Text *text, const char *indent, const char *lines)
+{
+    for (size_t length; *lines; lines += length + (lines[length] == '\n')) {
+        length = strcspn(lines, "\n");
+        text_print(text, "%s%.*s\n", length ? indent : "", (int)length, lines);
+    }
+}
+
+const char *tiling_each_run(Emitter *e, const Tiling *t, const char *call)
+{
+    if (t->c->columns.count == 1)
+        return call;
+    Text text = text_new(e->arena);
+    text_print(&text, "const int64_t tile_end = size_min(tile_place + COLUMNS_%d, columns);\n", t->number);
+    text_put(&text, "for (int64_t place = tile_place; place < tile_end;) {\n"
+             "    const int count = (int)size_min(width - place % width, tile_end - place);\n");
+    tiling_lines(&text, "    ", tiling_columns_of(e, t, "place", call));
+    tiling_lines(&text, "    ", call);
+    text_put(&text, "    place += count;\n}\n");
+    return text.bytes;
+}
+
+void tiling_each_tile(Emitter *e, const Tiling *t, const char *call)
+{
+    const char *place = tiling_tile_place(t);
+    bool single = t->c->columns.count == 1;
+    Text text = text_new(e->arena);
+    text_print(&text, "for (int64_t %s = 0; %s < places; %s += COLUMNS_%d) {\n", place, place, place, t->number);
+    if (single)
+        tiling_lines(&text, "    ", tiling_columns_of(e, t, place, call));
+    if (single && emit_mentions(call, "count"))
+        text_print(&text, "    const int count = (int)size_min(COLUMNS_%d, columns - place);\n", t->number);
+    tiling_lines(&text, "    ", call);
+    text_put(&text, "}\n");
+    tiling_put(e, text.bytes);
+}
+
+void tiling_put(Emitter *e, const char *lines)
+{
+    for (size_t length; *lines; lines += length + (lines[length] == '\n')) {
+        length = strcspn(lines, "\n");
+        emit_line(e, "%s", arena_copy(e->arena, lines, length));
+    }
+}
+
+/* The first points of all blocks that the columns' panels depend on, as one number. */
+static const char *columns_at(Emitter *e, const Tiling *t)
+{
+    const char *text = "";
+    for (int s = 0; s < 2; s++) {
+        const IndexSet *set = s ? &t->c->columns : &t->c->batch;
+        for (int i = 0; i < set->count; i++) {
+            const char *first = e->block_first[set->list[i]->id];
+            if (first && text[0])
+                text = emit_text(e, "%s * %s + %s", strchr(text, ' ') ? emit_text(e, "(%s)", text) : text,
+                                 emit_extent(e, set->list[i]), first);
+            else if (first)
+                text = first;
+        }
+    }
+    return text[0] ? text : "0";
+}
+
+/* All panels, unless they are from the unit of work before: some points of all tiles after the others, so that where
+ * columns lie side by side lines are read as they come. */
+void tiling_pack_all(Emitter *e, const Tiling *t, const char *pack)
+{
+    const char *points = emit_extent(e, t->c->depth.list[0]);
+    if (t->c->panels_of) {
+        emit_line(e, "const int64_t columns_at = %s;", columns_at(e, t));
+        emit_line(e, "if (*panels_of_%d != columns_at) {", t->number);
+        e->scope->indent++;
+    }
+    emit_line(e, "if (places > columns)    /* so that what is there is numbers */");
+    emit_line(e, "    memset(panels_%d + (places - COLUMNS_%d) * %s, 0, (size_t)(COLUMNS_%d * %s) * %d);", t->number, t->number,
+              tiling_panel_depth(t), t->number, tiling_panel_depth(t), (int)dtype_size(t->dtype));
+    /* Sums have starts even where there are no points. */
+    emit_line(e, "for (int64_t from_point = 0; from_point < %s; from_point += 16) {",
+              t->c->has_starts ? emit_text(e, "size_max(%s, 1)", points) : points);
+    e->scope->indent++;
+    emit_line(e, "const int64_t to_point = size_min(from_point + 16, %s);", points);
+    tiling_each_tile(e, t, tiling_each_run(e, t, emit_text(e, "%s;", pack)));
+    e->scope->indent--;
+    emit_line(e, "}");
+    if (t->c->panels_of) {
+        emit_line(e, "*panels_of_%d = columns_at;", t->number);
+        e->scope->indent--;
+        emit_line(e, "}");
+    }
+}
