@@ -131,6 +131,10 @@ static void pack_turned_vector(Emitter *e, Tiling *t)
     emit_bind(e, tiling_last(&t->c->columns), at);
     emit_line(e, "const int64_t %s = %s + size_min(v * LANES + c, count - 1);", at, name);
     emit_line(e, "square[c] = %s;", emit_bare(e, emit_varying(e, t->c->right)));
+    if (tiling_reads_safely(e, t->c->right)) {    /* columns far apart are no stream that the machine sees by itself */
+        const char *step = emit_stride(e, t->c->right->read.tensor, t->c->right->read.positions, tiling_last(&t->c->columns));
+        emit_line(e, "PREFETCH(%s + LANES * (%s));", emit_pointer(e, t->c->right), step);
+    }
     emit_pop(e);
     emit_line(e, "%sv square[LANES];", dtype_name(t->dtype));
     emit_line(e, "for (int c = 0; c < LANES; c++) {");

@@ -1,47 +1,26 @@
 /* Where the columns of a unit of work are: their places follow each other, index by index, in tiles of which the last may
- * have some to spare. Columns that are one vector for all that have them are one run, else those that differ in the last
- * index alone. */
+ * have some to spare. Columns that differ in the last index alone make a run, and with them those of outer indices that
+ * follow them in the memory of all that have them: `width` places. */
 #include <string.h>
 
 #include "emit_tiling.h"
 
-/* Whether all columns are one vector for everything that has them: condition as C, NULL where it never holds. */
-static const char *flat_condition(Emitter *e, const Tiling *t)
+/* Whether columns may be read and stored past the end of an index where the next one begins there. */
+static bool may_be_flat(Emitter *e, const Tiling *t)
 {
     const IndexSet *columns = &t->c->columns;
-    Text text = text_new(e->arena);
     for (int i = 0; i < e->plan->lowered->term_count; i++) {
         const Term *term = e->plan->lowered->terms[i];
         bool touches = false;
         for (int k = 0; k < columns->count; k++)
             touches |= term->statement == t->step->statement->id && term_has_index(term, columns->list[k]);
         if (touches && term->kind == TERM_POSITION)
-            return NULL;
-        if (!touches || term->kind != TERM_READ)
-            continue;
-        for (int a = 0; a < term->read.tensor->rank; a++)
+            return false;
+        for (int a = 0; touches && term->kind == TERM_READ && a < term->read.tensor->rank; a++)
             if (emit_is_unsafe(e, term, a))
-                return NULL;
+                return false;
     }
-    for (int i = 0; i < e->plan->lowered->term_count + t->step->statement->output_count; i++) {
-        int o = i - e->plan->lowered->term_count;
-        const Term *term = o < 0 ? e->plan->lowered->terms[i] : NULL;
-        if (term && (term->statement != t->step->statement->id || term->kind != TERM_READ))
-            continue;
-        const Tensor *tensor = term ? term->read.tensor : t->step->statement->outputs[o].tensor;
-        const Position *positions = term ? term->read.positions : t->step->statement->outputs[o].positions;
-        for (int k = 0; k + 1 < columns->count; k++) {
-            const char *outer = emit_stride(e, tensor, positions, columns->list[k]);
-            const char *inner = emit_stride(e, tensor, positions, columns->list[k + 1]);
-            if (!strcmp(outer, "0") && !strcmp(inner, "0"))
-                continue;
-            const char *test = emit_text(e, "%s == %s * (%s - %s)", outer, inner, tiling_end(e, columns->list[k + 1]),
-                                         tiling_first(e, columns->list[k + 1]));
-            if (!strstr(text.bytes, test))
-                text_print(&text, "%s%s", text.length ? " && " : "", test);
-        }
-    }
-    return text.length ? text.bytes : "1";
+    return true;
 }
 
 static const char *extent_here(Emitter *e, const Index *index)
@@ -50,24 +29,52 @@ static const char *extent_here(Emitter *e, const Index *index)
     return strcmp(first, "0") ? emit_text(e, "(%s - %s)", end, first) : end;
 }
 
+/* Whether a column's point is followed by the next one's first for all that have them: condition as C, "" for always. */
+static const char *flat_condition(Emitter *e, const Tiling *t, int column)
+{
+    const Index *outer_index = t->c->columns.list[column], *inner_index = t->c->columns.list[column + 1];
+    Text text = text_new(e->arena);
+    for (int i = 0; i < e->plan->lowered->term_count + t->step->statement->output_count; i++) {
+        int o = i - e->plan->lowered->term_count;
+        const Term *term = o < 0 ? e->plan->lowered->terms[i] : NULL;
+        if (term && (term->statement != t->step->statement->id || term->kind != TERM_READ))
+            continue;
+        const Tensor *tensor = term ? term->read.tensor : t->step->statement->outputs[o].tensor;
+        const Position *positions = term ? term->read.positions : t->step->statement->outputs[o].positions;
+        const char *outer = emit_stride(e, tensor, positions, outer_index), *inner = emit_stride(e, tensor, positions, inner_index);
+        const char *test = emit_text(e, "%s == %s * %s", outer, inner, extent_here(e, inner_index));
+        if ((strcmp(outer, "0") || strcmp(inner, "0")) && !strstr(text.bytes, test))
+            text_print(&text, "%s%s", text.length ? " && " : "", test);
+    }
+    return text.bytes;
+}
+
 void tiling_declare_places(Emitter *e, const Tiling *t)
 {
     const IndexSet *columns = &t->c->columns;
     const char *inner = extent_here(e, tiling_last(columns)), *all = inner;
-    if (columns->count == 1) {
-        emit_line(e, "const int64_t columns = %s, places = size_align(columns, COLUMNS_%d);", emit_bare(e, inner), t->number);
-        return;
-    }
-    const char *flat = flat_condition(e, t);
     for (int i = columns->count - 2; i >= 0; i--)
         all = emit_text(e, "%s * %s", extent_here(e, columns->list[i]), all);
-    emit_line(e, "const int64_t columns = %s, places = size_align(columns, COLUMNS_%d);", all, t->number);
-    if (flat && !strcmp(flat, "1"))
-        emit_line(e, "const int64_t width = columns;");
-    else if (flat)
-        emit_line(e, "const int64_t width = %s ? columns : %s;", flat, inner);
-    else
-        emit_line(e, "const int64_t width = %s;", emit_bare(e, inner));
+    emit_line(e, "const int64_t columns = %s, places = size_align(columns, COLUMNS_%d);", emit_bare(e, all), t->number);
+    if (columns->count == 1)
+        return;
+    bool may = may_be_flat(e, t);
+    emit_line(e, "%sint64_t width = %s;", may ? "" : "const ", emit_bare(e, inner));
+    int depth = e->scope->indent;
+    for (int i = columns->count - 2; may && i >= 0; i--) {
+        const char *condition = flat_condition(e, t, i);
+        if (condition[0]) {
+            emit_line(e, "if (%s)%s", condition, i > 0 ? " {" : "");
+            e->scope->indent++;
+        }
+        emit_line(e, "width *= %s;", emit_bare(e, extent_here(e, columns->list[i])));
+        if (condition[0] && i == 0)
+            e->scope->indent--;
+    }
+    while (e->scope->indent > depth) {
+        e->scope->indent--;
+        emit_line(e, "}");
+    }
 }
 
 static const char *from_first(Emitter *e, const Index *index, const char *offset)
@@ -81,20 +88,27 @@ const char *tiling_tile_place(const Tiling *t)
     return t->c->columns.count > 1 ? "tile_place" : "place";
 }
 
+const char *tiling_column_at(Emitter *e, const Tiling *t, const char *place, int column)
+{
+    const IndexSet *columns = &t->c->columns;
+    const char *at = place;
+    if (column < columns->count - 1)    /* what is flat counts for the last index alone */
+        at = emit_text(e, "(%s - %s %% width)", place, place);
+    for (int i = columns->count - 1; i > column; i--)
+        at = emit_text(e, "%s / %s", at, extent_here(e, columns->list[i]));
+    if (columns->count > 1 && column > 0)
+        at = emit_text(e, "%s %% %s", at, column == columns->count - 1 ? "width" : extent_here(e, columns->list[column]));
+    return from_first(e, columns->list[column], at);
+}
+
 const char *tiling_columns_of(Emitter *e, const Tiling *t, const char *place, const char *call)
 {
     const IndexSet *columns = &t->c->columns;
-    const char *at = columns->count > 1 ? emit_text(e, "%s %% width", place) : place;
-    const char *outer = emit_text(e, "%s / width", place);
     Text text = text_new(e->arena);
     for (int i = columns->count - 1; i >= 0; i--) {
-        const Index *index = columns->list[i];
-        const char *name = t->names[index->id], *extent = extent_here(e, index);
-        const char *offset = i == columns->count - 1 ? at : i ? emit_text(e, "%s %% %s", outer, extent) : outer;
+        const char *name = t->names[columns->list[i]->id];
         if (emit_mentions(call, name))
-            text_print(&text, "const int64_t %s = %s;\n", name, from_first(e, index, offset));
-        if (i < columns->count - 1)
-            outer = emit_text(e, "%s / %s", outer, extent);
+            text_print(&text, "const int64_t %s = %s;\n", name, tiling_column_at(e, t, place, i));
     }
     return text.bytes;
 }
@@ -162,8 +176,8 @@ static const char *columns_at(Emitter *e, const Tiling *t)
     return text[0] ? text : "0";
 }
 
-/* All panels, unless they are from the unit of work before: some points of all tiles after the others, so that where
- * columns lie side by side lines are read as they come. */
+/* All panels, unless they are from the unit of work before: some points of all tiles after the others, fewer where the
+ * columns lie side by side than where a column's points do, so that lines are read as they come. */
 void tiling_pack_all(Emitter *e, const Tiling *t, const char *pack)
 {
     const char *points = emit_extent(e, t->c->depth.list[0]);
@@ -176,10 +190,11 @@ void tiling_pack_all(Emitter *e, const Tiling *t, const char *pack)
     emit_line(e, "    memset(panels_%d + (places - COLUMNS_%d) * %s, 0, (size_t)(COLUMNS_%d * %s) * %d);", t->number, t->number,
               tiling_panel_depth(t), t->number, tiling_panel_depth(t), (int)dtype_size(t->dtype));
     /* Sums have starts even where there are no points. */
-    emit_line(e, "for (int64_t from_point = 0; from_point < %s; from_point += 16) {",
-              t->c->has_starts ? emit_text(e, "size_max(%s, 1)", points) : points);
+    int some = t->c->columns_turned ? 256 : 16;
+    emit_line(e, "for (int64_t from_point = 0; from_point < %s; from_point += %d) {",
+              t->c->has_starts ? emit_text(e, "size_max(%s, 1)", points) : points, some);
     e->scope->indent++;
-    emit_line(e, "const int64_t to_point = size_min(from_point + 16, %s);", points);
+    emit_line(e, "const int64_t to_point = size_min(from_point + %d, %s);", some, points);
     tiling_each_tile(e, t, tiling_each_run(e, t, emit_text(e, "%s;", pack)));
     e->scope->indent--;
     emit_line(e, "}");

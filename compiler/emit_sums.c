@@ -117,15 +117,79 @@ static Scope *open_vectors(Emitter *e, const Tiling *t)
     return body;
 }
 
-/* The sums of a tile, from memory: stored, or taken by the states of their columns. */
-const char *tiling_after(Emitter *e, Tiling *t)
+static void bind_around(Emitter *e, const Tiling *t)
 {
-    const Index *row = tiling_last(&t->c->rows);
-    tiling_open(e, t, tiling_last(&t->c->columns));
     tiling_bind(e, t, &t->c->batch, t->c->batch.count);
     tiling_bind(e, t, &t->c->kept_rows, t->c->kept_rows.count);
     tiling_bind(e, t, &t->c->rows, t->c->rows.count - 1);
     tiling_bind(e, t, &t->c->columns, t->c->columns.count - 1);
+}
+
+/* A vector of a tile's sums, from memory. */
+static void load_sum(Emitter *e, const Tiling *t, const char *name)
+{
+    emit_line(e, "const %sv %s = load_%sv(kept + r * COLUMNS_%d%s + v * LANES, 1, lanes);", dtype_name(t->dtype), name,
+              dtype_name(t->dtype), t->number, t->c->columns.count > 1 ? " + place - tile_place" : "");
+    know_product(e, t, name);
+}
+
+/* Squares of values with their lanes along the columns become vectors along the rows, which the result has side by side. */
+static const char *store_turned(Emitter *e, Tiling *t)
+{
+    const Index *row = tiling_last(&t->c->rows), *column = tiling_last(&t->c->columns);
+    const Output *output = &t->step->statement->outputs[0];
+    const char *row_name = t->names[row->id], *column_name = t->names[column->id], *dtype = dtype_name(register_dtype(output->value->dtype));
+    tiling_open(e, t, column);
+    Step *step = ARENA_NEW(e->arena, Step);
+    *step = *e->step;
+    step->vector = (Index *)row;
+    bind_around(e, t);
+    Scope *body = open_vectors(e, t), *value = emit_push(e);
+    const char *at = emit_name(e, emit_text(e, "%s_at", row_name)), *sum = emit_name(e, "sum");
+    emit_bind(e, row, at);
+    emit_line(e, "const int r = from + (s < rows ? s : 0);");
+    emit_line(e, "const int64_t %s = %s + r;", at, row_name);
+    load_sum(e, t, sum);
+    emit_line(e, "square[s] = %s;", emit_bare(e, emit_varying(e, output->value)));
+    emit_pop(e);
+    const Step *outer = e->step;
+    e->step = step;
+    Scope *target = emit_push(e);
+    const char *first = emit_name(e, emit_text(e, "%s_rows", row_name)), *one = emit_name(e, emit_text(e, "%s_at", column_name));
+    target->count = "rows";
+    emit_bind(e, row, first);
+    emit_bind(e, column, one);
+    emit_line(e, "const int64_t %s = %s + from, %s = %s + v * LANES + c;", first, row_name, one, column_name);
+    emit_know(e, output->value, (Value){ "square[c]", true });
+    emit_store(e, output);
+    emit_pop(e);
+    e->step = outer;
+    emit_line(e, "for (int from = 0; from < height; from += LANES) {");
+    emit_line(e, "    const int rows = (int)size_min(LANES, height - from);");
+    emit_line(e, "    %sv square[LANES];", dtype);
+    emit_line(e, "    for (int s = 0; s < LANES; s++) {");
+    e->scope->indent++;
+    emit_body(e, value);
+    emit_line(e, "}");
+    emit_line(e, "transpose_%sv(square);", dtype);
+    emit_line(e, "for (int c = 0; c < lanes; c++) {");
+    emit_body(e, target);
+    emit_line(e, "}");
+    e->scope->indent--;
+    emit_line(e, "}");
+    emit_pop(e);
+    vector_loop(e, t, body);
+    return tiling_close(e);
+}
+
+/* The sums of a tile, from memory: stored, or taken by the states of their columns. */
+const char *tiling_after(Emitter *e, Tiling *t)
+{
+    if (t->c->sums_turned)
+        return store_turned(e, t);
+    const Index *row = tiling_last(&t->c->rows);
+    tiling_open(e, t, tiling_last(&t->c->columns));
+    bind_around(e, t);
     const char *(*names)[STATE_COMPONENTS_MAX] = arena_array(e->arena, (size_t)t->first_count + 1, sizeof *names);
     Scope *body = open_vectors(e, t);
     load_states(e, t, "place", "lanes", names);
@@ -133,9 +197,7 @@ const char *tiling_after(Emitter *e, Tiling *t)
     const char *at = emit_name(e, emit_text(e, "%s_at", t->names[row->id])), *sum = emit_name(e, "sum");
     emit_bind(e, row, at);
     emit_line(e, "const int64_t %s = %s + r;", at, t->names[row->id]);
-    emit_line(e, "const %sv %s = load_%sv(kept + r * COLUMNS_%d%s + v * LANES, 1, lanes);", dtype_name(t->dtype), sum,
-              dtype_name(t->dtype), t->number, t->c->columns.count > 1 ? " + place - tile_place" : "");
-    know_product(e, t, sum);
+    load_sum(e, t, sum);
     if (t->first_count)
         step_states(e, t, names);
     for (int o = 0; o < t->step->statement->output_count && !t->first_count; o++)

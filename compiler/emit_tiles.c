@@ -171,27 +171,44 @@ static const char *next_rows(Emitter *e, const Tiling *t, const char *row)
     return pointer;
 }
 
+/* The address of what the step stores for a tile's first row and the column at `place`. */
+static const char *target_at(Emitter *e, const Tiling *t, const char *place)
+{
+    const Index *row = tiling_last(&t->c->rows);
+    emit_push(e);
+    for (int i = 0; i < t->c->columns.count; i++)
+        emit_bind(e, t->c->columns.list[i], emit_text(e, "(%s)", tiling_column_at(e, t, place, i)));
+    emit_bind(e, row, t->names[row->id]);
+    e->lanes = false;
+    const char *target = emit_target(e, &t->step->statement->outputs[0]);
+    e->lanes = true;
+    emit_pop(e);
+    return target;
+}
+
 /* Where a tile's sums go: into the result, where that takes all of its columns side by side, else what is kept of them. */
 static const char *find_target(Emitter *e, const Tiling *t)
 {
     const Output *output = &t->step->statement->outputs[0];
-    const Index *column = tiling_last(&t->c->columns), *row = tiling_last(&t->c->rows);
     const char *place = tiling_tile_place(t), *flat = t->c->columns.count > 1 ? "width == columns && " : "";
     Text text = text_new(e->arena);
-    emit_push(e);
-    for (int i = 0; i < t->c->columns.count; i++)
-        emit_bind(e, t->c->columns.list[i], tiling_first(e, t->c->columns.list[i]));
-    emit_bind(e, column, strcmp(tiling_first(e, column), "0") ? emit_text(e, "(%s + %s)", tiling_first(e, column), place) : place);
-    emit_bind(e, row, t->names[row->id]);
-    e->lanes = false;
-    const char *target = emit_target(e, output);
-    e->lanes = true;
-    emit_pop(e);
     text_print(&text, "%s *to = kept;\nint64_t to_step = COLUMNS_%d;\n", emit_element(t->dtype), t->number);
     text_print(&text, "if (%s%s == 1 && columns - %s >= COLUMNS_%d) {\n", flat,
-               emit_stride(e, output->tensor, output->positions, column), place, t->number);
-    text_print(&text, "    to = %s;\n    to_step = %s;\n}\n", target, emit_stride(e, output->tensor, output->positions, row));
+               emit_stride(e, output->tensor, output->positions, tiling_last(&t->c->columns)), place, t->number);
+    text_print(&text, "    to = %s;\n    to_step = %s;\n}\n", target_at(e, t, place),
+               emit_stride(e, output->tensor, output->positions, tiling_last(&t->c->rows)));
     return text.bytes;
+}
+
+/* Of few points the result takes longest: that of the next tile comes nearer. */
+static const char *near_target(Emitter *e, const Tiling *t)
+{
+    const Output *output = &t->step->statement->outputs[0];
+    for (int a = 0; a < output->tensor->rank; a++)
+        if (position_has_gather(&output->positions[a]))
+            return "";
+    return emit_text(e, "if (writes)\n    ahead = (const char *)(%s);\n",
+                     target_at(e, t, emit_text(e, "(%s + COLUMNS_%d)", tiling_tile_place(t), t->number)));
 }
 
 /* The tiles of rows of one segment from `first` to `end`: of nearly equal height, all columns for each. A block of tiles
@@ -213,11 +230,23 @@ static void emit_tiles(Emitter *e, const Tiling *t, const char *first, const cha
     emit_line(e, "points = size_ceil_div(depth - done, size_max(size_ceil_div(depth - done, DEPTH_%d), 1));", n);
     emit_line(e, "%s *kept = points < depth ? kept_%d : %s;", dtype_c(t->dtype), n, t->in_registers ? "NULL" : "tile");
     emit_line(e, "const int is_last = done + points >= depth;");
-    emit_line(e, "/* What comes nearer: the next rows where all panels are near, else the next panel; a share for each tile. */");
-    emit_line(e, "const char *ahead = (const char *)(%s);", next_rows(e, t, row));
-    emit_line(e, "const int64_t ahead_step = block > 1 ? COLUMNS_%d * %d / BLOCK_%d :", n, size, n);
-    emit_line(e, "                           %s == %d ? size_ceil_div(height * %d, tiles) : 0;", t->c->rows_along ? "k_apart" : "k_step",
-              t->c->group, size);
+    bool along = t->c->rows_along, stores = !t->c->reduces;
+    const Output *output = &t->step->statement->outputs[0];
+    const char *apart = emit_stride(e, output->tensor, output->positions, tiling_last(&t->c->rows));
+    emit_line(e, "/* What comes nearer: the next panel where not all of them are near, else %s; a share for each tile.%s */",
+              along ? "points to come" : "the next rows", stores ? " Of few points what is written takes longest." : "");
+    emit_line(e, "const char *ahead = %s;", along ? "NULL" : emit_text(e, "(const char *)(%s)", next_rows(e, t, row)));
+    if (stores)
+        emit_line(e, "const int writes = depth < size_min(places, ROWS_%d * BLOCK_%d);", n, n);
+    emit_line(e, "const int64_t ahead_step =");
+    if (stores)
+        emit_line(e, "    writes ? (%s < COLUMNS_%d ? %d : %s * %d) :", apart, n, CONTRACT_LINE, apart,
+                  (int)dtype_size(output->tensor->dtype));
+    emit_line(e, "    block > 1 ? COLUMNS_%d * %d / BLOCK_%d :", n, size, n);
+    if (along)
+        emit_line(e, "    k_apart * %d;", size);
+    else
+        emit_line(e, "    k_step == %d ? size_ceil_div(height * %d, tiles) : 0;", t->c->group, size);
     /* Of each panel all rows of the block, so that it stays near. */
     Text inner = text_new(e->arena);
     text_put(&inner, "if (block > 1)\n");
@@ -229,6 +258,10 @@ static void emit_tiles(Emitter *e, const Tiling *t, const char *first, const cha
         text_put(&inner, "    const int64_t k_step = k_apart ? k_apart : height;\n");
     text_print(&inner, "    const %s *here = rows + (%s - %s) * %s + done * k_step;\n", emit_element(t->c->packed), row, from,
                t->c->rows_along ? "tile_step" : "row_step");
+    if (t->c->rows_along)
+        text_put(&inner, "    if (block == 1)\n        ahead = (const char *)(here + 16 * k_step);\n");
+    if (stores)
+        tiling_lines(&inner, "    ", near_target(e, t));
     if (t->is_stored)
         tiling_lines(&inner, "    ", find_target(e, t));
     tiling_lines(&inner, "    ", tiles);

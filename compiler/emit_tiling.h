@@ -36,6 +36,7 @@ const char *tiling_packed_step(Emitter *e, const Tiling *t);
  * a tile, and its place is the tile's. */
 void tiling_declare_places(Emitter *e, const Tiling *t);
 const char *tiling_tile_place(const Tiling *t);                 /* the name of a tile's place */
+const char *tiling_column_at(Emitter *e, const Tiling *t, const char *place, int column);           /* an index there */
 const char *tiling_columns_of(Emitter *e, const Tiling *t, const char *place, const char *call);    /* declares indices */
 const char *tiling_each_run(Emitter *e, const Tiling *t, const char *call);
 void tiling_each_tile(Emitter *e, const Tiling *t, const char *call);

@@ -46,27 +46,6 @@ static bool find_product(Planner *planner, const Step *step, Product *product, b
     return inside && product_match(planner->arena, inside, product);
 }
 
-static const Term *plain_read(const Term *side)
-{
-    while (side->kind == TERM_MAP && side->map.function == FUNCTION_CAST && side->map.implicit)
-        side = side->map.arguments[0];
-    return side->kind == TERM_READ ? side : NULL;
-}
-
-/* Whether neighbours along an index are neighbours in the memory that a side is read from. */
-static bool lies_along(const Planner *planner, const Term *side, const Index *index)
-{
-    const Term *read = plain_read(side);
-    bool along = false;
-    for (int a = 0; read && a < read->read.tensor->rank; a++)
-        for (int k = 0; k < read->read.positions[a].count; k++) {
-            const PositionPart *part = &read->read.positions[a].parts[k];
-            if (part->index == index)
-                along = part->coefficient == 1 && planner_stride(planner, read->read.tensor, a) == 1;
-        }
-    return along;
-}
-
 static void append(Planner *planner, IndexSet *set, Index *index)
 {
     ARENA_APPEND(planner->arena, set->list, set->count, index);
@@ -92,31 +71,14 @@ static void move_last(IndexSet *set, const Index *last)
         }
 }
 
-/* Which side's indices the step's result has lying side by side: it becomes the columns, so that they are stored so. */
-static int columns_side(const Planner *planner, const Step *step, const Product *product)
-{
-    const Output *output = &step->statement->outputs[0];
-    for (int a = output->tensor->rank - 1; a >= 0; a--) {
-        int64_t stride = planner_stride(planner, output->tensor, a);
-        if (stride != 1 && !(stride == NO_STRIDE && a == output->tensor->rank - 1))
-            continue;
-        for (int s = 0; s < 2; s++)
-            if (indices_have(product->own[s].list, product->own[s].count, output->tensor->axes[a]))
-                return s;
-    }
-    return 1;
-}
-
-static void set_rows(Planner *planner, const Step *step, Contract *c, const IndexSet *own)
+static void set_rows(Planner *planner, const Step *step, Contract *c, const IndexSet *own, const Index *row)
 {
     c->kept_rows = in_order(planner, step, own);
     if (c->reduces) {
         for (int i = 0; i < step->roots[0]->reduce.over_count; i++)
             append(planner, &c->rows, step->roots[0]->reduce.over[i]);
     } else {
-        for (int i = 0; i < c->kept_rows.count; i++)
-            if (lies_along(planner, c->left, c->kept_rows.list[i]))
-                move_last(&c->kept_rows, c->kept_rows.list[i]);
+        move_last(&c->kept_rows, row);
         append(planner, &c->rows, c->kept_rows.list[--c->kept_rows.count]);
     }
     for (int i = 0; i < c->rows.count; i++)
@@ -186,6 +148,12 @@ static bool has_complex_numbers(const Planner *planner, const Step *step)
     return false;
 }
 
+/* Dtypes whose squares of lanes the library turns. */
+static bool has_squares(Dtype dtype)
+{
+    return dtype == DTYPE_F32 || dtype == DTYPE_F64 || dtype == DTYPE_I32;
+}
+
 /* Panels of at most so many bytes stay near while all rows meet them. */
 static double near_bytes(const Target *target)
 {
@@ -200,8 +168,12 @@ Contract *plan_contract(Planner *planner, const Step *step)
     if (has_complex_numbers(planner, step) || !find_product(planner, step, &product, &reduces) ||
         !has_index_of_all_loops(step, &product))
         return NULL;
-    int left = reduces ? product_side(&product, step->roots[0]->reduce.over, step->roots[0]->reduce.over_count)
-                       : 1 - columns_side(planner, step, &product);
+    Sides sides = { .left = -1 };
+    if (reduces)
+        sides.left = product_side(&product, step->roots[0]->reduce.over, step->roots[0]->reduce.over_count);
+    else if (!product_choose_sides(planner, step, &product, &sides))
+        return NULL;
+    int left = sides.left;
     if (left < 0 || !product_pays(&product, planner->hints->nests, planner->hints->extents, reduces ? step->roots[0]->reduce.over : NULL,
                                   reduces ? step->roots[0]->reduce.over_count : 0))
         return NULL;
@@ -220,7 +192,9 @@ Contract *plan_contract(Planner *planner, const Step *step)
     c->columns = in_order(planner, step, &product.own[1 - left]);
     if (c->columns.count == 0)
         return NULL;
-    set_rows(planner, step, c, &product.own[left]);
+    if (sides.column)
+        move_last(&c->columns, sides.column);
+    set_rows(planner, step, c, &product.own[left], sides.row);
     for (int i = 0; i < product.reduce->reduce.over_count; i++)
         append(planner, &c->depth, product.reduce->reduce.over[i]);
     for (int i = 0; i < c->depth.count; i++)
@@ -230,6 +204,7 @@ Contract *plan_contract(Planner *planner, const Step *step)
     c->rows_along = c->group == 1 && lies_along(planner, c->left, c->rows.list[c->rows.count - 1]);
     c->columns_turned = c->group == 1 && !lies_along(planner, c->right, c->columns.list[c->columns.count - 1]) &&
                         lies_along(planner, c->right, c->depth.list[c->depth.count - 1]);
+    c->sums_turned = sides.turns && step->statement->output_count == 1 && has_squares(register_dtype(step->statement->outputs[0].value->dtype));
     c->in_place = is_in_place(c);
     c->tile_rows = target->tile_rows;
     c->depth_block = DEPTH_BLOCK;
@@ -252,19 +227,23 @@ static Role role_of(const Contract *c, const Index *index)
     return kept || indices_have(c->rows.list, c->rows.count, index) ? ROLE_ROW : ROLE_BATCH;
 }
 
-/* Shrinks the blocks of one role, outermost first, until no more than `most` points of them are in a unit. */
+/* Shrinks the blocks of one role until no more than `most` points of them are in a unit: that of a tile's rows last, the
+ * others outermost first. */
 static void shrink(const Planner *planner, const Launch *launch, const Contract *c, int place, Role role, double most,
                    double *tiles)
 {
     double inside = 1;
-    for (int b = launch->block_count - 1; b >= 0; b--) {
-        if (role_of(c, launch->blocks[b].of_step[place]) != role)
-            continue;
-        double extent = planner_extent(planner, launch->blocks[b].of_step[place]);
-        double tile = inside * extent <= most ? extent : most / inside < 1 ? 1 : (double)(int64_t)(most / inside);
-        tiles[b] = tile;
-        inside *= tile;
-    }
+    const Index *row = c->rows.list[c->rows.count - 1];
+    for (int pass = 0; pass < 2; pass++)
+        for (int b = launch->block_count - 1; b >= 0; b--) {
+            const Index *index = launch->blocks[b].of_step[place];
+            if (role_of(c, index) != role || (index == row) != (pass == 0))
+                continue;
+            double extent = planner_extent(planner, index);
+            double tile = inside * extent <= most ? extent : most / inside < 1 ? 1 : (double)(int64_t)(most / inside);
+            tiles[b] = tile;
+            inside *= tile;
+        }
 }
 
 /* Blocks of rows come last, so that units with the same columns follow each other. */

@@ -32,6 +32,21 @@ double step_work(const Planner *planner, const Step *step);
 /* Whether the step's reductions all run over the same indices, so that their outermost loop can be cut into parts. */
 bool step_can_split(const Step *step);
 
+/* plan_sides.c */
+const Term *plain_read(const Term *side);                /* what a side reads and no more than converts; else NULL */
+
+/* Whether neighbours along an index are neighbours in the memory that a side is read from. */
+bool lies_along(const Planner *planner, const Term *side, const Index *index);
+
+typedef struct Sides {
+    int left;                     /* the side of the rows */
+    Index *row, *column;          /* along which a tile has its rows, and its lanes */
+    bool turns;                   /* the result lies along the rows */
+} Sides;
+
+/* Of a product that its step stores; false when a side has no index of its own. */
+bool product_choose_sides(const Planner *planner, const Step *step, const Product *product, Sides *sides);
+
 /* plan_contract.c: NULL when the step is no product, or one that loops make as fast */
 Contract *plan_contract(Planner *planner, const Step *step);
 void contract_tiles(Planner *planner, Launch *launch);    /* the blocks of a launch that has a tiled product */

@@ -648,6 +648,7 @@ KERNEL static void pack_columns_1(const Frame *f, char *own, int64_t k, int64_t 
             for (int c = 0; c < LANES; c++) {
                 const int64_t k_at = k + size_min(v * LANES + c, count - 1);
                 square[c] = load_f32v(K + k_at * K_0 + d * K_1, K_1, lanes);
+                PREFETCH(K + k_at * K_0 + d * K_1 + LANES * (K_0));
             }
             transpose_f32v(square);
             for (int c = 0; c < lanes; c++) {
@@ -768,6 +769,8 @@ KERNEL static void step_1(const Frame *f, char *own, int64_t q_first, int64_t q_
     const int64_t at_kept_1 = f->at_kept_1, at_panels_of_1 = f->at_panels_of_1;
     const f32u *Q = (const f32u *)f->in.Q.data;
     const int64_t Q_0 = f->in.Q.stride[0], Q_1 = f->in.Q.stride[1];
+    f32u *tmp1 = (f32u *)own;
+    const int64_t tmp1_0 = extent_k;
     float *panels_1 = (float *)(own + at_panels_1);
     float *packed_1 = (float *)(own + at_packed_1);
     float *kept_1 = (float *)(own + at_kept_1);
@@ -782,8 +785,8 @@ KERNEL static void step_1(const Frame *f, char *own, int64_t q_first, int64_t q_
     if (*panels_of_1 != columns_at) {
         if (places > columns)    /* so that what is there is numbers */
             memset(panels_1 + (places - COLUMNS_1) * depth, 0, (size_t)(COLUMNS_1 * depth) * 4);
-        for (int64_t from_point = 0; from_point < extent_d; from_point += 16) {
-            const int64_t to_point = size_min(from_point + 16, extent_d);
+        for (int64_t from_point = 0; from_point < extent_d; from_point += 256) {
+            const int64_t to_point = size_min(from_point + 256, extent_d);
             for (int64_t place = 0; place < places; place += COLUMNS_1) {
                 const int64_t k = place;
                 const int count = (int)size_min(COLUMNS_1, columns - place);
@@ -810,10 +813,13 @@ KERNEL static void step_1(const Frame *f, char *own, int64_t q_first, int64_t q_
             points = size_ceil_div(depth - done, size_max(size_ceil_div(depth - done, DEPTH_1), 1));
             float *kept = points < depth ? kept_1 : tile;
             const int is_last = done + points >= depth;
-            /* What comes nearer: the next rows where all panels are near, else the next panel; a share for each tile. */
+            /* What comes nearer: the next panel where not all of them are near, else the next rows; a share for each tile. Of few points what is written takes longest. */
             const char *ahead = (const char *)(rows + (tiles < 4 ? 2 : 1) * height * row_step);
-            const int64_t ahead_step = block > 1 ? COLUMNS_1 * 4 / BLOCK_1 :
-                                       k_step == 1 ? size_ceil_div(height * 4, tiles) : 0;
+            const int writes = depth < size_min(places, ROWS_1 * BLOCK_1);
+            const int64_t ahead_step =
+                writes ? (tmp1_0 < COLUMNS_1 ? 64 : tmp1_0 * 4) :
+                block > 1 ? COLUMNS_1 * 4 / BLOCK_1 :
+                k_step == 1 ? size_ceil_div(height * 4, tiles) : 0;
             for (int64_t place = 0; place < places; place += COLUMNS_1) {
                 const int64_t k = place;
                 const int count = (int)size_min(COLUMNS_1, columns - place);
@@ -822,6 +828,8 @@ KERNEL static void step_1(const Frame *f, char *own, int64_t q_first, int64_t q_
                 for (q = q_block; q < q_stop; q += height) {
                     height = (int)size_ceil_div(q_stop - q, size_ceil_div(q_stop - q, ROWS_1));
                     const f32u *here = rows + (q - q_block) * row_step + done * k_step;
+                    if (writes)
+                        ahead = (const char *)(tmp1 + (q - q_first) * tmp1_0 + ((place + COLUMNS_1)));
                     tile_1(height, here, row_step, k_step, panels_1 + place * depth + done * COLUMNS_1, points, ahead,
                             ahead_step, done ? kept : start, done ? COLUMNS_1 : 0, kept, COLUMNS_1);
                     if (is_last)
@@ -1095,10 +1103,13 @@ KERNEL static void step_5(const Frame *f, char *own, int64_t q_first, int64_t q_
             points = size_ceil_div(depth - done, size_max(size_ceil_div(depth - done, DEPTH_5), 1));
             float *kept = points < depth ? kept_5 : tile;
             const int is_last = done + points >= depth;
-            /* What comes nearer: the next rows where all panels are near, else the next panel; a share for each tile. */
+            /* What comes nearer: the next panel where not all of them are near, else the next rows; a share for each tile. Of few points what is written takes longest. */
             const char *ahead = (const char *)(rows + (tiles < 4 ? 2 : 1) * height * row_step);
-            const int64_t ahead_step = block > 1 ? COLUMNS_5 * 4 / BLOCK_5 :
-                                       k_step == 1 ? size_ceil_div(height * 4, tiles) : 0;
+            const int writes = depth < size_min(places, ROWS_5 * BLOCK_5);
+            const int64_t ahead_step =
+                writes ? (out_0 < COLUMNS_5 ? 64 : out_0 * 4) :
+                block > 1 ? COLUMNS_5 * 4 / BLOCK_5 :
+                k_step == 1 ? size_ceil_div(height * 4, tiles) : 0;
             for (int64_t place = 0; place < places; place += COLUMNS_5) {
                 const int64_t v_2 = place;
                 const int count = (int)size_min(COLUMNS_5, columns - place);
@@ -1107,10 +1118,12 @@ KERNEL static void step_5(const Frame *f, char *own, int64_t q_first, int64_t q_
                 for (q = q_block; q < q_stop; q += height) {
                     height = (int)size_ceil_div(q_stop - q, size_ceil_div(q_stop - q, ROWS_5));
                     const f32u *here = rows + (q - q_block) * row_step + done * k_step;
+                    if (writes)
+                        ahead = (const char *)(out + q * out_0 + ((place + COLUMNS_5)) * out_1);
                     f32u *to = kept;
                     int64_t to_step = COLUMNS_5;
                     if (out_1 == 1 && columns - place >= COLUMNS_5) {
-                        to = out + q * out_0 + place * out_1;
+                        to = out + q * out_0 + (place) * out_1;
                         to_step = out_0;
                     }
                     tile_5(height, here, row_step, k_step, panels_5 + place * depth + done * COLUMNS_5, points, ahead,

@@ -607,6 +607,7 @@ KERNEL static void pack_columns_1(const Frame *f, char *own, int64_t t, int64_t 
             for (int c = 0; c < LANES; c++) {
                 const int64_t t_at = t + size_min(v * LANES + c, count - 1);
                 square[c] = load_f32v(X + t_at * X_0 + h * X_1, X_1, lanes);
+                PREFETCH(X + t_at * X_0 + h * X_1 + LANES * (X_0));
             }
             transpose_f32v(square);
             for (int c = 0; c < lanes; c++) {
@@ -746,8 +747,8 @@ KERNEL static void step_1(const Frame *f, char *own, int64_t t_first, int64_t t_
     float tile[ROWS_1 * COLUMNS_1];
     if (places > columns)    /* so that what is there is numbers */
         memset(panels_1 + (places - COLUMNS_1) * depth, 0, (size_t)(COLUMNS_1 * depth) * 4);
-    for (int64_t from_point = 0; from_point < extent_h; from_point += 16) {
-        const int64_t to_point = size_min(from_point + 16, extent_h);
+    for (int64_t from_point = 0; from_point < extent_h; from_point += 256) {
+        const int64_t to_point = size_min(from_point + 256, extent_h);
         for (int64_t place = 0; place < places; place += COLUMNS_1) {
             const int64_t t = t_first + place;
             const int count = (int)size_min(COLUMNS_1, columns - place);
@@ -776,10 +777,11 @@ KERNEL static void step_1(const Frame *f, char *own, int64_t t_first, int64_t t_
             points = size_ceil_div(depth - done, size_max(size_ceil_div(depth - done, DEPTH_1), 1));
             float *kept = points < depth ? kept_1 : tile;
             const int is_last = done + points >= depth;
-            /* What comes nearer: the next rows where all panels are near, else the next panel; a share for each tile. */
+            /* What comes nearer: the next panel where not all of them are near, else the next rows; a share for each tile. */
             const char *ahead = (const char *)(rows + (tiles < 4 ? 2 : 1) * height * row_step);
-            const int64_t ahead_step = block > 1 ? COLUMNS_1 * 4 / BLOCK_1 :
-                                       k_step == 1 ? size_ceil_div(height * 4, tiles) : 0;
+            const int64_t ahead_step =
+                block > 1 ? COLUMNS_1 * 4 / BLOCK_1 :
+                k_step == 1 ? size_ceil_div(height * 4, tiles) : 0;
             for (int64_t place = 0; place < places; place += COLUMNS_1) {
                 const int count = (int)size_min(COLUMNS_1, columns - place);
                 if (block > 1)

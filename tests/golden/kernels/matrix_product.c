@@ -571,10 +571,13 @@ KERNEL static void step_1(const Frame *f, char *own, int64_t i_first, int64_t i_
             points = size_ceil_div(depth - done, size_max(size_ceil_div(depth - done, DEPTH_1), 1));
             float *kept = points < depth ? kept_1 : tile;
             const int is_last = done + points >= depth;
-            /* What comes nearer: the next rows where all panels are near, else the next panel; a share for each tile. */
+            /* What comes nearer: the next panel where not all of them are near, else the next rows; a share for each tile. Of few points what is written takes longest. */
             const char *ahead = (const char *)(rows + (tiles < 4 ? 2 : 1) * height * row_step);
-            const int64_t ahead_step = block > 1 ? COLUMNS_1 * 4 / BLOCK_1 :
-                                       k_step == 1 ? size_ceil_div(height * 4, tiles) : 0;
+            const int writes = depth < size_min(places, ROWS_1 * BLOCK_1);
+            const int64_t ahead_step =
+                writes ? (out_0 < COLUMNS_1 ? 64 : out_0 * 4) :
+                block > 1 ? COLUMNS_1 * 4 / BLOCK_1 :
+                k_step == 1 ? size_ceil_div(height * 4, tiles) : 0;
             for (int64_t place = 0; place < places; place += COLUMNS_1) {
                 const int64_t k = k_first + place;
                 const int count = (int)size_min(COLUMNS_1, columns - place);
@@ -583,6 +586,8 @@ KERNEL static void step_1(const Frame *f, char *own, int64_t i_first, int64_t i_
                 for (i = i_block; i < i_stop; i += height) {
                     height = (int)size_ceil_div(i_stop - i, size_ceil_div(i_stop - i, ROWS_1));
                     const f32u *here = rows + (i - i_block) * row_step + done * k_step;
+                    if (writes)
+                        ahead = (const char *)(out + i * out_0 + (k_first + (place + COLUMNS_1)) * out_1);
                     f32u *to = kept;
                     int64_t to_step = COLUMNS_1;
                     if (out_1 == 1 && columns - place >= COLUMNS_1) {

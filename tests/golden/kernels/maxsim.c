@@ -513,6 +513,7 @@ KERNEL static void pack_columns_1(const Frame *f, char *own, int64_t i, int64_t 
             for (int c = 0; c < LANES; c++) {
                 const int64_t j_at = j + size_min(v * LANES + c, count - 1);
                 square[c] = load_f32v(A + i * A_0 + j_at * A_1 + k * A_2, A_2, lanes);
+                PREFETCH(A + i * A_0 + j_at * A_1 + k * A_2 + LANES * (A_1));
             }
             transpose_f32v(square);
             for (int c = 0; c < lanes; c++) {
@@ -643,7 +644,9 @@ KERNEL static void step_1(const Frame *f, char *own, int64_t i_first, int64_t i_
     float *largest_1_1 = (float *)(own + at_largest_1_1);
     const int64_t depth = extent_k;
     const int64_t columns = (i_end - i_first) * extent_j, places = size_align(columns, COLUMNS_1);
-    const int64_t width = A_0 == A_1 * (extent_j - 0) && tmp1_0 == 1 * (extent_j - 0) ? columns : extent_j;
+    int64_t width = extent_j;
+    if (A_0 == A_1 * extent_j && tmp1_0 == 1 * extent_j)
+        width *= i_end - i_first;
     float start[COLUMNS_1];
     for (int c = 0; c < COLUMNS_1; c++)
         start[c] = 0.0f;
@@ -651,14 +654,14 @@ KERNEL static void step_1(const Frame *f, char *own, int64_t i_first, int64_t i_
     if (*panels_of_1 != columns_at) {
         if (places > columns)    /* so that what is there is numbers */
             memset(panels_1 + (places - COLUMNS_1) * depth, 0, (size_t)(COLUMNS_1 * depth) * 4);
-        for (int64_t from_point = 0; from_point < extent_k; from_point += 16) {
-            const int64_t to_point = size_min(from_point + 16, extent_k);
+        for (int64_t from_point = 0; from_point < extent_k; from_point += 256) {
+            const int64_t to_point = size_min(from_point + 256, extent_k);
             for (int64_t tile_place = 0; tile_place < places; tile_place += COLUMNS_1) {
                 const int64_t tile_end = size_min(tile_place + COLUMNS_1, columns);
                 for (int64_t place = tile_place; place < tile_end;) {
                     const int count = (int)size_min(width - place % width, tile_end - place);
                     const int64_t j = place % width;
-                    const int64_t i = i_first + place / width;
+                    const int64_t i = i_first + (place - place % width) / extent_j;
                     pack_columns_1(f, own, i, j, depth, tile_place, place, from_point, to_point, count);
                     place += count;
                 }
@@ -688,10 +691,11 @@ KERNEL static void step_1(const Frame *f, char *own, int64_t i_first, int64_t i_
                 points = size_ceil_div(depth - done, size_max(size_ceil_div(depth - done, DEPTH_1), 1));
                 float *kept = points < depth ? kept_1 : NULL;
                 const int is_last = done + points >= depth;
-                /* What comes nearer: the next rows where all panels are near, else the next panel; a share for each tile. */
+                /* What comes nearer: the next panel where not all of them are near, else the next rows; a share for each tile. */
                 const char *ahead = (const char *)(rows + (tiles < 4 ? 2 : 1) * height * row_step);
-                const int64_t ahead_step = block > 1 ? COLUMNS_1 * 4 / BLOCK_1 :
-                                           k_step == 1 ? size_ceil_div(height * 4, tiles) : 0;
+                const int64_t ahead_step =
+                    block > 1 ? COLUMNS_1 * 4 / BLOCK_1 :
+                    k_step == 1 ? size_ceil_div(height * 4, tiles) : 0;
                 for (int64_t tile_place = 0; tile_place < places; tile_place += COLUMNS_1) {
                     if (block > 1)
                         ahead = (const char *)(panels_1 + (tile_place + COLUMNS_1) * depth + done * COLUMNS_1);
@@ -713,7 +717,7 @@ KERNEL static void step_1(const Frame *f, char *own, int64_t i_first, int64_t i_
             for (int64_t place = tile_place; place < tile_end;) {
                 const int count = (int)size_min(width - place % width, tile_end - place);
                 const int64_t j = place % width;
-                const int64_t i = i_first + place / width;
+                const int64_t i = i_first + (place - place % width) / extent_j;
                 finish_1(f, own, i_first, m_first, m, i, j, place, count);
                 place += count;
             }

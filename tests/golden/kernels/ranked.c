@@ -479,6 +479,7 @@ KERNEL static void pack_columns_1(const Frame *f, char *own, int64_t j, int64_t 
             for (int c = 0; c < LANES; c++) {
                 const int64_t j_at = j + size_min(v * LANES + c, count - 1);
                 square[c] = load_f32v(B + j_at * B_0 + k * B_1, B_1, lanes);
+                PREFETCH(B + j_at * B_0 + k * B_1 + LANES * (B_0));
             }
             transpose_f32v(square);
             for (int c = 0; c < lanes; c++) {
@@ -605,8 +606,8 @@ KERNEL static void step_1(const Frame *f, char *own, int64_t i_first, int64_t i_
     if (*panels_of_1 != columns_at) {
         if (places > columns)    /* so that what is there is numbers */
             memset(panels_1 + (places - COLUMNS_1) * depth, 0, (size_t)(COLUMNS_1 * depth) * 4);
-        for (int64_t from_point = 0; from_point < extent_k; from_point += 16) {
-            const int64_t to_point = size_min(from_point + 16, extent_k);
+        for (int64_t from_point = 0; from_point < extent_k; from_point += 256) {
+            const int64_t to_point = size_min(from_point + 256, extent_k);
             for (int64_t place = 0; place < places; place += COLUMNS_1) {
                 const int64_t j = place;
                 const int count = (int)size_min(COLUMNS_1, columns - place);
@@ -633,10 +634,13 @@ KERNEL static void step_1(const Frame *f, char *own, int64_t i_first, int64_t i_
             points = size_ceil_div(depth - done, size_max(size_ceil_div(depth - done, DEPTH_1), 1));
             float *kept = points < depth ? kept_1 : tile;
             const int is_last = done + points >= depth;
-            /* What comes nearer: the next rows where all panels are near, else the next panel; a share for each tile. */
+            /* What comes nearer: the next panel where not all of them are near, else the next rows; a share for each tile. Of few points what is written takes longest. */
             const char *ahead = (const char *)(rows + (tiles < 4 ? 2 : 1) * height * row_step);
-            const int64_t ahead_step = block > 1 ? COLUMNS_1 * 4 / BLOCK_1 :
-                                       k_step == 1 ? size_ceil_div(height * 4, tiles) : 0;
+            const int writes = depth < size_min(places, ROWS_1 * BLOCK_1);
+            const int64_t ahead_step =
+                writes ? (tmp1_0 < COLUMNS_1 ? 64 : tmp1_0 * 4) :
+                block > 1 ? COLUMNS_1 * 4 / BLOCK_1 :
+                k_step == 1 ? size_ceil_div(height * 4, tiles) : 0;
             for (int64_t place = 0; place < places; place += COLUMNS_1) {
                 const int64_t j = place;
                 const int count = (int)size_min(COLUMNS_1, columns - place);
@@ -645,10 +649,12 @@ KERNEL static void step_1(const Frame *f, char *own, int64_t i_first, int64_t i_
                 for (i = i_block; i < i_stop; i += height) {
                     height = (int)size_ceil_div(i_stop - i, size_ceil_div(i_stop - i, ROWS_1));
                     const f32u *here = rows + (i - i_block) * row_step + done * k_step;
+                    if (writes)
+                        ahead = (const char *)(tmp1 + (i - i_first) * tmp1_0 + ((place + COLUMNS_1)));
                     f32u *to = kept;
                     int64_t to_step = COLUMNS_1;
                     if (1 == 1 && columns - place >= COLUMNS_1) {
-                        to = tmp1 + (i - i_first) * tmp1_0 + place;
+                        to = tmp1 + (i - i_first) * tmp1_0 + (place);
                         to_step = tmp1_0;
                     }
                     tile_1(height, here, row_step, k_step, panels_1 + place * depth + done * COLUMNS_1, points, ahead,

@@ -1,0 +1,171 @@
+/* Which side of a product is its columns, and which row index a tile has: where nothing is reduced behind it both are free,
+ * and chosen by what packing, reading and storing cost beside the products. */
+#include <math.h>
+
+#include "planning.h"
+
+/* How the elements of an array lie that a tile takes together. */
+typedef enum {
+    LIES_ALONG,                   /* side by side */
+    LIES_TURNED,                  /* side by side along the tile's other direction, so that squares of them are turned */
+    LIES_APART
+} Lies;
+
+/* Cycles that an element costs when it is packed and when it is stored, beside its way to memory. */
+static const double pack_cycles[] = { [LIES_ALONG] = 0.2, [LIES_TURNED] = 2, [LIES_APART] = 8 };
+static const double store_cycles[] = { [LIES_ALONG] = 0.15, [LIES_TURNED] = 1.2, [LIES_APART] = 1.5 };
+
+enum {
+    BUSY = 8,                     /* so many sums in registers keep the multipliers busy */
+    SHORT = 128                   /* bytes of a run of columns that leaves lines half written */
+};
+
+#define SHORT_CYCLES 0.6          /* what an element of such a run costs more */
+
+const Term *plain_read(const Term *side)
+{
+    while (side->kind == TERM_MAP && side->map.function == FUNCTION_CAST && side->map.implicit)
+        side = side->map.arguments[0];
+    return side->kind == TERM_READ ? side : NULL;
+}
+
+bool lies_along(const Planner *planner, const Term *side, const Index *index)
+{
+    const Term *read = plain_read(side);
+    bool along = false;
+    for (int a = 0; read && a < read->read.tensor->rank; a++)
+        for (int k = 0; k < read->read.positions[a].count; k++) {
+            const PositionPart *part = &read->read.positions[a].parts[k];
+            if (part->index == index)
+                along = part->coefficient == 1 && planner_stride(planner, read->read.tensor, a) == 1;
+        }
+    return along;
+}
+
+/* How values lie for a tile's rows or columns along `index`; those that are computed are somewhere between. */
+static Lies side_lies(const Planner *planner, const Term *side, const Index *index, const Term *product)
+{
+    bool along_depth = !plain_read(side);
+    for (int i = 0; i < product->reduce.over_count; i++)
+        along_depth |= lies_along(planner, side, product->reduce.over[i]);
+    return lies_along(planner, side, index) ? LIES_ALONG : along_depth ? LIES_TURNED : LIES_APART;
+}
+
+/* The index along which a step's first result lies side by side; of a temporary whose place is not known yet the last. */
+static const Index *stored_along(const Planner *planner, const Step *step)
+{
+    const Tensor *tensor = step->statement->outputs[0].tensor;
+    for (int a = tensor->rank - 1; a >= 0; a--) {
+        int64_t stride = planner_stride(planner, tensor, a);
+        if (stride == 1 || (stride == NO_STRIDE && a == tensor->rank - 1))
+            return tensor->axes[a];
+    }
+    return NULL;
+}
+
+/* The index of a set that the result has `run` elements apart; NULL: none. */
+static const Index *index_apart(const Planner *planner, const Step *step, const IndexSet *set, double run)
+{
+    const Tensor *tensor = step->statement->outputs[0].tensor;
+    for (int a = 0; a < tensor->rank; a++)
+        if (indices_have(set->list, set->count, tensor->axes[a]) && (double)planner_stride(planner, tensor, a) == run)
+            return tensor->axes[a];
+    return NULL;
+}
+
+/* Whether what a tile stores side by side leaves lines half written: few columns follow each other, and no row them. */
+static bool is_short(const Planner *planner, const Step *step, const IndexSet *columns, const Index *column, const Index *row)
+{
+    const Tensor *tensor = step->statement->outputs[0].tensor;
+    double run = planner_extent(planner, column);
+    for (int i = 1; i < columns->count; i++) {
+        const Index *outer = index_apart(planner, step, columns, run);
+        run *= outer ? planner_extent(planner, outer) : 1;
+    }
+    const IndexSet rows = { (Index *[]){ (Index *)row }, 1 };
+    return run * (double)dtype_size(tensor->dtype) < SHORT && !index_apart(planner, step, &rows, run);
+}
+
+static double points(const Planner *planner, Index *const *list, int count)
+{
+    double product = 1;
+    for (int i = 0; i < count; i++)
+        product *= planner_extent(planner, list[i]);
+    return product;
+}
+
+/* The last index of columns: what is stored side by side, else what is read so, else the innermost loop's. */
+static Index *last_column(const Planner *planner, const Step *step, const Product *product, int side)
+{
+    const IndexSet *own = &product->own[side];
+    const Index *stored = stored_along(planner, step);
+    Index *last = NULL;
+    for (int i = 0; i < step->loop_count; i++)
+        if (indices_have(own->list, own->count, step->loops[i]))
+            last = step->loops[i];
+    for (int i = 0; i < own->count; i++)
+        if (own->list[i] == stored)
+            return own->list[i];
+    for (int i = 0; i < own->count; i++)
+        if (lies_along(planner, product->side[side], own->list[i]))
+            return own->list[i];
+    return last;
+}
+
+/* What a tile's rows along one index cost: to be packed, to be stored, and where they are so few that products wait. */
+static double row_cost(const Planner *planner, const Step *step, const Product *product, int left, const Index *row,
+                       const Index *column, double vectors)
+{
+    const Target *target = planner->plan->target;
+    const Index *stored = stored_along(planner, step);
+    double rows = points(planner, product->own[left].list, product->own[left].count), extent = fmax(planner_extent(planner, row), 1);
+    double columns = points(planner, product->own[1 - left].list, product->own[1 - left].count);
+    double depth = points(planner, product->reduce->reduce.over, product->reduce->reduce.over_count);
+    double height = extent / ceil(extent / target->tile_rows), sums = height * target->tile_vectors;
+    Lies lies = side_lies(planner, product->side[left], row, product->reduce);
+    Lies stores = column == stored ? LIES_ALONG : row == stored ? LIES_TURNED : LIES_APART;
+    double store = store_cycles[stores];
+    if (stores == LIES_ALONG && is_short(planner, step, &product->own[1 - left], column, row))
+        store += SHORT_CYCLES;
+    double reads = lies == LIES_APART ? pack_cycles[LIES_APART] : pack_cycles[LIES_ALONG];
+    return rows * depth * reads + rows * columns * store + rows * depth * vectors * fmax(1, BUSY / sums);
+}
+
+static Index *best_row(const Planner *planner, const Step *step, const Product *product, int left, const Index *column,
+                       double vectors, double *cost)
+{
+    const IndexSet *own = &product->own[left];
+    Index *best = NULL;
+    for (int i = 0; i < step->loop_count; i++) {
+        if (!indices_have(own->list, own->count, step->loops[i]))
+            continue;
+        double own_cost = row_cost(planner, step, product, left, step->loops[i], column, vectors);
+        if (!best || own_cost <= *cost) {
+            best = step->loops[i];
+            *cost = own_cost;
+        }
+    }
+    return best;
+}
+
+bool product_choose_sides(const Planner *planner, const Step *step, const Product *product, Sides *sides)
+{
+    double least = 0;
+    sides->row = NULL;
+    for (int left = 0; left < 2; left++) {
+        const IndexSet *own = &product->own[1 - left];
+        Index *column = last_column(planner, step, product, 1 - left);
+        if (!column || !product->own[left].count)
+            continue;
+        double lanes = planner->plan->target->vector_bytes / (double)dtype_size(register_dtype(product->reduce->dtype));
+        double columns = points(planner, own->list, own->count), cost = 0;
+        double depth = points(planner, product->reduce->reduce.over, product->reduce->reduce.over_count);
+        Index *row = best_row(planner, step, product, left, column, ceil(columns / lanes), &cost);
+        cost += columns * depth * pack_cycles[side_lies(planner, product->side[1 - left], column, product->reduce)];
+        if (!sides->row || cost < least) {
+            *sides = (Sides){ left, row, column, row == stored_along(planner, step) && column != row };
+            least = cost;
+        }
+    }
+    return sides->row != NULL;
+}
