@@ -58,8 +58,8 @@ static void tiles_of_all_sizes(void **state)
 static void points_in_two_turns(void **state)
 {
     (void)state;
-    enum { DEPTH = 9, FIRST = 4 };
-    static float a[ROWS_N * DEPTH], panel[DEPTH * COLUMNS_N], whole[ROWS_N * COLUMNS_N], kept[ROWS_N * COLUMNS_N];
+    enum { DEPTH = 9, FIRST = 4, STEP = COLUMNS_N + 3 };
+    static float a[ROWS_N * DEPTH], panel[DEPTH * COLUMNS_N], whole[ROWS_N * COLUMNS_N], kept[ROWS_N * STEP];
     float start[COLUMNS_N];
     for (int i = 0; i < ROWS_N * DEPTH; i++)
         a[i] = (float)(random_bits() % 17) - 8;
@@ -68,11 +68,12 @@ static void points_in_two_turns(void **state)
     for (int c = 0; c < COLUMNS_N; c++)
         start[c] = (float)c;
     for (int height = 1; height <= ROWS_N; height++) {
-        tile_N(height, a, DEPTH, 1, panel, DEPTH, (const char *)a, 0, start, 0, whole);
-        tile_N(height, a, DEPTH, 1, panel, FIRST, (const char *)a, 0, start, 0, kept);
-        tile_N(height, a + FIRST, DEPTH, 1, panel + FIRST * COLUMNS_N, DEPTH - FIRST, (const char *)a, 0, kept, COLUMNS_N,
-               kept);
-        assert_memory_equal(whole, kept, (size_t)height * COLUMNS_N * sizeof(float));
+        tile_N(height, a, DEPTH, 1, panel, DEPTH, (const char *)a, 0, start, 0, whole, COLUMNS_N);
+        tile_N(height, a, DEPTH, 1, panel, FIRST, (const char *)a, 0, start, 0, kept, STEP);
+        tile_N(height, a + FIRST, DEPTH, 1, panel + FIRST * COLUMNS_N, DEPTH - FIRST, (const char *)a, 0, kept, STEP,
+               kept, STEP);
+        for (int r = 0; r < height; r++)
+            assert_memory_equal(whole + r * COLUMNS_N, kept + r * STEP, COLUMNS_N * sizeof(float));
     }
 }
 
