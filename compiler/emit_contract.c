@@ -142,6 +142,10 @@ static const char *left_line(Emitter *e, const Tiling *t)
 {
     if (t->c->group > 1)
         return "            const u32v left = splat_word(rows + r * row_step);\n";
+    bool whole = e->plan->lanes * (int)dtype_size(t->dtype) == e->plan->target->vector_bytes;
+    if (t->c->rows_spread)
+        return emit_text(e, "            %sv left = load_%sv(rows + r * row_step, 1, LANES);\n%s", dtype_name(t->dtype),
+                         dtype_name(t->dtype), whole ? "            HOLD(left);\n" : "");
     return emit_text(e, "            const %sv left = splat_%sv(rows[r * row_step]);\n", dtype_name(t->dtype), dtype_name(t->dtype));
 }
 
@@ -157,6 +161,16 @@ static const char *step_line(Emitter *e, Tiling *t)
     emit_know(e, t->c->right, (Value){ "right[v]", true });
     emit_state_step(e, t->c->product, &sum, true, NULL);
     return tiling_close(e);
+}
+
+/* Where a comparison for each row counts, whole tiles go without. */
+static const char *multiply_lines(Emitter *e, const Tiling *t)
+{
+    const char *rest = "panel, depth, ahead, ahead_step, start, start_step, sums);\n", *rows = "rows, row_step, k_step";
+    if (!t->c->rows_spread)
+        return emit_text(e, "    multiply_%d(height, %s, %s", t->number, rows, rest);
+    return emit_text(e, "    if (height == ROWS_%d)\n        multiply_%d(ROWS_%d, rows, LANES, ROWS_%d * LANES, %s    else\n"
+                     "        multiply_%d(height, %s, %s", t->number, t->number, t->number, t->number, rest, t->number, rows, rest);
 }
 
 static const char *constants(Emitter *e, const Tiling *t)
@@ -183,6 +197,8 @@ static void fill_template(Emitter *e, Tiling *t, const char *const bodies[4], co
         { "left", left_line(e, t) },
         { "step", step_line(e, t) },
         { "tile_head", emit_text(e, "KERNEL static void tile_%d(int height, %s%s)\n", t->number, head, extra) },
+        { "turns", t->c->rows_spread ? "    UNROLL_SOME\n" : "" },
+        { "multiply", multiply_lines(e, t) },
         { "taken", whole },
         { "after", t->in_registers ? "" : spell_function(e, &t->parameters, "What becomes of a tile's sums.", "after", t->number, bodies[2]) },
         { "finish", t->c->reduces ? spell_function(e, &t->parameters, "The columns' results.", "finish", t->number, bodies[3]) : "" },

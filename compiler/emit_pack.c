@@ -197,23 +197,37 @@ const char *tiling_pack_columns(Emitter *e, Tiling *t)
     return tiling_close(e);
 }
 
+/* Each lane fills a vector; the next one's lies `apart` behind it. */
+static void spread_lanes(Emitter *e, const Tiling *t, const char *value, const char *apart)
+{
+    const char *dtype = dtype_name(t->dtype), *spread = emit_name(e, "value");
+    emit_line(e, "const %sv %s = %s;", dtype, spread, emit_bare(e, value));
+    emit_line(e, "for (int c = 0; c < lanes; c++)");
+    emit_line(e, "    store_%sv(to + c * %s, 1, splat_%sv(lane_%sv(%s, c)), LANES);", dtype, apart, dtype, dtype, spread);
+}
+
 static void pack_point_vector(Emitter *e, Tiling *t)
 {
-    const char *value = emit_varying(e, t->c->left);
-    if (t->c->group > 1) {
+    const char *value = emit_varying(e, t->c->left), *turn = "lanes";
+    if (t->c->rows_spread) {
+        spread_lanes(e, t, value, "height * LANES");
+        turn = "lanes * height * LANES";
+    } else if (t->c->group > 1) {
         emit_line(e, "store_row_%sv(to, %s, lanes);", dtype_name(t->c->packed), emit_bare(e, value));
-        emit_line(e, "to += lanes;");
-        return;
+    } else {
+        emit_line(e, "store_%sv(to, 1, %s, lanes);", dtype_name(t->dtype), emit_bare(e, value));
     }
-    emit_line(e, "store_%sv(to, 1, %s, lanes);", dtype_name(t->dtype), emit_bare(e, value));
-    emit_line(e, "to += lanes;");
+    emit_line(e, "to += %s;", turn);
 }
 
 static void pack_row_vector(Emitter *e, Tiling *t)
 {
     const char *value = emit_varying(e, t->c->left);
-    emit_line(e, "store_%sv(to, 1, %s, lanes);", dtype_name(t->dtype), emit_bare(e, value));
-    emit_line(e, "to += height;");
+    if (t->c->rows_spread)
+        spread_lanes(e, t, value, "LANES");
+    else
+        emit_line(e, "store_%sv(to, 1, %s, lanes);", dtype_name(t->dtype), emit_bare(e, value));
+    emit_line(e, t->c->rows_spread ? "to += height * LANES;" : "to += height;");
 }
 
 /* Rows side by side for each contracted point, or the points side by side for each row. */
@@ -221,6 +235,7 @@ const char *tiling_pack_rows(Emitter *e, Tiling *t)
 {
     const Index *row = tiling_last(&t->c->rows);
     const char *name = t->names[row->id];
+    bool spread = t->c->rows_spread;
     tiling_open(e, t, t->c->rows_along ? row : tiling_last(&t->c->depth));
     tiling_bind(e, t, &t->c->batch, t->c->batch.count);
     tiling_bind(e, t, &t->c->kept_rows, t->c->kept_rows.count);
@@ -232,8 +247,12 @@ const char *tiling_pack_rows(Emitter *e, Tiling *t)
     if (t->c->rows_along) {
         body->count = "lanes";
         emit_line(e, "const int lanes = (int)size_min(LANES, height - r);");
-        emit_line(e, "%s *to = packed_%d + before * depth + r;", dtype_c(t->dtype), t->number);
+        emit_line(e, spread ? "%s *to = packed_%d + (before * depth + r) * LANES;" : "%s *to = packed_%d + before * depth + r;",
+                  dtype_c(t->dtype), t->number);
         depth_loops(e, t, 0, false, pack_row_vector);
+    } else if (spread) {
+        emit_line(e, "%s *to = packed_%d + (before * depth + r) * LANES;", dtype_c(t->dtype), t->number);
+        depth_loops(e, t, 0, true, pack_point_vector);
     } else {
         emit_line(e, "%s *to = %spacked_%d + r * (%s);", tiling_part(t), t->c->group > 1 ? emit_text(e, "(%s *)", tiling_part(t)) : "",
                   t->number, tiling_packed_step(e, t));

@@ -45,7 +45,7 @@ static const char *tile_height(Emitter *e, const Tiling *t)
 static void pack_rows(Emitter *e, const Tiling *t, const char *indent, const char *pack)
 {
     const char *row = t->names[tiling_last(&t->c->rows)->id];
-    if (!t->c->rows_along) {
+    if (!tiling_packs_tiles(t)) {
         emit_line(e, "%s%s;", indent, pack);
         return;
     }
@@ -64,8 +64,10 @@ static void find_rows(Emitter *e, const Tiling *t, const char *pack)
     const Contract *c = t->c;
     const char *element = emit_element(c->packed);
     const char *packed = c->group > 1 ? emit_text(e, "(const %s *)packed_%d", element, t->number) : emit_text(e, "packed_%d", t->number);
-    const char *packed_step = c->rows_along ? "1" : tiling_packed_step(e, t), *k = c->rows_along ? "k_apart" : "k_step";
-    const char *points = c->group > 1 ? emit_text(e, "%d", c->group) : c->rows_along ? "0" : "1";
+    bool tiles = tiling_packs_tiles(t);
+    const char *tile_step = c->rows_spread ? "depth * LANES" : "depth", *k = tiles ? "k_apart" : "k_step";
+    const char *packed_step = c->rows_spread ? "LANES" : tiles ? "1" : tiling_packed_step(e, t);
+    const char *points = c->group > 1 ? emit_text(e, "%d", c->group) : tiles ? "0" : "1";
     const Index *row = tiling_last(&c->rows), *point = tiling_last(&c->depth);
     bool in_place = c->in_place;
     for (int a = 0; in_place && a < c->left->read.tensor->rank; a++)
@@ -73,7 +75,7 @@ static void find_rows(Emitter *e, const Tiling *t, const char *pack)
     if (!in_place) {
         pack_rows(e, t, "", pack);
         emit_line(e, "const %s *const rows = %s;", element, packed);
-        emit_line(e, "const int64_t row_step = %s, %s = %s%s;", packed_step, k, points, c->rows_along ? ", tile_step = depth" : "");
+        emit_line(e, "const int64_t row_step = %s, %s = %s%s;", packed_step, k, points, tiles ? emit_text(e, ", tile_step = %s", tile_step) : "");
         return;
     }
     const char *row_step = emit_stride(e, c->left->read.tensor, c->left->read.positions, row);
@@ -86,8 +88,8 @@ static void find_rows(Emitter *e, const Tiling *t, const char *pack)
     emit_body(e, scope);
     emit_line(e, "const %s *rows = %s;", element, pointer);
     emit_line(e, "int64_t row_step = %s, %s = %s%s;", row_step, k, c->group > 1 ? points : k_step,
-              c->rows_along ? ", tile_step = row_step" : "");
-    if (c->rows_along) {
+              tiles ? ", tile_step = row_step" : "");
+    if (tiles) {
         /* Points that are far apart are met again by each tile of columns. */
         emit_line(e, "if (tiles > 4 || k_apart == 0) {");
     } else {
@@ -102,8 +104,8 @@ static void find_rows(Emitter *e, const Tiling *t, const char *pack)
     emit_line(e, "    rows = %s;", packed);
     emit_line(e, "    row_step = %s;", packed_step);
     emit_line(e, "    %s = %s;", k, points);
-    if (c->rows_along)
-        emit_line(e, "    tile_step = depth;");
+    if (tiles)
+        emit_line(e, "    tile_step = %s;", tile_step);
     emit_line(e, "}");
 }
 
@@ -230,11 +232,11 @@ static void emit_tiles(Emitter *e, const Tiling *t, const char *first, const cha
     emit_line(e, "points = size_ceil_div(depth - done, size_max(size_ceil_div(depth - done, DEPTH_%d), 1));", n);
     emit_line(e, "%s *kept = points < depth ? kept_%d : %s;", dtype_c(t->dtype), n, t->in_registers ? "NULL" : "tile");
     emit_line(e, "const int is_last = done + points >= depth;");
-    bool along = t->c->rows_along, stores = !t->c->reduces;
+    bool along = tiling_packs_tiles(t), stores = !t->c->reduces;
     const Output *output = &t->step->statement->outputs[0];
     const char *apart = emit_stride(e, output->tensor, output->positions, tiling_last(&t->c->rows));
     emit_line(e, "/* What comes nearer: the next panel where not all of them are near, else %s; a share for each tile.%s */",
-              along ? "points to come" : "the next rows", stores ? " Of few points what is written takes longest." : "");
+              along ? "points to come or the next one" : "the next rows", stores ? " Of few points what is written takes longest." : "");
     emit_line(e, "const char *ahead = %s;", along ? "NULL" : emit_text(e, "(const char *)(%s)", next_rows(e, t, row)));
     if (stores)
         emit_line(e, "const int writes = depth < size_min(places, ROWS_%d * BLOCK_%d);", n, n);
@@ -244,7 +246,7 @@ static void emit_tiles(Emitter *e, const Tiling *t, const char *first, const cha
                   (int)dtype_size(output->tensor->dtype));
     emit_line(e, "    block > 1 ? COLUMNS_%d * %d / BLOCK_%d :", n, size, n);
     if (along)
-        emit_line(e, "    k_apart * %d;", size);
+        emit_line(e, "    (k_apart ? k_apart : COLUMNS_%d) * %d;", n, size);
     else
         emit_line(e, "    k_step == %d ? size_ceil_div(height * %d, tiles) : 0;", t->c->group, size);
     /* Of each panel all rows of the block, so that it stays near. */
@@ -254,12 +256,13 @@ static void emit_tiles(Emitter *e, const Tiling *t, const char *first, const cha
                tiling_panel_depth(t), n);
     text_print(&inner, "for (%s = %s; %s < %s; %s += height) {\n", row, from, row, to, row);
     text_print(&inner, "    height = %s;\n", tile_height(e, t));
-    if (t->c->rows_along)
-        text_put(&inner, "    const int64_t k_step = k_apart ? k_apart : height;\n");
+    if (along)
+        text_print(&inner, "    const int64_t k_step = k_apart ? k_apart : height%s;\n", t->c->rows_spread ? " * LANES" : "");
     text_print(&inner, "    const %s *here = rows + (%s - %s) * %s + done * k_step;\n", emit_element(t->c->packed), row, from,
-               t->c->rows_along ? "tile_step" : "row_step");
-    if (t->c->rows_along)
-        text_put(&inner, "    if (block == 1)\n        ahead = (const char *)(here + 16 * k_step);\n");
+               along ? "tile_step" : "row_step");
+    if (along)
+        text_print(&inner, "    if (block == 1)\n        ahead = (const char *)(k_apart ? here + 16 * k_apart : panels_%d + (%s + COLUMNS_%d) * %s);\n", n,
+                   tiling_tile_place(t), n, tiling_panel_depth(t));
     if (stores)
         tiling_lines(&inner, "    ", near_target(e, t));
     if (t->is_stored)
@@ -309,8 +312,8 @@ const char *tiling_step(Emitter *e, Tiling *t, const char *const calls[4])
         emit_line(e, "%s tile[ROWS_%d * COLUMNS_%d];", dtype_c(t->dtype), t->number, t->number);
     open_loops(e, t, &c->batch, c->batch.count, &depth);
     tiling_pack_all(e, t, calls[0]);
-    emit_line(e, "const int64_t tiles = places / COLUMNS_%d, block = depth * places > NEAR_%d ? BLOCK_%d : 1;", t->number, t->number,
-              t->number);
+    emit_line(e, "const int64_t tiles = places / COLUMNS_%d;", t->number);
+    emit_line(e, "const int64_t block = depth * places > NEAR_%d ? BLOCK_%d : 1;", t->number, t->number);
     open_loops(e, t, &c->kept_rows, c->kept_rows.count, &depth);
     LoopBounds *bounds = row_bounds(e, t);
     start_states(e, t);

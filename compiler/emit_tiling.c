@@ -82,6 +82,11 @@ const char *tiling_part(const Tiling *t)
     return t->c->has_starts ? "uint8_t" : dtype_c(t->c->packed);
 }
 
+bool tiling_packs_tiles(const Tiling *t)
+{
+    return t->c->rows_along || t->c->rows_spread;
+}
+
 /* How far packed rows are apart: a line more than their points take, so that not all of them fall into the same sets of
  * the cache. */
 const char *tiling_packed_step(Emitter *e, const Tiling *t)

@@ -29,6 +29,7 @@ const char *tiling_end(Emitter *e, const Index *index);
 const char *tiling_word(const Tiling *t);
 const char *tiling_part(const Tiling *t);
 const char *tiling_panel_depth(const Tiling *t);
+bool tiling_packs_tiles(const Tiling *t);    /* a point's numbers of all rows lie side by side, each tile for itself */
 const char *tiling_packed_step(Emitter *e, const Tiling *t);
 
 /* emit_places.c: loops over tiles of columns, and inside of a tile over the runs of columns that it has, around `call`,

@@ -47,6 +47,7 @@ typedef struct Contract {
     bool columns_turned;          /* a column's contracted points lie side by side: packing turns squares of them */
     bool sums_turned;             /* the result has rows side by side: squares of sums are turned before they are stored */
     bool rows_along;              /* packed rows lie side by side; else each row's contracted points do */
+    bool rows_spread;             /* each number of a packed row fills a vector, and these lie side by side */
     int tile_rows, tile_vectors;
     int depth_block;              /* more words of contracted points are taken some at a time */
     int near, row_block;          /* panels of more words are taken one at a time, by so many tiles of rows */

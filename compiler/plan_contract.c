@@ -205,11 +205,12 @@ Contract *plan_contract(Planner *planner, const Step *step)
     c->columns_turned = c->group == 1 && !lies_along(planner, c->right, c->columns.list[c->columns.count - 1]) &&
                         lies_along(planner, c->right, c->depth.list[c->depth.count - 1]);
     c->sums_turned = sides.turns && step->statement->output_count == 1 && has_squares(register_dtype(step->statement->outputs[0].value->dtype));
-    c->in_place = is_in_place(c);
+    c->rows_spread = c->group == 1 && target->spreads;
+    c->in_place = !c->rows_spread && is_in_place(c);
     c->tile_rows = target->tile_rows;
     c->depth_block = DEPTH_BLOCK;
     c->near = (int)(near_bytes(target) / (double)dtype_size(dtype));
-    double tile_bytes = c->tile_rows * points(planner, &c->depth) * (double)dtype_size(dtype);
+    double tile_bytes = c->tile_rows * points(planner, &c->depth) * (c->rows_spread ? target->vector_bytes : (double)dtype_size(dtype));
     c->row_block = tile_bytes * ROW_BLOCK <= PACKED_MOST ? ROW_BLOCK : tile_bytes < PACKED_MOST ? (int)(PACKED_MOST / tile_bytes) : 1;
     return c;
 }
@@ -429,6 +430,8 @@ void contract_reserve(Planner *planner, const Launch *launch, const Step *step, 
     const Size *rows = size_op(arena, SIZE_MUL, size_op(arena, SIZE_ADD, size_constant(arena, 1), more),
                                size_constant(arena, c->tile_rows));
     const Size *row = size_op(arena, SIZE_ADD, depth, size_constant(arena, CONTRACT_LINE / (int)dtype_size(dtype)));
+    if (c->rows_spread)
+        row = size_op(arena, SIZE_MUL, depth, size_constant(arena, planner->plan->lanes));
     add_scratch(planner, step, "packed", dtype, size_op(arena, SIZE_MUL, rows, row), end);
     const Size *kept = size_op(arena, SIZE_MUL, size_op(arena, SIZE_MUL, one_beyond(arena, depth, c->depth_block), columns),
                                size_constant(arena, c->row_block * c->tile_rows));

@@ -158,7 +158,7 @@ static void dump_contract(Text *text, const Contract *c, int lanes)
     print_set(text, " rows", &c->rows, "");
     print_set(text, ", columns", &c->columns, "");
     print_set(text, ", contracted", &c->depth, "");
-    text_put(text, c->in_place ? ", rows in place" : c->rows_along ? ", rows packed side by side" : ", rows packed");
+    text_put(text, c->in_place ? ", rows in place" : c->rows_spread ? ", rows packed as vectors" : c->rows_along ? ", rows packed side by side" : ", rows packed");
 }
 
 static void dump_step(Text *text, const Plan *plan, const Step *step)

@@ -6,7 +6,8 @@
 #define AVX512_CPU "avx512f avx512bw avx512dq avx512vl fma f16c"
 
 const Target targets[] = {
-    { .name = "portable", .words = "portable vectors of 16 bytes", .vector_bytes = 16, .tile_rows = 6, .tile_vectors = 2, .attribute = "",
+    { .name = "portable", .words = "portable vectors of 16 bytes", .vector_bytes = 16, .tile_rows = 6, .tile_vectors = 2, .spreads = true,
+      .attribute = "",
       .features = "", .cpu = "", .l1_bytes = 32 << 10, .l2_bytes = 256 << 10,
       .fma_per_cycle = 1, .bytes_per_cycle = 4 },
     { .name = "avx2", .words = "AVX2 and FMA", .vector_bytes = 32, .tile_rows = 6, .tile_vectors = 2, .attribute = "avx2,fma,f16c",

@@ -14,6 +14,7 @@ typedef struct Target {
     const char *words;            /* for a person: "AVX-512" */
     int vector_bytes;
     int tile_rows, tile_vectors;  /* of a product's sums in registers */
+    bool spreads;                 /* to fill all lanes with a number costs as much as a product: rows are packed so */
     unsigned char group[DTYPE_COUNT];    /* so many products of this dtype one instruction adds to a sum; 0: there is none */
     const char *attribute;        /* of every function: __attribute__((target("..."))); "" for none */
     const char *features;         /* of the library's `//{ name@feature`, separated by blanks */

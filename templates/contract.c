@@ -72,6 +72,8 @@ INLINE void multiply_N(int height, const partu *rows, int64_t row_step, int64_t 
         for (int v = 0; v < VECTORS_N; v++)
             sums[r][v] = load_f32v(start + r * start_step + v * LANES, 1, LANES);
     }
+    //{ turns
+    //}
     for (int64_t k = 0; k < depth; k++) {
         wordv right[VECTORS_N];
         PREFETCH(ahead);
@@ -106,7 +108,9 @@ KERNEL static void tile_N(int height, const f32u *rows, int64_t row_step, int64_
 //}
 {
     f32v sums[ROWS_N][VECTORS_N];
+    //{ multiply
     multiply_N(height, rows, row_step, k_step, panel, depth, ahead, ahead_step, start, start_step, sums);
+    //}
     //{ taken
     //}
     UNROLL

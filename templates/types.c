@@ -109,12 +109,29 @@
 #endif
 //}
 
+//{ UNROLL_SOME
+#if EINC_VECTORS && !defined(__clang__)
+#define UNROLL_SOME _Pragma("GCC unroll 4")
+#else
+#define UNROLL_SOME
+#endif
+//}
+
 //{ PREFETCH
 /* Asks for the cache line at p, which need not be one that may be read. */
 #ifdef __GNUC__
 #define PREFETCH(p) __builtin_prefetch((p), 0, 3)
 #else
 #define PREFETCH(p) ((void)(p))
+#endif
+//}
+
+//{ HOLD
+/* A vector stays in its register: gcc would load it again for each use, and loads are scarcer than copies. */
+#if defined(__GNUC__) && !defined(__clang__) && defined(__SSE2__)
+#define HOLD(x) __asm__("" : "+x"(x))
+#else
+#define HOLD(x) ((void)0)
 #endif
 //}
 

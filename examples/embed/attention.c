@@ -5,7 +5,7 @@
  * target portable, 4 lanes
  * launch 1: block of q: tile_1_1 = min(64, q)
  *   step 1: store tmp1[q,k] = where(@q >= @k, sum[d](Q[q,d] * K[k,d]) * 0.125, -(inf))
- *     tiles of 6 x 8: rows q, columns k, contracted d, rows in place
+ *     tiles of 6 x 8: rows q, columns k, contracted d, rows packed as vectors
  *     loops q k, 4 lanes along k
  *   step 2: store tmp2[q] = max[k](tmp1[q,k])
  *     loops q, 4 lanes along k
@@ -14,7 +14,7 @@
  *   step 4: store tmp4[q] = sum[k](tmp3[q,k])
  *     loops q, 4 lanes along k
  *   step 5: store out[q,v] = sum[k](where(tmp4[q] == 0, 0, tmp3[q,k] / tmp4[q]) * V[k,v])
- *     tiles of 6 x 8: rows q, columns v, contracted k, rows packed
+ *     tiles of 6 x 8: rows q, columns v, contracted k, rows packed as vectors
  *     loops q v, 4 lanes along v
  * tmp1: a block, k * tile_1_1 * 4 bytes
  * tmp2: a block, tile_1_1 * 4 bytes
@@ -22,9 +22,9 @@
  * tmp4: a block, tile_1_1 * 4 bytes
  * workspace workers * (align(k * tile_1_1 * 4, 64) + align(tile_1_1 * 4, 64) + align(k * tile_1_1 * 4, 64)
  *         + align(tile_1_1 * 4, 64) + align(align(k, 8) * d * 4, 64)
- *         + align((1 + min(1, align(k, 8) * d / 40961) * 7) * (d + 16) * 24, 64)
+ *         + align((1 + min(1, align(k, 8) * d / 40961) * 7) * d * 96, 64)
  *         + align(min(1, d / 1025) * align(k, 8) * 192, 64) + 64 + align(align(v, 8) * k * 4, 64)
- *         + align((1 + min(1, align(v, 8) * k / 40961) * 7) * (k + 16) * 24, 64)
+ *         + align((1 + min(1, align(v, 8) * k / 40961) * 7) * k * 96, 64)
  *         + align(min(1, k / 1025) * align(v, 8) * 192, 64) + 64) */
 #include <stddef.h>
 #include <stdint.h>
@@ -158,11 +158,24 @@ enum { BAD_ARGUMENT = -2, BAD_SHAPES = -3, BAD_WORKSPACE = -4, CANCELLED = -7, O
 #define UNROLL
 #endif
 
+#if EINC_VECTORS && !defined(__clang__)
+#define UNROLL_SOME _Pragma("GCC unroll 4")
+#else
+#define UNROLL_SOME
+#endif
+
 /* Asks for the cache line at p, which need not be one that may be read. */
 #ifdef __GNUC__
 #define PREFETCH(p) __builtin_prefetch((p), 0, 3)
 #else
 #define PREFETCH(p) ((void)(p))
+#endif
+
+/* A vector stays in its register: gcc would load it again for each use, and loads are scarcer than copies. */
+#if defined(__GNUC__) && !defined(__clang__) && defined(__SSE2__)
+#define HOLD(x) __asm__("" : "+x"(x))
+#else
+#define HOLD(x) ((void)0)
 #endif
 
 /* At the beginning of a function whose a * b + c is to be one instruction where the machine has it. */
@@ -660,7 +673,7 @@ KERNEL static void pack_columns_1(const Frame *f, char *own, int64_t k, int64_t 
 }
 
 /* Packs `height` rows. */
-KERNEL static void pack_rows_1(const Frame *f, char *own, int64_t q, int64_t depth, int height)
+KERNEL static void pack_rows_1(const Frame *f, char *own, int64_t q, int64_t depth, int64_t before, int height)
 {
     const int64_t extent_d = f->extent_d, at_packed_1 = f->at_packed_1;
     const f32u *Q = (const f32u *)f->in.Q.data;
@@ -668,11 +681,13 @@ KERNEL static void pack_rows_1(const Frame *f, char *own, int64_t q, int64_t dep
     float *packed_1 = (float *)(own + at_packed_1);
     for (int r = 0; r < height; r++) {
         const int64_t q_at = q + r;
-        float *to = packed_1 + r * (depth + 16);
+        float *to = packed_1 + (before * depth + r) * LANES;
         for (int64_t d = 0; d < extent_d; d += LANES) {
             const int lanes = (int)size_min(LANES, extent_d - d);
-            store_f32v(to, 1, load_f32v(Q + q_at * Q_0 + d * Q_1, Q_1, lanes), lanes);
-            to += lanes;
+            const f32v value = load_f32v(Q + q_at * Q_0 + d * Q_1, Q_1, lanes);
+            for (int c = 0; c < lanes; c++)
+                store_f32v(to + c * height * LANES, 1, splat_f32v(lane_f32v(value, c)), LANES);
+            to += lanes * height * LANES;
         }
     }
 }
@@ -691,6 +706,7 @@ INLINE void multiply_1(int height, const f32u *rows, int64_t row_step, int64_t k
         for (int v = 0; v < VECTORS_1; v++)
             sums[r][v] = load_f32v(start + r * start_step + v * LANES, 1, LANES);
     }
+    UNROLL_SOME
     for (int64_t k = 0; k < depth; k++) {
         f32v right[VECTORS_1];
         PREFETCH(ahead);
@@ -702,7 +718,8 @@ INLINE void multiply_1(int height, const f32u *rows, int64_t row_step, int64_t k
         for (int r = 0; r < ROWS_1; r++) {
             if (r >= height)
                 break;
-            const f32v left = splat_f32v(rows[r * row_step]);
+            f32v left = load_f32v(rows + r * row_step, 1, LANES);
+            HOLD(left);
             UNROLL
             for (int v = 0; v < VECTORS_1; v++) {
                 sums[r][v] = fma_f32v(left, right[v], sums[r][v]);
@@ -720,7 +737,10 @@ KERNEL static void tile_1(int height, const f32u *rows, int64_t row_step, int64_
         int64_t kept_step)
 {
     f32v sums[ROWS_1][VECTORS_1];
-    multiply_1(height, rows, row_step, k_step, panel, depth, ahead, ahead_step, start, start_step, sums);
+    if (height == ROWS_1)
+        multiply_1(ROWS_1, rows, LANES, ROWS_1 * LANES, panel, depth, ahead, ahead_step, start, start_step, sums);
+    else
+        multiply_1(height, rows, row_step, k_step, panel, depth, ahead, ahead_step, start, start_step, sums);
     UNROLL
     for (int r = 0; r < ROWS_1; r++) {
         if (r >= height)
@@ -767,8 +787,6 @@ KERNEL static void step_1(const Frame *f, char *own, int64_t q_first, int64_t q_
     const int64_t extent_d = f->extent_d, extent_k = f->extent_k;
     const int64_t at_panels_1 = f->at_panels_1, at_packed_1 = f->at_packed_1;
     const int64_t at_kept_1 = f->at_kept_1, at_panels_of_1 = f->at_panels_of_1;
-    const f32u *Q = (const f32u *)f->in.Q.data;
-    const int64_t Q_0 = f->in.Q.stride[0], Q_1 = f->in.Q.stride[1];
     f32u *tmp1 = (f32u *)own;
     const int64_t tmp1_0 = extent_k;
     float *panels_1 = (float *)(own + at_panels_1);
@@ -795,31 +813,31 @@ KERNEL static void step_1(const Frame *f, char *own, int64_t q_first, int64_t q_
         }
         *panels_of_1 = columns_at;
     }
-    const int64_t tiles = places / COLUMNS_1, block = depth * places > NEAR_1 ? BLOCK_1 : 1;
+    const int64_t block = depth * places > NEAR_1 ? BLOCK_1 : 1;
     for (int64_t q_block = q_first, q_stop; q_block < q_end; q_block = q_stop) {
         const int64_t left = q_end - q_block, tiles_left = size_ceil_div(left, ROWS_1);
         int height = (int)(tiles_left <= block ? left : size_ceil_div(left * block, tiles_left));
         int64_t q = q_block, done = 0, points;
         q_stop = q_block + height;
-        const f32u *rows = Q + q * Q_0;
-        int64_t row_step = Q_0, k_step = Q_1;
-        if (tiles > 4 && row_step * 4 % 2048 == 0) {
-            pack_rows_1(f, own, q, depth, height);
-            rows = packed_1;
-            row_step = depth + 16;
-            k_step = 1;
+        for (q = q_block; q < q_stop; q += height) {
+            height = (int)size_ceil_div(q_stop - q, size_ceil_div(q_stop - q, ROWS_1));
+            const int64_t before = q - q_block;
+            pack_rows_1(f, own, q, depth, before, height);
         }
+        q = q_block;
+        const f32u *const rows = packed_1;
+        const int64_t row_step = LANES, k_apart = 0, tile_step = depth * LANES;
         do {
             points = size_ceil_div(depth - done, size_max(size_ceil_div(depth - done, DEPTH_1), 1));
             float *kept = points < depth ? kept_1 : tile;
             const int is_last = done + points >= depth;
-            /* What comes nearer: the next panel where not all of them are near, else the next rows; a share for each tile. Of few points what is written takes longest. */
-            const char *ahead = (const char *)(rows + (tiles < 4 ? 2 : 1) * height * row_step);
+            /* What comes nearer: the next panel where not all of them are near, else points to come or the next one; a share for each tile. Of few points what is written takes longest. */
+            const char *ahead = NULL;
             const int writes = depth < size_min(places, ROWS_1 * BLOCK_1);
             const int64_t ahead_step =
                 writes ? (tmp1_0 < COLUMNS_1 ? 64 : tmp1_0 * 4) :
                 block > 1 ? COLUMNS_1 * 4 / BLOCK_1 :
-                k_step == 1 ? size_ceil_div(height * 4, tiles) : 0;
+                (k_apart ? k_apart : COLUMNS_1) * 4;
             for (int64_t place = 0; place < places; place += COLUMNS_1) {
                 const int64_t k = place;
                 const int count = (int)size_min(COLUMNS_1, columns - place);
@@ -827,7 +845,11 @@ KERNEL static void step_1(const Frame *f, char *own, int64_t q_first, int64_t q_
                     ahead = (const char *)(panels_1 + (place + COLUMNS_1) * depth + done * COLUMNS_1);
                 for (q = q_block; q < q_stop; q += height) {
                     height = (int)size_ceil_div(q_stop - q, size_ceil_div(q_stop - q, ROWS_1));
-                    const f32u *here = rows + (q - q_block) * row_step + done * k_step;
+                    const int64_t k_step = k_apart ? k_apart : height * LANES;
+                    const f32u *here = rows + (q - q_block) * tile_step + done * k_step;
+                    if (block == 1)
+                        ahead = (const char *)(k_apart ? here + 16 * k_apart : panels_1
+                                + (place + COLUMNS_1) * depth);
                     if (writes)
                         ahead = (const char *)(tmp1 + (q - q_first) * tmp1_0 + ((place + COLUMNS_1)));
                     tile_1(height, here, row_step, k_step, panels_1 + place * depth + done * COLUMNS_1, points, ahead,
@@ -964,7 +986,8 @@ KERNEL static void pack_columns_5(const Frame *f, char *own, int64_t v_2, int64_
 }
 
 /* Packs `height` rows. */
-KERNEL static void pack_rows_5(const Frame *f, char *own, int64_t q_first, int64_t q, int64_t depth, int height)
+KERNEL static void pack_rows_5(const Frame *f, char *own, int64_t q_first, int64_t q, int64_t depth, int64_t before,
+        int height)
 {
     const int64_t extent_k = f->extent_k, at_tmp3 = f->at_tmp3;
     const int64_t at_tmp4 = f->at_tmp4, at_packed_5 = f->at_packed_5;
@@ -974,15 +997,17 @@ KERNEL static void pack_rows_5(const Frame *f, char *own, int64_t q_first, int64
     float *packed_5 = (float *)(own + at_packed_5);
     for (int r = 0; r < height; r++) {
         const int64_t q_at = q + r;
-        float *to = packed_5 + r * (depth + 16);
+        float *to = packed_5 + (before * depth + r) * LANES;
         const float tmp4_at = tmp4[(q_at - q_first)];
         const int value = tmp4_at == 0.0f;
         for (int64_t k = 0; k < extent_k; k += LANES) {
             const int lanes = (int)size_min(LANES, extent_k - k);
             const f32v chosen = value ? splat_f32v(0.0f)
                     : (load_f32v(tmp3 + (q_at - q_first) * tmp3_0 + k, 1, lanes) / tmp4_at);
-            store_f32v(to, 1, chosen, lanes);
-            to += lanes;
+            const f32v value_2 = chosen;
+            for (int c = 0; c < lanes; c++)
+                store_f32v(to + c * height * LANES, 1, splat_f32v(lane_f32v(value_2, c)), LANES);
+            to += lanes * height * LANES;
         }
     }
 }
@@ -1001,6 +1026,7 @@ INLINE void multiply_5(int height, const f32u *rows, int64_t row_step, int64_t k
         for (int v = 0; v < VECTORS_5; v++)
             sums[r][v] = load_f32v(start + r * start_step + v * LANES, 1, LANES);
     }
+    UNROLL_SOME
     for (int64_t k = 0; k < depth; k++) {
         f32v right[VECTORS_5];
         PREFETCH(ahead);
@@ -1012,7 +1038,8 @@ INLINE void multiply_5(int height, const f32u *rows, int64_t row_step, int64_t k
         for (int r = 0; r < ROWS_5; r++) {
             if (r >= height)
                 break;
-            const f32v left = splat_f32v(rows[r * row_step]);
+            f32v left = load_f32v(rows + r * row_step, 1, LANES);
+            HOLD(left);
             UNROLL
             for (int v = 0; v < VECTORS_5; v++) {
                 sums[r][v] = fma_f32v(left, right[v], sums[r][v]);
@@ -1030,7 +1057,10 @@ KERNEL static void tile_5(int height, const f32u *rows, int64_t row_step, int64_
         int64_t kept_step)
 {
     f32v sums[ROWS_5][VECTORS_5];
-    multiply_5(height, rows, row_step, k_step, panel, depth, ahead, ahead_step, start, start_step, sums);
+    if (height == ROWS_5)
+        multiply_5(ROWS_5, rows, LANES, ROWS_5 * LANES, panel, depth, ahead, ahead_step, start, start_step, sums);
+    else
+        multiply_5(height, rows, row_step, k_step, panel, depth, ahead, ahead_step, start, start_step, sums);
     UNROLL
     for (int r = 0; r < ROWS_5; r++) {
         if (r >= height)
@@ -1090,26 +1120,31 @@ KERNEL static void step_5(const Frame *f, char *own, int64_t q_first, int64_t q_
         }
         *panels_of_5 = columns_at;
     }
-    const int64_t tiles = places / COLUMNS_5, block = depth * places > NEAR_5 ? BLOCK_5 : 1;
+    const int64_t block = depth * places > NEAR_5 ? BLOCK_5 : 1;
     for (int64_t q_block = q_first, q_stop; q_block < q_end; q_block = q_stop) {
         const int64_t left = q_end - q_block, tiles_left = size_ceil_div(left, ROWS_5);
         int height = (int)(tiles_left <= block ? left : size_ceil_div(left * block, tiles_left));
         int64_t q = q_block, done = 0, points;
         q_stop = q_block + height;
-        pack_rows_5(f, own, q_first, q, depth, height);
+        for (q = q_block; q < q_stop; q += height) {
+            height = (int)size_ceil_div(q_stop - q, size_ceil_div(q_stop - q, ROWS_5));
+            const int64_t before = q - q_block;
+            pack_rows_5(f, own, q_first, q, depth, before, height);
+        }
+        q = q_block;
         const f32u *const rows = packed_5;
-        const int64_t row_step = depth + 16, k_step = 1;
+        const int64_t row_step = LANES, k_apart = 0, tile_step = depth * LANES;
         do {
             points = size_ceil_div(depth - done, size_max(size_ceil_div(depth - done, DEPTH_5), 1));
             float *kept = points < depth ? kept_5 : tile;
             const int is_last = done + points >= depth;
-            /* What comes nearer: the next panel where not all of them are near, else the next rows; a share for each tile. Of few points what is written takes longest. */
-            const char *ahead = (const char *)(rows + (tiles < 4 ? 2 : 1) * height * row_step);
+            /* What comes nearer: the next panel where not all of them are near, else points to come or the next one; a share for each tile. Of few points what is written takes longest. */
+            const char *ahead = NULL;
             const int writes = depth < size_min(places, ROWS_5 * BLOCK_5);
             const int64_t ahead_step =
                 writes ? (out_0 < COLUMNS_5 ? 64 : out_0 * 4) :
                 block > 1 ? COLUMNS_5 * 4 / BLOCK_5 :
-                k_step == 1 ? size_ceil_div(height * 4, tiles) : 0;
+                (k_apart ? k_apart : COLUMNS_5) * 4;
             for (int64_t place = 0; place < places; place += COLUMNS_5) {
                 const int64_t v_2 = place;
                 const int count = (int)size_min(COLUMNS_5, columns - place);
@@ -1117,7 +1152,11 @@ KERNEL static void step_5(const Frame *f, char *own, int64_t q_first, int64_t q_
                     ahead = (const char *)(panels_5 + (place + COLUMNS_5) * depth + done * COLUMNS_5);
                 for (q = q_block; q < q_stop; q += height) {
                     height = (int)size_ceil_div(q_stop - q, size_ceil_div(q_stop - q, ROWS_5));
-                    const f32u *here = rows + (q - q_block) * row_step + done * k_step;
+                    const int64_t k_step = k_apart ? k_apart : height * LANES;
+                    const f32u *here = rows + (q - q_block) * tile_step + done * k_step;
+                    if (block == 1)
+                        ahead = (const char *)(k_apart ? here + 16 * k_apart : panels_5
+                                + (place + COLUMNS_5) * depth);
                     if (writes)
                         ahead = (const char *)(out + q * out_0 + ((place + COLUMNS_5)) * out_1);
                     f32u *to = kept;
@@ -1205,7 +1244,7 @@ static int prepare(Frame *f, const attention_args *args, int workers)
             size_align(size_mul(size_mul(size_align(extent_k, 8), extent_d), 4), 64));
     const int64_t at_kept_1 = f->at_kept_1 = size_add(at_packed_1,
             size_align(size_mul(size_mul(size_add(1, size_mul(size_min(1,
-            size_div(size_mul(size_align(extent_k, 8), extent_d), 40961)), 7)), size_add(extent_d, 16)), 24), 64));
+            size_div(size_mul(size_align(extent_k, 8), extent_d), 40961)), 7)), extent_d), 96), 64));
     const int64_t at_panels_of_1 = f->at_panels_of_1 = size_add(at_kept_1,
             size_align(size_mul(size_mul(size_min(1, size_div(extent_d, 1025)), size_align(extent_k, 8)), 192), 64));
     const int64_t at_panels_5 = f->at_panels_5 = size_add(at_panels_of_1, 64);
@@ -1213,7 +1252,7 @@ static int prepare(Frame *f, const attention_args *args, int workers)
             size_align(size_mul(size_mul(size_align(extent_v, 8), extent_k), 4), 64));
     const int64_t at_kept_5 = f->at_kept_5 = size_add(at_packed_5,
             size_align(size_mul(size_mul(size_add(1, size_mul(size_min(1,
-            size_div(size_mul(size_align(extent_v, 8), extent_k), 40961)), 7)), size_add(extent_k, 16)), 24), 64));
+            size_div(size_mul(size_align(extent_v, 8), extent_k), 40961)), 7)), extent_k), 96), 64));
     const int64_t at_panels_of_5 = f->at_panels_of_5 = size_add(at_kept_5,
             size_align(size_mul(size_mul(size_min(1, size_div(extent_k, 1025)), size_align(extent_v, 8)), 192), 64));
     f->per_worker = size_add(at_panels_of_5, 64);

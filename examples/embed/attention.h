@@ -5,7 +5,7 @@
  * target portable, 4 lanes
  * launch 1: block of q: tile_1_1 = min(64, q)
  *   step 1: store tmp1[q,k] = where(@q >= @k, sum[d](Q[q,d] * K[k,d]) * 0.125, -(inf))
- *     tiles of 6 x 8: rows q, columns k, contracted d, rows in place
+ *     tiles of 6 x 8: rows q, columns k, contracted d, rows packed as vectors
  *     loops q k, 4 lanes along k
  *   step 2: store tmp2[q] = max[k](tmp1[q,k])
  *     loops q, 4 lanes along k
@@ -14,7 +14,7 @@
  *   step 4: store tmp4[q] = sum[k](tmp3[q,k])
  *     loops q, 4 lanes along k
  *   step 5: store out[q,v] = sum[k](where(tmp4[q] == 0, 0, tmp3[q,k] / tmp4[q]) * V[k,v])
- *     tiles of 6 x 8: rows q, columns v, contracted k, rows packed
+ *     tiles of 6 x 8: rows q, columns v, contracted k, rows packed as vectors
  *     loops q v, 4 lanes along v
  * tmp1: a block, k * tile_1_1 * 4 bytes
  * tmp2: a block, tile_1_1 * 4 bytes
@@ -22,9 +22,9 @@
  * tmp4: a block, tile_1_1 * 4 bytes
  * workspace workers * (align(k * tile_1_1 * 4, 64) + align(tile_1_1 * 4, 64) + align(k * tile_1_1 * 4, 64)
  *         + align(tile_1_1 * 4, 64) + align(align(k, 8) * d * 4, 64)
- *         + align((1 + min(1, align(k, 8) * d / 40961) * 7) * (d + 16) * 24, 64)
+ *         + align((1 + min(1, align(k, 8) * d / 40961) * 7) * d * 96, 64)
  *         + align(min(1, d / 1025) * align(k, 8) * 192, 64) + 64 + align(align(v, 8) * k * 4, 64)
- *         + align((1 + min(1, align(v, 8) * k / 40961) * 7) * (k + 16) * 24, 64)
+ *         + align((1 + min(1, align(v, 8) * k / 40961) * 7) * k * 96, 64)
  *         + align(min(1, k / 1025) * align(v, 8) * 192, 64) + 64) */
 #ifndef ATTENTION_H
 #define ATTENTION_H

@@ -873,7 +873,8 @@ KERNEL static void step_1(const Frame *f, char *own, int64_t b_first, int64_t b_
                 }
                 *panels_of_1 = columns_at;
             }
-            const int64_t tiles = places / COLUMNS_1, block = depth * places > NEAR_1 ? BLOCK_1 : 1;
+            const int64_t tiles = places / COLUMNS_1;
+            const int64_t block = depth * places > NEAR_1 ? BLOCK_1 : 1;
             for (int64_t q_block = q_first, q_stop; q_block < q_end; q_block = q_stop) {
                 const int64_t left = q_end - q_block, tiles_left = size_ceil_div(left, ROWS_1);
                 int height = (int)(tiles_left <= block ? left : size_ceil_div(left * block, tiles_left));
@@ -1213,7 +1214,8 @@ KERNEL static void step_5(const Frame *f, char *own, int64_t b_first, int64_t b_
                 }
                 *panels_of_5 = columns_at;
             }
-            const int64_t tiles = places / COLUMNS_5, block = depth * places > NEAR_5 ? BLOCK_5 : 1;
+            const int64_t tiles = places / COLUMNS_5;
+            const int64_t block = depth * places > NEAR_5 ? BLOCK_5 : 1;
             for (int64_t q_block = q_first, q_stop; q_block < q_end; q_block = q_stop) {
                 const int64_t left = q_end - q_block, tiles_left = size_ceil_div(left, ROWS_5);
                 int height = (int)(tiles_left <= block ? left : size_ceil_div(left * block, tiles_left));

@@ -5,11 +5,11 @@
  * target portable, 4 lanes
  * launch 1: block of o: tile_1_1 = min(64, o), block of n: tile_1_2 = min(4, n), block of h: tile_1_3 = min(56, h)
  *   step 1: store out[n,o,h] = sum[r,c](where(((@h + @r) >= 1) && ((@h + @r) <= 56), x[n,c,h+r-1], 0) * k[o,c,r])
- *     tiles of 6 x 8: rows h, columns o, contracted r c, rows packed
+ *     tiles of 6 x 8: rows h, columns o, contracted r c, rows packed as vectors
  *     loops n h o, 4 lanes along o
  * workspace workers * (align(align(tile_1_1, 8) * r * c * 4, 64)
- *         + align((1 + min(1, align(tile_1_1, 8) * r * c / 40961) * 7) * (r * c + 16) * 24, 64)
- *         + align(min(1, r * c / 1025) * align(tile_1_1, 8) * 192, 64) + 64) */
+ *         + align((1 + min(1, align(tile_1_1, 8) * r * c / 40961)) * r * c * 96, 64)
+ *         + align(min(1, r * c / 1025) * align(tile_1_1, 8) * 48, 64) + 64) */
 #include <stddef.h>
 #include <stdint.h>
 #include <string.h>
@@ -121,11 +121,24 @@ enum { BAD_ARGUMENT = -2, BAD_SHAPES = -3, BAD_WORKSPACE = -4, CANCELLED = -7, O
 #define UNROLL
 #endif
 
+#if EINC_VECTORS && !defined(__clang__)
+#define UNROLL_SOME _Pragma("GCC unroll 4")
+#else
+#define UNROLL_SOME
+#endif
+
 /* Asks for the cache line at p, which need not be one that may be read. */
 #ifdef __GNUC__
 #define PREFETCH(p) __builtin_prefetch((p), 0, 3)
 #else
 #define PREFETCH(p) ((void)(p))
+#endif
+
+/* A vector stays in its register: gcc would load it again for each use, and loads are scarcer than copies. */
+#if defined(__GNUC__) && !defined(__clang__) && defined(__SSE2__)
+#define HOLD(x) __asm__("" : "+x"(x))
+#else
+#define HOLD(x) ((void)0)
 #endif
 
 /* At the beginning of a function whose a * b + c is to be one instruction where the machine has it. */
@@ -186,6 +199,16 @@ INLINE f32v from_bits_f32v(u32v bits)
     f32v x;
     memcpy(&x, &bits, sizeof x);
     return x;
+}
+
+INLINE float lane_f32v(f32v x, int l)
+{
+#if EINC_VECTORS
+    return x[l];
+#else
+    (void)l;
+    return x;
+#endif
 }
 
 /* 0, 1, 2, ... */
@@ -440,7 +463,7 @@ static int is_stopped(const Frame *f)
 }
 
 /* out[n,o,h] = sum[r,c](where(((@h + @r) >= 1) && ((@h + @r) <= 56), x[n,c,h+r-1], 0) * k[o,c,r]) */
-enum { ROWS_1 = 6, VECTORS_1 = 2, COLUMNS_1 = VECTORS_1 * LANES, DEPTH_1 = 1024, NEAR_1 = 40960, BLOCK_1 = 8 };
+enum { ROWS_1 = 6, VECTORS_1 = 2, COLUMNS_1 = VECTORS_1 * LANES, DEPTH_1 = 1024, NEAR_1 = 40960, BLOCK_1 = 2 };
 
 /* Packs the panel of `count` columns. */
 KERNEL static void pack_columns_1(const Frame *f, char *own, int64_t o, int64_t depth, int64_t place,
@@ -465,7 +488,8 @@ KERNEL static void pack_columns_1(const Frame *f, char *own, int64_t o, int64_t 
 }
 
 /* Packs `height` rows. */
-KERNEL static void pack_rows_1(const Frame *f, char *own, int64_t n, int64_t h, int64_t depth, int height)
+KERNEL static void pack_rows_1(const Frame *f, char *own, int64_t n, int64_t h, int64_t depth, int64_t before,
+        int height)
 {
     const int64_t extent_r = f->extent_r, extent_c = f->extent_c;
     const int64_t at_packed_1 = f->at_packed_1;
@@ -475,7 +499,7 @@ KERNEL static void pack_rows_1(const Frame *f, char *own, int64_t n, int64_t h, 
     float *packed_1 = (float *)(own + at_packed_1);
     for (int r = 0; r < height; r++) {
         const int64_t h_at = h + r;
-        float *to = packed_1 + r * (depth + 16);
+        float *to = packed_1 + (before * depth + r) * LANES;
         for (int64_t r_2 = 0; r_2 < extent_r; r_2++) {
             const int value = (add_i64(h_at, r_2) >= 1) && (add_i64(h_at, r_2) <= 56);
             for (int64_t c_2 = 0; c_2 < extent_c; c_2 += LANES) {
@@ -491,8 +515,10 @@ KERNEL static void pack_rows_1(const Frame *f, char *own, int64_t n, int64_t h, 
                 } else {
                     chosen = splat_f32v(0.0f);
                 }
-                store_f32v(to, 1, chosen, lanes);
-                to += lanes;
+                const f32v value_2 = chosen;
+                for (int c = 0; c < lanes; c++)
+                    store_f32v(to + c * height * LANES, 1, splat_f32v(lane_f32v(value_2, c)), LANES);
+                to += lanes * height * LANES;
             }
         }
     }
@@ -512,6 +538,7 @@ INLINE void multiply_1(int height, const f32u *rows, int64_t row_step, int64_t k
         for (int v = 0; v < VECTORS_1; v++)
             sums[r][v] = load_f32v(start + r * start_step + v * LANES, 1, LANES);
     }
+    UNROLL_SOME
     for (int64_t k = 0; k < depth; k++) {
         f32v right[VECTORS_1];
         PREFETCH(ahead);
@@ -523,7 +550,8 @@ INLINE void multiply_1(int height, const f32u *rows, int64_t row_step, int64_t k
         for (int r = 0; r < ROWS_1; r++) {
             if (r >= height)
                 break;
-            const f32v left = splat_f32v(rows[r * row_step]);
+            f32v left = load_f32v(rows + r * row_step, 1, LANES);
+            HOLD(left);
             UNROLL
             for (int v = 0; v < VECTORS_1; v++) {
                 sums[r][v] = fma_f32v(left, right[v], sums[r][v]);
@@ -541,7 +569,10 @@ KERNEL static void tile_1(int height, const f32u *rows, int64_t row_step, int64_
         int64_t kept_step)
 {
     f32v sums[ROWS_1][VECTORS_1];
-    multiply_1(height, rows, row_step, k_step, panel, depth, ahead, ahead_step, start, start_step, sums);
+    if (height == ROWS_1)
+        multiply_1(ROWS_1, rows, LANES, ROWS_1 * LANES, panel, depth, ahead, ahead_step, start, start_step, sums);
+    else
+        multiply_1(height, rows, row_step, k_step, panel, depth, ahead, ahead_step, start, start_step, sums);
     UNROLL
     for (int r = 0; r < ROWS_1; r++) {
         if (r >= height)
@@ -612,27 +643,32 @@ KERNEL static void step_1(const Frame *f, char *own, int64_t n_first, int64_t n_
         }
         *panels_of_1 = columns_at;
     }
-    const int64_t tiles = places / COLUMNS_1, block = depth * places > NEAR_1 ? BLOCK_1 : 1;
+    const int64_t block = depth * places > NEAR_1 ? BLOCK_1 : 1;
     for (int64_t n = n_first; n < n_end; n++) {
         for (int64_t h_block = h_first, h_stop; h_block < h_end; h_block = h_stop) {
             const int64_t left = h_end - h_block, tiles_left = size_ceil_div(left, ROWS_1);
             int height = (int)(tiles_left <= block ? left : size_ceil_div(left * block, tiles_left));
             int64_t h = h_block, done = 0, points;
             h_stop = h_block + height;
-            pack_rows_1(f, own, n, h, depth, height);
+            for (h = h_block; h < h_stop; h += height) {
+                height = (int)size_ceil_div(h_stop - h, size_ceil_div(h_stop - h, ROWS_1));
+                const int64_t before = h - h_block;
+                pack_rows_1(f, own, n, h, depth, before, height);
+            }
+            h = h_block;
             const f32u *const rows = packed_1;
-            const int64_t row_step = depth + 16, k_step = 1;
+            const int64_t row_step = LANES, k_apart = 0, tile_step = depth * LANES;
             do {
                 points = size_ceil_div(depth - done, size_max(size_ceil_div(depth - done, DEPTH_1), 1));
                 float *kept = points < depth ? kept_1 : tile;
                 const int is_last = done + points >= depth;
-                /* What comes nearer: the next panel where not all of them are near, else the next rows; a share for each tile. Of few points what is written takes longest. */
-                const char *ahead = (const char *)(rows + (tiles < 4 ? 2 : 1) * height * row_step);
+                /* What comes nearer: the next panel where not all of them are near, else points to come or the next one; a share for each tile. Of few points what is written takes longest. */
+                const char *ahead = NULL;
                 const int writes = depth < size_min(places, ROWS_1 * BLOCK_1);
                 const int64_t ahead_step =
                     writes ? (out_2 < COLUMNS_1 ? 64 : out_2 * 4) :
                     block > 1 ? COLUMNS_1 * 4 / BLOCK_1 :
-                    k_step == 1 ? size_ceil_div(height * 4, tiles) : 0;
+                    (k_apart ? k_apart : COLUMNS_1) * 4;
                 for (int64_t place = 0; place < places; place += COLUMNS_1) {
                     const int64_t o = o_first + place;
                     const int count = (int)size_min(COLUMNS_1, columns - place);
@@ -640,7 +676,11 @@ KERNEL static void step_1(const Frame *f, char *own, int64_t n_first, int64_t n_
                         ahead = (const char *)(panels_1 + (place + COLUMNS_1) * depth + done * COLUMNS_1);
                     for (h = h_block; h < h_stop; h += height) {
                         height = (int)size_ceil_div(h_stop - h, size_ceil_div(h_stop - h, ROWS_1));
-                        const f32u *here = rows + (h - h_block) * row_step + done * k_step;
+                        const int64_t k_step = k_apart ? k_apart : height * LANES;
+                        const f32u *here = rows + (h - h_block) * tile_step + done * k_step;
+                        if (block == 1)
+                            ahead = (const char *)(k_apart ? here + 16 * k_apart : panels_1
+                                    + (place + COLUMNS_1) * depth);
                         if (writes)
                             ahead = (const char *)(out + n * out_0 + (o_first + (place + COLUMNS_1)) * out_1
                                     + h * out_2);
@@ -732,12 +772,12 @@ static int prepare(Frame *f, const convolution_args *args, int workers)
     const int64_t at_packed_1 = f->at_packed_1 = size_align(size_mul(size_mul(size_align(tile_1_1, 8),
             size_mul(extent_r, extent_c)), 4), 64);
     const int64_t at_kept_1 = f->at_kept_1 = size_add(at_packed_1,
-            size_align(size_mul(size_mul(size_add(1, size_mul(size_min(1,
-            size_div(size_mul(size_align(tile_1_1, 8), size_mul(extent_r, extent_c)), 40961)), 7)),
-            size_add(size_mul(extent_r, extent_c), 16)), 24), 64));
+            size_align(size_mul(size_mul(size_add(1, size_min(1,
+            size_div(size_mul(size_align(tile_1_1, 8), size_mul(extent_r, extent_c)), 40961))),
+            size_mul(extent_r, extent_c)), 96), 64));
     const int64_t at_panels_of_1 = f->at_panels_of_1 = size_add(at_kept_1,
             size_align(size_mul(size_mul(size_min(1, size_div(size_mul(extent_r, extent_c), 1025)),
-            size_align(tile_1_1, 8)), 192), 64));
+            size_align(tile_1_1, 8)), 48), 64));
     f->per_worker = size_add(at_panels_of_1, 64);
     const int64_t most_1 = size_min(size_max(size_ceil_div(size_mul(size_mul(size_mul(size_mul(extent_h, extent_r),
             extent_n), extent_c), extent_o), 16384), 1), 1024);

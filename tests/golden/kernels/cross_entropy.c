@@ -7,13 +7,13 @@
  * target portable, 4 lanes
  * launch 1: block of t: tile_1_1 = min(64, t)
  *   step 1: store tmp1[t] = logsumexp[v](sum[h](X[t,h] * W[v,h]))
- *     tiles of 6 x 8: rows v, columns t, contracted h, rows in place
+ *     tiles of 6 x 8: rows v, columns t, contracted h, rows packed as vectors
  *     loops t, 4 lanes along t
  *   step 2: store out[] = mean[t](tmp1[t] - sum[h](X[t,h] * W[y[t],h]))
  *     loops, 4 lanes along h, split along t into parts_2 = min(t, 64), stride 1 expected: X axis 1, W axis 1
  * tmp1: a block, tile_1_1 * 4 bytes
  * workspace align(parts_2 * 4, 64) + workers * (align(tile_1_1 * 4, 64) + align(align(tile_1_1, 8) * h * 4, 64)
- *         + align((1 + min(1, align(tile_1_1, 8) * h / 40961) * 7) * (h + 16) * 24, 64)
+ *         + align((1 + min(1, align(tile_1_1, 8) * h / 40961) * 7) * h * 96, 64)
  *         + align(min(1, h / 1025) * align(tile_1_1, 8) * 192, 64) + align(align(tile_1_1, 8) * 4, 64)
  *         + align(align(tile_1_1, 8) * 4, 64)) */
 #include <stddef.h>
@@ -138,11 +138,24 @@ enum { BAD_ARGUMENT = -2, BAD_SHAPES = -3, BAD_WORKSPACE = -4, CANCELLED = -7, O
 #define UNROLL
 #endif
 
+#if EINC_VECTORS && !defined(__clang__)
+#define UNROLL_SOME _Pragma("GCC unroll 4")
+#else
+#define UNROLL_SOME
+#endif
+
 /* Asks for the cache line at p, which need not be one that may be read. */
 #ifdef __GNUC__
 #define PREFETCH(p) __builtin_prefetch((p), 0, 3)
 #else
 #define PREFETCH(p) ((void)(p))
+#endif
+
+/* A vector stays in its register: gcc would load it again for each use, and loads are scarcer than copies. */
+#if defined(__GNUC__) && !defined(__clang__) && defined(__SSE2__)
+#define HOLD(x) __asm__("" : "+x"(x))
+#else
+#define HOLD(x) ((void)0)
 #endif
 
 /* At the beginning of a function whose a * b + c is to be one instruction where the machine has it. */
@@ -619,7 +632,7 @@ KERNEL static void pack_columns_1(const Frame *f, char *own, int64_t t, int64_t 
 }
 
 /* Packs `height` rows. */
-KERNEL static void pack_rows_1(const Frame *f, char *own, int64_t v_2, int64_t depth, int height)
+KERNEL static void pack_rows_1(const Frame *f, char *own, int64_t v_2, int64_t depth, int64_t before, int height)
 {
     const int64_t extent_h = f->extent_h, at_packed_1 = f->at_packed_1;
     const f32u *W = (const f32u *)f->in.W.data;
@@ -627,11 +640,13 @@ KERNEL static void pack_rows_1(const Frame *f, char *own, int64_t v_2, int64_t d
     float *packed_1 = (float *)(own + at_packed_1);
     for (int r = 0; r < height; r++) {
         const int64_t v_2_at = v_2 + r;
-        float *to = packed_1 + r * (depth + 16);
+        float *to = packed_1 + (before * depth + r) * LANES;
         for (int64_t h = 0; h < extent_h; h += LANES) {
             const int lanes = (int)size_min(LANES, extent_h - h);
-            store_f32v(to, 1, load_f32v(W + v_2_at * W_0 + h * W_1, W_1, lanes), lanes);
-            to += lanes;
+            const f32v value = load_f32v(W + v_2_at * W_0 + h * W_1, W_1, lanes);
+            for (int c = 0; c < lanes; c++)
+                store_f32v(to + c * height * LANES, 1, splat_f32v(lane_f32v(value, c)), LANES);
+            to += lanes * height * LANES;
         }
     }
 }
@@ -650,6 +665,7 @@ INLINE void multiply_1(int height, const f32u *rows, int64_t row_step, int64_t k
         for (int v = 0; v < VECTORS_1; v++)
             sums[r][v] = load_f32v(start + r * start_step + v * LANES, 1, LANES);
     }
+    UNROLL_SOME
     for (int64_t k = 0; k < depth; k++) {
         f32v right[VECTORS_1];
         PREFETCH(ahead);
@@ -661,7 +677,8 @@ INLINE void multiply_1(int height, const f32u *rows, int64_t row_step, int64_t k
         for (int r = 0; r < ROWS_1; r++) {
             if (r >= height)
                 break;
-            const f32v left = splat_f32v(rows[r * row_step]);
+            f32v left = load_f32v(rows + r * row_step, 1, LANES);
+            HOLD(left);
             UNROLL
             for (int v = 0; v < VECTORS_1; v++) {
                 sums[r][v] = fma_f32v(right[v], left, sums[r][v]);
@@ -679,7 +696,10 @@ KERNEL static void tile_1(int height, const f32u *rows, int64_t row_step, int64_
         int64_t kept_step)
 {
     f32v sums[ROWS_1][VECTORS_1];
-    multiply_1(height, rows, row_step, k_step, panel, depth, ahead, ahead_step, start, start_step, sums);
+    if (height == ROWS_1)
+        multiply_1(ROWS_1, rows, LANES, ROWS_1 * LANES, panel, depth, ahead, ahead_step, start, start_step, sums);
+    else
+        multiply_1(height, rows, row_step, k_step, panel, depth, ahead, ahead_step, start, start_step, sums);
     UNROLL
     for (int r = 0; r < ROWS_1; r++) {
         if (r >= height)
@@ -732,8 +752,6 @@ KERNEL static void step_1(const Frame *f, char *own, int64_t t_first, int64_t t_
     const int64_t at_panels_1 = f->at_panels_1, at_packed_1 = f->at_packed_1;
     const int64_t at_kept_1 = f->at_kept_1, at_largest_1_1 = f->at_largest_1_1;
     const int64_t at_sum_1_1 = f->at_sum_1_1;
-    const f32u *W = (const f32u *)f->in.W.data;
-    const int64_t W_0 = f->in.W.stride[0], W_1 = f->in.W.stride[1];
     float *panels_1 = (float *)(own + at_panels_1);
     float *packed_1 = (float *)(own + at_packed_1);
     float *kept_1 = (float *)(own + at_kept_1);
@@ -755,7 +773,7 @@ KERNEL static void step_1(const Frame *f, char *own, int64_t t_first, int64_t t_
             pack_columns_1(f, own, t, depth, place, from_point, to_point, count);
         }
     }
-    const int64_t tiles = places / COLUMNS_1, block = depth * places > NEAR_1 ? BLOCK_1 : 1;
+    const int64_t block = depth * places > NEAR_1 ? BLOCK_1 : 1;
     for (int64_t place = 0; place < places; place += LANES) {
         store_f32v(largest_1_1 + place, 1, splat_f32v(-INFINITY), LANES);
         store_f32v(sum_1_1 + place, 1, splat_f32v(0.0f), LANES);
@@ -765,30 +783,34 @@ KERNEL static void step_1(const Frame *f, char *own, int64_t t_first, int64_t t_
         int height = (int)(tiles_left <= block ? left : size_ceil_div(left * block, tiles_left));
         int64_t v_2 = v_2_block, done = 0, points;
         v_2_stop = v_2_block + height;
-        const f32u *rows = W + v_2 * W_0;
-        int64_t row_step = W_0, k_step = W_1;
-        if (tiles > 4 && row_step * 4 % 2048 == 0) {
-            pack_rows_1(f, own, v_2, depth, height);
-            rows = packed_1;
-            row_step = depth + 16;
-            k_step = 1;
+        for (v_2 = v_2_block; v_2 < v_2_stop; v_2 += height) {
+            height = (int)size_ceil_div(v_2_stop - v_2, size_ceil_div(v_2_stop - v_2, ROWS_1));
+            const int64_t before = v_2 - v_2_block;
+            pack_rows_1(f, own, v_2, depth, before, height);
         }
+        v_2 = v_2_block;
+        const f32u *const rows = packed_1;
+        const int64_t row_step = LANES, k_apart = 0, tile_step = depth * LANES;
         do {
             points = size_ceil_div(depth - done, size_max(size_ceil_div(depth - done, DEPTH_1), 1));
             float *kept = points < depth ? kept_1 : tile;
             const int is_last = done + points >= depth;
-            /* What comes nearer: the next panel where not all of them are near, else the next rows; a share for each tile. */
-            const char *ahead = (const char *)(rows + (tiles < 4 ? 2 : 1) * height * row_step);
+            /* What comes nearer: the next panel where not all of them are near, else points to come or the next one; a share for each tile. */
+            const char *ahead = NULL;
             const int64_t ahead_step =
                 block > 1 ? COLUMNS_1 * 4 / BLOCK_1 :
-                k_step == 1 ? size_ceil_div(height * 4, tiles) : 0;
+                (k_apart ? k_apart : COLUMNS_1) * 4;
             for (int64_t place = 0; place < places; place += COLUMNS_1) {
                 const int count = (int)size_min(COLUMNS_1, columns - place);
                 if (block > 1)
                     ahead = (const char *)(panels_1 + (place + COLUMNS_1) * depth + done * COLUMNS_1);
                 for (v_2 = v_2_block; v_2 < v_2_stop; v_2 += height) {
                     height = (int)size_ceil_div(v_2_stop - v_2, size_ceil_div(v_2_stop - v_2, ROWS_1));
-                    const f32u *here = rows + (v_2 - v_2_block) * row_step + done * k_step;
+                    const int64_t k_step = k_apart ? k_apart : height * LANES;
+                    const f32u *here = rows + (v_2 - v_2_block) * tile_step + done * k_step;
+                    if (block == 1)
+                        ahead = (const char *)(k_apart ? here + 16 * k_apart : panels_1
+                                + (place + COLUMNS_1) * depth);
                     tile_1(height, here, row_step, k_step, panels_1 + place * depth + done * COLUMNS_1, points, ahead,
                             ahead_step, done ? kept : start, done ? COLUMNS_1 : 0, kept, COLUMNS_1);
                     if (is_last)
@@ -959,7 +981,7 @@ static int prepare(Frame *f, const cross_entropy_args *args, int workers)
             size_align(size_mul(size_mul(size_align(tile_1_1, 8), extent_h), 4), 64));
     const int64_t at_kept_1 = f->at_kept_1 = size_add(at_packed_1,
             size_align(size_mul(size_mul(size_add(1, size_mul(size_min(1,
-            size_div(size_mul(size_align(tile_1_1, 8), extent_h), 40961)), 7)), size_add(extent_h, 16)), 24), 64));
+            size_div(size_mul(size_align(tile_1_1, 8), extent_h), 40961)), 7)), extent_h), 96), 64));
     const int64_t at_largest_1_1 = f->at_largest_1_1 = size_add(at_kept_1,
             size_align(size_mul(size_mul(size_min(1, size_div(extent_h, 1025)), size_align(tile_1_1, 8)), 192), 64));
     const int64_t at_sum_1_1 = f->at_sum_1_1 = size_add(at_largest_1_1,

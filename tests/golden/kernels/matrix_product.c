@@ -553,7 +553,8 @@ KERNEL static void step_1(const Frame *f, char *own, int64_t i_first, int64_t i_
         }
         *panels_of_1 = columns_at;
     }
-    const int64_t tiles = places / COLUMNS_1, block = depth * places > NEAR_1 ? BLOCK_1 : 1;
+    const int64_t tiles = places / COLUMNS_1;
+    const int64_t block = depth * places > NEAR_1 ? BLOCK_1 : 1;
     for (int64_t i_block = i_first, i_stop; i_block < i_end; i_block = i_stop) {
         const int64_t left = i_end - i_block, tiles_left = size_ceil_div(left, ROWS_1);
         int height = (int)(tiles_left <= block ? left : size_ceil_div(left * block, tiles_left));

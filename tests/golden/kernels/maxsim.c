@@ -5,13 +5,13 @@
  * target portable, 4 lanes
  * launch 1: block of i: tile_1_1 = min(64, i), block of m: tile_1_2 = min(4, m)
  *   step 1: store tmp1[i,j,m] = max[n](sum[k](A[i,j,k] * B[m,n,k]))
- *     tiles of 6 x 8: rows n, columns i j, contracted k, rows in place
+ *     tiles of 6 x 8: rows n, columns i j, contracted k, rows packed as vectors
  *     loops i m j, 4 lanes along j
  *   step 2: store out[i,m] = sum[j](tmp1[i,j,m])
  *     loops i m, 4 lanes along j
  * tmp1: a block, j * tile_1_1 * tile_1_2 * 4 bytes
  * workspace workers * (align(j * tile_1_1 * tile_1_2 * 4, 64) + align(align(tile_1_1 * j, 8) * k * 4, 64)
- *         + align((1 + min(1, align(tile_1_1 * j, 8) * k / 40961) * 7) * (k + 16) * 24, 64)
+ *         + align((1 + min(1, align(tile_1_1 * j, 8) * k / 40961) * 7) * k * 96, 64)
  *         + align(min(1, k / 1025) * align(tile_1_1 * j, 8) * 192, 64) + 64 + align(align(tile_1_1 * j, 8) * 4, 64)) */
 #include <stddef.h>
 #include <stdint.h>
@@ -131,11 +131,24 @@ enum { BAD_ARGUMENT = -2, BAD_SHAPES = -3, BAD_WORKSPACE = -4, CANCELLED = -7, O
 #define UNROLL
 #endif
 
+#if EINC_VECTORS && !defined(__clang__)
+#define UNROLL_SOME _Pragma("GCC unroll 4")
+#else
+#define UNROLL_SOME
+#endif
+
 /* Asks for the cache line at p, which need not be one that may be read. */
 #ifdef __GNUC__
 #define PREFETCH(p) __builtin_prefetch((p), 0, 3)
 #else
 #define PREFETCH(p) ((void)(p))
+#endif
+
+/* A vector stays in its register: gcc would load it again for each use, and loads are scarcer than copies. */
+#if defined(__GNUC__) && !defined(__clang__) && defined(__SSE2__)
+#define HOLD(x) __asm__("" : "+x"(x))
+#else
+#define HOLD(x) ((void)0)
 #endif
 
 /* At the beginning of a function whose a * b + c is to be one instruction where the machine has it. */
@@ -525,7 +538,8 @@ KERNEL static void pack_columns_1(const Frame *f, char *own, int64_t i, int64_t 
 }
 
 /* Packs `height` rows. */
-KERNEL static void pack_rows_1(const Frame *f, char *own, int64_t m, int64_t n, int64_t depth, int height)
+KERNEL static void pack_rows_1(const Frame *f, char *own, int64_t m, int64_t n, int64_t depth, int64_t before,
+        int height)
 {
     const int64_t extent_k = f->extent_k, at_packed_1 = f->at_packed_1;
     const f32u *B = (const f32u *)f->in.B.data;
@@ -534,11 +548,13 @@ KERNEL static void pack_rows_1(const Frame *f, char *own, int64_t m, int64_t n, 
     float *packed_1 = (float *)(own + at_packed_1);
     for (int r = 0; r < height; r++) {
         const int64_t n_at = n + r;
-        float *to = packed_1 + r * (depth + 16);
+        float *to = packed_1 + (before * depth + r) * LANES;
         for (int64_t k = 0; k < extent_k; k += LANES) {
             const int lanes = (int)size_min(LANES, extent_k - k);
-            store_f32v(to, 1, load_f32v(B + m * B_0 + n_at * B_1 + k * B_2, B_2, lanes), lanes);
-            to += lanes;
+            const f32v value = load_f32v(B + m * B_0 + n_at * B_1 + k * B_2, B_2, lanes);
+            for (int c = 0; c < lanes; c++)
+                store_f32v(to + c * height * LANES, 1, splat_f32v(lane_f32v(value, c)), LANES);
+            to += lanes * height * LANES;
         }
     }
 }
@@ -557,6 +573,7 @@ INLINE void multiply_1(int height, const f32u *rows, int64_t row_step, int64_t k
         for (int v = 0; v < VECTORS_1; v++)
             sums[r][v] = load_f32v(start + r * start_step + v * LANES, 1, LANES);
     }
+    UNROLL_SOME
     for (int64_t k = 0; k < depth; k++) {
         f32v right[VECTORS_1];
         PREFETCH(ahead);
@@ -568,7 +585,8 @@ INLINE void multiply_1(int height, const f32u *rows, int64_t row_step, int64_t k
         for (int r = 0; r < ROWS_1; r++) {
             if (r >= height)
                 break;
-            const f32v left = splat_f32v(rows[r * row_step]);
+            f32v left = load_f32v(rows + r * row_step, 1, LANES);
+            HOLD(left);
             UNROLL
             for (int v = 0; v < VECTORS_1; v++) {
                 sums[r][v] = fma_f32v(right[v], left, sums[r][v]);
@@ -586,7 +604,10 @@ KERNEL static void tile_1(int height, const f32u *rows, int64_t row_step, int64_
         int64_t kept_step, const Frame *f, char *own, int64_t tile_place)
 {
     f32v sums[ROWS_1][VECTORS_1];
-    multiply_1(height, rows, row_step, k_step, panel, depth, ahead, ahead_step, start, start_step, sums);
+    if (height == ROWS_1)
+        multiply_1(ROWS_1, rows, LANES, ROWS_1 * LANES, panel, depth, ahead, ahead_step, start, start_step, sums);
+    else
+        multiply_1(height, rows, row_step, k_step, panel, depth, ahead, ahead_step, start, start_step, sums);
     const int64_t at_largest_1_1 = f->at_largest_1_1;
     float *largest_1_1 = (float *)(own + at_largest_1_1);
     if (!kept) {
@@ -634,9 +655,7 @@ KERNEL static void step_1(const Frame *f, char *own, int64_t i_first, int64_t i_
     const int64_t at_packed_1 = f->at_packed_1, at_kept_1 = f->at_kept_1;
     const int64_t at_panels_of_1 = f->at_panels_of_1, at_largest_1_1 = f->at_largest_1_1;
     const int64_t A_0 = f->in.A.stride[0], A_1 = f->in.A.stride[1];
-    const f32u *B = (const f32u *)f->in.B.data;
-    const int64_t B_0 = f->in.B.stride[0], B_1 = f->in.B.stride[1];
-    const int64_t B_2 = f->in.B.stride[2], tmp1_0 = extent_j;
+    const int64_t tmp1_0 = extent_j;
     float *panels_1 = (float *)(own + at_panels_1);
     float *packed_1 = (float *)(own + at_packed_1);
     float *kept_1 = (float *)(own + at_kept_1);
@@ -669,7 +688,7 @@ KERNEL static void step_1(const Frame *f, char *own, int64_t i_first, int64_t i_
         }
         *panels_of_1 = columns_at;
     }
-    const int64_t tiles = places / COLUMNS_1, block = depth * places > NEAR_1 ? BLOCK_1 : 1;
+    const int64_t block = depth * places > NEAR_1 ? BLOCK_1 : 1;
     for (int64_t m = m_first; m < m_end; m++) {
         for (int64_t place = 0; place < places; place += LANES) {
             store_f32v(largest_1_1 + place, 1, splat_f32v(-INFINITY), LANES);
@@ -679,29 +698,33 @@ KERNEL static void step_1(const Frame *f, char *own, int64_t i_first, int64_t i_
             int height = (int)(tiles_left <= block ? left : size_ceil_div(left * block, tiles_left));
             int64_t n = n_block, done = 0, points;
             n_stop = n_block + height;
-            const f32u *rows = B + m * B_0 + n * B_1;
-            int64_t row_step = B_1, k_step = B_2;
-            if (tiles > 4 && row_step * 4 % 2048 == 0) {
-                pack_rows_1(f, own, m, n, depth, height);
-                rows = packed_1;
-                row_step = depth + 16;
-                k_step = 1;
+            for (n = n_block; n < n_stop; n += height) {
+                height = (int)size_ceil_div(n_stop - n, size_ceil_div(n_stop - n, ROWS_1));
+                const int64_t before = n - n_block;
+                pack_rows_1(f, own, m, n, depth, before, height);
             }
+            n = n_block;
+            const f32u *const rows = packed_1;
+            const int64_t row_step = LANES, k_apart = 0, tile_step = depth * LANES;
             do {
                 points = size_ceil_div(depth - done, size_max(size_ceil_div(depth - done, DEPTH_1), 1));
                 float *kept = points < depth ? kept_1 : NULL;
                 const int is_last = done + points >= depth;
-                /* What comes nearer: the next panel where not all of them are near, else the next rows; a share for each tile. */
-                const char *ahead = (const char *)(rows + (tiles < 4 ? 2 : 1) * height * row_step);
+                /* What comes nearer: the next panel where not all of them are near, else points to come or the next one; a share for each tile. */
+                const char *ahead = NULL;
                 const int64_t ahead_step =
                     block > 1 ? COLUMNS_1 * 4 / BLOCK_1 :
-                    k_step == 1 ? size_ceil_div(height * 4, tiles) : 0;
+                    (k_apart ? k_apart : COLUMNS_1) * 4;
                 for (int64_t tile_place = 0; tile_place < places; tile_place += COLUMNS_1) {
                     if (block > 1)
                         ahead = (const char *)(panels_1 + (tile_place + COLUMNS_1) * depth + done * COLUMNS_1);
                     for (n = n_block; n < n_stop; n += height) {
                         height = (int)size_ceil_div(n_stop - n, size_ceil_div(n_stop - n, ROWS_1));
-                        const f32u *here = rows + (n - n_block) * row_step + done * k_step;
+                        const int64_t k_step = k_apart ? k_apart : height * LANES;
+                        const f32u *here = rows + (n - n_block) * tile_step + done * k_step;
+                        if (block == 1)
+                            ahead = (const char *)(k_apart ? here + 16 * k_apart : panels_1
+                                    + (tile_place + COLUMNS_1) * depth);
                         tile_1(height, here, row_step, k_step, panels_1 + tile_place * depth + done * COLUMNS_1,
                                 points, ahead, ahead_step, done ? kept : start, done ? COLUMNS_1 : 0, is_last ? NULL
                                 : kept, COLUMNS_1, f, own, tile_place);
@@ -831,8 +854,8 @@ static int prepare(Frame *f, const maxsim_args *args, int workers)
             size_align(size_mul(size_mul(size_align(size_mul(tile_1_1, extent_j), 8), extent_k), 4), 64));
     const int64_t at_kept_1 = f->at_kept_1 = size_add(at_packed_1,
             size_align(size_mul(size_mul(size_add(1, size_mul(size_min(1,
-            size_div(size_mul(size_align(size_mul(tile_1_1, extent_j), 8), extent_k), 40961)), 7)),
-            size_add(extent_k, 16)), 24), 64));
+            size_div(size_mul(size_align(size_mul(tile_1_1, extent_j), 8), extent_k), 40961)), 7)), extent_k), 96),
+            64));
     const int64_t at_panels_of_1 = f->at_panels_of_1 = size_add(at_kept_1,
             size_align(size_mul(size_mul(size_min(1, size_div(extent_k, 1025)),
             size_align(size_mul(tile_1_1, extent_j), 8)), 192), 64));

@@ -6,10 +6,10 @@
  * launch 1: block of i: tile_1_1 = min(64, i)
  *   step 1: store out[i] = min[j](sum[k](pow(A[i,k] - B[j,k], 2)))
  *           & out1[i] = argmin[j](sum[k](pow(A[i,k] - B[j,k], 2)))
- *     tiles of 6 x 8: rows j, columns i, contracted k, rows in place
+ *     tiles of 6 x 8: rows j, columns i, contracted k, rows packed as vectors
  *     loops i, 4 lanes along i
  * workspace workers * (align(align(tile_1_1, 8) * k * 4, 64)
- *         + align((1 + min(1, align(tile_1_1, 8) * k / 40961) * 7) * (k + 16) * 24, 64)
+ *         + align((1 + min(1, align(tile_1_1, 8) * k / 40961) * 7) * k * 96, 64)
  *         + align(min(1, k / 1025) * align(tile_1_1, 8) * 192, 64) + align(align(tile_1_1, 8) * 4, 64)
  *         + align(align(tile_1_1, 8) * 4, 64) + align(align(tile_1_1, 8) * 8, 64)) */
 #include <stddef.h>
@@ -144,11 +144,24 @@ enum { BAD_ARGUMENT = -2, BAD_SHAPES = -3, BAD_WORKSPACE = -4, CANCELLED = -7, O
 #define UNROLL
 #endif
 
+#if EINC_VECTORS && !defined(__clang__)
+#define UNROLL_SOME _Pragma("GCC unroll 4")
+#else
+#define UNROLL_SOME
+#endif
+
 /* Asks for the cache line at p, which need not be one that may be read. */
 #ifdef __GNUC__
 #define PREFETCH(p) __builtin_prefetch((p), 0, 3)
 #else
 #define PREFETCH(p) ((void)(p))
+#endif
+
+/* A vector stays in its register: gcc would load it again for each use, and loads are scarcer than copies. */
+#if defined(__GNUC__) && !defined(__clang__) && defined(__SSE2__)
+#define HOLD(x) __asm__("" : "+x"(x))
+#else
+#define HOLD(x) ((void)0)
 #endif
 
 /* At the beginning of a function whose a * b + c is to be one instruction where the machine has it. */
@@ -233,6 +246,16 @@ INLINE f32v from_bits_f32v(u32v bits)
     f32v x;
     memcpy(&x, &bits, sizeof x);
     return x;
+}
+
+INLINE float lane_f32v(f32v x, int l)
+{
+#if EINC_VECTORS
+    return x[l];
+#else
+    (void)l;
+    return x;
+#endif
 }
 
 /* 0, 1, 2, ... */
@@ -636,7 +659,7 @@ KERNEL static void pack_columns_1(const Frame *f, char *own, int64_t i, int64_t 
 }
 
 /* Packs `height` rows. */
-KERNEL static void pack_rows_1(const Frame *f, char *own, int64_t j, int64_t depth, int height)
+KERNEL static void pack_rows_1(const Frame *f, char *own, int64_t j, int64_t depth, int64_t before, int height)
 {
     const int64_t extent_k = f->extent_k, at_packed_1 = f->at_packed_1;
     const f32u *B = (const f32u *)f->in.B.data;
@@ -644,11 +667,13 @@ KERNEL static void pack_rows_1(const Frame *f, char *own, int64_t j, int64_t dep
     float *packed_1 = (float *)(own + at_packed_1);
     for (int r = 0; r < height; r++) {
         const int64_t j_at = j + r;
-        float *to = packed_1 + r * (depth + 16);
+        float *to = packed_1 + (before * depth + r) * LANES;
         for (int64_t k = 0; k < extent_k; k += LANES) {
             const int lanes = (int)size_min(LANES, extent_k - k);
-            store_f32v(to, 1, load_f32v(B + j_at * B_0 + k * B_1, B_1, lanes), lanes);
-            to += lanes;
+            const f32v value = load_f32v(B + j_at * B_0 + k * B_1, B_1, lanes);
+            for (int c = 0; c < lanes; c++)
+                store_f32v(to + c * height * LANES, 1, splat_f32v(lane_f32v(value, c)), LANES);
+            to += lanes * height * LANES;
         }
     }
 }
@@ -667,6 +692,7 @@ INLINE void multiply_1(int height, const f32u *rows, int64_t row_step, int64_t k
         for (int v = 0; v < VECTORS_1; v++)
             sums[r][v] = load_f32v(start + r * start_step + v * LANES, 1, LANES);
     }
+    UNROLL_SOME
     for (int64_t k = 0; k < depth; k++) {
         f32v right[VECTORS_1];
         PREFETCH(ahead);
@@ -678,7 +704,8 @@ INLINE void multiply_1(int height, const f32u *rows, int64_t row_step, int64_t k
         for (int r = 0; r < ROWS_1; r++) {
             if (r >= height)
                 break;
-            const f32v left = splat_f32v(rows[r * row_step]);
+            f32v left = load_f32v(rows + r * row_step, 1, LANES);
+            HOLD(left);
             UNROLL
             for (int v = 0; v < VECTORS_1; v++) {
                 const f32v base = right[v] - left;
@@ -697,7 +724,10 @@ KERNEL static void tile_1(int height, const f32u *rows, int64_t row_step, int64_
         int64_t kept_step)
 {
     f32v sums[ROWS_1][VECTORS_1];
-    multiply_1(height, rows, row_step, k_step, panel, depth, ahead, ahead_step, start, start_step, sums);
+    if (height == ROWS_1)
+        multiply_1(ROWS_1, rows, LANES, ROWS_1 * LANES, panel, depth, ahead, ahead_step, start, start_step, sums);
+    else
+        multiply_1(height, rows, row_step, k_step, panel, depth, ahead, ahead_step, start, start_step, sums);
     UNROLL
     for (int r = 0; r < ROWS_1; r++) {
         if (r >= height)
@@ -761,8 +791,6 @@ KERNEL static void step_1(const Frame *f, char *own, int64_t i_first, int64_t i_
     const int64_t at_packed_1 = f->at_packed_1, at_kept_1 = f->at_kept_1;
     const int64_t at_smallest_1_1 = f->at_smallest_1_1;
     const int64_t at_smallest_2_1 = f->at_smallest_2_1, at_place_2_1 = f->at_place_2_1;
-    const f32u *B = (const f32u *)f->in.B.data;
-    const int64_t B_0 = f->in.B.stride[0], B_1 = f->in.B.stride[1];
     float *panels_1 = (float *)own;
     float *packed_1 = (float *)(own + at_packed_1);
     float *kept_1 = (float *)(own + at_kept_1);
@@ -785,7 +813,7 @@ KERNEL static void step_1(const Frame *f, char *own, int64_t i_first, int64_t i_
             pack_columns_1(f, own, i, depth, place, from_point, to_point, count);
         }
     }
-    const int64_t tiles = places / COLUMNS_1, block = depth * places > NEAR_1 ? BLOCK_1 : 1;
+    const int64_t block = depth * places > NEAR_1 ? BLOCK_1 : 1;
     for (int64_t place = 0; place < places; place += LANES) {
         store_f32v(smallest_1_1 + place, 1, splat_f32v(INFINITY), LANES);
         store_f32v(smallest_2_1 + place, 1, splat_f32v(INFINITY), LANES);
@@ -796,30 +824,34 @@ KERNEL static void step_1(const Frame *f, char *own, int64_t i_first, int64_t i_
         int height = (int)(tiles_left <= block ? left : size_ceil_div(left * block, tiles_left));
         int64_t j = j_block, done = 0, points;
         j_stop = j_block + height;
-        const f32u *rows = B + j * B_0;
-        int64_t row_step = B_0, k_step = B_1;
-        if (tiles > 4 && row_step * 4 % 2048 == 0) {
-            pack_rows_1(f, own, j, depth, height);
-            rows = packed_1;
-            row_step = depth + 16;
-            k_step = 1;
+        for (j = j_block; j < j_stop; j += height) {
+            height = (int)size_ceil_div(j_stop - j, size_ceil_div(j_stop - j, ROWS_1));
+            const int64_t before = j - j_block;
+            pack_rows_1(f, own, j, depth, before, height);
         }
+        j = j_block;
+        const f32u *const rows = packed_1;
+        const int64_t row_step = LANES, k_apart = 0, tile_step = depth * LANES;
         do {
             points = size_ceil_div(depth - done, size_max(size_ceil_div(depth - done, DEPTH_1), 1));
             float *kept = points < depth ? kept_1 : tile;
             const int is_last = done + points >= depth;
-            /* What comes nearer: the next panel where not all of them are near, else the next rows; a share for each tile. */
-            const char *ahead = (const char *)(rows + (tiles < 4 ? 2 : 1) * height * row_step);
+            /* What comes nearer: the next panel where not all of them are near, else points to come or the next one; a share for each tile. */
+            const char *ahead = NULL;
             const int64_t ahead_step =
                 block > 1 ? COLUMNS_1 * 4 / BLOCK_1 :
-                k_step == 1 ? size_ceil_div(height * 4, tiles) : 0;
+                (k_apart ? k_apart : COLUMNS_1) * 4;
             for (int64_t place = 0; place < places; place += COLUMNS_1) {
                 const int count = (int)size_min(COLUMNS_1, columns - place);
                 if (block > 1)
                     ahead = (const char *)(panels_1 + (place + COLUMNS_1) * depth + done * COLUMNS_1);
                 for (j = j_block; j < j_stop; j += height) {
                     height = (int)size_ceil_div(j_stop - j, size_ceil_div(j_stop - j, ROWS_1));
-                    const f32u *here = rows + (j - j_block) * row_step + done * k_step;
+                    const int64_t k_step = k_apart ? k_apart : height * LANES;
+                    const f32u *here = rows + (j - j_block) * tile_step + done * k_step;
+                    if (block == 1)
+                        ahead = (const char *)(k_apart ? here + 16 * k_apart : panels_1
+                                + (place + COLUMNS_1) * depth);
                     tile_1(height, here, row_step, k_step, panels_1 + place * depth + done * COLUMNS_1, points, ahead,
                             ahead_step, done ? kept : start, done ? COLUMNS_1 : 0, kept, COLUMNS_1);
                     if (is_last)
@@ -899,7 +931,7 @@ static int prepare(Frame *f, const nearest_args *args, int workers)
             64);
     const int64_t at_kept_1 = f->at_kept_1 = size_add(at_packed_1,
             size_align(size_mul(size_mul(size_add(1, size_mul(size_min(1,
-            size_div(size_mul(size_align(tile_1_1, 8), extent_k), 40961)), 7)), size_add(extent_k, 16)), 24), 64));
+            size_div(size_mul(size_align(tile_1_1, 8), extent_k), 40961)), 7)), extent_k), 96), 64));
     const int64_t at_smallest_1_1 = f->at_smallest_1_1 = size_add(at_kept_1,
             size_align(size_mul(size_mul(size_min(1, size_div(extent_k, 1025)), size_align(tile_1_1, 8)), 192), 64));
     const int64_t at_smallest_2_1 = f->at_smallest_2_1 = size_add(at_smallest_1_1,

@@ -5,7 +5,7 @@
  * target portable, 4 lanes
  * launch 1: block of i: tile_1_1 = min(64, i)
  *   step 1: store tmp1[i,j] = sum[k](pow(A[i,k] - B[j,k], 2))
- *     tiles of 6 x 8: rows i, columns j, contracted k, rows in place
+ *     tiles of 6 x 8: rows i, columns j, contracted k, rows packed as vectors
  *     loops i j, 4 lanes along j
  *   step 2: rank out[i,j] = bottomk(10)[j](tmp1[i,j])
  *     loops i
@@ -13,7 +13,7 @@
  *     loops i
  * tmp1: a block, j * tile_1_1 * 4 bytes
  * workspace workers * (align(j * tile_1_1 * 4, 64) + align(align(j, 8) * k * 4, 64)
- *         + align((1 + min(1, align(j, 8) * k / 40961) * 7) * (k + 16) * 24, 64)
+ *         + align((1 + min(1, align(j, 8) * k / 40961) * 7) * k * 96, 64)
  *         + align(min(1, k / 1025) * align(j, 8) * 192, 64) + 64 + 64 + 128 + 64 + 128) */
 #include <stddef.h>
 #include <stdint.h>
@@ -129,11 +129,24 @@ enum { BAD_ARGUMENT = -2, BAD_SHAPES = -3, BAD_WORKSPACE = -4, CANCELLED = -7, O
 #define UNROLL
 #endif
 
+#if EINC_VECTORS && !defined(__clang__)
+#define UNROLL_SOME _Pragma("GCC unroll 4")
+#else
+#define UNROLL_SOME
+#endif
+
 /* Asks for the cache line at p, which need not be one that may be read. */
 #ifdef __GNUC__
 #define PREFETCH(p) __builtin_prefetch((p), 0, 3)
 #else
 #define PREFETCH(p) ((void)(p))
+#endif
+
+/* A vector stays in its register: gcc would load it again for each use, and loads are scarcer than copies. */
+#if defined(__GNUC__) && !defined(__clang__) && defined(__SSE2__)
+#define HOLD(x) __asm__("" : "+x"(x))
+#else
+#define HOLD(x) ((void)0)
 #endif
 
 /* At the beginning of a function whose a * b + c is to be one instruction where the machine has it. */
@@ -196,6 +209,16 @@ INLINE f32v from_bits_f32v(u32v bits)
     f32v x;
     memcpy(&x, &bits, sizeof x);
     return x;
+}
+
+INLINE float lane_f32v(f32v x, int l)
+{
+#if EINC_VECTORS
+    return x[l];
+#else
+    (void)l;
+    return x;
+#endif
 }
 
 /* 0, 1, 2, ... */
@@ -491,7 +514,7 @@ KERNEL static void pack_columns_1(const Frame *f, char *own, int64_t j, int64_t 
 }
 
 /* Packs `height` rows. */
-KERNEL static void pack_rows_1(const Frame *f, char *own, int64_t i, int64_t depth, int height)
+KERNEL static void pack_rows_1(const Frame *f, char *own, int64_t i, int64_t depth, int64_t before, int height)
 {
     const int64_t extent_k = f->extent_k, at_packed_1 = f->at_packed_1;
     const f32u *A = (const f32u *)f->in.A.data;
@@ -499,11 +522,13 @@ KERNEL static void pack_rows_1(const Frame *f, char *own, int64_t i, int64_t dep
     float *packed_1 = (float *)(own + at_packed_1);
     for (int r = 0; r < height; r++) {
         const int64_t i_at = i + r;
-        float *to = packed_1 + r * (depth + 16);
+        float *to = packed_1 + (before * depth + r) * LANES;
         for (int64_t k = 0; k < extent_k; k += LANES) {
             const int lanes = (int)size_min(LANES, extent_k - k);
-            store_f32v(to, 1, load_f32v(A + i_at * A_0 + k * A_1, A_1, lanes), lanes);
-            to += lanes;
+            const f32v value = load_f32v(A + i_at * A_0 + k * A_1, A_1, lanes);
+            for (int c = 0; c < lanes; c++)
+                store_f32v(to + c * height * LANES, 1, splat_f32v(lane_f32v(value, c)), LANES);
+            to += lanes * height * LANES;
         }
     }
 }
@@ -522,6 +547,7 @@ INLINE void multiply_1(int height, const f32u *rows, int64_t row_step, int64_t k
         for (int v = 0; v < VECTORS_1; v++)
             sums[r][v] = load_f32v(start + r * start_step + v * LANES, 1, LANES);
     }
+    UNROLL_SOME
     for (int64_t k = 0; k < depth; k++) {
         f32v right[VECTORS_1];
         PREFETCH(ahead);
@@ -533,7 +559,8 @@ INLINE void multiply_1(int height, const f32u *rows, int64_t row_step, int64_t k
         for (int r = 0; r < ROWS_1; r++) {
             if (r >= height)
                 break;
-            const f32v left = splat_f32v(rows[r * row_step]);
+            f32v left = load_f32v(rows + r * row_step, 1, LANES);
+            HOLD(left);
             UNROLL
             for (int v = 0; v < VECTORS_1; v++) {
                 const f32v base = left - right[v];
@@ -552,7 +579,10 @@ KERNEL static void tile_1(int height, const f32u *rows, int64_t row_step, int64_
         int64_t kept_step)
 {
     f32v sums[ROWS_1][VECTORS_1];
-    multiply_1(height, rows, row_step, k_step, panel, depth, ahead, ahead_step, start, start_step, sums);
+    if (height == ROWS_1)
+        multiply_1(ROWS_1, rows, LANES, ROWS_1 * LANES, panel, depth, ahead, ahead_step, start, start_step, sums);
+    else
+        multiply_1(height, rows, row_step, k_step, panel, depth, ahead, ahead_step, start, start_step, sums);
     UNROLL
     for (int r = 0; r < ROWS_1; r++) {
         if (r >= height)
@@ -588,8 +618,6 @@ KERNEL static void step_1(const Frame *f, char *own, int64_t i_first, int64_t i_
     const int64_t extent_k = f->extent_k, extent_j = f->extent_j;
     const int64_t at_panels_1 = f->at_panels_1, at_packed_1 = f->at_packed_1;
     const int64_t at_kept_1 = f->at_kept_1, at_panels_of_1 = f->at_panels_of_1;
-    const f32u *A = (const f32u *)f->in.A.data;
-    const int64_t A_0 = f->in.A.stride[0], A_1 = f->in.A.stride[1];
     f32u *tmp1 = (f32u *)own;
     const int64_t tmp1_0 = extent_j;
     float *panels_1 = (float *)(own + at_panels_1);
@@ -616,31 +644,31 @@ KERNEL static void step_1(const Frame *f, char *own, int64_t i_first, int64_t i_
         }
         *panels_of_1 = columns_at;
     }
-    const int64_t tiles = places / COLUMNS_1, block = depth * places > NEAR_1 ? BLOCK_1 : 1;
+    const int64_t block = depth * places > NEAR_1 ? BLOCK_1 : 1;
     for (int64_t i_block = i_first, i_stop; i_block < i_end; i_block = i_stop) {
         const int64_t left = i_end - i_block, tiles_left = size_ceil_div(left, ROWS_1);
         int height = (int)(tiles_left <= block ? left : size_ceil_div(left * block, tiles_left));
         int64_t i = i_block, done = 0, points;
         i_stop = i_block + height;
-        const f32u *rows = A + i * A_0;
-        int64_t row_step = A_0, k_step = A_1;
-        if (tiles > 4 && row_step * 4 % 2048 == 0) {
-            pack_rows_1(f, own, i, depth, height);
-            rows = packed_1;
-            row_step = depth + 16;
-            k_step = 1;
+        for (i = i_block; i < i_stop; i += height) {
+            height = (int)size_ceil_div(i_stop - i, size_ceil_div(i_stop - i, ROWS_1));
+            const int64_t before = i - i_block;
+            pack_rows_1(f, own, i, depth, before, height);
         }
+        i = i_block;
+        const f32u *const rows = packed_1;
+        const int64_t row_step = LANES, k_apart = 0, tile_step = depth * LANES;
         do {
             points = size_ceil_div(depth - done, size_max(size_ceil_div(depth - done, DEPTH_1), 1));
             float *kept = points < depth ? kept_1 : tile;
             const int is_last = done + points >= depth;
-            /* What comes nearer: the next panel where not all of them are near, else the next rows; a share for each tile. Of few points what is written takes longest. */
-            const char *ahead = (const char *)(rows + (tiles < 4 ? 2 : 1) * height * row_step);
+            /* What comes nearer: the next panel where not all of them are near, else points to come or the next one; a share for each tile. Of few points what is written takes longest. */
+            const char *ahead = NULL;
             const int writes = depth < size_min(places, ROWS_1 * BLOCK_1);
             const int64_t ahead_step =
                 writes ? (tmp1_0 < COLUMNS_1 ? 64 : tmp1_0 * 4) :
                 block > 1 ? COLUMNS_1 * 4 / BLOCK_1 :
-                k_step == 1 ? size_ceil_div(height * 4, tiles) : 0;
+                (k_apart ? k_apart : COLUMNS_1) * 4;
             for (int64_t place = 0; place < places; place += COLUMNS_1) {
                 const int64_t j = place;
                 const int count = (int)size_min(COLUMNS_1, columns - place);
@@ -648,7 +676,11 @@ KERNEL static void step_1(const Frame *f, char *own, int64_t i_first, int64_t i_
                     ahead = (const char *)(panels_1 + (place + COLUMNS_1) * depth + done * COLUMNS_1);
                 for (i = i_block; i < i_stop; i += height) {
                     height = (int)size_ceil_div(i_stop - i, size_ceil_div(i_stop - i, ROWS_1));
-                    const f32u *here = rows + (i - i_block) * row_step + done * k_step;
+                    const int64_t k_step = k_apart ? k_apart : height * LANES;
+                    const f32u *here = rows + (i - i_block) * tile_step + done * k_step;
+                    if (block == 1)
+                        ahead = (const char *)(k_apart ? here + 16 * k_apart : panels_1
+                                + (place + COLUMNS_1) * depth);
                     if (writes)
                         ahead = (const char *)(tmp1 + (i - i_first) * tmp1_0 + ((place + COLUMNS_1)));
                     f32u *to = kept;
@@ -786,7 +818,7 @@ static int prepare(Frame *f, const ranked_args *args, int workers)
             size_align(size_mul(size_mul(size_align(extent_j, 8), extent_k), 4), 64));
     const int64_t at_kept_1 = f->at_kept_1 = size_add(at_packed_1,
             size_align(size_mul(size_mul(size_add(1, size_mul(size_min(1,
-            size_div(size_mul(size_align(extent_j, 8), extent_k), 40961)), 7)), size_add(extent_k, 16)), 24), 64));
+            size_div(size_mul(size_align(extent_j, 8), extent_k), 40961)), 7)), extent_k), 96), 64));
     const int64_t at_panels_of_1 = f->at_panels_of_1 = size_add(at_kept_1,
             size_align(size_mul(size_mul(size_min(1, size_div(extent_k, 1025)), size_align(extent_j, 8)), 192), 64));
     const int64_t at_ranked_2 = f->at_ranked_2 = size_add(at_panels_of_1, 64);
