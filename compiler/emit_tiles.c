@@ -246,7 +246,7 @@ static void emit_tiles(Emitter *e, const Tiling *t, const char *first, const cha
                   (int)dtype_size(output->tensor->dtype));
     emit_line(e, "    block > 1 ? COLUMNS_%d * %d / BLOCK_%d :", n, size, n);
     if (along)
-        emit_line(e, "    (k_apart ? k_apart : COLUMNS_%d) * %d;", n, size);
+        emit_line(e, "    (k_apart ? k_apart : (int64_t)COLUMNS_%d) * %d;", n, size);
     else
         emit_line(e, "    k_step == %d ? size_ceil_div(height * %d, tiles) : 0;", t->c->group, size);
     /* Of each panel all rows of the block, so that it stays near. */

@@ -11,6 +11,7 @@ enum {
     UNITS_LEAST = 12,             /* so many units of work keep all workers busy */
     COLUMNS_LEAST = 256, WORKERS_LEAST = 4,    /* the same where rows are few */
     DEPTH_BLOCK = 1024, ROW_BLOCK = 8,
+    DEPTH_FORCED = 24, ROW_FORCED = 2, NEAR_FORCED = 1024,     /* short, for small arrays to reach all that a product does */
     PANELS_MOST = 8 << 20,        /* bytes of packed columns, whatever the cache, */
     PACKED_MOST = 1 << 20         /* and of packed rows */
 };
@@ -160,6 +161,20 @@ static double near_bytes(const Target *target)
     return target->l2_bytes * 5.0 / 8;
 }
 
+/* In which order tiles meet panels. */
+static void set_blocks(const Planner *planner, Contract *c, Dtype dtype)
+{
+    const Target *target = planner->plan->target;
+    double size = (double)dtype_size(dtype), number = c->rows_spread ? target->vector_bytes : size;
+    double blocks = PACKED_MOST / (c->tile_rows * points(planner, &c->depth) * number);
+    bool forced = planner->hints->nests == NESTS_TILED;
+    c->depth_block = forced ? DEPTH_FORCED : DEPTH_BLOCK;
+    c->near = forced ? NEAR_FORCED : (int)(near_bytes(target) / size);
+    c->row_block = forced ? ROW_FORCED : blocks >= ROW_BLOCK ? ROW_BLOCK : blocks > 1 ? (int)blocks : 1;
+    if (planner->hints->smallest_tiles)
+        c->row_block = 1;
+}
+
 Contract *plan_contract(Planner *planner, const Step *step)
 {
     Product product;
@@ -208,10 +223,7 @@ Contract *plan_contract(Planner *planner, const Step *step)
     c->rows_spread = c->group == 1 && target->spreads;
     c->in_place = !c->rows_spread && is_in_place(c);
     c->tile_rows = target->tile_rows;
-    c->depth_block = DEPTH_BLOCK;
-    c->near = (int)(near_bytes(target) / (double)dtype_size(dtype));
-    double tile_bytes = c->tile_rows * points(planner, &c->depth) * (c->rows_spread ? target->vector_bytes : (double)dtype_size(dtype));
-    c->row_block = tile_bytes * ROW_BLOCK <= PACKED_MOST ? ROW_BLOCK : tile_bytes < PACKED_MOST ? (int)(PACKED_MOST / tile_bytes) : 1;
+    set_blocks(planner, c, dtype);
     return c;
 }
 

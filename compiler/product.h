@@ -27,7 +27,8 @@ const Term *product_inside(Arena *arena, const Term *term);
 /* The side whose own indices hold all of `over`: those of a reduction behind the product. -1: neither. */
 int product_side(const Product *product, Index *const *over, int count);
 
-/* Which nests a plan may have: a product is tiled where that pays, wherever it can be, or never. */
+/* Which nests a plan may have: a product is tiled where that pays; wherever it can be, in short
+ * blocks, for tests; or never. */
 typedef enum { NESTS_BY_COST, NESTS_TILED, NESTS_LOOPS } Nests;
 
 /* Whether a tiled product is worth its packing: enough rows, columns and contracted points. Extents that are not known
