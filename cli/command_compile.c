@@ -1,63 +1,11 @@
 /* einc compile: the kernel as C, for other programs. */
-#include <ctype.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "job.h"
-#include "library.h"
-#include "names.h"
 #include "standalone.h"
 
 /* ---- the function's name ---- */
-
-/* Names in the headers that generated files include; with f or l behind it, too. */
-static const char *const library_names[] = {
-    "abort", "abs", "acos", "acosh", "aligned_alloc", "asin", "asinh", "atan", "atan2", "atanh", "atexit", "atof", "atoi",
-    "atol", "atoll", "bcmp", "bcopy", "bsearch", "bzero", "calloc", "cbrt", "ceil", "clock", "copysign", "cos", "cosh", "div",
-    "drem", "erf", "erfc", "exit", "exp", "exp2", "expm1", "fabs", "fclose", "fdim", "ffs", "fflush", "fgetc", "fgets",
-    "finite", "floor", "fma", "fmax", "fmin", "fmod", "fopen", "fprintf", "fputc", "fputs", "fread", "free", "freopen",
-    "frexp", "fscanf", "fseek", "ftell", "fwrite", "gamma", "getc", "getchar", "getenv", "gets", "hypot", "ilogb", "index",
-    "isinf", "isnan", "j0", "j1", "jn", "ldexp", "ldiv", "lgamma", "llabs", "lldiv", "llrint", "llround", "log", "log10",
-    "log1p", "log2", "logb", "lrint", "lround", "malloc", "memccpy", "memchr", "memcmp", "memcpy", "memmove", "memset",
-    "modf", "nan", "nearbyint", "nextafter", "nexttoward", "perror", "pow", "printf", "putc", "putchar", "puts", "qsort",
-    "quick_exit", "rand", "random", "realloc", "remainder", "remove", "remquo", "rename", "rewind", "rindex", "rint", "round",
-    "scalb", "scalbln", "scalbn", "scanf", "significand", "sin", "sincos", "sinh", "snprintf", "sprintf", "sqrt", "srand",
-    "sscanf", "stderr", "stdin", "stdout", "stpcpy", "strcat", "strchr", "strcmp", "strcoll", "strcpy", "strcspn", "strdup",
-    "strerror", "strlen", "strncat", "strncmp", "strncpy", "strpbrk", "strrchr", "strsep", "strspn", "strstr", "strtod",
-    "strtof", "strtok", "strtol", "strtold", "strtoll", "strtoul", "strxfrm", "swab", "system", "tan", "tanh", "tgamma",
-    "tmpfile", "tmpnam", "trunc", "ungetc", "vfprintf", "vprintf", "vsprintf", "y0", "y1", "yn",
-};
-
-/* What else is defined in the file: the library's snippets, the C library, and the parts of templates/main.c. */
-static bool is_taken(const void *library, const char *name)
-{
-    size_t length = strlen(name);
-    for (size_t i = 0; i < sizeof library_names / sizeof *library_names; i++) {
-        size_t n = strlen(library_names[i]);
-        if (!strncmp(name, library_names[i], n) && (!name[n] || ((name[n] == 'f' || name[n] == 'l') && length == n + 1)))
-            return true;
-    }
-    return library_has(library, name);
-}
-
-/* Whether a function of the kernel or of templates/main.c has or could have that name. */
-static bool is_own(const char *name)
-{
-    static const char *const numbered[] = { "step_", "merge_", "launch_", "tile_", "multiply_", "pack_columns_", "pack_rows_",
-                                            "after_", "finish_" };
-    for (size_t i = 0; i < sizeof numbered / sizeof *numbered; i++)
-        if (!strncmp(name, numbered[i], strlen(numbered[i])) && isdigit((unsigned char)name[strlen(numbered[i])]))
-            return true;
-    return !strcmp(name, "main") || !strncmp(name, "main_", 5) || !strncmp(name, "einc_host", 9);
-}
-
-static Names free_names(Job *job)
-{
-    Names names = names_new(&job->cli->arena, NULL);
-    names.is_taken = is_taken;
-    names.user = library_new(&job->cli->arena, target_has_feature, job->options.target);
-    return names;
-}
 
 /* The stem of a path: "k" of "out/k.c". */
 static const char *stem_of(Arena *arena, const char *path)
@@ -70,25 +18,15 @@ static int choose_name(Job *job)
 {
     Cli *cli = job->cli;
     const char *name = option_value(cli, OPTION_NAME), *output = option_value(cli, OPTION_OUTPUT);
-    Names names = free_names(job);
-    if (!name) {
-        const char *stem = output && strcmp(output, "-") ? stem_of(&cli->arena, output) : "";
-        bool is_word = isalnum((unsigned char)stem[0]) || stem[0] == '_';
-        const char *word = is_own(stem) ? arena_format(&cli->arena, "kernel_%s", stem) : stem;
-        job->options.name = is_word ? names_unique(&names, word) : "einc_kernel";
-        if (*stem && strcmp(stem, job->options.name))
-            cli_note(cli, "note: the function is called '%s'", job->options.name);
-        return EINC_OK;
+    if (name) {
+        const char *fault = emit_name_fault(&cli->arena, job->options.target, name);
+        job->options.name = name;
+        return fault ? cli_fail(cli, EINC_USAGE, "%s", fault) : EINC_OK;
     }
-    bool word = *name && !isdigit((unsigned char)*name);
-    for (const char *c = name; *c; c++)
-        word &= isalnum((unsigned char)*c) || *c == '_';
-    if (!word)
-        return cli_fail(cli, EINC_USAGE, "'%s' is no name for a C function", name);
-    if (is_own(name) || strcmp(names_unique(&names, name), name))
-        return cli_fail(cli, EINC_USAGE, "a function cannot be called '%s': C, its library or the kernel itself has that name",
-                        name);
-    job->options.name = name;
+    const char *stem = output && strcmp(output, "-") ? stem_of(&cli->arena, output) : "";
+    job->options.name = emit_name_from(&cli->arena, job->options.target, stem);
+    if (*stem && strcmp(stem, job->options.name))
+        cli_note(cli, "note: the function is called '%s'", job->options.name);
     return EINC_OK;
 }
 

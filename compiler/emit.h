@@ -28,6 +28,12 @@ typedef struct EmittedUnit {
     const Target *target;         /* that its text is for; of several, the one for any CPU */
 } EmittedUnit;
 
+/* Why the kernel's function may not be called `name`, on one line; NULL: it may. */
+const char *emit_name_fault(Arena *arena, const Target *target, const char *name);
+
+/* What it may be called that is as much like `word` as can be. */
+const char *emit_name_from(Arena *arena, const Target *target, const char *word);
+
 /* NULL and *fault when templates and emitter do not fit together, which is a fault of einc. */
 EmittedUnit *emit(Arena *arena, const Plan *plan, const EmitOptions *options, const char **fault);
 

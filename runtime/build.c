@@ -74,16 +74,6 @@ static void read_outputs(Arena *arena, const char *text, CompileOptions *options
     options->output_count = count;
 }
 
-static bool is_identifier(const char *name)
-{
-    if (!(*name >= 'a' && *name <= 'z') && !(*name >= 'A' && *name <= 'Z') && *name != '_')
-        return false;
-    for (; *name; name++)
-        if (!(*name >= 'a' && *name <= 'z') && !(*name >= 'A' && *name <= 'Z') && !(*name >= '0' && *name <= '9') && *name != '_')
-            return false;
-    return true;
-}
-
 bool read_options(einc_context *context, Arena *arena, const einc_options *given, CompileOptions *options)
 {
     static const einc_options plain = { 0 };
@@ -95,8 +85,9 @@ bool read_options(einc_context *context, Arena *arena, const einc_options *given
     if (!options->target)
         return false;
     options->name = given->name ? arena_copy(arena, given->name, strlen(given->name)) : "einc_kernel";
-    if (!is_identifier(options->name)) {
-        context_fail(context, EINC_USAGE, "error: '%s' is no name for a C function", options->name);
+    const char *fault = given->name ? emit_name_fault(arena, options->target, given->name) : NULL;
+    if (fault) {
+        context_fail(context, EINC_USAGE, "error: %s", fault);
         return false;
     }
     if (given->flags) {
