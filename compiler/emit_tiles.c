@@ -188,15 +188,16 @@ static const char *target_at(Emitter *e, const Tiling *t, const char *place)
     return target;
 }
 
-/* Where a tile's sums go: into the result, where that takes all of its columns side by side, else what is kept of them. */
+/* Where a tile's sums go: into the result, where that takes all of its columns side by side, else what is kept of them. A
+ * low tile's that are not whole yet are kept, too, since there are starts for all its rows. */
 static const char *find_target(Emitter *e, const Tiling *t)
 {
     const Output *output = &t->step->statement->outputs[0];
     const char *place = tiling_tile_place(t), *flat = t->c->columns.count > 1 ? "width == columns && " : "";
     Text text = text_new(e->arena);
     text_print(&text, "%s *to = kept;\nint64_t to_step = COLUMNS_%d;\n", emit_element(t->dtype), t->number);
-    text_print(&text, "if (%s%s == 1 && columns - %s >= COLUMNS_%d) {\n", flat,
-               emit_stride(e, output->tensor, output->positions, tiling_last(&t->c->columns)), place, t->number);
+    text_print(&text, "if (%s%s == 1 && columns - %s >= COLUMNS_%d && (points == depth || height == ROWS_%d)) {\n", flat,
+               emit_stride(e, output->tensor, output->positions, tiling_last(&t->c->columns)), place, t->number, t->number);
     text_print(&text, "    to = %s;\n    to_step = %s;\n}\n", target_at(e, t, place),
                emit_stride(e, output->tensor, output->positions, tiling_last(&t->c->rows)));
     return text.bytes;

@@ -61,7 +61,7 @@ KERNEL static void pack_rows_N(const Frame *f, int64_t i, int height, float *pac
 /* The sums of `height` rows and one panel. What a row's sums start at is start_step further than the row's before. A row's
  * points are k_step apart, rows row_step. Meanwhile what is needed next comes nearer: `ahead`, so many bytes for each point.
  * Loops over rows are unrolled, so that the sums have registers, and left early where a tile is low: a comparison for
- * each row costs nothing beside its products. The sums of rows that a tile has not are those of the first as it starts. */
+ * each row costs nothing beside its products. The sums of rows that a tile has not stay as they start: there are starts for them. */
 INLINE void multiply_N(int height, const partu *rows, int64_t row_step, int64_t k_step, const wordu *panel,
                        int64_t depth, const char *ahead, int64_t ahead_step, const f32u *start, int64_t start_step,
                        f32v sums[ROWS_N][VECTORS_N])
@@ -70,7 +70,7 @@ INLINE void multiply_N(int height, const partu *rows, int64_t row_step, int64_t 
     for (int r = 0; r < ROWS_N; r++) {
         UNROLL
         for (int v = 0; v < VECTORS_N; v++)
-            sums[r][v] = load_f32v(start + (r < height ? r : 0) * start_step + v * LANES, 1, LANES);
+            sums[r][v] = load_f32v(start + r * start_step + v * LANES, 1, LANES);
     }
     //{ turns
     //}

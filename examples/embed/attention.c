@@ -695,7 +695,7 @@ KERNEL static void pack_rows_1(const Frame *f, char *own, int64_t q, int64_t dep
 /* The sums of `height` rows and one panel. What a row's sums start at is start_step further than the row's before. A row's
  * points are k_step apart, rows row_step. Meanwhile what is needed next comes nearer: `ahead`, so many bytes for each point.
  * Loops over rows are unrolled, so that the sums have registers, and left early where a tile is low: a comparison for
- * each row costs nothing beside its products. The sums of rows that a tile has not are those of the first as it starts. */
+ * each row costs nothing beside its products. The sums of rows that a tile has not stay as they start: there are starts for them. */
 INLINE void multiply_1(int height, const f32u *rows, int64_t row_step, int64_t k_step, const float *panel,
                        int64_t depth, const char *ahead, int64_t ahead_step, const f32u *start, int64_t start_step,
                        f32v sums[ROWS_1][VECTORS_1])
@@ -704,7 +704,7 @@ INLINE void multiply_1(int height, const f32u *rows, int64_t row_step, int64_t k
     for (int r = 0; r < ROWS_1; r++) {
         UNROLL
         for (int v = 0; v < VECTORS_1; v++)
-            sums[r][v] = load_f32v(start + (r < height ? r : 0) * start_step + v * LANES, 1, LANES);
+            sums[r][v] = load_f32v(start + r * start_step + v * LANES, 1, LANES);
     }
     UNROLL_SOME
     for (int64_t k = 0; k < depth; k++) {
@@ -1015,7 +1015,7 @@ KERNEL static void pack_rows_5(const Frame *f, char *own, int64_t q_first, int64
 /* The sums of `height` rows and one panel. What a row's sums start at is start_step further than the row's before. A row's
  * points are k_step apart, rows row_step. Meanwhile what is needed next comes nearer: `ahead`, so many bytes for each point.
  * Loops over rows are unrolled, so that the sums have registers, and left early where a tile is low: a comparison for
- * each row costs nothing beside its products. The sums of rows that a tile has not are those of the first as it starts. */
+ * each row costs nothing beside its products. The sums of rows that a tile has not stay as they start: there are starts for them. */
 INLINE void multiply_5(int height, const f32u *rows, int64_t row_step, int64_t k_step, const float *panel,
                        int64_t depth, const char *ahead, int64_t ahead_step, const f32u *start, int64_t start_step,
                        f32v sums[ROWS_5][VECTORS_5])
@@ -1024,7 +1024,7 @@ INLINE void multiply_5(int height, const f32u *rows, int64_t row_step, int64_t k
     for (int r = 0; r < ROWS_5; r++) {
         UNROLL
         for (int v = 0; v < VECTORS_5; v++)
-            sums[r][v] = load_f32v(start + (r < height ? r : 0) * start_step + v * LANES, 1, LANES);
+            sums[r][v] = load_f32v(start + r * start_step + v * LANES, 1, LANES);
     }
     UNROLL_SOME
     for (int64_t k = 0; k < depth; k++) {
@@ -1161,7 +1161,7 @@ KERNEL static void step_5(const Frame *f, char *own, int64_t q_first, int64_t q_
                         ahead = (const char *)(out + q * out_0 + ((place + COLUMNS_5)) * out_1);
                     f32u *to = kept;
                     int64_t to_step = COLUMNS_5;
-                    if (out_1 == 1 && columns - place >= COLUMNS_5) {
+                    if (out_1 == 1 && columns - place >= COLUMNS_5 && (points == depth || height == ROWS_5)) {
                         to = out + q * out_0 + (place) * out_1;
                         to_step = out_0;
                     }

@@ -452,7 +452,7 @@ KERNEL static void pack_rows_1(const Frame *f, char *own, int64_t i, int64_t dep
 /* The sums of `height` rows and one panel. What a row's sums start at is start_step further than the row's before. A row's
  * points are k_step apart, rows row_step. Meanwhile what is needed next comes nearer: `ahead`, so many bytes for each point.
  * Loops over rows are unrolled, so that the sums have registers, and left early where a tile is low: a comparison for
- * each row costs nothing beside its products. The sums of rows that a tile has not are those of the first as it starts. */
+ * each row costs nothing beside its products. The sums of rows that a tile has not stay as they start: there are starts for them. */
 INLINE void multiply_1(int height, const f32u *rows, int64_t row_step, int64_t k_step, const float *panel,
                        int64_t depth, const char *ahead, int64_t ahead_step, const f32u *start, int64_t start_step,
                        f32v sums[ROWS_1][VECTORS_1])
@@ -461,7 +461,7 @@ INLINE void multiply_1(int height, const f32u *rows, int64_t row_step, int64_t k
     for (int r = 0; r < ROWS_1; r++) {
         UNROLL
         for (int v = 0; v < VECTORS_1; v++)
-            sums[r][v] = load_f32v(start + (r < height ? r : 0) * start_step + v * LANES, 1, LANES);
+            sums[r][v] = load_f32v(start + r * start_step + v * LANES, 1, LANES);
     }
     for (int64_t k = 0; k < depth; k++) {
         f32v right[VECTORS_1];
@@ -591,7 +591,7 @@ KERNEL static void step_1(const Frame *f, char *own, int64_t i_first, int64_t i_
                         ahead = (const char *)(out + i * out_0 + (k_first + (place + COLUMNS_1)) * out_1);
                     f32u *to = kept;
                     int64_t to_step = COLUMNS_1;
-                    if (out_1 == 1 && columns - place >= COLUMNS_1) {
+                    if (out_1 == 1 && columns - place >= COLUMNS_1 && (points == depth || height == ROWS_1)) {
                         to = out + i * out_0 + (k_first + place) * out_1;
                         to_step = out_0;
                     }
