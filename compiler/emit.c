@@ -292,6 +292,7 @@ EmittedUnit *emit(Arena *arena, const Plan *plan, const EmitOptions *options, co
                              title(e), guard, guard, public);
     unit->arguments = e->arguments;
     unit->argument_count = e->argument_count;
+    unit->permission = plan_permission(plan);
     unit->target = plan->target;
     return unit;
 }

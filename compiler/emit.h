@@ -25,6 +25,7 @@ typedef struct EmittedUnit {
     const char *section;          /* of the source: what is behind the declarations */
     Argument *arguments;
     int argument_count;
+    const char *permission;       /* a function of its text that has to allow it to run; or NULL */
     const Target *target;         /* that its text is for; of several, the one for any CPU */
 } EmittedUnit;
 

@@ -118,13 +118,23 @@ static const char *spell_call(Emitter *e, const ParameterSet *set, const char *n
     return emit_text(e, "%s_%d(%s)", name, number, emit_parameters(e, set, whole, false));
 }
 
-/* What a tile needs beside the product's own parameters; its height is one of those. */
+/* Whether the head of a tile's function has a parameter in any case. */
+static bool is_of_tile(const Tiling *t, const char *name)
+{
+    static const char *const names[] = { "height", "depth", "kept", "place", "tile_place" };
+    int count = tiling_has_registers(t) ? 5 : 3;
+    for (int i = 0; i < count; i++)
+        if (!strcmp(names[i], name))
+            return true;
+    return false;
+}
+
+/* What a tile needs beside that. */
 static const char *tile_extra(Emitter *e, const Tiling *t, const char *body, bool declare)
 {
     ParameterSet set = { .count = 0 };
     for (int i = 0; i < t->parameters.count; i++)
-        if (strcmp(t->parameters.list[i].name, "height") && strcmp(t->parameters.list[i].name, "depth") &&
-            strcmp(t->parameters.list[i].name, "kept"))
+        if (!is_of_tile(t, t->parameters.list[i].name))
             emit_parameter(&set, t->parameters.list[i].type, t->parameters.list[i].name);
     const char *list = emit_parameters(e, &set, body, declare);
     return strcmp(list, "void") && list[0] ? emit_text(e, ", %s", list) : "";
@@ -133,7 +143,7 @@ static const char *tile_extra(Emitter *e, const Tiling *t, const char *body, boo
 /* Where a tile's sums start: the first word of each column in the panel, or the product's own start, the same for all. */
 static const char *start_of(Emitter *e, const Tiling *t)
 {
-    if (!t->c->has_starts)
+    if (!t->c->tile->has_starts)
         return "start";
     return emit_text(e, "(const %s *)(panels_%d + %s * %s)", dtype_c(t->dtype), t->number, tiling_tile_place(t), tiling_panel_depth(t));
 }
@@ -180,35 +190,61 @@ static const char *constants(Emitter *e, const Tiling *t)
                      n, t->c->tile_rows, n, t->c->tile_vectors, n, n, n, t->c->depth_block, n, t->c->near, n, t->c->row_block);
 }
 
+/* A skeleton with the step's names. */
+static const char *fill_skeleton(Emitter *e, const Tiling *t, const char *name, const Hole *holes, int count)
+{
+    const char *fault = NULL, *sample = rename_sample(e, t, embedded_find(name));
+    const char *text = template_fill(e->arena, sample, holes, count, &fault);
+    return text ? text : emit_text(e, "#error \"the template %s and the emitter disagree about %s\"\n", name, fault);
+}
+
+/* The functions that make a tile's sums. */
+static const char *tile_functions(Emitter *e, Tiling *t)
+{
+    const char *taken = tiling_taken(e, t);
+    const char *whole = emit_text(e, "%s%s", emit_locals(e, taken), taken), *extra = tile_extra(e, t, whole, true);
+    const char *registers = tiling_has_registers(t) ? ", TileRegisters *registers" : "", *stays = t->in_registers ? NULL : "";
+    if (tiling_has_registers(t) && t->in_registers)
+        registers = emit_text(e, "%s, %sv (*sums)[VECTORS_%d], int64_t place", registers, dtype_name(t->dtype), t->number);
+    const char *head = emit_text(e, "KERNEL static void tile_%d(int height, const %s *rows, int64_t row_step, int64_t k_step, "
+                                 "const %s *panel, int64_t depth, const char *ahead, int64_t ahead_step, const %s *start, "
+                                 "int64_t start_step, %s *kept, int64_t kept_step%s%s)\n", t->number,
+                                 emit_element(t->c->packed), tiling_word(t), emit_element(t->dtype), emit_element(t->dtype),
+                                 registers, extra);
+    Hole vectors[] = {
+        { "left", left_line(e, t) },
+        { "step", step_line(e, t) },
+        { "tile_head", head },
+        { "turns", t->c->rows_spread ? "    UNROLL_SOME\n" : "" },
+        { "multiply", multiply_lines(e, t) },
+        { "taken", whole },
+    };
+    if (!tiling_has_registers(t))
+        return fill_skeleton(e, t, t->c->tile->skeleton, vectors, sizeof vectors / sizeof *vectors);
+    Hole tiles[] = {
+        { "dot", emit_text(e, "#define DOT_%d %s\n", t->number, t->c->tile->dot) },
+        { "exchange", stays },
+        { "tile_head", head },
+        { "takes", stays ? emit_text(e, "    add_%d(registers, &from, start, start_step, kept, kept_step);\n", t->number) : NULL },
+        { "taken", whole },
+    };
+    return fill_skeleton(e, t, t->c->tile->skeleton, tiles, sizeof tiles / sizeof *tiles);
+}
+
 static void fill_template(Emitter *e, Tiling *t, const char *const bodies[4], const char *step)
 {
-    const char *taken = tiling_taken(e, t), *fault = NULL;
-    const char *whole = emit_text(e, "%s%s", emit_locals(e, taken), taken), *extra = tile_extra(e, t, whole, true);
-    const char *head = emit_text(e, "const %s *rows, int64_t row_step, int64_t k_step, const %s *panel, int64_t depth, "
-                                 "const char *ahead, int64_t ahead_step, const %s *start, int64_t start_step, %s *kept, "
-                                 "int64_t kept_step",
-                                 emit_element(t->c->packed), tiling_word(t), emit_element(t->dtype), emit_element(t->dtype));
     ParameterSet common = emit_common_parameters(e);
     Hole holes[] = {
         { "title", emit_text(e, "/* %s */\n", emit_formula(e)) },
         { "constants", constants(e, t) },
         { "pack_columns", spell_function(e, &t->parameters, "Packs the panel of `count` columns.", "pack_columns", t->number, bodies[0]) },
         { "pack_rows", spell_function(e, &t->parameters, "Packs `height` rows.", "pack_rows", t->number, bodies[1]) },
-        { "left", left_line(e, t) },
-        { "step", step_line(e, t) },
-        { "tile_head", emit_text(e, "KERNEL static void tile_%d(int height, %s%s)\n", t->number, head, extra) },
-        { "turns", t->c->rows_spread ? "    UNROLL_SOME\n" : "" },
-        { "multiply", multiply_lines(e, t) },
-        { "taken", whole },
+        { "tile", tile_functions(e, t) },
         { "after", t->in_registers ? "" : spell_function(e, &t->parameters, "What becomes of a tile's sums.", "after", t->number, bodies[2]) },
         { "finish", t->c->reduces ? spell_function(e, &t->parameters, "The columns' results.", "finish", t->number, bodies[3]) : "" },
         { "whole", spell_function(e, &common, "The step for one unit of work.", "step", t->number, step) },
     };
-    const char *sample = rename_sample(e, t, embedded_find("contract.c"));
-    const char *text = template_fill(e->arena, sample, holes, sizeof holes / sizeof *holes, &fault);
-    if (!text)
-        text = emit_text(e, "#error \"the template contract.c and the emitter disagree about %s\"\n", fault);
-    text_put(&e->functions, text);
+    text_put(&e->functions, fill_skeleton(e, t, "contract.c", holes, sizeof holes / sizeof *holes));
     text_put(&e->functions, "\n");
 }
 
@@ -225,11 +261,17 @@ static const char *after_tile(Emitter *e, const Tiling *t, const char *call)
     return text.bytes;
 }
 
+/* What a tile in registers of tiles needs: those, and where sums go that wait in them. */
+static const char *registers_of(Emitter *e, const Tiling *t, const char *place)
+{
+    return !tiling_has_registers(t) ? "" : t->in_registers ? emit_text(e, ", &registers, sums, %s", place) : ", &registers";
+}
+
 void emit_contract(Emitter *e)
 {
     const Step *step = e->step;
     Tiling tiling = { .c = step->contract, .step = step, .number = step->id + 1 }, *t = &tiling;
-    const char *const nothing[4] = { "", "", "", "" };
+    const char *const nothing[5] = { "", "", "", "", "" };
     t->dtype = register_dtype(t->c->product->dtype);
     t->names = ARENA_ARRAY(e->arena, const char *, e->plan->lowered->index_count);
     tiling_step(e, t, nothing);    /* finds the names and the domain */
@@ -241,15 +283,19 @@ void emit_contract(Emitter *e)
     const char *taken = tiling_taken(e, t), *whole = emit_text(e, "%s%s", emit_locals(e, taken), taken);
     const char *to = t->is_stored ? "to" : "kept", *to_step = t->is_stored ? "to_step" : emit_text(e, "COLUMNS_%d", t->number);
     const char *tiles = emit_text(e, "tile_%d(height, here, row_step, k_step, %spanels_%d + %s * %s + %s * COLUMNS_%d, points, "
-                                  "ahead, ahead_step, done ? %s : %s, done ? %s : 0, %s, %s%s);",
+                                  "ahead, ahead_step, done ? %s : %s, done ? %s : 0, %s, %s%s%s);",
                                   t->number, t->c->group > 1 ? "(const u32u *)" : "", t->number, tiling_tile_place(t), tiling_panel_depth(t),
-                                  t->c->has_starts ? "(done + 1)" : "done", t->number, to, start_of(e, t), to_step,
-                                  t->in_registers ? "is_last ? NULL : kept" : to, to_step, tile_extra(e, t, whole, false));
+                                  t->c->tile->has_starts ? "(done + 1)" : "done", t->number, to, start_of(e, t), to_step,
+                                  t->in_registers ? "is_last ? NULL : kept" : to, to_step, registers_of(e, t, tiling_tile_place(t)),
+                                  tile_extra(e, t, whole, false));
     if (!t->in_registers)
         tiles = emit_text(e, "%s\n%s", tiles, after_tile(e, t, spell_call(e, &t->parameters, "after", t->number, bodies[2])));
     tiles = emit_text(e, "%s\nkept += points < depth ? ROWS_%d * COLUMNS_%d : 0;\n", tiles, t->number, t->number);
-    const char *calls[4] = { spell_call(e, &t->parameters, "pack_columns", t->number, bodies[0]), spell_call(e, &t->parameters, "pack_rows", t->number, bodies[1]), tiles,
-                             t->c->reduces ? spell_call(e, &t->parameters, "finish", t->number, bodies[3]) : "" };
+    const char *last = !tiling_has_registers(t) || !t->in_registers ? "" :
+                       emit_text(e, "tile_%d(0, NULL, 0, 0, NULL, 0, NULL, 0, start, 0, NULL, 0%s%s);", t->number,
+                                 registers_of(e, t, "0"), tile_extra(e, t, whole, false));
+    const char *calls[5] = { spell_call(e, &t->parameters, "pack_columns", t->number, bodies[0]), spell_call(e, &t->parameters, "pack_rows", t->number, bodies[1]), tiles,
+                             t->c->reduces ? spell_call(e, &t->parameters, "finish", t->number, bodies[3]) : "", last };
     const char *body = tiling_step(e, t, calls);
     fill_template(e, t, bodies, body);
     ParameterSet common = emit_common_parameters(e);

@@ -573,8 +573,9 @@ const char *emit_declarations(Emitter *e)
     text_print(&text, "\n/* The bytes of workspace that %s() wants for these shapes and so many workers. 0, or why not. */\n"
                "int %s_workspace(const %s_args *args, int workers, size_t *bytes);\n", name, name, name);
     text_print(&text, "\n/* Runs the kernel. `workspace` is aligned to 64 bytes; NULL host: one thread. 0, or a negative number: -2 an argument\n"
-               " * that has no meaning, -3 shapes that do not fit, -4 too small a workspace (nothing was written), -7 cancelled,\n"
+               " * that has no meaning, -3 shapes that do not fit, -4 too small a workspace (nothing was written), -7 cancelled,\n%s"
                " * -16 and below a position out of range (outputs are then undefined). Thread-safe. */\n"
-               "int %s(const %s_args *args, void *workspace, size_t bytes, const einc_host *host);\n", name, name);
+               "int %s(const %s_args *args, void *workspace, size_t bytes, const einc_host *host);\n",
+               plan_permission(e->plan) ? " * -6 a machine that lacks what this is for, or whose system does not allow it (nothing was written),\n" : "", name, name);
     return text.bytes;
 }

@@ -48,7 +48,7 @@ static void pack_column_words(Emitter *e, Tiling *t)
     emit_line(e, "for (int64_t %s = %s; %s < size_min(%s + %d, %s); %s++) {", at, name, at, name, c->group, extent, at);
     emit_body(e, body);
     emit_line(e, "}");
-    if (c->has_starts)
+    if (c->tile->has_starts)
         emit_line(e, "starts = offset_%sv(starts, words);", packed);
     emit_line(e, "store_u32v(to, 1, words, lanes);");
     emit_line(e, "to += COLUMNS_%d;", t->number);
@@ -67,6 +67,12 @@ static void pack_column_vector(Emitter *e, Tiling *t)
 
 static void pack_turned_vector(Emitter *e, Tiling *t);
 
+/* In the names of what packs rows. */
+static const char *without_sign(const Tiling *t)
+{
+    return t->c->tile->has_starts ? "without_sign_" : "";
+}
+
 /* A row's narrow numbers in one go where they lie side by side; else what follows. */
 static void copy_row(Emitter *e, const Tiling *t)
 {
@@ -78,7 +84,7 @@ static void copy_row(Emitter *e, const Tiling *t)
     emit_bind(e, point, "0");
     const char *from = emit_pointer(e, t->c->left), *extent = emit_extent(e, point);
     emit_line(e, "if (%s == 1) {", emit_stride(e, t->c->left->read.tensor, t->c->left->read.positions, point));
-    emit_line(e, "    copy_row_%s(to, %s, %s);", dtype_name(t->c->packed), from, extent);
+    emit_line(e, "    copy_row_%s%s(to, %s, %s);", without_sign(t), dtype_name(t->c->packed), from, extent);
     emit_line(e, "    to += %s;", extent);
     emit_line(e, "} else");
     emit_pop(e);
@@ -116,7 +122,7 @@ static void depth_loops(Emitter *e, Tiling *t, int level, bool along, void (*pac
     emit_line(e, "for (int64_t %s = %s; %s < %s; %s%s) {", name, first, name, extent, name, turn);
     emit_body(e, body);
     emit_line(e, "}");
-    if (lanes && t->c->group > 1) {
+    if (lanes && t->c->group > 1 && (t->c->tile->words == 1 || depth->count > 1)) {
         emit_line(e, "for (int64_t %s = %s; %s %% %d != 0; %s++)", name, extent, name, t->c->group, name);
         emit_line(e, "    *to++ = 0;");
     }
@@ -161,9 +167,9 @@ static void declare_panel(Emitter *e, const Tiling *t)
     if (t->c->depth.count == 1)
         text_print(&inner, " / %d", t->c->group);
     emit_line(e, "u32u *panel = (u32u *)panels_%d + %s * %s + %s;", t->number, tile, tiling_panel_depth(t), first);
-    emit_line(e, "u32u *to = panel + %s * COLUMNS_%d;", emit_text(e, t->c->has_starts ? "(1 + from_point%s)" : "from_point%s", inner.bytes),
+    emit_line(e, "u32u *to = panel + %s * COLUMNS_%d;", emit_text(e, t->c->tile->has_starts ? "(1 + from_point%s)" : "from_point%s", inner.bytes),
               t->number);
-    if (t->c->has_starts)
+    if (t->c->tile->has_starts)
         emit_line(e, "i32v starts = from_point ? load_i32v((const i32u *)panel, 1, lanes) : splat_i32v(0);");
 }
 
@@ -188,7 +194,7 @@ const char *tiling_pack_columns(Emitter *e, Tiling *t)
         declare_panel(e, t);
         depth_loops(e, t, 0, false, pack_column_vector);
     }
-    if (t->c->has_starts)
+    if (t->c->tile->has_starts)
         emit_line(e, "store_i32v((i32u *)panel, 1, starts, lanes);");
     emit_pop(e);
     emit_line(e, "for (int v = 0; v * LANES < count; v++) {");
@@ -213,7 +219,7 @@ static void pack_point_vector(Emitter *e, Tiling *t)
         spread_lanes(e, t, value, "height * LANES");
         turn = "lanes * height * LANES";
     } else if (t->c->group > 1) {
-        emit_line(e, "store_row_%sv(to, %s, lanes);", dtype_name(t->c->packed), emit_bare(e, value));
+        emit_line(e, "store_row_%s%sv(to, %s, lanes);", without_sign(t), dtype_name(t->c->packed), emit_bare(e, value));
     } else {
         emit_line(e, "store_%sv(to, 1, %s, lanes);", dtype_name(t->dtype), emit_bare(e, value));
     }
@@ -256,7 +262,13 @@ const char *tiling_pack_rows(Emitter *e, Tiling *t)
     } else {
         emit_line(e, "%s *to = %spacked_%d + r * (%s);", tiling_part(t), t->c->group > 1 ? emit_text(e, "(%s *)", tiling_part(t)) : "",
                   t->number, tiling_packed_step(e, t));
+        if (t->c->tile->words > 1)
+            emit_line(e, "%s *const end = to + depth * %d;", tiling_part(t), t->c->group);
         depth_loops(e, t, 0, true, pack_point_vector);
+        if (t->c->tile->words > 1) {
+            emit_line(e, "while (to < end)");
+            emit_line(e, "    *to++ = 0;");
+        }
     }
     emit_pop(e);
     emit_line(e, "for (int r = 0; r < height; r%s) {", t->c->rows_along ? " += LANES" : "++");

@@ -192,12 +192,16 @@ void tiling_pack_all(Emitter *e, const Tiling *t, const char *pack)
     /* Sums have starts even where there are no points. */
     int some = t->c->columns_turned ? 256 : 16;
     emit_line(e, "for (int64_t from_point = 0; from_point < %s; from_point += %d) {",
-              t->c->has_starts ? emit_text(e, "size_max(%s, 1)", points) : points, some);
+              t->c->tile->has_starts ? emit_text(e, "size_max(%s, 1)", points) : points, some);
     e->scope->indent++;
     emit_line(e, "const int64_t to_point = size_min(from_point + %d, %s);", some, points);
     tiling_each_tile(e, t, tiling_each_run(e, t, emit_text(e, "%s;", pack)));
     e->scope->indent--;
     emit_line(e, "}");
+    if (t->c->tile->words > 1)
+        tiling_each_tile(e, t, emit_text(e, "memset((u32u *)panels_%d + %s * depth + words * COLUMNS_%d, 0, "
+                                         "(size_t)((depth - words) * COLUMNS_%d) * 4);",
+                                         t->number, tiling_tile_place(t), t->number, t->number));
     if (t->c->panels_of) {
         emit_line(e, "*panels_of_%d = columns_at;", t->number);
         e->scope->indent--;

@@ -162,16 +162,34 @@ static void put_title(Text *out, const EmittedUnit *unit, const Target *const *t
     text_put(out, ": each call takes the first of these that the CPU has. */\n");
 }
 
-static void put_dispatcher(Text *out, const Target *const *targets, int count, const char *head, const char *call)
+/* How compilers call a feature in __builtin_cpu_supports(). NULL for those that some do not know: gcc before 11 f16c, which
+ * every CPU with AVX2 has; clang before 16 tiles, which kernels that need them ask for themselves. */
+static const char *builtin_name(Arena *arena, const char *word)
+{
+    static const char *const others[] = { "f16c", "amx_tile", "amx_bf16", "amx_int8" };
+    for (size_t i = 0; i < sizeof others / sizeof *others; i++)
+        if (!strcmp(word, others[i]))
+            return NULL;
+    Text name = text_new(arena);
+    for (; *word; word++)
+        if (*word != '_')
+            text_add(&name, word, 1);
+    return name.bytes;
+}
+
+static void put_dispatcher(Text *out, const EmittedUnit *const *units, const Target *const *targets, int count, const char *head,
+                           const char *call)
 {
     text_print(out, "\n%s\n{\n" X86, head);
     for (int t = 0; t + 1 < count; t++) {
         char words[256], *rest = words;
         int tests = 0;
         snprintf(words, sizeof words, "%s", targets[t]->cpu);
-        for (const char *word; (word = strtok_r(rest, " ", &rest));)
-            if (strcmp(word, "f16c"))    /* gcc before 11 cannot be asked for it; every CPU with AVX2 has it */
-                text_print(out, "%s__builtin_cpu_supports(\"%s\")", tests++ ? " &&\n        " : "    if (", word);
+        for (const char *word, *name; (word = strtok_r(rest, " ", &rest));)
+            if ((name = builtin_name(out->arena, word)))
+                text_print(out, "%s__builtin_cpu_supports(\"%s\")", tests++ ? " &&\n        " : "    if (", name);
+        if (units[t]->permission)
+            text_print(out, " &&\n        %s_%s()", units[t]->permission, targets[t]->name);
         text_put(out, ")\n        return ");
         text_print(out, call, targets[t]->name);
     }
@@ -202,10 +220,10 @@ const EmittedUnit *emit_several(Arena *arena, const EmittedUnit *const *units, c
         put_section(&out, units[t]->section, name);
         put_names(&out, &d, name, NULL, true);
         if (last) {
-            put_dispatcher(&out, targets, count, arena_format(arena, "int %s_workspace(const %s_args *args, int workers, size_t *bytes)",
+            put_dispatcher(&out, units, targets, count, arena_format(arena, "int %s_workspace(const %s_args *args, int workers, size_t *bytes)",
                                                               name, name),
                            arena_format(arena, "%s_workspace_%%s(args, workers, bytes);\n", name));
-            put_dispatcher(&out, targets, count, arena_format(arena, "int %s(const %s_args *args, void *workspace, size_t bytes, "
+            put_dispatcher(&out, units, targets, count, arena_format(arena, "int %s(const %s_args *args, void *workspace, size_t bytes, "
                                                               "const einc_host *host)", name, name),
                            arena_format(arena, "%s_%%s(args, workspace, bytes, host);\n", name));
             text_put(&out, more);

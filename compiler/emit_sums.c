@@ -57,6 +57,11 @@ static void take_sums(Emitter *e, const Tiling *t, const Term *reduce, const cha
 {
     State state = reduction_facts[reduce->reduce.reduction].state;
     bool plain = reduce->reduce.argument == t->c->product && dtype_kind(t->dtype) == KIND_FLOAT;
+    if (plain && (state == STATE_MAX || state == STATE_MIN) && tiling_has_registers(t)) {
+        emit_line(e, "%s = %s_rows_%sv(%s, &sums[0][v], ROWS_%d, VECTORS_%d);", names[0], state == STATE_MAX ? "max" : "min",
+                  dtype_name(t->dtype), names[0], t->number, t->number);
+        return;
+    }
     if (plain && (state == STATE_MAX || state == STATE_MIN)) {
         emit_line(e, "%s = %s_all_%sv(%s, &sums[0][v], ROWS_%d, VECTORS_%d, height);", names[0],
                   state == STATE_MAX ? "max" : "min", dtype_name(t->dtype), names[0], t->number, t->number);
@@ -77,8 +82,12 @@ const char *tiling_taken(Emitter *e, Tiling *t)
     if (!t->in_registers)
         return "";
     tiling_open(e, t, tiling_last(&t->c->columns));
-    emit_line(e, "if (!kept) {");
-    e->scope->indent++;
+    bool whole = tiling_has_registers(t);    /* only what is to be taken comes here */
+    if (whole && strcmp(tiling_tile_place(t), "place"))
+        emit_line(e, "const int64_t %s = place;", tiling_tile_place(t));
+    if (!whole)
+        emit_line(e, "if (!kept) {");
+    e->scope->indent += !whole;
     const char *(*names)[STATE_COMPONENTS_MAX] = arena_array(e->arena, (size_t)t->first_count, sizeof *names);
     Scope *body = emit_push(e);
     load_states(e, t, tiling_tile_place(t), "LANES", names);
@@ -90,9 +99,11 @@ const char *tiling_taken(Emitter *e, Tiling *t)
     emit_line(e, "for (int v = 0; v < VECTORS_%d; v++) {", t->number);
     emit_body(e, body);
     emit_line(e, "}");
-    emit_line(e, "return;");
-    e->scope->indent--;
-    emit_line(e, "}");
+    if (!whole) {
+        emit_line(e, "return;");
+        e->scope->indent--;
+        emit_line(e, "}");
+    }
     return tiling_close(e);
 }
 

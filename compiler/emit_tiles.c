@@ -93,12 +93,17 @@ static void find_rows(Emitter *e, const Tiling *t, const char *pack)
         /* Points that are far apart are met again by each tile of columns. */
         emit_line(e, "if (tiles > 4 || k_apart == 0) {");
     } else {
-        /* Words are whole and lie in memory as they are needed. */
-        const char *apart = c->group == 1 ? "" : emit_text(e, "%s%s %% %d != 0 || ", strcmp(k_step, "1") ? emit_text(e, "%s != 1 || ", k_step) : "",
-                                                           emit_extent(e, point), c->group);
+        /* Words are whole and lie in memory as they are needed, as many as are read at once. */
+        Text when = text_new(e->arena);
+        if (c->group > 1 && strcmp(k_step, "1"))
+            text_print(&when, "%s != 1 || ", k_step);
+        if (c->group > 1)
+            text_print(&when, "%s %% %d != 0 || ", emit_extent(e, point), c->group * c->tile->words);
+        if (c->tile->least_rows > 1)
+            text_print(&when, "height < %d || ", c->tile->least_rows);
         /* Rows whose neighbours fall into the same sets of the cache push each other out of it. */
-        emit_line(e, "if (%s%stiles > 4 && row_step * %d %% 2048 == 0%s) {", apart, apart[0] ? "(" : "", (int)dtype_size(c->packed),
-                  apart[0] ? ")" : "");
+        emit_line(e, "if (%s%stiles > 4 && row_step * %d %% 2048 == 0%s) {", when.bytes, when.length ? "(" : "",
+                  (int)dtype_size(c->packed), when.length ? ")" : "");
     }
     pack_rows(e, t, "    ", pack);
     emit_line(e, "    rows = %s;", packed);
@@ -162,7 +167,7 @@ static const char *hold(Emitter *e, const char *bound, const char *word)
 static const char *next_rows(Emitter *e, const Tiling *t, const char *row)
 {
     const char *further = "(tiles < 4 ? 2 : 1) * height";
-    if (!t->c->has_starts || !tiling_reads_safely(e, t->c->left))
+    if (!t->c->tile->has_starts || !tiling_reads_safely(e, t->c->left))
         return emit_text(e, "rows + %s * row_step", further);
     emit_push(e);
     emit_bind(e, tiling_last(&t->c->rows), emit_text(e, "(%s + %s)", row, further));
@@ -196,8 +201,9 @@ static const char *find_target(Emitter *e, const Tiling *t)
     const char *place = tiling_tile_place(t), *flat = t->c->columns.count > 1 ? "width == columns && " : "";
     Text text = text_new(e->arena);
     text_print(&text, "%s *to = kept;\nint64_t to_step = COLUMNS_%d;\n", emit_element(t->dtype), t->number);
-    text_print(&text, "if (%s%s == 1 && columns - %s >= COLUMNS_%d && (points == depth || height == ROWS_%d)) {\n", flat,
-               emit_stride(e, output->tensor, output->positions, tiling_last(&t->c->columns)), place, t->number, t->number);
+    const char *low = t->c->tile->least_rows > 1 ? emit_text(e, "height >= %d && ", t->c->tile->least_rows) : "";
+    text_print(&text, "if (%s%s == 1 && columns - %s >= COLUMNS_%d && %s(points == depth || height == ROWS_%d)) {\n", flat,
+               emit_stride(e, output->tensor, output->positions, tiling_last(&t->c->columns)), place, t->number, low, t->number);
     text_print(&text, "    to = %s;\n    to_step = %s;\n}\n", target_at(e, t, place),
                emit_stride(e, output->tensor, output->positions, tiling_last(&t->c->rows)));
     return text.bytes;
@@ -231,6 +237,8 @@ static void emit_tiles(Emitter *e, const Tiling *t, const char *first, const cha
     emit_line(e, "do {");
     e->scope->indent++;
     emit_line(e, "points = size_ceil_div(depth - done, size_max(size_ceil_div(depth - done, DEPTH_%d), 1));", n);
+    if (t->c->tile->words > 1)
+        emit_line(e, "points = size_align(points, %d);", t->c->tile->words);
     emit_line(e, "%s *kept = points < depth ? kept_%d : %s;", dtype_c(t->dtype), n, t->in_registers ? "NULL" : "tile");
     emit_line(e, "const int is_last = done + points >= depth;");
     bool along = tiling_packs_tiles(t), stores = !t->c->reduces;
@@ -294,7 +302,7 @@ static void emit_row_tiles(Emitter *e, Tiling *t, const LoopBounds *bounds, cons
 }
 
 /* Packs the columns; then for each point of the rows that stay, tile after tile of the others. */
-const char *tiling_step(Emitter *e, Tiling *t, const char *const calls[4])
+const char *tiling_step(Emitter *e, Tiling *t, const char *const calls[5])
 {
     const Contract *c = t->c;
     int depth = 0, inner = 0;
@@ -302,15 +310,24 @@ const char *tiling_step(Emitter *e, Tiling *t, const char *const calls[4])
     Text points = text_new(e->arena);
     for (int i = 0; i < c->depth.count; i++)
         text_print(&points, "%s%s", i ? " * " : "", tiling_words_along(e, t, i));
-    emit_line(e, "const int64_t depth = %s;", points.bytes);
+    if (c->tile->words > 1)
+        emit_line(e, "const int64_t words = %s, depth = size_align(words, %d);", points.bytes, c->tile->words);
+    else
+        emit_line(e, "const int64_t depth = %s;", points.bytes);
     tiling_declare_places(e, t);
-    if (!c->has_starts) {
+    if (!c->tile->has_starts) {
         emit_line(e, "%s start[COLUMNS_%d];", dtype_c(t->dtype), t->number);
         emit_line(e, "for (int c = 0; c < COLUMNS_%d; c++)", t->number);
         emit_line(e, "    start[c] = %s;", emit_state_start(e, c->product, 0, false));
     }
     if (!t->in_registers)
         emit_line(e, "%s tile[ROWS_%d * COLUMNS_%d];", dtype_c(t->dtype), t->number, t->number);
+    if (tiling_has_registers(t) && t->in_registers)
+        emit_line(e, "%sv sums[ROWS_%d][VECTORS_%d];", dtype_name(t->dtype), t->number, t->number);
+    if (tiling_has_registers(t)) {
+        emit_line(e, "TileRegisters registers;");
+        emit_line(e, "tiles_begin(&registers, COLUMNS_%d);", t->number);
+    }
     open_loops(e, t, &c->batch, c->batch.count, &depth);
     tiling_pack_all(e, t, calls[0]);
     emit_line(e, "const int64_t tiles = places / COLUMNS_%d;", t->number);
@@ -326,8 +343,12 @@ const char *tiling_step(Emitter *e, Tiling *t, const char *const calls[4])
     }
     emit_row_tiles(e, t, bounds, calls[1], calls[2], &inner);
     close_loops(e, inner);
+    if (calls[4][0])
+        emit_line(e, "%s", calls[4]);
     if (c->reduces)
         tiling_each_tile(e, t, tiling_each_run(e, t, emit_text(e, "%s;", calls[3])));
     close_loops(e, depth);
+    if (tiling_has_registers(t))
+        emit_line(e, "tiles_end();");
     return tiling_close(e);
 }

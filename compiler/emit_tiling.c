@@ -7,7 +7,7 @@ static const char *const words[] = { "height", "rows", "row_step", "k_step", "pa
                                      "packed", "tile", "lanes", "columns", "flat", "to", "v", "square",
                                      "r", "c", "tiles", "ahead", "ahead_step", "kept", "here", "done", "points", "block",
                                      "tiles_left", "is_last", "start", "start_step", "places", "width", "from_point", "to_point", "columns_at", "tile_place", "tile_end", "before",
-                                     "k_apart", "tile_step", "to_step", "writes", "from", "s", "starts", "words" };
+                                     "k_apart", "tile_step", "to_step", "writes", "from", "s", "starts", "words", "registers", "end" };
 
 bool emit_tiling_uses(const char *name)
 {
@@ -79,7 +79,12 @@ const char *tiling_word(const Tiling *t)
 /* What packed rows consist of. */
 const char *tiling_part(const Tiling *t)
 {
-    return t->c->has_starts ? "uint8_t" : dtype_c(t->c->packed);
+    return t->c->tile->has_starts ? "uint8_t" : dtype_c(t->c->packed);
+}
+
+bool tiling_has_registers(const Tiling *t)
+{
+    return t->c->tile->dot != NULL;
 }
 
 bool tiling_packs_tiles(const Tiling *t)
@@ -98,5 +103,5 @@ const char *tiling_packed_step(Emitter *e, const Tiling *t)
 /* How many words a panel's column has, beginning with what its sums start at. */
 const char *tiling_panel_depth(const Tiling *t)
 {
-    return t->c->has_starts ? "(depth + 1)" : "depth";
+    return t->c->tile->has_starts ? "(depth + 1)" : "depth";
 }

@@ -29,6 +29,7 @@ const char *tiling_end(Emitter *e, const Index *index);
 const char *tiling_word(const Tiling *t);
 const char *tiling_part(const Tiling *t);
 const char *tiling_panel_depth(const Tiling *t);
+bool tiling_has_registers(const Tiling *t);  /* that hold tiles: templates/tiles.c */
 bool tiling_packs_tiles(const Tiling *t);    /* a point's numbers of all rows lie side by side, each tile for itself */
 const char *tiling_packed_step(Emitter *e, const Tiling *t);
 
@@ -57,7 +58,8 @@ const char *tiling_taken(Emitter *e, Tiling *t);
 const char *tiling_after(Emitter *e, Tiling *t);
 const char *tiling_finish(Emitter *e, Tiling *t);
 
-/* emit_tiles.c: the body of the step's function. `calls`: of pack_columns, pack_rows, tiles and finish. */
-const char *tiling_step(Emitter *e, Tiling *t, const char *const calls[4]);
+/* emit_tiles.c: the body of the step's function. `calls`: of pack_columns, pack_rows, tiles, finish, and what
+ * takes the last tile's sums. */
+const char *tiling_step(Emitter *e, Tiling *t, const char *const calls[5]);
 
 #endif

@@ -71,8 +71,8 @@ const char *template_fill(Arena *arena, const char *skeleton, const Hole *holes,
                 return NULL;
             }
             used[h] = true;
-            text_put(&text, holes[h].text);
-            skipping = true;
+            text_put(&text, holes[h].text ? holes[h].text : "");
+            skipping = holes[h].text != NULL;
         } else if (line.end) {
             skipping = false;
         } else if (!skipping) {

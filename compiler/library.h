@@ -18,7 +18,7 @@
 
 typedef struct Hole {
     const char *name;
-    const char *text;             /* whole lines */
+    const char *text;             /* whole lines; NULL: what stands there stays */
 } Hole;
 
 /* `skeleton` with its regions replaced. NULL when a region has no hole in `holes` or a hole no region: *culprit is its

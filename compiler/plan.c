@@ -44,3 +44,11 @@ bool plan_has_contract(const Plan *plan)
             return true;
     return false;
 }
+
+const char *plan_permission(const Plan *plan)
+{
+    for (int s = 0; s < plan->step_count; s++)
+        if (plan->steps[s]->contract && plan->steps[s]->contract->tile->dot)
+            return plan->target->permission;
+    return NULL;
+}

@@ -38,9 +38,9 @@ typedef struct Contract {
     IndexSet columns;             /* outermost first; the last one has the lanes */
     IndexSet depth;               /* the contracted indices */
     bool reduces;                 /* the step's roots are reductions behind the product, over `rows` */
-    Dtype packed;                 /* of what is multiplied: the sums', or with groups a narrow one: */
-    int group;                    /* so many contracted points, next to each other, make a word of 32 bits; else 1 */
-    bool has_starts;              /* the first row of a panel is what its sums start at: templates/dot.c */
+    Dtype packed;                 /* of what is multiplied: the sums', or with groups a narrow one */
+    const Tile *tile;
+    int group;                    /* the tile's: more than 1, and a word is one of 32 bits */
     const Size *panels_of;        /* where a worker notes whose panels it has, for the next unit of work with the same
                                    * columns: in bytes from its part's beginning. NULL: no two units have the same */
     bool in_place;                /* rows may be read where they are */
@@ -48,7 +48,7 @@ typedef struct Contract {
     bool sums_turned;             /* the result has rows side by side: squares of sums are turned before they are stored */
     bool rows_along;              /* packed rows lie side by side; else each row's contracted points do */
     bool rows_spread;             /* each number of a packed row fills a vector, and these lie side by side */
-    int tile_rows, tile_vectors;
+    int tile_rows, tile_vectors;  /* of the latter as many as the columns need */
     int depth_block;              /* more words of contracted points are taken some at a time */
     int near, row_block;          /* panels of more words are taken one at a time, by so many tiles of rows */
 } Contract;
@@ -144,6 +144,9 @@ typedef struct PlanHints {
 Plan *plan(Arena *arena, const Program *program, const Program *lowered, const Target *target, const PlanHints *hints);
 
 bool plan_has_contract(const Plan *plan);
+
+/* The function that must allow the plan's kernel to run: the target's, where a product needs it; else NULL. */
+const char *plan_permission(const Plan *plan);
 
 /* NULL, or which invariant does not hold: of steps, their order, loops and products, of blocks, and of sizes with some
  * extents. */

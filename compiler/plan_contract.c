@@ -10,7 +10,7 @@ enum {
     ROWS_LEAST = 128,             /* fewer are not worth it */
     UNITS_LEAST = 12,             /* so many units of work keep all workers busy */
     COLUMNS_LEAST = 256, WORKERS_LEAST = 4,    /* the same where rows are few */
-    DEPTH_BLOCK = 1024, ROW_BLOCK = 8,
+    ROW_BLOCK = 8,
     DEPTH_FORCED = 24, ROW_FORCED = 2, NEAR_FORCED = 1024,     /* short, for small arrays to reach all that a product does */
     PANELS_MOST = 8 << 20,        /* bytes of packed columns, whatever the cache, */
     PACKED_MOST = 1 << 20         /* and of packed rows */
@@ -87,9 +87,9 @@ static void set_rows(Planner *planner, const Step *step, Contract *c, const Inde
             move_last(&c->rows, c->rows.list[i]);
 }
 
-/* Whether one instruction multiplies and adds several points: a sum of products of two numbers that are read as they are,
- * of a dtype that the target has such an instruction for. */
-static void set_group(const Target *target, Contract *c, const Component *sum)
+/* Which tile the sums make. One instruction multiplies and adds several points of a sum of products of two numbers that are
+ * read as they are, of a dtype that the target has such an instruction for. */
+static void set_tile(const Target *target, Contract *c, const Component *sum)
 {
     const Term *x = c->product->reduce.argument, *left = plain_read(c->left), *right = plain_read(c->right);
     while (x->kind == TERM_MAP && x->map.function == FUNCTION_CAST && x->map.implicit)
@@ -97,13 +97,12 @@ static void set_group(const Target *target, Contract *c, const Component *sum)
     bool sums = sum->merge == MERGE_ADD && sum->lift == LIFT_ELEMENT && x->kind == TERM_MAP && x->map.function == FUNCTION_MUL;
     int first = sums && x->map.arguments[1] == c->left;
     c->packed = sum->dtype;
-    c->group = 1;
+    c->tile = target->tile;
     if (!sums || !left || !right || left->dtype != right->dtype || x->map.arguments[first] != c->left ||
-        x->map.arguments[1 - first] != c->right || sum->dtype != dtype_widen(left->dtype) || !target->group[left->dtype])
+        x->map.arguments[1 - first] != c->right || sum->dtype != dtype_widen(left->dtype) || !target->narrow[left->dtype])
         return;
     c->packed = left->dtype;
-    c->group = target->group[left->dtype];
-    c->has_starts = left->dtype == DTYPE_I8;
+    c->tile = target->narrow[left->dtype];
     c->left = left;
     c->right = right;
 }
@@ -111,7 +110,7 @@ static void set_group(const Target *target, Contract *c, const Component *sum)
 /* Rows that one stride reaches need no packing. */
 static bool is_in_place(const Contract *c)
 {
-    if (c->left->kind != TERM_READ || c->left->dtype != c->packed || c->depth.count != 1 || c->has_starts)
+    if (c->left->kind != TERM_READ || c->left->dtype != c->packed || c->depth.count != 1 || c->tile->has_starts)
         return false;
     for (int a = 0; a < c->left->read.tensor->rank; a++)
         if (position_has_gather(&c->left->read.positions[a]))
@@ -166,9 +165,9 @@ static void set_blocks(const Planner *planner, Contract *c, Dtype dtype)
 {
     const Target *target = planner->plan->target;
     double size = (double)dtype_size(dtype), number = c->rows_spread ? target->vector_bytes : size;
-    double blocks = PACKED_MOST / (c->tile_rows * points(planner, &c->depth) * number);
+    double blocks = PACKED_MOST / (c->tile_rows * points(planner, &c->depth) / c->group * number);
     bool forced = planner->hints->nests == NESTS_TILED;
-    c->depth_block = forced ? DEPTH_FORCED : DEPTH_BLOCK;
+    c->depth_block = forced ? DEPTH_FORCED : c->tile->depth;
     c->near = forced ? NEAR_FORCED : (int)(near_bytes(target) / size);
     c->row_block = forced ? ROW_FORCED : blocks >= ROW_BLOCK ? ROW_BLOCK : blocks > 1 ? (int)blocks : 1;
     if (planner->hints->smallest_tiles)
@@ -215,14 +214,15 @@ Contract *plan_contract(Planner *planner, const Step *step)
     for (int i = 0; i < c->depth.count; i++)
         if (lies_along(planner, c->left, c->depth.list[i]))
             move_last(&c->depth, c->depth.list[i]);
-    set_group(target, c, component);
+    set_tile(target, c, component);
+    c->group = c->tile->group;
+    c->tile_rows = c->tile->rows;
     c->rows_along = c->group == 1 && lies_along(planner, c->left, c->rows.list[c->rows.count - 1]);
     c->columns_turned = c->group == 1 && !lies_along(planner, c->right, c->columns.list[c->columns.count - 1]) &&
                         lies_along(planner, c->right, c->depth.list[c->depth.count - 1]);
     c->sums_turned = sides.turns && step->statement->output_count == 1 && has_squares(register_dtype(step->statement->outputs[0].value->dtype));
     c->rows_spread = c->group == 1 && target->spreads;
     c->in_place = !c->rows_spread && is_in_place(c);
-    c->tile_rows = target->tile_rows;
     set_blocks(planner, c, dtype);
     return c;
 }
@@ -307,7 +307,7 @@ static int tile_vectors(const Planner *planner, const Contract *c)
 {
     double columns = points(planner, &c->columns), least = 0;
     int best = 0;
-    for (int v = planner->plan->target->tile_vectors; v > 0; v--) {
+    for (int v = c->tile->vectors; v > 0; v--) {
         double width = v * planner->plan->lanes, work = ceil(columns / width) * width * (1 + ROW_COST / v);
         if (!best || work < least) {
             best = v;
@@ -431,11 +431,13 @@ void contract_reserve(Planner *planner, const Launch *launch, const Step *step, 
             extent = size_op(arena, SIZE_CEIL_DIV, extent, size_constant(arena, c->group));
         depth = size_op(arena, SIZE_MUL, depth, extent);
     }
+    if (c->tile->words > 1)
+        depth = size_align(arena, depth, c->tile->words);
     for (int i = 0; i < c->columns.count; i++)
         columns = size_op(arena, SIZE_MUL, columns, block_size(planner, launch, c->columns.list[i]));
     columns = size_align(arena, columns, c->tile_vectors * planner->plan->lanes);
     Dtype dtype = register_dtype(c->product->dtype);
-    const Size *panel = c->has_starts ? size_op(arena, SIZE_ADD, depth, size_constant(arena, 1)) : depth;
+    const Size *panel = c->tile->has_starts ? size_op(arena, SIZE_ADD, depth, size_constant(arena, 1)) : depth;
     add_scratch(planner, step, "panels", dtype, size_op(arena, SIZE_MUL, columns, panel), end);
     const Size *is_far = one_beyond(arena, size_op(arena, SIZE_MUL, columns, depth), c->near);
     const Size *more = size_op(arena, SIZE_MUL, is_far, size_constant(arena, c->row_block - 1));

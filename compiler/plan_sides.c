@@ -121,7 +121,7 @@ static double row_cost(const Planner *planner, const Step *step, const Product *
     double rows = points(planner, product->own[left].list, product->own[left].count), extent = fmax(planner_extent(planner, row), 1);
     double columns = points(planner, product->own[1 - left].list, product->own[1 - left].count);
     double depth = points(planner, product->reduce->reduce.over, product->reduce->reduce.over_count);
-    double height = extent / ceil(extent / target->tile_rows), sums = height * target->tile_vectors;
+    double height = extent / ceil(extent / target->tile->rows), sums = height * target->tile->vectors;
     Lies lies = side_lies(planner, product->side[left], row, product->reduce);
     Lies stores = column == stored ? LIES_ALONG : row == stored ? LIES_TURNED : LIES_APART;
     double store = store_cycles[stores];

@@ -4,25 +4,45 @@
 
 #define AVX512 "avx512f,avx512bw,avx512dq,avx512vl,avx2,fma,f16c"
 #define AVX512_CPU "avx512f avx512bw avx512dq avx512vl fma f16c"
+#define NARROW ",avx512vnni,avx512bf16"
+#define NARROW_FEATURES "fma f16c avx512 avx512vnni avx512bf16"
+#define NARROW_CPU AVX512_CPU " avx512_vnni avx512_bf16"
+
+#define VECTORS .words = 1, .least_rows = 1, .depth = 1024, .skeleton = "contract_vectors.c"
+
+/* Four registers have the sums, two by two of 16 rows and 16 vectors' lanes. Of more words than DEPTH those of a tile's
+ * rows and columns push each other out of L1. */
+#define TILES .rows = 32, .vectors = 2, .words = 16, .least_rows = 16, .depth = 128, .skeleton = "contract_tiles.c"
+
+static const Tile six = { .rows = 6, .vectors = 2, .group = 1, VECTORS };
+static const Tile fourteen = { .rows = 14, .vectors = 2, .group = 1, VECTORS };
+static const Tile fourteen_bf16 = { .rows = 14, .vectors = 2, .group = 2, VECTORS };
+static const Tile fourteen_i8 = { .rows = 14, .vectors = 2, .group = 4, .has_starts = true, VECTORS };
+static const Tile tiles_bf16 = { .group = 2, .dot = "TILE_DOT_BF16", TILES };
+static const Tile tiles_i8 = { .group = 4, .dot = "TILE_DOT_I8", TILES };
 
 const Target targets[] = {
-    { .name = "portable", .words = "portable vectors of 16 bytes", .vector_bytes = 16, .tile_rows = 6, .tile_vectors = 2, .spreads = true,
+    { .name = "portable", .words = "portable vectors of 16 bytes", .vector_bytes = 16, .tile = &six, .spreads = true,
       .attribute = "",
       .features = "", .cpu = "", .l1_bytes = 32 << 10, .l2_bytes = 256 << 10,
       .fma_per_cycle = 1, .bytes_per_cycle = 4 },
-    { .name = "avx2", .words = "AVX2 and FMA", .vector_bytes = 32, .tile_rows = 6, .tile_vectors = 2, .attribute = "avx2,fma,f16c",
+    { .name = "avx2", .words = "AVX2 and FMA", .vector_bytes = 32, .tile = &six, .attribute = "avx2,fma,f16c",
       .features = "fma f16c", .cpu = "avx2 fma f16c", .l1_bytes = 32 << 10, .l2_bytes = 512 << 10,
       .fma_per_cycle = 2, .bytes_per_cycle = 4 },
-    { .name = "avx512", .words = "AVX-512", .vector_bytes = 64, .tile_rows = 14, .tile_vectors = 2,
+    { .name = "avx512", .words = "AVX-512", .vector_bytes = 64, .tile = &fourteen,
       .attribute = AVX512, .features = "fma f16c avx512", .cpu = AVX512_CPU, .l1_bytes = 32 << 10, .l2_bytes = 1 << 20,
       .fma_per_cycle = 2, .bytes_per_cycle = 5 },
-    { .name = "avx512vnni", .words = "AVX-512 with VNNI", .vector_bytes = 64, .tile_rows = 14, .tile_vectors = 2,
-      .group = { [DTYPE_I8] = 4 }, .attribute = AVX512 ",avx512vnni", .features = "fma f16c avx512 avx512vnni",
+    { .name = "avx512vnni", .words = "AVX-512 with VNNI", .vector_bytes = 64, .tile = &fourteen,
+      .narrow = { [DTYPE_I8] = &fourteen_i8 }, .attribute = AVX512 ",avx512vnni", .features = "fma f16c avx512 avx512vnni",
       .cpu = AVX512_CPU " avx512_vnni", .l1_bytes = 32 << 10, .l2_bytes = 1 << 20, .fma_per_cycle = 2, .bytes_per_cycle = 5 },
-    { .name = "avx512bf16", .words = "AVX-512 with VNNI and BF16", .vector_bytes = 64, .tile_rows = 14, .tile_vectors = 2,
-      .group = { [DTYPE_I8] = 4, [DTYPE_BF16] = 2 }, .attribute = AVX512 ",avx512vnni,avx512bf16",
-      .features = "fma f16c avx512 avx512vnni avx512bf16", .cpu = AVX512_CPU " avx512_vnni avx512_bf16",
-      .l1_bytes = 32 << 10, .l2_bytes = 1 << 20, .fma_per_cycle = 2, .bytes_per_cycle = 5 },
+    { .name = "avx512bf16", .words = "AVX-512 with VNNI and BF16", .vector_bytes = 64, .tile = &fourteen,
+      .narrow = { [DTYPE_I8] = &fourteen_i8, [DTYPE_BF16] = &fourteen_bf16 }, .attribute = AVX512 NARROW,
+      .features = NARROW_FEATURES, .cpu = NARROW_CPU, .l1_bytes = 32 << 10, .l2_bytes = 1 << 20,
+      .fma_per_cycle = 2, .bytes_per_cycle = 5 },
+    { .name = "amx", .words = "AVX-512 and AMX", .vector_bytes = 64, .tile = &fourteen,
+      .narrow = { [DTYPE_I8] = &tiles_i8, [DTYPE_BF16] = &tiles_bf16 }, .attribute = AVX512 NARROW,
+      .features = NARROW_FEATURES, .cpu = NARROW_CPU " amx_tile amx_bf16 amx_int8", .permission = "has_tiles",
+      .l1_bytes = 48 << 10, .l2_bytes = 2 << 20, .fma_per_cycle = 2, .bytes_per_cycle = 5 },
     { .name = NULL }
 };
 

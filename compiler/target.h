@@ -9,16 +9,29 @@
 
 #include "dtype.h"
 
+/* A tile of a product's sums, and what the instruction that adds to it takes. */
+typedef struct Tile {
+    int rows, vectors;            /* of sums */
+    int group;                    /* so many contracted points, next to each other, make a word of 32 bits; 1: each is a word */
+    int words;                    /* so many words are multiplied at once: zeros fill up what is packed */
+    int least_rows;               /* so many rows are read at once, be the tile lower or not */
+    int depth;                    /* more words are taken some at a time */
+    bool has_starts;              /* rows are taken without a sign, which the first row of a panel makes up for: templates/dot.c */
+    const char *skeleton;         /* of the functions that make the sums: a file of templates/ */
+    const char *dot;              /* the instruction, as a word of the library; NULL: the skeleton asks for none */
+} Tile;
+
 typedef struct Target {
     const char *name;             /* as `--target` takes it */
     const char *words;            /* for a person: "AVX-512" */
     int vector_bytes;
-    int tile_rows, tile_vectors;  /* of a product's sums in registers */
+    const Tile *tile;             /* of a product */
+    const Tile *narrow[DTYPE_COUNT];     /* of one of two of this dtype, where an instruction adds up several of their products */
     bool spreads;                 /* to fill all lanes with a number costs as much as a product: rows are packed so */
-    unsigned char group[DTYPE_COUNT];    /* so many products of this dtype one instruction adds to a sum; 0: there is none */
     const char *attribute;        /* of every function: __attribute__((target("..."))); "" for none */
     const char *features;         /* of the library's `//{ name@feature`, separated by blanks */
     const char *cpu;              /* what the CPU must report, separated by blanks, as einc doctor spells it */
+    const char *permission;       /* the library's function that asks the system for what is not given unasked; or NULL */
     int l1_bytes, l2_bytes;
     double fma_per_cycle;         /* vector instructions that a core issues, for the roofline on paper */
     double bytes_per_cycle;       /* that a core reads from memory, likewise */

@@ -415,6 +415,8 @@ static int call_with(einc_kernel *kernel, uint64_t *words, const DLTensor *const
     case -EINC_USAGE:
     case -EINC_EXPRESSION: return explain_shapes(kernel, inputs, outputs);
     case -EINC_BUDGET: return context_fail(kernel->context, EINC_USAGE, "error: the workspace is not aligned to 64 bytes");
+    case -EINC_NO_COMPILER: return context_fail(kernel->context, EINC_NO_COMPILER, "error: the system does not let this process "
+                                                "use what kernels for '%s' need", kernel->options.target->name);
     case -EINC_CANCELLED: return context_fail(kernel->context, EINC_CANCELLED, "error: cancelled");
     default: return status;
     }

@@ -3,6 +3,8 @@
 #include <string.h>
 #if defined(__x86_64__)
 #include <cpuid.h>
+#include <sys/syscall.h>
+#include <unistd.h>
 #elif defined(__aarch64__)
 #include <sys/auxv.h>
 #endif
@@ -65,6 +67,13 @@ static unsigned read_features(void)
     return known;
 }
 
+/* The registers are so large that the system keeps them for those alone who ask. */
+bool cpu_gives_tiles(void)
+{
+    enum { ASK_PERMISSION = 0x1023, TILE_DATA = 18 };
+    return syscall(SYS_arch_prctl, ASK_PERMISSION, TILE_DATA) == 0;
+}
+
 /* CPUID is asked once: each time it leaves a virtual machine, which takes tens of microseconds. */
 bool cpu_has(const char *feature)
 {
@@ -96,6 +105,15 @@ bool cpu_has(const char *feature)
 
 #endif
 
+#if !defined(__x86_64__)
+
+bool cpu_gives_tiles(void)
+{
+    return false;
+}
+
+#endif
+
 bool target_runs_here(const Target *target)
 {
     char words[256];
@@ -104,5 +122,5 @@ bool target_runs_here(const Target *target)
     for (const char *word; (word = strtok_r(rest, " ", &rest));)
         if (!cpu_has(word))
             return false;
-    return true;
+    return !target->permission || cpu_gives_tiles();
 }

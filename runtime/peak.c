@@ -2,9 +2,7 @@
 
 #include <pthread.h>
 #include <string.h>
-#include <sys/syscall.h>
 #include <time.h>
-#include <unistd.h>
 
 #include "runtime.h"
 
@@ -165,13 +163,11 @@ static void fill_tile_data(void)
     }
 }
 
-/* The system gives a process the tiles' registers when it asks for them. */
 static bool ask_for_tiles(void)
 {
-    enum { ASK_PERMISSION = 0x1023, TILE_DATA = 18 };
     static pthread_once_t once = PTHREAD_ONCE_INIT;
     pthread_once(&once, fill_tile_data);
-    return syscall(SYS_arch_prctl, ASK_PERMISSION, TILE_DATA) == 0;
+    return cpu_gives_tiles();
 }
 
 #define LOAD_ROWS(t, offset) "tileloadd " #offset "(%1,%3,1), %%tmm" #t "\n"

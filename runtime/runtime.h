@@ -89,6 +89,7 @@ Pool *context_pool(einc_context *context);
 int context_workers(einc_context *context);
 const Target *context_target(einc_context *context, const char *name);   /* NULL after context_fail() */
 bool target_runs_here(const Target *target);
+bool cpu_gives_tiles(void);                /* asks the system to let this process use them */
 bool cpu_has(const char *feature);
 extern const char *const cpu_features[];    /* all that cpu_has() may know; ends in NULL */
 Arena context_arena(einc_context *context, jmp_buf *full);

@@ -4,8 +4,9 @@
  * Columns run along the lanes and are packed: a panel for each tile of columns, in it one row of COLUMNS for each point
  * of the contracted indices. A worker packs them once, for all units of work that have the same columns. Rows are broadcast,
  * in place where their strides allow it. Where all panels together have more than NEAR words, BLOCK tiles of rows meet a
- * panel before the next one. The sums of a tile, ROWS x COLUMNS, stay in registers from the first to the last point;
- * where there are more than DEPTH points, the block's tiles take some of them at a time and keep their sums meanwhile.
+ * panel before the next one. The sums of a tile, ROWS x COLUMNS, stay in registers from the first to the last point, as
+ * contract_vectors.c or contract_tiles.c has it; where there are more than DEPTH points, the block's tiles take some of them
+ * at a time and keep their sums meanwhile.
  *
  * Where one instruction adds several products of narrow numbers to a sum, a word of 32 bits has so many contracted points,
  * and what is said here of a point is meant of a word: see templates/dot.c.
@@ -58,70 +59,9 @@ KERNEL static void pack_rows_N(const Frame *f, int64_t i, int height, float *pac
 }
 //}
 
-/* The sums of `height` rows and one panel. What a row's sums start at is start_step further than the row's before. A row's
- * points are k_step apart, rows row_step. Meanwhile what is needed next comes nearer: `ahead`, so many bytes for each point.
- * Loops over rows are unrolled, so that the sums have registers, and left early where a tile is low: a comparison for
- * each row costs nothing beside its products. The sums of rows that a tile has not stay as they start: there are starts for them. */
-INLINE void multiply_N(int height, const partu *rows, int64_t row_step, int64_t k_step, const wordu *panel,
-                       int64_t depth, const char *ahead, int64_t ahead_step, const f32u *start, int64_t start_step,
-                       f32v sums[ROWS_N][VECTORS_N])
-{
-    UNROLL
-    for (int r = 0; r < ROWS_N; r++) {
-        UNROLL
-        for (int v = 0; v < VECTORS_N; v++)
-            sums[r][v] = load_f32v(start + r * start_step + v * LANES, 1, LANES);
-    }
-    //{ turns
-    //}
-    for (int64_t k = 0; k < depth; k++) {
-        wordv right[VECTORS_N];
-        PREFETCH(ahead);
-        ahead += ahead_step;
-        UNROLL
-        for (int v = 0; v < VECTORS_N; v++)
-            right[v] = load_wordv(panel + v * LANES, 1, LANES);
-        UNROLL
-        for (int r = 0; r < ROWS_N; r++) {
-            if (r >= height)
-                break;
-            //{ left
-            const f32v left = splat_f32v(rows[r * row_step]);
-            //}
-            UNROLL
-            for (int v = 0; v < VECTORS_N; v++) {
-                //{ step
-                sums[r][v] = sums[r][v] + left * right[v];
-                //}
-            }
-        }
-        rows += k_step;
-        panel += COLUMNS_N;
-    }
-}
-
-/* One tile, and what becomes of its sums: they are kept, a row kept_step behind the one before, or with NULL for `kept`
- * taken by what follows the product. */
-//{ tile_head
-KERNEL static void tile_N(int height, const f32u *rows, int64_t row_step, int64_t k_step, const float *panel, int64_t depth,
-                          const char *ahead, int64_t ahead_step, const f32u *start, int64_t start_step, f32u *kept, int64_t kept_step)
+//{ tile
+#include "contract_vectors.c"
 //}
-{
-    f32v sums[ROWS_N][VECTORS_N];
-    //{ multiply
-    multiply_N(height, rows, row_step, k_step, panel, depth, ahead, ahead_step, start, start_step, sums);
-    //}
-    //{ taken
-    //}
-    UNROLL
-    for (int r = 0; r < ROWS_N; r++) {
-        if (r >= height)
-            break;
-        UNROLL
-        for (int v = 0; v < VECTORS_N; v++)
-            store_f32v(kept + r * kept_step + v * LANES, 1, sums[r][v], LANES);
-    }
-}
 
 //{ after
 /* Stores a tile. */

@@ -1,7 +1,7 @@
 /* Products of narrow numbers, of which one instruction adds several to a sum: two of bf16 to an f32, four of i8 to an i32.
  * They lie side by side in a word of 32 bits, the first in its low bits. A row's word meets the words of LANES columns.
  *
- * The instruction for i8 takes the row's numbers without a sign: those are stored 128 too large, and a sum starts at
+ * The vectors' instruction for i8 takes the row's numbers without a sign: those are stored 128 too large, and a sum starts at
  * -128 times what its column adds up to; offset_i8v() finds that. All wraps around at 32 bits, so nothing is lost. */
 #ifndef TEMPLATES_DOT
 #define TEMPLATES_DOT
@@ -135,6 +135,13 @@ INLINE void store_row_bf16v(void *p, f32v x, int count)
 //{ store_row_i8v
 INLINE void store_row_i8v(void *p, i32v x, int count)
 {
+    store_u8v(p, 1, CONVERT((u32v)x & 0xFF, u8v), count);
+}
+//}
+
+//{ store_row_without_sign_i8v
+INLINE void store_row_without_sign_i8v(void *p, i32v x, int count)
+{
     store_u8v(p, 1, CONVERT(((u32v)x & 0xFF) ^ 0x80, u8v), count);
 }
 //}
@@ -148,6 +155,13 @@ INLINE void copy_row_bf16(void *to, const void *from, int64_t count)
 
 //{ copy_row_i8
 INLINE void copy_row_i8(void *to, const void *from, int64_t count)
+{
+    memcpy(to, from, (size_t)count);
+}
+//}
+
+//{ copy_row_without_sign_i8
+INLINE void copy_row_without_sign_i8(void *to, const void *from, int64_t count)
 {
     uint8_t *into = (uint8_t *)to;
     const uint8_t *at = (const uint8_t *)from;

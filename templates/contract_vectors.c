@@ -1,0 +1,72 @@
+/* A tile's sums in vectors: the part of contract.c that makes them, and what contract.c says holds here. */
+#include "fold.c"
+#include "memory.c"
+#include "size.c"
+#ifndef KERNEL
+#define KERNEL
+#endif
+//---
+/* The sums of `height` rows and one panel. What a row's sums start at is start_step further than the row's before. A row's
+ * points are k_step apart, rows row_step. Meanwhile what is needed next comes nearer: `ahead`, so many bytes for each point.
+ * Loops over rows are unrolled, so that the sums have registers, and left early where a tile is low: a comparison for
+ * each row costs nothing beside its products. The sums of rows that a tile has not stay as they start: there are starts for them. */
+INLINE void multiply_N(int height, const partu *rows, int64_t row_step, int64_t k_step, const wordu *panel,
+                       int64_t depth, const char *ahead, int64_t ahead_step, const f32u *start, int64_t start_step,
+                       f32v sums[ROWS_N][VECTORS_N])
+{
+    UNROLL
+    for (int r = 0; r < ROWS_N; r++) {
+        UNROLL
+        for (int v = 0; v < VECTORS_N; v++)
+            sums[r][v] = load_f32v(start + r * start_step + v * LANES, 1, LANES);
+    }
+    //{ turns
+    //}
+    for (int64_t k = 0; k < depth; k++) {
+        wordv right[VECTORS_N];
+        PREFETCH(ahead);
+        ahead += ahead_step;
+        UNROLL
+        for (int v = 0; v < VECTORS_N; v++)
+            right[v] = load_wordv(panel + v * LANES, 1, LANES);
+        UNROLL
+        for (int r = 0; r < ROWS_N; r++) {
+            if (r >= height)
+                break;
+            //{ left
+            const f32v left = splat_f32v(rows[r * row_step]);
+            //}
+            UNROLL
+            for (int v = 0; v < VECTORS_N; v++) {
+                //{ step
+                sums[r][v] = sums[r][v] + left * right[v];
+                //}
+            }
+        }
+        rows += k_step;
+        panel += COLUMNS_N;
+    }
+}
+
+/* One tile, and what becomes of its sums: they are kept, a row kept_step behind the one before, or with NULL for `kept`
+ * taken by what follows the product. */
+//{ tile_head
+KERNEL static void tile_N(int height, const f32u *rows, int64_t row_step, int64_t k_step, const float *panel, int64_t depth,
+                          const char *ahead, int64_t ahead_step, const f32u *start, int64_t start_step, f32u *kept, int64_t kept_step)
+//}
+{
+    f32v sums[ROWS_N][VECTORS_N];
+    //{ multiply
+    multiply_N(height, rows, row_step, k_step, panel, depth, ahead, ahead_step, start, start_step, sums);
+    //}
+    //{ taken
+    //}
+    UNROLL
+    for (int r = 0; r < ROWS_N; r++) {
+        if (r >= height)
+            break;
+        UNROLL
+        for (int v = 0; v < VECTORS_N; v++)
+            store_f32v(kept + r * kept_step + v * LANES, 1, sums[r][v], LANES);
+    }
+}
