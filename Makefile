@@ -135,7 +135,7 @@ CHECKS = $(notdir $(wildcard tests/check_*.sh tests/check_*.py))
 VARIANTS = scalar 2 4 8 16
 VARIANTS += $(if $(filter x86_64,$(shell uname -m)),4-EINC_FMA 8-EINC_FMA 16-EINC_FMA 8-EINC_AVX512 16-EINC_AVX512 \
 	      16-EINC_AVX512BF16)
-TEMPLATES = test_template_memory test_template_numbers test_template_functions test_template_contract
+TEMPLATES = test_template_memory test_template_numbers test_template_functions test_template_contract test_template_tiles
 TEMPLATE_TESTS = $(foreach v,$(VARIANTS),$(TEMPLATES:%=%.$(v)))
 PROGRAMS = $(UNITS) $(TEMPLATE_TESTS)
 TEST_NEEDS = $(BUILD)/einc $(PROGRAMS:%=$(BUILD)/tests/%) $(HELPERS:%=$(BUILD)/tests/%)

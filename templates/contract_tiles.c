@@ -16,7 +16,7 @@
 typedef bf16u partu;
 typedef u32u wordu;
 enum { ROWS_N = 2 * TILE_ROWS, VECTORS_N = 32 / LANES, COLUMNS_N = VECTORS_N * LANES };
-static void take_sums(int height, int64_t place, f32v (*sums)[VECTORS_N]);
+KERNEL static void take_sums(int height, int64_t place, f32v (*sums)[VECTORS_N]);
 //---
 //{ dot
 #define DOT_N TILE_DOT_BF16
