@@ -162,15 +162,12 @@ static void put_title(Text *out, const EmittedUnit *unit, const Target *const *t
     text_put(out, ": each call takes the first of these that the CPU has. */\n");
 }
 
-/* How compilers call a feature in __builtin_cpu_supports(). NULL for those that some do not know: gcc before 11 f16c, which
- * every CPU with AVX2 has; clang before 16 tiles, which kernels that need them ask for themselves. */
+/* How compilers call a feature in __builtin_cpu_supports(); NULL for those that some of them do not know. */
 static const char *builtin_name(Arena *arena, const char *word)
 {
-    static const char *const others[] = { "f16c", "amx_tile", "amx_bf16", "amx_int8" };
-    for (size_t i = 0; i < sizeof others / sizeof *others; i++)
-        if (!strcmp(word, others[i]))
-            return NULL;
     Text name = text_new(arena);
+    if (!target_may_ask(word))
+        return NULL;
     for (; *word; word++)
         if (*word != '_')
             text_add(&name, word, 1);

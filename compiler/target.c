@@ -63,6 +63,11 @@ static bool has_word(const char *words, const char *word)
     return false;
 }
 
+bool target_may_ask(const char *word)
+{
+    return !has_word("f16c amx_tile amx_bf16 amx_int8", word);    /* gcc before 11, clang before 16 */
+}
+
 bool target_has_feature(const void *target, const char *feature)
 {
     return has_word(((const Target *)target)->features, feature);

@@ -43,6 +43,10 @@ extern const Target targets[];
 /* NULL when there is none of that name. */
 const Target *target_find(const char *name);
 
+/* Whether all compilers know the word of `cpu` in __builtin_cpu_supports(). What the others mean is so with all CPUs that
+ * have the rest, or is asked for by the kernel. */
+bool target_may_ask(const char *word);
+
 bool target_has_feature(const void *target, const char *feature);
 
 #endif

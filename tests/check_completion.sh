@@ -54,6 +54,7 @@ expect "queries.npy" einc run 'ij,jk' -i q
 expect "queries.npy" einc run 'ij,jk' -i Q = que
 expect "kernel.c" einc compile 'ij' -o ""
 expect "avx2 avx512 avx512bf16 avx512vnni" einc run 'ij' --target avx
+expect "amx" einc run 'ij' --target am
 expect "avx2 avx512 avx512bf16 avx512vnni" einc run 'ij' --target = avx
 expect "cpu cuda" einc run 'ij' --device ""
 expect "plan" einc explain 'ij' --dump pl

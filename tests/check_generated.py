@@ -17,6 +17,7 @@ EINC = os.path.abspath(os.environ.get("EINC", os.path.join(os.environ.get("BUILD
 GOLDEN = os.path.join(os.path.dirname(os.path.abspath(__file__)), "golden", "kernels")
 WARNINGS = ["-Wall", "-Wextra", "-Wpedantic", "-Werror"]
 TARGETS = ["portable", "avx2", "avx512"]
+NARROW_TARGETS = ["avx512bf16", "amx", "avx512vnni,amx"]    # of kernels that multiply bf16 or i8
 COMPILERS = [["gcc", "-std=c11"], ["clang", "-std=c11"],
              ["g++", "-std=c++17", "-xc++"], ["clang++", "-std=c++17", "-xc++"]]
 CROSS = [["aarch64-linux-gnu-gcc", "-std=c11"], ["aarch64-linux-gnu-g++", "-std=c++17", "-xc++"]]
@@ -41,6 +42,7 @@ KERNELS = {
     "half_sum": ("x[i,j]:f16 | mean j", ["--target", "avx2"]),
     "normalised": ("x[i,j] | _ - m[i] | where(v[i] > 0, _ / sqrt(v[i]), 0)", []),
     "scalars": ("a[]*b[] + 1", []),
+    "narrow_maxsim": ("Q[i,j,k]:bf16, D[m,n,k]:bf16 -> [i,j,m,n] | max n | sum j", ["--target", "amx"]),
     # these have none
     "transpose": ("ij->ji", []), "outer": ("i,j", []), "dot": ("i,i", []), "batch": ("bij,bjk->bik", []),
     "bilinear": ("ij,ikl,kl->j", []), "heads": ("bij,abj->abi", []),
@@ -63,11 +65,13 @@ KERNELS = {
     "polar": ("exp(z[i]:c64) * abs(z[i]:c64)", []), "chain": ("a = i,j; b = a[i,j] | exp; b[i,j] | sum i | _ + 1", []),
     "static": ("ij,jk->ik", ["--static", "j=64"]), "budget": ("ij | softmax j", ["--memory", "64K"]),
     "chosen": ("where(s[] > 2, x[d]:f64 + y[d]:f64, x[d] * 2) -> [d]", []),
+    "narrow_product": ("A[i,k]:i8, B[k,j]:i8 -> [i,j]", []),
+    "narrow_sums": ("A[i,k]:i8, B[k,j]:i8 -> [i,j] | max i & sum i", []),
     # names that the emitter has, too
     "names": ("start[tile,kept,depth], tile_1[rows,points,depth] -> [tile,kept,rows,points] | max points | sum kept", []),
     "numbered": ("panels_1[i_1,step_1,x], kept[at_1,launch_1,x] -> [i_1,step_1,at_1,launch_1] | max launch_1 | sum step_1", []),
 }
-GOLDEN_COUNT = 15
+GOLDEN_COUNT = 16
 
 # Expressions whose programs run under qemu too: the shapes of their operands.
 PROGRAMS = {
@@ -110,7 +114,9 @@ def available(compilers):
 def check_kernel(scratch, number, name):
     """How many compilations went through."""
     count = 0
-    for t, target in enumerate(TARGETS):
+    narrow = re.search(r":(bf16|i8)\b", KERNELS[name][0])
+    targets = TARGETS + (NARROW_TARGETS if narrow else [])
+    for t, target in enumerate(targets):
         folders = [os.path.join(scratch, target, again) for again in ("first", "second")]
         for folder in folders:
             os.makedirs(folder, exist_ok=True)
@@ -119,7 +125,7 @@ def check_kernel(scratch, number, name):
             raise Wrong("%s for %s: not the same text twice" % (name, target))
         for c, compiler in enumerate(available(COMPILERS) + (available(CROSS) if target == "portable" else [])):
             # Each kernel is optimised by one of the compilers for one of the targets: some warnings come only then.
-            whole = c == number % 2 and t == number % len(TARGETS)
+            whole = c == number % 2 and t == number % len(targets)
             how = ["-O2", "-c", "-o", os.devnull] if whole else ["-fsyntax-only"]
             compile_silently(compiler + WARNINGS + how + [first])
             count += 1
@@ -196,7 +202,7 @@ def main():
             print(failure)
         compilers = [c[0] for c in available(COMPILERS + CROSS)]
         print("%d kernels for %s: %d compilations by %s; %d golden files; %d programs under qemu; %d wrong" % (
-            len(KERNELS), ", ".join(TARGETS), compiled, ", ".join(compilers), len(golden), len(programs), len(wrong)))
+            len(KERNELS), ", ".join(TARGETS + NARROW_TARGETS), compiled, ", ".join(compilers), len(golden), len(programs), len(wrong)))
         return len(wrong) > 0
     finally:
         shutil.rmtree(scratch)

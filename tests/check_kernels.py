@@ -25,6 +25,7 @@ SHARES = [
     (840, CC, "portable,avx2,avx512"),
     (80, "clang", "portable,avx2,avx512"),
     (80, CC + " -DEINC_SCALAR", "portable"),
+    (40, CC + " -DEINC_MODEL", "amx"),
 ]
 
 BEFORE = r"s/^    f->host = host;/&\n"      # what follows is written into the kernel's function
