@@ -238,7 +238,7 @@ const char *emit_run(Emitter *e)
     Text text = text_new(e->arena);
     const char *permission = plan_permission(e->plan);
     if (permission)
-        text_print(&text, "    if (EINC_TILES && !%s())\n        return NO_TILES;\n", permission);
+        text_print(&text, "    if (EINC_TILES && !%s())\n        return BAD_MACHINE;\n", permission);
     for (int l = 0; l < e->plan->launch_count; l++) {
         const Launch *launch = e->plan->launches[l];
         clear_targets(e, &text, launch);

@@ -247,6 +247,8 @@ static const PeakUnit units[] = {
     { "avx512vnni", DTYPE_I8, spin_i8, "avx512_vnni", NULL, 100000, { 8 * 128, 10 * 128, 12 * 128 } },
     { "avx512bf16", DTYPE_I8, spin_i8, "avx512_vnni", NULL, 100000, { 8 * 128, 10 * 128, 12 * 128 } },
     TILE_UNITS
+    { "amx", DTYPE_F32, spin_avx512_f32, "avx512f", NULL, 100000, { 8 * 32, 10 * 32, 12 * 32 } },
+    { "amx", DTYPE_F64, spin_avx512_f64, "avx512f", NULL, 100000, { 8 * 16, 10 * 16, 12 * 16 } },
     { "avx2", DTYPE_F32, spin_avx2_f32, "fma", NULL, 100000, { 8 * 16, 10 * 16, 12 * 16 } },
     { "avx2", DTYPE_F64, spin_avx2_f64, "fma", NULL, 100000, { 8 * 8, 10 * 8, 12 * 8 } },
     { "portable", DTYPE_F32, spin_f32, NULL, NULL, 100000, { 8 * 8, 8 * 8, 6 * 8 } },

@@ -38,7 +38,7 @@ int sample(const sample_args *args, void *workspace, size_t bytes, const einc_ho
 //}
 
 /* What a kernel returns when it is not 0; a read out of range is OUT_OF_RANGE - the number of the operand. */
-enum { BAD_ARGUMENT = -2, BAD_SHAPES = -3, BAD_WORKSPACE = -4, CANCELLED = -7, OUT_OF_RANGE = -16 };
+enum { BAD_ARGUMENT = -2, BAD_SHAPES = -3, BAD_WORKSPACE = -4, BAD_MACHINE = -6, CANCELLED = -7, OUT_OF_RANGE = -16 };
 
 //{ prelude
 #define KERNEL

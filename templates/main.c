@@ -341,6 +341,8 @@ static int main_explain(int status)
 {
     if (status <= OUT_OF_RANGE)
         return main_fail(3, "", "a position is out of range", "");
+    if (status == BAD_MACHINE)
+        return main_fail(6, "", "this machine lacks what the program is for", "");
     if (status != BAD_SHAPES)
         return main_fail(1, "", status == BAD_WORKSPACE ? "the workspace would be too large" : "the kernel failed", "");
     main_fail(3, "", "the shapes do not fit together", "");

@@ -168,11 +168,6 @@ PLAIN int has_tiles(void)
 }
 //}
 
-//{ NO_TILES
-/* What a kernel returns where it needs them and there are none. */
-enum { NO_TILES = -6 };
-//}
-
 /* The instructions. Which registers they take stands in their text, and so has to be a number as such. */
 
 //{ TILE_LOAD

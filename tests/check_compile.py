@@ -88,6 +88,26 @@ def check_dispatch():
               text(result.stderr))
 
 
+def check_refused():
+    """A program for tiles, on a machine without them, says so and writes nothing; among several, another target runs."""
+    a, b = rng.integers(-99, 99, (2, 40, 40), np.int8)
+    np.save("narrow_a.npy", a)
+    np.save("narrow_b.npy", b)
+    has = "amx (not" not in text(good("doctor"))
+    for target, runs in (("amx", has), ("avx512,amx", True)):
+        good("compile", "ik:i8,kj:i8->ij", "-o", "kernel.c", "--name", "kernel", "--emit-main", "--target", target)
+        build(CC.split(), "kernel.c", "program")
+        if os.path.exists("made.npy"):
+            os.remove("made.npy")
+        result = subprocess.run(["./program", "narrow_a.npy", "narrow_b.npy", "-o", "made.npy"], capture_output=True)
+        if runs:
+            want = a.astype(np.int32) @ b.astype(np.int32)
+            check(result.returncode == 0 and (np.load("made.npy") == want).all(), target, text(result.stderr))
+        else:
+            check(result.returncode == 6 and not os.path.exists("made.npy") and "this machine" in text(result.stderr), target,
+                  result.returncode, text(result.stderr))
+
+
 def check_bytes():
     """The same input, the same bytes, wherever it stands; another target, others."""
     for target in ("portable", "avx512", "avx2,avx512"):
@@ -165,6 +185,7 @@ def main():
         make_arrays()
         check_programs()
         check_dispatch()
+        check_refused()
         check_bytes()
         check_long_chains()
         check_mistakes()

@@ -77,7 +77,7 @@ int cross_entropy(const cross_entropy_args *args, void *workspace, size_t bytes,
 #endif
 
 /* What a kernel returns when it is not 0; a read out of range is OUT_OF_RANGE - the number of the operand. */
-enum { BAD_ARGUMENT = -2, BAD_SHAPES = -3, BAD_WORKSPACE = -4, CANCELLED = -7, OUT_OF_RANGE = -16 };
+enum { BAD_ARGUMENT = -2, BAD_SHAPES = -3, BAD_WORKSPACE = -4, BAD_MACHINE = -6, CANCELLED = -7, OUT_OF_RANGE = -16 };
 
 #if defined(__clang__)
 #define KERNEL __attribute__(())

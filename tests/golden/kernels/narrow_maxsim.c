@@ -73,7 +73,7 @@ int narrow_maxsim(const narrow_maxsim_args *args, void *workspace, size_t bytes,
 #endif
 
 /* What a kernel returns when it is not 0; a read out of range is OUT_OF_RANGE - the number of the operand. */
-enum { BAD_ARGUMENT = -2, BAD_SHAPES = -3, BAD_WORKSPACE = -4, CANCELLED = -7, OUT_OF_RANGE = -16 };
+enum { BAD_ARGUMENT = -2, BAD_SHAPES = -3, BAD_WORKSPACE = -4, BAD_MACHINE = -6, CANCELLED = -7, OUT_OF_RANGE = -16 };
 
 #if defined(__clang__)
 #define KERNEL __attribute__((target("avx512f,avx512bw,avx512dq,avx512vl,avx2,fma,f16c,avx512vnni,avx512bf16")))
@@ -738,9 +738,6 @@ PLAIN int has_tiles(void)
 #endif
 }
 
-/* What a kernel returns where it needs them and there are none. */
-enum { NO_TILES = -6 };
-
 /* The rows of tile `t` from p on, so many bytes apart. */
 #if EINC_TILES
 #define TILE_LOAD(registers, t, p, apart) \
@@ -1340,7 +1337,7 @@ int narrow_maxsim(const narrow_maxsim_args *args, void *workspace, size_t bytes,
     f->status = &failure;
     const int64_t at_panels_of_1 = f->at_panels_of_1;
     if (EINC_TILES && !has_tiles())
-        return NO_TILES;
+        return BAD_MACHINE;
     for (int worker = 0; worker < workers; worker++)
         *(int64_t *)(f->workspace + f->shared + worker * f->per_worker + at_panels_of_1) = -1;
     if (run(f, launch_1, f->tasks_1))
