@@ -523,6 +523,10 @@ TARGETED static void test_packed_dots(void **state)
         copy_row_i8(packed, row, sizeof row);
         store_row_i8v(stored, load_i8v((const i8u *)row, 1, LANES), LANES);
         for (size_t i = 0; i < sizeof row; i++)
+            assert_true((int8_t)packed[i] == row[i] && (i >= LANES || stored[i] == packed[i]));
+        copy_row_without_sign_i8(packed, row, sizeof row);
+        store_row_without_sign_i8v(stored, load_i8v((const i8u *)row, 1, LANES), LANES);
+        for (size_t i = 0; i < sizeof row; i++)
             assert_true(packed[i] == row[i] + 128 && (i >= LANES || stored[i] == packed[i]));
         u32v words = splat_u32v(0);
         for (int at = 0; at < 4; at++) {
