@@ -224,6 +224,7 @@ static bool check_result(Work *work, Arena *arena)
     Evaluator *evaluator = evaluator_new(program, compiled->extents, of);
     if (!evaluator)
         return fail(work, arena, "%s", "no memory for the evaluator");
+    evaluator_allow(evaluator, precisions[compiled->plan->precision].error);
     bool right = check_elements(work, arena, evaluator, &compiled->outputs[0]->maker->outputs[0]);
     evaluator_free(evaluator);
     return right;
@@ -257,12 +258,11 @@ bool work_begin(Work *work, Arena *arena, const Row *row, double limit)
     *work = (Work){ .row = row, .limit = limit, .absent = !is_here(row) };
     if (work->absent)
         return fail(work, arena, "this CPU has no %s", row->target);
-    if (row->precision)
-        return fail(work, arena, "einc.h has no way to ask for %s yet", row->precision);
     work->context = einc_context_new(&host);
     einc_context_set_threads(work->context, row->threads);
     read_operands(work);
-    einc_options options = { .examples = work->inputs, .example_count = work->input_count, .target = row->target };
+    einc_options options = { .examples = work->inputs, .example_count = work->input_count, .target = row->target,
+                             .precision = row->precision };
     work->kernel = einc_compile(work->context, row->expression, &options);
     if (!work->kernel)
         return fail_runtime(work, arena);

@@ -159,8 +159,9 @@ static Dtype working_dtype(const Plan *plan)
 {
     const Program *lowered = plan->lowered;
     for (int s = 0; s < plan->step_count; s++)
-        if (plan->steps[s]->contract && plan->steps[s]->contract->group > 1)
-            return plan->steps[s]->contract->packed;
+        for (const Contract *c = plan->steps[s]->contract; c; c = c->parts)
+            if (c->group > 1)
+                return c->packed;
     for (int i = 0; i < lowered->term_count; i++) {
         const Term *term = lowered->terms[i];
         bool works = term->kind == TERM_CONTRACT || term->kind == TERM_REDUCE || term->kind == TERM_MAP;

@@ -41,6 +41,8 @@ static bool begin(Comparison *c, Job *job, const Result *results, int count, con
     while (c->total && common_divisor(c->total, c->step) != 1)
         c->step++;
     c->evaluator = evaluator_new(job->front->program, job->front->extents, arrays);
+    if (c->evaluator)
+        evaluator_allow(c->evaluator, precisions[job->options.precision].error);
     return c->evaluator != NULL;
 }
 

@@ -43,7 +43,7 @@ _einc()
     case "$previous" in
     --target) COMPREPLY=($(compgen -W "$(_einc_targets)" -- "$current")) ;;
     --device) COMPREPLY=($(compgen -W $'cpu\ncuda' -- "$current")) ;;
-    --precision) COMPREPLY=($(compgen -W "exact" -- "$current")) ;;
+    --precision) COMPREPLY=($(compgen -W "exact bf16x3 bf16x6" -- "$current")) ;;
     --dump) COMPREPLY=($(compgen -W $'ast\nprogram\nlower\nplan' -- "$current")) ;;
     --header) COMPREPLY=($(_einc_files h)) ;;
     --threads) COMPREPLY=($(compgen -W "$(seq "$(nproc)")" -- "$current")) ;;

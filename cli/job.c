@@ -191,7 +191,7 @@ static int fail_cuda(Cli *cli, const char *asked, const char *value)
 static int check_unsupported(Cli *cli)
 {
     const char *output = option_value(cli, OPTION_OUTPUT), *target = option_value(cli, OPTION_TARGET);
-    const char *device = option_value(cli, OPTION_DEVICE), *precision = option_value(cli, OPTION_PRECISION);
+    const char *device = option_value(cli, OPTION_DEVICE);
     size_t length = output ? strlen(output) : 0;
     if (device && !strcmp(device, "cuda"))
         return fail_cuda(cli, "--device", device);
@@ -201,9 +201,6 @@ static int check_unsupported(Cli *cli)
         return fail_cuda(cli, "-o", output);
     if (device && strcmp(device, "cpu"))
         return cli_fail(cli, EINC_USAGE, "there is no device '%s'\nhint: the devices are cpu and cuda", device);
-    if (precision && strcmp(precision, "exact"))
-        return cli_fail(cli, EINC_USAGE, "there is no precision '%s'\nhint: the only one is 'exact': each function as precise "
-                        "as its dtype", precision);
     if (option_given(cli, OPTION_FAST_MATH))
         return cli_fail(cli, EINC_USAGE, "--fast-math: there are no faster and less precise functions yet\nhint: leave it out");
     return EINC_OK;
@@ -242,6 +239,11 @@ static int read_simple_options(Job *job)
     if (runs && !target_runs_here(job->options.target))
         return cli_fail(cli, EINC_NO_COMPILER, "this CPU cannot run --target %s: it lacks some of %s\nhint: 'einc doctor' "
                         "says what it has", target, job->options.target->cpu);
+    const char *precision = option_value(cli, OPTION_PRECISION);
+    int known = precision_find(precision ? precision : "exact");
+    if (known < 0)
+        return cli_fail(cli, EINC_USAGE, "there is no precision '%s'\nhint: there are exact, bf16x6 and bf16x3", precision);
+    job->options.precision = (Precision)known;
     if (!option_memory(cli, &job->options.memory))
         return EINC_USAGE;
     job->options.name = "einc_kernel";

@@ -161,7 +161,7 @@ Compiled *compile(Arena *arena, const Source *source, const CompileOptions *opti
     bool *wanted = ARENA_ARRAY(arena, bool, c->program->tensor_count);
     for (int o = 0; o < c->output_count; o++)
         wanted[c->outputs[o]->id] = true;
-    PlanHints hints = { c->extents, known_strides(arena, c->program, options), options->memory, options->nests, false };
+    PlanHints hints = { c->extents, known_strides(arena, c->program, options), options->memory, options->nests, options->precision, false };
     if (!plan_nests(arena, c, options, wanted, &hints, diags))
         return NULL;
     Text text = text_new(arena);

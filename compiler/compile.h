@@ -15,6 +15,7 @@ typedef struct CompileOptions {
     const Target *target;
     int64_t memory;                       /* bytes; 0: no budget */
     Nests nests;
+    Precision precision;                  /* of products: the least that will do */
     const char *name, *command;           /* as EmitOptions */
     /* Each pass's result as text, for `-d<pass>`: "ast", "program", "lower", "plan". NULL: not wanted. */
     void (*dump)(void *user, const char *pass, const char *text);

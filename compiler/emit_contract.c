@@ -198,6 +198,25 @@ static const char *fill_skeleton(Emitter *e, const Tiling *t, const char *name, 
     return text ? text : emit_text(e, "#error \"the template %s and the emitter disagree about %s\"\n", name, fault);
 }
 
+/* The pairs of parts as two arrays, those of rows and those of columns. */
+static const char *pairs_of(Emitter *e, const Tiling *t)
+{
+    const Tile *tile = t->c->tile;
+    const char *pairs = tile->parts ? tile->pairs : "00";
+    Text text = text_new(e->arena);
+    text_put(&text, tile->parts ? "/* Which parts of numbers are multiplied, in this order. */\n"
+                                : "/* Numbers are multiplied as they are: of one part. */\n");
+    text_print(&text, "enum { PARTS_%d = %d, PAIRS_%d = %d };\n", t->number, tile->parts ? tile->parts : 1, t->number,
+               (int)(strlen(pairs) + 1) / 3);
+    for (int side = 0; side < 2; side++) {
+        text_print(&text, "static const unsigned char %s_parts_%d[] = {", side ? "column" : "row", t->number);
+        for (const char *pair = pairs; pair[0]; pair += pair[2] ? 3 : 2)
+            text_print(&text, "%s %c", pair == pairs ? "" : ",", pair[side]);
+        text_put(&text, " };\n");
+    }
+    return text.bytes;
+}
+
 /* The functions that make a tile's sums. */
 static const char *tile_functions(Emitter *e, Tiling *t)
 {
@@ -223,6 +242,7 @@ static const char *tile_functions(Emitter *e, Tiling *t)
         return fill_skeleton(e, t, t->c->tile->skeleton, vectors, sizeof vectors / sizeof *vectors);
     Hole tiles[] = {
         { "dot", emit_text(e, "#define DOT_%d %s\n", t->number, t->c->tile->dot) },
+        { "pairs", pairs_of(e, t) },
         { "exchange", stays },
         { "tile_head", head },
         { "takes", stays ? emit_text(e, "    add_%d(registers, &from, start, start_step, kept, kept_step);\n", t->number) : NULL },
@@ -267,10 +287,10 @@ static const char *registers_of(Emitter *e, const Tiling *t, const char *place)
     return !tiling_has_registers(t) ? "" : t->in_registers ? emit_text(e, ", &registers, sums, %s", place) : ", &registers";
 }
 
-void emit_contract(Emitter *e)
+/* The functions of one product, and how the step is called that it makes. */
+static const char *emit_product(Emitter *e, const Step *step, const Contract *c)
 {
-    const Step *step = e->step;
-    Tiling tiling = { .c = step->contract, .step = step, .number = step->id + 1 }, *t = &tiling;
+    Tiling tiling = { .c = c, .step = step, .number = c->number }, *t = &tiling;
     const char *const nothing[5] = { "", "", "", "", "" };
     t->dtype = register_dtype(t->c->product->dtype);
     t->names = ARENA_ARRAY(e->arena, const char *, e->plan->lowered->index_count);
@@ -278,8 +298,10 @@ void emit_contract(Emitter *e)
     t->in_registers = takes_registers(t);
     t->is_stored = is_stored(e, t);
     set_parameters(e, t);
-    const char *bodies[4] = { tiling_pack_columns(e, t), tiling_pack_rows(e, t), t->in_registers ? "" : tiling_after(e, t),
-                              t->c->reduces ? tiling_finish(e, t) : "" };
+    bool parts = c->tile->parts > 0;
+    const char *bodies[4] = { parts ? tiling_pack_column_parts(e, t) : tiling_pack_columns(e, t),
+                              parts ? tiling_pack_row_parts(e, t) : tiling_pack_rows(e, t),
+                              t->in_registers ? "" : tiling_after(e, t), t->c->reduces ? tiling_finish(e, t) : "" };
     const char *taken = tiling_taken(e, t), *whole = emit_text(e, "%s%s", emit_locals(e, taken), taken);
     const char *to = t->is_stored ? "to" : "kept", *to_step = t->is_stored ? "to_step" : emit_text(e, "COLUMNS_%d", t->number);
     const char *tiles = emit_text(e, "tile_%d(height, here, row_step, k_step, %spanels_%d + %s * %s + %s * COLUMNS_%d, points, "
@@ -299,6 +321,23 @@ void emit_contract(Emitter *e)
     const char *body = tiling_step(e, t, calls);
     fill_template(e, t, bodies, body);
     ParameterSet common = emit_common_parameters(e);
-    e->calls[0][step->id] = emit_text(e, "%s;", spell_call(e, &common, "step", t->number, body));
     e->step = step;
+    return emit_text(e, "%s;", spell_call(e, &common, "step", t->number, body));
+}
+
+/* Where a product is of its numbers' parts, that of the numbers themselves follows where they have none. */
+void emit_contract(Emitter *e)
+{
+    const Step *step = e->step;
+    const Contract *c = step->contract;
+    const char *call = emit_product(e, step, c);
+    if (c->parts) {
+        ParameterSet common = emit_common_parameters(e);
+        const char *body = emit_text(e, "    %s\n    if (*odd_%d)\n        %s\n", emit_product(e, step, c->parts), c->parts->number, call);
+        text_put(&e->functions, spell_function(e, &common, "The step with its numbers in parts; where they have none, as they are.",
+                                               "parts", c->number, body));
+        text_put(&e->functions, "\n");
+        call = emit_text(e, "%s;", spell_call(e, &common, "parts", c->number, body));
+    }
+    e->calls[0][step->id] = call;
 }

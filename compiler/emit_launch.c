@@ -225,11 +225,11 @@ static void clear_targets(Emitter *e, Text *text, const Launch *launch)
 static void forget_panels(Emitter *e, Text *text, const Launch *launch)
 {
     for (int s = 0; s < launch->step_count; s++) {
-        const Contract *contract = launch->steps[s]->contract;
-        if (contract && contract->panels_of)
-            text_print(text, "    for (int worker = 0; worker < workers; worker++)\n"
-                       "        *(int64_t *)(f->workspace + f->shared + worker * f->per_worker + %s) = -1;\n",
-                       emit_size(e, contract->panels_of));
+        for (const Contract *contract = launch->steps[s]->contract; contract; contract = contract->parts)
+            if (contract->panels_of)
+                text_print(text, "    for (int worker = 0; worker < workers; worker++)\n"
+                           "        *(int64_t *)(f->workspace + f->shared + worker * f->per_worker + %s) = -1;\n",
+                           emit_size(e, contract->panels_of));
     }
 }
 

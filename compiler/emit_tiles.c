@@ -167,7 +167,7 @@ static const char *hold(Emitter *e, const char *bound, const char *word)
 static const char *next_rows(Emitter *e, const Tiling *t, const char *row)
 {
     const char *further = "(tiles < 4 ? 2 : 1) * height";
-    if (!t->c->tile->has_starts || !tiling_reads_safely(e, t->c->left))
+    if (!(t->c->tile->has_starts || t->c->tile->parts) || !tiling_reads_safely(e, t->c->left))
         return emit_text(e, "rows + %s * row_step", further);
     emit_push(e);
     emit_bind(e, tiling_last(&t->c->rows), emit_text(e, "(%s + %s)", row, further));
@@ -234,6 +234,8 @@ static void emit_tiles(Emitter *e, const Tiling *t, const char *first, const cha
     emit_line(e, "int64_t %s = %s, done = 0, points;", row, from);
     emit_line(e, "%s = %s + height;", to, from);
     find_rows(e, t, pack);
+    if (t->c->tile->parts)
+        tiling_leave_odd(e, t);
     emit_line(e, "do {");
     e->scope->indent++;
     emit_line(e, "points = size_ceil_div(depth - done, size_max(size_ceil_div(depth - done, DEPTH_%d), 1));", n);
@@ -310,7 +312,10 @@ const char *tiling_step(Emitter *e, Tiling *t, const char *const calls[5])
     Text points = text_new(e->arena);
     for (int i = 0; i < c->depth.count; i++)
         text_print(&points, "%s%s", i ? " * " : "", tiling_words_along(e, t, i));
-    if (c->tile->words > 1)
+    if (c->tile->parts)
+        emit_line(e, "const int64_t words = %s, depth = size_ceil_div(words, %d) * %d;", points.bytes, c->tile->words / c->tile->parts,
+                  c->tile->words);
+    else if (c->tile->words > 1)
         emit_line(e, "const int64_t words = %s, depth = size_align(words, %d);", points.bytes, c->tile->words);
     else
         emit_line(e, "const int64_t depth = %s;", points.bytes);
@@ -326,6 +331,8 @@ const char *tiling_step(Emitter *e, Tiling *t, const char *const calls[5])
         emit_line(e, "%sv sums[ROWS_%d][VECTORS_%d];", dtype_name(t->dtype), t->number, t->number);
     if (tiling_has_registers(t)) {
         emit_line(e, "TileRegisters registers;");
+        if (c->tile->parts)
+            emit_line(e, "*odd_%d = 0;", t->number);
         emit_line(e, "tiles_begin(&registers, COLUMNS_%d);", t->number);
     }
     open_loops(e, t, &c->batch, c->batch.count, &depth);

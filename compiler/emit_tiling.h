@@ -52,6 +52,12 @@ bool tiling_reads_safely(Emitter *e, const Term *side);
 const char *tiling_pack_columns(Emitter *e, Tiling *t);
 const char *tiling_pack_rows(Emitter *e, Tiling *t);
 
+/* emit_parts.c: the same for numbers in parts */
+const char *tiling_pack_column_parts(Emitter *e, Tiling *t);
+const char *tiling_pack_row_parts(Emitter *e, Tiling *t);
+void tiling_clear_parts(Emitter *e, const Tiling *t);
+void tiling_leave_odd(Emitter *e, const Tiling *t);     /* the step ends where numbers have no parts */
+
 /* emit_sums.c: likewise */
 const char *tiling_state_array(Emitter *e, const Tiling *t, int r, const Component *component);
 const char *tiling_taken(Emitter *e, Tiling *t);

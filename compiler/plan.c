@@ -27,6 +27,7 @@ Plan *plan(Arena *arena, const Program *program, const Program *lowered, const T
     plan->lowered = lowered;
     plan->target = target;
     plan->memory = planner.hints->memory;
+    plan->precision = planner.hints->precision;
     for (int s = 0; s < lowered->statement_count; s++) {
         Step *step = plan_step(&planner, lowered->statements[s], s);
         ARENA_APPEND(arena, plan->steps, plan->step_count, step);
@@ -45,10 +46,18 @@ bool plan_has_contract(const Plan *plan)
     return false;
 }
 
+bool plan_has_parts(const Plan *plan)
+{
+    for (int s = 0; s < plan->step_count; s++)
+        if (plan->steps[s]->contract && plan->steps[s]->contract->parts)
+            return true;
+    return false;
+}
+
 const char *plan_permission(const Plan *plan)
 {
     for (int s = 0; s < plan->step_count; s++)
-        if (plan->steps[s]->contract && plan->steps[s]->contract->tile->dot)
+        if (plan->steps[s]->contract && (plan->steps[s]->contract->tile->dot || plan->steps[s]->contract->parts))
             return plan->target->permission;
     return NULL;
 }

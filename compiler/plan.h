@@ -49,6 +49,8 @@ typedef struct Contract {
     bool rows_along;              /* packed rows lie side by side; else each row's contracted points do */
     bool rows_spread;             /* each number of a packed row fills a vector, and these lie side by side */
     int tile_rows, tile_vectors;  /* of the latter as many as the columns need */
+    struct Contract *parts;       /* the same for the parts of its numbers: taken where those add up to them; or NULL */
+    int number;                   /* in the names of its functions and of what they store */
     int depth_block;              /* more words of contracted points are taken some at a time */
     int near, row_block;          /* panels of more words are taken one at a time, by so many tiles of rows */
 } Contract;
@@ -131,6 +133,7 @@ typedef struct Plan {
     const Size *shared, *per_worker, *workspace;   /* bytes; workspace = shared + workers * per_worker */
     const Size *smallest;         /* the workspace of one worker with tiles of one: the least that can be met */
     int64_t memory;               /* the budget in bytes; 0: none */
+    Precision precision;          /* of products: the least that would do */
 } Plan;
 
 typedef struct PlanHints {
@@ -138,12 +141,15 @@ typedef struct PlanHints {
     const int64_t *const *strides;/* [checked tensor id]; NULL: C order */
     int64_t memory;
     Nests nests;
+    Precision precision;
     bool smallest_tiles;          /* of products */
 } PlanHints;
 
 Plan *plan(Arena *arena, const Program *program, const Program *lowered, const Target *target, const PlanHints *hints);
 
 bool plan_has_contract(const Plan *plan);
+
+bool plan_has_parts(const Plan *plan);     /* a product of its numbers' parts */
 
 /* The function that must allow the plan's kernel to run: the target's, where a product needs it; else NULL. */
 const char *plan_permission(const Plan *plan);

@@ -174,6 +174,29 @@ static void set_blocks(const Planner *planner, Contract *c, Dtype dtype)
         c->row_block = 1;
 }
 
+/* The same product with each number taken apart: of two numbers that are read as they are, along one contracted index. A unit
+ * of work with numbers that have no such parts is done again, so nothing may be added to what was there. */
+static Contract *plan_parts(Planner *planner, const Step *step, const Contract *whole, const Component *sum)
+{
+    const Term *x = whole->product->reduce.argument, *left = plain_read(whole->left), *right = plain_read(whole->right);
+    const Tile *tile = planner->plan->target->parts[planner->hints->precision];
+    bool sums = sum->merge == MERGE_ADD && sum->lift == LIFT_ELEMENT && x->kind == TERM_MAP && x->map.function == FUNCTION_MUL;
+    if (!tile || !sums || whole->tile->dot || !left || !right || left->dtype != DTYPE_F32 || right->dtype != DTYPE_F32 ||
+        sum->dtype != DTYPE_F32 || whole->depth.count != 1 || step->statement->accumulate || planner->hints->smallest_tiles)
+        return NULL;
+    Contract *c = ARENA_NEW(planner->arena, Contract);
+    *c = *whole;
+    c->left = left;
+    c->right = right;
+    c->packed = DTYPE_BF16;
+    c->tile = tile;
+    c->group = tile->group;
+    c->tile_rows = tile->rows;
+    c->rows_along = c->columns_turned = c->rows_spread = c->in_place = false;
+    set_blocks(planner, c, sum->dtype);
+    return c;
+}
+
 Contract *plan_contract(Planner *planner, const Step *step)
 {
     Product product;
@@ -224,6 +247,7 @@ Contract *plan_contract(Planner *planner, const Step *step)
     c->rows_spread = c->group == 1 && target->spreads;
     c->in_place = !c->rows_spread && is_in_place(c);
     set_blocks(planner, c, dtype);
+    c->parts = plan_parts(planner, step, c, component);
     return c;
 }
 
@@ -327,8 +351,8 @@ void contract_tiles(Planner *planner, Launch *launch)
         place++;
     rows_last(planner, launch, place);
     for (int s = place; s < launch->step_count; s++)
-        if (launch->steps[s]->contract)
-            launch->steps[s]->contract->tile_vectors = tile_vectors(planner, launch->steps[s]->contract);
+        for (Contract *c = launch->steps[s]->contract; c; c = c->parts)
+            c->tile_vectors = tile_vectors(planner, c);
     const Contract *c = launch->steps[place]->contract;
     double *tiles = ARENA_ARRAY(planner->arena, double, launch->block_count);
     double depth = points(planner, &c->depth) / c->group, size = (double)dtype_size(register_dtype(c->product->dtype));
@@ -385,11 +409,11 @@ static const Size *block_size(Planner *planner, const Launch *launch, const Inde
     return size_extent(planner->arena, index->origin);
 }
 
-static const Size *add_scratch(Planner *planner, const Step *step, const char *word, Dtype dtype, const Size *count,
-                               const Size **end)
+static const Size *add_scratch(Planner *planner, const Step *step, const Contract *c, const char *word, Dtype dtype,
+                               const Size *count, const Size **end)
 {
     Arena *arena = planner->arena;
-    Scratch scratch = { .step = step, .dtype = dtype, .name = arena_format(arena, "%s_%d", word, step->id + 1),
+    Scratch scratch = { .step = step, .dtype = dtype, .name = arena_format(arena, "%s_%d", word, c->number),
                         .bytes = size_op(arena, SIZE_MUL, count, size_constant(arena, (int64_t)dtype_size(dtype))) };
     scratch.offset = planner_reserve(planner, end, scratch.name, scratch.bytes);
     ARENA_APPEND(arena, planner->plan->scratch, planner->plan->scratch_count, scratch);
@@ -420,10 +444,9 @@ static const Size *one_beyond(Arena *arena, const Size *size, int most)
 }
 
 /* Packed columns and rows, a tile of sums, and the states of the columns. */
-void contract_reserve(Planner *planner, const Launch *launch, const Step *step, const Size **end)
+static void reserve(Planner *planner, const Launch *launch, const Step *step, Contract *c, const Size **end)
 {
     Arena *arena = planner->arena;
-    Contract *c = step->contract;
     const Size *depth = size_constant(arena, 1), *columns = depth;
     for (int i = 0; i < c->depth.count; i++) {
         const Size *extent = size_extent(arena, c->depth.list[i]->origin);
@@ -431,14 +454,17 @@ void contract_reserve(Planner *planner, const Launch *launch, const Step *step, 
             extent = size_op(arena, SIZE_CEIL_DIV, extent, size_constant(arena, c->group));
         depth = size_op(arena, SIZE_MUL, depth, extent);
     }
-    if (c->tile->words > 1)
+    if (c->tile->parts)
+        depth = size_op(arena, SIZE_MUL, size_op(arena, SIZE_CEIL_DIV, depth, size_constant(arena, c->tile->words / c->tile->parts)),
+                        size_constant(arena, c->tile->words));
+    else if (c->tile->words > 1)
         depth = size_align(arena, depth, c->tile->words);
     for (int i = 0; i < c->columns.count; i++)
         columns = size_op(arena, SIZE_MUL, columns, block_size(planner, launch, c->columns.list[i]));
     columns = size_align(arena, columns, c->tile_vectors * planner->plan->lanes);
     Dtype dtype = register_dtype(c->product->dtype);
     const Size *panel = c->tile->has_starts ? size_op(arena, SIZE_ADD, depth, size_constant(arena, 1)) : depth;
-    add_scratch(planner, step, "panels", dtype, size_op(arena, SIZE_MUL, columns, panel), end);
+    add_scratch(planner, step, c, "panels", dtype, size_op(arena, SIZE_MUL, columns, panel), end);
     const Size *is_far = one_beyond(arena, size_op(arena, SIZE_MUL, columns, depth), c->near);
     const Size *more = size_op(arena, SIZE_MUL, is_far, size_constant(arena, c->row_block - 1));
     const Size *rows = size_op(arena, SIZE_MUL, size_op(arena, SIZE_ADD, size_constant(arena, 1), more),
@@ -446,16 +472,29 @@ void contract_reserve(Planner *planner, const Launch *launch, const Step *step, 
     const Size *row = size_op(arena, SIZE_ADD, depth, size_constant(arena, CONTRACT_LINE / (int)dtype_size(dtype)));
     if (c->rows_spread)
         row = size_op(arena, SIZE_MUL, depth, size_constant(arena, planner->plan->lanes));
-    add_scratch(planner, step, "packed", dtype, size_op(arena, SIZE_MUL, rows, row), end);
+    add_scratch(planner, step, c, "packed", dtype, size_op(arena, SIZE_MUL, rows, row), end);
     const Size *kept = size_op(arena, SIZE_MUL, size_op(arena, SIZE_MUL, one_beyond(arena, depth, c->depth_block), columns),
                                size_constant(arena, c->row_block * c->tile_rows));
-    add_scratch(planner, step, "kept", dtype, kept, end);
+    add_scratch(planner, step, c, "kept", dtype, kept, end);
     c->panels_of = NULL;
     if (meets_again(launch, step))
-        c->panels_of = add_scratch(planner, step, "panels_of", DTYPE_I64, size_constant(arena, 1), end);
+        c->panels_of = add_scratch(planner, step, c, "panels_of", DTYPE_I64, size_constant(arena, 1), end);
     for (int r = 0; r < step->root_count && c->reduces; r++) {
         Component components[STATE_COMPONENTS_MAX];
         for (int i = 0, n = state_components(step->roots[r], components); i < n; i++)
-            add_scratch(planner, step, arena_format(arena, "%s_%d", components[i].name, r + 1), components[i].dtype, columns, end);
+            add_scratch(planner, step, c, arena_format(arena, "%s_%d", components[i].name, r + 1), components[i].dtype, columns, end);
+    }
+    if (c->tile->parts)
+        add_scratch(planner, step, c, "odd", DTYPE_I64, size_constant(arena, 1), end);
+}
+
+void contract_reserve(Planner *planner, const Launch *launch, const Step *step, const Size **end)
+{
+    Contract *c = step->contract;
+    c->number = step->id + 1;
+    reserve(planner, launch, step, c, end);
+    if (c->parts) {
+        c->parts->number = planner->plan->step_count + step->id + 1;
+        reserve(planner, launch, step, c->parts, end);
     }
 }

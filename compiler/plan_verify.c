@@ -181,9 +181,8 @@ static void verify_side(Verifier *v, const Term *side, const IndexSet *set, cons
         expect(v, !term_has_index(side, set->list[i]), invariant);
 }
 
-static void verify_contract(Verifier *v, const Step *step)
+static void verify_contract(Verifier *v, const Step *step, const Contract *c)
 {
-    const Contract *c = step->contract;
     if (!expect(v, step->kind == STEP_STORE && step->root_count > 0 && is_reduction(c->product) &&
                 c->product->statement == step->id && c->left->statement == step->id && c->right->statement == step->id,
                 "a product is one of its step's reductions"))
@@ -380,7 +379,9 @@ const char *plan_verify(const Plan *plan)
     for (int s = 0; s < count; s++) {
         verify_step(&v, plan->steps[s]);
         if (plan->steps[s]->contract)
-            verify_contract(&v, plan->steps[s]);
+            verify_contract(&v, plan->steps[s], plan->steps[s]->contract);
+        if (plan->steps[s]->contract && plan->steps[s]->contract->parts)
+            verify_contract(&v, plan->steps[s], plan->steps[s]->contract->parts);
     }
     for (int l = 0; l < plan->launch_count; l++)
         verify_blocks(&v, plan->launches[l]);

@@ -21,6 +21,13 @@ static const Tile fourteen_i8 = { .rows = 14, .vectors = 2, .group = 4, .has_sta
 static const Tile tiles_bf16 = { .group = 2, .dot = "TILE_DOT_BF16", TILES };
 static const Tile tiles_i8 = { .group = 4, .dot = "TILE_DOT_I8", TILES };
 
+/* Small products first. One side's part is the one before where that can be. */
+#define PARTS(n) .rows = 32, .vectors = 2, .group = 2, .parts = n, .words = n * 16, .least_rows = 16, .depth = n * 64, \
+                 .skeleton = "contract_tiles.c", .dot = "TILE_DOT_BF16"
+
+static const Tile three_products = { PARTS(2), .pairs = "01 10 00" };
+static const Tile six_products = { PARTS(3), .pairs = "02 01 11 10 20 00" };
+
 const Target targets[] = {
     { .name = "portable", .words = "portable vectors of 16 bytes", .vector_bytes = 16, .tile = &six, .spreads = true,
       .attribute = "",
@@ -40,11 +47,28 @@ const Target targets[] = {
       .features = NARROW_FEATURES, .cpu = NARROW_CPU, .l1_bytes = 32 << 10, .l2_bytes = 1 << 20,
       .fma_per_cycle = 2, .bytes_per_cycle = 5 },
     { .name = "amx", .words = "AVX-512 and AMX", .vector_bytes = 64, .tile = &fourteen,
-      .narrow = { [DTYPE_I8] = &tiles_i8, [DTYPE_BF16] = &tiles_bf16 }, .attribute = AVX512 NARROW,
+      .narrow = { [DTYPE_I8] = &tiles_i8, [DTYPE_BF16] = &tiles_bf16 },
+      .parts = { [PRECISION_BF16X3] = &three_products, [PRECISION_BF16X6] = &six_products }, .attribute = AVX512 NARROW,
       .features = NARROW_FEATURES, .cpu = NARROW_CPU " amx_tile amx_bf16 amx_int8", .permission = "has_tiles",
       .l1_bytes = 48 << 10, .l2_bytes = 2 << 20, .fma_per_cycle = 2, .bytes_per_cycle = 5 },
     { .name = NULL }
 };
+
+/* A number's second part is at most 2^-8 of it, its third one and what two parts leave 2^-17. So three products leave out one
+ * of 2^-16 and two remainders of 2^-17, six leave out two products of 2^-25 and one of 2^-34. */
+const PrecisionFacts precisions[PRECISION_COUNT] = {
+    [PRECISION_EXACT] = { "exact", "as precise as the dtypes", NULL, 0 },
+    [PRECISION_BF16X3] = { "bf16x3", "three products of bf16 for one of f32", "2^-15", 0x1p-14 },
+    [PRECISION_BF16X6] = { "bf16x6", "six products of bf16 for one of f32", "2^-24", 0x1p-20 },
+};
+
+int precision_find(const char *name)
+{
+    for (int p = 0; p < PRECISION_COUNT; p++)
+        if (!strcmp(precisions[p].name, name))
+            return p;
+    return -1;
+}
 
 const Target *target_find(const char *name)
 {

@@ -19,7 +19,12 @@ typedef struct Tile {
     bool has_starts;              /* rows are taken without a sign, which the first row of a panel makes up for: templates/dot.c */
     const char *skeleton;         /* of the functions that make the sums: a file of templates/ */
     const char *dot;              /* the instruction, as a word of the library; NULL: the skeleton asks for none */
+    int parts;                    /* so many narrow numbers, the largest first, add up to a number; 0: it is one itself */
+    const char *pairs;            /* which parts of a row's and a column's number are multiplied, in this order: "01 10 00" */
 } Tile;
+
+/* How precise products are: as precise as their dtype, or of the parts of each number. */
+typedef enum { PRECISION_EXACT, PRECISION_BF16X3, PRECISION_BF16X6, PRECISION_COUNT } Precision;
 
 typedef struct Target {
     const char *name;             /* as `--target` takes it */
@@ -27,6 +32,7 @@ typedef struct Target {
     int vector_bytes;
     const Tile *tile;             /* of a product */
     const Tile *narrow[DTYPE_COUNT];     /* of one of two of this dtype, where an instruction adds up several of their products */
+    const Tile *parts[PRECISION_COUNT];  /* of the parts of f32 numbers */
     bool spreads;                 /* to fill all lanes with a number costs as much as a product: rows are packed so */
     const char *attribute;        /* of every function: __attribute__((target("..."))); "" for none */
     const char *features;         /* of the library's `//{ name@feature`, separated by blanks */
@@ -39,6 +45,19 @@ typedef struct Target {
 
 /* All rows, the most capable last; ends in a NULL name. */
 extern const Target targets[];
+
+/* What is known of a precision. */
+typedef struct PrecisionFacts {
+    const char *name;             /* as `--precision` takes it */
+    const char *words;            /* for a person */
+    const char *left_out;         /* so much of a product's size is, hardly more; NULL: nothing */
+    double error;                 /* the same, with what adding up its parts may lose beyond adding up products */
+} PrecisionFacts;
+
+extern const PrecisionFacts precisions[PRECISION_COUNT];
+
+/* -1 when there is none of that name. */
+int precision_find(const char *name);
 
 /* NULL when there is none of that name. */
 const Target *target_find(const char *name);

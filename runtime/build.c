@@ -95,6 +95,12 @@ bool read_options(einc_context *context, Arena *arena, const einc_options *given
                                                                           : "error: unknown flags 0x%x", given->flags);
         return false;
     }
+    int precision = precision_find(given->precision ? given->precision : "exact");
+    if (precision < 0) {
+        context_fail(context, EINC_USAGE, "error: there is no precision '%s'\nhint: there are exact, bf16x6 and bf16x3", given->precision);
+        return false;
+    }
+    options->precision = (Precision)precision;
     if (given->memory > INT64_MAX) {
         context_fail(context, EINC_USAGE, "error: a memory budget of %llu bytes", (unsigned long long)given->memory);
         return false;

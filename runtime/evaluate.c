@@ -111,6 +111,11 @@ Evaluator *evaluator_new(const Program *program, const Extents *extents, const A
     return NULL;
 }
 
+void evaluator_allow(Evaluator *evaluator, double error)
+{
+    evaluator->product_error = error;
+}
+
 void evaluator_free(Evaluator *evaluator)
 {
     if (!evaluator)

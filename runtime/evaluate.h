@@ -28,6 +28,9 @@ typedef struct Evaluator Evaluator;
 /* `arrays` has an array per tensor id: the inputs, and what a `+=` adds to (NULL there: zeros); NULL elsewhere. All
  * extents must be known. Everything is borrowed until evaluator_free(). NULL without memory. One thread at a time. */
 Evaluator *evaluator_new(const Program *program, const Extents *extents, const Array *const *arrays);
+
+/* Products of f32 may be off by so much of their size: what a kernel was allowed to leave out of them. */
+void evaluator_allow(Evaluator *evaluator, double error);
 void evaluator_free(Evaluator *evaluator);
 
 /* One element of what a statement makes, computed on demand with no more than it needs (a scatter's element is its

@@ -1,5 +1,6 @@
 /* Terms at one point: reads, maps, selects and reductions, and what is kept of them. What a function or a reduction
  * makes of values stands in other files; here is which elements are needed. */
+#include <math.h>
 #include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -174,6 +175,12 @@ static Value evaluate_map(Evaluator *e, const Term *term)
     if (term->map.function == FUNCTION_MUL && term->dtype == DTYPE_F32 && is_narrow(term->map.arguments[0]) &&
         is_narrow(term->map.arguments[1]))
         return value_mul_flushed(arguments[0], arguments[1]);
+    if (e->product_error > 0 && term->map.function == FUNCTION_MUL && term->dtype == DTYPE_F32) {
+        Value product = value_mul(DTYPE_F32, arguments[0], arguments[1]);
+        if (!product.open && isfinite(product.re))
+            product.bound += e->product_error * (fabs(product.re) + product.bound);
+        return product;
+    }
     return map_apply(term->map.function, term->dtype, term->map.arguments[0]->dtype, arguments);
 }
 

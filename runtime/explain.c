@@ -258,6 +258,21 @@ static void explain_memory(Text *text, const Cost *cost)
         text_print(text, ", the least is %s", byte_words(arena, (double)cost->smallest));
 }
 
+/* What products may lose; nothing where as little as ever. */
+static void explain_precision(Text *text, const Plan *plan)
+{
+    const PrecisionFacts *facts = &precisions[plan->precision];
+    if (plan->precision == PRECISION_EXACT)
+        return;
+    if (!plan_has_parts(plan)) {
+        text_print(text, "precision    exact: no product here has a unit for %s\n", facts->name);
+        return;
+    }
+    text_print(text, "precision    %s: %s, where all of a block's numbers are 0 or between 2^-40 and 2^40 in size\n"
+               "             error: at most %s of a product's size is left out, and sums are rounded as in f32\n", facts->name,
+               facts->words, facts->left_out);
+}
+
 static void explain_sum(Text *text, const Compiled *c)
 {
     Cost cost = plan_cost(c->plan, c->extents, 1);
@@ -286,6 +301,7 @@ static void explain_sum(Text *text, const Compiled *c)
                    roof.compute ? "arithmetic" : "memory", count_words(arena, roof.cycles, "cycles"), roof.flops_per_cycle,
                    roof.bytes_per_cycle);
     text_print(text, "\ntarget       %s, %d lanes\n", c->plan->target->words, c->plan->lanes);
+    explain_precision(text, c->plan);
 }
 
 const char *kernel_explain(Arena *arena, const Compiled *c, bool json)

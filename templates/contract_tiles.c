@@ -6,7 +6,10 @@
  *
  * A product takes long until its sums are there. So sums that a reduction takes stay in the registers until the next tile
  * begins: its first products each come when the register has been stored that they need, and while they are on their way
- * the sums are taken. The sample is for words of bf16. */
+ * the sums are taken.
+ *
+ * Numbers may be sums of parts. Then words are as many times as deep, TILE_WORDS words of the first part before as many of
+ * the next, and pairs of parts are multiplied. The sample is for words of bf16. */
 #include "memory.c"
 #include "size.c"
 #include "tiles.c"
@@ -20,6 +23,12 @@ KERNEL static void take_sums(int height, int64_t place, f32v (*sums)[VECTORS_N])
 //---
 //{ dot
 #define DOT_N TILE_DOT_BF16
+//}
+//{ pairs
+/* Numbers are multiplied as they are: of one part. */
+enum { PARTS_N = 1, PAIRS_N = 1 };
+static const unsigned char row_parts_N[] = { 0 };
+static const unsigned char column_parts_N[] = { 0 };
 //}
 
 /* What a tile's products are of: rows, the lower ones of them from `lower` on, and a panel. Meanwhile what is needed next
@@ -44,14 +53,15 @@ INLINE void bring_N(const char *ahead, int64_t ahead_step)
     }
 }
 
-/* Adds to the sums what TILE_WORDS words from the k-th on make, of the upper rows or of `both`. Where a tile begins, the
- * sums of the one before go to `last`, each just before its register is needed. */
-INLINE void multiply_N(TileRegisters *registers, const Factors_N *from, int64_t k, const int both, const int begins,
-                       f32v (*last)[VECTORS_N])
+/* Adds to the sums what TILE_WORDS words make, of the upper rows or of `both`: those of rows from row_word on and those of
+ * the panel from column_word on. Where a tile begins, the sums of the one before go to `last`, each just before its
+ * register is needed. */
+INLINE void multiply_N(TileRegisters *registers, const Factors_N *from, int64_t row_word, int64_t column_word,
+                       const int both, const int begins, f32v (*last)[VECTORS_N])
 {
-    const partu *rows = from->rows + k * from->k_step;
-    const wordu *panel = from->panel + k * COLUMNS_N;
-    const char *ahead = from->ahead + k * from->ahead_step;
+    const partu *rows = from->rows + row_word * from->k_step;
+    const wordu *panel = from->panel + column_word * COLUMNS_N;
+    const char *ahead = from->ahead + row_word * from->ahead_step;
     const int64_t apart = from->row_step * (int64_t)sizeof *rows, across = COLUMNS_N * 4;
     char *upper_last = begins ? (char *)last[0] : NULL;
     char *lower_last = begins ? (char *)last[registers->lower] : NULL;
@@ -82,20 +92,30 @@ INLINE void multiply_N(TileRegisters *registers, const Factors_N *from, int64_t 
     }
 }
 
-/* All words of a tile. The loop stands twice, so that nothing is asked between products. */
+/* All words of a tile: of TILE_WORDS words the products of their parts, then of the next. */
+INLINE void multiply_pairs_N(TileRegisters *registers, const Factors_N *from, const int both, const int begins,
+                             f32v (*last)[VECTORS_N])
+{
+    int pair = 0;
+    if (begins) {
+        multiply_N(registers, from, TILE_WORDS * row_parts_N[0], TILE_WORDS * column_parts_N[0], both, 1, last);
+        pair = 1;
+    }
+    for (int64_t k = 0; k < from->depth; k += PARTS_N * TILE_WORDS) {
+        for (; pair < PAIRS_N; pair++)
+            multiply_N(registers, from, k + TILE_WORDS * row_parts_N[pair], k + TILE_WORDS * column_parts_N[pair],
+                       both, 0, NULL);
+        pair = 0;
+    }
+}
+
+/* The loop stands twice, so that nothing is asked between products. */
 INLINE void multiply_all_N(TileRegisters *registers, const Factors_N *from, const int begins, f32v (*last)[VECTORS_N])
 {
-    if (from->lower > 0) {
-        if (begins)
-            multiply_N(registers, from, 0, 1, 1, last);
-        for (int64_t k = begins ? TILE_WORDS : 0; k < from->depth; k += TILE_WORDS)
-            multiply_N(registers, from, k, 1, 0, NULL);
-    } else {
-        if (begins)
-            multiply_N(registers, from, 0, 0, 1, last);
-        for (int64_t k = begins ? TILE_WORDS : 0; k < from->depth; k += TILE_WORDS)
-            multiply_N(registers, from, k, 0, 0, NULL);
-    }
+    if (from->lower > 0)
+        multiply_pairs_N(registers, from, 1, begins, last);
+    else
+        multiply_pairs_N(registers, from, 0, begins, last);
 }
 
 /* Adds a tile's products to the sums from `start` on; they are kept. What becomes of rows that a tile has not does not

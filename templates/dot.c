@@ -125,6 +125,38 @@ INLINE u32v place_i8v(i32v x, int at)
 }
 //}
 
+//{ part_bf16v
+/* The nearest number of bf16, in the upper half of a word; x is what that leaves. */
+INLINE u32v part_bf16v(f32v *x)
+{
+    const u32v bits = bits_f32v(*x), part = (bits + 0x7FFF + (bits >> 16 & 1)) & 0xFFFF0000;
+    *x = *x - from_bits_f32v(part);
+    return part;
+}
+//}
+
+//{ odd_f32v
+/* Not 0 in lanes where a number is neither 0 nor of a size between 2^-40 and 2^40: others have parts too small for a unit that
+ * takes denormal numbers for 0, or products whose sum may overflow. */
+INLINE u32v odd_f32v(f32v x)
+{
+    const u32v size = bits_f32v(x) & 0x7FFFFFFF, beyond = size - 0x2B800000;
+    return (u32v)(size != 0) & (u32v)(beyond > 0x28000000);
+}
+//}
+
+//{ any_u32v
+/* Whether a lane is not 0. */
+INLINE int any_u32v(u32v x)
+{
+    uint32_t lanes[LANES], any = 0;
+    memcpy(lanes, &x, sizeof x);
+    for (int l = 0; l < LANES; l++)
+        any |= lanes[l];
+    return any != 0;
+}
+//}
+
 //{ store_row_bf16v
 INLINE void store_row_bf16v(void *p, f32v x, int count)
 {

@@ -98,7 +98,7 @@ def check_options(arrays):
     operands = ("-i", "a.npy", "-i", "b.npy", "-o", "out.npy")
     for options in (("--memory", "700"), ("--memory", "64M"), ("--memory=1K",), ("--threads", "1"), ("--threads", "2"),
                     ("--target", "portable"), ("--static", "j=4"), ("-d", "i=3,k=5"), ("--device", "cpu"),
-                    ("--precision", "exact"), ("--static", "i=3,j=4,k=5", "--target", "native")):
+                    ("--precision", "exact"), ("--precision", "bf16x6"), ("--static", "i=3,j=4,k=5", "--target", "native")):
         good("run", "ij,jk->ik", *operands, *options)
         check(close(np.load("out.npy"), a @ b), options)
     result = run("run", "ij,jk->ik", *operands, "--check")
@@ -264,6 +264,12 @@ def check_explain():
     product = json.loads(good("explain", "ij:f16,jk->ik", "-d", "i=300,j=300,k=300", "--json"))["launches"][0]["steps"][0]
     check(product["tiles"]["packed"] == ["rows", "columns"], product)
     check(json.loads(good("explain", known[0], "--json"))["flops"] is None, "what is not known is null")
+    for precision, words in (("bf16x6", "2^-24 of a product's size"), ("bf16x3", "2^-15 of a product's size")):
+        shape = ("-d", "i=100,j=200,k=128,m=10,n=100", "--precision", precision)
+        said = text(good("explain", known[0], *shape, "--target", "amx"))
+        check(f"precision    {precision}: " in said and words in said, precision, said)
+        said = text(good("explain", known[0], *shape, "--target", "avx2"))
+        check("precision    exact: " in said, precision, said)
     for dump in ("ast", "program", "lower", "plan"):
         check(good("explain", known[0], f"-d{dump}"), dump)
     sizes = [json.loads(good("explain", known[0], "-d", f"i=3,j=32,k=64,m=31,n={n}", "--json"))["workspace_bytes"]

@@ -27,6 +27,7 @@ from expression_sizes import Links, data_set, first_set
 from expressions import Refused, random_program, text_of, to_file
 
 NESTS = os.environ.get('NESTS', '')  # 'tiled', 'loops': which nests are forced
+PRECISION = os.environ.get('PRECISION', '')
 LAYOUTS = 3                         # how many layouts a shrunk program is tried with
 
 
@@ -47,6 +48,7 @@ class Case:
         """The job's fields; the arrays are written into the folder."""
         fields = [self.text(), '-s', '%d' % self.seed]
         fields += (['-t', self.target] if self.target else []) + (['-n', NESTS] if NESTS else [])
+        fields += ['-p', PRECISION] if PRECISION else []
         inputs, old = self.program.operands()
         for s, data in enumerate(self.sets):
             fields.append('|')

@@ -64,6 +64,8 @@ static bool add_field(Job *job, const char *option, char *field)
         job->seed = strtoull(field, NULL, 10);
     } else if (!strcmp(option, "-t")) {
         job->target = field;
+    } else if (!strcmp(option, "-p")) {
+        job->precision = (Precision)precision_find(field);
     } else if (!strcmp(option, "-n")) {
         job->nests = !strcmp(field, "tiled") ? NESTS_TILED : !strcmp(field, "loops") ? NESTS_LOOPS : NESTS_BY_COST;
     } else if (set && !strcmp(option, "-d") && equals) {

@@ -27,6 +27,7 @@ typedef struct Job {
     jmp_buf full;
     const char *expression, *target;
     Nests nests;
+    Precision precision;
     uint64_t seed;
     Set *sets;
     int set_count;

@@ -2,7 +2,7 @@
  *
  * A job is fields with tabs between them, in which \t, \n and \\ stand for those characters:
  *
- *     expression  -s seed  [-t target]  [-n tiled|loops]  {"|"  [-d index=extent]…  [-i [NAME=]in.npy]…}…
+ *     expression  -s seed  [-t target]  [-n tiled|loops]  [-p precision]  {"|"  [-d index=extent]…  [-i [NAME=]in.npy]…}…
  *
  * Behind each "|" stands a data set: the expression is compiled once, for the dtypes and, as hints, the shapes of the
  * first, and run on each of them. The seed chooses what is laid out how: axes in any order, gaps, negative and zero
@@ -283,7 +283,10 @@ static Evaluator *evaluator_for(Job *job, const Run *run)
     for (int o = 0; o < run->compiled->output_count; o++)
         if (run->adds[o])
             arrays[root_of(run->compiled->outputs[o])->id] = &run->before[o];
-    return evaluator_new(program, run->extents, arrays);
+    Evaluator *evaluator = evaluator_new(program, run->extents, arrays);
+    if (evaluator)
+        evaluator_allow(evaluator, precisions[job->precision].error);
+    return evaluator;
 }
 
 /* Whether some element of some statement reads out of range: a kernel may compute what nobody asks for. */
@@ -417,6 +420,7 @@ static bool run_job(Job *job, einc_context *context, char *line, const char **re
         return true;
     }
     options.nests = job->nests;
+    options.precision = job->precision;
     Set *first = &job->sets[0];
     options.check = (CheckOptions){ first->operands, first->operand_count, first->extents, first->extent_count };
     if (job_pick(job, 3) == 0) {      /* without hints, as ahead of time */

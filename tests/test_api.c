@@ -179,6 +179,7 @@ static void test_wrong_options(void **state)
         { "ij,jk->iz", { 0 }, "expr:1:9: error:" },
         { "ij | logsumexpo j", { 0 }, "did you mean 'logsumexp'" },
         { "ij->i", { .target = "avx3" }, "there is no target 'avx3'" },
+        { "ij->i", { .precision = "half" }, "there is no precision 'half'" },
         { "ij->i", { .extents = "i=x" }, "is no extent" },
         { "ij->i", { .extents = "z=3" }, "no index 'z'" },
         { "ij->i", { .statics = "i" }, "is no extent" },

@@ -510,6 +510,43 @@ TARGETED static void test_dots(void **state)
     }
 }
 
+/* A number of f32 in parts of bf16: three are all of it, what two leave is small; those that have none are told. */
+TARGETED static void test_parts(void **state)
+{
+    (void)state;
+    for (int round = 0; round < ROUNDS; round++) {
+        float x[LANES], parts[3][LANES], rest[LANES];
+        uint32_t odd[LANES];
+        bool any = false;
+        for (int l = 0; l < LANES; l++)
+            x[l] = from_bits_f32((uint32_t)random_bits());
+        if (round % 2)
+            for (int l = 0; l < LANES; l++)
+                x[l] = from_bits_f32((bits_f32(x[l]) & 0x87FFFFFF) | 0x38000000);
+        if (round % 4 == 3)
+            x[round % LANES] = round % 8 == 3 ? 0 : 0x1p40f;
+        f32v left = load_f32v((const f32u *)x, 1, LANES);
+        u32v odds = odd_f32v(left);
+        LANES_OF(odd, odds);
+        for (int p = 0; p < 3; p++) {
+            f32v part = from_bits_f32v(part_bf16v(&left));
+            LANES_OF(parts[p], part);
+        }
+        LANES_OF(rest, left);
+        for (int l = 0; l < LANES; l++) {
+            const bool has = x[l] == 0 || (fabsf(x[l]) >= 0x1p-40f && fabsf(x[l]) <= 0x1p40f);
+            assert_true(has == (odd[l] == 0));
+            any |= !has;
+            for (int p = 0; p < 3; p++)
+                assert_true((bits_f32(parts[p][l]) & 0xFFFF) == 0);
+            if (has)
+                assert_true(rest[l] == 0 && (double)parts[0][l] + parts[1][l] + parts[2][l] == x[l] &&
+                            fabsf(parts[1][l]) <= 0x1p-8f * fabsf(x[l]) && fabsf(parts[2][l]) <= 0x1p-17f * fabsf(x[l]));
+        }
+        assert_true(any_u32v(odds) == any);
+    }
+}
+
 /* Packed columns and rows, as the product needs them: exact for all i8. */
 TARGETED static void test_packed_dots(void **state)
 {
@@ -558,6 +595,7 @@ int main(void)
         cmocka_unit_test(test_folds_of_integers),
         cmocka_unit_test(test_dots),
         cmocka_unit_test(test_packed_dots),
+        cmocka_unit_test(test_parts),
     };
     return machine_fits() ? cmocka_run_group_tests(tests, NULL, NULL) : SKIPPED;
 }

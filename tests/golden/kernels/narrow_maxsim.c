@@ -899,6 +899,10 @@ KERNEL static void pack_rows_1(const Frame *f, char *own, int64_t m, int64_t n, 
 }
 
 #define DOT_1 TILE_DOT_BF16
+/* Numbers are multiplied as they are: of one part. */
+enum { PARTS_1 = 1, PAIRS_1 = 1 };
+static const unsigned char row_parts_1[] = { 0 };
+static const unsigned char column_parts_1[] = { 0 };
 
 /* What a tile's products are of: rows, the lower ones of them from `lower` on, and a panel. Meanwhile what is needed next
  * comes nearer: `ahead`, so many bytes for each word. */
@@ -922,14 +926,15 @@ INLINE void bring_1(const char *ahead, int64_t ahead_step)
     }
 }
 
-/* Adds to the sums what TILE_WORDS words from the k-th on make, of the upper rows or of `both`. Where a tile begins, the
- * sums of the one before go to `last`, each just before its register is needed. */
-INLINE void multiply_1(TileRegisters *registers, const Factors_1 *from, int64_t k, const int both, const int begins,
-                       f32v (*last)[VECTORS_1])
+/* Adds to the sums what TILE_WORDS words make, of the upper rows or of `both`: those of rows from row_word on and those of
+ * the panel from column_word on. Where a tile begins, the sums of the one before go to `last`, each just before its
+ * register is needed. */
+INLINE void multiply_1(TileRegisters *registers, const Factors_1 *from, int64_t row_word, int64_t column_word,
+                       const int both, const int begins, f32v (*last)[VECTORS_1])
 {
-    const bf16u *rows = from->rows + k * from->k_step;
-    const u32u *panel = from->panel + k * COLUMNS_1;
-    const char *ahead = from->ahead + k * from->ahead_step;
+    const bf16u *rows = from->rows + row_word * from->k_step;
+    const u32u *panel = from->panel + column_word * COLUMNS_1;
+    const char *ahead = from->ahead + row_word * from->ahead_step;
     const int64_t apart = from->row_step * (int64_t)sizeof *rows, across = COLUMNS_1 * 4;
     char *upper_last = begins ? (char *)last[0] : NULL;
     char *lower_last = begins ? (char *)last[registers->lower] : NULL;
@@ -960,20 +965,30 @@ INLINE void multiply_1(TileRegisters *registers, const Factors_1 *from, int64_t 
     }
 }
 
-/* All words of a tile. The loop stands twice, so that nothing is asked between products. */
+/* All words of a tile: of TILE_WORDS words the products of their parts, then of the next. */
+INLINE void multiply_pairs_1(TileRegisters *registers, const Factors_1 *from, const int both, const int begins,
+                             f32v (*last)[VECTORS_1])
+{
+    int pair = 0;
+    if (begins) {
+        multiply_1(registers, from, TILE_WORDS * row_parts_1[0], TILE_WORDS * column_parts_1[0], both, 1, last);
+        pair = 1;
+    }
+    for (int64_t k = 0; k < from->depth; k += PARTS_1 * TILE_WORDS) {
+        for (; pair < PAIRS_1; pair++)
+            multiply_1(registers, from, k + TILE_WORDS * row_parts_1[pair], k + TILE_WORDS * column_parts_1[pair],
+                       both, 0, NULL);
+        pair = 0;
+    }
+}
+
+/* The loop stands twice, so that nothing is asked between products. */
 INLINE void multiply_all_1(TileRegisters *registers, const Factors_1 *from, const int begins, f32v (*last)[VECTORS_1])
 {
-    if (from->lower > 0) {
-        if (begins)
-            multiply_1(registers, from, 0, 1, 1, last);
-        for (int64_t k = begins ? TILE_WORDS : 0; k < from->depth; k += TILE_WORDS)
-            multiply_1(registers, from, k, 1, 0, NULL);
-    } else {
-        if (begins)
-            multiply_1(registers, from, 0, 0, 1, last);
-        for (int64_t k = begins ? TILE_WORDS : 0; k < from->depth; k += TILE_WORDS)
-            multiply_1(registers, from, k, 0, 0, NULL);
-    }
+    if (from->lower > 0)
+        multiply_pairs_1(registers, from, 1, begins, last);
+    else
+        multiply_pairs_1(registers, from, 0, begins, last);
 }
 
 /* Adds a tile's products to the sums from `start` on; they are kept. What becomes of rows that a tile has not does not
