@@ -185,6 +185,8 @@ const char *explain_json(Arena *arena, const Compiled *c)
     put_tensors(&text, c, "operands", (const Tensor *const *)c->program->inputs, c->program->input_count);
     put_tensors(&text, c, "outputs", c->outputs, c->output_count);
     text_print(&text, ",\n  \"target\": \"%s\",\n  \"lanes\": %d", c->plan->target->name, c->plan->lanes);
+    text_print(&text, ",\n  \"precision\": \"%s\"",
+               precisions[plan_has_parts(c->plan) ? c->plan->precision : PRECISION_EXACT].name);
     put_member(&text, "flops", cost.flops);
     put_member(&text, "bytes", cost.bytes);
     put_member(&text, "not_stored_bytes", cost.largest_indices ? cost.largest : 0);

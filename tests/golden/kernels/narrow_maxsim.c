@@ -996,8 +996,9 @@ INLINE void multiply_all_1(TileRegisters *registers, const Factors_1 *from, cons
 INLINE void add_1(TileRegisters *registers, const Factors_1 *from, const f32u *start, int64_t start_step, f32u *kept,
                   int64_t kept_step)
 {
-    const f32u *lower_start = start + from->lower * start_step;
-    f32u *lower_kept = kept + from->lower * kept_step;
+    const int64_t lower = from->lower > 0 ? from->lower : 0;
+    const f32u *lower_start = start + lower * start_step;
+    f32u *lower_kept = kept + lower * kept_step;
     TILE_LOAD(registers, 0, start, 4 * start_step);
     if (from->lower > 0)
         TILE_LOAD(registers, 2, lower_start, 4 * start_step);
