@@ -65,6 +65,11 @@ typedef struct Step {
     Term **roots;                 /* the reductions that depend on the kept loops alone */
     int root_count;
     Contract *contract;           /* NULL: a nest of loops */
+    /* So many points of one kept loop, or vectors of them, go through the reductions together (unroll and jam), so that
+     * what does not depend on that loop is loaded once for all of them. */
+    Index *jammed;                /* NULL: one at a time */
+    int jam;
+    int ahead;                    /* each of them prefetches what it reads so many vectors later; 0: nothing */
     Unit *units;
     int unit_count;
     /* Where kept indices give too little work, the outermost loop of the reductions is cut into parts; each part's state
