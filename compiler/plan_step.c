@@ -359,6 +359,47 @@ static void find_units(Planner *planner, Step *step)
     }
 }
 
+/* ---- results past the caches ---- */
+
+static bool is_read(const Program *lowered, const Tensor *tensor)
+{
+    for (int i = 0; i < lowered->term_count; i++)
+        if (lowered->terms[i]->kind == TERM_READ && lowered->terms[i]->read.tensor->home == tensor->home)
+            return true;
+    return false;
+}
+
+static bool has_unit(const Step *step, const Tensor *tensor)
+{
+    for (int u = 0; u < step->unit_count; u++)
+        if (step->units[u].tensor == tensor->home)
+            return true;
+    return false;
+}
+
+/* A pointwise result of the caller's is stored once, and nothing reads it: where it is large, a line of it need not be
+ * read into the cache before. */
+static void set_result(Planner *planner, Step *step)
+{
+    Arena *arena = planner->arena;
+    const Tensor *tensor = step->statement->outputs[0].tensor;
+    if (step->kind != STEP_STORE || step->root_count || step->statement->output_count > 1 || step->statement->accumulate ||
+        !step->vector_kept || !has_unit(step, tensor) || is_read(planner->plan->lowered, tensor) ||
+        dtype_kind(tensor->dtype) == KIND_COMPLEX || tensor->dtype == DTYPE_BOOL || tensor->dtype == DTYPE_I8 ||
+        tensor->dtype == DTYPE_I16)
+        return;
+    double bytes = (double)dtype_size(tensor->dtype);
+    const Size *size = size_constant(arena, (int64_t)bytes);
+    bool known = planner->hints->extents != NULL;
+    for (int a = 0; a < tensor->rank; a++) {
+        size = size_op(arena, SIZE_MUL, size, size_extent(arena, tensor->axes[a]->origin));
+        known = known && planner->hints->extents->of[tensor->axes[a]->origin->id] >= 0;
+        bytes *= planner_extent(planner, tensor->axes[a]);
+    }
+    if (!known || bytes > STEP_PAST)
+        step->result = size;
+}
+
 /* ---- the step ---- */
 
 typedef struct Roots {
@@ -446,5 +487,6 @@ Step *plan_step(Planner *planner, const Statement *statement, int id)
     }
     if (!step->contract)
         find_units(planner, step);
+    set_result(planner, step);
     return step;
 }
