@@ -101,6 +101,9 @@ static void set_parameters(Emitter *e, Tiling *t)
     emit_parameter(&t->parameters, "int ", "count");
     emit_parameter(&t->parameters, "int ", "height");
     emit_parameter(&t->parameters, emit_text(e, "const %s *", dtype_c(t->dtype)), "kept");
+    emit_parameter(&t->parameters, "const Piece *", "placed");
+    emit_parameter(&t->parameters, emit_text(e, "%s *", emit_element(t->dtype)), "result");
+    emit_parameter(&t->parameters, "int64_t ", "result_step");
 }
 
 /* "head(parameters)\n{\nlocals body}\n" */
@@ -216,7 +219,7 @@ static void fill_template(Emitter *e, Tiling *t, const char *const bodies[4], co
 static const char *after_tile(Emitter *e, const Tiling *t, const char *call)
 {
     Text text = text_new(e->arena);
-    const char *when = t->is_stored ? "is_last && to == kept" : "is_last";
+    const char *when = t->in_pieces ? "is_last && !placed" : t->is_stored ? "is_last && to == kept" : "is_last";
     if (t->c->columns.count == 1)
         return emit_text(e, "if (%s)\n    %s;", when, call);
     text_print(&text, "if (%s) {\n", when);
@@ -234,12 +237,14 @@ void emit_contract(Emitter *e)
     t->names = ARENA_ARRAY(e->arena, const char *, e->plan->lowered->index_count);
     tiling_step(e, t, nothing);    /* finds the names and the domain */
     t->in_registers = takes_registers(t);
-    t->is_stored = is_stored(e, t);
+    t->is_stored = is_stored(e, t) && (t->c->columns.count == 1 || t->c->pieces);
+    t->in_pieces = t->is_stored && t->c->columns.count > 1;
     set_parameters(e, t);
     const char *bodies[4] = { tiling_pack_columns(e, t), tiling_pack_rows(e, t), t->in_registers ? "" : tiling_after(e, t),
                               t->c->reduces ? tiling_finish(e, t) : "" };
     const char *taken = tiling_taken(e, t), *whole = emit_text(e, "%s%s", emit_locals(e, taken), taken);
-    const char *to = t->is_stored ? "to" : "kept", *to_step = t->is_stored ? "to_step" : emit_text(e, "COLUMNS_%d", t->number);
+    bool straight = t->is_stored && !t->in_pieces;
+    const char *to = straight ? "to" : "kept", *to_step = straight ? "to_step" : emit_text(e, "COLUMNS_%d", t->number);
     const char *tiles = emit_text(e, "tile_%d(height, here, row_step, k_step, %spanels_%d + %s * %s + %s * COLUMNS_%d, points, "
                                   "ahead, ahead_step, done ? %s : %s, done ? %s : 0, %s, %s%s);",
                                   t->number, t->c->group > 1 ? "(const u32u *)" : "", t->number, tiling_tile_place(t), tiling_panel_depth(t),

@@ -41,6 +41,7 @@ typedef struct Contract {
     Dtype packed;                 /* of what is multiplied: the sums', or with groups a narrow one: */
     int group;                    /* so many contracted points, next to each other, make a word of 32 bits; else 1 */
     bool has_starts;              /* the first row of a panel is what its sums start at: templates/dot.c */
+    bool pieces;                  /* there is a table of where the result has the columns of several indices */
     const Size *panels_of;        /* where a worker notes whose panels it has, for the next unit of work with the same
                                    * columns: in bytes from its part's beginning. NULL: no two units have the same */
     bool in_place;                /* rows may be read where they are */

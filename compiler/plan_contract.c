@@ -448,6 +448,12 @@ void contract_reserve(Planner *planner, const Launch *launch, const Step *step, 
     const Size *kept = size_op(arena, SIZE_MUL, size_op(arena, SIZE_MUL, one_beyond(arena, depth, c->depth_block), columns),
                                size_constant(arena, c->row_block * c->tile_rows));
     add_scratch(planner, step, "kept", dtype, kept, end);
+    c->pieces = !c->reduces && !c->sums_turned && c->columns.count > 1;
+    if (c->pieces) {    /* a vector's place is three numbers; there is a tile more, to look ahead */
+        const Size *vectors = size_op(arena, SIZE_CEIL_DIV, columns, size_constant(arena, planner->plan->lanes));
+        vectors = size_op(arena, SIZE_ADD, vectors, size_constant(arena, c->tile_vectors));
+        add_scratch(planner, step, "pieces", DTYPE_I64, size_op(arena, SIZE_MUL, vectors, size_constant(arena, 3)), end);
+    }
     c->panels_of = NULL;
     if (meets_again(launch, step))
         c->panels_of = add_scratch(planner, step, "panels_of", DTYPE_I64, size_constant(arena, 1), end);
