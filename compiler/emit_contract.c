@@ -141,8 +141,16 @@ static const char *start_of(Emitter *e, const Tiling *t)
     return emit_text(e, "(const %s *)(panels_%d + %s * %s)", dtype_c(t->dtype), t->number, tiling_tile_place(t), tiling_panel_depth(t));
 }
 
+/* Whether a number of a row is for one product alone: the instruction that multiplies can load it. */
+static bool is_for_one(const Tiling *t)
+{
+    return t->c->tile_vectors == 1 && t->c->group == 1 && !t->c->rows_spread;
+}
+
 static const char *left_line(Emitter *e, const Tiling *t)
 {
+    if (is_for_one(t))
+        return "";
     if (t->c->group > 1)
         return "            const u32v left = splat_word(rows + r * row_step);\n";
     bool whole = e->plan->lanes * (int)dtype_size(t->dtype) == e->plan->target->vector_bytes;
@@ -160,20 +168,27 @@ static const char *step_line(Emitter *e, Tiling *t)
     tiling_open(e, t, tiling_last(&t->c->columns));
     e->scope->indent = 4;
     const char *sum = "sums[r][v]";
-    emit_know(e, t->c->left, (Value){ "left", true });
+    const char *left = is_for_one(t) ? emit_text(e, "splat_%sv(rows[r * row_step])", dtype_name(t->dtype)) : "left";
+    emit_know(e, t->c->left, (Value){ left, true });
     emit_know(e, t->c->right, (Value){ "right[v]", true });
     emit_state_step(e, t->c->product, &sum, true, NULL);
     return tiling_close(e);
 }
 
-/* Where a comparison for each row counts, whole tiles go without. */
+/* Whether instructions beside the products count: whole tiles go without a comparison for each row, some points at a turn. */
+static bool is_tight(const Tiling *t)
+{
+    return t->c->rows_spread || is_for_one(t);
+}
+
 static const char *multiply_lines(Emitter *e, const Tiling *t)
 {
     const char *rest = "panel, depth, ahead, ahead_step, start, start_step, sums);\n", *rows = "rows, row_step, k_step";
-    if (!t->c->rows_spread)
+    if (!is_tight(t))
         return emit_text(e, "    multiply_%d(height, %s, %s", t->number, rows, rest);
-    return emit_text(e, "    if (height == ROWS_%d)\n        multiply_%d(ROWS_%d, rows, LANES, ROWS_%d * LANES, %s    else\n"
-                     "        multiply_%d(height, %s, %s", t->number, t->number, t->number, t->number, rest, t->number, rows, rest);
+    const char *whole = t->c->rows_spread ? emit_text(e, "rows, LANES, ROWS_%d * LANES", t->number) : rows;
+    return emit_text(e, "    if (height == ROWS_%d)\n        multiply_%d(ROWS_%d, %s, %s    else\n        multiply_%d(height, %s, %s",
+                     t->number, t->number, t->number, whole, rest, t->number, rows, rest);
 }
 
 static const char *constants(Emitter *e, const Tiling *t)
@@ -200,7 +215,7 @@ static void fill_template(Emitter *e, Tiling *t, const char *const bodies[4], co
         { "left", left_line(e, t) },
         { "step", step_line(e, t) },
         { "tile_head", emit_text(e, "KERNEL static void tile_%d(int height, %s%s)\n", t->number, head, extra) },
-        { "turns", t->c->rows_spread ? "    UNROLL_SOME\n" : "" },
+        { "turns", is_tight(t) ? "    UNROLL_SOME\n" : "" },
         { "multiply", multiply_lines(e, t) },
         { "taken", whole },
         { "after", t->in_registers ? "" : spell_function(e, &t->parameters, "What becomes of a tile's sums.", "after", t->number, bodies[2]) },
