@@ -104,6 +104,7 @@ static void set_parameters(Emitter *e, Tiling *t)
     emit_parameter(&t->parameters, "const Piece *", "placed");
     emit_parameter(&t->parameters, emit_text(e, "%s *", emit_element(t->dtype)), "result");
     emit_parameter(&t->parameters, "int64_t ", "result_step");
+    emit_parameter(&t->parameters, "int ", "past");
 }
 
 /* "head(parameters)\n{\nlocals body}\n" */
@@ -198,10 +199,18 @@ static const char *constants(Emitter *e, const Tiling *t)
                      n, t->c->tile_rows, n, t->c->tile_vectors, n, n, n, t->c->depth_block, n, t->c->near, n, t->c->row_block);
 }
 
+/* A vector of a tile's sums into memory. */
+static const char *store_line(Emitter *e, const Tiling *t)
+{
+    bool passes = t->may_pass && !t->in_pieces;
+    return emit_text(e, "            %s_%sv(kept + r * kept_step + v * LANES, 1, sums[r][v], LANES%s);\n", passes ? "stream" : "store",
+                     dtype_name(t->dtype), passes ? ", past" : "");
+}
+
 static void fill_template(Emitter *e, Tiling *t, const char *const bodies[4], const char *step)
 {
     const char *taken = tiling_taken(e, t), *fault = NULL;
-    const char *whole = emit_text(e, "%s%s", emit_locals(e, taken), taken), *extra = tile_extra(e, t, whole, true);
+    const char *whole = emit_text(e, "%s%s", emit_locals(e, taken), taken), *extra = tile_extra(e, t, emit_text(e, "%s%s", whole, store_line(e, t)), true);
     const char *head = emit_text(e, "const %s *rows, int64_t row_step, int64_t k_step, const %s *panel, int64_t depth, "
                                  "const char *ahead, int64_t ahead_step, const %s *start, int64_t start_step, %s *kept, "
                                  "int64_t kept_step",
@@ -218,6 +227,7 @@ static void fill_template(Emitter *e, Tiling *t, const char *const bodies[4], co
         { "turns", is_tight(t) ? "    UNROLL_SOME\n" : "" },
         { "multiply", multiply_lines(e, t) },
         { "taken", whole },
+        { "store", store_line(e, t) },
         { "after", t->in_registers ? "" : spell_function(e, &t->parameters, "What becomes of a tile's sums.", "after", t->number, bodies[2]) },
         { "finish", t->c->reduces ? spell_function(e, &t->parameters, "The columns' results.", "finish", t->number, bodies[3]) : "" },
         { "whole", spell_function(e, &common, "The step for one unit of work.", "step", t->number, step) },
@@ -254,6 +264,7 @@ void emit_contract(Emitter *e)
     t->in_registers = takes_registers(t);
     t->is_stored = is_stored(e, t) && (t->c->columns.count == 1 || t->c->pieces);
     t->in_pieces = t->is_stored && t->c->columns.count > 1;
+    t->may_pass = t->is_stored && step->result;
     set_parameters(e, t);
     const char *bodies[4] = { tiling_pack_columns(e, t), tiling_pack_rows(e, t), t->in_registers ? "" : tiling_after(e, t),
                               t->c->reduces ? tiling_finish(e, t) : "" };
@@ -264,7 +275,7 @@ void emit_contract(Emitter *e)
                                   "ahead, ahead_step, done ? %s : %s, done ? %s : 0, %s, %s%s);",
                                   t->number, t->c->group > 1 ? "(const u32u *)" : "", t->number, tiling_tile_place(t), tiling_panel_depth(t),
                                   t->c->has_starts ? "(done + 1)" : "done", t->number, to, start_of(e, t), to_step,
-                                  t->in_registers ? "is_last ? NULL : kept" : to, to_step, tile_extra(e, t, whole, false));
+                                  t->in_registers ? "is_last ? NULL : kept" : to, to_step, tile_extra(e, t, emit_text(e, "%s%s", whole, store_line(e, t)), false));
     if (!t->in_registers)
         tiles = emit_text(e, "%s\n%s", tiles, after_tile(e, t, spell_call(e, &t->parameters, "after", t->number, bodies[2])));
     tiles = emit_text(e, "%s\nkept += points < depth ? ROWS_%d * COLUMNS_%d : 0;\n", tiles, t->number, t->number);

@@ -80,7 +80,7 @@ static const char *place_sums(Emitter *e, Tiling *t)
     open_rows(e, t);
     emit_line(e, "    UNROLL");
     emit_line(e, "    for (int v = 0; v < VECTORS_%d; v++)", t->number);
-    emit_line(e, "        store_piece_%sv(result + r * result_step, &placed[v], sums[r][v]);", dtype_name(t->dtype));
+    emit_line(e, "        store_piece_%sv(result + r * result_step, &placed[v], sums[r][v], %s);", dtype_name(t->dtype), t->may_pass ? "past" : "0");
     emit_line(e, "}");
     emit_line(e, "return;");
     e->scope->indent--;

@@ -199,13 +199,20 @@ static const char *find_target(Emitter *e, const Tiling *t)
     if (t->in_pieces) {
         text_print(&text, "const Piece *placed = is_placed && is_last ? &pieces[tile_place / LANES] : NULL;\n");
         text_print(&text, "%s *result = %s;\nconst int64_t result_step = %s;\n", emit_element(t->dtype), target_at(e, t, NULL), to_step);
-        text_print(&text, "if (writes && is_placed)\n    ahead = (const char *)(result + pieces[tile_place / LANES + VECTORS_%d].first);\n", t->number);
+        if (t->may_pass)
+            text_print(&text, "const int past = is_past && writes && ((uintptr_t)result | (uint64_t)result_step * %d) %% %d == 0;\n",
+                       (int)dtype_size(t->dtype), CONTRACT_LINE);
+        text_print(&text, "if (writes && is_placed%s)\n    ahead = (const char *)(result + pieces[tile_place / LANES + VECTORS_%d].first);\n",
+                   t->may_pass ? " && !past" : "", t->number);
         return text.bytes;
     }
     text_print(&text, "%s *to = kept;\nint64_t to_step = COLUMNS_%d;\n", emit_element(t->dtype), t->number);
     text_print(&text, "if (%s == 1 && columns - %s >= COLUMNS_%d && (points == depth || height == ROWS_%d)) {\n",
                emit_stride(e, output->tensor, output->positions, tiling_last(&t->c->columns)), place, t->number, t->number);
     text_print(&text, "    to = %s;\n    to_step = %s;\n}\n", target_at(e, t, place), to_step);
+    if (t->may_pass)
+        text_print(&text, "const int past = f->past_%d && writes && to != kept && ((uintptr_t)to | (uint64_t)to_step * %d) %% %d == 0;\n",
+                   t->number, (int)dtype_size(t->dtype), CONTRACT_LINE);
     return text.bytes;
 }
 
@@ -216,7 +223,7 @@ static const char *near_target(Emitter *e, const Tiling *t)
     for (int a = 0; a < output->tensor->rank && !t->in_pieces; a++)
         if (position_has_gather(&output->positions[a]))
             return "";
-    return t->in_pieces ? "" : emit_text(e, "if (writes)\n    ahead = (const char *)(%s);\n",
+    return t->in_pieces ? "" : emit_text(e, "if (writes%s)\n    ahead = (const char *)(%s);\n", t->may_pass ? " && !past" : "",
                      target_at(e, t, emit_text(e, "(%s + COLUMNS_%d)", tiling_tile_place(t), t->number)));
 }
 
@@ -270,10 +277,10 @@ static void emit_tiles(Emitter *e, const Tiling *t, const char *first, const cha
     if (along)
         text_print(&inner, "    if (block == 1)\n        ahead = (const char *)(k_apart ? here + 16 * k_apart : panels_%d + (%s + COLUMNS_%d) * %s);\n", n,
                    tiling_tile_place(t), n, tiling_panel_depth(t));
-    if (stores)
-        tiling_lines(&inner, "    ", near_target(e, t));
     if (t->is_stored)
         tiling_lines(&inner, "    ", find_target(e, t));
+    if (stores)
+        tiling_lines(&inner, "    ", near_target(e, t));
     tiling_lines(&inner, "    ", tiles);
     text_put(&inner, "    ahead += points * ahead_step;\n}\n");
     tiling_each_tile(e, t, inner.bytes);

@@ -15,7 +15,8 @@ typedef struct Tiling {
     int first_count;
     bool in_registers;            /* they take the sums from there */
     bool is_stored;               /* the sums are what the step stores, and may go there from the registers, */
-    bool in_pieces;               /* of columns of several indices in pieces: templates/pieces.c */
+    bool in_pieces;               /* of columns of several indices in pieces: templates/pieces.c; */
+    bool may_pass;                /* a large result's go past the caches */
     ParameterSet parameters;      /* all that a function may ask for */
 } Tiling;
 

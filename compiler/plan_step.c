@@ -377,14 +377,22 @@ static bool has_unit(const Step *step, const Tensor *tensor)
     return false;
 }
 
-/* A pointwise result of the caller's is stored once, and nothing reads it: where it is large, a line of it need not be
- * read into the cache before. */
+/* Whether a step stores vectors side by side as they come: pointwise, or from a tile's registers. */
+static bool stores_vectors(const Step *step, const Tensor *tensor)
+{
+    if (step->contract)
+        return !step->contract->reduces && !step->contract->sums_turned;
+    return step->root_count == 0 && step->vector_kept && has_unit(step, tensor);
+}
+
+/* A result of the caller's that is stored once, and that nothing reads: where it is large, a line of it need not be read
+ * into the cache before. */
 static void set_result(Planner *planner, Step *step)
 {
     Arena *arena = planner->arena;
     const Tensor *tensor = step->statement->outputs[0].tensor;
-    if (step->kind != STEP_STORE || step->root_count || step->statement->output_count > 1 || step->statement->accumulate ||
-        !step->vector_kept || !has_unit(step, tensor) || is_read(planner->plan->lowered, tensor) ||
+    if (step->kind != STEP_STORE || step->statement->output_count > 1 || step->statement->accumulate ||
+        !stores_vectors(step, tensor) || is_read(planner->plan->lowered, tensor) ||
         dtype_kind(tensor->dtype) == KIND_COMPLEX || tensor->dtype == DTYPE_BOOL || tensor->dtype == DTYPE_I8 ||
         tensor->dtype == DTYPE_I16)
         return;
