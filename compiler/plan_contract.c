@@ -13,7 +13,8 @@ enum {
     DEPTH_BLOCK = 1024, ROW_BLOCK = 8,
     DEPTH_FORCED = 24, ROW_FORCED = 2, NEAR_FORCED = 1024,     /* short, for small arrays to reach all that a product does */
     PANELS_MOST = 8 << 20,        /* bytes of packed columns, whatever the cache, */
-    PACKED_MOST = 1 << 20         /* and of packed rows */
+    PACKED_MOST = 1 << 20,        /* and of packed rows */
+    ROWS_NEAR = 4                 /* rows of this part of what stays near stay there beside panels */
 };
 
 #define ROW_COST 1.25   /* what a row costs beside its vectors' products, which take 1 each, to judge by the clock */
@@ -347,7 +348,10 @@ void contract_tiles(Planner *planner, Launch *launch)
             block |= launch->blocks[b].of_step[place] == c->columns.list[i];
         fixed *= block ? 1 : planner_extent(planner, c->columns.list[i]);
     }
-    double columns = (points(planner, &c->columns) * depth * size <= near ? near : most) / (depth * size * fixed);
+    /* Rows that stay near meet panels that do; others come anew for each unit's columns, and are worth more of those. */
+    double rows_bytes = points(planner, &c->kept_rows) * points(planner, &c->rows) * depth * size;
+    bool is_near = points(planner, &c->columns) * depth * size <= near || rows_bytes <= near / ROWS_NEAR;
+    double columns = (is_near ? near : most) / (depth * size * fixed);
     if (planner->hints->smallest_tiles || columns < tile_columns / fixed)
         columns = tile_columns / fixed;
     if (fixed == 1)

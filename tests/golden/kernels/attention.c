@@ -1245,15 +1245,15 @@ KERNEL static void step_5(const Frame *f, char *own, int64_t b_first, int64_t b_
                         for (q = q_block; q < q_stop; q += height) {
                             height = (int)size_ceil_div(q_stop - q, size_ceil_div(q_stop - q, ROWS_5));
                             const f32u *here = rows + (q - q_block) * row_step + done * k_step;
-                            if (writes)
-                                ahead = (const char *)(out + b * out_0 + h * out_1 + q * out_2
-                                        + ((place + COLUMNS_5)) * out_3);
                             f32u *to = kept;
                             int64_t to_step = COLUMNS_5;
                             if (out_3 == 1 && columns - place >= COLUMNS_5 && (points == depth || height == ROWS_5)) {
                                 to = out + b * out_0 + h * out_1 + q * out_2 + (place) * out_3;
                                 to_step = out_2;
                             }
+                            if (writes)
+                                ahead = (const char *)(out + b * out_0 + h * out_1 + q * out_2
+                                        + ((place + COLUMNS_5)) * out_3);
                             tile_5(height, here, row_step, k_step, panels_5 + place * depth + done * COLUMNS_5,
                                     points, ahead, ahead_step, done ? to : start, done ? to_step : 0, to, to_step);
                             if (is_last && to == kept)

@@ -203,8 +203,8 @@ INLINE void store_u32v(void *p, int64_t stride, u32v x, int count)
         store_lanes_u32v(p, stride, x, count);
 }
 
-/* Stores x past the caches, which would read the line that it is in before; 0 where that cannot be. */
-INLINE int stream_bytes(void *p, const void *x, int bytes)
+/* Stores x past the caches, 16 bytes at a time; 0 where that cannot be. */
+INLINE int stream_quarters(void *p, const void *x, int bytes)
 {
 #if EINC_VECTORS && defined(__SSE2__)
     typedef float Quarter __attribute__((vector_size(16), may_alias));
@@ -220,6 +220,12 @@ INLINE int stream_bytes(void *p, const void *x, int bytes)
 #endif
     (void)p, (void)x, (void)bytes;
     return 0;
+}
+
+/* Stores x past the caches, which would read the line that it is in before; 0 where that cannot be. */
+INLINE int stream_bytes(void *p, const void *x, int bytes)
+{
+    return stream_quarters(p, x, bytes);
 }
 
 /* What was stored past the caches is there for other threads. */
