@@ -483,7 +483,7 @@ static void emit_launch_sizes(Emitter *e, Text *text)
             text_print(text, "%sf->in.%s.stride[%d] == 1%s", u ? " && " : emit_text(e, "    f->unit_%d = ", s + 1),
                        e->members[step->units[u].tensor->id], step->units[u].axis, u == step->unit_count - 1 ? ";\n" : "");
         if (step->result)
-            text_print(text, "    f->past_%d = %s > %d;\n", s + 1, emit_size(e, step->result), STEP_PAST);
+            text_print(text, "    f->past_%d = %s > %d;\n", s + 1, emit_size(e, step->result), step->past);
     }
 }
 

@@ -54,9 +54,6 @@ typedef struct Contract {
     int near, row_block;          /* panels of more words are taken one at a time, by so many tiles of rows */
 } Contract;
 
-/* A result of so many bytes would be gone from any cache before something reads it. */
-enum { STEP_PAST = 64 << 20 };
-
 typedef struct Step {
     int id;
     StepKind kind;
@@ -74,7 +71,8 @@ typedef struct Step {
     Index *jammed;                /* NULL: one at a time */
     int jam;
     int ahead;                    /* each of them prefetches what it reads so many vectors later; 0: nothing */
-    const Size *result;           /* bytes of what it stores: STEP_PAST of them go past the caches. NULL: they never do */
+    const Size *result;           /* bytes of what it stores. NULL: they never go past the caches */
+    int past;                     /* more of them do */
     Unit *units;
     int unit_count;
     /* Where kept indices give too little work, the outermost loop of the reductions is cut into parts; each part's state

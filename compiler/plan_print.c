@@ -183,7 +183,7 @@ static void dump_step(Text *text, const Plan *plan, const Step *step)
     if (step->vector)
         text_print(text, ", %d lanes along %s", plan->lanes, step->vector->name);
     if (step->result)
-        text_print(text, ", past the caches from %d MB", STEP_PAST >> 20);
+        text_print(text, ", past the caches from %d MB", step->past >> 20);
     if (step->jammed)
         text_print(text, ", %d %s of %s together", step->jam, step->jammed == step->vector ? "vectors" : "points",
                    step->jammed->name);

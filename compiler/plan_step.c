@@ -3,6 +3,9 @@
 
 #include "planning.h"
 
+/* A result of more bytes would be gone from any cache before something reads it; in tests of tiles a small one is, too. */
+enum { PAST = 64 << 20, PAST_FORCED = 256 };
+
 double planner_extent(const Planner *planner, const Index *index)
 {
     int64_t extent = planner->hints->extents ? planner->hints->extents->of[index->origin->id] : -1;
@@ -404,7 +407,8 @@ static void set_result(Planner *planner, Step *step)
         known = known && planner->hints->extents->of[tensor->axes[a]->origin->id] >= 0;
         bytes *= planner_extent(planner, tensor->axes[a]);
     }
-    if (!known || bytes > STEP_PAST)
+    step->past = planner->hints->nests == NESTS_TILED ? PAST_FORCED : PAST;
+    if (!known || bytes > step->past)
         step->result = size;
 }
 
