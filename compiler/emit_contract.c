@@ -101,6 +101,10 @@ static void set_parameters(Emitter *e, Tiling *t)
     emit_parameter(&t->parameters, "int ", "count");
     emit_parameter(&t->parameters, "int ", "height");
     emit_parameter(&t->parameters, emit_text(e, "const %s *", dtype_c(t->dtype)), "kept");
+    emit_parameter(&t->parameters, "const Piece *", "placed");
+    emit_parameter(&t->parameters, emit_text(e, "%s *", emit_element(t->dtype)), "result");
+    emit_parameter(&t->parameters, "int64_t ", "result_step");
+    emit_parameter(&t->parameters, "int ", "past");
 }
 
 /* "head(parameters)\n{\nlocals body}\n" */
@@ -148,8 +152,16 @@ static const char *start_of(Emitter *e, const Tiling *t)
     return emit_text(e, "(const %s *)(panels_%d + %s * %s)", dtype_c(t->dtype), t->number, tiling_tile_place(t), tiling_panel_depth(t));
 }
 
+/* Whether a number of a row is for one product alone: the instruction that multiplies can load it. */
+static bool is_for_one(const Tiling *t)
+{
+    return t->c->tile_vectors == 1 && t->c->group == 1 && !t->c->rows_spread;
+}
+
 static const char *left_line(Emitter *e, const Tiling *t)
 {
+    if (is_for_one(t))
+        return "";
     if (t->c->group > 1)
         return "            const u32v left = splat_word(rows + r * row_step);\n";
     bool whole = e->plan->lanes * (int)dtype_size(t->dtype) == e->plan->target->vector_bytes;
@@ -167,20 +179,27 @@ static const char *step_line(Emitter *e, Tiling *t)
     tiling_open(e, t, tiling_last(&t->c->columns));
     e->scope->indent = 4;
     const char *sum = "sums[r][v]";
-    emit_know(e, t->c->left, (Value){ "left", true });
+    const char *left = is_for_one(t) ? emit_text(e, "splat_%sv(rows[r * row_step])", dtype_name(t->dtype)) : "left";
+    emit_know(e, t->c->left, (Value){ left, true });
     emit_know(e, t->c->right, (Value){ "right[v]", true });
     emit_state_step(e, t->c->product, &sum, true, NULL);
     return tiling_close(e);
 }
 
-/* Where a comparison for each row counts, whole tiles go without. */
+/* Whether instructions beside the products count: whole tiles go without a comparison for each row, some points at a turn. */
+static bool is_tight(const Tiling *t)
+{
+    return t->c->rows_spread || is_for_one(t);
+}
+
 static const char *multiply_lines(Emitter *e, const Tiling *t)
 {
     const char *rest = "panel, depth, ahead, ahead_step, start, start_step, sums);\n", *rows = "rows, row_step, k_step";
-    if (!t->c->rows_spread)
+    if (!is_tight(t))
         return emit_text(e, "    multiply_%d(height, %s, %s", t->number, rows, rest);
-    return emit_text(e, "    if (height == ROWS_%d)\n        multiply_%d(ROWS_%d, rows, LANES, ROWS_%d * LANES, %s    else\n"
-                     "        multiply_%d(height, %s, %s", t->number, t->number, t->number, t->number, rest, t->number, rows, rest);
+    const char *whole = t->c->rows_spread ? emit_text(e, "rows, LANES, ROWS_%d * LANES", t->number) : rows;
+    return emit_text(e, "    if (height == ROWS_%d)\n        multiply_%d(ROWS_%d, %s, %s    else\n        multiply_%d(height, %s, %s",
+                     t->number, t->number, t->number, whole, rest, t->number, rows, rest);
 }
 
 static const char *constants(Emitter *e, const Tiling *t)
@@ -188,6 +207,14 @@ static const char *constants(Emitter *e, const Tiling *t)
     int n = t->number;
     return emit_text(e, "enum { ROWS_%d = %d, VECTORS_%d = %d, COLUMNS_%d = VECTORS_%d * LANES, DEPTH_%d = %d, NEAR_%d = %d, BLOCK_%d = %d };\n",
                      n, t->c->tile_rows, n, t->c->tile_vectors, n, n, n, t->c->depth_block, n, t->c->near, n, t->c->row_block);
+}
+
+/* A vector of a tile's sums into memory. */
+static const char *store_line(Emitter *e, const Tiling *t)
+{
+    bool passes = t->may_pass && !t->in_pieces;
+    return emit_text(e, "            %s_%sv(kept + r * kept_step + v * LANES, 1, sums[r][v], LANES%s);\n", passes ? "stream" : "store",
+                     dtype_name(t->dtype), passes ? ", past" : "");
 }
 
 /* A skeleton with the step's names. */
@@ -221,7 +248,8 @@ static const char *pairs_of(Emitter *e, const Tiling *t)
 static const char *tile_functions(Emitter *e, Tiling *t)
 {
     const char *taken = tiling_taken(e, t);
-    const char *whole = emit_text(e, "%s%s", emit_locals(e, taken), taken), *extra = tile_extra(e, t, whole, true);
+    const char *whole = emit_text(e, "%s%s", emit_locals(e, taken), taken);
+    const char *extra = tile_extra(e, t, emit_text(e, "%s%s", whole, store_line(e, t)), true);
     const char *registers = tiling_has_registers(t) ? ", TileRegisters *registers" : "", *stays = t->in_registers ? NULL : "";
     if (tiling_has_registers(t) && t->in_registers)
         registers = emit_text(e, "%s, %sv (*sums)[VECTORS_%d], int64_t place", registers, dtype_name(t->dtype), t->number);
@@ -234,9 +262,10 @@ static const char *tile_functions(Emitter *e, Tiling *t)
         { "left", left_line(e, t) },
         { "step", step_line(e, t) },
         { "tile_head", head },
-        { "turns", t->c->rows_spread ? "    UNROLL_SOME\n" : "" },
+        { "turns", is_tight(t) ? "    UNROLL_SOME\n" : "" },
         { "multiply", multiply_lines(e, t) },
         { "taken", whole },
+        { "store", store_line(e, t) },
     };
     if (!tiling_has_registers(t))
         return fill_skeleton(e, t, t->c->tile->skeleton, vectors, sizeof vectors / sizeof *vectors);
@@ -272,7 +301,7 @@ static void fill_template(Emitter *e, Tiling *t, const char *const bodies[4], co
 static const char *after_tile(Emitter *e, const Tiling *t, const char *call)
 {
     Text text = text_new(e->arena);
-    const char *when = t->is_stored ? "is_last && to == kept" : "is_last";
+    const char *when = t->in_pieces ? "is_last && !placed" : t->is_stored ? "is_last && to == kept" : "is_last";
     if (t->c->columns.count == 1)
         return emit_text(e, "if (%s)\n    %s;", when, call);
     text_print(&text, "if (%s) {\n", when);
@@ -296,20 +325,23 @@ static const char *emit_product(Emitter *e, const Step *step, const Contract *c)
     t->names = ARENA_ARRAY(e->arena, const char *, e->plan->lowered->index_count);
     tiling_step(e, t, nothing);    /* finds the names and the domain */
     t->in_registers = takes_registers(t);
-    t->is_stored = is_stored(e, t);
+    t->is_stored = is_stored(e, t) && (t->c->columns.count == 1 || t->c->pieces);
+    t->in_pieces = t->is_stored && t->c->columns.count > 1;
+    t->may_pass = t->is_stored && step->result && !tiling_has_registers(t);
     set_parameters(e, t);
     bool parts = c->tile->parts > 0;
     const char *bodies[4] = { parts ? tiling_pack_column_parts(e, t) : tiling_pack_columns(e, t),
                               parts ? tiling_pack_row_parts(e, t) : tiling_pack_rows(e, t),
                               t->in_registers ? "" : tiling_after(e, t), t->c->reduces ? tiling_finish(e, t) : "" };
     const char *taken = tiling_taken(e, t), *whole = emit_text(e, "%s%s", emit_locals(e, taken), taken);
-    const char *to = t->is_stored ? "to" : "kept", *to_step = t->is_stored ? "to_step" : emit_text(e, "COLUMNS_%d", t->number);
+    bool straight = t->is_stored && !t->in_pieces;
+    const char *to = straight ? "to" : "kept", *to_step = straight ? "to_step" : emit_text(e, "COLUMNS_%d", t->number);
     const char *tiles = emit_text(e, "tile_%d(height, here, row_step, k_step, %spanels_%d + %s * %s + %s * COLUMNS_%d, points, "
                                   "ahead, ahead_step, done ? %s : %s, done ? %s : 0, %s, %s%s%s);",
                                   t->number, t->c->group > 1 ? "(const u32u *)" : "", t->number, tiling_tile_place(t), tiling_panel_depth(t),
                                   t->c->tile->has_starts ? "(done + 1)" : "done", t->number, to, start_of(e, t), to_step,
                                   t->in_registers ? "is_last ? NULL : kept" : to, to_step, registers_of(e, t, tiling_tile_place(t)),
-                                  tile_extra(e, t, whole, false));
+                                  tile_extra(e, t, emit_text(e, "%s%s", whole, store_line(e, t)), false));
     if (!t->in_registers)
         tiles = emit_text(e, "%s\n%s", tiles, after_tile(e, t, spell_call(e, &t->parameters, "after", t->number, bodies[2])));
     tiles = emit_text(e, "%s\nkept += points < depth ? ROWS_%d * COLUMNS_%d : 0;\n", tiles, t->number, t->number);

@@ -184,6 +184,9 @@ const char *emit_frame(Emitter *e)
     for (int s = 0; s < e->plan->step_count; s++)
         if (e->plan->steps[s]->unit_count)
             text_print(&text, "    int unit_%d;    /* the lanes' strides are 1 */\n", s + 1);
+    for (int s = 0; s < e->plan->step_count; s++)
+        if (e->plan->steps[s]->result)
+            text_print(&text, "    int past_%d;    /* the result is stored past the caches */\n", s + 1);
     text_print(&text, "%s%s    char *workspace;\n    const einc_host *host;\n    int *status;\n} Frame;\n",
                shared ? "" : "    int64_t shared;\n", per_worker ? "" : "    int64_t per_worker;\n");
     return text.bytes;
@@ -479,6 +482,8 @@ static void emit_launch_sizes(Emitter *e, Text *text)
         for (int u = 0; u < step->unit_count; u++)
             text_print(text, "%sf->in.%s.stride[%d] == 1%s", u ? " && " : emit_text(e, "    f->unit_%d = ", s + 1),
                        e->members[step->units[u].tensor->id], step->units[u].axis, u == step->unit_count - 1 ? ";\n" : "");
+        if (step->result)
+            text_print(text, "    f->past_%d = %s > %d;\n", s + 1, emit_size(e, step->result), step->past);
     }
 }
 

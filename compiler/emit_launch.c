@@ -206,7 +206,11 @@ void emit_launch(Emitter *e, const Launch *launch)
     text_print(&e->functions, "    for (int64_t unit = task * f->grain_%d; unit < units_end && !is_stopped(f); unit++) {\n", id);
     text_put(&e->functions, rest ? "        int64_t rest = unit;\n" : "");
     text_put(&e->functions, body.bytes);
-    text_put(&e->functions, "    }\n}\n\n");
+    text_put(&e->functions, "    }\n");
+    for (int s = 0; s < launch->step_count; s++)
+        if (launch->steps[s]->result)
+            text_print(&e->functions, "    if (f->past_%d)\n        STREAM_END();\n", launch->steps[s]->id + 1);
+    text_put(&e->functions, "}\n\n");
 }
 
 /* Temporaries that `+=` adds to at computed positions begin as zeros. */

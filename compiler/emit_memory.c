@@ -372,8 +372,9 @@ void emit_store(Emitter *e, const Output *output)
         emit_line(e, "}");
     }
     if (varying)
-        emit_line(e, "store_%sv(%s%s%s, %s, %s, %s);", dtype_name(dtype), pointer, at.offset.length ? " + " : "",
-                  at.offset.bytes, at.lane_stride.bytes, emit_bare(e, text), lane_count(e));
+        emit_line(e, "%s_%sv(%s%s%s, %s, %s, %s%s);", e->step->result ? "stream" : "store", dtype_name(dtype), pointer,
+                  at.offset.length ? " + " : "", at.offset.bytes, at.lane_stride.bytes, emit_bare(e, text), lane_count(e),
+                  e->step->result ? emit_text(e, ", f->past_%d", e->step->id + 1) : "");
     else
         store_scalar(e, dtype, pointer, at.offset.bytes, emit_bare(e, text));
 }

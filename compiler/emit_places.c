@@ -88,7 +88,8 @@ const char *tiling_tile_place(const Tiling *t)
     return t->c->columns.count > 1 ? "tile_place" : "place";
 }
 
-const char *tiling_column_at(Emitter *e, const Tiling *t, const char *place, int column)
+/* How far a column's index is behind its first one in the unit of work. */
+static const char *column_from_first(Emitter *e, const Tiling *t, const char *place, int column)
 {
     const IndexSet *columns = &t->c->columns;
     const char *at = place;
@@ -98,7 +99,12 @@ const char *tiling_column_at(Emitter *e, const Tiling *t, const char *place, int
         at = emit_text(e, "%s / %s", at, extent_here(e, columns->list[i]));
     if (columns->count > 1 && column > 0)
         at = emit_text(e, "%s %% %s", at, column == columns->count - 1 ? "width" : extent_here(e, columns->list[column]));
-    return from_first(e, columns->list[column], at);
+    return at;
+}
+
+const char *tiling_column_at(Emitter *e, const Tiling *t, const char *place, int column)
+{
+    return from_first(e, t->c->columns.list[column], column_from_first(e, t, place, column));
 }
 
 const char *tiling_columns_of(Emitter *e, const Tiling *t, const char *place, const char *call)
@@ -148,6 +154,41 @@ void tiling_each_tile(Emitter *e, const Tiling *t, const char *call)
     tiling_lines(&text, "    ", call);
     text_put(&text, "}\n");
     tiling_put(e, text.bytes);
+}
+
+/* How far the result's element of the columns at a place is behind that of the unit's first ones. */
+static const char *piece_offset(Emitter *e, const Tiling *t, const char *place)
+{
+    const Output *output = &t->step->statement->outputs[0];
+    const char *sum = "";
+    for (int i = 0; i < t->c->columns.count; i++) {
+        const char *stride = emit_stride(e, output->tensor, output->positions, t->c->columns.list[i]);
+        sum = emit_text(e, "%s%s%s * %s", sum, i ? " + " : "", column_from_first(e, t, place, i), stride);
+    }
+    return sum;
+}
+
+void tiling_find_pieces(Emitter *e, const Tiling *t)
+{
+    const Output *output = &t->step->statement->outputs[0];
+    if (!t->in_pieces)
+        return;
+    emit_line(e, "Piece *const pieces = (Piece *)pieces_%d;    /* where the result has each vector of columns */", t->number);
+    emit_line(e, "const int is_placed = LANES == %d && width >= LANES && %s == 1;", e->plan->lanes,
+              emit_stride(e, output->tensor, output->positions, tiling_last(&t->c->columns)));
+    if (t->may_pass)
+        emit_line(e, "int is_past = f->past_%d;    /* all vectors are lines of it, past the caches */", t->number);
+    emit_line(e, "for (int64_t place = 0; is_placed && place < places + COLUMNS_%d; place += LANES) {", t->number);
+    emit_line(e, "    Piece *const piece = &pieces[place / LANES];");
+    emit_line(e, "    const int64_t count = size_max(size_min(columns - place, LANES), 0), here = size_min(count, width - place %% width), behind = place + here;");
+    emit_line(e, "    piece->first = %s;", piece_offset(e, t, "place"));
+    emit_line(e, "    piece->rest = %s;", piece_offset(e, t, "behind"));
+    emit_line(e, "    piece->here = (int)(piece->rest == piece->first + here ? count : here);");
+    emit_line(e, "    piece->end = (int)count;");
+    if (t->may_pass)
+        emit_line(e, "    is_past = is_past && (count == 0 || (piece->here == LANES && piece->first * %d %% %d == 0));", (int)dtype_size(t->dtype),
+                  CONTRACT_LINE);
+    emit_line(e, "}");
 }
 
 void tiling_put(Emitter *e, const char *lines)

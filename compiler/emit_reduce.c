@@ -15,6 +15,7 @@ typedef struct Nest {
     bool across;                  /* the lanes run along the last loop */
     bool varying;                 /* each lane has a state of its own */
     int chains;
+    bool jammed;                  /* each of the points that go together has a state of its own */
     const char *(*names)[STATE_COMPONENTS_MAX];      /* of the states, declared */
     const char *(*turn)[STATE_COMPONENTS_MAX];       /* of those that the step at hand works on */
 } Nest;
@@ -89,6 +90,13 @@ static void set_chains(const Emitter *e, Nest *nest)
 static void declare_component(Emitter *e, const Nest *nest, int r, int c, Dtype dtype, const char *name)
 {
     const char *type = emit_type(dtype, nest->varying), *start = emit_state_start(e, nest->reduces[r], c, nest->varying);
+    if (nest->jammed) {
+        emit_line(e, "%s %s[%d];", type, name, e->step->jam);
+        emit_line(e, "UNROLL");
+        emit_line(e, "for (int point = 0; point < points; point++)");
+        emit_line(e, "    %s[point] = %s;", name, start);
+        return;
+    }
     if (nest->chains == 1) {
         emit_line(e, "%s %s = %s;", type, name, start);
         return;
@@ -115,7 +123,8 @@ static void set_turn(Emitter *e, Nest *nest, const char *chain)
 {
     for (int r = 0; r < nest->count; r++)
         for (int c = 0; c < STATE_COMPONENTS_MAX && nest->names[r][c]; c++)
-            nest->turn[r][c] = nest->chains > 1 ? emit_text(e, "%s[%s]", nest->names[r][c], chain) : nest->names[r][c];
+            nest->turn[r][c] = nest->chains > 1 || nest->jammed ? emit_text(e, "%s[%s]", nest->names[r][c], chain)
+                                                                : nest->names[r][c];
 }
 
 /* ---- steps ---- */
@@ -188,6 +197,68 @@ static void emit_steps(Emitter *e, Nest *nest)
     }
 }
 
+/* A loop over the points that go together, and what is written into it until close_points(). */
+static Scope *open_points(Emitter *e)
+{
+    const Index *index = e->step->jammed;
+    Scope *body = emit_push(e);
+    const char *name = emit_name(e, index->name);
+    emit_bind(e, index, name);
+    emit_line(e, "const int64_t %s = %s + point%s;", name, e->jam_first, index == e->step->vector ? " * LANES" : "");
+    return body;
+}
+
+static void close_points(Emitter *e, const Scope *body)
+{
+    emit_pop(e);
+    emit_line(e, "UNROLL");
+    emit_line(e, "for (int point = 0; point < points; point++) {");
+    emit_body(e, body);
+    emit_line(e, "}");
+}
+
+typedef struct Ahead {
+    Emitter *e;
+    const char *at;
+} Ahead;
+
+static void prefetch_read(void *user, const Term *term)
+{
+    const Ahead *ahead = user;
+    Emitter *e = ahead->e;
+    if (term->kind != TERM_READ || !term_has_index(term, e->step->jammed) || !term_has_index(term, e->step->vector))
+        return;
+    for (int a = 0; a < term->read.tensor->rank; a++)
+        if (position_has_gather(&term->read.positions[a]))
+            return;
+    Scope *later = emit_push(e);
+    later->indent--;
+    emit_bind(e, e->step->vector, emit_text(e, "(%s + %d * LANES)", ahead->at, e->step->ahead));
+    emit_line(e, "PREFETCH_FAR(%s);", emit_pointer(e, term));
+    emit_pop(e);
+    emit_body(e, later);
+}
+
+/* What each of several rows will read soon: so many streams are too many for the hardware's own prefetching. */
+static void emit_prefetches(Emitter *e, const Nest *nest)
+{
+    Ahead ahead = { e, emit_bound(e, e->step->vector) };
+    for (int r = 0; r < nest->count && e->step->ahead && !e->scope->count; r++)
+        term_each_below(e->arena, nest->domains[r].reduce->reduce.argument, prefetch_read, &ahead);
+}
+
+/* One turn of the innermost loop, of a chain or of each point. */
+static void emit_turn(Emitter *e, Nest *nest, const char *chain)
+{
+    Scope *points = nest->jammed ? open_points(e) : NULL;
+    set_turn(e, nest, points ? "point" : chain);
+    if (points)
+        emit_prefetches(e, nest);
+    emit_steps(e, nest);
+    if (points)
+        close_points(e, points);
+}
+
 /* ---- loops ---- */
 
 static void emit_loops(Emitter *e, Nest *nest, int depth);
@@ -219,8 +290,7 @@ static void emit_fast_loop(Emitter *e, Nest *nest, int depth)
         body->indent += chains > 1;
         body->loop = true;
         emit_bind(e, loop->index, name);
-        set_turn(e, nest, "chain");
-        emit_steps(e, nest);
+        emit_turn(e, nest, "chain");
         emit_pop(e);
         const char *stride = chains == 1 ? step : nest->across ? emit_text(e, "%d * LANES", chains) : emit_text(e, "%d", chains);
         emit_line(e, "for (; %s + %s <= %s; %s += %s) {", at, stride, loop->end, at, stride);
@@ -237,12 +307,11 @@ static void emit_fast_loop(Emitter *e, Nest *nest, int depth)
     Scope *rest = emit_push(e);
     rest->loop = true;
     emit_bind(e, loop->index, at);
-    set_turn(e, nest, "0");
     if (nest->across) {
         rest->count = emit_name(e, "count");
         emit_line(e, "const int %s = %s - %s < LANES ? (int)(%s - %s) : LANES;", rest->count, loop->end, at, loop->end, at);
     }
-    emit_steps(e, nest);
+    emit_turn(e, nest, "0");
     emit_pop(e);
     emit_line(e, nest->across ? "for (; %s < %s; %s += LANES) {" : "for (; %s < %s; %s++) {", at, loop->end, at);
     emit_body(e, rest);
@@ -273,8 +342,7 @@ static void emit_loops(Emitter *e, Nest *nest, int depth)
     for (int r = 0; r < nest->count; r++)
         leaf &= !contains_reduction(e, nest->reduces[r]->reduce.argument);
     if (depth == nest->loop_count) {
-        set_turn(e, nest, "0");
-        emit_steps(e, nest);
+        emit_turn(e, nest, "0");
     } else if (innermost && leaf && (nest->chains > 1 || nest->across)) {
         emit_fast_loop(e, nest, depth);
     } else if (innermost && nest->across) {
@@ -307,7 +375,8 @@ static void finished_names(Emitter *e, Nest *nest, int r, const char *names[STAT
     Component components[STATE_COMPONENTS_MAX];
     int n = state_components(nest->reduces[r], components);
     for (int c = 0; c < n; c++)
-        names[c] = nest->chains > 1 ? emit_text(e, "%s[0]", nest->names[r][c]) : nest->names[r][c];
+        names[c] = nest->chains > 1 || nest->jammed ? emit_text(e, "%s[%s]", nest->names[r][c], nest->jammed ? "point" : "0")
+                                                    : nest->names[r][c];
     if (!nest->across)
         return;
     const char *lanes[STATE_COMPONENTS_MAX];
@@ -384,6 +453,27 @@ Value emit_reduction(Emitter *e, const Term *term)
         know_finished(e, reduces[r], names, nest.varying && !nest.across);
     }
     return *emit_known(e, term);
+}
+
+/* The step's reductions for several points of a kept loop at once, and then what the step makes of each. */
+void emit_jammed_roots(Emitter *e)
+{
+    int count = 0;
+    Term **reduces = companions(e, e->step->roots[0], &count);
+    Nest nest = open_nest(e, reduces, count);
+    nest.chains = 1;
+    nest.jammed = true;
+    declare_states(e, &nest);
+    run_nest(e, &nest);
+    Scope *body = open_points(e);
+    for (int r = 0; r < count; r++) {
+        const char *names[STATE_COMPONENTS_MAX];
+        finished_names(e, &nest, r, names);
+        know_finished(e, reduces[r], names, nest.varying && !nest.across);
+    }
+    for (int o = 0; o < e->step->statement->output_count; o++)
+        emit_store(e, &e->step->statement->outputs[o]);
+    close_points(e, body);
 }
 
 /* ---- split reductions ---- */

@@ -212,7 +212,9 @@ static const char *emit_point(Emitter *e)
         body->count = "count";
     for (int i = 0; i < step->loop_count; i++) {
         const char *name = names_user(&body->names, step->loops[i]->name);
-        if (!in_scan(step, step->loops[i]))
+        if (step->loops[i] == step->jammed)
+            e->jam_first = name;
+        else if (!in_scan(step, step->loops[i]))
             emit_bind(e, step->loops[i], name);
     }
     if (step->kind == STEP_SCAN)
@@ -221,6 +223,8 @@ static const char *emit_point(Emitter *e)
         emit_rank(e);
     else if (step->split && !e->merging)
         emit_split_roots(e);
+    else if (step->jammed)
+        emit_jammed_roots(e);
     else {
         if (e->merging)
             emit_merged_roots(e);
@@ -281,82 +285,98 @@ static ParameterSet parameters_of(Emitter *e, bool point)
             emit_parameter(&set, "int64_t ", name);
     }
     if (point) {
+        emit_parameter(&set, "const int ", "points");
         emit_parameter(&set, "const int ", "count");
         emit_parameter(&set, "const int ", "unit");
     }
     return set;
 }
 
-/* The call of the point's function, with the count of lanes and the unit flag put in. */
-static const char *spell_call(Emitter *e, const ParameterSet *set, const char *body, const char *function, const char *count,
-                              const char *unit)
+/* How the point's function is called. */
+typedef struct Around {
+    const ParameterSet *set;
+    const char *body, *function;  /* the function's text and name */
+    const char *unit, *count;     /* what is put in for these parameters */
+    int points;
+    bool whole;                   /* whole vectors, and points that go together, have loops of their own */
+} Around;
+
+static void emit_call(Emitter *e, Text *text, int depth, const Around *around)
 {
-    Text text = text_new(e->arena);
-    text_print(&text, "%s(", function);
+    text_print(text, "%*s%s(", 4 * depth, "", around->function);
     int first = 1;
-    for (int i = 0; i < set->count; i++) {
-        const char *name = set->list[i].name;
-        if (!emit_mentions(body, name))
+    for (int i = 0; i < around->set->count; i++) {
+        const char *name = around->set->list[i].name;
+        if (!emit_mentions(around->body, name))
             continue;
-        text_separate(&text, &first, ", ");
-        text_put(&text, !strcmp(name, "count") ? count : !strcmp(name, "unit") ? unit : name);
+        text_separate(text, &first, ", ");
+        text_put(text, !strcmp(name, "count") ? around->count : !strcmp(name, "unit") ? around->unit
+                       : !strcmp(name, "points") ? emit_text(e, "%d", around->points) : name);
     }
-    text_put(&text, ");");
-    return text.bytes;
+    text_put(text, ");\n");
 }
 
-static void open_loop(Emitter *e, Text *text, int depth, const char *name, const Index *index, const char *step)
+static void emit_loops_around(Emitter *e, Text *text, int depth, Names *names, Around around, int at);
+
+/* A loop, or an if, with what runs in it, in braces where that is more than one statement. */
+static void emit_around(Emitter *e, Text *text, int depth, const char *head, Names *names, Around around, int at)
 {
-    const char *from = e->block_first[index->id] ? e->block_first[index->id] : "0";
-    const char *to = e->block_end[index->id] ? e->block_end[index->id] : emit_extent(e, index);
-    text_print(text, "%*sfor (int64_t %s = %s; %s < %s; %s%s)\n", 4 * depth, "", name, from, name, to, name, step);
+    Text body = text_new(e->arena);
+    Names inner = *names;
+    emit_loops_around(e, &body, depth + 1, &inner, around, at);
+    int statements = 0;
+    for (const char *line = body.bytes; *line; line = strchr(line, '\n') + 1)
+        statements += (int)strspn(line, " ") == 4 * depth + 4 && line[4 * depth + 4] != '}';
+    text_print(text, "%*s%s%s\n%s", 4 * depth, "", head, statements > 1 ? " {" : "", body.bytes);
+    if (statements > 1)
+        text_print(text, "%*s}\n", 4 * depth, "");
 }
 
-/* The kept loops around calls of the point's function. */
-static void emit_loops_around(Emitter *e, Text *text, int depth, const ParameterSet *set, const char *body,
-                              const char *function, const char *unit)
+/* A loop in parts: points that go together, whole vectors, what is left. */
+static void emit_parts(Emitter *e, Text *text, int depth, const char *name, const char *to, Names *names, Around around, int at)
+{
+    const Index *index = e->step->loops[at];
+    bool lanes = e->lanes && index == e->step->vector;
+    if (index == e->step->jammed) {
+        Around many = around;
+        many.points = e->step->jam;
+        const char *by = emit_text(e, lanes ? "%d * LANES" : "%d", e->step->jam);
+        emit_around(e, text, depth, emit_text(e, "for (; %s + %s <= %s; %s += %s)", name, by, to, name, by), names, many, at + 1);
+    }
+    if (!lanes) {
+        around.whole = !e->step->vector_kept;    /* few points: one text for full vectors and others */
+        emit_around(e, text, depth, emit_text(e, "for (; %s < %s; %s++)", name, to, name), names, around, at + 1);
+        return;
+    }
+    emit_around(e, text, depth, emit_text(e, "for (; %s + LANES <= %s; %s += LANES)", name, to, name), names, around, at + 1);
+    around.count = emit_text(e, "(int)(%s - %s)", to, name);
+    emit_around(e, text, depth, emit_text(e, "if (%s < %s)", name, to), names, around, at + 1);
+}
+
+/* The kept loops from one on, around calls of the point's function. */
+static void emit_loops_around(Emitter *e, Text *text, int depth, Names *names, Around around, int at)
 {
     const Step *step = e->step;
-    Names names = names_new(e->arena, &e->names);
-    bool lanes = step->vector_kept && e->lanes;
-    int before = depth;
-    const Index *last = NULL;
-    const char *last_name = NULL;
-    for (int i = 0; i < step->loop_count; i++) {
-        const char *name = names_user(&names, step->loops[i]->name);
-        if (in_scan(step, step->loops[i]))
-            continue;
-        if (lanes && step->loops[i] == step->vector) {
-            last = step->loops[i];
-            last_name = name;
-            continue;
-        }
-        open_loop(e, text, depth++, name, step->loops[i], "++");
-    }
-    if (!last) {
-        text_print(text, "%*s%s\n", 4 * depth, "", spell_call(e, set, body, function, "LANES", unit));
+    if (at == step->loop_count) {
+        emit_call(e, text, depth, &around);
         return;
     }
-    const char *from = e->block_first[last->id] ? e->block_first[last->id] : "0";
-    const char *to = e->block_end[last->id] ? e->block_end[last->id] : emit_extent(e, last);
-    if (!strcmp(unit, "0")) {
-        const char *count = emit_text(e, "(int)size_min(LANES, %s - %s)", to, last_name);
-        open_loop(e, text, depth, last_name, last, " += LANES");
-        text_print(text, "%*s%s\n", 4 * depth + 4, "", spell_call(e, set, body, function, count, unit));
-        return;
+    const Index *index = step->loops[at];
+    const char *name = names_user(names, index->name);
+    const char *from = e->block_first[index->id] ? e->block_first[index->id] : "0";
+    const char *to = e->block_end[index->id] ? e->block_end[index->id] : emit_extent(e, index);
+    bool lanes = e->lanes && index == step->vector;
+    if (in_scan(step, index)) {
+        emit_loops_around(e, text, depth, names, around, at + 1);
+    } else if (around.whole && (lanes || index == step->jammed)) {
+        text_print(text, "%*sint64_t %s = %s;\n", 4 * depth, "", name, from);
+        emit_parts(e, text, depth, name, to, names, around, at);
+    } else {
+        if (lanes)
+            around.count = emit_text(e, "(int)size_min(LANES, %s - %s)", to, name);
+        emit_around(e, text, depth, emit_text(e, "for (int64_t %s = %s; %s < %s; %s%s)", name, from, name, to, name,
+                                              lanes ? " += LANES" : "++"), names, around, at + 1);
     }
-    if (depth > before) {    /* the loops above are open, without braces */
-        text->length--;
-        text_put(text, " {\n");
-    }
-    text_print(text, "%*sint64_t %s = %s;\n", 4 * depth, "", last_name, from);
-    text_print(text, "%*sfor (; %s + LANES <= %s; %s += LANES)\n", 4 * depth, "", last_name, to, last_name);
-    text_print(text, "%*s%s\n", 4 * depth + 4, "", spell_call(e, set, body, function, "LANES", unit));
-    text_print(text, "%*sif (%s < %s)\n", 4 * depth, "", last_name, to);
-    text_print(text, "%*s%s\n", 4 * depth + 4, "",
-               spell_call(e, set, body, function, emit_text(e, "(int)(%s - %s)", to, last_name), unit));
-    if (depth > before)
-        text_print(text, "%*s}\n", 4 * depth - 4, "");
 }
 
 const char *emit_formula(Emitter *e)
@@ -385,15 +405,16 @@ static void emit_function(Emitter *e, const char *name, const char *comment)
                emit_parameters(e, &inner, whole, true), whole);
     Text loops = text_new(e->arena);
     bool units = e->step->unit_count > 0 && e->lanes && emit_mentions(whole, "unit");
-    if (units) {
-        text_print(&loops, "    if (f->unit_%d) {\n", e->step->id + 1);
-        emit_loops_around(e, &loops, 2, &inner, whole, point, "1");
-        text_put(&loops, "    } else {\n");
-        emit_loops_around(e, &loops, 2, &inner, whole, point, "0");
-        text_put(&loops, "    }\n");
-    } else {
-        emit_loops_around(e, &loops, 1, &inner, whole, point, "0");
+    Around around = { .set = &inner, .body = whole, .function = point, .count = "LANES", .points = 1 };
+    for (int u = units; u >= 0; u--) {
+        Names names = names_new(e->arena, &e->names);
+        if (units)
+            text_print(&loops, u ? "    if (f->unit_%d) {\n" : "    } else {\n", e->step->id + 1);
+        around.unit = u ? "1" : "0";
+        around.whole = u || (!units && e->step->jammed && !e->merging);
+        emit_loops_around(e, &loops, 1 + units, &names, around, 0);
     }
+    text_put(&loops, units ? "    }\n" : "");
     const char *text = emit_text(e, "%s%s", emit_locals(e, loops.bytes), loops.bytes);
     text_print(&e->functions, "KERNEL static void %s(%s)\n{\n%s}\n\n", name, emit_parameters(e, &outer, text, true), text);
     e->calls[e->merging][e->step->id] = emit_text(e, "%s(%s);", name, emit_parameters(e, &outer, text, false));

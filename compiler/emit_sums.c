@@ -76,9 +76,28 @@ static void take_sums(Emitter *e, const Tiling *t, const Term *reduce, const cha
     emit_line(e, "}");
 }
 
-/* The states of the columns take the sums from the registers; "" where they do not. */
+/* The sums are stored where their columns' pieces are. */
+static const char *place_sums(Emitter *e, Tiling *t)
+{
+    tiling_open(e, t, NULL);
+    emit_line(e, "if (placed) {");
+    e->scope->indent++;
+    open_rows(e, t);
+    emit_line(e, "    UNROLL");
+    emit_line(e, "    for (int v = 0; v < VECTORS_%d; v++)", t->number);
+    emit_line(e, "        store_piece_%sv(result + r * result_step, &placed[v], sums[r][v], %s);", dtype_name(t->dtype), t->may_pass ? "past" : "0");
+    emit_line(e, "}");
+    emit_line(e, "return;");
+    e->scope->indent--;
+    emit_line(e, "}");
+    return tiling_close(e);
+}
+
+/* The states of the columns take the sums from the registers, or the result; "" where they do not. */
 const char *tiling_taken(Emitter *e, Tiling *t)
 {
+    if (t->in_pieces)
+        return place_sums(e, t);
     if (!t->in_registers)
         return "";
     tiling_open(e, t, tiling_last(&t->c->columns));

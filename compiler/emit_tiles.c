@@ -178,13 +178,14 @@ static const char *next_rows(Emitter *e, const Tiling *t, const char *row)
     return pointer;
 }
 
-/* The address of what the step stores for a tile's first row and the column at `place`. */
+/* The address of what the step stores for a tile's first row and the column at `place`; NULL: the unit's first one. */
 static const char *target_at(Emitter *e, const Tiling *t, const char *place)
 {
     const Index *row = tiling_last(&t->c->rows);
     emit_push(e);
     for (int i = 0; i < t->c->columns.count; i++)
-        emit_bind(e, t->c->columns.list[i], emit_text(e, "(%s)", tiling_column_at(e, t, place, i)));
+        emit_bind(e, t->c->columns.list[i], place ? emit_text(e, "(%s)", tiling_column_at(e, t, place, i))
+                                                  : tiling_first(e, t->c->columns.list[i]));
     emit_bind(e, row, t->names[row->id]);
     e->lanes = false;
     const char *target = emit_target(e, &t->step->statement->outputs[0]);
@@ -193,19 +194,31 @@ static const char *target_at(Emitter *e, const Tiling *t, const char *place)
     return target;
 }
 
-/* Where a tile's sums go: into the result, where that takes all of its columns side by side, else what is kept of them. A
- * low tile's that are not whole yet are kept, too, since there are starts for all its rows. */
+/* Where a tile's sums go: into the result, where that takes all of its columns side by side or in pieces, else what is kept
+ * of them. A low tile's that are not whole yet are kept, too, since there are starts for all its rows. */
 static const char *find_target(Emitter *e, const Tiling *t)
 {
     const Output *output = &t->step->statement->outputs[0];
-    const char *place = tiling_tile_place(t), *flat = t->c->columns.count > 1 ? "width == columns && " : "";
+    const char *place = tiling_tile_place(t), *to_step = emit_stride(e, output->tensor, output->positions, tiling_last(&t->c->rows));
     Text text = text_new(e->arena);
+    if (t->in_pieces) {
+        text_print(&text, "const Piece *placed = is_placed && is_last ? &pieces[tile_place / LANES] : NULL;\n");
+        text_print(&text, "%s *result = %s;\nconst int64_t result_step = %s;\n", emit_element(t->dtype), target_at(e, t, NULL), to_step);
+        if (t->may_pass)
+            text_print(&text, "const int past = is_past && writes && ((uintptr_t)result | (uint64_t)result_step * %d) %% %d == 0;\n",
+                       (int)dtype_size(t->dtype), CONTRACT_LINE);
+        text_print(&text, "if (writes && is_placed%s)\n    ahead = (const char *)(result + pieces[tile_place / LANES + VECTORS_%d].first);\n",
+                   t->may_pass ? " && !past" : "", t->number);
+        return text.bytes;
+    }
     text_print(&text, "%s *to = kept;\nint64_t to_step = COLUMNS_%d;\n", emit_element(t->dtype), t->number);
     const char *low = t->c->tile->least_rows > 1 ? emit_text(e, "height >= %d && ", t->c->tile->least_rows) : "";
-    text_print(&text, "if (%s%s == 1 && columns - %s >= COLUMNS_%d && %s(points == depth || height == ROWS_%d)) {\n", flat,
+    text_print(&text, "if (%s == 1 && columns - %s >= COLUMNS_%d && %s(points == depth || height == ROWS_%d)) {\n",
                emit_stride(e, output->tensor, output->positions, tiling_last(&t->c->columns)), place, t->number, low, t->number);
-    text_print(&text, "    to = %s;\n    to_step = %s;\n}\n", target_at(e, t, place),
-               emit_stride(e, output->tensor, output->positions, tiling_last(&t->c->rows)));
+    text_print(&text, "    to = %s;\n    to_step = %s;\n}\n", target_at(e, t, place), to_step);
+    if (t->may_pass)
+        text_print(&text, "const int past = f->past_%d && writes && to != kept && ((uintptr_t)to | (uint64_t)to_step * %d) %% %d == 0;\n",
+                   t->number, (int)dtype_size(t->dtype), CONTRACT_LINE);
     return text.bytes;
 }
 
@@ -213,10 +226,10 @@ static const char *find_target(Emitter *e, const Tiling *t)
 static const char *near_target(Emitter *e, const Tiling *t)
 {
     const Output *output = &t->step->statement->outputs[0];
-    for (int a = 0; a < output->tensor->rank; a++)
+    for (int a = 0; a < output->tensor->rank && !t->in_pieces; a++)
         if (position_has_gather(&output->positions[a]))
             return "";
-    return emit_text(e, "if (writes)\n    ahead = (const char *)(%s);\n",
+    return t->in_pieces ? "" : emit_text(e, "if (writes%s)\n    ahead = (const char *)(%s);\n", t->may_pass ? " && !past" : "",
                      target_at(e, t, emit_text(e, "(%s + COLUMNS_%d)", tiling_tile_place(t), t->number)));
 }
 
@@ -274,10 +287,10 @@ static void emit_tiles(Emitter *e, const Tiling *t, const char *first, const cha
     if (along)
         text_print(&inner, "    if (block == 1)\n        ahead = (const char *)(k_apart ? here + 16 * k_apart : panels_%d + (%s + COLUMNS_%d) * %s);\n", n,
                    tiling_tile_place(t), n, tiling_panel_depth(t));
-    if (stores)
-        tiling_lines(&inner, "    ", near_target(e, t));
     if (t->is_stored)
         tiling_lines(&inner, "    ", find_target(e, t));
+    if (stores)
+        tiling_lines(&inner, "    ", near_target(e, t));
     tiling_lines(&inner, "    ", tiles);
     text_put(&inner, "    ahead += points * ahead_step;\n}\n");
     tiling_each_tile(e, t, inner.bytes);
@@ -327,6 +340,7 @@ const char *tiling_step(Emitter *e, Tiling *t, const char *const calls[5])
     }
     if (!t->in_registers)
         emit_line(e, "%s tile[ROWS_%d * COLUMNS_%d];", dtype_c(t->dtype), t->number, t->number);
+    tiling_find_pieces(e, t);
     if (tiling_has_registers(t) && t->in_registers)
         emit_line(e, "%sv sums[ROWS_%d][VECTORS_%d];", dtype_name(t->dtype), t->number, t->number);
     if (tiling_has_registers(t)) {

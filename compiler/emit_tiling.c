@@ -6,7 +6,7 @@
 static const char *const words[] = { "height", "rows", "row_step", "k_step", "panel", "depth", "sums", "left", "right", "place",
                                      "packed", "tile", "lanes", "columns", "flat", "to", "v", "square",
                                      "r", "c", "tiles", "ahead", "ahead_step", "kept", "here", "done", "points", "block",
-                                     "tiles_left", "is_last", "start", "start_step", "places", "width", "from_point", "to_point", "columns_at", "tile_place", "tile_end", "before",
+                                     "tiles_left", "is_last", "start", "start_step", "places", "width", "from_point", "to_point", "columns_at", "tile_place", "tile_end", "before", "pieces", "piece", "is_placed", "placed", "behind", "result", "result_step", "past", "is_past",
                                      "k_apart", "tile_step", "to_step", "writes", "from", "s", "starts", "words", "registers", "end", "odds", "part", "low", "row_word", "column_word", "pair" };
 
 bool emit_tiling_uses(const char *name)
@@ -34,6 +34,7 @@ Scope *tiling_open(Emitter *e, Tiling *t, const Index *vector)
     Step *step = ARENA_NEW(e->arena, Step);
     *step = *t->step;
     step->vector = (Index *)vector;
+    step->result = NULL;    /* what is stored from memory, in parts, goes through the caches */
     e->step = step;
     e->lanes = vector != NULL;
     Scope *scope = emit_push(e);

@@ -14,7 +14,9 @@ typedef struct Tiling {
     const Term **first;           /* the reductions behind the product, as their domains leave them */
     int first_count;
     bool in_registers;            /* they take the sums from there */
-    bool is_stored;               /* the sums are what the step stores, and may go there from the registers */
+    bool is_stored;               /* the sums are what the step stores, and may go there from the registers, */
+    bool in_pieces;               /* of columns of several indices in pieces: templates/pieces.c; */
+    bool may_pass;                /* a large result's go past the caches */
     ParameterSet parameters;      /* all that a function may ask for */
 } Tiling;
 
@@ -42,6 +44,7 @@ const char *tiling_column_at(Emitter *e, const Tiling *t, const char *place, int
 const char *tiling_columns_of(Emitter *e, const Tiling *t, const char *place, const char *call);    /* declares indices */
 const char *tiling_each_run(Emitter *e, const Tiling *t, const char *call);
 void tiling_each_tile(Emitter *e, const Tiling *t, const char *call);
+void tiling_find_pieces(Emitter *e, const Tiling *t);    /* declares `pieces` and whether a tile `is_placed` by them */
 void tiling_lines(Text *text, const char *indent, const char *lines);
 void tiling_put(Emitter *e, const char *lines);
 void tiling_pack_all(Emitter *e, const Tiling *t, const char *pack);

@@ -79,6 +79,7 @@ typedef struct Emitter {
     bool lanes;                   /* whether this text has lanes at all */
     int *uses;                    /* [lowered term id] */
     bool merging;                 /* the step's states come from their parts */
+    const char *jam_first;        /* the first of the points that go together, a parameter */
 } Emitter;
 
 /* emit_scope.c */
@@ -135,6 +136,7 @@ Domain emit_domain(Emitter *e, const Term *reduce, LoopBounds *loops, int loop_c
 /* emit_reduce.c */
 Value emit_reduction(Emitter *e, const Term *term);
 void emit_split_roots(Emitter *e);
+void emit_jammed_roots(Emitter *e);
 void emit_merged_roots(Emitter *e);
 const char *emit_conditions(Emitter *e, const Term *const *list, int count);     /* that all of them hold */
 const char *emit_place(Emitter *e, const Term *reduce, bool varying);       /* of the element at hand, for argmax */

@@ -41,6 +41,7 @@ typedef struct Contract {
     Dtype packed;                 /* of what is multiplied: the sums', or with groups a narrow one */
     const Tile *tile;
     int group;                    /* the tile's: more than 1, and a word is one of 32 bits */
+    bool pieces;                  /* there is a table of where the result has the columns of several indices */
     const Size *panels_of;        /* where a worker notes whose panels it has, for the next unit of work with the same
                                    * columns: in bytes from its part's beginning. NULL: no two units have the same */
     bool in_place;                /* rows may be read where they are */
@@ -67,6 +68,13 @@ typedef struct Step {
     Term **roots;                 /* the reductions that depend on the kept loops alone */
     int root_count;
     Contract *contract;           /* NULL: a nest of loops */
+    /* So many points of one kept loop, or vectors of them, go through the reductions together (unroll and jam), so that
+     * what does not depend on that loop is loaded once for all of them. */
+    Index *jammed;                /* NULL: one at a time */
+    int jam;
+    int ahead;                    /* each of them prefetches what it reads so many vectors later; 0: nothing */
+    const Size *result;           /* bytes of what it stores. NULL: they never go past the caches */
+    int past;                     /* more of them do */
     Unit *units;
     int unit_count;
     /* Where kept indices give too little work, the outermost loop of the reductions is cut into parts; each part's state

@@ -13,7 +13,8 @@ enum {
     ROW_BLOCK = 8,
     DEPTH_FORCED = 24, ROW_FORCED = 2, NEAR_FORCED = 1024,     /* short, for small arrays to reach all that a product does */
     PANELS_MOST = 8 << 20,        /* bytes of packed columns, whatever the cache, */
-    PACKED_MOST = 1 << 20         /* and of packed rows */
+    PACKED_MOST = 1 << 20,        /* and of packed rows */
+    ROWS_NEAR = 4                 /* rows of this part of what stays near stay there beside panels */
 };
 
 #define ROW_COST 1.25   /* what a row costs beside its vectors' products, which take 1 each, to judge by the clock */
@@ -371,7 +372,10 @@ void contract_tiles(Planner *planner, Launch *launch)
             block |= launch->blocks[b].of_step[place] == c->columns.list[i];
         fixed *= block ? 1 : planner_extent(planner, c->columns.list[i]);
     }
-    double columns = (points(planner, &c->columns) * depth * size <= near ? near : most) / (depth * size * fixed);
+    /* Rows that stay near meet panels that do; others come anew for each unit's columns, and are worth more of those. */
+    double rows_bytes = points(planner, &c->kept_rows) * points(planner, &c->rows) * depth * size;
+    bool is_near = points(planner, &c->columns) * depth * size <= near || rows_bytes <= near / ROWS_NEAR;
+    double columns = (is_near ? near : most) / (depth * size * fixed);
     if (planner->hints->smallest_tiles || columns < tile_columns / fixed)
         columns = tile_columns / fixed;
     if (fixed == 1)
@@ -476,6 +480,12 @@ static void reserve(Planner *planner, const Launch *launch, const Step *step, Co
     const Size *kept = size_op(arena, SIZE_MUL, size_op(arena, SIZE_MUL, one_beyond(arena, depth, c->depth_block), columns),
                                size_constant(arena, c->row_block * c->tile_rows));
     add_scratch(planner, step, c, "kept", dtype, kept, end);
+    c->pieces = !c->reduces && !c->sums_turned && c->columns.count > 1 && !c->tile->dot;
+    if (c->pieces) {    /* a vector's place is three numbers; there is a tile more, to look ahead */
+        const Size *vectors = size_op(arena, SIZE_CEIL_DIV, columns, size_constant(arena, planner->plan->lanes));
+        vectors = size_op(arena, SIZE_ADD, vectors, size_constant(arena, c->tile_vectors));
+        add_scratch(planner, step, c, "pieces", DTYPE_I64, size_op(arena, SIZE_MUL, vectors, size_constant(arena, 3)), end);
+    }
     c->panels_of = NULL;
     if (meets_again(launch, step))
         c->panels_of = add_scratch(planner, step, c, "panels_of", DTYPE_I64, size_constant(arena, 1), end);

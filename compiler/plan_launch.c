@@ -319,6 +319,10 @@ static void tile_alone(Planner *planner, Launch *launch)
             tile = points < 1 ? 1 : (int64_t)points;
         else if (b == launch->block_count - 2)
             tile = 8;
+        if (block->of_step[0] == step->jammed) {
+            int64_t together = step->jam * (int64_t)(lanes ? planner->plan->lanes : 1);
+            tile = (tile + together - 1) / together * together;
+        }
         block->tile = size_constant(planner->arena, tile);
     }
 }
@@ -353,8 +357,6 @@ static void block_alone(Planner *planner, Launch *launch)
         block.of_step[0] = step->loops[i];
         ARENA_APPEND(arena, launch->blocks, launch->block_count, block);
     }
-    if (!step->contract)    /* its tiles follow with its storage */
-        tile_alone(planner, launch);
 }
 
 static void block_together(Planner *planner, Launch *launch)
@@ -385,6 +387,10 @@ void plan_launches(Planner *planner)
             block_alone(planner, launch);
         else
             block_together(planner, launch);
+        for (int i = 0; i < group->count; i++)
+            plan_jam(planner, launch->steps[i]);
+        if (launch->step_count == 1 && !launch->steps[0]->split && !launch->steps[0]->contract)
+            tile_alone(planner, launch);    /* a product's tiles follow with its storage */
         for (int i = 0; i < group->count; i++)
             done[group->steps[i]->id] = true;
         ARENA_APPEND(planner->arena, plan->launches, plan->launch_count, launch);

@@ -185,6 +185,13 @@ static void dump_step(Text *text, const Plan *plan, const Step *step)
         text_print(text, " %s", step->loops[i]->name);
     if (step->vector)
         text_print(text, ", %d lanes along %s", plan->lanes, step->vector->name);
+    if (step->result)
+        text_print(text, ", past the caches from %d MB", step->past >> 20);
+    if (step->jammed)
+        text_print(text, ", %d %s of %s together", step->jam, step->jammed == step->vector ? "vectors" : "points",
+                   step->jammed->name);
+    if (step->ahead)
+        text_print(text, ", prefetching %d vectors ahead", step->ahead);
     if (step->split) {
         text_print(text, ", split along %s into ", step->split->name);
         print_definition(text, step->parts);

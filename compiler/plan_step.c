@@ -3,6 +3,9 @@
 
 #include "planning.h"
 
+/* A result of more bytes would be gone from any cache before something reads it; in tests of tiles a small one is, too. */
+enum { PAST = 64 << 20, PAST_FORCED = 256 };
+
 double planner_extent(const Planner *planner, const Index *index)
 {
     int64_t extent = planner->hints->extents ? planner->hints->extents->of[index->origin->id] : -1;
@@ -359,6 +362,56 @@ static void find_units(Planner *planner, Step *step)
     }
 }
 
+/* ---- results past the caches ---- */
+
+static bool is_read(const Program *lowered, const Tensor *tensor)
+{
+    for (int i = 0; i < lowered->term_count; i++)
+        if (lowered->terms[i]->kind == TERM_READ && lowered->terms[i]->read.tensor->home == tensor->home)
+            return true;
+    return false;
+}
+
+static bool has_unit(const Step *step, const Tensor *tensor)
+{
+    for (int u = 0; u < step->unit_count; u++)
+        if (step->units[u].tensor == tensor->home)
+            return true;
+    return false;
+}
+
+/* Whether a step stores vectors side by side as they come: pointwise, or from a tile's registers. */
+static bool stores_vectors(const Step *step, const Tensor *tensor)
+{
+    if (step->contract)
+        return !step->contract->reduces && !step->contract->sums_turned;
+    return step->root_count == 0 && step->vector_kept && has_unit(step, tensor);
+}
+
+/* A result of the caller's that is stored once, and that nothing reads: where it is large, a line of it need not be read
+ * into the cache before. */
+static void set_result(Planner *planner, Step *step)
+{
+    Arena *arena = planner->arena;
+    const Tensor *tensor = step->statement->outputs[0].tensor;
+    if (step->kind != STEP_STORE || step->statement->output_count > 1 || step->statement->accumulate ||
+        !stores_vectors(step, tensor) || is_read(planner->plan->lowered, tensor) ||
+        dtype_kind(tensor->dtype) == KIND_COMPLEX || tensor->dtype == DTYPE_BOOL || tensor->dtype == DTYPE_I8 ||
+        tensor->dtype == DTYPE_I16)
+        return;
+    double bytes = (double)dtype_size(tensor->dtype);
+    const Size *size = size_constant(arena, (int64_t)bytes);
+    bool known = planner->hints->extents != NULL;
+    for (int a = 0; a < tensor->rank; a++) {
+        size = size_op(arena, SIZE_MUL, size, size_extent(arena, tensor->axes[a]->origin));
+        known = known && planner->hints->extents->of[tensor->axes[a]->origin->id] >= 0;
+        bytes *= planner_extent(planner, tensor->axes[a]);
+    }
+    step->past = planner->hints->nests == NESTS_TILED ? PAST_FORCED : PAST;
+    if (!known || bytes > step->past)
+        step->result = size;
+}
+
 /* ---- the step ---- */
 
 typedef struct Roots {
@@ -446,5 +499,6 @@ Step *plan_step(Planner *planner, const Statement *statement, int id)
     }
     if (!step->contract)
         find_units(planner, step);
+    set_result(planner, step);
     return step;
 }

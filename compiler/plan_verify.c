@@ -140,6 +140,11 @@ static void verify_step(Verifier *v, const Step *step)
     expect(v, !step->split || step->root_count > 0, "a step without reductions is split");
     expect(v, !step->split || !step->contract, "a tiled product is split");
     expect(v, (step->split != NULL) == (step->parts != NULL), "a split step has parts, and no other");
+    expect(v, (step->jammed != NULL) == (step->jam > 1), "points that go together are several, of one loop");
+    expect(v, !step->jammed || indices_have(step->loops, step->loop_count, step->jammed),
+           "the loop of points that go together is no kept one");
+    expect(v, !step->jammed || (step->root_count && !step->split && !step->contract),
+           "points go together where there are no reductions");
     for (int i = 0; i < step->unit_count; i++) {
         const Tensor *tensor = step->units[i].tensor;
         expect(v, tensor->origin && tensor->home == tensor, "a unit is no array of the caller's");

@@ -32,6 +32,9 @@ double step_work(const Planner *planner, const Step *step);
 /* Whether the step's reductions all run over the same indices, so that their outermost loop can be cut into parts. */
 bool step_can_split(const Step *step);
 
+/* plan_jam.c: chooses the loop whose points go together, of a step whose reductions are not split */
+void plan_jam(Planner *planner, Step *step);
+
 /* plan_sides.c */
 const Term *plain_read(const Term *side);                /* what a side reads and no more than converts; else NULL */
 

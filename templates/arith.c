@@ -38,7 +38,9 @@ INLINE f32v fma_f32v(f32v a, f32v b, f32v c)
 /* a * b + c, rounded once; gcc contracts it by itself only in its own dialects of C. */
 INLINE f32v fma_f32v(f32v a, f32v b, f32v c)
 {
-#if EINC_VECTORS && !defined(__clang__) && LANES >= 4
+#if EINC_VECTORS && !defined(__clang__) && LANES == 16
+    return __builtin_ia32_vfmaddps512_mask(a, b, c, (uint16_t)-1, 4);
+#elif EINC_VECTORS && !defined(__clang__) && LANES >= 4
     __asm__("vfmadd231ps %2, %1, %0" : "+v"(c) : "%v"(a), "vm"(b));
     return c;
 #else
@@ -97,7 +99,9 @@ INLINE f64v fma_f64v(f64v a, f64v b, f64v c)
 /* a * b + c, rounded once; gcc contracts it by itself only in its own dialects of C. */
 INLINE f64v fma_f64v(f64v a, f64v b, f64v c)
 {
-#if EINC_VECTORS && !defined(__clang__) && LANES <= 8
+#if EINC_VECTORS && !defined(__clang__) && LANES == 8
+    return __builtin_ia32_vfmaddpd512_mask(a, b, c, (uint8_t)-1, 4);
+#elif EINC_VECTORS && !defined(__clang__) && LANES < 8
     __asm__("vfmadd231pd %2, %1, %0" : "+v"(c) : "%v"(a), "vm"(b));
     return c;
 #else

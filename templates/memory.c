@@ -2,7 +2,10 @@
  *
  * load_Mv(p, stride, count) takes p[0], p[stride], ... into the first `count` lanes, 1 <= count <= LANES, and never
  * reads past them; the other lanes repeat the first, so that they hold a number that occurs. `stride` may be 0 or
- * negative. Where stride is 1 and count is LANES, both usually constants, it is one plain load. */
+ * negative. Where stride is 1 and count is LANES, both usually constants, it is one plain load.
+ *
+ * stream_Mv(p, stride, x, count, past) is store_Mv(), past the caches where `past` is not 0, which is for results that are
+ * larger than they are, and where p is aligned. STREAM_END() follows before another thread reads. */
 #ifndef TEMPLATES_MEMORY
 #define TEMPLATES_MEMORY
 
@@ -20,6 +23,14 @@ INLINE f32v load_f32v(const f32u *p, int64_t stride, int count)
 INLINE void store_f32v(f32u *p, int64_t stride, f32v x, int count)
 {
     store_u32v(p, stride, bits_f32v(x), count);
+}
+//}
+
+//{ stream_f32v
+INLINE void stream_f32v(f32u *p, int64_t stride, f32v x, int count, int past)
+{
+    if (!past || stride != 1 || count != LANES || !stream_bytes(p, &x, sizeof x))
+        store_f32v(p, stride, x, count);
 }
 //}
 
@@ -44,6 +55,14 @@ INLINE void store_f64v(f64u *p, int64_t stride, f64v x, int count)
 }
 //}
 
+//{ stream_f64v
+INLINE void stream_f64v(f64u *p, int64_t stride, f64v x, int count, int past)
+{
+    if (!past || stride != 1 || count != LANES || !stream_bytes(p, &x, sizeof x))
+        store_f64v(p, stride, x, count);
+}
+//}
+
 //{ gather_f64v
 INLINE f64v gather_f64v(const f64u *p, i64v offset, boolv active)
 {
@@ -65,6 +84,14 @@ INLINE void store_i32v(i32u *p, int64_t stride, i32v x, int count)
 }
 //}
 
+//{ stream_i32v
+INLINE void stream_i32v(i32u *p, int64_t stride, i32v x, int count, int past)
+{
+    if (!past || stride != 1 || count != LANES || !stream_bytes(p, &x, sizeof x))
+        store_i32v(p, stride, x, count);
+}
+//}
+
 //{ gather_i32v
 INLINE i32v gather_i32v(const i32u *p, i64v offset, boolv active)
 {
@@ -83,6 +110,14 @@ INLINE i64v load_i64v(const i64u *p, int64_t stride, int count)
 INLINE void store_i64v(i64u *p, int64_t stride, i64v x, int count)
 {
     store_u64v(p, stride, (u64v)x, count);
+}
+//}
+
+//{ stream_i64v
+INLINE void stream_i64v(i64u *p, int64_t stride, i64v x, int count, int past)
+{
+    if (!past || stride != 1 || count != LANES || !stream_bytes(p, &x, sizeof x))
+        store_i64v(p, stride, x, count);
 }
 //}
 
@@ -170,6 +205,15 @@ INLINE void store_f16v(f16u *p, int64_t stride, f32v x, int count)
 }
 //}
 
+//{ stream_f16v
+INLINE void stream_f16v(f16u *p, int64_t stride, f32v x, int count, int past)
+{
+    u16v bits = to_f16_f32v(x);
+    if (!past || stride != 1 || count != LANES || !stream_bytes(p, &bits, sizeof bits))
+        store_u16v(p, stride, bits, count);
+}
+//}
+
 //{ gather_f16v
 INLINE f32v gather_f16v(const f16u *p, i64v offset, boolv active)
 {
@@ -188,6 +232,15 @@ INLINE f32v load_bf16v(const bf16u *p, int64_t stride, int count)
 INLINE void store_bf16v(bf16u *p, int64_t stride, f32v x, int count)
 {
     store_u16v(p, stride, to_bf16_f32v(x), count);
+}
+//}
+
+//{ stream_bf16v
+INLINE void stream_bf16v(bf16u *p, int64_t stride, f32v x, int count, int past)
+{
+    u16v bits = to_bf16_f32v(x);
+    if (!past || stride != 1 || count != LANES || !stream_bytes(p, &bits, sizeof bits))
+        store_u16v(p, stride, bits, count);
 }
 //}
 

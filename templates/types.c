@@ -126,6 +126,15 @@
 #endif
 //}
 
+//{ PREFETCH_FAR
+/* The same into the second cache, for what is read later than the first would keep it. */
+#ifdef __GNUC__
+#define PREFETCH_FAR(p) __builtin_prefetch((p), 0, 2)
+#else
+#define PREFETCH_FAR(p) ((void)(p))
+#endif
+//}
+
 //{ HOLD
 /* A vector stays in its register: gcc would load it again for each use, and loads are scarcer than copies. */
 #if defined(__GNUC__) && !defined(__clang__) && defined(__SSE2__)

@@ -65,6 +65,12 @@ EXPRESSIONS = [
     ('bsae,ceds->dcba', 'b,s,a,e c,e,d,s'),
     ('mkra,bcsk->srbcma', 'm,k,r,a b,c,s,k'),
     ('mkra,bcsk->srbcma | max c', 'm,k,r,a b,c,s,k'),
+    ('dxg,fg->dfx', 'd,x,g f,g'),
+    ('dxg,fhg->hdfx', 'd,x,g:d f,h,g:d'),
+    ('dxg,fg->dfx', 'd,x,g:i f,g:i'),
+    ('ik,yk->iy', 'i,k y,k'),
+    ('ik,yk->iy', 'i,k:d y,k:d'),
+    ('dyg,fg->dfy', 'd,y,g f,g'),
     ('acb,bcd->ad | sum a', 'a,c,b b,c,d'),
     ('i,j->ij', 'i j'),
     ('dW[v,h] += G[c,v], X[c,h]', 'G=c,v X=c,h'),
@@ -96,6 +102,7 @@ EXPRESSIONS = [
 ]
 
 SIZES = [0, 1, 2, 3, 5, 7, 13, 14, 15, 16, 17, 29, 31, 32, 33, 37, 64, 65]
+FEW = {**dict.fromkeys('rs', [1, 2, 3]), **dict.fromkeys('bcmp', [1, 2, 3, 5]), 'y': [16, 32, 48, 64, 96]}    # y: whole lines
 DTYPES = {'f': np.float32, 'd': np.float64, 'h': np.float16, 'b': 'V2', 'c': np.int8, 'i': np.int32}
 
 
@@ -109,7 +116,7 @@ class Maker:
 
     def size(self, index):
         if index not in self.sizes:
-            few = [1, 2, 3] if index in 'rs' else [1, 2, 3, 5] if index in 'bcmp' else SIZES
+            few = FEW.get(index, SIZES)
             self.sizes[index] = self.rng.choice(few if few != SIZES or self.rng.random() < 0.2 else SIZES[3:])
         return self.sizes[index]
 

@@ -25,6 +25,7 @@
 
 #include "../templates/complex_exp.c"
 #include "../templates/dot.c"
+#include "../templates/pieces.c"
 #include "../templates/fold.c"
 #include "../templates/memory.c"
 #include "../templates/real_erf.c"

@@ -135,6 +135,24 @@ MEMORY(bool, boolv, int32_t, boolv)
 MEMORY(f16, f16v, float, f32v)
 MEMORY(bf16, bf16v, float, f32v)
 
+#define STREAM(M, number, vector)                                                                             \
+    TARGETED static void stream_##M(void *to, int64_t stride, const double *lanes, int count)                 \
+    {                                                                                                         \
+        number all[LANES];                                                                                    \
+        vector x;                                                                                             \
+        for (int l = 0; l < LANES; l++)                                                                       \
+            all[l] = (number)lanes[l];                                                                        \
+        FROM_LANES(x, all);                                                                                   \
+        stream_##M##v((M##u *)to, stride, x, count, 1);                                                       \
+        STREAM_END();                                                                                         \
+    }
+STREAM(f32, float, f32v)
+STREAM(f64, double, f64v)
+STREAM(i32, int32_t, i32v)
+STREAM(i64, int64_t, i64v)
+STREAM(f16, float, f32v)
+STREAM(bf16, float, f32v)
+
 static const double truth = EINC_VECTORS ? -1 : 1;    /* what a true lane of a boolv holds */
 
 static double get_f32(const void *at) { return *(const f32u *)at; }
@@ -150,6 +168,9 @@ TARGETED static double get_bf16(const void *at) { return to_f32_bf16(*(const bf1
 static const Memory memories[] = {
 #define ROW(M, bytes) { #M, bytes, load_##M, store_##M, gather_##M, get_##M },
     ROW(f32, 4) ROW(f64, 8) ROW(i32, 4) ROW(i64, 8) ROW(i16, 2) ROW(i8, 1) ROW(bool, 1) ROW(f16, 2) ROW(bf16, 2)
+#undef ROW
+#define ROW(M, bytes) { #M " past the caches", bytes, load_##M, stream_##M, gather_##M, get_##M },
+    ROW(f32, 4) ROW(f64, 8) ROW(i32, 4) ROW(i64, 8) ROW(f16, 2) ROW(bf16, 2)
 #undef ROW
 };
 enum { MEMORIES = sizeof memories / sizeof *memories };
@@ -218,7 +239,7 @@ static void test_stores(void **state)
         for (int s = 0; s < STRIDES; s++)
             for (int count = 0; count <= LANES; count++) {
                 const Memory *m = &memories[i];
-                char *to = against_fence(m, strides[s], count ? count : 1, (size_t)count % 3);
+                char *to = against_fence(m, strides[s], count ? count : 1, (size_t)count % 4);    /* a whole vector is aligned */
                 double lanes[LANES];
                 for (int l = 0; l < LANES; l++)
                     lanes[l] = !strcmp(m->name, "bool") ? (l % 3 == 1 ? truth : 0) : l * 3 + 1;

@@ -15,7 +15,7 @@
  *     loops q, 4 lanes along k
  *   step 5: store out[q,v] = sum[k](where(tmp4[q] == 0, 0, tmp3[q,k] / tmp4[q]) * V[k,v])
  *     tiles of 6 x 8: rows q, columns v, contracted k, rows packed as vectors
- *     loops q v, 4 lanes along v
+ *     loops q v, 4 lanes along v, past the caches from 64 MB
  * tmp1: a block, k * tile_1_1 * 4 bytes
  * tmp2: a block, tile_1_1 * 4 bytes
  * tmp3: a block, k * tile_1_1 * 4 bytes
@@ -371,6 +371,38 @@ INLINE void store_u32v(void *p, int64_t stride, u32v x, int count)
         store_lanes_u32v(p, stride, x, count);
 }
 
+/* Stores x past the caches, 16 bytes at a time; 0 where that cannot be. */
+INLINE int stream_quarters(void *p, const void *x, int bytes)
+{
+#if EINC_VECTORS && defined(__SSE2__)
+    typedef float Quarter __attribute__((vector_size(16), may_alias));
+    if ((uintptr_t)p % 16 == 0 && bytes % 16 == 0) {
+        UNROLL
+        for (int b = 0; b < bytes; b += 16) {
+            Quarter y;
+            memcpy(&y, (const char *)x + b, 16);
+            __asm__ volatile("movntps %1, %0" : "=m"(*(Quarter *)((char *)p + b)) : "x"(y));
+        }
+        return 1;
+    }
+#endif
+    (void)p, (void)x, (void)bytes;
+    return 0;
+}
+
+/* Stores x past the caches, which would read the line that it is in before; 0 where that cannot be. */
+INLINE int stream_bytes(void *p, const void *x, int bytes)
+{
+    return stream_quarters(p, x, bytes);
+}
+
+/* What was stored past the caches is there for other threads. */
+#if defined(__GNUC__) && defined(__SSE2__)
+#define STREAM_END() __asm__ volatile("sfence" : : : "memory")
+#else
+#define STREAM_END() ((void)0)
+#endif
+
 /* a * b + c, rounded once or twice. */
 INLINE f32v fma_f32v(f32v a, f32v b, f32v c)
 {
@@ -410,6 +442,12 @@ INLINE f32v load_f32v(const f32u *p, int64_t stride, int count)
 INLINE void store_f32v(f32u *p, int64_t stride, f32v x, int count)
 {
     store_u32v(p, stride, bits_f32v(x), count);
+}
+
+INLINE void stream_f32v(f32u *p, int64_t stride, f32v x, int count, int past)
+{
+    if (!past || stride != 1 || count != LANES || !stream_bytes(p, &x, sizeof x))
+        store_f32v(p, stride, x, count);
 }
 
 /* x * 2^n for whole n from -252 to 254, in two steps, so that a denormal result is rounded once: the sum below has
@@ -620,6 +658,7 @@ typedef struct Frame {
     int64_t at_panels_of_5;
     int64_t per_worker;
     int64_t grain_1, tasks_1;
+    int past_5;    /* the result is stored past the caches */
     int64_t shared;
     char *workspace;
     const einc_host *host;
@@ -1054,7 +1093,7 @@ INLINE void multiply_5(int height, const f32u *rows, int64_t row_step, int64_t k
  * taken by what follows the product. */
 KERNEL static void tile_5(int height, const f32u *rows, int64_t row_step, int64_t k_step, const float *panel,
         int64_t depth, const char *ahead, int64_t ahead_step, const f32u *start, int64_t start_step, f32u *kept,
-        int64_t kept_step)
+        int64_t kept_step, int past)
 {
     f32v sums[ROWS_5][VECTORS_5];
     if (height == ROWS_5)
@@ -1067,7 +1106,7 @@ KERNEL static void tile_5(int height, const f32u *rows, int64_t row_step, int64_
             break;
         UNROLL
         for (int v = 0; v < VECTORS_5; v++)
-            store_f32v(kept + r * kept_step + v * LANES, 1, sums[r][v], LANES);
+            stream_f32v(kept + r * kept_step + v * LANES, 1, sums[r][v], LANES, past);
     }
 }
 
@@ -1157,16 +1196,18 @@ KERNEL static void step_5(const Frame *f, char *own, int64_t q_first, int64_t q_
                     if (block == 1)
                         ahead = (const char *)(k_apart ? here + 16 * k_apart : panels_5
                                 + (place + COLUMNS_5) * depth);
-                    if (writes)
-                        ahead = (const char *)(out + q * out_0 + ((place + COLUMNS_5)) * out_1);
                     f32u *to = kept;
                     int64_t to_step = COLUMNS_5;
                     if (out_1 == 1 && columns - place >= COLUMNS_5 && (points == depth || height == ROWS_5)) {
                         to = out + q * out_0 + (place) * out_1;
                         to_step = out_0;
                     }
+                    const int past = f->past_5 && writes && to != kept
+                            && ((uintptr_t)to | (uint64_t)to_step * 4) % 64 == 0;
+                    if (writes && !past)
+                        ahead = (const char *)(out + q * out_0 + ((place + COLUMNS_5)) * out_1);
                     tile_5(height, here, row_step, k_step, panels_5 + place * depth + done * COLUMNS_5, points, ahead,
-                            ahead_step, done ? to : start, done ? to_step : 0, to, to_step);
+                            ahead_step, done ? to : start, done ? to_step : 0, to, to_step, past);
                     if (is_last && to == kept)
                         after_5(f, q, v_2, count, height, kept);
                     kept += points < depth ? ROWS_5 * COLUMNS_5 : 0;
@@ -1193,6 +1234,8 @@ static void launch_1(void *argument, int64_t task, int worker)
         step_4(f, own, q_first, q_end);
         step_5(f, own, q_first, q_end);
     }
+    if (f->past_5)
+        STREAM_END();
 }
 
 
@@ -1260,6 +1303,7 @@ static int prepare(Frame *f, const attention_args *args, int workers)
             1), 1024);
     f->grain_1 = size_max(size_ceil_div(f->units_1, most_1), 1);
     f->tasks_1 = size_ceil_div(f->units_1, f->grain_1);
+    f->past_5 = size_mul(size_mul(extent_q, extent_v), 4) > 67108864;
     return 0;
 }
 

@@ -15,7 +15,7 @@
  *     loops q, 4 lanes along k
  *   step 5: store out[q,v] = sum[k](where(tmp4[q] == 0, 0, tmp3[q,k] / tmp4[q]) * V[k,v])
  *     tiles of 6 x 8: rows q, columns v, contracted k, rows packed as vectors
- *     loops q v, 4 lanes along v
+ *     loops q v, 4 lanes along v, past the caches from 64 MB
  * tmp1: a block, k * tile_1_1 * 4 bytes
  * tmp2: a block, tile_1_1 * 4 bytes
  * tmp3: a block, k * tile_1_1 * 4 bytes

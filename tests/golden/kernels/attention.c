@@ -399,7 +399,9 @@ INLINE void store_u32v(void *p, int64_t stride, u32v x, int count)
 /* a * b + c, rounded once; gcc contracts it by itself only in its own dialects of C. */
 INLINE f32v fma_f32v(f32v a, f32v b, f32v c)
 {
-#if EINC_VECTORS && !defined(__clang__) && LANES >= 4
+#if EINC_VECTORS && !defined(__clang__) && LANES == 16
+    return __builtin_ia32_vfmaddps512_mask(a, b, c, (uint16_t)-1, 4);
+#elif EINC_VECTORS && !defined(__clang__) && LANES >= 4
     __asm__("vfmadd231ps %2, %1, %0" : "+v"(c) : "%v"(a), "vm"(b));
     return c;
 #else
@@ -1243,15 +1245,15 @@ KERNEL static void step_5(const Frame *f, char *own, int64_t b_first, int64_t b_
                         for (q = q_block; q < q_stop; q += height) {
                             height = (int)size_ceil_div(q_stop - q, size_ceil_div(q_stop - q, ROWS_5));
                             const f32u *here = rows + (q - q_block) * row_step + done * k_step;
-                            if (writes)
-                                ahead = (const char *)(out + b * out_0 + h * out_1 + q * out_2
-                                        + ((place + COLUMNS_5)) * out_3);
                             f32u *to = kept;
                             int64_t to_step = COLUMNS_5;
                             if (out_3 == 1 && columns - place >= COLUMNS_5 && (points == depth || height == ROWS_5)) {
                                 to = out + b * out_0 + h * out_1 + q * out_2 + (place) * out_3;
                                 to_step = out_2;
                             }
+                            if (writes)
+                                ahead = (const char *)(out + b * out_0 + h * out_1 + q * out_2
+                                        + ((place + COLUMNS_5)) * out_3);
                             tile_5(height, here, row_step, k_step, panels_5 + place * depth + done * COLUMNS_5,
                                     points, ahead, ahead_step, done ? to : start, done ? to_step : 0, to, to_step);
                             if (is_last && to == kept)

@@ -6,7 +6,7 @@
  * launch 1: block of k: tile_1_1 = min(64, k), block of i: tile_1_2 = min(64, i)
  *   step 1: store out[i,k] = sum[j](A[i,j] * B[j,k])
  *     tiles of 6 x 16: rows i, columns k, contracted j, rows in place
- *     loops i k, 8 lanes along k
+ *     loops i k, 8 lanes along k, past the caches from 64 MB
  * workspace workers * (align(align(tile_1_1, 16) * j * 4, 64)
  *         + align((1 + min(1, align(tile_1_1, 16) * j / 81921) * 7) * (j + 16) * 24, 64)
  *         + align(min(1, j / 1025) * align(tile_1_1, 16) * 192, 64) + 64) */
@@ -268,6 +268,38 @@ INLINE void store_u32v(void *p, int64_t stride, u32v x, int count)
     store_lanes_u32v(p, stride, x, count);
 }
 
+/* Stores x past the caches, 16 bytes at a time; 0 where that cannot be. */
+INLINE int stream_quarters(void *p, const void *x, int bytes)
+{
+#if EINC_VECTORS && defined(__SSE2__)
+    typedef float Quarter __attribute__((vector_size(16), may_alias));
+    if ((uintptr_t)p % 16 == 0 && bytes % 16 == 0) {
+        UNROLL
+        for (int b = 0; b < bytes; b += 16) {
+            Quarter y;
+            memcpy(&y, (const char *)x + b, 16);
+            __asm__ volatile("vmovntps %1, %0" : "=m"(*(Quarter *)((char *)p + b)) : "x"(y));
+        }
+        return 1;
+    }
+#endif
+    (void)p, (void)x, (void)bytes;
+    return 0;
+}
+
+/* Stores x past the caches, which would read the line that it is in before; 0 where that cannot be. */
+INLINE int stream_bytes(void *p, const void *x, int bytes)
+{
+    return stream_quarters(p, x, bytes);
+}
+
+/* What was stored past the caches is there for other threads. */
+#if defined(__GNUC__) && defined(__SSE2__)
+#define STREAM_END() __asm__ volatile("sfence" : : : "memory")
+#else
+#define STREAM_END() ((void)0)
+#endif
+
 /* a * b + c, rounded once; gcc contracts it by itself only in its own dialects of C. */
 INLINE f32v fma_f32v(f32v a, f32v b, f32v c)
 {
@@ -288,6 +320,12 @@ INLINE f32v load_f32v(const f32u *p, int64_t stride, int count)
 INLINE void store_f32v(f32u *p, int64_t stride, f32v x, int count)
 {
     store_u32v(p, stride, bits_f32v(x), count);
+}
+
+INLINE void stream_f32v(f32u *p, int64_t stride, f32v x, int count, int past)
+{
+    if (!past || stride != 1 || count != LANES || !stream_bytes(p, &x, sizeof x))
+        store_f32v(p, stride, x, count);
 }
 
 /* Helpers that run once a call are for any machine, whatever the kernel's instruction set. */
@@ -388,6 +426,7 @@ typedef struct Frame {
     int64_t at_panels_of_1;
     int64_t per_worker;
     int64_t grain_1, tasks_1;
+    int past_1;    /* the result is stored past the caches */
     int64_t shared;
     char *workspace;
     const einc_host *host;
@@ -489,7 +528,7 @@ INLINE void multiply_1(int height, const f32u *rows, int64_t row_step, int64_t k
  * taken by what follows the product. */
 KERNEL static void tile_1(int height, const f32u *rows, int64_t row_step, int64_t k_step, const float *panel,
         int64_t depth, const char *ahead, int64_t ahead_step, const f32u *start, int64_t start_step, f32u *kept,
-        int64_t kept_step)
+        int64_t kept_step, int past)
 {
     f32v sums[ROWS_1][VECTORS_1];
     multiply_1(height, rows, row_step, k_step, panel, depth, ahead, ahead_step, start, start_step, sums);
@@ -499,7 +538,7 @@ KERNEL static void tile_1(int height, const f32u *rows, int64_t row_step, int64_
             break;
         UNROLL
         for (int v = 0; v < VECTORS_1; v++)
-            store_f32v(kept + r * kept_step + v * LANES, 1, sums[r][v], LANES);
+            stream_f32v(kept + r * kept_step + v * LANES, 1, sums[r][v], LANES, past);
     }
 }
 
@@ -587,16 +626,18 @@ KERNEL static void step_1(const Frame *f, char *own, int64_t i_first, int64_t i_
                 for (i = i_block; i < i_stop; i += height) {
                     height = (int)size_ceil_div(i_stop - i, size_ceil_div(i_stop - i, ROWS_1));
                     const f32u *here = rows + (i - i_block) * row_step + done * k_step;
-                    if (writes)
-                        ahead = (const char *)(out + i * out_0 + (k_first + (place + COLUMNS_1)) * out_1);
                     f32u *to = kept;
                     int64_t to_step = COLUMNS_1;
                     if (out_1 == 1 && columns - place >= COLUMNS_1 && (points == depth || height == ROWS_1)) {
                         to = out + i * out_0 + (k_first + place) * out_1;
                         to_step = out_0;
                     }
+                    const int past = f->past_1 && writes && to != kept
+                            && ((uintptr_t)to | (uint64_t)to_step * 4) % 64 == 0;
+                    if (writes && !past)
+                        ahead = (const char *)(out + i * out_0 + (k_first + (place + COLUMNS_1)) * out_1);
                     tile_1(height, here, row_step, k_step, panels_1 + place * depth + done * COLUMNS_1, points, ahead,
-                            ahead_step, done ? to : start, done ? to_step : 0, to, to_step);
+                            ahead_step, done ? to : start, done ? to_step : 0, to, to_step, past);
                     if (is_last && to == kept)
                         after_1(f, i, k, count, height, kept);
                     kept += points < depth ? ROWS_1 * COLUMNS_1 : 0;
@@ -624,6 +665,8 @@ static void launch_1(void *argument, int64_t task, int worker)
         const int64_t k_first = rest * tile_1_1, k_end = size_min(k_first + tile_1_1, extent_k);
         step_1(f, own, i_first, i_end, k_first, k_end);
     }
+    if (f->past_1)
+        STREAM_END();
 }
 
 
@@ -675,6 +718,7 @@ static int prepare(Frame *f, const matrix_product_args *args, int workers)
             1), 1024);
     f->grain_1 = size_max(size_ceil_div(f->units_1, most_1), 1);
     f->tasks_1 = size_ceil_div(f->units_1, f->grain_1);
+    f->past_1 = size_mul(size_mul(extent_i, extent_k), 4) > 67108864;
     return 0;
 }
 

@@ -5,7 +5,7 @@
  * target portable, 4 lanes
  * launch 1: block of i: 8, block of j: 3132
  *   step 1: store out[i,j] = where(v[i] > 0, (x[i,j] - m[i]) / sqrt(v[i]), 0)
- *     loops i j, 4 lanes along j, stride 1 expected: x axis 1, out axis 1
+ *     loops i j, 4 lanes along j, past the caches from 64 MB, stride 1 expected: x axis 1, out axis 1
  * workspace 0 */
 #include <stddef.h>
 #include <stdint.h>
@@ -203,6 +203,38 @@ INLINE void store_u32v(void *p, int64_t stride, u32v x, int count)
         store_lanes_u32v(p, stride, x, count);
 }
 
+/* Stores x past the caches, 16 bytes at a time; 0 where that cannot be. */
+INLINE int stream_quarters(void *p, const void *x, int bytes)
+{
+#if EINC_VECTORS && defined(__SSE2__)
+    typedef float Quarter __attribute__((vector_size(16), may_alias));
+    if ((uintptr_t)p % 16 == 0 && bytes % 16 == 0) {
+        UNROLL
+        for (int b = 0; b < bytes; b += 16) {
+            Quarter y;
+            memcpy(&y, (const char *)x + b, 16);
+            __asm__ volatile("movntps %1, %0" : "=m"(*(Quarter *)((char *)p + b)) : "x"(y));
+        }
+        return 1;
+    }
+#endif
+    (void)p, (void)x, (void)bytes;
+    return 0;
+}
+
+/* Stores x past the caches, which would read the line that it is in before; 0 where that cannot be. */
+INLINE int stream_bytes(void *p, const void *x, int bytes)
+{
+    return stream_quarters(p, x, bytes);
+}
+
+/* What was stored past the caches is there for other threads. */
+#if defined(__GNUC__) && defined(__SSE2__)
+#define STREAM_END() __asm__ volatile("sfence" : : : "memory")
+#else
+#define STREAM_END() ((void)0)
+#endif
+
 INLINE float sqrt_f32(float x)
 {
     return sqrtf(x);
@@ -216,6 +248,12 @@ INLINE f32v load_f32v(const f32u *p, int64_t stride, int count)
 INLINE void store_f32v(f32u *p, int64_t stride, f32v x, int count)
 {
     store_u32v(p, stride, bits_f32v(x), count);
+}
+
+INLINE void stream_f32v(f32u *p, int64_t stride, f32v x, int count, int past)
+{
+    if (!past || stride != 1 || count != LANES || !stream_bytes(p, &x, sizeof x))
+        store_f32v(p, stride, x, count);
 }
 
 /* Helpers that run once a call are for any machine, whatever the kernel's instruction set. */
@@ -297,6 +335,7 @@ typedef struct Frame {
     int64_t units_1;
     int64_t grain_1, tasks_1;
     int unit_1;    /* the lanes' strides are 1 */
+    int past_1;    /* the result is stored past the caches */
     int64_t shared;
     int64_t per_worker;
     char *workspace;
@@ -333,7 +372,7 @@ INLINE void step_1_at(const Frame *f, int64_t i, int64_t j, const int count, con
     const int64_t out_0 = f->in.out.stride[0], out_1 = unit ? 1 : f->in.out.stride[1];
     const int value = v[i * v_0] > 0.0f;
     const f32v quotient = (load_f32v(x + i * x_0 + j * x_1, x_1, count) - m[i * m_0]) / sqrt_f32(v[i * v_0]);
-    store_f32v(out + i * out_0 + j * out_1, out_1, value ? quotient : splat_f32v(0.0f), count);
+    stream_f32v(out + i * out_0 + j * out_1, out_1, value ? quotient : splat_f32v(0.0f), count, f->past_1);
 }
 
 KERNEL static void step_1(const Frame *f, int64_t i_first, int64_t i_end, int64_t j_first, int64_t j_end)
@@ -368,6 +407,8 @@ static void launch_1(void *argument, int64_t task, int worker)
         const int64_t i_first = rest * 8, i_end = size_min(i_first + 8, extent_i);
         step_1(f, i_first, i_end, j_first, j_end);
     }
+    if (f->past_1)
+        STREAM_END();
 }
 
 
@@ -411,6 +452,7 @@ static int prepare(Frame *f, const normalised_args *args, int workers)
     f->grain_1 = size_max(size_ceil_div(f->units_1, most_1), 1);
     f->tasks_1 = size_ceil_div(f->units_1, f->grain_1);
     f->unit_1 = f->in.x.stride[1] == 1 && f->in.out.stride[1] == 1;
+    f->past_1 = size_mul(size_mul(extent_i, extent_j), 4) > 67108864;
     return 0;
 }
 

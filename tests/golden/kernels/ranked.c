@@ -681,14 +681,14 @@ KERNEL static void step_1(const Frame *f, char *own, int64_t i_first, int64_t i_
                     if (block == 1)
                         ahead = (const char *)(k_apart ? here + 16 * k_apart : panels_1
                                 + (place + COLUMNS_1) * depth);
-                    if (writes)
-                        ahead = (const char *)(tmp1 + (i - i_first) * tmp1_0 + ((place + COLUMNS_1)));
                     f32u *to = kept;
                     int64_t to_step = COLUMNS_1;
                     if (1 == 1 && columns - place >= COLUMNS_1 && (points == depth || height == ROWS_1)) {
                         to = tmp1 + (i - i_first) * tmp1_0 + (place);
                         to_step = tmp1_0;
                     }
+                    if (writes)
+                        ahead = (const char *)(tmp1 + (i - i_first) * tmp1_0 + ((place + COLUMNS_1)));
                     tile_1(height, here, row_step, k_step, panels_1 + place * depth + done * COLUMNS_1, points, ahead,
                             ahead_step, done ? to : start, done ? to_step : 0, to, to_step);
                     if (is_last && to == kept)

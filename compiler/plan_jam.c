@@ -1,0 +1,98 @@
+/* Which points of a step go through its reductions together. Each has sums of its own, so that one operation need not wait
+ * for the one before, and what does not depend on their loop is loaded once for all of them: of a matrix times a vector,
+ * the vector; of a vector times a matrix, the number that a row is scaled by. */
+#include "planning.h"
+
+enum {
+    JAM_ROWS = 8,
+    JAM_VECTORS = 4,
+    AHEAD_BYTES = 1024            /* of a prefetch: the hardware's own gets lost among so many rows */
+};
+
+typedef struct Reads {
+    const Term *reduce;
+    const Index *index;
+    bool with, without;           /* reads in the reductions' loops that depend on the index, and that do not */
+    bool simple;                  /* nothing but reads and functions */
+} Reads;
+
+static void note_read(void *user, const Term *term)
+{
+    Reads *reads = user;
+    reads->simple &= term->kind == TERM_READ || term->kind == TERM_MAP || term->kind == TERM_CONSTANT;
+    if (term->kind != TERM_READ)
+        return;
+    bool inside = false;
+    for (int i = 0; i < reads->reduce->reduce.over_count; i++)
+        inside |= term_has_index(term, reads->reduce->reduce.over[i]);
+    bool with = term_has_index(term, reads->index);
+    reads->with |= inside && with;
+    reads->without |= inside && !with;
+}
+
+/* Whether points along an index read something in common. */
+static bool shares(const Planner *planner, const Step *step, const Index *index)
+{
+    Reads reads = { .index = index, .simple = true };
+    for (int r = 0; r < step->root_count; r++) {
+        reads.reduce = step->roots[r];
+        reads.simple &= state_is_simple(step->roots[r]);
+        term_each_below(planner->arena, step->roots[r]->reduce.argument, note_read, &reads);
+    }
+    return reads.simple && reads.with && reads.without;
+}
+
+/* As many as leave the fewest turns of the loop. */
+static int best_jam(double extent, int most)
+{
+    int best = 1;
+    double least = extent;
+    for (int jam = most; jam > 1; jam--) {
+        double whole = (double)(int64_t)(extent / jam), turns = whole + (extent - whole * jam);
+        if (turns < least) {
+            best = jam;
+            least = turns;
+        }
+    }
+    return best;
+}
+
+static void jam_along(Step *step, Index *index, double turns, int most)
+{
+    step->jam = best_jam(turns, most / step->root_count);
+    step->jammed = step->jam > 1 ? index : NULL;
+}
+
+/* How many points an index adds: as many as no cache holds where that is not known. */
+static double points_along(const Planner *planner, const Index *index)
+{
+    const Extents *extents = planner->hints->extents;
+    return extents && extents->of[index->origin->id] >= 0 ? planner_extent(planner, index) : 1e9;
+}
+
+/* Whether what is read is more than the second cache is known to hold. */
+static bool reads_much(const Planner *planner, const Step *step)
+{
+    double bytes = 4;
+    for (int i = 0; i < step->roots[0]->reduce.over_count; i++)
+        bytes *= points_along(planner, step->roots[0]->reduce.over[i]);
+    for (int i = 0; i < step->loop_count; i++)
+        bytes *= points_along(planner, step->loops[i]);
+    return bytes > planner->plan->target->l2_bytes;
+}
+
+/* Along the innermost loop without lanes, else along the one with them. */
+void plan_jam(Planner *planner, Step *step)
+{
+    step->jam = 1;
+    if (step->contract || step->split || !step->vector || !step_can_split(step))
+        return;
+    int last = step->loop_count - 1 - step->vector_kept;
+    double lanes = planner->plan->lanes;
+    if (last >= 0 && shares(planner, step, step->loops[last]))
+        jam_along(step, step->loops[last], planner_extent(planner, step->loops[last]), JAM_ROWS);
+    if (step->jammed && !step->vector_kept && reads_much(planner, step))
+        step->ahead = AHEAD_BYTES / planner->plan->target->vector_bytes;
+    if (!step->jammed && step->vector_kept && shares(planner, step, step->vector))
+        jam_along(step, step->vector, (double)(int64_t)(planner_extent(planner, step->vector) / lanes), JAM_VECTORS);
+}

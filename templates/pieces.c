@@ -1,0 +1,170 @@
+/* Storing vectors whose lanes lie in two runs of memory: of columns of several indices, where an inner one begins anew in
+ * a vector's middle. */
+#ifndef TEMPLATES_PIECES
+#define TEMPLATES_PIECES
+
+#include "words.c"
+
+//{ Piece
+/* Where the lanes of a vector lie: those before `here` side by side at `first`, others before `end` at `rest`. */
+typedef struct Piece {
+    int64_t first, rest;
+    int here, end;
+} Piece;
+//}
+
+//{ store_rest_lanes_u32v
+/* One lane after the other. */
+APART void store_rest_lanes_u32v(void *p, u32v x, int first, int end)
+{
+    uint32_t lanes[LANES];
+    memcpy(lanes, &x, sizeof x);
+    for (int l = first; l < end; l++)
+        memcpy((char *)p + 4 * (l - first), &lanes[l], 4);
+}
+//}
+
+#if !defined EINC_AVX512 && !defined EINC_FMA
+//{ store_rest_u32v
+/* The lanes from `first` on, before `end`, side by side at p. */
+INLINE void store_rest_u32v(void *p, u32v x, int first, int end)
+{
+    store_rest_lanes_u32v(p, x, first, end);
+}
+//}
+#endif
+
+#if !defined EINC_AVX512 && defined EINC_FMA
+//{ store_rest_u32v@fma
+/* The lanes from `first` on, before `end`, side by side at p. */
+INLINE void store_rest_u32v(void *p, u32v x, int first, int end)
+{
+#if EINC_VECTORS && (LANES == 4 || LANES == 8)
+    const i32v m = first_boolv(end) & ~first_boolv(first);
+    __asm__ volatile("vpmaskmovd %1, %2, (%0)" : : "r"((uintptr_t)p - 4 * (uintptr_t)first), "x"(x), "x"(m) : "memory");
+#else
+    store_rest_lanes_u32v(p, x, first, end);
+#endif
+}
+//}
+#endif
+
+#ifdef EINC_AVX512
+//{ store_rest_u32v@avx512
+/* The lanes from `first` on, before `end`, side by side at p. */
+INLINE void store_rest_u32v(void *p, u32v x, int first, int end)
+{
+#if EINC_VECTORS && LANES >= 4
+    const uint16_t m = (uint16_t)((1u << end) - (1u << first));
+    __asm__ volatile("vmovdqu32 %1, (%0)%{%2%}" : : "r"((uintptr_t)p - 4 * (uintptr_t)first), "v"(x), "Yk"(m) : "memory");
+#else
+    store_rest_lanes_u32v(p, x, first, end);
+#endif
+}
+//}
+#endif
+
+//{ store_piece_u32v
+/* With `past` whole ones go past the caches. */
+INLINE void store_piece_u32v(void *to, const Piece *piece, u32v x, int past)
+{
+    if (past && piece->here == LANES && stream_bytes((char *)to + 4 * piece->first, &x, sizeof x))
+        return;
+    store_u32v((char *)to + 4 * piece->first, 1, x, piece->here);
+    if (piece->here < piece->end)
+        store_rest_u32v((char *)to + 4 * piece->rest, x, piece->here, piece->end);
+}
+//}
+
+//{ store_rest_lanes_u64v
+/* One lane after the other. */
+APART void store_rest_lanes_u64v(void *p, u64v x, int first, int end)
+{
+    uint64_t lanes[LANES];
+    memcpy(lanes, &x, sizeof x);
+    for (int l = first; l < end; l++)
+        memcpy((char *)p + 8 * (l - first), &lanes[l], 8);
+}
+//}
+
+#if !defined EINC_AVX512 && !defined EINC_FMA
+//{ store_rest_u64v
+/* The lanes from `first` on, before `end`, side by side at p. */
+INLINE void store_rest_u64v(void *p, u64v x, int first, int end)
+{
+    store_rest_lanes_u64v(p, x, first, end);
+}
+//}
+#endif
+
+#if !defined EINC_AVX512 && defined EINC_FMA
+//{ store_rest_u64v@fma
+/* The lanes from `first` on, before `end`, side by side at p. */
+INLINE void store_rest_u64v(void *p, u64v x, int first, int end)
+{
+#if EINC_VECTORS && LANES <= 4
+    const i64v m = widen_boolv(first_boolv(end) & ~first_boolv(first));
+    __asm__ volatile("vpmaskmovq %1, %2, (%0)" : : "r"((uintptr_t)p - 8 * (uintptr_t)first), "x"(x), "x"(m) : "memory");
+#else
+    store_rest_lanes_u64v(p, x, first, end);
+#endif
+}
+//}
+#endif
+
+#ifdef EINC_AVX512
+//{ store_rest_u64v@avx512
+/* The lanes from `first` on, before `end`, side by side at p. */
+INLINE void store_rest_u64v(void *p, u64v x, int first, int end)
+{
+#if EINC_VECTORS && LANES <= 8
+    const uint16_t m = (uint16_t)((1u << end) - (1u << first));
+    __asm__ volatile("vmovdqu64 %1, (%0)%{%2%}" : : "r"((uintptr_t)p - 8 * (uintptr_t)first), "v"(x), "Yk"(m) : "memory");
+#else
+    store_rest_lanes_u64v(p, x, first, end);
+#endif
+}
+//}
+#endif
+
+//{ store_piece_u64v
+/* With `past` whole ones go past the caches. */
+INLINE void store_piece_u64v(void *to, const Piece *piece, u64v x, int past)
+{
+    if (past && piece->here == LANES && stream_bytes((char *)to + 8 * piece->first, &x, sizeof x))
+        return;
+    store_u64v((char *)to + 8 * piece->first, 1, x, piece->here);
+    if (piece->here < piece->end)
+        store_rest_u64v((char *)to + 8 * piece->rest, x, piece->here, piece->end);
+}
+//}
+
+//{ store_piece_f32v
+INLINE void store_piece_f32v(f32u *to, const Piece *piece, f32v x, int past)
+{
+    store_piece_u32v(to, piece, bits_f32v(x), past);
+}
+//}
+
+//{ store_piece_f64v
+INLINE void store_piece_f64v(f64u *to, const Piece *piece, f64v x, int past)
+{
+    store_piece_u64v(to, piece, bits_f64v(x), past);
+}
+//}
+
+//{ store_piece_i32v
+INLINE void store_piece_i32v(i32u *to, const Piece *piece, i32v x, int past)
+{
+    store_piece_u32v(to, piece, (u32v)x, past);
+}
+//}
+
+//{ store_piece_i64v
+INLINE void store_piece_i64v(i64u *to, const Piece *piece, i64v x, int past)
+{
+    store_piece_u64v(to, piece, (u64v)x, past);
+}
+//}
+
+#endif
