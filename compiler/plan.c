@@ -44,3 +44,11 @@ bool plan_has_contract(const Plan *plan)
             return true;
     return false;
 }
+
+bool plan_wants_room(const Plan *plan)
+{
+    bool turned = false;
+    for (int s = 0; s < plan->step_count; s++)
+        turned |= plan->steps[s]->turned != NULL;
+    return turned || plan_has_contract(plan);
+}

@@ -71,6 +71,7 @@ typedef struct Step {
     Index *jammed;                /* NULL: one at a time */
     int jam;
     int ahead;                    /* each of them prefetches what it reads so many vectors later; 0: nothing */
+    Index *turned;                /* a copy of squares, from or to a tensor that lies along it; NULL: it is none */
     const Size *result;           /* bytes of what it stores. NULL: they never go past the caches */
     int past;                     /* more of them do */
     Unit *units;
@@ -152,6 +153,9 @@ typedef struct PlanHints {
 Plan *plan(Arena *arena, const Program *program, const Program *lowered, const Target *target, const PlanHints *hints);
 
 bool plan_has_contract(const Plan *plan);
+
+/* Whether it copies operands into the workspace, where plain loops would read them in place. */
+bool plan_wants_room(const Plan *plan);
 
 /* NULL, or which invariant does not hold: of steps, their order, loops and products, of blocks, and of sizes with some
  * extents. */

@@ -138,7 +138,7 @@ static Block *common_blocks(Planner *planner, Step *const *group, int count, int
             int class = find_class(&c, candidates[i]->id);
             Block block = { .of_step = ARENA_ARRAY(planner->arena, Index *, count),
                             .extent = size_extent(planner->arena, candidates[i]->origin) };
-            bool all = !c.blocked[class];
+            bool all = !c.blocked[class] && (!last->statement->turned || candidates[i] == last->statement->turned);
             for (int s = 0; s < count && all; s++) {
                 bool reduced;
                 block.of_step[s] = member(&c, group[s], class, &reduced);
