@@ -133,7 +133,7 @@ static bool fits(const Compiled *c, const Size *workspace, int64_t budget)
     return !budget || (bytes >= 0 && bytes <= budget);
 }
 
-/* Tiled products want room for what they pack, and so do turned copies. Where that is more than the budget, smaller tiles do with less, and loops
+/* Tiled products want room for what they pack, and so do turned copies and sums in memory. Where that is more than the budget, smaller tiles do with less, and loops
  * with the least that can be met. */
 static bool plan_nests(Arena *arena, Compiled *c, const CompileOptions *options, const bool *wanted, PlanHints *hints,
                        Diags *diags)

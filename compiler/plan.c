@@ -47,8 +47,8 @@ bool plan_has_contract(const Plan *plan)
 
 bool plan_wants_room(const Plan *plan)
 {
-    bool turned = false;
+    bool room = false;
     for (int s = 0; s < plan->step_count; s++)
-        turned |= plan->steps[s]->turned != NULL;
-    return turned || plan_has_contract(plan);
+        room |= plan->steps[s]->turned || (plan->steps[s]->split && plan->steps[s]->vector_kept);
+    return room || plan_has_contract(plan);
 }

@@ -70,7 +70,7 @@ typedef struct Step {
      * what does not depend on that loop is loaded once for all of them. */
     Index *jammed;                /* NULL: one at a time */
     int jam;
-    int ahead;                    /* each of them prefetches what it reads so many vectors later; 0: nothing */
+    int ahead;                    /* what is read so many vectors later is prefetched; 0: nothing */
     Index *turned;                /* a copy of squares, from or to a tensor that lies along it; NULL: it is none */
     const Size *result;           /* bytes of what it stores. NULL: they never go past the caches */
     int past;                     /* more of them do */
@@ -154,7 +154,7 @@ Plan *plan(Arena *arena, const Program *program, const Program *lowered, const T
 
 bool plan_has_contract(const Plan *plan);
 
-/* Whether it copies operands into the workspace, where plain loops would read them in place. */
+/* Whether its nests want more of the workspace than plain loops would. */
 bool plan_wants_room(const Plan *plan);
 
 /* NULL, or which invariant does not hold: of steps, their order, loops and products, of blocks, and of sizes with some
