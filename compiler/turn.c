@@ -39,7 +39,8 @@ typedef struct Turning {
     const int64_t *const *strides;
     const Index *along;
     double longest;               /* of the other extents */
-    double elements;              /* of one problem */
+    double elements;              /* of one problem that are copied, as words of 32 bits */
+    double points;                /* of its loops, at most */
     bool able, reduces, copies;
 } Turning;
 
@@ -70,13 +71,17 @@ static void note_tensor(Turning *t, const Tensor *tensor, const Position *positi
 static void note_term(void *user, const Term *term)
 {
     Turning *t = user;
+    double points = 1;
     t->able &= dtype_kind(term->dtype) != KIND_COMPLEX;
     for (int i = 0; i < term->rank; i++) {
         double extent = extent_of(t, term->indices[i]);
         t->able &= extent >= 0;
-        if (term->indices[i] != t->along && extent > t->longest)
-            t->longest = extent;
+        if (term->indices[i] == t->along)
+            continue;
+        points *= extent;
+        t->longest = extent > t->longest ? extent : t->longest;
     }
+    t->points = points > t->points ? points : t->points;
     if (term->kind == TERM_READ) {
         t->able &= term->read.tensor->maker == NULL;
         note_tensor(t, term->read.tensor, term->read.positions);
@@ -98,13 +103,13 @@ static const Index *longest_kept(const Output *output, const Extents *extents)
     return longest;
 }
 
-/* The lanes are short of work along every other index, there are vectors enough of this one, and a vector of problems stays
- * in the first cache. */
+/* The lanes are short of work along every other index, there are vectors enough of this one, what is copied is used often
+ * enough, and a vector of problems stays in the first cache. */
 static bool pays(const Turning *t, const Target *target)
 {
     double lanes = target->vector_bytes / 4;
     return t->able && t->reduces && t->copies && 2 * t->longest <= lanes && extent_of(t, t->along) >= VECTORS_LEAST * lanes &&
-           8 * t->elements * lanes <= target->l1_bytes;
+           3 * t->points >= 2 * t->elements && 8 * t->elements * lanes <= target->l1_bytes;
 }
 
 const Index **turn_choose(Arena *arena, const Program *program, const Target *target, const Extents *extents,

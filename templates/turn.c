@@ -6,11 +6,21 @@
 #include "fold.c"
 
 //{ turn_part_f32
-/* What turn_f32() does, for squares at an edge. */
+/* What turn_f32() does, for less than whole squares: short rows, or columns, one at a time. */
 APART void turn_part_f32(f32u *to, int64_t to_column, int64_t to_row, const f32u *from, int64_t from_row, int64_t from_column,
                          int rows, int columns)
 {
     f32v x[LANES];
+    if (4 * columns <= LANES) {
+        for (int c = 0; c < columns; c++)
+            store_f32v(to + c * to_column, to_row, load_f32v(from + c * from_column, from_row, rows), rows);
+        return;
+    }
+    if (4 * rows <= LANES) {
+        for (int r = 0; r < rows; r++)
+            store_f32v(to + r * to_row, to_column, load_f32v(from + r * from_row, from_column, columns), columns);
+        return;
+    }
     for (int r = 0; r < LANES; r++)
         x[r] = load_f32v(from + (r < rows ? r : 0) * from_row, from_column, columns);
     transpose_f32v(x);
@@ -50,11 +60,21 @@ APART void turn_f32(f32u *to, int64_t to_column, int64_t to_row, const f32u *fro
 //}
 
 //{ turn_part_f64
-/* What turn_f64() does, for squares at an edge. */
+/* What turn_f64() does, for less than whole squares: short rows, or columns, one at a time. */
 APART void turn_part_f64(f64u *to, int64_t to_column, int64_t to_row, const f64u *from, int64_t from_row, int64_t from_column,
                          int rows, int columns)
 {
     f64v x[LANES];
+    if (4 * columns <= LANES) {
+        for (int c = 0; c < columns; c++)
+            store_f64v(to + c * to_column, to_row, load_f64v(from + c * from_column, from_row, rows), rows);
+        return;
+    }
+    if (4 * rows <= LANES) {
+        for (int r = 0; r < rows; r++)
+            store_f64v(to + r * to_row, to_column, load_f64v(from + r * from_row, from_column, columns), columns);
+        return;
+    }
     for (int r = 0; r < LANES; r++)
         x[r] = load_f64v(from + (r < rows ? r : 0) * from_row, from_column, columns);
     transpose_f64v(x);
@@ -94,11 +114,21 @@ APART void turn_f64(f64u *to, int64_t to_column, int64_t to_row, const f64u *fro
 //}
 
 //{ turn_part_i32
-/* What turn_i32() does, for squares at an edge. */
+/* What turn_i32() does, for less than whole squares: short rows, or columns, one at a time. */
 APART void turn_part_i32(i32u *to, int64_t to_column, int64_t to_row, const i32u *from, int64_t from_row, int64_t from_column,
                          int rows, int columns)
 {
     i32v x[LANES];
+    if (4 * columns <= LANES) {
+        for (int c = 0; c < columns; c++)
+            store_i32v(to + c * to_column, to_row, load_i32v(from + c * from_column, from_row, rows), rows);
+        return;
+    }
+    if (4 * rows <= LANES) {
+        for (int r = 0; r < rows; r++)
+            store_i32v(to + r * to_row, to_column, load_i32v(from + r * from_row, from_column, columns), columns);
+        return;
+    }
     for (int r = 0; r < LANES; r++)
         x[r] = load_i32v(from + (r < rows ? r : 0) * from_row, from_column, columns);
     transpose_i32v(x);

@@ -38,7 +38,7 @@ LARGE = [
     ("i,j->ij", lambda a, b: np.outer(a, b), [(4099,), (4100,)], "stored past the caches"),
     ("ij | 2 * _", lambda a: 2 * a, [(4101, 4099)], "stored past the caches"),
 ]
-SMALL = {"portable": [{"i": 2, "j": 2, "k": 1, "l": 2}], "avx2": [{"i": 4, "j": 3, "k": 2, "l": 1}],
+SMALL = {"portable": [{"i": 2, "j": 2, "k": 2, "l": 1}], "avx2": [{"i": 4, "j": 3, "k": 2, "l": 1}],
          "avx512": [{"i": 4, "j": 4, "k": 4, "l": 2}, {"i": 3, "j": 5, "k": 7, "l": 2}]}
 BATCHES = [1021, 160]
 
