@@ -3,6 +3,8 @@
 
 #include <string.h>
 
+#include "turn.h"
+
 static void dump(const CompileOptions *options, const char *pass, const Text *text)
 {
     if (options->dump)
@@ -114,7 +116,9 @@ static bool plan_as(Arena *arena, Compiled *c, const CompileOptions *options, co
                     Diags *diags)
 {
     const bool *ends = product_ends(arena, c->program, hints->nests, hints->extents);
-    c->lowered = lower(arena, c->program, wanted, ends);
+    bool by_cost = hints->nests == NESTS_BY_COST;
+    const Index **turned = by_cost ? turn_choose(arena, c->program, options->target, hints->extents, hints->strides) : NULL;
+    c->lowered = lower(arena, c->program, wanted, ends, turned, hints->strides);
     if (!verify(program_verify(c->lowered), "lower", diags))
         return false;
     c->plan = plan(arena, c->program, c->lowered, options->target, hints);
@@ -129,14 +133,14 @@ static bool fits(const Compiled *c, const Size *workspace, int64_t budget)
     return !budget || (bytes >= 0 && bytes <= budget);
 }
 
-/* Tiled products want room for what they pack. Where that is more than the budget, smaller tiles do with less, and loops
+/* Tiled products want room for what they pack, and so do turned copies and sums in memory. Where that is more than the budget, smaller tiles do with less, and loops
  * with the least that can be met. */
 static bool plan_nests(Arena *arena, Compiled *c, const CompileOptions *options, const bool *wanted, PlanHints *hints,
                        Diags *diags)
 {
     if (!plan_as(arena, c, options, wanted, hints, diags))
         return false;
-    if (!plan_has_contract(c->plan))
+    if (!plan_wants_room(c->plan))
         return true;
     hints->smallest_tiles = !fits(c, c->plan->workspace, options->memory);
     if (hints->smallest_tiles && !plan_as(arena, c, options, wanted, hints, diags))

@@ -226,7 +226,8 @@ static void prefetch_read(void *user, const Term *term)
 {
     const Ahead *ahead = user;
     Emitter *e = ahead->e;
-    if (term->kind != TERM_READ || !term_has_index(term, e->step->jammed) || !term_has_index(term, e->step->vector))
+    const Index *row = e->step->jammed ? e->step->jammed : e->step->split;
+    if (term->kind != TERM_READ || !term_has_index(term, row) || !term_has_index(term, e->step->vector))
         return;
     for (int a = 0; a < term->read.tensor->rank; a++)
         if (position_has_gather(&term->read.positions[a]))
@@ -239,11 +240,11 @@ static void prefetch_read(void *user, const Term *term)
     emit_body(e, later);
 }
 
-/* What each of several rows will read soon: so many streams are too many for the hardware's own prefetching. */
+/* What several rows that are read at once will give soon: so many streams are too many for the hardware's own prefetching. */
 static void emit_prefetches(Emitter *e, const Nest *nest)
 {
     Ahead ahead = { e, emit_bound(e, e->step->vector) };
-    for (int r = 0; r < nest->count && e->step->ahead && !e->scope->count; r++)
+    for (int r = 0; r < nest->count; r++)
         term_each_below(e->arena, nest->domains[r].reduce->reduce.argument, prefetch_read, &ahead);
 }
 
@@ -252,7 +253,7 @@ static void emit_turn(Emitter *e, Nest *nest, const char *chain)
 {
     Scope *points = nest->jammed ? open_points(e) : NULL;
     set_turn(e, nest, points ? "point" : chain);
-    if (points)
+    if (e->step->ahead && (nest->jammed ? !e->scope->count : nest->chains > 1 && !strcmp(chain, "chain")))
         emit_prefetches(e, nest);
     emit_steps(e, nest);
     if (points)

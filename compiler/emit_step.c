@@ -61,6 +61,14 @@ static const char *part_of(Emitter *e, const char *type, bool shared, const Size
     return emit_text(e, "(%s *)(%s + %s)", type, base, emit_size(e, offset));
 }
 
+/* A stride is a product of sizes that the entry has found to fit: no more than a multiplication. */
+static const char *spell_stride(Emitter *e, const Size *stride)
+{
+    if (stride->kind != SIZE_MUL)
+        return emit_size(e, stride);
+    return emit_text(e, "%s * %s", spell_stride(e, stride->a), spell_stride(e, stride->b));
+}
+
 static void declare_tensor(Emitter *e, Declarations *d, const Tensor *tensor)
 {
     const Storage *storage = &e->plan->storage[tensor->id];
@@ -73,7 +81,7 @@ static void declare_tensor(Emitter *e, Declarations *d, const Tensor *tensor)
                                       part_of(e, element, storage->place == PLACE_SHARED, storage->offset)));
     for (int a = 0; a < tensor->rank; a++) {
         const char *stride = e->strides[tensor->id][a];
-        const char *value = storage->place != PLACE_CALLER ? emit_size(e, storage->stride[a])
+        const char *value = storage->place != PLACE_CALLER ? spell_stride(e, storage->stride[a])
                                                            : emit_text(e, "f->in.%s.stride[%d]", member, a);
         if (is_unit(e, tensor, a))
             value = emit_text(e, "unit ? 1 : %s", value);
@@ -443,6 +451,10 @@ void emit_step(Emitter *e, const Launch *launch, const Step *step)
     set_blocks(e, launch, step);
     if (step->contract) {
         emit_contract(e);
+        return;
+    }
+    if (step->turned) {
+        emit_turned(e);
         return;
     }
     emit_function(e, emit_text(e, "step_%d", step->id + 1), emit_formula(e));

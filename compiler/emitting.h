@@ -171,6 +171,9 @@ void emit_parameter(ParameterSet *set, const char *type, const char *name);
 ParameterSet emit_common_parameters(Emitter *e);
 const char *emit_parameters(Emitter *e, const ParameterSet *set, const char *body, bool declare);
 
+/* emit_turned.c: the function of a step that copies squares */
+void emit_turned(Emitter *e);
+
 /* emit_contract.c: the functions of a step that is a tiled product */
 void emit_contract(Emitter *e);
 bool emit_tiling_uses(const char *name);    /* whether a tiled product has a variable of that name */

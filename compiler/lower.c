@@ -1,5 +1,6 @@
 /* See lower.h. Which statements are needed, which are written into their readers, and the order of what remains. */
 #include "lowering.h"
+#include "turn.h"
 
 /* ---- facts about terms ---- */
 
@@ -234,8 +235,24 @@ static void force_own_reads(Lower *l, const Output *output)
                 force(l, output->positions[a].parts[k].gather);
 }
 
+static void force_turned_read(void *user, const Term *term)
+{
+    Lower *l = user;
+    if (term->kind == TERM_READ && turn_copies(term->read.tensor, term->read.positions, l->turned, l->strides))
+        force(l, term);
+}
+
+/* Of a statement that is turned, the copies of its operands come before, and that of its result behind. */
+static void force_turned(Lower *l, const Output *output)
+{
+    term_each_below(l->arena, output->value, force_turned_read, l);
+    if (turn_copies(output->tensor, output->positions, l->turned, l->strides))
+        force(l, output->value);
+}
+
 static void lower_statement(Lower *l, const Statement *statement, const bool *wanted)
 {
+    l->turned = l->turns ? l->turns[statement->id] : NULL;
     bool *done = ARENA_ARRAY(l->arena, bool, statement->output_count);
     for (int o = 0; o < statement->output_count; o++) {
         const Tensor *tensor = statement->outputs[o].tensor;
@@ -246,10 +263,13 @@ static void lower_statement(Lower *l, const Statement *statement, const bool *wa
         force_shared_value(l, statement);
     else if (statement->accumulate)
         force_own_reads(l, &statement->outputs[0]);
+    else if (l->turned)
+        force_turned(l, &statement->outputs[0]);
     for (int o = 0; o < statement->output_count; o++)
         if (!done[o])
             lower_outputs(l, statement, o, done);
     l->forced = NULL;
+    l->turned = NULL;
 }
 
 /* Puts the statements into the order in which they ended, and numbers them so. */
@@ -310,9 +330,12 @@ static void drop_unneeded(Lower *l, const bool *wanted)
     out->statement_count = statements;
 }
 
-Program *lower(Arena *arena, const Program *program, const bool *wanted, const bool *ends)
+Program *lower(Arena *arena, const Program *program, const bool *wanted, const bool *ends, const Index *const *turns,
+               const int64_t *const *strides)
 {
     Lower l = { .arena = arena, .in = program, .out = ARENA_NEW(arena, Program), .ends = ends };
+    l.turns = turns;
+    l.strides = strides;
     l.out->arena = arena;
     l.out->source = program->source;
     l.tensors = ARENA_ARRAY(arena, Tensor *, program->tensor_count);

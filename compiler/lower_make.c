@@ -201,5 +201,6 @@ Context lower_open(Lower *l, Index *const *indices, int count, const Instance **
         *instance = lower_link(l, *instance, indices[i], fresh);
         ARENA_APPEND(l->arena, c.loops, c.loop_count, fresh);
     }
+    l->out->statements[c.statement]->turned = lower_image(*instance, l->turned);
     return c;
 }

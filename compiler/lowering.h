@@ -72,6 +72,9 @@ typedef struct Lower {
     int temporary_count;
     const bool *ends;             /* [in term id]: see lower(); NULL: none */
     const Forced *forced;
+    const Index *const *turns;    /* [in statement id]: see lower(); NULL: none */
+    const int64_t *const *strides;
+    const Index *turned;          /* of the statement at hand, that it is turned along; NULL: it is not */
 } Lower;
 
 /* lower_make.c */

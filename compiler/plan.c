@@ -61,3 +61,11 @@ const char *plan_permission(const Plan *plan)
             return plan->target->permission;
     return NULL;
 }
+
+bool plan_wants_room(const Plan *plan)
+{
+    bool room = false;
+    for (int s = 0; s < plan->step_count; s++)
+        room |= plan->steps[s]->turned || (plan->steps[s]->split && plan->steps[s]->vector_kept);
+    return room || plan_has_contract(plan);
+}

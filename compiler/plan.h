@@ -72,7 +72,8 @@ typedef struct Step {
      * what does not depend on that loop is loaded once for all of them. */
     Index *jammed;                /* NULL: one at a time */
     int jam;
-    int ahead;                    /* each of them prefetches what it reads so many vectors later; 0: nothing */
+    int ahead;                    /* what is read so many vectors later is prefetched; 0: nothing */
+    Index *turned;                /* a copy of squares, from or to a tensor that lies along it; NULL: it is none */
     const Size *result;           /* bytes of what it stores. NULL: they never go past the caches */
     int past;                     /* more of them do */
     Unit *units;
@@ -161,6 +162,9 @@ bool plan_has_parts(const Plan *plan);     /* a product of its numbers' parts */
 
 /* The function that must allow the plan's kernel to run: the target's, where a product needs it; else NULL. */
 const char *plan_permission(const Plan *plan);
+
+/* Whether its nests want more of the workspace than plain loops would. */
+bool plan_wants_room(const Plan *plan);
 
 /* NULL, or which invariant does not hold: of steps, their order, loops and products, of blocks, and of sizes with some
  * extents. */

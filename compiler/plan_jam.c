@@ -3,11 +3,7 @@
  * the vector; of a vector times a matrix, the number that a row is scaled by. */
 #include "planning.h"
 
-enum {
-    JAM_ROWS = 8,
-    JAM_VECTORS = 4,
-    AHEAD_BYTES = 1024            /* of a prefetch: the hardware's own gets lost among so many rows */
-};
+enum { JAM_ROWS = 8, JAM_VECTORS = 4 };
 
 typedef struct Reads {
     const Term *reduce;

@@ -7,7 +7,10 @@ enum {
     PARTS_MAX = 64,               /* of a split reduction */
     KEPT_ENOUGH = 64,             /* so many points of the kept loops need no split */
     SPLIT_WORK = 20000,           /* fewer operations are not worth a split */
-    UNIT_WORK = 4096              /* operations of one unit, so that finding its indices costs little */
+    UNIT_WORK = 4096,             /* operations of one unit, so that finding its indices costs little */
+    ROWS = 8,                     /* of a matrix, that are added up at once into sums in memory */
+    ROWS_PARTS = 32,              /* so many such sums */
+    ROWS_LONGEST = 1 << 18        /* of no more elements */
 };
 
 /* ---- classes of indices: what several steps call by different names ---- */
@@ -138,7 +141,7 @@ static Block *common_blocks(Planner *planner, Step *const *group, int count, int
             int class = find_class(&c, candidates[i]->id);
             Block block = { .of_step = ARENA_ARRAY(planner->arena, Index *, count),
                             .extent = size_extent(planner->arena, candidates[i]->origin) };
-            bool all = !c.blocked[class];
+            bool all = !c.blocked[class] && (!last->statement->turned || candidates[i] == last->statement->turned);
             for (int s = 0; s < count && all; s++) {
                 bool reduced;
                 block.of_step[s] = member(&c, group[s], class, &reduced);
@@ -327,6 +330,21 @@ static void tile_alone(Planner *planner, Launch *launch)
     }
 }
 
+/* Whether a step adds up the rows of a matrix that no near cache holds. With its sums in registers it would go down a few
+ * columns at a time, each line of another page; with sums in memory it reads some whole rows at once. */
+static bool adds_rows(const Planner *planner, const Step *step, const Index *split, double points)
+{
+    const Term *root = step->root_count == 1 ? step->roots[0] : NULL;
+    if (!root || !split || root->reduce.over_count != 1 || !state_is_simple(root) || !step->vector_kept ||
+        planner->hints->nests != NESTS_BY_COST || !planner->hints->extents ||
+        planner->hints->extents->of[split->origin->id] < 0 || points > ROWS_LONGEST)
+        return false;
+    bool unit = false;
+    for (int u = 0; u < step->unit_count; u++)
+        unit |= !step->units[u].tensor->maker && step->units[u].tensor->rank > 1;
+    return unit && points * planner_extent(planner, split) * 4 > 2.0 * planner->plan->target->l2_bytes;
+}
+
 /* One step on its own: cut along all of its kept loops, or along a reduced one where they give too little work. */
 static void block_alone(Planner *planner, Launch *launch)
 {
@@ -337,14 +355,18 @@ static void block_alone(Planner *planner, Launch *launch)
     for (int i = 0; split && i < step->roots[0]->reduce.over_count; i++)
         if (planner_extent(planner, step->roots[0]->reduce.over[i]) > planner_extent(planner, split))
             split = step->roots[0]->reduce.over[i];
-    bool known = planner->hints->extents != NULL;
-    if (split && points < KEPT_ENOUGH && (!known || (work * points > SPLIT_WORK && planner_extent(planner, split) > 1))) {
+    bool known = planner->hints->extents != NULL, rows = points >= KEPT_ENOUGH && adds_rows(planner, step, split, points);
+    bool few = split && points < KEPT_ENOUGH && (!known || (work * points > SPLIT_WORK && planner_extent(planner, split) > 1));
+    if (rows || few) {
         step->split = split;
         const Size *extent = size_extent(arena, split->origin);
         const Size *tile = size_op(arena, SIZE_MAX_OF, size_op(arena, SIZE_CEIL_DIV, extent, size_constant(arena, PARTS_MAX)),
                                    size_constant(arena, 1));
-        step->parts = size_named(arena, arena_format(arena, "parts_%d", step->id + 1),
-                                 size_op(arena, SIZE_CEIL_DIV, extent, tile));
+        tile = rows ? size_constant(arena, ROWS) : tile;
+        step->ahead = rows ? AHEAD_BYTES / planner->plan->target->vector_bytes : 0;
+        const Size *parts = size_op(arena, SIZE_CEIL_DIV, extent, tile);
+        parts = rows ? size_op(arena, SIZE_MIN, parts, size_constant(arena, ROWS_PARTS)) : parts;
+        step->parts = size_named(arena, arena_format(arena, "parts_%d", step->id + 1), parts);
         Block block = { ARENA_NEW(arena, Index *), extent, tile };
         block.of_step[0] = split;
         ARENA_APPEND(arena, launch->blocks, launch->block_count, block);

@@ -185,6 +185,8 @@ static void dump_step(Text *text, const Plan *plan, const Step *step)
         text_print(text, " %s", step->loops[i]->name);
     if (step->vector)
         text_print(text, ", %d lanes along %s", plan->lanes, step->vector->name);
+    if (step->turned)
+        text_print(text, ", squares with %s turned", step->turned->name);
     if (step->result)
         text_print(text, ", past the caches from %d MB", step->past >> 20);
     if (step->jammed)

@@ -412,6 +412,39 @@ static void set_result(Planner *planner, Step *step)
         step->result = size;
 }
 
+/* ---- turned copies ---- */
+
+/* Whether a step only copies between a tensor of the caller's and a temporary, at plain positions. */
+static const Tensor *copied_tensor(const Step *step, const Position **positions)
+{
+    const Output *output = &step->statement->outputs[0];
+    if (output->value->kind != TERM_READ || output->value->dtype != output->tensor->dtype)
+        return NULL;
+    bool in = output->value->read.tensor->home->origin != NULL;
+    if (in == (output->tensor->home->origin != NULL))
+        return NULL;
+    *positions = in ? output->value->read.positions : output->positions;
+    return in ? output->value->read.tensor : output->tensor;
+}
+
+/* A statement that is turned has its lanes along that index. What copies for it takes squares, with the caller's side along
+ * the index whose neighbours lie together there. */
+static void set_turned(const Planner *planner, Step *step)
+{
+    const Index *along = step->statement->turned;
+    const Position *positions;
+    for (int i = 0; i < step->loop_count; i++)
+        if (step->loops[i] == along)
+            step->vector = step->loops[i];
+    step->vector_kept = true;
+    const Tensor *tensor = copied_tensor(step, &positions);
+    for (int a = 0; tensor && a < tensor->rank; a++) {
+        Index *index = positions[a].parts[0].index;
+        if (index != along && (!step->turned || planner_stride(planner, tensor, a) == 1))
+            step->turned = index;
+    }
+}
+
 /* ---- the step ---- */
 
 typedef struct Roots {
@@ -483,8 +516,10 @@ Step *plan_step(Planner *planner, const Statement *statement, int id)
     step->scatters = scatters(statement);
     list_loops(planner, step);
     set_roots(planner, step);
-    step->contract = plan_contract(planner, step);
-    if (step->contract) {
+    step->contract = statement->turned ? NULL : plan_contract(planner, step);
+    if (statement->turned) {
+        set_turned(planner, step);
+    } else if (step->contract) {
         step->vector = step->contract->columns.list[step->contract->columns.count - 1];
         step->vector_kept = true;
     } else {
@@ -497,7 +532,7 @@ Step *plan_step(Planner *planner, const Statement *statement, int id)
         if (planner->plan->lanes == 0 || lanes < planner->plan->lanes)
             planner->plan->lanes = lanes;
     }
-    if (!step->contract)
+    if (!step->contract && !step->turned)
         find_units(planner, step);
     set_result(planner, step);
     return step;

@@ -190,6 +190,16 @@ static const Size *slice_bytes(Planner *planner, const Launch *launch, const Ten
     return bytes;
 }
 
+/* As many whole vectors of turned problems as stay in the first cache. */
+static const Size *tile_turned(Planner *planner, const Size *slice)
+{
+    Arena *arena = planner->arena;
+    const Size *vector = size_constant(arena, planner->plan->lanes);
+    const Size *room = size_constant(arena, planner->plan->target->l1_bytes / 2);
+    const Size *vectors = size_op(arena, SIZE_DIV, room, size_op(arena, SIZE_MUL, slice, vector));
+    return size_op(arena, SIZE_MUL, size_op(arena, SIZE_MAX_OF, vectors, size_constant(arena, 1)), vector);
+}
+
 /* As many points of one block as fill the room that a worker has for temporaries, one at the least. */
 static void tile_together(Planner *planner, Launch *launch)
 {
@@ -213,6 +223,8 @@ static void tile_together(Planner *planner, Launch *launch)
         const Size *fair = size_op(arena, SIZE_MAX_OF, least,
                                    size_op(arena, SIZE_CEIL_DIV, block->extent, size_constant(arena, TILES_LEAST)));
         const Size *tile = size_op(arena, SIZE_MIN, size_op(arena, SIZE_DIV, room, slice), fair);
+        if (launch->steps[launch->step_count - 1]->statement->turned)
+            tile = tile_turned(planner, slice);
         tile = size_op(arena, SIZE_MAX_OF, size_op(arena, SIZE_MIN, tile, block->extent), size_constant(arena, 1));
         block->tile = b == tiled ? size_named(arena, arena_format(arena, "tile_%d", launch->id + 1), tile)
                                  : size_constant(arena, 1);

@@ -12,7 +12,11 @@ typedef struct Planner {
     const PlanHints *hints;
 } Planner;
 
-enum { EXTENT_GUESS = 64, NO_STRIDE = -1 };
+enum {
+    EXTENT_GUESS = 64,
+    NO_STRIDE = -1,
+    AHEAD_BYTES = 1024            /* of a prefetch: the hardware's own gets lost among many rows */
+};
 
 /* An index's extent as far as it is known; EXTENT_GUESS otherwise. */
 double planner_extent(const Planner *planner, const Index *index);

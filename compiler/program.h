@@ -171,6 +171,8 @@ struct Statement {
     Dtype declared;               /* the target's dtype where it was written or is its array's, or DTYPE_NONE */
     Output *outputs;              /* several only for `&`, in the last statement */
     int output_count;
+    /* in a lowered program */
+    const Index *turned;          /* the lanes run along it, and operands that lie otherwise were copied so; NULL: see turn.h */
 };
 
 typedef struct Program {

@@ -319,6 +319,7 @@ INLINE int64_t fold_min_i64v(i64v x)
 INLINE void exchange_f32v(f32v *x, int n)
 {
     const boolv upper = (lanes_i32v() & n) != 0;
+    UNROLL
     for (int pair = 0; pair < LANES / 2; pair++) {
         const int i = pair / n * 2 * n + pair % n;
         const f32v a = x[i], b = x[i + n];
@@ -348,6 +349,7 @@ APART void transpose_f32v(f32v *x)
 INLINE void exchange_f64v(f64v *x, int n)
 {
     const boolv upper = (lanes_i32v() & n) != 0;
+    UNROLL
     for (int pair = 0; pair < LANES / 2; pair++) {
         const int i = pair / n * 2 * n + pair % n;
         const f64v a = x[i], b = x[i + n];
@@ -377,6 +379,7 @@ APART void transpose_f64v(f64v *x)
 INLINE void exchange_i32v(i32v *x, int n)
 {
     const boolv upper = (lanes_i32v() & n) != 0;
+    UNROLL
     for (int pair = 0; pair < LANES / 2; pair++) {
         const int i = pair / n * 2 * n + pair % n;
         const i32v a = x[i], b = x[i + n];

@@ -13,7 +13,7 @@ layer_of() {
         arena.*|text.*|diag.*) echo 1 ;;
         dtype.*|ops.*|ast.*|ast_*|parse*|lex.*) echo 2 ;;
         program.*|program_*|check.*|check_*|extents.*) echo 3 ;;
-        plan.*|plan_*|planning.*|product.*|cost.*|size.*|state.*|target.*|lower.*|lower_*|lowering.*) echo 4 ;;
+        plan.*|plan_*|planning.*|product.*|turn.*|cost.*|size.*|state.*|target.*|lower.*|lower_*|lowering.*) echo 4 ;;
         emit.*|emit_*|emitting.*|library.*|names.*|embedded.*) echo 5 ;;
         compile.*) echo 6 ;;
         *) echo 0 ;;
@@ -57,7 +57,7 @@ done
 # Planner and emitters read the struct Target, and name no target.
 for name in $(sed -n 's/^ *{* *\.name = "\([a-z0-9-]*\)".*/\1/p' compiler/target.c) avx512 avx2 neon; do
     checked=$((checked + 1))
-    found=$(sed -s 's|/\*.*\*/||' compiler/plan*.[ch] compiler/product.[ch] compiler/emit*.[ch] compiler/lower*.[ch] \
+    found=$(sed -s 's|/\*.*\*/||' compiler/plan*.[ch] compiler/product.[ch] compiler/turn.[ch] compiler/emit*.[ch] compiler/lower*.[ch] \
                 compiler/cost.c | grep -iE "\b$name\b" | grep -v portable)
     [ -n "$found" ] && complain "a target is named outside target.c: $found"
 done

@@ -548,6 +548,7 @@ INLINE float fold_max_f32v(f32v x)
 INLINE void exchange_f32v(f32v *x, int n)
 {
     const boolv upper = (lanes_i32v() & n) != 0;
+    UNROLL
     for (int pair = 0; pair < LANES / 2; pair++) {
         const int i = pair / n * 2 * n + pair % n;
         const f32v a = x[i], b = x[i + n];
@@ -809,8 +810,8 @@ KERNEL static void after_1(const Frame *f, char *own, int64_t b_first, int64_t h
 {
     const int64_t extent_k = f->extent_k, tile_1_3 = f->tile_1_3;
     f32u *tmp1 = (f32u *)own;
-    const int64_t tmp1_0 = size_mul(extent_k, tile_1_3);
-    const int64_t tmp1_1 = size_mul(extent_k, tile_1_3), tmp1_2 = extent_k;
+    const int64_t tmp1_0 = extent_k * tile_1_3, tmp1_1 = extent_k * tile_1_3;
+    const int64_t tmp1_2 = extent_k;
     const float cast_of = -INFINITY;
     for (int v = 0; v * LANES < count; v++) {
         const int lanes = (int)size_min(LANES, count - v * LANES);
@@ -847,8 +848,8 @@ KERNEL static void step_1(const Frame *f, char *own, int64_t b_first, int64_t b_
     const int64_t A_0 = f->in.A.stride[0], A_1 = f->in.A.stride[1];
     const int64_t A_2 = f->in.A.stride[2], A_3 = f->in.A.stride[3];
     f32u *tmp1 = (f32u *)own;
-    const int64_t tmp1_0 = size_mul(extent_k, tile_1_3);
-    const int64_t tmp1_1 = size_mul(extent_k, tile_1_3), tmp1_2 = extent_k;
+    const int64_t tmp1_0 = extent_k * tile_1_3, tmp1_1 = extent_k * tile_1_3;
+    const int64_t tmp1_2 = extent_k;
     float *panels_1 = (float *)(own + at_panels_1);
     float *packed_1 = (float *)(own + at_packed_1);
     float *kept_1 = (float *)(own + at_kept_1);
@@ -935,8 +936,8 @@ INLINE void step_2_at(const Frame *f, char *own, int64_t b_first, int64_t h_firs
     const int64_t extent_k = f->extent_k, tile_1_3 = f->tile_1_3;
     const int64_t at_tmp2 = f->at_tmp2;
     f32u *tmp1 = (f32u *)own;
-    const int64_t tmp1_0 = size_mul(extent_k, tile_1_3);
-    const int64_t tmp1_1 = size_mul(extent_k, tile_1_3), tmp1_2 = extent_k;
+    const int64_t tmp1_0 = extent_k * tile_1_3, tmp1_1 = extent_k * tile_1_3;
+    const int64_t tmp1_2 = extent_k;
     f32u *tmp2 = (f32u *)(own + at_tmp2);
     const int64_t tmp2_0 = tile_1_3, tmp2_1 = tile_1_3;
     f32v largest_lanes[4];
@@ -982,13 +983,13 @@ INLINE void step_3_at(const Frame *f, char *own, int64_t b_first, int64_t h_firs
     const int64_t extent_k = f->extent_k, tile_1_3 = f->tile_1_3;
     const int64_t at_tmp2 = f->at_tmp2, at_tmp3 = f->at_tmp3;
     f32u *tmp1 = (f32u *)own;
-    const int64_t tmp1_0 = size_mul(extent_k, tile_1_3);
-    const int64_t tmp1_1 = size_mul(extent_k, tile_1_3), tmp1_2 = extent_k;
+    const int64_t tmp1_0 = extent_k * tile_1_3, tmp1_1 = extent_k * tile_1_3;
+    const int64_t tmp1_2 = extent_k;
     f32u *tmp2 = (f32u *)(own + at_tmp2);
     const int64_t tmp2_0 = tile_1_3, tmp2_1 = tile_1_3;
     f32u *tmp3 = (f32u *)(own + at_tmp3);
-    const int64_t tmp3_0 = size_mul(extent_k, tile_1_3);
-    const int64_t tmp3_1 = size_mul(extent_k, tile_1_3), tmp3_2 = extent_k;
+    const int64_t tmp3_0 = extent_k * tile_1_3, tmp3_1 = extent_k * tile_1_3;
+    const int64_t tmp3_2 = extent_k;
     const float tmp2_at = tmp2[(b - b_first) * tmp2_0 + (h - h_first) * tmp2_1 + (q - q_first)];
     const int value = tmp2_at == (-INFINITY);
     const f32v tmp1_at = load_f32v(tmp1 + (b - b_first) * tmp1_0 + (h - h_first) * tmp1_1 + (q - q_first) * tmp1_2
@@ -1015,8 +1016,8 @@ INLINE void step_4_at(const Frame *f, char *own, int64_t b_first, int64_t h_firs
     const int64_t extent_k = f->extent_k, tile_1_3 = f->tile_1_3;
     const int64_t at_tmp3 = f->at_tmp3, at_tmp4 = f->at_tmp4;
     f32u *tmp3 = (f32u *)(own + at_tmp3);
-    const int64_t tmp3_0 = size_mul(extent_k, tile_1_3);
-    const int64_t tmp3_1 = size_mul(extent_k, tile_1_3), tmp3_2 = extent_k;
+    const int64_t tmp3_0 = extent_k * tile_1_3, tmp3_1 = extent_k * tile_1_3;
+    const int64_t tmp3_2 = extent_k;
     f32u *tmp4 = (f32u *)(own + at_tmp4);
     const int64_t tmp4_0 = tile_1_3, tmp4_1 = tile_1_3;
     f32v sum_lanes[4];
@@ -1086,8 +1087,8 @@ KERNEL static void pack_rows_5(const Frame *f, char *own, int64_t b_first, int64
     const int64_t at_tmp3 = f->at_tmp3, at_tmp4 = f->at_tmp4;
     const int64_t at_packed_5 = f->at_packed_5;
     f32u *tmp3 = (f32u *)(own + at_tmp3);
-    const int64_t tmp3_0 = size_mul(extent_k, tile_1_3);
-    const int64_t tmp3_1 = size_mul(extent_k, tile_1_3), tmp3_2 = extent_k;
+    const int64_t tmp3_0 = extent_k * tile_1_3, tmp3_1 = extent_k * tile_1_3;
+    const int64_t tmp3_2 = extent_k;
     f32u *tmp4 = (f32u *)(own + at_tmp4);
     const int64_t tmp4_0 = tile_1_3, tmp4_1 = tile_1_3;
     float *packed_5 = (float *)(own + at_packed_5);

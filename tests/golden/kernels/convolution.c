@@ -313,6 +313,7 @@ INLINE f32v flip_f32v(f32v x, int n)
 INLINE void exchange_f32v(f32v *x, int n)
 {
     const boolv upper = (lanes_i32v() & n) != 0;
+    UNROLL
     for (int pair = 0; pair < LANES / 2; pair++) {
         const int i = pair / n * 2 * n + pair % n;
         const f32v a = x[i], b = x[i + n];

@@ -1084,7 +1084,7 @@ KERNEL static void finish_1(const Frame *f, char *own, int64_t i_first, int64_t 
     const int64_t extent_j = f->extent_j, tile_1_1 = f->tile_1_1;
     const int64_t at_largest_1_1 = f->at_largest_1_1;
     f32u *tmp1 = (f32u *)own;
-    const int64_t tmp1_0 = extent_j, tmp1_2 = size_mul(extent_j, tile_1_1);
+    const int64_t tmp1_0 = extent_j, tmp1_2 = extent_j * tile_1_1;
     float *largest_1_1 = (float *)(own + at_largest_1_1);
     for (int v = 0; v * LANES < count; v++) {
         const int lanes = (int)size_min(LANES, count - v * LANES);
@@ -1211,7 +1211,7 @@ INLINE void step_2_at(const Frame *f, char *own, int64_t i_first, int64_t m_firs
     f32u *out = (f32u *)f->in.out.data;
     const int64_t out_0 = f->in.out.stride[0], out_1 = f->in.out.stride[1];
     f32u *tmp1 = (f32u *)own;
-    const int64_t tmp1_0 = extent_j, tmp1_2 = size_mul(extent_j, tile_1_1);
+    const int64_t tmp1_0 = extent_j, tmp1_2 = extent_j * tile_1_1;
     f32v sum_lanes[4];
     for (int chain = 0; chain < 4; chain++)
         sum_lanes[chain] = splat_f32v(0.0f);

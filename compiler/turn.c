@@ -1,0 +1,130 @@
+#include "turn.h"
+
+#include "state.h"
+
+enum { VECTORS_LEAST = 8 };       /* of problems, so that blocks of them pay */
+
+static bool is_plain(const Tensor *tensor, const Position *positions)
+{
+    for (int a = 0; a < tensor->rank; a++) {
+        if (!position_is_plain(&positions[a]))
+            return false;
+        for (int b = 0; b < a; b++)
+            if (positions[a].parts[0].index == positions[b].parts[0].index)
+                return false;
+    }
+    return true;
+}
+
+static int axis_of(const Tensor *tensor, const Position *positions, const Index *index)
+{
+    for (int a = 0; a < tensor->rank; a++)
+        if (positions[a].parts[0].index == index)
+            return a;
+    return -1;
+}
+
+bool turn_copies(const Tensor *tensor, const Position *positions, const Index *along, const int64_t *const *strides)
+{
+    int axis = axis_of(tensor, positions, along);
+    const int64_t *known = strides ? strides[tensor->id] : NULL;
+    if (axis < 0 || tensor->rank < 2)
+        return false;
+    return known ? known[axis] != 1 : axis != tensor->rank - 1;
+}
+
+/* What a statement is made of, and whether all of it can be turned. */
+typedef struct Turning {
+    const Extents *extents;
+    const int64_t *const *strides;
+    const Index *along;
+    double longest;               /* of the other extents */
+    double elements;              /* of one problem that are copied, as words of 32 bits */
+    double points;                /* of its loops, at most */
+    bool able, reduces, copies;
+} Turning;
+
+static double extent_of(const Turning *t, const Index *index)
+{
+    return (double)t->extents->of[index->id];
+}
+
+static bool has_square(Dtype dtype)
+{
+    return dtype == DTYPE_F32 || dtype == DTYPE_F64 || dtype == DTYPE_I32;
+}
+
+static void note_tensor(Turning *t, const Tensor *tensor, const Position *positions)
+{
+    t->able &= is_plain(tensor, positions);
+    if (!t->able || !turn_copies(tensor, positions, t->along, t->strides))
+        return;
+    double elements = 1;
+    for (int a = 0; a < tensor->rank; a++)
+        if (positions[a].parts[0].index != t->along)
+            elements *= extent_of(t, positions[a].parts[0].index);
+    t->able &= has_square(tensor->dtype);
+    t->elements += elements * (double)dtype_size(tensor->dtype) / 4;
+    t->copies = true;
+}
+
+static void note_term(void *user, const Term *term)
+{
+    Turning *t = user;
+    double points = 1;
+    t->able &= dtype_kind(term->dtype) != KIND_COMPLEX;
+    for (int i = 0; i < term->rank; i++) {
+        double extent = extent_of(t, term->indices[i]);
+        t->able &= extent >= 0;
+        if (term->indices[i] == t->along)
+            continue;
+        points *= extent;
+        t->longest = extent > t->longest ? extent : t->longest;
+    }
+    t->points = points > t->points ? points : t->points;
+    if (term->kind == TERM_READ) {
+        t->able &= term->read.tensor->maker == NULL;
+        note_tensor(t, term->read.tensor, term->read.positions);
+    } else if (term->kind == TERM_REDUCE || term->kind == TERM_CONTRACT) {
+        t->able &= term->kind == TERM_CONTRACT || reduction_facts[term->reduce.reduction].leaves == LEAVES_NOTHING;
+        t->able &= term_has_index(term, t->along);
+        t->reduces |= term->reduce.over_count > 0;
+    }
+}
+
+static const Index *longest_kept(const Output *output, const Extents *extents)
+{
+    const Index *longest = NULL;
+    for (int a = 0; a < output->tensor->rank; a++) {
+        const Index *index = position_is_plain(&output->positions[a]) ? output->positions[a].parts[0].index : NULL;
+        if (index && (!longest || extents->of[index->id] > extents->of[longest->id]))
+            longest = index;
+    }
+    return longest;
+}
+
+/* The lanes are short of work along every other index, there are vectors enough of this one, what is copied is used often
+ * enough, and a vector of problems stays in the first cache. */
+static bool pays(const Turning *t, const Target *target)
+{
+    double lanes = target->vector_bytes / 4;
+    return t->able && t->reduces && t->copies && 2 * t->longest <= lanes && extent_of(t, t->along) >= VECTORS_LEAST * lanes &&
+           3 * t->points >= 2 * t->elements && 8 * t->elements * lanes <= target->l1_bytes;
+}
+
+const Index **turn_choose(Arena *arena, const Program *program, const Target *target, const Extents *extents,
+                          const int64_t *const *strides)
+{
+    const Index **along = ARENA_ARRAY(arena, const Index *, program->statement_count);
+    for (int s = 0; s < program->statement_count; s++) {
+        const Statement *statement = program->statements[s];
+        const Output *output = &statement->outputs[0];
+        Turning t = { .extents = extents, .strides = strides, .able = true };
+        if (statement->output_count > 1 || statement->accumulate || !(t.along = longest_kept(output, extents)))
+            continue;
+        term_each_below(arena, output->value, note_term, &t);
+        note_tensor(&t, output->tensor, output->positions);
+        along[s] = pays(&t, target) ? t.along : NULL;
+    }
+    return along;
+}

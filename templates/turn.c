@@ -1,0 +1,170 @@
+/* Copies of squares whose rows become columns. */
+#ifndef TEMPLATES_TURN
+#define TEMPLATES_TURN
+
+#include "memory.c"
+#include "fold.c"
+
+//{ turn_part_f32
+/* What turn_f32() does, for less than whole squares: short rows, or columns, one at a time. */
+APART void turn_part_f32(f32u *to, int64_t to_column, int64_t to_row, const f32u *from, int64_t from_row, int64_t from_column,
+                         int rows, int columns)
+{
+    f32v x[LANES];
+    if (4 * columns <= LANES) {
+        for (int c = 0; c < columns; c++)
+            store_f32v(to + c * to_column, to_row, load_f32v(from + c * from_column, from_row, rows), rows);
+        return;
+    }
+    if (4 * rows <= LANES) {
+        for (int r = 0; r < rows; r++)
+            store_f32v(to + r * to_row, to_column, load_f32v(from + r * from_row, from_column, columns), columns);
+        return;
+    }
+    for (int r = 0; r < LANES; r++)
+        x[r] = load_f32v(from + (r < rows ? r : 0) * from_row, from_column, columns);
+    transpose_f32v(x);
+    for (int c = 0; c < columns; c++)
+        store_f32v(to + c * to_column, to_row, x[c], rows);
+}
+//}
+
+//{ turn_f32
+/* to[c * to_column + r * to_row] = from[r * from_row + c * from_column], for so many rows and columns, at most LANES. What
+ * is `soon`, so many lines `line` apart, is asked for: the next squares, which are no stream that the machine sees. */
+APART void turn_f32(f32u *to, int64_t to_column, int64_t to_row, const f32u *from, int64_t from_row, int64_t from_column,
+                    int rows, int columns, const f32u *soon, int64_t line)
+{
+    f32v x[LANES];
+    for (int r = 0; r < LANES; r++)
+        PREFETCH_FAR(soon + r * line);
+    if (rows < LANES || columns < LANES || from_column != 1 || to_row != 1) {
+        turn_part_f32(to, to_column, to_row, from, from_row, from_column, rows, columns);
+        return;
+    }
+    UNROLL
+    for (int r = 0; r < LANES; r++)
+        x[r] = load_f32v(from + r * from_row, 1, LANES);
+    if (LANES > 1)
+        exchange_f32v(x, 1);
+    if (LANES > 2)
+        exchange_f32v(x, 2);
+    if (LANES > 4)
+        exchange_f32v(x, 4);
+    if (LANES > 8)
+        exchange_f32v(x, 8);
+    UNROLL
+    for (int c = 0; c < LANES; c++)
+        store_f32v(to + c * to_column, 1, x[c], LANES);
+}
+//}
+
+//{ turn_part_f64
+/* What turn_f64() does, for less than whole squares: short rows, or columns, one at a time. */
+APART void turn_part_f64(f64u *to, int64_t to_column, int64_t to_row, const f64u *from, int64_t from_row, int64_t from_column,
+                         int rows, int columns)
+{
+    f64v x[LANES];
+    if (4 * columns <= LANES) {
+        for (int c = 0; c < columns; c++)
+            store_f64v(to + c * to_column, to_row, load_f64v(from + c * from_column, from_row, rows), rows);
+        return;
+    }
+    if (4 * rows <= LANES) {
+        for (int r = 0; r < rows; r++)
+            store_f64v(to + r * to_row, to_column, load_f64v(from + r * from_row, from_column, columns), columns);
+        return;
+    }
+    for (int r = 0; r < LANES; r++)
+        x[r] = load_f64v(from + (r < rows ? r : 0) * from_row, from_column, columns);
+    transpose_f64v(x);
+    for (int c = 0; c < columns; c++)
+        store_f64v(to + c * to_column, to_row, x[c], rows);
+}
+//}
+
+//{ turn_f64
+/* to[c * to_column + r * to_row] = from[r * from_row + c * from_column], for so many rows and columns, at most LANES. What
+ * is `soon`, so many lines `line` apart, is asked for: the next squares, which are no stream that the machine sees. */
+APART void turn_f64(f64u *to, int64_t to_column, int64_t to_row, const f64u *from, int64_t from_row, int64_t from_column,
+                    int rows, int columns, const f64u *soon, int64_t line)
+{
+    f64v x[LANES];
+    for (int r = 0; r < LANES; r++)
+        PREFETCH_FAR(soon + r * line);
+    if (rows < LANES || columns < LANES || from_column != 1 || to_row != 1) {
+        turn_part_f64(to, to_column, to_row, from, from_row, from_column, rows, columns);
+        return;
+    }
+    UNROLL
+    for (int r = 0; r < LANES; r++)
+        x[r] = load_f64v(from + r * from_row, 1, LANES);
+    if (LANES > 1)
+        exchange_f64v(x, 1);
+    if (LANES > 2)
+        exchange_f64v(x, 2);
+    if (LANES > 4)
+        exchange_f64v(x, 4);
+    if (LANES > 8)
+        exchange_f64v(x, 8);
+    UNROLL
+    for (int c = 0; c < LANES; c++)
+        store_f64v(to + c * to_column, 1, x[c], LANES);
+}
+//}
+
+//{ turn_part_i32
+/* What turn_i32() does, for less than whole squares: short rows, or columns, one at a time. */
+APART void turn_part_i32(i32u *to, int64_t to_column, int64_t to_row, const i32u *from, int64_t from_row, int64_t from_column,
+                         int rows, int columns)
+{
+    i32v x[LANES];
+    if (4 * columns <= LANES) {
+        for (int c = 0; c < columns; c++)
+            store_i32v(to + c * to_column, to_row, load_i32v(from + c * from_column, from_row, rows), rows);
+        return;
+    }
+    if (4 * rows <= LANES) {
+        for (int r = 0; r < rows; r++)
+            store_i32v(to + r * to_row, to_column, load_i32v(from + r * from_row, from_column, columns), columns);
+        return;
+    }
+    for (int r = 0; r < LANES; r++)
+        x[r] = load_i32v(from + (r < rows ? r : 0) * from_row, from_column, columns);
+    transpose_i32v(x);
+    for (int c = 0; c < columns; c++)
+        store_i32v(to + c * to_column, to_row, x[c], rows);
+}
+//}
+
+//{ turn_i32
+/* to[c * to_column + r * to_row] = from[r * from_row + c * from_column], for so many rows and columns, at most LANES. What
+ * is `soon`, so many lines `line` apart, is asked for: the next squares, which are no stream that the machine sees. */
+APART void turn_i32(i32u *to, int64_t to_column, int64_t to_row, const i32u *from, int64_t from_row, int64_t from_column,
+                    int rows, int columns, const i32u *soon, int64_t line)
+{
+    i32v x[LANES];
+    for (int r = 0; r < LANES; r++)
+        PREFETCH_FAR(soon + r * line);
+    if (rows < LANES || columns < LANES || from_column != 1 || to_row != 1) {
+        turn_part_i32(to, to_column, to_row, from, from_row, from_column, rows, columns);
+        return;
+    }
+    UNROLL
+    for (int r = 0; r < LANES; r++)
+        x[r] = load_i32v(from + r * from_row, 1, LANES);
+    if (LANES > 1)
+        exchange_i32v(x, 1);
+    if (LANES > 2)
+        exchange_i32v(x, 2);
+    if (LANES > 4)
+        exchange_i32v(x, 4);
+    if (LANES > 8)
+        exchange_i32v(x, 8);
+    UNROLL
+    for (int c = 0; c < LANES; c++)
+        store_i32v(to + c * to_column, 1, x[c], LANES);
+}
+//}
+
+#endif

@@ -1,0 +1,114 @@
+#!/usr/bin/env python3
+"""Shapes that bring a nest of their own, against numpy, on each target that runs here: many small problems, whose operands
+are turned (compiler/turn.h), long rows added up in memory, and results that are stored past the caches.
+
+    BUILD=build EINC=build/einc python3 tests/check_shapes.py [--targets portable,avx2,avx512]
+
+Numbers are small integers, so that sums are exact in any order. The batch is longer than a block, and odd; operands come in
+C order, and in Fortran order, where there is nothing to turn. About 20 s."""
+import argparse
+import sys
+
+sys.dont_write_bytecode = True
+
+import numpy as np
+
+from command import Scratch, check, run, shown, text
+
+# An expression; what numpy makes of its operands; their axes; the dtype. The batch is b, other letters are small.
+PROBLEMS = [
+    ("bij,bjk->bik", lambda a, b: np.einsum("bij,bjk->bik", a, b), "bij bjk", np.float32),
+    ("bij,bjk->bik", lambda a, b: np.einsum("bij,bjk->bik", a, b), "bij bjk", np.float64),
+    ("bij,bjk->bik", lambda a, b: np.einsum("bij,bjk->bik", a, b), "bij bjk", np.int32),
+    ("bij,bkj->bki", lambda a, b: np.einsum("bij,bkj->bki", a, b), "bij bkj", np.float32),
+    ("bij,bjk->bik | max k", lambda a, b: np.einsum("bij,bjk->bik", a, b).max(2), "bij bjk", np.float32),
+    ("bij,bj->bi", lambda a, b: np.einsum("bij,bj->bi", a, b), "bij bj", np.float32),
+    ("bi,bi->b", lambda a, b: np.einsum("bi,bi->b", a, b), "bi bi", np.float32),
+    ("bij,jk->bik", lambda a, b: np.einsum("bij,jk->bik", a, b), "bij jk", np.float32),
+    ("(bi - bj)^2 -> bij | min j", lambda a, b: ((a[:, :, None] - b[:, None, :]) ** 2).min(2), "bi bj", np.float32),
+    ("ibj,bjk->kbi", lambda a, b: np.einsum("ibj,bjk->kbi", a, b), "ibj bjk", np.float32),
+    ("bijk,bkl->bijl", lambda a, b: np.einsum("bijk,bkl->bijl", a, b), "bijk bkl", np.float32),
+    ("bijk->bik", lambda a: np.einsum("bijk->bik", a), "bijk", np.float32),
+]
+# What is large: an expression, what numpy makes of it, its operands' shapes, and what explain says of its nest.
+LARGE = [
+    ("i,ij->j", lambda a, b: a @ b, [(1999,), (1999, 2053)], "sum, cut into parts"),
+    ("ij | max i", lambda a: a.max(0), [(1003, 4099)], "max, cut into parts"),
+    ("ij,j->i", lambda a, b: a @ b, [(1999, 2053), (2053,)], "points together"),
+    ("i,j->ij", lambda a, b: np.outer(a, b), [(4099,), (4100,)], "stored past the caches"),
+    ("ij | 2 * _", lambda a: 2 * a, [(4101, 4099)], "stored past the caches"),
+]
+SMALL = {"portable": [{"i": 2, "j": 2, "k": 2, "l": 1}], "avx2": [{"i": 4, "j": 3, "k": 2, "l": 1}],
+         "avx512": [{"i": 4, "j": 4, "k": 4, "l": 2}, {"i": 3, "j": 5, "k": 7, "l": 2}]}
+BATCHES = [1021, 160]
+
+
+def arranged(array, order):
+    """The same numbers in another order of memory."""
+    return array if order == "C" else np.asfortranarray(array)
+
+
+def operand(axes, sizes, dtype, rng):
+    return rng.integers(-4, 5, [sizes[a] for a in axes]).astype(dtype)
+
+
+def check_problem(problem, target, sizes, order, rng):
+    expression, reference, axes, dtype = problem
+    arrays = [arranged(operand(a, sizes, dtype, rng), order) for a in axes.split()]
+    arguments = ["run", expression, "--target", target, "-o", "out.npy"]
+    for n, array in enumerate(arrays):
+        np.save(f"in{n}.npy", array)
+        arguments += ["-i", f"in{n}.npy"]
+    result = run(*arguments)
+    check(result.returncode == 0, shown(arguments, result))
+    check(np.array_equal(np.load("out.npy"), reference(*arrays)), f"{expression}, {target}, {sizes}, order {order}")
+
+
+def check_turns(target, sizes):
+    """In C order the operands are turned: else this checks nothing."""
+    extents = ",".join(f"{name}={size}" for name, size in sizes.items() if name in "bijk")
+    arguments = ["explain", "bij,bjk->bik", "-d", extents, "--target", target]
+    result = run(*arguments)
+    check(result.returncode == 0 and "turned in squares" in text(result.stdout), shown(arguments, result))
+
+
+def check_large(problem, target, rng):
+    expression, reference, shapes, words = problem
+    arrays = [rng.integers(-4, 5, shape).astype(np.float32) for shape in shapes]
+    operands = [word for n in range(len(arrays)) for word in ("--shape", ",".join(map(str, shapes[n])))]
+    arguments = ["explain", expression, "--target", target, *operands]
+    result = run(*arguments)
+    check(result.returncode == 0 and words in text(result.stdout), shown(arguments, result))
+    arguments = ["run", expression, "--target", target, "-o", "out.npy"]
+    for n, array in enumerate(arrays):
+        np.save(f"in{n}.npy", array)
+        arguments += ["-i", f"in{n}.npy"]
+    result = run(*arguments)
+    check(result.returncode == 0, shown(arguments, result))
+    check(np.array_equal(np.load("out.npy"), reference(*arrays)), f"{expression}, {target}")
+
+
+def main():
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--targets", default=",".join(SMALL))
+    targets = parser.parse_args().targets.split(",")
+    rng, runs = np.random.default_rng(3), 0
+    with Scratch():
+        for target in targets:
+            if run("run", "i->", "--target", target, "-i", "/dev/null").returncode == 6:
+                continue    # this CPU lacks it
+            for problem in LARGE:
+                check_large(problem, target, rng)
+                runs += 1
+            for small in SMALL[target]:
+                check_turns(target, dict(small, b=BATCHES[0]))
+                for problem in PROBLEMS:
+                    batch = BATCHES[runs % len(BATCHES)]
+                    for order in "CF" if problem is PROBLEMS[0] else "C":
+                        check_problem(problem, target, dict(small, b=batch), order, rng)
+                        runs += 1
+    print(f"{runs} runs, 0 wrong")
+
+
+if __name__ == "__main__":
+    main()
