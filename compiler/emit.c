@@ -262,6 +262,7 @@ EmittedUnit *emit(Arena *arena, const Plan *plan, const EmitOptions *options, co
     e->uses = ARENA_ARRAY(arena, int, lowered->term_count);
     e->block_first = ARENA_ARRAY(arena, const char *, lowered->index_count);
     e->block_end = ARENA_ARRAY(arena, const char *, lowered->index_count);
+    e->block_now = ARENA_ARRAY(arena, const char *, lowered->index_count);
     e->calls[0] = ARENA_ARRAY(arena, const char *, plan->step_count);
     e->calls[1] = ARENA_ARRAY(arena, const char *, plan->step_count);
     e->prepare = emit_prepare(e);    /* decides which reads are certain */

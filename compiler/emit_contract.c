@@ -72,18 +72,33 @@ static bool takes_registers(const Tiling *t)
     return t->first_count > 0;
 }
 
-/* Whether the step stores the sums as they are. */
-static bool is_stored(Emitter *e, const Tiling *t)
+/* Whether a value of the sums alone takes few instructions: so many copies of them stand in a tile as it has vectors. */
+static bool is_brief(const Term *term, const Term *product)
+{
+    static const Function few[] = { FUNCTION_MUL, FUNCTION_ADD, FUNCTION_SUB, FUNCTION_NEG, FUNCTION_MAX, FUNCTION_MIN, FUNCTION_RELU,
+                                    FUNCTION_CAST };
+    bool known = term == product || term->kind == TERM_CONSTANT;
+    for (size_t i = 0; !known && term->kind == TERM_MAP && i < sizeof few / sizeof *few; i++)
+        known = term->map.function == few[i];
+    for (int i = 0; known && term != product && term->kind == TERM_MAP && i < term->map.count; i++)
+        known = is_brief(term->map.arguments[i], product);
+    return known;
+}
+
+/* Whether what the step stores comes from the sums in registers. */
+static bool is_stored(const Tiling *t)
 {
     const Output *output = &t->step->statement->outputs[0];
-    const char *sum = "sum";
-    if (t->c->reduces || t->step->statement->output_count != 1 || output->value != t->c->product ||
-        output->tensor->dtype != t->dtype || output->tensor->previous || output->tensor->from_caller || t->step->scatters)
+    if (t->c->reduces || t->c->sums_turned || t->step->statement->output_count != 1 || !is_brief(output->value, t->c->product) ||
+        output->value->dtype != t->c->product->dtype || output->tensor->dtype != t->dtype || output->tensor->previous ||
+        output->tensor->from_caller || t->step->scatters)
         return false;
     for (int a = 0; a < output->tensor->rank; a++)
         if (!position_is_plain(&output->positions[a]))
             return false;
-    return !strcmp(emit_state_finish(e, t->c->product, &sum, true).text, sum);
+    if (tiling_has_registers(t))
+        return t->c->columns.count == 1 && output->value == t->c->product;
+    return t->c->columns.count == 1 || t->c->pieces;
 }
 
 static void set_parameters(Emitter *e, Tiling *t)
@@ -209,14 +224,6 @@ static const char *constants(Emitter *e, const Tiling *t)
                      n, t->c->tile_rows, n, t->c->tile_vectors, n, n, n, t->c->depth_block, n, t->c->near, n, t->c->row_block);
 }
 
-/* A vector of a tile's sums into memory. */
-static const char *store_line(Emitter *e, const Tiling *t)
-{
-    bool passes = t->may_pass && !t->in_pieces;
-    return emit_text(e, "            %s_%sv(kept + r * kept_step + v * LANES, 1, sums[r][v], LANES%s);\n", passes ? "stream" : "store",
-                     dtype_name(t->dtype), passes ? ", past" : "");
-}
-
 /* A skeleton with the step's names. */
 static const char *fill_skeleton(Emitter *e, const Tiling *t, const char *name, const Hole *holes, int count)
 {
@@ -249,7 +256,7 @@ static const char *tile_functions(Emitter *e, Tiling *t)
 {
     const char *taken = tiling_taken(e, t);
     const char *whole = emit_text(e, "%s%s", emit_locals(e, taken), taken);
-    const char *extra = tile_extra(e, t, emit_text(e, "%s%s", whole, store_line(e, t)), true);
+    const char *extra = tile_extra(e, t, whole, true);
     const char *registers = tiling_has_registers(t) ? ", TileRegisters *registers" : "", *stays = t->in_registers ? NULL : "";
     if (tiling_has_registers(t) && t->in_registers)
         registers = emit_text(e, "%s, %sv (*sums)[VECTORS_%d], int64_t place", registers, dtype_name(t->dtype), t->number);
@@ -265,7 +272,6 @@ static const char *tile_functions(Emitter *e, Tiling *t)
         { "turns", is_tight(t) ? "    UNROLL_SOME\n" : "" },
         { "multiply", multiply_lines(e, t) },
         { "taken", whole },
-        { "store", store_line(e, t) },
     };
     if (!tiling_has_registers(t))
         return fill_skeleton(e, t, t->c->tile->skeleton, vectors, sizeof vectors / sizeof *vectors);
@@ -301,7 +307,7 @@ static void fill_template(Emitter *e, Tiling *t, const char *const bodies[4], co
 static const char *after_tile(Emitter *e, const Tiling *t, const char *call)
 {
     Text text = text_new(e->arena);
-    const char *when = t->in_pieces ? "is_last && !placed" : t->is_stored ? "is_last && to == kept" : "is_last";
+    const char *when = t->in_pieces ? "is_last && !placed" : t->is_stored ? "is_last && !result" : "is_last";
     if (t->c->columns.count == 1)
         return emit_text(e, "if (%s)\n    %s;", when, call);
     text_print(&text, "if (%s) {\n", when);
@@ -325,7 +331,7 @@ static const char *emit_product(Emitter *e, const Step *step, const Contract *c)
     t->names = ARENA_ARRAY(e->arena, const char *, e->plan->lowered->index_count);
     tiling_step(e, t, nothing);    /* finds the names and the domain */
     t->in_registers = takes_registers(t);
-    t->is_stored = is_stored(e, t) && (t->c->columns.count == 1 || t->c->pieces);
+    t->is_stored = is_stored(t);
     t->in_pieces = t->is_stored && t->c->columns.count > 1;
     t->may_pass = t->is_stored && step->result && !tiling_has_registers(t);
     set_parameters(e, t);
@@ -334,14 +340,14 @@ static const char *emit_product(Emitter *e, const Step *step, const Contract *c)
                               parts ? tiling_pack_row_parts(e, t) : tiling_pack_rows(e, t),
                               t->in_registers ? "" : tiling_after(e, t), t->c->reduces ? tiling_finish(e, t) : "" };
     const char *taken = tiling_taken(e, t), *whole = emit_text(e, "%s%s", emit_locals(e, taken), taken);
-    bool straight = t->is_stored && !t->in_pieces;
-    const char *to = straight ? "to" : "kept", *to_step = straight ? "to_step" : emit_text(e, "COLUMNS_%d", t->number);
+    bool straight = t->is_stored && tiling_has_registers(t);    /* the tile's own instructions store it */
     const char *tiles = emit_text(e, "tile_%d(height, here, row_step, k_step, %spanels_%d + %s * %s + %s * COLUMNS_%d, points, "
-                                  "ahead, ahead_step, done ? %s : %s, done ? %s : 0, %s, %s%s%s);",
+                                  "ahead, ahead_step, done ? kept : %s, done ? COLUMNS_%d : 0, %s, %s%s%s);",
                                   t->number, t->c->group > 1 ? "(const u32u *)" : "", t->number, tiling_tile_place(t), tiling_panel_depth(t),
-                                  t->c->tile->has_starts ? "(done + 1)" : "done", t->number, to, start_of(e, t), to_step,
-                                  t->in_registers ? "is_last ? NULL : kept" : to, to_step, registers_of(e, t, tiling_tile_place(t)),
-                                  tile_extra(e, t, emit_text(e, "%s%s", whole, store_line(e, t)), false));
+                                  t->c->tile->has_starts ? "(done + 1)" : "done", t->number, start_of(e, t), t->number,
+                                  t->in_registers ? "is_last ? NULL : kept" : straight ? "result ? result : kept" : "kept",
+                                  straight ? emit_text(e, "result ? result_step : COLUMNS_%d", t->number) : emit_text(e, "COLUMNS_%d", t->number),
+                                  registers_of(e, t, tiling_tile_place(t)), tile_extra(e, t, whole, false));
     if (!t->in_registers)
         tiles = emit_text(e, "%s\n%s", tiles, after_tile(e, t, spell_call(e, &t->parameters, "after", t->number, bodies[2])));
     tiles = emit_text(e, "%s\nkept += points < depth ? ROWS_%d * COLUMNS_%d : 0;\n", tiles, t->number, t->number);

@@ -171,13 +171,30 @@ static const char *needed_when(Emitter *e, const Step *step)
     return any;
 }
 
-static void emit_call(Emitter *e, Text *text, const Step *step)
+static void emit_call(Emitter *e, Text *text, const Step *step, int depth)
 {
     const char *needed = needed_when(e, step), *call = e->calls[0][step->id];
     if (needed[0])
-        text_print(text, "        if (%s)\n            %s\n", needed, call);
+        text_print(text, "%*sif (%s)\n%*s%s\n", 4 * depth, "", needed, 4 * depth + 4, "", call);
     else
-        text_print(text, "        %s\n", call);
+        text_print(text, "%*s%s\n", 4 * depth, "", call);
+}
+
+/* Calls of the steps in order; those that run point by point of a block in a loop over it. */
+static void emit_calls(Emitter *e, Text *text, const Launch *launch)
+{
+    for (int s = 0; s < launch->step_count; s++) {
+        if (!launch_runs_by_points(launch, s)) {
+            emit_call(e, text, launch->steps[s], 2);
+            continue;
+        }
+        const char *name = e->block_names[launch->id][launch->block_count - 1];
+        text_print(text, "        for (int64_t %s_now = %s_first; %s_now < %s_end; %s_now++) {\n", name, name, name, name, name);
+        for (; s < launch->step_count && launch_runs_by_points(launch, s); s++)
+            emit_call(e, text, launch->steps[s], 3);
+        text_put(text, "        }\n");
+        s--;
+    }
 }
 
 void emit_launch(Emitter *e, const Launch *launch)
@@ -186,8 +203,7 @@ void emit_launch(Emitter *e, const Launch *launch)
     Text body = text_new(e->arena), calls = text_new(e->arena);
     for (int s = 0; s < launch->step_count; s++)
         emit_step(e, launch, launch->steps[s]);
-    for (int s = 0; s < launch->step_count; s++)
-        emit_call(e, &calls, launch->steps[s]);
+    emit_calls(e, &calls, launch);
     for (int b = launch->block_count - 1; b >= 0; b--)
         emit_block(e, &body, launch, b);
     if (emit_mentions(calls.bytes, "part"))

@@ -274,6 +274,8 @@ ParameterSet emit_common_parameters(Emitter *e)
         if (e->block_first[i]) {
             emit_parameter(&set, "int64_t ", e->block_first[i]);
             emit_parameter(&set, "int64_t ", e->block_end[i]);
+            if (e->block_now[i])
+                emit_parameter(&set, "int64_t ", e->block_now[i]);
         }
     return set;
 }
@@ -374,7 +376,10 @@ static void emit_loops_around(Emitter *e, Text *text, int depth, Names *names, A
     const char *from = e->block_first[index->id] ? e->block_first[index->id] : "0";
     const char *to = e->block_end[index->id] ? e->block_end[index->id] : emit_extent(e, index);
     bool lanes = e->lanes && index == step->vector;
-    if (in_scan(step, index)) {
+    if (e->block_now[index->id]) {
+        text_print(text, "%*sconst int64_t %s = %s;\n", 4 * depth, "", name, e->block_now[index->id]);
+        emit_loops_around(e, text, depth, names, around, at + 1);
+    } else if (in_scan(step, index)) {
         emit_loops_around(e, text, depth, names, around, at + 1);
     } else if (around.whole && (lanes || index == step->jammed)) {
         text_print(text, "%*sint64_t %s = %s;\n", 4 * depth, "", name, from);
@@ -434,11 +439,13 @@ static void set_blocks(Emitter *e, const Launch *launch, const Step *step)
     while (launch->steps[place] != step)
         place++;
     for (int i = 0; i < e->plan->lowered->index_count; i++)
-        e->block_first[i] = e->block_end[i] = NULL;
+        e->block_first[i] = e->block_end[i] = e->block_now[i] = NULL;
     for (int b = 0; b < launch->block_count && !e->merging; b++) {
         const Index *index = launch->blocks[b].of_step[place];
         e->block_first[index->id] = emit_text(e, "%s_first", e->block_names[launch->id][b]);
         e->block_end[index->id] = emit_text(e, "%s_end", e->block_names[launch->id][b]);
+        if (launch_runs_by_points(launch, place) && b == launch->block_count - 1)
+            e->block_now[index->id] = emit_text(e, "%s_now", e->block_names[launch->id][b]);
     }
 }
 

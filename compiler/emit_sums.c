@@ -76,16 +76,28 @@ static void take_sums(Emitter *e, const Tiling *t, const Term *reduce, const cha
     emit_line(e, "}");
 }
 
-/* The sums are stored where their columns' pieces are. */
-static const char *place_sums(Emitter *e, Tiling *t)
+/* What the step stores comes from the registers: side by side, or in pieces. */
+static const char *store_sums(Emitter *e, Tiling *t)
 {
-    tiling_open(e, t, NULL);
-    emit_line(e, "if (placed) {");
+    const char *dtype = dtype_name(t->dtype);
+    tiling_open(e, t, tiling_last(&t->c->columns));
+    Scope *body = emit_push(e);
+    body->indent += 2;
+    know_product(e, t, "sums[r][v]");
+    const char *value = emit_bare(e, emit_varying(e, t->step->statement->outputs[0].value));
+    if (t->in_pieces)
+        emit_line(e, "store_piece_%sv(result + r * result_step, &placed[v], %s, %s);", dtype, value, t->may_pass ? "past" : "0");
+    else
+        emit_line(e, "%s_%sv(result + r * result_step + v * LANES, 1, %s, LANES%s);", t->may_pass ? "stream" : "store", dtype, value,
+                  t->may_pass ? ", past" : "");
+    emit_pop(e);
+    emit_line(e, t->in_pieces ? "if (placed) {" : "if (result) {");
     e->scope->indent++;
     open_rows(e, t);
     emit_line(e, "    UNROLL");
-    emit_line(e, "    for (int v = 0; v < VECTORS_%d; v++)", t->number);
-    emit_line(e, "        store_piece_%sv(result + r * result_step, &placed[v], sums[r][v], %s);", dtype_name(t->dtype), t->may_pass ? "past" : "0");
+    emit_line(e, "    for (int v = 0; v < VECTORS_%d; v++) {", t->number);
+    emit_body(e, body);
+    emit_line(e, "    }");
     emit_line(e, "}");
     emit_line(e, "return;");
     e->scope->indent--;
@@ -96,8 +108,8 @@ static const char *place_sums(Emitter *e, Tiling *t)
 /* The states of the columns take the sums from the registers, or the result; "" where they do not. */
 const char *tiling_taken(Emitter *e, Tiling *t)
 {
-    if (t->in_pieces)
-        return place_sums(e, t);
+    if (t->is_stored && !tiling_has_registers(t))
+        return store_sums(e, t);
     if (!t->in_registers)
         return "";
     tiling_open(e, t, tiling_last(&t->c->columns));

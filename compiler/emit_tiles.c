@@ -194,31 +194,30 @@ static const char *target_at(Emitter *e, const Tiling *t, const char *place)
     return target;
 }
 
-/* Where a tile's sums go: into the result, where that takes all of its columns side by side or in pieces, else what is kept
- * of them. A low tile's that are not whole yet are kept, too, since there are starts for all its rows. */
+/* Where a tile's sums go after the last point: into the result, where that takes all of its columns side by side or in
+ * pieces, else what is kept of them. */
 static const char *find_target(Emitter *e, const Tiling *t)
 {
     const Output *output = &t->step->statement->outputs[0];
-    const char *place = tiling_tile_place(t), *to_step = emit_stride(e, output->tensor, output->positions, tiling_last(&t->c->rows));
+    const char *place = tiling_tile_place(t), *type = emit_element(t->dtype);
+    int size = (int)dtype_size(t->dtype);
     Text text = text_new(e->arena);
+    text_print(&text, "const int64_t result_step = %s;\n", emit_stride(e, output->tensor, output->positions, tiling_last(&t->c->rows)));
     if (t->in_pieces) {
         text_print(&text, "const Piece *placed = is_placed && is_last ? &pieces[tile_place / LANES] : NULL;\n");
-        text_print(&text, "%s *result = %s;\nconst int64_t result_step = %s;\n", emit_element(t->dtype), target_at(e, t, NULL), to_step);
-        if (t->may_pass)
-            text_print(&text, "const int past = is_past && writes && ((uintptr_t)result | (uint64_t)result_step * %d) %% %d == 0;\n",
-                       (int)dtype_size(t->dtype), CONTRACT_LINE);
+        text_print(&text, "%s *result = %s;\n", type, target_at(e, t, NULL));
+    } else {
+        text_print(&text, "%s *result = NULL;\nif (is_last && %s%s == 1 && columns - %s >= COLUMNS_%d)\n    result = %s;\n", type,
+                   t->c->tile->least_rows > 1 ? emit_text(e, "height >= %d && ", t->c->tile->least_rows) : "", emit_stride(e, output->tensor, output->positions, tiling_last(&t->c->columns)), place, t->number, target_at(e, t, place));
+    }
+    if (t->may_pass && t->in_pieces)
+        text_print(&text, "const int past = is_past && writes && ((uintptr_t)result | (uint64_t)result_step * %d) %% %d == 0;\n", size, CONTRACT_LINE);
+    else if (t->may_pass)
+        text_print(&text, "const int past = f->past_%d && writes && result && ((uintptr_t)result | (uint64_t)result_step * %d) %% %d == 0;\n",
+                   t->number, size, CONTRACT_LINE);
+    if (t->in_pieces)
         text_print(&text, "if (writes && is_placed%s)\n    ahead = (const char *)(result + pieces[tile_place / LANES + VECTORS_%d].first);\n",
                    t->may_pass ? " && !past" : "", t->number);
-        return text.bytes;
-    }
-    text_print(&text, "%s *to = kept;\nint64_t to_step = COLUMNS_%d;\n", emit_element(t->dtype), t->number);
-    const char *low = t->c->tile->least_rows > 1 ? emit_text(e, "height >= %d && ", t->c->tile->least_rows) : "";
-    text_print(&text, "if (%s == 1 && columns - %s >= COLUMNS_%d && %s(points == depth || height == ROWS_%d)) {\n",
-               emit_stride(e, output->tensor, output->positions, tiling_last(&t->c->columns)), place, t->number, low, t->number);
-    text_print(&text, "    to = %s;\n    to_step = %s;\n}\n", target_at(e, t, place), to_step);
-    if (t->may_pass)
-        text_print(&text, "const int past = f->past_%d && writes && to != kept && ((uintptr_t)to | (uint64_t)to_step * %d) %% %d == 0;\n",
-                   t->number, (int)dtype_size(t->dtype), CONTRACT_LINE);
     return text.bytes;
 }
 

@@ -14,7 +14,7 @@ typedef struct Tiling {
     const Term **first;           /* the reductions behind the product, as their domains leave them */
     int first_count;
     bool in_registers;            /* they take the sums from there */
-    bool is_stored;               /* the sums are what the step stores, and may go there from the registers, */
+    bool is_stored;               /* what the step stores is made from the sums in registers, */
     bool in_pieces;               /* of columns of several indices in pieces: templates/pieces.c; */
     bool may_pass;                /* a large result's go past the caches */
     ParameterSet parameters;      /* all that a function may ask for */

@@ -75,6 +75,7 @@ typedef struct Emitter {
     const Launch *launch;
     const char **block_first;     /* [lowered index id]: the name of its block's first index, or NULL */
     const char **block_end;
+    const char **block_now;       /* the name of the one point of its block that the step is called for, or NULL: for all */
     Scope *scope;
     bool lanes;                   /* whether this text has lanes at all */
     int *uses;                    /* [lowered term id] */

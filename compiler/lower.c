@@ -330,6 +330,34 @@ static void drop_unneeded(Lower *l, const bool *wanted)
     out->statement_count = statements;
 }
 
+static void mark_used(void *user, const Term *term)
+{
+    ((bool *)user)[term->id] = true;
+}
+
+/* Leaves out terms that no statement is made of. */
+static void drop_unused_terms(Lower *l)
+{
+    Program *out = l->out;
+    bool *used = ARENA_ARRAY(l->arena, bool, out->term_count);
+    int count = 0;
+    for (int s = 0; s < out->statement_count; s++)
+        for (int o = 0; o < out->statements[s]->output_count; o++) {
+            const Output *output = &out->statements[s]->outputs[o];
+            term_each_below(l->arena, output->value, mark_used, used);
+            for (int a = 0; a < output->tensor->rank; a++)
+                for (int k = 0; k < output->positions[a].count; k++)
+                    if (output->positions[a].parts[k].gather)
+                        term_each_below(l->arena, output->positions[a].parts[k].gather, mark_used, used);
+        }
+    for (int i = 0; i < out->term_count; i++)
+        if (used[i])
+            out->terms[count++] = out->terms[i];
+    out->term_count = count;
+    for (int i = 0; i < count; i++)
+        out->terms[i]->id = i;
+}
+
 Program *lower(Arena *arena, const Program *program, const bool *wanted, const bool *ends, const Index *const *turns,
                const int64_t *const *strides)
 {
@@ -357,5 +385,6 @@ Program *lower(Arena *arena, const Program *program, const bool *wanted, const b
     }
     end_program(&l);
     drop_unneeded(&l, wanted);
+    drop_unused_terms(&l);
     return l.out;
 }

@@ -161,6 +161,32 @@ static Term *make_reduction(Lower *l, const Context *c, const Term *like, Index 
     return reduce;
 }
 
+static bool depends_on(const Term *term, Index *const *indices, int count)
+{
+    for (int i = 0; i < count; i++)
+        if (term_has_index(term, indices[i]))
+            return true;
+    return false;
+}
+
+/* A product without what its softmax divides by, where that is the same for all points of a sum, and the divisor; NULL: there
+ * is none. */
+static Term *without_divisor(Lower *l, const Context *c, Term *x, Index *const *over, int count, Term **divisor)
+{
+    if (x->kind == TERM_SELECT && x->select.no->kind == TERM_MAP && x->select.no->map.function == FUNCTION_DIV &&
+        x->select.no->map.implicit && !depends_on(x->select.condition, over, count)) {
+        Term *sum = x->select.no->map.arguments[1];
+        *divisor = lower_select(l, c, x->select.condition, lower_number(l, c, sum->dtype, 1, x->span), sum);
+        return x->select.no->map.arguments[0];
+    }
+    for (int i = 0; x->kind == TERM_MAP && x->map.function == FUNCTION_MUL && i < 2; i++) {
+        Term *factor = without_divisor(l, c, x->map.arguments[i], over, count, divisor);
+        if (factor)
+            return lower_map(l, c, FUNCTION_MUL, x->dtype, i ? x->map.arguments[0] : factor, i ? factor : x->map.arguments[1]);
+    }
+    return NULL;
+}
+
 /* A reduction inside the loops of the context. What it runs over becomes loops of the statement, unless they are there:
  * those of one that keeps its indices (cumsum), or of another reduction that shares them. */
 static Term *copy_reduction(Lower *l, Context *c, const Term *term, const Instance *instance)
@@ -176,9 +202,12 @@ static Term *copy_reduction(Lower *l, Context *c, const Term *term, const Instan
         instance = lower_link(l, instance, term->reduce.over[i], over[i]);
     }
     Context *inner = inside(l, c, over, count, ranks);
-    Term *reduce = make_reduction(l, c, term, over, count, lower_copy(l, inner, term->reduce.argument, instance));
+    Term *argument = lower_copy(l, inner, term->reduce.argument, instance), *divisor, *simple = NULL;
+    if (term->reduce.reduction == REDUCTION_SUM && dtype_kind(term->dtype) == KIND_FLOAT && term->dtype == argument->dtype)
+        simple = without_divisor(l, inner, argument, over, count, &divisor);
+    Term *reduce = make_reduction(l, c, term, over, count, simple ? simple : argument);
     reduce->reduce.ranks = ranks;
-    return reduce;
+    return simple ? lower_map(l, c, FUNCTION_DIV, term->dtype, reduce, divisor) : reduce;
 }
 
 /* ---- statements for temporaries ---- */
@@ -394,7 +423,9 @@ static Term *copy_softmax(Lower *l, Context *c, const Term *term, const Instance
     Term *none = lower_map(l, c, FUNCTION_EQ, DTYPE_BOOL, sum, zero);
     if (term->reduce.reduction == REDUCTION_SOFTMAX) {
         Term *power = read_temporary(l, c, e, powers.indices, instance, span);
-        return lower_select(l, c, none, zero, lower_map(l, c, FUNCTION_DIV, dtype, power, sum));
+        Term *share = lower_map(l, c, FUNCTION_DIV, dtype, power, sum);
+        share->map.implicit = true;    /* a sum of products may divide at its end instead */
+        return lower_select(l, c, none, zero, share);
     }
     Term *centred = lower_map(l, c, FUNCTION_SUB, dtype, copy_again(l, c, x, instance),
                               read_temporary(l, c, m, maxima.indices, instance, span));

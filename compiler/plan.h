@@ -113,6 +113,7 @@ typedef enum {
 typedef struct Storage {
     Place place;
     int launch;                   /* PLACE_BLOCK */
+    const Tensor *over;           /* whose place it takes, which nobody reads any more; NULL: it has one of its own */
     const Size **stride;          /* [rank], in elements; NULL for PLACE_CALLER */
     const Size *offset;           /* in bytes, from the workspace's or the worker's part's beginning */
     const Size *bytes;
@@ -165,6 +166,9 @@ const char *plan_permission(const Plan *plan);
 
 /* Whether its nests want more of the workspace than plain loops would. */
 bool plan_wants_room(const Plan *plan);
+/* Whether a step runs point by point of the launch's last block, in turn with its neighbours, so that what passes between
+ * them for one point is still near. */
+bool launch_runs_by_points(const Launch *launch, int step);
 
 /* NULL, or which invariant does not hold: of steps, their order, loops and products, of blocks, and of sizes with some
  * extents. */

@@ -163,7 +163,7 @@ typedef struct Group {
     int count;
 } Group;
 
-static bool reads_from(const Planner *planner, const Step *step, const Step *maker)
+bool planner_reads(const Planner *planner, const Step *step, const Step *maker)
 {
     const Program *lowered = planner->plan->lowered;
     for (int i = 0; i < lowered->term_count; i++) {
@@ -199,7 +199,7 @@ static bool changes(const Planner *planner, const Step *step, const Step *other)
 
 static bool follows(const Planner *planner, const Step *step, const Step *other)
 {
-    return reads_from(planner, step, other) || changes(planner, step, other);
+    return planner_reads(planner, step, other) || changes(planner, step, other);
 }
 
 static bool is_in(const Group *group, const Step *step)
@@ -247,7 +247,7 @@ static Group join_readers(const Planner *planner, Step *step, const Group *group
         const Group *group = &groups[group_of[s]];
         bool reads = false;
         for (int i = 0; i < group->count; i++)
-            reads |= reads_from(planner, group->steps[i], step);
+            reads |= planner_reads(planner, group->steps[i], step);
         if (reads)
             joined.steps[joined.count++] = plan->steps[s];
     }
@@ -392,6 +392,22 @@ static void block_together(Planner *planner, Launch *launch)
                                  size_op(planner->arena, SIZE_MIN, size_extent(planner->arena, split->origin),
                                          size_constant(planner->arena, PARTS_MAX)));
     }
+}
+
+/* Whether its loop over the launch's last block may be around other steps, too: neither lanes nor a tile run along it. */
+static bool has_loop(const Launch *launch, int s)
+{
+    const Block *last = launch->block_count ? &launch->blocks[launch->block_count - 1] : NULL;
+    const Step *step = launch->steps[s];
+    return last && !size_is_constant(last->tile, 1) && step->kind == STEP_STORE && !step->contract && !step->split &&
+           last->of_step[s] != step->vector && last->of_step[s] != step->jammed &&
+           indices_have(step->loops, step->loop_count, last->of_step[s]);
+}
+
+bool launch_runs_by_points(const Launch *launch, int step)
+{
+    bool before = step > 0 && has_loop(launch, step - 1), after = step + 1 < launch->step_count && has_loop(launch, step + 1);
+    return has_loop(launch, step) && (before || after);
 }
 
 void plan_launches(Planner *planner)

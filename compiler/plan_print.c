@@ -226,6 +226,10 @@ void plan_dump(Text *text, const Plan *plan)
         const Storage *storage = &plan->storage[t];
         if (!tensor->maker || tensor->home != tensor || storage->place == PLACE_CALLER)
             continue;
+        if (storage->over) {
+            text_print(text, "%s: in the place of %s\n", tensor->label, storage->over->label);
+            continue;
+        }
         text_print(text, "%s: %s, ", tensor->label, storage->place == PLACE_SHARED ? "whole" : "a block");
         print_size(text, storage->bytes);
         text_put(text, " bytes\n");

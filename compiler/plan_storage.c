@@ -107,12 +107,13 @@ static int block_along(const Launch *launch, const Index *index)
     return -1;
 }
 
-static const Size *axis_size(Planner *planner, const Storage *storage, const Tensor *tensor, int axis)
+/* How long an axis is in storage: a block has a tile of it, or with `slice` one point. */
+static const Size *axis_size(Planner *planner, const Storage *storage, const Tensor *tensor, int axis, bool slice)
 {
     const Plan *plan = planner->plan;
     int b = storage->place == PLACE_BLOCK ? block_along(plan->launches[storage->launch], tensor->axes[axis]) : -1;
     if (b >= 0)
-        return plan->launches[storage->launch]->blocks[b].tile;
+        return slice ? size_constant(planner->arena, 1) : plan->launches[storage->launch]->blocks[b].tile;
     return tensor->axes[axis] ? size_extent(planner->arena, tensor->axes[axis]->origin)
                               : size_axis(planner->arena, tensor, axis);
 }
@@ -130,36 +131,49 @@ static void place(Planner *planner, const Tensor *tensor)
     storage->place = !shared && stays_inside(plan, tensor, storage->launch) ? PLACE_BLOCK : PLACE_SHARED;
 }
 
-static void lay_out(Planner *planner, const Tensor *tensor)
+/* An odd number of lines, so that rows do not fall into the same sets of a cache. */
+static const Size *odd_lines(Planner *planner, const Size *elements, Dtype dtype)
 {
-    Storage *storage = &planner->plan->storage[tensor->id];
+    const Size *line = size_constant(planner->arena, ALIGNMENT / (int64_t)dtype_size(dtype));
+    const Size *two = size_constant(planner->arena, 2 * ALIGNMENT / (int64_t)dtype_size(dtype));
+    const Size *pairs = size_op(planner->arena, SIZE_MUL, size_op(planner->arena, SIZE_CEIL_DIV, elements, two), two);
+    return size_op(planner->arena, SIZE_ADD, pairs, line);
+}
+
+static void lay_out(Planner *planner, const Tensor *tensor, Storage *storage, bool slice)
+{
     int inner = step_inner_axis(step_of(planner->plan, tensor->maker->id), tensor);
     const Size *stride = size_constant(planner->arena, 1);
     storage->stride = ARENA_ARRAY(planner->arena, const Size *, tensor->rank);
     if (tensor->rank > 0) {
         storage->stride[inner] = stride;
-        stride = axis_size(planner, storage, tensor, inner);
+        stride = axis_size(planner, storage, tensor, inner, slice);
     }
     /* A tiled product's columns lie together, so that all of them are one vector. */
     const Contract *contract = step_of(planner->plan, tensor->maker->id)->contract;
-    for (int pass = contract ? 0 : 1; pass < 2; pass++)
+    for (int pass = contract ? 0 : 1; pass < 2; pass++) {
+        if (contract && pass == 1 && tensor->rank > contract->columns.count)
+            stride = odd_lines(planner, stride, tensor->dtype);
+        if (contract && pass == 1 && !slice)
+            stride = size_named(planner->arena, arena_format(planner->arena, "row_%s", tensor->label), stride);
         for (int a = tensor->rank - 1; a >= 0; a--) {
             bool column = contract && indices_have(contract->columns.list, contract->columns.count, tensor->axes[a]);
             if (a == inner || (contract && column != (pass == 0)))
                 continue;
             storage->stride[a] = stride;
-            stride = size_op(planner->arena, SIZE_MUL, stride, axis_size(planner, storage, tensor, a));
+            stride = size_op(planner->arena, SIZE_MUL, stride, axis_size(planner, storage, tensor, a, slice));
         }
+    }
     storage->bytes = size_op(planner->arena, SIZE_MUL, stride, size_constant(planner->arena, (int64_t)dtype_size(tensor->dtype)));
 }
 
 /* ---- tiles of launches that have temporaries ---- */
 
-/* Whether a tensor is stored a block at a time by a launch. */
+/* Whether a tensor is stored a block at a time by a launch, in a place of its own. */
 bool plan_is_temporary_of(const Plan *plan, const Tensor *tensor, int launch)
 {
     const Storage *storage = &plan->storage[tensor->id];
-    return tensor->maker && tensor->home == tensor && storage->place == PLACE_BLOCK && storage->launch == launch;
+    return tensor->maker && tensor->home == tensor && storage->place == PLACE_BLOCK && storage->launch == launch && !storage->over;
 }
 
 /* Whether some step has its lanes along a block. */
@@ -181,13 +195,11 @@ static int tiled_block(const Launch *launch)
 }
 
 /* A temporary's bytes for one point of every block. */
-static const Size *slice_bytes(Planner *planner, const Launch *launch, const Tensor *tensor)
+static const Size *slice_bytes(Planner *planner, const Tensor *tensor)
 {
-    const Size *bytes = size_constant(planner->arena, (int64_t)dtype_size(tensor->dtype));
-    for (int a = 0; a < tensor->rank; a++)
-        if (block_along(launch, tensor->axes[a]) < 0)
-            bytes = size_op(planner->arena, SIZE_MUL, bytes, size_extent(planner->arena, tensor->axes[a]->origin));
-    return bytes;
+    Storage slice = planner->plan->storage[tensor->id];
+    lay_out(planner, tensor, &slice, true);
+    return slice.bytes;
 }
 
 /* As many whole vectors of turned problems as stay in the first cache. */
@@ -209,7 +221,7 @@ static void tile_together(Planner *planner, Launch *launch)
     int count = 0, tiled = tiled_block(launch);
     for (int t = 0; t < plan->lowered->tensor_count; t++)
         if (plan_is_temporary_of(plan, plan->lowered->tensors[t], launch->id)) {
-            slice = size_op(arena, SIZE_ADD, slice, slice_bytes(planner, launch, plan->lowered->tensors[t]));
+            slice = size_op(arena, SIZE_ADD, slice, slice_bytes(planner, plan->lowered->tensors[t]));
             count++;
         }
     if (plan->memory) {
@@ -291,7 +303,7 @@ static void reserve_shared(Planner *planner)
         Storage *storage = &plan->storage[t];
         if (!tensor->maker || tensor->home != tensor || storage->place != PLACE_SHARED)
             continue;
-        lay_out(planner, tensor);
+        lay_out(planner, tensor, storage, false);
         storage->offset = planner_reserve(planner, &plan->shared, tensor->label, storage->bytes);
     }
     for (int s = 0; s < plan->step_count; s++)
@@ -311,9 +323,18 @@ static const Size *reserve_launch(Planner *planner, Launch *launch, const Size *
         Storage *storage = &plan->storage[t];
         if (!plan_is_temporary_of(plan, tensor, launch->id))
             continue;
-        lay_out(planner, tensor);
+        lay_out(planner, tensor, storage, false);
         storage->offset = planner_reserve(planner, &end, tensor->label, storage->bytes);
-        planner_reserve(planner, least, NULL, slice_bytes(planner, launch, tensor));
+        planner_reserve(planner, least, NULL, slice_bytes(planner, tensor));
+    }
+    for (int s = 0; s < launch->step_count; s++) {
+        Storage *storage = &plan->storage[launch->steps[s]->statement->outputs[0].tensor->id];
+        const Storage *over = storage->over ? &plan->storage[storage->over->id] : NULL;
+        if (over) {
+            storage->stride = over->stride;
+            storage->offset = over->offset;
+            storage->bytes = over->bytes;
+        }
     }
     for (int s = 0; s < launch->step_count; s++)
         if (launch->steps[s]->kind == STEP_RANK || launch->steps[s]->contract) {
@@ -349,6 +370,7 @@ void plan_storage(Planner *planner)
     const Size *per_worker = size_constant(arena, 0), *least = per_worker;
     for (int l = 0; l < plan->launch_count; l++) {
         Launch *launch = plan->launches[l];
+        plan_reuse(planner, launch);
         if (has_contract(launch))
             contract_tiles(planner, launch);
         else if (launch->step_count > 1)

@@ -87,6 +87,11 @@ static void verify_read(Verifier *v, const Term *read, const Statement *const *a
         expect(v, v->turn[tensor->maker->id] < v->turn[read->statement], "a step runs before what it reads is made");
     if (storage->place == PLACE_BLOCK)
         expect(v, storage->launch == v->launch_of[read->statement], "a launch's temporary is read in another one");
+    for (int t = 0; t < v->plan->lowered->tensor_count; t++) {
+        const Tensor *made = v->plan->lowered->tensors[t];
+        expect(v, v->plan->storage[t].over != tensor || v->turn[read->statement] <= v->turn[made->maker->id],
+               "a temporary is read whose place another has taken");
+    }
     if (added_by[tensor->id] && added_by[tensor->id]->id != read->statement)
         verify_before(v, v->plan->lowered->statements[read->statement], added_by[tensor->id]);
 }
@@ -249,6 +254,10 @@ static void verify_storage(Verifier *v, const Tensor *tensor)
     expect(v, own ? all : !some, "a temporary has a place and strides, and no other");
     for (int a = 0; a < tensor->rank && own && all; a++)
         expect(v, storage->stride[a] != NULL, "a temporary has a place and strides, and no other");
+    const Storage *over = storage->over ? &v->plan->storage[storage->over->id] : NULL;
+    expect(v, !over || (over->place == PLACE_BLOCK && over->launch == storage->launch && over->offset == storage->offset &&
+                        storage->over->dtype == tensor->dtype && storage->over->rank == tensor->rank),
+           "a temporary is in the place of another that is not like it");
     if (storage->place == PLACE_BLOCK)
         expect(v, tensor->maker && storage->launch == v->launch_of[tensor->maker->id],
                "a launch's temporary is made in another one");
@@ -293,7 +302,7 @@ static void verify_pieces(Verifier *v, const SizeValues *values, Piece *pieces)
     int count = 0;
     for (int t = 0; t < plan->lowered->tensor_count; t++) {
         const Storage *s = &plan->storage[t];
-        if (is_stored(plan, t))
+        if (is_stored(plan, t) && !s->over)
             pieces[count++] = (Piece){ s->place == PLACE_BLOCK ? s->launch : -1, size_evaluate(s->offset, values),
                                        sum_of(s->offset, s->bytes, values) };
     }
@@ -324,7 +333,8 @@ static int64_t axis_size(const Verifier *v, const Tensor *tensor, int axis, cons
     return values->extents[0];
 }
 
-/* The last element is the last of the bytes, unless they are too many to count. */
+/* The last element is the last of the bytes, unless they are too many to count; of rows a tiled product fills there is less
+ * than three lines to spare. */
 static void verify_strides(Verifier *v, const Tensor *tensor, const SizeValues *values)
 {
     const Storage *storage = &v->plan->storage[tensor->id];
@@ -339,7 +349,10 @@ static void verify_strides(Verifier *v, const Tensor *tensor, const SizeValues *
             break;
         }
     }
-    expect(v, last == bytes / (int64_t)dtype_size(tensor->dtype) - 1,
+    const Statement *maker = storage->over ? storage->over->maker : tensor->maker;
+    bool padded = v->plan->steps[maker->id]->contract != NULL;
+    int64_t spare = bytes - (last + 1) * (int64_t)dtype_size(tensor->dtype);
+    expect(v, spare == 0 || (padded && (bytes == 0 || (spare > 0 && spare < 3 * CONTRACT_LINE))),
            "a temporary's strides and bytes disagree");
 }
 

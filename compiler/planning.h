@@ -61,6 +61,10 @@ void contract_reserve(Planner *planner, const Launch *launch, const Step *step, 
 
 /* plan_launch.c */
 void plan_launches(Planner *planner);
+bool planner_reads(const Planner *planner, const Step *step, const Step *maker);
+
+/* plan_reuse.c: before temporaries have places */
+void plan_reuse(Planner *planner, const Launch *launch);
 
 /* plan_storage.c */
 void plan_storage(Planner *planner);

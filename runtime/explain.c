@@ -178,6 +178,8 @@ static const char *temporary_words(Arena *arena, const Compiled *c, const Tensor
     const Storage *storage = &c->plan->storage[tensor->id];
     const char *place = storage->place == PLACE_BLOCK ? "one block for each thread" : "whole";
     int64_t bytes = size_evaluate(storage->bytes, &values);
+    if (storage->over)
+        return arena_format(arena, "in the place of %s", storage->over->label);
     return bytes < 0 ? place : arena_format(arena, "%s, %s", byte_words(arena, (double)bytes), place);
 }
 

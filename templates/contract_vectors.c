@@ -67,8 +67,6 @@ KERNEL static void tile_N(int height, const f32u *rows, int64_t row_step, int64_
             break;
         UNROLL
         for (int v = 0; v < VECTORS_N; v++)
-            //{ store
             store_f32v(kept + r * kept_step + v * LANES, 1, sums[r][v], LANES);
-            //}
     }
 }

@@ -17,6 +17,7 @@
 #define PRODUCT "ij,jk->ik"
 #define REDUCED "ijk,mnk->ijmn | max n"
 #define BLOCK "t[i] = x[i,k] | sum k; t[i] * y[i,j] | max j"
+#define ATTENTION "ik,jk->ij | softmax j | * jv -> iv"
 #define SHARED "s[i] = x[i,k] | sum k; t[j] = y[j,k] | max k; s[i] + t[j] | prod j"
 #define SPLIT "x[i,j,k,l] | sum ijkl"
 #define SCATTER "y[v[i]:i64,j] += x[i,j]"
@@ -123,6 +124,12 @@ static Storage *storage_at(const Plan *plan, Place place)
     return &plan->storage[tensor_at(plan, place)];
 }
 
+/* Of what a step makes. */
+static Storage *storage_made(const Plan *plan, int step)
+{
+    return &plan->storage[plan->steps[step]->statement->outputs[0].tensor->id];
+}
+
 static void swap_steps(Step **a, Step **b)
 {
     Step *step = *a;
@@ -223,6 +230,8 @@ BREAK(caller_laid_out, storage_at(p, PLACE_CALLER)->bytes = &none)
 BREAK(temporary_of_caller, storage_at(p, PLACE_BLOCK)->place = PLACE_CALLER)
 BREAK(temporary_nowhere, storage_at(p, PLACE_BLOCK)->offset = NULL)
 BREAK(temporary_without_stride, storage_at(p, PLACE_BLOCK)->stride[0] = NULL)
+BREAK(place_not_alike, storage_made(p, 2)->offset = &large)
+BREAK(place_taken_early, storage_made(p, 1)->over = storage_made(p, 2)->over)
 BREAK(read_elsewhere, storage_at(p, PLACE_SHARED)->place = PLACE_BLOCK)
 BREAK(scratch_foreign, p->scratch[0].step = copied(p->steps[0]); copy.id = p->step_count)
 BREAK(scratch_nowhere, p->scratch[0].offset = NULL)
@@ -300,6 +309,8 @@ static void what_is_broken_is_named(void **unused)
         { BLOCK, temporary_of_caller, "what the caller passes" },
         { BLOCK, temporary_nowhere, "a place and strides" },
         { BLOCK, temporary_without_stride, "a place and strides" },
+        { ATTENTION, place_not_alike, "in the place of another" },
+        { ATTENTION, place_taken_early, "whose place another has taken" },
         { SHARED, read_elsewhere, "read in another" },
         { SHARED, made_elsewhere, "made in another" },
         { REDUCED, scratch_foreign, "no step" },

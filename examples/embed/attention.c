@@ -13,16 +13,15 @@
  *     loops q k, 4 lanes along k
  *   step 4: store tmp4[q] = sum[k](tmp3[q,k])
  *     loops q, 4 lanes along k
- *   step 5: store out[q,v] = sum[k](where(tmp4[q] == 0, 0, tmp3[q,k] / tmp4[q]) * V[k,v])
+ *   step 5: store out[q,v] = sum[k](tmp3[q,k] * V[k,v]) / where(tmp4[q] == 0, 1, tmp4[q])
  *     tiles of 6 x 8: rows q, columns v, contracted k, rows packed as vectors
  *     loops q v, 4 lanes along v, past the caches from 64 MB
- * tmp1: a block, k * tile_1_1 * 4 bytes
+ * tmp1: a block, row_tmp1 * tile_1_1 * 4 bytes
  * tmp2: a block, tile_1_1 * 4 bytes
- * tmp3: a block, k * tile_1_1 * 4 bytes
+ * tmp3: in the place of tmp1
  * tmp4: a block, tile_1_1 * 4 bytes
- * workspace workers * (align(k * tile_1_1 * 4, 64) + align(tile_1_1 * 4, 64) + align(k * tile_1_1 * 4, 64)
- *         + align(tile_1_1 * 4, 64) + align(align(k, 8) * d * 4, 64)
- *         + align((1 + min(1, align(k, 8) * d / 40961) * 7) * d * 96, 64)
+ * workspace workers * (align(row_tmp1 * tile_1_1 * 4, 64) + align(tile_1_1 * 4, 64) + align(tile_1_1 * 4, 64)
+ *         + align(align(k, 8) * d * 4, 64) + align((1 + min(1, align(k, 8) * d / 40961) * 7) * d * 96, 64)
  *         + align(min(1, d / 1025) * align(k, 8) * 192, 64) + 64 + align(align(v, 8) * k * 4, 64)
  *         + align((1 + min(1, align(v, 8) * k / 40961) * 7) * k * 96, 64)
  *         + align(min(1, k / 1025) * align(v, 8) * 192, 64) + 64) */
@@ -371,31 +370,6 @@ INLINE void store_u32v(void *p, int64_t stride, u32v x, int count)
         store_lanes_u32v(p, stride, x, count);
 }
 
-/* Stores x past the caches, 16 bytes at a time; 0 where that cannot be. */
-INLINE int stream_quarters(void *p, const void *x, int bytes)
-{
-#if EINC_VECTORS && defined(__SSE2__)
-    typedef float Quarter __attribute__((vector_size(16), may_alias));
-    if ((uintptr_t)p % 16 == 0 && bytes % 16 == 0) {
-        UNROLL
-        for (int b = 0; b < bytes; b += 16) {
-            Quarter y;
-            memcpy(&y, (const char *)x + b, 16);
-            __asm__ volatile("movntps %1, %0" : "=m"(*(Quarter *)((char *)p + b)) : "x"(y));
-        }
-        return 1;
-    }
-#endif
-    (void)p, (void)x, (void)bytes;
-    return 0;
-}
-
-/* Stores x past the caches, which would read the line that it is in before; 0 where that cannot be. */
-INLINE int stream_bytes(void *p, const void *x, int bytes)
-{
-    return stream_quarters(p, x, bytes);
-}
-
 /* What was stored past the caches is there for other threads. */
 #if defined(__GNUC__) && defined(__SSE2__)
 #define STREAM_END() __asm__ volatile("sfence" : : : "memory")
@@ -442,12 +416,6 @@ INLINE f32v load_f32v(const f32u *p, int64_t stride, int count)
 INLINE void store_f32v(f32u *p, int64_t stride, f32v x, int count)
 {
     store_u32v(p, stride, bits_f32v(x), count);
-}
-
-INLINE void stream_f32v(f32u *p, int64_t stride, f32v x, int count, int past)
-{
-    if (!past || stride != 1 || count != LANES || !stream_bytes(p, &x, sizeof x))
-        store_f32v(p, stride, x, count);
 }
 
 /* x * 2^n for whole n from -252 to 254, in two steps, so that a denormal result is rounded once: the sum below has
@@ -646,8 +614,8 @@ typedef struct Frame {
     int64_t extent_v;
     int64_t tile_1_1;
     int64_t units_1;
+    int64_t row_tmp1;
     int64_t at_tmp2;
-    int64_t at_tmp3;
     int64_t at_tmp4;
     int64_t at_panels_1;
     int64_t at_packed_1;
@@ -795,9 +763,9 @@ KERNEL static void tile_1(int height, const f32u *rows, int64_t row_step, int64_
 KERNEL static void after_1(const Frame *f, char *own, int64_t q_first, int64_t q, int64_t k, int count, int height,
         const float *kept)
 {
-    const int64_t extent_k = f->extent_k;
+    const int64_t row_tmp1 = f->row_tmp1;
     f32u *tmp1 = (f32u *)own;
-    const int64_t tmp1_0 = extent_k;
+    const int64_t tmp1_0 = row_tmp1;
     const float cast_of = -INFINITY;
     for (int v = 0; v * LANES < count; v++) {
         const int lanes = (int)size_min(LANES, count - v * LANES);
@@ -825,10 +793,11 @@ KERNEL static void after_1(const Frame *f, char *own, int64_t q_first, int64_t q
 KERNEL static void step_1(const Frame *f, char *own, int64_t q_first, int64_t q_end)
 {
     const int64_t extent_d = f->extent_d, extent_k = f->extent_k;
-    const int64_t at_panels_1 = f->at_panels_1, at_packed_1 = f->at_packed_1;
-    const int64_t at_kept_1 = f->at_kept_1, at_panels_of_1 = f->at_panels_of_1;
+    const int64_t row_tmp1 = f->row_tmp1, at_panels_1 = f->at_panels_1;
+    const int64_t at_packed_1 = f->at_packed_1, at_kept_1 = f->at_kept_1;
+    const int64_t at_panels_of_1 = f->at_panels_of_1;
     f32u *tmp1 = (f32u *)own;
-    const int64_t tmp1_0 = extent_k;
+    const int64_t tmp1_0 = row_tmp1;
     float *panels_1 = (float *)(own + at_panels_1);
     float *packed_1 = (float *)(own + at_packed_1);
     float *kept_1 = (float *)(own + at_kept_1);
@@ -908,9 +877,10 @@ KERNEL static void step_1(const Frame *f, char *own, int64_t q_first, int64_t q_
 /* tmp2[q] = max[k](tmp1[q,k]) */
 INLINE void step_2_at(const Frame *f, char *own, int64_t q_first, int64_t q)
 {
-    const int64_t extent_k = f->extent_k, at_tmp2 = f->at_tmp2;
+    const int64_t extent_k = f->extent_k, row_tmp1 = f->row_tmp1;
+    const int64_t at_tmp2 = f->at_tmp2;
     f32u *tmp1 = (f32u *)own;
-    const int64_t tmp1_0 = extent_k;
+    const int64_t tmp1_0 = row_tmp1;
     f32u *tmp2 = (f32u *)(own + at_tmp2);
     f32v largest_lanes[4];
     for (int chain = 0; chain < 4; chain++)
@@ -936,43 +906,42 @@ INLINE void step_2_at(const Frame *f, char *own, int64_t q_first, int64_t q)
     tmp2[(q - q_first)] = largest;
 }
 
-KERNEL static void step_2(const Frame *f, char *own, int64_t q_first, int64_t q_end)
+KERNEL static void step_2(const Frame *f, char *own, int64_t q_first, int64_t q_now)
 {
-    for (int64_t q = q_first; q < q_end; q++)
-        step_2_at(f, own, q_first, q);
+    const int64_t q = q_now;
+    step_2_at(f, own, q_first, q);
 }
 
 /* tmp3[q,k] = where(tmp2[q] == -inf, 0, exp(tmp1[q,k] - tmp2[q])) */
 INLINE void step_3_at(const Frame *f, char *own, int64_t q_first, int64_t q, int64_t k, const int count)
 {
-    const int64_t extent_k = f->extent_k, at_tmp2 = f->at_tmp2;
-    const int64_t at_tmp3 = f->at_tmp3;
+    const int64_t row_tmp1 = f->row_tmp1, at_tmp2 = f->at_tmp2;
     f32u *tmp1 = (f32u *)own;
-    const int64_t tmp1_0 = extent_k;
+    const int64_t tmp1_0 = row_tmp1;
     f32u *tmp2 = (f32u *)(own + at_tmp2);
-    f32u *tmp3 = (f32u *)(own + at_tmp3);
-    const int64_t tmp3_0 = extent_k;
+    f32u *tmp3 = (f32u *)own;
+    const int64_t tmp3_0 = row_tmp1;
     const float tmp2_at = tmp2[(q - q_first)];
     const int value = tmp2_at == (-INFINITY);
     const f32v exp_of = exp_f32v(load_f32v(tmp1 + (q - q_first) * tmp1_0 + k, 1, count) - tmp2_at);
     store_f32v(tmp3 + (q - q_first) * tmp3_0 + k, 1, value ? splat_f32v(0.0f) : exp_of, count);
 }
 
-KERNEL static void step_3(const Frame *f, char *own, int64_t q_first, int64_t q_end)
+KERNEL static void step_3(const Frame *f, char *own, int64_t q_first, int64_t q_now)
 {
     const int64_t extent_k = f->extent_k;
-    for (int64_t q = q_first; q < q_end; q++)
-        for (int64_t k = 0; k < extent_k; k += LANES)
-            step_3_at(f, own, q_first, q, k, (int)size_min(LANES, extent_k - k));
+    const int64_t q = q_now;
+    for (int64_t k = 0; k < extent_k; k += LANES)
+        step_3_at(f, own, q_first, q, k, (int)size_min(LANES, extent_k - k));
 }
 
 /* tmp4[q] = sum[k](tmp3[q,k]) */
 INLINE void step_4_at(const Frame *f, char *own, int64_t q_first, int64_t q)
 {
-    const int64_t extent_k = f->extent_k, at_tmp3 = f->at_tmp3;
+    const int64_t extent_k = f->extent_k, row_tmp1 = f->row_tmp1;
     const int64_t at_tmp4 = f->at_tmp4;
-    f32u *tmp3 = (f32u *)(own + at_tmp3);
-    const int64_t tmp3_0 = extent_k;
+    f32u *tmp3 = (f32u *)own;
+    const int64_t tmp3_0 = row_tmp1;
     f32u *tmp4 = (f32u *)(own + at_tmp4);
     f32v sum_lanes[4];
     for (int chain = 0; chain < 4; chain++)
@@ -997,13 +966,13 @@ INLINE void step_4_at(const Frame *f, char *own, int64_t q_first, int64_t q)
     tmp4[(q - q_first)] = sum;
 }
 
-KERNEL static void step_4(const Frame *f, char *own, int64_t q_first, int64_t q_end)
+KERNEL static void step_4(const Frame *f, char *own, int64_t q_first, int64_t q_now)
 {
-    for (int64_t q = q_first; q < q_end; q++)
-        step_4_at(f, own, q_first, q);
+    const int64_t q = q_now;
+    step_4_at(f, own, q_first, q);
 }
 
-/* out[q,v] = sum[k](where(tmp4[q] == 0, 0, tmp3[q,k] / tmp4[q]) * V[k,v]) */
+/* out[q,v] = sum[k](tmp3[q,k] * V[k,v]) / where(tmp4[q] == 0, 1, tmp4[q]) */
 enum { ROWS_5 = 6, VECTORS_5 = 2, COLUMNS_5 = VECTORS_5 * LANES, DEPTH_5 = 1024, NEAR_5 = 40960, BLOCK_5 = 8 };
 
 /* Packs the panel of `count` columns. */
@@ -1029,24 +998,19 @@ KERNEL static void pack_columns_5(const Frame *f, char *own, int64_t v_2, int64_
 KERNEL static void pack_rows_5(const Frame *f, char *own, int64_t q_first, int64_t q, int64_t depth, int64_t before,
         int height)
 {
-    const int64_t extent_k = f->extent_k, at_tmp3 = f->at_tmp3;
-    const int64_t at_tmp4 = f->at_tmp4, at_packed_5 = f->at_packed_5;
-    f32u *tmp3 = (f32u *)(own + at_tmp3);
-    const int64_t tmp3_0 = extent_k;
-    f32u *tmp4 = (f32u *)(own + at_tmp4);
+    const int64_t extent_k = f->extent_k, row_tmp1 = f->row_tmp1;
+    const int64_t at_packed_5 = f->at_packed_5;
+    f32u *tmp3 = (f32u *)own;
+    const int64_t tmp3_0 = row_tmp1;
     float *packed_5 = (float *)(own + at_packed_5);
     for (int r = 0; r < height; r++) {
         const int64_t q_at = q + r;
         float *to = packed_5 + (before * depth + r) * LANES;
-        const float tmp4_at = tmp4[(q_at - q_first)];
-        const int value = tmp4_at == 0.0f;
         for (int64_t k = 0; k < extent_k; k += LANES) {
             const int lanes = (int)size_min(LANES, extent_k - k);
-            const f32v chosen = value ? splat_f32v(0.0f)
-                    : (load_f32v(tmp3 + (q_at - q_first) * tmp3_0 + k, 1, lanes) / tmp4_at);
-            const f32v value_2 = chosen;
+            const f32v value = load_f32v(tmp3 + (q_at - q_first) * tmp3_0 + k, 1, lanes);
             for (int c = 0; c < lanes; c++)
-                store_f32v(to + c * height * LANES, 1, splat_f32v(lane_f32v(value_2, c)), LANES);
+                store_f32v(to + c * height * LANES, 1, splat_f32v(lane_f32v(value, c)), LANES);
             to += lanes * height * LANES;
         }
     }
@@ -1094,7 +1058,7 @@ INLINE void multiply_5(int height, const f32u *rows, int64_t row_step, int64_t k
  * taken by what follows the product. */
 KERNEL static void tile_5(int height, const f32u *rows, int64_t row_step, int64_t k_step, const float *panel,
         int64_t depth, const char *ahead, int64_t ahead_step, const f32u *start, int64_t start_step, f32u *kept,
-        int64_t kept_step, int past)
+        int64_t kept_step)
 {
     f32v sums[ROWS_5][VECTORS_5];
     if (height == ROWS_5)
@@ -1107,22 +1071,27 @@ KERNEL static void tile_5(int height, const f32u *rows, int64_t row_step, int64_
             break;
         UNROLL
         for (int v = 0; v < VECTORS_5; v++)
-            stream_f32v(kept + r * kept_step + v * LANES, 1, sums[r][v], LANES, past);
+            store_f32v(kept + r * kept_step + v * LANES, 1, sums[r][v], LANES);
     }
 }
 
 /* What becomes of a tile's sums. */
-KERNEL static void after_5(const Frame *f, int64_t q, int64_t v_2, int count, int height, const float *kept)
+KERNEL static void after_5(const Frame *f, char *own, int64_t q_first, int64_t q, int64_t v_2, int count, int height,
+        const float *kept)
 {
+    const int64_t at_tmp4 = f->at_tmp4;
     f32u *out = (f32u *)f->in.out.data;
     const int64_t out_0 = f->in.out.stride[0], out_1 = f->in.out.stride[1];
+    f32u *tmp4 = (f32u *)(own + at_tmp4);
     for (int v = 0; v * LANES < count; v++) {
         const int lanes = (int)size_min(LANES, count - v * LANES);
         const int64_t v_2_lanes = v_2 + v * LANES;
         for (int r = 0; r < height; r++) {
             const int64_t q_at = q + r;
             const f32v sum = load_f32v(kept + r * COLUMNS_5 + v * LANES, 1, lanes);
-            store_f32v(out + q_at * out_0 + v_2_lanes * out_1, out_1, sum, lanes);
+            const float tmp4_at = tmp4[(q_at - q_first)];
+            const int value = tmp4_at == 0.0f;
+            store_f32v(out + q_at * out_0 + v_2_lanes * out_1, out_1, sum / (value ? 1.0f : tmp4_at), lanes);
         }
     }
 }
@@ -1197,20 +1166,12 @@ KERNEL static void step_5(const Frame *f, char *own, int64_t q_first, int64_t q_
                     if (block == 1)
                         ahead = (const char *)(k_apart ? here + 16 * k_apart : panels_5
                                 + (place + COLUMNS_5) * depth);
-                    f32u *to = kept;
-                    int64_t to_step = COLUMNS_5;
-                    if (out_1 == 1 && columns - place >= COLUMNS_5 && (points == depth || height == ROWS_5)) {
-                        to = out + q * out_0 + (place) * out_1;
-                        to_step = out_0;
-                    }
-                    const int past = f->past_5 && writes && to != kept
-                            && ((uintptr_t)to | (uint64_t)to_step * 4) % 64 == 0;
-                    if (writes && !past)
+                    if (writes)
                         ahead = (const char *)(out + q * out_0 + ((place + COLUMNS_5)) * out_1);
                     tile_5(height, here, row_step, k_step, panels_5 + place * depth + done * COLUMNS_5, points, ahead,
-                            ahead_step, done ? to : start, done ? to_step : 0, to, to_step, past);
-                    if (is_last && to == kept)
-                        after_5(f, q, v_2, count, height, kept);
+                            ahead_step, done ? kept : start, done ? COLUMNS_5 : 0, kept, COLUMNS_5);
+                    if (is_last)
+                        after_5(f, own, q_first, q, v_2, count, height, kept);
                     kept += points < depth ? ROWS_5 * COLUMNS_5 : 0;
                     ahead += points * ahead_step;
                 }
@@ -1230,9 +1191,11 @@ static void launch_1(void *argument, int64_t task, int worker)
     for (int64_t unit = task * f->grain_1; unit < units_end && !is_stopped(f); unit++) {
         const int64_t q_first = unit * tile_1_1, q_end = size_min(q_first + tile_1_1, extent_q);
         step_1(f, own, q_first, q_end);
-        step_2(f, own, q_first, q_end);
-        step_3(f, own, q_first, q_end);
-        step_4(f, own, q_first, q_end);
+        for (int64_t q_now = q_first; q_now < q_end; q_now++) {
+            step_2(f, own, q_first, q_now);
+            step_3(f, own, q_first, q_now);
+            step_4(f, own, q_first, q_now);
+        }
         step_5(f, own, q_first, q_end);
     }
     if (f->past_5)
@@ -1280,9 +1243,9 @@ static int prepare(Frame *f, const attention_args *args, int workers)
         return BAD_SHAPES;
     const int64_t tile_1_1 = f->tile_1_1 = size_min(64, extent_q);
     f->units_1 = size_ceil_div(extent_q, tile_1_1);
-    const int64_t at_tmp2 = f->at_tmp2 = size_align(size_mul(size_mul(extent_k, tile_1_1), 4), 64);
-    const int64_t at_tmp3 = f->at_tmp3 = size_add(at_tmp2, size_align(size_mul(tile_1_1, 4), 64));
-    const int64_t at_tmp4 = f->at_tmp4 = size_add(at_tmp3, size_align(size_mul(size_mul(extent_k, tile_1_1), 4), 64));
+    const int64_t row_tmp1 = f->row_tmp1 = size_add(size_mul(size_ceil_div(extent_k, 32), 32), 16);
+    const int64_t at_tmp2 = f->at_tmp2 = size_align(size_mul(size_mul(row_tmp1, tile_1_1), 4), 64);
+    const int64_t at_tmp4 = f->at_tmp4 = size_add(at_tmp2, size_align(size_mul(tile_1_1, 4), 64));
     const int64_t at_panels_1 = f->at_panels_1 = size_add(at_tmp4, size_align(size_mul(tile_1_1, 4), 64));
     const int64_t at_packed_1 = f->at_packed_1 = size_add(at_panels_1,
             size_align(size_mul(size_mul(size_align(extent_k, 8), extent_d), 4), 64));

@@ -13,16 +13,15 @@
  *     loops q k, 4 lanes along k
  *   step 4: store tmp4[q] = sum[k](tmp3[q,k])
  *     loops q, 4 lanes along k
- *   step 5: store out[q,v] = sum[k](where(tmp4[q] == 0, 0, tmp3[q,k] / tmp4[q]) * V[k,v])
+ *   step 5: store out[q,v] = sum[k](tmp3[q,k] * V[k,v]) / where(tmp4[q] == 0, 1, tmp4[q])
  *     tiles of 6 x 8: rows q, columns v, contracted k, rows packed as vectors
  *     loops q v, 4 lanes along v, past the caches from 64 MB
- * tmp1: a block, k * tile_1_1 * 4 bytes
+ * tmp1: a block, row_tmp1 * tile_1_1 * 4 bytes
  * tmp2: a block, tile_1_1 * 4 bytes
- * tmp3: a block, k * tile_1_1 * 4 bytes
+ * tmp3: in the place of tmp1
  * tmp4: a block, tile_1_1 * 4 bytes
- * workspace workers * (align(k * tile_1_1 * 4, 64) + align(tile_1_1 * 4, 64) + align(k * tile_1_1 * 4, 64)
- *         + align(tile_1_1 * 4, 64) + align(align(k, 8) * d * 4, 64)
- *         + align((1 + min(1, align(k, 8) * d / 40961) * 7) * d * 96, 64)
+ * workspace workers * (align(row_tmp1 * tile_1_1 * 4, 64) + align(tile_1_1 * 4, 64) + align(tile_1_1 * 4, 64)
+ *         + align(align(k, 8) * d * 4, 64) + align((1 + min(1, align(k, 8) * d / 40961) * 7) * d * 96, 64)
  *         + align(min(1, d / 1025) * align(k, 8) * 192, 64) + 64 + align(align(v, 8) * k * 4, 64)
  *         + align((1 + min(1, align(v, 8) * k / 40961) * 7) * k * 96, 64)
  *         + align(min(1, k / 1025) * align(v, 8) * 192, 64) + 64) */

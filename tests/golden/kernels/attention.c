@@ -13,16 +13,15 @@
  *     loops b h q k, 16 lanes along k
  *   step 4: store tmp4[b,h,q] = sum[k](tmp3[b,h,q,k])
  *     loops b h q, 16 lanes along k
- *   step 5: store out[b,h,q,v] = sum[k](where(tmp4[b,h,q] == 0, 0, tmp3[b,h,q,k] / tmp4[b,h,q]) * C[b,h,k,v])
- *     tiles of 14 x 32: rows q, columns v, contracted k, rows packed
+ *   step 5: store out[b,h,q,v] = sum[k](tmp3[b,h,q,k] * C[b,h,k,v]) / where(tmp4[b,h,q] == 0, 1, tmp4[b,h,q])
+ *     tiles of 14 x 32: rows q, columns v, contracted k, rows in place
  *     loops b h q v, 16 lanes along v
- * tmp1: a block, k * tile_1_3 * 4 bytes
+ * tmp1: a block, row_tmp1 * tile_1_3 * 4 bytes
  * tmp2: a block, tile_1_3 * 4 bytes
- * tmp3: a block, k * tile_1_3 * 4 bytes
+ * tmp3: in the place of tmp1
  * tmp4: a block, tile_1_3 * 4 bytes
- * workspace workers * (align(k * tile_1_3 * 4, 64) + align(tile_1_3 * 4, 64) + align(k * tile_1_3 * 4, 64)
- *         + align(tile_1_3 * 4, 64) + align(align(k, 32) * d * 4, 64)
- *         + align((1 + min(1, align(k, 32) * d / 163841) * 7) * (d + 16) * 56, 64)
+ * workspace workers * (align(row_tmp1 * tile_1_3 * 4, 64) + align(tile_1_3 * 4, 64) + align(tile_1_3 * 4, 64)
+ *         + align(align(k, 32) * d * 4, 64) + align((1 + min(1, align(k, 32) * d / 163841) * 7) * (d + 16) * 56, 64)
  *         + align(min(1, d / 1025) * align(k, 32) * 448, 64) + 64 + align(align(v, 32) * k * 4, 64)
  *         + align((1 + min(1, align(v, 32) * k / 163841) * 7) * (k + 16) * 56, 64)
  *         + align(min(1, k / 1025) * align(v, 32) * 448, 64) + 64) */
@@ -665,8 +664,8 @@ typedef struct Frame {
     int64_t extent_v;
     int64_t tile_1_3;
     int64_t units_1;
+    int64_t row_tmp1;
     int64_t at_tmp2;
-    int64_t at_tmp3;
     int64_t at_tmp4;
     int64_t at_panels_1;
     int64_t at_packed_1;
@@ -808,10 +807,10 @@ KERNEL static void tile_1(int height, const f32u *rows, int64_t row_step, int64_
 KERNEL static void after_1(const Frame *f, char *own, int64_t b_first, int64_t h_first, int64_t q_first, int64_t b,
         int64_t h, int64_t q, int64_t k, int count, int height, const float *kept)
 {
-    const int64_t extent_k = f->extent_k, tile_1_3 = f->tile_1_3;
+    const int64_t tile_1_3 = f->tile_1_3, row_tmp1 = f->row_tmp1;
     f32u *tmp1 = (f32u *)own;
-    const int64_t tmp1_0 = extent_k * tile_1_3, tmp1_1 = extent_k * tile_1_3;
-    const int64_t tmp1_2 = extent_k;
+    const int64_t tmp1_0 = row_tmp1 * tile_1_3, tmp1_1 = row_tmp1 * tile_1_3;
+    const int64_t tmp1_2 = row_tmp1;
     const float cast_of = -INFINITY;
     for (int v = 0; v * LANES < count; v++) {
         const int lanes = (int)size_min(LANES, count - v * LANES);
@@ -842,14 +841,15 @@ KERNEL static void step_1(const Frame *f, char *own, int64_t b_first, int64_t b_
 {
     const int64_t extent_h = f->extent_h, extent_d = f->extent_d;
     const int64_t extent_k = f->extent_k, tile_1_3 = f->tile_1_3;
-    const int64_t at_panels_1 = f->at_panels_1, at_packed_1 = f->at_packed_1;
-    const int64_t at_kept_1 = f->at_kept_1, at_panels_of_1 = f->at_panels_of_1;
+    const int64_t row_tmp1 = f->row_tmp1, at_panels_1 = f->at_panels_1;
+    const int64_t at_packed_1 = f->at_packed_1, at_kept_1 = f->at_kept_1;
+    const int64_t at_panels_of_1 = f->at_panels_of_1;
     const f32u *A = (const f32u *)f->in.A.data;
     const int64_t A_0 = f->in.A.stride[0], A_1 = f->in.A.stride[1];
     const int64_t A_2 = f->in.A.stride[2], A_3 = f->in.A.stride[3];
     f32u *tmp1 = (f32u *)own;
-    const int64_t tmp1_0 = extent_k * tile_1_3, tmp1_1 = extent_k * tile_1_3;
-    const int64_t tmp1_2 = extent_k;
+    const int64_t tmp1_0 = row_tmp1 * tile_1_3, tmp1_1 = row_tmp1 * tile_1_3;
+    const int64_t tmp1_2 = row_tmp1;
     float *panels_1 = (float *)(own + at_panels_1);
     float *packed_1 = (float *)(own + at_packed_1);
     float *kept_1 = (float *)(own + at_kept_1);
@@ -934,10 +934,10 @@ INLINE void step_2_at(const Frame *f, char *own, int64_t b_first, int64_t h_firs
         int64_t h, int64_t q)
 {
     const int64_t extent_k = f->extent_k, tile_1_3 = f->tile_1_3;
-    const int64_t at_tmp2 = f->at_tmp2;
+    const int64_t row_tmp1 = f->row_tmp1, at_tmp2 = f->at_tmp2;
     f32u *tmp1 = (f32u *)own;
-    const int64_t tmp1_0 = extent_k * tile_1_3, tmp1_1 = extent_k * tile_1_3;
-    const int64_t tmp1_2 = extent_k;
+    const int64_t tmp1_0 = row_tmp1 * tile_1_3, tmp1_1 = row_tmp1 * tile_1_3;
+    const int64_t tmp1_2 = row_tmp1;
     f32u *tmp2 = (f32u *)(own + at_tmp2);
     const int64_t tmp2_0 = tile_1_3, tmp2_1 = tile_1_3;
     f32v largest_lanes[4];
@@ -968,28 +968,29 @@ INLINE void step_2_at(const Frame *f, char *own, int64_t b_first, int64_t h_firs
 }
 
 KERNEL static void step_2(const Frame *f, char *own, int64_t b_first, int64_t b_end, int64_t h_first, int64_t h_end,
-        int64_t q_first, int64_t q_end)
+        int64_t q_first, int64_t q_now)
 {
     for (int64_t b = b_first; b < b_end; b++)
-        for (int64_t h = h_first; h < h_end; h++)
-            for (int64_t q = q_first; q < q_end; q++)
-                step_2_at(f, own, b_first, h_first, q_first, b, h, q);
+        for (int64_t h = h_first; h < h_end; h++) {
+            const int64_t q = q_now;
+            step_2_at(f, own, b_first, h_first, q_first, b, h, q);
+        }
 }
 
 /* tmp3[b,h,q,k] = where(tmp2[b,h,q] == -inf, 0, exp(tmp1[b,h,q,k] - tmp2[b,h,q])) */
 INLINE void step_3_at(const Frame *f, char *own, int64_t b_first, int64_t h_first, int64_t q_first, int64_t b,
         int64_t h, int64_t q, int64_t k, const int count)
 {
-    const int64_t extent_k = f->extent_k, tile_1_3 = f->tile_1_3;
-    const int64_t at_tmp2 = f->at_tmp2, at_tmp3 = f->at_tmp3;
+    const int64_t tile_1_3 = f->tile_1_3, row_tmp1 = f->row_tmp1;
+    const int64_t at_tmp2 = f->at_tmp2;
     f32u *tmp1 = (f32u *)own;
-    const int64_t tmp1_0 = extent_k * tile_1_3, tmp1_1 = extent_k * tile_1_3;
-    const int64_t tmp1_2 = extent_k;
+    const int64_t tmp1_0 = row_tmp1 * tile_1_3, tmp1_1 = row_tmp1 * tile_1_3;
+    const int64_t tmp1_2 = row_tmp1;
     f32u *tmp2 = (f32u *)(own + at_tmp2);
     const int64_t tmp2_0 = tile_1_3, tmp2_1 = tile_1_3;
-    f32u *tmp3 = (f32u *)(own + at_tmp3);
-    const int64_t tmp3_0 = extent_k * tile_1_3, tmp3_1 = extent_k * tile_1_3;
-    const int64_t tmp3_2 = extent_k;
+    f32u *tmp3 = (f32u *)own;
+    const int64_t tmp3_0 = row_tmp1 * tile_1_3, tmp3_1 = row_tmp1 * tile_1_3;
+    const int64_t tmp3_2 = row_tmp1;
     const float tmp2_at = tmp2[(b - b_first) * tmp2_0 + (h - h_first) * tmp2_1 + (q - q_first)];
     const int value = tmp2_at == (-INFINITY);
     const f32v tmp1_at = load_f32v(tmp1 + (b - b_first) * tmp1_0 + (h - h_first) * tmp1_1 + (q - q_first) * tmp1_2
@@ -999,14 +1000,15 @@ INLINE void step_3_at(const Frame *f, char *own, int64_t b_first, int64_t h_firs
 }
 
 KERNEL static void step_3(const Frame *f, char *own, int64_t b_first, int64_t b_end, int64_t h_first, int64_t h_end,
-        int64_t q_first, int64_t q_end)
+        int64_t q_first, int64_t q_now)
 {
     const int64_t extent_k = f->extent_k;
     for (int64_t b = b_first; b < b_end; b++)
-        for (int64_t h = h_first; h < h_end; h++)
-            for (int64_t q = q_first; q < q_end; q++)
-                for (int64_t k = 0; k < extent_k; k += LANES)
-                    step_3_at(f, own, b_first, h_first, q_first, b, h, q, k, (int)size_min(LANES, extent_k - k));
+        for (int64_t h = h_first; h < h_end; h++) {
+            const int64_t q = q_now;
+            for (int64_t k = 0; k < extent_k; k += LANES)
+                step_3_at(f, own, b_first, h_first, q_first, b, h, q, k, (int)size_min(LANES, extent_k - k));
+        }
 }
 
 /* tmp4[b,h,q] = sum[k](tmp3[b,h,q,k]) */
@@ -1014,10 +1016,10 @@ INLINE void step_4_at(const Frame *f, char *own, int64_t b_first, int64_t h_firs
         int64_t h, int64_t q)
 {
     const int64_t extent_k = f->extent_k, tile_1_3 = f->tile_1_3;
-    const int64_t at_tmp3 = f->at_tmp3, at_tmp4 = f->at_tmp4;
-    f32u *tmp3 = (f32u *)(own + at_tmp3);
-    const int64_t tmp3_0 = extent_k * tile_1_3, tmp3_1 = extent_k * tile_1_3;
-    const int64_t tmp3_2 = extent_k;
+    const int64_t row_tmp1 = f->row_tmp1, at_tmp4 = f->at_tmp4;
+    f32u *tmp3 = (f32u *)own;
+    const int64_t tmp3_0 = row_tmp1 * tile_1_3, tmp3_1 = row_tmp1 * tile_1_3;
+    const int64_t tmp3_2 = row_tmp1;
     f32u *tmp4 = (f32u *)(own + at_tmp4);
     const int64_t tmp4_0 = tile_1_3, tmp4_1 = tile_1_3;
     f32v sum_lanes[4];
@@ -1048,15 +1050,16 @@ INLINE void step_4_at(const Frame *f, char *own, int64_t b_first, int64_t h_firs
 }
 
 KERNEL static void step_4(const Frame *f, char *own, int64_t b_first, int64_t b_end, int64_t h_first, int64_t h_end,
-        int64_t q_first, int64_t q_end)
+        int64_t q_first, int64_t q_now)
 {
     for (int64_t b = b_first; b < b_end; b++)
-        for (int64_t h = h_first; h < h_end; h++)
-            for (int64_t q = q_first; q < q_end; q++)
-                step_4_at(f, own, b_first, h_first, q_first, b, h, q);
+        for (int64_t h = h_first; h < h_end; h++) {
+            const int64_t q = q_now;
+            step_4_at(f, own, b_first, h_first, q_first, b, h, q);
+        }
 }
 
-/* out[b,h,q,v] = sum[k](where(tmp4[b,h,q] == 0, 0, tmp3[b,h,q,k] / tmp4[b,h,q]) * C[b,h,k,v]) */
+/* out[b,h,q,v] = sum[k](tmp3[b,h,q,k] * C[b,h,k,v]) / where(tmp4[b,h,q] == 0, 1, tmp4[b,h,q]) */
 enum { ROWS_5 = 14, VECTORS_5 = 2, COLUMNS_5 = VECTORS_5 * LANES, DEPTH_5 = 1024, NEAR_5 = 163840, BLOCK_5 = 8 };
 
 /* Packs the panel of `count` columns. */
@@ -1084,24 +1087,19 @@ KERNEL static void pack_rows_5(const Frame *f, char *own, int64_t b_first, int64
         int64_t b, int64_t h, int64_t q, int64_t depth, int height)
 {
     const int64_t extent_k = f->extent_k, tile_1_3 = f->tile_1_3;
-    const int64_t at_tmp3 = f->at_tmp3, at_tmp4 = f->at_tmp4;
-    const int64_t at_packed_5 = f->at_packed_5;
-    f32u *tmp3 = (f32u *)(own + at_tmp3);
-    const int64_t tmp3_0 = extent_k * tile_1_3, tmp3_1 = extent_k * tile_1_3;
-    const int64_t tmp3_2 = extent_k;
-    f32u *tmp4 = (f32u *)(own + at_tmp4);
-    const int64_t tmp4_0 = tile_1_3, tmp4_1 = tile_1_3;
+    const int64_t row_tmp1 = f->row_tmp1, at_packed_5 = f->at_packed_5;
+    f32u *tmp3 = (f32u *)own;
+    const int64_t tmp3_0 = row_tmp1 * tile_1_3, tmp3_1 = row_tmp1 * tile_1_3;
+    const int64_t tmp3_2 = row_tmp1;
     float *packed_5 = (float *)(own + at_packed_5);
     for (int r = 0; r < height; r++) {
         const int64_t q_at = q + r;
         float *to = packed_5 + r * (depth + 16);
-        const float tmp4_at = tmp4[(b - b_first) * tmp4_0 + (h - h_first) * tmp4_1 + (q_at - q_first)];
-        const int value = tmp4_at == 0.0f;
         for (int64_t k = 0; k < extent_k; k += LANES) {
             const int lanes = (int)size_min(LANES, extent_k - k);
             const f32v tmp3_at = load_f32v(tmp3 + (b - b_first) * tmp3_0 + (h - h_first) * tmp3_1
                     + (q_at - q_first) * tmp3_2 + k, 1, lanes);
-            store_f32v(to, 1, value ? splat_f32v(0.0f) : (tmp3_at / tmp4_at), lanes);
+            store_f32v(to, 1, tmp3_at, lanes);
             to += lanes;
         }
     }
@@ -1162,19 +1160,25 @@ KERNEL static void tile_5(int height, const f32u *rows, int64_t row_step, int64_
 }
 
 /* What becomes of a tile's sums. */
-KERNEL static void after_5(const Frame *f, int64_t b, int64_t h, int64_t q, int64_t v_2, int count, int height,
-        const float *kept)
+KERNEL static void after_5(const Frame *f, char *own, int64_t b_first, int64_t h_first, int64_t q_first, int64_t b,
+        int64_t h, int64_t q, int64_t v_2, int count, int height, const float *kept)
 {
+    const int64_t tile_1_3 = f->tile_1_3, at_tmp4 = f->at_tmp4;
     f32u *out = (f32u *)f->in.out.data;
     const int64_t out_0 = f->in.out.stride[0], out_1 = f->in.out.stride[1];
     const int64_t out_2 = f->in.out.stride[2], out_3 = f->in.out.stride[3];
+    f32u *tmp4 = (f32u *)(own + at_tmp4);
+    const int64_t tmp4_0 = tile_1_3, tmp4_1 = tile_1_3;
     for (int v = 0; v * LANES < count; v++) {
         const int lanes = (int)size_min(LANES, count - v * LANES);
         const int64_t v_2_lanes = v_2 + v * LANES;
         for (int r = 0; r < height; r++) {
             const int64_t q_at = q + r;
             const f32v sum = load_f32v(kept + r * COLUMNS_5 + v * LANES, 1, lanes);
-            store_f32v(out + b * out_0 + h * out_1 + q_at * out_2 + v_2_lanes * out_3, out_3, sum, lanes);
+            const float tmp4_at = tmp4[(b - b_first) * tmp4_0 + (h - h_first) * tmp4_1 + (q_at - q_first)];
+            const int value = tmp4_at == 0.0f;
+            store_f32v(out + b * out_0 + h * out_1 + q_at * out_2 + v_2_lanes * out_3, out_3,
+                    sum / (value ? 1.0f : tmp4_at), lanes);
         }
     }
 }
@@ -1185,12 +1189,16 @@ KERNEL static void step_5(const Frame *f, char *own, int64_t b_first, int64_t b_
         int64_t q_first, int64_t q_end)
 {
     const int64_t extent_h = f->extent_h, extent_k = f->extent_k;
-    const int64_t extent_v = f->extent_v, at_panels_5 = f->at_panels_5;
+    const int64_t extent_v = f->extent_v, tile_1_3 = f->tile_1_3;
+    const int64_t row_tmp1 = f->row_tmp1, at_panels_5 = f->at_panels_5;
     const int64_t at_packed_5 = f->at_packed_5, at_kept_5 = f->at_kept_5;
     const int64_t at_panels_of_5 = f->at_panels_of_5;
     f32u *out = (f32u *)f->in.out.data;
     const int64_t out_0 = f->in.out.stride[0], out_1 = f->in.out.stride[1];
     const int64_t out_2 = f->in.out.stride[2], out_3 = f->in.out.stride[3];
+    f32u *tmp3 = (f32u *)own;
+    const int64_t tmp3_0 = row_tmp1 * tile_1_3, tmp3_1 = row_tmp1 * tile_1_3;
+    const int64_t tmp3_2 = row_tmp1;
     float *panels_5 = (float *)(own + at_panels_5);
     float *packed_5 = (float *)(own + at_packed_5);
     float *kept_5 = (float *)(own + at_kept_5);
@@ -1224,9 +1232,14 @@ KERNEL static void step_5(const Frame *f, char *own, int64_t b_first, int64_t b_
                 int height = (int)(tiles_left <= block ? left : size_ceil_div(left * block, tiles_left));
                 int64_t q = q_block, done = 0, points;
                 q_stop = q_block + height;
-                pack_rows_5(f, own, b_first, h_first, q_first, b, h, q, depth, height);
-                const f32u *const rows = packed_5;
-                const int64_t row_step = depth + 16, k_step = 1;
+                const f32u *rows = tmp3 + (b - b_first) * tmp3_0 + (h - h_first) * tmp3_1 + (q - q_first) * tmp3_2;
+                int64_t row_step = tmp3_2, k_step = 1;
+                if (tiles > 4 && row_step * 4 % 2048 == 0) {
+                    pack_rows_5(f, own, b_first, h_first, q_first, b, h, q, depth, height);
+                    rows = packed_5;
+                    row_step = depth + 16;
+                    k_step = 1;
+                }
                 do {
                     points = size_ceil_div(depth - done, size_max(size_ceil_div(depth - done, DEPTH_5), 1));
                     float *kept = points < depth ? kept_5 : tile;
@@ -1246,19 +1259,14 @@ KERNEL static void step_5(const Frame *f, char *own, int64_t b_first, int64_t b_
                         for (q = q_block; q < q_stop; q += height) {
                             height = (int)size_ceil_div(q_stop - q, size_ceil_div(q_stop - q, ROWS_5));
                             const f32u *here = rows + (q - q_block) * row_step + done * k_step;
-                            f32u *to = kept;
-                            int64_t to_step = COLUMNS_5;
-                            if (out_3 == 1 && columns - place >= COLUMNS_5 && (points == depth || height == ROWS_5)) {
-                                to = out + b * out_0 + h * out_1 + q * out_2 + (place) * out_3;
-                                to_step = out_2;
-                            }
                             if (writes)
                                 ahead = (const char *)(out + b * out_0 + h * out_1 + q * out_2
                                         + ((place + COLUMNS_5)) * out_3);
                             tile_5(height, here, row_step, k_step, panels_5 + place * depth + done * COLUMNS_5,
-                                    points, ahead, ahead_step, done ? to : start, done ? to_step : 0, to, to_step);
-                            if (is_last && to == kept)
-                                after_5(f, b, h, q, v_2, count, height, kept);
+                                    points, ahead, ahead_step, done ? kept : start, done ? COLUMNS_5 : 0, kept,
+                                    COLUMNS_5);
+                            if (is_last)
+                                after_5(f, own, b_first, h_first, q_first, b, h, q, v_2, count, height, kept);
                             kept += points < depth ? ROWS_5 * COLUMNS_5 : 0;
                             ahead += points * ahead_step;
                         }
@@ -1287,9 +1295,11 @@ static void launch_1(void *argument, int64_t task, int worker)
         rest /= size_max(extent_h, 1);
         const int64_t b_first = rest, b_end = b_first + 1;
         step_1(f, own, b_first, b_end, h_first, h_end, q_first, q_end);
-        step_2(f, own, b_first, b_end, h_first, h_end, q_first, q_end);
-        step_3(f, own, b_first, b_end, h_first, h_end, q_first, q_end);
-        step_4(f, own, b_first, b_end, h_first, h_end, q_first, q_end);
+        for (int64_t q_now = q_first; q_now < q_end; q_now++) {
+            step_2(f, own, b_first, b_end, h_first, h_end, q_first, q_now);
+            step_3(f, own, b_first, b_end, h_first, h_end, q_first, q_now);
+            step_4(f, own, b_first, b_end, h_first, h_end, q_first, q_now);
+        }
         step_5(f, own, b_first, b_end, h_first, h_end, q_first, q_end);
     }
 }
@@ -1342,9 +1352,9 @@ static int prepare(Frame *f, const attention_args *args, int workers)
         return BAD_SHAPES;
     const int64_t tile_1_3 = f->tile_1_3 = size_min(128, extent_q);
     f->units_1 = size_mul(size_mul(extent_b, extent_h), size_ceil_div(extent_q, tile_1_3));
-    const int64_t at_tmp2 = f->at_tmp2 = size_align(size_mul(size_mul(extent_k, tile_1_3), 4), 64);
-    const int64_t at_tmp3 = f->at_tmp3 = size_add(at_tmp2, size_align(size_mul(tile_1_3, 4), 64));
-    const int64_t at_tmp4 = f->at_tmp4 = size_add(at_tmp3, size_align(size_mul(size_mul(extent_k, tile_1_3), 4), 64));
+    const int64_t row_tmp1 = f->row_tmp1 = size_add(size_mul(size_ceil_div(extent_k, 32), 32), 16);
+    const int64_t at_tmp2 = f->at_tmp2 = size_align(size_mul(size_mul(row_tmp1, tile_1_3), 4), 64);
+    const int64_t at_tmp4 = f->at_tmp4 = size_add(at_tmp2, size_align(size_mul(tile_1_3, 4), 64));
     const int64_t at_panels_1 = f->at_panels_1 = size_add(at_tmp4, size_align(size_mul(tile_1_3, 4), 64));
     const int64_t at_packed_1 = f->at_packed_1 = size_add(at_panels_1,
             size_align(size_mul(size_mul(size_align(extent_k, 32), extent_d), 4), 64));

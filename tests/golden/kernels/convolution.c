@@ -682,18 +682,12 @@ KERNEL static void step_1(const Frame *f, char *own, int64_t n_first, int64_t n_
                         if (block == 1)
                             ahead = (const char *)(k_apart ? here + 16 * k_apart : panels_1
                                     + (place + COLUMNS_1) * depth);
-                        f32u *to = kept;
-                        int64_t to_step = COLUMNS_1;
-                        if (out_1 == 1 && columns - place >= COLUMNS_1 && (points == depth || height == ROWS_1)) {
-                            to = out + n * out_0 + (o_first + place) * out_1 + h * out_2;
-                            to_step = out_2;
-                        }
                         if (writes)
                             ahead = (const char *)(out + n * out_0 + (o_first + (place + COLUMNS_1)) * out_1
                                     + h * out_2);
                         tile_1(height, here, row_step, k_step, panels_1 + place * depth + done * COLUMNS_1, points,
-                                ahead, ahead_step, done ? to : start, done ? to_step : 0, to, to_step);
-                        if (is_last && to == kept)
+                                ahead, ahead_step, done ? kept : start, done ? COLUMNS_1 : 0, kept, COLUMNS_1);
+                        if (is_last)
                             after_1(f, n, h, o, count, height, kept);
                         kept += points < depth ? ROWS_1 * COLUMNS_1 : 0;
                         ahead += points * ahead_step;

@@ -528,17 +528,29 @@ INLINE void multiply_1(int height, const f32u *rows, int64_t row_step, int64_t k
  * taken by what follows the product. */
 KERNEL static void tile_1(int height, const f32u *rows, int64_t row_step, int64_t k_step, const float *panel,
         int64_t depth, const char *ahead, int64_t ahead_step, const f32u *start, int64_t start_step, f32u *kept,
-        int64_t kept_step, int past)
+        int64_t kept_step, f32u *result, int64_t result_step, int past)
 {
     f32v sums[ROWS_1][VECTORS_1];
     multiply_1(height, rows, row_step, k_step, panel, depth, ahead, ahead_step, start, start_step, sums);
+    if (result) {
+        UNROLL
+        for (int r = 0; r < ROWS_1; r++) {
+            if (r >= height)
+                break;
+            UNROLL
+            for (int v = 0; v < VECTORS_1; v++) {
+                stream_f32v(result + r * result_step + v * LANES, 1, sums[r][v], LANES, past);
+            }
+        }
+        return;
+    }
     UNROLL
     for (int r = 0; r < ROWS_1; r++) {
         if (r >= height)
             break;
         UNROLL
         for (int v = 0; v < VECTORS_1; v++)
-            stream_f32v(kept + r * kept_step + v * LANES, 1, sums[r][v], LANES, past);
+            store_f32v(kept + r * kept_step + v * LANES, 1, sums[r][v], LANES);
     }
 }
 
@@ -626,19 +638,18 @@ KERNEL static void step_1(const Frame *f, char *own, int64_t i_first, int64_t i_
                 for (i = i_block; i < i_stop; i += height) {
                     height = (int)size_ceil_div(i_stop - i, size_ceil_div(i_stop - i, ROWS_1));
                     const f32u *here = rows + (i - i_block) * row_step + done * k_step;
-                    f32u *to = kept;
-                    int64_t to_step = COLUMNS_1;
-                    if (out_1 == 1 && columns - place >= COLUMNS_1 && (points == depth || height == ROWS_1)) {
-                        to = out + i * out_0 + (k_first + place) * out_1;
-                        to_step = out_0;
-                    }
-                    const int past = f->past_1 && writes && to != kept
-                            && ((uintptr_t)to | (uint64_t)to_step * 4) % 64 == 0;
+                    const int64_t result_step = out_0;
+                    f32u *result = NULL;
+                    if (is_last && out_1 == 1 && columns - place >= COLUMNS_1)
+                        result = out + i * out_0 + (k_first + place) * out_1;
+                    const int past = f->past_1 && writes && result
+                            && ((uintptr_t)result | (uint64_t)result_step * 4) % 64 == 0;
                     if (writes && !past)
                         ahead = (const char *)(out + i * out_0 + (k_first + (place + COLUMNS_1)) * out_1);
                     tile_1(height, here, row_step, k_step, panels_1 + place * depth + done * COLUMNS_1, points, ahead,
-                            ahead_step, done ? to : start, done ? to_step : 0, to, to_step, past);
-                    if (is_last && to == kept)
+                            ahead_step, done ? kept : start, done ? COLUMNS_1 : 0, kept, COLUMNS_1, result,
+                            result_step, past);
+                    if (is_last && !result)
                         after_1(f, i, k, count, height, kept);
                     kept += points < depth ? ROWS_1 * COLUMNS_1 : 0;
                     ahead += points * ahead_step;

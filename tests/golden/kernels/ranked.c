@@ -11,8 +11,8 @@
  *     loops i
  *   step 3: rank out1[i,j] = argbottomk(10)[j](tmp1[i,j])
  *     loops i
- * tmp1: a block, j * tile_1_1 * 4 bytes
- * workspace workers * (align(j * tile_1_1 * 4, 64) + align(align(j, 8) * k * 4, 64)
+ * tmp1: a block, row_tmp1 * tile_1_1 * 4 bytes
+ * workspace workers * (align(row_tmp1 * tile_1_1 * 4, 64) + align(align(j, 8) * k * 4, 64)
  *         + align((1 + min(1, align(j, 8) * k / 40961) * 7) * k * 96, 64)
  *         + align(min(1, k / 1025) * align(j, 8) * 192, 64) + 64 + 64 + 128 + 64 + 128) */
 #include <stddef.h>
@@ -452,6 +452,7 @@ typedef struct Frame {
     int64_t extent_j;
     int64_t tile_1_1;
     int64_t units_1;
+    int64_t row_tmp1;
     int64_t at_panels_1;
     int64_t at_packed_1;
     int64_t at_kept_1;
@@ -577,13 +578,25 @@ INLINE void multiply_1(int height, const f32u *rows, int64_t row_step, int64_t k
  * taken by what follows the product. */
 KERNEL static void tile_1(int height, const f32u *rows, int64_t row_step, int64_t k_step, const float *panel,
         int64_t depth, const char *ahead, int64_t ahead_step, const f32u *start, int64_t start_step, f32u *kept,
-        int64_t kept_step)
+        int64_t kept_step, f32u *result, int64_t result_step)
 {
     f32v sums[ROWS_1][VECTORS_1];
     if (height == ROWS_1)
         multiply_1(ROWS_1, rows, LANES, ROWS_1 * LANES, panel, depth, ahead, ahead_step, start, start_step, sums);
     else
         multiply_1(height, rows, row_step, k_step, panel, depth, ahead, ahead_step, start, start_step, sums);
+    if (result) {
+        UNROLL
+        for (int r = 0; r < ROWS_1; r++) {
+            if (r >= height)
+                break;
+            UNROLL
+            for (int v = 0; v < VECTORS_1; v++) {
+                store_f32v(result + r * result_step + v * LANES, 1, sums[r][v], LANES);
+            }
+        }
+        return;
+    }
     UNROLL
     for (int r = 0; r < ROWS_1; r++) {
         if (r >= height)
@@ -598,9 +611,9 @@ KERNEL static void tile_1(int height, const f32u *rows, int64_t row_step, int64_
 KERNEL static void after_1(const Frame *f, char *own, int64_t i_first, int64_t i, int64_t j, int count, int height,
         const float *kept)
 {
-    const int64_t extent_j = f->extent_j;
+    const int64_t row_tmp1 = f->row_tmp1;
     f32u *tmp1 = (f32u *)own;
-    const int64_t tmp1_0 = extent_j;
+    const int64_t tmp1_0 = row_tmp1;
     for (int v = 0; v * LANES < count; v++) {
         const int lanes = (int)size_min(LANES, count - v * LANES);
         const int64_t j_lanes = j + v * LANES;
@@ -617,10 +630,11 @@ KERNEL static void after_1(const Frame *f, char *own, int64_t i_first, int64_t i
 KERNEL static void step_1(const Frame *f, char *own, int64_t i_first, int64_t i_end)
 {
     const int64_t extent_k = f->extent_k, extent_j = f->extent_j;
-    const int64_t at_panels_1 = f->at_panels_1, at_packed_1 = f->at_packed_1;
-    const int64_t at_kept_1 = f->at_kept_1, at_panels_of_1 = f->at_panels_of_1;
+    const int64_t row_tmp1 = f->row_tmp1, at_panels_1 = f->at_panels_1;
+    const int64_t at_packed_1 = f->at_packed_1, at_kept_1 = f->at_kept_1;
+    const int64_t at_panels_of_1 = f->at_panels_of_1;
     f32u *tmp1 = (f32u *)own;
-    const int64_t tmp1_0 = extent_j;
+    const int64_t tmp1_0 = row_tmp1;
     float *panels_1 = (float *)(own + at_panels_1);
     float *packed_1 = (float *)(own + at_packed_1);
     float *kept_1 = (float *)(own + at_kept_1);
@@ -682,17 +696,16 @@ KERNEL static void step_1(const Frame *f, char *own, int64_t i_first, int64_t i_
                     if (block == 1)
                         ahead = (const char *)(k_apart ? here + 16 * k_apart : panels_1
                                 + (place + COLUMNS_1) * depth);
-                    f32u *to = kept;
-                    int64_t to_step = COLUMNS_1;
-                    if (1 == 1 && columns - place >= COLUMNS_1 && (points == depth || height == ROWS_1)) {
-                        to = tmp1 + (i - i_first) * tmp1_0 + (place);
-                        to_step = tmp1_0;
-                    }
+                    const int64_t result_step = tmp1_0;
+                    f32u *result = NULL;
+                    if (is_last && 1 == 1 && columns - place >= COLUMNS_1)
+                        result = tmp1 + (i - i_first) * tmp1_0 + (place);
                     if (writes)
                         ahead = (const char *)(tmp1 + (i - i_first) * tmp1_0 + ((place + COLUMNS_1)));
                     tile_1(height, here, row_step, k_step, panels_1 + place * depth + done * COLUMNS_1, points, ahead,
-                            ahead_step, done ? to : start, done ? to_step : 0, to, to_step);
-                    if (is_last && to == kept)
+                            ahead_step, done ? kept : start, done ? COLUMNS_1 : 0, kept, COLUMNS_1, result,
+                            result_step);
+                    if (is_last && !result)
                         after_1(f, own, i_first, i, j, count, height, kept);
                     kept += points < depth ? ROWS_1 * COLUMNS_1 : 0;
                     ahead += points * ahead_step;
@@ -706,12 +719,12 @@ KERNEL static void step_1(const Frame *f, char *own, int64_t i_first, int64_t i_
 /* out[i,j] = bottomk(10)[j](tmp1[i,j]) */
 INLINE void step_2_at(const Frame *f, char *own, int64_t i_first, int64_t i)
 {
-    const int64_t extent_j = f->extent_j, at_ranked_2 = f->at_ranked_2;
-    const int64_t at_ranked_place_2 = f->at_ranked_place_2;
+    const int64_t extent_j = f->extent_j, row_tmp1 = f->row_tmp1;
+    const int64_t at_ranked_2 = f->at_ranked_2, at_ranked_place_2 = f->at_ranked_place_2;
     f32u *out = (f32u *)f->in.out.data;
     const int64_t out_0 = f->in.out.stride[0], out_1 = f->in.out.stride[1];
     f32u *tmp1 = (f32u *)own;
-    const int64_t tmp1_0 = extent_j;
+    const int64_t tmp1_0 = row_tmp1;
     float *ranked_2 = (float *)(own + at_ranked_2);
     int64_t *ranked_place_2 = (int64_t *)(own + at_ranked_place_2);
     int64_t filled = 0;
@@ -732,12 +745,12 @@ KERNEL static void step_2(const Frame *f, char *own, int64_t i_first, int64_t i_
 /* out1[i,j] = argbottomk(10)[j](tmp1[i,j]) */
 INLINE void step_3_at(const Frame *f, char *own, int64_t i_first, int64_t i)
 {
-    const int64_t extent_j = f->extent_j, at_ranked_3 = f->at_ranked_3;
-    const int64_t at_ranked_place_3 = f->at_ranked_place_3;
+    const int64_t extent_j = f->extent_j, row_tmp1 = f->row_tmp1;
+    const int64_t at_ranked_3 = f->at_ranked_3, at_ranked_place_3 = f->at_ranked_place_3;
     i64u *out1 = (i64u *)f->in.out1.data;
     const int64_t out1_0 = f->in.out1.stride[0], out1_1 = f->in.out1.stride[1];
     f32u *tmp1 = (f32u *)own;
-    const int64_t tmp1_0 = extent_j;
+    const int64_t tmp1_0 = row_tmp1;
     float *ranked_3 = (float *)(own + at_ranked_3);
     int64_t *ranked_place_3 = (int64_t *)(own + at_ranked_place_3);
     int64_t filled = 0;
@@ -814,7 +827,8 @@ static int prepare(Frame *f, const ranked_args *args, int workers)
         return BAD_SHAPES;
     const int64_t tile_1_1 = f->tile_1_1 = size_min(64, extent_i);
     f->units_1 = size_ceil_div(extent_i, tile_1_1);
-    const int64_t at_panels_1 = f->at_panels_1 = size_align(size_mul(size_mul(extent_j, tile_1_1), 4), 64);
+    const int64_t row_tmp1 = f->row_tmp1 = size_add(size_mul(size_ceil_div(extent_j, 32), 32), 16);
+    const int64_t at_panels_1 = f->at_panels_1 = size_align(size_mul(size_mul(row_tmp1, tile_1_1), 4), 64);
     const int64_t at_packed_1 = f->at_packed_1 = size_add(at_panels_1,
             size_align(size_mul(size_mul(size_align(extent_j, 8), extent_k), 4), 64));
     const int64_t at_kept_1 = f->at_kept_1 = size_add(at_packed_1,
