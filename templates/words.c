@@ -547,7 +547,6 @@ APART u64v gather_u64v(const void *p, i64v offset, boolv active)
 }
 //}
 
-#ifndef EINC_FMA
 //{ stream_quarters
 /* Stores x past the caches, 16 bytes at a time; 0 where that cannot be. */
 INLINE int stream_quarters(void *p, const void *x, int bytes)
@@ -559,7 +558,11 @@ INLINE int stream_quarters(void *p, const void *x, int bytes)
         for (int b = 0; b < bytes; b += 16) {
             Quarter y;
             memcpy(&y, (const char *)x + b, 16);
-            __asm__ volatile("movntps %1, %0" : "=m"(*(Quarter *)((char *)p + b)) : "x"(y));
+#ifdef __clang__
+            __builtin_nontemporal_store(y, (Quarter *)((char *)p + b));
+#else
+            __builtin_ia32_movntps((float *)((char *)p + b), y);
+#endif
         }
         return 1;
     }
@@ -568,30 +571,6 @@ INLINE int stream_quarters(void *p, const void *x, int bytes)
     return 0;
 }
 //}
-#endif
-
-#ifdef EINC_FMA
-//{ stream_quarters@fma
-/* Stores x past the caches, 16 bytes at a time; 0 where that cannot be. */
-INLINE int stream_quarters(void *p, const void *x, int bytes)
-{
-#if EINC_VECTORS && defined(__SSE2__)
-    typedef float Quarter __attribute__((vector_size(16), may_alias));
-    if ((uintptr_t)p % 16 == 0 && bytes % 16 == 0) {
-        UNROLL
-        for (int b = 0; b < bytes; b += 16) {
-            Quarter y;
-            memcpy(&y, (const char *)x + b, 16);
-            __asm__ volatile("vmovntps %1, %0" : "=m"(*(Quarter *)((char *)p + b)) : "x"(y));
-        }
-        return 1;
-    }
-#endif
-    (void)p, (void)x, (void)bytes;
-    return 0;
-}
-//}
-#endif
 
 #ifndef EINC_AVX512
 //{ stream_bytes

@@ -213,7 +213,11 @@ INLINE int stream_quarters(void *p, const void *x, int bytes)
         for (int b = 0; b < bytes; b += 16) {
             Quarter y;
             memcpy(&y, (const char *)x + b, 16);
-            __asm__ volatile("movntps %1, %0" : "=m"(*(Quarter *)((char *)p + b)) : "x"(y));
+#ifdef __clang__
+            __builtin_nontemporal_store(y, (Quarter *)((char *)p + b));
+#else
+            __builtin_ia32_movntps((float *)((char *)p + b), y);
+#endif
         }
         return 1;
     }
