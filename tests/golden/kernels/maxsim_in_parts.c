@@ -10,8 +10,8 @@
  *     loops i m j, 16 lanes along j
  *   step 2: store out[i,m] = sum[j](tmp1[i,j,m])
  *     loops i m, 16 lanes along j
- * tmp1: a block, j * tile_1_1 * tile_1_2 * 4 bytes
- * workspace workers * (align(j * tile_1_1 * tile_1_2 * 4, 64) + align(align(tile_1_1 * j, 32) * k * 4, 64)
+ * tmp1: a block, row_tmp1 * tile_1_2 * 4 bytes
+ * workspace workers * (align(row_tmp1 * tile_1_2 * 4, 64) + align(align(tile_1_1 * j, 32) * k * 4, 64)
  *         + align((1 + min(1, align(tile_1_1 * j, 32) * k / 327681) * 7) * (k + 16) * 56, 64)
  *         + align(min(1, k / 1025) * align(tile_1_1 * j, 32) * 448, 64) + 64 + align(align(tile_1_1 * j, 32) * 4, 64)
  *         + align(align(tile_1_1 * j, 32) * ceil(ceil(k / 2) / 16) * 192, 64)
@@ -815,6 +815,7 @@ typedef struct Frame {
     int64_t tile_1_1;
     int64_t tile_1_2;
     int64_t units_1;
+    int64_t row_tmp1;
     int64_t at_panels_1;
     int64_t at_packed_1;
     int64_t at_kept_1;
@@ -970,10 +971,10 @@ KERNEL static void tile_1(int height, const f32u *rows, int64_t row_step, int64_
 KERNEL static void finish_1(const Frame *f, char *own, int64_t i_first, int64_t m_first, int64_t m, int64_t i,
         int64_t j, int64_t place, int count)
 {
-    const int64_t extent_j = f->extent_j, tile_1_1 = f->tile_1_1;
+    const int64_t extent_j = f->extent_j, row_tmp1 = f->row_tmp1;
     const int64_t at_largest_1_1 = f->at_largest_1_1;
     f32u *tmp1 = (f32u *)own;
-    const int64_t tmp1_0 = extent_j, tmp1_2 = extent_j * tile_1_1;
+    const int64_t tmp1_0 = extent_j, tmp1_2 = row_tmp1;
     float *largest_1_1 = (float *)(own + at_largest_1_1);
     for (int v = 0; v * LANES < count; v++) {
         const int lanes = (int)size_min(LANES, count - v * LANES);
@@ -1329,10 +1330,10 @@ KERNEL static void tile_3(int height, const bf16u *rows, int64_t row_step, int64
 KERNEL static void finish_3(const Frame *f, char *own, int64_t i_first, int64_t m_first, int64_t m, int64_t i,
         int64_t j, int64_t place, int count)
 {
-    const int64_t extent_j = f->extent_j, tile_1_1 = f->tile_1_1;
+    const int64_t extent_j = f->extent_j, row_tmp1 = f->row_tmp1;
     const int64_t at_largest_1_3 = f->at_largest_1_3;
     f32u *tmp1 = (f32u *)own;
-    const int64_t tmp1_0 = extent_j, tmp1_2 = extent_j * tile_1_1;
+    const int64_t tmp1_0 = extent_j, tmp1_2 = row_tmp1;
     float *largest_1_3 = (float *)(own + at_largest_1_3);
     for (int v = 0; v * LANES < count; v++) {
         const int lanes = (int)size_min(LANES, count - v * LANES);
@@ -1473,11 +1474,11 @@ KERNEL static void parts_1(const Frame *f, char *own, int64_t i_first, int64_t i
 /* out[i,m] = sum[j](tmp1[i,j,m]) */
 INLINE void step_2_at(const Frame *f, char *own, int64_t i_first, int64_t m_first, int64_t i, int64_t m)
 {
-    const int64_t extent_j = f->extent_j, tile_1_1 = f->tile_1_1;
+    const int64_t extent_j = f->extent_j, row_tmp1 = f->row_tmp1;
     f32u *out = (f32u *)f->in.out.data;
     const int64_t out_0 = f->in.out.stride[0], out_1 = f->in.out.stride[1];
     f32u *tmp1 = (f32u *)own;
-    const int64_t tmp1_0 = extent_j, tmp1_2 = extent_j * tile_1_1;
+    const int64_t tmp1_0 = extent_j, tmp1_2 = row_tmp1;
     f32v sum_lanes[4];
     for (int chain = 0; chain < 4; chain++)
         sum_lanes[chain] = splat_f32v(0.0f);
@@ -1570,8 +1571,9 @@ static int prepare(Frame *f, const maxsim_in_parts_args *args, int workers)
     const int64_t tile_1_1 = f->tile_1_1 = size_min(64, extent_i);
     const int64_t tile_1_2 = f->tile_1_2 = size_min(4, extent_m);
     f->units_1 = size_mul(size_ceil_div(extent_i, tile_1_1), size_ceil_div(extent_m, tile_1_2));
-    const int64_t at_panels_1 = f->at_panels_1 = size_align(size_mul(size_mul(size_mul(extent_j, tile_1_1), tile_1_2),
-            4), 64);
+    const int64_t row_tmp1 = f->row_tmp1 = size_add(size_mul(size_ceil_div(size_mul(extent_j, tile_1_1), 32), 32),
+            16);
+    const int64_t at_panels_1 = f->at_panels_1 = size_align(size_mul(size_mul(row_tmp1, tile_1_2), 4), 64);
     const int64_t at_packed_1 = f->at_packed_1 = size_add(at_panels_1,
             size_align(size_mul(size_mul(size_align(size_mul(tile_1_1, extent_j), 32), extent_k), 4), 64));
     const int64_t at_kept_1 = f->at_kept_1 = size_add(at_packed_1,
