@@ -346,7 +346,7 @@ static const char *emit_product(Emitter *e, const Step *step, const Contract *c)
                                   t->number, t->c->group > 1 ? "(const u32u *)" : "", t->number, tiling_tile_place(t), tiling_panel_depth(t),
                                   t->c->tile->has_starts ? "(done + 1)" : "done", t->number, start_of(e, t), t->number,
                                   t->in_registers ? "is_last ? NULL : kept" : straight ? "result ? result : kept" : "kept",
-                                  straight ? emit_text(e, "result ? result_step : COLUMNS_%d", t->number) : emit_text(e, "COLUMNS_%d", t->number),
+                                  straight ? emit_text(e, "result ? result_step : (int64_t)COLUMNS_%d", t->number) : emit_text(e, "COLUMNS_%d", t->number),
                                   registers_of(e, t, tiling_tile_place(t)), tile_extra(e, t, whole, false));
     if (!t->in_registers)
         tiles = emit_text(e, "%s\n%s", tiles, after_tile(e, t, spell_call(e, &t->parameters, "after", t->number, bodies[2])));
