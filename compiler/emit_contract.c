@@ -183,7 +183,8 @@ static const char *left_line(Emitter *e, const Tiling *t)
     if (t->c->rows_spread)
         return emit_text(e, "            %sv left = load_%sv(rows + r * row_step, 1, LANES);\n%s", dtype_name(t->dtype),
                          dtype_name(t->dtype), whole ? "            HOLD(left);\n" : "");
-    return emit_text(e, "            const %sv left = splat_%sv(rows[r * row_step]);\n", dtype_name(t->dtype), dtype_name(t->dtype));
+    return emit_text(e, "            %sv left = splat_%sv(rows[r * row_step]);\n%s", dtype_name(t->dtype), dtype_name(t->dtype),
+                     whole ? "            HOLD(left);\n" : "");
 }
 
 /* One point's share of one vector of sums. */

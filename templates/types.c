@@ -135,6 +135,7 @@
 #endif
 //}
 
+#ifndef EINC_AVX512
 //{ HOLD
 /* A vector stays in its register: gcc would load it again for each use, and loads are scarcer than copies. */
 #if defined(__GNUC__) && !defined(__clang__) && defined(__SSE2__)
@@ -143,6 +144,18 @@
 #define HOLD(x) ((void)0)
 #endif
 //}
+#endif
+
+#ifdef EINC_AVX512
+//{ HOLD@avx512
+/* A vector stays in its register: gcc would load it again for each use, and loads are scarcer than copies. */
+#if defined(__GNUC__) && !defined(__clang__)
+#define HOLD(x) __asm__("" : "+v"(x))
+#else
+#define HOLD(x) ((void)0)
+#endif
+//}
+#endif
 
 //{ CONTRACT
 /* At the beginning of a function whose a * b + c is to be one instruction where the machine has it. */

@@ -151,6 +151,13 @@ enum { BAD_ARGUMENT = -2, BAD_SHAPES = -3, BAD_WORKSPACE = -4, BAD_MACHINE = -6,
 #define PREFETCH(p) ((void)(p))
 #endif
 
+/* A vector stays in its register: gcc would load it again for each use, and loads are scarcer than copies. */
+#if defined(__GNUC__) && !defined(__clang__)
+#define HOLD(x) __asm__("" : "+v"(x))
+#else
+#define HOLD(x) ((void)0)
+#endif
+
 /* At the beginning of a function whose a * b + c is to be one instruction where the machine has it. */
 #ifdef __clang__
 #define CONTRACT _Pragma("clang fp contract(fast)")
@@ -926,7 +933,8 @@ INLINE void multiply_1(int height, const f32u *rows, int64_t row_step, int64_t k
         for (int r = 0; r < ROWS_1; r++) {
             if (r >= height)
                 break;
-            const f32v left = splat_f32v(rows[r * row_step]);
+            f32v left = splat_f32v(rows[r * row_step]);
+            HOLD(left);
             UNROLL
             for (int v = 0; v < VECTORS_1; v++) {
                 sums[r][v] = fma_f32v(right[v], left, sums[r][v]);
