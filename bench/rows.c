@@ -18,6 +18,9 @@
 #define STREAM_(dtype, j, m) ONE(dtype, j, m)
 #define STREAM(dtype, j, m) .operands = STREAM_(dtype, j, m), .flops = ONE_FLOPS(j, m)
 
+#define ATTENTION(scale) "bhqd,bhkd->bhqk | _ * " scale " | softmax k | * bhkv -> bhqv"
+#define CAUSAL(scale) "bhqd,bhkd->bhqk | _ * " scale " | where(@q >= @k, _, -inf) | softmax k | * bhkv -> bhqv"
+
 #define SQUARE(dtype, n) .operands = dtype " " #n "," #n "; " dtype " " #n "," #n, .flops = 2.0 * n * n * n
 
 static const Row rows[] = {
@@ -96,6 +99,14 @@ static const Row rows[] = {
       .flops = 2.0 * (1 << 26), .dtype = DTYPE_F32, .bounds = BOUND_ALL, .goal = 0.90 },
     { "skinny-outer", "outer product f32, 16384×8192", "i,j->ij", .operands = "f32 16384; f32 8192",
       .flops = 16384.0 * 8192, .dtype = DTYPE_F32, .bounds = BOUND_WRITE, .goal = 0.90 },
+
+    /* two products with a map between them */
+    { "attention-64", "attention f32, b=1 h=8 q=k=2048 d=64", ATTENTION("0.125"), .operands = "f32 1,8,2048,64; f32 1,8,2048,64; f32 1,8,2048,64",
+      .flops = 4.0 * 8 * 2048 * 2048 * 64, .dtype = DTYPE_F32, .bounds = BOUND_COMPUTE, .goal = 0.75 },
+    { "attention-128", "attention f32, b=1 h=8 q=k=2048 d=128", ATTENTION("0.0883883"), .operands = "f32 1,8,2048,128; f32 1,8,2048,128; f32 1,8,2048,128",
+      .flops = 4.0 * 8 * 2048 * 2048 * 128, .dtype = DTYPE_F32, .bounds = BOUND_COMPUTE, .goal = 0.80 },
+    { "attention-causal-128", "attention f32, causal, b=1 h=8 q=k=2048 d=128, of the useful flops", CAUSAL("0.0883883"), .operands = "f32 1,8,2048,128; f32 1,8,2048,128; f32 1,8,2048,128",
+      .flops = 2.0 * 8 * 2048 * 2049 * 128, .dtype = DTYPE_F32, .bounds = BOUND_COMPUTE, .goal = 0.70 },
 
     /* two threads: 0.95 of the bound's speed-up is 1.9 where the bound doubles */
     { "threads-maxsim-cache", "two threads: MaxSim f32, i=16 j=32 m=256 n=180 k=128", MAXSIM, .operands = CACHE("f32"),

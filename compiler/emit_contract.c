@@ -342,20 +342,23 @@ static const char *emit_product(Emitter *e, const Step *step, const Contract *c)
                               t->in_registers ? "" : tiling_after(e, t), t->c->reduces ? tiling_finish(e, t) : "" };
     const char *taken = tiling_taken(e, t), *whole = emit_text(e, "%s%s", emit_locals(e, taken), taken);
     bool straight = t->is_stored && tiling_has_registers(t);    /* the tile's own instructions store it */
+    const char *whole_tile = emit_text(e, "COLUMNS_%d", t->number), *kept_step = whole_tile;
+    if (straight)
+        kept_step = emit_text(e, "result ? result_step : (int64_t)%s", whole_tile);
     const char *tiles = emit_text(e, "tile_%d(height, here, row_step, k_step, %spanels_%d + %s * %s + %s * COLUMNS_%d, points, "
                                   "ahead, ahead_step, done ? kept : %s, done ? COLUMNS_%d : 0, %s, %s%s%s);",
                                   t->number, t->c->group > 1 ? "(const u32u *)" : "", t->number, tiling_tile_place(t), tiling_panel_depth(t),
                                   t->c->tile->has_starts ? "(done + 1)" : "done", t->number, start_of(e, t), t->number,
                                   t->in_registers ? "is_last ? NULL : kept" : straight ? "result ? result : kept" : "kept",
-                                  straight ? emit_text(e, "result ? result_step : (int64_t)COLUMNS_%d", t->number) : emit_text(e, "COLUMNS_%d", t->number),
-                                  registers_of(e, t, tiling_tile_place(t)), tile_extra(e, t, whole, false));
+                                  kept_step, registers_of(e, t, tiling_tile_place(t)), tile_extra(e, t, whole, false));
     if (!t->in_registers)
         tiles = emit_text(e, "%s\n%s", tiles, after_tile(e, t, spell_call(e, &t->parameters, "after", t->number, bodies[2])));
     tiles = emit_text(e, "%s\nkept += points < depth ? ROWS_%d * COLUMNS_%d : 0;\n", tiles, t->number, t->number);
     const char *last = !tiling_has_registers(t) || !t->in_registers ? "" :
                        emit_text(e, "tile_%d(0, NULL, 0, 0, NULL, 0, NULL, 0, start, 0, NULL, 0%s%s);", t->number,
                                  registers_of(e, t, "0"), tile_extra(e, t, whole, false));
-    const char *calls[5] = { spell_call(e, &t->parameters, "pack_columns", t->number, bodies[0]), spell_call(e, &t->parameters, "pack_rows", t->number, bodies[1]), tiles,
+    const char *calls[5] = { spell_call(e, &t->parameters, "pack_columns", t->number, bodies[0]),
+                             spell_call(e, &t->parameters, "pack_rows", t->number, bodies[1]), tiles,
                              t->c->reduces ? spell_call(e, &t->parameters, "finish", t->number, bodies[3]) : "", last };
     const char *body = tiling_step(e, t, calls);
     fill_template(e, t, bodies, body);

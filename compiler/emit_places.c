@@ -180,14 +180,15 @@ void tiling_find_pieces(Emitter *e, const Tiling *t)
         emit_line(e, "int is_past = f->past_%d;    /* all vectors are lines of it, past the caches */", t->number);
     emit_line(e, "for (int64_t place = 0; is_placed && place < places + COLUMNS_%d; place += LANES) {", t->number);
     emit_line(e, "    Piece *const piece = &pieces[place / LANES];");
-    emit_line(e, "    const int64_t count = size_max(size_min(columns - place, LANES), 0), here = size_min(count, width - place %% width), behind = place + here;");
+    emit_line(e, "    const int64_t count = size_max(size_min(columns - place, LANES), 0);");
+    emit_line(e, "    const int64_t here = size_min(count, width - place %% width), behind = place + here;");
     emit_line(e, "    piece->first = %s;", piece_offset(e, t, "place"));
     emit_line(e, "    piece->rest = %s;", piece_offset(e, t, "behind"));
     emit_line(e, "    piece->here = (int)(piece->rest == piece->first + here ? count : here);");
     emit_line(e, "    piece->end = (int)count;");
     if (t->may_pass)
-        emit_line(e, "    is_past = is_past && (count == 0 || (piece->here == LANES && piece->first * %d %% %d == 0));", (int)dtype_size(t->dtype),
-                  CONTRACT_LINE);
+        emit_line(e, "    is_past = is_past && (count == 0 || (piece->here == LANES && piece->first * %d %% %d == 0));",
+                  (int)dtype_size(t->dtype), CONTRACT_LINE);
     emit_line(e, "}");
 }
 

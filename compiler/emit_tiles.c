@@ -194,30 +194,38 @@ static const char *target_at(Emitter *e, const Tiling *t, const char *place)
     return target;
 }
 
+/* Whether a tile's sums go past the caches: lines of the result, of few points each. */
+static void find_past(Emitter *e, const Tiling *t, Text *text)
+{
+    int size = (int)dtype_size(t->dtype);
+    const char *may = t->in_pieces ? "is_past" : emit_text(e, "f->past_%d && result", t->number);
+    if (t->may_pass)
+        text_print(text, "const int past = %s && writes && ((uintptr_t)result | (uint64_t)result_step * %d) %% %d == 0;\n", may, size,
+                   CONTRACT_LINE);
+}
+
 /* Where a tile's sums go after the last point: into the result, where that takes all of its columns side by side or in
  * pieces, else what is kept of them. */
 static const char *find_target(Emitter *e, const Tiling *t)
 {
     const Output *output = &t->step->statement->outputs[0];
     const char *place = tiling_tile_place(t), *type = emit_element(t->dtype);
-    int size = (int)dtype_size(t->dtype);
+    const char *row = emit_stride(e, output->tensor, output->positions, tiling_last(&t->c->rows));
+    const char *column = emit_stride(e, output->tensor, output->positions, tiling_last(&t->c->columns));
+    const char *high = t->c->tile->least_rows > 1 ? emit_text(e, "height >= %d && ", t->c->tile->least_rows) : "";
     Text text = text_new(e->arena);
-    text_print(&text, "const int64_t result_step = %s;\n", emit_stride(e, output->tensor, output->positions, tiling_last(&t->c->rows)));
-    if (t->in_pieces) {
-        text_print(&text, "const Piece *placed = is_placed && is_last ? &pieces[tile_place / LANES] : NULL;\n");
-        text_print(&text, "%s *result = %s;\n", type, target_at(e, t, NULL));
-    } else {
-        text_print(&text, "%s *result = NULL;\nif (is_last && %s%s == 1 && columns - %s >= COLUMNS_%d)\n    result = %s;\n", type,
-                   t->c->tile->least_rows > 1 ? emit_text(e, "height >= %d && ", t->c->tile->least_rows) : "", emit_stride(e, output->tensor, output->positions, tiling_last(&t->c->columns)), place, t->number, target_at(e, t, place));
+    text_print(&text, "const int64_t result_step = %s;\n", row);
+    if (!t->in_pieces) {
+        text_print(&text, "%s *result = NULL;\nif (is_last && %s%s == 1 && columns - %s >= COLUMNS_%d)\n    result = %s;\n", type, high,
+                   column, place, t->number, target_at(e, t, place));
+        find_past(e, t, &text);
+        return text.bytes;
     }
-    if (t->may_pass && t->in_pieces)
-        text_print(&text, "const int past = is_past && writes && ((uintptr_t)result | (uint64_t)result_step * %d) %% %d == 0;\n", size, CONTRACT_LINE);
-    else if (t->may_pass)
-        text_print(&text, "const int past = f->past_%d && writes && result && ((uintptr_t)result | (uint64_t)result_step * %d) %% %d == 0;\n",
-                   t->number, size, CONTRACT_LINE);
-    if (t->in_pieces)
-        text_print(&text, "if (writes && is_placed%s)\n    ahead = (const char *)(result + pieces[tile_place / LANES + VECTORS_%d].first);\n",
-                   t->may_pass ? " && !past" : "", t->number);
+    text_print(&text, "const Piece *placed = is_placed && is_last ? &pieces[tile_place / LANES] : NULL;\n");
+    text_print(&text, "%s *result = %s;\n", type, target_at(e, t, NULL));
+    find_past(e, t, &text);
+    text_print(&text, "if (writes && is_placed%s)\n", t->may_pass ? " && !past" : "");
+    text_print(&text, "    ahead = (const char *)(result + pieces[tile_place / LANES + VECTORS_%d].first);\n", t->number);
     return text.bytes;
 }
 
