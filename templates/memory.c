@@ -10,6 +10,7 @@
 #define TEMPLATES_MEMORY
 
 #include "half.c"
+#include "stream.c"
 #include "words.c"
 
 //{ load_f32v

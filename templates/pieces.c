@@ -3,6 +3,7 @@
 #ifndef TEMPLATES_PIECES
 #define TEMPLATES_PIECES
 
+#include "stream.c"
 #include "words.c"
 
 //{ Piece
