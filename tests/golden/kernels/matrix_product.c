@@ -654,7 +654,7 @@ KERNEL static void step_1(const Frame *f, char *own, int64_t i_first, int64_t i_
                     f32u *result = NULL;
                     if (is_last && out_1 == 1 && columns - place >= COLUMNS_1)
                         result = out + i * out_0 + (k_first + place) * out_1;
-                    const int past = f->past_1 && writes && result
+                    const int past = f->past_1 && result && writes
                             && ((uintptr_t)result | (uint64_t)result_step * 4) % 64 == 0;
                     if (writes && !past)
                         ahead = (const char *)(out + i * out_0 + (k_first + (place + COLUMNS_1)) * out_1);
