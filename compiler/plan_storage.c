@@ -238,7 +238,7 @@ static void tile_together(Planner *planner, Launch *launch)
         if (launch->steps[launch->step_count - 1]->statement->turned)
             tile = tile_turned(planner, slice);
         tile = size_op(arena, SIZE_MAX_OF, size_op(arena, SIZE_MIN, tile, block->extent), size_constant(arena, 1));
-        block->tile = b == tiled ? size_named(arena, arena_format(arena, "tile_%d", launch->id + 1), tile)
+        block->tile = b == tiled ? size_named(arena, arena_format(arena, "block_%d", launch->id + 1), tile)
                                  : size_constant(arena, 1);
     }
 }
