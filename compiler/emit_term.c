@@ -157,6 +157,17 @@ static Value name_value(Emitter *e, const Term *term, Value value)
 
 /* ---- numbers and positions ---- */
 
+/* A float as an integer narrower than its register ends at the nearest that there is. */
+static const char *clamp_narrow(Emitter *e, Dtype to, const char *text, bool varying)
+{
+    if (to != DTYPE_I8 && to != DTYPE_I16)
+        return text;
+    const char *ends[2] = { to == DTYPE_I8 ? "-128" : "-32768", to == DTYPE_I8 ? "127" : "32767" };
+    for (int i = 0; i < 2 && varying; i++)
+        ends[i] = emit_splat(e, DTYPE_I32, ends[i]);
+    return emit_text(e, "clamp_i32%s(%s, %s, %s)", varying ? "v" : "", text, ends[0], ends[1]);
+}
+
 static Value emit_constant(Emitter *e, const Term *term, Dtype dtype)
 {
     if (dtype_kind(dtype) == KIND_INT && term->constant.is_integer)
@@ -165,8 +176,8 @@ static Value emit_constant(Emitter *e, const Term *term, Dtype dtype)
         return (Value){ emit_text(e, "round_%s_f64(%s)", dtype_name(dtype), real_number(e, DTYPE_F64, term->constant.value)),
                         false };
     if (dtype_kind(dtype) == KIND_INT)
-        return (Value){ emit_text(e, "to_%s_f64(%s)", emit_suffix(dtype, false),
-                                  real_number(e, DTYPE_F64, term->constant.value)), false };
+        return (Value){ clamp_narrow(e, dtype, emit_text(e, "to_%s_f64(%s)", emit_suffix(dtype, false),
+                                                         real_number(e, DTYPE_F64, term->constant.value)), false), false };
     if (dtype == DTYPE_BOOL)
         return (Value){ term->constant.value != 0 ? "1" : "0", false };
     return (Value){ emit_number(e, dtype, term->constant.value), false };
@@ -350,14 +361,10 @@ static Value emit_cast(Emitter *e, const Term *term)
     if (narrow_float && !(dtype_kind(from->dtype) == KIND_BOOL))
         text = emit_text(e, "round_%s%s(%s)", dtype_name(to), v, text);
     bool narrow = to == DTYPE_I8 || to == DTYPE_I16;
-    if (narrow && dtype_kind(from->dtype) == KIND_FLOAT) {    /* floats end at the nearest integer that there is */
-        const char *ends[2] = { to == DTYPE_I8 ? "-128" : "-32768", to == DTYPE_I8 ? "127" : "32767" };
-        for (int i = 0; i < 2 && value.varying; i++)
-            ends[i] = emit_splat(e, DTYPE_I32, ends[i]);
-        text = emit_text(e, "clamp_i32%s(%s, %s, %s)", v, text, ends[0], ends[1]);
-    } else if (narrow) {
+    if (narrow && dtype_kind(from->dtype) == KIND_FLOAT)
+        text = clamp_narrow(e, to, text, value.varying);
+    else if (narrow)
         text = emit_text(e, "to_%s_i32%s(%s)", dtype_name(to), v, text);
-    }
     return (Value){ text, value.varying };
 }
 
