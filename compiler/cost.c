@@ -84,14 +84,16 @@ static void note_largest(Cost *cost, double points, Index *const *indices, int r
 
 /* ---- the figures ---- */
 
-/* The indices whose points a term is calculated for, once each; false when it costs nothing. */
+/* The indices whose points a term is calculated for, once each; false when it costs nothing, as what is for what a faster
+ * form refuses. */
 static bool work_of(const Term *term, Index *const **indices, int *count)
 {
     bool reduces = term->kind == TERM_CONTRACT || term->kind == TERM_REDUCE;
     const Term *at = reduces ? term->reduce.argument : term;
     *indices = at->indices;
     *count = at->rank;
-    return reduces || term->kind == TERM_SELECT || (term->kind == TERM_MAP && term->map.function != FUNCTION_CAST);
+    return !term->refused && (reduces || term->kind == TERM_SELECT ||
+                              (term->kind == TERM_MAP && term->map.function != FUNCTION_CAST));
 }
 
 static void add_term(Cost *cost, const Program *lowered, const Extents *extents, const Term *term)

@@ -15,9 +15,10 @@
 #include "program.h"
 
 /* `wanted`: by tensor id. `ends`: by term id, the reductions whose values are stored where a reduction is around them,
- * as product_ends() tells; NULL: none. `turns`: by statement id, the index that it is turned along, as turn_choose() tells;
+ * as product_ends() tells; NULL: none. `logs`: likewise, those that are products of exponentials where that is exact, as
+ * product_logs() tells. `turns`: by statement id, the index that it is turned along, as turn_choose() tells;
  * NULL: none is. `strides`: as there. */
-Program *lower(Arena *arena, const Program *program, const bool *wanted, const bool *ends, const Index *const *turns,
-               const int64_t *const *strides);
+Program *lower(Arena *arena, const Program *program, const bool *wanted, const bool *ends, const bool *logs,
+               const Index *const *turns, const int64_t *const *strides);
 
 #endif

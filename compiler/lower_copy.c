@@ -114,7 +114,7 @@ static bool runs_in_all_loops(const Context *c, const Term *term, const Instance
 }
 
 /* The loops of a context and some more. */
-static Context widen(Lower *l, const Context *c, Index *const *more, int count)
+Context lower_widen(Lower *l, const Context *c, Index *const *more, int count)
 {
     Context wide = { .statement = c->statement, .path = c->path };
     for (int i = 0; i < c->loop_count; i++)
@@ -129,7 +129,7 @@ static Context widen(Lower *l, const Context *c, Index *const *more, int count)
  * copied once. */
 static Context *inside(Lower *l, Context *c, Index *const *over, int count, const Index *ranks)
 {
-    Context wide = widen(l, c, over, count);
+    Context wide = lower_widen(l, c, over, count);
     for (int i = 0; i < wide.loop_count; i++)
         if (wide.loops[i] == ranks)
             wide.loops[i] = wide.loops[--wide.loop_count];
@@ -149,7 +149,7 @@ static Context *inside(Lower *l, Context *c, Index *const *over, int count, cons
     return c->inner = inner;
 }
 
-static Term *make_reduction(Lower *l, const Context *c, const Term *like, Index **over, int over_count, Term *argument)
+Term *lower_reduction(Lower *l, const Context *c, const Term *like, Index **over, int over_count, Term *argument)
 {
     Term *reduce = lower_term(l, c, like->kind, like->dtype, like->span);
     reduce->reduce = like->reduce;
@@ -189,7 +189,7 @@ static Term *without_divisor(Lower *l, const Context *c, Term *x, Index *const *
 
 /* A reduction inside the loops of the context. What it runs over becomes loops of the statement, unless they are there:
  * those of one that keeps its indices (cumsum), or of another reduction that shares them. */
-static Term *copy_reduction(Lower *l, Context *c, const Term *term, const Instance *instance)
+Term *lower_copy_reduction(Lower *l, Context *c, const Term *term, const Instance *instance)
 {
     Index *ranks = term->kind == TERM_REDUCE && term->reduce.ranks ? lower_image(instance, term->reduce.ranks) : NULL;
     int count = term->reduce.over_count;
@@ -205,7 +205,7 @@ static Term *copy_reduction(Lower *l, Context *c, const Term *term, const Instan
     Term *argument = lower_copy(l, inner, term->reduce.argument, instance), *divisor, *simple = NULL;
     if (term->reduce.reduction == REDUCTION_SUM && dtype_kind(term->dtype) == KIND_FLOAT && term->dtype == argument->dtype)
         simple = without_divisor(l, inner, argument, over, count, &divisor);
-    Term *reduce = make_reduction(l, c, term, over, count, simple ? simple : argument);
+    Term *reduce = lower_reduction(l, c, term, over, count, simple ? simple : argument);
     reduce->reduce.ranks = ranks;
     return simple ? lower_map(l, c, FUNCTION_DIV, term->dtype, reduce, divisor) : reduce;
 }
@@ -225,7 +225,7 @@ Tensor *lower_store(Lower *l, const Context *c, Term *value, Span span)
 }
 
 /* Reads a temporary whose axes are `indices` of the checked program. */
-static Term *read_temporary(Lower *l, Context *c, Tensor *tensor, Index *const *indices, const Instance *instance,
+Term *lower_read_temporary(Lower *l, Context *c, Tensor *tensor, Index *const *indices, const Instance *instance,
                             Span span)
 {
     Position *positions = ARENA_ARRAY(l->arena, Position, tensor->rank);
@@ -262,11 +262,11 @@ static Term *copy_stored(Lower *l, Context *c, const Term *term, const Instance 
         tensor = lower_store(l, &own, lower_copy(l, &own, term, link_all(l, term, &own)), term->span);
         l->temporaries[term->id] = tensor;
     }
-    return read_temporary(l, c, tensor, term->indices, instance, term->span);
+    return lower_read_temporary(l, c, tensor, term->indices, instance, term->span);
 }
 
 /* The value of a term in one more statement: written there, or stored first when it costs too much to repeat. */
-static Term *copy_again(Lower *l, Context *c, const Term *term, const Instance *instance)
+Term *lower_copy_again(Lower *l, Context *c, const Term *term, const Instance *instance)
 {
     return l->facts[term->id].cost > COST_CHEAP ? copy_stored(l, c, term, instance) : lower_copy(l, c, term, instance);
 }
@@ -297,7 +297,7 @@ static Term *needed_under(Lower *l, const Context *c, const Path *path, const In
     Index **extra = NULL;
     int extra_count = 0;
     known = know_indices(l, c, path, known, &extra, &extra_count);
-    Context inner = widen(l, c, extra, extra_count);
+    Context inner = lower_widen(l, c, extra, extra_count);
     Term *holds = NULL;
     for (const Path *p = path; p; p = p->outer) {
         const Instance *instance = NULL;
@@ -314,7 +314,7 @@ static Term *needed_under(Lower *l, const Context *c, const Path *path, const In
         return holds;
     Term any = { .kind = TERM_CONTRACT, .dtype = DTYPE_BOOL, .span = holds->span,
                  .reduce = { .reduction = REDUCTION_ANY, .declared = DTYPE_NONE } };
-    return make_reduction(l, c, &any, extra, extra_count, holds);
+    return lower_reduction(l, c, &any, extra, extra_count, holds);
 }
 
 /* The path as another statement has it: `known` links the indices of the statement at hand to those of the other. What
@@ -387,13 +387,13 @@ static Tensor *store_row(Lower *l, Row *row, const Term *softmax, Reduction redu
         over[i] = lower_index(l, c->statement, softmax->reduce.over[i]);
         instance = lower_link(l, instance, softmax->reduce.over[i], over[i]);
     }
-    Context inner = widen(l, c, over, count);
+    Context inner = lower_widen(l, c, over, count);
     Term *argument = exponentials
-                         ? read_temporary(l, &inner, exponentials, softmax->indices, instance, softmax->span)
-                         : copy_again(l, &inner, softmax->reduce.argument, instance);
+                         ? lower_read_temporary(l, &inner, exponentials, softmax->indices, instance, softmax->span)
+                         : lower_copy_again(l, &inner, softmax->reduce.argument, instance);
     Term like = { .kind = TERM_REDUCE, .dtype = softmax->dtype, .span = softmax->span,
                   .reduce = { .reduction = reduction, .declared = DTYPE_NONE } };
-    return lower_store(l, c, make_reduction(l, c, &like, over, count, argument), softmax->span);
+    return lower_store(l, c, lower_reduction(l, c, &like, over, count, argument), softmax->span);
 }
 
 /* m = x | max k, e = where(m == -inf, 0, exp(x - m)), s = e | sum k. The exponentials are stored: they are read twice. */
@@ -407,8 +407,8 @@ static Term *copy_softmax(Lower *l, Context *c, const Term *term, const Instance
 
     Row powers = open_row(l, term, instance, false);
     Context *p = &powers.context;
-    Term *largest = read_temporary(l, p, m, maxima.indices, powers.instance, span);
-    Term *difference = lower_map(l, p, FUNCTION_SUB, dtype, copy_again(l, p, x, powers.instance), largest);
+    Term *largest = lower_read_temporary(l, p, m, maxima.indices, powers.instance, span);
+    Term *difference = lower_map(l, p, FUNCTION_SUB, dtype, lower_copy_again(l, p, x, powers.instance), largest);
     difference->map.implicit = true;
     Term *masked = lower_map(l, p, FUNCTION_EQ, DTYPE_BOOL, largest, lower_number(l, p, dtype, -INFINITY, span));
     Tensor *e = lower_store(l, p, lower_select(l, p, masked, lower_number(l, p, dtype, 0, span),
@@ -418,17 +418,17 @@ static Term *copy_softmax(Lower *l, Context *c, const Term *term, const Instance
     Tensor *s = store_row(l, &sums, term, REDUCTION_SUM, e);
 
     /* where(s == 0, 0, e / s), or where(s == 0, -inf, x - m - log(s)): a row of nothing but -inf has no NaN. */
-    Term *sum = read_temporary(l, c, s, sums.indices, instance, span);
+    Term *sum = lower_read_temporary(l, c, s, sums.indices, instance, span);
     Term *zero = lower_number(l, c, dtype, 0, span);
     Term *none = lower_map(l, c, FUNCTION_EQ, DTYPE_BOOL, sum, zero);
     if (term->reduce.reduction == REDUCTION_SOFTMAX) {
-        Term *power = read_temporary(l, c, e, powers.indices, instance, span);
+        Term *power = lower_read_temporary(l, c, e, powers.indices, instance, span);
         Term *share = lower_map(l, c, FUNCTION_DIV, dtype, power, sum);
         share->map.implicit = true;    /* a sum of products may divide at its end instead */
         return lower_select(l, c, none, zero, share);
     }
-    Term *centred = lower_map(l, c, FUNCTION_SUB, dtype, copy_again(l, c, x, instance),
-                              read_temporary(l, c, m, maxima.indices, instance, span));
+    Term *centred = lower_map(l, c, FUNCTION_SUB, dtype, lower_copy_again(l, c, x, instance),
+                              lower_read_temporary(l, c, m, maxima.indices, instance, span));
     centred->map.implicit = true;
     return lower_select(l, c, none, lower_number(l, c, dtype, -INFINITY, span),
                         lower_map(l, c, FUNCTION_SUB, dtype, centred, lower_map(l, c, FUNCTION_LOG, dtype, sum, NULL)));
@@ -448,7 +448,9 @@ static Term *copy_reduce_unguarded(Lower *l, Context *c, const Term *term, const
         return copy_softmax(l, c, term, instance);
     bool fits = runs_in_all_loops(c, term, instance) && (!keeps_indices(term) || c->root == term) &&
                 !(c->inside && l->ends && l->ends[term->id]);
-    return fits ? copy_reduction(l, c, term, instance) : copy_stored(l, c, term, instance);
+    if (!fits)
+        return copy_stored(l, c, term, instance);
+    return l->logs && l->logs[term->id] ? lower_log_product(l, c, term, instance) : lower_copy_reduction(l, c, term, instance);
 }
 
 /* Behind a where, what may read out of range is stored only where it is needed. A reduction that runs in the loops
@@ -465,8 +467,8 @@ static Term *copy_reduce(Lower *l, Context *c, const Term *term, const Instance 
         return copy_reduce_unguarded(l, c, term, instance);
     if (!keeps_indices(term)) {
         if (runs_in_all_loops(c, term, instance))
-            return copy_reduction(l, c, term, instance);
-        return read_temporary(l, c, store_guarded(l, c, term, instance, NULL), term->indices, instance, term->span);
+            return lower_copy_reduction(l, c, term, instance);
+        return lower_read_temporary(l, c, store_guarded(l, c, term, instance, NULL), term->indices, instance, term->span);
     }
     /* What keeps its indices is made from a stored argument, whole rows of which are needed or not. */
     Tensor *stored = l->temporaries[term->id];
@@ -511,7 +513,7 @@ Term *lower_copy(Lower *l, Context *c, const Term *term, const Instance *instanc
 {
     for (const Forced *f = l->forced; f; f = f->outer)
         if (term == f->term)
-            return read_temporary(l, c, f->tensor, term->indices, instance, term->span);
+            return lower_read_temporary(l, c, f->tensor, term->indices, instance, term->span);
     for (const Memo *m = c->memo; m; m = m->next)
         if (m->from == term && m->instance == instance && is_within(c->path, m->path))
             return m->to;

@@ -70,7 +70,7 @@ typedef struct Lower {
     Facts *facts;                 /* [in term id] */
     Tensor **temporaries;         /* [in term id]: what it was stored in */
     int temporary_count;
-    const bool *ends;             /* [in term id]: see lower(); NULL: none */
+    const bool *ends, *logs;      /* [in term id]: see lower(); NULL: none */
     const Forced *forced;
     const Index *const *turns;    /* [in statement id]: see lower(); NULL: none */
     const int64_t *const *strides;
@@ -102,5 +102,13 @@ Position *lower_positions(Lower *l, Context *c, const Position *positions, int r
 Tensor *lower_store(Lower *l, const Context *c, Term *value, Span span);
 bool lower_is_written_in(const Lower *l, const Tensor *tensor);
 const Term *lower_value(const Tensor *tensor);
+Context lower_widen(Lower *l, const Context *c, Index *const *more, int count);
+Term *lower_reduction(Lower *l, const Context *c, const Term *like, Index **over, int over_count, Term *argument);
+Term *lower_copy_reduction(Lower *l, Context *c, const Term *term, const Instance *instance);
+Term *lower_copy_again(Lower *l, Context *c, const Term *term, const Instance *instance);
+Term *lower_read_temporary(Lower *l, Context *c, Tensor *tensor, Index *const *indices, const Instance *instance, Span span);
+
+/* lower_log.c: of a log-space product, in the loops around it */
+Term *lower_log_product(Lower *l, Context *c, const Term *log, const Instance *instance);
 
 #endif

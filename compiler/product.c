@@ -115,11 +115,12 @@ static bool covers(const Product *p, const Term *argument)
     return true;
 }
 
-bool product_match(Arena *arena, const Term *term, Product *product)
+/* Whether a reduction combines two such values, whatever it does with them. */
+static bool match_sides(Arena *arena, const Term *term, Product *product)
 {
     Reads reads = { .arena = arena, .seen = ARENA_ARRAY(arena, bool, term->id + 1) };
     *product = (Product){ .reduce = term };
-    if (!is_simple(term) || term->reduce.over_count == 0)
+    if (term->reduce.over_count == 0)
         return false;
     list_reads(&reads, term->reduce.argument);
     for (int a = 0; a < reads.count && !reads.reduces; a++)
@@ -132,6 +133,11 @@ bool product_match(Arena *arena, const Term *term, Product *product)
                    covers(product, term->reduce.argument);
         }
     return false;
+}
+
+bool product_match(Arena *arena, const Term *term, Product *product)
+{
+    return is_simple(term) && match_sides(arena, term, product);
 }
 
 /* ---- what stands behind a product ---- */
@@ -220,4 +226,26 @@ bool *product_ends(Arena *arena, const Program *program, Nests nests, const Exte
                   product_pays(&product, nests, extents, term->reduce.over, term->reduce.over_count);
     }
     return ends;
+}
+
+static bool is_sum_of_sides(const Product *product)
+{
+    const Term *sum = product->reduce->reduce.argument;
+    if (sum->kind != TERM_MAP || sum->map.function != FUNCTION_ADD || sum->dtype != product->reduce->dtype)
+        return false;
+    int first = sum->map.arguments[0] == product->side[1];
+    return sum->map.arguments[0] == product->side[first] && sum->map.arguments[1] == product->side[1 - first];
+}
+
+bool *product_logs(Arena *arena, const Program *program, Nests nests, const Extents *extents)
+{
+    bool *logs = ARENA_ARRAY(arena, bool, program->term_count);
+    for (int i = 0; i < program->term_count; i++) {
+        const Term *term = program->terms[i];
+        Product product;
+        logs[i] = term->kind == TERM_REDUCE && term->reduce.reduction == REDUCTION_LOGSUMEXP &&
+                  dtype_kind(term->dtype) == KIND_FLOAT && match_sides(arena, term, &product) && is_sum_of_sides(&product) &&
+                  product_pays(&product, nests, extents, NULL, 0);
+    }
+    return logs;
 }

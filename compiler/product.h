@@ -39,4 +39,8 @@ bool product_pays(const Product *product, Nests nests, const Extents *extents, I
  * its own loops. */
 bool *product_ends(Arena *arena, const Program *program, Nests nests, const Extents *extents);
 
+/* Of a checked program, by term id: the logsumexp of a sum of two values that would pay as the product of their
+ * exponentials. */
+bool *product_logs(Arena *arena, const Program *program, Nests nests, const Extents *extents);
+
 #endif

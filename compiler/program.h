@@ -120,6 +120,7 @@ struct Term {
     int rank;
     bool is_value;                /* a stage ends with it, so that it is what "_" stands for in the next */
     const Term *origin;           /* in a lowered program: of a read, the one of the checked program, or NULL */
+    bool refused;                 /* in a lowered program: evaluated only where a faster form is refused */
     union {
         struct {
             Tensor *tensor;
