@@ -1,10 +1,11 @@
 /* Loops of reductions. Reductions over the same indices that stand side by side (max n & argmax n) share their loops. The
- * innermost loop of simple states keeps several of them, so that one operation need not wait for the one before. */
+ * innermost loop of simple states keeps several of them, so that one operation need not wait for the one before; that of
+ * a state that adds up several elements cheaper than one by one collects them. */
 #include <string.h>
 
 #include "emitting.h"
 
-enum { CHAINS = 4 };
+enum { CHAINS = 4, GROUP = 8 };
 
 typedef struct Nest {
     Term *const *reduces;         /* as known to others */
@@ -15,6 +16,7 @@ typedef struct Nest {
     bool across;                  /* the lanes run along the last loop */
     bool varying;                 /* each lane has a state of its own */
     int chains;
+    bool grouped;                 /* so many elements as GROUP are added at once */
     bool jammed;                  /* each of the points that go together has a state of its own */
     const char *(*names)[STATE_COMPONENTS_MAX];      /* of the states, declared */
     const char *(*turn)[STATE_COMPONENTS_MAX];       /* of those that the step at hand works on */
@@ -84,6 +86,13 @@ static void set_chains(const Emitter *e, Nest *nest)
     for (int r = 0; r < nest->count; r++)
         if (!state_is_simple(nest->reduces[r]) || contains_reduction(e, nest->reduces[r]->reduce.argument))
             nest->chains = 1;
+}
+
+static void set_group(const Emitter *e, Nest *nest)
+{
+    const Domain *domain = &nest->domains[0];
+    nest->grouped = nest->loop_count > 0 && nest->count == 1 && nest->varying && state_group(domain->reduce) && !domain->inside_count &&
+                    !contains_reduction(e, domain->reduce->reduce.argument);
 }
 
 /* One component: a variable, or an array of one for each chain. */
@@ -278,14 +287,42 @@ static void emit_plain_loop(Emitter *e, Nest *nest, int depth)
     emit_line(e, "}");
 }
 
-/* The innermost loop: CHAINS turns at a time, whole vectors, then what is left, the last lanes masked. */
+/* GROUP whole turns at a time. */
+static void emit_groups(Emitter *e, Nest *nest, const LoopBounds *loop, const char *at)
+{
+    const Term *reduce = nest->domains[0].reduce;
+    Component components[STATE_COMPONENTS_MAX];
+    state_components(reduce, components);
+    Dtype dtype = components[0].dtype;
+    const char *others = emit_name(e, "others"), *name = emit_name(e, loop->index->name), *lanes = nest->across ? " * LANES" : "";
+    Scope *body = emit_push(e);
+    body->indent++;
+    body->loop = true;
+    emit_bind(e, loop->index, name);
+    emit_line(e, "%s[other] = %s;", others, emit_bare(e, emit_varying(e, reduce->reduce.argument)));
+    emit_pop(e);
+    emit_line(e, "for (; %s + %d%s <= %s; %s += %d%s) {", at, GROUP, lanes, loop->end, at, GROUP, lanes);
+    emit_line(e, "    %s %s[%d];", emit_type(dtype, true), others, GROUP);
+    emit_line(e, "    UNROLL");
+    emit_line(e, "    for (int other = 0; other < %d; other++) {", GROUP);
+    emit_line(e, "        const int64_t %s = %s + other%s;", name, at, lanes);
+    emit_body(e, body);
+    emit_line(e, "    }");
+    emit_line(e, "    add_%s_%s(&%s, &%s, %s, %d);", state_group(reduce), emit_suffix(dtype, true), nest->names[0][0], nest->names[0][1],
+              others, GROUP);
+    emit_line(e, "}");
+}
+
+/* The innermost loop: several turns at a time, whole vectors, then what is left, the last lanes masked. */
 static void emit_fast_loop(Emitter *e, Nest *nest, int depth)
 {
     const LoopBounds *loop = &nest->loops[depth];
     const char *at = emit_name(e, emit_text(e, "%s_at", loop->index->name)), *step = nest->across ? "LANES" : "1";
     int chains = nest->chains;
     emit_line(e, "int64_t %s = %s;", at, loop->first);
-    if (chains > 1 || nest->across) {
+    if (nest->grouped) {
+        emit_groups(e, nest, loop, at);
+    } else if (chains > 1 || nest->across) {
         Scope *body = emit_push(e);
         const char *name = chains > 1 ? emit_name(e, loop->index->name) : at;
         body->indent += chains > 1;
@@ -344,7 +381,7 @@ static void emit_loops(Emitter *e, Nest *nest, int depth)
         leaf &= !contains_reduction(e, nest->reduces[r]->reduce.argument);
     if (depth == nest->loop_count) {
         emit_turn(e, nest, "0");
-    } else if (innermost && leaf && (nest->chains > 1 || nest->across)) {
+    } else if (innermost && leaf && (nest->chains > 1 || nest->across || nest->grouped)) {
         emit_fast_loop(e, nest, depth);
     } else if (innermost && nest->across) {
         emit_lane_loop(e, nest, depth);
@@ -404,6 +441,7 @@ static Nest open_nest(Emitter *e, Term *const *reduces, int count)
     for (int r = 0; r < count; r++)
         nest.domains[r] = count == 1 ? emit_domain(e, reduces[r], nest.loops, nest.loop_count)
                                      : (Domain){ .reduce = reduces[r] };
+    set_group(e, &nest);
     for (int i = 0; i < nest.loop_count; i++) {
         LoopBounds *loop = &nest.loops[i];
         loop->first = named_bound(e, loop->first, emit_text(e, "%s_from", loop->index->name));
@@ -463,6 +501,7 @@ void emit_jammed_roots(Emitter *e)
     Term **reduces = companions(e, e->step->roots[0], &count);
     Nest nest = open_nest(e, reduces, count);
     nest.chains = 1;
+    nest.grouped = false;
     nest.jammed = true;
     declare_states(e, &nest);
     run_nest(e, &nest);

@@ -18,6 +18,7 @@ typedef struct StateFacts {
     ComponentFacts components[STATE_COMPONENTS_MAX];
     const char *merge;            /* merge_NAME_… of templates/state.c, which merges all components at once */
     const char *leading;          /* and its first argument, or "" */
+    const char *group;            /* add_NAME_… of templates/state.c, which adds several elements at once, or NULL */
     bool skips;                   /* whether there is an element that changes nothing: */
     Start neutral;
 } StateFacts;
@@ -39,7 +40,7 @@ static const StateFacts facts[STATE_COUNT] = {
                              { "squares", OF_REAL, START_ZERO, LIFT_ZERO, 0 } }, .merge = "moments", .leading = "" },
     [STATE_EXPONENTIALS] = { 2, { { "largest", OF_ELEMENT, START_LEAST, LIFT_ELEMENT, 0 },
                                   { "sum", OF_ELEMENT, START_ZERO, LIFT_ONE, 0 } },
-                             .merge = "exponentials", .leading = "", .skips = true, .neutral = START_LEAST },
+                             .merge = "exponentials", .leading = "", .group = "exponentials", .skips = true, .neutral = START_LEAST },
     [STATE_ARGMAX] = { 2, { { "largest", OF_ELEMENT, START_LEAST, LIFT_ELEMENT, 0 },
                             { "place", OF_PLACE, START_ZERO, LIFT_PLACE, 0 } },
                        .merge = "place", .leading = "1, ", .skips = true, .neutral = START_LEAST },
@@ -80,6 +81,11 @@ int state_components(const Term *reduce, Component components[STATE_COMPONENTS_M
     if (state_of(reduce) == STATE_NORM)
         norm_component(reduce->reduce.parameter, &components[0]);
     return state->count;
+}
+
+const char *state_group(const Term *reduce)
+{
+    return facts[state_of(reduce)].group;
 }
 
 const char *state_merge(const Term *reduce, const char **leading)
