@@ -120,6 +120,7 @@ static void set_parameters(Emitter *e, Tiling *t)
     emit_parameter(&t->parameters, emit_text(e, "%s *", emit_element(t->dtype)), "result");
     emit_parameter(&t->parameters, "int64_t ", "result_step");
     emit_parameter(&t->parameters, "int ", "past");
+    emit_parameter(&t->parameters, "int ", "tame");
 }
 
 /* "head(parameters)\n{\nlocals body}\n" */
@@ -151,6 +152,8 @@ static bool is_of_tile(const Tiling *t, const char *name)
 /* What a tile needs beside that. */
 static const char *tile_extra(Emitter *e, const Tiling *t, const char *body, bool declare)
 {
+    if (t->c->tames)
+        body = emit_text(e, "%s tame", body);
     ParameterSet set = { .count = 0 };
     for (int i = 0; i < t->parameters.count; i++)
         if (!is_of_tile(t, t->parameters.list[i].name))
@@ -167,10 +170,10 @@ static const char *start_of(Emitter *e, const Tiling *t)
     return emit_text(e, "(const %s *)(panels_%d + %s * %s)", dtype_c(t->dtype), t->number, tiling_tile_place(t), tiling_panel_depth(t));
 }
 
-/* Whether a number of a row is for one product alone: the instruction that multiplies can load it. */
+/* Whether a number of a row is for one product alone, or for sums: the instruction that multiplies can load it. */
 static bool is_for_one(const Tiling *t)
 {
-    return t->c->tile_vectors == 1 && t->c->group == 1 && !t->c->rows_spread;
+    return (t->c->tile_vectors == 1 || t->c->tames) && t->c->group == 1 && !t->c->rows_spread;
 }
 
 static const char *left_line(Emitter *e, const Tiling *t)
@@ -187,15 +190,29 @@ static const char *left_line(Emitter *e, const Tiling *t)
                      whole ? "            HOLD(left);\n" : "");
 }
 
+static bool seeks_most(const Tiling *t)
+{
+    Component component[STATE_COMPONENTS_MAX];
+    state_components(t->c->product, component);
+    return component[0].merge == MERGE_MAX;
+}
+
 /* One point's share of one vector of sums. */
 static const char *step_line(Emitter *e, Tiling *t)
 {
     if (t->c->group > 1)
         return emit_text(e, "                sums[r][v] = dot_%sv(sums[r][v], left, right[v]);\n", dtype_name(t->c->packed));
+    const char *sum = "sums[r][v]", *dtype = dtype_name(t->dtype);
+    const char *left = is_for_one(t) ? emit_text(e, "splat_%sv(rows[r * row_step])", dtype) : "left";
+    if (t->c->tames) {
+        bool most = seeks_most(t);
+        const char *plus = t->c->rows_spread ? "left + right[v]" : emit_text(e, "plus_%sv(rows + r * row_step, right[v])", dtype);
+        return emit_text(e, "                const %sv value = %s;\n"
+                         "                %s = tame ? %s_%sv(value, %s) : %s_%sv(%s, value);\n", dtype, plus, sum,
+                         most ? "greater" : "lesser", dtype, sum, most ? "max" : "min", dtype, sum);
+    }
     tiling_open(e, t, tiling_last(&t->c->columns));
     e->scope->indent = 4;
-    const char *sum = "sums[r][v]";
-    const char *left = is_for_one(t) ? emit_text(e, "splat_%sv(rows[r * row_step])", dtype_name(t->dtype)) : "left";
     emit_know(e, t->c->left, (Value){ left, true });
     emit_know(e, t->c->right, (Value){ "right[v]", true });
     emit_state_step(e, t->c->product, &sum, true, NULL);
@@ -211,6 +228,9 @@ static bool is_tight(const Tiling *t)
 static const char *multiply_lines(Emitter *e, const Tiling *t)
 {
     const char *rest = "panel, depth, ahead, ahead_step, start, start_step, sums);\n", *rows = "rows, row_step, k_step";
+    if (t->c->tames)
+        return emit_text(e, "    if (tame)\n        multiply_%d(height, %s, 1, %s    else\n        multiply_%d(height, %s, 0, %s", t->number, rows,
+                         rest, t->number, rows, rest);
     if (!is_tight(t))
         return emit_text(e, "    multiply_%d(height, %s, %s", t->number, rows, rest);
     const char *whole = t->c->rows_spread ? emit_text(e, "rows, LANES, ROWS_%d * LANES", t->number) : rows;
@@ -266,7 +286,15 @@ static const char *tile_functions(Emitter *e, Tiling *t)
                                  "int64_t start_step, %s *kept, int64_t kept_step%s%s)\n", t->number,
                                  emit_element(t->c->packed), tiling_word(t), emit_element(t->dtype), emit_element(t->dtype),
                                  registers, extra);
+    const char *multiply_head = NULL;
+    if (t->c->tames)
+        multiply_head = emit_text(e, "/* `tame`: no number is infinite in the direction that is sought, or a NaN, so that no sum is a NaN. */\n"
+                                  "INLINE void multiply_%d(int height, const %s *rows, int64_t row_step, int64_t k_step, const int tame, const %s *panel,\n"
+                                  "                       int64_t depth, const char *ahead, int64_t ahead_step, const %s *start, "
+                                  "int64_t start_step,\n                       %sv sums[ROWS_%d][VECTORS_%d])\n", t->number, emit_element(t->c->packed),
+                                  tiling_word(t), emit_element(t->dtype), dtype_name(t->dtype), t->number, t->number);
     Hole vectors[] = {
+        { "multiply_head", multiply_head },
         { "left", left_line(e, t) },
         { "step", step_line(e, t) },
         { "tile_head", head },

@@ -240,6 +240,24 @@ static const char *near_target(Emitter *e, const Tiling *t)
                      target_at(e, t, emit_text(e, "(%s + COLUMNS_%d)", tiling_tile_place(t), t->number)));
 }
 
+/* Whether all numbers of packed rows are tame. */
+static const char *tame_rows(Emitter *e, const Tiling *t)
+{
+    const char *from = block_start(e, t), *to = block_stop(e, t);
+    return tiling_packs_tiles(t) ? emit_text(e, "1, 0, (%s - %s) * tile_step", to, from)
+                                 : emit_text(e, "%s - %s, row_step, depth", to, from);
+}
+
+/* Whether numbers that the step has packed can add up to no NaN. */
+static void find_tame(Emitter *e, const Tiling *t, const char *name, const char *also, const char *numbers, const char *runs)
+{
+    Component component[STATE_COMPONENTS_MAX];
+    state_components(t->c->product, component);
+    if (t->c->tames)
+        emit_line(e, "const int %s = %sall_tame_%sv(%s, %s, %s);", name, also, dtype_name(t->dtype), numbers, runs,
+                  component[0].merge == MERGE_MAX ? "1" : "-1");
+}
+
 /* The tiles of rows of one segment from `first` to `end`: of nearly equal height, all columns for each. A block of tiles
  * takes some of the contracted points after the others. */
 static void emit_tiles(Emitter *e, const Tiling *t, const char *first, const char *end, const char *pack, const char *tiles)
@@ -254,6 +272,7 @@ static void emit_tiles(Emitter *e, const Tiling *t, const char *first, const cha
     emit_line(e, "int64_t %s = %s, done = 0, points;", row, from);
     emit_line(e, "%s = %s + height;", to, from);
     find_rows(e, t, pack);
+    find_tame(e, t, "tame", "columns_tame && ", "rows", tame_rows(e, t));
     if (t->c->tile->parts)
         tiling_leave_odd(e, t);
     emit_line(e, "do {");
@@ -359,6 +378,7 @@ const char *tiling_step(Emitter *e, Tiling *t, const char *const calls[5])
     open_loops(e, t, &c->batch, c->batch.count, &depth);
     tiling_pack_all(e, t, calls[0]);
     emit_line(e, "const int64_t tiles = places / COLUMNS_%d;", t->number);
+    find_tame(e, t, "columns_tame", "", emit_text(e, "panels_%d", t->number), "1, 0, places * depth");
     emit_line(e, "const int64_t block = depth * places > NEAR_%d ? BLOCK_%d : 1;", t->number, t->number);
     open_loops(e, t, &c->kept_rows, c->kept_rows.count, &depth);
     LoopBounds *bounds = row_bounds(e, t);

@@ -108,10 +108,20 @@ static void set_tile(const Target *target, Contract *c, const Component *sum)
     c->right = right;
 }
 
-/* Rows that one stride reaches need no packing. */
+/* max[k](A[i,k] + B[k,j]), or min. */
+static bool is_extremum_of_sums(const Contract *c, const Component *state)
+{
+    const Term *x = c->product->reduce.argument;
+    return (state->merge == MERGE_MAX || state->merge == MERGE_MIN) && state->lift == LIFT_ELEMENT && dtype_kind(state->dtype) == KIND_FLOAT &&
+           x->kind == TERM_MAP && x->map.function == FUNCTION_ADD && x->map.count == 2 &&
+           ((x->map.arguments[0] == c->left && x->map.arguments[1] == c->right) ||
+            (x->map.arguments[0] == c->right && x->map.arguments[1] == c->left));
+}
+
+/* Rows that one stride reaches need no packing. Those that are looked at are packed. */
 static bool is_in_place(const Contract *c)
 {
-    if (c->left->kind != TERM_READ || c->left->dtype != c->packed || c->depth.count != 1 || c->tile->has_starts)
+    if (c->tames || c->left->kind != TERM_READ || c->left->dtype != c->packed || c->depth.count != 1 || c->tile->has_starts)
         return false;
     for (int a = 0; a < c->left->read.tensor->rank; a++)
         if (position_has_gather(&c->left->read.positions[a]))
@@ -192,6 +202,7 @@ static Contract *plan_parts(Planner *planner, const Step *step, const Contract *
     c->packed = DTYPE_BF16;
     c->tile = tile;
     c->group = tile->group;
+    c->tames = false;
     c->tile_rows = tile->rows;
     c->rows_along = c->columns_turned = c->rows_spread = c->in_place = false;
     set_blocks(planner, c, sum->dtype);
@@ -240,7 +251,8 @@ Contract *plan_contract(Planner *planner, const Step *step)
             move_last(&c->depth, c->depth.list[i]);
     set_tile(target, c, component);
     c->group = c->tile->group;
-    c->tile_rows = c->tile->rows;
+    c->tames = is_extremum_of_sums(c, component);
+    c->tile_rows = c->tile->rows - c->tames;    /* a sum and a 1 need registers, too */
     c->rows_along = c->group == 1 && lies_along(planner, c->left, c->rows.list[c->rows.count - 1]);
     c->columns_turned = c->group == 1 && !lies_along(planner, c->right, c->columns.list[c->columns.count - 1]) &&
                         lies_along(planner, c->right, c->depth.list[c->depth.count - 1]);

@@ -1,4 +1,4 @@
-/* Multiply-add, and polynomials of it. */
+/* Multiply-add, sums by it, and polynomials of it. */
 #ifndef TEMPLATES_ARITH
 #define TEMPLATES_ARITH
 
@@ -123,6 +123,62 @@ INLINE f64v fma_f64v(f64v a, f64v b, f64v c)
 #else
     CONTRACT
     return a * b + c;
+#endif
+}
+//}
+#endif
+
+/* *a in all lanes, and b. Where a CPU multiplies and adds in one unit, the sum comes from that: the one that only adds has
+ * maxima to take, and broadcasts to make that no instruction does on its way. */
+#if !defined EINC_AVX512 && !defined EINC_FMA
+//{ plus_f32v
+INLINE f32v plus_f32v(const f32u *a, f32v b)
+{
+    return splat_f32v(*a) + b;
+}
+//}
+
+//{ plus_f64v
+INLINE f64v plus_f64v(const f64u *a, f64v b)
+{
+    return splat_f64v(*a) + b;
+}
+//}
+#elif !defined EINC_AVX512
+//{ plus_f32v@fma
+INLINE f32v plus_f32v(const f32u *a, f32v b)
+{
+    return fma_f32v(splat_f32v(*a), splat_f32v(1), b);
+}
+//}
+
+//{ plus_f64v@fma
+INLINE f64v plus_f64v(const f64u *a, f64v b)
+{
+    return fma_f64v(splat_f64v(*a), splat_f64v(1), b);
+}
+//}
+#else
+//{ plus_f32v@avx512
+INLINE f32v plus_f32v(const f32u *a, f32v b)
+{
+#if EINC_VECTORS && !defined(__clang__) && LANES == 16
+    __asm__("vfmadd231ps %1%{1to16%}, %2, %0" : "+v"(b) : "m"(*a), "v"(splat_f32v(1)));
+    return b;
+#else
+    return fma_f32v(splat_f32v(*a), splat_f32v(1), b);
+#endif
+}
+//}
+
+//{ plus_f64v@avx512
+INLINE f64v plus_f64v(const f64u *a, f64v b)
+{
+#if EINC_VECTORS && !defined(__clang__) && LANES == 8
+    __asm__("vfmadd231pd %1%{1to8%}, %2, %0" : "+v"(b) : "m"(*a), "v"(splat_f64v(1)));
+    return b;
+#else
+    return fma_f64v(splat_f64v(*a), splat_f64v(1), b);
 #endif
 }
 //}

@@ -10,9 +10,11 @@
  * points are k_step apart, rows row_step. Meanwhile what is needed next comes nearer: `ahead`, so many bytes for each point.
  * Loops over rows are unrolled, so that the sums have registers, and left early where a tile is low: a comparison for
  * each row costs nothing beside its products. The sums of rows that a tile has not stay as they start: there are starts for them. */
+//{ multiply_head
 INLINE void multiply_N(int height, const partu *rows, int64_t row_step, int64_t k_step, const wordu *panel,
                        int64_t depth, const char *ahead, int64_t ahead_step, const f32u *start, int64_t start_step,
                        f32v sums[ROWS_N][VECTORS_N])
+//}
 {
     UNROLL
     for (int r = 0; r < ROWS_N; r++) {

@@ -288,4 +288,33 @@ INLINE void store_c128(c128u *p, c128 x)
 }
 //}
 
+/* Whether all of some rows of numbers are less than infinity when multiplied by `sign`: 1, or -1 for more than minus
+ * infinity. A NaN is not. */
+
+//{ all_tame_f32v
+INLINE int all_tame_f32v(const f32u *x, int64_t rows, int64_t row_step, int64_t count, float sign)
+{
+    boolv wild = not_boolv(first_boolv(LANES));
+    for (int64_t r = 0; r < rows; r++, x += row_step)
+        for (int64_t i = 0; i < count; i += LANES) {
+            const f32v y = load_f32v(x + i, 1, count - i < LANES ? (int)(count - i) : LANES) * sign;
+            wild = or_boolv(wild, not_boolv(y < splat_f32v(INFINITY)));
+        }
+    return !any_boolv(wild);
+}
+//}
+
+//{ all_tame_f64v
+INLINE int all_tame_f64v(const f64u *x, int64_t rows, int64_t row_step, int64_t count, double sign)
+{
+    boolv wild = not_boolv(first_boolv(LANES));
+    for (int64_t r = 0; r < rows; r++, x += row_step)
+        for (int64_t i = 0; i < count; i += LANES) {
+            const f64v y = load_f64v(x + i, 1, count - i < LANES ? (int)(count - i) : LANES) * sign;
+            wild = or_boolv(wild, not_boolv(narrow_boolv(y < splat_f64v(INFINITY))));
+        }
+    return !any_boolv(wild);
+}
+//}
+
 #endif

@@ -294,9 +294,50 @@ TARGETED static void test_complex_memory(void **state)
     }
 }
 
+/* ---- numbers that add up to no NaN ---- */
+
+/* Each place of rows of every length, with and without a stride, holds each number that is not tame in turn. */
+TARGETED static void test_tame(void **state)
+{
+    (void)state;
+    enum { MOST = 2 * LANES + 1, STEP = MOST + 3 };
+    float x[2 * STEP];
+    double y[2 * STEP];
+    const double wild[] = { NAN, INFINITY, -INFINITY, 3 };
+    for (int count = 0; count <= MOST; count++)
+        for (int at = 0; at < 2 * STEP; at++)
+            for (int w = 0; w < 4; w++) {
+                for (int i = 0; i < 2 * STEP; i++)
+                    y[i] = x[i] = i % STEP < count ? (float)(i - STEP) : NAN;
+                bool met = at % STEP < count;
+                if (met)
+                    y[at] = x[at] = (float)wild[w];
+                bool low = met && wild[w] == -INFINITY, high = met && wild[w] == INFINITY, nan = met && w == 0;
+                assert_int_equal(all_tame_f32v((const f32u *)x, 2, STEP, count, 1), !(nan || high));
+                assert_int_equal(all_tame_f64v((const f64u *)y, 2, STEP, count, -1), !(nan || low));
+            }
+}
+
+TARGETED static void test_plus(void **state)
+{
+    (void)state;
+    const double numbers[] = { 0, -0.0, 1, -3.5, 1e38, INFINITY, -INFINITY };
+    for (int i = 0; i < 7; i++)
+        for (int j = 0; j < 7; j++) {
+            float a = (float)numbers[i], b = (float)numbers[j];
+            double c = numbers[i], d = numbers[j];
+            f32v x = plus_f32v((const f32u *)&a, splat_f32v(b));
+            f64v y = plus_f64v((const f64u *)&c, splat_f64v(d));
+            for (int l = 0; l < LANES; l++)
+                assert_true(same(lane_f32v(x, l), a + b) && same(lane_f64v(y, l), c + d));
+        }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_tame),
+        cmocka_unit_test(test_plus),
         cmocka_unit_test(test_splats_and_lanes),
         cmocka_unit_test(test_masks),
         cmocka_unit_test(test_loads),
