@@ -447,11 +447,16 @@ INLINE f32v exp_rest_f32v(f32v high, f32v low, f32v *n)
     return fma_f32v(*n, splat_f32v(2.12194440e-4f), rest) - low;
 }
 
+/* e^x for x <= 89. */
+INLINE f32v exp_down_f32v(f32v x)
+{
+    f32v n, rest = exp_rest_f32v(greater_f32v(splat_f32v(-104.0f), x), splat_f32v(0), &n);
+    return scale_f32v(exp_near_f32v(rest), n);
+}
+
 INLINE f32v exp_f32v(f32v x)
 {
-    x = lesser_f32v(splat_f32v(89.0f), greater_f32v(splat_f32v(-104.0f), x));
-    f32v n, rest = exp_rest_f32v(x, splat_f32v(0), &n);
-    return scale_f32v(exp_near_f32v(rest), n);
+    return exp_down_f32v(lesser_f32v(splat_f32v(89.0f), x));
 }
 
 /* Lane l of the result is lane l ^ n, for n less than LANES: the partner in a fold. */
