@@ -128,6 +128,45 @@ static void depth_loops(Emitter *e, Tiling *t, int level, bool along, void (*pac
     }
 }
 
+/* The same where neighbouring points of a side that is read as it is are equally far apart, whatever their indices: in one
+ * loop over all of them, of which short ones would fill no vector. Else what follows. */
+static void flat_loop(Emitter *e, Tiling *t, const Term *side, void (*pack)(Emitter *, Tiling *))
+{
+    const IndexSet *depth = &t->c->depth;
+    if (t->c->group > 1 || depth->count == 1 || !tiling_reads_safely(e, side)) {
+        depth_loops(e, t, 0, true, pack);
+        return;
+    }
+    const char *first = "0", *end = "depth";
+    if (pack == pack_turned_vector) {
+        const char *inner = "";
+        for (int i = 1; i < depth->count; i++)
+            inner = emit_text(e, "%s * %s", inner, emit_extent(e, depth->list[i]));
+        first = emit_text(e, "from_point%s", inner);
+        end = emit_text(e, "to_point%s", inner);
+    }
+    Scope *whole = emit_push(e), *body;
+    body = emit_push(e);
+    for (int i = 0; i < depth->count; i++)
+        emit_bind(e, depth->list[i], i == depth->count - 1 ? "flat" : "0");
+    body->count = "lanes";
+    emit_line(e, "const int lanes = (int)size_min(LANES, %s - flat);", end);
+    pack(e, t);
+    emit_pop(e);
+    emit_line(e, "for (int64_t flat = %s; flat < %s; flat += LANES) {", first, end);
+    emit_body(e, body);
+    emit_line(e, "}");
+    emit_pop(e);
+    Scope *apart = emit_push(e);
+    depth_loops(e, t, 0, true, pack);
+    emit_pop(e);
+    emit_line(e, "if (%s) {", tiling_is_flat(e, t, side));
+    emit_body(e, whole);
+    emit_line(e, "} else {");
+    emit_body(e, apart);
+    emit_line(e, "}");
+}
+
 /* A vector of one column's points, and the place in the square that it has. */
 static void pack_turned_vector(Emitter *e, Tiling *t)
 {
@@ -184,7 +223,7 @@ const char *tiling_pack_columns(Emitter *e, Tiling *t)
     Scope *body = emit_push(e);
     if (turned) {
         declare_panel(e, t);
-        depth_loops(e, t, 0, true, pack_turned_vector);
+        flat_loop(e, t, t->c->right, pack_turned_vector);
     } else {
         const char *first = emit_name(e, emit_text(e, "%s_lanes", name));
         emit_bind(e, column, first);
@@ -258,13 +297,13 @@ const char *tiling_pack_rows(Emitter *e, Tiling *t)
         depth_loops(e, t, 0, false, pack_row_vector);
     } else if (spread) {
         emit_line(e, "%s *to = packed_%d + (before * depth + r) * LANES;", dtype_c(t->dtype), t->number);
-        depth_loops(e, t, 0, true, pack_point_vector);
+        flat_loop(e, t, t->c->left, pack_point_vector);
     } else {
         emit_line(e, "%s *to = %spacked_%d + r * (%s);", tiling_part(t), t->c->group > 1 ? emit_text(e, "(%s *)", tiling_part(t)) : "",
                   t->number, tiling_packed_step(e, t));
         if (t->c->tile->words > 1)
             emit_line(e, "%s *const end = to + depth * %d;", tiling_part(t), t->c->group);
-        depth_loops(e, t, 0, true, pack_point_vector);
+        flat_loop(e, t, t->c->left, pack_point_vector);
         if (t->c->tile->words > 1) {
             emit_line(e, "while (to < end)");
             emit_line(e, "    *to++ = 0;");

@@ -82,19 +82,25 @@ static void find_rows(Emitter *e, const Tiling *t, const char *pack)
     const char *k_step = emit_stride(e, c->left->read.tensor, c->left->read.positions, point);
     Scope *scope = emit_push(e);
     scope->indent--;
-    emit_bind(e, point, "0");
+    for (int i = 0; i < c->depth.count; i++)
+        emit_bind(e, c->depth.list[i], "0");
     const char *pointer = emit_pointer(e, c->left);
     emit_pop(e);
     emit_body(e, scope);
+    const char *is_flat = tiling_is_flat(e, t, c->left);
+    if (is_flat)
+        emit_line(e, "const int is_flat = %s;", is_flat);
     emit_line(e, "const %s *rows = %s;", element, pointer);
     emit_line(e, "int64_t row_step = %s, %s = %s%s;", row_step, k, c->group > 1 ? points : k_step,
               tiles ? ", tile_step = row_step" : "");
     if (tiles) {
         /* Points that are far apart are met again by each tile of columns. */
-        emit_line(e, "if (tiles > 4 || k_apart == 0) {");
+        emit_line(e, "if (%stiles > 4 || k_apart == 0) {", is_flat ? "!is_flat || " : "");
     } else {
         /* Words are whole and lie in memory as they are needed, as many as are read at once. */
         Text when = text_new(e->arena);
+        if (is_flat)
+            text_put(&when, "!is_flat || ");
         if (c->group > 1 && strcmp(k_step, "1"))
             text_print(&when, "%s != 1 || ", k_step);
         if (c->group > 1)

@@ -7,7 +7,7 @@ static const char *const words[] = { "height", "rows", "row_step", "k_step", "pa
                                      "packed", "tile", "lanes", "columns", "flat", "to", "v", "square",
                                      "r", "c", "tiles", "ahead", "ahead_step", "kept", "here", "done", "points", "block",
                                      "tiles_left", "is_last", "start", "start_step", "places", "width", "from_point", "to_point", "columns_at", "tile_place", "tile_end", "before", "pieces", "piece", "is_placed", "placed", "behind", "result", "result_step", "past", "is_past",
-                                     "k_apart", "tile_step", "writes", "from", "s", "starts", "words", "registers", "end", "odds", "part", "low", "row_word", "column_word", "pair", "tame", "columns_tame" };
+                                     "k_apart", "tile_step", "writes", "from", "s", "starts", "words", "registers", "end", "odds", "part", "low", "row_word", "column_word", "pair", "tame", "columns_tame", "is_flat", "flat" };
 
 bool emit_tiling_uses(const char *name)
 {
@@ -99,6 +99,21 @@ const char *tiling_packed_step(Emitter *e, const Tiling *t)
 {
     int line = CONTRACT_LINE / (int)dtype_size(t->c->packed);
     return t->c->group > 1 ? emit_text(e, "depth * %d + %d", t->c->group, line) : emit_text(e, "depth + %d", line);
+}
+
+/* The contracted indices follow each other as they do in the product: each goes on where the next one ends. */
+const char *tiling_is_flat(Emitter *e, const Tiling *t, const Term *side)
+{
+    const IndexSet *depth = &t->c->depth;
+    const char *text = NULL;
+    for (int i = depth->count - 1; i > 0; i--) {
+        const char *outer = emit_stride(e, side->read.tensor, side->read.positions, depth->list[i - 1]);
+        const char *inner = emit_stride(e, side->read.tensor, side->read.positions, depth->list[i]);
+        const char *nests = emit_text(e, "%s == %s * %s", outer, strchr(inner, ' ') ? emit_text(e, "(%s)", inner) : inner,
+                                      emit_extent(e, depth->list[i]));
+        text = text ? emit_text(e, "%s && %s", text, nests) : nests;
+    }
+    return text;
 }
 
 /* How many words a panel's column has, beginning with what its sums start at. */

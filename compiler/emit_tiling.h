@@ -34,6 +34,7 @@ const char *tiling_panel_depth(const Tiling *t);
 bool tiling_has_registers(const Tiling *t);  /* that hold tiles: templates/tiles.c */
 bool tiling_packs_tiles(const Tiling *t);    /* a point's numbers of all rows lie side by side, each tile for itself */
 const char *tiling_packed_step(Emitter *e, const Tiling *t);
+const char *tiling_is_flat(Emitter *e, const Tiling *t, const Term *side);    /* whether the points of a side that is read are equally far apart; NULL: it has one contracted index */
 
 /* emit_places.c: loops over tiles of columns, and inside of a tile over the runs of columns that it has, around `call`,
  * which is told a tile's `tile_place` and a run's `place`, `count` and indices. A single index of columns makes one run of

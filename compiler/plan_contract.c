@@ -118,10 +118,11 @@ static bool is_extremum_of_sums(const Contract *c, const Component *state)
             (x->map.arguments[0] == c->right && x->map.arguments[1] == c->left));
 }
 
-/* Rows that one stride reaches need no packing. Those that are looked at are packed. */
+/* Rows that one stride reaches, that of all contracted indices together, need no packing. Those that are looked at are
+ * packed. */
 static bool is_in_place(const Contract *c)
 {
-    if (c->tames || c->left->kind != TERM_READ || c->left->dtype != c->packed || c->depth.count != 1 || c->tile->has_starts)
+    if (c->tames || c->left->kind != TERM_READ || c->left->dtype != c->packed || (c->depth.count != 1 && c->group > 1) || c->tile->has_starts)
         return false;
     for (int a = 0; a < c->left->read.tensor->rank; a++)
         if (position_has_gather(&c->left->read.positions[a]))

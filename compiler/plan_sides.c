@@ -29,9 +29,18 @@ const Term *plain_read(const Term *side)
     return side->kind == TERM_READ ? side : NULL;
 }
 
+/* What a side reads: without the place outside of an array, where it is a constant. */
+static const Term *main_read(const Term *side)
+{
+    if (side->kind != TERM_SELECT)
+        return plain_read(side);
+    const Term *yes = plain_read(side->select.yes);
+    return yes && side->select.no->rank == 0 ? yes : NULL;
+}
+
 bool lies_along(const Planner *planner, const Term *side, const Index *index)
 {
-    const Term *read = plain_read(side);
+    const Term *read = main_read(side);
     bool along = false;
     for (int a = 0; read && a < read->read.tensor->rank; a++)
         for (int k = 0; k < read->read.positions[a].count; k++) {
@@ -45,7 +54,7 @@ bool lies_along(const Planner *planner, const Term *side, const Index *index)
 /* How values lie for a tile's rows or columns along `index`; those that are computed are somewhere between. */
 static Lies side_lies(const Planner *planner, const Term *side, const Index *index, const Term *product)
 {
-    bool along_depth = !plain_read(side);
+    bool along_depth = !main_read(side);
     for (int i = 0; i < product->reduce.over_count; i++)
         along_depth |= lies_along(planner, side, product->reduce.over[i]);
     return lies_along(planner, side, index) ? LIES_ALONG : along_depth ? LIES_TURNED : LIES_APART;

@@ -247,19 +247,12 @@ INLINE f64v exp_rest_f64v(f64v high, f64v low, f64v *n)
 }
 //}
 
-//{ exp_down_f32v
-/* e^x for x <= 89. */
-INLINE f32v exp_down_f32v(f32v x)
-{
-    f32v n, rest = exp_rest_f32v(greater_f32v(splat_f32v(-104.0f), x), splat_f32v(0), &n);
-    return scale_f32v(exp_near_f32v(rest), n);
-}
-//}
-
 //{ exp_f32v
 INLINE f32v exp_f32v(f32v x)
 {
-    return exp_down_f32v(lesser_f32v(splat_f32v(89.0f), x));
+    x = lesser_f32v(splat_f32v(89.0f), greater_f32v(splat_f32v(-104.0f), x));
+    f32v n, rest = exp_rest_f32v(x, splat_f32v(0), &n);
+    return scale_f32v(exp_near_f32v(rest), n);
 }
 //}
 
@@ -309,19 +302,12 @@ INLINE f32v silu_f32v(f32v x)
 }
 //}
 
-//{ exp_down_f64v
-/* e^x for x <= 710. */
-INLINE f64v exp_down_f64v(f64v x)
-{
-    f64v n, rest = exp_rest_f64v(greater_f64v(splat_f64v(-746.0), x), splat_f64v(0), &n);
-    return scale_f64v(exp_near_f64v(rest), n);
-}
-//}
-
 //{ exp_f64v
 INLINE f64v exp_f64v(f64v x)
 {
-    return exp_down_f64v(lesser_f64v(splat_f64v(710.0), x));
+    x = lesser_f64v(splat_f64v(710.0), greater_f64v(splat_f64v(-746.0), x));
+    f64v n, rest = exp_rest_f64v(x, splat_f64v(0), &n);
+    return scale_f64v(exp_near_f64v(rest), n);
 }
 //}
 

@@ -75,12 +75,12 @@ INLINE void add_exponentials_f32v(f32v *largest, f32v *sum, const f32v *others, 
     }
     top = greater_f32v(odd_top, top);
     f32v shift = select_f32v(abs_f32v(top) == splat_f32v(INFINITY), zero, top);
-    *sum = *sum * exp_down_f32v(select_f32v(top == before, zero, before - top));
+    *sum = *sum * exp_f32v(select_f32v(top == before, zero, before - top));
     *largest = top;
     UNROLL
     for (int i = 0; i < count; i += 2) {
-        *sum = *sum + exp_down_f32v(others[i] - shift);
-        odd_sum = odd_sum + exp_down_f32v(others[i + 1] - shift);
+        *sum = *sum + exp_f32v(others[i] - shift);
+        odd_sum = odd_sum + exp_f32v(others[i + 1] - shift);
     }
     *sum = *sum + odd_sum;
 }
@@ -98,12 +98,12 @@ INLINE void add_exponentials_f64v(f64v *largest, f64v *sum, const f64v *others, 
     }
     top = greater_f64v(odd_top, top);
     f64v shift = select_f64v(narrow_boolv(abs_f64v(top) == splat_f64v(INFINITY)), zero, top);
-    *sum = *sum * exp_down_f64v(select_f64v(narrow_boolv(top == before), zero, before - top));
+    *sum = *sum * exp_f64v(select_f64v(narrow_boolv(top == before), zero, before - top));
     *largest = top;
     UNROLL
     for (int i = 0; i < count; i += 2) {
-        *sum = *sum + exp_down_f64v(others[i] - shift);
-        odd_sum = odd_sum + exp_down_f64v(others[i + 1] - shift);
+        *sum = *sum + exp_f64v(others[i] - shift);
+        odd_sum = odd_sum + exp_f64v(others[i + 1] - shift);
     }
     *sum = *sum + odd_sum;
 }
