@@ -203,6 +203,11 @@ static const char *range_checks(Emitter *e, const Tensor *tensor, const Position
             text_print(&uniform, "%sis_inside(%s, %s)", uniform.length ? " && " : "", text, extent);
             continue;
         }
+        if (!varying && step == 1) {
+            const char *inside = emit_text(e, "are_inside(%s, %s)", text, extent);
+            *mask = *mask ? emit_text(e, "and_boolv(%s, %s)", *mask, inside) : inside;
+            continue;
+        }
         const char *lanes = varying ? varying : "";
         if (step)
             lanes = emit_text(e, "%s%slanes_i64v()%s", lanes, varying ? " + " : "",
@@ -261,8 +266,7 @@ static const char *gather_lanes(Emitter *e, Dtype dtype, const char *pointer, co
     const char *may = emit_name(e, "may"), *first = emit_name(e, "first");
     emit_line(e, "const boolv %s = %s;", may, mask);
     emit_line(e, "const %s *%s = %s;", emit_element(dtype), first, from);
-    return emit_text(e, "all_boolv(%s) ? load_%sv(%s, %s, LANES) : gather_%sv(%s, %s, %s)", may, dtype_name(dtype), first,
-                     at->lane_stride.bytes, dtype_name(dtype), first, offset, may);
+    return emit_text(e, "pick_%sv(%s, %s, %s)", dtype_name(dtype), first, at->lane_stride.bytes, may);
 }
 
 /* A read that has to look before: the variable keeps 0 when the position is out of range, and the kernel fails. */

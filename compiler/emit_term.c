@@ -250,10 +250,61 @@ static Value emit_logic(Emitter *e, const Term *term, Function function)
     return (Value){ emit_text(e, "(%s %s %s)", o.text[0], and ? "&&" : "||", o.text[1]), false };
 }
 
+/* Whether a value is made of positions that are the same in all lanes and of small constants, so that sums do not overflow. */
+static bool is_small(const Emitter *e, const Term *term)
+{
+    while (term->kind == TERM_MAP && term->map.function == FUNCTION_CAST && term->dtype == DTYPE_I64)
+        term = term->map.arguments[0];
+    if (term->kind == TERM_POSITION)
+        return term->position != e->step->vector;
+    if (term->kind == TERM_CONSTANT)
+        return term->constant.is_integer && term->constant.integer < INT32_MAX && term->constant.integer > INT32_MIN;
+    return term->kind == TERM_MAP && (term->map.function == FUNCTION_ADD || term->map.function == FUNCTION_SUB) && term->map.count == 2 &&
+           is_small(e, term->map.arguments[0]) && is_small(e, term->map.arguments[1]);
+}
+
+/* Of a value that grows by 1 from lane to lane, what it is in the first; NULL: it does not. */
+static const char *first_lane(Emitter *e, const Term *term)
+{
+    if (term->kind == TERM_POSITION)
+        return e->lanes && term->position == e->step->vector ? emit_bound(e, term->position) : NULL;
+    bool adds = term->kind == TERM_MAP && term->map.function == FUNCTION_ADD && term->map.count == 2;
+    bool subtracts = term->kind == TERM_MAP && term->map.function == FUNCTION_SUB;
+    for (int i = 0; i < (adds ? 2 : subtracts); i++) {
+        const char *first = is_small(e, term->map.arguments[1 - i]) ? first_lane(e, term->map.arguments[i]) : NULL;
+        if (first)
+            return emit_text(e, "%s %c %s", first, adds ? '+' : '-', emit_term(e, term->map.arguments[1 - i]).text);
+    }
+    return NULL;
+}
+
+/* A position along the lanes and a number: which lanes it holds for is a matter of counting them. NULL: it is no such
+ * comparison. */
+static const char *compare_lanes(Emitter *e, const Term *term)
+{
+    static const struct { Function function; const char *words[2]; } rows[] = {    /* as written, and with sides exchanged */
+        { FUNCTION_LT, { "are_before(%s, %s)", "not_boolv(are_up_to(%s, %s))" } },
+        { FUNCTION_LE, { "are_up_to(%s, %s)", "not_boolv(are_before(%s, %s))" } },
+        { FUNCTION_GT, { "not_boolv(are_up_to(%s, %s))", "are_before(%s, %s)" } },
+        { FUNCTION_GE, { "not_boolv(are_before(%s, %s))", "are_up_to(%s, %s)" } },
+    };
+    for (size_t r = 0; r < sizeof rows / sizeof *rows; r++)
+        for (int s = 0; s < 2 && term->map.function == rows[r].function; s++) {
+            const Term *other = term->map.arguments[1 - s];
+            const char *first = term_has_index(other, e->step->vector) ? NULL : first_lane(e, term->map.arguments[s]);
+            if (first)
+                return emit_text(e, rows[r].words[s], first, emit_bare(e, emit_term(e, other).text));
+        }
+    return NULL;
+}
+
 static Value emit_comparison(Emitter *e, const Term *term)
 {
     Dtype dtype = register_dtype(term->map.arguments[0]->dtype);
     const char *sign = function_facts[term->map.function].name;
+    const char *lanes = dtype == DTYPE_I64 && e->lanes ? compare_lanes(e, term) : NULL;
+    if (lanes)
+        return (Value){ lanes, true };
     if (dtype_kind(dtype) == KIND_COMPLEX)
         return emit_library_call(e, term, term->map.function == FUNCTION_EQ ? "eq" : "ne");
     if (dtype == DTYPE_BOOL) {
@@ -426,6 +477,24 @@ static Scope *emit_branch(Emitter *e, const Term *branch, const char *name, bool
     return emit_pop(e);
 }
 
+/* Where one branch does no harm where it is not chosen, it is the value to begin with, and the other takes its place. */
+static Value emit_one_branch(Emitter *e, const Term *term, const char *condition, const char *name)
+{
+    bool chosen = e->fixed[term->select.yes->id];
+    const Term *branch = chosen ? term->select.yes : term->select.no, *other = chosen ? term->select.no : term->select.yes;
+    const char *active = emit_active(e), *mask = emit_name(e, "where");
+    Value value = emit_term(e, other);
+    const char *which = chosen ? condition : emit_text(e, "not_boolv(%s)", condition);
+    emit_line(e, "const boolv %s = %s;", mask, active ? emit_text(e, "and_boolv(%s, %s)", active, which) : which);
+    emit_line(e, "%s %s = %s;", emit_type(term->dtype, true), name,
+              emit_bare(e, value.varying ? value.text : emit_splat(e, term->dtype, value.text)));
+    Scope *block = emit_branch(e, branch, name, true, mask);
+    emit_line(e, "if (any_boolv(%s)) {", mask);
+    emit_body(e, block);
+    emit_line(e, "}");
+    return (Value){ name, true };
+}
+
 static Value emit_branches(Emitter *e, const Term *term, Value condition, bool varying)
 {
     const char *name = emit_name(e, "chosen"), *type = emit_type(term->dtype, varying);
@@ -440,6 +509,8 @@ static Value emit_branches(Emitter *e, const Term *term, Value condition, bool v
         emit_line(e, "}");
         return (Value){ name, varying };
     }
+    if (!e->fixed[term->select.yes->id] || !e->fixed[term->select.no->id])
+        return emit_one_branch(e, term, emit_bare(e, condition.text), name);
     const char *zero = emit_splat(e, term->dtype, emit_number(e, term->dtype, 0)), *active = emit_active(e);
     const char *masks[2] = { emit_name(e, "where"), emit_name(e, "elsewhere") };
     const char *all = active ? emit_text(e, "and_boolv(%s, %s)", active, emit_bare(e, condition.text)) : condition.text;

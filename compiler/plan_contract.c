@@ -88,6 +88,21 @@ static void set_rows(Planner *planner, const Step *step, Contract *c, const Inde
             move_last(&c->rows, c->rows.list[i]);
 }
 
+/* The contracted indices as the rows have them, the one whose points lie side by side last, so that a row may be one run. */
+static void set_depth(Planner *planner, Contract *c)
+{
+    for (int i = 0; i < c->product->reduce.over_count; i++) {
+        Index *index = c->product->reduce.over[i];
+        int64_t stride = side_stride(planner, c->left, index);
+        int at = c->depth.count;
+        append(planner, &c->depth, index);
+        for (; at > 0 && side_stride(planner, c->left, c->depth.list[at - 1]) < stride; at--) {
+            c->depth.list[at] = c->depth.list[at - 1];
+            c->depth.list[at - 1] = index;
+        }
+    }
+}
+
 /* Which tile the sums make. One instruction multiplies and adds several points of a sum of products of two numbers that are
  * read as they are, of a dtype that the target has such an instruction for. */
 static void set_tile(const Target *target, Contract *c, const Component *sum)
@@ -245,11 +260,7 @@ Contract *plan_contract(Planner *planner, const Step *step)
     if (sides.column)
         move_last(&c->columns, sides.column);
     set_rows(planner, step, c, &product.own[left], sides.row);
-    for (int i = 0; i < product.reduce->reduce.over_count; i++)
-        append(planner, &c->depth, product.reduce->reduce.over[i]);
-    for (int i = 0; i < c->depth.count; i++)
-        if (lies_along(planner, c->left, c->depth.list[i]))
-            move_last(&c->depth, c->depth.list[i]);
+    set_depth(planner, c);
     set_tile(target, c, component);
     c->group = c->tile->group;
     c->tames = is_extremum_of_sums(c, component);

@@ -38,17 +38,23 @@ static const Term *main_read(const Term *side)
     return yes && side->select.no->rank == 0 ? yes : NULL;
 }
 
-bool lies_along(const Planner *planner, const Term *side, const Index *index)
+int64_t side_stride(const Planner *planner, const Term *side, const Index *index)
 {
     const Term *read = main_read(side);
-    bool along = false;
+    int64_t sum = 0;
     for (int a = 0; read && a < read->read.tensor->rank; a++)
         for (int k = 0; k < read->read.positions[a].count; k++) {
             const PositionPart *part = &read->read.positions[a].parts[k];
+            int64_t stride = planner_stride(planner, read->read.tensor, a);
             if (part->index == index)
-                along = part->coefficient == 1 && planner_stride(planner, read->read.tensor, a) == 1;
+                sum = stride == NO_STRIDE ? 0 : part->coefficient * stride;
         }
-    return along;
+    return sum;
+}
+
+bool lies_along(const Planner *planner, const Term *side, const Index *index)
+{
+    return side_stride(planner, side, index) == 1;
 }
 
 /* How values lie for a tile's rows or columns along `index`; those that are computed are somewhere between. */

@@ -42,7 +42,10 @@ void plan_jam(Planner *planner, Step *step);
 /* plan_sides.c */
 const Term *plain_read(const Term *side);                /* what a side reads and no more than converts; else NULL */
 
-/* Whether neighbours along an index are neighbours in the memory that a side is read from. */
+/* How far neighbours along an index are apart in the memory that a side is read from; 0: that is not known, or they are not. */
+int64_t side_stride(const Planner *planner, const Term *side, const Index *index);
+
+/* Whether neighbours along an index are neighbours there. */
 bool lies_along(const Planner *planner, const Term *side, const Index *index);
 
 typedef struct Sides {

@@ -1,4 +1,4 @@
-/* Loads, stores and gathers of any dtype, a vector at a time.
+/* Loads and stores of any dtype, a vector at a time.
  *
  * load_Mv(p, stride, count) takes p[0], p[stride], ... into the first `count` lanes, 1 <= count <= LANES, and never
  * reads past them; the other lanes repeat the first, so that they hold a number that occurs. `stride` may be 0 or
@@ -35,13 +35,6 @@ INLINE void stream_f32v(f32u *p, int64_t stride, f32v x, int count, int past)
 }
 //}
 
-//{ gather_f32v
-INLINE f32v gather_f32v(const f32u *p, i64v offset, boolv active)
-{
-    return from_bits_f32v(gather_u32v(p, offset, active));
-}
-//}
-
 //{ load_f64v
 INLINE f64v load_f64v(const f64u *p, int64_t stride, int count)
 {
@@ -61,13 +54,6 @@ INLINE void stream_f64v(f64u *p, int64_t stride, f64v x, int count, int past)
 {
     if (!past || stride != 1 || count != LANES || !stream_bytes(p, &x, sizeof x))
         store_f64v(p, stride, x, count);
-}
-//}
-
-//{ gather_f64v
-INLINE f64v gather_f64v(const f64u *p, i64v offset, boolv active)
-{
-    return from_bits_f64v(gather_u64v(p, offset, active));
 }
 //}
 
@@ -93,13 +79,6 @@ INLINE void stream_i32v(i32u *p, int64_t stride, i32v x, int count, int past)
 }
 //}
 
-//{ gather_i32v
-INLINE i32v gather_i32v(const i32u *p, i64v offset, boolv active)
-{
-    return (i32v)gather_u32v(p, offset, active);
-}
-//}
-
 //{ load_i64v
 INLINE i64v load_i64v(const i64u *p, int64_t stride, int count)
 {
@@ -122,13 +101,6 @@ INLINE void stream_i64v(i64u *p, int64_t stride, i64v x, int count, int past)
 }
 //}
 
-//{ gather_i64v
-INLINE i64v gather_i64v(const i64u *p, i64v offset, boolv active)
-{
-    return (i64v)gather_u64v(p, offset, active);
-}
-//}
-
 //{ load_i16v
 INLINE i32v load_i16v(const i16u *p, int64_t stride, int count)
 {
@@ -140,13 +112,6 @@ INLINE i32v load_i16v(const i16u *p, int64_t stride, int count)
 INLINE void store_i16v(i16u *p, int64_t stride, i32v x, int count)
 {
     store_u16v(p, stride, CONVERT((u32v)x, u16v), count);
-}
-//}
-
-//{ gather_i16v
-INLINE i32v gather_i16v(const i16u *p, i64v offset, boolv active)
-{
-    return CONVERT((i16v)gather_u16v(p, offset, active), i32v);
 }
 //}
 
@@ -164,13 +129,6 @@ INLINE void store_i8v(i8u *p, int64_t stride, i32v x, int count)
 }
 //}
 
-//{ gather_i8v
-INLINE i32v gather_i8v(const i8u *p, i64v offset, boolv active)
-{
-    return CONVERT(CONVERT((i8v)gather_u8v(p, offset, active), i16v), i32v);
-}
-//}
-
 //{ load_boolv
 INLINE boolv load_boolv(const boolu *p, int64_t stride, int count)
 {
@@ -182,13 +140,6 @@ INLINE boolv load_boolv(const boolu *p, int64_t stride, int count)
 INLINE void store_boolv(boolu *p, int64_t stride, boolv x, int count)
 {
     store_u8v(p, stride, CONVERT(CONVERT((u32v)x & 1, u16v), u8v), count);
-}
-//}
-
-//{ gather_boolv
-INLINE boolv gather_boolv(const boolu *p, i64v offset, boolv active)
-{
-    return CONVERT(CONVERT(gather_u8v(p, offset, active), i16v), i32v) != 0;
 }
 //}
 
@@ -215,13 +166,6 @@ INLINE void stream_f16v(f16u *p, int64_t stride, f32v x, int count, int past)
 }
 //}
 
-//{ gather_f16v
-INLINE f32v gather_f16v(const f16u *p, i64v offset, boolv active)
-{
-    return to_f32_f16v(gather_u16v(p, offset, active));
-}
-//}
-
 //{ load_bf16v
 INLINE f32v load_bf16v(const bf16u *p, int64_t stride, int count)
 {
@@ -242,13 +186,6 @@ INLINE void stream_bf16v(bf16u *p, int64_t stride, f32v x, int count, int past)
     u16v bits = to_bf16_f32v(x);
     if (!past || stride != 1 || count != LANES || !stream_bytes(p, &bits, sizeof bits))
         store_u16v(p, stride, bits, count);
-}
-//}
-
-//{ gather_bf16v
-INLINE f32v gather_bf16v(const bf16u *p, i64v offset, boolv active)
-{
-    return to_f32_bf16v(gather_u16v(p, offset, active));
 }
 //}
 

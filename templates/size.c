@@ -148,6 +148,38 @@ PLAIN int is_inside(int64_t position, int64_t extent)
 }
 //}
 
+//{ lanes_before
+/* How many of the lanes' positions, which follow each other from `first` on, are less than `bound`. */
+static inline int lanes_before(int64_t first, int64_t bound)
+{
+    return first >= bound ? 0 : (uint64_t)bound - (uint64_t)first < LANES ? (int)(bound - first) : LANES;
+}
+//}
+
+//{ are_before
+/* Which of the lanes' positions, which follow each other from `first` on, are less than `bound`. */
+INLINE boolv are_before(int64_t first, int64_t bound)
+{
+    return first_boolv(lanes_before(first, bound));
+}
+//}
+
+//{ are_up_to
+/* Which of them are not more. */
+INLINE boolv are_up_to(int64_t first, int64_t bound)
+{
+    return first_boolv(first > bound ? 0 : lanes_before(first, bound) + 1);
+}
+//}
+
+//{ are_inside
+/* Which of them are in range. */
+INLINE boolv are_inside(int64_t first, int64_t extent)
+{
+    return and_boolv(not_boolv(are_before(first, 0)), are_before(first, extent));
+}
+//}
+
 //{ are_inside_i64v
 /* Which of the lanes' positions are in range. */
 INLINE boolv are_inside_i64v(i64v position, int64_t extent)

@@ -27,7 +27,7 @@
 #include "../templates/dot.c"
 #include "../templates/pieces.c"
 #include "../templates/fold.c"
-#include "../templates/memory.c"
+#include "../templates/gather.c"
 #include "../templates/real_erf.c"
 #include "../templates/real_log.c"
 #include "../templates/real_trig.c"

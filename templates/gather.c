@@ -1,0 +1,297 @@
+/* Lanes that are loaded or not, each from its own place or from places equally far apart. What is not active is 0, and not
+ * read. */
+#ifndef TEMPLATES_GATHER
+#define TEMPLATES_GATHER
+
+#include "memory.c"
+
+//{ gather_u8v
+/* p[offset] in the active lanes. */
+APART u8v gather_u8v(const void *p, i64v offset, boolv active)
+{
+    uint8_t lanes[LANES];
+    u8v x;
+    for (int l = 0; l < LANES; l++) {
+        lanes[l] = 0;
+        if (lane_boolv(active, l))
+            memcpy(&lanes[l], (const char *)p + lane_i64v(offset, l), 1);
+    }
+    memcpy(&x, lanes, sizeof x);
+    return x;
+}
+//}
+
+//{ gather_u16v
+/* p[offset] in the active lanes. */
+APART u16v gather_u16v(const void *p, i64v offset, boolv active)
+{
+    uint16_t lanes[LANES];
+    u16v x;
+    for (int l = 0; l < LANES; l++) {
+        lanes[l] = 0;
+        if (lane_boolv(active, l))
+            memcpy(&lanes[l], (const char *)p + 2 * lane_i64v(offset, l), 2);
+    }
+    memcpy(&x, lanes, sizeof x);
+    return x;
+}
+//}
+
+//{ gather_u32v
+/* p[offset] in the active lanes. */
+APART u32v gather_u32v(const void *p, i64v offset, boolv active)
+{
+    uint32_t lanes[LANES];
+    u32v x;
+    for (int l = 0; l < LANES; l++) {
+        lanes[l] = 0;
+        if (lane_boolv(active, l))
+            memcpy(&lanes[l], (const char *)p + 4 * lane_i64v(offset, l), 4);
+    }
+    memcpy(&x, lanes, sizeof x);
+    return x;
+}
+//}
+
+//{ gather_u64v
+/* p[offset] in the active lanes. */
+APART u64v gather_u64v(const void *p, i64v offset, boolv active)
+{
+    uint64_t lanes[LANES];
+    u64v x;
+    for (int l = 0; l < LANES; l++) {
+        lanes[l] = 0;
+        if (lane_boolv(active, l))
+            memcpy(&lanes[l], (const char *)p + 8 * lane_i64v(offset, l), 8);
+    }
+    memcpy(&x, lanes, sizeof x);
+    return x;
+}
+//}
+
+//{ pick_u8v
+/* p[0], p[stride], ... in the active lanes. */
+INLINE u8v pick_u8v(const void *p, int64_t stride, boolv active)
+{
+    return gather_u8v(p, lanes_i64v() * stride, active);
+}
+//}
+
+//{ pick_u16v
+/* p[0], p[stride], ... in the active lanes. */
+INLINE u16v pick_u16v(const void *p, int64_t stride, boolv active)
+{
+    return gather_u16v(p, lanes_i64v() * stride, active);
+}
+//}
+
+#if !defined EINC_AVX512 && !defined EINC_FMA
+//{ pick_u32v
+/* p[0], p[stride], ... in the active lanes. */
+INLINE u32v pick_u32v(const void *p, int64_t stride, boolv active)
+{
+    return gather_u32v(p, lanes_i64v() * stride, active);
+}
+//}
+#elif !defined EINC_AVX512
+//{ pick_u32v@fma
+/* p[0], p[stride], ... in the active lanes. */
+INLINE u32v pick_u32v(const void *p, int64_t stride, boolv active)
+{
+#if EINC_VECTORS && (LANES == 4 || LANES == 8)
+    if (stride == 1) {
+        u32v x;
+        __asm__("vpmaskmovd (%1), %2, %0" : "=x"(x) : "r"(p), "x"(active) : "memory");
+        return x;
+    }
+#endif
+    return gather_u32v(p, lanes_i64v() * stride, active);
+}
+//}
+#else
+//{ pick_u32v@avx512
+/* p[0], p[stride], ... in the active lanes. */
+INLINE u32v pick_u32v(const void *p, int64_t stride, boolv active)
+{
+#if EINC_VECTORS && LANES >= 4
+    if (stride == 1) {
+        u32v x;
+        uint16_t m;
+        __asm__("vptestmd %3, %3, %1\n\tvmovdqu32 (%2), %0%{%1%}%{z%}" : "=v"(x), "=&Yk"(m) : "r"(p), "v"(active) : "memory");
+        return x;
+    }
+#endif
+    return gather_u32v(p, lanes_i64v() * stride, active);
+}
+//}
+#endif
+
+#if !defined EINC_AVX512 && !defined EINC_FMA
+//{ pick_u64v
+/* p[0], p[stride], ... in the active lanes. */
+INLINE u64v pick_u64v(const void *p, int64_t stride, boolv active)
+{
+    return gather_u64v(p, lanes_i64v() * stride, active);
+}
+//}
+#elif !defined EINC_AVX512
+//{ pick_u64v@fma
+/* p[0], p[stride], ... in the active lanes. */
+INLINE u64v pick_u64v(const void *p, int64_t stride, boolv active)
+{
+#if EINC_VECTORS && (LANES == 2 || LANES == 4)
+    if (stride == 1) {
+        u64v x;
+        const i64v wide = widen_boolv(active);
+        __asm__("vpmaskmovq (%1), %2, %0" : "=x"(x) : "r"(p), "x"(wide) : "memory");
+        return x;
+    }
+#endif
+    return gather_u64v(p, lanes_i64v() * stride, active);
+}
+//}
+#else
+//{ pick_u64v@avx512
+/* p[0], p[stride], ... in the active lanes. */
+INLINE u64v pick_u64v(const void *p, int64_t stride, boolv active)
+{
+#if EINC_VECTORS && (LANES == 4 || LANES == 8)
+    if (stride == 1) {
+        u64v x;
+        uint16_t m;
+        __asm__("vptestmd %3, %3, %1\n\tvmovdqu64 (%2), %0%{%1%}%{z%}" : "=v"(x), "=&Yk"(m) : "r"(p), "v"(active) : "memory");
+        return x;
+    }
+#endif
+    return gather_u64v(p, lanes_i64v() * stride, active);
+}
+//}
+#endif
+
+//{ gather_f32v
+INLINE f32v gather_f32v(const f32u *p, i64v offset, boolv active)
+{
+    return from_bits_f32v(gather_u32v(p, offset, active));
+}
+//}
+
+//{ gather_f64v
+INLINE f64v gather_f64v(const f64u *p, i64v offset, boolv active)
+{
+    return from_bits_f64v(gather_u64v(p, offset, active));
+}
+//}
+
+//{ gather_i32v
+INLINE i32v gather_i32v(const i32u *p, i64v offset, boolv active)
+{
+    return (i32v)gather_u32v(p, offset, active);
+}
+//}
+
+//{ gather_i64v
+INLINE i64v gather_i64v(const i64u *p, i64v offset, boolv active)
+{
+    return (i64v)gather_u64v(p, offset, active);
+}
+//}
+
+//{ gather_i16v
+INLINE i32v gather_i16v(const i16u *p, i64v offset, boolv active)
+{
+    return CONVERT((i16v)gather_u16v(p, offset, active), i32v);
+}
+//}
+
+//{ gather_i8v
+INLINE i32v gather_i8v(const i8u *p, i64v offset, boolv active)
+{
+    return CONVERT(CONVERT((i8v)gather_u8v(p, offset, active), i16v), i32v);
+}
+//}
+
+//{ gather_boolv
+INLINE boolv gather_boolv(const boolu *p, i64v offset, boolv active)
+{
+    return CONVERT(CONVERT(gather_u8v(p, offset, active), i16v), i32v) != 0;
+}
+//}
+
+//{ gather_f16v
+INLINE f32v gather_f16v(const f16u *p, i64v offset, boolv active)
+{
+    return to_f32_f16v(gather_u16v(p, offset, active));
+}
+//}
+
+//{ gather_bf16v
+INLINE f32v gather_bf16v(const bf16u *p, i64v offset, boolv active)
+{
+    return to_f32_bf16v(gather_u16v(p, offset, active));
+}
+//}
+
+//{ pick_f32v
+INLINE f32v pick_f32v(const f32u *p, int64_t stride, boolv active)
+{
+    return all_boolv(active) ? load_f32v(p, stride, LANES) : from_bits_f32v(pick_u32v(p, stride, active));
+}
+//}
+
+//{ pick_f64v
+INLINE f64v pick_f64v(const f64u *p, int64_t stride, boolv active)
+{
+    return all_boolv(active) ? load_f64v(p, stride, LANES) : from_bits_f64v(pick_u64v(p, stride, active));
+}
+//}
+
+//{ pick_i32v
+INLINE i32v pick_i32v(const i32u *p, int64_t stride, boolv active)
+{
+    return all_boolv(active) ? load_i32v(p, stride, LANES) : (i32v)pick_u32v(p, stride, active);
+}
+//}
+
+//{ pick_i64v
+INLINE i64v pick_i64v(const i64u *p, int64_t stride, boolv active)
+{
+    return all_boolv(active) ? load_i64v(p, stride, LANES) : (i64v)pick_u64v(p, stride, active);
+}
+//}
+
+//{ pick_i16v
+INLINE i32v pick_i16v(const i16u *p, int64_t stride, boolv active)
+{
+    return all_boolv(active) ? load_i16v(p, stride, LANES) : CONVERT((i16v)pick_u16v(p, stride, active), i32v);
+}
+//}
+
+//{ pick_i8v
+INLINE i32v pick_i8v(const i8u *p, int64_t stride, boolv active)
+{
+    return all_boolv(active) ? load_i8v(p, stride, LANES) : CONVERT(CONVERT((i8v)pick_u8v(p, stride, active), i16v), i32v);
+}
+//}
+
+//{ pick_boolv
+INLINE boolv pick_boolv(const boolu *p, int64_t stride, boolv active)
+{
+    return all_boolv(active) ? load_boolv(p, stride, LANES) : (boolv)(CONVERT(CONVERT(pick_u8v(p, stride, active), i16v), i32v) != 0);
+}
+//}
+
+//{ pick_f16v
+INLINE f32v pick_f16v(const f16u *p, int64_t stride, boolv active)
+{
+    return all_boolv(active) ? load_f16v(p, stride, LANES) : to_f32_f16v(pick_u16v(p, stride, active));
+}
+//}
+
+//{ pick_bf16v
+INLINE f32v pick_bf16v(const bf16u *p, int64_t stride, boolv active)
+{
+    return all_boolv(active) ? load_bf16v(p, stride, LANES) : to_f32_bf16v(pick_u16v(p, stride, active));
+}
+//}
+
+#endif
