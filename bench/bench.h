@@ -11,14 +11,23 @@ enum {
     BOUND_COMPUTE = 1,            /* its operations at the peak of the row's instruction */
     BOUND_READ = 2,               /* its operands, read once: measured on those very bytes */
     BOUND_WRITE = 4,              /* its outputs, written once, likewise */
-    BOUND_ALL = 7
+    BOUND_ALL = 7,
+    BOUND_OTHER = 8               /* what another expression takes */
 };
+
+/* What the floats of a row's operands are. */
+typedef enum {
+    DATA_UNIFORM,                 /* in [-0.5, 0.5) */
+    DATA_WIDE,                    /* in [-500, 500): too far apart for sums of their exponentials to keep them all */
+    DATA_ONE_NAN                  /* uniform, but for a NaN in the last operand */
+} Data;
 
 typedef struct Row {
     const char *name;             /* "maxsim-f32-cache": `--rows maxsim` chooses all that begin so */
     const char *work;             /* for the page */
     const char *expression;
     const char *operands;         /* "f32 16,32,128; i64 256" */
+    const char *extents;          /* "h=56,w=56": those that no operand tells, or NULL */
     double flops;                 /* multiply-adds count two; of ragged operands all are counted, padding too */
     const char *target;           /* einc's, and whose instruction is the peak; NULL: native, with `unit` the peak's */
     const char *unit;
@@ -29,6 +38,10 @@ typedef struct Row {
     bool speedup;                 /* the share is that of `threads`' speed-up over one in the bound's own */
     const char *precision;        /* NULL: that of the dtype */
     int least, most;              /* an i64 operand has lengths between these; 0: there is none */
+    int labels;                   /* an i64 operand has numbers below this; 0: there is none */
+    const char *other;            /* the expression of BOUND_OTHER, */
+    const char *other_operands;   /* and its operands; NULL: the row's */
+    Data data;
     bool only_named;              /* too long to run unless its name is given */
 } Row;
 
@@ -45,6 +58,7 @@ enum { OPERANDS_MAX = 4, AXES_MAX = 8 };
 
 typedef struct Work {
     const Row *row;
+    struct Work *other;           /* of the row's other expression; NULL: it has none */
     einc_context *context;
     einc_kernel *kernel;
     double limit;                 /* seconds: a call that takes longer is given up */
@@ -81,6 +95,7 @@ bool work_export(Work *work, Arena *arena, const char *folder);
 /* One round: the peaks, calls of the row, the peaks again. */
 typedef struct Round {
     double seconds;               /* of the fastest call */
+    double other;                 /* seconds of the other expression's fastest call */
     double compute, read, write;  /* per second, the best sample; 0 where not asked for */
 } Round;
 

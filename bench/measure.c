@@ -47,9 +47,10 @@ double bound_of(const Work *work, const Round *peaks, const char **by)
         const char *by;
     } bounds[] = { { work->flops, peaks->compute, "arithmetic" },
                    { (double)work->in_bytes, peaks->read, "reading" },
-                   { (double)work->out_bytes, peaks->write, "writing" } };
+                   { (double)work->out_bytes, peaks->write, "writing" },
+                   { peaks->other, 1, work->row->other } };
     double most = 0;
-    for (int i = 0; i < 3; i++)
+    for (int i = 0; i < 4; i++)
         if (bounds[i].rate > 0 && bounds[i].amount / bounds[i].rate > most) {
             most = bounds[i].amount / bounds[i].rate;
             *by = bounds[i].by;
@@ -57,16 +58,28 @@ double bound_of(const Work *work, const Round *peaks, const char **by)
     return most;
 }
 
-bool measure_round(Work *work, Arena *arena, int workers, Round *round)
+/* The fastest of some calls. */
+static bool call_some(Work *work, Arena *arena, int workers, double *fastest)
 {
-    *round = (Round){ 0 };
-    sample_peaks(work, workers, round);
     for (double spent = 0; spent < ROUND_SECONDS;) {
         double seconds = work_call(work, arena, workers);
         if (seconds < 0)
             return false;
-        round->seconds = spent == 0 || seconds < round->seconds ? seconds : round->seconds;
+        *fastest = spent == 0 || seconds < *fastest ? seconds : *fastest;
         spent += seconds;
+    }
+    return true;
+}
+
+bool measure_round(Work *work, Arena *arena, int workers, Round *round)
+{
+    *round = (Round){ 0 };
+    sample_peaks(work, workers, round);
+    if (!call_some(work, arena, workers, &round->seconds))
+        return false;
+    if (work->other && !call_some(work->other, arena, workers, &round->other)) {
+        work->failure = work->other->failure;
+        return false;
     }
     sample_peaks(work, workers, round);
     return true;
@@ -75,6 +88,7 @@ bool measure_round(Work *work, Arena *arena, int workers, Round *round)
 static void add_round(Round *best, const Round *round)
 {
     best->seconds = best->seconds == 0 || round->seconds < best->seconds ? round->seconds : best->seconds;
+    best->other = best->other == 0 || round->other < best->other ? round->other : best->other;
     keep_best(&best->compute, round->compute);
     keep_best(&best->read, round->read);
     keep_best(&best->write, round->write);

@@ -23,6 +23,15 @@
 
 #define SQUARE(dtype, n) .operands = dtype " " #n "," #n "; " dtype " " #n "," #n, .flops = 2.0 * n * n * n
 
+#define NEAREST .operands = "f32 10000,64; f32 10000,64", .flops = 2.0 * 10000 * 10000 * 64
+
+/* A layer with 3 x 3 weights and a border of zeros, batch 1. */
+#define CONVOLUTION(title, c, side, least) \
+    { "convolution-" title, "convolution f32, 3×3, padding 1, " #c " channels of " #side "²", \
+      "where(@h+@r >= 1 && @h+@r <= " #side " && @w+@s >= 1 && @w+@s <= " #side ", x[n,c,h+r-1,w+s-1], 0), k[o,c,r,s] -> [n,o,h,w]", \
+      .operands = "f32 1," #c "," #side "," #side "; f32 " #c "," #c ",3,3", .extents = "h=" #side ",w=" #side, \
+      .flops = 2.0 * c * c * 9 * side * side, .dtype = DTYPE_F32, .bounds = BOUND_COMPUTE, .goal = least }
+
 static const Row rows[] = {
     /* MaxSim, f32 */
     { "maxsim-f32-cache", "MaxSim f32, i=16 j=32 m=256 n=180 k=128", MAXSIM, .operands = CACHE("f32"),
@@ -107,6 +116,38 @@ static const Row rows[] = {
       .flops = 4.0 * 8 * 2048 * 2048 * 128, .dtype = DTYPE_F32, .bounds = BOUND_COMPUTE, .goal = 0.80 },
     { "attention-causal-128", "attention f32, causal, b=1 h=8 q=k=2048 d=128, of the useful flops", CAUSAL("0.0883883"), .operands = "f32 1,8,2048,128; f32 1,8,2048,128; f32 1,8,2048,128",
       .flops = 2.0 * 8 * 2048 * 2049 * 128, .dtype = DTYPE_F32, .bounds = BOUND_COMPUTE, .goal = 0.70 },
+
+    /* other semirings, and distances: two operations for each combination */
+    { "log-512", "logsumexp product f32, 512³, of our product", "ik + kj -> ikj | logsumexp k", SQUARE("f32", 512), .dtype = DTYPE_F32,
+      .bounds = BOUND_OTHER, .other = "ik,kj->ij", .goal = 0.80 },
+    { "log-batched", "logsumexp product f32, 40 of 200³, of our product", "bik + bkj -> bikj | logsumexp k",
+      .operands = "f32 40,200,200; f32 40,200,200", .flops = 2.0 * 40 * 200 * 200 * 200, .dtype = DTYPE_F32,
+      .bounds = BOUND_OTHER, .other = "bik,bkj->bij", .goal = 0.70 },
+    { "log-unsafe-512", "logsumexp product f32, 512³, numbers too far apart, of sums and exponentials", "ik + kj -> ikj | logsumexp k",
+      SQUARE("f32", 512), .data = DATA_WIDE, .dtype = DTYPE_F32, .bounds = BOUND_OTHER, .other = "ik + kj -> ikj | exp | sum k", .goal = 0.75 },
+    { "max-plus-1024", "(max,+) product f32, 1024³", "ik + kj -> ikj | max k", SQUARE("f32", 1024), .unit = "maxima",
+      .dtype = DTYPE_F32, .bounds = BOUND_COMPUTE, .goal = 0.90 },
+    { "min-plus-1024", "(min,+) product f32, 1024³", "ik + kj -> ikj | min k", SQUARE("f32", 1024), .unit = "maxima",
+      .dtype = DTYPE_F32, .bounds = BOUND_COMPUTE, .goal = 0.90 },
+    { "max-plus-nan-1024", "(max,+) product f32, 1024³, with a NaN", "ik + kj -> ikj | max k", SQUARE("f32", 1024), .unit = "nans",
+      .data = DATA_ONE_NAN, .dtype = DTYPE_F32, .bounds = BOUND_COMPUTE, .goal = 0.85 },
+    { "nearest-min", "nearest of 10,000 to 10,000 f32, d=64, exact differences", "(ik - jk)^2 -> ij | min j", NEAREST,
+      .unit = "squares", .dtype = DTYPE_F32, .bounds = BOUND_COMPUTE, .goal = 0.85 },
+    { "nearest-bottomk", "ten nearest of 10,000 to 10,000 f32, d=64, of the nearest alone", "(ik - jk)^2 -> ij | bottomk(10) j", NEAREST,
+      .dtype = DTYPE_F32, .bounds = BOUND_OTHER, .other = "(ik - jk)^2 -> ij | min j", .goal = 0.87 },
+    { "gaussian", "Gaussian sum f32, N=20,000 D=3, a pair as 15 multiply-adds", "(id - jd)^2 -> ij | exp(-0.5 * _) | * jv -> iv",
+      .operands = "f32 20000,3; f32 20000,3; f32 20000,1", .flops = 2.0 * 15 * 20000 * 20000, .dtype = DTYPE_F32,
+      .bounds = BOUND_COMPUTE, .goal = 0.70 },
+
+    /* several statements */
+    { "cross-entropy", "linear cross entropy f32, 512 tokens, hidden 1024, vocabulary 32,000, of our product",
+      "lse = X[t,h], W[v,h] -> [t,v] | logsumexp v ; pick = X[t,h], W[y[t],h] -> [t] ; lse[t] - pick[t] | mean t",
+      .operands = "f32 512,1024; f32 32000,1024; i64 512", .labels = 32000, .flops = 2.0 * 512 * 1024 * 32000, .dtype = DTYPE_F32,
+      .bounds = BOUND_OTHER, .other = "th,vh->tv", .other_operands = "f32 512,1024; f32 32000,1024", .goal = 0.85 },
+
+    /* convolutions */
+    CONVOLUTION("56", 64, 56, 0.80), CONVOLUTION("28", 128, 28, 0.80), CONVOLUTION("14", 256, 14, 0.70),
+    CONVOLUTION("7", 512, 7, 0.50),
 
     /* two threads: 0.95 of the bound's speed-up is 1.9 where the bound doubles */
     { "threads-maxsim-cache", "two threads: MaxSim f32, i=16 j=32 m=256 n=180 k=128", MAXSIM, .operands = CACHE("f32"),

@@ -1,4 +1,5 @@
 /* A row made ready: the kernel, its operands, its result compared with the evaluator's. */
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -79,7 +80,15 @@ static uint64_t next_random(uint64_t *state)
     return x ^ x >> 31;
 }
 
-/* Floats uniform in [-0.5, 0.5), i8 in all of its range, i64 between the row's lengths. Large ones repeat. */
+static int64_t random_integer(const Row *row, Dtype dtype, uint64_t random)
+{
+    if (dtype == DTYPE_I8)
+        return (int8_t)random;
+    return row->labels ? (int64_t)(random % (uint64_t)row->labels)
+                       : row->least + (int64_t)(random % (uint64_t)(row->most - row->least + 1));
+}
+
+/* Floats as the row says, i8 in all of its range, i64 between the row's lengths or its labels. Large ones repeat. */
 static void fill(const Work *work, int i)
 {
     const Row *row = work->row;
@@ -89,11 +98,11 @@ static void fill(const Work *work, int i)
     uint64_t state = (uint64_t)i + 1;
     for (; done < bytes && done < PATTERN * size; done += size) {
         uint64_t random = next_random(&state);
-        Number number = { .re = (double)(random >> 40) / (1 << 24) - 0.5 };
+        Number number = { .re = ((double)(random >> 40) / (1 << 24) - 0.5) * (row->data == DATA_WIDE ? 1000 : 1) };
+        if (row->data == DATA_ONE_NAN && i == work->input_count - 1 && done == 0)
+            number.re = NAN;
         if (dtype_kind(array.dtype) == KIND_INT) {
-            number.integer = array.dtype == DTYPE_I8
-                                 ? (int8_t)random
-                                 : row->least + (int64_t)(random % (uint64_t)(row->most - row->least + 1));
+            number.integer = random_integer(row, array.dtype, random);
             number.re = (double)number.integer;
         }
         array_store(array.dtype, (char *)array.data + done, number);
@@ -252,6 +261,20 @@ static bool is_here(const Row *row)
     return !row->target || peak_unit(row->target, dtype);
 }
 
+static bool begin_other(Work *work, Arena *arena)
+{
+    Row *row = ARENA_NEW(arena, Row);
+    *row = *work->row;
+    row->expression = row->other;
+    row->operands = row->other_operands ? row->other_operands : row->operands;
+    row->other = row->extents = NULL;
+    work->other = ARENA_NEW(arena, Work);
+    bool right = work_begin(work->other, arena, row, work->limit);
+    work->failure = work->other->failure;
+    work->broken |= work->other->broken;
+    return right;
+}
+
 bool work_begin(Work *work, Arena *arena, const Row *row, double limit)
 {
     const einc_host host = { .cancelled = is_late };
@@ -262,18 +285,20 @@ bool work_begin(Work *work, Arena *arena, const Row *row, double limit)
     einc_context_set_threads(work->context, row->threads);
     read_operands(work);
     einc_options options = { .examples = work->inputs, .example_count = work->input_count, .target = row->target,
-                             .precision = row->precision };
+                             .precision = row->precision, .extents = row->extents };
     work->kernel = einc_compile(work->context, row->expression, &options);
     if (!work->kernel)
         return fail_runtime(work, arena);
     if (!make_operands(work, arena) || !make_output(work, arena))
         return false;
     work->flops = useful_flops(work);
-    return call_first(work, arena) && check_result(work, arena);
+    return call_first(work, arena) && check_result(work, arena) && (!row->other || begin_other(work, arena));
 }
 
 void work_end(Work *work)
 {
+    if (work->other)
+        work_end(work->other);
     if (work->in)
         munmap(work->in, (work->in_bytes + HUGE_PAGE - 1) / HUGE_PAGE * HUGE_PAGE);
     if (work->out)

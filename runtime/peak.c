@@ -87,6 +87,63 @@ static void spin_avx512_f64(int64_t turns, int kernel)
     }
 }
 
+/* A sum and its maximum with an accumulator: the sum by either unit. */
+#define SUM_FMA(r, n, t) "vmovaps %%" r "15, %%" r #t "\nvfmadd231ps %%" r "15, %%" r "14, %%" r #t "\nvmaxps %%" r #t ", %%" r #n ", %%" r #n "\n"
+#define SUM_ADD(r, n, t) "vaddps %%" r "15, %%" r "14, %%" r #t "\nvmaxps %%" r #t ", %%" r #n ", %%" r #n "\n"
+#define SUMS_8(sum, r) sum(r, 0, 10) sum(r, 1, 11) sum(r, 2, 12) sum(r, 3, 13) sum(r, 4, 10) sum(r, 5, 11) sum(r, 6, 12) sum(r, 7, 13)
+#define SUMS_10(sum, r) SUMS_8(sum, r) sum(r, 8, 10) sum(r, 9, 11)
+
+static void spin_maxima_avx512(int64_t turns, int kernel)
+{
+    switch (kernel) {
+    case 0: TURN_FMA(SUMS_8(SUM_ADD, "zmm")); break;
+    case 1: TURN_FMA(SUMS_8(SUM_FMA, "zmm")); break;
+    default: TURN_FMA(SUMS_10(SUM_FMA, "zmm"));
+    }
+}
+
+static void spin_maxima_avx2(int64_t turns, int kernel)
+{
+    switch (kernel) {
+    case 0: TURN_FMA(SUMS_8(SUM_ADD, "ymm")); break;
+    case 1: TURN_FMA(SUMS_8(SUM_FMA, "ymm")); break;
+    default: TURN_FMA(SUMS_10(SUM_FMA, "ymm"));
+    }
+}
+
+/* The same with a comparison that finds a NaN, which then takes the accumulator's place. */
+#define NAN_STEP(n, t) "vcmpps $3, %%zmm" #t ", %%zmm" #t ", %%k1\nvmovaps %%zmm" #t ", %%zmm" #n "%{%%k1%}\n"
+#define NAN_FMA(r, n, t) SUM_FMA(r, n, t) NAN_STEP(n, t)
+#define NAN_ADD(r, n, t) SUM_ADD(r, n, t) NAN_STEP(n, t)
+
+static void spin_nans_avx512(int64_t turns, int kernel)
+{
+    switch (kernel) {
+    case 0: TURN_FMA(SUMS_8(NAN_ADD, "zmm")); break;
+    case 1: TURN_FMA(SUMS_8(NAN_FMA, "zmm")); break;
+    default: TURN_FMA(SUMS_10(NAN_FMA, "zmm"));
+    }
+}
+
+/* A difference and its square, added up. */
+#define SQUARE_STEP(r, n, t) "vsubps %%" r "15, %%" r "14, %%" r #t "\nvfmadd231ps %%" r #t ", %%" r #t ", %%" r #n "\n"
+
+static void spin_squares_avx512(int64_t turns, int kernel)
+{
+    switch (kernel) {
+    case 0: TURN_FMA(SUMS_8(SQUARE_STEP, "zmm")); break;
+    default: TURN_FMA(SUMS_10(SQUARE_STEP, "zmm"));
+    }
+}
+
+static void spin_squares_avx2(int64_t turns, int kernel)
+{
+    switch (kernel) {
+    case 0: TURN_FMA(SUMS_8(SQUARE_STEP, "ymm")); break;
+    default: TURN_FMA(SUMS_10(SQUARE_STEP, "ymm"));
+    }
+}
+
 static void spin_avx2_f32(int64_t turns, int kernel)
 {
     switch (kernel) {
@@ -253,6 +310,11 @@ static const PeakUnit units[] = {
     { "avx2", DTYPE_F64, spin_avx2_f64, "fma", NULL, 100000, { 8 * 8, 10 * 8, 12 * 8 } },
     { "portable", DTYPE_F32, spin_f32, NULL, NULL, 100000, { 8 * 8, 8 * 8, 6 * 8 } },
     { "portable", DTYPE_F64, spin_f64, NULL, NULL, 100000, { 8 * 4, 8 * 4, 6 * 4 } },
+    { "maxima", DTYPE_F32, spin_maxima_avx512, "avx512f", NULL, 50000, { 8 * 32, 8 * 32, 10 * 32 } },
+    { "maxima", DTYPE_F32, spin_maxima_avx2, "fma", NULL, 50000, { 8 * 16, 8 * 16, 10 * 16 } },
+    { "nans", DTYPE_F32, spin_nans_avx512, "avx512f", NULL, 50000, { 8 * 32, 8 * 32, 10 * 32 } },
+    { "squares", DTYPE_F32, spin_squares_avx512, "avx512f", NULL, 50000, { 8 * 32, 10 * 32, 10 * 32 } },
+    { "squares", DTYPE_F32, spin_squares_avx2, "fma", NULL, 50000, { 8 * 16, 10 * 16, 10 * 16 } },
     { .target = NULL }
 };
 
@@ -295,7 +357,8 @@ static const PeakUnit units[] = {
 
 #endif
 
-/* A target has the units of those that its name begins with: avx512bf16 those of avx512. */
+/* A target has the units of those that its name begins with: avx512bf16 those of avx512. Those of semirings and of
+ * differences count as two operations what takes the place of a multiply-add. */
 static bool has_unit(const char *target, const PeakUnit *unit)
 {
     return !strncmp(target, unit->target, strlen(unit->target));

@@ -135,16 +135,6 @@ enum { BAD_ARGUMENT = -2, BAD_SHAPES = -3, BAD_WORKSPACE = -4, BAD_MACHINE = -6,
 #define LANES 1
 #endif
 
-/* A vector of elements of 8 bytes may take several registers, and is aligned as one of them. */
-#define LONG __attribute__((vector_size(8 * LANES), aligned(64), may_alias))
-
-/* The numbers of one vector in the element type of another. */
-#if EINC_VECTORS
-#define CONVERT(x, type) __builtin_convertvector(x, type)
-#else
-#define CONVERT(x, type) ((type)(x))
-#endif
-
 /* Whether __builtin_shuffle is there; clang needs loops for it to see through. */
 #if EINC_VECTORS && !defined(__clang__)
 #define EINC_SHUFFLES 1
@@ -193,12 +183,6 @@ typedef int32_t i32v;
 #endif
 
 #if EINC_VECTORS
-typedef int64_t i64v LONG;
-#else
-typedef int64_t i64v;
-#endif
-
-#if EINC_VECTORS
 typedef uint32_t u32v __attribute__((vector_size(4 * LANES)));
 #else
 typedef uint32_t u32v;
@@ -220,16 +204,6 @@ INLINE f32v splat_f32v(float x)
 #if EINC_VECTORS
     f32v zero = {0};
     return x - zero;    /* which keeps -0 */
-#else
-    return x;
-#endif
-}
-
-INLINE i64v splat_i64v(int64_t x)
-{
-#if EINC_VECTORS
-    i64v zero = {0};
-    return x | zero;
 #else
     return x;
 #endif
@@ -279,21 +253,6 @@ INLINE i32v lanes_i32v(void)
     return x;
 }
 
-/* 0, 1, 2, ... */
-INLINE i64v lanes_i64v(void)
-{
-    static const int64_t lanes[] = { 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15 };
-    i64v x;
-    memcpy(&x, lanes, sizeof x);
-    return x;
-}
-
-/* What a comparison of f64v or i64v gives, as a mask of any type's lanes. */
-INLINE boolv narrow_boolv(i64v m)
-{
-    return CONVERT(m, boolv);
-}
-
 /* The first `count` lanes. */
 INLINE boolv first_boolv(int count)
 {
@@ -303,15 +262,6 @@ INLINE boolv first_boolv(int count)
 INLINE boolv and_boolv(boolv a, boolv b)
 {
     return a & b;
-}
-
-INLINE boolv not_boolv(boolv m)
-{
-#if EINC_VECTORS
-    return ~m;
-#else
-    return !m;
-#endif
 }
 
 /* Whether some lane is true. */
@@ -502,16 +452,11 @@ INLINE f32v exp_rest_f32v(f32v high, f32v low, f32v *n)
     return fma_f32v(*n, splat_f32v(2.12194440e-4f), rest) - low;
 }
 
-/* e^x for x <= 89. */
-INLINE f32v exp_down_f32v(f32v x)
-{
-    f32v n, rest = exp_rest_f32v(greater_f32v(splat_f32v(-104.0f), x), splat_f32v(0), &n);
-    return scale_f32v(exp_near_f32v(rest), n);
-}
-
 INLINE f32v exp_f32v(f32v x)
 {
-    return exp_down_f32v(lesser_f32v(splat_f32v(89.0f), x));
+    x = lesser_f32v(splat_f32v(89.0f), greater_f32v(splat_f32v(-104.0f), x));
+    f32v n, rest = exp_rest_f32v(x, splat_f32v(0), &n);
+    return scale_f32v(exp_near_f32v(rest), n);
 }
 
 /* Lane l of the result is lane l ^ n, for n less than LANES: the partner in a fold. */
@@ -663,6 +608,18 @@ PLAIN int is_shape(const int64_t *shape, int rank)
 PLAIN int64_t meet(int64_t a, int64_t b)
 {
     return a == b || b == 1 ? a : a == 1 ? b : -1;
+}
+
+/* How many of the lanes' positions, which follow each other from `first` on, are less than `bound`. */
+static inline int lanes_before(int64_t first, int64_t bound)
+{
+    return first >= bound ? 0 : (uint64_t)bound - (uint64_t)first < LANES ? (int)(bound - first) : LANES;
+}
+
+/* Which of them are not more. */
+INLINE boolv are_up_to(int64_t first, int64_t bound)
+{
+    return first_boolv(first > bound ? 0 : lanes_before(first, bound) + 1);
 }
 
 /* One call: the operands, what follows from their shapes, and where tasks report a failure. */
@@ -831,15 +788,11 @@ KERNEL static void after_1(const Frame *f, char *own, int64_t b_first, int64_t h
         for (int r = 0; r < height; r++) {
             const int64_t q_at = q + r;
             const f32v sum = load_f32v(kept + r * COLUMNS_1 + v * LANES, 1, lanes);
-            const boolv value = narrow_boolv(q_at >= (splat_i64v(k_lanes) + lanes_i64v()));
-            const boolv where = and_boolv(first_boolv(lanes), value),
-                    elsewhere = and_boolv(first_boolv(lanes), not_boolv(value));
-            f32v chosen = splat_f32v(0.0f);
+            const boolv value = are_up_to(k_lanes, q_at);
+            const boolv where = and_boolv(first_boolv(lanes), value);
+            f32v chosen = splat_f32v(cast_of);
             if (any_boolv(where)) {
                 chosen = select_f32v(where, sum * 0.125f, chosen);
-            }
-            if (any_boolv(elsewhere)) {
-                chosen = select_f32v(elsewhere, splat_f32v(cast_of), chosen);
             }
             store_f32v(tmp1 + (b - b_first) * tmp1_0 + (h - h_first) * tmp1_1 + (q_at - q_first) * tmp1_2 + k_lanes,
                     1, chosen, lanes);

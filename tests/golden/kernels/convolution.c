@@ -3,13 +3,14 @@
  *     where(@h + @r >= 1 && @h + @r <= 56, x[n,c,h+r-1], 0) * k[o,c,r] -> noh
  *
  * target portable, 4 lanes
- * launch 1: block of o: tile_1_1 = min(64, o), block of n: tile_1_2 = min(4, n), block of h: tile_1_3 = min(56, h)
+ * launch 1: block of n: tile_1_1 = min(9, n), block of h: tile_1_2 = min(56, h), block of o: tile_1_3 = min(64, o)
  *   step 1: store out[n,o,h] = sum[r,c](where(((@h + @r) >= 1) && ((@h + @r) <= 56), x[n,c,h+r-1], 0) * k[o,c,r])
- *     tiles of 6 x 8: rows h, columns o, contracted r c, rows packed as vectors
- *     loops n h o, 4 lanes along o
- * workspace workers * (align(align(tile_1_1, 8) * r * c * 4, 64)
- *         + align((1 + min(1, align(tile_1_1, 8) * r * c / 40961)) * r * c * 96, 64)
- *         + align(min(1, r * c / 1025) * align(tile_1_1, 8) * 48, 64) + 64) */
+ *     tiles of 6 x 8: rows o, columns n h, contracted c r, rows packed as vectors
+ *     loops n o h, 4 lanes along h, past the caches from 64 MB
+ * workspace workers * (align(align(tile_1_1 * tile_1_2, 8) * c * r * 4, 64)
+ *         + align((1 + min(1, align(tile_1_1 * tile_1_2, 8) * c * r / 40961)) * c * r * 96, 64)
+ *         + align(min(1, c * r / 1025) * align(tile_1_1 * tile_1_2, 8) * 48, 64)
+ *         + align((ceil(align(tile_1_1 * tile_1_2, 8) / 4) + 2) * 24, 64) + 64) */
 #include <stddef.h>
 #include <stdint.h>
 #include <string.h>
@@ -107,12 +108,8 @@ enum { BAD_ARGUMENT = -2, BAD_SHAPES = -3, BAD_WORKSPACE = -4, BAD_MACHINE = -6,
 #define LANES 1
 #endif
 
-/* Whether __builtin_shuffle is there; clang needs loops for it to see through. */
-#if EINC_VECTORS && !defined(__clang__)
-#define EINC_SHUFFLES 1
-#else
-#define EINC_SHUFFLES 0
-#endif
+/* A vector of elements of 8 bytes may take several registers, and is aligned as one of them. */
+#define LONG __attribute__((vector_size(8 * LANES), aligned(16), may_alias))
 
 /* Before a loop over lanes that is to become a handful of shuffles. */
 #if EINC_VECTORS && !defined(__clang__)
@@ -158,6 +155,12 @@ typedef float f32v;
 typedef int32_t i32v __attribute__((vector_size(4 * LANES)));
 #else
 typedef int32_t i32v;
+#endif
+
+#if EINC_VECTORS
+typedef int64_t i64v LONG;
+#else
+typedef int64_t i64v;
 #endif
 
 #if EINC_VECTORS
@@ -211,6 +214,27 @@ INLINE float lane_f32v(f32v x, int l)
 #endif
 }
 
+INLINE int64_t lane_i64v(i64v x, int l)
+{
+#if EINC_VECTORS
+    return x[l];
+#else
+    (void)l;
+    return x;
+#endif
+}
+
+/* 0 or 1. */
+INLINE int lane_boolv(boolv m, int l)
+{
+#if EINC_VECTORS
+    return m[l] & 1;
+#else
+    (void)l;
+    return m;
+#endif
+}
+
 /* 0, 1, 2, ... */
 INLINE i32v lanes_i32v(void)
 {
@@ -218,6 +242,52 @@ INLINE i32v lanes_i32v(void)
     i32v x;
     memcpy(&x, lanes, sizeof x);
     return x;
+}
+
+/* 0, 1, 2, ... */
+INLINE i64v lanes_i64v(void)
+{
+    static const int64_t lanes[] = { 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15 };
+    i64v x;
+    memcpy(&x, lanes, sizeof x);
+    return x;
+}
+
+/* The first `count` lanes. */
+INLINE boolv first_boolv(int count)
+{
+    return lanes_i32v() < count;
+}
+
+INLINE boolv and_boolv(boolv a, boolv b)
+{
+    return a & b;
+}
+
+INLINE boolv not_boolv(boolv m)
+{
+#if EINC_VECTORS
+    return ~m;
+#else
+    return !m;
+#endif
+}
+
+/* Whether some lane is true. */
+INLINE int any_boolv(boolv m)
+{
+    int32_t lanes[LANES], any = 0;
+    memcpy(lanes, &m, sizeof lanes);
+    UNROLL
+    for (int l = 0; l < LANES; l++)
+        any |= lanes[l];
+    return any != 0;
+}
+
+/* Whether every lane is true. */
+INLINE int all_boolv(boolv m)
+{
+    return !any_boolv(not_boolv(m));
 }
 
 INLINE f32v select_f32v(boolv m, f32v a, f32v b)
@@ -272,10 +342,41 @@ INLINE void store_u32v(void *p, int64_t stride, u32v x, int count)
         store_lanes_u32v(p, stride, x, count);
 }
 
-INLINE int64_t add_i64(int64_t a, int64_t b)
+/* Stores x past the caches, 16 bytes at a time; 0 where that cannot be. */
+INLINE int stream_quarters(void *p, const void *x, int bytes)
 {
-    return (int64_t)((uint64_t)a + (uint64_t)b);
+#if EINC_VECTORS && defined(__SSE2__)
+    typedef float Quarter __attribute__((vector_size(16), may_alias));
+    if ((uintptr_t)p % 16 == 0 && bytes % 16 == 0) {
+        UNROLL
+        for (int b = 0; b < bytes; b += 16) {
+            Quarter y;
+            memcpy(&y, (const char *)x + b, 16);
+#ifdef __clang__
+            __builtin_nontemporal_store(y, (Quarter *)((char *)p + b));
+#else
+            __builtin_ia32_movntps((float *)((char *)p + b), y);
+#endif
+        }
+        return 1;
+    }
+#endif
+    (void)p, (void)x, (void)bytes;
+    return 0;
 }
+
+/* Stores x past the caches, which would read the line that it is in before; 0 where that cannot be. */
+INLINE int stream_bytes(void *p, const void *x, int bytes)
+{
+    return stream_quarters(p, x, bytes);
+}
+
+/* What was stored past the caches is there for other threads. */
+#if defined(__GNUC__) && defined(__SSE2__)
+#define STREAM_END() __asm__ volatile("sfence" : : : "memory")
+#else
+#define STREAM_END() ((void)0)
+#endif
 
 /* a * b + c, rounded once or twice. */
 INLINE f32v fma_f32v(f32v a, f32v b, f32v c)
@@ -294,45 +395,29 @@ INLINE void store_f32v(f32u *p, int64_t stride, f32v x, int count)
     store_u32v(p, stride, bits_f32v(x), count);
 }
 
-/* Lane l of the result is lane l ^ n, for n less than LANES: the partner in a fold. */
-INLINE f32v flip_f32v(f32v x, int n)
+/* p[offset] in the active lanes. */
+APART u32v gather_u32v(const void *p, i64v offset, boolv active)
 {
-#if EINC_SHUFFLES
-    return __builtin_shuffle(x, lanes_i32v() ^ n);
-#else
-    float lanes[LANES], others[LANES];
-    memcpy(lanes, &x, sizeof x);
-    for (int l = 0; l < LANES; l++)
-        others[l] = lanes[l ^ n];
-    memcpy(&x, others, sizeof x);
-    return x;
-#endif
-}
-
-/* In each square of 2n by 2n the two n by n corners off the diagonal change places. */
-INLINE void exchange_f32v(f32v *x, int n)
-{
-    const boolv upper = (lanes_i32v() & n) != 0;
-    UNROLL
-    for (int pair = 0; pair < LANES / 2; pair++) {
-        const int i = pair / n * 2 * n + pair % n;
-        const f32v a = x[i], b = x[i + n];
-        x[i] = select_f32v(upper, flip_f32v(b, n), a);
-        x[i + n] = select_f32v(upper, b, flip_f32v(a, n));
+    uint32_t lanes[LANES];
+    u32v x;
+    for (int l = 0; l < LANES; l++) {
+        lanes[l] = 0;
+        if (lane_boolv(active, l))
+            memcpy(&lanes[l], (const char *)p + 4 * lane_i64v(offset, l), 4);
     }
+    memcpy(&x, lanes, sizeof x);
+    return x;
 }
 
-/* Lane j of x[i] becomes lane i of x[j]. */
-APART void transpose_f32v(f32v *x)
+/* p[0], p[stride], ... in the active lanes. */
+INLINE u32v pick_u32v(const void *p, int64_t stride, boolv active)
 {
-    if (LANES > 1)
-        exchange_f32v(x, 1);
-    if (LANES > 2)
-        exchange_f32v(x, 2);
-    if (LANES > 4)
-        exchange_f32v(x, 4);
-    if (LANES > 8)
-        exchange_f32v(x, 8);
+    return gather_u32v(p, lanes_i64v() * stride, active);
+}
+
+INLINE f32v pick_f32v(const f32u *p, int64_t stride, boolv active)
+{
+    return all_boolv(active) ? load_f32v(p, stride, LANES) : from_bits_f32v(pick_u32v(p, stride, active));
 }
 
 /* Helpers that run once a call are for any machine, whatever the kernel's instruction set. */
@@ -419,9 +504,64 @@ PLAIN int64_t meet(int64_t a, int64_t b)
     return a == b || b == 1 ? a : a == 1 ? b : -1;
 }
 
-PLAIN int is_inside(int64_t position, int64_t extent)
+/* How many of the lanes' positions, which follow each other from `first` on, are less than `bound`. */
+static inline int lanes_before(int64_t first, int64_t bound)
 {
-    return (uint64_t)position < (uint64_t)extent;
+    return first >= bound ? 0 : (uint64_t)bound - (uint64_t)first < LANES ? (int)(bound - first) : LANES;
+}
+
+/* Which of the lanes' positions, which follow each other from `first` on, are less than `bound`. */
+INLINE boolv are_before(int64_t first, int64_t bound)
+{
+    return first_boolv(lanes_before(first, bound));
+}
+
+/* Which of them are not more. */
+INLINE boolv are_up_to(int64_t first, int64_t bound)
+{
+    return first_boolv(first > bound ? 0 : lanes_before(first, bound) + 1);
+}
+
+/* Which of them are in range. */
+INLINE boolv are_inside(int64_t first, int64_t extent)
+{
+    return and_boolv(not_boolv(are_before(first, 0)), are_before(first, extent));
+}
+
+/* Where the lanes of a vector lie: those before `here` side by side at `first`, others before `end` at `rest`. */
+typedef struct Piece {
+    int64_t first, rest;
+    int here, end;
+} Piece;
+
+/* One lane after the other. */
+APART void store_rest_lanes_u32v(void *p, u32v x, int first, int end)
+{
+    uint32_t lanes[LANES];
+    memcpy(lanes, &x, sizeof x);
+    for (int l = first; l < end; l++)
+        memcpy((char *)p + 4 * (l - first), &lanes[l], 4);
+}
+
+/* The lanes from `first` on, before `end`, side by side at p. */
+INLINE void store_rest_u32v(void *p, u32v x, int first, int end)
+{
+    store_rest_lanes_u32v(p, x, first, end);
+}
+
+/* With `past` whole ones go past the caches. */
+INLINE void store_piece_u32v(void *to, const Piece *piece, u32v x, int past)
+{
+    if (past && piece->here == LANES && stream_bytes((char *)to + 4 * piece->first, &x, sizeof x))
+        return;
+    store_u32v((char *)to + 4 * piece->first, 1, x, piece->here);
+    if (piece->here < piece->end)
+        store_rest_u32v((char *)to + 4 * piece->rest, x, piece->here, piece->end);
+}
+
+INLINE void store_piece_f32v(f32u *to, const Piece *piece, f32v x, int past)
+{
+    store_piece_u32v(to, piece, bits_f32v(x), past);
 }
 
 /* One call: the operands, what follows from their shapes, and where tasks report a failure. */
@@ -438,9 +578,11 @@ typedef struct Frame {
     int64_t units_1;
     int64_t at_packed_1;
     int64_t at_kept_1;
+    int64_t at_pieces_1;
     int64_t at_panels_of_1;
     int64_t per_worker;
     int64_t grain_1, tasks_1;
+    int past_1;    /* the result is stored past the caches */
     int64_t shared;
     char *workspace;
     const einc_host *host;
@@ -467,21 +609,35 @@ static int is_stopped(const Frame *f)
 enum { ROWS_1 = 6, VECTORS_1 = 2, COLUMNS_1 = VECTORS_1 * LANES, DEPTH_1 = 1024, NEAR_1 = 40960, BLOCK_1 = 2 };
 
 /* Packs the panel of `count` columns. */
-KERNEL static void pack_columns_1(const Frame *f, char *own, int64_t o, int64_t depth, int64_t place,
-        int64_t from_point, int64_t to_point, int count)
+KERNEL static void pack_columns_1(const Frame *f, char *own, int64_t n, int64_t h, int64_t depth, int64_t tile_place,
+        int64_t place, int64_t from_point, int64_t to_point, int count)
 {
-    const int64_t extent_c = f->extent_c;
-    const f32u *k = (const f32u *)f->in.k.data;
-    const int64_t k_0 = f->in.k.stride[0], k_1 = f->in.k.stride[1];
-    const int64_t k_2 = f->in.k.stride[2];
+    const int64_t extent_r = f->extent_r;
+    const f32u *x = (const f32u *)f->in.x.data;
+    const int64_t x_0 = f->in.x.stride[0], x_1 = f->in.x.stride[1];
+    const int64_t x_2 = f->in.x.stride[2];
     float *panels_1 = (float *)own;
     for (int v = 0; v * LANES < count; v++) {
         const int lanes = (int)size_min(LANES, count - v * LANES);
-        const int64_t o_lanes = o + v * LANES;
-        float *to = panels_1 + place * depth + from_point * extent_c * COLUMNS_1 + v * LANES;
-        for (int64_t r_2 = from_point; r_2 < to_point; r_2++) {
-            for (int64_t c_2 = 0; c_2 < extent_c; c_2++) {
-                store_f32v(to, 1, load_f32v(k + o_lanes * k_0 + c_2 * k_1 + r_2 * k_2, k_0, lanes), lanes);
+        const int64_t h_lanes = h + v * LANES;
+        float *to = panels_1 + tile_place * depth + from_point * extent_r * COLUMNS_1 + place - tile_place
+                + v * LANES;
+        for (int64_t c_2 = from_point; c_2 < to_point; c_2++) {
+            for (int64_t r_2 = 0; r_2 < extent_r; r_2++) {
+                const boolv value = and_boolv(not_boolv(are_before(h_lanes + r_2, 1)), are_up_to(h_lanes + r_2, 56));
+                const boolv where = and_boolv(first_boolv(lanes), value);
+                f32v chosen = splat_f32v(0.0f);
+                if (any_boolv(where)) {
+                    f32v found = splat_f32v(0.0f);
+                    const boolv inside = are_inside(h_lanes + r_2 - 1, f->in.x.shape[2]);
+                    if (any_boolv(and_boolv(where, not_boolv(inside))))
+                        FAIL(f, OUT_OF_RANGE - 11);
+                    const boolv may = and_boolv(where, inside);
+                    const f32u *first = x + n * x_0 + c_2 * x_1 + (h_lanes + r_2 - 1) * x_2;
+                    found = pick_f32v(first, x_2, may);
+                    chosen = select_f32v(where, found, chosen);
+                }
+                store_f32v(to, 1, chosen, lanes);
                 to += COLUMNS_1;
             }
         }
@@ -489,37 +645,34 @@ KERNEL static void pack_columns_1(const Frame *f, char *own, int64_t o, int64_t 
 }
 
 /* Packs `height` rows. */
-KERNEL static void pack_rows_1(const Frame *f, char *own, int64_t n, int64_t h, int64_t depth, int64_t before,
-        int height)
+KERNEL static void pack_rows_1(const Frame *f, char *own, int64_t o, int64_t depth, int64_t before, int height)
 {
     const int64_t extent_r = f->extent_r, extent_c = f->extent_c;
     const int64_t at_packed_1 = f->at_packed_1;
-    const f32u *x = (const f32u *)f->in.x.data;
-    const int64_t x_0 = f->in.x.stride[0], x_1 = f->in.x.stride[1];
-    const int64_t x_2 = f->in.x.stride[2];
+    const f32u *k = (const f32u *)f->in.k.data;
+    const int64_t k_0 = f->in.k.stride[0], k_1 = f->in.k.stride[1];
+    const int64_t k_2 = f->in.k.stride[2];
     float *packed_1 = (float *)(own + at_packed_1);
     for (int r = 0; r < height; r++) {
-        const int64_t h_at = h + r;
+        const int64_t o_at = o + r;
         float *to = packed_1 + (before * depth + r) * LANES;
-        for (int64_t r_2 = 0; r_2 < extent_r; r_2++) {
-            const int value = (add_i64(h_at, r_2) >= 1) && (add_i64(h_at, r_2) <= 56);
-            for (int64_t c_2 = 0; c_2 < extent_c; c_2 += LANES) {
-                const int lanes = (int)size_min(LANES, extent_c - c_2);
-                f32v chosen;
-                if (value) {
-                    f32v found = splat_f32v(0.0f);
-                    if (is_inside(h_at + r_2 - 1, f->in.x.shape[2]))
-                        found = load_f32v(x + n * x_0 + c_2 * x_1 + (h_at + r_2 - 1) * x_2, x_1, lanes);
-                    else
-                        FAIL(f, OUT_OF_RANGE - 11);
-                    chosen = found;
-                } else {
-                    chosen = splat_f32v(0.0f);
-                }
-                const f32v value_2 = chosen;
+        if (k_1 == k_2 * extent_r) {
+            for (int64_t flat = 0; flat < depth; flat += LANES) {
+                const int lanes = (int)size_min(LANES, depth - flat);
+                const f32v value = load_f32v(k + o_at * k_0 + flat * k_2, k_2, lanes);
                 for (int c = 0; c < lanes; c++)
-                    store_f32v(to + c * height * LANES, 1, splat_f32v(lane_f32v(value_2, c)), LANES);
+                    store_f32v(to + c * height * LANES, 1, splat_f32v(lane_f32v(value, c)), LANES);
                 to += lanes * height * LANES;
+            }
+        } else {
+            for (int64_t c_2 = 0; c_2 < extent_c; c_2++) {
+                for (int64_t r_2 = 0; r_2 < extent_r; r_2 += LANES) {
+                    const int lanes = (int)size_min(LANES, extent_r - r_2);
+                    const f32v value_2 = load_f32v(k + o_at * k_0 + c_2 * k_1 + r_2 * k_2, k_2, lanes);
+                    for (int c = 0; c < lanes; c++)
+                        store_f32v(to + c * height * LANES, 1, splat_f32v(lane_f32v(value_2, c)), LANES);
+                    to += lanes * height * LANES;
+                }
             }
         }
     }
@@ -555,7 +708,7 @@ INLINE void multiply_1(int height, const f32u *rows, int64_t row_step, int64_t k
             HOLD(left);
             UNROLL
             for (int v = 0; v < VECTORS_1; v++) {
-                sums[r][v] = fma_f32v(left, right[v], sums[r][v]);
+                sums[r][v] = fma_f32v(right[v], left, sums[r][v]);
             }
         }
         rows += k_step;
@@ -567,13 +720,25 @@ INLINE void multiply_1(int height, const f32u *rows, int64_t row_step, int64_t k
  * taken by what follows the product. */
 KERNEL static void tile_1(int height, const f32u *rows, int64_t row_step, int64_t k_step, const float *panel,
         int64_t depth, const char *ahead, int64_t ahead_step, const f32u *start, int64_t start_step, f32u *kept,
-        int64_t kept_step)
+        int64_t kept_step, const Piece *placed, f32u *result, int64_t result_step, int past)
 {
     f32v sums[ROWS_1][VECTORS_1];
     if (height == ROWS_1)
         multiply_1(ROWS_1, rows, LANES, ROWS_1 * LANES, panel, depth, ahead, ahead_step, start, start_step, sums);
     else
         multiply_1(height, rows, row_step, k_step, panel, depth, ahead, ahead_step, start, start_step, sums);
+    if (placed) {
+        UNROLL
+        for (int r = 0; r < ROWS_1; r++) {
+            if (r >= height)
+                break;
+            UNROLL
+            for (int v = 0; v < VECTORS_1; v++) {
+                store_piece_f32v(result + r * result_step, &placed[v], sums[r][v], past);
+            }
+        }
+        return;
+    }
     UNROLL
     for (int r = 0; r < ROWS_1; r++) {
         if (r >= height)
@@ -585,26 +750,19 @@ KERNEL static void tile_1(int height, const f32u *rows, int64_t row_step, int64_
 }
 
 /* What becomes of a tile's sums. */
-KERNEL static void after_1(const Frame *f, int64_t n, int64_t h, int64_t o, int count, int height, const float *kept)
+KERNEL static void after_1(const Frame *f, int64_t o, int64_t n, int64_t h, int64_t tile_place, int64_t place,
+        int count, int height, const float *kept)
 {
     f32u *out = (f32u *)f->in.out.data;
     const int64_t out_0 = f->in.out.stride[0], out_1 = f->in.out.stride[1];
     const int64_t out_2 = f->in.out.stride[2];
     for (int v = 0; v * LANES < count; v++) {
         const int lanes = (int)size_min(LANES, count - v * LANES);
-        for (int from = 0; from < height; from += LANES) {
-            const int rows = (int)size_min(LANES, height - from);
-            f32v square[LANES];
-            for (int s = 0; s < LANES; s++) {
-            const int r = from + (s < rows ? s : 0);
-            const f32v sum = load_f32v(kept + r * COLUMNS_1 + v * LANES, 1, lanes);
-            square[s] = sum;
-            }
-            transpose_f32v(square);
-            for (int c = 0; c < lanes; c++) {
-            const int64_t h_rows = h + from, o_at = o + v * LANES + c;
-            store_f32v(out + n * out_0 + o_at * out_1 + h_rows * out_2, out_2, square[c], rows);
-            }
+        const int64_t h_lanes = h + v * LANES;
+        for (int r = 0; r < height; r++) {
+            const int64_t o_at = o + r;
+            const f32v sum = load_f32v(kept + r * COLUMNS_1 + place - tile_place + v * LANES, 1, lanes);
+            store_f32v(out + n * out_0 + o_at * out_1 + h_lanes * out_2, out_2, sum, lanes);
         }
     }
 }
@@ -614,8 +772,9 @@ KERNEL static void after_1(const Frame *f, int64_t n, int64_t h, int64_t o, int 
 KERNEL static void step_1(const Frame *f, char *own, int64_t n_first, int64_t n_end, int64_t o_first, int64_t o_end,
         int64_t h_first, int64_t h_end)
 {
-    const int64_t extent_r = f->extent_r, extent_c = f->extent_c;
-    const int64_t at_packed_1 = f->at_packed_1, at_kept_1 = f->at_kept_1;
+    const int64_t extent_h = f->extent_h, extent_r = f->extent_r;
+    const int64_t extent_c = f->extent_c, at_packed_1 = f->at_packed_1;
+    const int64_t at_kept_1 = f->at_kept_1, at_pieces_1 = f->at_pieces_1;
     const int64_t at_panels_of_1 = f->at_panels_of_1;
     f32u *out = (f32u *)f->in.out.data;
     const int64_t out_0 = f->in.out.stride[0], out_1 = f->in.out.stride[1];
@@ -623,79 +782,107 @@ KERNEL static void step_1(const Frame *f, char *own, int64_t n_first, int64_t n_
     float *panels_1 = (float *)own;
     float *packed_1 = (float *)(own + at_packed_1);
     float *kept_1 = (float *)(own + at_kept_1);
+    int64_t *pieces_1 = (int64_t *)(own + at_pieces_1);
     int64_t *panels_of_1 = (int64_t *)(own + at_panels_of_1);
-    const int64_t depth = extent_r * extent_c;
-    const int64_t columns = o_end - o_first, places = size_align(columns, COLUMNS_1);
+    const int64_t depth = extent_c * extent_r;
+    const int64_t columns = (n_end - n_first) * (h_end - h_first), places = size_align(columns, COLUMNS_1);
+    const int64_t width = h_end - h_first;
     float start[COLUMNS_1];
     for (int c = 0; c < COLUMNS_1; c++)
         start[c] = 0.0f;
     float tile[ROWS_1 * COLUMNS_1];
-    const int64_t columns_at = o_first;
+    Piece *const pieces = (Piece *)pieces_1;    /* where the result has each vector of columns */
+    const int is_placed = LANES == 4 && width >= LANES && out_2 == 1;
+    int is_past = f->past_1;    /* all vectors are lines of it, past the caches */
+    for (int64_t place = 0; is_placed && place < places + COLUMNS_1; place += LANES) {
+        Piece *const piece = &pieces[place / LANES];
+        const int64_t count = size_max(size_min(columns - place, LANES), 0);
+        const int64_t here = size_min(count, width - place % width), behind = place + here;
+        piece->first = (place - place % width) / (h_end - h_first) * out_0 + place % width * out_2;
+        piece->rest = (behind - behind % width) / (h_end - h_first) * out_0 + behind % width * out_2;
+        piece->here = (int)(piece->rest == piece->first + here ? count : here);
+        piece->end = (int)count;
+        is_past = is_past && (count == 0 || (piece->here == LANES && piece->first * 4 % 64 == 0));
+    }
+    const int64_t columns_at = n_first * extent_h + h_first;
     if (*panels_of_1 != columns_at) {
         if (places > columns)    /* so that what is there is numbers */
             memset(panels_1 + (places - COLUMNS_1) * depth, 0, (size_t)(COLUMNS_1 * depth) * 4);
-        for (int64_t from_point = 0; from_point < extent_r; from_point += 16) {
-            const int64_t to_point = size_min(from_point + 16, extent_r);
-            for (int64_t place = 0; place < places; place += COLUMNS_1) {
-                const int64_t o = o_first + place;
-                const int count = (int)size_min(COLUMNS_1, columns - place);
-                pack_columns_1(f, own, o, depth, place, from_point, to_point, count);
+        for (int64_t from_point = 0; from_point < extent_c; from_point += 16) {
+            const int64_t to_point = size_min(from_point + 16, extent_c);
+            for (int64_t tile_place = 0; tile_place < places; tile_place += COLUMNS_1) {
+                const int64_t tile_end = size_min(tile_place + COLUMNS_1, columns);
+                for (int64_t place = tile_place; place < tile_end;) {
+                    const int count = (int)size_min(width - place % width, tile_end - place);
+                    const int64_t h = h_first + place % width;
+                    const int64_t n = n_first + (place - place % width) / (h_end - h_first);
+                    pack_columns_1(f, own, n, h, depth, tile_place, place, from_point, to_point, count);
+                    place += count;
+                }
             }
         }
         *panels_of_1 = columns_at;
     }
     const int64_t block = depth * places > NEAR_1 ? BLOCK_1 : 1;
-    for (int64_t n = n_first; n < n_end; n++) {
-        for (int64_t h_block = h_first, h_stop; h_block < h_end; h_block = h_stop) {
-            const int64_t left = h_end - h_block, tiles_left = size_ceil_div(left, ROWS_1);
-            int height = (int)(tiles_left <= block ? left : size_ceil_div(left * block, tiles_left));
-            int64_t h = h_block, done = 0, points;
-            h_stop = h_block + height;
-            for (h = h_block; h < h_stop; h += height) {
-                height = (int)size_ceil_div(h_stop - h, size_ceil_div(h_stop - h, ROWS_1));
-                const int64_t before = h - h_block;
-                pack_rows_1(f, own, n, h, depth, before, height);
-            }
-            h = h_block;
-            const f32u *const rows = packed_1;
-            const int64_t row_step = LANES, k_apart = 0, tile_step = depth * LANES;
-            do {
-                points = size_ceil_div(depth - done, size_max(size_ceil_div(depth - done, DEPTH_1), 1));
-                float *kept = points < depth ? kept_1 : tile;
-                const int is_last = done + points >= depth;
-                /* What comes nearer: the next panel where not all of them are near, else points to come or the next one; a share for each tile. Of few points what is written takes longest. */
-                const char *ahead = NULL;
-                const int writes = depth < size_min(places, ROWS_1 * BLOCK_1);
-                const int64_t ahead_step =
-                    writes ? (out_2 < COLUMNS_1 ? 64 : out_2 * 4) :
-                    block > 1 ? COLUMNS_1 * 4 / BLOCK_1 :
-                    (k_apart ? k_apart : (int64_t)COLUMNS_1) * 4;
-                for (int64_t place = 0; place < places; place += COLUMNS_1) {
-                    const int64_t o = o_first + place;
-                    const int count = (int)size_min(COLUMNS_1, columns - place);
-                    if (block > 1)
-                        ahead = (const char *)(panels_1 + (place + COLUMNS_1) * depth + done * COLUMNS_1);
-                    for (h = h_block; h < h_stop; h += height) {
-                        height = (int)size_ceil_div(h_stop - h, size_ceil_div(h_stop - h, ROWS_1));
-                        const int64_t k_step = k_apart ? k_apart : height * LANES;
-                        const f32u *here = rows + (h - h_block) * tile_step + done * k_step;
-                        if (block == 1)
-                            ahead = (const char *)(k_apart ? here + 16 * k_apart : panels_1
-                                    + (place + COLUMNS_1) * depth);
-                        if (writes)
-                            ahead = (const char *)(out + n * out_0 + (o_first + (place + COLUMNS_1)) * out_1
-                                    + h * out_2);
-                        tile_1(height, here, row_step, k_step, panels_1 + place * depth + done * COLUMNS_1, points,
-                                ahead, ahead_step, done ? kept : start, done ? COLUMNS_1 : 0, kept, COLUMNS_1);
-                        if (is_last)
-                            after_1(f, n, h, o, count, height, kept);
-                        kept += points < depth ? ROWS_1 * COLUMNS_1 : 0;
-                        ahead += points * ahead_step;
-                    }
-                }
-                done += points;
-            } while (done < depth);
+    for (int64_t o_block = o_first, o_stop; o_block < o_end; o_block = o_stop) {
+        const int64_t left = o_end - o_block, tiles_left = size_ceil_div(left, ROWS_1);
+        int height = (int)(tiles_left <= block ? left : size_ceil_div(left * block, tiles_left));
+        int64_t o = o_block, done = 0, points;
+        o_stop = o_block + height;
+        for (o = o_block; o < o_stop; o += height) {
+            height = (int)size_ceil_div(o_stop - o, size_ceil_div(o_stop - o, ROWS_1));
+            const int64_t before = o - o_block;
+            pack_rows_1(f, own, o, depth, before, height);
         }
+        o = o_block;
+        const f32u *const rows = packed_1;
+        const int64_t row_step = LANES, k_apart = 0, tile_step = depth * LANES;
+        do {
+            points = size_ceil_div(depth - done, size_max(size_ceil_div(depth - done, DEPTH_1), 1));
+            float *kept = points < depth ? kept_1 : tile;
+            const int is_last = done + points >= depth;
+            /* What comes nearer: the next panel where not all of them are near, else points to come or the next one; a share for each tile. Of few points what is written takes longest. */
+            const char *ahead = NULL;
+            const int writes = depth < size_min(places, ROWS_1 * BLOCK_1);
+            const int64_t ahead_step =
+                writes ? (out_1 < COLUMNS_1 ? 64 : out_1 * 4) :
+                block > 1 ? COLUMNS_1 * 4 / BLOCK_1 :
+                (k_apart ? k_apart : (int64_t)COLUMNS_1) * 4;
+            for (int64_t tile_place = 0; tile_place < places; tile_place += COLUMNS_1) {
+                if (block > 1)
+                    ahead = (const char *)(panels_1 + (tile_place + COLUMNS_1) * depth + done * COLUMNS_1);
+                for (o = o_block; o < o_stop; o += height) {
+                    height = (int)size_ceil_div(o_stop - o, size_ceil_div(o_stop - o, ROWS_1));
+                    const int64_t k_step = k_apart ? k_apart : height * LANES;
+                    const f32u *here = rows + (o - o_block) * tile_step + done * k_step;
+                    if (block == 1)
+                        ahead = (const char *)(k_apart ? here + 16 * k_apart : panels_1
+                                + (tile_place + COLUMNS_1) * depth);
+                    const int64_t result_step = out_1;
+                    const Piece *placed = is_placed && is_last ? &pieces[tile_place / LANES] : NULL;
+                    f32u *result = out + n_first * out_0 + o * out_1 + h_first * out_2;
+                    const int past = is_past && writes && ((uintptr_t)result | (uint64_t)result_step * 4) % 64 == 0;
+                    if (writes && is_placed && !past)
+                        ahead = (const char *)(result + pieces[tile_place / LANES + VECTORS_1].first);
+                    tile_1(height, here, row_step, k_step, panels_1 + tile_place * depth + done * COLUMNS_1, points,
+                            ahead, ahead_step, done ? kept : start, done ? COLUMNS_1 : 0, kept, COLUMNS_1, placed,
+                            result, result_step, past);
+                    if (is_last && !placed) {
+                        const int64_t tile_end = size_min(tile_place + COLUMNS_1, columns);
+                        for (int64_t place = tile_place; place < tile_end;) {
+                            const int count = (int)size_min(width - place % width, tile_end - place);
+                            const int64_t h = h_first + place % width;
+                            const int64_t n = n_first + (place - place % width) / (h_end - h_first);
+                            after_1(f, o, n, h, tile_place, place, count, height, kept);
+                            place += count;
+                        }
+                    }
+                    kept += points < depth ? ROWS_1 * COLUMNS_1 : 0;
+                    ahead += points * ahead_step;
+                }
+            }
+            done += points;
+        } while (done < depth);
     }
 }
 
@@ -710,15 +897,17 @@ static void launch_1(void *argument, int64_t task, int worker)
     const int64_t units_end = size_min((task + 1) * f->grain_1, f->units_1);
     for (int64_t unit = task * f->grain_1; unit < units_end && !is_stopped(f); unit++) {
         int64_t rest = unit;
-        const int64_t h_tiles = size_max(size_ceil_div(extent_h, tile_1_3), 1);
-        const int64_t h_first = rest % h_tiles * tile_1_3, h_end = size_min(h_first + tile_1_3, extent_h);
+        const int64_t o_tiles = size_max(size_ceil_div(extent_o, tile_1_3), 1);
+        const int64_t o_first = rest % o_tiles * tile_1_3, o_end = size_min(o_first + tile_1_3, extent_o);
+        rest /= o_tiles;
+        const int64_t h_tiles = size_max(size_ceil_div(extent_h, tile_1_2), 1);
+        const int64_t h_first = rest % h_tiles * tile_1_2, h_end = size_min(h_first + tile_1_2, extent_h);
         rest /= h_tiles;
-        const int64_t n_tiles = size_max(size_ceil_div(extent_n, tile_1_2), 1);
-        const int64_t n_first = rest % n_tiles * tile_1_2, n_end = size_min(n_first + tile_1_2, extent_n);
-        rest /= n_tiles;
-        const int64_t o_first = rest * tile_1_1, o_end = size_min(o_first + tile_1_1, extent_o);
+        const int64_t n_first = rest * tile_1_1, n_end = size_min(n_first + tile_1_1, extent_n);
         step_1(f, own, n_first, n_end, o_first, o_end, h_first, h_end);
     }
+    if (f->past_1)
+        STREAM_END();
 }
 
 
@@ -759,25 +948,28 @@ static int prepare(Frame *f, const convolution_args *args, int workers)
     const int64_t extent_o = f->extent_o = f->in.k.shape[0];
     if (f->in.out.shape[0] != extent_n || f->in.out.shape[1] != extent_o || f->in.out.shape[2] != extent_h)
         return BAD_SHAPES;
-    const int64_t tile_1_1 = f->tile_1_1 = size_min(64, extent_o);
-    const int64_t tile_1_2 = f->tile_1_2 = size_min(4, extent_n);
-    const int64_t tile_1_3 = f->tile_1_3 = size_min(56, extent_h);
-    f->units_1 = size_mul(size_mul(size_ceil_div(extent_o, tile_1_1), size_ceil_div(extent_n, tile_1_2)),
-            size_ceil_div(extent_h, tile_1_3));
-    const int64_t at_packed_1 = f->at_packed_1 = size_align(size_mul(size_mul(size_align(tile_1_1, 8),
-            size_mul(extent_r, extent_c)), 4), 64);
+    const int64_t tile_1_1 = f->tile_1_1 = size_min(9, extent_n);
+    const int64_t tile_1_2 = f->tile_1_2 = size_min(56, extent_h);
+    const int64_t tile_1_3 = f->tile_1_3 = size_min(64, extent_o);
+    f->units_1 = size_mul(size_mul(size_ceil_div(extent_n, tile_1_1), size_ceil_div(extent_h, tile_1_2)),
+            size_ceil_div(extent_o, tile_1_3));
+    const int64_t at_packed_1 = f->at_packed_1 = size_align(size_mul(size_mul(size_align(size_mul(tile_1_1, tile_1_2),
+            8), size_mul(extent_c, extent_r)), 4), 64);
     const int64_t at_kept_1 = f->at_kept_1 = size_add(at_packed_1,
             size_align(size_mul(size_mul(size_add(1, size_min(1,
-            size_div(size_mul(size_align(tile_1_1, 8), size_mul(extent_r, extent_c)), 40961))),
-            size_mul(extent_r, extent_c)), 96), 64));
-    const int64_t at_panels_of_1 = f->at_panels_of_1 = size_add(at_kept_1,
-            size_align(size_mul(size_mul(size_min(1, size_div(size_mul(extent_r, extent_c), 1025)),
-            size_align(tile_1_1, 8)), 48), 64));
+            size_div(size_mul(size_align(size_mul(tile_1_1, tile_1_2), 8), size_mul(extent_c, extent_r)), 40961))),
+            size_mul(extent_c, extent_r)), 96), 64));
+    const int64_t at_pieces_1 = f->at_pieces_1 = size_add(at_kept_1,
+            size_align(size_mul(size_mul(size_min(1, size_div(size_mul(extent_c, extent_r), 1025)),
+            size_align(size_mul(tile_1_1, tile_1_2), 8)), 48), 64));
+    const int64_t at_panels_of_1 = f->at_panels_of_1 = size_add(at_pieces_1,
+            size_align(size_mul(size_add(size_ceil_div(size_align(size_mul(tile_1_1, tile_1_2), 8), 4), 2), 24), 64));
     f->per_worker = size_add(at_panels_of_1, 64);
     const int64_t most_1 = size_min(size_max(size_ceil_div(size_mul(size_mul(size_mul(size_mul(extent_h, extent_r),
-            extent_n), extent_c), extent_o), 16384), 1), 1024);
+            extent_n), extent_c), extent_o), 32768), 1), 1024);
     f->grain_1 = size_max(size_ceil_div(f->units_1, most_1), 1);
     f->tasks_1 = size_ceil_div(f->units_1, f->grain_1);
+    f->past_1 = size_mul(size_mul(size_mul(extent_n, extent_o), extent_h), 4) > 67108864;
     return 0;
 }
 

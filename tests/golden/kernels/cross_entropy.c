@@ -367,16 +367,11 @@ INLINE f32v exp_rest_f32v(f32v high, f32v low, f32v *n)
     return fma_f32v(*n, splat_f32v(2.12194440e-4f), rest) - low;
 }
 
-/* e^x for x <= 89. */
-INLINE f32v exp_down_f32v(f32v x)
-{
-    f32v n, rest = exp_rest_f32v(greater_f32v(splat_f32v(-104.0f), x), splat_f32v(0), &n);
-    return scale_f32v(exp_near_f32v(rest), n);
-}
-
 INLINE f32v exp_f32v(f32v x)
 {
-    return exp_down_f32v(lesser_f32v(splat_f32v(89.0f), x));
+    x = lesser_f32v(splat_f32v(89.0f), greater_f32v(splat_f32v(-104.0f), x));
+    f32v n, rest = exp_rest_f32v(x, splat_f32v(0), &n);
+    return scale_f32v(exp_near_f32v(rest), n);
 }
 
 /* log(1 + r) = r + r^2 (r P(r) - 1/2) for 1 + r between sqrt(1/2) and sqrt(2); relative error 2^-24.9. */
