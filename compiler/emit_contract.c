@@ -176,8 +176,19 @@ static bool is_for_one(const Tiling *t)
     return (t->c->tile_vectors == 1 || t->c->tames) && t->c->group == 1 && !t->c->rows_spread;
 }
 
+/* Whether each instruction that takes a row's number loads it for itself: a broadcast would be in the way of those that
+ * combine it with a column's before the product is added. */
+static bool is_loaded_each(const Emitter *e, const Tiling *t)
+{
+    const Term *x = t->c->product->reduce.argument;
+    bool fused = x->kind == TERM_MAP && x->map.function == FUNCTION_MUL;
+    return e->plan->target->broadcasts && t->c->group == 1 && !fused && !t->c->tames;
+}
+
 static const char *left_line(Emitter *e, const Tiling *t)
 {
+    if (is_loaded_each(e, t))
+        return emit_text(e, "            const %s *at = rows + r * row_step;\n", emit_element(t->c->packed));
     if (is_for_one(t))
         return "";
     if (t->c->group > 1)
@@ -213,6 +224,10 @@ static const char *step_line(Emitter *e, Tiling *t)
     }
     tiling_open(e, t, tiling_last(&t->c->columns));
     e->scope->indent = 4;
+    if (is_loaded_each(e, t)) {
+        emit_line(e, "HOLD_POINTER(at);");
+        left = emit_text(e, "splat_%sv(*at)", dtype);
+    }
     emit_know(e, t->c->left, (Value){ left, true });
     emit_know(e, t->c->right, (Value){ "right[v]", true });
     emit_state_step(e, t->c->product, &sum, true, NULL);

@@ -157,6 +157,15 @@
 //}
 #endif
 
+//{ HOLD_POINTER
+/* A pointer that might have become another: what is loaded from it is loaded again. */
+#if defined(__GNUC__) && !defined(__clang__)
+#define HOLD_POINTER(p) __asm__("" : "+r"(p))
+#else
+#define HOLD_POINTER(p) ((void)0)
+#endif
+//}
+
 //{ CONTRACT
 /* At the beginning of a function whose a * b + c is to be one instruction where the machine has it. */
 #ifdef __clang__
