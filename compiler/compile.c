@@ -115,11 +115,10 @@ Compiled *compile_front(Arena *arena, const Source *source, const CompileOptions
 static bool plan_as(Arena *arena, Compiled *c, const CompileOptions *options, const bool *wanted, const PlanHints *hints,
                     Diags *diags)
 {
-    const bool *ends = product_ends(arena, c->program, hints->nests, hints->extents);
-    const bool *logs = product_logs(arena, c->program, hints->nests, hints->extents);
+    const unsigned char *kinds = product_kinds(arena, c->program, hints->nests, hints->extents);
     bool by_cost = hints->nests == NESTS_BY_COST;
     const Index **turned = by_cost ? turn_choose(arena, c->program, options->target, hints->extents, hints->strides) : NULL;
-    c->lowered = lower(arena, c->program, wanted, ends, logs, turned, hints->strides);
+    c->lowered = lower(arena, c->program, wanted, kinds, turned, hints->strides);
     if (!verify(program_verify(c->lowered), "lower", diags))
         return false;
     c->plan = plan(arena, c->program, c->lowered, options->target, hints);

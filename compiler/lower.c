@@ -358,12 +358,11 @@ static void drop_unused_terms(Lower *l)
         out->terms[i]->id = i;
 }
 
-Program *lower(Arena *arena, const Program *program, const bool *wanted, const bool *ends, const bool *logs,
-               const Index *const *turns, const int64_t *const *strides)
+Program *lower(Arena *arena, const Program *program, const bool *wanted, const unsigned char *kinds, const Index *const *turns,
+               const int64_t *const *strides)
 {
     Lower l = { .arena = arena, .in = program, .out = ARENA_NEW(arena, Program) };
-    l.ends = ends;
-    l.logs = logs;
+    l.kinds = kinds;
     l.turns = turns;
     l.strides = strides;
     l.out->arena = arena;

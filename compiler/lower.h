@@ -14,11 +14,11 @@
 
 #include "program.h"
 
-/* `wanted`: by tensor id. `ends`: by term id, the reductions whose values are stored where a reduction is around them,
- * as product_ends() tells; NULL: none. `logs`: likewise, those that are products of exponentials where that is exact, as
- * product_logs() tells. `turns`: by statement id, the index that it is turned along, as turn_choose() tells;
- * NULL: none is. `strides`: as there. */
-Program *lower(Arena *arena, const Program *program, const bool *wanted, const bool *ends, const bool *logs,
-               const Index *const *turns, const int64_t *const *strides);
+/* `wanted`: by tensor id. `kinds`: by term id, as product_kinds() tells: values behind a product are stored where a
+ * reduction is around them, and both they and products where other reductions stand beside them, so that each is a nest of
+ * its own; products of powers take the place of a logsumexp where they are exact. `turns`: by statement id, the index that it
+ * is turned along, as turn_choose() tells; NULL: none is. `strides`: as there. */
+Program *lower(Arena *arena, const Program *program, const bool *wanted, const unsigned char *kinds, const Index *const *turns,
+               const int64_t *const *strides);
 
 #endif

@@ -441,16 +441,46 @@ static bool keeps_indices(const Term *term)
     return term->kind == TERM_REDUCE && reduction_facts[term->reduce.reduction].leaves != LEAVES_NOTHING;
 }
 
+typedef struct Outermost {
+    const Lower *l;
+    bool *seen;                   /* [in term id] */
+    int count;                    /* of reductions */
+} Outermost;
+
+static void count_outermost(void *user, const Term *term)
+{
+    Outermost *o = user;
+    if (o->seen[term->id])
+        return;
+    o->seen[term->id] = true;
+    if (term->kind == TERM_REDUCE || (term->kind == TERM_CONTRACT && term->reduce.over_count)) {
+        o->count++;
+        return;
+    }
+    if (term->kind == TERM_READ && lower_is_written_in(o->l, term->read.tensor))
+        count_outermost(o, lower_value(term->read.tensor));
+    term_each_argument(term, count_outermost, o);
+}
+
+/* Whether a value is made of several reductions side by side. NULL: it is part of one. */
+static bool stands_beside(Lower *l, const Term *value)
+{
+    Outermost o = { l, ARENA_ARRAY(l->arena, bool, l->in->term_count), 0 };
+    if (value)
+        count_outermost(&o, value);
+    return o.count > 1;
+}
+
 static Term *copy_reduce_unguarded(Lower *l, Context *c, const Term *term, const Instance *instance)
 {
     Reduction reduction = term->reduce.reduction;
     if (reduction == REDUCTION_SOFTMAX || reduction == REDUCTION_LOG_SOFTMAX)
         return copy_softmax(l, c, term, instance);
-    bool fits = runs_in_all_loops(c, term, instance) && (!keeps_indices(term) || c->root == term) &&
-                !(c->inside && l->ends && l->ends[term->id]);
-    if (!fits)
+    unsigned char kind = l->kinds[term->id];
+    bool apart = c->inside ? kind & PRODUCT_END : kind & (PRODUCT_END | PRODUCT_ITSELF) && stands_beside(l, c->root);
+    if (!runs_in_all_loops(c, term, instance) || (keeps_indices(term) && c->root != term) || apart)
         return copy_stored(l, c, term, instance);
-    return l->logs && l->logs[term->id] ? lower_log_product(l, c, term, instance) : lower_copy_reduction(l, c, term, instance);
+    return kind & PRODUCT_OF_POWERS ? lower_log_product(l, c, term, instance) : lower_copy_reduction(l, c, term, instance);
 }
 
 /* Behind a where, what may read out of range is stored only where it is needed. A reduction that runs in the loops

@@ -4,6 +4,7 @@
 #define EINC_LOWERING_H
 
 #include "lower.h"
+#include "product.h"
 
 /* Which indices of the new program stand for those of the text that is being copied. */
 typedef struct Instance Instance;
@@ -70,7 +71,7 @@ typedef struct Lower {
     Facts *facts;                 /* [in term id] */
     Tensor **temporaries;         /* [in term id]: what it was stored in */
     int temporary_count;
-    const bool *ends, *logs;      /* [in term id]: see lower(); NULL: none */
+    const unsigned char *kinds;   /* [in term id]: see lower() */
     const Forced *forced;
     const Index *const *turns;    /* [in statement id]: see lower(); NULL: none */
     const int64_t *const *strides;

@@ -211,21 +211,13 @@ bool product_pays(const Product *product, Nests nests, const Extents *extents, I
            all / points(extents, over, count) >= KEPT_LEAST;
 }
 
-bool *product_ends(Arena *arena, const Program *program, Nests nests, const Extents *extents)
+static bool is_end(Arena *arena, const Term *term, Nests nests, const Extents *extents)
 {
-    bool *ends = ARENA_ARRAY(arena, bool, program->term_count);
-    for (int i = 0; i < program->term_count; i++) {
-        const Term *term = program->terms[i];
-        if (term->kind != TERM_REDUCE && term->kind != TERM_CONTRACT)
-            continue;
-        const Term *inside = product_inside(arena, term->reduce.argument);
-        Product product;
-        ends[i] = inside && term->kind == TERM_REDUCE && reduction_facts[term->reduce.reduction].leaves == LEAVES_NOTHING &&
-                  product_match(arena, inside, &product) &&
-                  product_side(&product, term->reduce.over, term->reduce.over_count) >= 0 &&
-                  product_pays(&product, nests, extents, term->reduce.over, term->reduce.over_count);
-    }
-    return ends;
+    const Term *inside = product_inside(arena, term->reduce.argument);
+    Product product;
+    return inside && term->kind == TERM_REDUCE && reduction_facts[term->reduce.reduction].leaves == LEAVES_NOTHING &&
+           product_match(arena, inside, &product) && product_side(&product, term->reduce.over, term->reduce.over_count) >= 0 &&
+           product_pays(&product, nests, extents, term->reduce.over, term->reduce.over_count);
 }
 
 static bool is_sum_of_sides(const Product *product)
@@ -237,15 +229,27 @@ static bool is_sum_of_sides(const Product *product)
     return sum->map.arguments[0] == product->side[first] && sum->map.arguments[1] == product->side[1 - first];
 }
 
-bool *product_logs(Arena *arena, const Program *program, Nests nests, const Extents *extents)
+static bool is_of_powers(Arena *arena, const Term *term, Nests nests, const Extents *extents)
 {
-    bool *logs = ARENA_ARRAY(arena, bool, program->term_count);
+    Product product;
+    return term->kind == TERM_REDUCE && term->reduce.reduction == REDUCTION_LOGSUMEXP && dtype_kind(term->dtype) == KIND_FLOAT &&
+           match_sides(arena, term, &product) && is_sum_of_sides(&product) && product_pays(&product, nests, extents, NULL, 0);
+}
+
+unsigned char *product_kinds(Arena *arena, const Program *program, Nests nests, const Extents *extents)
+{
+    unsigned char *kinds = ARENA_ARRAY(arena, unsigned char, program->term_count);
     for (int i = 0; i < program->term_count; i++) {
         const Term *term = program->terms[i];
         Product product;
-        logs[i] = term->kind == TERM_REDUCE && term->reduce.reduction == REDUCTION_LOGSUMEXP &&
-                  dtype_kind(term->dtype) == KIND_FLOAT && match_sides(arena, term, &product) && is_sum_of_sides(&product) &&
-                  product_pays(&product, nests, extents, NULL, 0);
+        if (term->kind != TERM_REDUCE && term->kind != TERM_CONTRACT)
+            continue;
+        if (product_match(arena, term, &product) && product_pays(&product, nests, extents, NULL, 0))
+            kinds[i] |= PRODUCT_ITSELF;
+        if (is_end(arena, term, nests, extents))
+            kinds[i] |= PRODUCT_END;
+        if (is_of_powers(arena, term, nests, extents))
+            kinds[i] |= PRODUCT_OF_POWERS;
     }
-    return logs;
+    return kinds;
 }

@@ -35,12 +35,14 @@ typedef enum { NESTS_BY_COST, NESTS_TILED, NESTS_LOOPS } Nests;
  * count as 64. `over`: what a first reduction behind the product runs over. */
 bool product_pays(const Product *product, Nests nests, const Extents *extents, Index *const *over, int count);
 
-/* Of a checked program, by term id: the first reductions behind products that pay. What is done with them next has
- * its own loops. */
-bool *product_ends(Arena *arena, const Program *program, Nests nests, const Extents *extents);
+/* What a reduction of a checked program is to the products that pay. */
+enum {
+    PRODUCT_ITSELF = 1,
+    PRODUCT_END = 2,              /* the first reduction behind one: what is done with it next has its own loops */
+    PRODUCT_OF_POWERS = 4         /* a logsumexp of a sum of two values, which the product of their exponentials would make */
+};
 
-/* Of a checked program, by term id: the logsumexp of a sum of two values that would pay as the product of their
- * exponentials. */
-bool *product_logs(Arena *arena, const Program *program, Nests nests, const Extents *extents);
+/* By term id. */
+unsigned char *product_kinds(Arena *arena, const Program *program, Nests nests, const Extents *extents);
 
 #endif
