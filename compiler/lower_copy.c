@@ -144,7 +144,6 @@ static Context *inside(Lower *l, Context *c, Index *const *over, int count, cons
     }
     Context *inner = ARENA_NEW(l->arena, Context);
     *inner = wide;
-    inner->inside = true;
     inner->next = c->inner;
     return c->inner = inner;
 }
@@ -202,6 +201,7 @@ Term *lower_copy_reduction(Lower *l, Context *c, const Term *term, const Instanc
         instance = lower_link(l, instance, term->reduce.over[i], over[i]);
     }
     Context *inner = inside(l, c, over, count, ranks);
+    inner->reduced = term->reduce.argument;
     Term *argument = lower_copy(l, inner, term->reduce.argument, instance), *divisor, *simple = NULL;
     if (term->reduce.reduction == REDUCTION_SUM && dtype_kind(term->dtype) == KIND_FLOAT && term->dtype == argument->dtype)
         simple = without_divisor(l, inner, argument, over, count, &divisor);
@@ -477,7 +477,8 @@ static Term *copy_reduce_unguarded(Lower *l, Context *c, const Term *term, const
     if (reduction == REDUCTION_SOFTMAX || reduction == REDUCTION_LOG_SOFTMAX)
         return copy_softmax(l, c, term, instance);
     unsigned char kind = l->kinds[term->id];
-    bool apart = c->inside ? kind & PRODUCT_END : kind & (PRODUCT_END | PRODUCT_ITSELF) && stands_beside(l, c->root);
+    bool apart = (c->reduced && kind & PRODUCT_END) ||
+                 (kind & (PRODUCT_END | PRODUCT_ITSELF) && stands_beside(l, c->reduced ? c->reduced : c->root));
     if (!runs_in_all_loops(c, term, instance) || (keeps_indices(term) && c->root != term) || apart)
         return copy_stored(l, c, term, instance);
     return kind & PRODUCT_OF_POWERS ? lower_log_product(l, c, term, instance) : lower_copy_reduction(l, c, term, instance);

@@ -39,7 +39,7 @@ struct Context {
     const Term *root;             /* of the checked program: the whole value of the statement */
     Index **loops;
     int loop_count;
-    bool inside;                  /* of a reduction */
+    const Term *reduced;          /* of the checked program: what the innermost reduction around reduces; NULL: there is none */
     const Path *path;
     Memo *memo;
     Context *inner, *next;        /* the contexts of the reductions inside, by their loops */

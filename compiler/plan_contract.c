@@ -25,7 +25,7 @@ static bool is_first_reduction(Planner *planner, const Step *step)
 {
     for (int i = 0; i < step->root_count; i++) {
         const Term *root = step->roots[i];
-        if (root->kind == TERM_CONTRACT || reduction_facts[root->reduce.reduction].leaves != LEAVES_NOTHING ||
+        if (reduction_facts[root->reduce.reduction].leaves != LEAVES_NOTHING ||
             product_inside(planner->arena, root->reduce.argument) !=
                 product_inside(planner->arena, step->roots[0]->reduce.argument))
             return false;

@@ -215,8 +215,7 @@ static bool is_end(Arena *arena, const Term *term, Nests nests, const Extents *e
 {
     const Term *inside = product_inside(arena, term->reduce.argument);
     Product product;
-    return inside && term->kind == TERM_REDUCE && reduction_facts[term->reduce.reduction].leaves == LEAVES_NOTHING &&
-           product_match(arena, inside, &product) && product_side(&product, term->reduce.over, term->reduce.over_count) >= 0 &&
+    return inside && reduction_facts[term->reduce.reduction].leaves == LEAVES_NOTHING && product_match(arena, inside, &product) && product_side(&product, term->reduce.over, term->reduce.over_count) >= 0 &&
            product_pays(&product, nests, extents, term->reduce.over, term->reduce.over_count);
 }
 
