@@ -5,7 +5,7 @@
 
 #include "emitting.h"
 
-enum { CHAINS = 4, GROUP = 8 };
+enum { CHAINS = 4, GROUP = 32 };
 
 typedef struct Nest {
     Term *const *reduces;         /* as known to others */
@@ -16,7 +16,7 @@ typedef struct Nest {
     bool across;                  /* the lanes run along the last loop */
     bool varying;                 /* each lane has a state of its own */
     int chains;
-    bool grouped;                 /* so many elements as GROUP are added at once */
+    bool grouped;                 /* up to GROUP elements are added at once */
     bool jammed;                  /* each of the points that go together has a state of its own */
     const char *(*names)[STATE_COMPONENTS_MAX];      /* of the states, declared */
     const char *(*turn)[STATE_COMPONENTS_MAX];       /* of those that the step at hand works on */
@@ -287,29 +287,31 @@ static void emit_plain_loop(Emitter *e, Nest *nest, int depth)
     emit_line(e, "}");
 }
 
-/* GROUP whole turns at a time. */
+/* Whole turns, at most GROUP at a time. */
 static void emit_groups(Emitter *e, Nest *nest, const LoopBounds *loop, const char *at)
 {
     const Term *reduce = nest->domains[0].reduce;
     Component components[STATE_COMPONENTS_MAX];
     state_components(reduce, components);
     Dtype dtype = components[0].dtype;
-    const char *others = emit_name(e, "others"), *name = emit_name(e, loop->index->name), *lanes = nest->across ? " * LANES" : "";
+    const char *others = emit_name(e, "others"), *name = emit_name(e, loop->index->name), *some = emit_name(e, "some");
     Scope *body = emit_push(e);
     body->indent++;
     body->loop = true;
     emit_bind(e, loop->index, name);
     emit_line(e, "%s[other] = %s;", others, emit_bare(e, emit_varying(e, reduce->reduce.argument)));
     emit_pop(e);
-    emit_line(e, "for (; %s + %d%s <= %s; %s += %d%s) {", at, GROUP, lanes, loop->end, at, GROUP, lanes);
+    emit_line(e, nest->across ? "for (int %s; %s + LANES <= %s; %s += %s * LANES) {" : "for (int %s; %s < %s; %s += %s) {", some, at,
+              loop->end, at, some);
     emit_line(e, "    %s %s[%d];", emit_type(dtype, true), others, GROUP);
-    emit_line(e, "    UNROLL");
-    emit_line(e, "    for (int other = 0; other < %d; other++) {", GROUP);
-    emit_line(e, "        const int64_t %s = %s + other%s;", name, at, lanes);
+    emit_line(e, "    %s = (int)size_min(%d, %s);", some, GROUP, nest->across ? emit_text(e, "(%s - %s) / LANES", loop->end, at)
+                                                                      : emit_text(e, "%s - %s", loop->end, at));
+    emit_line(e, "    for (int other = 0; other < %s; other++) {", some);
+    emit_line(e, "        const int64_t %s = %s + other%s;", name, at, nest->across ? " * LANES" : "");
     emit_body(e, body);
     emit_line(e, "    }");
-    emit_line(e, "    add_%s_%s(&%s, &%s, %s, %d);", state_group(reduce), emit_suffix(dtype, true), nest->names[0][0], nest->names[0][1],
-              others, GROUP);
+    emit_line(e, "    add_%s_%s(&%s, &%s, %s, %s);", state_group(reduce), emit_suffix(dtype, true), nest->names[0][0], nest->names[0][1],
+              others, some);
     emit_line(e, "}");
 }
 
@@ -342,6 +344,8 @@ static void emit_fast_loop(Emitter *e, Nest *nest, int depth)
             emit_line(e, "    }");
         emit_line(e, "}");
     }
+    if (nest->grouped && !nest->across)
+        return;
     Scope *rest = emit_push(e);
     rest->loop = true;
     emit_bind(e, loop->index, at);

@@ -64,48 +64,44 @@ INLINE void merge_exponentials_f64v(f64v *largest, f64v *sum, f64v other, f64v o
 //}
 
 //{ add_exponentials_f32v
-/* The same for `count` elements at once, an even number: their maximum first, so that the sum is rescaled once for all. */
+/* The same for `count` elements at once: their maximum first, so that the sum is rescaled once for all of them. */
 INLINE void add_exponentials_f32v(f32v *largest, f32v *sum, const f32v *others, int count)
 {
-    f32v zero = splat_f32v(0), before = *largest, top = before, odd_top = before, odd_sum = zero;
-    UNROLL
-    for (int i = 0; i < count; i += 2) {
+    f32v zero = splat_f32v(0), before = *largest, top = before, odd_top = before;
+    int i = 0;
+    UNROLL_SOME
+    for (; i + 2 <= count; i += 2) {
         top = greater_f32v(others[i], top);    /* no NaN, which the sum will have */
         odd_top = greater_f32v(others[i + 1], odd_top);
     }
-    top = greater_f32v(odd_top, top);
+    top = greater_f32v(i < count ? others[i] : odd_top, greater_f32v(odd_top, top));
     f32v shift = select_f32v(abs_f32v(top) == splat_f32v(INFINITY), zero, top);
     *sum = *sum * exp_f32v(select_f32v(top == before, zero, before - top));
     *largest = top;
-    UNROLL
-    for (int i = 0; i < count; i += 2) {
+    UNROLL_SOME
+    for (i = 0; i < count; i++)
         *sum = *sum + exp_f32v(others[i] - shift);
-        odd_sum = odd_sum + exp_f32v(others[i + 1] - shift);
-    }
-    *sum = *sum + odd_sum;
 }
 //}
 
 //{ add_exponentials_f64v
-/* The same for `count` elements at once, an even number: their maximum first, so that the sum is rescaled once for all. */
+/* The same for `count` elements at once: their maximum first, so that the sum is rescaled once for all of them. */
 INLINE void add_exponentials_f64v(f64v *largest, f64v *sum, const f64v *others, int count)
 {
-    f64v zero = splat_f64v(0), before = *largest, top = before, odd_top = before, odd_sum = zero;
-    UNROLL
-    for (int i = 0; i < count; i += 2) {
+    f64v zero = splat_f64v(0), before = *largest, top = before, odd_top = before;
+    int i = 0;
+    UNROLL_SOME
+    for (; i + 2 <= count; i += 2) {
         top = greater_f64v(others[i], top);    /* no NaN, which the sum will have */
         odd_top = greater_f64v(others[i + 1], odd_top);
     }
-    top = greater_f64v(odd_top, top);
+    top = greater_f64v(i < count ? others[i] : odd_top, greater_f64v(odd_top, top));
     f64v shift = select_f64v(narrow_boolv(abs_f64v(top) == splat_f64v(INFINITY)), zero, top);
     *sum = *sum * exp_f64v(select_f64v(narrow_boolv(top == before), zero, before - top));
     *largest = top;
-    UNROLL
-    for (int i = 0; i < count; i += 2) {
+    UNROLL_SOME
+    for (i = 0; i < count; i++)
         *sum = *sum + exp_f64v(others[i] - shift);
-        odd_sum = odd_sum + exp_f64v(others[i + 1] - shift);
-    }
-    *sum = *sum + odd_sum;
 }
 //}
 
