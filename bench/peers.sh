@@ -3,7 +3,7 @@
 # here and in FOLDER/missing, from where it comes onto the page.
 set -eu
 python=$1 folder=$2
-peers='numpy torch maxsim-cpu numkong pykeops opt_einsum pytblis sesum'
+peers='numpy torch maxsim-cpu numkong pykeops opt_einsum pytblis sesum faiss-cpu'
 [ -x "$folder/bin/python" ] || "$python" -m venv "$folder"
 : > "$folder/missing"
 for peer in $peers; do

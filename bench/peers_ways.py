@@ -2,6 +2,9 @@
 is what is timed, and gives the result."""
 import numpy
 
+import peers_forward
+from peers_forward import forward_ways
+
 BLOCK = 1 << 20    # bytes of a product that stays in L2
 
 
@@ -15,7 +18,9 @@ class Problem:
         if self.dtype == "f2":    # few multiply it: f32 made before is their best
             self.dtype = "f4"
             self.operands = operands = [x.astype("f4") if x.dtype.kind == "f" else x for x in operands]
-        if "max n" in self.expression:
+        if self.name.split("-")[0] in peers_forward.TORCH:
+            self.kind = "forward"
+        elif "max n" in self.expression:
             self.kind = "maxsim"
             self.query = operands[0].reshape((-1,) + operands[0].shape[-2:])       # i, j, k
             self.documents = operands[1]
@@ -56,7 +61,7 @@ def numpy_ways(p):
             yield "outer", lambda: numpy.multiply.outer(*p.operands, out=out)
         else:
             yield "einsum(optimize=True)", lambda: numpy.einsum(p.expression, *p.operands, optimize=True, out=out)
-    else:
+    elif p.kind == "maxsim":
         yield from numpy_maxsim(p)
 
 
@@ -118,6 +123,8 @@ def torch_ways(p):
             yield "oneDNN", lambda: linear(left, right, None, "none", [], "").reshape(p.result.shape)
     elif p.kind == "maxsim" and p.dtype in ("f4", "bf16"):
         yield from torch_maxsim(p, torch, linear)
+    elif p.kind == "forward":
+        yield from forward_ways(peers_forward.TORCH, p)
 
 
 def torch_maxsim(p, torch, linear):
@@ -205,6 +212,8 @@ def numkong_ways(p):
 
 
 def pykeops_ways(p):
+    if p.kind == "forward":
+        yield from forward_ways(peers_forward.KEOPS, p)
     if p.kind != "maxsim" or p.dtype != "f4" or p.lengths is not None:
         return
     if p.documents.size * len(p.rows()) > 4e9:
@@ -221,9 +230,14 @@ def pykeops_ways(p):
     yield "LazyTensor", scores
 
 
+def faiss_ways(p):
+    if p.kind == "forward":
+        yield from forward_ways(peers_forward.FAISS, p)
+
+
 def products_only(module, call):
     def ways(p):
-        if p.kind == "maxsim" or p.dtype not in ("f4", "f8"):
+        if p.kind not in ("matrix", "einsum") or p.dtype not in ("f4", "f8"):
             return
         function = getattr(__import__(module), call)
         options = {"order": "C"} if module == "pytblis" else {}
@@ -233,4 +247,4 @@ def products_only(module, call):
 
 WAYS = {"numpy": numpy_ways, "torch": torch_ways, "maxsim-cpu": maxsim_cpu_ways, "numkong": numkong_ways,
         "pykeops": pykeops_ways, "opt_einsum": products_only("opt_einsum", "contract"),
-        "pytblis": products_only("pytblis", "einsum"), "sesum": products_only("sesum", "sesum")}
+        "pytblis": products_only("pytblis", "einsum"), "sesum": products_only("sesum", "sesum"), "faiss-cpu": faiss_ways}

@@ -208,16 +208,26 @@ static bool seeks_most(const Tiling *t)
     return component[0].merge == MERGE_MAX;
 }
 
+/* What an extremum is taken of. */
+static const char *combination(Emitter *e, const Tiling *t, const char *left)
+{
+    const char *dtype = dtype_name(t->dtype);
+    Function function = t->c->product->reduce.argument->map.function;
+    if (function != FUNCTION_ADD)
+        return emit_text(e, "tame ? %s_%sv(%s, right[v]) : %s_%sv(%s, right[v])", function == FUNCTION_MAX ? "greater" : "lesser", dtype, left,
+                         function_facts[function].name, dtype, left);
+    return t->c->rows_spread ? "left + right[v]" : emit_text(e, "plus_%sv(rows + r * row_step, right[v])", dtype);
+}
+
 /* One point's share of one vector of sums. */
 static const char *step_line(Emitter *e, Tiling *t)
 {
     if (t->c->group > 1)
         return emit_text(e, "                sums[r][v] = dot_%sv(sums[r][v], left, right[v]);\n", dtype_name(t->c->packed));
-    const char *sum = "sums[r][v]", *dtype = dtype_name(t->dtype);
-    const char *left = is_for_one(t) ? emit_text(e, "splat_%sv(rows[r * row_step])", dtype) : "left";
+    const char *sum = "sums[r][v]", *dtype = dtype_name(t->dtype), *left = is_for_one(t) ? emit_text(e, "splat_%sv(rows[r * row_step])", dtype) : "left";
     if (t->c->tames) {
         bool most = seeks_most(t);
-        const char *plus = t->c->rows_spread ? "left + right[v]" : emit_text(e, "plus_%sv(rows + r * row_step, right[v])", dtype);
+        const char *plus = combination(e, t, left);
         return emit_text(e, "                const %sv value = %s;\n"
                          "                %s = tame ? %s_%sv(value, %s) : %s_%sv(%s, value);\n", dtype, plus, sum,
                          most ? "greater" : "lesser", dtype, sum, most ? "max" : "min", dtype, sum);

@@ -45,7 +45,7 @@ typedef struct Contract {
     const Size *panels_of;        /* where a worker notes whose panels it has, for the next unit of work with the same
                                    * columns: in bytes from its part's beginning. NULL: no two units have the same */
     bool in_place;                /* rows may be read where they are */
-    bool tames;                   /* an extremum of sums: of numbers that cannot add up to a NaN it is cheaper */
+    bool tames;                   /* an extremum of sums or extrema: of numbers that cannot make a NaN it is cheaper */
     bool columns_turned;          /* a column's contracted points lie side by side: packing turns squares of them */
     bool sums_turned;             /* the result has rows side by side: squares of sums are turned before they are stored */
     bool rows_along;              /* packed rows lie side by side; else each row's contracted points do */

@@ -123,12 +123,13 @@ static void set_tile(const Target *target, Contract *c, const Component *sum)
     c->right = right;
 }
 
-/* max[k](A[i,k] + B[k,j]), or min. */
-static bool is_extremum_of_sums(const Contract *c, const Component *state)
+/* max[k](A[i,k] + B[k,j]), or min; and either of the lesser or the greater of two. */
+static bool is_tropical(const Contract *c, const Component *state)
 {
     const Term *x = c->product->reduce.argument;
+    if (x->kind != TERM_MAP || (x->map.function != FUNCTION_ADD && x->map.function != FUNCTION_MIN && x->map.function != FUNCTION_MAX))
+        return false;
     return (state->merge == MERGE_MAX || state->merge == MERGE_MIN) && state->lift == LIFT_ELEMENT && dtype_kind(state->dtype) == KIND_FLOAT &&
-           x->kind == TERM_MAP && x->map.function == FUNCTION_ADD && x->map.count == 2 &&
            ((x->map.arguments[0] == c->left && x->map.arguments[1] == c->right) ||
             (x->map.arguments[0] == c->right && x->map.arguments[1] == c->left));
 }
@@ -263,7 +264,7 @@ Contract *plan_contract(Planner *planner, const Step *step)
     set_depth(planner, c);
     set_tile(target, c, component);
     c->group = c->tile->group;
-    c->tames = is_extremum_of_sums(c, component);
+    c->tames = is_tropical(c, component);
     c->tile_rows = c->tile->rows - c->tames;    /* a sum and a 1 need registers, too */
     c->rows_along = c->group == 1 && lies_along(planner, c->left, c->rows.list[c->rows.count - 1]);
     c->columns_turned = c->group == 1 && !lies_along(planner, c->right, c->columns.list[c->columns.count - 1]) &&

@@ -58,6 +58,7 @@ EXPRESSIONS = [
     ('ik + kj -> ikj | logsumexp k | max j', 'i,k:d k,j:d'),
     ('bik + bkj + bij -> bikj | logsumexp k', 'b,i,k b,k,j b,i,j'),
     ('min(A[i,k], B[k,j]) | max k', 'A=i,k B=k,j'),
+    ('max(A[i,k], B[k,j]) | min k', 'A=i,k:d B=k,j:d'),
     ('x[n,c,h+r,w+s], k[o,c,r,s] -> [n,o,h,w]', 'x=n,c,h+r,w+s k=o,c,r,s'),
     ('x[n,c,2*h+r,w+s], k[o,c,r,s] -> [n,o,h,w] | max o', 'x=n,c,2*h+r,w+s k=o,c,r,s'),
     ('where(@h+@r >= 1 && @h+@r <= H[], x[c,h+r-1], 0), k[o,c,r] -> [o,h]', 'padding'),
