@@ -44,7 +44,7 @@ _einc()
     --target) COMPREPLY=($(compgen -W "$(_einc_targets)" -- "$current")) ;;
     --device) COMPREPLY=($(compgen -W $'cpu\ncuda' -- "$current")) ;;
     --precision) COMPREPLY=($(compgen -W "exact bf16x3 bf16x6" -- "$current")) ;;
-    --dump) COMPREPLY=($(compgen -W $'ast\nprogram\nlower\nplan' -- "$current")) ;;
+    --dump) COMPREPLY=($(compgen -W $'ast\nprogram\norder\nlower\nplan' -- "$current")) ;;
     --header) COMPREPLY=($(_einc_files h)) ;;
     --threads) COMPREPLY=($(compgen -W "$(seq "$(nproc)")" -- "$current")) ;;
     -d | --extents | --shape | --static | --memory | --name | --seconds) ;;

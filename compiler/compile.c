@@ -1,4 +1,4 @@
-/* The driver: source - parse - Ast - check - Program - lower - Program - plan - Plan - emit - Unit. */
+/* The driver: source - parse - Ast - check - Program - order - Program - lower - Program - plan - Plan - emit - Unit. */
 #include "compile.h"
 
 #include <string.h>
@@ -76,11 +76,13 @@ static const int64_t *const *known_shapes(Arena *arena, const Program *program, 
     return shapes;
 }
 
-static const int64_t *const *known_strides(Arena *arena, const Program *program, const CompileOptions *options)
+/* `widest`: the program, or what order made of it, which has more tensors behind the same ones. */
+static const int64_t *const *known_strides(Arena *arena, const Program *program, const Program *widest,
+                                           const CompileOptions *options)
 {
     if (!options->strides)
         return NULL;
-    const int64_t **strides = ARENA_ARRAY(arena, const int64_t *, program->tensor_count);
+    const int64_t **strides = ARENA_ARRAY(arena, const int64_t *, widest->tensor_count);
     const int *places = check_bind(arena, program, &options->check);
     for (int i = 0; i < options->check.operand_count; i++)
         if (places[i] >= 0)
@@ -115,10 +117,11 @@ Compiled *compile_front(Arena *arena, const Source *source, const CompileOptions
 static bool plan_as(Arena *arena, Compiled *c, const CompileOptions *options, const bool *wanted, const PlanHints *hints,
                     Diags *diags)
 {
-    const unsigned char *kinds = product_kinds(arena, c->program, hints->nests, hints->extents);
+    const Program *program = c->order ? c->order->program : c->program;
+    const unsigned char *kinds = product_kinds(arena, program, hints->nests, hints->extents);
     bool by_cost = hints->nests == NESTS_BY_COST;
-    const Index **turned = by_cost ? turn_choose(arena, c->program, options->target, hints->extents, hints->strides) : NULL;
-    c->lowered = lower(arena, c->program, wanted, kinds, turned, hints->strides);
+    const Index **turned = by_cost ? turn_choose(arena, program, options->target, hints->extents, hints->strides) : NULL;
+    c->lowered = lower(arena, program, wanted, kinds, turned, hints->strides);
     if (!verify(program_verify(c->lowered), "lower", diags))
         return false;
     c->plan = plan(arena, c->program, c->lowered, options->target, hints);
@@ -133,23 +136,31 @@ static bool fits(const Compiled *c, const Size *workspace, int64_t budget)
     return !budget || (bytes >= 0 && bytes <= budget);
 }
 
-/* Tiled products want room for what they pack, and so do turned copies and sums in memory. Where that is more than the budget, smaller tiles do with less, and loops
- * with the least that can be met. */
+/* Tiled products want room for what they pack, and so do values in between, turned copies and sums in memory. Where that
+ * is more than the budget, smaller tiles do with less, then products as they are written, and loops with the least that
+ * can be met. */
 static bool plan_nests(Arena *arena, Compiled *c, const CompileOptions *options, const bool *wanted, PlanHints *hints,
                        Diags *diags)
 {
     if (!plan_as(arena, c, options, wanted, hints, diags))
         return false;
-    if (!plan_wants_room(c->plan))
+    if (!plan_wants_room(c->plan) && !c->order)
         return true;
     hints->smallest_tiles = !fits(c, c->plan->workspace, options->memory);
     if (hints->smallest_tiles && !plan_as(arena, c, options, wanted, hints, diags))
         return false;
+    if (c->order && !fits(c, c->plan->workspace, options->memory)) {
+        c->order = NULL;
+        hints->smallest_tiles = false;
+        return plan_nests(arena, c, options, wanted, hints, diags);
+    }
     Compiled loops = *c;
+    loops.order = NULL;
     hints->nests = NESTS_LOOPS;
     if (!plan_as(arena, &loops, options, wanted, hints, diags))
         return false;
     if (!fits(c, c->plan->workspace, options->memory) || !fits(c, loops.plan->smallest, options->memory)) {
+        c->order = NULL;
         c->lowered = loops.lowered;
         c->plan = loops.plan;
     }
@@ -157,15 +168,36 @@ static bool plan_nests(Arena *arena, Compiled *c, const CompileOptions *options,
     return true;
 }
 
+static const bool *wanted_tensors(Arena *arena, const Compiled *c, const Program *widest)
+{
+    bool *wanted = ARENA_ARRAY(arena, bool, widest->tensor_count);
+    for (int o = 0; o < c->output_count; o++)
+        wanted[c->outputs[o]->id] = true;
+    return wanted;
+}
+
+static bool dump_order(Arena *arena, const Compiled *c, const CompileOptions *options, Diags *diags)
+{
+    const Program *program = c->order ? c->order->program : c->program;
+    Text text = text_new(arena);
+    program_dump(&text, program);
+    dump(options, "order", &text);
+    return verify(program_verify(program), "order", diags);
+}
+
 Compiled *compile(Arena *arena, const Source *source, const CompileOptions *options, Diags *diags)
 {
     Compiled *c = compile_front(arena, source, options, diags);
     if (!c)
         return NULL;
-    bool *wanted = ARENA_ARRAY(arena, bool, c->program->tensor_count);
-    for (int o = 0; o < c->output_count; o++)
-        wanted[c->outputs[o]->id] = true;
-    PlanHints hints = { c->extents, known_strides(arena, c->program, options), options->memory, options->nests, options->precision, false };
+    PlanHints hints = { c->extents, NULL, options->memory, options->nests, options->precision, false };
+    const bool *wanted = wanted_tensors(arena, c, c->program);
+    c->order = order(arena, c->program, wanted, c->extents, options->nests, options->memory);
+    if (!dump_order(arena, c, options, diags))
+        return NULL;
+    const Program *widest = c->order ? c->order->program : c->program;
+    wanted = wanted_tensors(arena, c, widest);
+    hints.strides = known_strides(arena, c->program, widest, options);
     if (!plan_nests(arena, c, options, wanted, &hints, diags))
         return NULL;
     Text text = text_new(arena);

@@ -4,6 +4,7 @@
 
 #include "emit.h"
 #include "lower.h"
+#include "order.h"
 
 typedef struct CompileOptions {
     CheckOptions check;                   /* what is known of operands, and -d extents */
@@ -17,7 +18,7 @@ typedef struct CompileOptions {
     Nests nests;
     Precision precision;                  /* of products: the least that will do */
     const char *name, *command;           /* as EmitOptions */
-    /* Each pass's result as text, for `-d<pass>`: "ast", "program", "lower", "plan". NULL: not wanted. */
+    /* Each pass's result as text, for `-d<pass>`: "ast", "program", "order", "lower", "plan". NULL: not wanted. */
     void (*dump)(void *user, const char *pass, const char *text);
     void *user;
 } CompileOptions;
@@ -25,6 +26,7 @@ typedef struct CompileOptions {
 typedef struct Compiled {
     Program *program;
     Extents *extents;                     /* what the shapes that are known say; may be incomplete */
+    Order *order;                         /* of contractions; NULL where all are as they are written */
     Program *lowered;
     Plan *plan;
     EmittedUnit *unit;

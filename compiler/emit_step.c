@@ -19,29 +19,94 @@ bool emit_mentions(const char *text, const char *name)
     return false;
 }
 
-typedef struct Declaration {
-    const char *name, *text;
-} Declaration;
+/* The words of texts, members of structs left out: what emit_mentions() finds, for many names. */
+typedef struct Words {
+    Arena *arena;
+    const char **slots;           /* each a word's beginning, or NULL */
+    size_t slot_count, count;     /* a power of two, no more than half of them taken */
+} Words;
+
+static bool is_word(char c)
+{
+    return isalnum((unsigned char)c) || c == '_';
+}
+
+static size_t word_length(const char *text)
+{
+    size_t length = 0;
+    while (is_word(text[length]))
+        length++;
+    return length;
+}
+
+/* Where a word is, or where it would be. */
+static const char **find_word(const Words *w, const char *word, size_t length)
+{
+    size_t hash = 5381;
+    for (size_t i = 0; i < length; i++)
+        hash = hash * 33 + (unsigned char)word[i];
+    for (size_t at = hash & (w->slot_count - 1);; at = (at + 1) & (w->slot_count - 1))
+        if (!w->slots[at] || (!strncmp(w->slots[at], word, length) && !is_word(w->slots[at][length])))
+            return &w->slots[at];
+}
+
+static void add_word(Words *w, const char *word, size_t length)
+{
+    if (2 * w->count >= w->slot_count) {
+        Words more = { w->arena, NULL, w->slot_count ? 2 * w->slot_count : 256, w->count };
+        more.slots = ARENA_ARRAY(w->arena, const char *, more.slot_count);
+        for (size_t i = 0; i < w->slot_count; i++)
+            if (w->slots[i])
+                *find_word(&more, w->slots[i], word_length(w->slots[i])) = w->slots[i];
+        *w = more;
+    }
+    const char **slot = find_word(w, word, length);
+    w->count += !*slot;
+    *slot = word;
+}
+
+static void add_words(Words *w, const char *text)
+{
+    for (const char *at = text; *at;) {
+        size_t length = word_length(at);
+        bool member = at != text && (at[-1] == '.' || at[-1] == '>');
+        if (length && !member)
+            add_word(w, at, length);
+        at += length ? length : 1;
+    }
+}
 
 typedef struct Declarations {
-    Declaration *list;
+    Words mentioned;
+    const char **list;            /* the last first: each mentions only what comes behind it here */
     int count;
 } Declarations;
 
-static void declare(Emitter *e, Declarations *d, const char *name, const char *text)
+static bool wants(const Declarations *d, const char *name)
 {
-    Declaration declaration = { name, text };
-    ARENA_APPEND(e->arena, d->list, d->count, declaration);
+    return d->mentioned.slot_count && *find_word(&d->mentioned, name, strlen(name));
+}
+
+static void declare(Emitter *e, Declarations *d, const char *text)
+{
+    add_words(&d->mentioned, strchr(text, '=') + 1);
+    ARENA_APPEND(e->arena, d->list, d->count, text);
+}
+
+static void declare_number(Emitter *e, Declarations *d, const char *name)
+{
+    if (wants(d, name))
+        declare(e, d, emit_text(e, "const int64_t %s = f->%s;", name, name));
 }
 
 static void declare_sizes(Emitter *e, Declarations *d)
 {
     const Program *p = e->plan->program;
-    for (int i = 0; i < p->index_count; i++)
+    for (int i = e->size_count - 1; i >= 0; i--)
+        declare_number(e, d, e->sizes[i]->name);
+    for (int i = p->index_count - 1; i >= 0; i--)
         if (e->extents[i] && isalpha((unsigned char)e->extents[i][0]))
-            declare(e, d, e->extents[i], emit_text(e, "const int64_t %s = f->%s;", e->extents[i], e->extents[i]));
-    for (int i = 0; i < e->size_count; i++)
-        declare(e, d, e->sizes[i]->name, emit_text(e, "const int64_t %s = f->%s;", e->sizes[i]->name, e->sizes[i]->name));
+            declare_number(e, d, e->extents[i]);
 }
 
 static bool is_unit(const Emitter *e, const Tensor *tensor, int axis)
@@ -74,56 +139,54 @@ static void declare_tensor(Emitter *e, Declarations *d, const Tensor *tensor)
     const Storage *storage = &e->plan->storage[tensor->id];
     const char *name = e->pointers[tensor->id], *member = e->members[tensor->id], *element = emit_element(tensor->dtype);
     const char *constant = tensor->maker ? "" : "const ";
-    if (storage->place == PLACE_CALLER)
-        declare(e, d, name, emit_text(e, "%s%s *%s = (%s%s *)f->in.%s.data;", constant, element, name, constant, element, member));
-    else
-        declare(e, d, name, emit_text(e, "%s *%s = %s;", element, name,
-                                      part_of(e, element, storage->place == PLACE_SHARED, storage->offset)));
-    for (int a = 0; a < tensor->rank; a++) {
+    for (int a = tensor->rank - 1; a >= 0; a--) {
         const char *stride = e->strides[tensor->id][a];
+        if (!wants(d, stride))
+            continue;
         const char *value = storage->place != PLACE_CALLER ? spell_stride(e, storage->stride[a])
                                                            : emit_text(e, "f->in.%s.stride[%d]", member, a);
         if (is_unit(e, tensor, a))
             value = emit_text(e, "unit ? 1 : %s", value);
-        declare(e, d, stride, emit_text(e, "const int64_t %s = %s;", stride, value));
+        declare(e, d, emit_text(e, "const int64_t %s = %s;", stride, value));
     }
+    if (!wants(d, name))
+        return;
+    if (storage->place == PLACE_CALLER)
+        declare(e, d, emit_text(e, "%s%s *%s = (%s%s *)f->in.%s.data;", constant, element, name, constant, element, member));
+    else
+        declare(e, d, emit_text(e, "%s *%s = %s;", element, name,
+                                part_of(e, element, storage->place == PLACE_SHARED, storage->offset)));
 }
 
 static void declare_scratch(Emitter *e, Declarations *d)
 {
-    for (int i = 0; i < e->plan->scratch_count; i++) {
+    for (int i = e->plan->scratch_count - 1; i >= 0; i--) {
         const Scratch *s = &e->plan->scratch[i];
         const char *type = s->shared ? emit_element(s->dtype) : dtype_c(s->dtype);
-        declare(e, d, s->name, emit_text(e, "%s *%s = %s;", type, s->name, part_of(e, type, s->shared, s->offset)));
+        if (wants(d, s->name))
+            declare(e, d, emit_text(e, "%s *%s = %s;", type, s->name, part_of(e, type, s->shared, s->offset)));
     }
 }
 
 /* The locals that a body mentions, in an order in which each comes after what it mentions itself. */
 const char *emit_locals(Emitter *e, const char *body)
 {
-    Declarations d = { NULL, 0 };
-    declare_sizes(e, &d);
-    for (int t = 0; t < e->plan->lowered->tensor_count; t++) {
+    Declarations d = { .mentioned = { .arena = e->arena } };
+    add_words(&d.mentioned, body);
+    declare_scratch(e, &d);
+    for (int t = e->plan->lowered->tensor_count - 1; t >= 0; t--) {
         const Tensor *tensor = e->plan->lowered->tensors[t];
         if (tensor->home == tensor && e->pointers[t])
             declare_tensor(e, &d, tensor);
     }
-    declare_scratch(e, &d);
-    bool *needed = ARENA_ARRAY(e->arena, bool, d.count);
-    for (int i = d.count - 1; i >= 0; i--) {
-        needed[i] = emit_mentions(body, d.list[i].name);
-        for (int k = i + 1; k < d.count && !needed[i]; k++)
-            needed[i] = needed[k] && emit_mentions(strchr(d.list[k].text, '=') + 1, d.list[i].name);
-    }
+    declare_sizes(e, &d);
     /* Neighbours of one type share a line. */
     static const char type[] = "const int64_t ";
     Text text = text_new(e->arena);
     size_t line = 0;
-    for (int i = 0; i < d.count; i++) {
-        const char *declaration = d.list[i].text;
+    for (int i = d.count - 1; i >= 0; i--) {
+        const char *declaration = d.list[i];
         size_t length = strlen(declaration);
-        if (!needed[i])
-            continue;
         bool joins = line && !strncmp(declaration, type, sizeof type - 1) && line + length < 100;
         if (joins) {
             text.length -= 2;    /* ";\n" */

@@ -83,7 +83,7 @@ static bool write_in(const Lower *l, const Statement *statement, const bool *wan
 {
     const Tensor *tensor = statement->outputs[0].tensor;
     const Term *value = statement->outputs[0].value;
-    if (statement->output_count > 1 || statement->accumulate || wanted[tensor->id] || !reads->plain[tensor->id])
+    if (statement->output_count > 1 || statement->accumulate || statement->stored || wanted[tensor->id] || !reads->plain[tensor->id])
         return false;
     for (int a = 0; a < tensor->rank; a++)
         if (!term_has_index(value, tensor->axes[a]))

@@ -1,6 +1,6 @@
 /* lower: a Program whose every statement is one fused nest.
  *
- * Takes a checked Program and which of the tensors that statements make are wanted. Gives a Program of the same meaning
+ * Takes a checked Program, or an ordered one, and which of the tensors that statements make are wanted. Gives a Program of the same meaning
  * in which
  *   - statements that nothing wanted needs are gone;
  *   - a statement that one other reads at plain indices is written into it, where that computes nothing twice;
@@ -8,7 +8,7 @@
  *   - a reduction depends on exactly the loops around it, so that it runs once for each of their points; what would
  *     be computed again in a loop that it does not depend on is a statement of its own, a temporary;
  *   - a contraction sums something, or is gone.
- * Indices and tensors point at their origins; temporaries have none. Extent rules are left to the checked Program. */
+ * Indices and tensors point at their origins in the checked Program; temporaries have none. Extent rules are left to the checked Program. */
 #ifndef EINC_LOWER_H
 #define EINC_LOWER_H
 

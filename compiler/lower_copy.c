@@ -43,7 +43,7 @@ static Term *copy_read(Lower *l, Context *c, const Term *term, const Instance *i
     if (!lower_is_written_in(l, tensor)) {
         Position *positions = lower_positions(l, c, term->read.positions, tensor->rank, instance);
         Term *read = lower_read(l, c, l->tensors[tensor->id], positions, term->span);
-        read->origin = term;
+        read->origin = l->in->origin ? term->origin : term;
         return read;
     }
     const Instance *inside = NULL;

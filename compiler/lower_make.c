@@ -117,8 +117,8 @@ static Tensor *add_tensor(Lower *l, Tensor tensor)
 Tensor *lower_tensor(Lower *l, const Tensor *origin, bool wanted)
 {
     Tensor *tensor = add_tensor(l, *origin);
-    tensor->origin = wanted ? origin : NULL;
-    tensor->source = origin;
+    tensor->source = l->in->origin ? origin->source : origin;
+    tensor->origin = wanted ? tensor->source : NULL;
     tensor->from_caller &= wanted;
     tensor->previous = origin->previous ? l->tensors[origin->previous->id] : NULL;
     for (Tensor *t = tensor->previous; t; t = t->previous) {      /* one array, the caller's if the last is */

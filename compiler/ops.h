@@ -165,6 +165,21 @@ typedef enum {
     STATE_ARGMAX, STATE_ARGMIN, STATE_TOPK, STATE_BOTTOMK, STATE_COUNT
 } State;
 
+/* X(reduction, function, floats only)
+ *
+ * Semirings: f(a, x) can be taken out of a reduction over an index that `a` lacks, as a factor out of a sum. Integers
+ * wrap around, so that one added to all may change which is the largest. */
+#define SEMIRINGS(X)          \
+    X(SUM, MUL, false)        \
+    X(ANY, MUL, false)        \
+    X(ANY, AND, false)        \
+    X(ALL, OR, false)         \
+    X(MAX, ADD, true)         \
+    X(MIN, ADD, true)         \
+    X(MAX, MIN, false)        \
+    X(MIN, MAX, false)        \
+    X(LOGSUMEXP, ADD, true)
+
 typedef struct FunctionFacts {
     const char *name;
     int arity;

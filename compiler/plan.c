@@ -21,7 +21,7 @@ static void choose_lanes(Plan *plan)
 Plan *plan(Arena *arena, const Program *program, const Program *lowered, const Target *target, const PlanHints *hints)
 {
     static const PlanHints nothing_known = { 0 };
-    Planner planner = { arena, ARENA_NEW(arena, Plan), hints ? hints : &nothing_known };
+    Planner planner = { .arena = arena, .plan = ARENA_NEW(arena, Plan), .hints = hints ? hints : &nothing_known };
     Plan *plan = planner.plan;
     plan->program = program;
     plan->lowered = lowered;

@@ -165,18 +165,26 @@ typedef struct Group {
 
 bool planner_reads(const Planner *planner, const Step *step, const Step *maker)
 {
-    const Program *lowered = planner->plan->lowered;
-    for (int i = 0; i < lowered->term_count; i++) {
-        const Term *term = lowered->terms[i];
-        if (term->statement == step->statement->id && term->kind == TERM_READ && term->read.tensor->maker == maker->statement)
-            return true;
-    }
-    for (int o = 0; o < step->statement->output_count; o++) {
-        const Tensor *previous = step->statement->outputs[o].tensor->previous;
-        if (previous && previous->maker == maker->statement)
-            return true;
-    }
-    return false;
+    return planner->reads[step->id * planner->plan->step_count + maker->id];
+}
+
+static void note_read(Planner *planner, int step, const Tensor *tensor)
+{
+    if (tensor && tensor->maker)
+        planner->reads[step * planner->plan->step_count + tensor->maker->id] = true;
+}
+
+/* Steps and statements have the same numbers. */
+static void find_reads(Planner *planner)
+{
+    const Plan *plan = planner->plan;
+    planner->reads = ARENA_ARRAY(planner->arena, bool, (size_t)plan->step_count * (size_t)plan->step_count);
+    for (int i = 0; i < plan->lowered->term_count; i++)
+        if (plan->lowered->terms[i]->kind == TERM_READ)
+            note_read(planner, plan->lowered->terms[i]->statement, plan->lowered->terms[i]->read.tensor);
+    for (int s = 0; s < plan->step_count; s++)
+        for (int o = 0; o < plan->steps[s]->statement->output_count; o++)
+            note_read(planner, s, plan->steps[s]->statement->outputs[o].tensor->previous);
 }
 
 /* Whether a `+=` changes an array that another step makes, or reads as it was before. */
@@ -415,6 +423,7 @@ void plan_launches(Planner *planner)
     Plan *plan = planner->plan;
     bool *done = ARENA_ARRAY(planner->arena, bool, plan->step_count);
     int count;
+    find_reads(planner);
     Group *groups = group_steps(planner, &count), *group;
     while ((group = next_group(planner, groups, count, done))) {
         Launch *launch = ARENA_NEW(planner->arena, Launch);

@@ -10,6 +10,7 @@ typedef struct Planner {
     Arena *arena;
     Plan *plan;
     const PlanHints *hints;
+    bool *reads;                  /* [step * step_count + maker]: see planner_reads(); once all steps are there */
 } Planner;
 
 enum {

@@ -74,7 +74,7 @@ struct Index {
     Fit *fits;                    /* EXTENT_FITS: the extent is the least that any of them allows */
     int fit_count;
     bool in_dots;                 /* a dimension of "...": the name is not the user's, so no -d means it */
-    const Index *origin;          /* in a lowered program: the index of the checked one that has this extent */
+    const Index *origin;          /* in an ordered or lowered program: the index of the checked one that has this extent */
 };
 
 /* An input, or what a statement makes. */
@@ -90,9 +90,9 @@ struct Tensor {
     Index **axes;                 /* of a made tensor: the index along each axis, NULL where the position is computed */
     Tensor *previous;             /* of `+=`: the value that an earlier statement gave this name, which it adds to */
     bool from_caller;             /* of `+=`: it adds to the caller's array */
-    /* in a lowered program */
-    const Tensor *origin;         /* the tensor of the checked program that the caller passes; NULL for a temporary */
-    const Tensor *source;         /* the tensor of the checked program, passed or not; NULL where lowering made it */
+    /* in an ordered or lowered program */
+    const Tensor *origin;         /* in a lowered one: the tensor of the checked program that the caller passes; NULL for a temporary */
+    const Tensor *source;         /* the tensor of the checked program, passed or not; NULL where a pass made it */
     Tensor *home;                 /* the last that `+=` makes of this array: they all are in one place */
 };
 
@@ -119,7 +119,7 @@ struct Term {
     Index **indices;              /* what it depends on, in the chain's order */
     int rank;
     bool is_value;                /* a stage ends with it, so that it is what "_" stands for in the next */
-    const Term *origin;           /* in a lowered program: of a read, the one of the checked program, or NULL */
+    const Term *origin;           /* in an ordered or lowered program: of a read, the one of the checked program, or NULL */
     bool refused;                 /* in a lowered program: evaluated only where a faster form is refused */
     union {
         struct {
@@ -172,6 +172,7 @@ struct Statement {
     Dtype declared;               /* the target's dtype where it was written or is its array's, or DTYPE_NONE */
     Output *outputs;              /* several only for `&`, in the last statement */
     int output_count;
+    bool stored;                  /* in an ordered program: a value in between, that its reader does not make again */
     /* in a lowered program */
     const Index *turned;          /* the lanes run along it, and operands that lie otherwise were copied so; NULL: see turn.h */
 };
@@ -189,6 +190,7 @@ typedef struct Program {
     int term_count;
     Statement **statements;
     int statement_count;
+    const struct Program *origin; /* of an ordered program, the checked one; else NULL */
 } Program;
 
 /* What the caller knows of an operand before the program is checked. */

@@ -46,7 +46,7 @@ typedef struct Turning {
 
 static double extent_of(const Turning *t, const Index *index)
 {
-    return (double)t->extents->of[index->id];
+    return (double)t->extents->of[index->origin ? index->origin->id : index->id];
 }
 
 static bool has_square(Dtype dtype)
@@ -92,12 +92,12 @@ static void note_term(void *user, const Term *term)
     }
 }
 
-static const Index *longest_kept(const Output *output, const Extents *extents)
+static const Index *longest_kept(const Turning *t, const Output *output)
 {
     const Index *longest = NULL;
     for (int a = 0; a < output->tensor->rank; a++) {
         const Index *index = position_is_plain(&output->positions[a]) ? output->positions[a].parts[0].index : NULL;
-        if (index && (!longest || extents->of[index->id] > extents->of[longest->id]))
+        if (index && (!longest || extent_of(t, index) > extent_of(t, longest)))
             longest = index;
     }
     return longest;
@@ -120,7 +120,7 @@ const Index **turn_choose(Arena *arena, const Program *program, const Target *ta
         const Statement *statement = program->statements[s];
         const Output *output = &statement->outputs[0];
         Turning t = { .extents = extents, .strides = strides, .able = true };
-        if (statement->output_count > 1 || statement->accumulate || !(t.along = longest_kept(output, extents)))
+        if (statement->output_count > 1 || statement->accumulate || !(t.along = longest_kept(&t, output)))
             continue;
         term_each_below(arena, output->value, note_term, &t);
         note_tensor(&t, output->tensor, output->positions);

@@ -147,6 +147,15 @@ static Value product_value(const Product *p)
     return dtype_kind(p->dtype) < KIND_FLOAT ? value_whole(wrap(p->dtype, p->integer)) : float_product(p);
 }
 
+Value value_product(Dtype dtype, const Value *x, int64_t count, double *largest)
+{
+    Product product = product_new(dtype);
+    for (int64_t i = 0; i < count; i++)
+        product_add(&product, x[i]);
+    *largest = product.largest;
+    return product_value(&product);
+}
+
 /* One Value, or where `result` has room for all, the product so far at each. */
 static void products(Dtype dtype, const Value *x, int64_t count, bool all, Value *result)
 {

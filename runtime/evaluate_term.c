@@ -170,6 +170,8 @@ static bool is_narrow(const Term *term)
 static Value evaluate_map(Evaluator *e, const Term *term)
 {
     Value arguments[3];
+    if (e->joined[term->id])
+        return walk_joined(e, term);
     for (int i = 0; i < term->map.count; i++)
         arguments[i] = walk_term(e, term->map.arguments[i]);
     if (term->map.function == FUNCTION_MUL && term->dtype == DTYPE_F32 && is_narrow(term->map.arguments[0]) &&
@@ -247,6 +249,12 @@ static void reduce_row(Evaluator *e, const Term *term, Value *row)
 {
     int64_t count = walk_count(e, term->reduce.over, term->reduce.over_count);
     Scratch *scratch = e->scratch;
+    const Term *top = count == 0 ? semiring_top(term) : NULL;
+    /* Of nothing the sum is 0, and a factor that was taken out of it may be infinite. */
+    if (top && e->joined[top->id]) {
+        *row = value_open();
+        return;
+    }
     if (term->kind == TERM_CONTRACT || term->reduce.reduction == REDUCTION_SUM) {
         Sum sum = { .dtype = term->dtype };
         walk_reduced(e, term, count < 0 ? INT64_MAX : count, NULL, &sum);

@@ -88,6 +88,11 @@ typedef struct Sum {
 void sum_add(Sum *sum, Value value);
 Value sum_value(const Sum *sum);
 
+/* ---- a product in any order: evaluate_reduce.c ---- */
+
+/* Of `count` numbers. *largest: no product of some of them is larger in size. */
+Value value_product(Dtype dtype, const Value *x, int64_t count, double *largest);
+
 /* ---- functions: evaluate_map.c, evaluate_complex.c, evaluate_power.c ---- */
 
 /* `dtype`: the term's; `from`: its arguments'. */

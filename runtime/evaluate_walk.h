@@ -6,6 +6,7 @@
 #include <setjmp.h>
 
 #include "evaluate_value.h"
+#include "semiring.h"
 
 /* What a term was at some points, so that none is computed twice. A row is what a reduction makes at once: one element,
  * or all along the indices that it keeps. */
@@ -29,6 +30,8 @@ struct Evaluator {
     const Array *const *arrays;
     int64_t *at;                  /* [index id]: where the loops stand */
     Memo *memos;                  /* [term id] */
+    const Term **joined;          /* [term id]: of a combination whose factors a kernel may contract in any order
+                                     (semiring.h), the reduction over it */
     Value **scattered;            /* [tensor id]: all elements of what a scatter makes; NULL until one is asked for */
     Scratch *scratch;
     jmp_buf *stop;                /* where to go when something is out of range, or memory runs out */
@@ -65,6 +68,14 @@ Value walk_load(const Array *array, const int64_t *position);
 void *walk_take(Evaluator *e, int64_t count, size_t size);
 void walk_give_back(Evaluator *e, Scratch *down_to);
 _Noreturn void walk_stop_without_memory(Evaluator *e);
+
+/* ---- evaluate_join.c ---- */
+
+/* Finds the combinations that kernels may contract in any order. */
+void walk_find_joined(Evaluator *e);
+
+/* One of them where the loops stand. */
+Value walk_joined(Evaluator *e, const Term *top);
 
 /* ---- evaluate_statement.c ---- */
 

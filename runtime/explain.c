@@ -50,6 +50,24 @@ static void explain_tensor(Text *text, const Compiled *c, const Tensor *tensor, 
     text_put(text, "\n");
 }
 
+/* ---- orders of contractions ---- */
+
+/* A line for each contraction: its indices, what it costs, and what it makes of them. */
+static void explain_path(Text *text, const OrderPath *path)
+{
+    Arena *arena = text->arena;
+    double bytes = (double)dtype_size(path->dtype);
+    text_print(text, "\norder of %s%s\n", path->letters, path->guessed ? ", where 64 stands for each extent that is not known" : "");
+    for (int i = 0; i < path->step_count; i++) {
+        const OrderStep *step = &path->steps[i];
+        const char *makes = step->stored ? byte_words(arena, step->size * bytes)
+                            : i == path->step_count - 1 ? "the result" : "not stored";
+        text_print(text, "  %-34s %-16s %s\n", step->letters, count_words(arena, step->flops, "flop"), makes);
+    }
+    text_print(text, "  %s instead of %s in one nest, the largest value in between has %s\n", count_words(arena, path->flops, "flop"),
+               count_words(arena, path->naive_flops, "flop"), byte_words(arena, path->largest * bytes));
+}
+
 /* ---- the nest ---- */
 
 enum { COLUMN = 44 };             /* where what a loop is for stands */
@@ -320,6 +338,8 @@ const char *kernel_explain(Arena *arena, const Compiled *c, bool json)
         explain_tensor(&text, c, c->program->inputs[i], "operand");
     for (int o = 0; o < c->output_count; o++)
         explain_tensor(&text, c, c->outputs[o], "output");
+    for (int p = 0; c->order && p < c->order->path_count; p++)
+        explain_path(&text, &c->order->paths[p]);
     for (int l = 0; l < c->plan->launch_count; l++)
         explain_launch(&text, c, c->plan->launches[l]);
     explain_sum(&text, c);

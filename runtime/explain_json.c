@@ -174,6 +174,37 @@ static void put_launch(Text *text, const Compiled *c, const Launch *launch)
     text_put(text, "\n      ] }");
 }
 
+/* ---- orders of contractions ---- */
+
+static void put_path(Text *text, const OrderPath *path)
+{
+    double bytes = (double)dtype_size(path->dtype);
+    text_put(text, "{ \"of\": ");
+    put_string(text, path->letters);
+    text_print(text, ", \"dtype\": \"%s\", \"flops\": %.17g, \"naive_flops\": %.17g, \"largest_bytes\": %.17g, \"guessed\": %s,\n"
+               "      \"steps\": [", dtype_name(path->dtype), path->flops, path->naive_flops, path->largest * bytes,
+               path->guessed ? "true" : "false");
+    for (int i = 0; i < path->step_count; i++) {
+        const OrderStep *step = &path->steps[i];
+        text_put(text, i ? ",\n        { \"of\": " : "\n        { \"of\": ");
+        put_string(text, step->letters);
+        text_print(text, ", \"flops\": %.17g, \"bytes\": %.17g, \"stored\": %s }", step->flops, step->size * bytes,
+                   step->stored ? "true" : "false");
+    }
+    text_put(text, "\n      ] }");
+}
+
+static void put_order(Text *text, const Order *order)
+{
+    int count = order ? order->path_count : 0;
+    text_put(text, ",\n  \"order\": [");
+    for (int p = 0; p < count; p++) {
+        text_put(text, p ? ",\n    " : "\n    ");
+        put_path(text, &order->paths[p]);
+    }
+    text_put(text, count ? "\n  ]" : "]");
+}
+
 const char *explain_json(Arena *arena, const Compiled *c)
 {
     Text text = text_new(arena), program = text_new(arena);
@@ -194,6 +225,7 @@ const char *explain_json(Arena *arena, const Compiled *c)
     put_member(&text, "smallest_workspace_bytes", (double)cost.smallest);
     text_print(&text, ",\n  \"bound\": %s", roof.cycles < 0 ? "null" : roof.compute ? "\"arithmetic\"" : "\"memory\"");
     put_member(&text, "bound_cycles", roof.cycles);
+    put_order(&text, c->order);
     text_put(&text, ",\n  \"launches\": [");
     for (int l = 0; l < c->plan->launch_count; l++) {
         text_put(&text, l ? ",\n    " : "\n    ");

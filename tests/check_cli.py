@@ -270,7 +270,7 @@ def check_explain():
         check(f"precision    {precision}: " in said and words in said, precision, said)
         said = text(good("explain", known[0], *shape, "--target", "avx2"))
         check("precision    exact: " in said, precision, said)
-    for dump in ("ast", "program", "lower", "plan"):
+    for dump in ("ast", "program", "order", "lower", "plan"):
         check(good("explain", known[0], f"-d{dump}"), dump)
     sizes = [json.loads(good("explain", known[0], "-d", f"i=3,j=32,k=64,m=31,n={n}", "--json"))["workspace_bytes"]
              for n in (100, 1000, 10 ** 9)]

@@ -12,8 +12,8 @@ layer_of() {
     case $1 in
         arena.*|text.*|diag.*) echo 1 ;;
         dtype.*|ops.*|ast.*|ast_*|parse*|lex.*) echo 2 ;;
-        program.*|program_*|check.*|check_*|extents.*) echo 3 ;;
-        plan.*|plan_*|planning.*|product.*|turn.*|cost.*|size.*|state.*|target.*|lower.*|lower_*|lowering.*) echo 4 ;;
+        program.*|program_*|semiring.*|check.*|check_*|extents.*) echo 3 ;;
+        plan.*|plan_*|planning.*|product.*|order.*|order_*|ordering.*|turn.*|cost.*|size.*|state.*|target.*|lower.*|lower_*|lowering.*) echo 4 ;;
         emit.*|emit_*|emitting.*|library.*|names.*|embedded.*) echo 5 ;;
         compile.*) echo 6 ;;
         *) echo 0 ;;

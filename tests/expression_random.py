@@ -12,6 +12,7 @@ from expression_tree import (RANKING, Arrow, At, Call, Chain, Constant, Index, N
 REDUCTIONS = '''sum sum sum prod max max min mean any all norm var std logsumexp argmax argmin softmax log_softmax
     cumsum cumprod cummax cummin topk bottomk argtopk argbottomk'''.split()
 ORDERED = set('max min logsumexp argmax argmin softmax log_softmax cummax cummin'.split()) | RANKING
+JOINS = {'*': ['sum'], '+': ['max', 'min', 'logsumexp'], 'min': ['max'], 'max': ['min'], '&&': ['any'], '||': ['all']}
 LEAST, GREATEST = Call('neg', Constant('inf')), Constant('inf')
 IDENTITY = {'sum': Number('0'), 'prod': Number('1'), 'max': LEAST, 'min': GREATEST, 'logsumexp': LEAST,
             'softmax': LEAST, 'any': Number('0'), 'mean': Number('0'), 'argmax': LEAST}
@@ -23,6 +24,7 @@ class Generator(PartGenerator):
     def __init__(self, seed):
         super().__init__(seed)
         self.given = {}             # the extents that einc is told
+        self.joined = None          # of the statement: what joins the factors of its head, where one reduction follows
         self.ranks = {}             # of the statement: what topk leaves -> the index whose name it takes
 
     # -- stages --
@@ -129,10 +131,11 @@ class Generator(PartGenerator):
 
     def stages(self, most):
         made = []
-        for _ in range(self.random.randint(0, most)):
+        for _ in range(self.random.randint(1 if self.joined else 0, most)):
             before = self.value
             try:
-                stages = self.stage()
+                stages = self.stage() if not self.joined else [self.reduction(before.term.axes, JOINS[self.joined])]
+                self.joined = None
                 for stage in stages:
                     self.set_value(stage, self.runner.stage(stage))
                     self.rename(stage)
@@ -162,7 +165,7 @@ class Generator(PartGenerator):
                     annotated=bool(indices) and self.chance(0.05))
 
     def einsum_head(self):
-        count = self.pick({1: 3, 2: 6, 3: 2, 4: 1})
+        count = self.pick({1: 3, 2: 5, 3: 3, 4: 2, 5: 1})
         if self.style == 'letters' and self.chance(0.2):
             self.dots = [Index(None, self.random.choice([1, 2, 3])) for _ in range(self.random.randint(1, 2))]
         factors = [self.letters_factor() for _ in range(count)]
@@ -173,9 +176,20 @@ class Generator(PartGenerator):
     def mixed_head(self):
         return [self.expression(self.random.randint(0, 3)).node for _ in range(self.pick({1: 7, 2: 2, 3: 1}))]
 
+    def joined_head(self):
+        """Three factors or more, joined by what some reduction distributes over."""
+        function = self.pick({'*': 4, '+': 4, 'min': 0.5, 'max': 0.5, '&&': 0.5, '||': 0.5})
+        joined = self.part(self.plain_read())
+        for _ in range(self.random.randint(2, 4)):
+            other = self.part(self.plain_read()) if self.chance(0.8) else self.expression(1)
+            joined = self.call(function, *([joined, other] if self.chance(0.7) else [other, joined]))
+        self.joined = function
+        return [joined.node]
+
     def head(self):
-        einsum = self.style == 'letters' and self.chance(0.55)
-        factors = self.einsum_head() if einsum else self.mixed_head()
+        einsum = self.style == 'letters' and self.chance(0.5)
+        joined = not einsum and self.chance(0.2)
+        factors = self.einsum_head() if einsum else self.joined_head() if joined else self.mixed_head()
         product = self.runner.product(factors, None)
         if math.prod(a.extent or 1 for a in product.axes) > SIZE_MAX:
             raise Refused('too large')
@@ -184,7 +198,7 @@ class Generator(PartGenerator):
         unknown_dots = longest < len([a for a in product.axes if not a.name])
         if unknown_dots:
             raise Refused('dots')
-        if self.chance(0.6):
+        if self.chance(0.6) and not joined:
             arrow = self.arrow(product.axes, self.declared_dtype(product))
         return Chain(factors, arrow)
 
@@ -273,6 +287,7 @@ class Generator(PartGenerator):
 
     def begin_statement(self):
         self.dots = []
+        self.joined = None
         self.value = None
         self.runner.value = None
         self.runner.reduced = None

@@ -1,0 +1,77 @@
+#include "semiring.h"
+
+static const struct {
+    Reduction reduction;
+    Function function;
+    bool floats;                  /* only of floats */
+} semirings[] = {
+#define X(reduction, function, floats) { REDUCTION_##reduction, FUNCTION_##function, floats },
+    SEMIRINGS(X)
+#undef X
+};
+
+static bool is_pair(Reduction reduction, const Term *map)
+{
+    for (size_t i = 0; i < sizeof semirings / sizeof *semirings; i++)
+        if (semirings[i].reduction == reduction && semirings[i].function == map->map.function &&
+            (!semirings[i].floats || dtype_kind(map->dtype) == KIND_FLOAT))
+            return true;
+    return false;
+}
+
+static bool only_orders(const Term *term)
+{
+    return term->kind == TERM_CONTRACT && term->reduce.over_count == 0 && term->dtype == term->reduce.argument->dtype;
+}
+
+/* A cast that loses nothing and that multiplying and adding know nothing of: among floats, or among complex numbers. */
+static bool only_widens(const Term *term)
+{
+    if (term->kind != TERM_MAP || term->map.function != FUNCTION_CAST || term->map.arguments[0]->weak)
+        return false;
+    Dtype to = term->dtype, from = term->map.arguments[0]->dtype;
+    return dtype_kind(to) >= KIND_FLOAT && dtype_kind(from) == dtype_kind(to) && dtype_significand(to) >= dtype_significand(from) &&
+           dtype_size(to) > dtype_size(from);
+}
+
+const Term *semiring_top(const Term *reduce)
+{
+    if (reduce->kind != TERM_CONTRACT && reduce->kind != TERM_REDUCE)
+        return NULL;
+    const Term *top = reduce->reduce.argument;
+    while (only_orders(top) || only_widens(top))
+        top = top->kind == TERM_MAP ? top->map.arguments[0] : top->reduce.argument;
+    bool pairs = top->kind == TERM_MAP && top->weak == WEAK_NO && is_pair(reduce->reduce.reduction, top);
+    return pairs && reduce->reduce.over_count ? top : NULL;
+}
+
+/* Of a * b * c, (a * b) is no factor; of i32(a * b) * c, whose first product wraps around by itself, it is. */
+static void each_factor(const Term *term, const Term *top, OnTerm *on, void *user)
+{
+    while (only_orders(term) && term->dtype == top->dtype)
+        term = term->reduce.argument;
+    if (term->kind != TERM_MAP || term->map.function != top->map.function || term->dtype != top->dtype) {
+        on(user, term);
+        return;
+    }
+    for (int i = 0; i < term->map.count; i++)
+        each_factor(term->map.arguments[i], top, on, user);
+}
+
+void semiring_each_factor(const Term *top, OnTerm *on, void *user)
+{
+    each_factor(top, top, on, user);
+}
+
+static void count_factor(void *user, const Term *factor)
+{
+    (void)factor;
+    ++*(int *)user;
+}
+
+int semiring_factor_count(const Term *top)
+{
+    int count = 0;
+    semiring_each_factor(top, count_factor, &count);
+    return count;
+}
