@@ -74,9 +74,14 @@ char *arena_vformat(Arena *arena, const char *format, va_list arguments)
 {
     va_list again;
     va_copy(again, arguments);
-    int length = vsnprintf(NULL, 0, format, arguments);
-    char *text = arena_alloc(arena, (size_t)(length < 0 ? 0 : length) + 1);
-    vsnprintf(text, (size_t)(length < 0 ? 0 : length) + 1, format, again);
+    char most[256];               /* are no longer */
+    int length = vsnprintf(most, sizeof most, format, arguments);
+    size_t bytes = (size_t)(length < 0 ? 0 : length) + 1;
+    char *text = arena_alloc(arena, bytes);
+    if (bytes <= sizeof most)
+        memcpy(text, most, bytes - 1);
+    else
+        vsnprintf(text, bytes, format, again);
     va_end(again);
     return text;
 }

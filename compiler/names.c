@@ -24,23 +24,26 @@ Names names_new(Arena *arena, const Names *outer)
     return (Names){ .arena = arena, .outer = outer };
 }
 
-/* Most names differ in their first letter. */
-static bool is_same(const char *a, const char *b)
+static unsigned hash_of(const char *name)
 {
-    return a[0] == b[0] && !strcmp(a, b);
+    unsigned hash = 5381;
+    for (; *name; name++)
+        hash = hash * 33 + (unsigned char)*name;
+    return hash;
 }
 
 static bool is_taken(const Names *names, const char *name)
 {
+    unsigned hash = hash_of(name);
     for (; names; names = names->outer) {
         for (int i = 0; i < names->count; i++)
-            if (is_same(names->taken[i], name))
+            if (names->hashes[i] == hash && !strcmp(names->taken[i], name))
                 return true;
         if (names->is_taken && names->is_taken(names->user, name))
             return true;
     }
     for (int i = 0; reserved[i]; i++)
-        if (is_same(reserved[i], name))
+        if (reserved[i][0] == name[0] && !strcmp(reserved[i], name))
             return true;
     return false;
 }
@@ -85,5 +88,6 @@ const char *names_unique(Names *names, const char *word)
     for (int n = 2; is_taken(names, name); n++)
         name = arena_format(names->arena, "%s_%d", base, n);
     ARENA_APPEND(names->arena, names->taken, names->count, name);
+    ARENA_APPEND(names->arena, names->hashes, names->hash_count, hash_of(name));
     return name;
 }

@@ -12,7 +12,8 @@ typedef struct Names {
     bool (*is_taken)(const void *user, const char *name);   /* by something else, such as the library; may be NULL */
     const void *user;
     const char **taken;
-    int count;
+    unsigned *hashes;             /* of what is taken */
+    int count, hash_count;
 } Names;
 
 Names names_new(Arena *arena, const Names *outer);

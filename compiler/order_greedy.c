@@ -5,7 +5,7 @@
 #include "ordering.h"
 
 enum {
-    ROUNDS = 3,                   /* of restarts, the best of each of which is improved */
+    ROUNDS = 2,                   /* of restarts, the best of each of which is improved */
     ROUND_WORK = 1 << 19,         /* in words of sets that are looked at */
     ROUND_RESTARTS = 64
 };

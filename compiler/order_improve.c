@@ -7,7 +7,7 @@
 enum {
     ANNEALING = 200,              /* sweeps over all nodes */
     PART = 8,                     /* leaves of a part that is ordered anew */
-    SWEEPS = 8                    /* over all parts */
+    SWEEPS = 6                    /* over all parts */
 };
 
 typedef struct Tree {

@@ -183,8 +183,10 @@ static double cost_step(const Planner *planner, const Step *step, const Index *v
 
 /* ---- which indices may carry the lanes ---- */
 
+enum { CANDIDATES = 32 };         /* of more indices, no step has its lanes */
+
 typedef struct Candidates {
-    const Index *indices[128];
+    const Index *indices[CANDIDATES];
     int count;
     bool complex;                 /* complex numbers have no lanes */
 } Candidates;
@@ -194,7 +196,7 @@ static void add_candidate(Candidates *c, const Index *index)
     for (int i = 0; i < c->count; i++)
         if (c->indices[i] == index)
             return;
-    if (c->count < 128)
+    if (c->count < CANDIDATES)
         c->indices[c->count++] = index;
 }
 

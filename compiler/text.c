@@ -41,12 +41,14 @@ void text_vprint(Text *text, const char *format, va_list arguments)
 {
     va_list again;
     va_copy(again, arguments);
-    int length = vsnprintf(NULL, 0, format, arguments);
-    if (length > 0) {
+    reserve(text, 64);            /* of most pieces one try is enough */
+    int length = vsnprintf(text->bytes + text->length, text->capacity - text->length, format, arguments);
+    if (length > 0 && (size_t)length >= text->capacity - text->length) {
         reserve(text, (size_t)length);
         vsnprintf(text->bytes + text->length, (size_t)length + 1, format, again);
-        text->length += (size_t)length;
     }
+    text->length += length > 0 ? (size_t)length : 0;
+    text->bytes[text->length] = 0;
     va_end(again);
 }
 
