@@ -210,6 +210,17 @@ static Term *write_reduction(Scope *s, const Ordered *o, int node, Index **kept,
     return reduce;
 }
 
+/* The first tensor with this value: nothing reads the second then, and lowering leaves it out. */
+static Tensor *same_made_before(Build *b, const Output *output)
+{
+    for (int i = 0; i < b->ended_count; i++) {
+        const Output *other = &b->ended[i]->outputs[0];
+        if (b->ended[i]->stored && order_same_value(b->arena, other->value, output->value))
+            return other->tensor;
+    }
+    return output->tensor;
+}
+
 /* A value in between: a statement before this one, and a read of what it makes. */
 static Term *write_stored(Scope *s, const Ordered *o, int node)
 {
@@ -229,7 +240,7 @@ static Term *write_stored(Scope *s, const Ordered *o, int node)
     own.statement->named = own.statement->stored = true;
     end(&own);
     Term *term = new_term(s, TERM_READ, tensor->dtype, o->reduction->span);
-    term->read.tensor = tensor;
+    term->read.tensor = same_made_before(s->b, &own.statement->outputs[0]);
     term->read.positions = read;
     term->indices = images(s, indices, count);
     term->rank = count;

@@ -1,5 +1,6 @@
 /* What the parts of order share: order.c (what is ordered and why), order_tree.c (what an order costs), order_exact.c,
- * order_greedy.c and order_improve.c (the search), order_build.c (the new program). Only they and their test include it. */
+ * order_greedy.c and order_improve.c (the search), order_build.c and order_same.c
+ * (the new program). Only they and their test include it. */
 #ifndef EINC_ORDERING_H
 #define EINC_ORDERING_H
 
@@ -87,6 +88,9 @@ typedef struct Ordered {
 
 /* Whether a leaf is reduced before it is contracted. */
 bool order_reduces_leaf(const Ordered *o, int leaf);
+
+/* order_same.c: whether two values of an ordered program are the same up to the names of their indices. */
+bool order_same_value(Arena *arena, const Term *a, const Term *b);
 
 /* The program with its orders: by term id, NULL where there is none. */
 Program *order_build(Arena *arena, const Program *program, Ordered *const *orders);

@@ -115,6 +115,8 @@ typedef struct Storage {
     Place place;
     int launch;                   /* PLACE_BLOCK */
     const Tensor *over;           /* whose place it takes, which nobody reads any more; NULL: it has one of its own */
+    const struct Storage *after;  /* PLACE_SHARED: the first in its place, which earlier launches have used; NULL: this is it */
+    const Size *room;             /* PLACE_SHARED, of the first: what the place has for all */
     const Size **stride;          /* [rank], in elements; NULL for PLACE_CALLER */
     const Size *offset;           /* in bytes, from the workspace's or the worker's part's beginning */
     const Size *bytes;

@@ -78,6 +78,19 @@ static int launch_of(const Plan *plan, const Statement *statement)
     return -1;
 }
 
+int plan_last_reader(const Plan *plan, const Tensor *tensor)
+{
+    int last = launch_of(plan, tensor->maker);
+    for (int i = 0; i < plan->lowered->term_count; i++) {
+        const Term *term = plan->lowered->terms[i];
+        if (term->kind != TERM_READ || term->read.tensor != tensor)
+            continue;
+        int launch = launch_of(plan, plan->lowered->statements[term->statement]);
+        last = launch > last ? launch : last;
+    }
+    return last;
+}
+
 static const Step *step_of(const Plan *plan, int statement)
 {
     for (int s = 0; s < plan->step_count; s++)
@@ -304,8 +317,17 @@ static void reserve_shared(Planner *planner)
         if (!tensor->maker || tensor->home != tensor || storage->place != PLACE_SHARED)
             continue;
         lay_out(planner, tensor, storage, false);
-        storage->offset = planner_reserve(planner, &plan->shared, tensor->label, storage->bytes);
+        storage->room = storage->bytes;
     }
+    plan_share(planner);
+    for (int pass = 0; pass < 2; pass++)
+        for (int t = 0; t < plan->lowered->tensor_count; t++) {
+            Storage *storage = &plan->storage[t];
+            if (storage->room && !storage->after && pass == 0)
+                storage->offset = planner_reserve(planner, &plan->shared, plan->lowered->tensors[t]->label, storage->room);
+            else if (storage->after && pass == 1)
+                storage->offset = storage->after->offset;
+        }
     for (int s = 0; s < plan->step_count; s++)
         if (plan->steps[s]->split)
             reserve_parts(planner, plan->steps[s]);

@@ -263,6 +263,35 @@ static void verify_storage(Verifier *v, const Tensor *tensor)
                "a launch's temporary is made in another one");
 }
 
+static int last_reader(const Verifier *v, const Tensor *tensor)
+{
+    int last = v->launch_of[tensor->maker->id];
+    for (int i = 0; i < v->plan->lowered->term_count; i++) {
+        const Term *term = v->plan->lowered->terms[i];
+        if (term->kind == TERM_READ && term->read.tensor == tensor && v->launch_of[term->statement] > last)
+            last = v->launch_of[term->statement];
+    }
+    return last;
+}
+
+/* What lies in one place is used by some launches, one after the other. */
+static void verify_shared(Verifier *v, const Tensor *tensor)
+{
+    const Plan *plan = v->plan;
+    const Storage *storage = &plan->storage[tensor->id];
+    expect(v, !storage->after || (storage->place == PLACE_SHARED && storage->after->place == PLACE_SHARED &&
+                                  storage->after->offset == storage->offset && !storage->after->after),
+           "a temporary is in a place that is none");
+    for (int t = 0; t < plan->lowered->tensor_count && storage->after; t++) {
+        const Storage *other = &plan->storage[t];
+        if (other == storage || (other != storage->after && other->after != storage->after))
+            continue;
+        bool before = last_reader(v, plan->lowered->tensors[t]) < storage->launch;
+        bool behind = last_reader(v, tensor) < other->launch;
+        expect(v, before || behind, "two temporaries are in one place at the same time");
+    }
+}
+
 static void verify_scratch(Verifier *v, const Scratch *scratch)
 {
     int s = scratch->step->id;
@@ -302,9 +331,12 @@ static void verify_pieces(Verifier *v, const SizeValues *values, Piece *pieces)
     int count = 0;
     for (int t = 0; t < plan->lowered->tensor_count; t++) {
         const Storage *s = &plan->storage[t];
-        if (is_stored(plan, t) && !s->over)
+        if (is_stored(plan, t) && !s->over && !s->after)
             pieces[count++] = (Piece){ s->place == PLACE_BLOCK ? s->launch : -1, size_evaluate(s->offset, values),
-                                       sum_of(s->offset, s->bytes, values) };
+                                       sum_of(s->offset, s->room ? s->room : s->bytes, values) };
+        if (is_stored(plan, t) && s->room)
+            expect(v, size_evaluate(s->bytes, values) <= size_evaluate((s->after ? s->after : s)->room, values),
+                   "a place has no room for one of its temporaries");
     }
     for (int i = 0; i < plan->scratch_count; i++) {
         const Scratch *s = &plan->scratch[i];
@@ -406,6 +438,9 @@ const char *plan_verify(const Plan *plan)
     for (int t = 0; t < plan->lowered->tensor_count; t++)
         if (plan->lowered->tensors[t]->home == plan->lowered->tensors[t])
             verify_storage(&v, plan->lowered->tensors[t]);
+    for (int t = 0; t < plan->lowered->tensor_count; t++)
+        if (is_stored(plan, t))
+            verify_shared(&v, plan->lowered->tensors[t]);
     for (int i = 0; i < plan->scratch_count; i++)
         verify_scratch(&v, &plan->scratch[i]);
     Piece *pieces = ARENA_ARRAY(arena, Piece, plan->lowered->tensor_count + plan->scratch_count);

@@ -70,8 +70,12 @@ bool planner_reads(const Planner *planner, const Step *step, const Step *maker);
 /* plan_reuse.c: before temporaries have places */
 void plan_reuse(Planner *planner, const Launch *launch);
 
+/* plan_share.c: which temporaries that outlive their launches lie in one place, one after the other */
+void plan_share(Planner *planner);
+
 /* plan_storage.c */
 void plan_storage(Planner *planner);
+int plan_last_reader(const Plan *plan, const Tensor *tensor);    /* the last launch that reads a temporary, or makes it */
 bool plan_is_temporary_of(const Plan *plan, const Tensor *tensor, int launch);
 
 /* The offset of so many bytes at the end of what was reserved before; it gets a name where it is no constant. */

@@ -198,6 +198,8 @@ static const char *temporary_words(Arena *arena, const Compiled *c, const Tensor
     int64_t bytes = size_evaluate(storage->bytes, &values);
     if (storage->over)
         return arena_format(arena, "in the place of %s", storage->over->label);
+    if (storage->after)
+        place = "whole, where another was";
     return bytes < 0 ? place : arena_format(arena, "%s, %s", byte_words(arena, (double)bytes), place);
 }
 

@@ -196,8 +196,7 @@ static void no_value_is_beyond_the_limit(void **state)
 
 /* ---- programs ---- */
 
-/* The order that compiling comes to; its first path's steps joined by "; ", "" for none. */
-static const char *order_of(const char *text, const char *extents, Nests nests, int64_t memory)
+static Compiled *compiled(const char *text, const char *extents, Nests nests, int64_t memory)
 {
     Source source = { "expr", text, strlen(text) };
     Diags diags = { .arena = &arena, .source = &source };
@@ -211,6 +210,13 @@ static const char *order_of(const char *text, const char *extents, Nests nests, 
     Compiled *c = compile(&arena, &source, &options, &diags);
     if (!c)
         fail_msg("%s: %s", text, diags.first->message);
+    return c;
+}
+
+/* The order that compiling comes to; its first path's steps joined by "; ", "" for none. */
+static const char *order_of(const char *text, const char *extents, Nests nests, int64_t memory)
+{
+    const Compiled *c = compiled(text, extents, nests, memory);
     Text steps = text_new(&arena);
     for (int i = 0; c->order && i < c->order->paths[0].step_count; i++)
         text_print(&steps, "%s%s", i ? "; " : "", c->order->paths[0].steps[i].letters);
@@ -257,6 +263,20 @@ static void an_order_keeps_the_budget(void **state)
     assert_string_equal(order_of(text, extents, NESTS_BY_COST, 10000), "");
 }
 
+static int statements_of(const char *text, const char *extents)
+{
+    return compiled(text, extents, NESTS_BY_COST, 0)->lowered->statement_count;
+}
+
+static void what_is_the_same_is_made_once(void **state)
+{
+    (void)state;
+    assert_int_equal(statements_of("X[i,j], Y[j,k], X[i,l], Y[l,k] -> [i,k]", "i=60,j=50,k=40,l=50"), 2);
+    assert_int_equal(statements_of("X[i,j], Y[j,k], X[i,l], Z[l,k] -> [i,k]", "i=60,j=50,k=40,l=50"), 3);
+    /* Where X has one row, i is 1 and k is not: two values, of two shapes. */
+    assert_int_equal(statements_of("X[i,j], X[j,k], X[k,l], X[l,m] -> [i,m]", "i=50,j=50,k=50,l=50,m=50"), 3);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -266,6 +286,7 @@ int main(void)
         TEST(no_value_is_beyond_the_limit),
         TEST(programs_are_ordered_where_it_pays),
         TEST(an_order_keeps_the_budget),
+        TEST(what_is_the_same_is_made_once),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

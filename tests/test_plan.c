@@ -19,6 +19,7 @@
 #define BLOCK "t[i] = x[i,k] | sum k; t[i] * y[i,j] | max j"
 #define ATTENTION "ik,jk->ij | softmax j | * jv -> iv"
 #define SHARED "s[i] = x[i,k] | sum k; t[j] = y[j,k] | max k; s[i] + t[j] | prod j"
+#define IN_TURN "a[i] = x[i,k] | sum k; b[j] = a[i] * y[i,j] | sum i; c[k] = b[j] * z[j,k] | sum j; c[k] * w[k,l] | sum k"
 #define SPLIT "x[i,j,k,l] | sum ijkl"
 #define SCATTER "y[v[i]:i64,j] += x[i,j]"
 #define ADDED "t[i] = x[i,k] | sum k; a[i,j] = t[i] * y[j]; a[j,i] += t[i] * z[j]; a[i,j] | exp"
@@ -83,6 +84,7 @@ static void plans_of_every_kind_are_accepted(void **unused)
         "x[i,j] | cumsum j", "x[i,j] | topk(3) j & argtopk(3) j", "x[i,j] | sum ij & max ij", "ii->", "4",
         "bhqd,bhkd->bhqk | _ * 0.125 | where(@q >= @k, _, -inf) | softmax k | * bhkv -> bhqv",
         "ik,jk->ij | softmax j | * jv -> iv", "x[n,c,h+r,w+s], k[o,c,r,s] -> [n,o,h,w]", "A[i,k]:i8, B[j,k]:i8 -> ij",
+        IN_TURN, "ab,bcd,ce,dfg,eg->af", "ij + jk + kl -> ijkl | logsumexp jk",
         "a[i] = x[i,k]:c64 | sum k; a[i] * y[i,j] | sum i",
     };
     static const Nests nests[] = { NESTS_BY_COST, NESTS_TILED, NESTS_LOOPS };
@@ -232,6 +234,8 @@ BREAK(temporary_nowhere, storage_at(p, PLACE_BLOCK)->offset = NULL)
 BREAK(temporary_without_stride, storage_at(p, PLACE_BLOCK)->stride[0] = NULL)
 BREAK(place_not_alike, storage_made(p, 2)->offset = &large)
 BREAK(place_taken_early, storage_made(p, 1)->over = storage_made(p, 2)->over)
+BREAK(place_in_use, storage_made(p, 1)->after = storage_made(p, 0); storage_made(p, 1)->offset = storage_made(p, 0)->offset)
+BREAK(place_too_small, storage_made(p, 0)->room = &none)
 BREAK(read_elsewhere, storage_at(p, PLACE_SHARED)->place = PLACE_BLOCK)
 BREAK(scratch_foreign, p->scratch[0].step = copied(p->steps[0]); copy.id = p->step_count)
 BREAK(scratch_nowhere, p->scratch[0].offset = NULL)
@@ -311,6 +315,9 @@ static void what_is_broken_is_named(void **unused)
         { BLOCK, temporary_without_stride, "a place and strides" },
         { ATTENTION, place_not_alike, "in the place of another" },
         { ATTENTION, place_taken_early, "whose place another has taken" },
+        { IN_TURN, place_in_use, "at the same time" },
+        { IN_TURN, place_not_alike, "a place that is none" },
+        { IN_TURN, place_too_small, "no room" },
         { SHARED, read_elsewhere, "read in another" },
         { SHARED, made_elsewhere, "made in another" },
         { REDUCED, scratch_foreign, "no step" },
