@@ -64,6 +64,7 @@ KERNELS = {
     "largest": ("ij:f64 | topk(3) j", []), "embedding": ("E[t[i]:i64,h], W[h,v] -> [i,v]", []),
     "masked_argmax": ("ij | where(@j < len[i]:i64, _, -inf) | argmax j", []), "window": ("x[2*i+r], k[r] -> [i]", []),
     "polar": ("exp(z[i]:c64) * abs(z[i]:c64)", []), "chain": ("a = i,j; b = a[i,j] | exp; b[i,j] | sum i | _ + 1", []),
+    "network": ("ab,bcd,ce,dfg,eg->af", []), "log_network": ("ij + jk + kl -> ijkl | logsumexp jk", []),
     "static": ("ij,jk->ik", ["--static", "j=64"]), "budget": ("ij | softmax j", ["--memory", "64K"]),
     "chosen": ("where(s[] > 2, x[d]:f64 + y[d]:f64, x[d] * 2) -> [d]", []),
     "product_in_parts": ("ik,kj->ij", ["--precision", "bf16x3", "--target", "amx"]),
