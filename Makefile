@@ -25,7 +25,7 @@ ABI := $(shell sed -n 's/^\#define EINC_ABI \([0-9]*\).*/\1/p' runtime/einc.h)
 # The library's snippets, each file after those that it uses; then the skeletons.
 LIBRARY = types mask words stream integer arith minmax convert real real_round half memory gather real_exp real_log \
 	  real_trig real_erf fold turn complex complex_exp size state dot pieces tiles
-SKELETONS = kernel.c contract.c contract_vectors.c contract_tiles.c host.h main.c
+SKELETONS = kernel.c rank.c contract.c contract_vectors.c contract_tiles.c host.h main.c
 
 COMPILER = $(patsubst compiler/%.c,$(BUILD)/compiler/%.o,$(wildcard compiler/*.c)) \
 	   $(BUILD)/parse.o $(BUILD)/lex.o $(BUILD)/embedded.o
@@ -135,7 +135,8 @@ CHECKS = $(notdir $(wildcard tests/check_*.sh tests/check_*.py))
 VARIANTS = scalar 2 4 8 16
 VARIANTS += $(if $(filter x86_64,$(shell uname -m)),4-EINC_FMA 8-EINC_FMA 16-EINC_FMA 8-EINC_AVX512 16-EINC_AVX512 \
 	      16-EINC_AVX512BF16)
-TEMPLATES = test_template_memory test_template_numbers test_template_functions test_template_contract test_template_tiles
+TEMPLATES = test_template_memory test_template_numbers test_template_functions test_template_contract test_template_tiles \
+	    test_template_rank
 TEMPLATE_TESTS = $(foreach v,$(VARIANTS),$(TEMPLATES:%=%.$(v)))
 PROGRAMS = $(UNITS) $(TEMPLATE_TESTS)
 TEST_NEEDS = $(BUILD)/einc $(PROGRAMS:%=$(BUILD)/tests/%) $(HELPERS:%=$(BUILD)/tests/%)

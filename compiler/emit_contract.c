@@ -1,57 +1,8 @@
 /* A step as a tiled product: templates/contract.c with its holes filled. Functions hand each other the indices around
  * them; each is written with its lanes along an index of its own. */
-#include <ctype.h>
 #include <string.h>
 
 #include "emit_tiling.h"
-
-/* Whether a sample's type begins here. */
-static bool begins_word(const char *text, const char *word)
-{
-    return !strncmp(text, word, 5) && !isalnum((unsigned char)text[5]);
-}
-
-/* The template's sample is f32, of step N: gives its text the step's dtype and number. */
-static const char *rename_sample(Emitter *e, const Tiling *t, const char *text)
-{
-    Text out = text_new(e->arena);
-    const char *before = NULL;
-    while (*text) {
-        size_t plain = strcspn(text, "_wpf");
-        if (plain) {
-            text_add(&out, text, plain);
-            text += plain;
-            before = text - 1;
-            continue;
-        }
-        bool begins = !before || !(isalnum((unsigned char)*before) || *before == '_');
-        if (text[0] == '_' && text[1] == 'N' && !isalnum((unsigned char)text[2])) {
-            text_print(&out, "_%d", t->number);
-            before = ++text;
-            text++;
-        } else if (begins_word(text, "wordu") || begins_word(text, "partu")) {
-            text_put(&out, *text == 'w' ? tiling_word(t) : emit_element(t->c->packed));
-            before = text + 4;
-            text += 5;
-        } else if (begins_word(text, "wordv")) {
-            text_put(&out, t->c->group > 1 ? "u32" : dtype_name(t->dtype));
-            before = text + 3;
-            text += 4;
-        } else if (!strncmp(text, "f32", 3)) {
-            text_put(&out, dtype_name(t->dtype));
-            before = text + 2;
-            text += 3;
-        } else if (begins && !strncmp(text, "float", 5) && !isalnum((unsigned char)text[5])) {
-            text_put(&out, dtype_c(t->dtype));
-            before = text + 4;
-            text += 5;
-        } else {
-            text_add(&out, text, 1);
-            before = text++;
-        }
-    }
-    return out.bytes;
-}
 
 static bool is_of_sums_alone(const Term *term, const Term *product)
 {
@@ -273,9 +224,9 @@ static const char *constants(Emitter *e, const Tiling *t)
 /* A skeleton with the step's names. */
 static const char *fill_skeleton(Emitter *e, const Tiling *t, const char *name, const Hole *holes, int count)
 {
-    const char *fault = NULL, *sample = rename_sample(e, t, embedded_find(name));
-    const char *text = template_fill(e->arena, sample, holes, count, &fault);
-    return text ? text : emit_text(e, "#error \"the template %s and the emitter disagree about %s\"\n", name, fault);
+    Sample sample = { .file = name, .number = t->number, .dtype = t->dtype, .word = tiling_word(t),
+                      .part = emit_element(t->c->packed), .lane = t->c->group > 1 ? "u32" : dtype_name(t->dtype) };
+    return emit_skeleton(e, &sample, holes, count);
 }
 
 /* The pairs of parts as two arrays, those of rows and those of columns. */

@@ -6,7 +6,7 @@
 
 /* ---- the beginning ---- */
 
-static const char *least(Emitter *e, Dtype dtype, bool most)
+const char *emit_extreme(Emitter *e, Dtype dtype, bool most)
 {
     switch (register_dtype(dtype)) {
     case DTYPE_BOOL: return most ? "1" : "0";
@@ -22,10 +22,10 @@ static const char *identity(Emitter *e, const Component *component)
     switch (component->start) {
     case START_ZERO: return emit_number(e, component->dtype, 0);
     case START_ONE: return emit_number(e, component->dtype, 1);
-    case START_LEAST: return least(e, component->dtype, false);
+    case START_LEAST: return emit_extreme(e, component->dtype, false);
     case START_MOST: break;
     }
-    return least(e, component->dtype, true);
+    return emit_extreme(e, component->dtype, true);
 }
 
 const char *emit_state_start(Emitter *e, const Term *reduce, int component, bool varying)

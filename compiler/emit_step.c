@@ -242,37 +242,6 @@ static void emit_scan(Emitter *e)
     emit_scan_loops(e, reduce, 0, names, varying);
 }
 
-static void emit_rank(Emitter *e)
-{
-    const Term *reduce = e->step->statement->outputs[0].value;
-    const Index *over = reduce->reduce.over[0], *ranks = reduce->reduce.ranks;
-    Dtype dtype = register_dtype(reduce->reduce.argument->dtype);
-    State state = reduction_facts[reduce->reduce.reduction].state;
-    const char *list = emit_text(e, "ranked_%d", e->step->id + 1), *places = emit_text(e, "ranked_place_%d", e->step->id + 1);
-    emit_line(e, "int64_t filled = 0;");
-    Scope *body = emit_push(e);
-    const char *at = emit_name(e, over->name);
-    body->loop = true;
-    emit_bind(e, over, at);
-    Value x = emit_term(e, reduce->reduce.argument);
-    emit_line(e, "insert_rank_%s(%d, %s, %s, %lld, &filled, %s, %s);", emit_suffix(dtype, false), state == STATE_TOPK, list,
-              places, (long long)reduce->reduce.parameter, emit_bare(e, x.text), at);
-    emit_pop(e);
-    emit_line(e, "for (int64_t %s = 0; %s < %s; %s++) {", at, at, emit_extent(e, over), at);
-    emit_body(e, body);
-    emit_line(e, "}");
-    body = emit_push(e);
-    const char *rank = emit_name(e, "rank");
-    emit_bind(e, ranks, rank);
-    bool place = reduction_facts[reduce->reduce.reduction].gives == GIVES_POSITION;
-    emit_know(e, reduce, (Value){ emit_text(e, "%s[%s]", place ? places : list, rank), false });
-    emit_store(e, &e->step->statement->outputs[0]);
-    emit_pop(e);
-    emit_line(e, "for (int64_t %s = 0; %s < %lld; %s++) {", rank, rank, (long long)reduce->reduce.parameter, rank);
-    emit_body(e, body);
-    emit_line(e, "}");
-}
-
 /* The body of the function for one point: what the step stores there. */
 static const char *emit_point(Emitter *e)
 {

@@ -143,6 +143,7 @@ const char *emit_conditions(Emitter *e, const Term *const *list, int count);    
 const char *emit_place(Emitter *e, const Term *reduce, bool varying);       /* of the element at hand, for argmax */
 
 /* emit_state.c: `names` has the variables of the components, `place` the position of the element along the reduction */
+const char *emit_extreme(Emitter *e, Dtype dtype, bool most);                                 /* the least, or the greatest */
 const char *emit_state_start(Emitter *e, const Term *reduce, int component, bool varying);   /* what has seen nothing */
 void emit_state_step(Emitter *e, const Term *reduce, const char *const *names, bool varying, const char *place);
 void emit_state_merge(Emitter *e, const Term *reduce, const char *const *names, const char *const *others, bool varying);
@@ -171,6 +172,19 @@ typedef struct ParameterSet {
 void emit_parameter(ParameterSet *set, const char *type, const char *name);
 ParameterSet emit_common_parameters(Emitter *e);
 const char *emit_parameters(Emitter *e, const ParameterSet *set, const char *body, bool declare);
+
+/* emit_skeleton.c: what a skeleton's sample has in the place of a step's own names */
+typedef struct Sample {
+    const char *file;             /* of templates/ */
+    int number;                   /* for N */
+    Dtype dtype;                  /* for f32 */
+    const char *word, *part, *lane;    /* for wordu, partu and wordv's word: templates/contract.c; or NULL */
+} Sample;
+
+const char *emit_skeleton(Emitter *e, const Sample *sample, const Hole *holes, int count);
+
+/* emit_rank.c: the body of the function of a ranking for one point */
+void emit_rank(Emitter *e);
 
 /* emit_turned.c: the function of a step that copies squares */
 void emit_turned(Emitter *e);

@@ -135,14 +135,16 @@ static const Term *reduced_value(const Term *reduce)
     return value;
 }
 
-/* Outputs that one nest can make together: reductions over the same indices of the same value. */
+/* Outputs that one nest can make together: reductions over the same indices of the same value; of rankings, the values and
+ * the places of the same ranks. */
 static bool share_loops(const Term *a, const Term *b)
 {
     if (a->kind != TERM_REDUCE || b->kind != TERM_REDUCE || reduced_value(a) != reduced_value(b) ||
         a->reduce.over_count != b->reduce.over_count)
         return false;
     const ReductionFacts *f = &reduction_facts[a->reduce.reduction], *g = &reduction_facts[b->reduce.reduction];
-    if (f->leaves != LEAVES_NOTHING || g->leaves != LEAVES_NOTHING)
+    bool same_ranks = f->leaves == LEAVES_RANKS && f->state == g->state && a->reduce.parameter == b->reduce.parameter;
+    if (!same_ranks && (f->leaves != LEAVES_NOTHING || g->leaves != LEAVES_NOTHING))
         return false;
     for (int i = 0; i < a->reduce.over_count; i++)
         if (!indices_have(b->reduce.over, b->reduce.over_count, a->reduce.over[i]))
@@ -158,11 +160,15 @@ static void lower_outputs(Lower *l, const Statement *statement, int first, bool 
     int count = 0;
     Index **loops = target_loops(l, lead, &count);
     Context c = lower_open(l, loops, count, &instance);
-    bool several = statement->output_count > 1 && reduction_facts[lead->value->reduce.reduction].leaves == LEAVES_NOTHING;
+    bool several = statement->output_count > 1 && reduction_facts[lead->value->reduce.reduction].leaves != LEAVES_ALL;
     for (int i = 0; several && i < lead->value->reduce.over_count; i++) {
         const Index *over = lead->value->reduce.over[i];
         instance = lower_link(l, instance, over, lower_index(l, c.statement, over));
     }
+    for (int o = first + 1; o < statement->output_count; o++)    /* one index of ranks serves all */
+        if (share_loops(lead->value, statement->outputs[o].value) && lead->value->reduce.ranks)
+            instance = lower_link(l, instance, statement->outputs[o].value->reduce.ranks,
+                                  lower_image(instance, lead->value->reduce.ranks));
     for (int o = first; o < statement->output_count; o++)
         if (o == first || share_loops(lead->value, statement->outputs[o].value)) {
             add_output(l, &c, &statement->outputs[o], instance);

@@ -15,7 +15,7 @@
 typedef enum {
     STEP_STORE,                   /* each element once: a value of reductions and functions */
     STEP_SCAN,                    /* cumsum and its kin: one loop carries a state and stores at each turn */
-    STEP_RANK,                    /* topk and its kin: a sorted list along the index of ranks */
+    STEP_RANK,                    /* topk and its kin: the best, sorted along the index of ranks */
     STEP_ADD                      /* `+=` at computed positions: in order, one task for each part of the target */
 } StepKind;
 
@@ -57,6 +57,17 @@ typedef struct Contract {
     int near, row_block;          /* panels of more words are taken one at a time, by so many tiles of rows */
 } Contract;
 
+enum { RANKING_RUN = 256 };       /* so many candidates are sorted by comparing all pairs of them */
+
+/* How a ranking looks for the best: see templates/rank.c. */
+typedef struct Ranking {
+    const Index *over;
+    int64_t ranks;
+    Dtype dtype;                  /* of the elements as they are compared */
+    int block;                    /* so many elements are looked at together */
+    bool copies;                  /* they may have to be put side by side for that */
+} Ranking;
+
 typedef struct Step {
     int id;
     StepKind kind;
@@ -69,6 +80,7 @@ typedef struct Step {
     Term **roots;                 /* the reductions that depend on the kept loops alone */
     int root_count;
     Contract *contract;           /* NULL: a nest of loops */
+    const Ranking *ranking;       /* of a STEP_RANK, once storage is planned; else NULL */
     /* So many points of one kept loop, or vectors of them, go through the reductions together (unroll and jam), so that
      * what does not depend on that loop is loaded once for all of them. */
     Index *jammed;                /* NULL: one at a time */

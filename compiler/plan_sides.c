@@ -66,10 +66,33 @@ static Lies side_lies(const Planner *planner, const Term *side, const Index *ind
     return lies_along(planner, side, index) ? LIES_ALONG : along_depth ? LIES_TURNED : LIES_APART;
 }
 
-/* The index along which a step's first result lies side by side; of a temporary whose place is not known yet the last. */
+/* The axis of a temporary along which a ranking of its elements runs, which wants them side by side; -1: none does. */
+static int ranked_axis(const Planner *planner, const Tensor *tensor)
+{
+    const Program *lowered = planner->plan->lowered;
+    for (int s = 0; s < lowered->statement_count; s++) {
+        const Term *value = lowered->statements[s]->outputs[0].value;
+        if (value->kind != TERM_REDUCE || reduction_facts[value->reduce.reduction].leaves != LEAVES_RANKS)
+            continue;
+        for (int i = 0; i < lowered->term_count; i++) {
+            const Term *read = lowered->terms[i];
+            for (int a = 0; read->kind == TERM_READ && read->read.tensor == tensor && a < tensor->rank; a++)
+                if (read->statement == s && position_is_plain(&read->read.positions[a]) &&
+                    read->read.positions[a].parts[0].index == value->reduce.over[0])
+                    return a;
+        }
+    }
+    return -1;
+}
+
+/* The index along which a step's first result lies side by side; of a temporary whose place is not known yet that along
+ * which it is ranked, or the last. */
 static const Index *stored_along(const Planner *planner, const Step *step)
 {
     const Tensor *tensor = step->statement->outputs[0].tensor;
+    int ranked = tensor->home->origin ? -1 : ranked_axis(planner, tensor);
+    if (ranked >= 0)
+        return tensor->axes[ranked];
     for (int a = tensor->rank - 1; a >= 0; a--) {
         int64_t stride = planner_stride(planner, tensor, a);
         if (stride == 1 || (stride == NO_STRIDE && a == tensor->rank - 1))

@@ -204,9 +204,8 @@ static void find_candidates(void *user, const Term *term)
 {
     Candidates *c = user;
     c->complex |= dtype_kind(term->dtype) == KIND_COMPLEX;
-    /* A scan's loop carries its state, and a ranking inserts one element at a time. */
-    if (term->kind == TERM_CONTRACT ||
-        (term->kind == TERM_REDUCE && reduction_facts[term->reduce.reduction].leaves == LEAVES_NOTHING))
+    /* A scan's loop carries its state. */
+    if (term->kind == TERM_CONTRACT || (term->kind == TERM_REDUCE && reduction_facts[term->reduce.reduction].leaves != LEAVES_ALL))
         for (int i = 0; i < term->reduce.over_count; i++)
             add_candidate(c, term->reduce.over[i]);
 }
@@ -258,6 +257,8 @@ static void choose_vector(const Planner *planner, Step *step)
             step->vector = (Index *)c.indices[i];
         }
     }
+    if (step->kind == STEP_RANK && !step->vector)
+        step->vector = step->statement->outputs[0].value->reduce.over[0];    /* comparisons have lanes, however a row is read */
     step->vector_kept = step->vector && indices_have(step->loops, step->loop_count, step->vector);
 }
 

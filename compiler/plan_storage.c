@@ -287,26 +287,6 @@ static void reserve_parts(Planner *planner, const Step *step)
     }
 }
 
-/* The best values so far, and their places, of a ranking. */
-static void reserve_ranks(Planner *planner, const Step *step, const Size **end)
-{
-    Arena *arena = planner->arena;
-    Plan *plan = planner->plan;
-    const Term *reduce = step->statement->outputs[0].value;
-    Scratch lists[] = {
-        { .name = "ranked", .dtype = register_dtype(reduce->reduce.argument->dtype) },
-        { .name = "ranked_place", .dtype = DTYPE_I64 },
-    };
-    for (int i = 0; i < 2; i++) {
-        Scratch scratch = lists[i];
-        scratch.step = step;
-        scratch.name = arena_format(arena, "%s_%d", scratch.name, step->id + 1);
-        scratch.bytes = size_constant(arena, (int64_t)reduce->reduce.parameter * (int64_t)dtype_size(scratch.dtype));
-        scratch.offset = planner_reserve(planner, end, scratch.name, scratch.bytes);
-        ARENA_APPEND(arena, plan->scratch, plan->scratch_count, scratch);
-    }
-}
-
 static void reserve_shared(Planner *planner)
 {
     Plan *plan = planner->plan;
@@ -364,7 +344,7 @@ static const Size *reserve_launch(Planner *planner, Launch *launch, const Size *
             if (launch->steps[s]->contract)
                 contract_reserve(planner, launch, launch->steps[s], &end);
             else
-                reserve_ranks(planner, launch->steps[s], &end);
+                rank_reserve(planner, launch->steps[s], &end);
             *least = size_op(planner->arena, SIZE_ADD, *least, size_op(planner->arena, SIZE_SUB, end, before));
         }
     return end;

@@ -112,7 +112,7 @@ static void verify_order(Verifier *v)
         const Term *term = lowered->terms[i];
         if (term->kind == TERM_READ)
             verify_read(v, term, added_by);
-        else if (is_reduction(term) && reduction_facts[term->reduce.reduction].leaves == LEAVES_NOTHING)
+        else if (is_reduction(term) && reduction_facts[term->reduce.reduction].leaves != LEAVES_ALL)
             v->carries[term->statement] |= reduces_over(term, v->plan->steps[term->statement]->vector);
     }
 }

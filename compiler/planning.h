@@ -63,6 +63,9 @@ Contract *plan_contract(Planner *planner, const Step *step);
 void contract_tiles(Planner *planner, Launch *launch);    /* the blocks of a launch that has a tiled product */
 void contract_reserve(Planner *planner, const Launch *launch, const Step *step, const Size **end);
 
+/* plan_rank.c */
+void rank_reserve(Planner *planner, Step *step, const Size **end);
+
 /* plan_launch.c */
 void plan_launches(Planner *planner);
 bool planner_reads(const Planner *planner, const Step *step, const Step *maker);

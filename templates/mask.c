@@ -107,6 +107,82 @@ INLINE int any_boolv(boolv m)
 //}
 #endif
 
+#if !defined EINC_AVX512 && !defined EINC_FMA
+//{ bits_boolv
+/* A bit for each lane, set where it is true. */
+INLINE uint32_t bits_boolv(boolv m)
+{
+    uint32_t bits = 0;
+    if (any_boolv(m))
+        for (int l = 0; l < LANES; l++)
+            bits |= (uint32_t)(lane_boolv(m, l) != 0) << l;
+    return bits;
+}
+//}
+#endif
+
+#if !defined EINC_AVX512 && defined EINC_FMA
+//{ bits_boolv@fma
+/* A bit for each lane, set where it is true. */
+INLINE uint32_t bits_boolv(boolv m)
+{
+    uint32_t bits = 0;
+#if EINC_VECTORS && (LANES == 4 || LANES == 8)
+    __asm__("vmovmskps %1, %0" : "=r"(bits) : "x"(m));
+#else
+    for (int l = 0; l < LANES; l++)
+        bits |= (uint32_t)(lane_boolv(m, l) != 0) << l;
+#endif
+    return bits;
+}
+//}
+#endif
+
+#ifdef EINC_AVX512
+//{ bits_boolv@avx512
+/* A bit for each lane, set where it is true. */
+INLINE uint32_t bits_boolv(boolv m)
+{
+    uint32_t bits = 0;
+#if EINC_VECTORS && LANES >= 4
+    uint16_t k;
+    __asm__("vptestmd %2, %2, %1\n\tkmovw %1, %0" : "=r"(bits), "=Yk"(k) : "v"(m));
+#else
+    for (int l = 0; l < LANES; l++)
+        bits |= (uint32_t)(lane_boolv(m, l) != 0) << l;
+#endif
+    return bits;
+}
+//}
+#endif
+
+//{ count_boolv
+/* One more in each lane that is true. */
+INLINE i32v count_boolv(i32v count, boolv m)
+{
+#if EINC_VECTORS
+    return count - m;
+#else
+    return count + m;
+#endif
+}
+//}
+
+//{ lowest_bit
+/* Where the lowest bit is that is set; one is. */
+INLINE int lowest_bit(uint64_t bits)
+{
+#ifdef __GNUC__
+    return __builtin_ctzll(bits);
+#else
+    int at = 0;
+    while (!(bits >> at & 1))
+        at++;
+    return at;
+#endif
+}
+//}
+
 //{ all_boolv
 /* Whether every lane is true. */
 INLINE int all_boolv(boolv m)

@@ -375,90 +375,107 @@ INLINE void merge_place_boolv(int most, boolv *best, i64v *place, boolv other, i
 }
 //}
 
-/* topk and bottomk: the best elements so far, best first, and their places. */
+/* topk and bottomk. */
 
-//{ insert_rank_f32
-/* Puts x into the list of at most `ranks` elements, of which `*filled` are there; of equals the first to come stays in
- * front. */
-INLINE void insert_rank_f32(int most, float *list, int64_t *places, int64_t ranks, int64_t *filled, float x, int64_t place)
+//{ ahead_f32v
+/* Whether x is better than y, or with `ties` as good; no NaN is. */
+INLINE boolv ahead_f32v(int most, int ties, f32v x, f32v y)
 {
-    if (*filled == ranks && !better_f32(most, x, list[ranks - 1]))
-        return;
-    int64_t at = *filled < ranks ? (*filled)++ : ranks - 1;
-    for (; at > 0 && better_f32(most, x, list[at - 1]); at--) {
-        list[at] = list[at - 1];
-        places[at] = places[at - 1];
-    }
-    list[at] = (float)x;
-    places[at] = place;
+    if (ties)
+        return most ? x >= y : x <= y;
+    return most ? x > y : x < y;
 }
 //}
 
-//{ insert_rank_f64
-/* Puts x into the list of at most `ranks` elements, of which `*filled` are there; of equals the first to come stays in
- * front. */
-INLINE void insert_rank_f64(int most, double *list, int64_t *places, int64_t ranks, int64_t *filled, double x, int64_t place)
+//{ unordered_f32
+INLINE int unordered_f32(float x)
 {
-    if (*filled == ranks && !better_f64(most, x, list[ranks - 1]))
-        return;
-    int64_t at = *filled < ranks ? (*filled)++ : ranks - 1;
-    for (; at > 0 && better_f64(most, x, list[at - 1]); at--) {
-        list[at] = list[at - 1];
-        places[at] = places[at - 1];
-    }
-    list[at] = (double)x;
-    places[at] = place;
+    return x != x;
 }
 //}
 
-//{ insert_rank_i32
-/* Puts x into the list of at most `ranks` elements, of which `*filled` are there; of equals the first to come stays in
- * front. */
-INLINE void insert_rank_i32(int most, int32_t *list, int64_t *places, int64_t ranks, int64_t *filled, int32_t x, int64_t place)
+//{ nearer_f32v
+/* The better, and y where either is NaN. */
+INLINE f32v nearer_f32v(int most, f32v x, f32v y)
 {
-    if (*filled == ranks && !better_i32(most, x, list[ranks - 1]))
-        return;
-    int64_t at = *filled < ranks ? (*filled)++ : ranks - 1;
-    for (; at > 0 && better_i32(most, x, list[at - 1]); at--) {
-        list[at] = list[at - 1];
-        places[at] = places[at - 1];
-    }
-    list[at] = (int32_t)x;
-    places[at] = place;
+    return most ? greater_f32v(x, y) : lesser_f32v(x, y);
 }
 //}
 
-//{ insert_rank_i64
-/* Puts x into the list of at most `ranks` elements, of which `*filled` are there; of equals the first to come stays in
- * front. */
-INLINE void insert_rank_i64(int most, int64_t *list, int64_t *places, int64_t ranks, int64_t *filled, int64_t x, int64_t place)
+//{ ahead_f64v
+/* Whether x is better than y, or with `ties` as good; no NaN is. */
+INLINE boolv ahead_f64v(int most, int ties, f64v x, f64v y)
 {
-    if (*filled == ranks && !better_i64(most, x, list[ranks - 1]))
-        return;
-    int64_t at = *filled < ranks ? (*filled)++ : ranks - 1;
-    for (; at > 0 && better_i64(most, x, list[at - 1]); at--) {
-        list[at] = list[at - 1];
-        places[at] = places[at - 1];
-    }
-    list[at] = (int64_t)x;
-    places[at] = place;
+    if (ties)
+        return narrow_boolv(most ? x >= y : x <= y);
+    return narrow_boolv(most ? x > y : x < y);
 }
 //}
 
-//{ insert_rank_bool
-/* Puts x into the list of at most `ranks` elements, of which `*filled` are there; of equals the first to come stays in
- * front. */
-INLINE void insert_rank_bool(int most, uint8_t *list, int64_t *places, int64_t ranks, int64_t *filled, int x, int64_t place)
+//{ unordered_f64
+INLINE int unordered_f64(double x)
 {
-    if (*filled == ranks && !better_bool(most, x, list[ranks - 1]))
-        return;
-    int64_t at = *filled < ranks ? (*filled)++ : ranks - 1;
-    for (; at > 0 && better_bool(most, x, list[at - 1]); at--) {
-        list[at] = list[at - 1];
-        places[at] = places[at - 1];
-    }
-    list[at] = (uint8_t)x;
-    places[at] = place;
+    return x != x;
+}
+//}
+
+//{ nearer_f64v
+/* The better, and y where either is NaN. */
+INLINE f64v nearer_f64v(int most, f64v x, f64v y)
+{
+    return most ? greater_f64v(x, y) : lesser_f64v(x, y);
+}
+//}
+
+//{ ahead_i32v
+/* Whether x is better than y, or with `ties` as good. */
+INLINE boolv ahead_i32v(int most, int ties, i32v x, i32v y)
+{
+    if (ties)
+        return most ? x >= y : x <= y;
+    return most ? x > y : x < y;
+}
+//}
+
+//{ unordered_i32
+INLINE int unordered_i32(int32_t x)
+{
+    (void)x;
+    return 0;
+}
+//}
+
+//{ nearer_i32v
+/* The better. */
+INLINE i32v nearer_i32v(int most, i32v x, i32v y)
+{
+    return most ? max_i32v(x, y) : min_i32v(x, y);
+}
+//}
+
+//{ ahead_i64v
+/* Whether x is better than y, or with `ties` as good. */
+INLINE boolv ahead_i64v(int most, int ties, i64v x, i64v y)
+{
+    if (ties)
+        return narrow_boolv(most ? x >= y : x <= y);
+    return narrow_boolv(most ? x > y : x < y);
+}
+//}
+
+//{ unordered_i64
+INLINE int unordered_i64(int64_t x)
+{
+    (void)x;
+    return 0;
+}
+//}
+
+//{ nearer_i64v
+/* The better. */
+INLINE i64v nearer_i64v(int most, i64v x, i64v y)
+{
+    return most ? max_i64v(x, y) : min_i64v(x, y);
 }
 //}
 

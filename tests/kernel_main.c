@@ -173,7 +173,8 @@ static void set_given(einc_kernel *kernel, const Set *set)
 }
 
 /* Whether all of the workspace has a use whatever the strides: not where an extent is 0; not the room for packed rows,
- * which may be read in place; not that for the parts of a split reduction, which may come out fewer. */
+ * which may be read in place; not that for the parts of a split reduction, which may come out fewer; not that of a
+ * ranking, whose candidates are as many as the values have it. */
 static bool uses_all(const Run *run)
 {
     const Plan *plan = run->compiled->plan;
@@ -181,7 +182,7 @@ static bool uses_all(const Run *run)
     for (int i = 0; i < run->compiled->program->index_count; i++)
         all &= run->extents->of[i] != 0;
     for (int s = 0; s < plan->step_count; s++)
-        all &= plan->steps[s]->split == NULL;
+        all &= plan->steps[s]->split == NULL && plan->steps[s]->ranking == NULL;
     return all;
 }
 

@@ -7,14 +7,12 @@
  *   step 1: store tmp1[i,j] = sum[k](pow(A[i,k] - B[j,k], 2))
  *     tiles of 6 x 8: rows i, columns j, contracted k, rows packed as vectors
  *     loops i j, 4 lanes along j
- *   step 2: rank out[i,j] = bottomk(10)[j](tmp1[i,j])
- *     loops i
- *   step 3: rank out1[i,j] = argbottomk(10)[j](tmp1[i,j])
- *     loops i
+ *   step 2: rank out[i,j] = bottomk(10)[j](tmp1[i,j]) & out1[i,j] = argbottomk(10)[j](tmp1[i,j])
+ *     loops i, 4 lanes along j
  * tmp1: a block, row_tmp1 * tile_1_1 * 4 bytes
  * workspace workers * (align(row_tmp1 * tile_1_1 * 4, 64) + align(align(j, 8) * k * 4, 64)
  *         + align((1 + min(1, align(j, 8) * k / 40961) * 7) * k * 96, 64)
- *         + align(min(1, k / 1025) * align(j, 8) * 192, 64) + 64 + 64 + 128 + 64 + 128) */
+ *         + align(min(1, k / 1025) * align(j, 8) * 192, 64) + 64 + 256 + 256 + 512 + 512) */
 #include <stddef.h>
 #include <stdint.h>
 #include <string.h>
@@ -84,6 +82,14 @@ enum { BAD_ARGUMENT = -2, BAD_SHAPES = -3, BAD_WORKSPACE = -4, BAD_MACHINE = -6,
 #define KERNEL __attribute__((noipa))
 #else
 #define KERNEL
+#endif
+
+/* Most kernels need no more of math.h, which takes longer to read than they do. */
+#if !defined(INFINITY) && defined(__GNUC__)
+#define INFINITY (__builtin_inff())
+#define NAN (__builtin_nanf(""))
+#elif !defined(INFINITY)
+#include <math.h>
 #endif
 
 /* Whether vectors are GNU vectors; without them LANES is 1 and each vector type is its element. They only pass between
@@ -183,6 +189,8 @@ typedef i32v boolv;
 #define UNALIGNED
 #endif
 
+typedef int32_t i32u UNALIGNED;
+
 typedef int64_t i64u UNALIGNED;
 
 typedef float f32u UNALIGNED;
@@ -192,6 +200,16 @@ INLINE f32v splat_f32v(float x)
 #if EINC_VECTORS
     f32v zero = {0};
     return x - zero;    /* which keeps -0 */
+#else
+    return x;
+#endif
+}
+
+INLINE i32v splat_i32v(int32_t x)
+{
+#if EINC_VECTORS
+    i32v zero = {0};
+    return x | zero;
 #else
     return x;
 #endif
@@ -221,6 +239,17 @@ INLINE float lane_f32v(f32v x, int l)
 #endif
 }
 
+/* 0 or 1. */
+INLINE int lane_boolv(boolv m, int l)
+{
+#if EINC_VECTORS
+    return m[l] & 1;
+#else
+    (void)l;
+    return m;
+#endif
+}
+
 /* 0, 1, 2, ... */
 INLINE i32v lanes_i32v(void)
 {
@@ -228,6 +257,81 @@ INLINE i32v lanes_i32v(void)
     i32v x;
     memcpy(&x, lanes, sizeof x);
     return x;
+}
+
+/* The first `count` lanes. */
+INLINE boolv first_boolv(int count)
+{
+    return lanes_i32v() < count;
+}
+
+INLINE boolv and_boolv(boolv a, boolv b)
+{
+    return a & b;
+}
+
+INLINE boolv or_boolv(boolv a, boolv b)
+{
+    return a | b;
+}
+
+INLINE boolv not_boolv(boolv m)
+{
+#if EINC_VECTORS
+    return ~m;
+#else
+    return !m;
+#endif
+}
+
+/* Whether some lane is true. */
+INLINE int any_boolv(boolv m)
+{
+    int32_t lanes[LANES], any = 0;
+    memcpy(lanes, &m, sizeof lanes);
+    UNROLL
+    for (int l = 0; l < LANES; l++)
+        any |= lanes[l];
+    return any != 0;
+}
+
+/* A bit for each lane, set where it is true. */
+INLINE uint32_t bits_boolv(boolv m)
+{
+    uint32_t bits = 0;
+    if (any_boolv(m))
+        for (int l = 0; l < LANES; l++)
+            bits |= (uint32_t)(lane_boolv(m, l) != 0) << l;
+    return bits;
+}
+
+/* One more in each lane that is true. */
+INLINE i32v count_boolv(i32v count, boolv m)
+{
+#if EINC_VECTORS
+    return count - m;
+#else
+    return count + m;
+#endif
+}
+
+/* Where the lowest bit is that is set; one is. */
+INLINE int lowest_bit(uint64_t bits)
+{
+#ifdef __GNUC__
+    return __builtin_ctzll(bits);
+#else
+    int at = 0;
+    while (!(bits >> at & 1))
+        at++;
+    return at;
+#endif
+}
+
+/* Whether every lane is true. */
+INLINE int all_boolv(boolv m)
+{
+    return !any_boolv(not_boolv(m));
 }
 
 INLINE f32v select_f32v(boolv m, f32v a, f32v b)
@@ -289,6 +393,18 @@ INLINE f32v fma_f32v(f32v a, f32v b, f32v c)
     return a * b + c;
 }
 
+/* The greater, and b where either is NaN. */
+INLINE f32v greater_f32v(f32v a, f32v b)
+{
+    return select_f32v(a > b, a, b);
+}
+
+/* The lesser, and b where either is NaN. */
+INLINE f32v lesser_f32v(f32v a, f32v b)
+{
+    return select_f32v(a < b, a, b);
+}
+
 INLINE f32v load_f32v(const f32u *p, int64_t stride, int count)
 {
     return from_bits_f32v(load_u32v(p, stride, count));
@@ -297,6 +413,11 @@ INLINE f32v load_f32v(const f32u *p, int64_t stride, int count)
 INLINE void store_f32v(f32u *p, int64_t stride, f32v x, int count)
 {
     store_u32v(p, stride, bits_f32v(x), count);
+}
+
+INLINE void store_i32v(i32u *p, int64_t stride, i32v x, int count)
+{
+    store_u32v(p, stride, (u32v)x, count);
 }
 
 /* Lane l of the result is lane l ^ n, for n less than LANES: the partner in a fold. */
@@ -429,19 +550,23 @@ INLINE int better_f32(int most, float x, float best)
     return x != x ? best == best : most ? x > best : x < best;
 }
 
-/* Puts x into the list of at most `ranks` elements, of which `*filled` are there; of equals the first to come stays in
- * front. */
-INLINE void insert_rank_f32(int most, float *list, int64_t *places, int64_t ranks, int64_t *filled, float x, int64_t place)
+/* Whether x is better than y, or with `ties` as good; no NaN is. */
+INLINE boolv ahead_f32v(int most, int ties, f32v x, f32v y)
 {
-    if (*filled == ranks && !better_f32(most, x, list[ranks - 1]))
-        return;
-    int64_t at = *filled < ranks ? (*filled)++ : ranks - 1;
-    for (; at > 0 && better_f32(most, x, list[at - 1]); at--) {
-        list[at] = list[at - 1];
-        places[at] = places[at - 1];
-    }
-    list[at] = (float)x;
-    places[at] = place;
+    if (ties)
+        return most ? x >= y : x <= y;
+    return most ? x > y : x < y;
+}
+
+INLINE int unordered_f32(float x)
+{
+    return x != x;
+}
+
+/* The better, and y where either is NaN. */
+INLINE f32v nearer_f32v(int most, f32v x, f32v y)
+{
+    return most ? greater_f32v(x, y) : lesser_f32v(x, y);
 }
 
 /* One call: the operands, what follows from their shapes, and where tasks report a failure. */
@@ -458,9 +583,9 @@ typedef struct Frame {
     int64_t at_kept_1;
     int64_t at_panels_of_1;
     int64_t at_ranked_2;
+    int64_t at_sorted_2;
     int64_t at_ranked_place_2;
-    int64_t at_ranked_3;
-    int64_t at_ranked_place_3;
+    int64_t at_sorted_place_2;
     int64_t per_worker;
     int64_t grain_1, tasks_1;
     int64_t shared;
@@ -716,23 +841,224 @@ KERNEL static void step_1(const Frame *f, char *own, int64_t i_first, int64_t i_
     }
 }
 
-/* out[i,j] = bottomk(10)[j](tmp1[i,j]) */
+/* The best of a row, for bottomk(10)[j](tmp1[i,j]) */
+enum { RANKS_2 = 10, MOST_2 = 0, VECTORS_2 = 4, SOME_2 = VECTORS_2 * LANES, RUN_2 = 256, BLOCK_2 = 16384 };
+enum { GROUPS_2 = (RANKS_2 * 3 / 2 + LANES - 1) / LANES, PARTS_2 = GROUPS_2 < 4 ? 4 : 1 };
+enum { ROOM_2 = RANKS_2 + (RANKS_2 > 2 * SOME_2 ? RANKS_2 : 2 * SOME_2) };
+
+/* The candidates for a row's best elements. */
+typedef struct Ranking_2 {
+    float *values, *spare;        /* ROOM_2, and some that are read for nothing */
+    int64_t *places, *spare_places;
+    int64_t count;
+    float bound;
+    int exceeds;                  /* what is no better than the bound comes too late */
+} Ranking_2;
+
+/* How many of `count` values come before each. Some vectors of them meet all values, one at a time. */
+KERNEL static void order_2(const float *values, int count, int32_t *order)
+{
+    int odd = 0, seen = 0;
+    for (int from = 0; from < count; from += SOME_2) {
+        const int end = (int)size_min(from + SOME_2, count);
+        f32v own[VECTORS_2];
+        i32v before[VECTORS_2];
+        UNROLL
+        for (int v = 0; v < VECTORS_2; v++) {
+            own[v] = load_f32v(values + from + v * LANES, 1, LANES);
+            before[v] = splat_i32v(0);
+        }
+        for (int other = 0; other < from; other++) {
+            UNROLL
+            for (int v = 0; v < VECTORS_2; v++)
+                before[v] = count_boolv(before[v], ahead_f32v(MOST_2, 1, splat_f32v(values[other]), own[v]));
+        }
+        for (int other = from; other < end; other++) {
+            UNROLL
+            for (int v = 0; v < VECTORS_2; v++) {
+                const boolv later = lanes_i32v() > splat_i32v(other - from - v * LANES);
+                const boolv ties = and_boolv(ahead_f32v(MOST_2, 1, splat_f32v(values[other]), own[v]), later);
+                before[v] = count_boolv(before[v], or_boolv(ahead_f32v(MOST_2, 0, splat_f32v(values[other]), own[v]),
+                        ties));
+            }
+        }
+        for (int other = end; other < count; other++) {
+            UNROLL
+            for (int v = 0; v < VECTORS_2; v++)
+                before[v] = count_boolv(before[v], ahead_f32v(MOST_2, 0, splat_f32v(values[other]), own[v]));
+        }
+        UNROLL
+        for (int v = 0; v < VECTORS_2; v++)
+            store_i32v(order + from + v * LANES, 1, before[v], LANES);
+    }
+    for (int c = 0; c < count; c++)
+        odd += unordered_f32(values[c]);
+    for (int c = 0; c < count && odd; c++)
+        order[c] = unordered_f32(values[c]) ? seen++ : order[c] + odd;
+}
+
+static void swap_2(Ranking_2 *r)
+{
+    float *values = r->values;
+    int64_t *places = r->places;
+    r->values = r->spare;
+    r->places = r->spare_places;
+    r->spare = values;
+    r->spare_places = places;
+}
+
+/* Sorts pairs of neighbours of `width` candidates, each sorted. */
+KERNEL static void merge_pairs_2(Ranking_2 *r, int64_t width)
+{
+    for (int64_t from = 0; from < r->count; from += 2 * width) {
+        const int64_t half = size_min(from + width, r->count), end = size_min(half + width, r->count);
+        int64_t first = from, second = half;
+        for (int64_t at = from; at < end; at++) {
+            const int later = second < end && (first == half
+                    || better_f32(MOST_2, r->values[second], r->values[first]));
+            const int64_t next = later ? second++ : first++;
+            r->spare[at] = r->values[next];
+            r->spare_places[at] = r->places[next];
+        }
+    }
+    swap_2(r);
+}
+
+/* Sorts the candidates, best first, and keeps the best. */
+KERNEL static void settle_2(Ranking_2 *r)
+{
+    for (int64_t from = 0; from < r->count; from += RUN_2) {
+        int32_t order[RUN_2 + SOME_2];
+        const int count = (int)size_min(RUN_2, r->count - from);
+        order_2(r->values + from, count, order);
+        for (int c = 0; c < count; c++) {
+            r->spare[from + order[c]] = r->values[from + c];
+            r->spare_places[from + order[c]] = r->places[from + c];
+        }
+    }
+    swap_2(r);
+    for (int64_t width = RUN_2; width < r->count; width *= 2)
+        merge_pairs_2(r, width);
+    if (r->count >= RANKS_2) {
+        r->count = RANKS_2;
+        r->bound = r->values[RANKS_2 - 1];
+        r->exceeds = 1;
+    }
+}
+
+/* What at least RANKS_2 of the elements reach: each of so many groups has one that does. A group is what one lane sees. */
+KERNEL static float bound_2(const f32u *x, int64_t count)
+{
+    float best[GROUPS_2 * LANES + SOME_2];
+    int32_t order[GROUPS_2 * LANES + SOME_2];
+    f32v groups[GROUPS_2 * PARTS_2];
+    UNROLL
+    for (int g = 0; g < GROUPS_2 * PARTS_2; g++)
+        groups[g] = load_f32v(x + g * LANES, 1, LANES);
+    const int64_t step = GROUPS_2 * PARTS_2 * LANES;
+    for (int64_t at = step; at + step <= count; at += step) {
+        UNROLL
+        for (int g = 0; g < GROUPS_2 * PARTS_2; g++)
+            groups[g] = nearer_f32v(MOST_2, load_f32v(x + at + g * LANES, 1, LANES), groups[g]);
+    }
+    for (int g = 0; g < GROUPS_2; g++) {
+        for (int p = 1; p < PARTS_2; p++)
+            groups[g] = nearer_f32v(MOST_2, groups[p * GROUPS_2 + g], groups[g]);
+        store_f32v(best + g * LANES, 1, groups[g], LANES);
+    }
+    order_2(best, GROUPS_2 * LANES, order);
+    int last = 0;
+    while (order[last] != RANKS_2 - 1)
+        last++;
+    return best[last];
+}
+
+/* A vector's elements that may be among the best, a bit for each. */
+INLINE uint64_t chosen_2(const f32u *x, int lanes, float bound, const int exceeds)
+{
+    const boolv worse = ahead_f32v(MOST_2, exceeds, splat_f32v(bound), load_f32v(x, 1, lanes));
+    return bits_boolv(not_boolv(worse)) & (0xffffffffu >> (32 - lanes));
+}
+
+/* Some of the elements at x become candidates. Gives how many there are then. */
+INLINE int64_t add_2(Ranking_2 *r, int64_t filled, const f32u *x, uint64_t chosen, int64_t place)
+{
+    for (; chosen; chosen &= chosen - 1) {
+        const int at = lowest_bit(chosen);
+        r->values[filled] = x[at];
+        r->places[filled++] = place + at;
+    }
+    return filled;
+}
+
+/* The elements at x as long as there is room for candidates. Gives how many it has seen. */
+INLINE int64_t scan_2(Ranking_2 *r, const f32u *x, int64_t count, int64_t place, const int exceeds)
+{
+    const float bound = r->bound;
+    int64_t filled = r->count, at = 0;
+    for (; at + SOME_2 <= count && filled + SOME_2 <= ROOM_2; at += SOME_2) {
+        boolv worse = first_boolv(LANES);
+        UNROLL
+        for (int v = 0; v < VECTORS_2; v++)
+            worse = and_boolv(worse, ahead_f32v(MOST_2, exceeds, splat_f32v(bound),
+                    load_f32v(x + at + v * LANES, 1, LANES)));
+        if (all_boolv(worse))
+            continue;
+        uint64_t chosen = 0;
+        UNROLL
+        for (int v = 0; v < VECTORS_2; v++)
+            chosen |= chosen_2(x + at + v * LANES, LANES, bound, exceeds) << (v * LANES);
+        filled = add_2(r, filled, x + at, chosen, place + at);
+    }
+    for (; at < count && at + SOME_2 > count && filled + SOME_2 <= ROOM_2; at += LANES)
+        filled = add_2(r, filled, x + at, chosen_2(x + at, (int)size_min(LANES, count - at), bound, exceeds), place
+                + at);
+    r->count = filled;
+    return size_min(at, count);
+}
+
+/* The next `count` elements of a row, the first of them at `place`. */
+KERNEL static void rank_2(Ranking_2 *r, const f32u *x, int64_t count, int64_t place)
+{
+    if (place == 0 && RANKS_2 <= RUN_2 && count >= 4 * GROUPS_2 * PARTS_2 * LANES) {
+        const float bound = bound_2(x, count);
+        r->bound = better_f32(MOST_2, bound, r->bound) ? bound : r->bound;
+    }
+    for (int64_t at = 0; at < count;) {
+        const f32u *next = x + at;
+        at += r->exceeds ? scan_2(r, next, count - at, place + at, 1) : scan_2(r, next, count - at, place + at, 0);
+        if (at < count)
+            settle_2(r);
+    }
+}
+
+/* out[i,j] = bottomk(10)[j](tmp1[i,j]) & out1[i,j] = argbottomk(10)[j](tmp1[i,j]) */
 INLINE void step_2_at(const Frame *f, char *own, int64_t i_first, int64_t i)
 {
     const int64_t extent_j = f->extent_j, row_tmp1 = f->row_tmp1;
-    const int64_t at_ranked_2 = f->at_ranked_2, at_ranked_place_2 = f->at_ranked_place_2;
+    const int64_t at_ranked_2 = f->at_ranked_2, at_sorted_2 = f->at_sorted_2;
+    const int64_t at_ranked_place_2 = f->at_ranked_place_2;
+    const int64_t at_sorted_place_2 = f->at_sorted_place_2;
     f32u *out = (f32u *)f->in.out.data;
     const int64_t out_0 = f->in.out.stride[0], out_1 = f->in.out.stride[1];
+    i64u *out1 = (i64u *)f->in.out1.data;
+    const int64_t out1_0 = f->in.out1.stride[0], out1_1 = f->in.out1.stride[1];
     f32u *tmp1 = (f32u *)own;
     const int64_t tmp1_0 = row_tmp1;
     float *ranked_2 = (float *)(own + at_ranked_2);
+    float *sorted_2 = (float *)(own + at_sorted_2);
     int64_t *ranked_place_2 = (int64_t *)(own + at_ranked_place_2);
-    int64_t filled = 0;
-    for (int64_t j = 0; j < extent_j; j++) {
-        insert_rank_f32(0, ranked_2, ranked_place_2, 10, &filled, tmp1[(i - i_first) * tmp1_0 + j], j);
+    int64_t *sorted_place_2 = (int64_t *)(own + at_sorted_place_2);
+    Ranking_2 ranking = { ranked_2, sorted_2, ranked_place_2, sorted_place_2, 0, INFINITY, 0 };
+    for (int64_t j_from = 0; j_from < extent_j; j_from += BLOCK_2) {
+        const int64_t j_to = size_min(j_from + BLOCK_2, extent_j);
+        const f32u *row = tmp1 + (i - i_first) * tmp1_0 + j_from;
+        rank_2(&ranking, row, j_to - j_from, j_from);
     }
-    for (int64_t rank = 0; rank < 10; rank++) {
-        out[i * out_0 + rank * out_1] = ranked_2[rank];
+    settle_2(&ranking);
+    for (int64_t rank = 0; rank < RANKS_2; rank++) {
+        out[i * out_0 + rank * out_1] = ranking.values[rank];
+        out1[i * out1_0 + rank * out1_1] = ranking.places[rank];
     }
 }
 
@@ -740,32 +1066,6 @@ KERNEL static void step_2(const Frame *f, char *own, int64_t i_first, int64_t i_
 {
     for (int64_t i = i_first; i < i_end; i++)
         step_2_at(f, own, i_first, i);
-}
-
-/* out1[i,j] = argbottomk(10)[j](tmp1[i,j]) */
-INLINE void step_3_at(const Frame *f, char *own, int64_t i_first, int64_t i)
-{
-    const int64_t extent_j = f->extent_j, row_tmp1 = f->row_tmp1;
-    const int64_t at_ranked_3 = f->at_ranked_3, at_ranked_place_3 = f->at_ranked_place_3;
-    i64u *out1 = (i64u *)f->in.out1.data;
-    const int64_t out1_0 = f->in.out1.stride[0], out1_1 = f->in.out1.stride[1];
-    f32u *tmp1 = (f32u *)own;
-    const int64_t tmp1_0 = row_tmp1;
-    float *ranked_3 = (float *)(own + at_ranked_3);
-    int64_t *ranked_place_3 = (int64_t *)(own + at_ranked_place_3);
-    int64_t filled = 0;
-    for (int64_t j = 0; j < extent_j; j++) {
-        insert_rank_f32(0, ranked_3, ranked_place_3, 10, &filled, tmp1[(i - i_first) * tmp1_0 + j], j);
-    }
-    for (int64_t rank = 0; rank < 10; rank++) {
-        out1[i * out1_0 + rank * out1_1] = ranked_place_3[rank];
-    }
-}
-
-KERNEL static void step_3(const Frame *f, char *own, int64_t i_first, int64_t i_end)
-{
-    for (int64_t i = i_first; i < i_end; i++)
-        step_3_at(f, own, i_first, i);
 }
 
 /* A task of launch 1: its units of work, each one tile of every block. */
@@ -779,7 +1079,6 @@ static void launch_1(void *argument, int64_t task, int worker)
         const int64_t i_first = unit * tile_1_1, i_end = size_min(i_first + tile_1_1, extent_i);
         step_1(f, own, i_first, i_end);
         step_2(f, own, i_first, i_end);
-        step_3(f, own, i_first, i_end);
     }
 }
 
@@ -837,10 +1136,10 @@ static int prepare(Frame *f, const ranked_args *args, int workers)
     const int64_t at_panels_of_1 = f->at_panels_of_1 = size_add(at_kept_1,
             size_align(size_mul(size_mul(size_min(1, size_div(extent_k, 1025)), size_align(extent_j, 8)), 192), 64));
     const int64_t at_ranked_2 = f->at_ranked_2 = size_add(at_panels_of_1, 64);
-    const int64_t at_ranked_place_2 = f->at_ranked_place_2 = size_add(at_ranked_2, 64);
-    const int64_t at_ranked_3 = f->at_ranked_3 = size_add(at_ranked_place_2, 128);
-    const int64_t at_ranked_place_3 = f->at_ranked_place_3 = size_add(at_ranked_3, 64);
-    f->per_worker = size_add(at_ranked_place_3, 128);
+    const int64_t at_sorted_2 = f->at_sorted_2 = size_add(at_ranked_2, 256);
+    const int64_t at_ranked_place_2 = f->at_ranked_place_2 = size_add(at_sorted_2, 256);
+    const int64_t at_sorted_place_2 = f->at_sorted_place_2 = size_add(at_ranked_place_2, 512);
+    f->per_worker = size_add(at_sorted_place_2, 512);
     const int64_t most_1 = size_min(size_max(size_ceil_div(size_mul(size_mul(extent_i, extent_k), extent_j), 8192),
             1), 1024);
     f->grain_1 = size_max(size_ceil_div(f->units_1, most_1), 1);

@@ -1,0 +1,57 @@
+/* Rankings: topk and its kin. How a row is taken, and what it needs of the workspace. */
+#include "planning.h"
+
+enum {
+    BLOCK_NEAR = 1 << 14,         /* elements of a row that is read where it lies are looked at twice in blocks of so many; */
+    BLOCK_COPIED = 1 << 12,       /* of one that may have to be copied in so many, */
+    BLOCK_SMALLEST = 64           /* or where room is scarce */
+};
+
+/* Whether a row lies side by side in a temporary, so that nothing has to be copied. */
+static bool lies_in_rows(const Plan *plan, const Term *x, const Index *over, Dtype dtype)
+{
+    if (x->kind != TERM_READ || x->dtype != dtype)
+        return false;
+    const Storage *storage = &plan->storage[x->read.tensor->home->id];
+    bool side_by_side = false;
+    for (int a = 0; a < x->read.tensor->rank; a++) {
+        const Position *position = &x->read.positions[a];
+        if (!position_is_plain(position))
+            return false;
+        if (position->parts[0].index == over)
+            side_by_side = !side_by_side && storage->place != PLACE_CALLER && size_is_constant(storage->stride[a], 1);
+    }
+    return side_by_side;
+}
+
+static void add_scratch(Planner *planner, const Step *step, const char *word, Dtype dtype, const Size *count, const Size **end)
+{
+    Arena *arena = planner->arena;
+    Scratch scratch = { .step = step, .dtype = dtype, .name = arena_format(arena, "%s_%d", word, step->id + 1),
+                        .bytes = size_op(arena, SIZE_MUL, count, size_constant(arena, (int64_t)dtype_size(dtype))) };
+    scratch.offset = planner_reserve(planner, end, scratch.name, scratch.bytes);
+    ARENA_APPEND(arena, planner->plan->scratch, planner->plan->scratch_count, scratch);
+}
+
+/* The candidates and their places, twice, since sorting needs the room, and a block of a row. */
+void rank_reserve(Planner *planner, Step *step, const Size **end)
+{
+    Arena *arena = planner->arena;
+    const Term *reduce = step->statement->outputs[0].value, *x = reduce->reduce.argument;
+    Ranking *ranking = ARENA_NEW(arena, Ranking);
+    Dtype dtype = register_dtype(x->dtype);
+    *ranking = (Ranking){ .over = reduce->reduce.over[0], .ranks = (int64_t)reduce->reduce.parameter,
+                          .dtype = dtype == DTYPE_BOOL ? DTYPE_I32 : dtype };
+    ranking->copies = !lies_in_rows(planner->plan, x, ranking->over, ranking->dtype);
+    ranking->block = !ranking->copies ? BLOCK_NEAR : planner->hints->smallest_tiles ? BLOCK_SMALLEST : BLOCK_COPIED;
+    step->ranking = ranking;
+    int64_t some = 4 * (int64_t)planner->plan->lanes, more = ranking->ranks > 2 * some ? ranking->ranks : 2 * some;
+    const Size *room = size_constant(arena, ranking->ranks + more + some);
+    add_scratch(planner, step, "ranked", ranking->dtype, room, end);
+    add_scratch(planner, step, "sorted", ranking->dtype, room, end);
+    add_scratch(planner, step, "ranked_place", DTYPE_I64, room, end);
+    add_scratch(planner, step, "sorted_place", DTYPE_I64, room, end);
+    if (ranking->copies)
+        add_scratch(planner, step, "row", ranking->dtype,
+                    size_op(arena, SIZE_MIN, size_constant(arena, ranking->block), size_extent(arena, ranking->over->origin)), end);
+}
