@@ -37,11 +37,87 @@ static void know_product(Emitter *e, const Tiling *t, const char *sum)
     emit_know(e, t->c->product, emit_state_finish(e, t->c->product, &sum, true));
 }
 
-static void step_states(Emitter *e, const Tiling *t, const char *(*names)[STATE_COMPONENTS_MAX])
+/* ---- the best of a tile's rows, and where it is ---- */
+
+static int wants_most(const Term *reduce)
+{
+    return reduction_facts[reduce->reduce.reduction].state == STATE_ARGMAX;
+}
+
+/* "the first row's place, how far the next one's is" */
+static const char *tile_places(Emitter *e, const Tiling *t, const Term *reduce)
+{
+    const Index *row = tiling_last(&t->c->rows);
+    const char *apart = "1";
+    bool behind = false;
+    for (int i = 0; i < reduce->reduce.over_count; i++) {
+        if (behind)
+            apart = strcmp(apart, "1") ? emit_text(e, "%s * %s", apart, emit_extent(e, reduce->reduce.over[i]))
+                                       : emit_extent(e, reduce->reduce.over[i]);
+        behind |= reduce->reduce.over[i] == row;
+    }
+    emit_push(e);
+    tiling_bind(e, t, &t->c->rows, t->c->rows.count);
+    const char *first = emit_place(e, reduce, false);
+    emit_pop(e);
+    return emit_text(e, "%s, %s", first, apart);
+}
+
+/* The reduction that finds the place of what another one finds, and so that itself; -1: none does. */
+static int finder_of(const Tiling *t, int r)
+{
+    State state = reduction_facts[t->first[r]->reduce.reduction].state;
+    State finder = state == STATE_MAX ? STATE_ARGMAX : state == STATE_MIN ? STATE_ARGMIN : STATE_COUNT;
+    for (int other = 0; other < t->first_count; other++)
+        if (reduction_facts[t->first[other]->reduce.reduction].state == finder &&
+            t->first[other]->reduce.argument == t->first[r]->reduce.argument)
+            return other;
+    return -1;
+}
+
+static void take_found(Emitter *e, const Tiling *t, const char *(*names)[STATE_COMPONENTS_MAX])
 {
     for (int r = 0; r < t->first_count; r++)
-        emit_state_step(e, t->first[r], names[r], true,
-                        state_needs_place(t->first[r]) ? emit_place(e, t->first[r], true) : NULL);
+        if (finder_of(t, r) >= 0)
+            emit_line(e, "%s = %s;", names[r][0], names[finder_of(t, r)][0]);
+}
+
+/* In a loop over rows each lane's best is found with its row, and known with its place behind the loop. */
+static void declare_tile_best(Emitter *e, const Tiling *t, const char *(*tile)[STATE_COMPONENTS_MAX])
+{
+    for (int r = 0; r < t->first_count; r++) {
+        if (!state_needs_place(t->first[r]))
+            continue;
+        Component components[STATE_COMPONENTS_MAX];
+        state_components(t->first[r], components);
+        tile[r][0] = emit_name(e, emit_text(e, "tile_%s", components[0].name));
+        tile[r][1] = emit_name(e, "tile_row");
+        emit_line(e, "%s %s = %s;", emit_type(components[0].dtype, true), tile[r][0], emit_state_start(e, t->first[r], 0, true));
+        emit_line(e, "i32v %s = splat_i32v(0);", tile[r][1]);
+    }
+}
+
+static void merge_tile_best(Emitter *e, const Tiling *t, const char *(*names)[STATE_COMPONENTS_MAX],
+                            const char *(*tile)[STATE_COMPONENTS_MAX])
+{
+    for (int r = 0; r < t->first_count; r++)
+        if (state_needs_place(t->first[r]))
+            emit_line(e, "merge_place_%s(%d, &%s, &%s, %s, row_places(%s, %s));",
+                      emit_suffix(register_dtype(t->first[r]->reduce.argument->dtype), true), wants_most(t->first[r]), names[r][0],
+                      names[r][1], tile[r][0], tile[r][1], tile_places(e, t, t->first[r]));
+}
+
+static void step_states(Emitter *e, const Tiling *t, const char *(*names)[STATE_COMPONENTS_MAX],
+                        const char *(*tile)[STATE_COMPONENTS_MAX])
+{
+    for (int r = 0; r < t->first_count; r++) {
+        const Term *reduce = t->first[r], *x = reduce->reduce.argument;
+        if (state_needs_place(reduce))
+            emit_line(e, "step_row_%s(%d, &%s, &%s, %s, r);", emit_suffix(register_dtype(x->dtype), true), wants_most(reduce),
+                      tile[r][0], tile[r][1], emit_bare(e, emit_varying(e, x)));
+        else if (finder_of(t, r) < 0)
+            emit_state_step(e, reduce, names[r], true, NULL);
+    }
 }
 
 static void open_rows(Emitter *e, const Tiling *t)
@@ -52,11 +128,29 @@ static void open_rows(Emitter *e, const Tiling *t)
     emit_line(e, "        break;");
 }
 
+/* A value of a tile's sums for each row, as "the first one, how many there are, how far they are apart". */
+static const char *tile_values(Emitter *e, const Tiling *t, const Term *x)
+{
+    if (x == t->c->product)
+        return emit_text(e, "&sums[0][v], ROWS_%d, VECTORS_%d", t->number, t->number);
+    const char *values = emit_name(e, "values");
+    emit_line(e, "%s %s[ROWS_%d];", emit_type(x->dtype, true), values, t->number);
+    Scope *inner = emit_push(e);
+    know_product(e, t, "sums[r][v]");
+    emit_line(e, "%s[r] = %s;", values, emit_bare(e, emit_varying(e, x)));
+    emit_pop(e);
+    open_rows(e, t);
+    emit_body(e, inner);
+    emit_line(e, "}");
+    return emit_text(e, "%s, ROWS_%d, 1", values, t->number);
+}
+
 /* One reduction takes a column of sums. An extremum of the sums as they are has a function that looks for NaN at less. */
 static void take_sums(Emitter *e, const Tiling *t, const Term *reduce, const char *const *names)
 {
     State state = reduction_facts[reduce->reduce.reduction].state;
-    bool plain = reduce->reduce.argument == t->c->product && dtype_kind(t->dtype) == KIND_FLOAT;
+    const Term *x = reduce->reduce.argument;
+    bool plain = x == t->c->product && dtype_kind(t->dtype) == KIND_FLOAT;
     if (plain && (state == STATE_MAX || state == STATE_MIN) && tiling_has_registers(t)) {
         emit_line(e, "%s = %s_rows_%sv(%s, &sums[0][v], ROWS_%d, VECTORS_%d);", names[0], state == STATE_MAX ? "max" : "min",
                   dtype_name(t->dtype), names[0], t->number, t->number);
@@ -65,6 +159,12 @@ static void take_sums(Emitter *e, const Tiling *t, const Term *reduce, const cha
     if (plain && (state == STATE_MAX || state == STATE_MIN)) {
         emit_line(e, "%s = %s_all_%sv(%s, &sums[0][v], ROWS_%d, VECTORS_%d, height);", names[0],
                   state == STATE_MAX ? "max" : "min", dtype_name(t->dtype), names[0], t->number, t->number);
+        return;
+    }
+    if (state_needs_place(reduce)) {
+        const char *values = tile_values(e, t, x);
+        emit_line(e, "place_all_%s(%d, &%s, &%s, %s, height, %s);", emit_suffix(x->dtype, true), wants_most(reduce), names[0],
+                  names[1], values, tile_places(e, t, reduce));
         return;
     }
     Scope *inner = emit_push(e);
@@ -123,7 +223,9 @@ const char *tiling_taken(Emitter *e, Tiling *t)
     Scope *body = emit_push(e);
     load_states(e, t, tiling_tile_place(t), "LANES", names);
     for (int r = 0; r < t->first_count; r++)
-        take_sums(e, t, t->first[r], names[r]);
+        if (finder_of(t, r) < 0)
+            take_sums(e, t, t->first[r], names[r]);
+    take_found(e, t, names);
     store_states(e, t, tiling_tile_place(t), "LANES", names);
     emit_pop(e);
     emit_line(e, "UNROLL");
@@ -233,21 +335,25 @@ const char *tiling_after(Emitter *e, Tiling *t)
     tiling_open(e, t, tiling_last(&t->c->columns));
     bind_around(e, t);
     const char *(*names)[STATE_COMPONENTS_MAX] = arena_array(e->arena, (size_t)t->first_count + 1, sizeof *names);
+    const char *(*tile)[STATE_COMPONENTS_MAX] = arena_array(e->arena, (size_t)t->first_count + 1, sizeof *tile);
     Scope *body = open_vectors(e, t);
     load_states(e, t, "place", "lanes", names);
+    declare_tile_best(e, t, tile);
     Scope *inner = emit_push(e);
     const char *at = emit_name(e, emit_text(e, "%s_at", t->names[row->id])), *sum = emit_name(e, "sum");
     emit_bind(e, row, at);
     emit_line(e, "const int64_t %s = %s + r;", at, t->names[row->id]);
     load_sum(e, t, sum);
     if (t->first_count)
-        step_states(e, t, names);
+        step_states(e, t, names, tile);
     for (int o = 0; o < t->step->statement->output_count && !t->first_count; o++)
         emit_store(e, &t->step->statement->outputs[o]);
     emit_pop(e);
     emit_line(e, "for (int r = 0; r < height; r++) {");
     emit_body(e, inner);
     emit_line(e, "}");
+    merge_tile_best(e, t, names, tile);
+    take_found(e, t, names);
     store_states(e, t, "place", "lanes", names);
     emit_pop(e);
     vector_loop(e, t, body);

@@ -375,7 +375,7 @@ INLINE void merge_place_boolv(int most, boolv *best, i64v *place, boolv other, i
 }
 //}
 
-/* topk and bottomk. */
+/* What the best of many elements is found with. */
 
 //{ ahead_f32v
 /* Whether x is better than y, or with `ties` as good; no NaN is. */
@@ -476,6 +476,117 @@ INLINE int unordered_i64(int64_t x)
 INLINE i64v nearer_i64v(int most, i64v x, i64v y)
 {
     return most ? max_i64v(x, y) : min_i64v(x, y);
+}
+//}
+
+/* The same for a tile's rows, whose places are `apart` from each other: the first `count` of `rows` elements of x, which are
+ * `step` apart. Mostly each lane's best is behind what it has seen, which is all that is looked at then. */
+
+//{ row_places
+INLINE i64v row_places(i32v row, int64_t first, int64_t apart)
+{
+    return splat_i64v(first) + CONVERT(row, i64v) * splat_i64v(apart);
+}
+//}
+
+//{ place_all_f32v
+INLINE void place_all_f32v(int most, f32v *best, i64v *place, const f32v *x, const int rows, const int step, int count,
+                          int64_t first, int64_t apart)
+{
+    const f32v top = most ? max_all_f32v(x[0], x, rows, step, count) : min_all_f32v(x[0], x, rows, step, count);
+    if (all_boolv(ahead_f32v(most, 0, *best, top)))
+        return;
+    i32v row = splat_i32v(0);
+    UNROLL
+    for (int i = rows - 1; i >= 0; i--)
+        if (i < count)
+            row = select_i32v(or_boolv(x[i * step] == top, isnan_f32v(x[i * step])), splat_i32v(i), row);
+    merge_place_f32v(most, best, place, top, row_places(row, first, apart));
+}
+//}
+
+//{ step_row_f32v
+/* One row. */
+INLINE void step_row_f32v(int most, f32v *best, i32v *row, f32v x, int r)
+{
+    const boolv wins = better_f32v(most, x, *best);
+    *best = select_f32v(wins, x, *best);
+    *row = select_i32v(wins, splat_i32v(r), *row);
+}
+//}
+
+//{ place_all_f64v
+INLINE void place_all_f64v(int most, f64v *best, i64v *place, const f64v *x, const int rows, const int step, int count,
+                          int64_t first, int64_t apart)
+{
+    const f64v top = most ? max_all_f64v(x[0], x, rows, step, count) : min_all_f64v(x[0], x, rows, step, count);
+    if (all_boolv(ahead_f64v(most, 0, *best, top)))
+        return;
+    i32v row = splat_i32v(0);
+    UNROLL
+    for (int i = rows - 1; i >= 0; i--)
+        if (i < count)
+            row = select_i32v(or_boolv(narrow_boolv(x[i * step] == top), isnan_f64v(x[i * step])), splat_i32v(i), row);
+    merge_place_f64v(most, best, place, top, row_places(row, first, apart));
+}
+//}
+
+//{ step_row_f64v
+/* One row. */
+INLINE void step_row_f64v(int most, f64v *best, i32v *row, f64v x, int r)
+{
+    const boolv wins = better_f64v(most, x, *best);
+    *best = select_f64v(wins, x, *best);
+    *row = select_i32v(wins, splat_i32v(r), *row);
+}
+//}
+
+//{ place_all_i32v
+INLINE void place_all_i32v(int most, i32v *best, i64v *place, const i32v *x, const int rows, const int step, int count,
+                          int64_t first, int64_t apart)
+{
+    i32v top = x[0];
+    UNROLL
+    for (int i = 1; i < rows && i < count; i++)
+        top = nearer_i32v(most, x[i * step], top);
+    if (all_boolv(ahead_i32v(most, 0, *best, top)))
+        return;
+    i32v row = splat_i32v(0);
+    UNROLL
+    for (int i = rows - 1; i >= 0; i--)
+        if (i < count)
+            row = select_i32v(x[i * step] == top, splat_i32v(i), row);
+    merge_place_i32v(most, best, place, top, row_places(row, first, apart));
+}
+//}
+
+//{ step_row_i32v
+/* One row. */
+INLINE void step_row_i32v(int most, i32v *best, i32v *row, i32v x, int r)
+{
+    const boolv wins = better_i32v(most, x, *best);
+    *best = select_i32v(wins, x, *best);
+    *row = select_i32v(wins, splat_i32v(r), *row);
+}
+//}
+
+//{ step_row_i64v
+/* One row. */
+INLINE void step_row_i64v(int most, i64v *best, i32v *row, i64v x, int r)
+{
+    const boolv wins = better_i64v(most, x, *best);
+    *best = select_i64v(wins, x, *best);
+    *row = select_i32v(wins, splat_i32v(r), *row);
+}
+//}
+
+//{ step_row_boolv
+/* One row. */
+INLINE void step_row_boolv(int most, boolv *best, i32v *row, boolv x, int r)
+{
+    const boolv wins = better_boolv(most, x, *best);
+    *best = select_boolv(wins, x, *best);
+    *row = select_i32v(wins, splat_i32v(r), *row);
 }
 //}
 
