@@ -209,6 +209,49 @@ static bool in_scan(const Step *step, const Index *index)
     return step->kind == STEP_SCAN && indices_have(value->reduce.over, value->reduce.over_count, index);
 }
 
+/* A vector of elements that follow each other: each lane takes those before it from lanes twice as far away each time, then
+ * all of them what came before the vector. */
+static void emit_scan_vector(Emitter *e, const Term *reduce, const char *state)
+{
+    Component component[STATE_COMPONENTS_MAX];
+    state_components(reduce, component);
+    const char *lanes = emit_name(e, emit_text(e, "%s_lanes", component[0].name)), *start = emit_state_start(e, reduce, 0, false);
+    const char *suffix = emit_suffix(component[0].dtype, true), *last = e->scope->count ? emit_text(e, "%s - 1", e->scope->count) : "LANES - 1";
+    emit_line(e, "%s %s = %s;", emit_type(component[0].dtype, true), lanes, emit_state_start(e, reduce, 0, true));
+    emit_state_step(e, reduce, &lanes, true, NULL);
+    for (int apart = 1; apart < e->plan->lanes; apart *= 2) {
+        const char *earlier = emit_text(e, "later_%s(%s, %d, %s)", suffix, lanes, apart, start);
+        emit_state_merge(e, reduce, &lanes, &earlier, true);
+    }
+    const char *before = emit_splat(e, component[0].dtype, state);
+    emit_state_merge(e, reduce, &lanes, &before, true);
+    emit_line(e, "%s = lane_%s(%s, %s);", state, suffix, lanes, last);
+    emit_know(e, reduce, emit_state_finish(e, reduce, &lanes, true));
+    emit_store(e, &e->step->statement->outputs[0]);
+}
+
+/* The innermost loop of a scan in vectors, whole ones before the rest. */
+static void emit_scan_lanes(Emitter *e, const Term *reduce, const char *state)
+{
+    const Index *index = e->step->vector;
+    const char *name = emit_name(e, index->name), *extent = emit_extent(e, index);
+    emit_line(e, "int64_t %s = 0;", name);
+    for (int rest = 0; rest < 2; rest++) {
+        Scope *body = emit_push(e);
+        body->loop = true;
+        emit_bind(e, index, name);
+        if (rest) {
+            body->count = emit_name(e, "rest");
+            emit_line(e, "const int %s = (int)(%s - %s);", body->count, extent, name);
+        }
+        emit_scan_vector(e, reduce, state);
+        emit_pop(e);
+        emit_line(e, rest ? "if (%s < %s) {" : "for (; %s + LANES <= %s; %s += LANES) {", name, extent, name);
+        emit_body(e, body);
+        emit_line(e, "}");
+    }
+}
+
 static void emit_scan_loops(Emitter *e, const Term *reduce, int depth, const char *const *names, bool varying)
 {
     if (depth == reduce->reduce.over_count) {
@@ -218,6 +261,10 @@ static void emit_scan_loops(Emitter *e, const Term *reduce, int depth, const cha
         return;
     }
     const Index *index = reduce->reduce.over[depth];
+    if (e->lanes && index == e->step->vector) {
+        emit_scan_lanes(e, reduce, names[0]);
+        return;
+    }
     Scope *body = emit_push(e);
     const char *name = emit_name(e, index->name);
     body->loop = true;
@@ -234,7 +281,7 @@ static void emit_scan(Emitter *e)
     const Term *reduce = e->step->statement->outputs[0].value;
     Component components[STATE_COMPONENTS_MAX];
     const char *names[STATE_COMPONENTS_MAX];
-    bool varying = e->lanes && e->step->vector_kept;
+    bool varying = e->lanes && e->step->vector_kept && !in_scan(e->step, e->step->vector);
     for (int c = 0, n = state_components(reduce, components); c < n; c++) {
         names[c] = emit_name(e, components[c].name);
         emit_line(e, "%s %s = %s;", emit_type(components[c].dtype, varying), names[c], emit_state_start(e, reduce, c, varying));
@@ -248,7 +295,7 @@ static const char *emit_point(Emitter *e)
     const Step *step = e->step;
     Scope *body = emit_push(e);
     body->indent = 1;
-    if (step->vector_kept && e->lanes)
+    if (step->vector_kept && e->lanes && !in_scan(step, step->vector))
         body->count = "count";
     for (int i = 0; i < step->loop_count; i++) {
         const char *name = names_user(&body->names, step->loops[i]->name);

@@ -6,6 +6,9 @@
 /* A result of more bytes would be gone from any cache before something reads it; in tests of tiles a small one is, too. */
 enum { PAST = 64 << 20, PAST_FORCED = 256 };
 
+/* Operations that scan a vector, and what a number waits for the one before. */
+enum { SCAN_STEPS = 10, SCAN_WAIT = 4 };
+
 double planner_extent(const Planner *planner, const Index *index)
 {
     int64_t extent = planner->hints->extents ? planner->hints->extents->of[index->origin->id] : -1;
@@ -106,25 +109,35 @@ static void cost_read(Costing *c, const Term *term, double count, bool in_lanes)
                 cost_term(c, term->read.positions[a].parts[k].gather);
 }
 
+static bool has_loop(const Costing *c, const Index *index)
+{
+    for (int i = 0; i < c->loop_count; i++)
+        if (c->loops[i] == index)
+            return true;
+    return false;
+}
+
 static void cost_reduce(Costing *c, const Term *term)
 {
     bool in_lanes;
     double outside = turns(c, term, &in_lanes);
     int loops = c->loop_count;
     for (int i = 0; i < term->reduce.over_count && c->loop_count < 128; i++)
-        if (term->reduce.over[i] != c->vector)
+        if (term->reduce.over[i] != c->vector && !has_loop(c, term->reduce.over[i]))
             c->loops[c->loop_count++] = term->reduce.over[i];
     bool across = indices_have(term->reduce.over, term->reduce.over_count, c->vector);
     Component components[STATE_COMPONENTS_MAX];
     for (int i = 0, n = state_components(term, components); i < n && (across || in_lanes); i++)
         if (dtype_size(components[i].dtype) > c->widest)
             c->widest = dtype_size(components[i].dtype);
-    if (across && c->loop_count < 128)
+    if (across && c->loop_count < 128 && !has_loop(c, c->vector))
         c->loops[c->loop_count++] = c->vector;
     cost_term(c, term->reduce.argument);
-    c->cost += turns(c, term->reduce.argument, &in_lanes);
+    bool scans = term->kind == TERM_REDUCE && reduction_facts[term->reduce.reduction].leaves == LEAVES_ALL;
+    double elements = turns(c, term->reduce.argument, &in_lanes);
+    c->cost += scans && !in_lanes ? elements * SCAN_WAIT : elements;
     if (across)
-        c->cost += outside * 2 * c->lanes;    /* the lanes are folded into one */
+        c->cost += outside * (scans ? SCAN_STEPS : 2 * c->lanes);    /* a vector is scanned, or the lanes are folded into one */
     c->loop_count = loops;
 }
 
@@ -226,12 +239,21 @@ static bool adds_apart(const Output *output, const Index *index)
     return axes == 1;
 }
 
+/* Whether a vector's elements can be scanned at once, in a few steps: along the index that runs fastest. */
+static bool scans_in_lanes(const Term *scan, const Index *index)
+{
+    Component components[STATE_COMPONENTS_MAX];
+    return scan->reduce.over[scan->reduce.over_count - 1] == index && state_components(scan, components) == 1 &&
+           components[0].dtype != DTYPE_BOOL;
+}
+
 static bool may_carry_lanes(const Step *step, const Index *index)
 {
     const Term *value = step->statement->outputs[0].value;
     if (step->kind == STEP_RANK || (step->scatters && !adds_apart(&step->statement->outputs[0], index)))
         return false;
-    return step->kind != STEP_SCAN || !indices_have(value->reduce.over, value->reduce.over_count, index);
+    return step->kind != STEP_SCAN || !indices_have(value->reduce.over, value->reduce.over_count, index) ||
+           scans_in_lanes(value, index);
 }
 
 static void choose_vector(const Planner *planner, Step *step)

@@ -404,4 +404,78 @@ APART void transpose_i32v(i32v *x)
 }
 //}
 
+/* Scans. */
+
+//{ later_f32v
+/* Each lane's number n lanes later; the first n are `first`. */
+INLINE f32v later_f32v(f32v x, int n, float first)
+{
+#if EINC_SHUFFLES
+    const i32v from = lanes_i32v() - n;
+    return __builtin_shuffle(splat_f32v(first), x, from + LANES);
+#else
+    float lanes[LANES], moved[LANES];
+    memcpy(lanes, &x, sizeof x);
+    for (int l = 0; l < LANES; l++)
+        moved[l] = l < n ? first : lanes[l - n];
+    memcpy(&x, moved, sizeof x);
+    return x;
+#endif
+}
+//}
+
+//{ later_f64v
+/* Each lane's number n lanes later; the first n are `first`. */
+INLINE f64v later_f64v(f64v x, int n, double first)
+{
+#if EINC_SHUFFLES
+    const i64v from = lanes_i64v() - n;
+    return __builtin_shuffle(splat_f64v(first), x, from + LANES);
+#else
+    double lanes[LANES], moved[LANES];
+    memcpy(lanes, &x, sizeof x);
+    for (int l = 0; l < LANES; l++)
+        moved[l] = l < n ? first : lanes[l - n];
+    memcpy(&x, moved, sizeof x);
+    return x;
+#endif
+}
+//}
+
+//{ later_i32v
+/* Each lane's number n lanes later; the first n are `first`. */
+INLINE i32v later_i32v(i32v x, int n, int32_t first)
+{
+#if EINC_SHUFFLES
+    const i32v from = lanes_i32v() - n;
+    return __builtin_shuffle(splat_i32v(first), x, from + LANES);
+#else
+    int32_t lanes[LANES], moved[LANES];
+    memcpy(lanes, &x, sizeof x);
+    for (int l = 0; l < LANES; l++)
+        moved[l] = l < n ? first : lanes[l - n];
+    memcpy(&x, moved, sizeof x);
+    return x;
+#endif
+}
+//}
+
+//{ later_i64v
+/* Each lane's number n lanes later; the first n are `first`. */
+INLINE i64v later_i64v(i64v x, int n, int64_t first)
+{
+#if EINC_SHUFFLES
+    const i64v from = lanes_i64v() - n;
+    return __builtin_shuffle(splat_i64v(first), x, from + LANES);
+#else
+    int64_t lanes[LANES], moved[LANES];
+    memcpy(lanes, &x, sizeof x);
+    for (int l = 0; l < LANES; l++)
+        moved[l] = l < n ? first : lanes[l - n];
+    memcpy(&x, moved, sizeof x);
+    return x;
+#endif
+}
+//}
+
 #endif
