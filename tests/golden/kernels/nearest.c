@@ -224,6 +224,16 @@ INLINE f32v splat_f32v(float x)
 #endif
 }
 
+INLINE i32v splat_i32v(int32_t x)
+{
+#if EINC_VECTORS
+    i32v zero = {0};
+    return x | zero;
+#else
+    return x;
+#endif
+}
+
 INLINE i64v splat_i64v(int64_t x)
 {
 #if EINC_VECTORS
@@ -295,6 +305,32 @@ INLINE boolv not_boolv(boolv m)
     return ~m;
 #else
     return !m;
+#endif
+}
+
+/* Whether some lane is true. */
+INLINE int any_boolv(boolv m)
+{
+    int32_t lanes[LANES], any = 0;
+    memcpy(lanes, &m, sizeof lanes);
+    UNROLL
+    for (int l = 0; l < LANES; l++)
+        any |= lanes[l];
+    return any != 0;
+}
+
+/* Whether every lane is true. */
+INLINE int all_boolv(boolv m)
+{
+    return !any_boolv(not_boolv(m));
+}
+
+INLINE i32v select_i32v(boolv m, i32v a, i32v b)
+{
+#if EINC_VECTORS
+    return (m & a) ^ (~m & b);
+#else
+    return m ? a : b;
 #endif
 }
 
@@ -415,16 +451,52 @@ INLINE f32v fma_f32v(f32v a, f32v b, f32v c)
     return a * b + c;
 }
 
+/* The greater, and b where either is NaN. */
+INLINE f32v greater_f32v(f32v a, f32v b)
+{
+    return select_f32v(a > b, a, b);
+}
+
 /* The lesser, and b where either is NaN. */
 INLINE f32v lesser_f32v(f32v a, f32v b)
 {
     return select_f32v(a < b, a, b);
 }
 
+/* The greater; NaN where either is. The way through a, which may be an accumulator, is the short one. */
+INLINE f32v max_f32v(f32v a, f32v b)
+{
+    return select_f32v(b != b, b, greater_f32v(b, a));
+}
+
 /* The lesser; NaN where either is. The way through a, which may be an accumulator, is the short one. */
 INLINE f32v min_f32v(f32v a, f32v b)
 {
     return select_f32v(b != b, b, lesser_f32v(b, a));
+}
+
+/* The greatest of `state` and the first `count` of `most` elements of x, `step` apart; NaN where one is. */
+INLINE f32v max_all_f32v(f32v state, const f32v *x, const int most, const int step, int count)
+{
+    UNROLL
+    for (int i = 0; i < most; i++) {
+        if (i >= count)
+            break;
+        state = max_f32v(state, x[i * step]);
+    }
+    return state;
+}
+
+/* The least of `state` and the first `count` of `most` elements of x, `step` apart; NaN where one is. */
+INLINE f32v min_all_f32v(f32v state, const f32v *x, const int most, const int step, int count)
+{
+    UNROLL
+    for (int i = 0; i < most; i++) {
+        if (i >= count)
+            break;
+        state = min_f32v(state, x[i * step]);
+    }
+    return state;
 }
 
 INLINE boolv isnan_f32v(f32v x)
@@ -593,6 +665,33 @@ INLINE void merge_place_f32v(int most, f32v *best, i64v *place, f32v other, i64v
     *place = select_i64v(takes, other_place, *place);
 }
 
+/* Whether x is better than y, or with `ties` as good; no NaN is. */
+INLINE boolv ahead_f32v(int most, int ties, f32v x, f32v y)
+{
+    if (ties)
+        return most ? x >= y : x <= y;
+    return most ? x > y : x < y;
+}
+
+INLINE i64v row_places(i32v row, int64_t first, int64_t apart)
+{
+    return splat_i64v(first) + CONVERT(row, i64v) * splat_i64v(apart);
+}
+
+INLINE void place_all_f32v(int most, f32v *best, i64v *place, const f32v *x, const int rows, const int step, int count,
+                          int64_t first, int64_t apart)
+{
+    const f32v top = most ? max_all_f32v(x[0], x, rows, step, count) : min_all_f32v(x[0], x, rows, step, count);
+    if (all_boolv(ahead_f32v(most, 0, *best, top)))
+        return;
+    i32v row = splat_i32v(0);
+    UNROLL
+    for (int i = rows - 1; i >= 0; i--)
+        if (i < count)
+            row = select_i32v(or_boolv(x[i * step] == top, isnan_f32v(x[i * step])), splat_i32v(i), row);
+    merge_place_f32v(most, best, place, top, row_places(row, first, apart));
+}
+
 /* One call: the operands, what follows from their shapes, and where tasks report a failure. */
 typedef struct Frame {
     nearest_args in;    /* strides of axes of size 1 are 0 here */
@@ -722,13 +821,32 @@ INLINE void multiply_1(int height, const f32u *rows, int64_t row_step, int64_t k
  * taken by what follows the product. */
 KERNEL static void tile_1(int height, const f32u *rows, int64_t row_step, int64_t k_step, const float *panel,
         int64_t depth, const char *ahead, int64_t ahead_step, const f32u *start, int64_t start_step, f32u *kept,
-        int64_t kept_step)
+        int64_t kept_step, const Frame *f, char *own, int64_t j, int64_t place)
 {
     f32v sums[ROWS_1][VECTORS_1];
     if (height == ROWS_1)
         multiply_1(ROWS_1, rows, LANES, ROWS_1 * LANES, panel, depth, ahead, ahead_step, start, start_step, sums);
     else
         multiply_1(height, rows, row_step, k_step, panel, depth, ahead, ahead_step, start, start_step, sums);
+    const int64_t at_smallest_1_1 = f->at_smallest_1_1;
+    const int64_t at_smallest_2_1 = f->at_smallest_2_1, at_place_2_1 = f->at_place_2_1;
+    float *smallest_1_1 = (float *)(own + at_smallest_1_1);
+    float *smallest_2_1 = (float *)(own + at_smallest_2_1);
+    int64_t *place_2_1 = (int64_t *)(own + at_place_2_1);
+    if (!kept) {
+        UNROLL
+        for (int v = 0; v < VECTORS_1; v++) {
+            f32v smallest = load_f32v(smallest_1_1 + place + v * LANES, 1, LANES);
+            f32v smallest_2 = load_f32v(smallest_2_1 + place + v * LANES, 1, LANES);
+            i64v place_2 = load_i64v(place_2_1 + place + v * LANES, 1, LANES);
+            place_all_f32v(0, &smallest_2, &place_2, &sums[0][v], ROWS_1, VECTORS_1, height, j, 1);
+            smallest = smallest_2;
+            store_f32v(smallest_1_1 + place + v * LANES, 1, smallest, LANES);
+            store_f32v(smallest_2_1 + place + v * LANES, 1, smallest_2, LANES);
+            store_i64v(place_2_1 + place + v * LANES, 1, place_2, LANES);
+        }
+        return;
+    }
     UNROLL
     for (int r = 0; r < ROWS_1; r++) {
         if (r >= height)
@@ -739,31 +857,6 @@ KERNEL static void tile_1(int height, const f32u *rows, int64_t row_step, int64_
     }
 }
 
-/* What becomes of a tile's sums. */
-KERNEL static void after_1(const Frame *f, char *own, int64_t j, int64_t place, int count, int height,
-        const float *kept)
-{
-    const int64_t at_smallest_1_1 = f->at_smallest_1_1;
-    const int64_t at_smallest_2_1 = f->at_smallest_2_1, at_place_2_1 = f->at_place_2_1;
-    float *smallest_1_1 = (float *)(own + at_smallest_1_1);
-    float *smallest_2_1 = (float *)(own + at_smallest_2_1);
-    int64_t *place_2_1 = (int64_t *)(own + at_place_2_1);
-    for (int v = 0; v * LANES < count; v++) {
-        const int lanes = (int)size_min(LANES, count - v * LANES);
-        f32v smallest = load_f32v(smallest_1_1 + place + v * LANES, 1, lanes);
-        f32v smallest_2 = load_f32v(smallest_2_1 + place + v * LANES, 1, lanes);
-        i64v place_2 = load_i64v(place_2_1 + place + v * LANES, 1, lanes);
-        for (int r = 0; r < height; r++) {
-            const int64_t j_at = j + r;
-            const f32v sum = load_f32v(kept + r * COLUMNS_1 + v * LANES, 1, lanes);
-            smallest = min_f32v(smallest, sum);
-            merge_place_f32v(0, &smallest_2, &place_2, sum, splat_i64v(j_at));
-        }
-        store_f32v(smallest_1_1 + place + v * LANES, 1, smallest, lanes);
-        store_f32v(smallest_2_1 + place + v * LANES, 1, smallest_2, lanes);
-        store_i64v(place_2_1 + place + v * LANES, 1, place_2, lanes);
-    }
-}
 
 /* The columns' results. */
 KERNEL static void finish_1(const Frame *f, char *own, int64_t i, int64_t place, int count)
@@ -803,7 +896,6 @@ KERNEL static void step_1(const Frame *f, char *own, int64_t i_first, int64_t i_
     float start[COLUMNS_1];
     for (int c = 0; c < COLUMNS_1; c++)
         start[c] = 0.0f;
-    float tile[ROWS_1 * COLUMNS_1];
     if (places > columns)    /* so that what is there is numbers */
         memset(panels_1 + (places - COLUMNS_1) * depth, 0, (size_t)(COLUMNS_1 * depth) * 4);
     for (int64_t from_point = 0; from_point < extent_k; from_point += 256) {
@@ -835,7 +927,7 @@ KERNEL static void step_1(const Frame *f, char *own, int64_t i_first, int64_t i_
         const int64_t row_step = LANES, k_apart = 0, tile_step = depth * LANES;
         do {
             points = size_ceil_div(depth - done, size_max(size_ceil_div(depth - done, DEPTH_1), 1));
-            float *kept = points < depth ? kept_1 : tile;
+            float *kept = points < depth ? kept_1 : NULL;
             const int is_last = done + points >= depth;
             /* What comes nearer: the next panel where not all of them are near, else points to come or the next one; a share for each tile. */
             const char *ahead = NULL;
@@ -843,7 +935,6 @@ KERNEL static void step_1(const Frame *f, char *own, int64_t i_first, int64_t i_
                 block > 1 ? COLUMNS_1 * 4 / BLOCK_1 :
                 (k_apart ? k_apart : (int64_t)COLUMNS_1) * 4;
             for (int64_t place = 0; place < places; place += COLUMNS_1) {
-                const int count = (int)size_min(COLUMNS_1, columns - place);
                 if (block > 1)
                     ahead = (const char *)(panels_1 + (place + COLUMNS_1) * depth + done * COLUMNS_1);
                 for (j = j_block; j < j_stop; j += height) {
@@ -854,9 +945,8 @@ KERNEL static void step_1(const Frame *f, char *own, int64_t i_first, int64_t i_
                         ahead = (const char *)(k_apart ? here + 16 * k_apart : panels_1
                                 + (place + COLUMNS_1) * depth);
                     tile_1(height, here, row_step, k_step, panels_1 + place * depth + done * COLUMNS_1, points, ahead,
-                            ahead_step, done ? kept : start, done ? COLUMNS_1 : 0, kept, COLUMNS_1);
-                    if (is_last)
-                        after_1(f, own, j, place, count, height, kept);
+                            ahead_step, done ? kept : start, done ? COLUMNS_1 : 0, is_last ? NULL : kept, COLUMNS_1,
+                            f, own, j, place);
                     kept += points < depth ? ROWS_1 * COLUMNS_1 : 0;
                     ahead += points * ahead_step;
                 }
