@@ -14,19 +14,13 @@ static bool is_of_sums_alone(const Term *term, const Term *product)
     return term->kind == TERM_MAP;
 }
 
-/* Dtypes whose tiles the library finds the best of. */
-static bool has_rows_function(Dtype dtype)
-{
-    return dtype == DTYPE_F32 || dtype == DTYPE_F64 || dtype == DTYPE_I32;
-}
-
 /* Whether the reductions behind the product are so simple that they take the sums from the registers. Those of tiles have a
  * tile's sums when the next one's rows are at hand, and with them the next one's places. */
 static bool takes_registers(const Tiling *t)
 {
     for (int r = 0; r < t->first_count; r++) {
         const Term *reduce = t->first[r];
-        bool place = state_needs_place(reduce) && !tiling_has_registers(t) && has_rows_function(reduce->reduce.argument->dtype);
+        bool place = state_needs_place(reduce) && !tiling_has_registers(t) && state_takes_rows(reduce);
         if (!(state_is_simple(reduce) || place) || !is_of_sums_alone(reduce->reduce.argument, t->c->product))
             return false;
     }

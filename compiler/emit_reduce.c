@@ -5,7 +5,7 @@
 
 #include "emitting.h"
 
-enum { CHAINS = 4, GROUP = 32 };
+enum { CHAINS = 4, GROUP = 32, ROWS = 8 };
 
 typedef struct Nest {
     Term *const *reduces;         /* as known to others */
@@ -17,6 +17,7 @@ typedef struct Nest {
     bool varying;                 /* each lane has a state of its own */
     int chains;
     bool grouped;                 /* up to GROUP elements are added at once */
+    bool in_rows;                 /* the best of ROWS elements is found at once, of each lane */
     bool jammed;                  /* each of the points that go together has a state of its own */
     const char *(*names)[STATE_COMPONENTS_MAX];      /* of the states, declared */
     const char *(*turn)[STATE_COMPONENTS_MAX];       /* of those that the step at hand works on */
@@ -95,6 +96,19 @@ static void set_group(const Emitter *e, Nest *nest)
                     !contains_reduction(e, domain->reduce->reduce.argument);
 }
 
+static void set_rows(const Emitter *e, Nest *nest)
+{
+    for (int r = 0; r < nest->count; r++)
+        nest->in_rows |= nest->varying && nest->loop_count > 0 && state_takes_rows(nest->reduces[r]);
+    for (int r = 0; r < nest->count; r++)
+        nest->in_rows &= !nest->domains[r].inside_count && !contains_reduction(e, nest->reduces[r]->reduce.argument);
+}
+
+static int finder_of(const Nest *nest, int r)
+{
+    return nest->in_rows ? state_finder((const Term *const *)nest->reduces, nest->count, r) : -1;
+}
+
 /* One component: a variable, or an array of one for each chain. */
 static void declare_component(Emitter *e, const Nest *nest, int r, int c, Dtype dtype, const char *name)
 {
@@ -146,12 +160,8 @@ const char *emit_place(Emitter *e, const Term *reduce, bool varying)
         const Index *index = reduce->reduce.over[i];
         const char *at = emit_bound(e, index);
         place = place ? emit_text(e, "(%s) * %s + %s", place, emit_extent(e, index), at) : at;
-        if (e->lanes && index == e->step->vector) {
-            factor = "1";
-            for (int k = i + 1; k < reduce->reduce.over_count; k++)
-                factor = strcmp(factor, "1") ? emit_text(e, "%s * %s", factor, emit_extent(e, reduce->reduce.over[k]))
-                                             : emit_extent(e, reduce->reduce.over[k]);
-        }
+        if (e->lanes && index == e->step->vector)
+            factor = emit_apart(e, reduce, index);
     }
     place = place ? place : "0";
     if (!varying)
@@ -160,6 +170,19 @@ const char *emit_place(Emitter *e, const Term *reduce, bool varying)
     if (!factor)
         return splat;
     return emit_text(e, strcmp(factor, "1") ? "%s + lanes_i64v() * (%s)" : "%s + lanes_i64v()", splat, factor);
+}
+
+const char *emit_apart(Emitter *e, const Term *reduce, const Index *index)
+{
+    const char *apart = "1";
+    bool behind = false;
+    for (int i = 0; i < reduce->reduce.over_count; i++) {
+        if (behind)
+            apart = strcmp(apart, "1") ? emit_text(e, "%s * %s", apart, emit_extent(e, reduce->reduce.over[i]))
+                                       : emit_extent(e, reduce->reduce.over[i]);
+        behind |= reduce->reduce.over[i] == index;
+    }
+    return apart;
 }
 
 static void step_one(Emitter *e, Nest *nest, int r)
@@ -191,6 +214,8 @@ static void emit_steps(Emitter *e, Nest *nest)
 {
     for (int r = 0; r < nest->count; r++) {
         const Domain *domain = &nest->domains[r];
+        if (finder_of(nest, r) >= 0)
+            continue;
         if (!domain->inside_count) {
             step_one(e, nest, r);
             continue;
@@ -315,6 +340,51 @@ static void emit_groups(Emitter *e, Nest *nest, const LoopBounds *loop, const ch
     emit_line(e, "}");
 }
 
+/* The innermost loop with ROWS elements of each lane at a time, as long as there are so many. */
+static void emit_row_loop(Emitter *e, Nest *nest, const LoopBounds *loop, const char *at)
+{
+    const char **values = ARENA_ARRAY(e->arena, const char *, nest->count), *turn = emit_name(e, "row"), *by = emit_text(e, nest->across ? "%d * LANES" : "%d", ROWS);
+    Scope *whole = emit_push(e);
+    for (int r = 0; r < nest->count; r++) {
+        const Term *reduce = nest->domains[r].reduce;
+        values[r] = state_takes_rows(reduce) ? emit_name(e, "values") : NULL;
+        if (values[r])
+            emit_line(e, "%s %s[%d];", emit_type(reduce->reduce.argument->dtype, true), values[r], ROWS);
+    }
+    Scope *body = emit_push(e);
+    const char *name = emit_name(e, loop->index->name);
+    body->loop = true;
+    emit_bind(e, loop->index, name);
+    emit_line(e, "const int64_t %s = %s + %s%s;", name, at, turn, nest->across ? " * LANES" : "");
+    for (int r = 0; r < nest->count; r++)
+        if (values[r])
+            emit_line(e, "%s[%s] = %s;", values[r], turn, emit_bare(e, emit_varying(e, nest->domains[r].reduce->reduce.argument)));
+        else if (finder_of(nest, r) < 0)
+            step_one(e, nest, r);
+    emit_pop(e);
+    emit_line(e, "UNROLL");
+    emit_line(e, "for (int %s = 0; %s < %d; %s++) {", turn, turn, ROWS, turn);
+    emit_body(e, body);
+    emit_line(e, "}");
+    for (int r = 0; r < nest->count; r++) {
+        const Term *reduce = nest->domains[r].reduce;
+        const char *apart = emit_apart(e, reduce, loop->index), *by_lanes = strcmp(apart, "1") ? "LANES * " : "LANES";
+        if (!values[r])
+            continue;
+        emit_push(e);
+        emit_bind(e, loop->index, at);
+        const char *first = emit_place(e, reduce, true);
+        emit_pop(e);
+        emit_line(e, "place_all_%s(%d, &%s, &%s, %s, %d, 1, %d, %s, %s%s);", emit_suffix(reduce->reduce.argument->dtype, true),
+                  state_wants_most(reduce), nest->turn[r][0], nest->turn[r][1], values[r], ROWS, ROWS, first,
+                  nest->across ? by_lanes : "", nest->across && !strcmp(apart, "1") ? "" : apart);
+    }
+    emit_pop(e);
+    emit_line(e, "for (; %s + %s <= %s; %s += %s) {", at, by, loop->end, at, by);
+    emit_body(e, whole);
+    emit_line(e, "}");
+}
+
 /* The innermost loop: several turns at a time, whole vectors, then what is left, the last lanes masked. */
 static void emit_fast_loop(Emitter *e, Nest *nest, int depth)
 {
@@ -322,6 +392,10 @@ static void emit_fast_loop(Emitter *e, Nest *nest, int depth)
     const char *at = emit_name(e, emit_text(e, "%s_at", loop->index->name)), *step = nest->across ? "LANES" : "1";
     int chains = nest->chains;
     emit_line(e, "int64_t %s = %s;", at, loop->first);
+    if (nest->in_rows) {
+        set_turn(e, nest, "0");
+        emit_row_loop(e, nest, loop, at);
+    }
     if (nest->grouped) {
         emit_groups(e, nest, loop, at);
     } else if (chains > 1 || nest->across) {
@@ -385,7 +459,7 @@ static void emit_loops(Emitter *e, Nest *nest, int depth)
         leaf &= !contains_reduction(e, nest->reduces[r]->reduce.argument);
     if (depth == nest->loop_count) {
         emit_turn(e, nest, "0");
-    } else if (innermost && leaf && (nest->chains > 1 || nest->across || nest->grouped)) {
+    } else if (innermost && leaf && (nest->chains > 1 || nest->across || nest->grouped || nest->in_rows)) {
         emit_fast_loop(e, nest, depth);
     } else if (innermost && nest->across) {
         emit_lane_loop(e, nest, depth);
@@ -398,6 +472,9 @@ static void emit_loops(Emitter *e, Nest *nest, int depth)
 
 static void merge_chains(Emitter *e, Nest *nest)
 {
+    for (int r = 0; r < nest->count; r++)
+        if (finder_of(nest, r) >= 0)
+            emit_line(e, "%s = %s;", nest->names[r][0], nest->names[finder_of(nest, r)][0]);
     if (nest->chains == 1)
         return;
     for (int r = 0; r < nest->count; r++) {
@@ -451,6 +528,7 @@ static Nest open_nest(Emitter *e, Term *const *reduces, int count)
         loop->first = named_bound(e, loop->first, emit_text(e, "%s_from", loop->index->name));
         loop->end = named_bound(e, loop->end, emit_text(e, "%s_to", loop->index->name));
     }
+    set_rows(e, &nest);
     return nest;
 }
 
@@ -522,55 +600,6 @@ void emit_jammed_roots(Emitter *e)
 
 /* ---- split reductions ---- */
 
-/* Where the state of a part stands in the workspace: [part][kept loops]. */
-static const char *part_offset(Emitter *e, const char *part)
-{
-    const char *offset = part;
-    for (int i = 0; i < e->step->loop_count; i++) {
-        const Index *index = e->step->loops[i];
-        offset = emit_text(e, "(%s) * %s + %s", offset, emit_extent(e, index), emit_bound(e, index));
-    }
-    return offset;
-}
-
-static const Scratch *scratch_of(const Emitter *e, int root, int component)
-{
-    int seen = 0;
-    for (int i = 0; i < e->plan->scratch_count; i++) {
-        const Scratch *scratch = &e->plan->scratch[i];
-        if (scratch->step != e->step || !scratch->shared)
-            continue;
-        Component components[STATE_COMPONENTS_MAX];
-        int before = 0;
-        for (int r = 0; r < root; r++)
-            before += state_components(e->step->roots[r], components);
-        if (seen++ == before + component)
-            return scratch;
-    }
-    return NULL;
-}
-
-static const char *load_part(Emitter *e, const Scratch *scratch, const char *offset, bool varying)
-{
-    if (varying)
-        return emit_text(e, "load_%sv(%s + %s, 1, %s)", dtype_name(scratch->dtype), scratch->name, offset,
-                         e->scope->count ? e->scope->count : "LANES");
-    if (dtype_kind(scratch->dtype) == KIND_COMPLEX)
-        return emit_text(e, "load_%s(%s + %s)", dtype_name(scratch->dtype), scratch->name, offset);
-    return emit_text(e, "%s[%s]", scratch->name, offset);
-}
-
-static void store_part(Emitter *e, const Scratch *scratch, const char *offset, bool varying, const char *value)
-{
-    if (varying)
-        emit_line(e, "store_%sv(%s + %s, 1, %s, %s);", dtype_name(scratch->dtype), scratch->name, offset, value,
-                  e->scope->count ? e->scope->count : "LANES");
-    else if (dtype_kind(scratch->dtype) == KIND_COMPLEX)
-        emit_line(e, "store_%s(%s + %s, %s);", dtype_name(scratch->dtype), scratch->name, offset, value);
-    else
-        emit_line(e, "%s[%s] = %s%s;", scratch->name, offset, scratch->dtype == DTYPE_BOOL ? "(uint8_t)" : "", value);
-}
-
 /* The step's reductions over this unit's share of the split index, added to the state that the part has so far. */
 void emit_split_roots(Emitter *e)
 {
@@ -581,7 +610,7 @@ void emit_split_roots(Emitter *e)
     run_nest(e, &nest);
     merge_chains(e, &nest);
     const char *offset = emit_name(e, "place");
-    emit_line(e, "const int64_t %s = %s;", offset, part_offset(e, "part"));
+    emit_line(e, "const int64_t %s = %s;", offset, emit_part_offset(e, "part"));
     bool varying = nest.varying && !nest.across;
     for (int r = 0; r < count; r++) {
         Component components[STATE_COMPONENTS_MAX];
@@ -592,7 +621,7 @@ void emit_split_roots(Emitter *e)
         for (int c = 0; c < n; c++) {
             earlier[c] = emit_name(e, emit_text(e, "%s_before", components[c].name));
             emit_line(e, "%s %s = %s;", emit_type(components[c].dtype, varying), earlier[c],
-                      load_part(e, scratch_of(e, r, c), offset, varying));
+                      emit_load_part(e, emit_part_of(e, r, c), offset, varying));
         }
         emit_state_merge(e, reduces[r], earlier, names, varying);
         for (int c = 0; c < n; c++)
@@ -602,7 +631,7 @@ void emit_split_roots(Emitter *e)
         emit_body(e, merge);
         emit_line(e, "}");
         for (int c = 0; c < n; c++)
-            store_part(e, scratch_of(e, r, c), offset, varying, names[c]);
+            emit_store_part(e, emit_part_of(e, r, c), offset, varying, names[c]);
     }
 }
 
@@ -622,12 +651,12 @@ void emit_merged_roots(Emitter *e)
     }
     Scope *body = emit_push(e);
     const char *offset = emit_name(e, "place");
-    emit_line(e, "const int64_t %s = %s;", offset, part_offset(e, "part"));
+    emit_line(e, "const int64_t %s = %s;", offset, emit_part_offset(e, "part"));
     for (int r = 0; r < count; r++) {
         Component components[STATE_COMPONENTS_MAX];
         const char *others[STATE_COMPONENTS_MAX];
         for (int c = 0, n = state_components(reduces[r], components); c < n; c++)
-            others[c] = load_part(e, scratch_of(e, r, c), offset, false);
+            others[c] = emit_load_part(e, emit_part_of(e, r, c), offset, false);
         emit_state_merge(e, reduces[r], names[r], others, false);
     }
     emit_pop(e);

@@ -39,47 +39,22 @@ static void know_product(Emitter *e, const Tiling *t, const char *sum)
 
 /* ---- the best of a tile's rows, and where it is ---- */
 
-static int wants_most(const Term *reduce)
-{
-    return reduction_facts[reduce->reduce.reduction].state == STATE_ARGMAX;
-}
-
 /* "the first row's place, how far the next one's is" */
 static const char *tile_places(Emitter *e, const Tiling *t, const Term *reduce)
 {
-    const Index *row = tiling_last(&t->c->rows);
-    const char *apart = "1";
-    bool behind = false;
-    for (int i = 0; i < reduce->reduce.over_count; i++) {
-        if (behind)
-            apart = strcmp(apart, "1") ? emit_text(e, "%s * %s", apart, emit_extent(e, reduce->reduce.over[i]))
-                                       : emit_extent(e, reduce->reduce.over[i]);
-        behind |= reduce->reduce.over[i] == row;
-    }
+    const char *apart = emit_apart(e, reduce, tiling_last(&t->c->rows));
     emit_push(e);
     tiling_bind(e, t, &t->c->rows, t->c->rows.count);
-    const char *first = emit_place(e, reduce, false);
+    const char *first = emit_place(e, reduce, true);
     emit_pop(e);
     return emit_text(e, "%s, %s", first, apart);
-}
-
-/* The reduction that finds the place of what another one finds, and so that itself; -1: none does. */
-static int finder_of(const Tiling *t, int r)
-{
-    State state = reduction_facts[t->first[r]->reduce.reduction].state;
-    State finder = state == STATE_MAX ? STATE_ARGMAX : state == STATE_MIN ? STATE_ARGMIN : STATE_COUNT;
-    for (int other = 0; other < t->first_count; other++)
-        if (reduction_facts[t->first[other]->reduce.reduction].state == finder &&
-            t->first[other]->reduce.argument == t->first[r]->reduce.argument)
-            return other;
-    return -1;
 }
 
 static void take_found(Emitter *e, const Tiling *t, const char *(*names)[STATE_COMPONENTS_MAX])
 {
     for (int r = 0; r < t->first_count; r++)
-        if (finder_of(t, r) >= 0)
-            emit_line(e, "%s = %s;", names[r][0], names[finder_of(t, r)][0]);
+        if (state_finder(t->first, t->first_count, r) >= 0)
+            emit_line(e, "%s = %s;", names[r][0], names[state_finder(t->first, t->first_count, r)][0]);
 }
 
 /* In a loop over rows each lane's best is found with its row, and known with its place behind the loop. */
@@ -103,7 +78,7 @@ static void merge_tile_best(Emitter *e, const Tiling *t, const char *(*names)[ST
     for (int r = 0; r < t->first_count; r++)
         if (state_needs_place(t->first[r]))
             emit_line(e, "merge_place_%s(%d, &%s, &%s, %s, row_places(%s, %s));",
-                      emit_suffix(register_dtype(t->first[r]->reduce.argument->dtype), true), wants_most(t->first[r]), names[r][0],
+                      emit_suffix(register_dtype(t->first[r]->reduce.argument->dtype), true), state_wants_most(t->first[r]), names[r][0],
                       names[r][1], tile[r][0], tile[r][1], tile_places(e, t, t->first[r]));
 }
 
@@ -113,9 +88,9 @@ static void step_states(Emitter *e, const Tiling *t, const char *(*names)[STATE_
     for (int r = 0; r < t->first_count; r++) {
         const Term *reduce = t->first[r], *x = reduce->reduce.argument;
         if (state_needs_place(reduce))
-            emit_line(e, "step_row_%s(%d, &%s, &%s, %s, r);", emit_suffix(register_dtype(x->dtype), true), wants_most(reduce),
+            emit_line(e, "step_row_%s(%d, &%s, &%s, %s, r);", emit_suffix(register_dtype(x->dtype), true), state_wants_most(reduce),
                       tile[r][0], tile[r][1], emit_bare(e, emit_varying(e, x)));
-        else if (finder_of(t, r) < 0)
+        else if (state_finder(t->first, t->first_count, r) < 0)
             emit_state_step(e, reduce, names[r], true, NULL);
     }
 }
@@ -163,7 +138,7 @@ static void take_sums(Emitter *e, const Tiling *t, const Term *reduce, const cha
     }
     if (state_needs_place(reduce)) {
         const char *values = tile_values(e, t, x);
-        emit_line(e, "place_all_%s(%d, &%s, &%s, %s, height, %s);", emit_suffix(x->dtype, true), wants_most(reduce), names[0],
+        emit_line(e, "place_all_%s(%d, &%s, &%s, %s, height, %s);", emit_suffix(x->dtype, true), state_wants_most(reduce), names[0],
                   names[1], values, tile_places(e, t, reduce));
         return;
     }
@@ -223,7 +198,7 @@ const char *tiling_taken(Emitter *e, Tiling *t)
     Scope *body = emit_push(e);
     load_states(e, t, tiling_tile_place(t), "LANES", names);
     for (int r = 0; r < t->first_count; r++)
-        if (finder_of(t, r) < 0)
+        if (state_finder(t->first, t->first_count, r) < 0)
             take_sums(e, t, t->first[r], names[r]);
     take_found(e, t, names);
     store_states(e, t, tiling_tile_place(t), "LANES", names);

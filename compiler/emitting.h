@@ -141,6 +141,13 @@ void emit_jammed_roots(Emitter *e);
 void emit_merged_roots(Emitter *e);
 const char *emit_conditions(Emitter *e, const Term *const *list, int count);     /* that all of them hold */
 const char *emit_place(Emitter *e, const Term *reduce, bool varying);       /* of the element at hand, for argmax */
+const char *emit_apart(Emitter *e, const Term *reduce, const Index *index); /* how far the next one's along an index is */
+
+/* emit_split.c: the states of a split step's parts */
+const char *emit_part_offset(Emitter *e, const char *part);
+const Scratch *emit_part_of(const Emitter *e, int root, int component);
+const char *emit_load_part(Emitter *e, const Scratch *scratch, const char *offset, bool varying);
+void emit_store_part(Emitter *e, const Scratch *scratch, const char *offset, bool varying, const char *value);
 
 /* emit_state.c: `names` has the variables of the components, `place` the position of the element along the reduction */
 const char *emit_extreme(Emitter *e, Dtype dtype, bool most);                                 /* the least, or the greatest */

@@ -114,6 +114,26 @@ bool state_needs_place(const Term *reduce)
     return false;
 }
 
+bool state_wants_most(const Term *reduce)
+{
+    return state_of(reduce) == STATE_ARGMAX;
+}
+
+bool state_takes_rows(const Term *reduce)
+{
+    Dtype dtype = reduce->reduce.argument->dtype;
+    return state_needs_place(reduce) && (dtype == DTYPE_F32 || dtype == DTYPE_F64 || dtype == DTYPE_I32);
+}
+
+int state_finder(const Term *const *reduces, int count, int r)
+{
+    State state = state_of(reduces[r]), finder = state == STATE_MAX ? STATE_ARGMAX : state == STATE_MIN ? STATE_ARGMIN : STATE_COUNT;
+    for (int other = 0; other < count; other++)
+        if (state_of(reduces[other]) == finder && reduces[other]->reduce.argument == reduces[r]->reduce.argument)
+            return other;
+    return -1;
+}
+
 bool state_skips(const Term *reduce, const Term *value)
 {
     double sign = 1, p = reduce->reduce.parameter;

@@ -43,6 +43,14 @@ int state_uses(const Term *reduce);
 bool state_is_simple(const Term *reduce);      /* one component and a step of one operation */
 bool state_needs_place(const Term *reduce);
 
+bool state_wants_most(const Term *reduce);     /* argmax, not argmin */
+
+/* Whether place_all_… of templates/state.c takes several elements of it at once: argmax and argmin of some dtypes. */
+bool state_takes_rows(const Term *reduce);
+
+/* Which of several reductions finds the place of what another one of them finds, and so that itself; -1: none does. */
+int state_finder(const Term *const *reduces, int count, int r);
+
 /* The dtype that a value of this one has in a register: f16 and bf16 are f32 there, i8 and i16 are i32. */
 Dtype register_dtype(Dtype dtype);
 

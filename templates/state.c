@@ -479,19 +479,20 @@ INLINE i64v nearer_i64v(int most, i64v x, i64v y)
 }
 //}
 
-/* The same for a tile's rows, whose places are `apart` from each other: the first `count` of `rows` elements of x, which are
- * `step` apart. Mostly each lane's best is behind what it has seen, which is all that is looked at then. */
+/* The same for several elements at once, each further by `apart` places than the one before, such as a tile's rows: the first
+ * `count` of `rows` elements of x, which are `step` apart. Mostly each lane's best is behind what it has seen, which is all that
+ * is looked at then. */
 
 //{ row_places
-INLINE i64v row_places(i32v row, int64_t first, int64_t apart)
+INLINE i64v row_places(i32v row, i64v first, int64_t apart)
 {
-    return splat_i64v(first) + CONVERT(row, i64v) * splat_i64v(apart);
+    return first + CONVERT(row, i64v) * splat_i64v(apart);
 }
 //}
 
 //{ place_all_f32v
 INLINE void place_all_f32v(int most, f32v *best, i64v *place, const f32v *x, const int rows, const int step, int count,
-                          int64_t first, int64_t apart)
+                          i64v first, int64_t apart)
 {
     const f32v top = most ? max_all_f32v(x[0], x, rows, step, count) : min_all_f32v(x[0], x, rows, step, count);
     if (all_boolv(ahead_f32v(most, 0, *best, top)))
@@ -517,7 +518,7 @@ INLINE void step_row_f32v(int most, f32v *best, i32v *row, f32v x, int r)
 
 //{ place_all_f64v
 INLINE void place_all_f64v(int most, f64v *best, i64v *place, const f64v *x, const int rows, const int step, int count,
-                          int64_t first, int64_t apart)
+                          i64v first, int64_t apart)
 {
     const f64v top = most ? max_all_f64v(x[0], x, rows, step, count) : min_all_f64v(x[0], x, rows, step, count);
     if (all_boolv(ahead_f64v(most, 0, *best, top)))
@@ -543,7 +544,7 @@ INLINE void step_row_f64v(int most, f64v *best, i32v *row, f64v x, int r)
 
 //{ place_all_i32v
 INLINE void place_all_i32v(int most, i32v *best, i64v *place, const i32v *x, const int rows, const int step, int count,
-                          int64_t first, int64_t apart)
+                          i64v first, int64_t apart)
 {
     i32v top = x[0];
     UNROLL
