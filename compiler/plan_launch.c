@@ -338,12 +338,11 @@ static void tile_alone(Planner *planner, Launch *launch)
     }
 }
 
-/* Whether a step adds up the rows of a matrix that no near cache holds. With its sums in registers it would go down a few
- * columns at a time, each line of another page; with sums in memory it reads some whole rows at once. */
+/* Whether a step reduces the rows of a matrix that no near cache holds. With its states in registers it would go down a few
+ * columns at a time, each line of another page; with states in memory it reads some whole rows at once. */
 static bool adds_rows(const Planner *planner, const Step *step, const Index *split, double points)
 {
-    const Term *root = step->root_count == 1 ? step->roots[0] : NULL;
-    if (!root || !split || root->reduce.over_count != 1 || !state_is_simple(root) || !step->vector_kept ||
+    if (!split || step->roots[0]->reduce.over_count != 1 || !step->vector_kept ||
         planner->hints->nests != NESTS_BY_COST || !planner->hints->extents ||
         planner->hints->extents->of[split->origin->id] < 0 || points > ROWS_LONGEST)
         return false;

@@ -673,13 +673,13 @@ INLINE boolv ahead_f32v(int most, int ties, f32v x, f32v y)
     return most ? x > y : x < y;
 }
 
-INLINE i64v row_places(i32v row, int64_t first, int64_t apart)
+INLINE i64v row_places(i32v row, i64v first, int64_t apart)
 {
-    return splat_i64v(first) + CONVERT(row, i64v) * splat_i64v(apart);
+    return first + CONVERT(row, i64v) * splat_i64v(apart);
 }
 
 INLINE void place_all_f32v(int most, f32v *best, i64v *place, const f32v *x, const int rows, const int step, int count,
-                          int64_t first, int64_t apart)
+                          i64v first, int64_t apart)
 {
     const f32v top = most ? max_all_f32v(x[0], x, rows, step, count) : min_all_f32v(x[0], x, rows, step, count);
     if (all_boolv(ahead_f32v(most, 0, *best, top)))
@@ -839,7 +839,7 @@ KERNEL static void tile_1(int height, const f32u *rows, int64_t row_step, int64_
             f32v smallest = load_f32v(smallest_1_1 + place + v * LANES, 1, LANES);
             f32v smallest_2 = load_f32v(smallest_2_1 + place + v * LANES, 1, LANES);
             i64v place_2 = load_i64v(place_2_1 + place + v * LANES, 1, LANES);
-            place_all_f32v(0, &smallest_2, &place_2, &sums[0][v], ROWS_1, VECTORS_1, height, j, 1);
+            place_all_f32v(0, &smallest_2, &place_2, &sums[0][v], ROWS_1, VECTORS_1, height, splat_i64v(j), 1);
             smallest = smallest_2;
             store_f32v(smallest_1_1 + place + v * LANES, 1, smallest, LANES);
             store_f32v(smallest_2_1 + place + v * LANES, 1, smallest_2, LANES);
