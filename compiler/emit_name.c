@@ -40,7 +40,7 @@ static bool is_taken(const void *library, const char *name)
 static bool is_own(const char *name)
 {
     static const char *const numbered[] = { "step_", "merge_", "launch_", "tile_", "multiply_", "pack_columns_", "pack_rows_",
-                                            "after_", "finish_", "order_", "swap_", "merge_pairs_", "settle_", "bound_",
+                                            "after_", "finish_", "order_", "count_better_", "swap_", "merge_pairs_", "settle_", "bound_",
                                             "chosen_", "add_", "scan_", "rank_" };
     for (size_t i = 0; i < sizeof numbered / sizeof *numbered; i++)
         if (!strncmp(name, numbered[i], strlen(numbered[i])) && isdigit((unsigned char)name[strlen(numbered[i])]))

@@ -10,6 +10,7 @@ static const char *constants(Emitter *e, const Ranking *ranking, int number, boo
     text_print(&text, "enum { RANKS_%d = %lld, MOST_%d = %d, VECTORS_%d = 4, SOME_%d = VECTORS_%d * LANES, RUN_%d = %d, BLOCK_%d = %d };\n",
                n, (long long)ranking->ranks, n, most, n, n, n, n, RANKING_RUN, n, ranking->block);
     text_print(&text, "enum { GROUPS_%d = (RANKS_%d * 3 / 2 + LANES - 1) / LANES, PARTS_%d = GROUPS_%d < 4 ? 4 : 1 };\n", n, n, n, n);
+    text_print(&text, "enum { PLACES_%d = GROUPS_%d * LANES > RUN_%d ? GROUPS_%d * LANES : RUN_%d };\n", n, n, n, n, n);
     text_print(&text, "enum { ROOM_%d = RANKS_%d + (RANKS_%d > 2 * SOME_%d ? RANKS_%d : 2 * SOME_%d) };\n", n, n, n, n, n, n);
     return text.bytes;
 }

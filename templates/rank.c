@@ -28,6 +28,7 @@ typedef struct Frame {
 //{ constants
 enum { RANKS_N = 3, MOST_N = 1, VECTORS_N = 4, SOME_N = VECTORS_N * LANES, RUN_N = 8, ROOM_N = RANKS_N + SOME_N };
 enum { GROUPS_N = (RANKS_N * 3 / 2 + LANES - 1) / LANES, PARTS_N = GROUPS_N < 4 ? 4 : 1 };
+enum { PLACES_N = GROUPS_N * LANES > RUN_N ? GROUPS_N * LANES : RUN_N };
 //}
 
 /* The candidates for a row's best elements. */
@@ -39,45 +40,46 @@ typedef struct Ranking_N {
     int exceeds;                  /* what is no better than the bound comes too late */
 } Ranking_N;
 
-/* How many of `count` values come before each. Some vectors of them meet all values, one at a time. */
+/* How many of `count` values are better than each of some vectors of them. */
+INLINE void count_better_N(const float *values, int count, int from, int32_t *order, const int vectors)
+{
+    f32v own[VECTORS_N];
+    i32v better[VECTORS_N];
+    UNROLL
+    for (int v = 0; v < vectors; v++) {
+        own[v] = load_f32v(values + from + v * LANES, 1, LANES);
+        better[v] = splat_i32v(0);
+    }
+    for (int other = 0; other < count; other++) {
+        UNROLL
+        for (int v = 0; v < vectors; v++)
+            better[v] = count_boolv(better[v], ahead_f32v(MOST_N, 0, splat_f32v(values[other]), own[v]));
+    }
+    UNROLL
+    for (int v = 0; v < vectors; v++)
+        store_i32v(order + from + v * LANES, 1, better[v], LANES);
+}
+
+/* Where each of `count` values stands when they are sorted. Equals are better than as few, and are so many behind that as
+ * came before. */
 KERNEL static void order_N(const float *values, int count, int32_t *order)
 {
+    int32_t equals[PLACES_N];
     int odd = 0, seen = 0;
     for (int from = 0; from < count; from += SOME_N) {
-        const int end = (int)size_min(from + SOME_N, count);
-        f32v own[VECTORS_N];
-        i32v before[VECTORS_N];
-        UNROLL
-        for (int v = 0; v < VECTORS_N; v++) {
-            own[v] = load_f32v(values + from + v * LANES, 1, LANES);
-            before[v] = splat_i32v(0);
-        }
-        for (int other = 0; other < from; other++) {
-            UNROLL
-            for (int v = 0; v < VECTORS_N; v++)
-                before[v] = count_boolv(before[v], ahead_f32v(MOST_N, 1, splat_f32v(values[other]), own[v]));
-        }
-        for (int other = from; other < end; other++) {
-            UNROLL
-            for (int v = 0; v < VECTORS_N; v++) {
-                const boolv later = lanes_i32v() > splat_i32v(other - from - v * LANES);
-                const boolv ties = and_boolv(ahead_f32v(MOST_N, 1, splat_f32v(values[other]), own[v]), later);
-                before[v] = count_boolv(before[v], or_boolv(ahead_f32v(MOST_N, 0, splat_f32v(values[other]), own[v]), ties));
-            }
-        }
-        for (int other = end; other < count; other++) {
-            UNROLL
-            for (int v = 0; v < VECTORS_N; v++)
-                before[v] = count_boolv(before[v], ahead_f32v(MOST_N, 0, splat_f32v(values[other]), own[v]));
-        }
-        UNROLL
-        for (int v = 0; v < VECTORS_N; v++)
-            store_i32v(order + from + v * LANES, 1, before[v], LANES);
+        if (count - from <= LANES)
+            count_better_N(values, count, from, order, 1);
+        else
+            count_better_N(values, count, from, order, VECTORS_N);
     }
-    for (int c = 0; c < count; c++)
+    for (int c = 0; c < count; c++) {
         odd += unordered_f32(values[c]);
-    for (int c = 0; c < count && odd; c++)
-        order[c] = unordered_f32(values[c]) ? seen++ : order[c] + odd;
+        equals[c] = 0;
+    }
+    for (int c = 0; c < count; c++) {
+        const int32_t better = order[c];
+        order[c] = unordered_f32(values[c]) ? seen++ : odd + better + equals[better]++;
+    }
 }
 
 static void swap_N(Ranking_N *r)
