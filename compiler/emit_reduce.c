@@ -3,25 +3,7 @@
  * a state that adds up several elements cheaper than one by one collects them. */
 #include <string.h>
 
-#include "emitting.h"
-
-enum { CHAINS = 4, GROUP = 32, ROWS = 8 };
-
-typedef struct Nest {
-    Term *const *reduces;         /* as known to others */
-    Domain *domains;              /* what runs in the loops */
-    int count;
-    LoopBounds *loops;
-    int loop_count;
-    bool across;                  /* the lanes run along the last loop */
-    bool varying;                 /* each lane has a state of its own */
-    int chains;
-    bool grouped;                 /* up to GROUP elements are added at once */
-    bool in_rows;                 /* the best of ROWS elements is found at once, of each lane */
-    bool jammed;                  /* each of the points that go together has a state of its own */
-    const char *(*names)[STATE_COMPONENTS_MAX];      /* of the states, declared */
-    const char *(*turn)[STATE_COMPONENTS_MAX];       /* of those that the step at hand works on */
-} Nest;
+#include "emit_nest.h"
 
 static void find_reduction(void *user, const Term *term)
 {
@@ -104,7 +86,7 @@ static void set_rows(const Emitter *e, Nest *nest)
         nest->in_rows &= !nest->domains[r].inside_count && !contains_reduction(e, nest->reduces[r]->reduce.argument);
 }
 
-static int finder_of(const Nest *nest, int r)
+int nest_finder(const Nest *nest, int r)
 {
     return nest->in_rows ? state_finder((const Term *const *)nest->reduces, nest->count, r) : -1;
 }
@@ -185,7 +167,7 @@ const char *emit_apart(Emitter *e, const Term *reduce, const Index *index)
     return apart;
 }
 
-static void step_one(Emitter *e, Nest *nest, int r)
+void nest_step(Emitter *e, Nest *nest, int r)
 {
     const Term *reduce = nest->domains[r].reduce;
     Component components[STATE_COMPONENTS_MAX];
@@ -214,16 +196,16 @@ static void emit_steps(Emitter *e, Nest *nest)
 {
     for (int r = 0; r < nest->count; r++) {
         const Domain *domain = &nest->domains[r];
-        if (finder_of(nest, r) >= 0)
+        if (nest_finder(nest, r) >= 0)
             continue;
         if (!domain->inside_count) {
-            step_one(e, nest, r);
+            nest_step(e, nest, r);
             continue;
         }
         const char *test = emit_conditions(e, domain->inside, domain->inside_count);
         Scope *body = emit_push(e);
         body->branch = true;
-        step_one(e, nest, r);
+        nest_step(e, nest, r);
         emit_pop(e);
         emit_line(e, "if (%s) {", emit_bare(e, test));
         emit_body(e, body);
@@ -312,79 +294,6 @@ static void emit_plain_loop(Emitter *e, Nest *nest, int depth)
     emit_line(e, "}");
 }
 
-/* Whole turns, at most GROUP at a time. */
-static void emit_groups(Emitter *e, Nest *nest, const LoopBounds *loop, const char *at)
-{
-    const Term *reduce = nest->domains[0].reduce;
-    Component components[STATE_COMPONENTS_MAX];
-    state_components(reduce, components);
-    Dtype dtype = components[0].dtype;
-    const char *others = emit_name(e, "others"), *name = emit_name(e, loop->index->name), *some = emit_name(e, "some");
-    Scope *body = emit_push(e);
-    body->indent++;
-    body->loop = true;
-    emit_bind(e, loop->index, name);
-    emit_line(e, "%s[other] = %s;", others, emit_bare(e, emit_varying(e, reduce->reduce.argument)));
-    emit_pop(e);
-    emit_line(e, nest->across ? "for (int %s; %s + LANES <= %s; %s += %s * LANES) {" : "for (int %s; %s < %s; %s += %s) {", some, at,
-              loop->end, at, some);
-    emit_line(e, "    %s %s[%d];", emit_type(dtype, true), others, GROUP);
-    emit_line(e, "    %s = (int)size_min(%d, %s);", some, GROUP, nest->across ? emit_text(e, "(%s - %s) / LANES", loop->end, at)
-                                                                      : emit_text(e, "%s - %s", loop->end, at));
-    emit_line(e, "    for (int other = 0; other < %s; other++) {", some);
-    emit_line(e, "        const int64_t %s = %s + other%s;", name, at, nest->across ? " * LANES" : "");
-    emit_body(e, body);
-    emit_line(e, "    }");
-    emit_line(e, "    add_%s_%s(&%s, &%s, %s, %s);", state_group(reduce), emit_suffix(dtype, true), nest->names[0][0], nest->names[0][1],
-              others, some);
-    emit_line(e, "}");
-}
-
-/* The innermost loop with ROWS elements of each lane at a time, as long as there are so many. */
-static void emit_row_loop(Emitter *e, Nest *nest, const LoopBounds *loop, const char *at)
-{
-    const char **values = ARENA_ARRAY(e->arena, const char *, nest->count), *turn = emit_name(e, "row"), *by = emit_text(e, nest->across ? "%d * LANES" : "%d", ROWS);
-    Scope *whole = emit_push(e);
-    for (int r = 0; r < nest->count; r++) {
-        const Term *reduce = nest->domains[r].reduce;
-        values[r] = state_takes_rows(reduce) ? emit_name(e, "values") : NULL;
-        if (values[r])
-            emit_line(e, "%s %s[%d];", emit_type(reduce->reduce.argument->dtype, true), values[r], ROWS);
-    }
-    Scope *body = emit_push(e);
-    const char *name = emit_name(e, loop->index->name);
-    body->loop = true;
-    emit_bind(e, loop->index, name);
-    emit_line(e, "const int64_t %s = %s + %s%s;", name, at, turn, nest->across ? " * LANES" : "");
-    for (int r = 0; r < nest->count; r++)
-        if (values[r])
-            emit_line(e, "%s[%s] = %s;", values[r], turn, emit_bare(e, emit_varying(e, nest->domains[r].reduce->reduce.argument)));
-        else if (finder_of(nest, r) < 0)
-            step_one(e, nest, r);
-    emit_pop(e);
-    emit_line(e, "UNROLL");
-    emit_line(e, "for (int %s = 0; %s < %d; %s++) {", turn, turn, ROWS, turn);
-    emit_body(e, body);
-    emit_line(e, "}");
-    for (int r = 0; r < nest->count; r++) {
-        const Term *reduce = nest->domains[r].reduce;
-        const char *apart = emit_apart(e, reduce, loop->index), *by_lanes = strcmp(apart, "1") ? "LANES * " : "LANES";
-        if (!values[r])
-            continue;
-        emit_push(e);
-        emit_bind(e, loop->index, at);
-        const char *first = emit_place(e, reduce, true);
-        emit_pop(e);
-        emit_line(e, "place_all_%s(%d, &%s, &%s, %s, %d, 1, %d, %s, %s%s);", emit_suffix(reduce->reduce.argument->dtype, true),
-                  state_wants_most(reduce), nest->turn[r][0], nest->turn[r][1], values[r], ROWS, ROWS, first,
-                  nest->across ? by_lanes : "", nest->across && !strcmp(apart, "1") ? "" : apart);
-    }
-    emit_pop(e);
-    emit_line(e, "for (; %s + %s <= %s; %s += %s) {", at, by, loop->end, at, by);
-    emit_body(e, whole);
-    emit_line(e, "}");
-}
-
 /* The innermost loop: several turns at a time, whole vectors, then what is left, the last lanes masked. */
 static void emit_fast_loop(Emitter *e, Nest *nest, int depth)
 {
@@ -394,10 +303,10 @@ static void emit_fast_loop(Emitter *e, Nest *nest, int depth)
     emit_line(e, "int64_t %s = %s;", at, loop->first);
     if (nest->in_rows) {
         set_turn(e, nest, "0");
-        emit_row_loop(e, nest, loop, at);
+        nest_rows(e, nest, loop, at);
     }
     if (nest->grouped) {
-        emit_groups(e, nest, loop, at);
+        nest_groups(e, nest, loop, at);
     } else if (chains > 1 || nest->across) {
         Scope *body = emit_push(e);
         const char *name = chains > 1 ? emit_name(e, loop->index->name) : at;
@@ -473,8 +382,8 @@ static void emit_loops(Emitter *e, Nest *nest, int depth)
 static void merge_chains(Emitter *e, Nest *nest)
 {
     for (int r = 0; r < nest->count; r++)
-        if (finder_of(nest, r) >= 0)
-            emit_line(e, "%s = %s;", nest->names[r][0], nest->names[finder_of(nest, r)][0]);
+        if (nest_finder(nest, r) >= 0)
+            emit_line(e, "%s = %s;", nest->names[r][0], nest->names[nest_finder(nest, r)][0]);
     if (nest->chains == 1)
         return;
     for (int r = 0; r < nest->count; r++) {

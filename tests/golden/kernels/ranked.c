@@ -270,11 +270,6 @@ INLINE boolv and_boolv(boolv a, boolv b)
     return a & b;
 }
 
-INLINE boolv or_boolv(boolv a, boolv b)
-{
-    return a | b;
-}
-
 INLINE boolv not_boolv(boolv m)
 {
 #if EINC_VECTORS
@@ -844,6 +839,7 @@ KERNEL static void step_1(const Frame *f, char *own, int64_t i_first, int64_t i_
 /* The best of a row, for bottomk(10)[j](tmp1[i,j]) */
 enum { RANKS_2 = 10, MOST_2 = 0, VECTORS_2 = 4, SOME_2 = VECTORS_2 * LANES, RUN_2 = 256, BLOCK_2 = 16384 };
 enum { GROUPS_2 = (RANKS_2 * 3 / 2 + LANES - 1) / LANES, PARTS_2 = GROUPS_2 < 4 ? 4 : 1 };
+enum { PLACES_2 = GROUPS_2 * LANES > RUN_2 ? GROUPS_2 * LANES : RUN_2 };
 enum { ROOM_2 = RANKS_2 + (RANKS_2 > 2 * SOME_2 ? RANKS_2 : 2 * SOME_2) };
 
 /* The candidates for a row's best elements. */
@@ -855,46 +851,46 @@ typedef struct Ranking_2 {
     int exceeds;                  /* what is no better than the bound comes too late */
 } Ranking_2;
 
-/* How many of `count` values come before each. Some vectors of them meet all values, one at a time. */
+/* How many of `count` values are better than each of some vectors of them. */
+INLINE void count_better_2(const float *values, int count, int from, int32_t *order, const int vectors)
+{
+    f32v own[VECTORS_2];
+    i32v better[VECTORS_2];
+    UNROLL
+    for (int v = 0; v < vectors; v++) {
+        own[v] = load_f32v(values + from + v * LANES, 1, LANES);
+        better[v] = splat_i32v(0);
+    }
+    for (int other = 0; other < count; other++) {
+        UNROLL
+        for (int v = 0; v < vectors; v++)
+            better[v] = count_boolv(better[v], ahead_f32v(MOST_2, 0, splat_f32v(values[other]), own[v]));
+    }
+    UNROLL
+    for (int v = 0; v < vectors; v++)
+        store_i32v(order + from + v * LANES, 1, better[v], LANES);
+}
+
+/* Where each of `count` values stands when they are sorted. Equals are better than as few, and are so many behind that as
+ * came before. */
 KERNEL static void order_2(const float *values, int count, int32_t *order)
 {
+    int32_t equals[PLACES_2];
     int odd = 0, seen = 0;
     for (int from = 0; from < count; from += SOME_2) {
-        const int end = (int)size_min(from + SOME_2, count);
-        f32v own[VECTORS_2];
-        i32v before[VECTORS_2];
-        UNROLL
-        for (int v = 0; v < VECTORS_2; v++) {
-            own[v] = load_f32v(values + from + v * LANES, 1, LANES);
-            before[v] = splat_i32v(0);
-        }
-        for (int other = 0; other < from; other++) {
-            UNROLL
-            for (int v = 0; v < VECTORS_2; v++)
-                before[v] = count_boolv(before[v], ahead_f32v(MOST_2, 1, splat_f32v(values[other]), own[v]));
-        }
-        for (int other = from; other < end; other++) {
-            UNROLL
-            for (int v = 0; v < VECTORS_2; v++) {
-                const boolv later = lanes_i32v() > splat_i32v(other - from - v * LANES);
-                const boolv ties = and_boolv(ahead_f32v(MOST_2, 1, splat_f32v(values[other]), own[v]), later);
-                before[v] = count_boolv(before[v], or_boolv(ahead_f32v(MOST_2, 0, splat_f32v(values[other]), own[v]),
-                        ties));
-            }
-        }
-        for (int other = end; other < count; other++) {
-            UNROLL
-            for (int v = 0; v < VECTORS_2; v++)
-                before[v] = count_boolv(before[v], ahead_f32v(MOST_2, 0, splat_f32v(values[other]), own[v]));
-        }
-        UNROLL
-        for (int v = 0; v < VECTORS_2; v++)
-            store_i32v(order + from + v * LANES, 1, before[v], LANES);
+        if (count - from <= LANES)
+            count_better_2(values, count, from, order, 1);
+        else
+            count_better_2(values, count, from, order, VECTORS_2);
     }
-    for (int c = 0; c < count; c++)
+    for (int c = 0; c < count; c++) {
         odd += unordered_f32(values[c]);
-    for (int c = 0; c < count && odd; c++)
-        order[c] = unordered_f32(values[c]) ? seen++ : order[c] + odd;
+        equals[c] = 0;
+    }
+    for (int c = 0; c < count; c++) {
+        const int32_t better = order[c];
+        order[c] = unordered_f32(values[c]) ? seen++ : odd + better + equals[better]++;
+    }
 }
 
 static void swap_2(Ranking_2 *r)

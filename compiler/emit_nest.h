@@ -1,0 +1,34 @@
+/* What the loops of reductions share: emit_reduce.c and emit_nest.c. Only they include it. */
+#ifndef EINC_EMIT_NEST_H
+#define EINC_EMIT_NEST_H
+
+#include "emitting.h"
+
+enum { CHAINS = 4, GROUP = 32, ROWS = 8 };
+
+typedef struct Nest {
+    Term *const *reduces;         /* as known to others */
+    Domain *domains;              /* what runs in the loops */
+    int count;
+    LoopBounds *loops;
+    int loop_count;
+    bool across;                  /* the lanes run along the last loop */
+    bool varying;                 /* each lane has a state of its own */
+    int chains;
+    bool grouped;                 /* up to GROUP elements are added at once */
+    bool in_rows;                 /* the best of ROWS elements is found at once, of each lane */
+    bool jammed;                  /* each of the points that go together has a state of its own */
+    const char *(*names)[STATE_COMPONENTS_MAX];      /* of the states, declared */
+    const char *(*turn)[STATE_COMPONENTS_MAX];       /* of those that the step at hand works on */
+} Nest;
+
+void nest_step(Emitter *e, Nest *nest, int r);          /* one element */
+
+/* The reduction of the nest that finds what another one is for, which then has nothing to do until the end; -1: none. */
+int nest_finder(const Nest *nest, int r);
+
+/* emit_nest.c: loops from `at` on, which leave it behind the elements that they took */
+void nest_groups(Emitter *e, Nest *nest, const LoopBounds *loop, const char *at);
+void nest_rows(Emitter *e, Nest *nest, const LoopBounds *loop, const char *at);
+
+#endif
