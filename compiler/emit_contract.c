@@ -21,7 +21,8 @@ static bool takes_registers(const Tiling *t)
     for (int r = 0; r < t->first_count; r++) {
         const Term *reduce = t->first[r];
         bool place = state_needs_place(reduce) && !tiling_has_registers(t) && state_takes_rows(reduce);
-        if (!(state_is_simple(reduce) || place) || !is_of_sums_alone(reduce->reduce.argument, t->c->product))
+        bool group = state_group(reduce) && !tiling_has_registers(t);
+        if (!(state_is_simple(reduce) || place || group) || !is_of_sums_alone(reduce->reduce.argument, t->c->product))
             return false;
     }
     return t->first_count > 0;

@@ -187,6 +187,13 @@ void emit_state_fold(Emitter *e, const Term *reduce, const char *const *lanes, c
                       emit_suffix(components[c].dtype, true), lanes[c]);
         return;
     }
+    if (state_group(reduce)) {
+        const char *type = emit_type(components[0].dtype, false);
+        emit_line(e, "%s %s, %s;", type, names[0], names[1]);
+        emit_line(e, "fold_%s_%s(%s, %s, &%s, &%s);", state_group(reduce), emit_suffix(components[0].dtype, true), lanes[0], lanes[1], names[0],
+                  names[1]);
+        return;
+    }
     const char *others[STATE_COMPONENTS_MAX];
     for (int c = 0; c < count; c++) {
         emit_line(e, "%s %s = lane_%s(%s, 0);", emit_type(components[c].dtype, false), names[c],

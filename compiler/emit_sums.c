@@ -120,6 +120,22 @@ static const char *tile_values(Emitter *e, const Tiling *t, const Term *x)
     return emit_text(e, "%s, ROWS_%d, 1", values, t->number);
 }
 
+/* A state that takes several elements at once takes all rows of a tile. */
+static void take_group(Emitter *e, const Tiling *t, const Term *reduce, const char *const *names)
+{
+    const Term *x = reduce->reduce.argument;
+    const char *others = emit_name(e, "others");
+    emit_line(e, "%s %s[ROWS_%d];", emit_type(x->dtype, true), others, t->number);
+    Scope *inner = emit_push(e);
+    know_product(e, t, "sums[r][v]");
+    emit_line(e, "%s[r] = %s;", others, emit_bare(e, emit_varying(e, x)));
+    emit_pop(e);
+    open_rows(e, t);
+    emit_body(e, inner);
+    emit_line(e, "}");
+    emit_line(e, "add_%s_%s(&%s, &%s, %s, height);", state_group(reduce), emit_suffix(register_dtype(x->dtype), true), names[0], names[1], others);
+}
+
 /* One reduction takes a column of sums. An extremum of the sums as they are has a function that looks for NaN at less. */
 static void take_sums(Emitter *e, const Tiling *t, const Term *reduce, const char *const *names)
 {
@@ -140,6 +156,10 @@ static void take_sums(Emitter *e, const Tiling *t, const Term *reduce, const cha
         const char *values = tile_values(e, t, x);
         emit_line(e, "place_all_%s(%d, &%s, &%s, %s, height, %s);", emit_suffix(x->dtype, true), state_wants_most(reduce), names[0],
                   names[1], values, tile_places(e, t, reduce));
+        return;
+    }
+    if (state_group(reduce)) {
+        take_group(e, t, reduce, names);
         return;
     }
     Scope *inner = emit_push(e);

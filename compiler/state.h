@@ -31,7 +31,8 @@ int state_components(const Term *reduce, Component components[STATE_COMPONENTS_M
 /* Where components merge together: the function merge_NAME_… of templates/state.c and its leading argument, or NULL. */
 const char *state_merge(const Term *reduce, const char **leading);
 
-/* Where several elements are cheaper to add at once: the function add_NAME_… of templates/state.c, or NULL. */
+/* Of a state of two numbers to which several elements are cheaper to add at once: the functions add_NAME_… and
+ * fold_NAME_… of templates/state.c, or NULL. */
 const char *state_group(const Term *reduce);
 
 /* Whether elements of this value change nothing, so that a reduction need not look at them. */

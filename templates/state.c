@@ -5,6 +5,7 @@
 
 #include "arith.c"
 #include "complex.c"
+#include "fold.c"
 #include "integer.c"
 #include "mask.c"
 #include "minmax.c"
@@ -102,6 +103,26 @@ INLINE void add_exponentials_f64v(f64v *largest, f64v *sum, const f64v *others, 
     UNROLL_SOME
     for (i = 0; i < count; i++)
         *sum = *sum + exp_f64v(others[i] - shift);
+}
+//}
+
+//{ fold_exponentials_f32v
+/* The lanes' states as one. */
+INLINE void fold_exponentials_f32v(f32v lanes, f32v sums, float *largest, float *sum)
+{
+    *largest = fold_max_f32v(lanes);
+    f32v shift = splat_f32v(*largest), difference = select_f32v(lanes == shift, splat_f32v(0), lanes - shift);
+    *sum = fold_sum_f32v(sums * exp_f32v(difference));
+}
+//}
+
+//{ fold_exponentials_f64v
+/* The lanes' states as one. */
+INLINE void fold_exponentials_f64v(f64v lanes, f64v sums, double *largest, double *sum)
+{
+    *largest = fold_max_f64v(lanes);
+    f64v shift = splat_f64v(*largest), difference = select_f64v(narrow_boolv(lanes == shift), splat_f64v(0), lanes - shift);
+    *sum = fold_sum_f64v(sums * exp_f64v(difference));
 }
 //}
 
