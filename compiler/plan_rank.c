@@ -4,7 +4,6 @@
 enum {
     BLOCK_NEAR = 1 << 14,         /* elements of a row that is read where it lies are looked at twice in blocks of so many; */
     BLOCK_COPIED = 1 << 12,       /* of one that may have to be copied in so many, */
-    BLOCK_TURNED = 1 << 10,       /* of several that are turned into rows, */
     BLOCK_SMALLEST = 64           /* or where room is scarce */
 };
 
@@ -14,13 +13,17 @@ static bool lies_in_rows(const Plan *plan, const Term *x, const Index *over, Dty
     if (x->kind != TERM_READ || x->dtype != dtype)
         return false;
     const Storage *storage = &plan->storage[x->read.tensor->home->id];
-    bool side_by_side = false;
+    bool side_by_side = false, met = false;
     for (int a = 0; a < x->read.tensor->rank; a++) {
         const Position *position = &x->read.positions[a];
         if (!position_is_plain(position))
             return false;
-        if (position->parts[0].index == over)
-            side_by_side = !side_by_side && storage->place != PLACE_CALLER && size_is_constant(storage->stride[a], 1);
+        if (position->parts[0].index != over)
+            continue;
+        if (met)    /* a diagonal */
+            return false;
+        met = true;
+        side_by_side = storage->place != PLACE_CALLER && size_is_constant(storage->stride[a], 1);
     }
     return side_by_side;
 }
@@ -34,40 +37,25 @@ static void add_scratch(Planner *planner, const Step *step, const char *word, Dt
     ARENA_APPEND(arena, planner->plan->scratch, planner->plan->scratch_count, scratch);
 }
 
-Dtype ranking_dtype(const Term *reduce)
-{
-    Dtype dtype = register_dtype(reduce->reduce.argument->dtype);
-    return dtype == DTYPE_BOOL ? DTYPE_I32 : dtype;
-}
-
-bool ranking_turns(const Term *reduce)
-{
-    Dtype dtype = ranking_dtype(reduce);
-    return dtype == DTYPE_F32 || dtype == DTYPE_F64 || dtype == DTYPE_I32;
-}
-
-/* The candidates and their places, twice, since sorting needs the room, and a block of a row; of as many rows as go together. */
+/* The candidates and their places, twice, since sorting needs the room, and a block of a row. */
 void rank_reserve(Planner *planner, Step *step, const Size **end)
 {
     Arena *arena = planner->arena;
     const Term *reduce = step->statement->outputs[0].value, *x = reduce->reduce.argument;
     Ranking *ranking = ARENA_NEW(arena, Ranking);
-    *ranking = (Ranking){ .over = reduce->reduce.over[0], .ranks = (int64_t)reduce->reduce.parameter, .dtype = ranking_dtype(reduce),
-                          .rows = step->vector_kept ? planner->plan->lanes : 1 };
-    ranking->copies = ranking->rows > 1 || !lies_in_rows(planner->plan, x, ranking->over, ranking->dtype);
-    ranking->block = !ranking->copies ? BLOCK_NEAR : planner->hints->smallest_tiles ? BLOCK_SMALLEST
-                     : ranking->rows > 1 ? BLOCK_TURNED : BLOCK_COPIED;
+    Dtype dtype = register_dtype(x->dtype);
+    *ranking = (Ranking){ .over = reduce->reduce.over[0], .ranks = (int64_t)reduce->reduce.parameter,
+                          .dtype = dtype == DTYPE_BOOL ? DTYPE_I32 : dtype };
+    ranking->copies = !lies_in_rows(planner->plan, x, ranking->over, ranking->dtype);
+    ranking->block = !ranking->copies ? BLOCK_NEAR : planner->hints->smallest_tiles ? BLOCK_SMALLEST : BLOCK_COPIED;
     step->ranking = ranking;
     int64_t some = 4 * (int64_t)planner->plan->lanes, more = ranking->ranks > 2 * some ? ranking->ranks : 2 * some;
-    ranking->room = ranking->ranks + more + some;
-    const Size *room = size_constant(arena, ranking->room * ranking->rows);
+    const Size *room = size_constant(arena, ranking->ranks + more + some);
     add_scratch(planner, step, "ranked", ranking->dtype, room, end);
     add_scratch(planner, step, "sorted", ranking->dtype, room, end);
     add_scratch(planner, step, "ranked_place", DTYPE_I64, room, end);
     add_scratch(planner, step, "sorted_place", DTYPE_I64, room, end);
-    const Size *block = size_constant(arena, ranking->block * (int64_t)ranking->rows);
-    if (ranking->rows == 1)
-        block = size_op(arena, SIZE_MIN, block, size_extent(arena, ranking->over->origin));
     if (ranking->copies)
-        add_scratch(planner, step, "row", ranking->dtype, block, end);
+        add_scratch(planner, step, "row", ranking->dtype,
+                    size_op(arena, SIZE_MIN, size_constant(arena, ranking->block), size_extent(arena, ranking->over->origin)), end);
 }

@@ -148,8 +148,7 @@ static void cost_term(Costing *c, const Term *term)
         return;
     c->seen[term->id] = true;
     double count = turns(c, term, &in_lanes);
-    bool ranks = term->kind == TERM_REDUCE && term->reduce.ranks;    /* the best come one by one */
-    if (in_lanes && !ranks && dtype_size(register_dtype(term->dtype)) > c->widest && term->kind != TERM_CONSTANT)
+    if (in_lanes && dtype_size(register_dtype(term->dtype)) > c->widest && term->kind != TERM_CONSTANT)
         c->widest = dtype_size(register_dtype(term->dtype));
     switch (term->kind) {
     case TERM_READ: cost_read(c, term, count, in_lanes); break;
@@ -251,9 +250,7 @@ static bool scans_in_lanes(const Term *scan, const Index *index)
 static bool may_carry_lanes(const Step *step, const Index *index)
 {
     const Term *value = step->statement->outputs[0].value;
-    if (step->kind == STEP_RANK)
-        return ranking_turns(value);
-    if (step->scatters && !adds_apart(&step->statement->outputs[0], index))
+    if (step->kind == STEP_RANK || (step->scatters && !adds_apart(&step->statement->outputs[0], index)))
         return false;
     return step->kind != STEP_SCAN || !indices_have(value->reduce.over, value->reduce.over_count, index) ||
            scans_in_lanes(value, index);

@@ -64,8 +64,6 @@ void contract_tiles(Planner *planner, Launch *launch);    /* the blocks of a lau
 void contract_reserve(Planner *planner, const Launch *launch, const Step *step, const Size **end);
 
 /* plan_rank.c */
-Dtype ranking_dtype(const Term *reduce);   /* of the elements as they are compared */
-bool ranking_turns(const Term *reduce);     /* whether the library turns squares of them */
 void rank_reserve(Planner *planner, Step *step, const Size **end);
 
 /* plan_launch.c */

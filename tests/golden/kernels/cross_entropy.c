@@ -322,10 +322,9 @@ INLINE f32v lesser_f32v(f32v a, f32v b)
     return select_f32v(a < b, a, b);
 }
 
-/* The greater; NaN where either is. The way through a, which may be an accumulator, is the short one. */
-INLINE f32v max_f32v(f32v a, f32v b)
+INLINE f32v abs_f32v(f32v x)
 {
-    return select_f32v(b != b, b, greater_f32v(b, a));
+    return from_bits_f32v(bits_f32v(x) & 0x7FFFFFFF);
 }
 
 INLINE f32v load_f32v(const f32u *p, int64_t stride, int count)
@@ -549,15 +548,23 @@ PLAIN int is_inside(int64_t position, int64_t extent)
     return (uint64_t)position < (uint64_t)extent;
 }
 
-/* largest' = max of the two, sum' = both sums, each times exp(its largest - largest'). */
-INLINE void merge_exponentials_f32v(f32v *largest, f32v *sum, f32v other, f32v other_sum)
+/* The same for `count` elements at once: their maximum first, so that the sum is rescaled once for all of them. */
+INLINE void add_exponentials_f32v(f32v *largest, f32v *sum, const f32v *others, int count)
 {
-    f32v zero = splat_f32v(0);
-    f32v difference = select_f32v(other == *largest, zero, other - *largest);
-    boolv grows = difference > zero;
-    f32v power = exp_f32v(select_f32v(grows, zero - difference, difference));
-    *sum = select_f32v(grows, fma_f32v(*sum, power, other_sum), fma_f32v(other_sum, power, *sum));
-    *largest = max_f32v(*largest, other);
+    f32v zero = splat_f32v(0), before = *largest, top = before, odd_top = before;
+    int i = 0;
+    UNROLL_SOME
+    for (; i + 2 <= count; i += 2) {
+        top = greater_f32v(others[i], top);    /* no NaN, which the sum will have */
+        odd_top = greater_f32v(others[i + 1], odd_top);
+    }
+    top = greater_f32v(i < count ? others[i] : odd_top, greater_f32v(odd_top, top));
+    f32v shift = select_f32v(abs_f32v(top) == splat_f32v(INFINITY), zero, top);
+    *sum = *sum * exp_f32v(select_f32v(top == before, zero, before - top));
+    *largest = top;
+    UNROLL_SOME
+    for (i = 0; i < count; i++)
+        *sum = *sum + exp_f32v(others[i] - shift);
 }
 
 /* One call: the operands, what follows from their shapes, and where tasks report a failure. */
@@ -695,13 +702,34 @@ INLINE void multiply_1(int height, const f32u *rows, int64_t row_step, int64_t k
  * taken by what follows the product. */
 KERNEL static void tile_1(int height, const f32u *rows, int64_t row_step, int64_t k_step, const float *panel,
         int64_t depth, const char *ahead, int64_t ahead_step, const f32u *start, int64_t start_step, f32u *kept,
-        int64_t kept_step)
+        int64_t kept_step, const Frame *f, char *own, int64_t place)
 {
     f32v sums[ROWS_1][VECTORS_1];
     if (height == ROWS_1)
         multiply_1(ROWS_1, rows, LANES, ROWS_1 * LANES, panel, depth, ahead, ahead_step, start, start_step, sums);
     else
         multiply_1(height, rows, row_step, k_step, panel, depth, ahead, ahead_step, start, start_step, sums);
+    const int64_t at_largest_1_1 = f->at_largest_1_1, at_sum_1_1 = f->at_sum_1_1;
+    float *largest_1_1 = (float *)(own + at_largest_1_1);
+    float *sum_1_1 = (float *)(own + at_sum_1_1);
+    if (!kept) {
+        UNROLL
+        for (int v = 0; v < VECTORS_1; v++) {
+            f32v largest = load_f32v(largest_1_1 + place + v * LANES, 1, LANES);
+            f32v sum = load_f32v(sum_1_1 + place + v * LANES, 1, LANES);
+            f32v others[ROWS_1];
+            UNROLL
+            for (int r = 0; r < ROWS_1; r++) {
+                if (r >= height)
+                    break;
+                others[r] = sums[r][v];
+            }
+            add_exponentials_f32v(&largest, &sum, others, height);
+            store_f32v(largest_1_1 + place + v * LANES, 1, largest, LANES);
+            store_f32v(sum_1_1 + place + v * LANES, 1, sum, LANES);
+        }
+        return;
+    }
     UNROLL
     for (int r = 0; r < ROWS_1; r++) {
         if (r >= height)
@@ -712,24 +740,6 @@ KERNEL static void tile_1(int height, const f32u *rows, int64_t row_step, int64_
     }
 }
 
-/* What becomes of a tile's sums. */
-KERNEL static void after_1(const Frame *f, char *own, int64_t place, int count, int height, const float *kept)
-{
-    const int64_t at_largest_1_1 = f->at_largest_1_1, at_sum_1_1 = f->at_sum_1_1;
-    float *largest_1_1 = (float *)(own + at_largest_1_1);
-    float *sum_1_1 = (float *)(own + at_sum_1_1);
-    for (int v = 0; v * LANES < count; v++) {
-        const int lanes = (int)size_min(LANES, count - v * LANES);
-        f32v largest = load_f32v(largest_1_1 + place + v * LANES, 1, lanes);
-        f32v sum = load_f32v(sum_1_1 + place + v * LANES, 1, lanes);
-        for (int r = 0; r < height; r++) {
-            const f32v sum_2 = load_f32v(kept + r * COLUMNS_1 + v * LANES, 1, lanes);
-            merge_exponentials_f32v(&largest, &sum, sum_2, splat_f32v(1.0f));
-        }
-        store_f32v(largest_1_1 + place + v * LANES, 1, largest, lanes);
-        store_f32v(sum_1_1 + place + v * LANES, 1, sum, lanes);
-    }
-}
 
 /* The columns' results. */
 KERNEL static void finish_1(const Frame *f, char *own, int64_t t_first, int64_t t, int64_t place, int count)
@@ -764,7 +774,6 @@ KERNEL static void step_1(const Frame *f, char *own, int64_t t_first, int64_t t_
     float start[COLUMNS_1];
     for (int c = 0; c < COLUMNS_1; c++)
         start[c] = 0.0f;
-    float tile[ROWS_1 * COLUMNS_1];
     if (places > columns)    /* so that what is there is numbers */
         memset(panels_1 + (places - COLUMNS_1) * depth, 0, (size_t)(COLUMNS_1 * depth) * 4);
     for (int64_t from_point = 0; from_point < extent_h; from_point += 256) {
@@ -795,7 +804,7 @@ KERNEL static void step_1(const Frame *f, char *own, int64_t t_first, int64_t t_
         const int64_t row_step = LANES, k_apart = 0, tile_step = depth * LANES;
         do {
             points = size_ceil_div(depth - done, size_max(size_ceil_div(depth - done, DEPTH_1), 1));
-            float *kept = points < depth ? kept_1 : tile;
+            float *kept = points < depth ? kept_1 : NULL;
             const int is_last = done + points >= depth;
             /* What comes nearer: the next panel where not all of them are near, else points to come or the next one; a share for each tile. */
             const char *ahead = NULL;
@@ -803,7 +812,6 @@ KERNEL static void step_1(const Frame *f, char *own, int64_t t_first, int64_t t_
                 block > 1 ? COLUMNS_1 * 4 / BLOCK_1 :
                 (k_apart ? k_apart : (int64_t)COLUMNS_1) * 4;
             for (int64_t place = 0; place < places; place += COLUMNS_1) {
-                const int count = (int)size_min(COLUMNS_1, columns - place);
                 if (block > 1)
                     ahead = (const char *)(panels_1 + (place + COLUMNS_1) * depth + done * COLUMNS_1);
                 for (v_2 = v_2_block; v_2 < v_2_stop; v_2 += height) {
@@ -814,9 +822,8 @@ KERNEL static void step_1(const Frame *f, char *own, int64_t t_first, int64_t t_
                         ahead = (const char *)(k_apart ? here + 16 * k_apart : panels_1
                                 + (place + COLUMNS_1) * depth);
                     tile_1(height, here, row_step, k_step, panels_1 + place * depth + done * COLUMNS_1, points, ahead,
-                            ahead_step, done ? kept : start, done ? COLUMNS_1 : 0, kept, COLUMNS_1);
-                    if (is_last)
-                        after_1(f, own, place, count, height, kept);
+                            ahead_step, done ? kept : start, done ? COLUMNS_1 : 0, is_last ? NULL : kept, COLUMNS_1,
+                            f, own, place);
                     kept += points < depth ? ROWS_1 * COLUMNS_1 : 0;
                     ahead += points * ahead_step;
                 }
