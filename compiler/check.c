@@ -125,7 +125,7 @@ static void add_output(Check *check, Tensor *tensor, Term *value, Position *posi
     for (int a = 0; a < tensor->rank; a++)
         if (position_is_plain(&positions[a]))
             tensor->axes[a] = positions[a].parts[0].index;
-    Output output = { tensor, value, positions };
+    Output output = { tensor, value, positions, false };
     ARENA_APPEND(check->arena, s->outputs, s->output_count, output);
 }
 

@@ -16,10 +16,10 @@ static bool is_of_sums_alone(const Term *term, const Term *product)
 
 /* Whether the reductions behind the product are so simple that they take the sums from the registers. Those of tiles have a
  * tile's sums when the next one's rows are at hand, and with them the next one's places. */
-static bool takes_registers(const Tiling *t)
+static bool takes_registers(Emitter *e, const Tiling *t)
 {
     for (int r = 0; r < t->first_count; r++) {
-        const Term *reduce = t->first[r];
+        const Term *reduce = tiling_whole_first(e, t, r);
         bool place = state_needs_place(reduce) && !tiling_has_registers(t) && state_takes_rows(reduce);
         bool group = state_group(reduce) && !tiling_has_registers(t);
         if (!(state_is_simple(reduce) || place || group) || !is_of_sums_alone(reduce->reduce.argument, t->c->product))
@@ -45,7 +45,7 @@ static bool is_brief(const Term *term, const Term *product)
 static bool is_stored(const Tiling *t)
 {
     const Output *output = &t->step->statement->outputs[0];
-    if (t->c->reduces || t->c->sums_turned || t->step->statement->output_count != 1 || !is_brief(output->value, t->c->product) ||
+    if (t->c->reduces || t->c->sums_turned || t->step->statement->output_count != 1 || !is_brief(tiling_whole_value(t), t->c->product) ||
         output->value->dtype != t->c->product->dtype || output->tensor->dtype != t->dtype || output->tensor->previous ||
         output->tensor->from_caller || t->step->scatters)
         return false;
@@ -53,7 +53,7 @@ static bool is_stored(const Tiling *t)
         if (!position_is_plain(&output->positions[a]))
             return false;
     if (tiling_has_registers(t))
-        return t->c->columns.count == 1 && output->value == t->c->product;
+        return t->c->columns.count == 1 && tiling_whole_value(t) == t->c->product;
     return t->c->columns.count == 1 || t->c->pieces;
 }
 
@@ -77,6 +77,7 @@ static void set_parameters(Emitter *e, Tiling *t)
     emit_parameter(&t->parameters, "int64_t ", "result_step");
     emit_parameter(&t->parameters, "int ", "past");
     emit_parameter(&t->parameters, "int ", "tame");
+    tiling_reach_parameters(e, t);
 }
 
 /* "head(parameters)\n{\nlocals body}\n" */
@@ -296,17 +297,37 @@ static const char *tile_functions(Emitter *e, Tiling *t)
     return fill_skeleton(e, t, t->c->tile->skeleton, tiles, sizeof tiles / sizeof *tiles);
 }
 
-static void fill_template(Emitter *e, Tiling *t, const char *const bodies[4], const char *step)
+/* What becomes of a tile's sums: of one that meets the where's condition in part, everywhere, nowhere. */
+static const char *after_functions(Emitter *e, const Tiling *t, const char *const afters[3])
+{
+    static const char *const names[] = { "after", "after_whole", "after_else" };
+    static const char *const comments[] = { "What becomes of a tile's sums.", "The same where all of it meets the condition.",
+                                            "The same where none of it does." };
+    Text text = text_new(e->arena);
+    for (int i = 0; i < 3; i++)
+        if (afters[i][0])
+            text_put(&text, spell_function(e, &t->parameters, comments[i], names[i], t->number, afters[i]));
+    return text.bytes;
+}
+
+static void fill_template(Emitter *e, Tiling *t, const char *const bodies[4], const char *const afters[3], const char *const meets[2],
+                          const char *step)
 {
     ParameterSet common = emit_common_parameters(e);
+    const char *meeting[2];
+    for (int points = 0; points < 2; points++)
+        meeting[points] = !meets[points][0] ? "" :
+                          spell_function(e, &t->parameters, points ? "The contracted points at which a tile's rows are no zeros." :
+                                         "The columns of a tile that somebody asks for.", tiling_meet_function(points), t->number,
+                                         meets[points]);
     Hole holes[] = {
         { "title", emit_text(e, "/* %s */\n", emit_formula(e)) },
         { "constants", constants(e, t) },
         { "pack_columns", spell_function(e, &t->parameters, "Packs the panel of `count` columns.", "pack_columns", t->number, bodies[0]) },
         { "pack_rows", spell_function(e, &t->parameters, "Packs `height` rows.", "pack_rows", t->number, bodies[1]) },
         { "tile", tile_functions(e, t) },
-        { "after", t->in_registers ? "" : spell_function(e, &t->parameters, "What becomes of a tile's sums.", "after", t->number, bodies[2]) },
-        { "finish", t->c->reduces ? spell_function(e, &t->parameters, "The columns' results.", "finish", t->number, bodies[3]) : "" },
+        { "after", after_functions(e, t, afters) },
+        { "finish", emit_text(e, "%s%s%s", meeting[0], meeting[1], t->c->reduces ? spell_function(e, &t->parameters, "The columns' results.", "finish", t->number, bodies[3]) : "") },
         { "whole", spell_function(e, &common, "The step for one unit of work.", "step", t->number, step) },
     };
     text_put(&e->functions, fill_skeleton(e, t, "contract.c", holes, sizeof holes / sizeof *holes));
@@ -317,7 +338,8 @@ static void fill_template(Emitter *e, Tiling *t, const char *const bodies[4], co
 static const char *after_tile(Emitter *e, const Tiling *t, const char *call)
 {
     Text text = text_new(e->arena);
-    const char *when = t->in_pieces ? "is_last && !placed" : t->is_stored ? "is_last && !result" : "is_last";
+    const char *when = t->in_pieces ? "is_last && !placed" : t->is_stored ? "is_last && !result"
+                       : tiling_where(t) ? "is_last && !is_whole" : "is_last";
     if (t->c->columns.count == 1)
         return emit_text(e, "if (%s)\n    %s;", when, call);
     text_print(&text, "if (%s) {\n", when);
@@ -332,45 +354,70 @@ static const char *registers_of(Emitter *e, const Tiling *t, const char *place)
     return !tiling_has_registers(t) ? "" : t->in_registers ? emit_text(e, ", &registers, sums, %s", place) : ", &registers";
 }
 
+/* What becomes of the sums of a tile all of which takes one branch of the where. */
+static const char *after_branch(Emitter *e, Tiling *t, const Term *branch)
+{
+    t->branch = branch;
+    const char *body = tiling_after(e, t);
+    t->branch = NULL;
+    return body;
+}
+
 /* The functions of one product, and how the step is called that it makes. */
 static const char *emit_product(Emitter *e, const Step *step, const Contract *c)
 {
     Tiling tiling = { .c = c, .step = step, .number = c->number }, *t = &tiling;
-    const char *const nothing[5] = { "", "", "", "", "" };
+    const char *const nothing[8] = { "", "", "", "", "", "", "", "" };
     t->dtype = register_dtype(t->c->product->dtype);
     t->names = ARENA_ARRAY(e->arena, const char *, e->plan->lowered->index_count);
     tiling_step(e, t, nothing);    /* finds the names and the domain */
-    t->in_registers = takes_registers(t);
+    t->in_registers = takes_registers(e, t);
     t->is_stored = is_stored(t);
     t->in_pieces = t->is_stored && t->c->columns.count > 1;
     t->may_pass = t->is_stored && step->result && !tiling_has_registers(t);
     set_parameters(e, t);
     bool parts = c->tile->parts > 0;
+    const Term *where = tiling_where(t);
     const char *bodies[4] = { parts ? tiling_pack_column_parts(e, t) : tiling_pack_columns(e, t),
                               parts ? tiling_pack_row_parts(e, t) : tiling_pack_rows(e, t),
-                              t->in_registers ? "" : tiling_after(e, t), t->c->reduces ? tiling_finish(e, t) : "" };
+                              t->in_registers && !where ? "" : tiling_after(e, t), t->c->reduces ? tiling_finish(e, t) : "" };
+    const char *whole_after = "", *else_after = "";
+    if (where && !t->in_registers && !t->is_stored)
+        whole_after = after_branch(e, t, where->select.yes);
+    if (c->columns_met.condition && c->columns_met.fills)
+        else_after = after_branch(e, t, where->select.no);
     const char *taken = tiling_taken(e, t), *whole = emit_text(e, "%s%s", emit_locals(e, taken), taken);
     bool straight = t->is_stored && tiling_has_registers(t);    /* the tile's own instructions store it */
     const char *whole_tile = emit_text(e, "COLUMNS_%d", t->number), *kept_step = whole_tile;
     if (straight)
         kept_step = emit_text(e, "result ? result_step : (int64_t)%s", whole_tile);
-    const char *tiles = emit_text(e, "tile_%d(height, here, row_step, k_step, %spanels_%d + %s * %s + %s * COLUMNS_%d, points, "
+    bool some = t->c->points_met.condition != NULL;
+    const char *tiles = emit_text(e, "tile_%d(height, here, row_step, k_step, %spanels_%d + %s * %s + %s * COLUMNS_%d, %s, "
                                   "ahead, ahead_step, done ? kept : %s, done ? COLUMNS_%d : 0, %s, %s%s%s);",
                                   t->number, t->c->group > 1 ? "(const u32u *)" : "", t->number, tiling_tile_place(t), tiling_panel_depth(t),
-                                  t->c->tile->has_starts ? "(done + 1)" : "done", t->number, start_of(e, t), t->number,
-                                  t->in_registers ? "is_last ? NULL : kept" : straight ? "result ? result : kept" : "kept",
+                                  t->c->tile->has_starts ? "(done + 1)" : some ? "first_point" : "done", t->number,
+                                  some ? "end_point - first_point" : "points", start_of(e, t), t->number,
+                                  t->in_registers ? where ? "is_last && is_whole ? NULL : kept" : "is_last ? NULL : kept" : straight ? "result ? result : kept" : "kept",
                                   kept_step, registers_of(e, t, tiling_tile_place(t)), tile_extra(e, t, whole, false));
-    if (!t->in_registers)
+    if (!t->in_registers || where)
         tiles = emit_text(e, "%s\n%s", tiles, after_tile(e, t, spell_call(e, &t->parameters, "after", t->number, bodies[2])));
+    if (whole_after[0])
+        tiles = emit_text(e, "%s\nif (is_last && is_whole)\n    %s;", tiles,
+                          spell_call(e, &t->parameters, "after_whole", t->number, whole_after));
     tiles = emit_text(e, "%s\nkept += points < depth ? ROWS_%d * COLUMNS_%d : 0;\n", tiles, t->number, t->number);
     const char *last = !tiling_has_registers(t) || !t->in_registers ? "" :
                        emit_text(e, "tile_%d(0, NULL, 0, 0, NULL, 0, NULL, 0, start, 0, NULL, 0%s%s);", t->number,
                                  registers_of(e, t, "0"), tile_extra(e, t, whole, false));
-    const char *calls[5] = { spell_call(e, &t->parameters, "pack_columns", t->number, bodies[0]),
+    const char *meets[2] = { tiling_meet(e, t, 0), tiling_meet(e, t, 1) };
+    const char *calls[8] = { spell_call(e, &t->parameters, "pack_columns", t->number, bodies[0]),
                              spell_call(e, &t->parameters, "pack_rows", t->number, bodies[1]), tiles,
-                             t->c->reduces ? spell_call(e, &t->parameters, "finish", t->number, bodies[3]) : "", last };
+                             t->c->reduces ? spell_call(e, &t->parameters, "finish", t->number, bodies[3]) : "", last,
+                             spell_call(e, &t->parameters, tiling_meet_function(0), t->number, meets[0]),
+                             spell_call(e, &t->parameters, tiling_meet_function(1), t->number, meets[1]),
+                             spell_call(e, &t->parameters, "after_else", t->number, else_after) };
     const char *body = tiling_step(e, t, calls);
-    fill_template(e, t, bodies, body);
+    const char *afters[3] = { bodies[2], whole_after, else_after };
+    fill_template(e, t, bodies, afters, meets, body);
     ParameterSet common = emit_common_parameters(e);
     e->step = step;
     return emit_text(e, "%s;", spell_call(e, &common, "step", t->number, body));

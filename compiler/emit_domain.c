@@ -81,22 +81,20 @@ static bool tighten(Emitter *e, LoopBounds *loop, Index *const *loops, int loop_
         dtype_kind(condition->map.arguments[0]->dtype) != KIND_INT)
         return false;
     Function comparison = condition->map.function;
+    Term *const *sides = condition->map.arguments;
     Linear linear = { loop->index, loops, loop_count, 0, text_new(e->arena) };
-    if (!read_linear(e, &linear, condition->map.arguments[1], 1))
+    if (!read_linear(e, &linear, sides[0], 1) || !read_linear(e, &linear, sides[1], -1))
         return false;
-    int right = linear.coefficient;
-    linear.coefficient = 0;
-    if (!read_linear(e, &linear, condition->map.arguments[0], -1))
-        return false;
-    /* left - right = c * index - rest: c * index (comparison) rest. */
-    int c = -linear.coefficient - right;
+    /* left - right = c * index + rest */
+    int c = linear.coefficient;
     if (c != 1 && c != -1)
         return false;
-    const char *rest = linear.rest.length ? linear.rest.bytes + (linear.rest.bytes[1] == '+' ? 3 : 1) : "0";
-    if (c < 0) {
+    if (c < 0)
         comparison = flip(comparison);
-        rest = emit_text(e, "-(%s)", rest);
-    }
+    linear.rest = text_new(e->arena);
+    read_linear(e, &linear, sides[0], -c);
+    read_linear(e, &linear, sides[1], c);
+    const char *rest = linear.rest.length ? linear.rest.bytes + (linear.rest.bytes[1] == '+' ? 3 : 1) : "0";
     const char *limit = emit_name(e, comparison == FUNCTION_LT || comparison == FUNCTION_LE ? "limit" : "least");
     emit_line(e, "const int64_t %s = %s;", limit, rest);
     if (comparison == FUNCTION_GT || comparison == FUNCTION_GE || comparison == FUNCTION_EQ)
@@ -116,22 +114,15 @@ static void list_conjuncts(Emitter *e, const Term *condition, const Term ***list
     }
 }
 
-Domain emit_domain(Emitter *e, const Term *reduce, LoopBounds *loops, int loop_count)
+Domain emit_bounds(Emitter *e, const Term *condition, LoopBounds *loops, int loop_count)
 {
-    Domain domain = { .reduce = reduce };
-    const Term *argument = reduce->reduce.argument;
-    if (argument->kind != TERM_SELECT || !state_skips(reduce, argument->select.no))
-        return domain;
+    Domain domain = { .reduce = NULL };
     Index **indices = ARENA_ARRAY(e->arena, Index *, loop_count);
     for (int i = 0; i < loop_count; i++)
         indices[i] = loops[i].index;
     const Term **conjuncts = NULL;
     int count = 0;
-    list_conjuncts(e, argument->select.condition, &conjuncts, &count);
-    for (int i = 0; i < count; i++)
-        if (!is_uniform(e, conjuncts[i]) && !indices_have(indices, loop_count, e->step->vector))
-            return domain;     /* the lanes' own conditions are a matter of the select */
-    bool lanes_ask = false;
+    list_conjuncts(e, condition, &conjuncts, &count);
     for (int i = 0; i < count; i++) {
         bool done = false;
         for (int k = 0; k < loop_count && !done; k++)
@@ -142,8 +133,37 @@ Domain emit_domain(Emitter *e, const Term *reduce, LoopBounds *loops, int loop_c
             ARENA_APPEND(e->arena, domain.around, domain.around_count, conjuncts[i]);
         else
             ARENA_APPEND(e->arena, domain.inside, domain.inside_count, conjuncts[i]);
-        lanes_ask |= !is_uniform(e, conjuncts[i]);
     }
+    return domain;
+}
+
+/* Whether each lane has a condition of its own, though the lanes run along none of the loops. */
+static bool is_of_lanes(Emitter *e, const Term *condition, const LoopBounds *loops, int loop_count)
+{
+    const Term **conjuncts = NULL;
+    int count = 0;
+    list_conjuncts(e, condition, &conjuncts, &count);
+    for (int i = 0; i < loop_count; i++)
+        if (loops[i].index == e->step->vector)
+            return false;
+    for (int i = 0; i < count; i++)
+        if (!is_uniform(e, conjuncts[i]))
+            return true;
+    return false;
+}
+
+Domain emit_domain(Emitter *e, const Term *reduce, LoopBounds *loops, int loop_count)
+{
+    Domain none = { .reduce = reduce };
+    const Term *argument = reduce->reduce.argument;
+    if (argument->kind != TERM_SELECT || !state_skips(reduce, argument->select.no) ||
+        is_of_lanes(e, argument->select.condition, loops, loop_count))
+        return none;
+    Domain domain = emit_bounds(e, argument->select.condition, loops, loop_count);
+    domain.reduce = reduce;
+    bool lanes_ask = false;
+    for (int i = 0; i < domain.around_count + domain.inside_count; i++)
+        lanes_ask |= !is_uniform(e, i < domain.around_count ? domain.around[i] : domain.inside[i - domain.around_count]);
     if (lanes_ask) {           /* what bounds and tests leave to the lanes is the whole condition again */
         domain.inside_count = 0;
         return domain;

@@ -353,7 +353,7 @@ static void store_scalar(Emitter *e, Dtype dtype, const char *pointer, const cha
 void emit_store(Emitter *e, const Output *output)
 {
     const Tensor *tensor = output->tensor;
-    Value value = emit_term(e, output->value);
+    Value value = emit_term(e, output_stored(output));
     Dtype dtype = tensor->dtype;
     const char *pointer = e->pointers[tensor->home->id], *mask, *text = value.text;
     bool adds = tensor->previous || tensor->from_caller || e->step->scatters;

@@ -248,6 +248,8 @@ void tiling_pack_all(Emitter *e, const Tiling *t, const char *pack)
                                          t->number, tiling_tile_place(t), t->number, t->number));
     if (t->c->tile->parts)
         tiling_leave_odd(e, t);
+    if (t->c->points_met.condition)
+        emit_line(e, "*finite_%d = are_finite_%s(panels_%d, places * depth);", t->number, dtype_name(t->dtype), t->number);
     if (t->c->panels_of) {
         emit_line(e, "*panels_of_%d = columns_at;", t->number);
         e->scope->indent--;

@@ -315,6 +315,8 @@ static const char *emit_point(Emitter *e)
     else {
         if (e->merging)
             emit_merged_roots(e);
+        if (e->branch)
+            emit_know(e, step->statement->outputs[0].value, emit_term(e, e->branch));
         for (int o = 0; o < step->statement->output_count; o++)
             emit_store(e, &step->statement->outputs[o]);
     }
@@ -385,6 +387,8 @@ static ParameterSet parameters_of(Emitter *e, bool point)
 typedef struct Around {
     const ParameterSet *set;
     const char *body, *function;  /* the function's text and name */
+    const char *other_body, *other;    /* of the one for where the condition of what is stored fails; NULL: there is none */
+    const char **names;           /* [loop]: of the variables of the loops so far */
     const char *unit, *count;     /* what is put in for these parameters */
     int points;
     bool whole;                   /* whole vectors, and points that go together, have loops of their own */
@@ -442,6 +446,50 @@ static void emit_parts(Emitter *e, Text *text, int depth, const char *name, cons
     emit_around(e, text, depth, emit_text(e, "if (%s < %s)", name, to), names, around, at + 1);
 }
 
+/* The condition that bounds the loop with the lanes; NULL: none. */
+static const Term *bounding_condition(const Emitter *e)
+{
+    return e->step->bounded && e->lanes ? e->step->statement->outputs[0].value->select.condition : NULL;
+}
+
+/* The loop with the lanes in three parts: where the condition of what is stored holds, and before and behind. */
+static void emit_bounded_loop(Emitter *e, Text *text, int depth, const char *from, const char *to, Around around, int at)
+{
+    const Step *step = e->step;
+    const char *name = around.names[at], *first = from;
+    Scope *scope = emit_push(e);
+    scope->indent = depth;
+    for (int i = 0; i < at + 1; i++) {
+        names_user(&scope->names, step->loops[i]->name);    /* taken, as around.names has them */
+        if (i < at)
+            emit_bind(e, step->loops[i], around.names[i]);
+    }
+    LoopBounds bounds = { step->loops[at], from, to };
+    Domain domain = emit_bounds(e, bounding_condition(e), &bounds, 1);
+    if (strcmp(bounds.first, from)) {
+        first = emit_name(e, emit_text(e, "%s_from", name));
+        emit_line(e, "const int64_t %s = size_min(%s, %s);", first, bounds.first, to);
+    }
+    const char *behind = emit_name(e, emit_text(e, "%s_to", name)), *end = emit_text(e, "size_max(%s, %s)", bounds.end, first);
+    if (domain.around_count)
+        end = emit_text(e, "%s ? %s : %s", emit_conditions(e, domain.around, domain.around_count), end, first);
+    emit_line(e, "const int64_t %s = %s;", behind, end);
+    emit_pop(e);
+    text_put(text, scope->text.bytes);
+    Around other = around;
+    other.body = around.other_body;
+    other.function = around.other;
+    const char *const begins[] = { from, first, behind }, *const ends[] = { first, behind, to };
+    for (int part = 0; part < 3; part++) {
+        Around *call = part == 1 ? &around : &other;
+        if (!call->function || begins[part] == ends[part])
+            continue;
+        text_print(text, "%*sfor (int64_t %s = %s; %s < %s; %s += LANES)\n", 4 * depth, "", name, begins[part], name, ends[part], name);
+        call->count = emit_text(e, "(int)size_min(LANES, %s - %s)", ends[part], name);
+        emit_call(e, text, depth + 1, call);
+    }
+}
+
 /* The kept loops from one on, around calls of the point's function. */
 static void emit_loops_around(Emitter *e, Text *text, int depth, Names *names, Around around, int at)
 {
@@ -451,7 +499,7 @@ static void emit_loops_around(Emitter *e, Text *text, int depth, Names *names, A
         return;
     }
     const Index *index = step->loops[at];
-    const char *name = names_user(names, index->name);
+    const char *name = around.names[at] = names_user(names, index->name);
     const char *from = e->block_first[index->id] ? e->block_first[index->id] : "0";
     const char *to = e->block_end[index->id] ? e->block_end[index->id] : emit_extent(e, index);
     bool lanes = e->lanes && index == step->vector;
@@ -460,6 +508,8 @@ static void emit_loops_around(Emitter *e, Text *text, int depth, Names *names, A
         emit_loops_around(e, text, depth, names, around, at + 1);
     } else if (in_scan(step, index)) {
         emit_loops_around(e, text, depth, names, around, at + 1);
+    } else if (lanes && bounding_condition(e)) {
+        emit_bounded_loop(e, text, depth, from, to, around, at);
     } else if (around.whole && (lanes || index == step->jammed)) {
         text_print(text, "%*sint64_t %s = %s;\n", 4 * depth, "", name, from);
         emit_parts(e, text, depth, name, to, names, around, at);
@@ -487,17 +537,34 @@ const char *emit_formula(Emitter *e)
     return text.bytes;
 }
 
+/* The function for one point: its text, and in *whole what it mentions. */
+static void emit_point_function(Emitter *e, const char *name, const char *comment, const ParameterSet *set, const char **whole)
+{
+    const char *body = emit_point(e), *locals = emit_locals(e, body);
+    *whole = emit_text(e, "%s%s", locals, body);
+    text_print(&e->functions, "/* %s */\nINLINE void %s(%s)\n{\n%s}\n\n", comment, name, emit_parameters(e, set, *whole, true),
+               *whole);
+}
+
 static void emit_function(Emitter *e, const char *name, const char *comment)
 {
     const char *point = emit_text(e, "%s_at", name);
-    const char *body = emit_point(e), *locals = emit_locals(e, body);
-    const char *whole = emit_text(e, "%s%s", locals, body);
+    const char *whole, *other_body = NULL, *other = NULL;
+    const Term *condition = bounding_condition(e);
+    const Output *output = &e->step->statement->outputs[0];
     ParameterSet inner = parameters_of(e, true), outer = parameters_of(e, false);
-    text_print(&e->functions, "/* %s */\nINLINE void %s(%s)\n{\n%s}\n\n", comment, point,
-               emit_parameters(e, &inner, whole, true), whole);
+    if (condition && !output->partly) {
+        other = emit_text(e, "%s_else", name);
+        e->branch = output->value->select.no;
+        emit_point_function(e, other, "the same where its condition fails", &inner, &other_body);
+    }
+    e->branch = condition && condition_only_bounds(condition, e->step->vector) ? output->value->select.yes : NULL;
+    emit_point_function(e, point, comment, &inner, &whole);
+    e->branch = NULL;
     Text loops = text_new(e->arena);
     bool units = e->step->unit_count > 0 && e->lanes && emit_mentions(whole, "unit");
-    Around around = { .set = &inner, .body = whole, .function = point, .count = "LANES", .points = 1 };
+    Around around = { .set = &inner, .body = whole, .function = point, .other_body = other_body, .other = other,
+                      .names = ARENA_ARRAY(e->arena, const char *, e->step->loop_count), .count = "LANES", .points = 1 };
     for (int u = units; u >= 0; u--) {
         Names names = names_new(e->arena, &e->names);
         if (units)

@@ -86,7 +86,7 @@ static void step_states(Emitter *e, const Tiling *t, const char *(*names)[STATE_
                         const char *(*tile)[STATE_COMPONENTS_MAX])
 {
     for (int r = 0; r < t->first_count; r++) {
-        const Term *reduce = t->first[r], *x = reduce->reduce.argument;
+        const Term *reduce = t->branch ? tiling_whole_first(e, t, r) : t->first[r], *x = reduce->reduce.argument;
         if (state_needs_place(reduce))
             emit_line(e, "step_row_%s(%d, &%s, &%s, %s, r);", emit_suffix(register_dtype(x->dtype), true), state_wants_most(reduce),
                       tile[r][0], tile[r][1], emit_bare(e, emit_varying(e, x)));
@@ -179,7 +179,7 @@ static const char *store_sums(Emitter *e, Tiling *t)
     Scope *body = emit_push(e);
     body->indent += 2;
     know_product(e, t, "sums[r][v]");
-    const char *value = emit_bare(e, emit_varying(e, t->step->statement->outputs[0].value));
+    const char *value = emit_bare(e, emit_varying(e, tiling_whole_value(t)));
     if (t->in_pieces)
         emit_line(e, "store_piece_%sv(result + r * result_step, &placed[v], %s, %s);", dtype, value, t->may_pass ? "past" : "0");
     else
@@ -219,7 +219,7 @@ const char *tiling_taken(Emitter *e, Tiling *t)
     load_states(e, t, tiling_tile_place(t), "LANES", names);
     for (int r = 0; r < t->first_count; r++)
         if (state_finder(t->first, t->first_count, r) < 0)
-            take_sums(e, t, t->first[r], names[r]);
+            take_sums(e, t, tiling_whole_first(e, t, r), names[r]);
     take_found(e, t, names);
     store_states(e, t, tiling_tile_place(t), "LANES", names);
     emit_pop(e);
@@ -289,7 +289,7 @@ static const char *store_turned(Emitter *e, Tiling *t)
     emit_line(e, "const int r = from + (s < rows ? s : 0);");
     emit_line(e, "const int64_t %s = %s + r;", at, row_name);
     load_sum(e, t, sum);
-    emit_line(e, "square[s] = %s;", emit_bare(e, emit_varying(e, output->value)));
+    emit_line(e, "square[s] = %s;", emit_bare(e, emit_varying(e, output_stored(output))));
     emit_pop(e);
     const Step *outer = e->step;
     e->step = step;
@@ -299,7 +299,7 @@ static const char *store_turned(Emitter *e, Tiling *t)
     emit_bind(e, row, first);
     emit_bind(e, column, one);
     emit_line(e, "const int64_t %s = %s + from, %s = %s + v * LANES + c;", first, row_name, one, column_name);
-    emit_know(e, output->value, (Value){ "square[c]", true });
+    emit_know(e, output_stored(output), (Value){ "square[c]", true });
     emit_store(e, output);
     emit_pop(e);
     e->step = outer;
@@ -341,6 +341,8 @@ const char *tiling_after(Emitter *e, Tiling *t)
     load_sum(e, t, sum);
     if (t->first_count)
         step_states(e, t, names, tile);
+    else if (t->branch)
+        emit_know(e, t->step->statement->outputs[0].value, emit_term(e, t->branch));
     for (int o = 0; o < t->step->statement->output_count && !t->first_count; o++)
         emit_store(e, &t->step->statement->outputs[o]);
     emit_pop(e);

@@ -222,8 +222,8 @@ static const char *find_target(Emitter *e, const Tiling *t)
     Text text = text_new(e->arena);
     text_print(&text, "const int64_t result_step = %s;\n", row);
     if (!t->in_pieces) {
-        text_print(&text, "%s *result = NULL;\nif (is_last && %s%s == 1 && columns - %s >= COLUMNS_%d)\n    result = %s;\n", type, high,
-                   column, place, t->number, target_at(e, t, place));
+        text_print(&text, "%s *result = NULL;\nif (is_last && %s%s%s == 1 && columns - %s >= COLUMNS_%d)\n    result = %s;\n", type,
+                   tiling_where(t) ? "is_whole && " : "", high, column, place, t->number, target_at(e, t, place));
         find_past(e, t, &text);
         return text.bytes;
     }
@@ -266,7 +266,7 @@ static void find_tame(Emitter *e, const Tiling *t, const char *name, const char 
 
 /* The tiles of rows of one segment from `first` to `end`: of nearly equal height, all columns for each. A block of tiles
  * takes some of the contracted points after the others. */
-static void emit_tiles(Emitter *e, const Tiling *t, const char *first, const char *end, const char *pack, const char *tiles)
+static void emit_tiles(Emitter *e, const Tiling *t, const char *first, const char *end, const char *const calls[8])
 {
     int n = t->number, size = (int)dtype_size(t->dtype);
     const char *row = t->names[tiling_last(&t->c->rows)->id];
@@ -277,7 +277,8 @@ static void emit_tiles(Emitter *e, const Tiling *t, const char *first, const cha
     emit_line(e, "int height = (int)(tiles_left <= block ? left : size_ceil_div(left * block, tiles_left));");
     emit_line(e, "int64_t %s = %s, done = 0, points;", row, from);
     emit_line(e, "%s = %s + height;", to, from);
-    find_rows(e, t, pack);
+    tiling_find_reach(e, t, calls + 5, tile_height(e, t));
+    find_rows(e, t, calls[1]);
     find_tame(e, t, "tame", "columns_tame && ", "rows", tame_rows(e, t));
     if (t->c->tile->parts)
         tiling_leave_odd(e, t);
@@ -286,7 +287,7 @@ static void emit_tiles(Emitter *e, const Tiling *t, const char *first, const cha
     emit_line(e, "points = size_ceil_div(depth - done, size_max(size_ceil_div(depth - done, DEPTH_%d), 1));", n);
     if (t->c->tile->words > 1)
         emit_line(e, "points = size_align(points, %d);", t->c->tile->words);
-    emit_line(e, "%s *kept = points < depth ? kept_%d : %s;", dtype_c(t->dtype), n, t->in_registers ? "NULL" : "tile");
+    emit_line(e, "%s *kept = points < depth ? kept_%d : %s;", dtype_c(t->dtype), n, t->in_registers && !tiling_where(t) ? "NULL" : "tile");
     emit_line(e, "const int is_last = done + points >= depth;");
     bool along = tiling_packs_tiles(t), stores = !t->c->reduces;
     const Output *output = &t->step->statement->outputs[0];
@@ -310,12 +311,15 @@ static void emit_tiles(Emitter *e, const Tiling *t, const char *first, const cha
     text_put(&inner, "if (block > 1)\n");
     text_print(&inner, "    ahead = (const char *)(panels_%d + (%s + COLUMNS_%d) * %s + done * COLUMNS_%d);\n", n, tiling_tile_place(t), n,
                tiling_panel_depth(t), n);
-    text_print(&inner, "for (%s = %s; %s < %s; %s += height) {\n", row, from, row, to, row);
+    bool meets = tiling_has_reach(t);
+    text_put(&inner, meets ? "at_tile = 0;\n" : "");
+    text_print(&inner, "for (%s = %s; %s < %s; %s += height%s) {\n", row, from, row, to, row, meets ? ", at_tile++" : "");
     text_print(&inner, "    height = %s;\n", tile_height(e, t));
+    tiling_lines(&inner, "    ", tiling_reach_lines(e, t, calls[7]));
     if (along)
         text_print(&inner, "    const int64_t k_step = k_apart ? k_apart : height%s;\n", t->c->rows_spread ? " * LANES" : "");
-    text_print(&inner, "    const %s *here = rows + (%s - %s) * %s + done * k_step;\n", emit_element(t->c->packed), row, from,
-               along ? "tile_step" : "row_step");
+    text_print(&inner, "    const %s *here = rows + (%s - %s) * %s + %s * k_step;\n", emit_element(t->c->packed), row, from,
+               along ? "tile_step" : "row_step", t->c->points_met.condition ? "first_point" : "done");
     if (along)
         text_print(&inner, "    if (block == 1)\n        ahead = (const char *)(k_apart ? here + 16 * k_apart : panels_%d + (%s + COLUMNS_%d) * %s);\n", n,
                    tiling_tile_place(t), n, tiling_panel_depth(t));
@@ -323,7 +327,7 @@ static void emit_tiles(Emitter *e, const Tiling *t, const char *first, const cha
         tiling_lines(&inner, "    ", find_target(e, t));
     if (stores)
         tiling_lines(&inner, "    ", near_target(e, t));
-    tiling_lines(&inner, "    ", tiles);
+    tiling_lines(&inner, "    ", calls[2]);
     text_put(&inner, "    ahead += points * ahead_step;\n}\n");
     tiling_each_tile(e, t, inner.bytes);
     emit_line(e, "done += points;");
@@ -331,7 +335,7 @@ static void emit_tiles(Emitter *e, const Tiling *t, const char *first, const cha
     emit_line(e, "} while (done < depth);");
 }
 
-static void emit_row_tiles(Emitter *e, Tiling *t, const LoopBounds *bounds, const char *pack, const char *tiles, int *depth)
+static void emit_row_tiles(Emitter *e, Tiling *t, const LoopBounds *bounds, const char *const calls[8], int *depth)
 {
     const IndexSet *rows = &t->c->rows;
     for (int i = 0; i < rows->count; i++) {
@@ -339,7 +343,7 @@ static void emit_row_tiles(Emitter *e, Tiling *t, const LoopBounds *bounds, cons
         const char *end = hold(e, bounds[i].end, emit_text(e, "%s_to", name));
         emit_bind(e, rows->list[i], name);
         if (i == rows->count - 1) {
-            emit_tiles(e, t, first, end, pack, tiles);
+            emit_tiles(e, t, first, end, calls);
         } else {
             emit_line(e, "for (int64_t %s = %s; %s < %s; %s++) {", name, first, name, end, name);
             e->scope->indent++;
@@ -349,7 +353,7 @@ static void emit_row_tiles(Emitter *e, Tiling *t, const LoopBounds *bounds, cons
 }
 
 /* Packs the columns; then for each point of the rows that stay, tile after tile of the others. */
-const char *tiling_step(Emitter *e, Tiling *t, const char *const calls[5])
+const char *tiling_step(Emitter *e, Tiling *t, const char *const calls[8])
 {
     const Contract *c = t->c;
     int depth = 0, inner = 0;
@@ -370,7 +374,7 @@ const char *tiling_step(Emitter *e, Tiling *t, const char *const calls[5])
         emit_line(e, "for (int c = 0; c < COLUMNS_%d; c++)", t->number);
         emit_line(e, "    start[c] = %s;", emit_state_start(e, c->product, 0, false));
     }
-    if (!t->in_registers)
+    if (!t->in_registers || tiling_where(t))
         emit_line(e, "%s tile[ROWS_%d * COLUMNS_%d];", dtype_c(t->dtype), t->number, t->number);
     tiling_find_pieces(e, t);
     if (tiling_has_registers(t) && t->in_registers)
@@ -395,7 +399,7 @@ const char *tiling_step(Emitter *e, Tiling *t, const char *const calls[5])
         e->scope->indent++;
         inner++;
     }
-    emit_row_tiles(e, t, bounds, calls[1], calls[2], &inner);
+    emit_row_tiles(e, t, bounds, calls, &inner);
     close_loops(e, inner);
     if (calls[4][0])
         emit_line(e, "%s", calls[4]);

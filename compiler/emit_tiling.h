@@ -13,6 +13,7 @@ typedef struct Tiling {
     const char **names;           /* [lowered index id]: of the indices' variables, the same in all functions */
     const Term **first;           /* the reductions behind the product, as their domains leave them */
     int first_count;
+    const Term *branch;           /* of the step's where, the one that is true of all of a tile that the text is for; or NULL */
     bool in_registers;            /* they take the sums from there */
     bool is_stored;               /* what the step stores is made from the sums in registers, */
     bool in_pieces;               /* of columns of several indices in pieces: templates/pieces.c; */
@@ -62,14 +63,25 @@ const char *tiling_pack_row_parts(Emitter *e, Tiling *t);
 void tiling_clear_parts(Emitter *e, const Tiling *t);
 void tiling_leave_odd(Emitter *e, const Tiling *t);     /* the step ends where numbers have no parts */
 
+/* emit_reach.c: what tiles of rows leave out of the columns (0), or of the contracted points (1) */
+void tiling_reach_parameters(Emitter *e, Tiling *t);
+const char *tiling_meet(Emitter *e, Tiling *t, int points);                 /* the body of a function; "" where there is none */
+const char *tiling_meet_function(int points);
+void tiling_find_reach(Emitter *e, const Tiling *t, const char *const calls[2], const char *height);
+const char *tiling_reach_lines(Emitter *e, const Tiling *t, const char *fill);
+bool tiling_has_reach(const Tiling *t);
+const Term *tiling_where(const Tiling *t);    /* that tiles which meet its condition everywhere go without; or NULL */
+const Term *tiling_whole_value(const Tiling *t);    /* of such a tile's output */
+const Term *tiling_whole_first(Emitter *e, const Tiling *t, int r);    /* and the reduction that takes it */
+
 /* emit_sums.c: likewise */
 const char *tiling_state_array(Emitter *e, const Tiling *t, int r, const Component *component);
 const char *tiling_taken(Emitter *e, Tiling *t);
 const char *tiling_after(Emitter *e, Tiling *t);
 const char *tiling_finish(Emitter *e, Tiling *t);
 
-/* emit_tiles.c: the body of the step's function. `calls`: of pack_columns, pack_rows, tiles, finish, and what
- * takes the last tile's sums. */
-const char *tiling_step(Emitter *e, Tiling *t, const char *const calls[5]);
+/* emit_tiles.c: the body of the step's function. `calls`: of pack_columns, pack_rows, tiles, finish, what takes the last
+ * tile's sums, what finds the columns and the points that a tile meets, and what stores one that meets no column. */
+const char *tiling_step(Emitter *e, Tiling *t, const char *const calls[8]);
 
 #endif

@@ -81,6 +81,7 @@ typedef struct Emitter {
     int *uses;                    /* [lowered term id] */
     bool merging;                 /* the step's states come from their parts */
     const char *jam_first;        /* the first of the points that go together, a parameter */
+    const Term *branch;           /* of the where that the step stores, the one that this text is for; NULL: for both */
 } Emitter;
 
 /* emit_scope.c */
@@ -131,7 +132,9 @@ typedef struct Domain {
     int around_count, inside_count;
 } Domain;
 
-/* emit_domain.c: tightens the loops' bounds as far as the conditions allow */
+/* emit_domain.c: tightens the loops' bounds as far as a condition allows; what it leaves is in the result */
+Domain emit_bounds(Emitter *e, const Term *condition, LoopBounds *loops, int loop_count);
+/* The same for what a where around a reduction's argument leaves to do. */
 Domain emit_domain(Emitter *e, const Term *reduce, LoopBounds *loops, int loop_count);
 
 /* emit_reduce.c */

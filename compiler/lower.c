@@ -376,6 +376,7 @@ Program *lower(Arena *arena, const Program *program, const bool *wanted, const u
     l.tensors = ARENA_ARRAY(arena, Tensor *, program->tensor_count);
     l.facts = ARENA_ARRAY(arena, Facts, program->term_count);
     l.temporaries = ARENA_ARRAY(arena, Tensor *, program->term_count);
+    l.masked = ARENA_ARRAY(arena, Tensor *, program->term_count);
     for (int i = 0; i < program->input_count; i++) {
         Tensor *input = lower_tensor(&l, program->inputs[i], true);
         l.tensors[program->inputs[i]->id] = input;

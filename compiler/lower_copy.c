@@ -252,23 +252,42 @@ static Index **images(Lower *l, const Term *term, const Instance *instance)
     return list;
 }
 
-static Term *copy_stored(Lower *l, Context *c, const Term *term, const Instance *instance)
+/* Reads a term from *stored, where it is made first if it is not there. */
+static Term *copy_stored_in(Lower *l, Context *c, Tensor **stored, const Term *term, const Instance *instance)
 {
-    Tensor *tensor = l->temporaries[term->id];
+    Tensor *tensor = *stored;
     if (!tensor) {
         const Instance *unused = NULL;
         Context own = lower_open(l, images(l, term, instance), term->rank, &unused);
         own.root = term;
         tensor = lower_store(l, &own, lower_copy(l, &own, term, link_all(l, term, &own)), term->span);
-        l->temporaries[term->id] = tensor;
+        *stored = tensor;
     }
     return lower_read_temporary(l, c, tensor, term->indices, instance, term->span);
+}
+
+static Term *copy_stored(Lower *l, Context *c, const Term *term, const Instance *instance)
+{
+    return copy_stored_in(l, c, &l->temporaries[term->id], term, instance);
 }
 
 /* The value of a term in one more statement: written there, or stored first when it costs too much to repeat. */
 Term *lower_copy_again(Lower *l, Context *c, const Term *term, const Instance *instance)
 {
     return l->facts[term->id].cost > COST_CHEAP ? copy_stored(l, c, term, instance) : lower_copy(l, c, term, instance);
+}
+
+/* The argument of a softmax in one more statement. Of a mask that is stored only what it chooses is read again. */
+static Term *copy_argument(Lower *l, Context *c, const Term *softmax, const Instance *instance)
+{
+    const Term *x = softmax->reduce.argument, *mask = lower_mask(l, softmax);
+    if (!mask || l->facts[x->id].cost <= COST_CHEAP)
+        return lower_copy_again(l, c, x, instance);
+    Term *stored = copy_stored_in(l, c, &l->masked[x->id], x, instance);
+    Output *output = &stored->read.tensor->maker->outputs[0];
+    output->partly = output->value->kind == TERM_SELECT;    /* no copy of what is stored in any case */
+    Term *condition = lower_copy(l, c, mask->select.condition, instance), *no = lower_copy(l, c, mask->select.no, instance);
+    return lower_select(l, c, condition, stored, no);
 }
 
 /* ---- temporaries behind a where ---- */
@@ -376,6 +395,17 @@ static Row open_row(Lower *l, const Term *term, const Instance *instance, bool r
     return row;
 }
 
+/* What a mask leaves out is stored as 0, and has no share in their sum. */
+static Term *read_exponentials(Lower *l, Context *c, const Term *softmax, Tensor *exponentials, const Instance *instance)
+{
+    Term *power = lower_read_temporary(l, c, exponentials, softmax->indices, instance, softmax->span);
+    const Term *mask = lower_mask(l, softmax);
+    if (!mask)
+        return power;
+    Term *condition = lower_copy(l, c, mask->select.condition, instance);
+    return lower_select(l, c, condition, power, lower_number(l, c, power->dtype, 0, softmax->span));
+}
+
 /* The row's maximum of the argument, or its sum of the stored exponentials. */
 static Tensor *store_row(Lower *l, Row *row, const Term *softmax, Reduction reduction, Tensor *exponentials)
 {
@@ -388,18 +418,31 @@ static Tensor *store_row(Lower *l, Row *row, const Term *softmax, Reduction redu
         instance = lower_link(l, instance, softmax->reduce.over[i], over[i]);
     }
     Context inner = lower_widen(l, c, over, count);
-    Term *argument = exponentials
-                         ? lower_read_temporary(l, &inner, exponentials, softmax->indices, instance, softmax->span)
-                         : lower_copy_again(l, &inner, softmax->reduce.argument, instance);
+    Term *argument = exponentials ? read_exponentials(l, &inner, softmax, exponentials, instance)
+                                  : copy_argument(l, &inner, softmax, instance);
     Term like = { .kind = TERM_REDUCE, .dtype = softmax->dtype, .span = softmax->span,
                   .reduce = { .reduction = reduction, .declared = DTYPE_NONE } };
     return lower_store(l, c, lower_reduction(l, c, &like, over, count, argument), softmax->span);
 }
 
+/* exp(x - m), 0 in a row of nothing but -inf, and where a mask chooses -inf: of a row with NaN or inf the sum is NaN in any
+ * case, and so is all that it divides. */
+static Term *make_exponential(Lower *l, Context *c, const Term *softmax, Term *largest, const Instance *instance)
+{
+    Dtype dtype = softmax->dtype;
+    Term *x = copy_argument(l, c, softmax, instance);
+    bool masks = lower_mask(l, softmax) != NULL;
+    Term *difference = lower_map(l, c, FUNCTION_SUB, dtype, masks ? x->select.yes : x, largest);
+    difference->map.implicit = true;
+    Term *none = lower_map(l, c, FUNCTION_EQ, DTYPE_BOOL, largest, lower_number(l, c, dtype, -INFINITY, softmax->span));
+    Term *power = lower_map(l, c, FUNCTION_EXP, dtype, difference, NULL), *zero = lower_number(l, c, dtype, 0, softmax->span);
+    power = lower_select(l, c, none, zero, power);
+    return masks ? lower_select(l, c, x->select.condition, power, zero) : power;
+}
+
 /* m = x | max k, e = where(m == -inf, 0, exp(x - m)), s = e | sum k. The exponentials are stored: they are read twice. */
 static Term *copy_softmax(Lower *l, Context *c, const Term *term, const Instance *instance)
 {
-    const Term *x = term->reduce.argument;
     Dtype dtype = term->dtype;
     Span span = term->span;
     Row maxima = open_row(l, term, instance, true);
@@ -408,11 +451,7 @@ static Term *copy_softmax(Lower *l, Context *c, const Term *term, const Instance
     Row powers = open_row(l, term, instance, false);
     Context *p = &powers.context;
     Term *largest = lower_read_temporary(l, p, m, maxima.indices, powers.instance, span);
-    Term *difference = lower_map(l, p, FUNCTION_SUB, dtype, lower_copy_again(l, p, x, powers.instance), largest);
-    difference->map.implicit = true;
-    Term *masked = lower_map(l, p, FUNCTION_EQ, DTYPE_BOOL, largest, lower_number(l, p, dtype, -INFINITY, span));
-    Tensor *e = lower_store(l, p, lower_select(l, p, masked, lower_number(l, p, dtype, 0, span),
-                                               lower_map(l, p, FUNCTION_EXP, dtype, difference, NULL)), span);
+    Tensor *e = lower_store(l, p, make_exponential(l, p, term, largest, powers.instance), span);
 
     Row sums = open_row(l, term, instance, true);
     Tensor *s = store_row(l, &sums, term, REDUCTION_SUM, e);
@@ -427,7 +466,7 @@ static Term *copy_softmax(Lower *l, Context *c, const Term *term, const Instance
         share->map.implicit = true;    /* a sum of products may divide at its end instead */
         return lower_select(l, c, none, zero, share);
     }
-    Term *centred = lower_map(l, c, FUNCTION_SUB, dtype, lower_copy_again(l, c, x, instance),
+    Term *centred = lower_map(l, c, FUNCTION_SUB, dtype, copy_argument(l, c, term, instance),
                               lower_read_temporary(l, c, m, maxima.indices, instance, span));
     centred->map.implicit = true;
     return lower_select(l, c, none, lower_number(l, c, dtype, -INFINITY, span),

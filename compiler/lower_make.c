@@ -158,7 +158,7 @@ int lower_begin(Lower *l)
 void lower_output(Lower *l, int statement, Tensor *tensor, Term *value, Position *positions)
 {
     Statement *s = l->out->statements[statement];
-    Output output = { tensor, value, positions };
+    Output output = { tensor, value, positions, false };
     tensor->maker = s;
     tensor->axes = ARENA_ARRAY(l->arena, Index *, tensor->rank);
     for (int a = 0; a < tensor->rank; a++)

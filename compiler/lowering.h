@@ -1,4 +1,4 @@
-/* What the parts of lower share: lower.c (statements), lower_copy.c (terms) and lower_make.c (the new program). Only they
+/* What the parts of lower share: lower.c (statements), lower_copy.c (terms), lower_mask.c and lower_make.c (the new program). Only they
  * include it. */
 #ifndef EINC_LOWERING_H
 #define EINC_LOWERING_H
@@ -69,7 +69,8 @@ typedef struct Lower {
     int ended_count;
     Tensor **tensors;             /* [in tensor id]: its copy, or NULL when it is written into its readers */
     Facts *facts;                 /* [in term id] */
-    Tensor **temporaries;         /* [in term id]: what it was stored in */
+    Tensor **temporaries;         /* [in term id]: what it was stored in, */
+    Tensor **masked;              /* and where all who read it ask its where themselves */
     int temporary_count;
     const unsigned char *kinds;   /* [in term id]: see lower() */
     const Forced *forced;
@@ -111,5 +112,9 @@ Term *lower_read_temporary(Lower *l, Context *c, Tensor *tensor, Index *const *i
 
 /* lower_log.c: of a log-space product, in the loops around it */
 Term *lower_log_product(Lower *l, Context *c, const Term *log, const Instance *instance);
+
+/* lower_mask.c: the argument of a softmax if it is where(c, x, -inf), with a condition that bounds loops over the softmax's
+ * indices and may be asked by each reader; else NULL */
+const Term *lower_mask(const Lower *l, const Term *softmax);
 
 #endif

@@ -92,7 +92,7 @@ static Position plain(Arena *arena, Index *index)
 
 static void add_output(Scope *s, Tensor *tensor, Term *value, Position *positions)
 {
-    Output output = { tensor, value, positions };
+    Output output = { tensor, value, positions, false };
     tensor->maker = s->statement;
     tensor->axes = ARENA_ARRAY(s->b->arena, Index *, tensor->rank);
     for (int a = 0; a < tensor->rank; a++)

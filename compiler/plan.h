@@ -27,6 +27,17 @@ typedef struct Unit {
 
 enum { CONTRACT_LINE = 64 };      /* bytes between packed rows */
 
+/* What a tile of rows may leave out of the columns, or of the contracted points: a where decides, in the step itself or in
+ * the one that makes what is read. */
+typedef struct Reach {
+    const Term *condition;        /* what is left out does not meet it; NULL: nothing is */
+    Index *along;                 /* the column, or contracted point, in the condition's statement; */
+    Index **theirs, **own;        /* [count]: this statement's indices, and the step's for them */
+    int count;
+    const Term *where;            /* of columns: the step's own, if a tile that meets its condition everywhere goes without; */
+    bool fills;                   /* and one that meets it nowhere is stored, too */
+} Reach;
+
 /* A step as a tiled product, rows of one operand times columns of the other: see templates/contract.c. */
 typedef struct Contract {
     const Term *product;          /* the reduction over the contracted indices */
@@ -44,6 +55,8 @@ typedef struct Contract {
     bool pieces;                  /* there is a table of where the result has the columns of several indices */
     const Size *panels_of;        /* where a worker notes whose panels it has, for the next unit of work with the same
                                    * columns: in bytes from its part's beginning. NULL: no two units have the same */
+    Reach columns_met;            /* whose sums somebody asks for */
+    Reach points_met;             /* where a row's numbers are no zeros: the others are left out if all columns are finite */
     bool in_place;                /* rows may be read where they are */
     bool tames;                   /* an extremum of sums or extrema: of numbers that cannot make a NaN it is cheaper */
     bool columns_turned;          /* a column's contracted points lie side by side: packing turns squares of them */
@@ -77,6 +90,7 @@ typedef struct Step {
     int loop_count;
     Index *vector;                /* the index that the lanes run along, or NULL */
     bool vector_kept;             /* one of `loops`, or one that a reduction runs over */
+    bool bounded;                 /* what it stores is a where whose condition bounds the lanes' loop: others are made apart */
     Term **roots;                 /* the reductions that depend on the kept loops alone */
     int root_count;
     Contract *contract;           /* NULL: a nest of loops */

@@ -222,6 +222,7 @@ static Contract *plan_parts(Planner *planner, const Step *step, const Contract *
     c->tames = false;
     c->tile_rows = tile->rows;
     c->rows_along = c->columns_turned = c->rows_spread = c->in_place = false;
+    c->columns_met.condition = c->points_met.condition = NULL;
     set_blocks(planner, c, sum->dtype);
     return c;
 }
@@ -273,6 +274,7 @@ Contract *plan_contract(Planner *planner, const Step *step)
     c->rows_spread = c->group == 1 && target->spreads;
     c->in_place = !c->rows_spread && is_in_place(c);
     set_blocks(planner, c, dtype);
+    plan_reach(planner, step, c);
     c->parts = plan_parts(planner, step, c, component);
     return c;
 }
@@ -519,6 +521,8 @@ static void reserve(Planner *planner, const Launch *launch, const Step *step, Co
         for (int i = 0, n = state_components(step->roots[r], components); i < n; i++)
             add_scratch(planner, step, c, arena_format(arena, "%s_%d", components[i].name, r + 1), components[i].dtype, columns, end);
     }
+    if (c->points_met.condition)
+        add_scratch(planner, step, c, "finite", DTYPE_I64, size_constant(arena, 1), end);
     if (c->tile->parts)
         add_scratch(planner, step, c, "odd", DTYPE_I64, size_constant(arena, 1), end);
 }

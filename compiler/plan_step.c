@@ -117,6 +117,16 @@ static bool has_loop(const Costing *c, const Index *index)
     return false;
 }
 
+/* A reduction's argument, without a where that is a matter of the loops' bounds. */
+static const Term *inside_bounds(const Costing *c, const Term *reduce)
+{
+    const Term *x = reduce->reduce.argument;
+    bool bounds = c->vector && reduction_facts[reduce->reduce.reduction].leaves == LEAVES_NOTHING && x->kind == TERM_SELECT && state_skips(reduce, x->select.no) &&
+                  condition_bounds(x->select.condition, (Index *const *)&c->vector, 1) &&
+                  condition_only_bounds(x->select.condition, c->vector);
+    return bounds ? x->select.yes : x;
+}
+
 static void cost_reduce(Costing *c, const Term *term)
 {
     bool in_lanes;
@@ -132,7 +142,7 @@ static void cost_reduce(Costing *c, const Term *term)
             c->widest = dtype_size(components[i].dtype);
     if (across && c->loop_count < 128 && !has_loop(c, c->vector))
         c->loops[c->loop_count++] = c->vector;
-    cost_term(c, term->reduce.argument);
+    cost_term(c, inside_bounds(c, term));
     bool scans = term->kind == TERM_REDUCE && reduction_facts[term->reduce.reduction].leaves == LEAVES_ALL;
     double elements = turns(c, term->reduce.argument, &in_lanes);
     c->cost += scans && !in_lanes ? elements * SCAN_WAIT : elements;
@@ -182,7 +192,8 @@ static double cost_step(const Planner *planner, const Step *step, const Index *v
         c.loops[c.loop_count++] = vector;
     for (int o = 0; o < step->statement->output_count; o++) {
         const Output *output = &step->statement->outputs[o];
-        cost_term(&c, output->value);
+        bool bounded = vector && planner_is_bounded(planner, step, (Index *)vector) && condition_only_bounds(output->value->select.condition, vector);
+        cost_term(&c, bounded ? output->value->select.yes : output->value);
         for (int a = 0; a < output->tensor->rank; a++)
             if (vector && output->tensor->axes[a] == vector) {
                 bool in_lanes;
@@ -552,6 +563,7 @@ Step *plan_step(Planner *planner, const Statement *statement, int id)
     }
     if (step->vector_kept)
         move_last(step, step->vector);
+    step->bounded = !step->contract && step->vector_kept && planner_is_bounded(planner, step, step->vector);
     if (step->vector) {
         int lanes = step_lanes(planner, step);
         if (planner->plan->lanes == 0 || lanes < planner->plan->lanes)

@@ -58,6 +58,14 @@ typedef struct Sides {
 /* Of a product that its step stores; false when a side has no index of its own. */
 bool product_choose_sides(const Planner *planner, const Step *step, const Product *product, Sides *sides);
 
+/* plan_reach.c: whether nothing below a term is read at computed positions, so that it can be evaluated anywhere */
+bool planner_reads_plainly(const Planner *planner, const Term *term);
+/* Whether what a step stores is a where with a dear value, or one that is stored alone, and a condition that bounds the loop
+ * over an index. */
+bool planner_is_bounded(const Planner *planner, const Step *step, Index *vector);
+/* What each tile of a product's rows may leave out. */
+void plan_reach(const Planner *planner, const Step *step, Contract *c);
+
 /* plan_contract.c: NULL when the step is no product, or one that loops make as fast */
 Contract *plan_contract(Planner *planner, const Step *step);
 void contract_tiles(Planner *planner, Launch *launch);    /* the blocks of a launch that has a tiled product */

@@ -31,6 +31,66 @@ bool term_has_index(const Term *term, const Index *index)
     return indices_have(term->indices, term->rank, index);
 }
 
+const Term *output_stored(const Output *output)
+{
+    return output->partly ? output->value->select.yes : output->value;
+}
+
+/* ---- what bounds loops ---- */
+
+/* Adds up how often an index's position is in a term; false where that is not all that the term depends on it by. */
+static bool add_coefficient(const Term *term, const Index *index, int sign, int *coefficient)
+{
+    if (!term_has_index(term, index))
+        return true;
+    if (term->kind == TERM_POSITION)
+        *coefficient += sign;
+    if (term->kind != TERM_MAP)
+        return term->kind == TERM_POSITION;
+    Term *const *a = term->map.arguments;
+    switch (term->map.function) {
+    case FUNCTION_CAST:
+        return dtype_kind(a[0]->dtype) == KIND_INT && term->dtype == DTYPE_I64 && add_coefficient(a[0], index, sign, coefficient);
+    case FUNCTION_NEG: return add_coefficient(a[0], index, -sign, coefficient);
+    case FUNCTION_ADD: return add_coefficient(a[0], index, sign, coefficient) && add_coefficient(a[1], index, sign, coefficient);
+    case FUNCTION_SUB: return add_coefficient(a[0], index, sign, coefficient) && add_coefficient(a[1], index, -sign, coefficient);
+    default: return false;
+    }
+}
+
+static bool bounds_index(const Term *condition, const Index *index)
+{
+    int coefficient = 0;
+    if (condition->kind != TERM_MAP || condition->map.function < FUNCTION_LT || condition->map.function > FUNCTION_EQ ||
+        dtype_kind(condition->map.arguments[0]->dtype) != KIND_INT)
+        return false;
+    return add_coefficient(condition->map.arguments[0], index, 1, &coefficient) &&
+           add_coefficient(condition->map.arguments[1], index, -1, &coefficient) && (coefficient == 1 || coefficient == -1);
+}
+
+static bool is_and(const Term *condition)
+{
+    return condition->kind == TERM_MAP && condition->map.function == FUNCTION_AND;
+}
+
+bool condition_bounds(const Term *condition, Index *const *over, int count)
+{
+    if (is_and(condition))
+        return condition_bounds(condition->map.arguments[0], over, count) ||
+               condition_bounds(condition->map.arguments[1], over, count);
+    for (int i = 0; i < count; i++)
+        if (bounds_index(condition, over[i]))
+            return true;
+    return false;
+}
+
+bool condition_only_bounds(const Term *condition, const Index *index)
+{
+    if (is_and(condition))
+        return condition_only_bounds(condition->map.arguments[0], index) && condition_only_bounds(condition->map.arguments[1], index);
+    return !term_has_index(condition, index) || bounds_index(condition, index);
+}
+
 /* ---- what a term is made of ---- */
 
 void term_each_argument(const Term *term, OnTerm *on, void *user)
@@ -221,6 +281,7 @@ const char *program_verify(const Program *program)
         for (int o = 0; o < statement->output_count; o++) {
             const Output *output = &statement->outputs[o];
             expect(&v, output->value->statement == s, "a statement stores a term of another one");
+            expect(&v, !output->partly || output->value->kind == TERM_SELECT, "a value that is stored in part is no where");
             for (int a = 0; a < output->tensor->rank; a++) {
                 verify_position(&v, NULL, &output->positions[a], s);
                 expect(&v, statement->accumulate || position_is_plain(&output->positions[a]),

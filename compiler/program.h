@@ -162,6 +162,7 @@ typedef struct Output {
     Tensor *tensor;
     Term *value;
     Position *positions;          /* tensor->rank; plain unless the statement accumulates */
+    bool partly;                  /* in a lowered program: the value is a where, and nobody reads it where the condition fails */
 } Output;
 
 struct Statement {
@@ -192,6 +193,9 @@ typedef struct Program {
     int statement_count;
     const struct Program *origin; /* of an ordered program, the checked one; else NULL */
 } Program;
+
+/* What has to be stored of an output: without the where that nobody asks for. */
+const Term *output_stored(const Output *output);
 
 /* What the caller knows of an operand before the program is checked. */
 typedef struct OperandSpec {
@@ -262,6 +266,11 @@ bool position_is_plain(const Position *position);
 bool position_has_gather(const Position *position);
 bool term_has_index(const Term *term, const Index *index);
 bool indices_have(Index *const *indices, int count, const Index *index);
+
+/* Whether a condition bounds a loop over one of the indices: comparisons of its position are among its parts, those that all
+ * have to hold. And whether of what depends on an index there is nothing but such. */
+bool condition_bounds(const Term *condition, Index *const *over, int count);
+bool condition_only_bounds(const Term *condition, const Index *index);
 
 /* Calls `on` for each term that a term is made of: gathers, arguments, a condition and its branches. */
 typedef void OnTerm(void *user, const Term *term);

@@ -132,7 +132,7 @@ void program_dump(Text *text, const Program *program)
             const Output *output = &statement->outputs[o];
             text_print(text, "  %s", output->tensor->label);
             dump_positions(text, output->positions, output->tensor->rank);
-            text_print(text, " %s t%d\n", statement->accumulate ? "+=" : "=", output->value->id);
+            text_print(text, " %s t%d%s\n", statement->accumulate ? "+=" : "=", output->value->id, output->partly ? " partly" : "");
         }
     }
 }

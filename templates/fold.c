@@ -38,6 +38,17 @@ INLINE float fold_sum_f32v(f32v x)
 }
 //}
 
+//{ are_finite_f32
+/* Whether so many numbers, of whole vectors, are finite: others times 0 are NaN. */
+INLINE int are_finite_f32(const float *x, int64_t count)
+{
+    f32v sum = splat_f32v(0.0f);
+    for (int64_t i = 0; i < count; i += LANES)
+        sum = sum + load_f32v(x + i, 1, LANES) * 0.0f;
+    return fold_sum_f32v(sum) == 0;
+}
+//}
+
 //{ fold_prod_f32v
 INLINE float fold_prod_f32v(f32v x)
 {
@@ -112,6 +123,17 @@ INLINE double fold_sum_f64v(f64v x)
     if (LANES > 1)
         x = x + flip_f64v(x, 1);
     return lane_f64v(x, 0);
+}
+//}
+
+//{ are_finite_f64
+/* Whether so many numbers, of whole vectors, are finite: others times 0 are NaN. */
+INLINE int are_finite_f64(const double *x, int64_t count)
+{
+    f64v sum = splat_f64v(0.0);
+    for (int64_t i = 0; i < count; i += LANES)
+        sum = sum + load_f64v(x + i, 1, LANES) * 0.0;
+    return fold_sum_f64v(sum) == 0;
 }
 //}
 

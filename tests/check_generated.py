@@ -60,6 +60,13 @@ KERNELS = {
     "erf": ("erf(ij) | sum j", []), "logarithms": ("log(i) + log2(i) + log10(i) + log1p(i)", []),
     "roundings": ("floor(i) + ceil(i) + round(i) + trunc(i)", []), "casts": ("i8(i) + i16(i) + f16(i) + bf16(i)", []),
     "viterbi": ("ik + kj -> ikj | max k & argmax k", []), "log_product": ("ik + kj -> ikj | logsumexp k", []),
+    "masked_attention": (
+        "Q[b,q,d], K[b,k,d] -> [b,q,k] | where(@k <= @q && @q - @k < 100 && @k < len[b]:i64 && @q < len[b], tanh(_), -inf) | "
+        "softmax k | * V[b,k,v] -> [b,q,v]", ["-d", "b=2,q=300,k=300,d=64,v=64"]),
+    "masked_log_sum": ("qd,kd->qk | where(@q >= @k, _, -inf) | logsumexp k", ["-d", "q=300,k=300,d=64"]),
+    "masked_largest": ("qd,kd->qk | where(@q >= @k, _, -inf) | max k", ["-d", "q=300,k=300,d=64"]),
+    "triangle": ("qd,kd->qk | where(@q >= @k, _, 0)", ["-d", "q=300,k=300,d=64"]),
+    "triangle_product": ("where(@i >= @j, A[i,j], 0) * B[j,k] -> [i,k]", ["-d", "i=300,j=300,k=64"]),
     "gaussian": ("(id - jd)^2 -> ij | exp(-0.5 * _) | * jv -> iv", []), "cumulative_maximum": ("ij | cummax j", []),
     "largest": ("ij:f64 | topk(3) j", []), "embedding": ("E[t[i]:i64,h], W[h,v] -> [i,v]", []),
     "masked_argmax": ("ij | where(@j < len[i]:i64, _, -inf) | argmax j", []), "window": ("x[2*i+r], k[r] -> [i]", []),

@@ -7,11 +7,11 @@
  *   step 1: store tmp1[q,k] = where(@q >= @k, sum[d](Q[q,d] * K[k,d]) * 0.125, -(inf))
  *     tiles of 6 x 8: rows q, columns k, contracted d, rows packed as vectors
  *     loops q k, 4 lanes along k
- *   step 2: store tmp2[q] = max[k](tmp1[q,k])
+ *   step 2: store tmp2[q] = max[k](where(@q >= @k, tmp1[q,k], -(inf)))
  *     loops q, 4 lanes along k
- *   step 3: store tmp3[q,k] = where(tmp2[q] == -inf, 0, exp(tmp1[q,k] - tmp2[q]))
+ *   step 3: store tmp3[q,k] = where(@q >= @k, where(tmp2[q] == -inf, 0, exp(tmp1[q,k] - tmp2[q])), 0)
  *     loops q k, 4 lanes along k
- *   step 4: store tmp4[q] = sum[k](tmp3[q,k])
+ *   step 4: store tmp4[q] = sum[k](where(@q >= @k, tmp3[q,k], 0))
  *     loops q, 4 lanes along k
  *   step 5: store out[q,v] = sum[k](tmp3[q,k] * V[k,v]) / where(tmp4[q] == 0, 1, tmp4[q])
  *     tiles of 6 x 8: rows q, columns v, contracted k, rows packed as vectors
@@ -24,7 +24,7 @@
  *         + align(align(k, 8) * d * 4, 64) + align((1 + min(1, align(k, 8) * d / 40961) * 7) * d * 96, 64)
  *         + align(min(1, d / 1025) * align(k, 8) * 192, 64) + 64 + align(align(v, 8) * k * 4, 64)
  *         + align((1 + min(1, align(v, 8) * k / 40961) * 7) * k * 96, 64)
- *         + align(min(1, k / 1025) * align(v, 8) * 192, 64) + 64) */
+ *         + align(min(1, k / 1025) * align(v, 8) * 192, 64) + 64 + 64) */
 #include <stddef.h>
 #include <stdint.h>
 #include <string.h>
@@ -252,22 +252,6 @@ INLINE boolv first_boolv(int count)
     return lanes_i32v() < count;
 }
 
-INLINE boolv and_boolv(boolv a, boolv b)
-{
-    return a & b;
-}
-
-/* Whether some lane is true. */
-INLINE int any_boolv(boolv m)
-{
-    int32_t lanes[LANES], any = 0;
-    memcpy(lanes, &m, sizeof lanes);
-    UNROLL
-    for (int l = 0; l < LANES; l++)
-        any |= lanes[l];
-    return any != 0;
-}
-
 INLINE f32v select_f32v(boolv m, f32v a, f32v b)
 {
 #if EINC_VECTORS
@@ -432,6 +416,15 @@ INLINE float fold_sum_f32v(f32v x)
     return lane_f32v(x, 0);
 }
 
+/* Whether so many numbers, of whole vectors, are finite: others times 0 are NaN. */
+INLINE int are_finite_f32(const float *x, int64_t count)
+{
+    f32v sum = splat_f32v(0.0f);
+    for (int64_t i = 0; i < count; i += LANES)
+        sum = sum + load_f32v(x + i, 1, LANES) * 0.0f;
+    return fold_sum_f32v(sum) == 0;
+}
+
 INLINE float fold_max_f32v(f32v x)
 {
     if (LANES > 8)
@@ -555,18 +548,6 @@ PLAIN int64_t meet(int64_t a, int64_t b)
     return a == b || b == 1 ? a : a == 1 ? b : -1;
 }
 
-/* How many of the lanes' positions, which follow each other from `first` on, are less than `bound`. */
-static inline int lanes_before(int64_t first, int64_t bound)
-{
-    return first >= bound ? 0 : (uint64_t)bound - (uint64_t)first < LANES ? (int)(bound - first) : LANES;
-}
-
-/* Which of them are not more. */
-INLINE boolv are_up_to(int64_t first, int64_t bound)
-{
-    return first_boolv(first > bound ? 0 : lanes_before(first, bound) + 1);
-}
-
 /* One call: the operands, what follows from their shapes, and where tasks report a failure. */
 typedef struct Frame {
     attention_args in;    /* strides of axes of size 1 are 0 here */
@@ -587,6 +568,7 @@ typedef struct Frame {
     int64_t at_packed_5;
     int64_t at_kept_5;
     int64_t at_panels_of_5;
+    int64_t at_finite_5;
     int64_t per_worker;
     int64_t grain_1, tasks_1;
     int past_5;    /* the result is stored past the caches */
@@ -704,13 +686,25 @@ INLINE void multiply_1(int height, const f32u *rows, int64_t row_step, int64_t k
  * taken by what follows the product. */
 KERNEL static void tile_1(int height, const f32u *rows, int64_t row_step, int64_t k_step, const float *panel,
         int64_t depth, const char *ahead, int64_t ahead_step, const f32u *start, int64_t start_step, f32u *kept,
-        int64_t kept_step)
+        int64_t kept_step, f32u *result, int64_t result_step)
 {
     f32v sums[ROWS_1][VECTORS_1];
     if (height == ROWS_1)
         multiply_1(ROWS_1, rows, LANES, ROWS_1 * LANES, panel, depth, ahead, ahead_step, start, start_step, sums);
     else
         multiply_1(height, rows, row_step, k_step, panel, depth, ahead, ahead_step, start, start_step, sums);
+    if (result) {
+        UNROLL
+        for (int r = 0; r < ROWS_1; r++) {
+            if (r >= height)
+                break;
+            UNROLL
+            for (int v = 0; v < VECTORS_1; v++) {
+                store_f32v(result + r * result_step + v * LANES, 1, sums[r][v] * 0.125f, LANES);
+            }
+        }
+        return;
+    }
     UNROLL
     for (int r = 0; r < ROWS_1; r++) {
         if (r >= height)
@@ -728,24 +722,31 @@ KERNEL static void after_1(const Frame *f, char *own, int64_t q_first, int64_t q
     const int64_t row_tmp1 = f->row_tmp1;
     f32u *tmp1 = (f32u *)own;
     const int64_t tmp1_0 = row_tmp1;
-    const float cast_of = -INFINITY;
     for (int v = 0; v * LANES < count; v++) {
         const int lanes = (int)size_min(LANES, count - v * LANES);
         const int64_t k_lanes = k + v * LANES;
         for (int r = 0; r < height; r++) {
             const int64_t q_at = q + r;
             const f32v sum = load_f32v(kept + r * COLUMNS_1 + v * LANES, 1, lanes);
-            const boolv value = are_up_to(k_lanes, q_at);
-            const boolv where = and_boolv(first_boolv(lanes), value);
-            f32v chosen = splat_f32v(cast_of);
-            if (any_boolv(where)) {
-                chosen = select_f32v(where, sum * 0.125f, chosen);
-            }
-            store_f32v(tmp1 + (q_at - q_first) * tmp1_0 + k_lanes, 1, chosen, lanes);
+            store_f32v(tmp1 + (q_at - q_first) * tmp1_0 + k_lanes, 1, sum * 0.125f, lanes);
         }
     }
 }
 
+/* The columns of a tile that somebody asks for. */
+KERNEL static void meet_columns_1(const Frame *f, int64_t q, int height, int64_t *columns_from, int64_t *columns_to,
+        int at_tile)
+{
+    const int64_t extent_k = f->extent_k;
+    int64_t from = extent_k, to = 0;
+    for (int64_t q_at = q; q_at < q + height; q_at++) {
+        const int64_t limit = q_at;
+        from = size_min(from, 0);
+        to = size_max(to, size_min(extent_k, size_add(limit, 1)));
+    }
+    columns_from[at_tile] = from;
+    columns_to[at_tile] = to;
+}
 
 /* The step for one unit of work. */
 KERNEL static void step_1(const Frame *f, char *own, int64_t q_first, int64_t q_end)
@@ -786,6 +787,14 @@ KERNEL static void step_1(const Frame *f, char *own, int64_t q_first, int64_t q_
         int height = (int)(tiles_left <= block ? left : size_ceil_div(left * block, tiles_left));
         int64_t q = q_block, done = 0, points;
         q_stop = q_block + height;
+        int64_t columns_from[BLOCK_1], columns_to[BLOCK_1];
+        int at_tile = 0;
+        for (; q < q_stop; q += height, at_tile++) {
+            height = (int)size_ceil_div(q_stop - q, size_ceil_div(q_stop - q, ROWS_1));
+            meet_columns_1(f, q, height, columns_from, columns_to, at_tile);
+        }
+        q = q_block;
+        height = (int)(q_stop - q);
         for (q = q_block; q < q_stop; q += height) {
             height = (int)size_ceil_div(q_stop - q, size_ceil_div(q_stop - q, ROWS_1));
             const int64_t before = q - q_block;
@@ -810,18 +819,26 @@ KERNEL static void step_1(const Frame *f, char *own, int64_t q_first, int64_t q_
                 const int count = (int)size_min(COLUMNS_1, columns - place);
                 if (block > 1)
                     ahead = (const char *)(panels_1 + (place + COLUMNS_1) * depth + done * COLUMNS_1);
-                for (q = q_block; q < q_stop; q += height) {
+                at_tile = 0;
+                for (q = q_block; q < q_stop; q += height, at_tile++) {
                     height = (int)size_ceil_div(q_stop - q, size_ceil_div(q_stop - q, ROWS_1));
+                    if (k >= columns_to[at_tile] || k + COLUMNS_1 <= columns_from[at_tile])
+                        continue;
                     const int64_t k_step = k_apart ? k_apart : height * LANES;
                     const f32u *here = rows + (q - q_block) * tile_step + done * k_step;
                     if (block == 1)
                         ahead = (const char *)(k_apart ? here + 16 * k_apart : panels_1
                                 + (place + COLUMNS_1) * depth);
+                    const int64_t result_step = tmp1_0;
+                    f32u *result = NULL;
+                    if (is_last && 1 == 1 && columns - place >= COLUMNS_1)
+                        result = tmp1 + (q - q_first) * tmp1_0 + (place);
                     if (writes)
                         ahead = (const char *)(tmp1 + (q - q_first) * tmp1_0 + ((place + COLUMNS_1)));
                     tile_1(height, here, row_step, k_step, panels_1 + place * depth + done * COLUMNS_1, points, ahead,
-                            ahead_step, done ? kept : start, done ? COLUMNS_1 : 0, kept, COLUMNS_1);
-                    if (is_last)
+                            ahead_step, done ? kept : start, done ? COLUMNS_1 : 0, kept, COLUMNS_1, result,
+                            result_step);
+                    if (is_last && !result)
                         after_1(f, own, q_first, q, k, count, height, kept);
                     kept += points < depth ? ROWS_1 * COLUMNS_1 : 0;
                     ahead += points * ahead_step;
@@ -832,7 +849,7 @@ KERNEL static void step_1(const Frame *f, char *own, int64_t q_first, int64_t q_
     }
 }
 
-/* tmp2[q] = max[k](tmp1[q,k]) */
+/* tmp2[q] = max[k](where(@q >= @k, tmp1[q,k], -(inf))) */
 INLINE void step_2_at(const Frame *f, char *own, int64_t q_first, int64_t q)
 {
     const int64_t extent_k = f->extent_k, row_tmp1 = f->row_tmp1;
@@ -840,11 +857,13 @@ INLINE void step_2_at(const Frame *f, char *own, int64_t q_first, int64_t q)
     f32u *tmp1 = (f32u *)own;
     const int64_t tmp1_0 = row_tmp1;
     f32u *tmp2 = (f32u *)(own + at_tmp2);
+    const int64_t limit = q;
+    const int64_t k_to = size_min(extent_k, size_add(limit, 1));
     f32v largest_lanes[4];
     for (int chain = 0; chain < 4; chain++)
         largest_lanes[chain] = splat_f32v(-INFINITY);
     int64_t k_at = 0;
-    for (; k_at + 4 * LANES <= extent_k; k_at += 4 * LANES) {
+    for (; k_at + 4 * LANES <= k_to; k_at += 4 * LANES) {
         UNROLL
         for (int chain = 0; chain < 4; chain++) {
             const int64_t k = k_at + chain * LANES;
@@ -852,8 +871,8 @@ INLINE void step_2_at(const Frame *f, char *own, int64_t q_first, int64_t q)
                     load_f32v(tmp1 + (q - q_first) * tmp1_0 + k, 1, LANES));
         }
     }
-    for (; k_at < extent_k; k_at += LANES) {
-        const int count_2 = extent_k - k_at < LANES ? (int)(extent_k - k_at) : LANES;
+    for (; k_at < k_to; k_at += LANES) {
+        const int count_2 = k_to - k_at < LANES ? (int)(k_to - k_at) : LANES;
         const f32v before = largest_lanes[0];
         largest_lanes[0] = max_f32v(largest_lanes[0], load_f32v(tmp1 + (q - q_first) * tmp1_0 + k_at, 1, count_2));
         largest_lanes[0] = select_f32v(first_boolv(count_2), largest_lanes[0], before);
@@ -870,7 +889,16 @@ KERNEL static void step_2(const Frame *f, char *own, int64_t q_first, int64_t q_
     step_2_at(f, own, q_first, q);
 }
 
-/* tmp3[q,k] = where(tmp2[q] == -inf, 0, exp(tmp1[q,k] - tmp2[q])) */
+/* the same where its condition fails */
+INLINE void step_3_else(const Frame *f, char *own, int64_t q_first, int64_t q, int64_t k, const int count)
+{
+    const int64_t row_tmp1 = f->row_tmp1;
+    f32u *tmp3 = (f32u *)own;
+    const int64_t tmp3_0 = row_tmp1;
+    store_f32v(tmp3 + (q - q_first) * tmp3_0 + k, 1, splat_f32v(0.0f), count);
+}
+
+/* tmp3[q,k] = where(@q >= @k, where(tmp2[q] == -inf, 0, exp(tmp1[q,k] - tmp2[q])), 0) */
 INLINE void step_3_at(const Frame *f, char *own, int64_t q_first, int64_t q, int64_t k, const int count)
 {
     const int64_t row_tmp1 = f->row_tmp1, at_tmp2 = f->at_tmp2;
@@ -889,11 +917,15 @@ KERNEL static void step_3(const Frame *f, char *own, int64_t q_first, int64_t q_
 {
     const int64_t extent_k = f->extent_k;
     const int64_t q = q_now;
-    for (int64_t k = 0; k < extent_k; k += LANES)
-        step_3_at(f, own, q_first, q, k, (int)size_min(LANES, extent_k - k));
+    const int64_t limit = q;
+    const int64_t k_to = size_max(size_min(extent_k, size_add(limit, 1)), 0);
+    for (int64_t k = 0; k < k_to; k += LANES)
+        step_3_at(f, own, q_first, q, k, (int)size_min(LANES, k_to - k));
+    for (int64_t k = k_to; k < extent_k; k += LANES)
+        step_3_else(f, own, q_first, q, k, (int)size_min(LANES, extent_k - k));
 }
 
-/* tmp4[q] = sum[k](tmp3[q,k]) */
+/* tmp4[q] = sum[k](where(@q >= @k, tmp3[q,k], 0)) */
 INLINE void step_4_at(const Frame *f, char *own, int64_t q_first, int64_t q)
 {
     const int64_t extent_k = f->extent_k, row_tmp1 = f->row_tmp1;
@@ -901,19 +933,21 @@ INLINE void step_4_at(const Frame *f, char *own, int64_t q_first, int64_t q)
     f32u *tmp3 = (f32u *)own;
     const int64_t tmp3_0 = row_tmp1;
     f32u *tmp4 = (f32u *)(own + at_tmp4);
+    const int64_t limit = q;
+    const int64_t k_to = size_min(extent_k, size_add(limit, 1));
     f32v sum_lanes[4];
     for (int chain = 0; chain < 4; chain++)
         sum_lanes[chain] = splat_f32v(0.0f);
     int64_t k_at = 0;
-    for (; k_at + 4 * LANES <= extent_k; k_at += 4 * LANES) {
+    for (; k_at + 4 * LANES <= k_to; k_at += 4 * LANES) {
         UNROLL
         for (int chain = 0; chain < 4; chain++) {
             const int64_t k = k_at + chain * LANES;
             sum_lanes[chain] = sum_lanes[chain] + load_f32v(tmp3 + (q - q_first) * tmp3_0 + k, 1, LANES);
         }
     }
-    for (; k_at < extent_k; k_at += LANES) {
-        const int count_2 = extent_k - k_at < LANES ? (int)(extent_k - k_at) : LANES;
+    for (; k_at < k_to; k_at += LANES) {
+        const int count_2 = k_to - k_at < LANES ? (int)(k_to - k_at) : LANES;
         const f32v before = sum_lanes[0];
         sum_lanes[0] = sum_lanes[0] + load_f32v(tmp3 + (q - q_first) * tmp3_0 + k_at, 1, count_2);
         sum_lanes[0] = select_f32v(first_boolv(count_2), sum_lanes[0], before);
@@ -1054,6 +1088,25 @@ KERNEL static void after_5(const Frame *f, char *own, int64_t q_first, int64_t q
     }
 }
 
+/* The contracted points at which a tile's rows are no zeros. */
+KERNEL static void meet_points_5(const Frame *f, char *own, int64_t q, int height, int64_t *points_from,
+        int64_t *points_to, int at_tile)
+{
+    const int64_t extent_k = f->extent_k, at_finite_5 = f->at_finite_5;
+    int64_t *finite_5 = (int64_t *)(own + at_finite_5);
+    points_from[at_tile] = 0;
+    points_to[at_tile] = extent_k;
+    if (!*finite_5)    /* times 0 they are no zeros */
+        return;
+    int64_t from = extent_k, to = 0;
+    for (int64_t q_at = q; q_at < q + height; q_at++) {
+        const int64_t limit = q_at;
+        from = size_min(from, 0);
+        to = size_max(to, size_min(extent_k, size_add(limit, 1)));
+    }
+    points_from[at_tile] = from;
+    points_to[at_tile] = to;
+}
 
 /* The step for one unit of work. */
 KERNEL static void step_5(const Frame *f, char *own, int64_t q_first, int64_t q_end)
@@ -1061,12 +1114,14 @@ KERNEL static void step_5(const Frame *f, char *own, int64_t q_first, int64_t q_
     const int64_t extent_k = f->extent_k, extent_v = f->extent_v;
     const int64_t at_panels_5 = f->at_panels_5, at_packed_5 = f->at_packed_5;
     const int64_t at_kept_5 = f->at_kept_5, at_panels_of_5 = f->at_panels_of_5;
+    const int64_t at_finite_5 = f->at_finite_5;
     f32u *out = (f32u *)f->in.out.data;
     const int64_t out_0 = f->in.out.stride[0], out_1 = f->in.out.stride[1];
     float *panels_5 = (float *)(own + at_panels_5);
     float *packed_5 = (float *)(own + at_packed_5);
     float *kept_5 = (float *)(own + at_kept_5);
     int64_t *panels_of_5 = (int64_t *)(own + at_panels_of_5);
+    int64_t *finite_5 = (int64_t *)(own + at_finite_5);
     const int64_t depth = extent_k;
     const int64_t columns = extent_v, places = size_align(columns, COLUMNS_5);
     float start[COLUMNS_5];
@@ -1085,6 +1140,7 @@ KERNEL static void step_5(const Frame *f, char *own, int64_t q_first, int64_t q_
                 pack_columns_5(f, own, v_2, depth, place, from_point, to_point, count);
             }
         }
+        *finite_5 = are_finite_f32(panels_5, places * depth);
         *panels_of_5 = columns_at;
     }
     const int64_t block = depth * places > NEAR_5 ? BLOCK_5 : 1;
@@ -1093,6 +1149,14 @@ KERNEL static void step_5(const Frame *f, char *own, int64_t q_first, int64_t q_
         int height = (int)(tiles_left <= block ? left : size_ceil_div(left * block, tiles_left));
         int64_t q = q_block, done = 0, points;
         q_stop = q_block + height;
+        int64_t points_from[BLOCK_5], points_to[BLOCK_5];
+        int at_tile = 0;
+        for (; q < q_stop; q += height, at_tile++) {
+            height = (int)size_ceil_div(q_stop - q, size_ceil_div(q_stop - q, ROWS_5));
+            meet_points_5(f, own, q, height, points_from, points_to, at_tile);
+        }
+        q = q_block;
+        height = (int)(q_stop - q);
         for (q = q_block; q < q_stop; q += height) {
             height = (int)size_ceil_div(q_stop - q, size_ceil_div(q_stop - q, ROWS_5));
             const int64_t before = q - q_block;
@@ -1117,17 +1181,21 @@ KERNEL static void step_5(const Frame *f, char *own, int64_t q_first, int64_t q_
                 const int count = (int)size_min(COLUMNS_5, columns - place);
                 if (block > 1)
                     ahead = (const char *)(panels_5 + (place + COLUMNS_5) * depth + done * COLUMNS_5);
-                for (q = q_block; q < q_stop; q += height) {
+                at_tile = 0;
+                for (q = q_block; q < q_stop; q += height, at_tile++) {
                     height = (int)size_ceil_div(q_stop - q, size_ceil_div(q_stop - q, ROWS_5));
+                    const int64_t first_point = size_max(done, points_from[at_tile]);
+                    const int64_t end_point = size_max(size_min(done + points, points_to[at_tile]), first_point);
                     const int64_t k_step = k_apart ? k_apart : height * LANES;
-                    const f32u *here = rows + (q - q_block) * tile_step + done * k_step;
+                    const f32u *here = rows + (q - q_block) * tile_step + first_point * k_step;
                     if (block == 1)
                         ahead = (const char *)(k_apart ? here + 16 * k_apart : panels_5
                                 + (place + COLUMNS_5) * depth);
                     if (writes)
                         ahead = (const char *)(out + q * out_0 + ((place + COLUMNS_5)) * out_1);
-                    tile_5(height, here, row_step, k_step, panels_5 + place * depth + done * COLUMNS_5, points, ahead,
-                            ahead_step, done ? kept : start, done ? COLUMNS_5 : 0, kept, COLUMNS_5);
+                    tile_5(height, here, row_step, k_step, panels_5 + place * depth + first_point * COLUMNS_5,
+                            end_point - first_point, ahead, ahead_step, done ? kept : start, done ? COLUMNS_5 : 0,
+                            kept, COLUMNS_5);
                     if (is_last)
                         after_5(f, own, q_first, q, v_2, count, height, kept);
                     kept += points < depth ? ROWS_5 * COLUMNS_5 : 0;
@@ -1220,7 +1288,8 @@ static int prepare(Frame *f, const attention_args *args, int workers)
             size_div(size_mul(size_align(extent_v, 8), extent_k), 40961)), 7)), extent_k), 96), 64));
     const int64_t at_panels_of_5 = f->at_panels_of_5 = size_add(at_kept_5,
             size_align(size_mul(size_mul(size_min(1, size_div(extent_k, 1025)), size_align(extent_v, 8)), 192), 64));
-    f->per_worker = size_add(at_panels_of_5, 64);
+    const int64_t at_finite_5 = f->at_finite_5 = size_add(at_panels_of_5, 64);
+    f->per_worker = size_add(at_finite_5, 64);
     const int64_t most_1 = size_min(size_max(size_ceil_div(size_mul(size_mul(extent_q, extent_d), extent_k), 32768),
             1), 1024);
     f->grain_1 = size_max(size_ceil_div(f->units_1, most_1), 1);

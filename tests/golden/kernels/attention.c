@@ -7,11 +7,11 @@
  *   step 1: store tmp1[b,h,q,k] = where(@q >= @k, sum[d](A[b,h,q,d] * B[b,h,k,d]) * 0.125, -(inf))
  *     tiles of 14 x 32: rows q, columns k, contracted d, rows in place
  *     loops b h q k, 16 lanes along k
- *   step 2: store tmp2[b,h,q] = max[k](tmp1[b,h,q,k])
+ *   step 2: store tmp2[b,h,q] = max[k](where(@q >= @k, tmp1[b,h,q,k], -(inf)))
  *     loops b h q, 16 lanes along k
- *   step 3: store tmp3[b,h,q,k] = where(tmp2[b,h,q] == -inf, 0, exp(tmp1[b,h,q,k] - tmp2[b,h,q]))
+ *   step 3: store tmp3[b,h,q,k] = where(@q >= @k, where(tmp2[b,h,q] == -inf, 0, exp(tmp1[b,h,q,k] - tmp2[b,h,q])), 0)
  *     loops b h q k, 16 lanes along k
- *   step 4: store tmp4[b,h,q] = sum[k](tmp3[b,h,q,k])
+ *   step 4: store tmp4[b,h,q] = sum[k](where(@q >= @k, tmp3[b,h,q,k], 0))
  *     loops b h q, 16 lanes along k
  *   step 5: store out[b,h,q,v] = sum[k](tmp3[b,h,q,k] * C[b,h,k,v]) / where(tmp4[b,h,q] == 0, 1, tmp4[b,h,q])
  *     tiles of 14 x 32: rows q, columns v, contracted k, rows in place
@@ -24,7 +24,7 @@
  *         + align(align(k, 32) * d * 4, 64) + align((1 + min(1, align(k, 32) * d / 163841) * 7) * (d + 16) * 56, 64)
  *         + align(min(1, d / 1025) * align(k, 32) * 448, 64) + 64 + align(align(v, 32) * k * 4, 64)
  *         + align((1 + min(1, align(v, 32) * k / 163841) * 7) * (k + 16) * 56, 64)
- *         + align(min(1, k / 1025) * align(v, 32) * 448, 64) + 64) */
+ *         + align(min(1, k / 1025) * align(v, 32) * 448, 64) + 64 + 64) */
 #include <stddef.h>
 #include <stdint.h>
 #include <string.h>
@@ -233,17 +233,6 @@ INLINE float lane_f32v(f32v x, int l)
 #endif
 }
 
-/* 0 or 1. */
-INLINE int lane_boolv(boolv m, int l)
-{
-#if EINC_VECTORS
-    return m[l] & 1;
-#else
-    (void)l;
-    return m;
-#endif
-}
-
 /* 0, 1, 2, ... */
 INLINE i32v lanes_i32v(void)
 {
@@ -257,27 +246,6 @@ INLINE i32v lanes_i32v(void)
 INLINE boolv first_boolv(int count)
 {
     return lanes_i32v() < count;
-}
-
-INLINE boolv and_boolv(boolv a, boolv b)
-{
-    return a & b;
-}
-
-/* Whether some lane is true. */
-INLINE int any_boolv(boolv m)
-{
-#if EINC_VECTORS && LANES >= 4
-    unsigned char any;
-    uint16_t k;
-    __asm__("vptestmd %2, %2, %1\n\tkortestw %1, %1\n\tsetnz %0" : "=r"(any), "=Yk"(k) : "v"(m) : "cc");
-    return any;
-#else
-    int any = 0;
-    for (int l = 0; l < LANES; l++)
-        any |= lane_boolv(m, l);
-    return any;
-#endif
 }
 
 INLINE f32v select_f32v(boolv m, f32v a, f32v b)
@@ -487,6 +455,15 @@ INLINE float fold_sum_f32v(f32v x)
     return lane_f32v(x, 0);
 }
 
+/* Whether so many numbers, of whole vectors, are finite: others times 0 are NaN. */
+INLINE int are_finite_f32(const float *x, int64_t count)
+{
+    f32v sum = splat_f32v(0.0f);
+    for (int64_t i = 0; i < count; i += LANES)
+        sum = sum + load_f32v(x + i, 1, LANES) * 0.0f;
+    return fold_sum_f32v(sum) == 0;
+}
+
 INLINE float fold_max_f32v(f32v x)
 {
     if (LANES > 8)
@@ -610,18 +587,6 @@ PLAIN int64_t meet(int64_t a, int64_t b)
     return a == b || b == 1 ? a : a == 1 ? b : -1;
 }
 
-/* How many of the lanes' positions, which follow each other from `first` on, are less than `bound`. */
-static inline int lanes_before(int64_t first, int64_t bound)
-{
-    return first >= bound ? 0 : (uint64_t)bound - (uint64_t)first < LANES ? (int)(bound - first) : LANES;
-}
-
-/* Which of them are not more. */
-INLINE boolv are_up_to(int64_t first, int64_t bound)
-{
-    return first_boolv(first > bound ? 0 : lanes_before(first, bound) + 1);
-}
-
 /* One call: the operands, what follows from their shapes, and where tasks report a failure. */
 typedef struct Frame {
     attention_args in;    /* strides of axes of size 1 are 0 here */
@@ -644,6 +609,7 @@ typedef struct Frame {
     int64_t at_packed_5;
     int64_t at_kept_5;
     int64_t at_panels_of_5;
+    int64_t at_finite_5;
     int64_t per_worker;
     int64_t grain_1, tasks_1;
     int64_t shared;
@@ -759,10 +725,22 @@ INLINE void multiply_1(int height, const f32u *rows, int64_t row_step, int64_t k
  * taken by what follows the product. */
 KERNEL static void tile_1(int height, const f32u *rows, int64_t row_step, int64_t k_step, const float *panel,
         int64_t depth, const char *ahead, int64_t ahead_step, const f32u *start, int64_t start_step, f32u *kept,
-        int64_t kept_step)
+        int64_t kept_step, f32u *result, int64_t result_step)
 {
     f32v sums[ROWS_1][VECTORS_1];
     multiply_1(height, rows, row_step, k_step, panel, depth, ahead, ahead_step, start, start_step, sums);
+    if (result) {
+        UNROLL
+        for (int r = 0; r < ROWS_1; r++) {
+            if (r >= height)
+                break;
+            UNROLL
+            for (int v = 0; v < VECTORS_1; v++) {
+                store_f32v(result + r * result_step + v * LANES, 1, sums[r][v] * 0.125f, LANES);
+            }
+        }
+        return;
+    }
     UNROLL
     for (int r = 0; r < ROWS_1; r++) {
         if (r >= height)
@@ -781,25 +759,32 @@ KERNEL static void after_1(const Frame *f, char *own, int64_t b_first, int64_t h
     f32u *tmp1 = (f32u *)own;
     const int64_t tmp1_0 = row_tmp1 * tile_1_3, tmp1_1 = row_tmp1 * tile_1_3;
     const int64_t tmp1_2 = row_tmp1;
-    const float cast_of = -INFINITY;
     for (int v = 0; v * LANES < count; v++) {
         const int lanes = (int)size_min(LANES, count - v * LANES);
         const int64_t k_lanes = k + v * LANES;
         for (int r = 0; r < height; r++) {
             const int64_t q_at = q + r;
             const f32v sum = load_f32v(kept + r * COLUMNS_1 + v * LANES, 1, lanes);
-            const boolv value = are_up_to(k_lanes, q_at);
-            const boolv where = and_boolv(first_boolv(lanes), value);
-            f32v chosen = splat_f32v(cast_of);
-            if (any_boolv(where)) {
-                chosen = select_f32v(where, sum * 0.125f, chosen);
-            }
             store_f32v(tmp1 + (b - b_first) * tmp1_0 + (h - h_first) * tmp1_1 + (q_at - q_first) * tmp1_2 + k_lanes,
-                    1, chosen, lanes);
+                    1, sum * 0.125f, lanes);
         }
     }
 }
 
+/* The columns of a tile that somebody asks for. */
+KERNEL static void meet_columns_1(const Frame *f, int64_t q, int height, int64_t *columns_from, int64_t *columns_to,
+        int at_tile)
+{
+    const int64_t extent_k = f->extent_k;
+    int64_t from = extent_k, to = 0;
+    for (int64_t q_at = q; q_at < q + height; q_at++) {
+        const int64_t limit = q_at;
+        from = size_min(from, 0);
+        to = size_max(to, size_min(extent_k, size_add(limit, 1)));
+    }
+    columns_from[at_tile] = from;
+    columns_to[at_tile] = to;
+}
 
 /* The step for one unit of work. */
 KERNEL static void step_1(const Frame *f, char *own, int64_t b_first, int64_t b_end, int64_t h_first, int64_t h_end,
@@ -849,6 +834,14 @@ KERNEL static void step_1(const Frame *f, char *own, int64_t b_first, int64_t b_
                 int height = (int)(tiles_left <= block ? left : size_ceil_div(left * block, tiles_left));
                 int64_t q = q_block, done = 0, points;
                 q_stop = q_block + height;
+                int64_t columns_from[BLOCK_1], columns_to[BLOCK_1];
+                int at_tile = 0;
+                for (; q < q_stop; q += height, at_tile++) {
+                    height = (int)size_ceil_div(q_stop - q, size_ceil_div(q_stop - q, ROWS_1));
+                    meet_columns_1(f, q, height, columns_from, columns_to, at_tile);
+                }
+                q = q_block;
+                height = (int)(q_stop - q);
                 const f32u *rows = A + b * A_0 + h * A_1 + q * A_2;
                 int64_t row_step = A_2, k_step = A_3;
                 if (tiles > 4 && row_step * 4 % 2048 == 0) {
@@ -873,16 +866,24 @@ KERNEL static void step_1(const Frame *f, char *own, int64_t b_first, int64_t b_
                         const int count = (int)size_min(COLUMNS_1, columns - place);
                         if (block > 1)
                             ahead = (const char *)(panels_1 + (place + COLUMNS_1) * depth + done * COLUMNS_1);
-                        for (q = q_block; q < q_stop; q += height) {
+                        at_tile = 0;
+                        for (q = q_block; q < q_stop; q += height, at_tile++) {
                             height = (int)size_ceil_div(q_stop - q, size_ceil_div(q_stop - q, ROWS_1));
+                            if (k >= columns_to[at_tile] || k + COLUMNS_1 <= columns_from[at_tile])
+                                continue;
                             const f32u *here = rows + (q - q_block) * row_step + done * k_step;
+                            const int64_t result_step = tmp1_2;
+                            f32u *result = NULL;
+                            if (is_last && 1 == 1 && columns - place >= COLUMNS_1)
+                                result = tmp1 + (b - b_first) * tmp1_0 + (h - h_first) * tmp1_1
+                                        + (q - q_first) * tmp1_2 + (place);
                             if (writes)
                                 ahead = (const char *)(tmp1 + (b - b_first) * tmp1_0 + (h - h_first) * tmp1_1
                                         + (q - q_first) * tmp1_2 + ((place + COLUMNS_1)));
                             tile_1(height, here, row_step, k_step, panels_1 + place * depth + done * COLUMNS_1,
                                     points, ahead, ahead_step, done ? kept : start, done ? COLUMNS_1 : 0, kept,
-                                    COLUMNS_1);
-                            if (is_last)
+                                    COLUMNS_1, result, result_step);
+                            if (is_last && !result)
                                 after_1(f, own, b_first, h_first, q_first, b, h, q, k, count, height, kept);
                             kept += points < depth ? ROWS_1 * COLUMNS_1 : 0;
                             ahead += points * ahead_step;
@@ -895,7 +896,7 @@ KERNEL static void step_1(const Frame *f, char *own, int64_t b_first, int64_t b_
     }
 }
 
-/* tmp2[b,h,q] = max[k](tmp1[b,h,q,k]) */
+/* tmp2[b,h,q] = max[k](where(@q >= @k, tmp1[b,h,q,k], -(inf))) */
 INLINE void step_2_at(const Frame *f, char *own, int64_t b_first, int64_t h_first, int64_t q_first, int64_t b,
         int64_t h, int64_t q)
 {
@@ -906,11 +907,13 @@ INLINE void step_2_at(const Frame *f, char *own, int64_t b_first, int64_t h_firs
     const int64_t tmp1_2 = row_tmp1;
     f32u *tmp2 = (f32u *)(own + at_tmp2);
     const int64_t tmp2_0 = tile_1_3, tmp2_1 = tile_1_3;
+    const int64_t limit = q;
+    const int64_t k_to = size_min(extent_k, size_add(limit, 1));
     f32v largest_lanes[4];
     for (int chain = 0; chain < 4; chain++)
         largest_lanes[chain] = splat_f32v(-INFINITY);
     int64_t k_at = 0;
-    for (; k_at + 4 * LANES <= extent_k; k_at += 4 * LANES) {
+    for (; k_at + 4 * LANES <= k_to; k_at += 4 * LANES) {
         UNROLL
         for (int chain = 0; chain < 4; chain++) {
             const int64_t k = k_at + chain * LANES;
@@ -919,8 +922,8 @@ INLINE void step_2_at(const Frame *f, char *own, int64_t b_first, int64_t h_firs
             largest_lanes[chain] = max_f32v(largest_lanes[chain], tmp1_at);
         }
     }
-    for (; k_at < extent_k; k_at += LANES) {
-        const int count_2 = extent_k - k_at < LANES ? (int)(extent_k - k_at) : LANES;
+    for (; k_at < k_to; k_at += LANES) {
+        const int count_2 = k_to - k_at < LANES ? (int)(k_to - k_at) : LANES;
         const f32v before = largest_lanes[0];
         const f32v tmp1_at_2 = load_f32v(tmp1 + (b - b_first) * tmp1_0 + (h - h_first) * tmp1_1
                 + (q - q_first) * tmp1_2 + k_at, 1, count_2);
@@ -943,7 +946,19 @@ KERNEL static void step_2(const Frame *f, char *own, int64_t b_first, int64_t b_
         }
 }
 
-/* tmp3[b,h,q,k] = where(tmp2[b,h,q] == -inf, 0, exp(tmp1[b,h,q,k] - tmp2[b,h,q])) */
+/* the same where its condition fails */
+INLINE void step_3_else(const Frame *f, char *own, int64_t b_first, int64_t h_first, int64_t q_first, int64_t b,
+        int64_t h, int64_t q, int64_t k, const int count)
+{
+    const int64_t tile_1_3 = f->tile_1_3, row_tmp1 = f->row_tmp1;
+    f32u *tmp3 = (f32u *)own;
+    const int64_t tmp3_0 = row_tmp1 * tile_1_3, tmp3_1 = row_tmp1 * tile_1_3;
+    const int64_t tmp3_2 = row_tmp1;
+    store_f32v(tmp3 + (b - b_first) * tmp3_0 + (h - h_first) * tmp3_1 + (q - q_first) * tmp3_2 + k, 1,
+            splat_f32v(0.0f), count);
+}
+
+/* tmp3[b,h,q,k] = where(@q >= @k, where(tmp2[b,h,q] == -inf, 0, exp(tmp1[b,h,q,k] - tmp2[b,h,q])), 0) */
 INLINE void step_3_at(const Frame *f, char *own, int64_t b_first, int64_t h_first, int64_t q_first, int64_t b,
         int64_t h, int64_t q, int64_t k, const int count)
 {
@@ -972,12 +987,16 @@ KERNEL static void step_3(const Frame *f, char *own, int64_t b_first, int64_t b_
     for (int64_t b = b_first; b < b_end; b++)
         for (int64_t h = h_first; h < h_end; h++) {
             const int64_t q = q_now;
-            for (int64_t k = 0; k < extent_k; k += LANES)
-                step_3_at(f, own, b_first, h_first, q_first, b, h, q, k, (int)size_min(LANES, extent_k - k));
+            const int64_t limit = q;
+            const int64_t k_to = size_max(size_min(extent_k, size_add(limit, 1)), 0);
+            for (int64_t k = 0; k < k_to; k += LANES)
+                step_3_at(f, own, b_first, h_first, q_first, b, h, q, k, (int)size_min(LANES, k_to - k));
+            for (int64_t k = k_to; k < extent_k; k += LANES)
+                step_3_else(f, own, b_first, h_first, q_first, b, h, q, k, (int)size_min(LANES, extent_k - k));
         }
 }
 
-/* tmp4[b,h,q] = sum[k](tmp3[b,h,q,k]) */
+/* tmp4[b,h,q] = sum[k](where(@q >= @k, tmp3[b,h,q,k], 0)) */
 INLINE void step_4_at(const Frame *f, char *own, int64_t b_first, int64_t h_first, int64_t q_first, int64_t b,
         int64_t h, int64_t q)
 {
@@ -988,11 +1007,13 @@ INLINE void step_4_at(const Frame *f, char *own, int64_t b_first, int64_t h_firs
     const int64_t tmp3_2 = row_tmp1;
     f32u *tmp4 = (f32u *)(own + at_tmp4);
     const int64_t tmp4_0 = tile_1_3, tmp4_1 = tile_1_3;
+    const int64_t limit = q;
+    const int64_t k_to = size_min(extent_k, size_add(limit, 1));
     f32v sum_lanes[4];
     for (int chain = 0; chain < 4; chain++)
         sum_lanes[chain] = splat_f32v(0.0f);
     int64_t k_at = 0;
-    for (; k_at + 4 * LANES <= extent_k; k_at += 4 * LANES) {
+    for (; k_at + 4 * LANES <= k_to; k_at += 4 * LANES) {
         UNROLL
         for (int chain = 0; chain < 4; chain++) {
             const int64_t k = k_at + chain * LANES;
@@ -1001,8 +1022,8 @@ INLINE void step_4_at(const Frame *f, char *own, int64_t b_first, int64_t h_firs
             sum_lanes[chain] = sum_lanes[chain] + tmp3_at;
         }
     }
-    for (; k_at < extent_k; k_at += LANES) {
-        const int count_2 = extent_k - k_at < LANES ? (int)(extent_k - k_at) : LANES;
+    for (; k_at < k_to; k_at += LANES) {
+        const int count_2 = k_to - k_at < LANES ? (int)(k_to - k_at) : LANES;
         const f32v before = sum_lanes[0];
         const f32v tmp3_at_2 = load_f32v(tmp3 + (b - b_first) * tmp3_0 + (h - h_first) * tmp3_1
                 + (q - q_first) * tmp3_2 + k_at, 1, count_2);
@@ -1150,6 +1171,25 @@ KERNEL static void after_5(const Frame *f, char *own, int64_t b_first, int64_t h
     }
 }
 
+/* The contracted points at which a tile's rows are no zeros. */
+KERNEL static void meet_points_5(const Frame *f, char *own, int64_t q, int height, int64_t *points_from,
+        int64_t *points_to, int at_tile)
+{
+    const int64_t extent_k = f->extent_k, at_finite_5 = f->at_finite_5;
+    int64_t *finite_5 = (int64_t *)(own + at_finite_5);
+    points_from[at_tile] = 0;
+    points_to[at_tile] = extent_k;
+    if (!*finite_5)    /* times 0 they are no zeros */
+        return;
+    int64_t from = extent_k, to = 0;
+    for (int64_t q_at = q; q_at < q + height; q_at++) {
+        const int64_t limit = q_at;
+        from = size_min(from, 0);
+        to = size_max(to, size_min(extent_k, size_add(limit, 1)));
+    }
+    points_from[at_tile] = from;
+    points_to[at_tile] = to;
+}
 
 /* The step for one unit of work. */
 KERNEL static void step_5(const Frame *f, char *own, int64_t b_first, int64_t b_end, int64_t h_first, int64_t h_end,
@@ -1159,7 +1199,7 @@ KERNEL static void step_5(const Frame *f, char *own, int64_t b_first, int64_t b_
     const int64_t extent_v = f->extent_v, tile_1_3 = f->tile_1_3;
     const int64_t row_tmp1 = f->row_tmp1, at_panels_5 = f->at_panels_5;
     const int64_t at_packed_5 = f->at_packed_5, at_kept_5 = f->at_kept_5;
-    const int64_t at_panels_of_5 = f->at_panels_of_5;
+    const int64_t at_panels_of_5 = f->at_panels_of_5, at_finite_5 = f->at_finite_5;
     f32u *out = (f32u *)f->in.out.data;
     const int64_t out_0 = f->in.out.stride[0], out_1 = f->in.out.stride[1];
     const int64_t out_2 = f->in.out.stride[2], out_3 = f->in.out.stride[3];
@@ -1170,6 +1210,7 @@ KERNEL static void step_5(const Frame *f, char *own, int64_t b_first, int64_t b_
     float *packed_5 = (float *)(own + at_packed_5);
     float *kept_5 = (float *)(own + at_kept_5);
     int64_t *panels_of_5 = (int64_t *)(own + at_panels_of_5);
+    int64_t *finite_5 = (int64_t *)(own + at_finite_5);
     const int64_t depth = extent_k;
     const int64_t columns = extent_v, places = size_align(columns, COLUMNS_5);
     float start[COLUMNS_5];
@@ -1190,6 +1231,7 @@ KERNEL static void step_5(const Frame *f, char *own, int64_t b_first, int64_t b_
                         pack_columns_5(f, own, b, h, v_2, depth, place, from_point, to_point, count);
                     }
                 }
+                *finite_5 = are_finite_f32(panels_5, places * depth);
                 *panels_of_5 = columns_at;
             }
             const int64_t tiles = places / COLUMNS_5;
@@ -1199,6 +1241,14 @@ KERNEL static void step_5(const Frame *f, char *own, int64_t b_first, int64_t b_
                 int height = (int)(tiles_left <= block ? left : size_ceil_div(left * block, tiles_left));
                 int64_t q = q_block, done = 0, points;
                 q_stop = q_block + height;
+                int64_t points_from[BLOCK_5], points_to[BLOCK_5];
+                int at_tile = 0;
+                for (; q < q_stop; q += height, at_tile++) {
+                    height = (int)size_ceil_div(q_stop - q, size_ceil_div(q_stop - q, ROWS_5));
+                    meet_points_5(f, own, q, height, points_from, points_to, at_tile);
+                }
+                q = q_block;
+                height = (int)(q_stop - q);
                 const f32u *rows = tmp3 + (b - b_first) * tmp3_0 + (h - h_first) * tmp3_1 + (q - q_first) * tmp3_2;
                 int64_t row_step = tmp3_2, k_step = 1;
                 if (tiles > 4 && row_step * 4 % 2048 == 0) {
@@ -1223,15 +1273,19 @@ KERNEL static void step_5(const Frame *f, char *own, int64_t b_first, int64_t b_
                         const int count = (int)size_min(COLUMNS_5, columns - place);
                         if (block > 1)
                             ahead = (const char *)(panels_5 + (place + COLUMNS_5) * depth + done * COLUMNS_5);
-                        for (q = q_block; q < q_stop; q += height) {
+                        at_tile = 0;
+                        for (q = q_block; q < q_stop; q += height, at_tile++) {
                             height = (int)size_ceil_div(q_stop - q, size_ceil_div(q_stop - q, ROWS_5));
-                            const f32u *here = rows + (q - q_block) * row_step + done * k_step;
+                            const int64_t first_point = size_max(done, points_from[at_tile]);
+                            const int64_t end_point = size_max(size_min(done + points, points_to[at_tile]),
+                                    first_point);
+                            const f32u *here = rows + (q - q_block) * row_step + first_point * k_step;
                             if (writes)
                                 ahead = (const char *)(out + b * out_0 + h * out_1 + q * out_2
                                         + ((place + COLUMNS_5)) * out_3);
-                            tile_5(height, here, row_step, k_step, panels_5 + place * depth + done * COLUMNS_5,
-                                    points, ahead, ahead_step, done ? kept : start, done ? COLUMNS_5 : 0, kept,
-                                    COLUMNS_5);
+                            tile_5(height, here, row_step, k_step, panels_5 + place * depth + first_point * COLUMNS_5,
+                                    end_point - first_point, ahead, ahead_step, done ? kept : start, done ? COLUMNS_5
+                                    : 0, kept, COLUMNS_5);
                             if (is_last)
                                 after_5(f, own, b_first, h_first, q_first, b, h, q, v_2, count, height, kept);
                             kept += points < depth ? ROWS_5 * COLUMNS_5 : 0;
@@ -1338,7 +1392,8 @@ static int prepare(Frame *f, const attention_args *args, int workers)
             size_div(size_mul(size_align(extent_v, 32), extent_k), 163841)), 7)), size_add(extent_k, 16)), 56), 64));
     const int64_t at_panels_of_5 = f->at_panels_of_5 = size_add(at_kept_5,
             size_align(size_mul(size_mul(size_min(1, size_div(extent_k, 1025)), size_align(extent_v, 32)), 448), 64));
-    f->per_worker = size_add(at_panels_of_5, 64);
+    const int64_t at_finite_5 = f->at_finite_5 = size_add(at_panels_of_5, 64);
+    f->per_worker = size_add(at_finite_5, 64);
     const int64_t most_1 = size_min(size_max(size_ceil_div(size_mul(size_mul(size_mul(size_mul(extent_b, extent_h),
             extent_q), extent_d), extent_k), 32768), 1), 1024);
     f->grain_1 = size_max(size_ceil_div(f->units_1, most_1), 1);

@@ -1,0 +1,180 @@
+/* What a tile of rows leaves out: of all its rows together the columns that nobody asks for, or the contracted points at
+ * which the rows are zeros. */
+#include <string.h>
+
+#include "emit_tiling.h"
+
+const Term *tiling_where(const Tiling *t)
+{
+    return t->c->columns_met.condition ? t->c->columns_met.where : NULL;
+}
+
+const Term *tiling_whole_value(const Tiling *t)
+{
+    const Output *output = &t->step->statement->outputs[0];
+    return tiling_where(t) && !t->c->reduces ? tiling_where(t)->select.yes : output_stored(output);
+}
+
+const Term *tiling_whole_first(Emitter *e, const Tiling *t, int r)
+{
+    if (!tiling_where(t))
+        return t->first[r];
+    Term *whole = ARENA_NEW(e->arena, Term);
+    *whole = *t->first[r];
+    whole->reduce.argument = tiling_where(t)->select.yes;
+    return whole;
+}
+
+/* The names in the texts of a reach: of columns, of contracted points. */
+static const char *const from_names[] = { "columns_from", "points_from" }, *const to_names[] = { "columns_to", "points_to" };
+static const char *const functions[] = { "meet_columns", "meet_points" };
+
+static const Reach *reach_of(const Tiling *t, int points)
+{
+    const Reach *reach = points ? &t->c->points_met : &t->c->columns_met;
+    return reach->condition ? reach : NULL;
+}
+
+void tiling_reach_parameters(Emitter *e, Tiling *t)
+{
+    for (int points = 0; points < 2; points++) {
+        emit_parameter(&t->parameters, "int64_t *", from_names[points]);
+        emit_parameter(&t->parameters, "int64_t *", to_names[points]);
+    }
+    emit_parameter(&t->parameters, "int64_t *", "whole_from");
+    emit_parameter(&t->parameters, "int64_t *", "whole_to");
+    emit_parameter(&t->parameters, "int ", "at_tile");
+    (void)e;
+}
+
+/* The condition's indices are those of the step, under other names. */
+static void bind_theirs(Emitter *e, const Tiling *t, const Reach *reach, bool block)
+{
+    for (int i = 0; i < reach->count; i++) {
+        const Index *own = reach->own[i], *theirs = reach->theirs[i];
+        bool row = own == tiling_last(&t->c->rows);
+        if (theirs != reach->along && !block && emit_bound(e, own))
+            emit_bind(e, theirs, emit_bound(e, own));
+        if (block && (row || e->block_first[own->id])) {
+            e->block_first[theirs->id] = e->block_first[own->id];
+            e->block_end[theirs->id] = e->block_end[own->id];
+        }
+    }
+}
+
+static void forget_theirs(Emitter *e, const Reach *reach)
+{
+    for (int i = 0; i < reach->count; i++)
+        e->block_first[reach->theirs[i]->id] = e->block_end[reach->theirs[i]->id] = NULL;
+}
+
+/* The body of the function that finds what the rows of a tile meet. */
+const char *tiling_meet(Emitter *e, Tiling *t, int points)
+{
+    const Reach *reach = reach_of(t, points);
+    if (!reach)
+        return "";
+    const Index *row = tiling_last(&t->c->rows), *along = points ? t->c->depth.list[0] : reach->along;
+    tiling_open(e, t, NULL);
+    tiling_bind(e, t, &t->c->batch, t->c->batch.count);
+    tiling_bind(e, t, &t->c->kept_rows, t->c->kept_rows.count);
+    tiling_bind(e, t, &t->c->rows, t->c->rows.count - 1);
+    const char *first = points ? "0" : tiling_first(e, along), *end = points ? emit_extent(e, along) : tiling_end(e, along);
+    if (points) {
+        emit_line(e, "points_from[at_tile] = 0;");
+        emit_line(e, "points_to[at_tile] = %s;", end);
+        emit_line(e, "if (!*finite_%d)    /* times 0 they are no zeros */", t->number);
+        emit_line(e, "    return;");
+    }
+    bool splits = !points && reach->where;
+    emit_line(e, "int64_t from = %s, to = %s;", end, first);
+    if (splits)
+        emit_line(e, "whole_from[at_tile] = %s, whole_to[at_tile] = %s;", first, end);
+    Scope *body = emit_push(e);
+    const char *at = emit_name(e, emit_text(e, "%s_at", t->names[row->id]));
+    body->loop = true;
+    emit_bind(e, row, at);
+    bind_theirs(e, t, reach, false);
+    bind_theirs(e, t, reach, true);
+    LoopBounds bounds = { reach->along, first, end };
+    Domain domain = emit_bounds(e, reach->condition, &bounds, 1);
+    if (domain.around_count) {
+        emit_line(e, "if (!(%s))%s", emit_bare(e, emit_conditions(e, domain.around, domain.around_count)), splits ? " {" : "");
+        if (splits)
+            emit_line(e, "    whole_to[at_tile] = %s;", first);
+        emit_line(e, "    continue;");
+        if (splits)
+            emit_line(e, "}");
+    }
+    if (splits) {
+        emit_line(e, "whole_from[at_tile] = size_max(whole_from[at_tile], %s);", bounds.first);
+        emit_line(e, "whole_to[at_tile] = size_min(whole_to[at_tile], %s);", bounds.end);
+    }
+    emit_line(e, "from = size_min(from, %s);", bounds.first);
+    emit_line(e, "to = size_max(to, %s);", bounds.end);
+    emit_pop(e);
+    forget_theirs(e, reach);
+    const char *name = t->names[row->id];
+    emit_line(e, "for (int64_t %s = %s; %s < %s + height; %s++) {", at, name, at, name, at);
+    emit_body(e, body);
+    emit_line(e, "}");
+    emit_line(e, "%s[at_tile] = from;", from_names[points]);
+    emit_line(e, "%s[at_tile] = to;", to_names[points]);
+    return tiling_close(e);
+}
+
+const char *tiling_meet_function(int points)
+{
+    return functions[points];
+}
+
+/* Finds what each tile of a block of rows meets, before the rows are packed. */
+void tiling_find_reach(Emitter *e, const Tiling *t, const char *const calls[2], const char *height)
+{
+    const char *row = t->names[tiling_last(&t->c->rows)->id];
+    Text inner = text_new(e->arena);
+    for (int points = 0; points < 2; points++)
+        if (reach_of(t, points)) {
+            emit_line(e, "int64_t %s[BLOCK_%d], %s[BLOCK_%d];", from_names[points], t->number, to_names[points], t->number);
+            if (!points && reach_of(t, points)->where)
+                emit_line(e, "int64_t whole_from[BLOCK_%d], whole_to[BLOCK_%d];", t->number, t->number);
+            text_print(&inner, "    %s;\n", calls[points]);
+        }
+    if (!inner.length)
+        return;
+    emit_line(e, "int at_tile = 0;");
+    emit_line(e, "for (; %s < %s_stop; %s += height, at_tile++) {", row, row, row);
+    emit_line(e, "    height = %s;", height);
+    tiling_put(e, inner.bytes);
+    emit_line(e, "}");
+    emit_line(e, "%s = %s_block;", row, row);
+    emit_line(e, "height = (int)(%s_stop - %s);", row, row);
+}
+
+/* Around the call for one tile: what ends its turn, whether it meets the where's condition everywhere, and from which point it
+ * goes up to which. `fill`: what stores a tile that meets it nowhere. */
+const char *tiling_reach_lines(Emitter *e, const Tiling *t, const char *fill)
+{
+    Text text = text_new(e->arena);
+    const Reach *columns = reach_of(t, 0);
+    if (columns) {
+        const char *column = t->names[columns->along->id];
+        text_print(&text, "if (%s >= columns_to[at_tile] || %s + COLUMNS_%d <= columns_from[at_tile])%s\n", column, column, t->number,
+                   columns->fills ? " {" : "");
+        if (columns->fills)
+            text_print(&text, "    if (is_last)\n        %s;\n", fill);
+        text_print(&text, "    continue;\n%s", columns->fills ? "}\n" : "");
+    }
+    if (tiling_where(t))
+        text_print(&text, "const int is_whole = %s >= whole_from[at_tile] && %s + count <= whole_to[at_tile];\n",
+                   t->names[columns->along->id], t->names[columns->along->id]);
+    if (reach_of(t, 1))
+        text_put(&text, "const int64_t first_point = size_max(done, points_from[at_tile]);\n"
+                 "const int64_t end_point = size_max(size_min(done + points, points_to[at_tile]), first_point);\n");
+    return text.bytes;
+}
+
+bool tiling_has_reach(const Tiling *t)
+{
+    return reach_of(t, 0) || reach_of(t, 1);
+}
