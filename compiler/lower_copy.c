@@ -560,7 +560,7 @@ static Term *copy_new(Lower *l, Context *c, const Term *term, const Instance *in
     switch (term->kind) {
     case TERM_READ: return copy_read(l, c, term, instance);
     case TERM_MAP: return copy_map(l, c, term, instance);
-    case TERM_SELECT: return copy_select(l, c, term, instance);
+    case TERM_SELECT: return copy_select(l, c, lower_turned_where(l, term), instance);
     case TERM_CONTRACT:
     case TERM_REDUCE: return copy_reduce(l, c, term, instance);
     case TERM_CONSTANT:

@@ -115,6 +115,8 @@ Term *lower_log_product(Lower *l, Context *c, const Term *log, const Instance *i
 
 /* lower_mask.c: the argument of a softmax if it is where(c, x, -inf), with a condition that bounds loops over the softmax's
  * indices and may be asked by each reader; else NULL */
-const Term *lower_mask(const Lower *l, const Term *softmax);
+const Term *lower_mask(Lower *l, const Term *softmax);
+/* where(c, 0, x) as where(!c, x, 0), if that bounds loops; else as it is. */
+const Term *lower_turned_where(Lower *l, const Term *where);
 
 #endif

@@ -63,6 +63,8 @@ EXPRESSIONS = [
     ('bcqd,bkd->bcqk | where(@q >= @k, 9 * tanh(_ / 9), -inf) | softmax k | * bkv -> bqcv', 'b,c,q,d b,k,d b,k,v'),
     ('qd,kd->qk | where(@q >= @k, _, -inf) | softmax q | * qv -> kv', 'q,d k,d q,v'),
     ('qd,kd->qk | where(@q <= @k, _, -inf) | logsumexp k', 'q,d k,d'),
+    ('qd,kd->qk | where(@q < @k || @k + 9 < @q, -inf, _) | softmax k | * kv -> qv', 'q,d k,d k,v'),
+    ('Q[i,j,k], D[m,n,k] -> [i,j,m,n] | where(@n >= len[m], -inf, _) | max n | sum j', 'Q=i,j,k D=m,n,k len=m:n'),
     ('A[q,k] | where(@q >= @k, _, -inf) | softmax k | * B[k,v] -> [q,v]', 'A=q,k B=k,v'),
     ('where(@q >= @k, exp(A[q,k]), 0), B[k,v] -> [q,v]', 'A=q,k B=k,v'),
     ('qd,kd->qk | where(@q >= @k, relu(_), 0) | * kv -> qv', 'q,d k,d k,v'),
