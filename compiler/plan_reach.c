@@ -1,5 +1,6 @@
-/* Domains. Of loops: what a step stores is a where, whose condition bounds the loop with the lanes. Of tiled products: the columns that nobody asks for, since what is stored is a where that its readers ask
- * themselves, and the contracted points at which the rows' numbers are zeros, since what made them is a where. */
+/* Domains. Of loops: what a step stores is a where, whose condition bounds the loop with the lanes. Of tiled products: the
+ * columns that nobody asks for, since what is stored is a where that its readers ask themselves, and the contracted points
+ * at which the rows' numbers are zeros, since what made them is a where. */
 #include "planning.h"
 
 static void find_dear(void *user, const Term *term)
