@@ -23,9 +23,9 @@ ABI := $(shell sed -n 's/^\#define EINC_ABI \([0-9]*\).*/\1/p' runtime/einc.h)
 , := ,
 
 # The library's snippets, each file after those that it uses; then the skeletons.
-LIBRARY = types mask words stream integer arith minmax convert real real_round half memory gather real_exp real_log \
-	  real_trig real_erf fold turn complex complex_exp size state dot pieces tiles
-SKELETONS = kernel.c rank.c contract.c contract_vectors.c contract_tiles.c host.h main.c
+LIBRARY = $(addsuffix .c,types mask words stream integer arith minmax convert real real_round half memory gather real_exp real_log \
+	  real_trig real_erf fold turn complex complex_exp size state dot pieces tiles) cuda/team.cu
+SKELETONS = kernel.c rank.c contract.c contract_vectors.c contract_tiles.c host.h main.c cuda/macros.cu cuda/kernel.cu
 
 COMPILER = $(patsubst compiler/%.c,$(BUILD)/compiler/%.o,$(wildcard compiler/*.c)) \
 	   $(BUILD)/parse.o $(BUILD)/lex.o $(BUILD)/embedded.o
@@ -60,9 +60,9 @@ $(BUILD)/parse.o: $(BUILD)/lex.h
 $(BUILD)/lex.o: $(BUILD)/parse.h
 
 # Templates as strings: compiler/library.h.
-$(BUILD)/embedded.c: $(LIBRARY:%=templates/%.c) $(SKELETONS:%=templates/%) Makefile | $(BUILD)/flags
+$(BUILD)/embedded.c: $(LIBRARY:%=templates/%) $(SKELETONS:%=templates/%) Makefile | $(BUILD)/flags
 	( echo '#include "library.h"'; echo 'const EmbeddedFile embedded_files[] = {'; \
-	  for f in $(LIBRARY:%=%.c) $(SKELETONS); do \
+	  for f in $(LIBRARY) $(SKELETONS); do \
 	    case " $(SKELETONS) " in *" $$f "*) library=false;; *) library=true;; esac; \
 	    echo "{ \"$$f\","; sed 's/\\/\\\\/g; s/"/\\"/g; s/^/"/; s/$$/\\n"/' templates/$$f; echo ", $$library },"; \
 	  done; echo '{ 0 } };' ) > $@

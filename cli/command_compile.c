@@ -119,6 +119,9 @@ static int read_targets(Job *job, const Target **chosen, int *count)
         const Target *target = context_target(cli->context, arena_copy(&cli->arena, given, length));
         if (!target)
             return cli_fail_runtime(cli);
+        if (target->grid)
+            return cli_fail(cli, EINC_USAGE, "--target %s: kernels for CUDA are alone in their file\nhint: write one file for each "
+                            "target", given);
         wanted[target - targets] = true;
     }
     *count = 0;
@@ -156,6 +159,9 @@ static int compile_job(Job *job)
         status = job_derive_shapes(job);
     if (status)
         return status;
+    if (option_given(cli, OPTION_EMIT_MAIN) && job->options.target->grid)
+        return cli_fail(cli, EINC_USAGE, "--emit-main: there is no program around kernels for CUDA\nhint: leave it out, or compile for "
+                        "a CPU");
     job->options.command = command_line(cli);
     status = compile_targets(job, chosen, count, compiled);
     if (status)

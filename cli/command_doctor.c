@@ -105,7 +105,7 @@ static void report_cuda(void)
         { "libcuda", "libcuda.so.1", "libcuda.so" },
         { "libnvrtc", "libnvrtc.so", "libnvrtc.so.13", "libnvrtc.so.12", "libnvrtc.so.11.2" },
     };
-    char text[200] = "no kernels for it yet";
+    char text[200] = "for --device cuda";
     for (size_t i = 0; i < sizeof libraries / sizeof *libraries; i++) {
         void *handle = NULL;    /* stays open: libraries of this kind do not clean up behind themselves */
         for (int k = 1; k < 5 && libraries[i][k] && !handle; k++)

@@ -83,6 +83,8 @@ static void print_targets(FILE *file)
     fprintf(file, "\ntargets:\n  %-28s%s\n", "native", "the most that this CPU has");
     for (const Target *t = targets; t->name; t++)
         fprintf(file, "  %-28s%s\n", t->name, t->words);
+    for (const Target *t = grid_targets; t->name; t++)
+        fprintf(file, "  %-28s%s\n", t->name, t->words);
 }
 
 void help_print_command(FILE *file, const Command *command)

@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "cost.h"
+#include "cuda.h"
 
 /* ---- names in front of files ---- */
 
@@ -181,29 +182,46 @@ static int read_all_extents(Job *job)
 
 /* ---- reading ---- */
 
-static int fail_cuda(Cli *cli, const char *asked, const char *value)
-{
-    return cli_fail(cli, EINC_NO_COMPILER, "%s %s: there are no kernels for CUDA yet\nhint: without it, the kernel runs on this "
-                    "CPU", asked, value);
-}
-
 /* What is part of the command line but not there yet: it is refused, not ignored. */
 static int check_unsupported(Cli *cli)
 {
-    const char *output = option_value(cli, OPTION_OUTPUT), *target = option_value(cli, OPTION_TARGET);
     const char *device = option_value(cli, OPTION_DEVICE);
-    size_t length = output ? strlen(output) : 0;
-    if (device && !strcmp(device, "cuda"))
-        return fail_cuda(cli, "--device", device);
-    if (target && (!strncmp(target, "cuda", 4) || !strncmp(target, "sm_", 3)))
-        return fail_cuda(cli, "--target", target);
-    if (length > 3 && !strcmp(output + length - 3, ".cu"))
-        return fail_cuda(cli, "-o", output);
-    if (device && strcmp(device, "cpu"))
+    if (device && strcmp(device, "cpu") && strcmp(device, "cuda"))
         return cli_fail(cli, EINC_USAGE, "there is no device '%s'\nhint: the devices are cpu and cuda", device);
     if (option_given(cli, OPTION_FAST_MATH))
         return cli_fail(cli, EINC_USAGE, "--fast-math: there are no faster and less precise functions yet\nhint: leave it out");
     return EINC_OK;
+}
+
+/* The target that the options ask for: that of --target, else the least of a device that a file or --device names. */
+static const char *target_name(const Cli *cli)
+{
+    const char *target = option_value(cli, OPTION_TARGET), *device = option_value(cli, OPTION_DEVICE);
+    const char *output = option_value(cli, OPTION_OUTPUT);
+    size_t length = output ? strlen(output) : 0;
+    bool compiles = cli->command->set == COMPILE, cuda = compiles && length > 3 && !strcmp(output + length - 3, ".cu");
+    if (!target && (cuda || (device && !strcmp(device, "cuda"))))
+        return grid_targets[0].name;
+    if (compiles && (!target || strchr(target, ',')))
+        return "portable";        /* of several the last: command_compile.c */
+    return target;
+}
+
+/* A kernel that is to run here needs a machine that can. */
+static int check_target(Cli *cli, const Target *target)
+{
+    const char *device = option_value(cli, OPTION_DEVICE);
+    if (device && !strcmp(device, "cuda") != (target->grid != NULL))
+        return cli_fail(cli, EINC_USAGE, "--target %s is not for --device %s", target->name, device);
+    if (!(cli->command->set & (RUN | BENCH)) || target_runs_here(target))
+        return EINC_OK;
+    if (target->grid && cli->command->set == RUN)
+        return cuda_open(cli->context) ? cli_fail_runtime(cli) : EINC_OK;
+    if (target->grid)
+        return cli_fail(cli, EINC_NO_COMPILER, "kernels for CUDA are not timed from here yet\nhint: 'einc compile --target %s' "
+                        "writes one for nvcc", target->name);
+    return cli_fail(cli, EINC_NO_COMPILER, "this CPU cannot run --target %s: it lacks some of %s\nhint: 'einc doctor' "
+                    "says what it has", target->name, target->cpu);
 }
 
 /* Prints what a pass made, if it was asked for, and the first time it is made. */
@@ -229,16 +247,14 @@ static int read_simple_options(Job *job)
     int status = check_unsupported(cli);
     if (status)
         return status;
-    const char *target = option_value(cli, OPTION_TARGET);
-    if (target && cli->command->set == COMPILE && strchr(target, ','))
-        target = "portable";      /* the last of several: command_compile.c */
-    bool runs = cli->command->set & (RUN | BENCH);
-    job->options.target = context_target(cli->context, target || cli->command->set != COMPILE ? target : "portable");
+    job->options.target = context_target(cli->context, target_name(cli));
     if (!job->options.target)
         return cli_fail_runtime(cli);
-    if (runs && !target_runs_here(job->options.target))
-        return cli_fail(cli, EINC_NO_COMPILER, "this CPU cannot run --target %s: it lacks some of %s\nhint: 'einc doctor' "
-                        "says what it has", target, job->options.target->cpu);
+    status = check_target(cli, job->options.target);
+    if (status)
+        return status;
+    if (cli->context->cuda && !option_value(cli, OPTION_TARGET))
+        job->options.target = cuda_target(cli->context);
     const char *precision = option_value(cli, OPTION_PRECISION);
     int known = precision_find(precision ? precision : "exact");
     if (known < 0)

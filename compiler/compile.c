@@ -198,6 +198,8 @@ Compiled *compile(Arena *arena, const Source *source, const CompileOptions *opti
     const Program *widest = c->order ? c->order->program : c->program;
     wanted = wanted_tensors(arena, c, widest);
     hints.strides = known_strides(arena, c->program, widest, options);
+    if (options->target->grid)    /* products on a grid are loops as yet */
+        hints.nests = NESTS_LOOPS;
     if (!plan_nests(arena, c, options, wanted, &hints, diags))
         return NULL;
     Text text = text_new(arena);
@@ -209,8 +211,10 @@ Compiled *compile(Arena *arena, const Source *source, const CompileOptions *opti
 
     EmitOptions emit_options = { options->name, options->command, options->statics, options->static_count };
     const char *fault = NULL;
-    c->unit = emit(arena, c->plan, &emit_options, &fault);
+    c->unit = (options->target->grid ? emit_cuda : emit)(arena, c->plan, &emit_options, &fault);
     if (!c->unit)
         diag_error_nowhere(diags, "internal error: the kernel's template and the emitter disagree about '%s'", fault);
-    return c->unit ? c : NULL;
+    else if (options->target->grid && c->unit->frame_bytes > options->target->grid->frame_bytes)
+        diag_error_nowhere(diags, "operands of so many axes are more than a kernel of '%s' takes", options->target->name);
+    return diags->errors == 0 ? c : NULL;
 }

@@ -49,7 +49,7 @@ static void wrap_line(Text *out, const char *line, size_t length)
     text_add(out, line, length);
 }
 
-static const char *wrap(Arena *arena, const char *text)
+const char *emit_wrap(Arena *arena, const char *text)
 {
     Text out = text_new(arena);
     while (*text) {
@@ -81,7 +81,7 @@ static void comment(Text *out, const char *text)
     }
 }
 
-static const char *title(Emitter *e)
+const char *emit_title(Emitter *e)
 {
     Text out = text_new(e->arena), program = text_new(e->arena), plan = text_new(e->arena);
     program_print(&program, e->plan->program);
@@ -96,7 +96,7 @@ static const char *title(Emitter *e)
             comment(&out, (char[]){ *c, 0 });
     }
     text_put(&out, "\n *\n * ");
-    comment(&out, wrap(e->arena, plan.bytes));
+    comment(&out, emit_wrap(e->arena, plan.bytes));
     text_put(&out, " */\n");
     return out.bytes;
 }
@@ -221,15 +221,15 @@ static const char *kernel_head(Emitter *e, bool workspace)
 static const char *fill(Emitter *e, const char *skeleton, const char *prelude, const char **culprit)
 {
     Hole holes[] = {
-        { "title", title(e) },
+        { "title", emit_title(e) },
         { "declarations", e->declarations },
         { "prelude", prelude },
         { "frame", e->frame },
-        { "functions", wrap(e->arena, e->functions.bytes) },
-        { "prepare", wrap(e->arena, e->prepare) },
+        { "functions", emit_wrap(e->arena, e->functions.bytes) },
+        { "prepare", emit_wrap(e->arena, e->prepare) },
         { "workspace_head", kernel_head(e, true) },
         { "kernel_head", kernel_head(e, false) },
-        { "launches", wrap(e->arena, e->run) },
+        { "launches", emit_wrap(e->arena, e->run) },
     };
     return template_fill(e->arena, skeleton, holes, sizeof holes / sizeof *holes, culprit);
 }
@@ -242,7 +242,8 @@ static const char *guard_of(Emitter *e)
     return guard;
 }
 
-EmittedUnit *emit(Arena *arena, const Plan *plan, const EmitOptions *options, const char **fault)
+/* Names, extents, and what is known of each term. */
+Emitter *emit_begin(Arena *arena, const Plan *plan, const EmitOptions *options)
 {
     Emitter *e = ARENA_NEW(arena, Emitter);
     const Program *lowered = plan->lowered;
@@ -250,11 +251,13 @@ EmittedUnit *emit(Arena *arena, const Plan *plan, const EmitOptions *options, co
     e->plan = plan;
     e->options = options;
     e->functions = text_new(arena);
-    e->library = library_new(arena, plan->lanes > 1 ? target_has_feature : has_none, plan->target);
+    e->library = library_new(arena, plan->lanes > 1 || plan->target->grid ? target_has_feature : has_none, plan->target);
     e->names = names_new(arena, NULL);
     e->names.is_taken = is_library_name;
     e->names.user = e->library;
     names_unique(&e->names, options->name);
+    if (plan->target->grid)
+        emit_grid_reserve(e);
     emit_plan_frame(e);
     e->certain = ARENA_ARRAY(arena, bool, plan->program->term_count);
     e->misses = ARENA_ARRAY(arena, bool, lowered->term_count);
@@ -272,14 +275,44 @@ EmittedUnit *emit(Arena *arena, const Plan *plan, const EmitOptions *options, co
         count_uses(e, lowered->terms[i]);
     }
     emit_find_needs(e);
+    return e;
+}
+
+static const char *for_both_languages(Emitter *e, const char *declarations)
+{
+    return emit_text(e, "#ifdef __cplusplus\nextern \"C\" {\n#endif\n\n%s\n#ifdef __cplusplus\n}\n#endif\n", declarations);
+}
+
+/* What the source and the header declare. */
+void emit_declare(Emitter *e, const char *source, const char *header)
+{
+    const char *guard = guard_of(e);
+    e->exported = for_both_languages(e, header);
+    e->declarations = emit_text(e, "#ifndef %s\n#define %s\n%s#endif\n", guard, guard, for_both_languages(e, source));
+}
+
+void emit_end(Emitter *e, EmittedUnit *unit, const char *source)
+{
+    const char *guard = guard_of(e);
+    unit->source = source;
+    unit->section = strstr(source, e->declarations) + strlen(e->declarations);
+    unit->header = emit_text(e, "%s#ifndef %s\n#define %s\n\n#include <stddef.h>\n#include <stdint.h>\n\n%s\n#endif\n",
+                             emit_title(e), guard, guard, e->exported);
+    unit->arguments = e->arguments;
+    unit->argument_count = e->argument_count;
+    unit->permission = plan_permission(e->plan);
+    unit->target = e->plan->target;
+}
+
+EmittedUnit *emit(Arena *arena, const Plan *plan, const EmitOptions *options, const char **fault)
+{
+    Emitter *e = emit_begin(arena, plan, options);
     for (int l = 0; l < plan->launch_count; l++)
         emit_launch(e, plan->launches[l]);
     e->run = emit_run(e);
-    e->frame = emit_frame(e);
-    const char *guard = guard_of(e);
-    const char *public = emit_text(e, "#ifdef __cplusplus\nextern \"C\" {\n#endif\n\n%s\n#ifdef __cplusplus\n}\n#endif\n",
-                                   emit_declarations(e));
-    e->declarations = emit_text(e, "#ifndef %s\n#define %s\n%s#endif\n", guard, guard, public);
+    e->frame = emit_frame(e, "    char *workspace;\n    const einc_host *host;\n    int *status;\n");
+    e->declarations = emit_declarations(e);
+    emit_declare(e, e->declarations, e->declarations);
 
     const char *skeleton = embedded_find("kernel.c");
     const char *draft = fill(e, skeleton, "", fault);
@@ -287,13 +320,6 @@ EmittedUnit *emit(Arena *arena, const Plan *plan, const EmitOptions *options, co
     if (!source)
         return NULL;
     EmittedUnit *unit = ARENA_NEW(arena, EmittedUnit);
-    unit->source = source;
-    unit->section = strstr(source, e->declarations) + strlen(e->declarations);
-    unit->header = emit_text(e, "%s#ifndef %s\n#define %s\n\n#include <stddef.h>\n#include <stdint.h>\n\n%s\n#endif\n",
-                             title(e), guard, guard, public);
-    unit->arguments = e->arguments;
-    unit->argument_count = e->argument_count;
-    unit->permission = plan_permission(plan);
-    unit->target = plan->target;
+    emit_end(e, unit, source);
     return unit;
 }

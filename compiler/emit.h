@@ -20,6 +20,14 @@ typedef struct Argument {
     bool shape_only;              /* a temporary of which the caller knows the size; its data is not used */
 } Argument;
 
+/* What a grid is asked for, in order: a kernel, or that a part of the workspace becomes zeros. */
+typedef struct GridWork {
+    const char *kernel;           /* NULL: zeros */
+    const Size *tasks;            /* of the kernel: it takes at most so many blocks */
+    int launch;                   /* the plan's, whose tasks these are; -1: none's */
+    const Size *offset, *bytes;   /* of the zeros */
+} GridWork;
+
 typedef struct EmittedUnit {
     const char *source, *header;
     const char *section;          /* of the source: what is behind the declarations */
@@ -27,6 +35,13 @@ typedef struct EmittedUnit {
     int argument_count;
     const char *permission;       /* a function of its text that has to allow it to run; or NULL */
     const Target *target;         /* that its text is for; of several, the one for any CPU */
+    /* Of a grid: the order of its work, and each kernel's argument, which is the args struct and these words behind it. The
+     * last word is the workspace's address. */
+    const GridWork *work;
+    int work_count;
+    const Size **frame;
+    int frame_count;
+    int64_t frame_bytes;          /* of the argument */
 } EmittedUnit;
 
 /* Why the kernel's function may not be called `name`, on one line; NULL: it may. */
@@ -37,6 +52,9 @@ const char *emit_name_from(Arena *arena, const Target *target, const char *word)
 
 /* NULL and *fault when templates and emitter do not fit together, which is a fault of einc. */
 EmittedUnit *emit(Arena *arena, const Plan *plan, const EmitOptions *options, const char **fault);
+
+/* The same for a target with a grid: CUDA, with kernels and a launcher. */
+EmittedUnit *emit_cuda(Arena *arena, const Plan *plan, const EmitOptions *options, const char **fault);
 
 /* One unit of several, of which each is for one target: the first first, the last for any CPU; all with the same
  * declarations. `more` stands behind them and sees the last one's names. */

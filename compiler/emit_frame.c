@@ -163,7 +163,7 @@ void emit_plan_frame(Emitter *e)
 
 /* ---- the struct ---- */
 
-const char *emit_frame(Emitter *e)
+const char *emit_frame(Emitter *e, const char *rest)
 {
     Text text = text_new(e->arena);
     text_print(&text, "typedef struct Frame {\n    %s_args in;    /* strides of axes of size 1 are 0 here */\n", e->options->name);
@@ -187,8 +187,8 @@ const char *emit_frame(Emitter *e)
     for (int s = 0; s < e->plan->step_count; s++)
         if (e->plan->steps[s]->result)
             text_print(&text, "    int past_%d;    /* the result is stored past the caches */\n", s + 1);
-    text_print(&text, "%s%s    char *workspace;\n    const einc_host *host;\n    int *status;\n} Frame;\n",
-               shared ? "" : "    int64_t shared;\n", per_worker ? "" : "    int64_t per_worker;\n");
+    text_print(&text, "%s%s%s} Frame;\n", shared ? "" : "    int64_t shared;\n", per_worker ? "" : "    int64_t per_worker;\n",
+               rest);
     return text.bytes;
 }
 
@@ -565,16 +565,23 @@ static void declare_argument(Emitter *e, Text *text, const Argument *argument)
     (void)e;
 }
 
+const char *emit_arguments(Emitter *e)
+{
+    Text text = text_new(e->arena);
+    text_print(&text, "typedef struct %s_args {\n", e->options->name);
+    for (int i = 0; i < e->argument_count; i++)
+        declare_argument(e, &text, &e->arguments[i]);
+    text_print(&text, "} %s_args;\n", e->options->name);
+    return text.bytes;
+}
+
 const char *emit_declarations(Emitter *e)
 {
     const char *name = e->options->name;
     Text text = text_new(e->arena);
     text_put(&text, embedded_find("host.h"));
     text_print(&text, "\n/* Strides count elements, and may be 0 or negative; data need not be aligned. An array of rank 0 has no shape.\n"
-               " * Complex numbers are two floats, f16 and bf16 their 16 bits, bool one byte. */\ntypedef struct %s_args {\n", name);
-    for (int i = 0; i < e->argument_count; i++)
-        declare_argument(e, &text, &e->arguments[i]);
-    text_print(&text, "} %s_args;\n", name);
+               " * Complex numbers are two floats, f16 and bf16 their 16 bits, bool one byte. */\n%s", emit_arguments(e));
     text_print(&text, "\n/* The bytes of workspace that %s() wants for these shapes and so many workers. 0, or why not. */\n"
                "int %s_workspace(const %s_args *args, int workers, size_t *bytes);\n", name, name, name);
     text_print(&text, "\n/* Runs the kernel. `workspace` is aligned to 64 bytes; NULL host: one thread. 0, or a negative number: -2 an argument\n"

@@ -4,7 +4,7 @@
 #include "emitting.h"
 
 /* A block's first index and the one behind its last, from what is left of the unit's number. */
-static void emit_block(Emitter *e, Text *text, const Launch *launch, int b)
+void emit_unit_block(Emitter *e, Text *text, const Launch *launch, int b)
 {
     const Block *block = &launch->blocks[b];
     const char *name = e->block_names[launch->id][b], *extent = emit_size(e, block->extent), *tile = emit_size(e, block->tile);
@@ -152,7 +152,7 @@ static void find_computed_read(void *user, const Term *term)
 
 /* A temporary that nobody reads may not fail, nor read where nobody has looked whether it may: the condition under which
  * a step that reads at computed positions is needed, "" for always. */
-static const char *needed_when(Emitter *e, const Step *step)
+const char *emit_needed_when(Emitter *e, const Step *step)
 {
     const Output *output = &step->statement->outputs[0];
     const Needs *needs = &e->needs[step->id];
@@ -173,7 +173,7 @@ static const char *needed_when(Emitter *e, const Step *step)
 
 static void emit_call(Emitter *e, Text *text, const Step *step, int depth)
 {
-    const char *needed = needed_when(e, step), *call = e->calls[0][step->id];
+    const char *needed = emit_needed_when(e, step), *call = e->calls[0][step->id];
     if (needed[0])
         text_print(text, "%*sif (%s)\n%*s%s\n", 4 * depth, "", needed, 4 * depth + 4, "", call);
     else
@@ -205,7 +205,7 @@ void emit_launch(Emitter *e, const Launch *launch)
         emit_step(e, launch, launch->steps[s]);
     emit_calls(e, &calls, launch);
     for (int b = launch->block_count - 1; b >= 0; b--)
-        emit_block(e, &body, launch, b);
+        emit_unit_block(e, &body, launch, b);
     if (emit_mentions(calls.bytes, "part"))
         text_put(&body, "        const int64_t part = task;\n");
     if (emit_mentions(calls.bytes, "first_unit"))

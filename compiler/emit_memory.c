@@ -349,11 +349,25 @@ static void store_scalar(Emitter *e, Dtype dtype, const char *pointer, const cha
     }
 }
 
+/* Of the threads that meet a point, the one that adds to its element goes on: the computed positions say which. */
+static void emit_share(Emitter *e, const Output *output)
+{
+    Text sum = text_new(e->arena);
+    for (int a = 0; a < output->tensor->rank; a++)
+        if (!output->tensor->axes[a])
+            add(&sum, uniform_position(e, &output->positions[a], false));
+    emit_line(e, "if ((uint64_t)(%s) %% %d != (uint64_t)share)", sum.bytes, e->step->shares);
+    emit_line(e, "    return;");
+}
+
 /* The value of an output, at its positions: stored, or added to what is there. */
 void emit_store(Emitter *e, const Output *output)
 {
     const Tensor *tensor = output->tensor;
+    if (e->step->shares > 1)
+        emit_share(e, output);
     Value value = emit_term(e, output_stored(output));
+    Scope *alone = emit_alone(e);
     Dtype dtype = tensor->dtype;
     const char *pointer = e->pointers[tensor->home->id], *mask, *text = value.text;
     bool adds = tensor->previous || tensor->from_caller || e->step->scatters;
@@ -381,4 +395,5 @@ void emit_store(Emitter *e, const Output *output)
                   e->step->result ? emit_text(e, ", f->past_%d", e->step->id + 1) : "");
     else
         store_scalar(e, dtype, pointer, at.offset.bytes, emit_bare(e, text));
+    emit_end_alone(e, alone);
 }

@@ -13,6 +13,7 @@ typedef struct Nest {
     LoopBounds *loops;
     int loop_count;
     bool across;                  /* the lanes run along the last loop */
+    bool team;                    /* or the threads of a team do */
     bool varying;                 /* each lane has a state of its own */
     int chains;
     bool grouped;                 /* up to GROUP elements are added at once */

@@ -53,10 +53,11 @@ static void set_loops(Emitter *e, Nest *nest)
     for (int pass = 0; pass < 2; pass++)
         for (int i = 0; i < first->reduce.over_count; i++) {
             Index *index = first->reduce.over[i];
-            bool last = e->lanes && index == e->step->vector;
+            bool last = (e->lanes || e->team) && index == e->step->vector;
             if (last != (pass == 1))
                 continue;
-            nest->across |= last;
+            nest->across |= last && e->lanes;
+            nest->team |= last && e->team;
             const char *from = e->block_first[index->id], *to = e->block_end[index->id];
             nest->loops[nest->loop_count++] = (LoopBounds){ index, from ? from : "0", to ? to : emit_extent(e, index) };
         }
@@ -280,6 +281,20 @@ static void emit_turn(Emitter *e, Nest *nest, const char *chain)
 
 static void emit_loops(Emitter *e, Nest *nest, int depth);
 
+/* Where a thread begins in a loop, and how far it goes at once. */
+static const char *loop_first(Emitter *e, const Nest *nest, int depth)
+{
+    const LoopBounds *loop = &nest->loops[depth];
+    return nest->team && depth == nest->loop_count - 1 ? emit_team_first(e, loop->first) : loop->first;
+}
+
+static const char *loop_stride(Emitter *e, const Nest *nest, int times)
+{
+    if (nest->across || nest->team)
+        return emit_text(e, times > 1 ? "%d * %s" : "%.0d%s", times > 1 ? times : 0, nest->team ? EMIT_TEAM_SIZE : "LANES");
+    return emit_text(e, "%d", times);
+}
+
 static void emit_plain_loop(Emitter *e, Nest *nest, int depth)
 {
     const LoopBounds *loop = &nest->loops[depth];
@@ -289,7 +304,9 @@ static void emit_plain_loop(Emitter *e, Nest *nest, int depth)
     emit_bind(e, loop->index, name);
     emit_loops(e, nest, depth + 1);
     emit_pop(e);
-    emit_line(e, "for (int64_t %s = %s; %s < %s; %s++) {", name, loop->first, name, loop->end, name);
+    bool team = nest->team && depth == nest->loop_count - 1;
+    emit_line(e, "for (int64_t %s = %s; %s < %s; %s%s) {", name, loop_first(e, nest, depth), name, loop->end, name,
+              team ? emit_text(e, " += %s", EMIT_TEAM_SIZE) : "++");
     emit_body(e, body);
     emit_line(e, "}");
 }
@@ -298,9 +315,9 @@ static void emit_plain_loop(Emitter *e, Nest *nest, int depth)
 static void emit_fast_loop(Emitter *e, Nest *nest, int depth)
 {
     const LoopBounds *loop = &nest->loops[depth];
-    const char *at = emit_name(e, emit_text(e, "%s_at", loop->index->name)), *step = nest->across ? "LANES" : "1";
+    const char *at = emit_name(e, emit_text(e, "%s_at", loop->index->name)), *step = loop_stride(e, nest, 1);
     int chains = nest->chains;
-    emit_line(e, "int64_t %s = %s;", at, loop->first);
+    emit_line(e, "int64_t %s = %s;", at, loop_first(e, nest, depth));
     if (nest->in_rows) {
         set_turn(e, nest, "0");
         nest_rows(e, nest, loop, at);
@@ -315,12 +332,15 @@ static void emit_fast_loop(Emitter *e, Nest *nest, int depth)
         emit_bind(e, loop->index, name);
         emit_turn(e, nest, "chain");
         emit_pop(e);
-        const char *stride = chains == 1 ? step : nest->across ? emit_text(e, "%d * LANES", chains) : emit_text(e, "%d", chains);
-        emit_line(e, "for (; %s + %s <= %s; %s += %s) {", at, stride, loop->end, at, stride);
+        const char *stride = loop_stride(e, nest, chains);
+        const char *last = nest->team ? emit_text(e, "%s < %s", loop_stride(e, nest, chains - 1), loop->end)    /* of this thread */
+                                      : emit_text(e, "%s <= %s", stride, loop->end);
+        emit_line(e, "for (; %s + %s; %s += %s) {", at, last, at, stride);
         if (chains > 1) {
             emit_line(e, "    UNROLL");
             emit_line(e, "    for (int chain = 0; chain < %d; chain++) {", chains);
-            emit_line(e, "        const int64_t %s = %s + chain%s;", name, at, nest->across ? " * LANES" : "");
+            emit_line(e, "        const int64_t %s = %s + chain%s;", name, at,
+                      strcmp(step, "1") ? emit_text(e, " * %s", step) : "");
         }
         emit_body(e, body);
         if (chains > 1)
@@ -338,7 +358,7 @@ static void emit_fast_loop(Emitter *e, Nest *nest, int depth)
     }
     emit_turn(e, nest, "0");
     emit_pop(e);
-    emit_line(e, nest->across ? "for (; %s < %s; %s += LANES) {" : "for (; %s < %s; %s++) {", at, loop->end, at);
+    emit_line(e, strcmp(step, "1") ? "for (; %s < %s; %s += %s) {" : "for (; %s < %s; %s++) {", at, loop->end, at, step);
     emit_body(e, rest);
     emit_line(e, "}");
 }
@@ -405,6 +425,8 @@ static void finished_names(Emitter *e, Nest *nest, int r, const char *names[STAT
     for (int c = 0; c < n; c++)
         names[c] = nest->chains > 1 || nest->jammed ? emit_text(e, "%s[%s]", nest->names[r][c], nest->jammed ? "point" : "0")
                                                     : nest->names[r][c];
+    if (nest->team)
+        emit_team_fold(e, nest->reduces[r], names);
     if (!nest->across)
         return;
     const char *lanes[STATE_COMPONENTS_MAX];
@@ -539,8 +561,10 @@ void emit_split_roots(Emitter *e)
         emit_line(e, "if (!first_unit) {");
         emit_body(e, merge);
         emit_line(e, "}");
+        Scope *alone = emit_alone(e);
         for (int c = 0; c < n; c++)
             emit_store_part(e, emit_part_of(e, r, c), offset, varying, names[c]);
+        emit_end_alone(e, alone);
     }
 }
 

@@ -163,8 +163,11 @@ static void declare_scratch(Emitter *e, Declarations *d)
     for (int i = e->plan->scratch_count - 1; i >= 0; i--) {
         const Scratch *s = &e->plan->scratch[i];
         const char *type = s->shared ? emit_element(s->dtype) : dtype_c(s->dtype);
+        const char *thread = "";      /* each thread of a grid has a list of its own */
+        if (!s->shared && e->plan->target->grid)
+            thread = emit_text(e, " + threadIdx.x * %lld", (long long)s->step->statement->outputs[0].value->reduce.parameter);
         if (wants(d, s->name))
-            declare(e, d, emit_text(e, "%s *%s = %s;", type, s->name, part_of(e, type, s->shared, s->offset)));
+            declare(e, d, emit_text(e, "%s *%s = %s%s;", type, s->name, part_of(e, type, s->shared, s->offset), thread));
     }
 }
 
@@ -203,7 +206,7 @@ const char *emit_locals(Emitter *e, const char *body)
 /* ---- one point ---- */
 
 /* The index of a scan is no loop around it. */
-static bool in_scan(const Step *step, const Index *index)
+bool emit_scans(const Step *step, const Index *index)
 {
     const Term *value = step->statement->outputs[0].value;
     return step->kind == STEP_SCAN && indices_have(value->reduce.over, value->reduce.over_count, index);
@@ -281,7 +284,7 @@ static void emit_scan(Emitter *e)
     const Term *reduce = e->step->statement->outputs[0].value;
     Component components[STATE_COMPONENTS_MAX];
     const char *names[STATE_COMPONENTS_MAX];
-    bool varying = e->lanes && e->step->vector_kept && !in_scan(e->step, e->step->vector);
+    bool varying = e->lanes && e->step->vector_kept && !emit_scans(e->step, e->step->vector);
     for (int c = 0, n = state_components(reduce, components); c < n; c++) {
         names[c] = emit_name(e, components[c].name);
         emit_line(e, "%s %s = %s;", emit_type(components[c].dtype, varying), names[c], emit_state_start(e, reduce, c, varying));
@@ -290,24 +293,24 @@ static void emit_scan(Emitter *e)
 }
 
 /* The body of the function for one point: what the step stores there. */
-static const char *emit_point(Emitter *e)
+const char *emit_point(Emitter *e)
 {
     const Step *step = e->step;
     Scope *body = emit_push(e);
     body->indent = 1;
-    if (step->vector_kept && e->lanes && !in_scan(step, step->vector))
+    if (step->vector_kept && e->lanes && !emit_scans(step, step->vector))
         body->count = "count";
     for (int i = 0; i < step->loop_count; i++) {
         const char *name = names_user(&body->names, step->loops[i]->name);
         if (step->loops[i] == step->jammed)
             e->jam_first = name;
-        else if (!in_scan(step, step->loops[i]))
+        else if (!emit_scans(step, step->loops[i]))
             emit_bind(e, step->loops[i], name);
     }
     if (step->kind == STEP_SCAN)
         emit_scan(e);
     else if (step->kind == STEP_RANK)
-        emit_rank(e);
+        (e->plan->target->grid ? emit_grid_rank : emit_rank)(e);
     else if (step->split && !e->merging)
         emit_split_roots(e);
     else if (step->jammed)
@@ -361,7 +364,7 @@ ParameterSet emit_common_parameters(Emitter *e)
     return set;
 }
 
-static ParameterSet parameters_of(Emitter *e, bool point)
+ParameterSet emit_step_parameters(Emitter *e, bool point)
 {
     ParameterSet set = emit_common_parameters(e);
     const Step *step = e->step;
@@ -372,7 +375,7 @@ static ParameterSet parameters_of(Emitter *e, bool point)
     Names names = names_new(e->arena, &e->names);
     for (int i = 0; i < step->loop_count; i++) {
         const char *name = names_user(&names, step->loops[i]->name);
-        if (point && !in_scan(step, step->loops[i]))
+        if (point && !emit_scans(step, step->loops[i]))
             emit_parameter(&set, "int64_t ", name);
     }
     if (point) {
@@ -506,7 +509,7 @@ static void emit_loops_around(Emitter *e, Text *text, int depth, Names *names, A
     if (e->block_now[index->id]) {
         text_print(text, "%*sconst int64_t %s = %s;\n", 4 * depth, "", name, e->block_now[index->id]);
         emit_loops_around(e, text, depth, names, around, at + 1);
-    } else if (in_scan(step, index)) {
+    } else if (emit_scans(step, index)) {
         emit_loops_around(e, text, depth, names, around, at + 1);
     } else if (lanes && bounding_condition(e)) {
         emit_bounded_loop(e, text, depth, from, to, around, at);
@@ -552,7 +555,7 @@ static void emit_function(Emitter *e, const char *name, const char *comment)
     const char *whole, *other_body = NULL, *other = NULL;
     const Term *condition = bounding_condition(e);
     const Output *output = &e->step->statement->outputs[0];
-    ParameterSet inner = parameters_of(e, true), outer = parameters_of(e, false);
+    ParameterSet inner = emit_step_parameters(e, true), outer = emit_step_parameters(e, false);
     if (condition && !output->partly) {
         other = emit_text(e, "%s_else", name);
         e->branch = output->value->select.no;
@@ -586,22 +589,30 @@ static void set_blocks(Emitter *e, const Launch *launch, const Step *step)
         place++;
     for (int i = 0; i < e->plan->lowered->index_count; i++)
         e->block_first[i] = e->block_end[i] = e->block_now[i] = NULL;
+    bool grid = e->plan->target->grid;
     for (int b = 0; b < launch->block_count && !e->merging; b++) {
         const Index *index = launch->blocks[b].of_step[place];
         e->block_first[index->id] = emit_text(e, "%s_first", e->block_names[launch->id][b]);
         e->block_end[index->id] = emit_text(e, "%s_end", e->block_names[launch->id][b]);
-        if (launch_runs_by_points(launch, place) && b == launch->block_count - 1)
+        if (!grid && launch_runs_by_points(launch, place) && b == launch->block_count - 1)
             e->block_now[index->id] = emit_text(e, "%s_now", e->block_names[launch->id][b]);
     }
 }
 
-void emit_step(Emitter *e, const Launch *launch, const Step *step)
+void emit_begin_step(Emitter *e, const Launch *launch, const Step *step, bool merging)
 {
+    bool grid = e->plan->target->grid;
     e->step = step;
     e->launch = launch;
-    e->lanes = step->vector != NULL;
-    e->merging = false;
+    e->merging = merging;
+    e->lanes = step->vector && !grid && !merging;
+    e->team = step->vector && !step->vector_kept && grid && !merging;
     set_blocks(e, launch, step);
+}
+
+void emit_step(Emitter *e, const Launch *launch, const Step *step)
+{
+    emit_begin_step(e, launch, step, false);
     if (step->contract) {
         emit_contract(e);
         return;
@@ -613,9 +624,7 @@ void emit_step(Emitter *e, const Launch *launch, const Step *step)
     emit_function(e, emit_text(e, "step_%d", step->id + 1), emit_formula(e));
     if (!step->split)
         return;
-    e->merging = true;
-    e->lanes = false;
-    set_blocks(e, launch, step);
+    emit_begin_step(e, launch, step, true);
     emit_function(e, emit_text(e, "merge_%d", step->id + 1), "the parts, in order");
     e->merging = false;
 }

@@ -1,5 +1,5 @@
 /* What the parts of the emitter share: emit.c (the file), emit_frame.c (extents, checks, tiles), emit_launch.c (units of
- * work), emit_step.c (one nest), emit_reduce.c (loops of reductions), emit_state.c (their states) and emit_term.c
+ * work), emit_step.c (one nest), emit_grid.c and emit_team.c (both for a grid of threads), emit_reduce.c (loops of reductions), emit_state.c (their states) and emit_term.c
  * (expressions). Only they include it. */
 #ifndef EINC_EMITTING_H
 #define EINC_EMITTING_H
@@ -54,6 +54,7 @@ typedef struct Emitter {
     Names names;                  /* of the file */
     Text functions;               /* steps, merges, launches */
     const char *declarations, *frame, *prepare, *run;
+    const char *exported;         /* the declarations in the header */
     const char **extents;         /* [checked index id]: how its extent is spelt; NULL when no kernel code needs it */
     const char ***strides;        /* [lowered tensor id][axis]: the local that holds it */
     const char **members;         /* [lowered tensor id]: of the args, for what is the caller's */
@@ -78,6 +79,7 @@ typedef struct Emitter {
     const char **block_now;       /* the name of the one point of its block that the step is called for, or NULL: for all */
     Scope *scope;
     bool lanes;                   /* whether this text has lanes at all */
+    bool team;                    /* whether the threads of a team work on one point, along the step's vector */
     int *uses;                    /* [lowered term id] */
     bool merging;                 /* the step's states come from their parts */
     const char *jam_first;        /* the first of the points that go together, a parameter */
@@ -152,6 +154,12 @@ const Scratch *emit_part_of(const Emitter *e, int root, int component);
 const char *emit_load_part(Emitter *e, const Scratch *scratch, const char *offset, bool varying);
 void emit_store_part(Emitter *e, const Scratch *scratch, const char *offset, bool varying, const char *value);
 
+/* emit_split.c: the states of parts in the workspace */
+const char *emit_part_offset(Emitter *e, const char *part);       /* of the point at hand: [part][kept loops] */
+const Scratch *emit_scratch_of(const Emitter *e, int root, int component);
+const char *emit_load_part(Emitter *e, const Scratch *scratch, const char *offset, bool varying);
+void emit_store_part(Emitter *e, const Scratch *scratch, const char *offset, bool varying, const char *value);
+
 /* emit_state.c: `names` has the variables of the components, `place` the position of the element along the reduction */
 const char *emit_extreme(Emitter *e, Dtype dtype, bool most);                                 /* the least, or the greatest */
 const char *emit_state_start(Emitter *e, const Term *reduce, int component, bool varying);   /* what has seen nothing */
@@ -160,7 +168,17 @@ void emit_state_merge(Emitter *e, const Term *reduce, const char *const *names, 
 void emit_state_fold(Emitter *e, const Term *reduce, const char *const *lanes, const char *const *names);
 Value emit_state_finish(Emitter *e, const Term *reduce, const char *const *names, bool varying);
 
+/* emit_team.c: threads that share a point. Without a team these write nothing. */
+#define EMIT_TEAM_SIZE "team.size"
+const char *emit_team_first(Emitter *e, const char *first);                     /* where a thread begins in the team's loop */
+void emit_team_fold(Emitter *e, const Term *reduce, const char *const *names);  /* the threads' states become one, in each */
+Scope *emit_alone(Emitter *e);                                                  /* what one thread does for its team */
+void emit_end_alone(Emitter *e, const Scope *alone);
+
 /* emit_step.c */
+void emit_begin_step(Emitter *e, const Launch *launch, const Step *step, bool merging);
+const char *emit_point(Emitter *e);                      /* the body of the function for one point */
+bool emit_scans(const Step *step, const Index *index);   /* the index of a scan is no loop around it */
 void emit_step(Emitter *e, const Launch *launch, const Step *step);
 const char *emit_locals(Emitter *e, const char *body);   /* declarations of what a function's body mentions */
 bool emit_mentions(const char *text, const char *name);
@@ -181,6 +199,7 @@ typedef struct ParameterSet {
 
 void emit_parameter(ParameterSet *set, const char *type, const char *name);
 ParameterSet emit_common_parameters(Emitter *e);
+ParameterSet emit_step_parameters(Emitter *e, bool point);    /* of a step's function, or that for one point */
 const char *emit_parameters(Emitter *e, const ParameterSet *set, const char *body, bool declare);
 
 /* emit_skeleton.c: what a skeleton's sample has in the place of a step's own names */
@@ -208,10 +227,31 @@ void emit_find_needs(Emitter *e);                        /* before the first: wh
 void emit_launch(Emitter *e, const Launch *launch);      /* appends its functions */
 const char *emit_run(Emitter *e);                        /* the launches in the kernel's function */
 
+const char *emit_needed_when(Emitter *e, const Step *step);                       /* a condition; "": always */
+void emit_unit_block(Emitter *e, Text *text, const Launch *launch, int b);             /* the unit's part of a block */
+
+/* emit_grid_rank.c: topk and its kin, where each thread keeps a list */
+void emit_grid_rank(Emitter *e);
+
+/* emit_grid.c: the same for a grid of threads */
+void emit_grid_reserve(Emitter *e);                      /* first of all: words that its text has, so no name of the user's is one */
+void emit_grid_launch(Emitter *e, const Launch *launch);
+void emit_grid_work(Emitter *e, EmittedUnit *unit);          /* the order of it all, */
+const char *emit_grid_run(Emitter *e, const EmittedUnit *unit);    /* as text of the launcher, */
+void emit_grid_frame(Emitter *e, EmittedUnit *unit);         /* and what the kernels take, for who launches them otherwise */
+
 /* emit_frame.c */
 void emit_plan_frame(Emitter *e);                        /* names extents, arguments and sizes; first of all */
-const char *emit_frame(Emitter *e);
+const char *emit_frame(Emitter *e, const char *rest);    /* `rest`: the members that are the machine's */
 const char *emit_prepare(Emitter *e);
+const char *emit_arguments(Emitter *e);                  /* the args struct */
 const char *emit_declarations(Emitter *e);
+
+/* emit.c */
+Emitter *emit_begin(Arena *arena, const Plan *plan, const EmitOptions *options);
+const char *emit_wrap(Arena *arena, const char *text);   /* lines that are too long, broken */
+const char *emit_title(Emitter *e);
+void emit_declare(Emitter *e, const char *source, const char *header);
+void emit_end(Emitter *e, EmittedUnit *unit, const char *source);
 
 #endif

@@ -125,6 +125,25 @@ static void append(Library *library, const char *names, Snippet snippet)
     }
 }
 
+void library_override(Library *library, const char *file)
+{
+    Snippet *s = NULL;
+    while (*file) {
+        Line line = next_line(&file);
+        if (line.mark) {
+            s = find(library, line.mark, line.mark_length);
+            if (s) {
+                s->text = file;
+                s->length = 0;
+            }
+        } else if (line.end) {
+            s = NULL;
+        } else if (s) {
+            s->length += line.length;
+        }
+    }
+}
+
 static void read_file(Library *library, const char *text, bool (*has_feature)(const void *, const char *),
                       const void *target)
 {

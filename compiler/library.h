@@ -33,6 +33,9 @@ Library *library_new(Arena *arena, bool (*has_feature)(const void *target, const
 /* Puts `text` in the place of a snippet: what the sample only stands for, such as LANES. */
 void library_replace(Library *library, const char *name, const char *text);
 
+/* The same for each snippet of a file that is in no library. */
+void library_override(Library *library, const char *file);
+
 /* The snippets that `text` needs, as text. */
 const char *library_select(Library *library, const char *text);
 

@@ -99,6 +99,7 @@ typedef struct Step {
      * what does not depend on that loop is loaded once for all of them. */
     Index *jammed;                /* NULL: one at a time */
     int jam;
+    int shares;                   /* of a `+=` on a grid: so many threads go through the points that may meet, each for elements of its own */
     int ahead;                    /* what is read so many vectors later is prefetched; 0: nothing */
     Index *turned;                /* a copy of squares, from or to a tensor that lies along it; NULL: it is none */
     const Size *result;           /* bytes of what it stores. NULL: they never go past the caches */
@@ -173,6 +174,7 @@ typedef struct Plan {
     const Size *smallest;         /* the workspace of one worker with tiles of one: the least that can be met */
     int64_t memory;               /* the budget in bytes; 0: none */
     Precision precision;          /* of products: the least that would do */
+    bool status;                  /* the workspace begins with a line for what kernels on a grid have to say */
 } Plan;
 
 typedef struct PlanHints {

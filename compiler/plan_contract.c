@@ -232,7 +232,7 @@ Contract *plan_contract(Planner *planner, const Step *step)
     Product product;
     bool reduces;
     const Target *target = planner->plan->target;
-    if (has_complex_numbers(planner, step) || !find_product(planner, step, &product, &reduces) ||
+    if (!target->tile || has_complex_numbers(planner, step) || !find_product(planner, step, &product, &reduces) ||
         !has_index_of_all_loops(step, &product))
         return NULL;
     Sides sides = { .left = -1 };

@@ -77,11 +77,11 @@ static bool reads_much(const Planner *planner, const Step *step)
     return bytes > planner->plan->target->l2_bytes;
 }
 
-/* Along the innermost loop without lanes, else along the one with them. */
+/* Along the innermost loop without lanes, else along the one with them. Threads are many enough to wait for one another. */
 void plan_jam(Planner *planner, Step *step)
 {
     step->jam = 1;
-    if (step->contract || step->split || !step->vector || !step_can_split(step))
+    if (planner->plan->target->grid || step->contract || step->split || !step->vector || !step_can_split(step))
         return;
     int last = step->loop_count - 1 - step->vector_kept;
     double lanes = planner->plan->lanes;

@@ -116,6 +116,21 @@ static Index *member(const Classes *c, const Step *step, int class, bool *split)
     return *split ? found : NULL;
 }
 
+/* So many points of the kept loops need no split. Where they are not known to be few, a grid's parts could be too many. */
+static double enough_points(const Planner *planner)
+{
+    const Grid *grid = planner->plan->target->grid;
+    return grid && planner->hints->extents && planner->hints->extents->complete ? grid->blocks : KEPT_ENOUGH;
+}
+
+/* How many parts a reduction with so many kept points is cut into. */
+static const Size *most_parts(const Planner *planner, double points)
+{
+    const Grid *grid = planner->plan->target->grid;
+    double parts = grid ? grid->blocks / (points > 1 ? points : 1) : PARTS_MAX;
+    return size_constant(planner->arena, parts > 2 ? (int64_t)parts : 2);
+}
+
 static double kept_points(const Planner *planner, const Step *step)
 {
     double points = 1;
@@ -133,7 +148,7 @@ static Block *common_blocks(Planner *planner, Step *const *group, int count, int
     Block *blocks = NULL;
     *block_count = 0;
     *split = NULL;
-    bool may_split = step_can_split(last) && !last->contract && kept_points(planner, last) < KEPT_ENOUGH;
+    bool may_split = step_can_split(last) && !last->contract && kept_points(planner, last) < enough_points(planner);
     for (int pass = 0; pass < 2 && *block_count == 0; pass++) {
         Index *const *candidates = pass == 0 ? last->loops : may_split ? last->roots[0]->reduce.over : NULL;
         int candidate_count = pass == 0 ? last->loop_count : candidates ? last->roots[0]->reduce.over_count : 0;
@@ -338,6 +353,25 @@ static void tile_alone(Planner *planner, Launch *launch)
     }
 }
 
+/* As many points as a block of threads has at once, some for each warp where that works on one point; along the innermost
+ * loops as far as these go. */
+static void tile_grid(Planner *planner, Launch *launch)
+{
+    enum { POINTS_OF_WARP = 4 };
+    Arena *arena = planner->arena;
+    const Step *step = launch->steps[0];
+    const Grid *grid = planner->plan->target->grid;
+    bool warps = step->vector && !step->vector_kept;
+    const Size *want = size_constant(arena, warps ? grid->threads / grid->lanes * POINTS_OF_WARP : grid->threads), *have = NULL;
+    for (int b = launch->block_count - 1; b >= 0; b--) {
+        Block *block = &launch->blocks[b];
+        const Size *most = have ? size_op(arena, SIZE_CEIL_DIV, want, have) : want;
+        block->tile = size_named(arena, arena_format(arena, "tile_%d_%d", launch->id + 1, b + 1),
+                                 size_op(arena, SIZE_MIN, most, block->extent));
+        have = have ? size_op(arena, SIZE_MUL, have, block->tile) : block->tile;
+    }
+}
+
 /* Whether a step reduces the rows of a matrix that no near cache holds. With its states in registers it would go down a few
  * columns at a time, each line of another page; with states in memory it reads some whole rows at once. */
 static bool adds_rows(const Planner *planner, const Step *step, const Index *split, double points)
@@ -363,11 +397,11 @@ static void block_alone(Planner *planner, Launch *launch)
         if (planner_extent(planner, step->roots[0]->reduce.over[i]) > planner_extent(planner, split))
             split = step->roots[0]->reduce.over[i];
     bool known = planner->hints->extents != NULL, rows = points >= KEPT_ENOUGH && adds_rows(planner, step, split, points);
-    bool few = split && points < KEPT_ENOUGH && (!known || (work * points > SPLIT_WORK && planner_extent(planner, split) > 1));
+    bool few = split && points < enough_points(planner) && (!known || (work * points > SPLIT_WORK && planner_extent(planner, split) > 1));
     if (rows || few) {
         step->split = split;
         const Size *extent = size_extent(arena, split->origin);
-        const Size *tile = size_op(arena, SIZE_MAX_OF, size_op(arena, SIZE_CEIL_DIV, extent, size_constant(arena, PARTS_MAX)),
+        const Size *tile = size_op(arena, SIZE_MAX_OF, size_op(arena, SIZE_CEIL_DIV, extent, most_parts(planner, points)),
                                    size_constant(arena, 1));
         tile = rows ? size_constant(arena, ROWS) : tile;
         step->ahead = rows ? AHEAD_BYTES / planner->plan->target->vector_bytes : 0;
@@ -397,7 +431,7 @@ static void block_together(Planner *planner, Launch *launch)
         last->split = split;
         last->parts = size_named(planner->arena, arena_format(planner->arena, "parts_%d", last->id + 1),
                                  size_op(planner->arena, SIZE_MIN, size_extent(planner->arena, split->origin),
-                                         size_constant(planner->arena, PARTS_MAX)));
+                                         most_parts(planner, kept_points(planner, last))));
     }
 }
 
@@ -435,7 +469,10 @@ void plan_launches(Planner *planner)
             block_together(planner, launch);
         for (int i = 0; i < group->count; i++)
             plan_jam(planner, launch->steps[i]);
-        if (launch->step_count == 1 && !launch->steps[0]->split && !launch->steps[0]->contract)
+        bool alone = launch->step_count == 1 && !launch->steps[0]->split && !launch->steps[0]->contract;
+        if (alone && plan->target->grid)
+            tile_grid(planner, launch);
+        else if (alone)
             tile_alone(planner, launch);    /* a product's tiles follow with its storage */
         for (int i = 0; i < group->count; i++)
             done[group->steps[i]->id] = true;

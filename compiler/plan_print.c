@@ -194,6 +194,8 @@ static void dump_step(Text *text, const Plan *plan, const Step *step)
                    step->jammed->name);
     if (step->ahead)
         text_print(text, ", prefetching %d vectors ahead", step->ahead);
+    if (step->shares > 1)
+        text_print(text, ", %d threads for elements of their own", step->shares);
     if (step->split) {
         text_print(text, ", split along %s into ", step->split->name);
         print_definition(text, step->parts);

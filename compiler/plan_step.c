@@ -8,6 +8,7 @@ enum { PAST = 64 << 20, PAST_FORCED = 256 };
 
 /* Operations that scan a vector, and what a number waits for the one before. */
 enum { SCAN_STEPS = 10, SCAN_WAIT = 4 };
+enum { FOLD_TEAM = 16 };          /* what the states of a team cost to become one */
 
 double planner_extent(const Planner *planner, const Index *index)
 {
@@ -127,6 +128,11 @@ static const Term *inside_bounds(const Costing *c, const Term *reduce)
     return bounds ? x->select.yes : x;
 }
 
+static double fold_cost(const Costing *c)
+{
+    return c->planner->plan->target->grid ? FOLD_TEAM : 2 * c->lanes;
+}
+
 static void cost_reduce(Costing *c, const Term *term)
 {
     bool in_lanes;
@@ -147,7 +153,7 @@ static void cost_reduce(Costing *c, const Term *term)
     double elements = turns(c, term->reduce.argument, &in_lanes);
     c->cost += scans && !in_lanes ? elements * SCAN_WAIT : elements;
     if (across)
-        c->cost += outside * (scans ? SCAN_STEPS : 2 * c->lanes);    /* a vector is scanned, or the lanes are folded into one */
+        c->cost += outside * (scans ? SCAN_STEPS : fold_cost(c));    /* a vector is scanned, or the lanes are folded into one */
     c->loop_count = loops;
 }
 
@@ -258,39 +264,49 @@ static bool scans_in_lanes(const Term *scan, const Index *index)
            components[0].dtype != DTYPE_BOOL;
 }
 
-static bool may_carry_lanes(const Step *step, const Index *index)
+static bool may_carry_lanes(const Planner *planner, const Step *step, const Index *index)
 {
     const Term *value = step->statement->outputs[0].value;
-    if (step->kind == STEP_RANK || (step->scatters && !adds_apart(&step->statement->outputs[0], index)))
+    bool threads = planner->plan->target->grid != NULL;
+    if (step->kind == STEP_RANK)
+        return threads;
+    if (step->scatters && !adds_apart(&step->statement->outputs[0], index))
         return false;
     return step->kind != STEP_SCAN || !indices_have(value->reduce.over, value->reduce.over_count, index) ||
-           scans_in_lanes(value, index);
+           (!threads && scans_in_lanes(value, index));
+}
+
+/* How many lanes carry numbers of so many bytes; threads carry any. */
+static int lanes_of(const Planner *planner, size_t widest)
+{
+    const Target *target = planner->plan->target;
+    return target->grid ? target->grid->lanes : target->vector_bytes / (int)(widest > 4 ? widest : 4);
 }
 
 static void choose_vector(const Planner *planner, Step *step)
 {
+    bool threads = planner->plan->target->grid != NULL;
     Candidates c = { .count = 0 };
     for (int i = 0; i < step->loop_count; i++)
-        if (may_carry_lanes(step, step->loops[i]))
+        if (may_carry_lanes(planner, step, step->loops[i]))
             add_candidate(&c, step->loops[i]);
-    for (int o = 0; o < step->statement->output_count; o++)
+    /* A ranking's list is one thread's. */
+    for (int o = 0; o < step->statement->output_count && !(threads && step->kind == STEP_RANK); o++)
         term_each_below(planner->arena, step->statement->outputs[o].value, find_candidates, &c);
-    if (c.complex)
+    if (c.complex && !threads)
         return;
     size_t widest;
     double best = cost_step(planner, step, NULL, 1, &widest);
     for (int i = 0; i < c.count; i++) {
-        int lanes = planner->plan->target->vector_bytes / 4;
-        cost_step(planner, step, c.indices[i], lanes, &widest);
-        if (widest > 4)
-            lanes = planner->plan->target->vector_bytes / (int)widest;
+        cost_step(planner, step, c.indices[i], lanes_of(planner, 4), &widest);
+        int lanes = lanes_of(planner, widest);
         double cost = cost_step(planner, step, c.indices[i], lanes, &widest);
         if (lanes > 1 && cost < best) {
             best = cost;
             step->vector = (Index *)c.indices[i];
         }
     }
-    if (step->kind == STEP_RANK && !step->vector)
+    if (step->kind == STEP_RANK && !step->vector && !threads)
         step->vector = step->statement->outputs[0].value->reduce.over[0];    /* comparisons have lanes, however a row is read */
     step->vector_kept = step->vector && indices_have(step->loops, step->loop_count, step->vector);
 }
@@ -299,9 +315,8 @@ static void choose_vector(const Planner *planner, Step *step)
 static int step_lanes(const Planner *planner, const Step *step)
 {
     size_t widest = 4;
-    int most = planner->plan->target->vector_bytes / 4;
-    cost_step(planner, step, step->vector, most, &widest);
-    return planner->plan->target->vector_bytes / (int)(widest > 4 ? widest : 4);
+    cost_step(planner, step, step->vector, lanes_of(planner, widest), &widest);
+    return lanes_of(planner, widest);
 }
 
 /* ---- loops ---- */
@@ -481,6 +496,25 @@ static void set_turned(const Planner *planner, Step *step)
     }
 }
 
+/* ---- shares ---- */
+
+/* As many threads as a block has beside those for points that are apart, a power of two. */
+static void set_shares(const Planner *planner, Step *step)
+{
+    const Grid *grid = planner->plan->target->grid;
+    const Output *output = &step->statement->outputs[0];
+    bool computed = false;
+    double apart = 1;
+    for (int a = 0; a < output->tensor->rank; a++) {
+        computed |= !output->tensor->axes[a];
+        if (output->tensor->axes[a])
+            apart *= planner_extent(planner, output->tensor->axes[a]);
+    }
+    step->shares = 1;
+    while (grid && step->kind == STEP_ADD && computed && (!step->vector || step->vector_kept) && 2 * step->shares * apart <= grid->threads)
+        step->shares *= 2;
+}
+
 /* ---- the step ---- */
 
 typedef struct Roots {
@@ -569,8 +603,9 @@ Step *plan_step(Planner *planner, const Statement *statement, int id)
         if (planner->plan->lanes == 0 || lanes < planner->plan->lanes)
             planner->plan->lanes = lanes;
     }
-    if (!step->contract && !step->turned)
+    if (!step->contract && !step->turned && !planner->plan->target->grid)
         find_units(planner, step);
     set_result(planner, step);
+    set_shares(planner, step);
     return step;
 }

@@ -64,7 +64,8 @@ static void cut(Planner *planner, Launch *launch)
         units = size_op(arena, SIZE_MUL, units,
                         size_op(arena, SIZE_CEIL_DIV, launch->blocks[b].extent, launch->blocks[b].tile));
     Step *last = launch->steps[launch->step_count - 1];
-    const Size *most = last->split ? last->parts : tasks_of(planner, launch);
+    const Size *most = last->split ? last->parts
+                       : planner->plan->target->grid ? size_constant(arena, INT32_MAX) : tasks_of(planner, launch);
     launch->units = size_named(arena, arena_format(arena, "units_%d", launch->id + 1), units);
     launch->tasks = most;
 }
@@ -180,6 +181,49 @@ static void lay_out(Planner *planner, const Tensor *tensor, Storage *storage, bo
     storage->bytes = size_op(planner->arena, SIZE_MUL, stride, size_constant(planner->arena, (int64_t)dtype_size(tensor->dtype)));
 }
 
+/* ---- lists ---- */
+
+/* The best values so far, and their places, of a ranking on a grid: a list for each thread of a block. */
+static bool has_lists(const Planner *planner, const Step *step)
+{
+    return step->kind == STEP_RANK && planner->plan->target->grid;
+}
+
+static int list_ranks(const Planner *planner, const Step *step, Scratch lists[2])
+{
+    const Term *reduce = step->statement->outputs[0].value;
+    int64_t ranks = (int64_t)reduce->reduce.parameter * planner->plan->target->grid->threads;
+    lists[0] = (Scratch){ .name = "ranked", .dtype = register_dtype(reduce->reduce.argument->dtype) };
+    lists[1] = (Scratch){ .name = "ranked_place", .dtype = DTYPE_I64 };
+    for (int i = 0; i < 2; i++) {
+        lists[i].step = step;
+        lists[i].name = arena_format(planner->arena, "%s_%d", lists[i].name, step->id + 1);
+        lists[i].bytes = size_constant(planner->arena, ranks * (int64_t)dtype_size(lists[i].dtype));
+    }
+    return 2;
+}
+
+static void reserve_ranks(Planner *planner, const Step *step, const Size **end)
+{
+    Plan *plan = planner->plan;
+    Scratch lists[2];
+    for (int i = 0, n = list_ranks(planner, step, lists); i < n; i++) {
+        lists[i].offset = planner_reserve(planner, end, lists[i].name, lists[i].bytes);
+        ARENA_APPEND(planner->arena, plan->scratch, plan->scratch_count, lists[i]);
+    }
+}
+
+/* What a launch's rankings take of the worker's part, whatever its tiles. */
+static const Size *ranks_bytes(Planner *planner, const Launch *launch)
+{
+    const Size *end = size_constant(planner->arena, 0);
+    Scratch lists[2];
+    for (int s = 0; s < launch->step_count; s++)
+        for (int i = 0, n = has_lists(planner, launch->steps[s]) ? list_ranks(planner, launch->steps[s], lists) : 0; i < n; i++)
+            end = size_op(planner->arena, SIZE_ADD, end, size_align(planner->arena, lists[i].bytes, ALIGNMENT));
+    return end;
+}
+
 /* ---- tiles of launches that have temporaries ---- */
 
 /* Whether a tensor is stored a block at a time by a launch, in a place of its own. */
@@ -231,7 +275,7 @@ static void tile_together(Planner *planner, Launch *launch)
     Arena *arena = planner->arena;
     const Plan *plan = planner->plan;
     const Size *slice = size_constant(arena, 0), *room = size_constant(arena, plan->target->l2_bytes / 2);
-    int count = 0, tiled = tiled_block(launch);
+    int count = 0, tiled = tiled_block(launch), tiles = plan->target->grid ? plan->target->grid->blocks : TILES_LEAST;
     for (int t = 0; t < plan->lowered->tensor_count; t++)
         if (plan_is_temporary_of(plan, plan->lowered->tensors[t], launch->id)) {
             slice = size_op(arena, SIZE_ADD, slice, slice_bytes(planner, plan->lowered->tensors[t]));
@@ -239,6 +283,7 @@ static void tile_together(Planner *planner, Launch *launch)
         }
     if (plan->memory) {
         const Size *left = size_op(arena, SIZE_SUB, size_constant(arena, plan->memory), plan->shared);
+        left = size_op(arena, SIZE_SUB, left, ranks_bytes(planner, launch));
         room = size_op(arena, SIZE_MIN, room, size_op(arena, SIZE_DIV, left, size_constant(arena, WORKERS_GUESS)));
     }
     room = size_op(arena, SIZE_SUB, room, size_constant(arena, ALIGNMENT * count));
@@ -246,7 +291,7 @@ static void tile_together(Planner *planner, Launch *launch)
         Block *block = &launch->blocks[b];
         const Size *least = size_constant(arena, has_lanes(launch, b) && plan->lanes ? plan->lanes : 1);
         const Size *fair = size_op(arena, SIZE_MAX_OF, least,
-                                   size_op(arena, SIZE_CEIL_DIV, block->extent, size_constant(arena, TILES_LEAST)));
+                                   size_op(arena, SIZE_CEIL_DIV, block->extent, size_constant(arena, tiles)));
         const Size *tile = size_op(arena, SIZE_MIN, size_op(arena, SIZE_DIV, room, slice), fair);
         if (launch->steps[launch->step_count - 1]->statement->turned)
             tile = tile_turned(planner, slice);
@@ -287,10 +332,25 @@ static void reserve_parts(Planner *planner, const Step *step)
     }
 }
 
+/* Whether some position may turn out to be out of range while the kernel runs. */
+static bool has_computed_position(const Program *lowered)
+{
+    for (int i = 0; i < lowered->term_count; i++)
+        for (int a = 0; lowered->terms[i]->kind == TERM_READ && a < lowered->terms[i]->read.tensor->rank; a++)
+            if (!position_is_plain(&lowered->terms[i]->read.positions[a]))
+                return true;
+    for (int s = 0; s < lowered->statement_count; s++)
+        for (int a = 0; a < lowered->statements[s]->outputs[0].tensor->rank; a++)
+            if (!position_is_plain(&lowered->statements[s]->outputs[0].positions[a]))
+                return true;
+    return false;
+}
+
 static void reserve_shared(Planner *planner)
 {
     Plan *plan = planner->plan;
-    plan->shared = size_constant(planner->arena, 0);
+    plan->status = plan->target->grid && has_computed_position(plan->lowered);
+    plan->shared = size_constant(planner->arena, plan->status ? ALIGNMENT : 0);
     for (int t = 0; t < plan->lowered->tensor_count; t++) {
         const Tensor *tensor = plan->lowered->tensors[t];
         Storage *storage = &plan->storage[t];
@@ -343,6 +403,8 @@ static const Size *reserve_launch(Planner *planner, Launch *launch, const Size *
             const Size *before = end;
             if (launch->steps[s]->contract)
                 contract_reserve(planner, launch, launch->steps[s], &end);
+            else if (has_lists(planner, launch->steps[s]))
+                reserve_ranks(planner, launch->steps[s], &end);
             else
                 rank_reserve(planner, launch->steps[s], &end);
             *least = size_op(planner->arena, SIZE_ADD, *least, size_op(planner->arena, SIZE_SUB, end, before));

@@ -75,6 +75,9 @@ const Target *target_find(const char *name)
     for (const Target *t = targets; t->name; t++)
         if (!strcmp(t->name, name))
             return t;
+    for (const Target *t = grid_targets; t->name; t++)
+        if (!strcmp(t->name, name))
+            return t;
     return NULL;
 }
 

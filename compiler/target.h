@@ -26,11 +26,21 @@ typedef struct Tile {
 /* How precise products are: as precise as their dtype, or of the parts of each number. */
 typedef enum { PRECISION_EXACT, PRECISION_BF16X3, PRECISION_BF16X6, PRECISION_COUNT } Precision;
 
+/* Many threads at once instead of vectors: each has numbers of its own, and a block of them works as one worker. */
+typedef struct Grid {
+    int threads;                  /* of a block */
+    int lanes;                    /* of a warp: neighbouring threads, which read neighbouring elements together */
+    int blocks;                   /* so many give all of the machine work */
+    int resident;                 /* so many have registers at once */
+    int frame_bytes;              /* no kernel takes more of arguments */
+} Grid;
+
 typedef struct Target {
     const char *name;             /* as `--target` takes it */
     const char *words;            /* for a person: "AVX-512" */
+    const Grid *grid;             /* NULL: its threads have vectors */
     int vector_bytes;
-    const Tile *tile;             /* of a product */
+    const Tile *tile;             /* of a product; NULL: products are loops */
     const Tile *narrow[DTYPE_COUNT];     /* of one of two of this dtype, where an instruction adds up several of their products */
     const Tile *parts[PRECISION_COUNT];  /* of the parts of f32 numbers */
     bool broadcasts;              /* an instruction fills its operand's lanes with a number from memory, for less than one of its own */
@@ -44,8 +54,8 @@ typedef struct Target {
     double bytes_per_cycle;       /* that a core reads from memory, likewise */
 } Target;
 
-/* All rows, the most capable last; ends in a NULL name. */
-extern const Target targets[];
+/* All rows, the most capable last; ends in a NULL name. The second table has those with a grid. */
+extern const Target targets[], grid_targets[];
 
 /* What is known of a precision. */
 typedef struct PrecisionFacts {

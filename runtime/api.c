@@ -2,7 +2,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "runtime.h"
+#include "cuda.h"
 
 static void kernel_free(einc_kernel *kernel)
 {
@@ -92,6 +92,8 @@ einc_kernel *kernel_make(einc_context *context, const Source *source, const Comp
 
 static bool check_target(einc_context *context, const Target *target)
 {
+    if (target->grid)
+        return cuda_open(context) == EINC_OK;
     if (target_runs_here(target))
         return true;
     context_fail(context, EINC_NO_COMPILER, "error: this CPU cannot run kernels for '%s': it lacks some of %s", target->name,

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "runtime.h"
+#include "cuda.h"
 
 /* ---- options ---- */
 
@@ -257,8 +257,22 @@ static Object *enter_object(einc_context *context, const CacheKey *key, void *ha
     return other ? other : object;
 }
 
+/* Kernels on a GPU are the context's device's. */
+static Object *object_on_device(einc_context *context, const EmittedUnit *unit, const char *name, const char *description)
+{
+    CudaModule *module = cuda_module_new(context, unit, name, description);
+    Object *object = module ? context_alloc(context, sizeof *object, _Alignof(max_align_t)) : NULL;
+    if (object)
+        *object = (Object){ .module = module, .users = 1 };
+    else if (module)
+        cuda_module_free(context, module);
+    return object;
+}
+
 Object *object_get(einc_context *context, const EmittedUnit *unit, const char *name, const char *description)
 {
+    if (context->cuda && unit->target->grid)
+        return object_on_device(context, unit, name, description);
     char error[8192] = "";
     void *handle = NULL;
     pthread_mutex_lock(&context->lock);
@@ -295,6 +309,11 @@ void object_release(einc_context *context, Object *object)
 {
     if (!object)
         return;
+    if (object->module) {
+        cuda_module_free(context, object->module);
+        context_free(context, object);
+        return;
+    }
     pthread_mutex_lock(&context->lock);
     bool last = --object->users == 0;
     for (Object **at = &context->objects; *at && last; at = &(*at)->next)

@@ -33,10 +33,11 @@ static const char magic[16] = "einc entry 1\n";
 
 #define OBJECT ".so"                  /* suffixes of entries, after the 32 digits of the key */
 #define TEXT ".txt"
+#define CODE ".cubin"
 #define TEMPORARY ".tmp-"             /* what temporary directories begin with */
 
 enum {
-    NAME_BYTES = 32 + sizeof TEXT,
+    NAME_BYTES = 32 + sizeof CODE,    /* the longest */
     PATH_BYTES = 4096,
     COPY_BYTES = 32768,
     STALE_SECONDS = 3600,
@@ -197,6 +198,12 @@ static bool is_entry_name(const char *name, const char *suffix)
     return strspn(name, "0123456789abcdef") == 32 && !strcmp(name + 32, suffix);
 }
 
+/* A kernel's: of the CPU, or of a GPU. */
+static bool is_kernel_name(const char *name)
+{
+    return is_entry_name(name, OBJECT) || is_entry_name(name, CODE);
+}
+
 /* Reads exactly `length` bytes at `at`. */
 static bool read_at(int file, void *bytes, size_t length, uint64_t at)
 {
@@ -346,7 +353,7 @@ static int sweep(const Cache *cache, bool all)
     for (struct dirent *entry; entries && (entry = readdir(entries));) {
         const char *name = entry->d_name;
         struct stat status;
-        if (all && is_entry_name(name, OBJECT))
+        if (all && is_kernel_name(name))
             removed += !unlinkat(dirfd(entries), name, 0);
         else if (all && is_entry_name(name, TEXT))
             unlinkat(dirfd(entries), name, 0);
@@ -493,20 +500,46 @@ int cache_build(const Cache *cache, const CacheKey *key, const char *description
     return status;
 }
 
-/* ---- texts ---- */
+/* ---- texts and code ---- */
 
-void cache_remember(const Cache *cache, const CacheKey *key, const char *text)
+static void keep(const Cache *cache, const CacheKey *key, const char *suffix, const char *description, const void *bytes, size_t length)
 {
     char directory[PATH_BYTES], path[PATH_BYTES + NAME_BYTES];
     if (!temporary_make_inside(cache, directory))
         return;
     snprintf(path, sizeof path, "%s/text", directory);
     int file = open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
-    if (file >= 0 && write_all(file, text, strlen(text)))
-        entry_publish(cache, path, file, key, TEXT, "");
+    if (file >= 0 && write_all(file, bytes, length))
+        entry_publish(cache, path, file, key, suffix, description);
     if (file >= 0)
         close(file);
     temporary_remove(AT_FDCWD, directory);
+}
+
+void cache_remember(const Cache *cache, const CacheKey *key, const char *text)
+{
+    keep(cache, key, TEXT, "", text, strlen(text));
+}
+
+void cache_keep(const Cache *cache, const CacheKey *key, const char *description, const void *code, size_t bytes)
+{
+    keep(cache, key, CODE, description, code, bytes);
+}
+
+void *cache_fetch(const Cache *cache, const CacheKey *key, size_t *bytes)
+{
+    Trailer trailer;
+    int file = entry_open(cache, key, CODE, &trailer);
+    char *code = file < 0 ? NULL : malloc((size_t)trailer.object_bytes + 1);
+    if (code && !read_at(file, code, (size_t)trailer.object_bytes, 0)) {
+        free(code);
+        code = NULL;
+    }
+    if (code)
+        code[*bytes = (size_t)trailer.object_bytes] = 0;
+    if (file >= 0)
+        close(file);
+    return code;
 }
 
 bool cache_recall(const Cache *cache, const CacheKey *key, char *text, size_t bytes)
@@ -543,7 +576,7 @@ int cache_list(const Cache *cache, void (*visit)(void *user, const CacheEntry *e
     DIR *entries = entries_open(cache);
     for (struct dirent *found; entries && (found = readdir(entries));) {
         struct stat status;
-        int file = !is_entry_name(found->d_name, OBJECT) ? -1
+        int file = !is_kernel_name(found->d_name) ? -1
                    : openat(dirfd(entries), found->d_name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
         if (file >= 0 && !fstat(file, &status)) {
             char description[1024];

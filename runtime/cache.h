@@ -6,9 +6,9 @@
  *     if (!object)
  *         status = cache_build(cache, &key, "ij,jk->ik", build, user, &object, error, sizeof error);
  *
- * One directory, one file for each entry: <key>.so, the shared object, and behind it what it is and a hash of all. What
- * is loaded is what was verified. A damaged entry is removed and counts as absent; so does everything when the
- * directory cannot be used, and then cache_build() makes objects that last as long as they are loaded.
+ * One directory, one file for each entry: <key>.so, the shared object, or <key>.cubin, code of a GPU, and behind it what
+ * it is and a hash of all. What is loaded is what was verified. A damaged entry is removed and counts as absent; so does
+ * everything when the directory cannot be used, and then cache_build() makes objects that last as long as they are loaded.
  *
  * A Cache is constant once it is open: any number of threads may use it, and any number of processes the directory. */
 #ifndef EINC_CACHE_H
@@ -54,6 +54,11 @@ typedef int CacheBuilder(void *user, const char *path, char *error, size_t bytes
  * EINC_FAILED; with a message. */
 int cache_build(const Cache *cache, const CacheKey *key, const char *description, CacheBuilder *build, void *user,
                 void **object, char *error, size_t bytes);
+
+/* Code that something else than the loader takes, such as a GPU: kept, which may fail, unnoticed; and fetched, to be freed, with a
+ * 0 behind it, or NULL. */
+void cache_keep(const Cache *cache, const CacheKey *key, const char *description, const void *code, size_t bytes);
+void *cache_fetch(const Cache *cache, const CacheKey *key, size_t *bytes);
 
 /* A short text kept under a key, such as the version of a compiler under its stamp. Storing it may fail, unnoticed. */
 void cache_remember(const Cache *cache, const CacheKey *key, const char *text);

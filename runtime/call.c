@@ -3,7 +3,7 @@
 #include <string.h>
 #include <time.h>
 
-#include "runtime.h"
+#include "cuda.h"
 
 enum { STACK_WORDS = 256, WORKSPACE_ALIGN = 64 };
 
@@ -400,6 +400,20 @@ static int fill_shapes(einc_kernel *kernel, uint64_t *words, const DLTensor *con
     return extents ? EINC_OK : EINC_EXPRESSION;
 }
 
+static int call_on_device(einc_kernel *kernel, const uint64_t *words, const DLTensor *const *inputs, DLTensor *const *outputs)
+{
+    jmp_buf full;
+    Arena arena = context_arena(kernel->context, &full);
+    if (setjmp(full)) {
+        arena_free(&arena);
+        return context_fail(kernel->context, EINC_FAILED, "error: out of memory");
+    }
+    Extents *extents = infer(kernel, &arena, inputs, outputs, true);
+    int status = extents ? cuda_call(kernel, kernel->variants, words, extents, kernel->options.memory) : EINC_EXPRESSION;
+    arena_free(&arena);
+    return status;
+}
+
 static int call_with(einc_kernel *kernel, uint64_t *words, const DLTensor *const *inputs, DLTensor *const *outputs,
                      const einc_call_options *options)
 {
@@ -408,7 +422,10 @@ static int call_with(einc_kernel *kernel, uint64_t *words, const DLTensor *const
         status = fill_shapes(kernel, words, inputs, outputs);
     if (status)
         return status;
-    status = launch(kernel, variant_choose(kernel, words), words, options);
+    if (kernel->variants->object->module)
+        status = call_on_device(kernel, words, inputs, outputs);
+    else
+        status = launch(kernel, variant_choose(kernel, words), words, options);
     if (status <= -16)
         return explain_range(kernel, status);
     switch (status) {

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "runtime.h"
+#include "cuda.h"
 
 /* ---- memory ---- */
 
@@ -148,6 +148,7 @@ void einc_context_free(einc_context *context)
     if (!context)
         return;
     pool_free(context->pool);
+    cuda_close(context);
     compiler_free(context->compiler);
     cache_close(context->cache);
     pthread_key_delete(context->error);
@@ -205,10 +206,11 @@ const Target *context_target(einc_context *context, const char *name)
     const char *names[32];
     size_t count = 0;
     char list[512] = "";
-    for (const Target *t = targets; t->name && count < 32; t++) {
-        names[count++] = t->name;
-        snprintf(list + strlen(list), sizeof list - strlen(list), " %s", t->name);
-    }
+    for (int grid = 0; grid < 2; grid++)
+        for (const Target *t = grid ? grid_targets : targets; t->name && count < 32; t++) {
+            names[count++] = t->name;
+            snprintf(list + strlen(list), sizeof list - strlen(list), " %s", t->name);
+        }
     const char *near = diag_nearest(name, strlen(name), names, count);
     context_fail(context, EINC_USAGE, "error: there is no target '%s'\nhint: %s%s%sthe targets are native%s", name,
                  near ? "did you mean '" : "", near ? near : "", near ? "'? " : "", list);

@@ -117,6 +117,8 @@ bool cpu_gives_tiles(void)
 bool target_runs_here(const Target *target)
 {
     char words[256];
+    if (target->grid)
+        return false;
     snprintf(words, sizeof words, "%s", target->cpu);
     char *rest = words;
     for (const char *word; (word = strtok_r(rest, " ", &rest));)

@@ -145,7 +145,9 @@ typedef struct einc_options {
     const char *outputs;
     /* Bytes that a call may use beyond inputs and outputs; 0: as the plan likes. */
     uint64_t memory;
-    /* Instruction set: "native" (NULL), "portable", "avx2", "avx512" … as in `einc doctor`. */
+    /* Instruction set: "native" (NULL), "portable", "avx2", "avx512" … as in `einc doctor`. With "cuda:sm_90a" or another such
+     * target the kernel runs on the first GPU: calls copy arrays there and back. EINC_NO_COMPILER where libcuda or libnvrtc
+     * is missing. */
     const char *target;
     const char *name;             /* of the function in the generated file; NULL: "einc_kernel" */
     /* How precise products of f32 must be: "exact" (NULL), or made of six or three products of bf16 where the target has a

@@ -12,6 +12,9 @@
 #include "einc.h"
 #include "pool.h"
 
+typedef struct Cuda Cuda;
+typedef struct CudaModule CudaModule;
+
 /* A shared object that kernels use: found by what is in it, closed when the last lets go. */
 typedef struct Object Object;
 struct Object {
@@ -19,6 +22,7 @@ struct Object {
     CacheKey key;
     void *handle;                 /* of dlopen() */
     int users;
+    CudaModule *module;           /* on a GPU, instead of the others; no other kernel has it */
     int (*kernel)(const void *args, void *workspace, size_t bytes, const einc_host *host);
     int (*workspace)(const void *args, int workers, size_t *bytes);
 };
@@ -36,6 +40,7 @@ struct einc_context {
     Cache *cache;
     Object *objects;
     const Target *native;
+    Cuda *cuda;                   /* NULL until a kernel is to run on a GPU: cuda.h */
     bool colour;                  /* in diagnostics; the command sets it on a terminal */
 };
 

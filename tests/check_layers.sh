@@ -13,7 +13,7 @@ layer_of() {
         arena.*|text.*|diag.*) echo 1 ;;
         dtype.*|ops.*|ast.*|ast_*|parse*|lex.*) echo 2 ;;
         program.*|program_*|semiring.*|check.*|check_*|extents.*) echo 3 ;;
-        plan.*|plan_*|planning.*|product.*|order.*|order_*|ordering.*|turn.*|cost.*|size.*|state.*|target.*|lower.*|lower_*|lowering.*) echo 4 ;;
+        plan.*|plan_*|planning.*|product.*|order.*|order_*|ordering.*|turn.*|cost.*|size.*|state.*|target.*|target_*|lower.*|lower_*|lowering.*) echo 4 ;;
         emit.*|emit_*|emitting.*|library.*|names.*|embedded.*) echo 5 ;;
         compile.*) echo 6 ;;
         *) echo 0 ;;
@@ -38,10 +38,10 @@ for file in runtime/*.[ch]; do
         [ -e "runtime/$header" ] || [ -e "compiler/$header" ] || complain "$file includes $header, which is no header below it"
     done
 done
-for file in templates/*; do
+for file in templates/*.* templates/*/*; do
     for header in $(includes_of "$file"); do
         checked=$((checked + 1))
-        [ -e "templates/$header" ] || complain "$file includes $header, which is no template"
+        [ -e "$(dirname "$file")/$header" ] || complain "$file includes $header, which is no template"
     done
 done
 
@@ -55,7 +55,7 @@ for file in $(grep -lE '\bAst[A-Z][A-Za-z]*|\bast->' compiler/*.[chy] runtime/*.
 done
 
 # Planner and emitters read the struct Target, and name no target.
-for name in $(sed -n 's/^ *{* *\.name = "\([a-z0-9-]*\)".*/\1/p' compiler/target.c) avx512 avx2 neon; do
+for name in $(sed -n 's/^ *{* *\.name = "\([a-z0-9-]*\)".*/\1/p' compiler/target.c) avx512 avx2 neon sm_[0-9]+a?; do
     checked=$((checked + 1))
     found=$(sed -s 's|/\*.*\*/||' compiler/plan*.[ch] compiler/product.[ch] compiler/turn.[ch] compiler/emit*.[ch] compiler/lower*.[ch] \
                 compiler/cost.c | grep -iE "\b$name\b" | grep -v portable)
@@ -78,7 +78,7 @@ done
 
 # Names of problems that expressions solve: none is known to the compiler or to a template.
 problems='max_?sim|colbert|late.interaction|attention|transformer|chamfer|viterbi|convol|mat_?mul|gemm|cross.?entropy|nearest.neighbo|gaussian.kernel|flash'
-for file in compiler/* templates/*; do
+for file in compiler/* templates/*.* templates/*/*; do
     checked=$((checked + 1))
     found=$(grep -niE "$problems" "$file" | grep -v 'docs/' | head -1)
     [ -n "$found" ] && complain "$file knows an expression: $found"

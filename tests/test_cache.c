@@ -285,6 +285,38 @@ static void test_texts(void **state)
     cache_close(cache);
 }
 
+static void see_code(void *user, const CacheEntry *entry)
+{
+    *(int *)user += !strcmp(entry->description, "ij->i") && entry->bytes > 3000;
+}
+
+static void test_code(void **state)
+{
+    (void)state;
+    char code[3000] = "not a text: 0 and all", *found;
+    size_t bytes = 0;
+    int seen = 0;
+    CacheKey a = key_of(0), b = key_of(1);
+    Cache *cache = cache_open(directory);
+    code[2999] = 'e';
+    assert_null(cache_fetch(cache, &a, &bytes));
+    cache_keep(cache, &a, "ij->i", code, sizeof code);
+    cache_keep(cache, &b, "ij->i", "", 0);
+    assert_non_null(found = cache_fetch(cache, &a, &bytes));
+    assert_true(bytes == sizeof code && !memcmp(found, code, bytes) && !found[bytes]);
+    free(found);
+    assert_non_null(found = cache_fetch(cache, &b, &bytes));
+    assert_true(bytes == 0 && !*found);
+    free(found);
+    assert_int_equal(load(cache, 0), -1);            /* it is no object */
+    assert_int_equal(cache_list(cache, see_code, &seen), 2);
+    assert_int_equal(seen, 1);
+    assert_int_equal(truncate(entry_path(0, ".cubin"), 2000), 0);
+    assert_null(cache_fetch(cache, &a, &bytes));
+    assert_int_equal(cache_clear(cache), 1);
+    cache_close(cache);
+}
+
 /* ---- listing and clearing ---- */
 
 typedef struct Seen {
@@ -359,6 +391,7 @@ int main(void)
         TEST(test_other_things),
         TEST(test_foreign_entry),
         TEST(test_texts),
+        TEST(test_code),
         TEST(test_list_and_clear),
     };
     return cmocka_run_group_tests(tests, set_up_all, tear_down_all);

@@ -1,0 +1,326 @@
+/* Steps and launches on a grid of threads. A launch is one kernel, whose blocks take tasks in turn. Of a unit of work the block's
+ * threads share the points of each step's kept loops, one each, or one for each team; after a step they wait for one another.
+ * Kept loops that may meet an element again run in order, in one thread, or in several of which each adds to a share of the
+ * elements. */
+#include <string.h>
+
+#include "emitting.h"
+
+void emit_grid_reserve(Emitter *e)
+{
+    static const char *const words[] = {
+        "team", "point", "points", "share", "warp", "apart", "frame", "launch", "stream", "workers", "THREADS", "WARP", "WARPS", "RESIDENT",
+        "threadIdx", "blockIdx", "blockDim", "gridDim", "warpSize", "dim3", "cudaStream_t", "keep_rounded", NULL
+    };
+    for (int i = 0; words[i]; i++)
+        names_unique(&e->names, words[i]);
+}
+
+/* ---- one step ---- */
+
+/* Whether points along a loop never store to the same element. */
+static bool is_apart(const Step *step, const Index *index)
+{
+    const Output *output = &step->statement->outputs[0];
+    for (int a = 0; a < output->tensor->rank; a++)
+        if (output->tensor->axes[a] == index)
+            return true;
+    return false;
+}
+
+static const char *loop_extent(Emitter *e, const Index *index)
+{
+    if (!e->block_first[index->id])
+        return emit_extent(e, index);
+    return emit_text(e, "(%s - %s)", e->block_end[index->id], e->block_first[index->id]);
+}
+
+static const char *loop_value(Emitter *e, const Index *index, const char *count)
+{
+    const char *first = e->block_first[index->id];
+    return first ? emit_text(e, "%s + %s", first, count) : count;
+}
+
+/* The loops that threads share, innermost last; `names` has their variables' names. */
+typedef struct Shared {
+    const Index **loops;
+    const char **names;
+    int count;
+} Shared;
+
+static Shared shared_loops(Emitter *e, Names *names)
+{
+    const Step *step = e->step;
+    Shared s = { ARENA_ARRAY(e->arena, const Index *, step->loop_count), ARENA_ARRAY(e->arena, const char *, step->loop_count), 0 };
+    for (int i = 0; i < step->loop_count; i++) {
+        const char *name = names_user(names, step->loops[i]->name);
+        if (emit_scans(step, step->loops[i]) || !is_apart(step, step->loops[i]))
+            continue;
+        s.loops[s.count] = step->loops[i];
+        s.names[s.count++] = name;
+    }
+    return s;
+}
+
+/* The indices of the point at hand, from its number. */
+static void put_indices(Emitter *e, Text *text, const Shared *s)
+{
+    bool shares = e->step->shares > 1;
+    int parts = s->count + shares;
+    if (parts > 1)
+        text_put(text, "        int64_t rest = point;\n");
+    for (int i = s->count - 1; i >= 0; i--) {
+        const char *extent = emit_bare(e, loop_extent(e, s->loops[i]));
+        const char *count = parts == 1 ? "point" : i == 0 && !shares ? "rest" : emit_text(e, "take_index(&rest, %s)", extent);
+        text_print(text, "        const int64_t %s = %s;\n", s->names[i], loop_value(e, s->loops[i], count));
+    }
+    if (shares)
+        text_print(text, "        const int64_t share = %s;\n", parts > 1 ? "rest" : "point");
+}
+
+/* The loops that run in order, around the call of the point's function. */
+static void put_point(Emitter *e, Text *text, const char *call)
+{
+    const Step *step = e->step;
+    Names names = names_new(e->arena, &e->names);
+    int depth = 2;
+    for (int i = 0; i < step->loop_count; i++) {
+        const Index *index = step->loops[i];
+        const char *name = names_user(&names, index->name), *first = e->block_first[index->id], *end = e->block_end[index->id];
+        if (!emit_scans(step, index) && !is_apart(step, index))
+            text_print(text, "%*sfor (int64_t %s = %s; %s < %s; %s++)\n", 4 * depth++, "", name, first ? first : "0", name,
+                       end ? end : emit_extent(e, index), name);
+    }
+    text_print(text, "%*s%s\n", 4 * depth, "", call);
+}
+
+/* A loop over the points, by threads of the block; those of a merge by all threads of the grid. */
+static const char *points_loop(Emitter *e, const char *call)
+{
+    Text text = text_new(e->arena);
+    Names names = names_new(e->arena, &e->names);
+    Shared s = shared_loops(e, &names);
+    text_put(&text, "    const int64_t points = ");
+    for (int i = 0; i < s.count; i++)
+        text_print(&text, "%s%s", i ? " * " : "", s.count + (e->step->shares > 1) > 1 ? loop_extent(e, s.loops[i]) : emit_bare(e, loop_extent(e, s.loops[i])));
+    if (e->step->shares > 1)
+        text_print(&text, "%s%d", s.count ? " * " : "", e->step->shares);
+    text_put(&text, s.count || e->step->shares > 1 ? ";\n" : "1;\n");
+    const char *first = "threadIdx.x", *stride = "THREADS";
+    if (e->team) {
+        text_put(&text, "    const Team team = team_of(points);\n");
+        first = "team.number";
+        stride = "team.count";
+    } else if (e->merging) {
+        first = "(int64_t)blockIdx.x * THREADS + threadIdx.x";
+        stride = "(int64_t)gridDim.x * THREADS";
+    }
+    text_print(&text, "    for (int64_t point = %s; point < points; point += %s) {\n", first, stride);
+    put_indices(e, &text, &s);
+    put_point(e, &text, call);
+    text_put(&text, "    }\n");
+    return text.bytes;
+}
+
+/* The function of a step for one point, and that for the points of a unit. */
+static void put_step(Emitter *e, const char *name, const char *comment)
+{
+    const char *point = emit_text(e, "%s_at", name), *body = emit_point(e);
+    const char *whole = emit_text(e, "%s%s", emit_locals(e, body), body);
+    ParameterSet inner = emit_step_parameters(e, true), outer = emit_step_parameters(e, false);
+    emit_parameter(&inner, "int64_t ", "share");
+    emit_parameter(&inner, "const Team ", "team");
+    text_print(&e->functions, "/* %s */\nINLINE void %s(%s)\n{\n%s}\n\n", comment, point, emit_parameters(e, &inner, whole, true), whole);
+    const char *call = emit_text(e, "%s(%s);", point, emit_parameters(e, &inner, whole, false));
+    const char *loop = points_loop(e, call), *text = emit_text(e, "%s%s", emit_locals(e, loop), loop);
+    text_print(&e->functions, "INLINE void %s(%s)\n{\n%s}\n\n", name, emit_parameters(e, &outer, text, true), text);
+    e->calls[e->merging][e->step->id] = emit_text(e, "%s(%s);", name, emit_parameters(e, &outer, text, false));
+}
+
+/* ---- launches ---- */
+
+static const char *kernel_name(Emitter *e, const char *what, int number)
+{
+    return emit_text(e, "%s_%s_%d", e->options->name, what, number);
+}
+
+static void put_head(Emitter *e, const char *name)
+{
+    text_print(&e->functions, "extern \"C\" __global__ void __launch_bounds__(THREADS, RESIDENT) %s(const __grid_constant__ Frame frame)\n{\n"
+               "    const Frame *f = &frame;\n", name);
+}
+
+/* What a block does for one unit: its steps in order. Between them its threads wait, since each may read what others made. */
+static const char *unit_body(Emitter *e, const Launch *launch)
+{
+    Text calls = text_new(e->arena), body = text_new(e->arena);
+    bool waits = launch->step_count > 1 || launch->steps[0]->split;
+    for (int s = 0; s < launch->step_count; s++) {
+        const char *needed = emit_needed_when(e, launch->steps[s]), *call = e->calls[0][launch->steps[s]->id];
+        if (needed[0])
+            text_print(&calls, "            if (%s)\n                %s\n", needed, call);
+        else
+            text_print(&calls, "            %s\n", call);
+        text_put(&calls, waits ? "            __syncthreads();\n" : "");
+    }
+    for (int b = launch->block_count - 1; b >= 0; b--)
+        emit_unit_block(e, &body, launch, b);
+    Text text = text_new(e->arena);
+    if (emit_mentions(body.bytes, "rest"))
+        text_put(&text, "            int64_t rest = unit;\n");
+    for (const char *line = body.bytes; *line; line += strcspn(line, "\n") + 1) {
+        text_put(&text, "    ");
+        text_add(&text, line, strcspn(line, "\n") + 1);
+    }
+    if (emit_mentions(calls.bytes, "first_unit"))
+        text_print(&text, "            const int first_unit = unit == task * f->grain_%d;\n", launch->id + 1);
+    text_put(&text, calls.bytes);
+    return text.bytes;
+}
+
+static void put_launch(Emitter *e, const Launch *launch)
+{
+    int id = launch->id + 1;
+    const char *unit = unit_body(e, launch);
+    put_head(e, kernel_name(e, "launch", id));
+    if (emit_mentions(unit, "own"))
+        text_put(&e->functions, "    char *own = f->workspace + f->shared + blockIdx.x * f->per_worker;\n");
+    text_put(&e->functions, emit_locals(e, unit));
+    text_print(&e->functions, "    for (int64_t task = blockIdx.x; task < f->tasks_%d; task += gridDim.x) {\n", id);
+    if (emit_mentions(unit, "part"))
+        text_put(&e->functions, "        const int64_t part = task;\n");
+    text_print(&e->functions, "        const int64_t units_end = size_min((task + 1) * f->grain_%d, f->units_%d);\n"
+               "        for (int64_t unit = task * f->grain_%d; unit < units_end; unit++) {\n%s        }\n    }\n}\n\n", id, id, id, unit);
+}
+
+static void put_merge(Emitter *e, const Step *step)
+{
+    const char *call = e->calls[1][step->id];
+    put_head(e, kernel_name(e, "merge", step->id + 1));
+    text_print(&e->functions, "%s    %s\n}\n\n", emit_locals(e, call), call);
+}
+
+void emit_grid_launch(Emitter *e, const Launch *launch)
+{
+    for (int s = 0; s < launch->step_count; s++) {
+        emit_begin_step(e, launch, launch->steps[s], false);
+        put_step(e, emit_text(e, "step_%d", launch->steps[s]->id + 1), emit_formula(e));
+    }
+    put_launch(e, launch);
+    for (int s = 0; s < launch->step_count; s++)
+        if (launch->steps[s]->split) {
+            emit_begin_step(e, launch, launch->steps[s], true);
+            put_step(e, emit_text(e, "merge_%d", launch->steps[s]->id + 1), "the parts, in order");
+            put_merge(e, launch->steps[s]);
+        }
+}
+
+/* ---- the order of it all ---- */
+
+static void add_work(Emitter *e, EmittedUnit *unit, GridWork work)
+{
+    GridWork *list = (GridWork *)unit->work;
+    ARENA_APPEND(e->arena, list, unit->work_count, work);
+    unit->work = list;
+}
+
+/* A launch's tasks, as emit_launch_sizes() has them. */
+static const Size *grain_of(Emitter *e, const Launch *launch)
+{
+    return size_op(e->arena, SIZE_MAX_OF, size_op(e->arena, SIZE_CEIL_DIV, launch->units, launch->tasks), size_constant(e->arena, 1));
+}
+
+static const Size *tasks_of(Emitter *e, const Launch *launch)
+{
+    return size_op(e->arena, SIZE_CEIL_DIV, launch->units, grain_of(e, launch));
+}
+
+/* How many blocks the points of a merge take, a thread each. */
+static const Size *merge_blocks(Emitter *e, const Step *step)
+{
+    const Size *points = size_constant(e->arena, 1);
+    for (int i = 0; i < step->loop_count; i++)
+        points = size_op(e->arena, SIZE_MUL, points, size_extent(e->arena, step->loops[i]->origin));
+    return size_op(e->arena, SIZE_CEIL_DIV, points, size_constant(e->arena, e->plan->target->grid->threads));
+}
+
+void emit_grid_work(Emitter *e, EmittedUnit *unit)
+{
+    const Size *none = size_constant(e->arena, 0);
+    if (e->plan->status)
+        add_work(e, unit, (GridWork){ .launch = -1, .offset = none, .bytes = size_constant(e->arena, (int64_t)sizeof(int32_t)) });
+    for (int l = 0; l < e->plan->launch_count; l++) {
+        const Launch *launch = e->plan->launches[l];
+        for (int s = 0; s < launch->step_count; s++) {    /* temporaries that `+=` adds to at computed positions */
+            const Tensor *tensor = launch->steps[s]->statement->outputs[0].tensor;
+            const Storage *storage = &e->plan->storage[tensor->home->id];
+            if (launch->steps[s]->scatters && !tensor->previous && storage->place != PLACE_CALLER)
+                add_work(e, unit, (GridWork){ .launch = -1, .offset = storage->offset, .bytes = storage->bytes });
+        }
+        add_work(e, unit, (GridWork){ .kernel = kernel_name(e, "launch", l + 1), .tasks = tasks_of(e, launch), .launch = l });
+        for (int s = 0; s < launch->step_count; s++)
+            if (launch->steps[s]->split)
+                add_work(e, unit, (GridWork){ .kernel = kernel_name(e, "merge", launch->steps[s]->id + 1),
+                                              .tasks = merge_blocks(e, launch->steps[s]), .launch = -1 });
+    }
+}
+
+const char *emit_grid_run(Emitter *e, const EmittedUnit *unit)
+{
+    Text text = text_new(e->arena);
+    for (int w = 0; w < unit->work_count; w++) {
+        const GridWork *work = &unit->work[w];
+        const char *tasks = work->launch >= 0 ? emit_text(e, "f->tasks_%d", work->launch + 1) : work->kernel ? emit_size(e, work->tasks) : "";
+        if (work->kernel)
+            text_print(&text, "    if (launch(%s, f, %s, workers, (cudaStream_t)stream))\n        return BAD_MACHINE;\n", work->kernel, tasks);
+        else
+            text_print(&text, "    if (cudaMemsetAsync(f->workspace%s%s, 0, (size_t)%s, (cudaStream_t)stream) != cudaSuccess)\n"
+                       "        return BAD_MACHINE;\n", size_is_constant(work->offset, 0) ? "" : " + ",
+                       size_is_constant(work->offset, 0) ? "" : emit_size(e, work->offset), emit_size(e, work->bytes));
+    }
+    return emit_text(e, "%s%s", emit_locals(e, text.bytes), text.bytes);
+}
+
+/* ---- the frame as formulas ---- */
+
+static void add_word(Emitter *e, EmittedUnit *unit, const Size *word)
+{
+    ARENA_APPEND(e->arena, unit->frame, unit->frame_count, word);
+}
+
+static bool is_size(const Emitter *e, const char *name)
+{
+    for (int i = 0; i < e->size_count; i++)
+        if (!strcmp(e->sizes[i]->name, name))
+            return true;
+    return false;
+}
+
+/* In the order in which emit_frame() declares them. */
+void emit_grid_frame(Emitter *e, EmittedUnit *unit)
+{
+    const Plan *plan = e->plan;
+    for (int i = 0; i < plan->program->index_count; i++)
+        if (e->extents[i] && e->extents[i][0] == 'e')
+            add_word(e, unit, size_extent(e->arena, plan->program->indices[i]));
+    for (int i = 0; i < e->size_count; i++)
+        add_word(e, unit, e->sizes[i]);
+    for (int l = 0; l < plan->launch_count; l++) {
+        const Launch *launch = plan->launches[l];
+        if (launch->units->kind != SIZE_NAMED)
+            add_word(e, unit, launch->units);
+        add_word(e, unit, grain_of(e, launch));
+        add_word(e, unit, tasks_of(e, launch));
+    }
+    if (!is_size(e, "shared"))
+        add_word(e, unit, plan->shared);
+    if (!is_size(e, "per_worker"))
+        add_word(e, unit, plan->per_worker);
+    add_word(e, unit, NULL);      /* the workspace */
+    int64_t words = unit->frame_count;
+    for (int i = 0; i < e->argument_count; i++) {
+        int rank = e->arguments[i].tensor ? e->arguments[i].tensor->rank : 0;
+        words += e->arguments[i].tensor ? 1 + 2 * (rank ? rank : 1) : 1;
+    }
+    unit->frame_bytes = 8 * words;
+}

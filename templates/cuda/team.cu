@@ -1,0 +1,133 @@
+/* Threads that work together: points and teams, and how the threads of a team exchange what they have. A library of
+ * regions, as templates/types.c is. The sizes of blocks and warps are samples. */
+#include "../types.c"
+
+enum { THREADS = 128, WARP = 32, WARPS = THREADS / WARP };
+
+//{ take_index
+/* The last index of a point's number, and what is left of it. Most numbers are short, and dividing these is cheap. */
+INLINE int64_t take_index(int64_t *rest, int64_t extent)
+{
+    const int64_t all = *rest;
+    if ((uint64_t)(all | extent) >> 32 == 0) {
+        *rest = (uint32_t)all / (uint32_t)extent;
+        return (uint32_t)all % (uint32_t)extent;
+    }
+    *rest = all / extent;
+    return all % extent;
+}
+//}
+
+//{ Team
+/* The threads that work on one point: a warp, or the whole block where it has fewer points than warps. */
+typedef struct Team {
+    int rank, size;            /* of a thread among its team */
+    int number, count;         /* of the team among those of the block */
+} Team;
+//}
+
+//{ team_of
+INLINE Team team_of(int64_t points)
+{
+    Team team;
+    team.size = points < WARPS ? THREADS : WARP;
+    team.rank = (int)threadIdx.x % team.size;
+    team.number = (int)threadIdx.x / team.size;
+    team.count = THREADS / team.size;
+    return team;
+}
+//}
+
+//{ team_wait
+/* What the team's threads have read and written is done. */
+INLINE void team_wait(Team team)
+{
+    if (team.size > WARP)
+        __syncthreads();
+    else
+        __syncwarp();
+}
+//}
+
+/* What the lane `apart` further on in the warp has. */
+
+//{ later_f32
+INLINE float later_f32(float x, int apart)
+{
+    return __shfl_down_sync(0xFFFFFFFF, x, apart);
+}
+//}
+
+//{ later_f64
+INLINE double later_f64(double x, int apart)
+{
+    return __shfl_down_sync(0xFFFFFFFF, x, apart);
+}
+//}
+
+//{ later_i32
+INLINE int32_t later_i32(int32_t x, int apart)
+{
+    return __shfl_down_sync(0xFFFFFFFF, x, apart);
+}
+//}
+
+//{ later_i64
+INLINE int64_t later_i64(int64_t x, int apart)
+{
+    return __shfl_down_sync(0xFFFFFFFF, (long long)x, apart);
+}
+//}
+
+//{ later_bool
+INLINE int later_bool(int x, int apart)
+{
+    return __shfl_down_sync(0xFFFFFFFF, x, apart);
+}
+//}
+
+//{ later_c64
+INLINE c64 later_c64(c64 x, int apart)
+{
+    x.re = __shfl_down_sync(0xFFFFFFFF, x.re, apart);
+    x.im = __shfl_down_sync(0xFFFFFFFF, x.im, apart);
+    return x;
+}
+//}
+
+//{ later_c128
+INLINE c128 later_c128(c128 x, int apart)
+{
+    x.re = __shfl_down_sync(0xFFFFFFFF, x.re, apart);
+    x.im = __shfl_down_sync(0xFFFFFFFF, x.im, apart);
+    return x;
+}
+//}
+
+/* topk and its kin. */
+
+//{ insert_rank
+/* Puts x into the sorted list of at most `ranks` elements, of which `*filled` are there. A NaN is better than any number; of
+ * equals the first to come stays in front. */
+template <class T, class X>
+INLINE void insert_rank(int most, T *list, int64_t *places, int64_t ranks, int64_t *filled, X element, int64_t place)
+{
+    const T x = (T)element;
+    int64_t at = *filled;
+    for (; at > 0; at--) {
+        const T other = list[at - 1];
+        const int better = x != x ? other == other : most ? x > other : x < other;
+        if (!better)
+            break;
+        if (at < ranks) {
+            list[at] = other;
+            places[at] = places[at - 1];
+        }
+    }
+    if (at == ranks)
+        return;
+    list[at] = x;
+    places[at] = place;
+    *filled += *filled < ranks;
+}
+//}
