@@ -66,6 +66,8 @@ static bool add_field(Job *job, const char *option, char *field)
         job->target = field;
     } else if (!strcmp(option, "-p")) {
         job->precision = (Precision)precision_find(field);
+    } else if (!strcmp(option, "-b")) {
+        job->bare = true;
     } else if (!strcmp(option, "-n")) {
         job->nests = !strcmp(field, "tiled") ? NESTS_TILED : !strcmp(field, "loops") ? NESTS_LOOPS : NESTS_BY_COST;
     } else if (set && !strcmp(option, "-d") && equals) {
@@ -165,7 +167,7 @@ Array job_lay_out(Job *job, const Array *from, bool output)
     size_t bytes = empty ? 0 : (size_t)(below + above + 1) * size;
     char *memory = job_guard(job, bytes, !shifted);
     array.data = memory + (size_t)below * size;
-    if (shifted && bytes) {      /* one byte further, where nothing is aligned */
+    if (shifted && bytes && !job->aligned) {      /* one byte further, where nothing is aligned */
         array.data = (char *)array.data + 1;
         job->guarded[job->guarded_count - 1].bytes++;
     }

@@ -26,6 +26,8 @@ typedef struct Job {
     Arena arena;
     jmp_buf full;
     const char *expression, *target;
+    bool aligned;                 /* data may not lie anywhere */
+    bool bare;                    /* compiled without shapes */
     Nests nests;
     Precision precision;
     uint64_t seed;

@@ -2,13 +2,15 @@
  *
  * A job is fields with tabs between them, in which \t, \n and \\ stand for those characters:
  *
- *     expression  -s seed  [-t target]  [-n tiled|loops]  [-p precision]  {"|"  [-d index=extent]…  [-i [NAME=]in.npy]…}…
+ *     expression  -s seed  [-t target]  [-n tiled|loops]  [-p precision]  [-b bare]  {"|"  [-d index=extent]…  [-i [NAME=]in.npy]…}…
  *
  * Behind each "|" stands a data set: the expression is compiled once, for the dtypes and, as hints, the shapes of the
- * first, and run on each of them. The seed chooses what is laid out how: axes in any order, gaps, negative and zero
+ * first (with -b and every third seed without its shapes), and run on each of them. The seed chooses what is laid out how: axes in any order, gaps, negative and zero
  * strides, unaligned data, and which named statements are asked for beside the result. Every array ends, or begins, at a
  * page without access; so does the workspace. Then the kernel is compiled again for the least memory that its plan can
  * do with, and for one byte less, which must be refused.
+ *
+ * Kernels for CUDA run in tests/cuda_emulator.h where tests/cuda_cc.sh is the C compiler.
  *
  * The answer is one line: "ok", how many elements were compared, how many runs were refused for good reason, and how many
  * pages of workspace one worker wrote to and the plan has; or "refused\tmessage" for an expression that the compiler does
@@ -23,6 +25,7 @@
 
 #include "cost.h"
 #include "evaluate.h"
+#include "grid.h"
 #include "kernel_job.h"
 
 enum { ALIGNMENT = 64 };
@@ -174,7 +177,7 @@ static void set_given(einc_kernel *kernel, const Set *set)
 
 /* Whether all of the workspace has a use whatever the strides: not where an extent is 0; not the room for packed rows,
  * which may be read in place; not that for the parts of a split reduction, which may come out fewer; not that of a
- * ranking, whose candidates are as many as the values have it. */
+ * ranking, whose candidates are as many as the values have it, and on a grid of each thread. */
 static bool uses_all(const Run *run)
 {
     const Plan *plan = run->compiled->plan;
@@ -182,7 +185,7 @@ static bool uses_all(const Run *run)
     for (int i = 0; i < run->compiled->program->index_count; i++)
         all &= run->extents->of[i] != 0;
     for (int s = 0; s < plan->step_count; s++)
-        all &= plan->steps[s]->split == NULL && plan->steps[s]->ranking == NULL;
+        all &= plan->steps[s]->split == NULL && plan->steps[s]->kind != STEP_RANK;
     return all;
 }
 
@@ -199,6 +202,45 @@ static bool used_workspace(Job *job, const Run *run)
     job->touched_pages += (long)((used + g->page - 1) / g->page);
     return g->size - used < ALIGNMENT ||
            job_fail(job, "the plan has %zu bytes of workspace, but %zu were used", g->size, used);
+}
+
+/* ---- kernels for a grid ---- */
+
+/* The run whose kernel's launches are read from the list instead of compiled in. */
+static struct { Job *job; const Run *run; void *handle; } listed;
+
+static int launch_listed(void *user, const char *kernel, unsigned blocks, unsigned threads, void *frame)
+{
+    int (*emulated)(void **arguments, unsigned blocks, unsigned threads);
+    (void)user;
+    *(void **)&emulated = dlsym(listed.handle, arena_format(&listed.job->arena, "emulated_%s", kernel));
+    return emulated ? emulated(&frame, blocks, threads) : 1;
+}
+
+static int clear_listed(void *user, void *at, size_t bytes)
+{
+    (void)user;
+    memset(at, 0, bytes);
+    return 0;
+}
+
+/* In the place of the kernel's own launcher. */
+static int run_listed(const void *args, void *workspace, size_t bytes, const einc_host *host)
+{
+    static const GridMachine machine = { launch_listed, clear_listed, NULL };
+    const Run *run = listed.run;
+    SizeValues values = { run->extents->of, run->extents->shape, host->workers };
+    uint64_t *frame = arena_alloc(&listed.job->arena, (size_t)run->compiled->unit->frame_bytes);
+    return grid_run(run->compiled, args, &values, workspace, bytes, frame, &machine);
+}
+
+/* What a kernel for a device knows only when it is done. */
+static int late_status(einc_kernel *kernel, const einc_call_options *options)
+{
+    int (*ask)(const void *workspace, void *stream);
+    *(void **)&ask = dlsym(kernel->variants->object->handle, "fuzzed_status");
+    int status = ask(options->workspace, NULL);
+    return status <= -16 ? EINC_EXPRESSION : status;
 }
 
 static int call(Job *job, einc_kernel *kernel, Run *run, int workers)
@@ -225,8 +267,22 @@ static int call(Job *job, einc_kernel *kernel, Run *run, int workers)
     }
     allocations = 0;
     kernel_base = object_base(*(void **)&kernel->variants->object->kernel);
+    Object *object = kernel->variants->object;
+    int (*launcher)(const void *, void *, size_t, const einc_host *) = object->kernel;
+    bool from_list = kernel->options.target->grid && run->extents && workers > 1;
+    if (from_list) {
+        memset(&listed, 0, sizeof listed);
+        listed.job = job;
+        listed.run = run;
+        listed.handle = object->handle;
+        object->kernel = run_listed;
+        kernel_base = NULL;
+    }
     int status = einc_call(kernel, inputs, compiled->program->input_count, outputs, compiled->output_count, &options);
+    object->kernel = launcher;
     kernel_base = NULL;
+    if (status == EINC_OK && kernel->options.target->grid && run->extents)
+        status = late_status(kernel, &options);
     bool is_first = kernel->variants->next == NULL;    /* else the plan at hand is perhaps not the one that ran */
     if (run->extents && status == EINC_OK && workers == 1 && is_first && !used_workspace(job, run))
         return EINC_FAILED;
@@ -421,10 +477,11 @@ static bool run_job(Job *job, einc_context *context, char *line, const char **re
         return true;
     }
     options.nests = job->nests;
+    job->aligned = options.target->grid;
     options.precision = job->precision;
     Set *first = &job->sets[0];
     options.check = (CheckOptions){ first->operands, first->operand_count, first->extents, first->extent_count };
-    if (job_pick(job, 3) == 0) {      /* without hints, as ahead of time */
+    if (job_pick(job, 3) == 0 || job->bare) {    /* without hints, as ahead of time */
         OperandSpec *bare = ARENA_ARRAY(&job->arena, OperandSpec, first->operand_count);
         memcpy(bare, first->operands, (size_t)first->operand_count * sizeof *bare);
         for (int i = 0; i < first->operand_count; i++)

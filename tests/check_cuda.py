@@ -1,0 +1,194 @@
+#!/usr/bin/env python3
+"""Kernels for CUDA in tests/cuda_emulator.h, against the reference evaluator, about 130 s: the templates as they stand, random
+programs, products of many sizes, and faults that are planted in kernels, each of which must be noticed.
+
+    BUILD=build python3 tests/check_cuda.py [--seed 1] [--count 100] [--sets 5] [--only templates|random|products|faults]
+"""
+
+import argparse
+import os
+import random
+import shutil
+import subprocess
+import sys
+import tempfile
+
+sys.dont_write_bytecode = True
+
+import check_products
+import kernel_fuzz
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+TARGET = 'cuda:sm_90a'
+SHM = '/dev/shm' if os.path.isdir('/dev/shm') else None
+
+MAXSIM = ('ijk,mnk->ijmn | max n | sum j', 'i,j,k m,n,k')
+ROWS = ('ij | sum j', 'i,j')
+BEST = ('ijk,mnk->ijmn | max n & argmax n', 'i,j,k m,n,k')
+SOFTMAX = ('ij | softmax j', 'i,j')
+TOTAL = ('ijy | sum ijy', 'i,j,y')
+SPREAD = ('ijk | var ijk', 'i,j,k')
+RANKED = ('(ik - jk)^2 -> ij | bottomk(1) j', 'i,k j,k')
+SCANNED = ('ij | cumsum j', 'i,j')
+SCATTER = ('dW[y[i],j] += g[i,j]', 'dW=v+r,j y=i:v g=i,j')
+COUNTED = ('c[y[i]] += g[i]', 'c=v+r y=i:v g=i')
+GATHER = ('W[y[t],h], X[t,h] -> [t]', 'W=s+r,h y=t:r X=t,h')
+OUTER = ('i,j->ij', 'i j')
+ADDED = ('dW[v,h] += G[v,h,c]', 'G=v,h,c')
+
+# Names that the kernels' text has, too.
+NAMES = [('team[point,points,warp] * launch[apart,points,warp] -> [point,apart,points] | max points', 'team=i,j,k launch=m,j,k'),
+         ('THREADS[frame,unit,stream] | logsumexp stream & argmax stream', 'THREADS=i,j,k')]
+
+# What is wrong, where it is planted, and how.
+FAULTS = [
+    ('threads do not wait for the step before', SOFTMAX, r's/__syncthreads\(\);//g'),
+    ('the team does not wait before it merges', TOTAL, r's/team_wait\(team\);//'),
+    ('nor anywhere', SPREAD, r's/team_wait\(team\);//g'),
+    ('a warp waits alone where the block should', TOTAL, r's/team.size > WARP\)\n( *)__sync/0)\n\1__sync/'),
+    ('half of the warp is merged', ROWS, r's/WARP \/ 2; apart/WARP \/ 4; apart/'),
+    ('neighbours are not merged', ROWS, r's/apart > 0/apart > 1/'),
+    ('a warp is merged twice', TOTAL, r's/int warp = 1/int warp = 0/'),
+    ('only the first warp counts', TOTAL, r's/warp < team.size \/ WARP/warp < 1/'),
+    ('the sums of warps meet in one place', TOTAL, r's/\[threadIdx.x \/ WARP\] = /[0] = /'),
+    ('all warps take the first one\'s result', ROWS, r's/\[team.size > WARP \? 0 : threadIdx.x \/ WARP\]/[0]/'),
+    ('every thread of a warp begins at once', ROWS, r's/= team.rank;/= 0;/'),
+    ('a thread goes too far at once', ROWS, r's/\+= team.size\)/+= team.size + 1)/'),
+    ('a team takes another one\'s points', ROWS, r's/team.number = /team.number = 1 + /'),
+    ('all threads of a team add', ADDED, r's/if \(team.rank == 0\)/if (1)/'),
+    ('none does', ADDED, r's/if \(team.rank == 0\)/if (team.rank < 0)/'),
+    ('the wrong place of a maximum', BEST, r's/merge_place_f32\(1, /merge_place_f32(0, /'),
+    ('the later one of equals', ('ij | argmax j', 'i,j:i'), r's/other_place < \*place/other_place > *place/'),
+    ('indices in another order', OUTER, r's/take_index\(&rest, ([a-z_]*) - /take_index(\&rest, 1 + \1 - /'),
+    ('blocks do a task twice', ADDED, r's/task \+= gridDim.x/task += (gridDim.x + 1) \/ 2/'),
+    ('the last task is left out', OUTER, r's/, f->tasks_1, workers/, f->tasks_1 - 1, workers/'),
+    ('the last unit of a task is left out', ROWS, r's/unit < units_end/unit < units_end - 1/'),
+    ('a tile reaches too far', OUTER, r's/size_min\(([a-z]*)_first \+ ([a-z_0-9]*), [a-z_]*\)/\1_first + \2/g'),
+    ('every thread adds to every element', COUNTED, r's/!= \(uint64_t\)share\)/!= (uint64_t)share \&\& 0)/'),
+    ('elements that no thread adds to', COUNTED, r's/const int64_t share = point;/const int64_t share = point \/ 2;/'),
+    ('threads of a scatter meet', SCATTER, r's/const int64_t j = [^;]*;/const int64_t j = j_first;/'),
+    ('a product has no last element', MAXSIM, r's/k_2? < extent_k/k < extent_k - 1/; s/k_at < extent_k/k_at < extent_k - 1/'),
+    ('blocks share one part of the workspace', SOFTMAX, r's/blockIdx.x \* f->per_worker/0/'),
+    ('two temporaries are in one place', SOFTMAX, r's/f->at_tmp2 = [^;]*;/f->at_tmp2 = 0;/'),
+    ('parts begin with what was there', ('ijk | _ > 9 | any ijk', 'i,j,k'), r's/int first_unit = /int first_unit = 0 \& /'),
+    ('one part is not merged', SPREAD, r's/part < f->tasks_1/part < f->tasks_1 - 1/'),
+    ('the merge is left out', SPREAD, r's/if \(launch\([a-z]*_merge_1,[^;]*;//'),
+    ('threads share a list of the best', RANKED, r's/ \+ threadIdx.x \* 1;/;/g'),
+    ('a scan begins anew', SCANNED, r's/sum = sum \+/sum =/'),
+    ('a position out of range is not noticed', GATHER, r's/FAIL\(f, OUT[^;]*;/;/g'),
+    ('it is noticed, but nobody asks', GATHER, r's/cudaMemcpyAsync\(&status, workspace, sizeof status/cudaMemcpyAsync(\&status, workspace, 0/'),
+    ('the status does not begin as 0', GATHER, r's/workspace, 0, \(size_t\)4/workspace, 0, 0/'),
+    ('what is out of range is read', GATHER, r's/is_inside\(int64_t position, int64_t extent\)\n\{/&\n    return 1;/'),
+    ('half of a warp shuffles', ROWS, r's/0xFFFFFFFF, x/0xFFFF, x/'),
+    ('an axis of one element does not stretch', ('ij,ij->ij', 'i,one i,j'), r's/stride\[a\] = 0;/;/'),
+]
+
+
+check_products.FEW['one'] = [1]
+
+
+def job(expression, operands, seed, sets, folder):
+    rng = random.Random(seed)
+    fields = [expression, '-s', str(seed), '-t', TARGET, '-b', '1']
+    for s in range(sets):
+        fields += check_products.data_set(operands, rng, folder, s, '')
+    return kernel_fuzz.job_line(fields)
+
+
+def run(runner, line, environment=None):
+    """The answer's fields, and what else was said."""
+    done = subprocess.run([runner], input=line, capture_output=True, text=True, env={**os.environ, **(environment or {})},
+                          timeout=300)
+    return done.stdout.strip().split('\t'), done.stderr
+
+
+def check_products_in_emulator(runner, folder, options):
+    """A third of them, another one for the next seed."""
+    wrong = elements = runs = 0
+    for number, (text, operands) in list(enumerate(check_products.EXPRESSIONS))[options.seed % 3::3] + list(enumerate(NAMES)):
+        answer, said = run(runner, job(text, operands, options.seed * 1000 + number, 3, folder))
+        runs += 1
+        if answer[0] == 'ok':
+            elements += int(answer[1])
+        elif not (answer[0] == 'refused' and 'over nothing' in answer[1]):    # the first data set has an empty max
+            wrong += 1
+            print('%s %s: %s %s' % (text, operands, answer, said))
+    print('%d products, %d elements compared, %d wrong' % (runs, elements, wrong), flush=True)
+    return wrong == 0 and elements > 0
+
+
+def is_noticed(runner, folder, fault, seed):
+    """Whether an expression is right as it is, and wrong with its fault; None where it is wrong as it is."""
+    what, (text, operands), script = fault
+    cache = os.path.join(folder, 'spoilt')
+    line = job(text, operands, seed, 6, folder)
+    answer, said = run(runner, line)
+    spoilt, noise = run(runner, line, {'CUDA_FAULT': script, 'EINC_CACHE_DIR': cache})
+    shutil.rmtree(cache, True)
+    if answer[0] != 'ok' or 'nothing that' in ' '.join(spoilt):
+        print('%s: %s without it, %s with it %s' % (what, answer, spoilt, said))
+        return None
+    return spoilt[0] != 'ok'
+
+
+def check_faults(runner, folder, options):
+    """Not all data shows every fault: some more is tried."""
+    missed = 0
+    for number, fault in enumerate(FAULTS):
+        noticed = False
+        for attempt in range(4):
+            noticed = is_noticed(runner, folder, fault, options.seed * 1000 + 4 * number + attempt)
+            if noticed or noticed is None:
+                break
+        if not noticed:
+            missed += 1
+            print('not noticed: %s' % fault[0])
+    print('%d planted faults, %d not noticed' % (len(FAULTS), missed), flush=True)
+    return missed == 0
+
+
+def check_templates(folder):
+    program = os.path.join(folder, 'templates')
+    built = subprocess.run([os.environ.get('CXX', 'g++'), '-xc++', '-std=c++11', '-O1', '-Wall', '-Wextra', '-Werror', '-Wno-unused-function',
+                            '-U_FORTIFY_SOURCE', '-include', os.path.join(HERE, 'cuda_emulator.h'),
+                            os.path.join(HERE, 'cuda_templates.cu'), '-o', program, '-lm'], capture_output=True, text=True)
+    done = subprocess.run([program], capture_output=True, text=True) if built.returncode == 0 else built
+    print('templates: %s' % (done.stdout + done.stderr if done.returncode else 'as they should be'), flush=True)
+    return done.returncode == 0
+
+
+def check_random(runner, options):
+    arguments = ['--seed', str(options.seed), '--count', str(options.count), '--sets', str(options.sets), '--target', TARGET,
+                 '--jobs', '1', '--failures', os.path.join(os.environ.get('BUILD', 'build'), 'fuzz')]
+    return kernel_fuzz.check(kernel_fuzz.parser().parse_args([runner] + arguments))
+
+
+def main():
+    parser = argparse.ArgumentParser()
+    parser.add_argument('--seed', type=int, default=1)
+    parser.add_argument('--count', type=int, default=100)
+    parser.add_argument('--sets', type=int, default=5)
+    parser.add_argument('--only', default='')
+    options = parser.parse_args()
+    if not shutil.which(os.environ.get('CXX', 'g++')):
+        print('SKIPPED: no C++ compiler')
+        return 77
+    runner = os.path.join(os.environ.get('BUILD', 'build'), 'tests', 'kernel_main')
+    os.environ['CC'] = os.path.join(HERE, 'cuda_cc.sh')
+    folder = tempfile.mkdtemp(prefix='einc-cuda-', dir=SHM)
+    os.environ['EINC_CACHE_DIR'] = os.path.join(folder, 'cache')    # what it has does not know the emulator that it was made with
+    good = True
+    if options.only in ('', 'templates'):
+        good &= check_templates(folder)
+    if options.only in ('', 'faults'):
+        good &= check_faults(runner, folder, options)
+    if options.only in ('', 'products'):
+        good &= check_products_in_emulator(runner, folder, options)
+    if options.only in ('', 'random'):
+        good &= check_random(runner, options)
+    shutil.rmtree(folder)
+    return not good
+
+
+if __name__ == '__main__':
+    sys.exit(main())

@@ -1,0 +1,183 @@
+#!/usr/bin/env python3
+# Kernels for CUDA as files, about 60 s: the golden ones as they were blessed; compiled by NVRTC for all architectures without a
+# remark, a spill or memory of a thread's own, with the registers that tests/golden/cuda/registers.txt has; and by nvcc as C++11
+# and C++17. Where NVRTC or nvcc is missing it says so: python3 -m pip install nvidia-cuda-nvrtc gives the first.
+#
+#     tests/check_cuda_compile.py --bless      writes tests/golden/cuda/ anew: read the difference before you commit
+import ctypes
+import glob
+import os
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+
+sys.dont_write_bytecode = True
+
+from check_generated import EINC, KERNELS, Wrong, run
+
+GOLDEN = os.path.join(os.path.dirname(os.path.abspath(__file__)), "golden", "cuda")
+TEXTS = ["packed_maxsim", "ranked", "cross_entropy", "scatter", "softmax", "complex_variance"]
+ARCHITECTURES = ["sm_80", "sm_86", "sm_89", "sm_90a", "sm_100a", "sm_120"]
+# The ways of these functions for arguments of 2^16 and more keep numbers in memory.
+OWN_MEMORY = {"trigonometry": 32, "polar": 40}
+
+
+def options_of(name):
+    """Those of the list that are for any target."""
+    options = list(KERNELS[name][1])
+    for option in ("--target", "--precision"):
+        if option in options:
+            at = options.index(option)
+            del options[at:at + 2]
+    return options
+
+
+def compile_kernel(folder, name, architecture):
+    path = os.path.join(folder, "%s.cu" % name)
+    run([EINC, "compile", KERNELS[name][0], "--target", "cuda:" + architecture, *options_of(name), "-o", path, "--header", path[:-3] + ".h"])
+    return path
+
+
+def load_nvrtc():
+    """The newest NVRTC that is here, or None."""
+    packages = [os.path.join(path, "nvidia", "*", "lib") for path in sys.path]
+    folders = packages + ["/usr/local/cuda*/lib64", "/usr/local/cuda*/lib", "/usr/lib/x86_64-linux-gnu"]
+    found = [name for folder in folders for name in glob.glob(os.path.join(folder, "libnvrtc.so*")) if ".alt" not in name]
+    for name in sorted(found, reverse=True) + ["libnvrtc.so"]:
+        try:
+            return ctypes.CDLL(name)
+        except OSError:
+            continue
+    return None
+
+
+def nvrtc_version(nvrtc):
+    major, minor = ctypes.c_int(), ctypes.c_int()
+    nvrtc.nvrtcVersion(ctypes.byref(major), ctypes.byref(minor))
+    return "%d.%d" % (major.value, minor.value)
+
+
+def compile_by_nvrtc(nvrtc, path, architecture):
+    """What it says: a line of ptxas for each kernel, and remarks."""
+    program, size = ctypes.c_void_p(), ctypes.c_size_t()
+    with open(path, "rb") as file:
+        nvrtc.nvrtcCreateProgram(ctypes.byref(program), file.read(), path.encode(), 0, None, None)
+    options = [b"--gpu-architecture=" + architecture.encode(), b"--std=c++11", b"--ptxas-options=-v"]
+    status = nvrtc.nvrtcCompileProgram(program, len(options), (ctypes.c_char_p * len(options))(*options))
+    nvrtc.nvrtcGetProgramLogSize(program, ctypes.byref(size))
+    log = ctypes.create_string_buffer(size.value)
+    nvrtc.nvrtcGetProgramLog(program, log)
+    nvrtc.nvrtcDestroyProgram(ctypes.byref(program))
+    return status, log.value.decode()
+
+
+def figures(nvrtc, scratch, name, architecture):
+    """The registers of each kernel, as a line. Wrong where something else is not as it should be."""
+    path = compile_kernel(scratch, name, architecture)
+    status, log = compile_by_nvrtc(nvrtc, path, architecture)
+    if status or "warning" in log or "error" in log:
+        raise Wrong("%s for %s: %s" % (name, architecture, log[-2000:]))
+    for own, stores, loads in re.findall(r"(\d+) bytes stack frame, (\d+) bytes spill stores, (\d+) bytes spill loads", log):
+        if int(stores) or int(loads) or int(own) > OWN_MEMORY.get(name, 0):
+            raise Wrong("%s for %s: memory of its own: %s" % (name, architecture, log[-1000:]))
+    kernels = re.findall(r"Compiling entry function '(\w+)'", log)
+    registers = [int(n) for n in re.findall(r"Used (\d+) registers", log)]
+    if not kernels or len(kernels) != len(registers) or max(registers) > 128:
+        raise Wrong("%s for %s: %s" % (name, architecture, log[-1000:]))
+    return "%s %s %s" % (name, architecture, " ".join("%s=%d" % pair for pair in zip(kernels, registers)))
+
+
+def all_figures(nvrtc, scratch, wrong):
+    """Those with a golden text for every architecture, the others for one each."""
+    lines = []
+    for number, name in enumerate(KERNELS):
+        for architecture in ARCHITECTURES if name in TEXTS else [ARCHITECTURES[number % len(ARCHITECTURES)]]:
+            try:
+                lines.append(figures(nvrtc, scratch, name, architecture))
+            except Wrong as failure:
+                wrong.append(str(failure))
+    return lines
+
+
+def check_registers(version, lines, wrong):
+    """Registers are the compiler's: those of another one are not compared."""
+    path = os.path.join(GOLDEN, "registers.txt")
+    golden = open(path).read().splitlines()
+    if golden[0] != "NVRTC %s" % version:
+        return "%s, registers not compared with those of %s" % (version, golden[0])
+    changed = sorted(set(golden[1:]) ^ set(lines))
+    if changed:
+        wrong.append("registers (to bless: tests/check_cuda_compile.py --bless):\n" + "\n".join(changed[:40]))
+    return version
+
+
+def check_texts(scratch, wrong):
+    for name in TEXTS:
+        golden = os.path.join(GOLDEN, name + ".cu")
+        path = compile_kernel(scratch, name, "sm_90a")
+        difference = subprocess.run(["diff", "-u", golden, path], capture_output=True, text=True).stdout.splitlines()
+        if difference:
+            wrong.append("golden file %s (to bless: tests/check_cuda_compile.py --bless):\n%s" % (golden, "\n".join(difference[:40])))
+        for compiler in (["gcc", "-std=c11", "-xc"], ["g++", "-std=c++11", "-xc++"]):
+            said = run([*compiler, "-Wall", "-Wextra", "-Wpedantic", "-Werror", "-fsyntax-only", path[:-3] + ".h"]).stderr
+            if said:
+                wrong.append("%s.h: %s" % (name, said))
+
+
+def check_nvcc(scratch, wrong):
+    """How many compilations went through."""
+    count = 0
+    for name in TEXTS:
+        for standard in ("c++11", "c++17"):
+            path = compile_kernel(scratch, name, "sm_80")
+            done = subprocess.run(["nvcc", "-std=" + standard, "-arch=sm_80", "-Werror", "all-warnings", "-Xcompiler",
+                                   "-Wall,-Wextra,-Werror", "-c", path, "-o", os.path.join(scratch, "k.o")],
+                                  capture_output=True, text=True)
+            if done.returncode or done.stderr or done.stdout:
+                wrong.append("nvcc -std=%s, %s: %s" % (standard, name, (done.stdout + done.stderr)[-2000:]))
+            count += 1
+    return count
+
+
+def bless(nvrtc, scratch):
+    os.makedirs(GOLDEN, exist_ok=True)
+    for name in TEXTS:
+        shutil.copy(compile_kernel(scratch, name, "sm_90a"), os.path.join(GOLDEN, name + ".cu"))
+    if nvrtc:
+        wrong = []
+        lines = all_figures(nvrtc, scratch, wrong)
+        with open(os.path.join(GOLDEN, "registers.txt"), "w") as file:
+            file.write("\n".join(["NVRTC %s" % nvrtc_version(nvrtc)] + lines) + "\n")
+        print("\n".join(wrong))
+    else:
+        print("registers are as they were: no NVRTC")
+
+
+def main():
+    scratch = tempfile.mkdtemp(prefix="einc-cuda-")
+    nvrtc = load_nvrtc()
+    try:
+        if "--bless" in sys.argv:
+            return bless(nvrtc, scratch)
+        wrong, lines, by_nvcc, version = [], [], 0, "no NVRTC"
+        check_texts(scratch, wrong)
+        if nvrtc:
+            lines = all_figures(nvrtc, scratch, wrong)
+            version = check_registers(nvrtc_version(nvrtc), lines, wrong)
+        if shutil.which("nvcc"):
+            by_nvcc = check_nvcc(scratch, wrong)
+    finally:
+        shutil.rmtree(scratch)
+    for failure in wrong:
+        print(failure)
+    print("%d golden files; %d compilations by NVRTC (%s), %d by nvcc; %d wrong" % (len(TEXTS), len(lines), version, by_nvcc, len(wrong)))
+    if not wrong and not (nvrtc and by_nvcc):
+        print("SKIPPED: %s is missing" % ("nvcc" if nvrtc else "NVRTC, of the package nvidia-cuda-nvrtc,"))
+        return 77
+    return len(wrong) > 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

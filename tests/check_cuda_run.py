@@ -1,0 +1,134 @@
+#!/usr/bin/env python3
+"""Kernels on a GPU that is none, about 60 s: einc run --device cuda with stand-ins for libcuda and libnvrtc (tests/cuda_standin.c),
+which run kernels in tests/cuda_emulator.h. The results are compared with the evaluator; every call of the stand-ins is made to
+fail once, and then einc says which one, ends with 1 or 6, and gives back all that it had."""
+
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+
+import numpy as np
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+EINC = os.path.abspath(os.environ.get('EINC', os.path.join(os.environ.get('BUILD', 'build'), 'einc')))
+
+# An expression and the shapes of its operands; numbers in parentheses are integers below the first of them.
+RUNS = [
+    ('ij,jk->ik', [(5, 70), (70, 9)]),
+    ('ijk,mnk->ijmn | max n | sum j', [(3, 4, 37), (5, 6, 37)]),
+    ('ij | softmax j', [(7, 300)]),
+    ('ij | sum j & argmax j', [(7, 300)]),
+    ('ij | topk(3) j & argtopk(3) j', [(7, 30)]),
+    ('ij | cumsum j', [(5, 33)]),
+    ('ij | sum ij', [(300, 700)]),
+    ('i,i->', [(0,), (0,)]),
+    ('ij->ji', [(0, 5)]),
+]
+
+bad = 0
+
+
+def expect(holds, *what):
+    global bad
+    if not holds:
+        bad += 1
+        print(*what)
+
+
+def run(folder, *words, libraries=True, **environment):
+    setting = {**os.environ, 'CUDA_STANDIN_FOLDER': folder, 'CUDA_STANDIN_CC': os.path.join(HERE, 'cuda_cc.sh'),
+               'CUDA_STANDIN_LOG': os.path.join(folder, 'log'), 'EINC_CACHE_DIR': os.path.join(folder, 'cache'), **environment}
+    if libraries:
+        setting['LD_LIBRARY_PATH'] = folder
+    return subprocess.run([EINC, 'run', *words], capture_output=True, text=True, env=setting, cwd=folder, timeout=120)
+
+
+def operands(folder, shapes):
+    random = np.random.RandomState(1)
+    words = []
+    for k, shape in enumerate(shapes):
+        np.save(os.path.join(folder, '%d.npy' % k), random.normal(0, 1, shape).astype(np.float32))
+        words += ['-i', '%d.npy' % k]
+    return words
+
+
+def last_log(folder):
+    """Of each library that was used: how many calls, and how much was not given back."""
+    path = os.path.join(folder, 'log')
+    lines = open(path).read().split('\n')[:-1] if os.path.exists(path) else []
+    if lines:
+        os.remove(path)
+    return [tuple(map(int, line.split())) for line in lines]
+
+
+def check_results(folder):
+    for text, shapes in RUNS:
+        done = run(folder, text, *operands(folder, shapes), '--device', 'cuda', '--check')
+        expect(done.returncode == 0 and 'all right' in done.stderr, text, done)
+        expect(all(kept == 0 for calls, kept in last_log(folder)), text, 'something is kept')
+    product = ['ij,jk->ik', *operands(folder, RUNS[0][1]), '--device', 'cuda', '--check']
+    done = run(folder, *product, CUDA_STANDIN_OLD='1', EINC_CACHE_DIR=os.path.join(folder, 'old'))
+    expect(done.returncode == 0, 'a compiler that does not know the device', done)
+    last_log(folder)
+    done = run(folder, *product, CUDA_STANDIN_CC='false')
+    expect(done.returncode == 0 and (1, 0) in last_log(folder), 'code from the cache', done)
+    np.save(os.path.join(folder, 'y.npy'), np.array([1, 9], np.int64))
+    words = ['W[y[t],h] -> [t]', '-i', 'W=0.npy', '-i', 'y=y.npy', '--device', 'cuda']
+    done = run(folder, *words)
+    expect(done.returncode == 3 and "'W' was read out of range" in done.stderr, 'out of range', done)
+    done = run(folder, 'ij | softmax j', '-i', '0.npy', '--device', 'cuda', '--memory', '64')
+    expect(done.returncode == 4 and 'budget' in done.stderr, 'a budget', done)
+
+
+def check_missing(folder):
+    words = ['ij,jk->ik', *operands(folder, RUNS[0][1]), '--device', 'cuda']
+    empty = os.path.join(folder, 'none')
+    os.makedirs(empty)
+    for library, word in (('libcuda.so.1', 'libcuda'), ('libnvrtc.so.13', 'libnvrtc')):
+        with open(os.path.join(empty, library), 'w') as file:
+            file.write('no library')
+        if library == 'libnvrtc.so.13':
+            shutil.copy(os.path.join(folder, 'libcuda.so.1'), empty)
+            for other in ('libnvrtc.so.12', 'libnvrtc.so.11.2', 'libnvrtc.so'):
+                shutil.copy(os.path.join(empty, library), os.path.join(empty, other))
+        done = run(folder, *words, LD_LIBRARY_PATH=empty, libraries=False)
+        expect(done.returncode == 6 and word in done.stderr and 'hint:' in done.stderr, library, done)
+    last_log(folder)
+
+
+def check_failures(folder):
+    """A run that needs each of the calls."""
+    words = ['W[y[t],h] -> [t] | softmax t', '-i', 'W=0.npy', '-i', 'y=y.npy', '--device', 'cuda', '-o', 'out.npy']
+    operands(folder, [(5, 300)])
+    np.save(os.path.join(folder, 'y.npy'), np.array([1, 4, 0], np.int64))
+    done = run(folder, *words, EINC_CACHE_DIR=os.path.join(folder, 'cache0'))
+    expect(done.returncode == 0, 'without a failure', done)
+    most = max(calls for calls, kept in last_log(folder))
+    for number in range(1, most + 1):
+        done = run(folder, *words, CUDA_STANDIN_FAIL=str(number), EINC_CACHE_DIR=os.path.join(folder, 'cache%d' % number))
+        said = done.returncode in (1, 6) and done.stderr.startswith('error: ')
+        expect(said or (done.returncode == 0 and number == most), 'call', number, 'fails', done)    # the last lets go of the module
+        expect(all(kept == 0 for calls, kept in last_log(folder)), 'call', number, 'fails, and something is kept')
+    return most
+
+
+def main():
+    if not shutil.which(os.environ.get('CXX', 'g++')):
+        print('SKIPPED: no C++ compiler')
+        return 77
+    folder = tempfile.mkdtemp(prefix='einc-cuda-')
+    subprocess.run([os.environ.get('CC', 'cc').split()[0], '-std=gnu11', '-Wall', '-Wextra', '-Werror', '-shared', '-fPIC', '-fvisibility=hidden',
+                    os.path.join(HERE, 'cuda_standin.c'), '-o', os.path.join(folder, 'libcuda.so.1'), '-ldl'], check=True)
+    shutil.copy(os.path.join(folder, 'libcuda.so.1'), os.path.join(folder, 'libnvrtc.so.13'))
+    check_results(folder)
+    check_missing(folder)
+    failed = check_failures(folder)
+    shutil.rmtree(folder)
+    print('%d runs, %d calls that fail, %d wrong' % (len(RUNS) + 5, failed, bad))
+    return bad > 0
+
+
+if __name__ == '__main__':
+    sys.exit(main())

@@ -1,0 +1,38 @@
+#!/usr/bin/env bash
+# A C compiler to einc that takes kernels for CUDA and makes objects in which they run in tests/cuda_emulator.h. It takes
+# --version, and a text on stdin with "-o OBJECT" among flags that it leaves out. CUDA_FAULT is a script for sed -z that spoils
+# the text; one that changes nothing is an error.
+set -euo pipefail
+here=$(dirname "$0")
+if [ "$1" = --version ]; then
+    echo "gcc in the place of nvcc, $(cat "$0" "$here"/cuda_*.h | sha256sum | cut -c1-16)"
+    exit
+fi
+while [ "$1" != -o ]; do
+    shift
+done
+spoil() {
+    if [ -z "${CUDA_FAULT:-}" ]; then
+        cat
+    else
+        text=$(cat) changed=$(sed -zE "$CUDA_FAULT" <<< "$text")
+        [ "$text" != "$changed" ] || { echo "the kernel has nothing that '$CUDA_FAULT' changes" >&2; exit 1; }
+        echo "$changed"
+    fi
+}
+fma=$(grep -qw fma /proc/cpuinfo 2> /dev/null && echo -mfma || true)
+cxx=${CXX:-g++}
+# What the launcher in the file does, others may do, too: each kernel by its name.
+name_kernels() {
+    text=$(cat)
+    echo "$text"
+    tr '\n' ' ' <<< "$text" | grep -oE '__global__ void __launch_bounds__\([A-Z, ]*\) +\w+' | grep -oE '\w+$' | while read -r kernel; do
+        echo "extern \"C\" int emulated_$kernel(void **arguments, unsigned blocks, unsigned threads)"
+        echo "{ return cudaLaunchKernel($kernel, dim3(blocks), dim3(threads), arguments, 0, NULL); }"
+    done
+}
+spoil | name_kernels | "$cxx" -xc++ -std=c++11 -O1 -fPIC -w -U_FORTIFY_SOURCE $fma -ffp-contract=fast -DEMULATED_RACES \
+    -fsanitize=thread --param tsan-distinguish-volatile=1 --param tsan-instrument-func-entry-exit=0 \
+    -include "$here/cuda_emulator.h" -c - -o "$2.o"
+"$cxx" -shared "$2.o" -o "$2"
+rm "$2.o"

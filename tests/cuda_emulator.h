@@ -1,0 +1,334 @@
+/* What generated kernels for CUDA use of it, on a CPU: g++ -xc++ -include tests/cuda_emulator.h. Every thread is a fibre that
+ * runs until it waits; some blocks run at once. Threads and blocks run in ascending, descending or any order, another one for
+ * each kernel, so that what a missing wait leaves to chance goes wrong in one of them. Shared memory begins as NaN. Ends the
+ * process with a message: threads that wait for each other at different places, a warp that not all of its lanes take part
+ * in, threads that wait for one that has ended; and, as tests/cuda_races.h finds them, races. */
+#ifndef TESTS_CUDA_EMULATOR_H
+#define TESTS_CUDA_EMULATOR_H
+
+#include <alloca.h>
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <ucontext.h>
+
+#define __global__
+#define __device__
+#define __host__
+#define __forceinline__ inline
+#define __noinline__ __attribute__((noinline))
+#define __launch_bounds__(threads, resident)
+#define __grid_constant__
+#define __shared__ static __attribute__((section("emulated_shared")))
+
+/* All shared variables of the file; without any there are no such symbols. */
+extern "C" char __start_emulated_shared[] __attribute__((weak, visibility("hidden")));
+extern "C" char __stop_emulated_shared[] __attribute__((weak, visibility("hidden")));
+
+struct dim3 {
+    unsigned x, y, z;
+    dim3(unsigned a = 1, unsigned b = 1, unsigned c = 1) : x(a), y(b), z(c) {}
+};
+
+typedef void *cudaStream_t;
+typedef int cudaError_t;
+enum { cudaSuccess = 0, cudaMemcpyDeviceToHost = 2 };
+
+namespace emulated {
+
+enum { BLOCKS_MAX = 3, THREADS_MAX = 128, LANES = 32, STACK = 1 << 16, SHARED_MAX = 1 << 16, SHARED_POISON = 0xFF };
+/* What the emulator does itself is no access of a kernel's. */
+#define UNWATCHED __attribute__((no_sanitize_thread, noinline, unused))
+
+enum State { READY, AT_BLOCK, AT_WARP, ENDED };
+
+struct Fibre {
+    jmp_buf here;
+    ucontext_t first;
+    bool begun;
+    State state;
+    int place;                    /* in the text, of what it waits at */
+    char given[16];               /* to the other lanes */
+    unsigned thread, block;
+};
+
+/* A block that runs. */
+struct Block {
+    Fibre fibres[THREADS_MAX];
+    char shared[SHARED_MAX];      /* its shared memory while another block has its turn */
+    unsigned number, waits, warp_waits[THREADS_MAX / LANES];    /* how often its threads have waited */
+    bool runs;
+};
+
+static Block blocks[BLOCKS_MAX];
+static char stacks[BLOCKS_MAX][THREADS_MAX][STACK];
+static Fibre *current;
+static jmp_buf scheduler;
+static unsigned block_size, grid_size;
+static void (*body)(const void *with);
+static const void *frame;         /* what it is run with */
+static uint64_t chance = 88172645463325252u;
+static int launches;
+static bool running;
+
+struct Index {
+    unsigned x, y, z;
+    Index(unsigned n) : x(n), y(0), z(0) {}
+};
+
+__attribute__((noreturn, format(printf, 1, 2))) UNWATCHED static void fail(const char *format, ...)
+{
+    va_list arguments;
+    va_start(arguments, format);
+    fprintf(stderr, "CUDA emulator: block %u, thread %u ", blocks[current->block].number, current->thread);
+    vfprintf(stderr, format, arguments);
+    fputc('\n', stderr);
+    va_end(arguments);
+    abort();
+}
+
+/* xorshift (Marsaglia 2003) */
+UNWATCHED static unsigned pick(unsigned below)
+{
+    chance ^= chance << 13;
+    chance ^= chance >> 7;
+    chance ^= chance << 17;
+    return (unsigned)(chance >> 16) % below;
+}
+
+/* ---- fibres ---- */
+
+UNWATCHED static void run_fibre()
+{
+    for (;;) {
+        body(frame);
+        current->state = ENDED;
+        if (!_setjmp(current->here))
+            _longjmp(scheduler, 1);
+    }
+}
+
+/* Lets a fibre run until it waits or ends. */
+UNWATCHED static void resume(Fibre *fibre)
+{
+    current = fibre;
+    if (_setjmp(scheduler))
+        return;
+    if (fibre->begun)
+        _longjmp(fibre->here, 1);
+    fibre->begun = true;
+    getcontext(&fibre->first);
+    fibre->first.uc_stack.ss_sp = stacks[fibre->block][fibre->thread];
+    fibre->first.uc_stack.ss_size = STACK;
+    fibre->first.uc_link = NULL;
+    makecontext(&fibre->first, run_fibre, 0);
+    setcontext(&fibre->first);
+}
+
+UNWATCHED static void wait_at(State state, int place)
+{
+    current->state = state;
+    current->place = place;
+    if (!_setjmp(current->here))
+        _longjmp(scheduler, 1);
+}
+
+/* ---- a block ---- */
+
+/* Those of some threads that wait may go on when all of them do: of a block those that have not ended. */
+UNWATCHED static bool release(Fibre *fibres, unsigned first, unsigned end, State state)
+{
+    unsigned waiting = 0, ended = 0;
+    int place = 0;
+    for (unsigned t = first; t < end; t++) {
+        ended += fibres[t].state == ENDED;
+        if (fibres[t].state != state)
+            continue;
+        current = &fibres[t];
+        if (waiting++ && fibres[t].place != place)
+            fail("waits in line %d, and another that it waits for in line %d", fibres[t].place, place);
+        place = fibres[t].place;
+    }
+    if (!waiting || waiting + (state == AT_BLOCK ? ended : 0) != end - first)
+        return false;
+    for (unsigned t = first; t < end; t++)
+        if (fibres[t].state == state)
+            fibres[t].state = READY;
+    return true;
+}
+
+/* Whether some threads that waited may go on. */
+UNWATCHED static bool release_some(Block *block)
+{
+    bool any = false;
+    for (unsigned first = 0; first < block_size; first += LANES)
+        if (release(block->fibres, first, first + LANES, AT_WARP)) {
+            block->warp_waits[first / LANES]++;
+            any = true;
+        }
+    if (any || !release(block->fibres, 0, block_size, AT_BLOCK))
+        return any;
+    block->waits++;
+    return true;
+}
+
+UNWATCHED static void order(unsigned *list, unsigned count)
+{
+    for (unsigned i = 0; i < count; i++)
+        list[i] = launches % 3 == 1 ? count - 1 - i : i;
+    for (unsigned i = count; i > 1 && launches % 3 == 2; i--) {
+        unsigned k = pick(i), swap = list[i - 1];
+        list[i - 1] = list[k];
+        list[k] = swap;
+    }
+}
+
+UNWATCHED static size_t shared_bytes()
+{
+    return __start_emulated_shared ? (size_t)(__stop_emulated_shared - __start_emulated_shared) : 0;
+}
+
+UNWATCHED static void begin(Block *block, unsigned number)
+{
+    block->number = number;
+    block->runs = true;
+    block->waits = 0;
+    memset(block->warp_waits, 0, sizeof block->warp_waits);
+    memset(block->shared, SHARED_POISON, shared_bytes());
+    for (unsigned t = 0; t < block_size; t++) {
+        block->fibres[t].thread = t;
+        block->fibres[t].block = (unsigned)(block - blocks);
+        block->fibres[t].state = READY;
+    }
+}
+
+/* Every thread that is ready runs until it waits. */
+UNWATCHED static void turn(Block *block)
+{
+    unsigned list[THREADS_MAX];
+    size_t bytes = shared_bytes();
+    if (bytes)
+        memcpy(__start_emulated_shared, block->shared, bytes);
+    order(list, block_size);
+    for (unsigned i = 0; i < block_size; i++)
+        if (block->fibres[list[i]].state == READY) {
+            running = true;
+            resume(&block->fibres[list[i]]);
+            running = false;
+        }
+    if (bytes)
+        memcpy(block->shared, __start_emulated_shared, bytes);
+    block->runs = release_some(block);
+    for (unsigned t = 0; t < block_size && !block->runs; t++) {
+        current = &block->fibres[t];
+        if (current->state != ENDED)
+            fail("waits for ever in line %d", current->place);
+    }
+}
+
+/* All blocks of a grid, some at once. */
+UNWATCHED static void run_grid()
+{
+    unsigned *list = (unsigned *)alloca(grid_size * sizeof *list), begun = 0;
+    order(list, grid_size);
+    for (bool any = true; any;) {
+        any = false;
+        for (int b = 0; b < BLOCKS_MAX; b++) {
+            if (!blocks[b].runs && begun < grid_size)
+                begin(&blocks[b], list[begun++]);
+            if (!blocks[b].runs)
+                continue;
+            turn(&blocks[b]);
+            any = true;
+        }
+    }
+    launches++;
+}
+
+/* What the lane `apart` further on has; past the last lane one's own. */
+template <class T> UNWATCHED static T shuffle_down(unsigned mask, T x, int apart, int place)
+{
+    unsigned lane = current->thread % LANES;
+    T result;
+    if (mask != 0xFFFFFFFF)
+        fail("shuffles in line %d without all lanes", place);
+    memcpy(current->given, &x, sizeof x);
+    wait_at(AT_WARP, place);
+    memcpy(&result, (lane + apart < LANES ? current + apart : current)->given, sizeof result);
+    wait_at(AT_WARP, -place);
+    return result;
+}
+
+#ifdef EMULATED_RACES
+} // namespace emulated
+#include "cuda_races.h"
+namespace emulated {
+#endif
+
+static void (*kernel_at_hand)();
+
+template <class F> UNWATCHED static void run_kernel(const void *with)
+{
+    ((void (*)(const F))kernel_at_hand)(*(const F *)with);
+}
+
+} // namespace emulated
+
+#define threadIdx (emulated::Index(emulated::current->thread))
+#define blockIdx (emulated::Index(emulated::blocks[emulated::current->block].number))
+#define blockDim (emulated::Index(emulated::block_size))
+#define gridDim (emulated::Index(emulated::grid_size))
+#define __syncthreads() emulated::wait_at(emulated::AT_BLOCK, __LINE__)
+#define __syncwarp() emulated::wait_at(emulated::AT_WARP, __LINE__)
+#define __shfl_down_sync(mask, x, apart) emulated::shuffle_down(mask, x, apart, __LINE__)
+
+__attribute__((noinline, unused)) static float __fadd_rn(float a, float b)
+{
+    return a + b;
+}
+
+__attribute__((noinline, unused)) static double __dadd_rn(double a, double b)
+{
+    return a + b;
+}
+
+/* ---- the host's side: a stream's work is done when it is asked for ---- */
+
+template <class F>
+UNWATCHED static cudaError_t cudaLaunchKernel(void (*kernel)(const F), dim3 grid, dim3 block, void **arguments, size_t shared, cudaStream_t)
+{
+    using namespace emulated;
+    if (block.x > THREADS_MAX || block.x % LANES || grid.x < 1 || grid.x > 1 << 20 || shared || shared_bytes() > SHARED_MAX)
+        return 1;
+    F copy = *(const F *)arguments[0];
+    kernel_at_hand = (void (*)())kernel;
+    body = run_kernel<F>;
+    frame = &copy;
+    block_size = block.x;
+    grid_size = grid.x;
+    run_grid();
+    return cudaSuccess;
+}
+
+__attribute__((unused)) static cudaError_t cudaMemsetAsync(void *memory, int value, size_t bytes, cudaStream_t)
+{
+    memset(memory, value, bytes);
+    return cudaSuccess;
+}
+
+__attribute__((unused)) static cudaError_t cudaMemcpyAsync(void *to, const void *from, size_t bytes, int, cudaStream_t)
+{
+    memcpy(to, from, bytes);
+    return cudaSuccess;
+}
+
+__attribute__((unused)) static cudaError_t cudaStreamSynchronize(cudaStream_t)
+{
+    return cudaSuccess;
+}
+
+#endif

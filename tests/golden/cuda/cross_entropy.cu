@@ -1,0 +1,481 @@
+/* einc compile 'lse = X[t,h], W[v,h] -> [t,v] | logsumexp v; pick = X[t,h], W[y[t]:i64,h] -> [t]; lse[t] - pick[t] | mean t' --target cuda:sm_90a -o cross_entropy.cu --header cross_entropy.h
+ *
+ *     lse[t] = X[t,h], W[v,h] -> tv | logsumexp v
+ *     pick[t] = X[t,h], W[y[t]:i64,h] -> t
+ *     lse[t] - pick[t] | mean t
+ *
+ * target cuda:sm_90a, 32 lanes
+ * launch 1: block of t: max(ceil(t / 1024), 1)
+ *   step 1: store out[] = mean[t](logsumexp[v](sum[h](X[t,h] * W[v,h])) - sum[h](X[t,h] * W[y[t],h]))
+ *     loops, 32 lanes along h, split along t into parts_1 = ceil(t / max(ceil(t / 1024), 1))
+ * workspace 64 + align(parts_1 * 4, 64) */
+#ifdef __CUDACC_RTC__
+typedef signed char int8_t;
+typedef short int16_t;
+typedef int int32_t;
+typedef long long int64_t;
+typedef unsigned char uint8_t;
+typedef unsigned short uint16_t;
+typedef unsigned int uint32_t;
+typedef unsigned long long uint64_t;
+#define INT32_MIN (-2147483647 - 1)
+#define INT32_MAX 2147483647
+#define INT64_MIN (-9223372036854775807LL - 1)
+#define INT64_MAX 9223372036854775807LL
+#define INT64_C(x) x##LL
+#else
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+#endif
+
+#ifndef CROSS_ENTROPY_H
+#define CROSS_ENTROPY_H
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* Arrays of the device. Strides count elements, and may be 0 or negative; data is aligned to its numbers. An array of rank 0
+ * has no shape. Complex numbers are two floats, f16 and bf16 their 16 bits, bool one byte. */
+typedef struct cross_entropy_args {
+    struct {    /* input X, f32 */
+        const float *data;
+        int64_t shape[2], stride[2];
+    } X;
+    struct {    /* input W, f32 */
+        const float *data;
+        int64_t shape[2], stride[2];
+    } W;
+    struct {    /* input y, i64 */
+        const int64_t *data;
+        int64_t shape[1], stride[1];
+    } y;
+    struct {    /* output, f32 */
+        float *data;
+        int64_t shape[1], stride[1];
+    } out;
+} cross_entropy_args;
+
+#ifndef __CUDACC_RTC__
+/* The bytes of workspace, on the device, that cross_entropy() wants for these shapes and so many blocks of threads at once. 0, or why
+ * not. */
+int cross_entropy_workspace(const cross_entropy_args *args, int workers, size_t *bytes);
+
+/* Starts the kernel on a stream (a cudaStream_t) and does not wait. `workspace` is aligned to 64 bytes; with more of it than one
+ * block wants, more blocks run at once. 0, or a negative number: -2 an argument that has no meaning, -3 shapes that do not
+ * fit, -4 too small a workspace, -6 what cudaGetLastError() says. Thread-safe. */
+int cross_entropy(const cross_entropy_args *args, void *workspace, size_t bytes, void *stream);
+
+/* Waits for the stream. 0, or why the kernel that had the workspace failed: -6 what cudaGetLastError() says, -16 and below a
+ * position out of range (outputs are then undefined). */
+int cross_entropy_status(const void *workspace, void *stream);
+#endif
+
+#ifdef __cplusplus
+}
+#endif
+#endif
+
+/* What a kernel returns when it is not 0; a read out of range is OUT_OF_RANGE - the number of the operand. */
+enum { BAD_ARGUMENT = -2, BAD_SHAPES = -3, BAD_WORKSPACE = -4, BAD_MACHINE = -6, OUT_OF_RANGE = -16 };
+
+/* Threads of a block and of a warp, and how many blocks have registers at once. */
+enum { THREADS = 128, WARP = 32, WARPS = THREADS / WARP, RESIDENT = 4 };
+
+#ifndef __CUDACC_RTC__
+#include <math.h>
+#endif
+
+#ifndef INFINITY
+#define INFINITY (__int_as_float(0x7F800000))
+#define NAN (__int_as_float(0x7FFFFFFF))
+#endif
+
+#define INLINE static __device__ __forceinline__
+
+#define UNROLL _Pragma("unroll")
+
+/* Elements are aligned to their size: the launcher looks. */
+#define UNALIGNED
+
+typedef int64_t i64u UNALIGNED;
+
+typedef float f32u UNALIGNED;
+
+INLINE float max_f32(float a, float b)
+{
+    return b > a || b != b ? b : a;
+}
+
+INLINE float exp_f32(float x)
+{
+    return expf(x);
+}
+
+INLINE float log_f32(float x)
+{
+    return logf(x);
+}
+
+/* Helpers of both the launcher and the kernels. */
+#define PLAIN static inline __host__ __device__ __attribute__((unused))
+
+#define SHARED static inline __host__ __device__ __attribute__((unused))
+
+#define SIZE_TOO_LARGE INT64_MAX
+
+PLAIN int64_t size_min(int64_t a, int64_t b)
+{
+    return a < b ? a : b;
+}
+
+PLAIN int64_t size_max(int64_t a, int64_t b)
+{
+    return a > b ? a : b;
+}
+
+SHARED int64_t size_add(int64_t a, int64_t b)
+{
+    return a > SIZE_TOO_LARGE - b ? SIZE_TOO_LARGE : a + b;
+}
+
+SHARED int64_t size_mul(int64_t a, int64_t b)
+{
+    if (a == SIZE_TOO_LARGE || b == SIZE_TOO_LARGE)
+        return SIZE_TOO_LARGE;
+    return b && a > SIZE_TOO_LARGE / b ? SIZE_TOO_LARGE : a * b;
+}
+
+SHARED int64_t size_ceil_div(int64_t a, int64_t b)
+{
+    if (a == SIZE_TOO_LARGE || b == SIZE_TOO_LARGE)
+        return SIZE_TOO_LARGE;
+    return b ? a / b + (a % b != 0) : a;
+}
+
+/* Up to a multiple of the unit. */
+SHARED int64_t size_align(int64_t a, int64_t unit)
+{
+    return a > SIZE_TOO_LARGE - unit ? SIZE_TOO_LARGE : (a + unit - 1) / unit * unit;
+}
+
+/* Whether a shape is one; axes of size 1 get stride 0, so that they stretch. */
+PLAIN int settle(const int64_t *shape, int64_t *stride, int rank)
+{
+    for (int a = 0; a < rank; a++) {
+        if (shape[a] < 0)
+            return 0;
+        if (shape[a] == 1)
+            stride[a] = 0;
+    }
+    return 1;
+}
+
+/* The common size of two axes, where 1 gives way; -1 when they disagree. */
+PLAIN int64_t meet(int64_t a, int64_t b)
+{
+    return a == b || b == 1 ? a : a == 1 ? b : -1;
+}
+
+PLAIN int is_inside(int64_t position, int64_t extent)
+{
+    return (uint64_t)position < (uint64_t)extent;
+}
+
+/* largest' = max of the two, sum' = both sums, each times exp(its largest - largest'). */
+INLINE void merge_exponentials_f32(float *largest, float *sum, float other, float other_sum)
+{
+    float difference = other == *largest ? 0 : other - *largest;
+    float power = exp_f32(difference > 0 ? -difference : difference);
+    *sum = difference > 0 ? *sum * power + other_sum : *sum + other_sum * power;
+    *largest = max_f32(*largest, other);
+}
+
+/* The threads that work on one point: a warp, or the whole block where it has fewer points than warps. */
+typedef struct Team {
+    int rank, size;            /* of a thread among its team */
+    int number, count;         /* of the team among those of the block */
+} Team;
+
+INLINE Team team_of(int64_t points)
+{
+    Team team;
+    team.size = points < WARPS ? THREADS : WARP;
+    team.rank = (int)threadIdx.x % team.size;
+    team.number = (int)threadIdx.x / team.size;
+    team.count = THREADS / team.size;
+    return team;
+}
+
+/* What the team's threads have read and written is done. */
+INLINE void team_wait(Team team)
+{
+    if (team.size > WARP)
+        __syncthreads();
+    else
+        __syncwarp();
+}
+
+INLINE float later_f32(float x, int apart)
+{
+    return __shfl_down_sync(0xFFFFFFFF, x, apart);
+}
+
+/* One call: the operands, what follows from their shapes, and the workspace. */
+typedef struct Frame {
+    cross_entropy_args in;    /* strides of axes of size 1 are 0 here */
+    int64_t extent_t;
+    int64_t extent_h;
+    int64_t extent_v;
+    int64_t extent_t_2;
+    int64_t extent_h_2;
+    int64_t extent_t_3;
+    int64_t parts_1;
+    int64_t shared;
+    int64_t units_1;
+    int64_t grain_1, tasks_1;
+    int64_t per_worker;
+    char *workspace;
+} Frame;
+
+/* The workspace begins with the status where positions are computed: a failure is noted, and the kernels run on. */
+#define FAIL(f, code) (*(volatile int *)(f)->workspace = (code))
+
+/* out[] = mean[t](logsumexp[v](sum[h](X[t,h] * W[v,h])) - sum[h](X[t,h] * W[y[t],h])) */
+INLINE void step_1_at(const Frame *f, int64_t t_first, int64_t t_end, int64_t part, int first_unit, const Team team)
+{
+    const int64_t extent_h = f->extent_h, extent_v = f->extent_v;
+    const int64_t extent_h_2 = f->extent_h_2;
+    const f32u *X = (const f32u *)f->in.X.data;
+    const int64_t X_0 = f->in.X.stride[0], X_1 = f->in.X.stride[1];
+    const f32u *W = (const f32u *)f->in.W.data;
+    const int64_t W_0 = f->in.W.stride[0], W_1 = f->in.W.stride[1];
+    const i64u *y = (const i64u *)f->in.y.data;
+    const int64_t y_0 = f->in.y.stride[0];
+    f32u *parts_sum_1_1 = (f32u *)(f->workspace + 64);
+    float sum = 0.0f;
+    for (int64_t t = t_first; t < t_end; t++) {
+        float largest = -INFINITY;
+        float sum_2 = 0.0f;
+        for (int64_t v = 0; v < extent_v; v++) {
+            float sum_3[4];
+            for (int chain = 0; chain < 4; chain++)
+                sum_3[chain] = 0.0f;
+            int64_t h_at = team.rank;
+            for (; h_at + 3 * team.size < extent_h; h_at += 4 * team.size) {
+                UNROLL
+                for (int chain = 0; chain < 4; chain++) {
+                    const int64_t h = h_at + chain * team.size;
+                    sum_3[chain] = sum_3[chain] + (X[t * X_0 + h * X_1] * W[v * W_0 + h * W_1]);
+                }
+            }
+            for (; h_at < extent_h; h_at += team.size) {
+                sum_3[0] = sum_3[0] + (X[t * X_0 + h_at * X_1] * W[v * W_0 + h_at * W_1]);
+            }
+            for (int chain = 1; chain < 4; chain++)
+                sum_3[0] = sum_3[0] + sum_3[chain];
+            for (int apart = WARP / 2; apart > 0; apart /= 2) {
+                const float later_sum = later_f32(sum_3[0], apart);
+                sum_3[0] = sum_3[0] + later_sum;
+            }
+            __shared__ float sum_of[WARPS];
+            if (threadIdx.x % WARP == 0) {
+                sum_of[threadIdx.x / WARP] = sum_3[0];
+            }
+            team_wait(team);
+            sum_3[0] = sum_of[team.size > WARP ? 0 : threadIdx.x / WARP];
+            for (int warp = 1; warp < team.size / WARP; warp++) {
+                sum_3[0] = sum_3[0] + sum_of[warp];
+            }
+            team_wait(team);
+            merge_exponentials_f32(&largest, &sum_2, sum_3[0], 1.0f);
+        }
+        const float logsumexp = largest + log_f32(sum_2);
+        float sum_4[4];
+        for (int chain = 0; chain < 4; chain++)
+            sum_4[chain] = 0.0f;
+        int64_t h_at_2 = 0;
+        const int64_t y_at = y[t * y_0];
+        for (; h_at_2 + 4 <= extent_h_2; h_at_2 += 4) {
+            UNROLL
+            for (int chain = 0; chain < 4; chain++) {
+                const int64_t h_2 = h_at_2 + chain;
+                float found = 0.0f;
+                if (is_inside(y_at, f->in.W.shape[0]))
+                    found = W[y_at * W_0 + h_2 * W_1];
+                else
+                    FAIL(f, OUT_OF_RANGE - 7);
+                sum_4[chain] = sum_4[chain] + (X[t * X_0 + h_2 * X_1] * found);
+            }
+        }
+        for (; h_at_2 < extent_h_2; h_at_2++) {
+            float found_2 = 0.0f;
+            if (is_inside(y_at, f->in.W.shape[0]))
+                found_2 = W[y_at * W_0 + h_at_2 * W_1];
+            else
+                FAIL(f, OUT_OF_RANGE - 7);
+            sum_4[0] = sum_4[0] + (X[t * X_0 + h_at_2 * X_1] * found_2);
+        }
+        for (int chain = 1; chain < 4; chain++)
+            sum_4[0] = sum_4[0] + sum_4[chain];
+        sum = sum + (logsumexp - sum_4[0]);
+    }
+    const int64_t place = part;
+    if (!first_unit) {
+        float sum_before = parts_sum_1_1[place];
+        sum_before = sum_before + sum;
+        sum = sum_before;
+    }
+    team_wait(team);
+    if (team.rank == 0) {
+        parts_sum_1_1[place] = sum;
+    }
+}
+
+INLINE void step_1(const Frame *f, int64_t t_first, int64_t t_end, int64_t part, int first_unit)
+{
+    const int64_t points = 1;
+    const Team team = team_of(points);
+    for (int64_t point = team.number; point < points; point += team.count) {
+        step_1_at(f, t_first, t_end, part, first_unit, team);
+    }
+}
+
+extern "C" __global__ void __launch_bounds__(THREADS,
+        RESIDENT) cross_entropy_launch_1(const __grid_constant__ Frame frame)
+{
+    const Frame *f = &frame;
+    const int64_t extent_t_3 = f->extent_t_3;
+    for (int64_t task = blockIdx.x; task < f->tasks_1; task += gridDim.x) {
+        const int64_t part = task;
+        const int64_t units_end = size_min((task + 1) * f->grain_1, f->units_1);
+        for (int64_t unit = task * f->grain_1; unit < units_end; unit++) {
+            const int64_t t_first = unit * size_max(size_ceil_div(extent_t_3, 1024), 1),
+                    t_end = size_min(t_first + size_max(size_ceil_div(extent_t_3, 1024), 1), extent_t_3);
+            const int first_unit = unit == task * f->grain_1;
+            step_1(f, t_first, t_end, part, first_unit);
+            __syncthreads();
+        }
+    }
+}
+
+/* the parts, in order */
+INLINE void merge_1_at(const Frame *f)
+{
+    const int64_t extent_t_3 = f->extent_t_3;
+    f32u *out = (f32u *)f->in.out.data;
+    f32u *parts_sum_1_1 = (f32u *)(f->workspace + 64);
+    float sum = 0.0f;
+    for (int64_t part = 0; part < f->tasks_1; part++) {
+        const int64_t place = part;
+        sum = sum + parts_sum_1_1[place];
+    }
+    const float mean = sum / ((float)extent_t_3);
+    out[0] = mean;
+}
+
+INLINE void merge_1(const Frame *f)
+{
+    const int64_t points = 1;
+    for (int64_t point = (int64_t)blockIdx.x * THREADS + threadIdx.x; point < points; point
+            += (int64_t)gridDim.x * THREADS) {
+        merge_1_at(f);
+    }
+}
+
+extern "C" __global__ void __launch_bounds__(THREADS,
+        RESIDENT) cross_entropy_merge_1(const __grid_constant__ Frame frame)
+{
+    const Frame *f = &frame;
+    merge_1(f);
+}
+
+
+#ifndef __CUDACC_RTC__
+/* Fills in the frame: extents from the shapes, which must agree; then tiles and workspace, which follow from them. */
+static int prepare(Frame *f, const cross_entropy_args *args, int workers)
+{
+    (void)workers;
+    memset(f, 0, sizeof *f);
+    f->in = *args;
+    if (!settle(f->in.X.shape, f->in.X.stride, 2))
+        return BAD_SHAPES;
+    if (!settle(f->in.W.shape, f->in.W.stride, 2))
+        return BAD_SHAPES;
+    if (!settle(f->in.y.shape, f->in.y.stride, 1))
+        return BAD_SHAPES;
+    const int64_t extent_t = f->extent_t = f->in.X.shape[0];
+    const int64_t extent_h = f->extent_h = meet(f->in.X.shape[1], f->in.W.shape[1]);
+    if (extent_h < 0)
+        return BAD_SHAPES;
+    f->extent_v = f->in.W.shape[0];
+    const int64_t extent_t_2 = f->extent_t_2 = meet(f->in.X.shape[0], f->in.y.shape[0]);
+    if (extent_t_2 < 0)
+        return BAD_SHAPES;
+    const int64_t extent_h_2 = f->extent_h_2 = meet(f->in.X.shape[1], f->in.W.shape[1]);
+    if (extent_h_2 < 0)
+        return BAD_SHAPES;
+    const int64_t extent_t_3 = f->extent_t_3 = extent_t;
+    if (extent_t_2 != extent_t_3)
+        return BAD_SHAPES;
+    const int64_t parts_1 = f->parts_1 = size_ceil_div(extent_t_3, size_max(size_ceil_div(extent_t_3, 1024), 1));
+    f->shared = size_add(64, size_align(size_mul(parts_1, 4), 64));
+    f->units_1 = size_ceil_div(extent_t_3, size_max(size_ceil_div(extent_t_3, 1024), 1));
+    f->grain_1 = size_max(size_ceil_div(f->units_1, parts_1), 1);
+    f->tasks_1 = size_ceil_div(f->units_1, f->grain_1);
+    return 0;
+}
+
+/* Starts a block for each task, or as many as there are own parts of the workspace for. */
+static int launch(void (*kernel)(const Frame), const Frame *f, int64_t tasks, int64_t workers, cudaStream_t stream)
+{
+    void *arguments[] = { (void *)f };
+    if (tasks == 0)
+        return 0;
+    return cudaLaunchKernel(kernel, dim3((unsigned)size_min(tasks, workers)), dim3(THREADS), arguments, 0,
+                            stream) != cudaSuccess;
+}
+
+int cross_entropy_workspace(const cross_entropy_args *args, int workers, size_t *bytes)
+{
+    Frame f;
+    int status = workers < 1 || !args || !bytes ? BAD_ARGUMENT : prepare(&f, args, workers);
+    if (status)
+        return status;
+    int64_t all = size_add(f.shared, size_mul(workers, f.per_worker));
+    *bytes = (size_t)all;
+    return all == SIZE_TOO_LARGE ? BAD_WORKSPACE : 0;
+}
+
+int cross_entropy(const cross_entropy_args *args, void *workspace, size_t bytes, void *stream)
+{
+    Frame frame, *f = &frame;
+    int status = args ? prepare(f, args, 1) : BAD_ARGUMENT;
+    if (status)
+        return status;
+    int64_t all = size_add(f->shared, f->per_worker), workers = INT32_MAX;
+    if (all > 0 && (all == SIZE_TOO_LARGE || (uint64_t)all > bytes || !workspace || (uintptr_t)workspace % 64))
+        return BAD_WORKSPACE;
+    if (f->per_worker > 0)
+        workers = size_min(workers, (int64_t)((bytes - (uint64_t)f->shared) / (uint64_t)f->per_worker));
+    f->workspace = (char *)workspace;
+    if ((uintptr_t)f->in.X.data % 4 || (uintptr_t)f->in.W.data % 4 || (uintptr_t)f->in.y.data % 8
+            || (uintptr_t)f->in.out.data % 4)
+        return BAD_ARGUMENT;
+    if (cudaMemsetAsync(f->workspace, 0, (size_t)4, (cudaStream_t)stream) != cudaSuccess)
+        return BAD_MACHINE;
+    if (launch(cross_entropy_launch_1, f, f->tasks_1, workers, (cudaStream_t)stream))
+        return BAD_MACHINE;
+    if (launch(cross_entropy_merge_1, f, 1, workers, (cudaStream_t)stream))
+        return BAD_MACHINE;
+    return 0;
+}
+
+int cross_entropy_status(const void *workspace, void *stream)
+{
+    int status = 0;
+    if (cudaMemcpyAsync(&status, workspace, sizeof status, cudaMemcpyDeviceToHost, (cudaStream_t)stream) != cudaSuccess)
+        return BAD_MACHINE;
+    return cudaStreamSynchronize((cudaStream_t)stream) == cudaSuccess ? status : BAD_MACHINE;
+}
+#endif
