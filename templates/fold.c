@@ -5,6 +5,7 @@
 
 #include "minmax.c"
 #include "integer.c"
+#include "memory.c"
 
 //{ flip_f32v
 /* Lane l of the result is lane l ^ n, for n less than LANES: the partner in a fold. */
