@@ -175,13 +175,15 @@ void emit_team_fold(Emitter *e, const Term *reduce, const char *const *names);  
 Scope *emit_alone(Emitter *e);                                                  /* what one thread does for its team */
 void emit_end_alone(Emitter *e, const Scope *alone);
 
+/* emit_locals.c */
+const char *emit_locals(Emitter *e, const char *body);   /* declarations of what a function's body mentions */
+bool emit_mentions(const char *text, const char *name);
+
 /* emit_step.c */
 void emit_begin_step(Emitter *e, const Launch *launch, const Step *step, bool merging);
 const char *emit_point(Emitter *e);                      /* the body of the function for one point */
 bool emit_scans(const Step *step, const Index *index);   /* the index of a scan is no loop around it */
 void emit_step(Emitter *e, const Launch *launch, const Step *step);
-const char *emit_locals(Emitter *e, const char *body);   /* declarations of what a function's body mentions */
-bool emit_mentions(const char *text, const char *name);
 
 const char *emit_formula(Emitter *e);                    /* what the step at hand makes */
 
