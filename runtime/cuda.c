@@ -21,7 +21,7 @@ int cuda_fail(einc_context *context, const Cuda *cuda, int error, const char *wh
 
 static int fail_missing(einc_context *context, const char *what)
 {
-    return context_fail(context, EINC_NO_COMPILER, "error: no kernel can run on a GPU here: %s\nhint: without --device cuda, it runs on "
+    return context_fail(context, EINC_NO_COMPILER, "error: no kernel for CUDA can run here: %s\nhint: without --device cuda, it runs on "
                         "this CPU", what);
 }
 
