@@ -4,7 +4,8 @@
 enum {
     BLOCK_NEAR = 1 << 14,         /* elements of a row that is read where it lies are looked at twice in blocks of so many; */
     BLOCK_COPIED = 1 << 12,       /* of one that may have to be copied in so many, */
-    BLOCK_SMALLEST = 64           /* or where room is scarce */
+    BLOCK_SMALLEST = 64,          /* or where room is scarce */
+    RANK_LINE = 64                /* bytes that a part of the workspace is rounded up to */
 };
 
 /* Whether a row lies side by side in a temporary, so that nothing has to be copied. */
@@ -37,6 +38,24 @@ static void add_scratch(Planner *planner, const Step *step, const char *word, Dt
     ARENA_APPEND(arena, planner->plan->scratch, planner->plan->scratch_count, scratch);
 }
 
+/* How many candidates there is room for. */
+static int64_t candidates(const Planner *planner, int64_t ranks)
+{
+    int64_t some = 4 * (int64_t)planner->plan->lanes, more = ranks > 2 * some ? ranks : 2 * some;
+    return ranks + more + some;
+}
+
+const Size *rank_bytes(Planner *planner, const Step *step)
+{
+    Arena *arena = planner->arena;
+    const Term *reduce = step->statement->outputs[0].value;
+    int64_t size = (int64_t)dtype_size(register_dtype(reduce->reduce.argument->dtype)), element = size < 4 ? 4 : size;
+    int64_t room = candidates(planner, (int64_t)reduce->reduce.parameter);
+    const Size *row = size_op(arena, SIZE_MIN, size_constant(arena, BLOCK_COPIED), size_extent(arena, reduce->reduce.over[0]->origin));
+    row = size_op(arena, SIZE_MUL, row, size_constant(arena, element));
+    return size_op(arena, SIZE_ADD, row, size_constant(arena, 2 * room * (element + 8) + 5 * RANK_LINE));
+}
+
 /* The candidates and their places, twice, since sorting needs the room, and a block of a row. */
 void rank_reserve(Planner *planner, Step *step, const Size **end)
 {
@@ -49,8 +68,7 @@ void rank_reserve(Planner *planner, Step *step, const Size **end)
     ranking->copies = !lies_in_rows(planner->plan, x, ranking->over, ranking->dtype);
     ranking->block = !ranking->copies ? BLOCK_NEAR : planner->hints->smallest_tiles ? BLOCK_SMALLEST : BLOCK_COPIED;
     step->ranking = ranking;
-    int64_t some = 4 * (int64_t)planner->plan->lanes, more = ranking->ranks > 2 * some ? ranking->ranks : 2 * some;
-    const Size *room = size_constant(arena, ranking->ranks + more + some);
+    const Size *room = size_constant(arena, candidates(planner, ranking->ranks));
     add_scratch(planner, step, "ranked", ranking->dtype, room, end);
     add_scratch(planner, step, "sorted", ranking->dtype, room, end);
     add_scratch(planner, step, "ranked_place", DTYPE_I64, room, end);

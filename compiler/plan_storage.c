@@ -218,9 +218,13 @@ static const Size *ranks_bytes(Planner *planner, const Launch *launch)
 {
     const Size *end = size_constant(planner->arena, 0);
     Scratch lists[2];
-    for (int s = 0; s < launch->step_count; s++)
-        for (int i = 0, n = has_lists(planner, launch->steps[s]) ? list_ranks(planner, launch->steps[s], lists) : 0; i < n; i++)
+    for (int s = 0; s < launch->step_count; s++) {
+        const Step *step = launch->steps[s];
+        if (step->kind == STEP_RANK && !has_lists(planner, step))
+            end = size_op(planner->arena, SIZE_ADD, end, rank_bytes(planner, step));
+        for (int i = 0, n = has_lists(planner, step) ? list_ranks(planner, step, lists) : 0; i < n; i++)
             end = size_op(planner->arena, SIZE_ADD, end, size_align(planner->arena, lists[i].bytes, ALIGNMENT));
+    }
     return end;
 }
 

@@ -72,6 +72,8 @@ void contract_tiles(Planner *planner, Launch *launch);    /* the blocks of a lau
 void contract_reserve(Planner *planner, const Launch *launch, const Step *step, const Size **end);
 
 /* plan_rank.c */
+/* At most so many bytes it takes of the worker's part, whatever the tiles. */
+const Size *rank_bytes(Planner *planner, const Step *step);
 void rank_reserve(Planner *planner, Step *step, const Size **end);
 
 /* plan_launch.c */
