@@ -200,7 +200,8 @@ void tiling_put(Emitter *e, const char *lines)
     }
 }
 
-/* The first points of all blocks that the columns' panels depend on, as one number. */
+/* What the columns' panels depend on, as one number: the first points of the columns' blocks, and the batch at hand, of which
+ * a unit of work may have several. */
 static const char *columns_at(Emitter *e, const Tiling *t)
 {
     const char *text = "";
@@ -208,6 +209,8 @@ static const char *columns_at(Emitter *e, const Tiling *t)
         const IndexSet *set = s ? &t->c->columns : &t->c->batch;
         for (int i = 0; i < set->count; i++) {
             const char *first = e->block_first[set->list[i]->id];
+            if (first && !s)
+                first = emit_bound(e, set->list[i]);
             if (first && text[0])
                 text = emit_text(e, "%s * %s + %s", strchr(text, ' ') ? emit_text(e, "(%s)", text) : text,
                                  emit_extent(e, set->list[i]), first);

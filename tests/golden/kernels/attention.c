@@ -813,7 +813,7 @@ KERNEL static void step_1(const Frame *f, char *own, int64_t b_first, int64_t b_
     float tile[ROWS_1 * COLUMNS_1];
     for (int64_t b = b_first; b < b_end; b++) {
         for (int64_t h = h_first; h < h_end; h++) {
-            const int64_t columns_at = b_first * extent_h + h_first;
+            const int64_t columns_at = b * extent_h + h;
             if (*panels_of_1 != columns_at) {
                 if (places > columns)    /* so that what is there is numbers */
                     memset(panels_1 + (places - COLUMNS_1) * depth, 0, (size_t)(COLUMNS_1 * depth) * 4);
@@ -1219,7 +1219,7 @@ KERNEL static void step_5(const Frame *f, char *own, int64_t b_first, int64_t b_
     float tile[ROWS_5 * COLUMNS_5];
     for (int64_t b = b_first; b < b_end; b++) {
         for (int64_t h = h_first; h < h_end; h++) {
-            const int64_t columns_at = b_first * extent_h + h_first;
+            const int64_t columns_at = b * extent_h + h;
             if (*panels_of_5 != columns_at) {
                 if (places > columns)    /* so that what is there is numbers */
                     memset(panels_5 + (places - COLUMNS_5) * depth, 0, (size_t)(COLUMNS_5 * depth) * 4);
