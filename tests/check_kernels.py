@@ -75,6 +75,8 @@ ONCE_WRONG = {
     "a function of an angle that is not a number": (("x[i] | log(1 - _) | sum i | sin(atan(_)) + cos(atan(_))", [[9]]), "avx2"),
     "an array that is added to from other places of itself": (("a[i,j] = x[i,j]; a[i,j] += a[j,i] * a[i,i]", [[40, 40]]), "avx512"),
     "a number beyond its narrow integer": (("where(αy, i8(inf), i16(-inf))", [[2, 3]]), "portable"),
+    "a product whose unit of work has several points of its batch":
+        (("A[b,l,s], B[s,c], C[c,a,b,p] -> [a,b,l,p]", [[8, 40, 40], [40, 40], [40, 2, 8, 40]]), "avx2"),
     "an array that is added to at places read from itself":
         (("a[i] = i64(4 * x[i]) - 4; a[a[i]] += a[i] + 0 * @i", [[5]]), "portable"),
 }

@@ -24,6 +24,8 @@ import numpy as np
 from command import EINC, Scratch, check
 
 BUILD = os.path.abspath(os.environ.get("BUILD", "build"))
+# Contractions that share launches: what is a row, a column or a block to one is the next one's batch.
+CHAINS = ["bls,sc,cabp->ablp", "bij,jk,bkl->bil", "bij,bjk,kl,blm->bim", "ij,bjk,bkl->bil", "abij,jk,bkl->abil", "bij,cjk,bckl->bcil"]
 SIZES = [(10, 3, 12), (50, 2.6, 6), (300, 2.3, 4)]      # operands, mean rank, largest extent
 
 PEERS = """
@@ -98,6 +100,18 @@ class Network:
         return total, largest
 
 
+class Chain(Network):
+    """One of CHAINS with random extents, and axes in random order."""
+
+    def __init__(self, text, seed):
+        choose = random.Random(seed)
+        words, self.output = text.split("->")
+        self.operands = ["".join(choose.sample(o, len(o))) for o in words.split(",")]
+        self.sizes = {i: choose.choice([2, 7, 16, 33, 40]) for i in sorted(set(text) - set(",->"))}
+        self.text = ",".join(self.operands) + "->" + self.output
+        self.extents = ",".join("%s=%d" % item for item in self.sizes.items())
+
+
 def explain(network, *options):
     start = time.time()
     result = subprocess.run([EINC, "explain", network.text, "-d", network.extents, "--json", *options], capture_output=True)
@@ -138,8 +152,9 @@ def check_values(networks):
         arrays = network.arrays(seed)
         want = np.einsum(network.text, *[a.astype("f8") for a in arrays], optimize="greedy")
         order = explain(network)[0]["order"]
-        check(len(order) == 1, "nothing was ordered", network.text)
-        check(np.allclose(replay(network, order[0], arrays), want, rtol=1e-9), "the steps are another contraction", network.text)
+        check(len(order) == 1 or len(arrays) <= 5, "nothing was ordered", network.text)
+        if order:
+            check(np.allclose(replay(network, order[0], arrays), want, rtol=1e-9), "the steps are another contraction", network.text)
         check(np.allclose(run(network, arrays), want, rtol=1e-4), "values", network.text)
 
 
@@ -201,6 +216,7 @@ def main():
     with Scratch():
         check_values([(Network(count, rank, largest, 100 + count), count)
                       for count, rank, largest in [(4, 2, 40), (6, 2.5, 12), (9, 2.5, 6), (14, 2.3, 4)]])
+        check_values([(Chain(CHAINS[seed % len(CHAINS)], seed), seed) for seed in range(4 * len(CHAINS))])
         check_paths([Network(*size, seed) for size in SIZES for seed in range(arguments.networks)])
         if arguments.compile:
             compile_large(arguments.compile)
