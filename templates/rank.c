@@ -12,7 +12,7 @@
 #include "fold.c"
 #include "memory.c"
 #include "size.c"
-#include "state.c"
+#include "place.c"
 typedef struct Frame {
     const f32u *A;
     f32u *out;

@@ -1,0 +1,427 @@
+/* The state of argmax and argmin: one step, several elements at once, and the merge of two. */
+#ifndef TEMPLATES_PLACE
+#define TEMPLATES_PLACE
+
+#include "arith.c"
+#include "complex.c"
+#include "fold.c"
+#include "integer.c"
+#include "mask.c"
+#include "minmax.c"
+#include "real.c"
+#include "real_exp.c"
+#include "real_round.c"
+
+/* argmax and argmin: the best element and its place. A NaN is better than any number, and of equals the first place
+ * wins, so that neither the order of the elements nor that of merges matters. A state that has seen nothing has the worst
+ * element at place 0: if none is better, all are as bad, and the first of them wins. */
+
+//{ better_f32
+INLINE int better_f32(int most, float x, float best)
+{
+    return x != x ? best == best : most ? x > best : x < best;
+}
+//}
+
+//{ better_f64
+INLINE int better_f64(int most, double x, double best)
+{
+    return x != x ? best == best : most ? x > best : x < best;
+}
+//}
+
+//{ better_i32
+INLINE int better_i32(int most, int32_t x, int32_t best)
+{
+    return most ? x > best : x < best;
+}
+//}
+
+//{ better_i64
+INLINE int better_i64(int most, int64_t x, int64_t best)
+{
+    return most ? x > best : x < best;
+}
+//}
+
+//{ better_bool
+INLINE int better_bool(int most, int x, int best)
+{
+    return most ? x > best : x < best;
+}
+//}
+
+//{ better_f32v
+INLINE boolv better_f32v(int most, f32v x, f32v best)
+{
+    boolv wins = most ? x > best : x < best;
+    return or_boolv(wins, and_boolv(isnan_f32v(x), not_boolv(isnan_f32v(best))));
+}
+//}
+
+//{ better_f64v
+INLINE boolv better_f64v(int most, f64v x, f64v best)
+{
+    boolv wins = narrow_boolv(most ? x > best : x < best);
+    return or_boolv(wins, and_boolv(isnan_f64v(x), not_boolv(isnan_f64v(best))));
+}
+//}
+
+//{ better_i32v
+INLINE boolv better_i32v(int most, i32v x, i32v best)
+{
+    return most ? x > best : x < best;
+}
+//}
+
+//{ better_i64v
+INLINE boolv better_i64v(int most, i64v x, i64v best)
+{
+    return narrow_boolv(most ? x > best : x < best);
+}
+//}
+
+//{ better_boolv
+INLINE boolv better_boolv(int most, boolv x, boolv best)
+{
+    return most ? and_boolv(x, not_boolv(best)) : and_boolv(best, not_boolv(x));
+}
+//}
+
+//{ merge_place_f32
+/* The better of two elements with its place; of equals the one that comes first. */
+INLINE void merge_place_f32(int most, float *best, int64_t *place, float other, int64_t other_place)
+{
+    int wins = better_f32(most, other, *best), ties = !wins && !better_f32(most, *best, other);
+    if (wins || (ties && other_place < *place)) {
+        *best = other;
+        *place = other_place;
+    }
+}
+//}
+
+//{ merge_place_f64
+/* The better of two elements with its place; of equals the one that comes first. */
+INLINE void merge_place_f64(int most, double *best, int64_t *place, double other, int64_t other_place)
+{
+    int wins = better_f64(most, other, *best), ties = !wins && !better_f64(most, *best, other);
+    if (wins || (ties && other_place < *place)) {
+        *best = other;
+        *place = other_place;
+    }
+}
+//}
+
+//{ merge_place_i32
+/* The better of two elements with its place; of equals the one that comes first. */
+INLINE void merge_place_i32(int most, int32_t *best, int64_t *place, int32_t other, int64_t other_place)
+{
+    int wins = better_i32(most, other, *best), ties = !wins && !better_i32(most, *best, other);
+    if (wins || (ties && other_place < *place)) {
+        *best = other;
+        *place = other_place;
+    }
+}
+//}
+
+//{ merge_place_i64
+/* The better of two elements with its place; of equals the one that comes first. */
+INLINE void merge_place_i64(int most, int64_t *best, int64_t *place, int64_t other, int64_t other_place)
+{
+    int wins = better_i64(most, other, *best), ties = !wins && !better_i64(most, *best, other);
+    if (wins || (ties && other_place < *place)) {
+        *best = other;
+        *place = other_place;
+    }
+}
+//}
+
+//{ merge_place_bool
+/* The better of two elements with its place; of equals the one that comes first. */
+INLINE void merge_place_bool(int most, int *best, int64_t *place, int other, int64_t other_place)
+{
+    int wins = better_bool(most, other, *best), ties = !wins && !better_bool(most, *best, other);
+    if (wins || (ties && other_place < *place)) {
+        *best = other;
+        *place = other_place;
+    }
+}
+//}
+
+//{ merge_place_f32v
+/* The better of two elements with its place, lane by lane; of equals the one that comes first. */
+INLINE void merge_place_f32v(int most, f32v *best, i64v *place, f32v other, i64v other_place)
+{
+    boolv wins = better_f32v(most, other, *best), loses = better_f32v(most, *best, other);
+    boolv first = and_boolv(not_boolv(loses), narrow_boolv(other_place < *place));
+    boolv takes = or_boolv(wins, first);
+    *best = select_f32v(takes, other, *best);
+    *place = select_i64v(takes, other_place, *place);
+}
+//}
+
+//{ merge_place_f64v
+/* The better of two elements with its place, lane by lane; of equals the one that comes first. */
+INLINE void merge_place_f64v(int most, f64v *best, i64v *place, f64v other, i64v other_place)
+{
+    boolv wins = better_f64v(most, other, *best), loses = better_f64v(most, *best, other);
+    boolv first = and_boolv(not_boolv(loses), narrow_boolv(other_place < *place));
+    boolv takes = or_boolv(wins, first);
+    *best = select_f64v(takes, other, *best);
+    *place = select_i64v(takes, other_place, *place);
+}
+//}
+
+//{ merge_place_i32v
+/* The better of two elements with its place, lane by lane; of equals the one that comes first. */
+INLINE void merge_place_i32v(int most, i32v *best, i64v *place, i32v other, i64v other_place)
+{
+    boolv wins = better_i32v(most, other, *best), loses = better_i32v(most, *best, other);
+    boolv first = and_boolv(not_boolv(loses), narrow_boolv(other_place < *place));
+    boolv takes = or_boolv(wins, first);
+    *best = select_i32v(takes, other, *best);
+    *place = select_i64v(takes, other_place, *place);
+}
+//}
+
+//{ merge_place_i64v
+/* The better of two elements with its place, lane by lane; of equals the one that comes first. */
+INLINE void merge_place_i64v(int most, i64v *best, i64v *place, i64v other, i64v other_place)
+{
+    boolv wins = better_i64v(most, other, *best), loses = better_i64v(most, *best, other);
+    boolv first = and_boolv(not_boolv(loses), narrow_boolv(other_place < *place));
+    boolv takes = or_boolv(wins, first);
+    *best = select_i64v(takes, other, *best);
+    *place = select_i64v(takes, other_place, *place);
+}
+//}
+
+//{ merge_place_boolv
+/* The better of two elements with its place, lane by lane; of equals the one that comes first. */
+INLINE void merge_place_boolv(int most, boolv *best, i64v *place, boolv other, i64v other_place)
+{
+    boolv wins = better_boolv(most, other, *best), loses = better_boolv(most, *best, other);
+    boolv first = and_boolv(not_boolv(loses), narrow_boolv(other_place < *place));
+    boolv takes = or_boolv(wins, first);
+    *best = select_boolv(takes, other, *best);
+    *place = select_i64v(takes, other_place, *place);
+}
+//}
+
+/* What the best of many elements is found with. */
+
+//{ ahead_f32v
+/* Whether x is better than y, or with `ties` as good; no NaN is. */
+INLINE boolv ahead_f32v(int most, int ties, f32v x, f32v y)
+{
+    if (ties)
+        return most ? x >= y : x <= y;
+    return most ? x > y : x < y;
+}
+//}
+
+//{ unordered_f32
+INLINE int unordered_f32(float x)
+{
+    return x != x;
+}
+//}
+
+//{ nearer_f32v
+/* The better, and y where either is NaN. */
+INLINE f32v nearer_f32v(int most, f32v x, f32v y)
+{
+    return most ? greater_f32v(x, y) : lesser_f32v(x, y);
+}
+//}
+
+//{ ahead_f64v
+/* Whether x is better than y, or with `ties` as good; no NaN is. */
+INLINE boolv ahead_f64v(int most, int ties, f64v x, f64v y)
+{
+    if (ties)
+        return narrow_boolv(most ? x >= y : x <= y);
+    return narrow_boolv(most ? x > y : x < y);
+}
+//}
+
+//{ unordered_f64
+INLINE int unordered_f64(double x)
+{
+    return x != x;
+}
+//}
+
+//{ nearer_f64v
+/* The better, and y where either is NaN. */
+INLINE f64v nearer_f64v(int most, f64v x, f64v y)
+{
+    return most ? greater_f64v(x, y) : lesser_f64v(x, y);
+}
+//}
+
+//{ ahead_i32v
+/* Whether x is better than y, or with `ties` as good. */
+INLINE boolv ahead_i32v(int most, int ties, i32v x, i32v y)
+{
+    if (ties)
+        return most ? x >= y : x <= y;
+    return most ? x > y : x < y;
+}
+//}
+
+//{ unordered_i32
+INLINE int unordered_i32(int32_t x)
+{
+    (void)x;
+    return 0;
+}
+//}
+
+//{ nearer_i32v
+/* The better. */
+INLINE i32v nearer_i32v(int most, i32v x, i32v y)
+{
+    return most ? max_i32v(x, y) : min_i32v(x, y);
+}
+//}
+
+//{ ahead_i64v
+/* Whether x is better than y, or with `ties` as good. */
+INLINE boolv ahead_i64v(int most, int ties, i64v x, i64v y)
+{
+    if (ties)
+        return narrow_boolv(most ? x >= y : x <= y);
+    return narrow_boolv(most ? x > y : x < y);
+}
+//}
+
+//{ unordered_i64
+INLINE int unordered_i64(int64_t x)
+{
+    (void)x;
+    return 0;
+}
+//}
+
+//{ nearer_i64v
+/* The better. */
+INLINE i64v nearer_i64v(int most, i64v x, i64v y)
+{
+    return most ? max_i64v(x, y) : min_i64v(x, y);
+}
+//}
+
+/* The same for several elements at once, each further by `apart` places than the one before, such as a tile's rows: the first
+ * `count` of `rows` elements of x, which are `step` apart. Mostly each lane's best is behind what it has seen, which is all that
+ * is looked at then. */
+
+//{ row_places
+INLINE i64v row_places(i32v row, i64v first, int64_t apart)
+{
+    return first + CONVERT(row, i64v) * splat_i64v(apart);
+}
+//}
+
+//{ place_all_f32v
+INLINE void place_all_f32v(int most, f32v *best, i64v *place, const f32v *x, const int rows, const int step, int count,
+                          i64v first, int64_t apart)
+{
+    const f32v top = most ? max_all_f32v(x[0], x, rows, step, count) : min_all_f32v(x[0], x, rows, step, count);
+    if (all_boolv(ahead_f32v(most, 0, *best, top)))
+        return;
+    i32v row = splat_i32v(0);
+    UNROLL
+    for (int i = rows - 1; i >= 0; i--)
+        if (i < count)
+            row = select_i32v(or_boolv(x[i * step] == top, isnan_f32v(x[i * step])), splat_i32v(i), row);
+    merge_place_f32v(most, best, place, top, row_places(row, first, apart));
+}
+//}
+
+//{ step_row_f32v
+/* One row. */
+INLINE void step_row_f32v(int most, f32v *best, i32v *row, f32v x, int r)
+{
+    const boolv wins = better_f32v(most, x, *best);
+    *best = select_f32v(wins, x, *best);
+    *row = select_i32v(wins, splat_i32v(r), *row);
+}
+//}
+
+//{ place_all_f64v
+INLINE void place_all_f64v(int most, f64v *best, i64v *place, const f64v *x, const int rows, const int step, int count,
+                          i64v first, int64_t apart)
+{
+    const f64v top = most ? max_all_f64v(x[0], x, rows, step, count) : min_all_f64v(x[0], x, rows, step, count);
+    if (all_boolv(ahead_f64v(most, 0, *best, top)))
+        return;
+    i32v row = splat_i32v(0);
+    UNROLL
+    for (int i = rows - 1; i >= 0; i--)
+        if (i < count)
+            row = select_i32v(or_boolv(narrow_boolv(x[i * step] == top), isnan_f64v(x[i * step])), splat_i32v(i), row);
+    merge_place_f64v(most, best, place, top, row_places(row, first, apart));
+}
+//}
+
+//{ step_row_f64v
+/* One row. */
+INLINE void step_row_f64v(int most, f64v *best, i32v *row, f64v x, int r)
+{
+    const boolv wins = better_f64v(most, x, *best);
+    *best = select_f64v(wins, x, *best);
+    *row = select_i32v(wins, splat_i32v(r), *row);
+}
+//}
+
+//{ place_all_i32v
+INLINE void place_all_i32v(int most, i32v *best, i64v *place, const i32v *x, const int rows, const int step, int count,
+                          i64v first, int64_t apart)
+{
+    i32v top = x[0];
+    UNROLL
+    for (int i = 1; i < rows && i < count; i++)
+        top = nearer_i32v(most, x[i * step], top);
+    if (all_boolv(ahead_i32v(most, 0, *best, top)))
+        return;
+    i32v row = splat_i32v(0);
+    UNROLL
+    for (int i = rows - 1; i >= 0; i--)
+        if (i < count)
+            row = select_i32v(x[i * step] == top, splat_i32v(i), row);
+    merge_place_i32v(most, best, place, top, row_places(row, first, apart));
+}
+//}
+
+//{ step_row_i32v
+/* One row. */
+INLINE void step_row_i32v(int most, i32v *best, i32v *row, i32v x, int r)
+{
+    const boolv wins = better_i32v(most, x, *best);
+    *best = select_i32v(wins, x, *best);
+    *row = select_i32v(wins, splat_i32v(r), *row);
+}
+//}
+
+//{ step_row_i64v
+/* One row. */
+INLINE void step_row_i64v(int most, i64v *best, i32v *row, i64v x, int r)
+{
+    const boolv wins = better_i64v(most, x, *best);
+    *best = select_i64v(wins, x, *best);
+    *row = select_i32v(wins, splat_i32v(r), *row);
+}
+//}
+
+//{ step_row_boolv
+/* One row. */
+INLINE void step_row_boolv(int most, boolv *best, i32v *row, boolv x, int r)
+{
+    const boolv wins = better_boolv(most, x, *best);
+    *best = select_boolv(wins, x, *best);
+    *row = select_i32v(wins, splat_i32v(r), *row);
+}
+//}
+
+#endif
