@@ -2,6 +2,7 @@
 #include <string.h>
 
 #include "emit_tiling.h"
+#include "turn.h"
 
 /* How many words the points along one of the contracted indices make. */
 const char *tiling_words_along(Emitter *e, const Tiling *t, int level)
@@ -66,6 +67,7 @@ static void pack_column_vector(Emitter *e, Tiling *t)
 }
 
 static void pack_turned_vector(Emitter *e, Tiling *t);
+static void pack_squares_across(Emitter *e, Tiling *t);
 
 /* In the names of what packs rows. */
 static const char *without_sign(const Tiling *t)
@@ -102,7 +104,7 @@ static void depth_loops(Emitter *e, Tiling *t, int level, bool along, void (*pac
     const Index *index = depth->list[level];
     bool lanes = along && level == depth->count - 1;
     const char *name = t->names[index->id], *extent = emit_extent(e, index), *first = "0";
-    if ((pack == pack_column_vector || pack == pack_turned_vector) && level == 0) {
+    if ((pack == pack_column_vector || pack == pack_turned_vector || pack == pack_squares_across) && level == 0) {
         first = "from_point";
         extent = "to_point";
     }
@@ -167,19 +169,42 @@ static void flat_loop(Emitter *e, Tiling *t, const Term *side, void (*pack)(Emit
     emit_line(e, "}");
 }
 
+/* Whether squares of a side's numbers are copied as they lie. */
+static bool turns_as_read(Emitter *e, const Tiling *t, const Term *side)
+{
+    return tiling_reads_safely(e, side) && side->read.tensor->dtype == t->dtype && turn_has_squares(t->dtype);
+}
+
+/* Columns' points as they lie become rows of the panel. Columns far apart are no stream that the machine sees by itself. */
+static void turn_square(Emitter *e, Tiling *t)
+{
+    const Index *column = tiling_last(&t->c->columns), *point = tiling_last(&t->c->depth);
+    const Tensor *tensor = t->c->right->read.tensor;
+    const Position *positions = t->c->right->read.positions;
+    const char *name = t->names[column->id], *step = emit_stride(e, tensor, positions, column);
+    emit_push(e);
+    emit_bind(e, column, emit_text(e, "(%s + v * LANES)", name));
+    const char *from = emit_pointer(e, t->c->right);
+    emit_pop(e);
+    emit_line(e, "const %s *from = %s;", emit_element(t->dtype), from);
+    emit_line(e, "turn_%s(to, COLUMNS_%d, 1, from, %s, %s, (int)size_min(LANES, count - v * LANES), lanes, from + LANES * (%s), %s);",
+              dtype_name(t->dtype), t->number, step, emit_stride(e, tensor, positions, point), step, step);
+    emit_line(e, "to += lanes * COLUMNS_%d;", t->number);
+}
+
 /* A vector of one column's points, and the place in the square that it has. */
 static void pack_turned_vector(Emitter *e, Tiling *t)
 {
+    if (turns_as_read(e, t, t->c->right)) {
+        turn_square(e, t);
+        return;
+    }
     const char *name = t->names[tiling_last(&t->c->columns)->id];
     Scope *body = emit_push(e);
     const char *at = emit_name(e, emit_text(e, "%s_at", name));
     emit_bind(e, tiling_last(&t->c->columns), at);
     emit_line(e, "const int64_t %s = %s + size_min(v * LANES + c, count - 1);", at, name);
     emit_line(e, "square[c] = %s;", emit_bare(e, emit_varying(e, t->c->right)));
-    if (tiling_reads_safely(e, t->c->right)) {    /* columns far apart are no stream that the machine sees by itself */
-        const char *step = emit_stride(e, t->c->right->read.tensor, t->c->right->read.positions, tiling_last(&t->c->columns));
-        emit_line(e, "PREFETCH(%s + LANES * (%s));", emit_pointer(e, t->c->right), step);
-    }
     emit_pop(e);
     emit_line(e, "%sv square[LANES];", dtype_name(t->dtype));
     emit_line(e, "for (int c = 0; c < LANES; c++) {");
@@ -190,6 +215,38 @@ static void pack_turned_vector(Emitter *e, Tiling *t)
     emit_line(e, "    store_%sv(to, 1, square[c], (int)size_min(LANES, count - v * LANES));", dtype_name(t->dtype));
     emit_line(e, "    to += COLUMNS_%d;", t->number);
     emit_line(e, "}");
+}
+
+/* One contracted point of a run of columns and of others across it: a square's rows become runs of as many panels. The next
+ * point's squares are asked for. */
+static void pack_squares_across(Emitter *e, Tiling *t)
+{
+    const Index *column = tiling_last(&t->c->columns), *across = t->c->across, *point = tiling_last(&t->c->depth);
+    const Tensor *tensor = t->c->right->read.tensor;
+    const Position *positions = t->c->right->read.positions;
+    const char *dtype = dtype_name(t->dtype), *step = emit_stride(e, tensor, positions, column);
+    const char *run = tiling_extent_here(e, column), *others = tiling_extent_here(e, across);
+    emit_push(e);
+    emit_bind(e, column, emit_text(e, "(%s + r)", t->names[column->id]));
+    emit_bind(e, across, emit_text(e, "(%s + s)", t->names[across->id]));
+    const char *from = emit_pointer(e, t->c->right);
+    emit_pop(e);
+    emit_line(e, "for (int64_t s = 0; s < %s; s += LANES) {", emit_bare(e, others));
+    emit_line(e, "    const int lines = (int)size_min(LANES, %s - s);", others);
+    emit_line(e, "    const %s *from = %s;", emit_element(t->dtype), from);
+    emit_line(e, "    turn_%s(square, LANES, 1, from, %s, %s, lanes, lines, from + %s, %s);", dtype, step,
+              emit_stride(e, tensor, positions, across), emit_stride(e, tensor, positions, point), step);
+    emit_line(e, "    for (int c = 0; c < lines; c++) {");
+    emit_line(e, "        const int64_t at = place + (s + c) * %s + r, column = at %% COLUMNS_%d;", run, t->number);
+    emit_line(e, "        const int here = (int)size_min(lanes, COLUMNS_%d - column);", t->number);
+    emit_line(e, "        %s *to = panels_%d + (at - column) * depth + point * COLUMNS_%d + column;", dtype_c(t->dtype), t->number, t->number);
+    emit_line(e, "        store_%sv(to, 1, load_%sv(square + c * LANES, 1, here), here);", dtype, dtype);
+    emit_line(e, "        if (here < lanes)    /* the others are the next panel's first */");
+    emit_line(e, "            store_%sv(to - column + COLUMNS_%d * depth, 1, load_%sv(square + c * LANES + here, 1, lanes - here),", dtype, t->number, dtype);
+    emit_line(e, "                      lanes - here);");
+    emit_line(e, "    }");
+    emit_line(e, "}");
+    emit_line(e, "point++;");
 }
 
 static void declare_panel(Emitter *e, const Tiling *t)
@@ -212,8 +269,31 @@ static void declare_panel(Emitter *e, const Tiling *t)
         emit_line(e, "i32v starts = from_point ? load_i32v((const i32u *)panel, 1, lanes) : splat_i32v(0);");
 }
 
+/* All columns of one point of the others' indices. */
+static const char *pack_across(Emitter *e, Tiling *t)
+{
+    const char *inner = "", *run = tiling_extent_here(e, tiling_last(&t->c->columns));
+    tiling_open(e, t, t->c->across);
+    tiling_bind(e, t, &t->c->batch, t->c->batch.count);
+    tiling_bind(e, t, &t->c->columns, t->c->columns.count);
+    for (int i = 1; i < t->c->depth.count; i++)
+        inner = emit_text(e, "%s * %s", inner, emit_extent(e, t->c->depth.list[i]));
+    Scope *body = emit_push(e);
+    emit_line(e, "const int lanes = (int)size_min(LANES, %s - r);", run);
+    emit_line(e, "%s square[LANES * LANES];", dtype_c(t->dtype));
+    emit_line(e, "int64_t point = from_point%s;", inner);
+    depth_loops(e, t, 0, false, pack_squares_across);
+    emit_pop(e);
+    emit_line(e, "for (int64_t r = 0; r < %s; r += LANES) {", emit_bare(e, run));
+    emit_body(e, body);
+    emit_line(e, "}");
+    return tiling_close(e);
+}
+
 const char *tiling_pack_columns(Emitter *e, Tiling *t)
 {
+    if (t->c->across)
+        return pack_across(e, t);
     const Index *column = tiling_last(&t->c->columns);
     const char *name = t->names[column->id];
     bool turned = t->c->columns_turned;

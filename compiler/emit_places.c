@@ -23,7 +23,7 @@ static bool may_be_flat(Emitter *e, const Tiling *t)
     return true;
 }
 
-static const char *extent_here(Emitter *e, const Index *index)
+const char *tiling_extent_here(Emitter *e, const Index *index)
 {
     const char *first = tiling_first(e, index), *end = tiling_end(e, index);
     return strcmp(first, "0") ? emit_text(e, "(%s - %s)", end, first) : end;
@@ -42,7 +42,7 @@ static const char *flat_condition(Emitter *e, const Tiling *t, int column)
         const Tensor *tensor = term ? term->read.tensor : t->step->statement->outputs[o].tensor;
         const Position *positions = term ? term->read.positions : t->step->statement->outputs[o].positions;
         const char *outer = emit_stride(e, tensor, positions, outer_index), *inner = emit_stride(e, tensor, positions, inner_index);
-        const char *test = emit_text(e, "%s == %s * %s", outer, inner, extent_here(e, inner_index));
+        const char *test = emit_text(e, "%s == %s * %s", outer, inner, tiling_extent_here(e, inner_index));
         if ((strcmp(outer, "0") || strcmp(inner, "0")) && !strstr(text.bytes, test))
             text_print(&text, "%s%s", text.length ? " && " : "", test);
     }
@@ -52,9 +52,9 @@ static const char *flat_condition(Emitter *e, const Tiling *t, int column)
 void tiling_declare_places(Emitter *e, const Tiling *t)
 {
     const IndexSet *columns = &t->c->columns;
-    const char *inner = extent_here(e, tiling_last(columns)), *all = inner;
+    const char *inner = tiling_extent_here(e, tiling_last(columns)), *all = inner;
     for (int i = columns->count - 2; i >= 0; i--)
-        all = emit_text(e, "%s * %s", extent_here(e, columns->list[i]), all);
+        all = emit_text(e, "%s * %s", tiling_extent_here(e, columns->list[i]), all);
     emit_line(e, "const int64_t columns = %s, places = size_align(columns, COLUMNS_%d);", emit_bare(e, all), t->number);
     if (columns->count == 1)
         return;
@@ -67,7 +67,7 @@ void tiling_declare_places(Emitter *e, const Tiling *t)
             emit_line(e, "if (%s)%s", condition, i > 0 ? " {" : "");
             e->scope->indent++;
         }
-        emit_line(e, "width *= %s;", emit_bare(e, extent_here(e, columns->list[i])));
+        emit_line(e, "width *= %s;", emit_bare(e, tiling_extent_here(e, columns->list[i])));
         if (condition[0] && i == 0)
             e->scope->indent--;
     }
@@ -96,9 +96,9 @@ static const char *column_from_first(Emitter *e, const Tiling *t, const char *pl
     if (column < columns->count - 1)    /* what is flat counts for the last index alone */
         at = emit_text(e, "(%s - %s %% width)", place, place);
     for (int i = columns->count - 1; i > column; i--)
-        at = emit_text(e, "%s / %s", at, extent_here(e, columns->list[i]));
+        at = emit_text(e, "%s / %s", at, tiling_extent_here(e, columns->list[i]));
     if (columns->count > 1 && column > 0)
-        at = emit_text(e, "%s %% %s", at, column == columns->count - 1 ? "width" : extent_here(e, columns->list[column]));
+        at = emit_text(e, "%s %% %s", at, column == columns->count - 1 ? "width" : tiling_extent_here(e, columns->list[column]));
     return at;
 }
 
@@ -221,6 +221,19 @@ static const char *columns_at(Emitter *e, const Tiling *t)
     return text[0] ? text : "0";
 }
 
+/* Columns of the last two indices together: squares reach into panels of several tiles. */
+static void each_square_run(Emitter *e, const Tiling *t, const char *call)
+{
+    const IndexSet *columns = &t->c->columns;
+    Text text = text_new(e->arena);
+    text_print(&text, "for (int64_t place = 0; place < columns; place += %s * %s) {\n",
+               tiling_extent_here(e, columns->list[columns->count - 2]), tiling_extent_here(e, tiling_last(columns)));
+    tiling_lines(&text, "    ", tiling_columns_of(e, t, "place", call));
+    tiling_lines(&text, "    ", call);
+    text_put(&text, "}\n");
+    tiling_put(e, text.bytes);
+}
+
 /* All panels, unless they are from the unit of work before: some points of all tiles after the others, fewer where the
  * columns lie side by side than where a column's points do, so that lines are read as they come. */
 void tiling_pack_all(Emitter *e, const Tiling *t, const char *pack)
@@ -240,7 +253,10 @@ void tiling_pack_all(Emitter *e, const Tiling *t, const char *pack)
               t->c->tile->has_starts ? emit_text(e, "size_max(%s, 1)", points) : points, some);
     e->scope->indent++;
     emit_line(e, "const int64_t to_point = size_min(from_point + %d, %s);", some, points);
-    tiling_each_tile(e, t, tiling_each_run(e, t, emit_text(e, "%s;", pack)));
+    if (t->c->across)
+        each_square_run(e, t, emit_text(e, "%s;", pack));
+    else
+        tiling_each_tile(e, t, tiling_each_run(e, t, emit_text(e, "%s;", pack)));
     e->scope->indent--;
     emit_line(e, "}");
     if (t->c->tile->parts)

@@ -230,7 +230,7 @@ static const char *find_target(Emitter *e, const Tiling *t)
     text_print(&text, "const Piece *placed = is_placed && is_last ? &pieces[tile_place / LANES] : NULL;\n");
     text_print(&text, "%s *result = %s;\n", type, target_at(e, t, NULL));
     find_past(e, t, &text);
-    text_print(&text, "if (writes && is_placed%s)\n", t->may_pass ? " && !past" : "");
+    text_print(&text, "if (nears && is_placed%s)\n", t->may_pass ? " && !past" : "");
     text_print(&text, "    ahead = (const char *)(result + pieces[tile_place / LANES + VECTORS_%d].first);\n", t->number);
     return text.bytes;
 }
@@ -242,7 +242,7 @@ static const char *near_target(Emitter *e, const Tiling *t)
     for (int a = 0; a < output->tensor->rank && !t->in_pieces; a++)
         if (position_has_gather(&output->positions[a]))
             return "";
-    return t->in_pieces ? "" : emit_text(e, "if (writes%s)\n    ahead = (const char *)(%s);\n", t->may_pass ? " && !past" : "",
+    return t->in_pieces ? "" : emit_text(e, "if (nears%s)\n    ahead = (const char *)(%s);\n", t->may_pass ? " && !past" : "",
                      target_at(e, t, emit_text(e, "(%s + COLUMNS_%d)", tiling_tile_place(t), t->number)));
 }
 
@@ -297,9 +297,11 @@ static void emit_tiles(Emitter *e, const Tiling *t, const char *first, const cha
     emit_line(e, "const char *ahead = %s;", along ? "NULL" : emit_text(e, "(const char *)(%s)", next_rows(e, t, row)));
     if (stores)
         emit_line(e, "const int writes = depth < size_min(places, ROWS_%d * BLOCK_%d);", n, n);
+    if (stores)    /* rows that are apart are few; so many points would ask for more than is written */
+        emit_line(e, "const int nears = writes && (%s < COLUMNS_%d || depth <= 2 * ROWS_%d);", apart, n, n);
     emit_line(e, "const int64_t ahead_step =");
     if (stores)
-        emit_line(e, "    writes ? (%s < COLUMNS_%d ? %d : %s * %d) :", apart, n, CONTRACT_LINE, apart,
+        emit_line(e, "    nears ? (%s < COLUMNS_%d ? %d : %s * %d) :", apart, n, CONTRACT_LINE, apart,
                   (int)dtype_size(output->tensor->dtype));
     emit_line(e, "    block > 1 ? COLUMNS_%d * %d / BLOCK_%d :", n, size, n);
     if (along)

@@ -3,12 +3,16 @@
 
 #include "emit_tiling.h"
 
-static const char *const words[] = { "height", "rows", "row_step", "k_step", "panel", "depth", "sums", "left", "right", "place",
-                                     "packed", "tile", "lanes", "columns", "flat", "to", "v", "square",
-                                     "r", "c", "tiles", "ahead", "ahead_step", "kept", "here", "done", "points", "block",
-                                     "tiles_left", "is_last", "start", "start_step", "places", "width", "from_point", "to_point", "columns_at", "tile_place", "tile_end", "before", "pieces", "piece", "is_placed", "placed", "behind", "result", "result_step", "past", "is_past",
-                                     "k_apart", "tile_step", "writes", "from", "s", "starts", "words", "registers", "end", "odds", "part", "low", "row_word", "column_word", "pair", "tame", "columns_tame", "is_flat", "flat",
-                                     "columns_from", "columns_to", "points_from", "points_to", "at_tile", "first_point", "end_point", "whole_from", "whole_to", "is_whole" };
+static const char *const words[] = {
+    "height", "rows", "row_step", "k_step", "panel", "depth", "sums", "left", "right", "place", "packed", "tile",
+    "lanes", "columns", "flat", "to", "v", "square", "r", "c", "tiles", "ahead", "ahead_step", "kept", "here",
+    "done", "points", "block", "tiles_left", "is_last", "start", "start_step", "places", "width", "from_point",
+    "to_point", "columns_at", "tile_place", "tile_end", "before", "pieces", "piece", "is_placed", "placed",
+    "behind", "result", "result_step", "past", "is_past", "k_apart", "tile_step", "writes", "from", "s", "starts",
+    "words", "registers", "end", "odds", "part", "low", "row_word", "column_word", "pair", "tame", "columns_tame",
+    "is_flat", "columns_from", "columns_to", "points_from", "points_to", "at_tile", "first_point", "end_point",
+    "whole_from", "whole_to", "is_whole", "nears", "point", "at", "column", "lines"
+};
 
 bool emit_tiling_uses(const char *name)
 {

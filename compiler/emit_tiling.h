@@ -41,6 +41,7 @@ const char *tiling_is_flat(Emitter *e, const Tiling *t, const Term *side);    /*
  * which is told a tile's `tile_place` and a run's `place`, `count` and indices. A single index of columns makes one run of
  * a tile, and its place is the tile's. */
 void tiling_declare_places(Emitter *e, const Tiling *t);
+const char *tiling_extent_here(Emitter *e, const Index *index);  /* how many of its points a unit of work has */
 const char *tiling_tile_place(const Tiling *t);                 /* the name of a tile's place */
 const char *tiling_column_at(Emitter *e, const Tiling *t, const char *place, int column);           /* an index there */
 const char *tiling_columns_of(Emitter *e, const Tiling *t, const char *place, const char *call);    /* declares indices */

@@ -60,6 +60,8 @@ typedef struct Contract {
     bool in_place;                /* rows may be read where they are */
     bool tames;                   /* an extremum of sums or extrema: of numbers that cannot make a NaN it is cheaper */
     bool columns_turned;          /* a column's contracted points lie side by side: packing turns squares of them */
+    const Index *across;          /* of the columns, along which they lie side by side while the lanes' are apart: packing turns
+                                   * squares of these two; or NULL */
     bool sums_turned;             /* the result has rows side by side: squares of sums are turned before they are stored */
     bool rows_along;              /* packed rows lie side by side; else each row's contracted points do */
     bool rows_spread;             /* each number of a packed row fills a vector, and these lie side by side */

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "planning.h"
+#include "turn.h"
 
 enum {
     UNIT_ROWS = 4096,             /* so many rows pay for packing the columns that they meet */
@@ -123,6 +124,30 @@ static void set_tile(const Target *target, Contract *c, const Component *sum)
     c->right = right;
 }
 
+static double points(const Planner *planner, const IndexSet *set)
+{
+    double product = 1;
+    for (int i = 0; i < set->count; i++)
+        product *= planner_extent(planner, set->list[i]);
+    return product;
+}
+
+/* Which squares of columns packing turns: with the contracted points, or with another index of columns, which then comes
+ * before the lanes'. */
+static void set_turns(const Planner *planner, Contract *c, Dtype dtype)
+{
+    const Index *column = c->columns.list[c->columns.count - 1];
+    c->columns_turned = c->tile->group == 1 && !lies_along(planner, c->right, column) &&
+                        lies_along(planner, c->right, c->depth.list[c->depth.count - 1]);
+    if (c->tile->group > 1 || c->columns_turned || lies_along(planner, c->right, column))
+        return;
+    c->across = lies_across(planner, c->right, &c->columns, column, points(planner, &c->depth), dtype);
+    if (c->across) {
+        move_last(&c->columns, c->across);
+        move_last(&c->columns, column);
+    }
+}
+
 /* max[k](A[i,k] + B[k,j]), or min; and either of the lesser or the greater of two. */
 static bool is_tropical(const Contract *c, const Component *state)
 {
@@ -146,14 +171,6 @@ static bool is_in_place(const Contract *c)
     return true;
 }
 
-static double points(const Planner *planner, const IndexSet *set)
-{
-    double product = 1;
-    for (int i = 0; i < set->count; i++)
-        product *= planner_extent(planner, set->list[i]);
-    return product;
-}
-
 static bool has_index_of_all_loops(const Step *step, const Product *product)
 {
     for (int i = 0; i < step->loop_count; i++) {
@@ -174,12 +191,6 @@ static bool has_complex_numbers(const Planner *planner, const Step *step)
         if (lowered->terms[i]->statement == step->statement->id && dtype_kind(lowered->terms[i]->dtype) == KIND_COMPLEX)
             return true;
     return false;
-}
-
-/* Dtypes whose squares of lanes the library turns. */
-static bool has_squares(Dtype dtype)
-{
-    return dtype == DTYPE_F32 || dtype == DTYPE_F64 || dtype == DTYPE_I32;
 }
 
 /* Panels of at most so many bytes stay near while all rows meet them. */
@@ -222,6 +233,7 @@ static Contract *plan_parts(Planner *planner, const Step *step, const Contract *
     c->tames = false;
     c->tile_rows = tile->rows;
     c->rows_along = c->columns_turned = c->rows_spread = c->in_place = false;
+    c->across = NULL;
     c->columns_met.condition = c->points_met.condition = NULL;
     set_blocks(planner, c, sum->dtype);
     return c;
@@ -264,13 +276,12 @@ Contract *plan_contract(Planner *planner, const Step *step)
     set_rows(planner, step, c, &product.own[left], sides.row);
     set_depth(planner, c);
     set_tile(target, c, component);
+    set_turns(planner, c, dtype);
     c->group = c->tile->group;
     c->tames = is_tropical(c, component);
     c->tile_rows = c->tile->rows - c->tames;    /* a sum and a 1 need registers, too */
     c->rows_along = c->group == 1 && lies_along(planner, c->left, c->rows.list[c->rows.count - 1]);
-    c->columns_turned = c->group == 1 && !lies_along(planner, c->right, c->columns.list[c->columns.count - 1]) &&
-                        lies_along(planner, c->right, c->depth.list[c->depth.count - 1]);
-    c->sums_turned = sides.turns && step->statement->output_count == 1 && has_squares(register_dtype(step->statement->outputs[0].value->dtype));
+    c->sums_turned = sides.turns && step->statement->output_count == 1 && turn_has_squares(register_dtype(step->statement->outputs[0].value->dtype));
     c->rows_spread = c->group == 1 && target->spreads;
     c->in_place = !c->rows_spread && is_in_place(c);
     set_blocks(planner, c, dtype);
@@ -292,22 +303,43 @@ static Role role_of(const Contract *c, const Index *index)
     return kept || indices_have(c->rows.list, c->rows.count, index) ? ROLE_ROW : ROLE_BATCH;
 }
 
-/* Shrinks the blocks of one role until no more than `most` points of them are in a unit: that of a tile's rows last, the
- * others outermost first. */
+/* How many columns of each index of the squares that are turned make a unit of at most `most`: whole squares of both, so
+ * that neither what is read nor what is stored is a short run. */
+static void square_tiles(const Planner *planner, const Contract *c, double most, double side[2])
+{
+    const Index *index[2] = { c->across, c->columns.list[c->columns.count - 1] };
+    double lanes = planner->plan->lanes;
+    side[0] = side[1] = 1;
+    for (bool grows = true; grows;) {
+        int next = side[0] <= side[1] ? 0 : 1;
+        grows = false;
+        for (int turn = 0; turn < 2 && !grows; turn++, next = 1 - next) {
+            double extent = planner_extent(planner, index[next]), more = side[next] < lanes ? lanes : side[next] + lanes;
+            grows = side[next] < extent && fmin(more, extent) * side[1 - next] <= most;
+            side[next] = grows ? fmin(more, extent) : side[next];
+        }
+    }
+}
+
+/* Shrinks the blocks of one role until no more than `most` points of them are in a unit: those of a tile's rows, or of the
+ * squares that are turned, last, the others outermost first. */
 static void shrink(const Planner *planner, const Launch *launch, const Contract *c, int place, Role role, double most,
                    double *tiles)
 {
-    double inside = 1;
-    const Index *row = c->rows.list[c->rows.count - 1];
+    double inside = 1, side[2];
+    const Index *row = c->rows.list[c->rows.count - 1], *column = c->columns.list[c->columns.count - 1];
+    if (c->across)
+        square_tiles(planner, c, most, side);
     for (int pass = 0; pass < 2; pass++)
         for (int b = launch->block_count - 1; b >= 0; b--) {
             const Index *index = launch->blocks[b].of_step[place];
-            if (role_of(c, index) != role || (index == row) != (pass == 0))
+            bool turned = c->across && (index == c->across || index == column);
+            if (role_of(c, index) != role || (index == row || turned) != (pass == 0))
                 continue;
             double extent = planner_extent(planner, index);
             double tile = inside * extent <= most ? extent : most / inside < 1 ? 1 : (double)(int64_t)(most / inside);
-            tiles[b] = tile;
-            inside *= tile;
+            tiles[b] = turned ? side[index == column] : tile;
+            inside *= tiles[b];
         }
 }
 

@@ -3,16 +3,18 @@
 #include <math.h>
 
 #include "planning.h"
+#include "turn.h"
 
 /* How the elements of an array lie that a tile takes together. */
 typedef enum {
     LIES_ALONG,                   /* side by side */
-    LIES_TURNED,                  /* side by side along the tile's other direction, so that squares of them are turned */
+    LIES_TURNED,                  /* side by side along the tile's other direction, so that squares of them are turned, */
+    LIES_ACROSS,                  /* or along another index of the same side */
     LIES_APART
 } Lies;
 
 /* Cycles that an element costs when it is packed and when it is stored, beside its way to memory. */
-static const double pack_cycles[] = { [LIES_ALONG] = 0.2, [LIES_TURNED] = 2, [LIES_APART] = 8 };
+static const double pack_cycles[] = { [LIES_ALONG] = 0.2, [LIES_TURNED] = 0.5, [LIES_ACROSS] = 0.7, [LIES_APART] = 8 };
 static const double store_cycles[] = { [LIES_ALONG] = 0.15, [LIES_TURNED] = 1.2, [LIES_APART] = 1.5 };
 
 enum {
@@ -55,6 +57,23 @@ int64_t side_stride(const Planner *planner, const Term *side, const Index *index
 bool lies_along(const Planner *planner, const Term *side, const Index *index)
 {
     return side_stride(planner, side, index) == 1;
+}
+
+const Index *lies_across(const Planner *planner, const Term *side, const IndexSet *own, const Index *column, double depth, Dtype dtype)
+{
+    const Target *target = planner->plan->target;
+    double lanes = target->vector_bytes / (double)dtype_size(dtype);
+    bool is_deep = lanes * target->vector_bytes * depth > target->l2_bytes / 2.0 && planner->hints->nests != NESTS_TILED;
+    if (side->kind != TERM_READ || side->dtype != dtype || !turn_has_squares(dtype) || is_deep)
+        return NULL;
+    for (int a = 0; a < side->read.tensor->rank; a++)
+        if (!position_is_plain(&side->read.positions[a]))
+            return NULL;
+    for (int i = 0; i < own->count; i++)
+        if (own->list[i] != column && lies_along(planner, side, own->list[i]) &&
+            (2 * planner_extent(planner, own->list[i]) >= lanes || planner->hints->nests == NESTS_TILED))
+            return own->list[i];
+    return NULL;
 }
 
 /* How values lie for a tile's rows or columns along `index`; those that are computed are somewhere between. */
@@ -199,7 +218,11 @@ bool product_choose_sides(const Planner *planner, const Step *step, const Produc
         double columns = points(planner, own->list, own->count), cost = 0;
         double depth = points(planner, product->reduce->reduce.over, product->reduce->reduce.over_count);
         Index *row = best_row(planner, step, product, left, column, ceil(columns / lanes), &cost);
-        cost += columns * depth * pack_cycles[side_lies(planner, product->side[1 - left], column, product->reduce)];
+        Lies lies = side_lies(planner, product->side[1 - left], column, product->reduce);
+        if (lies == LIES_APART &&
+            lies_across(planner, product->side[1 - left], own, column, depth, register_dtype(product->reduce->dtype)))
+            lies = LIES_ACROSS;
+        cost += columns * depth * pack_cycles[lies];
         if (!sides->row || cost < least) {
             *sides = (Sides){ left, row, column, row == stored_along(planner, step) && column != row };
             least = cost;

@@ -49,6 +49,11 @@ int64_t side_stride(const Planner *planner, const Term *side, const Index *index
 /* Whether neighbours along an index are neighbours there. */
 bool lies_along(const Planner *planner, const Term *side, const Index *index);
 
+/* The other index of a side along which its numbers lie side by side, where they can be copied in squares across it and
+ * `column`; NULL: they are no such numbers, or lie otherwise, or columns are so deep that few squares stay near. `dtype`: of
+ * the sums. */
+const Index *lies_across(const Planner *planner, const Term *side, const IndexSet *own, const Index *column, double depth, Dtype dtype);
+
 typedef struct Sides {
     int left;                     /* the side of the rows */
     Index *row, *column;          /* along which a tile has its rows, and its lanes */

@@ -49,7 +49,7 @@ static double extent_of(const Turning *t, const Index *index)
     return (double)t->extents->of[index->origin ? index->origin->id : index->id];
 }
 
-static bool has_square(Dtype dtype)
+bool turn_has_squares(Dtype dtype)
 {
     return dtype == DTYPE_F32 || dtype == DTYPE_F64 || dtype == DTYPE_I32;
 }
@@ -63,7 +63,7 @@ static void note_tensor(Turning *t, const Tensor *tensor, const Position *positi
     for (int a = 0; a < tensor->rank; a++)
         if (positions[a].parts[0].index != t->along)
             elements *= extent_of(t, positions[a].parts[0].index);
-    t->able &= has_square(tensor->dtype);
+    t->able &= turn_has_squares(tensor->dtype);
     t->elements += elements * (double)dtype_size(tensor->dtype) / 4;
     t->copies = true;
 }

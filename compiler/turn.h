@@ -13,6 +13,9 @@
 const Index **turn_choose(Arena *arena, const Program *program, const Target *target, const Extents *extents,
                           const int64_t *const *strides);
 
+/* Dtypes whose squares of lanes the library turns. */
+bool turn_has_squares(Dtype dtype);
+
 /* Whether a read, or a target, is copied when its statement is turned along an index. */
 bool turn_copies(const Tensor *tensor, const Position *positions, const Index *along, const int64_t *const *strides);
 

@@ -163,7 +163,8 @@ static void explain_contract(Text *text, const Compiled *c, const Launch *launch
     explain_set(text, c, launch, step, &k->rows, first,
                 arena_format(arena, ", tiles of %d rows, %s", k->tile_rows, k->in_place ? "in place" : "packed"), &depth);
     explain_set(text, c, launch, step, &k->columns, "kept",
-                arena_format(arena, ", tiles of %d columns, packed, %d lanes", k->tile_vectors * c->plan->lanes, c->plan->lanes), &depth);
+                arena_format(arena, ", tiles of %d columns, packed%s, %d lanes", k->tile_vectors * c->plan->lanes,
+                             k->across || k->columns_turned ? " in squares" : "", c->plan->lanes), &depth);
     explain_set(text, c, launch, step, &k->depth, reduction_facts[k->product->reduce.reduction].name,
                 ", a tile's sums in registers", &depth);
 }

@@ -156,6 +156,13 @@ enum { BAD_ARGUMENT = -2, BAD_SHAPES = -3, BAD_WORKSPACE = -4, BAD_MACHINE = -6,
 #define PREFETCH(p) ((void)(p))
 #endif
 
+/* The same into the second cache, for what is read later than the first would keep it. */
+#ifdef __GNUC__
+#define PREFETCH_FAR(p) __builtin_prefetch((p), 0, 2)
+#else
+#define PREFETCH_FAR(p) ((void)(p))
+#endif
+
 /* A vector stays in its register: gcc would load it again for each use, and loads are scarcer than copies. */
 #if defined(__GNUC__) && !defined(__clang__)
 #define HOLD(x) __asm__("" : "+v"(x))
@@ -503,6 +510,56 @@ APART void transpose_f32v(f32v *x)
         exchange_f32v(x, 8);
 }
 
+/* What turn_f32() does, for less than whole squares: short rows, or columns, one at a time. */
+APART void turn_part_f32(f32u *to, int64_t to_column, int64_t to_row, const f32u *from, int64_t from_row, int64_t from_column,
+                         int rows, int columns)
+{
+    f32v x[LANES];
+    if (4 * columns <= LANES) {
+        for (int c = 0; c < columns; c++)
+            store_f32v(to + c * to_column, to_row, load_f32v(from + c * from_column, from_row, rows), rows);
+        return;
+    }
+    if (4 * rows <= LANES) {
+        for (int r = 0; r < rows; r++)
+            store_f32v(to + r * to_row, to_column, load_f32v(from + r * from_row, from_column, columns), columns);
+        return;
+    }
+    for (int r = 0; r < LANES; r++)
+        x[r] = load_f32v(from + (r < rows ? r : 0) * from_row, from_column, columns);
+    transpose_f32v(x);
+    for (int c = 0; c < columns; c++)
+        store_f32v(to + c * to_column, to_row, x[c], rows);
+}
+
+/* to[c * to_column + r * to_row] = from[r * from_row + c * from_column], for so many rows and columns, at most LANES. What
+ * is `soon`, so many lines `line` apart, is asked for: the next squares, which are no stream that the machine sees. */
+APART void turn_f32(f32u *to, int64_t to_column, int64_t to_row, const f32u *from, int64_t from_row, int64_t from_column,
+                    int rows, int columns, const f32u *soon, int64_t line)
+{
+    f32v x[LANES];
+    for (int r = 0; r < LANES; r++)
+        PREFETCH_FAR(soon + r * line);
+    if (rows < LANES || columns < LANES || from_column != 1 || to_row != 1) {
+        turn_part_f32(to, to_column, to_row, from, from_row, from_column, rows, columns);
+        return;
+    }
+    UNROLL
+    for (int r = 0; r < LANES; r++)
+        x[r] = load_f32v(from + r * from_row, 1, LANES);
+    if (LANES > 1)
+        exchange_f32v(x, 1);
+    if (LANES > 2)
+        exchange_f32v(x, 2);
+    if (LANES > 4)
+        exchange_f32v(x, 4);
+    if (LANES > 8)
+        exchange_f32v(x, 8);
+    UNROLL
+    for (int c = 0; c < LANES; c++)
+        store_f32v(to + c * to_column, 1, x[c], LANES);
+}
+
 /* Helpers that run once a call are for any machine, whatever the kernel's instruction set. */
 #ifdef __GNUC__
 #define PLAIN static inline __attribute__((unused))
@@ -650,17 +707,10 @@ KERNEL static void pack_columns_1(const Frame *f, char *own, int64_t b, int64_t 
         float *to = panels_1 + place * depth + from_point * COLUMNS_1 + v * LANES;
         for (int64_t d = from_point; d < to_point; d += LANES) {
             const int lanes = (int)size_min(LANES, to_point - d);
-            f32v square[LANES];
-            for (int c = 0; c < LANES; c++) {
-                const int64_t k_at = k + size_min(v * LANES + c, count - 1);
-                square[c] = load_f32v(B + b * B_0 + h * B_1 + k_at * B_2 + d * B_3, B_3, lanes);
-                PREFETCH(B + b * B_0 + h * B_1 + k_at * B_2 + d * B_3 + LANES * (B_2));
-            }
-            transpose_f32v(square);
-            for (int c = 0; c < lanes; c++) {
-                store_f32v(to, 1, square[c], (int)size_min(LANES, count - v * LANES));
-                to += COLUMNS_1;
-            }
+            const f32u *from = B + b * B_0 + h * B_1 + (k + v * LANES) * B_2 + d * B_3;
+            turn_f32(to, COLUMNS_1, 1, from, B_2, B_3, (int)size_min(LANES, count - v * LANES), lanes, from
+                    + LANES * (B_2), B_2);
+            to += lanes * COLUMNS_1;
         }
     }
 }
@@ -857,8 +907,9 @@ KERNEL static void step_1(const Frame *f, char *own, int64_t b_first, int64_t b_
                     /* What comes nearer: the next panel where not all of them are near, else the next rows; a share for each tile. Of few points what is written takes longest. */
                     const char *ahead = (const char *)(rows + (tiles < 4 ? 2 : 1) * height * row_step);
                     const int writes = depth < size_min(places, ROWS_1 * BLOCK_1);
+                    const int nears = writes && (tmp1_2 < COLUMNS_1 || depth <= 2 * ROWS_1);
                     const int64_t ahead_step =
-                        writes ? (tmp1_2 < COLUMNS_1 ? 64 : tmp1_2 * 4) :
+                        nears ? (tmp1_2 < COLUMNS_1 ? 64 : tmp1_2 * 4) :
                         block > 1 ? COLUMNS_1 * 4 / BLOCK_1 :
                         k_step == 1 ? size_ceil_div(height * 4, tiles) : 0;
                     for (int64_t place = 0; place < places; place += COLUMNS_1) {
@@ -877,7 +928,7 @@ KERNEL static void step_1(const Frame *f, char *own, int64_t b_first, int64_t b_
                             if (is_last && 1 == 1 && columns - place >= COLUMNS_1)
                                 result = tmp1 + (b - b_first) * tmp1_0 + (h - h_first) * tmp1_1
                                         + (q - q_first) * tmp1_2 + (place);
-                            if (writes)
+                            if (nears)
                                 ahead = (const char *)(tmp1 + (b - b_first) * tmp1_0 + (h - h_first) * tmp1_1
                                         + (q - q_first) * tmp1_2 + ((place + COLUMNS_1)));
                             tile_1(height, here, row_step, k_step, panels_1 + place * depth + done * COLUMNS_1,
@@ -1264,8 +1315,9 @@ KERNEL static void step_5(const Frame *f, char *own, int64_t b_first, int64_t b_
                     /* What comes nearer: the next panel where not all of them are near, else the next rows; a share for each tile. Of few points what is written takes longest. */
                     const char *ahead = (const char *)(rows + (tiles < 4 ? 2 : 1) * height * row_step);
                     const int writes = depth < size_min(places, ROWS_5 * BLOCK_5);
+                    const int nears = writes && (out_2 < COLUMNS_5 || depth <= 2 * ROWS_5);
                     const int64_t ahead_step =
-                        writes ? (out_2 < COLUMNS_5 ? 64 : out_2 * 4) :
+                        nears ? (out_2 < COLUMNS_5 ? 64 : out_2 * 4) :
                         block > 1 ? COLUMNS_5 * 4 / BLOCK_5 :
                         k_step == 1 ? size_ceil_div(height * 4, tiles) : 0;
                     for (int64_t place = 0; place < places; place += COLUMNS_5) {
@@ -1280,7 +1332,7 @@ KERNEL static void step_5(const Frame *f, char *own, int64_t b_first, int64_t b_
                             const int64_t end_point = size_max(size_min(done + points, points_to[at_tile]),
                                     first_point);
                             const f32u *here = rows + (q - q_block) * row_step + first_point * k_step;
-                            if (writes)
+                            if (nears)
                                 ahead = (const char *)(out + b * out_0 + h * out_1 + q * out_2
                                         + ((place + COLUMNS_5)) * out_3);
                             tile_5(height, here, row_step, k_step, panels_5 + place * depth + first_point * COLUMNS_5,

@@ -844,8 +844,9 @@ KERNEL static void step_1(const Frame *f, char *own, int64_t n_first, int64_t n_
             /* What comes nearer: the next panel where not all of them are near, else points to come or the next one; a share for each tile. Of few points what is written takes longest. */
             const char *ahead = NULL;
             const int writes = depth < size_min(places, ROWS_1 * BLOCK_1);
+            const int nears = writes && (out_1 < COLUMNS_1 || depth <= 2 * ROWS_1);
             const int64_t ahead_step =
-                writes ? (out_1 < COLUMNS_1 ? 64 : out_1 * 4) :
+                nears ? (out_1 < COLUMNS_1 ? 64 : out_1 * 4) :
                 block > 1 ? COLUMNS_1 * 4 / BLOCK_1 :
                 (k_apart ? k_apart : (int64_t)COLUMNS_1) * 4;
             for (int64_t tile_place = 0; tile_place < places; tile_place += COLUMNS_1) {
@@ -862,7 +863,7 @@ KERNEL static void step_1(const Frame *f, char *own, int64_t n_first, int64_t n_
                     const Piece *placed = is_placed && is_last ? &pieces[tile_place / LANES] : NULL;
                     f32u *result = out + n_first * out_0 + o * out_1 + h_first * out_2;
                     const int past = is_past && writes && ((uintptr_t)result | (uint64_t)result_step * 4) % 64 == 0;
-                    if (writes && is_placed && !past)
+                    if (nears && is_placed && !past)
                         ahead = (const char *)(result + pieces[tile_place / LANES + VECTORS_1].first);
                     tile_1(height, here, row_step, k_step, panels_1 + tile_place * depth + done * COLUMNS_1, points,
                             ahead, ahead_step, done ? kept : start, done ? COLUMNS_1 : 0, kept, COLUMNS_1, placed,

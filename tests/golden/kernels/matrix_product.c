@@ -638,8 +638,9 @@ KERNEL static void step_1(const Frame *f, char *own, int64_t i_first, int64_t i_
             /* What comes nearer: the next panel where not all of them are near, else the next rows; a share for each tile. Of few points what is written takes longest. */
             const char *ahead = (const char *)(rows + (tiles < 4 ? 2 : 1) * height * row_step);
             const int writes = depth < size_min(places, ROWS_1 * BLOCK_1);
+            const int nears = writes && (out_0 < COLUMNS_1 || depth <= 2 * ROWS_1);
             const int64_t ahead_step =
-                writes ? (out_0 < COLUMNS_1 ? 64 : out_0 * 4) :
+                nears ? (out_0 < COLUMNS_1 ? 64 : out_0 * 4) :
                 block > 1 ? COLUMNS_1 * 4 / BLOCK_1 :
                 k_step == 1 ? size_ceil_div(height * 4, tiles) : 0;
             for (int64_t place = 0; place < places; place += COLUMNS_1) {
@@ -656,7 +657,7 @@ KERNEL static void step_1(const Frame *f, char *own, int64_t i_first, int64_t i_
                         result = out + i * out_0 + (k_first + place) * out_1;
                     const int past = f->past_1 && result && writes
                             && ((uintptr_t)result | (uint64_t)result_step * 4) % 64 == 0;
-                    if (writes && !past)
+                    if (nears && !past)
                         ahead = (const char *)(out + i * out_0 + (k_first + (place + COLUMNS_1)) * out_1);
                     tile_1(height, here, row_step, k_step, panels_1 + place * depth + done * COLUMNS_1, points, ahead,
                             ahead_step, done ? kept : start, done ? COLUMNS_1 : 0, kept, COLUMNS_1, result,

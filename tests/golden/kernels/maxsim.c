@@ -144,6 +144,13 @@ enum { BAD_ARGUMENT = -2, BAD_SHAPES = -3, BAD_WORKSPACE = -4, BAD_MACHINE = -6,
 #define PREFETCH(p) ((void)(p))
 #endif
 
+/* The same into the second cache, for what is read later than the first would keep it. */
+#ifdef __GNUC__
+#define PREFETCH_FAR(p) __builtin_prefetch((p), 0, 2)
+#else
+#define PREFETCH_FAR(p) ((void)(p))
+#endif
+
 /* A vector stays in its register: gcc would load it again for each use, and loads are scarcer than copies. */
 #if defined(__GNUC__) && !defined(__clang__) && defined(__SSE2__)
 #define HOLD(x) __asm__("" : "+x"(x))
@@ -383,6 +390,56 @@ APART void transpose_f32v(f32v *x)
         exchange_f32v(x, 8);
 }
 
+/* What turn_f32() does, for less than whole squares: short rows, or columns, one at a time. */
+APART void turn_part_f32(f32u *to, int64_t to_column, int64_t to_row, const f32u *from, int64_t from_row, int64_t from_column,
+                         int rows, int columns)
+{
+    f32v x[LANES];
+    if (4 * columns <= LANES) {
+        for (int c = 0; c < columns; c++)
+            store_f32v(to + c * to_column, to_row, load_f32v(from + c * from_column, from_row, rows), rows);
+        return;
+    }
+    if (4 * rows <= LANES) {
+        for (int r = 0; r < rows; r++)
+            store_f32v(to + r * to_row, to_column, load_f32v(from + r * from_row, from_column, columns), columns);
+        return;
+    }
+    for (int r = 0; r < LANES; r++)
+        x[r] = load_f32v(from + (r < rows ? r : 0) * from_row, from_column, columns);
+    transpose_f32v(x);
+    for (int c = 0; c < columns; c++)
+        store_f32v(to + c * to_column, to_row, x[c], rows);
+}
+
+/* to[c * to_column + r * to_row] = from[r * from_row + c * from_column], for so many rows and columns, at most LANES. What
+ * is `soon`, so many lines `line` apart, is asked for: the next squares, which are no stream that the machine sees. */
+APART void turn_f32(f32u *to, int64_t to_column, int64_t to_row, const f32u *from, int64_t from_row, int64_t from_column,
+                    int rows, int columns, const f32u *soon, int64_t line)
+{
+    f32v x[LANES];
+    for (int r = 0; r < LANES; r++)
+        PREFETCH_FAR(soon + r * line);
+    if (rows < LANES || columns < LANES || from_column != 1 || to_row != 1) {
+        turn_part_f32(to, to_column, to_row, from, from_row, from_column, rows, columns);
+        return;
+    }
+    UNROLL
+    for (int r = 0; r < LANES; r++)
+        x[r] = load_f32v(from + r * from_row, 1, LANES);
+    if (LANES > 1)
+        exchange_f32v(x, 1);
+    if (LANES > 2)
+        exchange_f32v(x, 2);
+    if (LANES > 4)
+        exchange_f32v(x, 4);
+    if (LANES > 8)
+        exchange_f32v(x, 8);
+    UNROLL
+    for (int c = 0; c < LANES; c++)
+        store_f32v(to + c * to_column, 1, x[c], LANES);
+}
+
 /* Helpers that run once a call are for any machine, whatever the kernel's instruction set. */
 #ifdef __GNUC__
 #define PLAIN static inline __attribute__((unused))
@@ -524,17 +581,10 @@ KERNEL static void pack_columns_1(const Frame *f, char *own, int64_t i, int64_t 
         float *to = panels_1 + tile_place * depth + from_point * COLUMNS_1 + place - tile_place + v * LANES;
         for (int64_t k = from_point; k < to_point; k += LANES) {
             const int lanes = (int)size_min(LANES, to_point - k);
-            f32v square[LANES];
-            for (int c = 0; c < LANES; c++) {
-                const int64_t j_at = j + size_min(v * LANES + c, count - 1);
-                square[c] = load_f32v(A + i * A_0 + j_at * A_1 + k * A_2, A_2, lanes);
-                PREFETCH(A + i * A_0 + j_at * A_1 + k * A_2 + LANES * (A_1));
-            }
-            transpose_f32v(square);
-            for (int c = 0; c < lanes; c++) {
-                store_f32v(to, 1, square[c], (int)size_min(LANES, count - v * LANES));
-                to += COLUMNS_1;
-            }
+            const f32u *from = A + i * A_0 + (j + v * LANES) * A_1 + k * A_2;
+            turn_f32(to, COLUMNS_1, 1, from, A_1, A_2, (int)size_min(LANES, count - v * LANES), lanes, from
+                    + LANES * (A_1), A_1);
+            to += lanes * COLUMNS_1;
         }
     }
 }
