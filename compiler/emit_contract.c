@@ -67,6 +67,8 @@ static void set_parameters(Emitter *e, Tiling *t)
     emit_parameter(&t->parameters, "int64_t ", "tile_place");
     emit_parameter(&t->parameters, "int64_t ", "place");
     emit_parameter(&t->parameters, "int64_t ", "before");
+    emit_parameter(&t->parameters, "int64_t ", "sweep_from");
+    emit_parameter(&t->parameters, "int64_t ", "sweep_to");
     emit_parameter(&t->parameters, "int64_t ", "from_point");
     emit_parameter(&t->parameters, "int64_t ", "to_point");
     emit_parameter(&t->parameters, "int ", "count");
@@ -223,8 +225,9 @@ static const char *multiply_lines(Emitter *e, const Tiling *t)
 static const char *constants(Emitter *e, const Tiling *t)
 {
     int n = t->number;
-    return emit_text(e, "enum { ROWS_%d = %d, VECTORS_%d = %d, COLUMNS_%d = VECTORS_%d * LANES, DEPTH_%d = %d, NEAR_%d = %d, BLOCK_%d = %d };\n",
-                     n, t->c->tile_rows, n, t->c->tile_vectors, n, n, n, t->c->depth_block, n, t->c->near, n, t->c->row_block);
+    return emit_text(e, "enum { ROWS_%d = %d, VECTORS_%d = %d, COLUMNS_%d = VECTORS_%d * LANES, DEPTH_%d = %d, NEAR_%d = %d, BLOCK_%d = %d%s };\n",
+                     n, t->c->tile_rows, n, t->c->tile_vectors, n, n, n, t->c->depth_block, n, t->c->near, n, t->c->row_block,
+                     t->c->sweep ? emit_text(e, ", SWEEP_%d = %d", n, t->c->sweep) : "");
 }
 
 /* A skeleton with the step's names. */
@@ -392,11 +395,12 @@ static const char *emit_product(Emitter *e, const Step *step, const Contract *c)
     if (straight)
         kept_step = emit_text(e, "result ? result_step : (int64_t)%s", whole_tile);
     bool some = t->c->points_met.condition != NULL;
+    const char *before = c->sweep ? "sweep_from + done" : "done";    /* contracted points */
     const char *tiles = emit_text(e, "tile_%d(height, here, row_step, k_step, %spanels_%d + %s * %s + %s * COLUMNS_%d, %s, "
-                                  "ahead, ahead_step, done ? kept : %s, done ? COLUMNS_%d : 0, %s, %s%s%s);",
+                                  "ahead, ahead_step, %s ? kept : %s, %s ? COLUMNS_%d : 0, %s, %s%s%s);",
                                   t->number, t->c->group > 1 ? "(const u32u *)" : "", t->number, tiling_tile_place(t), tiling_panel_depth(t),
                                   t->c->tile->has_starts ? "(done + 1)" : some ? "first_point" : "done", t->number,
-                                  some ? "end_point - first_point" : "points", start_of(e, t), t->number,
+                                  some ? "end_point - first_point" : "points", before, start_of(e, t), before, t->number,
                                   t->in_registers ? where ? "is_last && is_whole ? NULL : kept" : "is_last ? NULL : kept" : straight ? "result ? result : kept" : "kept",
                                   kept_step, registers_of(e, t, tiling_tile_place(t)), tile_extra(e, t, whole, false));
     if (!t->in_registers || where)
@@ -404,7 +408,8 @@ static const char *emit_product(Emitter *e, const Step *step, const Contract *c)
     if (whole_after[0])
         tiles = emit_text(e, "%s\nif (is_last && is_whole)\n    %s;", tiles,
                           spell_call(e, &t->parameters, "after_whole", t->number, whole_after));
-    tiles = emit_text(e, "%s\nkept += points < depth ? ROWS_%d * COLUMNS_%d : 0;\n", tiles, t->number, t->number);
+    tiles = emit_text(e, c->sweep ? "%s\nkept += ROWS_%d * COLUMNS_%d;\n" : "%s\nkept += points < depth ? ROWS_%d * COLUMNS_%d : 0;\n", tiles,
+                      t->number, t->number);
     const char *last = !tiling_has_registers(t) || !t->in_registers ? "" :
                        emit_text(e, "tile_%d(0, NULL, 0, 0, NULL, 0, NULL, 0, start, 0, NULL, 0%s%s);", t->number,
                                  registers_of(e, t, "0"), tile_extra(e, t, whole, false));

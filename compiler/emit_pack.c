@@ -93,6 +93,11 @@ static void copy_row(Emitter *e, const Tiling *t)
     emit_body(e, scope);
 }
 
+static bool packs_columns(void (*pack)(Emitter *, Tiling *))
+{
+    return pack == pack_column_vector || pack == pack_turned_vector || pack == pack_squares_across;
+}
+
 /* Loops over the contracted points around what packs one of them, or one vector along the last index. */
 static void depth_loops(Emitter *e, Tiling *t, int level, bool along, void (*pack)(Emitter *, Tiling *))
 {
@@ -104,9 +109,9 @@ static void depth_loops(Emitter *e, Tiling *t, int level, bool along, void (*pac
     const Index *index = depth->list[level];
     bool lanes = along && level == depth->count - 1;
     const char *name = t->names[index->id], *extent = emit_extent(e, index), *first = "0";
-    if ((pack == pack_column_vector || pack == pack_turned_vector || pack == pack_squares_across) && level == 0) {
-        first = "from_point";
-        extent = "to_point";
+    if (level == 0 && (packs_columns(pack) || t->c->sweep)) {
+        first = packs_columns(pack) ? "from_point" : "sweep_from";
+        extent = packs_columns(pack) ? "to_point" : "sweep_to";
     }
     Scope *body = emit_push(e);
     bool words = pack == pack_column_vector && level == depth->count - 1 && t->c->group > 1;
@@ -139,8 +144,9 @@ static void flat_loop(Emitter *e, Tiling *t, const Term *side, void (*pack)(Emit
         depth_loops(e, t, 0, true, pack);
         return;
     }
-    const char *first = "0", *end = "depth";
+    const char *first = "0", *end = "depth", *outer = t->c->sweep ? "sweep_from" : "0";
     if (pack == pack_turned_vector) {
+        outer = "0";
         const char *inner = "";
         for (int i = 1; i < depth->count; i++)
             inner = emit_text(e, "%s * %s", inner, emit_extent(e, depth->list[i]));
@@ -150,7 +156,7 @@ static void flat_loop(Emitter *e, Tiling *t, const Term *side, void (*pack)(Emit
     Scope *whole = emit_push(e), *body;
     body = emit_push(e);
     for (int i = 0; i < depth->count; i++)
-        emit_bind(e, depth->list[i], i == depth->count - 1 ? "flat" : "0");
+        emit_bind(e, depth->list[i], i == depth->count - 1 ? "flat" : i ? "0" : outer);
     body->count = "lanes";
     emit_line(e, "const int lanes = (int)size_min(LANES, %s - flat);", end);
     pack(e, t);
@@ -249,6 +255,12 @@ static void pack_squares_across(Emitter *e, Tiling *t)
     emit_line(e, "point++;");
 }
 
+/* Where a panel has the first point that is packed, as a point of the outermost contracted index. */
+static const char *first_packed(const Tiling *t)
+{
+    return t->c->sweep ? "(from_point - sweep_from)" : "from_point";
+}
+
 static void declare_panel(Emitter *e, const Tiling *t)
 {
     Text inner = text_new(e->arena);
@@ -256,8 +268,8 @@ static void declare_panel(Emitter *e, const Tiling *t)
         text_print(&inner, " * %s", tiling_words_along(e, t, i));
     const char *tile = tiling_tile_place(t), *first = t->c->columns.count > 1 ? "place - tile_place + v * LANES" : "v * LANES";
     if (t->c->group == 1) {
-        emit_line(e, "%s *to = panels_%d + %s * depth + from_point%s * COLUMNS_%d + %s;", dtype_c(t->dtype), t->number, tile,
-                  inner.bytes, t->number, first);
+        emit_line(e, "%s *to = panels_%d + %s * depth + %s%s * COLUMNS_%d + %s;", dtype_c(t->dtype), t->number, tile,
+                  first_packed(t), inner.bytes, t->number, first);
         return;
     }
     if (t->c->depth.count == 1)
@@ -281,7 +293,7 @@ static const char *pack_across(Emitter *e, Tiling *t)
     Scope *body = emit_push(e);
     emit_line(e, "const int lanes = (int)size_min(LANES, %s - r);", run);
     emit_line(e, "%s square[LANES * LANES];", dtype_c(t->dtype));
-    emit_line(e, "int64_t point = from_point%s;", inner);
+    emit_line(e, "int64_t point = %s%s;", first_packed(t), inner);
     depth_loops(e, t, 0, false, pack_squares_across);
     emit_pop(e);
     emit_line(e, "for (int64_t r = 0; r < %s; r += LANES) {", emit_bare(e, run));

@@ -238,7 +238,7 @@ static void each_square_run(Emitter *e, const Tiling *t, const char *call)
  * columns lie side by side than where a column's points do, so that lines are read as they come. */
 void tiling_pack_all(Emitter *e, const Tiling *t, const char *pack)
 {
-    const char *points = emit_extent(e, t->c->depth.list[0]);
+    const char *points = t->c->sweep ? "sweep_to" : emit_extent(e, t->c->depth.list[0]);
     if (t->c->panels_of) {
         emit_line(e, "const int64_t columns_at = %s;", columns_at(e, t));
         emit_line(e, "if (*panels_of_%d != columns_at) {", t->number);
@@ -249,7 +249,7 @@ void tiling_pack_all(Emitter *e, const Tiling *t, const char *pack)
               tiling_panel_depth(t), t->number, tiling_panel_depth(t), (int)dtype_size(t->dtype));
     /* Sums have starts even where there are no points. */
     int some = t->c->columns_turned ? 256 : 16;
-    emit_line(e, "for (int64_t from_point = 0; from_point < %s; from_point += %d) {",
+    emit_line(e, "for (int64_t from_point = %s; from_point < %s; from_point += %d) {", t->c->sweep ? "sweep_from" : "0",
               t->c->tile->has_starts ? emit_text(e, "size_max(%s, 1)", points) : points, some);
     e->scope->indent++;
     emit_line(e, "const int64_t to_point = size_min(from_point + %d, %s);", some, points);

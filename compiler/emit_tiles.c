@@ -83,7 +83,7 @@ static void find_rows(Emitter *e, const Tiling *t, const char *pack)
     Scope *scope = emit_push(e);
     scope->indent--;
     for (int i = 0; i < c->depth.count; i++)
-        emit_bind(e, c->depth.list[i], "0");
+        emit_bind(e, c->depth.list[i], i == 0 && c->sweep ? "sweep_from" : "0");
     const char *pointer = emit_pointer(e, c->left);
     emit_pop(e);
     emit_body(e, scope);
@@ -287,8 +287,11 @@ static void emit_tiles(Emitter *e, const Tiling *t, const char *first, const cha
     emit_line(e, "points = size_ceil_div(depth - done, size_max(size_ceil_div(depth - done, DEPTH_%d), 1));", n);
     if (t->c->tile->words > 1)
         emit_line(e, "points = size_align(points, %d);", t->c->tile->words);
-    emit_line(e, "%s *kept = points < depth ? kept_%d : %s;", dtype_c(t->dtype), n, t->in_registers && !tiling_where(t) ? "NULL" : "tile");
-    emit_line(e, "const int is_last = done + points >= depth;");
+    if (t->c->sweep)
+        emit_line(e, "%s *kept = held;", dtype_c(t->dtype));
+    else
+        emit_line(e, "%s *kept = points < depth ? kept_%d : %s;", dtype_c(t->dtype), n, t->in_registers && !tiling_where(t) ? "NULL" : "tile");
+    emit_line(e, "const int is_last = done + points >= depth%s;", t->c->sweep ? emit_text(e, " && sweep_to >= %s", emit_extent(e, t->c->depth.list[0])) : "");
     bool along = tiling_packs_tiles(t), stores = !t->c->reduces;
     const Output *output = &t->step->statement->outputs[0];
     const char *apart = emit_stride(e, output->tensor, output->positions, tiling_last(&t->c->rows));
@@ -333,6 +336,8 @@ static void emit_tiles(Emitter *e, const Tiling *t, const char *first, const cha
     text_put(&inner, "    ahead += points * ahead_step;\n}\n");
     tiling_each_tile(e, t, inner.bytes);
     emit_line(e, "done += points;");
+    if (t->c->sweep)
+        emit_line(e, "held = done < depth ? held : kept;");
     e->scope->indent--;
     emit_line(e, "} while (done < depth);");
 }
@@ -354,6 +359,24 @@ static void emit_row_tiles(Emitter *e, Tiling *t, const LoopBounds *bounds, cons
     }
 }
 
+/* Some contracted points of all columns and rows after the others. Even where there are none, sums have a start. */
+static void open_sweep(Emitter *e, const Tiling *t, int *depth)
+{
+    const IndexSet *points = &t->c->depth;
+    const char *extent = emit_extent(e, points->list[0]), *inner = "";
+    for (int i = 1; i < points->count; i++)
+        inner = emit_text(e, "%s%s%s", inner, inner[0] ? " * " : "", emit_extent(e, points->list[i]));
+    if (inner[0])
+        emit_line(e, "const int64_t sweep = size_max(SWEEP_%d / size_max(%s, 1), 1);", t->number, inner);
+    const char *step = inner[0] ? "sweep" : emit_text(e, "SWEEP_%d", t->number);
+    emit_line(e, "for (int64_t sweep_from = 0; sweep_from == 0 || sweep_from < %s; sweep_from += %s) {", extent, step);
+    e->scope->indent++;
+    emit_line(e, "const int64_t sweep_to = size_min(sweep_from + %s, %s), depth = (sweep_to - sweep_from)%s%s;", step, extent,
+              inner[0] ? " * " : "", inner);
+    emit_line(e, "%s *held = kept_%d;    /* of sums: as many as the unit has, tile by tile */", dtype_c(t->dtype), t->number);
+    ++*depth;
+}
+
 /* Packs the columns; then for each point of the rows that stay, tile after tile of the others. */
 const char *tiling_step(Emitter *e, Tiling *t, const char *const calls[8])
 {
@@ -368,7 +391,7 @@ const char *tiling_step(Emitter *e, Tiling *t, const char *const calls[8])
                   c->tile->words);
     else if (c->tile->words > 1)
         emit_line(e, "const int64_t words = %s, depth = size_align(words, %d);", points.bytes, c->tile->words);
-    else
+    else if (!c->sweep)
         emit_line(e, "const int64_t depth = %s;", points.bytes);
     tiling_declare_places(e, t);
     if (!c->tile->has_starts) {
@@ -376,7 +399,7 @@ const char *tiling_step(Emitter *e, Tiling *t, const char *const calls[8])
         emit_line(e, "for (int c = 0; c < COLUMNS_%d; c++)", t->number);
         emit_line(e, "    start[c] = %s;", emit_state_start(e, c->product, 0, false));
     }
-    if (!t->in_registers || tiling_where(t))
+    if (!c->sweep && (!t->in_registers || tiling_where(t)))
         emit_line(e, "%s tile[ROWS_%d * COLUMNS_%d];", dtype_c(t->dtype), t->number, t->number);
     tiling_find_pieces(e, t);
     if (tiling_has_registers(t) && t->in_registers)
@@ -388,6 +411,8 @@ const char *tiling_step(Emitter *e, Tiling *t, const char *const calls[8])
         emit_line(e, "tiles_begin(&registers, COLUMNS_%d);", t->number);
     }
     open_loops(e, t, &c->batch, c->batch.count, &depth);
+    if (c->sweep)
+        open_sweep(e, t, &depth);
     tiling_pack_all(e, t, calls[0]);
     emit_line(e, "const int64_t tiles = places / COLUMNS_%d;", t->number);
     find_tame(e, t, "columns_tame", "", emit_text(e, "panels_%d", t->number), "1, 0, places * depth");

@@ -11,7 +11,7 @@ static const char *const words[] = {
     "behind", "result", "result_step", "past", "is_past", "k_apart", "tile_step", "writes", "from", "s", "starts",
     "words", "registers", "end", "odds", "part", "low", "row_word", "column_word", "pair", "tame", "columns_tame",
     "is_flat", "columns_from", "columns_to", "points_from", "points_to", "at_tile", "first_point", "end_point",
-    "whole_from", "whole_to", "is_whole", "nears", "point", "at", "column", "lines"
+    "whole_from", "whole_to", "is_whole", "sweep", "sweep_from", "sweep_to", "held", "nears", "point", "at", "column", "lines"
 };
 
 bool emit_tiling_uses(const char *name)

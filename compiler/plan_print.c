@@ -159,6 +159,8 @@ static void dump_contract(Text *text, const Contract *c, int lanes)
     print_set(text, ", columns", &c->columns, "");
     print_set(text, ", contracted", &c->depth, "");
     text_put(text, c->in_place ? ", rows in place" : c->rows_spread ? ", rows packed as vectors" : c->rows_along ? ", rows packed side by side" : ", rows packed");
+    if (c->sweep)
+        text_print(text, ", %d points at a time", c->sweep);
     if (c->across)
         text_print(text, ", columns turned in squares with %s", c->across->name);
     if (c->parts)

@@ -143,11 +143,11 @@ static bool is_short(const Planner *planner, const Step *step, const IndexSet *c
     return run * (double)dtype_size(tensor->dtype) < SHORT && !index_apart(planner, step, &rows, run);
 }
 
-static double points(const Planner *planner, Index *const *list, int count)
+double planner_points(const Planner *planner, const IndexSet *set)
 {
     double product = 1;
-    for (int i = 0; i < count; i++)
-        product *= planner_extent(planner, list[i]);
+    for (int i = 0; i < set->count; i++)
+        product *= planner_extent(planner, set->list[i]);
     return product;
 }
 
@@ -175,9 +175,10 @@ static double row_cost(const Planner *planner, const Step *step, const Product *
 {
     const Target *target = planner->plan->target;
     const Index *stored = stored_along(planner, step);
-    double rows = points(planner, product->own[left].list, product->own[left].count), extent = fmax(planner_extent(planner, row), 1);
-    double columns = points(planner, product->own[1 - left].list, product->own[1 - left].count);
-    double depth = points(planner, product->reduce->reduce.over, product->reduce->reduce.over_count);
+    double rows = planner_points(planner, &product->own[left]), extent = fmax(planner_extent(planner, row), 1);
+    double columns = planner_points(planner, &product->own[1 - left]);
+    const IndexSet over = { product->reduce->reduce.over, product->reduce->reduce.over_count };
+    double depth = planner_points(planner, &over);
     double height = extent / ceil(extent / target->tile->rows), sums = height * target->tile->vectors;
     Lies lies = side_lies(planner, product->side[left], row, product->reduce);
     Lies stores = column == stored ? LIES_ALONG : row == stored ? LIES_TURNED : LIES_APART;
@@ -207,6 +208,7 @@ static Index *best_row(const Planner *planner, const Step *step, const Product *
 
 bool product_choose_sides(const Planner *planner, const Step *step, const Product *product, Sides *sides)
 {
+    const IndexSet over = { product->reduce->reduce.over, product->reduce->reduce.over_count };
     double least = 0;
     sides->row = NULL;
     for (int left = 0; left < 2; left++) {
@@ -215,8 +217,8 @@ bool product_choose_sides(const Planner *planner, const Step *step, const Produc
         if (!column || !product->own[left].count)
             continue;
         double lanes = planner->plan->target->vector_bytes / (double)dtype_size(register_dtype(product->reduce->dtype));
-        double columns = points(planner, own->list, own->count), cost = 0;
-        double depth = points(planner, product->reduce->reduce.over, product->reduce->reduce.over_count);
+        double columns = planner_points(planner, own), cost = 0;
+        double depth = planner_points(planner, &over);
         Index *row = best_row(planner, step, product, left, column, ceil(columns / lanes), &cost);
         Lies lies = side_lies(planner, product->side[1 - left], column, product->reduce);
         if (lies == LIES_APART &&

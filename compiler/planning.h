@@ -41,6 +41,7 @@ bool step_can_split(const Step *step);
 void plan_jam(Planner *planner, Step *step);
 
 /* plan_sides.c */
+double planner_points(const Planner *planner, const IndexSet *set);    /* of all its indices, by the extents at hand */
 const Term *plain_read(const Term *side);                /* what a side reads and no more than converts; else NULL */
 
 /* How far neighbours along an index are apart in the memory that a side is read from; 0: that is not known, or they are not. */
@@ -73,6 +74,10 @@ void plan_reach(const Planner *planner, const Step *step, Contract *c);
 
 /* plan_contract.c: NULL when the step is no product, or one that loops make as fast */
 Contract *plan_contract(Planner *planner, const Step *step);
+
+/* plan_tiles.c */
+enum { PANELS_MOST = 8 << 20 };                  /* bytes of packed columns, whatever the cache */
+double contract_near(const Target *target);      /* panels of at most so many bytes stay near while all rows meet them */
 void contract_tiles(Planner *planner, Launch *launch);    /* the blocks of a launch that has a tiled product */
 void contract_reserve(Planner *planner, const Launch *launch, const Step *step, const Size **end);
 

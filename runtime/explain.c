@@ -166,7 +166,7 @@ static void explain_contract(Text *text, const Compiled *c, const Launch *launch
                 arena_format(arena, ", tiles of %d columns, packed%s, %d lanes", k->tile_vectors * c->plan->lanes,
                              k->across || k->columns_turned ? " in squares" : "", c->plan->lanes), &depth);
     explain_set(text, c, launch, step, &k->depth, reduction_facts[k->product->reduce.reduction].name,
-                ", a tile's sums in registers", &depth);
+                k->sweep ? arena_format(arena, ", %d points at a time", k->sweep) : ", a tile's sums in registers", &depth);
 }
 
 /* The loops of one step, inside those over the launch's blocks. */
