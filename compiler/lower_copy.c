@@ -186,6 +186,11 @@ static Term *without_divisor(Lower *l, const Context *c, Term *x, Index *const *
     return NULL;
 }
 
+static bool keeps_indices(const Term *term)
+{
+    return term->kind == TERM_REDUCE && reduction_facts[term->reduce.reduction].leaves != LEAVES_NOTHING;
+}
+
 /* A reduction inside the loops of the context. What it runs over becomes loops of the statement, unless they are there:
  * those of one that keeps its indices (cumsum), or of another reduction that shares them. */
 Term *lower_copy_reduction(Lower *l, Context *c, const Term *term, const Instance *instance)
@@ -202,6 +207,7 @@ Term *lower_copy_reduction(Lower *l, Context *c, const Term *term, const Instanc
     }
     Context *inner = inside(l, c, over, count, ranks);
     inner->reduced = term->reduce.argument;
+    inner->taken = keeps_indices(term);
     Term *argument = lower_copy(l, inner, term->reduce.argument, instance), *divisor, *simple = NULL;
     if (term->reduce.reduction == REDUCTION_SUM && dtype_kind(term->dtype) == KIND_FLOAT && term->dtype == argument->dtype)
         simple = without_divisor(l, inner, argument, over, count, &divisor);
@@ -475,11 +481,6 @@ static Term *copy_softmax(Lower *l, Context *c, const Term *term, const Instance
 
 /* ---- reductions ---- */
 
-static bool keeps_indices(const Term *term)
-{
-    return term->kind == TERM_REDUCE && reduction_facts[term->reduce.reduction].leaves != LEAVES_NOTHING;
-}
-
 typedef struct Outermost {
     const Lower *l;
     bool *seen;                   /* [in term id] */
@@ -516,7 +517,7 @@ static Term *copy_reduce_unguarded(Lower *l, Context *c, const Term *term, const
     if (reduction == REDUCTION_SOFTMAX || reduction == REDUCTION_LOG_SOFTMAX)
         return copy_softmax(l, c, term, instance);
     unsigned char kind = l->kinds[term->id];
-    bool apart = (c->reduced && kind & PRODUCT_END) ||
+    bool apart = (c->reduced && kind & PRODUCT_END) || (c->taken && kind & PRODUCT_ITSELF) ||
                  (kind & (PRODUCT_END | PRODUCT_ITSELF) && stands_beside(l, c->reduced ? c->reduced : c->root));
     if (!runs_in_all_loops(c, term, instance) || (keeps_indices(term) && c->root != term) || apart)
         return copy_stored(l, c, term, instance);

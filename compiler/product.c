@@ -219,16 +219,6 @@ static bool is_end(Arena *arena, const Term *term, Nests nests, const Extents *e
            product_pays(&product, nests, extents, term->reduce.over, term->reduce.over_count);
 }
 
-/* The product whose elements a scan or a ranking takes one after the other; NULL: none. */
-static const Term *taken_product(Arena *arena, const Term *term, Nests nests, const Extents *extents)
-{
-    bool takes = term->kind == TERM_REDUCE && reduction_facts[term->reduce.reduction].leaves != LEAVES_NOTHING;
-    const Term *inside = takes ? product_inside(arena, term->reduce.argument) : NULL;
-    Product product;
-    return inside && product_match(arena, inside, &product) &&
-           product_pays(&product, nests, extents, term->reduce.over, term->reduce.over_count) ? inside : NULL;
-}
-
 static bool is_sum_of_sides(const Product *product)
 {
     const Term *sum = product->reduce->reduce.argument;
@@ -257,9 +247,6 @@ unsigned char *product_kinds(Arena *arena, const Program *program, Nests nests, 
             kinds[i] |= PRODUCT_ITSELF;
         if (is_end(arena, term, nests, extents))
             kinds[i] |= PRODUCT_END;
-        const Term *taken = taken_product(arena, term, nests, extents);
-        if (taken)
-            kinds[taken->id] |= PRODUCT_END;
         if (is_of_powers(arena, term, nests, extents))
             kinds[i] |= PRODUCT_OF_POWERS;
     }

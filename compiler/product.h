@@ -38,8 +38,7 @@ bool product_pays(const Product *product, Nests nests, const Extents *extents, I
 /* What a reduction of a checked program is to the products that pay. */
 enum {
     PRODUCT_ITSELF = 1,
-    PRODUCT_END = 2,              /* the first reduction behind one, or the product that a scan or a ranking takes elements of:
-                                   * what is done with it next has its own loops */
+    PRODUCT_END = 2,              /* the first reduction behind one: what is done with it next has its own loops */
     PRODUCT_OF_POWERS = 4         /* a logsumexp of a sum of two values, which the product of their exponentials would make */
 };
 
