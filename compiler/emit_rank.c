@@ -117,19 +117,115 @@ static const char *emit_block(Emitter *e, const Term *x, const char *from, const
     return row;
 }
 
-/* Ranks the elements of one point of the kept loops, and stores the best. */
-void emit_rank(Emitter *e)
+/* Stores the best of one row. */
+static void store_best(Emitter *e, const char *state)
 {
     const Statement *statement = e->step->statement;
-    const Term *reduce = statement->outputs[0].value;
+    Scope *body = emit_push(e);
+    const char *rank = emit_name(e, "rank");
+    emit_bind(e, statement->outputs[0].value->reduce.ranks, rank);
+    for (int o = 0; o < statement->output_count; o++) {
+        const Term *value = statement->outputs[o].value;
+        bool place = reduction_facts[value->reduce.reduction].gives == GIVES_POSITION;
+        emit_know(e, value, (Value){ emit_text(e, "%s.%s[%s]", state, place ? "places" : "values", rank), false });
+        emit_store(e, &statement->outputs[o]);
+    }
+    emit_pop(e);
+    emit_line(e, "for (int64_t %s = 0; %s < RANKS_%d; %s++) {", rank, rank, e->step->id + 1, rank);
+    emit_body(e, body);
+    emit_line(e, "}");
+}
+
+/* Of several rows that lie side by side, squares of a block's elements are turned, so that each row lies on its own. */
+static void turn_block(Emitter *e, const Term *x, const char *from, const char *to)
+{
     const Ranking *ranking = e->step->ranking;
     int n = e->step->id + 1;
-    emit_functions(e, reduce);
-    const char *state = emit_name(e, "ranking"), *from = emit_name(e, emit_text(e, "%s_from", ranking->over->name));
-    const char *to = emit_name(e, emit_text(e, "%s_to", ranking->over->name)), *extent = emit_extent(e, ranking->over);
-    bool most = reduction_facts[reduce->reduce.reduction].state == STATE_TOPK;
-    emit_line(e, "Ranking_%d %s = { ranked_%d, sorted_%d, ranked_place_%d, sorted_place_%d, 0, %s, 0 };", n, state, n, n, n, n,
-              emit_extreme(e, ranking->dtype, !most));
+    const char *dtype = dtype_name(ranking->dtype), *square = emit_name(e, "square"), *at = emit_name(e, ranking->over->name);
+    const char *row = emit_name(e, "row"), *first = emit_name(e, emit_text(e, "%s_first", ranking->over->name));
+    const char *s = emit_name(e, "s");
+    Scope *body = emit_push(e), *value = emit_push(e);
+    body->loop = value->loop = true;
+    emit_bind(e, ranking->over, at);
+    emit_line(e, "const int64_t %s = size_min(%s + %s, %s - 1);", at, first, s, to);
+    const char *text = emit_varying(e, x);
+    if (register_dtype(x->dtype) == DTYPE_BOOL)
+        text = emit_text(e, "to_i32_boolv(%s)", emit_bare(e, text));
+    emit_line(e, "%s[%s] = %s;", square, s, emit_bare(e, text));
+    emit_pop(e);
+    emit_line(e, "%sv %s[LANES];", dtype, square);
+    emit_line(e, "for (int %s = 0; %s < LANES; %s++) {", s, s, s);
+    emit_body(e, value);
+    emit_line(e, "}");
+    emit_line(e, "transpose_%sv(%s);", dtype, square);
+    emit_line(e, "for (int %s = 0; %s < LANES; %s++)", row, row, row);
+    emit_line(e, "    store_%sv(row_%d + %s * BLOCK_%d + (%s - %s), 1, %s[%s], LANES);", dtype, n, row, n, first, from, square, row);
+    emit_pop(e);
+    emit_line(e, "for (int64_t %s = %s; %s < %s; %s += LANES) {", first, from, first, to, first);
+    emit_body(e, body);
+    emit_line(e, "}");
+}
+
+/* What is done with each of the rows that go together. */
+static void each_row(Emitter *e, const char *row, const char *count, const Scope *body)
+{
+    emit_line(e, "for (int %s = 0; %s < %s; %s++) {", row, row, count, row);
+    emit_body(e, body);
+    emit_line(e, "}");
+}
+
+/* Ranks the elements of a vector of points, whose rows lie side by side. */
+static void rank_rows(Emitter *e, const Term *reduce, const char *from, const char *to, const char *worst)
+{
+    const Ranking *ranking = e->step->ranking;
+    int n = e->step->id + 1;
+    const char *states = emit_name(e, "rankings"), *row = emit_name(e, "lane"), *extent = emit_extent(e, ranking->over);
+    const char *count = e->scope->count, *one = emit_text(e, "%s[%s]", states, row), *room = emit_text(e, "%s * %lld", row, (long long)ranking->room);
+    emit_line(e, "Ranking_%d %s[LANES];", n, states);
+    Scope *body = emit_push(e);
+    const char *begin = emit_name(e, "begin");
+    emit_line(e, "const Ranking_%d %s = { ranked_%d + %s, sorted_%d + %s, ranked_place_%d + %s, sorted_place_%d + %s, 0, %s, 0 };", n, begin, n,
+              room, n, room, n, room, n, room, worst);
+    emit_line(e, "%s = %s;", one, begin);
+    emit_pop(e);
+    each_row(e, row, count, body);
+    Scope *block = emit_push(e);
+    block->loop = true;
+    emit_line(e, "const int64_t %s = size_min(%s + BLOCK_%d, %s);", to, from, n, extent);
+    turn_block(e, reduce->reduce.argument, from, to);
+    body = emit_push(e);
+    emit_line(e, "rank_%d(&%s, row_%d + %s * BLOCK_%d, %s - %s, %s);", n, one, n, row, n, to, from, from);
+    emit_pop(e);
+    each_row(e, row, count, body);
+    emit_pop(e);
+    emit_line(e, "for (int64_t %s = 0; %s < %s; %s += BLOCK_%d) {", from, from, extent, from, n);
+    emit_body(e, block);
+    emit_line(e, "}");
+    const Step *outer = e->step;
+    Step *scalar = ARENA_NEW(e->arena, Step);
+    *scalar = *outer;
+    scalar->vector = NULL;
+    const char *lanes = emit_bound(e, outer->vector);
+    body = emit_push(e);
+    body->count = NULL;
+    const char *point = emit_name(e, emit_text(e, "%s_at", outer->vector->name));
+    emit_bind(e, outer->vector, point);
+    emit_line(e, "const int64_t %s = %s + %s;", point, lanes, row);
+    emit_line(e, "settle_%d(&%s);", n, one);
+    e->step = scalar;
+    store_best(e, one);
+    e->step = outer;
+    emit_pop(e);
+    each_row(e, row, count, body);
+}
+
+/* Ranks the elements of one point of the kept loops, and stores the best. */
+static void rank_row(Emitter *e, const Term *reduce, const char *from, const char *to, const char *worst)
+{
+    const Ranking *ranking = e->step->ranking;
+    int n = e->step->id + 1;
+    const char *state = emit_name(e, "ranking"), *extent = emit_extent(e, ranking->over);
+    emit_line(e, "Ranking_%d %s = { ranked_%d, sorted_%d, ranked_place_%d, sorted_place_%d, 0, %s, 0 };", n, state, n, n, n, n, worst);
     Scope *block = emit_push(e);
     block->loop = true;
     emit_line(e, "const int64_t %s = size_min(%s + BLOCK_%d, %s);", to, from, n, extent);
@@ -140,17 +236,18 @@ void emit_rank(Emitter *e)
     emit_body(e, block);
     emit_line(e, "}");
     emit_line(e, "settle_%d(&%s);", n, state);
-    Scope *body = emit_push(e);
-    const char *rank = emit_name(e, "rank");
-    emit_bind(e, reduce->reduce.ranks, rank);
-    for (int o = 0; o < statement->output_count; o++) {
-        const Term *value = statement->outputs[o].value;
-        bool place = reduction_facts[value->reduce.reduction].gives == GIVES_POSITION;
-        emit_know(e, value, (Value){ emit_text(e, "%s.%s[%s]", state, place ? "places" : "values", rank), false });
-        emit_store(e, &statement->outputs[o]);
-    }
-    emit_pop(e);
-    emit_line(e, "for (int64_t %s = 0; %s < RANKS_%d; %s++) {", rank, rank, n, rank);
-    emit_body(e, body);
-    emit_line(e, "}");
+    store_best(e, state);
+}
+
+void emit_rank(Emitter *e)
+{
+    const Term *reduce = e->step->statement->outputs[0].value;
+    const Ranking *ranking = e->step->ranking;
+    emit_functions(e, reduce);
+    const char *from = emit_name(e, emit_text(e, "%s_from", ranking->over->name)), *to = emit_name(e, emit_text(e, "%s_to", ranking->over->name));
+    const char *worst = emit_bare(e, emit_extreme(e, ranking->dtype, reduction_facts[reduce->reduce.reduction].state != STATE_TOPK));
+    if (ranking->rows > 1)
+        rank_rows(e, reduce, from, to, worst);
+    else
+        rank_row(e, reduce, from, to, worst);
 }

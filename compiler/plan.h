@@ -83,6 +83,8 @@ typedef struct Ranking {
     Dtype dtype;                  /* of the elements as they are compared */
     int block;                    /* so many elements are looked at together */
     bool copies;                  /* they may have to be put side by side for that */
+    int rows;                     /* so many go together, which lie side by side, and are turned: the lanes, or 1 */
+    int64_t room;                 /* for the candidates of one row */
 } Ranking;
 
 typedef struct Step {

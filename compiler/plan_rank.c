@@ -4,8 +4,7 @@
 enum {
     BLOCK_NEAR = 1 << 14,         /* elements of a row that is read where it lies are looked at twice in blocks of so many; */
     BLOCK_COPIED = 1 << 12,       /* of one that may have to be copied in so many, */
-    BLOCK_SMALLEST = 64,          /* or where room is scarce */
-    RANK_LINE = 64                /* bytes that a part of the workspace is rounded up to */
+    BLOCK_TURNED = 1 << 9         /* of several that are turned into rows in so few */
 };
 
 /* Whether a row lies side by side in a temporary, so that nothing has to be copied. */
@@ -29,51 +28,89 @@ static bool lies_in_rows(const Plan *plan, const Term *x, const Index *over, Dty
     return side_by_side;
 }
 
-static void add_scratch(Planner *planner, const Step *step, const char *word, Dtype dtype, const Size *count, const Size **end)
+Dtype ranking_dtype(const Term *reduce)
 {
-    Arena *arena = planner->arena;
-    Scratch scratch = { .step = step, .dtype = dtype, .name = arena_format(arena, "%s_%d", word, step->id + 1),
-                        .bytes = size_op(arena, SIZE_MUL, count, size_constant(arena, (int64_t)dtype_size(dtype))) };
-    scratch.offset = planner_reserve(planner, end, scratch.name, scratch.bytes);
-    ARENA_APPEND(arena, planner->plan->scratch, planner->plan->scratch_count, scratch);
+    Dtype dtype = register_dtype(reduce->reduce.argument->dtype);
+    return dtype == DTYPE_BOOL ? DTYPE_I32 : dtype;
 }
 
-/* How many candidates there is room for. */
-static int64_t candidates(const Planner *planner, int64_t ranks)
+/* A point's result is stored by itself, with what its position reads: only at plain positions. */
+bool ranking_turns(const Statement *statement)
 {
-    int64_t some = 4 * (int64_t)planner->plan->lanes, more = ranks > 2 * some ? ranks : 2 * some;
-    return ranks + more + some;
+    Dtype dtype = ranking_dtype(statement->outputs[0].value);
+    bool plain = !statement->accumulate;
+    for (int o = 0; o < statement->output_count; o++)
+        for (int a = 0; a < statement->outputs[o].tensor->rank; a++)
+            plain &= position_is_plain(&statement->outputs[o].positions[a]);
+    return plain && (dtype == DTYPE_F32 || dtype == DTYPE_F64 || dtype == DTYPE_I32);
+}
+
+/* What a ranking has in the worker's part: the candidates and their places, twice, since sorting needs the room, and a block of
+ * a row; of as many rows as go together. */
+typedef struct Part {
+    const char *word;
+    Dtype dtype;
+    const Size *count;
+} Part;
+
+enum { PARTS = 5 };
+
+static void list_parts(Planner *planner, const Ranking *ranking, Part parts[PARTS])
+{
+    Arena *arena = planner->arena;
+    const Size *room = size_constant(arena, ranking->room * ranking->rows);
+    const Size *block = size_constant(arena, ranking->block * (int64_t)ranking->rows);
+    if (ranking->rows == 1)
+        block = size_op(arena, SIZE_MIN, block, size_extent(arena, ranking->over->origin));
+    parts[0] = (Part){ "ranked", ranking->dtype, room };
+    parts[1] = (Part){ "sorted", ranking->dtype, room };
+    parts[2] = (Part){ "ranked_place", DTYPE_I64, room };
+    parts[3] = (Part){ "sorted_place", DTYPE_I64, room };
+    parts[4] = (Part){ "row", ranking->dtype, ranking->copies ? block : NULL };
+}
+
+static const Size *part_bytes(Planner *planner, const Part *part)
+{
+    return size_op(planner->arena, SIZE_MUL, part->count, size_constant(planner->arena, (int64_t)dtype_size(part->dtype)));
+}
+
+/* How a step ranks rows that have to be copied, or need not. */
+static Ranking make_ranking(const Planner *planner, const Step *step, bool copies)
+{
+    const Term *reduce = step->statement->outputs[0].value;
+    Ranking ranking = { .over = reduce->reduce.over[0], .ranks = (int64_t)reduce->reduce.parameter, .dtype = ranking_dtype(reduce),
+                        .rows = step->vector_kept ? planner->plan->lanes : 1 };
+    int64_t some = 4 * (int64_t)planner->plan->lanes, more = ranking.ranks > 2 * some ? ranking.ranks : 2 * some;
+    ranking.room = ranking.ranks + more + some;
+    ranking.copies = ranking.rows > 1 || copies;
+    ranking.block = !ranking.copies ? BLOCK_NEAR : ranking.rows > 1 ? BLOCK_TURNED : BLOCK_COPIED;
+    return ranking;
 }
 
 const Size *rank_bytes(Planner *planner, const Step *step)
 {
-    Arena *arena = planner->arena;
-    const Term *reduce = step->statement->outputs[0].value;
-    int64_t size = (int64_t)dtype_size(register_dtype(reduce->reduce.argument->dtype)), element = size < 4 ? 4 : size;
-    int64_t room = candidates(planner, (int64_t)reduce->reduce.parameter);
-    const Size *row = size_op(arena, SIZE_MIN, size_constant(arena, BLOCK_COPIED), size_extent(arena, reduce->reduce.over[0]->origin));
-    row = size_op(arena, SIZE_MUL, row, size_constant(arena, element));
-    return size_op(arena, SIZE_ADD, row, size_constant(arena, 2 * room * (element + 8) + 5 * RANK_LINE));
+    Ranking ranking = make_ranking(planner, step, true);
+    Part parts[PARTS];
+    const Size *sum = size_constant(planner->arena, 0);
+    list_parts(planner, &ranking, parts);
+    for (int i = 0; i < PARTS; i++)
+        planner_reserve(planner, &sum, NULL, part_bytes(planner, &parts[i]));
+    return sum;
 }
 
-/* The candidates and their places, twice, since sorting needs the room, and a block of a row. */
 void rank_reserve(Planner *planner, Step *step, const Size **end)
 {
-    Arena *arena = planner->arena;
-    const Term *reduce = step->statement->outputs[0].value, *x = reduce->reduce.argument;
-    Ranking *ranking = ARENA_NEW(arena, Ranking);
-    Dtype dtype = register_dtype(x->dtype);
-    *ranking = (Ranking){ .over = reduce->reduce.over[0], .ranks = (int64_t)reduce->reduce.parameter,
-                          .dtype = dtype == DTYPE_BOOL ? DTYPE_I32 : dtype };
-    ranking->copies = !lies_in_rows(planner->plan, x, ranking->over, ranking->dtype);
-    ranking->block = !ranking->copies ? BLOCK_NEAR : planner->hints->smallest_tiles ? BLOCK_SMALLEST : BLOCK_COPIED;
+    const Term *reduce = step->statement->outputs[0].value;
+    Ranking *ranking = ARENA_NEW(planner->arena, Ranking);
+    *ranking = make_ranking(planner, step,
+                            !lies_in_rows(planner->plan, reduce->reduce.argument, reduce->reduce.over[0], ranking_dtype(reduce)));
     step->ranking = ranking;
-    const Size *room = size_constant(arena, candidates(planner, ranking->ranks));
-    add_scratch(planner, step, "ranked", ranking->dtype, room, end);
-    add_scratch(planner, step, "sorted", ranking->dtype, room, end);
-    add_scratch(planner, step, "ranked_place", DTYPE_I64, room, end);
-    add_scratch(planner, step, "sorted_place", DTYPE_I64, room, end);
-    if (ranking->copies)
-        add_scratch(planner, step, "row", ranking->dtype,
-                    size_op(arena, SIZE_MIN, size_constant(arena, ranking->block), size_extent(arena, ranking->over->origin)), end);
+    Part parts[PARTS];
+    list_parts(planner, ranking, parts);
+    for (int i = 0; i < PARTS && parts[i].count; i++) {
+        Scratch scratch = { .step = step, .dtype = parts[i].dtype, .bytes = part_bytes(planner, &parts[i]),
+                            .name = arena_format(planner->arena, "%s_%d", parts[i].word, step->id + 1) };
+        scratch.offset = planner_reserve(planner, end, scratch.name, scratch.bytes);
+        ARENA_APPEND(planner->arena, planner->plan->scratch, planner->plan->scratch_count, scratch);
+    }
 }

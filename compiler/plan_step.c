@@ -164,7 +164,8 @@ static void cost_term(Costing *c, const Term *term)
         return;
     c->seen[term->id] = true;
     double count = turns(c, term, &in_lanes);
-    if (in_lanes && dtype_size(register_dtype(term->dtype)) > c->widest && term->kind != TERM_CONSTANT)
+    bool ranks = term->kind == TERM_REDUCE && term->reduce.ranks;    /* the best come one by one */
+    if (in_lanes && !ranks && dtype_size(register_dtype(term->dtype)) > c->widest && term->kind != TERM_CONSTANT)
         c->widest = dtype_size(register_dtype(term->dtype));
     switch (term->kind) {
     case TERM_READ: cost_read(c, term, count, in_lanes); break;
@@ -269,7 +270,7 @@ static bool may_carry_lanes(const Planner *planner, const Step *step, const Inde
     const Term *value = step->statement->outputs[0].value;
     bool threads = planner->plan->target->grid != NULL;
     if (step->kind == STEP_RANK)
-        return threads;
+        return threads || ranking_turns(step->statement);
     if (step->scatters && !adds_apart(&step->statement->outputs[0], index))
         return false;
     return step->kind != STEP_SCAN || !indices_have(value->reduce.over, value->reduce.over_count, index) ||

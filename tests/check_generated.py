@@ -68,7 +68,7 @@ KERNELS = {
     "triangle": ("qd,kd->qk | where(@q >= @k, _, 0)", ["-d", "q=300,k=300,d=64"]),
     "triangle_product": ("where(@i >= @j, A[i,j], 0) * B[j,k] -> [i,k]", ["-d", "i=300,j=300,k=64"]),
     "gaussian": ("(id - jd)^2 -> ij | exp(-0.5 * _) | * jv -> iv", []), "cumulative_maximum": ("ij | cummax j", []),
-    "largest": ("ij:f64 | topk(3) j", []), "embedding": ("E[t[i]:i64,h], W[h,v] -> [i,v]", []),
+    "largest": ("ij:f64 | topk(3) j", []), "ranked_columns": ("A[s,j] | topk(3) s & argtopk(3) s", []), "embedding": ("E[t[i]:i64,h], W[h,v] -> [i,v]", []),
     "masked_argmax": ("ij | where(@j < len[i]:i64, _, -inf) | argmax j", []), "window": ("x[2*i+r], k[r] -> [i]", []),
     "polar": ("exp(z[i]:c64) * abs(z[i]:c64)", []), "chain": ("a = i,j; b = a[i,j] | exp; b[i,j] | sum i | _ + 1", []),
     "static": ("ij,jk->ik", ["--static", "j=64"]), "budget": ("ij | softmax j", ["--memory", "64K"]),
