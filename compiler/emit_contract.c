@@ -135,13 +135,51 @@ static bool is_for_one(const Tiling *t)
     return (t->c->tile_vectors == 1 || t->c->tames) && t->c->group == 1 && !t->c->rows_spread;
 }
 
+/* What a product takes from a row's number. */
+typedef struct Differences {
+    Emitter *e;
+    const Tiling *t;
+    const Term *column;           /* a row's number less a column's */
+    int count, signless;          /* of differences, and of those that only a square or a size is made of */
+} Differences;
+
+static bool is_number(const Term *term, double number)
+{
+    while (term->kind == TERM_MAP && term->map.function == FUNCTION_CAST)
+        term = term->map.arguments[0];
+    return term->kind == TERM_CONSTANT && term->constant.value == number;
+}
+
+static void find_difference(void *user, const Term *term)
+{
+    Differences *d = user;
+    if (term->kind != TERM_MAP)
+        return;
+    Function function = term->map.function;
+    const Term *x = term->map.arguments[0];
+    d->count += function == FUNCTION_SUB && x == d->t->c->left;
+    if (function == FUNCTION_SUB && x == d->t->c->left && term->map.arguments[1] == d->t->c->right && dtype_kind(term->dtype) == KIND_FLOAT)
+        d->column = term;
+    bool even = function == FUNCTION_ABS || function == FUNCTION_SQUARE || (function == FUNCTION_POW && is_number(term->map.arguments[1], 2));
+    d->signless += even && x == d->column && d->e->uses[x->id] <= 1;
+}
+
+static Differences differences_of(Emitter *e, const Tiling *t)
+{
+    Differences d = { .e = e, .t = t };
+    term_each_below(e->arena, t->c->product->reduce.argument, find_difference, &d);
+    return d;
+}
+
 /* Whether each instruction that takes a row's number loads it for itself: a broadcast would be in the way of those that
- * combine it with a column's before the product is added. */
-static bool is_loaded_each(const Emitter *e, const Tiling *t)
+ * combine it with a column's before the product is added. It can load what is taken from another number, not what another is
+ * taken from. */
+static bool is_loaded_each(Emitter *e, const Tiling *t)
 {
     const Term *x = t->c->product->reduce.argument;
     bool fused = x->kind == TERM_MAP && x->map.function == FUNCTION_MUL;
-    return e->plan->target->broadcasts && t->c->group == 1 && !fused && !t->c->tames;
+    Differences d = differences_of(e, t);
+    return e->plan->target->broadcasts && t->c->group == 1 && !fused && !t->c->tames && d.count == d.signless;
 }
 
 static const char *left_line(Emitter *e, const Tiling *t)
@@ -196,6 +234,9 @@ static const char *step_line(Emitter *e, Tiling *t)
     if (is_loaded_each(e, t)) {
         emit_line(e, "HOLD_POINTER(at);");
         left = emit_text(e, "splat_%sv(*at)", dtype);
+        Differences d = differences_of(e, t);
+        if (d.signless)
+            emit_know(e, d.column, (Value){ emit_text(e, "(right[v] - %s)", left), true });
     }
     emit_know(e, t->c->left, (Value){ left, true });
     emit_know(e, t->c->right, (Value){ "right[v]", true });
