@@ -31,6 +31,67 @@ void nest_groups(Emitter *e, Nest *nest, const LoopBounds *loop, const char *at)
     emit_line(e, "}");
 }
 
+/* A loop over some elements of each point, which calls a function for each; without a call they are added one by one. */
+static void emit_some(Emitter *e, Nest *nest, const LoopBounds *loop, const char *at, const char *end, const char *call, const char *behind)
+{
+    Scope *body = emit_push(e);
+    const char *name = emit_name(e, loop->index->name);
+    body->loop = true;
+    emit_bind(e, loop->index, name);
+    if (call) {
+        Scope *points = nest_open_points(e);
+        emit_line(e, "%s, %s%s);", call, emit_bare(e, emit_varying(e, nest->domains[0].reduce->reduce.argument)), behind);
+        nest_close_points(e, points);
+    } else {
+        nest_turn(e, nest, "0");
+    }
+    emit_pop(e);
+    emit_line(e, "for (int64_t %s = %s; %s < %s; %s++) {", name, at, name, end, name);
+    emit_body(e, body);
+    emit_line(e, "}");
+}
+
+static void emit_each_point(Emitter *e, const char *line)
+{
+    emit_line(e, "UNROLL");
+    emit_line(e, "for (int point = 0; point < points; point++)");
+    emit_line(e, "    %s", line);
+}
+
+/* The same for points that go together. Their elements are made twice, which costs less than to keep them in between. */
+void nest_groups_of_points(Emitter *e, Nest *nest, const LoopBounds *loop, const char *at)
+{
+    const Term *reduce = nest->domains[0].reduce;
+    Component components[STATE_COMPONENTS_MAX];
+    state_components(reduce, components);
+    const char *name = state_group(reduce), *suffix = emit_suffix(components[0].dtype, true);
+    const char *state = nest->names[0][0], *sum = nest->names[0][1];
+    Scope *body = emit_push(e);
+    const char *top = emit_name(e, "top"), *end = emit_name(e, emit_text(e, "%s_end", loop->index->name));
+    body->loop = true;
+    emit_line(e, "const int64_t %s = size_min(%s + %d, %s);", end, at, GROUP_OF_POINTS, loop->end);
+    emit_line(e, "%s %s[%d];", emit_type(components[0].dtype, true), top, e->step->jam);
+    emit_each_point(e, emit_text(e, "%s[point] = %s[point];", top, state));
+    emit_some(e, nest, loop, at, end, emit_text(e, "reach_%s_%s(&%s[point]", name, suffix, top), "");
+    const char *endless = emit_name(e, "endless");
+    emit_line(e, "boolv %s = first_boolv(0);", endless);
+    emit_each_point(e, emit_text(e, "%s = or_boolv(%s, endless_%s_%s(%s[point]));", endless, endless, name, suffix, top));
+    Scope *alone = emit_push(e);
+    alone->branch = true;
+    emit_some(e, nest, loop, at, end, NULL, NULL);
+    emit_line(e, "continue;");
+    emit_pop(e);
+    emit_line(e, "if (any_boolv(%s)) {", endless);
+    emit_body(e, alone);
+    emit_line(e, "}");
+    emit_each_point(e, emit_text(e, "%s[point] = raise_%s_%s(&%s[point], &%s[point], %s[point]);", top, name, suffix, state, sum, top));
+    emit_some(e, nest, loop, at, end, emit_text(e, "weigh_%s_%s(&%s[point]", name, suffix, sum), emit_text(e, ", %s[point]", top));
+    emit_pop(e);
+    emit_line(e, "for (; %s < %s; %s += %d) {", at, loop->end, at, GROUP_OF_POINTS);
+    emit_body(e, body);
+    emit_line(e, "}");
+}
+
 /* The innermost loop with ROWS elements of each lane at a time, as long as there are so many. */
 void nest_rows(Emitter *e, Nest *nest, const LoopBounds *loop, const char *at)
 {

@@ -4,7 +4,7 @@
 
 #include "emitting.h"
 
-enum { CHAINS = 4, GROUP = 32, ROWS = 8 };
+enum { CHAINS = 4, GROUP = 32, GROUP_OF_POINTS = 64, ROWS = 8 };
 
 typedef struct Nest {
     Term *const *reduces;         /* as known to others */
@@ -16,7 +16,7 @@ typedef struct Nest {
     bool team;                    /* or the threads of a team do */
     bool varying;                 /* each lane has a state of its own */
     int chains;
-    bool grouped;                 /* up to GROUP elements are added at once */
+    bool grouped;                 /* up to GROUP elements are added at once, of points that go together GROUP_OF_POINTS */
     bool in_rows;                 /* the best of ROWS elements is found at once, of each lane */
     bool jammed;                  /* each of the points that go together has a state of its own */
     const char *(*names)[STATE_COMPONENTS_MAX];      /* of the states, declared */
@@ -24,12 +24,18 @@ typedef struct Nest {
 } Nest;
 
 void nest_step(Emitter *e, Nest *nest, int r);          /* one element */
+void nest_turn(Emitter *e, Nest *nest, const char *chain);    /* one turn of the innermost loop, of a chain or of each point */
 
 /* The reduction of the nest that finds what another one is for, which then has nothing to do until the end; -1: none. */
 int nest_finder(const Nest *nest, int r);
 
+/* A loop over the points that go together, and what is written into it until nest_close_points(). */
+Scope *nest_open_points(Emitter *e);
+void nest_close_points(Emitter *e, const Scope *body);
+
 /* emit_nest.c: loops from `at` on, which leave it behind the elements that they took */
 void nest_groups(Emitter *e, Nest *nest, const LoopBounds *loop, const char *at);
+void nest_groups_of_points(Emitter *e, Nest *nest, const LoopBounds *loop, const char *at);
 void nest_rows(Emitter *e, Nest *nest, const LoopBounds *loop, const char *at);
 
 #endif

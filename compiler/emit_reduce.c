@@ -214,8 +214,7 @@ static void emit_steps(Emitter *e, Nest *nest)
     }
 }
 
-/* A loop over the points that go together, and what is written into it until close_points(). */
-static Scope *open_points(Emitter *e)
+Scope *nest_open_points(Emitter *e)
 {
     const Index *index = e->step->jammed;
     Scope *body = emit_push(e);
@@ -225,7 +224,7 @@ static Scope *open_points(Emitter *e)
     return body;
 }
 
-static void close_points(Emitter *e, const Scope *body)
+void nest_close_points(Emitter *e, const Scope *body)
 {
     emit_pop(e);
     emit_line(e, "UNROLL");
@@ -265,16 +264,15 @@ static void emit_prefetches(Emitter *e, const Nest *nest)
         term_each_below(e->arena, nest->domains[r].reduce->reduce.argument, prefetch_read, &ahead);
 }
 
-/* One turn of the innermost loop, of a chain or of each point. */
-static void emit_turn(Emitter *e, Nest *nest, const char *chain)
+void nest_turn(Emitter *e, Nest *nest, const char *chain)
 {
-    Scope *points = nest->jammed ? open_points(e) : NULL;
+    Scope *points = nest->jammed ? nest_open_points(e) : NULL;
     set_turn(e, nest, points ? "point" : chain);
     if (e->step->ahead && (nest->jammed ? !e->scope->count : nest->chains > 1 && !strcmp(chain, "chain")))
         emit_prefetches(e, nest);
     emit_steps(e, nest);
     if (points)
-        close_points(e, points);
+        nest_close_points(e, points);
 }
 
 /* ---- loops ---- */
@@ -323,14 +321,14 @@ static void emit_fast_loop(Emitter *e, Nest *nest, int depth)
         nest_rows(e, nest, loop, at);
     }
     if (nest->grouped) {
-        nest_groups(e, nest, loop, at);
+        (nest->jammed ? nest_groups_of_points : nest_groups)(e, nest, loop, at);
     } else if (chains > 1 || nest->across) {
         Scope *body = emit_push(e);
         const char *name = chains > 1 ? emit_name(e, loop->index->name) : at;
         body->indent += chains > 1;
         body->loop = true;
         emit_bind(e, loop->index, name);
-        emit_turn(e, nest, "chain");
+        nest_turn(e, nest, "chain");
         emit_pop(e);
         const char *stride = loop_stride(e, nest, chains);
         const char *last = nest->team ? emit_text(e, "%s < %s", loop_stride(e, nest, chains - 1), loop->end)    /* of this thread */
@@ -356,7 +354,7 @@ static void emit_fast_loop(Emitter *e, Nest *nest, int depth)
         rest->count = emit_name(e, "count");
         emit_line(e, "const int %s = %s - %s < LANES ? (int)(%s - %s) : LANES;", rest->count, loop->end, at, loop->end, at);
     }
-    emit_turn(e, nest, "0");
+    nest_turn(e, nest, "0");
     emit_pop(e);
     emit_line(e, strcmp(step, "1") ? "for (; %s < %s; %s += %s) {" : "for (; %s < %s; %s++) {", at, loop->end, at, step);
     emit_body(e, rest);
@@ -387,7 +385,7 @@ static void emit_loops(Emitter *e, Nest *nest, int depth)
     for (int r = 0; r < nest->count; r++)
         leaf &= !contains_reduction(e, nest->reduces[r]->reduce.argument);
     if (depth == nest->loop_count) {
-        emit_turn(e, nest, "0");
+        nest_turn(e, nest, "0");
     } else if (innermost && leaf && (nest->chains > 1 || nest->across || nest->grouped || nest->in_rows)) {
         emit_fast_loop(e, nest, depth);
     } else if (innermost && nest->across) {
@@ -507,26 +505,69 @@ Value emit_reduction(Emitter *e, const Term *term)
     return *emit_known(e, term);
 }
 
-/* The step's reductions for several points of a kept loop at once, and then what the step makes of each. */
+/* What the step makes of each point. */
+static void store_points(Emitter *e)
+{
+    for (int o = 0; o < e->step->statement->output_count; o++)
+        emit_store(e, &e->step->statement->outputs[o]);
+}
+
+/* The reductions of all points, and what the step makes of them. */
+static void run_jammed(Emitter *e, Nest *nest)
+{
+    declare_states(e, nest);
+    run_nest(e, nest);
+    Scope *points = nest_open_points(e);
+    for (int r = 0; r < nest->count; r++) {
+        const char *names[STATE_COMPONENTS_MAX];
+        finished_names(e, nest, r, names);
+        if (e->step->guard)    /* not finished where the point asks for nothing */
+            emit_know(e, nest->reduces[r], emit_state_finish(e, nest->reduces[r], names, true));
+        else
+            know_finished(e, nest->reduces[r], names, nest->varying && !nest->across);
+    }
+    store_points(e);
+    nest_close_points(e, points);
+}
+
+/* The same where one of the points asks for it; else the where's other branch is taken. */
+static void run_guarded(Emitter *e, Nest *nest)
+{
+    const Term *guard = e->step->guard;
+    const char *asked = emit_name(e, "asked"), *active = emit_active(e);
+    bool is_no = guard->select.no == nest->reduces[0];
+    emit_line(e, "boolv %s = first_boolv(0);", asked);
+    Scope *points = nest_open_points(e);
+    const char *condition = emit_bare(e, emit_term(e, guard->select.condition).text);
+    emit_line(e, is_no ? "%s = or_boolv(%s, not_boolv(%s));" : "%s = or_boolv(%s, %s);", asked, asked, condition);
+    nest_close_points(e, points);
+    Scope *some = emit_push(e);
+    some->branch = true;
+    run_jammed(e, nest);
+    emit_pop(e);
+    Scope *none = emit_push(e);
+    none->branch = true;
+    points = nest_open_points(e);
+    emit_know(e, guard, (Value){ emit_varying(e, is_no ? guard->select.yes : guard->select.no), true });
+    store_points(e);
+    nest_close_points(e, points);
+    emit_pop(e);
+    emit_line(e, "if (any_boolv(%s)) {", active ? emit_text(e, "and_boolv(%s, %s)", active, asked) : asked);
+    emit_body(e, some);
+    emit_line(e, "} else {");
+    emit_body(e, none);
+    emit_line(e, "}");
+}
+
+/* The step's reductions for several points of a kept loop at once. */
 void emit_jammed_roots(Emitter *e)
 {
     int count = 0;
     Term **reduces = companions(e, e->step->roots[0], &count);
     Nest nest = open_nest(e, reduces, count);
     nest.chains = 1;
-    nest.grouped = false;
     nest.jammed = true;
-    declare_states(e, &nest);
-    run_nest(e, &nest);
-    Scope *body = open_points(e);
-    for (int r = 0; r < count; r++) {
-        const char *names[STATE_COMPONENTS_MAX];
-        finished_names(e, &nest, r, names);
-        know_finished(e, reduces[r], names, nest.varying && !nest.across);
-    }
-    for (int o = 0; o < e->step->statement->output_count; o++)
-        emit_store(e, &e->step->statement->outputs[o]);
-    close_points(e, body);
+    (e->step->guard ? run_guarded : run_jammed)(e, &nest);
 }
 
 /* ---- split reductions ---- */

@@ -105,6 +105,7 @@ typedef struct Step {
      * what does not depend on that loop is loaded once for all of them. */
     Index *jammed;                /* NULL: one at a time */
     int jam;
+    const Term *guard;            /* the where whose branch the reduction is, which runs where one of the points asks for it; NULL: always */
     int shares;                   /* of a `+=` on a grid: so many threads go through the points that may meet, each for elements of its own */
     int ahead;                    /* what is read so many vectors later is prefetched; 0: nothing */
     Index *turned;                /* a copy of squares, from or to a tensor that lies along it; NULL: it is none */

@@ -10,6 +10,7 @@ typedef struct Reads {
     const Index *index;
     bool with, without;           /* reads in the reductions' loops that depend on the index, and that do not */
     bool simple;                  /* nothing but reads and functions */
+    bool plain;                   /* at plain positions */
 } Reads;
 
 static void note_read(void *user, const Term *term)
@@ -18,6 +19,8 @@ static void note_read(void *user, const Term *term)
     reads->simple &= term->kind == TERM_READ || term->kind == TERM_MAP || term->kind == TERM_CONSTANT;
     if (term->kind != TERM_READ)
         return;
+    for (int a = 0; a < term->read.tensor->rank; a++)
+        reads->plain &= position_is_plain(&term->read.positions[a]);
     bool inside = false;
     for (int i = 0; i < reads->reduce->reduce.over_count; i++)
         inside |= term_has_index(term, reads->reduce->reduce.over[i]);
@@ -26,16 +29,63 @@ static void note_read(void *user, const Term *term)
     reads->without |= inside && !with;
 }
 
-/* Whether points along an index read something in common. */
-static bool shares(const Planner *planner, const Step *step, const Index *index)
+/* Where a reduction stands in what a step stores. */
+typedef struct Standing {
+    Arena *arena;
+    const Term *reduce, *guard;   /* the where whose branch it is */
+    int readers, wheres;          /* terms that it is an argument of, and wheres that it is anywhere in a branch of */
+    bool found;
+} Standing;
+
+static void note_reader(void *user, const Term *term)
 {
-    Reads reads = { .index = index, .simple = true };
+    Standing *standing = user;
+    standing->readers += term == standing->reduce;
+}
+
+static void note_itself(void *user, const Term *term)
+{
+    Standing *standing = user;
+    standing->found |= term == standing->reduce;
+}
+
+static void note_where(void *user, const Term *term)
+{
+    Standing *standing = user;
+    term_each_argument(term, note_reader, standing);
+    if (term->kind != TERM_SELECT)
+        return;
+    standing->found = false;
+    term_each_below(standing->arena, term->select.yes, note_itself, standing);
+    term_each_below(standing->arena, term->select.no, note_itself, standing);
+    standing->wheres += standing->found;
+    if (term->select.yes == standing->reduce || term->select.no == standing->reduce)
+        standing->guard = term;
+}
+
+/* Whether points may have their sums of exponentials together, each in lanes of its own: of one reduction, which stands in no
+ * where's branch, or is one whose condition the lanes have each for themselves. Sets the step's guard. */
+static bool adds_exponentials(const Planner *planner, Step *step)
+{
+    const Term *root = step->roots[0];
+    Standing standing = { .arena = planner->arena, .reduce = root };
+    if (step->root_count > 1 || !state_group(root) || !step->vector_kept || step->statement->output_count > 1)
+        return false;
+    term_each_below(planner->arena, step->statement->outputs[0].value, note_where, &standing);
+    step->guard = standing.guard;
+    return !standing.wheres || (standing.wheres == 1 && standing.guard && standing.readers == 1 && term_has_index(standing.guard->select.condition, step->vector));
+}
+
+/* Whether points along an index read something in common. */
+static bool shares(const Planner *planner, Step *step, const Index *index)
+{
+    Reads reads = { .index = index, .simple = true, .plain = true };
     for (int r = 0; r < step->root_count; r++) {
         reads.reduce = step->roots[r];
-        reads.simple &= state_is_simple(step->roots[r]);
+        reads.simple &= state_is_simple(step->roots[r]) || adds_exponentials(planner, step);
         term_each_below(planner->arena, step->roots[r]->reduce.argument, note_read, &reads);
     }
-    return reads.simple && reads.with && reads.without;
+    return reads.simple && reads.with && reads.without && (reads.plain || !step->guard);
 }
 
 /* As many as leave the fewest turns of the loop. */
@@ -55,7 +105,11 @@ static int best_jam(double extent, int most)
 
 static void jam_along(Step *step, Index *index, double turns, int most)
 {
-    step->jam = best_jam(turns, most / step->root_count);
+    Component components[STATE_COMPONENTS_MAX];
+    int states = 0;
+    for (int r = 0; r < step->root_count; r++)
+        states += state_components(step->roots[r], components);
+    step->jam = best_jam(turns, most / states);
     step->jammed = step->jam > 1 ? index : NULL;
 }
 

@@ -256,6 +256,17 @@ INLINE f32v exp_f32v(f32v x)
 }
 //}
 
+//{ exp_below_f32v
+/* e^x for x up to 0, where its error counts beside 1: ln 2 is in one part. */
+INLINE f32v exp_below_f32v(f32v x)
+{
+    f32v shift = splat_f32v(12582912.0f);
+    x = greater_f32v(splat_f32v(-104.0f), x);
+    f32v n = fma_f32v(x, splat_f32v(1.44269504f), shift) - shift;
+    return scale_f32v(exp_near_f32v(fma_f32v(n, splat_f32v(-0.693147181f), x)), n);
+}
+//}
+
 //{ exp2_f32v
 INLINE f32v exp2_f32v(f32v x)
 {
@@ -308,6 +319,17 @@ INLINE f64v exp_f64v(f64v x)
     x = lesser_f64v(splat_f64v(710.0), greater_f64v(splat_f64v(-746.0), x));
     f64v n, rest = exp_rest_f64v(x, splat_f64v(0), &n);
     return scale_f64v(exp_near_f64v(rest), n);
+}
+//}
+
+//{ exp_below_f64v
+/* e^x for x up to 0, where its error counts beside 1: ln 2 is in one part. */
+INLINE f64v exp_below_f64v(f64v x)
+{
+    f64v shift = splat_f64v(6755399441055744.0);
+    x = greater_f64v(splat_f64v(-746.0), x);
+    f64v n = fma_f64v(x, splat_f64v(1.4426950408889634), shift) - shift;
+    return scale_f64v(exp_near_f64v(fma_f64v(n, splat_f64v(-0.69314718055994531), x)), n);
 }
 //}
 

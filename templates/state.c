@@ -64,11 +64,30 @@ INLINE void merge_exponentials_f64v(f64v *largest, f64v *sum, f64v other, f64v o
 }
 //}
 
+//{ endless_exponentials_f32v
+/* Where the largest of some elements is infinite, so that what others differ from it by may be no number. */
+INLINE boolv endless_exponentials_f32v(f32v top)
+{
+    return top == splat_f32v(INFINITY);
+}
+//}
+
+//{ raise_exponentials_f32v
+/* The largest is `top` from now on, which is no less. Gives what is taken from elements before their exponentials are added. */
+INLINE f32v raise_exponentials_f32v(f32v *largest, f32v *sum, f32v top)
+{
+    f32v zero = splat_f32v(0), before = *largest;
+    *sum = *sum * exp_f32v(select_f32v(top == before, zero, before - top));
+    *largest = top;
+    return select_f32v(top == splat_f32v(-INFINITY), zero, top);
+}
+//}
+
 //{ add_exponentials_f32v
 /* The same for `count` elements at once: their maximum first, so that the sum is rescaled once for all of them. */
 INLINE void add_exponentials_f32v(f32v *largest, f32v *sum, const f32v *others, int count)
 {
-    f32v zero = splat_f32v(0), before = *largest, top = before, odd_top = before;
+    f32v top = *largest, odd_top = top;
     int i = 0;
     UNROLL_SOME
     for (; i + 2 <= count; i += 2) {
@@ -76,12 +95,50 @@ INLINE void add_exponentials_f32v(f32v *largest, f32v *sum, const f32v *others, 
         odd_top = greater_f32v(others[i + 1], odd_top);
     }
     top = greater_f32v(i < count ? others[i] : odd_top, greater_f32v(odd_top, top));
-    f32v shift = select_f32v(abs_f32v(top) == splat_f32v(INFINITY), zero, top);
-    *sum = *sum * exp_f32v(select_f32v(top == before, zero, before - top));
-    *largest = top;
+    if (any_boolv(endless_exponentials_f32v(top))) {
+        for (i = 0; i < count; i++)
+            merge_exponentials_f32v(largest, sum, others[i], splat_f32v(1));
+        return;
+    }
+    const f32v shift = raise_exponentials_f32v(largest, sum, top);
     UNROLL_SOME
     for (i = 0; i < count; i++)
-        *sum = *sum + exp_f32v(others[i] - shift);
+        *sum = *sum + exp_below_f32v(others[i] - shift);
+}
+//}
+
+//{ reach_exponentials_f32v
+/* The first half of it, element by element: what `top` becomes. */
+INLINE void reach_exponentials_f32v(f32v *top, f32v other)
+{
+    *top = greater_f32v(other, *top);
+}
+//}
+
+//{ weigh_exponentials_f32v
+/* The second half, when the state was raised. */
+INLINE void weigh_exponentials_f32v(f32v *sum, f32v other, f32v shift)
+{
+    *sum = *sum + exp_below_f32v(other - shift);
+}
+//}
+
+//{ endless_exponentials_f64v
+/* Where the largest of some elements is infinite, so that what others differ from it by may be no number. */
+INLINE boolv endless_exponentials_f64v(f64v top)
+{
+    return narrow_boolv(top == splat_f64v(INFINITY));
+}
+//}
+
+//{ raise_exponentials_f64v
+/* The largest is `top` from now on, which is no less. Gives what is taken from elements before their exponentials are added. */
+INLINE f64v raise_exponentials_f64v(f64v *largest, f64v *sum, f64v top)
+{
+    f64v zero = splat_f64v(0), before = *largest;
+    *sum = *sum * exp_f64v(select_f64v(narrow_boolv(top == before), zero, before - top));
+    *largest = top;
+    return select_f64v(narrow_boolv(top == splat_f64v(-INFINITY)), zero, top);
 }
 //}
 
@@ -89,7 +146,7 @@ INLINE void add_exponentials_f32v(f32v *largest, f32v *sum, const f32v *others, 
 /* The same for `count` elements at once: their maximum first, so that the sum is rescaled once for all of them. */
 INLINE void add_exponentials_f64v(f64v *largest, f64v *sum, const f64v *others, int count)
 {
-    f64v zero = splat_f64v(0), before = *largest, top = before, odd_top = before;
+    f64v top = *largest, odd_top = top;
     int i = 0;
     UNROLL_SOME
     for (; i + 2 <= count; i += 2) {
@@ -97,12 +154,31 @@ INLINE void add_exponentials_f64v(f64v *largest, f64v *sum, const f64v *others, 
         odd_top = greater_f64v(others[i + 1], odd_top);
     }
     top = greater_f64v(i < count ? others[i] : odd_top, greater_f64v(odd_top, top));
-    f64v shift = select_f64v(narrow_boolv(abs_f64v(top) == splat_f64v(INFINITY)), zero, top);
-    *sum = *sum * exp_f64v(select_f64v(narrow_boolv(top == before), zero, before - top));
-    *largest = top;
+    if (any_boolv(endless_exponentials_f64v(top))) {
+        for (i = 0; i < count; i++)
+            merge_exponentials_f64v(largest, sum, others[i], splat_f64v(1));
+        return;
+    }
+    const f64v shift = raise_exponentials_f64v(largest, sum, top);
     UNROLL_SOME
     for (i = 0; i < count; i++)
-        *sum = *sum + exp_f64v(others[i] - shift);
+        *sum = *sum + exp_below_f64v(others[i] - shift);
+}
+//}
+
+//{ reach_exponentials_f64v
+/* The first half of it, element by element: what `top` becomes. */
+INLINE void reach_exponentials_f64v(f64v *top, f64v other)
+{
+    *top = greater_f64v(other, *top);
+}
+//}
+
+//{ weigh_exponentials_f64v
+/* The second half, when the state was raised. */
+INLINE void weigh_exponentials_f64v(f64v *sum, f64v other, f64v shift)
+{
+    *sum = *sum + exp_below_f64v(other - shift);
 }
 //}
 

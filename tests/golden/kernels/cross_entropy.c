@@ -252,6 +252,17 @@ INLINE boolv first_boolv(int count)
     return lanes_i32v() < count;
 }
 
+/* Whether some lane is true. */
+INLINE int any_boolv(boolv m)
+{
+    int32_t lanes[LANES], any = 0;
+    memcpy(lanes, &m, sizeof lanes);
+    UNROLL
+    for (int l = 0; l < LANES; l++)
+        any |= lanes[l];
+    return any != 0;
+}
+
 INLINE f32v select_f32v(boolv m, f32v a, f32v b)
 {
 #if EINC_VECTORS
@@ -329,9 +340,10 @@ INLINE f32v lesser_f32v(f32v a, f32v b)
     return select_f32v(a < b, a, b);
 }
 
-INLINE f32v abs_f32v(f32v x)
+/* The greater; NaN where either is. The way through a, which may be an accumulator, is the short one. */
+INLINE f32v max_f32v(f32v a, f32v b)
 {
-    return from_bits_f32v(bits_f32v(x) & 0x7FFFFFFF);
+    return select_f32v(b != b, b, greater_f32v(b, a));
 }
 
 INLINE f32v load_f32v(const f32u *p, int64_t stride, int count)
@@ -378,6 +390,15 @@ INLINE f32v exp_f32v(f32v x)
     x = lesser_f32v(splat_f32v(89.0f), greater_f32v(splat_f32v(-104.0f), x));
     f32v n, rest = exp_rest_f32v(x, splat_f32v(0), &n);
     return scale_f32v(exp_near_f32v(rest), n);
+}
+
+/* e^x for x up to 0, where its error counts beside 1: ln 2 is in one part. */
+INLINE f32v exp_below_f32v(f32v x)
+{
+    f32v shift = splat_f32v(12582912.0f);
+    x = greater_f32v(splat_f32v(-104.0f), x);
+    f32v n = fma_f32v(x, splat_f32v(1.44269504f), shift) - shift;
+    return scale_f32v(exp_near_f32v(fma_f32v(n, splat_f32v(-0.693147181f), x)), n);
 }
 
 /* log(1 + r) = r + r^2 (r P(r) - 1/2) for 1 + r between sqrt(1/2) and sqrt(2); relative error 2^-24.9. */
@@ -605,10 +626,36 @@ PLAIN int is_inside(int64_t position, int64_t extent)
     return (uint64_t)position < (uint64_t)extent;
 }
 
+/* largest' = max of the two, sum' = both sums, each times exp(its largest - largest'). */
+INLINE void merge_exponentials_f32v(f32v *largest, f32v *sum, f32v other, f32v other_sum)
+{
+    f32v zero = splat_f32v(0);
+    f32v difference = select_f32v(other == *largest, zero, other - *largest);
+    boolv grows = difference > zero;
+    f32v power = exp_f32v(select_f32v(grows, zero - difference, difference));
+    *sum = select_f32v(grows, fma_f32v(*sum, power, other_sum), fma_f32v(other_sum, power, *sum));
+    *largest = max_f32v(*largest, other);
+}
+
+/* Where the largest of some elements is infinite, so that what others differ from it by may be no number. */
+INLINE boolv endless_exponentials_f32v(f32v top)
+{
+    return top == splat_f32v(INFINITY);
+}
+
+/* The largest is `top` from now on, which is no less. Gives what is taken from elements before their exponentials are added. */
+INLINE f32v raise_exponentials_f32v(f32v *largest, f32v *sum, f32v top)
+{
+    f32v zero = splat_f32v(0), before = *largest;
+    *sum = *sum * exp_f32v(select_f32v(top == before, zero, before - top));
+    *largest = top;
+    return select_f32v(top == splat_f32v(-INFINITY), zero, top);
+}
+
 /* The same for `count` elements at once: their maximum first, so that the sum is rescaled once for all of them. */
 INLINE void add_exponentials_f32v(f32v *largest, f32v *sum, const f32v *others, int count)
 {
-    f32v zero = splat_f32v(0), before = *largest, top = before, odd_top = before;
+    f32v top = *largest, odd_top = top;
     int i = 0;
     UNROLL_SOME
     for (; i + 2 <= count; i += 2) {
@@ -616,12 +663,15 @@ INLINE void add_exponentials_f32v(f32v *largest, f32v *sum, const f32v *others, 
         odd_top = greater_f32v(others[i + 1], odd_top);
     }
     top = greater_f32v(i < count ? others[i] : odd_top, greater_f32v(odd_top, top));
-    f32v shift = select_f32v(abs_f32v(top) == splat_f32v(INFINITY), zero, top);
-    *sum = *sum * exp_f32v(select_f32v(top == before, zero, before - top));
-    *largest = top;
+    if (any_boolv(endless_exponentials_f32v(top))) {
+        for (i = 0; i < count; i++)
+            merge_exponentials_f32v(largest, sum, others[i], splat_f32v(1));
+        return;
+    }
+    const f32v shift = raise_exponentials_f32v(largest, sum, top);
     UNROLL_SOME
     for (i = 0; i < count; i++)
-        *sum = *sum + exp_f32v(others[i] - shift);
+        *sum = *sum + exp_below_f32v(others[i] - shift);
 }
 
 /* One call: the operands, what follows from their shapes, and where tasks report a failure. */
