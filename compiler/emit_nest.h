@@ -1,4 +1,4 @@
-/* What the loops of reductions share: emit_reduce.c and emit_nest.c. Only they include it. */
+/* What the loops of reductions share: emit_reduce.c, emit_jam.c and emit_nest.c. Only they include it. */
 #ifndef EINC_EMIT_NEST_H
 #define EINC_EMIT_NEST_H
 
@@ -29,7 +29,15 @@ void nest_turn(Emitter *e, Nest *nest, const char *chain);    /* one turn of the
 /* The reduction of the nest that finds what another one is for, which then has nothing to do until the end; -1: none. */
 int nest_finder(const Nest *nest, int r);
 
-/* A loop over the points that go together, and what is written into it until nest_close_points(). */
+/* What a nest is made of: its bounds and domains, of a reduction with those that run with it; its states; its loops; the names of
+ * one reduction's finished states, lanes folded; and what is known then. */
+Nest nest_open(Emitter *e, const Term *reduce);
+void nest_declare(Emitter *e, Nest *nest);
+void nest_run(Emitter *e, Nest *nest);
+void nest_finished(Emitter *e, Nest *nest, int r, const char *names[STATE_COMPONENTS_MAX]);
+void nest_know(Emitter *e, const Term *reduce, const char *const *names, bool varying);
+
+/* emit_jam.c: a loop over the points that go together, and what is written into it until nest_close_points() */
 Scope *nest_open_points(Emitter *e);
 void nest_close_points(Emitter *e, const Scope *body);
 

@@ -112,7 +112,7 @@ static void declare_component(Emitter *e, const Nest *nest, int r, int c, Dtype 
     emit_line(e, "    %s[chain] = %s;", name, start);
 }
 
-static void declare_states(Emitter *e, Nest *nest)
+void nest_declare(Emitter *e, Nest *nest)
 {
     nest->names = arena_array(e->arena, (size_t)nest->count, sizeof *nest->names);
     nest->turn = arena_array(e->arena, (size_t)nest->count, sizeof *nest->turn);
@@ -212,25 +212,6 @@ static void emit_steps(Emitter *e, Nest *nest)
         emit_body(e, body);
         emit_line(e, "}");
     }
-}
-
-Scope *nest_open_points(Emitter *e)
-{
-    const Index *index = e->step->jammed;
-    Scope *body = emit_push(e);
-    const char *name = emit_name(e, index->name);
-    emit_bind(e, index, name);
-    emit_line(e, "const int64_t %s = %s + point%s;", name, e->jam_first, index == e->step->vector ? " * LANES" : "");
-    return body;
-}
-
-void nest_close_points(Emitter *e, const Scope *body)
-{
-    emit_pop(e);
-    emit_line(e, "UNROLL");
-    emit_line(e, "for (int point = 0; point < points; point++) {");
-    emit_body(e, body);
-    emit_line(e, "}");
 }
 
 typedef struct Ahead {
@@ -416,7 +397,7 @@ static void merge_chains(Emitter *e, Nest *nest)
 }
 
 /* The names of one reduction's finished states, lanes folded. */
-static void finished_names(Emitter *e, Nest *nest, int r, const char *names[STATE_COMPONENTS_MAX])
+void nest_finished(Emitter *e, Nest *nest, int r, const char *names[STATE_COMPONENTS_MAX])
 {
     Component components[STATE_COMPONENTS_MAX];
     int n = state_components(nest->reduces[r], components);
@@ -443,8 +424,10 @@ static const char *named_bound(Emitter *e, const char *bound, const char *word)
     return name;
 }
 
-static Nest open_nest(Emitter *e, Term *const *reduces, int count)
+Nest nest_open(Emitter *e, const Term *root)
 {
+    int count = 0;
+    Term **reduces = companions(e, root, &count);
     Nest nest = { .reduces = reduces, .count = count, .domains = ARENA_ARRAY(e->arena, Domain, count) };
     set_loops(e, &nest);
     set_chains(e, &nest);
@@ -461,7 +444,7 @@ static Nest open_nest(Emitter *e, Term *const *reduces, int count)
     return nest;
 }
 
-static void run_nest(Emitter *e, Nest *nest)
+void nest_run(Emitter *e, Nest *nest)
 {
     const Domain *domain = &nest->domains[0];
     if (!domain->around_count) {
@@ -478,7 +461,7 @@ static void run_nest(Emitter *e, Nest *nest)
     emit_line(e, "}");
 }
 
-static void know_finished(Emitter *e, const Term *reduce, const char *const *names, bool varying)
+void nest_know(Emitter *e, const Term *reduce, const char *const *names, bool varying)
 {
     Value value = emit_state_finish(e, reduce, names, varying);
     const char *name = value.text;
@@ -491,83 +474,16 @@ static void know_finished(Emitter *e, const Term *reduce, const char *const *nam
 
 Value emit_reduction(Emitter *e, const Term *term)
 {
-    int count = 0;
-    Term **reduces = companions(e, term, &count);
-    Nest nest = open_nest(e, reduces, count);
-    declare_states(e, &nest);
-    run_nest(e, &nest);
+    Nest nest = nest_open(e, term);
+    nest_declare(e, &nest);
+    nest_run(e, &nest);
     merge_chains(e, &nest);
-    for (int r = 0; r < count; r++) {
+    for (int r = 0; r < nest.count; r++) {
         const char *names[STATE_COMPONENTS_MAX];
-        finished_names(e, &nest, r, names);
-        know_finished(e, reduces[r], names, nest.varying && !nest.across);
+        nest_finished(e, &nest, r, names);
+        nest_know(e, nest.reduces[r], names, nest.varying && !nest.across);
     }
     return *emit_known(e, term);
-}
-
-/* What the step makes of each point. */
-static void store_points(Emitter *e)
-{
-    for (int o = 0; o < e->step->statement->output_count; o++)
-        emit_store(e, &e->step->statement->outputs[o]);
-}
-
-/* The reductions of all points, and what the step makes of them. */
-static void run_jammed(Emitter *e, Nest *nest)
-{
-    declare_states(e, nest);
-    run_nest(e, nest);
-    Scope *points = nest_open_points(e);
-    for (int r = 0; r < nest->count; r++) {
-        const char *names[STATE_COMPONENTS_MAX];
-        finished_names(e, nest, r, names);
-        if (e->step->guard)    /* not finished where the point asks for nothing */
-            emit_know(e, nest->reduces[r], emit_state_finish(e, nest->reduces[r], names, true));
-        else
-            know_finished(e, nest->reduces[r], names, nest->varying && !nest->across);
-    }
-    store_points(e);
-    nest_close_points(e, points);
-}
-
-/* The same where one of the points asks for it; else the where's other branch is taken. */
-static void run_guarded(Emitter *e, Nest *nest)
-{
-    const Term *guard = e->step->guard;
-    const char *asked = emit_name(e, "asked"), *active = emit_active(e);
-    bool is_no = guard->select.no == nest->reduces[0];
-    emit_line(e, "boolv %s = first_boolv(0);", asked);
-    Scope *points = nest_open_points(e);
-    const char *condition = emit_bare(e, emit_term(e, guard->select.condition).text);
-    emit_line(e, is_no ? "%s = or_boolv(%s, not_boolv(%s));" : "%s = or_boolv(%s, %s);", asked, asked, condition);
-    nest_close_points(e, points);
-    Scope *some = emit_push(e);
-    some->branch = true;
-    run_jammed(e, nest);
-    emit_pop(e);
-    Scope *none = emit_push(e);
-    none->branch = true;
-    points = nest_open_points(e);
-    emit_know(e, guard, (Value){ emit_varying(e, is_no ? guard->select.yes : guard->select.no), true });
-    store_points(e);
-    nest_close_points(e, points);
-    emit_pop(e);
-    emit_line(e, "if (any_boolv(%s)) {", active ? emit_text(e, "and_boolv(%s, %s)", active, asked) : asked);
-    emit_body(e, some);
-    emit_line(e, "} else {");
-    emit_body(e, none);
-    emit_line(e, "}");
-}
-
-/* The step's reductions for several points of a kept loop at once. */
-void emit_jammed_roots(Emitter *e)
-{
-    int count = 0;
-    Term **reduces = companions(e, e->step->roots[0], &count);
-    Nest nest = open_nest(e, reduces, count);
-    nest.chains = 1;
-    nest.jammed = true;
-    (e->step->guard ? run_guarded : run_jammed)(e, &nest);
 }
 
 /* ---- split reductions ---- */
@@ -575,27 +491,25 @@ void emit_jammed_roots(Emitter *e)
 /* The step's reductions over this unit's share of the split index, added to the state that the part has so far. */
 void emit_split_roots(Emitter *e)
 {
-    int count = 0;
-    Term **reduces = companions(e, e->step->roots[0], &count);
-    Nest nest = open_nest(e, reduces, count);
-    declare_states(e, &nest);
-    run_nest(e, &nest);
+    Nest nest = nest_open(e, e->step->roots[0]);
+    nest_declare(e, &nest);
+    nest_run(e, &nest);
     merge_chains(e, &nest);
     const char *offset = emit_name(e, "place");
     emit_line(e, "const int64_t %s = %s;", offset, emit_part_offset(e, "part"));
     bool varying = nest.varying && !nest.across;
-    for (int r = 0; r < count; r++) {
+    for (int r = 0; r < nest.count; r++) {
         Component components[STATE_COMPONENTS_MAX];
-        int n = state_components(reduces[r], components);
+        int n = state_components(nest.reduces[r], components);
         const char *names[STATE_COMPONENTS_MAX], *earlier[STATE_COMPONENTS_MAX];
-        finished_names(e, &nest, r, names);
+        nest_finished(e, &nest, r, names);
         Scope *merge = emit_push(e);
         for (int c = 0; c < n; c++) {
             earlier[c] = emit_name(e, emit_text(e, "%s_before", components[c].name));
             emit_line(e, "%s %s = %s;", emit_type(components[c].dtype, varying), earlier[c],
                       emit_load_part(e, emit_part_of(e, r, c), offset, varying));
         }
-        emit_state_merge(e, reduces[r], earlier, names, varying);
+        emit_state_merge(e, nest.reduces[r], earlier, names, varying);
         for (int c = 0; c < n; c++)
             emit_line(e, "%s = %s;", names[c], earlier[c]);
         emit_pop(e);
@@ -638,5 +552,5 @@ void emit_merged_roots(Emitter *e)
     emit_body(e, body);
     emit_line(e, "}");
     for (int r = 0; r < count; r++)
-        know_finished(e, reduces[r], names[r], false);
+        nest_know(e, reduces[r], names[r], false);
 }

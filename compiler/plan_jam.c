@@ -73,7 +73,8 @@ static bool adds_exponentials(const Planner *planner, Step *step)
         return false;
     term_each_below(planner->arena, step->statement->outputs[0].value, note_where, &standing);
     step->guard = standing.guard;
-    return !standing.wheres || (standing.wheres == 1 && standing.guard && standing.readers == 1 && term_has_index(standing.guard->select.condition, step->vector));
+    return !standing.wheres || (standing.wheres == 1 && standing.guard && standing.readers == 1 &&
+                                term_has_index(standing.guard->select.condition, step->vector));
 }
 
 /* Whether points along an index read something in common. */

@@ -107,6 +107,7 @@ EXPRESSIONS = [
     ('s = A[i,k] * B[k,j] | logsumexp k; where(c[i,j] > 0, s[i,j], -1)', 'A=i,k:w B=k,j c=i,j'),
     ('s = A[i,k] * B[k,j] | logsumexp k; where(c[i,j] > 0, 7, s[i,j]) * 2', 'A=i,k:v B=k,j:d c=i,j'),
     ('s = A[i,k] * B[k,j] | logsumexp k; where(c[i] > 0, s[i,j], 3)', 'A=i,k:w B=k,j c=i'),
+    ('s = A[i,k] * B[k,j] | logsumexp k; where(@j <= @i, s[i,j], 3)', 'A=i,k:w B=k,j'),
     ('bik + bkj + bij -> bikj | logsumexp k', 'b,i,k b,k,j b,i,j'),
     ('min(A[i,k], B[k,j]) | max k', 'A=i,k B=k,j'),
     ('max(A[i,k], B[k,j]) | min k', 'A=i,k:d B=k,j:d'),

@@ -1,0 +1,84 @@
+/* Points of a kept loop that go through a step's reductions together: each has states of its own. */
+#include "emit_nest.h"
+
+Scope *nest_open_points(Emitter *e)
+{
+    const Index *index = e->step->jammed;
+    Scope *body = emit_push(e);
+    const char *name = emit_name(e, index->name);
+    emit_bind(e, index, name);
+    emit_line(e, "const int64_t %s = %s + point%s;", name, e->jam_first, index == e->step->vector ? " * LANES" : "");
+    return body;
+}
+
+void nest_close_points(Emitter *e, const Scope *body)
+{
+    emit_pop(e);
+    emit_line(e, "UNROLL");
+    emit_line(e, "for (int point = 0; point < points; point++) {");
+    emit_body(e, body);
+    emit_line(e, "}");
+}
+
+/* What the step makes of each point. */
+static void store_points(Emitter *e)
+{
+    for (int o = 0; o < e->step->statement->output_count; o++)
+        emit_store(e, &e->step->statement->outputs[o]);
+}
+
+/* The reductions of all points, and what the step makes of them. */
+static void run_jammed(Emitter *e, Nest *nest)
+{
+    nest_declare(e, nest);
+    nest_run(e, nest);
+    Scope *points = nest_open_points(e);
+    for (int r = 0; r < nest->count; r++) {
+        const char *names[STATE_COMPONENTS_MAX];
+        nest_finished(e, nest, r, names);
+        if (e->step->guard)    /* not finished where the point asks for nothing */
+            emit_know(e, nest->reduces[r], emit_state_finish(e, nest->reduces[r], names, true));
+        else
+            nest_know(e, nest->reduces[r], names, nest->varying && !nest->across);
+    }
+    store_points(e);
+    nest_close_points(e, points);
+}
+
+/* The same where one of the points asks for it; else the where's other branch is taken. */
+static void run_guarded(Emitter *e, Nest *nest)
+{
+    const Term *guard = e->step->guard;
+    const char *asked = emit_name(e, "asked"), *active = emit_active(e);
+    bool is_no = guard->select.no == nest->reduces[0];
+    emit_line(e, "boolv %s = first_boolv(0);", asked);
+    Scope *points = nest_open_points(e);
+    const char *condition = emit_bare(e, emit_term(e, guard->select.condition).text);
+    emit_line(e, is_no ? "%s = or_boolv(%s, not_boolv(%s));" : "%s = or_boolv(%s, %s);", asked, asked, condition);
+    nest_close_points(e, points);
+    Scope *some = emit_push(e);
+    some->branch = true;
+    run_jammed(e, nest);
+    emit_pop(e);
+    Scope *none = emit_push(e);
+    none->branch = true;
+    points = nest_open_points(e);
+    emit_know(e, guard, (Value){ emit_varying(e, is_no ? guard->select.yes : guard->select.no), true });
+    store_points(e);
+    nest_close_points(e, points);
+    emit_pop(e);
+    emit_line(e, "if (any_boolv(%s)) {", active ? emit_text(e, "and_boolv(%s, %s)", active, asked) : asked);
+    emit_body(e, some);
+    emit_line(e, "} else {");
+    emit_body(e, none);
+    emit_line(e, "}");
+}
+
+/* The step's reductions for several points of a kept loop at once. */
+void emit_jammed_roots(Emitter *e)
+{
+    Nest nest = nest_open(e, e->step->roots[0]);
+    nest.chains = 1;
+    nest.jammed = true;
+    (e->step->guard ? run_guarded : run_jammed)(e, &nest);
+}
