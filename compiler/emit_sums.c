@@ -114,7 +114,12 @@ static const char *tile_values(Emitter *e, const Tiling *t, const Term *x)
     know_product(e, t, "sums[r][v]");
     emit_line(e, "%s[r] = %s;", values, emit_bare(e, emit_varying(e, x)));
     emit_pop(e);
-    open_rows(e, t);
+    emit_line(e, "UNROLL");
+    emit_line(e, "for (int r = 0; r < ROWS_%d; r++) {", t->number);
+    emit_line(e, "    if (r >= height) {    /* no NaN, unless there is one */");
+    emit_line(e, "        %s[r] = %s[0];", values, values);
+    emit_line(e, "        continue;");
+    emit_line(e, "    }");
     emit_body(e, inner);
     emit_line(e, "}");
     return emit_text(e, "%s, ROWS_%d, 1", values, t->number);

@@ -91,6 +91,8 @@ EXPRESSIONS = [
     ('(ik - jk)^2 -> ij | max i', 'i,k:d j,k:d'),
     ('square(ik - jk) -> ij', 'i,k:i j,k:i'),
     ('exp(ik - jk) -> ij', 'i,k j,k'),
+    ('(ik - jk)^2 -> ij | sqrt | argmin j', 'i,k:d j,k:d'),
+    ('ik,jk->ij | log(abs(_)) | argmax j', 'i,k j,k'),
     ('(A[i,k] - B[j,k])^2 + (A[i,k] - B[j,k]) -> [i,j]', 'A=i,k B=j,k'),
     ('abs(A[i,k] - B[j,k]) * (A[i,k] - B[j,k]) -> [i,j]', 'A=i,k B=j,k'),
     ('ik + kj -> ikj | max k', 'i,k k,j'),
