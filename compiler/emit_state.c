@@ -101,10 +101,11 @@ static bool step_fma(Emitter *e, const Term *reduce, const char *name, bool vary
 {
     const Term *x = strip_same(reduce->reduce.argument);
     bool product = x->kind == TERM_MAP && x->map.function == FUNCTION_MUL && e->uses[x->id] <= 1;
-    bool square = x->kind == TERM_MAP && x->map.function == FUNCTION_POW && e->uses[x->id] <= 1 &&
-                  x->map.arguments[1]->kind == TERM_MAP && x->map.arguments[1]->map.function == FUNCTION_CAST &&
-                  x->map.arguments[1]->map.arguments[0]->kind == TERM_CONSTANT &&
-                  x->map.arguments[1]->map.arguments[0]->constant.value == 2;
+    bool square = x->kind == TERM_MAP && e->uses[x->id] <= 1 && (x->map.function == FUNCTION_SQUARE ||
+                  (x->map.function == FUNCTION_POW &&
+                   x->map.arguments[1]->kind == TERM_MAP && x->map.arguments[1]->map.function == FUNCTION_CAST &&
+                   x->map.arguments[1]->map.arguments[0]->kind == TERM_CONSTANT &&
+                   x->map.arguments[1]->map.arguments[0]->constant.value == 2));
     if (!varying || dtype_kind(register_dtype(x->dtype)) != KIND_FLOAT || !(product || square) || emit_known(e, x))
         return false;
     const char *a = emit_varying(e, x->map.arguments[0]), *b = square ? a : emit_varying(e, x->map.arguments[1]);

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "lowering.h"
+#include "state.h"
 
 bool lower_is_written_in(const Lower *l, const Tensor *tensor)
 {
@@ -191,6 +192,26 @@ static bool keeps_indices(const Term *term)
     return term->kind == TERM_REDUCE && reduction_facts[term->reduce.reduction].leaves != LEAVES_NOTHING;
 }
 
+/* What a norm adds up. Zeros of a mask stay what they are, so that it is one for the sum, too. */
+static Term *norm_element(Lower *l, Context *c, const Term *norm, Function function, Term *x)
+{
+    if (x->kind != TERM_SELECT || !state_skips(norm, x->select.no))
+        return lower_map(l, c, function, x->dtype, x, NULL);
+    return lower_select(l, c, x->select.condition, lower_map(l, c, function, x->dtype, x->select.yes, NULL), x->select.no);
+}
+
+/* A norm as a sum of sizes, or as the root of one of squares: a tiled product may be one. */
+static Term *lower_norm(Lower *l, Context *c, Context *inner, const Term *term, Index **over, Term *argument)
+{
+    bool squares = term->reduce.parameter == 2;
+    Term like = *term;
+    like.reduce.reduction = REDUCTION_SUM;
+    like.reduce.has_parameter = false;
+    Term *element = norm_element(l, inner, term, squares ? FUNCTION_SQUARE : FUNCTION_ABS, argument);
+    Term *sum = lower_reduction(l, c, &like, over, term->reduce.over_count, element);
+    return squares ? lower_map(l, c, FUNCTION_SQRT, term->dtype, sum, NULL) : sum;
+}
+
 /* A reduction inside the loops of the context. What it runs over becomes loops of the statement, unless they are there:
  * those of one that keeps its indices (cumsum), or of another reduction that shares them. */
 Term *lower_copy_reduction(Lower *l, Context *c, const Term *term, const Instance *instance)
@@ -209,6 +230,8 @@ Term *lower_copy_reduction(Lower *l, Context *c, const Term *term, const Instanc
     inner->reduced = term->reduce.argument;
     inner->taken = keeps_indices(term);
     Term *argument = lower_copy(l, inner, term->reduce.argument, instance), *divisor, *simple = NULL;
+    if (norm_is_sum(term) && argument->dtype == term->dtype)
+        return lower_norm(l, c, inner, term, over, argument);
     if (term->reduce.reduction == REDUCTION_SUM && dtype_kind(term->dtype) == KIND_FLOAT && term->dtype == argument->dtype)
         simple = without_divisor(l, inner, argument, over, count, &divisor);
     Term *reduce = lower_reduction(l, c, term, over, count, simple ? simple : argument);

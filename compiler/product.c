@@ -29,13 +29,21 @@ static bool has_any(const Term *term, const IndexSet *set)
 
 /* ---- the shape of a product ---- */
 
+bool norm_is_sum(const Term *term)
+{
+    Dtype dtype = term->reduce.argument->dtype;
+    return term->kind == TERM_REDUCE && term->reduce.reduction == REDUCTION_NORM && term->dtype == dtype &&
+           (term->reduce.parameter == 1 || term->reduce.parameter == 2) && (dtype == DTYPE_F32 || dtype == DTYPE_F64);
+}
+
 /* Whether a state is one number that a register tile can hold a vector of. */
 static bool is_simple(const Term *term)
 {
     if (term->kind != TERM_CONTRACT && (term->kind != TERM_REDUCE || reduction_facts[term->reduce.reduction].leaves != LEAVES_NOTHING))
         return false;
     Component components[STATE_COMPONENTS_MAX];
-    if (state_components(term, components) != 1 || reduction_facts[term->reduce.reduction].state == STATE_NORM)
+    bool norm = reduction_facts[term->reduce.reduction].state == STATE_NORM;
+    if (state_components(term, components) != 1 || (norm && !norm_is_sum(term)))
         return false;
     Dtype dtype = components[0].dtype;
     return dtype == DTYPE_F32 || dtype == DTYPE_F64 || dtype == DTYPE_I32;

@@ -35,6 +35,9 @@ typedef enum { NESTS_BY_COST, NESTS_TILED, NESTS_LOOPS } Nests;
  * count as 64. `over`: what a first reduction behind the product runs over. */
 bool product_pays(const Product *product, Nests nests, const Extents *extents, Index *const *over, int count);
 
+/* Whether a norm is lowered to a sum of sizes, or the root of one of squares. */
+bool norm_is_sum(const Term *term);
+
 /* What a reduction of a checked program is to the products that pay. */
 enum {
     PRODUCT_ITSELF = 1,
