@@ -254,7 +254,7 @@ static int read_simple_options(Job *job)
     if (status)
         return status;
     if (cli->context->cuda && !option_value(cli, OPTION_TARGET))
-        job->options.target = cuda_target(cli->context);
+        job->options.target = cuda_target(cli->context, CUDA_HOST);
     const char *precision = option_value(cli, OPTION_PRECISION);
     int known = precision_find(precision ? precision : "exact");
     if (known < 0)

@@ -27,7 +27,27 @@ static const ExtentSpec *keep_extents(Arena *arena, const ExtentSpec *list, int 
     return copy;
 }
 
-/* What later variants of the kernel are compiled with: all but the operands, which they bring with them. */
+/* What is known of the operands, for the plans of other devices; those for other strides bring their own. */
+static void keep_operands(einc_kernel *kernel, const CompileOptions *options)
+{
+    Arena *arena = &kernel->arena;
+    int count = options->check.operand_count;
+    OperandSpec *operands = ARENA_ARRAY(arena, OperandSpec, count);
+    const int64_t **strides = ARENA_ARRAY(arena, const int64_t *, count);
+    for (int i = 0; i < count; i++) {
+        const OperandSpec *from = &options->check.operands[i];
+        size_t bytes = from->rank > 0 ? (size_t)from->rank * sizeof *from->shape : 0;
+        operands[i] = *from;
+        operands[i].name = keep_text(arena, from->name);
+        operands[i].shape = bytes && from->shape ? memcpy(arena_alloc(arena, bytes), from->shape, bytes) : NULL;
+        if (bytes && options->strides && options->strides[i])
+            strides[i] = memcpy(arena_alloc(arena, bytes), options->strides[i], bytes);
+    }
+    kernel->options.check.operands = operands;
+    kernel->options.strides = strides;
+}
+
+/* What later variants of the kernel are compiled with. */
 static void keep_options(einc_kernel *kernel, const CompileOptions *options)
 {
     Arena *arena = &kernel->arena;
@@ -36,9 +56,7 @@ static void keep_options(einc_kernel *kernel, const CompileOptions *options)
         outputs[i] = keep_text(arena, options->outputs[i]);
     kernel->options = *options;
     kernel->options.outputs = outputs;
-    kernel->options.check.operands = NULL;
-    kernel->options.check.operand_count = 0;
-    kernel->options.strides = NULL;
+    keep_operands(kernel, options);
     kernel->options.check.extents = keep_extents(arena, options->check.extents, options->check.extent_count);
     kernel->options.statics = keep_extents(arena, options->statics, options->static_count);
     kernel->options.name = keep_text(arena, options->name);
@@ -90,10 +108,15 @@ einc_kernel *kernel_make(einc_context *context, const Source *source, const Comp
     return NULL;
 }
 
-static bool check_target(einc_context *context, const Target *target)
+static bool check_target(einc_context *context, CompileOptions *options, bool each_device)
 {
-    if (target->grid)
-        return cuda_open(context) == EINC_OK;
+    const Target *target = options->target;
+    if (target->grid) {
+        bool open = cuda_open(context) == EINC_OK;
+        if (open && each_device)
+            options->target = cuda_target(context, CUDA_HOST);
+        return open;
+    }
     if (target_runs_here(target))
         return true;
     context_fail(context, EINC_NO_COMPILER, "error: this CPU cannot run kernels for '%s': it lacks some of %s", target->name,
@@ -108,10 +131,13 @@ einc_kernel *einc_compile(einc_context *context, const char *expression, const e
     CompileOptions options;
     einc_kernel *volatile kernel = NULL;
     Source source = { "expr", expression, strlen(expression) };
+    bool each_device = given && given->target && !strcmp(given->target, "cuda");
     if (setjmp(full))
         context_fail(context, EINC_FAILED, "error: out of memory");
-    else if (read_options(context, &arena, given, &options) && check_target(context, options.target))
+    else if (read_options(context, &arena, given, &options) && check_target(context, &options, each_device))
         kernel = kernel_make(context, &source, &options);
+    if (kernel)
+        kernel->each_device = each_device;
     arena_free(&arena);
     return kernel;
 }

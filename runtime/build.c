@@ -81,7 +81,8 @@ bool read_options(einc_context *context, Arena *arena, const einc_options *given
     if (!given)
         given = &plain;
     memset(options, 0, sizeof *options);
-    options->target = context_target(context, given->target);
+    bool any_gpu = given->target && !strcmp(given->target, "cuda");
+    options->target = any_gpu ? &grid_targets[0] : context_target(context, given->target);
     if (!options->target)
         return false;
     options->name = given->name ? arena_copy(arena, given->name, strlen(given->name)) : "einc_kernel";
@@ -257,7 +258,6 @@ static Object *enter_object(einc_context *context, const CacheKey *key, void *ha
     return other ? other : object;
 }
 
-/* Kernels on a GPU are the context's device's. */
 static Object *object_on_device(einc_context *context, const EmittedUnit *unit, const char *name, const char *description)
 {
     CudaModule *module = cuda_module_new(context, unit, name, description);
@@ -271,7 +271,7 @@ static Object *object_on_device(einc_context *context, const EmittedUnit *unit, 
 
 Object *object_get(einc_context *context, const EmittedUnit *unit, const char *name, const char *description)
 {
-    if (context->cuda && unit->target->grid)
+    if (unit->target->grid && context->cuda)
         return object_on_device(context, unit, name, description);
     char error[8192] = "";
     void *handle = NULL;

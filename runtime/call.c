@@ -3,7 +3,7 @@
 #include <string.h>
 #include <time.h>
 
-#include "cuda.h"
+#include "calling.h"
 
 enum { STACK_WORDS = 256, WORKSPACE_ALIGN = 64 };
 
@@ -56,7 +56,7 @@ void kernel_lay_out(einc_kernel *kernel, const Compiled *compiled)
     }
 }
 
-static int fail_tensor(const einc_kernel *kernel, const Slot *slot, const char *wrong)
+int call_fail_tensor(const einc_kernel *kernel, const Slot *slot, const char *wrong)
 {
     const char *kind = slot->kind == SLOT_OUTPUT ? "output" : "operand";
     if (slot->name)
@@ -71,16 +71,16 @@ static int fill_tensor(const einc_kernel *kernel, const Slot *slot, const DLTens
     if (!wrong && !array.data && array_count(&array))
         wrong = "has no data";
     if (wrong)
-        return fail_tensor(kernel, slot, wrong);
+        return call_fail_tensor(kernel, slot, wrong);
     if (array.dtype != slot->dtype) {
         char text[80];
         snprintf(text, sizeof text, "is %s, but the kernel was compiled for %s", dtype_name(array.dtype), dtype_name(slot->dtype));
-        return fail_tensor(kernel, slot, text);
+        return call_fail_tensor(kernel, slot, text);
     }
     if (array.rank != slot->rank) {
         char text[80];
         snprintf(text, sizeof text, "has rank %d, but the expression gives it %d", array.rank, slot->rank);
-        return fail_tensor(kernel, slot, text);
+        return call_fail_tensor(kernel, slot, text);
     }
     size_t rank = (size_t)array.rank, room = rank ? rank : 1;
     words[slot->at] = (uint64_t)(uintptr_t)array.data;
@@ -91,9 +91,8 @@ static int fill_tensor(const einc_kernel *kernel, const Slot *slot, const DLTens
 
 /* ---- slow answers: extents as the compiler sees them ---- */
 
-/* The extents for these tensors; NULL after a failure was reported. `outputs` may be NULL. */
-static Extents *infer(const einc_kernel *kernel, Arena *arena, const DLTensor *const *inputs, DLTensor *const *outputs,
-                      bool require)
+Extents *call_infer(const einc_kernel *kernel, Arena *arena, const DLTensor *const *inputs, DLTensor *const *outputs,
+                    bool require)
 {
     const Compiled *compiled = kernel->variants->compiled;
     const Program *program = compiled->program;
@@ -135,7 +134,7 @@ static int check_counts(const einc_kernel *kernel, const DLTensor *const *inputs
 
 /* ---- what a kernel's refusal means ---- */
 
-static int explain_range(const einc_kernel *kernel, int status)
+int call_explain_range(const einc_kernel *kernel, int status)
 {
     const Program *program = kernel->variants->compiled->program;
     jmp_buf full;
@@ -171,7 +170,7 @@ static int explain_shapes(const einc_kernel *kernel, const DLTensor *const *inpu
         return context_fail(kernel->context, EINC_FAILED, "error: out of memory");
     }
     const Compiled *compiled = kernel->variants->compiled;
-    Extents *extents = infer(kernel, &arena, inputs, outputs, true);
+    Extents *extents = call_infer(kernel, &arena, inputs, outputs, true);
     for (int o = 0; extents && o < compiled->output_count; o++)
         for (int a = 0; a < compiled->outputs[o]->rank; a++) {
             int64_t want = extents->shape[compiled->outputs[o]->id][a], have = outputs[o]->shape[a];
@@ -391,7 +390,7 @@ static int fill_shapes(einc_kernel *kernel, uint64_t *words, const DLTensor *con
         arena_free(&arena);
         return context_fail(kernel->context, EINC_FAILED, "error: out of memory");
     }
-    Extents *extents = infer(kernel, &arena, inputs, outputs, true);
+    Extents *extents = call_infer(kernel, &arena, inputs, outputs, true);
     for (int i = 0; i < kernel->slot_count && extents; i++)
         if (kernel->slots[i].kind == SLOT_SHAPE)
             memcpy(words + kernel->slots[i].at + 1, extents->shape[kernel->slots[i].which],
@@ -400,34 +399,22 @@ static int fill_shapes(einc_kernel *kernel, uint64_t *words, const DLTensor *con
     return extents ? EINC_OK : EINC_EXPRESSION;
 }
 
-static int call_on_device(einc_kernel *kernel, const uint64_t *words, const DLTensor *const *inputs, DLTensor *const *outputs)
-{
-    jmp_buf full;
-    Arena arena = context_arena(kernel->context, &full);
-    if (setjmp(full)) {
-        arena_free(&arena);
-        return context_fail(kernel->context, EINC_FAILED, "error: out of memory");
-    }
-    Extents *extents = infer(kernel, &arena, inputs, outputs, true);
-    int status = extents ? cuda_call(kernel, kernel->variants, words, extents, kernel->options.memory) : EINC_EXPRESSION;
-    arena_free(&arena);
-    return status;
-}
-
 static int call_with(einc_kernel *kernel, uint64_t *words, const DLTensor *const *inputs, DLTensor *const *outputs,
                      const einc_call_options *options)
 {
-    int status = fill_args(kernel, words, inputs, outputs);
+    int device, status = fill_args(kernel, words, inputs, outputs);
+    if (!status)
+        status = call_find_device(kernel, words, inputs, outputs, &device);
     if (!status)
         status = fill_shapes(kernel, words, inputs, outputs);
     if (status)
         return status;
-    if (kernel->variants->object->module)
-        status = call_on_device(kernel, words, inputs, outputs);
+    if (call_is_on_grid(kernel))
+        status = call_on_grid(kernel, words, inputs, outputs, device, options);
     else
         status = launch(kernel, variant_choose(kernel, words), words, options);
     if (status <= -16)
-        return explain_range(kernel, status);
+        return call_explain_range(kernel, status);
     switch (status) {
     case -EINC_USAGE:
     case -EINC_EXPRESSION: return explain_shapes(kernel, inputs, outputs);
@@ -477,7 +464,7 @@ int einc_output_shape(const einc_kernel *kernel, const DLTensor *const *inputs, 
         arena_free(&arena);
         return context_fail(kernel->context, EINC_FAILED, "error: out of memory");
     }
-    Extents *extents = infer(kernel, &arena, inputs, NULL, false);
+    Extents *extents = call_infer(kernel, &arena, inputs, NULL, false);
     const Tensor *tensor = compiled->outputs[i];
     for (int a = 0; a < tensor->rank && extents; a++)
         shape[a] = extents->shape[tensor->id][a];
@@ -485,22 +472,33 @@ int einc_output_shape(const einc_kernel *kernel, const DLTensor *const *inputs, 
     return extents ? EINC_OK : EINC_EXPRESSION;
 }
 
+/* Whose workspace is asked for, and how many workers it is for where nobody says. NULL after context_fail(). */
+static const Variant *variant_of_workspace(einc_kernel *kernel, const DLTensor *const *inputs, int input_count, int *workers)
+{
+    if (call_is_on_grid(kernel))
+        return call_grid_variant(kernel, input_count ? tensor_device(inputs[0]) : TENSOR_HOST, workers);
+    *workers = context_workers(kernel->context);
+    return variant_first(kernel->variants);
+}
+
 int einc_workspace(const einc_kernel *kernel, const DLTensor *const *inputs, int input_count, int workers, size_t *bytes)
 {
     int status = check_counts(kernel, inputs, input_count);
-    if (status)
-        return status;
+    int busy;
+    const Variant *variant = status ? NULL : variant_of_workspace((einc_kernel *)kernel, inputs, input_count, &busy);
+    if (!variant)
+        return status ? status : EINC_FAILED;
     jmp_buf full;
     Arena arena = context_arena(kernel->context, &full);
     if (setjmp(full)) {
         arena_free(&arena);
         return context_fail(kernel->context, EINC_FAILED, "error: out of memory");
     }
-    Extents *extents = infer(kernel, &arena, inputs, NULL, false);
+    Extents *extents = call_infer(kernel, &arena, inputs, NULL, false);
     int64_t needed = 0;
     if (extents) {
-        SizeValues values = { extents->of, extents->shape, workers };
-        needed = size_evaluate(variant_first(kernel->variants)->compiled->plan->workspace, &values);
+        SizeValues values = { extents->of, extents->shape, workers > 0 ? workers : busy };
+        needed = size_evaluate(variant->compiled->plan->workspace, &values);
         if (needed < 0 || needed == SIZE_TOO_LARGE)
             status = context_fail(kernel->context, EINC_EXPRESSION, "error: the workspace's size is not known or too large");
     }

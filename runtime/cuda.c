@@ -1,4 +1,4 @@
-/* The device and its modules. */
+/* The devices. */
 #include "cuda.h"
 
 #include <stdio.h>
@@ -7,17 +7,35 @@
 
 #include "cuda_machine.h"
 
-enum { DRIVER_LEAST = 11070, NVRTC_LEAST = 1107, ARCHITECTURE_BYTES = 24 };
+enum { DRIVER_LEAST = 11070, NVRTC_LEAST = 1107, ARCHITECTURE_LEAST = 80, ARCHITECTURES_MAX = 64 };
 
-int cuda_fail(einc_context *context, const Cuda *cuda, int error, const char *what)
+/* ---- failures ---- */
+
+/* Errors after which a device's context answers every call with the same one. */
+static bool loses_context(int error)
 {
-    const char *name = NULL;
-    if (cuda->driver.error_name(error, &name) || !name)
-        name = "an unknown error";
-    return context_fail(context, EINC_FAILED, "error: CUDA: %s: %s (%d)", what, name, error);
+    static const int errors[] = { 214, 220, 700, 702, 709, 710, 714, 715, 716, 717, 718, 719 };
+    for (size_t i = 0; i < sizeof errors / sizeof *errors; i++)
+        if (errors[i] == error)
+            return true;
+    return false;
 }
 
-/* ---- the device ---- */
+static const char *error_name(const Cuda *cuda, int error)
+{
+    const char *name = NULL;
+    return cuda->driver.error_name(error, &name) || !name ? "an unknown error" : name;
+}
+
+int cuda_fail(einc_context *context, CudaDevice *device, int error, const char *what)
+{
+    const char *name = error_name(context->cuda, error);
+    if (!loses_context(error))
+        return context_fail(context, EINC_FAILED, "error: CUDA: %s: %s (%d)", what, name, error);
+    device->lost = error;
+    return context_fail(context, EINC_FAILED, "error: CUDA: %s: %s (%d)\nhint: device %d serves this process no more, until all in it "
+                        "that uses the device is freed", what, name, error, device->number);
+}
 
 static int fail_missing(einc_context *context, const char *what)
 {
@@ -25,37 +43,73 @@ static int fail_missing(einc_context *context, const char *what)
                         "this CPU", what);
 }
 
-static int find_device(einc_context *context, Cuda *cuda)
+/* ---- finding devices ---- */
+
+/* The newest architecture of NVRTC's that is no newer than the device; 0: none. */
+static int newest_architecture(const CudaDevice *device, const int *list, int count)
 {
-    CudaDriver *driver = &cuda->driver;
-    int version = 0, count = 0, error = driver->init(0);
+    int newest = 0;
+    for (int i = 0; i < count; i++)
+        if (list[i] <= device->architecture && list[i] > newest)
+            newest = list[i];
+    return newest;
+}
+
+static int ask_device(const CudaDriver *driver, CudaDevice *device)
+{
+    int major = 0, minor = 0, pools = 0, error = driver->device_get(&device->handle, device->number);
     if (!error)
-        error = driver->driver_version(&version);
+        error = driver->device_attribute(&device->multiprocessors, CUDA_MULTIPROCESSORS, device->handle);
+    if (!error)
+        error = driver->device_attribute(&major, CUDA_MAJOR, device->handle);
+    if (!error)
+        error = driver->device_attribute(&minor, CUDA_MINOR, device->handle);
+    if (!error)
+        error = driver->device_attribute(&pools, CUDA_MEMORY_POOLS, device->handle);
+    device->architecture = 10 * major + minor;
+    device->pools = pools != 0;
+    return error;
+}
+
+/* Asks what the devices are. `made` gets the struct, whatever it returns. */
+static int find_devices(einc_context *context, const Cuda *libraries, Cuda **made)
+{
+    const CudaDriver *driver = &libraries->driver;
+    int list[ARCHITECTURES_MAX], known = 0, count = 0, error = driver->init(0);
     if (!error)
         error = driver->device_count(&count);
     if (error || count < 1)
         return fail_missing(context, "the driver finds no device");
-    if (version < DRIVER_LEAST)
-        return fail_missing(context, "the driver is too old: install one for CUDA 11.7 or later");
-    error = driver->device_get(&cuda->device, 0);
-    if (!error)
-        error = driver->device_attribute(&cuda->multiprocessors, CUDA_MULTIPROCESSORS, cuda->device);
-    if (!error)
-        error = driver->device_attribute(&cuda->major, CUDA_MAJOR, cuda->device);
-    if (!error)
-        error = driver->device_attribute(&cuda->minor, CUDA_MINOR, cuda->device);
-    if (error)
-        return cuda_fail(context, cuda, error, "the device cannot be asked what it is");
-    if (cuda->major < 8)
-        return fail_missing(context, "the device has a compute capability below 8.0");
-    error = driver->context_retain(&cuda->context, cuda->device);
-    return error ? cuda_fail(context, cuda, error, "the device cannot be used") : EINC_OK;
+    if (libraries->nvrtc.architecture_count(&known) || known > ARCHITECTURES_MAX || libraries->nvrtc.architectures(list))
+        return context_fail(context, EINC_FAILED, "error: NVRTC does not say what it compiles for");
+    Cuda *cuda = *made = calloc(1, sizeof *cuda + (size_t)count * sizeof *cuda->devices);
+    if (!cuda)
+        return context_fail(context, EINC_FAILED, "error: out of memory");
+    *cuda = *libraries;
+    cuda->device_count = count;
+    cuda->first = -1;
+    for (int d = 0; d < count; d++) {
+        CudaDevice *device = &cuda->devices[d];
+        device->number = d;
+        error = ask_device(driver, device);
+        if (error)
+            return context_fail(context, EINC_FAILED, "error: CUDA: device %d cannot be asked what it is: %s (%d)", d,
+                                error_name(cuda, error), error);
+        device->compiled = newest_architecture(device, list, known);
+        if (cuda->first < 0 && device->compiled >= ARCHITECTURE_LEAST)
+            cuda->first = d;
+    }
+    return cuda->first < 0 ? fail_missing(context, "no device has a compute capability of 8.0 or more that libnvrtc.so knows") : EINC_OK;
 }
 
-static int find_compiler(einc_context *context, Cuda *cuda)
+static int find_libraries(einc_context *context, Cuda *cuda)
 {
     int major = 0, minor = 0;
-    const char *missing = nvrtc_load(&cuda->nvrtc);
+    const char *missing = cuda_driver_load(&cuda->driver);
+    if (!missing && (cuda->driver.driver_version(&cuda->driver_version) || cuda->driver_version < DRIVER_LEAST))
+        missing = "the driver is too old: install one for CUDA 11.7 or later";
+    if (!missing)
+        missing = nvrtc_load(&cuda->nvrtc, cuda->driver_version / 1000);
     if (missing)
         return fail_missing(context, missing);
     if (!cuda->nvrtc.version(&major, &minor))
@@ -66,8 +120,11 @@ static int find_compiler(einc_context *context, Cuda *cuda)
 
 static void let_go(Cuda *cuda)
 {
-    if (cuda && cuda->context)
-        cuda->driver.context_release(cuda->device);
+    for (int d = 0; cuda && d < cuda->device_count; d++)
+        if (cuda->devices[d].context)
+            cuda->driver.context_release(cuda->devices[d].handle);
+    if (cuda)
+        pthread_mutex_destroy(&cuda->lock);
     free(cuda);
 }
 
@@ -78,13 +135,12 @@ int cuda_open(einc_context *context)
     pthread_mutex_unlock(&context->lock);
     if (open)
         return EINC_OK;
-    Cuda *cuda = calloc(1, sizeof *cuda);
-    if (!cuda)
-        return context_fail(context, EINC_FAILED, "error: out of memory");
-    const char *missing = cuda_driver_load(&cuda->driver);
-    int status = missing ? fail_missing(context, missing) : find_compiler(context, cuda);
+    Cuda libraries = { .nvrtc_version = 0 }, *cuda = NULL;
+    int status = find_libraries(context, &libraries);
     if (!status)
-        status = find_device(context, cuda);
+        status = find_devices(context, &libraries, &cuda);
+    if (cuda)
+        pthread_mutex_init(&cuda->lock, NULL);
     pthread_mutex_lock(&context->lock);
     if (!status && !context->cuda) {    /* another thread may have been faster */
         context->cuda = cuda;
@@ -101,145 +157,84 @@ void cuda_close(einc_context *context)
     context->cuda = NULL;
 }
 
-/* "sm_90a": what only these have is for these alone. */
-static void spell_architecture(const Cuda *cuda, char text[ARCHITECTURE_BYTES])
+/* ---- using one ---- */
+
+int cuda_enter(einc_context *context, CudaDevice *device)
 {
-    bool own = cuda->minor == 0 && (cuda->major == 9 || cuda->major == 10);
-    snprintf(text, ARCHITECTURE_BYTES, "sm_%d%d%s", cuda->major, cuda->minor, own ? "a" : "");
+    Cuda *cuda = context->cuda;
+    if (device->compiled < ARCHITECTURE_LEAST)
+        return context_fail(context, EINC_NO_COMPILER, "error: device %d has compute capability %d.%d: kernels need 8.0 or more, and a "
+                            "libnvrtc.so that knows it", device->number, device->architecture / 10, device->architecture % 10);
+    if (device->lost)
+        return context_fail(context, EINC_FAILED, "error: CUDA: device %d serves this process no more since an earlier call failed: %s "
+                            "(%d)\nhint: free all that uses the device and make a new context, or start the process anew",
+                            device->number, error_name(cuda, device->lost), device->lost);
+    pthread_mutex_lock(&cuda->lock);
+    int error = device->context ? 0 : cuda->driver.context_retain(&device->context, device->handle);
+    pthread_mutex_unlock(&cuda->lock);
+    if (!error)
+        error = cuda->driver.context_push(device->context);
+    return error ? cuda_fail(context, device, error, "the device cannot be used") : EINC_OK;
 }
 
-const Target *cuda_target(const einc_context *context)
+void cuda_leave(const einc_context *context)
+{
+    context->cuda->driver.context_pop(&(void *){ NULL });
+}
+
+int cuda_count(const einc_context *context)
+{
+    return context->cuda->device_count;
+}
+
+int cuda_workers(const einc_context *context, int device)
+{
+    enum { BLOCKS_OF_MULTIPROCESSOR = 8 };
+    const Cuda *cuda = context->cuda;
+    return cuda->devices[device == CUDA_HOST ? cuda->first : device].multiprocessors * BLOCKS_OF_MULTIPROCESSOR;
+}
+
+/* ---- architectures ---- */
+
+/* The table's row of an architecture, with what only this very one has ("sm_90a") or without. */
+static const Target *row_of(int architecture, const char *own)
 {
     char name[ARCHITECTURE_BYTES];
-    spell_architecture(context->cuda, name);
+    snprintf(name, sizeof name, "cuda:sm_%d%s", architecture, own);
+    return target_find(name);
+}
+
+void cuda_spell_architecture(const CudaDevice *device, char text[ARCHITECTURE_BYTES])
+{
+    bool newer = device->compiled / 10 != device->architecture / 10;    /* code is for all of a major version */
+    bool own = device->compiled == device->architecture && row_of(device->compiled, "a");
+    snprintf(text, ARCHITECTURE_BYTES, "%s_%d%s", newer ? "compute" : "sm", device->compiled, own ? "a" : "");
+}
+
+bool cuda_runs(const CudaDevice *device, const Target *target)
+{
+    char *end;
+    const char *number = strchr(target->name, '_');
+    long architecture = number ? strtol(number + 1, &end, 10) : 0;
+    if (!architecture)
+        return false;
+    return *end ? architecture == device->architecture && architecture == device->compiled : architecture <= device->compiled;
+}
+
+const Target *cuda_target(const einc_context *context, int device)
+{
+    const Cuda *cuda = context->cuda;
+    const Target *best = &grid_targets[0];
     for (const Target *t = grid_targets; t->name; t++)
-        if (!strcmp(strchr(t->name, ':') + 1, name))
-            return t;
-    return &grid_targets[0];
+        if (cuda_runs(&cuda->devices[device == CUDA_HOST ? cuda->first : device], t))
+            best = t;
+    return best;
 }
 
-/* ---- modules ---- */
-
-/* NVRTC's log, as far as there is room for it. */
-static int fail_compile(einc_context *context, const Nvrtc *nvrtc, void *program)
+const Variant *cuda_variant(einc_kernel *kernel, int device)
 {
-    size_t bytes = 0;
-    char *log = nvrtc->log_size(program, &bytes) || !bytes ? NULL : calloc(1, bytes + 1);
-    if (log && nvrtc->log(program, log))
-        *log = 0;
-    context_fail(context, EINC_FAILED, "error: NVRTC does not compile the kernel:\n%s", log ? log : "");
-    free(log);
-    return EINC_FAILED;
-}
-
-/* The code for the device; for one that NVRTC does not know the text that the driver compiles. To be freed; NULL after
- * context_fail(). */
-static char *make_image(einc_context *context, void *program, size_t *bytes)
-{
-    const Nvrtc *nvrtc = &context->cuda->nvrtc;
-    char architecture[ARCHITECTURE_BYTES], option[64];
-    spell_architecture(context->cuda, architecture);
-    snprintf(option, sizeof option, "--gpu-architecture=%s", architecture);
-    const char *options[] = { option, "--std=c++11" };
-    int error = nvrtc->compile(program, 2, options);
-    bool text = error == NVRTC_INVALID_OPTION;
-    if (text) {
-        options[0] = "--gpu-architecture=compute_80";
-        error = nvrtc->compile(program, 2, options);
-    }
-    if (error || (text ? nvrtc->ptx_size : nvrtc->cubin_size)(program, bytes)) {
-        fail_compile(context, nvrtc, program);
-        return NULL;
-    }
-    char *image = calloc(1, *bytes + 1);
-    if (!image || (text ? nvrtc->ptx : nvrtc->cubin)(program, image)) {
-        context_fail(context, EINC_FAILED, image ? "error: NVRTC gives no code" : "error: out of memory");
-        free(image);
-        return NULL;
-    }
-    return image;
-}
-
-static char *compile_unit(einc_context *context, const EmittedUnit *unit, const char *name, size_t *bytes)
-{
-    void *program = NULL;
-    if (context->cuda->nvrtc.create(&program, unit->source, name, 0, NULL, NULL)) {
-        context_fail(context, EINC_FAILED, "error: NVRTC does not take the kernel's text");
-        return NULL;
-    }
-    char *image = make_image(context, program, bytes);
-    context->cuda->nvrtc.destroy(&program);
-    return image;
-}
-
-/* From the cache, or compiled and kept there under the text, NVRTC's version and the device's architecture. */
-static char *find_image(einc_context *context, const EmittedUnit *unit, const char *name, const char *description)
-{
-    char architecture[ARCHITECTURE_BYTES], version[32];
-    size_t bytes = 0;
-    spell_architecture(context->cuda, architecture);
-    snprintf(version, sizeof version, "NVRTC %d", context->cuda->nvrtc_version);
-    CacheKey key = cache_key((const char *[]){ unit->source, version, architecture }, 3);
-    pthread_mutex_lock(&context->lock);
-    if (!context->cache)
-        context->cache = cache_open(NULL);
-    const Cache *cache = context->cache;
-    pthread_mutex_unlock(&context->lock);
-    char *image = cache ? cache_fetch(cache, &key, &bytes) : NULL;
-    if (image)
-        return image;
-    image = compile_unit(context, unit, name, &bytes);
-    if (image && cache)
-        cache_keep(cache, &key, description, image, bytes);
-    return image;
-}
-
-static int find_functions(einc_context *context, CudaModule *module, const EmittedUnit *unit)
-{
-    const Cuda *cuda = context->cuda;
-    for (int w = 0; w < unit->work_count; w++) {
-        const char *kernel = unit->work[w].kernel;
-        int error = kernel ? cuda->driver.module_function(&module->functions[w], module->module, kernel) : 0;
-        if (error)
-            return cuda_fail(context, cuda, error, kernel);
-    }
-    return EINC_OK;
-}
-
-CudaModule *cuda_module_new(einc_context *context, const EmittedUnit *unit, const char *name, const char *description)
-{
-    const Cuda *cuda = context->cuda;
-    char *image = find_image(context, unit, name, description);
-    CudaModule *module = image ? calloc(1, sizeof *module + (size_t)unit->work_count * sizeof *module->functions) : NULL;
-    if (!module) {
-        if (image)
-            context_fail(context, EINC_FAILED, "error: out of memory");
-        free(image);
-        return NULL;
-    }
-    int error = cuda->driver.context_push(cuda->context), status = EINC_OK;
-    bool pushed = !error;
-    if (!error)
-        error = cuda->driver.module_load(&module->module, image);
-    free(image);
-    if (error)
-        status = cuda_fail(context, cuda, error, "the kernel's code cannot be loaded");
-    else
-        status = find_functions(context, module, unit);
-    if (pushed)
-        cuda->driver.context_pop(&(void *){ NULL });
-    if (!status)
-        return module;
-    cuda_module_free(context, module);
-    return NULL;
-}
-
-void cuda_module_free(einc_context *context, CudaModule *module)
-{
-    const Cuda *cuda = context->cuda;
-    if (module->module && !cuda->driver.context_push(cuda->context)) {
-        cuda->driver.module_unload(module->module);
-        cuda->driver.context_pop(&(void *){ NULL });
-    }
-    free(module);
+    const Cuda *cuda = kernel->context->cuda;
+    const Target *asked = kernel->options.target;
+    bool runs = cuda_runs(&cuda->devices[device == CUDA_HOST ? cuda->first : device], asked);
+    return variant_of_target(kernel, runs && !kernel->each_device ? asked : cuda_target(kernel->context, device));
 }

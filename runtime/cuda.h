@@ -1,22 +1,42 @@
-/* Kernels on a GPU: one device, its modules, and calls with arrays of the host, which are copied there and back. */
+/* Kernels on GPUs: devices, what is loaded on them, and calls, of arrays on a device or of the host's, which are copied there
+ * and back. */
 #ifndef EINC_CUDA_H
 #define EINC_CUDA_H
 
 #include "runtime.h"
 
-/* Finds driver, compiler and the first device, once for a context. EINC_OK, or EINC_NO_COMPILER or EINC_FAILED after
+/* Finds driver, compiler and devices, once for a context. EINC_OK, or EINC_NO_COMPILER or EINC_FAILED after
  * context_fail(). */
 int cuda_open(einc_context *context);
 void cuda_close(einc_context *context);
 
-/* Of the device, or what is next to it. */
-const Target *cuda_target(const einc_context *context);
+/* The devices of an open context are numbered from 0, as DLPack and the driver do. CUDA_HOST in the place of one: arrays of the
+ * host, for which the first device works that can. */
+enum { CUDA_HOST = -1 };
 
-/* The unit's kernels on the device; NULL after context_fail(). */
+int cuda_count(const einc_context *context);
+
+/* The target whose kernels are made for a device. */
+const Target *cuda_target(const einc_context *context, int device);
+
+/* The unit's kernels, compiled for the first device: others compile and load them when they are first called. Unit and texts
+ * must outlive it. NULL after context_fail(). */
 CudaModule *cuda_module_new(einc_context *context, const EmittedUnit *unit, const char *name, const char *description);
 void cuda_module_free(einc_context *context, CudaModule *module);
 
-/* Runs a kernel: `words` is its args struct of host memory. What kernels return, or EINC_FAILED after context_fail(). */
-int cuda_call(einc_kernel *kernel, const Variant *variant, const uint64_t *words, const Extents *extents, int64_t memory);
+/* The kernel's plan for a device; NULL after context_fail(). */
+const Variant *cuda_variant(einc_kernel *kernel, int device);
+
+/* So many blocks with a part of the workspace of their own keep a device busy. */
+int cuda_workers(const einc_context *context, int device);
+
+/* Runs a kernel: `words` is its args struct, for shapes that fit. What kernels return, or another status after
+ * context_fail(). With a device it only starts the work, unless it has to give back what the work needs. The arena serves
+ * the call. */
+int cuda_call(einc_kernel *kernel, Arena *arena, int device, const uint64_t *words, const Extents *extents,
+              const einc_call_options *options);
+
+/* Waits for a stream, and says what kernels have noted in the workspace. */
+int cuda_wait(einc_kernel *kernel, int device, const einc_call_options *options);
 
 #endif

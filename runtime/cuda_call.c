@@ -1,13 +1,11 @@
-/* A call with arrays of the host: copied to the device, worked on, copied back. */
+/* A call: with arrays of a device in place, on the caller's stream; with arrays of the host, which are copied to the device,
+ * worked on and copied back. */
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "cuda.h"
 #include "cuda_machine.h"
 #include "grid.h"
-
-enum { BLOCKS_OF_MULTIPROCESSOR = 8 };
 
 /* An array on both sides: all bytes from its lowest element to its highest. */
 typedef struct Staged {
@@ -20,18 +18,55 @@ typedef struct Staged {
 typedef struct DeviceCall {
     einc_kernel *kernel;
     const Compiled *compiled;
-    const Cuda *cuda;
-    const CudaModule *module;
-    Staged *arrays;               /* [slot], and last the workspace */
-    int count;
+    const CudaDriver *driver;
+    CudaDevice *device;
+    const CudaCode *code;
+    void *stream;
+    Staged *arrays;               /* [slot] */
+    CudaAddress workspace;
+    size_t workspace_bytes;
+    bool owns_workspace;
+    const char *launched;         /* the last kernel, its blocks and threads; NULL: none */
+    unsigned blocks, threads;
+    int function;
 } DeviceCall;
 
 static int fail(const DeviceCall *call, int error, const char *what)
 {
-    return cuda_fail(call->kernel->context, call->cuda, error, what);
+    return cuda_fail(call->kernel->context, call->device, error, what);
 }
 
-/* ---- arrays ---- */
+/* Of a launch, or of what came of those that were made. */
+static int fail_kernel(const DeviceCall *call, int error, const char *what)
+{
+    char text[500];
+    int shared = 0;
+    if (!call->launched)
+        return fail(call, error, what);
+    if (call->driver->function_attribute(&shared, CUDA_SHARED_BYTES, call->code->functions[call->function]))
+        shared = 0;
+    snprintf(text, sizeof text, "%s%s with %u block%s of %u threads and %d bytes of shared memory, for '%.200s'", what, call->launched,
+             call->blocks, call->blocks == 1 ? "" : "s", call->threads, shared, call->kernel->source.text);
+    return fail(call, error, text);
+}
+
+/* ---- memory of the device ---- */
+
+/* In the order of the stream's work, where the device can. */
+static int take(const DeviceCall *call, CudaAddress *memory, size_t bytes, const char *what)
+{
+    int error = !bytes ? 0 : call->device->pools ? call->driver->alloc_in_order(memory, bytes, call->stream)
+                                                 : call->driver->alloc(memory, bytes);
+    return error ? fail(call, error, what) : EINC_OK;
+}
+
+static void give_back(const DeviceCall *call, CudaAddress memory)
+{
+    if (memory && call->device->pools)
+        call->driver->free_in_order(memory, call->stream);
+    else if (memory)
+        call->driver->free(memory);    /* waits for what uses it */
+}
 
 /* The bytes that a slot's array reaches, and how many of them lie below its first element. */
 static size_t span_of(const Slot *slot, const uint64_t *words, size_t *below)
@@ -48,12 +83,6 @@ static size_t span_of(const Slot *slot, const uint64_t *words, size_t *below)
     return (size_t)(high - low + 1) * dtype_size(slot->dtype);
 }
 
-static int allocate(const DeviceCall *call, Staged *array, const char *what)
-{
-    int error = array->bytes ? call->cuda->driver.alloc(&array->device, array->bytes) : 0;
-    return error ? fail(call, error, what) : EINC_OK;
-}
-
 /* Copies the operands, and outputs too, since what lies between their elements comes back; `words` then has addresses of the
  * device. */
 static int copy_in(DeviceCall *call, uint64_t *words)
@@ -67,10 +96,10 @@ static int copy_in(DeviceCall *call, uint64_t *words)
         array->bytes = span_of(slot, words, &below);
         array->host = (char *)(uintptr_t)words[slot->at] - below;
         array->output = slot->kind == SLOT_OUTPUT;
-        int status = allocate(call, array, "memory for an array");
+        int status = take(call, &array->device, array->bytes, "memory for an array");
         if (status)
             return status;
-        int error = array->bytes ? call->cuda->driver.copy_in(array->device, array->host, array->bytes, NULL) : 0;
+        int error = array->bytes ? call->driver->copy_in(array->device, array->host, array->bytes, call->stream) : 0;
         if (error)
             return fail(call, error, "an array cannot be copied to the device");
         words[slot->at] = array->device + below;
@@ -80,13 +109,13 @@ static int copy_in(DeviceCall *call, uint64_t *words)
 
 static int copy_out(const DeviceCall *call)
 {
-    for (int i = 0; i < call->count; i++) {
+    for (int i = 0; i < call->kernel->slot_count; i++) {
         const Staged *array = &call->arrays[i];
-        int error = array->output && array->bytes ? call->cuda->driver.copy_out(array->host, array->device, array->bytes, NULL) : 0;
+        int error = array->output && array->bytes ? call->driver->copy_out(array->host, array->device, array->bytes, call->stream) : 0;
         if (error)
             return fail(call, error, "a result cannot be copied from the device");
     }
-    int error = call->cuda->driver.wait(NULL);
+    int error = call->driver->wait(call->stream);
     return error ? fail(call, error, "the results do not come") : EINC_OK;
 }
 
@@ -94,91 +123,148 @@ static int copy_out(const DeviceCall *call)
 
 static int launch(void *user, const char *kernel, unsigned blocks, unsigned threads, void *frame)
 {
-    const DeviceCall *call = user;
+    DeviceCall *call = user;
     int w = 0;
     while (call->compiled->unit->work[w].kernel != kernel)
         w++;
-    int error = call->cuda->driver.launch(call->module->functions[w], blocks, 1, 1, threads, 1, 1, 0, NULL, (void *[]){ frame }, NULL);
-    char what[400];
-    snprintf(what, sizeof what, "%s with %u blocks of %u threads, for '%.200s'", kernel, blocks, threads, call->kernel->source.text);
-    return error ? fail(call, error, what) : 0;
+    call->launched = kernel;
+    call->blocks = blocks;
+    call->threads = threads;
+    call->function = w;
+    int error = call->driver->launch(call->code->functions[w], blocks, 1, 1, threads, 1, 1, 0, call->stream, (void *[]){ frame }, NULL);
+    return error ? fail_kernel(call, error, "") : 0;
 }
 
 static int clear(void *user, void *at, size_t bytes)
 {
     const DeviceCall *call = user;
-    int error = bytes ? call->cuda->driver.clear((CudaAddress)(uintptr_t)at, 0, bytes, NULL) : 0;
+    int error = bytes ? call->driver->clear((CudaAddress)(uintptr_t)at, 0, bytes, call->stream) : 0;
     return error ? fail(call, error, "the workspace cannot be cleared") : 0;
 }
 
-/* As many blocks' own parts as keep the device busy, or as the budget allows. */
-static int reserve(DeviceCall *call, const Extents *extents, int64_t memory)
+/* The bytes of workspace for so many blocks; what is no size is an expression's fault. */
+static int need(const DeviceCall *call, const Extents *extents, int workers, int64_t *bytes)
 {
-    Staged *workspace = &call->arrays[call->count - 1];
-    SizeValues values = { extents->of, extents->shape, call->cuda->multiprocessors * BLOCKS_OF_MULTIPROCESSOR };
-    int64_t bytes;
-    for (;; values.workers -= (values.workers + 7) / 8) {
-        bytes = size_evaluate(call->compiled->plan->workspace, &values);
-        if (bytes < 0 || bytes == SIZE_TOO_LARGE)
-            return -EINC_EXPRESSION;
+    SizeValues values = { extents->of, extents->shape, workers };
+    *bytes = size_evaluate(call->compiled->plan->workspace, &values);
+    return *bytes < 0 || *bytes == SIZE_TOO_LARGE ? -EINC_EXPRESSION : EINC_OK;
+}
+
+/* As many blocks' own parts as keep the device busy, or as the budget allows. */
+static int reserve(DeviceCall *call, const Extents *extents, int most)
+{
+    int64_t bytes, memory = call->kernel->options.memory;
+    for (int workers = most;; workers -= (workers + 7) / 8) {
+        int status = need(call, extents, workers, &bytes);
+        if (status)
+            return status;
         if (!memory || bytes <= memory)
             break;
-        if (values.workers == 1)
+        if (workers == 1)
             return context_fail(call->kernel->context, EINC_BUDGET, "error: the kernel needs %lld bytes of workspace, but the budget is "
                                 "%lld", (long long)bytes, (long long)memory);
     }
-    workspace->bytes = (size_t)bytes;
-    return allocate(call, workspace, "memory for the workspace");
+    call->workspace_bytes = (size_t)bytes;
+    call->owns_workspace = true;
+    return take(call, &call->workspace, call->workspace_bytes, "memory for the workspace");
 }
 
-/* What the kernels noted. */
+/* The caller's workspace: grid_run() makes of it what it can. */
+static int take_given(DeviceCall *call, const Extents *extents, const einc_call_options *options)
+{
+    int64_t bytes;
+    int status = need(call, extents, 1, &bytes);
+    if (!status && (uint64_t)bytes > options->workspace_bytes)
+        status = context_fail(call->kernel->context, EINC_BUDGET, "error: the workspace has %zu bytes, but the kernel needs %lld",
+                              options->workspace_bytes, (long long)bytes);
+    call->workspace = (CudaAddress)(uintptr_t)options->workspace;
+    call->workspace_bytes = options->workspace_bytes;
+    return status;
+}
+
+/* What the kernels noted; waits for them. */
 static int read_status(const DeviceCall *call)
 {
-    const Staged *workspace = &call->arrays[call->count - 1];
     int32_t status = 0;
-    int error = call->compiled->plan->status ? call->cuda->driver.copy_out(&status, workspace->device, sizeof status, NULL) : 0;
+    int error = call->compiled->plan->status ? call->driver->copy_out(&status, call->workspace, sizeof status, call->stream) : 0;
     if (!error)
-        error = call->cuda->driver.wait(NULL);
-    return error ? fail(call, error, "the kernels fail") : status;
+        error = call->driver->wait(call->stream);
+    return error ? fail_kernel(call, error, "after ") : status;
 }
 
-static int work(DeviceCall *call, uint64_t *words, uint64_t *frame, const Extents *extents, int64_t memory)
+/* `words` may be changed where arrays are staged. */
+static int work(DeviceCall *call, uint64_t *words, uint64_t *frame, const Extents *extents, const einc_call_options *options)
 {
     const GridMachine machine = { launch, clear, call };
-    const Staged *workspace = &call->arrays[call->count - 1];
     SizeValues values = { extents->of, extents->shape, 1 };
-    int status = copy_in(call, words);
+    bool given = options && options->workspace && !call->arrays;
+    int most = cuda_workers(call->kernel->context, call->device->number);
+    if (options && options->workers > 0 && options->workers < most)
+        most = options->workers;
+    int status = call->arrays ? copy_in(call, words) : EINC_OK;
     if (!status)
-        status = reserve(call, extents, memory);
+        status = given ? take_given(call, extents, options) : reserve(call, extents, most);
     if (!status)
-        status = grid_run(call->compiled, words, &values, (void *)(uintptr_t)workspace->device, workspace->bytes, frame, &machine);
-    if (!status)
+        status = grid_run(call->compiled, words, &values, (void *)(uintptr_t)call->workspace, call->workspace_bytes, frame, &machine);
+    if (!status && (call->arrays || (call->owns_workspace && call->compiled->plan->status)))
         status = read_status(call);
-    return status ? status : copy_out(call);
+    return status || !call->arrays ? status : copy_out(call);
 }
 
-int cuda_call(einc_kernel *kernel, const Variant *variant, const uint64_t *words, const Extents *extents, int64_t memory)
+static void give_all_back(const DeviceCall *call)
+{
+    if (call->owns_workspace)
+        give_back(call, call->workspace);
+    for (int i = 0; call->arrays && i < call->kernel->slot_count; i++)
+        give_back(call, call->arrays[i].device);
+}
+
+int cuda_call(einc_kernel *kernel, Arena *arena, int device, const uint64_t *words, const Extents *extents,
+              const einc_call_options *options)
 {
     einc_context *context = kernel->context;
-    DeviceCall call = { .kernel = kernel, .compiled = variant->compiled, .cuda = context->cuda, .module = variant->object->module,
-                        .count = kernel->slot_count + 1 };
-    const CudaDriver *driver = &call.cuda->driver;
-    uint64_t *own = malloc(kernel->args_words * sizeof *own), *frame = malloc((size_t)variant->compiled->unit->frame_bytes);
-    call.arrays = calloc((size_t)call.count, sizeof *call.arrays);
-    int status = own && frame && call.arrays ? EINC_OK : context_fail(context, EINC_FAILED, "error: out of memory");
-    int error = status ? 0 : driver->context_push(call.cuda->context);
-    if (error)
-        status = fail(&call, error, "the device cannot be used");
-    if (!status) {
-        memcpy(own, words, kernel->args_words * sizeof *own);
-        status = work(&call, own, frame, extents, memory);
-        for (int i = 0; i < call.count; i++)
-            if (call.arrays[i].device)
-                driver->free(call.arrays[i].device);
-        driver->context_pop(&(void *){ NULL });
-    }
-    free(own);
-    free(frame);
-    free(call.arrays);
+    Cuda *cuda = context->cuda;
+    const Variant *variant = cuda_variant(kernel, device);
+    if (!variant)
+        return EINC_FAILED;
+    DeviceCall call = { .kernel = kernel, .compiled = variant->compiled, .driver = &cuda->driver,
+                        .device = &cuda->devices[device == CUDA_HOST ? cuda->first : device], .stream = options ? options->stream : NULL };
+    uint64_t *own = ARENA_ARRAY(arena, uint64_t, kernel->args_words);
+    uint64_t *frame = ARENA_ARRAY(arena, uint64_t, (size_t)variant->compiled->unit->frame_bytes / sizeof *frame + 1);
+    if (device == CUDA_HOST)
+        call.arrays = ARENA_ARRAY(arena, Staged, kernel->slot_count);
+    memcpy(own, words, kernel->args_words * sizeof *own);
+    int status = cuda_enter(context, call.device);
+    if (status)
+        return status;
+    call.code = cuda_module_load(context, variant->object->module, call.device);
+    status = call.code ? work(&call, own, frame, extents, options) : EINC_FAILED;
+    give_all_back(&call);
+    cuda_leave(context);
     return status;
+}
+
+int cuda_wait(einc_kernel *kernel, int device, const einc_call_options *options)
+{
+    einc_context *context = kernel->context;
+    const Variant *variant = cuda_variant(kernel, device);
+    if (!variant)
+        return EINC_FAILED;
+    DeviceCall call = { .kernel = kernel, .compiled = variant->compiled, .driver = &context->cuda->driver,
+                        .device = &context->cuda->devices[device], .stream = options ? options->stream : NULL };
+    int32_t noted = 0;
+    bool asks = variant->compiled->plan->status && options && options->workspace;
+    int status = cuda_enter(context, call.device);
+    if (status)
+        return status;
+    int error = asks ? call.driver->copy_out(&noted, (CudaAddress)(uintptr_t)options->workspace, sizeof noted, call.stream) : 0;
+    if (!error)
+        error = call.driver->wait(call.stream);
+    if (error) {
+        char what[300];
+        snprintf(what, sizeof what, "the work of the stream, where '%.200s' was called,", kernel->source.text);
+        status = fail(&call, error, what);
+    }
+    cuda_leave(context);
+    return status ? status : noted;
 }

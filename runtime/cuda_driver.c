@@ -44,10 +44,12 @@ const char *cuda_driver_load(CudaDriver *driver)
                ? NULL : "libcuda.so.1 is too old: install a driver for CUDA 11.7 or later";
 }
 
-const char *nvrtc_load(Nvrtc *nvrtc)
+const char *nvrtc_load(Nvrtc *nvrtc, int newest)
 {
     static const char *const names[] = { "libnvrtc.so.13", "libnvrtc.so.12", "libnvrtc.so.11.2", "libnvrtc.so", NULL };
-    nvrtc->library = open_first(names);
+    nvrtc->library = open_first(newest < 12 ? names + 2 : newest < 13 ? names + 1 : names);
+    if (!nvrtc->library)
+        nvrtc->library = open_first(names);
     if (!nvrtc->library)
         return "there is no libnvrtc.so, which is part of the CUDA toolkit and of the Python package nvidia-cuda-nvrtc";
     return find_all(nvrtc->library, nvrtc_symbols, sizeof nvrtc_symbols / sizeof *nvrtc_symbols, nvrtc)

@@ -8,8 +8,8 @@
 
 typedef uint64_t CudaAddress;    /* on the device */
 
-enum { CUDA_MULTIPROCESSORS = 16, CUDA_MAJOR = 75, CUDA_MINOR = 76 };    /* attributes of a device */
-enum { NVRTC_INVALID_OPTION = 5 };
+enum { CUDA_MULTIPROCESSORS = 16, CUDA_MAJOR = 75, CUDA_MINOR = 76, CUDA_MEMORY_POOLS = 115 };    /* attributes of a device */
+enum { CUDA_SHARED_BYTES = 1 };   /* of a function */
 
 /* name, what the library calls it, parameters; each returns 0, or what went wrong. */
 #define CUDA_FUNCTIONS(X)                                                                                                      \
@@ -25,10 +25,13 @@ enum { NVRTC_INVALID_OPTION = 5 };
     X(module_load, "cuModuleLoadData", (void **module, const void *image))                                                     \
     X(module_unload, "cuModuleUnload", (void *module))                                                                         \
     X(module_function, "cuModuleGetFunction", (void **function, void *module, const char *name))                               \
+    X(function_attribute, "cuFuncGetAttribute", (int *value, int attribute, void *function))                                   \
     X(launch, "cuLaunchKernel", (void *function, unsigned x, unsigned y, unsigned z, unsigned threads_x, unsigned threads_y,   \
                                  unsigned threads_z, unsigned shared, void *stream, void **arguments, void **extra))           \
     X(alloc, "cuMemAlloc_v2", (CudaAddress *memory, size_t bytes))                                                             \
     X(free, "cuMemFree_v2", (CudaAddress memory))                                                                              \
+    X(alloc_in_order, "cuMemAllocAsync", (CudaAddress *memory, size_t bytes, void *stream))                                    \
+    X(free_in_order, "cuMemFreeAsync", (CudaAddress memory, void *stream))                                                     \
     X(copy_in, "cuMemcpyHtoDAsync_v2", (CudaAddress to, const void *from, size_t bytes, void *stream))                         \
     X(copy_out, "cuMemcpyDtoHAsync_v2", (void *to, CudaAddress from, size_t bytes, void *stream))                              \
     X(clear, "cuMemsetD8Async", (CudaAddress at, unsigned char value, size_t bytes, void *stream))                             \
@@ -37,6 +40,8 @@ enum { NVRTC_INVALID_OPTION = 5 };
 
 #define NVRTC_FUNCTIONS(X)                                                                                                     \
     X(version, "nvrtcVersion", (int *major, int *minor))                                                                       \
+    X(architecture_count, "nvrtcGetNumSupportedArchs", (int *count))                                                           \
+    X(architectures, "nvrtcGetSupportedArchs", (int *list))                                                                    \
     X(create, "nvrtcCreateProgram", (void **program, const char *source, const char *name, int headers,                        \
                                      const char *const *texts, const char *const *names))                                      \
     X(destroy, "nvrtcDestroyProgram", (void **program))                                                                        \
@@ -60,8 +65,9 @@ typedef struct Nvrtc {
     NVRTC_FUNCTIONS(CUDA_MEMBER)
 } Nvrtc;
 
-/* NULL, or what is missing. */
+/* NULL, or what is missing. `newest` is the greatest major version of CUDA whose code the driver takes: a newer NVRTC is taken
+ * where there is no other. */
 const char *cuda_driver_load(CudaDriver *driver);
-const char *nvrtc_load(Nvrtc *nvrtc);
+const char *nvrtc_load(Nvrtc *nvrtc, int newest);
 
 #endif

@@ -51,11 +51,12 @@ typedef enum {
 
 /* The structs of DLPack 0.8 and 1.x (dmlc/dlpack, dlpack.h); if that header was included first, its own are used. A
  * tensor is borrowed for the duration of a call. Strides are in elements, may be NULL (C order), zero or negative;
- * data + byte_offset need not be aligned. einc takes tensors of kDLCPU with one lane. */
+ * data + byte_offset need not be aligned. einc takes tensors of one lane, in memory of the host (kDLCPU, kDLCUDAHost) and,
+ * with a target of CUDA, on a device (kDLCUDA, kDLCUDAManaged), where they are aligned to their numbers. */
 #ifndef DLPACK_DLPACK_H_
 #define DLPACK_DLPACK_H_
 #define EINC_OWN_DLPACK
-typedef enum { kDLCPU = 1, kDLCUDA = 2, kDLCUDAHost = 3 } DLDeviceType;
+typedef enum { kDLCPU = 1, kDLCUDA = 2, kDLCUDAHost = 3, kDLCUDAManaged = 13 } DLDeviceType;
 typedef struct {
     DLDeviceType device_type;
     int32_t device_id;
@@ -145,9 +146,10 @@ typedef struct einc_options {
     const char *outputs;
     /* Bytes that a call may use beyond inputs and outputs; 0: as the plan likes. */
     uint64_t memory;
-    /* Instruction set: "native" (NULL), "portable", "avx2", "avx512" … as in `einc doctor`. With "cuda:sm_90a" or another such
-     * target the kernel runs on the first GPU: calls copy arrays there and back. EINC_NO_COMPILER where libcuda or libnvrtc
-     * is missing. */
+    /* Instruction set: "native" (NULL), "portable", "avx2", "avx512" … as in `einc doctor`. With "cuda" the kernel runs on GPUs:
+     * that of a call's tensors, or the first, with copies there and back, for tensors of the host. Each has a plan for its
+     * own architecture; with "cuda:sm_80" or another such target those have it that can run it. EINC_NO_COMPILER where libcuda
+     * or libnvrtc is missing. */
     const char *target;
     const char *name;             /* of the function in the generated file; NULL: "einc_kernel" */
     /* How precise products of f32 must be: "exact" (NULL), or made of six or three products of bf16 where the target has a
@@ -180,7 +182,8 @@ EINC_API int einc_output_rank(const einc_kernel *kernel, int i);
 EINC_API int einc_output_shape(const einc_kernel *kernel, const DLTensor *const *inputs, int input_count, int i,
                                int64_t *shape);
 
-/* Bytes of workspace for these inputs, whose data is not read, with `workers` threads: what the plan prints. */
+/* Bytes of workspace for these inputs, whose data is not read, with `workers` threads: what the plan prints. On a GPU workers
+ * are blocks of threads. 0: as many as the context has, or as keep the device of the inputs busy. */
 EINC_API int einc_workspace(const einc_kernel *kernel, const DLTensor *const *inputs, int input_count, int workers,
                             size_t *bytes);
 
@@ -190,6 +193,7 @@ typedef struct einc_call_options {
     int workers;                  /* at most so many threads; 0: as many as the context has */
     void (*progress)(void *user, double done);   /* 0 to 1, from any thread, now and then; may be NULL */
     void *user;
+    void *stream;                 /* of a GPU: a CUstream or cudaStream_t; NULL: the default one */
 } einc_call_options;
 
 /* Runs the kernel, in this thread and the context's. Inputs are in the order of einc_input_name(), outputs in that of
@@ -201,6 +205,16 @@ typedef struct einc_call_options {
  * hold is undefined. EINC_BUDGET: the budget or the given workspace is too small, with nothing written. */
 EINC_API int einc_call(const einc_kernel *kernel, const DLTensor *const *inputs, int input_count,
                        DLTensor *const *outputs, int output_count, const einc_call_options *options);
+
+/* With tensors on a device, einc_call() puts the work into the stream and returns: it does not wait, nor allocate where
+ * `workspace` is given, which is on the device, so that a CUDA graph can capture all calls but a kernel's first on the
+ * device, which loads it. Without one it takes memory in the stream's order. A kernel that reads at positions from the data
+ * then waits, to say whether one was out of range; with a workspace einc_wait() says so. A workspace serves one call at a time.
+ * `progress` and `cancelled` are not asked. The context of the device is its primary one, as with the CUDA run time.
+ *
+ * Waits for the stream of calls on `device` and says how the last one with that workspace went. After EINC_FAILED the
+ * device may be lost to the process: every later call says so. Of the host's devices EINC_OK at once. */
+EINC_API int einc_wait(const einc_kernel *kernel, DLDevice device, const einc_call_options *options);
 
 /* ---- looking inside ---- */
 

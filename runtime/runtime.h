@@ -44,7 +44,7 @@ struct einc_context {
     bool colour;                  /* in diagnostics; the command sets it on a terminal */
 };
 
-/* One plan of a kernel: for operands whose strides are 1 at the same places. */
+/* One plan of a kernel: for operands whose strides are 1 at the same places; on GPUs for an architecture. */
 typedef struct Variant Variant;
 struct Variant {
     Variant *next;
@@ -72,6 +72,7 @@ struct einc_kernel {
     Arena arena;                  /* all that belongs to the kernel */
     Source source;
     CompileOptions options;
+    bool each_device;             /* on a GPU: each has a plan for its own architecture, not for that of the options */
     Variant *_Atomic variants;    /* the newest first; the last is the first that was made */
     _Atomic int variant_count;
     pthread_mutex_t lock;         /* of making variants */
@@ -99,8 +100,11 @@ bool cpu_has(const char *feature);
 extern const char *const cpu_features[];    /* all that cpu_has() may know; ends in NULL */
 Arena context_arena(einc_context *context, jmp_buf *full);
 
-/* tensor.c: NULL or what is wrong with a tensor; only a call needs its data, others its shape */
+/* tensor.c: NULL or what is wrong with a tensor; only a call needs its data, and where that is, others its shape */
 const char *tensor_read(Array *array, const DLTensor *tensor);
+/* Whose memory it is in: TENSOR_HOST, the number of a CUDA device, or TENSOR_ELSEWHERE. */
+enum { TENSOR_HOST = -1, TENSOR_ELSEWHERE = -2 };
+int tensor_device(const DLTensor *tensor);
 
 /* build.c */
 Object *object_get(einc_context *context, const EmittedUnit *unit, const char *name, const char *description);
@@ -121,6 +125,7 @@ void kernel_lay_out(einc_kernel *kernel, const Compiled *compiled);
 void variant_find_units(einc_kernel *kernel, Variant *variant);
 const Variant *variant_choose(einc_kernel *kernel, const uint64_t *words);    /* for a filled args struct */
 const Variant *variant_first(const Variant *variant);                         /* the one that was made with the kernel */
+const Variant *variant_of_target(einc_kernel *kernel, const Target *target);  /* made when there is none; NULL after context_fail() */
 
 /* explain.c */
 const char *kernel_explain(Arena *arena, const Compiled *compiled, bool json);

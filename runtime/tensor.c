@@ -24,8 +24,6 @@ const char *tensor_read(Array *array, const DLTensor *tensor)
 {
     if (!tensor)
         return "is NULL";
-    if (tensor->device.device_type != kDLCPU && tensor->device.device_type != kDLCUDAHost)
-        return "is not in the CPU's memory";
     if (tensor->ndim < 0 || tensor->ndim > RANK_MAX)
         return "has a rank below 0 or above 64";
     if (tensor->dtype.lanes != 1 && tensor->dtype.bits)    /* 0 bits: a name that einc_tensor() did not know */
@@ -47,6 +45,15 @@ const char *tensor_read(Array *array, const DLTensor *tensor)
     else
         array_lay_out(array, false);
     return array_count(array) < 0 ? "has more elements than 63 bits can count" : NULL;
+}
+
+int tensor_device(const DLTensor *tensor)
+{
+    switch ((int)tensor->device.device_type) {
+    case kDLCPU: case kDLCUDAHost: return TENSOR_HOST;
+    case kDLCUDA: case kDLCUDAManaged: return tensor->device.device_id < 0 ? TENSOR_ELSEWHERE : tensor->device.device_id;
+    default: return TENSOR_ELSEWHERE;
+    }
 }
 
 DLTensor einc_tensor(void *data, const char *dtype, int ndim, int64_t *shape)

@@ -90,6 +90,37 @@ static const Variant *add_variant(einc_kernel *kernel, const uint64_t *words)
     return chosen;
 }
 
+const Variant *variant_of_target(einc_kernel *kernel, const Target *target)
+{
+    for (const Variant *v = kernel->variants; v; v = v->next)
+        if (v->compiled->unit->target == target)
+            return v;
+    Variant *volatile made = NULL;
+    CompileOptions options = kernel->options;
+    options.target = target;
+    pthread_mutex_lock(&kernel->lock);
+    for (Variant *v = kernel->variants; v && !made; v = v->next)    /* another thread may have been faster */
+        made = v->compiled->unit->target == target ? v : NULL;
+    bool found = made != NULL;
+    jmp_buf *outer = kernel->arena.failed, full;
+    kernel->arena.failed = &full;
+    if (!found && setjmp(full) == 0) {
+        Variant *variant = ARENA_NEW(&kernel->arena, Variant);
+        variant->compiled = build_compile(kernel->context, &kernel->arena, &kernel->source, &options);
+        if (variant->compiled)
+            variant->object = object_get(kernel->context, variant->compiled->unit, options.name, kernel->source.text);
+        if (variant->object) {
+            variant->next = kernel->variants;
+            kernel->variants = made = variant;
+        }
+    } else if (!found) {
+        context_fail(kernel->context, EINC_FAILED, "error: out of memory");
+    }
+    kernel->arena.failed = outer;
+    pthread_mutex_unlock(&kernel->lock);
+    return made;
+}
+
 /* Whether the work is large enough that a better plan is worth a run of the C compiler. */
 static bool is_worth_compiling(const einc_kernel *kernel, const uint64_t *words)
 {

@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
-"""Kernels on a GPU that is none, about 60 s: einc run --device cuda with stand-ins for libcuda and libnvrtc (tests/cuda_standin.c),
-which run kernels in tests/cuda_emulator.h. The results are compared with the evaluator; every call of the stand-ins is made to
-fail once, and then einc says which one, ends with 1 or 6, and gives back all that it had."""
+"""Kernels on a GPU that is none, about 30 s: einc run --device cuda and the C API's tensors on devices, with stand-ins for libcuda
+and libnvrtc (tests/cuda_standin.c), which run kernels in tests/cuda_emulator.h. The results are compared with the evaluator's and
+the CPU's; every call of the stand-ins is made to fail once, and then einc says which one, ends with 1 or 6, and gives back all
+that it had."""
 
 import os
 import shutil
@@ -37,12 +38,12 @@ def expect(holds, *what):
         print(*what)
 
 
-def run(folder, *words, libraries=True, **environment):
+def run(folder, *words, command=(EINC, 'run'), libraries=True, **environment):
     setting = {**os.environ, 'CUDA_STANDIN_FOLDER': folder, 'CUDA_STANDIN_CC': os.path.join(HERE, 'cuda_cc.sh'),
                'CUDA_STANDIN_LOG': os.path.join(folder, 'log'), 'EINC_CACHE_DIR': os.path.join(folder, 'cache'), **environment}
     if libraries:
         setting['LD_LIBRARY_PATH'] = folder
-    return subprocess.run([EINC, 'run', *words], capture_output=True, text=True, env=setting, cwd=folder, timeout=120)
+    return subprocess.run([*command, *words], capture_output=True, text=True, env=setting, cwd=folder, timeout=120)
 
 
 def operands(folder, shapes):
@@ -73,7 +74,7 @@ def check_results(folder):
     expect(done.returncode == 0, 'a compiler that does not know the device', done)
     last_log(folder)
     done = run(folder, *product, CUDA_STANDIN_CC='false')
-    expect(done.returncode == 0 and (1, 0) in last_log(folder), 'code from the cache', done)
+    expect(done.returncode == 0 and (3, 0) in last_log(folder), 'code from the cache', done)
     np.save(os.path.join(folder, 'y.npy'), np.array([1, 9], np.int64))
     words = ['W[y[t],h] -> [t]', '-i', 'W=0.npy', '-i', 'y=y.npy', '--device', 'cuda']
     done = run(folder, *words)
@@ -98,6 +99,15 @@ def check_missing(folder):
     last_log(folder)
 
 
+def check_tensors(folder):
+    """Tensors of devices in the C API: tests/cuda_main.c."""
+    program = os.path.abspath(os.path.join(os.environ.get('BUILD', 'build'), 'tests', 'cuda_main'))
+    settings = [{'CUDA_STANDIN_DEVICES': '90,80'}, {'CUDA_STANDIN_DEVICES': '80,121,90', 'CUDA_STANDIN_OLD': '1'}, {'CUDA_STANDIN_POOLS': '0'}]
+    for setting in settings:
+        done = run(folder, command=[program], CUDA_STANDIN_LOG='', **setting)
+        expect(done.returncode == 0, setting, done.stdout[-3000:], done.stderr[-1000:])
+
+
 def check_failures(folder):
     """A run that needs each of the calls."""
     words = ['W[y[t],h] -> [t] | softmax t', '-i', 'W=0.npy', '-i', 'y=y.npy', '--device', 'cuda', '-o', 'out.npy']
@@ -120,13 +130,14 @@ def main():
         return 77
     folder = tempfile.mkdtemp(prefix='einc-cuda-')
     subprocess.run([os.environ.get('CC', 'cc').split()[0], '-std=gnu11', '-Wall', '-Wextra', '-Werror', '-shared', '-fPIC', '-fvisibility=hidden',
-                    os.path.join(HERE, 'cuda_standin.c'), '-o', os.path.join(folder, 'libcuda.so.1'), '-ldl'], check=True)
+                    os.path.join(HERE, 'cuda_standin.c'), '-o', os.path.join(folder, 'libcuda.so.1'), '-ldl', '-lpthread'], check=True)
     shutil.copy(os.path.join(folder, 'libcuda.so.1'), os.path.join(folder, 'libnvrtc.so.13'))
     check_results(folder)
     check_missing(folder)
+    check_tensors(folder)
     failed = check_failures(folder)
     shutil.rmtree(folder)
-    print('%d runs, %d calls that fail, %d wrong' % (len(RUNS) + 5, failed, bad))
+    print('%d runs, %d calls that fail, %d wrong' % (len(RUNS) + 8, failed, bad))
     return bad > 0
 
 

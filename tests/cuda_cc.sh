@@ -26,9 +26,11 @@ cxx=${CXX:-g++}
 name_kernels() {
     text=$(cat)
     echo "$text"
+    echo "template <class F> static size_t frame_bytes(void (*)(const F)) { return sizeof(F); }"
     tr '\n' ' ' <<< "$text" | grep -oE '__global__ void __launch_bounds__\([A-Z, ]*\) +\w+' | grep -oE '\w+$' | while read -r kernel; do
         echo "extern \"C\" int emulated_$kernel(void **arguments, unsigned blocks, unsigned threads)"
         echo "{ return cudaLaunchKernel($kernel, dim3(blocks), dim3(threads), arguments, 0, NULL); }"
+        echo "extern \"C\" size_t frame_bytes_$kernel() { return frame_bytes($kernel); }"
     done
 }
 spoil | name_kernels | "$cxx" -xc++ -std=c++11 -O1 -fPIC -w -U_FORTIFY_SOURCE $fma -ffp-contract=fast -DEMULATED_RACES \

@@ -1,10 +1,18 @@
 /* Stand-ins for libcuda and libnvrtc, as one library under both names: "compiles" a kernel's text with CUDA_STANDIN_CC into an
  * object in which it runs in tests/cuda_emulator.h, and gives that object's path for the code. Memory of the device is memory
- * whose pages around it are closed; nothing is done on a stream before somebody waits for it but in its order, at once. With
- * CUDA_STANDIN_FAIL=7 the seventh call fails, counted over both libraries' calls that einc makes; with CUDA_STANDIN_LOG=file the
- * number of calls, and of what was not given back, is written there at the end. */
+ * whose pages around it are closed. What is put into a stream is done when somebody waits for it, and not before; a stream
+ * that is captured makes a graph.
+ *
+ *     CUDA_STANDIN_DEVICES=90,80   the devices' architectures; 90 alone without it
+ *     CUDA_STANDIN_FAIL=7          the seventh call fails, counted over the calls that einc makes
+ *     CUDA_STANDIN_LOST=1          kernels fail with an error after which the context fails until all have let go of it
+ *     CUDA_STANDIN_OLD=1           the compiler knows 80 and 86 alone
+ *     CUDA_STANDIN_POOLS=0         the devices take memory at once only, not in a stream's order
+ *     CUDA_STANDIN_LOG=file        gets the number of calls, and of what was not given back, at the end */
 #define _GNU_SOURCE
 #include <dlfcn.h>
+#include <pthread.h>
+#include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -12,18 +20,82 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-enum { FAILED = 999, MEMORIES = 256, PAGE = 4096 };
+enum { BAD_VALUE = 1, NO_MEMORY = 2, NO_IMAGE = 200, NO_CONTEXT = 201, BAD_HANDLE = 400, NOT_FOUND = 500, LOST = 700,
+       NOT_IN_CAPTURE = 900, FAILED = 999 };
+enum { MEMORIES = 256, PAGE = 4096, DEVICES_MAX = 4, DEPTH = 8 };
+
+typedef struct Device {
+    int architecture, references, lost;
+} Device;
 
 typedef struct Memory {
     char *map;
     size_t bytes, map_bytes;
     uintptr_t at;
+    Device *device;
 } Memory;
 
+typedef struct Function {
+    int (*run)(void **arguments, unsigned blocks, unsigned threads);
+    size_t frame_bytes;
+    Device *device;
+} Function;
+
+typedef struct Module {
+    void *library;
+    Device *device;
+} Module;
+
+/* What waits in a stream: a kernel and its frame, bytes to be written, or memory to be given back. */
+typedef struct Work Work;
+struct Work {
+    Work *next;
+    const Function *function;
+    unsigned blocks, threads;
+    uintptr_t to, gives_back;
+    size_t bytes;
+    char data[];
+};
+
+typedef struct Stream Stream;
+struct Stream {
+    Stream *next;
+    Device *device;
+    Work *first, **end;
+    bool captured;
+    int failure;
+};
+
+typedef struct Program {
+    char *source, object[512];
+} Program;
+
+static pthread_mutex_t lock;
+static Device devices[DEVICES_MAX];
+static Stream defaults[DEVICES_MAX];
+static Stream *streams;           /* the others */
+static int device_count;
 static Memory memories[MEMORIES];
 static int calls, kept;           /* contexts, memory, programs that somebody still has */
 static int modules;               /* likewise; they go with the context */
-static char object[512];
+static int captures;              /* that go on */
+static int failing;               /* the call that is to fail; 0: none */
+static _Thread_local Device *stack[DEPTH];
+static _Thread_local int depth;
+
+__attribute__((constructor)) static void begin(void)
+{
+    pthread_mutexattr_t recursive;
+    pthread_mutexattr_init(&recursive);
+    pthread_mutexattr_settype(&recursive, PTHREAD_MUTEX_RECURSIVE);
+    pthread_mutex_init(&lock, &recursive);
+    const char *text = getenv("CUDA_STANDIN_DEVICES");
+    for (text = text ? text : "90"; *text && device_count < DEVICES_MAX; text += *text == ',') {
+        devices[device_count] = (Device){ .architecture = (int)strtol(text, (char **)&text, 10) };
+        defaults[device_count] = (Stream){ .device = &devices[device_count], .end = &defaults[device_count].first };
+        device_count++;
+    }
+}
 
 __attribute__((destructor)) static void tell(void)
 {
@@ -35,82 +107,167 @@ __attribute__((destructor)) static void tell(void)
     }
 }
 
+static bool is_set(const char *name)
+{
+    const char *value = getenv(name);
+    return value && strcmp(value, "0");
+}
+
+static void let_go(const int *held)
+{
+    (void)held;
+    pthread_mutex_unlock(&lock);
+}
+
 /* Whether the call at hand is the one that fails. */
-static int fails(void)
+static bool fails(void)
 {
     const char *number = getenv("CUDA_STANDIN_FAIL");
-    return ++calls == (number ? atoi(number) : -1);
+    return ++calls == (number ? atoi(number) : failing);
+}
+
+static Device *current(void)
+{
+    return depth ? stack[depth - 1] : NULL;
+}
+
+/* For tests in the same process: the n-th call from here fails; what is not given back, contexts of this thread among it. */
+__attribute__((visibility("default"))) void standin_fail(int number)
+{
+    failing = number ? calls + number : 0;
+}
+
+__attribute__((visibility("default"))) int standin_kept(void)
+{
+    return kept + modules + depth;
 }
 
 #define CALL(name, ...) __attribute__((visibility("default"))) int name(__VA_ARGS__)
-#define BEGIN do { if (fails()) return FAILED; } while (0)
+/* One call at a time. */
+#define HOLD __attribute__((cleanup(let_go), unused)) const int held = pthread_mutex_lock(&lock)
+#define BEGIN HOLD; do { if (fails()) return FAILED; } while (0)
+/* Of a call that needs a context. */
+#define BEGIN_WITHIN BEGIN; do { if (!current()) return NO_CONTEXT; if (current()->lost) return current()->lost; } while (0)
 
-/* ---- the driver ---- */
+/* ---- devices and contexts ---- */
 
 CALL(cuInit, unsigned flags) { (void)flags; BEGIN; return 0; }
 CALL(cuDriverGetVersion, int *version) { BEGIN; *version = 13000; return 0; }
-CALL(cuDeviceGetCount, int *count) { BEGIN; *count = 1; return 0; }
+CALL(cuDeviceGetCount, int *count) { BEGIN; *count = device_count; return 0; }
 CALL(cuDeviceGet, int *device, int number) { BEGIN; *device = number; return 0; }
-CALL(cuCtxPushCurrent_v2, void *context) { (void)context; BEGIN; return 0; }
-CALL(cuCtxPopCurrent_v2, void **context) { *context = NULL; return 0; }
-CALL(cuDevicePrimaryCtxRetain, void **context, int device) { (void)device; BEGIN; *context = &kept; kept++; return 0; }
-CALL(cuDevicePrimaryCtxRelease_v2, int device) { (void)device; kept--; modules = 0; return 0; }
-CALL(cuGetErrorName, int error, const char **name) { *name = error == FAILED ? "CUDA_ERROR_UNKNOWN" : "CUDA_ERROR"; return 0; }
-CALL(cuStreamSynchronize, void *stream) { (void)stream; BEGIN; return 0; }
-
-CALL(cuDeviceGetAttribute, int *value, int attribute, int device)
+CALL(cuDeviceGetName, char *name, int bytes, int device) { HOLD; snprintf(name, (size_t)bytes, "stand-in %d", device); return 0; }
+CALL(cuDeviceTotalMem_v2, size_t *bytes, int device) { HOLD; (void)device; *bytes = (size_t)1 << 30; return 0; }
+CALL(cuGetErrorName, int error, const char **name)
 {
-    (void)device;
-    BEGIN;
-    *value = attribute == 16 ? 3 : attribute == 75 ? 9 : 0;
+    *name = error == FAILED ? "CUDA_ERROR_UNKNOWN" : error == LOST ? "CUDA_ERROR_ILLEGAL_ADDRESS"
+            : error == NOT_IN_CAPTURE ? "CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED" : "CUDA_ERROR";
     return 0;
 }
 
-CALL(cuModuleLoadData, void **module, const void *image)
+CALL(cuDeviceGetAttribute, int *value, int attribute, int device)
 {
     BEGIN;
-    *module = dlopen(image, RTLD_NOW | RTLD_LOCAL);
-    if (!*module)
-        fprintf(stderr, "stand-in: %s\n", dlerror());
-    modules += *module != NULL;
-    return *module ? 0 : 200;
+    int architecture = devices[device].architecture;
+    *value = attribute == 16 ? 3 : attribute == 75 ? architecture / 10 : attribute == 76 ? architecture % 10
+             : attribute == 115 ? !getenv("CUDA_STANDIN_POOLS") || is_set("CUDA_STANDIN_POOLS") : 0;
+    return 0;
 }
 
+CALL(cuDevicePrimaryCtxRetain, void **context, int device)
+{
+    BEGIN;
+    *context = &devices[device];
+    devices[device].references++;
+    kept++;
+    return 0;
+}
+
+CALL(cuCtxPushCurrent_v2, void *context)
+{
+    BEGIN;
+    if (depth == DEPTH || !((Device *)context)->references)
+        return NO_CONTEXT;
+    stack[depth++] = context;
+    return 0;
+}
+
+CALL(cuCtxPopCurrent_v2, void **context)
+{
+    HOLD;
+    if (!depth)
+        return NO_CONTEXT;
+    *context = stack[--depth];
+    return 0;
+}
+
+/* ---- modules ---- */
+
+CALL(cuModuleLoadData, void **made, const void *image)
+{
+    BEGIN_WITHIN;
+    if (captures)
+        return NOT_IN_CAPTURE;
+    Module *module = calloc(1, sizeof *module);
+    module->library = dlopen(image, RTLD_NOW | RTLD_LOCAL);
+    module->device = current();
+    if (!module->library) {
+        fprintf(stderr, "stand-in: %s\n", dlerror());
+        free(module);
+        return NO_IMAGE;
+    }
+    modules++;
+    *made = module;
+    return 0;
+}
+
+/* A stream may still have work of its functions: it stays loaded. */
 CALL(cuModuleUnload, void *module)
 {
+    HOLD;
     modules--;
-    return dlclose(module);
+    free(module);
+    return 0;
 }
 
-CALL(cuModuleGetFunction, void **function, void *module, const char *name)
+CALL(cuModuleGetFunction, void **found, void *of, const char *name)
 {
     char symbol[256];
-    BEGIN;
+    size_t (*frame_bytes)(void);
+    const Module *module = of;
+    BEGIN_WITHIN;
+    if (module->device != current())
+        return BAD_HANDLE;
+    Function *function = calloc(1, sizeof *function);
     snprintf(symbol, sizeof symbol, "emulated_%s", name);
-    *function = dlsym(module, symbol);
-    return *function ? 0 : 500;
+    *(void **)&function->run = dlsym(module->library, symbol);
+    snprintf(symbol, sizeof symbol, "frame_bytes_%s", name);
+    *(void **)&frame_bytes = dlsym(module->library, symbol);
+    if (!function->run || !frame_bytes)
+        return NOT_FOUND;
+    function->frame_bytes = frame_bytes();
+    function->device = current();
+    *found = function;
+    return 0;
 }
 
-CALL(cuLaunchKernel, void *function, unsigned x, unsigned y, unsigned z, unsigned threads_x, unsigned threads_y, unsigned threads_z,
-     unsigned shared, void *stream, void **arguments, void **extra)
+CALL(cuFuncGetAttribute, int *value, int attribute, void *function)
 {
-    int (*emulated)(void **arguments, unsigned blocks, unsigned threads);
-    BEGIN;
-    if (y != 1 || z != 1 || threads_y != 1 || threads_z != 1 || shared || stream || extra || !x)
-        return 1;
-    *(void **)&emulated = function;
-    return emulated(arguments, x, threads_x);
+    BEGIN_WITHIN;
+    (void)function;
+    *value = 16 * attribute;
+    return 0;
 }
+
+/* ---- memory ---- */
 
 /* Ends where a closed page begins, as far as alignment lets it. */
-CALL(cuMemAlloc_v2, uintptr_t *memory, size_t bytes)
+static int take(uintptr_t *memory, size_t bytes)
 {
     int i = 0;
-    BEGIN;
     while (i < MEMORIES && memories[i].map)
         i++;
     if (i == MEMORIES || !bytes)
-        return 2;
+        return NO_MEMORY;
     size_t inside = (bytes + PAGE - 1) / PAGE * PAGE;
     Memory *m = &memories[i];
     m->map_bytes = inside + 2 * PAGE;
@@ -119,12 +276,13 @@ CALL(cuMemAlloc_v2, uintptr_t *memory, size_t bytes)
         abort();
     memset(m->map + PAGE, 0xA5, inside);
     m->bytes = bytes;
+    m->device = current();
     *memory = m->at = (uintptr_t)(m->map + PAGE + (inside - bytes) / 64 * 64);
     kept++;
     return 0;
 }
 
-CALL(cuMemFree_v2, uintptr_t memory)
+static int give_back(uintptr_t memory)
 {
     for (int i = 0; i < MEMORIES; i++)
         if (memories[i].map && memories[i].at == memory) {
@@ -133,74 +291,331 @@ CALL(cuMemFree_v2, uintptr_t memory)
             kept--;
             return 0;
         }
-    return 1;
+    return BAD_VALUE;
 }
 
-CALL(cuMemcpyHtoDAsync_v2, uintptr_t to, const void *from, size_t bytes, void *stream)
+/* Whether all the bytes are memory of the device. */
+static bool is_there(const Device *device, uintptr_t at, size_t bytes)
 {
-    (void)stream;
-    BEGIN;
-    memcpy((void *)to, from, bytes);
+    for (int i = 0; i < MEMORIES; i++)
+        if (memories[i].map && memories[i].device == device && memories[i].at <= at && at + bytes <= memories[i].at + memories[i].bytes)
+            return true;
+    return false;
+}
+
+/* ---- streams ---- */
+
+/* NULL is the context's default one. */
+static Stream *stream_of(void *stream)
+{
+    return stream ? stream : &defaults[current() - devices];
+}
+
+static Work *add(Stream *stream, size_t bytes)
+{
+    Work *work = calloc(1, sizeof *work + bytes);
+    work->bytes = bytes;
+    *stream->end = work;
+    stream->end = &work->next;
+    return work;
+}
+
+static int do_work(Device *device, const Work *work)
+{
+    if (work->gives_back)
+        return give_back(work->gives_back);
+    if (!work->function)
+        return memcpy((void *)work->to, work->data, work->bytes), 0;
+    if (is_set("CUDA_STANDIN_LOST"))
+        return device->lost = LOST;
+    return work->function->run((void *[]){ (void *)work->data }, work->blocks, work->threads);
+}
+
+/* Does all that waits. */
+static int run(Stream *stream)
+{
+    Work *work = stream->first;
+    stream->first = NULL;
+    stream->end = &stream->first;
+    for (Work *next; work; work = next) {
+        int status = stream->failure && !work->gives_back ? 0 : do_work(stream->device, work);
+        if (status)
+            stream->failure = status;
+        next = work->next;
+        free(work);
+    }
+    int status = stream->failure;
+    stream->failure = 0;
+    return status;
+}
+
+CALL(cuStreamCreate, void **made, unsigned flags)
+{
+    HOLD;
+    (void)flags;
+    if (!current())
+        return NO_CONTEXT;
+    Stream *stream = calloc(1, sizeof *stream);
+    *stream = (Stream){ .next = streams, .device = current(), .end = &stream->first };
+    streams = stream;
+    *made = stream;
+    kept++;
     return 0;
 }
 
-CALL(cuMemcpyDtoHAsync_v2, void *to, uintptr_t from, size_t bytes, void *stream)
+CALL(cuStreamDestroy_v2, void *stream)
 {
-    (void)stream;
-    BEGIN;
-    memcpy(to, (const void *)from, bytes);
+    HOLD;
+    Stream **at = &streams;
+    run(stream);
+    while (*at != stream)
+        at = &(*at)->next;
+    *at = (*at)->next;
+    free(stream);
+    kept--;
     return 0;
 }
 
-CALL(cuMemsetD8Async, uintptr_t at, unsigned char value, size_t bytes, void *stream)
+CALL(cuStreamSynchronize, void *of)
 {
-    (void)stream;
-    BEGIN;
-    memset((void *)at, value, bytes);
+    BEGIN_WITHIN;
+    Stream *stream = stream_of(of);
+    if (stream->device != current())
+        return BAD_HANDLE;
+    return stream->captured ? NOT_IN_CAPTURE : run(stream);
+}
+
+/* With the last one goes what the context has. */
+CALL(cuDevicePrimaryCtxRelease_v2, int device)
+{
+    HOLD;
+    kept--;
+    if (--devices[device].references == 0) {
+        run(&defaults[device]);
+        devices[device].lost = 0;
+        modules = 0;
+    }
+    return 0;
+}
+
+CALL(cuLaunchKernel, void *of, unsigned x, unsigned y, unsigned z, unsigned threads_x, unsigned threads_y, unsigned threads_z,
+     unsigned shared, void *to, void **arguments, void **extra)
+{
+    BEGIN_WITHIN;
+    const Function *function = of;
+    Stream *stream = stream_of(to);
+    if (y != 1 || z != 1 || threads_y != 1 || threads_z != 1 || shared || extra || !x)
+        return BAD_VALUE;
+    if (function->device != current() || stream->device != current())
+        return BAD_HANDLE;
+    Work *work = add(stream, function->frame_bytes);
+    work->function = function;
+    work->blocks = x;
+    work->threads = threads_x;
+    memcpy(work->data, arguments[0], function->frame_bytes);
+    return 0;
+}
+
+CALL(cuMemAlloc_v2, uintptr_t *memory, size_t bytes)
+{
+    BEGIN_WITHIN;
+    return captures ? NOT_IN_CAPTURE : take(memory, bytes);
+}
+
+CALL(cuMemAllocAsync, uintptr_t *memory, size_t bytes, void *stream)
+{
+    BEGIN_WITHIN;
+    return stream_of(stream)->captured ? NOT_IN_CAPTURE : take(memory, bytes);
+}
+
+/* When all work that may use it is done. */
+CALL(cuMemFree_v2, uintptr_t memory)
+{
+    HOLD;
+    Stream *first = current() ? stream_of(NULL) : NULL;
+    if (first)
+        first->failure = run(first);
+    for (Stream *stream = streams; stream; stream = stream->next)
+        if (stream->device == current() && !stream->captured)
+            stream->failure = run(stream);
+    return give_back(memory);
+}
+
+CALL(cuMemFreeAsync, uintptr_t memory, void *stream)
+{
+    HOLD;
+    add(stream_of(stream), 0)->gives_back = memory;
+    return 0;
+}
+
+CALL(cuMemcpyHtoDAsync_v2, uintptr_t to, const void *from, size_t bytes, void *of)
+{
+    BEGIN_WITHIN;
+    Stream *stream = stream_of(of);
+    if (stream->device != current() || !is_there(current(), to, bytes))
+        return BAD_VALUE;
+    Work *work = add(stream, bytes);
+    work->to = to;
+    memcpy(work->data, from, bytes);
+    return 0;
+}
+
+/* Into memory that is not the driver's it waits, as it does into any here. */
+CALL(cuMemcpyDtoHAsync_v2, void *to, uintptr_t from, size_t bytes, void *of)
+{
+    BEGIN_WITHIN;
+    Stream *stream = stream_of(of);
+    if (stream->captured)
+        return NOT_IN_CAPTURE;
+    int status = run(stream);
+    if (!status && (stream->device != current() || !is_there(current(), from, bytes)))
+        status = BAD_VALUE;
+    if (!status)
+        memcpy(to, (const void *)from, bytes);
+    return status;
+}
+
+CALL(cuMemsetD8Async, uintptr_t at, unsigned char value, size_t bytes, void *of)
+{
+    BEGIN_WITHIN;
+    if (!is_there(current(), at, bytes))
+        return BAD_VALUE;
+    Work *work = add(stream_of(of), bytes);
+    work->to = at;
+    memset(work->data, value, bytes);
+    return 0;
+}
+
+/* ---- graphs: what a stream had when its capture ended ---- */
+
+CALL(cuStreamBeginCapture_v2, void *of, int mode)
+{
+    HOLD;
+    Stream *stream = of;
+    (void)mode;
+    if (!stream || run(stream))
+        return BAD_VALUE;
+    stream->captured = true;
+    captures++;
+    return 0;
+}
+
+CALL(cuStreamEndCapture, void *of, void **graph)
+{
+    HOLD;
+    Stream *stream = of;
+    *graph = stream->first;
+    stream->first = NULL;
+    stream->end = &stream->first;
+    stream->captured = false;
+    captures--;
+    return 0;
+}
+
+CALL(cuGraphInstantiateWithFlags, void **made, void *graph, unsigned long long flags)
+{
+    (void)flags;
+    *made = graph;
+    return 0;
+}
+
+CALL(cuGraphLaunch, void *graph, void *stream)
+{
+    HOLD;
+    for (const Work *work = graph; work; work = work->next) {
+        Work *copy = add(stream_of(stream), work->bytes);
+        Work *next = copy->next;
+        memcpy(copy, work, sizeof *work + work->bytes);
+        copy->next = next;
+    }
+    return 0;
+}
+
+CALL(cuGraphExecDestroy, void *graph) { (void)graph; return 0; }
+
+CALL(cuGraphDestroy, void *graph)
+{
+    for (Work *work = graph, *next; work; work = next) {
+        next = work->next;
+        free(work);
+    }
     return 0;
 }
 
 /* ---- the compiler ---- */
 
+static const int all_architectures[] = { 80, 86, 87, 89, 90, 100, 103, 120 };
+
+static int known_architectures(void)
+{
+    return is_set("CUDA_STANDIN_OLD") ? 2 : (int)(sizeof all_architectures / sizeof *all_architectures);
+}
+
 CALL(nvrtcVersion, int *major, int *minor) { BEGIN; *major = 13; *minor = 0; return 0; }
+CALL(nvrtcGetNumSupportedArchs, int *count) { BEGIN; *count = known_architectures(); return 0; }
 CALL(nvrtcGetProgramLogSize, void *program, size_t *bytes) { (void)program; *bytes = 8; return 0; }
 CALL(nvrtcGetProgramLog, void *program, char *log) { (void)program; memcpy(log, "the log", 8); return 0; }
-CALL(nvrtcGetCUBINSize, void *program, size_t *bytes) { (void)program; BEGIN; *bytes = sizeof object; return 0; }
-CALL(nvrtcGetCUBIN, void *program, char *cubin) { (void)program; BEGIN; memcpy(cubin, object, sizeof object); return 0; }
-CALL(nvrtcGetPTXSize, void *program, size_t *bytes) { (void)program; BEGIN; *bytes = sizeof object; return 0; }
-CALL(nvrtcGetPTX, void *program, char *ptx) { (void)program; BEGIN; memcpy(ptx, object, sizeof object); return 0; }
+CALL(nvrtcGetCUBINSize, void *program, size_t *bytes) { (void)program; BEGIN; *bytes = sizeof ((Program *)program)->object; return 0; }
+CALL(nvrtcGetPTXSize, void *program, size_t *bytes) { (void)program; BEGIN; *bytes = sizeof ((Program *)program)->object; return 0; }
 
-CALL(nvrtcCreateProgram, void **program, const char *source, const char *name, int headers, const char *const *texts,
+CALL(nvrtcGetSupportedArchs, int *list)
+{
+    BEGIN;
+    memcpy(list, all_architectures, (size_t)known_architectures() * sizeof *list);
+    return 0;
+}
+
+static int copy_object(const Program *program, char *code)
+{
+    memcpy(code, program->object, sizeof program->object);
+    return 0;
+}
+
+CALL(nvrtcGetCUBIN, void *program, char *cubin) { BEGIN; return copy_object(program, cubin); }
+CALL(nvrtcGetPTX, void *program, char *ptx) { BEGIN; return copy_object(program, ptx); }
+
+CALL(nvrtcCreateProgram, void **made, const char *source, const char *name, int headers, const char *const *texts,
      const char *const *names)
 {
     (void)name;
     (void)texts;
     (void)names;
     BEGIN;
-    *program = headers ? NULL : strdup(source);
+    Program *program = headers ? NULL : calloc(1, sizeof *program);
+    if (!program)
+        return 1;
+    program->source = strdup(source);
+    *made = program;
     kept++;
-    return *program ? 0 : 1;
+    return 0;
 }
 
 CALL(nvrtcDestroyProgram, void **program)
 {
+    HOLD;
+    free(((Program *)*program)->source);
     free(*program);
     *program = NULL;
     kept--;
     return 0;
 }
 
-/* With CUDA_STANDIN_OLD it does not know the architecture, only that of the text that the driver compiles. */
-CALL(nvrtcCompileProgram, void *program, int count, const char *const *options)
+/* Code for an architecture that it knows, "sm_90a", or text for one, "compute_86". */
+CALL(nvrtcCompileProgram, void *of, int count, const char *const *options)
 {
     char command[1200];
+    bool known = false;
+    Program *program = of;
     BEGIN;
-    if (count < 1 || strncmp(options[0], "--gpu-architecture=", 19) || (getenv("CUDA_STANDIN_OLD") && strstr(options[0], "sm_")))
+    const char *number = count ? strchr(options[0], '_') : NULL;
+    for (int i = 0; i < known_architectures() && number; i++)
+        known |= atoi(number + 1) == all_architectures[i];
+    if (!known || (strncmp(options[0], "--gpu-architecture=sm_", 22) && strncmp(options[0], "--gpu-architecture=compute_", 27)))
         return 5;
-    snprintf(object, sizeof object, "%s/standin-%d.so", getenv("CUDA_STANDIN_FOLDER"), (int)getpid());
-    snprintf(command, sizeof command, "%s -o %s", getenv("CUDA_STANDIN_CC"), object);
+    snprintf(program->object, sizeof program->object, "%s/standin-%d-%d.so", getenv("CUDA_STANDIN_FOLDER"), (int)getpid(), calls);
+    snprintf(command, sizeof command, "%s -o %s", getenv("CUDA_STANDIN_CC"), program->object);
     FILE *compiler = popen(command, "w");
-    if (!compiler || fputs(program, compiler) < 0)
+    if (!compiler || fputs(program->source, compiler) < 0)
         return 6;
     return pclose(compiler) ? 6 : 0;
 }

@@ -1,0 +1,189 @@
+/* Modules: the kernels of a unit, compiled for an architecture and loaded on a device when they are first called there. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cuda.h"
+#include "cuda_machine.h"
+
+struct CudaModule {
+    const EmittedUnit *unit;
+    const char *name, *description;
+    pthread_mutex_t lock;         /* of loading */
+    char *image;                  /* what was compiled first, until it is loaded */
+    char architecture[ARCHITECTURE_BYTES];    /* that it is for */
+    CudaCode *_Atomic codes[];    /* [device] */
+};
+
+/* ---- compiling ---- */
+
+/* NVRTC's log, as far as there is room for it. */
+static int fail_compile(einc_context *context, const Nvrtc *nvrtc, void *program)
+{
+    size_t bytes = 0;
+    char *log = nvrtc->log_size(program, &bytes) || !bytes ? NULL : calloc(1, bytes + 1);
+    if (log && nvrtc->log(program, log))
+        *log = 0;
+    context_fail(context, EINC_FAILED, "error: NVRTC does not compile the kernel:\n%s", log ? log : "");
+    free(log);
+    return EINC_FAILED;
+}
+
+/* Code ("sm_90a"), or text that the driver compiles ("compute_90"). To be freed; NULL after context_fail(). */
+static char *make_image(einc_context *context, void *program, const char *architecture, size_t *bytes)
+{
+    const Nvrtc *nvrtc = &context->cuda->nvrtc;
+    bool text = !strncmp(architecture, "compute", strlen("compute"));
+    char option[64];
+    snprintf(option, sizeof option, "--gpu-architecture=%s", architecture);
+    if (nvrtc->compile(program, 2, (const char *[]){ option, "--std=c++11" }) ||
+        (text ? nvrtc->ptx_size : nvrtc->cubin_size)(program, bytes)) {
+        fail_compile(context, nvrtc, program);
+        return NULL;
+    }
+    char *image = calloc(1, *bytes + 1);
+    if (!image || (text ? nvrtc->ptx : nvrtc->cubin)(program, image)) {
+        context_fail(context, EINC_FAILED, image ? "error: NVRTC gives no code" : "error: out of memory");
+        free(image);
+        return NULL;
+    }
+    return image;
+}
+
+static char *compile_unit(einc_context *context, const CudaModule *module, const char *architecture, size_t *bytes)
+{
+    void *program = NULL;
+    if (context->cuda->nvrtc.create(&program, module->unit->source, module->name, 0, NULL, NULL)) {
+        context_fail(context, EINC_FAILED, "error: NVRTC does not take the kernel's text");
+        return NULL;
+    }
+    char *image = make_image(context, program, architecture, bytes);
+    context->cuda->nvrtc.destroy(&program);
+    return image;
+}
+
+/* From the cache, or compiled and kept there under the text, NVRTC's version and the architecture. */
+static char *find_image(einc_context *context, const CudaModule *module, const char *architecture)
+{
+    char version[32];
+    size_t bytes = 0;
+    snprintf(version, sizeof version, "NVRTC %d", context->cuda->nvrtc_version);
+    CacheKey key = cache_key((const char *[]){ module->unit->source, version, architecture }, 3);
+    pthread_mutex_lock(&context->lock);
+    if (!context->cache)
+        context->cache = cache_open(NULL);
+    const Cache *cache = context->cache;
+    pthread_mutex_unlock(&context->lock);
+    char *image = cache ? cache_fetch(cache, &key, &bytes) : NULL;
+    if (image)
+        return image;
+    image = compile_unit(context, module, architecture, &bytes);
+    if (image && cache)
+        cache_keep(cache, &key, module->description, image, bytes);
+    return image;
+}
+
+/* ---- loading ---- */
+
+static int fail_load(einc_context *context, CudaDevice *device, int error)
+{
+    const Cuda *cuda = context->cuda;
+    char what[200];
+    bool newer = cuda->nvrtc_version / 100 > cuda->driver_version / 1000;
+    snprintf(what, sizeof what, newer ? "the kernel's code cannot be loaded (libnvrtc.so is of CUDA %d, the driver of CUDA %d)"
+                                      : "the kernel's code cannot be loaded",
+             cuda->nvrtc_version / 100, cuda->driver_version / 1000);
+    return cuda_fail(context, device, error, what);
+}
+
+static int load(einc_context *context, const CudaModule *module, CudaDevice *device, const char *image, CudaCode *code)
+{
+    const CudaDriver *driver = &context->cuda->driver;
+    int error = driver->module_load(&code->module, image);
+    if (error)
+        return fail_load(context, device, error);
+    for (int w = 0; w < module->unit->work_count; w++) {
+        const char *kernel = module->unit->work[w].kernel;
+        error = kernel ? driver->module_function(&code->functions[w], code->module, kernel) : 0;
+        if (error)
+            return cuda_fail(context, device, error, kernel);
+    }
+    return EINC_OK;
+}
+
+static CudaCode *load_new(einc_context *context, CudaModule *module, CudaDevice *device)
+{
+    char architecture[ARCHITECTURE_BYTES];
+    cuda_spell_architecture(device, architecture);
+    char *image = module->image && !strcmp(architecture, module->architecture) ? module->image : NULL;
+    if (image)
+        module->image = NULL;
+    else
+        image = find_image(context, module, architecture);
+    if (!image)
+        return NULL;
+    CudaCode *code = calloc(1, sizeof *code + (size_t)module->unit->work_count * sizeof *code->functions);
+    int status = code ? load(context, module, device, image, code) : context_fail(context, EINC_FAILED, "error: out of memory");
+    free(image);
+    if (!status)
+        return code;
+    if (code && code->module)
+        context->cuda->driver.module_unload(code->module);
+    free(code);
+    return NULL;
+}
+
+const CudaCode *cuda_module_load(einc_context *context, CudaModule *module, CudaDevice *device)
+{
+    CudaCode *code = module->codes[device->number];
+    if (code)
+        return code;
+    pthread_mutex_lock(&module->lock);
+    code = module->codes[device->number];
+    if (!code)
+        code = module->codes[device->number] = load_new(context, module, device);
+    pthread_mutex_unlock(&module->lock);
+    return code;
+}
+
+/* ---- modules ---- */
+
+CudaModule *cuda_module_new(einc_context *context, const EmittedUnit *unit, const char *name, const char *description)
+{
+    const Cuda *cuda = context->cuda;
+    CudaModule *module = calloc(1, sizeof *module + (size_t)cuda->device_count * sizeof *module->codes);
+    if (!module) {
+        context_fail(context, EINC_FAILED, "error: out of memory");
+        return NULL;
+    }
+    module->unit = unit;
+    module->name = name;
+    module->description = description;
+    pthread_mutex_init(&module->lock, NULL);
+    for (int d = cuda->first; d < cuda->device_count && !module->architecture[0]; d++)
+        if (cuda_runs(&cuda->devices[d], unit->target))
+            cuda_spell_architecture(&cuda->devices[d], module->architecture);
+    if (!module->architecture[0])    /* no device takes it: each call will have a plan for its own */
+        return module;
+    module->image = find_image(context, module, module->architecture);
+    if (module->image)
+        return module;
+    cuda_module_free(context, module);
+    return NULL;
+}
+
+void cuda_module_free(einc_context *context, CudaModule *module)
+{
+    Cuda *cuda = context->cuda;
+    for (int d = 0; d < cuda->device_count; d++) {
+        CudaCode *code = module->codes[d];
+        if (code && !cuda->driver.context_push(cuda->devices[d].context)) {
+            cuda->driver.module_unload(code->module);
+            cuda_leave(context);
+        }
+        free(code);
+    }
+    pthread_mutex_destroy(&module->lock);
+    free(module->image);
+    free(module);
+}
