@@ -17,9 +17,14 @@ $(BUILD)/examples/embed: $(wildcard examples/embed/*)
 $(EXAMPLES:%=example-%) example-embed: example-%: $(BUILD)/examples/%
 	@$<
 
+# One for a GPU, likewise: it needs the CUDA toolkit.
+example-cuda:
+	@mkdir -p $(BUILD)/examples
+	@$(MAKE) --no-print-directory -C examples/cuda OUT=$(abspath $(BUILD)/examples) run
+
 example-convolution example-nearest: example-%: $(BUILD)/einc
 	@EINC=$< examples/$*/$*.sh
 
 TEST_NEEDS += examples
 
-.PHONY: examples example-embed example-convolution example-nearest $(EXAMPLES:%=example-%)
+.PHONY: examples example-cuda example-embed example-convolution example-nearest $(EXAMPLES:%=example-%)

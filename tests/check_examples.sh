@@ -116,13 +116,28 @@ lines = open(O + 'convolution').read().splitlines()
 assert len(lines) == 24 and sum(l.count('#') for l in lines) == (9 * x - sums > 0).sum()
 "
 
-# ---- the embedded kernel is what einc generates today ----
+# ---- a kernel for CUDA, in an emulator; nvcc compiles it where that is ----
 
-cp -r examples/embed "$scratch/project"
-expect regenerate "$MAKE" -s -C "$scratch/project" regenerate EINC="$EINC"
-for file in attention.c attention.h; do
-    cmp -s "examples/embed/$file" "$scratch/project/$file" && right ||
-        fail "examples/embed/$file is not what einc generates: make -C examples/embed regenerate EINC=\$PWD/build/einc"
+mkdir "$scratch/cuda" "$scratch/altered_cuda"
+expect cuda.built "$MAKE" -s -C examples/cuda NVCC="$PWD/tests/cuda_nvcc.sh" OUT="$scratch/cuda"
+expect cuda.out "$scratch/cuda/cuda"
+cp examples/cuda/* "$scratch/altered_cuda"
+sed -i 's/{ LONGEST \* WIDTH, WIDTH, 1 }/{ LONGEST * WIDTH, WIDTH, 0 }/' "$scratch/altered_cuda/main.c"
+expect altered_cuda.built "$MAKE" -s -C "$scratch/altered_cuda" NVCC="$PWD/tests/cuda_nvcc.sh"
+"$scratch/altered_cuda/cuda" > "$scratch/altered.out" 2>&1 && fail "the example for CUDA takes wrong strides" || right
+holds altered.out 'max error'
+if command -v nvcc > /dev/null; then
+    expect nvcc "$MAKE" -s -C examples/cuda OUT="$scratch/cuda" NVCCFLAGS='-O2 -Werror all-warnings -Xcompiler -Wall,-Wextra,-Werror' -B
+fi
+
+# ---- generated files are what einc generates today ----
+
+for files in embed/attention.c embed/attention.h cuda/maxsim.cu cuda/maxsim.h; do
+    folder=${files%/*}
+    [ -d "$scratch/project/$folder" ] || { mkdir -p "$scratch/project" && cp -r "examples/$folder" "$scratch/project/" &&
+        expect "regenerate_$folder" "$MAKE" -s -C "$scratch/project/$folder" regenerate EINC="$EINC"; }
+    cmp -s "examples/$files" "$scratch/project/$files" && right ||
+        fail "examples/$files is not what einc generates: make -C examples/$folder regenerate EINC=\$PWD/build/einc"
 done
 
 [ $wrong = 0 ] && echo "examples: $checked checks passed" || { echo "examples: $wrong checks failed" >&2; exit 1; }
