@@ -3,6 +3,7 @@
 #   make                      the command and the library, in build/
 #   make demo                 answers questions over the token embeddings in examples/data
 #   make test [ONLY='a b']    all tests, or those whose names contain one of the words
+#   make gpu                  what needs an NVIDIA GPU: tests and benchmarks there, into docs/gpu-results.md
 #   make install [PREFIX=/usr/local] [DESTDIR=]        and make uninstall
 #   make DEBUG=1 …            without optimisation (build-debug/)
 #   make SANITIZE=1 …         with the address and undefined-behaviour sanitizers (build-sanitize/)

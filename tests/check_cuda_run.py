@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 """Kernels on a GPU that is none, about 30 s: einc run --device cuda and the C API's tensors on devices, with stand-ins for libcuda
-and libnvrtc (tests/cuda_standin.c), which run kernels in tests/cuda_emulator.h. The results are compared with the evaluator's and
+and libnvrtc (tests/cuda_standin*.c), which run kernels in tests/cuda_emulator.h. The results are compared with the evaluator's and
 the CPU's; every call of the stand-ins is made to fail once, and then einc says which one, ends with 1 or 6, and gives back all
 that it had."""
 
@@ -105,7 +105,7 @@ def check_tensors(folder):
     settings = [{'CUDA_STANDIN_DEVICES': '90,80'}, {'CUDA_STANDIN_DEVICES': '80,121,90', 'CUDA_STANDIN_OLD': '1'}, {'CUDA_STANDIN_POOLS': '0'}]
     for setting in settings:
         done = run(folder, command=[program], CUDA_STANDIN_LOG='', **setting)
-        expect(done.returncode == 0, setting, done.stdout[-3000:], done.stderr[-1000:])
+        expect(done.returncode == 0, setting, done.returncode, done.stdout[-3000:], done.stderr[-1000:])
 
 
 def check_failures(folder):
@@ -124,14 +124,19 @@ def check_failures(folder):
     return most
 
 
+def build_standins(folder):
+    """Both libraries, in a folder for LD_LIBRARY_PATH."""
+    for source, library in (('cuda_standin.c', 'libcuda.so.1'), ('cuda_standin_nvrtc.c', 'libnvrtc.so.13')):
+        subprocess.run([os.environ.get('CC', 'cc').split()[0], '-std=gnu11', '-Wall', '-Wextra', '-Werror', '-shared', '-fPIC',
+                        '-fvisibility=hidden', os.path.join(HERE, source), '-o', os.path.join(folder, library), '-ldl', '-lpthread'], check=True)
+
+
 def main():
     if not shutil.which(os.environ.get('CXX', 'g++')):
         print('SKIPPED: no C++ compiler')
         return 77
     folder = tempfile.mkdtemp(prefix='einc-cuda-')
-    subprocess.run([os.environ.get('CC', 'cc').split()[0], '-std=gnu11', '-Wall', '-Wextra', '-Werror', '-shared', '-fPIC', '-fvisibility=hidden',
-                    os.path.join(HERE, 'cuda_standin.c'), '-o', os.path.join(folder, 'libcuda.so.1'), '-ldl', '-lpthread'], check=True)
-    shutil.copy(os.path.join(folder, 'libcuda.so.1'), os.path.join(folder, 'libnvrtc.so.13'))
+    build_standins(folder)
     check_results(folder)
     check_missing(folder)
     check_tensors(folder)

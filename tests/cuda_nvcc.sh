@@ -6,6 +6,7 @@ here=$(dirname "$0") sources=() libraries=() program=a.out
 while [ $# -gt 0 ]; do
     case $1 in
         -o) program=$2; shift ;;
+        -x) shift ;;
         -l*) libraries+=("$1") ;;
         -*) ;;
         *) sources+=("$1") ;;

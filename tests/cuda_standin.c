@@ -1,27 +1,21 @@
-/* Stand-ins for libcuda and libnvrtc, as one library under both names: "compiles" a kernel's text with CUDA_STANDIN_CC into an
- * object in which it runs in tests/cuda_emulator.h, and gives that object's path for the code. Memory of the device is memory
- * whose pages around it are closed. What is put into a stream is done when somebody waits for it, and not before; a stream
- * that is captured makes a graph.
+/* A stand-in for libcuda: runs kernels in tests/cuda_emulator.h. Code is the path of an object that tests/cuda_cc.sh made. Memory of
+ * the device is memory whose pages around it are closed. What is put into a stream is done when somebody waits for it, and not
+ * before; a stream that is captured makes a graph.
  *
  *     CUDA_STANDIN_DEVICES=90,80   the devices' architectures; 90 alone without it
- *     CUDA_STANDIN_FAIL=7          the seventh call fails, counted over the calls that einc makes
  *     CUDA_STANDIN_LOST=1          kernels fail with an error after which the context fails until all have let go of it
- *     CUDA_STANDIN_OLD=1           the compiler knows 80 and 86 alone
  *     CUDA_STANDIN_POOLS=0         the devices take memory at once only, not in a stream's order
- *     CUDA_STANDIN_LOG=file        gets the number of calls, and of what was not given back, at the end */
+ *
+ * and what tests/cuda_standin.h says. */
 #define _GNU_SOURCE
 #include <dlfcn.h>
-#include <pthread.h>
-#include <stdbool.h>
 #include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/mman.h>
-#include <unistd.h>
+
+#include "cuda_standin.h"
 
 enum { BAD_VALUE = 1, NO_MEMORY = 2, NO_IMAGE = 200, NO_CONTEXT = 201, BAD_HANDLE = 400, NOT_FOUND = 500, LOST = 700,
-       NOT_IN_CAPTURE = 900, FAILED = 999 };
+       NOT_IN_CAPTURE = 900 };
 enum { MEMORIES = 256, PAGE = 4096, DEVICES_MAX = 4, DEPTH = 8 };
 
 typedef struct Device {
@@ -66,64 +60,24 @@ struct Stream {
     int failure;
 };
 
-typedef struct Program {
-    char *source, object[512];
-} Program;
-
-static pthread_mutex_t lock;
 static Device devices[DEVICES_MAX];
 static Stream defaults[DEVICES_MAX];
 static Stream *streams;           /* the others */
 static int device_count;
 static Memory memories[MEMORIES];
-static int calls, kept;           /* contexts, memory, programs that somebody still has */
-static int modules;               /* likewise; they go with the context */
+static int modules;               /* of those kept: they go with the context */
 static int captures;              /* that go on */
-static int failing;               /* the call that is to fail; 0: none */
 static _Thread_local Device *stack[DEPTH];
 static _Thread_local int depth;
 
 __attribute__((constructor)) static void begin(void)
 {
-    pthread_mutexattr_t recursive;
-    pthread_mutexattr_init(&recursive);
-    pthread_mutexattr_settype(&recursive, PTHREAD_MUTEX_RECURSIVE);
-    pthread_mutex_init(&lock, &recursive);
     const char *text = getenv("CUDA_STANDIN_DEVICES");
     for (text = text ? text : "90"; *text && device_count < DEVICES_MAX; text += *text == ',') {
         devices[device_count] = (Device){ .architecture = (int)strtol(text, (char **)&text, 10) };
         defaults[device_count] = (Stream){ .device = &devices[device_count], .end = &defaults[device_count].first };
         device_count++;
     }
-}
-
-__attribute__((destructor)) static void tell(void)
-{
-    const char *path = getenv("CUDA_STANDIN_LOG");
-    FILE *file = path && calls ? fopen(path, "a") : NULL;
-    if (file) {
-        fprintf(file, "%d %d\n", calls, kept + modules);
-        fclose(file);
-    }
-}
-
-static bool is_set(const char *name)
-{
-    const char *value = getenv(name);
-    return value && strcmp(value, "0");
-}
-
-static void let_go(const int *held)
-{
-    (void)held;
-    pthread_mutex_unlock(&lock);
-}
-
-/* Whether the call at hand is the one that fails. */
-static bool fails(void)
-{
-    const char *number = getenv("CUDA_STANDIN_FAIL");
-    return ++calls == (number ? atoi(number) : failing);
 }
 
 static Device *current(void)
@@ -139,13 +93,9 @@ __attribute__((visibility("default"))) void standin_fail(int number)
 
 __attribute__((visibility("default"))) int standin_kept(void)
 {
-    return kept + modules + depth;
+    return kept + depth;
 }
 
-#define CALL(name, ...) __attribute__((visibility("default"))) int name(__VA_ARGS__)
-/* One call at a time. */
-#define HOLD __attribute__((cleanup(let_go), unused)) const int held = pthread_mutex_lock(&lock)
-#define BEGIN HOLD; do { if (fails()) return FAILED; } while (0)
 /* Of a call that needs a context. */
 #define BEGIN_WITHIN BEGIN; do { if (!current()) return NO_CONTEXT; if (current()->lost) return current()->lost; } while (0)
 
@@ -216,6 +166,7 @@ CALL(cuModuleLoadData, void **made, const void *image)
         return NO_IMAGE;
     }
     modules++;
+    kept++;
     *made = module;
     return 0;
 }
@@ -225,6 +176,7 @@ CALL(cuModuleUnload, void *module)
 {
     HOLD;
     modules--;
+    kept--;
     free(module);
     return 0;
 }
@@ -393,6 +345,7 @@ CALL(cuDevicePrimaryCtxRelease_v2, int device)
     if (--devices[device].references == 0) {
         run(&defaults[device]);
         devices[device].lost = 0;
+        kept -= modules;
         modules = 0;
     }
     return 0;
@@ -486,6 +439,33 @@ CALL(cuMemsetD8Async, uintptr_t at, unsigned char value, size_t bytes, void *of)
     return 0;
 }
 
+CALL(cuMemcpyDtoDAsync_v2, uintptr_t to, uintptr_t from, size_t bytes, void *of)
+{
+    BEGIN_WITHIN;
+    if (!is_there(current(), from, bytes) || !is_there(current(), to, bytes))
+        return BAD_VALUE;
+    run(stream_of(of));
+    Work *work = add(stream_of(of), bytes);
+    work->to = to;
+    memcpy(work->data, (const void *)from, bytes);
+    return 0;
+}
+
+/* ---- events: all take a microsecond ---- */
+
+CALL(cuEventCreate, void **made, unsigned flags) { HOLD; (void)flags; *made = &lock; kept++; return 0; }
+CALL(cuEventDestroy_v2, void *event) { HOLD; (void)event; kept--; return 0; }
+CALL(cuEventElapsedTime, float *milliseconds, void *from, void *to) { (void)from; (void)to; *milliseconds = 1e-3f; return 0; }
+
+CALL(cuEventRecord, void *event, void *stream)
+{
+    BEGIN_WITHIN;
+    (void)event;
+    return run(stream_of(stream));
+}
+
+CALL(cuEventSynchronize, void *event) { BEGIN_WITHIN; (void)event; return 0; }
+
 /* ---- graphs: what a stream had when its capture ended ---- */
 
 CALL(cuStreamBeginCapture_v2, void *of, int mode)
@@ -540,82 +520,4 @@ CALL(cuGraphDestroy, void *graph)
         free(work);
     }
     return 0;
-}
-
-/* ---- the compiler ---- */
-
-static const int all_architectures[] = { 80, 86, 87, 89, 90, 100, 103, 120 };
-
-static int known_architectures(void)
-{
-    return is_set("CUDA_STANDIN_OLD") ? 2 : (int)(sizeof all_architectures / sizeof *all_architectures);
-}
-
-CALL(nvrtcVersion, int *major, int *minor) { BEGIN; *major = 13; *minor = 0; return 0; }
-CALL(nvrtcGetNumSupportedArchs, int *count) { BEGIN; *count = known_architectures(); return 0; }
-CALL(nvrtcGetProgramLogSize, void *program, size_t *bytes) { (void)program; *bytes = 8; return 0; }
-CALL(nvrtcGetProgramLog, void *program, char *log) { (void)program; memcpy(log, "the log", 8); return 0; }
-CALL(nvrtcGetCUBINSize, void *program, size_t *bytes) { (void)program; BEGIN; *bytes = sizeof ((Program *)program)->object; return 0; }
-CALL(nvrtcGetPTXSize, void *program, size_t *bytes) { (void)program; BEGIN; *bytes = sizeof ((Program *)program)->object; return 0; }
-
-CALL(nvrtcGetSupportedArchs, int *list)
-{
-    BEGIN;
-    memcpy(list, all_architectures, (size_t)known_architectures() * sizeof *list);
-    return 0;
-}
-
-static int copy_object(const Program *program, char *code)
-{
-    memcpy(code, program->object, sizeof program->object);
-    return 0;
-}
-
-CALL(nvrtcGetCUBIN, void *program, char *cubin) { BEGIN; return copy_object(program, cubin); }
-CALL(nvrtcGetPTX, void *program, char *ptx) { BEGIN; return copy_object(program, ptx); }
-
-CALL(nvrtcCreateProgram, void **made, const char *source, const char *name, int headers, const char *const *texts,
-     const char *const *names)
-{
-    (void)name;
-    (void)texts;
-    (void)names;
-    BEGIN;
-    Program *program = headers ? NULL : calloc(1, sizeof *program);
-    if (!program)
-        return 1;
-    program->source = strdup(source);
-    *made = program;
-    kept++;
-    return 0;
-}
-
-CALL(nvrtcDestroyProgram, void **program)
-{
-    HOLD;
-    free(((Program *)*program)->source);
-    free(*program);
-    *program = NULL;
-    kept--;
-    return 0;
-}
-
-/* Code for an architecture that it knows, "sm_90a", or text for one, "compute_86". */
-CALL(nvrtcCompileProgram, void *of, int count, const char *const *options)
-{
-    char command[1200];
-    bool known = false;
-    Program *program = of;
-    BEGIN;
-    const char *number = count ? strchr(options[0], '_') : NULL;
-    for (int i = 0; i < known_architectures() && number; i++)
-        known |= atoi(number + 1) == all_architectures[i];
-    if (!known || (strncmp(options[0], "--gpu-architecture=sm_", 22) && strncmp(options[0], "--gpu-architecture=compute_", 27)))
-        return 5;
-    snprintf(program->object, sizeof program->object, "%s/standin-%d-%d.so", getenv("CUDA_STANDIN_FOLDER"), (int)getpid(), calls);
-    snprintf(command, sizeof command, "%s -o %s", getenv("CUDA_STANDIN_CC"), program->object);
-    FILE *compiler = popen(command, "w");
-    if (!compiler || fputs(program->source, compiler) < 0)
-        return 6;
-    return pclose(compiler) ? 6 : 0;
 }

@@ -1,5 +1,11 @@
-/* The templates for CUDA as they stand, in tests/cuda_emulator.h: the sample of the skeleton, indices and teams. Says what is
- * wrong, and ends with 1 then. */
+/* The templates for CUDA as they stand, in tests/cuda_emulator.h or, compiled by nvcc with INLINE for the device, on a GPU: the
+ * sample of the skeleton, indices and teams. Says what is wrong, and ends with 1 then. */
+#ifdef __CUDACC__
+#include <cstdio>
+#else
+#define __managed__
+#endif
+
 #include "../templates/cuda/kernel.cu"
 
 /* ---- the library ---- */
@@ -26,7 +32,7 @@ typedef struct Sums {
 } Sums;
 
 /* Each team adds up the numbers of its threads: 1 + 2 + …, as each of the types. */
-static void add_ranks(const Sums sums)
+static __global__ void add_ranks(const Sums sums)
 {
     const Team team = team_of(sums.points);
     for (int64_t point = team.number; point < sums.points; point += team.count) {
@@ -56,14 +62,20 @@ static void add_ranks(const Sums sums)
     sums.parts[threadIdx.x] = later_f32(x, 1) + later_f64((double)x, 2) + later_i32((int32_t)x, 3) + later_bool(1, 4) + later_c64(y, 5).re;
 }
 
+/* Of both sides. */
+static __managed__ int64_t sum[12], first[12], indices_wrong;
+static __managed__ double parts[LIBRARY_THREADS];
+static __managed__ float x[1000], out[1000];
+
 static void check_teams()
 {
     for (int64_t points = 1; points < 12; points++) {
-        int64_t sum[12] = { 0 }, first[12] = { 0 };
-        double parts[LIBRARY_THREADS];
+        for (int p = 0; p < 12; p++)
+            sum[p] = first[p] = 0;
         Sums sums = { points, sum, first, parts };
         void *arguments[] = { &sums };
-        expect(cudaLaunchKernel(add_ranks, dim3(1), dim3(LIBRARY_THREADS), arguments, 0, NULL) == cudaSuccess, "a launch");
+        expect(cudaLaunchKernel(add_ranks, dim3(1), dim3(LIBRARY_THREADS), arguments, 0, NULL) == cudaSuccess &&
+               cudaStreamSynchronize(NULL) == cudaSuccess, "a launch");
         int64_t size = points < LIBRARY_WARPS ? LIBRARY_THREADS : LIBRARY_WARP;
         for (int64_t p = 0; p < points; p++)
             expect(sum[p] == size * (size + 1) / 2 && first[p], "a team's sum");
@@ -72,19 +84,31 @@ static void check_teams()
     }
 }
 
+typedef struct Extents {
+    int64_t extents[5];
+    int64_t *wrong;
+} Extents;
+
+static __global__ void take_indices(const Extents of)
+{
+    for (int i = threadIdx.x; i < 5; i += LIBRARY_THREADS)
+        for (int64_t point = 0; point < INT64_C(1) << 40; point = 5 * point + 3) {
+            int64_t rest = point, index = take_index(&rest, of.extents[i]);
+            if (index != point % of.extents[i] || rest != point / of.extents[i])
+                *of.wrong = 1;
+        }
+}
+
 static void check_indices()
 {
-    static const int64_t extents[] = { 1, 3, 7, 1 << 20, INT64_C(1) << 33 };
-    for (int i = 0; i < 5; i++)
-        for (int64_t point = 0; point < INT64_C(1) << 40; point = 5 * point + 3) {
-            int64_t rest = point, index = take_index(&rest, extents[i]);
-            expect(index == point % extents[i] && rest == point / extents[i], "an index of a point");
-        }
+    Extents of = { { 1, 3, 7, 1 << 20, INT64_C(1) << 33 }, &indices_wrong };
+    void *arguments[] = { &of };
+    expect(cudaLaunchKernel(take_indices, dim3(1), dim3(LIBRARY_THREADS), arguments, 0, NULL) == cudaSuccess &&
+           cudaStreamSynchronize(NULL) == cudaSuccess && !indices_wrong, "an index of a point");
 }
 
 static void check_sample()
 {
-    static float x[1000], out[1000];
     for (int i = 0; i < 1000; i++)
         x[i] = (float)i;
     sample_args args = { { x, { 1000 }, { 1 } }, { out, { 1000 }, { 1 } } };

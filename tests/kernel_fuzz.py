@@ -28,6 +28,7 @@ from expressions import Refused, random_program, text_of, to_file
 
 NESTS = os.environ.get('NESTS', '')  # 'tiled', 'loops': which nests are forced
 PRECISION = os.environ.get('PRECISION', '')
+DEVICE = os.environ.get('DEVICE', '')  # 'cuda': kernels for CUDA run on a GPU
 LAYOUTS = 3                         # how many layouts a shrunk program is tried with
 
 
@@ -49,6 +50,7 @@ class Case:
         fields = [self.text(), '-s', '%d' % self.seed]
         fields += (['-t', self.target] if self.target else []) + (['-n', NESTS] if NESTS else [])
         fields += ['-p', PRECISION] if PRECISION else []
+        fields += ['-g', DEVICE] if DEVICE else []
         inputs, old = self.program.operands()
         for s, data in enumerate(self.sets):
             fields.append('|')
@@ -150,7 +152,7 @@ def report(arguments, number, case, answer, folder):
 def targets_here(runner, text):
     """Those of the targets that this machine can run, or [None] for its own."""
     asked = text.split(',') if text else []
-    job = ''.join(job_line(['->', '-t', target, '|']) for target in asked)
+    job = ''.join(job_line(['->', '-t', target] + (['-g', DEVICE] if DEVICE else []) + ['|']) for target in asked)
     said = subprocess.run([runner], input=job, capture_output=True, text=True).stdout.splitlines()
     missing = [t for t, answer in zip(asked, said) if answer.startswith('refused')]
     if missing:

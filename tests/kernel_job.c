@@ -68,6 +68,8 @@ static bool add_field(Job *job, const char *option, char *field)
         job->precision = (Precision)precision_find(field);
     } else if (!strcmp(option, "-b")) {
         job->bare = true;
+    } else if (!strcmp(option, "-g")) {
+        job->on_device = true;
     } else if (!strcmp(option, "-n")) {
         job->nests = !strcmp(field, "tiled") ? NESTS_TILED : !strcmp(field, "loops") ? NESTS_LOOPS : NESTS_BY_COST;
     } else if (set && !strcmp(option, "-d") && equals) {

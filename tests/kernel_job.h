@@ -28,6 +28,7 @@ typedef struct Job {
     const char *expression, *target;
     bool aligned;                 /* data may not lie anywhere */
     bool bare;                    /* compiled without shapes */
+    bool on_device;               /* on a GPU, not in the emulator */
     Nests nests;
     Precision precision;
     uint64_t seed;

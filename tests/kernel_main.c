@@ -2,7 +2,7 @@
  *
  * A job is fields with tabs between them, in which \t, \n and \\ stand for those characters:
  *
- *     expression  -s seed  [-t target]  [-n tiled|loops]  [-p precision]  [-b bare]  {"|"  [-d index=extent]…  [-i [NAME=]in.npy]…}…
+ *     expression  -s seed  [-t target]  [-n tiled|loops]  [-p precision]  [-b bare]  [-g device]  {"|"  [-d index=extent]…  [-i [NAME=]in.npy]…}…
  *
  * Behind each "|" stands a data set: the expression is compiled once, for the dtypes and, as hints, the shapes of the
  * first (with -b and every third seed without its shapes), and run on each of them. The seed chooses what is laid out how: axes in any order, gaps, negative and zero
@@ -10,7 +10,8 @@
  * page without access; so does the workspace. Then the kernel is compiled again for the least memory that its plan can
  * do with, and for one byte less, which must be refused.
  *
- * Kernels for CUDA run in tests/cuda_emulator.h where tests/cuda_cc.sh is the C compiler.
+ * Kernels for CUDA run in tests/cuda_emulator.h where tests/cuda_cc.sh is the C compiler; with -g on a GPU, to which arrays are
+ * copied, so that less is known of what they do.
  *
  * The answer is one line: "ok", how many elements were compared, how many runs were refused for good reason, and how many
  * pages of workspace one worker wrote to and the plan has; or "refused\tmessage" for an expression that the compiler does
@@ -24,6 +25,7 @@
 #include <unistd.h>
 
 #include "cost.h"
+#include "cuda.h"
 #include "evaluate.h"
 #include "grid.h"
 #include "kernel_job.h"
@@ -269,7 +271,7 @@ static int call(Job *job, einc_kernel *kernel, Run *run, int workers)
     kernel_base = object_base(*(void **)&kernel->variants->object->kernel);
     Object *object = kernel->variants->object;
     int (*launcher)(const void *, void *, size_t, const einc_host *) = object->kernel;
-    bool from_list = kernel->options.target->grid && run->extents && workers > 1;
+    bool emulated = kernel->options.target->grid && !object->module && run->extents, from_list = emulated && workers > 1;
     if (from_list) {
         memset(&listed, 0, sizeof listed);
         listed.job = job;
@@ -281,10 +283,10 @@ static int call(Job *job, einc_kernel *kernel, Run *run, int workers)
     int status = einc_call(kernel, inputs, compiled->program->input_count, outputs, compiled->output_count, &options);
     object->kernel = launcher;
     kernel_base = NULL;
-    if (status == EINC_OK && kernel->options.target->grid && run->extents)
+    if (status == EINC_OK && emulated)
         status = late_status(kernel, &options);
     bool is_first = kernel->variants->next == NULL;    /* else the plan at hand is perhaps not the one that ran */
-    if (run->extents && status == EINC_OK && workers == 1 && is_first && !used_workspace(job, run))
+    if (run->extents && status == EINC_OK && workers == 1 && is_first && !object->module && !used_workspace(job, run))
         return EINC_FAILED;
     return status;
 }
@@ -471,7 +473,10 @@ static bool run_job(Job *job, einc_context *context, char *line, const char **re
         return false;
     Source source = { "expr", job->expression, strlen(job->expression) };
     CompileOptions options = { .name = "fuzzed" };
-    options.target = context_target(context, job->target);
+    if (job->on_device && cuda_open(context))
+        return job_fail(job, "%s", einc_error(context));
+    bool own = job->on_device && !strcmp(job->target, "cuda");
+    options.target = own ? cuda_target(context, CUDA_HOST) : context_target(context, job->target);
     if (!options.target) {
         *refusal = einc_error(context);
         return true;

@@ -1,0 +1,195 @@
+/* The device: its streams and events, and what it can do at most. */
+#include <dlfcn.h>
+#include <stdio.h>
+#include <string.h>
+#include <time.h>
+
+#include "cuda.h"
+#include "gpu.h"
+
+enum { CALLS_LEAST = 5, CALLS_MOST = 1000 };
+
+double wall_seconds(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
+
+/* NVIDIA's data sheets, without sparsity: https://www.nvidia.com/en-us/data-center/h200/ and those beside it. */
+static const struct {
+    const char *name;
+    double f32, f64, bf16;
+} cards[] = {
+    { "H200", 67e12, 34e12, 989e12 },
+    { "H100 PCIe", 51e12, 26e12, 756e12 },
+    { "H100", 67e12, 34e12, 989e12 },
+    { "A100", 19.5e12, 9.7e12, 312e12 },
+};
+
+static bool find_functions(Gpu *gpu)
+{
+#define FIND(name, symbol, parameters) found &= (*(void **)&gpu->name = dlsym(gpu->driver->library, symbol)) != NULL;
+    bool found = true;
+    GPU_FUNCTIONS(FIND)
+    return found;
+}
+
+static int fail(Gpu *gpu, Arena *arena, int status)
+{
+    gpu->failure = arena_format(arena, "%s", einc_error(gpu->context));
+    return status;
+}
+
+int gpu_open(Gpu *gpu, Arena *arena, bool trial)
+{
+    *gpu = (Gpu){ .trial = trial, .context = einc_context_new(NULL) };
+    int status = cuda_open(gpu->context);
+    if (status)
+        return fail(gpu, arena, status);
+    Cuda *cuda = gpu->context->cuda;
+    CudaDevice *device = &cuda->devices[cuda->first];
+    gpu->driver = &cuda->driver;
+    status = cuda_enter(gpu->context, device);
+    if (status)
+        return fail(gpu, arena, status);
+    gpu->device = device;
+    gpu->failure = "the driver lacks functions";
+    if (!find_functions(gpu))
+        return EINC_FAILED;
+    gpu->failure = "the device gives no stream or no events";
+    if (gpu->device_name(gpu->name, sizeof gpu->name, device->handle) || gpu->stream_create(&gpu->stream, 1) ||
+        gpu->event_create(&gpu->begin, 0) || gpu->event_create(&gpu->end, 0))
+        return EINC_FAILED;
+    gpu->failure = NULL;
+    for (size_t c = sizeof cards / sizeof *cards; c-- > 0;)
+        if (strstr(gpu->name, cards[c].name)) {
+            gpu->paper[PEAK_F32] = cards[c].f32;
+            gpu->paper[PEAK_F64] = cards[c].f64;
+            gpu->paper[PEAK_BF16] = cards[c].bf16;
+        }
+    return EINC_OK;
+}
+
+void gpu_close(Gpu *gpu)
+{
+    if (gpu->begin)
+        gpu->event_destroy(gpu->begin);
+    if (gpu->end)
+        gpu->event_destroy(gpu->end);
+    if (gpu->stream)
+        gpu->stream_destroy(gpu->stream);
+    if (gpu->device)
+        cuda_leave(gpu->context);
+    einc_context_free(gpu->context);
+}
+
+double gpu_time(Gpu *gpu, bool (*work)(void *user), void *user, double seconds)
+{
+    double best = -1, end = wall_seconds() + seconds;
+    for (int call = 0; call < (gpu->trial ? 1 : CALLS_MOST) && (call < CALLS_LEAST || wall_seconds() < end); call++) {
+        float milliseconds;
+        if (gpu->event_record(gpu->begin, gpu->stream) || !work(user) || gpu->event_record(gpu->end, gpu->stream) ||
+            gpu->event_wait(gpu->end) || gpu->event_elapsed(&milliseconds, gpu->begin, gpu->end))
+            return -1;
+        if (best < 0 || milliseconds / 1e3 < best)
+            best = milliseconds / 1e3;
+    }
+    return best;
+}
+
+/* ---- peaks ---- */
+
+/* What a block's threads do in a round, each chain. */
+enum { CHAINS = 8, THREADS = 128, FLOPS = 2 * THREADS * CHAINS, FLOPS_BF16 = 2 * 16 * 16 * 8 * CHAINS * THREADS / 32 };
+
+static const struct {
+    const char *kernel;
+    double flops;
+} loops[PEAK_COUNT] = {
+    [PEAK_F32] = { "peak_f32", FLOPS }, [PEAK_F64] = { "peak_f64", FLOPS }, [PEAK_BF16] = { "peak_bf16", FLOPS_BF16 },
+};
+
+typedef struct Loop {
+    Gpu *gpu;
+    void *function;
+    unsigned blocks;
+    struct {
+        CudaAddress out;
+        int64_t rounds;
+    } frame;
+    CudaAddress other;
+    size_t bytes;
+} Loop;
+
+static bool run_loop(void *user)
+{
+    Loop *loop = user;
+    return !loop->gpu->driver->launch(loop->function, loop->blocks, 1, 1, THREADS, 1, 1, 0, loop->gpu->stream, (void *[]){ &loop->frame },
+                                      NULL);
+}
+
+static bool run_copy(void *user)
+{
+    Loop *loop = user;
+    return !loop->gpu->copy(loop->other, loop->frame.out, loop->bytes, loop->gpu->stream);
+}
+
+static char *read_file(Arena *arena, const char *path)
+{
+    FILE *file = fopen(path, "r");
+    char *text = arena_alloc(arena, 1 << 16);
+    size_t length = file ? fread(text, 1, (1 << 16) - 1, file) : 0;
+    if (file)
+        fclose(file);
+    return length ? text : NULL;
+}
+
+static bool measure_loops(Gpu *gpu, Arena *arena, Loop *loop, const char *source)
+{
+    GridWork *work = ARENA_ARRAY(arena, GridWork, PEAK_COUNT);
+    for (int u = 0; u < PEAK_COUNT; u++)
+        work[u].kernel = loops[u].kernel;
+    EmittedUnit unit = { .source = source, .work = work, .work_count = PEAK_COUNT, .target = cuda_target(gpu->context, gpu->device->number) };
+    CudaModule *module = cuda_module_new(gpu->context, &unit, "peaks", "peaks of the device");
+    const CudaCode *code = module ? cuda_module_load(gpu->context, module, gpu->device) : NULL;
+    for (int u = 0; u < PEAK_COUNT && code; u++) {
+        loop->function = code->functions[u];
+        loop->frame.rounds = gpu->trial ? 2 : 1 << 15;
+        double seconds = gpu_time(gpu, run_loop, loop, 0.3);
+        if (seconds < 0)
+            gpu->failure = arena_format(arena, "%s does not run", loops[u].kernel);
+        gpu->measured[u] = seconds > 0 ? loops[u].flops * loop->blocks * (double)loop->frame.rounds / seconds : 0;
+    }
+    if (!code)
+        fail(gpu, arena, EINC_FAILED);
+    if (module)
+        cuda_module_free(gpu->context, module);
+    return !gpu->failure;
+}
+
+bool gpu_measure_peaks(Gpu *gpu, Arena *arena, const char *folder)
+{
+    Loop loop = { .gpu = gpu, .bytes = gpu->trial ? 1 << 16 : (size_t)1 << 30 };
+    const char *source = read_file(arena, arena_format(arena, "%s/peaks.cu", folder));
+    loop.blocks = (unsigned)gpu->device->multiprocessors * (gpu->trial ? 1 : 16);
+    if (!source)
+        gpu->failure = "there is no peaks.cu";
+    else if (gpu->driver->alloc(&loop.frame.out, loop.bytes) || gpu->driver->alloc(&loop.other, loop.bytes))
+        gpu->failure = "no memory of the device for a copy";
+    if (!gpu->failure) {
+        double seconds = gpu_time(gpu, run_copy, &loop, 0.3);
+        gpu->bandwidth = seconds > 0 ? 2 * (double)loop.bytes / seconds : 0;
+        measure_loops(gpu, arena, &loop, source);
+    }
+    if (loop.frame.out)
+        gpu->driver->free(loop.frame.out);
+    if (loop.other)
+        gpu->driver->free(loop.other);
+    return !gpu->failure;
+}
+
+double gpu_peak(const Gpu *gpu, Peak peak)
+{
+    return gpu->paper[peak] > gpu->measured[peak] ? gpu->paper[peak] : gpu->measured[peak];
+}

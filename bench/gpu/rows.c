@@ -1,0 +1,33 @@
+#include "gpu.h"
+
+#define MAXSIM "ijk,mnk->ijmn | max n | sum j"
+#define MAXSIM_ONE "jk,mnk->jmn | max n | sum j"
+#define ATTENTION "bhqd,bhkd->bhqk | _ * 0.0883883 | softmax k | * bhkv -> bhqv:bf16"
+
+#define PRODUCT(dtype, n, on, to) \
+    { "product-" dtype "-" #n, "product " dtype ", " #n "³", "ik,kj->ij" to, dtype " " #n "," #n "; " dtype " " #n "," #n, \
+      .trial = dtype " 20,33; " dtype " 33,18", .flops = 2.0 * n * n * n, .peak = on, .beside_cublas = true }
+
+const Row rows[] = {
+    { "rerank", "ColPali rerank bf16: a query of 1,024 tokens, 1,000 pages of 1,024, 128 numbers each", MAXSIM_ONE,
+      "bf16 1024,128; bf16 1000,1024,128", .trial = "bf16 5,32; bf16 3,7,32", .flops = 2.0 * 1024 * 1000 * 1024 * 128,
+      .peak = PEAK_BF16, .goal_rate = 650e12 },
+    { "batch", "ColBERT in batch bf16: 128 queries of 32 tokens, 128 documents of 300, 128 numbers each", MAXSIM,
+      "bf16 128,32,128; bf16 128,300,128", .trial = "bf16 2,4,32; bf16 3,5,32", .flops = 2.0 * 128 * 32 * 128 * 300 * 128,
+      .peak = PEAK_BF16, .goal_rate = 500e12 },
+    { "batch-f32", "the same in f32", MAXSIM, "f32 128,32,128; f32 128,300,128", .trial = "f32 2,4,32; f32 3,5,32",
+      .flops = 2.0 * 128 * 32 * 128 * 300 * 128, .peak = PEAK_F32 },
+    PRODUCT("bf16", 8192, PEAK_BF16, ":bf16"),
+    PRODUCT("bf16", 2048, PEAK_BF16, ":bf16"),
+    PRODUCT("f32", 4096, PEAK_F32, ""),
+    PRODUCT("f64", 4096, PEAK_F64, ""),
+    { "attention", "attention forward bf16, b=1 h=16 q=k=16,384 d=128", ATTENTION,
+      "bf16 1,16,16384,128; bf16 1,16,16384,128; bf16 1,16,16384,128", .trial = "bf16 1,2,6,16; bf16 1,2,6,16; bf16 1,2,6,16",
+      .flops = 4.0 * 16 * 16384 * 16384 * 128, .peak = PEAK_BF16, .goal_rate = 520e12 },
+    /* For a pair three differences, three multiply-adds, a multiplication and a multiply-add; the exponential meanwhile takes its own
+     * unit as long. */
+    { "gaussian", "Gaussian sum f32, N=1,000,000 D=3, a pair as 8 multiply-adds", "(id - jd)^2 -> ij | exp(-0.5 * _) | * jv -> iv",
+      "f32 1000000,3; f32 1000000,3; f32 1000000,1", .trial = "f32 40,3; f32 40,3; f32 40,1", .flops = 16e12, .peak = PEAK_F32,
+      .goal_seconds = 0.30 },
+    { .name = NULL }
+};
