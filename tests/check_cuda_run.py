@@ -116,11 +116,14 @@ def check_failures(folder):
     done = run(folder, *words, EINC_CACHE_DIR=os.path.join(folder, 'cache0'))
     expect(done.returncode == 0, 'without a failure', done)
     most = max(calls for calls, kept in last_log(folder))
+    said = ''
     for number in range(1, most + 1):
         done = run(folder, *words, CUDA_STANDIN_FAIL=str(number), EINC_CACHE_DIR=os.path.join(folder, 'cache%d' % number))
-        said = done.returncode in (1, 6) and done.stderr.startswith('error: ')
-        expect(said or (done.returncode == 0 and number == most), 'call', number, 'fails', done)    # the last lets go of the module
+        said += done.stderr
+        expect((done.returncode in (1, 6) and done.stderr.startswith('error: ')) or (done.returncode == 0 and number == most), 'call', number, 'fails', done)    # the last lets go of the module
         expect(all(kept == 0 for calls, kept in last_log(folder)), 'call', number, 'fails, and something is kept')
+    for words in ('einc_kernel_launch_1 with 1 block of 128 threads and ', ' bytes of shared memory, for \'W[y[t],h] -> [t] | softmax t\''):
+        expect(words in said, 'no failure names', words, said)
     return most
 
 

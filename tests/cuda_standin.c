@@ -29,16 +29,20 @@ typedef struct Memory {
     Device *device;
 } Memory;
 
-typedef struct Function {
+typedef struct Function Function;
+struct Function {
+    Function *next;
     int (*run)(void **arguments, unsigned blocks, unsigned threads);
     size_t frame_bytes;
     Device *device;
-} Function;
+};
 
-typedef struct Module {
+typedef struct Module Module;
+struct Module {
+    Module *next;
     void *library;
     Device *device;
-} Module;
+};
 
 /* What waits in a stream: a kernel and its frame, bytes to be written, or memory to be given back. */
 typedef struct Work Work;
@@ -66,6 +70,8 @@ static Stream *streams;           /* the others */
 static int device_count;
 static Memory memories[MEMORIES];
 static int modules;               /* of those kept: they go with the context */
+static Module *all_modules;       /* whose libraries stay, as a stream may still have work of their functions */
+static Function *all_functions;
 static int captures;              /* that go on */
 static _Thread_local Device *stack[DEPTH];
 static _Thread_local int depth;
@@ -167,17 +173,17 @@ CALL(cuModuleLoadData, void **made, const void *image)
     }
     modules++;
     kept++;
-    *made = module;
+    module->next = all_modules;
+    *made = all_modules = module;
     return 0;
 }
 
-/* A stream may still have work of its functions: it stays loaded. */
 CALL(cuModuleUnload, void *module)
 {
     HOLD;
+    (void)module;
     modules--;
     kept--;
-    free(module);
     return 0;
 }
 
@@ -198,7 +204,8 @@ CALL(cuModuleGetFunction, void **found, void *of, const char *name)
         return NOT_FOUND;
     function->frame_bytes = frame_bytes();
     function->device = current();
-    *found = function;
+    function->next = all_functions;
+    *found = all_functions = function;
     return 0;
 }
 
