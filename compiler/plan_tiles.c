@@ -164,7 +164,7 @@ void contract_tiles(Planner *planner, Launch *launch)
         bool block = false;
         for (int b = 0; b < launch->block_count; b++)
             block |= launch->blocks[b].of_step[place] == c->columns.list[i];
-        fixed *= block ? 1 : planner_extent(planner, c->columns.list[i]);
+        fixed *= block ? 1 : fmax(planner_extent(planner, c->columns.list[i]), 1);
     }
     /* Rows that stay near meet panels that do; others come anew for each unit's columns, and are worth more of those. */
     double rows_bytes = planner_points(planner, &c->kept_rows) * planner_points(planner, &c->rows) * depth * size;
