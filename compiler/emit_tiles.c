@@ -416,7 +416,8 @@ const char *tiling_step(Emitter *e, Tiling *t, const char *const calls[8])
     tiling_pack_all(e, t, calls[0]);
     emit_line(e, "const int64_t tiles = places / COLUMNS_%d;", t->number);
     find_tame(e, t, "columns_tame", "", emit_text(e, "panels_%d", t->number), "1, 0, places * depth");
-    emit_line(e, "const int64_t block = depth * places > NEAR_%d ? BLOCK_%d : 1;", t->number, t->number);
+    const char *most = c->sweep ? emit_text(e, "SWEEP_%d", t->number) : "depth";    /* tiles come in the same order each time */
+    emit_line(e, "const int64_t block = %s * places > NEAR_%d ? BLOCK_%d : 1;", most, t->number, t->number);
     open_loops(e, t, &c->kept_rows, c->kept_rows.count, &depth);
     LoopBounds *bounds = row_bounds(e, t);
     start_states(e, t);
