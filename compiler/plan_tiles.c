@@ -289,7 +289,7 @@ static void reserve(Planner *planner, const Launch *launch, const Step *step, Co
     Dtype dtype = register_dtype(c->product->dtype);
     const Size *panel = c->tile->has_starts ? size_op(arena, SIZE_ADD, depth, size_constant(arena, 1)) : depth;
     add_scratch(planner, step, c, "panels", dtype, size_op(arena, SIZE_MUL, columns, panel), end);
-    const Size *is_far = one_beyond(arena, size_op(arena, SIZE_MUL, columns, depth), c->near);
+    const Size *is_far = one_beyond(arena, size_op(arena, SIZE_MUL, columns, c->sweep ? size_constant(arena, c->sweep) : depth), c->near);
     const Size *more = size_op(arena, SIZE_MUL, is_far, size_constant(arena, c->row_block - 1));
     const Size *rows = size_op(arena, SIZE_MUL, size_op(arena, SIZE_ADD, size_constant(arena, 1), more),
                                size_constant(arena, c->tile_rows));
