@@ -20,15 +20,12 @@ typedef struct DeviceCall {
     const Compiled *compiled;
     const CudaDriver *driver;
     CudaDevice *device;
-    const CudaCode *code;
+    CudaCode *code;
     void *stream;
     Staged *arrays;               /* [slot] */
     CudaAddress workspace;
     size_t workspace_bytes;
     bool owns_workspace;
-    const char *launched;         /* the last kernel, its blocks and threads; NULL: none */
-    unsigned blocks, threads;
-    int function;
 } DeviceCall;
 
 static int fail(const DeviceCall *call, int error, const char *what)
@@ -40,13 +37,15 @@ static int fail(const DeviceCall *call, int error, const char *what)
 static int fail_kernel(const DeviceCall *call, int error, const char *what)
 {
     char text[500];
-    int shared = 0;
-    if (!call->launched)
-        return fail(call, error, what);
-    if (call->driver->function_attribute(&shared, CUDA_SHARED_BYTES, call->code->functions[call->function]))
+    int shared = 0, last = call->code ? call->code->last : -1;
+    unsigned blocks = last < 0 ? 0 : call->code->blocks, threads = last < 0 ? 0 : call->code->threads;
+    if (last >= 0 && call->driver->function_attribute(&shared, CUDA_SHARED_BYTES, call->code->functions[last]))
         shared = 0;
-    snprintf(text, sizeof text, "%s%s with %u block%s of %u threads and %d bytes of shared memory, for '%.200s'", what, call->launched,
-             call->blocks, call->blocks == 1 ? "" : "s", call->threads, shared, call->kernel->source.text);
+    if (last >= 0)
+        snprintf(text, sizeof text, "%s%s with %u block%s of %u threads and %d bytes of shared memory, for '%.200s'", what,
+                 call->compiled->unit->work[last].kernel, blocks, blocks == 1 ? "" : "s", threads, shared, call->kernel->source.text);
+    else
+        snprintf(text, sizeof text, "%sthe kernels of '%.200s'", what, call->kernel->source.text);
     return fail(call, error, text);
 }
 
@@ -127,10 +126,9 @@ static int launch(void *user, const char *kernel, unsigned blocks, unsigned thre
     int w = 0;
     while (call->compiled->unit->work[w].kernel != kernel)
         w++;
-    call->launched = kernel;
-    call->blocks = blocks;
-    call->threads = threads;
-    call->function = w;
+    call->code->last = w;
+    call->code->blocks = blocks;
+    call->code->threads = threads;
     int error = call->driver->launch(call->code->functions[w], blocks, 1, 1, threads, 1, 1, 0, call->stream, (void *[]){ frame }, NULL);
     return error ? fail_kernel(call, error, "") : 0;
 }
@@ -257,14 +255,11 @@ int cuda_wait(einc_kernel *kernel, int device, const einc_call_options *options)
     int status = cuda_enter(context, call.device);
     if (status)
         return status;
+    call.code = cuda_module_load(context, variant->object->module, call.device);
     int error = asks ? call.driver->copy_out(&noted, (CudaAddress)(uintptr_t)options->workspace, sizeof noted, call.stream) : 0;
     if (!error)
         error = call.driver->wait(call.stream);
-    if (error) {
-        char what[300];
-        snprintf(what, sizeof what, "the work of the stream, where '%.200s' was called,", kernel->source.text);
-        status = fail(&call, error, what);
-    }
+    status = error ? fail_kernel(&call, error, "after ") : EINC_OK;
     cuda_leave(context);
     return status ? status : noted;
 }

@@ -26,9 +26,11 @@ struct Cuda {
     CudaDevice devices[];
 };
 
-/* The kernels on one device. */
+/* The kernels on one device, and which was launched last, for messages: with several threads perhaps another's. */
 typedef struct CudaCode {
     void *module;
+    _Atomic int last;             /* its place among the unit's work; -1: none yet */
+    _Atomic unsigned blocks, threads;
     void *functions[];            /* [work of the unit] */
 } CudaCode;
 
@@ -46,6 +48,6 @@ void cuda_spell_architecture(const CudaDevice *device, char text[ARCHITECTURE_BY
 bool cuda_runs(const CudaDevice *device, const Target *target);
 
 /* The kernels on a device whose context is this thread's. NULL after context_fail(). */
-const CudaCode *cuda_module_load(einc_context *context, CudaModule *module, CudaDevice *device);
+CudaCode *cuda_module_load(einc_context *context, CudaModule *module, CudaDevice *device);
 
 #endif

@@ -123,6 +123,8 @@ static CudaCode *load_new(einc_context *context, CudaModule *module, CudaDevice 
     if (!image)
         return NULL;
     CudaCode *code = calloc(1, sizeof *code + (size_t)module->unit->work_count * sizeof *code->functions);
+    if (code)
+        code->last = -1;
     int status = code ? load(context, module, device, image, code) : context_fail(context, EINC_FAILED, "error: out of memory");
     free(image);
     if (!status)
@@ -133,7 +135,7 @@ static CudaCode *load_new(einc_context *context, CudaModule *module, CudaDevice 
     return NULL;
 }
 
-const CudaCode *cuda_module_load(einc_context *context, CudaModule *module, CudaDevice *device)
+CudaCode *cuda_module_load(einc_context *context, CudaModule *module, CudaDevice *device)
 {
     CudaCode *code = module->codes[device->number];
     if (code)

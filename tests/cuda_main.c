@@ -494,7 +494,8 @@ static void test_lost(einc_context *unused)
     setenv("CUDA_STANDIN_LOST", "1", 1);
     int status = call(&s);
     expect(!status, "a call that does not wait: %s", einc_error(context));
-    refuses(context, einc_wait(gpu, s.out[0]->device, &s.options), EINC_FAILED, "'ij,jk->ik'", "a read of no memory");
+    refuses(context, einc_wait(gpu, s.out[0]->device, &s.options), EINC_FAILED, "after einc_kernel_launch_1 with ", "a read of no memory");
+    expect(strstr(einc_error(context), "for 'ij,jk->ik'") != NULL, "its expression: %s", einc_error(context));
     expect(strstr(einc_error(context), "CUDA_ERROR_ILLEGAL_ADDRESS (700)") != NULL, "its name: %s", einc_error(context));
     refuses(context, call(&s), EINC_FAILED, "device 0 serves this process no more since an earlier call failed", "a later call");
     unsetenv("CUDA_STANDIN_LOST");

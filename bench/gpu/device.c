@@ -152,7 +152,7 @@ static bool measure_loops(Gpu *gpu, Arena *arena, Loop *loop, const char *source
         work[u].kernel = loops[u].kernel;
     EmittedUnit unit = { .source = source, .work = work, .work_count = PEAK_COUNT, .target = cuda_target(gpu->context, gpu->device->number) };
     CudaModule *module = cuda_module_new(gpu->context, &unit, "peaks", "peaks of the device");
-    const CudaCode *code = module ? cuda_module_load(gpu->context, module, gpu->device) : NULL;
+    CudaCode *code = module ? cuda_module_load(gpu->context, module, gpu->device) : NULL;
     for (int u = 0; u < PEAK_COUNT && code; u++) {
         loop->function = code->functions[u];
         loop->frame.rounds = gpu->trial ? 2 : 1 << 15;
