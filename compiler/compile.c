@@ -118,8 +118,11 @@ static bool plan_as(Arena *arena, Compiled *c, const CompileOptions *options, co
                     Diags *diags)
 {
     const Program *program = c->order ? c->order->program : c->program;
-    const unsigned char *kinds = product_kinds(arena, program, hints->nests, hints->extents);
-    bool by_cost = hints->nests == NESTS_BY_COST;
+    unsigned char *kinds = product_kinds(arena, program, hints->nests, hints->extents);
+    bool grid = options->target->grid;
+    for (int i = 0; i < program->term_count && grid; i++)    /* threads that share a point all take the same way */
+        kinds[i] &= (unsigned char)~PRODUCT_OF_POWERS;
+    bool by_cost = hints->nests == NESTS_BY_COST && !grid;
     const Index **turned = by_cost ? turn_choose(arena, program, options->target, hints->extents, hints->strides) : NULL;
     c->lowered = lower(arena, program, wanted, kinds, turned, hints->strides);
     if (!verify(program_verify(c->lowered), "lower", diags))
@@ -198,8 +201,6 @@ Compiled *compile(Arena *arena, const Source *source, const CompileOptions *opti
     const Program *widest = c->order ? c->order->program : c->program;
     wanted = wanted_tensors(arena, c, widest);
     hints.strides = known_strides(arena, c->program, widest, options);
-    if (options->target->grid)    /* products on a grid are loops as yet */
-        hints.nests = NESTS_LOOPS;
     if (!plan_nests(arena, c, options, wanted, &hints, diags))
         return NULL;
     Text text = text_new(arena);

@@ -46,6 +46,17 @@ static const char *status_body(Emitter *e)
            "        return BAD_MACHINE;\n";
 }
 
+/* How many blocks have registers at once: of its products' tiles the fewest. */
+static int resident_blocks(const Plan *plan)
+{
+    int resident = plan->target->grid->resident;
+    for (int s = 0; s < plan->step_count; s++) {
+        const Contract *c = plan->steps[s]->contract;
+        resident = c && c->resident < resident ? c->resident : resident;
+    }
+    return resident;
+}
+
 static const char *fill(Emitter *e, const char *prelude, const char **culprit)
 {
     const char *name = e->options->name;
@@ -54,10 +65,10 @@ static const char *fill(Emitter *e, const char *prelude, const char **culprit)
         { "title", emit_title(e) },
         { "declarations", e->declarations },
         { "threads", emit_text(e, "enum { THREADS = %d, WARP = %d, WARPS = THREADS / WARP, RESIDENT = %d };\n", grid->threads, grid->lanes,
-                                grid->resident) },
+                                resident_blocks(e->plan)) },
         { "prelude", prelude },
         { "frame", e->frame },
-        { "functions", emit_wrap(e->arena, e->functions.bytes) },
+        { "functions", emit_wrap(e->arena, emit_text(e, "%s%s", emit_block_memory(e), e->functions.bytes)) },
         { "prepare", emit_wrap(e->arena, e->prepare) },
         { "workspace_head", emit_text(e, "int %s_workspace(const %s_args *args, int workers, size_t *bytes)\n", name, name) },
         { "kernel_head", emit_text(e, "int %s(const %s_args *args, void *workspace, size_t bytes, void *stream)\n", name, name) },

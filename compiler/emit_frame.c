@@ -71,7 +71,7 @@ static bool has_computed_axis(const Tensor *tensor)
 static void name_tensors(Emitter *e)
 {
     const Program *lowered = e->plan->lowered;
-    bool tiled = false;
+    bool (*uses)(const char *) = e->plan->target->grid ? emit_block_uses : emit_tiling_uses, tiled = false;
     for (int s = 0; s < e->plan->step_count; s++)
         tiled |= e->plan->steps[s]->contract != NULL;
     e->members = ARENA_ARRAY(e->arena, const char *, lowered->tensor_count);
@@ -86,7 +86,7 @@ static void name_tensors(Emitter *e)
             if (pass != (!tensor->maker ? 0 : temporary ? 2 : 1))
                 continue;
             e->members[t] = names_unique(&e->names, tensor->label);
-            bool clashes = names_is_numbered(e->members[t]) || (tiled && emit_tiling_uses(e->members[t]));
+            bool clashes = names_is_numbered(e->members[t]) || (tiled && uses(e->members[t]));
             e->pointers[t] = clashes ? names_unique(&e->names, emit_text(e, "%s_data", e->members[t])) : e->members[t];
             e->strides[t] = ARENA_ARRAY(e->arena, const char *, tensor->rank);
             for (int a = 0; a < tensor->rank; a++)

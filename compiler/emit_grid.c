@@ -10,7 +10,7 @@ void emit_grid_reserve(Emitter *e)
 {
     static const char *const words[] = {
         "team", "point", "points", "share", "warp", "apart", "frame", "launch", "stream", "workers", "THREADS", "WARP", "WARPS", "RESIDENT",
-        "threadIdx", "blockIdx", "blockDim", "gridDim", "warpSize", "dim3", "cudaStream_t", "keep_rounded", NULL
+        "threadIdx", "blockIdx", "blockDim", "gridDim", "warpSize", "dim3", "cudaStream_t", "keep_rounded", "block_memory", NULL
     };
     for (int i = 0; words[i]; i++)
         names_unique(&e->names, words[i]);
@@ -204,6 +204,10 @@ void emit_grid_launch(Emitter *e, const Launch *launch)
 {
     for (int s = 0; s < launch->step_count; s++) {
         emit_begin_step(e, launch, launch->steps[s], false);
+        if (launch->steps[s]->contract) {
+            emit_block_product(e);
+            continue;
+        }
         put_step(e, emit_text(e, "step_%d", launch->steps[s]->id + 1), emit_formula(e));
     }
     put_launch(e, launch);

@@ -303,6 +303,15 @@ static Value checked_read(Emitter *e, const Term *term, const Address *at, const
     return (Value){ name, varying };
 }
 
+const char *emit_inside(Emitter *e, const Term *read, const Term *part)
+{
+    const char *mask;
+    bool *unsafe = ARENA_ARRAY(e->arena, bool, read->read.tensor->rank + 1);
+    for (int a = 0; a < read->read.tensor->rank; a++)
+        unsafe[a] = emit_is_unsafe(e, read, a);
+    return range_checks(e, read->read.tensor, part->read.positions, unsafe, &mask);
+}
+
 Value emit_read(Emitter *e, const Term *term)
 {
     const Tensor *tensor = term->read.tensor;

@@ -52,8 +52,23 @@ static const char *rename_sample(Emitter *e, const Sample *sample, const char *t
     return out.bytes;
 }
 
+/* What a sample says of rows, of columns. */
+static const char *of_columns(Emitter *e, const char *text)
+{
+    Text out = text_new(e->arena);
+    while (*text) {
+        bool small = !strncmp(text, "row", 3), large = !strncmp(text, "ROW", 3);
+        text_put(&out, small ? "column" : large ? "COLUMN" : "");
+        if (!small && !large)
+            text_add(&out, text, 1);
+        text += small || large ? 3 : 1;
+    }
+    return out.bytes;
+}
+
 const char *emit_skeleton(Emitter *e, const Sample *sample, const Hole *holes, int count)
 {
-    const char *fault = NULL, *text = template_fill(e->arena, rename_sample(e, sample, embedded_find(sample->file)), holes, count, &fault);
+    const char *fault = NULL, *renamed = rename_sample(e, sample, embedded_find(sample->file));
+    const char *text = template_fill(e->arena, sample->columns ? of_columns(e, renamed) : renamed, holes, count, &fault);
     return text ? text : emit_text(e, "#error \"the template %s and the emitter disagree about %s\"\n", sample->file, fault);
 }

@@ -116,6 +116,8 @@ const char *emit_target(Emitter *e, const Output *output);                   /* 
 const char *emit_stride(Emitter *e, const Tensor *tensor, const Position *positions, const Index *index);
 bool emit_is_unsafe(const Emitter *e, const Term *read, int axis);   /* a position that each read has to check */
 Value emit_read(Emitter *e, const Term *term);
+/* The condition that a read is in range at those positions that have to be checked, `part` with some of their parts; "": it is. */
+const char *emit_inside(Emitter *e, const Term *read, const Term *part);
 void emit_store(Emitter *e, const Output *output);
 const char *emit_size(Emitter *e, const Size *size);     /* with the names of locals */
 const char *emit_element(Dtype dtype);                   /* the type of an element in memory: "f32u" */
@@ -210,6 +212,7 @@ typedef struct Sample {
     int number;                   /* for N */
     Dtype dtype;                  /* for f32 */
     const char *word, *part, *lane;    /* for wordu, partu and wordv's word: templates/contract.c; or NULL */
+    bool columns;                 /* for `row`, whatever its case, stands `column` */
 } Sample;
 
 const char *emit_skeleton(Emitter *e, const Sample *sample, const Hole *holes, int count);
@@ -223,6 +226,11 @@ void emit_turned(Emitter *e);
 /* emit_contract.c: the functions of a step that is a tiled product */
 void emit_contract(Emitter *e);
 bool emit_tiling_uses(const char *name);    /* whether a tiled product has a variable of that name */
+
+/* emit_block.c: the functions of a step that is a tiled product on a grid, and the shared memory that all of them want */
+void emit_block_product(Emitter *e);
+const char *emit_block_memory(Emitter *e);
+bool emit_block_uses(const char *name);     /* whether such a product has a variable of that name */
 
 /* emit_launch.c */
 void emit_find_needs(Emitter *e);                        /* before the first: which steps are needed when */

@@ -8,7 +8,7 @@ static void choose_lanes(Plan *plan)
     int lanes = 0;
     for (int s = 0; s < plan->step_count; s++) {
         const Contract *c = plan->steps[s]->contract;
-        int own = c ? plan->target->vector_bytes / (int)dtype_size(register_dtype(c->product->dtype)) : 0;
+        int own = !c ? 0 : c->block ? plan->target->grid->lanes : plan->target->vector_bytes / (int)dtype_size(register_dtype(c->product->dtype));
         if (c && (lanes == 0 || own < lanes))
             lanes = own;
     }
@@ -57,7 +57,7 @@ bool plan_has_parts(const Plan *plan)
 const char *plan_permission(const Plan *plan)
 {
     for (int s = 0; s < plan->step_count; s++)
-        if (plan->steps[s]->contract && (plan->steps[s]->contract->tile->dot || plan->steps[s]->contract->parts))
+        if (plan->steps[s]->contract && !plan->target->grid && (plan->steps[s]->contract->tile->dot || plan->steps[s]->contract->parts))
             return plan->target->permission;
     return NULL;
 }

@@ -26,6 +26,7 @@ typedef struct Unit {
 } Unit;
 
 enum { CONTRACT_LINE = 64 };      /* bytes between packed rows */
+enum { BLOCK_LINE = 16 };         /* of shared memory that a thread reads or writes at once */
 
 /* What a tile of rows may leave out of the columns, or of the contracted points: a where decides, in the step itself or in
  * the one that makes what is read. */
@@ -66,6 +67,10 @@ typedef struct Contract {
     bool rows_along;              /* packed rows lie side by side; else each row's contracted points do */
     bool rows_spread;             /* each number of a packed row fills a vector, and these lie side by side */
     int tile_rows, tile_vectors;  /* of the latter as many as the columns need */
+    const BlockTile *block;       /* on a grid: what a block of threads makes at a time; else NULL. Then without a reduction all that
+                                   * stays is in `rows` */
+    int resident;                 /* on a grid: so many blocks have registers at once */
+    bool columns_along;           /* on a grid: neighbouring columns lie side by side, so that neighbouring threads copy them */
     struct Contract *parts;       /* the same for the parts of its numbers: taken where those add up to them; or NULL */
     int number;                   /* in the names of its functions and of what they store */
     int depth_block;              /* more words of contracted points are taken some at a time */
@@ -181,6 +186,7 @@ typedef struct Plan {
     const Size *smallest;         /* the workspace of one worker with tiles of one: the least that can be met */
     int64_t memory;               /* the budget in bytes; 0: none */
     Precision precision;          /* of products: the least that would do */
+    int block_bytes;              /* on a grid: the shared memory that products take */
     bool status;                  /* the workspace begins with a line for what kernels on a grid have to say */
 } Plan;
 

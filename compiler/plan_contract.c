@@ -99,19 +99,28 @@ static void set_depth(Planner *planner, Contract *c)
     }
 }
 
-/* Which tile the sums make. One instruction multiplies and adds several points of a sum of products of two numbers that are
- * read as they are, of a dtype that the target has such an instruction for. */
-static void set_tile(const Target *target, Contract *c, const Component *sum)
+/* Whether a sum is of products of two numbers that are read as they are, both of one dtype, in which nothing is lost. */
+bool product_of_reads(const Contract *c, const Component *sum, const Term **left, const Term **right)
 {
-    const Term *x = c->product->reduce.argument, *left = plain_read(c->left), *right = plain_read(c->right);
+    const Term *x = c->product->reduce.argument;
+    *left = plain_read(c->left);
+    *right = plain_read(c->right);
     while (x->kind == TERM_MAP && x->map.function == FUNCTION_CAST && x->map.implicit)
         x = x->map.arguments[0];
     bool sums = sum->merge == MERGE_ADD && sum->lift == LIFT_ELEMENT && x->kind == TERM_MAP && x->map.function == FUNCTION_MUL;
     int first = sums && x->map.arguments[1] == c->left;
+    return sums && *left && *right && (*left)->dtype == (*right)->dtype && x->map.arguments[first] == c->left &&
+           x->map.arguments[1 - first] == c->right && sum->dtype == dtype_widen((*left)->dtype);
+}
+
+/* Which tile the sums make. One instruction multiplies and adds several points of narrow numbers, of a dtype that the target has
+ * such an instruction for. */
+static void set_tile(const Target *target, Contract *c, const Component *sum)
+{
+    const Term *left, *right;
     c->packed = sum->dtype;
     c->tile = target->tile;
-    if (!sums || !left || !right || left->dtype != right->dtype || x->map.arguments[first] != c->left ||
-        x->map.arguments[1 - first] != c->right || sum->dtype != dtype_widen(left->dtype) || !target->narrow[left->dtype])
+    if (!product_of_reads(c, sum, &left, &right) || !target->narrow[left->dtype])
         return;
     c->packed = left->dtype;
     c->tile = target->narrow[left->dtype];
@@ -242,13 +251,13 @@ Contract *plan_contract(Planner *planner, const Step *step)
     Product product;
     bool reduces;
     const Target *target = planner->plan->target;
-    if (!target->tile || has_complex_numbers(planner, step) || !find_product(planner, step, &product, &reduces) ||
+    if (!(target->tile || target->grid) || has_complex_numbers(planner, step) || !find_product(planner, step, &product, &reduces) ||
         !has_index_of_all_loops(step, &product))
         return NULL;
     Sides sides = { .left = -1 };
     if (reduces)
         sides.left = product_side(&product, step->roots[0]->reduce.over, step->roots[0]->reduce.over_count);
-    else if (!product_choose_sides(planner, step, &product, &sides))
+    else if (!(target->grid ? block_choose_sides : product_choose_sides)(planner, step, &product, &sides))
         return NULL;
     int left = sides.left;
     if (left < 0 || !product_pays(&product, planner->hints->nests, planner->hints->extents, reduces ? step->roots[0]->reduce.over : NULL,
@@ -273,6 +282,8 @@ Contract *plan_contract(Planner *planner, const Step *step)
         move_last(&c->columns, sides.column);
     set_rows(planner, step, c, &product.own[left], sides.row);
     set_depth(planner, c);
+    if (target->grid)
+        return block_choose_tile(planner, step, c) ? c : NULL;
     set_tile(target, c, component);
     set_turns(planner, c, dtype);
     c->group = c->tile->group;

@@ -386,6 +386,17 @@ static bool adds_rows(const Planner *planner, const Step *step, const Index *spl
     return unit && points * planner_extent(planner, split) * 4 > 2.0 * planner->plan->target->l2_bytes;
 }
 
+/* Cuts the launch of one step along a reduced index, so much of it for each part. */
+static void split_step(Planner *planner, Launch *launch, Index *split, const Size *tile, const Size *parts)
+{
+    Step *step = launch->steps[0];
+    step->split = split;
+    step->parts = size_named(planner->arena, arena_format(planner->arena, "parts_%d", step->id + 1), parts);
+    Block block = { ARENA_NEW(planner->arena, Index *), size_extent(planner->arena, split->origin), tile };
+    block.of_step[0] = split;
+    ARENA_APPEND(planner->arena, launch->blocks, launch->block_count, block);
+}
+
 /* One step on its own: cut along all of its kept loops, or along a reduced one where they give too little work. */
 static void block_alone(Planner *planner, Launch *launch)
 {
@@ -399,7 +410,6 @@ static void block_alone(Planner *planner, Launch *launch)
     bool known = planner->hints->extents != NULL, rows = points >= KEPT_ENOUGH && adds_rows(planner, step, split, points);
     bool few = split && points < enough_points(planner) && (!known || (work * points > SPLIT_WORK && planner_extent(planner, split) > 1));
     if (rows || few) {
-        step->split = split;
         const Size *extent = size_extent(arena, split->origin);
         const Size *tile = size_op(arena, SIZE_MAX_OF, size_op(arena, SIZE_CEIL_DIV, extent, most_parts(planner, points)),
                                    size_constant(arena, 1));
@@ -407,10 +417,13 @@ static void block_alone(Planner *planner, Launch *launch)
         step->ahead = rows ? AHEAD_BYTES / planner->plan->target->vector_bytes : 0;
         const Size *parts = size_op(arena, SIZE_CEIL_DIV, extent, tile);
         parts = rows ? size_op(arena, SIZE_MIN, parts, size_constant(arena, ROWS_PARTS)) : parts;
-        step->parts = size_named(arena, arena_format(arena, "parts_%d", step->id + 1), parts);
-        Block block = { ARENA_NEW(arena, Index *), extent, tile };
-        block.of_step[0] = split;
-        ARENA_APPEND(arena, launch->blocks, launch->block_count, block);
+        split_step(planner, launch, split, tile, parts);
+        return;
+    }
+    const Size *rows_tile = step->contract && step->contract->block ? block_split(planner, step) : NULL;
+    if (rows_tile) {
+        split = step->contract->rows.list[0];
+        split_step(planner, launch, split, rows_tile, size_op(arena, SIZE_CEIL_DIV, size_extent(arena, split->origin), rows_tile));
         return;
     }
     for (int i = 0; i < step->loop_count; i++) {

@@ -158,7 +158,11 @@ static void dump_contract(Text *text, const Contract *c, int lanes)
     print_set(text, " rows", &c->rows, "");
     print_set(text, ", columns", &c->columns, "");
     print_set(text, ", contracted", &c->depth, "");
-    text_put(text, c->in_place ? ", rows in place" : c->rows_spread ? ", rows packed as vectors" : c->rows_along ? ", rows packed side by side" : ", rows packed");
+    if (c->block)
+        text_print(text, ", %d at a time in shared memory, %d x %d sums of a thread%s", c->depth_block, c->block->high, c->block->wide,
+                   c->block->is_matrix ? ", on tensor cores" : "");
+    else
+        text_put(text, c->in_place ? ", rows in place" : c->rows_spread ? ", rows packed as vectors" : c->rows_along ? ", rows packed side by side" : ", rows packed");
     if (c->sweep)
         text_print(text, ", %d points at a time", c->sweep);
     if (c->across)

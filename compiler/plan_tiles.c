@@ -8,6 +8,7 @@ enum {
     ROWS_LEAST = 128,             /* fewer are not worth it */
     UNITS_LEAST = 12,             /* so many units of work keep all workers busy */
     COLUMNS_LEAST = 256, WORKERS_LEAST = 4,    /* the same where rows are few */
+    GRID_ROOM = 8,                /* so often what stays near a block of threads may be stored for the steps behind */
     ROWS_NEAR = 4                 /* rows of this part of what stays near stay there beside panels */
 };
 
@@ -129,6 +130,52 @@ static int tile_vectors(const Planner *planner, const Contract *c)
     return best;
 }
 
+/* The blocks' tiles as formulas. */
+static void set_tiles(Planner *planner, Launch *launch, const double *tiles)
+{
+    for (int b = 0; b < launch->block_count; b++) {
+        Block *block = &launch->blocks[b];
+        const Size *tile = size_constant(planner->arena, tiles[b] < 1 ? 1 : (int64_t)tiles[b]);
+        if (tiles[b] > 1)
+            tile = size_named(planner->arena, arena_format(planner->arena, "tile_%d_%d", launch->id + 1, b + 1),
+                              size_op(planner->arena, SIZE_MIN, tile, block->extent));
+        block->tile = tile;
+    }
+}
+
+/* The columns that are no blocks: a unit of work has all of them. */
+static double fixed_columns(const Planner *planner, const Launch *launch, int place)
+{
+    const Contract *c = launch->steps[place]->contract;
+    double fixed = 1;
+    for (int i = 0; i < c->columns.count; i++) {
+        bool block = false;
+        for (int b = 0; b < launch->block_count; b++)
+            block |= launch->blocks[b].of_step[place] == c->columns.list[i];
+        fixed *= block ? 1 : fmax(planner_extent(planner, c->columns.list[i]), 1);
+    }
+    return fixed;
+}
+
+/* On a grid a unit of work is a tile of columns with one of rows, or with all those that the first reduction takes together; less
+ * where what it stores for the steps behind it would not stay near. */
+static void tile_on_grid(Planner *planner, Launch *launch, int place)
+{
+    const Contract *c = launch->steps[place]->contract;
+    double *tiles = ARENA_ARRAY(planner->arena, double, launch->block_count);
+    double columns = c->block->columns / fixed_columns(planner, launch, place), rows = c->reduces ? 1 : c->block->rows;
+    double room = planner->hints->smallest_tiles ? 0 : GRID_ROOM * (double)planner->plan->target->l2_bytes;
+    for (;; columns /= 2, rows /= 2) {
+        for (int b = 0; b < launch->block_count; b++)
+            tiles[b] = 1;
+        shrink(planner, launch, c, place, ROLE_COLUMN, columns < 1 ? 1 : columns, tiles);
+        shrink(planner, launch, c, place, ROLE_ROW, rows < 1 ? 1 : rows, tiles);
+        if ((columns < 2 && rows < 2) || temporary_bytes(planner, launch, tiles) <= room)
+            break;
+    }
+    set_tiles(planner, launch, tiles);
+}
+
 /* The points of a unit of work that gets at most so many, if all get as many, in whole tiles. */
 static double even_share(double all, double most, int tile)
 {
@@ -145,6 +192,12 @@ void contract_tiles(Planner *planner, Launch *launch)
     while (!launch->steps[place]->contract)
         place++;
     rows_last(planner, launch, place);
+    if (plan->target->grid && launch->steps[place]->split)
+        return;
+    if (plan->target->grid) {
+        tile_on_grid(planner, launch, place);
+        return;
+    }
     for (int s = place; s < launch->step_count; s++)
         for (Contract *c = launch->steps[s]->contract; c; c = c->parts)
             c->tile_vectors = tile_vectors(planner, c);
@@ -159,13 +212,7 @@ void contract_tiles(Planner *planner, Launch *launch)
         room_behind = fmin(room_behind, budget);
     }
     int tile_columns = c->tile_vectors * plan->lanes;
-    double fixed = 1;    /* columns that are no blocks */
-    for (int i = 0; i < c->columns.count; i++) {
-        bool block = false;
-        for (int b = 0; b < launch->block_count; b++)
-            block |= launch->blocks[b].of_step[place] == c->columns.list[i];
-        fixed *= block ? 1 : fmax(planner_extent(planner, c->columns.list[i]), 1);
-    }
+    double fixed = fixed_columns(planner, launch, place);
     /* Rows that stay near meet panels that do; others come anew for each unit's columns, and are worth more of those. */
     double rows_bytes = planner_points(planner, &c->kept_rows) * planner_points(planner, &c->rows) * depth * size;
     bool is_near = c->sweep || planner_points(planner, &c->columns) * depth * size <= near || rows_bytes <= near / ROWS_NEAR;
@@ -190,14 +237,7 @@ void contract_tiles(Planner *planner, Launch *launch)
         shrink(planner, launch, c, place, ROLE_COLUMN, columns /= 2, tiles);
     while (rows >= 2 && temporary_bytes(planner, launch, tiles) > room_behind)
         shrink(planner, launch, c, place, ROLE_ROW, rows /= 2, tiles);
-    for (int b = 0; b < launch->block_count; b++) {
-        Block *block = &launch->blocks[b];
-        const Size *tile = size_constant(planner->arena, tiles[b] < 1 ? 1 : (int64_t)tiles[b]);
-        if (tiles[b] > 1)
-            tile = size_named(planner->arena, arena_format(planner->arena, "tile_%d_%d", launch->id + 1, b + 1),
-                              size_op(planner->arena, SIZE_MIN, tile, block->extent));
-        block->tile = tile;
-    }
+    set_tiles(planner, launch, tiles);
 }
 
 /* ---- what it stores on the way ---- */
@@ -326,6 +366,8 @@ void contract_reserve(Planner *planner, const Launch *launch, const Step *step, 
 {
     Contract *c = step->contract;
     c->number = step->id + 1;
+    if (c->block)    /* all that it needs is in shared memory */
+        return;
     reserve(planner, launch, step, c, end);
     if (c->parts) {
         c->parts->number = planner->plan->step_count + step->id + 1;

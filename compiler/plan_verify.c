@@ -143,7 +143,7 @@ static void verify_step(Verifier *v, const Step *step)
     for (int i = 0; i < step->root_count; i++)
         verify_root(v, step, step->roots[i]);
     expect(v, !step->split || step->root_count > 0, "a step without reductions is split");
-    expect(v, !step->split || !step->contract, "a tiled product is split");
+    expect(v, !step->split || !step->contract || step->contract->block, "a tiled product is split");
     expect(v, (step->split != NULL) == (step->parts != NULL), "a split step has parts, and no other");
     expect(v, (step->jammed != NULL) == (step->jam > 1), "points that go together are several, of one loop");
     expect(v, !step->jammed || indices_have(step->loops, step->loop_count, step->jammed),

@@ -64,6 +64,12 @@ typedef struct Sides {
 /* Of a product that its step stores; false when a side has no index of its own. */
 bool product_choose_sides(const Planner *planner, const Step *step, const Product *product, Sides *sides);
 
+/* plan_block.c: the same on a grid, and the tile of a block of threads; false when there is none for a product, or loops do better */
+bool block_choose_sides(const Planner *planner, const Step *step, const Product *product, Sides *sides);
+/* How many rows each part of such a step takes, whose columns are too few for all blocks; NULL: they are not, or parts are of no use. */
+const Size *block_split(const Planner *planner, const Step *step);
+bool block_choose_tile(Planner *planner, const Step *step, Contract *c);
+
 /* plan_reach.c: whether nothing below a term is read at computed positions, so that it can be evaluated anywhere */
 bool planner_reads_plainly(const Planner *planner, const Term *term);
 /* Whether what a step stores is a where with a dear value, or one that is stored alone, and a condition that bounds the loop
@@ -72,7 +78,10 @@ bool planner_is_bounded(const Planner *planner, const Step *step, Index *vector)
 /* What each tile of a product's rows may leave out. */
 void plan_reach(const Planner *planner, const Step *step, Contract *c);
 
-/* plan_contract.c: NULL when the step is no product, or one that loops make as fast */
+/* plan_contract.c: whether a sum is of products of two numbers that are read as they are */
+bool product_of_reads(const Contract *c, const Component *sum, const Term **left, const Term **right);
+
+/* NULL when the step is no product, or one that loops make as fast */
 Contract *plan_contract(Planner *planner, const Step *step);
 
 /* plan_tiles.c */

@@ -26,6 +26,19 @@ typedef struct Tile {
 /* How precise products are: as precise as their dtype, or of the parts of each number. */
 typedef enum { PRECISION_EXACT, PRECISION_BF16X3, PRECISION_BF16X6, PRECISION_COUNT } Precision;
 
+/* What a block of threads makes of a product at a time: a tile of sums, some of them in each thread's registers, from operands that
+ * go through shared memory. */
+typedef struct BlockTile {
+    int rows, columns;            /* of sums; 0: the end of a list */
+    int high, wide;               /* rows and columns of one thread */
+    int side;                     /* of these so many lie side by side; 0: as many as 16 bytes hold */
+    int depth;                    /* contracted points that are in shared memory together */
+    int stages;                   /* so many slices of these are in shared memory together */
+    int bytes;                    /* of a sum, at most */
+    bool is_matrix;               /* of narrow numbers, whose products tensor cores add up; `depth` counts 16-byte chunks */
+    int resident;                 /* so many blocks have registers at once */
+} BlockTile;
+
 /* Many threads at once instead of vectors: each has numbers of its own, and a block of them works as one worker. */
 typedef struct Grid {
     int threads;                  /* of a block */
@@ -33,6 +46,8 @@ typedef struct Grid {
     int blocks;                   /* so many give all of the machine work */
     int resident;                 /* so many have registers at once */
     int frame_bytes;              /* no kernel takes more of arguments */
+    int shared_bytes;             /* of a block, that it has without asking */
+    const BlockTile *tiles, *matrices;    /* of products; the last one is for tests */
 } Grid;
 
 typedef struct Target {

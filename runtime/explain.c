@@ -161,12 +161,13 @@ static void explain_contract(Text *text, const Compiled *c, const Launch *launch
     explain_set(text, c, launch, step, &k->batch, "kept", "", &depth);
     explain_set(text, c, launch, step, &k->kept_rows, "kept", "", &depth);
     explain_set(text, c, launch, step, &k->rows, first,
-                arena_format(arena, ", tiles of %d rows, %s", k->tile_rows, k->in_place ? "in place" : "packed"), &depth);
+                arena_format(arena, ", tiles of %d rows, %s", k->tile_rows, k->block ? "in shared memory" : k->in_place ? "in place" : "packed"), &depth);
     explain_set(text, c, launch, step, &k->columns, "kept",
-                arena_format(arena, ", tiles of %d columns, packed%s, %d lanes", k->tile_vectors * c->plan->lanes,
-                             k->across || k->columns_turned ? " in squares" : "", c->plan->lanes), &depth);
+                arena_format(arena, ", tiles of %d columns, %s, %d lanes", k->tile_vectors * c->plan->lanes,
+                             k->block ? "in shared memory" : k->across || k->columns_turned ? "packed in squares" : "packed", c->plan->lanes), &depth);
+    const char *sums = k->block && k->block->is_matrix ? ", a tile's sums in registers of tensor cores" : ", a tile's sums in registers";
     explain_set(text, c, launch, step, &k->depth, reduction_facts[k->product->reduce.reduction].name,
-                k->sweep ? arena_format(arena, ", %d points at a time", k->sweep) : ", a tile's sums in registers", &depth);
+                k->sweep ? arena_format(arena, ", %d points at a time", k->sweep) : sums, &depth);
 }
 
 /* The loops of one step, inside those over the launch's blocks. */

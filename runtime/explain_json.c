@@ -139,8 +139,8 @@ static void put_tiles(Text *text, const Compiled *c, const Contract *k)
     put_names(text, "\"row_indices\"", &k->rows);
     put_names(text, ", \"column_indices\"", &k->columns);
     put_names(text, ", \"contracted\"", &k->depth);
-    text_print(text, ",\n          \"packed\": [%s\"columns\"], \"depth_block\": %d } }",
-               k->in_place ? "" : "\"rows\", ", k->depth_block * k->group);
+    text_print(text, ",\n          \"packed\": [%s%s], \"depth_block\": %d } }", k->block || k->in_place ? "" : "\"rows\", ",
+               k->block ? "" : "\"columns\"", k->depth_block * k->group);
 }
 
 static void put_step(Text *text, const Compiled *c, const Launch *launch, const Step *step)

@@ -110,6 +110,14 @@
 #endif
 //}
 
+//{ UNROLL_TWICE
+#if EINC_VECTORS && !defined(__clang__)
+#define UNROLL_TWICE _Pragma("GCC unroll 2")
+#else
+#define UNROLL_TWICE
+#endif
+//}
+
 //{ UNROLL_SOME
 #if EINC_VECTORS && !defined(__clang__)
 #define UNROLL_SOME _Pragma("GCC unroll 4")

@@ -36,6 +36,19 @@ GATHER = ('W[y[t],h], X[t,h] -> [t]', 'W=s+r,h y=t:r X=t,h')
 OUTER = ('i,j->ij', 'i j')
 ADDED = ('dW[v,h] += G[v,h,c]', 'G=v,h,c')
 
+# Products that are tiled.
+PRODUCT = ('ik,jk->ij', 'i,k j,k')
+ALONG = ('ki,kj->ij', 'k,i k,j')
+LOGSUM = ('ik,jk->ij | logsumexp j', 'i,k j,k')
+LENGTHS = ('Q[i,j,k], D[m,n,k] -> [i,j,m,n] | where(@n < len[m], _, -inf) | max n | sum j', 'Q=i,j,k D=m,n,k len=m:n')
+SHORT = ('Q[i,j,k], D[m,c,k] -> [i,j,m,c] | where(@c < len[m], _, -inf) | max c | sum j', 'Q=i,j,k D=m,c,k len=m:c')
+NARROW = ('ik,jk->ij', 'i,k:b j,k:b')
+NARROWSUM = ('ik,jk->ij | max j | sum i', 'i,k:c j,k:c')
+BYTES = ('ik,jk->ij', 'i,k:c j,k:c')
+MIXED = ('ik,jk->ij', 'i,k:c j,k:b')
+PAIRS = ('bjk,mpnk->bjmpn | max p n | sum b j', 'b,j,k m,p,n,k')
+LOOKUP = ('W[y[i],k], X[j,k] -> [i,j]', 'W=s+r,k y=i:r X=j,k')
+
 # Names that the kernels' text has, too.
 NAMES = [('team[point,points,warp] * launch[apart,points,warp] -> [point,apart,points] | max points', 'team=i,j,k launch=m,j,k'),
          ('THREADS[frame,unit,stream] | logsumexp stream & argmax stream', 'THREADS=i,j,k')]
@@ -83,13 +96,56 @@ FAULTS = [
     ('an axis of one element does not stretch', ('ij,ij->ij', 'i,one i,j'), r's/stride\[a\] = 0;/;/'),
 ]
 
+# The same in tiled products.
+TILE_FAULTS = [
+    ('copies are not waited for', MAXSIM, r's/copies_wait<[^;]*;//g'),
+    ('the last ones are not waited for', NARROW, r's/copies_wait<STAGES_1 - 2>/copies_wait<STAGES_1 - 1>/'),
+    ('only one\'s own copies are', MAXSIM, r's/(copies_wait<STAGES_1 - 2>\(\);\n *)__syncthreads\(\);/\1/'),
+    ('nor are they with more stages', NARROW, r's/(copies_wait<STAGES_1 - 2>\(\);\n *)__syncthreads\(\);/\1/'),
+    ('copies are in no groups', NARROW, r's/copies_end\(\);//g'),
+    ('where rows begin is not waited for', PRODUCT, r's/(find_rows_1[^;]*;\n *)__syncthreads\(\);/\1/'),
+    ('the next tile comes in the place of this one', ('ik,jk->ij | max j', 'i,k:c j,k:b'), r's/__syncthreads\(\);(\n *for \(int stage)/;\1/'),
+    ('the next slice comes in the place of this one', PRODUCT, r's/now - 1 : STAGES_1 - 1/now : now/'),
+    ('and in that of one that waits', ('iy,jy->ij', 'i,y:b j,y:b'), r's/now > 0 \? now - 1 : STAGES_1 - 1/now < STAGES_1 - 1 ? now + 1 : 0/'),
+    ('half of the slices are left out', PRODUCT, r's/at \+= DEPTH_1, now/at += 2 * DEPTH_1, now/'),
+    ('the last slice is left out', ALONG, r's/points < DEPTH_1 && p </0 \&\& p </'),
+    ('a point is taken that is not there', ('exp(ik - jk) -> ij', 'i,k j,k'), r's/p < \(int\)points; p/p <= (int)points; p/'),
+    ('some rows are nobody\'s', LOGSUM, r's/\* DOWN_1 \+ down/* (DOWN_1 - 1) + down/'),
+    ('lanes have each other\'s columns', ALONG, r's/\* ACROSS_1 \+ across/* ACROSS_1 \/ 2 + across/'),
+    ('all warps have the first one\'s rows', LOGSUM, r's/threadIdx.x \/ WARP \/ WARPS_ACROSS_1 \* \(/threadIdx.x \/ THREADS * (/'),
+    ('rows are taken that are not there', LOGSUM, r's/if \(row_at >= rows\)\n *break;//'),
+    ('only the last tile of rows counts', MAXSIM, r's/int64_t row = 0; row/int64_t row = rows > 0 ? (rows - 1) \/ ROWS_1 * ROWS_1 : 0; row/'),
+    ('half of the lanes merge', LOGSUM, r's/apart >= LANES_1/apart > LANES_1/'),
+    ('only the first warp counts', LOGSUM, r's/warp < WARPS \/ WARPS_ACROSS_1/warp < 1/'),
+    ('warps do not wait for each other', MAXSIM, r's/(states->[^\n]*\n *\}\n *\}\n *)__syncthreads\(\);/\1/'),
+    ('states come in the place of what is still read', SHORT, r's/(\] = [a-z]*;\n    \}\n    )__syncthreads\(\);/\1/'),
+    ('the last column is nobody\'s', LOGSUM, r's/column_at >= columns/column_at >= columns - 1/g'),
+    ('indices of columns in another order', PAIRS, r's/take_index\(&column_rest, /take_index(\&column_rest, 1 + /'),
+    ('indices of rows, too', PAIRS, r's/take_index\(&row_rest, /take_index(\&row_rest, 1 + /'),
+    ('lengths are not looked at', LENGTHS, r's/size_min\(extent_n, limit\)/extent_n/'),
+    ('lines that are none', ALONG, r's/is_line &= [^;]*;/;/'),
+    ('lines that are not aligned', ALONG, r's/ && \(uint64_t\)\(data \+ from \+ offset\) % 16 == 0\)/)/'),
+    ('numbers are put in the place of those at hand', MIXED, r's/put_rows_1\(slices, stage/put_rows_1(slices, now/2'),
+    ('a row out of range is not noticed', LOOKUP, r's/FAIL\(f, OUT[^;]*;/;/g'),
+    ('lines are loaded from other places than they were stored at', NARROW, r's/\+ chunk_1\(line, chunk \+ lane \/ 16\)/+ (chunk + lane \/ 16) * CHUNK_1/'),
+    ('chunks meet in one place', NARROW, r's/line \/ 2 & \(CHUNKS_1 - 1\)\)\)/line \& 0)) \& ~1/'),
+    ('the rows\' lines in another order', NARROW, r's/r \* 16 \+ lane % 16/r * 16 + lane % 8 * 2 + lane \/ 8 % 2/'),
+    ('the columns\' lines, too', BYTES, r's/lane \/ 16 \* 8 \+ lane % 8/lane \/ 8 % 2 * 8 + lane % 8/'),
+    ('half of the chunks are left out', BYTES, r's/chunk < CHUNKS_1; chunk \+= 2/chunk < CHUNKS_1; chunk += 4/'),
+    ('sums of other rows', NARROWSUM, r's/r % 2 \* 8/r % 2/'),
+    ('sums of other columns', NARROW, r's/c \/ 2 \* 8 \+ /c \/ 2 * 4 + /'),
+    ('points are added that are not there', NARROW, r's/if \(next < count\)/if (next <= count)/g; s/count \* \(int\)sizeof/16 \/ (int)sizeof(bf16u) * (int)sizeof/g'),
+    ('numbers side by side that are apart', NARROW, r's/is_line = [^;]*;/is_line = 1;/g'),
+    ('both halves of the columns are one', BYTES, r's/c % 2 \* 2\]/0]/'),
+]
+
 
 check_products.FEW['one'] = [1]
 
 
-def job(expression, operands, seed, sets, folder):
+def job(expression, operands, seed, sets, folder, nests='cost'):
     rng = random.Random(seed)
-    fields = [expression, '-s', str(seed), '-t', TARGET, '-b', '1']
+    fields = [expression, '-s', str(seed), '-t', TARGET, '-b', '1', '-n', nests]
     for s in range(sets):
         fields += check_products.data_set(operands, rng, folder, s, '')
     return kernel_fuzz.job_line(fields)
@@ -106,7 +162,7 @@ def check_products_in_emulator(runner, folder, options):
     """A third of them, another one for the next seed."""
     wrong = elements = runs = 0
     for number, (text, operands) in list(enumerate(check_products.EXPRESSIONS))[options.seed % 3::3] + list(enumerate(NAMES)):
-        answer, said = run(runner, job(text, operands, options.seed * 1000 + number, 3, folder))
+        answer, said = run(runner, job(text, operands, options.seed * 1000 + number, 3, folder, 'tiled'))
         runs += 1
         if answer[0] == 'ok':
             elements += int(answer[1])
@@ -117,11 +173,11 @@ def check_products_in_emulator(runner, folder, options):
     return wrong == 0 and elements > 0
 
 
-def is_noticed(runner, folder, fault, seed):
+def is_noticed(runner, folder, fault, seed, nests):
     """Whether an expression is right as it is, and wrong with its fault; None where it is wrong as it is."""
     what, (text, operands), script = fault
     cache = os.path.join(folder, 'spoilt')
-    line = job(text, operands, seed, 6, folder)
+    line = job(text, operands, seed, 6, folder, nests)
     answer, said = run(runner, line)
     spoilt, noise = run(runner, line, {'CUDA_FAULT': script, 'EINC_CACHE_DIR': cache})
     shutil.rmtree(cache, True)
@@ -133,27 +189,27 @@ def is_noticed(runner, folder, fault, seed):
 
 def check_faults(runner, folder, options):
     """Not all data shows every fault: some more is tried."""
-    missed = 0
-    for number, fault in enumerate(FAULTS):
+    missed, faults = 0, [(fault, 'loops') for fault in FAULTS] + [(fault, 'tiled') for fault in TILE_FAULTS]
+    for number, (fault, nests) in enumerate(faults):
         noticed = False
         for attempt in range(4):
-            noticed = is_noticed(runner, folder, fault, options.seed * 1000 + 4 * number + attempt)
+            noticed = is_noticed(runner, folder, fault, options.seed * 1000 + 4 * number + attempt, nests)
             if noticed or noticed is None:
                 break
         if not noticed:
             missed += 1
             print('not noticed: %s' % fault[0])
-    print('%d planted faults, %d not noticed' % (len(FAULTS), missed), flush=True)
+    print('%d planted faults, %d not noticed' % (len(faults), missed), flush=True)
     return missed == 0
 
 
-def check_templates(folder):
+def check_template(folder, name, *options):
     program = os.path.join(folder, 'templates')
     built = subprocess.run([os.environ.get('CXX', 'g++'), '-xc++', '-std=c++11', '-O1', '-Wall', '-Wextra', '-Werror', '-Wno-unused-function',
-                            '-U_FORTIFY_SOURCE', '-include', os.path.join(HERE, 'cuda_emulator.h'),
-                            os.path.join(HERE, 'cuda_templates.cu'), '-o', program, '-lm'], capture_output=True, text=True)
+                            '-U_FORTIFY_SOURCE', *options, '-include', os.path.join(HERE, 'cuda_emulator.h'),
+                            os.path.join(HERE, name), '-o', program, '-lm'], capture_output=True, text=True)
     done = subprocess.run([program], capture_output=True, text=True) if built.returncode == 0 else built
-    print('templates: %s' % (done.stdout + done.stderr if done.returncode else 'as they should be'), flush=True)
+    print('%s: %s' % (' '.join([name, *options]), done.stdout + done.stderr if done.returncode else 'as it should be'), flush=True)
     return done.returncode == 0
 
 
@@ -179,7 +235,9 @@ def main():
     os.environ['EINC_CACHE_DIR'] = os.path.join(folder, 'cache')    # what it has does not know the emulator that it was made with
     good = True
     if options.only in ('', 'templates'):
-        good &= check_templates(folder)
+        good &= check_template(folder, 'cuda_templates.cu')
+        good &= check_template(folder, 'cuda_contract.cu')
+        good &= check_template(folder, 'cuda_contract.cu', '-DSAMPLE_NARROW')
     if options.only in ('', 'faults'):
         good &= check_faults(runner, folder, options)
     if options.only in ('', 'products'):

@@ -18,8 +18,14 @@ sys.dont_write_bytecode = True
 from check_generated import EINC, KERNELS, Wrong, run
 
 GOLDEN = os.path.join(os.path.dirname(os.path.abspath(__file__)), "golden", "cuda")
-TEXTS = ["packed_maxsim", "ranked", "cross_entropy", "scatter", "softmax", "complex_variance"]
+TEXTS = ["matrix_product", "narrow_maxsim", "packed_maxsim", "ranked", "cross_entropy", "scatter", "softmax", "complex_variance"]
 ARCHITECTURES = ["sm_80", "sm_86", "sm_89", "sm_90a", "sm_100a", "sm_120"]
+# Tiled products, and the instructions that count in them.
+PRODUCTS = ["matrix_product", "maxsim", "narrow_maxsim", "narrow_product"]
+INSTRUCTIONS = [("lines_read", r"ld\.shared\.v4"), ("pairs_read", r"ld\.shared\.v2"), ("lines_copied", r"cp\.async\.cg"),
+                ("numbers_copied", r"cp\.async\.ca"), ("matrices_loaded", r"ldmatrix"), ("matrices_multiplied", r"mma\.sync"),
+                ("multiplied", r"fma\.rn\.f32")]
+REGISTERS = 65536    # of a multiprocessor
 # The ways of these functions for arguments of 2^16 and more keep numbers in memory.
 OWN_MEMORY = {"trigonometry": 32, "polar": 40}
 
@@ -59,8 +65,8 @@ def nvrtc_version(nvrtc):
     return "%d.%d" % (major.value, minor.value)
 
 
-def compile_by_nvrtc(nvrtc, path, architecture):
-    """What it says: a line of ptxas for each kernel, and remarks."""
+def compile_by_nvrtc(nvrtc, path, architecture, ptx=False):
+    """What it says: a line of ptxas for each kernel, and remarks; or the assembly."""
     program, size = ctypes.c_void_p(), ctypes.c_size_t()
     with open(path, "rb") as file:
         nvrtc.nvrtcCreateProgram(ctypes.byref(program), file.read(), path.encode(), 0, None, None)
@@ -69,12 +75,17 @@ def compile_by_nvrtc(nvrtc, path, architecture):
     nvrtc.nvrtcGetProgramLogSize(program, ctypes.byref(size))
     log = ctypes.create_string_buffer(size.value)
     nvrtc.nvrtcGetProgramLog(program, log)
+    if ptx and not status:
+        nvrtc.nvrtcGetPTXSize(program, ctypes.byref(size))
+        log = ctypes.create_string_buffer(size.value)
+        nvrtc.nvrtcGetPTX(program, log)
     nvrtc.nvrtcDestroyProgram(ctypes.byref(program))
     return status, log.value.decode()
 
 
 def figures(nvrtc, scratch, name, architecture):
-    """The registers of each kernel, as a line. Wrong where something else is not as it should be."""
+    """The registers of each kernel, and its shared memory where it has some, as a line. Wrong where something else is not as it
+    should be."""
     path = compile_kernel(scratch, name, architecture)
     status, log = compile_by_nvrtc(nvrtc, path, architecture)
     if status or "warning" in log or "error" in log:
@@ -84,9 +95,20 @@ def figures(nvrtc, scratch, name, architecture):
             raise Wrong("%s for %s: memory of its own: %s" % (name, architecture, log[-1000:]))
     kernels = re.findall(r"Compiling entry function '(\w+)'", log)
     registers = [int(n) for n in re.findall(r"Used (\d+) registers", log)]
-    if not kernels or len(kernels) != len(registers) or max(registers) > 128:
+    shared = [int(n or 0) for n in re.findall(r"Used \d+ registers[^\n]*?(?:, (\d+) bytes smem[^\n]*)?\n", log + "\n")]
+    threads, resident = map(int, re.search(r"THREADS = (\d+),.* RESIDENT = (\d+)", open(path).read()).groups())
+    if not kernels or len(kernels) != len(registers) or max(registers) * threads * resident > REGISTERS:
         raise Wrong("%s for %s: %s" % (name, architecture, log[-1000:]))
-    return "%s %s %s" % (name, architecture, " ".join("%s=%d" % pair for pair in zip(kernels, registers)))
+    return "%s %s %s" % (name, architecture, " ".join("%s=%d%s" % (kernel, n, "+%d" % bytes if bytes else "") for kernel, n, bytes in zip(kernels, registers, shared)))
+
+
+def accesses(nvrtc, scratch, name, wrong):
+    """How often the kernel's assembly has each of the instructions that move 16 bytes or multiply matrices, and those that move less."""
+    path = compile_kernel(scratch, name, "sm_80")
+    status, text = compile_by_nvrtc(nvrtc, path, "compute_80", ptx=True)
+    if status:
+        wrong.append("%s: no assembly: %s" % (name, text[-1000:]))
+    return "%s %s" % (name, " ".join("%s=%d" % (word, len(re.findall(pattern, text))) for word, pattern in INSTRUCTIONS))
 
 
 def all_figures(nvrtc, scratch, wrong):
@@ -98,7 +120,7 @@ def all_figures(nvrtc, scratch, wrong):
                 lines.append(figures(nvrtc, scratch, name, architecture))
             except Wrong as failure:
                 wrong.append(str(failure))
-    return lines
+    return lines + [accesses(nvrtc, scratch, name, wrong) for name in PRODUCTS]
 
 
 def check_registers(version, lines, wrong):

@@ -23,6 +23,8 @@
 #define __noinline__ __attribute__((noinline))
 #define __launch_bounds__(threads, resident)
 #define __grid_constant__
+#define __align__(bytes) __attribute__((aligned(bytes)))
+#define EINC_MODEL                /* of what kernels have in assembly */
 #define __shared__ static __attribute__((section("emulated_shared")))
 
 /* All shared variables of the file; without any there are no such symbols. */
@@ -44,6 +46,16 @@ enum { BLOCKS_MAX = 3, THREADS_MAX = 128, LANES = 32, STACK = 1 << 16, SHARED_MA
 /* What the emulator does itself is no access of a kernel's. */
 #define UNWATCHED __attribute__((no_sanitize_thread, noinline, unused))
 
+enum { COPIES_MAX = 256, LINE = 16 };
+
+/* One that is on its way to shared memory. */
+struct Copy {
+    int group;
+    char *to;
+    char bytes[LINE];
+    int size;
+};
+
 enum State { READY, AT_BLOCK, AT_WARP, ENDED };
 
 struct Fibre {
@@ -52,8 +64,10 @@ struct Fibre {
     bool begun;
     State state;
     int place;                    /* in the text, of what it waits at */
-    char given[16];               /* to the other lanes */
+    char given[32];               /* to the other lanes */
     unsigned thread, block;
+    Copy copies[COPIES_MAX];      /* not made yet */
+    int copy_count, group;
 };
 
 /* A block that runs. */
@@ -74,6 +88,8 @@ static const void *frame;         /* what it is run with */
 static uint64_t chance = 88172645463325252u;
 static int launches;
 static bool running;
+static int copies_made;           /* at once, at the wait, or some so and some so */
+enum { AT_ONCE, AT_WAIT, AT_RANDOM };
 
 struct Index {
     unsigned x, y, z;
@@ -106,6 +122,8 @@ UNWATCHED static void run_fibre()
 {
     for (;;) {
         body(frame);
+        if (current->copy_count)
+            fail("ends before what it copies is there");
         current->state = ENDED;
         if (!_setjmp(current->here))
             _longjmp(scheduler, 1);
@@ -203,6 +221,7 @@ UNWATCHED static void begin(Block *block, unsigned number)
         block->fibres[t].thread = t;
         block->fibres[t].block = (unsigned)(block - blocks);
         block->fibres[t].state = READY;
+        block->fibres[t].group = 0;
     }
 }
 
@@ -235,6 +254,7 @@ UNWATCHED static void run_grid()
 {
     unsigned *list = (unsigned *)alloca(grid_size * sizeof *list), begun = 0;
     order(list, grid_size);
+    copies_made = (int)pick(3);
     for (bool any = true; any;) {
         any = false;
         for (int b = 0; b < BLOCKS_MAX; b++) {
@@ -269,6 +289,143 @@ template <class T> UNWATCHED static T shuffle_down(unsigned mask, T x, int apart
 namespace emulated {
 #endif
 
+/* ---- copies ---- */
+
+/* By 4 bytes, as others may access it. */
+UNWATCHED static void note_copy(const char *at, int size, bool writes)
+{
+#ifdef EMULATED_RACES
+    for (int byte = 0; byte < size; byte += 4)
+        note(at + byte, writes);
+#endif
+    (void)at, (void)size, (void)writes;
+}
+
+/* Begins to copy the first `bytes` of `size`; the others become zeros. Until it is made nothing that means anything is there. */
+UNWATCHED static void begin_copy(void *to, const void *from, int bytes, int size)
+{
+    Copy copy = { current->group, (char *)to, { 0 }, size };
+    bool shared = (char *)to >= __start_emulated_shared && (char *)to + size <= __stop_emulated_shared;
+    if (!shared || (uintptr_t)to % (unsigned)size || (bytes && (uintptr_t)from % (unsigned)size) || bytes < 0 || bytes > size)
+        fail("copies %d of %d bytes from %p to %p", bytes, size, from, to);
+    memcpy(copy.bytes, from, (size_t)bytes);
+    note_copy((const char *)from, bytes, false);
+    note_copy(copy.to, size, true);
+    if (copies_made == AT_ONCE || (copies_made == AT_RANDOM && pick(2))) {
+        memcpy(to, copy.bytes, (size_t)size);
+        return;
+    }
+    memset(to, SHARED_POISON, (size_t)size);
+    if (current->copy_count == COPIES_MAX)
+        fail("copies too much at once");
+    current->copies[current->copy_count++] = copy;
+}
+
+/* All groups but the last some. */
+UNWATCHED static void wait_for_copies(int open)
+{
+    int kept = 0;
+    for (int i = 0; i < current->copy_count; i++) {
+        const Copy *copy = &current->copies[i];
+        if (copy->group >= current->group - open) {
+            current->copies[kept++] = *copy;
+            continue;
+        }
+        note_copy(copy->to, copy->size, true);
+        memcpy(copy->to, copy->bytes, (size_t)copy->size);
+    }
+    current->copy_count = kept;
+}
+
+/* ---- what a warp does together ---- */
+
+/* Each lane gives some bytes; then `lane_gave` has them of all, until they meet again. */
+template <class T> UNWATCHED static void give(const T *x, int place)
+{
+    static_assert(sizeof *x <= sizeof current->given, "what a lane gives");
+    memcpy(current->given, x, sizeof *x);
+    wait_at(AT_WARP, place);
+}
+
+template <class T> UNWATCHED static T lane_gave(unsigned lane)
+{
+    T x;
+    memcpy(&x, (current - current->thread % LANES + lane)->given, sizeof x);
+    return x;
+}
+
+UNWATCHED static void load_matrices(uint32_t words[4], const void *line, int place)
+{
+    const char *at = (const char *)line;
+    unsigned lane = current->thread % LANES;
+    if (at < __start_emulated_shared || at + LINE > __stop_emulated_shared || (uintptr_t)at % LINE)
+        fail("loads a line of a matrix from %p", line);
+    give(&at, place);
+    for (unsigned m = 0; m < 4; m++) {
+        const char *from = lane_gave<const char *>(8 * m + lane / 4) + lane % 4 * 4;
+#ifdef EMULATED_RACES
+        note(from, false);
+        note(from + 2, false);
+#endif
+        memcpy(&words[m], from, 4);
+    }
+    wait_at(AT_WARP, -place);
+}
+
+struct Operands {
+    uint32_t left[4], right[2];
+};
+
+inline float number_of_bf16(uint16_t bits)
+{
+    uint32_t wide = (uint32_t)bits << 16;
+    float x;
+    memcpy(&x, &wide, 4);
+    return x;
+}
+
+inline float number_of_f16(uint16_t bits)
+{
+    int exponent = bits >> 10 & 31, fraction = bits & 1023;
+    float x = exponent ? ldexpf((float)(fraction + 1024), exponent - 25) : ldexpf((float)fraction, -24);
+    if (exponent == 31)
+        x = fraction ? NAN : INFINITY;
+    return bits & 0x8000 ? -x : x;
+}
+
+template <float (*number)(uint16_t)> inline float half_product(uint32_t left, uint32_t right)
+{
+    return number((uint16_t)left) * number((uint16_t)right) + number((uint16_t)(left >> 16)) * number((uint16_t)(right >> 16));
+}
+
+inline int32_t byte_product(uint32_t left, uint32_t right)
+{
+    int32_t sum = 0;
+    for (int at = 0; at < 32; at += 8)
+        sum += (int32_t)(int8_t)(left >> at) * (int8_t)(right >> at);
+    return sum;
+}
+
+/* Of 16 rows and 8 columns each lane makes its 2 x 2 sums: templates/cuda/mma.cu. */
+template <class T>
+UNWATCHED static void multiply_matrices(T *sums, T *below, const uint32_t *left, const uint32_t *right, T (*product)(uint32_t, uint32_t),
+                                        int place)
+{
+    Operands own = { { left[0], left[1], left[2], left[3] }, { right[0], right[1] } };
+    unsigned lane = current->thread % LANES;
+    give(&own, place);
+    for (unsigned c = 0; c < 2; c++)
+        for (unsigned word = 0; word < 4; word++) {
+            const Operands row = lane_gave<Operands>(lane / 4 * 4 + word);
+            const Operands column = lane_gave<Operands>((lane % 4 * 2 + c) * 4 + word);
+            for (int far = 0; far < 2; far++) {
+                sums[c] += product(row.left[2 * far], column.right[far]);
+                below[c] += product(row.left[2 * far + 1], column.right[far]);
+            }
+        }
+    wait_at(AT_WARP, -place);
+}
+
 static void (*kernel_at_hand)();
 
 template <class F> UNWATCHED static void run_kernel(const void *with)
@@ -285,6 +442,27 @@ template <class F> UNWATCHED static void run_kernel(const void *with)
 #define __syncthreads() emulated::wait_at(emulated::AT_BLOCK, __LINE__)
 #define __syncwarp() emulated::wait_at(emulated::AT_WARP, __LINE__)
 #define __shfl_down_sync(mask, x, apart) emulated::shuffle_down(mask, x, apart, __LINE__)
+
+/* The models of templates/cuda/copy.cu. */
+#define copy_f32(to, from, is_there) emulated::begin_copy(to, from, (is_there) ? 4 : 0, 4)
+#define copy_i32(to, from, is_there) emulated::begin_copy(to, from, (is_there) ? 4 : 0, 4)
+#define copy_f64(to, from, is_there) emulated::begin_copy(to, from, (is_there) ? 8 : 0, 8)
+#define copy_line(to, from, bytes) emulated::begin_copy(to, from, bytes, 16)
+#define copies_end() (emulated::current->group++)
+
+template <int OPEN> UNWATCHED static void copies_wait()
+{
+    emulated::wait_for_copies(OPEN);
+}
+
+/* Those of templates/cuda/mma.cu. */
+#define load_matrices(words, line) emulated::load_matrices(words, line, __LINE__)
+#define mma_bf16(sums, below, left, right) \
+    emulated::multiply_matrices(sums, below, left, right, emulated::half_product<emulated::number_of_bf16>, __LINE__)
+#define mma_f16(sums, below, left, right) \
+    emulated::multiply_matrices(sums, below, left, right, emulated::half_product<emulated::number_of_f16>, __LINE__)
+#define mma_i8(sums, below, left, right) \
+    emulated::multiply_matrices(sums, below, left, right, emulated::byte_product, __LINE__)
 
 __attribute__((noinline, unused)) static float __fadd_rn(float a, float b)
 {

@@ -44,6 +44,10 @@
 #define UNROLL _Pragma("unroll")
 //}
 
+//{ UNROLL_TWICE
+#define UNROLL_TWICE _Pragma("unroll 2")
+//}
+
 //{ UNROLL_SOME
 #define UNROLL_SOME _Pragma("unroll 4")
 //}

@@ -5,10 +5,14 @@
  *     lse[t] - pick[t] | mean t
  *
  * target cuda:sm_90a, 32 lanes
- * launch 1: block of t: max(ceil(t / 1024), 1)
- *   step 1: store out[] = mean[t](logsumexp[v](sum[h](X[t,h] * W[v,h])) - sum[h](X[t,h] * W[y[t],h]))
- *     loops, 32 lanes along h, split along t into parts_1 = ceil(t / max(ceil(t / 1024), 1))
- * workspace 64 + align(parts_1 * 4, 64) */
+ * launch 1: block of t: tile_1_1 = min(32, t)
+ *   step 1: store tmp1[t] = logsumexp[v](sum[h](X[t,h] * W[v,h]))
+ *     tiles of 128 x 32: rows v, columns t, contracted h, 8 at a time in shared memory, 8 x 4 sums of a thread
+ *     loops t, 32 lanes along t
+ *   step 2: store out[] = mean[t](tmp1[t] - sum[h](X[t,h] * W[y[t],h]))
+ *     loops, 32 lanes along h, split along t into parts_2 = min(t, 1024)
+ * tmp1: a block, row_tmp1 * 4 bytes
+ * workspace 64 + align(parts_2 * 4, 64) + workers * (align(row_tmp1 * 4, 64)) */
 #ifdef __CUDACC_RTC__
 typedef signed char int8_t;
 typedef short int16_t;
@@ -80,7 +84,7 @@ int cross_entropy_status(const void *workspace, void *stream);
 enum { BAD_ARGUMENT = -2, BAD_SHAPES = -3, BAD_WORKSPACE = -4, BAD_MACHINE = -6, OUT_OF_RANGE = -16 };
 
 /* Threads of a block and of a warp, and how many blocks have registers at once. */
-enum { THREADS = 128, WARP = 32, WARPS = THREADS / WARP, RESIDENT = 4 };
+enum { THREADS = 128, WARP = 32, WARPS = THREADS / WARP, RESIDENT = 3 };
 
 #ifndef __CUDACC_RTC__
 #include <math.h>
@@ -94,6 +98,10 @@ enum { THREADS = 128, WARP = 32, WARPS = THREADS / WARP, RESIDENT = 4 };
 #define INLINE static __device__ __forceinline__
 
 #define UNROLL _Pragma("unroll")
+
+#define UNROLL_TWICE _Pragma("unroll 2")
+
+#define UNROLL_SOME _Pragma("unroll 4")
 
 /* Elements are aligned to their size: the launcher looks. */
 #define UNALIGNED
@@ -221,6 +229,32 @@ INLINE float later_f32(float x, int apart)
     return __shfl_down_sync(0xFFFFFFFF, x, apart);
 }
 
+#ifndef EINC_MODEL
+/* Begins to copy a number; without one, a zero. */
+INLINE void copy_f32(float *to, const float *from, int is_there)
+{
+    asm volatile("cp.async.ca.shared.global [%0], [%1], 4, %2;"
+                 :: "r"((unsigned)__cvta_generic_to_shared(to)), "l"(from), "r"(is_there ? 4 : 0) : "memory");
+}
+#endif
+
+#ifndef EINC_MODEL
+/* What this thread has begun to copy since the last time is a group. */
+INLINE void copies_end(void)
+{
+    asm volatile("cp.async.commit_group;" ::: "memory");
+}
+#endif
+
+#ifndef EINC_MODEL
+/* All groups of this thread but the last OPEN are there. */
+template <int OPEN>
+INLINE void copies_wait(void)
+{
+    asm volatile("cp.async.wait_group %0;" :: "n"(OPEN) : "memory");
+}
+#endif
+
 /* One call: the operands, what follows from their shapes, and the workspace. */
 typedef struct Frame {
     cross_entropy_args in;    /* strides of axes of size 1 are 0 here */
@@ -230,21 +264,263 @@ typedef struct Frame {
     int64_t extent_t_2;
     int64_t extent_h_2;
     int64_t extent_t_3;
-    int64_t parts_1;
+    int64_t parts_2;
     int64_t shared;
+    int64_t tile_1_1;
     int64_t units_1;
-    int64_t grain_1, tasks_1;
+    int64_t row_tmp1;
     int64_t per_worker;
+    int64_t grain_1, tasks_1;
     char *workspace;
 } Frame;
 
 /* The workspace begins with the status where positions are computed: a failure is noted, and the kernels run on. */
 #define FAIL(f, code) (*(volatile int *)(f)->workspace = (code))
 
-/* out[] = mean[t](logsumexp[v](sum[h](X[t,h] * W[v,h])) - sum[h](X[t,h] * W[y[t],h])) */
-INLINE void step_1_at(const Frame *f, int64_t t_first, int64_t t_end, int64_t part, int first_unit, const Team team)
+/* Shared memory of a block, which its products use one after the other. */
+__shared__ __align__(16) char block_memory[13072];
+
+/* tmp1[t] = logsumexp[v](sum[h](X[t,h] * W[v,h])) */
+enum { ROWS_1 = 128, COLUMNS_1 = 32, DEPTH_1 = 8, STAGES_1 = 2, HIGH_1 = 8, WIDE_1 = 4, SIDE_1 = 4, PAD_1 = 4 };
+/* Threads one above the other and side by side in a tile, and lanes of a warp side by side. */
+enum { DOWN_1 = ROWS_1 / HIGH_1, ACROSS_1 = COLUMNS_1 / WIDE_1 };
+enum { LANES_1 = ACROSS_1 < 8 ? ACROSS_1 : 8, WARPS_ACROSS_1 = ACROSS_1 / LANES_1 };
+
+/* What the block has in shared memory: some slices of both operands, with a line for each contracted point, and where in its
+ * array each row and each column begins. */
+typedef struct __align__(16) Slices_1 {
+    float rows[STAGES_1][DEPTH_1][ROWS_1 + PAD_1], columns[STAGES_1][DEPTH_1][COLUMNS_1 + PAD_1];
+    int64_t rows_at[ROWS_1], columns_at[COLUMNS_1];
+} Slices_1;
+
+/* Which of the tile's rows, or columns, is a thread's r-th: it has SIDE of them side by side, and then some further on. */
+INLINE int row_1(int r)
+{
+    const int down = (int)threadIdx.x / WARP / WARPS_ACROSS_1 * (WARP / LANES_1) + (int)threadIdx.x % WARP / LANES_1;
+    return (r / SIDE_1 * DOWN_1 + down) * SIDE_1 + r % SIDE_1;
+}
+
+INLINE int column_1(int c)
+{
+    const int across = (int)threadIdx.x / WARP % WARPS_ACROSS_1 * LANES_1 + (int)threadIdx.x % LANES_1;
+    return (c / SIDE_1 * ACROSS_1 + across) * SIDE_1 + c % SIDE_1;
+}
+
+/* Adds the products of some points of a slice. */
+INLINE void multiply_points_1(const Slices_1 *slices, int stage, int first, int end, float sums[HIGH_1][WIDE_1])
+{
+    UNROLL_TWICE
+    for (int p = first; p < end; p++) {
+        float left[HIGH_1], right[WIDE_1];
+        UNROLL
+        for (int r = 0; r < HIGH_1; r++)
+            left[r] = slices->rows[stage][p][row_1(r)];
+        UNROLL
+        for (int c = 0; c < WIDE_1; c++)
+            right[c] = slices->columns[stage][p][column_1(c)];
+        UNROLL
+        for (int r = 0; r < HIGH_1; r++) {
+            UNROLL
+            for (int c = 0; c < WIDE_1; c++) {
+                sums[r][c] = sums[r][c] + (right[c] * left[r]);
+            }
+        }
+    }
+}
+
+/* Adds the products of a slice, of which so many points are there. */
+INLINE void multiply_1(const Slices_1 *slices, int stage, int64_t points, float sums[HIGH_1][WIDE_1])
+{
+    if (points >= DEPTH_1)
+        multiply_points_1(slices, stage, 0, DEPTH_1, sums);
+    for (int p = 0; points < DEPTH_1 && p < (int)points; p++)
+        multiply_points_1(slices, stage, p, p + 1, sums);
+}
+
+/* Where each row begins in its array; INT64_MIN for those that are not there. */
+INLINE void find_rows_1(const Frame *f, Slices_1 *slices, int64_t row, int64_t rows)
+{
+    const int64_t W_0 = f->in.W.stride[0];
+    for (int r = (int)threadIdx.x; r < ROWS_1; r += THREADS) {
+        const int64_t row_at = row + r;
+        int64_t from = INT64_MIN;
+        if (row_at < rows) {
+            const int64_t v = row_at;
+            from = v * W_0;
+        }
+        slices->rows_at[r] = from;
+    }
+}
+
+/* Begins to copy the slice from a contracted point on: number by number, neighbouring threads neighbouring points. */
+INLINE void fetch_rows_1(const Frame *f, Slices_1 *slices, int stage, int64_t point, int64_t depth)
+{
+    const f32u *W = (const f32u *)f->in.W.data;
+    const int64_t W_1 = f->in.W.stride[1];
+    const f32u *data = W;
+    UNROLL_SOME
+    for (int at = (int)threadIdx.x; at < ROWS_1 * DEPTH_1; at += THREADS) {
+        const int p = at % DEPTH_1, r = at / DEPTH_1;
+        const int64_t point_at = point + p, from = slices->rows_at[r];
+        const int is_there = from != INT64_MIN && point_at < depth;
+        const int64_t h = point_at;
+        const int64_t offset = h * W_1;
+        copy_f32(&slices->rows[stage][p][r], is_there ? data + from + offset : data, is_there);
+    }
+}
+
+/* Where each column begins in its array; INT64_MIN for those that are not there. */
+INLINE void find_columns_1(const Frame *f, int64_t t_first, Slices_1 *slices, int64_t column, int64_t columns)
+{
+    const int64_t X_0 = f->in.X.stride[0];
+    for (int c = (int)threadIdx.x; c < COLUMNS_1; c += THREADS) {
+        const int64_t column_at = column + c;
+        int64_t from = INT64_MIN;
+        if (column_at < columns) {
+            const int64_t t = t_first + column_at;
+            from = t * X_0;
+        }
+        slices->columns_at[c] = from;
+    }
+}
+
+/* Begins to copy the slice from a contracted point on: number by number, neighbouring threads neighbouring points. */
+INLINE void fetch_columns_1(const Frame *f, Slices_1 *slices, int stage, int64_t point, int64_t depth)
+{
+    const f32u *X = (const f32u *)f->in.X.data;
+    const int64_t X_1 = f->in.X.stride[1];
+    const f32u *data = X;
+    UNROLL_SOME
+    for (int at = (int)threadIdx.x; at < COLUMNS_1 * DEPTH_1; at += THREADS) {
+        const int p = at % DEPTH_1, r = at / DEPTH_1;
+        const int64_t point_at = point + p, from = slices->columns_at[r];
+        const int is_there = from != INT64_MIN && point_at < depth;
+        const int64_t h = point_at;
+        const int64_t offset = h * X_1;
+        copy_f32(&slices->columns[stage][p][r], is_there ? data + from + offset : data, is_there);
+    }
+}
+
+/* The sums of the tile from a row and a column on. */
+INLINE void tile_1(const Frame *f, int64_t t_first, Slices_1 *slices, int64_t row, int64_t rows, int64_t column,
+        int64_t columns, int64_t depth, float sums[HIGH_1][WIDE_1])
+{
+    UNROLL
+    for (int r = 0; r < HIGH_1; r++) {
+        UNROLL
+        for (int c = 0; c < WIDE_1; c++)
+            sums[r][c] = 0.0f;
+    }
+    find_rows_1(f, slices, row, rows);
+    __syncthreads();
+    for (int stage = 0; stage < STAGES_1 - 1; stage++) {
+        const int64_t point = stage * DEPTH_1;
+        if (point < depth) {
+            fetch_rows_1(f, slices, stage, point, depth);
+            fetch_columns_1(f, slices, stage, point, depth);
+        }
+        copies_end();
+    }
+    int now = 0;
+    for (int64_t at = 0; at < depth; at += DEPTH_1, now = now + 1 < STAGES_1 ? now + 1 : 0) {
+        copies_wait<STAGES_1 - 2>();
+        __syncthreads();
+        const int64_t point = at + (STAGES_1 - 1) * DEPTH_1;
+        const int stage = now > 0 ? now - 1 : STAGES_1 - 1;
+        if (point < depth) {
+            fetch_rows_1(f, slices, stage, point, depth);
+            fetch_columns_1(f, slices, stage, point, depth);
+        }
+        copies_end();
+        multiply_1(slices, now, depth - at, sums);
+    }
+}
+
+/* The first reduction takes a tile's sums. */
+INLINE void take_1(int64_t row, int64_t rows, float *largest_1, float *sum_1, float sums[HIGH_1][WIDE_1])
+{
+    UNROLL
+    for (int r = 0; r < HIGH_1; r++) {
+        const int64_t row_at = row + row_1(r);
+        if (row_at >= rows)
+            break;
+        UNROLL
+        for (int c = 0; c < WIDE_1; c++) {
+            merge_exponentials_f32(&largest_1[c], &sum_1[c], sums[r][c], 1.0f);
+        }
+    }
+}
+
+/* The threads of a column merge what they found: the lanes of a warp first, then its warps through shared memory. */
+INLINE void finish_1(char *own, int64_t t_first, Slices_1 *slices, int64_t column, int64_t columns, float *largest_1,
+        float *sum_1)
+{
+    f32u *tmp1 = (f32u *)own;
+    typedef struct States {
+        float largest_1[WARPS / WARPS_ACROSS_1][COLUMNS_1];
+        float sum_1[WARPS / WARPS_ACROSS_1][COLUMNS_1];
+    } States;
+    States *states = (States *)(slices + 1);
+    for (int apart = WARP / 2; apart >= LANES_1; apart /= 2) {
+        UNROLL
+        for (int c = 0; c < WIDE_1; c++) {
+            const float later_largest = later_f32(largest_1[c], apart);
+            const float later_sum = later_f32(sum_1[c], apart);
+            merge_exponentials_f32(&largest_1[c], &sum_1[c], later_largest, later_sum);
+        }
+    }
+    if ((int)threadIdx.x % WARP < LANES_1) {
+        UNROLL
+        for (int c = 0; c < WIDE_1; c++) {
+            states->largest_1[(int)threadIdx.x / WARP / WARPS_ACROSS_1][column_1(c)] = largest_1[c];
+            states->sum_1[(int)threadIdx.x / WARP / WARPS_ACROSS_1][column_1(c)] = sum_1[c];
+        }
+    }
+    __syncthreads();
+    for (int c = (int)threadIdx.x; c < COLUMNS_1; c += THREADS) {
+        const int64_t column_at = column + c;
+        if (column_at >= columns)
+            break;
+        const int64_t t = t_first + column_at;
+        float largest = states->largest_1[0][c];
+        float sum = states->sum_1[0][c];
+        for (int warp = 1; warp < WARPS / WARPS_ACROSS_1; warp++) {
+            merge_exponentials_f32(&largest, &sum, states->largest_1[warp][c], states->sum_1[warp][c]);
+        }
+        tmp1[(t - t_first)] = largest + log_f32(sum);
+    }
+    __syncthreads();
+}
+
+/* The step for one unit of work. */
+INLINE void step_1(const Frame *f, char *own, int64_t t_first, int64_t t_end)
 {
     const int64_t extent_h = f->extent_h, extent_v = f->extent_v;
+    Slices_1 *slices = (Slices_1 *)block_memory;
+    const int64_t columns = t_end - t_first, depth = extent_h;
+    const int64_t rows = extent_v;
+    for (int64_t column = 0; column < columns; column += COLUMNS_1) {
+        float largest_1[WIDE_1];
+        float sum_1[WIDE_1];
+        UNROLL
+        for (int c = 0; c < WIDE_1; c++) {
+            largest_1[c] = -INFINITY;
+            sum_1[c] = 0.0f;
+        }
+        find_columns_1(f, t_first, slices, column, columns);
+        for (int64_t row = 0; row < rows; row += ROWS_1) {
+            float sums[HIGH_1][WIDE_1];
+            tile_1(f, t_first, slices, row, rows, column, columns, depth, sums);
+            take_1(row, rows, largest_1, sum_1, sums);
+        }
+        finish_1(own, t_first, slices, column, columns, largest_1, sum_1);
+    }
+}
+
+/* out[] = mean[t](tmp1[t] - sum[h](X[t,h] * W[y[t],h])) */
+INLINE void step_2_at(const Frame *f, char *own, int64_t t_first, int64_t t_end, int64_t part, int first_unit,
+        const Team team)
+{
     const int64_t extent_h_2 = f->extent_h_2;
     const f32u *X = (const f32u *)f->in.X.data;
     const int64_t X_0 = f->in.X.stride[0], X_1 = f->in.X.stride[1];
@@ -252,92 +528,71 @@ INLINE void step_1_at(const Frame *f, int64_t t_first, int64_t t_end, int64_t pa
     const int64_t W_0 = f->in.W.stride[0], W_1 = f->in.W.stride[1];
     const i64u *y = (const i64u *)f->in.y.data;
     const int64_t y_0 = f->in.y.stride[0];
-    f32u *parts_sum_1_1 = (f32u *)(f->workspace + 64);
+    f32u *tmp1 = (f32u *)own;
+    f32u *parts_sum_2_1 = (f32u *)(f->workspace + 64);
     float sum = 0.0f;
     for (int64_t t = t_first; t < t_end; t++) {
-        float largest = -INFINITY;
-        float sum_2 = 0.0f;
-        for (int64_t v = 0; v < extent_v; v++) {
-            float sum_3[4];
-            for (int chain = 0; chain < 4; chain++)
-                sum_3[chain] = 0.0f;
-            int64_t h_at = team.rank;
-            for (; h_at + 3 * team.size < extent_h; h_at += 4 * team.size) {
-                UNROLL
-                for (int chain = 0; chain < 4; chain++) {
-                    const int64_t h = h_at + chain * team.size;
-                    sum_3[chain] = sum_3[chain] + (X[t * X_0 + h * X_1] * W[v * W_0 + h * W_1]);
-                }
-            }
-            for (; h_at < extent_h; h_at += team.size) {
-                sum_3[0] = sum_3[0] + (X[t * X_0 + h_at * X_1] * W[v * W_0 + h_at * W_1]);
-            }
-            for (int chain = 1; chain < 4; chain++)
-                sum_3[0] = sum_3[0] + sum_3[chain];
-            for (int apart = WARP / 2; apart > 0; apart /= 2) {
-                const float later_sum = later_f32(sum_3[0], apart);
-                sum_3[0] = sum_3[0] + later_sum;
-            }
-            __shared__ float sum_of[WARPS];
-            if (threadIdx.x % WARP == 0) {
-                sum_of[threadIdx.x / WARP] = sum_3[0];
-            }
-            team_wait(team);
-            sum_3[0] = sum_of[team.size > WARP ? 0 : threadIdx.x / WARP];
-            for (int warp = 1; warp < team.size / WARP; warp++) {
-                sum_3[0] = sum_3[0] + sum_of[warp];
-            }
-            team_wait(team);
-            merge_exponentials_f32(&largest, &sum_2, sum_3[0], 1.0f);
-        }
-        const float logsumexp = largest + log_f32(sum_2);
-        float sum_4[4];
+        float sum_2[4];
         for (int chain = 0; chain < 4; chain++)
-            sum_4[chain] = 0.0f;
-        int64_t h_at_2 = 0;
+            sum_2[chain] = 0.0f;
+        int64_t h_at = team.rank;
         const int64_t y_at = y[t * y_0];
-        for (; h_at_2 + 4 <= extent_h_2; h_at_2 += 4) {
+        for (; h_at + 3 * team.size < extent_h_2; h_at += 4 * team.size) {
             UNROLL
             for (int chain = 0; chain < 4; chain++) {
-                const int64_t h_2 = h_at_2 + chain;
+                const int64_t h = h_at + chain * team.size;
                 float found = 0.0f;
                 if (is_inside(y_at, f->in.W.shape[0]))
-                    found = W[y_at * W_0 + h_2 * W_1];
+                    found = W[y_at * W_0 + h * W_1];
                 else
                     FAIL(f, OUT_OF_RANGE - 7);
-                sum_4[chain] = sum_4[chain] + (X[t * X_0 + h_2 * X_1] * found);
+                sum_2[chain] = sum_2[chain] + (X[t * X_0 + h * X_1] * found);
             }
         }
-        for (; h_at_2 < extent_h_2; h_at_2++) {
+        for (; h_at < extent_h_2; h_at += team.size) {
             float found_2 = 0.0f;
             if (is_inside(y_at, f->in.W.shape[0]))
-                found_2 = W[y_at * W_0 + h_at_2 * W_1];
+                found_2 = W[y_at * W_0 + h_at * W_1];
             else
                 FAIL(f, OUT_OF_RANGE - 7);
-            sum_4[0] = sum_4[0] + (X[t * X_0 + h_at_2 * X_1] * found_2);
+            sum_2[0] = sum_2[0] + (X[t * X_0 + h_at * X_1] * found_2);
         }
         for (int chain = 1; chain < 4; chain++)
-            sum_4[0] = sum_4[0] + sum_4[chain];
-        sum = sum + (logsumexp - sum_4[0]);
+            sum_2[0] = sum_2[0] + sum_2[chain];
+        for (int apart = WARP / 2; apart > 0; apart /= 2) {
+            const float later_sum = later_f32(sum_2[0], apart);
+            sum_2[0] = sum_2[0] + later_sum;
+        }
+        __shared__ float sum_of[WARPS];
+        if (threadIdx.x % WARP == 0) {
+            sum_of[threadIdx.x / WARP] = sum_2[0];
+        }
+        team_wait(team);
+        sum_2[0] = sum_of[team.size > WARP ? 0 : threadIdx.x / WARP];
+        for (int warp = 1; warp < team.size / WARP; warp++) {
+            sum_2[0] = sum_2[0] + sum_of[warp];
+        }
+        team_wait(team);
+        sum = sum + (tmp1[(t - t_first)] - sum_2[0]);
     }
     const int64_t place = part;
     if (!first_unit) {
-        float sum_before = parts_sum_1_1[place];
+        float sum_before = parts_sum_2_1[place];
         sum_before = sum_before + sum;
         sum = sum_before;
     }
     team_wait(team);
     if (team.rank == 0) {
-        parts_sum_1_1[place] = sum;
+        parts_sum_2_1[place] = sum;
     }
 }
 
-INLINE void step_1(const Frame *f, int64_t t_first, int64_t t_end, int64_t part, int first_unit)
+INLINE void step_2(const Frame *f, char *own, int64_t t_first, int64_t t_end, int64_t part, int first_unit)
 {
     const int64_t points = 1;
     const Team team = team_of(points);
     for (int64_t point = team.number; point < points; point += team.count) {
-        step_1_at(f, t_first, t_end, part, first_unit, team);
+        step_2_at(f, own, t_first, t_end, part, first_unit, team);
     }
 }
 
@@ -345,49 +600,51 @@ extern "C" __global__ void __launch_bounds__(THREADS,
         RESIDENT) cross_entropy_launch_1(const __grid_constant__ Frame frame)
 {
     const Frame *f = &frame;
-    const int64_t extent_t_3 = f->extent_t_3;
+    char *own = f->workspace + f->shared + blockIdx.x * f->per_worker;
+    const int64_t extent_t_3 = f->extent_t_3, tile_1_1 = f->tile_1_1;
     for (int64_t task = blockIdx.x; task < f->tasks_1; task += gridDim.x) {
         const int64_t part = task;
         const int64_t units_end = size_min((task + 1) * f->grain_1, f->units_1);
         for (int64_t unit = task * f->grain_1; unit < units_end; unit++) {
-            const int64_t t_first = unit * size_max(size_ceil_div(extent_t_3, 1024), 1),
-                    t_end = size_min(t_first + size_max(size_ceil_div(extent_t_3, 1024), 1), extent_t_3);
+            const int64_t t_first = unit * tile_1_1, t_end = size_min(t_first + tile_1_1, extent_t_3);
             const int first_unit = unit == task * f->grain_1;
-            step_1(f, t_first, t_end, part, first_unit);
+            step_1(f, own, t_first, t_end);
+            __syncthreads();
+            step_2(f, own, t_first, t_end, part, first_unit);
             __syncthreads();
         }
     }
 }
 
 /* the parts, in order */
-INLINE void merge_1_at(const Frame *f)
+INLINE void merge_2_at(const Frame *f)
 {
     const int64_t extent_t_3 = f->extent_t_3;
     f32u *out = (f32u *)f->in.out.data;
-    f32u *parts_sum_1_1 = (f32u *)(f->workspace + 64);
+    f32u *parts_sum_2_1 = (f32u *)(f->workspace + 64);
     float sum = 0.0f;
     for (int64_t part = 0; part < f->tasks_1; part++) {
         const int64_t place = part;
-        sum = sum + parts_sum_1_1[place];
+        sum = sum + parts_sum_2_1[place];
     }
     const float mean = sum / ((float)extent_t_3);
     out[0] = mean;
 }
 
-INLINE void merge_1(const Frame *f)
+INLINE void merge_2(const Frame *f)
 {
     const int64_t points = 1;
     for (int64_t point = (int64_t)blockIdx.x * THREADS + threadIdx.x; point < points; point
             += (int64_t)gridDim.x * THREADS) {
-        merge_1_at(f);
+        merge_2_at(f);
     }
 }
 
 extern "C" __global__ void __launch_bounds__(THREADS,
-        RESIDENT) cross_entropy_merge_1(const __grid_constant__ Frame frame)
+        RESIDENT) cross_entropy_merge_2(const __grid_constant__ Frame frame)
 {
     const Frame *f = &frame;
-    merge_1(f);
+    merge_2(f);
 }
 
 
@@ -418,10 +675,13 @@ static int prepare(Frame *f, const cross_entropy_args *args, int workers)
     const int64_t extent_t_3 = f->extent_t_3 = extent_t;
     if (extent_t_2 != extent_t_3)
         return BAD_SHAPES;
-    const int64_t parts_1 = f->parts_1 = size_ceil_div(extent_t_3, size_max(size_ceil_div(extent_t_3, 1024), 1));
-    f->shared = size_add(64, size_align(size_mul(parts_1, 4), 64));
-    f->units_1 = size_ceil_div(extent_t_3, size_max(size_ceil_div(extent_t_3, 1024), 1));
-    f->grain_1 = size_max(size_ceil_div(f->units_1, parts_1), 1);
+    const int64_t parts_2 = f->parts_2 = size_min(extent_t_3, 1024);
+    f->shared = size_add(64, size_align(size_mul(parts_2, 4), 64));
+    const int64_t tile_1_1 = f->tile_1_1 = size_min(32, extent_t_3);
+    f->units_1 = size_ceil_div(extent_t_3, tile_1_1);
+    const int64_t row_tmp1 = f->row_tmp1 = tile_1_1;
+    f->per_worker = size_align(size_mul(row_tmp1, 4), 64);
+    f->grain_1 = size_max(size_ceil_div(f->units_1, parts_2), 1);
     f->tasks_1 = size_ceil_div(f->units_1, f->grain_1);
     return 0;
 }
@@ -466,7 +726,7 @@ int cross_entropy(const cross_entropy_args *args, void *workspace, size_t bytes,
         return BAD_MACHINE;
     if (launch(cross_entropy_launch_1, f, f->tasks_1, workers, (cudaStream_t)stream))
         return BAD_MACHINE;
-    if (launch(cross_entropy_merge_1, f, 1, workers, (cudaStream_t)stream))
+    if (launch(cross_entropy_merge_2, f, 1, workers, (cudaStream_t)stream))
         return BAD_MACHINE;
     return 0;
 }

@@ -3,11 +3,14 @@
  *     (ik - jk)^2 -> ij | bottomk(10) j & argbottomk(10) j
  *
  * target cuda:sm_90a, 32 lanes
- * launch 1: block of i: tile_1_1 = min(128, i)
- *   step 1: rank out[i,j] = bottomk(10)[j](sum[k](pow(A[i,k] - B[j,k], 2)))
- *           & out1[i,j] = argbottomk(10)[j](sum[k](pow(A[i,k] - B[j,k], 2)))
+ * launch 1: block of i: tile_1_1 = min(64, i)
+ *   step 1: store tmp1[i,j] = sum[k](pow(A[i,k] - B[j,k], 2))
+ *     tiles of 64 x 64: rows i, columns j, contracted k, 8 at a time in shared memory, 8 x 4 sums of a thread
+ *     loops i j, 32 lanes along j
+ *   step 2: rank out[i,j] = bottomk(10)[j](tmp1[i,j]) & out1[i,j] = argbottomk(10)[j](tmp1[i,j])
  *     loops i, 32 lanes along i
- * workspace workers * (15360) */
+ * tmp1: a block, row_tmp1 * tile_1_1 * 4 bytes
+ * workspace workers * (align(row_tmp1 * tile_1_1 * 4, 64) + 5120 + 10240) */
 #ifdef __CUDACC_RTC__
 typedef signed char int8_t;
 typedef short int16_t;
@@ -79,11 +82,15 @@ int ranked_status(const void *workspace, void *stream);
 enum { BAD_ARGUMENT = -2, BAD_SHAPES = -3, BAD_WORKSPACE = -4, BAD_MACHINE = -6, OUT_OF_RANGE = -16 };
 
 /* Threads of a block and of a warp, and how many blocks have registers at once. */
-enum { THREADS = 128, WARP = 32, WARPS = THREADS / WARP, RESIDENT = 4 };
+enum { THREADS = 128, WARP = 32, WARPS = THREADS / WARP, RESIDENT = 3 };
 
 #define INLINE static __device__ __forceinline__
 
 #define UNROLL _Pragma("unroll")
+
+#define UNROLL_TWICE _Pragma("unroll 2")
+
+#define UNROLL_SOME _Pragma("unroll 4")
 
 /* Elements are aligned to their size: the launcher looks. */
 #define UNALIGNED
@@ -131,6 +138,12 @@ SHARED int64_t size_ceil_div(int64_t a, int64_t b)
     if (a == SIZE_TOO_LARGE || b == SIZE_TOO_LARGE)
         return SIZE_TOO_LARGE;
     return b ? a / b + (a % b != 0) : a;
+}
+
+/* Up to a multiple of the unit. */
+SHARED int64_t size_align(int64_t a, int64_t unit)
+{
+    return a > SIZE_TOO_LARGE - unit ? SIZE_TOO_LARGE : (a + unit - 1) / unit * unit;
 }
 
 /* Whether a shape is one; axes of size 1 get stride 0, so that they stretch. */
@@ -183,6 +196,32 @@ INLINE void insert_rank(int most, T *list, int64_t *places, int64_t ranks, int64
     *filled += *filled < ranks;
 }
 
+#ifndef EINC_MODEL
+/* Begins to copy a number; without one, a zero. */
+INLINE void copy_f32(float *to, const float *from, int is_there)
+{
+    asm volatile("cp.async.ca.shared.global [%0], [%1], 4, %2;"
+                 :: "r"((unsigned)__cvta_generic_to_shared(to)), "l"(from), "r"(is_there ? 4 : 0) : "memory");
+}
+#endif
+
+#ifndef EINC_MODEL
+/* What this thread has begun to copy since the last time is a group. */
+INLINE void copies_end(void)
+{
+    asm volatile("cp.async.commit_group;" ::: "memory");
+}
+#endif
+
+#ifndef EINC_MODEL
+/* All groups of this thread but the last OPEN are there. */
+template <int OPEN>
+INLINE void copies_wait(void)
+{
+    asm volatile("cp.async.wait_group %0;" :: "n"(OPEN) : "memory");
+}
+#endif
+
 /* One call: the operands, what follows from their shapes, and the workspace. */
 typedef struct Frame {
     ranked_args in;    /* strides of axes of size 1 are 0 here */
@@ -191,61 +230,249 @@ typedef struct Frame {
     int64_t extent_j;
     int64_t tile_1_1;
     int64_t units_1;
+    int64_t row_tmp1;
+    int64_t at_ranked_2;
+    int64_t at_ranked_place_2;
+    int64_t per_worker;
     int64_t grain_1, tasks_1;
     int64_t shared;
-    int64_t per_worker;
     char *workspace;
 } Frame;
 
 /* The workspace begins with the status where positions are computed: a failure is noted, and the kernels run on. */
 #define FAIL(f, code) (*(volatile int *)(f)->workspace = (code))
 
-/* out[i,j] = bottomk(10)[j](sum[k](pow(A[i,k] - B[j,k], 2))) & out1[i,j] = argbottomk(10)[j](sum[k](pow(A[i,k] - B[j,k], 2))) */
-INLINE void step_1_at(const Frame *f, char *own, int64_t i)
+/* Shared memory of a block, which its products use one after the other. */
+__shared__ __align__(16) char block_memory[9728];
+
+/* tmp1[i,j] = sum[k](pow(A[i,k] - B[j,k], 2)) */
+enum { ROWS_1 = 64, COLUMNS_1 = 64, DEPTH_1 = 8, STAGES_1 = 2, HIGH_1 = 8, WIDE_1 = 4, SIDE_1 = 4, PAD_1 = 4 };
+/* Threads one above the other and side by side in a tile, and lanes of a warp side by side. */
+enum { DOWN_1 = ROWS_1 / HIGH_1, ACROSS_1 = COLUMNS_1 / WIDE_1 };
+enum { LANES_1 = ACROSS_1 < 8 ? ACROSS_1 : 8, WARPS_ACROSS_1 = ACROSS_1 / LANES_1 };
+
+/* What the block has in shared memory: some slices of both operands, with a line for each contracted point, and where in its
+ * array each row and each column begins. */
+typedef struct __align__(16) Slices_1 {
+    float rows[STAGES_1][DEPTH_1][ROWS_1 + PAD_1], columns[STAGES_1][DEPTH_1][COLUMNS_1 + PAD_1];
+    int64_t rows_at[ROWS_1], columns_at[COLUMNS_1];
+} Slices_1;
+
+/* Which of the tile's rows, or columns, is a thread's r-th: it has SIDE of them side by side, and then some further on. */
+INLINE int row_1(int r)
+{
+    const int down = (int)threadIdx.x / WARP / WARPS_ACROSS_1 * (WARP / LANES_1) + (int)threadIdx.x % WARP / LANES_1;
+    return (r / SIDE_1 * DOWN_1 + down) * SIDE_1 + r % SIDE_1;
+}
+
+INLINE int column_1(int c)
+{
+    const int across = (int)threadIdx.x / WARP % WARPS_ACROSS_1 * LANES_1 + (int)threadIdx.x % LANES_1;
+    return (c / SIDE_1 * ACROSS_1 + across) * SIDE_1 + c % SIDE_1;
+}
+
+/* Adds the products of some points of a slice. */
+INLINE void multiply_points_1(const Slices_1 *slices, int stage, int first, int end, float sums[HIGH_1][WIDE_1])
+{
+    UNROLL_TWICE
+    for (int p = first; p < end; p++) {
+        float left[HIGH_1], right[WIDE_1];
+        UNROLL
+        for (int r = 0; r < HIGH_1; r++)
+            left[r] = slices->rows[stage][p][row_1(r)];
+        UNROLL
+        for (int c = 0; c < WIDE_1; c++)
+            right[c] = slices->columns[stage][p][column_1(c)];
+        UNROLL
+        for (int r = 0; r < HIGH_1; r++) {
+            UNROLL
+            for (int c = 0; c < WIDE_1; c++) {
+                sums[r][c] = sums[r][c] + square_f32(left[r] - right[c]);
+            }
+        }
+    }
+}
+
+/* Adds the products of a slice, of which so many points are there. */
+INLINE void multiply_1(const Slices_1 *slices, int stage, int64_t points, float sums[HIGH_1][WIDE_1])
+{
+    if (points >= DEPTH_1)
+        multiply_points_1(slices, stage, 0, DEPTH_1, sums);
+    for (int p = 0; points < DEPTH_1 && p < (int)points; p++)
+        multiply_points_1(slices, stage, p, p + 1, sums);
+}
+
+/* Where each row begins in its array; INT64_MIN for those that are not there. */
+INLINE void find_rows_1(const Frame *f, int64_t i_first, Slices_1 *slices, int64_t row, int64_t rows)
+{
+    const int64_t A_0 = f->in.A.stride[0];
+    for (int r = (int)threadIdx.x; r < ROWS_1; r += THREADS) {
+        const int64_t row_at = row + r;
+        int64_t from = INT64_MIN;
+        if (row_at < rows) {
+            const int64_t i = i_first + row_at;
+            from = i * A_0;
+        }
+        slices->rows_at[r] = from;
+    }
+}
+
+/* Begins to copy the slice from a contracted point on: number by number, neighbouring threads neighbouring points. */
+INLINE void fetch_rows_1(const Frame *f, Slices_1 *slices, int stage, int64_t point, int64_t depth)
+{
+    const f32u *A = (const f32u *)f->in.A.data;
+    const int64_t A_1 = f->in.A.stride[1];
+    const f32u *data = A;
+    UNROLL_SOME
+    for (int at = (int)threadIdx.x; at < ROWS_1 * DEPTH_1; at += THREADS) {
+        const int p = at % DEPTH_1, r = at / DEPTH_1;
+        const int64_t point_at = point + p, from = slices->rows_at[r];
+        const int is_there = from != INT64_MIN && point_at < depth;
+        const int64_t k = point_at;
+        const int64_t offset = k * A_1;
+        copy_f32(&slices->rows[stage][p][r], is_there ? data + from + offset : data, is_there);
+    }
+}
+
+/* Where each column begins in its array; INT64_MIN for those that are not there. */
+INLINE void find_columns_1(const Frame *f, Slices_1 *slices, int64_t column, int64_t columns)
+{
+    const int64_t B_0 = f->in.B.stride[0];
+    for (int c = (int)threadIdx.x; c < COLUMNS_1; c += THREADS) {
+        const int64_t column_at = column + c;
+        int64_t from = INT64_MIN;
+        if (column_at < columns) {
+            const int64_t j = column_at;
+            from = j * B_0;
+        }
+        slices->columns_at[c] = from;
+    }
+}
+
+/* Begins to copy the slice from a contracted point on: number by number, neighbouring threads neighbouring points. */
+INLINE void fetch_columns_1(const Frame *f, Slices_1 *slices, int stage, int64_t point, int64_t depth)
+{
+    const f32u *B = (const f32u *)f->in.B.data;
+    const int64_t B_1 = f->in.B.stride[1];
+    const f32u *data = B;
+    UNROLL_SOME
+    for (int at = (int)threadIdx.x; at < COLUMNS_1 * DEPTH_1; at += THREADS) {
+        const int p = at % DEPTH_1, r = at / DEPTH_1;
+        const int64_t point_at = point + p, from = slices->columns_at[r];
+        const int is_there = from != INT64_MIN && point_at < depth;
+        const int64_t k = point_at;
+        const int64_t offset = k * B_1;
+        copy_f32(&slices->columns[stage][p][r], is_there ? data + from + offset : data, is_there);
+    }
+}
+
+/* The sums of the tile from a row and a column on. */
+INLINE void tile_1(const Frame *f, int64_t i_first, Slices_1 *slices, int64_t row, int64_t rows, int64_t column,
+        int64_t columns, int64_t depth, float sums[HIGH_1][WIDE_1])
+{
+    UNROLL
+    for (int r = 0; r < HIGH_1; r++) {
+        UNROLL
+        for (int c = 0; c < WIDE_1; c++)
+            sums[r][c] = 0.0f;
+    }
+    find_rows_1(f, i_first, slices, row, rows);
+    __syncthreads();
+    for (int stage = 0; stage < STAGES_1 - 1; stage++) {
+        const int64_t point = stage * DEPTH_1;
+        if (point < depth) {
+            fetch_rows_1(f, slices, stage, point, depth);
+            fetch_columns_1(f, slices, stage, point, depth);
+        }
+        copies_end();
+    }
+    int now = 0;
+    for (int64_t at = 0; at < depth; at += DEPTH_1, now = now + 1 < STAGES_1 ? now + 1 : 0) {
+        copies_wait<STAGES_1 - 2>();
+        __syncthreads();
+        const int64_t point = at + (STAGES_1 - 1) * DEPTH_1;
+        const int stage = now > 0 ? now - 1 : STAGES_1 - 1;
+        if (point < depth) {
+            fetch_rows_1(f, slices, stage, point, depth);
+            fetch_columns_1(f, slices, stage, point, depth);
+        }
+        copies_end();
+        multiply_1(slices, now, depth - at, sums);
+    }
+}
+
+/* Stores what comes of a tile's sums. */
+INLINE void store_1(const Frame *f, char *own, int64_t i_first, int64_t row, int64_t rows, int64_t column,
+        int64_t columns, float sums[HIGH_1][WIDE_1])
+{
+    const int64_t row_tmp1 = f->row_tmp1;
+    f32u *tmp1 = (f32u *)own;
+    const int64_t tmp1_0 = row_tmp1;
+    UNROLL
+    for (int r = 0; r < HIGH_1; r++) {
+        const int64_t row_at = row + row_1(r);
+        if (row_at >= rows)
+            break;
+        const int64_t i = i_first + row_at;
+        UNROLL
+        for (int c = 0; c < WIDE_1; c++) {
+            const int64_t column_at = column + column_1(c);
+            if (column_at >= columns)
+                break;
+            const int64_t j = column_at;
+            tmp1[(i - i_first) * tmp1_0 + j] = sums[r][c];
+        }
+    }
+}
+
+
+/* The step for one unit of work. */
+INLINE void step_1(const Frame *f, char *own, int64_t i_first, int64_t i_end)
 {
     const int64_t extent_k = f->extent_k, extent_j = f->extent_j;
-    const f32u *A = (const f32u *)f->in.A.data;
-    const int64_t A_0 = f->in.A.stride[0], A_1 = f->in.A.stride[1];
-    const f32u *B = (const f32u *)f->in.B.data;
-    const int64_t B_0 = f->in.B.stride[0], B_1 = f->in.B.stride[1];
+    Slices_1 *slices = (Slices_1 *)block_memory;
+    const int64_t columns = extent_j, depth = extent_k;
+    const int64_t rows = i_end - i_first;
+    for (int64_t column = 0; column < columns; column += COLUMNS_1) {
+        find_columns_1(f, slices, column, columns);
+        for (int64_t row = 0; row < rows; row += ROWS_1) {
+            float sums[HIGH_1][WIDE_1];
+            tile_1(f, i_first, slices, row, rows, column, columns, depth, sums);
+            store_1(f, own, i_first, row, rows, column, columns, sums);
+        }
+    }
+}
+
+/* out[i,j] = bottomk(10)[j](tmp1[i,j]) & out1[i,j] = argbottomk(10)[j](tmp1[i,j]) */
+INLINE void step_2_at(const Frame *f, char *own, int64_t i_first, int64_t i)
+{
+    const int64_t extent_j = f->extent_j, row_tmp1 = f->row_tmp1;
+    const int64_t at_ranked_2 = f->at_ranked_2, at_ranked_place_2 = f->at_ranked_place_2;
     f32u *out = (f32u *)f->in.out.data;
     const int64_t out_0 = f->in.out.stride[0], out_1 = f->in.out.stride[1];
     i64u *out1 = (i64u *)f->in.out1.data;
     const int64_t out1_0 = f->in.out1.stride[0], out1_1 = f->in.out1.stride[1];
-    float *ranked_1 = (float *)own + threadIdx.x * 10;
-    int64_t *ranked_place_1 = (int64_t *)(own + 5120) + threadIdx.x * 10;
+    f32u *tmp1 = (f32u *)own;
+    const int64_t tmp1_0 = row_tmp1;
+    float *ranked_2 = (float *)(own + at_ranked_2) + threadIdx.x * 10;
+    int64_t *ranked_place_2 = (int64_t *)(own + at_ranked_place_2) + threadIdx.x * 10;
     int64_t filled = 0;
     for (int64_t j = 0; j < extent_j; j++) {
-        float sum[4];
-        for (int chain = 0; chain < 4; chain++)
-            sum[chain] = 0.0f;
-        int64_t k_at = 0;
-        for (; k_at + 4 <= extent_k; k_at += 4) {
-            UNROLL
-            for (int chain = 0; chain < 4; chain++) {
-                const int64_t k = k_at + chain;
-                sum[chain] = sum[chain] + square_f32(A[i * A_0 + k * A_1] - B[j * B_0 + k * B_1]);
-            }
-        }
-        for (; k_at < extent_k; k_at++) {
-            sum[0] = sum[0] + square_f32(A[i * A_0 + k_at * A_1] - B[j * B_0 + k_at * B_1]);
-        }
-        for (int chain = 1; chain < 4; chain++)
-            sum[0] = sum[0] + sum[chain];
-        insert_rank(0, ranked_1, ranked_place_1, 10, &filled, sum[0], j);
+        const float tmp1_at = tmp1[(i - i_first) * tmp1_0 + j];
+        insert_rank(0, ranked_2, ranked_place_2, 10, &filled, tmp1_at, j);
     }
     for (int64_t rank = 0; rank < 10; rank++) {
-        out[i * out_0 + rank * out_1] = ranked_1[rank];
-        out1[i * out1_0 + rank * out1_1] = ranked_place_1[rank];
+        out[i * out_0 + rank * out_1] = ranked_2[rank];
+        out1[i * out1_0 + rank * out1_1] = ranked_place_2[rank];
     }
 }
 
-INLINE void step_1(const Frame *f, char *own, int64_t i_first, int64_t i_end)
+INLINE void step_2(const Frame *f, char *own, int64_t i_first, int64_t i_end)
 {
     const int64_t points = i_end - i_first;
     for (int64_t point = threadIdx.x; point < points; point += THREADS) {
         const int64_t i = i_first + point;
-        step_1_at(f, own, i);
+        step_2_at(f, own, i_first, i);
     }
 }
 
@@ -259,6 +486,9 @@ extern "C" __global__ void __launch_bounds__(THREADS, RESIDENT) ranked_launch_1(
         for (int64_t unit = task * f->grain_1; unit < units_end; unit++) {
             const int64_t i_first = unit * tile_1_1, i_end = size_min(i_first + tile_1_1, extent_i);
             step_1(f, own, i_first, i_end);
+            __syncthreads();
+            step_2(f, own, i_first, i_end);
+            __syncthreads();
         }
     }
 }
@@ -292,9 +522,12 @@ static int prepare(Frame *f, const ranked_args *args, int workers)
         return BAD_SHAPES;
     if (extent_i > 0 && extent_j < 10)
         return BAD_SHAPES;
-    const int64_t tile_1_1 = f->tile_1_1 = size_min(128, extent_i);
+    const int64_t tile_1_1 = f->tile_1_1 = size_min(64, extent_i);
     f->units_1 = size_ceil_div(extent_i, tile_1_1);
-    f->per_worker = 15360;
+    const int64_t row_tmp1 = f->row_tmp1 = size_add(size_mul(size_ceil_div(extent_j, 32), 32), 16);
+    const int64_t at_ranked_2 = f->at_ranked_2 = size_align(size_mul(size_mul(row_tmp1, tile_1_1), 4), 64);
+    const int64_t at_ranked_place_2 = f->at_ranked_place_2 = size_add(at_ranked_2, 5120);
+    f->per_worker = size_add(at_ranked_place_2, 10240);
     f->grain_1 = size_max(size_ceil_div(f->units_1, 2147483647), 1);
     f->tasks_1 = size_ceil_div(f->units_1, f->grain_1);
     return 0;

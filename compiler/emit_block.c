@@ -1,0 +1,451 @@
+/* A step as a tiled product on a grid: templates/cuda/contract.cu with its holes filled. */
+#include <ctype.h>
+#include <string.h>
+
+#include "emit_block.h"
+
+/* Variables of the templates. */
+static const char *const words[] = {
+    "slices", "row", "rows", "column", "columns", "depth", "sums", "left", "right", "stage", "now", "point", "points", "p", "line", "lane",
+    "chunk", "count", "next_at", "to", "r", "c", "at", "turn", "from", "data", "offset", "is_there", "is_line", "one", "first", "end",
+    "row_at", "column_at", "point_at", "value", "fetched", "row_rest", "column_rest", "point_rest", "apart", "warp", "states", "next",
+    "rows_fetched", "columns_fetched", "States", "down", "across", "part"
+};
+
+bool emit_block_uses(const char *name)
+{
+    for (size_t i = 0; i < sizeof words / sizeof *words; i++)
+        if (!strcmp(words[i], name))
+            return true;
+    return false;
+}
+
+static const IndexSet *set_of(const Contract *c, int i)
+{
+    const IndexSet *sets[] = { &c->batch, &c->kept_rows, &c->rows, &c->columns, &c->depth };
+    return sets[i];
+}
+
+static bool is_atom(const char *text)
+{
+    while (isalnum((unsigned char)*text) || *text == '_')
+        text++;
+    return !*text;
+}
+
+/* ---- functions ---- */
+
+/* Begins one: the indices' names are taken, the same in each. */
+Scope *block_open(Emitter *e, BlockTiling *t)
+{
+    e->step = t->step;
+    Scope *scope = emit_push(e);
+    scope->indent = 1;
+    for (size_t i = 0; i < sizeof words / sizeof *words; i++)
+        names_unique(&scope->names, words[i]);
+    for (int s = 0; s < 5; s++)
+        for (int i = 0; i < set_of(t->c, s)->count; i++) {
+            const Index *index = set_of(t->c, s)->list[i];
+            t->names[index->id] = names_user(&scope->names, index->name);
+        }
+    for (int i = 0; t->rows && i < t->c->rows.count; i++) {    /* what the step's own function declares */
+        names_unique(&scope->names, t->rows[i].first);
+        names_unique(&scope->names, t->rows[i].end);
+    }
+    return scope;
+}
+
+const char *block_close(Emitter *e)
+{
+    const char *body = emit_without_unread(e->arena, emit_pop(e)->text.bytes);
+    return emit_text(e, "%s%s", emit_locals(e, body), body);
+}
+
+void block_bind_kept(Emitter *e, const BlockTiling *t)
+{
+    for (int s = 0; s < 2; s++)
+        for (int i = 0; i < set_of(t->c, s)->count; i++)
+            emit_bind(e, set_of(t->c, s)->list[i], t->names[set_of(t->c, s)->list[i]->id]);
+}
+
+static const char *length_of(Emitter *e, const Along *along)
+{
+    return strcmp(along->first, "0") ? emit_text(e, "%s - %s", along->end, along->first) : along->end;
+}
+
+void block_decode(Emitter *e, const BlockTiling *t, const IndexSet *set, const Along *along, const char *number)
+{
+    const char *rest = emit_text(e, "%.*s_rest", (int)strcspn(number, "_"), number);
+    if (set->count > 1)
+        emit_line(e, "int64_t %s = %s;", rest, number);
+    for (int i = set->count - 1; i >= 0; i--) {
+        const char *name = t->names[set->list[i]->id], *first = along[i].first;
+        const char *value = set->count == 1 ? number : rest;
+        if (i > 0)
+            value = emit_text(e, "take_index(&%s, %s)", rest, length_of(e, &along[i]));
+        emit_line(e, "const int64_t %s = %s%s%s;", name, strcmp(first, "0") ? first : "", strcmp(first, "0") ? " + " : "", value);
+        emit_bind(e, set->list[i], name);
+    }
+}
+
+const char *block_state(Emitter *e, int r, const Component *component)
+{
+    return emit_text(e, "%s_%d", component->name, r + 1);
+}
+
+void block_know_sum(Emitter *e, const BlockTiling *t)
+{
+    const char *sum = "sums[r][c]";
+    emit_know(e, t->c->product, emit_state_finish(e, t->c->product, &sum, false));
+}
+
+const char *block_call(Emitter *e, const BlockTiling *t, const char *name, const char *body)
+{
+    return emit_text(e, "%s_%d(%s)", name, t->number, emit_parameters(e, &t->parameters, body, false));
+}
+
+/* ---- what the step goes over ---- */
+
+static const Along *plain_bounds(Emitter *e, const IndexSet *set)
+{
+    Along *along = ARENA_ARRAY(e->arena, Along, set->count);
+    for (int i = 0; i < set->count; i++) {
+        const Index *index = set->list[i];
+        const char *first = e->block_first[index->id], *end = e->block_end[index->id];
+        along[i] = (Along){ index, first ? first : "0", first ? end : emit_extent(e, index) };
+    }
+    return along;
+}
+
+static bool asks_columns(const BlockTiling *t, const Term *condition)
+{
+    for (int i = 0; i < t->c->columns.count; i++)
+        if (term_has_index(condition, t->c->columns.list[i]))
+            return true;
+    return false;
+}
+
+/* The reductions as their domain leaves them. A condition that asks for columns stays with the elements. The conditions that no
+ * loop is for: the loops are empty where they do not hold. */
+static Domain apply_domain(Emitter *e, BlockTiling *t, LoopBounds *bounds)
+{
+    Domain domain = { .reduce = NULL };
+    t->first_count = t->c->reduces ? t->step->root_count : 0;
+    t->first = ARENA_ARRAY(e->arena, const Term *, t->first_count + 1);
+    for (int r = 0; r < t->first_count; r++)
+        t->first[r] = t->step->roots[r];
+    t->inside_count = 0;
+    const Term *x = t->first_count == 1 ? t->first[0]->reduce.argument : NULL;
+    if (!x || x->kind != TERM_SELECT || asks_columns(t, x->select.condition))
+        return domain;
+    domain = emit_domain(e, t->first[0], bounds, t->c->rows.count);
+    t->first[0] = domain.reduce;
+    t->inside = domain.inside;
+    t->inside_count = domain.inside_count;
+    return domain;
+}
+
+/* How many points a flattened group has. */
+static const char *count_of(Emitter *e, const IndexSet *set, const Along *along)
+{
+    Text text = text_new(e->arena);
+    for (int i = 0; i < set->count; i++) {
+        const char *length = length_of(e, &along[i]);
+        bool sum = strchr(length, ' ') && set->count > 1;
+        text_print(&text, "%s%s%s%s", i ? " * " : "", sum ? "(" : "", length, sum ? ")" : "");
+    }
+    return text.bytes;
+}
+
+/* A bound as a name, for all functions. */
+static const char *bound_name(Emitter *e, const BlockTiling *t, const Index *index, const char *text, const char *word)
+{
+    if (is_atom(text))
+        return text;
+    const char *name = names_unique(&e->scope->names, emit_text(e, "%s_%s", t->names[index->id], word));
+    emit_line(e, "const int64_t %s = %s;", name, text);
+    return name;
+}
+
+/* Finds the rows that the step goes over, inside its loops. */
+static void find_rows(Emitter *e, BlockTiling *t)
+{
+    const IndexSet *set = &t->c->rows;
+    const Along *plain = plain_bounds(e, set);
+    LoopBounds *bounds = ARENA_ARRAY(e->arena, LoopBounds, set->count);
+    for (int i = 0; i < set->count; i++)
+        bounds[i] = (LoopBounds){ set->list[i], plain[i].first, plain[i].end };
+    Domain domain = apply_domain(e, t, bounds);
+    Along *rows = ARENA_ARRAY(e->arena, Along, set->count);
+    for (int i = 0; i < set->count; i++) {
+        const Index *index = set->list[i];
+        rows[i].index = index;
+        rows[i].first = bound_name(e, t, index, bounds[i].first, "from");
+        rows[i].end = bound_name(e, t, index, bounds[i].end, "to");
+    }
+    t->rows = rows;
+    const char *count = count_of(e, set, rows);
+    bool bounded = false;
+    for (int i = 0; i < set->count; i++)
+        bounded |= strcmp(bounds[i].first, plain[i].first) || strcmp(bounds[i].end, plain[i].end);
+    if (bounded && set->count > 1) {
+        count = "1";
+        for (int i = 0; i < set->count; i++)
+            count = emit_text(e, "%s%ssize_max(%s, 0)", i ? count : "", i ? " * " : "", length_of(e, &rows[i]));
+    }
+    if (domain.around_count)
+        count = emit_text(e, "%s ? %s : 0", emit_conditions(e, domain.around, domain.around_count), count);
+    emit_line(e, "const int64_t rows = %s;", count);
+}
+
+static void set_parameters(Emitter *e, BlockTiling *t)
+{
+    ParameterSet *set = &t->parameters;
+    *set = emit_common_parameters(e);
+    if (t->step->split)
+        emit_parameter(set, "int64_t ", "part");
+    emit_parameter(set, emit_text(e, "Slices_%d *", t->number), "slices");
+    for (int s = 0; s < 2; s++)
+        for (int i = 0; i < set_of(t->c, s)->count; i++)
+            emit_parameter(set, "int64_t ", t->names[set_of(t->c, s)->list[i]->id]);
+    for (int i = 0; i < t->c->rows.count; i++) {
+        const Index *index = t->c->rows.list[i];
+        if (strcmp(t->rows[i].first, "0") && !e->block_first[index->id])
+            emit_parameter(set, "int64_t ", t->rows[i].first);
+        if (strcmp(t->rows[i].end, emit_extent(e, index)) && !e->block_first[index->id])
+            emit_parameter(set, "int64_t ", t->rows[i].end);
+    }
+    static const char *const numbers[] = { "row", "rows", "column", "columns" };
+    for (int i = 0; i < 4; i++)
+        emit_parameter(set, "int64_t ", numbers[i]);
+    emit_parameter(set, "int ", "stage");
+    emit_parameter(set, "int64_t ", "point");
+    emit_parameter(set, "int64_t ", "depth");
+    for (int r = 0; r < t->first_count; r++) {
+        Component components[STATE_COMPONENTS_MAX];
+        for (int i = 0, n = state_components(t->first[r], components); i < n; i++)
+            emit_parameter(set, emit_text(e, "%s *", emit_type(components[i].dtype, false)), block_state(e, r, &components[i]));
+    }
+}
+
+/* ---- the step ---- */
+
+static void open_loops(Emitter *e, const BlockTiling *t, const IndexSet *set)
+{
+    const Along *along = plain_bounds(e, set);
+    for (int i = 0; i < set->count; i++) {
+        const char *name = t->names[set->list[i]->id];
+        emit_line(e, "for (int64_t %s = %s; %s < %s; %s++) {", name, along[i].first, name, along[i].end, name);
+        emit_push(e)->loop = true;
+        emit_bind(e, set->list[i], name);
+    }
+}
+
+static void close_loops(Emitter *e, int count)
+{
+    while (count-- > 0) {
+        Scope *body = emit_pop(e);
+        emit_body(e, body);
+        emit_line(e, "}");
+    }
+}
+
+static void declare_states(Emitter *e, const BlockTiling *t)
+{
+    for (int r = 0; r < t->first_count; r++) {
+        Component components[STATE_COMPONENTS_MAX];
+        for (int i = 0, n = state_components(t->first[r], components); i < n; i++)
+            emit_line(e, "%s %s[WIDE_%d];", emit_type(components[i].dtype, false), block_state(e, r, &components[i]), t->number);
+    }
+    if (!t->first_count)
+        return;
+    emit_line(e, "UNROLL");
+    emit_line(e, "for (int c = 0; c < WIDE_%d; c++) {", t->number);
+    for (int r = 0; r < t->first_count; r++) {
+        Component components[STATE_COMPONENTS_MAX];
+        for (int i = 0, n = state_components(t->first[r], components); i < n; i++)
+            emit_line(e, "    %s[c] = %s;", block_state(e, r, &components[i]), emit_state_start(e, t->first[r], i, false));
+    }
+    emit_line(e, "}");
+}
+
+typedef struct Calls {
+    const char *find_columns, *tile, *use, *finish;
+} Calls;
+
+static const char *step_body(Emitter *e, BlockTiling *t, const Calls *calls)
+{
+    int n = t->number;
+    t->rows = NULL;
+    block_open(e, t);
+    t->columns = (Along *)plain_bounds(e, &t->c->columns);
+    t->depth = (Along *)plain_bounds(e, &t->c->depth);
+    emit_line(e, "Slices_%d *slices = (Slices_%d *)block_memory;", n, n);
+    emit_line(e, "const int64_t columns = %s, depth = %s;", count_of(e, &t->c->columns, t->columns),
+              count_of(e, &t->c->depth, t->depth));
+    open_loops(e, t, &t->c->batch);
+    open_loops(e, t, &t->c->kept_rows);
+    find_rows(e, t);
+    emit_line(e, "for (int64_t column = 0; column < columns; column += COLUMNS_%d) {", n);
+    e->scope->indent++;
+    declare_states(e, t);
+    if (calls->find_columns[0])
+        emit_line(e, "%s;", calls->find_columns);
+    emit_line(e, "for (int64_t row = 0; row < rows; row += ROWS_%d) {", n);
+    emit_line(e, "    %s sums[HIGH_%d][WIDE_%d];", dtype_c(t->dtype), n, n);
+    emit_line(e, "    %s", calls->tile);
+    emit_line(e, "    %s", calls->use);
+    emit_line(e, "}");
+    if (calls->finish[0])
+        emit_line(e, "%s", calls->finish);
+    e->scope->indent--;
+    emit_line(e, "}");
+    close_loops(e, t->c->batch.count + t->c->kept_rows.count);
+    return block_close(e);
+}
+
+static const char *constants(Emitter *e, const BlockTiling *t)
+{
+    const BlockTile *tile = t->c->block;
+    int n = t->number, line = BLOCK_LINE / (int)dtype_size(t->dtype), side = tile->side ? tile->side : line;
+    side = tile->high < side ? tile->high : side;
+    side = tile->wide < side ? tile->wide : side;
+    const char *own = tile->is_matrix ? "" : emit_text(e, ", SIDE_%d = %d, PAD_%d = %d", n, side, n, line);
+    return emit_text(e, "enum { ROWS_%d = %d, COLUMNS_%d = %d, DEPTH_%d = %d, STAGES_%d = %d, HIGH_%d = %d, WIDE_%d = %d%s };\n", n,
+                     tile->rows, n, tile->columns, n, t->c->depth_block, n, tile->stages, n, tile->high, n, tile->wide, own);
+}
+
+static Sample sample_of(const BlockTiling *t, const char *file)
+{
+    return (Sample){ .file = file, .number = t->number, .dtype = t->dtype, .word = dtype_c(t->dtype),
+                     .part = emit_element(t->c->packed), .lane = "" };
+}
+
+/* One product is added to its sum. */
+static const char *step_lines(Emitter *e, BlockTiling *t, bool starts)
+{
+    const char *sum = "sums[r][c]";
+    Scope *scope = block_open(e, t);
+    scope->indent = starts ? 3 : 4;
+    if (starts) {
+        emit_line(e, "%s = %s;", sum, emit_state_start(e, t->c->product, 0, false));
+    } else {
+        emit_know(e, t->c->left, (Value){ "left[r]", false });
+        emit_know(e, t->c->right, (Value){ "right[c]", false });
+        emit_state_step(e, t->c->product, &sum, false, NULL);
+    }
+    return emit_pop(e)->text.bytes;
+}
+
+static void put_line(Text *text, int indent, const char *line)
+{
+    text_print(text, "%*s%s\n", 4 * indent, "", line);
+}
+
+/* What is a kind of units' own: shared memory, places and products. */
+static const char *units(Emitter *e, BlockTiling *t)
+{
+    bool matrix = t->c->block->is_matrix;
+    Sample sample = sample_of(t, matrix ? "cuda/contract_mma.cu" : "cuda/contract_plain.cu");
+    const char *one = "                mma_%s(&sums[2 * r][2 * c], &sums[2 * r + 1][2 * c], left[r], &right[c / 2][c % 2 * 2]);\n";
+    Text text = text_new(e->arena);
+    if (matrix)
+        text_print(&text, "%.*s%s%s", (int)(strstr(one, "%s") - one), one, dtype_name(t->c->packed), strstr(one, "%s") + 2);
+    Hole hole = { matrix ? "multiply" : "step", matrix ? text.bytes : step_lines(e, t, false) };
+    return emit_skeleton(e, &sample, &hole, 1);
+}
+
+/* The functions that bring slices, and what the tile's function does with them. */
+typedef struct Fetching {
+    const char *functions[2], *find_columns;
+    Text find, first, next, put, mentions;
+} Fetching;
+
+static void fetch_side(Emitter *e, BlockTiling *t, int side, Fetching *f)
+{
+    const char *calls[3], *word = side ? "columns" : "rows", *name = side ? "fetch_columns" : "fetch_rows";
+    f->functions[side] = block_slices(e, t, side, calls);
+    bool values = calls[2][0];
+    const char *fetched = emit_text(e, "%s_fetched", word);
+    if (side)
+        f->find_columns = calls[0];
+    else if (calls[0][0])
+        put_line(&f->find, 1, emit_text(e, "%s;", calls[0]));
+    if (values)
+        put_line(&f->find, 1, emit_text(e, "%s %s[%s_EACH_%d];", dtype_c(t->dtype), fetched, side ? "COLUMNS" : "ROWS", t->number));
+    const char *call = block_call(e, t, name, calls[1]);
+    if (values)
+        call = emit_text(e, "%.*s, %s)", (int)strlen(call) - 1, call, fetched);
+    put_line(&f->first, 3, emit_text(e, "%s;", call));
+    put_line(&f->next, 3, emit_text(e, "%s;", call));
+    if (values) {
+        put_line(&f->first, 3, calls[2]);
+        put_line(&f->put, 3, calls[2]);
+    }
+    text_print(&f->mentions, "%s %s ", calls[0], calls[1]);
+}
+
+static const char *tile_call(Emitter *e, const BlockTiling *t, const Fetching *f, bool declare)
+{
+    ParameterSet set = { .count = 0 };
+    for (int i = 0; i < t->parameters.count; i++)
+        if (strcmp(t->parameters.list[i].name, "stage") && strcmp(t->parameters.list[i].name, "point"))
+            emit_parameter(&set, t->parameters.list[i].type, t->parameters.list[i].name);
+    return emit_parameters(e, &set, emit_text(e, "slices depth %s", f->mentions.bytes), declare);
+}
+
+void emit_block_product(Emitter *e)
+{
+    const Step *step = e->step;
+    BlockTiling tiling = { .c = step->contract, .step = step, .number = step->id + 1 }, *t = &tiling;
+    t->dtype = register_dtype(t->c->product->dtype);
+    t->names = ARENA_ARRAY(e->arena, const char *, e->plan->lowered->index_count);
+    const Calls none = { "", "", "", "" };
+    step_body(e, t, &none);    /* finds the names and the domain */
+    set_parameters(e, t);
+    for (int side = 0; side < 2; side++)
+        t->copied[side] = block_is_copied(e, t, side);
+    Fetching f = { .find_columns = "", .find = text_new(e->arena), .first = text_new(e->arena), .next = text_new(e->arena),
+                   .put = text_new(e->arena), .mentions = text_new(e->arena) };
+    for (int side = 0; side < 2; side++)
+        fetch_side(e, t, side, &f);
+    if (f.put.length)
+        f.put.bytes = (char *)emit_text(e, "        if (point < depth) {\n%s        }\n", f.put.bytes);
+    Calls calls = { .find_columns = f.find_columns };
+    calls.tile = emit_text(e, "tile_%d(%s, sums);", t->number, tile_call(e, t, &f, false));
+    const char *take = block_take(e, t, &calls.use), *finish = block_finish(e, t, &calls.finish);
+    const char *body = step_body(e, t, &calls);
+    ParameterSet common = emit_common_parameters(e);
+    if (step->split)
+        emit_parameter(&common, "int64_t ", "part");
+    Hole holes[] = {
+        { "title", emit_text(e, "/* %s */\n", emit_formula(e)) },
+        { "constants", constants(e, t) },
+        { "units", units(e, t) },
+        { "fetch", emit_text(e, "%s\n%s", f.functions[0], f.functions[1]) },
+        { "tile_head", emit_text(e, "INLINE void tile_%d(%s, %s sums[HIGH_%d][WIDE_%d])\n", t->number, tile_call(e, t, &f, true),
+                                 dtype_c(t->dtype), t->number, t->number) },
+        { "start", step_lines(e, t, true) },
+        { "find", f.find.bytes },
+        { "first", f.first.bytes },
+        { "next", f.next.bytes },
+        { "put", f.put.bytes },
+        { "after", take },
+        { "finish", finish },
+        { "whole", emit_text(e, "/* The step for one unit of work. */\nINLINE void step_%d(%s)\n{\n%s}\n", t->number,
+                             emit_parameters(e, &common, body, true), body) },
+    };
+    Sample sample = sample_of(t, "cuda/contract.cu");
+    text_print(&e->functions, "%s\n", emit_skeleton(e, &sample, holes, sizeof holes / sizeof *holes));
+    e->step = step;
+    e->calls[0][step->id] = emit_text(e, "step_%d(%s);", t->number, emit_parameters(e, &common, body, false));
+}
+
+const char *emit_block_memory(Emitter *e)
+{
+    int bytes = e->plan->block_bytes;
+    if (!bytes)
+        return "";
+    return emit_text(e, "/* Shared memory of a block, which its products use one after the other. */\n"
+                     "__shared__ __align__(16) char block_memory[%d];\n\n", bytes);
+}

@@ -1,0 +1,210 @@
+/* How operands come to shared memory: copied as they are where a side is read and no more, else computed. */
+#include <string.h>
+
+#include "emit_block.h"
+
+static const Term *side_of(const BlockTiling *t, int side)
+{
+    return side ? t->c->right : t->c->left;
+}
+
+static bool has_point(const BlockTiling *t, const Term *term)
+{
+    for (int i = 0; i < t->c->depth.count; i++)
+        if (term_has_index(term, t->c->depth.list[i]))
+            return true;
+    return false;
+}
+
+static bool is_point(const BlockTiling *t, const PositionPart *part)
+{
+    return part->index && indices_have(t->c->depth.list, t->c->depth.count, part->index);
+}
+
+/* Where an element is must be the sum of where its row begins and how far on its contracted point is, and of the latter nothing
+ * may have to be looked at. */
+bool block_is_copied(Emitter *e, const BlockTiling *t, int side)
+{
+    const Term *read = side_of(t, side);
+    if (read->kind != TERM_READ || read->dtype != t->c->packed)
+        return false;
+    for (int a = 0; a < read->read.tensor->rank; a++)
+        for (int k = 0; k < read->read.positions[a].count; k++) {
+            const PositionPart *part = &read->read.positions[a].parts[k];
+            if (part->gather ? has_point(t, part->gather) : is_point(t, part) && emit_is_unsafe(e, read, a))
+                return false;
+        }
+    return true;
+}
+
+/* The same read with the contracted indices alone, or with all others. */
+static const Term *part_of_read(Emitter *e, const BlockTiling *t, const Term *read, bool points)
+{
+    Term *part = ARENA_NEW(e->arena, Term);
+    *part = *read;
+    part->read.positions = ARENA_ARRAY(e->arena, Position, read->read.tensor->rank + 1);
+    for (int a = 0; a < read->read.tensor->rank; a++) {
+        const Position *whole = &read->read.positions[a];
+        Position *some = &part->read.positions[a];
+        *some = (Position){ .span = whole->span, .constant = points ? 0 : whole->constant };
+        for (int k = 0; k < whole->count; k++)
+            if (is_point(t, &whole->parts[k]) == points)
+                ARENA_APPEND(e->arena, some->parts, some->count, whole->parts[k]);
+    }
+    return part;
+}
+
+/* "" where it is 0. */
+static const char *offset_of(Emitter *e, const Term *read)
+{
+    const char *pointer = e->pointers[read->read.tensor->home->id], *text = emit_pointer(e, read);
+    return strcmp(pointer, text) ? text + strlen(pointer) + strlen(" + ") : "0";
+}
+
+static void decode_own(Emitter *e, const BlockTiling *t, int side)
+{
+    block_bind_kept(e, t);
+    block_decode(e, t, side ? &t->c->columns : &t->c->rows, side ? t->columns : t->rows, side ? "column_at" : "row_at");
+}
+
+static const char *head(Emitter *e, const BlockTiling *t, const char *name, const char *body, const char *more)
+{
+    const char *list = emit_parameters(e, &t->parameters, body, true);
+    return emit_text(e, "INLINE void %s_%d(%s%s)\n", name, t->number, list, more);
+}
+
+/* Where a row or column begins. */
+static const char *find_function(Emitter *e, BlockTiling *t, int side, const char **call)
+{
+    const Term *read = side_of(t, side), *own = part_of_read(e, t, read, false);
+    const char *word = side ? "column" : "row", *name = emit_text(e, "find_%ss", word), *size = side ? "COLUMNS" : "ROWS";
+    const char *variable = side ? "c" : "r";
+    Scope *function = block_open(e, t);
+    Scope *loop = emit_push(e), *body = emit_push(e);
+    (void)function;
+    body->branch = true;
+    decode_own(e, t, side);
+    const char *inside = emit_inside(e, read, own);
+    const char *offset = offset_of(e, own);
+    if (inside[0]) {
+        emit_line(e, "if (%s)", inside);
+        emit_line(e, "    from = %s;", offset);
+        emit_line(e, "else");
+        emit_line(e, "    FAIL(f, OUT_OF_RANGE - %d);", read->origin ? read->origin->id : 0);
+    } else {
+        emit_line(e, "from = %s;", offset);
+    }
+    emit_pop(e);
+    emit_line(e, "const int64_t %s_at = %s + %s;", word, word, variable);
+    emit_line(e, "int64_t from = INT64_MIN;");
+    emit_line(e, "if (%s_at < %ss) {", word, word);
+    emit_body(e, body);
+    emit_line(e, "}");
+    emit_line(e, "slices->%ss_at[%s] = from;", word, variable);
+    emit_pop(e);
+    emit_line(e, "for (int %s = (int)threadIdx.x; %s < %s_%d; %s += THREADS) {", variable, variable, size, t->number, variable);
+    emit_body(e, loop);
+    emit_line(e, "}");
+    const char *text = block_close(e);
+    *call = block_call(e, t, name, text);
+    return emit_text(e, "/* Where each %s begins in its array; INT64_MIN for those that are not there. */\n%s{\n%s}\n", word,
+                     head(e, t, name, text, ""), text);
+}
+
+/* Whether so many points from one on lie side by side. */
+static const char *line_test(Emitter *e, const BlockTiling *t, const Term *read)
+{
+    const IndexSet *depth = &t->c->depth;
+    const Index *last = depth->list[depth->count - 1];
+    const char *test = emit_text(e, "%s == 1", emit_stride(e, read->read.tensor, read->read.positions, last));
+    if (depth->count == 1)
+        return test;
+    return emit_text(e, "%s && %s + CHUNK_%d <= %s", test, t->names[last->id], t->number, emit_extent(e, last));
+}
+
+/* The number of a contracted point becomes its indices, and those how far on it is. */
+static const char *point_offset(Emitter *e, BlockTiling *t, int side, const char **locals)
+{
+    bool chunks = t->c->block->is_matrix;
+    const Term *read = side_of(t, side), *points = part_of_read(e, t, read, true);
+    Scope *function = block_open(e, t);
+    function->indent = chunks ? 3 : 2;
+    block_decode(e, t, &t->c->depth, t->depth, "point_at");
+    emit_line(e, "const int64_t offset = %s;", offset_of(e, points));
+    if (chunks)
+        emit_line(e, "const int is_line = %s;", line_test(e, t, read));
+    emit_pop(e);
+    const char *text = function->text.bytes;
+    const char *pointer = e->pointers[read->read.tensor->home->id];
+    *locals = emit_text(e, "%s    const %s *data = %s;\n", emit_locals(e, emit_text(e, "%s %s", text, pointer)), emit_element(read->dtype),
+                        pointer);
+    return text;
+}
+
+static const char *fetch_of(Emitter *e, BlockTiling *t, int side, const Hole *holes, int count)
+{
+    const Contract *c = t->c;
+    bool lines = side ? c->columns_along : c->rows_along;
+    const char *file = c->block->is_matrix ? "chunks" : !t->copied[side] ? "values" : lines ? "lines" : "copies";
+    Sample sample = { .file = emit_text(e, "cuda/contract_%s.cu", file), .number = t->number, .dtype = t->dtype, .columns = side,
+                      .word = dtype_c(t->dtype), .part = emit_element(c->packed), .lane = "" };
+    return emit_skeleton(e, &sample, holes, count);
+}
+
+/* One point of a chunk that is no line. */
+static const char *one_value(Emitter *e, BlockTiling *t, const Term *points)
+{
+    Scope *function = block_open(e, t);
+    function->indent = 4;
+    block_decode(e, t, &t->c->depth, t->depth, "next_at");
+    emit_line(e, "value = data[from + %s];", offset_of(e, points));
+    emit_pop(e);
+    return function->text.bytes;
+}
+
+/* What is copied. */
+static const char *copies(Emitter *e, BlockTiling *t, int side, const char *calls[3])
+{
+    const char *locals, *find = find_function(e, t, side, &calls[0]), *offset = point_offset(e, t, side, &locals);
+    const char *name = side ? "fetch_columns" : "fetch_rows";
+    const char *needs = emit_text(e, "slices stage point depth %s%s", locals, offset);
+    calls[1] = needs;
+    calls[2] = "";
+    bool chunks = t->c->block->is_matrix;
+    Hole holes[] = { { "find", find }, { "head", head(e, t, name, needs, "") }, { "locals", locals }, { "offset", offset },
+                     { "value", chunks ? one_value(e, t, part_of_read(e, t, side_of(t, side), true)) : NULL } };
+    return fetch_of(e, t, side, holes, sizeof holes / sizeof *holes - !chunks);
+}
+
+/* What is computed. */
+static const char *values(Emitter *e, BlockTiling *t, int side, const char *calls[3])
+{
+    const char *name = side ? "fetch_columns" : "fetch_rows", *size = side ? "COLUMNS" : "ROWS", *word = side ? "columns" : "rows";
+    bool along = side ? t->c->columns_along : t->c->rows_along;
+    Scope *function = block_open(e, t), *body = emit_push(e);
+    (void)function;
+    body->indent = 3;
+    body->branch = body->loop = true;
+    decode_own(e, t, side);
+    block_decode(e, t, &t->c->depth, t->depth, "point_at");
+    const char *value = emit_term(e, side_of(t, side)).text;
+    emit_line(e, "value = %s;", emit_bare(e, value));
+    emit_pop(e);
+    emit_pop(e);
+    const char *text = emit_without_unread(e->arena, body->text.bytes), *outside = function->text.bytes;
+    const char *locals = emit_text(e, "%s%s", emit_locals(e, emit_text(e, "%s%s", outside, text)), outside);
+    const char *needs = emit_text(e, "%s %s point depth %s%s", word, side ? "column" : "row", locals, text);
+    const char *length = along ? emit_text(e, "%s_%d", size, t->number) : emit_text(e, "DEPTH_%d", t->number);
+    const char *quotient = emit_text(e, "    return at / %s;\n", length), *remainder = emit_text(e, "    return at %% %s;\n", length);
+    const char *more = emit_text(e, ", %s fetched[%s_EACH_%d]", dtype_c(t->dtype), size, t->number);
+    calls[0] = "";
+    calls[1] = needs;
+    calls[2] = emit_text(e, "put_%s_%d(slices, stage, %s_fetched);", word, t->number, word);
+    Hole holes[] = { { "point_of", along ? quotient : remainder }, { "place_of", along ? remainder : quotient }, { "head", head(e, t, name, needs, more) }, { "locals", locals }, { "value", text } };
+    return fetch_of(e, t, side, holes, sizeof holes / sizeof *holes);
+}
+
+const char *block_slices(Emitter *e, BlockTiling *t, int side, const char *calls[3])
+{
+    return t->copied[side] ? copies(e, t, side, calls) : values(e, t, side, calls);
+}

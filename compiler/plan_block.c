@@ -1,0 +1,247 @@
+/* Tiled products on a grid: which side is rows and which columns, and what tile a block of threads has. */
+#include <math.h>
+
+#include "planning.h"
+
+enum {
+    UNKNOWN = 1024,               /* rows or columns where an extent is not known: large tiles do badly on few */
+    STATE_WORDS = 16,             /* of a thread's registers, that leave room for the rest */
+    NEEDED = 4,                   /* of the blocks that give all of the machine work this part keeps its multipliers busy */
+    OFFSET_BYTES = 8              /* of a row or column: where it begins */
+};
+
+#define READ_COST 2.0   /* what a number costs that a thread reads from shared memory, in multiplications */
+
+/* The index along which a side's elements are stored side by side, else that of the innermost loop. */
+static Index *last_of(const Planner *planner, const Step *step, const IndexSet *own)
+{
+    const Tensor *tensor = step->statement->outputs[0].tensor;
+    Index *last = NULL;
+    for (int i = 0; i < step->loop_count; i++)
+        if (indices_have(own->list, own->count, step->loops[i]))
+            last = step->loops[i];
+    for (int a = 0; a < tensor->rank; a++) {
+        int64_t stride = planner_stride(planner, tensor, a);
+        if ((stride == 1 || (stride == NO_STRIDE && a == tensor->rank - 1)) && indices_have(own->list, own->count, tensor->axes[a]))
+            last = (Index *)tensor->axes[a];
+    }
+    return last;
+}
+
+/* Neighbouring threads have neighbouring columns, which is how results are stored. */
+bool block_choose_sides(const Planner *planner, const Step *step, const Product *product, Sides *sides)
+{
+    const Tensor *tensor = step->statement->outputs[0].tensor;
+    *sides = (Sides){ .left = 0 };
+    for (int a = 0; a < tensor->rank; a++) {
+        int64_t stride = planner_stride(planner, tensor, a);
+        bool along = stride == 1 || (stride == NO_STRIDE && a == tensor->rank - 1);
+        if (along && indices_have(product->own[0].list, product->own[0].count, tensor->axes[a]))
+            sides->left = 1;
+    }
+    sides->row = last_of(planner, step, &product->own[sides->left]);
+    sides->column = last_of(planner, step, &product->own[1 - sides->left]);
+    return sides->row && sides->column;
+}
+
+/* ---- which tile ---- */
+
+static double points(const Planner *planner, const IndexSet *set)
+{
+    const Extents *extents = planner->hints->extents;
+    double product = 1;
+    for (int i = 0; i < set->count; i++) {
+        int64_t extent = extents ? extents->of[set->list[i]->origin->id] : -1;
+        product *= extent < 0 ? UNKNOWN : fmax((double)extent, 1);
+    }
+    return product;
+}
+
+/* How many contracted points a slice has. */
+static int slice_depth(const Contract *c)
+{
+    return c->block->is_matrix ? c->block->depth * BLOCK_LINE / (int)dtype_size(c->packed) : c->block->depth;
+}
+
+/* Slices of both operands, and where their lines begin. Behind each point's rows there is room for a line, so that different points
+ * are in different banks. */
+static int operand_bytes(const Contract *c)
+{
+    int lines = c->block->rows + c->block->columns, pad = c->block->is_matrix ? 0 : BLOCK_LINE;
+    int padded = lines * (int)dtype_size(c->packed) + 2 * pad;
+    return c->block->stages * slice_depth(c) * padded + lines * OFFSET_BYTES;
+}
+
+/* Behind them the states of columns, of each warp. */
+static int state_bytes(const Planner *planner, const Step *step, const Contract *c)
+{
+    int bytes = 0, warps = planner->plan->target->grid->threads / planner->plan->target->grid->lanes;
+    for (int r = 0; r < step->root_count && c->reduces; r++) {
+        Component components[STATE_COMPONENTS_MAX];
+        for (int i = 0, n = state_components(step->roots[r], components); i < n; i++)
+            bytes += warps * c->block->columns * (int)fmax((double)dtype_size(components[i].dtype), 4) + OFFSET_BYTES;
+    }
+    return bytes;
+}
+
+/* The time of tiles of this kind: of one after the other, where all blocks at once make them; in multiplications of a thread. */
+static double time_of(const Planner *planner, const Contract *c, const BlockTile *tile)
+{
+    const Grid *grid = planner->plan->target->grid;
+    double one = (double)tile->high * tile->wide + READ_COST * (tile->high + tile->wide);
+    double row_tiles = ceil(points(planner, &c->rows) / tile->rows);
+    double column_tiles = ceil(points(planner, &c->columns) / tile->columns);
+    double blocks = column_tiles * points(planner, &c->batch) * (c->reduces ? points(planner, &c->kept_rows) : row_tiles);
+    return one * (c->reduces ? row_tiles : 1) * fmax(blocks * NEEDED / grid->blocks, 1);
+}
+
+/* Whether a read that may be out of range stands in a where that the first reduction does not take as bounds of the rows: then it
+ * is made only where it is chosen, and a tile has all of them. */
+static void find_where(void *user, const Term *term)
+{
+    *(bool *)user |= term->kind == TERM_SELECT;
+}
+
+static bool has_column(const Contract *c, const Term *condition)
+{
+    for (int i = 0; i < c->columns.count; i++)
+        if (term_has_index(condition, c->columns.list[i]))
+            return true;
+    return false;
+}
+
+static bool is_read_rashly(const Planner *planner, const Step *step, const Contract *c)
+{
+    if (planner_reads_plainly(planner, c->left) && planner_reads_plainly(planner, c->right))
+        return false;
+    const Term *x = c->reduces ? step->roots[0]->reduce.argument : NULL;
+    if (x && step->root_count == 1 && x->kind == TERM_SELECT && state_skips(step->roots[0], x->select.no))
+        return has_column(c, x->select.condition) || c->rows.count > 1 ||
+               !condition_only_bounds(x->select.condition, c->rows.list[0]);
+    bool where = false;
+    for (int o = 0; o < step->statement->output_count; o++)
+        term_each_below(planner->arena, step->statement->outputs[o].value, find_where, &where);
+    bool inside = false;    /* a where of the sides' own is evaluated with them */
+    term_each_below(planner->arena, c->left, find_where, &inside);
+    term_each_below(planner->arena, c->right, find_where, &inside);
+    return where && !inside;
+}
+
+/* What a thread's states take of its registers may leave room for fewer blocks, and so may where results go that have several
+ * indices. */
+static int resident_blocks(const Step *step, const Contract *c)
+{
+    int words = 0;
+    for (int r = 0; r < step->root_count && c->reduces; r++) {
+        Component components[STATE_COMPONENTS_MAX];
+        for (int i = 0, n = state_components(step->roots[r], components); i < n; i++)
+            words += c->block->wide * (dtype_size(components[i].dtype) > 4 ? 2 : 1);
+    }
+    if (!c->reduces && c->rows.count + c->columns.count > 2)
+        words = 2 * STATE_WORDS;
+    return words > STATE_WORDS && c->block->resident > 2 ? 2 : c->block->resident;
+}
+
+/* Whether a read's contracted indices stand alone at axes. */
+static bool stands_alone(const Contract *c, const Term *read)
+{
+    for (int a = 0; a < read->read.tensor->rank; a++)
+        for (int k = 0; k < c->depth.count; k++) {
+            const Position *position = &read->read.positions[a];
+            bool there = false;
+            for (int i = 0; i < position->count; i++)
+                there |= position->parts[i].gather ? term_has_index(position->parts[i].gather, c->depth.list[k])
+                                                   : position->parts[i].index == c->depth.list[k];
+            if (there && !position_is_plain(position))
+                return false;
+        }
+    return true;
+}
+
+/* Whether tensor cores multiply it: a sum of products of two narrow numbers that are read as they are. Then those are packed. */
+static bool is_narrow(Contract *c)
+{
+    Component sum[STATE_COMPONENTS_MAX];
+    state_components(c->product, sum);
+    const Term *left, *right;
+    if (!product_of_reads(c, sum, &left, &right) || !stands_alone(c, left) || !stands_alone(c, right) ||
+        (left->dtype != DTYPE_BF16 && left->dtype != DTYPE_F16 && left->dtype != DTYPE_I8))
+        return false;
+    c->packed = left->dtype;
+    c->left = left;
+    c->right = right;
+    return true;
+}
+
+/* The tile of a list that takes the least time; the last one, for tests, where tiles are forced. */
+static const BlockTile *choose(Planner *planner, const Step *step, Contract *c, const BlockTile *tiles, Dtype sum)
+{
+    const Grid *grid = planner->plan->target->grid;
+    const BlockTile *chosen = NULL;
+    double best = 0;
+    for (const BlockTile *tile = tiles; tile->rows; tile++) {
+        bool last = tile[1].rows == 0, forced = planner->hints->nests == NESTS_TILED;
+        double time = time_of(planner, c, tile);
+        c->block = tile;
+        int bytes = operand_bytes(c) + state_bytes(planner, step, c);
+        if (forced != last || (int)dtype_size(sum) > tile->bytes || bytes > grid->shared_bytes || (chosen && time >= best))
+            continue;
+        best = time;
+        chosen = tile;
+    }
+    return chosen;
+}
+
+bool block_choose_tile(Planner *planner, const Step *step, Contract *c)
+{
+    const Grid *grid = planner->plan->target->grid;
+    for (int i = c->kept_rows.count - 1; i >= 0 && !c->reduces; i--) {    /* all that stays is flattened */
+        ARENA_APPEND(planner->arena, c->rows.list, c->rows.count, c->kept_rows.list[i]);
+        for (int k = c->rows.count - 1; k > 0; k--) {
+            Index *moved = c->rows.list[k];
+            c->rows.list[k] = c->rows.list[k - 1];
+            c->rows.list[k - 1] = moved;
+        }
+    }
+    if (!c->reduces)
+        c->kept_rows.count = 0;
+    Dtype sum = register_dtype(c->product->dtype);
+    c->packed = sum;
+    c->group = c->row_block = c->near = 1;
+    const BlockTile *chosen = is_narrow(c) ? choose(planner, step, c, grid->matrices, sum) : NULL;
+    if (!chosen) {
+        c->packed = sum;
+        chosen = choose(planner, step, c, grid->tiles, sum);
+    }
+    if (!chosen || is_read_rashly(planner, step, c))
+        return false;
+    c->block = chosen;
+    int bytes = operand_bytes(c) + state_bytes(planner, step, c);
+    planner->plan->block_bytes = (int)fmax(planner->plan->block_bytes, (bytes + 15) / 16 * 16);
+    c->resident = resident_blocks(step, c);
+    c->tile_rows = chosen->rows;
+    c->tile_vectors = chosen->columns / grid->lanes;
+    c->depth_block = slice_depth(c);
+    c->rows_along = !lies_along(planner, c->left, c->depth.list[c->depth.count - 1]);
+    c->columns_along = !lies_along(planner, c->right, c->depth.list[c->depth.count - 1]);
+    return true;
+}
+
+const Size *block_split(const Planner *planner, const Step *step)
+{
+    enum { ROW_TILES = 2 };    /* of a part, at least: so many pay for merging it */
+    const Contract *c = step->contract;
+    const Grid *grid = planner->plan->target->grid;
+    bool forced = planner->hints->nests == NESTS_TILED, known = planner->hints->extents && planner->hints->extents->complete;
+    if (!c->reduces || c->rows.count > 1 || !step_can_split(step) || !(forced || known))
+        return NULL;
+    double tiles = ceil(points(planner, &c->columns) / c->block->columns);
+    tiles *= points(planner, &c->batch) * points(planner, &c->kept_rows);
+    double rows = points(planner, &c->rows), least = ROW_TILES * c->block->rows, parts = grid->blocks / (NEEDED * tiles);
+    if (!forced && (parts < 2 || rows < 2 * least))
+        return NULL;
+    Arena *arena = planner->arena;
+    const Size *most = size_constant(arena, forced ? grid->blocks : (int64_t)parts);
+    const Size *fair = size_op(arena, SIZE_CEIL_DIV, size_extent(arena, c->rows.list[0]->origin), most);
+    return size_op(arena, SIZE_MAX_OF, fair, size_constant(arena, (int64_t)least));
+}

@@ -1,0 +1,56 @@
+/* Products of matrices in a warp's registers. A library of regions, as templates/types.c is. With EINC_MODEL they are whoever's
+ * who compiles: tests/cuda_emulator.h has models in C++.
+ *
+ * Of 16 rows by 32 bytes a lane has four words: with row = lane / 4 and word = lane % 4 those at (row, word), (row + 8, word),
+ * (row, word + 4), (row + 8, word + 4). Of 8 columns by 32 bytes it has (column, word) and (column, word + 4) with column = lane /
+ * 4. Of the sums it has columns 2 * word and 2 * word + 1 of both rows. */
+#include "../types.c"
+
+//{ load_matrices
+#ifndef EINC_MODEL
+/* Four matrices of 8 lines by 16 bytes from shared memory: lanes 8 * m to 8 * m + 7 say where the lines of the m-th begin, and
+ * each lane gets word lane % 4 of line lane / 4 of all. */
+INLINE void load_matrices(uint32_t words[4], const void *line)
+{
+    asm volatile("ldmatrix.sync.aligned.m8n8.x4.shared.b16 {%0, %1, %2, %3}, [%4];"
+                 : "=r"(words[0]), "=r"(words[1]), "=r"(words[2]), "=r"(words[3])
+                 : "r"((unsigned)__cvta_generic_to_shared(line)) : "memory");
+}
+#endif
+//}
+
+//{ mma_bf16
+#ifndef EINC_MODEL
+/* Adds to two sums of one row and two of the row 8 further on. */
+INLINE void mma_bf16(float *sums, float *below, const uint32_t left[4], const uint32_t right[2])
+{
+    asm("mma.sync.aligned.m16n8k16.row.col.f32.bf16.bf16.f32 {%0, %1, %2, %3}, {%4, %5, %6, %7}, {%8, %9}, {%0, %1, %2, %3};"
+        : "+f"(sums[0]), "+f"(sums[1]), "+f"(below[0]), "+f"(below[1])
+        : "r"(left[0]), "r"(left[1]), "r"(left[2]), "r"(left[3]), "r"(right[0]), "r"(right[1]));
+}
+#endif
+//}
+
+//{ mma_f16
+#ifndef EINC_MODEL
+/* Adds to two sums of one row and two of the row 8 further on. */
+INLINE void mma_f16(float *sums, float *below, const uint32_t left[4], const uint32_t right[2])
+{
+    asm("mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32 {%0, %1, %2, %3}, {%4, %5, %6, %7}, {%8, %9}, {%0, %1, %2, %3};"
+        : "+f"(sums[0]), "+f"(sums[1]), "+f"(below[0]), "+f"(below[1])
+        : "r"(left[0]), "r"(left[1]), "r"(left[2]), "r"(left[3]), "r"(right[0]), "r"(right[1]));
+}
+#endif
+//}
+
+//{ mma_i8
+#ifndef EINC_MODEL
+/* Adds to two sums of one row and two of the row 8 further on. */
+INLINE void mma_i8(int32_t *sums, int32_t *below, const uint32_t left[4], const uint32_t right[2])
+{
+    asm("mma.sync.aligned.m16n8k32.row.col.s32.s8.s8.s32 {%0, %1, %2, %3}, {%4, %5, %6, %7}, {%8, %9}, {%0, %1, %2, %3};"
+        : "+r"(sums[0]), "+r"(sums[1]), "+r"(below[0]), "+r"(below[1])
+        : "r"(left[0]), "r"(left[1]), "r"(left[2]), "r"(left[3]), "r"(right[0]), "r"(right[1]));
+}
+#endif
+//}

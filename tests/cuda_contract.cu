@@ -1,0 +1,62 @@
+/* The template of tiled products for CUDA as it stands, in tests/cuda_emulator.h: its sample with sizes around the edges of tiles
+ * and slices, with SAMPLE_NARROW on tensor cores. Says what is wrong, and ends with 1 then. */
+#include "../templates/cuda/contract.cu"
+
+extern "C" __global__ void product(const Frame frame)
+{
+    step_N(&frame);
+}
+
+enum { LINES = 80, POINTS = 80 };
+
+static partu A[LINES * POINTS], B[LINES * POINTS];
+static float out[LINES];
+
+#ifdef SAMPLE_NARROW
+#define NUMBER(x) to_f32_bf16(x)
+#define PART(x) to_bf16_f32(x)
+#else
+#define NUMBER(x) (x)
+#define PART(x) (x)
+#endif
+
+/* Whether out[j] is the largest sum[k](A[i,k] * B[j,k]) of all i. The numbers are whole, so that sums are exact. */
+static bool is_right(int64_t rows, int64_t columns, int64_t depth)
+{
+    for (int64_t j = 0; j < columns; j++) {
+        float most = -INFINITY;
+        for (int64_t i = 0; i < rows; i++) {
+            float sum = 0;
+            for (int64_t k = 0; k < depth; k++)
+                sum += NUMBER(A[i * depth + k]) * NUMBER(B[j * depth + k]);
+            most = sum > most ? sum : most;
+        }
+        if (out[j] != most)
+            return false;
+    }
+    return true;
+}
+
+int main()
+{
+    static const int64_t sizes[] = { 0, 1, 31, 32, 33, 64, 79 }, depths[] = { 0, 1, 7, 8, 9, 32, 40, 79 };
+    int wrong = 0;
+    for (int i = 0; i < LINES * POINTS; i++) {
+        A[i] = PART((float)(i * 7919 % 23 - 11));
+        B[i] = PART((float)(i * 104729 % 19 - 9));
+    }
+    for (int r = 0; r < 7; r++)
+        for (int c = 0; c < 7; c++)
+            for (int k = 0; k < 8; k++) {
+                Frame frame = { A, B, out, sizes[r], sizes[c], depths[k] };
+                void *arguments[] = { &frame };
+                for (int j = 0; j < LINES; j++)
+                    out[j] = 12345;
+                bool ran = cudaLaunchKernel(product, dim3(1), dim3(THREADS), arguments, 0, NULL) == cudaSuccess;
+                if (ran && is_right(sizes[r], sizes[c], depths[k]) && (out[sizes[c]] == 12345))
+                    continue;
+                printf("a product of %d x %d x %d\n", (int)sizes[r], (int)sizes[c], (int)depths[k]);
+                wrong = 1;
+            }
+    return wrong;
+}

@@ -1,0 +1,728 @@
+/* einc compile 'Q[i,j,k]:bf16, D[m,n,k]:bf16 -> [i,j,m,n] | max n | sum j' --target cuda:sm_90a -o narrow_maxsim.cu --header narrow_maxsim.h
+ *
+ *     Q[i,j,k]:bf16, D[m,n,k]:bf16 -> ijmn | max n | sum j
+ *
+ * target cuda:sm_90a, 32 lanes
+ * launch 1: block of i: 1, block of m: 1
+ *   step 1: store tmp1[i,j,m] = max[n](sum[k](Q[i,j,k] * D[m,n,k]))
+ *     tiles of 128 x 64: rows n, columns i j, contracted k, 32 at a time in shared memory, 8 x 8 sums of a thread,
+ *             on tensor cores
+ *     loops i m j, 32 lanes along j
+ *   step 2: store out[i,m] = sum[j](tmp1[i,j,m])
+ *     loops i m, 32 lanes along j
+ * tmp1: a block, row_tmp1 * 4 bytes
+ * workspace workers * (align(row_tmp1 * 4, 64)) */
+#ifdef __CUDACC_RTC__
+typedef signed char int8_t;
+typedef short int16_t;
+typedef int int32_t;
+typedef long long int64_t;
+typedef unsigned char uint8_t;
+typedef unsigned short uint16_t;
+typedef unsigned int uint32_t;
+typedef unsigned long long uint64_t;
+#define INT32_MIN (-2147483647 - 1)
+#define INT32_MAX 2147483647
+#define INT64_MIN (-9223372036854775807LL - 1)
+#define INT64_MAX 9223372036854775807LL
+#define INT64_C(x) x##LL
+#else
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+#endif
+
+#ifndef NARROW_MAXSIM_H
+#define NARROW_MAXSIM_H
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* Arrays of the device. Strides count elements, and may be 0 or negative; data is aligned to its numbers. An array of rank 0
+ * has no shape. Complex numbers are two floats, f16 and bf16 their 16 bits, bool one byte. */
+typedef struct narrow_maxsim_args {
+    struct {    /* input Q, bf16 */
+        const uint16_t *data;
+        int64_t shape[3], stride[3];
+    } Q;
+    struct {    /* input D, bf16 */
+        const uint16_t *data;
+        int64_t shape[3], stride[3];
+    } D;
+    struct {    /* output, f32[i,m] */
+        float *data;
+        int64_t shape[2], stride[2];
+    } out;
+} narrow_maxsim_args;
+
+#ifndef __CUDACC_RTC__
+/* The bytes of workspace, on the device, that narrow_maxsim() wants for these shapes and so many blocks of threads at once. 0, or why
+ * not. */
+int narrow_maxsim_workspace(const narrow_maxsim_args *args, int workers, size_t *bytes);
+
+/* Starts the kernel on a stream (a cudaStream_t) and does not wait. `workspace` is aligned to 64 bytes; with more of it than one
+ * block wants, more blocks run at once. 0, or a negative number: -2 an argument that has no meaning, -3 shapes that do not
+ * fit, -4 too small a workspace, -6 what cudaGetLastError() says. Thread-safe. */
+int narrow_maxsim(const narrow_maxsim_args *args, void *workspace, size_t bytes, void *stream);
+
+/* Waits for the stream. 0, or why the kernel that had the workspace failed: -6 what cudaGetLastError() says, -16 and below a
+ * position out of range (outputs are then undefined). */
+int narrow_maxsim_status(const void *workspace, void *stream);
+#endif
+
+#ifdef __cplusplus
+}
+#endif
+#endif
+
+/* What a kernel returns when it is not 0; a read out of range is OUT_OF_RANGE - the number of the operand. */
+enum { BAD_ARGUMENT = -2, BAD_SHAPES = -3, BAD_WORKSPACE = -4, BAD_MACHINE = -6, OUT_OF_RANGE = -16 };
+
+/* Threads of a block and of a warp, and how many blocks have registers at once. */
+enum { THREADS = 128, WARP = 32, WARPS = THREADS / WARP, RESIDENT = 2 };
+
+#ifndef INFINITY
+#define INFINITY (__int_as_float(0x7F800000))
+#define NAN (__int_as_float(0x7FFFFFFF))
+#endif
+
+#define INLINE static __device__ __forceinline__
+
+#define UNROLL _Pragma("unroll")
+
+#define UNROLL_SOME _Pragma("unroll 4")
+
+/* Elements are aligned to their size: the launcher looks. */
+#define UNALIGNED
+
+typedef uint16_t bf16u UNALIGNED;
+
+typedef float f32u UNALIGNED;
+
+INLINE float max_f32(float a, float b)
+{
+    return b > a || b != b ? b : a;
+}
+
+/* Helpers of both the launcher and the kernels. */
+#define PLAIN static inline __host__ __device__ __attribute__((unused))
+
+#define SHARED static inline __host__ __device__ __attribute__((unused))
+
+#define SIZE_TOO_LARGE INT64_MAX
+
+PLAIN int64_t size_min(int64_t a, int64_t b)
+{
+    return a < b ? a : b;
+}
+
+PLAIN int64_t size_max(int64_t a, int64_t b)
+{
+    return a > b ? a : b;
+}
+
+SHARED int64_t size_add(int64_t a, int64_t b)
+{
+    return a > SIZE_TOO_LARGE - b ? SIZE_TOO_LARGE : a + b;
+}
+
+SHARED int64_t size_mul(int64_t a, int64_t b)
+{
+    if (a == SIZE_TOO_LARGE || b == SIZE_TOO_LARGE)
+        return SIZE_TOO_LARGE;
+    return b && a > SIZE_TOO_LARGE / b ? SIZE_TOO_LARGE : a * b;
+}
+
+SHARED int64_t size_ceil_div(int64_t a, int64_t b)
+{
+    if (a == SIZE_TOO_LARGE || b == SIZE_TOO_LARGE)
+        return SIZE_TOO_LARGE;
+    return b ? a / b + (a % b != 0) : a;
+}
+
+/* Up to a multiple of the unit. */
+SHARED int64_t size_align(int64_t a, int64_t unit)
+{
+    return a > SIZE_TOO_LARGE - unit ? SIZE_TOO_LARGE : (a + unit - 1) / unit * unit;
+}
+
+/* Whether a shape is one; axes of size 1 get stride 0, so that they stretch. */
+PLAIN int settle(const int64_t *shape, int64_t *stride, int rank)
+{
+    for (int a = 0; a < rank; a++) {
+        if (shape[a] < 0)
+            return 0;
+        if (shape[a] == 1)
+            stride[a] = 0;
+    }
+    return 1;
+}
+
+PLAIN int is_shape(const int64_t *shape, int rank)
+{
+    for (int a = 0; a < rank; a++)
+        if (shape[a] < 0)
+            return 0;
+    return 1;
+}
+
+/* The common size of two axes, where 1 gives way; -1 when they disagree. */
+PLAIN int64_t meet(int64_t a, int64_t b)
+{
+    return a == b || b == 1 ? a : a == 1 ? b : -1;
+}
+
+/* The last index of a point's number, and what is left of it. Most numbers are short, and dividing these is cheap. */
+INLINE int64_t take_index(int64_t *rest, int64_t extent)
+{
+    const int64_t all = *rest;
+    if ((uint64_t)(all | extent) >> 32 == 0) {
+        *rest = (uint32_t)all / (uint32_t)extent;
+        return (uint32_t)all % (uint32_t)extent;
+    }
+    *rest = all / extent;
+    return all % extent;
+}
+
+/* The threads that work on one point: a warp, or the whole block where it has fewer points than warps. */
+typedef struct Team {
+    int rank, size;            /* of a thread among its team */
+    int number, count;         /* of the team among those of the block */
+} Team;
+
+INLINE Team team_of(int64_t points)
+{
+    Team team;
+    team.size = points < WARPS ? THREADS : WARP;
+    team.rank = (int)threadIdx.x % team.size;
+    team.number = (int)threadIdx.x / team.size;
+    team.count = THREADS / team.size;
+    return team;
+}
+
+/* What the team's threads have read and written is done. */
+INLINE void team_wait(Team team)
+{
+    if (team.size > WARP)
+        __syncthreads();
+    else
+        __syncwarp();
+}
+
+INLINE float later_f32(float x, int apart)
+{
+    return __shfl_down_sync(0xFFFFFFFF, x, apart);
+}
+
+#ifndef EINC_MODEL
+/* Begins to copy the first `bytes` of 16; the others become zeros. Both ends are aligned to 16. */
+INLINE void copy_line(void *to, const void *from, int bytes)
+{
+    asm volatile("cp.async.cg.shared.global [%0], [%1], 16, %2;"
+                 :: "r"((unsigned)__cvta_generic_to_shared(to)), "l"(from), "r"(bytes) : "memory");
+}
+#endif
+
+#ifndef EINC_MODEL
+/* What this thread has begun to copy since the last time is a group. */
+INLINE void copies_end(void)
+{
+    asm volatile("cp.async.commit_group;" ::: "memory");
+}
+#endif
+
+#ifndef EINC_MODEL
+/* All groups of this thread but the last OPEN are there. */
+template <int OPEN>
+INLINE void copies_wait(void)
+{
+    asm volatile("cp.async.wait_group %0;" :: "n"(OPEN) : "memory");
+}
+#endif
+
+#ifndef EINC_MODEL
+/* Four matrices of 8 lines by 16 bytes from shared memory: lanes 8 * m to 8 * m + 7 say where the lines of the m-th begin, and
+ * each lane gets word lane % 4 of line lane / 4 of all. */
+INLINE void load_matrices(uint32_t words[4], const void *line)
+{
+    asm volatile("ldmatrix.sync.aligned.m8n8.x4.shared.b16 {%0, %1, %2, %3}, [%4];"
+                 : "=r"(words[0]), "=r"(words[1]), "=r"(words[2]), "=r"(words[3])
+                 : "r"((unsigned)__cvta_generic_to_shared(line)) : "memory");
+}
+#endif
+
+#ifndef EINC_MODEL
+/* Adds to two sums of one row and two of the row 8 further on. */
+INLINE void mma_bf16(float *sums, float *below, const uint32_t left[4], const uint32_t right[2])
+{
+    asm("mma.sync.aligned.m16n8k16.row.col.f32.bf16.bf16.f32 {%0, %1, %2, %3}, {%4, %5, %6, %7}, {%8, %9}, {%0, %1, %2, %3};"
+        : "+f"(sums[0]), "+f"(sums[1]), "+f"(below[0]), "+f"(below[1])
+        : "r"(left[0]), "r"(left[1]), "r"(left[2]), "r"(left[3]), "r"(right[0]), "r"(right[1]));
+}
+#endif
+
+/* One call: the operands, what follows from their shapes, and the workspace. */
+typedef struct Frame {
+    narrow_maxsim_args in;    /* strides of axes of size 1 are 0 here */
+    int64_t extent_i;
+    int64_t extent_j;
+    int64_t extent_k;
+    int64_t extent_m;
+    int64_t extent_n;
+    int64_t units_1;
+    int64_t row_tmp1;
+    int64_t per_worker;
+    int64_t grain_1, tasks_1;
+    int64_t shared;
+    char *workspace;
+} Frame;
+
+/* The workspace begins with the status where positions are computed: a failure is noted, and the kernels run on. */
+#define FAIL(f, code) (*(volatile int *)(f)->workspace = (code))
+
+/* Shared memory of a block, which its products use one after the other. */
+__shared__ __align__(16) char block_memory[39440];
+
+/* tmp1[i,j,m] = max[n](sum[k](Q[i,j,k] * D[m,n,k])) */
+enum { ROWS_1 = 128, COLUMNS_1 = 64, DEPTH_1 = 32, STAGES_1 = 3, HIGH_1 = 8, WIDE_1 = 8 };
+/* Warps side by side in a tile, and lanes of one; what a warp has of it; a line's chunks, and a chunk's points. */
+enum { LANES_1 = 4, WARPS_ACROSS_1 = COLUMNS_1 / WIDE_1 / LANES_1 };
+enum { WARP_ROWS_1 = HIGH_1 * WARP / LANES_1, WARP_COLUMNS_1 = WIDE_1 * LANES_1 };
+enum { CHUNK_1 = 16 / sizeof(bf16u), CHUNKS_1 = DEPTH_1 / CHUNK_1 };
+
+/* What the block has in shared memory: some slices of both operands, and where in its array each row and each column begins. */
+typedef struct __align__(16) Slices_1 {
+    bf16u rows[STAGES_1][ROWS_1][DEPTH_1], columns[STAGES_1][COLUMNS_1][DEPTH_1];
+    int64_t rows_at[ROWS_1], columns_at[COLUMNS_1];
+} Slices_1;
+
+/* Where a chunk of a line is: two lines have all banks, so each pair of lines has its chunks in another order. */
+INLINE int chunk_1(int line, int chunk)
+{
+    return (chunk ^ (line / 2 & (CHUNKS_1 - 1))) * CHUNK_1;
+}
+
+/* The first row and column of a warp. */
+INLINE int warp_row_1(void)
+{
+    return (int)threadIdx.x / WARP / WARPS_ACROSS_1 * WARP_ROWS_1;
+}
+
+INLINE int warp_column_1(void)
+{
+    return (int)threadIdx.x / WARP % WARPS_ACROSS_1 * WARP_COLUMNS_1;
+}
+
+/* Which of the tile's rows, or columns, is a thread's r-th: of 16 rows and 8 columns it has rows 8 apart, and two columns. */
+INLINE int row_1(int r)
+{
+    return warp_row_1() + r / 2 * 16 + r % 2 * 8 + (int)threadIdx.x % WARP / LANES_1;
+}
+
+INLINE int column_1(int c)
+{
+    return warp_column_1() + c / 2 * 8 + (int)threadIdx.x % LANES_1 * 2 + c % 2;
+}
+
+/* Adds the products of a slice; points that are not there are zeros. */
+INLINE void multiply_1(const Slices_1 *slices, int stage, int64_t points, float sums[HIGH_1][WIDE_1])
+{
+    const int lane = (int)threadIdx.x % WARP;
+    (void)points;
+    UNROLL
+    for (int chunk = 0; chunk < CHUNKS_1; chunk += 2) {
+        uint32_t left[HIGH_1 / 2][4], right[WIDE_1 / 4][4];
+        UNROLL
+        for (int r = 0; r < HIGH_1 / 2; r++) {
+            const int line = warp_row_1() + r * 16 + lane % 16;
+            load_matrices(left[r], slices->rows[stage][line] + chunk_1(line, chunk + lane / 16));
+        }
+        UNROLL
+        for (int c = 0; c < WIDE_1 / 4; c++) {
+            const int line = warp_column_1() + c * 16 + lane / 16 * 8 + lane % 8;
+            load_matrices(right[c], slices->columns[stage][line] + chunk_1(line, chunk + lane / 8 % 2));
+        }
+        UNROLL
+        for (int r = 0; r < HIGH_1 / 2; r++) {
+            UNROLL
+            for (int c = 0; c < WIDE_1 / 2; c++) {
+                mma_bf16(&sums[2 * r][2 * c], &sums[2 * r + 1][2 * c], left[r], &right[c / 2][c % 2 * 2]);
+            }
+        }
+    }
+}
+
+/* Where each row begins in its array; INT64_MIN for those that are not there. */
+INLINE void find_rows_1(const Frame *f, Slices_1 *slices, int64_t m, int64_t row, int64_t rows)
+{
+    const int64_t D_0 = f->in.D.stride[0], D_1 = f->in.D.stride[1];
+    for (int r = (int)threadIdx.x; r < ROWS_1; r += THREADS) {
+        const int64_t row_at = row + r;
+        int64_t from = INT64_MIN;
+        if (row_at < rows) {
+            const int64_t n = row_at;
+            from = m * D_0 + n * D_1;
+        }
+        slices->rows_at[r] = from;
+    }
+}
+
+/* Begins to copy the slice from a contracted point on; points that are not there are zeros. */
+INLINE void fetch_rows_1(const Frame *f, Slices_1 *slices, int stage, int64_t point, int64_t depth)
+{
+    const bf16u *D = (const bf16u *)f->in.D.data;
+    const int64_t D_2 = f->in.D.stride[2];
+    const bf16u *data = D;
+    UNROLL_SOME
+    for (int at = (int)threadIdx.x; at < ROWS_1 * CHUNKS_1; at += THREADS) {
+        const int chunk = at % CHUNKS_1, r = at / CHUNKS_1;
+        const int64_t point_at = point + chunk * CHUNK_1, from = slices->rows_at[r];
+        const int count = from == INT64_MIN ? 0 : (int)size_min(depth - point_at, CHUNK_1);
+        bf16u *to = slices->rows[stage][r] + chunk_1(r, chunk);
+        if (count > 0) {
+            const int64_t k = point_at;
+            const int64_t offset = k * D_2;
+            const int is_line = D_2 == 1;
+            if (is_line && (uint64_t)(data + from + offset) % 16 == 0) {
+                copy_line(to, data + from + offset, count * (int)sizeof(bf16u));
+                continue;
+            }
+        }
+        for (int next = 0; next < CHUNK_1; next++) {
+            const int64_t next_at = point_at + next;
+            bf16u value = 0;
+            if (next < count) {
+                const int64_t k = next_at;
+                value = data[from + k * D_2];
+            }
+            to[next] = value;
+        }
+    }
+}
+
+/* Where each column begins in its array; INT64_MIN for those that are not there. */
+INLINE void find_columns_1(const Frame *f, int64_t i_first, Slices_1 *slices, int64_t column, int64_t columns)
+{
+    const int64_t extent_j = f->extent_j, Q_0 = f->in.Q.stride[0];
+    const int64_t Q_1 = f->in.Q.stride[1];
+    for (int c = (int)threadIdx.x; c < COLUMNS_1; c += THREADS) {
+        const int64_t column_at = column + c;
+        int64_t from = INT64_MIN;
+        if (column_at < columns) {
+            int64_t column_rest = column_at;
+            const int64_t j = take_index(&column_rest, extent_j);
+            const int64_t i = i_first + column_rest;
+            from = i * Q_0 + j * Q_1;
+        }
+        slices->columns_at[c] = from;
+    }
+}
+
+/* Begins to copy the slice from a contracted point on; points that are not there are zeros. */
+INLINE void fetch_columns_1(const Frame *f, Slices_1 *slices, int stage, int64_t point, int64_t depth)
+{
+    const bf16u *Q = (const bf16u *)f->in.Q.data;
+    const int64_t Q_2 = f->in.Q.stride[2];
+    const bf16u *data = Q;
+    UNROLL_SOME
+    for (int at = (int)threadIdx.x; at < COLUMNS_1 * CHUNKS_1; at += THREADS) {
+        const int chunk = at % CHUNKS_1, r = at / CHUNKS_1;
+        const int64_t point_at = point + chunk * CHUNK_1, from = slices->columns_at[r];
+        const int count = from == INT64_MIN ? 0 : (int)size_min(depth - point_at, CHUNK_1);
+        bf16u *to = slices->columns[stage][r] + chunk_1(r, chunk);
+        if (count > 0) {
+            const int64_t k = point_at;
+            const int64_t offset = k * Q_2;
+            const int is_line = Q_2 == 1;
+            if (is_line && (uint64_t)(data + from + offset) % 16 == 0) {
+                copy_line(to, data + from + offset, count * (int)sizeof(bf16u));
+                continue;
+            }
+        }
+        for (int next = 0; next < CHUNK_1; next++) {
+            const int64_t next_at = point_at + next;
+            bf16u value = 0;
+            if (next < count) {
+                const int64_t k = next_at;
+                value = data[from + k * Q_2];
+            }
+            to[next] = value;
+        }
+    }
+}
+
+/* The sums of the tile from a row and a column on. */
+INLINE void tile_1(const Frame *f, int64_t i_first, Slices_1 *slices, int64_t m, int64_t row, int64_t rows,
+        int64_t column, int64_t columns, int64_t depth, float sums[HIGH_1][WIDE_1])
+{
+    UNROLL
+    for (int r = 0; r < HIGH_1; r++) {
+        UNROLL
+        for (int c = 0; c < WIDE_1; c++)
+            sums[r][c] = 0.0f;
+    }
+    find_rows_1(f, slices, m, row, rows);
+    __syncthreads();
+    for (int stage = 0; stage < STAGES_1 - 1; stage++) {
+        const int64_t point = stage * DEPTH_1;
+        if (point < depth) {
+            fetch_rows_1(f, slices, stage, point, depth);
+            fetch_columns_1(f, slices, stage, point, depth);
+        }
+        copies_end();
+    }
+    int now = 0;
+    for (int64_t at = 0; at < depth; at += DEPTH_1, now = now + 1 < STAGES_1 ? now + 1 : 0) {
+        copies_wait<STAGES_1 - 2>();
+        __syncthreads();
+        const int64_t point = at + (STAGES_1 - 1) * DEPTH_1;
+        const int stage = now > 0 ? now - 1 : STAGES_1 - 1;
+        if (point < depth) {
+            fetch_rows_1(f, slices, stage, point, depth);
+            fetch_columns_1(f, slices, stage, point, depth);
+        }
+        copies_end();
+        multiply_1(slices, now, depth - at, sums);
+    }
+}
+
+/* The first reduction takes a tile's sums. */
+INLINE void take_1(int64_t row, int64_t rows, float *largest_1, float sums[HIGH_1][WIDE_1])
+{
+    UNROLL
+    for (int r = 0; r < HIGH_1; r++) {
+        const int64_t row_at = row + row_1(r);
+        if (row_at >= rows)
+            break;
+        UNROLL
+        for (int c = 0; c < WIDE_1; c++) {
+            largest_1[c] = max_f32(largest_1[c], sums[r][c]);
+        }
+    }
+}
+
+/* The threads of a column merge what they found: the lanes of a warp first, then its warps through shared memory. */
+INLINE void finish_1(const Frame *f, char *own, int64_t i_first, int64_t m_first, Slices_1 *slices, int64_t m,
+        int64_t column, int64_t columns, float *largest_1)
+{
+    const int64_t extent_j = f->extent_j, row_tmp1 = f->row_tmp1;
+    f32u *tmp1 = (f32u *)own;
+    const int64_t tmp1_0 = extent_j, tmp1_2 = row_tmp1;
+    typedef struct States {
+        float largest_1[WARPS / WARPS_ACROSS_1][COLUMNS_1];
+    } States;
+    States *states = (States *)(slices + 1);
+    for (int apart = WARP / 2; apart >= LANES_1; apart /= 2) {
+        UNROLL
+        for (int c = 0; c < WIDE_1; c++) {
+            const float later_largest = later_f32(largest_1[c], apart);
+            largest_1[c] = max_f32(largest_1[c], later_largest);
+        }
+    }
+    if ((int)threadIdx.x % WARP < LANES_1) {
+        UNROLL
+        for (int c = 0; c < WIDE_1; c++) {
+            states->largest_1[(int)threadIdx.x / WARP / WARPS_ACROSS_1][column_1(c)] = largest_1[c];
+        }
+    }
+    __syncthreads();
+    for (int c = (int)threadIdx.x; c < COLUMNS_1; c += THREADS) {
+        const int64_t column_at = column + c;
+        if (column_at >= columns)
+            break;
+        int64_t column_rest = column_at;
+        const int64_t j = take_index(&column_rest, extent_j);
+        const int64_t i = i_first + column_rest;
+        float largest = states->largest_1[0][c];
+        for (int warp = 1; warp < WARPS / WARPS_ACROSS_1; warp++) {
+            largest = max_f32(largest, states->largest_1[warp][c]);
+        }
+        tmp1[(i - i_first) * tmp1_0 + j + (m - m_first) * tmp1_2] = largest;
+    }
+    __syncthreads();
+}
+
+/* The step for one unit of work. */
+INLINE void step_1(const Frame *f, char *own, int64_t i_first, int64_t i_end, int64_t m_first, int64_t m_end)
+{
+    const int64_t extent_j = f->extent_j, extent_k = f->extent_k;
+    const int64_t extent_n = f->extent_n;
+    Slices_1 *slices = (Slices_1 *)block_memory;
+    const int64_t columns = (i_end - i_first) * extent_j, depth = extent_k;
+    for (int64_t m = m_first; m < m_end; m++) {
+        const int64_t rows = extent_n;
+        for (int64_t column = 0; column < columns; column += COLUMNS_1) {
+            float largest_1[WIDE_1];
+            UNROLL
+            for (int c = 0; c < WIDE_1; c++) {
+                largest_1[c] = -INFINITY;
+            }
+            find_columns_1(f, i_first, slices, column, columns);
+            for (int64_t row = 0; row < rows; row += ROWS_1) {
+                float sums[HIGH_1][WIDE_1];
+                tile_1(f, i_first, slices, m, row, rows, column, columns, depth, sums);
+                take_1(row, rows, largest_1, sums);
+            }
+            finish_1(f, own, i_first, m_first, slices, m, column, columns, largest_1);
+        }
+    }
+}
+
+/* out[i,m] = sum[j](tmp1[i,j,m]) */
+INLINE void step_2_at(const Frame *f, char *own, int64_t i_first, int64_t m_first, int64_t i, int64_t m,
+        const Team team)
+{
+    const int64_t extent_j = f->extent_j, row_tmp1 = f->row_tmp1;
+    f32u *out = (f32u *)f->in.out.data;
+    const int64_t out_0 = f->in.out.stride[0], out_1 = f->in.out.stride[1];
+    f32u *tmp1 = (f32u *)own;
+    const int64_t tmp1_0 = extent_j, tmp1_2 = row_tmp1;
+    float sum[4];
+    for (int chain = 0; chain < 4; chain++)
+        sum[chain] = 0.0f;
+    int64_t j_at = team.rank;
+    for (; j_at + 3 * team.size < extent_j; j_at += 4 * team.size) {
+        UNROLL
+        for (int chain = 0; chain < 4; chain++) {
+            const int64_t j = j_at + chain * team.size;
+            sum[chain] = sum[chain] + tmp1[(i - i_first) * tmp1_0 + j + (m - m_first) * tmp1_2];
+        }
+    }
+    for (; j_at < extent_j; j_at += team.size) {
+        sum[0] = sum[0] + tmp1[(i - i_first) * tmp1_0 + j_at + (m - m_first) * tmp1_2];
+    }
+    for (int chain = 1; chain < 4; chain++)
+        sum[0] = sum[0] + sum[chain];
+    for (int apart = WARP / 2; apart > 0; apart /= 2) {
+        const float later_sum = later_f32(sum[0], apart);
+        sum[0] = sum[0] + later_sum;
+    }
+    __shared__ float sum_of[WARPS];
+    if (threadIdx.x % WARP == 0) {
+        sum_of[threadIdx.x / WARP] = sum[0];
+    }
+    team_wait(team);
+    sum[0] = sum_of[team.size > WARP ? 0 : threadIdx.x / WARP];
+    for (int warp = 1; warp < team.size / WARP; warp++) {
+        sum[0] = sum[0] + sum_of[warp];
+    }
+    team_wait(team);
+    team_wait(team);
+    if (team.rank == 0) {
+        out[i * out_0 + m * out_1] = sum[0];
+    }
+}
+
+INLINE void step_2(const Frame *f, char *own, int64_t i_first, int64_t i_end, int64_t m_first, int64_t m_end)
+{
+    const int64_t points = (i_end - i_first) * (m_end - m_first);
+    const Team team = team_of(points);
+    for (int64_t point = team.number; point < points; point += team.count) {
+        int64_t rest = point;
+        const int64_t m = m_first + take_index(&rest, m_end - m_first);
+        const int64_t i = i_first + rest;
+        step_2_at(f, own, i_first, m_first, i, m, team);
+    }
+}
+
+extern "C" __global__ void __launch_bounds__(THREADS,
+        RESIDENT) narrow_maxsim_launch_1(const __grid_constant__ Frame frame)
+{
+    const Frame *f = &frame;
+    char *own = f->workspace + f->shared + blockIdx.x * f->per_worker;
+    const int64_t extent_m = f->extent_m;
+    for (int64_t task = blockIdx.x; task < f->tasks_1; task += gridDim.x) {
+        const int64_t units_end = size_min((task + 1) * f->grain_1, f->units_1);
+        for (int64_t unit = task * f->grain_1; unit < units_end; unit++) {
+            int64_t rest = unit;
+            const int64_t m_first = rest % extent_m, m_end = m_first + 1;
+            rest /= size_max(extent_m, 1);
+            const int64_t i_first = rest, i_end = i_first + 1;
+            step_1(f, own, i_first, i_end, m_first, m_end);
+            __syncthreads();
+            step_2(f, own, i_first, i_end, m_first, m_end);
+            __syncthreads();
+        }
+    }
+}
+
+
+#ifndef __CUDACC_RTC__
+/* Fills in the frame: extents from the shapes, which must agree; then tiles and workspace, which follow from them. */
+static int prepare(Frame *f, const narrow_maxsim_args *args, int workers)
+{
+    (void)workers;
+    memset(f, 0, sizeof *f);
+    f->in = *args;
+    if (!settle(f->in.Q.shape, f->in.Q.stride, 3))
+        return BAD_SHAPES;
+    if (!settle(f->in.D.shape, f->in.D.stride, 3))
+        return BAD_SHAPES;
+    if (!is_shape(f->in.out.shape, 2))
+        return BAD_SHAPES;
+    const int64_t extent_i = f->extent_i = f->in.Q.shape[0];
+    const int64_t extent_j = f->extent_j = f->in.Q.shape[1];
+    const int64_t extent_k = f->extent_k = meet(f->in.Q.shape[2], f->in.D.shape[2]);
+    if (extent_k < 0)
+        return BAD_SHAPES;
+    const int64_t extent_m = f->extent_m = f->in.D.shape[0];
+    const int64_t extent_n = f->extent_n = f->in.D.shape[1];
+    if (f->in.out.shape[0] != extent_i || f->in.out.shape[1] != extent_m)
+        return BAD_SHAPES;
+    if (extent_i > 0 && extent_m > 0 && extent_j > 0 && extent_n < 1)
+        return BAD_SHAPES;
+    f->units_1 = size_mul(extent_i, extent_m);
+    const int64_t row_tmp1 = f->row_tmp1 = size_add(size_mul(size_ceil_div(extent_j, 32), 32), 16);
+    f->per_worker = size_align(size_mul(row_tmp1, 4), 64);
+    f->grain_1 = size_max(size_ceil_div(f->units_1, 2147483647), 1);
+    f->tasks_1 = size_ceil_div(f->units_1, f->grain_1);
+    return 0;
+}
+
+/* Starts a block for each task, or as many as there are own parts of the workspace for. */
+static int launch(void (*kernel)(const Frame), const Frame *f, int64_t tasks, int64_t workers, cudaStream_t stream)
+{
+    void *arguments[] = { (void *)f };
+    if (tasks == 0)
+        return 0;
+    return cudaLaunchKernel(kernel, dim3((unsigned)size_min(tasks, workers)), dim3(THREADS), arguments, 0,
+                            stream) != cudaSuccess;
+}
+
+int narrow_maxsim_workspace(const narrow_maxsim_args *args, int workers, size_t *bytes)
+{
+    Frame f;
+    int status = workers < 1 || !args || !bytes ? BAD_ARGUMENT : prepare(&f, args, workers);
+    if (status)
+        return status;
+    int64_t all = size_add(f.shared, size_mul(workers, f.per_worker));
+    *bytes = (size_t)all;
+    return all == SIZE_TOO_LARGE ? BAD_WORKSPACE : 0;
+}
+
+int narrow_maxsim(const narrow_maxsim_args *args, void *workspace, size_t bytes, void *stream)
+{
+    Frame frame, *f = &frame;
+    int status = args ? prepare(f, args, 1) : BAD_ARGUMENT;
+    if (status)
+        return status;
+    int64_t all = size_add(f->shared, f->per_worker), workers = INT32_MAX;
+    if (all > 0 && (all == SIZE_TOO_LARGE || (uint64_t)all > bytes || !workspace || (uintptr_t)workspace % 64))
+        return BAD_WORKSPACE;
+    if (f->per_worker > 0)
+        workers = size_min(workers, (int64_t)((bytes - (uint64_t)f->shared) / (uint64_t)f->per_worker));
+    f->workspace = (char *)workspace;
+    if ((uintptr_t)f->in.Q.data % 2 || (uintptr_t)f->in.D.data % 2 || (uintptr_t)f->in.out.data % 4)
+        return BAD_ARGUMENT;
+    if (launch(narrow_maxsim_launch_1, f, f->tasks_1, workers, (cudaStream_t)stream))
+        return BAD_MACHINE;
+    return 0;
+}
+
+int narrow_maxsim_status(const void *workspace, void *stream)
+{
+    int status = 0;
+    (void)workspace;
+    return cudaStreamSynchronize((cudaStream_t)stream) == cudaSuccess ? status : BAD_MACHINE;
+}
+#endif
