@@ -9,7 +9,7 @@ static const char *const words[] = {
     "slices", "row", "rows", "column", "columns", "depth", "sums", "left", "right", "stage", "now", "point", "points", "p", "line", "lane",
     "chunk", "count", "next_at", "to", "r", "c", "at", "turn", "from", "data", "offset", "is_there", "is_line", "one", "first", "end",
     "row_at", "column_at", "point_at", "value", "fetched", "row_rest", "column_rest", "point_rest", "apart", "warp", "states", "next",
-    "rows_fetched", "columns_fetched", "States", "down", "across", "part"
+    "rows_fetched", "columns_fetched", "States", "down", "across", "part", "is_met"
 };
 
 bool emit_block_uses(const char *name)
@@ -145,6 +145,32 @@ static Domain apply_domain(Emitter *e, BlockTiling *t, LoopBounds *bounds)
     return domain;
 }
 
+static void find_term(void *user, const Term *term)
+{
+    const Term **sought = user;
+    *sought = *sought == term ? NULL : *sought;
+}
+
+static bool holds(const Emitter *e, const Term *term, const Term *part)
+{
+    term_each_below(e->arena, term, find_term, &part);
+    return !part;
+}
+
+/* The condition of the where that the one reduction behind the product skips, or that the step stores, if what it gives otherwise
+ * has nothing to do with the product, and it can be asked anywhere. */
+static const Term *asked_for(const Emitter *e, const BlockTiling *t)
+{
+    const Statement *statement = t->step->statement;
+    const Term *x = t->first_count == 1 ? t->first[0]->reduce.argument : statement->outputs[0].value;
+    if (t->first_count > 1 || (!t->first_count && statement->output_count > 1) || x->kind != TERM_SELECT ||
+        (t->first_count && !state_skips(t->first[0], x->select.no)))
+        return NULL;
+    const Term *condition = x->select.condition;
+    bool safe = !e->misses[condition->id] && !e->fixed[condition->id];
+    return safe && !holds(e, condition, t->c->product) && !holds(e, x->select.no, t->c->product) ? condition : NULL;
+}
+
 /* How many points a flattened group has. */
 static const char *count_of(Emitter *e, const IndexSet *set, const Along *along)
 {
@@ -270,8 +296,20 @@ static void declare_states(Emitter *e, const BlockTiling *t)
 }
 
 typedef struct Calls {
-    const char *find_columns, *tile, *use, *finish;
+    const char *find_columns, *meet, *tile, *use, *finish;
 } Calls;
+
+/* The sums of a tile and what becomes of them. What is stored where nobody asks for them does not need them. */
+static void put_tile(Emitter *e, const BlockTiling *t, const Calls *calls)
+{
+    bool asks = calls->meet[0];
+    if (asks)
+        emit_line(e, t->first_count ? "if (%s) {" : "if (%s)", calls->meet);
+    emit_line(e, "%s%s", asks ? "    " : "", calls->tile);
+    emit_line(e, "%s%s", asks && t->first_count ? "    " : "", calls->use);
+    if (asks && t->first_count)
+        emit_line(e, "}");
+}
 
 static const char *step_body(Emitter *e, BlockTiling *t, const Calls *calls)
 {
@@ -293,8 +331,9 @@ static const char *step_body(Emitter *e, BlockTiling *t, const Calls *calls)
         emit_line(e, "%s;", calls->find_columns);
     emit_line(e, "for (int64_t row = 0; row < rows; row += ROWS_%d) {", n);
     emit_line(e, "    %s sums[HIGH_%d][WIDE_%d];", dtype_c(t->dtype), n, n);
-    emit_line(e, "    %s", calls->tile);
-    emit_line(e, "    %s", calls->use);
+    e->scope->indent++;
+    put_tile(e, t, calls);
+    e->scope->indent--;
     emit_line(e, "}");
     if (calls->finish[0])
         emit_line(e, "%s", calls->finish);
@@ -400,9 +439,10 @@ void emit_block_product(Emitter *e)
     BlockTiling tiling = { .c = step->contract, .step = step, .number = step->id + 1 }, *t = &tiling;
     t->dtype = register_dtype(t->c->product->dtype);
     t->names = ARENA_ARRAY(e->arena, const char *, e->plan->lowered->index_count);
-    const Calls none = { "", "", "", "" };
+    const Calls none = { "", "", "", "", "" };
     step_body(e, t, &none);    /* finds the names and the domain */
     set_parameters(e, t);
+    t->asked = asked_for(e, t);
     for (int side = 0; side < 2; side++)
         t->copied[side] = block_is_copied(e, t, side);
     Fetching f = { .find_columns = "", .find = text_new(e->arena), .first = text_new(e->arena), .next = text_new(e->arena),
@@ -413,7 +453,7 @@ void emit_block_product(Emitter *e)
         f.put.bytes = (char *)emit_text(e, "        if (point < depth) {\n%s        }\n", f.put.bytes);
     Calls calls = { .find_columns = f.find_columns };
     calls.tile = emit_text(e, "tile_%d(%s, sums);", t->number, tile_call(e, t, &f, false));
-    const char *take = block_take(e, t, &calls.use), *finish = block_finish(e, t, &calls.finish);
+    const char *meet = block_meet(e, t, &calls.meet), *take = block_take(e, t, &calls.use), *finish = block_finish(e, t, &calls.finish);
     const char *body = step_body(e, t, &calls);
     ParameterSet common = emit_common_parameters(e);
     if (step->split)
@@ -430,7 +470,7 @@ void emit_block_product(Emitter *e)
         { "first", f.first.bytes },
         { "next", f.next.bytes },
         { "put", f.put.bytes },
-        { "after", take },
+        { "after", emit_text(e, "%s%s%s", meet, meet[0] ? "\n" : "", take) },
         { "finish", finish },
         { "whole", emit_text(e, "/* The step for one unit of work. */\nINLINE void step_%d(%s)\n{\n%s}\n", t->number,
                              emit_parameters(e, &common, body, true), body) },

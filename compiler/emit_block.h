@@ -22,6 +22,7 @@ typedef struct BlockTiling {
     int first_count;
     const Term **inside;          /* under these conditions */
     int inside_count;
+    const Term *asked;            /* where it holds nowhere in a tile, nobody asks for the tile's sums; NULL: all are asked for */
     bool copied[2];               /* whether rows, and columns, are copied as they are */
     ParameterSet parameters;      /* all that a function may ask for */
 } BlockTiling;
@@ -43,6 +44,7 @@ const char *block_call(Emitter *e, const BlockTiling *t, const char *name, const
 
 /* emit_block_sums.c: whole functions */
 const char *block_take(Emitter *e, BlockTiling *t, const char **call);
+const char *block_meet(Emitter *e, BlockTiling *t, const char **call);
 const char *block_finish(Emitter *e, BlockTiling *t, const char **call);
 
 #endif

@@ -28,21 +28,19 @@ static void use_sum(Emitter *e, const BlockTiling *t)
         emit_store(e, &t->step->statement->outputs[o]);
 }
 
-const char *block_take(Emitter *e, BlockTiling *t, const char **call)
+/* Loops over a thread's rows and columns of a tile, around what is written between the two. One of the columns that is not there is
+ * taken for the last, or left out. */
+static void open_sums(Emitter *e, BlockTiling *t, bool clamps)
 {
-    Scope *rows, *columns, *chosen = NULL;
-    bool takes = t->first_count > 0;
     block_open(e, t);
     block_bind_kept(e, t);
-    rows = emit_push(e);
-    rows->loop = true;
+    emit_push(e)->loop = true;
     emit_line(e, "const int64_t row_at = row + row_%d(r);", t->number);
     emit_line(e, "if (row_at >= rows)");
     emit_line(e, "    break;");
     block_decode(e, t, &t->c->rows, t->rows, "row_at");
-    columns = emit_push(e);
-    columns->loop = true;
-    if (takes) {    /* one that is not there is taken for the last: nobody asks what comes of it */
+    emit_push(e)->loop = true;
+    if (clamps) {
         emit_line(e, "const int64_t column_at = size_min(column + column_%d(c), columns - 1);", t->number);
     } else {
         emit_line(e, "const int64_t column_at = column + column_%d(c);", t->number);
@@ -50,33 +48,56 @@ const char *block_take(Emitter *e, BlockTiling *t, const char **call)
         emit_line(e, "    break;");
     }
     block_decode(e, t, &t->c->columns, t->columns, "column_at");
-    const char *test = t->inside_count ? emit_bare(e, emit_conditions(e, t->inside, t->inside_count)) : NULL;
-    if (test) {
-        chosen = emit_push(e);
-        chosen->branch = true;
+}
+
+static void close_sums(Emitter *e, const BlockTiling *t)
+{
+    static const char *const loops[] = { "for (int c = 0; c < WIDE_%d; c++) {", "for (int r = 0; r < HIGH_%d; r++) {" };
+    for (int i = 0; i < 2; i++) {
+        Scope *body = emit_pop(e);
+        emit_line(e, "UNROLL");
+        emit_line(e, loops[i], t->number);
+        emit_body(e, body);
+        emit_line(e, "}");
     }
+}
+
+const char *block_take(Emitter *e, BlockTiling *t, const char **call)
+{
+    bool takes = t->first_count > 0;    /* nobody asks what a column finds that is not there */
+    open_sums(e, t, takes);
+    const char *test = t->inside_count ? emit_bare(e, emit_conditions(e, t->inside, t->inside_count)) : NULL;
+    if (test)
+        emit_push(e)->branch = true;
     use_sum(e, t);
     if (test) {
-        emit_pop(e);
+        Scope *chosen = emit_pop(e);
         emit_line(e, "if (%s) {", test);
         emit_body(e, chosen);
         emit_line(e, "}");
     }
-    emit_pop(e);
-    emit_line(e, "UNROLL");
-    emit_line(e, "for (int c = 0; c < WIDE_%d; c++) {", t->number);
-    emit_body(e, columns);
-    emit_line(e, "}");
-    emit_pop(e);
-    emit_line(e, "UNROLL");
-    emit_line(e, "for (int r = 0; r < HIGH_%d; r++) {", t->number);
-    emit_body(e, rows);
-    emit_line(e, "}");
+    close_sums(e, t);
     const char *text = block_close(e), *name = takes ? "take" : "store";
     const char *list = emit_parameters(e, &t->parameters, text, false);
     *call = emit_text(e, "%s_%d(%s%ssums);", name, t->number, list, list[0] ? ", " : "");
     const char *comment = takes ? "The first reduction takes a tile's sums." : "Stores what comes of a tile's sums.";
     return function(e, t, comment, name, text, true);
+}
+
+/* Whether somebody asks for a sum of the tile: all threads have the same answer. */
+const char *block_meet(Emitter *e, BlockTiling *t, const char **call)
+{
+    *call = "";
+    if (!t->asked)
+        return "";
+    open_sums(e, t, false);
+    emit_line(e, "is_met |= %s;", emit_bare(e, emit_term(e, t->asked).text));
+    close_sums(e, t);
+    const char *body = emit_without_unread(e->arena, emit_pop(e)->text.bytes);
+    const char *text = emit_text(e, "%s    int is_met = 0;\n%s    return __syncthreads_or(is_met);\n", emit_locals(e, body), body);
+    *call = emit_text(e, "meet_%d(%s)", t->number, emit_parameters(e, &t->parameters, text, false));
+    return emit_text(e, "/* Whether somebody asks for a sum of the tile. */\nINLINE int meet_%d(%s)\n{\n%s}\n", t->number,
+                     emit_parameters(e, &t->parameters, text, true), text);
 }
 
 /* ---- the end of a column ---- */

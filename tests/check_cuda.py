@@ -43,6 +43,7 @@ LOGSUM = ('ik,jk->ij | logsumexp j', 'i,k j,k')
 LENGTHS = ('Q[i,j,k], D[m,n,k] -> [i,j,m,n] | where(@n < len[m], _, -inf) | max n | sum j', 'Q=i,j,k D=m,n,k len=m:n')
 SHORT = ('Q[i,j,k], D[m,c,k] -> [i,j,m,c] | where(@c < len[m], _, -inf) | max c | sum j', 'Q=i,j,k D=m,c,k len=m:c')
 NARROW = ('ik,jk->ij', 'i,k:b j,k:b')
+CAUSAL = ('qd,kd->qk | where(@k <= @q && @q < @k + 20, exp(_ / 4), 0) | sum k', 'q,d k,d')
 NARROWSUM = ('ik,jk->ij | max j | sum i', 'i,k:c j,k:c')
 BYTES = ('ik,jk->ij', 'i,k:c j,k:c')
 MIXED = ('ik,jk->ij', 'i,k:c j,k:b')
@@ -122,6 +123,8 @@ TILE_FAULTS = [
     ('the last column is nobody\'s', LOGSUM, r's/column_at >= columns/column_at >= columns - 1/g'),
     ('indices of columns in another order', PAIRS, r's/take_index\(&column_rest, /take_index(\&column_rest, 1 + /'),
     ('indices of rows, too', PAIRS, r's/take_index\(&row_rest, /take_index(\&row_rest, 1 + /'),
+    ('tiles are left out that somebody asks for', CAUSAL, r's/is_met \|= /is_met = r == 0 \&\& /'),
+    ('each thread looks for itself', CAUSAL, r's/return __syncthreads_or\(is_met\)/return is_met/'),
     ('lengths are not looked at', LENGTHS, r's/size_min\(extent_n, limit\)/extent_n/'),
     ('lines that are none', ALONG, r's/is_line &= [^;]*;/;/'),
     ('lines that are not aligned', ALONG, r's/ && \(uint64_t\)\(data \+ from \+ offset\) % 16 == 0\)/)/'),

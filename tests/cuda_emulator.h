@@ -347,6 +347,20 @@ template <class T> UNWATCHED static void give(const T *x, int place)
     wait_at(AT_WARP, place);
 }
 
+/* Whether a thread of the block gives something other than 0. */
+UNWATCHED static int any_of_block(int x, int place)
+{
+    memcpy(current->given, &x, sizeof x);
+    wait_at(AT_BLOCK, place);
+    int any = 0;
+    for (unsigned t = 0; t < block_size; t++) {
+        memcpy(&x, blocks[current->block].fibres[t].given, sizeof x);
+        any |= x != 0;
+    }
+    wait_at(AT_BLOCK, -place);
+    return any;
+}
+
 template <class T> UNWATCHED static T lane_gave(unsigned lane)
 {
     T x;
@@ -440,6 +454,7 @@ template <class F> UNWATCHED static void run_kernel(const void *with)
 #define blockDim (emulated::Index(emulated::block_size))
 #define gridDim (emulated::Index(emulated::grid_size))
 #define __syncthreads() emulated::wait_at(emulated::AT_BLOCK, __LINE__)
+#define __syncthreads_or(x) emulated::any_of_block(x, __LINE__)
 #define __syncwarp() emulated::wait_at(emulated::AT_WARP, __LINE__)
 #define __shfl_down_sync(mask, x, apart) emulated::shuffle_down(mask, x, apart, __LINE__)
 
