@@ -195,8 +195,8 @@ def check_faults(runner, folder, options):
     missed, faults = 0, [(fault, 'loops') for fault in FAULTS] + [(fault, 'tiled') for fault in TILE_FAULTS]
     for number, (fault, nests) in enumerate(faults):
         noticed = False
-        for attempt in range(4):
-            noticed = is_noticed(runner, folder, fault, options.seed * 1000 + 4 * number + attempt, nests)
+        for attempt in range(8):
+            noticed = is_noticed(runner, folder, fault, options.seed * 1000 + 8 * number + attempt, nests)
             if noticed or noticed is None:
                 break
         if not noticed:
