@@ -3,10 +3,14 @@
  *     Q[i,j,k], D[m,n,k] -> ijmn | where(@n < length[m]:i64, _, -inf) | max n | sum j
  *
  * target cuda:sm_80, 32 lanes
- * launch 1: block of i: tile_1_1 = min(ceil(16 / tile_1_2), i), block of m: tile_1_2 = min(16, m)
- *   step 1: store out[i,m] = sum[j](max[n](where(@n < length[m], sum[k](Q[i,j,k] * D[m,n,k]), -(inf))))
- *     loops i m, 32 lanes along k
- * workspace 0 */
+ * launch 1: block of i: tile_1_1 = min(2, i), block of m: 1
+ *   step 1: store tmp1[i,j,m] = max[n](where(@n < length[m], sum[k](Q[i,j,k] * D[m,n,k]), -(inf)))
+ *     tiles of 64 x 128: rows n, columns i j, contracted k, 8 at a time in shared memory, 8 x 8 sums of a thread
+ *     loops i m j, 32 lanes along j
+ *   step 2: store out[i,m] = sum[j](tmp1[i,j,m])
+ *     loops i m, 32 lanes along j
+ * tmp1: a block, row_tmp1 * 4 bytes
+ * workspace workers * (align(row_tmp1 * 4, 64)) */
 #ifdef __CUDACC_RTC__
 typedef signed char int8_t;
 typedef short int16_t;
@@ -78,7 +82,7 @@ int maxsim_status(const void *workspace, void *stream);
 enum { BAD_ARGUMENT = -2, BAD_SHAPES = -3, BAD_WORKSPACE = -4, BAD_MACHINE = -6, OUT_OF_RANGE = -16 };
 
 /* Threads of a block and of a warp, and how many blocks have registers at once. */
-enum { THREADS = 128, WARP = 32, WARPS = THREADS / WARP, RESIDENT = 4 };
+enum { THREADS = 128, WARP = 32, WARPS = THREADS / WARP, RESIDENT = 3 };
 
 #ifndef INFINITY
 #define INFINITY (__int_as_float(0x7F800000))
@@ -88,6 +92,10 @@ enum { THREADS = 128, WARP = 32, WARPS = THREADS / WARP, RESIDENT = 4 };
 #define INLINE static __device__ __forceinline__
 
 #define UNROLL _Pragma("unroll")
+
+#define UNROLL_TWICE _Pragma("unroll 2")
+
+#define UNROLL_SOME _Pragma("unroll 4")
 
 /* Elements are aligned to their size: the launcher looks. */
 #define UNALIGNED
@@ -135,6 +143,12 @@ SHARED int64_t size_ceil_div(int64_t a, int64_t b)
     if (a == SIZE_TOO_LARGE || b == SIZE_TOO_LARGE)
         return SIZE_TOO_LARGE;
     return b ? a / b + (a % b != 0) : a;
+}
+
+/* Up to a multiple of the unit. */
+SHARED int64_t size_align(int64_t a, int64_t unit)
+{
+    return a > SIZE_TOO_LARGE - unit ? SIZE_TOO_LARGE : (a + unit - 1) / unit * unit;
 }
 
 /* Whether a shape is one; axes of size 1 get stride 0, so that they stretch. */
@@ -205,6 +219,32 @@ INLINE float later_f32(float x, int apart)
     return __shfl_down_sync(0xFFFFFFFF, x, apart);
 }
 
+#ifndef EINC_MODEL
+/* Begins to copy a number; without one, a zero. */
+INLINE void copy_f32(float *to, const float *from, int is_there)
+{
+    asm volatile("cp.async.ca.shared.global [%0], [%1], 4, %2;"
+                 :: "r"((unsigned)__cvta_generic_to_shared(to)), "l"(from), "r"(is_there ? 4 : 0) : "memory");
+}
+#endif
+
+#ifndef EINC_MODEL
+/* What this thread has begun to copy since the last time is a group. */
+INLINE void copies_end(void)
+{
+    asm volatile("cp.async.commit_group;" ::: "memory");
+}
+#endif
+
+#ifndef EINC_MODEL
+/* All groups of this thread but the last OPEN are there. */
+template <int OPEN>
+INLINE void copies_wait(void)
+{
+    asm volatile("cp.async.wait_group %0;" :: "n"(OPEN) : "memory");
+}
+#endif
+
 /* One call: the operands, what follows from their shapes, and the workspace. */
 typedef struct Frame {
     maxsim_args in;    /* strides of axes of size 1 are 0 here */
@@ -213,81 +253,312 @@ typedef struct Frame {
     int64_t extent_k;
     int64_t extent_m;
     int64_t extent_n;
-    int64_t tile_1_2;
     int64_t tile_1_1;
     int64_t units_1;
+    int64_t row_tmp1;
+    int64_t per_worker;
     int64_t grain_1, tasks_1;
     int64_t shared;
-    int64_t per_worker;
     char *workspace;
 } Frame;
 
 /* The workspace begins with the status where positions are computed: a failure is noted, and the kernels run on. */
 #define FAIL(f, code) (*(volatile int *)(f)->workspace = (code))
 
-/* out[i,m] = sum[j](max[n](where(@n < length[m], sum[k](Q[i,j,k] * D[m,n,k]), -(inf)))) */
-INLINE void step_1_at(const Frame *f, int64_t i, int64_t m, const Team team)
+/* Shared memory of a block, which its products use one after the other. */
+__shared__ __align__(16) char block_memory[16400];
+
+/* tmp1[i,j,m] = max[n](where(@n < length[m], sum[k](Q[i,j,k] * D[m,n,k]), -(inf))) */
+enum { ROWS_1 = 64, COLUMNS_1 = 128, DEPTH_1 = 8, STAGES_1 = 2, HIGH_1 = 8, WIDE_1 = 8, SIDE_1 = 4, PAD_1 = 4 };
+/* Threads one above the other and side by side in a tile, and lanes of a warp side by side. */
+enum { DOWN_1 = ROWS_1 / HIGH_1, ACROSS_1 = COLUMNS_1 / WIDE_1 };
+enum { LANES_1 = ACROSS_1 < 8 ? ACROSS_1 : 8, WARPS_ACROSS_1 = ACROSS_1 / LANES_1 };
+
+/* What the block has in shared memory: some slices of both operands, with a line for each contracted point, and where in its
+ * array each row and each column begins. */
+typedef struct __align__(16) Slices_1 {
+    float rows[STAGES_1][DEPTH_1][ROWS_1 + PAD_1], columns[STAGES_1][DEPTH_1][COLUMNS_1 + PAD_1];
+    int64_t rows_at[ROWS_1], columns_at[COLUMNS_1];
+} Slices_1;
+
+/* Which of the tile's rows, or columns, is a thread's r-th: it has SIDE of them side by side, and then some further on. */
+INLINE int row_1(int r)
 {
-    const int64_t extent_j = f->extent_j, extent_k = f->extent_k;
-    const int64_t extent_n = f->extent_n;
-    const f32u *Q = (const f32u *)f->in.Q.data;
-    const int64_t Q_0 = f->in.Q.stride[0], Q_1 = f->in.Q.stride[1];
-    const int64_t Q_2 = f->in.Q.stride[2];
-    const f32u *D = (const f32u *)f->in.D.data;
-    const int64_t D_0 = f->in.D.stride[0], D_1 = f->in.D.stride[1];
-    const int64_t D_2 = f->in.D.stride[2];
-    const i64u *length = (const i64u *)f->in.length.data;
-    const int64_t length_0 = f->in.length.stride[0];
-    f32u *out = (f32u *)f->in.out.data;
-    const int64_t out_0 = f->in.out.stride[0], out_1 = f->in.out.stride[1];
-    float sum = 0.0f;
-    const int64_t length_at = length[m * length_0];
-    for (int64_t j = 0; j < extent_j; j++) {
-        const int64_t limit = length_at;
-        const int64_t n_to = size_min(extent_n, limit);
-        float largest = -INFINITY;
-        for (int64_t n = 0; n < n_to; n++) {
-            float sum_2[4];
-            for (int chain = 0; chain < 4; chain++)
-                sum_2[chain] = 0.0f;
-            int64_t k_at = team.rank;
-            for (; k_at + 3 * team.size < extent_k; k_at += 4 * team.size) {
-                UNROLL
-                for (int chain = 0; chain < 4; chain++) {
-                    const int64_t k = k_at + chain * team.size;
-                    sum_2[chain] = sum_2[chain] + (Q[i * Q_0 + j * Q_1 + k * Q_2] * D[m * D_0 + n * D_1 + k * D_2]);
-                }
+    const int down = (int)threadIdx.x / WARP / WARPS_ACROSS_1 * (WARP / LANES_1) + (int)threadIdx.x % WARP / LANES_1;
+    return (r / SIDE_1 * DOWN_1 + down) * SIDE_1 + r % SIDE_1;
+}
+
+INLINE int column_1(int c)
+{
+    const int across = (int)threadIdx.x / WARP % WARPS_ACROSS_1 * LANES_1 + (int)threadIdx.x % LANES_1;
+    return (c / SIDE_1 * ACROSS_1 + across) * SIDE_1 + c % SIDE_1;
+}
+
+/* Adds the products of some points of a slice. */
+INLINE void multiply_points_1(const Slices_1 *slices, int stage, int first, int end, float sums[HIGH_1][WIDE_1])
+{
+    UNROLL_TWICE
+    for (int p = first; p < end; p++) {
+        float left[HIGH_1], right[WIDE_1];
+        UNROLL
+        for (int r = 0; r < HIGH_1; r++)
+            left[r] = slices->rows[stage][p][row_1(r)];
+        UNROLL
+        for (int c = 0; c < WIDE_1; c++)
+            right[c] = slices->columns[stage][p][column_1(c)];
+        UNROLL
+        for (int r = 0; r < HIGH_1; r++) {
+            UNROLL
+            for (int c = 0; c < WIDE_1; c++) {
+                sums[r][c] = sums[r][c] + (right[c] * left[r]);
             }
-            for (; k_at < extent_k; k_at += team.size) {
-                sum_2[0] = sum_2[0] + (Q[i * Q_0 + j * Q_1 + k_at * Q_2] * D[m * D_0 + n * D_1 + k_at * D_2]);
-            }
-            for (int chain = 1; chain < 4; chain++)
-                sum_2[0] = sum_2[0] + sum_2[chain];
-            for (int apart = WARP / 2; apart > 0; apart /= 2) {
-                const float later_sum = later_f32(sum_2[0], apart);
-                sum_2[0] = sum_2[0] + later_sum;
-            }
-            __shared__ float sum_of[WARPS];
-            if (threadIdx.x % WARP == 0) {
-                sum_of[threadIdx.x / WARP] = sum_2[0];
-            }
-            team_wait(team);
-            sum_2[0] = sum_of[team.size > WARP ? 0 : threadIdx.x / WARP];
-            for (int warp = 1; warp < team.size / WARP; warp++) {
-                sum_2[0] = sum_2[0] + sum_of[warp];
-            }
-            team_wait(team);
-            largest = max_f32(largest, sum_2[0]);
         }
-        sum = sum + largest;
-    }
-    team_wait(team);
-    if (team.rank == 0) {
-        out[i * out_0 + m * out_1] = sum;
     }
 }
 
-INLINE void step_1(const Frame *f, int64_t i_first, int64_t i_end, int64_t m_first, int64_t m_end)
+/* Adds the products of a slice, of which so many points are there. */
+INLINE void multiply_1(const Slices_1 *slices, int stage, int64_t points, float sums[HIGH_1][WIDE_1])
+{
+    if (points >= DEPTH_1)
+        multiply_points_1(slices, stage, 0, DEPTH_1, sums);
+    for (int p = 0; points < DEPTH_1 && p < (int)points; p++)
+        multiply_points_1(slices, stage, p, p + 1, sums);
+}
+
+/* Where each row begins in its array; INT64_MIN for those that are not there. */
+INLINE void find_rows_1(const Frame *f, Slices_1 *slices, int64_t m, int64_t row, int64_t rows)
+{
+    const int64_t D_0 = f->in.D.stride[0], D_1 = f->in.D.stride[1];
+    for (int r = (int)threadIdx.x; r < ROWS_1; r += THREADS) {
+        const int64_t row_at = row + r;
+        int64_t from = INT64_MIN;
+        if (row_at < rows) {
+            const int64_t n = row_at;
+            from = m * D_0 + n * D_1;
+        }
+        slices->rows_at[r] = from;
+    }
+}
+
+/* Begins to copy the slice from a contracted point on: number by number, neighbouring threads neighbouring points. */
+INLINE void fetch_rows_1(const Frame *f, Slices_1 *slices, int stage, int64_t point, int64_t depth)
+{
+    const f32u *D = (const f32u *)f->in.D.data;
+    const int64_t D_2 = f->in.D.stride[2];
+    const f32u *data = D;
+    UNROLL_SOME
+    for (int at = (int)threadIdx.x; at < ROWS_1 * DEPTH_1; at += THREADS) {
+        const int p = at % DEPTH_1, r = at / DEPTH_1;
+        const int64_t point_at = point + p, from = slices->rows_at[r];
+        const int is_there = from != INT64_MIN && point_at < depth;
+        const int64_t k = point_at;
+        const int64_t offset = k * D_2;
+        copy_f32(&slices->rows[stage][p][r], is_there ? data + from + offset : data, is_there);
+    }
+}
+
+/* Where each column begins in its array; INT64_MIN for those that are not there. */
+INLINE void find_columns_1(const Frame *f, int64_t i_first, Slices_1 *slices, int64_t column, int64_t columns)
+{
+    const int64_t extent_j = f->extent_j, Q_0 = f->in.Q.stride[0];
+    const int64_t Q_1 = f->in.Q.stride[1];
+    for (int c = (int)threadIdx.x; c < COLUMNS_1; c += THREADS) {
+        const int64_t column_at = column + c;
+        int64_t from = INT64_MIN;
+        if (column_at < columns) {
+            int64_t column_rest = column_at;
+            const int64_t j = take_index(&column_rest, extent_j);
+            const int64_t i = i_first + column_rest;
+            from = i * Q_0 + j * Q_1;
+        }
+        slices->columns_at[c] = from;
+    }
+}
+
+/* Begins to copy the slice from a contracted point on: number by number, neighbouring threads neighbouring points. */
+INLINE void fetch_columns_1(const Frame *f, Slices_1 *slices, int stage, int64_t point, int64_t depth)
+{
+    const f32u *Q = (const f32u *)f->in.Q.data;
+    const int64_t Q_2 = f->in.Q.stride[2];
+    const f32u *data = Q;
+    UNROLL_SOME
+    for (int at = (int)threadIdx.x; at < COLUMNS_1 * DEPTH_1; at += THREADS) {
+        const int p = at % DEPTH_1, r = at / DEPTH_1;
+        const int64_t point_at = point + p, from = slices->columns_at[r];
+        const int is_there = from != INT64_MIN && point_at < depth;
+        const int64_t k = point_at;
+        const int64_t offset = k * Q_2;
+        copy_f32(&slices->columns[stage][p][r], is_there ? data + from + offset : data, is_there);
+    }
+}
+
+/* The sums of the tile from a row and a column on. */
+INLINE void tile_1(const Frame *f, int64_t i_first, Slices_1 *slices, int64_t m, int64_t row, int64_t rows,
+        int64_t column, int64_t columns, int64_t depth, float sums[HIGH_1][WIDE_1])
+{
+    UNROLL
+    for (int r = 0; r < HIGH_1; r++) {
+        UNROLL
+        for (int c = 0; c < WIDE_1; c++)
+            sums[r][c] = 0.0f;
+    }
+    find_rows_1(f, slices, m, row, rows);
+    __syncthreads();
+    for (int stage = 0; stage < STAGES_1 - 1; stage++) {
+        const int64_t point = stage * DEPTH_1;
+        if (point < depth) {
+            fetch_rows_1(f, slices, stage, point, depth);
+            fetch_columns_1(f, slices, stage, point, depth);
+        }
+        copies_end();
+    }
+    int now = 0;
+    for (int64_t at = 0; at < depth; at += DEPTH_1, now = now + 1 < STAGES_1 ? now + 1 : 0) {
+        copies_wait<STAGES_1 - 2>();
+        __syncthreads();
+        const int64_t point = at + (STAGES_1 - 1) * DEPTH_1;
+        const int stage = now > 0 ? now - 1 : STAGES_1 - 1;
+        if (point < depth) {
+            fetch_rows_1(f, slices, stage, point, depth);
+            fetch_columns_1(f, slices, stage, point, depth);
+        }
+        copies_end();
+        multiply_1(slices, now, depth - at, sums);
+    }
+}
+
+/* The first reduction takes a tile's sums. */
+INLINE void take_1(int64_t row, int64_t rows, float *largest_1, float sums[HIGH_1][WIDE_1])
+{
+    UNROLL
+    for (int r = 0; r < HIGH_1; r++) {
+        const int64_t row_at = row + row_1(r);
+        if (row_at >= rows)
+            break;
+        UNROLL
+        for (int c = 0; c < WIDE_1; c++) {
+            largest_1[c] = max_f32(largest_1[c], sums[r][c]);
+        }
+    }
+}
+
+/* The threads of a column merge what they found: the lanes of a warp first, then its warps through shared memory. */
+INLINE void finish_1(const Frame *f, char *own, int64_t i_first, int64_t m_first, Slices_1 *slices, int64_t m,
+        int64_t column, int64_t columns, float *largest_1)
+{
+    const int64_t extent_j = f->extent_j, row_tmp1 = f->row_tmp1;
+    f32u *tmp1 = (f32u *)own;
+    const int64_t tmp1_0 = extent_j, tmp1_2 = row_tmp1;
+    typedef struct States {
+        float largest_1[WARPS / WARPS_ACROSS_1][COLUMNS_1];
+    } States;
+    States *states = (States *)(slices + 1);
+    for (int apart = WARP / 2; apart >= LANES_1; apart /= 2) {
+        UNROLL
+        for (int c = 0; c < WIDE_1; c++) {
+            const float later_largest = later_f32(largest_1[c], apart);
+            largest_1[c] = max_f32(largest_1[c], later_largest);
+        }
+    }
+    if ((int)threadIdx.x % WARP < LANES_1) {
+        UNROLL
+        for (int c = 0; c < WIDE_1; c++) {
+            states->largest_1[(int)threadIdx.x / WARP / WARPS_ACROSS_1][column_1(c)] = largest_1[c];
+        }
+    }
+    __syncthreads();
+    for (int c = (int)threadIdx.x; c < COLUMNS_1; c += THREADS) {
+        const int64_t column_at = column + c;
+        if (column_at >= columns)
+            break;
+        int64_t column_rest = column_at;
+        const int64_t j = take_index(&column_rest, extent_j);
+        const int64_t i = i_first + column_rest;
+        float largest = states->largest_1[0][c];
+        for (int warp = 1; warp < WARPS / WARPS_ACROSS_1; warp++) {
+            largest = max_f32(largest, states->largest_1[warp][c]);
+        }
+        tmp1[(i - i_first) * tmp1_0 + j + (m - m_first) * tmp1_2] = largest;
+    }
+    __syncthreads();
+}
+
+/* The step for one unit of work. */
+INLINE void step_1(const Frame *f, char *own, int64_t i_first, int64_t i_end, int64_t m_first, int64_t m_end)
+{
+    const int64_t extent_j = f->extent_j, extent_k = f->extent_k;
+    const int64_t extent_n = f->extent_n;
+    const i64u *length = (const i64u *)f->in.length.data;
+    const int64_t length_0 = f->in.length.stride[0];
+    Slices_1 *slices = (Slices_1 *)block_memory;
+    const int64_t columns = (i_end - i_first) * extent_j, depth = extent_k;
+    for (int64_t m = m_first; m < m_end; m++) {
+        const int64_t limit = length[m * length_0];
+        const int64_t n_to = size_min(extent_n, limit);
+        const int64_t rows = n_to;
+        for (int64_t column = 0; column < columns; column += COLUMNS_1) {
+            float largest_1[WIDE_1];
+            UNROLL
+            for (int c = 0; c < WIDE_1; c++) {
+                largest_1[c] = -INFINITY;
+            }
+            find_columns_1(f, i_first, slices, column, columns);
+            for (int64_t row = 0; row < rows; row += ROWS_1) {
+                float sums[HIGH_1][WIDE_1];
+                tile_1(f, i_first, slices, m, row, rows, column, columns, depth, sums);
+                take_1(row, rows, largest_1, sums);
+            }
+            finish_1(f, own, i_first, m_first, slices, m, column, columns, largest_1);
+        }
+    }
+}
+
+/* out[i,m] = sum[j](tmp1[i,j,m]) */
+INLINE void step_2_at(const Frame *f, char *own, int64_t i_first, int64_t m_first, int64_t i, int64_t m,
+        const Team team)
+{
+    const int64_t extent_j = f->extent_j, row_tmp1 = f->row_tmp1;
+    f32u *out = (f32u *)f->in.out.data;
+    const int64_t out_0 = f->in.out.stride[0], out_1 = f->in.out.stride[1];
+    f32u *tmp1 = (f32u *)own;
+    const int64_t tmp1_0 = extent_j, tmp1_2 = row_tmp1;
+    float sum[4];
+    for (int chain = 0; chain < 4; chain++)
+        sum[chain] = 0.0f;
+    int64_t j_at = team.rank;
+    for (; j_at + 3 * team.size < extent_j; j_at += 4 * team.size) {
+        UNROLL
+        for (int chain = 0; chain < 4; chain++) {
+            const int64_t j = j_at + chain * team.size;
+            sum[chain] = sum[chain] + tmp1[(i - i_first) * tmp1_0 + j + (m - m_first) * tmp1_2];
+        }
+    }
+    for (; j_at < extent_j; j_at += team.size) {
+        sum[0] = sum[0] + tmp1[(i - i_first) * tmp1_0 + j_at + (m - m_first) * tmp1_2];
+    }
+    for (int chain = 1; chain < 4; chain++)
+        sum[0] = sum[0] + sum[chain];
+    for (int apart = WARP / 2; apart > 0; apart /= 2) {
+        const float later_sum = later_f32(sum[0], apart);
+        sum[0] = sum[0] + later_sum;
+    }
+    __shared__ float sum_of[WARPS];
+    if (threadIdx.x % WARP == 0) {
+        sum_of[threadIdx.x / WARP] = sum[0];
+    }
+    team_wait(team);
+    sum[0] = sum_of[team.size > WARP ? 0 : threadIdx.x / WARP];
+    for (int warp = 1; warp < team.size / WARP; warp++) {
+        sum[0] = sum[0] + sum_of[warp];
+    }
+    team_wait(team);
+    team_wait(team);
+    if (team.rank == 0) {
+        out[i * out_0 + m * out_1] = sum[0];
+    }
+}
+
+INLINE void step_2(const Frame *f, char *own, int64_t i_first, int64_t i_end, int64_t m_first, int64_t m_end)
 {
     const int64_t points = (i_end - i_first) * (m_end - m_first);
     const Team team = team_of(points);
@@ -295,24 +566,27 @@ INLINE void step_1(const Frame *f, int64_t i_first, int64_t i_end, int64_t m_fir
         int64_t rest = point;
         const int64_t m = m_first + take_index(&rest, m_end - m_first);
         const int64_t i = i_first + rest;
-        step_1_at(f, i, m, team);
+        step_2_at(f, own, i_first, m_first, i, m, team);
     }
 }
 
 extern "C" __global__ void __launch_bounds__(THREADS, RESIDENT) maxsim_launch_1(const __grid_constant__ Frame frame)
 {
     const Frame *f = &frame;
+    char *own = f->workspace + f->shared + blockIdx.x * f->per_worker;
     const int64_t extent_i = f->extent_i, extent_m = f->extent_m;
-    const int64_t tile_1_2 = f->tile_1_2, tile_1_1 = f->tile_1_1;
+    const int64_t tile_1_1 = f->tile_1_1;
     for (int64_t task = blockIdx.x; task < f->tasks_1; task += gridDim.x) {
         const int64_t units_end = size_min((task + 1) * f->grain_1, f->units_1);
         for (int64_t unit = task * f->grain_1; unit < units_end; unit++) {
             int64_t rest = unit;
-            const int64_t m_tiles = size_max(size_ceil_div(extent_m, tile_1_2), 1);
-            const int64_t m_first = rest % m_tiles * tile_1_2, m_end = size_min(m_first + tile_1_2, extent_m);
-            rest /= m_tiles;
+            const int64_t m_first = rest % extent_m, m_end = m_first + 1;
+            rest /= size_max(extent_m, 1);
             const int64_t i_first = rest * tile_1_1, i_end = size_min(i_first + tile_1_1, extent_i);
-            step_1(f, i_first, i_end, m_first, m_end);
+            step_1(f, own, i_first, i_end, m_first, m_end);
+            __syncthreads();
+            step_2(f, own, i_first, i_end, m_first, m_end);
+            __syncthreads();
         }
     }
 }
@@ -346,9 +620,11 @@ static int prepare(Frame *f, const maxsim_args *args, int workers)
         return BAD_SHAPES;
     if (extent_i > 0 && extent_m > 0 && extent_j > 0 && extent_n < 1)
         return BAD_SHAPES;
-    const int64_t tile_1_2 = f->tile_1_2 = size_min(16, extent_m);
-    const int64_t tile_1_1 = f->tile_1_1 = size_min(size_ceil_div(16, tile_1_2), extent_i);
-    f->units_1 = size_mul(size_ceil_div(extent_i, tile_1_1), size_ceil_div(extent_m, tile_1_2));
+    const int64_t tile_1_1 = f->tile_1_1 = size_min(2, extent_i);
+    f->units_1 = size_mul(size_ceil_div(extent_i, tile_1_1), extent_m);
+    const int64_t row_tmp1 = f->row_tmp1 = size_add(size_mul(size_ceil_div(size_mul(extent_j, tile_1_1), 32), 32),
+            16);
+    f->per_worker = size_align(size_mul(row_tmp1, 4), 64);
     f->grain_1 = size_max(size_ceil_div(f->units_1, 2147483647), 1);
     f->tasks_1 = size_ceil_div(f->units_1, f->grain_1);
     return 0;

@@ -3,10 +3,14 @@
  *     Q[i,j,k], D[m,n,k] -> ijmn | where(@n < length[m]:i64, _, -inf) | max n | sum j
  *
  * target cuda:sm_80, 32 lanes
- * launch 1: block of i: tile_1_1 = min(ceil(16 / tile_1_2), i), block of m: tile_1_2 = min(16, m)
- *   step 1: store out[i,m] = sum[j](max[n](where(@n < length[m], sum[k](Q[i,j,k] * D[m,n,k]), -(inf))))
- *     loops i m, 32 lanes along k
- * workspace 0 */
+ * launch 1: block of i: tile_1_1 = min(2, i), block of m: 1
+ *   step 1: store tmp1[i,j,m] = max[n](where(@n < length[m], sum[k](Q[i,j,k] * D[m,n,k]), -(inf)))
+ *     tiles of 64 x 128: rows n, columns i j, contracted k, 8 at a time in shared memory, 8 x 8 sums of a thread
+ *     loops i m j, 32 lanes along j
+ *   step 2: store out[i,m] = sum[j](tmp1[i,j,m])
+ *     loops i m, 32 lanes along j
+ * tmp1: a block, row_tmp1 * 4 bytes
+ * workspace workers * (align(row_tmp1 * 4, 64)) */
 #ifndef MAXSIM_H
 #define MAXSIM_H
 
