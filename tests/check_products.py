@@ -107,12 +107,12 @@ EXPRESSIONS = [
     ('ik + kj -> ikj | logsumexp k', 'i,k k,j'),
     ('ik + kj -> ikj | logsumexp k | max j', 'i,k:d k,j:d'),
     ('iu + uj -> iuj | logsumexp u', 'i,u:w u,j:w'),
-    ('iu + ju -> iuj | logsumexp u', 'i,u:v j,u:v'),
+    ('iu + ju -> iuj | logsumexp u', 'i,u:W j,u:W'),
     ('biu + buj -> biuj | logsumexp u | max j', 'b,i,u:w b,u,j:w'),
     ('A[i,u] + B[u,j] | logsumexp u | 2 * relu(_) + c[j]', 'A=i,u:w B=u,j:w c=j'),
     ('ik * kj -> ikj | logsumexp k', 'i,k:w k,j'),
     ('s = A[i,k] * B[k,j] | logsumexp k; where(c[i,j] > 0, s[i,j], -1)', 'A=i,k:w B=k,j c=i,j'),
-    ('s = A[i,k] * B[k,j] | logsumexp k; where(c[i,j] > 0, 7, s[i,j]) * 2', 'A=i,k:v B=k,j:d c=i,j'),
+    ('s = A[i,k] * B[k,j] | logsumexp k; where(c[i,j] > 0, 7, s[i,j]) * 2', 'A=i,k:W B=k,j:d c=i,j'),
     ('s = A[i,k] * B[k,j] | logsumexp k; where(c[i] > 0, s[i,j], 3)', 'A=i,k:w B=k,j c=i'),
     ('s = A[i,k] * B[k,j] | logsumexp k; where(@j <= @i, s[i,j], 3)', 'A=i,k:w B=k,j'),
     ('bik + bkj + bij -> bikj | logsumexp k', 'b,i,k b,k,j b,i,j'),
@@ -172,7 +172,7 @@ EXPRESSIONS = [
 SIZES = [0, 1, 2, 3, 5, 7, 13, 14, 15, 16, 17, 29, 31, 32, 33, 37, 64, 65]
 FEW = {**dict.fromkeys('rs', [1, 2, 3]), **dict.fromkeys('bcmp', [1, 2, 3, 5]), 'y': [16, 32, 48, 64, 96],    # y: whole lines
        'u': [31, 63, 64, 65, 127, 130, 200]}
-DTYPES = {'w': np.float32, 'v': np.float64, 'f': np.float32, 'd': np.float64, 'h': np.float16, 'b': 'V2', 'c': np.int8, 'i': np.int32}
+DTYPES = {'w': np.float32, 'W': np.float64, 'f': np.float32, 'd': np.float64, 'h': np.float16, 'b': 'V2', 'c': np.int8, 'i': np.int32}
 
 
 class Maker:
@@ -214,7 +214,7 @@ class Maker:
                 x.reshape(-1)[rng.randint(x.size)] = special
         elif mood < 0.4:
             x = -np.abs(x)
-        if kind in 'wv':    # far apart
+        if kind in 'wW':    # far apart
             x = x * 500
         if kind == 'b':
             if mood > 0.4:    # denormals, in operands and in sums
