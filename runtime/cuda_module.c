@@ -142,8 +142,10 @@ CudaCode *cuda_module_load(einc_context *context, CudaModule *module, CudaDevice
         return code;
     pthread_mutex_lock(&module->lock);
     code = module->codes[device->number];
-    if (!code)
-        code = module->codes[device->number] = load_new(context, module, device);
+    if (!code) {
+        code = load_new(context, module, device);
+        module->codes[device->number] = code;
+    }
     pthread_mutex_unlock(&module->lock);
     return code;
 }
