@@ -263,7 +263,7 @@ def check_explain():
     steps = json.loads(good("explain", known[0], *shape, "--json"))["launches"][0]["steps"]
     check(steps[0]["tiles"] == {"rows": 6, "columns": 16, "vectors": 2, "row_indices": ["n"], "column_indices": ["i", "j"],
                                 "contracted": ["k"], "packed": ["columns"], "depth_block": 1024}, steps)
-    check("tiles of 6 rows, in place" in said and "tiles of 16 columns, packed, 8 lanes" in said, said)
+    check("tiles of 6 rows, in place" in said and "tiles of 16 columns, packed in squares, 8 lanes" in said, said)
     order = [said.index("for %s" % loop["index"], said.index("tmp1[")) for loop in steps[0]["loops"]]
     check(order == sorted(order), "the loops in the order of the text", steps)
     check(steps[1]["tiles"] is None, "a nest of loops has no tiles", steps)
