@@ -206,7 +206,8 @@ static const Term *without_casts(const Term *x)
 /* A sum of differences, or a maximum of sums: the roof is that of multiply-adds, and other instructions may go beside those. */
 static bool is_no_multiply_add(const Term *term)
 {
-    if (term->kind != TERM_REDUCE || without_casts(term->reduce.argument)->kind != TERM_MAP)
+    bool reduces = term->kind == TERM_REDUCE || term->kind == TERM_CONTRACT;
+    if (!reduces || without_casts(term->reduce.argument)->kind != TERM_MAP)
         return false;
     const Term *x = without_casts(term->reduce.argument);
     bool plain = x->map.function == FUNCTION_MUL && term->reduce.reduction == REDUCTION_SUM;
