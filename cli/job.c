@@ -384,7 +384,7 @@ int job_front(Job *job)
 int job_known_of(const Job *job, const Tensor *tensor)
 {
     const int *places = check_bind(&job->cli->arena, job->front->program, &job->options.check);
-    for (int k = 0; k < job->known_count; k++)
+    for (int k = 0; k < job->options.check.operand_count; k++)    /* more may be known that the compiler has not been told yet */
         if (places[k] == tensor->id)
             return k;
     return -1;

@@ -5,7 +5,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { BLOCK_BYTES = 64 << 10 };
+/* A larger piece has a block of its own; so has each where the address sanitizer looks on, which so sees where it ends. */
+#ifdef __SANITIZE_ADDRESS__
+enum { BLOCK_BYTES = 64 << 10, OWN_BYTES = 0 };
+#else
+enum { BLOCK_BYTES = 64 << 10, OWN_BYTES = BLOCK_BYTES / 4 };
+#endif
 
 struct ArenaBlock {
     ArenaBlock *older;
@@ -35,10 +40,11 @@ void *arena_alloc(Arena *arena, size_t bytes)
     const size_t align = _Alignof(max_align_t);
     if (bytes > SIZE_MAX / 2)
         full(arena);
-    bytes = (bytes + align - 1) / align * align;
+    if (OWN_BYTES)
+        bytes = (bytes + align - 1) / align * align;
     if (bytes > (size_t)(arena->end - arena->next)) {
-        if (bytes > BLOCK_BYTES / 4) {
-            /* A large piece gets a block of its own, behind the newest, whose free part goes on being used. */
+        if (bytes > OWN_BYTES) {
+            /* It lies behind the newest, whose free part goes on being used. */
             ArenaBlock *newest = arena->blocks, *own = block_new(arena, bytes);
             if (newest) {
                 arena->blocks = newest;

@@ -32,8 +32,8 @@ char *arena_copy(Arena *arena, const char *text, size_t length);
 char *arena_format(Arena *arena, const char *format, ...) __attribute__((format(printf, 2, 3)));
 char *arena_vformat(Arena *arena, const char *format, va_list arguments) __attribute__((format(printf, 2, 0)));
 
-/* Makes room for one more element in a growing array: doubles `items` when `count` is a power of two. The old array
- * stays in the arena. Returns the array to use. */
+/* Makes room for one more element in a growing array, which is NULL or was made so: doubles `items` when `count` is a power of
+ * two, for which others may have no room. The old array stays in the arena. Returns the array to use. */
 void *arena_grow(Arena *arena, const void *items, size_t count, size_t size);
 
 /* Gives everything back; the arena can be used again. */

@@ -115,7 +115,7 @@ Compiled *compile_front(Arena *arena, const Source *source, const CompileOptions
 }
 
 static bool plan_as(Arena *arena, Compiled *c, const CompileOptions *options, const bool *wanted, const PlanHints *hints,
-                    Diags *diags)
+                    const Sweeping *sweeping, Diags *diags)
 {
     const Program *program = c->order ? c->order->program : c->program;
     unsigned char *kinds = product_kinds(arena, program, hints->nests, hints->extents);
@@ -124,50 +124,94 @@ static bool plan_as(Arena *arena, Compiled *c, const CompileOptions *options, co
         kinds[i] &= (unsigned char)~PRODUCT_OF_POWERS;
     bool by_cost = hints->nests == NESTS_BY_COST && !grid;
     const Index **turned = by_cost ? turn_choose(arena, program, options->target, hints->extents, hints->strides) : NULL;
-    c->lowered = lower(arena, program, wanted, kinds, turned, hints->strides);
+    c->lowered = lower(arena, program, wanted, kinds, turned, hints->strides, sweeping);
     if (!verify(program_verify(c->lowered), "lower", diags))
         return false;
     c->plan = plan(arena, c->program, c->lowered, options->target, hints);
+    if (!plan_has_whole_sweeps(c->plan))
+        return plan_as(arena, c, options, wanted, hints, NULL, diags);
     return verify(plan_verify(c->plan), "plan", diags);
+}
+
+/* One worker's, where it can be known; else -1. */
+static int64_t bytes_of(const Compiled *c, const Size *workspace)
+{
+    SizeValues values = { c->extents->of, c->extents->shape, 1 };
+    return size_evaluate(workspace, &values);
 }
 
 /* Whether one worker's workspace is within the budget, where it can be known. */
 static bool fits(const Compiled *c, const Size *workspace, int64_t budget)
 {
-    SizeValues values = { c->extents->of, c->extents->shape, 1 };
-    int64_t bytes = size_evaluate(workspace, &values);
+    int64_t bytes = bytes_of(c, workspace);
     return !budget || (bytes >= 0 && bytes <= budget);
 }
 
+enum {
+    SWEEP_POINTS = 512, SWEEP_LEAST = 64,     /* of an index that is swept, at a time; with little memory */
+    SWEEP_ROWS = 32               /* so many rows of a temporary, no longer in the second cache, are worth it */
+};
+
+/* By cost, where few rows of what is stored in between would fill the cache; with `points`, wherever it can be. */
+static Sweeping sweeping_of(const Compiled *c, const CompileOptions *options, int64_t points)
+{
+    points = options->sweep && (!points || options->sweep < points) ? options->sweep : points;
+    int64_t longest = options->target->l2_bytes / (SWEEP_ROWS * (int64_t)sizeof(float));
+    return (Sweeping){ c->extents, points ? 0 : options->target->grid ? INT64_MAX : longest, points ? points : SWEEP_POINTS };
+}
+
+/* Loops with the least memory that can be met. */
+static bool plan_loops(Arena *arena, Compiled *c, const CompileOptions *options, const bool *wanted, const PlanHints *hints, Diags *diags)
+{
+    Compiled swept = *c;
+    Sweeping sweeping = sweeping_of(c, options, SWEEP_POINTS);
+    c->order = swept.order = NULL;
+    if (!plan_as(arena, c, options, wanted, hints, NULL, diags) || options->target->grid)
+        return c->plan != NULL;
+    if (!plan_as(arena, &swept, options, wanted, hints, &sweeping, diags))
+        return false;
+    if (!plan_sweeps(swept.plan))
+        return true;
+    bool is_more = bytes_of(c, swept.plan->smallest) > bytes_of(c, c->plan->smallest);    /* of short rows */
+    const Size *smallest = is_more ? c->plan->smallest : swept.plan->smallest;
+    bool sweeps = !fits(c, c->plan->smallest, options->memory) || (options->sweep && fits(c, swept.plan->smallest, options->memory));
+    if (sweeps)
+        *c = swept;
+    c->plan->smallest = smallest;
+    return true;
+}
+
 /* Tiled products want room for what they pack, and so do values in between, turned copies and sums in memory. Where that
- * is more than the budget, smaller tiles do with less, then products as they are written, and loops with the least that
- * can be met. */
+ * is more than the budget, values in between are made some points at a time, then smaller tiles do with less, then products as
+ * they are written, and loops with the least that can be met. */
 static bool plan_nests(Arena *arena, Compiled *c, const CompileOptions *options, const bool *wanted, PlanHints *hints,
                        Diags *diags)
 {
-    if (!plan_as(arena, c, options, wanted, hints, diags))
+    Sweeping sweeping = sweeping_of(c, options, 0);
+    if (!plan_as(arena, c, options, wanted, hints, &sweeping, diags))
         return false;
-    if (!plan_wants_room(c->plan) && !c->order)
+    bool stores = !options->target->grid && plan_has_steps_together(c->plan);    /* what may be swept */
+    if (!plan_wants_room(c->plan) && !c->order && !stores)
         return true;
-    hints->smallest_tiles = !fits(c, c->plan->workspace, options->memory);
-    if (hints->smallest_tiles && !plan_as(arena, c, options, wanted, hints, diags))
-        return false;
+    for (int64_t points = SWEEP_POINTS / 4; points >= SWEEP_LEAST && !fits(c, c->plan->workspace, options->memory); points /= 2) {
+        hints->smallest_tiles = options->target->grid || points == SWEEP_LEAST;
+        sweeping = sweeping_of(c, options, options->target->grid ? 0 : points);
+        if (!plan_as(arena, c, options, wanted, hints, &sweeping, diags))
+            return false;
+    }
     if (c->order && !fits(c, c->plan->workspace, options->memory)) {
         c->order = NULL;
         hints->smallest_tiles = false;
         return plan_nests(arena, c, options, wanted, hints, diags);
     }
     Compiled loops = *c;
-    loops.order = NULL;
     hints->nests = NESTS_LOOPS;
-    if (!plan_as(arena, &loops, options, wanted, hints, diags))
+    if (!plan_loops(arena, &loops, options, wanted, hints, diags))
         return false;
-    if (!fits(c, c->plan->workspace, options->memory) || !fits(c, loops.plan->smallest, options->memory)) {
-        c->order = NULL;
-        c->lowered = loops.lowered;
-        c->plan = loops.plan;
-    }
-    c->plan->smallest = loops.plan->smallest;
+    const Size *smallest = loops.plan->smallest;
+    if (!fits(c, c->plan->workspace, options->memory) || !fits(c, smallest, options->memory))
+        *c = loops;
+    c->plan->smallest = smallest;
     return true;
 }
 

@@ -126,7 +126,7 @@ Cost plan_cost(const Plan *plan, const Extents *extents, int workers)
         } else if (tensor->maker && !tensor->source) {
             double count = points(extents, tensor->axes, tensor->rank);
             add(&cost.stored, count * (double)dtype_size(tensor->dtype));
-            if (plan->storage[t].place == PLACE_BLOCK)
+            if (plan->storage[t].place == PLACE_BLOCK || plan->storage[t].place == PLACE_REGISTERS)
                 note_largest(&cost, count, tensor->axes, tensor->rank, tensor->dtype);
         }
     }

@@ -116,12 +116,15 @@ static bool is_library_name(const void *user, const char *name)
     return library_has(user, name);
 }
 
-/* A macro in front of a helper: `how` it is compiled, for the plan's instruction set. */
-static const char *helper_macro(Emitter *e, const char *comment, const char *name, const char *how, const char *plain)
+/* A macro in front of a helper: `how` it is compiled, for the plan's instruction set; `also`: what only gcc knows. */
+static const char *helper_macro(Emitter *e, const char *comment, const char *name, const char *how, const char *also, const char *plain)
 {
     const char *target = e->plan->target->attribute, *on = target[0] ? emit_text(e, ", target(\"%s\")", target) : "";
-    return emit_text(e, "/* %s */\n#ifdef __GNUC__\n#define %s %s __attribute__((%s, unused%s))\n#else\n#define %s %s\n#endif\n",
-                     comment, name, plain, how, on, name, plain);
+    const char *known = emit_text(e, "#define %s %s __attribute__((%s, unused%s))\n", name, plain, how, on), *first = "#ifdef __GNUC__\n";
+    if (also[0])
+        first = emit_text(e, "#if defined(__GNUC__) && !defined(__clang__)\n#define %s %s __attribute__((%s, %s, unused%s))\n"
+                          "#elif defined(__GNUC__)\n", name, plain, how, also, on);
+    return emit_text(e, "/* %s */\n%s%s#else\n#define %s %s\n#endif\n", comment, first, known, name, plain);
 }
 
 /* gcc's induction variables may address one array by the pointer of another, with a base of 0, which its analysis of pure
@@ -136,9 +139,9 @@ static const char *kernel_macro(Emitter *e)
 static const char *prelude(Emitter *e, const char *body)
 {
     library_replace(e->library, "INLINE", helper_macro(e, "Helpers are inlined; all functions are for the same instruction set.",
-                                                       "INLINE", "always_inline", "static inline"));
+                                                       "INLINE", "always_inline", "", "static inline"));
     library_replace(e->library, "APART", helper_macro(e, "Of what is long and seldom in a hurry one copy keeps the compile short.",
-                                                      "APART", "noinline", "static"));
+                                                      "APART", "noinline", "noclone", "static"));
     library_replace(e->library, "LANES", emit_text(e, "#if EINC_VECTORS\n#define LANES %d\n#else\n#define LANES 1\n#endif\n",
                                                    e->plan->lanes));
     int bytes = 8 * e->plan->lanes, most = e->plan->target->vector_bytes;

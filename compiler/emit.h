@@ -20,11 +20,31 @@ typedef struct Argument {
     bool shape_only;              /* a temporary of which the caller knows the size; its data is not used */
 } Argument;
 
+/* A tensor map of an argument: CUDA's cuTensorMapEncodeTiled makes it. */
+typedef struct GridAxis {
+    const Size *extent, *box;     /* points of all of it, and of a tile */
+    unsigned axes;                /* bits: the argument's, whose strides add up to its own */
+} GridAxis;
+
+typedef struct GridMap {
+    int argument, type, bytes;    /* of an element */
+    int rank;
+    GridAxis axis[MAP_AXES_MAX];  /* innermost first */
+} GridMap;
+
+/* What a kernel needs that multiplies from a ring: where both maps can be made. */
+typedef struct GridRing {
+    GridMap maps[2];
+    int step, threads;
+    int64_t shared_bytes, at;     /* of a block; where its maps are in the argument */
+} GridRing;
+
 /* What a grid is asked for, in order: a kernel, or that a part of the workspace becomes zeros. */
 typedef struct GridWork {
     const char *kernel;           /* NULL: zeros */
     const Size *tasks;            /* of the kernel: it takes at most so many blocks */
     int launch;                   /* the plan's, whose tasks these are; -1: none's */
+    GridRing *ring;               /* it takes the place of the next one, which is for arguments that have no such maps; or NULL */
     const Size *offset, *bytes;   /* of the zeros */
 } GridWork;
 
@@ -37,7 +57,7 @@ typedef struct EmittedUnit {
     const Target *target;         /* that its text is for; of several, the one for any CPU */
     /* Of a grid: the order of its work, and each kernel's argument, which is the args struct and these words behind it. The
      * last word is the workspace's address. */
-    const GridWork *work;
+    GridWork *work;
     int work_count;
     const Size **frame;
     int frame_count;

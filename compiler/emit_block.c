@@ -9,7 +9,9 @@ static const char *const words[] = {
     "slices", "row", "rows", "column", "columns", "depth", "sums", "left", "right", "stage", "now", "point", "points", "p", "line", "lane",
     "chunk", "count", "next_at", "to", "r", "c", "at", "turn", "from", "data", "offset", "is_there", "is_line", "one", "first", "end",
     "row_at", "column_at", "point_at", "value", "fetched", "row_rest", "column_rest", "point_rest", "apart", "warp", "states", "next",
-    "rows_fetched", "columns_fetched", "States", "down", "across", "part", "is_met"
+    "rows_fetched", "columns_fetched", "States", "down", "across", "part", "is_met", "behind", "values", "products", "factors",
+    "before", "factor", "there", "value_at", "value_rest", "pair", "word", "numbers", "finite",
+    "ring", "tile", "tiles", "number", "side", "band", "high", "slice", "phase", "bytes", "full", "place", "panel"
 };
 
 bool emit_block_uses(const char *name)
@@ -106,7 +108,7 @@ const char *block_call(Emitter *e, const BlockTiling *t, const char *name, const
 
 /* ---- what the step goes over ---- */
 
-static const Along *plain_bounds(Emitter *e, const IndexSet *set)
+const Along *block_plain_bounds(Emitter *e, const IndexSet *set)
 {
     Along *along = ARENA_ARRAY(e->arena, Along, set->count);
     for (int i = 0; i < set->count; i++) {
@@ -172,7 +174,7 @@ static const Term *asked_for(const Emitter *e, const BlockTiling *t)
 }
 
 /* How many points a flattened group has. */
-static const char *count_of(Emitter *e, const IndexSet *set, const Along *along)
+const char *block_count(Emitter *e, const IndexSet *set, const Along *along)
 {
     Text text = text_new(e->arena);
     for (int i = 0; i < set->count; i++) {
@@ -193,15 +195,33 @@ static const char *bound_name(Emitter *e, const BlockTiling *t, const Index *ind
     return name;
 }
 
-/* Finds the rows that the step goes over, inside its loops. */
-static void find_rows(Emitter *e, BlockTiling *t)
+/* The bounds of the rows that the step goes over, inside its loops: as numbers, or names for them. */
+static LoopBounds *find_bounds(Emitter *e, BlockTiling *t, Domain *domain)
 {
     const IndexSet *set = &t->c->rows;
-    const Along *plain = plain_bounds(e, set);
+    const Along *plain = block_plain_bounds(e, set);
     LoopBounds *bounds = ARENA_ARRAY(e->arena, LoopBounds, set->count);
     for (int i = 0; i < set->count; i++)
         bounds[i] = (LoopBounds){ set->list[i], plain[i].first, plain[i].end };
-    Domain domain = apply_domain(e, t, bounds);
+    *domain = apply_domain(e, t, bounds);
+    return bounds;
+}
+
+const LoopBounds *block_bounds(Emitter *e, BlockTiling *t, const char **around)
+{
+    Domain domain;
+    const LoopBounds *bounds = find_bounds(e, t, &domain);
+    *around = domain.around_count ? emit_conditions(e, domain.around, domain.around_count) : NULL;
+    return bounds;
+}
+
+/* Finds the rows that the step goes over, inside its loops. */
+void block_find_rows(Emitter *e, BlockTiling *t)
+{
+    const IndexSet *set = &t->c->rows;
+    const Along *plain = block_plain_bounds(e, set);
+    Domain domain;
+    const LoopBounds *bounds = find_bounds(e, t, &domain);
     Along *rows = ARENA_ARRAY(e->arena, Along, set->count);
     for (int i = 0; i < set->count; i++) {
         const Index *index = set->list[i];
@@ -210,7 +230,7 @@ static void find_rows(Emitter *e, BlockTiling *t)
         rows[i].end = bound_name(e, t, index, bounds[i].end, "to");
     }
     t->rows = rows;
-    const char *count = count_of(e, set, rows);
+    const char *count = block_count(e, set, rows);
     bool bounded = false;
     for (int i = 0; i < set->count; i++)
         bounded |= strcmp(bounds[i].first, plain[i].first) || strcmp(bounds[i].end, plain[i].end);
@@ -256,9 +276,9 @@ static void set_parameters(Emitter *e, BlockTiling *t)
 
 /* ---- the step ---- */
 
-static void open_loops(Emitter *e, const BlockTiling *t, const IndexSet *set)
+void block_open_loops(Emitter *e, const BlockTiling *t, const IndexSet *set)
 {
-    const Along *along = plain_bounds(e, set);
+    const Along *along = block_plain_bounds(e, set);
     for (int i = 0; i < set->count; i++) {
         const char *name = t->names[set->list[i]->id];
         emit_line(e, "for (int64_t %s = %s; %s < %s; %s++) {", name, along[i].first, name, along[i].end, name);
@@ -267,7 +287,7 @@ static void open_loops(Emitter *e, const BlockTiling *t, const IndexSet *set)
     }
 }
 
-static void close_loops(Emitter *e, int count)
+void block_close_loops(Emitter *e, int count)
 {
     while (count-- > 0) {
         Scope *body = emit_pop(e);
@@ -316,14 +336,14 @@ static const char *step_body(Emitter *e, BlockTiling *t, const Calls *calls)
     int n = t->number;
     t->rows = NULL;
     block_open(e, t);
-    t->columns = (Along *)plain_bounds(e, &t->c->columns);
-    t->depth = (Along *)plain_bounds(e, &t->c->depth);
+    t->columns = (Along *)block_plain_bounds(e, &t->c->columns);
+    t->depth = (Along *)block_plain_bounds(e, &t->c->depth);
     emit_line(e, "Slices_%d *slices = (Slices_%d *)block_memory;", n, n);
-    emit_line(e, "const int64_t columns = %s, depth = %s;", count_of(e, &t->c->columns, t->columns),
-              count_of(e, &t->c->depth, t->depth));
-    open_loops(e, t, &t->c->batch);
-    open_loops(e, t, &t->c->kept_rows);
-    find_rows(e, t);
+    emit_line(e, "const int64_t columns = %s, depth = %s;", block_count(e, &t->c->columns, t->columns),
+              block_count(e, &t->c->depth, t->depth));
+    block_open_loops(e, t, &t->c->batch);
+    block_open_loops(e, t, &t->c->kept_rows);
+    block_find_rows(e, t);
     emit_line(e, "for (int64_t column = 0; column < columns; column += COLUMNS_%d) {", n);
     e->scope->indent++;
     declare_states(e, t);
@@ -339,7 +359,7 @@ static const char *step_body(Emitter *e, BlockTiling *t, const Calls *calls)
         emit_line(e, "%s", calls->finish);
     e->scope->indent--;
     emit_line(e, "}");
-    close_loops(e, t->c->batch.count + t->c->kept_rows.count);
+    block_close_loops(e, t->c->batch.count + t->c->kept_rows.count);
     return block_close(e);
 }
 
@@ -361,7 +381,7 @@ static Sample sample_of(const BlockTiling *t, const char *file)
 }
 
 /* One product is added to its sum. */
-static const char *step_lines(Emitter *e, BlockTiling *t, bool starts)
+const char *block_step_lines(Emitter *e, BlockTiling *t, bool starts)
 {
     const char *sum = "sums[r][c]";
     Scope *scope = block_open(e, t);
@@ -390,17 +410,11 @@ static const char *units(Emitter *e, BlockTiling *t)
     Text text = text_new(e->arena);
     if (matrix)
         text_print(&text, "%.*s%s%s", (int)(strstr(one, "%s") - one), one, dtype_name(t->c->packed), strstr(one, "%s") + 2);
-    Hole hole = { matrix ? "multiply" : "step", matrix ? text.bytes : step_lines(e, t, false) };
+    Hole hole = { matrix ? "multiply" : "step", matrix ? text.bytes : block_step_lines(e, t, false) };
     return emit_skeleton(e, &sample, &hole, 1);
 }
 
-/* The functions that bring slices, and what the tile's function does with them. */
-typedef struct Fetching {
-    const char *functions[2], *find_columns;
-    Text find, first, next, put, mentions;
-} Fetching;
-
-static void fetch_side(Emitter *e, BlockTiling *t, int side, Fetching *f)
+static void fetch_side(Emitter *e, BlockTiling *t, int side, BlockFetch *f)
 {
     const char *calls[3], *word = side ? "columns" : "rows", *name = side ? "fetch_columns" : "fetch_rows";
     f->functions[side] = block_slices(e, t, side, calls);
@@ -424,7 +438,7 @@ static void fetch_side(Emitter *e, BlockTiling *t, int side, Fetching *f)
     text_print(&f->mentions, "%s %s ", calls[0], calls[1]);
 }
 
-static const char *tile_call(Emitter *e, const BlockTiling *t, const Fetching *f, bool declare)
+static const char *tile_call(Emitter *e, const BlockTiling *t, const BlockFetch *f, bool declare)
 {
     ParameterSet set = { .count = 0 };
     for (int i = 0; i < t->parameters.count; i++)
@@ -433,50 +447,70 @@ static const char *tile_call(Emitter *e, const BlockTiling *t, const Fetching *f
     return emit_parameters(e, &set, emit_text(e, "slices depth %s", f->mentions.bytes), declare);
 }
 
-void emit_block_product(Emitter *e)
+/* Finds the names, and what the step goes over. */
+void block_begin(Emitter *e, BlockTiling *t)
 {
-    const Step *step = e->step;
-    BlockTiling tiling = { .c = step->contract, .step = step, .number = step->id + 1 }, *t = &tiling;
-    t->dtype = register_dtype(t->c->product->dtype);
-    t->names = ARENA_ARRAY(e->arena, const char *, e->plan->lowered->index_count);
     const Calls none = { "", "", "", "", "" };
-    step_body(e, t, &none);    /* finds the names and the domain */
+    t->dtype = register_dtype(t->c->product->dtype);
+    step_body(e, t, &none);
     set_parameters(e, t);
     t->asked = asked_for(e, t);
     for (int side = 0; side < 2; side++)
         t->copied[side] = block_is_copied(e, t, side);
-    Fetching f = { .find_columns = "", .find = text_new(e->arena), .first = text_new(e->arena), .next = text_new(e->arena),
-                   .put = text_new(e->arena), .mentions = text_new(e->arena) };
+}
+
+void block_fetch(Emitter *e, BlockTiling *t, BlockFetch *f)
+{
+    *f = (BlockFetch){ .find_columns = "", .find = text_new(e->arena), .first = text_new(e->arena), .next = text_new(e->arena),
+                       .put = text_new(e->arena), .mentions = text_new(e->arena) };
     for (int side = 0; side < 2; side++)
-        fetch_side(e, t, side, &f);
-    if (f.put.length)
-        f.put.bytes = (char *)emit_text(e, "        if (point < depth) {\n%s        }\n", f.put.bytes);
-    Calls calls = { .find_columns = f.find_columns };
-    calls.tile = emit_text(e, "tile_%d(%s, sums);", t->number, tile_call(e, t, &f, false));
+        fetch_side(e, t, side, f);
+    if (f->put.length)
+        f->put.bytes = (char *)emit_text(e, "        if (point < depth) {\n%s        }\n", f->put.bytes);
+    f->tile = emit_text(e, "tile_%d(%s, sums);", t->number, tile_call(e, t, f, false));
+}
+
+const char *block_text(Emitter *e, BlockTiling *t, const BlockFetch *f, const char *title, const char *after, const char *finish, const char *whole)
+{
+    Hole holes[] = {
+        { "title", emit_text(e, "/* %s */\n", title) },
+        { "constants", constants(e, t) },
+        { "units", units(e, t) },
+        { "fetch", emit_text(e, "%s\n%s", f->functions[0], f->functions[1]) },
+        { "tile_head", emit_text(e, "INLINE void tile_%d(%s, %s sums[HIGH_%d][WIDE_%d])\n", t->number, tile_call(e, t, f, true),
+                                 dtype_c(t->dtype), t->number, t->number) },
+        { "start", block_step_lines(e, t, true) },
+        { "find", f->find.bytes },
+        { "first", f->first.bytes },
+        { "next", f->next.bytes },
+        { "put", f->put.bytes },
+        { "after", after },
+        { "finish", finish },
+        { "whole", whole },
+    };
+    Sample sample = sample_of(t, "cuda/contract.cu");
+    return emit_skeleton(e, &sample, holes, sizeof holes / sizeof *holes);
+}
+
+void emit_block_product(Emitter *e)
+{
+    const Step *step = e->step;
+    BlockTiling tiling = { .c = step->contract, .step = step, .number = step->id + 1 }, *t = &tiling;
+    t->names = ARENA_ARRAY(e->arena, const char *, e->plan->lowered->index_count);
+    block_begin(e, t);
+    BlockFetch f;
+    block_fetch(e, t, &f);
+    Calls calls = { .find_columns = f.find_columns, .tile = f.tile };
     const char *meet = block_meet(e, t, &calls.meet), *take = block_take(e, t, &calls.use), *finish = block_finish(e, t, &calls.finish);
     const char *body = step_body(e, t, &calls);
     ParameterSet common = emit_common_parameters(e);
     if (step->split)
         emit_parameter(&common, "int64_t ", "part");
-    Hole holes[] = {
-        { "title", emit_text(e, "/* %s */\n", emit_formula(e)) },
-        { "constants", constants(e, t) },
-        { "units", units(e, t) },
-        { "fetch", emit_text(e, "%s\n%s", f.functions[0], f.functions[1]) },
-        { "tile_head", emit_text(e, "INLINE void tile_%d(%s, %s sums[HIGH_%d][WIDE_%d])\n", t->number, tile_call(e, t, &f, true),
-                                 dtype_c(t->dtype), t->number, t->number) },
-        { "start", step_lines(e, t, true) },
-        { "find", f.find.bytes },
-        { "first", f.first.bytes },
-        { "next", f.next.bytes },
-        { "put", f.put.bytes },
-        { "after", emit_text(e, "%s%s%s", meet, meet[0] ? "\n" : "", take) },
-        { "finish", finish },
-        { "whole", emit_text(e, "/* The step for one unit of work. */\nINLINE void step_%d(%s)\n{\n%s}\n", t->number,
-                             emit_parameters(e, &common, body, true), body) },
-    };
-    Sample sample = sample_of(t, "cuda/contract.cu");
-    text_print(&e->functions, "%s\n", emit_skeleton(e, &sample, holes, sizeof holes / sizeof *holes));
+    const char *after = emit_text(e, "%s%s%s", meet, meet[0] ? "\n" : "", take);
+    const char *whole = emit_text(e, "/* The step for one unit of work. */\nINLINE void step_%d(%s)\n{\n%s}\n", t->number,
+                                  emit_parameters(e, &common, body, true), body);
+    const char *title = emit_formula(e);
+    text_print(&e->functions, "%s\n", block_text(e, t, &f, title, after, finish, whole));
     e->step = step;
     e->calls[0][step->id] = emit_text(e, "step_%d(%s);", t->number, emit_parameters(e, &common, body, false));
 }

@@ -1,5 +1,6 @@
 /* What the parts of the emitter of tiled products on a grid share: emit_block.c (the functions), emit_block_slices.c (how operands
- * come to shared memory) and emit_block_sums.c (what becomes of the sums). Only they include it. */
+ * come to shared memory), emit_block_sums.c (what becomes of the sums), and for products in a ring emit_hopper.c (the functions),
+ * emit_hopper_sums.c (the sums) and emit_hopper_maps.c (the host's side). Only they include it. */
 #ifndef EINC_EMIT_BLOCK_H
 #define EINC_EMIT_BLOCK_H
 
@@ -35,6 +36,26 @@ const char *block_state(Emitter *e, int r, const Component *component);    /* th
 void block_bind_kept(Emitter *e, const BlockTiling *t);                  /* the indices of the loops around the tiles */
 void block_know_sum(Emitter *e, const BlockTiling *t);                   /* sums[r][c] */
 
+/* The functions that bring slices, and what the tile's function does with them. */
+typedef struct BlockFetch {
+    const char *functions[2], *find_columns, *tile;    /* the last two are calls */
+    Text find, first, next, put, mentions;
+} BlockFetch;
+
+void block_begin(Emitter *e, BlockTiling *t);    /* finds the names, and what the step goes over */
+void block_fetch(Emitter *e, BlockTiling *t, BlockFetch *f);
+/* The product's functions, with what follows it. */
+const char *block_text(Emitter *e, BlockTiling *t, const BlockFetch *f, const char *title, const char *after, const char *finish, const char *whole);
+const char *block_step_lines(Emitter *e, BlockTiling *t, bool starts);         /* one product is added to its sum */
+const Along *block_plain_bounds(Emitter *e, const IndexSet *set);
+const char *block_count(Emitter *e, const IndexSet *set, const Along *along);  /* how many points a flattened group has */
+void block_find_rows(Emitter *e, BlockTiling *t);                              /* that the step goes over, inside its loops */
+void block_open_loops(Emitter *e, const BlockTiling *t, const IndexSet *set);
+void block_close_loops(Emitter *e, int count);
+/* What of the rows the first reduction asks for, as its domain leaves it: their bounds, and a condition that they have to meet, or
+ * NULL. */
+const LoopBounds *block_bounds(Emitter *e, BlockTiling *t, const char **around);
+
 /* emit_block_slices.c */
 bool block_is_copied(Emitter *e, const BlockTiling *t, int side);
 /* The functions that bring one side's slices. calls: that of what finds where they begin, or ""; the text of what fetches them; that
@@ -46,5 +67,29 @@ const char *block_call(Emitter *e, const BlockTiling *t, const char *name, const
 const char *block_take(Emitter *e, BlockTiling *t, const char **call);
 const char *block_meet(Emitter *e, BlockTiling *t, const char **call);
 const char *block_finish(Emitter *e, BlockTiling *t, const char **call);
+
+/* A step in a ring: templates/cuda/hopper.cu. */
+typedef struct RingStep {
+    BlockTiling t;
+    RingSide side[2];
+    const char **first, **end;    /* [lowered index id]: the first point of an index that a tile has; behind the last that is asked for */
+    const char *shift;            /* how much further on the right side's lines are than their index says; or NULL */
+    const char **box;             /* of the left side: how many points of an index a tile has */
+    const char **members;         /* of the tile's struct */
+    int member_count;
+    ParameterSet parameters;
+} RingStep;
+
+/* emit_hopper.c */
+void ring_open(Emitter *e, RingStep *r);
+const char *ring_close(Emitter *e, RingStep *r);     /* with what it mentions of its tile */
+void ring_bind_others(Emitter *e, const RingStep *r);
+
+/* emit_hopper_sums.c: whole functions, and their calls */
+const char *ring_use(Emitter *e, RingStep *r, const char *calls[2]);
+const char *ring_finish(Emitter *e, RingStep *r, const char **call);
+
+/* emit_hopper_maps.c */
+int ring_axes(Emitter *e, const Contract *c, int side, const Index **axes);    /* of a side's map, innermost first */
 
 #endif

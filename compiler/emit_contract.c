@@ -66,7 +66,6 @@ static void set_parameters(Emitter *e, Tiling *t)
     emit_parameter(&t->parameters, "int64_t ", "depth");
     emit_parameter(&t->parameters, "int64_t ", "tile_place");
     emit_parameter(&t->parameters, "int64_t ", "place");
-    emit_parameter(&t->parameters, "int64_t ", "before");
     emit_parameter(&t->parameters, "int64_t ", "sweep_from");
     emit_parameter(&t->parameters, "int64_t ", "sweep_to");
     emit_parameter(&t->parameters, "int64_t ", "from_point");
@@ -121,11 +120,12 @@ static const char *tile_extra(Emitter *e, const Tiling *t, const char *body, boo
     return strcmp(list, "void") && list[0] ? emit_text(e, ", %s", list) : "";
 }
 
-/* Where a tile's sums start: the first word of each column in the panel, or the product's own start, the same for all. */
+/* What a tile's sums start at before the first point: the first word of each column in the panel, or the product's own start, the
+ * same for all, which only registers of tiles load from memory. */
 static const char *start_of(Emitter *e, const Tiling *t)
 {
     if (!t->c->tile->has_starts)
-        return "start";
+        return tiling_has_registers(t) ? "start" : "NULL";
     return emit_text(e, "(const %s *)(panels_%d + %s * %s)", dtype_c(t->dtype), t->number, tiling_tile_place(t), tiling_panel_depth(t));
 }
 
@@ -143,13 +143,6 @@ typedef struct Differences {
     int count, signless;          /* of differences, and of those that only a square or a size is made of */
 } Differences;
 
-static bool is_number(const Term *term, double number)
-{
-    while (term->kind == TERM_MAP && term->map.function == FUNCTION_CAST)
-        term = term->map.arguments[0];
-    return term->kind == TERM_CONSTANT && term->constant.value == number;
-}
-
 static void find_difference(void *user, const Term *term)
 {
     Differences *d = user;
@@ -160,7 +153,7 @@ static void find_difference(void *user, const Term *term)
     d->count += function == FUNCTION_SUB && x == d->t->c->left;
     if (function == FUNCTION_SUB && x == d->t->c->left && term->map.arguments[1] == d->t->c->right && dtype_kind(term->dtype) == KIND_FLOAT)
         d->column = term;
-    bool even = function == FUNCTION_ABS || function == FUNCTION_SQUARE || (function == FUNCTION_POW && is_number(term->map.arguments[1], 2));
+    bool even = function == FUNCTION_ABS || function == FUNCTION_SQUARE || (function == FUNCTION_POW && term_is_number(term->map.arguments[1], 2));
     d->signless += even && x == d->column && d->e->uses[x->id] <= 1;
 }
 
@@ -196,6 +189,23 @@ static const char *left_line(Emitter *e, const Tiling *t)
                          dtype_name(t->dtype), whole ? "            HOLD(left);\n" : "");
     return emit_text(e, "            %sv left = splat_%sv(rows[r * row_step]);\n%s", dtype_name(t->dtype), dtype_name(t->dtype),
                      whole ? "            HOLD(left);\n" : "");
+}
+
+/* Each of a tile's sums as `value`. */
+static const char *each_sum(Emitter *e, const Tiling *t, const char *indent, const char *value)
+{
+    return emit_text(e, "%sUNROLL\n%sfor (int r = 0; r < ROWS_%d; r++) {\n%s    UNROLL\n%s    for (int v = 0; v < VECTORS_%d; v++)\n"
+                     "%s        sums[r][v] = %s;\n%s}\n", indent, indent, t->number, indent, indent, t->number, indent, value, indent);
+}
+
+/* Where sums have starts in memory, they are there for all of them. */
+static const char *begin_lines(Emitter *e, const Tiling *t)
+{
+    const char *load = emit_text(e, "load_%sv(start + r * start_step + v * LANES, 1, LANES)", dtype_name(t->dtype));
+    if (t->c->tile->has_starts)
+        return each_sum(e, t, "    ", load);
+    return emit_text(e, "%s    if (start) {\n%s    }\n", each_sum(e, t, "    ", emit_state_start(e, t->c->product, 0, true)),
+                     each_sum(e, t, "        ", load));
 }
 
 static bool seeks_most(const Tiling *t)
@@ -266,9 +276,10 @@ static const char *multiply_lines(Emitter *e, const Tiling *t)
 static const char *constants(Emitter *e, const Tiling *t)
 {
     int n = t->number;
-    return emit_text(e, "enum { ROWS_%d = %d, VECTORS_%d = %d, COLUMNS_%d = VECTORS_%d * LANES, DEPTH_%d = %d, NEAR_%d = %d, BLOCK_%d = %d%s };\n",
+    return emit_text(e, "enum { ROWS_%d = %d, VECTORS_%d = %d, COLUMNS_%d = VECTORS_%d * LANES, DEPTH_%d = %d, NEAR_%d = %d, BLOCK_%d = %d%s%s };\n",
                      n, t->c->tile_rows, n, t->c->tile_vectors, n, n, n, t->c->depth_block, n, t->c->near, n, t->c->row_block,
-                     t->c->sweep ? emit_text(e, ", SWEEP_%d = %d", n, t->c->sweep) : "");
+                     t->c->sweep ? emit_text(e, ", SWEEP_%d = %d", n, t->c->sweep) : "",
+                     tiling_has_stage(t) ? emit_text(e, ", STAGE_%d = %d", n, STAGE_BYTES / (int)dtype_size(t->dtype)) : "");
 }
 
 /* A skeleton with the step's names. */
@@ -321,6 +332,7 @@ static const char *tile_functions(Emitter *e, Tiling *t)
                                   tiling_word(t), emit_element(t->dtype), dtype_name(t->dtype), t->number, t->number);
     Hole vectors[] = {
         { "multiply_head", multiply_head },
+        { "begin", begin_lines(e, t) },
         { "left", left_line(e, t) },
         { "step", step_line(e, t) },
         { "tile_head", head },

@@ -68,8 +68,8 @@ static const char *fill(Emitter *e, const char *prelude, const char **culprit)
                                 resident_blocks(e->plan)) },
         { "prelude", prelude },
         { "frame", e->frame },
-        { "functions", emit_wrap(e->arena, emit_text(e, "%s%s", emit_block_memory(e), e->functions.bytes)) },
-        { "prepare", emit_wrap(e->arena, e->prepare) },
+        { "functions", emit_wrap(e->arena, emit_text(e, "%s%s%s", emit_block_memory(e), emit_ring_memory(e), e->functions.bytes)) },
+        { "prepare", emit_wrap(e->arena, emit_text(e, "%s%s", emit_ring_maps(e), e->prepare)) },
         { "workspace_head", emit_text(e, "int %s_workspace(const %s_args *args, int workers, size_t *bytes)\n", name, name) },
         { "kernel_head", emit_text(e, "int %s(const %s_args *args, void *workspace, size_t bytes, void *stream)\n", name, name) },
         { "launches", emit_wrap(e->arena, e->run) },
@@ -86,7 +86,7 @@ EmittedUnit *emit_cuda(Arena *arena, const Plan *plan, const EmitOptions *option
     library_override(e->library, embedded_find("cuda/macros.cu"));
     for (int l = 0; l < plan->launch_count; l++)
         emit_grid_launch(e, plan->launches[l]);
-    e->frame = emit_frame(e, "    char *workspace;\n");
+    e->frame = emit_frame(e, emit_text(e, "    char *workspace;\n%s", emit_ring_members(e)));
     emit_grid_work(e, unit);
     e->run = emit_text(e, "%s%s", alignment_checks(e), emit_grid_run(e, unit));
     const char *args = arguments(e), *functions = prototypes(e);

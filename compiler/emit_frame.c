@@ -119,9 +119,12 @@ static void name_blocks(Emitter *e)
     for (int l = 0; l < plan->launch_count; l++) {
         const Launch *launch = plan->launches[l];
         Names names = names_new(e->arena, &e->names);
-        e->block_names[l] = ARENA_ARRAY(e->arena, const char *, launch->block_count);
+        e->block_names[l] = ARENA_ARRAY(e->arena, const char *, launch->block_count + 1);
         for (int b = 0; b < launch->block_count; b++)
             e->block_names[l][b] = names_user(&names, launch->blocks[b].of_step[launch->step_count - 1]->name);
+        for (int s = 0; launch->sweep && s < launch->step_count && !e->block_names[l][launch->block_count]; s++)
+            if (launch->sweep->of_step[s])
+                e->block_names[l][launch->block_count] = names_user(&names, launch->sweep->of_step[s]->name);
     }
 }
 
@@ -149,10 +152,13 @@ void emit_plan_frame(Emitter *e)
     for (int l = 0; l < plan->launch_count; l++) {
         for (int b = 0; b < plan->launches[l]->block_count; b++)
             collect_sizes(e, plan->launches[l]->blocks[b].tile);
+        collect_sizes(e, plan->launches[l]->sweep ? plan->launches[l]->sweep->tile : NULL);
         collect_sizes(e, plan->launches[l]->units);
     }
     for (int s = 0; s < plan->step_count; s++)
         collect_sizes(e, plan->steps[s]->parts);
+    for (int s = 0; s < plan->step_count; s++)
+        collect_sizes(e, plan->steps[s]->contract ? plan->steps[s]->contract->ring_tiles : NULL);
     for (int t = 0; t < plan->lowered->tensor_count; t++)
         collect_sizes(e, plan->storage[t].offset);
     for (int i = 0; i < plan->scratch_count; i++)
@@ -508,11 +514,12 @@ static const char *drop_unused_locals(Emitter *e, const char *text)
     Text out = text_new(e->arena);
     while (*text) {
         size_t length = strcspn(text, "\n") + 1;
-        const char *name = text + sizeof "    const int64_t " - 1, *assigned = name + strcspn(name, " ") + 3;
+        const char *name = text + sizeof "    const int64_t " - 1;
         bool unused = !strncmp(text, local, sizeof local - 1) &&
                       !emit_mentions(text + length, arena_copy(e->arena, name, strcspn(name, " ")));
+        const char *rest = unused ? name + strcspn(name, " ") + strlen(" = ") : text;    /* what it is assigned from */
         text_put(&out, unused ? "    " : "");
-        text_add(&out, unused ? assigned : text, unused ? (size_t)(text + length - assigned) : length);
+        text_add(&out, rest, (size_t)(text + length - rest));
         text += length;
     }
     return out.bytes;

@@ -10,7 +10,8 @@ void emit_grid_reserve(Emitter *e)
 {
     static const char *const words[] = {
         "team", "point", "points", "share", "warp", "apart", "frame", "launch", "stream", "workers", "THREADS", "WARP", "WARPS", "RESIDENT",
-        "threadIdx", "blockIdx", "blockDim", "gridDim", "warpSize", "dim3", "cudaStream_t", "keep_rounded", "block_memory", NULL
+        "threadIdx", "blockIdx", "blockDim", "gridDim", "warpSize", "dim3", "cudaStream_t", "keep_rounded", "block_memory",
+        "ring_memory", "GROUP", "GROUPS", "RING_THREADS", "EDGE", NULL
     };
     for (int i = 0; words[i]; i++)
         names_unique(&e->names, words[i]);
@@ -154,8 +155,8 @@ static void put_head(Emitter *e, const char *name)
 static const char *unit_body(Emitter *e, const Launch *launch)
 {
     Text calls = text_new(e->arena), body = text_new(e->arena);
-    bool waits = launch->step_count > 1 || launch->steps[0]->split;
-    for (int s = 0; s < launch->step_count; s++) {
+    bool waits = !launch->fuse && (launch->step_count > 1 || launch->steps[0]->split);
+    for (int s = launch->fuse ? launch->step_count - 1 : 0; s < launch->step_count; s++) {
         const char *needed = emit_needed_when(e, launch->steps[s]), *call = e->calls[0][launch->steps[s]->id];
         if (needed[0])
             text_print(&calls, "            if (%s)\n                %s\n", needed, call);
@@ -200,9 +201,17 @@ static void put_merge(Emitter *e, const Step *step)
     text_print(&e->functions, "%s    %s\n}\n\n", emit_locals(e, call), call);
 }
 
+/* A product that may be made from a ring instead. */
+static bool has_ring(const Launch *launch)
+{
+    return launch->steps[0]->contract && launch->steps[0]->contract->ring;
+}
+
 void emit_grid_launch(Emitter *e, const Launch *launch)
 {
-    for (int s = 0; s < launch->step_count; s++) {
+    if (launch->fuse)
+        emit_fuse(e, launch);
+    for (int s = 0; s < launch->step_count && !launch->fuse; s++) {
         emit_begin_step(e, launch, launch->steps[s], false);
         if (launch->steps[s]->contract) {
             emit_block_product(e);
@@ -211,6 +220,8 @@ void emit_grid_launch(Emitter *e, const Launch *launch)
         put_step(e, emit_text(e, "step_%d", launch->steps[s]->id + 1), emit_formula(e));
     }
     put_launch(e, launch);
+    if (has_ring(launch))
+        emit_ring_product(e, launch->steps[0]);
     for (int s = 0; s < launch->step_count; s++)
         if (launch->steps[s]->split) {
             emit_begin_step(e, launch, launch->steps[s], true);
@@ -223,9 +234,7 @@ void emit_grid_launch(Emitter *e, const Launch *launch)
 
 static void add_work(Emitter *e, EmittedUnit *unit, GridWork work)
 {
-    GridWork *list = (GridWork *)unit->work;
-    ARENA_APPEND(e->arena, list, unit->work_count, work);
-    unit->work = list;
+    ARENA_APPEND(e->arena, unit->work, unit->work_count, work);
 }
 
 /* A launch's tasks, as emit_launch_sizes() has them. */
@@ -261,6 +270,11 @@ void emit_grid_work(Emitter *e, EmittedUnit *unit)
             if (launch->steps[s]->scatters && !tensor->previous && storage->place != PLACE_CALLER)
                 add_work(e, unit, (GridWork){ .launch = -1, .offset = storage->offset, .bytes = storage->bytes });
         }
+        if (has_ring(launch)) {
+            const Step *step = launch->steps[0];
+            add_work(e, unit, (GridWork){ .kernel = kernel_name(e, "ring", step->id + 1), .tasks = step->contract->ring_tiles, .launch = -1,
+                                          .ring = emit_ring(e, step) });
+        }
         add_work(e, unit, (GridWork){ .kernel = kernel_name(e, "launch", l + 1), .tasks = tasks_of(e, launch), .launch = l });
         for (int s = 0; s < launch->step_count; s++)
             if (launch->steps[s]->split)
@@ -275,8 +289,11 @@ const char *emit_grid_run(Emitter *e, const EmittedUnit *unit)
     for (int w = 0; w < unit->work_count; w++) {
         const GridWork *work = &unit->work[w];
         const char *tasks = work->launch >= 0 ? emit_text(e, "f->tasks_%d", work->launch + 1) : work->kernel ? emit_size(e, work->tasks) : "";
-        if (work->kernel)
-            text_print(&text, "    if (launch(%s, f, %s, workers, (cudaStream_t)stream))\n        return BAD_MACHINE;\n", work->kernel, tasks);
+        if (work->ring)
+            text_put(&text, emit_ring_run(e, work));
+        else if (work->kernel)
+            text_print(&text, "    if (%slaunch(%s, f, %s, workers, (cudaStream_t)stream))\n        return BAD_MACHINE;\n",
+                       w && work[-1].ring ? emit_text(e, "!is_mapped_%d && ", work[-1].ring->step + 1) : "", work->kernel, tasks);
         else
             text_print(&text, "    if (cudaMemsetAsync(f->workspace%s%s, 0, (size_t)%s, (cudaStream_t)stream) != cudaSuccess)\n"
                        "        return BAD_MACHINE;\n", size_is_constant(work->offset, 0) ? "" : " + ",
@@ -327,4 +344,5 @@ void emit_grid_frame(Emitter *e, EmittedUnit *unit)
         words += e->arguments[i].tensor ? 1 + 2 * (rank ? rank : 1) : 1;
     }
     unit->frame_bytes = 8 * words;
+    emit_ring_frame(e, unit);
 }

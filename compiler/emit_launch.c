@@ -180,21 +180,38 @@ static void emit_call(Emitter *e, Text *text, const Step *step, int depth)
         text_print(text, "%*s%s\n", 4 * depth, "", call);
 }
 
-/* Calls of the steps in order; those that run point by point of a block in a loop over it. */
-static void emit_calls(Emitter *e, Text *text, const Launch *launch)
+/* Calls of some steps in order; those that run point by point of a block in a loop over it. */
+static void emit_calls(Emitter *e, Text *text, const Launch *launch, int from, int to, int depth)
 {
-    for (int s = 0; s < launch->step_count; s++) {
+    for (int s = from; s < to; s++) {
         if (!launch_runs_by_points(launch, s)) {
-            emit_call(e, text, launch->steps[s], 2);
+            emit_call(e, text, launch->steps[s], depth);
             continue;
         }
         const char *name = e->block_names[launch->id][launch->block_count - 1];
-        text_print(text, "        for (int64_t %s_now = %s_first; %s_now < %s_end; %s_now++) {\n", name, name, name, name, name);
-        for (; s < launch->step_count && launch_runs_by_points(launch, s); s++)
-            emit_call(e, text, launch->steps[s], 3);
-        text_put(text, "        }\n");
+        text_print(text, "%*sfor (int64_t %s_now = %s_first; %s_now < %s_end; %s_now++) {\n", 4 * depth, "", name, name, name, name, name);
+        for (; s < to && launch_runs_by_points(launch, s); s++)
+            emit_call(e, text, launch->steps[s], depth + 1);
+        text_print(text, "%*s}\n", 4 * depth, "");
         s--;
     }
+}
+
+/* All of them; those of a sweep for each of its blocks. Even where there are no points what is carried has a start. */
+static void emit_all_calls(Emitter *e, Text *text, const Launch *launch)
+{
+    if (!launch->sweep) {
+        emit_calls(e, text, launch, 0, launch->step_count, 2);
+        return;
+    }
+    const char *name = e->block_names[launch->id][launch->block_count], *extent = emit_size(e, launch->sweep->extent);
+    const char *tile = emit_size(e, launch->sweep->tile);
+    emit_calls(e, text, launch, 0, launch->sweep_from, 2);
+    text_print(text, "        for (int64_t %s_first = 0; %s_first == 0 || %s_first < %s; %s_first += %s) {\n", name, name, name, extent, name, tile);
+    text_print(text, "            const int64_t %s_end = size_min(%s_first + %s, %s);\n", name, name, tile, extent);
+    emit_calls(e, text, launch, launch->sweep_from, launch->sweep_to, 3);
+    text_put(text, "        }\n");
+    emit_calls(e, text, launch, launch->sweep_to, launch->step_count, 2);
 }
 
 void emit_launch(Emitter *e, const Launch *launch)
@@ -203,7 +220,7 @@ void emit_launch(Emitter *e, const Launch *launch)
     Text body = text_new(e->arena), calls = text_new(e->arena);
     for (int s = 0; s < launch->step_count; s++)
         emit_step(e, launch, launch->steps[s]);
-    emit_calls(e, &calls, launch);
+    emit_all_calls(e, &calls, launch);
     for (int b = launch->block_count - 1; b >= 0; b--)
         emit_unit_block(e, &body, launch, b);
     if (emit_mentions(calls.bytes, "part"))

@@ -71,8 +71,9 @@ static const char *uniform_position(Emitter *e, const Position *position, bool l
             continue;
         const char *value = part->index ? emit_bound(e, part->index) : emit_term(e, part->gather).text;
         int64_t c = part->coefficient;
-        if (local && part->index && e->block_first[part->index->id])
-            value = emit_text(e, "(%s - %s)", value, e->block_first[part->index->id]);
+        const char *first = local && part->index ? e->block_first[part->index->id] : NULL;
+        if (first)
+            value = strcmp(value, first) ? emit_text(e, "(%s - %s)", value, first) : "0";
         text_print(&text, "%s", c < 0 ? (text.length ? " - " : "-") : text.length ? " + " : "");
         if (c == 1 || c == -1)
             text_put(&text, value);
@@ -312,7 +313,21 @@ const char *emit_inside(Emitter *e, const Term *read, const Term *part)
     return range_checks(e, read->read.tensor, part->read.positions, unsafe, &mask);
 }
 
+static Value plain_read(Emitter *e, const Term *term);
+
+/* In the first block of a sweep nothing has been carried yet. */
 Value emit_read(Emitter *e, const Term *term)
+{
+    Value value = plain_read(e, term);
+    if (!term->read.carried)
+        return value;
+    const char *start = emit_number(e, term->dtype, term->read.start);
+    start = value.varying ? emit_splat(e, term->dtype, start) : start;
+    value.text = emit_text(e, "(%s > 0 ? %s : %s)", e->sweep_first, emit_bare(e, value.text), start);
+    return value;
+}
+
+static Value plain_read(Emitter *e, const Term *term)
 {
     const Tensor *tensor = term->read.tensor;
     const char *pointer = e->pointers[tensor->home->id], *mask;

@@ -7,7 +7,7 @@
 /* How many words the points along one of the contracted indices make. */
 const char *tiling_words_along(Emitter *e, const Tiling *t, int level)
 {
-    const char *extent = emit_extent(e, t->c->depth.list[level]);
+    const char *extent = tiling_extent_here(e, t->c->depth.list[level]);
     bool words = level == t->c->depth.count - 1 && t->c->group > 1;
     return words ? emit_text(e, "size_ceil_div(%s, %d)", extent, t->c->group) : extent;
 }
@@ -109,9 +109,9 @@ static void depth_loops(Emitter *e, Tiling *t, int level, bool along, void (*pac
     const Index *index = depth->list[level];
     bool lanes = along && level == depth->count - 1;
     const char *name = t->names[index->id], *extent = emit_extent(e, index), *first = "0";
-    if (level == 0 && (packs_columns(pack) || t->c->sweep)) {
-        first = packs_columns(pack) ? "from_point" : "sweep_from";
-        extent = packs_columns(pack) ? "to_point" : "sweep_to";
+    if (level == 0) {
+        first = packs_columns(pack) ? "from_point" : tiling_depth_first(e, t);
+        extent = packs_columns(pack) ? "to_point" : tiling_depth_end(e, t);
     }
     Scope *body = emit_push(e);
     bool words = pack == pack_column_vector && level == depth->count - 1 && t->c->group > 1;
@@ -144,7 +144,7 @@ static void flat_loop(Emitter *e, Tiling *t, const Term *side, void (*pack)(Emit
         depth_loops(e, t, 0, true, pack);
         return;
     }
-    const char *first = "0", *end = "depth", *outer = t->c->sweep ? "sweep_from" : "0";
+    const char *first = "0", *end = "depth", *outer = tiling_depth_first(e, t);
     if (pack == pack_turned_vector) {
         outer = "0";
         const char *inner = "";
@@ -256,9 +256,10 @@ static void pack_squares_across(Emitter *e, Tiling *t)
 }
 
 /* Where a panel has the first point that is packed, as a point of the outermost contracted index. */
-static const char *first_packed(const Tiling *t)
+static const char *first_packed(Emitter *e, const Tiling *t)
 {
-    return t->c->sweep ? "(from_point - sweep_from)" : "from_point";
+    const char *first = tiling_depth_first(e, t);
+    return strcmp(first, "0") ? emit_text(e, "(from_point - %s)", first) : "from_point";
 }
 
 static void declare_panel(Emitter *e, const Tiling *t)
@@ -269,7 +270,7 @@ static void declare_panel(Emitter *e, const Tiling *t)
     const char *tile = tiling_tile_place(t), *first = t->c->columns.count > 1 ? "place - tile_place + v * LANES" : "v * LANES";
     if (t->c->group == 1) {
         emit_line(e, "%s *to = panels_%d + %s * depth + %s%s * COLUMNS_%d + %s;", dtype_c(t->dtype), t->number, tile,
-                  first_packed(t), inner.bytes, t->number, first);
+                  first_packed(e, t), inner.bytes, t->number, first);
         return;
     }
     if (t->c->depth.count == 1)
@@ -293,7 +294,7 @@ static const char *pack_across(Emitter *e, Tiling *t)
     Scope *body = emit_push(e);
     emit_line(e, "const int lanes = (int)size_min(LANES, %s - r);", run);
     emit_line(e, "%s square[LANES * LANES];", dtype_c(t->dtype));
-    emit_line(e, "int64_t point = %s%s;", first_packed(t), inner);
+    emit_line(e, "int64_t point = %s%s;", first_packed(e, t), inner);
     depth_loops(e, t, 0, false, pack_squares_across);
     emit_pop(e);
     emit_line(e, "for (int64_t r = 0; r < %s; r += LANES) {", emit_bare(e, run));
@@ -347,8 +348,8 @@ static void pack_point_vector(Emitter *e, Tiling *t)
 {
     const char *value = emit_varying(e, t->c->left), *turn = "lanes";
     if (t->c->rows_spread) {
-        spread_lanes(e, t, value, "height * LANES");
-        turn = "lanes * height * LANES";
+        spread_lanes(e, t, value, "rows * LANES");
+        turn = "lanes * rows * LANES";
     } else if (t->c->group > 1) {
         emit_line(e, "store_row_%s%sv(to, %s, lanes);", without_sign(t), dtype_name(t->c->packed), emit_bare(e, value));
     } else {
@@ -357,14 +358,69 @@ static void pack_point_vector(Emitter *e, Tiling *t)
     emit_line(e, "to += %s;", turn);
 }
 
-static void pack_row_vector(Emitter *e, Tiling *t)
+/* A loop over the tiles of a block of rows, of nearly equal height, around `body`. */
+static void each_tile_of_rows(Emitter *e, const Scope *body)
 {
+    emit_line(e, "for (int64_t tile = 0, before = 0, rows; tile < tiles; tile++, before += rows) {");
+    emit_line(e, "    rows = least + (tile < higher);");
+    emit_body(e, body);
+    emit_line(e, "}");
+}
+
+/* One vector of rows from the r-th of a tile on. */
+static void open_row_vector(Emitter *e, Tiling *t, const char *lanes)
+{
+    const Index *row = tiling_last(&t->c->rows);
+    const char *at = emit_name(e, emit_text(e, "%s_at", t->names[row->id]));
+    emit_bind(e, row, at);
+    emit_line(e, "const int64_t %s = %s + before + r;", at, t->names[row->id]);
+    if (lanes)
+        emit_line(e, "const int lanes = (int)size_min(LANES, rows - r);");
+}
+
+/* One contracted point of all tiles of a block: lines are read as they come. */
+static void pack_rows_of_point(Emitter *e, Tiling *t)
+{
+    Scope *tile = emit_push(e), *body = emit_push(e);
+    body->count = "lanes";
+    open_row_vector(e, t, body->count);
+    const char *to = emit_text(e, t->c->rows_spread ? "packed_%d + (before * depth + point * rows + r) * LANES"
+                                                    : "packed_%d + before * depth + point * rows + r", t->number);
     const char *value = emit_varying(e, t->c->left);
-    if (t->c->rows_spread)
+    if (t->c->rows_spread) {
+        emit_line(e, "%s *to = %s;", dtype_c(t->dtype), to);
         spread_lanes(e, t, value, "LANES");
-    else
-        emit_line(e, "store_%sv(to, 1, %s, lanes);", dtype_name(t->dtype), emit_bare(e, value));
-    emit_line(e, t->c->rows_spread ? "to += height * LANES;" : "to += height;");
+    } else {
+        emit_line(e, "store_%sv(%s, 1, %s, lanes);", dtype_name(t->dtype), to, emit_bare(e, value));
+    }
+    emit_pop(e);
+    emit_line(e, "for (int64_t r = 0; r < rows; r += LANES) {");
+    emit_body(e, body);
+    emit_line(e, "}");
+    emit_pop(e);
+    each_tile_of_rows(e, tile);
+    emit_line(e, "point++;");
+}
+
+/* Rows in the order of tiles that meet them: side by side for each contracted point, or each number as a vector. */
+static void pack_tiles_of_rows(Emitter *e, Tiling *t)
+{
+    emit_line(e, "const int64_t tiles = size_ceil_div(height, ROWS_%d), least = height / tiles, higher = height %% tiles;", t->number);
+    if (t->c->rows_along) {
+        emit_line(e, "int64_t point = 0;");
+        depth_loops(e, t, 0, false, pack_rows_of_point);
+        return;
+    }
+    Scope *tile = emit_push(e), *body = emit_push(e);
+    open_row_vector(e, t, NULL);
+    emit_line(e, "%s *to = packed_%d + (before * depth + r) * LANES;", dtype_c(t->dtype), t->number);
+    flat_loop(e, t, t->c->left, pack_point_vector);
+    emit_pop(e);
+    emit_line(e, "for (int64_t r = 0; r < rows; r++) {");
+    emit_body(e, body);
+    emit_line(e, "}");
+    emit_pop(e);
+    each_tile_of_rows(e, tile);
 }
 
 /* Rows side by side for each contracted point, or the points side by side for each row. */
@@ -372,37 +428,29 @@ const char *tiling_pack_rows(Emitter *e, Tiling *t)
 {
     const Index *row = tiling_last(&t->c->rows);
     const char *name = t->names[row->id];
-    bool spread = t->c->rows_spread;
     tiling_open(e, t, t->c->rows_along ? row : tiling_last(&t->c->depth));
     tiling_bind(e, t, &t->c->batch, t->c->batch.count);
     tiling_bind(e, t, &t->c->kept_rows, t->c->kept_rows.count);
     tiling_bind(e, t, &t->c->rows, t->c->rows.count - 1);
+    if (tiling_packs_tiles(t)) {
+        pack_tiles_of_rows(e, t);
+        return tiling_close(e);
+    }
     Scope *body = emit_push(e);
     const char *at = emit_name(e, emit_text(e, "%s_at", name));
     emit_bind(e, row, at);
     emit_line(e, "const int64_t %s = %s + r;", at, name);
-    if (t->c->rows_along) {
-        body->count = "lanes";
-        emit_line(e, "const int lanes = (int)size_min(LANES, height - r);");
-        emit_line(e, spread ? "%s *to = packed_%d + (before * depth + r) * LANES;" : "%s *to = packed_%d + before * depth + r;",
-                  dtype_c(t->dtype), t->number);
-        depth_loops(e, t, 0, false, pack_row_vector);
-    } else if (spread) {
-        emit_line(e, "%s *to = packed_%d + (before * depth + r) * LANES;", dtype_c(t->dtype), t->number);
-        flat_loop(e, t, t->c->left, pack_point_vector);
-    } else {
-        emit_line(e, "%s *to = %spacked_%d + r * (%s);", tiling_part(t), t->c->group > 1 ? emit_text(e, "(%s *)", tiling_part(t)) : "",
-                  t->number, tiling_packed_step(e, t));
-        if (t->c->tile->words > 1)
-            emit_line(e, "%s *const end = to + depth * %d;", tiling_part(t), t->c->group);
-        flat_loop(e, t, t->c->left, pack_point_vector);
-        if (t->c->tile->words > 1) {
-            emit_line(e, "while (to < end)");
-            emit_line(e, "    *to++ = 0;");
-        }
+    emit_line(e, "%s *to = %spacked_%d + r * (%s);", tiling_part(t), t->c->group > 1 ? emit_text(e, "(%s *)", tiling_part(t)) : "",
+              t->number, tiling_packed_step(e, t));
+    if (t->c->tile->words > 1)
+        emit_line(e, "%s *const end = to + depth * %d;", tiling_part(t), t->c->group);
+    flat_loop(e, t, t->c->left, pack_point_vector);
+    if (t->c->tile->words > 1) {
+        emit_line(e, "while (to < end)");
+        emit_line(e, "    *to++ = 0;");
     }
     emit_pop(e);
-    emit_line(e, "for (int r = 0; r < height; r%s) {", t->c->rows_along ? " += LANES" : "++");
+    emit_line(e, "for (int r = 0; r < height; r++) {");
     emit_body(e, body);
     emit_line(e, "}");
     return tiling_close(e);

@@ -79,10 +79,11 @@ const char *tiling_meet(Emitter *e, Tiling *t, int points)
     tiling_bind(e, t, &t->c->batch, t->c->batch.count);
     tiling_bind(e, t, &t->c->kept_rows, t->c->kept_rows.count);
     tiling_bind(e, t, &t->c->rows, t->c->rows.count - 1);
-    const char *first = points ? "0" : tiling_first(e, along), *end = points ? emit_extent(e, along) : tiling_end(e, along);
+    const char *first = tiling_first(e, along), *end = tiling_end(e, along);
+    const char *start = points && strcmp(first, "0") ? emit_text(e, " - %s", first) : "";    /* points are counted from there */
     if (points) {
         emit_line(e, "points_from[at_tile] = 0;");
-        emit_line(e, "points_to[at_tile] = %s;", end);
+        emit_line(e, "points_to[at_tile] = %s%s;", end, start);
         emit_line(e, "if (!*finite_%d)    /* times 0 they are no zeros */", t->number);
         emit_line(e, "    return;");
     }
@@ -118,8 +119,8 @@ const char *tiling_meet(Emitter *e, Tiling *t, int points)
     emit_line(e, "for (int64_t %s = %s; %s < %s + height; %s++) {", at, name, at, name, at);
     emit_body(e, body);
     emit_line(e, "}");
-    emit_line(e, "%s[at_tile] = from;", from_names[points]);
-    emit_line(e, "%s[at_tile] = to;", to_names[points]);
+    emit_line(e, "%s[at_tile] = from%s;", from_names[points], start);
+    emit_line(e, "%s[at_tile] = to%s;", to_names[points], start);
     return tiling_close(e);
 }
 

@@ -162,6 +162,8 @@ ParameterSet emit_common_parameters(Emitter *e)
             if (e->block_now[i])
                 emit_parameter(&set, "int64_t ", e->block_now[i]);
         }
+    if (e->sweep_first && !e->step->statement->swept)
+        emit_parameter(&set, "int64_t ", e->sweep_first);
     return set;
 }
 
@@ -397,6 +399,13 @@ static void set_blocks(Emitter *e, const Launch *launch, const Step *step)
         e->block_end[index->id] = emit_text(e, "%s_end", e->block_names[launch->id][b]);
         if (!grid && launch_runs_by_points(launch, place) && b == launch->block_count - 1)
             e->block_now[index->id] = emit_text(e, "%s_now", e->block_names[launch->id][b]);
+    }
+    const char *sweep = e->block_names[launch->id][launch->block_count];
+    const Index *swept = step->statement->swept;
+    e->sweep_first = launch_sweeps(launch, place) ? emit_text(e, "%s_first", sweep) : NULL;
+    if (e->sweep_first && swept) {
+        e->block_first[swept->id] = e->sweep_first;
+        e->block_end[swept->id] = emit_text(e, "%s_end", sweep);
     }
 }
 

@@ -41,22 +41,6 @@ static const char *tile_height(Emitter *e, const Tiling *t)
     return emit_text(e, "(int)size_ceil_div(%s - %s, size_ceil_div(%s - %s, ROWS_%d))", stop, row, stop, row, t->number);
 }
 
-/* Packs the rows of a block: all at once, or where they lie side by side each tile of them for itself. */
-static void pack_rows(Emitter *e, const Tiling *t, const char *indent, const char *pack)
-{
-    const char *row = t->names[tiling_last(&t->c->rows)->id];
-    if (!tiling_packs_tiles(t)) {
-        emit_line(e, "%s%s;", indent, pack);
-        return;
-    }
-    emit_line(e, "%sfor (%s = %s; %s < %s; %s += height) {", indent, row, block_start(e, t), row, block_stop(e, t), row);
-    emit_line(e, "%s    height = %s;", indent, tile_height(e, t));
-    emit_line(e, "%s    const int64_t before = %s - %s;", indent, row, block_start(e, t));
-    emit_line(e, "%s    %s;", indent, pack);
-    emit_line(e, "%s}", indent);
-    emit_line(e, "%s%s = %s;", indent, row, block_start(e, t));
-}
-
 /* Where the rows of the left operand are, of a block of tiles: in place when that can be, else packed. Where packed
  * rows lie side by side, a tile's points are as far apart as it is high, for which k_apart is 0. */
 static void find_rows(Emitter *e, const Tiling *t, const char *pack)
@@ -73,7 +57,7 @@ static void find_rows(Emitter *e, const Tiling *t, const char *pack)
     for (int a = 0; in_place && a < c->left->read.tensor->rank; a++)
         in_place = !emit_is_unsafe(e, c->left, a);
     if (!in_place) {
-        pack_rows(e, t, "", pack);
+        emit_line(e, "%s;", pack);
         emit_line(e, "const %s *const rows = %s;", element, packed);
         emit_line(e, "const int64_t row_step = %s, %s = %s%s;", packed_step, k, points, tiles ? emit_text(e, ", tile_step = %s", tile_step) : "");
         return;
@@ -83,7 +67,7 @@ static void find_rows(Emitter *e, const Tiling *t, const char *pack)
     Scope *scope = emit_push(e);
     scope->indent--;
     for (int i = 0; i < c->depth.count; i++)
-        emit_bind(e, c->depth.list[i], i == 0 && c->sweep ? "sweep_from" : "0");
+        emit_bind(e, c->depth.list[i], i == 0 ? tiling_depth_first(e, t) : "0");
     const char *pointer = emit_pointer(e, c->left);
     emit_pop(e);
     emit_body(e, scope);
@@ -111,7 +95,7 @@ static void find_rows(Emitter *e, const Tiling *t, const char *pack)
         emit_line(e, "if (%s%stiles > 4 && row_step * %d %% 2048 == 0%s) {", when.bytes, when.length ? "(" : "",
                   (int)dtype_size(c->packed), when.length ? ")" : "");
     }
-    pack_rows(e, t, "    ", pack);
+    emit_line(e, "    %s;", pack);
     emit_line(e, "    rows = %s;", packed);
     emit_line(e, "    row_step = %s;", packed_step);
     emit_line(e, "    %s = %s;", k, points);
@@ -178,7 +162,7 @@ static const char *next_rows(Emitter *e, const Tiling *t, const char *row)
     emit_push(e);
     emit_bind(e, tiling_last(&t->c->rows), emit_text(e, "(%s + %s)", row, further));
     for (int i = 0; i < t->c->depth.count; i++)
-        emit_bind(e, t->c->depth.list[i], "0");
+        emit_bind(e, t->c->depth.list[i], i == 0 ? tiling_depth_first(e, t) : "0");
     const char *pointer = emit_pointer(e, t->c->left);
     emit_pop(e);
     return pointer;
@@ -204,7 +188,7 @@ static const char *target_at(Emitter *e, const Tiling *t, const char *place)
 static void find_past(Emitter *e, const Tiling *t, Text *text)
 {
     int size = (int)dtype_size(t->dtype);
-    const char *may = t->in_pieces ? "is_past" : emit_text(e, "f->past_%d && result", t->number);
+    const char *may = t->in_pieces ? "placed && is_past" : emit_text(e, "f->past_%d && result", t->number);
     if (t->may_pass)
         text_print(text, "const int past = %s && writes && ((uintptr_t)result | (uint64_t)result_step * %d) %% %d == 0;\n", may, size,
                    CONTRACT_LINE);
@@ -228,7 +212,11 @@ static const char *find_target(Emitter *e, const Tiling *t)
         return text.bytes;
     }
     text_print(&text, "const Piece *placed = is_placed && is_last ? &pieces[tile_place / LANES] : NULL;\n");
-    text_print(&text, "%s *result = %s;\n", type, target_at(e, t, NULL));
+    const char *target = target_at(e, t, NULL), *last = t->names[tiling_last(&t->c->rows)->id];
+    if (tiling_has_stage(t))
+        text_print(&text, "%s *result = is_staged ? stage + (%s - %s) * width : %s;\n", type, last, block_start(e, t), target);
+    else
+        text_print(&text, "%s *result = %s;\n", type, target);
     find_past(e, t, &text);
     text_print(&text, "if (nears && is_placed%s)\n", t->may_pass ? " && !past" : "");
     text_print(&text, "    ahead = (const char *)(result + pieces[tile_place / LANES + VECTORS_%d].first);\n", t->number);
@@ -301,7 +289,8 @@ static void emit_tiles(Emitter *e, const Tiling *t, const char *first, const cha
     if (stores)
         emit_line(e, "const int writes = depth < size_min(places, ROWS_%d * BLOCK_%d);", n, n);
     if (stores)    /* rows that are apart are few; so many points would ask for more than is written */
-        emit_line(e, "const int nears = writes && (%s < COLUMNS_%d || depth <= 2 * ROWS_%d);", apart, n, n);
+        emit_line(e, "const int nears = writes && %s(%s < COLUMNS_%d || depth <= 2 * ROWS_%d);", tiling_has_stage(t) ? "!is_staged && " : "",
+                  apart, n, n);
     emit_line(e, "const int64_t ahead_step =");
     if (stores)
         emit_line(e, "    nears ? (%s < COLUMNS_%d ? %d : %s * %d) :", apart, n, CONTRACT_LINE, apart,
@@ -334,6 +323,7 @@ static void emit_tiles(Emitter *e, const Tiling *t, const char *first, const cha
         tiling_lines(&inner, "    ", near_target(e, t));
     tiling_lines(&inner, "    ", calls[2]);
     text_put(&inner, "    ahead += points * ahead_step;\n}\n");
+    text_put(&inner, tiling_leave_stage(e, t, from));
     tiling_each_tile(e, t, inner.bytes);
     emit_line(e, "done += points;");
     if (t->c->sweep)
@@ -394,7 +384,7 @@ const char *tiling_step(Emitter *e, Tiling *t, const char *const calls[8])
     else if (!c->sweep)
         emit_line(e, "const int64_t depth = %s;", points.bytes);
     tiling_declare_places(e, t);
-    if (!c->tile->has_starts) {
+    if (tiling_has_registers(t) && !c->tile->has_starts) {
         emit_line(e, "%s start[COLUMNS_%d];", dtype_c(t->dtype), t->number);
         emit_line(e, "for (int c = 0; c < COLUMNS_%d; c++)", t->number);
         emit_line(e, "    start[c] = %s;", emit_state_start(e, c->product, 0, false));
@@ -416,8 +406,10 @@ const char *tiling_step(Emitter *e, Tiling *t, const char *const calls[8])
     tiling_pack_all(e, t, calls[0]);
     emit_line(e, "const int64_t tiles = places / COLUMNS_%d;", t->number);
     find_tame(e, t, "columns_tame", "", emit_text(e, "panels_%d", t->number), "1, 0, places * depth");
-    const char *most = c->sweep ? emit_text(e, "SWEEP_%d", t->number) : "depth";    /* tiles come in the same order each time */
-    emit_line(e, "const int64_t block = %s * places > NEAR_%d ? BLOCK_%d : 1;", most, t->number, t->number);
+    if (c->sweep)    /* tiles come in the same order each time */
+        emit_line(e, "const int64_t block = BLOCK_%d;", t->number);
+    else
+        emit_line(e, "const int64_t block = depth * places > NEAR_%d ? BLOCK_%d : 1;", t->number, t->number);
     open_loops(e, t, &c->kept_rows, c->kept_rows.count, &depth);
     LoopBounds *bounds = row_bounds(e, t);
     start_states(e, t);

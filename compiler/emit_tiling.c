@@ -9,6 +9,7 @@ static const char *const words[] = {
     "done", "points", "block", "tiles_left", "is_last", "start", "start_step", "places", "width", "from_point",
     "to_point", "columns_at", "tile_place", "tile_end", "before", "pieces", "piece", "is_placed", "placed",
     "behind", "result", "result_step", "past", "is_past", "k_apart", "tile_step", "writes", "from", "s", "starts",
+    "least", "higher", "stage", "group", "pitch", "is_staged", "whole",
     "words", "registers", "end", "odds", "part", "low", "row_word", "column_word", "pair", "tame", "columns_tame",
     "is_flat", "columns_from", "columns_to", "points_from", "points_to", "at_tile", "first_point", "end_point",
     "whole_from", "whole_to", "is_whole", "sweep", "sweep_from", "sweep_to", "held", "nears", "point", "at", "column", "lines"
@@ -76,6 +77,16 @@ const char *tiling_end(Emitter *e, const Index *index)
     return e->block_end[index->id] ? e->block_end[index->id] : emit_extent(e, index);
 }
 
+const char *tiling_depth_first(const Emitter *e, const Tiling *t)
+{
+    return t->c->sweep ? "sweep_from" : tiling_first(e, t->c->depth.list[0]);
+}
+
+const char *tiling_depth_end(Emitter *e, const Tiling *t)
+{
+    return t->c->sweep ? "sweep_to" : tiling_end(e, t->c->depth.list[0]);
+}
+
 /* What a panel consists of: numbers, or words of several narrow ones. */
 const char *tiling_word(const Tiling *t)
 {
@@ -91,6 +102,11 @@ const char *tiling_part(const Tiling *t)
 bool tiling_has_registers(const Tiling *t)
 {
     return t->c->tile->dot != NULL;
+}
+
+bool tiling_has_stage(const Tiling *t)
+{
+    return t->in_pieces && t->may_pass;
 }
 
 bool tiling_packs_tiles(const Tiling *t)

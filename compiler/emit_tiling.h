@@ -29,10 +29,14 @@ void tiling_bind(Emitter *e, const Tiling *t, const IndexSet *set, int count);
 const char *tiling_close(Emitter *e);
 const char *tiling_first(const Emitter *e, const Index *index);
 const char *tiling_end(Emitter *e, const Index *index);
+/* Where the outermost contracted index begins and ends in what is packed at a time: of a sweep's block, or of the product's own. */
+const char *tiling_depth_first(const Emitter *e, const Tiling *t);
+const char *tiling_depth_end(Emitter *e, const Tiling *t);
 const char *tiling_word(const Tiling *t);
 const char *tiling_part(const Tiling *t);
 const char *tiling_panel_depth(const Tiling *t);
 bool tiling_has_registers(const Tiling *t);  /* that hold tiles: templates/tiles.c */
+bool tiling_has_stage(const Tiling *t);      /* columns' runs may be put together before they are stored */
 bool tiling_packs_tiles(const Tiling *t);    /* a point's numbers of all rows lie side by side, each tile for itself */
 const char *tiling_packed_step(Emitter *e, const Tiling *t);
 const char *tiling_is_flat(Emitter *e, const Tiling *t, const Term *side);    /* whether the points of a side that is read are equally far apart; NULL: it has one contracted index */
@@ -47,6 +51,8 @@ const char *tiling_column_at(Emitter *e, const Tiling *t, const char *place, int
 const char *tiling_columns_of(Emitter *e, const Tiling *t, const char *place, const char *call);    /* declares indices */
 const char *tiling_each_run(Emitter *e, const Tiling *t, const char *call);
 void tiling_each_tile(Emitter *e, const Tiling *t, const char *call);
+enum { STAGE_BYTES = 8192 };                 /* of a tile's runs beside each other, on the stack */
+const char *tiling_leave_stage(Emitter *e, const Tiling *t, const char *first_row);
 void tiling_find_pieces(Emitter *e, const Tiling *t);    /* declares `pieces` and whether a tile `is_placed` by them */
 void tiling_lines(Text *text, const char *indent, const char *lines);
 void tiling_put(Emitter *e, const char *lines);

@@ -67,7 +67,7 @@ typedef struct Emitter {
     int size_count;
     const char **calls[2];        /* [merging][step id]: how a step's function, or its merge, is called */
     Needs *needs;                 /* [step id] */
-    const char ***block_names;    /* [launch id][block]: the word before "_first" and "_end" */
+    const char ***block_names;    /* [launch id][block], and of the sweep behind these: the word before "_first" and "_end" */
     Argument *arguments;
     int argument_count;
 
@@ -76,6 +76,7 @@ typedef struct Emitter {
     const Launch *launch;
     const char **block_first;     /* [lowered index id]: the name of its block's first index, or NULL */
     const char **block_end;
+    const char *sweep_first;      /* where the block of a sweep begins that the step is called for; NULL: it is in none */
     const char **block_now;       /* the name of the one point of its block that the step is called for, or NULL: for all */
     Scope *scope;
     bool lanes;                   /* whether this text has lanes at all */
@@ -230,6 +231,17 @@ bool emit_tiling_uses(const char *name);    /* whether a tiled product has a var
 /* emit_block.c: the functions of a step that is a tiled product on a grid, and the shared memory that all of them want */
 void emit_block_product(Emitter *e);
 const char *emit_block_memory(Emitter *e);
+void emit_fuse(Emitter *e, const Launch *launch);    /* emit_fuse.c: a launch whose steps run together */
+
+/* emit_hopper.c and emit_hopper_maps.c: the kernel of a step that is one in a ring, what it needs, the memory of all, what the frame
+ * has for them, and the launcher's functions for their maps */
+void emit_ring_product(Emitter *e, const Step *step);
+GridRing *emit_ring(Emitter *e, const Step *step);
+void emit_ring_frame(Emitter *e, EmittedUnit *unit);      /* puts the maps behind the frame's words */
+const char *emit_ring_memory(Emitter *e);
+const char *emit_ring_members(Emitter *e);
+const char *emit_ring_maps(Emitter *e);
+const char *emit_ring_run(Emitter *e, const GridWork *work);
 bool emit_block_uses(const char *name);     /* whether such a product has a variable of that name */
 
 /* emit_launch.c */

@@ -282,10 +282,10 @@ static void lower_statement(Lower *l, const Statement *statement, const bool *wa
 static void end_program(Lower *l)
 {
     Program *out = l->out;
-    Statement **ordered = ARENA_ARRAY(l->arena, Statement *, l->ended_count);
-    int *number = ARENA_ARRAY(l->arena, int, out->statement_count);
+    Statement **ordered = NULL;
+    int *number = ARENA_ARRAY(l->arena, int, out->statement_count), count = 0;
     for (int i = 0; i < l->ended_count; i++) {
-        ordered[i] = out->statements[l->ended[i]];
+        ARENA_APPEND(l->arena, ordered, count, out->statements[l->ended[i]]);
         number[l->ended[i]] = ordered[i]->id = i;
     }
     for (int i = 0; i < out->term_count; i++)
@@ -293,7 +293,7 @@ static void end_program(Lower *l)
     for (int i = 0; i < out->index_count; i++)
         out->indices[i]->statement = number[out->indices[i]->statement];
     out->statements = ordered;
-    out->statement_count = l->ended_count;
+    out->statement_count = count;
 }
 
 /* Leaves out what was stored for a use that came to nothing, such as one behind a condition that always holds. */
@@ -336,36 +336,78 @@ static void drop_unneeded(Lower *l, const bool *wanted)
     out->statement_count = statements;
 }
 
-static void mark_used(void *user, const Term *term)
+/* Calls `on` for the terms that statements are made of, each once, behind what it uses. */
+static void each_used_term(Lower *l, OnTerm *on, void *user)
 {
-    ((bool *)user)[term->id] = true;
-}
-
-/* Leaves out terms that no statement is made of. */
-static void drop_unused_terms(Lower *l)
-{
-    Program *out = l->out;
-    bool *used = ARENA_ARRAY(l->arena, bool, out->term_count);
-    int count = 0;
-    for (int s = 0; s < out->statement_count; s++)
-        for (int o = 0; o < out->statements[s]->output_count; o++) {
-            const Output *output = &out->statements[s]->outputs[o];
-            term_each_below(l->arena, output->value, mark_used, used);
+    bool *seen = ARENA_ARRAY(l->arena, bool, l->out->term_count);
+    for (int s = 0; s < l->out->statement_count; s++)
+        for (int o = 0; o < l->out->statements[s]->output_count; o++) {
+            const Output *output = &l->out->statements[s]->outputs[o];
+            term_each_unseen(seen, output->value, on, user);
             for (int a = 0; a < output->tensor->rank; a++)
                 for (int k = 0; k < output->positions[a].count; k++)
                     if (output->positions[a].parts[k].gather)
-                        term_each_below(l->arena, output->positions[a].parts[k].gather, mark_used, used);
+                        term_each_unseen(seen, output->positions[a].parts[k].gather, on, user);
         }
+}
+
+typedef struct Sorting {
+    Lower *l;
+    Term **terms;
+    int count;
+} Sorting;
+
+static void take_term(void *user, const Term *term)
+{
+    Sorting *sorting = user;
+    ARENA_APPEND(sorting->l->arena, sorting->terms, sorting->count, sorting->l->out->terms[term->id]);
+}
+
+/* The terms that statements are made of, each behind what it uses. */
+static void sort_terms(Lower *l)
+{
+    Program *out = l->out;
+    Sorting sorting = { l, NULL, 0 };
+    each_used_term(l, take_term, &sorting);
+    out->terms = sorting.terms;
+    out->term_count = sorting.count;
     for (int i = 0; i < out->term_count; i++)
-        if (used[i])
-            out->terms[count++] = out->terms[i];
-    out->term_count = count;
-    for (int i = 0; i < count; i++)
         out->terms[i]->id = i;
 }
 
+static void mark_index(bool *used, const Index *index)
+{
+    if (index)
+        used[index->id] = true;
+}
+
+/* Leaves out indices of statements that were taken apart, or of which something was. */
+static void drop_unused_indices(Lower *l)
+{
+    Program *out = l->out;
+    bool *used = ARENA_ARRAY(l->arena, bool, out->index_count);
+    int count = 0;
+    for (int i = 0; i < out->term_count; i++) {
+        const Term *term = out->terms[i];
+        for (int k = 0; k < term->rank; k++)
+            mark_index(used, term->indices[k]);
+        for (int k = 0; (term->kind == TERM_CONTRACT || term->kind == TERM_REDUCE) && k < term->reduce.over_count; k++)
+            mark_index(used, term->reduce.over[k]);
+    }
+    for (int s = 0; s < out->statement_count; s++)
+        for (int o = 0; o < out->statements[s]->output_count; o++)
+            for (int a = 0; a < out->statements[s]->outputs[o].tensor->rank; a++)
+                mark_index(used, out->statements[s]->outputs[o].tensor->axes[a]);
+    for (int i = 0; i < out->index_count; i++)
+        if (used[i])
+            out->indices[count++] = out->indices[i];
+    out->index_count = count;
+    for (int i = 0; i < count; i++)
+        out->indices[i]->id = i;
+}
+
 Program *lower(Arena *arena, const Program *program, const bool *wanted, const unsigned char *kinds, const Index *const *turns,
-               const int64_t *const *strides)
+               const int64_t *const *strides, const Sweeping *sweeping)
 {
     Lower l = { .arena = arena, .in = program, .out = ARENA_NEW(arena, Program) };
     l.kinds = kinds;
@@ -393,6 +435,11 @@ Program *lower(Arena *arena, const Program *program, const bool *wanted, const u
     }
     end_program(&l);
     drop_unneeded(&l, wanted);
-    drop_unused_terms(&l);
+    sort_terms(&l);
+    while (sweeping && lower_sweep(&l, sweeping)) {
+        end_program(&l);
+        sort_terms(&l);
+        drop_unused_indices(&l);
+    }
     return l.out;
 }

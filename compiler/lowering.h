@@ -77,6 +77,7 @@ typedef struct Lower {
     const Forced *forced;
     const Index *const *turns;    /* [in statement id]: see lower(); NULL: none */
     const int64_t *const *strides;
+    int sweep_count;
     const Index *turned;          /* of the statement at hand, that it is turned along; NULL: it is not */
 } Lower;
 
@@ -113,6 +114,10 @@ Term *lower_read_temporary(Lower *l, Context *c, Tensor *tensor, Index *const *i
 
 /* lower_log.c: of a log-space product, in the loops around it */
 Term *lower_log_product(Lower *l, Context *c, const Term *log, const Instance *instance);
+
+/* lower_sweep.c: takes one index of temporaries in blocks; false when there is none that can be. The statements' new order is that
+ * in which they "ended". */
+bool lower_sweep(Lower *l, const Sweeping *sweeping);
 
 /* lower_mask.c: the argument of a softmax if it is where(c, x, -inf), with a condition that bounds loops over the softmax's
  * indices and may be asked by each reader; else NULL */

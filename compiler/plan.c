@@ -46,6 +46,63 @@ bool plan_has_contract(const Plan *plan)
     return false;
 }
 
+static int launch_of(const Plan *plan, int step)
+{
+    for (int l = 0; l < plan->launch_count; l++)
+        for (int s = 0; s < plan->launches[l]->step_count; s++)
+            if (plan->launches[l]->steps[s]->id == step)
+                return l;
+    return -1;
+}
+
+bool plan_has_whole_sweeps(const Plan *plan)
+{
+    for (int a = 0; a < plan->step_count; a++)
+        for (int b = 0; b < a; b++) {
+            const Sweep *sweep = plan->steps[a]->statement->sweep;
+            if (sweep && plan->steps[b]->statement->sweep == sweep && launch_of(plan, a) != launch_of(plan, b))
+                return false;
+        }
+    for (int l = 0; l < plan->launch_count; l++)
+        for (int s = 0; s < plan->launches[l]->step_count; s++)
+            if (plan->launches[l]->steps[s]->statement->sweep && (!plan->launches[l]->sweep || !plan->launches[l]->block_count))
+                return false;
+    return true;
+}
+
+bool plan_sweeps(const Plan *plan)
+{
+    for (int l = 0; l < plan->launch_count; l++)
+        if (plan->launches[l]->sweep)
+            return true;
+    return false;
+}
+
+bool plan_has_steps_together(const Plan *plan)
+{
+    for (int l = 0; l < plan->launch_count; l++)
+        if (plan->launches[l]->step_count > 1)
+            return true;
+    return false;
+}
+
+const Block *launch_block_of(const Launch *launch, const Index *index)
+{
+    for (int s = 0; index && s < launch->step_count; s++) {
+        for (int b = 0; b < launch->block_count; b++)
+            if (launch->blocks[b].of_step[s] == index)
+                return &launch->blocks[b];
+        if (launch->sweep && launch->sweep->of_step[s] == index)
+            return launch->sweep;
+    }
+    return NULL;
+}
+
+bool launch_sweeps(const Launch *launch, int step)
+{
+    return launch->sweep && step >= launch->sweep_from && step < launch->sweep_to;
+}
+
 bool plan_has_parts(const Plan *plan)
 {
     for (int s = 0; s < plan->step_count; s++)
@@ -67,5 +124,8 @@ bool plan_wants_room(const Plan *plan)
     bool room = false;
     for (int s = 0; s < plan->step_count; s++)
         room |= plan->steps[s]->turned || (plan->steps[s]->split && plan->steps[s]->vector_kept);
-    return room || plan_has_contract(plan);
+    for (int l = 0; l < plan->launch_count; l++)    /* steps that run together store nothing on the way */
+        for (int s = 0; s < plan->launches[l]->step_count && !plan->launches[l]->fuse; s++)
+            room |= plan->launches[l]->steps[s]->contract != NULL;
+    return room;
 }

@@ -69,8 +69,12 @@ typedef struct Contract {
     int tile_rows, tile_vectors;  /* of the latter as many as the columns need */
     const BlockTile *block;       /* on a grid: what a block of threads makes at a time; else NULL. Then without a reduction all that
                                    * stays is in `rows` */
+    const RingTile *ring;         /* on a grid: the same where tensor maps describe both operands; NULL: there is no such form */
+    const Size *ring_tiles;       /* so many of these there are */
+    bool ring_panels[2];          /* of its sides: see RingSide */
     int resident;                 /* on a grid: so many blocks have registers at once */
     bool columns_along;           /* on a grid: neighbouring columns lie side by side, so that neighbouring threads copy them */
+    int shared;                   /* on a grid: bytes of shared memory that it takes */
     struct Contract *parts;       /* the same for the parts of its numbers: taken where those add up to them; or NULL */
     int number;                   /* in the names of its functions and of what they store */
     int depth_block;              /* more words of contracted points are taken some at a time */
@@ -78,6 +82,20 @@ typedef struct Contract {
                                    * whose sums are kept until the last; 0: all of them */
     int near, row_block;          /* panels of more words are taken one at a time, by so many tiles of rows */
 } Contract;
+
+/* A side of a product in a ring: what it reads, and its own indices, of which a tile has some points of `low`, and of `high`, or NULL,
+ * as many as then fit. The left side, 0, has the rows of sums. */
+typedef struct RingSide {
+    const Term *read;
+    const IndexSet *own;
+    const Index *low, *high;
+    bool panels;                  /* its lines lie side by side, points of `low`, and come in panels; else its contracted points do */
+} RingSide;
+
+RingSide ring_side(const Contract *c, int side);
+const Size *ring_box(Arena *arena, const Contract *c, int side, const Index *index);    /* so many points of an index a tile has */
+const Index *ring_index(const Term *read, int axis);    /* along which it reads an axis; a tile may begin elsewhere */
+bool ring_has(const Term *read, const Index *index);
 
 enum { RANKING_RUN = 256 };       /* so many candidates are sorted by comparing all pairs of them */
 
@@ -132,21 +150,39 @@ typedef struct Block {
     const Size *tile;             /* how much of it one unit of work takes */
 } Block;
 
+/* A launch on a grid whose first step is a product and whose last one multiplies what comes of its sums: a block of threads has a
+ * tile of rows for all columns, and what passes between its steps stays in registers. See templates/cuda/fuse.cu. */
+typedef struct Fuse {
+    const FuseTile *tile;
+    Index **same;                 /* [lowered index id]: which of the first product's indices it is, in a later step; NULL: none */
+    const Step *largest;          /* stores the maxima that others subtract before they take powers; NULL: there are none */
+    bool *scaled;                 /* [step of the launch]: what it stores, or adds up, is so many times exp(-the maximum) */
+    int parts;                    /* bf16 numbers that a factor is taken apart into, for tensor cores; 0: it is multiplied as it is */
+    double neutral;               /* a sum whose place this takes changes no state, and becomes a factor of 0; NaN: there is no such number */
+    const Term *met;              /* a tile nowhere of which this holds has only such sums; NULL: all are made */
+    bool *implied;                /* [step of the launch]: it asks the same again, which may be taken for granted */
+} Fuse;
+
 typedef struct Launch {
     int id;
     Step **steps;
     int step_count;
     Block *blocks;                /* none: one unit of work */
     int block_count;
+    /* Some steps run for each tile of one more index, which others have reduced behind the last: statement->sweep. */
+    const Block *sweep;           /* NULL: there is none; `of_step` is NULL where a step lacks the index */
+    int sweep_from, sweep_to;     /* the steps from one up to before the other */
     const Size *units;            /* of work; each is one tile of every block */
     const Size *tasks;            /* at most so many, each of the same number of units */
     const Size *bytes;            /* of temporaries of the block's size, for one worker */
+    const Fuse *fuse;             /* its steps run together, tile by tile; NULL: one after the other */
 } Launch;
 
 typedef enum {
     PLACE_CALLER,                 /* an input or an output */
     PLACE_SHARED,                 /* a temporary that outlives a launch, whole, in the workspace */
-    PLACE_BLOCK                   /* a temporary of a launch, a block of it, in the worker's part of the workspace */
+    PLACE_BLOCK,                  /* a temporary of a launch, a block of it, in the worker's part of the workspace */
+    PLACE_REGISTERS               /* a temporary of a launch whose steps run together: a tile of it at a time */
 } Place;
 
 /* Where a tensor of the lowered program is. */
@@ -156,7 +192,7 @@ typedef struct Storage {
     const Tensor *over;           /* whose place it takes, which nobody reads any more; NULL: it has one of its own */
     const struct Storage *after;  /* PLACE_SHARED: the first in its place, which earlier launches have used; NULL: this is it */
     const Size *room;             /* PLACE_SHARED, of the first: what the place has for all */
-    const Size **stride;          /* [rank], in elements; NULL for PLACE_CALLER */
+    const Size **stride;          /* [rank], in elements; NULL for PLACE_CALLER and PLACE_REGISTERS */
     const Size *offset;           /* in bytes, from the workspace's or the worker's part's beginning */
     const Size *bytes;
 } Storage;
@@ -202,6 +238,18 @@ typedef struct PlanHints {
 Plan *plan(Arena *arena, const Program *program, const Program *lowered, const Target *target, const PlanHints *hints);
 
 bool plan_has_contract(const Plan *plan);
+
+bool plan_sweeps(const Plan *plan);
+bool plan_has_steps_together(const Plan *plan);    /* in one launch */
+
+/* Whether the statements of each sweep are in one launch, as they have to be. */
+bool plan_has_whole_sweeps(const Plan *plan);
+
+/* The block of a launch that an index of its steps belongs to, or its sweep; NULL: none. */
+const Block *launch_block_of(const Launch *launch, const Index *index);
+
+/* Whether a step runs for each tile of the launch's sweep. */
+bool launch_sweeps(const Launch *launch, int step);
 
 bool plan_has_parts(const Plan *plan);     /* a product of its numbers' parts */
 

@@ -58,18 +58,18 @@ static double points(const Planner *planner, const IndexSet *set)
 }
 
 /* How many contracted points a slice has. */
-static int slice_depth(const Contract *c)
+int block_slice_depth(const Contract *c)
 {
     return c->block->is_matrix ? c->block->depth * BLOCK_LINE / (int)dtype_size(c->packed) : c->block->depth;
 }
 
 /* Slices of both operands, and where their lines begin. Behind each point's rows there is room for a line, so that different points
  * are in different banks. */
-static int operand_bytes(const Contract *c)
+int block_operand_bytes(const Contract *c)
 {
     int lines = c->block->rows + c->block->columns, pad = c->block->is_matrix ? 0 : BLOCK_LINE;
     int padded = lines * (int)dtype_size(c->packed) + 2 * pad;
-    return c->block->stages * slice_depth(c) * padded + lines * OFFSET_BYTES;
+    return c->block->stages * block_slice_depth(c) * padded + lines * OFFSET_BYTES;
 }
 
 /* Behind them the states of columns, of each warp. */
@@ -183,7 +183,7 @@ static const BlockTile *choose(Planner *planner, const Step *step, Contract *c, 
         bool last = tile[1].rows == 0, forced = planner->hints->nests == NESTS_TILED;
         double time = time_of(planner, c, tile);
         c->block = tile;
-        int bytes = operand_bytes(c) + state_bytes(planner, step, c);
+        int bytes = block_operand_bytes(c) + state_bytes(planner, step, c);
         if (forced != last || (int)dtype_size(sum) > tile->bytes || bytes > grid->shared_bytes || (chosen && time >= best))
             continue;
         best = time;
@@ -216,14 +216,15 @@ bool block_choose_tile(Planner *planner, const Step *step, Contract *c)
     if (!chosen || is_read_rashly(planner, step, c))
         return false;
     c->block = chosen;
-    int bytes = operand_bytes(c) + state_bytes(planner, step, c);
-    planner->plan->block_bytes = (int)fmax(planner->plan->block_bytes, (bytes + 15) / 16 * 16);
+    int bytes = block_operand_bytes(c) + state_bytes(planner, step, c);
+    c->shared = (bytes + BLOCK_LINE - 1) / BLOCK_LINE * BLOCK_LINE;
     c->resident = resident_blocks(step, c);
     c->tile_rows = chosen->rows;
     c->tile_vectors = chosen->columns / grid->lanes;
-    c->depth_block = slice_depth(c);
+    c->depth_block = block_slice_depth(c);
     c->rows_along = !lies_along(planner, c->left, c->depth.list[c->depth.count - 1]);
     c->columns_along = !lies_along(planner, c->right, c->depth.list[c->depth.count - 1]);
+    ring_choose(planner, step, c);
     return true;
 }
 
@@ -233,7 +234,7 @@ const Size *block_split(const Planner *planner, const Step *step)
     const Contract *c = step->contract;
     const Grid *grid = planner->plan->target->grid;
     bool forced = planner->hints->nests == NESTS_TILED, known = planner->hints->extents && planner->hints->extents->complete;
-    if (!c->reduces || c->rows.count > 1 || !step_can_split(step) || !(forced || known))
+    if (!c->reduces || c->ring || c->rows.count > 1 || !step_can_split(step) || !(forced || known))
         return NULL;
     double tiles = ceil(points(planner, &c->columns) / c->block->columns);
     tiles *= points(planner, &c->batch) * points(planner, &c->kept_rows);

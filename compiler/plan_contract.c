@@ -114,13 +114,13 @@ bool product_of_reads(const Contract *c, const Component *sum, const Term **left
 }
 
 /* Which tile the sums make. One instruction multiplies and adds several points of narrow numbers, of a dtype that the target has
- * such an instruction for. */
-static void set_tile(const Target *target, Contract *c, const Component *sum)
+ * such an instruction for; words of them have all points, not those of a sweep's block. */
+static void set_tile(const Target *target, Contract *c, const Component *sum, bool sweeps)
 {
     const Term *left, *right;
     c->packed = sum->dtype;
     c->tile = target->tile;
-    if (!product_of_reads(c, sum, &left, &right) || !target->narrow[left->dtype])
+    if (sweeps || !product_of_reads(c, sum, &left, &right) || !target->narrow[left->dtype])
         return;
     c->packed = left->dtype;
     c->tile = target->narrow[left->dtype];
@@ -194,7 +194,7 @@ static void set_blocks(const Planner *planner, Contract *c, Dtype dtype)
 {
     const Target *target = planner->plan->target;
     double size = (double)dtype_size(dtype), number = c->rows_spread ? target->vector_bytes : size;
-    double blocks = PACKED_MOST / (c->tile_rows * planner_points(planner, &c->depth) / c->group * number);
+    double points = c->sweep ? c->sweep : planner_points(planner, &c->depth) / c->group, blocks = PACKED_MOST / (c->tile_rows * points * number);
     bool forced = planner->hints->nests == NESTS_TILED;
     c->depth_block = forced ? DEPTH_FORCED : c->tile->depth;
     c->near = forced ? NEAR_FORCED : (int)(contract_near(target) / size);
@@ -209,14 +209,18 @@ static int sweep_of(const Planner *planner, const Contract *c, Dtype dtype)
 {
     double depth = planner_points(planner, &c->depth), columns = planner_points(planner, &c->columns);
     double room = planner->plan->memory ? fmin(PANELS_MOST, (double)planner->plan->memory / 4) : PANELS_MOST;
-    if (c->reduces || c->tames || c->group > 1 || c->tile->dot || c->columns_met.condition || c->points_met.condition ||
-        planner->hints->smallest_tiles)
+    bool is_plain = !c->reduces && !c->tames && c->group == 1 && !c->tile->dot && !c->columns_met.condition && !c->points_met.condition;
+    if (!is_plain || planner->plan->lowered->statements[c->product->statement]->swept || planner->hints->smallest_tiles)
         return 0;
     if (planner->hints->nests == NESTS_TILED)
         return depth > SWEEP_FORCED ? SWEEP_FORCED : 0;
-    if (c->depth.count > 1 && lies_along(planner, c->right, c->depth.list[0]))    /* a line of points would be packed in turns */
-        return 0;
-    return room / (depth * (double)dtype_size(dtype)) < fmin(columns, SWEEP_COLUMNS) ? SWEEP : 0;
+    double size = (double)dtype_size(dtype), most = room / size;    /* words */
+    double inner = depth / fmax(planner_extent(planner, c->depth.list[0]), 1), sweep = SWEEP, few = SWEEP_COLUMNS;
+    if (c->depth.count > 1 && lies_along(planner, c->right, c->depth.list[0])) {    /* whole lines of points are packed in turn, slowly */
+        sweep = fmax(sweep, inner * CONTRACT_LINE / (double)dtype_size(c->right->dtype));
+        few = SWEEP_COLUMNS / 4;
+    }
+    return most / depth < fmin(columns, few) && most / sweep >= SWEEP_COLUMNS / 2 ? (int)sweep : 0;
 }
 
 /* The same product with each number taken apart: of two numbers that are read as they are, along one contracted index. A unit
@@ -261,7 +265,7 @@ Contract *plan_contract(Planner *planner, const Step *step)
         return NULL;
     int left = sides.left;
     if (left < 0 || !product_pays(&product, planner->hints->nests, planner->hints->extents, reduces ? step->roots[0]->reduce.over : NULL,
-                                  reduces ? step->roots[0]->reduce.over_count : 0))
+                                  reduces ? step->roots[0]->reduce.over_count : 0, step->statement->swept))
         return NULL;
     Component component[STATE_COMPONENTS_MAX];
     state_components(product.reduce, component);
@@ -284,7 +288,8 @@ Contract *plan_contract(Planner *planner, const Step *step)
     set_depth(planner, c);
     if (target->grid)
         return block_choose_tile(planner, step, c) ? c : NULL;
-    set_tile(target, c, component);
+    bool sweeps = indices_have(c->depth.list, c->depth.count, step->statement->swept);
+    set_tile(target, c, component, sweeps);
     set_turns(planner, c, dtype);
     c->group = c->tile->group;
     c->tames = is_tropical(c, component);
@@ -293,9 +298,9 @@ Contract *plan_contract(Planner *planner, const Step *step)
     c->sums_turned = sides.turns && step->statement->output_count == 1 && turn_has_squares(register_dtype(step->statement->outputs[0].value->dtype));
     c->rows_spread = c->group == 1 && target->spreads;
     c->in_place = !c->rows_spread && is_in_place(c);
-    set_blocks(planner, c, dtype);
     plan_reach(planner, step, c);
     c->sweep = sweep_of(planner, c, dtype);
-    c->parts = plan_parts(planner, step, c, component);
+    set_blocks(planner, c, dtype);
+    c->parts = sweeps ? NULL : plan_parts(planner, step, c, component);
     return c;
 }

@@ -148,7 +148,7 @@ static Block *common_blocks(Planner *planner, Step *const *group, int count, int
     Block *blocks = NULL;
     *block_count = 0;
     *split = NULL;
-    bool may_split = step_can_split(last) && !last->contract && kept_points(planner, last) < enough_points(planner);
+    bool may_split = step_can_split(last) && !last->contract && !last->statement->sweep && kept_points(planner, last) < enough_points(planner);
     for (int pass = 0; pass < 2 && *block_count == 0; pass++) {
         Index *const *candidates = pass == 0 ? last->loops : may_split ? last->roots[0]->reduce.over : NULL;
         int candidate_count = pass == 0 ? last->loop_count : candidates ? last->roots[0]->reduce.over_count : 0;
@@ -156,7 +156,7 @@ static Block *common_blocks(Planner *planner, Step *const *group, int count, int
             int class = find_class(&c, candidates[i]->id);
             Block block = { .of_step = ARENA_ARRAY(planner->arena, Index *, count),
                             .extent = size_extent(planner->arena, candidates[i]->origin) };
-            bool all = !c.blocked[class] && (!last->statement->turned || candidates[i] == last->statement->turned);
+            bool all = !c.blocked[class] && candidates[i] != last->statement->swept && (!last->statement->turned || candidates[i] == last->statement->turned);
             for (int s = 0; s < count && all; s++) {
                 bool reduced;
                 block.of_step[s] = member(&c, group[s], class, &reduced);
@@ -243,6 +243,28 @@ static bool has_changes(const Planner *planner, const Group *group)
     return false;
 }
 
+/* Steps of two sweeps have blocks of two indices. */
+static bool has_sweeps(const Group *group)
+{
+    const Sweep *sweep = NULL;
+    for (int s = 0; s < group->count; s++) {
+        const Sweep *own = group->steps[s]->statement->sweep;
+        if (own && sweep && own != sweep)
+            return true;
+        sweep = own ? own : sweep;
+    }
+    return false;
+}
+
+/* A product in a ring has blocks of other threads than what the rest of a launch has. */
+static bool has_ring(const Group *group)
+{
+    for (int s = 0; s < group->count; s++)
+        if (group->steps[s]->contract && group->steps[s]->contract->ring)
+            return true;
+    return false;
+}
+
 /* Whether some step outside of the group would have to run in its middle: it follows it and is followed by it. */
 static bool is_interrupted(const Planner *planner, const Group *group)
 {
@@ -290,7 +312,8 @@ static Group *group_steps(Planner *planner, int *group_count)
         Group joined = join_readers(planner, step, groups, group_of);
         int block_count = 0;
         Index *split;
-        if (joined.count > 1 && !has_changes(planner, &joined) && !is_interrupted(planner, &joined))
+        if (joined.count > 1 && !has_ring(&joined) && !has_changes(planner, &joined) && !has_sweeps(&joined) &&
+            !is_interrupted(planner, &joined))
             common_blocks(planner, joined.steps, joined.count, &block_count, &split);
         if (!block_count)
             joined.count = 1;
@@ -448,6 +471,47 @@ static void block_together(Planner *planner, Launch *launch)
     }
 }
 
+/* Steps that a sweep needs come before those that it takes through its blocks, and the others behind. */
+static void order_sweep(Planner *planner, Launch *launch, const Sweep *sweep)
+{
+    Plan *plan = planner->plan;
+    int *turn = ARENA_ARRAY(planner->arena, int, plan->step_count), count = 0;    /* 0: before, 1: in it, 2: behind */
+    for (int s = 0; s < launch->step_count; s++) {
+        const Step *step = launch->steps[s];
+        turn[step->id] = step->statement->sweep == sweep;
+        for (int r = 0; r < s && !turn[step->id]; r++)
+            turn[step->id] = turn[launch->steps[r]->id] && follows(planner, step, launch->steps[r]) ? 2 : 0;
+    }
+    Step **steps = ARENA_ARRAY(planner->arena, Step *, launch->step_count);
+    for (int pass = 0; pass < 3; pass++) {
+        for (int s = 0; s < launch->step_count; s++)
+            if (turn[launch->steps[s]->id] == pass)
+                steps[count++] = launch->steps[s];
+        launch->sweep_from = pass == 0 ? count : launch->sweep_from;
+        launch->sweep_to = pass == 1 ? count : launch->sweep_to;
+    }
+    launch->steps = steps;
+}
+
+static void set_sweep(Planner *planner, Launch *launch)
+{
+    Arena *arena = planner->arena;
+    const Sweep *sweep = NULL;
+    for (int s = 0; s < launch->step_count; s++)
+        sweep = launch->steps[s]->statement->sweep ? launch->steps[s]->statement->sweep : sweep;
+    if (!sweep || launch->step_count == 1)
+        return;
+    order_sweep(planner, launch, sweep);
+    Block *block = ARENA_NEW(arena, Block);
+    *block = (Block){ ARENA_ARRAY(arena, Index *, launch->step_count), size_extent(arena, sweep->origin), NULL };
+    for (int s = 0; s < launch->step_count; s++)
+        block->of_step[s] = launch->steps[s]->statement->swept;
+    block->tile = size_named(arena, arena_format(arena, "sweep_%d", launch->id + 1),
+                             size_op(arena, SIZE_MAX_OF, size_op(arena, SIZE_MIN, size_constant(arena, sweep->points), block->extent),
+                                     size_constant(arena, 1)));
+    launch->sweep = block;
+}
+
 /* Whether its loop over the launch's last block may be around other steps, too: neither lanes nor a tile run along it. */
 static bool has_loop(const Launch *launch, int s)
 {
@@ -460,7 +524,8 @@ static bool has_loop(const Launch *launch, int s)
 
 bool launch_runs_by_points(const Launch *launch, int step)
 {
-    bool before = step > 0 && has_loop(launch, step - 1), after = step + 1 < launch->step_count && has_loop(launch, step + 1);
+    bool before = step > 0 && step != launch->sweep_from && step != launch->sweep_to && has_loop(launch, step - 1);
+    bool after = step + 1 < launch->step_count && step + 1 != launch->sweep_from && step + 1 != launch->sweep_to && has_loop(launch, step + 1);
     return has_loop(launch, step) && (before || after);
 }
 
@@ -476,10 +541,12 @@ void plan_launches(Planner *planner)
         launch->id = plan->launch_count;
         launch->steps = group->steps;
         launch->step_count = group->count;
+        set_sweep(planner, launch);
         if (launch->step_count == 1)
             block_alone(planner, launch);
         else
             block_together(planner, launch);
+        launch->fuse = plan->target->grid ? plan_fuse(planner, launch) : NULL;
         for (int i = 0; i < group->count; i++)
             plan_jam(planner, launch->steps[i]);
         bool alone = launch->step_count == 1 && !launch->steps[0]->split && !launch->steps[0]->contract;
@@ -491,4 +558,7 @@ void plan_launches(Planner *planner)
             done[group->steps[i]->id] = true;
         ARENA_APPEND(planner->arena, plan->launches, plan->launch_count, launch);
     }
+    for (int s = 0; s < plan->step_count; s++)
+        if (plan->steps[s]->contract && plan->steps[s]->contract->shared > plan->block_bytes)
+            plan->block_bytes = plan->steps[s]->contract->shared;
 }

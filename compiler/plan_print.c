@@ -98,7 +98,11 @@ void plan_print_term(Text *text, const Term *term)
         return;
     }
     switch (term->kind) {
-    case TERM_READ: print_read(text, term); break;
+    case TERM_READ:
+        text_put(text, term->read.carried ? "before(" : "");
+        print_read(text, term);
+        text_put(text, term->read.carried ? ")" : "");
+        break;
     case TERM_CONSTANT:
         if (term->constant.is_integer)
             text_print(text, "%lld", (long long)term->constant.integer);
@@ -154,7 +158,7 @@ static void print_set(Text *text, const char *word, const IndexSet *set, const c
 
 static void dump_contract(Text *text, const Contract *c, int lanes)
 {
-    text_print(text, "\n    tiles of %d x %d:", c->tile_rows, c->tile_vectors * lanes);
+    text_print(text, "\n    tiles of %d x %d:", c->tile_rows, c->block ? c->block->columns : c->tile_vectors * lanes);
     print_set(text, " rows", &c->rows, "");
     print_set(text, ", columns", &c->columns, "");
     print_set(text, ", contracted", &c->depth, "");
@@ -167,6 +171,9 @@ static void dump_contract(Text *text, const Contract *c, int lanes)
         text_print(text, ", %d points at a time", c->sweep);
     if (c->across)
         text_print(text, ", columns turned in squares with %s", c->across->name);
+    if (c->ring)
+        text_print(text, "\n    or, where maps describe both operands, tiles of %d x %d in a ring of %d stages, multiplied by groups of four warps",
+                   c->ring->left, c->ring->right, c->ring->stages);
     if (c->parts)
         text_print(text, "\n    or tiles of %d x %d, each number in %d parts of bf16, where all numbers have them", c->parts->tile_rows,
                    c->parts->tile_vectors * lanes, c->parts->tile->parts);
@@ -213,6 +220,14 @@ static void dump_step(Text *text, const Plan *plan, const Step *step)
     text_put(text, "\n");
 }
 
+static const Index *sweep_index(const Launch *launch)
+{
+    int s = launch->sweep_from;
+    while (!launch->sweep->of_step[s])
+        s++;
+    return launch->sweep->of_step[s];
+}
+
 static void dump_launch(Text *text, const Plan *plan, const Launch *launch)
 {
     text_print(text, "launch %d:", launch->id + 1);
@@ -222,8 +237,15 @@ static void dump_launch(Text *text, const Plan *plan, const Launch *launch)
         print_definition(text, block->tile);
     }
     text_put(text, launch->block_count ? "\n" : " one unit\n");
-    for (int s = 0; s < launch->step_count; s++)
+    for (int s = 0; s < launch->step_count; s++) {
+        if (launch->sweep && s == launch->sweep_from) {
+            text_print(text, "  steps %d to %d for each block of %s: ", launch->steps[s]->id + 1, launch->steps[launch->sweep_to - 1]->id + 1,
+                       sweep_index(launch)->name);
+            print_definition(text, launch->sweep->tile);
+            text_put(text, "\n");
+        }
         dump_step(text, plan, launch->steps[s]);
+    }
 }
 
 void plan_dump(Text *text, const Plan *plan)
@@ -236,6 +258,10 @@ void plan_dump(Text *text, const Plan *plan)
         const Storage *storage = &plan->storage[t];
         if (!tensor->maker || tensor->home != tensor || storage->place == PLACE_CALLER)
             continue;
+        if (storage->place == PLACE_REGISTERS) {
+            text_print(text, "%s: in registers\n", tensor->label);
+            continue;
+        }
         if (storage->over) {
             text_print(text, "%s: in the place of %s\n", tensor->label, storage->over->label);
             continue;

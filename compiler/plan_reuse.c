@@ -21,6 +21,25 @@ static bool reads_at(const Term *read, const Output *output)
     return true;
 }
 
+static int place_of(const Launch *launch, const Statement *statement)
+{
+    int place = 0;
+    while (launch->steps[place]->statement != statement)
+        place++;
+    return place;
+}
+
+/* Whether something reads in a sweep's next block what this one leaves. */
+static bool is_carried(const Plan *plan, const Tensor *tensor)
+{
+    for (int i = 0; i < plan->lowered->term_count; i++) {
+        const Term *term = plan->lowered->terms[i];
+        if (term->kind == TERM_READ && term->read.carried && term->read.tensor == tensor)
+            return true;
+    }
+    return false;
+}
+
 /* Whether the step is the last reader of an array, and reads it only where it stores its own. */
 static bool is_last_reader(const Plan *plan, const Launch *launch, int s, const Tensor *tensor)
 {
@@ -29,6 +48,8 @@ static bool is_last_reader(const Plan *plan, const Launch *launch, int s, const 
         const Term *term = plan->lowered->terms[i];
         if (term->kind != TERM_READ || term->read.tensor != tensor)
             continue;
+        if (launch_sweeps(launch, s) != launch_sweeps(launch, place_of(launch, tensor->maker)))
+            return false;    /* the next block reads it, too */
         for (int later = s + 1; later < launch->step_count; later++)
             if (launch->steps[later]->statement->id == term->statement)
                 return false;
@@ -45,12 +66,12 @@ static const Tensor *place_for(const Planner *planner, const Launch *launch, int
     const Step *step = launch->steps[s];
     const Tensor *made = step->statement->outputs[0].tensor;
     if (step->kind != STEP_STORE || step->root_count || step->statement->output_count > 1 || step->statement->accumulate ||
-        step->scatters || !is_plain_block(plan, made, launch->id))
+        step->scatters || !is_plain_block(plan, made, launch->id) || is_carried(plan, made))
         return NULL;
     for (int earlier = 0; earlier < s; earlier++) {
         const Step *maker = launch->steps[earlier];
         const Tensor *old = maker->statement->outputs[0].tensor;
-        bool alike = maker->statement->output_count == 1 && is_plain_block(plan, old, launch->id) && old->dtype == made->dtype &&
+        bool alike = !is_carried(plan, old) && maker->statement->output_count == 1 && is_plain_block(plan, old, launch->id) && old->dtype == made->dtype &&
                      step_inner_axis(maker, old) == step_inner_axis(step, made);
         if (alike && planner_reads(planner, step, maker) && is_last_reader(plan, launch, s, old))
             return old;

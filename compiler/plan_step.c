@@ -1,4 +1,5 @@
 /* One statement becomes a nest: the order of its kept loops, and the index along which the lanes run. */
+#include <math.h>
 #include <string.h>
 
 #include "planning.h"
@@ -13,7 +14,9 @@ enum { FOLD_TEAM = 16 };          /* what the states of a team cost to become on
 double planner_extent(const Planner *planner, const Index *index)
 {
     int64_t extent = planner->hints->extents ? planner->hints->extents->of[index->origin->id] : -1;
-    return extent < 0 ? EXTENT_GUESS : (double)extent;
+    const Statement *statement = planner->plan->lowered->statements[index->statement];
+    double known = extent < 0 ? EXTENT_GUESS : (double)extent;
+    return statement->swept == index ? fmin(known, (double)statement->sweep->points) : known;
 }
 
 int step_inner_axis(const Step *maker, const Tensor *tensor)

@@ -112,22 +112,17 @@ static bool stays_inside(const Plan *plan, const Tensor *tensor, int launch)
     return plan->launches[launch]->block_count > 0 && !step_of(plan, tensor->maker->id)->scatters;
 }
 
-static int block_along(const Launch *launch, const Index *index)
-{
-    for (int b = 0; b < launch->block_count; b++)
-        for (int s = 0; s < launch->step_count; s++)
-            if (launch->blocks[b].of_step[s] == index)
-                return b;
-    return -1;
-}
+/* How much of a block is stored: a tile of each index, of a sweep's alone, or one point. */
+typedef enum { PART_TILES, PART_SWEEP, PART_POINT } Part;
 
-/* How long an axis is in storage: a block has a tile of it, or with `slice` one point. */
-static const Size *axis_size(Planner *planner, const Storage *storage, const Tensor *tensor, int axis, bool slice)
+/* How long an axis is in storage. */
+static const Size *axis_size(Planner *planner, const Storage *storage, const Tensor *tensor, int axis, Part part)
 {
     const Plan *plan = planner->plan;
-    int b = storage->place == PLACE_BLOCK ? block_along(plan->launches[storage->launch], tensor->axes[axis]) : -1;
-    if (b >= 0)
-        return slice ? size_constant(planner->arena, 1) : plan->launches[storage->launch]->blocks[b].tile;
+    const Block *block = storage->place == PLACE_BLOCK ? launch_block_of(plan->launches[storage->launch], tensor->axes[axis]) : NULL;
+    if (block)
+        return part == PART_TILES || (part == PART_SWEEP && block == plan->launches[storage->launch]->sweep)
+                   ? block->tile : size_constant(planner->arena, 1);
     return tensor->axes[axis] ? size_extent(planner->arena, tensor->axes[axis]->origin)
                               : size_axis(planner->arena, tensor, axis);
 }
@@ -142,7 +137,8 @@ static void place(Planner *planner, const Tensor *tensor)
         return;
     }
     storage->launch = launch_of(plan, tensor->maker);
-    storage->place = !shared && stays_inside(plan, tensor, storage->launch) ? PLACE_BLOCK : PLACE_SHARED;
+    storage->place = plan->launches[storage->launch]->fuse                      ? PLACE_REGISTERS
+                     : !shared && stays_inside(plan, tensor, storage->launch) ? PLACE_BLOCK : PLACE_SHARED;
 }
 
 /* An odd number of lines, so that rows do not fall into the same sets of a cache. */
@@ -154,28 +150,28 @@ static const Size *odd_lines(Planner *planner, const Size *elements, Dtype dtype
     return size_op(planner->arena, SIZE_ADD, pairs, line);
 }
 
-static void lay_out(Planner *planner, const Tensor *tensor, Storage *storage, bool slice)
+static void lay_out(Planner *planner, const Tensor *tensor, Storage *storage, Part part)
 {
     int inner = step_inner_axis(step_of(planner->plan, tensor->maker->id), tensor);
     const Size *stride = size_constant(planner->arena, 1);
     storage->stride = ARENA_ARRAY(planner->arena, const Size *, tensor->rank);
     if (tensor->rank > 0) {
         storage->stride[inner] = stride;
-        stride = axis_size(planner, storage, tensor, inner, slice);
+        stride = axis_size(planner, storage, tensor, inner, part);
     }
     /* A tiled product's columns lie together, so that all of them are one vector. */
     const Contract *contract = step_of(planner->plan, tensor->maker->id)->contract;
     for (int pass = contract ? 0 : 1; pass < 2; pass++) {
         if (contract && pass == 1 && tensor->rank > contract->columns.count)
             stride = odd_lines(planner, stride, tensor->dtype);
-        if (contract && pass == 1 && !slice)
+        if (contract && pass == 1 && part == PART_TILES)
             stride = size_named(planner->arena, arena_format(planner->arena, "row_%s", tensor->label), stride);
         for (int a = tensor->rank - 1; a >= 0; a--) {
             bool column = contract && indices_have(contract->columns.list, contract->columns.count, tensor->axes[a]);
             if (a == inner || (contract && column != (pass == 0)))
                 continue;
             storage->stride[a] = stride;
-            stride = size_op(planner->arena, SIZE_MUL, stride, axis_size(planner, storage, tensor, a, slice));
+            stride = size_op(planner->arena, SIZE_MUL, stride, axis_size(planner, storage, tensor, a, part));
         }
     }
     storage->bytes = size_op(planner->arena, SIZE_MUL, stride, size_constant(planner->arena, (int64_t)dtype_size(tensor->dtype)));
@@ -255,11 +251,11 @@ static int tiled_block(const Launch *launch)
     return launch->block_count - 1;
 }
 
-/* A temporary's bytes for one point of every block. */
-static const Size *slice_bytes(Planner *planner, const Tensor *tensor)
+/* A temporary's bytes for one point of every block, or of all but a sweep's. */
+static const Size *slice_bytes(Planner *planner, const Tensor *tensor, Part part)
 {
     Storage slice = planner->plan->storage[tensor->id];
-    lay_out(planner, tensor, &slice, true);
+    lay_out(planner, tensor, &slice, part);
     return slice.bytes;
 }
 
@@ -273,24 +269,50 @@ static const Size *tile_turned(Planner *planner, const Size *slice)
     return size_op(arena, SIZE_MUL, size_op(arena, SIZE_MAX_OF, vectors, size_constant(arena, 1)), vector);
 }
 
+/* The bytes of all temporaries of a launch, and how many there are. */
+static const Size *slices(Planner *planner, const Launch *launch, Part part, int *count)
+{
+    const Plan *plan = planner->plan;
+    const Size *sum = size_constant(planner->arena, 0);
+    *count = 0;
+    for (int t = 0; t < plan->lowered->tensor_count; t++)
+        if (plan_is_temporary_of(plan, plan->lowered->tensors[t], launch->id)) {
+            sum = size_op(planner->arena, SIZE_ADD, sum, slice_bytes(planner, plan->lowered->tensors[t], part));
+            ++*count;
+        }
+    return sum;
+}
+
+/* A sweep's block takes no more than the room, either. */
+static void tile_sweep(Planner *planner, Launch *launch, const Size *room)
+{
+    Arena *arena = planner->arena;
+    int count;
+    Block *sweep = ARENA_NEW(arena, Block);
+    *sweep = *launch->sweep;
+    const Size *tile = size_op(arena, SIZE_MIN, sweep->tile->a, size_op(arena, SIZE_DIV, room, slices(planner, launch, PART_POINT, &count)));
+    sweep->tile = size_named(arena, sweep->tile->name, size_op(arena, SIZE_MAX_OF, tile, size_constant(arena, 1)));
+    launch->sweep = sweep;
+}
+
 /* As many points of one block as fill the room that a worker has for temporaries, one at the least. */
 static void tile_together(Planner *planner, Launch *launch)
 {
     Arena *arena = planner->arena;
     const Plan *plan = planner->plan;
-    const Size *slice = size_constant(arena, 0), *room = size_constant(arena, plan->target->l2_bytes / 2);
-    int count = 0, tiled = tiled_block(launch), tiles = plan->target->grid ? plan->target->grid->blocks : TILES_LEAST;
-    for (int t = 0; t < plan->lowered->tensor_count; t++)
-        if (plan_is_temporary_of(plan, plan->lowered->tensors[t], launch->id)) {
-            slice = size_op(arena, SIZE_ADD, slice, slice_bytes(planner, plan->lowered->tensors[t]));
-            count++;
-        }
+    const Size *room = size_constant(arena, plan->target->l2_bytes / 2);
+    int count, tiled = tiled_block(launch), tiles = plan->target->grid ? plan->target->grid->blocks : TILES_LEAST;
+    const Size *slice = slices(planner, launch, PART_SWEEP, &count);
     if (plan->memory) {
         const Size *left = size_op(arena, SIZE_SUB, size_constant(arena, plan->memory), plan->shared);
         left = size_op(arena, SIZE_SUB, left, ranks_bytes(planner, launch));
         room = size_op(arena, SIZE_MIN, room, size_op(arena, SIZE_DIV, left, size_constant(arena, WORKERS_GUESS)));
     }
     room = size_op(arena, SIZE_SUB, room, size_constant(arena, ALIGNMENT * count));
+    if (launch->sweep) {
+        tile_sweep(planner, launch, room);
+        slice = slices(planner, launch, PART_SWEEP, &count);
+    }
     for (int b = 0; b < launch->block_count; b++) {
         Block *block = &launch->blocks[b];
         const Size *least = size_constant(arena, has_lanes(launch, b) && plan->lanes ? plan->lanes : 1);
@@ -360,7 +382,7 @@ static void reserve_shared(Planner *planner)
         Storage *storage = &plan->storage[t];
         if (!tensor->maker || tensor->home != tensor || storage->place != PLACE_SHARED)
             continue;
-        lay_out(planner, tensor, storage, false);
+        lay_out(planner, tensor, storage, PART_TILES);
         storage->room = storage->bytes;
     }
     plan_share(planner);
@@ -389,9 +411,9 @@ static const Size *reserve_launch(Planner *planner, Launch *launch, const Size *
         Storage *storage = &plan->storage[t];
         if (!plan_is_temporary_of(plan, tensor, launch->id))
             continue;
-        lay_out(planner, tensor, storage, false);
+        lay_out(planner, tensor, storage, PART_TILES);
         storage->offset = planner_reserve(planner, &end, tensor->label, storage->bytes);
-        planner_reserve(planner, least, NULL, slice_bytes(planner, tensor));
+        planner_reserve(planner, least, NULL, slice_bytes(planner, tensor, PART_POINT));
     }
     for (int s = 0; s < launch->step_count; s++) {
         Storage *storage = &plan->storage[launch->steps[s]->statement->outputs[0].tensor->id];
@@ -439,7 +461,9 @@ void plan_storage(Planner *planner)
     for (int l = 0; l < plan->launch_count; l++) {
         Launch *launch = plan->launches[l];
         plan_reuse(planner, launch);
-        if (has_contract(launch))
+        if (launch->fuse)
+            fuse_tiles(planner, launch);
+        else if (has_contract(launch))
             contract_tiles(planner, launch);
         else if (launch->step_count > 1)
             tile_together(planner, launch);

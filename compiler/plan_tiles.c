@@ -214,8 +214,9 @@ void contract_tiles(Planner *planner, Launch *launch)
     int tile_columns = c->tile_vectors * plan->lanes;
     double fixed = fixed_columns(planner, launch, place);
     /* Rows that stay near meet panels that do; others come anew for each unit's columns, and are worth more of those. */
-    double rows_bytes = planner_points(planner, &c->kept_rows) * planner_points(planner, &c->rows) * depth * size;
-    bool is_near = c->sweep || planner_points(planner, &c->columns) * depth * size <= near || rows_bytes <= near / ROWS_NEAR;
+    double all_rows = planner_points(planner, &c->kept_rows) * planner_points(planner, &c->rows), rows_bytes = all_rows * depth * size;
+    bool is_near = (c->sweep && near / (depth * size) >= 2 * tile_columns) || rows_bytes <= near / ROWS_NEAR ||
+                   planner_points(planner, &c->columns) * depth * size <= near;
     double columns = (is_near ? near : most) / (depth * size * fixed);
     if (planner->hints->smallest_tiles || columns < tile_columns / fixed)
         columns = tile_columns / fixed;
@@ -228,7 +229,7 @@ void contract_tiles(Planner *planner, Launch *launch)
     shrink(planner, launch, c, place, ROLE_COLUMN, columns < 1 ? 1 : columns, tiles);
     double inner_rows = c->reduces ? planner_points(planner, &c->rows) : 1, rows = UNIT_ROWS / (inner_rows < 1 ? 1 : inner_rows);
     if (c->sweep)    /* their sums lie in the caches */
-        rows = even_share(planner_points(planner, &c->rows), fmin(rows, room_behind / (fmin(columns, planner_points(planner, &c->columns)) * size)), c->tile_rows);
+        rows = even_share(all_rows, fmin(rows, room_behind / (fmin(columns, planner_points(planner, &c->columns)) * size)), c->tile_rows);
     rows = planner->hints->smallest_tiles ? 1 : rows;
     shrink(planner, launch, c, place, ROLE_ROW, rows < 1 ? 1 : rows, tiles);
     while (units_of(planner, launch, tiles) < UNITS_LEAST && rows * inner_rows / 2 >= ROWS_LEAST)
@@ -244,11 +245,8 @@ void contract_tiles(Planner *planner, Launch *launch)
 
 static const Size *block_size(Planner *planner, const Launch *launch, const Index *index)
 {
-    for (int b = 0; b < launch->block_count; b++)
-        for (int s = 0; s < launch->step_count; s++)
-            if (launch->blocks[b].of_step[s] == index)
-                return launch->blocks[b].tile;
-    return size_extent(planner->arena, index->origin);
+    const Block *block = launch_block_of(launch, index);
+    return block ? block->tile : size_extent(planner->arena, index->origin);
 }
 
 static const Size *add_scratch(Planner *planner, const Step *step, const Contract *c, const char *word, Dtype dtype,
@@ -271,6 +269,8 @@ static bool meets_again(const Launch *launch, const Step *step)
     bool rows = false;
     while (launch->steps[place] != step)
         place++;
+    if (step->statement->swept && term_has_index(c->right, step->statement->swept))
+        return false;    /* each block of a sweep has its own */
     for (int b = 0; b < launch->block_count; b++) {
         Role role = role_of(c, launch->blocks[b].of_step[place]);
         rows |= role == ROLE_ROW;
@@ -311,7 +311,7 @@ static void reserve(Planner *planner, const Launch *launch, const Step *step, Co
     Arena *arena = planner->arena;
     const Size *depth = size_constant(arena, 1), *columns = depth;
     for (int i = 0; i < c->depth.count; i++) {
-        const Size *extent = size_extent(arena, c->depth.list[i]->origin);
+        const Size *extent = block_size(planner, launch, c->depth.list[i]);
         if (i == c->depth.count - 1 && c->group > 1)
             extent = size_op(arena, SIZE_CEIL_DIV, extent, size_constant(arena, c->group));
         depth = size_op(arena, SIZE_MUL, depth, extent);
@@ -329,7 +329,7 @@ static void reserve(Planner *planner, const Launch *launch, const Step *step, Co
     Dtype dtype = register_dtype(c->product->dtype);
     const Size *panel = c->tile->has_starts ? size_op(arena, SIZE_ADD, depth, size_constant(arena, 1)) : depth;
     add_scratch(planner, step, c, "panels", dtype, size_op(arena, SIZE_MUL, columns, panel), end);
-    const Size *is_far = one_beyond(arena, size_op(arena, SIZE_MUL, columns, c->sweep ? size_constant(arena, c->sweep) : depth), c->near);
+    const Size *is_far = c->sweep ? size_constant(arena, 1) : one_beyond(arena, size_op(arena, SIZE_MUL, columns, depth), c->near);
     const Size *more = size_op(arena, SIZE_MUL, is_far, size_constant(arena, c->row_block - 1));
     const Size *rows = size_op(arena, SIZE_MUL, size_op(arena, SIZE_ADD, size_constant(arena, 1), more),
                                size_constant(arena, c->tile_rows));

@@ -83,9 +83,13 @@ static void verify_read(Verifier *v, const Term *read, const Statement *const *a
 {
     const Tensor *tensor = read->read.tensor;
     const Storage *storage = &v->plan->storage[tensor->home->id];
-    if (tensor->maker)
+    const Statement *reader = v->plan->lowered->statements[read->statement];
+    if (tensor->maker && read->read.carried)
+        expect(v, reader->sweep && reader->sweep == tensor->maker->sweep && v->turn[tensor->maker->id] >= v->turn[read->statement],
+               "what is carried from block to block is made in time for this one, or not in the sweep");
+    else if (tensor->maker)
         expect(v, v->turn[tensor->maker->id] < v->turn[read->statement], "a step runs before what it reads is made");
-    if (storage->place == PLACE_BLOCK)
+    if (storage->place == PLACE_BLOCK || storage->place == PLACE_REGISTERS)
         expect(v, storage->launch == v->launch_of[read->statement], "a launch's temporary is read in another one");
     for (int t = 0; t < v->plan->lowered->tensor_count; t++) {
         const Tensor *made = v->plan->lowered->tensors[t];
@@ -237,28 +241,54 @@ static void verify_blocks(Verifier *v, const Launch *launch)
     expect(v, launch->units && launch->tasks && launch->bytes, "a launch has units, tasks and bytes");
 }
 
+/* The steps of a sweep follow each other in one launch; each has the index as a loop or in all of its reductions, or not at all,
+ * and what is stored along it is read in the sweep alone. */
+static void verify_sweep(Verifier *v, const Launch *launch)
+{
+    const Plan *plan = v->plan;
+    expect(v, !launch->sweep || (launch->sweep->extent && launch->sweep->tile && launch->sweep_from < launch->sweep_to &&
+                                 launch->block_count > 0), "a sweep has an extent, a tile and steps");
+    for (int s = 0; s < launch->step_count; s++) {
+        const Step *step = launch->steps[s];
+        const Index *index = step->statement->swept;
+        expect(v, (step->statement->sweep != NULL) == launch_sweeps(launch, s), "a step of a sweep is not in its place");
+        expect(v, !index || (step->statement->sweep && launch->sweep && launch->sweep->of_step[s] == index), "a sweep lacks a step's index");
+        expect(v, !index || !step->split, "a step of a sweep is split");
+        bool kept = indices_have(step->loops, step->loop_count, index);
+        for (int r = 0; r < step->root_count && index; r++)
+            expect(v, kept != reduces_over(step->roots[r], index), "a step of a sweep has the index as a loop, or reduces it");
+    }
+    for (int i = 0; i < plan->lowered->term_count; i++) {
+        const Term *term = plan->lowered->terms[i];
+        const Step *maker = term->kind == TERM_READ && term->read.tensor->maker ? plan->steps[term->read.tensor->maker->id] : NULL;
+        if (maker && v->launch_of[maker->id] == launch->id && maker->statement->swept &&
+            indices_have(maker->loops, maker->loop_count, maker->statement->swept))
+            expect(v, plan->lowered->statements[term->statement]->sweep == maker->statement->sweep, "a block of a sweep is read behind it");
+    }
+}
+
 /* ---- storage ---- */
 
 static bool is_stored(const Plan *plan, int tensor)
 {
     const Tensor *stored = plan->lowered->tensors[tensor];
-    return stored->home == stored && plan->storage[tensor].place != PLACE_CALLER;
+    return stored->home == stored && plan->storage[tensor].place != PLACE_CALLER && plan->storage[tensor].place != PLACE_REGISTERS;
 }
 
 static void verify_storage(Verifier *v, const Tensor *tensor)
 {
     const Storage *storage = &v->plan->storage[tensor->id];
-    bool own = storage->place != PLACE_CALLER, all = storage->offset && storage->bytes && storage->stride;
+    bool own = storage->place != PLACE_CALLER, kept = storage->place == PLACE_REGISTERS, all = storage->offset && storage->bytes && storage->stride;
     bool some = storage->offset || storage->bytes || storage->stride;
     expect(v, own == (tensor->maker && !tensor->origin), "what the caller passes is the caller's, and nothing else");
-    expect(v, own ? all : !some, "a temporary has a place and strides, and no other");
+    expect(v, own && !kept ? all : !some, "a temporary has a place and strides, and no other");
     for (int a = 0; a < tensor->rank && own && all; a++)
         expect(v, storage->stride[a] != NULL, "a temporary has a place and strides, and no other");
     const Storage *over = storage->over ? &v->plan->storage[storage->over->id] : NULL;
     expect(v, !over || (over->place == PLACE_BLOCK && over->launch == storage->launch && over->offset == storage->offset &&
                         storage->over->dtype == tensor->dtype && storage->over->rank == tensor->rank),
            "a temporary is in the place of another that is not like it");
-    if (storage->place == PLACE_BLOCK)
+    if (storage->place == PLACE_BLOCK || storage->place == PLACE_REGISTERS)
         expect(v, tensor->maker && storage->launch == v->launch_of[tensor->maker->id],
                "a launch's temporary is made in another one");
 }
@@ -358,11 +388,8 @@ static void verify_pieces(Verifier *v, const SizeValues *values, Piece *pieces)
 static int64_t axis_size(const Verifier *v, const Tensor *tensor, int axis, const SizeValues *values)
 {
     const Storage *storage = &v->plan->storage[tensor->id];
-    const Launch *launch = storage->place == PLACE_BLOCK ? v->plan->launches[storage->launch] : NULL;
-    for (int b = 0; launch && b < launch->block_count; b++)
-        if (launch->blocks[b].of_step[v->place_in[tensor->maker->id]] == tensor->axes[axis])
-            return size_evaluate(launch->blocks[b].tile, values);
-    return values->extents[0];
+    const Block *block = storage->place == PLACE_BLOCK ? launch_block_of(v->plan->launches[storage->launch], tensor->axes[axis]) : NULL;
+    return block ? size_evaluate(block->tile, values) : values->extents[0];
 }
 
 /* The last element is the last of the bytes, unless they are too many to count; of rows a tiled product fills there is less
@@ -381,8 +408,10 @@ static void verify_strides(Verifier *v, const Tensor *tensor, const SizeValues *
             break;
         }
     }
-    const Statement *maker = storage->over ? storage->over->maker : tensor->maker;
-    bool padded = v->plan->steps[maker->id]->contract != NULL;
+    const Tensor *first = tensor;    /* whose place it has */
+    while (v->plan->storage[first->id].over)
+        first = v->plan->storage[first->id].over;
+    bool padded = v->plan->steps[first->maker->id]->contract != NULL;
     int64_t spare = bytes - (last + 1) * (int64_t)dtype_size(tensor->dtype);
     expect(v, spare == 0 || (padded && (bytes == 0 || (spare > 0 && spare < 3 * CONTRACT_LINE))),
            "a temporary's strides and bytes disagree");
@@ -433,8 +462,10 @@ const char *plan_verify(const Plan *plan)
         if (plan->steps[s]->contract && plan->steps[s]->contract->parts)
             verify_contract(&v, plan->steps[s], plan->steps[s]->contract->parts);
     }
-    for (int l = 0; l < plan->launch_count; l++)
+    for (int l = 0; l < plan->launch_count; l++) {
         verify_blocks(&v, plan->launches[l]);
+        verify_sweep(&v, plan->launches[l]);
+    }
     for (int t = 0; t < plan->lowered->tensor_count; t++)
         if (plan->lowered->tensors[t]->home == plan->lowered->tensors[t])
             verify_storage(&v, plan->lowered->tensors[t]);

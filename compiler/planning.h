@@ -19,7 +19,7 @@ enum {
     AHEAD_BYTES = 1024            /* of a prefetch: the hardware's own gets lost among many rows */
 };
 
-/* An index's extent as far as it is known; EXTENT_GUESS otherwise. */
+/* An index's extent as far as it is known, of one that is swept that of a block; EXTENT_GUESS otherwise. */
 double planner_extent(const Planner *planner, const Index *index);
 
 /* The stride that the caller's tensor is expected to have along an axis; NO_STRIDE for temporaries. */
@@ -69,6 +69,15 @@ bool block_choose_sides(const Planner *planner, const Step *step, const Product 
 /* How many rows each part of such a step takes, whose columns are too few for all blocks; NULL: they are not, or parts are of no use. */
 const Size *block_split(const Planner *planner, const Step *step);
 bool block_choose_tile(Planner *planner, const Step *step, Contract *c);
+int block_slice_depth(const Contract *c);        /* how many contracted points a slice has */
+int block_operand_bytes(const Contract *c);      /* what its operands take of shared memory */
+
+/* plan_fuse.c: on a grid; NULL when its steps run one after the other */
+const Fuse *plan_fuse(Planner *planner, Launch *launch);
+void fuse_tiles(Planner *planner, Launch *launch);    /* its blocks' */
+
+/* plan_hopper.c: the tile in a ring, and how many there are; none where a product has no such form, or plain tiles do better */
+void ring_choose(const Planner *planner, const Step *step, Contract *c);
 
 /* plan_reach.c: whether nothing below a term is read at computed positions, so that it can be evaluated anywhere */
 bool planner_reads_plainly(const Planner *planner, const Term *term);

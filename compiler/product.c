@@ -1,5 +1,6 @@
 #include "product.h"
 
+#include <math.h>
 #include <string.h>
 
 #include "state.h"
@@ -207,7 +208,7 @@ static double points(const Extents *extents, Index *const *list, int count)
     return points;
 }
 
-bool product_pays(const Product *product, Nests nests, const Extents *extents, Index *const *over, int count)
+bool product_pays(const Product *product, Nests nests, const Extents *extents, Index *const *over, int count, const Index *swept)
 {
     if (nests != NESTS_BY_COST)
         return nests == NESTS_TILED;
@@ -215,7 +216,9 @@ bool product_pays(const Product *product, Nests nests, const Extents *extents, I
     for (int s = 0; s < 2; s++)
         all *= side[s] = points(extents, product->own[s].list, product->own[s].count);
     double depth = points(extents, product->reduce->reduce.over, product->reduce->reduce.over_count);
-    return side[0] >= ROWS_LEAST && side[1] >= ROWS_LEAST && depth >= DEPTH_LEAST && depth <= DEPTH_MOST && all * depth >= WORK_LEAST &&
+    bool sweeps = indices_have(product->reduce->reduce.over, product->reduce->reduce.over_count, swept);
+    return side[0] >= ROWS_LEAST && side[1] >= ROWS_LEAST && depth >= DEPTH_LEAST &&
+           depth / (sweeps ? fmax(extent_of(extents, swept), 1) : 1) <= DEPTH_MOST && all * depth >= WORK_LEAST &&
            all / points(extents, over, count) >= KEPT_LEAST;
 }
 
@@ -224,7 +227,7 @@ static bool is_end(Arena *arena, const Term *term, Nests nests, const Extents *e
     const Term *inside = product_inside(arena, term->reduce.argument);
     Product product;
     return inside && reduction_facts[term->reduce.reduction].leaves == LEAVES_NOTHING && product_match(arena, inside, &product) && product_side(&product, term->reduce.over, term->reduce.over_count) >= 0 &&
-           product_pays(&product, nests, extents, term->reduce.over, term->reduce.over_count);
+           product_pays(&product, nests, extents, term->reduce.over, term->reduce.over_count, NULL);
 }
 
 static bool is_sum_of_sides(const Product *product)
@@ -240,7 +243,7 @@ static bool is_of_powers(Arena *arena, const Term *term, Nests nests, const Exte
 {
     Product product;
     return term->kind == TERM_REDUCE && term->reduce.reduction == REDUCTION_LOGSUMEXP && dtype_kind(term->dtype) == KIND_FLOAT &&
-           match_sides(arena, term, &product) && is_sum_of_sides(&product) && product_pays(&product, nests, extents, NULL, 0);
+           match_sides(arena, term, &product) && is_sum_of_sides(&product) && product_pays(&product, nests, extents, NULL, 0, NULL);
 }
 
 unsigned char *product_kinds(Arena *arena, const Program *program, Nests nests, const Extents *extents)
@@ -251,7 +254,7 @@ unsigned char *product_kinds(Arena *arena, const Program *program, Nests nests, 
         Product product;
         if (term->kind != TERM_REDUCE && term->kind != TERM_CONTRACT)
             continue;
-        if (product_match(arena, term, &product) && product_pays(&product, nests, extents, NULL, 0))
+        if (product_match(arena, term, &product) && product_pays(&product, nests, extents, NULL, 0, NULL))
             kinds[i] |= PRODUCT_ITSELF;
         if (is_end(arena, term, nests, extents))
             kinds[i] |= PRODUCT_END;

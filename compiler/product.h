@@ -32,8 +32,9 @@ int product_side(const Product *product, Index *const *over, int count);
 typedef enum { NESTS_BY_COST, NESTS_TILED, NESTS_LOOPS } Nests;
 
 /* Whether a tiled product is worth its packing: enough rows, columns and contracted points. Extents that are not known
- * count as 64. `over`: what a first reduction behind the product runs over. */
-bool product_pays(const Product *product, Nests nests, const Extents *extents, Index *const *over, int count);
+ * count as 64. `over`: what a first reduction behind the product runs over. `swept`: an index of which few points are taken at
+ * a time, or NULL. */
+bool product_pays(const Product *product, Nests nests, const Extents *extents, Index *const *over, int count, const Index *swept);
 
 /* Whether a norm is lowered to a sum of sizes, or the root of one of squares. */
 bool norm_is_sum(const Term *term);

@@ -4,6 +4,15 @@
 #include <math.h>
 #include <string.h>
 
+bool term_is_number(const Term *term, double number)
+{
+    for (; term->kind == TERM_MAP && (term->map.function == FUNCTION_CAST || term->map.function == FUNCTION_NEG); term = term->map.arguments[0])
+        number = term->map.function == FUNCTION_NEG ? -number : number;
+    if (term->kind != TERM_CONSTANT)
+        return false;
+    return term->constant.is_integer ? (double)term->constant.integer == number : term->constant.value == number;
+}
+
 bool position_is_plain(const Position *position)
 {
     return position->count == 1 && position->constant == 0 && position->parts[0].coefficient == 1 &&
@@ -134,10 +143,14 @@ static void visit_below(void *user, const Term *term)
     below->on(below->user, term);
 }
 
+void term_each_unseen(bool *seen, const Term *term, OnTerm *on, void *user)
+{
+    visit_below(&(Below){ seen, on, user }, term);
+}
+
 void term_each_below(Arena *arena, const Term *term, OnTerm *on, void *user)
 {
-    Below below = { ARENA_ARRAY(arena, bool, term->id + 1), on, user };    /* what is below has a lower number */
-    visit_below(&below, term);
+    term_each_unseen(ARENA_ARRAY(arena, bool, term->id + 1), term, on, user);    /* what is below has a lower number */
 }
 
 /* ---- finding ---- */

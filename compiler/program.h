@@ -126,6 +126,8 @@ struct Term {
             Tensor *tensor;
             Position *positions;  /* tensor->rank of them */
             bool in_where;        /* inside a where's branch as written: such a read fixes no extent */
+            bool carried;         /* in a sweep: what the block before left; in the first one `start` */
+            double start;
         } read;
         struct {
             double value;
@@ -165,6 +167,13 @@ typedef struct Output {
     bool partly;                  /* in a lowered program: the value is a where, and nobody reads it where the condition fails */
 } Output;
 
+/* Statements that run together block by block of an index that each keeps or reduces: see lower_sweep.c. */
+typedef struct Sweep {
+    int id;
+    const Index *origin;          /* the index of the checked program that has the extent */
+    int64_t points;               /* of a block, at most */
+} Sweep;
+
 struct Statement {
     Span span;
     int id;
@@ -176,6 +185,8 @@ struct Statement {
     bool stored;                  /* in an ordered program: a value in between, that its reader does not make again */
     /* in a lowered program */
     const Index *turned;          /* the lanes run along it, and operands that lie otherwise were copied so; NULL: see turn.h */
+    const Sweep *sweep;           /* it runs for each block of a sweep, with the others that do; NULL: once */
+    Index *swept;                 /* its index that the blocks are of, kept or reduced; NULL: it has none */
 };
 
 typedef struct Program {
@@ -265,6 +276,7 @@ bool program_equal(const Program *a, const Program *b);
 bool position_is_plain(const Position *position);
 bool position_has_gather(const Position *position);
 bool term_has_index(const Term *term, const Index *index);
+bool term_is_number(const Term *term, double number);    /* a constant, whatever its dtype and sign are made by */
 bool indices_have(Index *const *indices, int count, const Index *index);
 
 /* Whether a condition bounds a loop over one of the indices: comparisons of its position are among its parts, those that all
@@ -278,6 +290,9 @@ void term_each_argument(const Term *term, OnTerm *on, void *user);
 
 /* Calls `on` for a term and all below it, each once however many share it, what is below first. */
 void term_each_below(Arena *arena, const Term *term, OnTerm *on, void *user);
+
+/* The same for those not yet seen, which then are: seen[term id]. Terms may have any numbers. */
+void term_each_unseen(bool *seen, const Term *term, OnTerm *on, void *user);
 
 /* The tensor that stands for a name at the end of the program, or NULL. */
 Tensor *program_find(const Program *program, const char *name);

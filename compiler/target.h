@@ -39,6 +39,21 @@ typedef struct BlockTile {
     int resident;                 /* so many blocks have registers at once */
 } BlockTile;
 
+/* The same for two products one behind the other: `of` is the first one's, whose rows' threads are neighbours in a warp. */
+typedef struct FuseTile {
+    BlockTile of;
+    int values;                   /* columns of the second product; 0: the end of a list */
+} FuseTile;
+
+/* What a block of three groups of warps makes of a product whose operands tensor maps describe: templates/cuda/hopper.cu. */
+typedef struct RingTile {
+    int left, right;              /* lines of both sides; 0: the end of a list */
+    int stages;                   /* so many slices of both, of RING_LINE bytes of each line, are in shared memory together */
+} RingTile;
+
+enum { RING_LINE = 128, MAP_AXES_MAX = 5 };
+enum { RING_THREADS = 384 };
+
 /* Many threads at once instead of vectors: each has numbers of its own, and a block of them works as one worker. */
 typedef struct Grid {
     int threads;                  /* of a block */
@@ -48,6 +63,8 @@ typedef struct Grid {
     int frame_bytes;              /* no kernel takes more of arguments */
     int shared_bytes;             /* of a block, that it has without asking */
     const BlockTile *tiles, *matrices;    /* of products; the last one is for tests */
+    const FuseTile *fuse_tiles, *fuse_matrices;    /* of two behind each other, likewise */
+    const RingTile *rings;        /* likewise; NULL: it has no such tensor cores */
 } Grid;
 
 typedef struct Target {

@@ -3,8 +3,8 @@
 
 /* A block's temporaries are in the second cache, which all blocks share. Its lanes are counted in numbers of 4 bytes, though
  * a thread has one whatever its size. */
-#define GPU(architecture, of) \
-    { .name = "cuda:" architecture, .words = "CUDA, " of, .grid = &cuda_grid, .vector_bytes = 4 * WARP, .attribute = "", \
+#define GPU(architecture, of, its) \
+    { .name = "cuda:" architecture, .words = "CUDA, " of, .grid = &its, .vector_bytes = 4 * WARP, .attribute = "", \
       .features = "cuda", .cpu = "a GPU", .l1_bytes = 32 << 10, .l2_bytes = 64 << 10, .fma_per_cycle = 4, .bytes_per_cycle = 16 }
 
 enum { WARP = 32 };
@@ -37,15 +37,45 @@ static const BlockTile matrices[] = {
     { 0 }
 };
 
-static const Grid cuda_grid = { .threads = 128, .lanes = WARP, .blocks = 1024, .resident = 4, .frame_bytes = 32764,
-                                .shared_bytes = 48 << 10, .tiles = tiles, .matrices = matrices };
+/* Two products one behind the other. A warp has 16 rows of the first on tensor cores, or 4 times `high` on the plain units, with all
+ * of the tile's columns, and the same rows of the second. */
+#define PLAIN(high_, values_, resident_) \
+    { { .rows = 16 * (high_), .columns = 32, .high = (high_), .wide = 4, .depth = 8, .bytes = 4, .stages = 2, .resident = (resident_) }, (values_) }
+#define MATRIX(columns_, values_, resident_) \
+    { { .rows = 64, .columns = (columns_), .high = 2, .wide = (columns_) / 4, .depth = 4, .bytes = 4, .is_matrix = true, .stages = 3, \
+        .resident = (resident_) }, (values_) }
+
+static const FuseTile fuse_tiles[] = {
+    PLAIN(4, 64, 2), PLAIN(4, 32, 2),
+    { { .rows = 32, .columns = 16, .high = 2, .wide = 2, .depth = 8, .bytes = 4, .stages = 2, .resident = 4 }, 16 },
+    { .values = 0 }
+};
+
+static const FuseTile fuse_matrices[] = {
+    MATRIX(32, 64, 2), MATRIX(32, 32, 2), { .values = 0 }
+};
+
+/* A multiprocessor has one such block. Each thread that multiplies has a row of 64 lines by RIGHT sums, 128 registers of its 232, and
+ * four slices of the largest take 192 of the 227 KiB of shared memory. */
+static const RingTile rings[] = {
+    { .left = 128, .right = 256, .stages = 4 },
+    { .left = 128, .right = 128, .stages = 4 },
+    { .left = 128, .right = 64, .stages = 4 },
+    { .left = 128, .right = 128, .stages = 3 },
+    { 0 }
+};
+
+#define GRID .threads = 128, .lanes = WARP, .blocks = 1024, .resident = 4, .frame_bytes = 32764, .shared_bytes = 48 << 10, \
+             .tiles = tiles, .matrices = matrices, .fuse_tiles = fuse_tiles, .fuse_matrices = fuse_matrices
+
+static const Grid cuda_grid = { GRID }, hopper_grid = { GRID, .rings = rings };
 
 const Target grid_targets[] = {
-    GPU("sm_80", "compute capability 8.0 (A100)"),
-    GPU("sm_86", "compute capability 8.6 (RTX 30)"),
-    GPU("sm_89", "compute capability 8.9 (RTX 40, L40)"),
-    GPU("sm_90a", "compute capability 9.0 (H100, H200)"),
-    GPU("sm_100a", "compute capability 10.0 (B200)"),
-    GPU("sm_120", "compute capability 12.0 (RTX 50)"),
+    GPU("sm_80", "compute capability 8.0 (A100)", cuda_grid),
+    GPU("sm_86", "compute capability 8.6 (RTX 30)", cuda_grid),
+    GPU("sm_89", "compute capability 8.9 (RTX 40, L40)", cuda_grid),
+    GPU("sm_90a", "compute capability 9.0 (H100, H200)", hopper_grid),
+    GPU("sm_100a", "compute capability 10.0 (B200)", cuda_grid),
+    GPU("sm_120", "compute capability 12.0 (RTX 50)", cuda_grid),
     { .name = NULL }
 };

@@ -41,6 +41,8 @@ static int fail_kernel(const DeviceCall *call, int error, const char *what)
     unsigned blocks = last < 0 ? 0 : call->code->blocks, threads = last < 0 ? 0 : call->code->threads;
     if (last >= 0 && call->driver->function_attribute(&shared, CUDA_SHARED_BYTES, call->code->functions[last]))
         shared = 0;
+    if (last >= 0 && call->compiled->unit->work[last].ring)
+        shared += (int)call->compiled->unit->work[last].ring->shared_bytes;
     if (last >= 0)
         snprintf(text, sizeof text, "%s%s with %u block%s of %u threads and %d bytes of shared memory, for '%.200s'", what,
                  call->compiled->unit->work[last].kernel, blocks, blocks == 1 ? "" : "s", threads, shared, call->kernel->source.text);
@@ -120,7 +122,7 @@ static int copy_out(const DeviceCall *call)
 
 /* ---- work ---- */
 
-static int launch(void *user, const char *kernel, unsigned blocks, unsigned threads, void *frame)
+static int launch(void *user, const char *kernel, unsigned blocks, unsigned threads, unsigned shared, void *frame)
 {
     DeviceCall *call = user;
     int w = 0;
@@ -129,7 +131,7 @@ static int launch(void *user, const char *kernel, unsigned blocks, unsigned thre
     call->code->last = w;
     call->code->blocks = blocks;
     call->code->threads = threads;
-    int error = call->driver->launch(call->code->functions[w], blocks, 1, 1, threads, 1, 1, 0, call->stream, (void *[]){ frame }, NULL);
+    int error = call->driver->launch(call->code->functions[w], blocks, 1, 1, threads, 1, 1, shared, call->stream, (void *[]){ frame }, NULL);
     return error ? fail_kernel(call, error, "") : 0;
 }
 
@@ -193,7 +195,7 @@ static int read_status(const DeviceCall *call)
 /* `words` may be changed where arrays are staged. */
 static int work(DeviceCall *call, uint64_t *words, uint64_t *frame, const Extents *extents, const einc_call_options *options)
 {
-    const GridMachine machine = { launch, clear, call };
+    const GridMachine machine = { launch, clear, call->driver->encode, (unsigned)call->device->multiprocessors, call };
     SizeValues values = { extents->of, extents->shape, 1 };
     bool given = options && options->workspace && !call->arrays;
     int most = cuda_workers(call->kernel->context, call->device->number);

@@ -12,6 +12,7 @@ typedef struct Symbol {
 #define NVRTC_SYMBOL(name, symbol, parameters) { symbol, offsetof(Nvrtc, name) },
 
 static const Symbol driver_symbols[] = { CUDA_FUNCTIONS(DRIVER_SYMBOL) };
+static const Symbol newer_symbols[] = { CUDA_OPTIONAL(DRIVER_SYMBOL) };
 static const Symbol nvrtc_symbols[] = { NVRTC_FUNCTIONS(NVRTC_SYMBOL) };
 
 /* The first of the libraries that is there; it stays open, as libraries of this kind do not clean up behind themselves. */
@@ -40,6 +41,8 @@ const char *cuda_driver_load(CudaDriver *driver)
     driver->library = open_first(names);
     if (!driver->library)
         return "there is no libcuda.so.1, which comes with NVIDIA's driver";
+    for (size_t i = 0; i < sizeof newer_symbols / sizeof *newer_symbols; i++)
+        *(void **)((char *)driver + newer_symbols[i].at) = dlsym(driver->library, newer_symbols[i].name);
     return find_all(driver->library, driver_symbols, sizeof driver_symbols / sizeof *driver_symbols, driver)
                ? NULL : "libcuda.so.1 is too old: install a driver for CUDA 11.7 or later";
 }

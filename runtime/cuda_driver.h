@@ -9,7 +9,7 @@
 typedef uint64_t CudaAddress;    /* on the device */
 
 enum { CUDA_MULTIPROCESSORS = 16, CUDA_MAJOR = 75, CUDA_MINOR = 76, CUDA_MEMORY_POOLS = 115 };    /* attributes of a device */
-enum { CUDA_SHARED_BYTES = 1 };   /* of a function */
+enum { CUDA_SHARED_BYTES = 1, CUDA_MORE_SHARED_BYTES = 8 };   /* of a function: what it has itself, and what launches may add */
 
 /* name, what the library calls it, parameters; each returns 0, or what went wrong. */
 #define CUDA_FUNCTIONS(X)                                                                                                      \
@@ -26,6 +26,7 @@ enum { CUDA_SHARED_BYTES = 1 };   /* of a function */
     X(module_unload, "cuModuleUnload", (void *module))                                                                         \
     X(module_function, "cuModuleGetFunction", (void **function, void *module, const char *name))                               \
     X(function_attribute, "cuFuncGetAttribute", (int *value, int attribute, void *function))                                   \
+    X(function_set, "cuFuncSetAttribute", (void *function, int attribute, int value))                                          \
     X(launch, "cuLaunchKernel", (void *function, unsigned x, unsigned y, unsigned z, unsigned threads_x, unsigned threads_y,   \
                                  unsigned threads_z, unsigned shared, void *stream, void **arguments, void **extra))           \
     X(alloc, "cuMemAlloc_v2", (CudaAddress *memory, size_t bytes))                                                             \
@@ -37,6 +38,12 @@ enum { CUDA_SHARED_BYTES = 1 };   /* of a function */
     X(clear, "cuMemsetD8Async", (CudaAddress at, unsigned char value, size_t bytes, void *stream))                             \
     X(wait, "cuStreamSynchronize", (void *stream))                                                                             \
     X(error_name, "cuGetErrorName", (int error, const char **name))
+
+/* Likewise, but NULL where the driver is too old for them. */
+#define CUDA_OPTIONAL(X)                                                                                                       \
+    X(encode, "cuTensorMapEncodeTiled", (void *map, int type, uint32_t rank, void *data, const uint64_t *extents,              \
+                                         const uint64_t *strides, const uint32_t *box, const uint32_t *steps, int interleave,  \
+                                         int swizzle, int promotion, int fill))
 
 #define NVRTC_FUNCTIONS(X)                                                                                                     \
     X(version, "nvrtcVersion", (int *major, int *minor))                                                                       \
@@ -58,6 +65,7 @@ enum { CUDA_SHARED_BYTES = 1 };   /* of a function */
 typedef struct CudaDriver {
     void *library;
     CUDA_FUNCTIONS(CUDA_MEMBER)
+    CUDA_OPTIONAL(CUDA_MEMBER)
 } CudaDriver;
 
 typedef struct Nvrtc {

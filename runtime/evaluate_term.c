@@ -1,5 +1,6 @@
 /* Terms at one point: reads, maps, selects and reductions, and what is kept of them. What a function or a reduction
  * makes of values stands in other files; here is which elements are needed. */
+#include <float.h>
 #include <math.h>
 #include <stddef.h>
 #include <stdio.h>
@@ -177,6 +178,13 @@ static Value evaluate_map(Evaluator *e, const Term *term)
     if (term->map.function == FUNCTION_MUL && term->dtype == DTYPE_F32 && is_narrow(term->map.arguments[0]) &&
         is_narrow(term->map.arguments[1]))
         return value_mul_flushed(arguments[0], arguments[1]);
+    if (term->map.function == FUNCTION_MUL && term->dtype == DTYPE_F32 &&
+        is_narrow(term->map.arguments[0]) != is_narrow(term->map.arguments[1])) {
+        Value product = value_mul(DTYPE_F32, arguments[0], arguments[1]);
+        if (!product.open && isfinite(product.re))    /* the f32 number may be three of bf16, whose products round one by one */
+            product.bound += 3 * FLT_TRUE_MIN + e->product_error * (fabs(product.re) + product.bound);
+        return product;
+    }
     if (e->product_error > 0 && term->map.function == FUNCTION_MUL && term->dtype == DTYPE_F32) {
         Value product = value_mul(DTYPE_F32, arguments[0], arguments[1]);
         if (!product.open && isfinite(product.re))

@@ -109,7 +109,8 @@ static void explain_inside(void *user, const Term *term)
     int depth = inside->depth;
     if (term->kind == TERM_CONTRACT || term->kind == TERM_REDUCE)
         for (int i = 0; i < term->reduce.over_count; i++)
-            explain_loop(inside->text, inside->c, inside->step, term->reduce.over[i], false,
+            explain_loop(inside->text, inside->c, inside->step, term->reduce.over[i],
+                         term->reduce.over[i] == inside->step->statement->swept,
                          reduction_facts[term->reduce.reduction].name, inside->depth++);
     term_each_argument(term, explain_inside, inside);
     inside->depth = depth;
@@ -117,11 +118,7 @@ static void explain_inside(void *user, const Term *term)
 
 const Block *explain_block(const Launch *launch, const Step *step, const Index *index)
 {
-    for (int s = 0; s < launch->step_count; s++)
-        for (int b = 0; b < launch->block_count && launch->steps[s] == step; b++)
-            if (launch->blocks[b].of_step[s] == index)
-                return &launch->blocks[b];
-    return NULL;
+    return index->statement == step->statement->id ? launch_block_of(launch, index) : NULL;
 }
 
 /* "out[i,m] = sum[j](max[n](…))" */
@@ -196,6 +193,8 @@ static const char *temporary_words(Arena *arena, const Compiled *c, const Tensor
 {
     SizeValues values = { c->extents->of, c->extents->shape, 1 };
     const Storage *storage = &c->plan->storage[tensor->id];
+    if (storage->place == PLACE_REGISTERS)
+        return "in registers, a tile at a time";
     const char *place = storage->place == PLACE_BLOCK ? "one block for each thread" : "whole";
     int64_t bytes = size_evaluate(storage->bytes, &values);
     if (storage->over)
@@ -241,6 +240,20 @@ static int explain_blocks(Text *text, const Compiled *c, const Launch *launch)
     return b;
 }
 
+/* The loop over the blocks of a sweep, around the steps that run for each. */
+static void explain_sweep(Text *text, const Compiled *c, const Launch *launch, int depth)
+{
+    SizeValues values = { c->extents->of, c->extents->shape, 1 };
+    int64_t tile = size_evaluate(launch->sweep->tile, &values);
+    for (int s = launch->sweep_from; s < launch->sweep_to; s++)
+        if (launch->sweep->of_step[s]) {
+            const char *extent = extent_words(text->arena, c->extents, launch->sweep->of_step[s]->origin);
+            const char *by = tile > 0 ? arena_format(text->arena, " by %lld", (long long)tile) : " by blocks";
+            explain_line(text, depth, arena_format(text->arena, "for %s%s", extent, by), "reductions go on from block to block");
+            return;
+        }
+}
+
 static void explain_launch(Text *text, const Compiled *c, const Launch *launch)
 {
     SizeValues values = { c->extents->of, c->extents->shape, 1 };
@@ -250,8 +263,11 @@ static void explain_launch(Text *text, const Compiled *c, const Launch *launch)
         text_print(text, ": %lld unit%s of work", (long long)units, units == 1 ? "" : "s");
     text_put(text, "\n");
     int depth = explain_blocks(text, c, launch);
-    for (int s = 0; s < launch->step_count; s++)
-        explain_step(text, c, launch, launch->steps[s], depth);
+    for (int s = 0; s < launch->step_count; s++) {
+        if (launch->sweep && s == launch->sweep_from)
+            explain_sweep(text, c, launch, depth);
+        explain_step(text, c, launch, launch->steps[s], depth + launch_sweeps(launch, s));
+    }
     explain_temporaries(text, c, launch);
 }
 

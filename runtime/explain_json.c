@@ -79,6 +79,7 @@ static void put_tensors(Text *text, const Compiled *c, const char *key, const Te
 typedef struct Loops {
     Text *text;
     const Compiled *c;
+    const Launch *launch;
     const Step *step;
     int count;
     bool *seen;                   /* [term id] */
@@ -105,7 +106,8 @@ static void put_reductions(void *user, const Term *term)
     loops->seen[term->id] = true;
     if (term->kind == TERM_CONTRACT || term->kind == TERM_REDUCE)
         for (int i = 0; i < term->reduce.over_count; i++)
-            put_loop(loops, term->reduce.over[i], reduction_facts[term->reduce.reduction].name, NULL);
+            put_loop(loops, term->reduce.over[i], reduction_facts[term->reduce.reduction].name,
+                     term->reduce.over[i] == loops->step->statement->swept ? loops->launch->sweep : NULL);
     term_each_argument(term, put_reductions, loops);
 }
 
@@ -146,7 +148,7 @@ static void put_tiles(Text *text, const Compiled *c, const Contract *k)
 static void put_step(Text *text, const Compiled *c, const Launch *launch, const Step *step)
 {
     Text formula = text_new(text->arena);
-    Loops loops = { text, c, step, 0, ARENA_ARRAY(text->arena, bool, c->lowered->term_count) };
+    Loops loops = { text, c, launch, step, 0, ARENA_ARRAY(text->arena, bool, c->lowered->term_count) };
     explain_formula(&formula, step);
     text_put(text, "{ \"formula\": ");
     put_string(text, formula.bytes);

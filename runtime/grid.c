@@ -40,6 +40,60 @@ static int64_t most_blocks(const Plan *plan, const SizeValues *values, const voi
     return blocks < INT32_MAX ? (int64_t)blocks : INT32_MAX;
 }
 
+/* The words of an argument in the frame: its address, its shape, its strides. */
+static const uint64_t *argument_at(const EmittedUnit *unit, const uint64_t *frame, int number)
+{
+    for (int i = 0; i < number; i++) {
+        int rank = unit->arguments[i].tensor ? unit->arguments[i].tensor->rank : 0;
+        frame += unit->arguments[i].tensor ? 1 + 2 * (rank ? rank : 1) : 1;
+    }
+    return frame;
+}
+
+/* As make_map() of templates/cuda/maps.cu. */
+static bool make_map(const EmittedUnit *unit, const GridMap *map, const SizeValues *values, const uint64_t *frame, void *made,
+                     const GridMachine *machine)
+{
+    enum { STEP = 16, SWIZZLE_128 = 3, PROMOTION_256 = 3 };
+    const uint64_t *words = argument_at(unit, frame, map->argument);
+    int rank = unit->arguments[map->argument].tensor->rank;
+    uint64_t extents[MAP_AXES_MAX], strides[MAP_AXES_MAX];
+    uint32_t box[MAP_AXES_MAX], steps[MAP_AXES_MAX];
+    for (int a = 0; a < map->rank; a++) {
+        int64_t extent = size_evaluate(map->axis[a].extent, values), stride = 0;
+        for (int own = 0; own < rank; own++)
+            stride += map->axis[a].axes >> own & 1 ? (int64_t)words[1 + rank + own] : 0;
+        if (extent == 1)
+            stride = a == 0 ? 1 : STEP;
+        if (extent < 1 || extent > INT32_MAX || stride < 1 || (a == 0 ? stride != 1 : stride * map->bytes % STEP != 0))
+            return false;
+        extents[a] = (uint64_t)extent;
+        strides[a] = (uint64_t)(stride * map->bytes);
+        box[a] = (uint32_t)size_evaluate(map->axis[a].box, values);
+        steps[a] = 1;
+    }
+    return words[0] % STEP == 0 && !machine->encode(made, map->type, (uint32_t)map->rank, (void *)(uintptr_t)words[0], extents, strides + 1, box,
+                                                    steps, 0, SWIZZLE_128, PROMOTION_256, 0);
+}
+
+/* Whether both operands have maps; then they are in the frame. */
+static bool make_maps(const EmittedUnit *unit, const GridRing *ring, const SizeValues *values, uint64_t *frame, const GridMachine *machine)
+{
+    _Alignas(64) uint64_t made[2][16];
+    for (int side = 0; side < 2; side++)
+        if (!machine->encode || !make_map(unit, &ring->maps[side], values, frame, made[side], machine))
+            return false;
+    memcpy((char *)frame + ring->at, made, sizeof made);
+    return true;
+}
+
+static int launch_ring(const GridWork *work, const SizeValues *values, uint64_t *frame, const GridMachine *machine)
+{
+    int64_t tiles = size_evaluate(work->tasks, values);
+    unsigned blocks = tiles < machine->multiprocessors ? (unsigned)tiles : machine->multiprocessors;
+    return machine->launch(machine->user, work->kernel, blocks, (unsigned)work->ring->threads, (unsigned)work->ring->shared_bytes, frame);
+}
+
 static int do_work(const GridWork *work, const SizeValues *values, int64_t most, int threads, char *workspace, uint64_t *frame,
                    const GridMachine *machine)
 {
@@ -47,7 +101,7 @@ static int do_work(const GridWork *work, const SizeValues *values, int64_t most,
         return machine->clear(machine->user, workspace + size_evaluate(work->offset, values), (size_t)size_evaluate(work->bytes, values));
     int64_t tasks = size_evaluate(work->tasks, values);
     unsigned blocks = (unsigned)(tasks < most ? tasks : most);
-    return tasks > 0 ? machine->launch(machine->user, work->kernel, blocks, (unsigned)threads, frame) : 0;
+    return tasks > 0 ? machine->launch(machine->user, work->kernel, blocks, (unsigned)threads, 0, frame) : 0;
 }
 
 int grid_run(const Compiled *compiled, const uint64_t *args, const SizeValues *values, void *workspace, size_t bytes,
@@ -66,7 +120,12 @@ int grid_run(const Compiled *compiled, const uint64_t *args, const SizeValues *v
             return BAD_SIZES;
         frame[at + w] = (uint64_t)value;
     }
-    for (int w = 0; w < unit->work_count && !status; w++)
-        status = do_work(&unit->work[w], values, most, compiled->plan->target->grid->threads, workspace, frame, machine);
+    for (int w = 0; w < unit->work_count && !status; w++) {
+        const GridWork *work = &unit->work[w];
+        bool mapped = work->ring && make_maps(unit, work->ring, values, frame, machine);
+        w += work->ring != NULL;    /* the next one is in its place */
+        status = mapped ? launch_ring(work, values, frame, machine)
+                        : do_work(&unit->work[w], values, most, compiled->plan->target->grid->threads, workspace, frame, machine);
+    }
     return status;
 }

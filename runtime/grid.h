@@ -5,10 +5,14 @@
 
 #include "compile.h"
 
-/* Both return 0, or a positive number that ends the work. */
+/* `launch` and `clear` return 0, or a positive number that ends the work; `encode` is the driver's, whose maps are aligned to 64 bytes,
+ * or NULL. */
 typedef struct GridMachine {
-    int (*launch)(void *user, const char *kernel, unsigned blocks, unsigned threads, void *frame);
+    int (*launch)(void *user, const char *kernel, unsigned blocks, unsigned threads, unsigned shared, void *frame);
     int (*clear)(void *user, void *at, size_t bytes);
+    int (*encode)(void *map, int type, uint32_t rank, void *data, const uint64_t *extents, const uint64_t *strides, const uint32_t *box,
+                  const uint32_t *steps, int interleave, int swizzle, int promotion, int fill);
+    unsigned multiprocessors;     /* so many blocks of rings run at once */
     void *user;
 } GridMachine;
 

@@ -6,22 +6,33 @@
 #define KERNEL
 #endif
 //---
-/* The sums of `height` rows and one panel. What a row's sums start at is start_step further than the row's before. A row's
- * points are k_step apart, rows row_step. Meanwhile what is needed next comes nearer: `ahead`, so many bytes for each point.
- * Loops over rows are unrolled, so that the sums have registers, and left early where a tile is low: a comparison for
- * each row costs nothing beside its products. The sums of rows that a tile has not stay as they start: there are starts for them. */
+/* The sums of `height` rows and one panel. They go on from `start`, where a row's are start_step further than the row's
+ * before; with NULL they begin. A row's points are k_step apart, rows row_step. Meanwhile what is needed next comes nearer:
+ * `ahead`, so many bytes for each point. Loops over rows are unrolled, so that the sums have registers, and left early where
+ * a tile is low: a comparison for each row costs nothing beside its products. The sums of rows that a tile has not stay as
+ * they start: there are starts for them. */
 //{ multiply_head
 INLINE void multiply_N(int height, const partu *rows, int64_t row_step, int64_t k_step, const wordu *panel,
                        int64_t depth, const char *ahead, int64_t ahead_step, const f32u *start, int64_t start_step,
                        f32v sums[ROWS_N][VECTORS_N])
 //}
 {
+    //{ begin
     UNROLL
     for (int r = 0; r < ROWS_N; r++) {
         UNROLL
         for (int v = 0; v < VECTORS_N; v++)
-            sums[r][v] = load_f32v(start + r * start_step + v * LANES, 1, LANES);
+            sums[r][v] = splat_f32v(0);
     }
+    if (start) {
+        UNROLL
+        for (int r = 0; r < ROWS_N; r++) {
+            UNROLL
+            for (int v = 0; v < VECTORS_N; v++)
+                sums[r][v] = load_f32v(start + r * start_step + v * LANES, 1, LANES);
+        }
+    }
+    //}
     //{ turns
     //}
     for (int64_t k = 0; k < depth; k++) {

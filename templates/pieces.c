@@ -3,7 +3,6 @@
 #ifndef TEMPLATES_PIECES
 #define TEMPLATES_PIECES
 
-#include "stream.c"
 #include "words.c"
 
 //{ Piece
@@ -66,11 +65,8 @@ INLINE void store_rest_u32v(void *p, u32v x, int first, int end)
 #endif
 
 //{ store_piece_u32v
-/* With `past` whole ones go past the caches. */
-INLINE void store_piece_u32v(void *to, const Piece *piece, u32v x, int past)
+INLINE void store_piece_u32v(void *to, const Piece *piece, u32v x)
 {
-    if (past && piece->here == LANES && stream_bytes((char *)to + 4 * piece->first, &x, sizeof x))
-        return;
     store_u32v((char *)to + 4 * piece->first, 1, x, piece->here);
     if (piece->here < piece->end)
         store_rest_u32v((char *)to + 4 * piece->rest, x, piece->here, piece->end);
@@ -129,11 +125,8 @@ INLINE void store_rest_u64v(void *p, u64v x, int first, int end)
 #endif
 
 //{ store_piece_u64v
-/* With `past` whole ones go past the caches. */
-INLINE void store_piece_u64v(void *to, const Piece *piece, u64v x, int past)
+INLINE void store_piece_u64v(void *to, const Piece *piece, u64v x)
 {
-    if (past && piece->here == LANES && stream_bytes((char *)to + 8 * piece->first, &x, sizeof x))
-        return;
     store_u64v((char *)to + 8 * piece->first, 1, x, piece->here);
     if (piece->here < piece->end)
         store_rest_u64v((char *)to + 8 * piece->rest, x, piece->here, piece->end);
@@ -141,30 +134,30 @@ INLINE void store_piece_u64v(void *to, const Piece *piece, u64v x, int past)
 //}
 
 //{ store_piece_f32v
-INLINE void store_piece_f32v(f32u *to, const Piece *piece, f32v x, int past)
+INLINE void store_piece_f32v(f32u *to, const Piece *piece, f32v x)
 {
-    store_piece_u32v(to, piece, bits_f32v(x), past);
+    store_piece_u32v(to, piece, bits_f32v(x));
 }
 //}
 
 //{ store_piece_f64v
-INLINE void store_piece_f64v(f64u *to, const Piece *piece, f64v x, int past)
+INLINE void store_piece_f64v(f64u *to, const Piece *piece, f64v x)
 {
-    store_piece_u64v(to, piece, bits_f64v(x), past);
+    store_piece_u64v(to, piece, bits_f64v(x));
 }
 //}
 
 //{ store_piece_i32v
-INLINE void store_piece_i32v(i32u *to, const Piece *piece, i32v x, int past)
+INLINE void store_piece_i32v(i32u *to, const Piece *piece, i32v x)
 {
-    store_piece_u32v(to, piece, (u32v)x, past);
+    store_piece_u32v(to, piece, (u32v)x);
 }
 //}
 
 //{ store_piece_i64v
-INLINE void store_piece_i64v(i64u *to, const Piece *piece, i64v x, int past)
+INLINE void store_piece_i64v(i64u *to, const Piece *piece, i64v x)
 {
-    store_piece_u64v(to, piece, (u64v)x, past);
+    store_piece_u64v(to, piece, (u64v)x);
 }
 //}
 

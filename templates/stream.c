@@ -59,6 +59,22 @@ INLINE int stream_bytes(void *p, const void *x, int bytes)
 //}
 #endif
 
+//{ stream_run
+/* Copies `bytes` bytes past the caches: whole lines, and what is before and behind them as it comes. */
+INLINE void stream_run(void *to, const void *from, int64_t bytes)
+{
+    char *p = (char *)to;
+    const char *x = (const char *)from;
+    const int64_t apart = (int64_t)(-(uintptr_t)p % 64), before = apart < bytes ? apart : bytes;
+    memcpy(p, x, (size_t)before);
+    int64_t at = before;
+    for (; at + 64 <= bytes; at += 64)
+        if (!stream_bytes(p + at, x + at, 64))
+            memcpy(p + at, x + at, 64);
+    memcpy(p + at, x + at, (size_t)(bytes - at));
+}
+//}
+
 //{ STREAM_END
 /* What was stored past the caches is there for other threads. */
 #if defined(__GNUC__) && defined(__SSE2__)

@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
-"""Kernels for CUDA in tests/cuda_emulator.h, against the reference evaluator, about 130 s: the templates as they stand, random
+"""Kernels for CUDA in tests/cuda_emulator.h, against the reference evaluator, about 170 s: the templates as they stand, random
 programs, products of many sizes, and faults that are planted in kernels, each of which must be noticed.
 
-    BUILD=build python3 tests/check_cuda.py [--seed 1] [--count 100] [--sets 5] [--only templates|random|products|faults]
+    BUILD=build python3 tests/check_cuda.py [--seed 1] [--count 60] [--sets 5] [--only templates|random|products|rings|faults]
 """
 
 import argparse
@@ -17,6 +17,7 @@ sys.dont_write_bytecode = True
 
 import check_products
 import kernel_fuzz
+from cuda_rings import RING_FAULTS, RINGS, TEMPLATE_FAULTS
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 TARGET = 'cuda:sm_90a'
@@ -49,6 +50,23 @@ BYTES = ('ik,jk->ij', 'i,k:c j,k:c')
 MIXED = ('ik,jk->ij', 'i,k:c j,k:b')
 PAIRS = ('bjk,mpnk->bjmpn | max p n | sum b j', 'b,j,k m,p,n,k')
 LOOKUP = ('W[y[i],k], X[j,k] -> [i,j]', 'W=s+r,k y=i:r X=j,k')
+
+# Two behind each other, whose steps run together.
+ATTENTION = ('qd,kd->qk | _ / 4 | softmax k | * kv -> qv', 'q,d:b k,d:b k,v:b')
+WINDOW = ('qd,kd->qk | where(@q - @k < 5 && @k - @q <= 20, _, -inf) | softmax k | * kv -> qv', 'q,d:b k,d:b k,v:b')
+DIAGONAL = ('qd,kd->qk | where(@q == @k, _, -inf) | softmax k | * kv -> qv', 'q,d:b k,d:b k,v:b')
+FIRST = ('qd,ud->qu | where(@u < 3, _, -inf) | softmax u | * uv -> qv', 'q,d:b u,d:b u,v:b')
+PLAIN = ('qd,ud->qu | softmax u | * uv -> qv', 'q,d u,d u,v')
+GAUSSIAN = ('(id - jd)^2 -> ij | exp(-0.5 * _) | * jv -> iv', 'i,d j,d j,v')
+FUSED = [
+    ATTENTION, WINDOW, DIAGONAL, GAUSSIAN,
+    ('Q[b,g,q,d], K[b,k,d] -> [b,g,q,k] | where(@k < len[b] && @k <= @q, _, -inf) | softmax k | * V[b,k,v] -> [b,g,q,v]',
+     'Q=b,g,q,d:b K=b,k,d:b len=b:k V=b,k,v:b'),
+    ('Q[h,q,d], K[h,k,d] -> [h,q,k] | _ + bias[h,q,k] | softmax k | * V[h,k,v] -> [q,h,v]', 'Q=h,q,d:h K=h,k,d:h bias=h,q,k V=h,k,v:h'),
+    ('qd,kd->qk | exp(_ / 8) | * kv -> qv', 'q,d:b k,d:b k,v:b'),
+    ('qd,kd->qk | where(@q >= @k, _ + 1, 2) | * kv -> vq', 'q,d:b k,d:b k,v'),
+    ('qd,kd->qk | 30 * tanh(_ / 30) | softmax k | * kv -> qv', 'q,d k,d k,v'),
+]
 
 # Names that the kernels' text has, too.
 NAMES = [('team[point,points,warp] * launch[apart,points,warp] -> [point,apart,points] | max points', 'team=i,j,k launch=m,j,k'),
@@ -143,12 +161,33 @@ TILE_FAULTS = [
 ]
 
 
+# The same in two behind each other.
+FUSED_FAULTS = [
+    ('what was added up is not scaled', PLAIN, r's/products\[r\]\[c\] \*= factor;//'),
+    ('a row\'s sum is not scaled', PLAIN, r's/sum_4\[r\] \*= factor;//'),
+    ('a row without a number is scaled', WINDOW, r's/before == largest_2\[r\] \? 1\.0f : //'),
+    ('such a row takes powers', WINDOW, r's/value_2 \? 0\.0f : //'),
+    ('the threads of a row have maxima of their own', PLAIN, r's/apart < LANES_1(; apart \*= 2\)\n *largest)/apart < LANES_1 \/ 2\1/'),
+    ('they do not merge their sums', ATTENTION, r's/apart < LANES_1(; apart \*= 2\)\n *sum)/apart < 1\1/'),
+    ('factors are other lanes\'', ATTENTION, r's/word % 2\]\[4 \* k \+ word \/ 2 \* 2\]/word \/ 2][4 * k + word % 2 * 2]/'),
+    ('two parts of the factors are left out', ATTENTION, r's/PARTS_5 = 3/PARTS_5 = 1/'),
+    ('values are not turned', ATTENTION, r's/load_matrices_turned\(right/load_matrices(right/'),
+    ('values\' lines in another order', ATTENTION, r's/16 \* k \+ lane % 16/16 * k + lane % 8 * 2 + lane \/ 8 % 2/'),
+    ('values come in the place of others', ATTENTION, r's/(find_columns_1\([^;]*;\n *)__syncthreads\(\);/\1/'),
+    ('columns count that are not there', ATTENTION, r's/column_1\(c\) < columns - column \? /1 ? /'),
+    ('a tile of zeros is left out that makes a NaN', FIRST, r's/ && !is_odd_5\(behind\)//'),
+    ('a tile is left out that somebody asks for', WINDOW, r's/is_met \|= /is_met = r == 0 \&\& /'),
+    ('every other tile is left out', GAUSSIAN, r's/column \+= LINES_2/column += 2 * LINES_2/'),
+    ('a warp does not wait for its factors', GAUSSIAN, r's/__syncwarp\(\);//'),
+]
+
+
 check_products.FEW['one'] = [1]
 
 
 def job(expression, operands, seed, sets, folder, nests='cost'):
     rng = random.Random(seed)
-    fields = [expression, '-s', str(seed), '-t', TARGET, '-b', '1', '-n', nests]
+    fields = [expression, '-s', str(seed), '-t', TARGET, '-b', '1'] + (['-n', 'tiled', '-l', '1'] if nests == 'rings' else ['-n', nests])
     for s in range(sets):
         fields += check_products.data_set(operands, rng, folder, s, '')
     return kernel_fuzz.job_line(fields)
@@ -164,7 +203,7 @@ def run(runner, line, environment=None):
 def check_products_in_emulator(runner, folder, options):
     """A third of them, another one for the next seed."""
     wrong = elements = runs = 0
-    for number, (text, operands) in list(enumerate(check_products.EXPRESSIONS))[options.seed % 3::3] + list(enumerate(NAMES)):
+    for number, (text, operands) in list(enumerate(check_products.EXPRESSIONS))[options.seed % 3::3] + list(enumerate(NAMES + FUSED)):
         answer, said = run(runner, job(text, operands, options.seed * 1000 + number, 3, folder, 'tiled'))
         runs += 1
         if answer[0] == 'ok':
@@ -176,11 +215,26 @@ def check_products_in_emulator(runner, folder, options):
     return wrong == 0 and elements > 0
 
 
+def check_rings(runner, folder, options):
+    """Products in a ring, and the same on arrays of which there are no maps."""
+    wrong = elements = runs = 0
+    for number, (text, operands) in enumerate(RINGS):
+        for nests in ('rings', 'tiled') if number % 4 == options.seed % 4 else ('rings',):
+            answer, said = run(runner, job(text, operands, options.seed * 1000 + number, 2, folder, nests))
+            runs += 1
+            elements += int(answer[1]) if answer[0] == 'ok' else 0
+            if answer[0] != 'ok':
+                wrong += 1
+                print('%s %s, %s: %s %s' % (text, operands, nests, answer, said))
+    print('%d products in a ring, %d elements compared, %d wrong' % (runs, elements, wrong), flush=True)
+    return wrong == 0 and elements > 0
+
+
 def is_noticed(runner, folder, fault, seed, nests):
     """Whether an expression is right as it is, and wrong with its fault; None where it is wrong as it is."""
     what, (text, operands), script = fault
     cache = os.path.join(folder, 'spoilt')
-    line = job(text, operands, seed, 6, folder, nests)
+    line = job(text, operands, seed, 3 if nests == 'rings' else 6, folder, nests)
     answer, said = run(runner, line)
     spoilt, noise = run(runner, line, {'CUDA_FAULT': script, 'EINC_CACHE_DIR': cache})
     shutil.rmtree(cache, True)
@@ -192,7 +246,9 @@ def is_noticed(runner, folder, fault, seed, nests):
 
 def check_faults(runner, folder, options):
     """Not all data shows every fault: some more is tried."""
-    missed, faults = 0, [(fault, 'loops') for fault in FAULTS] + [(fault, 'tiled') for fault in TILE_FAULTS]
+    missed, faults = 0, [(fault, 'loops') for fault in FAULTS] + [(fault, 'tiled') for fault in TILE_FAULTS + FUSED_FAULTS]
+    faults += [(fault, 'rings') for fault in RING_FAULTS]
+    faults = [fault for fault in faults if not options.fault or options.fault in fault[0][0]]
     for number, (fault, nests) in enumerate(faults):
         noticed = False
         for attempt in range(8):
@@ -206,14 +262,34 @@ def check_faults(runner, folder, options):
     return missed == 0
 
 
-def check_template(folder, name, *options):
+def run_template(folder, name, *options):
     program = os.path.join(folder, 'templates')
     built = subprocess.run([os.environ.get('CXX', 'g++'), '-xc++', '-std=c++11', '-O1', '-Wall', '-Wextra', '-Werror', '-Wno-unused-function',
                             '-U_FORTIFY_SOURCE', *options, '-include', os.path.join(HERE, 'cuda_emulator.h'),
                             os.path.join(HERE, name), '-o', program, '-lm'], capture_output=True, text=True)
-    done = subprocess.run([program], capture_output=True, text=True) if built.returncode == 0 else built
+    return subprocess.run([program], capture_output=True, text=True) if built.returncode == 0 else built
+
+
+def check_template(folder, name, *options):
+    done = run_template(folder, name, *options)
     print('%s: %s' % (' '.join([name, *options]), done.stdout + done.stderr if done.returncode else 'as it should be'), flush=True)
     return done.returncode == 0
+
+
+def check_template_faults(folder):
+    """Each is planted in the skeleton of products in a ring."""
+    missed, templates = 0, os.path.join(HERE, '..', 'templates', 'cuda')
+    spoilt = os.path.join(folder, 'hopper.cu')
+    for what, script in TEMPLATE_FAULTS:
+        with open(spoilt, 'w') as file:
+            subprocess.run(['sed', '-zE', script, os.path.join(templates, 'hopper.cu')], stdout=file, check=True)
+        done = run_template(folder, 'cuda_hopper.cu', '-w', '-I' + templates, '-DTEMPLATE="%s"' % spoilt)
+        same = open(spoilt).read() == open(os.path.join(templates, 'hopper.cu')).read()
+        if same or done.returncode == 0 or 'error:' in done.stderr:
+            missed += 1
+            print('not noticed%s: %s %s' % (', as nothing changes' if same else '', what, done.stderr))
+    print('%d faults planted in a template, %d not noticed' % (len(TEMPLATE_FAULTS), missed), flush=True)
+    return missed == 0
 
 
 def check_random(runner, options):
@@ -225,9 +301,10 @@ def check_random(runner, options):
 def main():
     parser = argparse.ArgumentParser()
     parser.add_argument('--seed', type=int, default=1)
-    parser.add_argument('--count', type=int, default=100)
+    parser.add_argument('--count', type=int, default=60)
     parser.add_argument('--sets', type=int, default=5)
     parser.add_argument('--only', default='')
+    parser.add_argument('--fault', default='', help='those whose names have this word')
     options = parser.parse_args()
     if not shutil.which(os.environ.get('CXX', 'g++')):
         print('SKIPPED: no C++ compiler')
@@ -241,8 +318,14 @@ def main():
         good &= check_template(folder, 'cuda_templates.cu')
         good &= check_template(folder, 'cuda_contract.cu')
         good &= check_template(folder, 'cuda_contract.cu', '-DSAMPLE_NARROW')
+        good &= check_template(folder, 'cuda_fuse.cu')
+        good &= check_template(folder, 'cuda_fuse.cu', '-DSAMPLE_NARROW')
+        good &= check_template(folder, 'cuda_hopper.cu', '-Wno-psabi')
     if options.only in ('', 'faults'):
         good &= check_faults(runner, folder, options)
+        good &= check_template_faults(folder)
+    if options.only in ('', 'rings'):
+        good &= check_rings(runner, folder, options)
     if options.only in ('', 'products'):
         good &= check_products_in_emulator(runner, folder, options)
     if options.only in ('', 'random'):

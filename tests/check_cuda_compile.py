@@ -18,14 +18,27 @@ sys.dont_write_bytecode = True
 from check_generated import EINC, KERNELS, Wrong, run
 
 GOLDEN = os.path.join(os.path.dirname(os.path.abspath(__file__)), "golden", "cuda")
-TEXTS = ["matrix_product", "narrow_maxsim", "packed_maxsim", "ranked", "cross_entropy", "scatter", "softmax", "complex_variance"]
+TEXTS = ["matrix_product", "narrow_maxsim", "packed_maxsim", "ranked", "cross_entropy", "scatter", "softmax", "complex_variance", "narrow_attention",
+         "attention", "gaussian"]
 ARCHITECTURES = ["sm_80", "sm_86", "sm_89", "sm_90a", "sm_100a", "sm_120"]
 # Tiled products, and the instructions that count in them.
-PRODUCTS = ["matrix_product", "maxsim", "narrow_maxsim", "narrow_product"]
+PRODUCTS = ["matrix_product", "maxsim", "narrow_maxsim", "narrow_product", "narrow_attention", "attention"]
 INSTRUCTIONS = [("lines_read", r"ld\.shared\.v4"), ("pairs_read", r"ld\.shared\.v2"), ("lines_copied", r"cp\.async\.cg"),
-                ("numbers_copied", r"cp\.async\.ca"), ("matrices_loaded", r"ldmatrix"), ("matrices_multiplied", r"mma\.sync"),
+                ("numbers_copied", r"cp\.async\.ca"), ("matrices_loaded", r"ldmatrix"), ("matrices_turned", r"ldmatrix\S*\.trans"), ("matrices_multiplied", r"mma\.sync"),
                 ("multiplied", r"fma\.rn\.f32")]
+# The same of those that Hopper's tensor cores make from a ring.
+RING_KERNELS = {
+    "half_product": ("A[i,k]:f16, B[j,k]:f16 -> [i,j]", []),
+    "narrow_best": ("A[i,k]:bf16, B[j,k]:bf16 -> [i,j] | max j & argmax j", []),
+    "narrow_documents": ("Q[i,j,k]:bf16, D[start[m]:i64+n,k]:bf16 -> [i,j,m,n] | where(@n < len[m]:i64, _, -inf) | max n | sum j", []),
+    "narrow_log_sums": ("Q[b,i,k]:bf16, K[b,j,k]:bf16 -> [b,i,j] | where(@j <= @i, _ / 8, -inf) | logsumexp j", []),
+}
+KERNELS = {**KERNELS, **RING_KERNELS}
+RINGS = ["narrow_maxsim", *RING_KERNELS]
+RING_INSTRUCTIONS = [("tiles_copied", r"cp\.async\.bulk\.tensor"), ("barriers_waited_for", r"mbarrier\.try_wait"),
+                     ("matrices_multiplied", r"wgmma\.mma_async"), ("waits", r"wgmma\.wait_group"), ("registers_moved", r"setmaxnreg")]
 REGISTERS = 65536    # of a multiprocessor
+RING_THREADS = 384
 # The ways of these functions for arguments of 2^16 and more keep numbers in memory.
 OWN_MEMORY = {"trigonometry": 32, "polar": 40}
 
@@ -85,10 +98,10 @@ def compile_by_nvrtc(nvrtc, path, architecture, ptx=False):
 
 def figures(nvrtc, scratch, name, architecture):
     """The registers of each kernel, and its shared memory where it has some, as a line. Wrong where something else is not as it
-    should be."""
+    should be, as where ptxas waits for products that the text does not wait for (C7517), or makes them one after the other (C7510)."""
     path = compile_kernel(scratch, name, architecture)
     status, log = compile_by_nvrtc(nvrtc, path, architecture)
-    if status or "warning" in log or "error" in log:
+    if status or "warning" in log or "error" in log or re.search(r"serialized|\(C75\d\d\)", log):
         raise Wrong("%s for %s: %s" % (name, architecture, log[-2000:]))
     for own, stores, loads in re.findall(r"(\d+) bytes stack frame, (\d+) bytes spill stores, (\d+) bytes spill loads", log):
         if int(stores) or int(loads) or int(own) > OWN_MEMORY.get(name, 0):
@@ -97,30 +110,33 @@ def figures(nvrtc, scratch, name, architecture):
     registers = [int(n) for n in re.findall(r"Used (\d+) registers", log)]
     shared = [int(n or 0) for n in re.findall(r"Used \d+ registers[^\n]*?(?:, (\d+) bytes smem[^\n]*)?\n", log + "\n")]
     threads, resident = map(int, re.search(r"THREADS = (\d+),.* RESIDENT = (\d+)", open(path).read()).groups())
-    if not kernels or len(kernels) != len(registers) or max(registers) * threads * resident > REGISTERS:
+    held = [n * (RING_THREADS if "_ring_" in kernel else threads * resident) for kernel, n in zip(kernels, registers)]
+    if not kernels or len(kernels) != len(registers) or max(held) > REGISTERS:
         raise Wrong("%s for %s: %s" % (name, architecture, log[-1000:]))
     return "%s %s %s" % (name, architecture, " ".join("%s=%d%s" % (kernel, n, "+%d" % bytes if bytes else "") for kernel, n, bytes in zip(kernels, registers, shared)))
 
 
-def accesses(nvrtc, scratch, name, wrong):
+def accesses(nvrtc, scratch, name, wrong, architecture="80", instructions=INSTRUCTIONS):
     """How often the kernel's assembly has each of the instructions that move 16 bytes or multiply matrices, and those that move less."""
-    path = compile_kernel(scratch, name, "sm_80")
-    status, text = compile_by_nvrtc(nvrtc, path, "compute_80", ptx=True)
+    path = compile_kernel(scratch, name, "sm_" + architecture)
+    status, text = compile_by_nvrtc(nvrtc, path, "compute_" + architecture, ptx=True)
     if status:
         wrong.append("%s: no assembly: %s" % (name, text[-1000:]))
-    return "%s %s" % (name, " ".join("%s=%d" % (word, len(re.findall(pattern, text))) for word, pattern in INSTRUCTIONS))
+    return "%s %s" % (name, " ".join("%s=%d" % (word, len(re.findall(pattern, text))) for word, pattern in instructions))
 
 
 def all_figures(nvrtc, scratch, wrong):
     """Those with a golden text for every architecture, the others for one each."""
     lines = []
     for number, name in enumerate(KERNELS):
-        for architecture in ARCHITECTURES if name in TEXTS else [ARCHITECTURES[number % len(ARCHITECTURES)]]:
+        one = "sm_90a" if name in RINGS else ARCHITECTURES[number % len(ARCHITECTURES)]
+        for architecture in ARCHITECTURES if name in TEXTS else [one]:
             try:
                 lines.append(figures(nvrtc, scratch, name, architecture))
             except Wrong as failure:
                 wrong.append(str(failure))
-    return lines + [accesses(nvrtc, scratch, name, wrong) for name in PRODUCTS]
+    lines += [accesses(nvrtc, scratch, name, wrong) for name in PRODUCTS]
+    return lines + [accesses(nvrtc, scratch, name, wrong, "90a", RING_INSTRUCTIONS) for name in RINGS]
 
 
 def check_registers(version, lines, wrong):
@@ -151,14 +167,14 @@ def check_texts(scratch, wrong):
 def check_nvcc(scratch, wrong):
     """How many compilations went through."""
     count = 0
-    for name in TEXTS:
+    for name, architecture in [(name, "sm_80") for name in TEXTS] + [(name, "sm_90a") for name in RINGS]:
         for standard in ("c++11", "c++17"):
-            path = compile_kernel(scratch, name, "sm_80")
-            done = subprocess.run(["nvcc", "-std=" + standard, "-arch=sm_80", "-Werror", "all-warnings", "-Xcompiler",
+            path = compile_kernel(scratch, name, architecture)
+            done = subprocess.run(["nvcc", "-std=" + standard, "-arch=" + architecture, "-Werror", "all-warnings", "-Xcompiler",
                                    "-Wall,-Wextra,-Werror", "-c", path, "-o", os.path.join(scratch, "k.o")],
                                   capture_output=True, text=True)
             if done.returncode or done.stderr or done.stdout:
-                wrong.append("nvcc -std=%s, %s: %s" % (standard, name, (done.stdout + done.stderr)[-2000:]))
+                wrong.append("nvcc -std=%s -arch=%s, %s: %s" % (standard, architecture, name, (done.stdout + done.stderr)[-2000:]))
             count += 1
     return count
 

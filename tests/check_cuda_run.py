@@ -15,7 +15,7 @@ import numpy as np
 HERE = os.path.dirname(os.path.abspath(__file__))
 EINC = os.path.abspath(os.environ.get('EINC', os.path.join(os.environ.get('BUILD', 'build'), 'einc')))
 
-# An expression and the shapes of its operands; numbers in parentheses are integers below the first of them.
+# An expression and the shapes of its operands.
 RUNS = [
     ('ij,jk->ik', [(5, 70), (70, 9)]),
     ('ijk,mnk->ijmn | max n | sum j', [(3, 4, 37), (5, 6, 37)]),
@@ -26,7 +26,10 @@ RUNS = [
     ('ij | sum ij', [(300, 700)]),
     ('i,i->', [(0,), (0,)]),
     ('ij->ji', [(0, 5)]),
+    ('A[i,k]:bf16, B[j,k]:bf16 -> [i,j]', [(70, 72), (90, 72)]),      # in a ring of tiles
+    ('A[i,k]:bf16, B[j,k]:bf16 -> [i,j]', [(70, 73), (90, 73)]),      # of whose operands there are no maps
 ]
+RING = RUNS[-2]
 
 bad = 0
 
@@ -46,11 +49,12 @@ def run(folder, *words, command=(EINC, 'run'), libraries=True, **environment):
     return subprocess.run([*command, *words], capture_output=True, text=True, env=setting, cwd=folder, timeout=120)
 
 
-def operands(folder, shapes):
+def operands(folder, shapes, narrow=False):
     random = np.random.RandomState(1)
     words = []
     for k, shape in enumerate(shapes):
-        np.save(os.path.join(folder, '%d.npy' % k), random.normal(0, 1, shape).astype(np.float32))
+        x = random.normal(0, 1, shape).astype(np.float32)
+        np.save(os.path.join(folder, '%d.npy' % k), (x.view(np.uint32) >> 16).astype(np.uint16).view('V2') if narrow else x)
         words += ['-i', '%d.npy' % k]
     return words
 
@@ -66,9 +70,12 @@ def last_log(folder):
 
 def check_results(folder):
     for text, shapes in RUNS:
-        done = run(folder, text, *operands(folder, shapes), '--device', 'cuda', '--check')
+        done = run(folder, text, *operands(folder, shapes, ':bf16' in text), '--device', 'cuda', '--check')
         expect(done.returncode == 0 and 'all right' in done.stderr, text, done)
         expect(all(kept == 0 for calls, kept in last_log(folder)), text, 'something is kept')
+    done = run(folder, RING[0], *operands(folder, RING[1], True), '--device', 'cuda', CUDA_STANDIN_LOST='1')
+    expect('ring_1 with 1 block of 384 threads and' in done.stderr, 'a ring', done)
+    last_log(folder)
     product = ['ij,jk->ik', *operands(folder, RUNS[0][1]), '--device', 'cuda', '--check']
     done = run(folder, *product, CUDA_STANDIN_OLD='1', EINC_CACHE_DIR=os.path.join(folder, 'old'))
     expect(done.returncode == 0, 'a compiler that does not know the device', done)

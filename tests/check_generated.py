@@ -30,6 +30,8 @@ KERNELS = {
     "matrix_product": ("ij,jk->ik", ["--target", "avx2"]),
     "attention": ("bhqd,bhkd->bhqk | _ * 0.125 | where(@q >= @k, _, -inf) | softmax k | * bhkv -> bhqv",
                   ["-d", "b=2,h=4,q=128,k=128,d=64,v=64", "--target", "avx512"]),
+    "attention_in_blocks": ("qd,kd->qk | where(@q >= @k, _, -inf) | softmax k | * kv -> qv",
+                            ["-d", "q=2048,k=65536,d=64,v=64", "--target", "avx512"]),
     "convolution": ("where(@h+@r >= 1 && @h+@r <= 56, x[n,c,h+r-1], 0) * k[o,c,r] -> [n,o,h]", ["-d", "h=56"]),
     "nearest": ("(ik - jk)^2 -> ij | min j & argmin j", []),
     "ranked": ("(ik - jk)^2 -> ij | bottomk(10) j & argbottomk(10) j", []),
@@ -80,8 +82,10 @@ KERNELS = {
     "names": ("start[tile,kept,depth], tile_1[rows,points,depth] -> [tile,kept,rows,points] | max points | sum kept", []),
     "numbered": ("panels_1[i_1,step_1,x], kept[at_1,launch_1,x] -> [i_1,step_1,at_1,launch_1] | max launch_1 | sum step_1", []),
     "network": ("ab,bcd,ce,dfg,eg->af", []), "log_network": ("ij + jk + kl -> ijkl | logsumexp jk", []),
+    "narrow_attention": ("bhqd:bf16,bhkd:bf16->bhqk | _ * 0.125 | where(@q >= @k, _, -inf) | softmax k | * bhkv:bf16 -> bhqv",
+                         ["-d", "b=2,h=4,q=128,k=128,d=64,v=64"]),
 }
-GOLDEN_COUNT = 17
+GOLDEN_COUNT = 18
 
 # Expressions whose programs run under qemu too: the shapes of their operands.
 PROGRAMS = {

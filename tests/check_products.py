@@ -1,8 +1,9 @@
 #!/usr/bin/env python3
 """Tiled products against the reference evaluator: each expression with tiles forced, on arrays of many sizes.
 
-    BUILD=build python3 tests/check_products.py [--seed 1] [--sets 5] [--targets avx512,avx2,portable] [--precision bf16x6] [--only WORD]
+    BUILD=build python3 tests/check_products.py [--seed 1] [--sets 5] [--targets avx512,avx2,portable] [--precision bf16x6] [--only WORD] [--nests swept]
 
+Chains of reductions run with their values in between swept, too, a few points at a time, in tiles and in loops.
 Sizes are around the edges of tiles: 0, 1, primes, one more and one less than a tile. Values are normal numbers, some
 arrays with NaN, infinities, ties and zeros. Without --targets, they run on the machine's own and on AMX by its model in C,
 those of f32 there in parts of bf16. About 80 s; each data set more takes 5 s.
@@ -33,6 +34,7 @@ EXPRESSIONS = [
     ('akmb,ck->cbma', 'a,k,m,b c,k'),
     ('rkls,kc->srlc', 'r,k,l,s k,c'),
     ('atkls,ctk->slca', 'a,t,k,l,s c,t,k'),
+    ('bx,czx->cbz', 'b,x c,z,x'),            # runs of z are no whole lines, and b follows them
     ('akb,ck->cba | exp(-_)', 'a,k,b:d c,k:d'),
     ('akb,ck->cba | max c', 'a,k,b c,k'),
     ('akb,ck->cba | sum c', 'a,k,b:i c,k:i'),
@@ -64,6 +66,8 @@ EXPRESSIONS = [
      'Q=b,q,d K=b,k,d len=b:k V=b,k,v'),
     ('Q[b,q,d], K[b,k,d] -> [b,q,k] | where(@k < len[b] && @q < rows[b] && @k <= @q, _, -inf) | softmax k | * V[b,k,v] -> [b,q,v]',
      'Q=b,q,d K=b,k,d len=b:k rows=b:q V=b,k,v'),
+    ('s = Q[q,d], K[k,d] -> [q,k] | softmax k; m = s[q,k] * V[k,v] -> [q,v]; s[q,k] * V[k,v]^2 -> [q,v] | _ - m[q,v]^2',
+     'Q=q,d K=k,d V=k,v'),
     ('Q[q,d], K[k,d] -> [q,k] | where(@k >= low[q] && @k < high[q], _, -inf) | softmax k | * V[k,v] -> [q,v]',
      'Q=q,d K=k,d low=q:k high=q:k V=k,v'),
     ('Q[q,d], K[k,d] -> [q,k] | where(@q >= @k && M[q,k] > 0, _ + s[k], -inf) | softmax k | * V[k,v] -> [q,v]',
@@ -155,6 +159,14 @@ EXPRESSIONS = [
     ('abcd,dbe->ace', 'a,b,c,d:c d,b,e:c'),
     ('x[b,c,h+r,w+s], k[o,c,r,s] -> [b,o,h,w]', 'x=b,c,h+r,w+s:c k=o,c,r,s:c'),
     ('W[y[i],k], X[j,k] -> [i,j] | mean i', 'gathered'),
+    ('(id - jd)^2 -> ij | exp(-0.5 * _) | * jv -> iv', 'i,d j,d j,v'),
+    ('ijd,njd->ijn | where(@i >= @n, _, 0) | * njv -> ijv', 'i,j,d n,j,d n,j,v'),
+    ('bchqd,bhkd->bchqk | softmax k | * bhkv -> bchqv', 'b,c,h,q,d b,h,k,d b,h,k,v'),
+    ('p = Q[q,d], K[k,d] -> [q,k] | relu; n = p[q,k] | max k; t = p[q,k], V[k,v] -> [q,v]; t[q,v] / (n[q] + 1)', 'Q=q,d K=k,d V=k,v'),
+    ('s = Q[q,d], K[k,d] -> [q,k]; m = s[q,k] | max k; exp(s[q,k] - m[q]) * V[k,v] -> [q,v] | _ + m[q]', 'Q=q,d K=k,d V=k,v'),
+    ('s = Q[q,d], K[k,d] -> [q,k]; m = s[q,k] | max k; where(m[q] == -inf, 0, exp(s[q,k] - m[q])) * V[k,v] -> [q,v] | _ + m[q]',
+     'Q=q,d K=k,d V=k,v'),
+    ('s = Q[q,d], K[k,d] -> [q,k] | softmax k; s[q,k] * V[k,v] -> [q,v] | _ / (1 + n[q])', 'Q=q,d K=k,d V=k,v n=q'),
     ('ik,jk->ij | max j', 'i,k:c j,k:b'),
     ('(ik - jk)^2 -> ij | exp(-0.5 * _) | * j -> i', 'i,k j,k j'),
     ('w = dX[i,v], B[j,v] -> [i,j]; P = Q[i,k], K[j,k] -> [i,j] | exp(-abs(_)); P[i,j] * w[i,j] -> [i]', 'dX=i,v B=j,v Q=i,k K=j,k'),
@@ -170,7 +182,7 @@ EXPRESSIONS = [
 ]
 
 SIZES = [0, 1, 2, 3, 5, 7, 13, 14, 15, 16, 17, 29, 31, 32, 33, 37, 64, 65]
-FEW = {**dict.fromkeys('rs', [1, 2, 3]), **dict.fromkeys('bcmp', [1, 2, 3, 5]), 'y': [16, 32, 48, 64, 96],    # y: whole lines
+FEW = {'z': [12, 20, 24, 40], 'x': [1, 2, 5], **dict.fromkeys('rs', [1, 2, 3]), **dict.fromkeys('bcmp', [1, 2, 3, 5]), 'y': [16, 32, 48, 64, 96],    # y: whole lines
        'u': [31, 63, 64, 65, 127, 130, 200]}
 DTYPES = {'w': np.float32, 'W': np.float64, 'f': np.float32, 'd': np.float64, 'h': np.float16, 'b': 'V2', 'c': np.int8, 'i': np.int32}
 
@@ -257,6 +269,11 @@ def is_narrow(operands):
     return ':b' in operands or ':c' in operands or operands == 'gathered'
 
 
+def nests_of(text):
+    """Of what may have values in between, they are swept, too."""
+    return ['tiled', 'swept', 'swept-loops'] if 'softmax' in text or '| *' in text or ';' in text else ['tiled']
+
+
 def data_set(operands, rng, folder, number, precision):
     """The fields of one data set, its arrays in the folder."""
     maker = Maker(rng, precision)
@@ -277,6 +294,7 @@ def main():
     parser.add_argument('--targets', default='')
     parser.add_argument('--precision', default='')
     parser.add_argument('--only', default='')
+    parser.add_argument('--nests', default='')
     options = parser.parse_args()
     runner = os.path.join(os.environ.get('BUILD', 'build'), 'tests', 'kernel_main')
     folder = tempfile.mkdtemp(prefix='einc-products-', dir='/dev/shm' if os.path.isdir('/dev/shm') else None)
@@ -287,25 +305,27 @@ def main():
         for number, (text, operands) in enumerate(EXPRESSIONS):
             if options.only not in text:
                 continue
-            precision, sets = options.precision, options.sets
-            if target == 'amx' and not options.targets and not is_narrow(operands):
-                precision, sets = ['bf16x6', 'bf16x3'][number % 2], min(sets, 3)
-            rng = random.Random(options.seed * 1000 + number)
-            fields = [text, '-s', str(options.seed + number), '-n', 'tiled'] + (['-t', target] if target else [])
-            fields += ['-p', precision] if precision else []
-            for s in range(sets):
-                fields += data_set(operands, rng, folder, s, precision)
-            line = '\t'.join(fields) + '\n'
-            done = subprocess.run([runner], input=line, capture_output=True, text=True)
-            answer = done.stdout.strip().split('\t')
-            runs += 1
-            if answer[0] == 'refused' and 'over nothing' in done.stdout:    # the first data set has an empty max
-                continue
-            if answer[0] == 'ok':
-                elements += int(answer[1])
-            else:
-                failures += 1
-                print('%s %s %s: %s' % (target, text, operands, done.stdout.strip() or 'died: %s' % done.stderr.strip()[-300:]))
+            for nests in [options.nests] if options.nests else nests_of(text):
+                precision, sets = options.precision, options.sets if nests == 'tiled' else min(options.sets, 3)
+                if target == 'amx' and not options.targets and not is_narrow(operands):
+                    precision, sets = ['bf16x6', 'bf16x3'][number % 2], min(sets, 3)
+                rng = random.Random(options.seed * 1000 + number)
+                fields = [text, '-s', str(options.seed + number), '-n', nests] + (['-t', target] if target else [])
+                fields += ['-p', precision] if precision else []
+                for s in range(sets):
+                    fields += data_set(operands, rng, folder, s, precision)
+                line = '\t'.join(fields) + '\n'
+                done = subprocess.run([runner], input=line, capture_output=True, text=True)
+                answer = done.stdout.strip().split('\t')
+                runs += 1
+                if answer[0] == 'refused' and 'over nothing' in done.stdout:    # the first data set has an empty max
+                    continue
+                if answer[0] == 'ok':
+                    elements += int(answer[1])
+                else:
+                    failures += 1
+                    words = done.stdout.strip() or 'died: %s' % done.stderr.strip()[-300:]
+                    print('%s %s %s %s: %s' % (target, nests, text, operands, words))
     print('%d tiled products, %d elements compared, %d failures' % (runs, elements, failures))
     subprocess.run(['rm', '-rf', folder])
     return failures > 0 or not elements

@@ -27,7 +27,7 @@ name_kernels() {
     text=$(cat)
     echo "$text"
     echo "template <class F> static size_t frame_bytes(void (*)(const F)) { return sizeof(F); }"
-    tr '\n' ' ' <<< "$text" | grep -oE '__global__ void __launch_bounds__\([A-Z, ]*\) +\w+' | grep -oE '\w+$' | while read -r kernel; do
+    tr '\n' ' ' <<< "$text" | grep -oE '__global__ void __launch_bounds__\([A-Z_0-9, ]*\) +\w+' | grep -oE '\w+$' | while read -r kernel; do
         echo "extern \"C\" int emulated_$kernel(void **arguments, unsigned blocks, unsigned threads)"
         echo "{ return cudaLaunchKernel($kernel, dim3(blocks), dim3(threads), arguments, 0, NULL); }"
         echo "extern \"C\" size_t frame_bytes_$kernel() { return frame_bytes($kernel); }"

@@ -42,7 +42,7 @@ enum { cudaSuccess = 0, cudaMemcpyDeviceToHost = 2 };
 
 namespace emulated {
 
-enum { BLOCKS_MAX = 3, THREADS_MAX = 128, LANES = 32, STACK = 1 << 16, SHARED_MAX = 1 << 16, SHARED_POISON = 0xFF };
+enum { BLOCKS_MAX = 3, THREADS_MAX = 384, LANES = 32, GROUP_THREADS = 128, STACK = 1 << 16, SHARED_MAX = 1 << 18, SHARED_POISON = 0xFF };
 /* What the emulator does itself is no access of a kernel's. */
 #define UNWATCHED __attribute__((no_sanitize_thread, noinline, unused))
 
@@ -56,7 +56,7 @@ struct Copy {
     int size;
 };
 
-enum State { READY, AT_BLOCK, AT_WARP, ENDED };
+enum State { READY, AT_BLOCK, AT_WARP, AT_GROUP, AT_PHASE, ENDED };
 
 struct Fibre {
     jmp_buf here;
@@ -66,6 +66,8 @@ struct Fibre {
     int place;                    /* in the text, of what it waits at */
     char given[32];               /* to the other lanes */
     unsigned thread, block;
+    int request, phase;           /* of its group; of a barrier: tests/cuda_hopper.h */
+    const void *barrier;
     Copy copies[COPIES_MAX];      /* not made yet */
     int copy_count, group;
 };
@@ -79,6 +81,7 @@ struct Block {
 };
 
 static Block blocks[BLOCKS_MAX];
+static Block *loaded;             /* whose shared memory is in its place */
 static char stacks[BLOCKS_MAX][THREADS_MAX][STACK];
 static Fibre *current;
 static jmp_buf scheduler;
@@ -88,7 +91,8 @@ static const void *frame;         /* what it is run with */
 static uint64_t chance = 88172645463325252u;
 static int launches;
 static bool running;
-static int copies_made;           /* at once, at the wait, or some so and some so */
+static int copies_made;           /* at once, at the wait, or some so and some so; */
+static int loads_made, products_made;    /* of tests/cuda_hopper.h, likewise */
 enum { AT_ONCE, AT_WAIT, AT_RANDOM };
 
 struct Index {
@@ -179,17 +183,44 @@ UNWATCHED static bool release(Fibre *fibres, unsigned first, unsigned end, State
     return true;
 }
 
+/* tests/cuda_hopper.h */
+static void hopper_begins(unsigned block);
+static void hopper_ends(unsigned block);
+static bool phase_ended(Fibre *fibre);
+static bool may_meet(unsigned block, unsigned first);
+static void group_meets(unsigned block, unsigned first);
+static bool load_some(unsigned block, bool stuck);
+
+/* Groups of four warps and threads at barriers. */
+UNWATCHED static bool release_groups(Block *block)
+{
+    bool any = false;
+    unsigned number = (unsigned)(block - blocks);
+    for (unsigned first = 0; first + GROUP_THREADS <= block_size; first += GROUP_THREADS)
+        if (may_meet(number, first) && release(block->fibres, first, first + GROUP_THREADS, AT_GROUP)) {
+            group_meets(number, first);
+            any = true;
+        }
+    any |= load_some(number, false);
+    for (unsigned t = 0; t < block_size; t++)
+        if (block->fibres[t].state == AT_PHASE && phase_ended(&block->fibres[t])) {
+            block->fibres[t].state = READY;
+            any = true;
+        }
+    return any;
+}
+
 /* Whether some threads that waited may go on. */
 UNWATCHED static bool release_some(Block *block)
 {
-    bool any = false;
+    bool any = release_groups(block);
     for (unsigned first = 0; first < block_size; first += LANES)
         if (release(block->fibres, first, first + LANES, AT_WARP)) {
             block->warp_waits[first / LANES]++;
             any = true;
         }
     if (any || !release(block->fibres, 0, block_size, AT_BLOCK))
-        return any;
+        return any || load_some((unsigned)(block - blocks), true);
     block->waits++;
     return true;
 }
@@ -217,6 +248,8 @@ UNWATCHED static void begin(Block *block, unsigned number)
     block->waits = 0;
     memset(block->warp_waits, 0, sizeof block->warp_waits);
     memset(block->shared, SHARED_POISON, shared_bytes());
+    loaded = loaded == block ? NULL : loaded;
+    hopper_begins((unsigned)(block - blocks));
     for (unsigned t = 0; t < block_size; t++) {
         block->fibres[t].thread = t;
         block->fibres[t].block = (unsigned)(block - blocks);
@@ -230,8 +263,12 @@ UNWATCHED static void turn(Block *block)
 {
     unsigned list[THREADS_MAX];
     size_t bytes = shared_bytes();
-    if (bytes)
+    if (bytes && loaded != block) {
+        if (loaded)
+            memcpy(loaded->shared, __start_emulated_shared, bytes);
         memcpy(__start_emulated_shared, block->shared, bytes);
+        loaded = block;
+    }
     order(list, block_size);
     for (unsigned i = 0; i < block_size; i++)
         if (block->fibres[list[i]].state == READY) {
@@ -239,14 +276,14 @@ UNWATCHED static void turn(Block *block)
             resume(&block->fibres[list[i]]);
             running = false;
         }
-    if (bytes)
-        memcpy(block->shared, __start_emulated_shared, bytes);
     block->runs = release_some(block);
     for (unsigned t = 0; t < block_size && !block->runs; t++) {
         current = &block->fibres[t];
         if (current->state != ENDED)
             fail("waits for ever in line %d", current->place);
     }
+    if (!block->runs)
+        hopper_ends((unsigned)(block - blocks));
 }
 
 /* All blocks of a grid, some at once. */
@@ -255,6 +292,8 @@ UNWATCHED static void run_grid()
     unsigned *list = (unsigned *)alloca(grid_size * sizeof *list), begun = 0;
     order(list, grid_size);
     copies_made = (int)pick(3);
+    loads_made = (int)pick(3);
+    products_made = (int)pick(3);
     for (bool any = true; any;) {
         any = false;
         for (int b = 0; b < BLOCKS_MAX; b++) {
@@ -368,7 +407,18 @@ template <class T> UNWATCHED static T lane_gave(unsigned lane)
     return x;
 }
 
-UNWATCHED static void load_matrices(uint32_t words[4], const void *line, int place)
+/* What the lane has whose number differs in one bit. */
+template <class T> UNWATCHED static T shuffle_other(unsigned mask, T x, int apart, int place)
+{
+    if (mask != 0xFFFFFFFF)
+        fail("shuffles in line %d without all lanes", place);
+    give(&x, place);
+    const T result = lane_gave<T>((current->thread % LANES) ^ (unsigned)apart);
+    wait_at(AT_WARP, -place);
+    return result;
+}
+
+UNWATCHED static void load_lines(uint32_t words[4], const void *line, bool turned, int place)
 {
     const char *at = (const char *)line;
     unsigned lane = current->thread % LANES;
@@ -376,12 +426,14 @@ UNWATCHED static void load_matrices(uint32_t words[4], const void *line, int pla
         fail("loads a line of a matrix from %p", line);
     give(&at, place);
     for (unsigned m = 0; m < 4; m++) {
-        const char *from = lane_gave<const char *>(8 * m + lane / 4) + lane % 4 * 4;
+        for (unsigned half = 0; half < 2; half++) {
+            unsigned number = lane % 4 * 2 + half, row = turned ? number : lane / 4, column = turned ? lane / 4 : number;
+            const char *from = lane_gave<const char *>(8 * m + row) + column * 2;
 #ifdef EMULATED_RACES
-        note(from, false);
-        note(from + 2, false);
+            note(from, false);
 #endif
-        memcpy(&words[m], from, 4);
+            memcpy((char *)&words[m] + 2 * half, from, 2);
+        }
     }
     wait_at(AT_WARP, -place);
 }
@@ -442,6 +494,12 @@ UNWATCHED static void multiply_matrices(T *sums, T *below, const uint32_t *left,
 
 static void (*kernel_at_hand)();
 
+/* A frame in aligned memory. */
+template <class F> UNWATCHED static void copy_frame(F *to, const void *from)
+{
+    memcpy((void *)to, from, sizeof *to);
+}
+
 template <class F> UNWATCHED static void run_kernel(const void *with)
 {
     ((void (*)(const F))kernel_at_hand)(*(const F *)with);
@@ -456,6 +514,7 @@ template <class F> UNWATCHED static void run_kernel(const void *with)
 #define __syncthreads() emulated::wait_at(emulated::AT_BLOCK, __LINE__)
 #define __syncthreads_or(x) emulated::any_of_block(x, __LINE__)
 #define __syncwarp() emulated::wait_at(emulated::AT_WARP, __LINE__)
+#define __shfl_xor_sync(mask, x, apart) emulated::shuffle_other(mask, x, apart, __LINE__)
 #define __shfl_down_sync(mask, x, apart) emulated::shuffle_down(mask, x, apart, __LINE__)
 
 /* The models of templates/cuda/copy.cu. */
@@ -471,7 +530,8 @@ template <int OPEN> UNWATCHED static void copies_wait()
 }
 
 /* Those of templates/cuda/mma.cu. */
-#define load_matrices(words, line) emulated::load_matrices(words, line, __LINE__)
+#define load_matrices(words, line) emulated::load_lines(words, line, false, __LINE__)
+#define load_matrices_turned(words, line) emulated::load_lines(words, line, true, __LINE__)
 #define mma_bf16(sums, below, left, right) \
     emulated::multiply_matrices(sums, below, left, right, emulated::half_product<emulated::number_of_bf16>, __LINE__)
 #define mma_f16(sums, below, left, right) \
@@ -489,15 +549,18 @@ __attribute__((noinline, unused)) static double __dadd_rn(double a, double b)
     return a + b;
 }
 
+#include "cuda_hopper.h"
+
 /* ---- the host's side: a stream's work is done when it is asked for ---- */
 
 template <class F>
 UNWATCHED static cudaError_t cudaLaunchKernel(void (*kernel)(const F), dim3 grid, dim3 block, void **arguments, size_t shared, cudaStream_t)
 {
     using namespace emulated;
-    if (block.x > THREADS_MAX || block.x % LANES || grid.x < 1 || grid.x > 1 << 20 || shared || shared_bytes() > SHARED_MAX)
+    if (block.x > THREADS_MAX || block.x % LANES || grid.x < 1 || grid.x > 1 << 20 || shared > 227 << 10 || shared_bytes() > SHARED_MAX)
         return 1;
-    F copy = *(const F *)arguments[0];
+    F copy;
+    copy_frame(&copy, arguments[0]);
     kernel_at_hand = (void (*)())kernel;
     body = run_kernel<F>;
     frame = &copy;

@@ -12,6 +12,7 @@
 #include <stdint.h>
 #include <sys/mman.h>
 
+#include "cuda_map.h"
 #include "cuda_standin.h"
 
 enum { BAD_VALUE = 1, NO_MEMORY = 2, NO_IMAGE = 200, NO_CONTEXT = 201, BAD_HANDLE = 400, NOT_FOUND = 500, LOST = 700,
@@ -34,6 +35,7 @@ struct Function {
     Function *next;
     int (*run)(void **arguments, unsigned blocks, unsigned threads);
     size_t frame_bytes;
+    int more_shared;              /* that launches may add */
     Device *device;
 };
 
@@ -217,6 +219,22 @@ CALL(cuFuncGetAttribute, int *value, int attribute, void *function)
     return 0;
 }
 
+CALL(cuFuncSetAttribute, void *of, int attribute, int value)
+{
+    BEGIN_WITHIN;
+    if (attribute != 8 || value > 227 << 10)
+        return BAD_VALUE;
+    ((Function *)of)->more_shared = value;
+    return 0;
+}
+
+CALL(cuTensorMapEncodeTiled, void *map, int type, uint32_t rank, void *data, const uint64_t *extents, const uint64_t *strides,
+     const uint32_t *box, const uint32_t *steps, int interleave, int swizzle, int promotion, int fill)
+{
+    BEGIN;
+    return map_encode(map, type, rank, data, extents, strides, box, steps, interleave, swizzle, promotion, fill);
+}
+
 /* ---- memory ---- */
 
 /* Ends where a closed page begins, as far as alignment lets it. */
@@ -364,10 +382,12 @@ CALL(cuLaunchKernel, void *of, unsigned x, unsigned y, unsigned z, unsigned thre
     BEGIN_WITHIN;
     const Function *function = of;
     Stream *stream = stream_of(to);
-    if (y != 1 || z != 1 || threads_y != 1 || threads_z != 1 || shared || extra || !x)
+    if (y != 1 || z != 1 || threads_y != 1 || threads_z != 1 || extra || !x)
         return BAD_VALUE;
     if (function->device != current() || stream->device != current())
         return BAD_HANDLE;
+    if (shared > (unsigned)function->more_shared)
+        return BAD_VALUE;
     Work *work = add(stream, function->frame_bytes);
     work->function = function;
     work->blocks = x;

@@ -43,6 +43,7 @@ os.environ['DEVICE'] = 'cuda'         # for kernel_fuzz
 
 import check_cuda_run
 import check_products
+import cuda_rings
 import kernel_fuzz
 
 
@@ -116,15 +117,18 @@ def check_functions(options, folder):
 def check_all_products(options, folder):
     rng, elements = random.Random(1), 0
     expressions = check_products.EXPRESSIONS[:3 if options.trial else None]
-    for number, (text, operands) in enumerate(expressions):
-        fields = [text, '-s', str(number), '-t', 'cuda', '-b', '1', '-g', 'cuda']
+    rings = cuda_rings.RINGS[:1 if options.trial else None]
+    jobs = [(text, operands, []) for text, operands in expressions]
+    jobs += [(text, operands, ['-l', '1', '-n', nests]) for text, operands in rings for nests in ('cost', 'tiled')]
+    for number, (text, operands, more) in enumerate(jobs):
+        fields = [text, '-s', str(number), '-t', 'cuda', '-b', '1', '-g', 'cuda', *more]
         for s in range(1 if options.trial else 5):
             fields += check_products.data_set(operands, rng, folder, s, '')
         done = subprocess.run([RUNNER], input=kernel_fuzz.job_line(fields), capture_output=True, text=True, timeout=LIMIT)
         answer = done.stdout.strip().split('\t')
         assert answer[0] == 'ok' or (answer[0] == 'refused' and 'over nothing' in answer[1]), '%s: %s' % (text, answer)
         elements += int(answer[1]) if answer[0] == 'ok' else 0
-    return '%d products, %d elements compared' % (len(expressions), elements)
+    return '%d products, %d elements compared' % (len(jobs), elements)
 
 
 def check_programs(options, folder):
@@ -141,7 +145,7 @@ def check_sanitizer(options, folder):
     runs = [[TENSORS, 'in_place', 'positions', 'threads']]
     for text, shapes in check_cuda_run.RUNS[:1 if options.trial else None]:
         scratch = tempfile.mkdtemp(dir=folder)
-        words = check_cuda_run.operands(scratch, shapes)
+        words = check_cuda_run.operands(scratch, shapes, ':bf16' in text)
         runs.append([EINC, 'run', text, *[os.path.join(scratch, word) if word.endswith('.npy') else word for word in words], '--device',
                      'cuda', '--check'])
     tools = ['memcheck', 'racecheck', 'initcheck', 'synccheck']

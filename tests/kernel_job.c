@@ -7,7 +7,7 @@
 
 #include "kernel_job.h"
 
-enum { FIELDS_MAX = 4096, SETS_MAX = 64 };
+enum { FIELDS_MAX = 4096, SETS_MAX = 64, SWEEP_FORCED = 3 };    /* the extents are small */
 
 bool job_fail(Job *job, const char *format, ...)
 {
@@ -68,10 +68,13 @@ static bool add_field(Job *job, const char *option, char *field)
         job->precision = (Precision)precision_find(field);
     } else if (!strcmp(option, "-b")) {
         job->bare = true;
+    } else if (!strcmp(option, "-l")) {
+        job->lined = true;
     } else if (!strcmp(option, "-g")) {
         job->on_device = true;
     } else if (!strcmp(option, "-n")) {
-        job->nests = !strcmp(field, "tiled") ? NESTS_TILED : !strcmp(field, "loops") ? NESTS_LOOPS : NESTS_BY_COST;
+        job->sweep = !strcmp(field, "swept") || !strcmp(field, "swept-loops") ? SWEEP_FORCED : 0;
+        job->nests = !strcmp(field, "tiled") || !strcmp(field, "swept") ? NESTS_TILED : !strcmp(field, "loops") || !strcmp(field, "swept-loops") ? NESTS_LOOPS : NESTS_BY_COST;
     } else if (set && !strcmp(option, "-d") && equals) {
         *equals = 0;
         set->extents[set->extent_count++] = (ExtentSpec){ field, atoll(equals + 1) };
@@ -159,14 +162,33 @@ static void choose_strides(Job *job, Array *array, bool output, int64_t *below, 
     }
 }
 
+/* C's order, each line of the last axis from a multiple of 16 bytes on. */
+static void choose_lines(Array *array, int64_t *above)
+{
+    int64_t stride = 1, line = 16 / (int64_t)dtype_size(array->dtype);
+    *above = 0;
+    for (int a = array->rank - 1; a >= 0; a--) {
+        int64_t extent = array->shape[a] > 0 ? array->shape[a] : 1;
+        array->stride[a] = stride;
+        *above += stride * (extent - 1);
+        stride *= a == array->rank - 1 ? (extent + line - 1) / line * line : extent;
+    }
+}
+
 Array job_lay_out(Job *job, const Array *from, bool output)
 {
     Array array = *from;
     int64_t below, above;
     size_t size = dtype_size(from->dtype);
     bool empty = array_count(from) == 0, shifted = job_pick(job, 4) == 0;
+    bool lined = job->lined && !output && size < 16;
     choose_strides(job, &array, output, &below, &above);
+    if (lined) {
+        below = shifted = 0;
+        choose_lines(&array, &above);
+    }
     size_t bytes = empty ? 0 : (size_t)(below + above + 1) * size;
+    bytes = lined ? (bytes + 15) / 16 * 16 : bytes;
     char *memory = job_guard(job, bytes, !shifted);
     array.data = memory + (size_t)below * size;
     if (shifted && bytes && !job->aligned) {      /* one byte further, where nothing is aligned */

@@ -28,8 +28,10 @@ typedef struct Job {
     const char *expression, *target;
     bool aligned;                 /* data may not lie anywhere */
     bool bare;                    /* compiled without shapes */
+    bool lined;                   /* operands have lines that are aligned to 16 bytes */
     bool on_device;               /* on a GPU, not in the emulator */
     Nests nests;
+    int64_t sweep;
     Precision precision;
     uint64_t seed;
     Set *sets;

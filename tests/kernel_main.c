@@ -2,12 +2,12 @@
  *
  * A job is fields with tabs between them, in which \t, \n and \\ stand for those characters:
  *
- *     expression  -s seed  [-t target]  [-n tiled|loops]  [-p precision]  [-b bare]  [-g device]  {"|"  [-d index=extent]…  [-i [NAME=]in.npy]…}…
+ *     expression  -s seed  [-t target]  [-n tiled|loops]  [-p precision]  [-b bare]  [-l lines]  [-g device]  {"|"  [-d index=extent]…  [-i [NAME=]in.npy]…}…
  *
  * Behind each "|" stands a data set: the expression is compiled once, for the dtypes and, as hints, the shapes of the
  * first (with -b and every third seed without its shapes), and run on each of them. The seed chooses what is laid out how: axes in any order, gaps, negative and zero
- * strides, unaligned data, and which named statements are asked for beside the result. Every array ends, or begins, at a
- * page without access; so does the workspace. Then the kernel is compiled again for the least memory that its plan can
+ * strides, unaligned data, and which named statements are asked for beside the result; with -l operands lie as C has them, in lines that are
+ * aligned to 16 bytes. Every array ends, or begins, at a page without access; so does the workspace. Then the kernel is compiled again for the least memory that its plan can
  * do with, and for one byte less, which must be refused.
  *
  * Kernels for CUDA run in tests/cuda_emulator.h where tests/cuda_cc.sh is the C compiler; with -g on a GPU, to which arrays are
@@ -25,6 +25,7 @@
 #include <unistd.h>
 
 #include "cost.h"
+#include "cuda_map.h"
 #include "cuda.h"
 #include "evaluate.h"
 #include "grid.h"
@@ -211,10 +212,11 @@ static bool used_workspace(Job *job, const Run *run)
 /* The run whose kernel's launches are read from the list instead of compiled in. */
 static struct { Job *job; const Run *run; void *handle; } listed;
 
-static int launch_listed(void *user, const char *kernel, unsigned blocks, unsigned threads, void *frame)
+static int launch_listed(void *user, const char *kernel, unsigned blocks, unsigned threads, unsigned shared, void *frame)
 {
     int (*emulated)(void **arguments, unsigned blocks, unsigned threads);
     (void)user;
+    (void)shared;
     *(void **)&emulated = dlsym(listed.handle, arena_format(&listed.job->arena, "emulated_%s", kernel));
     return emulated ? emulated(&frame, blocks, threads) : 1;
 }
@@ -229,7 +231,7 @@ static int clear_listed(void *user, void *at, size_t bytes)
 /* In the place of the kernel's own launcher. */
 static int run_listed(const void *args, void *workspace, size_t bytes, const einc_host *host)
 {
-    static const GridMachine machine = { launch_listed, clear_listed, NULL };
+    static const GridMachine machine = { launch_listed, clear_listed, map_encode, 3, NULL };
     const Run *run = listed.run;
     SizeValues values = { run->extents->of, run->extents->shape, host->workers };
     uint64_t *frame = arena_alloc(&listed.job->arena, (size_t)run->compiled->unit->frame_bytes);
@@ -482,6 +484,7 @@ static bool run_job(Job *job, einc_context *context, char *line, const char **re
         return true;
     }
     options.nests = job->nests;
+    options.sweep = job->sweep;
     job->aligned = options.target->grid;
     options.precision = job->precision;
     Set *first = &job->sets[0];

@@ -25,6 +25,9 @@
 #define ADDED "t[i] = x[i,k] | sum k; a[i,j] = t[i] * y[j]; a[j,i] += t[i] * z[j]; a[i,j] | exp"
 #define ADDED_AND_READ "a[i,j] = x[i,j] * y[j]; b[j] = a[i,j] | max i; a[i,j] += z[j] * x[i,j]; b[i] + a[i,j] | max j"
 
+#define SWEPT "bhqd,bhkd->bhqk | where(@q >= @k, _, -inf) | softmax k | * bhkv -> bhqv"
+#define KERNEL_SUM "(qd - kd)^2 -> qk | exp(-0.5 * _) | * kv -> qv"
+
 typedef struct Planned {
     Arena arena;
     jmp_buf failed;
@@ -59,7 +62,7 @@ static void end(Planned *planned)
 /* ---- what is accepted ---- */
 
 typedef struct Met {
-    bool kinds[STEP_ADD + 1], places[PLACE_BLOCK + 1], split, several, products[2];
+    bool kinds[STEP_ADD + 1], places[PLACE_REGISTERS + 1], split, several, products[2];
 } Met;
 
 static void meet(Met *met, const Plan *plan)
@@ -98,8 +101,8 @@ static void plans_of_every_kind_are_accepted(void **unused)
     Met met = { 0 };
     for (size_t i = 0; i < sizeof texts / sizeof *texts; i++)
         for (const Target *target = targets; target; target = next_target(target))
-            for (int n = 0; n < 9; n++) {
-                CompileOptions options = { .target = target, .nests = nests[n % 3], .memory = budgets[n / 3] };
+            for (int n = 0; n < 18; n++) {
+                CompileOptions options = { .target = target, .nests = nests[n % 3], .memory = budgets[n / 3 % 3], .sweep = n < 9 ? 0 : 5 };
                 Planned *planned = plan_of(texts[i], options);
                 const char *broken = plan_verify(planned->plan);
                 if (broken)
@@ -109,9 +112,86 @@ static void plans_of_every_kind_are_accepted(void **unused)
             }
     for (int i = 0; i <= STEP_ADD; i++)
         assert_true(met.kinds[i]);
-    for (int i = 0; i <= PLACE_BLOCK; i++)
+    for (int i = 0; i <= PLACE_REGISTERS; i++)
         assert_true(met.places[i]);
     assert_true(met.split && met.several && met.products[false] && met.products[true]);
+}
+
+/* ---- sweeps ---- */
+
+/* Extents of the indices, which are letters. */
+static int64_t extent_of(char index, int64_t k)
+{
+    return index == 'k' ? k : index == 'q' ? 2048 : index == 'h' ? 8 : index == 'b' ? 1 : 64;
+}
+
+/* Bytes of one worker: the workspace, or the least that can be met. */
+static int64_t bytes_with(const char *text, int64_t k, bool least)
+{
+    static const char *const names[] = { "b", "h", "q", "k", "d", "v" };
+    CompileOptions options = { .target = target_find("avx512") };
+    ExtentSpec extents[6];
+    for (int i = 0; i < 6; i++)
+        if (strchr(text, names[i][0]))
+            extents[options.check.extent_count++] = (ExtentSpec){ names[i], extent_of(names[i][0], k) };
+    options.check.extents = extents;
+    Planned *planned = plan_of(text, options);
+    const Program *program = planned->plan->program;
+    int64_t of[32];
+    for (int i = 0; i < program->index_count; i++)
+        of[i] = extent_of(program->indices[i]->name[0], k);
+    int64_t bytes = size_evaluate(least ? planned->plan->smallest : planned->plan->workspace, &(SizeValues){ of, NULL, 1 });
+    end(planned);
+    return bytes;
+}
+
+/* However many keys there are: blocks of them are gone through. */
+static void memory_does_not_grow_with_what_is_reduced(void **unused)
+{
+    (void)unused;
+    static const char *const texts[] = { SWEPT, KERNEL_SUM };
+    for (int i = 0; i < 4; i++) {
+        int64_t bytes = bytes_with(texts[i / 2], 16384, i % 2);
+        assert_true(bytes > 0 && bytes < (2 << 20));
+        assert_int_equal(bytes_with(texts[i / 2], 1 << 16, i % 2), bytes);
+        assert_int_equal(bytes_with(texts[i / 2], 1 << 20, i % 2), bytes);
+    }
+}
+
+typedef struct SweepCase {
+    const char *text;
+    int steps;                    /* in the sweep; 0: it is none */
+} SweepCase;
+
+/* What is carried, what is left for the end, and what cannot be taken in blocks. */
+static void only_what_scales_with_its_maximum_is_swept(void **unused)
+{
+    (void)unused;
+    static const SweepCase cases[] = {
+        { KERNEL_SUM, 2 },
+        { SWEPT, 8 },
+        { "s = Q[q,d], K[k,d] -> [q,k]; s[q,k] | max k | _ * w[q]", 0 },    /* nothing is stored */
+        { "p = Q[q,d], K[k,d] -> [q,k] | exp; n = p[q,k] | sum k; p[q,k] * V[k,v] -> [q,v] | _ / n[q]", 3 },
+        { "qd,kd->qk | softmax k | max k", 0 },    /* of shares, which are known in the end */
+        { "qd,kd->qk | softmax k", 0 },
+        { "qd,kd->qk | log_softmax k | * kv -> qv", 0 },
+        /* -inf so far is a NaN where there was no look at it, and another factor does not scale so */
+        { "s = Q[q,d], K[k,d] -> [q,k]; m = s[q,k] | max k; exp(s[q,k] - m[q]) * V[k,v] -> [q,v]", 0 },
+        { "s = Q[q,d], K[k,d] -> [q,k]; m = s[q,k] | max k; (s[q,k] - m[q]) * V[k,v] -> [q,v]", 0 },
+        { "s = Q[q,d], K[k,d] -> [q,k]; m = s[q,k] | max k; where(m[q] == -inf, 0, exp(s[q,k] - m[q])) * V[k,v] -> [q,v]", 5 },
+        { "s = Q[q,d], K[k,d] -> [q,k]; s[q,k] | argmax k & max k", 0 },
+        { "s = Q[q,d], K[k,d] -> [q,k]; s[q,k] | cumsum k | * V[k,v] -> [q,v]", 0 },
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        Planned *planned = plan_of(cases[i].text, (CompileOptions){ .target = target_find("avx512"), .nests = NESTS_TILED, .sweep = 32 });
+        const Plan *plan = planned->plan;
+        int steps = 0;
+        for (int l = 0; l < plan->launch_count; l++)
+            steps += plan->launches[l]->sweep ? plan->launches[l]->sweep_to - plan->launches[l]->sweep_from : 0;
+        if (steps != cases[i].steps)
+            fail_msg("%s: %d steps in a sweep, not %d", cases[i].text, steps, cases[i].steps);
+        end(planned);
+    }
 }
 
 /* ---- what is broken ---- */
@@ -254,6 +334,10 @@ BREAK(stride_large, storage_at(p, PLACE_BLOCK)->stride[0] = &large)
 BREAK(stride_none, storage_at(p, PLACE_BLOCK)->stride[0] = &none)
 BREAK(bytes_none, storage_at(p, PLACE_SHARED)->bytes = &none)
 BREAK(worker_without_room, p->per_worker = &none)
+static Block sweep_of_none;
+BREAK(sweep_nowhere, p->launches[0]->sweep = NULL)
+BREAK(sweep_short, p->launches[0]->sweep_to--)
+BREAK(sweep_without_index, sweep_of_none = *p->launches[0]->sweep; sweep_of_none.of_step = calloc(9, sizeof(Index *)); p->launches[0]->sweep = &sweep_of_none)
 BREAK(workspace_of_one, p->workspace = p->per_worker)
 
 static void what_is_broken_is_named(void **unused)
@@ -339,9 +423,13 @@ static void what_is_broken_is_named(void **unused)
         { SHARED, bytes_none, "strides and bytes" },
         { BLOCK, worker_without_room, "more than a worker" },
         { SHARED, workspace_of_one, "one part for each worker" },
+        { KERNEL_SUM, sweep_nowhere, "not in its place" },
+        { KERNEL_SUM, sweep_short, "not in its place" },
+        { KERNEL_SUM, sweep_without_index, "lacks a step's index" },
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-        Planned *planned = plan_of(cases[i].text, (CompileOptions){ .target = target_find("avx2") });
+        bool sweeps = !strcmp(cases[i].text, KERNEL_SUM);
+        Planned *planned = plan_of(cases[i].text, (CompileOptions){ .target = target_find("avx2"), .sweep = sweeps ? 16 : 0 });
         assert_null(plan_verify(planned->plan));
         cases[i].breaks(planned->plan);
         const char *broken = plan_verify(planned->plan);
@@ -356,6 +444,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(plans_of_every_kind_are_accepted),
+        cmocka_unit_test(memory_does_not_grow_with_what_is_reduced),
+        cmocka_unit_test(only_what_scales_with_its_maximum_is_swept),
         cmocka_unit_test(what_is_broken_is_named),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -121,7 +121,9 @@ enum { BAD_ARGUMENT = -2, BAD_SHAPES = -3, BAD_WORKSPACE = -4, BAD_MACHINE = -6,
 #endif
 
 /* Of what is long and seldom in a hurry one copy keeps the compile short. */
-#ifdef __GNUC__
+#if defined(__GNUC__) && !defined(__clang__)
+#define APART static __attribute__((noinline, noclone, unused))
+#elif defined(__GNUC__)
 #define APART static __attribute__((noinline, unused))
 #else
 #define APART static
@@ -675,29 +677,34 @@ KERNEL static void pack_columns_1(const Frame *f, char *own, int64_t k, int64_t 
 }
 
 /* Packs `height` rows. */
-KERNEL static void pack_rows_1(const Frame *f, char *own, int64_t q, int64_t depth, int64_t before, int height)
+KERNEL static void pack_rows_1(const Frame *f, char *own, int64_t q, int64_t depth, int height)
 {
     const int64_t extent_d = f->extent_d, at_packed_1 = f->at_packed_1;
     const f32u *Q = (const f32u *)f->in.Q.data;
     const int64_t Q_0 = f->in.Q.stride[0], Q_1 = f->in.Q.stride[1];
     float *packed_1 = (float *)(own + at_packed_1);
-    for (int r = 0; r < height; r++) {
-        const int64_t q_at = q + r;
-        float *to = packed_1 + (before * depth + r) * LANES;
-        for (int64_t d = 0; d < extent_d; d += LANES) {
-            const int lanes = (int)size_min(LANES, extent_d - d);
-            const f32v value = load_f32v(Q + q_at * Q_0 + d * Q_1, Q_1, lanes);
-            for (int c = 0; c < lanes; c++)
-                store_f32v(to + c * height * LANES, 1, splat_f32v(lane_f32v(value, c)), LANES);
-            to += lanes * height * LANES;
+    const int64_t tiles = size_ceil_div(height, ROWS_1), least = height / tiles, higher = height % tiles;
+    for (int64_t tile = 0, before = 0, rows; tile < tiles; tile++, before += rows) {
+        rows = least + (tile < higher);
+        for (int64_t r = 0; r < rows; r++) {
+            const int64_t q_at = q + before + r;
+            float *to = packed_1 + (before * depth + r) * LANES;
+            for (int64_t d = 0; d < extent_d; d += LANES) {
+                const int lanes = (int)size_min(LANES, extent_d - d);
+                const f32v value = load_f32v(Q + q_at * Q_0 + d * Q_1, Q_1, lanes);
+                for (int c = 0; c < lanes; c++)
+                    store_f32v(to + c * rows * LANES, 1, splat_f32v(lane_f32v(value, c)), LANES);
+                to += lanes * rows * LANES;
+            }
         }
     }
 }
 
-/* The sums of `height` rows and one panel. What a row's sums start at is start_step further than the row's before. A row's
- * points are k_step apart, rows row_step. Meanwhile what is needed next comes nearer: `ahead`, so many bytes for each point.
- * Loops over rows are unrolled, so that the sums have registers, and left early where a tile is low: a comparison for
- * each row costs nothing beside its products. The sums of rows that a tile has not stay as they start: there are starts for them. */
+/* The sums of `height` rows and one panel. They go on from `start`, where a row's are start_step further than the row's
+ * before; with NULL they begin. A row's points are k_step apart, rows row_step. Meanwhile what is needed next comes nearer:
+ * `ahead`, so many bytes for each point. Loops over rows are unrolled, so that the sums have registers, and left early where
+ * a tile is low: a comparison for each row costs nothing beside its products. The sums of rows that a tile has not stay as
+ * they start: there are starts for them. */
 INLINE void multiply_1(int height, const f32u *rows, int64_t row_step, int64_t k_step, const float *panel,
                        int64_t depth, const char *ahead, int64_t ahead_step, const f32u *start, int64_t start_step,
                        f32v sums[ROWS_1][VECTORS_1])
@@ -706,7 +713,15 @@ INLINE void multiply_1(int height, const f32u *rows, int64_t row_step, int64_t k
     for (int r = 0; r < ROWS_1; r++) {
         UNROLL
         for (int v = 0; v < VECTORS_1; v++)
-            sums[r][v] = load_f32v(start + r * start_step + v * LANES, 1, LANES);
+            sums[r][v] = splat_f32v(0.0f);
+    }
+    if (start) {
+        UNROLL
+        for (int r = 0; r < ROWS_1; r++) {
+            UNROLL
+            for (int v = 0; v < VECTORS_1; v++)
+                sums[r][v] = load_f32v(start + r * start_step + v * LANES, 1, LANES);
+        }
     }
     UNROLL_SOME
     for (int64_t k = 0; k < depth; k++) {
@@ -745,11 +760,11 @@ KERNEL static void tile_1(int height, const f32u *rows, int64_t row_step, int64_
         multiply_1(height, rows, row_step, k_step, panel, depth, ahead, ahead_step, start, start_step, sums);
     if (result) {
         UNROLL
-        for (int r = 0; r < ROWS_1; r++) {
-            if (r >= height)
-                break;
+        for (int v = 0; v < VECTORS_1; v++) {
             UNROLL
-            for (int v = 0; v < VECTORS_1; v++) {
+            for (int r = 0; r < ROWS_1; r++) {
+                if (r >= height)
+                    break;
                 store_f32v(result + r * result_step + v * LANES, 1, sums[r][v] * 0.125f, LANES);
             }
         }
@@ -813,9 +828,6 @@ KERNEL static void step_1(const Frame *f, char *own, int64_t q_first, int64_t q_
     int64_t *panels_of_1 = (int64_t *)(own + at_panels_of_1);
     const int64_t depth = extent_d;
     const int64_t columns = extent_k, places = size_align(columns, COLUMNS_1);
-    float start[COLUMNS_1];
-    for (int c = 0; c < COLUMNS_1; c++)
-        start[c] = 0.0f;
     float tile[ROWS_1 * COLUMNS_1];
     const int64_t columns_at = 0;
     if (*panels_of_1 != columns_at) {
@@ -845,12 +857,7 @@ KERNEL static void step_1(const Frame *f, char *own, int64_t q_first, int64_t q_
         }
         q = q_block;
         height = (int)(q_stop - q);
-        for (q = q_block; q < q_stop; q += height) {
-            height = (int)size_ceil_div(q_stop - q, size_ceil_div(q_stop - q, ROWS_1));
-            const int64_t before = q - q_block;
-            pack_rows_1(f, own, q, depth, before, height);
-        }
-        q = q_block;
+        pack_rows_1(f, own, q, depth, height);
         const f32u *const rows = packed_1;
         const int64_t row_step = LANES, k_apart = 0, tile_step = depth * LANES;
         do {
@@ -887,7 +894,7 @@ KERNEL static void step_1(const Frame *f, char *own, int64_t q_first, int64_t q_
                     if (nears)
                         ahead = (const char *)(tmp1 + (q - q_first) * tmp1_0 + ((place + COLUMNS_1)));
                     tile_1(height, here, row_step, k_step, panels_1 + place * depth + done * COLUMNS_1, points, ahead,
-                            ahead_step, done ? kept : start, done ? COLUMNS_1 : 0, kept, COLUMNS_1, result,
+                            ahead_step, done ? kept : NULL, done ? COLUMNS_1 : 0, kept, COLUMNS_1, result,
                             result_step);
                     if (is_last && !result)
                         after_1(f, own, q_first, q, k, count, height, kept);
@@ -1038,31 +1045,35 @@ KERNEL static void pack_columns_5(const Frame *f, char *own, int64_t v_2, int64_
 }
 
 /* Packs `height` rows. */
-KERNEL static void pack_rows_5(const Frame *f, char *own, int64_t q_first, int64_t q, int64_t depth, int64_t before,
-        int height)
+KERNEL static void pack_rows_5(const Frame *f, char *own, int64_t q_first, int64_t q, int64_t depth, int height)
 {
     const int64_t extent_k = f->extent_k, row_tmp1 = f->row_tmp1;
     const int64_t at_packed_5 = f->at_packed_5;
     f32u *tmp3 = (f32u *)own;
     const int64_t tmp3_0 = row_tmp1;
     float *packed_5 = (float *)(own + at_packed_5);
-    for (int r = 0; r < height; r++) {
-        const int64_t q_at = q + r;
-        float *to = packed_5 + (before * depth + r) * LANES;
-        for (int64_t k = 0; k < extent_k; k += LANES) {
-            const int lanes = (int)size_min(LANES, extent_k - k);
-            const f32v value = load_f32v(tmp3 + (q_at - q_first) * tmp3_0 + k, 1, lanes);
-            for (int c = 0; c < lanes; c++)
-                store_f32v(to + c * height * LANES, 1, splat_f32v(lane_f32v(value, c)), LANES);
-            to += lanes * height * LANES;
+    const int64_t tiles = size_ceil_div(height, ROWS_5), least = height / tiles, higher = height % tiles;
+    for (int64_t tile = 0, before = 0, rows; tile < tiles; tile++, before += rows) {
+        rows = least + (tile < higher);
+        for (int64_t r = 0; r < rows; r++) {
+            const int64_t q_at = q + before + r;
+            float *to = packed_5 + (before * depth + r) * LANES;
+            for (int64_t k = 0; k < extent_k; k += LANES) {
+                const int lanes = (int)size_min(LANES, extent_k - k);
+                const f32v value = load_f32v(tmp3 + (q_at - q_first) * tmp3_0 + k, 1, lanes);
+                for (int c = 0; c < lanes; c++)
+                    store_f32v(to + c * rows * LANES, 1, splat_f32v(lane_f32v(value, c)), LANES);
+                to += lanes * rows * LANES;
+            }
         }
     }
 }
 
-/* The sums of `height` rows and one panel. What a row's sums start at is start_step further than the row's before. A row's
- * points are k_step apart, rows row_step. Meanwhile what is needed next comes nearer: `ahead`, so many bytes for each point.
- * Loops over rows are unrolled, so that the sums have registers, and left early where a tile is low: a comparison for
- * each row costs nothing beside its products. The sums of rows that a tile has not stay as they start: there are starts for them. */
+/* The sums of `height` rows and one panel. They go on from `start`, where a row's are start_step further than the row's
+ * before; with NULL they begin. A row's points are k_step apart, rows row_step. Meanwhile what is needed next comes nearer:
+ * `ahead`, so many bytes for each point. Loops over rows are unrolled, so that the sums have registers, and left early where
+ * a tile is low: a comparison for each row costs nothing beside its products. The sums of rows that a tile has not stay as
+ * they start: there are starts for them. */
 INLINE void multiply_5(int height, const f32u *rows, int64_t row_step, int64_t k_step, const float *panel,
                        int64_t depth, const char *ahead, int64_t ahead_step, const f32u *start, int64_t start_step,
                        f32v sums[ROWS_5][VECTORS_5])
@@ -1071,7 +1082,15 @@ INLINE void multiply_5(int height, const f32u *rows, int64_t row_step, int64_t k
     for (int r = 0; r < ROWS_5; r++) {
         UNROLL
         for (int v = 0; v < VECTORS_5; v++)
-            sums[r][v] = load_f32v(start + r * start_step + v * LANES, 1, LANES);
+            sums[r][v] = splat_f32v(0.0f);
+    }
+    if (start) {
+        UNROLL
+        for (int r = 0; r < ROWS_5; r++) {
+            UNROLL
+            for (int v = 0; v < VECTORS_5; v++)
+                sums[r][v] = load_f32v(start + r * start_step + v * LANES, 1, LANES);
+        }
     }
     UNROLL_SOME
     for (int64_t k = 0; k < depth; k++) {
@@ -1175,9 +1194,6 @@ KERNEL static void step_5(const Frame *f, char *own, int64_t q_first, int64_t q_
     int64_t *finite_5 = (int64_t *)(own + at_finite_5);
     const int64_t depth = extent_k;
     const int64_t columns = extent_v, places = size_align(columns, COLUMNS_5);
-    float start[COLUMNS_5];
-    for (int c = 0; c < COLUMNS_5; c++)
-        start[c] = 0.0f;
     float tile[ROWS_5 * COLUMNS_5];
     const int64_t columns_at = 0;
     if (*panels_of_5 != columns_at) {
@@ -1208,12 +1224,7 @@ KERNEL static void step_5(const Frame *f, char *own, int64_t q_first, int64_t q_
         }
         q = q_block;
         height = (int)(q_stop - q);
-        for (q = q_block; q < q_stop; q += height) {
-            height = (int)size_ceil_div(q_stop - q, size_ceil_div(q_stop - q, ROWS_5));
-            const int64_t before = q - q_block;
-            pack_rows_5(f, own, q_first, q, depth, before, height);
-        }
-        q = q_block;
+        pack_rows_5(f, own, q_first, q, depth, height);
         const f32u *const rows = packed_5;
         const int64_t row_step = LANES, k_apart = 0, tile_step = depth * LANES;
         do {
@@ -1246,7 +1257,7 @@ KERNEL static void step_5(const Frame *f, char *own, int64_t q_first, int64_t q_
                     if (nears)
                         ahead = (const char *)(out + q * out_0 + ((place + COLUMNS_5)) * out_1);
                     tile_5(height, here, row_step, k_step, panels_5 + place * depth + first_point * COLUMNS_5,
-                            end_point - first_point, ahead, ahead_step, done ? kept : start, done ? COLUMNS_5 : 0,
+                            end_point - first_point, ahead, ahead_step, done ? kept : NULL, done ? COLUMNS_5 : 0,
                             kept, COLUMNS_5);
                     if (is_last)
                         after_5(f, own, q_first, q, v_2, count, height, kept);

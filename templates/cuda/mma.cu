@@ -19,6 +19,39 @@ INLINE void load_matrices(uint32_t words[4], const void *line)
 #endif
 //}
 
+//{ load_matrices_turned
+#ifndef EINC_MODEL
+/* The same of numbers of 16 bits, with each matrix turned: a lane gets numbers 2 * (lane % 4) and the next of column lane / 4. */
+INLINE void load_matrices_turned(uint32_t words[4], const void *line)
+{
+    asm volatile("ldmatrix.sync.aligned.m8n8.x4.trans.shared.b16 {%0, %1, %2, %3}, [%4];"
+                 : "=r"(words[0]), "=r"(words[1]), "=r"(words[2]), "=r"(words[3])
+                 : "r"((unsigned)__cvta_generic_to_shared(line)) : "memory");
+}
+#endif
+//}
+
+//{ part_bf16
+/* The first 16 bits of two numbers; these become what is left of them. Three times, and nothing is. */
+INLINE uint32_t part_bf16(float *first, float *second)
+{
+    const uint32_t bits[2] = { bits_f32(*first), bits_f32(*second) };
+    const uint32_t part[2] = { bits[0] & 0xFFFF0000, bits[1] & 0xFFFF0000 };
+    *first = bits[0] == part[0] ? 0 : *first - from_bits_f32(part[0]);
+    *second = bits[1] == part[1] ? 0 : *second - from_bits_f32(part[1]);
+    return part[0] >> 16 | part[1];
+}
+//}
+
+//{ finite_bf16
+/* Two numbers, with zeros for those that are infinite or none. */
+INLINE uint32_t finite_bf16(uint32_t pair)
+{
+    const uint32_t odd = ((pair & 0x7F807F80) + 0x00800080) & 0x80008000;
+    return odd ? pair & ~((odd >> 15) * 0xFFFF) : pair;
+}
+//}
+
 //{ mma_bf16
 #ifndef EINC_MODEL
 /* Adds to two sums of one row and two of the row 8 further on. */

@@ -104,6 +104,14 @@ INLINE c128 later_c128(c128 x, int apart)
 }
 //}
 
+//{ other_f32
+/* What the lane has whose number differs in one bit. */
+INLINE float other_f32(float x, int apart)
+{
+    return __shfl_xor_sync(0xFFFFFFFF, x, apart);
+}
+//}
+
 /* topk and its kin. */
 
 //{ insert_rank

@@ -3,15 +3,18 @@
  *     Q[i,j,k]:bf16, D[m,n,k]:bf16 -> ijmn | max n | sum j
  *
  * target cuda:sm_90a, 32 lanes
- * launch 1: block of i: 1, block of m: 1
+ * launch 1: block of i: 1, block of j: tile_1_2 = min(64, j), block of m: 1
  *   step 1: store tmp1[i,j,m] = max[n](sum[k](Q[i,j,k] * D[m,n,k]))
  *     tiles of 128 x 64: rows n, columns i j, contracted k, 32 at a time in shared memory, 8 x 8 sums of a thread,
  *             on tensor cores
+ *     or, where maps describe both operands, tiles of 128 x 256 in a ring of 4 stages,
+ *             multiplied by groups of four warps
  *     loops i m j, 32 lanes along j
+ * launch 2: block of i: tile_2_1 = min(ceil(16 / tile_2_2), i), block of m: tile_2_2 = min(16, m)
  *   step 2: store out[i,m] = sum[j](tmp1[i,j,m])
  *     loops i m, 32 lanes along j
- * tmp1: a block, row_tmp1 * 4 bytes
- * workspace workers * (align(row_tmp1 * 4, 64)) */
+ * tmp1: whole, row_tmp1 * m * 4 bytes
+ * workspace align(row_tmp1 * m * 4, 64) */
 #ifdef __CUDACC_RTC__
 typedef signed char int8_t;
 typedef short int16_t;
@@ -131,6 +134,13 @@ SHARED int64_t size_mul(int64_t a, int64_t b)
     if (a == SIZE_TOO_LARGE || b == SIZE_TOO_LARGE)
         return SIZE_TOO_LARGE;
     return b && a > SIZE_TOO_LARGE / b ? SIZE_TOO_LARGE : a * b;
+}
+
+SHARED int64_t size_div(int64_t a, int64_t b)
+{
+    if (a == SIZE_TOO_LARGE || b == SIZE_TOO_LARGE)
+        return SIZE_TOO_LARGE;
+    return b ? a / b : a;
 }
 
 SHARED int64_t size_ceil_div(int64_t a, int64_t b)
@@ -261,6 +271,245 @@ INLINE void mma_bf16(float *sums, float *below, const uint32_t left[4], const ui
 }
 #endif
 
+/* Whether this is compiled for sm_90a: text for all devices of compute capability 9.0 has no groups of warps that multiply. */
+#if defined __CUDA_ARCH__ && !defined __CUDA_ARCH_FEAT_SM90_ALL
+#define IS_SM_90A 0
+#else
+#define IS_SM_90A 1
+#endif
+
+/* Where an array is and which tiles are copied from it: a CUtensorMap, which the driver makes. */
+typedef struct __align__(64) TensorMap {
+    uint64_t words[16];
+} TensorMap;
+
+/* In shared memory: counts threads that arrive and bytes that are copied; when all are there its next phase begins. */
+typedef uint64_t Barrier;
+
+/* Where in a ring of stages, and in which phase its barriers are: 0 and 1 in turn, as often as it has come round. */
+typedef struct Turn {
+    int stage, phase;
+} Turn;
+
+#ifndef EINC_MODEL
+/* A phase ends when so many have arrived. */
+INLINE void barrier_init(Barrier *barrier, int count)
+{
+    asm volatile("mbarrier.init.shared::cta.b64 [%0], %1;" :: "r"((unsigned)__cvta_generic_to_shared(barrier)), "r"(count) : "memory");
+}
+#endif
+
+#ifndef EINC_MODEL
+/* Copies, too, see the barriers that this thread has made. */
+INLINE void barriers_ready(void)
+{
+    asm volatile("fence.mbarrier_init.release.cluster;" ::: "memory");
+}
+#endif
+
+#ifndef EINC_MODEL
+/* Arrives; the phase waits for so many bytes more. */
+INLINE void barrier_expect(Barrier *barrier, int bytes)
+{
+    asm volatile("mbarrier.arrive.expect_tx.shared::cta.b64 _, [%0], %1;"
+                 :: "r"((unsigned)__cvta_generic_to_shared(barrier)), "r"(bytes) : "memory");
+}
+#endif
+
+#ifndef EINC_MODEL
+INLINE void barrier_arrive(Barrier *barrier)
+{
+    asm volatile("mbarrier.arrive.shared::cta.b64 _, [%0];" :: "r"((unsigned)__cvta_generic_to_shared(barrier)) : "memory");
+}
+#endif
+
+#ifndef EINC_MODEL
+/* Until a phase has ended: of a new barrier that of 1 has. */
+INLINE void barrier_wait(Barrier *barrier, int phase)
+{
+    asm volatile("{\n"
+                 ".reg .pred ended;\n"
+                 "AGAIN_%=:\n"
+                 "mbarrier.try_wait.parity.shared::cta.b64 ended, [%0], %1;\n"
+                 "@!ended bra AGAIN_%=;\n"
+                 "}" :: "r"((unsigned)__cvta_generic_to_shared(barrier)), "r"(phase) : "memory");
+}
+#endif
+
+#ifndef EINC_MODEL
+/* Begins to copy a tile, at these places of the map's three axes; what lies outside of the array are zeros. The barrier counts its bytes. */
+INLINE void load_tile_3(void *to, const TensorMap *map, Barrier *barrier, int64_t x, int64_t y, int64_t z)
+{
+    asm volatile("cp.async.bulk.tensor.3d.shared::cluster.global.tile.mbarrier::complete_tx::bytes [%0], [%1, {%3, %4, %5}], [%2];"
+                 :: "r"((unsigned)__cvta_generic_to_shared(to)), "l"(map), "r"((unsigned)__cvta_generic_to_shared(barrier)),
+                    "r"((int)x), "r"((int)y), "r"((int)z) : "memory");
+}
+#endif
+
+#ifndef EINC_MODEL
+/* The group of four warps has so many registers a thread from here on, a multiple of 8; */
+template <int COUNT>
+INLINE void registers_fewer(void)
+{
+    asm volatile("setmaxnreg.dec.sync.aligned.u32 %0;" :: "n"(COUNT));
+}
+#endif
+
+#ifndef EINC_MODEL
+/* and waits here until others have given them back. */
+template <int COUNT>
+INLINE void registers_more(void)
+{
+    asm volatile("setmaxnreg.inc.sync.aligned.u32 %0;" :: "n"(COUNT));
+}
+#endif
+
+#ifndef EINC_MODEL
+/* Describes a matrix whose lines of 128 bytes of contracted points lie one below the other, swizzled: in each 8 lines, which begin at
+ * a multiple of 1024 bytes, line n has its 16-byte chunk c in place c ^ n. 32 bytes further on, 2 in the description, are the
+ * next points. */
+INLINE uint64_t matrix_of(const void *lines)
+{
+    const uint64_t address = (uint64_t)__cvta_generic_to_shared(lines), swizzle = 1, eight_lines = 1024;
+    return (address & 0x3FFFF) >> 4 | (uint64_t)1 << 16 | eight_lines >> 4 << 32 | swizzle << 62;
+}
+#endif
+
+#ifndef EINC_MODEL
+/* The sums' registers are as the thread has left them before the products that follow. */
+INLINE void wgmma_fence(void)
+{
+    asm volatile("wgmma.fence.sync.aligned;" ::: "memory");
+}
+#endif
+
+#ifndef EINC_MODEL
+/* The products since the last time are a group. */
+INLINE void wgmma_commit(void)
+{
+    asm volatile("wgmma.commit_group.sync.aligned;" ::: "memory");
+}
+#endif
+
+#ifndef EINC_MODEL
+/* All groups but the last OPEN are done. */
+template <int OPEN>
+INLINE void wgmma_wait(void)
+{
+    asm volatile("wgmma.wait_group.sync.aligned %0;" :: "n"(OPEN) : "memory");
+}
+#endif
+
+#ifndef EINC_MODEL
+/* What reads a sum from here on reads it behind the last wait, and not before. */
+INLINE void wgmma_settle(float *sum)
+{
+    asm volatile("" : "+f"(*sum));
+}
+#endif
+
+#define SUMS_8(at) "+f"(sums[at]), "+f"(sums[at + 1]), "+f"(sums[at + 2]), "+f"(sums[at + 3]), \
+                   "+f"(sums[at + 4]), "+f"(sums[at + 5]), "+f"(sums[at + 6]), "+f"(sums[at + 7])
+
+#ifndef EINC_MODEL
+/* Begins to add products of 64 by 256 lines to the sums; without `adds`, in their place. */
+template <int LEFT_PANELS, int RIGHT_PANELS>
+INLINE void wgmma_bf16_256(float sums[128], uint64_t left, uint64_t right, int adds)
+{
+    asm volatile("{\n"
+                 ".reg .pred adds;\n"
+                 "setp.ne.b32 adds, %130, 0;\n"
+                 "wgmma.mma_async.sync.aligned.m64n256k16.f32.bf16.bf16 {"
+                 "%0, %1, %2, %3, %4, %5, %6, %7, %8, %9, %10, %11, %12, %13, %14, %15, "
+                 "%16, %17, %18, %19, %20, %21, %22, %23, %24, %25, %26, %27, %28, %29, %30, %31, "
+                 "%32, %33, %34, %35, %36, %37, %38, %39, %40, %41, %42, %43, %44, %45, %46, %47, "
+                 "%48, %49, %50, %51, %52, %53, %54, %55, %56, %57, %58, %59, %60, %61, %62, %63, "
+                 "%64, %65, %66, %67, %68, %69, %70, %71, %72, %73, %74, %75, %76, %77, %78, %79, "
+                 "%80, %81, %82, %83, %84, %85, %86, %87, %88, %89, %90, %91, %92, %93, %94, %95, "
+                 "%96, %97, %98, %99, %100, %101, %102, %103, %104, %105, %106, %107, %108, %109, %110, %111, "
+                 "%112, %113, %114, %115, %116, %117, %118, %119, %120, %121, %122, %123, %124, %125, %126, %127}, "
+                 "%128, %129, adds, 1, 1, %131, %132;\n"
+                 "}"
+                 : SUMS_8(0), SUMS_8(8), SUMS_8(16), SUMS_8(24), SUMS_8(32), SUMS_8(40), SUMS_8(48), SUMS_8(56),
+                   SUMS_8(64), SUMS_8(72), SUMS_8(80), SUMS_8(88), SUMS_8(96), SUMS_8(104), SUMS_8(112), SUMS_8(120)
+                 : "l"(left), "l"(right), "r"(adds), "n"(LEFT_PANELS), "n"(RIGHT_PANELS));
+}
+#endif
+
+/* An axis of a tensor map: its points, how far apart they are in elements, and how many of them a tile has. */
+typedef struct MapAxis {
+    int64_t extent, stride, box;
+} MapAxis;
+
+#ifndef __CUDACC_RTC__
+/* As the driver calls elements of 16 bits. */
+enum { MAP_F16 = 6, MAP_BF16 = 9 };
+
+typedef int EncodeTiled(TensorMap *map, int type, uint32_t rank, void *data, const uint64_t *extents, const uint64_t *strides,
+                        const uint32_t *box, const uint32_t *steps, int interleave, int swizzle, int promotion, int fill);
+
+/* The driver's function; NULL where it has none. */
+static EncodeTiled *find_encode(void)
+{
+    static const char name[] = "cuTensorMapEncodeTiled";
+    void *function = NULL;
+    enum cudaDriverEntryPointQueryResult found;
+#if CUDART_VERSION >= 12050
+    cudaError_t error = cudaGetDriverEntryPointByVersion(name, &function, 12000, cudaEnableDefault, &found);
+#else
+    cudaError_t error = cudaGetDriverEntryPoint(name, &function, cudaEnableDefault, &found);
+#endif
+    return error == cudaSuccess && found == cudaDriverEntryPointSuccess ? (EncodeTiled *)function : NULL;
+}
+
+/* Whether the current device has such tensor cores. */
+static int has_rings(void)
+{
+    int device = 0, major = 0;
+    return cudaGetDevice(&device) == cudaSuccess &&
+           cudaDeviceGetAttribute(&major, cudaDevAttrComputeCapabilityMajor, device) == cudaSuccess && major == 9;
+}
+
+/* Whether an array can be copied by a map in tiles whose lines are swizzled: its first axis without gaps, all else in steps of 16
+ * bytes, upwards. Then the map is made. */
+static int make_map(TensorMap *map, int type, const void *data, const MapAxis *axes, int rank)
+{
+    enum { BYTES = 2, STEP = 16, SWIZZLE_128 = 3, PROMOTION_256 = 3 };
+    EncodeTiled *encode = find_encode();
+    uint64_t extents[5], strides[5];
+    uint32_t box[5], steps[5];
+    for (int a = 0; a < rank; a++) {
+        const int64_t stride = axes[a].extent == 1 ? a == 0 ? 1 : STEP : axes[a].stride;
+        if (axes[a].extent < 1 || axes[a].extent > INT32_MAX || stride < 1 || (a == 0 ? stride != 1 : stride * BYTES % STEP != 0))
+            return 0;
+        extents[a] = (uint64_t)axes[a].extent;
+        strides[a] = (uint64_t)stride * BYTES;
+        box[a] = (uint32_t)axes[a].box;
+        steps[a] = 1;
+    }
+    return encode && (uintptr_t)data % STEP == 0 &&
+           encode(map, type, (uint32_t)rank, (void *)data, extents, strides + 1, box, steps, 0, SWIZZLE_128, PROMOTION_256, 0) == 0;
+}
+#endif
+
+#ifndef __CUDACC_RTC__
+/* Starts a block for each tile, or for each multiprocessor. */
+template <class F>
+static int launch_ring(void (*kernel)(const F), const F *f, int64_t tiles, int threads, int bytes, cudaStream_t stream)
+{
+    int device = 0, processors = 0;
+    void *arguments[] = { (void *)f };
+    if (tiles == 0)
+        return 0;
+    if (cudaGetDevice(&device) != cudaSuccess ||
+        cudaDeviceGetAttribute(&processors, cudaDevAttrMultiProcessorCount, device) != cudaSuccess ||
+        cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, bytes) != cudaSuccess)
+        return 1;
+    return cudaLaunchKernel(kernel, dim3((unsigned)size_min(tiles, processors)), dim3((unsigned)threads), arguments, (size_t)bytes,
+                            stream) != cudaSuccess;
+}
+#endif
+
 /* One call: the operands, what follows from their shapes, and the workspace. */
 typedef struct Frame {
     narrow_maxsim_args in;    /* strides of axes of size 1 are 0 here */
@@ -269,12 +518,19 @@ typedef struct Frame {
     int64_t extent_k;
     int64_t extent_m;
     int64_t extent_n;
-    int64_t units_1;
     int64_t row_tmp1;
-    int64_t per_worker;
-    int64_t grain_1, tasks_1;
     int64_t shared;
+    int64_t tile_1_2;
+    int64_t units_1;
+    int64_t tile_2_2;
+    int64_t tile_2_1;
+    int64_t units_2;
+    int64_t ring_tiles_1;
+    int64_t grain_1, tasks_1;
+    int64_t grain_2, tasks_2;
+    int64_t per_worker;
     char *workspace;
+    TensorMap left_1, right_1;
 } Frame;
 
 /* The workspace begins with the status where positions are computed: a failure is noted, and the kernels run on. */
@@ -282,6 +538,16 @@ typedef struct Frame {
 
 /* Shared memory of a block, which its products use one after the other. */
 __shared__ __align__(16) char block_memory[39440];
+
+/* A block that multiplies from a ring has more threads, in groups of four warps, and as much shared memory as its launch
+ * says. */
+enum { GROUP = 4 * WARP, GROUPS = 3, RING_THREADS = GROUPS * GROUP };
+
+#ifdef EINC_MODEL
+__shared__ __align__(1024) char ring_memory[197632];
+#else
+extern __shared__ __align__(1024) char ring_memory[];
+#endif
 
 /* tmp1[i,j,m] = max[n](sum[k](Q[i,j,k] * D[m,n,k])) */
 enum { ROWS_1 = 128, COLUMNS_1 = 64, DEPTH_1 = 32, STAGES_1 = 3, HIGH_1 = 8, WIDE_1 = 8 };
@@ -401,16 +667,16 @@ INLINE void fetch_rows_1(const Frame *f, Slices_1 *slices, int stage, int64_t po
 }
 
 /* Where each column begins in its array; INT64_MIN for those that are not there. */
-INLINE void find_columns_1(const Frame *f, int64_t i_first, Slices_1 *slices, int64_t column, int64_t columns)
+INLINE void find_columns_1(const Frame *f, int64_t i_first, int64_t j_first, int64_t j_end, Slices_1 *slices,
+        int64_t column, int64_t columns)
 {
-    const int64_t extent_j = f->extent_j, Q_0 = f->in.Q.stride[0];
-    const int64_t Q_1 = f->in.Q.stride[1];
+    const int64_t Q_0 = f->in.Q.stride[0], Q_1 = f->in.Q.stride[1];
     for (int c = (int)threadIdx.x; c < COLUMNS_1; c += THREADS) {
         const int64_t column_at = column + c;
         int64_t from = INT64_MIN;
         if (column_at < columns) {
             int64_t column_rest = column_at;
-            const int64_t j = take_index(&column_rest, extent_j);
+            const int64_t j = j_first + take_index(&column_rest, j_end - j_first);
             const int64_t i = i_first + column_rest;
             from = i * Q_0 + j * Q_1;
         }
@@ -452,8 +718,8 @@ INLINE void fetch_columns_1(const Frame *f, Slices_1 *slices, int stage, int64_t
 }
 
 /* The sums of the tile from a row and a column on. */
-INLINE void tile_1(const Frame *f, int64_t i_first, Slices_1 *slices, int64_t m, int64_t row, int64_t rows,
-        int64_t column, int64_t columns, int64_t depth, float sums[HIGH_1][WIDE_1])
+INLINE void tile_1(const Frame *f, int64_t i_first, int64_t j_first, int64_t j_end, Slices_1 *slices, int64_t m,
+        int64_t row, int64_t rows, int64_t column, int64_t columns, int64_t depth, float sums[HIGH_1][WIDE_1])
 {
     UNROLL
     for (int r = 0; r < HIGH_1; r++) {
@@ -502,11 +768,11 @@ INLINE void take_1(int64_t row, int64_t rows, float *largest_1, float sums[HIGH_
 }
 
 /* The threads of a column merge what they found: the lanes of a warp first, then its warps through shared memory. */
-INLINE void finish_1(const Frame *f, char *own, int64_t i_first, int64_t m_first, Slices_1 *slices, int64_t m,
+INLINE void finish_1(const Frame *f, int64_t i_first, int64_t j_first, int64_t j_end, Slices_1 *slices, int64_t m,
         int64_t column, int64_t columns, float *largest_1)
 {
     const int64_t extent_j = f->extent_j, row_tmp1 = f->row_tmp1;
-    f32u *tmp1 = (f32u *)own;
+    f32u *tmp1 = (f32u *)f->workspace;
     const int64_t tmp1_0 = extent_j, tmp1_2 = row_tmp1;
     typedef struct States {
         float largest_1[WARPS / WARPS_ACROSS_1][COLUMNS_1];
@@ -531,24 +797,24 @@ INLINE void finish_1(const Frame *f, char *own, int64_t i_first, int64_t m_first
         if (column_at >= columns)
             break;
         int64_t column_rest = column_at;
-        const int64_t j = take_index(&column_rest, extent_j);
+        const int64_t j = j_first + take_index(&column_rest, j_end - j_first);
         const int64_t i = i_first + column_rest;
         float largest = states->largest_1[0][c];
         for (int warp = 1; warp < WARPS / WARPS_ACROSS_1; warp++) {
             largest = max_f32(largest, states->largest_1[warp][c]);
         }
-        tmp1[(i - i_first) * tmp1_0 + j + (m - m_first) * tmp1_2] = largest;
+        tmp1[i * tmp1_0 + j + m * tmp1_2] = largest;
     }
     __syncthreads();
 }
 
 /* The step for one unit of work. */
-INLINE void step_1(const Frame *f, char *own, int64_t i_first, int64_t i_end, int64_t m_first, int64_t m_end)
+INLINE void step_1(const Frame *f, int64_t i_first, int64_t i_end, int64_t j_first, int64_t j_end, int64_t m_first,
+        int64_t m_end)
 {
-    const int64_t extent_j = f->extent_j, extent_k = f->extent_k;
-    const int64_t extent_n = f->extent_n;
+    const int64_t extent_k = f->extent_k, extent_n = f->extent_n;
     Slices_1 *slices = (Slices_1 *)block_memory;
-    const int64_t columns = (i_end - i_first) * extent_j, depth = extent_k;
+    const int64_t columns = (i_end - i_first) * (j_end - j_first), depth = extent_k;
     for (int64_t m = m_first; m < m_end; m++) {
         const int64_t rows = extent_n;
         for (int64_t column = 0; column < columns; column += COLUMNS_1) {
@@ -557,25 +823,253 @@ INLINE void step_1(const Frame *f, char *own, int64_t i_first, int64_t i_end, in
             for (int c = 0; c < WIDE_1; c++) {
                 largest_1[c] = -INFINITY;
             }
-            find_columns_1(f, i_first, slices, column, columns);
+            find_columns_1(f, i_first, j_first, j_end, slices, column, columns);
             for (int64_t row = 0; row < rows; row += ROWS_1) {
                 float sums[HIGH_1][WIDE_1];
-                tile_1(f, i_first, slices, m, row, rows, column, columns, depth, sums);
+                tile_1(f, i_first, j_first, j_end, slices, m, row, rows, column, columns, depth, sums);
                 take_1(row, rows, largest_1, sums);
             }
-            finish_1(f, own, i_first, m_first, slices, m, column, columns, largest_1);
+            finish_1(f, i_first, j_first, j_end, slices, m, column, columns, largest_1);
         }
     }
 }
 
+extern "C" __global__ void __launch_bounds__(THREADS,
+        RESIDENT) narrow_maxsim_launch_1(const __grid_constant__ Frame frame)
+{
+    const Frame *f = &frame;
+    const int64_t extent_j = f->extent_j, extent_m = f->extent_m;
+    const int64_t tile_1_2 = f->tile_1_2;
+    for (int64_t task = blockIdx.x; task < f->tasks_1; task += gridDim.x) {
+        const int64_t units_end = size_min((task + 1) * f->grain_1, f->units_1);
+        for (int64_t unit = task * f->grain_1; unit < units_end; unit++) {
+            int64_t rest = unit;
+            const int64_t m_first = rest % extent_m, m_end = m_first + 1;
+            rest /= size_max(extent_m, 1);
+            const int64_t j_tiles = size_max(size_ceil_div(extent_j, tile_1_2), 1);
+            const int64_t j_first = rest % j_tiles * tile_1_2, j_end = size_min(j_first + tile_1_2, extent_j);
+            rest /= j_tiles;
+            const int64_t i_first = rest, i_end = i_first + 1;
+            step_1(f, i_first, i_end, j_first, j_end, m_first, m_end);
+        }
+    }
+}
+
+/* tmp1[i,j,m] = max[n](sum[k](Q[i,j,k] * D[m,n,k])) */
+enum { LEFT_1 = 128, RIGHT_1 = 256, SLICE_1 = 64, RING_STAGES_1 = 4, SUMS_1 = RIGHT_1 / 2 };
+
+/* What the block has in shared memory: slices of both operands, 128 bytes of contracted points of each line; or, of a side whose lines
+ * lie side by side, panels: SLICE points with 128 bytes of lines each, in the place of as many lines. */
+typedef struct __align__(1024) Ring_1 {
+    bf16u left[RING_STAGES_1][LEFT_1][SLICE_1], right[RING_STAGES_1][RIGHT_1][SLICE_1];
+    Barrier full[RING_STAGES_1], empty[RING_STAGES_1];
+} Ring_1;
+
+INLINE void begin_ring_1(Ring_1 *ring)
+{
+    if (threadIdx.x == 0) {
+        for (int stage = 0; stage < RING_STAGES_1; stage++) {
+            barrier_init(&ring->full[stage], 1);
+            barrier_init(&ring->empty[stage], (GROUPS - 1) * GROUP / WARP);
+        }
+        barriers_ready();
+    }
+    __syncthreads();
+}
+
+INLINE void next_stage_1(Turn *turn)
+{
+    turn->stage = turn->stage + 1 < RING_STAGES_1 ? turn->stage + 1 : 0;
+    turn->phase ^= turn->stage == 0;
+}
+
+/* Which line of the left side is a thread's r-th row, and which of the right side its c-th column. */
+INLINE int left_line_1(int r)
+{
+    return ((int)threadIdx.x - GROUP) / WARP * 16 + r * 8 + (int)threadIdx.x % WARP / 4;
+}
+
+INLINE int right_line_1(int c)
+{
+    return c / 2 * 8 + (int)threadIdx.x % 4 * 2 + c % 2;
+}
+
+/* Where a tile is: the first points that it has, and what it goes over. */
+typedef struct Tile_1 {
+    int64_t j_box, i_box, j_first, i_first, m, n_from, n_to;
+} Tile_1;
+
+INLINE Tile_1 find_tile_1(const Frame *f, int64_t number)
+{
+    const int64_t extent_i = f->extent_i, extent_j = f->extent_j;
+    const int64_t extent_n = f->extent_n;
+    Tile_1 tile;
+    int64_t rest = number;
+    const int64_t j_box = tile.j_box = size_min(extent_j, LEFT_1);
+    const int64_t i_box = tile.i_box = LEFT_1 / j_box;
+    const int64_t j_first = tile.j_first = take_index(&rest, size_ceil_div(extent_j, j_box)) * j_box;
+    const int64_t i_first = tile.i_first = take_index(&rest, size_ceil_div(extent_i, i_box)) * i_box;
+    const int64_t m = tile.m = rest;
+    tile.n_from = 0;
+    tile.n_to = extent_n;
+    return tile;
+}
+
+/* Asks for the slices of both sides, one after the other. */
+INLINE void bring_1(const Frame *f, Ring_1 *ring, const Tile_1 &tile, int64_t n_first, int64_t slices, Turn *turn)
+{
+    const int64_t j_box = tile.j_box;
+    const int64_t i_box = tile.i_box;
+    const int64_t j_first = tile.j_first;
+    const int64_t i_first = tile.i_first;
+    const int64_t m = tile.m;
+    const int bytes = ((int)(j_box * i_box) + RIGHT_1) * SLICE_1 * (int)sizeof(bf16u);
+    for (int64_t slice = 0; slice < slices; slice++, next_stage_1(turn)) {
+        const int stage = turn->stage;
+        Barrier *full = &ring->full[stage];
+        barrier_wait(&ring->empty[stage], turn->phase ^ 1);
+        barrier_expect(full, bytes);
+        const int64_t point = slice * SLICE_1;
+        load_tile_3(ring->left[stage], &f->left_1, full, point, j_first, i_first);
+        load_tile_3(ring->right[stage], &f->right_1, full, point, n_first, m);
+    }
+}
+
+/* The sums of the slices that are brought. While one is multiplied, the one before it is given back. */
+INLINE void multiply_slices_1(Ring_1 *ring, int64_t slices, float sums[SUMS_1], Turn *turn)
+{
+    const int first = ((int)threadIdx.x / GROUP - 1) * 64, lane = (int)threadIdx.x % WARP;
+    int before = 0;
+    for (int64_t slice = 0; slice < slices; slice++, next_stage_1(turn)) {
+        const int stage = turn->stage;
+        barrier_wait(&ring->full[stage], turn->phase);
+        const uint64_t left = matrix_of(ring->left[stage][first]), right = matrix_of(ring->right[stage][0]);
+        wgmma_fence();
+        UNROLL
+        for (int points = 0; points < SLICE_1 / 16; points++)
+            wgmma_bf16_256<0, 0>(sums, left + 2 * points, right + 2 * points, slice + points > 0);
+        wgmma_commit();
+        wgmma_wait<1>();
+        if (slice > 0 && lane == 0)
+            barrier_arrive(&ring->empty[before]);
+        before = stage;
+    }
+    wgmma_wait<0>();
+    UNROLL
+    for (int at = 0; at < SUMS_1; at++)
+        wgmma_settle(&sums[at]);
+    if (lane == 0)
+        barrier_arrive(&ring->empty[before]);
+}
+
+/* The first reduction takes a tile's sums. A tile that goes past the last column has an EDGE. */
+template <int EDGE>
+INLINE void take_sums_1(const Tile_1 &tile, int64_t n_first, const float *sums, float *largest_1)
+{
+    const int64_t n_to = tile.n_to;
+    UNROLL
+    for (int r = 0; r < 2; r++) {
+        UNROLL
+        for (int c = 0; c < RIGHT_1 / 4; c++) {
+            const int64_t n = n_first + right_line_1(c);
+            if (EDGE && n >= n_to)
+                break;
+            largest_1[r] = max_f32(largest_1[r], sums[c / 2 * 4 + r * 2 + c % 2]);
+        }
+    }
+}
+
+/* The lanes of a row merge what they found, and one stores what comes of it. */
+INLINE void finish_rows_1(const Frame *f, const Tile_1 &tile, float *largest_1)
+{
+    const int64_t extent_i = f->extent_i, extent_j = f->extent_j;
+    const int64_t row_tmp1 = f->row_tmp1;
+    f32u *tmp1 = (f32u *)f->workspace;
+    const int64_t tmp1_0 = extent_j, tmp1_2 = row_tmp1;
+    const int64_t m = tile.m;
+    const int64_t i_first = tile.i_first;
+    const int64_t j_first = tile.j_first;
+    const int64_t i_box = tile.i_box;
+    const int64_t j_box = tile.j_box;
+    UNROLL
+    for (int r = 0; r < 2; r++) {
+        for (int apart = 2; apart > 0; apart /= 2) {
+            const float later_largest = later_f32(largest_1[r], apart);
+            largest_1[r] = max_f32(largest_1[r], later_largest);
+        }
+        const int place = left_line_1(r);
+        const int64_t j = j_first + place % j_box;
+        const int64_t i = i_first + place / j_box;
+        if (threadIdx.x % 4 == 0 && place < j_box * i_box && j < extent_j && i < extent_i) {
+            tmp1[i * tmp1_0 + j + m * tmp1_2] = largest_1[r];
+        }
+    }
+}
+
+/* The part of the thread that brings, for all tiles of the block; */
+INLINE void bring_tiles_1(const Frame *f, Ring_1 *ring)
+{
+    const int64_t extent_k = f->extent_k, ring_tiles_1 = f->ring_tiles_1;
+    const int64_t slices = size_ceil_div(extent_k, SLICE_1);
+    const int64_t tiles = ring_tiles_1;
+    Turn turn = { 0, 0 };
+    for (int64_t number = blockIdx.x; number < tiles; number += gridDim.x) {
+        const Tile_1 tile = find_tile_1(f, number);
+        for (int64_t n_first = tile.n_from; n_first < tile.n_to; n_first += RIGHT_1) {
+            bring_1(f, ring, tile, n_first, slices, &turn);
+        }
+    }
+}
+
+/* and that of those that multiply. */
+INLINE void multiply_tiles_1(const Frame *f, Ring_1 *ring)
+{
+    const int64_t extent_k = f->extent_k, ring_tiles_1 = f->ring_tiles_1;
+    const int64_t slices = size_ceil_div(extent_k, SLICE_1);
+    const int64_t tiles = ring_tiles_1;
+    Turn turn = { 0, 0 };
+    for (int64_t number = blockIdx.x; number < tiles; number += gridDim.x) {
+        const Tile_1 tile = find_tile_1(f, number);
+        float largest_1[2] = { -INFINITY, -INFINITY };
+        for (int64_t n_first = tile.n_from; n_first < tile.n_to; n_first += RIGHT_1) {
+            float sums[SUMS_1];
+            multiply_slices_1(ring, slices, sums, &turn);
+            if (n_first + RIGHT_1 <= tile.n_to)
+                take_sums_1<0>(tile, n_first, sums, largest_1);
+            else
+                take_sums_1<1>(tile, n_first, sums, largest_1);
+        }
+        finish_rows_1(f, tile, largest_1);
+    }
+}
+
+extern "C" __global__ void __launch_bounds__(RING_THREADS,
+        1) narrow_maxsim_ring_1(const __grid_constant__ Frame frame)
+{
+    if (!IS_SM_90A) {
+        __trap();
+        return;
+    }
+    const Frame *f = &frame;
+    Ring_1 *ring = (Ring_1 *)ring_memory;
+    begin_ring_1(ring);
+    if (threadIdx.x < GROUP) {
+        registers_fewer<40>();
+        if (threadIdx.x == 0)
+            bring_tiles_1(f, ring);
+    } else {
+        registers_more<232>();
+        multiply_tiles_1(f, ring);
+    }
+}
+
 /* out[i,m] = sum[j](tmp1[i,j,m]) */
-INLINE void step_2_at(const Frame *f, char *own, int64_t i_first, int64_t m_first, int64_t i, int64_t m,
-        const Team team)
+INLINE void step_2_at(const Frame *f, int64_t i, int64_t m, const Team team)
 {
     const int64_t extent_j = f->extent_j, row_tmp1 = f->row_tmp1;
     f32u *out = (f32u *)f->in.out.data;
     const int64_t out_0 = f->in.out.stride[0], out_1 = f->in.out.stride[1];
-    f32u *tmp1 = (f32u *)own;
+    f32u *tmp1 = (f32u *)f->workspace;
     const int64_t tmp1_0 = extent_j, tmp1_2 = row_tmp1;
     float sum[4];
     for (int chain = 0; chain < 4; chain++)
@@ -585,11 +1079,11 @@ INLINE void step_2_at(const Frame *f, char *own, int64_t i_first, int64_t m_firs
         UNROLL
         for (int chain = 0; chain < 4; chain++) {
             const int64_t j = j_at + chain * team.size;
-            sum[chain] = sum[chain] + tmp1[(i - i_first) * tmp1_0 + j + (m - m_first) * tmp1_2];
+            sum[chain] = sum[chain] + tmp1[i * tmp1_0 + j + m * tmp1_2];
         }
     }
     for (; j_at < extent_j; j_at += team.size) {
-        sum[0] = sum[0] + tmp1[(i - i_first) * tmp1_0 + j_at + (m - m_first) * tmp1_2];
+        sum[0] = sum[0] + tmp1[i * tmp1_0 + j_at + m * tmp1_2];
     }
     for (int chain = 1; chain < 4; chain++)
         sum[0] = sum[0] + sum[chain];
@@ -613,7 +1107,7 @@ INLINE void step_2_at(const Frame *f, char *own, int64_t i_first, int64_t m_firs
     }
 }
 
-INLINE void step_2(const Frame *f, char *own, int64_t i_first, int64_t i_end, int64_t m_first, int64_t m_end)
+INLINE void step_2(const Frame *f, int64_t i_first, int64_t i_end, int64_t m_first, int64_t m_end)
 {
     const int64_t points = (i_end - i_first) * (m_end - m_first);
     const Team team = team_of(points);
@@ -621,27 +1115,25 @@ INLINE void step_2(const Frame *f, char *own, int64_t i_first, int64_t i_end, in
         int64_t rest = point;
         const int64_t m = m_first + take_index(&rest, m_end - m_first);
         const int64_t i = i_first + rest;
-        step_2_at(f, own, i_first, m_first, i, m, team);
+        step_2_at(f, i, m, team);
     }
 }
 
 extern "C" __global__ void __launch_bounds__(THREADS,
-        RESIDENT) narrow_maxsim_launch_1(const __grid_constant__ Frame frame)
+        RESIDENT) narrow_maxsim_launch_2(const __grid_constant__ Frame frame)
 {
     const Frame *f = &frame;
-    char *own = f->workspace + f->shared + blockIdx.x * f->per_worker;
-    const int64_t extent_m = f->extent_m;
-    for (int64_t task = blockIdx.x; task < f->tasks_1; task += gridDim.x) {
-        const int64_t units_end = size_min((task + 1) * f->grain_1, f->units_1);
-        for (int64_t unit = task * f->grain_1; unit < units_end; unit++) {
+    const int64_t extent_i = f->extent_i, extent_m = f->extent_m;
+    const int64_t tile_2_2 = f->tile_2_2, tile_2_1 = f->tile_2_1;
+    for (int64_t task = blockIdx.x; task < f->tasks_2; task += gridDim.x) {
+        const int64_t units_end = size_min((task + 1) * f->grain_2, f->units_2);
+        for (int64_t unit = task * f->grain_2; unit < units_end; unit++) {
             int64_t rest = unit;
-            const int64_t m_first = rest % extent_m, m_end = m_first + 1;
-            rest /= size_max(extent_m, 1);
-            const int64_t i_first = rest, i_end = i_first + 1;
-            step_1(f, own, i_first, i_end, m_first, m_end);
-            __syncthreads();
-            step_2(f, own, i_first, i_end, m_first, m_end);
-            __syncthreads();
+            const int64_t m_tiles = size_max(size_ceil_div(extent_m, tile_2_2), 1);
+            const int64_t m_first = rest % m_tiles * tile_2_2, m_end = size_min(m_first + tile_2_2, extent_m);
+            rest /= m_tiles;
+            const int64_t i_first = rest * tile_2_1, i_end = size_min(i_first + tile_2_1, extent_i);
+            step_2(f, i_first, i_end, m_first, m_end);
         }
     }
 }
@@ -649,6 +1141,22 @@ extern "C" __global__ void __launch_bounds__(THREADS,
 
 #ifndef __CUDACC_RTC__
 /* Fills in the frame: extents from the shapes, which must agree; then tiles and workspace, which follow from them. */
+/* Whether tensor maps describe what step 1 multiplies: then it has them. */
+static int map_step_1(Frame *f)
+{
+    const int64_t extent_i = f->extent_i, extent_j = f->extent_j;
+    const int64_t extent_k = f->extent_k, extent_m = f->extent_m;
+    const int64_t extent_n = f->extent_n, Q_0 = f->in.Q.stride[0];
+    const int64_t Q_1 = f->in.Q.stride[1], Q_2 = f->in.Q.stride[2];
+    const int64_t D_0 = f->in.D.stride[0], D_1 = f->in.D.stride[1];
+    const int64_t D_2 = f->in.D.stride[2];
+    const MapAxis left[] = { { extent_k, Q_2, 64 }, { extent_j, Q_1, size_min(extent_j, 128) }, { extent_i, Q_0,
+            size_div(128, size_min(extent_j, 128)) } };
+    const MapAxis right[] = { { extent_k, D_2, 64 }, { extent_n, D_1, 256 }, { extent_m, D_0, 1 } };
+    return has_rings() && make_map(&f->left_1, MAP_BF16, f->in.Q.data, left, (int)(sizeof left / sizeof *left)) &&
+           make_map(&f->right_1, MAP_BF16, f->in.D.data, right, (int)(sizeof right / sizeof *right));
+}
+
 static int prepare(Frame *f, const narrow_maxsim_args *args, int workers)
 {
     (void)workers;
@@ -671,11 +1179,20 @@ static int prepare(Frame *f, const narrow_maxsim_args *args, int workers)
         return BAD_SHAPES;
     if (extent_i > 0 && extent_m > 0 && extent_j > 0 && extent_n < 1)
         return BAD_SHAPES;
-    f->units_1 = size_mul(extent_i, extent_m);
-    const int64_t row_tmp1 = f->row_tmp1 = size_add(size_mul(size_ceil_div(extent_j, 32), 32), 16);
-    f->per_worker = size_align(size_mul(row_tmp1, 4), 64);
+    const int64_t row_tmp1 = f->row_tmp1 = size_add(size_mul(size_ceil_div(size_mul(extent_j, extent_i), 32), 32),
+            16);
+    f->shared = size_align(size_mul(size_mul(row_tmp1, extent_m), 4), 64);
+    const int64_t tile_1_2 = f->tile_1_2 = size_min(64, extent_j);
+    f->units_1 = size_mul(size_mul(extent_i, size_ceil_div(extent_j, tile_1_2)), extent_m);
+    const int64_t tile_2_2 = f->tile_2_2 = size_min(16, extent_m);
+    const int64_t tile_2_1 = f->tile_2_1 = size_min(size_ceil_div(16, tile_2_2), extent_i);
+    f->units_2 = size_mul(size_ceil_div(extent_i, tile_2_1), size_ceil_div(extent_m, tile_2_2));
+    f->ring_tiles_1 = size_mul(size_mul(extent_m, size_ceil_div(extent_i, size_div(128, size_min(extent_j, 128)))),
+            size_ceil_div(extent_j, size_min(extent_j, 128)));
     f->grain_1 = size_max(size_ceil_div(f->units_1, 2147483647), 1);
     f->tasks_1 = size_ceil_div(f->units_1, f->grain_1);
+    f->grain_2 = size_max(size_ceil_div(f->units_2, 2147483647), 1);
+    f->tasks_2 = size_ceil_div(f->units_2, f->grain_2);
     return 0;
 }
 
@@ -714,7 +1231,13 @@ int narrow_maxsim(const narrow_maxsim_args *args, void *workspace, size_t bytes,
     f->workspace = (char *)workspace;
     if ((uintptr_t)f->in.Q.data % 2 || (uintptr_t)f->in.D.data % 2 || (uintptr_t)f->in.out.data % 4)
         return BAD_ARGUMENT;
-    if (launch(narrow_maxsim_launch_1, f, f->tasks_1, workers, (cudaStream_t)stream))
+    const int64_t ring_tiles_1 = f->ring_tiles_1;
+    const int is_mapped_1 = map_step_1(f);
+    if (is_mapped_1 && launch_ring(narrow_maxsim_ring_1, f, ring_tiles_1, RING_THREADS, 197632, (cudaStream_t)stream))
+        return BAD_MACHINE;
+    if (!is_mapped_1 && launch(narrow_maxsim_launch_1, f, f->tasks_1, workers, (cudaStream_t)stream))
+        return BAD_MACHINE;
+    if (launch(narrow_maxsim_launch_2, f, f->tasks_2, workers, (cudaStream_t)stream))
         return BAD_MACHINE;
     return 0;
 }

@@ -123,7 +123,9 @@ enum { BAD_ARGUMENT = -2, BAD_SHAPES = -3, BAD_WORKSPACE = -4, BAD_MACHINE = -6,
 #endif
 
 /* Of what is long and seldom in a hurry one copy keeps the compile short. */
-#ifdef __GNUC__
+#if defined(__GNUC__) && !defined(__clang__)
+#define APART static __attribute__((noinline, noclone, unused, target("avx512f,avx512bw,avx512dq,avx512vl,avx2,fma,f16c")))
+#elif defined(__GNUC__)
 #define APART static __attribute__((noinline, unused, target("avx512f,avx512bw,avx512dq,avx512vl,avx2,fma,f16c")))
 #else
 #define APART static
@@ -734,10 +736,11 @@ KERNEL static void pack_rows_1(const Frame *f, char *own, int64_t b, int64_t h, 
     }
 }
 
-/* The sums of `height` rows and one panel. What a row's sums start at is start_step further than the row's before. A row's
- * points are k_step apart, rows row_step. Meanwhile what is needed next comes nearer: `ahead`, so many bytes for each point.
- * Loops over rows are unrolled, so that the sums have registers, and left early where a tile is low: a comparison for
- * each row costs nothing beside its products. The sums of rows that a tile has not stay as they start: there are starts for them. */
+/* The sums of `height` rows and one panel. They go on from `start`, where a row's are start_step further than the row's
+ * before; with NULL they begin. A row's points are k_step apart, rows row_step. Meanwhile what is needed next comes nearer:
+ * `ahead`, so many bytes for each point. Loops over rows are unrolled, so that the sums have registers, and left early where
+ * a tile is low: a comparison for each row costs nothing beside its products. The sums of rows that a tile has not stay as
+ * they start: there are starts for them. */
 INLINE void multiply_1(int height, const f32u *rows, int64_t row_step, int64_t k_step, const float *panel,
                        int64_t depth, const char *ahead, int64_t ahead_step, const f32u *start, int64_t start_step,
                        f32v sums[ROWS_1][VECTORS_1])
@@ -746,7 +749,15 @@ INLINE void multiply_1(int height, const f32u *rows, int64_t row_step, int64_t k
     for (int r = 0; r < ROWS_1; r++) {
         UNROLL
         for (int v = 0; v < VECTORS_1; v++)
-            sums[r][v] = load_f32v(start + r * start_step + v * LANES, 1, LANES);
+            sums[r][v] = splat_f32v(0.0f);
+    }
+    if (start) {
+        UNROLL
+        for (int r = 0; r < ROWS_1; r++) {
+            UNROLL
+            for (int v = 0; v < VECTORS_1; v++)
+                sums[r][v] = load_f32v(start + r * start_step + v * LANES, 1, LANES);
+        }
     }
     for (int64_t k = 0; k < depth; k++) {
         f32v right[VECTORS_1];
@@ -781,11 +792,11 @@ KERNEL static void tile_1(int height, const f32u *rows, int64_t row_step, int64_
     multiply_1(height, rows, row_step, k_step, panel, depth, ahead, ahead_step, start, start_step, sums);
     if (result) {
         UNROLL
-        for (int r = 0; r < ROWS_1; r++) {
-            if (r >= height)
-                break;
+        for (int v = 0; v < VECTORS_1; v++) {
             UNROLL
-            for (int v = 0; v < VECTORS_1; v++) {
+            for (int r = 0; r < ROWS_1; r++) {
+                if (r >= height)
+                    break;
                 store_f32v(result + r * result_step + v * LANES, 1, sums[r][v] * 0.125f, LANES);
             }
         }
@@ -857,9 +868,6 @@ KERNEL static void step_1(const Frame *f, char *own, int64_t b_first, int64_t b_
     int64_t *panels_of_1 = (int64_t *)(own + at_panels_of_1);
     const int64_t depth = extent_d;
     const int64_t columns = extent_k, places = size_align(columns, COLUMNS_1);
-    float start[COLUMNS_1];
-    for (int c = 0; c < COLUMNS_1; c++)
-        start[c] = 0.0f;
     float tile[ROWS_1 * COLUMNS_1];
     for (int64_t b = b_first; b < b_end; b++) {
         for (int64_t h = h_first; h < h_end; h++) {
@@ -932,7 +940,7 @@ KERNEL static void step_1(const Frame *f, char *own, int64_t b_first, int64_t b_
                                 ahead = (const char *)(tmp1 + (b - b_first) * tmp1_0 + (h - h_first) * tmp1_1
                                         + (q - q_first) * tmp1_2 + ((place + COLUMNS_1)));
                             tile_1(height, here, row_step, k_step, panels_1 + place * depth + done * COLUMNS_1,
-                                    points, ahead, ahead_step, done ? kept : start, done ? COLUMNS_1 : 0, kept,
+                                    points, ahead, ahead_step, done ? kept : NULL, done ? COLUMNS_1 : 0, kept,
                                     COLUMNS_1, result, result_step);
                             if (is_last && !result)
                                 after_1(f, own, b_first, h_first, q_first, b, h, q, k, count, height, kept);
@@ -1143,10 +1151,11 @@ KERNEL static void pack_rows_5(const Frame *f, char *own, int64_t b_first, int64
     }
 }
 
-/* The sums of `height` rows and one panel. What a row's sums start at is start_step further than the row's before. A row's
- * points are k_step apart, rows row_step. Meanwhile what is needed next comes nearer: `ahead`, so many bytes for each point.
- * Loops over rows are unrolled, so that the sums have registers, and left early where a tile is low: a comparison for
- * each row costs nothing beside its products. The sums of rows that a tile has not stay as they start: there are starts for them. */
+/* The sums of `height` rows and one panel. They go on from `start`, where a row's are start_step further than the row's
+ * before; with NULL they begin. A row's points are k_step apart, rows row_step. Meanwhile what is needed next comes nearer:
+ * `ahead`, so many bytes for each point. Loops over rows are unrolled, so that the sums have registers, and left early where
+ * a tile is low: a comparison for each row costs nothing beside its products. The sums of rows that a tile has not stay as
+ * they start: there are starts for them. */
 INLINE void multiply_5(int height, const f32u *rows, int64_t row_step, int64_t k_step, const float *panel,
                        int64_t depth, const char *ahead, int64_t ahead_step, const f32u *start, int64_t start_step,
                        f32v sums[ROWS_5][VECTORS_5])
@@ -1155,7 +1164,15 @@ INLINE void multiply_5(int height, const f32u *rows, int64_t row_step, int64_t k
     for (int r = 0; r < ROWS_5; r++) {
         UNROLL
         for (int v = 0; v < VECTORS_5; v++)
-            sums[r][v] = load_f32v(start + r * start_step + v * LANES, 1, LANES);
+            sums[r][v] = splat_f32v(0.0f);
+    }
+    if (start) {
+        UNROLL
+        for (int r = 0; r < ROWS_5; r++) {
+            UNROLL
+            for (int v = 0; v < VECTORS_5; v++)
+                sums[r][v] = load_f32v(start + r * start_step + v * LANES, 1, LANES);
+        }
     }
     for (int64_t k = 0; k < depth; k++) {
         f32v right[VECTORS_5];
@@ -1264,9 +1281,6 @@ KERNEL static void step_5(const Frame *f, char *own, int64_t b_first, int64_t b_
     int64_t *finite_5 = (int64_t *)(own + at_finite_5);
     const int64_t depth = extent_k;
     const int64_t columns = extent_v, places = size_align(columns, COLUMNS_5);
-    float start[COLUMNS_5];
-    for (int c = 0; c < COLUMNS_5; c++)
-        start[c] = 0.0f;
     float tile[ROWS_5 * COLUMNS_5];
     for (int64_t b = b_first; b < b_end; b++) {
         for (int64_t h = h_first; h < h_end; h++) {
@@ -1336,7 +1350,7 @@ KERNEL static void step_5(const Frame *f, char *own, int64_t b_first, int64_t b_
                                 ahead = (const char *)(out + b * out_0 + h * out_1 + q * out_2
                                         + ((place + COLUMNS_5)) * out_3);
                             tile_5(height, here, row_step, k_step, panels_5 + place * depth + first_point * COLUMNS_5,
-                                    end_point - first_point, ahead, ahead_step, done ? kept : start, done ? COLUMNS_5
+                                    end_point - first_point, ahead, ahead_step, done ? kept : NULL, done ? COLUMNS_5
                                     : 0, kept, COLUMNS_5);
                             if (is_last)
                                 after_5(f, own, b_first, h_first, q_first, b, h, q, v_2, count, height, kept);

@@ -96,7 +96,9 @@ enum { BAD_ARGUMENT = -2, BAD_SHAPES = -3, BAD_WORKSPACE = -4, BAD_MACHINE = -6,
 #endif
 
 /* Of what is long and seldom in a hurry one copy keeps the compile short. */
-#ifdef __GNUC__
+#if defined(__GNUC__) && !defined(__clang__)
+#define APART static __attribute__((noinline, noclone, unused))
+#elif defined(__GNUC__)
 #define APART static __attribute__((noinline, unused))
 #else
 #define APART static
@@ -371,6 +373,20 @@ INLINE int stream_bytes(void *p, const void *x, int bytes)
     return stream_quarters(p, x, bytes);
 }
 
+/* Copies `bytes` bytes past the caches: whole lines, and what is before and behind them as it comes. */
+INLINE void stream_run(void *to, const void *from, int64_t bytes)
+{
+    char *p = (char *)to;
+    const char *x = (const char *)from;
+    const int64_t apart = (int64_t)(-(uintptr_t)p % 64), before = apart < bytes ? apart : bytes;
+    memcpy(p, x, (size_t)before);
+    int64_t at = before;
+    for (; at + 64 <= bytes; at += 64)
+        if (!stream_bytes(p + at, x + at, 64))
+            memcpy(p + at, x + at, 64);
+    memcpy(p + at, x + at, (size_t)(bytes - at));
+}
+
 /* What was stored past the caches is there for other threads. */
 #if defined(__GNUC__) && defined(__SSE2__)
 #define STREAM_END() __asm__ volatile("sfence" : : : "memory")
@@ -393,6 +409,12 @@ INLINE f32v load_f32v(const f32u *p, int64_t stride, int count)
 INLINE void store_f32v(f32u *p, int64_t stride, f32v x, int count)
 {
     store_u32v(p, stride, bits_f32v(x), count);
+}
+
+INLINE void stream_f32v(f32u *p, int64_t stride, f32v x, int count, int past)
+{
+    if (!past || stride != 1 || count != LANES || !stream_bytes(p, &x, sizeof x))
+        store_f32v(p, stride, x, count);
 }
 
 /* p[offset] in the active lanes. */
@@ -549,19 +571,16 @@ INLINE void store_rest_u32v(void *p, u32v x, int first, int end)
     store_rest_lanes_u32v(p, x, first, end);
 }
 
-/* With `past` whole ones go past the caches. */
-INLINE void store_piece_u32v(void *to, const Piece *piece, u32v x, int past)
+INLINE void store_piece_u32v(void *to, const Piece *piece, u32v x)
 {
-    if (past && piece->here == LANES && stream_bytes((char *)to + 4 * piece->first, &x, sizeof x))
-        return;
     store_u32v((char *)to + 4 * piece->first, 1, x, piece->here);
     if (piece->here < piece->end)
         store_rest_u32v((char *)to + 4 * piece->rest, x, piece->here, piece->end);
 }
 
-INLINE void store_piece_f32v(f32u *to, const Piece *piece, f32v x, int past)
+INLINE void store_piece_f32v(f32u *to, const Piece *piece, f32v x)
 {
-    store_piece_u32v(to, piece, bits_f32v(x), past);
+    store_piece_u32v(to, piece, bits_f32v(x));
 }
 
 /* One call: the operands, what follows from their shapes, and where tasks report a failure. */
@@ -606,7 +625,8 @@ static int is_stopped(const Frame *f)
 }
 
 /* out[n,o,h] = sum[r,c](where(((@h + @r) >= 1) && ((@h + @r) <= 56), x[n,c,h+r-1], 0) * k[o,c,r]) */
-enum { ROWS_1 = 6, VECTORS_1 = 2, COLUMNS_1 = VECTORS_1 * LANES, DEPTH_1 = 1024, NEAR_1 = 40960, BLOCK_1 = 2 };
+enum { ROWS_1 = 6, VECTORS_1 = 2, COLUMNS_1 = VECTORS_1 * LANES, DEPTH_1 = 1024, NEAR_1 = 40960, BLOCK_1 = 2,
+        STAGE_1 = 2048 };
 
 /* Packs the panel of `count` columns. */
 KERNEL static void pack_columns_1(const Frame *f, char *own, int64_t n, int64_t h, int64_t depth, int64_t tile_place,
@@ -645,7 +665,7 @@ KERNEL static void pack_columns_1(const Frame *f, char *own, int64_t n, int64_t 
 }
 
 /* Packs `height` rows. */
-KERNEL static void pack_rows_1(const Frame *f, char *own, int64_t o, int64_t depth, int64_t before, int height)
+KERNEL static void pack_rows_1(const Frame *f, char *own, int64_t o, int64_t depth, int height)
 {
     const int64_t extent_r = f->extent_r, extent_c = f->extent_c;
     const int64_t at_packed_1 = f->at_packed_1;
@@ -653,35 +673,40 @@ KERNEL static void pack_rows_1(const Frame *f, char *own, int64_t o, int64_t dep
     const int64_t k_0 = f->in.k.stride[0], k_1 = f->in.k.stride[1];
     const int64_t k_2 = f->in.k.stride[2];
     float *packed_1 = (float *)(own + at_packed_1);
-    for (int r = 0; r < height; r++) {
-        const int64_t o_at = o + r;
-        float *to = packed_1 + (before * depth + r) * LANES;
-        if (k_1 == k_2 * extent_r) {
-            for (int64_t flat = 0; flat < depth; flat += LANES) {
-                const int lanes = (int)size_min(LANES, depth - flat);
-                const f32v value = load_f32v(k + o_at * k_0 + flat * k_2, k_2, lanes);
-                for (int c = 0; c < lanes; c++)
-                    store_f32v(to + c * height * LANES, 1, splat_f32v(lane_f32v(value, c)), LANES);
-                to += lanes * height * LANES;
-            }
-        } else {
-            for (int64_t c_2 = 0; c_2 < extent_c; c_2++) {
-                for (int64_t r_2 = 0; r_2 < extent_r; r_2 += LANES) {
-                    const int lanes = (int)size_min(LANES, extent_r - r_2);
-                    const f32v value_2 = load_f32v(k + o_at * k_0 + c_2 * k_1 + r_2 * k_2, k_2, lanes);
+    const int64_t tiles = size_ceil_div(height, ROWS_1), least = height / tiles, higher = height % tiles;
+    for (int64_t tile = 0, before = 0, rows; tile < tiles; tile++, before += rows) {
+        rows = least + (tile < higher);
+        for (int64_t r = 0; r < rows; r++) {
+            const int64_t o_at = o + before + r;
+            float *to = packed_1 + (before * depth + r) * LANES;
+            if (k_1 == k_2 * extent_r) {
+                for (int64_t flat = 0; flat < depth; flat += LANES) {
+                    const int lanes = (int)size_min(LANES, depth - flat);
+                    const f32v value = load_f32v(k + o_at * k_0 + flat * k_2, k_2, lanes);
                     for (int c = 0; c < lanes; c++)
-                        store_f32v(to + c * height * LANES, 1, splat_f32v(lane_f32v(value_2, c)), LANES);
-                    to += lanes * height * LANES;
+                        store_f32v(to + c * rows * LANES, 1, splat_f32v(lane_f32v(value, c)), LANES);
+                    to += lanes * rows * LANES;
+                }
+            } else {
+                for (int64_t c_2 = 0; c_2 < extent_c; c_2++) {
+                    for (int64_t r_2 = 0; r_2 < extent_r; r_2 += LANES) {
+                        const int lanes = (int)size_min(LANES, extent_r - r_2);
+                        const f32v value_2 = load_f32v(k + o_at * k_0 + c_2 * k_1 + r_2 * k_2, k_2, lanes);
+                        for (int c = 0; c < lanes; c++)
+                            store_f32v(to + c * rows * LANES, 1, splat_f32v(lane_f32v(value_2, c)), LANES);
+                        to += lanes * rows * LANES;
+                    }
                 }
             }
         }
     }
 }
 
-/* The sums of `height` rows and one panel. What a row's sums start at is start_step further than the row's before. A row's
- * points are k_step apart, rows row_step. Meanwhile what is needed next comes nearer: `ahead`, so many bytes for each point.
- * Loops over rows are unrolled, so that the sums have registers, and left early where a tile is low: a comparison for
- * each row costs nothing beside its products. The sums of rows that a tile has not stay as they start: there are starts for them. */
+/* The sums of `height` rows and one panel. They go on from `start`, where a row's are start_step further than the row's
+ * before; with NULL they begin. A row's points are k_step apart, rows row_step. Meanwhile what is needed next comes nearer:
+ * `ahead`, so many bytes for each point. Loops over rows are unrolled, so that the sums have registers, and left early where
+ * a tile is low: a comparison for each row costs nothing beside its products. The sums of rows that a tile has not stay as
+ * they start: there are starts for them. */
 INLINE void multiply_1(int height, const f32u *rows, int64_t row_step, int64_t k_step, const float *panel,
                        int64_t depth, const char *ahead, int64_t ahead_step, const f32u *start, int64_t start_step,
                        f32v sums[ROWS_1][VECTORS_1])
@@ -690,7 +715,15 @@ INLINE void multiply_1(int height, const f32u *rows, int64_t row_step, int64_t k
     for (int r = 0; r < ROWS_1; r++) {
         UNROLL
         for (int v = 0; v < VECTORS_1; v++)
-            sums[r][v] = load_f32v(start + r * start_step + v * LANES, 1, LANES);
+            sums[r][v] = splat_f32v(0.0f);
+    }
+    if (start) {
+        UNROLL
+        for (int r = 0; r < ROWS_1; r++) {
+            UNROLL
+            for (int v = 0; v < VECTORS_1; v++)
+                sums[r][v] = load_f32v(start + r * start_step + v * LANES, 1, LANES);
+        }
     }
     UNROLL_SOME
     for (int64_t k = 0; k < depth; k++) {
@@ -727,14 +760,30 @@ KERNEL static void tile_1(int height, const f32u *rows, int64_t row_step, int64_
         multiply_1(ROWS_1, rows, LANES, ROWS_1 * LANES, panel, depth, ahead, ahead_step, start, start_step, sums);
     else
         multiply_1(height, rows, row_step, k_step, panel, depth, ahead, ahead_step, start, start_step, sums);
-    if (placed) {
+    if (past) {
         UNROLL
-        for (int r = 0; r < ROWS_1; r++) {
-            if (r >= height)
+        for (int v = 0; v < VECTORS_1; v++) {
+            const Piece piece = placed[v];
+            if (piece.end == 0)    /* behind the last column */
                 break;
             UNROLL
-            for (int v = 0; v < VECTORS_1; v++) {
-                store_piece_f32v(result + r * result_step, &placed[v], sums[r][v], past);
+            for (int r = 0; r < ROWS_1; r++) {
+                if (r >= height)
+                    break;
+                stream_f32v(result + r * result_step + piece.first, 1, sums[r][v], LANES, past);
+            }
+        }
+        return;
+    }
+    if (placed) {
+        UNROLL
+        for (int v = 0; v < VECTORS_1; v++) {
+            const Piece piece = placed[v];
+            UNROLL
+            for (int r = 0; r < ROWS_1; r++) {
+                if (r >= height)
+                    break;
+                store_piece_f32v(result + r * result_step, &piece, sums[r][v]);
             }
         }
         return;
@@ -787,19 +836,25 @@ KERNEL static void step_1(const Frame *f, char *own, int64_t n_first, int64_t n_
     const int64_t depth = extent_c * extent_r;
     const int64_t columns = (n_end - n_first) * (h_end - h_first), places = size_align(columns, COLUMNS_1);
     const int64_t width = h_end - h_first;
-    float start[COLUMNS_1];
-    for (int c = 0; c < COLUMNS_1; c++)
-        start[c] = 0.0f;
     float tile[ROWS_1 * COLUMNS_1];
     Piece *const pieces = (Piece *)pieces_1;    /* where the result has each vector of columns */
     const int is_placed = LANES == 4 && width >= LANES && out_2 == 1;
     int is_past = f->past_1;    /* all vectors are lines of it, past the caches */
+    float stage[STAGE_1];    /* runs of columns as the result has them, until they are whole */
+    int64_t group = COLUMNS_1;    /* columns of whole tiles, and of several whole runs */
+    while (is_placed && (group <= width || group % width != 0) && group * ROWS_1 <= STAGE_1)
+        group += COLUMNS_1;
+    const int64_t pitch = size_min((o_end - o_first), ROWS_1 * BLOCK_1) * width;
+    const int is_staged = f->past_1 && is_placed && width * 4 % 64 != 0 && group > width && group % width == 0 &&
+        out_1 == width && group / width * pitch <= STAGE_1;
     for (int64_t place = 0; is_placed && place < places + COLUMNS_1; place += LANES) {
         Piece *const piece = &pieces[place / LANES];
         const int64_t count = size_max(size_min(columns - place, LANES), 0);
         const int64_t here = size_min(count, width - place % width), behind = place + here;
-        piece->first = (place - place % width) / (h_end - h_first) * out_0 + place % width * out_2;
-        piece->rest = (behind - behind % width) / (h_end - h_first) * out_0 + behind % width * out_2;
+        piece->first = is_staged ? place % group / width * pitch + place % group % width
+                : (place - place % width) / (h_end - h_first) * out_0 + place % width * out_2;
+        piece->rest = is_staged ? behind % group / width * pitch + behind % group % width
+                : (behind - behind % width) / (h_end - h_first) * out_0 + behind % width * out_2;
         piece->here = (int)(piece->rest == piece->first + here ? count : here);
         piece->end = (int)count;
         is_past = is_past && (count == 0 || (piece->here == LANES && piece->first * 4 % 64 == 0));
@@ -829,12 +884,7 @@ KERNEL static void step_1(const Frame *f, char *own, int64_t n_first, int64_t n_
         int height = (int)(tiles_left <= block ? left : size_ceil_div(left * block, tiles_left));
         int64_t o = o_block, done = 0, points;
         o_stop = o_block + height;
-        for (o = o_block; o < o_stop; o += height) {
-            height = (int)size_ceil_div(o_stop - o, size_ceil_div(o_stop - o, ROWS_1));
-            const int64_t before = o - o_block;
-            pack_rows_1(f, own, o, depth, before, height);
-        }
-        o = o_block;
+        pack_rows_1(f, own, o, depth, height);
         const f32u *const rows = packed_1;
         const int64_t row_step = LANES, k_apart = 0, tile_step = depth * LANES;
         do {
@@ -844,7 +894,7 @@ KERNEL static void step_1(const Frame *f, char *own, int64_t n_first, int64_t n_
             /* What comes nearer: the next panel where not all of them are near, else points to come or the next one; a share for each tile. Of few points what is written takes longest. */
             const char *ahead = NULL;
             const int writes = depth < size_min(places, ROWS_1 * BLOCK_1);
-            const int nears = writes && (out_1 < COLUMNS_1 || depth <= 2 * ROWS_1);
+            const int nears = writes && !is_staged && (out_1 < COLUMNS_1 || depth <= 2 * ROWS_1);
             const int64_t ahead_step =
                 nears ? (out_1 < COLUMNS_1 ? 64 : out_1 * 4) :
                 block > 1 ? COLUMNS_1 * 4 / BLOCK_1 :
@@ -861,12 +911,14 @@ KERNEL static void step_1(const Frame *f, char *own, int64_t n_first, int64_t n_
                                 + (tile_place + COLUMNS_1) * depth);
                     const int64_t result_step = out_1;
                     const Piece *placed = is_placed && is_last ? &pieces[tile_place / LANES] : NULL;
-                    f32u *result = out + n_first * out_0 + o * out_1 + h_first * out_2;
-                    const int past = is_past && writes && ((uintptr_t)result | (uint64_t)result_step * 4) % 64 == 0;
+                    f32u *result = is_staged ? stage + (o - o_block) * width : out + n_first * out_0 + o * out_1
+                            + h_first * out_2;
+                    const int past = placed && is_past && writes
+                            && ((uintptr_t)result | (uint64_t)result_step * 4) % 64 == 0;
                     if (nears && is_placed && !past)
                         ahead = (const char *)(result + pieces[tile_place / LANES + VECTORS_1].first);
                     tile_1(height, here, row_step, k_step, panels_1 + tile_place * depth + done * COLUMNS_1, points,
-                            ahead, ahead_step, done ? kept : start, done ? COLUMNS_1 : 0, kept, COLUMNS_1, placed,
+                            ahead, ahead_step, done ? kept : NULL, done ? COLUMNS_1 : 0, kept, COLUMNS_1, placed,
                             result, result_step, past);
                     if (is_last && !placed) {
                         const int64_t tile_end = size_min(tile_place + COLUMNS_1, columns);
@@ -881,6 +933,13 @@ KERNEL static void step_1(const Frame *f, char *own, int64_t n_first, int64_t n_
                     kept += points < depth ? ROWS_1 * COLUMNS_1 : 0;
                     ahead += points * ahead_step;
                 }
+                const int64_t before = size_max(tile_place - COLUMNS_1, 0);
+                const int64_t whole = tile_place + COLUMNS_1 < places ? tile_place : columns;
+                for (int64_t place = before - before % width; is_staged && is_last && place + width <= whole; place
+                        += width)
+                    stream_run(out + (n_first + (place - place % width) / (h_end - h_first)) * out_0
+                            + o_block * out_1 + (h_first + place % width) * out_2, stage
+                            + place % group / width * pitch, (o_stop - o_block) * width * 4);
             }
             done += points;
         } while (done < depth);

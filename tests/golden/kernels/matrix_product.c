@@ -96,7 +96,9 @@ enum { BAD_ARGUMENT = -2, BAD_SHAPES = -3, BAD_WORKSPACE = -4, BAD_MACHINE = -6,
 #endif
 
 /* Of what is long and seldom in a hurry one copy keeps the compile short. */
-#ifdef __GNUC__
+#if defined(__GNUC__) && !defined(__clang__)
+#define APART static __attribute__((noinline, noclone, unused, target("avx2,fma,f16c")))
+#elif defined(__GNUC__)
 #define APART static __attribute__((noinline, unused, target("avx2,fma,f16c")))
 #else
 #define APART static
@@ -499,10 +501,11 @@ KERNEL static void pack_rows_1(const Frame *f, char *own, int64_t i, int64_t dep
     }
 }
 
-/* The sums of `height` rows and one panel. What a row's sums start at is start_step further than the row's before. A row's
- * points are k_step apart, rows row_step. Meanwhile what is needed next comes nearer: `ahead`, so many bytes for each point.
- * Loops over rows are unrolled, so that the sums have registers, and left early where a tile is low: a comparison for
- * each row costs nothing beside its products. The sums of rows that a tile has not stay as they start: there are starts for them. */
+/* The sums of `height` rows and one panel. They go on from `start`, where a row's are start_step further than the row's
+ * before; with NULL they begin. A row's points are k_step apart, rows row_step. Meanwhile what is needed next comes nearer:
+ * `ahead`, so many bytes for each point. Loops over rows are unrolled, so that the sums have registers, and left early where
+ * a tile is low: a comparison for each row costs nothing beside its products. The sums of rows that a tile has not stay as
+ * they start: there are starts for them. */
 INLINE void multiply_1(int height, const f32u *rows, int64_t row_step, int64_t k_step, const float *panel,
                        int64_t depth, const char *ahead, int64_t ahead_step, const f32u *start, int64_t start_step,
                        f32v sums[ROWS_1][VECTORS_1])
@@ -511,7 +514,15 @@ INLINE void multiply_1(int height, const f32u *rows, int64_t row_step, int64_t k
     for (int r = 0; r < ROWS_1; r++) {
         UNROLL
         for (int v = 0; v < VECTORS_1; v++)
-            sums[r][v] = load_f32v(start + r * start_step + v * LANES, 1, LANES);
+            sums[r][v] = splat_f32v(0.0f);
+    }
+    if (start) {
+        UNROLL
+        for (int r = 0; r < ROWS_1; r++) {
+            UNROLL
+            for (int v = 0; v < VECTORS_1; v++)
+                sums[r][v] = load_f32v(start + r * start_step + v * LANES, 1, LANES);
+        }
     }
     for (int64_t k = 0; k < depth; k++) {
         f32v right[VECTORS_1];
@@ -544,14 +555,26 @@ KERNEL static void tile_1(int height, const f32u *rows, int64_t row_step, int64_
 {
     f32v sums[ROWS_1][VECTORS_1];
     multiply_1(height, rows, row_step, k_step, panel, depth, ahead, ahead_step, start, start_step, sums);
+    if (past) {
+        UNROLL
+        for (int v = 0; v < VECTORS_1; v++) {
+            UNROLL
+            for (int r = 0; r < ROWS_1; r++) {
+                if (r >= height)
+                    break;
+                stream_f32v(result + r * result_step + v * LANES, 1, sums[r][v], LANES, past);
+            }
+        }
+        return;
+    }
     if (result) {
         UNROLL
-        for (int r = 0; r < ROWS_1; r++) {
-            if (r >= height)
-                break;
+        for (int v = 0; v < VECTORS_1; v++) {
             UNROLL
-            for (int v = 0; v < VECTORS_1; v++) {
-                stream_f32v(result + r * result_step + v * LANES, 1, sums[r][v], LANES, past);
+            for (int r = 0; r < ROWS_1; r++) {
+                if (r >= height)
+                    break;
+                store_f32v(result + r * result_step + v * LANES, 1, sums[r][v], LANES);
             }
         }
         return;
@@ -598,9 +621,6 @@ KERNEL static void step_1(const Frame *f, char *own, int64_t i_first, int64_t i_
     int64_t *panels_of_1 = (int64_t *)(own + at_panels_of_1);
     const int64_t depth = extent_j;
     const int64_t columns = k_end - k_first, places = size_align(columns, COLUMNS_1);
-    float start[COLUMNS_1];
-    for (int c = 0; c < COLUMNS_1; c++)
-        start[c] = 0.0f;
     float tile[ROWS_1 * COLUMNS_1];
     const int64_t columns_at = k_first;
     if (*panels_of_1 != columns_at) {
@@ -660,7 +680,7 @@ KERNEL static void step_1(const Frame *f, char *own, int64_t i_first, int64_t i_
                     if (nears && !past)
                         ahead = (const char *)(out + i * out_0 + (k_first + (place + COLUMNS_1)) * out_1);
                     tile_1(height, here, row_step, k_step, panels_1 + place * depth + done * COLUMNS_1, points, ahead,
-                            ahead_step, done ? kept : start, done ? COLUMNS_1 : 0, kept, COLUMNS_1, result,
+                            ahead_step, done ? kept : NULL, done ? COLUMNS_1 : 0, kept, COLUMNS_1, result,
                             result_step, past);
                     if (is_last && !result)
                         after_1(f, i, k, count, height, kept);

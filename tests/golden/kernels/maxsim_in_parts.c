@@ -111,7 +111,9 @@ enum { BAD_ARGUMENT = -2, BAD_SHAPES = -3, BAD_WORKSPACE = -4, BAD_MACHINE = -6,
 #endif
 
 /* Of what is long and seldom in a hurry one copy keeps the compile short. */
-#ifdef __GNUC__
+#if defined(__GNUC__) && !defined(__clang__)
+#define APART static __attribute__((noinline, noclone, unused, target("avx512f,avx512bw,avx512dq,avx512vl,avx2,fma,f16c,avx512vnni,avx512bf16")))
+#elif defined(__GNUC__)
 #define APART static __attribute__((noinline, unused, target("avx512f,avx512bw,avx512dq,avx512vl,avx2,fma,f16c,avx512vnni,avx512bf16")))
 #else
 #define APART static
@@ -958,10 +960,11 @@ KERNEL static void pack_rows_1(const Frame *f, char *own, int64_t m, int64_t n, 
     }
 }
 
-/* The sums of `height` rows and one panel. What a row's sums start at is start_step further than the row's before. A row's
- * points are k_step apart, rows row_step. Meanwhile what is needed next comes nearer: `ahead`, so many bytes for each point.
- * Loops over rows are unrolled, so that the sums have registers, and left early where a tile is low: a comparison for
- * each row costs nothing beside its products. The sums of rows that a tile has not stay as they start: there are starts for them. */
+/* The sums of `height` rows and one panel. They go on from `start`, where a row's are start_step further than the row's
+ * before; with NULL they begin. A row's points are k_step apart, rows row_step. Meanwhile what is needed next comes nearer:
+ * `ahead`, so many bytes for each point. Loops over rows are unrolled, so that the sums have registers, and left early where
+ * a tile is low: a comparison for each row costs nothing beside its products. The sums of rows that a tile has not stay as
+ * they start: there are starts for them. */
 INLINE void multiply_1(int height, const f32u *rows, int64_t row_step, int64_t k_step, const float *panel,
                        int64_t depth, const char *ahead, int64_t ahead_step, const f32u *start, int64_t start_step,
                        f32v sums[ROWS_1][VECTORS_1])
@@ -970,7 +973,15 @@ INLINE void multiply_1(int height, const f32u *rows, int64_t row_step, int64_t k
     for (int r = 0; r < ROWS_1; r++) {
         UNROLL
         for (int v = 0; v < VECTORS_1; v++)
-            sums[r][v] = load_f32v(start + r * start_step + v * LANES, 1, LANES);
+            sums[r][v] = splat_f32v(0.0f);
+    }
+    if (start) {
+        UNROLL
+        for (int r = 0; r < ROWS_1; r++) {
+            UNROLL
+            for (int v = 0; v < VECTORS_1; v++)
+                sums[r][v] = load_f32v(start + r * start_step + v * LANES, 1, LANES);
+        }
     }
     for (int64_t k = 0; k < depth; k++) {
         f32v right[VECTORS_1];
@@ -1063,9 +1074,6 @@ KERNEL static void step_1(const Frame *f, char *own, int64_t i_first, int64_t i_
     int64_t width = extent_j;
     if (A_0 == A_1 * extent_j && tmp1_0 == 1 * extent_j)
         width *= i_end - i_first;
-    float start[COLUMNS_1];
-    for (int c = 0; c < COLUMNS_1; c++)
-        start[c] = 0.0f;
     const int64_t columns_at = i_first;
     if (*panels_of_1 != columns_at) {
         if (places > columns)    /* so that what is there is numbers */
@@ -1120,7 +1128,7 @@ KERNEL static void step_1(const Frame *f, char *own, int64_t i_first, int64_t i_
                         height = (int)size_ceil_div(n_stop - n, size_ceil_div(n_stop - n, ROWS_1));
                         const f32u *here = rows + (n - n_block) * row_step + done * k_step;
                         tile_1(height, here, row_step, k_step, panels_1 + tile_place * depth + done * COLUMNS_1,
-                                points, ahead, ahead_step, done ? kept : start, done ? COLUMNS_1 : 0, is_last ? NULL
+                                points, ahead, ahead_step, done ? kept : NULL, done ? COLUMNS_1 : 0, is_last ? NULL
                                 : kept, COLUMNS_1, f, own, tile_place);
                         kept += points < depth ? ROWS_1 * COLUMNS_1 : 0;
                         ahead += points * ahead_step;

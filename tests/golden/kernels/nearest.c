@@ -108,7 +108,9 @@ enum { BAD_ARGUMENT = -2, BAD_SHAPES = -3, BAD_WORKSPACE = -4, BAD_MACHINE = -6,
 #endif
 
 /* Of what is long and seldom in a hurry one copy keeps the compile short. */
-#ifdef __GNUC__
+#if defined(__GNUC__) && !defined(__clang__)
+#define APART static __attribute__((noinline, noclone, unused))
+#elif defined(__GNUC__)
 #define APART static __attribute__((noinline, unused))
 #else
 #define APART static
@@ -809,29 +811,34 @@ KERNEL static void pack_columns_1(const Frame *f, char *own, int64_t i, int64_t 
 }
 
 /* Packs `height` rows. */
-KERNEL static void pack_rows_1(const Frame *f, char *own, int64_t j, int64_t depth, int64_t before, int height)
+KERNEL static void pack_rows_1(const Frame *f, char *own, int64_t j, int64_t depth, int height)
 {
     const int64_t extent_k = f->extent_k, at_packed_1 = f->at_packed_1;
     const f32u *B = (const f32u *)f->in.B.data;
     const int64_t B_0 = f->in.B.stride[0], B_1 = f->in.B.stride[1];
     float *packed_1 = (float *)(own + at_packed_1);
-    for (int r = 0; r < height; r++) {
-        const int64_t j_at = j + r;
-        float *to = packed_1 + (before * depth + r) * LANES;
-        for (int64_t k = 0; k < extent_k; k += LANES) {
-            const int lanes = (int)size_min(LANES, extent_k - k);
-            const f32v value = load_f32v(B + j_at * B_0 + k * B_1, B_1, lanes);
-            for (int c = 0; c < lanes; c++)
-                store_f32v(to + c * height * LANES, 1, splat_f32v(lane_f32v(value, c)), LANES);
-            to += lanes * height * LANES;
+    const int64_t tiles = size_ceil_div(height, ROWS_1), least = height / tiles, higher = height % tiles;
+    for (int64_t tile = 0, before = 0, rows; tile < tiles; tile++, before += rows) {
+        rows = least + (tile < higher);
+        for (int64_t r = 0; r < rows; r++) {
+            const int64_t j_at = j + before + r;
+            float *to = packed_1 + (before * depth + r) * LANES;
+            for (int64_t k = 0; k < extent_k; k += LANES) {
+                const int lanes = (int)size_min(LANES, extent_k - k);
+                const f32v value = load_f32v(B + j_at * B_0 + k * B_1, B_1, lanes);
+                for (int c = 0; c < lanes; c++)
+                    store_f32v(to + c * rows * LANES, 1, splat_f32v(lane_f32v(value, c)), LANES);
+                to += lanes * rows * LANES;
+            }
         }
     }
 }
 
-/* The sums of `height` rows and one panel. What a row's sums start at is start_step further than the row's before. A row's
- * points are k_step apart, rows row_step. Meanwhile what is needed next comes nearer: `ahead`, so many bytes for each point.
- * Loops over rows are unrolled, so that the sums have registers, and left early where a tile is low: a comparison for
- * each row costs nothing beside its products. The sums of rows that a tile has not stay as they start: there are starts for them. */
+/* The sums of `height` rows and one panel. They go on from `start`, where a row's are start_step further than the row's
+ * before; with NULL they begin. A row's points are k_step apart, rows row_step. Meanwhile what is needed next comes nearer:
+ * `ahead`, so many bytes for each point. Loops over rows are unrolled, so that the sums have registers, and left early where
+ * a tile is low: a comparison for each row costs nothing beside its products. The sums of rows that a tile has not stay as
+ * they start: there are starts for them. */
 INLINE void multiply_1(int height, const f32u *rows, int64_t row_step, int64_t k_step, const float *panel,
                        int64_t depth, const char *ahead, int64_t ahead_step, const f32u *start, int64_t start_step,
                        f32v sums[ROWS_1][VECTORS_1])
@@ -840,7 +847,15 @@ INLINE void multiply_1(int height, const f32u *rows, int64_t row_step, int64_t k
     for (int r = 0; r < ROWS_1; r++) {
         UNROLL
         for (int v = 0; v < VECTORS_1; v++)
-            sums[r][v] = load_f32v(start + r * start_step + v * LANES, 1, LANES);
+            sums[r][v] = splat_f32v(0.0f);
+    }
+    if (start) {
+        UNROLL
+        for (int r = 0; r < ROWS_1; r++) {
+            UNROLL
+            for (int v = 0; v < VECTORS_1; v++)
+                sums[r][v] = load_f32v(start + r * start_step + v * LANES, 1, LANES);
+        }
     }
     UNROLL_SOME
     for (int64_t k = 0; k < depth; k++) {
@@ -943,9 +958,6 @@ KERNEL static void step_1(const Frame *f, char *own, int64_t i_first, int64_t i_
     int64_t *place_2_1 = (int64_t *)(own + at_place_2_1);
     const int64_t depth = extent_k;
     const int64_t columns = i_end - i_first, places = size_align(columns, COLUMNS_1);
-    float start[COLUMNS_1];
-    for (int c = 0; c < COLUMNS_1; c++)
-        start[c] = 0.0f;
     if (places > columns)    /* so that what is there is numbers */
         memset(panels_1 + (places - COLUMNS_1) * depth, 0, (size_t)(COLUMNS_1 * depth) * 4);
     for (int64_t from_point = 0; from_point < extent_k; from_point += 256) {
@@ -967,12 +979,7 @@ KERNEL static void step_1(const Frame *f, char *own, int64_t i_first, int64_t i_
         int height = (int)(tiles_left <= block ? left : size_ceil_div(left * block, tiles_left));
         int64_t j = j_block, done = 0, points;
         j_stop = j_block + height;
-        for (j = j_block; j < j_stop; j += height) {
-            height = (int)size_ceil_div(j_stop - j, size_ceil_div(j_stop - j, ROWS_1));
-            const int64_t before = j - j_block;
-            pack_rows_1(f, own, j, depth, before, height);
-        }
-        j = j_block;
+        pack_rows_1(f, own, j, depth, height);
         const f32u *const rows = packed_1;
         const int64_t row_step = LANES, k_apart = 0, tile_step = depth * LANES;
         do {
@@ -995,8 +1002,8 @@ KERNEL static void step_1(const Frame *f, char *own, int64_t i_first, int64_t i_
                         ahead = (const char *)(k_apart ? here + 16 * k_apart : panels_1
                                 + (place + COLUMNS_1) * depth);
                     tile_1(height, here, row_step, k_step, panels_1 + place * depth + done * COLUMNS_1, points, ahead,
-                            ahead_step, done ? kept : start, done ? COLUMNS_1 : 0, is_last ? NULL : kept, COLUMNS_1,
-                            f, own, j, place);
+                            ahead_step, done ? kept : NULL, done ? COLUMNS_1 : 0, is_last ? NULL : kept, COLUMNS_1, f,
+                            own, j, place);
                     kept += points < depth ? ROWS_1 * COLUMNS_1 : 0;
                     ahead += points * ahead_step;
                 }

@@ -97,7 +97,9 @@ enum { BAD_ARGUMENT = -2, BAD_SHAPES = -3, BAD_WORKSPACE = -4, BAD_MACHINE = -6,
 #endif
 
 /* Of what is long and seldom in a hurry one copy keeps the compile short. */
-#ifdef __GNUC__
+#if defined(__GNUC__) && !defined(__clang__)
+#define APART static __attribute__((noinline, noclone, unused))
+#elif defined(__GNUC__)
 #define APART static __attribute__((noinline, unused))
 #else
 #define APART static

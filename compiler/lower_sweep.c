@@ -1,0 +1,253 @@
+/* Sweeps: chains of reductions over one index whose values in between would be stored along all of it, in blocks instead.
+ *
+ *     m[q] = s[q,k] | max k          p[q,k] = exp(s[q,k] - m[q])          out[q,v] = (p[q,k] * V[k,v] | sum k) / (p[q,k] | sum k)
+ *
+ * Some k at a time are taken through all of the statements, and the reductions are carried from block to block. What is made
+ * with the maximum so far is exp(s - m_before) and not exp(s - m): as both differ by a factor that is the same for all k, sums
+ * of it are multiplied by r = exp(m_before - m) before the next block is added. So a value that reads a carried maximum has to
+ * be homogeneous in exp(-m), of degree 1, and what others than sums read may not depend on it. What else a statement does
+ * with its sums is done once, behind the last block. */
+#include "lower_sweep.h"
+
+/* ---- classes of indices ---- */
+
+int sweep_class(const Sweeper *s, int index)
+{
+    while (s->parent[index] != index)
+        index = s->parent[index] = s->parent[s->parent[index]];
+    return index;
+}
+
+bool sweep_stores(const Tensor *tensor)
+{
+    return tensor->maker && !tensor->origin && tensor->home == tensor;
+}
+
+static void find_classes(Sweeper *s)
+{
+    const Program *p = s->l->out;
+    s->parent = ARENA_ARRAY(s->l->arena, int, p->index_count);
+    for (int i = 0; i < p->index_count; i++)
+        s->parent[i] = i;
+    for (int i = 0; i < p->term_count; i++) {
+        const Term *term = p->terms[i];
+        if (term->kind != TERM_READ || !sweep_stores(term->read.tensor))
+            continue;
+        for (int a = 0; a < term->read.tensor->rank; a++)
+            if (term->read.tensor->axes[a] && position_is_plain(&term->read.positions[a]))
+                s->parent[sweep_class(s, term->read.positions[a].parts[0].index->id)] = sweep_class(s, term->read.tensor->axes[a]->id);
+    }
+}
+
+Index *sweep_member(const Sweeper *s, const Statement *statement, int class, int *count)
+{
+    Index *found = NULL;
+    *count = 0;
+    for (int i = 0; i < s->index_count; i++)
+        if (s->l->out->indices[i]->statement == statement->id && sweep_class(s, i) == class) {
+            found = s->l->out->indices[i];
+            ++*count;
+        }
+    return found;
+}
+
+bool sweep_keeps(const Sweeper *s, const Statement *statement)
+{
+    const Tensor *tensor = statement->outputs[0].tensor;
+    return indices_have(tensor->axes, tensor->rank, s->swept[statement->id]);
+}
+
+/* ---- how values change with a maximum ---- */
+
+static Scale read_scale(void *user, const Term *read)
+{
+    return ((Sweeper *)user)->scales[read->read.tensor->id];
+}
+
+static const Tensor *maximum_read(void *user, const Term *read)
+{
+    return ((Sweeper *)user)->is_maximum[read->read.tensor->id] ? read->read.tensor : NULL;
+}
+
+/* Whether two indices are of one class, and the only ones of their statements. */
+static bool goes_together(void *user, const Index *a, const Index *b)
+{
+    const Sweeper *s = user;
+    int class = sweep_class(s, a->id), counts[2];
+    sweep_member(s, s->l->out->statements[a->statement], class, &counts[0]);
+    sweep_member(s, s->l->out->statements[b->statement], class, &counts[1]);
+    return sweep_class(s, b->id) == class && counts[0] == 1 && counts[1] == 1;
+}
+
+/* ---- which statements make a chain ---- */
+
+static void find_inside(void *user, const Term *term)
+{
+    Roots *r = user;
+    if (term->kind == TERM_CONTRACT || term->kind == TERM_REDUCE)
+        r->fits = r->fits && !indices_have(term->reduce.over, term->reduce.over_count, r->swept);
+}
+
+static void find_roots(void *user, const Term *term)
+{
+    Roots *r = user;
+    if (r->seen[term->id])
+        return;
+    r->seen[term->id] = true;
+    if (term->kind == TERM_CONTRACT || term->kind == TERM_REDUCE) {
+        if (!indices_have(term->reduce.over, term->reduce.over_count, r->swept))
+            return;
+        Reduction reduction = term->reduce.reduction;
+        r->fits = r->fits && term->reduce.over_count == 1 && term->dtype != DTYPE_BOOL && dtype_kind(term->dtype) != KIND_COMPLEX &&
+                  (reduction == REDUCTION_SUM || reduction == REDUCTION_MAX || reduction == REDUCTION_MIN);
+        ARENA_APPEND(r->arena, r->list, r->count, (Term *)term);
+    } else if (term->kind == TERM_SELECT) {    /* behind a where they may not be evaluated */
+        term_each_below(r->arena, term, find_inside, r);
+    } else if (term->kind != TERM_READ) {
+        term_each_argument(term, find_roots, r);
+    }
+}
+
+Roots sweep_roots(const Sweeper *s, const Statement *statement)
+{
+    Roots roots = { .swept = s->swept[statement->id], .fits = true, .arena = s->l->arena,
+                    .seen = ARENA_ARRAY(s->l->arena, bool, s->l->out->term_count) };
+    find_roots(&roots, statement->outputs[0].value);
+    return roots;
+}
+
+Index **sweep_axes(const Sweeper *s, const Statement *statement, const Tensor *maximum)
+{
+    const Tensor *tensor = statement->outputs[0].tensor;
+    Index **own = ARENA_ARRAY(s->l->arena, Index *, maximum->rank);
+    for (int a = 0; a < maximum->rank; a++) {
+        int count;
+        own[a] = sweep_member(s, statement, sweep_class(s, s->axes[maximum->id][a]->id), &count);
+        if (count != 1 || !indices_have(tensor->axes, tensor->rank, own[a]))
+            return NULL;
+    }
+    return own;
+}
+
+static bool stores_plainly(const Statement *statement)
+{
+    const Output *output = &statement->outputs[0];
+    if (statement->output_count > 1 || statement->accumulate || statement->turned || statement->sweep || output->tensor->previous ||
+        output->tensor->home != output->tensor)
+        return false;
+    for (int a = 0; a < output->tensor->rank; a++)
+        if (!position_is_plain(&output->positions[a]) || indices_have(output->tensor->axes, a, output->tensor->axes[a]))
+            return false;
+    return output->value->kind != TERM_REDUCE || reduction_facts[output->value->reduce.reduction].leaves == LEAVES_NOTHING;
+}
+
+/* Whether all that reads a tensor which is kept along the index does so at its own point of it. */
+static bool is_read_along(const Sweeper *s, const Tensor *tensor)
+{
+    for (int i = 0; i < s->l->out->term_count; i++) {
+        const Term *term = s->l->out->terms[i];
+        if (term->kind != TERM_READ || term->read.tensor != tensor)
+            continue;
+        for (int a = 0; a < tensor->rank; a++)
+            if (sweep_class(s, tensor->axes[a]->id) == s->class && !position_is_plain(&term->read.positions[a]))
+                return false;
+    }
+    return sweep_stores(tensor);
+}
+
+static bool joins_reduced(Sweeper *s, const Statement *statement)
+{
+    const Output *output = &statement->outputs[0];
+    Roots roots = sweep_roots(s, statement);
+    for (int i = 0; i < roots.count && roots.fits; i++) {
+        const Term *root = roots.list[i];
+        Scale scale = scale_of(&s->scaling, root->reduce.argument);
+        roots.fits = root->reduce.reduction == REDUCTION_SUM && scale.kind == SCALE_POWER ? sweep_axes(s, statement, scale.of) != NULL
+                                                                                        : scale_is_fixed(scale);
+    }
+    s->is_maximum[output->tensor->id] = roots.count == 1 && roots.list[0] == output->value && sweep_stores(output->tensor) &&
+                                        output->value->reduce.reduction == REDUCTION_MAX && dtype_kind(output->value->dtype) == KIND_FLOAT;
+    s->scales[output->tensor->id] = (Scale){ SCALE_OTHER, NULL };    /* to be read behind the last block, or as a power's maximum */
+    return roots.count > 0 && roots.fits;
+}
+
+static void find_late(void *user, const Term *term)
+{
+    const Sweeper *s = ((void **)user)[0];
+    *(bool *)((void **)user)[1] |= term->kind == TERM_READ && s->scales[term->read.tensor->id].kind == SCALE_OTHER;
+}
+
+/* Whether a statement reads what is known behind the last block. */
+static bool is_late(Sweeper *s, const Statement *statement)
+{
+    bool late = false;
+    for (int o = 0; o < statement->output_count; o++)
+        term_each_below(s->l->arena, statement->outputs[o].value, find_late, (void *[]){ s, &late });
+    return late;
+}
+
+/* Whether all statements with an index of the class can be taken through together, and some of them store along it. */
+static bool is_chain(Sweeper *s)
+{
+    const Program *p = s->l->out;
+    bool stores = false;
+    for (int i = 0; i < p->statement_count; i++) {
+        const Statement *statement = p->statements[i];
+        const Output *output = &statement->outputs[0];
+        int count;
+        s->swept[i] = sweep_member(s, statement, s->class, &count);
+        if (count > 1 || (count == 1 && !stores_plainly(statement)))
+            return false;
+        if (count && sweep_keeps(s, statement)) {
+            s->scales[output->tensor->id] = scale_of(&s->scaling, output->value);
+            if (s->scales[output->tensor->id].kind >= SCALE_BARE || !is_read_along(s, output->tensor))
+                return false;
+            stores = true;
+        } else if (count && !joins_reduced(s, statement)) {
+            return false;
+        }
+        for (int o = 0; o < statement->output_count && !count; o++)
+            if (is_late(s, statement))
+                s->scales[statement->outputs[o].tensor->id] = (Scale){ SCALE_OTHER, NULL };
+    }
+    return stores;
+}
+
+/* Tries the class of one index; the statements have their new order when it is swept. */
+static bool sweep_along(Lower *l, const Sweeping *sweeping, const Index *index)
+{
+    const Program *p = l->out;
+    Sweeper s = { .l = l, .index_count = p->index_count, .tensor_count = p->tensor_count };
+    s.swept = ARENA_ARRAY(l->arena, Index *, p->statement_count);
+    s.scales = ARENA_ARRAY(l->arena, Scale, p->tensor_count);
+    s.is_maximum = ARENA_ARRAY(l->arena, bool, p->tensor_count);
+    s.axes = ARENA_ARRAY(l->arena, Index **, p->tensor_count);
+    s.before = ARENA_ARRAY(l->arena, Tensor *, p->tensor_count);
+    s.factor = ARENA_ARRAY(l->arena, Tensor *, p->tensor_count);
+    s.scaling = (Scaling){ .user = &s, .read = read_scale, .maximum = maximum_read, .is_same = goes_together, .sums = true };
+    scaling_start(&s.scaling, l->arena, p);
+    for (int t = 0; t < p->tensor_count; t++)
+        s.axes[t] = p->tensors[t]->axes;
+    find_classes(&s);
+    s.class = sweep_class(&s, index->id);
+    if (!is_chain(&s))
+        return false;
+    s.sweep = ARENA_NEW(l->arena, Sweep);
+    *s.sweep = (Sweep){ l->sweep_count++, index->origin, sweeping->points };
+    sweep_rewrite(&s);
+    return true;
+}
+
+bool lower_sweep(Lower *l, const Sweeping *sweeping)
+{
+    for (int t = 0; t < l->out->tensor_count; t++) {
+        const Tensor *tensor = l->out->tensors[t];
+        for (int a = 0; sweep_stores(tensor) && !tensor->maker->sweep && a < tensor->rank; a++) {
+            const Index *index = tensor->axes[a];
+            int64_t extent = index && sweeping->extents ? sweeping->extents->of[index->origin->id] : -1;
+            if (index && (extent > sweeping->longest || (extent < 0 && sweeping->longest == 0)) && sweep_along(l, sweeping, index))
+                return true;
+        }
+    }
+    return false;
+}

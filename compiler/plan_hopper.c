@@ -1,0 +1,180 @@
+/* Tiled products whose operands come to shared memory as whole tiles, by tensor maps, in a ring of stages: where the target has
+ * tensor cores that multiply from there (templates/cuda/hopper.cu). The plain tiles stay, for operands that no map describes. */
+#include <math.h>
+
+#include "planning.h"
+
+enum {
+    LINES_LEAST = 64,             /* of both sides: for fewer, plain tiles do as well */
+    DEPTH_LEAST = 32,             /* contracted points */
+    LINES_UNKNOWN = 1024,
+    COLUMNS_OF_PLACES = 128,      /* of a tile whose columns' places are kept: each takes two registers beside its sum */
+    TILE_COST = 32                /* what a tile costs beside its columns, in columns */
+};
+
+/* Rows of sums are lines of the left side, columns those of the right; a first reduction goes along the columns. */
+RingSide ring_side(const Contract *c, int side)
+{
+    const IndexSet *kept = c->reduces ? &c->columns : &c->rows, *other = c->reduces ? &c->rows : &c->columns;
+    bool is_left = (side == 0) != c->reduces;
+    RingSide s = { .read = is_left ? c->left : c->right, .own = side == 0 ? kept : other };
+    s.low = s.own->list[s.own->count - 1];
+    s.panels = c->ring_panels[side];
+    s.high = side == 0 && !s.panels && s.own->count > 1 ? s.own->list[s.own->count - 2] : NULL;
+    return s;
+}
+
+const Index *ring_index(const Term *read, int axis)
+{
+    const Position *position = &read->read.positions[axis];
+    for (int k = 0; k < position->count; k++)
+        if (position->parts[k].index)
+            return position->parts[k].index;
+    return NULL;
+}
+
+bool ring_has(const Term *read, const Index *index)
+{
+    for (int a = 0; a < read->read.tensor->rank; a++)
+        if (ring_index(read, a) == index)
+            return true;
+    return false;
+}
+
+static bool has_all(const Term *read, const IndexSet *set)
+{
+    for (int i = 0; i < set->count; i++)
+        if (!ring_has(read, set->list[i]))
+            return false;
+    return true;
+}
+
+/* Whether a tile's points are as many places further on as something says that all of the tile has: D[start[m]+n,k]. */
+static bool is_shifted(const Contract *c, int side, const Position *position)
+{
+    const RingSide s = ring_side(c, side);
+    bool low = false;
+    for (int k = 0; k < position->count; k++) {
+        const PositionPart *part = &position->parts[k];
+        if (part->index && (low || part->index != s.low || part->coefficient != 1))
+            return false;
+        low |= part->index != NULL;
+        for (int i = 0; part->gather && i < s.own->count; i++)
+            if (term_has_index(part->gather, s.own->list[i]))
+                return false;
+        for (int i = 0; part->gather && i < c->depth.count; i++)
+            if (term_has_index(part->gather, c->depth.list[i]))
+                return false;
+    }
+    return low && side == 1 && c->reduces && !s.panels;
+}
+
+/* Whether no axis is shifted whose index has another one, too. */
+static bool is_shifted_once(const Term *read)
+{
+    for (int a = 0; a < read->read.tensor->rank; a++)
+        for (int b = 0; b < read->read.tensor->rank && !position_is_plain(&read->read.positions[a]); b++)
+            if (a != b && ring_index(read, a) == ring_index(read, b))
+                return false;
+    return true;
+}
+
+/* Whether a map describes what a side reads: an operand of the caller's, at indices alone but for what shifts a tile, of which no
+ * more than a map has axes, and whose contracted points, or lines, lie side by side. */
+static bool is_mapped(const Planner *planner, Contract *c, int side)
+{
+    c->ring_panels[side] = lies_along(planner, ring_side(c, side).read, ring_side(c, side).low);
+    const RingSide s = ring_side(c, side);
+    const Tensor *tensor = s.read->read.tensor;
+    const Index *point = c->depth.list[c->depth.count - 1];
+    if (tensor->maker || tensor->home != tensor || tensor->rank < 2 || tensor->rank > MAP_AXES_MAX)
+        return false;
+    for (int a = 0; a < tensor->rank; a++)
+        if (!position_is_plain(&s.read->read.positions[a]) && !is_shifted(c, side, &s.read->read.positions[a]))
+            return false;
+    return ring_has(s.read, point) && is_shifted_once(s.read) && has_all(s.read, s.own) && (s.panels || lies_along(planner, s.read, point));
+}
+
+/* ---- tiles ---- */
+
+static const Size *lines(Arena *arena, const Contract *c, int side)
+{
+    return size_constant(arena, side ? c->ring->right : c->ring->left);
+}
+
+/* So many points of an index a tile has. */
+const Size *ring_box(Arena *arena, const Contract *c, int side, const Index *index)
+{
+    const RingSide s = ring_side(c, side);
+    if (index == c->depth.list[c->depth.count - 1])
+        return size_constant(arena, RING_LINE / (int)dtype_size(c->packed));
+    if (index != s.low && index != s.high)
+        return size_constant(arena, 1);
+    if (!s.high)
+        return lines(arena, c, side);
+    const Size *low = size_op(arena, SIZE_MIN, size_extent(arena, s.low->origin), lines(arena, c, side));
+    return index == s.low ? low : size_op(arena, SIZE_DIV, lines(arena, c, side), low);
+}
+
+static const Size *times_tiles(Arena *arena, const Contract *c, int side, const Size *product)
+{
+    const RingSide s = ring_side(c, side);
+    for (int i = 0; i < s.own->count; i++) {
+        const Size *extent = size_extent(arena, s.own->list[i]->origin);
+        product = size_op(arena, SIZE_MUL, product, size_op(arena, SIZE_CEIL_DIV, extent, ring_box(arena, c, side, s.own->list[i])));
+    }
+    return product;
+}
+
+static const Size *count_tiles(Arena *arena, const Contract *c)
+{
+    const Size *product = size_constant(arena, 1);
+    const IndexSet *kept[] = { &c->batch, &c->kept_rows };
+    for (int s = 0; s < 2; s++)
+        for (int i = 0; i < kept[s]->count; i++)
+            product = size_op(arena, SIZE_MUL, product, size_extent(arena, kept[s]->list[i]->origin));
+    product = times_tiles(arena, c, 0, product);
+    return c->reduces ? product : times_tiles(arena, c, 1, product);
+}
+
+static double extent_of(const Planner *planner, const Index *index)
+{
+    const Extents *extents = planner->hints->extents;
+    int64_t extent = extents ? extents->of[index->origin->id] : -1;
+    return extent < 0 ? LINES_UNKNOWN : (double)extent;
+}
+
+/* What a product stores that others read has to be less than the product: they run after all of it. */
+static bool may_stand_alone(const Planner *planner, const Step *step, const Contract *c)
+{
+    bool all = !planner->plan->memory && !planner->hints->smallest_tiles && !step->scatters;
+    for (int o = 0; o < step->statement->output_count; o++)
+        all &= c->reduces || step->statement->outputs[o].tensor->origin != NULL;
+    return all;
+}
+
+void ring_choose(const Planner *planner, const Step *step, Contract *c)
+{
+    const RingTile *rings = planner->plan->target->grid->rings, *chosen = NULL;
+    bool forced = planner->hints->nests == NESTS_TILED;
+    double best = 0;
+    if (!rings || (c->packed != DTYPE_BF16 && c->packed != DTYPE_F16) || !may_stand_alone(planner, step, c) || !is_mapped(planner, c, 0) ||
+        !is_mapped(planner, c, 1))
+        return;
+    const RingSide left = ring_side(c, 0), right = ring_side(c, 1);
+    if (!forced && (planner_points(planner, left.own) < LINES_LEAST || planner_points(planner, right.own) < LINES_LEAST ||
+                    planner_points(planner, &c->depth) < DEPTH_LEAST))
+        return;
+    bool places = false;
+    for (int r = 0; r < step->root_count && c->reduces; r++)
+        places |= state_needs_place(step->roots[r]);
+    for (const RingTile *tile = rings; tile->left; tile++) {
+        double time = ceil(extent_of(planner, right.low) / tile->right) * (tile->right + TILE_COST);
+        if (forced != (tile[1].left == 0) || (places && tile->right > COLUMNS_OF_PLACES) || (chosen && time >= best))
+            continue;
+        best = time;
+        chosen = tile;
+    }
+    c->ring = chosen;
+    c->ring_tiles = size_named(planner->arena, arena_format(planner->arena, "ring_tiles_%d", step->id + 1), count_tiles(planner->arena, c));
+}

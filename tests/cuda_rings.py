@@ -1,0 +1,104 @@
+"""Products that Hopper's tensor cores make from a ring of tiles, and what can be wrong with them: tables for check_cuda.py."""
+
+import numpy as np
+
+import check_products
+
+# Sizes around the edges of tiles and slices.
+check_products.FEW.update({'line': [1, 40, 127, 128, 130, 257], 'column': [1, 65, 128, 129, 150], 'point': [1, 8, 64, 72, 130, 200],
+                           'token': [1, 5, 32, 100, 130], 'some': [1, 2, 3], 'head': [1, 2, 9]})
+
+
+
+def packed_narrow(maker):
+    """Documents one behind the other, as check_products has them, but of bf16, and longer than tiles."""
+    lengths = np.array([maker.rng.choice([1, 3, 64, 70, 130]) for _ in range(maker.rng.choice([1, 3, 5]))], np.int64)
+    starts = np.concatenate([[0], np.cumsum(lengths)[:-1]])
+    i, j, k = maker.rng.choice([1, 3]), maker.rng.choice([1, 10, 33, 130]), maker.rng.choice([8, 64, 72])
+    return [('Q', maker.values((i, j, k), 'b')), ('D', maker.values((int(lengths.sum()), k), 'b')), ('start', starts),
+            ('len', lengths)], ['-d', 'n=%d' % lengths.max()]
+
+
+
+def packed_far(maker):
+    """The last one goes past the end."""
+    (q, d, (name, starts), lengths), extents = packed_narrow(maker)
+    starts[-1] += 1
+    return [q, d, (name, starts), lengths], extents
+
+
+check_products.Maker.packed_narrow = packed_narrow
+check_products.Maker.packed_far = packed_far
+
+PRODUCT = ('A[line,point], B[column,point] -> [line,column]', 'A=line,point:b B=column,point:b')
+LARGEST = ('A[line,point], B[column,point] -> [line,column] | max column', 'A=line,point:b B=column,point:b')
+MAXSIM = ('Q[head,token,point], D[some,column,point] -> [head,token,some,column] | max column | sum token',
+          'Q=head,token,point:b D=some,column,point:b')
+LENGTHS = ('Q[head,token,point], D[some,column,point] -> [head,token,some,column] | where(@column < len[some], _, -inf) | max column | sum token',
+           'Q=head,token,point:h D=some,column,point:h len=some:column')
+CAUSAL = ('Q[line,point], K[column,point] -> [line,column] | where(@column <= @line, _ / 8, -inf) | logsumexp column',
+          'Q=line,point:h K=column,point:h')
+BATCH = ('A[some,head,line,point], B[some,column,point] -> [some,head,line,column] | _ + bias[column]',
+         'A=some,head,line,point:b B=some,column,point:b bias=column')
+BEST = ('A[line,point], B[some,column,point] -> [line,some,column] | max some column & argmax some column',
+        'A=line,point:h B=some,column,point:h')
+SEVERAL = ('A[line,some,point], B[column,some,point] -> [column,line]', 'A=line,some,point:b B=column,some,point:b')
+OUTER = ('A[some,line,point], B[head,column,point] -> [some,head,line,column]', 'A=some,line,point:h B=head,column,point:h')
+PACKED = ('Q[i,j,k], D[start[m]+n,k] -> [i,j,m,n] | where(@n < len[m], _, -inf) | max n | sum j', 'packed_narrow')
+PANELS = ('A[point,line], B[point,column] -> [line,column]', 'A=point,line:b B=point,column:b')
+ACROSS = ('A[line,point], B[point,column] -> [line,column] | max column', 'A=line,point:h B=point,column:h')
+DOWN = ('A[some,point,line], B[some,column,point] -> [some,line,column]', 'A=some,point,line:b B=some,column,point:b')
+ADDED = ('C[line,column]:f32 += A[line,point], B[column,point]', 'A=line,point:b B=column,point:b')
+
+RINGS = [PRODUCT, LARGEST, MAXSIM, LENGTHS, CAUSAL, BATCH, BEST, SEVERAL, OUTER, ADDED, PACKED, PANELS, ACROSS, DOWN]
+
+# What is wrong in templates/cuda/hopper.cu, as its sample shows, and how.
+TEMPLATE_FAULTS = [
+    ('tiles are not waited for', r's/barrier_wait\(&ring->full[^;]*;//'),
+    ('tiles come in the place of what is multiplied', r's/barrier_wait\(&ring->empty[^;]*;//'),
+    ('the phase that was', r's/turn->phase \^ 1\)/turn->phase)/'),
+    ('the phases never change', r's/turn->phase \^= [^;]*;//'),
+    ('more bytes are expected than come', r's/\+ RIGHT_N\) \* SLICE_N/+ RIGHT_N + 8) * SLICE_N/'),
+    ('fewer are', r's/\(LEFT_N \+ RIGHT_N\) \* SLICE_N/RIGHT_N * SLICE_N/'),
+    ('a stage is given back while it is multiplied', r's/wgmma_wait<1>/wgmma_wait<2>/'),
+    ('stages are given back in another order', r's/before = stage;/before = turn->stage > 0 ? 0 : 1;/'),
+    ('nobody gives the last stage back', r's/(settle[^;]*;)\n *if \(lane == 0\)\n[^;]*;/\1/'),
+    ('one warp gives a stage back for all', r's/\(GROUPS - 1\) \* GROUP \/ WARP/1/'),
+    ('a stage waits for the warp that brings', r's/\(GROUPS - 1\) \* GROUP \/ WARP/GROUPS * GROUP \/ WARP/'),
+    ('sums are taken before they are there', r's/wgmma_wait<0>\(\);//'),
+    ('products begin without a fence', r's/wgmma_fence\(\);//'),
+    ('products are in no group', r's/wgmma_commit\(\);//'),
+    ('copies do not see the barriers', r's/barriers_ready\(\);//'),
+    ('threads do not, either', r's/(barriers_ready\(\);\n *\}\n *)__syncthreads\(\);/\1/'),
+    ('more registers than there are', r's/registers_fewer<40>/registers_fewer<104>/'),
+    ('points in another order than those of the other side', r's/right \+ 2 \* points/right + 2 * (points ^ 1)/'),
+    ('lines as they would be without a swizzle', r's/left \+ 2 \* points/left + 8 * points/'),
+    ('the sums before are added', r's/slice \+ points > 0/1/'),
+    ('only the last slice counts', r's/slice \+ points > 0/points > 0/'),
+    ('both groups multiply the same lines', r's/GROUP - 1\) \* 64/GROUP - 1) * 0/'),
+    ('half of the points are left out', r's/slice \* SLICE_N/slice \/ 2 * SLICE_N/'),
+    ('columns that are not there are taken', r's/if \(EDGE && [^;]*;//'),
+    ('an edge is not seen', r's/j_first \+ RIGHT_N <= tile/j_first <= tile/'),
+    ('lanes of a row do not merge', r's/int apart = 2;/int apart = 1;/'),
+    ('lanes have each other\'s columns', r's/threadIdx.x % 4 \* 2/threadIdx.x % 2 * 2/'),
+    ('rows 8 apart are one', r's/r \* 8 \+ \(int\)threadIdx/r * 0 + (int)threadIdx/'),
+    ('blocks do not agree which tiles they make', r's/number \+= gridDim.x/number += 1/'),
+]
+
+# The same in what the emitter writes, with an expression that shows it.
+RING_FAULTS = [
+    ('bytes are expected of lines that no box has', MAXSIM, r's/\(int\)\(token_box \* head_box\) \+ RIGHT_1/LEFT_1 + RIGHT_1/'),
+    ('lengths are not looked at', LENGTHS, r's/size_min\(extent_column, limit\)/extent_column/g'),
+    ('lines past the box are stored', MAXSIM, r's/place < [a-z_0-9]* \* [a-z_0-9]* && //'),
+    ('tiles meet in another order', OUTER, r's/side % high, right = side \/ high/side \/ right_tiles, right = side % high/'),
+    ('the indices of a slice are in another order', SEVERAL, r's/some = rest;/some = 0;/'),
+    ('columns at the edge are stored', ADDED, r's/if \(EDGE && [^;]*;//'),
+    ('documents begin where the first does', PACKED, r's/tile.n_shift = [^;]*;/tile.n_shift = 0;/'),
+    ('a document out of range is not noticed', (PACKED[0], 'packed_far'), r's/FAIL\(f, OUT[^;]*;/;/g'),
+    ('panels meet in one place', PANELS, r's/\[panel \* SLICE_1\], &f->left_1/[0], \&f->left_1/'),
+    ('a panel begins where the one before it does', PANELS, r's/panels_of\(ring->right/matrix_of(ring->right/'),
+    ('points of panels as those of lines', PANELS, r's/right \+ 128 \* points/right + 2 * points/'),
+    ('panels are multiplied as lines are', ACROSS, r's/wgmma_f16_128<0, 1>/wgmma_f16_128<0, 0>/'),
+    ('all panels have the first one\'s lines', DOWN, r's/line_first \+ panel \* SLICE_1/line_first/'),
+    ('a tile is left out', MAXSIM, r's/number < tiles;/number < tiles - 1;/g'),
+]

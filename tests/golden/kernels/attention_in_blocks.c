@@ -1,0 +1,1537 @@
+/* einc compile 'qd,kd->qk | where(@q >= @k, _, -inf) | softmax k | * kv -> qv' -o attention_in_blocks.c -d q=2048,k=65536,d=64,v=64 --target avx512
+ *
+ *     qd, kd -> qk | where(@q >= @k, _, -inf) | softmax k | _ * kv -> qv
+ *
+ * target avx512, 16 lanes
+ * launch 1: block of q: tile_1_1 = min(128, q)
+ *   steps 1 to 8 for each block of k: sweep_1 = max(min(512, k), 1)
+ *   step 1: store tmp1[q,k] = where(@q >= @k, sum[d](A[q,d] * B[k,d]), -(inf))
+ *     tiles of 14 x 32: rows q, columns k, contracted d, rows in place
+ *     loops q k, 16 lanes along k
+ *   step 2: store tmp2[q] = max(before(tmp5[q]), max[k](where(@q >= @k, tmp1[q,k], -(inf))))
+ *     loops q, 16 lanes along k
+ *   step 3: store tmp3[q,k] = where(@q >= @k, where(tmp2[q] == -inf, 0, exp(tmp1[q,k] - tmp2[q])), 0)
+ *     loops q k, 16 lanes along k
+ *   step 4: store tmp6[q] = sum[k](where(@q >= @k, tmp3[q,k], 0))
+ *     loops q, 16 lanes along k
+ *   step 5: store tmp7[q] = where(tmp2[q] == -inf, 1, exp(before(tmp5[q]) - tmp2[q]))
+ *     loops q, 16 lanes along q
+ *   step 6: store tmp5[q] = tmp2[q]
+ *     loops q, 16 lanes along q
+ *   step 7: store tmp4[q] = (before(tmp4[q]) * tmp7[q]) + tmp6[q]
+ *     loops q, 16 lanes along q
+ *   step 8: store tmp8[q,v] = (before(tmp8[q,v]) * tmp7[q]) + sum[k](tmp3[q,k] * C[k,v])
+ *     tiles of 14 x 32: rows q, columns v, contracted k, rows in place
+ *     loops q v, 16 lanes along v
+ *   step 9: store out[q,v] = tmp8[q,v] / where(tmp4[q] == 0, 1, tmp4[q])
+ *     loops q v, 16 lanes along v, stride 1 expected: out axis 1
+ * tmp1: a block, row_tmp1 * tile_1_1 * 4 bytes
+ * tmp2: a block, tile_1_1 * 4 bytes
+ * tmp3: in the place of tmp1
+ * tmp4: a block, tile_1_1 * 4 bytes
+ * tmp5: a block, tile_1_1 * 4 bytes
+ * tmp6: a block, tile_1_1 * 4 bytes
+ * tmp7: a block, tile_1_1 * 4 bytes
+ * tmp8: a block, row_tmp8 * tile_1_1 * 4 bytes
+ * workspace workers * (align(row_tmp1 * tile_1_1 * 4, 64) + align(tile_1_1 * 4, 64) + align(tile_1_1 * 4, 64)
+ *         + align(tile_1_1 * 4, 64) + align(tile_1_1 * 4, 64) + align(tile_1_1 * 4, 64)
+ *         + align(row_tmp8 * tile_1_1 * 4, 64) + align(align(sweep_1, 32) * d * 4, 64)
+ *         + align((1 + min(1, align(sweep_1, 32) * d / 163841) * 7) * (d + 16) * 56, 64)
+ *         + align(min(1, d / 1025) * align(sweep_1, 32) * 448, 64) + align(align(v, 32) * sweep_1 * 4, 64)
+ *         + align((1 + min(1, align(v, 32) * sweep_1 / 163841) * 7) * (sweep_1 + 16) * 56, 64)
+ *         + align(min(1, sweep_1 / 1025) * align(v, 32) * 448, 64) + 64) */
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#ifndef ATTENTION_IN_BLOCKS_H
+#define ATTENTION_IN_BLOCKS_H
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#ifndef EINC_HOST
+#define EINC_HOST
+/* Whose threads and messages. Every member may be 0, and so may the pointer to it. parallel_for runs
+ * task(argument, index, worker) once for every 0 <= index < tasks, in any order, at once on up to `workers` threads,
+ * 0 <= worker < workers, no two calls with the same worker at once; it returns 0, or a number that the kernel gives back. */
+typedef struct einc_host {
+    void *(*alloc)(void *user, size_t bytes, size_t align);
+    void (*free)(void *user, void *memory);
+    int (*parallel_for)(void *user, int64_t tasks, void (*task)(void *argument, int64_t index, int worker), void *argument);
+    int workers;
+    int (*cancelled)(void *user);
+    void (*error)(void *user, int code, const char *message);
+    void *user;
+} einc_host;
+#endif
+
+/* Strides count elements, and may be 0 or negative; data need not be aligned. An array of rank 0 has no shape.
+ * Complex numbers are two floats, f16 and bf16 their 16 bits, bool one byte. */
+typedef struct attention_in_blocks_args {
+    struct {    /* input, f32 */
+        const float *data;
+        int64_t shape[2], stride[2];
+    } A;
+    struct {    /* input, f32 */
+        const float *data;
+        int64_t shape[2], stride[2];
+    } B;
+    struct {    /* input, f32 */
+        const float *data;
+        int64_t shape[2], stride[2];
+    } C;
+    struct {    /* output, f32[q,v] */
+        float *data;
+        int64_t shape[2], stride[2];
+    } out;
+} attention_in_blocks_args;
+
+/* The bytes of workspace that attention_in_blocks() wants for these shapes and so many workers. 0, or why not. */
+int attention_in_blocks_workspace(const attention_in_blocks_args *args, int workers, size_t *bytes);
+
+/* Runs the kernel. `workspace` is aligned to 64 bytes; NULL host: one thread. 0, or a negative number: -2 an argument
+ * that has no meaning, -3 shapes that do not fit, -4 too small a workspace (nothing was written), -7 cancelled,
+ * -16 and below a position out of range (outputs are then undefined). Thread-safe. */
+int attention_in_blocks(const attention_in_blocks_args *args, void *workspace, size_t bytes, const einc_host *host);
+
+#ifdef __cplusplus
+}
+#endif
+#endif
+
+/* What a kernel returns when it is not 0; a read out of range is OUT_OF_RANGE - the number of the operand. */
+enum { BAD_ARGUMENT = -2, BAD_SHAPES = -3, BAD_WORKSPACE = -4, BAD_MACHINE = -6, CANCELLED = -7, OUT_OF_RANGE = -16 };
+
+#if defined(__clang__)
+#define KERNEL __attribute__((target("avx512f,avx512bw,avx512dq,avx512vl,avx2,fma,f16c")))
+#elif defined(__GNUC__)
+#define KERNEL __attribute__((noipa, target("avx512f,avx512bw,avx512dq,avx512vl,avx2,fma,f16c")))
+#else
+#define KERNEL
+#endif
+
+#include <math.h>
+
+/* Most kernels need no more of math.h, which takes longer to read than they do. */
+#if !defined(INFINITY) && defined(__GNUC__)
+#define INFINITY (__builtin_inff())
+#define NAN (__builtin_nanf(""))
+#elif !defined(INFINITY)
+#include <math.h>
+#endif
+
+/* Whether vectors are GNU vectors; without them LANES is 1 and each vector type is its element. They only pass between
+ * functions that are inlined, so that the ABI is no concern. */
+#if defined(__GNUC__) && !defined(EINC_SCALAR)
+#define EINC_VECTORS 1
+#pragma GCC diagnostic ignored "-Wpsabi"
+#else
+#define EINC_VECTORS 0
+#endif
+
+/* Helpers are inlined; all functions are for the same instruction set. */
+#ifdef __GNUC__
+#define INLINE static inline __attribute__((always_inline, unused, target("avx512f,avx512bw,avx512dq,avx512vl,avx2,fma,f16c")))
+#else
+#define INLINE static inline
+#endif
+
+/* Of what is long and seldom in a hurry one copy keeps the compile short. */
+#if defined(__GNUC__) && !defined(__clang__)
+#define APART static __attribute__((noinline, noclone, unused, target("avx512f,avx512bw,avx512dq,avx512vl,avx2,fma,f16c")))
+#elif defined(__GNUC__)
+#define APART static __attribute__((noinline, unused, target("avx512f,avx512bw,avx512dq,avx512vl,avx2,fma,f16c")))
+#else
+#define APART static
+#endif
+
+#if EINC_VECTORS
+#define LANES 16
+#else
+#define LANES 1
+#endif
+
+/* Whether __builtin_shuffle is there; clang needs loops for it to see through. */
+#if EINC_VECTORS && !defined(__clang__)
+#define EINC_SHUFFLES 1
+#else
+#define EINC_SHUFFLES 0
+#endif
+
+/* Before a loop over lanes that is to become a handful of shuffles. */
+#if EINC_VECTORS && !defined(__clang__)
+#define UNROLL _Pragma("GCC unroll 16")
+#else
+#define UNROLL
+#endif
+
+/* Asks for the cache line at p, which need not be one that may be read. */
+#ifdef __GNUC__
+#define PREFETCH(p) __builtin_prefetch((p), 0, 3)
+#else
+#define PREFETCH(p) ((void)(p))
+#endif
+
+/* The same into the second cache, for what is read later than the first would keep it. */
+#ifdef __GNUC__
+#define PREFETCH_FAR(p) __builtin_prefetch((p), 0, 2)
+#else
+#define PREFETCH_FAR(p) ((void)(p))
+#endif
+
+/* A vector stays in its register: gcc would load it again for each use, and loads are scarcer than copies. */
+#if defined(__GNUC__) && !defined(__clang__)
+#define HOLD(x) __asm__("" : "+v"(x))
+#else
+#define HOLD(x) ((void)0)
+#endif
+
+/* At the beginning of a function whose a * b + c is to be one instruction where the machine has it. */
+#ifdef __clang__
+#define CONTRACT _Pragma("clang fp contract(fast)")
+#else
+#define CONTRACT
+#endif
+
+#if EINC_VECTORS
+typedef float f32v __attribute__((vector_size(4 * LANES)));
+#else
+typedef float f32v;
+#endif
+
+#if EINC_VECTORS
+typedef int32_t i32v __attribute__((vector_size(4 * LANES)));
+#else
+typedef int32_t i32v;
+#endif
+
+#if EINC_VECTORS
+typedef uint32_t u32v __attribute__((vector_size(4 * LANES)));
+#else
+typedef uint32_t u32v;
+#endif
+
+/* A truth per lane: 0 or -1 in a vector, 0 or 1 in a scalar. */
+typedef i32v boolv;
+
+#ifdef __GNUC__
+#define UNALIGNED __attribute__((aligned(1), may_alias))
+#else
+#define UNALIGNED
+#endif
+
+typedef float f32u UNALIGNED;
+
+INLINE f32v splat_f32v(float x)
+{
+#if EINC_VECTORS
+    f32v zero = {0};
+    return x - zero;    /* which keeps -0 */
+#else
+    return x;
+#endif
+}
+
+INLINE u32v bits_f32v(f32v x)
+{
+    u32v bits;
+    memcpy(&bits, &x, sizeof bits);
+    return bits;
+}
+
+INLINE f32v from_bits_f32v(u32v bits)
+{
+    f32v x;
+    memcpy(&x, &bits, sizeof x);
+    return x;
+}
+
+INLINE float lane_f32v(f32v x, int l)
+{
+#if EINC_VECTORS
+    return x[l];
+#else
+    (void)l;
+    return x;
+#endif
+}
+
+/* 0, 1, 2, ... */
+INLINE i32v lanes_i32v(void)
+{
+    static const int32_t lanes[] = { 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15 };
+    i32v x;
+    memcpy(&x, lanes, sizeof x);
+    return x;
+}
+
+/* The first `count` lanes. */
+INLINE boolv first_boolv(int count)
+{
+    return lanes_i32v() < count;
+}
+
+INLINE f32v select_f32v(boolv m, f32v a, f32v b)
+{
+#if EINC_VECTORS
+    return (f32v)((m & (i32v)a) ^ (~m & (i32v)b));
+#else
+    return m ? a : b;
+#endif
+}
+
+/* One lane after the other. */
+APART u32v load_lanes_u32v(const void *p, int64_t stride, int count)
+{
+    uint32_t lanes[LANES];
+    u32v x;
+    if (count == LANES) {
+        UNROLL
+        for (int l = 0; l < LANES; l++)
+            memcpy(&lanes[l], (const char *)p + 4 * stride * l, 4);
+    } else {
+        for (int l = 0; l < LANES; l++)
+            memcpy(&lanes[l], (const char *)p + 4 * stride * (l < count ? l : 0), 4);
+    }
+    memcpy(&x, lanes, sizeof x);
+    return x;
+}
+
+/* One lane after the other. */
+APART void store_lanes_u32v(void *p, int64_t stride, u32v x, int count)
+{
+    uint32_t lanes[LANES];
+    memcpy(lanes, &x, sizeof x);
+    for (int l = 0; l < count; l++)
+        memcpy((char *)p + 4 * stride * l, &lanes[l], 4);
+}
+
+INLINE u32v load_u32v(const void *p, int64_t stride, int count)
+{
+    u32v x;
+    if (stride == 1 && count == LANES) {
+        memcpy(&x, p, sizeof x);
+        return x;
+    }
+#if EINC_VECTORS && LANES >= 4
+    if (stride == 1) {
+        uint16_t m = (uint16_t)((1u << count) - 1);
+        u32v zero = {0};
+        uint32_t first;
+        memcpy(&first, p, 4);
+        x = first | zero;
+        __asm__("vmovdqu32 (%1), %0%{%2%}" : "+v"(x) : "r"(p), "Yk"(m) : "memory");
+        return x;
+    }
+#endif
+    return load_lanes_u32v(p, stride, count);
+}
+
+INLINE void store_u32v(void *p, int64_t stride, u32v x, int count)
+{
+    if (stride == 1 && count == LANES) {
+        memcpy(p, &x, sizeof x);
+        return;
+    }
+#if EINC_VECTORS && LANES >= 4
+    if (stride == 1) {
+        uint16_t m = (uint16_t)((1u << count) - 1);
+        __asm__ volatile("vmovdqu32 %1, (%0)%{%2%}" : : "r"(p), "v"(x), "Yk"(m) : "memory");
+        return;
+    }
+#endif
+    store_lanes_u32v(p, stride, x, count);
+}
+
+/* a * b + c, rounded once; gcc contracts it by itself only in its own dialects of C. */
+INLINE f32v fma_f32v(f32v a, f32v b, f32v c)
+{
+#if EINC_VECTORS && !defined(__clang__) && LANES == 16
+    return __builtin_ia32_vfmaddps512_mask(a, b, c, (uint16_t)-1, 4);
+#elif EINC_VECTORS && !defined(__clang__) && LANES >= 4
+    __asm__("vfmadd231ps %2, %1, %0" : "+v"(c) : "%v"(a), "vm"(b));
+    return c;
+#else
+    CONTRACT
+    return a * b + c;
+#endif
+}
+
+/* p * x + c: one step of a polynomial. */
+INLINE f32v horner_f32v(f32v p, f32v x, float c)
+{
+    return fma_f32v(p, x, splat_f32v(c));
+}
+
+/* The greater, and b where either is NaN. */
+INLINE f32v greater_f32v(f32v a, f32v b)
+{
+#if EINC_VECTORS && !defined(__clang__) && LANES >= 4
+    __asm__("vmaxps %2, %1, %0" : "=v"(a) : "v"(a), "vm"(b));
+    return a;
+#else
+    return select_f32v(a > b, a, b);
+#endif
+}
+
+/* The lesser, and b where either is NaN. */
+INLINE f32v lesser_f32v(f32v a, f32v b)
+{
+#if EINC_VECTORS && !defined(__clang__) && LANES >= 4
+    __asm__("vminps %2, %1, %0" : "=v"(a) : "v"(a), "vm"(b));
+    return a;
+#else
+    return select_f32v(a < b, a, b);
+#endif
+}
+
+/* The greater; NaN where either is: the instruction gives a where that is NaN, and what it loses of b comes after. The
+ * way through a, which may be an accumulator, is the short one. */
+INLINE f32v max_f32v(f32v a, f32v b)
+{
+#if EINC_VECTORS && LANES >= 4
+    f32v r;
+    uint16_t nan;
+    __asm__("vcmpps $3, %3, %3, %1\n\tvmaxps %2, %3, %0\n\tvmovaps %3, %0%{%1%}"
+            : "=&v"(r), "=&Yk"(nan) : "v"(a), "v"(b));
+    return r;
+#else
+    return select_f32v(b != b, b, greater_f32v(b, a));
+#endif
+}
+
+INLINE float max_f32(float a, float b)
+{
+    return b > a || b != b ? b : a;
+}
+
+INLINE f32v load_f32v(const f32u *p, int64_t stride, int count)
+{
+    return from_bits_f32v(load_u32v(p, stride, count));
+}
+
+INLINE void store_f32v(f32u *p, int64_t stride, f32v x, int count)
+{
+    store_u32v(p, stride, bits_f32v(x), count);
+}
+
+/* x * 2^n for whole n from -252 to 254, rounded once. */
+INLINE f32v scale_f32v(f32v x, f32v n)
+{
+#if EINC_VECTORS && LANES >= 4
+    __asm__("vscalefps %2, %1, %0" : "=v"(x) : "v"(x), "v"(n));
+    return x;
+#else
+    u32v sum = bits_f32v(n + splat_f32v(12583166.0f)), half = sum >> 1;
+    return x * from_bits_f32v(half << 23) * from_bits_f32v((sum - half) << 23);
+#endif
+}
+
+/* e^x for |x| <= ln 2 / 2; relative error 2^-23.4. */
+INLINE f32v exp_near_f32v(f32v x)
+{
+    f32v p = splat_f32v(8.28957744e-3f);
+    p = horner_f32v(p, x, 4.18978222e-2f);
+    p = horner_f32v(p, x, 1.66676491e-1f);
+    p = horner_f32v(p, x, 4.99991506e-1f);
+    p = horner_f32v(p, x, 9.99999702e-1f);
+    return horner_f32v(p, x, 1.0f);
+}
+
+/* n, the whole number nearest to (high - low) / ln 2, and what is left of high - low without n * ln 2. `low` is small;
+ * ln 2 is in two parts, the first so short that its product with n is exact. */
+INLINE f32v exp_rest_f32v(f32v high, f32v low, f32v *n)
+{
+    f32v shift = splat_f32v(12582912.0f);
+    *n = fma_f32v(high - low, splat_f32v(1.44269504f), shift) - shift;
+    f32v rest = fma_f32v(*n, splat_f32v(-0.693359375f), high);
+    return fma_f32v(*n, splat_f32v(2.12194440e-4f), rest) - low;
+}
+
+INLINE f32v exp_f32v(f32v x)
+{
+    x = lesser_f32v(splat_f32v(89.0f), greater_f32v(splat_f32v(-104.0f), x));
+    f32v n, rest = exp_rest_f32v(x, splat_f32v(0), &n);
+    return scale_f32v(exp_near_f32v(rest), n);
+}
+
+/* Lane l of the result is lane l ^ n, for n less than LANES: the partner in a fold. */
+INLINE f32v flip_f32v(f32v x, int n)
+{
+#if EINC_SHUFFLES
+    return __builtin_shuffle(x, lanes_i32v() ^ n);
+#else
+    float lanes[LANES], others[LANES];
+    memcpy(lanes, &x, sizeof x);
+    for (int l = 0; l < LANES; l++)
+        others[l] = lanes[l ^ n];
+    memcpy(&x, others, sizeof x);
+    return x;
+#endif
+}
+
+INLINE float fold_sum_f32v(f32v x)
+{
+    if (LANES > 8)
+        x = x + flip_f32v(x, 8);
+    if (LANES > 4)
+        x = x + flip_f32v(x, 4);
+    if (LANES > 2)
+        x = x + flip_f32v(x, 2);
+    if (LANES > 1)
+        x = x + flip_f32v(x, 1);
+    return lane_f32v(x, 0);
+}
+
+/* Whether so many numbers, of whole vectors, are finite: others times 0 are NaN. */
+INLINE int are_finite_f32(const float *x, int64_t count)
+{
+    f32v sum = splat_f32v(0.0f);
+    for (int64_t i = 0; i < count; i += LANES)
+        sum = sum + load_f32v(x + i, 1, LANES) * 0.0f;
+    return fold_sum_f32v(sum) == 0;
+}
+
+INLINE float fold_max_f32v(f32v x)
+{
+    if (LANES > 8)
+        x = max_f32v(x, flip_f32v(x, 8));
+    if (LANES > 4)
+        x = max_f32v(x, flip_f32v(x, 4));
+    if (LANES > 2)
+        x = max_f32v(x, flip_f32v(x, 2));
+    if (LANES > 1)
+        x = max_f32v(x, flip_f32v(x, 1));
+    return lane_f32v(x, 0);
+}
+
+/* In each square of 2n by 2n the two n by n corners off the diagonal change places. */
+INLINE void exchange_f32v(f32v *x, int n)
+{
+    const boolv upper = (lanes_i32v() & n) != 0;
+    UNROLL
+    for (int pair = 0; pair < LANES / 2; pair++) {
+        const int i = pair / n * 2 * n + pair % n;
+        const f32v a = x[i], b = x[i + n];
+        x[i] = select_f32v(upper, flip_f32v(b, n), a);
+        x[i + n] = select_f32v(upper, b, flip_f32v(a, n));
+    }
+}
+
+/* Lane j of x[i] becomes lane i of x[j]. */
+APART void transpose_f32v(f32v *x)
+{
+    if (LANES > 1)
+        exchange_f32v(x, 1);
+    if (LANES > 2)
+        exchange_f32v(x, 2);
+    if (LANES > 4)
+        exchange_f32v(x, 4);
+    if (LANES > 8)
+        exchange_f32v(x, 8);
+}
+
+/* What turn_f32() does, for less than whole squares: short rows, or columns, one at a time. */
+APART void turn_part_f32(f32u *to, int64_t to_column, int64_t to_row, const f32u *from, int64_t from_row, int64_t from_column,
+                         int rows, int columns)
+{
+    f32v x[LANES];
+    if (4 * columns <= LANES) {
+        for (int c = 0; c < columns; c++)
+            store_f32v(to + c * to_column, to_row, load_f32v(from + c * from_column, from_row, rows), rows);
+        return;
+    }
+    if (4 * rows <= LANES) {
+        for (int r = 0; r < rows; r++)
+            store_f32v(to + r * to_row, to_column, load_f32v(from + r * from_row, from_column, columns), columns);
+        return;
+    }
+    for (int r = 0; r < LANES; r++)
+        x[r] = load_f32v(from + (r < rows ? r : 0) * from_row, from_column, columns);
+    transpose_f32v(x);
+    for (int c = 0; c < columns; c++)
+        store_f32v(to + c * to_column, to_row, x[c], rows);
+}
+
+/* to[c * to_column + r * to_row] = from[r * from_row + c * from_column], for so many rows and columns, at most LANES. What
+ * is `soon`, so many lines `line` apart, is asked for: the next squares, which are no stream that the machine sees. */
+APART void turn_f32(f32u *to, int64_t to_column, int64_t to_row, const f32u *from, int64_t from_row, int64_t from_column,
+                    int rows, int columns, const f32u *soon, int64_t line)
+{
+    f32v x[LANES];
+    for (int r = 0; r < LANES; r++)
+        PREFETCH_FAR(soon + r * line);
+    if (rows < LANES || columns < LANES || from_column != 1 || to_row != 1) {
+        turn_part_f32(to, to_column, to_row, from, from_row, from_column, rows, columns);
+        return;
+    }
+    UNROLL
+    for (int r = 0; r < LANES; r++)
+        x[r] = load_f32v(from + r * from_row, 1, LANES);
+    if (LANES > 1)
+        exchange_f32v(x, 1);
+    if (LANES > 2)
+        exchange_f32v(x, 2);
+    if (LANES > 4)
+        exchange_f32v(x, 4);
+    if (LANES > 8)
+        exchange_f32v(x, 8);
+    UNROLL
+    for (int c = 0; c < LANES; c++)
+        store_f32v(to + c * to_column, 1, x[c], LANES);
+}
+
+/* Helpers that run once a call are for any machine, whatever the kernel's instruction set. */
+#ifdef __GNUC__
+#define PLAIN static inline __attribute__((unused))
+#else
+#define PLAIN static inline
+#endif
+
+/* What a formula has dozens of: one copy keeps the compile short. */
+#ifdef __GNUC__
+#define SHARED static __attribute__((noinline, unused))
+#else
+#define SHARED static
+#endif
+
+#define SIZE_TOO_LARGE INT64_MAX
+
+PLAIN int64_t size_min(int64_t a, int64_t b)
+{
+    return a < b ? a : b;
+}
+
+PLAIN int64_t size_max(int64_t a, int64_t b)
+{
+    return a > b ? a : b;
+}
+
+SHARED int64_t size_add(int64_t a, int64_t b)
+{
+    return a > SIZE_TOO_LARGE - b ? SIZE_TOO_LARGE : a + b;
+}
+
+SHARED int64_t size_mul(int64_t a, int64_t b)
+{
+    if (a == SIZE_TOO_LARGE || b == SIZE_TOO_LARGE)
+        return SIZE_TOO_LARGE;
+    return b && a > SIZE_TOO_LARGE / b ? SIZE_TOO_LARGE : a * b;
+}
+
+SHARED int64_t size_div(int64_t a, int64_t b)
+{
+    if (a == SIZE_TOO_LARGE || b == SIZE_TOO_LARGE)
+        return SIZE_TOO_LARGE;
+    return b ? a / b : a;
+}
+
+SHARED int64_t size_ceil_div(int64_t a, int64_t b)
+{
+    if (a == SIZE_TOO_LARGE || b == SIZE_TOO_LARGE)
+        return SIZE_TOO_LARGE;
+    return b ? a / b + (a % b != 0) : a;
+}
+
+/* Up to a multiple of the unit. */
+SHARED int64_t size_align(int64_t a, int64_t unit)
+{
+    return a > SIZE_TOO_LARGE - unit ? SIZE_TOO_LARGE : (a + unit - 1) / unit * unit;
+}
+
+/* Whether a shape is one; axes of size 1 get stride 0, so that they stretch. */
+PLAIN int settle(const int64_t *shape, int64_t *stride, int rank)
+{
+    for (int a = 0; a < rank; a++) {
+        if (shape[a] < 0)
+            return 0;
+        if (shape[a] == 1)
+            stride[a] = 0;
+    }
+    return 1;
+}
+
+PLAIN int is_shape(const int64_t *shape, int rank)
+{
+    for (int a = 0; a < rank; a++)
+        if (shape[a] < 0)
+            return 0;
+    return 1;
+}
+
+/* The common size of two axes, where 1 gives way; -1 when they disagree. */
+PLAIN int64_t meet(int64_t a, int64_t b)
+{
+    return a == b || b == 1 ? a : a == 1 ? b : -1;
+}
+
+/* One call: the operands, what follows from their shapes, and where tasks report a failure. */
+typedef struct Frame {
+    attention_in_blocks_args in;    /* strides of axes of size 1 are 0 here */
+    int64_t extent_q;
+    int64_t extent_d;
+    int64_t extent_k;
+    int64_t extent_v;
+    int64_t tile_1_1;
+    int64_t sweep_1;
+    int64_t units_1;
+    int64_t row_tmp1;
+    int64_t at_tmp2;
+    int64_t at_tmp4;
+    int64_t at_tmp5;
+    int64_t at_tmp6;
+    int64_t at_tmp7;
+    int64_t at_tmp8;
+    int64_t row_tmp8;
+    int64_t at_panels_1;
+    int64_t at_packed_1;
+    int64_t at_kept_1;
+    int64_t at_panels_8;
+    int64_t at_packed_8;
+    int64_t at_kept_8;
+    int64_t at_finite_8;
+    int64_t per_worker;
+    int64_t grain_1, tasks_1;
+    int unit_9;    /* the lanes' strides are 1 */
+    int64_t shared;
+    char *workspace;
+    const einc_host *host;
+    int *status;
+} Frame;
+
+/* The first failure counts. Tasks run on several threads, so the status is read and written whole. */
+#ifdef __GNUC__
+#define STATUS(f) __atomic_load_n((f)->status, __ATOMIC_RELAXED)
+#define FAIL(f, code) __atomic_store_n((f)->status, (code), __ATOMIC_RELAXED)
+#else
+#define STATUS(f) (*(volatile int *)(f)->status)
+#define FAIL(f, code) (*(volatile int *)(f)->status = (code))
+#endif
+
+static int is_stopped(const Frame *f)
+{
+    if (STATUS(f) == 0 && f->host && f->host->cancelled && f->host->cancelled(f->host->user))
+        FAIL(f, CANCELLED);
+    return STATUS(f) != 0;
+}
+
+/* tmp1[q,k] = where(@q >= @k, sum[d](A[q,d] * B[k,d]), -(inf)) */
+enum { ROWS_1 = 14, VECTORS_1 = 2, COLUMNS_1 = VECTORS_1 * LANES, DEPTH_1 = 1024, NEAR_1 = 163840, BLOCK_1 = 8 };
+
+/* Packs the panel of `count` columns. */
+KERNEL static void pack_columns_1(const Frame *f, char *own, int64_t k, int64_t depth, int64_t place,
+        int64_t from_point, int64_t to_point, int count)
+{
+    const int64_t at_panels_1 = f->at_panels_1;
+    const f32u *B = (const f32u *)f->in.B.data;
+    const int64_t B_0 = f->in.B.stride[0], B_1 = f->in.B.stride[1];
+    float *panels_1 = (float *)(own + at_panels_1);
+    for (int v = 0; v * LANES < count; v++) {
+        float *to = panels_1 + place * depth + from_point * COLUMNS_1 + v * LANES;
+        for (int64_t d = from_point; d < to_point; d += LANES) {
+            const int lanes = (int)size_min(LANES, to_point - d);
+            const f32u *from = B + (k + v * LANES) * B_0 + d * B_1;
+            turn_f32(to, COLUMNS_1, 1, from, B_0, B_1, (int)size_min(LANES, count - v * LANES), lanes, from
+                    + LANES * (B_0), B_0);
+            to += lanes * COLUMNS_1;
+        }
+    }
+}
+
+/* Packs `height` rows. */
+KERNEL static void pack_rows_1(const Frame *f, char *own, int64_t q, int64_t depth, int height)
+{
+    const int64_t extent_d = f->extent_d, at_packed_1 = f->at_packed_1;
+    const f32u *A = (const f32u *)f->in.A.data;
+    const int64_t A_0 = f->in.A.stride[0], A_1 = f->in.A.stride[1];
+    float *packed_1 = (float *)(own + at_packed_1);
+    for (int r = 0; r < height; r++) {
+        const int64_t q_at = q + r;
+        float *to = packed_1 + r * (depth + 16);
+        for (int64_t d = 0; d < extent_d; d += LANES) {
+            const int lanes = (int)size_min(LANES, extent_d - d);
+            store_f32v(to, 1, load_f32v(A + q_at * A_0 + d * A_1, A_1, lanes), lanes);
+            to += lanes;
+        }
+    }
+}
+
+/* The sums of `height` rows and one panel. They go on from `start`, where a row's are start_step further than the row's
+ * before; with NULL they begin. A row's points are k_step apart, rows row_step. Meanwhile what is needed next comes nearer:
+ * `ahead`, so many bytes for each point. Loops over rows are unrolled, so that the sums have registers, and left early where
+ * a tile is low: a comparison for each row costs nothing beside its products. The sums of rows that a tile has not stay as
+ * they start: there are starts for them. */
+INLINE void multiply_1(int height, const f32u *rows, int64_t row_step, int64_t k_step, const float *panel,
+                       int64_t depth, const char *ahead, int64_t ahead_step, const f32u *start, int64_t start_step,
+                       f32v sums[ROWS_1][VECTORS_1])
+{
+    UNROLL
+    for (int r = 0; r < ROWS_1; r++) {
+        UNROLL
+        for (int v = 0; v < VECTORS_1; v++)
+            sums[r][v] = splat_f32v(0.0f);
+    }
+    if (start) {
+        UNROLL
+        for (int r = 0; r < ROWS_1; r++) {
+            UNROLL
+            for (int v = 0; v < VECTORS_1; v++)
+                sums[r][v] = load_f32v(start + r * start_step + v * LANES, 1, LANES);
+        }
+    }
+    for (int64_t k = 0; k < depth; k++) {
+        f32v right[VECTORS_1];
+        PREFETCH(ahead);
+        ahead += ahead_step;
+        UNROLL
+        for (int v = 0; v < VECTORS_1; v++)
+            right[v] = load_f32v(panel + v * LANES, 1, LANES);
+        UNROLL
+        for (int r = 0; r < ROWS_1; r++) {
+            if (r >= height)
+                break;
+            f32v left = splat_f32v(rows[r * row_step]);
+            HOLD(left);
+            UNROLL
+            for (int v = 0; v < VECTORS_1; v++) {
+                sums[r][v] = fma_f32v(left, right[v], sums[r][v]);
+            }
+        }
+        rows += k_step;
+        panel += COLUMNS_1;
+    }
+}
+
+/* One tile, and what becomes of its sums: they are kept, a row kept_step behind the one before, or with NULL for `kept`
+ * taken by what follows the product. */
+KERNEL static void tile_1(int height, const f32u *rows, int64_t row_step, int64_t k_step, const float *panel,
+        int64_t depth, const char *ahead, int64_t ahead_step, const f32u *start, int64_t start_step, f32u *kept,
+        int64_t kept_step, f32u *result, int64_t result_step)
+{
+    f32v sums[ROWS_1][VECTORS_1];
+    multiply_1(height, rows, row_step, k_step, panel, depth, ahead, ahead_step, start, start_step, sums);
+    if (result) {
+        UNROLL
+        for (int v = 0; v < VECTORS_1; v++) {
+            UNROLL
+            for (int r = 0; r < ROWS_1; r++) {
+                if (r >= height)
+                    break;
+                store_f32v(result + r * result_step + v * LANES, 1, sums[r][v], LANES);
+            }
+        }
+        return;
+    }
+    UNROLL
+    for (int r = 0; r < ROWS_1; r++) {
+        if (r >= height)
+            break;
+        UNROLL
+        for (int v = 0; v < VECTORS_1; v++)
+            store_f32v(kept + r * kept_step + v * LANES, 1, sums[r][v], LANES);
+    }
+}
+
+/* What becomes of a tile's sums. */
+KERNEL static void after_1(const Frame *f, char *own, int64_t q_first, int64_t k_first, int64_t q, int64_t k,
+        int count, int height, const float *kept)
+{
+    const int64_t row_tmp1 = f->row_tmp1;
+    f32u *tmp1 = (f32u *)own;
+    const int64_t tmp1_0 = row_tmp1;
+    for (int v = 0; v * LANES < count; v++) {
+        const int lanes = (int)size_min(LANES, count - v * LANES);
+        const int64_t k_lanes = k + v * LANES;
+        for (int r = 0; r < height; r++) {
+            const int64_t q_at = q + r;
+            const f32v sum = load_f32v(kept + r * COLUMNS_1 + v * LANES, 1, lanes);
+            store_f32v(tmp1 + (q_at - q_first) * tmp1_0 + (k_lanes - k_first), 1, sum, lanes);
+        }
+    }
+}
+
+/* The columns of a tile that somebody asks for. */
+KERNEL static void meet_columns_1(int64_t k_first, int64_t k_end, int64_t q, int height, int64_t *columns_from,
+        int64_t *columns_to, int at_tile)
+{
+    int64_t from = k_end, to = k_first;
+    for (int64_t q_at = q; q_at < q + height; q_at++) {
+        const int64_t limit = q_at;
+        from = size_min(from, k_first);
+        to = size_max(to, size_min(k_end, size_add(limit, 1)));
+    }
+    columns_from[at_tile] = from;
+    columns_to[at_tile] = to;
+}
+
+/* The step for one unit of work. */
+KERNEL static void step_1(const Frame *f, char *own, int64_t q_first, int64_t q_end, int64_t k_first, int64_t k_end)
+{
+    const int64_t extent_d = f->extent_d, row_tmp1 = f->row_tmp1;
+    const int64_t at_panels_1 = f->at_panels_1, at_packed_1 = f->at_packed_1;
+    const int64_t at_kept_1 = f->at_kept_1;
+    const f32u *A = (const f32u *)f->in.A.data;
+    const int64_t A_0 = f->in.A.stride[0], A_1 = f->in.A.stride[1];
+    f32u *tmp1 = (f32u *)own;
+    const int64_t tmp1_0 = row_tmp1;
+    float *panels_1 = (float *)(own + at_panels_1);
+    float *packed_1 = (float *)(own + at_packed_1);
+    float *kept_1 = (float *)(own + at_kept_1);
+    const int64_t depth = extent_d;
+    const int64_t columns = k_end - k_first, places = size_align(columns, COLUMNS_1);
+    float tile[ROWS_1 * COLUMNS_1];
+    if (places > columns)    /* so that what is there is numbers */
+        memset(panels_1 + (places - COLUMNS_1) * depth, 0, (size_t)(COLUMNS_1 * depth) * 4);
+    for (int64_t from_point = 0; from_point < extent_d; from_point += 256) {
+        const int64_t to_point = size_min(from_point + 256, extent_d);
+        for (int64_t place = 0; place < places; place += COLUMNS_1) {
+            const int64_t k = k_first + place;
+            const int count = (int)size_min(COLUMNS_1, columns - place);
+            pack_columns_1(f, own, k, depth, place, from_point, to_point, count);
+        }
+    }
+    const int64_t tiles = places / COLUMNS_1;
+    const int64_t block = depth * places > NEAR_1 ? BLOCK_1 : 1;
+    for (int64_t q_block = q_first, q_stop; q_block < q_end; q_block = q_stop) {
+        const int64_t left = q_end - q_block, tiles_left = size_ceil_div(left, ROWS_1);
+        int height = (int)(tiles_left <= block ? left : size_ceil_div(left * block, tiles_left));
+        int64_t q = q_block, done = 0, points;
+        q_stop = q_block + height;
+        int64_t columns_from[BLOCK_1], columns_to[BLOCK_1];
+        int at_tile = 0;
+        for (; q < q_stop; q += height, at_tile++) {
+            height = (int)size_ceil_div(q_stop - q, size_ceil_div(q_stop - q, ROWS_1));
+            meet_columns_1(k_first, k_end, q, height, columns_from, columns_to, at_tile);
+        }
+        q = q_block;
+        height = (int)(q_stop - q);
+        const f32u *rows = A + q * A_0;
+        int64_t row_step = A_0, k_step = A_1;
+        if (tiles > 4 && row_step * 4 % 2048 == 0) {
+            pack_rows_1(f, own, q, depth, height);
+            rows = packed_1;
+            row_step = depth + 16;
+            k_step = 1;
+        }
+        do {
+            points = size_ceil_div(depth - done, size_max(size_ceil_div(depth - done, DEPTH_1), 1));
+            float *kept = points < depth ? kept_1 : tile;
+            const int is_last = done + points >= depth;
+            /* What comes nearer: the next panel where not all of them are near, else the next rows; a share for each tile. Of few points what is written takes longest. */
+            const char *ahead = (const char *)(rows + (tiles < 4 ? 2 : 1) * height * row_step);
+            const int writes = depth < size_min(places, ROWS_1 * BLOCK_1);
+            const int nears = writes && (tmp1_0 < COLUMNS_1 || depth <= 2 * ROWS_1);
+            const int64_t ahead_step =
+                nears ? (tmp1_0 < COLUMNS_1 ? 64 : tmp1_0 * 4) :
+                block > 1 ? COLUMNS_1 * 4 / BLOCK_1 :
+                k_step == 1 ? size_ceil_div(height * 4, tiles) : 0;
+            for (int64_t place = 0; place < places; place += COLUMNS_1) {
+                const int64_t k = k_first + place;
+                const int count = (int)size_min(COLUMNS_1, columns - place);
+                if (block > 1)
+                    ahead = (const char *)(panels_1 + (place + COLUMNS_1) * depth + done * COLUMNS_1);
+                at_tile = 0;
+                for (q = q_block; q < q_stop; q += height, at_tile++) {
+                    height = (int)size_ceil_div(q_stop - q, size_ceil_div(q_stop - q, ROWS_1));
+                    if (k >= columns_to[at_tile] || k + COLUMNS_1 <= columns_from[at_tile])
+                        continue;
+                    const f32u *here = rows + (q - q_block) * row_step + done * k_step;
+                    const int64_t result_step = tmp1_0;
+                    f32u *result = NULL;
+                    if (is_last && 1 == 1 && columns - place >= COLUMNS_1)
+                        result = tmp1 + (q - q_first) * tmp1_0 + ((k_first + place) - k_first);
+                    if (nears)
+                        ahead = (const char *)(tmp1 + (q - q_first) * tmp1_0
+                                + ((k_first + (place + COLUMNS_1)) - k_first));
+                    tile_1(height, here, row_step, k_step, panels_1 + place * depth + done * COLUMNS_1, points, ahead,
+                            ahead_step, done ? kept : NULL, done ? COLUMNS_1 : 0, kept, COLUMNS_1, result,
+                            result_step);
+                    if (is_last && !result)
+                        after_1(f, own, q_first, k_first, q, k, count, height, kept);
+                    kept += points < depth ? ROWS_1 * COLUMNS_1 : 0;
+                    ahead += points * ahead_step;
+                }
+            }
+            done += points;
+        } while (done < depth);
+    }
+}
+
+/* tmp2[q] = max(before(tmp5[q]), max[k](where(@q >= @k, tmp1[q,k], -(inf)))) */
+INLINE void step_2_at(const Frame *f, char *own, int64_t q_first, int64_t k_first, int64_t k_end, int64_t q)
+{
+    const int64_t row_tmp1 = f->row_tmp1, at_tmp2 = f->at_tmp2;
+    const int64_t at_tmp5 = f->at_tmp5;
+    f32u *tmp1 = (f32u *)own;
+    const int64_t tmp1_0 = row_tmp1;
+    f32u *tmp2 = (f32u *)(own + at_tmp2);
+    f32u *tmp5 = (f32u *)(own + at_tmp5);
+    const int64_t limit = q;
+    const int64_t k_to = size_min(k_end, size_add(limit, 1));
+    f32v largest_lanes[4];
+    for (int chain = 0; chain < 4; chain++)
+        largest_lanes[chain] = splat_f32v(-INFINITY);
+    int64_t k_at = k_first;
+    for (; k_at + 4 * LANES <= k_to; k_at += 4 * LANES) {
+        UNROLL
+        for (int chain = 0; chain < 4; chain++) {
+            const int64_t k = k_at + chain * LANES;
+            largest_lanes[chain] = max_f32v(largest_lanes[chain],
+                    load_f32v(tmp1 + (q - q_first) * tmp1_0 + (k - k_first), 1, LANES));
+        }
+    }
+    for (; k_at < k_to; k_at += LANES) {
+        const int count_2 = k_to - k_at < LANES ? (int)(k_to - k_at) : LANES;
+        const f32v before = largest_lanes[0];
+        largest_lanes[0] = max_f32v(largest_lanes[0],
+                load_f32v(tmp1 + (q - q_first) * tmp1_0 + (k_at - k_first), 1, count_2));
+        largest_lanes[0] = select_f32v(first_boolv(count_2), largest_lanes[0], before);
+    }
+    for (int chain = 1; chain < 4; chain++)
+        largest_lanes[0] = max_f32v(largest_lanes[0], largest_lanes[chain]);
+    float largest = fold_max_f32v(largest_lanes[0]);
+    tmp2[(q - q_first)] = max_f32(k_first > 0 ? tmp5[(q - q_first)] : (-INFINITY), largest);
+}
+
+KERNEL static void step_2(const Frame *f, char *own, int64_t q_first, int64_t q_now, int64_t k_first, int64_t k_end)
+{
+    const int64_t q = q_now;
+    step_2_at(f, own, q_first, k_first, k_end, q);
+}
+
+/* the same where its condition fails */
+INLINE void step_3_else(const Frame *f, char *own, int64_t q_first, int64_t k_first, int64_t q, int64_t k,
+        const int count)
+{
+    const int64_t row_tmp1 = f->row_tmp1;
+    f32u *tmp3 = (f32u *)own;
+    const int64_t tmp3_0 = row_tmp1;
+    store_f32v(tmp3 + (q - q_first) * tmp3_0 + (k - k_first), 1, splat_f32v(0.0f), count);
+}
+
+/* tmp3[q,k] = where(@q >= @k, where(tmp2[q] == -inf, 0, exp(tmp1[q,k] - tmp2[q])), 0) */
+INLINE void step_3_at(const Frame *f, char *own, int64_t q_first, int64_t k_first, int64_t q, int64_t k,
+        const int count)
+{
+    const int64_t row_tmp1 = f->row_tmp1, at_tmp2 = f->at_tmp2;
+    f32u *tmp1 = (f32u *)own;
+    const int64_t tmp1_0 = row_tmp1;
+    f32u *tmp2 = (f32u *)(own + at_tmp2);
+    f32u *tmp3 = (f32u *)own;
+    const int64_t tmp3_0 = row_tmp1;
+    const float tmp2_at = tmp2[(q - q_first)];
+    const int value = tmp2_at == (-INFINITY);
+    const f32v difference = load_f32v(tmp1 + (q - q_first) * tmp1_0 + (k - k_first), 1, count) - tmp2_at;
+    store_f32v(tmp3 + (q - q_first) * tmp3_0 + (k - k_first), 1, value ? splat_f32v(0.0f) : exp_f32v(difference),
+            count);
+}
+
+KERNEL static void step_3(const Frame *f, char *own, int64_t q_first, int64_t q_now, int64_t k_first, int64_t k_end)
+{
+    const int64_t q = q_now;
+    const int64_t limit = q;
+    const int64_t k_to = size_max(size_min(k_end, size_add(limit, 1)), k_first);
+    for (int64_t k = k_first; k < k_to; k += LANES)
+        step_3_at(f, own, q_first, k_first, q, k, (int)size_min(LANES, k_to - k));
+    for (int64_t k = k_to; k < k_end; k += LANES)
+        step_3_else(f, own, q_first, k_first, q, k, (int)size_min(LANES, k_end - k));
+}
+
+/* tmp6[q] = sum[k](where(@q >= @k, tmp3[q,k], 0)) */
+INLINE void step_4_at(const Frame *f, char *own, int64_t q_first, int64_t k_first, int64_t k_end, int64_t q)
+{
+    const int64_t row_tmp1 = f->row_tmp1, at_tmp6 = f->at_tmp6;
+    f32u *tmp3 = (f32u *)own;
+    const int64_t tmp3_0 = row_tmp1;
+    f32u *tmp6 = (f32u *)(own + at_tmp6);
+    const int64_t limit = q;
+    const int64_t k_to = size_min(k_end, size_add(limit, 1));
+    f32v sum_lanes[4];
+    for (int chain = 0; chain < 4; chain++)
+        sum_lanes[chain] = splat_f32v(0.0f);
+    int64_t k_at = k_first;
+    for (; k_at + 4 * LANES <= k_to; k_at += 4 * LANES) {
+        UNROLL
+        for (int chain = 0; chain < 4; chain++) {
+            const int64_t k = k_at + chain * LANES;
+            sum_lanes[chain] = sum_lanes[chain] + load_f32v(tmp3 + (q - q_first) * tmp3_0 + (k - k_first), 1, LANES);
+        }
+    }
+    for (; k_at < k_to; k_at += LANES) {
+        const int count_2 = k_to - k_at < LANES ? (int)(k_to - k_at) : LANES;
+        const f32v before = sum_lanes[0];
+        sum_lanes[0] = sum_lanes[0] + load_f32v(tmp3 + (q - q_first) * tmp3_0 + (k_at - k_first), 1, count_2);
+        sum_lanes[0] = select_f32v(first_boolv(count_2), sum_lanes[0], before);
+    }
+    for (int chain = 1; chain < 4; chain++)
+        sum_lanes[0] = sum_lanes[0] + sum_lanes[chain];
+    float sum = fold_sum_f32v(sum_lanes[0]);
+    tmp6[(q - q_first)] = sum;
+}
+
+KERNEL static void step_4(const Frame *f, char *own, int64_t q_first, int64_t q_now, int64_t k_first, int64_t k_end)
+{
+    const int64_t q = q_now;
+    step_4_at(f, own, q_first, k_first, k_end, q);
+}
+
+/* tmp7[q] = where(tmp2[q] == -inf, 1, exp(before(tmp5[q]) - tmp2[q])) */
+INLINE void step_5_at(const Frame *f, char *own, int64_t q_first, int64_t k_first, int64_t q, const int count)
+{
+    const int64_t at_tmp2 = f->at_tmp2, at_tmp5 = f->at_tmp5;
+    const int64_t at_tmp7 = f->at_tmp7;
+    f32u *tmp2 = (f32u *)(own + at_tmp2);
+    f32u *tmp5 = (f32u *)(own + at_tmp5);
+    f32u *tmp7 = (f32u *)(own + at_tmp7);
+    const f32v tmp2_at = load_f32v(tmp2 + (q - q_first), 1, count);
+    const boolv value = tmp2_at == (-INFINITY);
+    const f32v tmp5_at = k_first > 0 ? load_f32v(tmp5 + (q - q_first), 1, count) : splat_f32v(-INFINITY);
+    store_f32v(tmp7 + (q - q_first), 1, select_f32v(value, splat_f32v(1.0f), exp_f32v(tmp5_at - tmp2_at)), count);
+}
+
+KERNEL static void step_5(const Frame *f, char *own, int64_t q_first, int64_t q_end, int64_t k_first)
+{
+    for (int64_t q = q_first; q < q_end; q += LANES)
+        step_5_at(f, own, q_first, k_first, q, (int)size_min(LANES, q_end - q));
+}
+
+/* tmp5[q] = tmp2[q] */
+INLINE void step_6_at(const Frame *f, char *own, int64_t q_first, int64_t q, const int count)
+{
+    const int64_t at_tmp2 = f->at_tmp2, at_tmp5 = f->at_tmp5;
+    f32u *tmp2 = (f32u *)(own + at_tmp2);
+    f32u *tmp5 = (f32u *)(own + at_tmp5);
+    store_f32v(tmp5 + (q - q_first), 1, load_f32v(tmp2 + (q - q_first), 1, count), count);
+}
+
+KERNEL static void step_6(const Frame *f, char *own, int64_t q_first, int64_t q_end)
+{
+    for (int64_t q = q_first; q < q_end; q += LANES)
+        step_6_at(f, own, q_first, q, (int)size_min(LANES, q_end - q));
+}
+
+/* tmp4[q] = (before(tmp4[q]) * tmp7[q]) + tmp6[q] */
+INLINE void step_7_at(const Frame *f, char *own, int64_t q_first, int64_t k_first, int64_t q, const int count)
+{
+    const int64_t at_tmp4 = f->at_tmp4, at_tmp6 = f->at_tmp6;
+    const int64_t at_tmp7 = f->at_tmp7;
+    f32u *tmp4 = (f32u *)(own + at_tmp4);
+    f32u *tmp6 = (f32u *)(own + at_tmp6);
+    f32u *tmp7 = (f32u *)(own + at_tmp7);
+    const f32v tmp4_at = k_first > 0 ? load_f32v(tmp4 + (q - q_first), 1, count) : splat_f32v(0.0f);
+    const f32v value = (tmp4_at * load_f32v(tmp7 + (q - q_first), 1, count))
+            + load_f32v(tmp6 + (q - q_first), 1, count);
+    store_f32v(tmp4 + (q - q_first), 1, value, count);
+}
+
+KERNEL static void step_7(const Frame *f, char *own, int64_t q_first, int64_t q_end, int64_t k_first)
+{
+    for (int64_t q = q_first; q < q_end; q += LANES)
+        step_7_at(f, own, q_first, k_first, q, (int)size_min(LANES, q_end - q));
+}
+
+/* tmp8[q,v] = (before(tmp8[q,v]) * tmp7[q]) + sum[k](tmp3[q,k] * C[k,v]) */
+enum { ROWS_8 = 14, VECTORS_8 = 2, COLUMNS_8 = VECTORS_8 * LANES, DEPTH_8 = 1024, NEAR_8 = 163840, BLOCK_8 = 8 };
+
+/* Packs the panel of `count` columns. */
+KERNEL static void pack_columns_8(const Frame *f, char *own, int64_t k_first, int64_t v_2, int64_t depth,
+        int64_t place, int64_t from_point, int64_t to_point, int count)
+{
+    const int64_t at_panels_8 = f->at_panels_8;
+    const f32u *C = (const f32u *)f->in.C.data;
+    const int64_t C_0 = f->in.C.stride[0], C_1 = f->in.C.stride[1];
+    float *panels_8 = (float *)(own + at_panels_8);
+    for (int v = 0; v * LANES < count; v++) {
+        const int lanes = (int)size_min(LANES, count - v * LANES);
+        const int64_t v_2_lanes = v_2 + v * LANES;
+        float *to = panels_8 + place * depth + (from_point - k_first) * COLUMNS_8 + v * LANES;
+        for (int64_t k = from_point; k < to_point; k++) {
+            store_f32v(to, 1, load_f32v(C + k * C_0 + v_2_lanes * C_1, C_1, lanes), lanes);
+            to += COLUMNS_8;
+        }
+    }
+}
+
+/* Packs `height` rows. */
+KERNEL static void pack_rows_8(const Frame *f, char *own, int64_t q_first, int64_t k_first, int64_t k_end, int64_t q,
+        int64_t depth, int height)
+{
+    const int64_t row_tmp1 = f->row_tmp1, at_packed_8 = f->at_packed_8;
+    f32u *tmp3 = (f32u *)own;
+    const int64_t tmp3_0 = row_tmp1;
+    float *packed_8 = (float *)(own + at_packed_8);
+    for (int r = 0; r < height; r++) {
+        const int64_t q_at = q + r;
+        float *to = packed_8 + r * (depth + 16);
+        for (int64_t k = k_first; k < k_end; k += LANES) {
+            const int lanes = (int)size_min(LANES, k_end - k);
+            store_f32v(to, 1, load_f32v(tmp3 + (q_at - q_first) * tmp3_0 + (k - k_first), 1, lanes), lanes);
+            to += lanes;
+        }
+    }
+}
+
+/* The sums of `height` rows and one panel. They go on from `start`, where a row's are start_step further than the row's
+ * before; with NULL they begin. A row's points are k_step apart, rows row_step. Meanwhile what is needed next comes nearer:
+ * `ahead`, so many bytes for each point. Loops over rows are unrolled, so that the sums have registers, and left early where
+ * a tile is low: a comparison for each row costs nothing beside its products. The sums of rows that a tile has not stay as
+ * they start: there are starts for them. */
+INLINE void multiply_8(int height, const f32u *rows, int64_t row_step, int64_t k_step, const float *panel,
+                       int64_t depth, const char *ahead, int64_t ahead_step, const f32u *start, int64_t start_step,
+                       f32v sums[ROWS_8][VECTORS_8])
+{
+    UNROLL
+    for (int r = 0; r < ROWS_8; r++) {
+        UNROLL
+        for (int v = 0; v < VECTORS_8; v++)
+            sums[r][v] = splat_f32v(0.0f);
+    }
+    if (start) {
+        UNROLL
+        for (int r = 0; r < ROWS_8; r++) {
+            UNROLL
+            for (int v = 0; v < VECTORS_8; v++)
+                sums[r][v] = load_f32v(start + r * start_step + v * LANES, 1, LANES);
+        }
+    }
+    for (int64_t k = 0; k < depth; k++) {
+        f32v right[VECTORS_8];
+        PREFETCH(ahead);
+        ahead += ahead_step;
+        UNROLL
+        for (int v = 0; v < VECTORS_8; v++)
+            right[v] = load_f32v(panel + v * LANES, 1, LANES);
+        UNROLL
+        for (int r = 0; r < ROWS_8; r++) {
+            if (r >= height)
+                break;
+            f32v left = splat_f32v(rows[r * row_step]);
+            HOLD(left);
+            UNROLL
+            for (int v = 0; v < VECTORS_8; v++) {
+                sums[r][v] = fma_f32v(left, right[v], sums[r][v]);
+            }
+        }
+        rows += k_step;
+        panel += COLUMNS_8;
+    }
+}
+
+/* One tile, and what becomes of its sums: they are kept, a row kept_step behind the one before, or with NULL for `kept`
+ * taken by what follows the product. */
+KERNEL static void tile_8(int height, const f32u *rows, int64_t row_step, int64_t k_step, const float *panel,
+        int64_t depth, const char *ahead, int64_t ahead_step, const f32u *start, int64_t start_step, f32u *kept,
+        int64_t kept_step)
+{
+    f32v sums[ROWS_8][VECTORS_8];
+    multiply_8(height, rows, row_step, k_step, panel, depth, ahead, ahead_step, start, start_step, sums);
+    UNROLL
+    for (int r = 0; r < ROWS_8; r++) {
+        if (r >= height)
+            break;
+        UNROLL
+        for (int v = 0; v < VECTORS_8; v++)
+            store_f32v(kept + r * kept_step + v * LANES, 1, sums[r][v], LANES);
+    }
+}
+
+/* What becomes of a tile's sums. */
+KERNEL static void after_8(const Frame *f, char *own, int64_t q_first, int64_t k_first, int64_t q, int64_t v_2,
+        int count, int height, const float *kept)
+{
+    const int64_t at_tmp7 = f->at_tmp7, at_tmp8 = f->at_tmp8;
+    const int64_t row_tmp8 = f->row_tmp8;
+    f32u *tmp7 = (f32u *)(own + at_tmp7);
+    f32u *tmp8 = (f32u *)(own + at_tmp8);
+    const int64_t tmp8_0 = row_tmp8;
+    for (int v = 0; v * LANES < count; v++) {
+        const int lanes = (int)size_min(LANES, count - v * LANES);
+        const int64_t v_2_lanes = v_2 + v * LANES;
+        for (int r = 0; r < height; r++) {
+            const int64_t q_at = q + r;
+            const f32v sum = load_f32v(kept + r * COLUMNS_8 + v * LANES, 1, lanes);
+            const f32v tmp8_at = k_first > 0 ? load_f32v(tmp8 + (q_at - q_first) * tmp8_0 + v_2_lanes, 1, lanes)
+                    : splat_f32v(0.0f);
+            store_f32v(tmp8 + (q_at - q_first) * tmp8_0 + v_2_lanes, 1, (tmp8_at * tmp7[(q_at - q_first)]) + sum,
+                    lanes);
+        }
+    }
+}
+
+/* The contracted points at which a tile's rows are no zeros. */
+KERNEL static void meet_points_8(const Frame *f, char *own, int64_t k_first, int64_t k_end, int64_t q, int height,
+        int64_t *points_from, int64_t *points_to, int at_tile)
+{
+    const int64_t at_finite_8 = f->at_finite_8;
+    int64_t *finite_8 = (int64_t *)(own + at_finite_8);
+    points_from[at_tile] = 0;
+    points_to[at_tile] = k_end - k_first;
+    if (!*finite_8)    /* times 0 they are no zeros */
+        return;
+    int64_t from = k_end, to = k_first;
+    for (int64_t q_at = q; q_at < q + height; q_at++) {
+        const int64_t limit = q_at;
+        from = size_min(from, k_first);
+        to = size_max(to, size_min(k_end, size_add(limit, 1)));
+    }
+    points_from[at_tile] = from - k_first;
+    points_to[at_tile] = to - k_first;
+}
+
+/* The step for one unit of work. */
+KERNEL static void step_8(const Frame *f, char *own, int64_t q_first, int64_t q_end, int64_t k_first, int64_t k_end)
+{
+    const int64_t extent_v = f->extent_v, row_tmp1 = f->row_tmp1;
+    const int64_t at_tmp8 = f->at_tmp8, row_tmp8 = f->row_tmp8;
+    const int64_t at_panels_8 = f->at_panels_8, at_packed_8 = f->at_packed_8;
+    const int64_t at_kept_8 = f->at_kept_8, at_finite_8 = f->at_finite_8;
+    f32u *tmp3 = (f32u *)own;
+    const int64_t tmp3_0 = row_tmp1;
+    f32u *tmp8 = (f32u *)(own + at_tmp8);
+    const int64_t tmp8_0 = row_tmp8;
+    float *panels_8 = (float *)(own + at_panels_8);
+    float *packed_8 = (float *)(own + at_packed_8);
+    float *kept_8 = (float *)(own + at_kept_8);
+    int64_t *finite_8 = (int64_t *)(own + at_finite_8);
+    const int64_t depth = (k_end - k_first);
+    const int64_t columns = extent_v, places = size_align(columns, COLUMNS_8);
+    float tile[ROWS_8 * COLUMNS_8];
+    if (places > columns)    /* so that what is there is numbers */
+        memset(panels_8 + (places - COLUMNS_8) * depth, 0, (size_t)(COLUMNS_8 * depth) * 4);
+    for (int64_t from_point = k_first; from_point < k_end; from_point += 16) {
+        const int64_t to_point = size_min(from_point + 16, k_end);
+        for (int64_t place = 0; place < places; place += COLUMNS_8) {
+            const int64_t v_2 = place;
+            const int count = (int)size_min(COLUMNS_8, columns - place);
+            pack_columns_8(f, own, k_first, v_2, depth, place, from_point, to_point, count);
+        }
+    }
+    *finite_8 = are_finite_f32(panels_8, places * depth);
+    const int64_t tiles = places / COLUMNS_8;
+    const int64_t block = depth * places > NEAR_8 ? BLOCK_8 : 1;
+    for (int64_t q_block = q_first, q_stop; q_block < q_end; q_block = q_stop) {
+        const int64_t left = q_end - q_block, tiles_left = size_ceil_div(left, ROWS_8);
+        int height = (int)(tiles_left <= block ? left : size_ceil_div(left * block, tiles_left));
+        int64_t q = q_block, done = 0, points;
+        q_stop = q_block + height;
+        int64_t points_from[BLOCK_8], points_to[BLOCK_8];
+        int at_tile = 0;
+        for (; q < q_stop; q += height, at_tile++) {
+            height = (int)size_ceil_div(q_stop - q, size_ceil_div(q_stop - q, ROWS_8));
+            meet_points_8(f, own, k_first, k_end, q, height, points_from, points_to, at_tile);
+        }
+        q = q_block;
+        height = (int)(q_stop - q);
+        const f32u *rows = tmp3 + (q - q_first) * tmp3_0;
+        int64_t row_step = tmp3_0, k_step = 1;
+        if (tiles > 4 && row_step * 4 % 2048 == 0) {
+            pack_rows_8(f, own, q_first, k_first, k_end, q, depth, height);
+            rows = packed_8;
+            row_step = depth + 16;
+            k_step = 1;
+        }
+        do {
+            points = size_ceil_div(depth - done, size_max(size_ceil_div(depth - done, DEPTH_8), 1));
+            float *kept = points < depth ? kept_8 : tile;
+            const int is_last = done + points >= depth;
+            /* What comes nearer: the next panel where not all of them are near, else the next rows; a share for each tile. Of few points what is written takes longest. */
+            const char *ahead = (const char *)(rows + (tiles < 4 ? 2 : 1) * height * row_step);
+            const int writes = depth < size_min(places, ROWS_8 * BLOCK_8);
+            const int nears = writes && (tmp8_0 < COLUMNS_8 || depth <= 2 * ROWS_8);
+            const int64_t ahead_step =
+                nears ? (tmp8_0 < COLUMNS_8 ? 64 : tmp8_0 * 4) :
+                block > 1 ? COLUMNS_8 * 4 / BLOCK_8 :
+                k_step == 1 ? size_ceil_div(height * 4, tiles) : 0;
+            for (int64_t place = 0; place < places; place += COLUMNS_8) {
+                const int64_t v_2 = place;
+                const int count = (int)size_min(COLUMNS_8, columns - place);
+                if (block > 1)
+                    ahead = (const char *)(panels_8 + (place + COLUMNS_8) * depth + done * COLUMNS_8);
+                at_tile = 0;
+                for (q = q_block; q < q_stop; q += height, at_tile++) {
+                    height = (int)size_ceil_div(q_stop - q, size_ceil_div(q_stop - q, ROWS_8));
+                    const int64_t first_point = size_max(done, points_from[at_tile]);
+                    const int64_t end_point = size_max(size_min(done + points, points_to[at_tile]), first_point);
+                    const f32u *here = rows + (q - q_block) * row_step + first_point * k_step;
+                    if (nears)
+                        ahead = (const char *)(tmp8 + (q - q_first) * tmp8_0 + ((place + COLUMNS_8)));
+                    tile_8(height, here, row_step, k_step, panels_8 + place * depth + first_point * COLUMNS_8,
+                            end_point - first_point, ahead, ahead_step, done ? kept : NULL, done ? COLUMNS_8 : 0,
+                            kept, COLUMNS_8);
+                    if (is_last)
+                        after_8(f, own, q_first, k_first, q, v_2, count, height, kept);
+                    kept += points < depth ? ROWS_8 * COLUMNS_8 : 0;
+                    ahead += points * ahead_step;
+                }
+            }
+            done += points;
+        } while (done < depth);
+    }
+}
+
+/* out[q,v] = tmp8[q,v] / where(tmp4[q] == 0, 1, tmp4[q]) */
+INLINE void step_9_at(const Frame *f, char *own, int64_t q_first, int64_t q, int64_t v, const int count,
+        const int unit)
+{
+    const int64_t at_tmp4 = f->at_tmp4, at_tmp8 = f->at_tmp8;
+    const int64_t row_tmp8 = f->row_tmp8;
+    f32u *out = (f32u *)f->in.out.data;
+    const int64_t out_0 = f->in.out.stride[0], out_1 = unit ? 1 : f->in.out.stride[1];
+    f32u *tmp4 = (f32u *)(own + at_tmp4);
+    f32u *tmp8 = (f32u *)(own + at_tmp8);
+    const int64_t tmp8_0 = row_tmp8;
+    const float tmp4_at = tmp4[(q - q_first)];
+    const int value = tmp4_at == 0.0f;
+    const f32v quotient = load_f32v(tmp8 + (q - q_first) * tmp8_0 + v, 1, count) / (value ? 1.0f : tmp4_at);
+    store_f32v(out + q * out_0 + v * out_1, out_1, quotient, count);
+}
+
+KERNEL static void step_9(const Frame *f, char *own, int64_t q_first, int64_t q_end)
+{
+    const int64_t extent_v = f->extent_v;
+    if (f->unit_9) {
+        for (int64_t q = q_first; q < q_end; q++) {
+            int64_t v = 0;
+            for (; v + LANES <= extent_v; v += LANES)
+                step_9_at(f, own, q_first, q, v, LANES, 1);
+            if (v < extent_v)
+                step_9_at(f, own, q_first, q, v, (int)(extent_v - v), 1);
+        }
+    } else {
+        for (int64_t q = q_first; q < q_end; q++)
+            for (int64_t v = 0; v < extent_v; v += LANES)
+                step_9_at(f, own, q_first, q, v, (int)size_min(LANES, extent_v - v), 0);
+    }
+}
+
+/* A task of launch 1: its units of work, each one tile of every block. */
+static void launch_1(void *argument, int64_t task, int worker)
+{
+    const Frame *f = (const Frame *)argument;
+    char *own = f->workspace + f->shared + worker * f->per_worker;
+    const int64_t extent_q = f->extent_q, extent_k = f->extent_k;
+    const int64_t tile_1_1 = f->tile_1_1, sweep_1 = f->sweep_1;
+    const int64_t units_end = size_min((task + 1) * f->grain_1, f->units_1);
+    for (int64_t unit = task * f->grain_1; unit < units_end && !is_stopped(f); unit++) {
+        const int64_t q_first = unit * tile_1_1, q_end = size_min(q_first + tile_1_1, extent_q);
+        for (int64_t k_first = 0; k_first == 0 || k_first < extent_k; k_first += sweep_1) {
+            const int64_t k_end = size_min(k_first + sweep_1, extent_k);
+            step_1(f, own, q_first, q_end, k_first, k_end);
+            for (int64_t q_now = q_first; q_now < q_end; q_now++) {
+                step_2(f, own, q_first, q_now, k_first, k_end);
+                step_3(f, own, q_first, q_now, k_first, k_end);
+                step_4(f, own, q_first, q_now, k_first, k_end);
+            }
+            step_5(f, own, q_first, q_end, k_first);
+            step_6(f, own, q_first, q_end);
+            step_7(f, own, q_first, q_end, k_first);
+            step_8(f, own, q_first, q_end, k_first, k_end);
+        }
+        step_9(f, own, q_first, q_end);
+    }
+}
+
+
+/* Runs tasks on the host's threads, or here. */
+static int run(Frame *f, void (*task)(void *argument, int64_t index, int worker), int64_t tasks)
+{
+    if (tasks > 1 && f->host && f->host->parallel_for) {
+        int status = f->host->parallel_for(f->host->user, tasks, task, f);
+        if (status && STATUS(f) == 0)
+            FAIL(f, status);
+    } else {
+        for (int64_t index = 0; index < tasks; index++)
+            task(f, index, 0);
+    }
+    return STATUS(f);
+}
+
+/* Fills in the frame: extents from the shapes, which must agree; then tiles and workspace, which follow from them. */
+static int prepare(Frame *f, const attention_in_blocks_args *args, int workers)
+{
+    (void)workers;
+    memset(f, 0, sizeof *f);
+    f->in = *args;
+    if (!settle(f->in.A.shape, f->in.A.stride, 2))
+        return BAD_SHAPES;
+    if (!settle(f->in.B.shape, f->in.B.stride, 2))
+        return BAD_SHAPES;
+    if (!settle(f->in.C.shape, f->in.C.stride, 2))
+        return BAD_SHAPES;
+    if (!is_shape(f->in.out.shape, 2))
+        return BAD_SHAPES;
+    const int64_t extent_q = f->extent_q = f->in.A.shape[0];
+    const int64_t extent_d = f->extent_d = meet(f->in.A.shape[1], f->in.B.shape[1]);
+    if (extent_d < 0)
+        return BAD_SHAPES;
+    const int64_t extent_k = f->extent_k = meet(f->in.B.shape[0], f->in.C.shape[0]);
+    if (extent_k < 0)
+        return BAD_SHAPES;
+    const int64_t extent_v = f->extent_v = f->in.C.shape[1];
+    if (f->in.out.shape[0] != extent_q || f->in.out.shape[1] != extent_v)
+        return BAD_SHAPES;
+    const int64_t tile_1_1 = f->tile_1_1 = size_min(128, extent_q);
+    const int64_t sweep_1 = f->sweep_1 = size_max(size_min(512, extent_k), 1);
+    f->units_1 = size_ceil_div(extent_q, tile_1_1);
+    const int64_t row_tmp1 = f->row_tmp1 = size_add(size_mul(size_ceil_div(sweep_1, 32), 32), 16);
+    const int64_t at_tmp2 = f->at_tmp2 = size_align(size_mul(size_mul(row_tmp1, tile_1_1), 4), 64);
+    const int64_t at_tmp4 = f->at_tmp4 = size_add(at_tmp2, size_align(size_mul(tile_1_1, 4), 64));
+    const int64_t at_tmp5 = f->at_tmp5 = size_add(at_tmp4, size_align(size_mul(tile_1_1, 4), 64));
+    const int64_t at_tmp6 = f->at_tmp6 = size_add(at_tmp5, size_align(size_mul(tile_1_1, 4), 64));
+    const int64_t at_tmp7 = f->at_tmp7 = size_add(at_tmp6, size_align(size_mul(tile_1_1, 4), 64));
+    const int64_t at_tmp8 = f->at_tmp8 = size_add(at_tmp7, size_align(size_mul(tile_1_1, 4), 64));
+    const int64_t row_tmp8 = f->row_tmp8 = size_add(size_mul(size_ceil_div(extent_v, 32), 32), 16);
+    const int64_t at_panels_1 = f->at_panels_1 = size_add(at_tmp8,
+            size_align(size_mul(size_mul(row_tmp8, tile_1_1), 4), 64));
+    const int64_t at_packed_1 = f->at_packed_1 = size_add(at_panels_1,
+            size_align(size_mul(size_mul(size_align(sweep_1, 32), extent_d), 4), 64));
+    const int64_t at_kept_1 = f->at_kept_1 = size_add(at_packed_1,
+            size_align(size_mul(size_mul(size_add(1, size_mul(size_min(1,
+            size_div(size_mul(size_align(sweep_1, 32), extent_d), 163841)), 7)), size_add(extent_d, 16)), 56), 64));
+    const int64_t at_panels_8 = f->at_panels_8 = size_add(at_kept_1,
+            size_align(size_mul(size_mul(size_min(1, size_div(extent_d, 1025)), size_align(sweep_1, 32)), 448), 64));
+    const int64_t at_packed_8 = f->at_packed_8 = size_add(at_panels_8,
+            size_align(size_mul(size_mul(size_align(extent_v, 32), sweep_1), 4), 64));
+    const int64_t at_kept_8 = f->at_kept_8 = size_add(at_packed_8,
+            size_align(size_mul(size_mul(size_add(1, size_mul(size_min(1,
+            size_div(size_mul(size_align(extent_v, 32), sweep_1), 163841)), 7)), size_add(sweep_1, 16)), 56), 64));
+    const int64_t at_finite_8 = f->at_finite_8 = size_add(at_kept_8,
+            size_align(size_mul(size_mul(size_min(1, size_div(sweep_1, 1025)), size_align(extent_v, 32)), 448), 64));
+    f->per_worker = size_add(at_finite_8, 64);
+    const int64_t most_1 = size_min(size_max(size_ceil_div(size_mul(size_mul(extent_q, extent_d), extent_k), 32768),
+            1), 1024);
+    f->grain_1 = size_max(size_ceil_div(f->units_1, most_1), 1);
+    f->tasks_1 = size_ceil_div(f->units_1, f->grain_1);
+    f->unit_9 = f->in.out.stride[1] == 1;
+    return 0;
+}
+
+int attention_in_blocks_workspace(const attention_in_blocks_args *args, int workers, size_t *bytes)
+{
+    Frame f;
+    int status = workers < 1 || !args || !bytes ? BAD_ARGUMENT : prepare(&f, args, workers);
+    if (status)
+        return status;
+    int64_t all = size_add(f.shared, size_mul(workers, f.per_worker));
+    *bytes = (size_t)all;
+    return all == SIZE_TOO_LARGE ? BAD_WORKSPACE : 0;
+}
+
+int attention_in_blocks(const attention_in_blocks_args *args, void *workspace, size_t bytes, const einc_host *host)
+{
+    Frame frame, *f = &frame;
+    int workers = host && host->workers > 1 ? host->workers : 1, failure = 0;
+    int status = args ? prepare(f, args, workers) : BAD_ARGUMENT;
+    if (status)
+        return status;
+    int64_t all = size_add(f->shared, size_mul(workers, f->per_worker));
+    if (all > 0 && (all == SIZE_TOO_LARGE || (uint64_t)all > bytes || !workspace || (uintptr_t)workspace % 64))
+        return BAD_WORKSPACE;
+    f->workspace = (char *)workspace;
+    f->host = host;
+    f->status = &failure;
+    if (run(f, launch_1, f->tasks_1))
+        return failure;
+    return 0;
+}
