@@ -276,8 +276,9 @@ static const char *multiply_lines(Emitter *e, const Tiling *t)
 static const char *constants(Emitter *e, const Tiling *t)
 {
     int n = t->number;
-    return emit_text(e, "enum { ROWS_%d = %d, VECTORS_%d = %d, COLUMNS_%d = VECTORS_%d * LANES, DEPTH_%d = %d, NEAR_%d = %d, BLOCK_%d = %d%s%s };\n",
+    return emit_text(e, "enum { ROWS_%d = %d, VECTORS_%d = %d, COLUMNS_%d = VECTORS_%d * LANES, DEPTH_%d = %d, NEAR_%d = %d, BLOCK_%d = %d%s%s%s };\n",
                      n, t->c->tile_rows, n, t->c->tile_vectors, n, n, n, t->c->depth_block, n, t->c->near, n, t->c->row_block,
+                     t->c->close ? emit_text(e, ", CLOSE_%d = %d, CLOSE_BLOCK_%d = %d", n, t->c->close, n, t->c->close_block) : "",
                      t->c->sweep ? emit_text(e, ", SWEEP_%d = %d", n, t->c->sweep) : "",
                      tiling_has_stage(t) ? emit_text(e, ", STAGE_%d = %d", n, STAGE_BYTES / (int)dtype_size(t->dtype)) : "");
 }
@@ -318,10 +319,10 @@ static const char *tile_functions(Emitter *e, Tiling *t)
     const char *registers = tiling_has_registers(t) ? ", TileRegisters *registers" : "", *stays = t->in_registers ? NULL : "";
     if (tiling_has_registers(t) && t->in_registers)
         registers = emit_text(e, "%s, %sv (*sums)[VECTORS_%d], int64_t place", registers, dtype_name(t->dtype), t->number);
-    const char *head = emit_text(e, "KERNEL static void tile_%d(int height, const %s *rows, int64_t row_step, int64_t k_step, "
+    const char *head = emit_text(e, "%s void tile_%d(int height, const %s *rows, int64_t row_step, int64_t k_step, "
                                  "const %s *panel, int64_t depth, const char *ahead, int64_t ahead_step, const %s *start, "
-                                 "int64_t start_step, %s *kept, int64_t kept_step%s%s)\n", t->number,
-                                 emit_element(t->c->packed), tiling_word(t), emit_element(t->dtype), emit_element(t->dtype),
+                                 "int64_t start_step, %s *kept, int64_t kept_step%s%s)\n",
+                                 tiling_has_registers(t) ? "INLINE" : "KERNEL static", t->number, emit_element(t->c->packed), tiling_word(t), emit_element(t->dtype), emit_element(t->dtype),
                                  registers, extra);
     const char *multiply_head = NULL;
     if (t->c->tames)
@@ -342,13 +343,26 @@ static const char *tile_functions(Emitter *e, Tiling *t)
     };
     if (!tiling_has_registers(t))
         return fill_skeleton(e, t, t->c->tile->skeleton, vectors, sizeof vectors / sizeof *vectors);
+    const char *sums = emit_text(e, "%sv (*sums)[VECTORS_%d]%s", dtype_name(t->dtype), t->number, extra);
+    const char *take = emit_text(e, "/* Takes a tile's sums in one of the vectors. */\n"
+                                 "%s void take_%d(int height, int64_t place, int v, %s)\n{\n    complete_%d(height, v, sums);\n%s}\n",
+                                 tiling_takes_extrema(t) ? "INLINE" : "KERNEL static", t->number, sums, t->number, whole);
+    const char *leave = emit_text(e, "/* The sums that still wait are taken. */\nINLINE void leave_%d(TileRegisters *registers, %s)\n",
+                                  t->number, sums);
+    const char *call = emit_text(e, "            take_%d(taken_height, taken_place, v, sums%s);\n", t->number, tile_extra(e, t, whole, false));
     Hole tiles[] = {
         { "dot", emit_text(e, "#define DOT_%d %s\n", t->number, t->c->tile->dot) },
         { "pairs", pairs_of(e, t) },
         { "exchange", stays },
+        { "take_function", stays ? stays : take },
         { "tile_head", head },
-        { "takes", stays ? emit_text(e, "    add_%d(registers, &from, start, start_step, kept, kept_step);\n", t->number) : NULL },
-        { "taken", whole },
+        { "keep", stays ? emit_text(e, "    add_%d(registers, &from, start, start_step, kept, kept_step);\n", t->number) : NULL },
+        { "begin", stays },
+        { "take", stays ? stays : call },
+        { "go_on", stays },
+        { "leave_head", stays ? stays : leave },
+        { "leave", stays },
+        { "leave_end", stays },
     };
     return fill_skeleton(e, t, t->c->tile->skeleton, tiles, sizeof tiles / sizeof *tiles);
 }
@@ -464,8 +478,7 @@ static const char *emit_product(Emitter *e, const Step *step, const Contract *c)
     tiles = emit_text(e, c->sweep ? "%s\nkept += ROWS_%d * COLUMNS_%d;\n" : "%s\nkept += points < depth ? ROWS_%d * COLUMNS_%d : 0;\n", tiles,
                       t->number, t->number);
     const char *last = !tiling_has_registers(t) || !t->in_registers ? "" :
-                       emit_text(e, "tile_%d(0, NULL, 0, 0, NULL, 0, NULL, 0, start, 0, NULL, 0%s%s);", t->number,
-                                 registers_of(e, t, "0"), tile_extra(e, t, whole, false));
+                       emit_text(e, "leave_%d(&registers, sums%s);", t->number, tile_extra(e, t, whole, false));
     const char *meets[2] = { tiling_meet(e, t, 0), tiling_meet(e, t, 1) };
     const char *calls[8] = { spell_call(e, &t->parameters, "pack_columns", t->number, bodies[0]),
                              spell_call(e, &t->parameters, "pack_rows", t->number, bodies[1]), tiles,

@@ -28,7 +28,7 @@ static void pack_column_words(Emitter *e, Tiling *t)
     const Index *point = tiling_last(&c->depth);
     const char *name = t->names[point->id], *extent = emit_extent(e, point), *packed = dtype_name(c->packed);
     emit_line(e, "u32v words = splat_u32v(0);");
-    if (tiling_reads_safely(e, c->right)) {
+    if (c->tile->has_starts && tiling_reads_safely(e, c->right)) {
         Scope *scope = emit_push(e);
         scope->indent--;
         emit_bind(e, point, name);
@@ -93,6 +93,27 @@ static void copy_row(Emitter *e, const Tiling *t)
     emit_body(e, scope);
 }
 
+/* Whole words of columns whose points lie side by side, from the point `first` on: in squares. Back comes the point that the
+ * others begin at. */
+static const char *turn_words(Emitter *e, const Tiling *t, const char *first, const char *end)
+{
+    const Contract *c = t->c;
+    if (!tiling_reads_safely(e, c->right) || c->tile->has_starts)
+        return first;
+    const Index *point = tiling_last(&c->depth);
+    const Tensor *tensor = c->right->read.tensor;
+    const Position *positions = c->right->read.positions;
+    const char *column_step = emit_stride(e, tensor, positions, tiling_last(&c->columns)), *words = emit_name(e, "words_turned");
+    emit_push(e);
+    emit_bind(e, point, first);
+    const char *from = emit_pointer(e, c->right);
+    emit_pop(e);
+    emit_line(e, "const int64_t %s = %s != 1 ? 0 : turn_words(to, COLUMNS_%d, %s, %d * (%s), lanes, (%s - %s) / %d);", words,
+              emit_stride(e, tensor, positions, point), t->number, from, (int)dtype_size(c->packed), column_step, end, first, c->group);
+    emit_line(e, "to += %s * COLUMNS_%d;", words, t->number);
+    return emit_text(e, "%s + %d * %s", first, c->group, words);
+}
+
 static bool packs_columns(void (*pack)(Emitter *, Tiling *))
 {
     return pack == pack_column_vector || pack == pack_turned_vector || pack == pack_squares_across;
@@ -113,8 +134,10 @@ static void depth_loops(Emitter *e, Tiling *t, int level, bool along, void (*pac
         first = packs_columns(pack) ? "from_point" : tiling_depth_first(e, t);
         extent = packs_columns(pack) ? "to_point" : tiling_depth_end(e, t);
     }
-    Scope *body = emit_push(e);
     bool words = pack == pack_column_vector && level == depth->count - 1 && t->c->group > 1;
+    if (words)
+        first = turn_words(e, t, first, extent);
+    Scope *body = emit_push(e);
     if (!words)
         emit_bind(e, index, name);
     if (lanes) {

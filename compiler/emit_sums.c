@@ -141,18 +141,31 @@ static void take_group(Emitter *e, const Tiling *t, const Term *reduce, const ch
     emit_line(e, "add_%s_%s(&%s, &%s, %s, height);", state_group(reduce), emit_suffix(register_dtype(x->dtype), true), names[0], names[1], others);
 }
 
+static bool is_extremum(const Tiling *t, const Term *reduce)
+{
+    State state = reduction_facts[reduce->reduce.reduction].state;
+    return reduce->reduce.argument == t->c->product && (state == STATE_MAX || state == STATE_MIN);
+}
+
+bool tiling_takes_extrema(const Tiling *t)
+{
+    for (int r = 0; r < t->first_count; r++)
+        if (!is_extremum(t, t->first[r]))
+            return false;
+    return true;
+}
+
 /* One reduction takes a column of sums. An extremum of the sums as they are has a function that looks for NaN at less. */
 static void take_sums(Emitter *e, const Tiling *t, const Term *reduce, const char *const *names)
 {
     State state = reduction_facts[reduce->reduce.reduction].state;
     const Term *x = reduce->reduce.argument;
-    bool plain = x == t->c->product && dtype_kind(t->dtype) == KIND_FLOAT;
-    if (plain && (state == STATE_MAX || state == STATE_MIN) && tiling_has_registers(t)) {
+    if (is_extremum(t, reduce) && tiling_has_registers(t)) {
         emit_line(e, "%s = %s_rows_%sv(%s, &sums[0][v], ROWS_%d, VECTORS_%d);", names[0], state == STATE_MAX ? "max" : "min",
                   dtype_name(t->dtype), names[0], t->number, t->number);
         return;
     }
-    if (plain && (state == STATE_MAX || state == STATE_MIN)) {
+    if (is_extremum(t, reduce) && dtype_kind(t->dtype) == KIND_FLOAT) {
         emit_line(e, "%s = %s_all_%sv(%s, &sums[0][v], ROWS_%d, VECTORS_%d, height);", names[0],
                   state == STATE_MAX ? "max" : "min", dtype_name(t->dtype), names[0], t->number, t->number);
         return;
@@ -237,6 +250,7 @@ const char *tiling_taken(Emitter *e, Tiling *t)
     e->scope->indent += !whole;
     const char *(*names)[STATE_COMPONENTS_MAX] = arena_array(e->arena, (size_t)t->first_count, sizeof *names);
     Scope *body = emit_push(e);
+    body->indent -= whole;
     load_states(e, t, tiling_tile_place(t), "LANES", names);
     for (int r = 0; r < t->first_count; r++)
         if (state_finder(t->first, t->first_count, r) < 0)
@@ -244,11 +258,13 @@ const char *tiling_taken(Emitter *e, Tiling *t)
     take_found(e, t, names);
     store_states(e, t, tiling_tile_place(t), "LANES", names);
     emit_pop(e);
-    emit_line(e, "UNROLL");
-    emit_line(e, "for (int v = 0; v < VECTORS_%d; v++) {", t->number);
-    emit_body(e, body);
-    emit_line(e, "}");
-    if (!whole) {
+    if (whole) {
+        emit_body(e, body);
+    } else {
+        emit_line(e, "UNROLL");
+        emit_line(e, "for (int v = 0; v < VECTORS_%d; v++) {", t->number);
+        emit_body(e, body);
+        emit_line(e, "}");
         emit_line(e, "return;");
         e->scope->indent--;
         emit_line(e, "}");

@@ -38,7 +38,7 @@ static const char *block_stop(Emitter *e, const Tiling *t)
 static const char *tile_height(Emitter *e, const Tiling *t)
 {
     const char *row = t->names[tiling_last(&t->c->rows)->id], *stop = block_stop(e, t);
-    return emit_text(e, "(int)size_ceil_div(%s - %s, size_ceil_div(%s - %s, ROWS_%d))", stop, row, stop, row, t->number);
+    return emit_text(e, "(int)size_even(%s - %s, ROWS_%d)", stop, row, t->number);
 }
 
 /* Where the rows of the left operand are, of a block of tiles: in place when that can be, else packed. Where packed
@@ -252,6 +252,38 @@ static void find_tame(Emitter *e, const Tiling *t, const char *name, const char 
                   component[0].merge == MERGE_MAX ? "1" : "-1");
 }
 
+/* How many tiles of rows meet a panel before the next one. */
+static void declare_block(Emitter *e, const Tiling *t)
+{
+    int n = t->number;
+    if (t->c->close)
+        emit_line(e, "const int64_t block = depth * places > NEAR_%d ? BLOCK_%d : depth * places > CLOSE_%d ? CLOSE_BLOCK_%d : 1;", n, n, n, n);
+    else
+        emit_line(e, "const int64_t block = depth * places > NEAR_%d ? BLOCK_%d : 1;", n, n);
+}
+
+/* Whether panels are not near, so that the next one has to be asked for. */
+static const char *panels_are_far(Emitter *e, const Tiling *t)
+{
+    return t->c->close ? emit_text(e, "block > CLOSE_BLOCK_%d", t->number) : "block > 1";
+}
+
+/* Whether rows are not near. Registers of tiles load so much that nothing is to be asked for that comes by itself. */
+static const char *rows_are_far(Emitter *e, const Tiling *t)
+{
+    const Contract *c = t->c;
+    const IndexSet *sets[] = { &c->batch, &c->kept_rows, &c->rows, &c->depth };
+    if (!tiling_has_registers(t))
+        return "";
+    if (!c->in_place)
+        return "0 && ";
+    const char *numbers = "";
+    for (int s = 0; s < 4; s++)
+        for (int i = 0; i < sets[s]->count; i++)
+            numbers = emit_text(e, "%s%s%s", numbers, numbers[0] ? " * " : "", emit_extent(e, sets[s]->list[i]));
+    return emit_text(e, "%s > %d && ", numbers, e->plan->target->l2_bytes / 4 * 3 / (int)dtype_size(c->packed));
+}
+
 /* The tiles of rows of one segment from `first` to `end`: of nearly equal height, all columns for each. A block of tiles
  * takes some of the contracted points after the others. */
 static void emit_tiles(Emitter *e, const Tiling *t, const char *first, const char *end, const char *const calls[8])
@@ -261,8 +293,8 @@ static void emit_tiles(Emitter *e, const Tiling *t, const char *first, const cha
     const char *from = block_start(e, t), *to = block_stop(e, t);
     emit_line(e, "for (int64_t %s = %s, %s; %s < %s; %s = %s) {", from, first, to, from, end, from, to);
     e->scope->indent++;
-    emit_line(e, "const int64_t left = %s - %s, tiles_left = size_ceil_div(left, ROWS_%d);", end, from, n);
-    emit_line(e, "int height = (int)(tiles_left <= block ? left : size_ceil_div(left * block, tiles_left));");
+    emit_line(e, "const int64_t left = %s - %s;", end, from);
+    emit_line(e, "int height = (int)(left <= block * ROWS_%d ? left : size_ceil_div(left * block, size_ceil_div(left, ROWS_%d)));", n, n);
     emit_line(e, "int64_t %s = %s, done = 0, points;", row, from);
     emit_line(e, "%s = %s + height;", to, from);
     tiling_find_reach(e, t, calls + 5, tile_height(e, t));
@@ -272,7 +304,7 @@ static void emit_tiles(Emitter *e, const Tiling *t, const char *first, const cha
         tiling_leave_odd(e, t);
     emit_line(e, "do {");
     e->scope->indent++;
-    emit_line(e, "points = size_ceil_div(depth - done, size_max(size_ceil_div(depth - done, DEPTH_%d), 1));", n);
+    emit_line(e, "points = size_even(depth - done, DEPTH_%d);", n);
     if (t->c->tile->words > 1)
         emit_line(e, "points = size_align(points, %d);", t->c->tile->words);
     if (t->c->sweep)
@@ -295,14 +327,14 @@ static void emit_tiles(Emitter *e, const Tiling *t, const char *first, const cha
     if (stores)
         emit_line(e, "    nears ? (%s < COLUMNS_%d ? %d : %s * %d) :", apart, n, CONTRACT_LINE, apart,
                   (int)dtype_size(output->tensor->dtype));
-    emit_line(e, "    block > 1 ? COLUMNS_%d * %d / BLOCK_%d :", n, size, n);
+    emit_line(e, "    %s ? COLUMNS_%d * %d / BLOCK_%d :", panels_are_far(e, t), n, size, n);
     if (along)
         emit_line(e, "    (k_apart ? k_apart : (int64_t)COLUMNS_%d) * %d;", n, size);
     else
-        emit_line(e, "    k_step == %d ? size_ceil_div(height * %d, tiles) : 0;", t->c->group, size);
+        emit_line(e, "    %sk_step == %d ? size_ceil_div(height * %d, tiles) : 0;", rows_are_far(e, t), t->c->group, size);
     /* Of each panel all rows of the block, so that it stays near. */
     Text inner = text_new(e->arena);
-    text_put(&inner, "if (block > 1)\n");
+    text_print(&inner, "if (%s)\n", panels_are_far(e, t));
     text_print(&inner, "    ahead = (const char *)(panels_%d + (%s + COLUMNS_%d) * %s + done * COLUMNS_%d);\n", n, tiling_tile_place(t), n,
                tiling_panel_depth(t), n);
     bool meets = tiling_has_reach(t);
@@ -409,7 +441,7 @@ const char *tiling_step(Emitter *e, Tiling *t, const char *const calls[8])
     if (c->sweep)    /* tiles come in the same order each time */
         emit_line(e, "const int64_t block = BLOCK_%d;", t->number);
     else
-        emit_line(e, "const int64_t block = depth * places > NEAR_%d ? BLOCK_%d : 1;", t->number, t->number);
+        declare_block(e, t);
     open_loops(e, t, &c->kept_rows, c->kept_rows.count, &depth);
     LoopBounds *bounds = row_bounds(e, t);
     start_states(e, t);

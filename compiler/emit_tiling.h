@@ -84,6 +84,7 @@ const Term *tiling_whole_first(Emitter *e, const Tiling *t, int r);    /* and th
 /* emit_sums.c: likewise */
 const char *tiling_state_array(Emitter *e, const Tiling *t, int r, const Component *component);
 const char *tiling_taken(Emitter *e, Tiling *t);
+bool tiling_takes_extrema(const Tiling *t);     /* of sums as they are: a few instructions */
 const char *tiling_after(Emitter *e, Tiling *t);
 const char *tiling_finish(Emitter *e, Tiling *t);
 

@@ -80,7 +80,8 @@ typedef struct Contract {
     int depth_block;              /* more words of contracted points are taken some at a time */
     int sweep;                    /* so many contracted points are packed at a time, and met by all rows of a unit of work,
                                    * whose sums are kept until the last; 0: all of them */
-    int near, row_block;          /* panels of more words are taken one at a time, by so many tiles of rows */
+    int near, row_block;          /* panels of more words are taken one at a time, by so many tiles of rows; */
+    int close, close_block;       /* likewise those of more words than are close; 0: panels that are near are */
 } Contract;
 
 /* A side of a product in a ring: what it reads, and its own indices, of which a tile has some points of `low`, and of `high`, or NULL,

@@ -330,7 +330,10 @@ static void reserve(Planner *planner, const Launch *launch, const Step *step, Co
     const Size *panel = c->tile->has_starts ? size_op(arena, SIZE_ADD, depth, size_constant(arena, 1)) : depth;
     add_scratch(planner, step, c, "panels", dtype, size_op(arena, SIZE_MUL, columns, panel), end);
     const Size *is_far = c->sweep ? size_constant(arena, 1) : one_beyond(arena, size_op(arena, SIZE_MUL, columns, depth), c->near);
-    const Size *more = size_op(arena, SIZE_MUL, is_far, size_constant(arena, c->row_block - 1));
+    const Size *more = size_op(arena, SIZE_MUL, is_far, size_constant(arena, c->row_block - c->close_block));
+    if (c->close)
+        more = size_op(arena, SIZE_ADD, more, size_op(arena, SIZE_MUL, size_constant(arena, c->close_block - 1),
+                                                      one_beyond(arena, size_op(arena, SIZE_MUL, columns, depth), c->close)));
     const Size *rows = size_op(arena, SIZE_MUL, size_op(arena, SIZE_ADD, size_constant(arena, 1), more),
                                size_constant(arena, c->tile_rows));
     const Size *row = size_op(arena, SIZE_ADD, depth, size_constant(arena, CONTRACT_LINE / (int)dtype_size(dtype)));

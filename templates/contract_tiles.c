@@ -19,7 +19,7 @@
 typedef bf16u partu;
 typedef u32u wordu;
 enum { ROWS_N = 2 * TILE_ROWS, VECTORS_N = 32 / LANES, COLUMNS_N = VECTORS_N * LANES };
-KERNEL static void take_sums(int height, int64_t place, f32v (*sums)[VECTORS_N]);
+KERNEL static void take_sums(int height, int64_t place, int v, f32v (*sums)[VECTORS_N]);
 //---
 //{ dot
 #define DOT_N TILE_DOT_BF16
@@ -42,15 +42,13 @@ typedef struct Factors_N {
     int64_t ahead_step;
 } Factors_N;
 
-/* Half of what is to come nearer with TILE_WORDS words: two lines for a word where it has so many bytes. */
-INLINE void bring_N(const char *ahead, int64_t ahead_step)
+/* One of the `shares` of what is to come nearer with a tile. */
+INLINE void bring_N(const Factors_N *from, int share, int shares)
 {
-    const int64_t lines = ahead_step > 64 ? 2 : 1;
-    for (int64_t line = 0; line < lines; line++) {
-        UNROLL
-        for (int k = 0; k < TILE_WORDS / 2; k++)
-            PREFETCH(ahead + 64 * line + k * ahead_step);
-    }
+    const int64_t bytes = from->depth * from->ahead_step / shares;
+    const char *ahead = from->ahead + share * bytes;
+    for (int64_t at = 0; at < bytes; at += 64)
+        PREFETCH_FAR(ahead + at);
 }
 
 /* Adds to the sums what TILE_WORDS words make, of the upper rows or of `both`: those of rows from row_word on and those of
@@ -61,7 +59,6 @@ INLINE void multiply_N(TileRegisters *registers, const Factors_N *from, int64_t 
 {
     const partu *rows = from->rows + row_word * from->k_step;
     const wordu *panel = from->panel + column_word * COLUMNS_N;
-    const char *ahead = from->ahead + row_word * from->ahead_step;
     const int64_t apart = from->row_step * (int64_t)sizeof *rows, across = COLUMNS_N * 4;
     char *upper_last = begins ? (char *)last[0] : NULL;
     char *lower_last = begins ? (char *)last[registers->lower] : NULL;
@@ -70,14 +67,12 @@ INLINE void multiply_N(TileRegisters *registers, const Factors_N *from, int64_t 
     if (begins)
         TILE_RENEW(registers, 0, upper_last, across);
     DOT_N(registers, 0, 4, 6);
-    bring_N(ahead, from->ahead_step);
     if (COLUMNS_N > TILE_WORDS) {
         TILE_LOAD(registers, 7, panel + TILE_WORDS, across);
         if (begins)
             TILE_RENEW(registers, 1, upper_last + 64, across);
         DOT_N(registers, 1, 4, 7);
     }
-    bring_N(ahead + TILE_WORDS / 2 * from->ahead_step, from->ahead_step);
     if (both)
         TILE_LOAD(registers, 5, rows + from->lower * from->row_step, apart);
     if (begins)
@@ -92,30 +87,23 @@ INLINE void multiply_N(TileRegisters *registers, const Factors_N *from, int64_t 
     }
 }
 
-/* All words of a tile: of TILE_WORDS words the products of their parts, then of the next. */
-INLINE void multiply_pairs_N(TileRegisters *registers, const Factors_N *from, const int both, const int begins,
-                             f32v (*last)[VECTORS_N])
+/* Words of a tile from k to `end`: of TILE_WORDS words the products of their parts, the first time from `pair` on. */
+INLINE void multiply_words_N(TileRegisters *registers, const Factors_N *from, int64_t k, int64_t end, int pair, const int both)
 {
-    int pair = 0;
-    if (begins) {
-        multiply_N(registers, from, TILE_WORDS * row_parts_N[0], TILE_WORDS * column_parts_N[0], both, 1, last);
-        pair = 1;
-    }
-    for (int64_t k = 0; k < from->depth; k += PARTS_N * TILE_WORDS) {
+    for (; k < end; k += PARTS_N * TILE_WORDS) {
         for (; pair < PAIRS_N; pair++)
-            multiply_N(registers, from, k + TILE_WORDS * row_parts_N[pair], k + TILE_WORDS * column_parts_N[pair],
-                       both, 0, NULL);
+            multiply_N(registers, from, k + TILE_WORDS * row_parts_N[pair], k + TILE_WORDS * column_parts_N[pair], both, 0, NULL);
         pair = 0;
     }
 }
 
 /* The loop stands twice, so that nothing is asked between products. */
-INLINE void multiply_all_N(TileRegisters *registers, const Factors_N *from, const int begins, f32v (*last)[VECTORS_N])
+INLINE void go_on_N(TileRegisters *registers, const Factors_N *from, int64_t k, int64_t end)
 {
     if (from->lower > 0)
-        multiply_pairs_N(registers, from, 1, begins, last);
+        multiply_words_N(registers, from, k, end, 0, 1);
     else
-        multiply_pairs_N(registers, from, 0, begins, last);
+        multiply_words_N(registers, from, k, end, 0, 0);
 }
 
 /* Adds a tile's products to the sums from `start` on; they are kept. What becomes of rows that a tile has not does not
@@ -134,7 +122,8 @@ INLINE void add_N(TileRegisters *registers, const Factors_N *from, const f32u *s
         if (from->lower > 0)
             TILE_LOAD(registers, 3, lower_start + TILE_WORDS, 4 * start_step);
     }
-    multiply_all_N(registers, from, 0, NULL);
+    bring_N(from, 0, 1);
+    go_on_N(registers, from, 0, from->depth);
     TILE_STORE(registers, 0, kept, 4 * kept_step);
     if (from->lower > 0)
         TILE_STORE(registers, 2, lower_kept, 4 * kept_step);
@@ -146,57 +135,112 @@ INLINE void add_N(TileRegisters *registers, const Factors_N *from, const f32u *s
 }
 
 //{ exchange
-/* Begins a tile and leaves its sums in the registers; those of the tile before, if there was one, are in `sums` then, and
- * `height` and `place` are its own. Without words there is no product that the registers have to be stored for. */
-INLINE void exchange_N(TileRegisters *registers, const Factors_N *from, int *height, int64_t *place, f32v (*sums)[VECTORS_N])
+/* Stores the sums that wait in the registers, which are 0 then. */
+INLINE void renew_N(TileRegisters *registers, f32v (*last)[VECTORS_N])
 {
-    const int last_height = registers->height;
-    const int64_t last_place = registers->place;
-    if (from->depth > 0) {
-        multiply_all_N(registers, from, 1, sums);
-    } else {
-        TILE_RENEW(registers, 0, sums[0], COLUMNS_N * 4);
-        TILE_RENEW(registers, 2, sums[registers->lower], COLUMNS_N * 4);
-        if (COLUMNS_N > TILE_WORDS) {
-            TILE_RENEW(registers, 1, (char *)sums[0] + 64, COLUMNS_N * 4);
-            TILE_RENEW(registers, 3, (char *)sums[registers->lower] + 64, COLUMNS_N * 4);
-        }
+    TILE_RENEW(registers, 0, last[0], COLUMNS_N * 4);
+    TILE_RENEW(registers, 2, last[registers->lower], COLUMNS_N * 4);
+    if (COLUMNS_N > TILE_WORDS) {
+        TILE_RENEW(registers, 1, (char *)last[0] + 64, COLUMNS_N * 4);
+        TILE_RENEW(registers, 3, (char *)last[registers->lower] + 64, COLUMNS_N * 4);
     }
-    registers->lower = from->lower > 0 ? from->lower : TILE_ROWS;
-    registers->height = *height;
-    registers->place = *place;
-    *height = last_height;
-    *place = last_place;
+}
+
+/* Begins a tile; the sums of the one before go to `last`. Back comes how many words are multiplied: so many that those sums
+ * are there while others remain. */
+INLINE int64_t begin_N(TileRegisters *registers, const Factors_N *from, f32v (*last)[VECTORS_N])
+{
+    const int64_t some = PARTS_N * TILE_WORDS, words = size_min(from->depth, from->depth > 2 * some ? 2 * some : some);
+    const int64_t row_word = TILE_WORDS * row_parts_N[0], column_word = TILE_WORDS * column_parts_N[0];
+    if (words == 0) {
+        renew_N(registers, last);
+    } else if (from->lower > 0) {
+        multiply_N(registers, from, row_word, column_word, 1, 1, last);
+        multiply_words_N(registers, from, 0, words, 1, 1);
+    } else {
+        multiply_N(registers, from, row_word, column_word, 0, 1, last);
+        multiply_words_N(registers, from, 0, words, 1, 0);
+    }
+    return words;
+}
+
+/* The rows that a tile has not are as its last one. */
+INLINE void complete_N(int height, int v, f32v (*sums)[VECTORS_N])
+{
+    for (int r = height; r < ROWS_N; r++)
+        sums[r][v] = sums[height - 1][v];
+}
+//}
+
+//{ take_function
+/* Takes a tile's sums in one of the vectors. */
+KERNEL static void take_N(int height, int64_t place, int v, f32v (*sums)[VECTORS_N])
+{
+    complete_N(height, v, sums);
+    take_sums(height, place, v, sums);
 }
 //}
 
 /* One tile, and what becomes of its sums: they are kept, a row kept_step behind the one before, or with NULL for `kept`
- * taken by what follows the product. A tile without rows is none: only the sums of the one before are taken. */
+ * taken by what follows the product, when the next tile is on its way. */
 //{ tile_head
-KERNEL static void tile_N(int height, const partu *rows, int64_t row_step, int64_t k_step, const wordu *panel, int64_t depth,
-                          const char *ahead, int64_t ahead_step, const f32u *start, int64_t start_step, f32u *kept,
-                          int64_t kept_step, TileRegisters *registers, f32v (*sums)[VECTORS_N], int64_t place)
+INLINE void tile_N(int height, const partu *rows, int64_t row_step, int64_t k_step, const wordu *panel, int64_t depth,
+                   const char *ahead, int64_t ahead_step, const f32u *start, int64_t start_step, f32u *kept,
+                   int64_t kept_step, TileRegisters *registers, f32v (*sums)[VECTORS_N], int64_t place)
 //}
 {
     const Factors_N from = { rows, row_step, k_step, height - TILE_ROWS, panel, depth, ahead, ahead_step };
-    //{ takes
-    const int takes = !kept;
-    if (takes) {
-        kept = (f32u *)sums;
-        kept_step = COLUMNS_N;
-    }
-    if (takes && !start_step)
-        exchange_N(registers, &from, &height, &place, sums);
-    else
+    //{ keep
+    if (kept) {
         add_N(registers, &from, start, start_step, kept, kept_step);
-    if (!takes || height == 0)
         return;
-    /* The rows that are missing are as the last one. */
-    for (int r = height; r < ROWS_N; r++)
-        for (int v = 0; v < VECTORS_N; v++)
-            sums[r][v] = sums[height - 1][v];
+    }
     //}
-    //{ taken
-    take_sums(height, place, sums);
+    //{ begin
+    int64_t words = depth;
+    if (start_step)
+        add_N(registers, &from, start, start_step, (f32u *)sums, COLUMNS_N);
+    else
+        words = begin_N(registers, &from, sums);
+    const int taken_height = start_step ? height : registers->height;
+    const int64_t taken_place = start_step ? place : registers->place;
+    UNROLL
+    for (int v = 0; v < VECTORS_N; v++) {
+        if (!start_step)
+            bring_N(&from, v, VECTORS_N);
+        if (taken_height)
+    //}
+            //{ take
+            take_N(taken_height, taken_place, v, sums);
+            //}
+    //{ go_on
+        const int64_t end = size_min(depth, words + PARTS_N * TILE_WORDS);
+        go_on_N(registers, &from, words, end);
+        words = end;
+    }
+    go_on_N(registers, &from, words, depth);
+    registers->lower = from.lower > 0 ? from.lower : TILE_ROWS;
+    registers->height = start_step ? 0 : height;
+    registers->place = place;
     //}
 }
+
+//{ leave_head
+/* The sums that still wait are taken. */
+INLINE void leave_N(TileRegisters *registers, f32v (*sums)[VECTORS_N])
+//}
+//{ leave
+{
+    const int taken_height = registers->height;
+    const int64_t taken_place = registers->place;
+    renew_N(registers, sums);
+    registers->height = 0;
+    for (int v = 0; v < VECTORS_N; v++)
+        if (taken_height)
+//}
+            //{ take
+            take_N(taken_height, taken_place, v, sums);
+            //}
+//{ leave_end
+}
+//}

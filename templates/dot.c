@@ -6,6 +6,8 @@
 #ifndef TEMPLATES_DOT
 #define TEMPLATES_DOT
 
+#include "size.c"
+#include "turn.c"
 #include "words.c"
 
 //{ flush_f32
@@ -106,6 +108,21 @@ INLINE u32v load_words(const void *p, int64_t apart, int count)
         memcpy(&lanes[l], (const char *)p + apart * (l < count ? l : 0), 4);
     memcpy(&x, lanes, sizeof x);
     return x;
+}
+//}
+
+//{ turn_words
+/* So many words of the rows from `from` on, so many bytes apart, become rows of a panel. Back comes how many: none where a
+ * row is no whole number of words further. */
+APART int64_t turn_words(u32u *to, int64_t to_word, const void *from, int64_t apart, int rows, int64_t words)
+{
+    if (apart % 4 != 0)
+        return 0;
+    for (int64_t k = 0; k < words; k += LANES) {
+        const f32u *square = (const f32u *)from + k;
+        turn_f32((f32u *)to + k * to_word, to_word, 1, square, apart / 4, 1, rows, (int)size_min(LANES, words - k), square + LANES, apart / 4);
+    }
+    return words;
 }
 //}
 

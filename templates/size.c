@@ -83,6 +83,14 @@ SHARED int64_t size_ceil_div(int64_t a, int64_t b)
 }
 //}
 
+//{ size_even
+/* So much of what is left that it makes as few shares of at most `most` as can be, all nearly equal. */
+PLAIN int64_t size_even(int64_t left, int64_t most)
+{
+    return left <= most ? left : size_ceil_div(left, size_ceil_div(left, most));
+}
+//}
+
 //{ size_align
 /* Up to a multiple of the unit. */
 SHARED int64_t size_align(int64_t a, int64_t unit)

@@ -7,6 +7,7 @@
 #define TEMPLATES_TILES
 
 #include "dot.c"
+#include "integer.c"
 #include "minmax.c"
 #include "size.c"
 
@@ -228,6 +229,36 @@ PLAIN int has_tiles(void)
 
 /* What reductions take of sums in memory. */
 
+//{ max_rows_i32v
+/* The greatest of `state` and so many elements of x, a multiple of 4, `step` apart in memory, in four chains. */
+INLINE i32v max_rows_i32v(i32v state, const i32v *x, const int rows, const int step)
+{
+    i32v most[4] = { x[0], x[step], x[2 * step], x[3 * step] };
+    UNROLL
+    for (int i = 4; i < rows; i += 4) {
+        UNROLL
+        for (int c = 0; c < 4; c++)
+            most[c] = max_i32v(most[c], x[(i + c) * step]);
+    }
+    return max_i32v(state, max_i32v(max_i32v(most[0], most[1]), max_i32v(most[2], most[3])));
+}
+//}
+
+//{ min_rows_i32v
+/* The least of `state` and so many elements of x, a multiple of 4, `step` apart in memory, in four chains. */
+INLINE i32v min_rows_i32v(i32v state, const i32v *x, const int rows, const int step)
+{
+    i32v least[4] = { x[0], x[step], x[2 * step], x[3 * step] };
+    UNROLL
+    for (int i = 4; i < rows; i += 4) {
+        UNROLL
+        for (int c = 0; c < 4; c++)
+            least[c] = min_i32v(least[c], x[(i + c) * step]);
+    }
+    return min_i32v(state, min_i32v(min_i32v(least[0], least[1]), min_i32v(least[2], least[3])));
+}
+//}
+
 #ifndef EINC_AVX512
 //{ max_rows_f32v
 /* The greatest of `state` and so many elements of x, a multiple of 4, `step` apart in memory; NaN where one is. */
@@ -239,21 +270,21 @@ INLINE f32v max_rows_f32v(f32v state, const f32v *x, const int rows, const int s
 #else
 //{ max_rows_f32v@avx512
 /* The greatest of `state` and so many elements of x, a multiple of 4, `step` apart in memory; NaN where one is. In four chains,
- * since each instruction waits for the one before. */
+ * since each instruction waits for the one before, and each element is loaded once. */
 INLINE f32v max_rows_f32v(f32v state, const f32v *x, const int rows, const int step)
 {
 #if EINC_VECTORS && LANES >= 4
-    f32v most[4] = { x[0], x[step], x[2 * step], x[3 * step] };
+    f32v most[4];
     uint16_t ordered[2] = { 0xffff, 0xffff };
     UNROLL
-    for (int i = 4; i < rows; i += 4) {
-        UNROLL
-        for (int c = 0; c < 4; c++)
-            most[c] = greater_f32v(most[c], x[(i + c) * step]);
+    for (int i = 0; i < rows; i += 2) {
+        f32v a = x[i * step], b = x[(i + 1) * step];
+        HOLD(a);
+        HOLD(b);
+        __asm__("vcmpps $7, %2, %1, %0%{%0%}" : "+Yk"(ordered[i / 2 % 2]) : "v"(a), "v"(b));
+        most[i % 4] = i < 4 ? a : greater_f32v(most[i % 4], a);
+        most[i % 4 + 1] = i < 4 ? b : greater_f32v(most[i % 4 + 1], b);
     }
-    UNROLL
-    for (int i = 0; i < rows; i += 2)
-        __asm__("vcmpps $7, %2, %1, %0%{%0%}" : "+Yk"(ordered[i / 2 % 2]) : "v"(x[i * step]), "vm"(x[(i + 1) * step]));
     most[0] = greater_f32v(greater_f32v(most[0], most[1]), greater_f32v(most[2], most[3]));
     state = greater_f32v(most[0], state);
     ordered[0] = (uint16_t)~(ordered[0] & ordered[1]);
@@ -277,21 +308,21 @@ INLINE f32v min_rows_f32v(f32v state, const f32v *x, const int rows, const int s
 #else
 //{ min_rows_f32v@avx512
 /* The least of `state` and so many elements of x, a multiple of 4, `step` apart in memory; NaN where one is. In four chains,
- * since each instruction waits for the one before. */
+ * since each instruction waits for the one before, and each element is loaded once. */
 INLINE f32v min_rows_f32v(f32v state, const f32v *x, const int rows, const int step)
 {
 #if EINC_VECTORS && LANES >= 4
-    f32v least[4] = { x[0], x[step], x[2 * step], x[3 * step] };
+    f32v least[4];
     uint16_t ordered[2] = { 0xffff, 0xffff };
     UNROLL
-    for (int i = 4; i < rows; i += 4) {
-        UNROLL
-        for (int c = 0; c < 4; c++)
-            least[c] = lesser_f32v(least[c], x[(i + c) * step]);
+    for (int i = 0; i < rows; i += 2) {
+        f32v a = x[i * step], b = x[(i + 1) * step];
+        HOLD(a);
+        HOLD(b);
+        __asm__("vcmpps $7, %2, %1, %0%{%0%}" : "+Yk"(ordered[i / 2 % 2]) : "v"(a), "v"(b));
+        least[i % 4] = i < 4 ? a : lesser_f32v(least[i % 4], a);
+        least[i % 4 + 1] = i < 4 ? b : lesser_f32v(least[i % 4 + 1], b);
     }
-    UNROLL
-    for (int i = 0; i < rows; i += 2)
-        __asm__("vcmpps $7, %2, %1, %0%{%0%}" : "+Yk"(ordered[i / 2 % 2]) : "v"(x[i * step]), "vm"(x[(i + 1) * step]));
     least[0] = lesser_f32v(lesser_f32v(least[0], least[1]), lesser_f32v(least[2], least[3]));
     state = lesser_f32v(least[0], state);
     ordered[0] = (uint16_t)~(ordered[0] & ordered[1]);

@@ -575,6 +575,12 @@ SHARED int64_t size_ceil_div(int64_t a, int64_t b)
     return b ? a / b + (a % b != 0) : a;
 }
 
+/* So much of what is left that it makes as few shares of at most `most` as can be, all nearly equal. */
+PLAIN int64_t size_even(int64_t left, int64_t most)
+{
+    return left <= most ? left : size_ceil_div(left, size_ceil_div(left, most));
+}
+
 /* Up to a multiple of the unit. */
 SHARED int64_t size_align(int64_t a, int64_t unit)
 {
@@ -845,14 +851,14 @@ KERNEL static void step_1(const Frame *f, char *own, int64_t q_first, int64_t q_
     }
     const int64_t block = depth * places > NEAR_1 ? BLOCK_1 : 1;
     for (int64_t q_block = q_first, q_stop; q_block < q_end; q_block = q_stop) {
-        const int64_t left = q_end - q_block, tiles_left = size_ceil_div(left, ROWS_1);
-        int height = (int)(tiles_left <= block ? left : size_ceil_div(left * block, tiles_left));
+        const int64_t left = q_end - q_block;
+        int height = (int)(left <= block * ROWS_1 ? left : size_ceil_div(left * block, size_ceil_div(left, ROWS_1)));
         int64_t q = q_block, done = 0, points;
         q_stop = q_block + height;
         int64_t columns_from[BLOCK_1], columns_to[BLOCK_1];
         int at_tile = 0;
         for (; q < q_stop; q += height, at_tile++) {
-            height = (int)size_ceil_div(q_stop - q, size_ceil_div(q_stop - q, ROWS_1));
+            height = (int)size_even(q_stop - q, ROWS_1);
             meet_columns_1(f, q, height, columns_from, columns_to, at_tile);
         }
         q = q_block;
@@ -861,7 +867,7 @@ KERNEL static void step_1(const Frame *f, char *own, int64_t q_first, int64_t q_
         const f32u *const rows = packed_1;
         const int64_t row_step = LANES, k_apart = 0, tile_step = depth * LANES;
         do {
-            points = size_ceil_div(depth - done, size_max(size_ceil_div(depth - done, DEPTH_1), 1));
+            points = size_even(depth - done, DEPTH_1);
             float *kept = points < depth ? kept_1 : tile;
             const int is_last = done + points >= depth;
             /* What comes nearer: the next panel where not all of them are near, else points to come or the next one; a share for each tile. Of few points what is written takes longest. */
@@ -879,7 +885,7 @@ KERNEL static void step_1(const Frame *f, char *own, int64_t q_first, int64_t q_
                     ahead = (const char *)(panels_1 + (place + COLUMNS_1) * depth + done * COLUMNS_1);
                 at_tile = 0;
                 for (q = q_block; q < q_stop; q += height, at_tile++) {
-                    height = (int)size_ceil_div(q_stop - q, size_ceil_div(q_stop - q, ROWS_1));
+                    height = (int)size_even(q_stop - q, ROWS_1);
                     if (k >= columns_to[at_tile] || k + COLUMNS_1 <= columns_from[at_tile])
                         continue;
                     const int64_t k_step = k_apart ? k_apart : height * LANES;
@@ -1212,14 +1218,14 @@ KERNEL static void step_5(const Frame *f, char *own, int64_t q_first, int64_t q_
     }
     const int64_t block = depth * places > NEAR_5 ? BLOCK_5 : 1;
     for (int64_t q_block = q_first, q_stop; q_block < q_end; q_block = q_stop) {
-        const int64_t left = q_end - q_block, tiles_left = size_ceil_div(left, ROWS_5);
-        int height = (int)(tiles_left <= block ? left : size_ceil_div(left * block, tiles_left));
+        const int64_t left = q_end - q_block;
+        int height = (int)(left <= block * ROWS_5 ? left : size_ceil_div(left * block, size_ceil_div(left, ROWS_5)));
         int64_t q = q_block, done = 0, points;
         q_stop = q_block + height;
         int64_t points_from[BLOCK_5], points_to[BLOCK_5];
         int at_tile = 0;
         for (; q < q_stop; q += height, at_tile++) {
-            height = (int)size_ceil_div(q_stop - q, size_ceil_div(q_stop - q, ROWS_5));
+            height = (int)size_even(q_stop - q, ROWS_5);
             meet_points_5(f, own, q, height, points_from, points_to, at_tile);
         }
         q = q_block;
@@ -1228,7 +1234,7 @@ KERNEL static void step_5(const Frame *f, char *own, int64_t q_first, int64_t q_
         const f32u *const rows = packed_5;
         const int64_t row_step = LANES, k_apart = 0, tile_step = depth * LANES;
         do {
-            points = size_ceil_div(depth - done, size_max(size_ceil_div(depth - done, DEPTH_5), 1));
+            points = size_even(depth - done, DEPTH_5);
             float *kept = points < depth ? kept_5 : tile;
             const int is_last = done + points >= depth;
             /* What comes nearer: the next panel where not all of them are near, else points to come or the next one; a share for each tile. Of few points what is written takes longest. */
@@ -1246,7 +1252,7 @@ KERNEL static void step_5(const Frame *f, char *own, int64_t q_first, int64_t q_
                     ahead = (const char *)(panels_5 + (place + COLUMNS_5) * depth + done * COLUMNS_5);
                 at_tile = 0;
                 for (q = q_block; q < q_stop; q += height, at_tile++) {
-                    height = (int)size_ceil_div(q_stop - q, size_ceil_div(q_stop - q, ROWS_5));
+                    height = (int)size_even(q_stop - q, ROWS_5);
                     const int64_t first_point = size_max(done, points_from[at_tile]);
                     const int64_t end_point = size_max(size_min(done + points, points_to[at_tile]), first_point);
                     const int64_t k_step = k_apart ? k_apart : height * LANES;
