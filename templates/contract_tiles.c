@@ -42,13 +42,16 @@ typedef struct Factors_N {
     int64_t ahead_step;
 } Factors_N;
 
-/* One of the `shares` of what is to come nearer with a tile. */
+/* One of the `shares` of what is to come nearer with a tile: all lines where they follow each other, else two for a word. */
 INLINE void bring_N(const Factors_N *from, int share, int shares)
 {
-    const int64_t bytes = from->depth * from->ahead_step / shares;
+    const int64_t step = from->ahead_step, bytes = from->depth * step / shares;
     const char *ahead = from->ahead + share * bytes;
-    for (int64_t at = 0; at < bytes; at += 64)
+    for (int64_t at = 0; at < bytes; at += step <= 128 ? 64 : step) {
         PREFETCH_FAR(ahead + at);
+        if (step > 128)
+            PREFETCH_FAR(ahead + at + 64);
+    }
 }
 
 /* Adds to the sums what TILE_WORDS words make, of the upper rows or of `both`: those of rows from row_word on and those of
