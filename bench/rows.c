@@ -18,6 +18,7 @@
 #define STREAM_(dtype, j, m) ONE(dtype, j, m)
 #define STREAM(dtype, j, m) .operands = STREAM_(dtype, j, m), .flops = ONE_FLOPS(j, m)
 
+#define NARROW_ATTENTION(scale) "bhqd,bhkd->bhqk | _ * " scale " | softmax k | bf16 | _ * bhkv -> bhqv:bf16"
 #define ATTENTION(scale) "bhqd,bhkd->bhqk | _ * " scale " | softmax k | * bhkv -> bhqv"
 #define CAUSAL(scale) "bhqd,bhkd->bhqk | _ * " scale " | where(@q >= @k, _, -inf) | softmax k | * bhkv -> bhqv"
 
@@ -116,6 +117,12 @@ static const Row rows[] = {
       .flops = 4.0 * 8 * 2048 * 2048 * 128, .dtype = DTYPE_F32, .bounds = BOUND_COMPUTE, .goal = 0.80 },
     { "attention-causal-128", "attention f32, causal, b=1 h=8 q=k=2048 d=128, of the useful flops", CAUSAL("0.0883883"), .operands = "f32 1,8,2048,128; f32 1,8,2048,128; f32 1,8,2048,128",
       .flops = 2.0 * 8 * 2048 * 2049 * 128, .dtype = DTYPE_F32, .bounds = BOUND_COMPUTE, .goal = 0.70 },
+    { "attention-bf16-64", "attention bf16, AMX, b=1 h=8 q=k=2048 d=64, weights cast to bf16", NARROW_ATTENTION("0.125"),
+      .operands = "bf16 1,8,2048,64; bf16 1,8,2048,64; bf16 1,8,2048,64", .flops = 4.0 * 8 * 2048 * 2048 * 64, .target = "amx",
+      .dtype = DTYPE_BF16, .bounds = BOUND_COMPUTE, .goal = 0.33 },
+    { "attention-bf16-128", "attention bf16, AMX, b=1 h=8 q=k=2048 d=128, weights cast to bf16", NARROW_ATTENTION("0.0883883"),
+      .operands = "bf16 1,8,2048,128; bf16 1,8,2048,128; bf16 1,8,2048,128", .flops = 4.0 * 8 * 2048 * 2048 * 128, .target = "amx",
+      .dtype = DTYPE_BF16, .bounds = BOUND_COMPUTE, .goal = 0.45 },
 
     /* other semirings, and distances: two operations for each combination */
     { "log-512", "logsumexp product f32, 512³, of our product", "ik + kj -> ikj | logsumexp k", SQUARE("f32", 512), .dtype = DTYPE_F32,

@@ -99,18 +99,23 @@ static void set_depth(Planner *planner, Contract *c)
     }
 }
 
-/* Whether a sum is of products of two numbers that are read as they are, both of one dtype, in which nothing is lost. */
-bool product_of_reads(const Contract *c, const Component *sum, const Term **left, const Term **right)
+/* Whether a sum is of products of two numbers that are read as they are or cast, both of one dtype, in which nothing is lost. */
+static bool product_of_narrow(const Contract *c, const Component *sum, const Term **left, const Term **right)
 {
     const Term *x = c->product->reduce.argument;
-    *left = plain_read(c->left);
-    *right = plain_read(c->right);
+    *left = narrow_side(c->left);
+    *right = narrow_side(c->right);
     while (x->kind == TERM_MAP && x->map.function == FUNCTION_CAST && x->map.implicit)
         x = x->map.arguments[0];
     bool sums = sum->merge == MERGE_ADD && sum->lift == LIFT_ELEMENT && x->kind == TERM_MAP && x->map.function == FUNCTION_MUL;
     int first = sums && x->map.arguments[1] == c->left;
     return sums && *left && *right && (*left)->dtype == (*right)->dtype && x->map.arguments[first] == c->left &&
            x->map.arguments[1 - first] == c->right && sum->dtype == dtype_widen((*left)->dtype);
+}
+
+bool product_of_reads(const Contract *c, const Component *sum, const Term **left, const Term **right)
+{
+    return product_of_narrow(c, sum, left, right) && (*left)->kind == TERM_READ && (*right)->kind == TERM_READ;
 }
 
 /* Which tile the sums make. One instruction multiplies and adds several points of narrow numbers, of a dtype that the target has
@@ -120,7 +125,7 @@ static void set_tile(const Target *target, Contract *c, const Component *sum, bo
     const Term *left, *right;
     c->packed = sum->dtype;
     c->tile = target->tile;
-    if (sweeps || !product_of_reads(c, sum, &left, &right) || !target->narrow[left->dtype])
+    if (sweeps || !product_of_narrow(c, sum, &left, &right) || !target->narrow[left->dtype])
         return;
     c->packed = left->dtype;
     c->tile = target->narrow[left->dtype];

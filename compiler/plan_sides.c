@@ -31,6 +31,13 @@ const Term *plain_read(const Term *side)
     return side->kind == TERM_READ ? side : NULL;
 }
 
+const Term *narrow_side(const Term *side)
+{
+    while (side->kind == TERM_MAP && side->map.function == FUNCTION_CAST && side->map.implicit)
+        side = side->map.arguments[0];
+    return side->kind == TERM_READ || (side->kind == TERM_MAP && side->map.function == FUNCTION_CAST) ? side : NULL;
+}
+
 /* What a side reads: without the place outside of an array, where it is a constant. */
 static const Term *main_read(const Term *side)
 {

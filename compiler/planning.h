@@ -43,6 +43,7 @@ void plan_jam(Planner *planner, Step *step);
 /* plan_sides.c */
 double planner_points(const Planner *planner, const IndexSet *set);    /* of all its indices, by the extents at hand */
 const Term *plain_read(const Term *side);                /* what a side reads and no more than converts; else NULL */
+const Term *narrow_side(const Term *side);              /* what a side is read as, or cast to, before it is converted; else NULL */
 
 /* How far neighbours along an index are apart in the memory that a side is read from; 0: that is not known, or they are not. */
 int64_t side_stride(const Planner *planner, const Term *side, const Index *index);
