@@ -177,17 +177,15 @@ static bool is_loaded_each(Emitter *e, const Tiling *t)
 
 static const char *left_line(Emitter *e, const Tiling *t)
 {
-    if (is_loaded_each(e, t))
-        return emit_text(e, "            const %s *at = rows + r * row_step;\n", emit_element(t->c->packed));
-    if (is_for_one(t))
+    if (is_loaded_each(e, t) || is_for_one(t))
         return "";
     if (t->c->group > 1)
-        return "            const u32v left = splat_word(rows + r * row_step);\n";
+        return "            const u32v left = splat_word(at);\n";
     bool whole = e->plan->lanes * (int)dtype_size(t->dtype) == e->plan->target->vector_bytes;
     if (t->c->rows_spread)
-        return emit_text(e, "            %sv left = load_%sv(rows + r * row_step, 1, LANES);\n%s", dtype_name(t->dtype),
+        return emit_text(e, "            %sv left = load_%sv(at, 1, LANES);\n%s", dtype_name(t->dtype),
                          dtype_name(t->dtype), whole ? "            HOLD(left);\n" : "");
-    return emit_text(e, "            %sv left = splat_%sv(rows[r * row_step]);\n%s", dtype_name(t->dtype), dtype_name(t->dtype),
+    return emit_text(e, "            %sv left = splat_%sv(*at);\n%s", dtype_name(t->dtype), dtype_name(t->dtype),
                      whole ? "            HOLD(left);\n" : "");
 }
 
@@ -223,7 +221,7 @@ static const char *combination(Emitter *e, const Tiling *t, const char *left)
     if (function != FUNCTION_ADD)
         return emit_text(e, "tame ? %s_%sv(%s, right[v]) : %s_%sv(%s, right[v])", function == FUNCTION_MAX ? "greater" : "lesser", dtype, left,
                          function_facts[function].name, dtype, left);
-    return t->c->rows_spread ? "left + right[v]" : emit_text(e, "plus_%sv(rows + r * row_step, right[v])", dtype);
+    return t->c->rows_spread ? "left + right[v]" : emit_text(e, "plus_%sv(at, right[v])", dtype);
 }
 
 /* One point's share of one vector of sums. */
@@ -231,7 +229,7 @@ static const char *step_line(Emitter *e, Tiling *t)
 {
     if (t->c->group > 1)
         return emit_text(e, "                sums[r][v] = dot_%sv(sums[r][v], left, right[v]);\n", dtype_name(t->c->packed));
-    const char *sum = "sums[r][v]", *dtype = dtype_name(t->dtype), *left = is_for_one(t) ? emit_text(e, "splat_%sv(rows[r * row_step])", dtype) : "left";
+    const char *sum = "sums[r][v]", *dtype = dtype_name(t->dtype), *left = is_for_one(t) ? emit_text(e, "splat_%sv(*at)", dtype) : "left";
     if (t->c->tames) {
         bool most = seeks_most(t);
         const char *plus = combination(e, t, left);
@@ -254,23 +252,25 @@ static const char *step_line(Emitter *e, Tiling *t)
     return tiling_close(e);
 }
 
-/* Whether instructions beside the products count: whole tiles go without a comparison for each row, some points at a turn. */
+/* Whether a point has so few products that a loop's own instructions count: some points at a turn. */
 static bool is_tight(const Tiling *t)
 {
     return t->c->rows_spread || is_for_one(t);
 }
 
+/* Whole tiles go without a comparison for each row, of which some processors make fewer beside products. */
 static const char *multiply_lines(Emitter *e, const Tiling *t)
 {
-    const char *rest = "panel, depth, ahead, ahead_step, start, start_step, sums);\n", *rows = "rows, row_step, k_step";
-    if (t->c->tames)
-        return emit_text(e, "    if (tame)\n        multiply_%d(height, %s, 1, %s    else\n        multiply_%d(height, %s, 0, %s", t->number, rows,
-                         rest, t->number, rows, rest);
-    if (!is_tight(t))
-        return emit_text(e, "    multiply_%d(height, %s, %s", t->number, rows, rest);
+    const char *rows = "rows, row_step, k_step", *rest = "panel, depth, ahead, ahead_step, sums);\n";
     const char *whole = t->c->rows_spread ? emit_text(e, "rows, LANES, ROWS_%d * LANES", t->number) : rows;
-    return emit_text(e, "    if (height == ROWS_%d)\n        multiply_%d(ROWS_%d, %s, %s    else\n        multiply_%d(height, %s, %s",
-                     t->number, t->number, t->number, whole, rest, t->number, rows, rest);
+    const char *tame = t->c->tames ? "1, " : "";
+    Text text = text_new(e->arena);
+    if (t->c->tames)
+        text_print(&text, "    if (!tame)\n        multiply_%d(height, %s, 0, %s    else ", t->number, rows, rest);
+    text_print(&text, "%sif (height == ROWS_%d)\n        multiply_%d(ROWS_%d, %s, %s%s", t->c->tames ? "" : "    ", t->number, t->number,
+               t->number, whole, tame, rest);
+    text_print(&text, "    else\n        multiply_%d(height, %s, %s%s", t->number, rows, tame, rest);
+    return text.bytes;
 }
 
 static const char *constants(Emitter *e, const Tiling *t)
@@ -327,10 +327,10 @@ static const char *tile_functions(Emitter *e, Tiling *t)
     const char *multiply_head = NULL;
     if (t->c->tames)
         multiply_head = emit_text(e, "/* `tame`: no number is infinite in the direction that is sought, or a NaN, so that no sum is a NaN. */\n"
-                                  "INLINE void multiply_%d(int height, const %s *rows, int64_t row_step, int64_t k_step, const int tame, const %s *panel,\n"
-                                  "                       int64_t depth, const char *ahead, int64_t ahead_step, const %s *start, "
-                                  "int64_t start_step,\n                       %sv sums[ROWS_%d][VECTORS_%d])\n", t->number, emit_element(t->c->packed),
-                                  tiling_word(t), emit_element(t->dtype), dtype_name(t->dtype), t->number, t->number);
+                                  "INLINE void multiply_%d(const int height, const %s *rows, int64_t row_step, int64_t k_step, "
+                                  "const int tame, const %s *panel,\n"
+                                  "                       int64_t depth, const char *ahead, int64_t ahead_step, %sv sums[ROWS_%d][VECTORS_%d])\n",
+                                  t->number, emit_element(t->c->packed), tiling_word(t), dtype_name(t->dtype), t->number, t->number);
     Hole vectors[] = {
         { "multiply_head", multiply_head },
         { "begin", begin_lines(e, t) },

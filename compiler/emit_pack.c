@@ -381,11 +381,11 @@ static void pack_point_vector(Emitter *e, Tiling *t)
     emit_line(e, "to += %s;", turn);
 }
 
-/* A loop over the tiles of a block of rows, of nearly equal height, around `body`. */
-static void each_tile_of_rows(Emitter *e, const Scope *body)
+/* A loop over the tiles of a block of rows around `body`. */
+static void each_tile_of_rows(Emitter *e, const Tiling *t, const Scope *body)
 {
-    emit_line(e, "for (int64_t tile = 0, before = 0, rows; tile < tiles; tile++, before += rows) {");
-    emit_line(e, "    rows = least + (tile < higher);");
+    emit_line(e, "for (int64_t before = 0, rows; before < height; before += rows) {");
+    emit_line(e, "    rows = size_next(height - before, ROWS_%d, ROWS_%d);", t->number, t->number);
     emit_body(e, body);
     emit_line(e, "}");
 }
@@ -421,14 +421,13 @@ static void pack_rows_of_point(Emitter *e, Tiling *t)
     emit_body(e, body);
     emit_line(e, "}");
     emit_pop(e);
-    each_tile_of_rows(e, tile);
+    each_tile_of_rows(e, t, tile);
     emit_line(e, "point++;");
 }
 
 /* Rows in the order of tiles that meet them: side by side for each contracted point, or each number as a vector. */
 static void pack_tiles_of_rows(Emitter *e, Tiling *t)
 {
-    emit_line(e, "const int64_t tiles = size_ceil_div(height, ROWS_%d), least = height / tiles, higher = height %% tiles;", t->number);
     if (t->c->rows_along) {
         emit_line(e, "int64_t point = 0;");
         depth_loops(e, t, 0, false, pack_rows_of_point);
@@ -443,7 +442,7 @@ static void pack_tiles_of_rows(Emitter *e, Tiling *t)
     emit_body(e, body);
     emit_line(e, "}");
     emit_pop(e);
-    each_tile_of_rows(e, tile);
+    each_tile_of_rows(e, t, tile);
 }
 
 /* Rows side by side for each contracted point, or the points side by side for each row. */

@@ -34,11 +34,11 @@ static const char *block_stop(Emitter *e, const Tiling *t)
     return emit_text(e, "%s_stop", t->names[tiling_last(&t->c->rows)->id]);
 }
 
-/* The rows that are left of a block, in tiles of nearly equal height. */
+/* The rows of a block's next tile. */
 static const char *tile_height(Emitter *e, const Tiling *t)
 {
-    const char *row = t->names[tiling_last(&t->c->rows)->id], *stop = block_stop(e, t);
-    return emit_text(e, "(int)size_even(%s - %s, ROWS_%d)", stop, row, t->number);
+    return emit_text(e, "(int)size_next(%s - %s, ROWS_%d, ROWS_%d)", block_stop(e, t), t->names[tiling_last(&t->c->rows)->id], t->number,
+                     t->number);
 }
 
 /* Where the rows of the left operand are, of a block of tiles: in place when that can be, else packed. Where packed
@@ -284,7 +284,7 @@ static const char *rows_are_far(Emitter *e, const Tiling *t)
     return emit_text(e, "%s > %d && ", numbers, e->plan->target->l2_bytes / 4 * 3 / (int)dtype_size(c->packed));
 }
 
-/* The tiles of rows of one segment from `first` to `end`: of nearly equal height, all columns for each. A block of tiles
+/* The tiles of rows of one segment from `first` to `end`: all columns for each. A block of tiles
  * takes some of the contracted points after the others. */
 static void emit_tiles(Emitter *e, const Tiling *t, const char *first, const char *end, const char *const calls[8])
 {
@@ -293,8 +293,7 @@ static void emit_tiles(Emitter *e, const Tiling *t, const char *first, const cha
     const char *from = block_start(e, t), *to = block_stop(e, t);
     emit_line(e, "for (int64_t %s = %s, %s; %s < %s; %s = %s) {", from, first, to, from, end, from, to);
     e->scope->indent++;
-    emit_line(e, "const int64_t left = %s - %s;", end, from);
-    emit_line(e, "int height = (int)(left <= block * ROWS_%d ? left : size_ceil_div(left * block, size_ceil_div(left, ROWS_%d)));", n, n);
+    emit_line(e, "int height = (int)size_next(%s - %s, block * ROWS_%d, ROWS_%d);", end, from, n, n);
     emit_line(e, "int64_t %s = %s, done = 0, points;", row, from);
     emit_line(e, "%s = %s + height;", to, from);
     tiling_find_reach(e, t, calls + 5, tile_height(e, t));

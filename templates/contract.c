@@ -86,7 +86,7 @@ KERNEL static void step_N(const Frame *f, float *panel, float *packed, float *ti
     for (int64_t j = 0; j < f->extent_j; j += COLUMNS_N)
         pack_columns_N(f, j, (int)size_min(COLUMNS_N, f->extent_j - j), panel + j * depth);
     for (int64_t i = 0, height; i < f->extent_i; i += height) {
-        height = size_ceil_div(f->extent_i - i, size_ceil_div(f->extent_i - i, ROWS_N));
+        height = size_next(f->extent_i - i, ROWS_N, ROWS_N);
         pack_rows_N(f, i, (int)height, packed);
         for (int64_t j = 0; j < f->extent_j; j += COLUMNS_N) {
             tile_N((int)height, packed, depth, 1, panel + j * depth, depth, (const char *)f->A, 0, start, 0, tile, COLUMNS_N);

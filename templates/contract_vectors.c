@@ -6,16 +6,9 @@
 #define KERNEL
 #endif
 //---
-/* The sums of `height` rows and one panel. They go on from `start`, where a row's are start_step further than the row's
- * before; with NULL they begin. A row's points are k_step apart, rows row_step. Meanwhile what is needed next comes nearer:
- * `ahead`, so many bytes for each point. Loops over rows are unrolled, so that the sums have registers, and left early where
- * a tile is low: a comparison for each row costs nothing beside its products. The sums of rows that a tile has not stay as
- * they start: there are starts for them. */
-//{ multiply_head
-INLINE void multiply_N(int height, const partu *rows, int64_t row_step, int64_t k_step, const wordu *panel,
-                       int64_t depth, const char *ahead, int64_t ahead_step, const f32u *start, int64_t start_step,
-                       f32v sums[ROWS_N][VECTORS_N])
-//}
+/* What a tile's sums start from: `start`, where a row's are start_step further than the row's before; with NULL they begin.
+ * The sums of rows that a tile has not start, too, and stay so: there are starts for them. */
+INLINE void begin_N(const f32u *start, int64_t start_step, f32v sums[ROWS_N][VECTORS_N])
 {
     //{ begin
     UNROLL
@@ -33,10 +26,24 @@ INLINE void multiply_N(int height, const partu *rows, int64_t row_step, int64_t 
         }
     }
     //}
+}
+
+/* Adds the products of `height` rows and one panel to the sums. A row's points are k_step apart, rows row_step. Meanwhile what
+ * is needed next comes nearer: `ahead`, so many bytes for each point. Loops over rows are unrolled, so that the sums have
+ * registers, and left early where a tile is low; of whole tiles, where `height` is a constant, no comparison remains. */
+//{ multiply_head
+INLINE void multiply_N(const int height, const partu *rows, int64_t row_step, int64_t k_step, const wordu *panel,
+                       int64_t depth, const char *ahead, int64_t ahead_step, f32v sums[ROWS_N][VECTORS_N])
+//}
+{
+    const int64_t apart = row_step * (int64_t)sizeof *rows;    /* see row_at() */
+    int64_t one = apart, three = 3 * apart, five = 5 * apart;
+    const char *low = (const char *)rows, *high = low + 7 * apart;
     //{ turns
     //}
     for (int64_t k = 0; k < depth; k++) {
         wordv right[VECTORS_N];
+        HOLD_STEPS(one, three, five);
         PREFETCH(ahead);
         ahead += ahead_step;
         UNROLL
@@ -46,8 +53,9 @@ INLINE void multiply_N(int height, const partu *rows, int64_t row_step, int64_t 
         for (int r = 0; r < ROWS_N; r++) {
             if (r >= height)
                 break;
+            const partu *at = (const partu *)row_at(r < 7 ? low : high, one, three, five, r % 7);
             //{ left
-            const f32v left = splat_f32v(rows[r * row_step]);
+            const f32v left = splat_f32v(*at);
             //}
             UNROLL
             for (int v = 0; v < VECTORS_N; v++) {
@@ -56,7 +64,8 @@ INLINE void multiply_N(int height, const partu *rows, int64_t row_step, int64_t 
                 //}
             }
         }
-        rows += k_step;
+        low += k_step * (int64_t)sizeof *rows;
+        high += k_step * (int64_t)sizeof *rows;
         panel += COLUMNS_N;
     }
 }
@@ -69,8 +78,9 @@ KERNEL static void tile_N(int height, const f32u *rows, int64_t row_step, int64_
 //}
 {
     f32v sums[ROWS_N][VECTORS_N];
+    begin_N(start, start_step, sums);
     //{ multiply
-    multiply_N(height, rows, row_step, k_step, panel, depth, ahead, ahead_step, start, start_step, sums);
+    multiply_N(height, rows, row_step, k_step, panel, depth, ahead, ahead_step, sums);
     //}
     //{ taken
     //}

@@ -175,6 +175,25 @@
 #endif
 //}
 
+#ifndef EINC_AVX512
+//{ HOLD_STEPS
+/* Steps from row to row are as the compiler sees them: so few rows have a register each. */
+#define HOLD_STEPS(one, three, five) ((void)0)
+//}
+#endif
+
+#ifdef EINC_AVX512
+//{ HOLD_STEPS@avx512
+/* Steps from row to row that might have become others: so the compiler multiplies them in addresses, where it costs nothing,
+ * and not before, where more products than there are registers would wait in memory. */
+#if defined(__GNUC__) && defined(__x86_64__)
+#define HOLD_STEPS(one, three, five) __asm__("" : "+r"(one), "+r"(three), "+r"(five))
+#else
+#define HOLD_STEPS(one, three, five) ((void)0)
+#endif
+//}
+#endif
+
 //{ CONTRACT
 /* At the beginning of a function whose a * b + c is to be one instruction where the machine has it. */
 #ifdef __clang__

@@ -176,6 +176,9 @@ enum { BAD_ARGUMENT = -2, BAD_SHAPES = -3, BAD_WORKSPACE = -4, BAD_MACHINE = -6,
 #define HOLD(x) ((void)0)
 #endif
 
+/* Steps from row to row are as the compiler sees them: so few rows have a register each. */
+#define HOLD_STEPS(one, three, five) ((void)0)
+
 /* At the beginning of a function whose a * b + c is to be one instruction where the machine has it. */
 #ifdef __clang__
 #define CONTRACT _Pragma("clang fp contract(fast)")
@@ -349,6 +352,13 @@ INLINE f32v lesser_f32v(f32v a, f32v b)
 INLINE f32v max_f32v(f32v a, f32v b)
 {
     return select_f32v(b != b, b, greater_f32v(b, a));
+}
+
+/* The r-th row from `first` on, 0 <= r < 7. A row is `one` byte further than the one before, and `three` and `five` bytes are three
+ * and five rows: an address is made of one of these, twice or four times, as machines add them for nothing. */
+INLINE const char *row_at(const char *first, int64_t one, int64_t three, int64_t five, int r)
+{
+    return first + (r % 3 == 0 ? three * (r / 3) : r == 5 ? five : one * r);
 }
 
 INLINE f32v load_f32v(const f32u *p, int64_t stride, int count)
@@ -575,16 +585,17 @@ SHARED int64_t size_ceil_div(int64_t a, int64_t b)
     return b ? a / b + (a % b != 0) : a;
 }
 
-/* So much of what is left that it makes as few shares of at most `most` as can be, all nearly equal. */
-PLAIN int64_t size_even(int64_t left, int64_t most)
-{
-    return left <= most ? left : size_ceil_div(left, size_ceil_div(left, most));
-}
-
 /* Up to a multiple of the unit. */
 SHARED int64_t size_align(int64_t a, int64_t unit)
 {
     return a > SIZE_TOO_LARGE - unit ? SIZE_TOO_LARGE : (a + unit - 1) / unit * unit;
+}
+
+/* How many of `left` rows come next, of at most `most`, which are whole tiles: those, but so that no tile is left behind them
+ * that is lower than half of one. */
+PLAIN int64_t size_next(int64_t left, int64_t most, int64_t tile)
+{
+    return left <= most ? left : left - most >= tile / 2 ? most : most - tile / 2;
 }
 
 /* Whether a shape is one; axes of size 1 get stride 0, so that they stretch. */
@@ -689,9 +700,8 @@ KERNEL static void pack_rows_1(const Frame *f, char *own, int64_t q, int64_t dep
     const f32u *Q = (const f32u *)f->in.Q.data;
     const int64_t Q_0 = f->in.Q.stride[0], Q_1 = f->in.Q.stride[1];
     float *packed_1 = (float *)(own + at_packed_1);
-    const int64_t tiles = size_ceil_div(height, ROWS_1), least = height / tiles, higher = height % tiles;
-    for (int64_t tile = 0, before = 0, rows; tile < tiles; tile++, before += rows) {
-        rows = least + (tile < higher);
+    for (int64_t before = 0, rows; before < height; before += rows) {
+        rows = size_next(height - before, ROWS_1, ROWS_1);
         for (int64_t r = 0; r < rows; r++) {
             const int64_t q_at = q + before + r;
             float *to = packed_1 + (before * depth + r) * LANES;
@@ -706,14 +716,9 @@ KERNEL static void pack_rows_1(const Frame *f, char *own, int64_t q, int64_t dep
     }
 }
 
-/* The sums of `height` rows and one panel. They go on from `start`, where a row's are start_step further than the row's
- * before; with NULL they begin. A row's points are k_step apart, rows row_step. Meanwhile what is needed next comes nearer:
- * `ahead`, so many bytes for each point. Loops over rows are unrolled, so that the sums have registers, and left early where
- * a tile is low: a comparison for each row costs nothing beside its products. The sums of rows that a tile has not stay as
- * they start: there are starts for them. */
-INLINE void multiply_1(int height, const f32u *rows, int64_t row_step, int64_t k_step, const float *panel,
-                       int64_t depth, const char *ahead, int64_t ahead_step, const f32u *start, int64_t start_step,
-                       f32v sums[ROWS_1][VECTORS_1])
+/* What a tile's sums start from: `start`, where a row's are start_step further than the row's before; with NULL they begin.
+ * The sums of rows that a tile has not start, too, and stay so: there are starts for them. */
+INLINE void begin_1(const f32u *start, int64_t start_step, f32v sums[ROWS_1][VECTORS_1])
 {
     UNROLL
     for (int r = 0; r < ROWS_1; r++) {
@@ -729,9 +734,21 @@ INLINE void multiply_1(int height, const f32u *rows, int64_t row_step, int64_t k
                 sums[r][v] = load_f32v(start + r * start_step + v * LANES, 1, LANES);
         }
     }
+}
+
+/* Adds the products of `height` rows and one panel to the sums. A row's points are k_step apart, rows row_step. Meanwhile what
+ * is needed next comes nearer: `ahead`, so many bytes for each point. Loops over rows are unrolled, so that the sums have
+ * registers, and left early where a tile is low; of whole tiles, where `height` is a constant, no comparison remains. */
+INLINE void multiply_1(const int height, const f32u *rows, int64_t row_step, int64_t k_step, const float *panel,
+                       int64_t depth, const char *ahead, int64_t ahead_step, f32v sums[ROWS_1][VECTORS_1])
+{
+    const int64_t apart = row_step * (int64_t)sizeof *rows;    /* see row_at() */
+    int64_t one = apart, three = 3 * apart, five = 5 * apart;
+    const char *low = (const char *)rows, *high = low + 7 * apart;
     UNROLL_SOME
     for (int64_t k = 0; k < depth; k++) {
         f32v right[VECTORS_1];
+        HOLD_STEPS(one, three, five);
         PREFETCH(ahead);
         ahead += ahead_step;
         UNROLL
@@ -741,14 +758,16 @@ INLINE void multiply_1(int height, const f32u *rows, int64_t row_step, int64_t k
         for (int r = 0; r < ROWS_1; r++) {
             if (r >= height)
                 break;
-            f32v left = load_f32v(rows + r * row_step, 1, LANES);
+            const f32u *at = (const f32u *)row_at(r < 7 ? low : high, one, three, five, r % 7);
+            f32v left = load_f32v(at, 1, LANES);
             HOLD(left);
             UNROLL
             for (int v = 0; v < VECTORS_1; v++) {
                 sums[r][v] = fma_f32v(left, right[v], sums[r][v]);
             }
         }
-        rows += k_step;
+        low += k_step * (int64_t)sizeof *rows;
+        high += k_step * (int64_t)sizeof *rows;
         panel += COLUMNS_1;
     }
 }
@@ -760,10 +779,11 @@ KERNEL static void tile_1(int height, const f32u *rows, int64_t row_step, int64_
         int64_t kept_step, f32u *result, int64_t result_step)
 {
     f32v sums[ROWS_1][VECTORS_1];
+    begin_1(start, start_step, sums);
     if (height == ROWS_1)
-        multiply_1(ROWS_1, rows, LANES, ROWS_1 * LANES, panel, depth, ahead, ahead_step, start, start_step, sums);
+        multiply_1(ROWS_1, rows, LANES, ROWS_1 * LANES, panel, depth, ahead, ahead_step, sums);
     else
-        multiply_1(height, rows, row_step, k_step, panel, depth, ahead, ahead_step, start, start_step, sums);
+        multiply_1(height, rows, row_step, k_step, panel, depth, ahead, ahead_step, sums);
     if (result) {
         UNROLL
         for (int v = 0; v < VECTORS_1; v++) {
@@ -851,14 +871,13 @@ KERNEL static void step_1(const Frame *f, char *own, int64_t q_first, int64_t q_
     }
     const int64_t block = depth * places > NEAR_1 ? BLOCK_1 : 1;
     for (int64_t q_block = q_first, q_stop; q_block < q_end; q_block = q_stop) {
-        const int64_t left = q_end - q_block;
-        int height = (int)(left <= block * ROWS_1 ? left : size_ceil_div(left * block, size_ceil_div(left, ROWS_1)));
+        int height = (int)size_next(q_end - q_block, block * ROWS_1, ROWS_1);
         int64_t q = q_block, done = 0, points;
         q_stop = q_block + height;
         int64_t columns_from[BLOCK_1], columns_to[BLOCK_1];
         int at_tile = 0;
         for (; q < q_stop; q += height, at_tile++) {
-            height = (int)size_even(q_stop - q, ROWS_1);
+            height = (int)size_next(q_stop - q, ROWS_1, ROWS_1);
             meet_columns_1(f, q, height, columns_from, columns_to, at_tile);
         }
         q = q_block;
@@ -867,7 +886,7 @@ KERNEL static void step_1(const Frame *f, char *own, int64_t q_first, int64_t q_
         const f32u *const rows = packed_1;
         const int64_t row_step = LANES, k_apart = 0, tile_step = depth * LANES;
         do {
-            points = size_even(depth - done, DEPTH_1);
+            points = size_ceil_div(depth - done, size_max(size_ceil_div(depth - done, DEPTH_1), 1));
             float *kept = points < depth ? kept_1 : tile;
             const int is_last = done + points >= depth;
             /* What comes nearer: the next panel where not all of them are near, else points to come or the next one; a share for each tile. Of few points what is written takes longest. */
@@ -885,7 +904,7 @@ KERNEL static void step_1(const Frame *f, char *own, int64_t q_first, int64_t q_
                     ahead = (const char *)(panels_1 + (place + COLUMNS_1) * depth + done * COLUMNS_1);
                 at_tile = 0;
                 for (q = q_block; q < q_stop; q += height, at_tile++) {
-                    height = (int)size_even(q_stop - q, ROWS_1);
+                    height = (int)size_next(q_stop - q, ROWS_1, ROWS_1);
                     if (k >= columns_to[at_tile] || k + COLUMNS_1 <= columns_from[at_tile])
                         continue;
                     const int64_t k_step = k_apart ? k_apart : height * LANES;
@@ -1058,9 +1077,8 @@ KERNEL static void pack_rows_5(const Frame *f, char *own, int64_t q_first, int64
     f32u *tmp3 = (f32u *)own;
     const int64_t tmp3_0 = row_tmp1;
     float *packed_5 = (float *)(own + at_packed_5);
-    const int64_t tiles = size_ceil_div(height, ROWS_5), least = height / tiles, higher = height % tiles;
-    for (int64_t tile = 0, before = 0, rows; tile < tiles; tile++, before += rows) {
-        rows = least + (tile < higher);
+    for (int64_t before = 0, rows; before < height; before += rows) {
+        rows = size_next(height - before, ROWS_5, ROWS_5);
         for (int64_t r = 0; r < rows; r++) {
             const int64_t q_at = q + before + r;
             float *to = packed_5 + (before * depth + r) * LANES;
@@ -1075,14 +1093,9 @@ KERNEL static void pack_rows_5(const Frame *f, char *own, int64_t q_first, int64
     }
 }
 
-/* The sums of `height` rows and one panel. They go on from `start`, where a row's are start_step further than the row's
- * before; with NULL they begin. A row's points are k_step apart, rows row_step. Meanwhile what is needed next comes nearer:
- * `ahead`, so many bytes for each point. Loops over rows are unrolled, so that the sums have registers, and left early where
- * a tile is low: a comparison for each row costs nothing beside its products. The sums of rows that a tile has not stay as
- * they start: there are starts for them. */
-INLINE void multiply_5(int height, const f32u *rows, int64_t row_step, int64_t k_step, const float *panel,
-                       int64_t depth, const char *ahead, int64_t ahead_step, const f32u *start, int64_t start_step,
-                       f32v sums[ROWS_5][VECTORS_5])
+/* What a tile's sums start from: `start`, where a row's are start_step further than the row's before; with NULL they begin.
+ * The sums of rows that a tile has not start, too, and stay so: there are starts for them. */
+INLINE void begin_5(const f32u *start, int64_t start_step, f32v sums[ROWS_5][VECTORS_5])
 {
     UNROLL
     for (int r = 0; r < ROWS_5; r++) {
@@ -1098,9 +1111,21 @@ INLINE void multiply_5(int height, const f32u *rows, int64_t row_step, int64_t k
                 sums[r][v] = load_f32v(start + r * start_step + v * LANES, 1, LANES);
         }
     }
+}
+
+/* Adds the products of `height` rows and one panel to the sums. A row's points are k_step apart, rows row_step. Meanwhile what
+ * is needed next comes nearer: `ahead`, so many bytes for each point. Loops over rows are unrolled, so that the sums have
+ * registers, and left early where a tile is low; of whole tiles, where `height` is a constant, no comparison remains. */
+INLINE void multiply_5(const int height, const f32u *rows, int64_t row_step, int64_t k_step, const float *panel,
+                       int64_t depth, const char *ahead, int64_t ahead_step, f32v sums[ROWS_5][VECTORS_5])
+{
+    const int64_t apart = row_step * (int64_t)sizeof *rows;    /* see row_at() */
+    int64_t one = apart, three = 3 * apart, five = 5 * apart;
+    const char *low = (const char *)rows, *high = low + 7 * apart;
     UNROLL_SOME
     for (int64_t k = 0; k < depth; k++) {
         f32v right[VECTORS_5];
+        HOLD_STEPS(one, three, five);
         PREFETCH(ahead);
         ahead += ahead_step;
         UNROLL
@@ -1110,14 +1135,16 @@ INLINE void multiply_5(int height, const f32u *rows, int64_t row_step, int64_t k
         for (int r = 0; r < ROWS_5; r++) {
             if (r >= height)
                 break;
-            f32v left = load_f32v(rows + r * row_step, 1, LANES);
+            const f32u *at = (const f32u *)row_at(r < 7 ? low : high, one, three, five, r % 7);
+            f32v left = load_f32v(at, 1, LANES);
             HOLD(left);
             UNROLL
             for (int v = 0; v < VECTORS_5; v++) {
                 sums[r][v] = fma_f32v(left, right[v], sums[r][v]);
             }
         }
-        rows += k_step;
+        low += k_step * (int64_t)sizeof *rows;
+        high += k_step * (int64_t)sizeof *rows;
         panel += COLUMNS_5;
     }
 }
@@ -1129,10 +1156,11 @@ KERNEL static void tile_5(int height, const f32u *rows, int64_t row_step, int64_
         int64_t kept_step)
 {
     f32v sums[ROWS_5][VECTORS_5];
+    begin_5(start, start_step, sums);
     if (height == ROWS_5)
-        multiply_5(ROWS_5, rows, LANES, ROWS_5 * LANES, panel, depth, ahead, ahead_step, start, start_step, sums);
+        multiply_5(ROWS_5, rows, LANES, ROWS_5 * LANES, panel, depth, ahead, ahead_step, sums);
     else
-        multiply_5(height, rows, row_step, k_step, panel, depth, ahead, ahead_step, start, start_step, sums);
+        multiply_5(height, rows, row_step, k_step, panel, depth, ahead, ahead_step, sums);
     UNROLL
     for (int r = 0; r < ROWS_5; r++) {
         if (r >= height)
@@ -1218,14 +1246,13 @@ KERNEL static void step_5(const Frame *f, char *own, int64_t q_first, int64_t q_
     }
     const int64_t block = depth * places > NEAR_5 ? BLOCK_5 : 1;
     for (int64_t q_block = q_first, q_stop; q_block < q_end; q_block = q_stop) {
-        const int64_t left = q_end - q_block;
-        int height = (int)(left <= block * ROWS_5 ? left : size_ceil_div(left * block, size_ceil_div(left, ROWS_5)));
+        int height = (int)size_next(q_end - q_block, block * ROWS_5, ROWS_5);
         int64_t q = q_block, done = 0, points;
         q_stop = q_block + height;
         int64_t points_from[BLOCK_5], points_to[BLOCK_5];
         int at_tile = 0;
         for (; q < q_stop; q += height, at_tile++) {
-            height = (int)size_even(q_stop - q, ROWS_5);
+            height = (int)size_next(q_stop - q, ROWS_5, ROWS_5);
             meet_points_5(f, own, q, height, points_from, points_to, at_tile);
         }
         q = q_block;
@@ -1234,7 +1261,7 @@ KERNEL static void step_5(const Frame *f, char *own, int64_t q_first, int64_t q_
         const f32u *const rows = packed_5;
         const int64_t row_step = LANES, k_apart = 0, tile_step = depth * LANES;
         do {
-            points = size_even(depth - done, DEPTH_5);
+            points = size_ceil_div(depth - done, size_max(size_ceil_div(depth - done, DEPTH_5), 1));
             float *kept = points < depth ? kept_5 : tile;
             const int is_last = done + points >= depth;
             /* What comes nearer: the next panel where not all of them are near, else points to come or the next one; a share for each tile. Of few points what is written takes longest. */
@@ -1252,7 +1279,7 @@ KERNEL static void step_5(const Frame *f, char *own, int64_t q_first, int64_t q_
                     ahead = (const char *)(panels_5 + (place + COLUMNS_5) * depth + done * COLUMNS_5);
                 at_tile = 0;
                 for (q = q_block; q < q_stop; q += height, at_tile++) {
-                    height = (int)size_even(q_stop - q, ROWS_5);
+                    height = (int)size_next(q_stop - q, ROWS_5, ROWS_5);
                     const int64_t first_point = size_max(done, points_from[at_tile]);
                     const int64_t end_point = size_max(size_min(done + points, points_to[at_tile]), first_point);
                     const int64_t k_step = k_apart ? k_apart : height * LANES;

@@ -167,6 +167,9 @@ enum { BAD_ARGUMENT = -2, BAD_SHAPES = -3, BAD_WORKSPACE = -4, BAD_MACHINE = -6,
 #define HOLD(x) ((void)0)
 #endif
 
+/* Steps from row to row are as the compiler sees them: so few rows have a register each. */
+#define HOLD_STEPS(one, three, five) ((void)0)
+
 /* At the beginning of a function whose a * b + c is to be one instruction where the machine has it. */
 #ifdef __clang__
 #define CONTRACT _Pragma("clang fp contract(fast)")
@@ -346,6 +349,13 @@ INLINE f32v lesser_f32v(f32v a, f32v b)
 INLINE f32v max_f32v(f32v a, f32v b)
 {
     return select_f32v(b != b, b, greater_f32v(b, a));
+}
+
+/* The r-th row from `first` on, 0 <= r < 7. A row is `one` byte further than the one before, and `three` and `five` bytes are three
+ * and five rows: an address is made of one of these, twice or four times, as machines add them for nothing. */
+INLINE const char *row_at(const char *first, int64_t one, int64_t three, int64_t five, int r)
+{
+    return first + (r % 3 == 0 ? three * (r / 3) : r == 5 ? five : one * r);
 }
 
 INLINE f32v load_f32v(const f32u *p, int64_t stride, int count)
@@ -605,6 +615,13 @@ SHARED int64_t size_align(int64_t a, int64_t unit)
     return a > SIZE_TOO_LARGE - unit ? SIZE_TOO_LARGE : (a + unit - 1) / unit * unit;
 }
 
+/* How many of `left` rows come next, of at most `most`, which are whole tiles: those, but so that no tile is left behind them
+ * that is lower than half of one. */
+PLAIN int64_t size_next(int64_t left, int64_t most, int64_t tile)
+{
+    return left <= most ? left : left - most >= tile / 2 ? most : most - tile / 2;
+}
+
 /* Whether a shape is one; axes of size 1 get stride 0, so that they stretch. */
 PLAIN int settle(const int64_t *shape, int64_t *stride, int rank)
 {
@@ -749,9 +766,8 @@ KERNEL static void pack_rows_1(const Frame *f, char *own, int64_t v_2, int64_t d
     const f32u *W = (const f32u *)f->in.W.data;
     const int64_t W_0 = f->in.W.stride[0], W_1 = f->in.W.stride[1];
     float *packed_1 = (float *)(own + at_packed_1);
-    const int64_t tiles = size_ceil_div(height, ROWS_1), least = height / tiles, higher = height % tiles;
-    for (int64_t tile = 0, before = 0, rows; tile < tiles; tile++, before += rows) {
-        rows = least + (tile < higher);
+    for (int64_t before = 0, rows; before < height; before += rows) {
+        rows = size_next(height - before, ROWS_1, ROWS_1);
         for (int64_t r = 0; r < rows; r++) {
             const int64_t v_2_at = v_2 + before + r;
             float *to = packed_1 + (before * depth + r) * LANES;
@@ -766,14 +782,9 @@ KERNEL static void pack_rows_1(const Frame *f, char *own, int64_t v_2, int64_t d
     }
 }
 
-/* The sums of `height` rows and one panel. They go on from `start`, where a row's are start_step further than the row's
- * before; with NULL they begin. A row's points are k_step apart, rows row_step. Meanwhile what is needed next comes nearer:
- * `ahead`, so many bytes for each point. Loops over rows are unrolled, so that the sums have registers, and left early where
- * a tile is low: a comparison for each row costs nothing beside its products. The sums of rows that a tile has not stay as
- * they start: there are starts for them. */
-INLINE void multiply_1(int height, const f32u *rows, int64_t row_step, int64_t k_step, const float *panel,
-                       int64_t depth, const char *ahead, int64_t ahead_step, const f32u *start, int64_t start_step,
-                       f32v sums[ROWS_1][VECTORS_1])
+/* What a tile's sums start from: `start`, where a row's are start_step further than the row's before; with NULL they begin.
+ * The sums of rows that a tile has not start, too, and stay so: there are starts for them. */
+INLINE void begin_1(const f32u *start, int64_t start_step, f32v sums[ROWS_1][VECTORS_1])
 {
     UNROLL
     for (int r = 0; r < ROWS_1; r++) {
@@ -789,9 +800,21 @@ INLINE void multiply_1(int height, const f32u *rows, int64_t row_step, int64_t k
                 sums[r][v] = load_f32v(start + r * start_step + v * LANES, 1, LANES);
         }
     }
+}
+
+/* Adds the products of `height` rows and one panel to the sums. A row's points are k_step apart, rows row_step. Meanwhile what
+ * is needed next comes nearer: `ahead`, so many bytes for each point. Loops over rows are unrolled, so that the sums have
+ * registers, and left early where a tile is low; of whole tiles, where `height` is a constant, no comparison remains. */
+INLINE void multiply_1(const int height, const f32u *rows, int64_t row_step, int64_t k_step, const float *panel,
+                       int64_t depth, const char *ahead, int64_t ahead_step, f32v sums[ROWS_1][VECTORS_1])
+{
+    const int64_t apart = row_step * (int64_t)sizeof *rows;    /* see row_at() */
+    int64_t one = apart, three = 3 * apart, five = 5 * apart;
+    const char *low = (const char *)rows, *high = low + 7 * apart;
     UNROLL_SOME
     for (int64_t k = 0; k < depth; k++) {
         f32v right[VECTORS_1];
+        HOLD_STEPS(one, three, five);
         PREFETCH(ahead);
         ahead += ahead_step;
         UNROLL
@@ -801,14 +824,16 @@ INLINE void multiply_1(int height, const f32u *rows, int64_t row_step, int64_t k
         for (int r = 0; r < ROWS_1; r++) {
             if (r >= height)
                 break;
-            f32v left = load_f32v(rows + r * row_step, 1, LANES);
+            const f32u *at = (const f32u *)row_at(r < 7 ? low : high, one, three, five, r % 7);
+            f32v left = load_f32v(at, 1, LANES);
             HOLD(left);
             UNROLL
             for (int v = 0; v < VECTORS_1; v++) {
                 sums[r][v] = fma_f32v(right[v], left, sums[r][v]);
             }
         }
-        rows += k_step;
+        low += k_step * (int64_t)sizeof *rows;
+        high += k_step * (int64_t)sizeof *rows;
         panel += COLUMNS_1;
     }
 }
@@ -820,10 +845,11 @@ KERNEL static void tile_1(int height, const f32u *rows, int64_t row_step, int64_
         int64_t kept_step, const Frame *f, char *own, int64_t place)
 {
     f32v sums[ROWS_1][VECTORS_1];
+    begin_1(start, start_step, sums);
     if (height == ROWS_1)
-        multiply_1(ROWS_1, rows, LANES, ROWS_1 * LANES, panel, depth, ahead, ahead_step, start, start_step, sums);
+        multiply_1(ROWS_1, rows, LANES, ROWS_1 * LANES, panel, depth, ahead, ahead_step, sums);
     else
-        multiply_1(height, rows, row_step, k_step, panel, depth, ahead, ahead_step, start, start_step, sums);
+        multiply_1(height, rows, row_step, k_step, panel, depth, ahead, ahead_step, sums);
     const int64_t at_largest_1_1 = f->at_largest_1_1, at_sum_1_1 = f->at_sum_1_1;
     float *largest_1_1 = (float *)(own + at_largest_1_1);
     float *sum_1_1 = (float *)(own + at_sum_1_1);
@@ -902,8 +928,7 @@ KERNEL static void step_1(const Frame *f, char *own, int64_t t_first, int64_t t_
         store_f32v(sum_1_1 + place, 1, splat_f32v(0.0f), LANES);
     }
     for (int64_t v_2_block = 0, v_2_stop; v_2_block < extent_v; v_2_block = v_2_stop) {
-        const int64_t left = extent_v - v_2_block, tiles_left = size_ceil_div(left, ROWS_1);
-        int height = (int)(tiles_left <= block ? left : size_ceil_div(left * block, tiles_left));
+        int height = (int)size_next(extent_v - v_2_block, block * ROWS_1, ROWS_1);
         int64_t v_2 = v_2_block, done = 0, points;
         v_2_stop = v_2_block + height;
         pack_rows_1(f, own, v_2, depth, height);
@@ -922,7 +947,7 @@ KERNEL static void step_1(const Frame *f, char *own, int64_t t_first, int64_t t_
                 if (block > 1)
                     ahead = (const char *)(panels_1 + (place + COLUMNS_1) * depth + done * COLUMNS_1);
                 for (v_2 = v_2_block; v_2 < v_2_stop; v_2 += height) {
-                    height = (int)size_ceil_div(v_2_stop - v_2, size_ceil_div(v_2_stop - v_2, ROWS_1));
+                    height = (int)size_next(v_2_stop - v_2, ROWS_1, ROWS_1);
                     const int64_t k_step = k_apart ? k_apart : height * LANES;
                     const f32u *here = rows + (v_2 - v_2_block) * tile_step + done * k_step;
                     if (block == 1)

@@ -558,6 +558,13 @@ SHARED int64_t size_align(int64_t a, int64_t unit)
     return a > SIZE_TOO_LARGE - unit ? SIZE_TOO_LARGE : (a + unit - 1) / unit * unit;
 }
 
+/* How many of `left` rows come next, of at most `most`, which are whole tiles: those, but so that no tile is left behind them
+ * that is lower than half of one. */
+PLAIN int64_t size_next(int64_t left, int64_t most, int64_t tile)
+{
+    return left <= most ? left : left - most >= tile / 2 ? most : most - tile / 2;
+}
+
 /* Whether a shape is one; axes of size 1 get stride 0, so that they stretch. */
 PLAIN int settle(const int64_t *shape, int64_t *stride, int rank)
 {
@@ -1154,8 +1161,7 @@ KERNEL static void step_1(const Frame *f, char *own, int64_t i_first, int64_t i_
             store_f32v(largest_1_1 + place, 1, splat_f32v(-INFINITY), LANES);
         }
         for (int64_t n_block = 0, n_stop; n_block < extent_n; n_block = n_stop) {
-            const int64_t left = extent_n - n_block, tiles_left = size_ceil_div(left, ROWS_1);
-            int height = (int)(tiles_left <= block ? left : size_ceil_div(left * block, tiles_left));
+            int height = (int)size_next(extent_n - n_block, block * ROWS_1, ROWS_1);
             int64_t n = n_block, done = 0, points;
             n_stop = n_block + height;
             const bf16u *rows = D + m * D_0 + n * D_1;
@@ -1180,7 +1186,7 @@ KERNEL static void step_1(const Frame *f, char *own, int64_t i_first, int64_t i_
                     if (block > 1)
                         ahead = (const char *)(panels_1 + (tile_place + COLUMNS_1) * depth + done * COLUMNS_1);
                     for (n = n_block; n < n_stop; n += height) {
-                        height = (int)size_ceil_div(n_stop - n, size_ceil_div(n_stop - n, ROWS_1));
+                        height = (int)size_next(n_stop - n, ROWS_1, ROWS_1);
                         const bf16u *here = rows + (n - n_block) * row_step + done * k_step;
                         tile_1(height, here, row_step, k_step, (const u32u *)panels_1 + tile_place * depth
                                 + done * COLUMNS_1, points, ahead, ahead_step, done ? kept : start, done ? COLUMNS_1

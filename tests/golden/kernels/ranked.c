@@ -164,6 +164,9 @@ enum { BAD_ARGUMENT = -2, BAD_SHAPES = -3, BAD_WORKSPACE = -4, BAD_MACHINE = -6,
 #define HOLD(x) ((void)0)
 #endif
 
+/* Steps from row to row are as the compiler sees them: so few rows have a register each. */
+#define HOLD_STEPS(one, three, five) ((void)0)
+
 /* At the beginning of a function whose a * b + c is to be one instruction where the machine has it. */
 #ifdef __clang__
 #define CONTRACT _Pragma("clang fp contract(fast)")
@@ -409,6 +412,13 @@ INLINE f32v lesser_f32v(f32v a, f32v b)
     return select_f32v(a < b, a, b);
 }
 
+/* The r-th row from `first` on, 0 <= r < 7. A row is `one` byte further than the one before, and `three` and `five` bytes are three
+ * and five rows: an address is made of one of these, twice or four times, as machines add them for nothing. */
+INLINE const char *row_at(const char *first, int64_t one, int64_t three, int64_t five, int r)
+{
+    return first + (r % 3 == 0 ? three * (r / 3) : r == 5 ? five : one * r);
+}
+
 INLINE f32v load_f32v(const f32u *p, int64_t stride, int count)
 {
     return from_bits_f32v(load_u32v(p, stride, count));
@@ -573,6 +583,13 @@ SHARED int64_t size_align(int64_t a, int64_t unit)
     return a > SIZE_TOO_LARGE - unit ? SIZE_TOO_LARGE : (a + unit - 1) / unit * unit;
 }
 
+/* How many of `left` rows come next, of at most `most`, which are whole tiles: those, but so that no tile is left behind them
+ * that is lower than half of one. */
+PLAIN int64_t size_next(int64_t left, int64_t most, int64_t tile)
+{
+    return left <= most ? left : left - most >= tile / 2 ? most : most - tile / 2;
+}
+
 /* Whether a shape is one; axes of size 1 get stride 0, so that they stretch. */
 PLAIN int settle(const int64_t *shape, int64_t *stride, int rank)
 {
@@ -694,9 +711,8 @@ KERNEL static void pack_rows_1(const Frame *f, char *own, int64_t i, int64_t dep
     const f32u *A = (const f32u *)f->in.A.data;
     const int64_t A_0 = f->in.A.stride[0], A_1 = f->in.A.stride[1];
     float *packed_1 = (float *)(own + at_packed_1);
-    const int64_t tiles = size_ceil_div(height, ROWS_1), least = height / tiles, higher = height % tiles;
-    for (int64_t tile = 0, before = 0, rows; tile < tiles; tile++, before += rows) {
-        rows = least + (tile < higher);
+    for (int64_t before = 0, rows; before < height; before += rows) {
+        rows = size_next(height - before, ROWS_1, ROWS_1);
         for (int64_t r = 0; r < rows; r++) {
             const int64_t i_at = i + before + r;
             float *to = packed_1 + (before * depth + r) * LANES;
@@ -711,14 +727,9 @@ KERNEL static void pack_rows_1(const Frame *f, char *own, int64_t i, int64_t dep
     }
 }
 
-/* The sums of `height` rows and one panel. They go on from `start`, where a row's are start_step further than the row's
- * before; with NULL they begin. A row's points are k_step apart, rows row_step. Meanwhile what is needed next comes nearer:
- * `ahead`, so many bytes for each point. Loops over rows are unrolled, so that the sums have registers, and left early where
- * a tile is low: a comparison for each row costs nothing beside its products. The sums of rows that a tile has not stay as
- * they start: there are starts for them. */
-INLINE void multiply_1(int height, const f32u *rows, int64_t row_step, int64_t k_step, const float *panel,
-                       int64_t depth, const char *ahead, int64_t ahead_step, const f32u *start, int64_t start_step,
-                       f32v sums[ROWS_1][VECTORS_1])
+/* What a tile's sums start from: `start`, where a row's are start_step further than the row's before; with NULL they begin.
+ * The sums of rows that a tile has not start, too, and stay so: there are starts for them. */
+INLINE void begin_1(const f32u *start, int64_t start_step, f32v sums[ROWS_1][VECTORS_1])
 {
     UNROLL
     for (int r = 0; r < ROWS_1; r++) {
@@ -734,9 +745,21 @@ INLINE void multiply_1(int height, const f32u *rows, int64_t row_step, int64_t k
                 sums[r][v] = load_f32v(start + r * start_step + v * LANES, 1, LANES);
         }
     }
+}
+
+/* Adds the products of `height` rows and one panel to the sums. A row's points are k_step apart, rows row_step. Meanwhile what
+ * is needed next comes nearer: `ahead`, so many bytes for each point. Loops over rows are unrolled, so that the sums have
+ * registers, and left early where a tile is low; of whole tiles, where `height` is a constant, no comparison remains. */
+INLINE void multiply_1(const int height, const f32u *rows, int64_t row_step, int64_t k_step, const float *panel,
+                       int64_t depth, const char *ahead, int64_t ahead_step, f32v sums[ROWS_1][VECTORS_1])
+{
+    const int64_t apart = row_step * (int64_t)sizeof *rows;    /* see row_at() */
+    int64_t one = apart, three = 3 * apart, five = 5 * apart;
+    const char *low = (const char *)rows, *high = low + 7 * apart;
     UNROLL_SOME
     for (int64_t k = 0; k < depth; k++) {
         f32v right[VECTORS_1];
+        HOLD_STEPS(one, three, five);
         PREFETCH(ahead);
         ahead += ahead_step;
         UNROLL
@@ -746,7 +769,8 @@ INLINE void multiply_1(int height, const f32u *rows, int64_t row_step, int64_t k
         for (int r = 0; r < ROWS_1; r++) {
             if (r >= height)
                 break;
-            f32v left = load_f32v(rows + r * row_step, 1, LANES);
+            const f32u *at = (const f32u *)row_at(r < 7 ? low : high, one, three, five, r % 7);
+            f32v left = load_f32v(at, 1, LANES);
             HOLD(left);
             UNROLL
             for (int v = 0; v < VECTORS_1; v++) {
@@ -754,7 +778,8 @@ INLINE void multiply_1(int height, const f32u *rows, int64_t row_step, int64_t k
                 sums[r][v] = fma_f32v(base, base, sums[r][v]);
             }
         }
-        rows += k_step;
+        low += k_step * (int64_t)sizeof *rows;
+        high += k_step * (int64_t)sizeof *rows;
         panel += COLUMNS_1;
     }
 }
@@ -766,10 +791,11 @@ KERNEL static void tile_1(int height, const f32u *rows, int64_t row_step, int64_
         int64_t kept_step, f32u *result, int64_t result_step)
 {
     f32v sums[ROWS_1][VECTORS_1];
+    begin_1(start, start_step, sums);
     if (height == ROWS_1)
-        multiply_1(ROWS_1, rows, LANES, ROWS_1 * LANES, panel, depth, ahead, ahead_step, start, start_step, sums);
+        multiply_1(ROWS_1, rows, LANES, ROWS_1 * LANES, panel, depth, ahead, ahead_step, sums);
     else
-        multiply_1(height, rows, row_step, k_step, panel, depth, ahead, ahead_step, start, start_step, sums);
+        multiply_1(height, rows, row_step, k_step, panel, depth, ahead, ahead_step, sums);
     if (result) {
         UNROLL
         for (int v = 0; v < VECTORS_1; v++) {
@@ -843,8 +869,7 @@ KERNEL static void step_1(const Frame *f, char *own, int64_t i_first, int64_t i_
     }
     const int64_t block = depth * places > NEAR_1 ? BLOCK_1 : 1;
     for (int64_t i_block = i_first, i_stop; i_block < i_end; i_block = i_stop) {
-        const int64_t left = i_end - i_block, tiles_left = size_ceil_div(left, ROWS_1);
-        int height = (int)(tiles_left <= block ? left : size_ceil_div(left * block, tiles_left));
+        int height = (int)size_next(i_end - i_block, block * ROWS_1, ROWS_1);
         int64_t i = i_block, done = 0, points;
         i_stop = i_block + height;
         pack_rows_1(f, own, i, depth, height);
@@ -868,7 +893,7 @@ KERNEL static void step_1(const Frame *f, char *own, int64_t i_first, int64_t i_
                 if (block > 1)
                     ahead = (const char *)(panels_1 + (place + COLUMNS_1) * depth + done * COLUMNS_1);
                 for (i = i_block; i < i_stop; i += height) {
-                    height = (int)size_ceil_div(i_stop - i, size_ceil_div(i_stop - i, ROWS_1));
+                    height = (int)size_next(i_stop - i, ROWS_1, ROWS_1);
                     const int64_t k_step = k_apart ? k_apart : height * LANES;
                     const f32u *here = rows + (i - i_block) * tile_step + done * k_step;
                     if (block == 1)
