@@ -331,6 +331,7 @@ static const char *tile_functions(Emitter *e, Tiling *t)
                                   "const int tame, const %s *panel,\n"
                                   "                       int64_t depth, const char *ahead, int64_t ahead_step, %sv sums[ROWS_%d][VECTORS_%d])\n",
                                   t->number, emit_element(t->c->packed), tiling_word(t), dtype_name(t->dtype), t->number, t->number);
+    const char *further = tiling_asks_further(t) ? emit_text(e, "        PREFETCH_FAR(ahead + %d);\n", STREAM_AHEAD) : "";
     Hole vectors[] = {
         { "multiply_head", multiply_head },
         { "begin", begin_lines(e, t) },
@@ -338,6 +339,7 @@ static const char *tile_functions(Emitter *e, Tiling *t)
         { "step", step_line(e, t) },
         { "tile_head", head },
         { "turns", is_tight(t) ? "    UNROLL_SOME\n" : "" },
+        { "further", further },
         { "multiply", multiply_lines(e, t) },
         { "taken", whole },
     };

@@ -153,10 +153,10 @@ static const char *hold(Emitter *e, const char *bound, const char *word)
     return name;
 }
 
-/* Where the rows after a tile's own begin: those to be packed where they are from. */
+/* Where the rows after a tile's own begin: those to be packed where they are from. What streams asks for more while it multiplies. */
 static const char *next_rows(Emitter *e, const Tiling *t, const char *row)
 {
-    const char *further = "(tiles < 4 ? 2 : 1) * height";
+    const char *further = tiling_asks_further(t) ? "height" : emit_text(e, "(tiles < %d ? 2 : 1) * height", PANELS_FEW);
     if (!(t->c->tile->has_starts || t->c->tile->parts) || !tiling_reads_safely(e, t->c->left))
         return emit_text(e, "rows + %s * row_step", further);
     emit_push(e);

@@ -104,6 +104,11 @@ bool tiling_has_registers(const Tiling *t)
     return t->c->tile->dot != NULL;
 }
 
+bool tiling_asks_further(const Tiling *t)
+{
+    return t->c->streams && !tiling_has_registers(t);
+}
+
 bool tiling_has_stage(const Tiling *t)
 {
     return t->in_pieces && t->may_pass;

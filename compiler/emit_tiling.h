@@ -36,6 +36,7 @@ const char *tiling_word(const Tiling *t);
 const char *tiling_part(const Tiling *t);
 const char *tiling_panel_depth(const Tiling *t);
 bool tiling_has_registers(const Tiling *t);  /* that hold tiles: templates/tiles.c */
+bool tiling_asks_further(const Tiling *t);   /* for rows that are read later than the next tile's */
 bool tiling_has_stage(const Tiling *t);      /* columns' runs may be put together before they are stored */
 bool tiling_packs_tiles(const Tiling *t);    /* a point's numbers of all rows lie side by side, each tile for itself */
 const char *tiling_packed_step(Emitter *e, const Tiling *t);

@@ -26,6 +26,9 @@ typedef struct Unit {
 } Unit;
 
 enum { CONTRACT_LINE = 64 };      /* bytes between packed rows */
+/* Rows that meet fewer panels come so fast that they are asked for earlier, from memory by so many bytes earlier still, into the
+ * second cache. */
+enum { PANELS_FEW = 4, STREAM_AHEAD = 16 << 10 };
 enum { BLOCK_LINE = 16 };         /* of shared memory that a thread reads or writes at once */
 
 /* What a tile of rows may leave out of the columns, or of the contracted points: a where decides, in the step itself or in
@@ -59,6 +62,7 @@ typedef struct Contract {
     Reach columns_met;            /* whose sums somebody asks for */
     Reach points_met;             /* where a row's numbers are no zeros: the others are left out if all columns are finite */
     bool in_place;                /* rows may be read where they are */
+    bool streams;                 /* rows come from memory, and meet few columns */
     bool tames;                   /* an extremum of sums or extrema: of numbers that cannot make a NaN it is cheaper */
     bool columns_turned;          /* a column's contracted points lie side by side: packing turns squares of them */
     const Index *across;          /* of the columns, along which they lie side by side while the lanes' are apart: packing turns

@@ -130,6 +130,15 @@ static int tile_vectors(const Planner *planner, const Contract *c)
     return best;
 }
 
+/* Whether reading the rows takes about as long as what is made of them. */
+static bool streams(const Planner *planner, const Contract *c)
+{
+    double rows = planner_points(planner, &c->kept_rows) * planner_points(planner, &c->rows);
+    double bytes = rows * planner_points(planner, &c->depth) * (double)dtype_size(c->packed);
+    bool few = planner_points(planner, &c->columns) <= (PANELS_FEW - 1) * c->tile_vectors * planner->plan->lanes;
+    return few && c->in_place && !c->rows_along && !c->rows_spread && bytes > planner->plan->target->l2_bytes;
+}
+
 /* The blocks' tiles as formulas. */
 static void set_tiles(Planner *planner, Launch *launch, const double *tiles)
 {
@@ -199,8 +208,10 @@ void contract_tiles(Planner *planner, Launch *launch)
         return;
     }
     for (int s = place; s < launch->step_count; s++)
-        for (Contract *c = launch->steps[s]->contract; c; c = c->parts)
+        for (Contract *c = launch->steps[s]->contract; c; c = c->parts) {
             c->tile_vectors = tile_vectors(planner, c);
+            c->streams = streams(planner, c);
+        }
     const Contract *c = launch->steps[place]->contract;
     double *tiles = ARENA_ARRAY(planner->arena, double, launch->block_count);
     double depth = c->sweep ? c->sweep : planner_points(planner, &c->depth) / c->group, size = (double)dtype_size(register_dtype(c->product->dtype));

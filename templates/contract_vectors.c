@@ -45,6 +45,8 @@ INLINE void multiply_N(const int height, const partu *rows, int64_t row_step, in
         wordv right[VECTORS_N];
         HOLD_STEPS(one, three, five);
         PREFETCH(ahead);
+        //{ further
+        //}
         ahead += ahead_step;
         UNROLL
         for (int v = 0; v < VECTORS_N; v++)

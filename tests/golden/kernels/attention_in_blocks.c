@@ -1239,6 +1239,7 @@ INLINE void multiply_8(const int height, const f32u *rows, int64_t row_step, int
         f32v right[VECTORS_8];
         HOLD_STEPS(one, three, five);
         PREFETCH(ahead);
+        PREFETCH_FAR(ahead + 16384);
         ahead += ahead_step;
         UNROLL
         for (int v = 0; v < VECTORS_8; v++)
@@ -1382,7 +1383,7 @@ KERNEL static void step_8(const Frame *f, char *own, int64_t q_first, int64_t q_
             float *kept = points < depth ? kept_8 : tile;
             const int is_last = done + points >= depth;
             /* What comes nearer: the next panel where not all of them are near, else the next rows; a share for each tile. Of few points what is written takes longest. */
-            const char *ahead = (const char *)(rows + (tiles < 4 ? 2 : 1) * height * row_step);
+            const char *ahead = (const char *)(rows + height * row_step);
             const int writes = depth < size_min(places, ROWS_8 * BLOCK_8);
             const int nears = writes && (tmp8_0 < COLUMNS_8 || depth <= 2 * ROWS_8);
             const int64_t ahead_step =
