@@ -229,7 +229,8 @@ static const char *step_line(Emitter *e, Tiling *t)
 {
     if (t->c->group > 1)
         return emit_text(e, "                sums[r][v] = dot_%sv(sums[r][v], left, right[v]);\n", dtype_name(t->c->packed));
-    const char *sum = "sums[r][v]", *dtype = dtype_name(t->dtype), *left = is_for_one(t) ? emit_text(e, "splat_%sv(*at)", dtype) : "left";
+    const char *sum = "sums[r][v]", *dtype = dtype_name(t->dtype);
+    const char *left = is_for_one(t) ? emit_text(e, "splat_%sv(*at)", dtype) : "left";
     if (t->c->tames) {
         bool most = seeks_most(t);
         const char *plus = combination(e, t, left);
@@ -267,8 +268,10 @@ static const char *multiply_lines(Emitter *e, const Tiling *t)
     Text text = text_new(e->arena);
     if (t->c->tames)
         text_print(&text, "    if (!tame)\n        multiply_%d(height, %s, 0, %s    else ", t->number, rows, rest);
-    text_print(&text, "%sif (height == ROWS_%d)\n        multiply_%d(ROWS_%d, %s, %s%s", t->c->tames ? "" : "    ", t->number, t->number,
-               t->number, whole, tame, rest);
+    else
+        text_put(&text, "    ");
+    text_print(&text, "if (height == ROWS_%d)\n        multiply_%d(ROWS_%d, %s, %s%s", t->number, t->number, t->number,
+               whole, tame, rest);
     text_print(&text, "    else\n        multiply_%d(height, %s, %s%s", t->number, rows, tame, rest);
     return text.bytes;
 }
@@ -327,11 +330,14 @@ static const char *tile_functions(Emitter *e, Tiling *t)
     const char *multiply_head = NULL;
     if (t->c->tames)
         multiply_head = emit_text(e, "/* `tame`: no number is infinite in the direction that is sought, or a NaN, so that no sum is a NaN. */\n"
-                                  "INLINE void multiply_%d(const int height, const %s *rows, int64_t row_step, int64_t k_step, "
-                                  "const int tame, const %s *panel,\n"
-                                  "                       int64_t depth, const char *ahead, int64_t ahead_step, %sv sums[ROWS_%d][VECTORS_%d])\n",
-                                  t->number, emit_element(t->c->packed), tiling_word(t), dtype_name(t->dtype), t->number, t->number);
-    const char *further = tiling_asks_further(t) ? emit_text(e, "        PREFETCH_FAR(ahead + %d);\n", STREAM_AHEAD) : "";
+                                  "INLINE void multiply_%d(const int height, const %s *rows, int64_t row_step, "
+                                  "int64_t k_step, const int tame, const %s *panel,\n"
+                                  "                       int64_t depth, const char *ahead, int64_t ahead_step, "
+                                  "%sv sums[ROWS_%d][VECTORS_%d])\n", t->number, emit_element(t->c->packed),
+                                  tiling_word(t), dtype_name(t->dtype), t->number, t->number);
+    const char *further = "";
+    if (tiling_asks_further(t))
+        further = emit_text(e, "        PREFETCH_FAR(ahead + %d);\n", STREAM_AHEAD);
     Hole vectors[] = {
         { "multiply_head", multiply_head },
         { "begin", begin_lines(e, t) },

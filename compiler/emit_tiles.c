@@ -37,8 +37,8 @@ static const char *block_stop(Emitter *e, const Tiling *t)
 /* The rows of a block's next tile. */
 static const char *tile_height(Emitter *e, const Tiling *t)
 {
-    return emit_text(e, "(int)size_next(%s - %s, ROWS_%d, ROWS_%d)", block_stop(e, t), t->names[tiling_last(&t->c->rows)->id], t->number,
-                     t->number);
+    const char *row = t->names[tiling_last(&t->c->rows)->id];
+    return emit_text(e, "(int)size_next(%s - %s, ROWS_%d, ROWS_%d)", block_stop(e, t), row, t->number, t->number);
 }
 
 /* Where the rows of the left operand are, of a block of tiles: in place when that can be, else packed. Where packed
@@ -153,7 +153,8 @@ static const char *hold(Emitter *e, const char *bound, const char *word)
     return name;
 }
 
-/* Where the rows after a tile's own begin: those to be packed where they are from. What streams asks for more while it multiplies. */
+/* Where the rows after a tile's own begin: those to be packed where they are from. What streams asks for more while it
+ * multiplies. */
 static const char *next_rows(Emitter *e, const Tiling *t, const char *row)
 {
     const char *further = tiling_asks_further(t) ? "height" : emit_text(e, "(tiles < %d ? 2 : 1) * height", PANELS_FEW);

@@ -26,8 +26,8 @@ typedef struct Unit {
 } Unit;
 
 enum { CONTRACT_LINE = 64 };      /* bytes between packed rows */
-/* Rows that meet fewer panels come so fast that they are asked for earlier, from memory by so many bytes earlier still, into the
- * second cache. */
+/* Rows that meet fewer panels are asked for earlier; of those that come from memory, so many bytes further are on their
+ * way into the second cache. */
 enum { PANELS_FEW = 4, STREAM_AHEAD = 16 << 10 };
 enum { BLOCK_LINE = 16 };         /* of shared memory that a thread reads or writes at once */
 

@@ -6,8 +6,8 @@
 #define KERNEL
 #endif
 //---
-/* What a tile's sums start from: `start`, where a row's are start_step further than the row's before; with NULL they begin.
- * The sums of rows that a tile has not start, too, and stay so: there are starts for them. */
+/* What a tile's sums start from: `start`, where a row's are start_step further than the row's before; with NULL they
+ * begin. The sums of rows that a tile has not start, too, and stay so: there are starts for them. */
 INLINE void begin_N(const f32u *start, int64_t start_step, f32v sums[ROWS_N][VECTORS_N])
 {
     //{ begin
@@ -28,9 +28,10 @@ INLINE void begin_N(const f32u *start, int64_t start_step, f32v sums[ROWS_N][VEC
     //}
 }
 
-/* Adds the products of `height` rows and one panel to the sums. A row's points are k_step apart, rows row_step. Meanwhile what
- * is needed next comes nearer: `ahead`, so many bytes for each point. Loops over rows are unrolled, so that the sums have
- * registers, and left early where a tile is low; of whole tiles, where `height` is a constant, no comparison remains. */
+/* Adds the products of `height` rows and one panel to the sums. A row's points are k_step apart, rows row_step. What is
+ * needed next comes nearer meanwhile: `ahead`, so many bytes for each point. Loops over rows are unrolled, so that sums
+ * have registers, and left early where a tile is low; a whole one's `height` is a constant, so that it goes without
+ * comparisons. */
 //{ multiply_head
 INLINE void multiply_N(const int height, const partu *rows, int64_t row_step, int64_t k_step, const wordu *panel,
                        int64_t depth, const char *ahead, int64_t ahead_step, f32v sums[ROWS_N][VECTORS_N])

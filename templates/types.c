@@ -184,8 +184,8 @@
 
 #ifdef EINC_AVX512
 //{ HOLD_STEPS@avx512
-/* Steps from row to row that might have become others: so the compiler multiplies them in addresses, where it costs nothing,
- * and not before, where more products than there are registers would wait in memory. */
+/* Steps from row to row that might have become others: so the compiler multiplies them in addresses, where it costs
+ * nothing, and not before, where more products than there are registers would wait in memory. */
 #if defined(__GNUC__) && defined(__x86_64__)
 #define HOLD_STEPS(one, three, five) __asm__("" : "+r"(one), "+r"(three), "+r"(five))
 #else

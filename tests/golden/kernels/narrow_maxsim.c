@@ -558,8 +558,8 @@ SHARED int64_t size_align(int64_t a, int64_t unit)
     return a > SIZE_TOO_LARGE - unit ? SIZE_TOO_LARGE : (a + unit - 1) / unit * unit;
 }
 
-/* How many of `left` rows come next, of at most `most`, which are whole tiles: those, but so that no tile is left behind them
- * that is lower than half of one. */
+/* How many of `left` rows come next, of at most `most`, which are whole tiles: those, but so that no tile that is lower
+ * than half of one is left behind them. */
 PLAIN int64_t size_next(int64_t left, int64_t most, int64_t tile)
 {
     return left <= most ? left : left - most >= tile / 2 ? most : most - tile / 2;

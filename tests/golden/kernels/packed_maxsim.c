@@ -342,8 +342,8 @@ INLINE f32v max_all_f32v(f32v state, const f32v *x, const int most, const int st
     return state;
 }
 
-/* The r-th row from `first` on, 0 <= r < 7. A row is `one` byte further than the one before, and `three` and `five` bytes are three
- * and five rows: an address is made of one of these, twice or four times, as machines add them for nothing. */
+/* The r-th row from `first` on, 0 <= r < 7. One row is `one` bytes further, three and five rows are `three` and `five`:
+ * an address is made of one of these, twice or four times, as machines add them for nothing. */
 INLINE const char *row_at(const char *first, int64_t one, int64_t three, int64_t five, int r)
 {
     return first + (r % 3 == 0 ? three * (r / 3) : r == 5 ? five : one * r);
@@ -521,8 +521,8 @@ SHARED int64_t size_align(int64_t a, int64_t unit)
     return a > SIZE_TOO_LARGE - unit ? SIZE_TOO_LARGE : (a + unit - 1) / unit * unit;
 }
 
-/* How many of `left` rows come next, of at most `most`, which are whole tiles: those, but so that no tile is left behind them
- * that is lower than half of one. */
+/* How many of `left` rows come next, of at most `most`, which are whole tiles: those, but so that no tile that is lower
+ * than half of one is left behind them. */
 PLAIN int64_t size_next(int64_t left, int64_t most, int64_t tile)
 {
     return left <= most ? left : left - most >= tile / 2 ? most : most - tile / 2;
@@ -655,8 +655,8 @@ KERNEL static void pack_rows_1(const Frame *f, char *own, int64_t m, int64_t n, 
     }
 }
 
-/* What a tile's sums start from: `start`, where a row's are start_step further than the row's before; with NULL they begin.
- * The sums of rows that a tile has not start, too, and stay so: there are starts for them. */
+/* What a tile's sums start from: `start`, where a row's are start_step further than the row's before; with NULL they
+ * begin. The sums of rows that a tile has not start, too, and stay so: there are starts for them. */
 INLINE void begin_1(const f32u *start, int64_t start_step, f32v sums[ROWS_1][VECTORS_1])
 {
     UNROLL
@@ -675,9 +675,10 @@ INLINE void begin_1(const f32u *start, int64_t start_step, f32v sums[ROWS_1][VEC
     }
 }
 
-/* Adds the products of `height` rows and one panel to the sums. A row's points are k_step apart, rows row_step. Meanwhile what
- * is needed next comes nearer: `ahead`, so many bytes for each point. Loops over rows are unrolled, so that the sums have
- * registers, and left early where a tile is low; of whole tiles, where `height` is a constant, no comparison remains. */
+/* Adds the products of `height` rows and one panel to the sums. A row's points are k_step apart, rows row_step. What is
+ * needed next comes nearer meanwhile: `ahead`, so many bytes for each point. Loops over rows are unrolled, so that sums
+ * have registers, and left early where a tile is low; a whole one's `height` is a constant, so that it goes without
+ * comparisons. */
 INLINE void multiply_1(const int height, const f32u *rows, int64_t row_step, int64_t k_step, const float *panel,
                        int64_t depth, const char *ahead, int64_t ahead_step, f32v sums[ROWS_1][VECTORS_1])
 {
