@@ -164,7 +164,7 @@ EXPRESSIONS = [
     ('W[y[i],k], X[j,k] -> [i,j] | mean i', 'gathered'),
     ('(id - jd)^2 -> ij | exp(-0.5 * _) | * jv -> iv', 'i,d j,d j,v'),
     ('ijd,njd->ijn | where(@i >= @n, _, 0) | * njv -> ijv', 'i,j,d n,j,d n,j,v'),
-    ('bchqd,bhkd->bchqk | softmax k | * bhkv -> bchqv', 'b,c,h,q,d b,h,k,d b,h,k,v'),
+    ('bcmqd,bmkd->bcmqk | softmax k | * bmkv -> bcmqv', 'b,c,m,q,d b,m,k,d b,m,k,v'),
     ('p = Q[q,d], K[k,d] -> [q,k] | relu; n = p[q,k] | max k; t = p[q,k], V[k,v] -> [q,v]; t[q,v] / (n[q] + 1)', 'Q=q,d K=k,d V=k,v'),
     ('s = Q[q,d], K[k,d] -> [q,k]; m = s[q,k] | max k; exp(s[q,k] - m[q]) * V[k,v] -> [q,v] | _ + m[q]', 'Q=q,d K=k,d V=k,v'),
     ('s = Q[q,d], K[k,d] -> [q,k]; m = s[q,k] | max k; where(m[q] == -inf, 0, exp(s[q,k] - m[q])) * V[k,v] -> [q,v] | _ + m[q]',
