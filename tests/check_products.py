@@ -6,7 +6,7 @@
 Chains of reductions run with their values in between swept, too, a few points at a time, in tiles and in loops.
 Sizes are around the edges of tiles: 0, 1, primes, one more and one less than a tile. Values are normal numbers, some
 arrays with NaN, infinities, ties and zeros. Without --targets, they run on the machine's own and on AMX by its model in C,
-those of f32 there in parts of bf16. About 80 s; each data set more takes 5 s.
+those of f32 there in parts of bf16. About 170 s; each data set more takes 5 s.
 """
 
 import argparse

@@ -33,7 +33,7 @@ name_kernels() {
         echo "extern \"C\" size_t frame_bytes_$kernel() { return frame_bytes($kernel); }"
     done
 }
-spoil | name_kernels | "$cxx" -xc++ -std=c++11 -O1 -fPIC -w -U_FORTIFY_SOURCE $fma -ffp-contract=fast -DEMULATED_RACES \
+spoil | name_kernels | "$cxx" -xc++ -std=c++11 -Og -fPIC -w -U_FORTIFY_SOURCE $fma -ffp-contract=fast -DEMULATED_RACES \
     -fsanitize=thread --param tsan-distinguish-volatile=1 --param tsan-instrument-func-entry-exit=0 \
     -include "$here/cuda_emulator.h" -c - -o "$2.o"
 "$cxx" -shared "$2.o" -o "$2"

@@ -6,7 +6,7 @@ import check_products
 
 # Sizes around the edges of tiles and slices.
 check_products.FEW.update({'line': [1, 40, 127, 128, 130, 257], 'column': [1, 65, 128, 129, 150], 'point': [1, 8, 64, 72, 130, 200],
-                           'token': [1, 5, 32, 100, 130], 'some': [1, 2, 3], 'head': [1, 2, 9]})
+                           'token': [1, 5, 32, 100, 130], 'some': [1, 2, 3], 'pair': [1, 2, 3], 'head': [1, 2, 9]})
 
 
 
@@ -43,7 +43,7 @@ BATCH = ('A[some,head,line,point], B[some,column,point] -> [some,head,line,colum
 BEST = ('A[line,point], B[some,column,point] -> [line,some,column] | max some column & argmax some column',
         'A=line,point:h B=some,column,point:h')
 SEVERAL = ('A[line,some,point], B[column,some,point] -> [column,line]', 'A=line,some,point:b B=column,some,point:b')
-OUTER = ('A[some,line,point], B[head,column,point] -> [some,head,line,column]', 'A=some,line,point:h B=head,column,point:h')
+OUTER = ('A[some,line,point], B[pair,column,point] -> [some,pair,line,column]', 'A=some,line,point:h B=pair,column,point:h')
 PACKED = ('Q[i,j,k], D[start[m]+n,k] -> [i,j,m,n] | where(@n < len[m], _, -inf) | max n | sum j', 'packed_narrow')
 PANELS = ('A[point,line], B[point,column] -> [line,column]', 'A=point,line:b B=point,column:b')
 ACROSS = ('A[line,point], B[point,column] -> [line,column] | max column', 'A=line,point:h B=point,column:h')
