@@ -34,11 +34,21 @@ static const char *block_stop(Emitter *e, const Tiling *t)
     return emit_text(e, "%s_stop", t->names[tiling_last(&t->c->rows)->id]);
 }
 
-/* The rows of a block's next tile. */
+/* The rows of a block's next tile, or with `block` those of the next block, of `left`: whole tiles as far as that goes. Registers
+ * of tiles take as long for fewer rows, so theirs are nearly equal, that none is packed for being low. */
+static const char *next_height(Emitter *e, const Tiling *t, const char *left, bool block)
+{
+    int n = t->number;
+    if (!tiling_has_registers(t))
+        return emit_text(e, "(int)size_next(%s, %sROWS_%d, ROWS_%d)", left, block ? "block * " : "", n, n);
+    if (!block)
+        return emit_text(e, "(int)size_even(%s, ROWS_%d)", left, n);
+    return emit_text(e, "(int)size_share(%s, block, ROWS_%d)", left, n);
+}
+
 static const char *tile_height(Emitter *e, const Tiling *t)
 {
-    const char *row = t->names[tiling_last(&t->c->rows)->id];
-    return emit_text(e, "(int)size_next(%s - %s, ROWS_%d, ROWS_%d)", block_stop(e, t), row, t->number, t->number);
+    return next_height(e, t, emit_text(e, "%s - %s", block_stop(e, t), t->names[tiling_last(&t->c->rows)->id]), false);
 }
 
 /* Where the rows of the left operand are, of a block of tiles: in place when that can be, else packed. Where packed
@@ -294,7 +304,7 @@ static void emit_tiles(Emitter *e, const Tiling *t, const char *first, const cha
     const char *from = block_start(e, t), *to = block_stop(e, t);
     emit_line(e, "for (int64_t %s = %s, %s; %s < %s; %s = %s) {", from, first, to, from, end, from, to);
     e->scope->indent++;
-    emit_line(e, "int height = (int)size_next(%s - %s, block * ROWS_%d, ROWS_%d);", end, from, n, n);
+    emit_line(e, "int height = %s;", next_height(e, t, emit_text(e, "%s - %s", end, from), true));
     emit_line(e, "int64_t %s = %s, done = 0, points;", row, from);
     emit_line(e, "%s = %s + height;", to, from);
     tiling_find_reach(e, t, calls + 5, tile_height(e, t));

@@ -649,6 +649,12 @@ SHARED int64_t size_ceil_div(int64_t a, int64_t b)
     return b ? a / b + (a % b != 0) : a;
 }
 
+/* So much of what is left that it makes as few shares of at most `most` as can be, all nearly equal. */
+PLAIN int64_t size_even(int64_t left, int64_t most)
+{
+    return left <= most ? left : size_ceil_div(left, size_ceil_div(left, most));
+}
+
 /* Up to a multiple of the unit. */
 SHARED int64_t size_align(int64_t a, int64_t unit)
 {
@@ -950,7 +956,7 @@ KERNEL static void step_1(const Frame *f, char *own, int64_t q_first, int64_t q_
             k_step = 1;
         }
         do {
-            points = size_ceil_div(depth - done, size_max(size_ceil_div(depth - done, DEPTH_1), 1));
+            points = size_even(depth - done, DEPTH_1);
             float *kept = points < depth ? kept_1 : tile;
             const int is_last = done + points >= depth;
             /* What comes nearer: the next panel where not all of them are near, else the next rows; a share for each tile. Of few points what is written takes longest. */
@@ -1381,7 +1387,7 @@ KERNEL static void step_8(const Frame *f, char *own, int64_t q_first, int64_t q_
             k_step = 1;
         }
         do {
-            points = size_ceil_div(depth - done, size_max(size_ceil_div(depth - done, DEPTH_8), 1));
+            points = size_even(depth - done, DEPTH_8);
             float *kept = points < depth ? kept_8 : tile;
             const int is_last = done + points >= depth;
             /* What comes nearer: the next panel where not all of them are near, else the next rows; a share for each tile. Of few points what is written takes longest. */

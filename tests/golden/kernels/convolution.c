@@ -504,6 +504,12 @@ SHARED int64_t size_ceil_div(int64_t a, int64_t b)
     return b ? a / b + (a % b != 0) : a;
 }
 
+/* So much of what is left that it makes as few shares of at most `most` as can be, all nearly equal. */
+PLAIN int64_t size_even(int64_t left, int64_t most)
+{
+    return left <= most ? left : size_ceil_div(left, size_ceil_div(left, most));
+}
+
 /* Up to a multiple of the unit. */
 SHARED int64_t size_align(int64_t a, int64_t unit)
 {
@@ -914,7 +920,7 @@ KERNEL static void step_1(const Frame *f, char *own, int64_t n_first, int64_t n_
         const f32u *const rows = packed_1;
         const int64_t row_step = LANES, k_apart = 0, tile_step = depth * LANES;
         do {
-            points = size_ceil_div(depth - done, size_max(size_ceil_div(depth - done, DEPTH_1), 1));
+            points = size_even(depth - done, DEPTH_1);
             float *kept = points < depth ? kept_1 : tile;
             const int is_last = done + points >= depth;
             /* What comes nearer: the next panel where not all of them are near, else points to come or the next one; a share for each tile. Of few points what is written takes longest. */

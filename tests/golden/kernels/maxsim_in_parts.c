@@ -15,7 +15,10 @@
  *         + align((1 + min(1, align(tile_1_1 * j, 32) * k / 327681) * 7) * (k + 16) * 56, 64)
  *         + align(min(1, k / 1025) * align(tile_1_1 * j, 32) * 448, 64) + 64 + align(align(tile_1_1 * j, 32) * 4, 64)
  *         + align(align(tile_1_1 * j, 32) * ceil(ceil(k / 2) / 16) * 192, 64)
- *         + align((1 + min(1, align(tile_1_1 * j, 32) * ceil(ceil(k / 2) / 16) * 48 / 327681) * 7) * (ceil(ceil(k / 2) / 16) * 48 + 16) * 128, 64) + align(min(1, ceil(ceil(k / 2) / 16) * 48 / 193) * align(tile_1_1 * j, 32) * 1024, 64) + 64 + align(align(tile_1_1 * j, 32) * 4, 64) + 64) */
+ *         + align((1 + min(1, align(tile_1_1 * j, 32) * ceil(ceil(k / 2) / 16) * 48 / 327681) * 6
+ *         + min(1, align(tile_1_1 * j, 32) * ceil(ceil(k / 2) / 16) * 48 / 6145)) * (ceil(ceil(k / 2) / 16) * 48
+ *         + 16) * 128, 64) + align(min(1, ceil(ceil(k / 2) / 16) * 48 / 193) * align(tile_1_1 * j, 32) * 1024, 64) + 64
+ *         + align(align(tile_1_1 * j, 32) * 4, 64) + 64) */
 #include <stddef.h>
 #include <stdint.h>
 #include <string.h>
@@ -631,10 +634,22 @@ SHARED int64_t size_ceil_div(int64_t a, int64_t b)
     return b ? a / b + (a % b != 0) : a;
 }
 
+/* So much of what is left that it makes as few shares of at most `most` as can be, all nearly equal. */
+PLAIN int64_t size_even(int64_t left, int64_t most)
+{
+    return left <= most ? left : size_ceil_div(left, size_ceil_div(left, most));
+}
+
 /* Up to a multiple of the unit. */
 SHARED int64_t size_align(int64_t a, int64_t unit)
 {
     return a > SIZE_TOO_LARGE - unit ? SIZE_TOO_LARGE : (a + unit - 1) / unit * unit;
+}
+
+/* So many shares of what size_even() makes of `left`. */
+PLAIN int64_t size_share(int64_t left, int64_t shares, int64_t most)
+{
+    return left <= shares * most ? left : size_ceil_div(left * shares, size_ceil_div(left, most));
 }
 
 /* How many of `left` rows come next, of at most `most`, which are whole tiles: those, but so that no tile that is lower
@@ -867,21 +882,21 @@ PLAIN int has_tiles(void)
 #endif
 
 /* The greatest of `state` and so many elements of x, a multiple of 4, `step` apart in memory; NaN where one is. In four chains,
- * since each instruction waits for the one before. */
+ * since each instruction waits for the one before, and each element is loaded once. */
 INLINE f32v max_rows_f32v(f32v state, const f32v *x, const int rows, const int step)
 {
 #if EINC_VECTORS && LANES >= 4
-    f32v most[4] = { x[0], x[step], x[2 * step], x[3 * step] };
+    f32v most[4];
     uint16_t ordered[2] = { 0xffff, 0xffff };
     UNROLL
-    for (int i = 4; i < rows; i += 4) {
-        UNROLL
-        for (int c = 0; c < 4; c++)
-            most[c] = greater_f32v(most[c], x[(i + c) * step]);
+    for (int i = 0; i < rows; i += 2) {
+        f32v a = x[i * step], b = x[(i + 1) * step];
+        HOLD(a);
+        HOLD(b);
+        __asm__("vcmpps $7, %2, %1, %0%{%0%}" : "+Yk"(ordered[i / 2 % 2]) : "v"(a), "v"(b));
+        most[i % 4] = i < 4 ? a : greater_f32v(most[i % 4], a);
+        most[i % 4 + 1] = i < 4 ? b : greater_f32v(most[i % 4 + 1], b);
     }
-    UNROLL
-    for (int i = 0; i < rows; i += 2)
-        __asm__("vcmpps $7, %2, %1, %0%{%0%}" : "+Yk"(ordered[i / 2 % 2]) : "v"(x[i * step]), "vm"(x[(i + 1) * step]));
     most[0] = greater_f32v(greater_f32v(most[0], most[1]), greater_f32v(most[2], most[3]));
     state = greater_f32v(most[0], state);
     ordered[0] = (uint16_t)~(ordered[0] & ordered[1]);
@@ -1148,7 +1163,7 @@ KERNEL static void step_1(const Frame *f, char *own, int64_t i_first, int64_t i_
                 k_step = 1;
             }
             do {
-                points = size_ceil_div(depth - done, size_max(size_ceil_div(depth - done, DEPTH_1), 1));
+                points = size_even(depth - done, DEPTH_1);
                 float *kept = points < depth ? kept_1 : NULL;
                 const int is_last = done + points >= depth;
                 /* What comes nearer: the next panel where not all of them are near, else the next rows; a share for each tile. */
@@ -1186,7 +1201,8 @@ KERNEL static void step_1(const Frame *f, char *own, int64_t i_first, int64_t i_
 }
 
 /* tmp1[i,j,m] = max[n](sum[k](A[i,j,k] * B[m,n,k])) */
-enum { ROWS_3 = 32, VECTORS_3 = 2, COLUMNS_3 = VECTORS_3 * LANES, DEPTH_3 = 192, NEAR_3 = 327680, BLOCK_3 = 8 };
+enum { ROWS_3 = 32, VECTORS_3 = 2, COLUMNS_3 = VECTORS_3 * LANES, DEPTH_3 = 192, NEAR_3 = 327680, BLOCK_3 = 8,
+        CLOSE_3 = 6144, CLOSE_BLOCK_3 = 2 };
 
 /* Packs the panel of `count` columns. */
 KERNEL static void pack_columns_3(const Frame *f, char *own, int64_t i, int64_t j, int64_t depth, int64_t tile_place,
@@ -1265,14 +1281,15 @@ typedef struct Factors_3 {
     int64_t ahead_step;
 } Factors_3;
 
-/* Half of what is to come nearer with TILE_WORDS words: two lines for a word where it has so many bytes. */
-INLINE void bring_3(const char *ahead, int64_t ahead_step)
+/* One of the `shares` of what is to come nearer with a tile: all lines where they follow each other, else two for a word. */
+INLINE void bring_3(const Factors_3 *from, int share, int shares)
 {
-    const int64_t lines = ahead_step > 64 ? 2 : 1;
-    for (int64_t line = 0; line < lines; line++) {
-        UNROLL
-        for (int k = 0; k < TILE_WORDS / 2; k++)
-            PREFETCH(ahead + 64 * line + k * ahead_step);
+    const int64_t step = from->ahead_step, bytes = from->depth * step / shares;
+    const char *ahead = from->ahead + share * bytes;
+    for (int64_t at = 0; at < bytes; at += step <= 128 ? 64 : step) {
+        PREFETCH_FAR(ahead + at);
+        if (step > 128)
+            PREFETCH_FAR(ahead + at + 64);
     }
 }
 
@@ -1284,7 +1301,6 @@ INLINE void multiply_3(TileRegisters *registers, const Factors_3 *from, int64_t 
 {
     const bf16u *rows = from->rows + row_word * from->k_step;
     const u32u *panel = from->panel + column_word * COLUMNS_3;
-    const char *ahead = from->ahead + row_word * from->ahead_step;
     const int64_t apart = from->row_step * (int64_t)sizeof *rows, across = COLUMNS_3 * 4;
     char *upper_last = begins ? (char *)last[0] : NULL;
     char *lower_last = begins ? (char *)last[registers->lower] : NULL;
@@ -1293,14 +1309,12 @@ INLINE void multiply_3(TileRegisters *registers, const Factors_3 *from, int64_t 
     if (begins)
         TILE_RENEW(registers, 0, upper_last, across);
     DOT_3(registers, 0, 4, 6);
-    bring_3(ahead, from->ahead_step);
     if (COLUMNS_3 > TILE_WORDS) {
         TILE_LOAD(registers, 7, panel + TILE_WORDS, across);
         if (begins)
             TILE_RENEW(registers, 1, upper_last + 64, across);
         DOT_3(registers, 1, 4, 7);
     }
-    bring_3(ahead + TILE_WORDS / 2 * from->ahead_step, from->ahead_step);
     if (both)
         TILE_LOAD(registers, 5, rows + from->lower * from->row_step, apart);
     if (begins)
@@ -1315,30 +1329,25 @@ INLINE void multiply_3(TileRegisters *registers, const Factors_3 *from, int64_t 
     }
 }
 
-/* All words of a tile: of TILE_WORDS words the products of their parts, then of the next. */
-INLINE void multiply_pairs_3(TileRegisters *registers, const Factors_3 *from, const int both, const int begins,
-                             f32v (*last)[VECTORS_3])
+/* Words of a tile from k to `end`: of TILE_WORDS words the products of their parts, the first time from `pair` on. */
+INLINE void multiply_words_3(TileRegisters *registers, const Factors_3 *from, int64_t k, int64_t end, int pair,
+        const int both)
 {
-    int pair = 0;
-    if (begins) {
-        multiply_3(registers, from, TILE_WORDS * row_parts_3[0], TILE_WORDS * column_parts_3[0], both, 1, last);
-        pair = 1;
-    }
-    for (int64_t k = 0; k < from->depth; k += PARTS_3 * TILE_WORDS) {
+    for (; k < end; k += PARTS_3 * TILE_WORDS) {
         for (; pair < PAIRS_3; pair++)
             multiply_3(registers, from, k + TILE_WORDS * row_parts_3[pair], k + TILE_WORDS * column_parts_3[pair],
-                       both, 0, NULL);
+                    both, 0, NULL);
         pair = 0;
     }
 }
 
 /* The loop stands twice, so that nothing is asked between products. */
-INLINE void multiply_all_3(TileRegisters *registers, const Factors_3 *from, const int begins, f32v (*last)[VECTORS_3])
+INLINE void go_on_3(TileRegisters *registers, const Factors_3 *from, int64_t k, int64_t end)
 {
     if (from->lower > 0)
-        multiply_pairs_3(registers, from, 1, begins, last);
+        multiply_words_3(registers, from, k, end, 0, 1);
     else
-        multiply_pairs_3(registers, from, 0, begins, last);
+        multiply_words_3(registers, from, k, end, 0, 0);
 }
 
 /* Adds a tile's products to the sums from `start` on; they are kept. What becomes of rows that a tile has not does not
@@ -1357,7 +1366,8 @@ INLINE void add_3(TileRegisters *registers, const Factors_3 *from, const f32u *s
         if (from->lower > 0)
             TILE_LOAD(registers, 3, lower_start + TILE_WORDS, 4 * start_step);
     }
-    multiply_all_3(registers, from, 0, NULL);
+    bring_3(from, 0, 1);
+    go_on_3(registers, from, 0, from->depth);
     TILE_STORE(registers, 0, kept, 4 * kept_step);
     if (from->lower > 0)
         TILE_STORE(registers, 2, lower_kept, 4 * kept_step);
@@ -1368,62 +1378,99 @@ INLINE void add_3(TileRegisters *registers, const Factors_3 *from, const f32u *s
     }
 }
 
-/* Begins a tile and leaves its sums in the registers; those of the tile before, if there was one, are in `sums` then, and
- * `height` and `place` are its own. Without words there is no product that the registers have to be stored for. */
-INLINE void exchange_3(TileRegisters *registers, const Factors_3 *from, int *height, int64_t *place,
-        f32v (*sums)[VECTORS_3])
+/* Stores the sums that wait in the registers, which are 0 then. */
+INLINE void renew_3(TileRegisters *registers, f32v (*last)[VECTORS_3])
 {
-    const int last_height = registers->height;
-    const int64_t last_place = registers->place;
-    if (from->depth > 0) {
-        multiply_all_3(registers, from, 1, sums);
-    } else {
-        TILE_RENEW(registers, 0, sums[0], COLUMNS_3 * 4);
-        TILE_RENEW(registers, 2, sums[registers->lower], COLUMNS_3 * 4);
-        if (COLUMNS_3 > TILE_WORDS) {
-            TILE_RENEW(registers, 1, (char *)sums[0] + 64, COLUMNS_3 * 4);
-            TILE_RENEW(registers, 3, (char *)sums[registers->lower] + 64, COLUMNS_3 * 4);
-        }
+    TILE_RENEW(registers, 0, last[0], COLUMNS_3 * 4);
+    TILE_RENEW(registers, 2, last[registers->lower], COLUMNS_3 * 4);
+    if (COLUMNS_3 > TILE_WORDS) {
+        TILE_RENEW(registers, 1, (char *)last[0] + 64, COLUMNS_3 * 4);
+        TILE_RENEW(registers, 3, (char *)last[registers->lower] + 64, COLUMNS_3 * 4);
     }
-    registers->lower = from->lower > 0 ? from->lower : TILE_ROWS;
-    registers->height = *height;
-    registers->place = *place;
-    *height = last_height;
-    *place = last_place;
 }
 
-/* One tile, and what becomes of its sums: they are kept, a row kept_step behind the one before, or with NULL for `kept`
- * taken by what follows the product. A tile without rows is none: only the sums of the one before are taken. */
-KERNEL static void tile_3(int height, const bf16u *rows, int64_t row_step, int64_t k_step, const u32u *panel,
-        int64_t depth, const char *ahead, int64_t ahead_step, const f32u *start, int64_t start_step, f32u *kept,
-        int64_t kept_step, TileRegisters *registers, f32v (*sums)[VECTORS_3], int64_t place, const Frame *f,
-        char *own)
+/* Begins a tile; the sums of the one before go to `last`. Back comes how many words are multiplied: so many that those sums
+ * are there while others remain. */
+INLINE int64_t begin_3(TileRegisters *registers, const Factors_3 *from, f32v (*last)[VECTORS_3])
 {
-    const Factors_3 from = { rows, row_step, k_step, height - TILE_ROWS, panel, depth, ahead, ahead_step };
-    const int takes = !kept;
-    if (takes) {
-        kept = (f32u *)sums;
-        kept_step = COLUMNS_3;
+    const int64_t some = PARTS_3 * TILE_WORDS,
+            words = size_min(from->depth, from->depth > 2 * some ? 2 * some : some);
+    const int64_t row_word = TILE_WORDS * row_parts_3[0], column_word = TILE_WORDS * column_parts_3[0];
+    if (words == 0) {
+        renew_3(registers, last);
+    } else if (from->lower > 0) {
+        multiply_3(registers, from, row_word, column_word, 1, 1, last);
+        multiply_words_3(registers, from, 0, words, 1, 1);
+    } else {
+        multiply_3(registers, from, row_word, column_word, 0, 1, last);
+        multiply_words_3(registers, from, 0, words, 1, 0);
     }
-    if (takes && !start_step)
-        exchange_3(registers, &from, &height, &place, sums);
-    else
-        add_3(registers, &from, start, start_step, kept, kept_step);
-    if (!takes || height == 0)
-        return;
-    /* The rows that are missing are as the last one. */
+    return words;
+}
+
+/* The rows that a tile has not are as its last one. */
+INLINE void complete_3(int height, int v, f32v (*sums)[VECTORS_3])
+{
     for (int r = height; r < ROWS_3; r++)
-        for (int v = 0; v < VECTORS_3; v++)
-            sums[r][v] = sums[height - 1][v];
+        sums[r][v] = sums[height - 1][v];
+}
+
+/* Takes a tile's sums in one of the vectors. */
+INLINE void take_3(int height, int64_t place, int v, f32v (*sums)[VECTORS_3], const Frame *f, char *own)
+{
+    complete_3(height, v, sums);
     const int64_t at_largest_1_3 = f->at_largest_1_3;
     float *largest_1_3 = (float *)(own + at_largest_1_3);
     const int64_t tile_place = place;
+    f32v largest = load_f32v(largest_1_3 + tile_place + v * LANES, 1, LANES);
+    largest = max_rows_f32v(largest, &sums[0][v], ROWS_3, VECTORS_3);
+    store_f32v(largest_1_3 + tile_place + v * LANES, 1, largest, LANES);
+}
+
+/* One tile, and what becomes of its sums: they are kept, a row kept_step behind the one before, or with NULL for `kept`
+ * taken by what follows the product, when the next tile is on its way. */
+INLINE void tile_3(int height, const bf16u *rows, int64_t row_step, int64_t k_step, const u32u *panel, int64_t depth,
+        const char *ahead, int64_t ahead_step, const f32u *start, int64_t start_step, f32u *kept, int64_t kept_step,
+        TileRegisters *registers, f32v (*sums)[VECTORS_3], int64_t place, const Frame *f, char *own)
+{
+    const Factors_3 from = { rows, row_step, k_step, height - TILE_ROWS, panel, depth, ahead, ahead_step };
+    if (kept) {
+        add_3(registers, &from, start, start_step, kept, kept_step);
+        return;
+    }
+    int64_t words = depth;
+    if (start_step)
+        add_3(registers, &from, start, start_step, (f32u *)sums, COLUMNS_3);
+    else
+        words = begin_3(registers, &from, sums);
+    const int taken_height = start_step ? height : registers->height;
+    const int64_t taken_place = start_step ? place : registers->place;
     UNROLL
     for (int v = 0; v < VECTORS_3; v++) {
-        f32v largest = load_f32v(largest_1_3 + tile_place + v * LANES, 1, LANES);
-        largest = max_rows_f32v(largest, &sums[0][v], ROWS_3, VECTORS_3);
-        store_f32v(largest_1_3 + tile_place + v * LANES, 1, largest, LANES);
+        if (!start_step)
+            bring_3(&from, v, VECTORS_3);
+        if (taken_height)
+            take_3(taken_height, taken_place, v, sums, f, own);
+        const int64_t end = size_min(depth, words + PARTS_3 * TILE_WORDS);
+        go_on_3(registers, &from, words, end);
+        words = end;
     }
+    go_on_3(registers, &from, words, depth);
+    registers->lower = from.lower > 0 ? from.lower : TILE_ROWS;
+    registers->height = start_step ? 0 : height;
+    registers->place = place;
+}
+
+/* The sums that still wait are taken. */
+INLINE void leave_3(TileRegisters *registers, f32v (*sums)[VECTORS_3], const Frame *f, char *own)
+{
+    const int taken_height = registers->height;
+    const int64_t taken_place = registers->place;
+    renew_3(registers, sums);
+    registers->height = 0;
+    for (int v = 0; v < VECTORS_3; v++)
+        if (taken_height)
+            take_3(taken_height, taken_place, v, sums, f, own);
 }
 
 
@@ -1478,8 +1525,8 @@ KERNEL static void step_3(const Frame *f, char *own, int64_t i_first, int64_t i_
     if (*panels_of_3 != columns_at) {
         if (places > columns)    /* so that what is there is numbers */
             memset(panels_3 + (places - COLUMNS_3) * depth, 0, (size_t)(COLUMNS_3 * depth) * 4);
-        for (int64_t from_point = 0; from_point < extent_k; from_point += 16) {
-            const int64_t to_point = size_min(from_point + 16, extent_k);
+        for (int64_t from_point = 0; from_point < extent_k; from_point += 32) {
+            const int64_t to_point = size_min(from_point + 32, extent_k);
             for (int64_t tile_place = 0; tile_place < places; tile_place += COLUMNS_3) {
                 const int64_t tile_end = size_min(tile_place + COLUMNS_3, columns);
                 for (int64_t place = tile_place; place < tile_end;) {
@@ -1504,13 +1551,13 @@ KERNEL static void step_3(const Frame *f, char *own, int64_t i_first, int64_t i_
         *panels_of_3 = columns_at;
     }
     const int64_t tiles = places / COLUMNS_3;
-    const int64_t block = depth * places > NEAR_3 ? BLOCK_3 : 1;
+    const int64_t block = depth * places > NEAR_3 ? BLOCK_3 : depth * places > CLOSE_3 ? CLOSE_BLOCK_3 : 1;
     for (int64_t m = m_first; m < m_end; m++) {
         for (int64_t place = 0; place < places; place += LANES) {
             store_f32v(largest_1_3 + place, 1, splat_f32v(-INFINITY), LANES);
         }
         for (int64_t n_block = 0, n_stop; n_block < extent_n; n_block = n_stop) {
-            int height = (int)size_next(extent_n - n_block, block * ROWS_3, ROWS_3);
+            int height = (int)size_share(extent_n - n_block, block, ROWS_3);
             int64_t n = n_block, done = 0, points;
             n_stop = n_block + height;
             pack_rows_3(f, own, m, n, depth, height);
@@ -1521,20 +1568,20 @@ KERNEL static void step_3(const Frame *f, char *own, int64_t i_first, int64_t i_
                 return;
             }
             do {
-                points = size_ceil_div(depth - done, size_max(size_ceil_div(depth - done, DEPTH_3), 1));
+                points = size_even(depth - done, DEPTH_3);
                 points = size_align(points, 48);
                 float *kept = points < depth ? kept_3 : NULL;
                 const int is_last = done + points >= depth;
                 /* What comes nearer: the next panel where not all of them are near, else the next rows; a share for each tile. */
                 const char *ahead = (const char *)(B + m * B_0 + (n + (tiles < 4 ? 2 : 1) * height) * B_1);
                 const int64_t ahead_step =
-                    block > 1 ? COLUMNS_3 * 4 / BLOCK_3 :
-                    k_step == 2 ? size_ceil_div(height * 4, tiles) : 0;
+                    block > CLOSE_BLOCK_3 ? COLUMNS_3 * 4 / BLOCK_3 :
+                    0 && k_step == 2 ? size_ceil_div(height * 4, tiles) : 0;
                 for (int64_t tile_place = 0; tile_place < places; tile_place += COLUMNS_3) {
-                    if (block > 1)
+                    if (block > CLOSE_BLOCK_3)
                         ahead = (const char *)(panels_3 + (tile_place + COLUMNS_3) * depth + done * COLUMNS_3);
                     for (n = n_block; n < n_stop; n += height) {
-                        height = (int)size_next(n_stop - n, ROWS_3, ROWS_3);
+                        height = (int)size_even(n_stop - n, ROWS_3);
                         const bf16u *here = rows + (n - n_block) * row_step + done * k_step;
                         tile_3(height, here, row_step, k_step, (const u32u *)panels_3 + tile_place * depth
                                 + done * COLUMNS_3, points, ahead, ahead_step, done ? kept : start, done ? COLUMNS_3
@@ -1546,7 +1593,7 @@ KERNEL static void step_3(const Frame *f, char *own, int64_t i_first, int64_t i_
                 done += points;
             } while (done < depth);
         }
-        tile_3(0, NULL, 0, 0, NULL, 0, NULL, 0, start, 0, NULL, 0, &registers, sums, 0, f, own);
+        leave_3(&registers, sums, f, own);
         for (int64_t tile_place = 0; tile_place < places; tile_place += COLUMNS_3) {
             const int64_t tile_end = size_min(tile_place + COLUMNS_3, columns);
             for (int64_t place = tile_place; place < tile_end;) {
@@ -1690,9 +1737,11 @@ static int prepare(Frame *f, const maxsim_in_parts_args *args, int workers)
             size_align(size_mul(size_mul(size_align(size_mul(tile_1_1, extent_j), 32),
             size_ceil_div(size_ceil_div(extent_k, 2), 16)), 192), 64));
     const int64_t at_kept_3 = f->at_kept_3 = size_add(at_packed_3,
-            size_align(size_mul(size_mul(size_add(1, size_mul(size_min(1,
+            size_align(size_mul(size_mul(size_add(1, size_add(size_mul(size_min(1,
             size_div(size_mul(size_mul(size_align(size_mul(tile_1_1, extent_j), 32),
-            size_ceil_div(size_ceil_div(extent_k, 2), 16)), 48), 327681)), 7)),
+            size_ceil_div(size_ceil_div(extent_k, 2), 16)), 48), 327681)), 6),
+            size_min(1, size_div(size_mul(size_mul(size_align(size_mul(tile_1_1, extent_j), 32),
+            size_ceil_div(size_ceil_div(extent_k, 2), 16)), 48), 6145)))),
             size_add(size_mul(size_ceil_div(size_ceil_div(extent_k, 2), 16), 48), 16)), 128), 64));
     const int64_t at_panels_of_3 = f->at_panels_of_3 = size_add(at_kept_3,
             size_align(size_mul(size_mul(size_min(1, size_div(size_mul(size_ceil_div(size_ceil_div(extent_k, 2), 16),

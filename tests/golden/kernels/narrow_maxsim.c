@@ -12,8 +12,9 @@
  * tmp1: a block, row_tmp1 * tile_1_2 * 4 bytes
  * workspace workers * (align(row_tmp1 * tile_1_2 * 4, 64)
  *         + align(align(tile_1_1 * j, 32) * align(ceil(k / 2), 16) * 4, 64)
- *         + align((1 + min(1, align(tile_1_1 * j, 32) * align(ceil(k / 2), 16) / 327681) * 7) * (align(ceil(k / 2), 16)
- *         + 16) * 128, 64) + align(min(1, align(ceil(k / 2), 16) / 129) * align(tile_1_1 * j, 32) * 1024, 64) + 64
+ *         + align((1 + min(1, align(tile_1_1 * j, 32) * align(ceil(k / 2), 16) / 327681) * 6
+ *         + min(1, align(tile_1_1 * j, 32) * align(ceil(k / 2), 16) / 6145)) * (align(ceil(k / 2), 16) + 16) * 128, 64)
+ *         + align(min(1, align(ceil(k / 2), 16) / 129) * align(tile_1_1 * j, 32) * 1024, 64) + 64
  *         + align(align(tile_1_1 * j, 32) * 4, 64)) */
 #include <stddef.h>
 #include <stdint.h>
@@ -145,11 +146,18 @@ enum { BAD_ARGUMENT = -2, BAD_SHAPES = -3, BAD_WORKSPACE = -4, BAD_MACHINE = -6,
 #define UNROLL
 #endif
 
-/* Asks for the cache line at p, which need not be one that may be read. */
+/* The same into the second cache, for what is read later than the first would keep it. */
 #ifdef __GNUC__
-#define PREFETCH(p) __builtin_prefetch((p), 0, 3)
+#define PREFETCH_FAR(p) __builtin_prefetch((p), 0, 2)
 #else
-#define PREFETCH(p) ((void)(p))
+#define PREFETCH_FAR(p) ((void)(p))
+#endif
+
+/* A vector stays in its register: gcc would load it again for each use, and loads are scarcer than copies. */
+#if defined(__GNUC__) && !defined(__clang__)
+#define HOLD(x) __asm__("" : "+v"(x))
+#else
+#define HOLD(x) ((void)0)
 #endif
 
 #if EINC_VECTORS
@@ -500,6 +508,82 @@ INLINE float fold_sum_f32v(f32v x)
     return lane_f32v(x, 0);
 }
 
+/* In each square of 2n by 2n the two n by n corners off the diagonal change places. */
+INLINE void exchange_f32v(f32v *x, int n)
+{
+    const boolv upper = (lanes_i32v() & n) != 0;
+    UNROLL
+    for (int pair = 0; pair < LANES / 2; pair++) {
+        const int i = pair / n * 2 * n + pair % n;
+        const f32v a = x[i], b = x[i + n];
+        x[i] = select_f32v(upper, flip_f32v(b, n), a);
+        x[i + n] = select_f32v(upper, b, flip_f32v(a, n));
+    }
+}
+
+/* Lane j of x[i] becomes lane i of x[j]. */
+APART void transpose_f32v(f32v *x)
+{
+    if (LANES > 1)
+        exchange_f32v(x, 1);
+    if (LANES > 2)
+        exchange_f32v(x, 2);
+    if (LANES > 4)
+        exchange_f32v(x, 4);
+    if (LANES > 8)
+        exchange_f32v(x, 8);
+}
+
+/* What turn_f32() does, for less than whole squares: short rows, or columns, one at a time. */
+APART void turn_part_f32(f32u *to, int64_t to_column, int64_t to_row, const f32u *from, int64_t from_row, int64_t from_column,
+                         int rows, int columns)
+{
+    f32v x[LANES];
+    if (4 * columns <= LANES) {
+        for (int c = 0; c < columns; c++)
+            store_f32v(to + c * to_column, to_row, load_f32v(from + c * from_column, from_row, rows), rows);
+        return;
+    }
+    if (4 * rows <= LANES) {
+        for (int r = 0; r < rows; r++)
+            store_f32v(to + r * to_row, to_column, load_f32v(from + r * from_row, from_column, columns), columns);
+        return;
+    }
+    for (int r = 0; r < LANES; r++)
+        x[r] = load_f32v(from + (r < rows ? r : 0) * from_row, from_column, columns);
+    transpose_f32v(x);
+    for (int c = 0; c < columns; c++)
+        store_f32v(to + c * to_column, to_row, x[c], rows);
+}
+
+/* to[c * to_column + r * to_row] = from[r * from_row + c * from_column], for so many rows and columns, at most LANES. What
+ * is `soon`, so many lines `line` apart, is asked for: the next squares, which are no stream that the machine sees. */
+APART void turn_f32(f32u *to, int64_t to_column, int64_t to_row, const f32u *from, int64_t from_row, int64_t from_column,
+                    int rows, int columns, const f32u *soon, int64_t line)
+{
+    f32v x[LANES];
+    for (int r = 0; r < LANES; r++)
+        PREFETCH_FAR(soon + r * line);
+    if (rows < LANES || columns < LANES || from_column != 1 || to_row != 1) {
+        turn_part_f32(to, to_column, to_row, from, from_row, from_column, rows, columns);
+        return;
+    }
+    UNROLL
+    for (int r = 0; r < LANES; r++)
+        x[r] = load_f32v(from + r * from_row, 1, LANES);
+    if (LANES > 1)
+        exchange_f32v(x, 1);
+    if (LANES > 2)
+        exchange_f32v(x, 2);
+    if (LANES > 4)
+        exchange_f32v(x, 4);
+    if (LANES > 8)
+        exchange_f32v(x, 8);
+    UNROLL
+    for (int c = 0; c < LANES; c++)
+        store_f32v(to + c * to_column, 1, x[c], LANES);
+}
+
 /* Helpers that run once a call are for any machine, whatever the kernel's instruction set. */
 #ifdef __GNUC__
 #define PLAIN static inline __attribute__((unused))
@@ -552,17 +636,22 @@ SHARED int64_t size_ceil_div(int64_t a, int64_t b)
     return b ? a / b + (a % b != 0) : a;
 }
 
+/* So much of what is left that it makes as few shares of at most `most` as can be, all nearly equal. */
+PLAIN int64_t size_even(int64_t left, int64_t most)
+{
+    return left <= most ? left : size_ceil_div(left, size_ceil_div(left, most));
+}
+
 /* Up to a multiple of the unit. */
 SHARED int64_t size_align(int64_t a, int64_t unit)
 {
     return a > SIZE_TOO_LARGE - unit ? SIZE_TOO_LARGE : (a + unit - 1) / unit * unit;
 }
 
-/* How many of `left` rows come next, of at most `most`, which are whole tiles: those, but so that no tile that is lower
- * than half of one is left behind them. */
-PLAIN int64_t size_next(int64_t left, int64_t most, int64_t tile)
+/* So many shares of what size_even() makes of `left`. */
+PLAIN int64_t size_share(int64_t left, int64_t shares, int64_t most)
 {
-    return left <= most ? left : left - most >= tile / 2 ? most : most - tile / 2;
+    return left <= shares * most ? left : size_ceil_div(left * shares, size_ceil_div(left, most));
 }
 
 /* Whether a shape is one; axes of size 1 get stride 0, so that they stretch. */
@@ -598,16 +687,17 @@ INLINE float flush_f32(float x)
     return from_bits_f32((bits & 0x7FFFFFFF) < 0x00800000 ? bits & 0x80000000 : bits);
 }
 
-/* The words at p and so many bytes on and on. */
-INLINE u32v load_words(const void *p, int64_t apart, int count)
+/* So many words of the rows from `from` on, so many bytes apart, become rows of a panel. Back comes how many: none where a
+ * row is no whole number of words further. */
+APART int64_t turn_words(u32u *to, int64_t to_word, const void *from, int64_t apart, int rows, int64_t words)
 {
-    uint32_t lanes[LANES];
-    u32v x;
-    UNROLL
-    for (int l = 0; l < LANES; l++)
-        memcpy(&lanes[l], (const char *)p + apart * (l < count ? l : 0), 4);
-    memcpy(&x, lanes, sizeof x);
-    return x;
+    if (apart % 4 != 0)
+        return 0;
+    for (int64_t k = 0; k < words; k += LANES) {
+        const f32u *square = (const f32u *)from + k;
+        turn_f32((f32u *)to + k * to_word, to_word, 1, square, apart / 4, 1, rows, (int)size_min(LANES, words - k), square + LANES, apart / 4);
+    }
+    return words;
 }
 
 INLINE u32v place_bf16v(f32v x, int at)
@@ -784,21 +874,21 @@ PLAIN int has_tiles(void)
 #endif
 
 /* The greatest of `state` and so many elements of x, a multiple of 4, `step` apart in memory; NaN where one is. In four chains,
- * since each instruction waits for the one before. */
+ * since each instruction waits for the one before, and each element is loaded once. */
 INLINE f32v max_rows_f32v(f32v state, const f32v *x, const int rows, const int step)
 {
 #if EINC_VECTORS && LANES >= 4
-    f32v most[4] = { x[0], x[step], x[2 * step], x[3 * step] };
+    f32v most[4];
     uint16_t ordered[2] = { 0xffff, 0xffff };
     UNROLL
-    for (int i = 4; i < rows; i += 4) {
-        UNROLL
-        for (int c = 0; c < 4; c++)
-            most[c] = greater_f32v(most[c], x[(i + c) * step]);
+    for (int i = 0; i < rows; i += 2) {
+        f32v a = x[i * step], b = x[(i + 1) * step];
+        HOLD(a);
+        HOLD(b);
+        __asm__("vcmpps $7, %2, %1, %0%{%0%}" : "+Yk"(ordered[i / 2 % 2]) : "v"(a), "v"(b));
+        most[i % 4] = i < 4 ? a : greater_f32v(most[i % 4], a);
+        most[i % 4 + 1] = i < 4 ? b : greater_f32v(most[i % 4 + 1], b);
     }
-    UNROLL
-    for (int i = 0; i < rows; i += 2)
-        __asm__("vcmpps $7, %2, %1, %0%{%0%}" : "+Yk"(ordered[i / 2 % 2]) : "v"(x[i * step]), "vm"(x[(i + 1) * step]));
     most[0] = greater_f32v(greater_f32v(most[0], most[1]), greater_f32v(most[2], most[3]));
     state = greater_f32v(most[0], state);
     ordered[0] = (uint16_t)~(ordered[0] & ordered[1]);
@@ -851,7 +941,8 @@ static int is_stopped(const Frame *f)
 }
 
 /* tmp1[i,j,m] = max[n](sum[k](Q[i,j,k] * D[m,n,k])) */
-enum { ROWS_1 = 32, VECTORS_1 = 2, COLUMNS_1 = VECTORS_1 * LANES, DEPTH_1 = 128, NEAR_1 = 327680, BLOCK_1 = 8 };
+enum { ROWS_1 = 32, VECTORS_1 = 2, COLUMNS_1 = VECTORS_1 * LANES, DEPTH_1 = 128, NEAR_1 = 327680, BLOCK_1 = 8,
+        CLOSE_1 = 6144, CLOSE_BLOCK_1 = 2 };
 
 /* Packs the panel of `count` columns. */
 KERNEL static void pack_columns_1(const Frame *f, char *own, int64_t i, int64_t j, int64_t depth, int64_t tile_place,
@@ -867,11 +958,12 @@ KERNEL static void pack_columns_1(const Frame *f, char *own, int64_t i, int64_t 
         const int64_t j_lanes = j + v * LANES;
         u32u *panel = (u32u *)panels_1 + tile_place * depth + place - tile_place + v * LANES;
         u32u *to = panel + from_point / 2 * COLUMNS_1;
-        for (int64_t k = from_point; k < to_point; k += 2) {
+        const int64_t words_turned = Q_2 != 1 ? 0
+                : turn_words(to, COLUMNS_1, Q + i * Q_0 + j_lanes * Q_1 + from_point * Q_2, 2 * (Q_1), lanes,
+                (to_point - from_point) / 2);
+        to += words_turned * COLUMNS_1;
+        for (int64_t k = from_point + 2 * words_turned; k < to_point; k += 2) {
             u32v words = splat_u32v(0);
-            if (Q_2 == 1 && k + 2 <= extent_k)
-                words = load_words(Q + i * Q_0 + j_lanes * Q_1 + k * Q_2, 2 * (Q_1), lanes);
-            else
             for (int64_t k_at = k; k_at < size_min(k + 2, extent_k); k_at++) {
                 words |= place_bf16v(load_bf16v(Q + i * Q_0 + j_lanes * Q_1 + k_at * Q_2, Q_1, lanes),
                         (int)(k_at - k));
@@ -925,14 +1017,15 @@ typedef struct Factors_1 {
     int64_t ahead_step;
 } Factors_1;
 
-/* Half of what is to come nearer with TILE_WORDS words: two lines for a word where it has so many bytes. */
-INLINE void bring_1(const char *ahead, int64_t ahead_step)
+/* One of the `shares` of what is to come nearer with a tile: all lines where they follow each other, else two for a word. */
+INLINE void bring_1(const Factors_1 *from, int share, int shares)
 {
-    const int64_t lines = ahead_step > 64 ? 2 : 1;
-    for (int64_t line = 0; line < lines; line++) {
-        UNROLL
-        for (int k = 0; k < TILE_WORDS / 2; k++)
-            PREFETCH(ahead + 64 * line + k * ahead_step);
+    const int64_t step = from->ahead_step, bytes = from->depth * step / shares;
+    const char *ahead = from->ahead + share * bytes;
+    for (int64_t at = 0; at < bytes; at += step <= 128 ? 64 : step) {
+        PREFETCH_FAR(ahead + at);
+        if (step > 128)
+            PREFETCH_FAR(ahead + at + 64);
     }
 }
 
@@ -944,7 +1037,6 @@ INLINE void multiply_1(TileRegisters *registers, const Factors_1 *from, int64_t 
 {
     const bf16u *rows = from->rows + row_word * from->k_step;
     const u32u *panel = from->panel + column_word * COLUMNS_1;
-    const char *ahead = from->ahead + row_word * from->ahead_step;
     const int64_t apart = from->row_step * (int64_t)sizeof *rows, across = COLUMNS_1 * 4;
     char *upper_last = begins ? (char *)last[0] : NULL;
     char *lower_last = begins ? (char *)last[registers->lower] : NULL;
@@ -953,14 +1045,12 @@ INLINE void multiply_1(TileRegisters *registers, const Factors_1 *from, int64_t 
     if (begins)
         TILE_RENEW(registers, 0, upper_last, across);
     DOT_1(registers, 0, 4, 6);
-    bring_1(ahead, from->ahead_step);
     if (COLUMNS_1 > TILE_WORDS) {
         TILE_LOAD(registers, 7, panel + TILE_WORDS, across);
         if (begins)
             TILE_RENEW(registers, 1, upper_last + 64, across);
         DOT_1(registers, 1, 4, 7);
     }
-    bring_1(ahead + TILE_WORDS / 2 * from->ahead_step, from->ahead_step);
     if (both)
         TILE_LOAD(registers, 5, rows + from->lower * from->row_step, apart);
     if (begins)
@@ -975,30 +1065,25 @@ INLINE void multiply_1(TileRegisters *registers, const Factors_1 *from, int64_t 
     }
 }
 
-/* All words of a tile: of TILE_WORDS words the products of their parts, then of the next. */
-INLINE void multiply_pairs_1(TileRegisters *registers, const Factors_1 *from, const int both, const int begins,
-                             f32v (*last)[VECTORS_1])
+/* Words of a tile from k to `end`: of TILE_WORDS words the products of their parts, the first time from `pair` on. */
+INLINE void multiply_words_1(TileRegisters *registers, const Factors_1 *from, int64_t k, int64_t end, int pair,
+        const int both)
 {
-    int pair = 0;
-    if (begins) {
-        multiply_1(registers, from, TILE_WORDS * row_parts_1[0], TILE_WORDS * column_parts_1[0], both, 1, last);
-        pair = 1;
-    }
-    for (int64_t k = 0; k < from->depth; k += PARTS_1 * TILE_WORDS) {
+    for (; k < end; k += PARTS_1 * TILE_WORDS) {
         for (; pair < PAIRS_1; pair++)
             multiply_1(registers, from, k + TILE_WORDS * row_parts_1[pair], k + TILE_WORDS * column_parts_1[pair],
-                       both, 0, NULL);
+                    both, 0, NULL);
         pair = 0;
     }
 }
 
 /* The loop stands twice, so that nothing is asked between products. */
-INLINE void multiply_all_1(TileRegisters *registers, const Factors_1 *from, const int begins, f32v (*last)[VECTORS_1])
+INLINE void go_on_1(TileRegisters *registers, const Factors_1 *from, int64_t k, int64_t end)
 {
     if (from->lower > 0)
-        multiply_pairs_1(registers, from, 1, begins, last);
+        multiply_words_1(registers, from, k, end, 0, 1);
     else
-        multiply_pairs_1(registers, from, 0, begins, last);
+        multiply_words_1(registers, from, k, end, 0, 0);
 }
 
 /* Adds a tile's products to the sums from `start` on; they are kept. What becomes of rows that a tile has not does not
@@ -1017,7 +1102,8 @@ INLINE void add_1(TileRegisters *registers, const Factors_1 *from, const f32u *s
         if (from->lower > 0)
             TILE_LOAD(registers, 3, lower_start + TILE_WORDS, 4 * start_step);
     }
-    multiply_all_1(registers, from, 0, NULL);
+    bring_1(from, 0, 1);
+    go_on_1(registers, from, 0, from->depth);
     TILE_STORE(registers, 0, kept, 4 * kept_step);
     if (from->lower > 0)
         TILE_STORE(registers, 2, lower_kept, 4 * kept_step);
@@ -1028,62 +1114,99 @@ INLINE void add_1(TileRegisters *registers, const Factors_1 *from, const f32u *s
     }
 }
 
-/* Begins a tile and leaves its sums in the registers; those of the tile before, if there was one, are in `sums` then, and
- * `height` and `place` are its own. Without words there is no product that the registers have to be stored for. */
-INLINE void exchange_1(TileRegisters *registers, const Factors_1 *from, int *height, int64_t *place,
-        f32v (*sums)[VECTORS_1])
+/* Stores the sums that wait in the registers, which are 0 then. */
+INLINE void renew_1(TileRegisters *registers, f32v (*last)[VECTORS_1])
 {
-    const int last_height = registers->height;
-    const int64_t last_place = registers->place;
-    if (from->depth > 0) {
-        multiply_all_1(registers, from, 1, sums);
-    } else {
-        TILE_RENEW(registers, 0, sums[0], COLUMNS_1 * 4);
-        TILE_RENEW(registers, 2, sums[registers->lower], COLUMNS_1 * 4);
-        if (COLUMNS_1 > TILE_WORDS) {
-            TILE_RENEW(registers, 1, (char *)sums[0] + 64, COLUMNS_1 * 4);
-            TILE_RENEW(registers, 3, (char *)sums[registers->lower] + 64, COLUMNS_1 * 4);
-        }
+    TILE_RENEW(registers, 0, last[0], COLUMNS_1 * 4);
+    TILE_RENEW(registers, 2, last[registers->lower], COLUMNS_1 * 4);
+    if (COLUMNS_1 > TILE_WORDS) {
+        TILE_RENEW(registers, 1, (char *)last[0] + 64, COLUMNS_1 * 4);
+        TILE_RENEW(registers, 3, (char *)last[registers->lower] + 64, COLUMNS_1 * 4);
     }
-    registers->lower = from->lower > 0 ? from->lower : TILE_ROWS;
-    registers->height = *height;
-    registers->place = *place;
-    *height = last_height;
-    *place = last_place;
 }
 
-/* One tile, and what becomes of its sums: they are kept, a row kept_step behind the one before, or with NULL for `kept`
- * taken by what follows the product. A tile without rows is none: only the sums of the one before are taken. */
-KERNEL static void tile_1(int height, const bf16u *rows, int64_t row_step, int64_t k_step, const u32u *panel,
-        int64_t depth, const char *ahead, int64_t ahead_step, const f32u *start, int64_t start_step, f32u *kept,
-        int64_t kept_step, TileRegisters *registers, f32v (*sums)[VECTORS_1], int64_t place, const Frame *f,
-        char *own)
+/* Begins a tile; the sums of the one before go to `last`. Back comes how many words are multiplied: so many that those sums
+ * are there while others remain. */
+INLINE int64_t begin_1(TileRegisters *registers, const Factors_1 *from, f32v (*last)[VECTORS_1])
 {
-    const Factors_1 from = { rows, row_step, k_step, height - TILE_ROWS, panel, depth, ahead, ahead_step };
-    const int takes = !kept;
-    if (takes) {
-        kept = (f32u *)sums;
-        kept_step = COLUMNS_1;
+    const int64_t some = PARTS_1 * TILE_WORDS,
+            words = size_min(from->depth, from->depth > 2 * some ? 2 * some : some);
+    const int64_t row_word = TILE_WORDS * row_parts_1[0], column_word = TILE_WORDS * column_parts_1[0];
+    if (words == 0) {
+        renew_1(registers, last);
+    } else if (from->lower > 0) {
+        multiply_1(registers, from, row_word, column_word, 1, 1, last);
+        multiply_words_1(registers, from, 0, words, 1, 1);
+    } else {
+        multiply_1(registers, from, row_word, column_word, 0, 1, last);
+        multiply_words_1(registers, from, 0, words, 1, 0);
     }
-    if (takes && !start_step)
-        exchange_1(registers, &from, &height, &place, sums);
-    else
-        add_1(registers, &from, start, start_step, kept, kept_step);
-    if (!takes || height == 0)
-        return;
-    /* The rows that are missing are as the last one. */
+    return words;
+}
+
+/* The rows that a tile has not are as its last one. */
+INLINE void complete_1(int height, int v, f32v (*sums)[VECTORS_1])
+{
     for (int r = height; r < ROWS_1; r++)
-        for (int v = 0; v < VECTORS_1; v++)
-            sums[r][v] = sums[height - 1][v];
+        sums[r][v] = sums[height - 1][v];
+}
+
+/* Takes a tile's sums in one of the vectors. */
+INLINE void take_1(int height, int64_t place, int v, f32v (*sums)[VECTORS_1], const Frame *f, char *own)
+{
+    complete_1(height, v, sums);
     const int64_t at_largest_1_1 = f->at_largest_1_1;
     float *largest_1_1 = (float *)(own + at_largest_1_1);
     const int64_t tile_place = place;
+    f32v largest = load_f32v(largest_1_1 + tile_place + v * LANES, 1, LANES);
+    largest = max_rows_f32v(largest, &sums[0][v], ROWS_1, VECTORS_1);
+    store_f32v(largest_1_1 + tile_place + v * LANES, 1, largest, LANES);
+}
+
+/* One tile, and what becomes of its sums: they are kept, a row kept_step behind the one before, or with NULL for `kept`
+ * taken by what follows the product, when the next tile is on its way. */
+INLINE void tile_1(int height, const bf16u *rows, int64_t row_step, int64_t k_step, const u32u *panel, int64_t depth,
+        const char *ahead, int64_t ahead_step, const f32u *start, int64_t start_step, f32u *kept, int64_t kept_step,
+        TileRegisters *registers, f32v (*sums)[VECTORS_1], int64_t place, const Frame *f, char *own)
+{
+    const Factors_1 from = { rows, row_step, k_step, height - TILE_ROWS, panel, depth, ahead, ahead_step };
+    if (kept) {
+        add_1(registers, &from, start, start_step, kept, kept_step);
+        return;
+    }
+    int64_t words = depth;
+    if (start_step)
+        add_1(registers, &from, start, start_step, (f32u *)sums, COLUMNS_1);
+    else
+        words = begin_1(registers, &from, sums);
+    const int taken_height = start_step ? height : registers->height;
+    const int64_t taken_place = start_step ? place : registers->place;
     UNROLL
     for (int v = 0; v < VECTORS_1; v++) {
-        f32v largest = load_f32v(largest_1_1 + tile_place + v * LANES, 1, LANES);
-        largest = max_rows_f32v(largest, &sums[0][v], ROWS_1, VECTORS_1);
-        store_f32v(largest_1_1 + tile_place + v * LANES, 1, largest, LANES);
+        if (!start_step)
+            bring_1(&from, v, VECTORS_1);
+        if (taken_height)
+            take_1(taken_height, taken_place, v, sums, f, own);
+        const int64_t end = size_min(depth, words + PARTS_1 * TILE_WORDS);
+        go_on_1(registers, &from, words, end);
+        words = end;
     }
+    go_on_1(registers, &from, words, depth);
+    registers->lower = from.lower > 0 ? from.lower : TILE_ROWS;
+    registers->height = start_step ? 0 : height;
+    registers->place = place;
+}
+
+/* The sums that still wait are taken. */
+INLINE void leave_1(TileRegisters *registers, f32v (*sums)[VECTORS_1], const Frame *f, char *own)
+{
+    const int taken_height = registers->height;
+    const int64_t taken_place = registers->place;
+    renew_1(registers, sums);
+    registers->height = 0;
+    for (int v = 0; v < VECTORS_1; v++)
+        if (taken_height)
+            take_1(taken_height, taken_place, v, sums, f, own);
 }
 
 
@@ -1108,10 +1231,11 @@ KERNEL static void finish_1(const Frame *f, char *own, int64_t i_first, int64_t 
 KERNEL static void step_1(const Frame *f, char *own, int64_t i_first, int64_t i_end, int64_t m_first, int64_t m_end)
 {
     const int64_t extent_j = f->extent_j, extent_k = f->extent_k;
-    const int64_t extent_n = f->extent_n, at_panels_1 = f->at_panels_1;
-    const int64_t at_packed_1 = f->at_packed_1, at_kept_1 = f->at_kept_1;
-    const int64_t at_panels_of_1 = f->at_panels_of_1, at_largest_1_1 = f->at_largest_1_1;
-    const int64_t Q_0 = f->in.Q.stride[0], Q_1 = f->in.Q.stride[1];
+    const int64_t extent_m = f->extent_m, extent_n = f->extent_n;
+    const int64_t at_panels_1 = f->at_panels_1, at_packed_1 = f->at_packed_1;
+    const int64_t at_kept_1 = f->at_kept_1, at_panels_of_1 = f->at_panels_of_1;
+    const int64_t at_largest_1_1 = f->at_largest_1_1, Q_0 = f->in.Q.stride[0];
+    const int64_t Q_1 = f->in.Q.stride[1];
     const bf16u *D = (const bf16u *)f->in.D.data;
     const int64_t D_0 = f->in.D.stride[0], D_1 = f->in.D.stride[1];
     const int64_t D_2 = f->in.D.stride[2], tmp1_0 = extent_j;
@@ -1135,8 +1259,8 @@ KERNEL static void step_1(const Frame *f, char *own, int64_t i_first, int64_t i_
     if (*panels_of_1 != columns_at) {
         if (places > columns)    /* so that what is there is numbers */
             memset(panels_1 + (places - COLUMNS_1) * depth, 0, (size_t)(COLUMNS_1 * depth) * 4);
-        for (int64_t from_point = 0; from_point < extent_k; from_point += 16) {
-            const int64_t to_point = size_min(from_point + 16, extent_k);
+        for (int64_t from_point = 0; from_point < extent_k; from_point += 32) {
+            const int64_t to_point = size_min(from_point + 32, extent_k);
             for (int64_t tile_place = 0; tile_place < places; tile_place += COLUMNS_1) {
                 const int64_t tile_end = size_min(tile_place + COLUMNS_1, columns);
                 for (int64_t place = tile_place; place < tile_end;) {
@@ -1155,13 +1279,13 @@ KERNEL static void step_1(const Frame *f, char *own, int64_t i_first, int64_t i_
         *panels_of_1 = columns_at;
     }
     const int64_t tiles = places / COLUMNS_1;
-    const int64_t block = depth * places > NEAR_1 ? BLOCK_1 : 1;
+    const int64_t block = depth * places > NEAR_1 ? BLOCK_1 : depth * places > CLOSE_1 ? CLOSE_BLOCK_1 : 1;
     for (int64_t m = m_first; m < m_end; m++) {
         for (int64_t place = 0; place < places; place += LANES) {
             store_f32v(largest_1_1 + place, 1, splat_f32v(-INFINITY), LANES);
         }
         for (int64_t n_block = 0, n_stop; n_block < extent_n; n_block = n_stop) {
-            int height = (int)size_next(extent_n - n_block, block * ROWS_1, ROWS_1);
+            int height = (int)size_share(extent_n - n_block, block, ROWS_1);
             int64_t n = n_block, done = 0, points;
             n_stop = n_block + height;
             const bf16u *rows = D + m * D_0 + n * D_1;
@@ -1173,20 +1297,20 @@ KERNEL static void step_1(const Frame *f, char *own, int64_t i_first, int64_t i_
                 k_step = 2;
             }
             do {
-                points = size_ceil_div(depth - done, size_max(size_ceil_div(depth - done, DEPTH_1), 1));
+                points = size_even(depth - done, DEPTH_1);
                 points = size_align(points, 16);
                 float *kept = points < depth ? kept_1 : NULL;
                 const int is_last = done + points >= depth;
                 /* What comes nearer: the next panel where not all of them are near, else the next rows; a share for each tile. */
                 const char *ahead = (const char *)(rows + (tiles < 4 ? 2 : 1) * height * row_step);
                 const int64_t ahead_step =
-                    block > 1 ? COLUMNS_1 * 4 / BLOCK_1 :
-                    k_step == 2 ? size_ceil_div(height * 4, tiles) : 0;
+                    block > CLOSE_BLOCK_1 ? COLUMNS_1 * 4 / BLOCK_1 :
+                    extent_m * extent_n * extent_k > 786432 && k_step == 2 ? size_ceil_div(height * 4, tiles) : 0;
                 for (int64_t tile_place = 0; tile_place < places; tile_place += COLUMNS_1) {
-                    if (block > 1)
+                    if (block > CLOSE_BLOCK_1)
                         ahead = (const char *)(panels_1 + (tile_place + COLUMNS_1) * depth + done * COLUMNS_1);
                     for (n = n_block; n < n_stop; n += height) {
-                        height = (int)size_next(n_stop - n, ROWS_1, ROWS_1);
+                        height = (int)size_even(n_stop - n, ROWS_1);
                         const bf16u *here = rows + (n - n_block) * row_step + done * k_step;
                         tile_1(height, here, row_step, k_step, (const u32u *)panels_1 + tile_place * depth
                                 + done * COLUMNS_1, points, ahead, ahead_step, done ? kept : start, done ? COLUMNS_1
@@ -1198,7 +1322,7 @@ KERNEL static void step_1(const Frame *f, char *own, int64_t i_first, int64_t i_
                 done += points;
             } while (done < depth);
         }
-        tile_1(0, NULL, 0, 0, NULL, 0, NULL, 0, start, 0, NULL, 0, &registers, sums, 0, f, own);
+        leave_1(&registers, sums, f, own);
         for (int64_t tile_place = 0; tile_place < places; tile_place += COLUMNS_1) {
             const int64_t tile_end = size_min(tile_place + COLUMNS_1, columns);
             for (int64_t place = tile_place; place < tile_end;) {
@@ -1320,9 +1444,11 @@ static int prepare(Frame *f, const narrow_maxsim_args *args, int workers)
             size_align(size_mul(size_mul(size_align(size_mul(tile_1_1, extent_j), 32),
             size_align(size_ceil_div(extent_k, 2), 16)), 4), 64));
     const int64_t at_kept_1 = f->at_kept_1 = size_add(at_packed_1,
-            size_align(size_mul(size_mul(size_add(1, size_mul(size_min(1,
+            size_align(size_mul(size_mul(size_add(1, size_add(size_mul(size_min(1,
             size_div(size_mul(size_align(size_mul(tile_1_1, extent_j), 32),
-            size_align(size_ceil_div(extent_k, 2), 16)), 327681)), 7)),
+            size_align(size_ceil_div(extent_k, 2), 16)), 327681)), 6),
+            size_min(1, size_div(size_mul(size_align(size_mul(tile_1_1, extent_j), 32),
+            size_align(size_ceil_div(extent_k, 2), 16)), 6145)))),
             size_add(size_align(size_ceil_div(extent_k, 2), 16), 16)), 128), 64));
     const int64_t at_panels_of_1 = f->at_panels_of_1 = size_add(at_kept_1,
             size_align(size_mul(size_mul(size_min(1, size_div(size_align(size_ceil_div(extent_k, 2), 16), 129)),
