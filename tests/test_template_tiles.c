@@ -174,10 +174,10 @@ TARGETED static void run_tile(const Sample *sample, const float *start, int64_t 
            (const char *)sample->rows, 100, (const f32u *)start, start_step, (f32u *)kept, kept_step, registers, sums, place);
 }
 
-TARGETED static void check_sums(const Sample *sample, const float *sums, int64_t step)
+TARGETED static void check_sums(const Sample *sample, const float *sums, int64_t step, int first, int end)
 {
     for (int r = 0; r < sample->height; r++)
-        for (int c = 0; c < COLUMNS_N; c++)
+        for (int c = first; c < end; c++)
             if (sums[r * step + c] != sample->sums[r][c])
                 fail_msg("%d rows, %d words: [%d,%d] is %g instead of %g", sample->height, sample->words, r, c,
                          sums[r * step + c], sample->sums[r][c]);
@@ -186,15 +186,16 @@ TARGETED static void check_sums(const Sample *sample, const float *sums, int64_t
 static const Sample *waiting[TILES];      /* by place: whose sums are still to be taken */
 static int taken;
 
-TARGETED static void take_sums(int height, int64_t place, f32v (*sums)[VECTORS_N])
+TARGETED static void take_sums(int height, int64_t place, int v, f32v (*sums)[VECTORS_N])
 {
     float rows[ROWS_N][COLUMNS_N];
     memcpy(rows, sums, sizeof rows);
     assert_int_equal(height, waiting[place]->height);
-    check_sums(waiting[place], rows[0], COLUMNS_N);
+    check_sums(waiting[place], rows[0], COLUMNS_N, v * LANES, (v + 1) * LANES);
     for (int r = height; r < ROWS_N; r++)
-        assert_memory_equal(rows[r], rows[height - 1], sizeof rows[r]);
-    waiting[place] = NULL;
+        assert_memory_equal(&rows[r][v * LANES], &rows[height - 1][v * LANES], LANES * sizeof rows[r][0]);
+    if (v == VECTORS_N - 1)
+        waiting[place] = NULL;
     taken++;
 }
 
@@ -214,7 +215,7 @@ TARGETED static void sums_are_kept(void **state)
                 start[i / COLUMNS_N][i % COLUMNS_N] = same && i >= COLUMNS_N ? start[0][i % COLUMNS_N] : (float)(random_bits() % 99);
             make_sample(&sample, height, words, start);
             run_tile(&sample, start[0], same ? 0 : COLUMNS_N, kept[0], STEP, &registers, NULL, 0);
-            check_sums(&sample, kept[0], STEP);
+            check_sums(&sample, kept[0], STEP, 0, COLUMNS_N);
         }
     tiles_end();
 }
@@ -237,13 +238,12 @@ TARGETED static void sums_are_taken(void **state)
             run_tile(&samples[t], none, 0, NULL, 0, &registers, sums, t);
             assert_true(t == 0 || !waiting[t - 1]);
         }
-        const Sample end = { .height = 0 };
-        run_tile(&end, none, 0, NULL, 0, &registers, sums, 0);
+        leave_N(&registers, sums);
         assert_null(waiting[TILES - 1]);
-        run_tile(&end, none, 0, NULL, 0, &registers, sums, 0);
+        leave_N(&registers, sums);
         tiles_end();
     }
-    assert_int_equal(taken - before, 12 * TILES);
+    assert_int_equal(taken - before, 12 * TILES * VECTORS_N);
 }
 
 /* Sums that had to be kept on the way are taken at once. */
@@ -265,8 +265,7 @@ TARGETED static void last_sums_are_taken(void **state)
         run_tile(&second, kept[0], COLUMNS_N, NULL, 0, &registers, sums, 3);
         assert_null(waiting[3]);
     }
-    const Sample end = { .height = 0 };
-    run_tile(&end, none, 0, NULL, 0, &registers, sums, 0);
+    leave_N(&registers, sums);
     tiles_end();
 }
 
@@ -357,6 +356,31 @@ TARGETED static void models_add_as_they_should(void **state)
     assert_int_equal((int32_t)own.words[1][0][0], -1 + 16384 + 1 - 127 - 127);
 }
 
+TARGETED static void integer_rows_are_reduced(void **state)
+{
+    (void)state;
+    for (int turn = 0; turn < 200; turn++) {
+        i32v sums[ROWS_N][VECTORS_N], most = splat_i32v(turn % 3 ? INT32_MIN : 7), least = splat_i32v(turn % 3 ? INT32_MAX : -7);
+        int32_t x[ROWS_N][COLUMNS_N], lanes[2][LANES];
+        for (int i = 0; i < ROWS_N * COLUMNS_N; i++)
+            x[i / COLUMNS_N][i % COLUMNS_N] = (int32_t)(turn % 2 ? random_bits() : random_bits() % 20);
+        memcpy(sums, x, sizeof sums);
+        const int v = turn % VECTORS_N;
+        most = max_rows_i32v(most, &sums[0][v], ROWS_N, VECTORS_N);
+        least = min_rows_i32v(least, &sums[0][v], ROWS_N, VECTORS_N);
+        memcpy(lanes[0], &most, sizeof most), memcpy(lanes[1], &least, sizeof least);
+        for (int l = 0; l < LANES; l++) {
+            int32_t expected[2] = { turn % 3 ? INT32_MIN : 7, turn % 3 ? INT32_MAX : -7 };
+            for (int r = 0; r < ROWS_N; r++) {
+                const int32_t one = x[r][v * LANES + l];
+                expected[0] = one > expected[0] ? one : expected[0];
+                expected[1] = one < expected[1] ? one : expected[1];
+            }
+            assert_true(lanes[0][l] == expected[0] && lanes[1][l] == expected[1]);
+        }
+    }
+}
+
 TARGETED static void rows_are_reduced(void **state)
 {
     (void)state;
@@ -400,6 +424,7 @@ int main(void)
         cmocka_unit_test(sums_are_taken),
         cmocka_unit_test(last_sums_are_taken),
         cmocka_unit_test(rows_are_reduced),
+        cmocka_unit_test(integer_rows_are_reduced),
     };
     if (!machine_fits())
         return SKIPPED;
