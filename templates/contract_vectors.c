@@ -37,7 +37,7 @@ INLINE void multiply_N(const int height, const partu *rows, int64_t row_step, in
                        int64_t depth, const char *ahead, int64_t ahead_step, f32v sums[ROWS_N][VECTORS_N])
 //}
 {
-    const int64_t apart = row_step * (int64_t)sizeof *rows;    /* see row_at() */
+    const int64_t apart = row_step * (int64_t)sizeof *rows;    /* see row_address() */
     int64_t one = apart, three = 3 * apart, five = 5 * apart;
     const char *low = (const char *)rows, *high = low + 7 * apart;
     //{ turns
@@ -56,7 +56,7 @@ INLINE void multiply_N(const int height, const partu *rows, int64_t row_step, in
         for (int r = 0; r < ROWS_N; r++) {
             if (r >= height)
                 break;
-            const partu *at = (const partu *)row_at(r < 7 ? low : high, one, three, five, r % 7);
+            const partu *at = (const partu *)row_address(r < 7 ? low : high, one, three, five, r % 7);
             //{ left
             const f32v left = splat_f32v(*at);
             //}

@@ -13,10 +13,10 @@
 #include "stream.c"
 #include "words.c"
 
-//{ row_at
+//{ row_address
 /* The r-th row from `first` on, 0 <= r < 7. One row is `one` bytes further, three and five rows are `three` and `five`:
  * an address is made of one of these, twice or four times, as machines add them for nothing. */
-INLINE const char *row_at(const char *first, int64_t one, int64_t three, int64_t five, int r)
+INLINE const char *row_address(const char *first, int64_t one, int64_t three, int64_t five, int r)
 {
     return first + (r % 3 == 0 ? three * (r / 3) : r == 5 ? five : one * r);
 }

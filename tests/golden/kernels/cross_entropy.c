@@ -353,7 +353,7 @@ INLINE f32v max_f32v(f32v a, f32v b)
 
 /* The r-th row from `first` on, 0 <= r < 7. One row is `one` bytes further, three and five rows are `three` and `five`:
  * an address is made of one of these, twice or four times, as machines add them for nothing. */
-INLINE const char *row_at(const char *first, int64_t one, int64_t three, int64_t five, int r)
+INLINE const char *row_address(const char *first, int64_t one, int64_t three, int64_t five, int r)
 {
     return first + (r % 3 == 0 ? three * (r / 3) : r == 5 ? five : one * r);
 }
@@ -815,7 +815,7 @@ INLINE void begin_1(const f32u *start, int64_t start_step, f32v sums[ROWS_1][VEC
 INLINE void multiply_1(const int height, const f32u *rows, int64_t row_step, int64_t k_step, const float *panel,
                        int64_t depth, const char *ahead, int64_t ahead_step, f32v sums[ROWS_1][VECTORS_1])
 {
-    const int64_t apart = row_step * (int64_t)sizeof *rows;    /* see row_at() */
+    const int64_t apart = row_step * (int64_t)sizeof *rows;    /* see row_address() */
     int64_t one = apart, three = 3 * apart, five = 5 * apart;
     const char *low = (const char *)rows, *high = low + 7 * apart;
     UNROLL_SOME
@@ -831,7 +831,7 @@ INLINE void multiply_1(const int height, const f32u *rows, int64_t row_step, int
         for (int r = 0; r < ROWS_1; r++) {
             if (r >= height)
                 break;
-            const f32u *at = (const f32u *)row_at(r < 7 ? low : high, one, three, five, r % 7);
+            const f32u *at = (const f32u *)row_address(r < 7 ? low : high, one, three, five, r % 7);
             f32v left = load_f32v(at, 1, LANES);
             HOLD(left);
             UNROLL
