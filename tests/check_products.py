@@ -3,7 +3,8 @@
 
     BUILD=build python3 tests/check_products.py [--seed 1] [--sets 5] [--targets avx512,avx2,portable] [--precision bf16x6] [--only WORD] [--nests swept]
 
-Chains of reductions run with their values in between swept, too, a few points at a time, in tiles and in loops.
+Chains of reductions run with their values in between swept, too, a few points at a time, in tiles and in loops. Products of two
+matrices also run as the planner has them, 'cost', with sums longer than what forced tiles take at a time.
 Sizes are around the edges of tiles: 0, 1, primes, one more and one less than a tile. Values are normal numbers, some
 arrays with NaN, infinities, ties and zeros. Without --targets, they run on the machine's own and on AMX by its model in C,
 those of f32 there in parts of bf16. About 170 s; each data set more takes 5 s.
@@ -187,18 +188,22 @@ EXPRESSIONS = [
 SIZES = [0, 1, 2, 3, 5, 7, 13, 14, 15, 16, 17, 29, 31, 32, 33, 37, 64, 65]
 FEW = {'z': [12, 20, 24, 40], 'x': [1, 2, 5], **dict.fromkeys('rs', [1, 2, 3]), **dict.fromkeys('bcmp', [1, 2, 3, 5]), 'y': [16, 32, 48, 64, 96],    # y: whole lines
        'u': [31, 63, 64, 65, 127, 130, 200]}
+LONG = [63, 64, 65, 97]
 DTYPES = {'w': np.float32, 'W': np.float64, 'f': np.float32, 'd': np.float64, 'h': np.float16, 'b': 'V2', 'c': np.int8, 'i': np.int32}
 
 
 class Maker:
     """Arrays of one data set: the same index has the same size everywhere."""
 
-    def __init__(self, rng, precision=''):
+    def __init__(self, rng, precision='', sizes=None):
         self.rng = rng
         self.precision = precision
+        self.choice = sizes
         self.sizes = {}
 
     def size(self, index):
+        if index not in self.sizes and self.choice:
+            self.sizes[index] = self.rng.choice(self.choice)
         if index not in self.sizes:
             few = FEW.get(index, SIZES)
             self.sizes[index] = self.rng.choice(few if few != SIZES or self.rng.random() < 0.2 else SIZES[3:])
@@ -272,14 +277,19 @@ def is_narrow(operands):
     return ':b' in operands or ':c' in operands or operands == 'gathered'
 
 
-def nests_of(text):
+def is_matrix_product(operands):
+    return set(operands.replace('A=', '').replace('B=', '')) <= set('ijk,: bcdfhi') and operands.count(',') == 2 and 'j' in operands
+
+
+def nests_of(text, operands):
     """Of what may have values in between, they are swept, too."""
-    return ['tiled', 'swept', 'swept-loops'] if 'softmax' in text or '| *' in text or ';' in text else ['tiled']
+    chained = 'softmax' in text or '| *' in text or ';' in text
+    return ['tiled'] + (['swept', 'swept-loops'] if chained else []) + (['cost'] if is_matrix_product(operands) else [])
 
 
-def data_set(operands, rng, folder, number, precision):
+def data_set(operands, rng, folder, number, precision, sizes):
     """The fields of one data set, its arrays in the folder."""
-    maker = Maker(rng, precision)
+    maker = Maker(rng, precision, sizes)
     made = getattr(maker, operands, None)
     arrays, extents = made() if made else ([maker.operand(text) for text in operands.split()], [])
     fields = ['|'] + extents
@@ -308,15 +318,15 @@ def main():
         for number, (text, operands) in enumerate(EXPRESSIONS):
             if options.only not in text:
                 continue
-            for nests in [options.nests] if options.nests else nests_of(text):
-                precision, sets = options.precision, options.sets if nests == 'tiled' else min(options.sets, 3)
+            for nests in [options.nests] if options.nests else nests_of(text, operands):
+                precision, sets = options.precision, options.sets if nests == 'tiled' else min(options.sets, 3 if nests != 'cost' else 1)
                 if target == 'amx' and not options.targets and not is_narrow(operands):
                     precision, sets = ['bf16x6', 'bf16x3'][number % 2], min(sets, 3)
                 rng = random.Random(options.seed * 1000 + number)
                 fields = [text, '-s', str(options.seed + number), '-n', nests] + (['-t', target] if target else [])
                 fields += ['-p', precision] if precision else []
                 for s in range(sets):
-                    fields += data_set(operands, rng, folder, s, precision)
+                    fields += data_set(operands, rng, folder, s, precision, LONG if nests == 'cost' else None)
                 line = '\t'.join(fields) + '\n'
                 done = subprocess.run([runner], input=line, capture_output=True, text=True)
                 answer = done.stdout.strip().split('\t')
