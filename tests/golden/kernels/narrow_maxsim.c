@@ -695,7 +695,8 @@ APART int64_t turn_words(u32u *to, int64_t to_word, const void *from, int64_t ap
         return 0;
     for (int64_t k = 0; k < words; k += LANES) {
         const f32u *square = (const f32u *)from + k;
-        turn_f32((f32u *)to + k * to_word, to_word, 1, square, apart / 4, 1, rows, (int)size_min(LANES, words - k), square + LANES, apart / 4);
+        const int columns = (int)size_min(LANES, words - k);
+        turn_f32((f32u *)to + k * to_word, to_word, 1, square, apart / 4, 1, rows, columns, square + LANES, apart / 4);
     }
     return words;
 }
