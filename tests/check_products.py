@@ -287,7 +287,7 @@ def nests_of(text, operands):
     return ['tiled'] + (['swept', 'swept-loops'] if chained else []) + (['cost'] if is_matrix_product(operands) else [])
 
 
-def data_set(operands, rng, folder, number, precision, sizes):
+def data_set(operands, rng, folder, number, precision, sizes=None):
     """The fields of one data set, its arrays in the folder."""
     maker = Maker(rng, precision, sizes)
     made = getattr(maker, operands, None)
