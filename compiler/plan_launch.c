@@ -5,7 +5,7 @@
 
 enum {
     PARTS_MAX = 64,               /* of a split reduction */
-    KEPT_ENOUGH = 64,             /* so many points of the kept loops need no split */
+    KEPT_ENOUGH = 64,             /* so many points of the kept loops need no split: on a grid, parts would be fewer than they are */
     SPLIT_WORK = 20000,           /* fewer operations are not worth a split */
     UNIT_WORK = 4096,             /* operations of one unit, so that finding its indices costs little */
     ROWS = 8,                     /* of a matrix, that are added up at once into sums in memory */
@@ -116,13 +116,6 @@ static Index *member(const Classes *c, const Step *step, int class, bool *split)
     return *split ? found : NULL;
 }
 
-/* So many points of the kept loops need no split. Where they are not known to be few, a grid's parts could be too many. */
-static double enough_points(const Planner *planner)
-{
-    const Grid *grid = planner->plan->target->grid;
-    return grid && planner->hints->extents && planner->hints->extents->complete ? grid->blocks : KEPT_ENOUGH;
-}
-
 /* How many parts a reduction with so many kept points is cut into. */
 static const Size *most_parts(const Planner *planner, double points)
 {
@@ -148,7 +141,7 @@ static Block *common_blocks(Planner *planner, Step *const *group, int count, int
     Block *blocks = NULL;
     *block_count = 0;
     *split = NULL;
-    bool may_split = step_can_split(last) && !last->contract && !last->statement->sweep && kept_points(planner, last) < enough_points(planner);
+    bool may_split = step_can_split(last) && !last->contract && !last->statement->sweep && kept_points(planner, last) < KEPT_ENOUGH;
     for (int pass = 0; pass < 2 && *block_count == 0; pass++) {
         Index *const *candidates = pass == 0 ? last->loops : may_split ? last->roots[0]->reduce.over : NULL;
         int candidate_count = pass == 0 ? last->loop_count : candidates ? last->roots[0]->reduce.over_count : 0;
@@ -431,7 +424,7 @@ static void block_alone(Planner *planner, Launch *launch)
         if (planner_extent(planner, step->roots[0]->reduce.over[i]) > planner_extent(planner, split))
             split = step->roots[0]->reduce.over[i];
     bool known = planner->hints->extents != NULL, rows = points >= KEPT_ENOUGH && adds_rows(planner, step, split, points);
-    bool few = split && points < enough_points(planner) && (!known || (work * points > SPLIT_WORK && planner_extent(planner, split) > 1));
+    bool few = split && points < KEPT_ENOUGH && (!known || (work * points > SPLIT_WORK && planner_extent(planner, split) > 1));
     if (rows || few) {
         const Size *extent = size_extent(arena, split->origin);
         const Size *tile = size_op(arena, SIZE_MAX_OF, size_op(arena, SIZE_CEIL_DIV, extent, most_parts(planner, points)),

@@ -7,7 +7,9 @@
 #include "cuda.h"
 #include "gpu.h"
 
-enum { CALLS_LEAST = 5, CALLS_MOST = 1000 };
+enum { TIMES_LEAST = 5, TIMES_MOST = 1000 };
+
+#define LONG 2e-3                 /* seconds beside which what the host takes to begin is nothing */
 
 double wall_seconds(void)
 {
@@ -84,16 +86,25 @@ void gpu_close(Gpu *gpu)
     einc_context_free(gpu->context);
 }
 
+/* Seconds of some calls, one behind the other; less than 0 when one fails. */
+static double time_calls(Gpu *gpu, bool (*work)(void *user), void *user, int calls)
+{
+    float milliseconds;
+    bool runs = !gpu->event_record(gpu->begin, gpu->stream);
+    for (int call = 0; call < calls && runs; call++)
+        runs = work(user);
+    runs = runs && !gpu->event_record(gpu->end, gpu->stream) && !gpu->event_wait(gpu->end) &&
+           !gpu->event_elapsed(&milliseconds, gpu->begin, gpu->end);
+    return runs ? milliseconds / 1e3 / calls : -1;
+}
+
 double gpu_time(Gpu *gpu, bool (*work)(void *user), void *user, double seconds)
 {
-    double best = -1, end = wall_seconds() + seconds;
-    for (int call = 0; call < (gpu->trial ? 1 : CALLS_MOST) && (call < CALLS_LEAST || wall_seconds() < end); call++) {
-        float milliseconds;
-        if (gpu->event_record(gpu->begin, gpu->stream) || !work(user) || gpu->event_record(gpu->end, gpu->stream) ||
-            gpu->event_wait(gpu->end) || gpu->event_elapsed(&milliseconds, gpu->begin, gpu->end))
-            return -1;
-        if (best < 0 || milliseconds / 1e3 < best)
-            best = milliseconds / 1e3;
+    double first = time_calls(gpu, work, user, 1), best = first, end = wall_seconds() + seconds;
+    int calls = first > 0 && first < LONG ? (int)(LONG / first) + 1 : 1;
+    for (int time = 0; time < (gpu->trial ? 0 : TIMES_MOST) && best > 0 && (time < TIMES_LEAST || wall_seconds() < end); time++) {
+        double one = time_calls(gpu, work, user, calls);
+        best = one < best ? one : best;
     }
     return best;
 }

@@ -61,7 +61,8 @@ bool gpu_measure_peaks(Gpu *gpu, Arena *arena, const char *folder);
 /* The greater of the peaks known. */
 double gpu_peak(const Gpu *gpu, Peak peak);
 
-/* Seconds of the fastest of some calls of work(), which puts something into gpu->stream; less than 0 when one fails. */
+/* Seconds of a call of work(), which puts something into gpu->stream: of the fastest of some times. Short calls are so many at a time
+ * that the device never waits for the host. Less than 0 when one fails. */
 double gpu_time(Gpu *gpu, bool (*work)(void *user), void *user, double seconds);
 
 double wall_seconds(void);

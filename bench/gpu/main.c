@@ -58,8 +58,9 @@ static void print_figure(const Figure *f, bool trial)
     else if (trial)
         printf("%-20s runs, %d elements compared; not timed\n", f->name, f->checked);
     else if (f->rate > 0)
-        printf("%-20s %10.3f ms %8.1f TFLOP/s, %5.1f %% of the bound (%s)%s%s\n", f->name, 1e3 * f->seconds, f->rate / 1e12,
-               100 * f->bound / f->seconds, f->by, *f->goal ? f->met ? ", met: " : ", NOT MET: " : "", f->goal);
+        printf("%-20s %10.3f ms %8.1f TFLOP/s, %5.1f %% of the bound (%s), %5.1f %% of cuBLAS%s%s\n", f->name, 1e3 * f->seconds,
+               f->rate / 1e12, 100 * f->bound / f->seconds, f->by, 100 * f->peer / f->seconds,
+               *f->goal ? f->met ? ", met: " : ", NOT MET: " : "", f->goal);
     else
         printf("%-20s %10.3f ms%s%s\n", f->name, 1e3 * f->seconds, *f->goal ? f->met ? ", met: " : ", NOT MET: " : "", f->goal);
     fflush(stdout);
