@@ -69,7 +69,8 @@ Reduction reduction_find(const char *name, size_t length)
 
 const char *ops_nearest_function(const char *word, size_t length)
 {
-    return diag_nearest(word, length, function_names, sizeof function_names / sizeof *function_names);
+    const char *near = diag_nearest(word, length, function_names, sizeof function_names / sizeof *function_names);
+    return near && strlen(near) == length && !memcmp(near, word, length) ? NULL : near;    /* "cast" is not for writing */
 }
 
 const char *ops_nearest_reduction(Arena *arena, const char *word, size_t length)

@@ -33,8 +33,7 @@ int cuda_fail(einc_context *context, CudaDevice *device, int error, const char *
     if (!loses_context(error))
         return context_fail(context, EINC_FAILED, "error: CUDA: %s: %s (%d)", what, name, error);
     device->lost = error;
-    return context_fail(context, EINC_FAILED, "error: CUDA: %s: %s (%d)\nhint: device %d serves this process no more, until all in it "
-                        "that uses the device is freed", what, name, error, device->number);
+    return context_fail(context, EINC_FAILED, "error: CUDA: %s: %s (%d)\nhint: device %d serves this process no more: start another", what, name, error, device->number);
 }
 
 static int fail_missing(einc_context *context, const char *what)
@@ -167,7 +166,7 @@ int cuda_enter(einc_context *context, CudaDevice *device)
                             "libnvrtc.so that knows it", device->number, device->architecture / 10, device->architecture % 10);
     if (device->lost)
         return context_fail(context, EINC_FAILED, "error: CUDA: device %d serves this process no more since an earlier call failed: %s "
-                            "(%d)\nhint: free all that uses the device and make a new context, or start the process anew",
+                            "(%d)\nhint: start another process",
                             device->number, error_name(cuda, device->lost), device->lost);
     pthread_mutex_lock(&cuda->lock);
     int error = device->context ? 0 : cuda->driver.context_retain(&device->context, device->handle);

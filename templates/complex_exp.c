@@ -85,7 +85,7 @@ INLINE c128 sinh_c128(c128 x)
         double e = exp(a - 700) / 2, last = exp(700.0);
         return make_c128(copysign(e, x.re) * c * last, e * s * last);
     }
-    return make_c128(x.re == 0 ? copysign(0, c) * copysign(1, x.re) : sinh(x.re) * c, cosh(x.re) * s);
+    return make_c128(x.re == 0 ? copysign(0.0, c) * copysign(1.0, x.re) : sinh(x.re) * c, cosh(x.re) * s);
 }
 //}
 
@@ -94,7 +94,7 @@ INLINE c128 sinh_c128(c128 x)
 INLINE c128 cosh_c128(c128 x)
 {
     if (x.im == 0)
-        return make_c128(cosh(x.re), x.re == x.re ? copysign(1, x.re) * x.im : x.im);
+        return make_c128(cosh(x.re), x.re == x.re ? copysign(1.0, x.re) * x.im : x.im);
     if (!isfinite_f64(x.im))
         return make_c128(isinf_f64(x.re) ? (double)INFINITY : NAN, x.re == 0 ? 0 : NAN);
     double c = cos(x.im), s = sin(x.im), a = fabs(x.re);
@@ -102,7 +102,7 @@ INLINE c128 cosh_c128(c128 x)
         double e = exp(a - 700) / 2, last = exp(700.0);
         return make_c128(e * c * last, copysign(e, x.re) * s * last);
     }
-    return make_c128(cosh(x.re) * c, x.re == 0 ? copysign(0, s) * copysign(1, x.re) : sinh(x.re) * s);
+    return make_c128(cosh(x.re) * c, x.re == 0 ? copysign(0.0, s) * copysign(1.0, x.re) : sinh(x.re) * s);
 }
 //}
 
@@ -111,14 +111,14 @@ INLINE c128 cosh_c128(c128 x)
 INLINE c128 tanh_c128(c128 x)
 {
     if (isinf_f64(x.re))
-        return make_c128(copysign(1, x.re), copysign(0, isfinite_f64(x.im) ? sin(2 * x.im) : x.im));
+        return make_c128(copysign(1.0, x.re), copysign(0.0, isfinite_f64(x.im) ? sin(2 * x.im) : x.im));
     if (x.im == 0)
         return make_c128(tanh(x.re), x.im);
     if (!isfinite_f64(x.im))
         return make_c128(x.re == 0 ? x.re : NAN, NAN);
     if (fabs(x.re) > 22) {
         double e = exp(-fabs(x.re));
-        return make_c128(copysign(1, x.re), 4 * sin(x.im) * cos(x.im) * e * e);
+        return make_c128(copysign(1.0, x.re), 4 * sin(x.im) * cos(x.im) * e * e);
     }
     double t = tan(x.im), s = sinh(x.re), secant = 1 + t * t, whole = 1 + secant * s * s;
     return make_c128(secant * sqrt(1 + s * s) * s / whole, t / whole);

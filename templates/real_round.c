@@ -145,7 +145,7 @@ INLINE double mod_f64(double a, double b)
 {
     double r = fmod(a, b);
     if (r == 0)
-        return copysign(0, b);
+        return copysign(0.0, b);
     return (r < 0) != (b < 0) ? r + b : r;
 }
 //}

@@ -3,7 +3,7 @@
  * before; a stream that is captured makes a graph.
  *
  *     CUDA_STANDIN_DEVICES=90,80   the devices' architectures; 90 alone without it
- *     CUDA_STANDIN_LOST=1          kernels fail with an error after which the context fails until all have let go of it
+ *     CUDA_STANDIN_LOST=1          kernels fail with an error after which the process has the device no more
  *     CUDA_STANDIN_POOLS=0         the devices take memory at once only, not in a stream's order
  *
  * and what tests/cuda_standin.h says. */
@@ -134,6 +134,8 @@ CALL(cuDeviceGetAttribute, int *value, int attribute, int device)
 CALL(cuDevicePrimaryCtxRetain, void **context, int device)
 {
     BEGIN;
+    if (devices[device].lost)
+        return devices[device].lost;
     *context = &devices[device];
     devices[device].references++;
     kept++;
@@ -369,7 +371,6 @@ CALL(cuDevicePrimaryCtxRelease_v2, int device)
     kept--;
     if (--devices[device].references == 0) {
         run(&defaults[device]);
-        devices[device].lost = 0;
         kept -= modules;
         modules = 0;
     }

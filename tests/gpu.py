@@ -13,6 +13,7 @@ Ends with 0 when all that ran was right, with 1 when something was wrong, and wi
 """
 
 import argparse
+import concurrent.futures
 import datetime
 import glob
 import json
@@ -37,7 +38,8 @@ RUNNER = os.path.join(BUILD, 'tests', 'kernel_main')
 TENSORS = os.path.join(BUILD, 'tests', 'cuda_main')
 BENCH = os.path.join(BUILD, 'bench', 'gpu', 'run')
 SKIPPED = 77
-LIMIT = 1800                          # seconds, of one part
+LIMIT = 300                           # seconds, of one command
+JOBS = min(8, os.cpu_count() or 1)    # commands at once, but for those that measure
 
 os.environ['DEVICE'] = 'cuda'         # for kernel_fuzz
 
@@ -57,6 +59,12 @@ def shown(done):
 
 def run(*command, **environment):
     return subprocess.run(command, capture_output=True, text=True, timeout=LIMIT, env={**os.environ, **environment})
+
+
+def all_of(check, jobs):
+    """check(*job) of each, some at once; the first that is wrong is raised."""
+    with concurrent.futures.ThreadPoolExecutor(JOBS) as pool:
+        return list(pool.map(lambda job: check(*job), jobs))
 
 
 def find_libraries():
@@ -100,40 +108,50 @@ def functions():
     """Those of one argument and a real result: a table of the compiler's."""
     with open(os.path.join(HERE, '..', 'compiler', 'ops.h'), encoding='utf-8') as file:
         rows = re.findall(r'X\([A-Z0-9]+, "([a-z0-9]+)", 1, (RULE_\w+)', file.read())
-    return [name for name, rule in rows if name not in ('neg', 'real', 'imag', 'conj')]
+    return [name for name, rule in rows if name not in ('neg', 'real', 'imag', 'conj', 'cast')]
 
 
 def check_functions(options, folder):
     names = functions()[:2 if options.trial else None]
-    for dtype in (np.float32, np.float64):
-        path = os.path.join(folder, 'edges.npy')
+    paths = {dtype: os.path.join(folder, 'edges_%s.npy' % np.dtype(dtype).name) for dtype in (np.float32, np.float64)}
+    for dtype, path in paths.items():
         np.save(path, edges(dtype))
-        for name in names:
-            done = run(EINC, 'run', '%s(x[i])' % name, '-i', 'x=' + path, '--device', 'cuda', '--check')
-            assert done.returncode == 0 and 'all right' in done.stderr, '%s: %s' % (name, done.stderr[-2000:])
+
+    def check_function(name, path):
+        done = run(EINC, 'run', '%s(x[i])' % name, '-i', 'x=' + path, '--device', 'cuda', '--check')
+        assert done.returncode == 0 and 'all right' in done.stderr, '%s: %s' % (name, done.stderr[-2000:])
+
+    all_of(check_function, [(name, path) for path in paths.values() for name in names])
     return '%d functions of f32 and f64, %d numbers each' % (len(names), len(edges(np.float32)))
 
 
 def check_all_products(options, folder):
-    rng, elements = random.Random(1), 0
+    rng = random.Random(1)
     expressions = check_products.EXPRESSIONS[:3 if options.trial else None]
     rings = cuda_rings.RINGS[:1 if options.trial else None]
-    jobs = [(text, operands, []) for text, operands in expressions]
-    jobs += [(text, operands, ['-l', '1', '-n', nests]) for text, operands in rings for nests in ('cost', 'tiled')]
-    for number, (text, operands, more) in enumerate(jobs):
+    kinds = [(text, operands, []) for text, operands in expressions]
+    kinds += [(text, operands, ['-l', '1', '-n', nests]) for text, operands in rings for nests in ('cost', 'tiled')]
+    jobs = []
+    for number, (text, operands, more) in enumerate(kinds):
         fields = [text, '-s', str(number), '-t', 'cuda', '-b', '1', '-g', 'cuda', *more]
+        own = os.path.join(folder, 'product_%d' % number)
+        os.mkdir(own)
         for s in range(1 if options.trial else 5):
-            fields += check_products.data_set(operands, rng, folder, s, '')
+            fields += check_products.data_set(operands, rng, own, s, '')
+        jobs.append((text, fields))
+
+    def check_product(text, fields):
         done = subprocess.run([RUNNER], input=kernel_fuzz.job_line(fields), capture_output=True, text=True, timeout=LIMIT)
         answer = done.stdout.strip().split('\t')
-        assert answer[0] == 'ok' or (answer[0] == 'refused' and 'over nothing' in answer[1]), '%s: %s' % (text, answer)
-        elements += int(answer[1]) if answer[0] == 'ok' else 0
-    return '%d products, %d elements compared' % (len(jobs), elements)
+        assert answer[0] == 'ok' or (answer[0] == 'refused' and 'over nothing' in answer[1]), '%s: %s %s' % (text, answer, done.stderr[-500:])
+        return int(answer[1]) if answer[0] == 'ok' else 0
+
+    return '%d products, %d elements compared' % (len(jobs), sum(all_of(check_product, jobs)))
 
 
 def check_programs(options, folder):
     words = [RUNNER, '--seed', '1', '--count', str(options.count), '--sets', '2' if options.trial else '5', '--target', 'cuda',
-             '--jobs', '1' if options.trial else '4', '--failures', os.path.join(BUILD, 'fuzz-gpu'), '--scratch', folder]
+             '--jobs', '1' if options.trial else str(JOBS), '--failures', os.path.join(BUILD, 'fuzz-gpu'), '--scratch', folder]
     assert kernel_fuzz.check(kernel_fuzz.parser().parse_args(words)), 'see above and build/fuzz-gpu'
     return '%d random programs' % options.count
 
@@ -149,10 +167,12 @@ def check_sanitizer(options, folder):
         runs.append([EINC, 'run', text, *[os.path.join(scratch, word) if word.endswith('.npy') else word for word in words], '--device',
                      'cuda', '--check'])
     tools = ['memcheck', 'racecheck', 'initcheck', 'synccheck']
-    for tool in tools[:1 if options.trial else None]:
-        for command in runs:
-            done = run(sanitizer, '--tool', tool, '--error-exitcode', '9', *command)
-            assert done.returncode == 0, '%s: %s\n%s' % (tool, ' '.join(command), shown(done))
+
+    def check_run(tool, command):
+        done = run(sanitizer, '--tool', tool, '--error-exitcode', '9', *command)
+        assert done.returncode == 0, '%s: %s\n%s' % (tool, ' '.join(command), shown(done))
+
+    all_of(check_run, [(tool, command) for tool in tools[:1 if options.trial else None] for command in runs])
     return '%s over %d programs' % (', '.join(tools), len(runs))
 
 
