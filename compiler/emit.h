@@ -37,6 +37,8 @@ typedef struct GridRing {
     GridMap maps[2];
     int step, threads;
     int64_t shared_bytes, at;     /* of a block; where its maps are in the argument */
+    const Size *points;           /* which are to be no more than `most`; NULL: any number may be */
+    int64_t most;
 } GridRing;
 
 /* What a grid is asked for, in order: a kernel, or that a part of the workspace becomes zeros. */

@@ -1,6 +1,6 @@
 /* What the parts of the emitter of tiled products on a grid share: emit_block.c (the functions), emit_block_slices.c (how operands
  * come to shared memory), emit_block_sums.c (what becomes of the sums), and for products in a ring emit_hopper.c (the functions),
- * emit_hopper_sums.c (the sums) and emit_hopper_maps.c (the host's side). Only they include it. */
+ * emit_hopper_sums.c (the sums), emit_wgmma.c (the instruction) and emit_hopper_maps.c (the host's side). Only they include it. */
 #ifndef EINC_EMIT_BLOCK_H
 #define EINC_EMIT_BLOCK_H
 
@@ -74,7 +74,6 @@ typedef struct RingStep {
     RingSide side[2];
     const char **first, **end;    /* [lowered index id]: the first point of an index that a tile has; behind the last that is asked for */
     const char *shift;            /* how much further on the right side's lines are than their index says; or NULL */
-    const char **box;             /* of the left side: how many points of an index a tile has */
     const char **members;         /* of the tile's struct */
     int member_count;
     ParameterSet parameters;
@@ -88,6 +87,9 @@ void ring_bind_others(Emitter *e, const RingStep *r);
 /* emit_hopper_sums.c: whole functions, and their calls */
 const char *ring_use(Emitter *e, RingStep *r, const char *calls[2]);
 const char *ring_finish(Emitter *e, RingStep *r, const char **call);
+
+/* emit_wgmma.c: products with so many lines of the right side, unless the function is there */
+void emit_wgmma(Emitter *e, Dtype dtype, int columns);
 
 /* emit_hopper_maps.c */
 int ring_axes(Emitter *e, const Contract *c, int side, const Index **axes);    /* of a side's map, innermost first */

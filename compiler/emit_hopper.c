@@ -23,8 +23,6 @@ void ring_open(Emitter *e, RingStep *r)
         keep_name(e, &r->first[s->low->id], "%s_first", s->low->name);
         if (s->high) {
             keep_name(e, &r->first[s->high->id], "%s_first", s->high->name);
-            keep_name(e, &r->box[s->high->id], "%s_box", s->high->name);
-            keep_name(e, &r->box[s->low->id], "%s_box", s->low->name);
         }
     }
     for (int i = 0; i < reduced->count && r->t.c->reduces; i++) {
@@ -75,42 +73,39 @@ static const char *take(Emitter *e, const char *rest, const char *extent, bool l
     return last ? rest : emit_text(e, "take_index(&%s, %s)", rest, extent);
 }
 
-static const char *box_of(Emitter *e, const RingStep *r, const Index *index, const char *size)
+/* So many points of an index a tile has, and so many tiles have all of them. */
+static const char *box_of(Emitter *e, const RingStep *r, int side, const Index *index)
 {
-    return r->box[index->id] ? r->box[index->id] : emit_text(e, "%s_%d", size, r->t.number);
+    if (!r->side[side].high)
+        return emit_text(e, "%s_%d", side ? "RIGHT" : "LEFT", r->t.number);
+    return emit_size(e, ring_box(e->arena, r->t.c, side, index));
 }
 
-static const char *tiles_of(Emitter *e, const RingStep *r, const Index *index, const char *size)
+static const char *count_of(Emitter *e, const RingStep *r, int side, const Index *index)
 {
-    return emit_text(e, "size_ceil_div(%s, %s)", emit_extent(e, index), box_of(e, r, index, size));
+    return emit_size(e, ring_count(e->arena, r->t.c, side, index));
 }
 
 /* A side's indices from the number of its tile. */
 static void decode_side(Emitter *e, RingStep *r, int side, const char *rest, bool last)
 {
     const RingSide *s = &r->side[side];
-    const char *size = side ? "RIGHT" : "LEFT";
     for (int i = s->own->count - 1; i >= 0; i--) {
         const Index *index = s->own->list[i];
-        bool ends = last && i == 0;
-        if (index == s->low || index == s->high) {
-            const char *at = take(e, rest, tiles_of(e, r, index, size), ends);
-            set_member(e, r, r->first[index->id], emit_text(e, "%s * %s", at, box_of(e, r, index, size)));
-        } else {
-            set_member(e, r, r->t.names[index->id], take(e, rest, emit_extent(e, index), ends));
-        }
+        const char *at = take(e, rest, count_of(e, r, side, index), last && i == 0);
+        if (index == s->low || index == s->high)
+            set_member(e, r, r->first[index->id], emit_text(e, "%s * %s", at, box_of(e, r, side, index)));
+        else
+            set_member(e, r, r->t.names[index->id], at);
     }
 }
 
 static const char *count_tiles(Emitter *e, const RingStep *r, int side)
 {
     const RingSide *s = &r->side[side];
-    const char *text = "", *size = side ? "RIGHT" : "LEFT";
-    for (int i = 0; i < s->own->count; i++) {
-        const Index *index = s->own->list[i];
-        bool tiled = index == s->low || index == s->high;
-        text = emit_text(e, "%s%s%s", text, i ? " * " : "", tiled ? tiles_of(e, r, index, size) : emit_extent(e, index));
-    }
+    const char *text = "";
+    for (int i = 0; i < s->own->count; i++)
+        text = emit_text(e, "%s%s%s", text, i ? " * " : "", count_of(e, r, side, s->own->list[i]));
     return text;
 }
 
@@ -119,9 +114,9 @@ static void decode_band(Emitter *e, RingStep *r, bool last)
 {
     emit_line(e, "const int64_t left_tiles = %s, right_tiles = %s;", count_tiles(e, r, 0), count_tiles(e, r, 1));
     emit_line(e, "int64_t side = %s;", take(e, "rest", "left_tiles * right_tiles", last));
-    emit_line(e, "const int64_t band = side / (%d * right_tiles) * %d, high = size_min(left_tiles - band, %d);", BAND, BAND, BAND);
-    emit_line(e, "side -= band * right_tiles;");
-    emit_line(e, "int64_t left = band + side %% high, right = side / high;");
+    emit_line(e, "int64_t band = side, right = take_index(&band, %d * right_tiles);", BAND);
+    emit_line(e, "int64_t left = band * %d;", BAND);
+    emit_line(e, "left += take_index(&right, size_min(left_tiles - left, %d));", BAND);
     decode_side(e, r, 0, "left", true);
     decode_side(e, r, 1, "right", true);
 }
@@ -216,15 +211,10 @@ static const char *tile_functions(Emitter *e, RingStep *r)
 {
     const Contract *c = r->t.c;
     int n = r->t.number;
-    const RingSide *left = &r->side[0];
     bool kept = c->batch.count + c->kept_rows.count > 0;
     ring_open(e, r);
     emit_line(e, "Tile_%d tile;", n);
     emit_line(e, "int64_t rest = number;");
-    if (left->high) {
-        set_member(e, r, r->box[left->low->id], emit_text(e, "size_min(%s, LEFT_%d)", emit_extent(e, left->low), n));
-        set_member(e, r, r->box[left->high->id], emit_text(e, "LEFT_%d / %s", n, r->box[left->low->id]));
-    }
     if (c->reduces)
         decode_side(e, r, 0, "rest", !kept);
     else
@@ -284,7 +274,8 @@ static void put_load(Emitter *e, const RingStep *r, int side)
     if (s->panels)
         emit_line(e, "for (int panel = 0; panel < %s_%d / SLICE_%d; panel++)", side ? "RIGHT" : "LEFT", r->t.number, r->t.number);
     const char *at = s->panels ? emit_text(e, "[panel * SLICE_%d]", r->t.number) : "";
-    emit_line(e, "%sload_tile_%d(ring->%s[stage]%s, &f->%s_%d, full%s);", s->panels ? "    " : "", count, word, at, word, r->t.number, text.bytes);
+    const char *stage = side == 0 && c->ring->kept ? emit_text(e, "turn->stage * KEPT_%d + slice", r->t.number) : "stage";
+    emit_line(e, "%sload_tile_%d(ring->%s[%s]%s, &f->%s_%d, full%s);", s->panels ? "    " : "", count, word, stage, at, word, r->t.number, text.bytes);
 }
 
 /* How many slices one tile's sums take. */
@@ -297,25 +288,27 @@ static const char *slice_count(Emitter *e, const RingStep *r)
     return text;
 }
 
+/* A function that brings the slices of one side, or of both. */
 typedef struct Bringing {
     const char *head, *bytes, *load, *call;
 } Bringing;
 
-static Bringing bring(Emitter *e, RingStep *r)
+static Bringing bring(Emitter *e, RingStep *r, const char *name, int from, int to)
 {
     int n = r->t.number;
     const RingSide *left = &r->side[0];
     ring_open(e, r);
     e->scope->indent = 2;
     decode_slice(e, r);
-    put_load(e, r, 0);
-    put_load(e, r, 1);
+    for (int side = from; side <= to; side++)
+        put_load(e, r, side);
     const char *load = emit_pop(e)->text.bytes;
     ring_open(e, r);
-    const char *lines = emit_text(e, "LEFT_%d", n);
+    const char *lines = emit_text(e, "LEFT_%d", n), *right = emit_text(e, "RIGHT_%d", n);
     if (left->high)
-        lines = emit_text(e, "(int)(%s * %s)", r->box[left->low->id], r->box[left->high->id]);
-    emit_line(e, "const int bytes = (%s + RIGHT_%d) * SLICE_%d * (int)sizeof(%s);", lines, n, n, emit_element(r->t.c->packed));
+        lines = emit_text(e, "(int)(%s * %s)", box_of(e, r, 0, left->low), box_of(e, r, 0, left->high));
+    lines = from == 1 ? right : to == 0 ? lines : emit_text(e, "(%s + %s)", lines, right);
+    emit_line(e, "const int bytes = %s * SLICE_%d * (int)sizeof(%s)%s;", lines, n, emit_element(r->t.c->packed), to == 0 ? " * (int)slices" : "");
     const char *bytes = emit_pop(e)->text.bytes, *all = emit_text(e, "%s%s", bytes, load);
     Text members = text_new(e->arena);
     for (int i = 0; i < r->member_count; i++)
@@ -323,9 +316,34 @@ static Bringing bring(Emitter *e, RingStep *r)
             text_print(&members, "    const int64_t %s = tile.%s;\n", r->members[i], r->members[i]);
     Bringing b = { .load = load, .bytes = emit_text(e, "%s%s%s", emit_locals(e, all), members.bytes, bytes) };
     const char *needs = emit_text(e, "f ring slices turn %s%s", all, members.bytes);
-    b.head = emit_text(e, "INLINE void bring_%d(%s)\n", n, emit_parameters(e, &r->parameters, needs, true));
-    b.call = emit_text(e, "bring_%d(%s);", n, emit_parameters(e, &r->parameters, needs, false));
+    b.head = emit_text(e, "INLINE void %s_%d(%s)\n", name, n, emit_parameters(e, &r->parameters, needs, true));
+    b.call = emit_text(e, "%s_%d(%s);", name, n, emit_parameters(e, &r->parameters, needs, false));
     return b;
+}
+
+/* ---- the left side's slices, where they stay ---- */
+
+static const char *bring_left(Emitter *e, RingStep *r, const char **call)
+{
+    int n = r->t.number;
+    const char *turn = "    turn->stage ^= 1;\n    turn->phase ^= turn->stage == 0;\n}\n";
+    *call = NULL;
+    if (!r->t.c->ring->kept)
+        return "";
+    Bringing b = bring(e, r, "bring_left", 0, 0);
+    *call = b.call;
+    return emit_text(e, "/* Asks for all slices of a tile's left side. */\n%s{\n%s    Barrier *full = &ring->left_full[turn->stage];\n"
+                     "    barrier_wait(&ring->left_empty[turn->stage], turn->phase ^ 1);\n"
+                     "    barrier_expect(full, bytes);\n"
+                     "    for (int64_t slice = 0; slice < slices; slice++) {\n%s    }\n%s\n"
+                     "/* These slices, from one on; */\n"
+                     "INLINE int wait_left_%d(Ring_%d *ring, const Turn *turn)\n{\n"
+                     "    barrier_wait(&ring->left_full[turn->stage], turn->phase);\n"
+                     "    return turn->stage * KEPT_%d;\n}\n\n"
+                     "/* and nobody multiplies these any more. */\n"
+                     "INLINE void give_left_%d(Ring_%d *ring, Turn *turn)\n{\n"
+                     "    if (threadIdx.x %% WARP == 0)\n"
+                     "        barrier_arrive(&ring->left_empty[turn->stage]);\n%s", b.head, b.bytes, b.load, turn, n, n, n, n, n, turn);
 }
 
 /* ---- the parts of a block ---- */
@@ -358,7 +376,7 @@ static void open_tiles(Emitter *e, RingStep *r)
     ring_open(e, r);
     emit_line(e, "const int64_t slices = %s;", slice_count(e, r));
     emit_line(e, "const int64_t tiles = %s%s%s;", needed, needed[0] ? " ? " : "", needed[0] ? emit_text(e, "%s : 0", tiles) : tiles);
-    emit_line(e, "Turn turn = { 0, 0 };");
+    emit_line(e, "Turn turn = { 0, 0 }%s;", r->t.c->ring->kept ? ", left_turn = { 0, 0 }" : "");
     emit_line(e, "for (int64_t number = blockIdx.x; number < tiles; number += gridDim.x) {");
     e->scope->indent++;
     emit_line(e, "const Tile_%d tile = find_tile_%d(f, number);", r->t.number, r->t.number);
@@ -372,12 +390,20 @@ static const char *close_tiles(Emitter *e, const RingStep *r, const char *name)
     return emit_text(e, "INLINE void %s_%d(const Frame *f, Ring_%d *ring)\n{\n%s%s}\n", name, r->t.number, r->t.number, emit_locals(e, body), body);
 }
 
-static const char *bring_tiles(Emitter *e, RingStep *r, const char *call)
+/* A call with this turn as its last argument. */
+static const char *turned(Emitter *e, const char *call, const char *turn)
+{
+    const char *last = strstr(call, "turn)");
+    return emit_text(e, "%.*s%s);", (int)(last - call), call, turn);
+}
+
+static const char *bring_tiles(Emitter *e, RingStep *r, const char *left, const char *call)
 {
     open_tiles(e, r);
+    if (left)
+        emit_line(e, "%s", turned(e, left, "&left_turn"));
     open_range(e, r);
-    const char *turn = strstr(call, "turn)");
-    emit_line(e, "%.*s&turn);", (int)(turn - call), call);
+    emit_line(e, "%s", turned(e, call, "&turn"));
     close_range(e, r);
     return close_tiles(e, r, "bring_tiles");
 }
@@ -388,7 +414,9 @@ static void declare_states(Emitter *e, const RingStep *r)
         Component components[STATE_COMPONENTS_MAX];
         for (int i = 0, n = state_components(r->t.first[k], components); i < n; i++) {
             const char *start = emit_state_start(e, r->t.first[k], i, false);
-            emit_line(e, "%s %s[2] = { %s, %s };", emit_type(components[i].dtype, false), block_state(e, k, &components[i]), start, start);
+            emit_line(e, "%s %s[2 * TALL_%d];", emit_type(components[i].dtype, false), block_state(e, k, &components[i]), r->t.number);
+            emit_line(e, "for (int r = 0; r < 2 * TALL_%d; r++)", r->t.number);
+            emit_line(e, "    %s[r] = %s;", block_state(e, k, &components[i]), start);
         }
     }
 }
@@ -398,11 +426,14 @@ static const char *multiply_tiles(Emitter *e, RingStep *r, const char *const cal
     int n = r->t.number;
     const RingSide *right = &r->side[1];
     const char *first = r->first[right->low->id];
+    bool kept = r->t.c->ring->kept;
     open_tiles(e, r);
+    if (kept)
+        emit_line(e, "const int kept = wait_left_%d(ring, &left_turn);", n);
     declare_states(e, r);
     open_range(e, r);
-    emit_line(e, "float sums[SUMS_%d];", n);
-    emit_line(e, "multiply_slices_%d(ring, slices, sums, &turn);", n);
+    emit_line(e, "Sums_%d sums[TALL_%d];", n, n);
+    emit_line(e, "multiply_slices_%d(ring, %sslices, sums, &turn);", n, kept ? "kept, " : "");
     if (r->t.c->reduces)
         emit_line(e, "if (%s + RIGHT_%d <= tile.%s)", first, n, r->end[right->low->id]);
     else
@@ -411,6 +442,8 @@ static const char *multiply_tiles(Emitter *e, RingStep *r, const char *const cal
     emit_line(e, "else");
     emit_line(e, "    %s", calls[1]);
     close_range(e, r);
+    if (kept)
+        emit_line(e, "give_left_%d(ring, &left_turn);", n);
     if (finish[0])
         emit_line(e, "%s", finish);
     return close_tiles(e, r, "multiply_tiles");
@@ -432,7 +465,7 @@ static void set_parameters(Emitter *e, RingStep *r)
     }
     emit_parameter(set, "int64_t ", "slices");
     emit_parameter(set, "Turn *", "turn");
-    emit_parameter(set, emit_text(e, "const float *"), "sums");
+    emit_parameter(set, emit_text(e, "const Sums_%d *", n), "sums");
     for (int k = 0; k < r->t.first_count; k++) {
         Component components[STATE_COMPONENTS_MAX];
         for (int i = 0, count = state_components(r->t.first[k], components); i < count; i++)
@@ -457,7 +490,6 @@ static RingStep begin(Emitter *e, const Step *step)
     r.t.names = ARENA_ARRAY(e->arena, const char *, count);
     r.first = ARENA_ARRAY(e->arena, const char *, count);
     r.end = ARENA_ARRAY(e->arena, const char *, count);
-    r.box = ARENA_ARRAY(e->arena, const char *, count);
     for (int side = 0; side < 2; side++)
         r.side[side] = ring_side(step->contract, side);
     return r;
@@ -467,25 +499,33 @@ static const char *constants(Emitter *e, const RingStep *r)
 {
     const RingTile *tile = r->t.c->ring;
     int n = r->t.number, slice = RING_LINE / (int)dtype_size(r->t.c->packed);
-    return emit_text(e, "enum { LEFT_%d = %d, RIGHT_%d = %d, SLICE_%d = %d, RING_STAGES_%d = %d, SUMS_%d = RIGHT_%d / 2 };\n", n, tile->left,
-                     n, tile->right, n, slice, n, tile->stages, n, n);
+    const char *left = tile->kept ? emit_text(e, "KEPT_%d = %d, LEFT_STAGES_%d = 2 * KEPT_%d", n, tile->kept, n, n)
+                                  : emit_text(e, "LEFT_STAGES_%d = RING_STAGES_%d", n, n);
+    return emit_text(e, "enum { LEFT_%d = %d, RIGHT_%d = %d, SLICE_%d = %d, TALL_%d = LEFT_%d / 128, SUMS_%d = RIGHT_%d / 2 };\n"
+                     "enum { RING_STAGES_%d = %d, %s };\ntypedef float Sums_%d[SUMS_%d];\n", n, tile->left, n, tile->right, n, slice, n, n, n, n, n, tile->stages, left, n, n);
 }
 
 /* What the tensor cores read. */
 static const char *matrices(Emitter *e, const RingStep *r)
 {
     static const char *const words[] = { "matrix", "panels" };
-    return emit_text(e, "        const uint64_t left = %s_of(ring->left[stage][first]), right = %s_of(ring->right[stage][0]);\n",
-                     words[r->side[0].panels], words[r->side[1].panels]);
+    return emit_text(e, "        const uint64_t left = %s_of(ring->left[%s][first]), right = %s_of(ring->right[stage][0]);\n",
+                     words[r->side[0].panels], r->t.c->ring->kept ? "kept + slice" : "stage", words[r->side[1].panels]);
 }
 
 /* 16 points of all lines: 32 bytes further on, or 16 lines of 128. */
 static const char *multiply(Emitter *e, const RingStep *r)
 {
     bool left = r->side[0].panels, right = r->side[1].panels;
-    return emit_text(e, "            wgmma_%s_%d<%d, %d>(sums, left + %d * points, right + %d * points, slice + points > 0);\n",
+    return emit_text(e, "                wgmma_%s_%d<%d, %d>(sums[high], left + 512 * high + %d * points, right + %d * points, slice + points > 0);\n",
                      dtype_name(r->t.c->packed), r->t.c->ring->right, left, right, left ? 128 : 2, right ? 128 : 2);
 }
+
+static const char begin_kept[] =
+    "        for (int kept = 0; kept < 2; kept++) {\n"
+    "            barrier_init(&ring->left_full[kept], 1);\n"
+    "            barrier_init(&ring->left_empty[kept], (GROUPS - 1) * GROUP / WARP);\n"
+    "        }\n";
 
 void emit_ring_product(Emitter *e, const Step *step)
 {
@@ -493,24 +533,32 @@ void emit_ring_product(Emitter *e, const Step *step)
     const char *tiles = tile_functions(e, r), *calls[2], *finish;
     int n = r->t.number;
     set_parameters(e, r);
-    Bringing b = bring(e, r);
+    bool kept = step->contract->ring->kept;
+    const char *left_call, *left = bring_left(e, r, &left_call);
+    Bringing b = bring(e, r, "bring", kept ? 1 : 0, 1);
     const char *use = ring_use(e, r, calls), *end = ring_finish(e, r, &finish);
     Hole holes[] = {
         { "title", emit_text(e, "/* %s */\n", emit_formula(e)) },
         { "constants", constants(e, r) },
+        { "kept_barriers", kept ? "    Barrier left_full[2], left_empty[2];\n" : "" },
+        { "begin_kept", kept ? begin_kept : "" },
         { "tile", tiles },
+        { "bring_left", left },
         { "bring_head", b.head },
         { "bytes", b.bytes },
         { "load", b.load },
+        { "multiply_head", emit_text(e, "INLINE void multiply_slices_%d(Ring_%d *ring, %sint64_t slices, Sums_%d sums[TALL_%d], Turn *turn)\n",
+                                     n, n, kept ? "int kept, " : "", n, n) },
         { "matrices", matrices(e, r) },
         { "multiply", multiply(e, r) },
         { "use", use },
         { "finish", end },
-        { "bring_tiles", bring_tiles(e, r, b.call) },
+        { "bring_tiles", bring_tiles(e, r, left_call, b.call) },
         { "multiply_tiles", multiply_tiles(e, r, calls, finish) },
         { "kernel_head", emit_text(e, "extern \"C\" __global__ void __launch_bounds__(RING_THREADS, 1) %s_ring_%d(const __grid_constant__ Frame frame)\n",
                                    e->options->name, n) },
     };
+    emit_wgmma(e, step->contract->packed, step->contract->ring->right);
     Sample sample = { .file = "cuda/hopper.cu", .number = n, .dtype = DTYPE_F32, .word = "float", .part = emit_element(step->contract->packed), .lane = "" };
     text_print(&e->functions, "%s\n", emit_skeleton(e, &sample, holes, sizeof holes / sizeof *holes));
 }

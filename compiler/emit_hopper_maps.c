@@ -74,8 +74,14 @@ static GridMap map_of(Emitter *e, const Contract *c, int side)
 
 static int64_t ring_bytes(const Contract *c)
 {
-    int64_t slices = (int64_t)(c->ring->left + c->ring->right) * RING_LINE * c->ring->stages, barriers = 16 * c->ring->stages;
-    return (slices + barriers + 1023) / 1024 * 1024;
+    const RingTile *tile = c->ring;
+    int64_t left = tile->kept ? 2 * tile->kept : tile->stages, barriers = 2 * sizeof(uint64_t) * (tile->stages + (tile->kept ? 2 : 0));
+    return (RING_LINE * (tile->left * left + tile->right * tile->stages) + barriers + 1023) / 1024 * 1024;
+}
+
+static int points_kept(const Contract *c)
+{
+    return c->ring->kept * RING_LINE / (int)dtype_size(c->packed);
 }
 
 GridRing *emit_ring(Emitter *e, const Step *step)
@@ -86,6 +92,10 @@ GridRing *emit_ring(Emitter *e, const Step *step)
     ring->step = step->id;
     ring->threads = RING_THREADS;
     ring->shared_bytes = ring_bytes(step->contract);
+    if (step->contract->ring->kept) {
+        ring->points = size_extent(e->arena, step->contract->depth.list[0]->origin);
+        ring->most = points_kept(step->contract);
+    }
     return ring;
 }
 
@@ -127,6 +137,8 @@ static const char *map_function(Emitter *e, const Step *step)
         const Tensor *tensor = ring_side(step->contract, side).read->read.tensor;
         const char *word = side ? "right" : "left";
         text_put(&text, side ? " &&\n           " : "    return has_rings() && ");
+        if (!side && step->contract->ring->kept)
+            text_print(&text, "%s <= %d && ", emit_extent(e, step->contract->depth.list[0]), points_kept(step->contract));
         text_print(&text, "make_map(&f->%s_%d, MAP_%s, f->in.%s.data, %s, (int)(sizeof %s / sizeof *%s))", word, step->id + 1,
                    step->contract->packed == DTYPE_F16 ? "F16" : "BF16", e->members[tensor->id], word, word, word);
     }

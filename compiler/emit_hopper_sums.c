@@ -1,26 +1,30 @@
 /* What becomes of the sums of a product in a ring: the first reduction behind it takes them, or the step stores them. */
 #include "emit_block.h"
 
+enum { LANES_LINE = 32 };          /* columns of four lanes that store them together */
+
 /* A row's indices: a tile has some points of one, or of two, its last lines perhaps nobody's. Where `clamps`, these are taken for
  * others. The condition that a row is there. */
 static const char *bind_row(Emitter *e, const RingStep *r, bool clamps)
 {
     const RingSide *s = &r->side[0];
     const Index *index[] = { s->low, s->high };
-    const char *there = "";
+    const char *there = "", *box[2];
+    for (int i = 0; i < 2 && s->high; i++)
+        box[i] = emit_text(e, "(int)%s", emit_size(e, ring_box(e->arena, r->t.c, 0, index[i])));
     emit_line(e, "const int place = left_line_%d(r);", r->t.number);
     for (int i = 0; i < 2 && index[i]; i++) {
         const char *name = r->t.names[index[i]->id], *first = r->first[index[i]->id], *extent = emit_extent(e, index[i]);
-        const char *part = !s->high ? "place" : emit_text(e, "place %c %s", i ? '/' : '%', r->box[s->low->id]);
+        const char *part = !s->high ? "place" : emit_text(e, "place %c %s", i ? '/' : '%', box[0]);
         if (clamps)
             emit_line(e, "const int64_t %s = size_min(%s + %s, %s - 1);", name, first, part, extent);
         else
             emit_line(e, "const int64_t %s = %s + %s;", name, first, part);
         emit_bind(e, index[i], name);
-        there = emit_text(e, "%s%s%s < %s", there, i ? " && " : "", name, extent);
+        there = emit_text(e, "%s%s%s < %s", there, i ? " && " : "", clamps ? emit_text(e, "%s + %s", first, part) : name, extent);
     }
     if (s->high)
-        there = emit_text(e, "place < %s * %s && %s", r->box[s->low->id], r->box[s->high->id], there);
+        there = emit_text(e, "place < %s * %s && %s", box[0], box[1], there);
     return there;
 }
 
@@ -31,12 +35,17 @@ static const char *not_there(Emitter *e, const RingStep *r)
     return emit_text(e, "%s >= %s", r->t.names[low->id], emit_extent(e, low));
 }
 
+static void take_sum(Emitter *e, const RingStep *r)
+{
+    const char *sum = "sums[r / 2][c / 2 * 4 + r % 2 * 2 + c % 2]";
+    emit_know(e, r->t.c->product, emit_state_finish(e, r->t.c->product, &sum, false));
+}
+
 /* One sum is taken, or stored. */
 static void use_sum(Emitter *e, const RingStep *r)
 {
     const BlockTiling *t = &r->t;
-    const char *sum = "sums[c / 2 * 4 + r * 2 + c % 2]";
-    emit_know(e, t->c->product, emit_state_finish(e, t->c->product, &sum, false));
+    take_sum(e, r);
     for (int k = 0; k < t->first_count; k++) {
         Component components[STATE_COMPONENTS_MAX];
         const char *names[STATE_COMPONENTS_MAX];
@@ -51,11 +60,11 @@ static void use_sum(Emitter *e, const RingStep *r)
 static void use_columns(Emitter *e, const RingStep *r)
 {
     const Index *low = r->side[1].low;
-    const char *name = r->t.names[low->id], *end = r->t.c->reduces ? r->end[low->id] : emit_extent(e, low);
+    const char *name = r->t.names[low->id];
     emit_push(e)->loop = true;
+    emit_line(e, "if (EDGE && right_line_%d(c) >= columns)", r->t.number);
+    emit_line(e, "    continue;");
     emit_line(e, "const int64_t %s = %s + right_line_%d(c);", name, r->first[low->id], r->t.number);
-    emit_line(e, "if (EDGE && %s >= %s)", name, end);
-    emit_line(e, "    break;");
     emit_bind(e, low, name);
     const char *test = r->t.inside_count ? emit_bare(e, emit_conditions(e, r->t.inside, r->t.inside_count)) : NULL;
     if (test)
@@ -74,11 +83,66 @@ static void use_columns(Emitter *e, const RingStep *r)
     emit_line(e, "}");
 }
 
-static void close_rows(Emitter *e)
+/* Whether a row's lanes store an output's columns as lines: see store_line_2() in templates/cuda/team.cu. */
+static bool stores_lines(const Emitter *e, const RingStep *r)
+{
+    const Statement *statement = r->t.step->statement;
+    bool all = r->t.first_count == 0 && !r->t.inside_count && r->t.c->ring->right % LANES_LINE == 0;
+    for (int o = 0; o < statement->output_count; o++) {
+        const Output *output = &statement->outputs[o];
+        size_t bytes = dtype_size(output->tensor->dtype);
+        all &= emit_stores_plainly(e, output) && (bytes == 2 || bytes == 4);
+    }
+    return all;
+}
+
+/* Of each 32 columns a lane has 8; and when they are turned, 8 that are neighbours. What is read beside columns that are not there
+ * is of the last one that is. */
+static void store_lines(Emitter *e, const RingStep *r, const char *there)
+{
+    const Index *low = r->side[1].low;
+    const Statement *statement = r->t.step->statement;
+    const char *name = r->t.names[low->id], *first = r->first[low->id];
+    int n = r->t.number;
+    emit_line(e, "const int is_there = %s;", there);
+    emit_line(e, "UNROLL");
+    emit_line(e, "for (int block = 0; block < RIGHT_%d / %d; block++) {", n, LANES_LINE);
+    Scope *block = emit_push(e);
+    block->loop = true;
+    for (int o = 0; o < statement->output_count; o++)
+        emit_line(e, "%s line_%d[8];", emit_element(statement->outputs[o].tensor->dtype), o + 1);
+    Scope *each = emit_push(e);
+    each->loop = true;
+    emit_line(e, "const int c = 8 * block + at;");
+    emit_line(e, "const int64_t %s = EDGE ? size_min(%s + right_line_%d(c), %s - 1) : %s + right_line_%d(c);", name, first, n,
+              emit_extent(e, low), first, n);
+    emit_bind(e, low, name);
+    take_sum(e, r);
+    for (int o = 0; o < statement->output_count; o++)
+        emit_store_at(e, &statement->outputs[o], emit_text(e, "line_%d", o + 1), "at");
+    emit_pop(e);
+    emit_line(e, "UNROLL");
+    emit_line(e, "for (int at = 0; at < 8; at++) {");
+    emit_body(e, each);
+    emit_line(e, "}");
+    emit_line(e, "const int column = %d * block + 8 * ((int)threadIdx.x %% 4);", LANES_LINE);
+    emit_line(e, "const int64_t %s = %s + column;", name, first);
+    emit_bind(e, low, name);
+    for (int o = 0; o < statement->output_count; o++) {
+        const Output *output = &statement->outputs[o];
+        emit_line(e, "store_line_%d(%s, %s, line_%d, is_there ? columns - column : 0);", (int)dtype_size(output->tensor->dtype),
+                  emit_target(e, output), emit_stride(e, output->tensor, output->positions, low), o + 1);
+    }
+    emit_pop(e);
+    emit_body(e, block);
+    emit_line(e, "}");
+}
+
+static void close_rows(Emitter *e, const RingStep *r)
 {
     Scope *rows = emit_pop(e);
     emit_line(e, "UNROLL");
-    emit_line(e, "for (int r = 0; r < 2; r++) {");
+    emit_line(e, "for (int r = 0; r < 2 * TALL_%d; r++) {", r->t.number);
     emit_body(e, rows);
     emit_line(e, "}");
 }
@@ -86,22 +150,33 @@ static void close_rows(Emitter *e)
 const char *ring_use(Emitter *e, RingStep *r, const char *calls[2])
 {
     bool takes = r->t.first_count > 0;    /* nobody asks what a row finds that is not there */
+    bool lines = stores_lines(e, r);
     const char *name = takes ? "take_sums" : "store_sums";
+    const Index *low = r->side[1].low;
     ring_open(e, r);
     ring_bind_others(e, r);
+    emit_line(e, "const int columns = (int)size_min(%s - %s, RIGHT_%d);", takes ? r->end[low->id] : emit_extent(e, low), r->first[low->id],
+              r->t.number);
     emit_push(e)->loop = true;
-    const char *there = bind_row(e, r, takes);
-    if (!takes) {
+    const char *there = bind_row(e, r, takes || lines);
+    if (!takes && !lines) {
         emit_line(e, r->side[0].high ? "if (!(%s))" : "if (%s)", r->side[0].high ? there : not_there(e, r));
         emit_line(e, "    continue;");
     }
-    use_columns(e, r);
-    close_rows(e);
+    if (lines)
+        store_lines(e, r, there);
+    else
+        use_columns(e, r);
+    close_rows(e, r);
     const char *body = ring_close(e, r), *list = emit_parameters(e, &r->parameters, body, false);
     for (int edge = 0; edge < 2; edge++)
         calls[edge] = emit_text(e, "%s_%d<%d>(%s);", name, r->t.number, edge, list);
-    return emit_text(e, "/* %s A tile that goes past the last column has an EDGE. */\ntemplate <int EDGE>\nINLINE void %s_%d(%s)\n{\n%s}\n",
-                     takes ? "The first reduction takes a tile's sums." : "Stores what comes of a tile's sums.", name, r->t.number,
+    const char *line = emit_text(e, "right_line_%d", r->t.number), *columns = "";
+    if (emit_mentions(body, line))
+        columns = emit_text(e, "/* and which of the right side its c-th column. */\nINLINE int %s(int c)\n{\n"
+                            "    return c / 2 * 8 + (int)threadIdx.x %% 4 * 2 + c %% 2;\n}\n\n", line);
+    return emit_text(e, "%s/* %s A tile that goes past the last column has an EDGE. */\ntemplate <int EDGE>\nINLINE void %s_%d(%s)\n{\n%s}\n",
+                     columns, takes ? "The first reduction takes a tile's sums." : "Stores what comes of a tile's sums.", name, r->t.number,
                      emit_parameters(e, &r->parameters, body, true), body);
 }
 
@@ -154,7 +229,7 @@ const char *ring_finish(Emitter *e, RingStep *r, const char **call)
     emit_line(e, "if (threadIdx.x %% 4 == 0 && %s) {", there);
     emit_body(e, chosen);
     emit_line(e, "}");
-    close_rows(e);
+    close_rows(e, r);
     const char *body = ring_close(e, r);
     *call = emit_text(e, "finish_rows_%d(%s);", t->number, emit_parameters(e, &r->parameters, body, false));
     return emit_text(e, "/* The lanes of a row merge what they found, and one stores what comes of it. */\nINLINE void finish_rows_%d(%s)\n{\n%s}\n",

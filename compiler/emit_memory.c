@@ -384,6 +384,19 @@ static void emit_share(Emitter *e, const Output *output)
     emit_line(e, "    return;");
 }
 
+bool emit_stores_plainly(const Emitter *e, const Output *output)
+{
+    bool plain = !output->tensor->previous && !output->tensor->from_caller && !e->step->scatters && e->step->shares <= 1;
+    for (int a = 0; a < output->tensor->rank; a++)
+        plain &= position_is_plain(&output->positions[a]);
+    return plain;
+}
+
+void emit_store_at(Emitter *e, const Output *output, const char *pointer, const char *offset)
+{
+    store_scalar(e, output->tensor->dtype, pointer, offset, emit_bare(e, emit_term(e, output_stored(output)).text));
+}
+
 /* The value of an output, at its positions: stored, or added to what is there. */
 void emit_store(Emitter *e, const Output *output)
 {

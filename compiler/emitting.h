@@ -115,6 +115,8 @@ const char *emit_extent(Emitter *e, const Index *index);
 const char *emit_pointer(Emitter *e, const Term *read);                     /* to the element, or lane 0 of it */
 const char *emit_target(Emitter *e, const Output *output);                   /* likewise, of what is stored */
 const char *emit_stride(Emitter *e, const Tensor *tensor, const Position *positions, const Index *index);
+bool emit_stores_plainly(const Emitter *e, const Output *output);           /* at its indices, and nothing is added */
+void emit_store_at(Emitter *e, const Output *output, const char *pointer, const char *offset);    /* its value, somewhere else */
 bool emit_is_unsafe(const Emitter *e, const Term *read, int axis);   /* a position that each read has to check */
 Value emit_read(Emitter *e, const Term *term);
 /* The condition that a read is in range at those positions that have to be checked, `part` with some of their parts; "": it is. */

@@ -75,6 +75,8 @@ typedef struct Contract {
                                    * stays is in `rows` */
     const RingTile *ring;         /* on a grid: the same where tensor maps describe both operands; NULL: there is no such form */
     const Size *ring_tiles;       /* so many of these there are */
+    const Size *ring_boxes[2][2], *ring_counts[2][2];    /* [side][its high index, not its low one]: the points of a tile, and how often these
+                                   * are all */
     bool ring_panels[2];          /* of its sides: see RingSide */
     int resident;                 /* on a grid: so many blocks have registers at once */
     bool columns_along;           /* on a grid: neighbouring columns lie side by side, so that neighbouring threads copy them */
@@ -98,7 +100,8 @@ typedef struct RingSide {
 } RingSide;
 
 RingSide ring_side(const Contract *c, int side);
-const Size *ring_box(Arena *arena, const Contract *c, int side, const Index *index);    /* so many points of an index a tile has */
+const Size *ring_box(Arena *arena, const Contract *c, int side, const Index *index);    /* so many points of an index a tile has, */
+const Size *ring_count(Arena *arena, const Contract *c, int side, const Index *index);  /* and so many tiles have all, once chosen */
 const Index *ring_index(const Term *read, int axis);    /* along which it reads an axis; a tile may begin elsewhere */
 bool ring_has(const Term *read, const Index *index);
 

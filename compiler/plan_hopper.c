@@ -8,6 +8,10 @@ enum {
     LINES_LEAST = 64,             /* of both sides: for fewer, plain tiles do as well */
     DEPTH_LEAST = 32,             /* contracted points */
     LINES_UNKNOWN = 1024,
+    RING_KEEPS = 0, RING_LARGE, RING_FORCED,    /* of the target's */
+    LINES_OF_UNIT = 8,            /* of the right side, by so many more */
+    LINES_STORED = 32,            /* likewise where sums are stored, four lanes' at a time */
+    LINES_OF_PANEL = 64,
     COLUMNS_OF_PLACES = 128,      /* of a tile whose columns' places are kept: each takes two registers beside its sum */
     TILE_COST = 32                /* what a tile costs beside its columns, in columns */
 };
@@ -97,32 +101,41 @@ static bool is_mapped(const Planner *planner, Contract *c, int side)
 
 /* ---- tiles ---- */
 
-static const Size *lines(Arena *arena, const Contract *c, int side)
-{
-    return size_constant(arena, side ? c->ring->right : c->ring->left);
-}
-
-/* So many points of an index a tile has. */
 const Size *ring_box(Arena *arena, const Contract *c, int side, const Index *index)
 {
     const RingSide s = ring_side(c, side);
     if (index == c->depth.list[c->depth.count - 1])
         return size_constant(arena, RING_LINE / (int)dtype_size(c->packed));
-    if (index != s.low && index != s.high)
-        return size_constant(arena, 1);
-    if (!s.high)
-        return lines(arena, c, side);
-    const Size *low = size_op(arena, SIZE_MIN, size_extent(arena, s.low->origin), lines(arena, c, side));
-    return index == s.low ? low : size_op(arena, SIZE_DIV, lines(arena, c, side), low);
+    return index == s.low || index == s.high ? c->ring_boxes[side][index == s.high] : size_constant(arena, 1);
+}
+
+const Size *ring_count(Arena *arena, const Contract *c, int side, const Index *index)
+{
+    const RingSide s = ring_side(c, side);
+    return index == s.low || index == s.high ? c->ring_counts[side][index == s.high] : size_extent(arena, index->origin);
+}
+
+/* The boxes of both sides have names, so that kernels read them instead of dividing. */
+static void cut_side(const Planner *planner, const Step *step, Contract *c, int side)
+{
+    Arena *arena = planner->arena;
+    const RingSide s = ring_side(c, side);
+    const Index *index[] = { s.low, s.high };
+    const Size *lines = size_constant(arena, side ? c->ring->right : c->ring->left), *most = lines;
+    for (int i = 0; i < 2 && index[i]; i++) {
+        const Size *extent = size_extent(arena, index[i]->origin), *box = s.high && i == 0 ? size_op(arena, SIZE_MIN, extent, lines) : most;
+        box = c->ring_boxes[side][i] = size_named(arena, arena_format(arena, "%s_box_%d", index[i]->name, step->id + 1), box);
+        c->ring_counts[side][i] = size_named(arena, arena_format(arena, "%s_tiles_%d", index[i]->name, step->id + 1),
+                                             size_op(arena, SIZE_CEIL_DIV, extent, box));
+        most = size_op(arena, SIZE_DIV, lines, box);
+    }
 }
 
 static const Size *times_tiles(Arena *arena, const Contract *c, int side, const Size *product)
 {
     const RingSide s = ring_side(c, side);
-    for (int i = 0; i < s.own->count; i++) {
-        const Size *extent = size_extent(arena, s.own->list[i]->origin);
-        product = size_op(arena, SIZE_MUL, product, size_op(arena, SIZE_CEIL_DIV, extent, ring_box(arena, c, side, s.own->list[i])));
-    }
+    for (int i = 0; i < s.own->count; i++)
+        product = size_op(arena, SIZE_MUL, product, ring_count(arena, c, side, s.own->list[i]));
     return product;
 }
 
@@ -144,6 +157,31 @@ static double extent_of(const Planner *planner, const Index *index)
     return extent < 0 ? LINES_UNKNOWN : (double)extent;
 }
 
+/* The fewest lines of the right side are best that take no more tiles than the most do, if a tile costs something, too. */
+static int right_lines(const Planner *planner, const Contract *c, int most, bool places)
+{
+    const RingSide right = ring_side(c, 1);
+    int step = right.panels ? LINES_OF_PANEL : c->reduces ? LINES_OF_UNIT : LINES_STORED, chosen = 0;
+    double extent = extent_of(planner, right.low), best = 0;
+    most = places && most > COLUMNS_OF_PLACES ? COLUMNS_OF_PLACES : most;
+    for (int lines = LINES_LEAST; lines <= most; lines += step) {
+        double time = ceil(extent / lines) * (lines + TILE_COST);
+        if (chosen && time > best)
+            continue;
+        best = time;
+        chosen = lines;
+    }
+    return chosen;
+}
+
+/* Whether the left side's slices of a tile can stay, and meet more than one tile of the right side. */
+static bool may_keep(const Planner *planner, const Contract *c, const RingTile *tile)
+{
+    double points = planner_points(planner, &c->depth), slices = tile->kept * RING_LINE / (double)dtype_size(c->packed);
+    return c->reduces && c->depth.count == 1 && planner->hints->extents && points <= slices &&
+           planner_points(planner, ring_side(c, 0).own) > tile->left / 2.0 && !ring_side(c, 0).panels;
+}
+
 /* What a product stores that others read has to be less than the product: they run after all of it. */
 static bool may_stand_alone(const Planner *planner, const Step *step, const Contract *c)
 {
@@ -153,12 +191,25 @@ static bool may_stand_alone(const Planner *planner, const Step *step, const Cont
     return all;
 }
 
+static const RingTile *choose_tile(const Planner *planner, const Contract *c, bool places)
+{
+    const RingTile *tiles = planner->plan->target->grid->rings;
+    RingTile *chosen = ARENA_NEW(planner->arena, RingTile);
+    bool forced = planner->hints->nests == NESTS_TILED, keeps = may_keep(planner, c, &tiles[RING_KEEPS]);
+    *chosen = tiles[keeps ? RING_KEEPS : forced ? RING_FORCED : RING_LARGE];
+    if (forced)
+        return chosen;
+    chosen->right = right_lines(planner, c, chosen->right, places);
+    int left = chosen->left * RING_LINE, right = chosen->right * RING_LINE;
+    int stages = keeps ? (RING_BYTES - 2 * chosen->kept * left) / right : RING_BYTES / (left + right);
+    chosen->stages = stages < chosen->stages ? chosen->stages : stages;
+    return chosen;
+}
+
 void ring_choose(const Planner *planner, const Step *step, Contract *c)
 {
-    const RingTile *rings = planner->plan->target->grid->rings, *chosen = NULL;
     bool forced = planner->hints->nests == NESTS_TILED;
-    double best = 0;
-    if (!rings || (c->packed != DTYPE_BF16 && c->packed != DTYPE_F16) || !may_stand_alone(planner, step, c) || !is_mapped(planner, c, 0) ||
+    if (!planner->plan->target->grid->rings || (c->packed != DTYPE_BF16 && c->packed != DTYPE_F16) || !may_stand_alone(planner, step, c) || !is_mapped(planner, c, 0) ||
         !is_mapped(planner, c, 1))
         return;
     const RingSide left = ring_side(c, 0), right = ring_side(c, 1);
@@ -168,13 +219,8 @@ void ring_choose(const Planner *planner, const Step *step, Contract *c)
     bool places = false;
     for (int r = 0; r < step->root_count && c->reduces; r++)
         places |= state_needs_place(step->roots[r]);
-    for (const RingTile *tile = rings; tile->left; tile++) {
-        double time = ceil(extent_of(planner, right.low) / tile->right) * (tile->right + TILE_COST);
-        if (forced != (tile[1].left == 0) || (places && tile->right > COLUMNS_OF_PLACES) || (chosen && time >= best))
-            continue;
-        best = time;
-        chosen = tile;
-    }
-    c->ring = chosen;
+    c->ring = choose_tile(planner, c, places);
+    for (int side = 0; side < 2; side++)
+        cut_side(planner, step, c, side);
     c->ring_tiles = size_named(planner->arena, arena_format(planner->arena, "ring_tiles_%d", step->id + 1), count_tiles(planner->arena, c));
 }

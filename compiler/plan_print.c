@@ -172,8 +172,8 @@ static void dump_contract(Text *text, const Contract *c, int lanes)
     if (c->across)
         text_print(text, ", columns turned in squares with %s", c->across->name);
     if (c->ring)
-        text_print(text, "\n    or, where maps describe both operands, tiles of %d x %d in a ring of %d stages, multiplied by groups of four warps",
-                   c->ring->left, c->ring->right, c->ring->stages);
+        text_print(text, "\n    or, where maps describe both operands, tiles of %d x %d in a ring of %d stages%s, multiplied by groups of four warps",
+                   c->ring->left, c->ring->right, c->ring->stages, c->ring->kept ? ", rows kept" : "");
     if (c->parts)
         text_print(text, "\n    or tiles of %d x %d, each number in %d parts of bf16, where all numbers have them", c->parts->tile_rows,
                    c->parts->tile_vectors * lanes, c->parts->tile->parts);

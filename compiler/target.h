@@ -47,11 +47,12 @@ typedef struct FuseTile {
 
 /* What a block of three groups of warps makes of a product whose operands tensor maps describe: templates/cuda/hopper.cu. */
 typedef struct RingTile {
-    int left, right;              /* lines of both sides; 0: the end of a list */
-    int stages;                   /* so many slices of both, of RING_LINE bytes of each line, are in shared memory together */
+    int left, right;              /* lines of both sides, of the right one the most; 0: the end of a list */
+    int stages;                   /* so many slices of both, of RING_LINE bytes of each line, are in shared memory together: the least */
+    int kept;                     /* so many of the left side stay while a tile meets lines of the right side; 0: they come with those */
 } RingTile;
 
-enum { RING_LINE = 128, MAP_AXES_MAX = 5 };
+enum { RING_LINE = 128, MAP_AXES_MAX = 5, RING_BYTES = 226 << 10 };     /* of slices, which leaves some for barriers */
 enum { RING_THREADS = 384 };
 
 /* Many threads at once instead of vectors: each has numbers of its own, and a block of them works as one worker. */
@@ -64,7 +65,7 @@ typedef struct Grid {
     int shared_bytes;             /* of a block, that it has without asking */
     const BlockTile *tiles, *matrices;    /* of products; the last one is for tests */
     const FuseTile *fuse_tiles, *fuse_matrices;    /* of two behind each other, likewise */
-    const RingTile *rings;        /* likewise; NULL: it has no such tensor cores */
+    const RingTile *rings;        /* likewise; first one that keeps slices; NULL: it has no such tensor cores */
 } Grid;
 
 typedef struct Target {

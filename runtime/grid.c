@@ -76,10 +76,12 @@ static bool make_map(const EmittedUnit *unit, const GridMap *map, const SizeValu
                                                     steps, 0, SWIZZLE_128, PROMOTION_256, 0);
 }
 
-/* Whether both operands have maps; then they are in the frame. */
+/* Whether both operands have maps, and all that has to stay has room; then they are in the frame. */
 static bool make_maps(const EmittedUnit *unit, const GridRing *ring, const SizeValues *values, uint64_t *frame, const GridMachine *machine)
 {
     _Alignas(64) uint64_t made[2][16];
+    if (ring->points && size_evaluate(ring->points, values) > ring->most)
+        return false;
     for (int side = 0; side < 2; side++)
         if (!machine->encode || !make_map(unit, &ring->maps[side], values, frame, made[side], machine))
             return false;

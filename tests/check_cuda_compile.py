@@ -40,7 +40,7 @@ RING_INSTRUCTIONS = [("tiles_copied", r"cp\.async\.bulk\.tensor"), ("barriers_wa
 REGISTERS = 65536    # of a multiprocessor
 RING_THREADS = 384
 # The ways of these functions for arguments of 2^16 and more keep numbers in memory.
-OWN_MEMORY = {"trigonometry": 32, "polar": 40}
+OWN_MEMORY = {"trigonometry": 32, "polar": 40, "hyperbolic": 40}
 
 
 def options_of(name):

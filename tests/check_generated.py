@@ -72,7 +72,7 @@ KERNELS = {
     "gaussian": ("(id - jd)^2 -> ij | exp(-0.5 * _) | * jv -> iv", []), "cumulative_maximum": ("ij | cummax j", []),
     "largest": ("ij:f64 | topk(3) j", []), "ranked_columns": ("A[s,j] | topk(3) s & argtopk(3) s", []), "embedding": ("E[t[i]:i64,h], W[h,v] -> [i,v]", []),
     "masked_argmax": ("ij | where(@j < len[i]:i64, _, -inf) | argmax j", []), "window": ("x[2*i+r], k[r] -> [i]", []),
-    "polar": ("exp(z[i]:c64) * abs(z[i]:c64)", []), "chain": ("a = i,j; b = a[i,j] | exp; b[i,j] | sum i | _ + 1", []),
+    "polar": ("exp(z[i]:c64) * abs(z[i]:c64)", []), "hyperbolic": ("sinh(z[i]:c128) * tanh(z[i]:c128)", []), "chain": ("a = i,j; b = a[i,j] | exp; b[i,j] | sum i | _ + 1", []),
     "static": ("ij,jk->ik", ["--static", "j=64"]), "budget": ("ij | softmax j", ["--memory", "64K"]),
     "chosen": ("where(s[] > 2, x[d]:f64 + y[d]:f64, x[d] * 2) -> [d]", []),
     "product_in_parts": ("ik,kj->ij", ["--precision", "bf16x3", "--target", "amx"]),

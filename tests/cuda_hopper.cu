@@ -1,11 +1,16 @@
-/* The template of products on Hopper's tensor cores as it stands, in tests/cuda_emulator.h: its sample with sizes around the edges of
- * tiles and slices; or another file in its place, as TEMPLATE. Says what is wrong, and ends with 1 then. */
+/* The template of products on Hopper's tensor cores as it stands, in tests/cuda_emulator.h: its sample, or with SAMPLE_KEPT the one
+ * that keeps the left side's slices, with sizes around the edges of tiles and slices; or another file in its place, as TEMPLATE. Says what is wrong, and ends with 1 then. */
 #ifndef TEMPLATE
 #define TEMPLATE "../templates/cuda/hopper.cu"
 #endif
 #include TEMPLATE
 
-enum { LINES = 270, POINTS = 208, LINE_ALIGNMENT = 8 };
+enum { LINES = 600, POINTS = 208, LINE_ALIGNMENT = 8 };
+#ifdef SAMPLE_KEPT
+enum { POINTS_MOST = KEPT_N * SLICE_N };
+#else
+enum { POINTS_MOST = POINTS };
+#endif
 
 static bf16u A[LINES * POINTS], B[LINES * POINTS];
 static float out[LINES];
@@ -49,7 +54,7 @@ static bool check(int64_t rows, int64_t columns, int64_t depth, unsigned grid)
 int main()
 {
     static const int64_t sizes[][3] = { { 1, 1, 1 }, { 128, 64, 64 }, { 127, 63, 63 }, { 129, 65, 65 }, { 270, 130, 200 }, { 40, 200, 208 },
-                                        { 200, 33, 16 }, { 130, 129, 128 } };
+                                        { 200, 33, 16 }, { 130, 129, 128 }, { 600, 70, 100 }, { 600, 33, 60 } };
     int wrong = 0;
     for (int turn = 0; turn < 6; turn++) {
         for (int i = 0; i < LINES * POINTS; i++) {    /* all sums are below 0 in every other turn */
@@ -57,7 +62,7 @@ int main()
             B[i] = to_bf16_f32((float)(i % 997 * 104729 % 19 - (turn % 2 ? 19 : 9)));
         }
         for (const int64_t *size : sizes)
-            if (!check(size[0], size[1], size[2], 1 + (unsigned)turn % 3)) {
+            if (!check(size[0], size[1], size_min(size[2], POINTS_MOST), 1 + (unsigned)turn % 3)) {
                 printf("a product of %d x %d x %d\n", (int)size[0], (int)size[1], (int)size[2]);
                 wrong = 1;
             }

@@ -10,7 +10,7 @@
 
 namespace emulated {
 
-enum { BARRIERS_MAX = 32, LOADS_MAX = 64, PRODUCTS_MAX = 64, GROUPS_MAX = THREADS_MAX / GROUP_THREADS, SUMS_MAX = 128, ROWS = 64, POINTS = 16, PANEL = 64,
+enum { BARRIERS_MAX = 32, LOADS_MAX = 64, PRODUCTS_MAX = 64, GROUPS_MAX = THREADS_MAX / GROUP_THREADS, SUMS_MAX = 128, SUMS_OPEN = 2, ROWS = 64, POINTS = 16, PANEL = 64,
        REGISTERS = 65536, PLACES_OF_CHUNKS = 8 };
 
 typedef float (*NumberOf)(uint16_t);
@@ -34,16 +34,22 @@ struct Load {
 
 struct Product {
     uint64_t left, right;
-    int columns, adds, group;
+    int columns, adds, group, which;    /* of its thread's sums */
     NumberOf number;
     bool panels[2], done;         /* whether a side's lines lie side by side */
 };
 
-/* A thread's products: what was begun since the last commit; its sums as they will be. */
+/* A thread's sums that products are added to, and as they will be. */
+struct Sums {
+    float *at, made[SUMS_MAX];
+    int columns, open;            /* products that are not waited for yet */
+};
+
+/* A thread's products: what was begun since the last commit. */
 struct Own {
     Product begun[PRODUCTS_MAX];
-    int begun_count, open;        /* of all that are not waited for yet */
-    float *sums, made[SUMS_MAX];
+    int begun_count;
+    Sums sums[SUMS_OPEN];
     bool fenced;
 };
 
@@ -80,7 +86,9 @@ UNWATCHED static void hopper_begins(unsigned block)
         h->groups[g].registers = each;
     }
     for (unsigned t = 0; t < block_size; t++) {
-        h->own[t].begun_count = h->own[t].open = 0;
+        h->own[t].begun_count = 0;
+        for (int i = 0; i < SUMS_OPEN; i++)
+            h->own[t].sums[i].open = 0;
         h->own[t].fenced = false;
     }
 }
@@ -321,7 +329,7 @@ UNWATCHED static void make_product(Hopper *h, unsigned first, Product *p)
     for (int r = 0; r < ROWS; r++)
         for (int c = 0; c < p->columns; c++) {
             unsigned thread = first + (unsigned)(r / 16 * 32 + r % 8 * 4 + c % 8 / 2);
-            float *sum = &h->own[thread].made[c / 8 * 4 + r % 16 / 8 * 2 + c % 2], all = p->adds ? *sum : 0;
+            float *sum = &h->own[thread].sums[p->which].made[c / 8 * 4 + r % 16 / 8 * 2 + c % 2], all = p->adds ? *sum : 0;
             for (int k = 0; k < POINTS; k++)
                 all += left[r][k] * right[c][k];
             *sum = all;
@@ -333,16 +341,25 @@ UNWATCHED static void begin_product(float *sums, int columns, uint64_t left, uin
                                     bool right_panels)
 {
     Own *own = &hopper()->own[current->thread];
+    int which = 0;
     if (!own->fenced)
         fail("multiplies without a fence");
-    if (own->begun_count == PRODUCTS_MAX || (own->open && own->sums != sums))
+    for (int i = SUMS_OPEN - 1; i >= 0; i--)
+        if (!own->sums[i].open)
+            which = i;
+    for (int i = 0; i < SUMS_OPEN; i++)
+        if (own->sums[i].open && own->sums[i].at == sums)
+            which = i;
+    Sums *all = &own->sums[which];
+    if (own->begun_count == PRODUCTS_MAX || (all->open && (all->at != sums || all->columns != columns)))
         fail("multiplies too much at once, or for other sums");
-    if (!own->open++) {
-        own->sums = sums;
-        memcpy(own->made, sums, sizeof *sums * (size_t)columns / 2);
+    if (!all->open++) {
+        all->at = sums;
+        all->columns = columns;
+        memcpy(all->made, sums, sizeof *sums * (size_t)columns / 2);
     }
     memset(sums, SHARED_POISON, sizeof *sums * (size_t)columns / 2);
-    own->begun[own->begun_count++] = { left, right, columns, adds != 0, 0, number, { left_panels, right_panels }, false };
+    own->begun[own->begun_count++] = { left, right, columns, adds != 0, 0, which, number, { left_panels, right_panels }, false };
 }
 
 UNWATCHED static void commit_products(Hopper *h, Group *group, unsigned first)
@@ -352,7 +369,7 @@ UNWATCHED static void commit_products(Hopper *h, Group *group, unsigned first)
         bool same = h->own[t].begun_count == own->begun_count;
         for (int i = 0; same && i < own->begun_count; i++) {
             const Product *a = &own->begun[i], *b = &h->own[t].begun[i];
-            same = a->left == b->left && a->right == b->right && a->adds == b->adds && a->columns == b->columns;
+            same = a->left == b->left && a->right == b->right && a->adds == b->adds && a->columns == b->columns && a->which == b->which;
         }
         if (!same)
             fail("begins other products than thread %u of its group", t);
@@ -377,7 +394,7 @@ UNWATCHED static void commit_products(Hopper *h, Group *group, unsigned first)
 /* All but the last some groups of products; where none is open then, threads have their sums. */
 UNWATCHED static void wait_products(Hopper *h, Group *group, unsigned first, int open)
 {
-    int kept = 0, ended = 0, columns = 0;
+    int kept = 0, ended[SUMS_OPEN] = { 0 };
     for (int i = 0; i < group->count; i++) {
         Product *p = &group->products[i];
         if (p->group >= group->committed - open) {
@@ -386,16 +403,16 @@ UNWATCHED static void wait_products(Hopper *h, Group *group, unsigned first, int
         }
         if (!p->done)
             make_product(h, first, p);
-        columns = p->columns;
-        ended++;
+        ended[p->which]++;
     }
     group->count = kept;
-    for (unsigned t = first; t < first + GROUP_THREADS && ended; t++) {
-        Own *own = &h->own[t];
-        own->open -= ended;
-        if (!own->open)
-            memcpy(own->sums, own->made, sizeof *own->made * (size_t)columns / 2);
-    }
+    for (unsigned t = first; t < first + GROUP_THREADS; t++)
+        for (int i = 0; i < SUMS_OPEN; i++) {
+            Sums *sums = &h->own[t].sums[i];
+            sums->open -= ended[i];
+            if (ended[i] && !sums->open)
+                memcpy(sums->at, sums->made, sizeof *sums->made * (size_t)sums->columns / 2);
+        }
 }
 
 /* ---- what a group does together ---- */
@@ -452,8 +469,9 @@ UNWATCHED static void hopper_ends(unsigned block)
     if (h->load_count)
         fail("ends before a tile is copied");
     for (unsigned t = 0; t < block_size; t++)
-        if (h->own[t].open)
-            fail("ends before thread %u's products are made", t);
+        for (int i = 0; i < SUMS_OPEN; i++)
+            if (h->own[t].sums[i].open)
+                fail("ends before thread %u's products are made", t);
 }
 
 } // namespace emulated
@@ -499,17 +517,19 @@ template <int OPEN> UNWATCHED static void wgmma_wait()
 
 #define wgmma_settle(sum) ((void)(sum))
 
-#define WGMMA(name, type, columns)                                                                                             \
-    template <int LEFT_PANELS, int RIGHT_PANELS> UNWATCHED static void name(float *sums, uint64_t left, uint64_t right, int adds) \
+#define WGMMA(type, columns)                                                                                                   \
+    template <int LEFT_PANELS, int RIGHT_PANELS>                                                                               \
+    UNWATCHED static void wgmma_##type##_##columns(float *sums, uint64_t left, uint64_t right, int adds)                       \
     {                                                                                                                          \
         emulated::begin_product(sums, columns, left, right, adds, emulated::number_of_##type, LEFT_PANELS, RIGHT_PANELS);      \
     }
-WGMMA(wgmma_bf16_64, bf16, 64)
-WGMMA(wgmma_bf16_128, bf16, 128)
-WGMMA(wgmma_bf16_256, bf16, 256)
-WGMMA(wgmma_f16_64, f16, 64)
-WGMMA(wgmma_f16_128, f16, 128)
-WGMMA(wgmma_f16_256, f16, 256)
+#define WIDTHS(type)                                                                                                           \
+    WGMMA(type, 64) WGMMA(type, 72) WGMMA(type, 80) WGMMA(type, 88) WGMMA(type, 96) WGMMA(type, 104) WGMMA(type, 112)           \
+    WGMMA(type, 120) WGMMA(type, 128) WGMMA(type, 136) WGMMA(type, 144) WGMMA(type, 152) WGMMA(type, 160) WGMMA(type, 168)      \
+    WGMMA(type, 176) WGMMA(type, 184) WGMMA(type, 192) WGMMA(type, 200) WGMMA(type, 208) WGMMA(type, 216) WGMMA(type, 224)      \
+    WGMMA(type, 232) WGMMA(type, 240) WGMMA(type, 248) WGMMA(type, 256)
+WIDTHS(bf16)
+WIDTHS(f16)
 
 #define __trap() abort()
 

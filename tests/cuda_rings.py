@@ -56,7 +56,7 @@ RINGS = [PRODUCT, LARGEST, MAXSIM, LENGTHS, CAUSAL, BATCH, BEST, SEVERAL, OUTER,
 TEMPLATE_FAULTS = [
     ('tiles are not waited for', r's/barrier_wait\(&ring->full[^;]*;//'),
     ('tiles come in the place of what is multiplied', r's/barrier_wait\(&ring->empty[^;]*;//'),
-    ('the phase that was', r's/turn->phase \^ 1\)/turn->phase)/'),
+    ('the phase that was', r's/turn->phase \^ 1\)/turn->phase)/g'),
     ('the phases never change', r's/turn->phase \^= [^;]*;//'),
     ('more bytes are expected than come', r's/\+ RIGHT_N\) \* SLICE_N/+ RIGHT_N + 8) * SLICE_N/'),
     ('fewer are', r's/\(LEFT_N \+ RIGHT_N\) \* SLICE_N/RIGHT_N * SLICE_N/'),
@@ -72,25 +72,36 @@ TEMPLATE_FAULTS = [
     ('threads do not, either', r's/(barriers_ready\(\);\n *\}\n *)__syncthreads\(\);/\1/'),
     ('more registers than there are', r's/registers_fewer<40>/registers_fewer<104>/'),
     ('points in another order than those of the other side', r's/right \+ 2 \* points/right + 2 * (points ^ 1)/'),
-    ('lines as they would be without a swizzle', r's/left \+ 2 \* points/left + 8 * points/'),
+    ('lines as they would be without a swizzle', r's/high \+ 2 \* points/high + 8 * points/'),
     ('the sums before are added', r's/slice \+ points > 0/1/'),
     ('only the last slice counts', r's/slice \+ points > 0/points > 0/'),
     ('both groups multiply the same lines', r's/GROUP - 1\) \* 64/GROUP - 1) * 0/'),
-    ('half of the points are left out', r's/slice \* SLICE_N/slice \/ 2 * SLICE_N/'),
+    ('half of the points are left out', r's/slice \* SLICE_N/slice \/ 2 * SLICE_N/g'),
     ('columns that are not there are taken', r's/if \(EDGE && [^;]*;//'),
     ('an edge is not seen', r's/j_first \+ RIGHT_N <= tile/j_first <= tile/'),
     ('lanes of a row do not merge', r's/int apart = 2;/int apart = 1;/'),
     ('lanes have each other\'s columns', r's/threadIdx.x % 4 \* 2/threadIdx.x % 2 * 2/'),
-    ('rows 8 apart are one', r's/r \* 8 \+ \(int\)threadIdx/r * 0 + (int)threadIdx/'),
+    ('rows 8 apart are one', r's/r % 2 \* 8 \+ \(int\)threadIdx/r % 2 * 0 + (int)threadIdx/'),
     ('blocks do not agree which tiles they make', r's/number \+= gridDim.x/number += 1/'),
+]
+
+# The same where it keeps the left side's slices.
+KEPT_FAULTS = [
+    ('the left side is not waited for', r's/barrier_wait\(&ring->left_full[^;]*;//'),
+    ('it comes in the place of what is multiplied', r's/barrier_wait\(&ring->left_empty[^;]*;//'),
+    ('nobody gives it back', r's/barrier_arrive\(&ring->left_empty[^;]*;/;/'),
+    ('both tiles have one place', r's/turn->stage \* KEPT_N/0/g'),
+    ('more bytes of it are expected than come', r's/sizeof\(partu\) \* \(int\)slices/sizeof(partu) * KEPT_N/'),
+    ('the rows of a group are twice the same', r's/512 \* high/0 * high/'),
+    ('they are taken for the others', r's/TALL_N \+ r \/ 2/TALL_N + 1 - r \/ 2/'),
 ]
 
 # The same in what the emitter writes, with an expression that shows it.
 RING_FAULTS = [
-    ('bytes are expected of lines that no box has', MAXSIM, r's/\(int\)\(token_box \* head_box\) \+ RIGHT_1/LEFT_1 + RIGHT_1/'),
+    ('bytes are expected of lines that no box has', MAXSIM, r's/\(int\)\(token_box_1 \* head_box_1\)/LEFT_1/'),
     ('lengths are not looked at', LENGTHS, r's/size_min\(extent_column, limit\)/extent_column/g'),
-    ('lines past the box are stored', MAXSIM, r's/place < [a-z_0-9]* \* [a-z_0-9]* && //'),
-    ('tiles meet in another order', OUTER, r's/side % high, right = side \/ high/side \/ right_tiles, right = side % high/'),
+    ('lines past the box are stored', MAXSIM, r's/place < \(int\)[a-z_0-9]* \* \(int\)[a-z_0-9]* && //'),
+    ('a short band is taken for a long one', OUTER, r's/size_min\(left_tiles - left, 16\)/16/'),
     ('the indices of a slice are in another order', SEVERAL, r's/some = rest;/some = 0;/'),
     ('columns at the edge are stored', ADDED, r's/if \(EDGE && [^;]*;//'),
     ('documents begin where the first does', PACKED, r's/tile.n_shift = [^;]*;/tile.n_shift = 0;/'),

@@ -139,3 +139,81 @@ INLINE void insert_rank(int most, T *list, int64_t *places, int64_t ranks, int64
     *filled += *filled < ranks;
 }
 //}
+
+/* Four lanes that have two columns each of every 8, as tensor cores leave their sums. */
+
+//{ turn_quads
+/* Of four words that each of four neighbouring lanes has, a lane gets those of its own number, in the lanes' order. */
+template <class T>
+INLINE void turn_quads(T words[4])
+{
+    UNROLL
+    for (int apart = 1; apart < 4; apart *= 2) {
+        const int upper = (int)threadIdx.x & apart;
+        UNROLL
+        for (int n = 0; n < 4; n++) {
+            if (n & apart)
+                continue;
+            const T other = __shfl_xor_sync(0xFFFFFFFF, upper ? words[n] : words[n | apart], apart);
+            words[n] = upper ? other : words[n];
+            words[n | apart] = upper ? words[n | apart] : other;
+        }
+    }
+}
+//}
+
+//{ store_line_2
+/* Stores what a row's lanes have of 32 columns, numbers of 2 bytes, so many elements apart; a lane now 8 that are neighbours, of
+ * which some may not be there. */
+template <class T>
+INLINE void store_line_2(T *to, int64_t stride, const T numbers[8], int count)
+{
+    typedef struct __align__(16) Line {
+        uint32_t words[4];
+    } Line;
+    Line line;
+    UNROLL
+    for (int n = 0; n < 4; n++)
+        line.words[n] = (uint32_t)(uint16_t)numbers[2 * n] | (uint32_t)(uint16_t)numbers[2 * n + 1] << 16;
+    turn_quads(line.words);
+    if (count >= 8 && stride == 1 && (uint64_t)to % sizeof line == 0) {
+        *(Line *)to = line;
+        return;
+    }
+    UNROLL
+    for (int n = 0; n < 8; n++)
+        if (n < count)
+            to[n * stride] = (T)(line.words[n / 2] >> n % 2 * 16);
+}
+//}
+
+//{ store_line_4
+/* The same of numbers of 4 bytes. */
+template <class T>
+INLINE void store_line_4(T *to, int64_t stride, const T numbers[8], int count)
+{
+    typedef struct __align__(16) Line {
+        T numbers[4];
+    } Line;
+    Line even, odd, lines[2];
+    UNROLL
+    for (int n = 0; n < 4; n++) {
+        even.numbers[n] = numbers[2 * n];
+        odd.numbers[n] = numbers[2 * n + 1];
+    }
+    turn_quads(even.numbers);
+    turn_quads(odd.numbers);
+    UNROLL
+    for (int n = 0; n < 8; n++)
+        lines[n / 4].numbers[n % 4] = n % 2 ? odd.numbers[n / 2] : even.numbers[n / 2];
+    if (count >= 8 && stride == 1 && (uint64_t)to % sizeof(Line) == 0) {
+        ((Line *)to)[0] = lines[0];
+        ((Line *)to)[1] = lines[1];
+        return;
+    }
+    UNROLL
+    for (int n = 0; n < 8; n++)
+        if (n < count)
+            to[n * stride] = lines[n / 4].numbers[n % 4];
+}
+//}

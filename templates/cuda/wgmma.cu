@@ -3,7 +3,8 @@
  *
  * Each instruction adds the products of 64 lines of the left matrix and some of the right one, of 16 contracted points each. Of the
  * sums a warp has 16 rows, and a lane in two rows, 8 apart, two of each 8 columns: with row = lane / 4 and column = lane % 4 * 2
- * the sums 4 * n + 2 * r + c are those at (row + 8 * r, 8 * n + column + c). */
+ * the sums 4 * n + 2 * r + c are those at (row + 8 * r, 8 * n + column + c). The instruction itself, whose text is another for each
+ * number of lines, is written by compiler/emit_wgmma.c. */
 #include "../types.c"
 
 //{ matrix_of
@@ -72,145 +73,6 @@ INLINE void wgmma_settle(float *sum)
 #endif
 //}
 
-//{ SUMS_8
-#define SUMS_8(at) "+f"(sums[at]), "+f"(sums[at + 1]), "+f"(sums[at + 2]), "+f"(sums[at + 3]), \
-                   "+f"(sums[at + 4]), "+f"(sums[at + 5]), "+f"(sums[at + 6]), "+f"(sums[at + 7])
-//}
-
-//{ wgmma_bf16_64
-#ifndef EINC_MODEL
-/* Begins to add products of 64 by 64 lines to the sums; without `adds`, in their place. */
-template <int LEFT_PANELS, int RIGHT_PANELS>
-INLINE void wgmma_bf16_64(float sums[32], uint64_t left, uint64_t right, int adds)
-{
-    asm volatile("{\n"
-                 ".reg .pred adds;\n"
-                 "setp.ne.b32 adds, %34, 0;\n"
-                 "wgmma.mma_async.sync.aligned.m64n64k16.f32.bf16.bf16 {"
-                 "%0, %1, %2, %3, %4, %5, %6, %7, %8, %9, %10, %11, %12, %13, %14, %15, "
-                 "%16, %17, %18, %19, %20, %21, %22, %23, %24, %25, %26, %27, %28, %29, %30, %31}, "
-                 "%32, %33, adds, 1, 1, %35, %36;\n"
-                 "}"
-                 : SUMS_8(0), SUMS_8(8), SUMS_8(16), SUMS_8(24)
-                 : "l"(left), "l"(right), "r"(adds), "n"(LEFT_PANELS), "n"(RIGHT_PANELS));
-}
-#endif
-//}
-
-//{ wgmma_bf16_128
-#ifndef EINC_MODEL
-/* Begins to add products of 64 by 128 lines to the sums; without `adds`, in their place. */
-template <int LEFT_PANELS, int RIGHT_PANELS>
-INLINE void wgmma_bf16_128(float sums[64], uint64_t left, uint64_t right, int adds)
-{
-    asm volatile("{\n"
-                 ".reg .pred adds;\n"
-                 "setp.ne.b32 adds, %66, 0;\n"
-                 "wgmma.mma_async.sync.aligned.m64n128k16.f32.bf16.bf16 {"
-                 "%0, %1, %2, %3, %4, %5, %6, %7, %8, %9, %10, %11, %12, %13, %14, %15, "
-                 "%16, %17, %18, %19, %20, %21, %22, %23, %24, %25, %26, %27, %28, %29, %30, %31, "
-                 "%32, %33, %34, %35, %36, %37, %38, %39, %40, %41, %42, %43, %44, %45, %46, %47, "
-                 "%48, %49, %50, %51, %52, %53, %54, %55, %56, %57, %58, %59, %60, %61, %62, %63}, "
-                 "%64, %65, adds, 1, 1, %67, %68;\n"
-                 "}"
-                 : SUMS_8(0), SUMS_8(8), SUMS_8(16), SUMS_8(24), SUMS_8(32), SUMS_8(40), SUMS_8(48), SUMS_8(56)
-                 : "l"(left), "l"(right), "r"(adds), "n"(LEFT_PANELS), "n"(RIGHT_PANELS));
-}
-#endif
-//}
-
-//{ wgmma_bf16_256
-#ifndef EINC_MODEL
-/* Begins to add products of 64 by 256 lines to the sums; without `adds`, in their place. */
-template <int LEFT_PANELS, int RIGHT_PANELS>
-INLINE void wgmma_bf16_256(float sums[128], uint64_t left, uint64_t right, int adds)
-{
-    asm volatile("{\n"
-                 ".reg .pred adds;\n"
-                 "setp.ne.b32 adds, %130, 0;\n"
-                 "wgmma.mma_async.sync.aligned.m64n256k16.f32.bf16.bf16 {"
-                 "%0, %1, %2, %3, %4, %5, %6, %7, %8, %9, %10, %11, %12, %13, %14, %15, "
-                 "%16, %17, %18, %19, %20, %21, %22, %23, %24, %25, %26, %27, %28, %29, %30, %31, "
-                 "%32, %33, %34, %35, %36, %37, %38, %39, %40, %41, %42, %43, %44, %45, %46, %47, "
-                 "%48, %49, %50, %51, %52, %53, %54, %55, %56, %57, %58, %59, %60, %61, %62, %63, "
-                 "%64, %65, %66, %67, %68, %69, %70, %71, %72, %73, %74, %75, %76, %77, %78, %79, "
-                 "%80, %81, %82, %83, %84, %85, %86, %87, %88, %89, %90, %91, %92, %93, %94, %95, "
-                 "%96, %97, %98, %99, %100, %101, %102, %103, %104, %105, %106, %107, %108, %109, %110, %111, "
-                 "%112, %113, %114, %115, %116, %117, %118, %119, %120, %121, %122, %123, %124, %125, %126, %127}, "
-                 "%128, %129, adds, 1, 1, %131, %132;\n"
-                 "}"
-                 : SUMS_8(0), SUMS_8(8), SUMS_8(16), SUMS_8(24), SUMS_8(32), SUMS_8(40), SUMS_8(48), SUMS_8(56),
-                   SUMS_8(64), SUMS_8(72), SUMS_8(80), SUMS_8(88), SUMS_8(96), SUMS_8(104), SUMS_8(112), SUMS_8(120)
-                 : "l"(left), "l"(right), "r"(adds), "n"(LEFT_PANELS), "n"(RIGHT_PANELS));
-}
-#endif
-//}
-
-//{ wgmma_f16_64
-#ifndef EINC_MODEL
-/* Begins to add products of 64 by 64 lines to the sums; without `adds`, in their place. */
-template <int LEFT_PANELS, int RIGHT_PANELS>
-INLINE void wgmma_f16_64(float sums[32], uint64_t left, uint64_t right, int adds)
-{
-    asm volatile("{\n"
-                 ".reg .pred adds;\n"
-                 "setp.ne.b32 adds, %34, 0;\n"
-                 "wgmma.mma_async.sync.aligned.m64n64k16.f32.f16.f16 {"
-                 "%0, %1, %2, %3, %4, %5, %6, %7, %8, %9, %10, %11, %12, %13, %14, %15, "
-                 "%16, %17, %18, %19, %20, %21, %22, %23, %24, %25, %26, %27, %28, %29, %30, %31}, "
-                 "%32, %33, adds, 1, 1, %35, %36;\n"
-                 "}"
-                 : SUMS_8(0), SUMS_8(8), SUMS_8(16), SUMS_8(24)
-                 : "l"(left), "l"(right), "r"(adds), "n"(LEFT_PANELS), "n"(RIGHT_PANELS));
-}
-#endif
-//}
-
-//{ wgmma_f16_128
-#ifndef EINC_MODEL
-/* Begins to add products of 64 by 128 lines to the sums; without `adds`, in their place. */
-template <int LEFT_PANELS, int RIGHT_PANELS>
-INLINE void wgmma_f16_128(float sums[64], uint64_t left, uint64_t right, int adds)
-{
-    asm volatile("{\n"
-                 ".reg .pred adds;\n"
-                 "setp.ne.b32 adds, %66, 0;\n"
-                 "wgmma.mma_async.sync.aligned.m64n128k16.f32.f16.f16 {"
-                 "%0, %1, %2, %3, %4, %5, %6, %7, %8, %9, %10, %11, %12, %13, %14, %15, "
-                 "%16, %17, %18, %19, %20, %21, %22, %23, %24, %25, %26, %27, %28, %29, %30, %31, "
-                 "%32, %33, %34, %35, %36, %37, %38, %39, %40, %41, %42, %43, %44, %45, %46, %47, "
-                 "%48, %49, %50, %51, %52, %53, %54, %55, %56, %57, %58, %59, %60, %61, %62, %63}, "
-                 "%64, %65, adds, 1, 1, %67, %68;\n"
-                 "}"
-                 : SUMS_8(0), SUMS_8(8), SUMS_8(16), SUMS_8(24), SUMS_8(32), SUMS_8(40), SUMS_8(48), SUMS_8(56)
-                 : "l"(left), "l"(right), "r"(adds), "n"(LEFT_PANELS), "n"(RIGHT_PANELS));
-}
-#endif
-//}
-
-//{ wgmma_f16_256
-#ifndef EINC_MODEL
-/* Begins to add products of 64 by 256 lines to the sums; without `adds`, in their place. */
-template <int LEFT_PANELS, int RIGHT_PANELS>
-INLINE void wgmma_f16_256(float sums[128], uint64_t left, uint64_t right, int adds)
-{
-    asm volatile("{\n"
-                 ".reg .pred adds;\n"
-                 "setp.ne.b32 adds, %130, 0;\n"
-                 "wgmma.mma_async.sync.aligned.m64n256k16.f32.f16.f16 {"
-                 "%0, %1, %2, %3, %4, %5, %6, %7, %8, %9, %10, %11, %12, %13, %14, %15, "
-                 "%16, %17, %18, %19, %20, %21, %22, %23, %24, %25, %26, %27, %28, %29, %30, %31, "
-                 "%32, %33, %34, %35, %36, %37, %38, %39, %40, %41, %42, %43, %44, %45, %46, %47, "
-                 "%48, %49, %50, %51, %52, %53, %54, %55, %56, %57, %58, %59, %60, %61, %62, %63, "
-                 "%64, %65, %66, %67, %68, %69, %70, %71, %72, %73, %74, %75, %76, %77, %78, %79, "
-                 "%80, %81, %82, %83, %84, %85, %86, %87, %88, %89, %90, %91, %92, %93, %94, %95, "
-                 "%96, %97, %98, %99, %100, %101, %102, %103, %104, %105, %106, %107, %108, %109, %110, %111, "
-                 "%112, %113, %114, %115, %116, %117, %118, %119, %120, %121, %122, %123, %124, %125, %126, %127}, "
-                 "%128, %129, adds, 1, 1, %131, %132;\n"
-                 "}"
-                 : SUMS_8(0), SUMS_8(8), SUMS_8(16), SUMS_8(24), SUMS_8(32), SUMS_8(40), SUMS_8(48), SUMS_8(56),
-                   SUMS_8(64), SUMS_8(72), SUMS_8(80), SUMS_8(88), SUMS_8(96), SUMS_8(104), SUMS_8(112), SUMS_8(120)
-                 : "l"(left), "l"(right), "r"(adds), "n"(LEFT_PANELS), "n"(RIGHT_PANELS));
-}
-#endif
+//{ SUMS_4
+#define SUMS_4(at) "+f"(sums[at]), "+f"(sums[at + 1]), "+f"(sums[at + 2]), "+f"(sums[at + 3])
 //}

@@ -7,7 +7,7 @@
  *   step 1: store tmp1[i,j,m] = max[n](sum[k](Q[i,j,k] * D[m,n,k]))
  *     tiles of 128 x 64: rows n, columns i j, contracted k, 32 at a time in shared memory, 8 x 8 sums of a thread,
  *             on tensor cores
- *     or, where maps describe both operands, tiles of 128 x 256 in a ring of 4 stages,
+ *     or, where maps describe both operands, tiles of 256 x 128 in a ring of 6 stages, rows kept,
  *             multiplied by groups of four warps
  *     loops i m j, 32 lanes along j
  * launch 2: block of i: tile_2_1 = min(ceil(16 / tile_2_2), i), block of m: tile_2_2 = min(16, m)
@@ -408,33 +408,7 @@ INLINE void wgmma_settle(float *sum)
 }
 #endif
 
-#define SUMS_8(at) "+f"(sums[at]), "+f"(sums[at + 1]), "+f"(sums[at + 2]), "+f"(sums[at + 3]), \
-                   "+f"(sums[at + 4]), "+f"(sums[at + 5]), "+f"(sums[at + 6]), "+f"(sums[at + 7])
-
-#ifndef EINC_MODEL
-/* Begins to add products of 64 by 256 lines to the sums; without `adds`, in their place. */
-template <int LEFT_PANELS, int RIGHT_PANELS>
-INLINE void wgmma_bf16_256(float sums[128], uint64_t left, uint64_t right, int adds)
-{
-    asm volatile("{\n"
-                 ".reg .pred adds;\n"
-                 "setp.ne.b32 adds, %130, 0;\n"
-                 "wgmma.mma_async.sync.aligned.m64n256k16.f32.bf16.bf16 {"
-                 "%0, %1, %2, %3, %4, %5, %6, %7, %8, %9, %10, %11, %12, %13, %14, %15, "
-                 "%16, %17, %18, %19, %20, %21, %22, %23, %24, %25, %26, %27, %28, %29, %30, %31, "
-                 "%32, %33, %34, %35, %36, %37, %38, %39, %40, %41, %42, %43, %44, %45, %46, %47, "
-                 "%48, %49, %50, %51, %52, %53, %54, %55, %56, %57, %58, %59, %60, %61, %62, %63, "
-                 "%64, %65, %66, %67, %68, %69, %70, %71, %72, %73, %74, %75, %76, %77, %78, %79, "
-                 "%80, %81, %82, %83, %84, %85, %86, %87, %88, %89, %90, %91, %92, %93, %94, %95, "
-                 "%96, %97, %98, %99, %100, %101, %102, %103, %104, %105, %106, %107, %108, %109, %110, %111, "
-                 "%112, %113, %114, %115, %116, %117, %118, %119, %120, %121, %122, %123, %124, %125, %126, %127}, "
-                 "%128, %129, adds, 1, 1, %131, %132;\n"
-                 "}"
-                 : SUMS_8(0), SUMS_8(8), SUMS_8(16), SUMS_8(24), SUMS_8(32), SUMS_8(40), SUMS_8(48), SUMS_8(56),
-                   SUMS_8(64), SUMS_8(72), SUMS_8(80), SUMS_8(88), SUMS_8(96), SUMS_8(104), SUMS_8(112), SUMS_8(120)
-                 : "l"(left), "l"(right), "r"(adds), "n"(LEFT_PANELS), "n"(RIGHT_PANELS));
-}
-#endif
+#define SUMS_4(at) "+f"(sums[at]), "+f"(sums[at + 1]), "+f"(sums[at + 2]), "+f"(sums[at + 3])
 
 /* An axis of a tensor map: its points, how far apart they are in elements, and how many of them a tile has. */
 typedef struct MapAxis {
@@ -525,6 +499,10 @@ typedef struct Frame {
     int64_t tile_2_2;
     int64_t tile_2_1;
     int64_t units_2;
+    int64_t j_box_1;
+    int64_t i_box_1;
+    int64_t i_tiles_1;
+    int64_t j_tiles_1;
     int64_t ring_tiles_1;
     int64_t grain_1, tasks_1;
     int64_t grain_2, tasks_2;
@@ -544,7 +522,7 @@ __shared__ __align__(16) char block_memory[39440];
 enum { GROUP = 4 * WARP, GROUPS = 3, RING_THREADS = GROUPS * GROUP };
 
 #ifdef EINC_MODEL
-__shared__ __align__(1024) char ring_memory[197632];
+__shared__ __align__(1024) char ring_memory[230400];
 #else
 extern __shared__ __align__(1024) char ring_memory[];
 #endif
@@ -855,14 +833,40 @@ extern "C" __global__ void __launch_bounds__(THREADS,
     }
 }
 
+#ifndef EINC_MODEL
+/* Begins to add products of 64 by 128 lines to the sums; without `adds`, in their place. */
+template <int LEFT_PANELS, int RIGHT_PANELS>
+INLINE void wgmma_bf16_128(float sums[64], uint64_t left, uint64_t right, int adds)
+{
+    asm volatile("{\n"
+                 ".reg .pred adds;\n"
+                 "setp.ne.b32 adds, %66, 0;\n"
+                 "wgmma.mma_async.sync.aligned.m64n128k16.f32.bf16.bf16 {"
+                 "%0, %1, %2, %3, %4, %5, %6, %7, %8, %9, %10, %11, %12, %13, %14, %15, "
+                 "%16, %17, %18, %19, %20, %21, %22, %23, %24, %25, %26, %27, %28, %29, %30, %31, "
+                 "%32, %33, %34, %35, %36, %37, %38, %39, %40, %41, %42, %43, %44, %45, %46, %47, "
+                 "%48, %49, %50, %51, %52, %53, %54, %55, %56, %57, %58, %59, %60, %61, %62, %63}, "
+                 "%64, %65, adds, 1, 1, %67, %68;\n"
+                 "}"
+                 : SUMS_4(0), SUMS_4(4), SUMS_4(8), SUMS_4(12),
+                   SUMS_4(16), SUMS_4(20), SUMS_4(24), SUMS_4(28),
+                   SUMS_4(32), SUMS_4(36), SUMS_4(40), SUMS_4(44),
+                   SUMS_4(48), SUMS_4(52), SUMS_4(56), SUMS_4(60)
+                 : "l"(left), "l"(right), "r"(adds), "n"(LEFT_PANELS), "n"(RIGHT_PANELS));
+}
+#endif
+
 /* tmp1[i,j,m] = max[n](sum[k](Q[i,j,k] * D[m,n,k])) */
-enum { LEFT_1 = 128, RIGHT_1 = 256, SLICE_1 = 64, RING_STAGES_1 = 4, SUMS_1 = RIGHT_1 / 2 };
+enum { LEFT_1 = 256, RIGHT_1 = 128, SLICE_1 = 64, TALL_1 = LEFT_1 / 128, SUMS_1 = RIGHT_1 / 2 };
+enum { RING_STAGES_1 = 6, KEPT_1 = 2, LEFT_STAGES_1 = 2 * KEPT_1 };
+typedef float Sums_1[SUMS_1];
 
 /* What the block has in shared memory: slices of both operands, 128 bytes of contracted points of each line; or, of a side whose lines
  * lie side by side, panels: SLICE points with 128 bytes of lines each, in the place of as many lines. */
 typedef struct __align__(1024) Ring_1 {
-    bf16u left[RING_STAGES_1][LEFT_1][SLICE_1], right[RING_STAGES_1][RIGHT_1][SLICE_1];
+    bf16u left[LEFT_STAGES_1][LEFT_1][SLICE_1], right[RING_STAGES_1][RIGHT_1][SLICE_1];
     Barrier full[RING_STAGES_1], empty[RING_STAGES_1];
+    Barrier left_full[2], left_empty[2];
 } Ring_1;
 
 INLINE void begin_ring_1(Ring_1 *ring)
@@ -871,6 +875,10 @@ INLINE void begin_ring_1(Ring_1 *ring)
         for (int stage = 0; stage < RING_STAGES_1; stage++) {
             barrier_init(&ring->full[stage], 1);
             barrier_init(&ring->empty[stage], (GROUPS - 1) * GROUP / WARP);
+        }
+        for (int kept = 0; kept < 2; kept++) {
+            barrier_init(&ring->left_full[kept], 1);
+            barrier_init(&ring->left_empty[kept], (GROUPS - 1) * GROUP / WARP);
         }
         barriers_ready();
     }
@@ -883,71 +891,99 @@ INLINE void next_stage_1(Turn *turn)
     turn->phase ^= turn->stage == 0;
 }
 
-/* Which line of the left side is a thread's r-th row, and which of the right side its c-th column. */
+/* Which line of the left side is a thread's r-th row, */
 INLINE int left_line_1(int r)
 {
-    return ((int)threadIdx.x - GROUP) / WARP * 16 + r * 8 + (int)threadIdx.x % WARP / 4;
-}
-
-INLINE int right_line_1(int c)
-{
-    return c / 2 * 8 + (int)threadIdx.x % 4 * 2 + c % 2;
+    const int warp = ((int)threadIdx.x - GROUP) / WARP;
+    return (warp / 4 * TALL_1 + r / 2) * 64 + warp % 4 * 16 + r % 2 * 8 + (int)threadIdx.x % WARP / 4;
 }
 
 /* Where a tile is: the first points that it has, and what it goes over. */
 typedef struct Tile_1 {
-    int64_t j_box, i_box, j_first, i_first, m, n_from, n_to;
+    int64_t j_first, i_first, m, n_from, n_to;
 } Tile_1;
 
 INLINE Tile_1 find_tile_1(const Frame *f, int64_t number)
 {
-    const int64_t extent_i = f->extent_i, extent_j = f->extent_j;
-    const int64_t extent_n = f->extent_n;
+    const int64_t extent_n = f->extent_n, j_box_1 = f->j_box_1;
+    const int64_t i_box_1 = f->i_box_1, i_tiles_1 = f->i_tiles_1;
+    const int64_t j_tiles_1 = f->j_tiles_1;
     Tile_1 tile;
     int64_t rest = number;
-    const int64_t j_box = tile.j_box = size_min(extent_j, LEFT_1);
-    const int64_t i_box = tile.i_box = LEFT_1 / j_box;
-    const int64_t j_first = tile.j_first = take_index(&rest, size_ceil_div(extent_j, j_box)) * j_box;
-    const int64_t i_first = tile.i_first = take_index(&rest, size_ceil_div(extent_i, i_box)) * i_box;
+    const int64_t j_first = tile.j_first = take_index(&rest, j_tiles_1) * j_box_1;
+    const int64_t i_first = tile.i_first = take_index(&rest, i_tiles_1) * i_box_1;
     const int64_t m = tile.m = rest;
     tile.n_from = 0;
     tile.n_to = extent_n;
     return tile;
 }
 
-/* Asks for the slices of both sides, one after the other. */
-INLINE void bring_1(const Frame *f, Ring_1 *ring, const Tile_1 &tile, int64_t n_first, int64_t slices, Turn *turn)
+/* Asks for all slices of a tile's left side. */
+INLINE void bring_left_1(const Frame *f, Ring_1 *ring, const Tile_1 &tile, int64_t slices, Turn *turn)
 {
-    const int64_t j_box = tile.j_box;
-    const int64_t i_box = tile.i_box;
+    const int64_t j_box_1 = f->j_box_1, i_box_1 = f->i_box_1;
     const int64_t j_first = tile.j_first;
     const int64_t i_first = tile.i_first;
+    const int bytes = (int)(j_box_1 * i_box_1) * SLICE_1 * (int)sizeof(bf16u) * (int)slices;
+    Barrier *full = &ring->left_full[turn->stage];
+    barrier_wait(&ring->left_empty[turn->stage], turn->phase ^ 1);
+    barrier_expect(full, bytes);
+    for (int64_t slice = 0; slice < slices; slice++) {
+        const int64_t point = slice * SLICE_1;
+        load_tile_3(ring->left[turn->stage * KEPT_1 + slice], &f->left_1, full, point, j_first, i_first);
+    }
+    turn->stage ^= 1;
+    turn->phase ^= turn->stage == 0;
+}
+
+/* These slices, from one on; */
+INLINE int wait_left_1(Ring_1 *ring, const Turn *turn)
+{
+    barrier_wait(&ring->left_full[turn->stage], turn->phase);
+    return turn->stage * KEPT_1;
+}
+
+/* and nobody multiplies these any more. */
+INLINE void give_left_1(Ring_1 *ring, Turn *turn)
+{
+    if (threadIdx.x % WARP == 0)
+        barrier_arrive(&ring->left_empty[turn->stage]);
+    turn->stage ^= 1;
+    turn->phase ^= turn->stage == 0;
+}
+
+/* Asks for the slices of a tile, one after the other. */
+INLINE void bring_1(const Frame *f, Ring_1 *ring, const Tile_1 &tile, int64_t n_first, int64_t slices, Turn *turn)
+{
     const int64_t m = tile.m;
-    const int bytes = ((int)(j_box * i_box) + RIGHT_1) * SLICE_1 * (int)sizeof(bf16u);
+    const int bytes = RIGHT_1 * SLICE_1 * (int)sizeof(bf16u);
     for (int64_t slice = 0; slice < slices; slice++, next_stage_1(turn)) {
         const int stage = turn->stage;
         Barrier *full = &ring->full[stage];
         barrier_wait(&ring->empty[stage], turn->phase ^ 1);
         barrier_expect(full, bytes);
         const int64_t point = slice * SLICE_1;
-        load_tile_3(ring->left[stage], &f->left_1, full, point, j_first, i_first);
         load_tile_3(ring->right[stage], &f->right_1, full, point, n_first, m);
     }
 }
 
 /* The sums of the slices that are brought. While one is multiplied, the one before it is given back. */
-INLINE void multiply_slices_1(Ring_1 *ring, int64_t slices, float sums[SUMS_1], Turn *turn)
+INLINE void multiply_slices_1(Ring_1 *ring, int kept, int64_t slices, Sums_1 sums[TALL_1], Turn *turn)
 {
-    const int first = ((int)threadIdx.x / GROUP - 1) * 64, lane = (int)threadIdx.x % WARP;
+    const int first = ((int)threadIdx.x / GROUP - 1) * 64 * TALL_1, lane = (int)threadIdx.x % WARP;
     int before = 0;
     for (int64_t slice = 0; slice < slices; slice++, next_stage_1(turn)) {
         const int stage = turn->stage;
         barrier_wait(&ring->full[stage], turn->phase);
-        const uint64_t left = matrix_of(ring->left[stage][first]), right = matrix_of(ring->right[stage][0]);
+        const uint64_t left = matrix_of(ring->left[kept + slice][first]), right = matrix_of(ring->right[stage][0]);
         wgmma_fence();
         UNROLL
-        for (int points = 0; points < SLICE_1 / 16; points++)
-            wgmma_bf16_256<0, 0>(sums, left + 2 * points, right + 2 * points, slice + points > 0);
+        for (int high = 0; high < TALL_1; high++) {
+            UNROLL
+            for (int points = 0; points < SLICE_1 / 16; points++)
+                wgmma_bf16_128<0, 0>(sums[high], left + 512 * high + 2 * points, right + 2 * points, slice + points
+                        > 0);
+        }
         wgmma_commit();
         wgmma_wait<1>();
         if (slice > 0 && lane == 0)
@@ -956,25 +992,31 @@ INLINE void multiply_slices_1(Ring_1 *ring, int64_t slices, float sums[SUMS_1], 
     }
     wgmma_wait<0>();
     UNROLL
-    for (int at = 0; at < SUMS_1; at++)
-        wgmma_settle(&sums[at]);
+    for (int at = 0; at < TALL_1 * SUMS_1; at++)
+        wgmma_settle(&sums[at / SUMS_1][at % SUMS_1]);
     if (lane == 0)
         barrier_arrive(&ring->empty[before]);
 }
 
+/* and which of the right side its c-th column. */
+INLINE int right_line_1(int c)
+{
+    return c / 2 * 8 + (int)threadIdx.x % 4 * 2 + c % 2;
+}
+
 /* The first reduction takes a tile's sums. A tile that goes past the last column has an EDGE. */
 template <int EDGE>
-INLINE void take_sums_1(const Tile_1 &tile, int64_t n_first, const float *sums, float *largest_1)
+INLINE void take_sums_1(const Tile_1 &tile, int64_t n_first, const Sums_1 *sums, float *largest_1)
 {
     const int64_t n_to = tile.n_to;
+    const int columns = (int)size_min(n_to - n_first, RIGHT_1);
     UNROLL
-    for (int r = 0; r < 2; r++) {
+    for (int r = 0; r < 2 * TALL_1; r++) {
         UNROLL
         for (int c = 0; c < RIGHT_1 / 4; c++) {
-            const int64_t n = n_first + right_line_1(c);
-            if (EDGE && n >= n_to)
-                break;
-            largest_1[r] = max_f32(largest_1[r], sums[c / 2 * 4 + r * 2 + c % 2]);
+            if (EDGE && right_line_1(c) >= columns)
+                continue;
+            largest_1[r] = max_f32(largest_1[r], sums[r / 2][c / 2 * 4 + r % 2 * 2 + c % 2]);
         }
     }
 }
@@ -983,24 +1025,23 @@ INLINE void take_sums_1(const Tile_1 &tile, int64_t n_first, const float *sums, 
 INLINE void finish_rows_1(const Frame *f, const Tile_1 &tile, float *largest_1)
 {
     const int64_t extent_i = f->extent_i, extent_j = f->extent_j;
-    const int64_t row_tmp1 = f->row_tmp1;
+    const int64_t row_tmp1 = f->row_tmp1, j_box_1 = f->j_box_1;
+    const int64_t i_box_1 = f->i_box_1;
     f32u *tmp1 = (f32u *)f->workspace;
     const int64_t tmp1_0 = extent_j, tmp1_2 = row_tmp1;
     const int64_t m = tile.m;
     const int64_t i_first = tile.i_first;
     const int64_t j_first = tile.j_first;
-    const int64_t i_box = tile.i_box;
-    const int64_t j_box = tile.j_box;
     UNROLL
-    for (int r = 0; r < 2; r++) {
+    for (int r = 0; r < 2 * TALL_1; r++) {
         for (int apart = 2; apart > 0; apart /= 2) {
             const float later_largest = later_f32(largest_1[r], apart);
             largest_1[r] = max_f32(largest_1[r], later_largest);
         }
         const int place = left_line_1(r);
-        const int64_t j = j_first + place % j_box;
-        const int64_t i = i_first + place / j_box;
-        if (threadIdx.x % 4 == 0 && place < j_box * i_box && j < extent_j && i < extent_i) {
+        const int64_t j = j_first + place % (int)j_box_1;
+        const int64_t i = i_first + place / (int)j_box_1;
+        if (threadIdx.x % 4 == 0 && place < (int)j_box_1 * (int)i_box_1 && j < extent_j && i < extent_i) {
             tmp1[i * tmp1_0 + j + m * tmp1_2] = largest_1[r];
         }
     }
@@ -1012,9 +1053,10 @@ INLINE void bring_tiles_1(const Frame *f, Ring_1 *ring)
     const int64_t extent_k = f->extent_k, ring_tiles_1 = f->ring_tiles_1;
     const int64_t slices = size_ceil_div(extent_k, SLICE_1);
     const int64_t tiles = ring_tiles_1;
-    Turn turn = { 0, 0 };
+    Turn turn = { 0, 0 }, left_turn = { 0, 0 };
     for (int64_t number = blockIdx.x; number < tiles; number += gridDim.x) {
         const Tile_1 tile = find_tile_1(f, number);
+        bring_left_1(f, ring, tile, slices, &left_turn);
         for (int64_t n_first = tile.n_from; n_first < tile.n_to; n_first += RIGHT_1) {
             bring_1(f, ring, tile, n_first, slices, &turn);
         }
@@ -1027,18 +1069,22 @@ INLINE void multiply_tiles_1(const Frame *f, Ring_1 *ring)
     const int64_t extent_k = f->extent_k, ring_tiles_1 = f->ring_tiles_1;
     const int64_t slices = size_ceil_div(extent_k, SLICE_1);
     const int64_t tiles = ring_tiles_1;
-    Turn turn = { 0, 0 };
+    Turn turn = { 0, 0 }, left_turn = { 0, 0 };
     for (int64_t number = blockIdx.x; number < tiles; number += gridDim.x) {
         const Tile_1 tile = find_tile_1(f, number);
-        float largest_1[2] = { -INFINITY, -INFINITY };
+        const int kept = wait_left_1(ring, &left_turn);
+        float largest_1[2 * TALL_1];
+        for (int r = 0; r < 2 * TALL_1; r++)
+            largest_1[r] = -INFINITY;
         for (int64_t n_first = tile.n_from; n_first < tile.n_to; n_first += RIGHT_1) {
-            float sums[SUMS_1];
-            multiply_slices_1(ring, slices, sums, &turn);
+            Sums_1 sums[TALL_1];
+            multiply_slices_1(ring, kept, slices, sums, &turn);
             if (n_first + RIGHT_1 <= tile.n_to)
                 take_sums_1<0>(tile, n_first, sums, largest_1);
             else
                 take_sums_1<1>(tile, n_first, sums, largest_1);
         }
+        give_left_1(ring, &left_turn);
         finish_rows_1(f, tile, largest_1);
     }
 }
@@ -1146,14 +1192,15 @@ static int map_step_1(Frame *f)
 {
     const int64_t extent_i = f->extent_i, extent_j = f->extent_j;
     const int64_t extent_k = f->extent_k, extent_m = f->extent_m;
-    const int64_t extent_n = f->extent_n, Q_0 = f->in.Q.stride[0];
+    const int64_t extent_n = f->extent_n, j_box_1 = f->j_box_1;
+    const int64_t i_box_1 = f->i_box_1, Q_0 = f->in.Q.stride[0];
     const int64_t Q_1 = f->in.Q.stride[1], Q_2 = f->in.Q.stride[2];
     const int64_t D_0 = f->in.D.stride[0], D_1 = f->in.D.stride[1];
     const int64_t D_2 = f->in.D.stride[2];
-    const MapAxis left[] = { { extent_k, Q_2, 64 }, { extent_j, Q_1, size_min(extent_j, 128) }, { extent_i, Q_0,
-            size_div(128, size_min(extent_j, 128)) } };
-    const MapAxis right[] = { { extent_k, D_2, 64 }, { extent_n, D_1, 256 }, { extent_m, D_0, 1 } };
-    return has_rings() && make_map(&f->left_1, MAP_BF16, f->in.Q.data, left, (int)(sizeof left / sizeof *left)) &&
+    const MapAxis left[] = { { extent_k, Q_2, 64 }, { extent_j, Q_1, j_box_1 }, { extent_i, Q_0, i_box_1 } };
+    const MapAxis right[] = { { extent_k, D_2, 64 }, { extent_n, D_1, 128 }, { extent_m, D_0, 1 } };
+    return has_rings() && extent_k <= 128 && make_map(&f->left_1, MAP_BF16, f->in.Q.data, left,
+            (int)(sizeof left / sizeof *left)) &&
            make_map(&f->right_1, MAP_BF16, f->in.D.data, right, (int)(sizeof right / sizeof *right));
 }
 
@@ -1187,8 +1234,11 @@ static int prepare(Frame *f, const narrow_maxsim_args *args, int workers)
     const int64_t tile_2_2 = f->tile_2_2 = size_min(16, extent_m);
     const int64_t tile_2_1 = f->tile_2_1 = size_min(size_ceil_div(16, tile_2_2), extent_i);
     f->units_2 = size_mul(size_ceil_div(extent_i, tile_2_1), size_ceil_div(extent_m, tile_2_2));
-    f->ring_tiles_1 = size_mul(size_mul(extent_m, size_ceil_div(extent_i, size_div(128, size_min(extent_j, 128)))),
-            size_ceil_div(extent_j, size_min(extent_j, 128)));
+    const int64_t j_box_1 = f->j_box_1 = size_min(extent_j, 256);
+    const int64_t i_box_1 = f->i_box_1 = size_div(256, j_box_1);
+    const int64_t i_tiles_1 = f->i_tiles_1 = size_ceil_div(extent_i, i_box_1);
+    const int64_t j_tiles_1 = f->j_tiles_1 = size_ceil_div(extent_j, j_box_1);
+    f->ring_tiles_1 = size_mul(size_mul(extent_m, i_tiles_1), j_tiles_1);
     f->grain_1 = size_max(size_ceil_div(f->units_1, 2147483647), 1);
     f->tasks_1 = size_ceil_div(f->units_1, f->grain_1);
     f->grain_2 = size_max(size_ceil_div(f->units_2, 2147483647), 1);
@@ -1233,7 +1283,7 @@ int narrow_maxsim(const narrow_maxsim_args *args, void *workspace, size_t bytes,
         return BAD_ARGUMENT;
     const int64_t ring_tiles_1 = f->ring_tiles_1;
     const int is_mapped_1 = map_step_1(f);
-    if (is_mapped_1 && launch_ring(narrow_maxsim_ring_1, f, ring_tiles_1, RING_THREADS, 197632, (cudaStream_t)stream))
+    if (is_mapped_1 && launch_ring(narrow_maxsim_ring_1, f, ring_tiles_1, RING_THREADS, 230400, (cudaStream_t)stream))
         return BAD_MACHINE;
     if (!is_mapped_1 && launch(narrow_maxsim_launch_1, f, f->tasks_1, workers, (cudaStream_t)stream))
         return BAD_MACHINE;
