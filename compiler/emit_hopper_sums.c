@@ -3,7 +3,7 @@
 
 /* A row's indices: a tile has some points of one, or of two, its last lines perhaps nobody's. Where `clamps`, these are taken for
  * others. The condition that a row is there. */
-static const char *bind_row(Emitter *e, const RingStep *r, bool clamps)
+const char *ring_bind_row(Emitter *e, const RingStep *r, bool clamps)
 {
     const RingSide *s = &r->side[0];
     const Index *index[] = { s->low, s->high };
@@ -22,6 +22,36 @@ static const char *bind_row(Emitter *e, const RingStep *r, bool clamps)
     if (s->high)
         there = emit_text(e, "place < %s * %s && %s", r->box[s->low->id], r->box[s->high->id], there);
     return there;
+}
+
+const char *ring_row_there(Emitter *e, const RingStep *r)
+{
+    const RingSide *s = &r->side[0];
+    const Index *index[] = { s->low, s->high };
+    const char *place = emit_text(e, "left_line_%d(r)", r->t.number), *there = "";
+    for (int i = 0; i < 2 && index[i]; i++) {
+        const char *part = !s->high ? place : emit_text(e, "%s %c %s", place, i ? '/' : '%', r->box[s->low->id]);
+        there = emit_text(e, "%s%s%s + %s < %s", there, i ? " && " : "", r->first[index[i]->id], part, emit_extent(e, index[i]));
+    }
+    return s->high ? emit_text(e, "%s < %s * %s && %s", place, r->box[s->low->id], r->box[s->high->id], there) : there;
+}
+
+static const char *column_at(Emitter *e, const RingStep *r)
+{
+    return emit_text(e, "%s + right_line_%d(c)", r->first[r->side[1].low->id], r->t.number);
+}
+
+void ring_bind_column(Emitter *e, const RingStep *r, bool clamps)
+{
+    const Index *low = r->side[1].low;
+    const char *name = r->t.names[low->id], *at = column_at(e, r);
+    emit_line(e, "const int64_t %s = %s;", name, clamps ? emit_text(e, "size_min(%s, %s - 1)", at, emit_extent(e, low)) : at);
+    emit_bind(e, low, name);
+}
+
+const char *ring_column_past(Emitter *e, const RingStep *r)
+{
+    return emit_text(e, "%s >= %s", column_at(e, r), r->end[r->side[1].low->id]);
 }
 
 /* The same of rows of one index, the other way round. */
@@ -90,7 +120,7 @@ const char *ring_use(Emitter *e, RingStep *r, const char *calls[2])
     ring_open(e, r);
     ring_bind_others(e, r);
     emit_push(e)->loop = true;
-    const char *there = bind_row(e, r, takes);
+    const char *there = ring_bind_row(e, r, takes);
     if (!takes) {
         emit_line(e, r->side[0].high ? "if (!(%s))" : "if (%s)", r->side[0].high ? there : not_there(e, r));
         emit_line(e, "    continue;");
@@ -143,7 +173,7 @@ const char *ring_finish(Emitter *e, RingStep *r, const char **call)
             names[k][i] = emit_text(e, "%s[r]", block_state(e, k, &components[i]));
         merge_lanes(e, r, k, names[k]);
     }
-    const char *there = bind_row(e, r, false);
+    const char *there = ring_bind_row(e, r, false);
     Scope *chosen = emit_push(e);
     chosen->branch = true;
     for (int k = 0; k < t->first_count; k++)

@@ -49,6 +49,9 @@ typedef struct FuseTile {
 typedef struct RingTile {
     int left, right;              /* lines of both sides; 0: the end of a list */
     int stages;                   /* so many slices of both, of RING_LINE bytes of each line, are in shared memory together */
+    /* Of two products one behind the other, templates/cuda/hopper_fuse.cu: contracted points of the first, all of which it has, and
+     * columns of the second, at most. A stage has all points, or all values, of RIGHT lines. Else 0. */
+    int depth, values;
 } RingTile;
 
 enum { RING_LINE = 128, MAP_AXES_MAX = 5 };
@@ -64,6 +67,7 @@ typedef struct Grid {
     int shared_bytes;             /* of a block, that it has without asking */
     const BlockTile *tiles, *matrices;    /* of products; the last one is for tests */
     const FuseTile *fuse_tiles, *fuse_matrices;    /* of two behind each other, likewise */
+    const RingTile *fuse_rings;   /* the same in a ring; NULL: there are none */
     const RingTile *rings;        /* likewise; NULL: it has no such tensor cores */
 } Grid;
 

@@ -323,6 +323,7 @@ def main():
         good &= check_template(folder, 'cuda_fuse.cu')
         good &= check_template(folder, 'cuda_fuse.cu', '-DSAMPLE_NARROW')
         good &= check_template(folder, 'cuda_hopper.cu', '-Wno-psabi')
+        good &= check_template(folder, 'cuda_hopper_fuse.cu', '-Wno-psabi')
     if options.only in ('', 'faults'):
         good &= check_faults(runner, folder, options)
         good &= check_template_faults(folder)

@@ -6,7 +6,7 @@ import check_products
 
 # Sizes around the edges of tiles and slices.
 check_products.FEW.update({'line': [1, 40, 127, 128, 130, 257], 'column': [1, 65, 128, 129, 150], 'point': [1, 8, 64, 72, 130, 200],
-                           'token': [1, 5, 32, 100, 130], 'some': [1, 2, 3], 'pair': [1, 2, 3], 'head': [1, 2, 9]})
+                           'value': [1, 8, 40, 64, 72], 'token': [1, 5, 32, 100, 130], 'some': [1, 2, 3], 'pair': [1, 2, 3], 'head': [1, 2, 9]})
 
 
 
@@ -50,7 +50,21 @@ ACROSS = ('A[line,point], B[point,column] -> [line,column] | max column', 'A=lin
 DOWN = ('A[some,point,line], B[some,column,point] -> [some,line,column]', 'A=some,point,line:b B=some,column,point:b')
 ADDED = ('C[line,column]:f32 += A[line,point], B[column,point]', 'A=line,point:b B=column,point:b')
 
-RINGS = [PRODUCT, LARGEST, MAXSIM, LENGTHS, CAUSAL, BATCH, BEST, SEVERAL, OUTER, ADDED, PACKED, PANELS, ACROSS, DOWN]
+# Two behind each other, where what is multiplied last is rounded.
+FLASH = ('Q[some,line,point], K[some,column,point] -> [some,line,column] | _ / 8 | softmax column | bf16 | _ * V[some,column,value] -> [some,line,value]',
+         'Q=some,line,point:b K=some,column,point:b V=some,column,value:b')
+MASKED = ('Q[line,point], K[column,point] -> [line,column] | where(@column <= @line, _ / 8, -inf) | softmax column | f16 | _ * V[column,value] -> [line,value]',
+          'Q=line,point:h K=column,point:h V=column,value:h')
+GROUPED = ('Q[some,head,line,point], K[some,column,point] -> [some,head,line,column] | where(@column < len[some], _, -inf) | softmax column | '
+           'bf16 | _ * V[some,column,value] -> [some,head,line,value]',
+           'Q=some,head,line,point:h K=some,column,point:h len=some:column V=some,column,value:b')
+BIASED = ('Q[line,head,point], K[column,point] -> [line,head,column] | _ + bias[line,column] | softmax column | bf16 | _ * V[column,value] -> [head,line,value]',
+          'Q=line,head,point:b K=column,point:b bias=line,column V=column,value:b')
+POWERS = ('Q[line,point], K[column,point] -> [line,column] | exp(_ / 16) | bf16 | _ * V[column,value] -> [line,value]',
+          'Q=line,point:b K=column,point:b V=column,value:b')
+FLASHES = [FLASH, MASKED, GROUPED, BIASED, POWERS]
+
+RINGS = [*FLASHES, PRODUCT, LARGEST, MAXSIM, LENGTHS, CAUSAL, BATCH, BEST, SEVERAL, OUTER, ADDED, PACKED, PANELS, ACROSS, DOWN]
 
 # What is wrong in templates/cuda/hopper.cu, as its sample shows, and how.
 TEMPLATE_FAULTS = [
