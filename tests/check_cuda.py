@@ -279,18 +279,19 @@ def check_template(folder, name, *options):
 
 
 def check_template_faults(folder):
-    """Each is planted in the skeleton of products in a ring."""
+    """Each is planted in a skeleton of products in a ring."""
     missed, templates = 0, os.path.join(HERE, '..', 'templates', 'cuda')
-    spoilt = os.path.join(folder, 'hopper.cu')
-    for what, script in TEMPLATE_FAULTS:
+    planted = [(skeleton, test, *fault) for skeleton, test, faults in TEMPLATE_FAULTS for fault in faults]
+    for skeleton, test, what, script in planted:
+        spoilt, whole = os.path.join(folder, skeleton), os.path.join(templates, skeleton)
         with open(spoilt, 'w') as file:
-            subprocess.run(['sed', '-zE', script, os.path.join(templates, 'hopper.cu')], stdout=file, check=True)
-        done = run_template(folder, 'cuda_hopper.cu', '-w', '-I' + templates, '-DTEMPLATE="%s"' % spoilt)
-        same = open(spoilt).read() == open(os.path.join(templates, 'hopper.cu')).read()
+            subprocess.run(['sed', '-zE', script, whole], stdout=file, check=True)
+        done = run_template(folder, test, '-w', '-I' + templates, '-DTEMPLATE="%s"' % spoilt)
+        same = open(spoilt).read() == open(whole).read()
         if same or done.returncode == 0 or 'error:' in done.stderr:
             missed += 1
             print('not noticed%s: %s %s' % (', as nothing changes' if same else '', what, done.stderr))
-    print('%d faults planted in a template, %d not noticed' % (len(TEMPLATE_FAULTS), missed), flush=True)
+    print('%d faults planted in templates, %d not noticed' % (len(planted), missed), flush=True)
     return missed == 0
 
 

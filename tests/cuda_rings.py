@@ -67,7 +67,7 @@ FLASHES = [FLASH, MASKED, GROUPED, BIASED, POWERS]
 RINGS = [*FLASHES, PRODUCT, LARGEST, MAXSIM, LENGTHS, CAUSAL, BATCH, BEST, SEVERAL, OUTER, ADDED, PACKED, PANELS, ACROSS, DOWN]
 
 # What is wrong in templates/cuda/hopper.cu, as its sample shows, and how.
-TEMPLATE_FAULTS = [
+RING_TEMPLATE_FAULTS = [
     ('tiles are not waited for', r's/barrier_wait\(&ring->full[^;]*;//'),
     ('tiles come in the place of what is multiplied', r's/barrier_wait\(&ring->empty[^;]*;//'),
     ('the phase that was', r's/turn->phase \^ 1\)/turn->phase)/'),
@@ -99,6 +99,35 @@ TEMPLATE_FAULTS = [
     ('blocks do not agree which tiles they make', r's/number \+= gridDim.x/number += 1/'),
 ]
 
+# The same in templates/cuda/hopper_fuse.cu.
+FUSE_FAULTS = [
+    ('slices are not waited for', r's/barrier_wait\(&ring->full[^;]*;//g'),
+    ('nor those of the left side', r's/barrier_wait\(&ring->left_full[^;]*;//'),
+    ('slices come in the place of what is multiplied', r's/barrier_wait\(&ring->empty[^;]*;//g'),
+    ('the left side is changed before it is multiplied', r's/barrier_wait\(&ring->left_empty[^;]*;//'),
+    ('its phases never change', r's/, phase \^= 1//g'),
+    ('nobody gives the left side back', r's/barrier_arrive\(&ring->left_empty\)/(void)0/'),
+    ('more bytes are expected than come', r's/RIGHT_N \* VALUES_N \* /RIGHT_N * (VALUES_N + 8) * /'),
+    ('sums are taken before they are there', r's/end_sums_N<1>/end_sums_N<2>/'),
+    ('products are changed before they are there', r's/wgmma_wait<0>\(\);//'),
+    ('a stage is given back for another one', r's/(begin_products_N\(ring, factors, products, turn\);\n *end_sums_N<1>\(ring, sums, )stage/\1turn.stage/'),
+    ('values come in another order', r's/column - RIGHT_N, &turn/column, \&turn/'),
+    ('the last values do not come', r's/column \+ RIGHT_N >= to/column > to/'),
+    ('products begin without a fence', r's/wgmma_fence\(\);//g'),
+    ('points of another slice', r's/matrix_of\(ring->left\[slice\]/matrix_of(ring->left[0]/'),
+    ('panels have as many points as slices have', r's/RIGHT_N \* SLICE_N \* \(int\)sizeof\(partu\)\)/SLICE_N * 64)/'),
+    ('factors of other columns', r's/factors \+ 4 \* points/factors + 4 * (points ^ 1)/'),
+    ('values of other columns', r's/right \+ 128 \* points/right + 128 * (points ^ 1)/'),
+    ('factors are of one number each', r's/sums\[2 \* at \+ 1\]/sums[2 * at]/'),
+    ('both groups have the same rows', r's/GROUP - 1\) \* 64/GROUP - 1) * 0/'),
+    ('columns that are not there count', r's/\(EDGE && [^)]*\)[^)]*\)/(0)/'),
+    ('sums are those before, too', r's/slice \+ points > 0/1/'),
+    ('more registers than there are', r's/registers_fewer<24>/registers_fewer<40>/'),
+]
+
+# Each skeleton of a ring: its file, that of its test, and its faults.
+TEMPLATE_FAULTS = [('hopper.cu', 'cuda_hopper.cu', RING_TEMPLATE_FAULTS), ('hopper_fuse.cu', 'cuda_hopper_fuse.cu', FUSE_FAULTS)]
+
 # The same in what the emitter writes, with an expression that shows it.
 RING_FAULTS = [
     ('bytes are expected of lines that no box has', MAXSIM, r's/\(int\)\(token_box \* head_box\) \+ RIGHT_1/LEFT_1 + RIGHT_1/'),
@@ -114,5 +143,15 @@ RING_FAULTS = [
     ('points of panels as those of lines', PANELS, r's/right \+ 128 \* points/right + 2 * points/'),
     ('panels are multiplied as lines are', ACROSS, r's/wgmma_f16_128<0, 1>/wgmma_f16_128<0, 0>/'),
     ('all panels have the first one\'s lines', DOWN, r's/line_first \+ panel \* SLICE_1/line_first/'),
+    ('an earlier maximum is forgotten', FLASH, r's/const float before = [^;]*;/const float before = largest_2[r] + 0.5f;/'),
+    ('products are of the maximum that was', FLASH, r's/products\[at\] \*= factor/products[at] *= 0.9f + 0 * factor/'),
+    ('the factor of the other row', FLASH, r's/factor\[at \/ 2 % 2\]/factor[1 - at \/ 2 % 2]/'),
+    ('sums of powers are of the maximum that was', FLASH, r's/sum_4\[r\] \*= factor\[r\];//'),
+    ('columns past the edge are in the sums', FLASH, r's/EDGE && [^?]*\?[^:]*: //'),
+    ('a row of nothing but -inf is NaN', GROUPED, r's/largest_([0-9]*)\[r\] == -INFINITY \? 0.0f : //g'),
+    ('lanes of a row do not agree', BIASED, r's/apart < 4; apart/apart < 2; apart/g'),
+    ('values past the last are stored', GROUPED, r's/ \|\| value >= extent_value//'),
+    ('rows past the last are stored', FLASH, r's/left_line_5\(r\) < extent_line/left_line_5(r) < extent_line + 1/'),
+    ('values of the first batch', FLASH, r's/(load_tile_.\(ring->stages[^;]*values_5[^;]*), some\)/\1, 0)/'),
     ('a tile is left out', MAXSIM, r's/number < tiles;/number < tiles - 1;/g'),
 ]
