@@ -71,7 +71,7 @@ static const RingTile fuse_rings[] = {
     { .left = 128, .right = 160, .stages = 6, .depth = 64, .values = 64 },
     { .left = 128, .right = 160, .stages = 4, .depth = 128, .values = 128 },
     { .left = 128, .right = 64, .stages = 4, .depth = 256, .values = 256 },
-    { .left = 128, .right = 64, .stages = 3, .depth = 128, .values = 64 },
+    { .left = 128, .right = 64, .stages = 3, .depth = 128, .values = 128 },
     { 0 }
 };
 

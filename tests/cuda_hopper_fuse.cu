@@ -6,7 +6,7 @@
 #endif
 #include TEMPLATE
 
-enum { LINES = 270, POINTS = 128, VALUES = 64, LINE_ALIGNMENT = 8 };
+enum { LINES = 270, POINTS = 128, VALUES = 128, LINE_ALIGNMENT = 8 };
 
 static bf16u A[LINES * POINTS], B[LINES * POINTS], C[LINES * VALUES];
 static float out[(LINES + 1) * VALUES], factors[LINES * LINES];
@@ -16,12 +16,12 @@ static int64_t aligned(int64_t length)
     return (length + LINE_ALIGNMENT - 1) / LINE_ALIGNMENT * LINE_ALIGNMENT;
 }
 
-/* Whether out[i,v] is sum[j](sum[k](A[i,k] * B[j,k]) * C[j,v]). The numbers are whole and small, so that all is exact. */
+/* Whether out[i,v] is sum[j]((sum[k](A[i,k] * B[j,k]) + 1) * C[j,v]). The numbers are whole and small, so that all is exact. */
 static bool is_right(int64_t rows, int64_t columns, int64_t depth, int64_t values)
 {
     for (int64_t i = 0; i < rows; i++) {
         for (int64_t j = 0; j < columns; j++) {
-            factors[j] = 0;
+            factors[j] = 1;
             for (int64_t k = 0; k < depth; k++)
                 factors[j] += to_f32_bf16(A[i * aligned(depth) + k]) * to_f32_bf16(B[j * aligned(depth) + k]);
         }
@@ -57,7 +57,7 @@ static bool check(int64_t rows, int64_t columns, int64_t depth, int64_t values, 
 
 int main()
 {
-    static const int64_t sizes[][4] = { { 1, 1, 1, 1 }, { 128, 64, 64, 64 }, { 127, 63, 63, 63 }, { 129, 65, 65, 8 }, { 270, 130, 128, 40 },
+    static const int64_t sizes[][4] = { { 1, 1, 1, 1 }, { 128, 64, 64, 64 }, { 127, 63, 63, 63 }, { 129, 65, 65, 72 }, { 270, 130, 128, 128 },
                                         { 40, 200, 100, 64 }, { 200, 33, 16, 9 }, { 130, 129, 128, 33 } };
     int wrong = 0;
     for (int turn = 0; turn < 6; turn++) {

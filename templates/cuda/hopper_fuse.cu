@@ -7,7 +7,7 @@
  * word, where the tensor cores look for a left operand in registers. While those of one tile are multiplied with values, the steps
  * between take the sums of the next one; where these change what is behind, it is multiplied by a factor of the row.
  *
- * The emitter puts the last step's number for N. The sample is out[i,v] = sum[j](bf16(sum[k](A[i,k] * B[j,k])) * C[j,v]). */
+ * The emitter puts the last step's number for N. The sample is out[i,v] = sum[j](bf16(sum[k](A[i,k] * B[j,k]) + 1) * C[j,v]). */
 #include "tma.cu"
 #include "wgmma.cu"
 #include "team.cu"
@@ -23,10 +23,10 @@ enum { GROUP = 4 * WARP, GROUPS = 3 };
 __shared__ __align__(1024) char ring_memory[82944];
 //---
 //{ title
-/* out[i,v] = sum[j](bf16(sum[k](A[i,k] * B[j,k])) * C[j,v]) */
+/* out[i,v] = sum[j](bf16(sum[k](A[i,k] * B[j,k]) + 1) * C[j,v]) */
 //}
 //{ constants
-enum { LEFT_N = 128, RIGHT_N = 64, SLICE_N = 64, POINTS_N = 128, VALUES_N = 64, RING_STAGES_N = 3 };
+enum { LEFT_N = 128, RIGHT_N = 64, SLICE_N = 64, POINTS_N = 128, VALUES_N = 128, RING_STAGES_N = 3 };
 //}
 enum { SUMS_N = RIGHT_N / 2, PRODUCTS_N = VALUES_N / 2, SLICES_N = POINTS_N / SLICE_N, PANELS_N = VALUES_N / SLICE_N,
        BOXES_N = SLICES_N > PANELS_N ? SLICES_N : PANELS_N };
@@ -170,7 +170,7 @@ INLINE void begin_products_N(Ring_N *ring, const uint32_t factors[SUMS_N / 2], f
     UNROLL
     for (int points = 0; points < RIGHT_N / 16; points++)
         //{ multiply_values
-        wgmma_words_bf16_64(products, factors + 4 * points, right + 128 * points);
+        wgmma_words_bf16_128(products, factors + 4 * points, right + 128 * points);
         //}
     wgmma_commit();
 }
@@ -208,16 +208,18 @@ INLINE void round_factors_N(const float sums[SUMS_N], uint32_t factors[SUMS_N / 
 }
 
 //{ steps
-/* Columns that are not there have factors of 0. */
+/* Of what is not there values are zeros, and so is what comes of it. */
 template <int EDGE>
 INLINE void use_N(int64_t j_first, int64_t j_to, float sums[SUMS_N])
 {
     UNROLL
     for (int r = 0; r < 2; r++) {
         UNROLL
-        for (int c = 0; c < RIGHT_N / 4; c++)
+        for (int c = 0; c < RIGHT_N / 4; c++) {
             if (EDGE && j_first + right_line_N(c) >= j_to)
-                sums[c / 2 * 4 + r * 2 + c % 2] = 0;
+                break;
+            sums[c / 2 * 4 + r * 2 + c % 2] += 1;
+        }
     }
 }
 
