@@ -184,40 +184,6 @@ static void know_implied(Emitter *e, const Fused *f, int s, const Term *element)
         emit_know(e, element, emit_term(e, element->select.yes));
 }
 
-/* where(m == -inf, 0, exp(x - m)) of a row's maximum m, in a step; NULL: there is none. */
-static const Term *guarded_power(const Emitter *e, const Fused *f, const Step *step)
-{
-    const Program *lowered = e->plan->lowered;
-    for (int i = 0; i < lowered->term_count && f->fuse->largest; i++) {
-        const Term *x = lowered->terms[i], *asked = x->kind == TERM_SELECT ? x->select.condition : NULL;
-        if (asked && x->statement == step->statement->id && asked->kind == TERM_MAP && asked->map.function == FUNCTION_EQ &&
-            asked->map.arguments[0]->kind == TERM_READ && asked->map.arguments[0]->read.tensor->maker == f->fuse->largest->statement)
-            return x;
-    }
-    return NULL;
-}
-
-/* In a ring a power is taken without asking, which would be a branch for each sum: of a row of nothing but -inf that of x - 0 is 0,
- * too. */
-static void bind_power(Emitter *e, const Fused *f, const Step *step, const char *most)
-{
-    const Term *power = f->ring ? guarded_power(e, f, step) : NULL;
-    if (!power)
-        return;
-    emit_know(e, power->select.condition->map.arguments[0], (Value){ most, false });
-    emit_know(e, power, emit_term(e, power->select.no));
-}
-
-static const char *find_most(Emitter *e, const Fused *f, const Step *step)
-{
-    const Term *power = f->ring ? guarded_power(e, f, step) : NULL;
-    if (!power)
-        return "";
-    const char *most = emit_name(e, "most"), *largest = emit_term(e, power->select.condition->map.arguments[0]).text;
-    emit_line(e, "const float %s = %s == -INFINITY ? 0.0f : %s;", most, largest, largest);
-    return most;
-}
-
 /* A value takes the place of each sum. From the first on, columns that are not there have the neutral number. */
 static const char *map(Emitter *e, Fused *f, int s, const char **call)
 {
@@ -226,9 +192,9 @@ static const char *map(Emitter *e, Fused *f, int s, const char **call)
     begin_step(e, f, step);
     const char *comment = emit_formula(e);
     open_rows(e, f, step);
-    const char *most = find_most(e, f, step);
+    const char *most = fused_find_most(e, f, step);
     open_columns(e, f, step, true);
-    bind_power(e, f, step, most);
+    fused_bind_power(e, f, step, most);
     know_implied(e, f, s, term);
     const char *value = emit_bare(e, emit_term(e, term).text);
     if (s == 0 && !isnan(f->fuse->neutral)) {
@@ -286,8 +252,8 @@ static void rescale(Emitter *e, const Fused *f, int s)
 {
     int count = f->launch->step_count;
     const char *now = state_of_row(e, f, s), *factor = f->ring ? "factor[r]" : "factor";
-    if (f->ring)    /* without a branch: what is behind is multiplied when its products are there */
-        emit_line(e, "factor[r] = exp_f32(before - (%s == -INFINITY ? 0.0f : %s));", now, now);
+    if (f->ring)    /* what is behind is multiplied when its products are there */
+        emit_line(e, "factor[r] = %s;", fused_change(e, f, "before", now));
     else
         emit_line(e, "const float factor = before == %s ? 1.0f : exp_f32(before - %s);", now, now);
     for (int other = 1; other < count - 1; other++)

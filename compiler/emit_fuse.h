@@ -12,6 +12,8 @@ typedef struct Fused {
     Contract behind;              /* the latter: its columns are what has a line or a place of its own there */
     RingStep *ring;               /* of the first product, for templates/cuda/hopper_fuse.cu; NULL: for fuse.cu */
     const char *sum, *product;    /* a thread's */
+    const Term *scaled;           /* the first product times a number, which is left to the powers; NULL: they take what it is */
+    const char *scale;            /* that number, for powers of 2 */
     ParameterSet parameters;      /* all that a function may ask for */
 } Fused;
 
@@ -20,5 +22,11 @@ const char *fused_state(Emitter *e, const Fused *f, int s);    /* the name of a 
 /* The functions of the steps between the products, and the calls of these. */
 const char *fused_between(Emitter *e, Fused *f, const char **calls);
 const char *fused_finish(Emitter *e, Fused *f, const char **call);    /* what the last step stores */
+
+/* emit_fuse_power.c: in a ring, how powers of a row's sums are taken, exp(x - its maximum) */
+void fused_find_scale(Emitter *e, Fused *f);
+const char *fused_find_most(Emitter *e, const Fused *f, const Step *step);    /* a row's line before those of its columns; its name, or "" */
+void fused_bind_power(Emitter *e, const Fused *f, const Step *step, const char *most);    /* in a column */
+const char *fused_change(Emitter *e, const Fused *f, const char *before, const char *now);    /* when the maximum has changed */
 
 #endif

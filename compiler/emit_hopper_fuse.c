@@ -153,6 +153,7 @@ void emit_ring_fuse(Emitter *e, const Launch *launch)
     Fused fused = { .launch = launch, .fuse = launch->fuse, .last = launch->steps[launch->step_count - 1],
                     .sum = "sums[c / 2 * 4 + r * 2 + c % 2]", .product = "products[c / 2 * 4 + r * 2 + c % 2]" }, *f = &fused;
     begin(e, f, &ring);
+    fused_find_scale(e, f);
     int n = ring.t.number;
     const RingTile *tile = ring.t.c->ring;
     const char *tiles = ring_tile(e, &ring), *calls, *end;

@@ -61,19 +61,6 @@
 #define CONTRACT
 //}
 
-//{ max_f32
-INLINE float max_f32(float a, float b)
-{
-#ifdef EINC_MODEL
-    return b > a || b != b ? b : a;
-#else
-    float most;
-    asm("max.NaN.f32 %0, %1, %2;" : "=f"(most) : "f"(a), "f"(b));
-    return most;
-#endif
-}
-//}
-
 //{ KEEP_ROUNDED
 /* No product is fused with the sum that takes it across an addition of this kind. It changes no number. */
 #define KEEP_ROUNDED(x) ((x) = keep_rounded(x))
