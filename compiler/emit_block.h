@@ -88,6 +88,7 @@ const char *ring_count(Emitter *e, const RingStep *r);    /* how many tiles ther
 const char *ring_lines(Emitter *e, const RingStep *r);    /* of the left side in a tile */
 const char *ring_place(Emitter *e, const RingStep *r, int side, const Index *index);    /* where a tile begins along an axis */
 const char *ring_from(Emitter *e, const RingStep *r, const Index *index);    /* the first point that a tile goes over: its member */
+void ring_add_member(Emitter *e, RingStep *r, const char *name);    /* of a tile */
 void ring_open(Emitter *e, RingStep *r);
 const char *ring_close(Emitter *e, RingStep *r);     /* with what it mentions of its tile */
 void ring_bind_others(Emitter *e, const RingStep *r);

@@ -184,6 +184,17 @@ static void know_implied(Emitter *e, const Fused *f, int s, const Term *element)
         emit_know(e, element, emit_term(e, element->select.yes));
 }
 
+/* Only a tile with an EDGE has columns that somebody does not ask for. */
+static void know_reached(Emitter *e, const Term *term)
+{
+    emit_push(e);
+    const char *asked = emit_term(e, term->select.condition).text, *yes = emit_term(e, term->select.yes).text;
+    const char *no = emit_term(e, term->select.no).text;
+    Scope *body = emit_pop(e);
+    emit_body(e, body);
+    emit_know(e, term, (Value){ emit_text(e, "(!EDGE || %s ? %s : %s)", asked, yes, no), false });
+}
+
 /* A value takes the place of each sum. From the first on, columns that are not there have the neutral number. */
 static const char *map(Emitter *e, Fused *f, int s, const char **call)
 {
@@ -196,6 +207,8 @@ static const char *map(Emitter *e, Fused *f, int s, const char **call)
     open_columns(e, f, step, true);
     fused_bind_power(e, f, step, most);
     know_implied(e, f, s, term);
+    if (s == 0 && f->reaches)
+        know_reached(e, term);
     const char *value = emit_bare(e, emit_term(e, term).text);
     if (s == 0 && !isnan(f->fuse->neutral)) {
         const char *none = emit_bare(e, emit_number(e, DTYPE_F32, f->fuse->neutral));

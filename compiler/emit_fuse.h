@@ -14,6 +14,7 @@ typedef struct Fused {
     const char *sum, *product;    /* a thread's */
     const Term *scaled;           /* the first product times a number, which is left to the powers; NULL: they take what it is */
     const char *scale;            /* that number, for powers of 2 */
+    bool reaches;                 /* a ring leaves out columns that nobody asks for, and asks only at the edges of what it reaches */
     ParameterSet parameters;      /* all that a function may ask for */
 } Fused;
 

@@ -119,7 +119,7 @@ void fused_bind_power(Emitter *e, const Fused *f, const Step *step, const char *
     if (!power)
         return;
     if (f->scaled)
-        emit_know(e, power->select.no, (Value){ emit_text(e, "exp2_f32(%s * %s - %s)", f->sum, f->scale, most), false });
+        emit_know(e, power->select.no, (Value){ emit_text(e, "power_f32(%s * %s - %s)", f->sum, f->scale, most), false });
     else
         emit_know(e, power->select.condition->map.arguments[0], (Value){ most, false });
     emit_know(e, power, emit_term(e, power->select.no));
@@ -128,5 +128,5 @@ void fused_bind_power(Emitter *e, const Fused *f, const Step *step, const char *
 const char *fused_change(Emitter *e, const Fused *f, const char *before, const char *now)
 {
     const char *change = emit_text(e, "%s - (%s == -INFINITY ? 0.0f : %s)", before, now, now);
-    return f->scaled ? emit_text(e, "exp2_f32((%s) * %s)", change, f->scale) : emit_text(e, "exp_f32(%s)", change);
+    return f->scaled ? emit_text(e, "power_f32((%s) * %s)", change, f->scale) : emit_text(e, "exp_f32(%s)", change);
 }

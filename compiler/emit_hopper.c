@@ -53,7 +53,7 @@ const char *ring_close(Emitter *e, RingStep *r)
     return emit_text(e, "%s%s", emit_locals(e, body), body);
 }
 
-static void add_member(Emitter *e, RingStep *r, const char *name)
+void ring_add_member(Emitter *e, RingStep *r, const char *name)
 {
     for (int i = 0; i < r->member_count; i++)
         if (!strcmp(r->members[i], name))
@@ -65,7 +65,7 @@ static void add_member(Emitter *e, RingStep *r, const char *name)
 
 static void set_member(Emitter *e, RingStep *r, const char *name, const char *value)
 {
-    add_member(e, r, name);
+    ring_add_member(e, r, name);
     emit_line(e, "const int64_t %s = tile.%s = %s;", name, name, value);
 }
 
@@ -171,7 +171,7 @@ static void find_shift(Emitter *e, RingStep *r)
     if (!sum[0])
         return;
     r->shift = emit_text(e, "%.*sshift", (int)strlen(r->end[r->side[1].low->id]) - 2, r->end[r->side[1].low->id]);
-    add_member(e, r, r->shift);
+    ring_add_member(e, r, r->shift);
     emit_line(e, "tile.%s = %s;", r->shift, sum);
 }
 
@@ -203,8 +203,8 @@ static void find_range(Emitter *e, RingStep *r)
     for (int i = 0; i < r->t.c->rows.count; i++) {
         const Index *index = r->t.c->rows.list[i];
         const char *first = ring_from(e, r, index), *end = r->end[index->id], *to = bounds[i].end;
-        add_member(e, r, first);
-        add_member(e, r, end);
+        ring_add_member(e, r, first);
+        ring_add_member(e, r, end);
         emit_line(e, "tile.%s = %s;", first, bounds[i].first);
         emit_line(e, "tile.%s = %s;", end, around ? emit_text(e, "%s ? %s : 0", around, to) : to);
     }

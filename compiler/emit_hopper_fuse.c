@@ -24,6 +24,79 @@ static const char *with_members(Emitter *e, const Fused *f, const char *body)
     return text.bytes;
 }
 
+/* ---- what a tile reaches ---- */
+
+static const char *const reach[] = { "reached_from", "reached_to", "whole_from", "whole_to" };
+
+/* Whether the where of the first step bounds its columns. */
+static bool has_reach(const Fused *f)
+{
+    Index *column = f->launch->steps[0]->contract->columns.list[0];
+    return f->fuse->met && !f->ring->side[0].high && condition_bounds(f->fuse->met, &column, 1);
+}
+
+/* The function that finds the columns that some row of a tile asks for, and those that all rows do. */
+static const char *find_reach(Emitter *e, Fused *f)
+{
+    RingStep *r = f->ring;
+    const Index *row = r->side[0].low;
+    Index *column = f->launch->steps[0]->contract->columns.list[0];
+    const char *name = r->t.names[row->id], *extent = emit_extent(e, column);
+    LoopBounds bounds = { column, "0", extent };
+    ring_open(e, r);
+    ring_bind_others(e, r);
+    emit_line(e, "const int64_t rows = size_ceil_div(%s, LEFT_%d);", emit_extent(e, row), r->t.number);
+    emit_line(e, "if (number / rows %% 2)    /* else some blocks would have all the rows that reach far */");
+    emit_line(e, "    tile.%s = (rows - 1) * LEFT_%d - tile.%s;", r->first[row->id], r->t.number, r->first[row->id]);
+    const char *first = emit_text(e, "tile.%s", r->first[row->id]);
+    for (int i = 0; i < 4; i++)
+        emit_line(e, "int64_t %s = %s;", reach[i], i == 0 || i == 3 ? extent : "0");
+    emit_push(e)->loop = true;
+    emit_line(e, "const int64_t %s = size_min(%s + line, %s - 1);", name, first, emit_extent(e, row));
+    emit_bind(e, row, name);
+    Domain domain = emit_bounds(e, f->fuse->met, &bounds, 1);
+    if (domain.around_count) {
+        emit_line(e, "if (!(%s)) {", emit_bare(e, emit_conditions(e, domain.around, domain.around_count)));
+        emit_line(e, "    whole_to = 0;");
+        emit_line(e, "    continue;");
+        emit_line(e, "}");
+    }
+    emit_line(e, "reached_from = size_min(reached_from, %s);", bounds.first);
+    emit_line(e, "reached_to = size_max(reached_to, %s);", bounds.end);
+    emit_line(e, "whole_from = size_max(whole_from, %s);", bounds.first);
+    emit_line(e, "whole_to = %s;", domain.inside_count ? "0" : emit_text(e, "size_min(whole_to, %s)", bounds.end));
+    Scope *body = emit_pop(e);
+    emit_line(e, "for (int line = (int)threadIdx.x %% WARP; line < LEFT_%d; line += WARP) {", r->t.number);
+    emit_body(e, body);
+    emit_line(e, "}");
+    emit_line(e, "for (int apart = 1; apart < WARP; apart *= 2) {");
+    for (int i = 0; i < 4; i++)
+        emit_line(e, "    %s = %s(%s, other_i64(%s, apart));", reach[i], i == 0 || i == 3 ? "size_min" : "size_max", reach[i], reach[i]);
+    emit_line(e, "}");
+    const char *text = ring_close(e, r);
+    for (int i = 0; i < 4; i++)
+        text = emit_text(e, "%s    tile.%s = %s;\n", text, reach[i], reach[i]);
+    return emit_text(e, "\n/* Of a tile's columns those that some row asks for, and those that all do. */\n"
+                     "INLINE void find_reach_%d(const Frame *f, int64_t number, Tile_%d &tile)\n{\n%s}\n", r->t.number, r->t.number, text);
+}
+
+static const char *range(Emitter *e, const Fused *f)
+{
+    const Index *column = f->ring->side[1].low;
+    if (!f->reaches)
+        return emit_text(e, "        const int64_t from = tile.%s, to = tile.%s;\n", ring_from(e, f->ring, column), f->ring->end[column->id]);
+    return emit_text(e, "        const int64_t from = tile.reached_from / RIGHT_%d * RIGHT_%d, to = tile.reached_to;\n", f->ring->t.number,
+                     f->ring->t.number);
+}
+
+static const char *others(Emitter *e, const Fused *f, const char *call)
+{
+    if (!f->reaches)
+        return "";
+    return emit_text(e, "        for (int64_t column = 0; column < tile.%s; column += RIGHT_%d)\n            if (column < from || column >= to)\n"
+                     "                %s\n", f->ring->end[f->ring->side[1].low->id], f->ring->t.number, call);
+}
+
 /* ---- the thread that brings ---- */
 
 static const char *load(Emitter *e, const Fused *f, int side)
@@ -101,8 +174,10 @@ static const char *use_calls(Emitter *e, const Fused *f, const char *calls)
         if (emit_mentions(calls, name))
             text_print(&list, "%s, ", strcmp(name, column_first(f)) ? name : "column");
     }
-    return emit_text(e, "            if (column + RIGHT_%d <= to)\n                use_sums_%d<0>(%ssums);\n            else\n"
-                     "                use_sums_%d<1>(%ssums);\n", n, n, list.bytes, n, list.bytes);
+    const char *inside = f->reaches ? emit_text(e, "column >= tile.whole_from && column + RIGHT_%d <= tile.whole_to", n)
+                                    : emit_text(e, "column + RIGHT_%d <= to", n);
+    return emit_text(e, "            if (%s)\n                use_sums_%d<0>(%ssums);\n            else\n"
+                     "                use_sums_%d<1>(%ssums);\n", inside, n, list.bytes, n, list.bytes);
 }
 
 static const char *states(Emitter *e, const Fused *f)
@@ -156,7 +231,11 @@ void emit_ring_fuse(Emitter *e, const Launch *launch)
     fused_find_scale(e, f);
     int n = ring.t.number;
     const RingTile *tile = ring.t.c->ring;
+    f->reaches = has_reach(f);
+    for (int i = 0; i < 4 && f->reaches; i++)
+        ring_add_member(e, &ring, reach[i]);
     const char *tiles = ring_tile(e, &ring), *calls, *end;
+    tiles = f->reaches ? emit_text(e, "%s%s", tiles, find_reach(e, f)) : tiles;
     set_parameters(e, f);
     const char *functions = fused_between(e, f, &calls), *finish = fused_finish(e, f, &end);
     emit_begin_step(e, launch, f->last, false);
@@ -164,7 +243,7 @@ void emit_ring_fuse(Emitter *e, const Launch *launch)
     emit_begin_step(e, launch, launch->steps[0], false);
     ring_forget_blocks(e);
     const char *loads[] = { load(e, f, 0), load(e, f, 1), load_values(e, f) };
-    const char *count = emit_text(e, "    const int64_t tiles = %s;\n", ring_count(e, &ring)), *column = ring.end[ring.side[1].low->id];
+    const char *count = emit_text(e, "    const int64_t tiles = %s;\n", ring_count(e, &ring));
     Hole holes[] = {
         { "title", emit_text(e, "/* In a ring: %s */\n", title) },
         { "constants", constants(e, f) },
@@ -184,7 +263,12 @@ void emit_ring_fuse(Emitter *e, const Launch *launch)
         { "round", emit_text(e, "        factors[at] = pair_%s(sums[2 * at], sums[2 * at + 1]);\n", dtype_name(f->fuse->ring_values->packed)) },
         { "steps", emit_text(e, "%s%s%s", functions, use(e, f, calls), finish) },
         { "tiles", emit_text(e, "%s%s", emit_locals(e, count), count) },
-        { "range", emit_text(e, "        const int64_t from = tile.%s, to = tile.%s;\n", ring_from(e, &ring, ring.side[1].low), column) },
+        { "find", emit_text(e, f->reaches ? "        Tile_%d tile = find_tile_%d(f, number);\n        find_reach_%d(f, number, tile);\n"
+                                          : "        const Tile_%d tile = find_tile_%d(f, number);\n", n, n, n) },
+        { "range", range(e, f) },
+        { "zeros", f->reaches ? NULL : "" },
+        { "bring_others", others(e, f, emit_text(e, "bring_values_%d(f, ring, tile, column, &turn);", n)) },
+        { "add_others", others(e, f, emit_text(e, "add_zeros_%d(ring, products, &turn);", n)) },
         { "states", states(e, f) },
         { "use", use_calls(e, f, calls) },
         { "rescale", rescale(e, f) },

@@ -168,7 +168,8 @@ static bool is_narrow(const Term *term)
     return term->dtype == DTYPE_BF16;
 }
 
-/* What a softmax gives is rounded; or its powers are, before they are divided: by as large a part of each, which may be twice as much. */
+/* What a softmax gives is rounded; or its powers are, before they are divided: by as large a part of each, which may be twice as much,
+ * and the least of them may be zeros. */
 static bool rounds_softmax(const Term *term)
 {
     const Term *x = term->map.arguments[0];
@@ -200,7 +201,8 @@ static Value evaluate_map(Evaluator *e, const Term *term)
         return product;
     }
     Value value = map_apply(term->map.function, term->dtype, term->map.arguments[0]->dtype, arguments);
-    value.bound *= rounds_softmax(term) && !value.open ? 2 : 1;
+    if (rounds_softmax(term) && !value.open && isfinite(value.re))
+        value.bound = 2 * value.bound + FLT_MIN;
     return value;
 }
 

@@ -62,7 +62,9 @@ BIASED = ('Q[line,head,point], K[column,point] -> [line,head,column] | _ + bias[
           'Q=line,head,point:b K=column,point:b bias=line,column V=column,value:b')
 POWERS = ('Q[line,point], K[column,point] -> [line,column] | exp(_ / 16) | bf16 | _ * V[column,value] -> [line,value]',
           'Q=line,point:b K=column,point:b V=column,value:b')
-FLASHES = [FLASH, MASKED, GROUPED, BIASED, POWERS]
+WINDOW = ('Q[some,line,point], K[some,column,point] -> [some,line,column] | where(@line - @column < 70 && @column - @line <= 20, _ / 8, -inf) | '
+          'softmax column | bf16 | _ * V[some,column,value] -> [some,line,value]', 'Q=some,line,point:b K=some,column,point:b V=some,column,value:b')
+FLASHES = [FLASH, MASKED, WINDOW, GROUPED, BIASED, POWERS]
 
 RINGS = [*FLASHES, PRODUCT, LARGEST, MAXSIM, LENGTHS, CAUSAL, BATCH, BEST, SEVERAL, OUTER, ADDED, PACKED, PANELS, ACROSS, DOWN]
 
@@ -142,6 +144,11 @@ RING_FAULTS = [
     ('points of panels as those of lines', PANELS, r's/right \+ 128 \* points/right + 2 * points/'),
     ('panels are multiplied as lines are', ACROSS, r's/wgmma_f16_128<0, 1>/wgmma_f16_128<0, 0>/'),
     ('all panels have the first one\'s lines', DOWN, r's/line_first \+ panel \* SLICE_1/line_first/'),
+    ('what is reached ends too early', WINDOW, r's/to = tile.reached_to/to = tile.reached_to - 1/g'),
+    ('or begins too late', WINDOW, r's/tile.reached_from \/ RIGHT_5 \* RIGHT_5/(tile.reached_from \/ RIGHT_5 + 1) * RIGHT_5/g'),
+    ('an edge is taken for whole', MASKED, r's/column \+ RIGHT_5 <= tile.whole_to/1/'),
+    ('another edge is', WINDOW, r's/column >= tile.whole_from/1/'),
+    ('lanes find what their own rows reach', WINDOW, r's/other_i64\(([a-z_]*), apart\)/\1/g'),
     ('an earlier maximum is forgotten', FLASH, r's/const float before = [^;]*;/const float before = largest_2[r] + 0.5f;/'),
     ('products are of the maximum that was', FLASH, r's/products\[at\] \*= factor/products[at] *= 0.9f + 0 * factor/'),
     ('the factor of the other row', FLASH, r's/factor\[at \/ 2 % 2\]/factor[1 - at \/ 2 % 2]/'),

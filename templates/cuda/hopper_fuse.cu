@@ -237,7 +237,18 @@ INLINE void finish_N(const Frame *f, const Tile_N &tile, const float products[PR
 }
 //}
 
-/* The part of the thread that brings, for all tiles of the block; */
+//{ zeros
+/* Nobody asks for these columns' sums: their factors are zeros. What is infinite is no number then. */
+INLINE void add_zeros_N(Ring_N *ring, float products[PRODUCTS_N], Turn *turn)
+{
+    const uint32_t factors[SUMS_N / 2] = { 0 };
+    begin_products_N(ring, factors, products, *turn);
+    end_products_N(ring, products, turn->stage);
+    next_stage_N(turn);
+}
+//}
+
+/* The part of the warp whose first thread brings, for all tiles of the block; */
 INLINE void bring_tiles_N(const Frame *f, Ring_N *ring)
 {
     //{ tiles
@@ -246,10 +257,14 @@ INLINE void bring_tiles_N(const Frame *f, Ring_N *ring)
     Turn turn = { 0, 0 };
     int phase = 0;
     for (int64_t number = blockIdx.x; number < tiles; number += gridDim.x, phase ^= 1) {
+        //{ find
         const Tile_N tile = find_tile_N(f, number);
+        //}
         //{ range
         const int64_t from = tile.j_from, to = tile.j_to;
         //}
+        if (threadIdx.x > 0)
+            continue;
         bring_left_N(f, ring, tile, phase);
         for (int64_t column = from; column < to; column += RIGHT_N) {
             bring_right_N(f, ring, tile, column, &turn);
@@ -258,6 +273,8 @@ INLINE void bring_tiles_N(const Frame *f, Ring_N *ring)
             if (column + RIGHT_N >= to)
                 bring_values_N(f, ring, tile, column, &turn);
         }
+        //{ bring_others
+        //}
     }
 }
 
@@ -270,7 +287,9 @@ INLINE void multiply_tiles_N(const Frame *f, Ring_N *ring)
     Turn turn = { 0, 0 };
     int phase = 0;
     for (int64_t number = blockIdx.x; number < tiles; number += gridDim.x, phase ^= 1) {
+        //{ find
         const Tile_N tile = find_tile_N(f, number);
+        //}
         //{ range
         const int64_t from = tile.j_from, to = tile.j_to;
         //}
@@ -320,6 +339,8 @@ INLINE void multiply_tiles_N(const Frame *f, Ring_N *ring)
             end_products_N(ring, products, turn.stage);
             next_stage_N(&turn);
         }
+        //{ add_others
+        //}
         //{ finish
         finish_N(f, tile, products);
         //}
@@ -339,7 +360,7 @@ extern "C" __global__ void __launch_bounds__(GROUPS *GROUP, 1) sample_ring_N(con
     begin_ring_N(ring);
     if (threadIdx.x < GROUP) {
         registers_fewer<24>();
-        if (threadIdx.x == 0)
+        if (threadIdx.x < WARP)
             bring_tiles_N(f, ring);
     } else {
         registers_more<240>();

@@ -43,6 +43,18 @@ INLINE uint64_t panels_apart(const void *lines, int panel)
 #endif
 //}
 
+//{ power_f32
+#ifndef EINC_MODEL
+/* 2^x of what is at most 1, to be rounded to 16 bits: those below 2^-126 are zeros. */
+INLINE float power_f32(float x)
+{
+    float power;
+    asm("ex2.approx.ftz.f32 %0, %1;" : "=f"(power) : "f"(x));
+    return power;
+}
+#endif
+//}
+
 //{ pair_bf16
 #ifndef EINC_MODEL
 /* Two numbers, rounded, in a word. */
