@@ -29,7 +29,7 @@ LIBRARY = $(addsuffix .c,types mask words stream integer arith minmax convert re
 	  cuda/tma.cu cuda/wgmma.cu cuda/maps.cu
 SKELETONS = kernel.c rank.c contract.c contract_vectors.c contract_tiles.c host.h main.c cuda/macros.cu cuda/kernel.cu cuda/contract.cu \
 	    $(patsubst %,cuda/contract_%.cu,plain mma copies lines chunks values) \
-	    cuda/fuse.cu $(patsubst %,cuda/fuse_%.cu,mma plain odd) cuda/hopper.cu
+	    cuda/fuse.cu $(patsubst %,cuda/fuse_%.cu,mma plain odd) cuda/hopper.cu cuda/hopper_fuse.cu
 
 COMPILER = $(patsubst compiler/%.c,$(BUILD)/compiler/%.o,$(wildcard compiler/*.c)) \
 	   $(BUILD)/parse.o $(BUILD)/lex.o $(BUILD)/embedded.o

@@ -23,6 +23,7 @@ typedef struct Argument {
 /* A tensor map of an argument: CUDA's cuTensorMapEncodeTiled makes it. */
 typedef struct GridAxis {
     const Size *extent, *box;     /* points of all of it, and of a tile */
+    int64_t most;                 /* a longer one has no map; 0: it may be of any length */
     unsigned axes;                /* bits: the argument's, whose strides add up to its own */
 } GridAxis;
 
@@ -32,13 +33,13 @@ typedef struct GridMap {
     GridAxis axis[MAP_AXES_MAX];  /* innermost first */
 } GridMap;
 
-/* What a kernel needs that multiplies from a ring: where both maps can be made. */
+/* What a kernel needs that multiplies from a ring: where all maps can be made. */
+enum { RING_MAPS = 3 };
 typedef struct GridRing {
-    GridMap maps[2];
+    GridMap maps[RING_MAPS];
+    int map_count;
     int step, threads;
     int64_t shared_bytes, at;     /* of a block; where its maps are in the argument */
-    const Size *points;           /* which are to be no more than `most`; NULL: any number may be */
-    int64_t most;
 } GridRing;
 
 /* What a grid is asked for, in order: a kernel, or that a part of the workspace becomes zeros. */

@@ -11,7 +11,7 @@ static const char *const words[] = {
     "row_at", "column_at", "point_at", "value", "fetched", "row_rest", "column_rest", "point_rest", "apart", "warp", "states", "next",
     "rows_fetched", "columns_fetched", "States", "down", "across", "part", "is_met", "behind", "values", "products", "factors",
     "before", "factor", "there", "value_at", "value_rest", "pair", "word", "numbers", "finite",
-    "ring", "tile", "tiles", "number", "side", "band", "high", "slice", "phase", "bytes", "full", "place", "panel"
+    "ring", "tile", "tiles", "number", "side", "band", "high", "whole", "reached", "slice", "phase", "bytes", "full", "place", "panel"
 };
 
 bool emit_block_uses(const char *name)

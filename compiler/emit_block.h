@@ -80,16 +80,31 @@ typedef struct RingStep {
 } RingStep;
 
 /* emit_hopper.c */
+RingStep ring_begin(Emitter *e, const Step *step, const Contract *c, int number);
+void ring_forget_blocks(Emitter *e);                 /* of the step that has just begun: those are the plain form's */
+const char *ring_tile(Emitter *e, RingStep *r);      /* where a tile is: its struct, and what finds it */
+const char *ring_tile_count(Emitter *e, const RingStep *r);    /* how many tiles there are */
+const char *ring_lines(Emitter *e, const RingStep *r);    /* of the left side in a tile */
+const char *ring_place(Emitter *e, const RingStep *r, int side, const Index *index);    /* where a tile begins along an axis */
+const char *ring_from(Emitter *e, const RingStep *r, const Index *index);    /* the first point that a tile goes over: its member */
+void ring_add_member(Emitter *e, RingStep *r, const char *name);    /* of a tile */
 void ring_open(Emitter *e, RingStep *r);
 const char *ring_close(Emitter *e, RingStep *r);     /* with what it mentions of its tile */
 void ring_bind_others(Emitter *e, const RingStep *r);
 
-/* emit_hopper_sums.c: whole functions, and their calls */
+/* emit_hopper_sums.c: the indices of a thread's r-th row, and of its c-th column. The conditions that the row is there, and that the
+ * column is not */
+const char *ring_bind_row(Emitter *e, const RingStep *r, bool clamps);    /* one that is not there is taken for the last */
+void ring_bind_column(Emitter *e, const RingStep *r, bool clamps);
+const char *ring_row_there(Emitter *e, const RingStep *r);
+const char *ring_column_past(Emitter *e, const RingStep *r);
+/* Whole functions, and their calls. */
 const char *ring_use(Emitter *e, RingStep *r, const char *calls[2]);
 const char *ring_finish(Emitter *e, RingStep *r, const char **call);
 
-/* emit_wgmma.c: products with so many lines of the right side, unless the function is there */
+/* emit_wgmma.c: products with so many lines of the right side, unless the function is there; the left side in shared memory, or in words */
 void emit_wgmma(Emitter *e, Dtype dtype, int columns);
+void emit_wgmma_words(Emitter *e, Dtype dtype, int columns);
 
 /* emit_hopper_maps.c */
 int ring_axes(Emitter *e, const Contract *c, int side, const Index **axes);    /* of a side's map, innermost first */

@@ -154,6 +154,7 @@ void emit_plan_frame(Emitter *e)
             collect_sizes(e, plan->launches[l]->blocks[b].tile);
         collect_sizes(e, plan->launches[l]->sweep ? plan->launches[l]->sweep->tile : NULL);
         collect_sizes(e, plan->launches[l]->units);
+        collect_sizes(e, plan->launches[l]->fuse && plan->launches[l]->fuse->ring ? plan->launches[l]->fuse->ring->ring_tiles : NULL);
     }
     for (int s = 0; s < plan->step_count; s++)
         collect_sizes(e, plan->steps[s]->parts);

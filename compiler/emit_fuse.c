@@ -2,26 +2,16 @@
 #include <math.h>
 #include <string.h>
 
-#include "emit_block.h"
-
-typedef struct Fused {
-    const Launch *launch;
-    const Fuse *fuse;
-    const Step *last;
-    BlockTiling first, values;    /* the first product, and how values come to shared memory */
-    Contract behind;              /* the latter: its columns are what has a line or a place of its own there */
-    ParameterSet parameters;      /* all that a function may ask for */
-} Fused;
+#include "emit_fuse.h"
 
 /* ---- names ---- */
 
-static bool is_state(const Fused *f, int s)
+bool fused_is_state(const Fused *f, int s)
 {
     return s > 0 && s + 1 < f->launch->step_count && f->launch->steps[s]->root_count > 0;
 }
 
-/* A thread's array of its rows' states. */
-static const char *state_name(Emitter *e, const Fused *f, int s)
+const char *fused_state(Emitter *e, const Fused *f, int s)
 {
     Component components[STATE_COMPONENTS_MAX];
     state_components(f->launch->steps[s]->roots[0], components);
@@ -30,7 +20,7 @@ static const char *state_name(Emitter *e, const Fused *f, int s)
 
 static const char *state_of_row(Emitter *e, const Fused *f, int s)
 {
-    return emit_text(e, "%s[r]", state_name(e, f, s));
+    return emit_text(e, "%s[r]", fused_state(e, f, s));
 }
 
 /* A step's indices have the names of those of the first product that they are. */
@@ -51,9 +41,9 @@ static void know_reads(Emitter *e, const Fused *f, const Step *step, bool states
     for (int i = 0; i < lowered->term_count; i++) {
         const Term *term = lowered->terms[i];
         for (int s = 0; term->kind == TERM_READ && term->statement == step->statement->id && s < f->launch->step_count; s++) {
-            if (term->read.tensor->maker != f->launch->steps[s]->statement || is_state(f, s) != states)
+            if (term->read.tensor->maker != f->launch->steps[s]->statement || fused_is_state(f, s) != states)
                 continue;
-            const char *name = states ? state_of_row(e, f, s) : "sums[r][c]";
+            const char *name = states ? state_of_row(e, f, s) : f->sum;
             emit_know(e, term, states ? emit_state_finish(e, f->launch->steps[s]->roots[0], &name, false) : (Value){ name, false });
         }
     }
@@ -61,9 +51,18 @@ static void know_reads(Emitter *e, const Fused *f, const Step *step, bool states
 
 /* ---- functions ---- */
 
+static void begin_step(Emitter *e, const Fused *f, const Step *step)
+{
+    emit_begin_step(e, f->launch, step, false);
+    if (f->ring)
+        ring_forget_blocks(e);
+}
+
+/* Both kernels are in one file: a ring's functions have other names. */
 static const char *head(Emitter *e, const Fused *f, const char *name, int number, const char *body, bool declare)
 {
-    static const char *const arrays[] = { "sums", "products" };
+    static const char *const arrays[] = { "sums", "products" }, *const sizes[] = { "SUMS", "PRODUCTS" };
+    bool edge = !declare && emit_mentions(body, "EDGE");
     Text list = text_new(e->arena);
     const char *plain = emit_parameters(e, &f->parameters, body, declare);
     text_put(&list, strcmp(plain, "void") ? plain : "");
@@ -71,28 +70,40 @@ static const char *head(Emitter *e, const Fused *f, const char *name, int number
         if (!emit_mentions(body, arrays[i]))
             continue;
         text_print(&list, "%s%s%s", list.length ? ", " : "", declare ? "float " : "", arrays[i]);
-        if (declare)
+        if (declare && f->ring)
+            text_print(&list, "[%s_%d]", sizes[i], f->ring->t.number);
+        else if (declare)
             text_print(&list, "[HIGH_%d][WIDE_%d]", f->first.number, i ? f->last->id + 1 : f->first.number);
     }
-    return emit_text(e, "%s_%d(%s)", name, number, list.bytes);
+    return emit_text(e, "%s%s_%d%s(%s)", f->ring ? "ring_" : "", name, number, edge ? "<EDGE>" : "", list.bytes);
 }
 
 static const char *function(Emitter *e, const Fused *f, const char *comment, const char *name, int number, const char *body)
 {
-    return emit_text(e, "/* %s */\nINLINE void %s\n{\n%s}\n\n", comment, head(e, f, name, number, body, true), body);
+    const char *edge = emit_mentions(body, "EDGE") ? "template <int EDGE>\n" : "";
+    return emit_text(e, "/* %s */\n%sINLINE void %s\n{\n%s}\n\n", comment, edge, head(e, f, name, number, body, true), body);
 }
 
 /* A loop over a thread's rows. One that is not there is taken for the last. */
 static void open_rows(Emitter *e, Fused *f, const Step *step)
 {
     BlockTiling *t = &f->first;
-    block_open(e, t);
+    if (f->ring)
+        ring_open(e, f->ring);
+    else
+        block_open(e, t);
     e->step = step;
     block_bind_kept(e, t);
+    if (f->ring)
+        ring_bind_others(e, f->ring);
     bind_same(e, f, step, &t->c->batch);
     emit_push(e)->loop = true;
-    emit_line(e, "const int64_t row_at = size_min(row + row_%d(r), rows - 1);", t->number);
-    block_decode(e, t, &t->c->rows, t->rows, "row_at");
+    if (f->ring) {
+        ring_bind_row(e, f->ring, true);
+    } else {
+        emit_line(e, "const int64_t row_at = size_min(row + row_%d(r), rows - 1);", t->number);
+        block_decode(e, t, &t->c->rows, t->rows, "row_at");
+    }
     bind_same(e, f, step, &t->c->rows);
     know_reads(e, f, step, true);
 }
@@ -119,12 +130,21 @@ static bool reads_columns(const Emitter *e, const Fused *f, const Step *step)
 static void open_columns(Emitter *e, Fused *f, const Step *step, bool clamps)
 {
     BlockTiling *t = &f->first;
+    bool reads = reads_columns(e, f, step);
     emit_push(e)->loop = true;
+    if (f->ring) {
+        ring_bind_column(e, f->ring, reads);
+        bind_same(e, f, step, &t->c->columns);
+        know_reads(e, f, step, false);
+        if (step == t->step)
+            emit_know(e, t->c->product, emit_state_finish(e, t->c->product, &f->sum, false));
+        return;
+    }
     if (!clamps) {
         emit_line(e, "if (column_%d(c) >= columns - column)", t->number);
         emit_line(e, "    break;");
     }
-    if (clamps && (t->c->columns.count > 1 || reads_columns(e, f, step)))
+    if (clamps && (t->c->columns.count > 1 || reads))
         emit_line(e, "const int64_t column_at = size_min(column + column_%d(c), columns - 1);", t->number);
     else
         emit_line(e, "const int64_t column_at = column + column_%d(c);", t->number);
@@ -135,24 +155,26 @@ static void open_columns(Emitter *e, Fused *f, const Step *step, bool clamps)
         block_know_sum(e, t);
 }
 
-static void close_loop(Emitter *e, const char *loop, int number)
+/* `loop`: with how many of a number, or of a ring. */
+static void close_loop(Emitter *e, const Fused *f, const char *word, int number, const char *ring)
 {
+    const char *loop = f->ring ? ring : emit_text(e, "%s_%d", word, number), *at = !strcmp(word, "HIGH") ? "r" : "c";
     Scope *body = emit_pop(e);
     emit_line(e, "UNROLL");
-    emit_line(e, loop, number);
+    emit_line(e, "for (int %s = 0; %s < %s; %s++) {", at, at, loop, at);
     emit_body(e, body);
     emit_line(e, "}");
 }
 
 static const char *close_rows(Emitter *e, const Fused *f)
 {
-    close_loop(e, "for (int r = 0; r < HIGH_%d; r++) {", f->first.number);
-    return block_close(e);
+    close_loop(e, f, "HIGH", f->first.number, "2");
+    return f->ring ? ring_close(e, f->ring) : block_close(e);
 }
 
 static void close_columns(Emitter *e, const Fused *f)
 {
-    close_loop(e, "for (int c = 0; c < WIDE_%d; c++) {", f->first.number);
+    close_loop(e, f, "WIDE", f->first.number, f->ring ? emit_text(e, "RIGHT_%d / 4", f->ring->t.number) : "");
 }
 
 /* The where that a sum of the first step which it left out does not need any more. */
@@ -162,20 +184,40 @@ static void know_implied(Emitter *e, const Fused *f, int s, const Term *element)
         emit_know(e, element, emit_term(e, element->select.yes));
 }
 
+/* Only a tile with an EDGE has columns that somebody does not ask for. */
+static void know_reached(Emitter *e, const Term *term)
+{
+    emit_push(e);
+    const char *asked = emit_term(e, term->select.condition).text, *yes = emit_term(e, term->select.yes).text;
+    const char *no = emit_term(e, term->select.no).text;
+    Scope *body = emit_pop(e);
+    emit_body(e, body);
+    emit_know(e, term, (Value){ emit_text(e, "(!EDGE || %s ? %s : %s)", asked, yes, no), false });
+}
+
 /* A value takes the place of each sum. From the first on, columns that are not there have the neutral number. */
 static const char *map(Emitter *e, Fused *f, int s, const char **call)
 {
     const Step *step = f->launch->steps[s];
     const Term *term = step->statement->outputs[0].value;
-    emit_begin_step(e, f->launch, step, false);
+    begin_step(e, f, step);
     const char *comment = emit_formula(e);
     open_rows(e, f, step);
+    const char *most = fused_find_most(e, f, step);
     open_columns(e, f, step, true);
+    fused_bind_power(e, f, step, most);
     know_implied(e, f, s, term);
+    if (s == 0 && f->reaches)
+        know_reached(e, term);
     const char *value = emit_bare(e, emit_term(e, term).text);
-    if (s == 0 && !isnan(f->fuse->neutral))
-        value = emit_text(e, "column_%d(c) < columns - column ? %s : %s", f->first.number, value, emit_bare(e, emit_number(e, DTYPE_F32, f->fuse->neutral)));
-    emit_line(e, "sums[r][c] = %s;", value);
+    if (s == 0 && !isnan(f->fuse->neutral)) {
+        const char *none = emit_bare(e, emit_number(e, DTYPE_F32, f->fuse->neutral));
+        if (f->ring)
+            value = emit_text(e, "EDGE && %s ? %s : %s", ring_column_past(e, f->ring), none, value);
+        else
+            value = emit_text(e, "column_%d(c) < columns - column ? %s : %s", f->first.number, value, none);
+    }
+    emit_line(e, "%s = %s;", f->sum, value);
     close_columns(e, f);
     const char *body = close_rows(e, f);
     *call = head(e, f, "map", step->id + 1, body, false);
@@ -185,11 +227,11 @@ static const char *map(Emitter *e, Fused *f, int s, const char **call)
 /* What they become for the last product, "" for what they are. */
 static const char *factors(Emitter *e, Fused *f, const char **call)
 {
-    const Term *left = f->last->contract->left;
+    const Term *left = f->ring ? f->fuse->ring_values->left : f->last->contract->left;
     *call = "";
     if (!isnan(f->fuse->neutral) && left->kind == TERM_READ)
         return "";
-    emit_begin_step(e, f->launch, f->last, false);
+    begin_step(e, f, f->last);
     open_rows(e, f, f->last);
     open_columns(e, f, f->last, true);
     Scope *branch = emit_push(e);
@@ -198,7 +240,7 @@ static const char *factors(Emitter *e, Fused *f, const char **call)
     emit_pop(e);
     emit_body(e, branch);
     if (!isnan(f->fuse->neutral))
-        emit_line(e, "sums[r][c] = %s;", value);
+        emit_line(e, "%s = %s;", f->sum, value);
     else
         emit_line(e, "sums[r][c] = column_%d(c) < columns - column ? %s : 0;", f->first.number, value);
     close_columns(e, f);
@@ -214,7 +256,7 @@ static void merge_row(Emitter *e, const Fused *f, int s)
     Scope *body = emit_push(e);
     emit_state_merge(e, f->launch->steps[s]->roots[0], &name, &other, false);
     emit_pop(e);
-    emit_line(e, "for (int apart = 1; apart < LANES_%d; apart *= 2)", f->first.number);
+    emit_line(e, "for (int apart = 1; apart < %s; apart *= 2)", f->ring ? "4" : emit_text(e, "LANES_%d", f->first.number));
     emit_body(e, body);
 }
 
@@ -222,12 +264,15 @@ static void merge_row(Emitter *e, const Fused *f, int s)
 static void rescale(Emitter *e, const Fused *f, int s)
 {
     int count = f->launch->step_count;
-    const char *now = state_of_row(e, f, s);
-    emit_line(e, "const float factor = before == %s ? 1.0f : exp_f32(before - %s);", now, now);
+    const char *now = state_of_row(e, f, s), *factor = f->ring ? "factor[r]" : "factor";
+    if (f->ring)    /* what is behind is multiplied when its products are there */
+        emit_line(e, "factor[r] = %s;", fused_change(e, f, "before", now));
+    else
+        emit_line(e, "const float factor = before == %s ? 1.0f : exp_f32(before - %s);", now, now);
     for (int other = 1; other < count - 1; other++)
-        if (is_state(f, other) && f->fuse->scaled[other])
-            emit_line(e, "%s *= factor;", state_of_row(e, f, other));
-    if (!f->fuse->scaled[count - 1])
+        if (fused_is_state(f, other) && f->fuse->scaled[other])
+            emit_line(e, "%s *= %s;", state_of_row(e, f, other), factor);
+    if (!f->fuse->scaled[count - 1] || f->ring)
         return;
     emit_line(e, "UNROLL");
     emit_line(e, "for (int c = 0; c < WIDE_%d; c++)", f->last->id + 1);
@@ -240,7 +285,7 @@ static const char *take(Emitter *e, Fused *f, int s, const char **call)
     const Step *step = f->launch->steps[s];
     const char *name = state_of_row(e, f, s);
     bool largest = step == f->fuse->largest;
-    emit_begin_step(e, f->launch, step, false);
+    begin_step(e, f, step);
     const char *comment = emit_formula(e);
     open_rows(e, f, step);
     if (largest)
@@ -259,19 +304,19 @@ static const char *take(Emitter *e, Fused *f, int s, const char **call)
 }
 
 /* What the last step stores. */
-static const char *finish(Emitter *e, Fused *f, const char **call)
+const char *fused_finish(Emitter *e, Fused *f, const char **call)
 {
     int number = f->last->id + 1;
     const IndexSet *set = &f->last->contract->columns;
     BlockTiling *t = &f->values;
-    emit_begin_step(e, f->launch, f->last, false);
+    begin_step(e, f, f->last);
     open_rows(e, f, f->last);
     Scope *rows = e->scope;
     for (int i = 0; i < set->count; i++)
         t->names[set->list[i]->id] = names_user(&rows->outer->names, set->list[i]->name);
     Text merges = text_new(e->arena);
     for (int s = 1; s + 1 < f->launch->step_count; s++)
-        if (is_state(f, s) && f->launch->steps[s] != f->fuse->largest) {
+        if (fused_is_state(f, s) && f->launch->steps[s] != f->fuse->largest) {
             Scope *one = emit_push(e);
             one->indent = rows->indent;
             merge_row(e, f, s);
@@ -279,14 +324,21 @@ static const char *finish(Emitter *e, Fused *f, const char **call)
             text_put(&merges, one->text.bytes);
         }
     emit_push(e)->loop = true;
-    emit_line(e, "const int64_t value_at = value + value_%d(c);", number);
-    emit_line(e, "if (row + row_%d(r) >= rows || value_at >= values)", f->first.number);
-    emit_line(e, "    break;");
-    block_decode(e, t, set, f->fuse->parts ? t->depth : t->columns, "value_at");
-    const char *sum = "products[r][c]";
-    emit_know(e, f->last->contract->product, emit_state_finish(e, f->last->contract->product, &sum, false));
+    if (f->ring) {
+        const char *name = t->names[set->list[0]->id];
+        emit_line(e, "const int64_t %s = right_line_%d(c);", name, number);
+        emit_line(e, "if (!(%s) || %s >= %s)", ring_row_there(e, f->ring), name, emit_extent(e, set->list[0]));
+        emit_line(e, "    break;");
+        emit_bind(e, set->list[0], name);
+    } else {
+        emit_line(e, "const int64_t value_at = value + value_%d(c);", number);
+        emit_line(e, "if (row + row_%d(r) >= rows || value_at >= values)", f->first.number);
+        emit_line(e, "    break;");
+        block_decode(e, t, set, f->fuse->parts ? t->depth : t->columns, "value_at");
+    }
+    emit_know(e, f->last->contract->product, emit_state_finish(e, f->last->contract->product, &f->product, false));
     emit_store(e, &f->last->statement->outputs[0]);
-    close_loop(e, "for (int c = 0; c < WIDE_%d; c++) {", number);
+    close_loop(e, f, "WIDE", number, emit_text(e, "VALUES_%d / 4", number));
     rows->text.bytes = (char *)emit_text(e, "%s%s", merges.bytes, rows->text.bytes);
     rows->text.length = strlen(rows->text.bytes);
     const char *body = close_rows(e, f);
@@ -398,8 +450,8 @@ static void set_parameters(Emitter *e, Fused *f)
     emit_parameter(&f->parameters, "int64_t ", "value");
     emit_parameter(&f->parameters, "int64_t ", "values");
     for (int s = 1; s + 1 < f->launch->step_count; s++)
-        if (is_state(f, s))
-            emit_parameter(&f->parameters, "float *", state_name(e, f, s));
+        if (fused_is_state(f, s))
+            emit_parameter(&f->parameters, "float *", fused_state(e, f, s));
 }
 
 /* The states of rows that have seen nothing. */
@@ -407,9 +459,9 @@ static const char *states(Emitter *e, const Fused *f)
 {
     Text declared = text_new(e->arena), begun = text_new(e->arena);
     for (int s = 1; s + 1 < f->launch->step_count; s++) {
-        if (!is_state(f, s))
+        if (!fused_is_state(f, s))
             continue;
-        const char *name = state_name(e, f, s);
+        const char *name = fused_state(e, f, s);
         text_print(&declared, "%s%s[HIGH_%d]", declared.length ? ", " : "    float ", name, f->last->id + 1);
         text_print(&begun, "        %s[r] = %s;\n", name, emit_state_start(e, f->launch->steps[s]->roots[0], 0, false));
     }
@@ -445,17 +497,17 @@ static void begin(Emitter *e, Fused *f)
 }
 
 /* The functions of the steps between the products, and the calls of these. */
-static const char *between(Emitter *e, Fused *f, const char **calls)
+const char *fused_between(Emitter *e, Fused *f, const char **calls)
 {
     Text functions = text_new(e->arena), text = text_new(e->arena);
-    const char *call;
+    const char *call, *indent = f->ring ? "    " : "        ";
     for (int s = 0; s + 1 < f->launch->step_count; s++) {
-        text_put(&functions, is_state(f, s) ? take(e, f, s, &call) : map(e, f, s, &call));
-        text_print(&text, "        %s;\n", call);
+        text_put(&functions, fused_is_state(f, s) ? take(e, f, s, &call) : map(e, f, s, &call));
+        text_print(&text, "%s%s;\n", indent, call);
     }
     text_put(&functions, factors(e, f, &call));
     if (call[0])
-        text_print(&text, "        %s;\n", call);
+        text_print(&text, "%s%s;\n", indent, call);
     *calls = text.bytes;
     return functions.bytes;
 }
@@ -500,7 +552,8 @@ static const char *whole(Emitter *e, Fused *f, const char *pass)
 
 void emit_fuse(Emitter *e, const Launch *launch)
 {
-    Fused fused = { .launch = launch, .fuse = launch->fuse, .last = launch->steps[launch->step_count - 1] }, *f = &fused;
+    Fused fused = { .launch = launch, .fuse = launch->fuse, .last = launch->steps[launch->step_count - 1], .sum = "sums[r][c]",
+                    .product = "products[r][c]" }, *f = &fused;
     int n = f->last->id + 1, number;
     begin(e, f);
     number = f->first.number;
@@ -510,8 +563,8 @@ void emit_fuse(Emitter *e, const Launch *launch)
     const char *title = emit_formula(e);
     text_print(&e->functions, "%s\n", block_text(e, &f->first, &fetch, title, "", "", ""));
     const ValueCalls v = values(e, f);
-    const char *meet, *use, *met = met_of(e, f, &meet), *functions = between(e, f, &use), *end;
-    const char *stores = finish(e, f, &end);
+    const char *meet, *use, *met = met_of(e, f, &meet), *functions = fused_between(e, f, &use), *end;
+    const char *stores = fused_finish(e, f, &end);
     const char *find = emit_text(e, "%s%s%s", v.find, fetch.find_columns[0] ? emit_text(e, "        %s;\n", fetch.find_columns) : "", "");
     const char *sums = emit_text(e, "        float sums[HIGH_%d][WIDE_%d];\n        %s\n", number, number, fetch.tile);
     const char *finishes = emit_text(e, "    %s;\n", end), *start = emit_state_start(e, f->last->contract->product, 0, false);

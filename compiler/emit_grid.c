@@ -201,12 +201,6 @@ static void put_merge(Emitter *e, const Step *step)
     text_print(&e->functions, "%s    %s\n}\n\n", emit_locals(e, call), call);
 }
 
-/* A product that may be made from a ring instead. */
-static bool has_ring(const Launch *launch)
-{
-    return launch->steps[0]->contract && launch->steps[0]->contract->ring;
-}
-
 void emit_grid_launch(Emitter *e, const Launch *launch)
 {
     if (launch->fuse)
@@ -220,8 +214,11 @@ void emit_grid_launch(Emitter *e, const Launch *launch)
         put_step(e, emit_text(e, "step_%d", launch->steps[s]->id + 1), emit_formula(e));
     }
     put_launch(e, launch);
-    if (has_ring(launch))
-        emit_ring_product(e, launch->steps[0]);
+    Ringed ring;
+    if (emit_ringed(launch, &ring) && ring.values)
+        emit_ring_fuse(e, launch);
+    else if (emit_ringed(launch, &ring))
+        emit_ring_product(e, ring.step);
     for (int s = 0; s < launch->step_count; s++)
         if (launch->steps[s]->split) {
             emit_begin_step(e, launch, launch->steps[s], true);
@@ -270,11 +267,10 @@ void emit_grid_work(Emitter *e, EmittedUnit *unit)
             if (launch->steps[s]->scatters && !tensor->previous && storage->place != PLACE_CALLER)
                 add_work(e, unit, (GridWork){ .launch = -1, .offset = storage->offset, .bytes = storage->bytes });
         }
-        if (has_ring(launch)) {
-            const Step *step = launch->steps[0];
-            add_work(e, unit, (GridWork){ .kernel = kernel_name(e, "ring", step->id + 1), .tasks = step->contract->ring_tiles, .launch = -1,
-                                          .ring = emit_ring(e, step) });
-        }
+        Ringed ring;
+        if (emit_ringed(launch, &ring))
+            add_work(e, unit, (GridWork){ .kernel = kernel_name(e, "ring", ring.step->id + 1), .tasks = ring.first->ring_tiles, .launch = -1,
+                                          .ring = emit_ring(e, &ring) });
         add_work(e, unit, (GridWork){ .kernel = kernel_name(e, "launch", l + 1), .tasks = tasks_of(e, launch), .launch = l });
         for (int s = 0; s < launch->step_count; s++)
             if (launch->steps[s]->split)

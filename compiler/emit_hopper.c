@@ -32,7 +32,7 @@ void ring_open(Emitter *e, RingStep *r)
     }
 }
 
-static const char *from_name(Emitter *e, const RingStep *r, const Index *index)
+const char *ring_from(Emitter *e, const RingStep *r, const Index *index)
 {
     const char *to = r->end[index->id];
     return emit_text(e, "%.*sfrom", (int)strlen(to) - 2, to);
@@ -51,7 +51,7 @@ const char *ring_close(Emitter *e, RingStep *r)
     return emit_text(e, "%s%s", emit_locals(e, body), body);
 }
 
-static void add_member(Emitter *e, RingStep *r, const char *name)
+void ring_add_member(Emitter *e, RingStep *r, const char *name)
 {
     for (int i = 0; i < r->member_count; i++)
         if (!strcmp(r->members[i], name))
@@ -63,7 +63,7 @@ static void add_member(Emitter *e, RingStep *r, const char *name)
 
 static void set_member(Emitter *e, RingStep *r, const char *name, const char *value)
 {
-    add_member(e, r, name);
+    ring_add_member(e, r, name);
     emit_line(e, "const int64_t %s = tile.%s = %s;", name, name, value);
 }
 
@@ -166,7 +166,7 @@ static void find_shift(Emitter *e, RingStep *r)
     if (!sum[0])
         return;
     r->shift = emit_text(e, "%.*sshift", (int)strlen(r->end[r->side[1].low->id]) - 2, r->end[r->side[1].low->id]);
-    add_member(e, r, r->shift);
+    ring_add_member(e, r, r->shift);
     emit_line(e, "tile.%s = %s;", r->shift, sum);
 }
 
@@ -174,7 +174,7 @@ static void find_shift(Emitter *e, RingStep *r)
 static void check_range(Emitter *e, const RingStep *r)
 {
     const RingSide *right = &r->side[1];
-    const char *first = emit_text(e, "tile.%s", from_name(e, r, right->low)), *end = emit_text(e, "tile.%s", r->end[right->low->id]);
+    const char *first = emit_text(e, "tile.%s", ring_from(e, r, right->low)), *end = emit_text(e, "tile.%s", r->end[right->low->id]);
     emit_push(e)->branch = true;
     emit_bind(e, right->low, first);
     const char *begins = emit_inside(e, right->read, right->read);
@@ -197,9 +197,9 @@ static void find_range(Emitter *e, RingStep *r)
     const LoopBounds *bounds = block_bounds(e, &r->t, &around);
     for (int i = 0; i < r->t.c->rows.count; i++) {
         const Index *index = r->t.c->rows.list[i];
-        const char *first = from_name(e, r, index), *end = r->end[index->id], *to = bounds[i].end;
-        add_member(e, r, first);
-        add_member(e, r, end);
+        const char *first = ring_from(e, r, index), *end = r->end[index->id], *to = bounds[i].end;
+        ring_add_member(e, r, first);
+        ring_add_member(e, r, end);
         emit_line(e, "tile.%s = %s;", first, bounds[i].first);
         emit_line(e, "tile.%s = %s;", end, around ? emit_text(e, "%s ? %s : 0", around, to) : to);
     }
@@ -207,7 +207,7 @@ static void find_range(Emitter *e, RingStep *r)
     check_range(e, r);
 }
 
-static const char *tile_functions(Emitter *e, RingStep *r)
+const char *ring_tile(Emitter *e, RingStep *r)
 {
     const Contract *c = r->t.c;
     int n = r->t.number;
@@ -251,7 +251,7 @@ static void decode_slice(Emitter *e, RingStep *r)
 }
 
 /* Where a tile begins along an axis. */
-static const char *place_of(Emitter *e, const RingStep *r, int side, const Index *index)
+const char *ring_place(Emitter *e, const RingStep *r, int side, const Index *index)
 {
     const char *text = r->first[index->id] ? r->first[index->id] : r->t.names[index->id];
     return r->shift && side == 1 && index == r->side[1].low ? emit_text(e, "%s + %s", text, r->shift) : text;
@@ -267,7 +267,7 @@ static void put_load(Emitter *e, const RingStep *r, int side)
     const RingSide *s = &r->side[side];
     for (int a = 0; a < count; a++) {
         bool panels = s->panels && axes[a] == s->low, point = axes[a] == c->depth.list[c->depth.count - 1];
-        text_print(&text, ", %s", point ? "point" : place_of(e, r, side, axes[a]));
+        text_print(&text, ", %s", point ? "point" : ring_place(e, r, side, axes[a]));
         if (panels)
             text_print(&text, " + panel * SLICE_%d", r->t.number);
     }
@@ -288,6 +288,14 @@ static const char *slice_count(Emitter *e, const RingStep *r)
     return text;
 }
 
+const char *ring_lines(Emitter *e, const RingStep *r)
+{
+    const RingSide *left = &r->side[0];
+    if (left->high)
+        return emit_text(e, "(int)(%s * %s)", box_of(e, r, 0, left->low), box_of(e, r, 0, left->high));
+    return emit_text(e, "LEFT_%d", r->t.number);
+}
+
 /* A function that brings the slices of one side, or of both. */
 typedef struct Bringing {
     const char *head, *bytes, *load, *call;
@@ -296,7 +304,6 @@ typedef struct Bringing {
 static Bringing bring(Emitter *e, RingStep *r, const char *name, int from, int to)
 {
     int n = r->t.number;
-    const RingSide *left = &r->side[0];
     ring_open(e, r);
     e->scope->indent = 2;
     decode_slice(e, r);
@@ -304,9 +311,7 @@ static Bringing bring(Emitter *e, RingStep *r, const char *name, int from, int t
         put_load(e, r, side);
     const char *load = emit_pop(e)->text.bytes;
     ring_open(e, r);
-    const char *lines = emit_text(e, "LEFT_%d", n), *right = emit_text(e, "RIGHT_%d", n);
-    if (left->high)
-        lines = emit_text(e, "(int)(%s * %s)", box_of(e, r, 0, left->low), box_of(e, r, 0, left->high));
+    const char *lines = ring_lines(e, r), *right = emit_text(e, "RIGHT_%d", n);
     lines = from == 1 ? right : to == 0 ? lines : emit_text(e, "(%s + %s)", lines, right);
     emit_line(e, "const int bytes = %s * SLICE_%d * (int)sizeof(%s)%s;", lines, n, emit_element(r->t.c->packed), to == 0 ? " * (int)slices" : "");
     const char *bytes = emit_pop(e)->text.bytes, *all = emit_text(e, "%s%s", bytes, load);
@@ -357,7 +362,7 @@ static void open_range(Emitter *e, const RingStep *r)
         bool low = index == r->side[1].low;
         const char *name = low ? r->first[index->id] : r->t.names[index->id];
         const char *step = low ? emit_text(e, "%s += RIGHT_%d", name, r->t.number) : emit_text(e, "%s++", name);
-        emit_line(e, "for (int64_t %s = tile.%s; %s < tile.%s; %s) {", name, from_name(e, r, index), name, r->end[index->id], step);
+        emit_line(e, "for (int64_t %s = tile.%s; %s < tile.%s; %s) {", name, ring_from(e, r, index), name, r->end[index->id], step);
         e->scope->indent++;
     }
 }
@@ -370,12 +375,18 @@ static void close_range(Emitter *e, const RingStep *r)
     }
 }
 
-static void open_tiles(Emitter *e, RingStep *r)
+const char *ring_tile_count(Emitter *e, const RingStep *r)
 {
     const char *needed = emit_needed_when(e, r->t.step), *tiles = emit_size(e, r->t.c->ring_tiles);
+    return needed[0] ? emit_text(e, "%s ? %s : 0", needed, tiles) : tiles;
+}
+
+static void open_tiles(Emitter *e, RingStep *r)
+{
+    const char *tiles = ring_tile_count(e, r);
     ring_open(e, r);
     emit_line(e, "const int64_t slices = %s;", slice_count(e, r));
-    emit_line(e, "const int64_t tiles = %s%s%s;", needed, needed[0] ? " ? " : "", needed[0] ? emit_text(e, "%s : 0", tiles) : tiles);
+    emit_line(e, "const int64_t tiles = %s;", tiles);
     emit_line(e, "Turn turn = { 0, 0 }%s;", r->t.c->ring->kept ? ", left_turn = { 0, 0 }" : "");
     emit_line(e, "for (int64_t number = blockIdx.x; number < tiles; number += gridDim.x) {");
     e->scope->indent++;
@@ -474,7 +485,7 @@ static void set_parameters(Emitter *e, RingStep *r)
 }
 
 /* Its launch has blocks, but of the plain form's. */
-static void forget_blocks(Emitter *e)
+void ring_forget_blocks(Emitter *e)
 {
     int count = e->plan->lowered->index_count;
     e->block_first = ARENA_ARRAY(e->arena, const char *, count);
@@ -482,16 +493,16 @@ static void forget_blocks(Emitter *e)
     e->block_now = ARENA_ARRAY(e->arena, const char *, count);
 }
 
-static RingStep begin(Emitter *e, const Step *step)
+RingStep ring_begin(Emitter *e, const Step *step, const Contract *c, int number)
 {
     int count = e->plan->lowered->index_count;
-    RingStep r = { .t = { .c = step->contract, .step = step, .number = step->id + 1, .dtype = DTYPE_F32 } };
-    forget_blocks(e);
+    RingStep r = { .t = { .c = c, .step = step, .number = number, .dtype = DTYPE_F32 } };
+    ring_forget_blocks(e);
     r.t.names = ARENA_ARRAY(e->arena, const char *, count);
     r.first = ARENA_ARRAY(e->arena, const char *, count);
     r.end = ARENA_ARRAY(e->arena, const char *, count);
     for (int side = 0; side < 2; side++)
-        r.side[side] = ring_side(step->contract, side);
+        r.side[side] = ring_side(c, side);
     return r;
 }
 
@@ -529,8 +540,8 @@ static const char begin_kept[] =
 
 void emit_ring_product(Emitter *e, const Step *step)
 {
-    RingStep all = begin(e, step), *r = &all;
-    const char *tiles = tile_functions(e, r), *calls[2], *finish;
+    RingStep all = ring_begin(e, step, step->contract, step->id + 1), *r = &all;
+    const char *tiles = ring_tile(e, r), *calls[2], *finish;
     int n = r->t.number;
     set_parameters(e, r);
     bool kept = step->contract->ring->kept;

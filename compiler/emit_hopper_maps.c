@@ -56,46 +56,100 @@ static const Size *axis_extent(Emitter *e, const Term *read, const Index *index)
     return size_extent(e->arena, index->origin);
 }
 
-static GridMap map_of(Emitter *e, const Contract *c, int side)
+/* What a map describes. */
+typedef struct Mapped {
+    const Term *read;
+    Dtype dtype;
+    const char *word;
+    int count;
+    const Index *axes[MAP_AXES_MAX];    /* innermost first */
+    const Size *box[MAP_AXES_MAX];
+    const Index *whole;           /* all of it is in shared memory, */
+    int64_t most;                 /* so many points at most; or NULL */
+} Mapped;
+
+static Mapped map_side(Emitter *e, const Ringed *ring, int side)
 {
-    const RingSide s = ring_side(c, side);
-    const Index *axes[MAP_AXES_MAX];
-    GridMap map = { .argument = argument_of(e, s.read->read.tensor), .type = c->packed == DTYPE_F16 ? MAP_F16 : MAP_BF16,
-                    .bytes = (int)dtype_size(c->packed), .rank = ring_axes(e, c, side, axes) };
+    const Contract *c = ring->first;
+    Mapped m = { .read = ring_side(c, side).read, .dtype = c->packed, .word = side ? "right" : "left" };
+    m.count = ring_axes(e, c, side, m.axes);
+    for (int a = 0; a < m.count; a++)
+        m.box[a] = axis_box(e, c, side, m.axes[a]);
+    if (ring->values || c->ring->kept) {
+        m.whole = c->depth.list[0];
+        m.most = ring->values ? c->ring->depth : c->ring->kept * RING_LINE / (int)dtype_size(c->packed);
+    }
+    return m;
+}
+
+static Mapped map_values(Emitter *e, const Ringed *ring)
+{
+    const Contract *c = ring->values;
+    Mapped m = { .read = c->right, .dtype = c->packed, .word = "values", .whole = c->columns.list[0], .most = c->ring->values };
+    m.count = ring_axes(e, c, 1, m.axes);
+    for (int a = 0; a < m.count; a++)
+        m.box[a] = size_constant(e->arena, a == 0 ? RING_LINE / (int)dtype_size(m.dtype) : m.axes[a] == c->depth.list[0] ? c->ring->right : 1);
+    return m;
+}
+
+static int mapped_of(Emitter *e, const Ringed *ring, Mapped *list)
+{
+    list[0] = map_side(e, ring, 0);
+    list[1] = map_side(e, ring, 1);
+    if (ring->values)
+        list[2] = map_values(e, ring);
+    return ring->values ? 3 : 2;
+}
+
+static GridMap map_of(Emitter *e, const Mapped *m)
+{
+    GridMap map = { .argument = argument_of(e, m->read->read.tensor), .type = m->dtype == DTYPE_F16 ? MAP_F16 : MAP_BF16,
+                    .bytes = (int)dtype_size(m->dtype), .rank = m->count };
     for (int i = 0; i < map.rank; i++) {
-        map.axis[i].extent = axis_extent(e, s.read, axes[i]);
-        map.axis[i].box = axis_box(e, c, side, axes[i]);
-        for (int a = 0; a < s.read->read.tensor->rank; a++)
-            if (ring_index(s.read, a) == axes[i])
+        map.axis[i].extent = axis_extent(e, m->read, m->axes[i]);
+        map.axis[i].box = m->box[i];
+        map.axis[i].most = m->axes[i] == m->whole ? m->most : 0;
+        for (int a = 0; a < m->read->read.tensor->rank; a++)
+            if (ring_index(m->read, a) == m->axes[i])
                 map.axis[i].axes |= 1u << a;
     }
     return map;
 }
 
-static int64_t ring_bytes(const Contract *c)
+static int64_t ring_bytes(const Ringed *ring)
 {
-    const RingTile *tile = c->ring;
-    int64_t left = tile->kept ? 2 * tile->kept : tile->stages, barriers = 2 * sizeof(uint64_t) * (tile->stages + (tile->kept ? 2 : 0));
-    return (RING_LINE * (tile->left * left + tile->right * tile->stages) + barriers + 1023) / 1024 * 1024;
+    const RingTile *t = ring->first->ring;
+    int64_t left = t->kept ? 2 * t->kept : t->stages, barriers = 2 * sizeof(uint64_t) * (t->stages + 2);
+    int64_t slices = RING_LINE * (t->left * left + t->right * t->stages);
+    if (ring->values) {
+        int64_t most = t->depth > t->values ? t->depth : t->values, size = (int64_t)dtype_size(ring->first->packed);
+        slices = (t->left * t->depth + t->right * most * t->stages) * size;
+    }
+    return (slices + barriers + 1023) / 1024 * 1024;
 }
 
-static int points_kept(const Contract *c)
+bool emit_ringed(const Launch *launch, Ringed *ring)
 {
-    return c->ring->kept * RING_LINE / (int)dtype_size(c->packed);
+    const Step *first = launch->steps[0];
+    if (launch->fuse && launch->fuse->ring)
+        *ring = (Ringed){ launch, launch->steps[launch->step_count - 1], launch->fuse->ring, launch->fuse->ring_values };
+    else if (!launch->fuse && first->contract && first->contract->ring)
+        *ring = (Ringed){ launch, first, first->contract, NULL };
+    else
+        return false;
+    return true;
 }
 
-GridRing *emit_ring(Emitter *e, const Step *step)
+GridRing *emit_ring(Emitter *e, const Ringed *of)
 {
     GridRing *ring = ARENA_NEW(e->arena, GridRing);
-    for (int side = 0; side < 2; side++)
-        ring->maps[side] = map_of(e, step->contract, side);
-    ring->step = step->id;
+    Mapped list[RING_MAPS];
+    ring->map_count = mapped_of(e, of, list);
+    for (int m = 0; m < ring->map_count; m++)
+        ring->maps[m] = map_of(e, &list[m]);
+    ring->step = of->step->id;
     ring->threads = RING_THREADS;
-    ring->shared_bytes = ring_bytes(step->contract);
-    if (step->contract->ring->kept) {
-        ring->points = size_extent(e->arena, step->contract->depth.list[0]->origin);
-        ring->most = points_kept(step->contract);
-    }
+    ring->shared_bytes = ring_bytes(of);
     return ring;
 }
 
@@ -107,43 +161,49 @@ void emit_ring_frame(Emitter *e, EmittedUnit *unit)
         for (int w = 0; w < unit->work_count; w++)
             if (unit->work[w].ring && unit->work[w].ring->step == s) {
                 unit->work[w].ring->at = end;
-                unit->frame_bytes = end = end + 2 * MAP_BYTES;
+                unit->frame_bytes = end = end + unit->work[w].ring->map_count * MAP_BYTES;
             }
 }
 
 /* ---- text ---- */
 
-static void put_side(Emitter *e, Text *text, const Step *step, int side)
+static void put_mapped(Emitter *e, Text *text, const Mapped *m)
 {
-    const Contract *c = step->contract;
-    const RingSide s = ring_side(c, side);
-    const Index *axes[MAP_AXES_MAX];
-    int count = ring_axes(e, c, side, axes);
-    text_print(text, "    const MapAxis %s[] = { ", side ? "right" : "left");
-    for (int i = 0; i < count; i++)
-        text_print(text, "%s{ %s, %s, %s }", i ? ", " : "", emit_size(e, axis_extent(e, s.read, axes[i])),
-                   emit_stride(e, s.read->read.tensor, s.read->read.positions, axes[i]), emit_size(e, axis_box(e, c, side, axes[i])));
+    text_print(text, "    const MapAxis %s[] = { ", m->word);
+    for (int i = 0; i < m->count; i++)
+        text_print(text, "%s{ %s, %s, %s }", i ? ", " : "", emit_size(e, axis_extent(e, m->read, m->axes[i])),
+                   emit_stride(e, m->read->read.tensor, m->read->read.positions, m->axes[i]), emit_size(e, m->box[i]));
     text_put(text, " };\n");
 }
 
+/* Whether what is in shared memory as a whole has room there. */
+static const char *has_room(Emitter *e, const Mapped *list, int count)
+{
+    const char *text = "";
+    for (int m = 0; m < count; m += 2)    /* both sides have the same points */
+        if (list[m].whole)
+            text = emit_text(e, "%s%s <= %lld && ", text, emit_extent(e, list[m].whole), (long long)list[m].most);
+    return text;
+}
+
 /* The function that makes a step's maps. */
-static const char *map_function(Emitter *e, const Step *step)
+static const char *map_function(Emitter *e, const Ringed *ring)
 {
     Text text = text_new(e->arena);
-    e->step = step;
-    put_side(e, &text, step, 0);
-    put_side(e, &text, step, 1);
-    for (int side = 0; side < 2; side++) {
-        const Tensor *tensor = ring_side(step->contract, side).read->read.tensor;
-        const char *word = side ? "right" : "left";
-        text_put(&text, side ? " &&\n           " : "    return has_rings() && ");
-        if (!side && step->contract->ring->kept)
-            text_print(&text, "%s <= %d && ", emit_extent(e, step->contract->depth.list[0]), points_kept(step->contract));
-        text_print(&text, "make_map(&f->%s_%d, MAP_%s, f->in.%s.data, %s, (int)(sizeof %s / sizeof *%s))", word, step->id + 1,
-                   step->contract->packed == DTYPE_F16 ? "F16" : "BF16", e->members[tensor->id], word, word, word);
+    Mapped list[RING_MAPS];
+    int count = mapped_of(e, ring, list), n = ring->step->id + 1;
+    for (int m = 0; m < count; m++) {
+        e->step = m < 2 ? ring->launch->steps[0] : ring->step;
+        put_mapped(e, &text, &list[m]);
+    }
+    for (int m = 0; m < count; m++) {
+        const char *word = list[m].word;
+        text_put(&text, m ? " &&\n           " : emit_text(e, "    return has_rings() && %s", has_room(e, list, count)));
+        text_print(&text, "make_map(&f->%s_%d, MAP_%s, f->in.%s.data, %s, (int)(sizeof %s / sizeof *%s))", word, n,
+                   list[m].dtype == DTYPE_F16 ? "F16" : "BF16", e->members[list[m].read->read.tensor->id], word, word, word);
     }
     return emit_text(e, "/* Whether tensor maps describe what step %d multiplies: then it has them. */\nstatic int map_step_%d(Frame *f)\n{\n%s%s;\n}\n\n",
-                     step->id + 1, step->id + 1, emit_locals(e, text.bytes), text.bytes);
+                     n, n, emit_locals(e, text.bytes), text.bytes);
 }
 
 /* In the launcher: of this kernel or of the next one, which is in its place where there are no maps. */
@@ -155,35 +215,35 @@ const char *emit_ring_run(Emitter *e, const GridWork *work)
                      n, n, n, work->kernel, emit_size(e, work->tasks), (long long)work->ring->shared_bytes);
 }
 
-static bool has_ring(const Step *step)
-{
-    return step->contract && step->contract->ring;
-}
-
 const char *emit_ring_maps(Emitter *e)
 {
     Text text = text_new(e->arena);
-    for (int s = 0; s < e->plan->step_count; s++)
-        if (has_ring(e->plan->steps[s]))
-            text_put(&text, map_function(e, e->plan->steps[s]));
+    Ringed ring;
+    for (int l = 0; l < e->plan->launch_count; l++)
+        if (emit_ringed(e->plan->launches[l], &ring))
+            text_put(&text, map_function(e, &ring));
     return text.bytes;
 }
 
 const char *emit_ring_members(Emitter *e)
 {
     Text text = text_new(e->arena);
-    for (int s = 0; s < e->plan->step_count; s++)
-        if (has_ring(e->plan->steps[s]))
-            text_print(&text, "    TensorMap left_%d, right_%d;\n", s + 1, s + 1);
+    Ringed ring;
+    for (int l = 0; l < e->plan->launch_count; l++)
+        if (emit_ringed(e->plan->launches[l], &ring)) {
+            int n = ring.step->id + 1;
+            text_print(&text, "    TensorMap left_%d, right_%d%s;\n", n, n, ring.values ? emit_text(e, ", values_%d", n) : "");
+        }
     return text.bytes;
 }
 
 const char *emit_ring_memory(Emitter *e)
 {
     int64_t bytes = 0;
-    for (int s = 0; s < e->plan->step_count; s++)
-        if (has_ring(e->plan->steps[s]) && ring_bytes(e->plan->steps[s]->contract) > bytes)
-            bytes = ring_bytes(e->plan->steps[s]->contract);
+    Ringed ring;
+    for (int l = 0; l < e->plan->launch_count; l++)
+        if (emit_ringed(e->plan->launches[l], &ring) && ring_bytes(&ring) > bytes)
+            bytes = ring_bytes(&ring);
     if (!bytes)
         return "";
     return emit_text(e, "/* A block that multiplies from a ring has more threads, in groups of four warps, and as much shared memory as its launch\n"

@@ -3,29 +3,69 @@
 
 enum { LANES_LINE = 32 };          /* columns of four lanes that store them together */
 
-/* A row's indices: a tile has some points of one, or of two, its last lines perhaps nobody's. Where `clamps`, these are taken for
- * others. The condition that a row is there. */
-static const char *bind_row(Emitter *e, const RingStep *r, bool clamps)
+/* Of a row's indices the i-th: a tile has some points of one, or of two. */
+static const Index *row_index(const RingStep *r, int i)
 {
-    const RingSide *s = &r->side[0];
-    const Index *index[] = { s->low, s->high };
-    const char *there = "", *box[2];
-    for (int i = 0; i < 2 && s->high; i++)
-        box[i] = emit_text(e, "(int)%s", emit_size(e, ring_box(e->arena, r->t.c, 0, index[i])));
-    emit_line(e, "const int place = left_line_%d(r);", r->t.number);
-    for (int i = 0; i < 2 && index[i]; i++) {
-        const char *name = r->t.names[index[i]->id], *first = r->first[index[i]->id], *extent = emit_extent(e, index[i]);
-        const char *part = !s->high ? "place" : emit_text(e, "place %c %s", i ? '/' : '%', box[0]);
-        if (clamps)
-            emit_line(e, "const int64_t %s = size_min(%s + %s, %s - 1);", name, first, part, extent);
-        else
-            emit_line(e, "const int64_t %s = %s + %s;", name, first, part);
-        emit_bind(e, index[i], name);
-        there = emit_text(e, "%s%s%s < %s", there, i ? " && " : "", clamps ? emit_text(e, "%s + %s", first, part) : name, extent);
-    }
-    if (s->high)
-        there = emit_text(e, "place < %s * %s && %s", box[0], box[1], there);
+    return i ? r->side[0].high : r->side[0].low;
+}
+
+static const char *row_box(Emitter *e, const RingStep *r, int i)
+{
+    return emit_text(e, "(int)%s", emit_size(e, ring_box(e->arena, r->t.c, 0, row_index(r, i))));
+}
+
+/* Where it is, of a line of the tile. */
+static const char *row_at(Emitter *e, const RingStep *r, int i, const char *line)
+{
+    const char *first = r->first[row_index(r, i)->id];
+    return r->side[0].high ? emit_text(e, "%s + %s %c %s", first, line, i ? '/' : '%', row_box(e, r, 0)) : emit_text(e, "%s + %s", first, line);
+}
+
+/* That a tile's line is somebody's, whose indices are names, or NULL: as they are found. */
+static const char *row_there(Emitter *e, const RingStep *r, const char *line, const char *const *names)
+{
+    const char *there = r->side[0].high ? emit_text(e, "%s < %s * %s", line, row_box(e, r, 0), row_box(e, r, 1)) : "";
+    for (int i = 0; i < 2 && row_index(r, i); i++)
+        there = emit_text(e, "%s%s%s < %s", there, there[0] ? " && " : "", names ? names[i] : row_at(e, r, i, line),
+                          emit_extent(e, row_index(r, i)));
     return there;
+}
+
+const char *ring_bind_row(Emitter *e, const RingStep *r, bool clamps)
+{
+    const char *names[2];
+    emit_line(e, "const int place = left_line_%d(r);", r->t.number);
+    for (int i = 0; i < 2 && row_index(r, i); i++) {
+        const Index *index = row_index(r, i);
+        const char *at = row_at(e, r, i, "place");
+        names[i] = r->t.names[index->id];
+        emit_line(e, "const int64_t %s = %s;", names[i], clamps ? emit_text(e, "size_min(%s, %s - 1)", at, emit_extent(e, index)) : at);
+        emit_bind(e, index, names[i]);
+    }
+    return row_there(e, r, "place", clamps ? NULL : names);
+}
+
+const char *ring_row_there(Emitter *e, const RingStep *r)
+{
+    return row_there(e, r, emit_text(e, "left_line_%d(r)", r->t.number), NULL);
+}
+
+static const char *column_at(Emitter *e, const RingStep *r)
+{
+    return emit_text(e, "%s + right_line_%d(c)", r->first[r->side[1].low->id], r->t.number);
+}
+
+void ring_bind_column(Emitter *e, const RingStep *r, bool clamps)
+{
+    const Index *low = r->side[1].low;
+    const char *name = r->t.names[low->id], *at = column_at(e, r);
+    emit_line(e, "const int64_t %s = %s;", name, clamps ? emit_text(e, "size_min(%s, %s - 1)", at, emit_extent(e, low)) : at);
+    emit_bind(e, low, name);
+}
+
+const char *ring_column_past(Emitter *e, const RingStep *r)
+{
+    return emit_text(e, "%s >= %s", column_at(e, r), r->end[r->side[1].low->id]);
 }
 
 /* The same of rows of one index, the other way round. */
@@ -158,7 +198,7 @@ const char *ring_use(Emitter *e, RingStep *r, const char *calls[2])
     emit_line(e, "const int columns = (int)size_min(%s - %s, RIGHT_%d);", takes ? r->end[low->id] : emit_extent(e, low), r->first[low->id],
               r->t.number);
     emit_push(e)->loop = true;
-    const char *there = bind_row(e, r, takes || lines);
+    const char *there = ring_bind_row(e, r, takes || lines);
     if (!takes && !lines) {
         emit_line(e, r->side[0].high ? "if (!(%s))" : "if (%s)", r->side[0].high ? there : not_there(e, r));
         emit_line(e, "    continue;");
@@ -218,7 +258,7 @@ const char *ring_finish(Emitter *e, RingStep *r, const char **call)
             names[k][i] = emit_text(e, "%s[r]", block_state(e, k, &components[i]));
         merge_lanes(e, r, k, names[k]);
     }
-    const char *there = bind_row(e, r, false);
+    const char *there = ring_bind_row(e, r, false);
     Scope *chosen = emit_push(e);
     chosen->branch = true;
     for (int k = 0; k < t->first_count; k++)

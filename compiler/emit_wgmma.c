@@ -25,6 +25,22 @@ static const char *constraints(Emitter *e, int count)
     return text.bytes;
 }
 
+void emit_wgmma_words(Emitter *e, Dtype dtype, int columns)
+{
+    int sums = columns / 2;
+    const char *type = dtype_name(dtype), *name = emit_text(e, "wgmma_words_%s_%d", type, columns);
+    if (emit_mentions(e->functions.bytes, name))
+        return;
+    text_print(&e->functions, "#ifndef EINC_MODEL\n"
+               "/* Begins to add products of 64 lines of words and %d lines in panels to the sums. */\n"
+               "INLINE void %s(float sums[%d], const uint32_t left[4], uint64_t right)\n{\n", columns, name, sums);
+    text_print(&e->functions, "    asm volatile(\"wgmma.mma_async.sync.aligned.m64n%dk16.f32.%s.%s {\"\n%s", columns, type, type, registers(e, sums));
+    text_print(&e->functions, "                 \"{%%%d, %%%d, %%%d, %%%d}, %%%d, 1, 1, 1, 1;\"\n"
+               "                 : %s\n"
+               "                 : \"r\"(left[0]), \"r\"(left[1]), \"r\"(left[2]), \"r\"(left[3]), \"l\"(right));\n"
+               "}\n#endif\n\n", sums, sums + 1, sums + 2, sums + 3, sums + 4, constraints(e, sums));
+}
+
 void emit_wgmma(Emitter *e, Dtype dtype, int columns)
 {
     int sums = columns / 2;

@@ -234,11 +234,19 @@ bool emit_tiling_uses(const char *name);    /* whether a tiled product has a var
 void emit_block_product(Emitter *e);
 const char *emit_block_memory(Emitter *e);
 void emit_fuse(Emitter *e, const Launch *launch);    /* emit_fuse.c: a launch whose steps run together */
+void emit_ring_fuse(Emitter *e, const Launch *launch);    /* emit_hopper_fuse.c: the same in a ring */
 
 /* emit_hopper.c and emit_hopper_maps.c: the kernel of a step that is one in a ring, what it needs, the memory of all, what the frame
  * has for them, and the launcher's functions for their maps */
+typedef struct Ringed {
+    const Launch *launch;
+    const Step *step;             /* that it is named for */
+    const Contract *first, *values;    /* of two products one behind the other the second; else NULL */
+} Ringed;
+
+bool emit_ringed(const Launch *launch, Ringed *ring);    /* whether a launch may be one kernel that multiplies from a ring */
 void emit_ring_product(Emitter *e, const Step *step);
-GridRing *emit_ring(Emitter *e, const Step *step);
+GridRing *emit_ring(Emitter *e, const Ringed *ring);
 void emit_ring_frame(Emitter *e, EmittedUnit *unit);      /* puts the maps behind the frame's words */
 const char *emit_ring_memory(Emitter *e);
 const char *emit_ring_members(Emitter *e);

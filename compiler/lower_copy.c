@@ -179,6 +179,13 @@ static Term *without_divisor(Lower *l, const Context *c, Term *x, Index *const *
         *divisor = lower_select(l, c, x->select.condition, lower_number(l, c, sum->dtype, 1, x->span), sum);
         return x->select.no->map.arguments[0];
     }
+    if (x->kind == TERM_MAP && x->map.function == FUNCTION_CAST && dtype_kind(x->dtype) == KIND_FLOAT) {    /* it rounds as well before */
+        Term *power = without_divisor(l, c, x->map.arguments[0], over, count, divisor);
+        Term *cast = power ? lower_map(l, c, FUNCTION_CAST, x->dtype, power, NULL) : NULL;
+        if (cast)
+            cast->map.implicit = x->map.implicit;
+        return cast;
+    }
     for (int i = 0; x->kind == TERM_MAP && x->map.function == FUNCTION_MUL && i < 2; i++) {
         Term *factor = without_divisor(l, c, x->map.arguments[i], over, count, divisor);
         if (factor)

@@ -169,6 +169,10 @@ typedef struct Fuse {
     double neutral;               /* a sum whose place this takes changes no state, and becomes a factor of 0; NaN: there is no such number */
     const Term *met;              /* a tile nowhere of which this holds has only such sums; NULL: all are made */
     bool *implied;                /* [step of the launch]: it asks the same again, which may be taken for granted */
+    /* On tensor cores that multiply from a ring, where maps describe all operands: the first product as one whose columns are gone over,
+     * and the last one; NULL: there is no such form. */
+    Contract *ring;
+    const Contract *ring_values;
 } Fuse;
 
 typedef struct Launch {

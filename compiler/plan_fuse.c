@@ -410,7 +410,7 @@ static void find_neutral(Fusing *f)
 /* Tensor cores multiply bf16 numbers, and of an f32 number its parts: as many as hold all its bits. */
 static int parts_of(const Fusing *f)
 {
-    enum { ALL_BITS = 3, MOST_BITS = 2 };
+    enum { ALL_BITS = 3, MOST_BITS = 2, ROUNDED_BITS = 1 };
     const Contract *first = f->launch->steps[0]->contract, *last = f->launch->steps[f->launch->step_count - 1]->contract;
     const Term *read = plain_read(last->right);
     if (!first->block->is_matrix || !adds_products(last) || !read || read->dtype != DTYPE_BF16 || last->columns.count != 1)
@@ -418,6 +418,9 @@ static int parts_of(const Fusing *f)
     for (int a = 0; a < read->read.tensor->rank; a++)
         if (!position_is_plain(&read->read.positions[a]))
             return 0;
+    const Term *factor = narrow_side(last->left);
+    if (factor && factor->dtype == DTYPE_BF16)
+        return ROUNDED_BITS;
     return f->planner->hints->precision == PRECISION_BF16X3 ? MOST_BITS : ALL_BITS;
 }
 
@@ -498,8 +501,11 @@ const Fuse *plan_fuse(Planner *planner, Launch *launch)
     if (floats && !is_read_outside(&f) && align(&f) && match_sides(&f) && steps_fit(&f)) {
         find_neutral(&f);
         fuse->parts = parts_of(&f);
-        if (choose_tile(&f))
+        if (choose_tile(&f)) {
+            if (adds_products(last))
+                ring_fuse(planner, launch, fuse);
             return fuse;
+        }
     }
     *first = before[0];
     *last = before[1];

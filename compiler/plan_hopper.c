@@ -224,3 +224,78 @@ void ring_choose(const Planner *planner, const Step *step, Contract *c)
         cut_side(planner, step, c, side);
     c->ring_tiles = size_named(planner->arena, arena_format(planner->arena, "ring_tiles_%d", step->id + 1), count_tiles(planner->arena, c));
 }
+
+/* ---- two products one behind the other ---- */
+
+static bool reads_plainly(const Term *read)
+{
+    for (int a = 0; a < read->read.tensor->rank; a++)
+        if (!position_is_plain(&read->read.positions[a]))
+            return false;
+    return true;
+}
+
+/* The first product as one whose columns are gone over: what rings call rows. */
+static Contract *turned_round(Arena *arena, const Contract *first)
+{
+    Contract *c = ARENA_NEW(arena, Contract);
+    *c = *first;
+    c->left = first->right;
+    c->right = first->left;
+    c->rows = first->columns;
+    c->columns = first->rows;
+    c->reduces = true;
+    return c;
+}
+
+/* Whether factors are rounded to what values are of, so that tensor cores multiply them as they are, and maps describe the values. */
+static bool are_values_mapped(const Planner *planner, Contract *last)
+{
+    const Term *factor = narrow_side(last->left), *read = plain_read(last->right);
+    if (!factor || !read || factor->kind != TERM_MAP || factor->dtype != read->dtype || (read->dtype != DTYPE_BF16 && read->dtype != DTYPE_F16) ||
+        last->columns.count != 1 || last->depth.count != 1)
+        return false;
+    last->left = factor->map.arguments[0];    /* as they are before they are rounded */
+    last->right = read;
+    last->packed = read->dtype;
+    return is_mapped(planner, last, 1) && last->ring_panels[1] && reads_plainly(read);
+}
+
+/* The tile with the fewest slices that has all contracted points and all values; the last one, for tests, where tiles are forced. */
+static const RingTile *fuse_tile(const Planner *planner, const Contract *first, const Contract *last)
+{
+    enum { USUAL = 128 };
+    const RingTile *chosen = NULL;
+    const Extents *extents = planner->hints->extents;
+    int64_t depth = extents ? extents->of[first->depth.list[0]->origin->id] : -1, values = extents ? extents->of[last->columns.list[0]->origin->id] : -1;
+    bool forced = planner->hints->nests == NESTS_TILED;
+    for (const RingTile *tile = planner->plan->target->grid->fuse_rings; tile->left; tile++)
+        if (forced == (tile[1].left == 0) && (forced || (tile->depth >= (depth < 0 ? USUAL : depth) && tile->values >= (values < 0 ? USUAL : values))) &&
+            (!chosen || tile->depth + tile->values < chosen->depth + chosen->values))
+            chosen = tile;
+    return chosen;
+}
+
+void ring_fuse(const Planner *planner, const Launch *launch, Fuse *fuse)
+{
+    const Contract *first = launch->steps[0]->contract;
+    const Step *step = launch->steps[launch->step_count - 1];
+    Contract *turned = turned_round(planner->arena, first), *last = ARENA_NEW(planner->arena, Contract);
+    bool forced = planner->hints->nests == NESTS_TILED;
+    *last = *step->contract;
+    if (!planner->plan->target->grid->fuse_rings || planner->plan->memory || planner->hints->smallest_tiles || isnan(fuse->neutral) ||
+        (first->packed != DTYPE_BF16 && first->packed != DTYPE_F16) || first->columns.count != 1 || first->depth.count != 1 ||
+        !is_mapped(planner, turned, 0) || !is_mapped(planner, turned, 1) || turned->ring_panels[0] || turned->ring_panels[1] ||
+        !reads_plainly(turned->left) || !are_values_mapped(planner, last))
+        return;
+    if (!forced && (planner_points(planner, &first->rows) < LINES_LEAST || planner_points(planner, &first->columns) < LINES_LEAST))
+        return;
+    turned->ring = last->ring = fuse_tile(planner, first, last);
+    if (!turned->ring)
+        return;
+    for (int side = 0; side < 2; side++)
+        cut_side(planner, step, turned, side);
+    turned->ring_tiles = size_named(planner->arena, arena_format(planner->arena, "ring_tiles_%d", step->id + 1), count_tiles(planner->arena, turned));
+    fuse->ring = turned;
+    fuse->ring_values = last;
+}

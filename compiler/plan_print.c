@@ -237,6 +237,9 @@ static void dump_launch(Text *text, const Plan *plan, const Launch *launch)
         print_definition(text, block->tile);
     }
     text_put(text, launch->block_count ? "\n" : " one unit\n");
+    if (launch->fuse && launch->fuse->ring)
+        text_print(text, "  or, where maps describe all operands, tiles of %d x %d in a ring of %d stages, multiplied by groups of four warps\n",
+                   launch->fuse->ring->ring->left, launch->fuse->ring->ring->right, launch->fuse->ring->ring->stages);
     for (int s = 0; s < launch->step_count; s++) {
         if (launch->sweep && s == launch->sweep_from) {
             text_print(text, "  steps %d to %d for each block of %s: ", launch->steps[s]->id + 1, launch->steps[launch->sweep_to - 1]->id + 1,

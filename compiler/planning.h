@@ -79,6 +79,7 @@ void fuse_tiles(Planner *planner, Launch *launch);    /* its blocks' */
 
 /* plan_hopper.c: the tile in a ring, and how many there are; none where a product has no such form, or plain tiles do better */
 void ring_choose(const Planner *planner, const Step *step, Contract *c);
+void ring_fuse(const Planner *planner, const Launch *launch, Fuse *fuse);    /* the same of two products one behind the other */
 
 /* plan_reach.c: whether nothing below a term is read at computed positions, so that it can be evaluated anywhere */
 bool planner_reads_plainly(const Planner *planner, const Term *term);

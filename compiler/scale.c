@@ -138,7 +138,7 @@ static Scale of_map(Scaling *s, const Term *term)
     case FUNCTION_DIV: return scale_is_fixed(second) ? first : other;
     case FUNCTION_ADD:
     case FUNCTION_SUB: return either(first, second);
-    case FUNCTION_CAST: return term->dtype == x[0]->dtype ? first : other;    /* what is rounded is not made larger */
+    case FUNCTION_CAST: return dtype_kind(x[0]->dtype) == KIND_FLOAT ? first : other;    /* a power that is rounded is one of as many digits */
     case FUNCTION_NEG: return first;
     default: return other;
     }

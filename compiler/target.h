@@ -50,6 +50,9 @@ typedef struct RingTile {
     int left, right;              /* lines of both sides, of the right one the most; 0: the end of a list */
     int stages;                   /* so many slices of both, of RING_LINE bytes of each line, are in shared memory together: the least */
     int kept;                     /* so many of the left side stay while a tile meets lines of the right side; 0: they come with those */
+    /* Of two products one behind the other, templates/cuda/hopper_fuse.cu: contracted points of the first, all of which it has, and
+     * columns of the second, at most. A stage has all points, or all values, of RIGHT lines. Else 0. */
+    int depth, values;
 } RingTile;
 
 enum { RING_LINE = 128, MAP_AXES_MAX = 5, RING_BYTES = 226 << 10 };     /* of slices, which leaves some for barriers */
@@ -65,6 +68,7 @@ typedef struct Grid {
     int shared_bytes;             /* of a block, that it has without asking */
     const BlockTile *tiles, *matrices;    /* of products; the last one is for tests */
     const FuseTile *fuse_tiles, *fuse_matrices;    /* of two behind each other, likewise */
+    const RingTile *fuse_rings;   /* the same in a ring; NULL: there are none */
     const RingTile *rings;        /* likewise; first one that keeps slices; NULL: it has no such tensor cores */
 } Grid;
 

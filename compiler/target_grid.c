@@ -64,10 +64,20 @@ static const RingTile rings[] = {
     { .left = 128, .right = 128, .stages = 3 },
 };
 
+/* Of two products a thread that multiplies has RIGHT / 2 sums of the first, half as many words of factors, and half of the values as
+ * sums of the second: 184 registers of the largest of its 240. */
+static const RingTile fuse_rings[] = {
+    { .left = 128, .right = 160, .stages = 6, .depth = 64, .values = 64 },
+    { .left = 128, .right = 160, .stages = 4, .depth = 128, .values = 128 },
+    { .left = 128, .right = 64, .stages = 4, .depth = 256, .values = 256 },
+    { .left = 128, .right = 64, .stages = 3, .depth = 128, .values = 128 },
+    { 0 }
+};
+
 #define GRID .threads = 128, .lanes = WARP, .blocks = 1024, .resident = 4, .frame_bytes = 32764, .shared_bytes = 48 << 10, \
              .tiles = tiles, .matrices = matrices, .fuse_tiles = fuse_tiles, .fuse_matrices = fuse_matrices
 
-static const Grid cuda_grid = { GRID }, hopper_grid = { GRID, .rings = rings };
+static const Grid cuda_grid = { GRID }, hopper_grid = { GRID, .rings = rings, .fuse_rings = fuse_rings };
 
 const Target grid_targets[] = {
     GPU("sm_80", "compute capability 8.0 (A100)", cuda_grid),

@@ -168,6 +168,15 @@ static bool is_narrow(const Term *term)
     return term->dtype == DTYPE_BF16;
 }
 
+/* What a softmax gives is rounded; or its powers are, before they are divided: by as large a part of each, which may be twice as much,
+ * and the least of them may be zeros. */
+static bool rounds_softmax(const Term *term)
+{
+    const Term *x = term->map.arguments[0];
+    bool narrows = term->map.function == FUNCTION_CAST && dtype_kind(term->dtype) == KIND_FLOAT && dtype_size(term->dtype) < dtype_size(x->dtype);
+    return narrows && x->kind == TERM_REDUCE && x->reduce.reduction == REDUCTION_SOFTMAX;
+}
+
 static Value evaluate_map(Evaluator *e, const Term *term)
 {
     Value arguments[3];
@@ -191,7 +200,10 @@ static Value evaluate_map(Evaluator *e, const Term *term)
             product.bound += e->product_error * (fabs(product.re) + product.bound);
         return product;
     }
-    return map_apply(term->map.function, term->dtype, term->map.arguments[0]->dtype, arguments);
+    Value value = map_apply(term->map.function, term->dtype, term->map.arguments[0]->dtype, arguments);
+    if (rounds_softmax(term) && !value.open && isfinite(value.re))
+        value.bound = 2 * value.bound + FLT_MIN;
+    return value;
 }
 
 /* As walk_term(), but false, with the loops where they were, when something is out of range. */

@@ -65,7 +65,7 @@ static bool make_map(const EmittedUnit *unit, const GridMap *map, const SizeValu
             stride += map->axis[a].axes >> own & 1 ? (int64_t)words[1 + rank + own] : 0;
         if (extent == 1)
             stride = a == 0 ? 1 : STEP;
-        if (extent < 1 || extent > INT32_MAX || stride < 1 || (a == 0 ? stride != 1 : stride * map->bytes % STEP != 0))
+        if (extent < 1 || extent > (map->axis[a].most ? map->axis[a].most : INT32_MAX) || stride < 1 || (a == 0 ? stride != 1 : stride * map->bytes % STEP != 0))
             return false;
         extents[a] = (uint64_t)extent;
         strides[a] = (uint64_t)(stride * map->bytes);
@@ -76,16 +76,14 @@ static bool make_map(const EmittedUnit *unit, const GridMap *map, const SizeValu
                                                     steps, 0, SWIZZLE_128, PROMOTION_256, 0);
 }
 
-/* Whether both operands have maps, and all that has to stay has room; then they are in the frame. */
+/* Whether all operands have maps; then they are in the frame. */
 static bool make_maps(const EmittedUnit *unit, const GridRing *ring, const SizeValues *values, uint64_t *frame, const GridMachine *machine)
 {
-    _Alignas(64) uint64_t made[2][16];
-    if (ring->points && size_evaluate(ring->points, values) > ring->most)
-        return false;
-    for (int side = 0; side < 2; side++)
-        if (!machine->encode || !make_map(unit, &ring->maps[side], values, frame, made[side], machine))
+    _Alignas(64) uint64_t made[RING_MAPS][16];
+    for (int m = 0; m < ring->map_count; m++)
+        if (!machine->encode || !make_map(unit, &ring->maps[m], values, frame, made[m], machine))
             return false;
-    memcpy((char *)frame + ring->at, made, sizeof made);
+    memcpy((char *)frame + ring->at, made, (size_t)ring->map_count * sizeof *made);
     return true;
 }
 

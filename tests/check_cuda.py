@@ -17,7 +17,7 @@ sys.dont_write_bytecode = True
 
 import check_products
 import kernel_fuzz
-from cuda_rings import KEPT_FAULTS, RING_FAULTS, RINGS, TEMPLATE_FAULTS
+from cuda_rings import RING_FAULTS, RINGS, TEMPLATE_FAULTS
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 TARGET = 'cuda:sm_90a'
@@ -279,19 +279,19 @@ def check_template(folder, name, *options):
 
 
 def check_template_faults(folder):
-    """Each is planted in the skeleton of products in a ring."""
+    """Each is planted in a skeleton of products in a ring."""
     missed, templates = 0, os.path.join(HERE, '..', 'templates', 'cuda')
-    spoilt = os.path.join(folder, 'hopper.cu')
-    faults = [(fault, []) for fault in TEMPLATE_FAULTS] + [(fault, ['-DSAMPLE_KEPT']) for fault in KEPT_FAULTS]
-    for (what, script), options in faults:
+    planted = [(skeleton, test, options, *fault) for skeleton, test, options, faults in TEMPLATE_FAULTS for fault in faults]
+    for skeleton, test, options, what, script in planted:
+        spoilt, whole = os.path.join(folder, skeleton), os.path.join(templates, skeleton)
         with open(spoilt, 'w') as file:
-            subprocess.run(['sed', '-zE', script, os.path.join(templates, 'hopper.cu')], stdout=file, check=True)
-        done = run_template(folder, 'cuda_hopper.cu', '-w', '-I' + templates, '-DTEMPLATE="%s"' % spoilt, *options)
-        same = open(spoilt).read() == open(os.path.join(templates, 'hopper.cu')).read()
+            subprocess.run(['sed', '-zE', script, whole], stdout=file, check=True)
+        done = run_template(folder, test, '-w', '-I' + templates, '-DTEMPLATE="%s"' % spoilt, *options)
+        same = open(spoilt).read() == open(whole).read()
         if same or done.returncode == 0 or 'error:' in done.stderr:
             missed += 1
             print('not noticed%s: %s %s' % (', as nothing changes' if same else '', what, done.stderr))
-    print('%d faults planted in a template, %d not noticed' % (len(faults), missed), flush=True)
+    print('%d faults planted in templates, %d not noticed' % (len(planted), missed), flush=True)
     return missed == 0
 
 
@@ -325,6 +325,7 @@ def main():
         good &= check_template(folder, 'cuda_fuse.cu', '-DSAMPLE_NARROW')
         good &= check_template(folder, 'cuda_hopper.cu', '-Wno-psabi')
         good &= check_template(folder, 'cuda_hopper.cu', '-DSAMPLE_KEPT', '-Wno-psabi')
+        good &= check_template(folder, 'cuda_hopper_fuse.cu', '-Wno-psabi')
     if options.only in ('', 'faults'):
         good &= check_faults(runner, folder, options)
         good &= check_template_faults(folder)

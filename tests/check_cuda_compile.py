@@ -31,6 +31,7 @@ RING_KERNELS = {
     "half_product": ("A[i,k]:f16, B[j,k]:f16 -> [i,j]", []),
     "narrow_best": ("A[i,k]:bf16, B[j,k]:bf16 -> [i,j] | max j & argmax j", []),
     "narrow_documents": ("Q[i,j,k]:bf16, D[start[m]:i64+n,k]:bf16 -> [i,j,m,n] | where(@n < len[m]:i64, _, -inf) | max n | sum j", []),
+    "rounded_attention": ("bhqd:bf16,bhkd:bf16->bhqk | _ * 0.125 | softmax k | bf16 | _ * bhkv:bf16 -> bhqv:bf16", []),
     "narrow_log_sums": ("Q[b,i,k]:bf16, K[b,j,k]:bf16 -> [b,i,j] | where(@j <= @i, _ / 8, -inf) | logsumexp j", []),
 }
 KERNELS = {**KERNELS, **RING_KERNELS}

@@ -26,6 +26,7 @@ RUNS = [
     ('ij | sum ij', [(300, 700)]),
     ('i,i->', [(0,), (0,)]),
     ('ij->ji', [(0, 5)]),
+    ('Q[i,k]:bf16, K[j,k]:bf16 -> [i,j] | softmax j | bf16 | _ * V[j,v]:bf16 -> [i,v]', [(70, 72), (90, 72), (90, 40)]),
     ('A[i,k]:bf16, B[j,k]:bf16 -> [i,j]', [(70, 72), (90, 72)]),      # in a ring of tiles
     ('A[i,k]:bf16, B[j,k]:bf16 -> [i,j]', [(70, 73), (90, 73)]),      # of whose operands there are no maps
 ]

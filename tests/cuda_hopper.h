@@ -10,8 +10,8 @@
 
 namespace emulated {
 
-enum { BARRIERS_MAX = 32, LOADS_MAX = 64, PRODUCTS_MAX = 64, GROUPS_MAX = THREADS_MAX / GROUP_THREADS, SUMS_MAX = 128, SUMS_OPEN = 2, ROWS = 64, POINTS = 16, PANEL = 64,
-       REGISTERS = 65536, PLACES_OF_CHUNKS = 8 };
+enum { BARRIERS_MAX = 32, LOADS_MAX = 64, PRODUCTS_MAX = 64, GROUPS_MAX = THREADS_MAX / GROUP_THREADS, SUMS_MAX = 128, ROWS = 64, POINTS = 16, PANEL = 64,
+       WORDS = 4, SETS = 2, REGISTERS = 65536, PLACES_OF_CHUNKS = 8 };
 
 typedef float (*NumberOf)(uint16_t);
 
@@ -34,22 +34,25 @@ struct Load {
 
 struct Product {
     uint64_t left, right;
-    int columns, adds, group, which;    /* of its thread's sums */
+    int columns, adds, group;
     NumberOf number;
     bool panels[2], done;         /* whether a side's lines lie side by side */
+    bool has_words;               /* the left side is in registers: a thread's, and at last those of all of the group */
+    uint32_t own[WORDS], words[GROUP_THREADS][WORDS];
+    int set;                      /* of its sums */
 };
 
-/* A thread's sums that products are added to, and as they will be. */
+/* Some sums of a thread, as they will be. */
 struct Sums {
     float *at, made[SUMS_MAX];
-    int columns, open;            /* products that are not waited for yet */
+    int open;                     /* products that are not waited for yet */
 };
 
 /* A thread's products: what was begun since the last commit. */
 struct Own {
     Product begun[PRODUCTS_MAX];
     int begun_count;
-    Sums sums[SUMS_OPEN];
+    Sums sets[SETS];
     bool fenced;
 };
 
@@ -87,8 +90,8 @@ UNWATCHED static void hopper_begins(unsigned block)
     }
     for (unsigned t = 0; t < block_size; t++) {
         h->own[t].begun_count = 0;
-        for (int i = 0; i < SUMS_OPEN; i++)
-            h->own[t].sums[i].open = 0;
+        for (Sums &set : h->own[t].sets)
+            set.open = 0;
         h->own[t].fenced = false;
     }
 }
@@ -193,7 +196,7 @@ UNWATCHED static const Product *reader_of(Hopper *h, const char *at, size_t byte
     for (int g = 0; g < GROUPS_MAX; g++)
         for (int i = 0; i < h->groups[g].count; i++) {
             const Product *p = &h->groups[g].products[i];
-            if (reads(p->left, ROWS, p->panels[0], at, bytes) || reads(p->right, p->columns, p->panels[1], at, bytes))
+            if ((!p->has_words && reads(p->left, ROWS, p->panels[0], at, bytes)) || reads(p->right, p->columns, p->panels[1], at, bytes))
                 return p;
         }
     return NULL;
@@ -288,6 +291,14 @@ UNWATCHED static uint64_t describe(const void *lines, uint64_t panel)
     return offset >> 4 | panel >> 4 << 16 | (uint64_t)(1024 >> 4) << 32 | (uint64_t)1 << 62;
 }
 
+/* A number of 64 lines of words: of 16 lines a warp's lanes have what they would have of sums. */
+UNWATCHED static float number_of_words(const Product *p, int line, int point)
+{
+    int thread = line / 16 * 32 + line % 8 * 4 + point % 8 / 2;
+    uint32_t word = p->words[thread][line % 16 / 8 + point / 8 * 2];
+    return p->number((uint16_t)(point % 2 ? word >> 16 : word));
+}
+
 /* A number of a matrix whose lines, or points in panels, are swizzled by their address. */
 UNWATCHED static float number_at(const Product *p, int side, int line, int point)
 {
@@ -318,18 +329,19 @@ UNWATCHED static void must_be_there(Hopper *h, const Product *p, int side, int l
 UNWATCHED static void make_product(Hopper *h, unsigned first, Product *p)
 {
     static float left[ROWS][POINTS], right[2 * SUMS_MAX][POINTS];
-    must_be_there(h, p, 0, ROWS);
+    if (!p->has_words)
+        must_be_there(h, p, 0, ROWS);
     must_be_there(h, p, 1, p->columns);
     for (int k = 0; k < POINTS; k++) {
         for (int r = 0; r < ROWS; r++)
-            left[r][k] = number_at(p, 0, r, k);
+            left[r][k] = p->has_words ? number_of_words(p, r, k) : number_at(p, 0, r, k);
         for (int c = 0; c < p->columns; c++)
             right[c][k] = number_at(p, 1, c, k);
     }
     for (int r = 0; r < ROWS; r++)
         for (int c = 0; c < p->columns; c++) {
             unsigned thread = first + (unsigned)(r / 16 * 32 + r % 8 * 4 + c % 8 / 2);
-            float *sum = &h->own[thread].sums[p->which].made[c / 8 * 4 + r % 16 / 8 * 2 + c % 2], all = p->adds ? *sum : 0;
+            float *sum = &h->own[thread].sets[p->set].made[c / 8 * 4 + r % 16 / 8 * 2 + c % 2], all = p->adds ? *sum : 0;
             for (int k = 0; k < POINTS; k++)
                 all += left[r][k] * right[c][k];
             *sum = all;
@@ -337,29 +349,28 @@ UNWATCHED static void make_product(Hopper *h, unsigned first, Product *p)
     p->done = true;
 }
 
-UNWATCHED static void begin_product(float *sums, int columns, uint64_t left, uint64_t right, int adds, NumberOf number, bool left_panels,
-                                    bool right_panels)
+UNWATCHED static void begin_product(float *sums, int columns, const Product &begun)
 {
     Own *own = &hopper()->own[current->thread];
-    int which = 0;
     if (!own->fenced)
         fail("multiplies without a fence");
-    for (int i = SUMS_OPEN - 1; i >= 0; i--)
-        if (!own->sums[i].open)
-            which = i;
-    for (int i = 0; i < SUMS_OPEN; i++)
-        if (own->sums[i].open && own->sums[i].at == sums)
-            which = i;
-    Sums *all = &own->sums[which];
-    if (own->begun_count == PRODUCTS_MAX || (all->open && (all->at != sums || all->columns != columns)))
+    int set = 0;
+    while (set < SETS && !(own->sets[set].open && own->sets[set].at == sums))
+        set++;
+    for (int free = 0; set == SETS && free < SETS; free++)
+        set = own->sets[free].open ? set : free;
+    if (own->begun_count == PRODUCTS_MAX || set == SETS)
         fail("multiplies too much at once, or for other sums");
-    if (!all->open++) {
-        all->at = sums;
-        all->columns = columns;
-        memcpy(all->made, sums, sizeof *sums * (size_t)columns / 2);
+    Sums *s = &own->sets[set];
+    if (!s->open++) {
+        s->at = sums;
+        memcpy(s->made, sums, sizeof *sums * (size_t)columns / 2);
     }
     memset(sums, SHARED_POISON, sizeof *sums * (size_t)columns / 2);
-    own->begun[own->begun_count++] = { left, right, columns, adds != 0, 0, which, number, { left_panels, right_panels }, false };
+    Product *p = &own->begun[own->begun_count++];
+    *p = begun;
+    p->columns = columns;
+    p->set = set;
 }
 
 UNWATCHED static void commit_products(Hopper *h, Group *group, unsigned first)
@@ -369,7 +380,7 @@ UNWATCHED static void commit_products(Hopper *h, Group *group, unsigned first)
         bool same = h->own[t].begun_count == own->begun_count;
         for (int i = 0; same && i < own->begun_count; i++) {
             const Product *a = &own->begun[i], *b = &h->own[t].begun[i];
-            same = a->left == b->left && a->right == b->right && a->adds == b->adds && a->columns == b->columns && a->which == b->which;
+            same = a->left == b->left && a->right == b->right && a->adds == b->adds && a->columns == b->columns && a->set == b->set;
         }
         if (!same)
             fail("begins other products than thread %u of its group", t);
@@ -378,6 +389,8 @@ UNWATCHED static void commit_products(Hopper *h, Group *group, unsigned first)
         if (group->count == PRODUCTS_MAX)
             fail("multiplies too much at once");
         group->products[group->count] = own->begun[i];
+        for (unsigned t = 0; t < GROUP_THREADS; t++)
+            memcpy(group->products[group->count].words[t], h->own[first + t].begun[i].own, sizeof own->begun[i].own);
         group->products[group->count++].group = group->committed;
     }
     group->committed++;
@@ -391,10 +404,20 @@ UNWATCHED static void commit_products(Hopper *h, Group *group, unsigned first)
             make_product(h, first, &group->products[i]);
 }
 
-/* All but the last some groups of products; where none is open then, threads have their sums. */
+/* A product is waited for: with the last one of some sums the threads have them. */
+UNWATCHED static void end_product(Hopper *h, unsigned first, const Product *p)
+{
+    for (unsigned t = first; t < first + GROUP_THREADS; t++) {
+        Sums *s = &h->own[t].sets[p->set];
+        if (!--s->open)
+            memcpy(s->at, s->made, sizeof *s->made * (size_t)p->columns / 2);
+    }
+}
+
+/* All but the last some groups of products. */
 UNWATCHED static void wait_products(Hopper *h, Group *group, unsigned first, int open)
 {
-    int kept = 0, ended[SUMS_OPEN] = { 0 };
+    int kept = 0;
     for (int i = 0; i < group->count; i++) {
         Product *p = &group->products[i];
         if (p->group >= group->committed - open) {
@@ -403,16 +426,9 @@ UNWATCHED static void wait_products(Hopper *h, Group *group, unsigned first, int
         }
         if (!p->done)
             make_product(h, first, p);
-        ended[p->which]++;
+        end_product(h, first, p);
     }
     group->count = kept;
-    for (unsigned t = first; t < first + GROUP_THREADS; t++)
-        for (int i = 0; i < SUMS_OPEN; i++) {
-            Sums *sums = &h->own[t].sums[i];
-            sums->open -= ended[i];
-            if (ended[i] && !sums->open)
-                memcpy(sums->at, sums->made, sizeof *sums->made * (size_t)sums->columns / 2);
-        }
 }
 
 /* ---- what a group does together ---- */
@@ -469,9 +485,8 @@ UNWATCHED static void hopper_ends(unsigned block)
     if (h->load_count)
         fail("ends before a tile is copied");
     for (unsigned t = 0; t < block_size; t++)
-        for (int i = 0; i < SUMS_OPEN; i++)
-            if (h->own[t].sums[i].open)
-                fail("ends before thread %u's products are made", t);
+        if (h->own[t].sets[0].open || h->own[t].sets[1].open)
+            fail("ends before thread %u's products are made", t);
 }
 
 } // namespace emulated
@@ -507,6 +522,7 @@ template <int COUNT> UNWATCHED static void registers_more()
 /* Those of templates/cuda/wgmma.cu. */
 #define matrix_of(lines) emulated::describe(lines, 16)
 #define panels_of(lines) emulated::describe(lines, 64 * 128)
+#define panels_apart(lines, panel) emulated::describe(lines, (uint64_t)(panel))
 #define wgmma_fence() emulated::fence_products()
 #define wgmma_commit() emulated::ask_with_group(emulated::COMMIT, __LINE__)
 
@@ -517,19 +533,68 @@ template <int OPEN> UNWATCHED static void wgmma_wait()
 
 #define wgmma_settle(sum) ((void)(sum))
 
-#define WGMMA(type, columns)                                                                                                   \
-    template <int LEFT_PANELS, int RIGHT_PANELS>                                                                               \
-    UNWATCHED static void wgmma_##type##_##columns(float *sums, uint64_t left, uint64_t right, int adds)                       \
-    {                                                                                                                          \
-        emulated::begin_product(sums, columns, left, right, adds, emulated::number_of_##type, LEFT_PANELS, RIGHT_PANELS);      \
+UNWATCHED static float power_f32(float x)
+{
+    return x < -126 ? 0 : exp2f(x);
+}
+
+UNWATCHED static uint32_t pair_bf16(float first, float second)
+{
+    uint32_t word = 0;
+    for (int i = 0; i < 2; i++) {
+        float x = i ? second : first;
+        uint32_t bits;
+        memcpy(&bits, &x, sizeof bits);
+        word |= (x != x ? 0x7FFFu : (bits + 0x7FFF + (bits >> 16 & 1)) >> 16) << 16 * i;
     }
-#define WIDTHS(type)                                                                                                           \
-    WGMMA(type, 64) WGMMA(type, 72) WGMMA(type, 80) WGMMA(type, 88) WGMMA(type, 96) WGMMA(type, 104) WGMMA(type, 112)           \
-    WGMMA(type, 120) WGMMA(type, 128) WGMMA(type, 136) WGMMA(type, 144) WGMMA(type, 152) WGMMA(type, 160) WGMMA(type, 168)      \
-    WGMMA(type, 176) WGMMA(type, 184) WGMMA(type, 192) WGMMA(type, 200) WGMMA(type, 208) WGMMA(type, 216) WGMMA(type, 224)      \
+    return word;
+}
+
+UNWATCHED static uint32_t pair_f16(float first, float second)
+{
+    const _Float16 pair[2] = { (_Float16)first, (_Float16)second };
+    uint32_t word;
+    memcpy(&word, pair, sizeof word);
+    return word;
+}
+
+#define WGMMA(type, columns)                                                                                                    \
+    template <int LEFT_PANELS, int RIGHT_PANELS> UNWATCHED static void wgmma_##type##_##columns(float *sums, uint64_t left,      \
+                                                                                              uint64_t right, int adds)         \
+    {                                                                                                                           \
+        emulated::Product p = {};                                                                                               \
+        p.left = left;                                                                                                          \
+        p.right = right;                                                                                                        \
+        p.adds = adds != 0;                                                                                                     \
+        p.number = emulated::number_of_##type;                                                                                  \
+        p.panels[0] = LEFT_PANELS;                                                                                              \
+        p.panels[1] = RIGHT_PANELS;                                                                                             \
+        emulated::begin_product(sums, columns, p);                                                                              \
+    }
+#define WIDTHS(type)                                                                                                            \
+    WGMMA(type, 64) WGMMA(type, 72) WGMMA(type, 80) WGMMA(type, 88) WGMMA(type, 96) WGMMA(type, 104) WGMMA(type, 112)            \
+    WGMMA(type, 120) WGMMA(type, 128) WGMMA(type, 136) WGMMA(type, 144) WGMMA(type, 152) WGMMA(type, 160) WGMMA(type, 168)       \
+    WGMMA(type, 176) WGMMA(type, 184) WGMMA(type, 192) WGMMA(type, 200) WGMMA(type, 208) WGMMA(type, 216) WGMMA(type, 224)       \
     WGMMA(type, 232) WGMMA(type, 240) WGMMA(type, 248) WGMMA(type, 256)
 WIDTHS(bf16)
 WIDTHS(f16)
+
+#define WGMMA_WORDS(type, columns)                                                                                              \
+    UNWATCHED static void wgmma_words_##type##_##columns(float *sums, const uint32_t left[4], uint64_t right)                    \
+    {                                                                                                                           \
+        emulated::Product p = {};                                                                                               \
+        p.right = right;                                                                                                        \
+        p.adds = p.has_words = p.panels[1] = true;                                                                              \
+        p.number = emulated::number_of_##type;                                                                                  \
+        memcpy(p.own, left, sizeof p.own);                                                                                      \
+        emulated::begin_product(sums, columns, p);                                                                              \
+    }
+WGMMA_WORDS(bf16, 64)
+WGMMA_WORDS(bf16, 128)
+WGMMA_WORDS(bf16, 256)
+WGMMA_WORDS(f16, 64)
+WGMMA_WORDS(f16, 128)
+WGMMA_WORDS(f16, 256)
 
 #define __trap() abort()
 

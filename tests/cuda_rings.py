@@ -6,7 +6,7 @@ import check_products
 
 # Sizes around the edges of tiles and slices.
 check_products.FEW.update({'line': [1, 40, 127, 128, 130, 257], 'column': [1, 65, 128, 129, 150], 'point': [1, 8, 64, 72, 130, 200],
-                           'token': [1, 5, 32, 100, 130], 'some': [1, 2, 3], 'pair': [1, 2, 3], 'head': [1, 2, 9]})
+                           'value': [1, 8, 40, 64, 72, 128, 136], 'token': [1, 5, 32, 100, 130], 'some': [1, 2, 3], 'pair': [1, 2, 3], 'head': [1, 2, 9]})
 
 
 
@@ -50,10 +50,26 @@ ACROSS = ('A[line,point], B[point,column] -> [line,column] | max column', 'A=lin
 DOWN = ('A[some,point,line], B[some,column,point] -> [some,line,column]', 'A=some,point,line:b B=some,column,point:b')
 ADDED = ('C[line,column]:f32 += A[line,point], B[column,point]', 'A=line,point:b B=column,point:b')
 
-RINGS = [PRODUCT, LARGEST, MAXSIM, LENGTHS, CAUSAL, BATCH, BEST, SEVERAL, OUTER, ADDED, PACKED, PANELS, ACROSS, DOWN]
+# Two behind each other, where what is multiplied last is rounded.
+FLASH = ('Q[some,line,point], K[some,column,point] -> [some,line,column] | _ / 8 | softmax column | bf16 | _ * V[some,column,value] -> [some,line,value]',
+         'Q=some,line,point:b K=some,column,point:b V=some,column,value:b')
+MASKED = ('Q[line,point], K[column,point] -> [line,column] | where(@column <= @line, _ / 8, -inf) | softmax column | f16 | _ * V[column,value] -> [line,value]',
+          'Q=line,point:h K=column,point:h V=column,value:h')
+GROUPED = ('Q[some,head,line,point], K[some,column,point] -> [some,head,line,column] | where(@column < len[some], _, -inf) | softmax column | '
+           'bf16 | _ * V[some,column,value] -> [some,head,line,value]',
+           'Q=some,head,line,point:h K=some,column,point:h len=some:column V=some,column,value:b')
+BIASED = ('Q[line,head,point], K[column,point] -> [line,head,column] | _ + bias[line,column] | softmax column | bf16 | _ * V[column,value] -> [head,line,value]',
+          'Q=line,head,point:b K=column,point:b bias=line,column V=column,value:b')
+POWERS = ('Q[line,point], K[column,point] -> [line,column] | exp(_ / 16) | bf16 | _ * V[column,value] -> [line,value]',
+          'Q=line,point:b K=column,point:b V=column,value:b')
+WINDOW = ('Q[some,line,point], K[some,column,point] -> [some,line,column] | where(@line - @column < 70 && @column - @line <= 20, _ / 8, -inf) | '
+          'softmax column | bf16 | _ * V[some,column,value] -> [some,line,value]', 'Q=some,line,point:b K=some,column,point:b V=some,column,value:b')
+FLASHES = [FLASH, MASKED, WINDOW, GROUPED, BIASED, POWERS]
+
+RINGS = [*FLASHES, PRODUCT, LARGEST, MAXSIM, LENGTHS, CAUSAL, BATCH, BEST, SEVERAL, OUTER, ADDED, PACKED, PANELS, ACROSS, DOWN]
 
 # What is wrong in templates/cuda/hopper.cu, as its sample shows, and how.
-TEMPLATE_FAULTS = [
+RING_TEMPLATE_FAULTS = [
     ('tiles are not waited for', r's/barrier_wait\(&ring->full[^;]*;//'),
     ('tiles come in the place of what is multiplied', r's/barrier_wait\(&ring->empty[^;]*;//'),
     ('the phase that was', r's/turn->phase \^ 1\)/turn->phase)/g'),
@@ -96,6 +112,35 @@ KEPT_FAULTS = [
     ('they are taken for the others', r's/TALL_N \+ r \/ 2/TALL_N + 1 - r \/ 2/'),
 ]
 
+# The same in templates/cuda/hopper_fuse.cu.
+FUSE_FAULTS = [
+    ('slices are not waited for', r's/barrier_wait\(&ring->full[^;]*;//g'),
+    ('nor those of the left side', r's/barrier_wait\(&ring->left_full[^;]*;//'),
+    ('slices come in the place of what is multiplied', r's/barrier_wait\(&ring->empty[^;]*;//g'),
+    ('the left side is changed before it is multiplied', r's/barrier_wait\(&ring->left_empty[^;]*;//'),
+    ('its phases never change', r's/, phase \^= 1//g'),
+    ('nobody gives the left side back', r's/barrier_arrive\(&ring->left_empty\)/(void)0/'),
+    ('more bytes are expected than come', r's/RIGHT_N \* VALUES_N \* /RIGHT_N * (VALUES_N + 8) * /'),
+    ('sums are taken before they are there', r's/end_sums_N<1>/end_sums_N<2>/'),
+    ('products are changed before they are there', r's/wgmma_wait<0>\(\);//'),
+    ('a stage is given back for another one', r's/(begin_products_N\(ring, factors, products, turn\);\n *end_sums_N<1>\(ring, sums, )stage/\1turn.stage/'),
+    ('values come in another order', r's/column - RIGHT_N, &turn/column, \&turn/'),
+    ('the last values do not come', r's/column \+ RIGHT_N >= to/column > to/'),
+    ('products begin without a fence', r's/wgmma_fence\(\);//g'),
+    ('points of another slice', r's/matrix_of\(ring->left\[slice\]/matrix_of(ring->left[0]/'),
+    ('panels have as many points as slices have', r's/RIGHT_N \* SLICE_N \* \(int\)sizeof\(partu\)\)/SLICE_N * 64)/'),
+    ('factors of other columns', r's/factors \+ 4 \* points/factors + 4 * (points ^ 1)/'),
+    ('values of other columns', r's/right \+ 128 \* points/right + 128 * (points ^ 1)/'),
+    ('factors are of one number each', r's/sums\[2 \* at \+ 1\]/sums[2 * at]/'),
+    ('both groups have the same rows', r's/GROUP - 1\) \* 64/GROUP - 1) * 0/'),
+    ('sums are those before, too', r's/slice \+ points > 0/1/'),
+    ('more registers than there are', r's/registers_fewer<24>/registers_fewer<40>/'),
+]
+
+# Each skeleton of a ring: its file, that of its test and its options, and its faults.
+TEMPLATE_FAULTS = [('hopper.cu', 'cuda_hopper.cu', [], RING_TEMPLATE_FAULTS), ('hopper.cu', 'cuda_hopper.cu', ['-DSAMPLE_KEPT'], KEPT_FAULTS),
+                   ('hopper_fuse.cu', 'cuda_hopper_fuse.cu', [], FUSE_FAULTS)]
+
 # The same in what the emitter writes, with an expression that shows it.
 RING_FAULTS = [
     ('bytes are expected of lines that no box has', MAXSIM, r's/\(int\)\(token_box_1 \* head_box_1\)/LEFT_1/'),
@@ -111,5 +156,20 @@ RING_FAULTS = [
     ('points of panels as those of lines', PANELS, r's/right \+ 128 \* points/right + 2 * points/'),
     ('panels are multiplied as lines are', ACROSS, r's/wgmma_f16_128<0, 1>/wgmma_f16_128<0, 0>/'),
     ('all panels have the first one\'s lines', DOWN, r's/line_first \+ panel \* SLICE_1/line_first/'),
+    ('what is reached ends too early', WINDOW, r's/to = tile.reached_to/to = tile.reached_to - 1/g'),
+    ('or begins too late', WINDOW, r's/tile.reached_from \/ RIGHT_5 \* RIGHT_5/(tile.reached_from \/ RIGHT_5 + 1) * RIGHT_5/g'),
+    ('an edge is taken for whole', MASKED, r's/column \+ RIGHT_5 <= tile.whole_to/1/'),
+    ('another edge is', WINDOW, r's/column >= tile.whole_from/1/'),
+    ('lanes find what their own rows reach', WINDOW, r's/other_i64\(([a-z_]*), apart\)/\1/g'),
+    ('an earlier maximum is forgotten', FLASH, r's/const float before = [^;]*;/const float before = largest_2[r] + 0.5f;/'),
+    ('products are of the maximum that was', FLASH, r's/products\[at\] \*= factor/products[at] *= 0.9f + 0 * factor/'),
+    ('the factor of the other row', FLASH, r's/factor\[at \/ 2 % 2\]/factor[1 - at \/ 2 % 2]/'),
+    ('sums of powers are of the maximum that was', FLASH, r's/sum_4\[r\] \*= factor\[r\];//'),
+    ('columns past the edge are in the sums', FLASH, r's/EDGE && [^?]*\?[^:]*: //'),
+    ('a row of nothing but -inf is NaN', GROUPED, r's/largest_([0-9]*)\[r\] == -INFINITY \? 0.0f : //g'),
+    ('lanes of a row do not agree', BIASED, r's/apart < 4; apart/apart < 2; apart/g'),
+    ('values past the last are stored', GROUPED, r's/ \|\| [a-z_0-9]* >= extent_value//'),
+    ('rows past the last are stored', FLASH, r's/left_line_5\(r\) < extent_line/left_line_5(r) < extent_line + 1/'),
+    ('values of the first batch', FLASH, r's/(load_tile_.\(ring->stages[^;]*values_5[^;]*), some\)/\1, 0)/'),
     ('a tile is left out', MAXSIM, r's/number < tiles;/number < tiles - 1;/g'),
 ]

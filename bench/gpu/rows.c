@@ -2,7 +2,8 @@
 
 #define MAXSIM "ijk,mnk->ijmn | max n | sum j"
 #define MAXSIM_ONE "jk,mnk->jmn | max n | sum j"
-#define ATTENTION "bhqd,bhkd->bhqk | _ * 0.0883883 | softmax k | * bhkv -> bhqv:bf16"
+/* Its weights are rounded before values are multiplied, as libraries do. */
+#define ATTENTION "bhqd,bhkd->bhqk | _ * 0.0883883 | softmax k | bf16 | _ * bhkv -> bhqv:bf16"
 
 #define PRODUCT(dtype, n, on, to) \
     { "product-" dtype "-" #n, "product " dtype ", " #n "³", "ik,kj->ij" to, dtype " " #n "," #n "; " dtype " " #n "," #n, \
@@ -21,7 +22,7 @@ const Row rows[] = {
     PRODUCT("bf16", 2048, PEAK_BF16, ":bf16"),
     PRODUCT("f32", 4096, PEAK_F32, ""),
     PRODUCT("f64", 4096, PEAK_F64, ""),
-    { "attention", "attention forward bf16, b=1 h=16 q=k=16,384 d=128", ATTENTION,
+    { "attention", "attention forward bf16, weights cast to bf16, b=1 h=16 q=k=16,384 d=128", ATTENTION,
       "bf16 1,16,16384,128; bf16 1,16,16384,128; bf16 1,16,16384,128", .trial = "bf16 1,2,6,16; bf16 1,2,6,16; bf16 1,2,6,16",
       .flops = 4.0 * 16 * 16384 * 16384 * 128, .peak = PEAK_BF16, .goal_rate = 520e12 },
     /* For a pair three differences, three multiply-adds, a multiplication and a multiply-add; the exponential meanwhile takes its own

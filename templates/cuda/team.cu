@@ -140,6 +140,13 @@ INLINE void insert_rank(int most, T *list, int64_t *places, int64_t ranks, int64
 }
 //}
 
+//{ other_i64
+INLINE int64_t other_i64(int64_t x, int apart)
+{
+    return __shfl_xor_sync(0xFFFFFFFF, (long long)x, apart);
+}
+//}
+
 /* Four lanes that have two columns each of every 8, as tensor cores leave their sums. */
 
 //{ turn_quads

@@ -3,8 +3,9 @@
  *
  * Each instruction adds the products of 64 lines of the left matrix and some of the right one, of 16 contracted points each. Of the
  * sums a warp has 16 rows, and a lane in two rows, 8 apart, two of each 8 columns: with row = lane / 4 and column = lane % 4 * 2
- * the sums 4 * n + 2 * r + c are those at (row + 8 * r, 8 * n + column + c). The instruction itself, whose text is another for each
- * number of lines, is written by compiler/emit_wgmma.c. */
+ * the sums 4 * n + 2 * r + c are those at (row + 8 * r, 8 * n + column + c). The left matrix may be in registers: then its words,
+ * two numbers each, are where the sums of 16 columns would be. The instruction itself, whose text is another for each number of
+ * lines, is written by compiler/emit_wgmma.c. */
 #include "../types.c"
 
 //{ matrix_of
@@ -28,6 +29,53 @@ INLINE uint64_t panels_of(const void *lines)
 {
     const uint64_t address = (uint64_t)__cvta_generic_to_shared(lines), swizzle = 1, eight_points = 1024, panel = 64 * 128;
     return (address & 0x3FFFF) >> 4 | panel >> 4 << 16 | eight_points >> 4 << 32 | swizzle << 62;
+}
+#endif
+//}
+
+//{ panels_apart
+#ifndef EINC_MODEL
+/* The same where a panel has other points than 64: the next one begins so many bytes further on. */
+INLINE uint64_t panels_apart(const void *lines, int panel)
+{
+    const uint64_t address = (uint64_t)__cvta_generic_to_shared(lines), swizzle = 1, eight_points = 1024;
+    return (address & 0x3FFFF) >> 4 | (uint64_t)panel >> 4 << 16 | eight_points >> 4 << 32 | swizzle << 62;
+}
+#endif
+//}
+
+//{ power_f32
+#ifndef EINC_MODEL
+/* 2^x of what is at most 1, to be rounded to 16 bits: those below 2^-126 are zeros. */
+INLINE float power_f32(float x)
+{
+    float power;
+    asm("ex2.approx.ftz.f32 %0, %1;" : "=f"(power) : "f"(x));
+    return power;
+}
+#endif
+//}
+
+//{ pair_bf16
+#ifndef EINC_MODEL
+/* Two numbers, rounded, in a word. */
+INLINE uint32_t pair_bf16(float first, float second)
+{
+    uint32_t word;
+    asm("cvt.rn.bf16x2.f32 %0, %1, %2;" : "=r"(word) : "f"(second), "f"(first));
+    return word;
+}
+#endif
+//}
+
+//{ pair_f16
+#ifndef EINC_MODEL
+/* Two numbers, rounded, in a word. */
+INLINE uint32_t pair_f16(float first, float second)
+{
+    uint32_t word;
+    asm("cvt.rn.f16x2.f32 %0, %1, %2;" : "=r"(word) : "f"(second), "f"(first));
+    return word;
 }
 #endif
 //}
