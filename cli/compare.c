@@ -43,6 +43,8 @@ static bool begin(Comparison *c, Job *job, const Result *results, int count, con
     c->evaluator = evaluator_new(job->front->program, job->front->extents, arrays);
     if (c->evaluator)
         evaluator_allow(c->evaluator, precisions[job->options.precision].error);
+    if (c->evaluator && job->options.target->grid)
+        evaluator_scales(c->evaluator);
     return c->evaluator != NULL;
 }
 

@@ -11,6 +11,7 @@ static const char *const words[] = {
     "row_at", "column_at", "point_at", "value", "fetched", "row_rest", "column_rest", "point_rest", "apart", "warp", "states", "next",
     "rows_fetched", "columns_fetched", "States", "down", "across", "part", "is_met", "behind", "values", "products", "factors",
     "before", "factor", "there", "value_at", "value_rest", "pair", "word", "numbers", "finite",
+    "is_point", "places", "rows_from", "columns_from", "misses", "last", "AHEAD", "LAST",
     "ring", "tile", "tiles", "number", "side", "band", "high", "whole", "reached", "slice", "phase", "bytes", "full", "place", "panel"
 };
 
@@ -316,19 +317,51 @@ static void declare_states(Emitter *e, const BlockTiling *t)
 }
 
 typedef struct Calls {
-    const char *find_columns, *meet, *tile, *use, *finish;
+    const char *find_columns, *meet, *begin, *tile, *use, *finish;    /* use: a format that asks whether the tile is whole */
 } Calls;
 
-/* The sums of a tile and what becomes of them. What is stored where nobody asks for them does not need them. */
+/* A call for another tile of rows. */
+static const char *with_row(Emitter *e, const char *call, const char *row)
+{
+    const char *at = strstr(call, " row,");
+    return at ? emit_text(e, "%.*s%s%s", (int)(at + 1 - call), call, row, at + 4) : call;
+}
+
+/* Whether the next tile begins before a reduction takes this one's sums. On tensor cores a thread has no registers for that. */
+static bool begins_ahead(const BlockTiling *t)
+{
+    return t->first_count && !t->c->block->is_matrix;
+}
+
+/* The sums of a tile. Another one's first slices are on their way while the reduction takes them. */
 static void put_tile(Emitter *e, const BlockTiling *t, const Calls *calls)
 {
-    bool asks = calls->meet[0];
-    if (asks)
-        emit_line(e, t->first_count ? "if (%s) {" : "if (%s)", calls->meet);
-    emit_line(e, "%s%s", asks ? "    " : "", calls->tile);
-    emit_line(e, "%s%s", asks && t->first_count ? "    " : "", calls->use);
-    if (asks && t->first_count)
+    bool ahead = begins_ahead(t);
+    if (!ahead)
+        emit_line(e, "%s", calls->begin);
+    emit_line(e, "%s", calls->tile);
+    if (!ahead)
+        return;
+    emit_line(e, "if (row + ROWS_%d < rows)", t->number);
+    emit_line(e, "    %s", with_row(e, calls->begin, emit_text(e, "row + ROWS_%d", t->number)));
+}
+
+/* The same where nobody may ask for a tile. What is stored where nobody asks for them does not need the sums. */
+static void put_asked_tile(Emitter *e, const BlockTiling *t, const Calls *calls)
+{
+    emit_line(e, "if (%s) {", calls->meet);
+    emit_line(e, "    %s", calls->begin);
+    emit_line(e, "    %s", calls->tile);
+    if (!t->first_count)
         emit_line(e, "}");
+}
+
+static void put_use(Emitter *e, const BlockTiling *t, const char *use)
+{
+    for (int whole = 1; whole >= 0 && use[0]; whole--) {
+        emit_line(e, "%s", whole ? emit_text(e, "if (row + ROWS_%d <= rows && column + COLUMNS_%d <= columns)", t->number, t->number) : "else");
+        emit_line(e, "    %.*s%d%s", (int)(strstr(use, "%d") - use), use, whole, strstr(use, "%d") + 2);
+    }
 }
 
 static const char *step_body(Emitter *e, BlockTiling *t, const Calls *calls)
@@ -349,10 +382,23 @@ static const char *step_body(Emitter *e, BlockTiling *t, const Calls *calls)
     declare_states(e, t);
     if (calls->find_columns[0])
         emit_line(e, "%s;", calls->find_columns);
+    if (!calls->meet[0] && begins_ahead(t)) {
+        emit_line(e, "if (rows > 0)");
+        emit_line(e, "    %s", with_row(e, calls->begin, "0"));
+    }
     emit_line(e, "for (int64_t row = 0; row < rows; row += ROWS_%d) {", n);
-    emit_line(e, "    %s sums[HIGH_%d][WIDE_%d];", dtype_c(t->dtype), n, n);
     e->scope->indent++;
-    put_tile(e, t, calls);
+    emit_line(e, "%s sums[HIGH_%d][WIDE_%d];", dtype_c(t->dtype), n, n);
+    bool inside = calls->meet[0] && t->first_count;
+    if (calls->meet[0])
+        put_asked_tile(e, t, calls);
+    else
+        put_tile(e, t, calls);
+    e->scope->indent += inside;
+    put_use(e, t, calls->use);
+    e->scope->indent -= inside;
+    if (inside)
+        emit_line(e, "}");
     e->scope->indent--;
     emit_line(e, "}");
     if (calls->finish[0])
@@ -374,7 +420,7 @@ static const char *constants(Emitter *e, const BlockTiling *t)
                      tile->rows, n, tile->columns, n, t->c->depth_block, n, tile->stages, n, tile->high, n, tile->wide, own);
 }
 
-static Sample sample_of(const BlockTiling *t, const char *file)
+Sample block_sample(const BlockTiling *t, const char *file)
 {
     return (Sample){ .file = file, .number = t->number, .dtype = t->dtype, .word = dtype_c(t->dtype),
                      .part = emit_element(t->c->packed), .lane = "" };
@@ -396,61 +442,35 @@ const char *block_step_lines(Emitter *e, BlockTiling *t, bool starts)
     return emit_pop(e)->text.bytes;
 }
 
-static void put_line(Text *text, int indent, const char *line)
+/* Lines with one indent less. */
+static void put_outdented(Text *text, const char *lines)
 {
-    text_print(text, "%*s%s\n", 4 * indent, "", line);
+    while (*lines) {
+        size_t length = strcspn(lines, "\n") + 1;
+        text_add(text, lines + 4, length - 4);
+        lines += length;
+    }
 }
 
 /* What is a kind of units' own: shared memory, places and products. */
 static const char *units(Emitter *e, BlockTiling *t)
 {
     bool matrix = t->c->block->is_matrix;
-    Sample sample = sample_of(t, matrix ? "cuda/contract_mma.cu" : "cuda/contract_plain.cu");
+    Sample sample = block_sample(t, matrix ? "cuda/contract_mma.cu" : "cuda/contract_plain.cu");
     const char *one = "                mma_%s(&sums[2 * r][2 * c], &sums[2 * r + 1][2 * c], left[r], &right[c / 2][c % 2 * 2]);\n";
     Text text = text_new(e->arena);
     if (matrix)
         text_print(&text, "%.*s%s%s", (int)(strstr(one, "%s") - one), one, dtype_name(t->c->packed), strstr(one, "%s") + 2);
-    Hole hole = { matrix ? "multiply" : "step", matrix ? text.bytes : block_step_lines(e, t, false) };
+    else
+        put_outdented(&text, block_step_lines(e, t, false));
+    Hole hole = { matrix ? "multiply" : "step", text.bytes };
     return emit_skeleton(e, &sample, &hole, 1);
-}
-
-static void fetch_side(Emitter *e, BlockTiling *t, int side, BlockFetch *f)
-{
-    const char *calls[3], *word = side ? "columns" : "rows", *name = side ? "fetch_columns" : "fetch_rows";
-    f->functions[side] = block_slices(e, t, side, calls);
-    bool values = calls[2][0];
-    const char *fetched = emit_text(e, "%s_fetched", word);
-    if (side)
-        f->find_columns = calls[0];
-    else if (calls[0][0])
-        put_line(&f->find, 1, emit_text(e, "%s;", calls[0]));
-    if (values)
-        put_line(&f->find, 1, emit_text(e, "%s %s[%s_EACH_%d];", dtype_c(t->dtype), fetched, side ? "COLUMNS" : "ROWS", t->number));
-    const char *call = block_call(e, t, name, calls[1]);
-    if (values)
-        call = emit_text(e, "%.*s, %s)", (int)strlen(call) - 1, call, fetched);
-    put_line(&f->first, 3, emit_text(e, "%s;", call));
-    put_line(&f->next, 3, emit_text(e, "%s;", call));
-    if (values) {
-        put_line(&f->first, 3, calls[2]);
-        put_line(&f->put, 3, calls[2]);
-    }
-    text_print(&f->mentions, "%s %s ", calls[0], calls[1]);
-}
-
-static const char *tile_call(Emitter *e, const BlockTiling *t, const BlockFetch *f, bool declare)
-{
-    ParameterSet set = { .count = 0 };
-    for (int i = 0; i < t->parameters.count; i++)
-        if (strcmp(t->parameters.list[i].name, "stage") && strcmp(t->parameters.list[i].name, "point"))
-            emit_parameter(&set, t->parameters.list[i].type, t->parameters.list[i].name);
-    return emit_parameters(e, &set, emit_text(e, "slices depth %s", f->mentions.bytes), declare);
 }
 
 /* Finds the names, and what the step goes over. */
 void block_begin(Emitter *e, BlockTiling *t)
 {
-    const Calls none = { "", "", "", "", "" };
+    const Calls none = { "", "", "", "", "", "" };
     t->dtype = register_dtype(t->c->product->dtype);
     step_body(e, t, &none);
     set_parameters(e, t);
@@ -459,48 +479,40 @@ void block_begin(Emitter *e, BlockTiling *t)
         t->copied[side] = block_is_copied(e, t, side);
 }
 
-void block_fetch(Emitter *e, BlockTiling *t, BlockFetch *f)
-{
-    *f = (BlockFetch){ .find_columns = "", .find = text_new(e->arena), .first = text_new(e->arena), .next = text_new(e->arena),
-                       .put = text_new(e->arena), .mentions = text_new(e->arena) };
-    for (int side = 0; side < 2; side++)
-        fetch_side(e, t, side, f);
-    if (f->put.length)
-        f->put.bytes = (char *)emit_text(e, "        if (point < depth) {\n%s        }\n", f->put.bytes);
-    f->tile = emit_text(e, "tile_%d(%s, sums);", t->number, tile_call(e, t, f, false));
-}
-
 const char *block_text(Emitter *e, BlockTiling *t, const BlockFetch *f, const char *title, const char *after, const char *finish, const char *whole)
 {
     Hole holes[] = {
         { "title", emit_text(e, "/* %s */\n", title) },
         { "constants", constants(e, t) },
         { "units", units(e, t) },
-        { "fetch", emit_text(e, "%s\n%s", f->functions[0], f->functions[1]) },
-        { "tile_head", emit_text(e, "INLINE void tile_%d(%s, %s sums[HIGH_%d][WIDE_%d])\n", t->number, tile_call(e, t, f, true),
+        { "fetch", emit_text(e, "%s\n%s%s", f->functions[0], f->functions[1], f->whole) },
+        { "begin_head", emit_text(e, "INLINE void begin_%d(%s)\n", t->number, block_tile_list(e, t, f->before.bytes, true)) },
+        { "tile_head", emit_text(e, "INLINE void tile_%d(%s, %s sums[HIGH_%d][WIDE_%d])\n", t->number, block_tile_list(e, t, f->mentions.bytes, true),
                                  dtype_c(t->dtype), t->number, t->number) },
         { "start", block_step_lines(e, t, true) },
         { "find", f->find.bytes },
+        { "room", f->room.bytes },
         { "first", f->first.bytes },
+        { "quick", f->quick },
         { "next", f->next.bytes },
         { "put", f->put.bytes },
         { "after", after },
         { "finish", finish },
         { "whole", whole },
     };
-    Sample sample = sample_of(t, "cuda/contract.cu");
+    Sample sample = block_sample(t, "cuda/contract.cu");
     return emit_skeleton(e, &sample, holes, sizeof holes / sizeof *holes);
 }
 
 void emit_block_product(Emitter *e)
 {
     const Step *step = e->step;
-    BlockTiling tiling = { .c = step->contract, .step = step, .number = step->id + 1 }, *t = &tiling;
+    BlockTiling tiling = { .c = step->contract, .step = step, .number = step->id + 1, .rows_pass = step->contract->reduces }, *t = &tiling;
     t->names = ARENA_ARRAY(e->arena, const char *, e->plan->lowered->index_count);
     block_begin(e, t);
     BlockFetch f;
     block_fetch(e, t, &f);
-    Calls calls = { .find_columns = f.find_columns, .tile = f.tile };
+    Calls calls = { .find_columns = f.find_columns, .begin = f.begin, .tile = f.sums };
     const char *meet = block_meet(e, t, &calls.meet), *take = block_take(e, t, &calls.use), *finish = block_finish(e, t, &calls.finish);
     const char *body = step_body(e, t, &calls);
     ParameterSet common = emit_common_parameters(e);

@@ -1,6 +1,7 @@
-/* What the parts of the emitter of tiled products on a grid share: emit_block.c (the functions), emit_block_slices.c (how operands
- * come to shared memory), emit_block_sums.c (what becomes of the sums), and for products in a ring emit_hopper.c (the functions),
- * emit_hopper_sums.c (the sums), emit_wgmma.c (the instruction) and emit_hopper_maps.c (the host's side). Only they include it. */
+/* What the parts of the emitter of tiled products on a grid share: emit_block.c (the functions), emit_block_fetch.c and
+ * emit_block_slices.c (how operands come to shared memory), emit_block_sums.c (what becomes of the sums), and for products in a
+ * ring emit_hopper.c (the functions), emit_hopper_sums.c (the sums), emit_wgmma.c (the instruction) and emit_hopper_maps.c (the
+ * host's side). Only they include it. */
 #ifndef EINC_EMIT_BLOCK_H
 #define EINC_EMIT_BLOCK_H
 
@@ -24,6 +25,7 @@ typedef struct BlockTiling {
     const Term **inside;          /* under these conditions */
     int inside_count;
     const Term *asked;            /* where it holds nowhere in a tile, nobody asks for the tile's sums; NULL: all are asked for */
+    bool rows_pass;               /* tiles of rows follow each other, whose columns of a single slice stay */
     bool copied[2];               /* whether rows, and columns, are copied as they are */
     ParameterSet parameters;      /* all that a function may ask for */
 } BlockTiling;
@@ -38,12 +40,12 @@ void block_know_sum(Emitter *e, const BlockTiling *t);                   /* sums
 
 /* The functions that bring slices, and what the tile's function does with them. */
 typedef struct BlockFetch {
-    const char *functions[2], *find_columns, *tile;    /* the last two are calls */
-    Text find, first, next, put, mentions;
+    const char *functions[2], *find_columns, *begin, *sums, *tile;    /* all but the first are calls; the last is both before it */
+    const char *whole, *quick;    /* what takes whole slices, and its call; "" */
+    Text find, room, first, next, put, before, mentions;
 } BlockFetch;
 
 void block_begin(Emitter *e, BlockTiling *t);    /* finds the names, and what the step goes over */
-void block_fetch(Emitter *e, BlockTiling *t, BlockFetch *f);
 /* The product's functions, with what follows it. */
 const char *block_text(Emitter *e, BlockTiling *t, const BlockFetch *f, const char *title, const char *after, const char *finish, const char *whole);
 const char *block_step_lines(Emitter *e, BlockTiling *t, bool starts);         /* one product is added to its sum */
@@ -56,11 +58,26 @@ void block_close_loops(Emitter *e, int count);
  * NULL. */
 const LoopBounds *block_bounds(Emitter *e, BlockTiling *t, const char **around);
 
+Sample block_sample(const BlockTiling *t, const char *file);
+
+/* emit_block_fetch.c */
+void block_fetch(Emitter *e, BlockTiling *t, BlockFetch *f);
+/* The parameters of a function that finds points and stages itself, as far as some text mentions them. */
+const char *block_tile_list(Emitter *e, const BlockTiling *t, const char *mentions, bool declare);
+
 /* emit_block_slices.c */
 bool block_is_copied(Emitter *e, const BlockTiling *t, int side);
 /* The functions that bring one side's slices. calls: that of what finds where they begin, or ""; the text of what fetches them; that
  * of what puts them where they belong, or "". */
 const char *block_slices(Emitter *e, BlockTiling *t, int side, const char *calls[3]);
+
+/* The same for whole slices of what is copied, where both sides are, for plain units: calls of what finds where rows begin and of
+ * what copies them, and what those mention. */
+typedef struct BlockWhole {
+    const char *functions, *keep, *copy, *mentions;
+} BlockWhole;
+
+void block_whole_side(Emitter *e, BlockTiling *t, int side, BlockWhole *whole);
 const char *block_call(Emitter *e, const BlockTiling *t, const char *name, const char *body);
 
 /* emit_block_sums.c: whole functions */

@@ -73,16 +73,20 @@ static const char *head(Emitter *e, const BlockTiling *t, const char *name, cons
     return emit_text(e, "INLINE void %s_%d(%s%s)\n", name, t->number, list, more);
 }
 
-/* Where a row or column begins. */
-static const char *find_function(Emitter *e, BlockTiling *t, int side, const char **call)
+/* Where a row or column begins. Tensor cores multiply zeros where there is none; plain units the last one, in sums that nobody asks
+ * for. */
+static const char *find_function(Emitter *e, BlockTiling *t, int side, const char **call, bool *fails)
 {
     const Term *read = side_of(t, side), *own = part_of_read(e, t, read, false);
     const char *word = side ? "column" : "row", *name = emit_text(e, "find_%ss", word), *size = side ? "COLUMNS" : "ROWS";
     const char *variable = side ? "c" : "r";
+    bool zeros = t->c->block->is_matrix;
     Scope *function = block_open(e, t);
     Scope *loop = emit_push(e), *body = emit_push(e);
     (void)function;
     body->branch = true;
+    if (!zeros)
+        body->indent--;
     decode_own(e, t, side);
     const char *inside = emit_inside(e, read, own);
     const char *offset = offset_of(e, own);
@@ -95,19 +99,28 @@ static const char *find_function(Emitter *e, BlockTiling *t, int side, const cha
         emit_line(e, "from = %s;", offset);
     }
     emit_pop(e);
-    emit_line(e, "const int64_t %s_at = %s + %s;", word, word, variable);
-    emit_line(e, "int64_t from = INT64_MIN;");
-    emit_line(e, "if (%s_at < %ss) {", word, word);
-    emit_body(e, body);
-    emit_line(e, "}");
+    if (zeros) {
+        emit_line(e, "const int64_t %s_at = %s + %s;", word, word, variable);
+        emit_line(e, "int64_t from = INT64_MIN;");
+        emit_line(e, "if (%s_at < %ss) {", word, word);
+        emit_body(e, body);
+        emit_line(e, "}");
+    } else {
+        emit_line(e, "const int64_t %s_at = size_min(%s + %s, %ss - 1);", word, word, variable, word);
+        emit_line(e, "int64_t from%s;", inside[0] ? " = INT64_MIN" : "");
+        emit_body(e, body);
+    }
     emit_line(e, "slices->%ss_at[%s] = from;", word, variable);
     emit_pop(e);
-    emit_line(e, "for (int %s = (int)threadIdx.x; %s < %s_%d; %s += THREADS) {", variable, variable, size, t->number, variable);
+    emit_line(e, "const int %s = (int)threadIdx.x;", variable);
+    emit_line(e, "if (%s < %s_%d) {", variable, size, t->number);
     emit_body(e, loop);
     emit_line(e, "}");
     const char *text = block_close(e);
     *call = block_call(e, t, name, text);
-    return emit_text(e, "/* Where each %s begins in its array; INT64_MIN for those that are not there. */\n%s{\n%s}\n", word,
+    *fails = inside[0];
+    const char *others = zeros ? "INT64_MIN for those that are not there" : inside[0] ? "INT64_MIN where it is out of range" : "behind the last one its";
+    return emit_text(e, "/* Where each %s begins in its array; %s. */\n%s{\n%s}\n", word, others,
                      head(e, t, name, text, ""), text);
 }
 
@@ -122,33 +135,41 @@ static const char *line_test(Emitter *e, const BlockTiling *t, const Term *read)
     return emit_text(e, "%s && %s + CHUNK_%d <= %s", test, t->names[last->id], t->number, emit_extent(e, last));
 }
 
-/* The number of a contracted point becomes its indices, and those how far on it is. */
-static const char *point_offset(Emitter *e, BlockTiling *t, int side, const char **locals)
+static bool has_lines(const BlockTiling *t, int side)
+{
+    return side ? t->c->columns_along : t->c->rows_along;
+}
+
+/* The number of a contracted point becomes its indices, and those how far on it is; data: where the array is. */
+static const char *point_offset(Emitter *e, BlockTiling *t, int side, const char **locals, const char **data)
 {
     bool chunks = t->c->block->is_matrix;
     const Term *read = side_of(t, side), *points = part_of_read(e, t, read, true);
     Scope *function = block_open(e, t);
-    function->indent = chunks ? 3 : 2;
+    function->indent = chunks ? 3 : has_lines(t, side) ? 2 : 1;
     block_decode(e, t, &t->c->depth, t->depth, "point_at");
     emit_line(e, "const int64_t offset = %s;", offset_of(e, points));
     if (chunks)
         emit_line(e, "const int is_line = %s;", line_test(e, t, read));
     emit_pop(e);
     const char *text = function->text.bytes;
-    const char *pointer = e->pointers[read->read.tensor->home->id];
-    *locals = emit_text(e, "%s    const %s *data = %s;\n", emit_locals(e, emit_text(e, "%s %s", text, pointer)), emit_element(read->dtype),
-                        pointer);
+    const char *pointer = e->pointers[read->read.tensor->home->id], *declared = emit_locals(e, pointer);
+    *data = emit_text(e, "%s    const %s *data = %s;\n", declared, emit_element(read->dtype), pointer);
+    *locals = emit_locals(e, text);
     return text;
+}
+
+static const char *fill_side(Emitter *e, BlockTiling *t, int side, const char *file, const Hole *holes, int count)
+{
+    Sample sample = { .file = emit_text(e, "cuda/contract_%s.cu", file), .number = t->number, .dtype = t->dtype, .columns = side,
+                      .word = dtype_c(t->dtype), .part = emit_element(t->c->packed), .lane = "" };
+    return emit_skeleton(e, &sample, holes, count);
 }
 
 static const char *fetch_of(Emitter *e, BlockTiling *t, int side, const Hole *holes, int count)
 {
-    const Contract *c = t->c;
-    bool lines = side ? c->columns_along : c->rows_along;
-    const char *file = c->block->is_matrix ? "chunks" : !t->copied[side] ? "values" : lines ? "lines" : "copies";
-    Sample sample = { .file = emit_text(e, "cuda/contract_%s.cu", file), .number = t->number, .dtype = t->dtype, .columns = side,
-                      .word = dtype_c(t->dtype), .part = emit_element(c->packed), .lane = "" };
-    return emit_skeleton(e, &sample, holes, count);
+    bool chunks = t->c->block->is_matrix;
+    return fill_side(e, t, side, chunks ? "chunks" : !t->copied[side] ? "values" : has_lines(t, side) ? "lines" : "copies", holes, count);
 }
 
 /* One point of a chunk that is no line. */
@@ -165,15 +186,44 @@ static const char *one_value(Emitter *e, BlockTiling *t, const Term *points)
 /* What is copied. */
 static const char *copies(Emitter *e, BlockTiling *t, int side, const char *calls[3])
 {
-    const char *locals, *find = find_function(e, t, side, &calls[0]), *offset = point_offset(e, t, side, &locals);
+    bool fails;
+    const char *locals, *data, *find = find_function(e, t, side, &calls[0], &fails), *offset = point_offset(e, t, side, &locals, &data);
     const char *name = side ? "fetch_columns" : "fetch_rows";
+    locals = emit_text(e, "%s%s", locals, data);
     const char *needs = emit_text(e, "slices stage point depth %s%s", locals, offset);
     calls[1] = needs;
     calls[2] = "";
     bool chunks = t->c->block->is_matrix;
-    Hole holes[] = { { "find", find }, { "head", head(e, t, name, needs, "") }, { "locals", locals }, { "offset", offset },
-                     { "value", chunks ? one_value(e, t, part_of_read(e, t, side_of(t, side), true)) : NULL } };
-    return fetch_of(e, t, side, holes, sizeof holes / sizeof *holes - !chunks);
+    Hole holes[] = { { "find", find }, { "head", head(e, t, name, needs, "") }, { "locals", locals }, { "offset", offset }, { NULL, NULL } };
+    int count = 4;
+    if (chunks)
+        holes[count++] = (Hole){ "value", one_value(e, t, part_of_read(e, t, side_of(t, side), true)) };
+    else if (!has_lines(t, side))
+        holes[count++] = (Hole){ "copy", fails ? NULL : emit_text(e, "        copy_%s(to, there + from[turn], is_point);\n", dtype_name(t->dtype)) };
+    return fetch_of(e, t, side, holes, count);
+}
+
+void block_whole_side(Emitter *e, BlockTiling *t, int side, BlockWhole *whole)
+{
+    const char *locals, *data, *offset = point_offset(e, t, side, &locals, &data), *type = emit_element(t->c->packed);
+    const char *keep = side ? "keep_columns" : "keep_rows", *copy = side ? "copy_columns" : "copy_rows";
+    const char *from = emit_text(e, "%s_from", side ? "columns" : "rows"), *size = side ? "COLUMNS_OWN" : "ROWS_OWN";
+    bool few = side && !has_lines(t, 0) && !has_lines(t, 1);    /* registers for pointers of both sides */
+    locals = emit_text(e, "%s%s", locals, few ? data : "");
+    const char *keeps = emit_text(e, "slices %s", few ? "" : data), *copies = emit_text(e, "slices stage point %s%s", locals, offset);
+    const char *lists[] = { emit_parameters(e, &t->parameters, keeps, true), emit_parameters(e, &t->parameters, copies, true) };
+    whole->mentions = emit_text(e, "%s%s%s", data, locals, offset);
+    whole->keep = emit_text(e, "%s_%d(%s, %s)", keep, t->number, emit_parameters(e, &t->parameters, keeps, false), from);
+    whole->copy = emit_text(e, "%s_%d(%s, %s);", copy, t->number, emit_parameters(e, &t->parameters, copies, false), from);
+    Hole holes[] = {
+        { "keep_head", emit_text(e, "INLINE int %s_%d(%s, const %s *from[%s_%d])\n", keep, t->number, lists[0], type, size, t->number) },
+        { "head", emit_text(e, "INLINE void %s_%d(%s, const %s *const from[%s_%d])\n", copy, t->number, lists[1], type, size, t->number) },
+        { "locals", locals },
+        { "offset", offset },
+        { "data", data },
+    };
+    const char *file = has_lines(t, side) ? "whole_lines" : few ? "whole_places" : "whole_copies";
+    whole->functions = fill_side(e, t, side, file, holes, sizeof holes / sizeof *holes - few);
 }
 
 /* What is computed. */

@@ -10,7 +10,8 @@ static const char *function(Emitter *e, const BlockTiling *t, const char *commen
     if (sums)
         list = emit_text(e, "%s%s%s sums[HIGH_%d][WIDE_%d]", strcmp(list, "void") ? list : "", strcmp(list, "void") ? ", " : "",
                          dtype_c(t->dtype), t->number, t->number);
-    return emit_text(e, "/* %s */\nINLINE void %s_%d(%s)\n{\n%s}\n", comment, name, t->number, list, body);
+    return emit_text(e, "/* %s */\n%sINLINE void %s_%d(%s)\n{\n%s}\n", comment, sums ? "template <int IS_WHOLE>\n" : "", name, t->number,
+                     list, body);
 }
 
 /* One sum is taken, or stored. */
@@ -29,14 +30,14 @@ static void use_sum(Emitter *e, const BlockTiling *t)
 }
 
 /* Loops over a thread's rows and columns of a tile, around what is written between the two. One of the columns that is not there is
- * taken for the last, or left out. */
-static void open_sums(Emitter *e, BlockTiling *t, bool clamps)
+ * taken for the last, or left out. `unless`: in front of the tests, what says that all are there. */
+static void open_sums(Emitter *e, BlockTiling *t, bool clamps, const char *unless)
 {
     block_open(e, t);
     block_bind_kept(e, t);
     emit_push(e)->loop = true;
     emit_line(e, "const int64_t row_at = row + row_%d(r);", t->number);
-    emit_line(e, "if (row_at >= rows)");
+    emit_line(e, "if (%srow_at >= rows)", unless);
     emit_line(e, "    break;");
     block_decode(e, t, &t->c->rows, t->rows, "row_at");
     emit_push(e)->loop = true;
@@ -44,7 +45,7 @@ static void open_sums(Emitter *e, BlockTiling *t, bool clamps)
         emit_line(e, "const int64_t column_at = size_min(column + column_%d(c), columns - 1);", t->number);
     } else {
         emit_line(e, "const int64_t column_at = column + column_%d(c);", t->number);
-        emit_line(e, "if (column_at >= columns)");
+        emit_line(e, "if (%scolumn_at >= columns)", unless);
         emit_line(e, "    break;");
     }
     block_decode(e, t, &t->c->columns, t->columns, "column_at");
@@ -65,7 +66,7 @@ static void close_sums(Emitter *e, const BlockTiling *t)
 const char *block_take(Emitter *e, BlockTiling *t, const char **call)
 {
     bool takes = t->first_count > 0;    /* nobody asks what a column finds that is not there */
-    open_sums(e, t, takes);
+    open_sums(e, t, takes, "!IS_WHOLE && ");
     const char *test = t->inside_count ? emit_bare(e, emit_conditions(e, t->inside, t->inside_count)) : NULL;
     if (test)
         emit_push(e)->branch = true;
@@ -79,8 +80,9 @@ const char *block_take(Emitter *e, BlockTiling *t, const char **call)
     close_sums(e, t);
     const char *text = block_close(e), *name = takes ? "take" : "store";
     const char *list = emit_parameters(e, &t->parameters, text, false);
-    *call = emit_text(e, "%s_%d(%s%ssums);", name, t->number, list, list[0] ? ", " : "");
-    const char *comment = takes ? "The first reduction takes a tile's sums." : "Stores what comes of a tile's sums.";
+    *call = emit_text(e, "%s_%d<%%d>(%s%ssums);", name, t->number, list, list[0] ? ", " : "");
+    const char *comment = takes ? "The first reduction takes the sums of a tile, of which all or some rows and columns are there."
+                                : "Stores what comes of the sums of a tile, of which all or some rows and columns are there.";
     return function(e, t, comment, name, text, true);
 }
 
@@ -90,7 +92,7 @@ const char *block_meet(Emitter *e, BlockTiling *t, const char **call)
     *call = "";
     if (!t->asked)
         return "";
-    open_sums(e, t, false);
+    open_sums(e, t, false, "");
     emit_line(e, "is_met |= %s;", emit_bare(e, emit_term(e, t->asked).text));
     close_sums(e, t);
     const char *body = emit_without_unread(e->arena, emit_pop(e)->text.bytes);

@@ -84,6 +84,7 @@ EmittedUnit *emit_cuda(Arena *arena, const Plan *plan, const EmitOptions *option
     Emitter *e = emit_begin(arena, plan, options);
     EmittedUnit *unit = ARENA_NEW(arena, EmittedUnit);
     library_override(e->library, embedded_find("cuda/macros.cu"));
+    library_override(e->library, embedded_find("cuda/functions.cu"));
     for (int l = 0; l < plan->launch_count; l++)
         emit_grid_launch(e, plan->launches[l]);
     e->frame = emit_frame(e, emit_text(e, "    char *workspace;\n%s", emit_ring_members(e)));

@@ -437,7 +437,7 @@ static Value emit_map(Emitter *e, const Term *term)
     Dtype dtype = register_dtype(term->map.arguments[0]->dtype);
     bool real = dtype_kind(dtype) == KIND_FLOAT;
     Value value;
-    if (emit_trivial(e, term, &value))
+    if (emit_trivial(e, term, &value) || emit_scaled(e, term, &value))
         return value;
     switch (function) {
     case FUNCTION_CAST: return emit_cast(e, term);

@@ -111,6 +111,9 @@ const char *emit_splat(Emitter *e, Dtype dtype, const char *text);
 const char *emit_number(Emitter *e, Dtype dtype, double value);
 const char *emit_extent(Emitter *e, const Index *index);
 
+/* emit_scaled.c: whether it is a function of an argument with constant factors, which are scaled with it; then its value */
+bool emit_scaled(Emitter *e, const Term *term, Value *value);
+
 /* emit_memory.c */
 const char *emit_pointer(Emitter *e, const Term *read);                     /* to the element, or lane 0 of it */
 const char *emit_target(Emitter *e, const Output *output);                   /* likewise, of what is stored */

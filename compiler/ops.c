@@ -13,6 +13,16 @@ const FunctionFacts function_facts[FUNCTION_COUNT] = {
 #undef X
 };
 
+double function_scaling(Function function, Dtype dtype)
+{
+#define X(tag, of, roundings)                          \
+    if (function == FUNCTION_##tag && dtype == (of)) \
+        return roundings;
+    SCALED_FUNCTIONS(X)
+#undef X
+    return 0;
+}
+
 const ReductionFacts reduction_facts[REDUCTION_COUNT] = {
 #define X(tag, name, parameters, leaves, gives, empty, ordered, state) \
     { name, parameters, leaves, gives, empty, ordered, state },

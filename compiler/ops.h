@@ -7,6 +7,7 @@
 #include <stddef.h>
 
 #include "arena.h"
+#include "dtype.h"
 
 /* How a function's dtype follows from its arguments'. All but casts, tests and parts promote first. */
 typedef enum {
@@ -93,6 +94,14 @@ typedef enum {
     X(CONJ, "conj", 1, RULE_CONJUGATE, true, 0)          \
     X(COMPLEX, "complex", 2, RULE_COMPLEX, false, 0)     \
     X(CAST, "cast", 1, RULE_CAST, true, 0.5)
+
+/* X(tag, dtype, roundings)
+ *
+ * What a grid's threads have an instruction for, of an argument that is scaled first: e^x is 2^(x log2 e), in f32, where
+ * the instruction's own error is 2 ulp. Beside what the table above allows, such a function's result is as if its argument
+ * were off by so many roundings: that of the product, and of the constant, which is off by 0.23 of one. */
+#define SCALED_FUNCTIONS(X) \
+    X(EXP, DTYPE_F32, 1.25)
 
 typedef enum {
 #define X(tag, name, arity, rule, complex, ulp) FUNCTION_##tag,
@@ -199,6 +208,10 @@ typedef struct ReductionFacts {
 } ReductionFacts;
 
 extern const FunctionFacts function_facts[FUNCTION_COUNT];
+
+/* Of SCALED_FUNCTIONS; 0 for all else. */
+double function_scaling(Function function, Dtype dtype);
+
 extern const ReductionFacts reduction_facts[REDUCTION_COUNT];
 
 /* A word of the notation, or _NONE. A dtype's name finds FUNCTION_CAST; operators are not found. */

@@ -6,6 +6,8 @@
 enum {
     UNKNOWN = 1024,               /* rows or columns where an extent is not known: large tiles do badly on few */
     STATE_WORDS = 16,             /* of a thread's registers, that leave room for the rest */
+    WORDS = 192,                  /* of its 255 where two blocks have registers at once, that leave room for addresses, */
+    REDUCTION_WORDS = 16,         /* of which a reduction needs more */
     NEEDED = 4,                   /* of the blocks that give all of the machine work this part keeps its multipliers busy */
     OFFSET_BYTES = 8              /* of a row or column: where it begins */
 };
@@ -127,9 +129,8 @@ static bool is_read_rashly(const Planner *planner, const Step *step, const Contr
     return where && !inside;
 }
 
-/* What a thread's states take of its registers may leave room for fewer blocks, and so may where results go that have several
- * indices. */
-static int resident_blocks(const Step *step, const Contract *c)
+/* How many of a thread's registers its states take. */
+static int state_words(const Step *step, const Contract *c)
 {
     int words = 0;
     for (int r = 0; r < step->root_count && c->reduces; r++) {
@@ -137,6 +138,32 @@ static int resident_blocks(const Step *step, const Contract *c)
         for (int i = 0, n = state_components(step->roots[r], components); i < n; i++)
             words += c->block->wide * (dtype_size(components[i].dtype) > 4 ? 2 : 1);
     }
+    return words;
+}
+
+/* What becomes of the sums takes registers, too: a reduction, or an address of several indices. */
+static int words_after(const Step *step, const Contract *c)
+{
+    if (c->reduces)
+        return REDUCTION_WORDS + state_words(step, c);
+    return c->batch.count + c->rows.count + c->columns.count > 2 ? 2 * STATE_WORDS : 0;
+}
+
+/* Whether a thread of the plain units has registers for its sums, what it multiplies now and next, and what becomes of the sums. */
+static bool has_registers(const Step *step, const Contract *c, Dtype sum)
+{
+    const BlockTile *tile = c->block;
+    int words = tile->high * tile->wide + 2 * (tile->high + tile->wide);
+    return tile->is_matrix || words * (int)dtype_size(sum) / 4 + words_after(step, c) <= WORDS;
+}
+
+/* What a thread's states take of its registers may leave room for fewer blocks, and so may where results go that have several
+ * indices. */
+static int resident_blocks(const Step *step, const Contract *c)
+{
+    if (!c->block->is_matrix && words_after(step, c) > 0 && c->block->resident > 2)
+        return 2;
+    int words = state_words(step, c);
     if (!c->reduces && c->rows.count + c->columns.count > 2)
         words = 2 * STATE_WORDS;
     return words > STATE_WORDS && c->block->resident > 2 ? 2 : c->block->resident;
@@ -184,7 +211,8 @@ static const BlockTile *choose(Planner *planner, const Step *step, Contract *c, 
         double time = time_of(planner, c, tile);
         c->block = tile;
         int bytes = block_operand_bytes(c) + state_bytes(planner, step, c);
-        if (forced != last || (int)dtype_size(sum) > tile->bytes || bytes > grid->shared_bytes || (chosen && time >= best))
+        if (forced != last || (int)dtype_size(sum) > tile->bytes || bytes > grid->shared_bytes || (chosen && time >= best) ||
+            !(last || has_registers(step, c, sum)))
             continue;
         best = time;
         chosen = tile;

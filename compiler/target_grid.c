@@ -9,14 +9,17 @@
 
 enum { WARP = 32 };
 
-/* A multiprocessor has 65,536 registers. A thread's sums of the largest tiles take 64 of its own, and what is multiplied, where it
- * comes from and where it goes as many again: 3 blocks of 128 threads have 168 each, 12 of the 48 or 64 warps that fit. Of shared
- * memory the largest take 14 to 18 KiB, of the 99 and more that a multiprocessor has for all. */
+/* A multiprocessor has 65,536 registers. A thread's sums of the largest tiles take 128 of its own, and what is multiplied now and
+ * next, where it comes from and where it goes some 100: 2 blocks of 128 threads have 255 each, and 3, with half the sums, 168. Of
+ * shared memory the largest take 27 to 36 KiB, of the 99 and more that a multiprocessor has for all. */
 static const BlockTile tiles[] = {
-    { .rows = 64, .columns = 128, .high = 8, .wide = 8, .depth = 8, .bytes = 4, .stages = 2, .resident = 3 },
-    { .rows = 128, .columns = 64, .high = 8, .wide = 8, .depth = 8, .bytes = 4, .stages = 2, .resident = 3 },
-    { .rows = 64, .columns = 64, .high = 8, .wide = 4, .depth = 8, .bytes = 8, .stages = 2, .resident = 3 },
-    { .rows = 128, .columns = 32, .high = 8, .wide = 4, .depth = 8, .bytes = 8, .stages = 2, .resident = 3 },
+    { .rows = 128, .columns = 128, .high = 16, .wide = 8, .depth = 8, .bytes = 4, .stages = 3, .resident = 2 },
+    { .rows = 64, .columns = 128, .high = 8, .wide = 8, .depth = 8, .bytes = 4, .stages = 3, .resident = 3 },
+    { .rows = 128, .columns = 64, .high = 8, .wide = 8, .depth = 8, .bytes = 4, .stages = 3, .resident = 3 },
+    { .rows = 64, .columns = 128, .high = 8, .wide = 8, .depth = 8, .bytes = 8, .stages = 3, .resident = 2 },
+    { .rows = 128, .columns = 64, .high = 8, .wide = 8, .depth = 8, .bytes = 8, .stages = 3, .resident = 2 },
+    { .rows = 64, .columns = 64, .high = 8, .wide = 4, .depth = 8, .bytes = 8, .stages = 3, .resident = 3 },
+    { .rows = 128, .columns = 32, .high = 8, .wide = 4, .depth = 8, .bytes = 8, .stages = 3, .resident = 3 },
     { .rows = 32, .columns = 64, .high = 4, .wide = 4, .depth = 8, .bytes = 8, .stages = 2, .resident = 4 },
     { .rows = 64, .columns = 32, .high = 4, .wide = 4, .depth = 8, .bytes = 8, .stages = 2, .resident = 4 },
     { .rows = 32, .columns = 32, .high = 4, .wide = 2, .depth = 16, .bytes = 8, .stages = 2, .resident = 4 },

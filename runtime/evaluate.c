@@ -119,6 +119,11 @@ void evaluator_allow(Evaluator *evaluator, double error)
     evaluator->product_error = error;
 }
 
+void evaluator_scales(Evaluator *evaluator)
+{
+    evaluator->scales = true;
+}
+
 void evaluator_free(Evaluator *evaluator)
 {
     if (!evaluator)

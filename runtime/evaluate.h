@@ -31,6 +31,9 @@ Evaluator *evaluator_new(const Program *program, const Extents *extents, const A
 
 /* Products of f32 may be off by so much of their size: what a kernel was allowed to leave out of them. */
 void evaluator_allow(Evaluator *evaluator, double error);
+
+/* The kernel is for a grid of threads, whose functions may be made otherwise: SCALED_FUNCTIONS in ops.h. */
+void evaluator_scales(Evaluator *evaluator);
 void evaluator_free(Evaluator *evaluator);
 
 /* One element of what a statement makes, computed on demand with no more than it needs (a scatter's element is its

@@ -200,6 +200,9 @@ static Value evaluate_map(Evaluator *e, const Term *term)
             product.bound += e->product_error * (fabs(product.re) + product.bound);
         return product;
     }
+    double roundings = e->scales ? function_scaling(term->map.function, term->dtype) : 0;
+    if (roundings > 0 && !arguments[0].open && isfinite(arguments[0].re))
+        arguments[0].bound += roundings * format_of(DTYPE_F32)->unit * (fabs(arguments[0].re) + arguments[0].bound);
     Value value = map_apply(term->map.function, term->dtype, term->map.arguments[0]->dtype, arguments);
     if (rounds_softmax(term) && !value.open && isfinite(value.re))
         value.bound = 2 * value.bound + FLT_MIN;

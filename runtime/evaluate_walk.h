@@ -37,6 +37,7 @@ struct Evaluator {
     jmp_buf *stop;                /* where to go when something is out of range, or memory runs out */
     const Term *culprit;
     double product_error;         /* of products of f32, beside their rounding: so much of their size */
+    bool scales;                  /* some functions' arguments are scaled first */
     bool may_miss;                /* an open condition chose a branch that reads out of range */
     char error[200];
 };

@@ -347,6 +347,8 @@ static Evaluator *evaluator_for(Job *job, const Run *run)
     Evaluator *evaluator = evaluator_new(program, run->extents, arrays);
     if (evaluator)
         evaluator_allow(evaluator, precisions[job->precision].error);
+    if (evaluator && run->compiled->plan->target->grid)
+        evaluator_scales(evaluator);
     return evaluator;
 }
 

@@ -148,12 +148,30 @@ static void products_keep_the_bounds(void **unused)
     assert_true(one("i | prod i", F32(huge, 1, 4)).open);    /* some order overflows */
 }
 
+/* On a grid an exponential's argument is scaled first: what is far from 0 may be off by more. */
+static void scaled_arguments_widen_the_bound(void **state)
+{
+    (void)state;
+    float numbers[] = { 80, 0.5f };
+    Array array = F32(numbers, 1, 2);
+    Run *run = begin("x[i] | exp(_)", "", NULL, 1, &array);
+    double most = 80 * 0x1p-24 * expl(80);    /* one rounding of the argument */
+    assert_true(element(run, 0, 0, 0, 0).bound < most / 4);
+    end(run);
+    run = begin("x[i] | exp(_)", "", NULL, 1, &array);
+    evaluator_scales(run->evaluator);
+    assert_true(element(run, 0, 0, 0, 0).bound > most && element(run, 0, 0, 0, 0).bound < 2 * most);
+    assert_true(element(run, 0, 1, 0, 0).bound < 8 * 0x1p-24 * exp(0.5));
+    end(run);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(kernels_keep_the_bounds),
         cmocka_unit_test(delayed_softmax_keeps_the_bounds),
         cmocka_unit_test(products_keep_the_bounds),
+        cmocka_unit_test(scaled_arguments_widen_the_bound),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

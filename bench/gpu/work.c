@@ -171,6 +171,8 @@ static bool check_result(Work *work, Arena *arena, Figure *figure)
     }
     tensor_read(&result, output);
     Evaluator *evaluator = evaluator_new(compiled->program, compiled->extents, of);
+    if (evaluator)
+        evaluator_scales(evaluator);
     uint64_t state = 1;
     bool right = evaluator != NULL, failed = false;
     for (double end = wall_seconds() + CHECK_SECONDS; right && figure->checked < CHECK_MOST; figure->checked++) {

@@ -6,7 +6,8 @@
  * threads of a column merge what they found. Without a reduction the sums are stored from the registers.
  *
  * How numbers are multiplied is in contract_plain.cu or contract_mma.cu; how a slice comes to shared memory in contract_copies.cu,
- * contract_lines.cu, contract_chunks.cu or contract_values.cu, for rows and columns alike. The emitter puts
+ * contract_lines.cu, contract_chunks.cu or contract_values.cu, for rows and columns alike, and of whole slices for plain units in
+ * contract_whole.cu. The emitter puts
  * the step's number for N and the dtype of its sums for f32. The sample is out[j] = max[i](sum[k](A[i,k] * B[j,k])). */
 #include "copy.cu"
 #include "mma.cu"
@@ -70,21 +71,32 @@ INLINE void find_columns_N(Slices_N *slices, const Frame *f, int64_t column, int
 #undef rows
 #undef rows_at
 #undef fetch_rows_N
+#ifndef SAMPLE_NARROW
+#include "contract_whole_copies.cu"
+#define A B
+#define ROWS_N COLUMNS_N
+#define ROWS_OWN_N COLUMNS_OWN_N
+#define rows columns
+#define rows_at columns_at
+#define keep_rows_N keep_columns_N
+#define copy_rows_N copy_columns_N
+#include "contract_whole_copies.cu"
+#undef A
+#undef ROWS_N
+#undef ROWS_OWN_N
+#undef rows
+#undef rows_at
+#undef keep_rows_N
+#undef copy_rows_N
+#include "contract_whole.cu"
+#endif
 //}
 
-/* The sums of the tile from a row and a column on. */
-//{ tile_head
-INLINE void tile_N(Slices_N *slices, const Frame *f, int64_t row, int64_t rows, int64_t depth, float sums[HIGH_N][WIDE_N])
+/* Begins to copy the first slices of the tile from a row and a column on. */
+//{ begin_head
+INLINE void begin_N(Slices_N *slices, const Frame *f, int64_t row, int64_t rows, int64_t depth)
 //}
 {
-    UNROLL
-    for (int r = 0; r < HIGH_N; r++) {
-        UNROLL
-        for (int c = 0; c < WIDE_N; c++)
-            //{ start
-            sums[r][c] = 0;
-            //}
-    }
     //{ find
     find_rows_N(slices, f, row, rows);
     //}
@@ -99,8 +111,31 @@ INLINE void tile_N(Slices_N *slices, const Frame *f, int64_t row, int64_t rows, 
         }
         copies_end();
     }
-    int now = 0;
-    for (int64_t at = 0; at < depth; at += DEPTH_N, now = now + 1 < STAGES_N ? now + 1 : 0) {
+}
+
+/* The sums of that tile. */
+//{ tile_head
+INLINE void tile_N(Slices_N *slices, const Frame *f, int64_t depth, float sums[HIGH_N][WIDE_N])
+//}
+{
+    UNROLL
+    for (int r = 0; r < HIGH_N; r++) {
+        UNROLL
+        for (int c = 0; c < WIDE_N; c++)
+            //{ start
+            sums[r][c] = 0;
+            //}
+    }
+    //{ room
+    //}
+    //{ quick
+#ifdef SAMPLE_NARROW
+    int64_t at = 0;
+#else
+    int64_t at = slices_N(slices, f, depth, sums);
+#endif
+    //}
+    for (int now = (int)(at / DEPTH_N % STAGES_N); at < depth; at += DEPTH_N, now = now + 1 < STAGES_N ? now + 1 : 0) {
         copies_wait<STAGES_N - 2>();
         __syncthreads();
         const int64_t point = at + (STAGES_N - 1) * DEPTH_N;
@@ -168,9 +203,13 @@ INLINE void step_N(const Frame *f)
         for (int c = 0; c < WIDE_N; c++)
             largest[c] = -INFINITY;
         find_columns_N(slices, f, column, columns);
+        if (rows > 0)
+            begin_N(slices, f, 0, rows, depth);
         for (int64_t row = 0; row < rows; row += ROWS_N) {
             float sums[HIGH_N][WIDE_N];
-            tile_N(slices, f, row, rows, depth, sums);
+            tile_N(slices, f, depth, sums);
+            if (row + ROWS_N < rows)
+                begin_N(slices, f, row + ROWS_N, rows, depth);
             take_N(row, rows, sums, largest);
         }
         finish_N(f, slices, column, columns, largest);

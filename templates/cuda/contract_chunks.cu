@@ -12,7 +12,7 @@ INLINE void fetch_rows_N(Slices_N *slices, const Frame *f, int stage, int64_t po
     //{ locals
     const partu *data = f->A;
     //}
-    UNROLL_SOME
+    UNROLL_TWICE
     for (int at = (int)threadIdx.x; at < ROWS_N * CHUNKS_N; at += THREADS) {
         const int chunk = at % CHUNKS_N, r = at / CHUNKS_N;
         const int64_t point_at = point + chunk * CHUNK_N, from = slices->rows_at[r];

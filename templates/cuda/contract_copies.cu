@@ -12,14 +12,23 @@ INLINE void fetch_rows_N(Slices_N *slices, const Frame *f, int stage, int64_t po
     //{ locals
     const float *data = f->A;
     //}
-    UNROLL_SOME
-    for (int at = (int)threadIdx.x; at < ROWS_N * DEPTH_N; at += THREADS) {
-        const int p = at % DEPTH_N, r = at / DEPTH_N;
-        const int64_t point_at = point + p, from = slices->rows_at[r];
-        const int is_there = from != INT64_MIN && point_at < depth;
-        //{ offset
-        const int64_t offset = point_at;
+    const int p = (int)threadIdx.x % DEPTH_N, first = (int)threadIdx.x / DEPTH_N;
+    const int64_t point_at = point + p;
+    const int is_point = point_at < depth;
+    //{ offset
+    const int64_t offset = point_at;
+    //}
+    const float *there = is_point ? data + offset : data;
+    int64_t from[ROWS_N * DEPTH_N / THREADS];
+    UNROLL
+    for (int turn = 0; turn < ROWS_N * DEPTH_N / THREADS; turn++)
+        from[turn] = slices->rows_at[first + turn * (THREADS / DEPTH_N)];
+    UNROLL
+    for (int turn = 0; turn < ROWS_N * DEPTH_N / THREADS; turn++) {
+        float *to = &slices->rows[stage][p][first + turn * (THREADS / DEPTH_N)];
+        //{ copy
+        const int is_there = is_point && from[turn] != INT64_MIN;
+        copy_f32(to, is_there ? there + from[turn] : data, is_there);
         //}
-        copy_f32(&slices->rows[stage][p][r], is_there ? data + from + offset : data, is_there);
     }
 }

@@ -25,35 +25,61 @@ INLINE int column_N(int c)
     return (c / SIDE_N * ACROSS_N + across) * SIDE_N + c % SIDE_N;
 }
 
-/* Adds the products of some points of a slice. */
-INLINE void multiply_points_N(const Slices_N *slices, int stage, int first, int end, float sums[HIGH_N][WIDE_N])
+/* What a thread multiplies of a contracted point. Those side by side are read at once. */
+typedef struct Numbers_N {
+    float left[HIGH_N], right[WIDE_N];
+} Numbers_N;
+
+typedef struct __align__(SIDE_N * sizeof(float)) Side_N {
+    float number[SIDE_N];
+} Side_N;
+
+INLINE void load_N(const Slices_N *slices, int stage, int p, Numbers_N *numbers)
 {
-    UNROLL_TWICE
-    for (int p = first; p < end; p++) {
-        float left[HIGH_N], right[WIDE_N];
+    UNROLL
+    for (int r = 0; r < HIGH_N; r += SIDE_N) {
+        const Side_N side = *(const Side_N *)&slices->rows[stage][p][row_N(r)];
         UNROLL
-        for (int r = 0; r < HIGH_N; r++)
-            left[r] = slices->rows[stage][p][row_N(r)];
+        for (int next = 0; next < SIDE_N; next++)
+            numbers->left[r + next] = side.number[next];
+    }
+    UNROLL
+    for (int c = 0; c < WIDE_N; c += SIDE_N) {
+        const Side_N side = *(const Side_N *)&slices->columns[stage][p][column_N(c)];
         UNROLL
-        for (int c = 0; c < WIDE_N; c++)
-            right[c] = slices->columns[stage][p][column_N(c)];
+        for (int next = 0; next < SIDE_N; next++)
+            numbers->right[c + next] = side.number[next];
+    }
+}
+
+/* Adds their products. */
+INLINE void add_N(const Numbers_N *numbers, float sums[HIGH_N][WIDE_N])
+{
+    const float *left = numbers->left, *right = numbers->right;
+    UNROLL
+    for (int r = 0; r < HIGH_N; r++) {
         UNROLL
-        for (int r = 0; r < HIGH_N; r++) {
-            UNROLL
-            for (int c = 0; c < WIDE_N; c++) {
-                //{ step
-                sums[r][c] = sums[r][c] + left[r] * right[c];
-                //}
-            }
+        for (int c = 0; c < WIDE_N; c++) {
+            //{ step
+            sums[r][c] = sums[r][c] + left[r] * right[c];
+            //}
         }
     }
 }
 
-/* Adds the products of a slice, of which so many points are there. */
+/* Adds the products of a slice, of which so many points are there. A point's numbers are read while those of the one before are
+ * multiplied. */
 INLINE void multiply_N(const Slices_N *slices, int stage, int64_t points, float sums[HIGH_N][WIDE_N])
 {
-    if (points >= DEPTH_N)
-        multiply_points_N(slices, stage, 0, DEPTH_N, sums);
-    for (int p = 0; points < DEPTH_N && p < (int)points; p++)
-        multiply_points_N(slices, stage, p, p + 1, sums);
+    const int last = (int)size_min(points, DEPTH_N) - 1;
+    Numbers_N now, next;
+    load_N(slices, stage, 0, &now);
+    for (int p = 0; p <= last; p += 2) {
+        load_N(slices, stage, p < last ? p + 1 : last, &next);
+        add_N(&now, sums);
+        if (p == last)
+            break;
+        load_N(slices, stage, p + 2 < last ? p + 2 : last, &now);
+        add_N(&next, sums);
+    }
 }

@@ -112,9 +112,9 @@ INLINE float square_f32(float x)
     return x * x;
 }
 
-INLINE float exp_f32(float x)
+INLINE float exp2_f32(float x)
 {
-    return expf(x);
+    return exp2f(x);
 }
 
 /* Helpers of both the launcher and the kernels. */
@@ -261,48 +261,73 @@ INLINE int column_1(int c)
     return (c / SIDE_1 * ACROSS_1 + across) * SIDE_1 + c % SIDE_1;
 }
 
-/* Adds the products of some points of a slice. */
-INLINE void multiply_points_1(const Slices_1 *slices, int stage, int first, int end, float sums[HIGH_1][WIDE_1])
+/* What a thread multiplies of a contracted point. Those side by side are read at once. */
+typedef struct Numbers_1 {
+    float left[HIGH_1], right[WIDE_1];
+} Numbers_1;
+
+typedef struct __align__(SIDE_1 * sizeof(float)) Side_1 {
+    float number[SIDE_1];
+} Side_1;
+
+INLINE void load_1(const Slices_1 *slices, int stage, int p, Numbers_1 *numbers)
 {
-    UNROLL_TWICE
-    for (int p = first; p < end; p++) {
-        float left[HIGH_1], right[WIDE_1];
+    UNROLL
+    for (int r = 0; r < HIGH_1; r += SIDE_1) {
+        const Side_1 side = *(const Side_1 *)&slices->rows[stage][p][row_1(r)];
         UNROLL
-        for (int r = 0; r < HIGH_1; r++)
-            left[r] = slices->rows[stage][p][row_1(r)];
+        for (int next = 0; next < SIDE_1; next++)
+            numbers->left[r + next] = side.number[next];
+    }
+    UNROLL
+    for (int c = 0; c < WIDE_1; c += SIDE_1) {
+        const Side_1 side = *(const Side_1 *)&slices->columns[stage][p][column_1(c)];
         UNROLL
-        for (int c = 0; c < WIDE_1; c++)
-            right[c] = slices->columns[stage][p][column_1(c)];
+        for (int next = 0; next < SIDE_1; next++)
+            numbers->right[c + next] = side.number[next];
+    }
+}
+
+/* Adds their products. */
+INLINE void add_1(const Numbers_1 *numbers, float sums[HIGH_1][WIDE_1])
+{
+    const float *left = numbers->left, *right = numbers->right;
+    UNROLL
+    for (int r = 0; r < HIGH_1; r++) {
         UNROLL
-        for (int r = 0; r < HIGH_1; r++) {
-            UNROLL
-            for (int c = 0; c < WIDE_1; c++) {
-                sums[r][c] = sums[r][c] + square_f32(left[r] - right[c]);
-            }
+        for (int c = 0; c < WIDE_1; c++) {
+            sums[r][c] = sums[r][c] + square_f32(left[r] - right[c]);
         }
     }
 }
 
-/* Adds the products of a slice, of which so many points are there. */
+/* Adds the products of a slice, of which so many points are there. A point's numbers are read while those of the one before are
+ * multiplied. */
 INLINE void multiply_1(const Slices_1 *slices, int stage, int64_t points, float sums[HIGH_1][WIDE_1])
 {
-    if (points >= DEPTH_1)
-        multiply_points_1(slices, stage, 0, DEPTH_1, sums);
-    for (int p = 0; points < DEPTH_1 && p < (int)points; p++)
-        multiply_points_1(slices, stage, p, p + 1, sums);
+    const int last = (int)size_min(points, DEPTH_1) - 1;
+    Numbers_1 now, next;
+    load_1(slices, stage, 0, &now);
+    for (int p = 0; p <= last; p += 2) {
+        load_1(slices, stage, p < last ? p + 1 : last, &next);
+        add_1(&now, sums);
+        if (p == last)
+            break;
+        load_1(slices, stage, p + 2 < last ? p + 2 : last, &now);
+        add_1(&next, sums);
+    }
 }
 
-/* Where each row begins in its array; INT64_MIN for those that are not there. */
+/* Where each row begins in its array; behind the last one its. */
 INLINE void find_rows_1(const Frame *f, int64_t i_first, Slices_1 *slices, int64_t row, int64_t rows)
 {
     const int64_t A_0 = f->in.A.stride[0];
-    for (int r = (int)threadIdx.x; r < ROWS_1; r += THREADS) {
-        const int64_t row_at = row + r;
-        int64_t from = INT64_MIN;
-        if (row_at < rows) {
-            const int64_t i = i_first + row_at;
-            from = i * A_0;
-        }
+    const int r = (int)threadIdx.x;
+    if (r < ROWS_1) {
+        const int64_t row_at = size_min(row + r, rows - 1);
+        int64_t from;
+        const int64_t i = i_first + row_at;
+        from = i * A_0;
         slices->rows_at[r] = from;
     }
 }
@@ -310,31 +335,36 @@ INLINE void find_rows_1(const Frame *f, int64_t i_first, Slices_1 *slices, int64
 /* Begins to copy the slice from a contracted point on: number by number, neighbouring threads neighbouring points. */
 INLINE void fetch_rows_1(const Frame *f, Slices_1 *slices, int stage, int64_t point, int64_t depth)
 {
-    const f32u *A = (const f32u *)f->in.A.data;
     const int64_t A_1 = f->in.A.stride[1];
+    const f32u *A = (const f32u *)f->in.A.data;
     const f32u *data = A;
-    UNROLL_SOME
-    for (int at = (int)threadIdx.x; at < ROWS_1 * DEPTH_1; at += THREADS) {
-        const int p = at % DEPTH_1, r = at / DEPTH_1;
-        const int64_t point_at = point + p, from = slices->rows_at[r];
-        const int is_there = from != INT64_MIN && point_at < depth;
-        const int64_t d = point_at;
-        const int64_t offset = d * A_1;
-        copy_f32(&slices->rows[stage][p][r], is_there ? data + from + offset : data, is_there);
+    const int p = (int)threadIdx.x % DEPTH_1, first = (int)threadIdx.x / DEPTH_1;
+    const int64_t point_at = point + p;
+    const int is_point = point_at < depth;
+    const int64_t d = point_at;
+    const int64_t offset = d * A_1;
+    const float *there = is_point ? data + offset : data;
+    int64_t from[ROWS_1 * DEPTH_1 / THREADS];
+    UNROLL
+    for (int turn = 0; turn < ROWS_1 * DEPTH_1 / THREADS; turn++)
+        from[turn] = slices->rows_at[first + turn * (THREADS / DEPTH_1)];
+    UNROLL
+    for (int turn = 0; turn < ROWS_1 * DEPTH_1 / THREADS; turn++) {
+        float *to = &slices->rows[stage][p][first + turn * (THREADS / DEPTH_1)];
+        copy_f32(to, there + from[turn], is_point);
     }
 }
 
-/* Where each column begins in its array; INT64_MIN for those that are not there. */
+/* Where each column begins in its array; behind the last one its. */
 INLINE void find_columns_1(const Frame *f, Slices_1 *slices, int64_t column, int64_t columns)
 {
     const int64_t B_0 = f->in.B.stride[0];
-    for (int c = (int)threadIdx.x; c < COLUMNS_1; c += THREADS) {
-        const int64_t column_at = column + c;
-        int64_t from = INT64_MIN;
-        if (column_at < columns) {
-            const int64_t j = column_at;
-            from = j * B_0;
-        }
+    const int c = (int)threadIdx.x;
+    if (c < COLUMNS_1) {
+        const int64_t column_at = size_min(column + c, columns - 1);
+        int64_t from;
+        const int64_t j = column_at;
+        from = j * B_0;
         slices->columns_at[c] = from;
     }
 }
@@ -342,30 +372,132 @@ INLINE void find_columns_1(const Frame *f, Slices_1 *slices, int64_t column, int
 /* Begins to copy the slice from a contracted point on: number by number, neighbouring threads neighbouring points. */
 INLINE void fetch_columns_1(const Frame *f, Slices_1 *slices, int stage, int64_t point, int64_t depth)
 {
-    const f32u *B = (const f32u *)f->in.B.data;
     const int64_t B_1 = f->in.B.stride[1];
+    const f32u *B = (const f32u *)f->in.B.data;
     const f32u *data = B;
-    UNROLL_SOME
-    for (int at = (int)threadIdx.x; at < COLUMNS_1 * DEPTH_1; at += THREADS) {
-        const int p = at % DEPTH_1, r = at / DEPTH_1;
-        const int64_t point_at = point + p, from = slices->columns_at[r];
-        const int is_there = from != INT64_MIN && point_at < depth;
-        const int64_t d = point_at;
-        const int64_t offset = d * B_1;
-        copy_f32(&slices->columns[stage][p][r], is_there ? data + from + offset : data, is_there);
+    const int p = (int)threadIdx.x % DEPTH_1, first = (int)threadIdx.x / DEPTH_1;
+    const int64_t point_at = point + p;
+    const int is_point = point_at < depth;
+    const int64_t d = point_at;
+    const int64_t offset = d * B_1;
+    const float *there = is_point ? data + offset : data;
+    int64_t from[COLUMNS_1 * DEPTH_1 / THREADS];
+    UNROLL
+    for (int turn = 0; turn < COLUMNS_1 * DEPTH_1 / THREADS; turn++)
+        from[turn] = slices->columns_at[first + turn * (THREADS / DEPTH_1)];
+    UNROLL
+    for (int turn = 0; turn < COLUMNS_1 * DEPTH_1 / THREADS; turn++) {
+        float *to = &slices->columns[stage][p][first + turn * (THREADS / DEPTH_1)];
+        copy_f32(to, there + from[turn], is_point);
     }
 }
 
-/* The sums of the tile from a row and a column on. */
-INLINE void tile_1(const Frame *f, int64_t i_first, Slices_1 *slices, int64_t row, int64_t rows, int64_t column,
-        int64_t columns, int64_t depth, float sums[HIGH_1][WIDE_1])
+enum { ROWS_OWN_1 = ROWS_1 * DEPTH_1 / THREADS };
+
+/* Where those rows begin; whether one is not there. */
+INLINE int keep_rows_1(const Frame *f, Slices_1 *slices, const f32u *from[ROWS_OWN_1])
 {
+    const f32u *A = (const f32u *)f->in.A.data;
+    const f32u *data = A;
+    int misses = 0;
     UNROLL
-    for (int r = 0; r < HIGH_1; r++) {
-        UNROLL
-        for (int c = 0; c < WIDE_1; c++)
-            sums[r][c] = 0.0f;
+    for (int turn = 0; turn < ROWS_OWN_1; turn++) {
+        const int64_t at = slices->rows_at[(int)threadIdx.x / DEPTH_1 + turn * (THREADS / DEPTH_1)];
+        misses |= at == INT64_MIN;
+        from[turn] = at == INT64_MIN ? data : data + at;
     }
+    return misses;
+}
+
+INLINE void copy_rows_1(const Frame *f, Slices_1 *slices, int stage, int64_t point,
+        const f32u *const from[ROWS_OWN_1])
+{
+    const int64_t A_1 = f->in.A.stride[1];
+    const int p = (int)threadIdx.x % DEPTH_1, r = (int)threadIdx.x / DEPTH_1;
+    const int64_t point_at = point + p;
+    const int64_t d = point_at;
+    const int64_t offset = d * A_1;
+    UNROLL
+    for (int turn = 0; turn < ROWS_OWN_1; turn++)
+        copy_f32(&slices->rows[stage][p][r + turn * (THREADS / DEPTH_1)], from[turn] + offset, 1);
+}
+
+enum { COLUMNS_OWN_1 = 1 };
+
+/* Whether one of them is not there. */
+INLINE int keep_columns_1(Slices_1 *slices, const f32u *from[COLUMNS_OWN_1])
+{
+    int misses = 0;
+    UNROLL
+    for (int turn = 0; turn < COLUMNS_1 * DEPTH_1 / THREADS; turn++)
+        misses |= slices->columns_at[(int)threadIdx.x / DEPTH_1 + turn * (THREADS / DEPTH_1)] == INT64_MIN;
+    from[0] = NULL;
+    return misses;
+}
+
+INLINE void copy_columns_1(const Frame *f, Slices_1 *slices, int stage, int64_t point,
+        const f32u *const from[COLUMNS_OWN_1])
+{
+    const int64_t B_1 = f->in.B.stride[1];
+    const f32u *B = (const f32u *)f->in.B.data;
+    const f32u *data = B;
+    const int p = (int)threadIdx.x % DEPTH_1, r = (int)threadIdx.x / DEPTH_1;
+    const int64_t point_at = point + p;
+    int64_t places[COLUMNS_1 * DEPTH_1 / THREADS];
+    const int64_t d = point_at;
+    const int64_t offset = d * B_1;
+    (void)from;
+    UNROLL
+    for (int turn = 0; turn < COLUMNS_1 * DEPTH_1 / THREADS; turn++)
+        places[turn] = slices->columns_at[r + turn * (THREADS / DEPTH_1)];
+    UNROLL
+    for (int turn = 0; turn < COLUMNS_1 * DEPTH_1 / THREADS; turn++)
+        copy_f32(&slices->columns[stage][p][r + turn * (THREADS / DEPTH_1)], data + offset + places[turn], 1);
+}
+
+/* Takes slices as long as those are whole that are copied meanwhile. Where to go on. */
+INLINE int64_t slices_1(const Frame *f, Slices_1 *slices, int64_t depth, float sums[HIGH_1][WIDE_1])
+{
+    enum { AHEAD = (STAGES_1 - 1) * DEPTH_1, LAST = DEPTH_1 - 1 };
+    const f32u *rows_from[ROWS_OWN_1], *columns_from[COLUMNS_OWN_1];
+    Numbers_1 numbers[2];
+    int64_t at = 0;
+    if (depth < AHEAD + DEPTH_1)
+        return 0;
+    const int misses = keep_rows_1(f, slices, rows_from) | keep_columns_1(slices, columns_from);
+    if (__syncthreads_or(misses))
+        return 0;
+    copies_wait<STAGES_1 - 2>();
+    __syncthreads();
+    load_1(slices, 0, 0, &numbers[0]);
+    for (int now = 0; at + AHEAD + DEPTH_1 <= depth; at += DEPTH_1) {
+        const int next = now + 1 < STAGES_1 ? now + 1 : 0, stage = now > 0 ? now - 1 : STAGES_1 - 1;
+        const int64_t point = at + AHEAD;
+        UNROLL
+        for (int p = 0; p < DEPTH_1; p++) {
+            if (p == LAST) {
+                copies_end();
+                copies_wait<STAGES_1 - 2>();
+                __syncthreads();
+            }
+            load_1(slices, p < LAST ? now : next, p < LAST ? p + 1 : 0, &numbers[(p + 1) % 2]);
+            if (p == 0) {
+                copy_rows_1(f, slices, stage, point, rows_from);
+            }
+            if (p == 2) {
+                copy_columns_1(f, slices, stage, point, columns_from);
+            }
+            add_1(&numbers[p % 2], sums);
+        }
+        now = next;
+    }
+    return at;
+}
+
+/* Begins to copy the first slices of the tile from a row and a column on. */
+INLINE void begin_1(const Frame *f, int64_t i_first, Slices_1 *slices, int64_t row, int64_t rows, int64_t column,
+        int64_t columns, int64_t depth)
+{
     find_rows_1(f, i_first, slices, row, rows);
     __syncthreads();
     for (int stage = 0; stage < STAGES_1 - 1; stage++) {
@@ -376,8 +508,20 @@ INLINE void tile_1(const Frame *f, int64_t i_first, Slices_1 *slices, int64_t ro
         }
         copies_end();
     }
-    int now = 0;
-    for (int64_t at = 0; at < depth; at += DEPTH_1, now = now + 1 < STAGES_1 ? now + 1 : 0) {
+}
+
+/* The sums of that tile. */
+INLINE void tile_1(const Frame *f, Slices_1 *slices, int64_t depth, float sums[HIGH_1][WIDE_1])
+{
+    UNROLL
+    for (int r = 0; r < HIGH_1; r++) {
+        UNROLL
+        for (int c = 0; c < WIDE_1; c++)
+            sums[r][c] = 0.0f;
+    }
+    int64_t at = slices_1(f, slices, depth, sums);
+    for (int now = (int)(at / DEPTH_1 % STAGES_1); at < depth; at += DEPTH_1, now = now + 1 < STAGES_1 ? now + 1
+            : 0) {
         copies_wait<STAGES_1 - 2>();
         __syncthreads();
         const int64_t point = at + (STAGES_1 - 1) * DEPTH_1;
@@ -453,17 +597,16 @@ INLINE void multiply_values_2(Slices_2 *slices, int64_t points, float factors[HI
     }
 }
 
-/* Where each column begins in its array; INT64_MIN for those that are not there. */
+/* Where each column begins in its array; behind the last one its. */
 INLINE void find_columns_2(const Frame *f, Slices_2 *slices, int64_t column, int64_t columns)
 {
     const int64_t C_1 = f->in.C.stride[1];
-    for (int c = (int)threadIdx.x; c < COLUMNS_2; c += THREADS) {
-        const int64_t column_at = column + c;
-        int64_t from = INT64_MIN;
-        if (column_at < columns) {
-            const int64_t v = column_at;
-            from = v * C_1;
-        }
+    const int c = (int)threadIdx.x;
+    if (c < COLUMNS_2) {
+        const int64_t column_at = size_min(column + c, columns - 1);
+        int64_t from;
+        const int64_t v = column_at;
+        from = v * C_1;
         slices->columns_at[c] = from;
     }
 }
@@ -471,8 +614,8 @@ INLINE void find_columns_2(const Frame *f, Slices_2 *slices, int64_t column, int
 /* Begins to copy the slice from a contracted point on. */
 INLINE void fetch_columns_2(const Frame *f, Slices_2 *slices, int stage, int64_t point, int64_t depth)
 {
-    const f32u *C = (const f32u *)f->in.C.data;
     const int64_t C_0 = f->in.C.stride[0];
+    const f32u *C = (const f32u *)f->in.C.data;
     const f32u *data = C;
     UNROLL_SOME
     for (int at = (int)threadIdx.x; at < COLUMNS_2 / PAD_2 * DEPTH_2; at += THREADS) {
@@ -510,12 +653,11 @@ INLINE void map_1(int64_t column, int64_t columns, float sums[HIGH_1][WIDE_1])
 /* What is multiplied with the values. */
 INLINE void factors_2(float sums[HIGH_1][WIDE_1])
 {
-    const float cast_of = -0.5f;
     UNROLL
     for (int r = 0; r < HIGH_1; r++) {
         UNROLL
         for (int c = 0; c < WIDE_1; c++) {
-            const float exp_of = exp_f32(cast_of * sums[r][c]);
+            const float exp_of = exp2_f32((-0.721347511f) * sums[r][c]);
             sums[r][c] = exp_of;
         }
     }
@@ -561,7 +703,8 @@ INLINE void pass_2(const Frame *f, int64_t i_first, Slices_1 *slices, int64_t ro
         fetch_columns_2(f, behind, 0, column, columns);
         copies_end();
         float sums[HIGH_1][WIDE_1];
-        tile_1(f, i_first, slices, row, rows, column, columns, depth, sums);
+        begin_1(f, i_first, slices, row, rows, column, columns, depth);
+        tile_1(f, slices, depth, sums);
         map_1(column, columns, sums);
         factors_2(sums);
         copies_wait<0>();

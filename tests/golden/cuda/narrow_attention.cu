@@ -109,7 +109,7 @@ enum { THREADS = 128, WARP = 32, WARPS = THREADS / WARP, RESIDENT = 2 };
 
 #define UNROLL _Pragma("unroll")
 
-#define UNROLL_SOME _Pragma("unroll 4")
+#define UNROLL_TWICE _Pragma("unroll 2")
 
 /* Elements are aligned to their size: the launcher looks. */
 #define UNALIGNED
@@ -132,14 +132,24 @@ INLINE float from_bits_f32(uint32_t bits)
     return x;
 }
 
+#ifdef EINC_MODEL
 INLINE float max_f32(float a, float b)
 {
     return b > a || b != b ? b : a;
 }
+#else
+INLINE float max_f32(float a, float b)
+{
+    float result;
+    asm("max.NaN.f32 %0, %1, %2;" : "=f"(result) : "f"(a), "f"(b));
+    return result;
+}
+#endif
 
+/* 2^(x log2 e): one product, and an instruction of 2 ulp. */
 INLINE float exp_f32(float x)
 {
-    return expf(x);
+    return exp2f(x * 1.44269504f);
 }
 
 /* Helpers of both the launcher and the kernels. */
@@ -382,7 +392,8 @@ INLINE void find_rows_1(const Frame *f, int64_t q_first, Slices_1 *slices, int64
 {
     const int64_t A_0 = f->in.A.stride[0], A_1 = f->in.A.stride[1];
     const int64_t A_2 = f->in.A.stride[2];
-    for (int r = (int)threadIdx.x; r < ROWS_1; r += THREADS) {
+    const int r = (int)threadIdx.x;
+    if (r < ROWS_1) {
         const int64_t row_at = row + r;
         int64_t from = INT64_MIN;
         if (row_at < rows) {
@@ -396,10 +407,10 @@ INLINE void find_rows_1(const Frame *f, int64_t q_first, Slices_1 *slices, int64
 /* Begins to copy the slice from a contracted point on; points that are not there are zeros. */
 INLINE void fetch_rows_1(const Frame *f, Slices_1 *slices, int stage, int64_t point, int64_t depth)
 {
-    const bf16u *A = (const bf16u *)f->in.A.data;
     const int64_t A_3 = f->in.A.stride[3];
+    const bf16u *A = (const bf16u *)f->in.A.data;
     const bf16u *data = A;
-    UNROLL_SOME
+    UNROLL_TWICE
     for (int at = (int)threadIdx.x; at < ROWS_1 * CHUNKS_1; at += THREADS) {
         const int chunk = at % CHUNKS_1, r = at / CHUNKS_1;
         const int64_t point_at = point + chunk * CHUNK_1, from = slices->rows_at[r];
@@ -431,7 +442,8 @@ INLINE void find_columns_1(const Frame *f, Slices_1 *slices, int64_t b, int64_t 
 {
     const int64_t B_0 = f->in.B.stride[0], B_1 = f->in.B.stride[1];
     const int64_t B_2 = f->in.B.stride[2];
-    for (int c = (int)threadIdx.x; c < COLUMNS_1; c += THREADS) {
+    const int c = (int)threadIdx.x;
+    if (c < COLUMNS_1) {
         const int64_t column_at = column + c;
         int64_t from = INT64_MIN;
         if (column_at < columns) {
@@ -445,10 +457,10 @@ INLINE void find_columns_1(const Frame *f, Slices_1 *slices, int64_t b, int64_t 
 /* Begins to copy the slice from a contracted point on; points that are not there are zeros. */
 INLINE void fetch_columns_1(const Frame *f, Slices_1 *slices, int stage, int64_t point, int64_t depth)
 {
-    const bf16u *B = (const bf16u *)f->in.B.data;
     const int64_t B_3 = f->in.B.stride[3];
+    const bf16u *B = (const bf16u *)f->in.B.data;
     const bf16u *data = B;
-    UNROLL_SOME
+    UNROLL_TWICE
     for (int at = (int)threadIdx.x; at < COLUMNS_1 * CHUNKS_1; at += THREADS) {
         const int chunk = at % CHUNKS_1, r = at / CHUNKS_1;
         const int64_t point_at = point + chunk * CHUNK_1, from = slices->columns_at[r];
@@ -475,16 +487,10 @@ INLINE void fetch_columns_1(const Frame *f, Slices_1 *slices, int stage, int64_t
     }
 }
 
-/* The sums of the tile from a row and a column on. */
-INLINE void tile_1(const Frame *f, int64_t q_first, Slices_1 *slices, int64_t b, int64_t h, int64_t row, int64_t rows,
-        int64_t column, int64_t columns, int64_t depth, float sums[HIGH_1][WIDE_1])
+/* Begins to copy the first slices of the tile from a row and a column on. */
+INLINE void begin_1(const Frame *f, int64_t q_first, Slices_1 *slices, int64_t b, int64_t h, int64_t row,
+        int64_t rows, int64_t column, int64_t columns, int64_t depth)
 {
-    UNROLL
-    for (int r = 0; r < HIGH_1; r++) {
-        UNROLL
-        for (int c = 0; c < WIDE_1; c++)
-            sums[r][c] = 0.0f;
-    }
     find_rows_1(f, q_first, slices, b, h, row, rows);
     __syncthreads();
     for (int stage = 0; stage < STAGES_1 - 1; stage++) {
@@ -495,8 +501,20 @@ INLINE void tile_1(const Frame *f, int64_t q_first, Slices_1 *slices, int64_t b,
         }
         copies_end();
     }
-    int now = 0;
-    for (int64_t at = 0; at < depth; at += DEPTH_1, now = now + 1 < STAGES_1 ? now + 1 : 0) {
+}
+
+/* The sums of that tile. */
+INLINE void tile_1(const Frame *f, Slices_1 *slices, int64_t depth, float sums[HIGH_1][WIDE_1])
+{
+    UNROLL
+    for (int r = 0; r < HIGH_1; r++) {
+        UNROLL
+        for (int c = 0; c < WIDE_1; c++)
+            sums[r][c] = 0.0f;
+    }
+    int64_t at = 0;
+    for (int now = (int)(at / DEPTH_1 % STAGES_1); at < depth; at += DEPTH_1, now = now + 1 < STAGES_1 ? now + 1
+            : 0) {
         copies_wait<STAGES_1 - 2>();
         __syncthreads();
         const int64_t point = at + (STAGES_1 - 1) * DEPTH_1;
@@ -584,7 +602,8 @@ INLINE void find_columns_5(const Frame *f, Slices_5 *slices, int64_t b, int64_t 
 {
     const int64_t C_0 = f->in.C.stride[0], C_1 = f->in.C.stride[1];
     const int64_t C_2 = f->in.C.stride[2];
-    for (int c = (int)threadIdx.x; c < COLUMNS_5; c += THREADS) {
+    const int c = (int)threadIdx.x;
+    if (c < COLUMNS_5) {
         const int64_t column_at = column + c;
         int64_t from = INT64_MIN;
         if (column_at < columns) {
@@ -598,10 +617,10 @@ INLINE void find_columns_5(const Frame *f, Slices_5 *slices, int64_t b, int64_t 
 /* Begins to copy the slice from a contracted point on; points that are not there are zeros. */
 INLINE void fetch_columns_5(const Frame *f, Slices_5 *slices, int stage, int64_t point, int64_t depth)
 {
-    const bf16u *C = (const bf16u *)f->in.C.data;
     const int64_t C_3 = f->in.C.stride[3];
+    const bf16u *C = (const bf16u *)f->in.C.data;
     const bf16u *data = C;
-    UNROLL_SOME
+    UNROLL_TWICE
     for (int at = (int)threadIdx.x; at < COLUMNS_5 * CHUNKS_5; at += THREADS) {
         const int chunk = at % CHUNKS_5, r = at / CHUNKS_5;
         const int64_t point_at = point + chunk * CHUNK_5, from = slices->columns_at[r];
@@ -787,7 +806,8 @@ INLINE void pass_5(const Frame *f, int64_t q_first, Slices_1 *slices, int64_t b,
         if (!meet_1(q_first, row, rows, column, columns) && !is_odd_5(behind))
             continue;
         float sums[HIGH_1][WIDE_1];
-        tile_1(f, q_first, slices, b, h, row, rows, column, columns, depth, sums);
+        begin_1(f, q_first, slices, b, h, row, rows, column, columns, depth);
+        tile_1(f, slices, depth, sums);
         map_1(q_first, row, rows, column, columns, sums);
         take_2(largest_2, sum_4, sums, products);
         map_3(largest_2, sums);

@@ -93,7 +93,7 @@ enum { THREADS = 128, WARP = 32, WARPS = THREADS / WARP, RESIDENT = 2 };
 
 #define UNROLL _Pragma("unroll")
 
-#define UNROLL_SOME _Pragma("unroll 4")
+#define UNROLL_TWICE _Pragma("unroll 2")
 
 /* Elements are aligned to their size: the launcher looks. */
 #define UNALIGNED
@@ -102,10 +102,19 @@ typedef uint16_t bf16u UNALIGNED;
 
 typedef float f32u UNALIGNED;
 
+#ifdef EINC_MODEL
 INLINE float max_f32(float a, float b)
 {
     return b > a || b != b ? b : a;
 }
+#else
+INLINE float max_f32(float a, float b)
+{
+    float result;
+    asm("max.NaN.f32 %0, %1, %2;" : "=f"(result) : "f"(a), "f"(b));
+    return result;
+}
+#endif
 
 /* Helpers of both the launcher and the kernels. */
 #define PLAIN static inline __host__ __device__ __attribute__((unused))
@@ -600,7 +609,8 @@ INLINE void multiply_1(const Slices_1 *slices, int stage, int64_t points, float 
 INLINE void find_rows_1(const Frame *f, Slices_1 *slices, int64_t m, int64_t row, int64_t rows)
 {
     const int64_t D_0 = f->in.D.stride[0], D_1 = f->in.D.stride[1];
-    for (int r = (int)threadIdx.x; r < ROWS_1; r += THREADS) {
+    const int r = (int)threadIdx.x;
+    if (r < ROWS_1) {
         const int64_t row_at = row + r;
         int64_t from = INT64_MIN;
         if (row_at < rows) {
@@ -614,10 +624,10 @@ INLINE void find_rows_1(const Frame *f, Slices_1 *slices, int64_t m, int64_t row
 /* Begins to copy the slice from a contracted point on; points that are not there are zeros. */
 INLINE void fetch_rows_1(const Frame *f, Slices_1 *slices, int stage, int64_t point, int64_t depth)
 {
-    const bf16u *D = (const bf16u *)f->in.D.data;
     const int64_t D_2 = f->in.D.stride[2];
+    const bf16u *D = (const bf16u *)f->in.D.data;
     const bf16u *data = D;
-    UNROLL_SOME
+    UNROLL_TWICE
     for (int at = (int)threadIdx.x; at < ROWS_1 * CHUNKS_1; at += THREADS) {
         const int chunk = at % CHUNKS_1, r = at / CHUNKS_1;
         const int64_t point_at = point + chunk * CHUNK_1, from = slices->rows_at[r];
@@ -649,7 +659,8 @@ INLINE void find_columns_1(const Frame *f, int64_t i_first, int64_t j_first, int
         int64_t column, int64_t columns)
 {
     const int64_t Q_0 = f->in.Q.stride[0], Q_1 = f->in.Q.stride[1];
-    for (int c = (int)threadIdx.x; c < COLUMNS_1; c += THREADS) {
+    const int c = (int)threadIdx.x;
+    if (c < COLUMNS_1) {
         const int64_t column_at = column + c;
         int64_t from = INT64_MIN;
         if (column_at < columns) {
@@ -665,10 +676,10 @@ INLINE void find_columns_1(const Frame *f, int64_t i_first, int64_t j_first, int
 /* Begins to copy the slice from a contracted point on; points that are not there are zeros. */
 INLINE void fetch_columns_1(const Frame *f, Slices_1 *slices, int stage, int64_t point, int64_t depth)
 {
-    const bf16u *Q = (const bf16u *)f->in.Q.data;
     const int64_t Q_2 = f->in.Q.stride[2];
+    const bf16u *Q = (const bf16u *)f->in.Q.data;
     const bf16u *data = Q;
-    UNROLL_SOME
+    UNROLL_TWICE
     for (int at = (int)threadIdx.x; at < COLUMNS_1 * CHUNKS_1; at += THREADS) {
         const int chunk = at % CHUNKS_1, r = at / CHUNKS_1;
         const int64_t point_at = point + chunk * CHUNK_1, from = slices->columns_at[r];
@@ -695,9 +706,25 @@ INLINE void fetch_columns_1(const Frame *f, Slices_1 *slices, int stage, int64_t
     }
 }
 
-/* The sums of the tile from a row and a column on. */
-INLINE void tile_1(const Frame *f, int64_t i_first, int64_t j_first, int64_t j_end, Slices_1 *slices, int64_t m,
-        int64_t row, int64_t rows, int64_t column, int64_t columns, int64_t depth, float sums[HIGH_1][WIDE_1])
+/* Begins to copy the first slices of the tile from a row and a column on. */
+INLINE void begin_1(const Frame *f, int64_t i_first, int64_t j_first, int64_t j_end, Slices_1 *slices, int64_t m,
+        int64_t row, int64_t rows, int64_t column, int64_t columns, int64_t depth)
+{
+    find_rows_1(f, slices, m, row, rows);
+    __syncthreads();
+    for (int stage = 0; stage < STAGES_1 - 1; stage++) {
+        const int64_t point = stage * DEPTH_1;
+        if (point < depth) {
+            fetch_rows_1(f, slices, stage, point, depth);
+            if (row == 0 || depth > DEPTH_1)
+                fetch_columns_1(f, slices, stage, point, depth);
+        }
+        copies_end();
+    }
+}
+
+/* The sums of that tile. */
+INLINE void tile_1(const Frame *f, Slices_1 *slices, int64_t depth, float sums[HIGH_1][WIDE_1])
 {
     UNROLL
     for (int r = 0; r < HIGH_1; r++) {
@@ -705,18 +732,9 @@ INLINE void tile_1(const Frame *f, int64_t i_first, int64_t j_first, int64_t j_e
         for (int c = 0; c < WIDE_1; c++)
             sums[r][c] = 0.0f;
     }
-    find_rows_1(f, slices, m, row, rows);
-    __syncthreads();
-    for (int stage = 0; stage < STAGES_1 - 1; stage++) {
-        const int64_t point = stage * DEPTH_1;
-        if (point < depth) {
-            fetch_rows_1(f, slices, stage, point, depth);
-            fetch_columns_1(f, slices, stage, point, depth);
-        }
-        copies_end();
-    }
-    int now = 0;
-    for (int64_t at = 0; at < depth; at += DEPTH_1, now = now + 1 < STAGES_1 ? now + 1 : 0) {
+    int64_t at = 0;
+    for (int now = (int)(at / DEPTH_1 % STAGES_1); at < depth; at += DEPTH_1, now = now + 1 < STAGES_1 ? now + 1
+            : 0) {
         copies_wait<STAGES_1 - 2>();
         __syncthreads();
         const int64_t point = at + (STAGES_1 - 1) * DEPTH_1;
@@ -730,13 +748,14 @@ INLINE void tile_1(const Frame *f, int64_t i_first, int64_t j_first, int64_t j_e
     }
 }
 
-/* The first reduction takes a tile's sums. */
+/* The first reduction takes the sums of a tile, of which all or some rows and columns are there. */
+template <int IS_WHOLE>
 INLINE void take_1(int64_t row, int64_t rows, float *largest_1, float sums[HIGH_1][WIDE_1])
 {
     UNROLL
     for (int r = 0; r < HIGH_1; r++) {
         const int64_t row_at = row + row_1(r);
-        if (row_at >= rows)
+        if (!IS_WHOLE && row_at >= rows)
             break;
         UNROLL
         for (int c = 0; c < WIDE_1; c++) {
@@ -804,8 +823,12 @@ INLINE void step_1(const Frame *f, int64_t i_first, int64_t i_end, int64_t j_fir
             find_columns_1(f, i_first, j_first, j_end, slices, column, columns);
             for (int64_t row = 0; row < rows; row += ROWS_1) {
                 float sums[HIGH_1][WIDE_1];
-                tile_1(f, i_first, j_first, j_end, slices, m, row, rows, column, columns, depth, sums);
-                take_1(row, rows, largest_1, sums);
+                begin_1(f, i_first, j_first, j_end, slices, m, row, rows, column, columns, depth);
+                tile_1(f, slices, depth, sums);
+                if (row + ROWS_1 <= rows && column + COLUMNS_1 <= columns)
+                    take_1<1>(row, rows, largest_1, sums);
+                else
+                    take_1<0>(row, rows, largest_1, sums);
             }
             finish_1(f, i_first, j_first, j_end, slices, m, column, columns, largest_1);
         }

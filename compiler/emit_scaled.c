@@ -1,0 +1,48 @@
+/* Functions whose argument a kernel scales before the instruction that it has for them: SCALED_FUNCTIONS in ops.h. Factors that
+ * the argument has as it stands become one with that: exp(-0.5 * x) is 2^(-0.72 x). */
+#include <float.h>
+#include <math.h>
+
+#include "emitting.h"
+
+static bool is_number(const Term *term, double *number)
+{
+    double sign = 1;
+    for (; term->kind == TERM_MAP && (term->map.function == FUNCTION_CAST || term->map.function == FUNCTION_NEG); term = term->map.arguments[0])
+        sign = term->map.function == FUNCTION_NEG ? -sign : sign;
+    if (term->kind != TERM_CONSTANT)
+        return false;
+    *number = sign * (double)(float)(term->constant.is_integer ? (double)term->constant.integer : term->constant.value);
+    return true;
+}
+
+/* What is left of a term in f32 without its constant factors. */
+static const Term *without_factors(const Term *term, double *factor)
+{
+    double number = 1;
+    while (term->kind == TERM_MAP && term->dtype == DTYPE_F32) {
+        const Term *const *x = (const Term *const *)term->map.arguments;
+        if (term->map.function == FUNCTION_NEG)
+            number = -1, term = x[0];
+        else if (term->map.function == FUNCTION_MUL && (is_number(x[0], &number) || is_number(x[1], &number)))
+            term = is_number(x[0], &number) ? x[1] : x[0];
+        else
+            break;
+        *factor *= number;
+    }
+    return term;
+}
+
+bool emit_scaled(Emitter *e, const Term *term, Value *value)
+{
+    const double log2_of_e = 1.4426950408889634;
+    double factor = log2_of_e;
+    if (!e->plan->target->grid || term->map.function != FUNCTION_EXP || term->dtype != DTYPE_F32)
+        return false;
+    const Term *x = without_factors(term->map.arguments[0], &factor);
+    double size = fabs(factor);
+    if (x == term->map.arguments[0] || x->dtype != DTYPE_F32 || !(size >= FLT_MIN && size <= FLT_MAX))
+        return false;
+    *value = (Value){ emit_text(e, "exp2_f32(%s * %s)", emit_number(e, DTYPE_F32, factor), emit_term(e, x).text), false };
+    return true;
+}
