@@ -5,11 +5,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* A larger piece has a block of its own; so has each where the address sanitizer looks on, which so sees where it ends. */
+/* The first block is small: a call takes little, and a block becomes zeros. A larger piece has a block of its own; so has each where
+ * the address sanitizer looks on, which so sees where it ends. */
 #ifdef __SANITIZE_ADDRESS__
-enum { BLOCK_BYTES = 64 << 10, OWN_BYTES = 0 };
+enum { FIRST_BYTES = 8 << 10, BLOCK_BYTES = 64 << 10, OWN_BYTES = 0 };
 #else
-enum { BLOCK_BYTES = 64 << 10, OWN_BYTES = BLOCK_BYTES / 4 };
+enum { FIRST_BYTES = 8 << 10, BLOCK_BYTES = 64 << 10, OWN_BYTES = FIRST_BYTES / 2 };
 #endif
 
 struct ArenaBlock {
@@ -53,8 +54,9 @@ void *arena_alloc(Arena *arena, size_t bytes)
             }
             return own->bytes;
         }
-        arena->next = block_new(arena, BLOCK_BYTES)->bytes;
-        arena->end = arena->next + BLOCK_BYTES;
+        size_t block = arena->blocks ? BLOCK_BYTES : FIRST_BYTES;
+        arena->next = block_new(arena, block)->bytes;
+        arena->end = arena->next + block;
     }
     void *memory = arena->next;
     arena->next += bytes;
