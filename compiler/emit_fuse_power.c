@@ -100,13 +100,38 @@ void fused_find_scale(Emitter *e, Fused *f)
 
 /* ---- text ---- */
 
+/* Whether an earlier step of the launch has found it for the same sums. */
+static bool is_found(const Emitter *e, const Fused *f, const Step *step)
+{
+    for (int s = 0; f->launch->steps[s] != step; s++)
+        if (guarded_power(e, f, f->launch->steps[s]))
+            return true;
+    return false;
+}
+
+/* The product of a number and a large sum is rounded by more than powers bear: there the maximum is taken off first. */
+static void take_off_large(Emitter *e, const Fused *f, const char *most, const char *largest, bool found)
+{
+    emit_line(e, "if (fabsf(%s) > 1048576.0f) {", most);
+    if (!found) {
+        emit_line(e, "    UNROLL");
+        emit_line(e, "    for (int c = 0; c < RIGHT_%d / 4; c++)", f->ring->t.number);
+        emit_line(e, "        %s -= %s;", f->sum, largest);
+    }
+    emit_line(e, "    %s = 0;", most);
+    emit_line(e, "}");
+}
+
 const char *fused_find_most(Emitter *e, const Fused *f, const Step *step)
 {
     const Term *power = f->ring ? guarded_power(e, f, step) : NULL;
     if (!power)
         return "";
     const char *most = emit_name(e, "most"), *largest = emit_term(e, power->select.condition->map.arguments[0]).text;
-    emit_line(e, "const float %s = %s == -INFINITY ? 0.0f : %s%s%s;", most, largest, largest, f->scaled ? " * " : "", f->scaled ? f->scale : "");
+    emit_line(e, "%sfloat %s = %s == -INFINITY ? 0.0f : %s%s%s;", f->scaled ? "" : "const ", most, largest, largest, f->scaled ? " * " : "",
+              f->scaled ? f->scale : "");
+    if (f->scaled)
+        take_off_large(e, f, most, largest, is_found(e, f, step));
     return most;
 }
 
@@ -119,7 +144,7 @@ void fused_bind_power(Emitter *e, const Fused *f, const Step *step, const char *
     if (!power)
         return;
     if (f->scaled)
-        emit_know(e, power->select.no, (Value){ emit_text(e, "power_f32(%s * %s - %s)", f->sum, f->scale, most), false });
+        emit_know(e, power->select.no, (Value){ emit_text(e, "power_f32(fmaf(%s, %s, -%s))", f->sum, f->scale, most), false });
     else
         emit_know(e, power->select.condition->map.arguments[0], (Value){ most, false });
     emit_know(e, power, emit_term(e, power->select.no));

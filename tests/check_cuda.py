@@ -253,6 +253,9 @@ def is_noticed(runner, folder, fault, seed, nests):
     return True
 
 
+ATTEMPTS = 16
+
+
 def check_faults(runner, folder, options):
     """Not all data shows every fault: some more is tried."""
     missed, faults = 0, [(fault, 'loops') for fault in FAULTS] + [(fault, 'tiled') for fault in TILE_FAULTS + FUSED_FAULTS]
@@ -260,8 +263,8 @@ def check_faults(runner, folder, options):
     faults = [fault for fault in faults if not options.fault or options.fault in fault[0][0]]
     for number, (fault, nests) in enumerate(faults):
         noticed = False
-        for attempt in range(8):
-            noticed = is_noticed(runner, folder, fault, options.seed * 1000 + 8 * number + attempt, nests)
+        for attempt in range(ATTEMPTS):
+            noticed = is_noticed(runner, folder, fault, options.seed * 1000 + ATTEMPTS * number + attempt, nests)
             if noticed or noticed is None:
                 break
         if not noticed:

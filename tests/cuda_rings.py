@@ -27,6 +27,15 @@ def packed_far(maker):
     return [q, d, (name, starts), lengths], extents
 
 
+def large_scores(maker):
+    """One column, and so large scores that their product with a number is rounded by more than a power bears."""
+    def large(shape):
+        return np.array([maker.rng.randrange(154 << 7, 160 << 7) for _ in range(int(np.prod(shape)))], np.uint16).reshape(shape).view('V2')
+    line, point = maker.rng.choice([1, 40, 130]), 1    # of more, the scores are as unsure as they are large
+    return [('Q', large((line, point))), ('K', large((1, point))), ('V', maker.values((1, 16), 'b'))], []
+
+
+check_products.Maker.large_scores = large_scores
 check_products.Maker.packed_narrow = packed_narrow
 check_products.Maker.packed_far = packed_far
 
@@ -64,7 +73,8 @@ POWERS = ('Q[line,point], K[column,point] -> [line,column] | exp(_ / 16) | bf16 
           'Q=line,point:b K=column,point:b V=column,value:b')
 WINDOW = ('Q[some,line,point], K[some,column,point] -> [some,line,column] | where(@line - @column < 70 && @column - @line <= 20, _ / 8, -inf) | '
           'softmax column | bf16 | _ * V[some,column,value] -> [some,line,value]', 'Q=some,line,point:b K=some,column,point:b V=some,column,value:b')
-FLASHES = [FLASH, MASKED, WINDOW, GROUPED, BIASED, POWERS]
+LARGE = ('Q[line,point], K[column,point] -> [line,column] | _ / 7 | softmax column | bf16 | _ * V[column,value] -> [line,value]', 'large_scores')
+FLASHES = [FLASH, MASKED, WINDOW, GROUPED, BIASED, POWERS, LARGE]
 
 RINGS = [*FLASHES, PRODUCT, LARGEST, MAXSIM, LENGTHS, CAUSAL, BATCH, BEST, SEVERAL, OUTER, ADDED, PACKED, PANELS, ACROSS, DOWN]
 
@@ -168,7 +178,8 @@ RING_FAULTS = [
     ('columns past the edge are in the sums', FLASH, r's/EDGE && [^?]*\?[^:]*: //'),
     ('a row of nothing but -inf is NaN', WINDOW, r's/largest_([0-9]*)\[r\] == -INFINITY \? 0.0f : //g'),
     ('lanes of a row do not agree', BIASED, r's/apart < 4; apart/apart < 2; apart/g'),
-    ('values past the last are stored', GROUPED, r's/ \|\| [a-z_0-9]* >= extent_value//'),
+    ('large scores are multiplied before the maximum is taken off', LARGE, r's/fabsf\(most\) > 1048576.0f/0/'),
+    ('values past the last are stored', GROUPED, r's/ \|\|\s+[a-z_0-9]*\s+>= extent_value//'),
     ('rows past the last are stored', FLASH, r's/left_line_5\(r\) < extent_line/left_line_5(r) < extent_line + 1/'),
     ('values of the first batch', FLASH, r's/(load_tile_.\(ring->stages[^;]*values_5[^;]*), some\)/\1, 0)/'),
     ('a tile is left out', MAXSIM, r's/number < tiles;/number < tiles - 1;/g'),

@@ -62,9 +62,12 @@ def run(*command, **environment):
 
 
 def all_of(check, jobs):
-    """check(*job) of each, some at once; the first that is wrong is raised."""
+    """check(*job) of each, some at once; all that is wrong is raised together."""
     with concurrent.futures.ThreadPoolExecutor(JOBS) as pool:
-        return list(pool.map(lambda job: check(*job), jobs))
+        begun = [pool.submit(check, *job) for job in jobs]
+    wrong = [str(one.exception()) for one in begun if one.exception()]
+    assert not wrong, '%d of %d wrong:\n%s' % (len(wrong), len(jobs), '\n'.join(wrong))
+    return [one.result() for one in begun]
 
 
 def find_libraries():
