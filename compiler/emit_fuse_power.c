@@ -41,9 +41,8 @@ static const Term *inside_where(const Term *term)
 
 static double constant_of(const Term *term)
 {
-    while (term->kind == TERM_MAP && term->map.function == FUNCTION_CAST)
-        term = term->map.arguments[0];
-    return term->kind != TERM_CONSTANT ? NAN : term->constant.is_integer ? (double)term->constant.integer : term->constant.value;
+    double number;
+    return emit_is_number(term, &number) ? number : NAN;
 }
 
 /* How many times the product a value is; NaN: it is something else. */

@@ -5,11 +5,14 @@
 
 #include "emitting.h"
 
-static bool is_number(const Term *term, double *number)
+bool emit_is_number(const Term *term, double *number)
 {
     double sign = 1;
-    for (; term->kind == TERM_MAP && (term->map.function == FUNCTION_CAST || term->map.function == FUNCTION_NEG); term = term->map.arguments[0])
-        sign = term->map.function == FUNCTION_NEG ? -sign : sign;
+    for (; term->kind == TERM_MAP; term = term->map.arguments[0])
+        if (term->map.function == FUNCTION_NEG)
+            sign = -sign;
+        else if (term->map.function != FUNCTION_CAST || (term->dtype != DTYPE_F32 && term->dtype != DTYPE_F64))    /* others round */
+            return false;
     if (term->kind != TERM_CONSTANT)
         return false;
     *number = sign * (double)(float)(term->constant.is_integer ? (double)term->constant.integer : term->constant.value);
@@ -24,8 +27,8 @@ static const Term *without_factors(const Term *term, double *factor)
         const Term *const *x = (const Term *const *)term->map.arguments;
         if (term->map.function == FUNCTION_NEG)
             number = -1, term = x[0];
-        else if (term->map.function == FUNCTION_MUL && (is_number(x[0], &number) || is_number(x[1], &number)))
-            term = is_number(x[0], &number) ? x[1] : x[0];
+        else if (term->map.function == FUNCTION_MUL && (emit_is_number(x[0], &number) || emit_is_number(x[1], &number)))
+            term = emit_is_number(x[0], &number) ? x[1] : x[0];
         else
             break;
         *factor *= number;

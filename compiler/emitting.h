@@ -113,6 +113,7 @@ const char *emit_extent(Emitter *e, const Index *index);
 
 /* emit_scaled.c: whether it is a function of an argument with constant factors, which are scaled with it; then its value */
 bool emit_scaled(Emitter *e, const Term *term, Value *value);
+bool emit_is_number(const Term *term, double *number);                      /* whether it is one, in f32 */
 
 /* emit_memory.c */
 const char *emit_pointer(Emitter *e, const Term *read);                     /* to the element, or lane 0 of it */

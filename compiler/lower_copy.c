@@ -169,6 +169,16 @@ static bool depends_on(const Term *term, Index *const *indices, int count)
     return false;
 }
 
+/* Whether it is a quotient that is rounded, or what is rounded back in its dtype. As powers are at most 1, they may be rounded before
+ * they are divided; what is more may then be infinite. */
+static bool rounds_whole(const Term *x)
+{
+    if (x->kind != TERM_MAP || x->map.function != FUNCTION_CAST || dtype_kind(x->dtype) != KIND_FLOAT)
+        return false;
+    const Term *of = x->map.arguments[0];
+    return of->kind == TERM_SELECT ? dtype_size(x->dtype) < dtype_size(of->dtype) : rounds_whole(of) && x->dtype == of->map.arguments[0]->dtype;
+}
+
 /* A product without what its softmax divides by, where that is the same for all points of a sum, and the divisor; NULL: there
  * is none. */
 static Term *without_divisor(Lower *l, const Context *c, Term *x, Index *const *over, int count, Term **divisor)
@@ -179,7 +189,7 @@ static Term *without_divisor(Lower *l, const Context *c, Term *x, Index *const *
         *divisor = lower_select(l, c, x->select.condition, lower_number(l, c, sum->dtype, 1, x->span), sum);
         return x->select.no->map.arguments[0];
     }
-    if (x->kind == TERM_MAP && x->map.function == FUNCTION_CAST && dtype_kind(x->dtype) == KIND_FLOAT) {    /* it rounds as well before */
+    if (rounds_whole(x)) {
         Term *power = without_divisor(l, c, x->map.arguments[0], over, count, divisor);
         Term *cast = power ? lower_map(l, c, FUNCTION_CAST, x->dtype, power, NULL) : NULL;
         if (cast)

@@ -120,6 +120,18 @@ static Scale of_power(Scaling *s, const Term *difference, const Tensor *maximum)
     return scale_is_fixed(scale_of(s, x)) && is_below(s, x, maximum) ? (Scale){ SCALE_BARE, maximum } : other;
 }
 
+/* exp(x - m), or what stores it: at most 1, of whatever maximum so far, so that any float has it, with as many digits. */
+static bool is_power(const Term *term)
+{
+    while (term->kind == TERM_MAP && term->map.function == FUNCTION_CAST)
+        term = term->map.arguments[0];
+    if (term->kind == TERM_READ && term->read.tensor->maker)
+        term = term->read.tensor->maker->outputs[0].value;
+    if (term->kind == TERM_SELECT)
+        term = term->select.no;
+    return term->kind == TERM_MAP && term->map.function == FUNCTION_EXP;
+}
+
 static Scale of_map(Scaling *s, const Term *term)
 {
     Term *const *x = term->map.arguments;
@@ -138,7 +150,7 @@ static Scale of_map(Scaling *s, const Term *term)
     case FUNCTION_DIV: return scale_is_fixed(second) ? first : other;
     case FUNCTION_ADD:
     case FUNCTION_SUB: return either(first, second);
-    case FUNCTION_CAST: return dtype_kind(x[0]->dtype) == KIND_FLOAT ? first : other;    /* a power that is rounded is one of as many digits */
+    case FUNCTION_CAST: return term->dtype == x[0]->dtype || is_power(x[0]) ? first : other;
     case FUNCTION_NEG: return first;
     default: return other;
     }

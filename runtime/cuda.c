@@ -33,7 +33,8 @@ int cuda_fail(einc_context *context, CudaDevice *device, int error, const char *
     if (!loses_context(error))
         return context_fail(context, EINC_FAILED, "error: CUDA: %s: %s (%d)", what, name, error);
     device->lost = error;
-    return context_fail(context, EINC_FAILED, "error: CUDA: %s: %s (%d)\nhint: device %d serves this process no more: start another", what, name, error, device->number);
+    return context_fail(context, EINC_FAILED, "error: CUDA: %s: %s (%d)\nhint: device %d serves this process no more: start another",
+                        what, name, error, device->number);
 }
 
 static int fail_missing(einc_context *context, const char *what)

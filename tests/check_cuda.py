@@ -64,6 +64,9 @@ FUSED = [
      'Q=b,g,q,d:b K=b,k,d:b len=b:k V=b,k,v:b'),
     ('Q[h,q,d], K[h,k,d] -> [h,q,k] | _ + bias[h,q,k] | softmax k | * V[h,k,v] -> [q,h,v]', 'Q=h,q,d:h K=h,k,d:h bias=h,q,k V=h,k,v:h'),
     ('qd,kd->qk | exp(_ / 8) | * kv -> qv', 'q,d:b k,d:b k,v:b'),
+    ('qd,kd->qk | softmax k | _ * 100000 | f16 | _ * kv -> qv', 'q,d:b k,d:b k,v:b'),    # larger before it is divided than f16 has
+    ('qd,kd->qk | softmax k | f64 | _ * kv -> qv', 'q,d:b k,d:b k,v'),
+    ('qd,kd->qk | exp(bf16(-0.3) * abs(_)) | * kv -> qv', 'q,d:b k,d:b k,v:b'),          # a number that is rounded
     ('qd,kd->qk | where(@q >= @k, _ + 1, 2) | * kv -> vq', 'q,d:b k,d:b k,v'),
     ('qd,kd->qk | 30 * tanh(_ / 30) | softmax k | * kv -> qv', 'q,d k,d k,v'),
 ]

@@ -58,6 +58,8 @@ EXPRESSIONS = [
     ('Q[i,k], K[j,k] -> [i,j] | where(@i >= @j, _, -inf) | max j', 'Q=i,k K=j,k'),
     ('Q[i,k], K[j,k] -> [i,j] | where(@i >= @j, _, -inf) | softmax j', 'Q=i,k K=j,k'),
     ('ik,jk->ij | softmax j | * jv -> iv', 'i,k j,k j,v'),
+    ('qd,kd->qk | softmax k | _ * 100000 | f16 | _ * kv -> qv', 'q,d k,d k,v'),
+    ('qd,kd->qk | softmax k | f64 | _ * kv -> qv', 'q,d k,d k,v'),
     ('bqd,bkd->bqk | _ * 0.125 | where(@q >= @k, _, -inf) | softmax k | * bkv -> bqv', 'b,q,d b,k,d b,k,v'),
     ('qd,kd->qk | where(@q >= @k && @q - @k < 9, _, -inf) | softmax k | * kv -> qv', 'q,d k,d k,v'),
     ('qd,kd->qk | where(@q - @k < 5 && @k - @q <= 20, _, -inf) | softmax k | * kv -> qv', 'q,d k,d k,v'),
