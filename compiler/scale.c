@@ -120,15 +120,16 @@ static Scale of_power(Scaling *s, const Term *difference, const Tensor *maximum)
     return scale_is_fixed(scale_of(s, x)) && is_below(s, x, maximum) ? (Scale){ SCALE_BARE, maximum } : other;
 }
 
-/* exp(x - m), or what stores it: at most 1, of whatever maximum so far, so that any float has it, with as many digits. */
+/* exp(x - m), or 0, or what stores it: at most 1, of whatever maximum so far, so that any float has it, with as many digits. */
 static bool is_power(const Term *term)
 {
     while (term->kind == TERM_MAP && term->map.function == FUNCTION_CAST)
         term = term->map.arguments[0];
     if (term->kind == TERM_READ && term->read.tensor->maker)
-        term = term->read.tensor->maker->outputs[0].value;
+        return is_power(term->read.tensor->maker->outputs[0].value);
     if (term->kind == TERM_SELECT)
-        term = term->select.no;
+        return (term_is_number(term->select.yes, 0) || is_power(term->select.yes)) &&
+               (term_is_number(term->select.no, 0) || is_power(term->select.no));
     return term->kind == TERM_MAP && term->map.function == FUNCTION_EXP;
 }
 
