@@ -169,17 +169,19 @@ static const char *piece_offset(Emitter *e, const Tiling *t, const char *place)
 }
 
 /* Runs of columns that are no whole lines, while rows follow each other without a gap: some tiles' are put together, and all rows
- * of a block go past the caches as one run. */
+ * of a block go past the caches as one run. Those of a tile wait for the next one, which does not take the place of any: there is
+ * room for two tiles and a run. */
 static void find_stage(Emitter *e, const Tiling *t)
 {
     const Output *output = &t->step->statement->outputs[0];
     emit_line(e, "%s stage[STAGE_%d];    /* runs of columns as the result has them, until they are whole */", dtype_c(t->dtype), t->number);
     emit_line(e, "int64_t group = COLUMNS_%d;    /* columns of whole tiles, and of several whole runs */", t->number);
-    emit_line(e, "while (is_placed && (group <= width || group %% width != 0) && group * ROWS_%d <= STAGE_%d)", t->number, t->number);
+    emit_line(e, "const int64_t waiting = 2 * COLUMNS_%d + width;", t->number);
+    emit_line(e, "while (is_placed && (group < waiting || group %% width != 0) && group * ROWS_%d <= STAGE_%d)", t->number, t->number);
     emit_line(e, "    group += COLUMNS_%d;", t->number);
     emit_line(e, "const int64_t pitch = size_min(%s, ROWS_%d * BLOCK_%d) * width;", tiling_extent_here(e, tiling_last(&t->c->rows)), t->number,
               t->number);
-    emit_line(e, "const int is_staged = f->past_%d && is_placed && width * %d %% %d != 0 && group > width && group %% width == 0 &&", t->number,
+    emit_line(e, "const int is_staged = f->past_%d && is_placed && width * %d %% %d != 0 && group >= waiting && group %% width == 0 &&", t->number,
               (int)dtype_size(t->dtype), CONTRACT_LINE);
     emit_line(e, "    %s == width && group / width * pitch <= STAGE_%d;",
               emit_stride(e, output->tensor, output->positions, tiling_last(&t->c->rows)), t->number);

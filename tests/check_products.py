@@ -6,8 +6,9 @@
 Chains of reductions run with their values in between swept, too, a few points at a time, in tiles and in loops. Products of two
 matrices also run as the planner has them, 'cost', with sums longer than what forced tiles take at a time.
 Sizes are around the edges of tiles: 0, 1, primes, one more and one less than a tile. Values are normal numbers, some
-arrays with NaN, infinities, ties and zeros. Without --targets, they run on the machine's own and on AMX by its model in C,
-those of f32 there in parts of bf16. About 170 s; each data set more takes 5 s.
+arrays with NaN, infinities, ties and zeros. Without --targets, they run on the machine's own, on fewer lanes (portable vectors,
+AVX2), which have other pieces of a line, and on AMX by its model in C, those of f32 there in parts of bf16. About 340 s; each
+data set more takes 10 s.
 """
 
 import argparse
@@ -302,6 +303,11 @@ def data_set(operands, rng, folder, number, precision, sizes=None):
     return fields
 
 
+def has_avx2():
+    with open('/proc/cpuinfo') as lines:
+        return ' avx2 ' in lines.read()
+
+
 def main():
     parser = argparse.ArgumentParser()
     parser.add_argument('--seed', type=int, default=1)
@@ -315,7 +321,7 @@ def main():
     folder = tempfile.mkdtemp(prefix='einc-products-', dir='/dev/shm' if os.path.isdir('/dev/shm') else None)
     runs = failures = elements = 0
     compiler = os.environ.get('CC', 'cc')
-    for target in (options.targets.split(',') if options.targets else ['', 'amx']):
+    for target in options.targets.split(',') if options.targets else ['', 'portable', *(['avx2'] if has_avx2() else []), 'amx']:
         os.environ['CC'] = compiler + (' -DEINC_MODEL' if target == 'amx' else '')
         for number, (text, operands) in enumerate(EXPRESSIONS):
             if options.only not in text:

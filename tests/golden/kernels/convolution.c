@@ -875,10 +875,11 @@ KERNEL static void step_1(const Frame *f, char *own, int64_t n_first, int64_t n_
     int is_past = f->past_1;    /* all vectors are lines of it, past the caches */
     float stage[STAGE_1];    /* runs of columns as the result has them, until they are whole */
     int64_t group = COLUMNS_1;    /* columns of whole tiles, and of several whole runs */
-    while (is_placed && (group <= width || group % width != 0) && group * ROWS_1 <= STAGE_1)
+    const int64_t waiting = 2 * COLUMNS_1 + width;
+    while (is_placed && (group < waiting || group % width != 0) && group * ROWS_1 <= STAGE_1)
         group += COLUMNS_1;
     const int64_t pitch = size_min((o_end - o_first), ROWS_1 * BLOCK_1) * width;
-    const int is_staged = f->past_1 && is_placed && width * 4 % 64 != 0 && group > width && group % width == 0 &&
+    const int is_staged = f->past_1 && is_placed && width * 4 % 64 != 0 && group >= waiting && group % width == 0 &&
         out_1 == width && group / width * pitch <= STAGE_1;
     for (int64_t place = 0; is_placed && place < places + COLUMNS_1; place += LANES) {
         Piece *const piece = &pieces[place / LANES];
