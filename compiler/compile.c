@@ -122,8 +122,8 @@ static bool plan_as(Arena *arena, Compiled *c, const CompileOptions *options, co
     bool grid = options->target->grid;
     for (int i = 0; i < program->term_count && grid; i++)    /* threads that share a point all take the same way */
         kinds[i] &= (unsigned char)~PRODUCT_OF_POWERS;
-    bool by_cost = hints->nests == NESTS_BY_COST && !grid;
-    const Index **turned = by_cost ? turn_choose(arena, program, options->target, hints->extents, hints->strides) : NULL;
+    const TurnHints turning = { options->target, hints->nests, !hints->smallest_tiles, hints->extents, hints->strides };
+    const Turn *turned = grid ? NULL : turn_choose(arena, program, &turning);
     c->lowered = lower(arena, program, wanted, kinds, turned, hints->strides, sweeping);
     if (!verify(program_verify(c->lowered), "lower", diags))
         return false;

@@ -61,6 +61,14 @@ static void pack_column_vector(Emitter *e, Tiling *t)
         pack_column_words(e, t);
         return;
     }
+    if (t->c->columns_stream) {
+        const Index *outer = t->c->depth.list[0];
+        emit_push(e);
+        emit_bind(e, outer, emit_text(e, "(%s + %d)", t->names[outer->id], PACKED_POINTS));
+        const char *soon = emit_pointer(e, t->c->right);
+        emit_pop(e);
+        emit_line(e, "PREFETCH_FAR(%s);", soon);
+    }
     const char *value = emit_varying(e, t->c->right);
     emit_line(e, "store_%sv(to, 1, %s, lanes);", dtype_name(t->dtype), emit_bare(e, value));
     emit_line(e, "to += COLUMNS_%d;", t->number);

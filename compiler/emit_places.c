@@ -300,7 +300,7 @@ void tiling_pack_all(Emitter *e, const Tiling *t, const char *pack)
     emit_line(e, "    memset(panels_%d + (places - COLUMNS_%d) * %s, 0, (size_t)(COLUMNS_%d * %s) * %d);", t->number, t->number,
               tiling_panel_depth(t), t->number, tiling_panel_depth(t), (int)dtype_size(t->dtype));
     /* Sums have starts even where there are no points. */
-    int some = t->c->columns_turned ? 256 : 16 * t->c->group;
+    int some = t->c->columns_turned ? 256 : PACKED_POINTS * t->c->group;
     emit_line(e, "for (int64_t from_point = %s; from_point < %s; from_point += %d) {", tiling_depth_first(e, t),
               t->c->tile->has_starts ? emit_text(e, "size_max(%s, 1)", points) : points, some);
     e->scope->indent++;

@@ -57,6 +57,7 @@ const char *tiling_leave_stage(Emitter *e, const Tiling *t, const char *first_ro
 void tiling_find_pieces(Emitter *e, const Tiling *t);    /* declares `pieces` and whether a tile `is_placed` by them */
 void tiling_lines(Text *text, const char *indent, const char *lines);
 void tiling_put(Emitter *e, const char *lines);
+enum { PACKED_POINTS = 16 };                 /* of columns that are packed together, so that each line of theirs is whole */
 void tiling_pack_all(Emitter *e, const Tiling *t, const char *pack);
 
 /* emit_pack.c: the bodies of functions */

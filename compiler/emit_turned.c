@@ -63,9 +63,10 @@ static void emit_square(Emitter *e, Side from, Side to, const LoopBounds *down, 
                                                               : emit_text(e, "(%s + LANES)", at));
     const char *soon = here(e, out);
     emit_pop(e);
-    emit_line(e, "turn_%s(%s, %s, %s, %s, %s, %s, %s, %s, %s, %s);", dtype_name(to.tensor->dtype), target,
+    const char *past = e->step->result ? emit_text(e, ", f->past_%d", e->step->id + 1) : "";
+    emit_line(e, "turn_%s%s(%s, %s, %s, %s, %s, %s, %s, %s, %s, %s%s);", past[0] ? "past_" : "", dtype_name(to.tensor->dtype), target,
               stride_along(e, to, column->index), stride_along(e, to, row->index), source, stride_along(e, from, row->index),
-              stride_along(e, from, column->index), rows, columns, soon, stride_along(e, out ? to : from, e->step->vector));
+              stride_along(e, from, column->index), rows, columns, soon, stride_along(e, out ? to : from, e->step->vector), past);
 }
 
 /* A loop's bounds: those of its block, if it has one. */

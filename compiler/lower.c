@@ -1,6 +1,5 @@
 /* See lower.h. Which statements are needed, which are written into their readers, and the order of what remains. */
 #include "lowering.h"
-#include "turn.h"
 
 /* ---- facts about terms ---- */
 
@@ -177,15 +176,20 @@ static void lower_outputs(Lower *l, const Statement *statement, int first, bool 
     lower_end(l, c.statement, statement->span);
 }
 
-/* Stores a term now, for all of the statement that is lowered next. */
-static void force(Lower *l, const Term *term)
+/* Stores a term now, for all of the statement that is lowered next; `axes`: its indices in some order. */
+static void force_along(Lower *l, const Term *term, Index *const *axes)
 {
     const Instance *instance = NULL;
-    Context c = lower_open(l, term->indices, term->rank, &instance);
+    Context c = lower_open(l, axes, term->rank, &instance);
     c.root = term;
     Forced *forced = ARENA_NEW(l->arena, Forced);
-    *forced = (Forced){ l->forced, term, lower_store(l, &c, lower_copy(l, &c, term, instance), term->span) };
+    *forced = (Forced){ l->forced, term, lower_store(l, &c, lower_copy(l, &c, term, instance), term->span), axes };
     l->forced = forced;
+}
+
+static void force(Lower *l, const Term *term)
+{
+    force_along(l, term, term->indices);
 }
 
 /* The value that reductions joined by `&` share is stored when they need more than one nest and it costs too much. */
@@ -256,9 +260,26 @@ static void force_turned(Lower *l, const Output *output)
         force(l, output->value);
 }
 
+/* Of a product the result alone is turned: what makes it is a product whose result has the indices of the operand in question
+ * as that has them. */
+static void force_result(Lower *l, const Term *value, const Term *read)
+{
+    Index **axes = ARENA_ARRAY(l->arena, Index *, value->rank);
+    int count = 0;
+    for (int i = 0; i < value->rank; i++)
+        if (!term_has_index(read, value->indices[i]))
+            axes[count++] = value->indices[i];
+    for (int a = 0; a < read->read.tensor->rank; a++)
+        if (term_has_index(value, read->read.positions[a].parts[0].index))
+            axes[count++] = read->read.positions[a].parts[0].index;
+    force_along(l, value, axes);
+    l->turned = axes[count - 1];
+}
+
 static void lower_statement(Lower *l, const Statement *statement, const bool *wanted)
 {
-    l->turned = l->turns ? l->turns[statement->id] : NULL;
+    const Turn turn = l->turns ? l->turns[statement->id] : (Turn){ NULL, NULL };
+    l->turned = turn.along;
     bool *done = ARENA_ARRAY(l->arena, bool, statement->output_count);
     for (int o = 0; o < statement->output_count; o++) {
         const Tensor *tensor = statement->outputs[o].tensor;
@@ -269,6 +290,8 @@ static void lower_statement(Lower *l, const Statement *statement, const bool *wa
         force_shared_value(l, statement);
     else if (statement->accumulate)
         force_own_reads(l, &statement->outputs[0]);
+    else if (turn.read)
+        force_result(l, statement->outputs[0].value, turn.read);
     else if (l->turned)
         force_turned(l, &statement->outputs[0]);
     for (int o = 0; o < statement->output_count; o++)
@@ -406,7 +429,7 @@ static void drop_unused_indices(Lower *l)
         out->indices[i]->id = i;
 }
 
-Program *lower(Arena *arena, const Program *program, const bool *wanted, const unsigned char *kinds, const Index *const *turns,
+Program *lower(Arena *arena, const Program *program, const bool *wanted, const unsigned char *kinds, const Turn *turns,
                const int64_t *const *strides, const Sweeping *sweeping)
 {
     Lower l = { .arena = arena, .in = program, .out = ARENA_NEW(arena, Program) };

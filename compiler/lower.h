@@ -12,7 +12,7 @@
 #ifndef EINC_LOWER_H
 #define EINC_LOWER_H
 
-#include "extents.h"
+#include "turn.h"
 
 /* Which values in between are not stored along all of an index, but some points of it at a time. */
 typedef struct Sweeping {
@@ -23,10 +23,9 @@ typedef struct Sweeping {
 
 /* `wanted`: by tensor id. `kinds`: by term id, as product_kinds() tells: values behind a product are stored where a
  * reduction is around them, and both they and products where other reductions stand beside them, so that each is a nest of
- * its own; products of powers take the place of a logsumexp where they are exact. `turns`: by statement id, the index that it
- * is turned along, as turn_choose() tells; NULL: none is. `strides`: as there. `sweeping`: NULL: everything
- * is stored whole. */
-Program *lower(Arena *arena, const Program *program, const bool *wanted, const unsigned char *kinds, const Index *const *turns,
+ * its own; products of powers take the place of a logsumexp where they are exact. `turns`: by statement id, as turn_choose()
+ * tells; NULL: none is turned. `strides`: as there. `sweeping`: NULL: everything is stored whole. */
+Program *lower(Arena *arena, const Program *program, const bool *wanted, const unsigned char *kinds, const Turn *turns,
                const int64_t *const *strides, const Sweeping *sweeping);
 
 #endif

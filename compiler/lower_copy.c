@@ -587,7 +587,7 @@ static Term *copy_reduce(Lower *l, Context *c, const Term *term, const Instance 
     for (int i = 0; i < term->reduce.over_count; i++)
         if (!lower_image(instance, term->reduce.over[i]))
             wide = lower_link(l, wide, term->reduce.over[i], lower_index(l, c->statement, term->reduce.over[i]));
-    Forced forced = { l->forced, argument, store_guarded(l, c, argument, wide, term) };
+    Forced forced = { l->forced, argument, store_guarded(l, c, argument, wide, term), argument->indices };
     l->forced = &forced;
     l->temporaries[term->id] = NULL;
     Term *made = copy_reduce_unguarded(l, c, term, instance);
@@ -624,7 +624,7 @@ Term *lower_copy(Lower *l, Context *c, const Term *term, const Instance *instanc
 {
     for (const Forced *f = l->forced; f; f = f->outer)
         if (term == f->term)
-            return lower_read_temporary(l, c, f->tensor, term->indices, instance, term->span);
+            return lower_read_temporary(l, c, f->tensor, f->axes, instance, term->span);
     for (const Memo *m = c->memo; m; m = m->next)
         if (m->from == term && m->instance == instance && is_within(c->path, m->path))
             return m->to;

@@ -52,6 +52,7 @@ struct Forced {
     const Forced *outer;
     const Term *term;
     Tensor *tensor;
+    Index *const *axes;           /* its indices in the order of the tensor's axes */
 };
 
 /* What is known of a term of the checked program. */
@@ -75,7 +76,7 @@ typedef struct Lower {
     int temporary_count;
     const unsigned char *kinds;   /* [in term id]: see lower() */
     const Forced *forced;
-    const Index *const *turns;    /* [in statement id]: see lower(); NULL: none */
+    const Turn *turns;            /* [in statement id]: see lower(); NULL: none */
     const int64_t *const *strides;
     int sweep_count;
     const Index *turned;          /* of the statement at hand, that it is turned along; NULL: it is not */

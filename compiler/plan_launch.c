@@ -141,6 +141,10 @@ static Block *common_blocks(Planner *planner, Step *const *group, int count, int
     Block *blocks = NULL;
     *block_count = 0;
     *split = NULL;
+    bool has_product = false;
+    for (int s = 0; s < count; s++)
+        has_product |= group[s]->contract != NULL;
+    const Index *only = has_product ? NULL : last->statement->turned;    /* of many small problems */
     bool may_split = step_can_split(last) && !last->contract && !last->statement->sweep && kept_points(planner, last) < KEPT_ENOUGH;
     for (int pass = 0; pass < 2 && *block_count == 0; pass++) {
         Index *const *candidates = pass == 0 ? last->loops : may_split ? last->roots[0]->reduce.over : NULL;
@@ -149,7 +153,7 @@ static Block *common_blocks(Planner *planner, Step *const *group, int count, int
             int class = find_class(&c, candidates[i]->id);
             Block block = { .of_step = ARENA_ARRAY(planner->arena, Index *, count),
                             .extent = size_extent(planner->arena, candidates[i]->origin) };
-            bool all = !c.blocked[class] && candidates[i] != last->statement->swept && (!last->statement->turned || candidates[i] == last->statement->turned);
+            bool all = !c.blocked[class] && candidates[i] != last->statement->swept && (!only || candidates[i] == only);
             for (int s = 0; s < count && all; s++) {
                 bool reduced;
                 block.of_step[s] = member(&c, group[s], class, &reduced);

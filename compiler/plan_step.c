@@ -435,9 +435,11 @@ static bool has_unit(const Step *step, const Tensor *tensor)
     return false;
 }
 
-/* Whether a step stores vectors side by side as they come: pointwise, or from a tile's registers. */
+/* Whether a step stores vectors side by side as they come: pointwise, from a tile's registers, or turned. */
 static bool stores_vectors(const Step *step, const Tensor *tensor)
 {
+    if (step->turned)
+        return tensor->home->origin != NULL;
     if (step->contract)
         return !step->contract->reduces && !step->contract->sums_turned;
     return step->root_count == 0 && step->vector_kept && has_unit(step, tensor);

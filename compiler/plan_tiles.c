@@ -32,11 +32,32 @@ static Role role_of(const Contract *c, const Index *index)
     return kept || indices_have(c->rows.list, c->rows.count, index) ? ROLE_ROW : ROLE_BATCH;
 }
 
-/* How many columns of each index of the squares that are turned make a unit of at most `most`: whole squares of both, so
- * that neither what is read nor what is stored is a short run. */
-static void square_tiles(const Planner *planner, const Contract *c, double most, double side[2])
+/* The other index of columns that squares have beside the lanes' where columns are turned when they are packed, or the
+ * result when it is copied; NULL: none are. */
+static const Index *square_of(const Launch *launch, int place)
 {
-    const Index *index[2] = { c->across, c->columns.list[c->columns.count - 1] };
+    const Contract *c = launch->steps[place]->contract;
+    const int last = launch->step_count - 1;
+    for (int b = 0; b < launch->block_count && !c->across; b++) {
+        const Index *index = launch->blocks[b].of_step[place];
+        if (launch->steps[last]->turned && launch->blocks[b].of_step[last] == launch->steps[last]->turned &&
+            role_of(c, index) == ROLE_COLUMN)
+            return index;
+    }
+    return c->across;
+}
+
+/* How many columns of each index of the squares make a unit of at most `most`: whole squares of both, so that neither what
+ * is read nor what is stored is a short run. */
+static void square_tiles(const Planner *planner, const Contract *c, const Index *across, double most, double side[2])
+{
+    if (!c->across) {
+        double lanes = planner->plan->lanes;
+        side[0] = fmin(lanes, planner_extent(planner, across));
+        side[1] = fmin(planner_extent(planner, c->columns.list[c->columns.count - 1]), fmax(2, (double)(int64_t)(most / side[0] / lanes)) * lanes);
+        return;
+    }
+    const Index *index[2] = { across, c->columns.list[c->columns.count - 1] };
     double lanes = planner->plan->lanes;
     side[0] = side[1] = 1;
     for (bool grows = true; grows;) {
@@ -57,12 +78,13 @@ static void shrink(const Planner *planner, const Launch *launch, const Contract 
 {
     double inside = 1, side[2];
     const Index *row = c->rows.list[c->rows.count - 1], *column = c->columns.list[c->columns.count - 1];
-    if (c->across)
-        square_tiles(planner, c, most, side);
+    const Index *across = square_of(launch, place);
+    if (across)
+        square_tiles(planner, c, across, most, side);
     for (int pass = 0; pass < 2; pass++)
         for (int b = launch->block_count - 1; b >= 0; b--) {
             const Index *index = launch->blocks[b].of_step[place];
-            bool turned = c->across && (index == c->across || index == column);
+            bool turned = across && (index == across || index == column);
             if (role_of(c, index) != role || (index == row || turned) != (pass == 0))
                 continue;
             double extent = planner_extent(planner, index);
@@ -72,15 +94,30 @@ static void shrink(const Planner *planner, const Launch *launch, const Contract 
         }
 }
 
-/* Blocks of rows come last, so that units with the same columns follow each other. */
-static void rows_last(Planner *planner, Launch *launch, int place)
+/* The place of a block among those of its role: columns as the product has them, others as they come. */
+static int place_of(const Contract *c, const Index *index, int place)
 {
+    for (int i = 0; i < c->columns.count; i++)
+        if (c->columns.list[i] == index)
+            return i;
+    return place;
+}
+
+/* Blocks of columns as the product has them, so that those that lie near each other are in one unit of work; and those of rows
+ * last, so that units with the same columns follow each other. */
+static void order_blocks(Planner *planner, Launch *launch, int place)
+{
+    static const Role roles[] = { ROLE_BATCH, ROLE_COLUMN, ROLE_ROW };
+    const Contract *c = launch->steps[place]->contract;
     Block *blocks = NULL;
     int count = 0;
-    for (int pass = 0; pass < 2; pass++)
-        for (int b = 0; b < launch->block_count; b++)
-            if ((role_of(launch->steps[place]->contract, launch->blocks[b].of_step[place]) == ROLE_ROW) == (pass == 1))
-                ARENA_APPEND(planner->arena, blocks, count, launch->blocks[b]);
+    for (size_t r = 0; r < sizeof roles / sizeof *roles; r++)
+        for (int at = 0; at < launch->block_count || at < c->columns.count; at++)
+            for (int b = 0; b < launch->block_count; b++) {
+                const Index *index = launch->blocks[b].of_step[place];
+                if (role_of(c, index) == roles[r] && place_of(c, index, b) == at)
+                    ARENA_APPEND(planner->arena, blocks, count, launch->blocks[b]);
+            }
     launch->blocks = blocks;
 }
 
@@ -137,6 +174,14 @@ static bool streams(const Planner *planner, const Contract *c)
     double bytes = rows * planner_points(planner, &c->depth) * (double)dtype_size(c->packed);
     bool few = planner_points(planner, &c->columns) <= (PANELS_FEW - 1) * c->tile_vectors * planner->plan->lanes;
     return few && c->in_place && !c->rows_along && !c->rows_spread && bytes > planner->plan->target->l2_bytes;
+}
+
+/* Whether columns that are packed as they lie come from memory. */
+static bool columns_stream(const Planner *planner, const Contract *c)
+{
+    double columns = planner_points(planner, &c->batch) * planner_points(planner, &c->columns);
+    double bytes = columns * planner_points(planner, &c->depth) * (double)dtype_size(c->packed);
+    return c->right->kind == TERM_READ && !c->columns_turned && !c->across && c->group == 1 && bytes > planner->plan->target->l2_bytes;
 }
 
 /* The blocks' tiles as formulas. */
@@ -200,7 +245,7 @@ void contract_tiles(Planner *planner, Launch *launch)
     int place = 0;
     while (!launch->steps[place]->contract)
         place++;
-    rows_last(planner, launch, place);
+    order_blocks(planner, launch, place);
     if (plan->target->grid && launch->steps[place]->split)
         return;
     if (plan->target->grid) {
@@ -211,6 +256,7 @@ void contract_tiles(Planner *planner, Launch *launch)
         for (Contract *c = launch->steps[s]->contract; c; c = c->parts) {
             c->tile_vectors = tile_vectors(planner, c);
             c->streams = streams(planner, c);
+            c->columns_stream = columns_stream(planner, c);
         }
     const Contract *c = launch->steps[place]->contract;
     double *tiles = ARENA_ARRAY(planner->arena, double, launch->block_count);

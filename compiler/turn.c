@@ -2,7 +2,10 @@
 
 #include "state.h"
 
-enum { VECTORS_LEAST = 8 };       /* of problems, so that blocks of them pay */
+enum {
+    VECTORS_LEAST = 8,            /* of problems, so that blocks of them pay */
+    FEWER_RESULTS = 2             /* so many times fewer results than an operand's numbers pay for being copied */
+};
 
 static bool is_plain(const Tensor *tensor, const Position *positions)
 {
@@ -112,19 +115,96 @@ static bool pays(const Turning *t, const Target *target)
            3 * t->points >= 2 * t->elements && 8 * t->elements * lanes <= target->l1_bytes;
 }
 
-const Index **turn_choose(Arena *arena, const Program *program, const Target *target, const Extents *extents,
-                          const int64_t *const *strides)
+static const Index *problems_along(Arena *arena, const Statement *statement, const TurnHints *hints)
 {
-    const Index **along = ARENA_ARRAY(arena, const Index *, program->statement_count);
-    for (int s = 0; s < program->statement_count; s++) {
+    const Output *output = &statement->outputs[0];
+    Turning t = { .extents = hints->extents, .strides = hints->strides, .able = true };
+    if (hints->nests != NESTS_BY_COST || !(t.along = longest_kept(&t, output)))
+        return NULL;
+    term_each_below(arena, output->value, note_term, &t);
+    note_tensor(&t, output->tensor, output->positions);
+    return pays(&t, hints->target) ? t.along : NULL;
+}
+
+/* ---- products ---- */
+
+/* How far neighbours along an index are apart in a tensor of plain positions, in elements; 0: it has no such index. */
+static double stride_along(const Turning *t, const Tensor *tensor, const Position *positions, const Index *index)
+{
+    int axis = axis_of(tensor, positions, index);
+    const int64_t *known = t->strides ? t->strides[tensor->id] : NULL;
+    double stride = 1;
+    if (axis < 0 || known)
+        return axis < 0 ? 0 : (double)known[axis];
+    for (int a = tensor->rank - 1; a > axis; a--)
+        stride *= extent_of(t, positions[a].parts[0].index);
+    return stride;
+}
+
+static const Index *unit_index(const Turning *t, const Tensor *tensor, const Position *positions)
+{
+    for (int a = 0; a < tensor->rank; a++)
+        if (stride_along(t, tensor, positions, positions[a].parts[0].index) == 1)
+            return positions[a].parts[0].index;
+    return NULL;
+}
+
+/* -1: not known. */
+static double points_of(const Turning *t, Index *const *list, int count)
+{
+    double points = 1;
+    for (int i = 0; i < count; i++)
+        points = extent_of(t, list[i]) < 0 ? -1 : points * extent_of(t, list[i]);
+    return points;
+}
+
+/* Whether the product's side that has the index along which the result lies is read along another of its own, both fill
+ * squares, and its numbers come from memory and are more than the results. */
+static bool side_pays(const Turning *t, const TurnHints *hints, const Product *product, int side, const Index *stored)
+{
+    const Term *read = product->side[side];
+    const IndexSet *own = &product->own[side], *others = &product->own[1 - side];
+    if (!indices_have(own->list, own->count, stored) || read->kind != TERM_READ || read->read.tensor->maker ||
+        read->dtype != product->reduce->dtype || !is_plain(read->read.tensor, read->read.positions))
+        return false;
+    const Index *along = unit_index(t, read->read.tensor, read->read.positions);
+    if (!along || along == stored || !indices_have(own->list, own->count, along))
+        return false;
+    double depth = points_of(t, product->reduce->reduce.over, product->reduce->reduce.over_count);
+    double few = points_of(t, others->list, others->count), size = (double)dtype_size(read->dtype);
+    if (hints->nests == NESTS_TILED)
+        return few >= 0 && depth > few;
+    double lanes = hints->target->vector_bytes / size, bytes = points_of(t, own->list, own->count) * depth * size;
+    return 2 * extent_of(t, along) >= lanes && 2 * extent_of(t, stored) >= lanes && bytes > hints->target->l2_bytes &&
+           few >= 0 && depth >= FEWER_RESULTS * few;
+}
+
+static const Term *read_as_it_lies(Arena *arena, const Statement *statement, const TurnHints *hints)
+{
+    const Output *output = &statement->outputs[0];
+    Turning t = { .extents = hints->extents, .strides = hints->strides };
+    Product product;
+    if (!hints->products || !is_plain(output->tensor, output->positions) || output->value->dtype != output->tensor->dtype ||
+        !turn_has_squares(output->tensor->dtype) || !product_match(arena, output->value, &product) ||
+        !product_pays(&product, hints->nests, hints->extents, NULL, 0, NULL))
+        return NULL;
+    const Index *stored = unit_index(&t, output->tensor, output->positions);
+    for (int side = 0; stored && side < 2; side++)
+        if (side_pays(&t, hints, &product, side, stored))
+            return product.side[side];
+    return NULL;
+}
+
+const Turn *turn_choose(Arena *arena, const Program *program, const TurnHints *hints)
+{
+    Turn *turns = ARENA_ARRAY(arena, Turn, program->statement_count);
+    for (int s = 0; s < program->statement_count && hints->nests != NESTS_LOOPS; s++) {
         const Statement *statement = program->statements[s];
-        const Output *output = &statement->outputs[0];
-        Turning t = { .extents = extents, .strides = strides, .able = true };
-        if (statement->output_count > 1 || statement->accumulate || !(t.along = longest_kept(&t, output)))
+        if (statement->output_count > 1 || statement->accumulate)
             continue;
-        term_each_below(arena, output->value, note_term, &t);
-        note_tensor(&t, output->tensor, output->positions);
-        along[s] = pays(&t, target) ? t.along : NULL;
+        turns[s].along = problems_along(arena, statement, hints);
+        if (!turns[s].along)
+            turns[s].read = read_as_it_lies(arena, statement, hints);
     }
-    return along;
+    return turns;
 }

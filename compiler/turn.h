@@ -1,17 +1,36 @@
-/* Turning: of many small problems, each of which lies together, a vector takes one element of as many problems as it has
- * lanes. So blocks of them are copied first, rows and columns exchanged, and the result is turned back: packing for the
- * loop nest. It serves any statement of a checked program whose longest kept index is far apart in its operands and whose
- * other extents are too small for the lanes. */
+/* Turning: lanes run along another index than that along which an array lies, and blocks of it are copied, rows and columns
+ * exchanged. It serves statements of a checked program of two kinds.
+ *
+ * Many small problems, each of which lies together: a vector takes one element of as many problems as it has lanes. Operands
+ * are turned first, and the result is turned back: packing for the loop nest. The longest kept index is far apart in the
+ * operands, and the other extents are too small for the lanes.
+ *
+ * A product with few results beside the numbers of an operand that lies along another index than they: turning the results
+ * is less work than turning that operand, which is read as it lies, line after line. */
 #ifndef EINC_TURN_H
 #define EINC_TURN_H
 
-#include "extents.h"
+#include "product.h"
 #include "target.h"
 
-/* By statement id: the index to turn along; NULL where turning does not pay, or what decides is not known. `strides`:
- * of the caller's tensors, by id; NULL: C order. */
-const Index **turn_choose(Arena *arena, const Program *program, const Target *target, const Extents *extents,
-                          const int64_t *const *strides);
+/* How a statement is turned; neither: it is not. */
+typedef struct Turn {
+    const Index *along;           /* of many small problems, the index that the lanes run along; or NULL */
+    const Term *read;             /* of a product, the operand that is read as it lies; or NULL */
+} Turn;
+
+/* What decides: `nests`: of the plan; `products`: whether these have room for more than the least tiles; `strides`: of the
+ * caller's tensors, by id; NULL: C order. */
+typedef struct TurnHints {
+    const Target *target;
+    Nests nests;
+    bool products;
+    const Extents *extents;
+    const int64_t *const *strides;
+} TurnHints;
+
+/* By statement id: not turned where that does not pay, or what decides is not known. */
+const Turn *turn_choose(Arena *arena, const Program *program, const TurnHints *hints);
 
 /* Dtypes whose squares of lanes the library turns. */
 bool turn_has_squares(Dtype dtype);

@@ -59,6 +59,26 @@ APART void turn_f32(f32u *to, int64_t to_column, int64_t to_row, const f32u *fro
 }
 //}
 
+//{ turn_past_f32
+/* The same, where `past` whole columns past the caches. */
+APART void turn_past_f32(f32u *to, int64_t to_column, int64_t to_row, const f32u *from, int64_t from_row, int64_t from_column,
+                         int rows, int columns, const f32u *soon, int64_t line, int past)
+{
+    f32v x[LANES];
+    if (!past || rows < LANES || columns < LANES || from_column != 1 || to_row != 1) {
+        turn_f32(to, to_column, to_row, from, from_row, from_column, rows, columns, soon, line);
+        return;
+    }
+    UNROLL
+    for (int r = 0; r < LANES; r++)
+        x[r] = load_f32v(from + r * from_row, 1, LANES);
+    transpose_f32v(x);
+    UNROLL
+    for (int c = 0; c < LANES; c++)
+        stream_f32v(to + c * to_column, 1, x[c], LANES, 1);
+}
+//}
+
 //{ turn_part_f64
 /* What turn_f64() does, for less than whole squares: short rows, or columns, one at a time. */
 APART void turn_part_f64(f64u *to, int64_t to_column, int64_t to_row, const f64u *from, int64_t from_row, int64_t from_column,
@@ -113,6 +133,26 @@ APART void turn_f64(f64u *to, int64_t to_column, int64_t to_row, const f64u *fro
 }
 //}
 
+//{ turn_past_f64
+/* The same, where `past` whole columns past the caches. */
+APART void turn_past_f64(f64u *to, int64_t to_column, int64_t to_row, const f64u *from, int64_t from_row, int64_t from_column,
+                         int rows, int columns, const f64u *soon, int64_t line, int past)
+{
+    f64v x[LANES];
+    if (!past || rows < LANES || columns < LANES || from_column != 1 || to_row != 1) {
+        turn_f64(to, to_column, to_row, from, from_row, from_column, rows, columns, soon, line);
+        return;
+    }
+    UNROLL
+    for (int r = 0; r < LANES; r++)
+        x[r] = load_f64v(from + r * from_row, 1, LANES);
+    transpose_f64v(x);
+    UNROLL
+    for (int c = 0; c < LANES; c++)
+        stream_f64v(to + c * to_column, 1, x[c], LANES, 1);
+}
+//}
+
 //{ turn_part_i32
 /* What turn_i32() does, for less than whole squares: short rows, or columns, one at a time. */
 APART void turn_part_i32(i32u *to, int64_t to_column, int64_t to_row, const i32u *from, int64_t from_row, int64_t from_column,
@@ -164,6 +204,26 @@ APART void turn_i32(i32u *to, int64_t to_column, int64_t to_row, const i32u *fro
     UNROLL
     for (int c = 0; c < LANES; c++)
         store_i32v(to + c * to_column, 1, x[c], LANES);
+}
+//}
+
+//{ turn_past_i32
+/* The same, where `past` whole columns past the caches. */
+APART void turn_past_i32(i32u *to, int64_t to_column, int64_t to_row, const i32u *from, int64_t from_row, int64_t from_column,
+                         int rows, int columns, const i32u *soon, int64_t line, int past)
+{
+    i32v x[LANES];
+    if (!past || rows < LANES || columns < LANES || from_column != 1 || to_row != 1) {
+        turn_i32(to, to_column, to_row, from, from_row, from_column, rows, columns, soon, line);
+        return;
+    }
+    UNROLL
+    for (int r = 0; r < LANES; r++)
+        x[r] = load_i32v(from + r * from_row, 1, LANES);
+    transpose_i32v(x);
+    UNROLL
+    for (int c = 0; c < LANES; c++)
+        stream_i32v(to + c * to_column, 1, x[c], LANES, 1);
 }
 //}
 

@@ -34,6 +34,7 @@ EXPRESSIONS = [
     ('ijk,mnk->ijmn', 'i,j,k m,n,k'),
     ('akb,ck->cba', 'a,k,b c,k'),
     ('akmb,ck->cbma', 'a,k,m,b c,k'),
+    ('akmb,ck->bcma', 'a,k,m,b:d c,k:d'),
     ('rkls,kc->srlc', 'r,k,l,s k,c'),
     ('atkls,ctk->slca', 'a,t,k,l,s c,t,k'),
     ('bx,czx->cbz', 'b,x c,z,x'),            # runs of z are no whole lines, and b follows them
