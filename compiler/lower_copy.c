@@ -1,7 +1,4 @@
 /* Copies the terms of the checked program into statements of the lowered one, and decides which get their own. */
-#include <math.h>
-#include <string.h>
-
 #include "lowering.h"
 #include "state.h"
 
@@ -299,7 +296,7 @@ static Index **images(Lower *l, const Term *term, const Instance *instance)
 }
 
 /* Reads a term from *stored, where it is made first if it is not there. */
-static Term *copy_stored_in(Lower *l, Context *c, Tensor **stored, const Term *term, const Instance *instance)
+Term *lower_copy_stored(Lower *l, Context *c, Tensor **stored, const Term *term, const Instance *instance)
 {
     Tensor *tensor = *stored;
     if (!tensor) {
@@ -314,26 +311,13 @@ static Term *copy_stored_in(Lower *l, Context *c, Tensor **stored, const Term *t
 
 static Term *copy_stored(Lower *l, Context *c, const Term *term, const Instance *instance)
 {
-    return copy_stored_in(l, c, &l->temporaries[term->id], term, instance);
+    return lower_copy_stored(l, c, &l->temporaries[term->id], term, instance);
 }
 
 /* The value of a term in one more statement: written there, or stored first when it costs too much to repeat. */
 Term *lower_copy_again(Lower *l, Context *c, const Term *term, const Instance *instance)
 {
     return l->facts[term->id].cost > COST_CHEAP ? copy_stored(l, c, term, instance) : lower_copy(l, c, term, instance);
-}
-
-/* The argument of a softmax in one more statement. Of a mask that is stored only what it chooses is read again. */
-static Term *copy_argument(Lower *l, Context *c, const Term *softmax, const Instance *instance)
-{
-    const Term *x = softmax->reduce.argument, *mask = lower_mask(l, softmax);
-    if (!mask || l->facts[x->id].cost <= COST_CHEAP)
-        return lower_copy_again(l, c, x, instance);
-    Term *stored = copy_stored_in(l, c, &l->masked[x->id], x, instance);
-    Output *output = &stored->read.tensor->maker->outputs[0];
-    output->partly = output->value->kind == TERM_SELECT;    /* no copy of what is stored in any case */
-    Term *condition = lower_copy(l, c, mask->select.condition, instance), *no = lower_copy(l, c, mask->select.no, instance);
-    return lower_select(l, c, condition, stored, no);
 }
 
 /* ---- temporaries behind a where ---- */
@@ -415,110 +399,6 @@ static Tensor *store_guarded(Lower *l, Context *c, const Term *term, const Insta
     return lower_store(l, &own, guarded, term->span);
 }
 
-/* ---- softmax ---- */
-
-/* One of the statements that softmax is written out in, over the term's indices, or those that stay when it reduces. */
-typedef struct Row {
-    Context context;
-    const Instance *instance;
-    Index **indices;              /* of the checked program, one per loop */
-} Row;
-
-static Row open_row(Lower *l, const Term *term, const Instance *instance, bool reduced)
-{
-    Row row = { .indices = ARENA_ARRAY(l->arena, Index *, term->rank) };
-    Index **outside = ARENA_ARRAY(l->arena, Index *, term->rank);
-    const Instance *unused = NULL;
-    int count = 0;
-    for (int i = 0; i < term->rank; i++)
-        if (!reduced || !indices_have(term->reduce.over, term->reduce.over_count, term->indices[i])) {
-            row.indices[count] = term->indices[i];
-            outside[count++] = lower_image(instance, term->indices[i]);
-        }
-    row.context = lower_open(l, outside, count, &unused);
-    for (int i = 0; i < count; i++)
-        row.instance = lower_link(l, row.instance, row.indices[i], row.context.loops[i]);
-    return row;
-}
-
-/* What a mask leaves out is stored as 0, and has no share in their sum. */
-static Term *read_exponentials(Lower *l, Context *c, const Term *softmax, Tensor *exponentials, const Instance *instance)
-{
-    Term *power = lower_read_temporary(l, c, exponentials, softmax->indices, instance, softmax->span);
-    const Term *mask = lower_mask(l, softmax);
-    if (!mask)
-        return power;
-    Term *condition = lower_copy(l, c, mask->select.condition, instance);
-    return lower_select(l, c, condition, power, lower_number(l, c, power->dtype, 0, softmax->span));
-}
-
-/* The row's maximum of the argument, or its sum of the stored exponentials. */
-static Tensor *store_row(Lower *l, Row *row, const Term *softmax, Reduction reduction, Tensor *exponentials)
-{
-    Context *c = &row->context;
-    const Instance *instance = row->instance;
-    int count = softmax->reduce.over_count;
-    Index **over = ARENA_ARRAY(l->arena, Index *, count);
-    for (int i = 0; i < count; i++) {
-        over[i] = lower_index(l, c->statement, softmax->reduce.over[i]);
-        instance = lower_link(l, instance, softmax->reduce.over[i], over[i]);
-    }
-    Context inner = lower_widen(l, c, over, count);
-    Term *argument = exponentials ? read_exponentials(l, &inner, softmax, exponentials, instance)
-                                  : copy_argument(l, &inner, softmax, instance);
-    Term like = { .kind = TERM_REDUCE, .dtype = softmax->dtype, .span = softmax->span,
-                  .reduce = { .reduction = reduction, .declared = DTYPE_NONE } };
-    return lower_store(l, c, lower_reduction(l, c, &like, over, count, argument), softmax->span);
-}
-
-/* exp(x - m), 0 in a row of nothing but -inf, and where a mask chooses -inf: of a row with NaN or inf the sum is NaN in any
- * case, and so is all that it divides. */
-static Term *make_exponential(Lower *l, Context *c, const Term *softmax, Term *largest, const Instance *instance)
-{
-    Dtype dtype = softmax->dtype;
-    Term *x = copy_argument(l, c, softmax, instance);
-    bool masks = lower_mask(l, softmax) != NULL;
-    Term *difference = lower_map(l, c, FUNCTION_SUB, dtype, masks ? x->select.yes : x, largest);
-    difference->map.implicit = true;
-    Term *none = lower_map(l, c, FUNCTION_EQ, DTYPE_BOOL, largest, lower_number(l, c, dtype, -INFINITY, softmax->span));
-    Term *power = lower_map(l, c, FUNCTION_EXP, dtype, difference, NULL), *zero = lower_number(l, c, dtype, 0, softmax->span);
-    power = lower_select(l, c, none, zero, power);
-    return masks ? lower_select(l, c, x->select.condition, power, zero) : power;
-}
-
-/* m = x | max k, e = where(m == -inf, 0, exp(x - m)), s = e | sum k. The exponentials are stored: they are read twice. */
-static Term *copy_softmax(Lower *l, Context *c, const Term *term, const Instance *instance)
-{
-    Dtype dtype = term->dtype;
-    Span span = term->span;
-    Row maxima = open_row(l, term, instance, true);
-    Tensor *m = store_row(l, &maxima, term, REDUCTION_MAX, NULL);
-
-    Row powers = open_row(l, term, instance, false);
-    Context *p = &powers.context;
-    Term *largest = lower_read_temporary(l, p, m, maxima.indices, powers.instance, span);
-    Tensor *e = lower_store(l, p, make_exponential(l, p, term, largest, powers.instance), span);
-
-    Row sums = open_row(l, term, instance, true);
-    Tensor *s = store_row(l, &sums, term, REDUCTION_SUM, e);
-
-    /* where(s == 0, 0, e / s), or where(s == 0, -inf, x - m - log(s)): a row of nothing but -inf has no NaN. */
-    Term *sum = lower_read_temporary(l, c, s, sums.indices, instance, span);
-    Term *zero = lower_number(l, c, dtype, 0, span);
-    Term *none = lower_map(l, c, FUNCTION_EQ, DTYPE_BOOL, sum, zero);
-    if (term->reduce.reduction == REDUCTION_SOFTMAX) {
-        Term *power = lower_read_temporary(l, c, e, powers.indices, instance, span);
-        Term *share = lower_map(l, c, FUNCTION_DIV, dtype, power, sum);
-        share->map.implicit = true;    /* a sum of products may divide at its end instead */
-        return lower_select(l, c, none, zero, share);
-    }
-    Term *centred = lower_map(l, c, FUNCTION_SUB, dtype, copy_argument(l, c, term, instance),
-                              lower_read_temporary(l, c, m, maxima.indices, instance, span));
-    centred->map.implicit = true;
-    return lower_select(l, c, none, lower_number(l, c, dtype, -INFINITY, span),
-                        lower_map(l, c, FUNCTION_SUB, dtype, centred, lower_map(l, c, FUNCTION_LOG, dtype, sum, NULL)));
-}
-
 /* ---- reductions ---- */
 
 typedef struct Outermost {
@@ -555,7 +435,7 @@ static Term *copy_reduce_unguarded(Lower *l, Context *c, const Term *term, const
 {
     Reduction reduction = term->reduce.reduction;
     if (reduction == REDUCTION_SOFTMAX || reduction == REDUCTION_LOG_SOFTMAX)
-        return copy_softmax(l, c, term, instance);
+        return lower_softmax(l, c, term, instance);
     unsigned char kind = l->kinds[term->id];
     bool apart = (c->reduced && kind & PRODUCT_END) || (c->taken && kind & PRODUCT_ITSELF) ||
                  (kind & (PRODUCT_END | PRODUCT_ITSELF) && stands_beside(l, c->reduced ? c->reduced : c->root));

@@ -1,5 +1,5 @@
-/* What the parts of lower share: lower.c (statements), lower_copy.c (terms), lower_mask.c and lower_make.c (the new program). Only they
- * include it. */
+/* What the parts of lower share: lower.c (statements), lower_copy.c (terms), lower_softmax.c, lower_mask.c and lower_make.c
+ * (the new program). Only they include it. */
 #ifndef EINC_LOWERING_H
 #define EINC_LOWERING_H
 
@@ -111,7 +111,11 @@ Context lower_widen(Lower *l, const Context *c, Index *const *more, int count);
 Term *lower_reduction(Lower *l, const Context *c, const Term *like, Index **over, int over_count, Term *argument);
 Term *lower_copy_reduction(Lower *l, Context *c, const Term *term, const Instance *instance);
 Term *lower_copy_again(Lower *l, Context *c, const Term *term, const Instance *instance);
+Term *lower_copy_stored(Lower *l, Context *c, Tensor **stored, const Term *term, const Instance *instance);
 Term *lower_read_temporary(Lower *l, Context *c, Tensor *tensor, Index *const *indices, const Instance *instance, Span span);
+
+/* lower_softmax.c: with NaN nowhere in a row of nothing but -inf */
+Term *lower_softmax(Lower *l, Context *c, const Term *term, const Instance *instance);
 
 /* lower_log.c: of a log-space product, in the loops around it */
 Term *lower_log_product(Lower *l, Context *c, const Term *log, const Instance *instance);

@@ -4,9 +4,6 @@
 
 #include "planning.h"
 
-/* A result of more bytes would be gone from any cache before something reads it; in tests of tiles a small one is, too. */
-enum { PAST = 64 << 20, PAST_FORCED = 256 };
-
 /* Operations that scan a vector, and what a number waits for the one before. */
 enum { SCAN_STEPS = 10, SCAN_WAIT = 4 };
 enum { FOLD_TEAM = 16 };          /* what the states of a team cost to become one */
@@ -417,91 +414,6 @@ static void find_units(Planner *planner, Step *step)
     }
 }
 
-/* ---- results past the caches ---- */
-
-static bool is_read(const Program *lowered, const Tensor *tensor)
-{
-    for (int i = 0; i < lowered->term_count; i++)
-        if (lowered->terms[i]->kind == TERM_READ && lowered->terms[i]->read.tensor->home == tensor->home)
-            return true;
-    return false;
-}
-
-static bool has_unit(const Step *step, const Tensor *tensor)
-{
-    for (int u = 0; u < step->unit_count; u++)
-        if (step->units[u].tensor == tensor->home)
-            return true;
-    return false;
-}
-
-/* Whether a step stores vectors side by side as they come: pointwise, from a tile's registers, or turned. */
-static bool stores_vectors(const Step *step, const Tensor *tensor)
-{
-    if (step->turned)
-        return tensor->home->origin != NULL;
-    if (step->contract)
-        return !step->contract->reduces && !step->contract->sums_turned;
-    return step->root_count == 0 && step->vector_kept && has_unit(step, tensor);
-}
-
-/* A result of the caller's that is stored once, and that nothing reads: where it is large, a line of it need not be read
- * into the cache before. */
-static void set_result(Planner *planner, Step *step)
-{
-    Arena *arena = planner->arena;
-    const Tensor *tensor = step->statement->outputs[0].tensor;
-    if (step->kind != STEP_STORE || step->statement->output_count > 1 || step->statement->accumulate || planner->plan->target->grid ||
-        !stores_vectors(step, tensor) || is_read(planner->plan->lowered, tensor) ||
-        dtype_kind(tensor->dtype) == KIND_COMPLEX || tensor->dtype == DTYPE_BOOL || tensor->dtype == DTYPE_I8 ||
-        tensor->dtype == DTYPE_I16)
-        return;
-    double bytes = (double)dtype_size(tensor->dtype);
-    const Size *size = size_constant(arena, (int64_t)bytes);
-    bool known = planner->hints->extents != NULL;
-    for (int a = 0; a < tensor->rank; a++) {
-        size = size_op(arena, SIZE_MUL, size, size_extent(arena, tensor->axes[a]->origin));
-        known = known && planner->hints->extents->of[tensor->axes[a]->origin->id] >= 0;
-        bytes *= planner_extent(planner, tensor->axes[a]);
-    }
-    step->past = planner->hints->nests == NESTS_TILED ? PAST_FORCED : PAST;
-    if (!known || bytes > step->past)
-        step->result = size;
-}
-
-/* ---- turned copies ---- */
-
-/* Whether a step only copies between a tensor of the caller's and a temporary, at plain positions. */
-static const Tensor *copied_tensor(const Step *step, const Position **positions)
-{
-    const Output *output = &step->statement->outputs[0];
-    if (output->value->kind != TERM_READ || output->value->dtype != output->tensor->dtype)
-        return NULL;
-    bool in = output->value->read.tensor->home->origin != NULL;
-    if (in == (output->tensor->home->origin != NULL))
-        return NULL;
-    *positions = in ? output->value->read.positions : output->positions;
-    return in ? output->value->read.tensor : output->tensor;
-}
-
-/* A statement that is turned has its lanes along that index. What copies for it takes squares, with the caller's side along
- * the index whose neighbours lie together there. */
-static void set_turned(const Planner *planner, Step *step)
-{
-    const Index *along = step->statement->turned;
-    const Position *positions;
-    for (int i = 0; i < step->loop_count; i++)
-        if (step->loops[i] == along)
-            step->vector = step->loops[i];
-    step->vector_kept = true;
-    const Tensor *tensor = copied_tensor(step, &positions);
-    for (int a = 0; tensor && a < tensor->rank; a++) {
-        Index *index = positions[a].parts[0].index;
-        if (index != along && (!step->turned || planner_stride(planner, tensor, a) == 1))
-            step->turned = index;
-    }
-}
-
 /* ---- shares ---- */
 
 /* As many threads as a block has beside those for points that are apart, a power of two. */
@@ -594,7 +506,7 @@ Step *plan_step(Planner *planner, const Statement *statement, int id)
     set_roots(planner, step);
     step->contract = statement->turned ? NULL : plan_contract(planner, step);
     if (statement->turned) {
-        set_turned(planner, step);
+        plan_turned(planner, step);
     } else if (step->contract) {
         step->vector = step->contract->columns.list[step->contract->columns.count - 1];
         step->vector_kept = true;
@@ -611,7 +523,7 @@ Step *plan_step(Planner *planner, const Statement *statement, int id)
     }
     if (!step->contract && !step->turned && !planner->plan->target->grid)
         find_units(planner, step);
-    set_result(planner, step);
+    plan_result(planner, step);
     set_shares(planner, step);
     return step;
 }

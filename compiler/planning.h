@@ -37,6 +37,10 @@ double step_work(const Planner *planner, const Step *step);
 /* Whether the step's reductions all run over the same indices, so that their outermost loop can be cut into parts. */
 bool step_can_split(const Step *step);
 
+/* plan_result.c: what a turned copy has its squares along, and where a large result goes past the caches */
+void plan_turned(const Planner *planner, Step *step);
+void plan_result(Planner *planner, Step *step);
+
 /* plan_jam.c: chooses the loop whose points go together, of a step whose reductions are not split */
 void plan_jam(Planner *planner, Step *step);
 

@@ -1,0 +1,119 @@
+/* Softmax and log_softmax, written out in statements for a row's maximum, its exponentials and their sum. */
+#include <math.h>
+
+#include "lowering.h"
+
+/* One of the statements that softmax is written out in, over the term's indices, or those that stay when it reduces. */
+typedef struct Row {
+    Context context;
+    const Instance *instance;
+    Index **indices;              /* of the checked program, one per loop */
+} Row;
+
+static Row open_row(Lower *l, const Term *term, const Instance *instance, bool reduced)
+{
+    Row row = { .indices = ARENA_ARRAY(l->arena, Index *, term->rank) };
+    Index **outside = ARENA_ARRAY(l->arena, Index *, term->rank);
+    const Instance *unused = NULL;
+    int count = 0;
+    for (int i = 0; i < term->rank; i++)
+        if (!reduced || !indices_have(term->reduce.over, term->reduce.over_count, term->indices[i])) {
+            row.indices[count] = term->indices[i];
+            outside[count++] = lower_image(instance, term->indices[i]);
+        }
+    row.context = lower_open(l, outside, count, &unused);
+    for (int i = 0; i < count; i++)
+        row.instance = lower_link(l, row.instance, row.indices[i], row.context.loops[i]);
+    return row;
+}
+
+/* The argument of a softmax in one more statement. Of a mask that is stored only what it chooses is read again. */
+static Term *copy_argument(Lower *l, Context *c, const Term *softmax, const Instance *instance)
+{
+    const Term *x = softmax->reduce.argument, *mask = lower_mask(l, softmax);
+    if (!mask || l->facts[x->id].cost <= COST_CHEAP)
+        return lower_copy_again(l, c, x, instance);
+    Term *stored = lower_copy_stored(l, c, &l->masked[x->id], x, instance);
+    Output *output = &stored->read.tensor->maker->outputs[0];
+    output->partly = output->value->kind == TERM_SELECT;    /* no copy of what is stored in any case */
+    Term *condition = lower_copy(l, c, mask->select.condition, instance), *no = lower_copy(l, c, mask->select.no, instance);
+    return lower_select(l, c, condition, stored, no);
+}
+
+/* What a mask leaves out is stored as 0, and has no share in their sum. */
+static Term *read_exponentials(Lower *l, Context *c, const Term *softmax, Tensor *exponentials, const Instance *instance)
+{
+    Term *power = lower_read_temporary(l, c, exponentials, softmax->indices, instance, softmax->span);
+    const Term *mask = lower_mask(l, softmax);
+    if (!mask)
+        return power;
+    Term *condition = lower_copy(l, c, mask->select.condition, instance);
+    return lower_select(l, c, condition, power, lower_number(l, c, power->dtype, 0, softmax->span));
+}
+
+/* The row's maximum of the argument, or its sum of the stored exponentials. */
+static Tensor *store_row(Lower *l, Row *row, const Term *softmax, Reduction reduction, Tensor *exponentials)
+{
+    Context *c = &row->context;
+    const Instance *instance = row->instance;
+    int count = softmax->reduce.over_count;
+    Index **over = ARENA_ARRAY(l->arena, Index *, count);
+    for (int i = 0; i < count; i++) {
+        over[i] = lower_index(l, c->statement, softmax->reduce.over[i]);
+        instance = lower_link(l, instance, softmax->reduce.over[i], over[i]);
+    }
+    Context inner = lower_widen(l, c, over, count);
+    Term *argument = exponentials ? read_exponentials(l, &inner, softmax, exponentials, instance)
+                                  : copy_argument(l, &inner, softmax, instance);
+    Term like = { .kind = TERM_REDUCE, .dtype = softmax->dtype, .span = softmax->span,
+                  .reduce = { .reduction = reduction, .declared = DTYPE_NONE } };
+    return lower_store(l, c, lower_reduction(l, c, &like, over, count, argument), softmax->span);
+}
+
+/* exp(x - m), 0 in a row of nothing but -inf, and where a mask chooses -inf: of a row with NaN or inf the sum is NaN in any
+ * case, and so is all that it divides. */
+static Term *make_exponential(Lower *l, Context *c, const Term *softmax, Term *largest, const Instance *instance)
+{
+    Dtype dtype = softmax->dtype;
+    Term *x = copy_argument(l, c, softmax, instance);
+    bool masks = lower_mask(l, softmax) != NULL;
+    Term *difference = lower_map(l, c, FUNCTION_SUB, dtype, masks ? x->select.yes : x, largest);
+    difference->map.implicit = true;
+    Term *none = lower_map(l, c, FUNCTION_EQ, DTYPE_BOOL, largest, lower_number(l, c, dtype, -INFINITY, softmax->span));
+    Term *power = lower_map(l, c, FUNCTION_EXP, dtype, difference, NULL), *zero = lower_number(l, c, dtype, 0, softmax->span);
+    power = lower_select(l, c, none, zero, power);
+    return masks ? lower_select(l, c, x->select.condition, power, zero) : power;
+}
+
+/* m = x | max k, e = where(m == -inf, 0, exp(x - m)), s = e | sum k. The exponentials are stored: they are read twice. */
+Term *lower_softmax(Lower *l, Context *c, const Term *term, const Instance *instance)
+{
+    Dtype dtype = term->dtype;
+    Span span = term->span;
+    Row maxima = open_row(l, term, instance, true);
+    Tensor *m = store_row(l, &maxima, term, REDUCTION_MAX, NULL);
+
+    Row powers = open_row(l, term, instance, false);
+    Context *p = &powers.context;
+    Term *largest = lower_read_temporary(l, p, m, maxima.indices, powers.instance, span);
+    Tensor *e = lower_store(l, p, make_exponential(l, p, term, largest, powers.instance), span);
+
+    Row sums = open_row(l, term, instance, true);
+    Tensor *s = store_row(l, &sums, term, REDUCTION_SUM, e);
+
+    /* where(s == 0, 0, e / s), or where(s == 0, -inf, x - m - log(s)): a row of nothing but -inf has no NaN. */
+    Term *sum = lower_read_temporary(l, c, s, sums.indices, instance, span);
+    Term *zero = lower_number(l, c, dtype, 0, span);
+    Term *none = lower_map(l, c, FUNCTION_EQ, DTYPE_BOOL, sum, zero);
+    if (term->reduce.reduction == REDUCTION_SOFTMAX) {
+        Term *power = lower_read_temporary(l, c, e, powers.indices, instance, span);
+        Term *share = lower_map(l, c, FUNCTION_DIV, dtype, power, sum);
+        share->map.implicit = true;    /* a sum of products may divide at its end instead */
+        return lower_select(l, c, none, zero, share);
+    }
+    Term *centred = lower_map(l, c, FUNCTION_SUB, dtype, copy_argument(l, c, term, instance),
+                              lower_read_temporary(l, c, m, maxima.indices, instance, span));
+    centred->map.implicit = true;
+    return lower_select(l, c, none, lower_number(l, c, dtype, -INFINITY, span),
+                        lower_map(l, c, FUNCTION_SUB, dtype, centred, lower_map(l, c, FUNCTION_LOG, dtype, sum, NULL)));
+}
