@@ -207,7 +207,7 @@ static void flat_loop(Emitter *e, Tiling *t, const Term *side, void (*pack)(Emit
 }
 
 /* Whether squares of a side's numbers are copied as they lie. */
-static bool turns_as_read(Emitter *e, const Tiling *t, const Term *side)
+bool tiling_turns_as_read(Emitter *e, const Tiling *t, const Term *side)
 {
     return tiling_reads_safely(e, side) && side->read.tensor->dtype == t->dtype && turn_has_squares(t->dtype);
 }
@@ -232,7 +232,7 @@ static void turn_square(Emitter *e, Tiling *t)
 /* A vector of one column's points, and the place in the square that it has. */
 static void pack_turned_vector(Emitter *e, Tiling *t)
 {
-    if (turns_as_read(e, t, t->c->right)) {
+    if (tiling_turns_as_read(e, t, t->c->right)) {
         turn_square(e, t);
         return;
     }
@@ -293,7 +293,7 @@ static const char *first_packed(Emitter *e, const Tiling *t)
     return strcmp(first, "0") ? emit_text(e, "(from_point - %s)", first) : "from_point";
 }
 
-static void declare_panel(Emitter *e, const Tiling *t)
+void tiling_declare_panel(Emitter *e, const Tiling *t)
 {
     Text inner = text_new(e->arena);
     for (int i = 1; i < t->c->depth.count; i++)
@@ -346,15 +346,18 @@ const char *tiling_pack_columns(Emitter *e, Tiling *t)
     tiling_bind(e, t, &t->c->columns, t->c->columns.count - 1);
     Scope *body = emit_push(e);
     if (turned) {
-        declare_panel(e, t);
+        tiling_declare_panel(e, t);
         flat_loop(e, t, t->c->right, pack_turned_vector);
+    } else if (t->c->within && tiling_turns_as_read(e, t, t->c->right)) {
+        tiling_declare_panel(e, t);
+        tiling_pack_within(e, t);
     } else {
         const char *first = emit_name(e, emit_text(e, "%s_lanes", name));
         emit_bind(e, column, first);
         body->count = "lanes";
         emit_line(e, "const int lanes = (int)size_min(LANES, count - v * LANES);");
         emit_line(e, "const int64_t %s = %s + v * LANES;", first, name);
-        declare_panel(e, t);
+        tiling_declare_panel(e, t);
         depth_loops(e, t, 0, false, pack_column_vector);
     }
     if (t->c->tile->has_starts)

@@ -63,8 +63,13 @@ void tiling_pack_all(Emitter *e, const Tiling *t, const char *pack);
 /* emit_pack.c: the bodies of functions */
 const char *tiling_words_along(Emitter *e, const Tiling *t, int level);
 bool tiling_reads_safely(Emitter *e, const Term *side);
+bool tiling_turns_as_read(Emitter *e, const Tiling *t, const Term *side);
+void tiling_declare_panel(Emitter *e, const Tiling *t);
 const char *tiling_pack_columns(Emitter *e, Tiling *t);
 const char *tiling_pack_rows(Emitter *e, Tiling *t);
+
+/* emit_squares.c: packs a vector's columns in squares with the outermost contracted points */
+void tiling_pack_within(Emitter *e, Tiling *t);
 
 /* emit_parts.c: the same for numbers in parts */
 const char *tiling_pack_column_parts(Emitter *e, Tiling *t);

@@ -66,6 +66,8 @@ typedef struct Contract {
     bool columns_stream;          /* columns that are packed as they lie come from memory */
     bool tames;                   /* an extremum of sums or extrema: of numbers that cannot make a NaN it is cheaper */
     bool columns_turned;          /* a column's contracted points lie side by side: packing turns squares of them */
+    const Index *within;          /* of the contracted indices the outermost, where a column's points lie side by side along it and others
+                                   * are inside of it: packing turns squares of columns and these; or NULL */
     const Index *across;          /* of the columns, along which they lie side by side while the lanes' are apart: packing turns
                                    * squares of these two; or NULL */
     bool sums_turned;             /* the result has rows side by side: squares of sums are turned before they are stored */

@@ -133,14 +133,19 @@ static void set_tile(const Target *target, Contract *c, const Component *sum, bo
     c->right = right;
 }
 
-/* Which squares of columns packing turns: with the contracted points, or with another index of columns, which then comes
- * before the lanes'. */
+/* Which squares of columns packing turns: with the innermost contracted points, or the outermost, or with another index of
+ * columns, which then comes before the lanes'. */
 static void set_turns(const Planner *planner, Contract *c, Dtype dtype)
 {
     const Index *column = c->columns.list[c->columns.count - 1];
     c->columns_turned = c->tile->group == 1 && !lies_along(planner, c->right, column) &&
                         lies_along(planner, c->right, c->depth.list[c->depth.count - 1]);
     if (c->tile->group > 1 || c->columns_turned || lies_along(planner, c->right, column))
+        return;
+    const Index *outer = c->depth.list[0];
+    if (c->depth.count > 1 && lies_along(planner, c->right, outer) && c->right->kind == TERM_READ && turn_has_squares(c->right->dtype))
+        c->within = outer;
+    if (c->within)
         return;
     c->across = lies_across(planner, c->right, &c->columns, column, planner_points(planner, &c->depth), dtype);
     if (c->across) {
@@ -252,7 +257,7 @@ static Contract *plan_parts(Planner *planner, const Step *step, const Contract *
     c->tames = false;
     c->tile_rows = tile->rows;
     c->rows_along = c->columns_turned = c->rows_spread = c->in_place = false;
-    c->across = NULL;
+    c->across = c->within = NULL;
     c->sweep = 0;
     c->columns_met.condition = c->points_met.condition = NULL;
     set_blocks(planner, c, sum->dtype);

@@ -169,8 +169,8 @@ static void dump_contract(Text *text, const Contract *c, int lanes)
         text_put(text, c->in_place ? ", rows in place" : c->rows_spread ? ", rows packed as vectors" : c->rows_along ? ", rows packed side by side" : ", rows packed");
     if (c->sweep)
         text_print(text, ", %d points at a time", c->sweep);
-    if (c->across)
-        text_print(text, ", columns turned in squares with %s", c->across->name);
+    if (c->across || c->within)
+        text_print(text, ", columns turned in squares with %s", (c->across ? c->across : c->within)->name);
     if (c->ring)
         text_print(text, "\n    or, where maps describe both operands, tiles of %d x %d in a ring of %d stages%s, multiplied by groups of four warps",
                    c->ring->left, c->ring->right, c->ring->stages, c->ring->kept ? ", rows kept" : "");

@@ -37,6 +37,9 @@ EXPRESSIONS = [
     ('akmb,ck->bcma', 'a,k,m,b:d c,k:d'),
     ('rkls,kc->srlc', 'r,k,l,s k,c'),
     ('atkls,ctk->slca', 'a,t,k,l,s c,t,k'),
+    ('dac,bcd->ba', 'd,a,c b,c,d'),          # each lies along another contracted index
+    ('dae,xbed->xba | exp(-_)', 'd,a,e:d x,b,e,d:d'),
+    ('edac,bced->ab | max b', 'e,d,a,c b,c,e,d'),
     ('bx,czx->cbz', 'b,x c,z,x'),            # runs of z are no whole lines, and b follows them
     ('akb,ck->cba | exp(-_)', 'a,k,b:d c,k:d'),
     ('akb,ck->cba | max c', 'a,k,b c,k'),
