@@ -4,16 +4,6 @@
 
 #include "emit_tiling.h"
 
-static bool is_of_sums_alone(const Term *term, const Term *product)
-{
-    if (term == product || term->kind == TERM_CONSTANT)
-        return true;
-    for (int i = 0; term->kind == TERM_MAP && i < term->map.count; i++)
-        if (!is_of_sums_alone(term->map.arguments[i], product))
-            return false;
-    return term->kind == TERM_MAP;
-}
-
 /* Whether the reductions behind the product are so simple that they take the sums from the registers. Those of tiles have a
  * tile's sums when the next one's rows are at hand, and with them the next one's places. */
 static bool takes_registers(Emitter *e, const Tiling *t)
@@ -22,7 +12,7 @@ static bool takes_registers(Emitter *e, const Tiling *t)
         const Term *reduce = tiling_whole_first(e, t, r);
         bool place = state_needs_place(reduce) && !tiling_has_registers(t) && state_takes_rows(reduce);
         bool group = state_group(reduce) && !tiling_has_registers(t);
-        if (!(state_is_simple(reduce) || place || group) || !is_of_sums_alone(reduce->reduce.argument, t->c->product))
+        if (!(state_is_simple(reduce) || place || group) || !contract_is_of_sums(reduce->reduce.argument, t->c->product))
             return false;
     }
     return t->first_count > 0;
@@ -66,6 +56,8 @@ static void set_parameters(Emitter *e, Tiling *t)
     emit_parameter(&t->parameters, "int64_t ", "depth");
     emit_parameter(&t->parameters, "int64_t ", "tile_place");
     emit_parameter(&t->parameters, "int64_t ", "place");
+    if (t->runs)
+        emit_parameter(&t->parameters, "int64_t ", "behind");
     emit_parameter(&t->parameters, "int64_t ", "sweep_from");
     emit_parameter(&t->parameters, "int64_t ", "sweep_to");
     emit_parameter(&t->parameters, "int64_t ", "from_point");
@@ -279,10 +271,11 @@ static const char *multiply_lines(Emitter *e, const Tiling *t)
 static const char *constants(Emitter *e, const Tiling *t)
 {
     int n = t->number;
-    return emit_text(e, "enum { ROWS_%d = %d, VECTORS_%d = %d, COLUMNS_%d = VECTORS_%d * LANES, DEPTH_%d = %d, NEAR_%d = %d, BLOCK_%d = %d%s%s%s };\n",
+    return emit_text(e, "enum { ROWS_%d = %d, VECTORS_%d = %d, COLUMNS_%d = VECTORS_%d * LANES, DEPTH_%d = %d, NEAR_%d = %d, BLOCK_%d = %d%s%s%s%s };\n",
                      n, t->c->tile_rows, n, t->c->tile_vectors, n, n, n, t->c->depth_block, n, t->c->near, n, t->c->row_block,
                      t->c->close ? emit_text(e, ", CLOSE_%d = %d, CLOSE_BLOCK_%d = %d", n, t->c->close, n, t->c->close_block) : "",
                      t->c->sweep ? emit_text(e, ", SWEEP_%d = %d", n, t->c->sweep) : "",
+                     t->runs ? emit_text(e, ", RUN_%d = %d", n, t->c->run) : "",
                      tiling_has_stage(t) ? emit_text(e, ", STAGE_%d = %d", n, STAGE_BYTES / (int)dtype_size(t->dtype)) : "");
 }
 
@@ -313,20 +306,80 @@ static const char *pairs_of(Emitter *e, const Tiling *t)
     return text.bytes;
 }
 
+/* What takes some rows of a tile's sums. */
+static const char *take_some(Emitter *e, Tiling *t, const char *sums)
+{
+    t->some = true;
+    const char *taken = tiling_taken(e, t);
+    t->some = false;
+    return emit_text(e, "/* The same for so many rows of a tile. */\n"
+                     "KERNEL static void take_some_%d(int height, int64_t place, int v, %s)\n{\n%s%s}\n", t->number, sums,
+                     emit_locals(e, taken), taken);
+}
+
+/* The head of the function that makes a tile's sums. */
+static const char *tile_head(Emitter *e, const Tiling *t, const char *extra)
+{
+    const char *registers = tiling_has_registers(t) ? ", TileRegisters *registers" : "", *number = emit_element(t->dtype);
+    if (tiling_has_registers(t) && t->in_registers)
+        registers = emit_text(e, "%s, %sv (*sums)[VECTORS_%d], int64_t place, int64_t rows_left", registers, dtype_name(t->dtype),
+                              t->number);
+    return emit_text(e, "%s void tile_%d(int height, const %s *rows, int64_t row_step, int64_t k_step, "
+                     "const %s *panel, int64_t depth, const char *ahead, int64_t ahead_step, const %s *start, "
+                     "int64_t start_step, %s *kept, int64_t kept_step%s%s)\n", tiling_has_registers(t) ? "INLINE" : "KERNEL static",
+                     t->number, emit_element(t->c->packed), tiling_word(t), number, number, registers, extra);
+}
+
+/* The functions that make a tile's sums in registers of tiles. */
+static const char *register_functions(Emitter *e, Tiling *t, const char *whole)
+{
+    const char *extra = tile_extra(e, t, whole, true), *stays = t->in_registers ? NULL : "";
+    const char *sums = emit_text(e, "%sv (*sums)[VECTORS_%d]%s", dtype_name(t->dtype), t->number, extra);
+    const char *take = emit_text(e, "/* Takes a tile's sums in one of the vectors. */\n"
+                                 "%s void take_%d(int height, int64_t place, int v, %s)\n{\n    complete_%d(height, v, sums);\n%s}\n",
+                                 tiling_takes_extrema(t) ? "INLINE" : "KERNEL static", t->number, sums, t->number, whole);
+    const char *more = tile_extra(e, t, whole, false);
+    const char *leave = emit_text(e, "/* The sums that still wait are taken. */\nINLINE void leave_%d(TileRegisters *registers, %s)\n",
+                                  t->number, sums);
+    const char *call = emit_text(e, "            take_%d(taken_height, taken_place, v, sums%s);\n", t->number, more);
+    const char *each = emit_text(e, "/* Takes the sums of a tile in which rows of several points follow each other: `rows_left` of the "
+                                 "first one, with\n * states at `place`. */\n"
+                                 "KERNEL static void take_each_%d(const TileRegisters *registers, int height, int64_t place, "
+                                 "int64_t rows_left, int v, %s)\n", t->number, sums);
+    const char *call_each = emit_text(e, "        else if (taken_height)\n            take_each_%d(registers, taken_height, taken_place, "
+                                      "taken_left, v, sums%s);\n", t->number, more);
+    const char *call_some = emit_text(e, "        take_some_%d(rows, place, v, sums + first%s);\n", t->number, more);
+    const char *loop = t->runs ? NULL : "";
+    Hole tiles[] = {
+        { "dot", emit_text(e, "#define DOT_%d %s\n", t->number, t->c->tile->dot) },
+        { "pairs", pairs_of(e, t) },
+        { "exchange", stays },
+        { "take_function", stays ? stays : take },
+        { "take_some", t->runs ? take_some(e, t, sums) : "" },
+        { "each_head", t->runs ? each : "" },
+        { "each", loop },
+        { "some", t->runs ? call_some : "" },
+        { "each_end", loop },
+        { "tile_head", tile_head(e, t, extra) },
+        { "keep", stays ? emit_text(e, "    add_%d(registers, &from, start, start_step, kept, kept_step);\n", t->number) : NULL },
+        { "begin", stays },
+        { "take", stays ? stays : call },
+        { "take_each", t->runs ? call_each : "" },
+        { "go_on", stays },
+        { "leave_head", stays ? stays : leave },
+        { "leave", stays },
+        { "leave_end", stays },
+    };
+    return fill_skeleton(e, t, t->c->tile->skeleton, tiles, sizeof tiles / sizeof *tiles);
+}
+
 /* The functions that make a tile's sums. */
 static const char *tile_functions(Emitter *e, Tiling *t)
 {
     const char *taken = tiling_taken(e, t);
     const char *whole = emit_text(e, "%s%s", emit_locals(e, taken), taken);
-    const char *extra = tile_extra(e, t, whole, true);
-    const char *registers = tiling_has_registers(t) ? ", TileRegisters *registers" : "", *stays = t->in_registers ? NULL : "";
-    if (tiling_has_registers(t) && t->in_registers)
-        registers = emit_text(e, "%s, %sv (*sums)[VECTORS_%d], int64_t place", registers, dtype_name(t->dtype), t->number);
-    const char *head = emit_text(e, "%s void tile_%d(int height, const %s *rows, int64_t row_step, int64_t k_step, "
-                                 "const %s *panel, int64_t depth, const char *ahead, int64_t ahead_step, const %s *start, "
-                                 "int64_t start_step, %s *kept, int64_t kept_step%s%s)\n",
-                                 tiling_has_registers(t) ? "INLINE" : "KERNEL static", t->number, emit_element(t->c->packed), tiling_word(t), emit_element(t->dtype), emit_element(t->dtype),
-                                 registers, extra);
+    if (tiling_has_registers(t))
+        return register_functions(e, t, whole);
     const char *multiply_head = NULL;
     if (t->c->tames)
         multiply_head = emit_text(e, "/* `tame`: no number is infinite in the direction that is sought, or a NaN, so that no sum is a NaN. */\n"
@@ -343,36 +396,13 @@ static const char *tile_functions(Emitter *e, Tiling *t)
         { "begin", begin_lines(e, t) },
         { "left", left_line(e, t) },
         { "step", step_line(e, t) },
-        { "tile_head", head },
+        { "tile_head", tile_head(e, t, tile_extra(e, t, whole, true)) },
         { "turns", is_tight(t) ? "    UNROLL_SOME\n" : "" },
         { "further", further },
         { "multiply", multiply_lines(e, t) },
         { "taken", whole },
     };
-    if (!tiling_has_registers(t))
-        return fill_skeleton(e, t, t->c->tile->skeleton, vectors, sizeof vectors / sizeof *vectors);
-    const char *sums = emit_text(e, "%sv (*sums)[VECTORS_%d]%s", dtype_name(t->dtype), t->number, extra);
-    const char *take = emit_text(e, "/* Takes a tile's sums in one of the vectors. */\n"
-                                 "%s void take_%d(int height, int64_t place, int v, %s)\n{\n    complete_%d(height, v, sums);\n%s}\n",
-                                 tiling_takes_extrema(t) ? "INLINE" : "KERNEL static", t->number, sums, t->number, whole);
-    const char *leave = emit_text(e, "/* The sums that still wait are taken. */\nINLINE void leave_%d(TileRegisters *registers, %s)\n",
-                                  t->number, sums);
-    const char *call = emit_text(e, "            take_%d(taken_height, taken_place, v, sums%s);\n", t->number, tile_extra(e, t, whole, false));
-    Hole tiles[] = {
-        { "dot", emit_text(e, "#define DOT_%d %s\n", t->number, t->c->tile->dot) },
-        { "pairs", pairs_of(e, t) },
-        { "exchange", stays },
-        { "take_function", stays ? stays : take },
-        { "tile_head", head },
-        { "keep", stays ? emit_text(e, "    add_%d(registers, &from, start, start_step, kept, kept_step);\n", t->number) : NULL },
-        { "begin", stays },
-        { "take", stays ? stays : call },
-        { "go_on", stays },
-        { "leave_head", stays ? stays : leave },
-        { "leave", stays },
-        { "leave_end", stays },
-    };
-    return fill_skeleton(e, t, t->c->tile->skeleton, tiles, sizeof tiles / sizeof *tiles);
+    return fill_skeleton(e, t, t->c->tile->skeleton, vectors, sizeof vectors / sizeof *vectors);
 }
 
 /* What becomes of a tile's sums: of one that meets the where's condition in part, everywhere, nowhere. */
@@ -429,7 +459,9 @@ static const char *after_tile(Emitter *e, const Tiling *t, const char *call)
 /* What a tile in registers of tiles needs: those, and where sums go that wait in them. */
 static const char *registers_of(Emitter *e, const Tiling *t, const char *place)
 {
-    return !tiling_has_registers(t) ? "" : t->in_registers ? emit_text(e, ", &registers, sums, %s", place) : ", &registers";
+    if (!tiling_has_registers(t) || !t->in_registers)
+        return tiling_has_registers(t) ? ", &registers" : "";
+    return emit_text(e, t->runs ? ", &registers, sums, %s + nth * places, rows_left" : ", &registers, sums, %s, height", place);
 }
 
 /* What becomes of the sums of a tile all of which takes one branch of the where. */
@@ -450,6 +482,7 @@ static const char *emit_product(Emitter *e, const Step *step, const Contract *c)
     t->names = ARENA_ARRAY(e->arena, const char *, e->plan->lowered->index_count);
     tiling_step(e, t, nothing);    /* finds the names and the domain */
     t->in_registers = takes_registers(e, t);
+    t->runs = c->run > 1 && t->in_registers && tiling_reads_safely(e, c->left);
     t->is_stored = is_stored(t);
     t->in_pieces = t->is_stored && t->c->columns.count > 1;
     t->may_pass = t->is_stored && step->result && !tiling_has_registers(t);
@@ -478,6 +511,11 @@ static const char *emit_product(Emitter *e, const Step *step, const Contract *c)
                                   some ? "end_point - first_point" : "points", before, start_of(e, t), before, t->number,
                                   t->in_registers ? where ? "is_last && is_whole ? NULL : kept" : "is_last ? NULL : kept" : straight ? "result ? result : kept" : "kept",
                                   kept_step, registers_of(e, t, tiling_tile_place(t)), tile_extra(e, t, whole, false));
+    if (t->runs) {
+        const char *row = t->names[tiling_last(&c->rows)->id], *extent = emit_extent(e, tiling_last(&c->rows));
+        tiles = emit_text(e, "const int64_t nth = %s / %s, rows_left = (nth + 1) * %s - %s;    /* of the run's points */\n%s", row, extent, extent,
+                          row, tiles);
+    }
     if (!t->in_registers || where)
         tiles = emit_text(e, "%s\n%s", tiles, after_tile(e, t, spell_call(e, &t->parameters, "after", t->number, bodies[2])));
     if (whole_after[0])

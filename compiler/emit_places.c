@@ -141,12 +141,12 @@ const char *tiling_each_run(Emitter *e, const Tiling *t, const char *call)
     return text.bytes;
 }
 
-void tiling_each_tile(Emitter *e, const Tiling *t, const char *call)
+static void tiles_loop(Emitter *e, const Tiling *t, const char *head, const char *call)
 {
     const char *place = tiling_tile_place(t);
     bool single = t->c->columns.count == 1;
     Text text = text_new(e->arena);
-    text_print(&text, "for (int64_t %s = 0; %s < places; %s += COLUMNS_%d) {\n", place, place, place, t->number);
+    text_put(&text, head);
     if (single)
         tiling_lines(&text, "    ", tiling_columns_of(e, t, place, call));
     if (single && emit_mentions(call, "count"))
@@ -154,6 +154,18 @@ void tiling_each_tile(Emitter *e, const Tiling *t, const char *call)
     tiling_lines(&text, "    ", call);
     text_put(&text, "}\n");
     tiling_put(e, text.bytes);
+}
+
+void tiling_each_tile(Emitter *e, const Tiling *t, const char *call)
+{
+    const char *place = tiling_tile_place(t);
+    tiles_loop(e, t, emit_text(e, "for (int64_t %s = 0; %s < places; %s += COLUMNS_%d) {\n", place, place, place, t->number), call);
+}
+
+void tiling_each_tile_back(Emitter *e, const Tiling *t, const char *call)
+{
+    tiles_loop(e, t, emit_text(e, "for (int64_t turn = 0; turn < tiles; turn++) {\n"
+                               "    const int64_t %s = (is_back ? tiles - 1 - turn : turn) * COLUMNS_%d;\n", tiling_tile_place(t), t->number), call);
 }
 
 /* How far the result's element of the columns at a place is behind that of the unit's first ones. */

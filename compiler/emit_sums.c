@@ -161,8 +161,8 @@ static void take_sums(Emitter *e, const Tiling *t, const Term *reduce, const cha
     State state = reduction_facts[reduce->reduce.reduction].state;
     const Term *x = reduce->reduce.argument;
     if (is_extremum(t, reduce) && tiling_has_registers(t)) {
-        emit_line(e, "%s = %s_rows_%sv(%s, &sums[0][v], ROWS_%d, VECTORS_%d);", names[0], state == STATE_MAX ? "max" : "min",
-                  dtype_name(t->dtype), names[0], t->number, t->number);
+        emit_line(e, "%s = %s_%s_%sv(%s, &sums[0][v], %s, VECTORS_%d);", names[0], state == STATE_MAX ? "max" : "min",
+                  t->some ? "some" : "rows", dtype_name(t->dtype), names[0], t->some ? "height" : emit_text(e, "ROWS_%d", t->number), t->number);
         return;
     }
     if (is_extremum(t, reduce) && dtype_kind(t->dtype) == KIND_FLOAT) {
@@ -403,7 +403,7 @@ const char *tiling_finish(Emitter *e, Tiling *t)
     tiling_bind(e, t, &t->c->columns, t->c->columns.count - 1);
     const char *(*names)[STATE_COMPONENTS_MAX] = arena_array(e->arena, (size_t)t->first_count, sizeof *names);
     Scope *body = open_vectors(e, t);
-    load_states(e, t, "place", "lanes", names);
+    load_states(e, t, t->runs ? "behind + place" : "place", "lanes", names);
     for (int r = 0; r < t->first_count; r++)
         emit_know(e, t->step->roots[r], emit_state_finish(e, t->step->roots[r], names[r], true));
     for (int o = 0; o < t->step->statement->output_count; o++)

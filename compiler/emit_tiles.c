@@ -34,16 +34,10 @@ static const char *block_stop(Emitter *e, const Tiling *t)
     return emit_text(e, "%s_stop", t->names[tiling_last(&t->c->rows)->id]);
 }
 
-/* The rows of a block's next tile, or with `block` those of the next block, of `left`: whole tiles as far as that goes. Registers
- * of tiles take as long for fewer rows, so theirs are nearly equal, that none is packed for being low. */
+/* The rows of a block's next tile, or with `block` those of the next block, of `left`: whole tiles as far as that goes. */
 static const char *next_height(Emitter *e, const Tiling *t, const char *left, bool block)
 {
-    int n = t->number;
-    if (!tiling_has_registers(t))
-        return emit_text(e, "(int)size_next(%s, %sROWS_%d, ROWS_%d)", left, block ? "block * " : "", n, n);
-    if (!block)
-        return emit_text(e, "(int)size_even(%s, ROWS_%d)", left, n);
-    return emit_text(e, "(int)size_share(%s, block, ROWS_%d)", left, n);
+    return emit_text(e, "(int)size_next(%s, %sROWS_%d, ROWS_%d)", left, block ? "block * " : "", t->number, t->number);
 }
 
 static const char *tile_height(Emitter *e, const Tiling *t)
@@ -118,7 +112,10 @@ static void start_states(Emitter *e, const Tiling *t)
 {
     if (!t->c->reduces)
         return;
-    emit_line(e, "for (int64_t place = 0; place < places; place += LANES) {");
+    const char *all = "places";
+    if (t->runs)
+        all = emit_text(e, "(%s_stop - %s) * places", t->names[tiling_last(&t->c->kept_rows)->id], t->names[tiling_last(&t->c->kept_rows)->id]);
+    emit_line(e, "for (int64_t place = 0; place < %s; place += LANES) {", all);
     for (int r = 0; r < t->step->root_count; r++) {
         Component components[STATE_COMPONENTS_MAX];
         for (int i = 0, n = state_components(t->step->roots[r], components); i < n; i++)
@@ -133,7 +130,7 @@ static LoopBounds *row_bounds(Emitter *e, const Tiling *t)
     LoopBounds *bounds = ARENA_ARRAY(e->arena, LoopBounds, t->c->rows.count);
     for (int i = 0; i < t->c->rows.count; i++) {
         const Index *index = t->c->rows.list[i];
-        bounds[i] = (LoopBounds){ (Index *)index, tiling_first(e, index), tiling_end(e, index) };
+        bounds[i] = (LoopBounds){ (Index *)index, tiling_first(e, index), t->runs ? "run_rows" : tiling_end(e, index) };
     }
     return bounds;
 }
@@ -295,33 +292,10 @@ static const char *rows_are_far(Emitter *e, const Tiling *t)
     return emit_text(e, "%s > %d && ", numbers, e->plan->target->l2_bytes / 4 * 3 / (int)dtype_size(c->packed));
 }
 
-/* The tiles of rows of one segment from `first` to `end`: all columns for each. A block of tiles
- * takes some of the contracted points after the others. */
-static void emit_tiles(Emitter *e, const Tiling *t, const char *first, const char *end, const char *const calls[8])
+/* What a tile's products bring nearer, and how much of it for each word. */
+static void find_ahead(Emitter *e, const Tiling *t, const char *row)
 {
     int n = t->number, size = (int)dtype_size(t->dtype);
-    const char *row = t->names[tiling_last(&t->c->rows)->id];
-    const char *from = block_start(e, t), *to = block_stop(e, t);
-    emit_line(e, "for (int64_t %s = %s, %s; %s < %s; %s = %s) {", from, first, to, from, end, from, to);
-    e->scope->indent++;
-    emit_line(e, "int height = %s;", next_height(e, t, emit_text(e, "%s - %s", end, from), true));
-    emit_line(e, "int64_t %s = %s, done = 0, points;", row, from);
-    emit_line(e, "%s = %s + height;", to, from);
-    tiling_find_reach(e, t, calls + 5, tile_height(e, t));
-    find_rows(e, t, calls[1]);
-    find_tame(e, t, "tame", "columns_tame && ", "rows", tame_rows(e, t));
-    if (t->c->tile->parts)
-        tiling_leave_odd(e, t);
-    emit_line(e, "do {");
-    e->scope->indent++;
-    emit_line(e, "points = size_even(depth - done, DEPTH_%d);", n);
-    if (t->c->tile->words > 1)
-        emit_line(e, "points = size_align(points, %d);", t->c->tile->words);
-    if (t->c->sweep)
-        emit_line(e, "%s *kept = held;", dtype_c(t->dtype));
-    else
-        emit_line(e, "%s *kept = points < depth ? kept_%d : %s;", dtype_c(t->dtype), n, t->in_registers && !tiling_where(t) ? "NULL" : "tile");
-    emit_line(e, "const int is_last = done + points >= depth%s;", t->c->sweep ? emit_text(e, " && sweep_to >= %s", emit_extent(e, t->c->depth.list[0])) : "");
     bool along = tiling_packs_tiles(t), stores = !t->c->reduces;
     const Output *output = &t->step->statement->outputs[0];
     const char *apart = emit_stride(e, output->tensor, output->positions, tiling_last(&t->c->rows));
@@ -342,11 +316,51 @@ static void emit_tiles(Emitter *e, const Tiling *t, const char *first, const cha
         emit_line(e, "    (k_apart ? k_apart : (int64_t)COLUMNS_%d) * %d;", n, size);
     else
         emit_line(e, "    %sk_step == %d ? size_ceil_div(height * %d, tiles) : 0;", rows_are_far(e, t), t->c->group, size);
+}
+
+/* Whether blocks of rows meet the panels forth and back in turns: those met last are still in the first cache. What takes the
+ * sums in registers does not mind their order. */
+static bool turns(const Tiling *t)
+{
+    return tiling_has_registers(t) && t->in_registers && !tiling_has_reach(t);
+}
+
+/* The tiles of rows of one segment from `first` to `end`: all columns for each. A block of tiles
+ * takes some of the contracted points after the others. */
+static void emit_tiles(Emitter *e, const Tiling *t, const char *first, const char *end, const char *const calls[8])
+{
+    int n = t->number;
+    const char *row = t->names[tiling_last(&t->c->rows)->id];
+    const char *from = block_start(e, t), *to = block_stop(e, t);
+    emit_line(e, "for (int64_t %s = %s, %s; %s < %s; %s = %s) {", from, first, to, from, end, from, to);
+    e->scope->indent++;
+    emit_line(e, "int height = %s;", next_height(e, t, emit_text(e, "%s - %s", end, from), true));
+    if (turns(t))
+        emit_line(e, "is_back = !is_back;    /* what was met last is nearest */");
+    emit_line(e, "int64_t %s = %s, done = 0, points;", row, from);
+    emit_line(e, "%s = %s + height;", to, from);
+    tiling_find_reach(e, t, calls + 5, tile_height(e, t));
+    find_rows(e, t, calls[1]);
+    find_tame(e, t, "tame", "columns_tame && ", "rows", tame_rows(e, t));
+    if (t->c->tile->parts)
+        tiling_leave_odd(e, t);
+    emit_line(e, "do {");
+    e->scope->indent++;
+    emit_line(e, "points = size_even(depth - done, DEPTH_%d);", n);
+    if (t->c->tile->words > 1)
+        emit_line(e, "points = size_align(points, %d);", t->c->tile->words);
+    if (t->c->sweep)
+        emit_line(e, "%s *kept = held;", dtype_c(t->dtype));
+    else
+        emit_line(e, "%s *kept = points < depth ? kept_%d : %s;", dtype_c(t->dtype), n, t->in_registers && !tiling_where(t) ? "NULL" : "tile");
+    emit_line(e, "const int is_last = done + points >= depth%s;", t->c->sweep ? emit_text(e, " && sweep_to >= %s", emit_extent(e, t->c->depth.list[0])) : "");
+    find_ahead(e, t, row);
+    bool along = tiling_packs_tiles(t), stores = !t->c->reduces;
     /* Of each panel all rows of the block, so that it stays near. */
     Text inner = text_new(e->arena);
     text_print(&inner, "if (%s)\n", panels_are_far(e, t));
-    text_print(&inner, "    ahead = (const char *)(panels_%d + (%s + COLUMNS_%d) * %s + done * COLUMNS_%d);\n", n, tiling_tile_place(t), n,
-               tiling_panel_depth(t), n);
+    text_print(&inner, "    ahead = (const char *)(panels_%d + (%s + %sCOLUMNS_%d) * %s + done * COLUMNS_%d);\n", n, tiling_tile_place(t),
+               turns(t) ? "(is_back ? -1 : 1) * " : "", n, tiling_panel_depth(t), n);
     bool meets = tiling_has_reach(t);
     text_put(&inner, meets ? "at_tile = 0;\n" : "");
     text_print(&inner, "for (%s = %s; %s < %s; %s += height%s) {\n", row, from, row, to, row, meets ? ", at_tile++" : "");
@@ -366,7 +380,10 @@ static void emit_tiles(Emitter *e, const Tiling *t, const char *first, const cha
     tiling_lines(&inner, "    ", calls[2]);
     text_put(&inner, "    ahead += points * ahead_step;\n}\n");
     text_put(&inner, tiling_leave_stage(e, t, from));
-    tiling_each_tile(e, t, inner.bytes);
+    if (turns(t))
+        tiling_each_tile_back(e, t, inner.bytes);
+    else
+        tiling_each_tile(e, t, inner.bytes);
     emit_line(e, "done += points;");
     if (t->c->sweep)
         emit_line(e, "held = done < depth ? held : kept;");
@@ -391,6 +408,36 @@ static void emit_row_tiles(Emitter *e, Tiling *t, const LoopBounds *bounds, cons
     }
 }
 
+/* Rows of several points of the last index that stays, as one run where they follow each other in memory: a tile has rows of
+ * two or more, and none is low because a point's rows end. */
+static void open_run(Emitter *e, const Tiling *t, int *depth)
+{
+    const Index *index = tiling_last(&t->c->kept_rows), *row = tiling_last(&t->c->rows);
+    const char *name = t->names[index->id], *first = tiling_first(e, index), *end = tiling_end(e, index), *extent = emit_extent(e, row);
+    const Tensor *tensor = t->c->left->read.tensor;
+    const char *step = emit_stride(e, tensor, t->c->left->read.positions, row);
+    emit_line(e, "const int64_t run = %s == %s * %s ? RUN_%d : 1;", emit_stride(e, tensor, t->c->left->read.positions, index),
+              extent, strchr(step, ' ') ? emit_text(e, "(%s)", step) : step, t->number);
+    emit_line(e, "for (int64_t %s = %s, %s_stop; %s < %s;) {", name, first, name, name, end);
+    e->scope->indent++;
+    emit_bind(e, index, name);
+    emit_line(e, "%s_stop = size_min(%s + run, %s);", name, name, end);
+    emit_line(e, "const int64_t run_rows = (%s_stop - %s) * %s;", name, name, extent);
+    ++*depth;
+}
+
+/* The results of all columns, of each point of a run. */
+static void finish_states(Emitter *e, const Tiling *t, const char *finish)
+{
+    const char *name = t->runs ? t->names[tiling_last(&t->c->kept_rows)->id] : "";
+    if (t->runs) {
+        emit_line(e, "for (int64_t behind = 0; %s < %s_stop; %s++, behind += places) {", name, name, name);
+        e->scope->indent++;
+    }
+    tiling_each_tile(e, t, tiling_each_run(e, t, emit_text(e, "%s;", finish)));
+    close_loops(e, t->runs);
+}
+
 /* Some contracted points of all columns and rows after the others. Even where there are none, sums have a start. */
 static void open_sweep(Emitter *e, const Tiling *t, int *depth)
 {
@@ -407,6 +454,20 @@ static void open_sweep(Emitter *e, const Tiling *t, int *depth)
               inner[0] ? " * " : "", inner);
     emit_line(e, "%s *held = kept_%d;    /* of sums: as many as the unit has, tile by tile */", dtype_c(t->dtype), t->number);
     ++*depth;
+}
+
+static void begin_registers(Emitter *e, const Tiling *t)
+{
+    if (t->in_registers)
+        emit_line(e, "%sv sums[ROWS_%d][VECTORS_%d];", dtype_name(t->dtype), t->number, t->number);
+    emit_line(e, "TileRegisters registers;");
+    if (t->c->tile->parts)
+        emit_line(e, "*odd_%d = 0;", t->number);
+    emit_line(e, "tiles_begin(&registers, COLUMNS_%d);", t->number);
+    if (t->runs) {
+        emit_line(e, "registers.rows_each = %s;", emit_extent(e, tiling_last(&t->c->rows)));
+        emit_line(e, "registers.places = places;");
+    }
 }
 
 /* Packs the columns; then for each point of the rows that stay, tile after tile of the others. */
@@ -434,14 +495,8 @@ const char *tiling_step(Emitter *e, Tiling *t, const char *const calls[8])
     if (!c->sweep && (!t->in_registers || tiling_where(t)))
         emit_line(e, "%s tile[ROWS_%d * COLUMNS_%d];", dtype_c(t->dtype), t->number, t->number);
     tiling_find_pieces(e, t);
-    if (tiling_has_registers(t) && t->in_registers)
-        emit_line(e, "%sv sums[ROWS_%d][VECTORS_%d];", dtype_name(t->dtype), t->number, t->number);
-    if (tiling_has_registers(t)) {
-        emit_line(e, "TileRegisters registers;");
-        if (c->tile->parts)
-            emit_line(e, "*odd_%d = 0;", t->number);
-        emit_line(e, "tiles_begin(&registers, COLUMNS_%d);", t->number);
-    }
+    if (tiling_has_registers(t))
+        begin_registers(e, t);
     open_loops(e, t, &c->batch, c->batch.count, &depth);
     if (c->sweep)
         open_sweep(e, t, &depth);
@@ -452,7 +507,11 @@ const char *tiling_step(Emitter *e, Tiling *t, const char *const calls[8])
         emit_line(e, "const int64_t block = BLOCK_%d;", t->number);
     else
         declare_block(e, t);
-    open_loops(e, t, &c->kept_rows, c->kept_rows.count, &depth);
+    if (turns(t))
+        emit_line(e, "int is_back = 1;");
+    open_loops(e, t, &c->kept_rows, c->kept_rows.count - t->runs, &depth);
+    if (t->runs)
+        open_run(e, t, &depth);
     LoopBounds *bounds = row_bounds(e, t);
     start_states(e, t);
     Domain domain = apply_domain(e, t, bounds);
@@ -466,7 +525,7 @@ const char *tiling_step(Emitter *e, Tiling *t, const char *const calls[8])
     if (calls[4][0])
         emit_line(e, "%s", calls[4]);
     if (c->reduces)
-        tiling_each_tile(e, t, tiling_each_run(e, t, emit_text(e, "%s;", calls[3])));
+        finish_states(e, t, calls[3]);
     close_loops(e, depth);
     if (tiling_has_registers(t))
         emit_line(e, "tiles_end();");

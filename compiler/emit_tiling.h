@@ -15,6 +15,8 @@ typedef struct Tiling {
     int first_count;
     const Term *branch;           /* of the step's where, the one that is true of all of a tile that the text is for; or NULL */
     bool in_registers;            /* they take the sums from there */
+    bool some;                    /* the text is for a part of a tile's rows */
+    bool runs;                    /* rows of several points of the last index that stays are tiled as one run */
     bool is_stored;               /* what the step stores is made from the sums in registers, */
     bool in_pieces;               /* of columns of several indices in pieces: templates/pieces.c; */
     bool may_pass;                /* a large result's go past the caches */
@@ -52,6 +54,7 @@ const char *tiling_column_at(Emitter *e, const Tiling *t, const char *place, int
 const char *tiling_columns_of(Emitter *e, const Tiling *t, const char *place, const char *call);    /* declares indices */
 const char *tiling_each_run(Emitter *e, const Tiling *t, const char *call);
 void tiling_each_tile(Emitter *e, const Tiling *t, const char *call);
+void tiling_each_tile_back(Emitter *e, const Tiling *t, const char *call);    /* from the last one on where it `is_back` */
 enum { STAGE_BYTES = 8192 };                 /* of a tile's runs beside each other, on the stack */
 const char *tiling_leave_stage(Emitter *e, const Tiling *t, const char *first_row);
 void tiling_find_pieces(Emitter *e, const Tiling *t);    /* declares `pieces` and whether a tile `is_placed` by them */

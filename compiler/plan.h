@@ -91,6 +91,8 @@ typedef struct Contract {
                                    * whose sums are kept until the last; 0: all of them */
     int near, row_block;          /* panels of more words are taken one at a time, by so many tiles of rows; */
     int close, close_block;       /* likewise those of more words than are close; 0: panels that are near are */
+    int run;                      /* rows of so many points of the last index of `kept_rows`, at most, are tiled as one run where
+                                   * they follow each other in memory, with states for each point; 1: each point's by themselves */
 } Contract;
 
 /* A side of a product in a ring: what it reads, and its own indices, of which a tile has some points of `low`, and of `high`, or NULL,
@@ -262,6 +264,7 @@ bool plan_has_whole_sweeps(const Plan *plan);
 
 /* The block of a launch that an index of its steps belongs to, or its sweep; NULL: none. */
 const Block *launch_block_of(const Launch *launch, const Index *index);
+bool contract_is_of_sums(const Term *term, const Term *product);    /* whether a value is made of a product's sums and constants alone */
 
 /* Whether a step runs for each tile of the launch's sweep. */
 bool launch_sweeps(const Launch *launch, int step);

@@ -113,6 +113,16 @@ static bool product_of_narrow(const Contract *c, const Component *sum, const Ter
            x->map.arguments[1 - first] == c->right && sum->dtype == dtype_widen((*left)->dtype);
 }
 
+bool contract_is_of_sums(const Term *term, const Term *product)
+{
+    if (term == product || term->kind == TERM_CONSTANT)
+        return true;
+    for (int i = 0; term->kind == TERM_MAP && i < term->map.count; i++)
+        if (!contract_is_of_sums(term->map.arguments[i], product))
+            return false;
+    return term->kind == TERM_MAP;
+}
+
 bool product_of_reads(const Contract *c, const Component *sum, const Term **left, const Term **right)
 {
     return product_of_narrow(c, sum, left, right) && (*left)->kind == TERM_READ && (*right)->kind == TERM_READ;

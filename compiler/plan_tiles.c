@@ -5,11 +5,13 @@
 
 enum {
     UNIT_ROWS = 4096,             /* so many rows pay for packing the columns that they meet */
-    ROWS_LEAST = 128,             /* fewer are not worth it */
+    ROWS_LEAST = 128,             /* fewer are not worth it, */
+    WORK_LEAST = 1 << 24,         /* nor are fewer products where registers hold tiles: they take 12 microseconds */
     UNITS_LEAST = 12,             /* so many units of work keep all workers busy */
     COLUMNS_LEAST = 256, WORKERS_LEAST = 4,    /* the same where rows are few */
     GRID_ROOM = 8,                /* so often what stays near a block of threads may be stored for the steps behind */
-    ROWS_NEAR = 4                 /* rows of this part of what stays near stay there beside panels */
+    ROWS_NEAR = 4,                /* rows of this part of what stays near stay there beside panels */
+    RUN_MOST = 16                 /* so many points of a kept index have states at once */
 };
 
 #define ROW_COST 1.25   /* what a row costs beside its vectors' products, which take 1 each, to judge by the clock */
@@ -289,7 +291,10 @@ void contract_tiles(Planner *planner, Launch *launch)
         rows = even_share(all_rows, fmin(rows, room_behind / (fmin(columns, planner_points(planner, &c->columns)) * size)), c->tile_rows);
     rows = planner->hints->smallest_tiles ? 1 : rows;
     shrink(planner, launch, c, place, ROLE_ROW, rows < 1 ? 1 : rows, tiles);
-    while (units_of(planner, launch, tiles) < UNITS_LEAST && rows * inner_rows / 2 >= ROWS_LEAST)
+    double least = ROWS_LEAST;
+    if (c->tile->dot)
+        least = fmax(least, WORK_LEAST / (fmin(columns * fixed, planner_points(planner, &c->columns)) * planner_points(planner, &c->depth)));
+    while (units_of(planner, launch, tiles) < UNITS_LEAST && rows * inner_rows / 2 >= least)
         shrink(planner, launch, c, place, ROLE_ROW, (rows /= 2) < 1 ? 1 : rows, tiles);
     while (units_of(planner, launch, tiles) < WORKERS_LEAST && columns / 2 >= COLUMNS_LEAST)
         shrink(planner, launch, c, place, ROLE_COLUMN, columns /= 2, tiles);
@@ -362,6 +367,32 @@ static const Size *swept_rows(Planner *planner, const Launch *launch, const Cont
     return rows;
 }
 
+/* Whether what is reduced behind a product in registers of tiles is made of its sums and nothing else, so that it does not
+ * matter to them which rows share a tile. */
+static int run_of(const Planner *planner, const Launch *launch, const Step *step, const Contract *c)
+{
+    bool runs = c->tile->dot && c->reduces && !c->sweep && c->rows.count == 1 && c->kept_rows.count > 0 &&
+                c->left->kind == TERM_READ && !launch_block_of(launch, c->rows.list[0]) && !step->statement->swept;
+    for (int r = 0; r < step->root_count; r++)
+        runs = runs && state_is_simple(step->roots[r]) && contract_is_of_sums(step->roots[r]->reduce.argument, c->product);
+    return runs && !planner->plan->memory && !planner->hints->smallest_tiles ? RUN_MOST : 1;
+}
+
+/* The states of so many columns. */
+static void reserve_states(Planner *planner, const Launch *launch, const Step *step, Contract *c, const Size *states, const Size **end)
+{
+    Arena *arena = planner->arena;
+    c->run = run_of(planner, launch, step, c);
+    if (c->run > 1)
+        states = size_op(arena, SIZE_MUL, states, size_op(arena, SIZE_MIN, size_constant(arena, c->run),
+                                                           block_size(planner, launch, c->kept_rows.list[c->kept_rows.count - 1])));
+    for (int r = 0; r < step->root_count && c->reduces; r++) {
+        Component components[STATE_COMPONENTS_MAX];
+        for (int i = 0, n = state_components(step->roots[r], components); i < n; i++)
+            add_scratch(planner, step, c, arena_format(arena, "%s_%d", components[i].name, r + 1), components[i].dtype, states, end);
+    }
+}
+
 /* Packed columns and rows, a tile of sums, and the states of the columns. */
 static void reserve(Planner *planner, const Launch *launch, const Step *step, Contract *c, const Size **end)
 {
@@ -411,11 +442,7 @@ static void reserve(Planner *planner, const Launch *launch, const Step *step, Co
     c->panels_of = NULL;
     if (!c->sweep && meets_again(launch, step))
         c->panels_of = add_scratch(planner, step, c, "panels_of", DTYPE_I64, size_constant(arena, 1), end);
-    for (int r = 0; r < step->root_count && c->reduces; r++) {
-        Component components[STATE_COMPONENTS_MAX];
-        for (int i = 0, n = state_components(step->roots[r], components); i < n; i++)
-            add_scratch(planner, step, c, arena_format(arena, "%s_%d", components[i].name, r + 1), components[i].dtype, columns, end);
-    }
+    reserve_states(planner, launch, step, c, columns, end);
     if (c->points_met.condition)
         add_scratch(planner, step, c, "finite", DTYPE_I64, size_constant(arena, 1), end);
     if (c->tile->parts)

@@ -20,6 +20,7 @@ typedef bf16u partu;
 typedef u32u wordu;
 enum { ROWS_N = 2 * TILE_ROWS, VECTORS_N = 32 / LANES, COLUMNS_N = VECTORS_N * LANES };
 KERNEL static void take_sums(int height, int64_t place, int v, f32v (*sums)[VECTORS_N]);
+KERNEL static void take_some_sums(int height, int64_t place, int v, f32v (*sums)[VECTORS_N]);
 //---
 //{ dot
 #define DOT_N TILE_DOT_BF16
@@ -184,12 +185,41 @@ KERNEL static void take_N(int height, int64_t place, int v, f32v (*sums)[VECTORS
 }
 //}
 
+//{ take_some
+/* The same for so many rows of a tile. */
+KERNEL static void take_some_N(int height, int64_t place, int v, f32v (*sums)[VECTORS_N])
+{
+    take_some_sums(height, place, v, sums);
+}
+//}
+
+//{ each_head
+/* Takes the sums of a tile in which rows of several points follow each other: `rows_left` of the first one, with states at
+ * `place`. */
+KERNEL static void take_each_N(const TileRegisters *registers, int height, int64_t place, int64_t rows_left, int v,
+                               f32v (*sums)[VECTORS_N])
+//}
+//{ each
+{
+    for (int first = 0, rows; first < height; first += rows) {
+        rows = (int)size_min(rows_left, height - first);
+//}
+        //{ some
+        take_some_N(rows, place, v, sums + first);
+        //}
+//{ each_end
+        rows_left = registers->rows_each;
+        place += registers->places;
+    }
+}
+
+//}
 /* One tile, and what becomes of its sums: they are kept, a row kept_step behind the one before, or with NULL for `kept`
  * taken by what follows the product, when the next tile is on its way. */
 //{ tile_head
 INLINE void tile_N(int height, const partu *rows, int64_t row_step, int64_t k_step, const wordu *panel, int64_t depth,
                    const char *ahead, int64_t ahead_step, const f32u *start, int64_t start_step, f32u *kept,
-                   int64_t kept_step, TileRegisters *registers, f32v (*sums)[VECTORS_N], int64_t place)
+                   int64_t kept_step, TileRegisters *registers, f32v (*sums)[VECTORS_N], int64_t place, int64_t rows_left)
 //}
 {
     const Factors_N from = { rows, row_step, k_step, height - TILE_ROWS, panel, depth, ahead, ahead_step };
@@ -207,14 +237,19 @@ INLINE void tile_N(int height, const partu *rows, int64_t row_step, int64_t k_st
         words = begin_N(registers, &from, sums);
     const int taken_height = start_step ? height : registers->height;
     const int64_t taken_place = start_step ? place : registers->place;
+    const int64_t taken_left = start_step ? rows_left : registers->rows_left;
     UNROLL
     for (int v = 0; v < VECTORS_N; v++) {
         if (!start_step)
             bring_N(&from, v, VECTORS_N);
-        if (taken_height)
+        if (taken_height && taken_height <= taken_left)
     //}
             //{ take
             take_N(taken_height, taken_place, v, sums);
+            //}
+            //{ take_each
+        else if (taken_height)
+            take_each_N(registers, taken_height, taken_place, taken_left, v, sums);
             //}
     //{ go_on
         const int64_t end = size_min(depth, words + PARTS_N * TILE_WORDS);
@@ -225,6 +260,7 @@ INLINE void tile_N(int height, const partu *rows, int64_t row_step, int64_t k_st
     registers->lower = from.lower > 0 ? from.lower : TILE_ROWS;
     registers->height = start_step ? 0 : height;
     registers->place = place;
+    registers->rows_left = rows_left;
     //}
 }
 
@@ -235,14 +271,18 @@ INLINE void leave_N(TileRegisters *registers, f32v (*sums)[VECTORS_N])
 //{ leave
 {
     const int taken_height = registers->height;
-    const int64_t taken_place = registers->place;
+    const int64_t taken_place = registers->place, taken_left = registers->rows_left;
     renew_N(registers, sums);
     registers->height = 0;
     for (int v = 0; v < VECTORS_N; v++)
-        if (taken_height)
+        if (taken_height && taken_height <= taken_left)
 //}
             //{ take
             take_N(taken_height, taken_place, v, sums);
+            //}
+            //{ take_each
+        else if (taken_height)
+            take_each_N(registers, taken_height, taken_place, taken_left, v, sums);
             //}
 //{ leave_end
 }

@@ -99,14 +99,6 @@ SHARED int64_t size_align(int64_t a, int64_t unit)
 }
 //}
 
-//{ size_share
-/* So many shares of what size_even() makes of `left`. */
-PLAIN int64_t size_share(int64_t left, int64_t shares, int64_t most)
-{
-    return left <= shares * most ? left : size_ceil_div(left * shares, size_ceil_div(left, most));
-}
-//}
-
 //{ size_next
 /* How many of `left` rows come next, of at most `most`, which are whole tiles: those, but so that no tile that is lower
  * than half of one is left behind them. */

@@ -101,6 +101,8 @@ typedef struct TileRegisters {
     uint8_t rows[16];
     int height;                   /* of the tile whose sums wait; 0: there is none */
     int64_t lower, place;         /* its lower half begins at this row; its columns have this place */
+    int64_t rows_left;            /* of its rows, those of the point whose states are there; the next one's have rows_each each, */
+    int64_t rows_each, places;    /* and states so many places behind */
 #if !EINC_TILES
     TileModel model;
 #endif
@@ -256,6 +258,70 @@ INLINE i32v min_rows_i32v(i32v state, const i32v *x, const int rows, const int s
             least[c] = min_i32v(least[c], x[(i + c) * step]);
     }
     return min_i32v(state, min_i32v(min_i32v(least[0], least[1]), min_i32v(least[2], least[3])));
+}
+//}
+
+//{ max_some_i32v
+/* The greatest of `state` and so many elements of x, at least one, `step` apart in memory. */
+INLINE i32v max_some_i32v(i32v state, const i32v *x, int rows, const int step)
+{
+    i32v most[4] = { state, x[0], x[0], x[0] };
+    for (; rows >= 4; rows -= 4, x += 4 * step) {
+        UNROLL
+        for (int c = 0; c < 4; c++)
+            most[c] = max_i32v(most[c], x[c * step]);
+    }
+    for (; rows > 0; rows--, x += step)
+        most[0] = max_i32v(most[0], x[0]);
+    return max_i32v(max_i32v(most[0], most[1]), max_i32v(most[2], most[3]));
+}
+//}
+
+//{ max_some_f32v
+/* The greatest of `state` and so many elements of x, at least one, `step` apart in memory; NaN where one is. */
+INLINE f32v max_some_f32v(f32v state, const f32v *x, int rows, const int step)
+{
+    f32v most[4] = { state, x[0], x[0], x[0] };
+    for (; rows >= 4; rows -= 4, x += 4 * step) {
+        UNROLL
+        for (int c = 0; c < 4; c++)
+            most[c] = max_f32v(most[c], x[c * step]);
+    }
+    for (; rows > 0; rows--, x += step)
+        most[0] = max_f32v(most[0], x[0]);
+    return max_f32v(max_f32v(most[0], most[1]), max_f32v(most[2], most[3]));
+}
+//}
+
+//{ min_some_i32v
+/* The least of `state` and so many elements of x, at least one, `step` apart in memory. */
+INLINE i32v min_some_i32v(i32v state, const i32v *x, int rows, const int step)
+{
+    i32v least[4] = { state, x[0], x[0], x[0] };
+    for (; rows >= 4; rows -= 4, x += 4 * step) {
+        UNROLL
+        for (int c = 0; c < 4; c++)
+            least[c] = min_i32v(least[c], x[c * step]);
+    }
+    for (; rows > 0; rows--, x += step)
+        least[0] = min_i32v(least[0], x[0]);
+    return min_i32v(min_i32v(least[0], least[1]), min_i32v(least[2], least[3]));
+}
+//}
+
+//{ min_some_f32v
+/* The least of `state` and so many elements of x, at least one, `step` apart in memory; NaN where one is. */
+INLINE f32v min_some_f32v(f32v state, const f32v *x, int rows, const int step)
+{
+    f32v least[4] = { state, x[0], x[0], x[0] };
+    for (; rows >= 4; rows -= 4, x += 4 * step) {
+        UNROLL
+        for (int c = 0; c < 4; c++)
+            least[c] = min_f32v(least[c], x[c * step]);
+    }
+    for (; rows > 0; rows--, x += step)
+        least[0] = min_f32v(least[0], x[0]);
+    return min_f32v(min_f32v(least[0], least[1]), min_f32v(least[2], least[3]));
 }
 //}
 

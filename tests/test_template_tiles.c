@@ -168,10 +168,11 @@ TARGETED static void make_sample(Sample *sample, int height, int words, float (*
 }
 
 TARGETED static void run_tile(const Sample *sample, const float *start, int64_t start_step, float *kept, int64_t kept_step,
-                     TileRegisters *registers, f32v (*sums)[VECTORS_N], int64_t place)
+                     TileRegisters *registers, f32v (*sums)[VECTORS_N], int64_t place, int64_t rows_left)
 {
     tile_N(sample->height, (const bf16u *)sample->rows, 2 * sample->depth, 2, (const u32u *)sample->panel, sample->depth,
-           (const char *)sample->rows, 100, (const f32u *)start, start_step, (f32u *)kept, kept_step, registers, sums, place);
+           (const char *)sample->rows, 100, (const f32u *)start, start_step, (f32u *)kept, kept_step, registers, sums, place,
+           rows_left);
 }
 
 TARGETED static void check_sums(const Sample *sample, const float *sums, int64_t step, int first, int end)
@@ -199,6 +200,29 @@ TARGETED static void take_sums(int height, int64_t place, int v, f32v (*sums)[VE
     taken++;
 }
 
+/* Of tiles whose rows are several points': which rows of the tile come next, by the place of the point's states. */
+enum { ROWS_EACH = 7, PLACES = 100 };
+static int64_t left_of[TILES];
+
+TARGETED static void take_some_sums(int height, int64_t place, int v, f32v (*sums)[VECTORS_N])
+{
+    const int64_t t = place % PLACES, nth = place / PLACES, first = nth ? left_of[t] + (nth - 1) * ROWS_EACH : 0;
+    const int64_t rows = size_min(nth ? ROWS_EACH : left_of[t], waiting[t]->height - first);
+    float whole[ROWS_N][COLUMNS_N];
+    assert_int_equal(height, rows);
+    for (int r = 0; r < height; r++)
+        memcpy(whole[first + r], sums[r], sizeof whole[0]);
+    for (int r = 0; r < waiting[t]->height; r++)
+        if (r < first || r >= first + rows)
+            memcpy(whole[r], waiting[t]->sums[r], sizeof whole[0]);
+    check_sums(waiting[t], whole[0], COLUMNS_N, v * LANES, (v + 1) * LANES);
+    if (first + rows < waiting[t]->height)
+        return;
+    if (v == VECTORS_N - 1)
+        waiting[t] = NULL;
+    taken++;
+}
+
 TARGETED static void sums_are_kept(void **state)
 {
     (void)state;
@@ -214,7 +238,7 @@ TARGETED static void sums_are_kept(void **state)
             for (int i = 0; i < ROWS_N * COLUMNS_N; i++)
                 start[i / COLUMNS_N][i % COLUMNS_N] = same && i >= COLUMNS_N ? start[0][i % COLUMNS_N] : (float)(random_bits() % 99);
             make_sample(&sample, height, words, start);
-            run_tile(&sample, start[0], same ? 0 : COLUMNS_N, kept[0], STEP, &registers, NULL, 0);
+            run_tile(&sample, start[0], same ? 0 : COLUMNS_N, kept[0], STEP, &registers, NULL, 0, height);
             check_sums(&sample, kept[0], STEP, 0, COLUMNS_N);
         }
     tiles_end();
@@ -235,7 +259,10 @@ TARGETED static void sums_are_taken(void **state)
         for (int t = 0; t < TILES; t++) {
             make_sample(&samples[t], 1 + (int)(random_bits() % ROWS_N), (int)(random_bits() % (turn ? WORDS_MOST : 1)), NULL);
             waiting[t] = &samples[t];
-            run_tile(&samples[t], none, 0, NULL, 0, &registers, sums, t);
+            left_of[t] = turn % 2 ? ROWS_N : 1 + random_bits() % ROWS_N;
+            registers.rows_each = ROWS_EACH;
+            registers.places = PLACES;
+            run_tile(&samples[t], none, 0, NULL, 0, &registers, sums, t, left_of[t]);
             assert_true(t == 0 || !waiting[t - 1]);
         }
         leave_N(&registers, sums);
@@ -259,10 +286,13 @@ TARGETED static void last_sums_are_taken(void **state)
     tiles_begin(&registers, COLUMNS_N);
     for (int height = 1; height <= ROWS_N; height++) {
         make_sample(&first, height, 32, NULL);
-        run_tile(&first, none, 0, kept[0], COLUMNS_N, &registers, sums, 0);
+        run_tile(&first, none, 0, kept[0], COLUMNS_N, &registers, sums, 0, height);
         make_sample(&second, height, 16, kept);
         waiting[3] = &second;
-        run_tile(&second, kept[0], COLUMNS_N, NULL, 0, &registers, sums, 3);
+        registers.rows_each = ROWS_EACH;
+        registers.places = PLACES;
+        left_of[3] = 1 + random_bits() % ROWS_N;
+        run_tile(&second, kept[0], COLUMNS_N, NULL, 0, &registers, sums, 3, left_of[3]);
         assert_null(waiting[3]);
     }
     leave_N(&registers, sums);
@@ -366,12 +396,13 @@ TARGETED static void integer_rows_are_reduced(void **state)
             x[i / COLUMNS_N][i % COLUMNS_N] = (int32_t)(turn % 2 ? random_bits() : random_bits() % 20);
         memcpy(sums, x, sizeof sums);
         const int v = turn % VECTORS_N;
-        most = max_rows_i32v(most, &sums[0][v], ROWS_N, VECTORS_N);
-        least = min_rows_i32v(least, &sums[0][v], ROWS_N, VECTORS_N);
+        const int rows = turn % 4 ? ROWS_N : 1 + (int)(random_bits() % ROWS_N);
+        most = rows < ROWS_N ? max_some_i32v(most, &sums[0][v], rows, VECTORS_N) : max_rows_i32v(most, &sums[0][v], ROWS_N, VECTORS_N);
+        least = rows < ROWS_N ? min_some_i32v(least, &sums[0][v], rows, VECTORS_N) : min_rows_i32v(least, &sums[0][v], ROWS_N, VECTORS_N);
         memcpy(lanes[0], &most, sizeof most), memcpy(lanes[1], &least, sizeof least);
         for (int l = 0; l < LANES; l++) {
             int32_t expected[2] = { turn % 3 ? INT32_MIN : 7, turn % 3 ? INT32_MAX : -7 };
-            for (int r = 0; r < ROWS_N; r++) {
+            for (int r = 0; r < rows; r++) {
                 const int32_t one = x[r][v * LANES + l];
                 expected[0] = one > expected[0] ? one : expected[0];
                 expected[1] = one < expected[1] ? one : expected[1];
@@ -394,12 +425,13 @@ TARGETED static void rows_are_reduced(void **state)
         memcpy(sums, x, sizeof sums);
         const int v = turn % VECTORS_N;
         const f32v before[2] = { most, least };
-        most = max_rows_f32v(most, &sums[0][v], ROWS_N, VECTORS_N);
-        least = min_rows_f32v(least, &sums[0][v], ROWS_N, VECTORS_N);
+        const int rows = turn % 4 ? ROWS_N : 1 + (int)(random_bits() % ROWS_N);
+        most = rows < ROWS_N ? max_some_f32v(most, &sums[0][v], rows, VECTORS_N) : max_rows_f32v(most, &sums[0][v], ROWS_N, VECTORS_N);
+        least = rows < ROWS_N ? min_some_f32v(least, &sums[0][v], rows, VECTORS_N) : min_rows_f32v(least, &sums[0][v], ROWS_N, VECTORS_N);
         memcpy(lanes[0], &most, sizeof most), memcpy(lanes[1], &least, sizeof least);
         for (int l = 0; l < LANES; l++) {
             float expected[2] = { lane_f32v(before[0], l), lane_f32v(before[1], l) };
-            for (int r = 0; r < ROWS_N; r++) {
+            for (int r = 0; r < rows; r++) {
                 const float one = x[r][v * LANES + l];
                 expected[0] = isnan(one) || one > expected[0] ? one : expected[0];
                 expected[1] = isnan(one) || one < expected[1] ? one : expected[1];

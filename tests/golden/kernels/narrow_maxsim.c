@@ -15,7 +15,7 @@
  *         + align((1 + min(1, align(tile_1_1 * j, 32) * align(ceil(k / 2), 16) / 327681) * 6
  *         + min(1, align(tile_1_1 * j, 32) * align(ceil(k / 2), 16) / 6145)) * (align(ceil(k / 2), 16) + 16) * 128, 64)
  *         + align(min(1, align(ceil(k / 2), 16) / 129) * align(tile_1_1 * j, 32) * 1024, 64) + 64
- *         + align(align(tile_1_1 * j, 32) * 4, 64)) */
+ *         + align(align(tile_1_1 * j, 32) * min(16, tile_1_2) * 4, 64)) */
 #include <stddef.h>
 #include <stdint.h>
 #include <string.h>
@@ -648,10 +648,11 @@ SHARED int64_t size_align(int64_t a, int64_t unit)
     return a > SIZE_TOO_LARGE - unit ? SIZE_TOO_LARGE : (a + unit - 1) / unit * unit;
 }
 
-/* So many shares of what size_even() makes of `left`. */
-PLAIN int64_t size_share(int64_t left, int64_t shares, int64_t most)
+/* How many of `left` rows come next, of at most `most`, which are whole tiles: those, but so that no tile that is lower
+ * than half of one is left behind them. */
+PLAIN int64_t size_next(int64_t left, int64_t most, int64_t tile)
 {
-    return left <= shares * most ? left : size_ceil_div(left * shares, size_ceil_div(left, most));
+    return left <= most ? left : left - most >= tile / 2 ? most : most - tile / 2;
 }
 
 /* Whether a shape is one; axes of size 1 get stride 0, so that they stretch. */
@@ -777,6 +778,8 @@ typedef struct TileRegisters {
     uint8_t rows[16];
     int height;                   /* of the tile whose sums wait; 0: there is none */
     int64_t lower, place;         /* its lower half begins at this row; its columns have this place */
+    int64_t rows_left;            /* of its rows, those of the point whose states are there; the next one's have rows_each each, */
+    int64_t rows_each, places;    /* and states so many places behind */
 #if !EINC_TILES
     TileModel model;
 #endif
@@ -874,6 +877,20 @@ PLAIN int has_tiles(void)
 #define TILE_DOT_BF16(registers, sums, rows, columns) model_tile_bf16(&(registers)->model, sums, rows, columns)
 #endif
 
+/* The greatest of `state` and so many elements of x, at least one, `step` apart in memory; NaN where one is. */
+INLINE f32v max_some_f32v(f32v state, const f32v *x, int rows, const int step)
+{
+    f32v most[4] = { state, x[0], x[0], x[0] };
+    for (; rows >= 4; rows -= 4, x += 4 * step) {
+        UNROLL
+        for (int c = 0; c < 4; c++)
+            most[c] = max_f32v(most[c], x[c * step]);
+    }
+    for (; rows > 0; rows--, x += step)
+        most[0] = max_f32v(most[0], x[0]);
+    return max_f32v(max_f32v(most[0], most[1]), max_f32v(most[2], most[3]));
+}
+
 /* The greatest of `state` and so many elements of x, a multiple of 4, `step` apart in memory; NaN where one is. In four chains,
  * since each instruction waits for the one before, and each element is loaded once. */
 INLINE f32v max_rows_f32v(f32v state, const f32v *x, const int rows, const int step)
@@ -943,7 +960,7 @@ static int is_stopped(const Frame *f)
 
 /* tmp1[i,j,m] = max[n](sum[k](Q[i,j,k] * D[m,n,k])) */
 enum { ROWS_1 = 32, VECTORS_1 = 2, COLUMNS_1 = VECTORS_1 * LANES, DEPTH_1 = 128, NEAR_1 = 327680, BLOCK_1 = 8,
-        CLOSE_1 = 6144, CLOSE_BLOCK_1 = 2 };
+        CLOSE_1 = 6144, CLOSE_BLOCK_1 = 2, RUN_1 = 16 };
 
 /* Packs the panel of `count` columns. */
 KERNEL static void pack_columns_1(const Frame *f, char *own, int64_t i, int64_t j, int64_t depth, int64_t tile_place,
@@ -1164,11 +1181,36 @@ INLINE void take_1(int height, int64_t place, int v, f32v (*sums)[VECTORS_1], co
     store_f32v(largest_1_1 + tile_place + v * LANES, 1, largest, LANES);
 }
 
+/* The same for so many rows of a tile. */
+KERNEL static void take_some_1(int height, int64_t place, int v, f32v (*sums)[VECTORS_1], const Frame *f, char *own)
+{
+    const int64_t at_largest_1_1 = f->at_largest_1_1;
+    float *largest_1_1 = (float *)(own + at_largest_1_1);
+    const int64_t tile_place = place;
+    f32v largest = load_f32v(largest_1_1 + tile_place + v * LANES, 1, LANES);
+    largest = max_some_f32v(largest, &sums[0][v], height, VECTORS_1);
+    store_f32v(largest_1_1 + tile_place + v * LANES, 1, largest, LANES);
+}
+
+/* Takes the sums of a tile in which rows of several points follow each other: `rows_left` of the first one, with
+ * states at `place`. */
+KERNEL static void take_each_1(const TileRegisters *registers, int height, int64_t place, int64_t rows_left, int v,
+        f32v (*sums)[VECTORS_1], const Frame *f, char *own)
+{
+    for (int first = 0, rows; first < height; first += rows) {
+        rows = (int)size_min(rows_left, height - first);
+        take_some_1(rows, place, v, sums + first, f, own);
+        rows_left = registers->rows_each;
+        place += registers->places;
+    }
+}
+
 /* One tile, and what becomes of its sums: they are kept, a row kept_step behind the one before, or with NULL for `kept`
  * taken by what follows the product, when the next tile is on its way. */
 INLINE void tile_1(int height, const bf16u *rows, int64_t row_step, int64_t k_step, const u32u *panel, int64_t depth,
         const char *ahead, int64_t ahead_step, const f32u *start, int64_t start_step, f32u *kept, int64_t kept_step,
-        TileRegisters *registers, f32v (*sums)[VECTORS_1], int64_t place, const Frame *f, char *own)
+        TileRegisters *registers, f32v (*sums)[VECTORS_1], int64_t place, int64_t rows_left, const Frame *f,
+        char *own)
 {
     const Factors_1 from = { rows, row_step, k_step, height - TILE_ROWS, panel, depth, ahead, ahead_step };
     if (kept) {
@@ -1182,12 +1224,15 @@ INLINE void tile_1(int height, const bf16u *rows, int64_t row_step, int64_t k_st
         words = begin_1(registers, &from, sums);
     const int taken_height = start_step ? height : registers->height;
     const int64_t taken_place = start_step ? place : registers->place;
+    const int64_t taken_left = start_step ? rows_left : registers->rows_left;
     UNROLL
     for (int v = 0; v < VECTORS_1; v++) {
         if (!start_step)
             bring_1(&from, v, VECTORS_1);
-        if (taken_height)
+        if (taken_height && taken_height <= taken_left)
             take_1(taken_height, taken_place, v, sums, f, own);
+        else if (taken_height)
+            take_each_1(registers, taken_height, taken_place, taken_left, v, sums, f, own);
         const int64_t end = size_min(depth, words + PARTS_1 * TILE_WORDS);
         go_on_1(registers, &from, words, end);
         words = end;
@@ -1196,24 +1241,27 @@ INLINE void tile_1(int height, const bf16u *rows, int64_t row_step, int64_t k_st
     registers->lower = from.lower > 0 ? from.lower : TILE_ROWS;
     registers->height = start_step ? 0 : height;
     registers->place = place;
+    registers->rows_left = rows_left;
 }
 
 /* The sums that still wait are taken. */
 INLINE void leave_1(TileRegisters *registers, f32v (*sums)[VECTORS_1], const Frame *f, char *own)
 {
     const int taken_height = registers->height;
-    const int64_t taken_place = registers->place;
+    const int64_t taken_place = registers->place, taken_left = registers->rows_left;
     renew_1(registers, sums);
     registers->height = 0;
     for (int v = 0; v < VECTORS_1; v++)
-        if (taken_height)
+        if (taken_height && taken_height <= taken_left)
             take_1(taken_height, taken_place, v, sums, f, own);
+        else if (taken_height)
+            take_each_1(registers, taken_height, taken_place, taken_left, v, sums, f, own);
 }
 
 
 /* The columns' results. */
 KERNEL static void finish_1(const Frame *f, char *own, int64_t i_first, int64_t m_first, int64_t m, int64_t i,
-        int64_t j, int64_t place, int count)
+        int64_t j, int64_t place, int64_t behind, int count)
 {
     const int64_t extent_j = f->extent_j, row_tmp1 = f->row_tmp1;
     const int64_t at_largest_1_1 = f->at_largest_1_1;
@@ -1223,7 +1271,7 @@ KERNEL static void finish_1(const Frame *f, char *own, int64_t i_first, int64_t 
     for (int v = 0; v * LANES < count; v++) {
         const int lanes = (int)size_min(LANES, count - v * LANES);
         const int64_t j_lanes = j + v * LANES;
-        f32v largest = load_f32v(largest_1_1 + place + v * LANES, 1, lanes);
+        f32v largest = load_f32v(largest_1_1 + behind + place + v * LANES, 1, lanes);
         store_f32v(tmp1 + (i - i_first) * tmp1_0 + j_lanes + (m - m_first) * tmp1_2, 1, largest, lanes);
     }
 }
@@ -1256,6 +1304,8 @@ KERNEL static void step_1(const Frame *f, char *own, int64_t i_first, int64_t i_
     f32v sums[ROWS_1][VECTORS_1];
     TileRegisters registers;
     tiles_begin(&registers, COLUMNS_1);
+    registers.rows_each = extent_n;
+    registers.places = places;
     const int64_t columns_at = i_first;
     if (*panels_of_1 != columns_at) {
         if (places > columns)    /* so that what is there is numbers */
@@ -1281,12 +1331,17 @@ KERNEL static void step_1(const Frame *f, char *own, int64_t i_first, int64_t i_
     }
     const int64_t tiles = places / COLUMNS_1;
     const int64_t block = depth * places > NEAR_1 ? BLOCK_1 : depth * places > CLOSE_1 ? CLOSE_BLOCK_1 : 1;
-    for (int64_t m = m_first; m < m_end; m++) {
-        for (int64_t place = 0; place < places; place += LANES) {
+    int is_back = 1;
+    const int64_t run = D_0 == extent_n * D_1 ? RUN_1 : 1;
+    for (int64_t m = m_first, m_stop; m < m_end;) {
+        m_stop = size_min(m + run, m_end);
+        const int64_t run_rows = (m_stop - m) * extent_n;
+        for (int64_t place = 0; place < (m_stop - m) * places; place += LANES) {
             store_f32v(largest_1_1 + place, 1, splat_f32v(-INFINITY), LANES);
         }
-        for (int64_t n_block = 0, n_stop; n_block < extent_n; n_block = n_stop) {
-            int height = (int)size_share(extent_n - n_block, block, ROWS_1);
+        for (int64_t n_block = 0, n_stop; n_block < run_rows; n_block = n_stop) {
+            int height = (int)size_next(run_rows - n_block, block * ROWS_1, ROWS_1);
+            is_back = !is_back;    /* what was met last is nearest */
             int64_t n = n_block, done = 0, points;
             n_stop = n_block + height;
             const bf16u *rows = D + m * D_0 + n * D_1;
@@ -1307,15 +1362,20 @@ KERNEL static void step_1(const Frame *f, char *own, int64_t i_first, int64_t i_
                 const int64_t ahead_step =
                     block > CLOSE_BLOCK_1 ? COLUMNS_1 * 4 / BLOCK_1 :
                     extent_m * extent_n * extent_k > 786432 && k_step == 2 ? size_ceil_div(height * 4, tiles) : 0;
-                for (int64_t tile_place = 0; tile_place < places; tile_place += COLUMNS_1) {
+                for (int64_t turn = 0; turn < tiles; turn++) {
+                    const int64_t tile_place = (is_back ? tiles - 1 - turn : turn) * COLUMNS_1;
                     if (block > CLOSE_BLOCK_1)
-                        ahead = (const char *)(panels_1 + (tile_place + COLUMNS_1) * depth + done * COLUMNS_1);
+                        ahead = (const char *)(panels_1 + (tile_place + (is_back ? -1 : 1) * COLUMNS_1) * depth
+                                + done * COLUMNS_1);
                     for (n = n_block; n < n_stop; n += height) {
-                        height = (int)size_even(n_stop - n, ROWS_1);
+                        height = (int)size_next(n_stop - n, ROWS_1, ROWS_1);
                         const bf16u *here = rows + (n - n_block) * row_step + done * k_step;
+                        const int64_t nth = n / extent_n, rows_left = (nth + 1) * extent_n
+                                - n;    /* of the run's points */
                         tile_1(height, here, row_step, k_step, (const u32u *)panels_1 + tile_place * depth
                                 + done * COLUMNS_1, points, ahead, ahead_step, done ? kept : start, done ? COLUMNS_1
-                                : 0, is_last ? NULL : kept, COLUMNS_1, &registers, sums, tile_place, f, own);
+                                : 0, is_last ? NULL : kept, COLUMNS_1, &registers, sums, tile_place + nth * places,
+                                rows_left, f, own);
                         kept += points < depth ? ROWS_1 * COLUMNS_1 : 0;
                         ahead += points * ahead_step;
                     }
@@ -1324,14 +1384,16 @@ KERNEL static void step_1(const Frame *f, char *own, int64_t i_first, int64_t i_
             } while (done < depth);
         }
         leave_1(&registers, sums, f, own);
-        for (int64_t tile_place = 0; tile_place < places; tile_place += COLUMNS_1) {
-            const int64_t tile_end = size_min(tile_place + COLUMNS_1, columns);
-            for (int64_t place = tile_place; place < tile_end;) {
-                const int count = (int)size_min(width - place % width, tile_end - place);
-                const int64_t j = place % width;
-                const int64_t i = i_first + (place - place % width) / extent_j;
-                finish_1(f, own, i_first, m_first, m, i, j, place, count);
-                place += count;
+        for (int64_t behind = 0; m < m_stop; m++, behind += places) {
+            for (int64_t tile_place = 0; tile_place < places; tile_place += COLUMNS_1) {
+                const int64_t tile_end = size_min(tile_place + COLUMNS_1, columns);
+                for (int64_t place = tile_place; place < tile_end;) {
+                    const int count = (int)size_min(width - place % width, tile_end - place);
+                    const int64_t j = place % width;
+                    const int64_t i = i_first + (place - place % width) / extent_j;
+                    finish_1(f, own, i_first, m_first, m, i, j, place, behind, count);
+                    place += count;
+                }
             }
         }
     }
@@ -1455,8 +1517,8 @@ static int prepare(Frame *f, const narrow_maxsim_args *args, int workers)
             size_align(size_mul(size_mul(size_min(1, size_div(size_align(size_ceil_div(extent_k, 2), 16), 129)),
             size_align(size_mul(tile_1_1, extent_j), 32)), 1024), 64));
     const int64_t at_largest_1_1 = f->at_largest_1_1 = size_add(at_panels_of_1, 64);
-    f->per_worker = size_add(at_largest_1_1, size_align(size_mul(size_align(size_mul(tile_1_1, extent_j), 32), 4),
-            64));
+    f->per_worker = size_add(at_largest_1_1, size_align(size_mul(size_mul(size_align(size_mul(tile_1_1, extent_j),
+            32), size_min(16, tile_1_2)), 4), 64));
     const int64_t most_1 = size_min(size_max(size_ceil_div(size_mul(size_mul(size_mul(size_mul(extent_i, extent_j),
             extent_k), extent_m), extent_n), 32768), 1), 1024);
     f->grain_1 = size_max(size_ceil_div(f->units_1, most_1), 1);
