@@ -1,11 +1,18 @@
 /* Packing numbers in parts: each part is the nearest number of bf16 to what the parts before have left, and TILE_WORDS words
- * of one part lie behind those of the one before. Where a number is not the sum of its parts, or products of them would be
- * too small for the unit, `odd` says so, and the step does its unit of work again with the numbers themselves. */
+ * of one part lie behind those of the one before. The two points of a word are TILE_WORDS apart, so that neighbours need not
+ * be told from each other. Where a number is not the sum of its parts, or products of them would be too small for the unit,
+ * `odd` says so, and the step does its unit of work again with the numbers themselves. */
 #include <string.h>
 
 #include "emit_tiling.h"
 
 enum { WORD_POINTS = 2 };
+
+/* The words of a block's points, of one part. */
+static int block_words(const Tiling *t)
+{
+    return t->c->tile->words / t->c->tile->parts;
+}
 
 static void open_odds(Emitter *e)
 {
@@ -14,20 +21,85 @@ static void open_odds(Emitter *e)
 
 static void close_odds(Emitter *e, const Tiling *t)
 {
-    emit_line(e, "*odd_%d |= any_u32v(odds);", t->number);
+    emit_line(e, "*odd_%d |= any_u32v(odds >> 31);", t->number);
+}
+
+/* Words of `both` numbers. */
+static void cut(Emitter *e, const Tiling *t, const char *to, const char *apart, const char *lanes)
+{
+    emit_line(e, "odds |= odd_f32v(both[0]) | odd_f32v(both[1]);");
+    emit_line(e, "store_parts_bf16v(%s, both[0], both[1], %d, %s, %s);", to, t->c->tile->parts, apart, lanes);
+}
+
+/* The numbers of both points of a word, `lanes` of points or NULL for columns; before `end` are fewer, and the others 0, unless it
+ * is NULL. */
+static void load_both(Emitter *e, const Tiling *t, const Term *side, const char *end, const char *lanes)
+{
+    const char *k = t->names[tiling_last(&t->c->depth)->id], *at = emit_name(e, emit_text(e, "%s_at", k));
+    int block = block_words(t);
+    Scope *one = emit_push(e);
+    one->count = lanes ? lanes : one->count;
+    emit_bind(e, tiling_last(&t->c->depth), at);
+    emit_line(e, "const int64_t %s = %s + word + %d * half;", at, k, block);
+    if (lanes && end)
+        emit_line(e, "const int %s = (int)size_min(LANES, %s - %s);", lanes, end, at);
+    const char *value = emit_bare(e, emit_varying(e, side));
+    emit_line(e, "both[half] = %s;", lanes && end ? emit_text(e, "select_f32v(first_boolv(%s), %s, both[half])", lanes, value) : value);
+    emit_pop(e);
+    emit_line(e, "f32v both[%d]%s;", WORD_POINTS, end ? " = { splat_f32v(0), splat_f32v(0) }" : "");
+    if (!end)
+        emit_line(e, "UNROLL");
+    emit_line(e, "for (int half = 0; half < %d%s; half++) {", WORD_POINTS,
+              end ? emit_text(e, " && %s + word + %d * half < %s", k, block, end) : "");
+    emit_body(e, one);
+    emit_line(e, "}");
+}
+
+/* Whole blocks of points that lie side by side: a column's words, as those of a row, become a column of the panel. */
+static void turn_blocks(Emitter *e, const Tiling *t)
+{
+    const Contract *c = t->c;
+    const Index *column = tiling_last(&c->columns), *point = tiling_last(&c->depth);
+    const Tensor *tensor = c->right->read.tensor;
+    const Position *positions = c->right->read.positions;
+    const char *k = t->names[point->id];
+    int block = block_words(t), words = c->tile->words;
+    emit_push(e);
+    emit_bind(e, point, k);
+    const char *from = emit_pointer(e, c->right), *step = emit_stride(e, tensor, positions, column);
+    emit_pop(e);
+    emit_line(e, "for (; %s == 1 && %s + %d <= to_point; %s += %d) {", emit_stride(e, tensor, positions, point), k, WORD_POINTS * block, k,
+              WORD_POINTS * block);
+    e->scope->indent++;
+    emit_line(e, "uint32_t turned[LANES * %d];", words);
+    emit_line(e, "for (int c = 0; c < lanes; c++) {");
+    e->scope->indent++;
+    emit_line(e, "const f32u *from = %s + c * %s;", from, strchr(step, ' ') ? emit_text(e, "(%s)", step) : step);
+    emit_line(e, "for (int word = 0; word < %d; word += LANES) {", block);
+    e->scope->indent++;
+    emit_line(e, "const f32v both[] = { load_f32v(from + word, 1, LANES), load_f32v(from + word + %d, 1, LANES) };", block);
+    cut(e, t, emit_text(e, "(u32u *)turned + c * %d + word", words), emit_text(e, "%d", block), "LANES");
+    for (int i = 0; i < 2; i++) {
+        e->scope->indent--;
+        emit_line(e, "}");
+    }
+    emit_line(e, "turn_words(panel + %s / %d * %d * COLUMNS_%d, COLUMNS_%d, turned, %d * 4, lanes, %d);", k, WORD_POINTS * block, words,
+              t->number, t->number, words, words);
+    e->scope->indent--;
+    emit_line(e, "}");
 }
 
 /* A panel's words of two points, for all parts; a point past the last is 0. */
 const char *tiling_pack_column_parts(Emitter *e, Tiling *t)
 {
     const Contract *c = t->c;
-    const Index *column = tiling_last(&c->columns), *point = tiling_last(&c->depth);
-    const char *name = t->names[column->id], *k = t->names[point->id];
-    int parts = c->tile->parts, block = c->tile->words / parts;
+    const Index *column = tiling_last(&c->columns);
+    const char *name = t->names[column->id], *k = t->names[tiling_last(&c->depth)->id];
+    int block = block_words(t);
     tiling_open(e, t, column);
     tiling_bind(e, t, &c->batch, c->batch.count);
     tiling_bind(e, t, &c->columns, c->columns.count - 1);
-    Scope *body = emit_push(e), *inner;
+    Scope *body = emit_push(e);
     const char *first = emit_name(e, emit_text(e, "%s_lanes", name));
     emit_bind(e, column, first);
     body->count = "lanes";
@@ -36,26 +108,19 @@ const char *tiling_pack_column_parts(Emitter *e, Tiling *t)
     emit_line(e, "u32u *panel = (u32u *)panels_%d + %s * depth + %s;", t->number, tiling_tile_place(t),
               c->columns.count > 1 ? "place - tile_place + v * LANES" : "v * LANES");
     open_odds(e);
-    inner = emit_push(e);
-    emit_line(e, "f32v square[%d] = { splat_f32v(0), splat_f32v(0) };", WORD_POINTS);
-    Scope *one = emit_push(e);
-    const char *at = emit_name(e, emit_text(e, "%s_at", k));
-    emit_bind(e, point, at);
-    emit_line(e, "square[%s - %s] = %s;", at, k, emit_bare(e, emit_varying(e, c->right)));
+    emit_line(e, "int64_t %s = from_point;", k);
+    if (tiling_reads_safely(e, c->right))
+        turn_blocks(e, t);
+    Scope *inner = emit_push(e);
+    inner->indent++;
+    load_both(e, t, c->right, "to_point", NULL);
+    cut(e, t, emit_text(e, "panel + (%s / %d * %d + word) * COLUMNS_%d", k, WORD_POINTS * block, c->tile->words, t->number),
+        emit_text(e, "%d * COLUMNS_%d", block, t->number), "lanes");
     emit_pop(e);
-    emit_line(e, "for (int64_t %s = %s; %s < size_min(%s + %d, to_point); %s++) {", at, k, at, k, WORD_POINTS, at);
-    emit_body(e, one);
-    emit_line(e, "}");
-    emit_line(e, "odds |= odd_f32v(square[0]) | odd_f32v(square[1]);");
-    emit_line(e, "u32u *to = panel + (%s / %d * %d + %s / %d %% %d) * COLUMNS_%d;", k, WORD_POINTS * block, c->tile->words, k,
-              WORD_POINTS, block, t->number);
-    emit_line(e, "for (int part = 0; part < %d; part++) {", parts);
-    emit_line(e, "    const u32v low = part_bf16v(&square[0]);");
-    emit_line(e, "    store_u32v(to + part * %d * COLUMNS_%d, 1, low >> 16 | part_bf16v(&square[1]), lanes);", block, t->number);
-    emit_line(e, "}");
-    emit_pop(e);
-    emit_line(e, "for (int64_t %s = from_point; %s < to_point; %s += %d) {", k, k, k, WORD_POINTS);
+    emit_line(e, "for (; %s < to_point; %s += %d) {", k, k, WORD_POINTS * block);
+    emit_line(e, "    for (int word = 0; word < %d; word++) {", block);
     emit_body(e, inner);
+    emit_line(e, "    }");
     emit_line(e, "}");
     close_odds(e, t);
     emit_pop(e);
@@ -71,51 +136,41 @@ const char *tiling_pack_row_parts(Emitter *e, Tiling *t)
     const Contract *c = t->c;
     const Index *row = tiling_last(&c->rows), *point = tiling_last(&c->depth);
     const char *name = t->names[row->id], *k = t->names[point->id], *extent;
-    int parts = c->tile->parts, block = c->tile->words / parts * WORD_POINTS;
+    int block = block_words(t);
     tiling_open(e, t, point);
     tiling_bind(e, t, &c->batch, c->batch.count);
     tiling_bind(e, t, &c->kept_rows, c->kept_rows.count);
     tiling_bind(e, t, &c->rows, c->rows.count - 1);
     extent = emit_extent(e, point);
+    open_odds(e);
     Scope *body = emit_push(e);
     const char *at = emit_name(e, emit_text(e, "%s_at", name));
     emit_bind(e, row, at);
     emit_line(e, "const int64_t %s = %s + r;", at, name);
-    emit_line(e, "uint16_t *words = (uint16_t *)packed_%d + r * (%s);", t->number, tiling_packed_step(e, t));
-    open_odds(e);
-    Scope *inner = emit_push(e);
-    inner->count = "lanes";
-    emit_bind(e, point, k);
-    emit_line(e, "const int lanes = (int)size_min(LANES, %s - %s);", extent, k);
-    emit_line(e, "f32v left = %s;", emit_bare(e, emit_varying(e, c->left)));
-    emit_line(e, "uint16_t *to = words + %s / %d * %d + %s %% %d;", k, block, block * parts, k, block);
-    emit_line(e, "odds |= odd_f32v(left);");
-    emit_line(e, "for (int part = 0; part < %d; part++)", parts);
-    emit_line(e, "    store_row_bf16v(to + part * %d, from_bits_f32v(part_bf16v(&left)), lanes);", block);
-    emit_pop(e);
-    emit_line(e, "for (int64_t %s = 0; %s < %s; %s += LANES) {", k, k, extent, k);
-    emit_body(e, inner);
+    emit_line(e, "u32u *to = (u32u *)((uint16_t *)packed_%d + r * (%s));", t->number, tiling_packed_step(e, t));
+    Scope *loads[2];
+    for (int rest = 0; rest < 2; rest++) {
+        loads[rest] = emit_push(e);
+        loads[rest]->indent += !rest;
+        load_both(e, t, c->left, rest ? extent : NULL, rest ? "lanes" : "LANES");
+        cut(e, t, "to + word", emit_text(e, "%d", block), "LANES");
+        emit_pop(e);
+    }
+    emit_line(e, "int64_t %s = 0;", k);
+    emit_line(e, "for (; %s + %d <= %s; %s += %d, to += %d) {", k, WORD_POINTS * block, extent, k, WORD_POINTS * block, c->tile->words);
+    emit_line(e, "    for (int word = 0; word < %d; word += LANES) {", block);
+    emit_body(e, loads[0]);
+    emit_line(e, "    }");
     emit_line(e, "}");
-    emit_line(e, "for (int64_t %s = %s; %s %% %d != 0; %s++)", k, extent, k, block, k);
-    emit_line(e, "    for (int part = 0; part < %d; part++)", parts);
-    emit_line(e, "        words[%s / %d * %d + part * %d + %s %% %d] = 0;", k, block, block * parts, block, k, block);
-    close_odds(e, t);
+    emit_line(e, "for (int word = 0; word < %d && %s < %s; word += LANES) {", block, k, extent);
+    emit_body(e, loads[1]);
+    emit_line(e, "}");
     emit_pop(e);
     emit_line(e, "for (int r = 0; r < height; r++) {");
     emit_body(e, body);
     emit_line(e, "}");
+    close_odds(e, t);
     return tiling_close(e);
-}
-
-/* The words of panels behind the last point are zeros, in each part. */
-void tiling_clear_parts(Emitter *e, const Tiling *t)
-{
-    int parts = t->c->tile->parts, block = t->c->tile->words / parts;
-    const char *from = emit_text(e, "panels_%d + %s * depth + ((words / %d * %d + part) * %d + words %% %d) * COLUMNS_%d", t->number,
-                                 tiling_tile_place(t), block, parts, block, block, t->number);
-    tiling_each_tile(e, t, emit_text(e, "for (int part = 0; part < %d && words %% %d != 0; part++)\n"
-                                     "    memset((u32u *)%s, 0, (size_t)((%d - words %% %d) * COLUMNS_%d) * 4);", parts, block, from,
-                                     block, block, t->number));
 }
 
 void tiling_leave_odd(Emitter *e, const Tiling *t)

@@ -323,9 +323,7 @@ void tiling_pack_all(Emitter *e, const Tiling *t, const char *pack)
         tiling_each_tile(e, t, tiling_each_run(e, t, emit_text(e, "%s;", pack)));
     e->scope->indent--;
     emit_line(e, "}");
-    if (t->c->tile->parts)
-        tiling_clear_parts(e, t);
-    else if (t->c->tile->words > 1)
+    if (!t->c->tile->parts && t->c->tile->words > 1)
         tiling_each_tile(e, t, emit_text(e, "memset((u32u *)panels_%d + %s * depth + words * COLUMNS_%d, 0, "
                                          "(size_t)((depth - words) * COLUMNS_%d) * 4);",
                                          t->number, tiling_tile_place(t), t->number, t->number));

@@ -77,7 +77,6 @@ void tiling_pack_within(Emitter *e, Tiling *t);
 /* emit_parts.c: the same for numbers in parts */
 const char *tiling_pack_column_parts(Emitter *e, Tiling *t);
 const char *tiling_pack_row_parts(Emitter *e, Tiling *t);
-void tiling_clear_parts(Emitter *e, const Tiling *t);
 void tiling_leave_odd(Emitter *e, const Tiling *t);     /* the step ends where numbers have no parts */
 
 /* emit_reach.c: what tiles of rows leave out of the columns (0), or of the contracted points (1) */

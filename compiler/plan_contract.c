@@ -221,8 +221,8 @@ static void set_blocks(const Planner *planner, Contract *c, Dtype dtype)
     c->row_block = forced ? ROW_FORCED : blocks >= ROW_BLOCK ? ROW_BLOCK : blocks > 1 ? (int)blocks : 1;
     if (planner->hints->smallest_tiles)
         c->row_block = 1;
-    /* Registers of tiles load a panel so fast that it has to be close. */
-    bool loads = c->tile->dot && c->row_block > 1;
+    /* Registers of tiles load a panel so fast that it has to be close; of numbers in parts one beside a tile of rows fills L1. */
+    bool loads = c->tile->dot && !c->tile->parts && c->row_block > 1;
     c->close = !loads ? 0 : forced ? NEAR_FORCED / 2 : (int)(target->l1_bytes / 2 / size);
     c->close_block = loads ? 2 : 1;
 }

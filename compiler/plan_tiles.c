@@ -292,7 +292,7 @@ void contract_tiles(Planner *planner, Launch *launch)
     rows = planner->hints->smallest_tiles ? 1 : rows;
     shrink(planner, launch, c, place, ROLE_ROW, rows < 1 ? 1 : rows, tiles);
     double least = ROWS_LEAST;
-    if (c->tile->dot)
+    if (c->tile->dot || c->parts)
         least = fmax(least, WORK_LEAST / (fmin(columns * fixed, planner_points(planner, &c->columns)) * planner_points(planner, &c->depth)));
     while (units_of(planner, launch, tiles) < UNITS_LEAST && rows * inner_rows / 2 >= least)
         shrink(planner, launch, c, place, ROLE_ROW, (rows /= 2) < 1 ? 1 : rows, tiles);

@@ -21,11 +21,11 @@ static const Tile fourteen_i8 = { .rows = 14, .vectors = 2, .group = 4, .has_sta
 static const Tile tiles_bf16 = { .group = 2, .dot = "TILE_DOT_BF16", TILES };
 static const Tile tiles_i8 = { .group = 4, .dot = "TILE_DOT_I8", TILES };
 
-/* Small products first. One side's part is the one before where that can be. */
+/* One side's part is always the one before, which need not be loaded again; else small products come first. */
 #define PARTS(n) .rows = 32, .vectors = 2, .group = 2, .parts = n, .words = n * 16, .least_rows = 16, .depth = n * 64, \
                  .skeleton = "contract_tiles.c", .dot = "TILE_DOT_BF16"
 
-static const Tile three_products = { PARTS(2), .pairs = "01 10 00" };
+static const Tile three_products = { PARTS(2), .pairs = "01 00 10" };
 static const Tile six_products = { PARTS(3), .pairs = "02 01 11 10 20 00" };
 
 const Target targets[] = {

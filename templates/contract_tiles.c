@@ -55,29 +55,34 @@ INLINE void bring_N(const Factors_N *from, int share, int shares)
     }
 }
 
-/* Adds to the sums what TILE_WORDS words make, of the upper rows or of `both`: those of rows from row_word on and those of
- * the panel from column_word on. Where a tile begins, the sums of the one before go to `last`, each just before its
- * register is needed. */
-INLINE void multiply_N(TileRegisters *registers, const Factors_N *from, int64_t row_word, int64_t column_word,
-                       const int both, const int begins, f32v (*last)[VECTORS_N])
+/* Adds to the sums what TILE_WORDS words make, of the upper rows or of `both`: a pair of parts of the words from k on. What
+ * the pair before has left in the registers is not loaded again. Where a tile begins, the sums of the one before go to `last`,
+ * each just before its register is needed. */
+INLINE void multiply_N(TileRegisters *registers, const Factors_N *from, int64_t k, const int pair, const int both,
+                       const int begins, f32v (*last)[VECTORS_N])
 {
-    const partu *rows = from->rows + row_word * from->k_step;
-    const wordu *panel = from->panel + column_word * COLUMNS_N;
+    const partu *rows = from->rows + (k + TILE_WORDS * row_parts_N[pair]) * from->k_step;
+    const wordu *panel = from->panel + (k + TILE_WORDS * column_parts_N[pair]) * COLUMNS_N;
+    const int new_rows = pair == 0 || row_parts_N[pair] != row_parts_N[pair - 1];
+    const int new_columns = pair == 0 || column_parts_N[pair] != column_parts_N[pair - 1];
     const int64_t apart = from->row_step * (int64_t)sizeof *rows, across = COLUMNS_N * 4;
     char *upper_last = begins ? (char *)last[0] : NULL;
     char *lower_last = begins ? (char *)last[registers->lower] : NULL;
-    TILE_LOAD(registers, 4, rows, apart);
-    TILE_LOAD(registers, 6, panel, across);
+    if (new_rows)
+        TILE_LOAD(registers, 4, rows, apart);
+    if (new_columns)
+        TILE_LOAD(registers, 6, panel, across);
     if (begins)
         TILE_RENEW(registers, 0, upper_last, across);
     DOT_N(registers, 0, 4, 6);
     if (COLUMNS_N > TILE_WORDS) {
-        TILE_LOAD(registers, 7, panel + TILE_WORDS, across);
+        if (new_columns)
+            TILE_LOAD(registers, 7, panel + TILE_WORDS, across);
         if (begins)
             TILE_RENEW(registers, 1, upper_last + 64, across);
         DOT_N(registers, 1, 4, 7);
     }
-    if (both)
+    if (both && new_rows)
         TILE_LOAD(registers, 5, rows + from->lower * from->row_step, apart);
     if (begins)
         TILE_RENEW(registers, 2, lower_last, across);
@@ -91,13 +96,20 @@ INLINE void multiply_N(TileRegisters *registers, const Factors_N *from, int64_t 
     }
 }
 
-/* Words of a tile from k to `end`: of TILE_WORDS words the products of their parts, the first time from `pair` on. */
-INLINE void multiply_words_N(TileRegisters *registers, const Factors_N *from, int64_t k, int64_t end, int pair, const int both)
+/* The other pairs of the words from k on. */
+INLINE void multiply_others_N(TileRegisters *registers, const Factors_N *from, int64_t k, const int both)
+{
+    UNROLL
+    for (int pair = 1; pair < PAIRS_N; pair++)
+        multiply_N(registers, from, k, pair, both, 0, NULL);
+}
+
+/* Words of a tile from k to `end`. */
+INLINE void multiply_words_N(TileRegisters *registers, const Factors_N *from, int64_t k, int64_t end, const int both)
 {
     for (; k < end; k += PARTS_N * TILE_WORDS) {
-        for (; pair < PAIRS_N; pair++)
-            multiply_N(registers, from, k + TILE_WORDS * row_parts_N[pair], k + TILE_WORDS * column_parts_N[pair], both, 0, NULL);
-        pair = 0;
+        multiply_N(registers, from, k, 0, both, 0, NULL);
+        multiply_others_N(registers, from, k, both);
     }
 }
 
@@ -105,9 +117,9 @@ INLINE void multiply_words_N(TileRegisters *registers, const Factors_N *from, in
 INLINE void go_on_N(TileRegisters *registers, const Factors_N *from, int64_t k, int64_t end)
 {
     if (from->lower > 0)
-        multiply_words_N(registers, from, k, end, 0, 1);
+        multiply_words_N(registers, from, k, end, 1);
     else
-        multiply_words_N(registers, from, k, end, 0, 0);
+        multiply_words_N(registers, from, k, end, 0);
 }
 
 /* Adds a tile's products to the sums from `start` on; they are kept. What becomes of rows that a tile has not does not
@@ -155,15 +167,16 @@ INLINE void renew_N(TileRegisters *registers, f32v (*last)[VECTORS_N])
 INLINE int64_t begin_N(TileRegisters *registers, const Factors_N *from, f32v (*last)[VECTORS_N])
 {
     const int64_t some = PARTS_N * TILE_WORDS, words = size_min(from->depth, from->depth > 2 * some ? 2 * some : some);
-    const int64_t row_word = TILE_WORDS * row_parts_N[0], column_word = TILE_WORDS * column_parts_N[0];
     if (words == 0) {
         renew_N(registers, last);
     } else if (from->lower > 0) {
-        multiply_N(registers, from, row_word, column_word, 1, 1, last);
-        multiply_words_N(registers, from, 0, words, 1, 1);
+        multiply_N(registers, from, 0, 0, 1, 1, last);
+        multiply_others_N(registers, from, 0, 1);
+        multiply_words_N(registers, from, some, words, 1);
     } else {
-        multiply_N(registers, from, row_word, column_word, 0, 1, last);
-        multiply_words_N(registers, from, 0, words, 1, 0);
+        multiply_N(registers, from, 0, 0, 0, 1, last);
+        multiply_others_N(registers, from, 0, 0);
+        multiply_words_N(registers, from, some, words, 0);
     }
     return words;
 }

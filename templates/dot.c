@@ -144,22 +144,34 @@ INLINE u32v place_i8v(i32v x, int at)
 //}
 
 //{ part_bf16v
-/* The nearest number of bf16, in the upper half of a word; x is what that leaves. */
+/* The nearest number of bf16, of two the greater in size, in the upper half of a word; x is what that leaves. */
 INLINE u32v part_bf16v(f32v *x)
 {
-    const u32v bits = bits_f32v(*x), part = (bits + 0x7FFF + (bits >> 16 & 1)) & 0xFFFF0000;
+    const u32v part = (bits_f32v(*x) + 0x8000) & 0xFFFF0000;
     *x = *x - from_bits_f32v(part);
     return part;
 }
 //}
 
+//{ store_parts_bf16v
+/* Words of two points each, one for each part of their numbers, so many words behind each other. */
+INLINE void store_parts_bf16v(u32u *to, f32v low, f32v high, const int parts, int64_t apart, int lanes)
+{
+    UNROLL
+    for (int part = 0; part < parts; part++) {
+        const u32v word = part_bf16v(&low) >> 16;
+        store_u32v(to + part * apart, 1, word | part_bf16v(&high), lanes);
+    }
+}
+//}
+
 //{ odd_f32v
-/* Not 0 in lanes where a number is neither 0 nor of a size between 2^-40 and 2^40: others have parts too small for a unit that
- * takes denormal numbers for 0, or products whose sum may overflow. */
+/* The highest bit in lanes where a number is neither 0 nor of a size between 2^-40 and 2^40: others have parts too small for a
+ * unit that takes denormal numbers for 0, or products whose sum may overflow. */
 INLINE u32v odd_f32v(f32v x)
 {
-    const u32v size = bits_f32v(x) & 0x7FFFFFFF, beyond = size - 0x2B800000;
-    return (u32v)(size != 0) & (u32v)(beyond > 0x28000000);
+    const u32v size = bits_f32v(x) & 0x7FFFFFFF;
+    return (0x53800000 - size) | ((size - 0x2B800000) & ~(size - 1));
 }
 //}
 

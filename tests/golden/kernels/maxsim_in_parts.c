@@ -15,10 +15,7 @@
  *         + align((1 + min(1, align(tile_1_1 * j, 32) * k / 327681) * 7) * (k + 16) * 56, 64)
  *         + align(min(1, k / 1025) * align(tile_1_1 * j, 32) * 448, 64) + 64 + align(align(tile_1_1 * j, 32) * 4, 64)
  *         + align(align(tile_1_1 * j, 32) * ceil(ceil(k / 2) / 16) * 192, 64)
- *         + align((1 + min(1, align(tile_1_1 * j, 32) * ceil(ceil(k / 2) / 16) * 48 / 327681) * 6
- *         + min(1, align(tile_1_1 * j, 32) * ceil(ceil(k / 2) / 16) * 48 / 6145)) * (ceil(ceil(k / 2) / 16) * 48
- *         + 16) * 128, 64) + align(min(1, ceil(ceil(k / 2) / 16) * 48 / 193) * align(tile_1_1 * j, 32) * 1024, 64) + 64
- *         + align(align(tile_1_1 * j, 32) * min(16, tile_1_2) * 4, 64) + 64) */
+ *         + align((1 + min(1, align(tile_1_1 * j, 32) * ceil(ceil(k / 2) / 16) * 48 / 327681) * 7) * (ceil(ceil(k / 2) / 16) * 48 + 16) * 128, 64) + align(min(1, ceil(ceil(k / 2) / 16) * 48 / 193) * align(tile_1_1 * j, 32) * 1024, 64) + 64 + align(align(tile_1_1 * j, 32) * min(16, tile_1_2) * 4, 64) + 64) */
 #include <stddef.h>
 #include <stdint.h>
 #include <string.h>
@@ -128,13 +125,6 @@ enum { BAD_ARGUMENT = -2, BAD_SHAPES = -3, BAD_WORKSPACE = -4, BAD_MACHINE = -6,
 #define LANES 1
 #endif
 
-/* The numbers of one vector in the element type of another. */
-#if EINC_VECTORS
-#define CONVERT(x, type) __builtin_convertvector(x, type)
-#else
-#define CONVERT(x, type) ((type)(x))
-#endif
-
 /* Whether __builtin_shuffle is there; clang needs loops for it to see through. */
 #if EINC_VECTORS && !defined(__clang__)
 #define EINC_SHUFFLES 1
@@ -195,12 +185,6 @@ typedef float f32v;
 typedef int32_t i32v __attribute__((vector_size(4 * LANES)));
 #else
 typedef int32_t i32v;
-#endif
-
-#if EINC_VECTORS
-typedef uint16_t u16v __attribute__((vector_size(2 * LANES)));
-#else
-typedef uint16_t u16v;
 #endif
 
 #if EINC_VECTORS
@@ -304,31 +288,6 @@ INLINE f32v select_f32v(boolv m, f32v a, f32v b)
 #else
     return m ? a : b;
 #endif
-}
-
-/* One lane after the other. */
-APART void store_lanes_u16v(void *p, int64_t stride, u16v x, int count)
-{
-    uint16_t lanes[LANES];
-    memcpy(lanes, &x, sizeof x);
-    for (int l = 0; l < count; l++)
-        memcpy((char *)p + 2 * stride * l, &lanes[l], 2);
-}
-
-INLINE void store_u16v(void *p, int64_t stride, u16v x, int count)
-{
-    if (stride == 1 && count == LANES) {
-        memcpy(p, &x, sizeof x);
-        return;
-    }
-#if EINC_VECTORS && LANES >= 8
-    if (stride == 1) {
-        uint16_t m = (uint16_t)((1u << count) - 1);
-        __asm__ volatile("vmovdqu16 %1, (%0)%{%2%}" : : "r"(p), "v"(x), "Yk"(m) : "memory");
-        return;
-    }
-#endif
-    store_lanes_u16v(p, stride, x, count);
 }
 
 /* One lane after the other. */
@@ -686,20 +645,44 @@ INLINE float flush_f32(float x)
     return from_bits_f32((bits & 0x7FFFFFFF) < 0x00800000 ? bits & 0x80000000 : bits);
 }
 
-/* The nearest number of bf16, in the upper half of a word; x is what that leaves. */
+/* So many words of the rows from `from` on, so many bytes apart, become rows of a panel. Back comes how many: none where a
+ * row is no whole number of words further. */
+APART int64_t turn_words(u32u *to, int64_t to_word, const void *from, int64_t apart, int rows, int64_t words)
+{
+    if (apart % 4 != 0)
+        return 0;
+    for (int64_t k = 0; k < words; k += LANES) {
+        const f32u *square = (const f32u *)from + k;
+        const int columns = (int)size_min(LANES, words - k);
+        turn_f32((f32u *)to + k * to_word, to_word, 1, square, apart / 4, 1, rows, columns, square + LANES, apart / 4);
+    }
+    return words;
+}
+
+/* The nearest number of bf16, of two the greater in size, in the upper half of a word; x is what that leaves. */
 INLINE u32v part_bf16v(f32v *x)
 {
-    const u32v bits = bits_f32v(*x), part = (bits + 0x7FFF + (bits >> 16 & 1)) & 0xFFFF0000;
+    const u32v part = (bits_f32v(*x) + 0x8000) & 0xFFFF0000;
     *x = *x - from_bits_f32v(part);
     return part;
 }
 
-/* Not 0 in lanes where a number is neither 0 nor of a size between 2^-40 and 2^40: others have parts too small for a unit that
- * takes denormal numbers for 0, or products whose sum may overflow. */
+/* Words of two points each, one for each part of their numbers, so many words behind each other. */
+INLINE void store_parts_bf16v(u32u *to, f32v low, f32v high, const int parts, int64_t apart, int lanes)
+{
+    UNROLL
+    for (int part = 0; part < parts; part++) {
+        const u32v word = part_bf16v(&low) >> 16;
+        store_u32v(to + part * apart, 1, word | part_bf16v(&high), lanes);
+    }
+}
+
+/* The highest bit in lanes where a number is neither 0 nor of a size between 2^-40 and 2^40: others have parts too small for a
+ * unit that takes denormal numbers for 0, or products whose sum may overflow. */
 INLINE u32v odd_f32v(f32v x)
 {
-    const u32v size = bits_f32v(x) & 0x7FFFFFFF, beyond = size - 0x2B800000;
-    return (u32v)(size != 0) & (u32v)(beyond > 0x28000000);
+    const u32v size = bits_f32v(x) & 0x7FFFFFFF;
+    return (0x53800000 - size) | ((size - 0x2B800000) & ~(size - 1));
 }
 
 /* Whether a lane is not 0. */
@@ -710,11 +693,6 @@ INLINE int any_u32v(u32v x)
     for (int l = 0; l < LANES; l++)
         any |= lanes[l];
     return any != 0;
-}
-
-INLINE void store_row_bf16v(void *p, f32v x, int count)
-{
-    store_u16v(p, 1, CONVERT(bits_f32v(x) >> 16, u16v), count);
 }
 
 /* Whether there are instructions for tiles. Assemblers that know them do so without being told for which machine. */
@@ -1212,7 +1190,7 @@ KERNEL static void step_1(const Frame *f, char *own, int64_t i_first, int64_t i_
 
 /* tmp1[i,j,m] = max[n](sum[k](A[i,j,k] * B[m,n,k])) */
 enum { ROWS_3 = 32, VECTORS_3 = 2, COLUMNS_3 = VECTORS_3 * LANES, DEPTH_3 = 192, NEAR_3 = 327680, BLOCK_3 = 8,
-        CLOSE_3 = 6144, CLOSE_BLOCK_3 = 2, RUN_3 = 16 };
+        RUN_3 = 16 };
 
 /* Packs the panel of `count` columns. */
 KERNEL static void pack_columns_3(const Frame *f, char *own, int64_t i, int64_t j, int64_t depth, int64_t tile_place,
@@ -1229,19 +1207,32 @@ KERNEL static void pack_columns_3(const Frame *f, char *own, int64_t i, int64_t 
         const int64_t j_lanes = j + v * LANES;
         u32u *panel = (u32u *)panels_3 + tile_place * depth + place - tile_place + v * LANES;
         u32v odds = splat_u32v(0);
-        for (int64_t k = from_point; k < to_point; k += 2) {
-            f32v square[2] = { splat_f32v(0), splat_f32v(0) };
-            for (int64_t k_at = k; k_at < size_min(k + 2, to_point); k_at++) {
-                square[k_at - k] = load_f32v(A + i * A_0 + j_lanes * A_1 + k_at * A_2, A_1, lanes);
+        int64_t k = from_point;
+        for (; A_2 == 1 && k + 32 <= to_point; k += 32) {
+            uint32_t turned[LANES * 48];
+            for (int c = 0; c < lanes; c++) {
+                const f32u *from = A + i * A_0 + j_lanes * A_1 + k * A_2 + c * A_1;
+                for (int word = 0; word < 16; word += LANES) {
+                    const f32v both[] = { load_f32v(from + word, 1, LANES), load_f32v(from + word + 16, 1, LANES) };
+                    odds |= odd_f32v(both[0]) | odd_f32v(both[1]);
+                    store_parts_bf16v((u32u *)turned + c * 48 + word, both[0], both[1], 3, 16, LANES);
+                }
             }
-            odds |= odd_f32v(square[0]) | odd_f32v(square[1]);
-            u32u *to = panel + (k / 32 * 48 + k / 2 % 16) * COLUMNS_3;
-            for (int part = 0; part < 3; part++) {
-                const u32v low = part_bf16v(&square[0]);
-                store_u32v(to + part * 16 * COLUMNS_3, 1, low >> 16 | part_bf16v(&square[1]), lanes);
+            turn_words(panel + k / 32 * 48 * COLUMNS_3, COLUMNS_3, turned, 48 * 4, lanes, 48);
+        }
+        for (; k < to_point; k += 32) {
+            for (int word = 0; word < 16; word++) {
+                f32v both[2] = { splat_f32v(0), splat_f32v(0) };
+                for (int half = 0; half < 2 && k + word + 16 * half < to_point; half++) {
+                    const int64_t k_at = k + word + 16 * half;
+                    both[half] = load_f32v(A + i * A_0 + j_lanes * A_1 + k_at * A_2, A_1, lanes);
+                }
+                odds |= odd_f32v(both[0]) | odd_f32v(both[1]);
+                store_parts_bf16v(panel + (k / 32 * 48 + word) * COLUMNS_3, both[0], both[1], 3, 16 * COLUMNS_3,
+                        lanes);
             }
         }
-        *odd_3 |= any_u32v(odds);
+        *odd_3 |= any_u32v(odds >> 31);
     }
 }
 
@@ -1255,23 +1246,36 @@ KERNEL static void pack_rows_3(const Frame *f, char *own, int64_t m, int64_t n, 
     const int64_t B_2 = f->in.B.stride[2];
     float *packed_3 = (float *)(own + at_packed_3);
     int64_t *odd_3 = (int64_t *)(own + at_odd_3);
+    u32v odds = splat_u32v(0);
     for (int r = 0; r < height; r++) {
         const int64_t n_at = n + r;
-        uint16_t *words = (uint16_t *)packed_3 + r * (depth * 2 + 32);
-        u32v odds = splat_u32v(0);
-        for (int64_t k = 0; k < extent_k; k += LANES) {
-            const int lanes = (int)size_min(LANES, extent_k - k);
-            f32v left = load_f32v(B + m * B_0 + n_at * B_1 + k * B_2, B_2, lanes);
-            uint16_t *to = words + k / 32 * 96 + k % 32;
-            odds |= odd_f32v(left);
-            for (int part = 0; part < 3; part++)
-                store_row_bf16v(to + part * 32, from_bits_f32v(part_bf16v(&left)), lanes);
+        u32u *to = (u32u *)((uint16_t *)packed_3 + r * (depth * 2 + 32));
+        int64_t k = 0;
+        for (; k + 32 <= extent_k; k += 32, to += 48) {
+            for (int word = 0; word < 16; word += LANES) {
+                f32v both[2];
+                UNROLL
+                for (int half = 0; half < 2; half++) {
+                    const int64_t k_at = k + word + 16 * half;
+                    both[half] = load_f32v(B + m * B_0 + n_at * B_1 + k_at * B_2, B_2, LANES);
+                }
+                odds |= odd_f32v(both[0]) | odd_f32v(both[1]);
+                store_parts_bf16v(to + word, both[0], both[1], 3, 16, LANES);
+            }
         }
-        for (int64_t k = extent_k; k % 32 != 0; k++)
-            for (int part = 0; part < 3; part++)
-                words[k / 32 * 96 + part * 32 + k % 32] = 0;
-        *odd_3 |= any_u32v(odds);
+        for (int word = 0; word < 16 && k < extent_k; word += LANES) {
+            f32v both[2] = { splat_f32v(0), splat_f32v(0) };
+            for (int half = 0; half < 2 && k + word + 16 * half < extent_k; half++) {
+                const int64_t k_at_2 = k + word + 16 * half;
+                const int lanes = (int)size_min(LANES, extent_k - k_at_2);
+                both[half] = select_f32v(first_boolv(lanes),
+                        load_f32v(B + m * B_0 + n_at * B_1 + k_at_2 * B_2, B_2, lanes), both[half]);
+            }
+            odds |= odd_f32v(both[0]) | odd_f32v(both[1]);
+            store_parts_bf16v(to + word, both[0], both[1], 3, 16, LANES);
+        }
     }
+    *odd_3 |= any_u32v(odds >> 31);
 }
 
 #define DOT_3 TILE_DOT_BF16
@@ -1303,29 +1307,34 @@ INLINE void bring_3(const Factors_3 *from, int share, int shares)
     }
 }
 
-/* Adds to the sums what TILE_WORDS words make, of the upper rows or of `both`: those of rows from row_word on and those of
- * the panel from column_word on. Where a tile begins, the sums of the one before go to `last`, each just before its
- * register is needed. */
-INLINE void multiply_3(TileRegisters *registers, const Factors_3 *from, int64_t row_word, int64_t column_word,
-                       const int both, const int begins, f32v (*last)[VECTORS_3])
+/* Adds to the sums what TILE_WORDS words make, of the upper rows or of `both`: a pair of parts of the words from k on. What
+ * the pair before has left in the registers is not loaded again. Where a tile begins, the sums of the one before go to `last`,
+ * each just before its register is needed. */
+INLINE void multiply_3(TileRegisters *registers, const Factors_3 *from, int64_t k, const int pair, const int both,
+                       const int begins, f32v (*last)[VECTORS_3])
 {
-    const bf16u *rows = from->rows + row_word * from->k_step;
-    const u32u *panel = from->panel + column_word * COLUMNS_3;
+    const bf16u *rows = from->rows + (k + TILE_WORDS * row_parts_3[pair]) * from->k_step;
+    const u32u *panel = from->panel + (k + TILE_WORDS * column_parts_3[pair]) * COLUMNS_3;
+    const int new_rows = pair == 0 || row_parts_3[pair] != row_parts_3[pair - 1];
+    const int new_columns = pair == 0 || column_parts_3[pair] != column_parts_3[pair - 1];
     const int64_t apart = from->row_step * (int64_t)sizeof *rows, across = COLUMNS_3 * 4;
     char *upper_last = begins ? (char *)last[0] : NULL;
     char *lower_last = begins ? (char *)last[registers->lower] : NULL;
-    TILE_LOAD(registers, 4, rows, apart);
-    TILE_LOAD(registers, 6, panel, across);
+    if (new_rows)
+        TILE_LOAD(registers, 4, rows, apart);
+    if (new_columns)
+        TILE_LOAD(registers, 6, panel, across);
     if (begins)
         TILE_RENEW(registers, 0, upper_last, across);
     DOT_3(registers, 0, 4, 6);
     if (COLUMNS_3 > TILE_WORDS) {
-        TILE_LOAD(registers, 7, panel + TILE_WORDS, across);
+        if (new_columns)
+            TILE_LOAD(registers, 7, panel + TILE_WORDS, across);
         if (begins)
             TILE_RENEW(registers, 1, upper_last + 64, across);
         DOT_3(registers, 1, 4, 7);
     }
-    if (both)
+    if (both && new_rows)
         TILE_LOAD(registers, 5, rows + from->lower * from->row_step, apart);
     if (begins)
         TILE_RENEW(registers, 2, lower_last, across);
@@ -1339,15 +1348,20 @@ INLINE void multiply_3(TileRegisters *registers, const Factors_3 *from, int64_t 
     }
 }
 
-/* Words of a tile from k to `end`: of TILE_WORDS words the products of their parts, the first time from `pair` on. */
-INLINE void multiply_words_3(TileRegisters *registers, const Factors_3 *from, int64_t k, int64_t end, int pair,
-        const int both)
+/* The other pairs of the words from k on. */
+INLINE void multiply_others_3(TileRegisters *registers, const Factors_3 *from, int64_t k, const int both)
+{
+    UNROLL
+    for (int pair = 1; pair < PAIRS_3; pair++)
+        multiply_3(registers, from, k, pair, both, 0, NULL);
+}
+
+/* Words of a tile from k to `end`. */
+INLINE void multiply_words_3(TileRegisters *registers, const Factors_3 *from, int64_t k, int64_t end, const int both)
 {
     for (; k < end; k += PARTS_3 * TILE_WORDS) {
-        for (; pair < PAIRS_3; pair++)
-            multiply_3(registers, from, k + TILE_WORDS * row_parts_3[pair], k + TILE_WORDS * column_parts_3[pair],
-                    both, 0, NULL);
-        pair = 0;
+        multiply_3(registers, from, k, 0, both, 0, NULL);
+        multiply_others_3(registers, from, k, both);
     }
 }
 
@@ -1355,9 +1369,9 @@ INLINE void multiply_words_3(TileRegisters *registers, const Factors_3 *from, in
 INLINE void go_on_3(TileRegisters *registers, const Factors_3 *from, int64_t k, int64_t end)
 {
     if (from->lower > 0)
-        multiply_words_3(registers, from, k, end, 0, 1);
+        multiply_words_3(registers, from, k, end, 1);
     else
-        multiply_words_3(registers, from, k, end, 0, 0);
+        multiply_words_3(registers, from, k, end, 0);
 }
 
 /* Adds a tile's products to the sums from `start` on; they are kept. What becomes of rows that a tile has not does not
@@ -1405,15 +1419,16 @@ INLINE int64_t begin_3(TileRegisters *registers, const Factors_3 *from, f32v (*l
 {
     const int64_t some = PARTS_3 * TILE_WORDS,
             words = size_min(from->depth, from->depth > 2 * some ? 2 * some : some);
-    const int64_t row_word = TILE_WORDS * row_parts_3[0], column_word = TILE_WORDS * column_parts_3[0];
     if (words == 0) {
         renew_3(registers, last);
     } else if (from->lower > 0) {
-        multiply_3(registers, from, row_word, column_word, 1, 1, last);
-        multiply_words_3(registers, from, 0, words, 1, 1);
+        multiply_3(registers, from, 0, 0, 1, 1, last);
+        multiply_others_3(registers, from, 0, 1);
+        multiply_words_3(registers, from, some, words, 1);
     } else {
-        multiply_3(registers, from, row_word, column_word, 0, 1, last);
-        multiply_words_3(registers, from, 0, words, 1, 0);
+        multiply_3(registers, from, 0, 0, 0, 1, last);
+        multiply_others_3(registers, from, 0, 0);
+        multiply_words_3(registers, from, some, words, 0);
     }
     return words;
 }
@@ -1581,12 +1596,6 @@ KERNEL static void step_3(const Frame *f, char *own, int64_t i_first, int64_t i_
                 }
             }
         }
-        for (int64_t tile_place = 0; tile_place < places; tile_place += COLUMNS_3) {
-            for (int part = 0; part < 3 && words % 16 != 0; part++)
-                memset((u32u *)panels_3 + tile_place * depth
-                        + ((words / 16 * 3 + part) * 16 + words % 16) * COLUMNS_3, 0,
-                        (size_t)((16 - words % 16) * COLUMNS_3) * 4);
-        }
         if (*odd_3) {
             tiles_end();
             return;
@@ -1594,7 +1603,7 @@ KERNEL static void step_3(const Frame *f, char *own, int64_t i_first, int64_t i_
         *panels_of_3 = columns_at;
     }
     const int64_t tiles = places / COLUMNS_3;
-    const int64_t block = depth * places > NEAR_3 ? BLOCK_3 : depth * places > CLOSE_3 ? CLOSE_BLOCK_3 : 1;
+    const int64_t block = depth * places > NEAR_3 ? BLOCK_3 : 1;
     int is_back = 1;
     const int64_t run = B_0 == extent_n * B_1 ? RUN_3 : 1;
     for (int64_t m = m_first, m_stop; m < m_end;) {
@@ -1623,11 +1632,11 @@ KERNEL static void step_3(const Frame *f, char *own, int64_t i_first, int64_t i_
                 /* What comes nearer: the next panel where not all of them are near, else the next rows; a share for each tile. */
                 const char *ahead = (const char *)(B + m * B_0 + (n + (tiles < 4 ? 2 : 1) * height) * B_1);
                 const int64_t ahead_step =
-                    block > CLOSE_BLOCK_3 ? COLUMNS_3 * 4 / BLOCK_3 :
+                    block > 1 ? COLUMNS_3 * 4 / BLOCK_3 :
                     0 && k_step == 2 ? size_ceil_div(height * 4, tiles) : 0;
                 for (int64_t turn = 0; turn < tiles; turn++) {
                     const int64_t tile_place = (is_back ? tiles - 1 - turn : turn) * COLUMNS_3;
-                    if (block > CLOSE_BLOCK_3)
+                    if (block > 1)
                         ahead = (const char *)(panels_3 + (tile_place + (is_back ? -1 : 1) * COLUMNS_3) * depth
                                 + done * COLUMNS_3);
                     for (n = n_block; n < n_stop; n += height) {
@@ -1792,11 +1801,9 @@ static int prepare(Frame *f, const maxsim_in_parts_args *args, int workers)
             size_align(size_mul(size_mul(size_align(size_mul(tile_1_1, extent_j), 32),
             size_ceil_div(size_ceil_div(extent_k, 2), 16)), 192), 64));
     const int64_t at_kept_3 = f->at_kept_3 = size_add(at_packed_3,
-            size_align(size_mul(size_mul(size_add(1, size_add(size_mul(size_min(1,
+            size_align(size_mul(size_mul(size_add(1, size_mul(size_min(1,
             size_div(size_mul(size_mul(size_align(size_mul(tile_1_1, extent_j), 32),
-            size_ceil_div(size_ceil_div(extent_k, 2), 16)), 48), 327681)), 6),
-            size_min(1, size_div(size_mul(size_mul(size_align(size_mul(tile_1_1, extent_j), 32),
-            size_ceil_div(size_ceil_div(extent_k, 2), 16)), 48), 6145)))),
+            size_ceil_div(size_ceil_div(extent_k, 2), 16)), 48), 327681)), 7)),
             size_add(size_mul(size_ceil_div(size_ceil_div(extent_k, 2), 16), 48), 16)), 128), 64));
     const int64_t at_panels_of_3 = f->at_panels_of_3 = size_add(at_kept_3,
             size_align(size_mul(size_mul(size_min(1, size_div(size_mul(size_ceil_div(size_ceil_div(extent_k, 2), 16),
