@@ -16,18 +16,19 @@ static int block_words(const Tiling *t)
 
 static void open_odds(Emitter *e)
 {
-    emit_line(e, "u32v odds = splat_u32v(0);");
+    emit_line(e, "i32v most = splat_i32v(0), least = splat_i32v(0);    /* sizes */");
 }
 
 static void close_odds(Emitter *e, const Tiling *t)
 {
-    emit_line(e, "*odd_%d |= any_u32v(odds >> 31);", t->number);
+    emit_line(e, "*odd_%d |= any_u32v(odd_sizes(most, least));", t->number);
 }
 
 /* Words of `both` numbers. */
 static void cut(Emitter *e, const Tiling *t, const char *to, const char *apart, const char *lanes)
 {
-    emit_line(e, "odds |= odd_f32v(both[0]) | odd_f32v(both[1]);");
+    for (int i = 0; i < WORD_POINTS; i++)
+        emit_line(e, "note_sizes(&most, &least, both[%d]);", i);
     emit_line(e, "store_parts_bf16v(%s, both[0], both[1], %d, %s, %s);", to, t->c->tile->parts, apart, lanes);
 }
 

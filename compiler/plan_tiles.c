@@ -7,6 +7,7 @@ enum {
     UNIT_ROWS = 4096,             /* so many rows pay for packing the columns that they meet */
     ROWS_LEAST = 128,             /* fewer are not worth it, */
     WORK_LEAST = 1 << 24,         /* nor are fewer products where registers hold tiles: they take 12 microseconds */
+    TILES_UNITS_LEAST = 8,        /* fewer units waste less of tiles at their ends */
     UNITS_LEAST = 12,             /* so many units of work keep all workers busy */
     COLUMNS_LEAST = 256, WORKERS_LEAST = 4,    /* the same where rows are few */
     GRID_ROOM = 8,                /* so often what stays near a block of threads may be stored for the steps behind */
@@ -291,10 +292,10 @@ void contract_tiles(Planner *planner, Launch *launch)
         rows = even_share(all_rows, fmin(rows, room_behind / (fmin(columns, planner_points(planner, &c->columns)) * size)), c->tile_rows);
     rows = planner->hints->smallest_tiles ? 1 : rows;
     shrink(planner, launch, c, place, ROLE_ROW, rows < 1 ? 1 : rows, tiles);
-    double least = ROWS_LEAST;
+    double least = ROWS_LEAST, units = c->tile->dot || c->parts ? TILES_UNITS_LEAST : UNITS_LEAST;
     if (c->tile->dot || c->parts)
         least = fmax(least, WORK_LEAST / (fmin(columns * fixed, planner_points(planner, &c->columns)) * planner_points(planner, &c->depth)));
-    while (units_of(planner, launch, tiles) < UNITS_LEAST && rows * inner_rows / 2 >= least)
+    while (units_of(planner, launch, tiles) < units && rows * inner_rows / 2 >= least)
         shrink(planner, launch, c, place, ROLE_ROW, (rows /= 2) < 1 ? 1 : rows, tiles);
     while (units_of(planner, launch, tiles) < WORKERS_LEAST && columns / 2 >= COLUMNS_LEAST)
         shrink(planner, launch, c, place, ROLE_COLUMN, columns /= 2, tiles);

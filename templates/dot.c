@@ -6,6 +6,7 @@
 #ifndef TEMPLATES_DOT
 #define TEMPLATES_DOT
 
+#include "integer.c"
 #include "size.c"
 #include "turn.c"
 #include "words.c"
@@ -165,13 +166,22 @@ INLINE void store_parts_bf16v(u32u *to, f32v low, f32v high, const int parts, in
 }
 //}
 
-//{ odd_f32v
-/* The highest bit in lanes where a number is neither 0 nor of a size between 2^-40 and 2^40: others have parts too small for a
- * unit that takes denormal numbers for 0, or products whose sum may overflow. */
-INLINE u32v odd_f32v(f32v x)
+//{ note_sizes
+/* Keeps the greatest size of the numbers so far, and the least: as a number with a sign of which 0's is the greatest of all. */
+INLINE void note_sizes(i32v *most, i32v *least, f32v x)
 {
     const u32v size = bits_f32v(x) & 0x7FFFFFFF;
-    return (0x53800000 - size) | ((size - 0x2B800000) & ~(size - 1));
+    *most = max_i32v(*most, (i32v)size);
+    *least = min_i32v(*least, (i32v)(size + 0x7FFFFFFF));
+}
+//}
+
+//{ odd_sizes
+/* Not 0 in lanes where a number was neither 0 nor of a size between 2^-40 and 2^40: others have parts too small for a unit that
+ * takes denormal numbers for 0, or products whose sum may overflow. */
+INLINE u32v odd_sizes(i32v most, i32v least)
+{
+    return (u32v)(most > 0x53800000) | (u32v)(least < -0x54800001);
 }
 //}
 

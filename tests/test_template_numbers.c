@@ -526,7 +526,9 @@ TARGETED static void test_parts(void **state)
         if (round % 4 == 3)
             x[round % LANES] = round % 8 == 3 ? 0 : 0x1p40f;
         f32v left = load_f32v((const f32u *)x, 1, LANES);
-        u32v odds = odd_f32v(left);
+        i32v most = splat_i32v(0), least = splat_i32v(0);
+        note_sizes(&most, &least, left);
+        u32v odds = odd_sizes(most, least);
         LANES_OF(odd, odds);
         for (int p = 0; p < 3; p++) {
             f32v part = from_bits_f32v(part_bf16v(&left));
@@ -535,7 +537,7 @@ TARGETED static void test_parts(void **state)
         LANES_OF(rest, left);
         for (int l = 0; l < LANES; l++) {
             const bool has = x[l] == 0 || (fabsf(x[l]) >= 0x1p-40f && fabsf(x[l]) <= 0x1p40f);
-            assert_true(has == (odd[l] >> 31 == 0));
+            assert_true(has == (odd[l] == 0));
             any |= !has;
             for (int p = 0; p < 3; p++)
                 assert_true((bits_f32(parts[p][l]) & 0xFFFF) == 0);
@@ -543,7 +545,7 @@ TARGETED static void test_parts(void **state)
                 assert_true(rest[l] == 0 && (double)parts[0][l] + parts[1][l] + parts[2][l] == x[l] &&
                             fabsf(parts[1][l]) <= 0x1p-8f * fabsf(x[l]) && fabsf(parts[2][l]) <= 0x1p-17f * fabsf(x[l]));
         }
-        assert_true(any_u32v(odds >> 31) == any);
+        assert_true(any_u32v(odds) == any);
     }
 }
 

@@ -3,7 +3,7 @@
  *     ijk, mnk -> ijmn | max n | sum j
  *
  * target amx, 16 lanes
- * launch 1: block of i: tile_1_1 = min(64, i), block of m: tile_1_2 = min(4, m)
+ * launch 1: block of i: tile_1_1 = min(64, i), block of m: tile_1_2 = min(8, m)
  *   step 1: store tmp1[i,j,m] = max[n](sum[k](A[i,j,k] * B[m,n,k]))
  *     tiles of 14 x 32: rows n, columns i j, contracted k, rows in place
  *     or tiles of 32 x 32, each number in 3 parts of bf16, where all numbers have them
@@ -218,10 +218,10 @@ INLINE f32v splat_f32v(float x)
 #endif
 }
 
-INLINE u32v splat_u32v(uint32_t x)
+INLINE i32v splat_i32v(int32_t x)
 {
 #if EINC_VECTORS
-    u32v zero = {0};
+    i32v zero = {0};
     return x | zero;
 #else
     return x;
@@ -279,6 +279,15 @@ INLINE i32v lanes_i32v(void)
 INLINE boolv first_boolv(int count)
 {
     return lanes_i32v() < count;
+}
+
+INLINE i32v select_i32v(boolv m, i32v a, i32v b)
+{
+#if EINC_VECTORS
+    return (m & a) ^ (~m & b);
+#else
+    return m ? a : b;
+#endif
 }
 
 INLINE f32v select_f32v(boolv m, f32v a, f32v b)
@@ -351,6 +360,28 @@ INLINE void store_u32v(void *p, int64_t stride, u32v x, int count)
     }
 #endif
     store_lanes_u32v(p, stride, x, count);
+}
+
+INLINE i32v min_i32v(i32v a, i32v b)
+{
+#if EINC_VECTORS && LANES >= 4 && LANES <= 16
+    i32v r;
+    __asm__("vpminsd %1, %2, %0" : "=v"(r) : "v"(b), "v"(a));
+    return r;
+#else
+    return select_i32v(a < b, a, b);
+#endif
+}
+
+INLINE i32v max_i32v(i32v a, i32v b)
+{
+#if EINC_VECTORS && LANES >= 4 && LANES <= 16
+    i32v r;
+    __asm__("vpmaxsd %1, %2, %0" : "=v"(r) : "v"(b), "v"(a));
+    return r;
+#else
+    return select_i32v(a > b, a, b);
+#endif
 }
 
 /* a * b + c, rounded once; gcc contracts it by itself only in its own dialects of C. */
@@ -677,12 +708,19 @@ INLINE void store_parts_bf16v(u32u *to, f32v low, f32v high, const int parts, in
     }
 }
 
-/* The highest bit in lanes where a number is neither 0 nor of a size between 2^-40 and 2^40: others have parts too small for a
- * unit that takes denormal numbers for 0, or products whose sum may overflow. */
-INLINE u32v odd_f32v(f32v x)
+/* Keeps the greatest size of the numbers so far, and the least: as a number with a sign of which 0's is the greatest of all. */
+INLINE void note_sizes(i32v *most, i32v *least, f32v x)
 {
     const u32v size = bits_f32v(x) & 0x7FFFFFFF;
-    return (0x53800000 - size) | ((size - 0x2B800000) & ~(size - 1));
+    *most = max_i32v(*most, (i32v)size);
+    *least = min_i32v(*least, (i32v)(size + 0x7FFFFFFF));
+}
+
+/* Not 0 in lanes where a number was neither 0 nor of a size between 2^-40 and 2^40: others have parts too small for a unit that
+ * takes denormal numbers for 0, or products whose sum may overflow. */
+INLINE u32v odd_sizes(i32v most, i32v least)
+{
+    return (u32v)(most > 0x53800000) | (u32v)(least < -0x54800001);
 }
 
 /* Whether a lane is not 0. */
@@ -1206,7 +1244,7 @@ KERNEL static void pack_columns_3(const Frame *f, char *own, int64_t i, int64_t 
         const int lanes = (int)size_min(LANES, count - v * LANES);
         const int64_t j_lanes = j + v * LANES;
         u32u *panel = (u32u *)panels_3 + tile_place * depth + place - tile_place + v * LANES;
-        u32v odds = splat_u32v(0);
+        i32v most = splat_i32v(0), least = splat_i32v(0);    /* sizes */
         int64_t k = from_point;
         for (; A_2 == 1 && k + 32 <= to_point; k += 32) {
             uint32_t turned[LANES * 48];
@@ -1214,7 +1252,8 @@ KERNEL static void pack_columns_3(const Frame *f, char *own, int64_t i, int64_t 
                 const f32u *from = A + i * A_0 + j_lanes * A_1 + k * A_2 + c * A_1;
                 for (int word = 0; word < 16; word += LANES) {
                     const f32v both[] = { load_f32v(from + word, 1, LANES), load_f32v(from + word + 16, 1, LANES) };
-                    odds |= odd_f32v(both[0]) | odd_f32v(both[1]);
+                    note_sizes(&most, &least, both[0]);
+                    note_sizes(&most, &least, both[1]);
                     store_parts_bf16v((u32u *)turned + c * 48 + word, both[0], both[1], 3, 16, LANES);
                 }
             }
@@ -1227,12 +1266,13 @@ KERNEL static void pack_columns_3(const Frame *f, char *own, int64_t i, int64_t 
                     const int64_t k_at = k + word + 16 * half;
                     both[half] = load_f32v(A + i * A_0 + j_lanes * A_1 + k_at * A_2, A_1, lanes);
                 }
-                odds |= odd_f32v(both[0]) | odd_f32v(both[1]);
+                note_sizes(&most, &least, both[0]);
+                note_sizes(&most, &least, both[1]);
                 store_parts_bf16v(panel + (k / 32 * 48 + word) * COLUMNS_3, both[0], both[1], 3, 16 * COLUMNS_3,
                         lanes);
             }
         }
-        *odd_3 |= any_u32v(odds >> 31);
+        *odd_3 |= any_u32v(odd_sizes(most, least));
     }
 }
 
@@ -1246,7 +1286,7 @@ KERNEL static void pack_rows_3(const Frame *f, char *own, int64_t m, int64_t n, 
     const int64_t B_2 = f->in.B.stride[2];
     float *packed_3 = (float *)(own + at_packed_3);
     int64_t *odd_3 = (int64_t *)(own + at_odd_3);
-    u32v odds = splat_u32v(0);
+    i32v most = splat_i32v(0), least = splat_i32v(0);    /* sizes */
     for (int r = 0; r < height; r++) {
         const int64_t n_at = n + r;
         u32u *to = (u32u *)((uint16_t *)packed_3 + r * (depth * 2 + 32));
@@ -1259,7 +1299,8 @@ KERNEL static void pack_rows_3(const Frame *f, char *own, int64_t m, int64_t n, 
                     const int64_t k_at = k + word + 16 * half;
                     both[half] = load_f32v(B + m * B_0 + n_at * B_1 + k_at * B_2, B_2, LANES);
                 }
-                odds |= odd_f32v(both[0]) | odd_f32v(both[1]);
+                note_sizes(&most, &least, both[0]);
+                note_sizes(&most, &least, both[1]);
                 store_parts_bf16v(to + word, both[0], both[1], 3, 16, LANES);
             }
         }
@@ -1271,11 +1312,12 @@ KERNEL static void pack_rows_3(const Frame *f, char *own, int64_t m, int64_t n, 
                 both[half] = select_f32v(first_boolv(lanes),
                         load_f32v(B + m * B_0 + n_at * B_1 + k_at_2 * B_2, B_2, lanes), both[half]);
             }
-            odds |= odd_f32v(both[0]) | odd_f32v(both[1]);
+            note_sizes(&most, &least, both[0]);
+            note_sizes(&most, &least, both[1]);
             store_parts_bf16v(to + word, both[0], both[1], 3, 16, LANES);
         }
     }
-    *odd_3 |= any_u32v(odds >> 31);
+    *odd_3 |= any_u32v(odd_sizes(most, least));
 }
 
 #define DOT_3 TILE_DOT_BF16
@@ -1780,7 +1822,7 @@ static int prepare(Frame *f, const maxsim_in_parts_args *args, int workers)
     if (extent_i > 0 && extent_m > 0 && extent_j > 0 && extent_n < 1)
         return BAD_SHAPES;
     const int64_t tile_1_1 = f->tile_1_1 = size_min(64, extent_i);
-    const int64_t tile_1_2 = f->tile_1_2 = size_min(4, extent_m);
+    const int64_t tile_1_2 = f->tile_1_2 = size_min(8, extent_m);
     f->units_1 = size_mul(size_ceil_div(extent_i, tile_1_1), size_ceil_div(extent_m, tile_1_2));
     const int64_t row_tmp1 = f->row_tmp1 = size_add(size_mul(size_ceil_div(size_mul(extent_j, tile_1_1), 32), 32),
             16);

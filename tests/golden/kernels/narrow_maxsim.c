@@ -3,7 +3,7 @@
  *     Q[i,j,k]:bf16, D[m,n,k]:bf16 -> ijmn | max n | sum j
  *
  * target amx, 16 lanes
- * launch 1: block of i: tile_1_1 = min(64, i), block of m: tile_1_2 = min(4, m)
+ * launch 1: block of i: tile_1_1 = min(64, i), block of m: tile_1_2 = min(8, m)
  *   step 1: store tmp1[i,j,m] = max[n](sum[k](Q[i,j,k] * D[m,n,k]))
  *     tiles of 32 x 32: rows n, columns i j, contracted k, rows in place
  *     loops i m j, 16 lanes along j
@@ -1509,7 +1509,7 @@ static int prepare(Frame *f, const narrow_maxsim_args *args, int workers)
     if (extent_i > 0 && extent_m > 0 && extent_j > 0 && extent_n < 1)
         return BAD_SHAPES;
     const int64_t tile_1_1 = f->tile_1_1 = size_min(64, extent_i);
-    const int64_t tile_1_2 = f->tile_1_2 = size_min(4, extent_m);
+    const int64_t tile_1_2 = f->tile_1_2 = size_min(8, extent_m);
     f->units_1 = size_mul(size_ceil_div(extent_i, tile_1_1), size_ceil_div(extent_m, tile_1_2));
     const int64_t row_tmp1 = f->row_tmp1 = size_add(size_mul(size_ceil_div(size_mul(extent_j, tile_1_1), 32), 32),
             16);
