@@ -408,16 +408,21 @@ static void emit_row_tiles(Emitter *e, Tiling *t, const LoopBounds *bounds, cons
     }
 }
 
+enum { END_CYCLES = 100, DRAIN_CYCLES = 300, ROW_WORDS = 8 };
+
 /* Rows of several points of the last index that stays, as one run where they follow each other in memory: a tile has rows of
- * two or more, and none is low because a point's rows end. */
+ * two or more, and none is low because a point's rows end. A tile in which they end takes END_CYCLES more, where nothing
+ * follows DRAIN_CYCLES go by, and a row more that is none takes one for ROW_WORDS words: so is judged which is less. */
 static void open_run(Emitter *e, const Tiling *t, int *depth)
 {
     const Index *index = tiling_last(&t->c->kept_rows), *row = tiling_last(&t->c->rows);
     const char *name = t->names[index->id], *first = tiling_first(e, index), *end = tiling_end(e, index), *extent = emit_extent(e, row);
     const Tensor *tensor = t->c->left->read.tensor;
     const char *step = emit_stride(e, tensor, t->c->left->read.positions, row);
-    emit_line(e, "const int64_t run = %s == %s * %s ? RUN_%d : 1;", emit_stride(e, tensor, t->c->left->read.positions, index),
-              extent, strchr(step, ' ') ? emit_text(e, "(%s)", step) : step, t->number);
+    emit_line(e, "const int64_t spare = (size_align(%s, TILE_ROWS) - %s) * depth / %d;    /* cycles */", extent, extent, ROW_WORDS);
+    emit_line(e, "const int64_t run = %s == %s * %s && tiles * (%d - spare) < %d ? RUN_%d : 1;",
+              emit_stride(e, tensor, t->c->left->read.positions, index), extent, strchr(step, ' ') ? emit_text(e, "(%s)", step) : step,
+              END_CYCLES, DRAIN_CYCLES, t->number);
     emit_line(e, "for (int64_t %s = %s, %s_stop; %s < %s;) {", name, first, name, name, end);
     e->scope->indent++;
     emit_bind(e, index, name);

@@ -1647,7 +1647,8 @@ KERNEL static void step_3(const Frame *f, char *own, int64_t i_first, int64_t i_
     const int64_t tiles = places / COLUMNS_3;
     const int64_t block = depth * places > NEAR_3 ? BLOCK_3 : 1;
     int is_back = 1;
-    const int64_t run = B_0 == extent_n * B_1 ? RUN_3 : 1;
+    const int64_t spare = (size_align(extent_n, TILE_ROWS) - extent_n) * depth / 8;    /* cycles */
+    const int64_t run = B_0 == extent_n * B_1 && tiles * (100 - spare) < 300 ? RUN_3 : 1;
     for (int64_t m = m_first, m_stop; m < m_end;) {
         m_stop = size_min(m + run, m_end);
         const int64_t run_rows = (m_stop - m) * extent_n;

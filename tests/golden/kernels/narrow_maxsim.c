@@ -1343,7 +1343,8 @@ KERNEL static void step_1(const Frame *f, char *own, int64_t i_first, int64_t i_
     const int64_t tiles = places / COLUMNS_1;
     const int64_t block = depth * places > NEAR_1 ? BLOCK_1 : depth * places > CLOSE_1 ? CLOSE_BLOCK_1 : 1;
     int is_back = 1;
-    const int64_t run = D_0 == extent_n * D_1 ? RUN_1 : 1;
+    const int64_t spare = (size_align(extent_n, TILE_ROWS) - extent_n) * depth / 8;    /* cycles */
+    const int64_t run = D_0 == extent_n * D_1 && tiles * (100 - spare) < 300 ? RUN_1 : 1;
     for (int64_t m = m_first, m_stop; m < m_end;) {
         m_stop = size_min(m + run, m_end);
         const int64_t run_rows = (m_stop - m) * extent_n;
