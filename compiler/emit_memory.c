@@ -397,13 +397,41 @@ void emit_store_at(Emitter *e, const Output *output, const char *pointer, const 
     store_scalar(e, output->tensor->dtype, pointer, offset, emit_bare(e, emit_term(e, output_stored(output)).text));
 }
 
+/* What is stored without a cast that storing makes anyway: to a float of 16 bits, of what is in a register as f32. */
+static const Term *without_rounding(const Emitter *e, const Output *output)
+{
+    const Term *value = output_stored(output);
+    Dtype dtype = output->tensor->dtype;
+    bool rounds = register_dtype(dtype) == DTYPE_F32 && dtype != DTYPE_F32 && value->kind == TERM_MAP &&
+                  value->map.function == FUNCTION_CAST && value->dtype == dtype && !emit_known(e, value);
+    return rounds && register_dtype(value->map.arguments[0]->dtype) == DTYPE_F32 ? value->map.arguments[0] : value;
+}
+
+/* Whether nobody reads an array but products of bf16, which take what is below the normal numbers for 0. */
+static bool is_factor(const Emitter *e, const Tensor *tensor)
+{
+    const Plan *plan = e->plan;
+    bool all = tensor->dtype == DTYPE_BF16 && plan->storage[tensor->home->id].place != PLACE_CALLER;
+    for (int i = 0; i < plan->lowered->term_count && all; i++) {
+        const Term *term = plan->lowered->terms[i];
+        if (term->kind != TERM_READ || term->read.tensor != tensor)
+            continue;
+        all = false;
+        for (int s = 0; s < plan->step_count; s++) {
+            const Contract *c = plan->steps[s]->contract;
+            all |= c && c->group > 1 && c->packed == DTYPE_BF16 && (c->left == term || c->right == term);
+        }
+    }
+    return all;
+}
+
 /* The value of an output, at its positions: stored, or added to what is there. */
 void emit_store(Emitter *e, const Output *output)
 {
     const Tensor *tensor = output->tensor;
     if (e->step->shares > 1)
         emit_share(e, output);
-    Value value = emit_term(e, output_stored(output));
+    Value value = emit_term(e, without_rounding(e, output));
     Scope *alone = emit_alone(e);
     Dtype dtype = tensor->dtype;
     const char *pointer = e->pointers[tensor->home->id], *mask, *text = value.text;
@@ -427,7 +455,7 @@ void emit_store(Emitter *e, const Output *output)
         emit_line(e, "}");
     }
     if (varying)
-        emit_line(e, "%s_%sv(%s%s%s, %s, %s, %s%s);", e->step->result ? "stream" : "store", dtype_name(dtype), pointer,
+        emit_line(e, "%s_%sv(%s%s%s, %s, %s, %s%s);", e->step->result ? "stream" : is_factor(e, tensor) ? "store_factor" : "store", dtype_name(dtype), pointer,
                   at.offset.length ? " + " : "", at.offset.bytes, at.lane_stride.bytes, emit_bare(e, text), lane_count(e),
                   e->step->result ? emit_text(e, ", f->past_%d", e->step->id + 1) : "");
     else

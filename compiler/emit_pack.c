@@ -378,12 +378,23 @@ static void spread_lanes(Emitter *e, const Tiling *t, const char *value, const c
     emit_line(e, "    store_%sv(to + c * %s, 1, splat_%sv(lane_%sv(%s, c)), LANES);", dtype, apart, dtype, dtype, spread);
 }
 
+/* What becomes a number of 16 bits when it is packed; NULL: nothing is rounded then. */
+static const Term *rounded(const Term *side)
+{
+    bool rounds = side->kind == TERM_MAP && side->map.function == FUNCTION_CAST && side->dtype == DTYPE_BF16;
+    return rounds && register_dtype(side->map.arguments[0]->dtype) == DTYPE_F32 ? side->map.arguments[0] : NULL;
+}
+
 static void pack_point_vector(Emitter *e, Tiling *t)
 {
-    const char *value = emit_varying(e, t->c->left), *turn = "lanes";
+    const char *turn = "lanes";
+    const Term *whole = t->c->group > 1 && t->c->packed == DTYPE_BF16 ? rounded(t->c->left) : NULL;
+    const char *value = emit_varying(e, whole ? whole : t->c->left);
     if (t->c->rows_spread) {
         spread_lanes(e, t, value, "rows * LANES");
         turn = "lanes * rows * LANES";
+    } else if (whole) {
+        emit_line(e, "store_factor_bf16v((bf16u *)to, 1, %s, lanes);", emit_bare(e, value));
     } else if (t->c->group > 1) {
         emit_line(e, "store_row_%s%sv(to, %s, lanes);", without_sign(t), dtype_name(t->c->packed), emit_bare(e, value));
     } else {

@@ -191,6 +191,7 @@ INLINE uint16_t to_bf16_f32(float x)
 }
 //}
 
+#ifndef EINC_AVX512BF16
 //{ to_bf16_f32v
 INLINE u16v to_bf16_f32v(f32v x)
 {
@@ -198,6 +199,44 @@ INLINE u16v to_bf16_f32v(f32v x)
     return CONVERT(select_u32v(x != x, bits >> 16 | 0x40, (bits + 0x7FFF + (bits >> 16 & 1)) >> 16), u16v);
 }
 //}
+
+//{ factor_bf16v
+/* For a product that takes what is below the normal numbers for 0. */
+INLINE u16v factor_bf16v(f32v x)
+{
+    return to_bf16_f32v(x);
+}
+//}
+#else
+//{ factor_bf16v@avx512bf16
+/* For a product that takes what is below the normal numbers for 0, as the instruction does. */
+INLINE u16v factor_bf16v(f32v x)
+{
+#if EINC_VECTORS && LANES >= 8
+    u16v rounded;
+    __asm__("vcvtneps2bf16 %1, %0" : "=v"(rounded) : "v"(x));
+    return rounded;
+#else
+    u32v bits = bits_f32v(x);
+    return CONVERT(select_u32v(x != x, bits >> 16 | 0x40, (bits + 0x7FFF + (bits >> 16 & 1)) >> 16), u16v);
+#endif
+}
+//}
+
+//{ to_bf16_f32v@avx512bf16
+INLINE u16v to_bf16_f32v(f32v x)
+{
+    u32v bits = bits_f32v(x);
+#if EINC_VECTORS && LANES >= 8
+    uint16_t below;
+    __asm__("vfpclassps $32, %1, %0" : "=Yk"(below) : "v"(x));
+    if (below == 0)
+        return factor_bf16v(x);
+#endif
+    return CONVERT(select_u32v(x != x, bits >> 16 | 0x40, (bits + 0x7FFF + (bits >> 16 & 1)) >> 16), u16v);
+}
+//}
+#endif
 
 /* From f64 they are rounded once: the f32 between is rounded to odd, which keeps what lies beyond its last bit. */
 

@@ -189,6 +189,13 @@ INLINE void store_bf16v(bf16u *p, int64_t stride, f32v x, int count)
 }
 //}
 
+//{ store_factor_bf16v
+INLINE void store_factor_bf16v(bf16u *p, int64_t stride, f32v x, int count)
+{
+    store_u16v(p, stride, factor_bf16v(x), count);
+}
+//}
+
 //{ stream_bf16v
 INLINE void stream_bf16v(bf16u *p, int64_t stride, f32v x, int count, int past)
 {

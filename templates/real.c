@@ -81,7 +81,11 @@ INLINE double rounded_f64(double x)
 /* The number that x was rounded to, where the same expression stands elsewhere too. */
 INLINE f32v rounded_f32v(f32v x)
 {
+#if EINC_VECTORS && defined(__SSE2__)
+    HOLD(x);    /* gcc would take a vector apart to keep each number */
+#else
     KEEP_ROUNDED(x);
+#endif
     return x;
 }
 //}
@@ -90,7 +94,11 @@ INLINE f32v rounded_f32v(f32v x)
 /* The number that x was rounded to, where the same expression stands elsewhere too. */
 INLINE f64v rounded_f64v(f64v x)
 {
+#if EINC_VECTORS && defined(__SSE2__)
+    HOLD(x);    /* gcc would take a vector apart to keep each number */
+#else
     KEEP_ROUNDED(x);
+#endif
     return x;
 }
 //}

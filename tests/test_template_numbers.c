@@ -67,14 +67,15 @@ static void check16(unsigned got, double x, int exponent_bits)
 
 TARGETED static void check_from_f32(const float *x)
 {
-    uint16_t f16[LANES], bf16[LANES];
+    uint16_t f16[LANES], bf16[LANES], factor[LANES];
     float round16[LANES], roundb16[LANES];
     f32v v;
     FROM_LANES(v, x);
-    u16v h = to_f16_f32v(v), b = to_bf16_f32v(v);
+    u16v h = to_f16_f32v(v), b = to_bf16_f32v(v), a = factor_bf16v(v);
     f32v r = round_f16v(v), s = round_bf16v(v);
     LANES_OF(f16, h);
     LANES_OF(bf16, b);
+    LANES_OF(factor, a);
     LANES_OF(round16, r);
     LANES_OF(roundb16, s);
     for (int l = 0; l < LANES; l++) {
@@ -83,6 +84,8 @@ TARGETED static void check_from_f32(const float *x)
         check16(pack_f16(x[l]), x[l], 5);
         check16(bf16[l], x[l], 8);
         check16(to_bf16_f32(x[l]), x[l], 8);
+        bool below = fabsf(x[l]) < 0x1p-126f && (factor[l] & 0x7FFF) == 0;
+        assert_true(below || factor[l] == bf16[l] || (x[l] != x[l] && is_nan16(factor[l], 8)));
         assert_true(same(round16[l], value_of(f16[l], 5)) && same(round_f16(x[l]), round16[l]));
         assert_true(same(roundb16[l], value_of(bf16[l], 8)) && same(round_bf16(x[l]), roundb16[l]));
     }
