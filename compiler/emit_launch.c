@@ -174,6 +174,8 @@ const char *emit_needed_when(Emitter *e, const Step *step)
 static void emit_call(Emitter *e, Text *text, const Step *step, int depth)
 {
     const char *needed = emit_needed_when(e, step), *call = e->calls[0][step->id];
+    if (step->joined)
+        return;
     if (needed[0])
         text_print(text, "%*sif (%s)\n%*s%s\n", 4 * depth, "", needed, 4 * depth + 4, "", call);
     else

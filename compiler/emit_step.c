@@ -93,6 +93,18 @@ static void emit_scan(Emitter *e)
     emit_scan_loops(e, reduce, 0, names, varying);
 }
 
+/* The kept loops of the steps that are made in this one's loop are its own. */
+static void emit_bind_joined(Emitter *e)
+{
+    const Join *join = e->step->join;
+    for (int s = 0; join && s < join->count; s++)
+        for (int i = 0; i < join->steps[s]->loop_count; i++) {
+            const Index *index = join->steps[s]->loops[i];
+            if (index != join->steps[s]->vector)
+                emit_bind(e, index, emit_bound(e, join->same[index->id]));
+        }
+}
+
 /* The body of the function for one point: what the step stores there. */
 const char *emit_point(Emitter *e)
 {
@@ -108,6 +120,7 @@ const char *emit_point(Emitter *e)
         else if (!emit_scans(step, step->loops[i]))
             emit_bind(e, step->loops[i], name);
     }
+    emit_bind_joined(e);
     if (step->kind == STEP_SCAN)
         emit_scan(e);
     else if (step->kind == STEP_RANK)
@@ -132,6 +145,9 @@ const char *emit_point(Emitter *e)
 
 void emit_parameter(ParameterSet *set, const char *type, const char *name)
 {
+    for (int i = 0; i < set->count; i++)
+        if (!strcmp(set->list[i].name, name))
+            return;
     if (set->count < PARAMETERS_MAX)
         set->list[set->count++] = (Parameter){ type, name };
 }
@@ -343,6 +359,19 @@ const char *emit_formula(Emitter *e)
     return text.bytes;
 }
 
+/* What a step makes, behind what is made in its loop. */
+static const char *emit_formulas(Emitter *e)
+{
+    const Step *own = e->step;
+    const char *text = "";
+    for (int s = 0; own->join && s < own->join->count; s++) {
+        e->step = own->join->steps[s];
+        text = emit_text(e, "%s%s;\n * ", text, emit_formula(e));
+    }
+    e->step = own;
+    return emit_text(e, "%s%s", text, emit_formula(e));
+}
+
 /* The function for one point: its text, and in *whole what it mentions. */
 static void emit_point_function(Emitter *e, const char *name, const char *comment, const ParameterSet *set, const char **whole)
 {
@@ -385,13 +414,12 @@ static void emit_function(Emitter *e, const char *name, const char *comment)
     e->calls[e->merging][e->step->id] = emit_text(e, "%s(%s);", name, emit_parameters(e, &outer, text, false));
 }
 
-static void set_blocks(Emitter *e, const Launch *launch, const Step *step)
+/* The names of a step's part of the launch's blocks. */
+static void set_step_blocks(Emitter *e, const Launch *launch, const Step *step)
 {
     int place = 0;
     while (launch->steps[place] != step)
         place++;
-    for (int i = 0; i < e->plan->lowered->index_count; i++)
-        e->block_first[i] = e->block_end[i] = e->block_now[i] = NULL;
     bool grid = e->plan->target->grid;
     for (int b = 0; b < launch->block_count && !e->merging; b++) {
         const Index *index = launch->blocks[b].of_step[place];
@@ -409,6 +437,15 @@ static void set_blocks(Emitter *e, const Launch *launch, const Step *step)
     }
 }
 
+static void set_blocks(Emitter *e, const Launch *launch, const Step *step)
+{
+    for (int i = 0; i < e->plan->lowered->index_count; i++)
+        e->block_first[i] = e->block_end[i] = e->block_now[i] = NULL;
+    for (int i = 0; step->join && i < step->join->count; i++)
+        set_step_blocks(e, launch, step->join->steps[i]);
+    set_step_blocks(e, launch, step);
+}
+
 void emit_begin_step(Emitter *e, const Launch *launch, const Step *step, bool merging)
 {
     bool grid = e->plan->target->grid;
@@ -422,6 +459,8 @@ void emit_begin_step(Emitter *e, const Launch *launch, const Step *step, bool me
 
 void emit_step(Emitter *e, const Launch *launch, const Step *step)
 {
+    if (step->joined)
+        return;
     emit_begin_step(e, launch, step, false);
     if (step->contract) {
         emit_contract(e);
@@ -431,7 +470,7 @@ void emit_step(Emitter *e, const Launch *launch, const Step *step)
         emit_turned(e);
         return;
     }
-    emit_function(e, emit_text(e, "step_%d", step->id + 1), emit_formula(e));
+    emit_function(e, emit_text(e, "step_%d", step->id + 1), emit_formulas(e));
     if (!step->split)
         return;
     emit_begin_step(e, launch, step, true);

@@ -540,7 +540,11 @@ static Value emit_select(Emitter *e, const Term *term)
     bool varying = condition.varying || yes.varying || no.varying;
     const char *a = varying && !yes.varying ? emit_splat(e, term->dtype, yes.text) : yes.text;
     const char *b = varying && !no.varying ? emit_splat(e, term->dtype, no.text) : no.text;
-    if (condition.varying)
+    /* A branch would keep the chains of a reduction apart. */
+    bool uniform = !condition.varying && e->step->joined && yes.varying != no.varying;
+    if (uniform)
+        condition.text = emit_text(e, "splat_boolv(%s)", emit_bare(e, condition.text));
+    if (condition.varying || uniform)
         return (Value){ emit_text(e, "select_%s(%s, %s, %s)", emit_suffix(term->dtype, true), emit_bare(e, condition.text),
                                   emit_bare(e, a), emit_bare(e, b)), true };
     /* To gcc a sum of two f64v is no f64v, as its alignment is another. */

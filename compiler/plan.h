@@ -110,6 +110,8 @@ const Size *ring_count(Arena *arena, const Contract *c, int side, const Index *i
 const Index *ring_index(const Term *read, int axis);    /* along which it reads an axis; a tile may begin elsewhere */
 bool ring_has(const Term *read, const Index *index);
 
+typedef struct Step Step;
+
 enum { RANKING_RUN = 256 };       /* so many candidates are sorted by comparing all pairs of them */
 
 /* How a ranking looks for the best: see templates/rank.c. */
@@ -123,7 +125,14 @@ typedef struct Ranking {
     int64_t room;                 /* for the candidates of one row */
 } Ranking;
 
-typedef struct Step {
+/* A reduction's loop in which other steps make their elements, too: see plan_join.c. */
+typedef struct Join {
+    Step **steps;                 /* in order; the reduction reads what the first makes */
+    int count;
+    Index **same;                 /* [lowered index id]: the reduction's index that one of theirs is */
+} Join;
+
+struct Step {
     int id;
     StepKind kind;
     const Statement *statement;
@@ -153,8 +162,11 @@ typedef struct Step {
      * is stored, and they are merged in order. */
     Index *split;                 /* NULL: not cut */
     const Size *parts;
+    const Join *join;             /* others are made in its loop; NULL: none */
+    const Step *joined;           /* the reduction in whose loop it is made; NULL: it has its own */
+    bool is_passed_on;            /* nobody reads what it makes but the steps that are made in one loop with it */
     double flops, bytes;          /* -1: not known */
-} Step;
+};
 
 /* An index that all steps of a launch keep, under the name it has in each. */
 typedef struct Block {
@@ -209,6 +221,7 @@ typedef struct Storage {
     const Tensor *over;           /* whose place it takes, which nobody reads any more; NULL: it has one of its own */
     const struct Storage *after;  /* PLACE_SHARED: the first in its place, which earlier launches have used; NULL: this is it */
     const Size *room;             /* PLACE_SHARED, of the first: what the place has for all */
+    bool has_padding;             /* rows of it have an odd number of lines */
     const Size **stride;          /* [rank], in elements; NULL for PLACE_CALLER and PLACE_REGISTERS */
     const Size *offset;           /* in bytes, from the workspace's or the worker's part's beginning */
     const Size *bytes;

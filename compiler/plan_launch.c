@@ -546,6 +546,8 @@ void plan_launches(Planner *planner)
         launch->fuse = plan->target->grid ? plan_fuse(planner, launch) : NULL;
         for (int i = 0; i < group->count; i++)
             plan_jam(planner, launch->steps[i]);
+        if (!plan->target->grid)
+            plan_join(planner, launch);
         bool alone = launch->step_count == 1 && !launch->steps[0]->split && !launch->steps[0]->contract;
         if (alone && plan->target->grid)
             tile_grid(planner, launch);

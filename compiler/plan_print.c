@@ -215,6 +215,8 @@ static void dump_step(Text *text, const Plan *plan, const Step *step)
         text_print(text, ", split along %s into ", step->split->name);
         print_definition(text, step->parts);
     }
+    if (step->joined)
+        text_print(text, ", in that of step %d", step->joined->id + 1);
     for (int u = 0; u < step->unit_count; u++)
         text_print(text, "%s %s axis %d", u ? "," : ", stride 1 expected:", step->units[u].tensor->label, step->units[u].axis);
     text_put(text, "\n");

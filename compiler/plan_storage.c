@@ -137,7 +137,8 @@ static void place(Planner *planner, const Tensor *tensor)
         return;
     }
     storage->launch = launch_of(plan, tensor->maker);
-    storage->place = plan->launches[storage->launch]->fuse                      ? PLACE_REGISTERS
+    bool passes = plan->launches[storage->launch]->fuse || step_of(plan, tensor->maker->id)->is_passed_on;
+    storage->place = passes                                                     ? PLACE_REGISTERS
                      : !shared && stays_inside(plan, tensor, storage->launch) ? PLACE_BLOCK : PLACE_SHARED;
 }
 
@@ -148,6 +149,17 @@ static const Size *odd_lines(Planner *planner, const Size *elements, Dtype dtype
     const Size *two = size_constant(planner->arena, 2 * ALIGNMENT / (int64_t)dtype_size(dtype));
     const Size *pairs = size_op(planner->arena, SIZE_MUL, size_op(planner->arena, SIZE_CEIL_DIV, elements, two), two);
     return size_op(planner->arena, SIZE_ADD, pairs, line);
+}
+
+/* Whether a tiled product reads it as its rows, where they lie. */
+static bool is_rows(const Plan *plan, const Tensor *tensor)
+{
+    for (int s = 0; s < plan->step_count; s++) {
+        const Contract *c = plan->steps[s]->contract;
+        if (c && c->in_place && c->left->kind == TERM_READ && c->left->read.tensor == tensor)
+            return true;
+    }
+    return false;
 }
 
 static void lay_out(Planner *planner, const Tensor *tensor, Storage *storage, Part part)
@@ -161,10 +173,12 @@ static void lay_out(Planner *planner, const Tensor *tensor, Storage *storage, Pa
     }
     /* A tiled product's columns lie together, so that all of them are one vector. */
     const Contract *contract = step_of(planner->plan, tensor->maker->id)->contract;
+    int columns = contract ? contract->columns.count : 1;
+    storage->has_padding = tensor->rank > columns && (contract || is_rows(planner->plan, tensor));
     for (int pass = contract ? 0 : 1; pass < 2; pass++) {
-        if (contract && pass == 1 && tensor->rank > contract->columns.count)
+        if (storage->has_padding && pass == 1)
             stride = odd_lines(planner, stride, tensor->dtype);
-        if (contract && pass == 1 && part == PART_TILES)
+        if (storage->has_padding && pass == 1 && part == PART_TILES)
             stride = size_named(planner->arena, arena_format(planner->arena, "row_%s", tensor->label), stride);
         for (int a = tensor->rank - 1; a >= 0; a--) {
             bool column = contract && indices_have(contract->columns.list, contract->columns.count, tensor->axes[a]);

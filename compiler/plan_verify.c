@@ -392,7 +392,7 @@ static int64_t axis_size(const Verifier *v, const Tensor *tensor, int axis, cons
     return block ? size_evaluate(block->tile, values) : values->extents[0];
 }
 
-/* The last element is the last of the bytes, unless they are too many to count; of rows a tiled product fills there is less
+/* The last element is the last of the bytes, unless they are too many to count; of padded rows there is less
  * than three lines to spare. */
 static void verify_strides(Verifier *v, const Tensor *tensor, const SizeValues *values)
 {
@@ -411,7 +411,7 @@ static void verify_strides(Verifier *v, const Tensor *tensor, const SizeValues *
     const Tensor *first = tensor;    /* whose place it has */
     while (v->plan->storage[first->id].over)
         first = v->plan->storage[first->id].over;
-    bool padded = v->plan->steps[first->maker->id]->contract != NULL;
+    bool padded = v->plan->storage[first->id].has_padding;
     int64_t spare = bytes - (last + 1) * (int64_t)dtype_size(tensor->dtype);
     expect(v, spare == 0 || (padded && (bytes == 0 || (spare > 0 && spare < 3 * CONTRACT_LINE))),
            "a temporary's strides and bytes disagree");

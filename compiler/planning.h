@@ -44,6 +44,9 @@ void plan_result(Planner *planner, Step *step);
 /* plan_jam.c: chooses the loop whose points go together, of a step whose reductions are not split */
 void plan_jam(Planner *planner, Step *step);
 
+/* plan_join.c: which steps are made in the loop of a reduction that stands beside them */
+void plan_join(Planner *planner, Launch *launch);
+
 /* plan_sides.c */
 double planner_points(const Planner *planner, const IndexSet *set);    /* of all its indices, by the extents at hand */
 const Term *plain_read(const Term *side);                /* what a side reads and no more than converts; else NULL */
