@@ -120,8 +120,15 @@ static bool plan_as(Arena *arena, Compiled *c, const CompileOptions *options, co
     const Program *program = c->order ? c->order->program : c->program;
     unsigned char *kinds = product_kinds(arena, program, hints->nests, hints->extents);
     bool grid = options->target->grid;
-    for (int i = 0; i < program->term_count && grid; i++)    /* threads that share a point all take the same way */
-        kinds[i] &= (unsigned char)~PRODUCT_OF_POWERS;
+    const Tile *bf16 = options->target->narrow[DTYPE_BF16];
+    for (int i = 0; i < program->term_count; i++) {
+        if (grid)    /* threads that share a point all take the same way */
+            kinds[i] &= (unsigned char)~PRODUCT_OF_POWERS;
+        if (!grid && bf16)
+            kinds[i] |= PRODUCT_ROUNDS;
+        if (!grid && bf16 && bf16->dot && kinds[i] & PRODUCT_OF_BF16)
+            kinds[i] |= PRODUCT_STRAIGHT;
+    }
     const TurnHints turning = { options->target, hints->nests, !hints->smallest_tiles, hints->extents, hints->strides };
     const Turn *turned = grid ? NULL : turn_choose(arena, program, &turning);
     c->lowered = lower(arena, program, wanted, kinds, turned, hints->strides, sweeping);

@@ -248,7 +248,10 @@ Term *lower_copy_reduction(Lower *l, Context *c, const Term *term, const Instanc
         return lower_norm(l, c, inner, term, over, argument);
     if (term->reduce.reduction == REDUCTION_SUM && dtype_kind(term->dtype) == KIND_FLOAT && term->dtype == argument->dtype)
         simple = without_divisor(l, inner, argument, over, count, &divisor);
-    Term *reduce = lower_reduction(l, c, term, over, count, simple ? simple : argument);
+    argument = simple ? simple : argument;
+    if (l->kinds[term->id] & PRODUCT_ROUNDS)
+        argument = lower_rounded(l, inner, argument);
+    Term *reduce = lower_reduction(l, c, term, over, count, argument);
     reduce->reduce.ranks = ranks;
     return simple ? lower_map(l, c, FUNCTION_DIV, term->dtype, reduce, divisor) : reduce;
 }
@@ -317,6 +320,9 @@ static Term *copy_stored(Lower *l, Context *c, const Term *term, const Instance 
 /* The value of a term in one more statement: written there, or stored first when it costs too much to repeat. */
 Term *lower_copy_again(Lower *l, Context *c, const Term *term, const Instance *instance)
 {
+    const Term *constant, *sums = lower_straight(l, term, &constant);
+    if (sums)
+        return lower_map(l, c, FUNCTION_MUL, term->dtype, copy_stored(l, c, sums, instance), lower_copy(l, c, constant, instance));
     return l->facts[term->id].cost > COST_CHEAP ? copy_stored(l, c, term, instance) : lower_copy(l, c, term, instance);
 }
 

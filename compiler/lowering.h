@@ -120,6 +120,11 @@ Term *lower_softmax(Lower *l, Context *c, const Term *term, const Instance *inst
 /* lower_log.c: of a log-space product, in the loops around it */
 Term *lower_log_product(Lower *l, Context *c, const Term *log, const Instance *instance);
 
+/* lower_round.c: an element of a sum of products whose factors, where they are temporaries that are cast to bf16, are read as such */
+Term *lower_rounded(Lower *l, const Context *c, Term *x);
+/* Of the checked program: the sums that a term is a multiple of, by a constant, where they are stored without it; else NULL. */
+const Term *lower_straight(const Lower *l, const Term *term, const Term **constant);
+
 /* lower_sweep.c: takes one index of temporaries in blocks; false when there is none that can be. The statements' new order is that
  * in which they "ended". */
 bool lower_sweep(Lower *l, const Sweeping *sweeping);

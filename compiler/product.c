@@ -246,6 +246,19 @@ static bool is_of_powers(Arena *arena, const Term *term, Nests nests, const Exte
            match_sides(arena, term, &product) && is_sum_of_sides(&product) && product_pays(&product, nests, extents, NULL, 0, NULL);
 }
 
+/* Whether a sum is of products of two bf16 numbers, in f32. */
+static bool is_of_bf16(const Product *product)
+{
+    bool all = product->reduce->dtype == DTYPE_F32;
+    for (int s = 0; s < 2; s++) {
+        const Term *side = product->side[s];
+        while (side->kind == TERM_MAP && side->map.function == FUNCTION_CAST && side->map.implicit)
+            side = side->map.arguments[0];
+        all &= side->dtype == DTYPE_BF16;
+    }
+    return all;
+}
+
 unsigned char *product_kinds(Arena *arena, const Program *program, Nests nests, const Extents *extents)
 {
     unsigned char *kinds = ARENA_ARRAY(arena, unsigned char, program->term_count);
@@ -255,7 +268,7 @@ unsigned char *product_kinds(Arena *arena, const Program *program, Nests nests, 
         if (term->kind != TERM_REDUCE && term->kind != TERM_CONTRACT)
             continue;
         if (product_match(arena, term, &product) && product_pays(&product, nests, extents, NULL, 0, NULL))
-            kinds[i] |= PRODUCT_ITSELF;
+            kinds[i] |= PRODUCT_ITSELF | (is_of_bf16(&product) ? PRODUCT_OF_BF16 : 0);
         if (is_end(arena, term, nests, extents))
             kinds[i] |= PRODUCT_END;
         if (is_of_powers(arena, term, nests, extents))

@@ -43,6 +43,9 @@ bool norm_is_sum(const Term *term);
 enum {
     PRODUCT_ITSELF = 1,
     PRODUCT_END = 2,              /* the first reduction behind one: what is done with it next has its own loops */
+    PRODUCT_OF_BF16 = 8,          /* a sum of products of two bf16 numbers */
+    PRODUCT_ROUNDS = 16,          /* its factors that are rounded to bf16 are stored so; */
+    PRODUCT_STRAIGHT = 32,        /* its sums are stored as they are, and multiplied by a constant where they are read */
     PRODUCT_OF_POWERS = 4         /* a logsumexp of a sum of two values, which the product of their exponentials would make */
 };
 

@@ -85,6 +85,7 @@ EXPRESSIONS = [
     ('qd,kd->qk | where(@q <= @k, _, -inf) | logsumexp k', 'q,d k,d'),
     ('qd,kd->qk | where(@q >= @k, _, -inf) | softmax k | * kv -> qv', 'q,d:b k,d:b k,v:b'),
     ('qd,kd->qk | where(@q >= @k, _, -inf) | softmax k | bf16 | _ * kv -> qv', 'q,d:b k,d:b k,v:b'),
+    ('bqd,bkd->bqk | _ * 0.125 | softmax k | bf16 | _ * bkv -> bqv', 'b,q,d:b b,k,d:b b,k,v:b'),
     ('bf16(sin(A[i,k])) * bf16(B[k,j] / 3) -> [i,j] | max j', 'A=i,k:b B=k,j:b'),
     ('i8(9 * sin(A[i,k])) * B[k,j] -> [i,j] | max j', 'A=i,k:c B=k,j:c'),
     ('qd,kd->qk | where(@q >= @k, f32(_), -inf) | softmax k | * kv -> qv', 'q,d:c k,d:c k,v'),
