@@ -240,6 +240,46 @@ static double even_share(double all, double most, int tile)
     return share > most ? most : share;
 }
 
+/* Whether units of work that follow each other may have the same columns: a launch has blocks of rows, and one of each
+ * index that the packed columns depend on, so that their first points tell which columns those are. */
+static bool meets_again(const Launch *launch, const Step *step)
+{
+    const Contract *c = step->contract;
+    int place = 0, batch = 0;
+    bool rows = false;
+    while (launch->steps[place] != step)
+        place++;
+    if (step->statement->swept && term_has_index(c->right, step->statement->swept))
+        return false;    /* each block of a sweep has its own */
+    for (int b = 0; b < launch->block_count; b++) {
+        Role role = role_of(c, launch->blocks[b].of_step[place]);
+        rows |= role == ROLE_ROW;
+        batch += role == ROLE_BATCH;
+    }
+    return rows && batch == c->batch.count;
+}
+
+/* Whether small units of work cost nothing: columns are packed for many of them, stay near, and rows are stored for other steps. */
+static bool may_be_small(const Planner *planner, const Launch *launch)
+{
+    for (int s = 0; s < launch->step_count; s++) {
+        const Contract *c = launch->steps[s]->contract;
+        double panels = c ? planner_points(planner, &c->columns) * planner_points(planner, &c->depth) / c->group : 0;
+        double size = c ? (double)dtype_size(register_dtype(c->product->dtype)) : 0;
+        if (c && (c->reduces || !meets_again(launch, launch->steps[s]) || panels * size > contract_near(planner->plan->target)))
+            return false;
+    }
+    return launch->step_count > 1;
+}
+
+static int contract_count(const Launch *launch)
+{
+    int count = 0;
+    for (int s = 0; s < launch->step_count; s++)
+        count += launch->steps[s]->contract != NULL;
+    return count;
+}
+
 /* Columns as many as their packed panels may take, at most; rows as many as pay for the packing, if enough units are
  * left; of batches one. */
 void contract_tiles(Planner *planner, Launch *launch)
@@ -299,8 +339,16 @@ void contract_tiles(Planner *planner, Launch *launch)
         shrink(planner, launch, c, place, ROLE_ROW, (rows /= 2) < 1 ? 1 : rows, tiles);
     while (units_of(planner, launch, tiles) < WORKERS_LEAST && columns / 2 >= COLUMNS_LEAST)
         shrink(planner, launch, c, place, ROLE_COLUMN, columns /= 2, tiles);
+    bool small = may_be_small(planner, launch);
+    for (int s = place; small && s < launch->step_count; s++)
+        if (launch->steps[s]->contract)    /* each product's panels push the others' out */
+            launch->steps[s]->contract->near /= contract_count(launch);
+    if (small)    /* so that what is stored stays in the second cache, beside panels */
+        room_behind = fmin(room_behind, plan->target->l2_bytes / 2.0);
     while (rows >= 2 && temporary_bytes(planner, launch, tiles) > room_behind)
         shrink(planner, launch, c, place, ROLE_ROW, rows /= 2, tiles);
+    if (small && rows > c->tile_rows && rows < all_rows)    /* whole tiles */
+        shrink(planner, launch, c, place, ROLE_ROW, floor(rows / c->tile_rows) * c->tile_rows, tiles);
     set_tiles(planner, launch, tiles);
 }
 
@@ -321,25 +369,6 @@ static const Size *add_scratch(Planner *planner, const Step *step, const Contrac
     scratch.offset = planner_reserve(planner, end, scratch.name, scratch.bytes);
     ARENA_APPEND(arena, planner->plan->scratch, planner->plan->scratch_count, scratch);
     return scratch.offset;
-}
-
-/* Whether units of work that follow each other may have the same columns: a launch has blocks of rows, and one of each
- * index that the packed columns depend on, so that their first points tell which columns those are. */
-static bool meets_again(const Launch *launch, const Step *step)
-{
-    const Contract *c = step->contract;
-    int place = 0, batch = 0;
-    bool rows = false;
-    while (launch->steps[place] != step)
-        place++;
-    if (step->statement->swept && term_has_index(c->right, step->statement->swept))
-        return false;    /* each block of a sweep has its own */
-    for (int b = 0; b < launch->block_count; b++) {
-        Role role = role_of(c, launch->blocks[b].of_step[place]);
-        rows |= role == ROLE_ROW;
-        batch += role == ROLE_BATCH;
-    }
-    return rows && batch == c->batch.count;
 }
 
 /* 1 where a size is more than `most`, else 0. */

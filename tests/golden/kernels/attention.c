@@ -21,9 +21,9 @@
  * tmp3: in the place of tmp1
  * tmp4: a block, tile_1_3 * 4 bytes
  * workspace workers * (align(row_tmp1 * tile_1_3 * 4, 64) + align(tile_1_3 * 4, 64) + align(tile_1_3 * 4, 64)
- *         + align(align(k, 32) * d * 4, 64) + align((1 + min(1, align(k, 32) * d / 163841) * 7) * (d + 16) * 56, 64)
+ *         + align(align(k, 32) * d * 4, 64) + align((1 + min(1, align(k, 32) * d / 81921) * 7) * (d + 16) * 56, 64)
  *         + align(min(1, d / 1025) * align(k, 32) * 448, 64) + 64 + align(align(v, 32) * k * 4, 64)
- *         + align((1 + min(1, align(v, 32) * k / 163841) * 7) * (k + 16) * 56, 64)
+ *         + align((1 + min(1, align(v, 32) * k / 81921) * 7) * (k + 16) * 56, 64)
  *         + align(min(1, k / 1025) * align(v, 32) * 448, 64) + 64 + 64) */
 #include <stddef.h>
 #include <stdint.h>
@@ -722,7 +722,7 @@ static int is_stopped(const Frame *f)
 }
 
 /* tmp1[b,h,q,k] = where(@q >= @k, sum[d](A[b,h,q,d] * B[b,h,k,d]) * 0.125, -(inf)) */
-enum { ROWS_1 = 14, VECTORS_1 = 2, COLUMNS_1 = VECTORS_1 * LANES, DEPTH_1 = 1024, NEAR_1 = 163840, BLOCK_1 = 8 };
+enum { ROWS_1 = 14, VECTORS_1 = 2, COLUMNS_1 = VECTORS_1 * LANES, DEPTH_1 = 1024, NEAR_1 = 81920, BLOCK_1 = 8 };
 
 /* Packs the panel of `count` columns. */
 KERNEL static void pack_columns_1(const Frame *f, char *own, int64_t b, int64_t h, int64_t k, int64_t depth,
@@ -1147,7 +1147,7 @@ KERNEL static void step_4(const Frame *f, char *own, int64_t b_first, int64_t b_
 }
 
 /* out[b,h,q,v] = sum[k](tmp3[b,h,q,k] * C[b,h,k,v]) / where(tmp4[b,h,q] == 0, 1, tmp4[b,h,q]) */
-enum { ROWS_5 = 14, VECTORS_5 = 2, COLUMNS_5 = VECTORS_5 * LANES, DEPTH_5 = 1024, NEAR_5 = 163840, BLOCK_5 = 8 };
+enum { ROWS_5 = 14, VECTORS_5 = 2, COLUMNS_5 = VECTORS_5 * LANES, DEPTH_5 = 1024, NEAR_5 = 81920, BLOCK_5 = 8 };
 
 /* Packs the panel of `count` columns. */
 KERNEL static void pack_columns_5(const Frame *f, char *own, int64_t b, int64_t h, int64_t v_2, int64_t depth,
@@ -1501,7 +1501,7 @@ static int prepare(Frame *f, const attention_args *args, int workers)
             size_align(size_mul(size_mul(size_align(extent_k, 32), extent_d), 4), 64));
     const int64_t at_kept_1 = f->at_kept_1 = size_add(at_packed_1,
             size_align(size_mul(size_mul(size_add(1, size_mul(size_min(1,
-            size_div(size_mul(size_align(extent_k, 32), extent_d), 163841)), 7)), size_add(extent_d, 16)), 56), 64));
+            size_div(size_mul(size_align(extent_k, 32), extent_d), 81921)), 7)), size_add(extent_d, 16)), 56), 64));
     const int64_t at_panels_of_1 = f->at_panels_of_1 = size_add(at_kept_1,
             size_align(size_mul(size_mul(size_min(1, size_div(extent_d, 1025)), size_align(extent_k, 32)), 448), 64));
     const int64_t at_panels_5 = f->at_panels_5 = size_add(at_panels_of_1, 64);
@@ -1509,7 +1509,7 @@ static int prepare(Frame *f, const attention_args *args, int workers)
             size_align(size_mul(size_mul(size_align(extent_v, 32), extent_k), 4), 64));
     const int64_t at_kept_5 = f->at_kept_5 = size_add(at_packed_5,
             size_align(size_mul(size_mul(size_add(1, size_mul(size_min(1,
-            size_div(size_mul(size_align(extent_v, 32), extent_k), 163841)), 7)), size_add(extent_k, 16)), 56), 64));
+            size_div(size_mul(size_align(extent_v, 32), extent_k), 81921)), 7)), size_add(extent_k, 16)), 56), 64));
     const int64_t at_panels_of_5 = f->at_panels_of_5 = size_add(at_kept_5,
             size_align(size_mul(size_mul(size_min(1, size_div(extent_k, 1025)), size_align(extent_v, 32)), 448), 64));
     const int64_t at_finite_5 = f->at_finite_5 = size_add(at_panels_of_5, 64);

@@ -11,8 +11,8 @@
  *     loops t, 4 lanes along t
  *   step 2: store out[] = mean[t](tmp1[t] - sum[h](X[t,h] * W[y[t],h]))
  *     loops, 4 lanes along h, split along t into parts_2 = min(t, 64), stride 1 expected: X axis 1, W axis 1
- * tmp1: a block, row_tmp1 * 4 bytes
- * workspace align(parts_2 * 4, 64) + workers * (align(row_tmp1 * 4, 64) + align(align(tile_1_1, 8) * h * 4, 64)
+ * tmp1: a block, tile_1_1 * 4 bytes
+ * workspace align(parts_2 * 4, 64) + workers * (align(tile_1_1 * 4, 64) + align(align(tile_1_1, 8) * h * 4, 64)
  *         + align((1 + min(1, align(tile_1_1, 8) * h / 40961) * 7) * h * 96, 64)
  *         + align(min(1, h / 1025) * align(tile_1_1, 8) * 192, 64) + align(align(tile_1_1, 8) * 4, 64)
  *         + align(align(tile_1_1, 8) * 4, 64)) */
@@ -712,7 +712,6 @@ typedef struct Frame {
     int64_t shared;
     int64_t tile_1_1;
     int64_t units_1;
-    int64_t row_tmp1;
     int64_t at_panels_1;
     int64_t at_packed_1;
     int64_t at_kept_1;
@@ -1124,8 +1123,7 @@ static int prepare(Frame *f, const cross_entropy_args *args, int workers)
     f->shared = size_align(size_mul(parts_2, 4), 64);
     const int64_t tile_1_1 = f->tile_1_1 = size_min(64, extent_t_3);
     f->units_1 = size_ceil_div(extent_t_3, tile_1_1);
-    const int64_t row_tmp1 = f->row_tmp1 = tile_1_1;
-    const int64_t at_panels_1 = f->at_panels_1 = size_align(size_mul(row_tmp1, 4), 64);
+    const int64_t at_panels_1 = f->at_panels_1 = size_align(size_mul(tile_1_1, 4), 64);
     const int64_t at_packed_1 = f->at_packed_1 = size_add(at_panels_1,
             size_align(size_mul(size_mul(size_align(tile_1_1, 8), extent_h), 4), 64));
     const int64_t at_kept_1 = f->at_kept_1 = size_add(at_packed_1,
