@@ -26,7 +26,7 @@ static void pack_column_words(Emitter *e, Tiling *t)
 {
     const Contract *c = t->c;
     const Index *point = tiling_last(&c->depth);
-    const char *name = t->names[point->id], *extent = emit_extent(e, point), *packed = dtype_name(c->packed);
+    const char *name = t->names[point->id], *extent = tiling_end(e, point), *packed = dtype_name(c->packed);
     emit_line(e, "u32v words = splat_u32v(0);");
     if (c->tile->has_starts && tiling_reads_safely(e, c->right)) {
         Scope *scope = emit_push(e);
@@ -91,8 +91,8 @@ static void copy_row(Emitter *e, const Tiling *t)
         return;
     Scope *scope = emit_push(e);
     scope->indent--;
-    emit_bind(e, point, "0");
-    const char *from = emit_pointer(e, t->c->left), *extent = emit_extent(e, point);
+    emit_bind(e, point, tiling_first(e, point));
+    const char *from = emit_pointer(e, t->c->left), *extent = emit_bare(e, tiling_extent_here(e, point));
     emit_line(e, "if (%s == 1) {", emit_stride(e, t->c->left->read.tensor, t->c->left->read.positions, point));
     emit_line(e, "    copy_row_%s%s(to, %s, %s);", without_sign(t), dtype_name(t->c->packed), from, extent);
     emit_line(e, "    to += %s;", extent);
@@ -161,7 +161,8 @@ static void depth_loops(Emitter *e, Tiling *t, int level, bool along, void (*pac
     emit_body(e, body);
     emit_line(e, "}");
     if (lanes && t->c->group > 1 && (t->c->tile->words == 1 || depth->count > 1)) {
-        emit_line(e, "for (int64_t %s = %s; %s %% %d != 0; %s++)", name, extent, name, t->c->group, name);
+        const char *packed = strcmp(first, "0") ? emit_text(e, "(%s - %s)", name, first) : name;
+        emit_line(e, "for (int64_t %s = %s; %s %% %d != 0; %s++)", name, extent, packed, t->c->group, name);
         emit_line(e, "    *to++ = 0;");
     }
 }
@@ -307,7 +308,7 @@ void tiling_declare_panel(Emitter *e, const Tiling *t)
     if (t->c->depth.count == 1)
         text_print(&inner, " / %d", t->c->group);
     emit_line(e, "u32u *panel = (u32u *)panels_%d + %s * %s + %s;", t->number, tile, tiling_panel_depth(t), first);
-    emit_line(e, "u32u *to = panel + %s * COLUMNS_%d;", emit_text(e, t->c->tile->has_starts ? "(1 + from_point%s)" : "from_point%s", inner.bytes),
+    emit_line(e, "u32u *to = panel + %s * COLUMNS_%d;", emit_text(e, t->c->tile->has_starts ? "(1 + %s%s)" : "%s%s", first_packed(e, t), inner.bytes),
               t->number);
     if (t->c->tile->has_starts)
         emit_line(e, "i32v starts = from_point ? load_i32v((const i32u *)panel, 1, lanes) : splat_i32v(0);");

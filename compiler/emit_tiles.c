@@ -92,7 +92,7 @@ static void find_rows(Emitter *e, const Tiling *t, const char *pack)
         if (c->group > 1 && strcmp(k_step, "1"))
             text_print(&when, "%s != 1 || ", k_step);
         if (c->group > 1)
-            text_print(&when, "%s %% %d != 0 || ", emit_extent(e, point), c->group * c->tile->words);
+            text_print(&when, "%s %% %d != 0 || ", tiling_extent_here(e, point), c->group * c->tile->words);
         if (c->tile->least_rows > 1)
             text_print(&when, "height < %d || ", c->tile->least_rows);
         /* Rows whose neighbours fall into the same sets of the cache push each other out of it. */

@@ -129,13 +129,13 @@ bool product_of_reads(const Contract *c, const Component *sum, const Term **left
 }
 
 /* Which tile the sums make. One instruction multiplies and adds several points of narrow numbers, of a dtype that the target has
- * such an instruction for; words of them have all points, not those of a sweep's block. */
+ * such an instruction for; columns that have starts have all points, not those of a sweep's block. */
 static void set_tile(const Target *target, Contract *c, const Component *sum, bool sweeps)
 {
     const Term *left, *right;
     c->packed = sum->dtype;
     c->tile = target->tile;
-    if (sweeps || !product_of_narrow(c, sum, &left, &right) || !target->narrow[left->dtype])
+    if (!product_of_narrow(c, sum, &left, &right) || !target->narrow[left->dtype] || (sweeps && target->narrow[left->dtype]->has_starts))
         return;
     c->packed = left->dtype;
     c->tile = target->narrow[left->dtype];

@@ -63,6 +63,15 @@ static bool reads_at_hand(const Planner *planner, const Step *reader, const Tens
     return reads;
 }
 
+/* Whether a step may run as soon as the maker has: it reads what that makes, and nothing else that the launch makes. */
+static bool reads_only(const Planner *planner, const Launch *launch, const Step *step, const Step *maker)
+{
+    for (int s = 0; s < launch->step_count; s++)
+        if (planner_reads(planner, step, launch->steps[s]) != (launch->steps[s] == maker))
+            return false;
+    return true;
+}
+
 static void join(Join *joined, Arena *arena, Step *step, const Step *reduction)
 {
     ARENA_APPEND(arena, joined->steps, joined->count, step);
@@ -99,12 +108,12 @@ void plan_join(Planner *planner, Launch *launch)
             reduction->loop_count + 1 != maker->loop_count)
             continue;
         join(joined, arena, maker, reduction);
-        for (int s = r + 1; s < launch->step_count && run_alike(launch, r, s) && is_pointwise(planner, launch->steps[s]); s++) {
+        for (int s = r + 1; s < launch->step_count; s++) {
             Step *step = launch->steps[s];
-            if (planner_reads(planner, step, reduction) || !planner_reads(planner, step, maker) || step->loop_count != maker->loop_count ||
-                !reads_at_hand(planner, step, made, joined, false) || joined->same[step->vector->id] != reduction->vector)
-                break;
-            join(joined, arena, step, reduction);
+            if (run_alike(launch, r, s) && is_pointwise(planner, step) && step->loop_count == maker->loop_count &&
+                reads_only(planner, launch, step, maker) && reads_at_hand(planner, step, made, joined, false) &&
+                joined->same[step->vector->id] == reduction->vector)
+                join(joined, arena, step, reduction);
         }
         reduction->join = joined;
         maker->is_passed_on = register_dtype(made->dtype) == made->dtype && is_passed_on(planner, reduction, joined, maker);
