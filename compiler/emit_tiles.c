@@ -192,6 +192,18 @@ static const char *target_at(Emitter *e, const Tiling *t, const char *place)
     return target;
 }
 
+/* Whether an array is one that a unit of work stores for itself, which is near without being asked for. */
+static bool is_own(const Emitter *e, const Tensor *tensor)
+{
+    return e->plan->storage[tensor->home->id].place == PLACE_BLOCK;
+}
+
+/* Whether what is stored is asked for before. */
+static bool asks_result(const Emitter *e, const Tiling *t)
+{
+    return !t->c->reduces && !is_own(e, t->step->statement->outputs[0].tensor);
+}
+
 /* Whether a tile's sums go past the caches: lines of the result, of few points each. */
 static void find_past(Emitter *e, const Tiling *t, Text *text)
 {
@@ -226,6 +238,8 @@ static const char *find_target(Emitter *e, const Tiling *t)
     else
         text_print(&text, "%s *result = %s;\n", type, target);
     find_past(e, t, &text);
+    if (!asks_result(e, t))
+        return text.bytes;
     text_print(&text, "if (nears && is_placed%s)\n", t->may_pass ? " && !past" : "");
     text_print(&text, "    ahead = (const char *)(result + pieces[tile_place / LANES + VECTORS_%d].first);\n", t->number);
     return text.bytes;
@@ -283,7 +297,7 @@ static const char *rows_are_far(Emitter *e, const Tiling *t)
     const IndexSet *sets[] = { &c->batch, &c->kept_rows, &c->rows, &c->depth };
     if (!tiling_has_registers(t))
         return "";
-    if (!c->in_place)
+    if (!c->in_place || is_own(e, c->left->read.tensor))
         return "0 && ";
     const char *numbers = "";
     for (int s = 0; s < 4; s++)
@@ -296,7 +310,7 @@ static const char *rows_are_far(Emitter *e, const Tiling *t)
 static void find_ahead(Emitter *e, const Tiling *t, const char *row)
 {
     int n = t->number, size = (int)dtype_size(t->dtype);
-    bool along = tiling_packs_tiles(t), stores = !t->c->reduces;
+    bool along = tiling_packs_tiles(t), stores = asks_result(e, t);
     const Output *output = &t->step->statement->outputs[0];
     const char *apart = emit_stride(e, output->tensor, output->positions, tiling_last(&t->c->rows));
     emit_line(e, "/* What comes nearer: the next panel where not all of them are near, else %s; a share for each tile.%s */",
