@@ -398,7 +398,7 @@ void emit_store_at(Emitter *e, const Output *output, const char *pointer, const 
 }
 
 /* What is stored without a cast that storing makes anyway: to a float of 16 bits, of what is in a register as f32. */
-static const Term *without_rounding(const Emitter *e, const Output *output)
+const Term *emit_unrounded(const Emitter *e, const Output *output)
 {
     const Term *value = output_stored(output);
     Dtype dtype = output->tensor->dtype;
@@ -408,7 +408,7 @@ static const Term *without_rounding(const Emitter *e, const Output *output)
 }
 
 /* Whether nobody reads an array but products of bf16, which take what is below the normal numbers for 0. */
-static bool is_factor(const Emitter *e, const Tensor *tensor)
+bool emit_is_factor(const Emitter *e, const Tensor *tensor)
 {
     const Plan *plan = e->plan;
     bool all = tensor->dtype == DTYPE_BF16 && plan->storage[tensor->home->id].place != PLACE_CALLER;
@@ -431,7 +431,7 @@ void emit_store(Emitter *e, const Output *output)
     const Tensor *tensor = output->tensor;
     if (e->step->shares > 1)
         emit_share(e, output);
-    Value value = emit_term(e, without_rounding(e, output));
+    Value value = emit_term(e, emit_unrounded(e, output));
     Scope *alone = emit_alone(e);
     Dtype dtype = tensor->dtype;
     const char *pointer = e->pointers[tensor->home->id], *mask, *text = value.text;
@@ -455,7 +455,8 @@ void emit_store(Emitter *e, const Output *output)
         emit_line(e, "}");
     }
     if (varying)
-        emit_line(e, "%s_%sv(%s%s%s, %s, %s, %s%s);", e->step->result ? "stream" : is_factor(e, tensor) ? "store_factor" : "store", dtype_name(dtype), pointer,
+        emit_line(e, "%s_%sv(%s%s%s, %s, %s, %s%s);", e->step->result ? "stream" : emit_is_factor(e, tensor) ? "store_factor" : "store",
+                  dtype_name(dtype), pointer,
                   at.offset.length ? " + " : "", at.offset.bytes, at.lane_stride.bytes, emit_bare(e, text), lane_count(e),
                   e->step->result ? emit_text(e, ", f->past_%d", e->step->id + 1) : "");
     else

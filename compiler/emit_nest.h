@@ -19,6 +19,8 @@ typedef struct Nest {
     bool grouped;                 /* up to GROUP elements are added at once, of points that go together GROUP_OF_POINTS */
     bool in_rows;                 /* the best of ROWS elements is found at once, of each lane */
     bool jammed;                  /* each of the points that go together has a state of its own */
+    const Tensor *factors;        /* that several turns make in `kept`, to be stored together; NULL: there are none */
+    const char *kept;
     const char *(*names)[STATE_COMPONENTS_MAX];      /* of the states, declared */
     const char *(*turn)[STATE_COMPONENTS_MAX];       /* of those that the step at hand works on */
 } Nest;
@@ -40,6 +42,12 @@ void nest_know(Emitter *e, const Term *reduce, const char *const *names, bool va
 /* emit_jam.c: a loop over the points that go together, and what is written into it until nest_close_points() */
 Scope *nest_open_points(Emitter *e);
 void nest_close_points(Emitter *e, const Scope *body);
+
+/* emit_join.c: the elements at hand of the steps that are made in the reduction's loop; all who read the first one's have it in a
+ * register. Of a loop in chains, factors of products of bf16 are stored together: two vectors are rounded as fast as one. */
+void nest_make_joined(Emitter *e, const Nest *nest);
+void nest_find_factors(Emitter *e, Nest *nest);
+void nest_store_factors(Emitter *e, Nest *nest, const char *at);
 
 /* emit_nest.c: loops from `at` on, which leave it behind the elements that they took */
 void nest_groups(Emitter *e, Nest *nest, const LoopBounds *loop, const char *at);

@@ -245,44 +245,13 @@ static void emit_prefetches(Emitter *e, const Nest *nest)
         term_each_below(e->arena, nest->domains[r].reduce->reduce.argument, prefetch_read, &ahead);
 }
 
-static void know_reads(Emitter *e, const Step *reader, const Tensor *tensor, Value value)
-{
-    for (int i = 0; i < e->plan->lowered->term_count; i++) {
-        const Term *term = e->plan->lowered->terms[i];
-        if (term->kind == TERM_READ && term->statement == reader->statement->id && term->read.tensor == tensor)
-            emit_know(e, term, value);
-    }
-}
-
-/* The elements at hand of the steps that are made in this one's loop. All who read the first one's have it in a register. */
-static void emit_joined(Emitter *e)
-{
-    const Step *own = e->step;
-    for (int s = 0; own->join && s < own->join->count; s++) {
-        const Step *step = e->step = own->join->steps[s];
-        const Output *output = &step->statement->outputs[0];
-        emit_bind(e, step->vector, emit_bound(e, own->vector));
-        if (s == 0) {
-            const char *value = emit_varying(e, output->value), *element = emit_name(e, "element");
-            emit_line(e, "const %s %s = %s;", emit_type(output->value->dtype, true), element, emit_bare(e, value));
-            emit_know(e, output->value, (Value){ element, true });
-            for (int reader = 1; reader < own->join->count; reader++)
-                know_reads(e, own->join->steps[reader], output->tensor, (Value){ element, true });
-            know_reads(e, own, output->tensor, (Value){ element, true });
-        }
-        if (!step->is_passed_on)
-            emit_store(e, output);
-    }
-    e->step = own;
-}
-
 void nest_turn(Emitter *e, Nest *nest, const char *chain)
 {
     Scope *points = nest->jammed ? nest_open_points(e) : NULL;
     set_turn(e, nest, points ? "point" : chain);
     if (e->step->ahead && (nest->jammed ? !e->scope->count : nest->chains > 1 && !strcmp(chain, "chain")))
         emit_prefetches(e, nest);
-    emit_joined(e);
+    nest_make_joined(e, nest);
     emit_steps(e, nest);
     if (points)
         nest_close_points(e, points);
@@ -336,6 +305,7 @@ static void emit_fast_loop(Emitter *e, Nest *nest, int depth)
     if (nest->grouped) {
         (nest->jammed ? nest_groups_of_points : nest_groups)(e, nest, loop, at);
     } else if (chains > 1 || nest->across) {
+        nest_find_factors(e, nest);
         Scope *body = emit_push(e);
         const char *name = chains > 1 ? emit_name(e, loop->index->name) : at;
         body->indent += chains > 1;
@@ -347,6 +317,8 @@ static void emit_fast_loop(Emitter *e, Nest *nest, int depth)
         const char *last = nest->team ? emit_text(e, "%s < %s", loop_stride(e, nest, chains - 1), loop->end)    /* of this thread */
                                       : emit_text(e, "%s <= %s", stride, loop->end);
         emit_line(e, "for (; %s + %s; %s += %s) {", at, last, at, stride);
+        if (nest->factors)
+            emit_line(e, "    %s %s[%d];", emit_type(DTYPE_F32, true), nest->kept, chains);
         if (chains > 1) {
             emit_line(e, "    UNROLL");
             emit_line(e, "    for (int chain = 0; chain < %d; chain++) {", chains);
@@ -356,6 +328,7 @@ static void emit_fast_loop(Emitter *e, Nest *nest, int depth)
         emit_body(e, body);
         if (chains > 1)
             emit_line(e, "    }");
+        nest_store_factors(e, nest, at);
         emit_line(e, "}");
     }
     if (nest->grouped && !nest->across)

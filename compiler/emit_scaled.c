@@ -36,6 +36,17 @@ static const Term *without_factors(const Term *term, double *factor)
     return term;
 }
 
+/* Whether a product is rounded to what it is: by a power of two that is at most 1. */
+bool emit_is_exact(const Term *term)
+{
+    double number = 0;
+    int exponent;
+    for (int i = 0; term->kind == TERM_MAP && term->map.function == FUNCTION_MUL && i < 2 && number == 0; i++)
+        if (!emit_is_number(term->map.arguments[i], &number))
+            number = 0;
+    return fabs(frexp(number, &exponent)) == 0.5 && fabs(number) <= 1;
+}
+
 bool emit_scaled(Emitter *e, const Term *term, Value *value)
 {
     const double log2_of_e = 1.4426950408889634;

@@ -232,7 +232,7 @@ static Value emit_library_call(Emitter *e, const Term *term, const char *functio
 
 static Value emit_operator(Emitter *e, const Term *term, const char *sign)
 {
-    bool rounds = term->map.implicit && term->map.arguments[0]->kind == TERM_MAP;
+    bool rounds = term->map.implicit && term->map.arguments[0]->kind == TERM_MAP && !emit_is_exact(term->map.arguments[0]);
     Operands o = operands_of(e, term, !rounds);
     if (rounds)
         o.text[0] = emit_text(e, "rounded_%s(%s)", emit_suffix(term->dtype, o.varying), emit_bare(e, o.text[0]));

@@ -115,6 +115,8 @@ const char *emit_extent(Emitter *e, const Index *index);
 bool emit_scaled(Emitter *e, const Term *term, Value *value);
 bool emit_is_number(const Term *term, double *number);                      /* whether it is one, in f32 */
 
+bool emit_is_exact(const Term *term);                                       /* whether it is a product that is rounded to what it is */
+
 /* emit_memory.c */
 const char *emit_pointer(Emitter *e, const Term *read);                     /* to the element, or lane 0 of it */
 const char *emit_target(Emitter *e, const Output *output);                   /* likewise, of what is stored */
@@ -126,6 +128,8 @@ Value emit_read(Emitter *e, const Term *term);
 /* The condition that a read is in range at those positions that have to be checked, `part` with some of their parts; "": it is. */
 const char *emit_inside(Emitter *e, const Term *read, const Term *part);
 void emit_store(Emitter *e, const Output *output);
+const Term *emit_unrounded(const Emitter *e, const Output *output);         /* what is stored, without a cast that storing makes */
+bool emit_is_factor(const Emitter *e, const Tensor *tensor);                /* of products of bf16 alone */
 const char *emit_size(Emitter *e, const Size *size);     /* with the names of locals */
 const char *emit_element(Dtype dtype);                   /* the type of an element in memory: "f32u" */
 

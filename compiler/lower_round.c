@@ -1,9 +1,10 @@
 /* What is stored around products of bf16 numbers.
  *
- * Factors that are rounded: of a sum of products bf16(p[q,k]) * V[k,v], whose p is a temporary, what it is rounded to becomes one, too.
- * Each row of it is multiplied as it lies, by all columns, and is made where p is.
+ * Factors that are rounded: of a sum of products bf16(p[q,k]) * V[k,v], whose p is a temporary, what it is rounded to becomes
+ * one, too. Each row of it is multiplied as it lies, by all columns, and is made where p is.
  *
- * Sums that are multiplied by a constant: registers of tiles are stored as they are, so that it is left to those who read them. */
+ * Sums that are multiplied by a constant: registers of tiles are stored as they are, so that it is left to those who read
+ * them. */
 #include "lowering.h"
 
 static bool is_cast(const Term *x)
@@ -11,8 +12,8 @@ static bool is_cast(const Term *x)
     return x->kind == TERM_MAP && x->map.function == FUNCTION_CAST;
 }
 
-/* Whether a term reads, element by element, a temporary that some statement stores. What a mask leaves out of one is not multiplied,
- * which is seen in the statement that makes it. */
+/* Whether a term reads, element by element, a temporary that some statement stores. What a mask leaves out of one is not
+ * multiplied, which is seen in the statement that makes it. */
 static bool reads_temporary(const Term *x)
 {
     if (x->kind != TERM_READ || !x->read.tensor->maker || x->read.tensor->origin || x->read.tensor->previous)

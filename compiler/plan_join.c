@@ -12,8 +12,9 @@ static const Output *stored_alone(const Step *step)
 {
     const Output *output = &step->statement->outputs[0];
     const Tensor *tensor = output->tensor;
-    bool plain = step->kind == STEP_STORE && !step->contract && !step->split && !step->jammed && !step->bounded && !step->result &&
-                 !step->turned && !step->statement->turned && !step->statement->accumulate && !step->scatters && step->unit_count == 0;
+    bool plain = step->kind == STEP_STORE && !step->contract && !step->split && !step->jammed && !step->bounded &&
+                 !step->result && !step->turned && !step->statement->turned && !step->statement->accumulate && !step->scatters &&
+                 step->unit_count == 0;
     if (!plain || step->statement->output_count != 1 || tensor->home != tensor || tensor->origin || tensor->previous)
         return NULL;
     for (int a = 0; a < tensor->rank; a++)
@@ -35,12 +36,13 @@ static bool reduces_all(const Planner *planner, const Step *step)
     if (!stored_alone(step) || step->root_count != 1 || !step->vector || step->vector_kept)
         return false;
     const Term *root = step->roots[0], *element = root->reduce.argument;
-    return root->reduce.over_count == 1 && root->reduce.over[0] == step->vector && state_is_simple(root) && !state_takes_rows(root) &&
-           element->kind != TERM_SELECT && !product_inside(planner->arena, element) && planner_reads_plainly(planner, element);
+    return root->reduce.over_count == 1 && root->reduce.over[0] == step->vector && state_is_simple(root) &&
+           !state_takes_rows(root) && element->kind != TERM_SELECT && !product_inside(planner->arena, element) &&
+           planner_reads_plainly(planner, element);
 }
 
-/* Whether all reads of a tensor by a step are of the element at hand: along its axes lie those of the step's indices that
- * stand for `own`. With `same`, which these are is noted for own indices; without, it was noted for the step's. */
+/* Whether all reads of a tensor by a step are of the element at hand. Of the reduction that they are joined with, `note` says which
+ * of its indices each of the tensor's is; of another step each of its own is the same one as the tensor's. */
 static bool reads_at_hand(const Planner *planner, const Step *reader, const Tensor *tensor, const Join *join, bool note)
 {
     const Program *lowered = planner->plan->lowered;
@@ -91,7 +93,8 @@ static bool is_passed_on(const Planner *planner, const Step *reduction, const Jo
 /* Whether two steps that follow each other run for the same blocks. */
 static bool run_alike(const Launch *launch, int a, int b)
 {
-    return launch_sweeps(launch, a) == launch_sweeps(launch, b) && (launch_sweeps(launch, a) || (a < launch->sweep_from) == (b < launch->sweep_from));
+    return launch_sweeps(launch, a) == launch_sweeps(launch, b) &&
+           (launch_sweeps(launch, a) || (a < launch->sweep_from) == (b < launch->sweep_from));
 }
 
 void plan_join(Planner *planner, Launch *launch)
@@ -108,12 +111,14 @@ void plan_join(Planner *planner, Launch *launch)
             reduction->loop_count + 1 != maker->loop_count)
             continue;
         join(joined, arena, maker, reduction);
-        for (int s = r + 1; s < launch->step_count; s++) {
+        bool others = false;    /* who would find another's elements in the place of these, if that were made before */
+        for (int s = r + 1; s < launch->step_count && !others; s++) {
             Step *step = launch->steps[s];
             if (run_alike(launch, r, s) && is_pointwise(planner, step) && step->loop_count == maker->loop_count &&
                 reads_only(planner, launch, step, maker) && reads_at_hand(planner, step, made, joined, false) &&
                 joined->same[step->vector->id] == reduction->vector)
                 join(joined, arena, step, reduction);
+            others = planner_reads(planner, step, maker) && !step->joined;
         }
         reduction->join = joined;
         maker->is_passed_on = register_dtype(made->dtype) == made->dtype && is_passed_on(planner, reduction, joined, maker);

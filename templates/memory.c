@@ -196,6 +196,36 @@ INLINE void store_factor_bf16v(bf16u *p, int64_t stride, f32v x, int count)
 }
 //}
 
+#ifndef EINC_AVX512BF16
+//{ store_factors_bf16v
+/* So many vectors side by side, an even number. */
+INLINE void store_factors_bf16v(bf16u *p, const f32v *x, const int count)
+{
+    UNROLL
+    for (int i = 0; i < count; i++)
+        store_factor_bf16v(p + i * LANES, 1, x[i], LANES);
+}
+//}
+#else
+//{ store_factors_bf16v@avx512bf16
+/* So many vectors side by side, an even number: two take as long as one. */
+INLINE void store_factors_bf16v(bf16u *p, const f32v *x, const int count)
+{
+    UNROLL
+    for (int i = 0; i < count; i += 2) {
+#if EINC_VECTORS && LANES >= 8
+        u32v both;
+        __asm__("vcvtne2ps2bf16 %1, %2, %0" : "=v"(both) : "v"(x[i]), "v"(x[i + 1]));
+        memcpy(p + i * LANES, &both, sizeof both);
+#else
+        store_factor_bf16v(p + i * LANES, 1, x[i], LANES);
+        store_factor_bf16v(p + (i + 1) * LANES, 1, x[i + 1], LANES);
+#endif
+    }
+}
+//}
+#endif
+
 //{ stream_bf16v
 INLINE void stream_bf16v(bf16u *p, int64_t stride, f32v x, int count, int past)
 {

@@ -953,12 +953,9 @@ KERNEL static void step_1(const Frame *f, char *own, int64_t b_first, int64_t b_
                     points = size_even(depth - done, DEPTH_1);
                     float *kept = points < depth ? kept_1 : tile;
                     const int is_last = done + points >= depth;
-                    /* What comes nearer: the next panel where not all of them are near, else the next rows; a share for each tile. Of few points what is written takes longest. */
+                    /* What comes nearer: the next panel where not all of them are near, else the next rows; a share for each tile. */
                     const char *ahead = (const char *)(rows + (tiles < 4 ? 2 : 1) * height * row_step);
-                    const int writes = depth < size_min(places, ROWS_1 * BLOCK_1);
-                    const int nears = writes && (tmp1_2 < COLUMNS_1 || depth <= 2 * ROWS_1);
                     const int64_t ahead_step =
-                        nears ? (tmp1_2 < COLUMNS_1 ? 64 : tmp1_2 * 4) :
                         block > 1 ? COLUMNS_1 * 4 / BLOCK_1 :
                         k_step == 1 ? size_ceil_div(height * 4, tiles) : 0;
                     for (int64_t place = 0; place < places; place += COLUMNS_1) {
@@ -977,9 +974,6 @@ KERNEL static void step_1(const Frame *f, char *own, int64_t b_first, int64_t b_
                             if (is_last && 1 == 1 && columns - place >= COLUMNS_1)
                                 result = tmp1 + (b - b_first) * tmp1_0 + (h - h_first) * tmp1_1
                                         + (q - q_first) * tmp1_2 + (place);
-                            if (nears)
-                                ahead = (const char *)(tmp1 + (b - b_first) * tmp1_0 + (h - h_first) * tmp1_1
-                                        + (q - q_first) * tmp1_2 + ((place + COLUMNS_1)));
                             tile_1(height, here, row_step, k_step, panels_1 + place * depth + done * COLUMNS_1,
                                     points, ahead, ahead_step, done ? kept : NULL, done ? COLUMNS_1 : 0, kept,
                                     COLUMNS_1, result, result_step);

@@ -959,12 +959,9 @@ KERNEL static void step_1(const Frame *f, char *own, int64_t q_first, int64_t q_
             points = size_even(depth - done, DEPTH_1);
             float *kept = points < depth ? kept_1 : tile;
             const int is_last = done + points >= depth;
-            /* What comes nearer: the next panel where not all of them are near, else the next rows; a share for each tile. Of few points what is written takes longest. */
+            /* What comes nearer: the next panel where not all of them are near, else the next rows; a share for each tile. */
             const char *ahead = (const char *)(rows + (tiles < 4 ? 2 : 1) * height * row_step);
-            const int writes = depth < size_min(places, ROWS_1 * BLOCK_1);
-            const int nears = writes && (tmp1_0 < COLUMNS_1 || depth <= 2 * ROWS_1);
             const int64_t ahead_step =
-                nears ? (tmp1_0 < COLUMNS_1 ? 64 : tmp1_0 * 4) :
                 block > 1 ? COLUMNS_1 * 4 / BLOCK_1 :
                 k_step == 1 ? size_ceil_div(height * 4, tiles) : 0;
             for (int64_t place = 0; place < places; place += COLUMNS_1) {
@@ -982,9 +979,6 @@ KERNEL static void step_1(const Frame *f, char *own, int64_t q_first, int64_t q_
                     f32u *result = NULL;
                     if (is_last && 1 == 1 && columns - place >= COLUMNS_1)
                         result = tmp1 + (q - q_first) * tmp1_0 + ((k_first + place) - k_first);
-                    if (nears)
-                        ahead = (const char *)(tmp1 + (q - q_first) * tmp1_0
-                                + ((k_first + (place + COLUMNS_1)) - k_first));
                     tile_1(height, here, row_step, k_step, panels_1 + place * depth + done * COLUMNS_1, points, ahead,
                             ahead_step, done ? kept : NULL, done ? COLUMNS_1 : 0, kept, COLUMNS_1, result,
                             result_step);
@@ -1339,13 +1333,10 @@ KERNEL static void meet_points_8(const Frame *f, char *own, int64_t k_first, int
 KERNEL static void step_8(const Frame *f, char *own, int64_t q_first, int64_t q_end, int64_t k_first, int64_t k_end)
 {
     const int64_t extent_v = f->extent_v, row_tmp1 = f->row_tmp1;
-    const int64_t at_tmp8 = f->at_tmp8, row_tmp8 = f->row_tmp8;
     const int64_t at_panels_8 = f->at_panels_8, at_packed_8 = f->at_packed_8;
     const int64_t at_kept_8 = f->at_kept_8, at_finite_8 = f->at_finite_8;
     f32u *tmp3 = (f32u *)own;
     const int64_t tmp3_0 = row_tmp1;
-    f32u *tmp8 = (f32u *)(own + at_tmp8);
-    const int64_t tmp8_0 = row_tmp8;
     float *panels_8 = (float *)(own + at_panels_8);
     float *packed_8 = (float *)(own + at_packed_8);
     float *kept_8 = (float *)(own + at_kept_8);
@@ -1390,12 +1381,9 @@ KERNEL static void step_8(const Frame *f, char *own, int64_t q_first, int64_t q_
             points = size_even(depth - done, DEPTH_8);
             float *kept = points < depth ? kept_8 : tile;
             const int is_last = done + points >= depth;
-            /* What comes nearer: the next panel where not all of them are near, else the next rows; a share for each tile. Of few points what is written takes longest. */
+            /* What comes nearer: the next panel where not all of them are near, else the next rows; a share for each tile. */
             const char *ahead = (const char *)(rows + height * row_step);
-            const int writes = depth < size_min(places, ROWS_8 * BLOCK_8);
-            const int nears = writes && (tmp8_0 < COLUMNS_8 || depth <= 2 * ROWS_8);
             const int64_t ahead_step =
-                nears ? (tmp8_0 < COLUMNS_8 ? 64 : tmp8_0 * 4) :
                 block > 1 ? COLUMNS_8 * 4 / BLOCK_8 :
                 k_step == 1 ? size_ceil_div(height * 4, tiles) : 0;
             for (int64_t place = 0; place < places; place += COLUMNS_8) {
@@ -1409,8 +1397,6 @@ KERNEL static void step_8(const Frame *f, char *own, int64_t q_first, int64_t q_
                     const int64_t first_point = size_max(done, points_from[at_tile]);
                     const int64_t end_point = size_max(size_min(done + points, points_to[at_tile]), first_point);
                     const f32u *here = rows + (q - q_block) * row_step + first_point * k_step;
-                    if (nears)
-                        ahead = (const char *)(tmp8 + (q - q_first) * tmp8_0 + ((place + COLUMNS_8)));
                     tile_8(height, here, row_step, k_step, panels_8 + place * depth + first_point * COLUMNS_8,
                             end_point - first_point, ahead, ahead_step, done ? kept : NULL, done ? COLUMNS_8 : 0,
                             kept, COLUMNS_8);
