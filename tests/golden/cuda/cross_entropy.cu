@@ -11,8 +11,8 @@
  *     loops t, 32 lanes along t
  *   step 2: store out[] = mean[t](tmp1[t] - sum[h](X[t,h] * W[y[t],h]))
  *     loops, 32 lanes along h, split along t into parts_2 = min(t, 1024)
- * tmp1: a block, row_tmp1 * 4 bytes
- * workspace 64 + align(parts_2 * 4, 64) + workers * (align(row_tmp1 * 4, 64)) */
+ * tmp1: a block, tile_1_1 * 4 bytes
+ * workspace 64 + align(parts_2 * 4, 64) + workers * (align(tile_1_1 * 4, 64)) */
 #ifdef __CUDACC_RTC__
 typedef signed char int8_t;
 typedef short int16_t;
@@ -274,7 +274,6 @@ typedef struct Frame {
     int64_t shared;
     int64_t tile_1_1;
     int64_t units_1;
-    int64_t row_tmp1;
     int64_t per_worker;
     int64_t grain_1, tasks_1;
     char *workspace;
@@ -838,8 +837,7 @@ static int prepare(Frame *f, const cross_entropy_args *args, int workers)
     f->shared = size_add(64, size_align(size_mul(parts_2, 4), 64));
     const int64_t tile_1_1 = f->tile_1_1 = size_min(32, extent_t_3);
     f->units_1 = size_ceil_div(extent_t_3, tile_1_1);
-    const int64_t row_tmp1 = f->row_tmp1 = tile_1_1;
-    f->per_worker = size_align(size_mul(row_tmp1, 4), 64);
+    f->per_worker = size_align(size_mul(tile_1_1, 4), 64);
     f->grain_1 = size_max(size_ceil_div(f->units_1, parts_2), 1);
     f->tasks_1 = size_ceil_div(f->units_1, f->grain_1);
     return 0;
