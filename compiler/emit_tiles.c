@@ -369,7 +369,7 @@ static void emit_tiles(Emitter *e, const Tiling *t, const char *first, const cha
         emit_line(e, "%s *kept = points < depth ? kept_%d : %s;", dtype_c(t->dtype), n, t->in_registers && !tiling_where(t) ? "NULL" : "tile");
     emit_line(e, "const int is_last = done + points >= depth%s;", t->c->sweep ? emit_text(e, " && sweep_to >= %s", emit_extent(e, t->c->depth.list[0])) : "");
     find_ahead(e, t, row);
-    bool along = tiling_packs_tiles(t), stores = !t->c->reduces;
+    bool along = tiling_packs_tiles(t), stores = asks_result(e, t);
     /* Of each panel all rows of the block, so that it stays near. */
     Text inner = text_new(e->arena);
     text_print(&inner, "if (%s)\n", panels_are_far(e, t));
