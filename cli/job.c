@@ -258,7 +258,7 @@ static int read_simple_options(Job *job)
     const char *precision = option_value(cli, OPTION_PRECISION);
     int known = precision_find(precision ? precision : "exact");
     if (known < 0)
-        return cli_fail(cli, EINC_USAGE, "there is no precision '%s'\nhint: there are exact, bf16x6 and bf16x3", precision);
+        return cli_fail(cli, EINC_USAGE, "there is no precision '%s'\nhint: there are exact, bf16x6, bf16x3 and tf32", precision);
     job->options.precision = (Precision)known;
     if (!option_memory(cli, &job->options.memory))
         return EINC_USAGE;

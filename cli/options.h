@@ -37,7 +37,7 @@ enum {
     X(SECONDS, "seconds", 0, "S", BENCH, "how long to measure; 1 if not given")                                          \
     X(JSON, "json", 0, NULL, EXPLAIN | BENCH, "print JSON")                                                              \
     X(DEVICE, "device", 0, "cpu|cuda", KERNELS, "where the kernel runs")                    \
-    X(PRECISION, "precision", 0, "NAME", KERNELS, "of products of f32: exact, or by several of bf16: bf16x6, bf16x3")    \
+    X(PRECISION, "precision", 0, "NAME", KERNELS, "of products of f32: exact, bf16x6, bf16x3 or tf32")                \
     X(FAST_MATH, "fast-math", 0, NULL, KERNELS, "allow less precise functions; there are none yet")                      \
     X(SHOW_HELP, "help", 'h', NULL, ~0, "print this")                                                                    \
     X(SHOW_VERSION, "version", 0, NULL, HELP, "print the version")

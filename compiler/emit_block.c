@@ -337,7 +337,7 @@ static bool begins_ahead(const BlockTiling *t)
 static void put_tile(Emitter *e, const BlockTiling *t, const Calls *calls)
 {
     bool ahead = begins_ahead(t);
-    if (!ahead)
+    if (!ahead && calls->begin[0])
         emit_line(e, "%s", calls->begin);
     emit_line(e, "%s", calls->tile);
     if (!ahead)
@@ -350,7 +350,8 @@ static void put_tile(Emitter *e, const BlockTiling *t, const Calls *calls)
 static void put_asked_tile(Emitter *e, const BlockTiling *t, const Calls *calls)
 {
     emit_line(e, "if (%s) {", calls->meet);
-    emit_line(e, "    %s", calls->begin);
+    if (calls->begin[0])
+        emit_line(e, "    %s", calls->begin);
     emit_line(e, "    %s", calls->tile);
     if (!t->first_count)
         emit_line(e, "}");
@@ -455,15 +456,12 @@ static void put_outdented(Text *text, const char *lines)
 /* What is a kind of units' own: shared memory, places and products. */
 static const char *units(Emitter *e, BlockTiling *t)
 {
-    bool matrix = t->c->block->is_matrix;
-    Sample sample = block_sample(t, matrix ? "cuda/contract_mma.cu" : "cuda/contract_plain.cu");
-    const char *one = "                mma_%s(&sums[2 * r][2 * c], &sums[2 * r + 1][2 * c], left[r], &right[c / 2][c % 2 * 2]);\n";
+    if (t->c->block->is_matrix)
+        return block_matrices(e, t);
+    Sample sample = block_sample(t, "cuda/contract_plain.cu");
     Text text = text_new(e->arena);
-    if (matrix)
-        text_print(&text, "%.*s%s%s", (int)(strstr(one, "%s") - one), one, dtype_name(t->c->packed), strstr(one, "%s") + 2);
-    else
-        put_outdented(&text, block_step_lines(e, t, false));
-    Hole hole = { matrix ? "multiply" : "step", text.bytes };
+    put_outdented(&text, block_step_lines(e, t, false));
+    Hole hole = { "step", text.bytes };
     return emit_skeleton(e, &sample, &hole, 1);
 }
 
@@ -481,14 +479,19 @@ void block_begin(Emitter *e, BlockTiling *t)
 
 const char *block_text(Emitter *e, BlockTiling *t, const BlockFetch *f, const char *title, const char *after, const char *finish, const char *whole)
 {
+    bool parts = t->c->tile != NULL;
     Hole holes[] = {
         { "title", emit_text(e, "/* %s */\n", title) },
         { "constants", constants(e, t) },
         { "units", units(e, t) },
         { "fetch", emit_text(e, "%s\n%s%s", f->functions[0], f->functions[1], f->whole) },
         { "begin_head", emit_text(e, "INLINE void begin_%d(%s)\n", t->number, block_tile_list(e, t, f->before.bytes, true)) },
-        { "tile_head", emit_text(e, "INLINE void tile_%d(%s, %s sums[HIGH_%d][WIDE_%d])\n", t->number, block_tile_list(e, t, f->mentions.bytes, true),
-                                 dtype_c(t->dtype), t->number, t->number) },
+        { "tile_head", emit_text(e, "INLINE void %s_%d(%s, %s%s sums[HIGH_%d][WIDE_%d])\n", parts ? "sums" : "tile", t->number,
+                                 block_tile_list(e, t, f->mentions.bytes, true), parts ? "int is_whole, " : "", dtype_c(t->dtype),
+                                 t->number, t->number) },
+        { "multiply", emit_text(e, "        multiply_%d(slices, now, depth - at, %ssums);\n", t->number,
+                                parts ? "is_whole, " : "") },
+        { "again", parts ? block_again(e, t, f) : "" },
         { "start", block_step_lines(e, t, true) },
         { "find", f->find.bytes },
         { "room", f->room.bytes },

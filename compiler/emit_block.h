@@ -40,7 +40,8 @@ void block_know_sum(Emitter *e, const BlockTiling *t);                   /* sums
 
 /* The functions that bring slices, and what the tile's function does with them. */
 typedef struct BlockFetch {
-    const char *functions[2], *find_columns, *begin, *sums, *tile;    /* all but the first are calls; the last is both before it */
+    const char *functions[2];
+    const char *find_columns, *begin, *sums, *tile;    /* calls, or ""; the last is both before it */
     const char *whole, *quick;    /* what takes whole slices, and its call; "" */
     Text find, room, first, next, put, before, mentions;
 } BlockFetch;
@@ -64,6 +65,10 @@ Sample block_sample(const BlockTiling *t, const char *file);
 void block_fetch(Emitter *e, BlockTiling *t, BlockFetch *f);
 /* The parameters of a function that finds points and stages itself, as far as some text mentions them. */
 const char *block_tile_list(Emitter *e, const BlockTiling *t, const char *mentions, bool declare);
+
+/* emit_block_matrices.c: what is the tensor cores' own, and the function around the sums of numbers in parts */
+const char *block_matrices(Emitter *e, const BlockTiling *t);
+const char *block_again(Emitter *e, const BlockTiling *t, const BlockFetch *f);
 
 /* emit_block_slices.c */
 bool block_is_copied(Emitter *e, const BlockTiling *t, int side);

@@ -79,7 +79,8 @@ void block_fetch(Emitter *e, BlockTiling *t, BlockFetch *f)
         fetch_whole(e, t, f);
     if (f->put.length)
         f->put.bytes = (char *)emit_text(e, "        if (point < depth) {\n%s        }\n", f->put.bytes);
-    f->begin = emit_text(e, "begin_%d(%s);", t->number, block_tile_list(e, t, f->before.bytes, false));
-    f->sums = emit_text(e, "tile_%d(%s, sums);", t->number, block_tile_list(e, t, f->mentions.bytes, false));
-    f->tile = emit_text(e, "%s\n        %s", f->begin, f->sums);
+    f->begin = t->c->tile ? "" : emit_text(e, "begin_%d(%s);", t->number, block_tile_list(e, t, f->before.bytes, false));
+    const char *mentions = t->c->tile ? emit_text(e, "%s%s", f->mentions.bytes, f->before.bytes) : f->mentions.bytes;
+    f->sums = emit_text(e, "tile_%d(%s, sums);", t->number, block_tile_list(e, t, mentions, false));
+    f->tile = f->begin[0] ? emit_text(e, "%s\n        %s", f->begin, f->sums) : f->sums;
 }

@@ -172,15 +172,23 @@ static const char *fetch_of(Emitter *e, BlockTiling *t, int side, const Hole *ho
     return fill_side(e, t, side, chunks ? "chunks" : !t->copied[side] ? "values" : has_lines(t, side) ? "lines" : "copies", holes, count);
 }
 
-/* One point of a chunk that is no line. */
+/* One point of a chunk that is no line: a narrow number goes through a register, as a copy has four bytes at least. */
 static const char *one_value(Emitter *e, BlockTiling *t, const Term *points)
 {
+    bool narrow = dtype_size(t->c->packed) < 4;
     Scope *function = block_open(e, t);
-    function->indent = 4;
+    function->indent = narrow ? 4 : 3;
     block_decode(e, t, &t->c->depth, t->depth, "next_at");
-    emit_line(e, "value = data[from + %s];", offset_of(e, points));
+    const char *offset = offset_of(e, points), *type = emit_element(t->c->packed), *name = dtype_name(t->c->packed);
+    if (narrow)
+        emit_line(e, "value = data[from + %s];", offset);
+    else
+        emit_line(e, "copy_%s(&to[next], next < count ? data + from + %s : data, next < count);", name, offset);
     emit_pop(e);
-    return function->text.bytes;
+    if (!narrow)
+        return function->text.bytes;
+    return emit_text(e, "            %s value = 0;\n            if (next < count) {\n%s            }\n"
+                     "            to[next] = value;\n", type, function->text.bytes);
 }
 
 /* What is copied. */
@@ -197,7 +205,7 @@ static const char *copies(Emitter *e, BlockTiling *t, int side, const char *call
     Hole holes[] = { { "find", find }, { "head", head(e, t, name, needs, "") }, { "locals", locals }, { "offset", offset }, { NULL, NULL } };
     int count = 4;
     if (chunks)
-        holes[count++] = (Hole){ "value", one_value(e, t, part_of_read(e, t, side_of(t, side), true)) };
+        holes[count++] = (Hole){ "one", one_value(e, t, part_of_read(e, t, side_of(t, side), true)) };
     else if (!has_lines(t, side))
         holes[count++] = (Hole){ "copy", fails ? NULL : emit_text(e, "        copy_%s(to, there + from[turn], is_point);\n", dtype_name(t->dtype)) };
     return fetch_of(e, t, side, holes, count);

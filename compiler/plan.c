@@ -105,10 +105,14 @@ bool launch_sweeps(const Launch *launch, int step)
 
 bool plan_has_parts(const Plan *plan)
 {
-    for (int s = 0; s < plan->step_count; s++)
-        if (plan->steps[s]->contract && plan->steps[s]->contract->parts)
-            return true;
-    return false;
+    bool parts = false;
+    for (int s = 0; s < plan->step_count; s++) {
+        const Contract *c = plan->steps[s]->contract;
+        parts |= c && (c->parts || (c->block && c->tile));
+    }
+    for (int l = 0; l < plan->launch_count; l++)
+        parts |= plan->launches[l]->fuse && plan->launches[l]->fuse->leaves_out;
+    return parts;
 }
 
 const char *plan_permission(const Plan *plan)

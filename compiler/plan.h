@@ -54,7 +54,7 @@ typedef struct Contract {
     IndexSet depth;               /* the contracted indices */
     bool reduces;                 /* the step's roots are reductions behind the product, over `rows` */
     Dtype packed;                 /* of what is multiplied: the sums', or with groups a narrow one */
-    const Tile *tile;
+    const Tile *tile;             /* on a grid: of f32 numbers that tensor cores multiply in parts; else NULL there */
     int group;                    /* the tile's: more than 1, and a word is one of 32 bits */
     bool pieces;                  /* there is a table of where the result has the columns of several indices */
     const Size *panels_of;        /* where a worker notes whose panels it has, for the next unit of work with the same
@@ -183,6 +183,7 @@ typedef struct Fuse {
     const Step *largest;          /* stores the maxima that others subtract before they take powers; NULL: there are none */
     bool *scaled;                 /* [step of the launch]: what it stores, or adds up, is so many times exp(-the maximum) */
     int parts;                    /* bf16 numbers that a factor is taken apart into, for tensor cores; 0: it is multiplied as it is */
+    bool leaves_out;              /* they do not hold all its bits, as the plan's precision allows */
     double neutral;               /* a sum whose place this takes changes no state, and becomes a factor of 0; NaN: there is no such number */
     const Term *met;              /* a tile nowhere of which this holds has only such sums; NULL: all are made */
     bool *implied;                /* [step of the launch]: it asks the same again, which may be taken for granted */

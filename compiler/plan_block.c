@@ -8,6 +8,7 @@ enum {
     STATE_WORDS = 16,             /* of a thread's registers, that leave room for the rest */
     WORDS = 192,                  /* of its 255 where two blocks have registers at once, that leave room for addresses, */
     REDUCTION_WORDS = 16,         /* of which a reduction needs more */
+    SUMS_MOST = 64,               /* of a thread on tensor cores */
     NEEDED = 4,                   /* of the blocks that give all of the machine work this part keeps its multipliers busy */
     OFFSET_BYTES = 8              /* of a row or column: where it begins */
 };
@@ -149,19 +150,23 @@ static int words_after(const Step *step, const Contract *c)
     return c->batch.count + c->rows.count + c->columns.count > 2 ? 2 * STATE_WORDS : 0;
 }
 
-/* Whether a thread of the plain units has registers for its sums, what it multiplies now and next, and what becomes of the sums. */
+/* Whether a thread has registers for its sums, what it multiplies now and next, and what becomes of the sums. On tensor cores
+ * it has, but for the most sums beside three parts of each number, or beside more states than one of a column. */
 static bool has_registers(const Step *step, const Contract *c, Dtype sum)
 {
     const BlockTile *tile = c->block;
     int words = tile->high * tile->wide + 2 * (tile->high + tile->wide);
+    if (tile->is_matrix && c->tile && c->tile->parts > 1)
+        return tile->high * tile->wide < SUMS_MOST || (c->tile->parts == 2 && state_words(step, c) <= tile->wide);
     return tile->is_matrix || words * (int)dtype_size(sum) / 4 + words_after(step, c) <= WORDS;
 }
 
 /* What a thread's states take of its registers may leave room for fewer blocks, and so may where results go that have several
- * indices. */
+ * indices, and parts of numbers. */
 static int resident_blocks(const Step *step, const Contract *c)
 {
-    if (!c->block->is_matrix && words_after(step, c) > 0 && c->block->resident > 2)
+    bool parts = c->tile && c->tile->parts > 1;
+    if ((parts || (!c->block->is_matrix && words_after(step, c) > 0)) && c->block->resident > 2)
         return 2;
     int words = state_words(step, c);
     if (!c->reduces && c->rows.count + c->columns.count > 2)
@@ -185,14 +190,17 @@ static bool stands_alone(const Contract *c, const Term *read)
     return true;
 }
 
-/* Whether tensor cores multiply it: a sum of products of two narrow numbers that are read as they are. Then those are packed. */
-static bool is_narrow(Contract *c)
+/* Whether tensor cores multiply it: a sum of products of two narrow numbers that are read as they are, or of f32 if their
+ * parts will do. Then those are packed. */
+static bool is_for_matrices(const Planner *planner, Contract *c)
 {
     Component sum[STATE_COMPONENTS_MAX];
     state_components(c->product, sum);
     const Term *left, *right;
-    if (!product_of_reads(c, sum, &left, &right) || !stands_alone(c, left) || !stands_alone(c, right) ||
-        (left->dtype != DTYPE_BF16 && left->dtype != DTYPE_F16 && left->dtype != DTYPE_I8))
+    if (!product_of_reads(c, sum, &left, &right) || !stands_alone(c, left) || !stands_alone(c, right))
+        return false;
+    c->tile = left->dtype == DTYPE_F32 ? planner->plan->target->parts[planner->hints->precision] : NULL;
+    if (!c->tile && left->dtype != DTYPE_BF16 && left->dtype != DTYPE_F16 && left->dtype != DTYPE_I8)
         return false;
     c->packed = left->dtype;
     c->left = left;
@@ -236,8 +244,9 @@ bool block_choose_tile(Planner *planner, const Step *step, Contract *c)
     Dtype sum = register_dtype(c->product->dtype);
     c->packed = sum;
     c->group = c->row_block = c->near = 1;
-    const BlockTile *chosen = is_narrow(c) ? choose(planner, step, c, grid->matrices, sum) : NULL;
+    const BlockTile *chosen = is_for_matrices(planner, c) ? choose(planner, step, c, grid->matrices, sum) : NULL;
     if (!chosen) {
+        c->tile = NULL;
         c->packed = sum;
         chosen = choose(planner, step, c, grid->tiles, sum);
     }

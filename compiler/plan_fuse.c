@@ -421,7 +421,8 @@ static int parts_of(const Fusing *f)
     const Term *factor = narrow_side(last->left);
     if (factor && factor->dtype == DTYPE_BF16)
         return ROUNDED_BITS;
-    return f->planner->hints->precision == PRECISION_BF16X3 ? MOST_BITS : ALL_BITS;
+    f->fuse->leaves_out = f->planner->hints->precision == PRECISION_BF16X3;
+    return f->fuse->leaves_out ? MOST_BITS : ALL_BITS;
 }
 
 /* Both products as a tile has them, and the bytes of shared memory that they take. */
@@ -478,6 +479,7 @@ static bool choose_tile(Fusing *f)
     last->tile_vectors = (chosen->values + grid->lanes - 1) / grid->lanes;
     first->depth_block = block_slice_depth(first);
     last->depth_block = chosen->of.columns;
+    last->tile = NULL;
     if (f->fuse->parts)
         last->packed = DTYPE_BF16;
     return true;

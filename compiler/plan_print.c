@@ -165,7 +165,9 @@ static void dump_contract(Text *text, const Contract *c, int lanes)
     if (c->block)
         text_print(text, ", %d at a time in shared memory, %d x %d sums of a thread%s", c->depth_block, c->block->high, c->block->wide,
                    c->block->is_matrix ? ", on tensor cores" : "");
-    else
+    if (c->block && c->tile)
+        text_print(text, ", each number in %d %s of %s", c->tile->parts, c->tile->parts > 1 ? "parts" : "part", c->tile->dot);
+    if (!c->block)
         text_put(text, c->in_place ? ", rows in place" : c->rows_spread ? ", rows packed as vectors" : c->rows_along ? ", rows packed side by side" : ", rows packed");
     if (c->sweep)
         text_print(text, ", %d points at a time", c->sweep);

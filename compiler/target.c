@@ -55,9 +55,11 @@ const Target targets[] = {
 };
 
 /* A number's second part is at most 2^-8 of it, its third one and what two parts leave 2^-17. So three products leave out one
- * of 2^-16 and two remainders of 2^-17, six leave out two products of 2^-25 and one of 2^-34. */
+ * of 2^-16 and two remainders of 2^-17, six leave out two products of 2^-25 and one of 2^-34. Rounded to tf32 a number is off by
+ * 2^-11 of it at most. */
 const PrecisionFacts precisions[PRECISION_COUNT] = {
     [PRECISION_EXACT] = { "exact", "as precise as the dtypes", NULL, 0 },
+    [PRECISION_TF32] = { "tf32", "one product of tf32 for one of f32", "2^-10", 0x1.1p-10 },
     [PRECISION_BF16X3] = { "bf16x3", "three products of bf16 for one of f32", "2^-15", 0x1p-14 },
     [PRECISION_BF16X6] = { "bf16x6", "six products of bf16 for one of f32", "2^-24", 0x1p-20 },
 };

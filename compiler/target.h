@@ -18,13 +18,13 @@ typedef struct Tile {
     int depth;                    /* more words are taken some at a time */
     bool has_starts;              /* rows are taken without a sign, which the first row of a panel makes up for: templates/dot.c */
     const char *skeleton;         /* of the functions that make the sums: a file of templates/ */
-    const char *dot;              /* the instruction, as a word of the library; NULL: the skeleton asks for none */
+    const char *dot;              /* the instruction, as a word of the library, or on a grid its numbers; NULL: the skeleton asks for none */
     int parts;                    /* so many narrow numbers, the largest first, add up to a number; 0: it is one itself */
     const char *pairs;            /* which parts of a row's and a column's number are multiplied, in this order: "01 10 00" */
 } Tile;
 
 /* How precise products are: as precise as their dtype, or of the parts of each number. */
-typedef enum { PRECISION_EXACT, PRECISION_BF16X3, PRECISION_BF16X6, PRECISION_COUNT } Precision;
+typedef enum { PRECISION_EXACT, PRECISION_TF32, PRECISION_BF16X3, PRECISION_BF16X6, PRECISION_COUNT } Precision;
 
 /* What a block of threads makes of a product at a time: a tile of sums, some of them in each thread's registers, from operands that
  * go through shared memory. */
@@ -79,7 +79,7 @@ typedef struct Target {
     int vector_bytes;
     const Tile *tile;             /* of a product; NULL: products are loops */
     const Tile *narrow[DTYPE_COUNT];     /* of one of two of this dtype, where an instruction adds up several of their products */
-    const Tile *parts[PRECISION_COUNT];  /* of the parts of f32 numbers */
+    const Tile *parts[PRECISION_COUNT];  /* of the parts of f32 numbers; on a grid their number and pairs alone */
     bool broadcasts;              /* an instruction fills its operand's lanes with a number from memory, for less than one of its own */
     bool spreads;                 /* to fill all lanes with a number costs as much as a product: rows are packed so */
     const char *attribute;        /* of every function: __attribute__((target("..."))); "" for none */

@@ -5,6 +5,7 @@
  * a thread has one whatever its size. */
 #define GPU(architecture, of, its) \
     { .name = "cuda:" architecture, .words = "CUDA, " of, .grid = &its, .vector_bytes = 4 * WARP, .attribute = "", \
+      .parts = { [PRECISION_TF32] = &rounded, [PRECISION_BF16X3] = &three_products, [PRECISION_BF16X6] = &six_products }, \
       .features = "cuda", .cpu = "a GPU", .l1_bytes = 32 << 10, .l2_bytes = 64 << 10, .fma_per_cycle = 4, .bytes_per_cycle = 16 }
 
 enum { WARP = 32 };
@@ -39,6 +40,11 @@ static const BlockTile matrices[] = {
     { .rows = 32, .columns = 32, .high = 2, .wide = 4, .depth = 4, .bytes = 4, .is_matrix = true, .stages = 3, .resident = 4 },
     { 0 }
 };
+
+/* f32 numbers there: rounded, or in parts. Small products first. */
+static const Tile rounded = { .group = 1, .dot = "tf32", .parts = 1, .pairs = "00" };
+static const Tile three_products = { .group = 2, .dot = "bf16", .parts = 2, .pairs = "01 10 00" };
+static const Tile six_products = { .group = 2, .dot = "bf16", .parts = 3, .pairs = "02 11 20 01 10 00" };
 
 /* Two products one behind the other. A warp has 16 rows of the first on tensor cores, or 4 times `high` on the plain units, with all
  * of the tile's columns, and the same rows of the second. */

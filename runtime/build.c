@@ -98,7 +98,8 @@ bool read_options(einc_context *context, Arena *arena, const einc_options *given
     }
     int precision = precision_find(given->precision ? given->precision : "exact");
     if (precision < 0) {
-        context_fail(context, EINC_USAGE, "error: there is no precision '%s'\nhint: there are exact, bf16x6 and bf16x3", given->precision);
+        context_fail(context, EINC_USAGE, "error: there is no precision '%s'\nhint: there are exact, bf16x6, bf16x3 and tf32",
+                     given->precision);
         return false;
     }
     options->precision = (Precision)precision;

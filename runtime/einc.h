@@ -152,8 +152,8 @@ typedef struct einc_options {
      * or libnvrtc is missing. */
     const char *target;
     const char *name;             /* of the function in the generated file; NULL: "einc_kernel" */
-    /* How precise products of f32 must be: "exact" (NULL), or made of six or three products of bf16 where the target has a
-     * unit for these: "bf16x6", "bf16x3". einc_explain() says what they leave out. */
+    /* How precise products of f32 must be: "exact" (NULL), or made of six or three products of bf16, or one of tf32, where
+     * the target has a unit for these: "bf16x6", "bf16x3", "tf32". einc_explain() says what they leave out. */
     const char *precision;
     int flags;                    /* 0. EINC_FAST_MATH allows less precise functions: there are none yet, it is refused */
 } einc_options;

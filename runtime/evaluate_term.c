@@ -196,8 +196,10 @@ static Value evaluate_map(Evaluator *e, const Term *term)
     }
     if (e->product_error > 0 && term->map.function == FUNCTION_MUL && term->dtype == DTYPE_F32) {
         Value product = value_mul(DTYPE_F32, arguments[0], arguments[1]);
+        /* No part of bf16 has the bits below. */
+        double below = 0x1p-133 * (value_reach(arguments[0]) + value_reach(arguments[1])) + 6 * FLT_TRUE_MIN;
         if (!product.open && isfinite(product.re))
-            product.bound += e->product_error * (fabs(product.re) + product.bound);
+            product.bound += e->product_error * (fabs(product.re) + product.bound) + (e->scales ? below : 0);
         return product;
     }
     double roundings = e->scales ? function_scaling(term->map.function, term->dtype) : 0;

@@ -311,9 +311,12 @@ static void explain_precision(Text *text, const Plan *plan)
         text_print(text, "precision    exact: no product here has a unit for %s\n", facts->name);
         return;
     }
-    text_print(text, "precision    %s: %s, where all of a block's numbers are 0 or between 2^-40 and 2^40 in size\n"
-               "             error: at most %s of a product's size is left out, and sums are rounded as in f32\n", facts->name,
-               facts->words, facts->left_out);
+    bool grid = plan->target->grid != NULL;
+    text_print(text, "precision    %s: %s, where all of a %s\n"
+               "             error: at most %s of a product's size%s is left out, and sums are rounded as %s\n",
+               facts->name, facts->words,
+               grid ? "tile's sums are finite" : "block's numbers are 0 or between 2^-40 and 2^40 in size", facts->left_out,
+               grid ? ", or 2^-134 of a number," : "", grid ? "tensor cores do" : "in f32");
 }
 
 static void explain_sum(Text *text, const Compiled *c)

@@ -276,6 +276,11 @@ def check_explain():
         check(f"precision    {precision}: " in said and words in said, precision, said)
         said = text(good("explain", known[0], *shape, "--target", "avx2"))
         check("precision    exact: " in said, precision, said)
+    for precision, words in (("bf16x6", "2^-24 of a"), ("bf16x3", "2^-15 of a"), ("tf32", "2^-10 of a")):
+        said = text(good("explain", "ik,jk->ij", "--precision", precision, "--target", "cuda:sm_80"))
+        check(f"precision    {precision}: " in said and words in said, precision, said)
+    said = text(good("explain", "ik,jk->ij", "--precision", "tf32", "--target", "amx", "-d", "i=100,j=100,k=100"))
+    check("precision    exact: no product here has a unit for tf32" in said, said)
     for dump in ("ast", "program", "order", "lower", "plan"):
         check(good("explain", known[0], f"-d{dump}"), dump)
     sizes = [json.loads(good("explain", known[0], "-d", f"i=3,j=32,k=64,m=31,n={n}", "--json"))["workspace_bytes"]

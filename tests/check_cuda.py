@@ -71,6 +71,17 @@ FUSED = [
     ('qd,kd->qk | 30 * tanh(_ / 30) | softmax k | * kv -> qv', 'q,d k,d k,v'),
 ]
 
+GREAT = ('ik,jk->ij', 'i,k:g j,k:l')
+
+# On tensor cores if they may leave something out.
+PARTS = [
+    ('tf32', PRODUCT), ('bf16x3', PRODUCT), ('bf16x6', PRODUCT), ('tf32', ALONG), ('bf16x3', MAXSIM), ('bf16x6', ALONG),
+    ('tf32', LENGTHS), ('bf16x3', CAUSAL), ('bf16x6', PAIRS), ('tf32', LOOKUP), ('bf16x6', PLAIN), ('tf32', LOGSUM), ('bf16x3', LOOKUP),
+    ('bf16x6', ('iu,ju->ij', 'i,u j,u')), ('bf16x3', ('A[i,k,l], B[l,j,k] -> [i,j]', 'A=i,k,l B=l,j,k')),
+    ('tf32', ('bik,bkj->bij', 'b,i,k b,k,j')),
+    ('bf16x3', ATTENTION), ('tf32', PLAIN), ('tf32', GREAT), ('bf16x3', GREAT), ('bf16x6', GREAT),
+]
+
 # Names that the kernels' text has, too.
 NAMES = [('team[point,points,warp] * launch[apart,points,warp] -> [point,apart,points] | max points', 'team=i,j,k launch=m,j,k'),
          ('THREADS[frame,unit,stream] | logsumexp stream & argmax stream', 'THREADS=i,j,k')]
@@ -170,6 +181,27 @@ TILE_FAULTS = [
     ('both halves of the columns are one', BYTES, r's/c % 2 \* 2\]/0]/'),
 ]
 
+# The same where numbers are multiplied in parts.
+PARTS_FAULTS = {
+    'tf32': [
+        ('numbers are not rounded', PRODUCT, r's/= near_tf32\(numbers\[0\]\[word\]\)/= numbers[0][word]/'),
+        ('columns\' lines in another order', ALONG, r's/lane \/ 16 \* 8 \+ lane % 8/lane \/ 8 % 2 * 8 + lane % 8/'),
+        ('numbers are copied that are not there', ALONG, r's/, next < count\);/, 1);/g'),
+    ],
+    'bf16x3': [
+        ('a part is left out', PRODUCT, r's/add_1\(left, 0, right\[1\], c, sums\);//'),
+        ('one is multiplied twice', PRODUCT, r's/add_1\(left, 1, right\[0\]/add_1(left, 0, right[0]/'),
+        ('points are others on one side', PRODUCT, r's/chunk \+ 2 \* next \+ lane \/ 8/chunk + 2 - 2 * next + lane \/ 8/'),
+        ('a part is not taken off', PRODUCT, r's/x - from_bits_f32\(part << 16\)/x/'),
+        ('a tile with an infinity is not made again', GREAT, r's/ && !is_odd_1\(sums\)//'),
+        ('each thread decides for itself', GREAT, r's/return __syncthreads_or\(is_odd\)/return is_odd/'),
+        ('a tile that is made again is not begun', ('iu,ju->ij', 'i,u:g j,u:l'),
+         r's/( *)(begin_1\([^;]*;\n *sums_1)/\1if (!is_whole)\n\2/'),
+        ('the numbers themselves are others', GREAT, r's/p \/ CHUNK_1\) \+ p % CHUNK_1/p \/ CHUNK_1)/'),
+        ('it has not all points', GREAT, r's/p < size_min\(points, DEPTH_1\)/p < size_min(points, DEPTH_1) - 1/'),
+    ],
+    'bf16x6': [('the last part is left out', PRODUCT, r's/add_1\(left, (0, right\[2\]|2, right\[0\]), c, sums\);//g')],
+}
 
 # The same in two behind each other.
 FUSED_FAULTS = [
@@ -195,11 +227,12 @@ FUSED_FAULTS = [
 check_products.FEW['one'] = [1]
 
 
-def job(expression, operands, seed, sets, folder, nests='cost'):
+def job(expression, operands, seed, sets, folder, nests='cost', precision=''):
     rng = random.Random(seed)
     fields = [expression, '-s', str(seed), '-t', TARGET, '-b', '1'] + (['-n', 'tiled', '-l', '1'] if nests == 'rings' else ['-n', nests])
+    fields += ['-p', precision] if precision else []
     for s in range(sets):
-        fields += check_products.data_set(operands, rng, folder, s, '')
+        fields += check_products.data_set(operands, rng, folder, s, precision)
     return kernel_fuzz.job_line(fields)
 
 
@@ -213,14 +246,15 @@ def run(runner, line, environment=None):
 def check_products_in_emulator(runner, folder, options):
     """A third of them, another one for the next seed."""
     wrong = elements = runs = 0
-    for number, (text, operands) in list(enumerate(check_products.EXPRESSIONS))[options.seed % 3::3] + list(enumerate(NAMES + FUSED)):
-        answer, said = run(runner, job(text, operands, options.seed * 1000 + number, 3, folder, 'tiled'))
+    cases = [('', case) for case in check_products.EXPRESSIONS[options.seed % 3::3] + NAMES + FUSED] + PARTS
+    for number, (precision, (text, operands)) in enumerate(cases):
+        answer, said = run(runner, job(text, operands, options.seed * 1000 + number, 3, folder, 'tiled', precision))
         runs += 1
         if answer[0] == 'ok':
             elements += int(answer[1])
         elif not (answer[0] == 'refused' and 'over nothing' in answer[1]):    # the first data set has an empty max
             wrong += 1
-            print('%s %s: %s %s' % (text, operands, answer, said))
+            print('%s %s %s: %s %s' % (text, operands, precision, answer, said))
     print('%d products, %d elements compared, %d wrong' % (runs, elements, wrong), flush=True)
     return wrong == 0 and elements > 0
 
@@ -240,11 +274,11 @@ def check_rings(runner, folder, options):
     return wrong == 0 and elements > 0
 
 
-def is_noticed(runner, folder, fault, seed, nests):
+def is_noticed(runner, folder, fault, seed, nests, precision):
     """Whether an expression is wrong with its fault, and right as it is; None where it is wrong as it is."""
     what, (text, operands), script = fault
     cache = os.path.join(folder, 'spoilt')
-    line = job(text, operands, seed, 3 if nests == 'rings' else 6, folder, nests)
+    line = job(text, operands, seed, 3 if nests == 'rings' else 6, folder, nests, precision)
     spoilt, noise = run(runner, line, {'CUDA_FAULT': script, 'EINC_CACHE_DIR': cache})
     shutil.rmtree(cache, True)
     if spoilt[0] == 'ok':
@@ -261,13 +295,15 @@ ATTEMPTS = 16
 
 def check_faults(runner, folder, options):
     """Not all data shows every fault: some more is tried."""
-    missed, faults = 0, [(fault, 'loops') for fault in FAULTS] + [(fault, 'tiled') for fault in TILE_FAULTS + FUSED_FAULTS]
-    faults += [(fault, 'rings') for fault in RING_FAULTS]
+    missed, faults = 0, [(fault, 'loops', '') for fault in FAULTS]
+    faults += [(fault, 'tiled', '') for fault in TILE_FAULTS + FUSED_FAULTS]
+    faults += [(fault, 'rings', '') for fault in RING_FAULTS]
+    faults += [(fault, 'tiled', precision) for precision, some in PARTS_FAULTS.items() for fault in some]
     faults = [fault for fault in faults if not options.fault or options.fault in fault[0][0]]
-    for number, (fault, nests) in enumerate(faults):
+    for number, (fault, nests, precision) in enumerate(faults):
         noticed = False
         for attempt in range(ATTEMPTS):
-            noticed = is_noticed(runner, folder, fault, options.seed * 1000 + ATTEMPTS * number + attempt, nests)
+            noticed = is_noticed(runner, folder, fault, options.seed * 1000 + ATTEMPTS * number + attempt, nests, precision)
             if noticed or noticed is None:
                 break
         if not noticed:
@@ -334,6 +370,7 @@ def main():
         good &= check_template(folder, 'cuda_templates.cu')
         good &= check_template(folder, 'cuda_contract.cu')
         good &= check_template(folder, 'cuda_contract.cu', '-DSAMPLE_NARROW')
+        good &= check_template(folder, 'cuda_contract.cu', '-DSAMPLE_PARTS')
         good &= check_template(folder, 'cuda_fuse.cu')
         good &= check_template(folder, 'cuda_fuse.cu', '-DSAMPLE_NARROW')
         good &= check_template(folder, 'cuda_hopper.cu', '-Wno-psabi')

@@ -19,10 +19,11 @@ from check_generated import EINC, KERNELS, Wrong, run
 
 GOLDEN = os.path.join(os.path.dirname(os.path.abspath(__file__)), "golden", "cuda")
 TEXTS = ["matrix_product", "narrow_maxsim", "packed_maxsim", "ranked", "cross_entropy", "scatter", "softmax", "complex_variance", "narrow_attention",
-         "attention", "gaussian"]
+         "attention", "gaussian", "product_of_parts"]
 ARCHITECTURES = ["sm_80", "sm_86", "sm_89", "sm_90a", "sm_100a", "sm_120"]
 # Tiled products, and the instructions that count in them.
-PRODUCTS = ["matrix_product", "maxsim", "narrow_maxsim", "narrow_product", "narrow_attention", "attention"]
+PRODUCTS = ["matrix_product", "maxsim", "narrow_maxsim", "narrow_product", "narrow_attention", "attention", "rounded_product",
+            "product_of_parts", "maxsim_of_parts"]
 INSTRUCTIONS = [("lines_read", r"ld\.shared\.v4"), ("pairs_read", r"ld\.shared\.v2"), ("lines_copied", r"cp\.async\.cg"),
                 ("numbers_copied", r"cp\.async\.ca"), ("matrices_loaded", r"ldmatrix"), ("matrices_turned", r"ldmatrix\S*\.trans"), ("matrices_multiplied", r"mma\.sync"),
                 ("multiplied", r"fma\.rn\.f32")]
@@ -34,7 +35,15 @@ RING_KERNELS = {
     "rounded_attention": ("bhqd:bf16,bhkd:bf16->bhqk | _ * 0.125 | softmax k | bf16 | _ * bhkv:bf16 -> bhqv:bf16", []),
     "narrow_log_sums": ("Q[b,i,k]:bf16, K[b,j,k]:bf16 -> [b,i,j] | where(@j <= @i, _ / 8, -inf) | logsumexp j", []),
 }
-KERNELS = {**KERNELS, **RING_KERNELS}
+# f32 on tensor cores, as far as the precision allows.
+PARTS_KERNELS = {
+    "rounded_product": ("ik,jk->ij", ["--precision", "tf32"]),
+    "product_of_parts": ("ik,kj->ij", ["--precision", "bf16x3"]),
+    "maxsim_of_parts": ("ijk,mnk->ijmn | max n | sum j", ["--precision", "bf16x6"]),
+    "attention_of_parts": ("bhqd,bhkd->bhqk | softmax k | * bhkv -> bhqv", ["--precision", "bf16x3"]),
+}
+OF_ANY_TARGET = KERNELS
+KERNELS = {**KERNELS, **RING_KERNELS, **PARTS_KERNELS}
 RINGS = ["narrow_maxsim", *RING_KERNELS]
 RING_INSTRUCTIONS = [("tiles_copied", r"cp\.async\.bulk\.tensor"), ("barriers_waited_for", r"mbarrier\.try_wait"),
                      ("matrices_multiplied", r"wgmma\.mma_async"), ("waits", r"wgmma\.wait_group"), ("registers_moved", r"setmaxnreg")]
@@ -45,10 +54,10 @@ OWN_MEMORY = {"trigonometry": 32, "polar": 40, "hyperbolic": 40}
 
 
 def options_of(name):
-    """Those of the list that are for any target."""
+    """Of a kernel for any target those that are, too."""
     options = list(KERNELS[name][1])
     for option in ("--target", "--precision"):
-        if option in options:
+        if option in options and name in OF_ANY_TARGET:
             at = options.index(option)
             del options[at:at + 2]
     return options

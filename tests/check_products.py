@@ -197,7 +197,8 @@ SIZES = [0, 1, 2, 3, 5, 7, 13, 14, 15, 16, 17, 29, 31, 32, 33, 37, 64, 65]
 FEW = {'z': [12, 20, 24, 40], 'x': [1, 2, 5], **dict.fromkeys('rs', [1, 2, 3]), **dict.fromkeys('bcmp', [1, 2, 3, 5]), 'y': [16, 32, 48, 64, 96],    # y: whole lines
        'u': [31, 63, 64, 65, 127, 130, 200]}
 LONG = [63, 64, 65, 97]
-DTYPES = {'w': np.float32, 'W': np.float64, 'f': np.float32, 'd': np.float64, 'h': np.float16, 'b': 'V2', 'c': np.int8, 'i': np.int32}
+DTYPES = {'w': np.float32, 'W': np.float64, 'f': np.float32, 'g': np.float32, 'l': np.float32, 'd': np.float64, 'h': np.float16,
+          'b': 'V2', 'c': np.int8, 'i': np.int32}
 
 
 class Maker:
@@ -244,6 +245,9 @@ class Maker:
             x = -np.abs(x)
         if kind in 'wW':    # far apart
             x = x * 500
+        if kind in 'gl':    # some as large as there are, or all so small that products are finite
+            x = np.where(rng.random_sample(shape) < 0.05, 3.4e38, rng.standard_normal(shape)) if kind == 'g' else x * 2.0 ** -40
+            return x.astype(DTYPES[kind])
         if kind == 'b':
             if mood > 0.4:    # denormals, in operands and in sums
                 x = x * 2.0 ** self.rng.choice([-131, -64, 60])

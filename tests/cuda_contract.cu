@@ -1,5 +1,6 @@
 /* The template of tiled products for CUDA as it stands, in tests/cuda_emulator.h: its sample with sizes around the edges of tiles
- * and slices, with SAMPLE_NARROW on tensor cores. Says what is wrong, and ends with 1 then. */
+ * and slices, with SAMPLE_NARROW on tensor cores, with SAMPLE_PARTS of numbers in parts. Says what is wrong, and ends with 1
+ * then. */
 #include "../templates/cuda/contract.cu"
 
 extern "C" __global__ void product(const Frame frame)
@@ -18,6 +19,13 @@ static float out[LINES];
 #else
 #define NUMBER(x) (x)
 #define PART(x) (x)
+#endif
+
+/* Of what has two parts one more bit than one of them. */
+#ifdef SAMPLE_PARTS
+enum { WIDTH = 1023 };
+#else
+enum { WIDTH = 23 };
 #endif
 
 /* Whether out[j] is the largest sum[k](A[i,k] * B[j,k]) of all i. The numbers are whole, so that sums are exact. */
@@ -42,7 +50,7 @@ int main()
     static const int64_t sizes[] = { 0, 1, 31, 32, 33, 64, 79 }, depths[] = { 0, 1, 7, 8, 9, 32, 40, 79 };
     int wrong = 0;
     for (int i = 0; i < LINES * POINTS; i++) {
-        A[i] = PART((float)(i * 7919 % 23 - 11));
+        A[i] = PART((float)(i * 7919 % WIDTH - WIDTH / 2));
         B[i] = PART((float)(i * 104729 % 19 - 9));
     }
     for (int r = 0; r < 7; r++)

@@ -418,80 +418,6 @@ template <class T> UNWATCHED static T shuffle_other(unsigned mask, T x, int apar
     return result;
 }
 
-UNWATCHED static void load_lines(uint32_t words[4], const void *line, bool turned, int place)
-{
-    const char *at = (const char *)line;
-    unsigned lane = current->thread % LANES;
-    if (at < __start_emulated_shared || at + LINE > __stop_emulated_shared || (uintptr_t)at % LINE)
-        fail("loads a line of a matrix from %p", line);
-    give(&at, place);
-    for (unsigned m = 0; m < 4; m++) {
-        for (unsigned half = 0; half < 2; half++) {
-            unsigned number = lane % 4 * 2 + half, row = turned ? number : lane / 4, column = turned ? lane / 4 : number;
-            const char *from = lane_gave<const char *>(8 * m + row) + column * 2;
-#ifdef EMULATED_RACES
-            note(from, false);
-#endif
-            memcpy((char *)&words[m] + 2 * half, from, 2);
-        }
-    }
-    wait_at(AT_WARP, -place);
-}
-
-struct Operands {
-    uint32_t left[4], right[2];
-};
-
-inline float number_of_bf16(uint16_t bits)
-{
-    uint32_t wide = (uint32_t)bits << 16;
-    float x;
-    memcpy(&x, &wide, 4);
-    return x;
-}
-
-inline float number_of_f16(uint16_t bits)
-{
-    int exponent = bits >> 10 & 31, fraction = bits & 1023;
-    float x = exponent ? ldexpf((float)(fraction + 1024), exponent - 25) : ldexpf((float)fraction, -24);
-    if (exponent == 31)
-        x = fraction ? NAN : INFINITY;
-    return bits & 0x8000 ? -x : x;
-}
-
-template <float (*number)(uint16_t)> inline float half_product(uint32_t left, uint32_t right)
-{
-    return number((uint16_t)left) * number((uint16_t)right) + number((uint16_t)(left >> 16)) * number((uint16_t)(right >> 16));
-}
-
-inline int32_t byte_product(uint32_t left, uint32_t right)
-{
-    int32_t sum = 0;
-    for (int at = 0; at < 32; at += 8)
-        sum += (int32_t)(int8_t)(left >> at) * (int8_t)(right >> at);
-    return sum;
-}
-
-/* Of 16 rows and 8 columns each lane makes its 2 x 2 sums: templates/cuda/mma.cu. */
-template <class T>
-UNWATCHED static void multiply_matrices(T *sums, T *below, const uint32_t *left, const uint32_t *right, T (*product)(uint32_t, uint32_t),
-                                        int place)
-{
-    Operands own = { { left[0], left[1], left[2], left[3] }, { right[0], right[1] } };
-    unsigned lane = current->thread % LANES;
-    give(&own, place);
-    for (unsigned c = 0; c < 2; c++)
-        for (unsigned word = 0; word < 4; word++) {
-            const Operands row = lane_gave<Operands>(lane / 4 * 4 + word);
-            const Operands column = lane_gave<Operands>((lane % 4 * 2 + c) * 4 + word);
-            for (int far = 0; far < 2; far++) {
-                sums[c] += product(row.left[2 * far], column.right[far]);
-                below[c] += product(row.left[2 * far + 1], column.right[far]);
-            }
-        }
-    wait_at(AT_WARP, -place);
-}
-
 static void (*kernel_at_hand)();
 
 /* A frame in aligned memory. */
@@ -529,15 +455,7 @@ template <int OPEN> UNWATCHED static void copies_wait()
     emulated::wait_for_copies(OPEN);
 }
 
-/* Those of templates/cuda/mma.cu. */
-#define load_matrices(words, line) emulated::load_lines(words, line, false, __LINE__)
-#define load_matrices_turned(words, line) emulated::load_lines(words, line, true, __LINE__)
-#define mma_bf16(sums, below, left, right) \
-    emulated::multiply_matrices(sums, below, left, right, emulated::half_product<emulated::number_of_bf16>, __LINE__)
-#define mma_f16(sums, below, left, right) \
-    emulated::multiply_matrices(sums, below, left, right, emulated::half_product<emulated::number_of_f16>, __LINE__)
-#define mma_i8(sums, below, left, right) \
-    emulated::multiply_matrices(sums, below, left, right, emulated::byte_product, __LINE__)
+#include "cuda_matrices.h"
 
 __attribute__((noinline, unused)) static float __fadd_rn(float a, float b)
 {

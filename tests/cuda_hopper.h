@@ -538,26 +538,6 @@ UNWATCHED static float power_f32(float x)
     return x < -126 ? 0 : exp2f(x);
 }
 
-UNWATCHED static uint32_t pair_bf16(float first, float second)
-{
-    uint32_t word = 0;
-    for (int i = 0; i < 2; i++) {
-        float x = i ? second : first;
-        uint32_t bits;
-        memcpy(&bits, &x, sizeof bits);
-        word |= (x != x ? 0x7FFFu : (bits + 0x7FFF + (bits >> 16 & 1)) >> 16) << 16 * i;
-    }
-    return word;
-}
-
-UNWATCHED static uint32_t pair_f16(float first, float second)
-{
-    const _Float16 pair[2] = { (_Float16)first, (_Float16)second };
-    uint32_t word;
-    memcpy(&word, pair, sizeof word);
-    return word;
-}
-
 #define WGMMA(type, columns)                                                                                                    \
     template <int LEFT_PANELS, int RIGHT_PANELS> UNWATCHED static void wgmma_##type##_##columns(float *sums, uint64_t left,      \
                                                                                               uint64_t right, int adds)         \

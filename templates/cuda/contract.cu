@@ -7,15 +7,15 @@
  *
  * How numbers are multiplied is in contract_plain.cu or contract_mma.cu; how a slice comes to shared memory in contract_copies.cu,
  * contract_lines.cu, contract_chunks.cu or contract_values.cu, for rows and columns alike, and of whole slices for plain units in
- * contract_whole.cu. The emitter puts
- * the step's number for N and the dtype of its sums for f32. The sample is out[j] = max[i](sum[k](A[i,k] * B[j,k])). */
+ * contract_whole.cu. The emitter puts the step's number for N and the dtype of its sums for f32. The sample is
+ * out[j] = max[i](sum[k](A[i,k] * B[j,k])). */
 #include "copy.cu"
 #include "mma.cu"
 #include "team.cu"
 #include "../half.c"
 #include "../minmax.c"
 #include "../size.c"
-#ifdef SAMPLE_NARROW
+#if defined SAMPLE_NARROW
 typedef bf16u partu;
 #else
 typedef float partu;
@@ -34,8 +34,12 @@ __shared__ __align__(16) char block_memory[32768];
 enum { ROWS_N = 32, COLUMNS_N = 64, DEPTH_N = 32, HIGH_N = 4, WIDE_N = 4, SIDE_N = 2, PAD_N = 4, STAGES_N = 2 };
 //}
 //{ units
-#ifdef SAMPLE_NARROW
+#if defined SAMPLE_NARROW
 #include "contract_mma.cu"
+#include "contract_narrow.cu"
+#elif defined SAMPLE_PARTS
+#include "contract_mma.cu"
+#include "contract_parts.cu"
 #else
 #include "contract_plain.cu"
 #endif
@@ -54,7 +58,7 @@ INLINE void find_columns_N(Slices_N *slices, const Frame *f, int64_t column, int
         slices->columns_at[c] = column + c < columns ? (column + c) * f->extent_k : INT64_MIN;
 }
 
-#ifdef SAMPLE_NARROW
+#if defined SAMPLE_NARROW || defined SAMPLE_PARTS
 #define SAMPLE_FETCH "contract_chunks.cu"
 #else
 #define SAMPLE_FETCH "contract_copies.cu"
@@ -71,7 +75,7 @@ INLINE void find_columns_N(Slices_N *slices, const Frame *f, int64_t column, int
 #undef rows
 #undef rows_at
 #undef fetch_rows_N
-#ifndef SAMPLE_NARROW
+#if !defined SAMPLE_NARROW && !defined SAMPLE_PARTS
 #include "contract_whole_copies.cu"
 #define A B
 #define ROWS_N COLUMNS_N
@@ -115,7 +119,11 @@ INLINE void begin_N(Slices_N *slices, const Frame *f, int64_t row, int64_t rows,
 
 /* The sums of that tile. */
 //{ tile_head
+#ifdef SAMPLE_PARTS
+INLINE void sums_N(Slices_N *slices, const Frame *f, int64_t depth, int is_whole, float sums[HIGH_N][WIDE_N])
+#else
 INLINE void tile_N(Slices_N *slices, const Frame *f, int64_t depth, float sums[HIGH_N][WIDE_N])
+#endif
 //}
 {
     UNROLL
@@ -129,7 +137,7 @@ INLINE void tile_N(Slices_N *slices, const Frame *f, int64_t depth, float sums[H
     //{ room
     //}
     //{ quick
-#ifdef SAMPLE_NARROW
+#if defined SAMPLE_NARROW || defined SAMPLE_PARTS
     int64_t at = 0;
 #else
     int64_t at = slices_N(slices, f, depth, sums);
@@ -147,11 +155,22 @@ INLINE void tile_N(Slices_N *slices, const Frame *f, int64_t depth, float sums[H
             //}
         }
         copies_end();
+        //{ multiply
+#ifdef SAMPLE_PARTS
+        multiply_N(slices, now, depth - at, is_whole, sums);
+#else
         multiply_N(slices, now, depth - at, sums);
+#endif
+        //}
         //{ put
         //}
     }
 }
+//{ again
+#ifdef SAMPLE_PARTS
+#include "contract_again.cu"
+#endif
+//}
 
 //{ after
 /* The reduction takes a tile's sums. */
@@ -203,13 +222,17 @@ INLINE void step_N(const Frame *f)
         for (int c = 0; c < WIDE_N; c++)
             largest[c] = -INFINITY;
         find_columns_N(slices, f, column, columns);
-        if (rows > 0)
-            begin_N(slices, f, 0, rows, depth);
         for (int64_t row = 0; row < rows; row += ROWS_N) {
             float sums[HIGH_N][WIDE_N];
+#ifdef SAMPLE_PARTS
+            tile_N(slices, f, row, rows, depth, sums);
+#else
+            if (row == 0)
+                begin_N(slices, f, row, rows, depth);
             tile_N(slices, f, depth, sums);
             if (row + ROWS_N < rows)
                 begin_N(slices, f, row + ROWS_N, rows, depth);
+#endif
             take_N(row, rows, sums, largest);
         }
         finish_N(f, slices, column, columns, largest);

@@ -30,13 +30,12 @@ INLINE void fetch_rows_N(Slices_N *slices, const Frame *f, int stage, int64_t po
         }
         for (int next = 0; next < CHUNK_N; next++) {
             const int64_t next_at = point_at + next;
+            //{ one
             partu value = 0;
-            if (next < count) {
-                //{ value
+            if (next < count)
                 value = data[from + next_at];
-                //}
-            }
             to[next] = value;
+            //}
         }
     }
 }

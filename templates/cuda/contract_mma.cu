@@ -1,5 +1,5 @@
 /* What is the tensor cores' own in contract.cu: a slice has a line for each row and each column, of 16-byte chunks of contracted
- * points, and a warp multiplies 16 rows with 8 columns and 32 bytes of points at once. */
+ * points. A warp multiplies 16 rows with 8 columns and 32 bytes of points at once: contract_narrow.cu, contract_parts.cu. */
 //---
 /* Warps side by side in a tile, and lanes of one; what a warp has of it; a line's chunks, and a chunk's points. */
 enum { LANES_N = 4, WARPS_ACROSS_N = COLUMNS_N / WIDE_N / LANES_N };
@@ -38,34 +38,4 @@ INLINE int row_N(int r)
 INLINE int column_N(int c)
 {
     return warp_column_N() + c / 2 * 8 + (int)threadIdx.x % LANES_N * 2 + c % 2;
-}
-
-/* Adds the products of a slice; points that are not there are zeros. */
-INLINE void multiply_N(const Slices_N *slices, int stage, int64_t points, float sums[HIGH_N][WIDE_N])
-{
-    const int lane = (int)threadIdx.x % WARP;
-    (void)points;
-    UNROLL
-    for (int chunk = 0; chunk < CHUNKS_N; chunk += 2) {
-        uint32_t left[HIGH_N / 2][4], right[WIDE_N / 4][4];
-        UNROLL
-        for (int r = 0; r < HIGH_N / 2; r++) {
-            const int line = warp_row_N() + r * 16 + lane % 16;
-            load_matrices(left[r], slices->rows[stage][line] + chunk_N(line, chunk + lane / 16));
-        }
-        UNROLL
-        for (int c = 0; c < WIDE_N / 4; c++) {
-            const int line = warp_column_N() + c * 16 + lane / 16 * 8 + lane % 8;
-            load_matrices(right[c], slices->columns[stage][line] + chunk_N(line, chunk + lane / 8 % 2));
-        }
-        UNROLL
-        for (int r = 0; r < HIGH_N / 2; r++) {
-            UNROLL
-            for (int c = 0; c < WIDE_N / 2; c++) {
-                //{ multiply
-                mma_bf16(&sums[2 * r][2 * c], &sums[2 * r + 1][2 * c], left[r], &right[c / 2][c % 2 * 2]);
-                //}
-            }
-        }
-    }
 }

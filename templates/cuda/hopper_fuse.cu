@@ -9,6 +9,7 @@
  *
  * The emitter puts the last step's number for N. The sample is out[i,v] = sum[j](bf16(sum[k](A[i,k] * B[j,k]) + 1) * C[j,v]). */
 #include "tma.cu"
+#include "mma.cu"
 #include "wgmma.cu"
 #include "team.cu"
 #include "../half.c"

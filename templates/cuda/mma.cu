@@ -43,6 +43,54 @@ INLINE uint32_t part_bf16(float *first, float *second)
 }
 //}
 
+//{ pair_bf16
+#ifndef EINC_MODEL
+/* Two numbers, rounded, in a word. */
+INLINE uint32_t pair_bf16(float first, float second)
+{
+    uint32_t word;
+    asm("cvt.rn.bf16x2.f32 %0, %1, %2;" : "=r"(word) : "f"(second), "f"(first));
+    return word;
+}
+#endif
+//}
+
+//{ pair_f16
+#ifndef EINC_MODEL
+/* Two numbers, rounded, in a word. */
+INLINE uint32_t pair_f16(float first, float second)
+{
+    uint32_t word;
+    asm("cvt.rn.f16x2.f32 %0, %1, %2;" : "=r"(word) : "f"(second), "f"(first));
+    return word;
+}
+#endif
+//}
+
+//{ part_near_bf16
+/* The numbers of 16 bits that are nearest to two, given as bits; these become what is left of them. */
+INLINE uint32_t part_near_bf16(uint32_t *first, uint32_t *second)
+{
+    const float x = from_bits_f32(*first), y = from_bits_f32(*second);
+    const uint32_t part = pair_bf16(x, y);
+    *first = bits_f32(x - from_bits_f32(part << 16));
+    *second = bits_f32(y - from_bits_f32(part & 0xFFFF0000));
+    return part;
+}
+//}
+
+//{ near_tf32
+#ifndef EINC_MODEL
+/* The number of 19 bits that is nearest to one, given as bits. */
+INLINE uint32_t near_tf32(uint32_t number)
+{
+    uint32_t word;
+    asm("cvt.rna.tf32.f32 %0, %1;" : "=r"(word) : "f"(from_bits_f32(number)));
+    return word;
+}
+#endif
+//}
+
 //{ finite_bf16
 /* Two numbers, with zeros for those that are infinite or none. */
 INLINE uint32_t finite_bf16(uint32_t pair)
@@ -58,6 +106,18 @@ INLINE uint32_t finite_bf16(uint32_t pair)
 INLINE void mma_bf16(float *sums, float *below, const uint32_t left[4], const uint32_t right[2])
 {
     asm("mma.sync.aligned.m16n8k16.row.col.f32.bf16.bf16.f32 {%0, %1, %2, %3}, {%4, %5, %6, %7}, {%8, %9}, {%0, %1, %2, %3};"
+        : "+f"(sums[0]), "+f"(sums[1]), "+f"(below[0]), "+f"(below[1])
+        : "r"(left[0]), "r"(left[1]), "r"(left[2]), "r"(left[3]), "r"(right[0]), "r"(right[1]));
+}
+#endif
+//}
+
+//{ mma_tf32
+#ifndef EINC_MODEL
+/* Adds to two sums of one row and two of the row 8 further on. */
+INLINE void mma_tf32(float *sums, float *below, const uint32_t left[4], const uint32_t right[2])
+{
+    asm("mma.sync.aligned.m16n8k8.row.col.f32.tf32.tf32.f32 {%0, %1, %2, %3}, {%4, %5, %6, %7}, {%8, %9}, {%0, %1, %2, %3};"
         : "+f"(sums[0]), "+f"(sums[1]), "+f"(below[0]), "+f"(below[1])
         : "r"(left[0]), "r"(left[1]), "r"(left[2]), "r"(left[3]), "r"(right[0]), "r"(right[1]));
 }

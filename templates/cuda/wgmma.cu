@@ -56,30 +56,6 @@ INLINE float power_f32(float x)
 #endif
 //}
 
-//{ pair_bf16
-#ifndef EINC_MODEL
-/* Two numbers, rounded, in a word. */
-INLINE uint32_t pair_bf16(float first, float second)
-{
-    uint32_t word;
-    asm("cvt.rn.bf16x2.f32 %0, %1, %2;" : "=r"(word) : "f"(second), "f"(first));
-    return word;
-}
-#endif
-//}
-
-//{ pair_f16
-#ifndef EINC_MODEL
-/* Two numbers, rounded, in a word. */
-INLINE uint32_t pair_f16(float first, float second)
-{
-    uint32_t word;
-    asm("cvt.rn.f16x2.f32 %0, %1, %2;" : "=r"(word) : "f"(second), "f"(first));
-    return word;
-}
-#endif
-//}
-
 //{ wgmma_fence
 #ifndef EINC_MODEL
 /* The sums' registers are as the thread has left them before the products that follow. */

@@ -1,0 +1,686 @@
+/* einc compile 'ik,kj->ij' --target cuda:sm_90a --precision bf16x3 -o product_of_parts.cu --header product_of_parts.h
+ *
+ *     ik, kj -> ij
+ *
+ * target cuda:sm_90a, 32 lanes
+ * launch 1: block of j: tile_1_1 = min(64, j), block of i: tile_1_2 = min(64, i)
+ *   step 1: store out[i,j] = sum[k](A[i,k] * B[k,j])
+ *     tiles of 64 x 64: rows i, columns j, contracted k, 16 at a time in shared memory, 4 x 8 sums of a thread,
+ *             on tensor cores, each number in 2 parts of bf16
+ *     loops i j, 32 lanes along j
+ * workspace 0 */
+#ifdef __CUDACC_RTC__
+typedef signed char int8_t;
+typedef short int16_t;
+typedef int int32_t;
+typedef long long int64_t;
+typedef unsigned char uint8_t;
+typedef unsigned short uint16_t;
+typedef unsigned int uint32_t;
+typedef unsigned long long uint64_t;
+#define INT32_MIN (-2147483647 - 1)
+#define INT32_MAX 2147483647
+#define INT64_MIN (-9223372036854775807LL - 1)
+#define INT64_MAX 9223372036854775807LL
+#define INT64_C(x) x##LL
+#else
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+#endif
+
+#ifndef PRODUCT_OF_PARTS_H
+#define PRODUCT_OF_PARTS_H
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* Arrays of the device. Strides count elements, and may be 0 or negative; data is aligned to its numbers. An array of rank 0
+ * has no shape. Complex numbers are two floats, f16 and bf16 their 16 bits, bool one byte. */
+typedef struct product_of_parts_args {
+    struct {    /* input, f32 */
+        const float *data;
+        int64_t shape[2], stride[2];
+    } A;
+    struct {    /* input, f32 */
+        const float *data;
+        int64_t shape[2], stride[2];
+    } B;
+    struct {    /* output, f32[i,j] */
+        float *data;
+        int64_t shape[2], stride[2];
+    } out;
+} product_of_parts_args;
+
+#ifndef __CUDACC_RTC__
+/* The bytes of workspace, on the device, that product_of_parts() wants for these shapes and so many blocks of threads at once. 0, or why
+ * not. */
+int product_of_parts_workspace(const product_of_parts_args *args, int workers, size_t *bytes);
+
+/* Starts the kernel on a stream (a cudaStream_t) and does not wait. `workspace` is aligned to 64 bytes; with more of it than one
+ * block wants, more blocks run at once. 0, or a negative number: -2 an argument that has no meaning, -3 shapes that do not
+ * fit, -4 too small a workspace, -6 what cudaGetLastError() says. Thread-safe. */
+int product_of_parts(const product_of_parts_args *args, void *workspace, size_t bytes, void *stream);
+
+/* Waits for the stream. 0, or why the kernel that had the workspace failed: -6 what cudaGetLastError() says, -16 and below a
+ * position out of range (outputs are then undefined). */
+int product_of_parts_status(const void *workspace, void *stream);
+#endif
+
+#ifdef __cplusplus
+}
+#endif
+#endif
+
+/* What a kernel returns when it is not 0; a read out of range is OUT_OF_RANGE - the number of the operand. */
+enum { BAD_ARGUMENT = -2, BAD_SHAPES = -3, BAD_WORKSPACE = -4, BAD_MACHINE = -6, OUT_OF_RANGE = -16 };
+
+/* Threads of a block and of a warp, and how many blocks have registers at once. */
+enum { THREADS = 128, WARP = 32, WARPS = THREADS / WARP, RESIDENT = 2 };
+
+#define INLINE static __device__ __forceinline__
+
+#define UNROLL _Pragma("unroll")
+
+#define UNROLL_TWICE _Pragma("unroll 2")
+
+/* Elements are aligned to their size: the launcher looks. */
+#define UNALIGNED
+
+typedef float f32u UNALIGNED;
+
+INLINE uint32_t bits_f32(float x)
+{
+    uint32_t bits;
+    memcpy(&bits, &x, sizeof bits);
+    return bits;
+}
+
+INLINE float from_bits_f32(uint32_t bits)
+{
+    float x;
+    memcpy(&x, &bits, sizeof x);
+    return x;
+}
+
+/* Helpers of both the launcher and the kernels. */
+#define PLAIN static inline __host__ __device__ __attribute__((unused))
+
+#define SHARED static inline __host__ __device__ __attribute__((unused))
+
+#define SIZE_TOO_LARGE INT64_MAX
+
+PLAIN int64_t size_min(int64_t a, int64_t b)
+{
+    return a < b ? a : b;
+}
+
+PLAIN int64_t size_max(int64_t a, int64_t b)
+{
+    return a > b ? a : b;
+}
+
+SHARED int64_t size_add(int64_t a, int64_t b)
+{
+    return a > SIZE_TOO_LARGE - b ? SIZE_TOO_LARGE : a + b;
+}
+
+SHARED int64_t size_mul(int64_t a, int64_t b)
+{
+    if (a == SIZE_TOO_LARGE || b == SIZE_TOO_LARGE)
+        return SIZE_TOO_LARGE;
+    return b && a > SIZE_TOO_LARGE / b ? SIZE_TOO_LARGE : a * b;
+}
+
+SHARED int64_t size_ceil_div(int64_t a, int64_t b)
+{
+    if (a == SIZE_TOO_LARGE || b == SIZE_TOO_LARGE)
+        return SIZE_TOO_LARGE;
+    return b ? a / b + (a % b != 0) : a;
+}
+
+/* Whether a shape is one; axes of size 1 get stride 0, so that they stretch. */
+PLAIN int settle(const int64_t *shape, int64_t *stride, int rank)
+{
+    for (int a = 0; a < rank; a++) {
+        if (shape[a] < 0)
+            return 0;
+        if (shape[a] == 1)
+            stride[a] = 0;
+    }
+    return 1;
+}
+
+PLAIN int is_shape(const int64_t *shape, int rank)
+{
+    for (int a = 0; a < rank; a++)
+        if (shape[a] < 0)
+            return 0;
+    return 1;
+}
+
+/* The common size of two axes, where 1 gives way; -1 when they disagree. */
+PLAIN int64_t meet(int64_t a, int64_t b)
+{
+    return a == b || b == 1 ? a : a == 1 ? b : -1;
+}
+
+#ifndef EINC_MODEL
+/* Begins to copy a number; without one, a zero. */
+INLINE void copy_f32(float *to, const float *from, int is_there)
+{
+    asm volatile("cp.async.ca.shared.global [%0], [%1], 4, %2;"
+                 :: "r"((unsigned)__cvta_generic_to_shared(to)), "l"(from), "r"(is_there ? 4 : 0) : "memory");
+}
+#endif
+
+#ifndef EINC_MODEL
+/* Begins to copy the first `bytes` of 16; the others become zeros. Both ends are aligned to 16. */
+INLINE void copy_line(void *to, const void *from, int bytes)
+{
+    asm volatile("cp.async.cg.shared.global [%0], [%1], 16, %2;"
+                 :: "r"((unsigned)__cvta_generic_to_shared(to)), "l"(from), "r"(bytes) : "memory");
+}
+#endif
+
+#ifndef EINC_MODEL
+/* What this thread has begun to copy since the last time is a group. */
+INLINE void copies_end(void)
+{
+    asm volatile("cp.async.commit_group;" ::: "memory");
+}
+#endif
+
+#ifndef EINC_MODEL
+/* All groups of this thread but the last OPEN are there. */
+template <int OPEN>
+INLINE void copies_wait(void)
+{
+    asm volatile("cp.async.wait_group %0;" :: "n"(OPEN) : "memory");
+}
+#endif
+
+#ifndef EINC_MODEL
+/* Four matrices of 8 lines by 16 bytes from shared memory: lanes 8 * m to 8 * m + 7 say where the lines of the m-th begin, and
+ * each lane gets word lane % 4 of line lane / 4 of all. */
+INLINE void load_matrices(uint32_t words[4], const void *line)
+{
+    asm volatile("ldmatrix.sync.aligned.m8n8.x4.shared.b16 {%0, %1, %2, %3}, [%4];"
+                 : "=r"(words[0]), "=r"(words[1]), "=r"(words[2]), "=r"(words[3])
+                 : "r"((unsigned)__cvta_generic_to_shared(line)) : "memory");
+}
+#endif
+
+#ifndef EINC_MODEL
+/* Two numbers, rounded, in a word. */
+INLINE uint32_t pair_bf16(float first, float second)
+{
+    uint32_t word;
+    asm("cvt.rn.bf16x2.f32 %0, %1, %2;" : "=r"(word) : "f"(second), "f"(first));
+    return word;
+}
+#endif
+
+/* The numbers of 16 bits that are nearest to two, given as bits; these become what is left of them. */
+INLINE uint32_t part_near_bf16(uint32_t *first, uint32_t *second)
+{
+    const float x = from_bits_f32(*first), y = from_bits_f32(*second);
+    const uint32_t part = pair_bf16(x, y);
+    *first = bits_f32(x - from_bits_f32(part << 16));
+    *second = bits_f32(y - from_bits_f32(part & 0xFFFF0000));
+    return part;
+}
+
+#ifndef EINC_MODEL
+/* Adds to two sums of one row and two of the row 8 further on. */
+INLINE void mma_bf16(float *sums, float *below, const uint32_t left[4], const uint32_t right[2])
+{
+    asm("mma.sync.aligned.m16n8k16.row.col.f32.bf16.bf16.f32 {%0, %1, %2, %3}, {%4, %5, %6, %7}, {%8, %9}, {%0, %1, %2, %3};"
+        : "+f"(sums[0]), "+f"(sums[1]), "+f"(below[0]), "+f"(below[1])
+        : "r"(left[0]), "r"(left[1]), "r"(left[2]), "r"(left[3]), "r"(right[0]), "r"(right[1]));
+}
+#endif
+
+/* One call: the operands, what follows from their shapes, and the workspace. */
+typedef struct Frame {
+    product_of_parts_args in;    /* strides of axes of size 1 are 0 here */
+    int64_t extent_i;
+    int64_t extent_k;
+    int64_t extent_j;
+    int64_t tile_1_1;
+    int64_t tile_1_2;
+    int64_t units_1;
+    int64_t grain_1, tasks_1;
+    int64_t shared;
+    int64_t per_worker;
+    char *workspace;
+} Frame;
+
+/* The workspace begins with the status where positions are computed: a failure is noted, and the kernels run on. */
+#define FAIL(f, code) (*(volatile int *)(f)->workspace = (code))
+
+/* Shared memory of a block, which its products use one after the other. */
+__shared__ __align__(16) char block_memory[33792];
+
+/* out[i,j] = sum[k](A[i,k] * B[k,j]) */
+enum { ROWS_1 = 64, COLUMNS_1 = 64, DEPTH_1 = 16, STAGES_1 = 4, HIGH_1 = 4, WIDE_1 = 8 };
+/* Warps side by side in a tile, and lanes of one; what a warp has of it; a line's chunks, and a chunk's points. */
+enum { LANES_1 = 4, WARPS_ACROSS_1 = COLUMNS_1 / WIDE_1 / LANES_1 };
+enum { WARP_ROWS_1 = HIGH_1 * WARP / LANES_1, WARP_COLUMNS_1 = WIDE_1 * LANES_1 };
+enum { CHUNK_1 = 16 / sizeof(f32u), CHUNKS_1 = DEPTH_1 / CHUNK_1 };
+
+/* What the block has in shared memory: some slices of both operands, and where in its array each row and each column begins. */
+typedef struct __align__(16) Slices_1 {
+    f32u rows[STAGES_1][ROWS_1][DEPTH_1], columns[STAGES_1][COLUMNS_1][DEPTH_1];
+    int64_t rows_at[ROWS_1], columns_at[COLUMNS_1];
+} Slices_1;
+
+/* Where a chunk of a line is: two lines have all banks, so each pair of lines has its chunks in another order. */
+INLINE int chunk_1(int line, int chunk)
+{
+    return (chunk ^ (line / 2 & (CHUNKS_1 - 1))) * CHUNK_1;
+}
+
+/* The first row and column of a warp. */
+INLINE int warp_row_1(void)
+{
+    return (int)threadIdx.x / WARP / WARPS_ACROSS_1 * WARP_ROWS_1;
+}
+
+INLINE int warp_column_1(void)
+{
+    return (int)threadIdx.x / WARP % WARPS_ACROSS_1 * WARP_COLUMNS_1;
+}
+
+/* Which of the tile's rows, or columns, is a thread's r-th: of 16 rows and 8 columns it has rows 8 apart, and two columns. */
+INLINE int row_1(int r)
+{
+    return warp_row_1() + r / 2 * 16 + r % 2 * 8 + (int)threadIdx.x % WARP / LANES_1;
+}
+
+INLINE int column_1(int c)
+{
+    return warp_column_1() + c / 2 * 8 + (int)threadIdx.x % LANES_1 * 2 + c % 2;
+}
+
+enum { PARTS_1 = 2, POINTS_1 = 2 };
+/* What a lane has of 16 lines by POINTS times 32 bytes, as words of so many numbers: those that are as far on in each 32
+ * bytes, which are other points than their place in the word says, the same on both sides. */
+INLINE void cut_1(uint32_t numbers[POINTS_1][4], uint32_t words[PARTS_1][4])
+{
+    UNROLL
+    for (int part = 0; part < PARTS_1; part++) {
+        UNROLL
+        for (int word = 0; word < 4; word++)
+            words[part][word] = part_near_bf16(&numbers[0][word], &numbers[1][word]);
+    }
+}
+
+/* Adds the products of one part of all rows and one of 16 columns. */
+INLINE void add_1(const uint32_t left[HIGH_1 / 2][PARTS_1][4], int part, const uint32_t right[4], int c,
+        float sums[HIGH_1][WIDE_1])
+{
+    UNROLL
+    for (int r = 0; r < HIGH_1 / 2; r++) {
+        UNROLL
+        for (int c_at = 0; c_at < 4; c_at += 2) {
+            mma_bf16(&sums[2 * r][4 * c + c_at], &sums[2 * r + 1][4 * c + c_at], left[r][part], right + c_at);
+        }
+    }
+}
+
+/* Adds the products of a slice's numbers themselves. */
+INLINE void multiply_whole_1(const Slices_1 *slices, int stage, int64_t points, float sums[HIGH_1][WIDE_1])
+{
+    for (int p = 0; p < size_min(points, DEPTH_1); p++) {
+        float left[HIGH_1], right[WIDE_1];
+        UNROLL
+        for (int r = 0; r < HIGH_1; r++)
+            left[r] = slices->rows[stage][row_1(r)][chunk_1(row_1(r), p / CHUNK_1) + p % CHUNK_1];
+        UNROLL
+        for (int c = 0; c < WIDE_1; c++)
+            right[c] = slices->columns[stage][column_1(c)][chunk_1(column_1(c), p / CHUNK_1) + p % CHUNK_1];
+        UNROLL
+        for (int r = 0; r < HIGH_1; r++) {
+            UNROLL
+            for (int c = 0; c < WIDE_1; c++)
+                sums[r][c] += left[r] * right[c];
+        }
+    }
+}
+
+/* Adds the products of a slice's parts, small ones first; points that are not there are zeros. */
+INLINE void multiply_parts_1(const Slices_1 *slices, int stage, float sums[HIGH_1][WIDE_1])
+{
+    const int lane = (int)threadIdx.x % WARP;
+    UNROLL
+    for (int chunk = 0; chunk < CHUNKS_1; chunk += 2 * POINTS_1) {
+        uint32_t numbers[POINTS_1][4], left[HIGH_1 / 2][PARTS_1][4], right[PARTS_1][4];
+        UNROLL
+        for (int r = 0; r < HIGH_1 / 2; r++) {
+            const int line = warp_row_1() + r * 16 + lane % 16;
+            UNROLL
+            for (int next = 0; next < POINTS_1; next++)
+                load_matrices(numbers[next], slices->rows[stage][line] + chunk_1(line, chunk + 2 * next + lane / 16));
+            cut_1(numbers, left[r]);
+        }
+        UNROLL
+        for (int c = 0; c < WIDE_1 / 4; c++) {
+            const int line = warp_column_1() + c * 16 + lane / 16 * 8 + lane % 8;
+            UNROLL
+            for (int next = 0; next < POINTS_1; next++)
+                load_matrices(numbers[next], slices->columns[stage][line]
+                        + chunk_1(line, chunk + 2 * next + lane / 8 % 2));
+            cut_1(numbers, right);
+            add_1(left, 0, right[1], c, sums);
+            add_1(left, 1, right[0], c, sums);
+            add_1(left, 0, right[0], c, sums);
+        }
+    }
+}
+
+INLINE void multiply_1(const Slices_1 *slices, int stage, int64_t points, int is_whole, float sums[HIGH_1][WIDE_1])
+{
+    if (is_whole)
+        multiply_whole_1(slices, stage, points, sums);
+    else
+        multiply_parts_1(slices, stage, sums);
+}
+
+/* Whether a sum is infinite or none. All threads have the same answer. */
+INLINE int is_odd_1(const float sums[HIGH_1][WIDE_1])
+{
+    int is_odd = 0;
+    UNROLL
+    for (int r = 0; r < HIGH_1; r++) {
+        UNROLL
+        for (int c = 0; c < WIDE_1; c++)
+            is_odd |= sums[r][c] - sums[r][c] != 0;
+    }
+    return __syncthreads_or(is_odd);
+}
+
+/* Where each row begins in its array; INT64_MIN for those that are not there. */
+INLINE void find_rows_1(const Frame *f, int64_t i_first, Slices_1 *slices, int64_t row, int64_t rows)
+{
+    const int64_t A_0 = f->in.A.stride[0];
+    const int r = (int)threadIdx.x;
+    if (r < ROWS_1) {
+        const int64_t row_at = row + r;
+        int64_t from = INT64_MIN;
+        if (row_at < rows) {
+            const int64_t i = i_first + row_at;
+            from = i * A_0;
+        }
+        slices->rows_at[r] = from;
+    }
+}
+
+/* Begins to copy the slice from a contracted point on; points that are not there are zeros. */
+INLINE void fetch_rows_1(const Frame *f, Slices_1 *slices, int stage, int64_t point, int64_t depth)
+{
+    const int64_t A_1 = f->in.A.stride[1];
+    const f32u *A = (const f32u *)f->in.A.data;
+    const f32u *data = A;
+    UNROLL_TWICE
+    for (int at = (int)threadIdx.x; at < ROWS_1 * CHUNKS_1; at += THREADS) {
+        const int chunk = at % CHUNKS_1, r = at / CHUNKS_1;
+        const int64_t point_at = point + chunk * CHUNK_1, from = slices->rows_at[r];
+        const int count = from == INT64_MIN ? 0 : (int)size_min(depth - point_at, CHUNK_1);
+        f32u *to = slices->rows[stage][r] + chunk_1(r, chunk);
+        if (count > 0) {
+            const int64_t k = point_at;
+            const int64_t offset = k * A_1;
+            const int is_line = A_1 == 1;
+            if (is_line && (uint64_t)(data + from + offset) % 16 == 0) {
+                copy_line(to, data + from + offset, count * (int)sizeof(f32u));
+                continue;
+            }
+        }
+        for (int next = 0; next < CHUNK_1; next++) {
+            const int64_t next_at = point_at + next;
+            const int64_t k = next_at;
+            copy_f32(&to[next], next < count ? data + from + k * A_1 : data, next < count);
+        }
+    }
+}
+
+/* Where each column begins in its array; INT64_MIN for those that are not there. */
+INLINE void find_columns_1(const Frame *f, int64_t j_first, Slices_1 *slices, int64_t column, int64_t columns)
+{
+    const int64_t B_1 = f->in.B.stride[1];
+    const int c = (int)threadIdx.x;
+    if (c < COLUMNS_1) {
+        const int64_t column_at = column + c;
+        int64_t from = INT64_MIN;
+        if (column_at < columns) {
+            const int64_t j = j_first + column_at;
+            from = j * B_1;
+        }
+        slices->columns_at[c] = from;
+    }
+}
+
+/* Begins to copy the slice from a contracted point on; points that are not there are zeros. */
+INLINE void fetch_columns_1(const Frame *f, Slices_1 *slices, int stage, int64_t point, int64_t depth)
+{
+    const int64_t B_0 = f->in.B.stride[0];
+    const f32u *B = (const f32u *)f->in.B.data;
+    const f32u *data = B;
+    UNROLL_TWICE
+    for (int at = (int)threadIdx.x; at < COLUMNS_1 * CHUNKS_1; at += THREADS) {
+        const int chunk = at % CHUNKS_1, r = at / CHUNKS_1;
+        const int64_t point_at = point + chunk * CHUNK_1, from = slices->columns_at[r];
+        const int count = from == INT64_MIN ? 0 : (int)size_min(depth - point_at, CHUNK_1);
+        f32u *to = slices->columns[stage][r] + chunk_1(r, chunk);
+        if (count > 0) {
+            const int64_t k = point_at;
+            const int64_t offset = k * B_0;
+            const int is_line = B_0 == 1;
+            if (is_line && (uint64_t)(data + from + offset) % 16 == 0) {
+                copy_line(to, data + from + offset, count * (int)sizeof(f32u));
+                continue;
+            }
+        }
+        for (int next = 0; next < CHUNK_1; next++) {
+            const int64_t next_at = point_at + next;
+            const int64_t k = next_at;
+            copy_f32(&to[next], next < count ? data + from + k * B_0 : data, next < count);
+        }
+    }
+}
+
+/* Begins to copy the first slices of the tile from a row and a column on. */
+INLINE void begin_1(const Frame *f, int64_t i_first, int64_t j_first, Slices_1 *slices, int64_t row, int64_t rows,
+        int64_t column, int64_t columns, int64_t depth)
+{
+    find_rows_1(f, i_first, slices, row, rows);
+    __syncthreads();
+    for (int stage = 0; stage < STAGES_1 - 1; stage++) {
+        const int64_t point = stage * DEPTH_1;
+        if (point < depth) {
+            fetch_rows_1(f, slices, stage, point, depth);
+            fetch_columns_1(f, slices, stage, point, depth);
+        }
+        copies_end();
+    }
+}
+
+/* The sums of that tile. */
+INLINE void sums_1(const Frame *f, Slices_1 *slices, int64_t depth, int is_whole, float sums[HIGH_1][WIDE_1])
+{
+    UNROLL
+    for (int r = 0; r < HIGH_1; r++) {
+        UNROLL
+        for (int c = 0; c < WIDE_1; c++)
+            sums[r][c] = 0.0f;
+    }
+    int64_t at = 0;
+    for (int now = (int)(at / DEPTH_1 % STAGES_1); at < depth; at += DEPTH_1, now = now + 1 < STAGES_1 ? now + 1
+            : 0) {
+        copies_wait<STAGES_1 - 2>();
+        __syncthreads();
+        const int64_t point = at + (STAGES_1 - 1) * DEPTH_1;
+        const int stage = now > 0 ? now - 1 : STAGES_1 - 1;
+        if (point < depth) {
+            fetch_rows_1(f, slices, stage, point, depth);
+            fetch_columns_1(f, slices, stage, point, depth);
+        }
+        copies_end();
+        multiply_1(slices, now, depth - at, is_whole, sums);
+    }
+}
+
+/* The sums of the tile from a row and a column on: of parts, or where one of those is infinite or none, of the numbers
+ * themselves. */
+INLINE void tile_1(const Frame *f, int64_t i_first, int64_t j_first, Slices_1 *slices, int64_t row, int64_t rows,
+        int64_t column, int64_t columns, int64_t depth, float sums[HIGH_1][WIDE_1])
+{
+    for (int is_whole = 0; is_whole < 2; is_whole++) {
+        begin_1(f, i_first, j_first, slices, row, rows, column, columns, depth);
+        sums_1(f, slices, depth, is_whole, sums);
+        if (!is_whole && !is_odd_1(sums))
+            break;
+    }
+}
+
+/* Stores what comes of the sums of a tile, of which all or some rows and columns are there. */
+template <int IS_WHOLE>
+INLINE void store_1(const Frame *f, int64_t i_first, int64_t j_first, int64_t row, int64_t rows, int64_t column,
+        int64_t columns, float sums[HIGH_1][WIDE_1])
+{
+    f32u *out = (f32u *)f->in.out.data;
+    const int64_t out_0 = f->in.out.stride[0], out_1 = f->in.out.stride[1];
+    UNROLL
+    for (int r = 0; r < HIGH_1; r++) {
+        const int64_t row_at = row + row_1(r);
+        if (!IS_WHOLE && row_at >= rows)
+            break;
+        const int64_t i = i_first + row_at;
+        UNROLL
+        for (int c = 0; c < WIDE_1; c++) {
+            const int64_t column_at = column + column_1(c);
+            if (!IS_WHOLE && column_at >= columns)
+                break;
+            const int64_t j = j_first + column_at;
+            out[i * out_0 + j * out_1] = sums[r][c];
+        }
+    }
+}
+
+
+/* The step for one unit of work. */
+INLINE void step_1(const Frame *f, int64_t i_first, int64_t i_end, int64_t j_first, int64_t j_end)
+{
+    const int64_t extent_k = f->extent_k;
+    Slices_1 *slices = (Slices_1 *)block_memory;
+    const int64_t columns = j_end - j_first, depth = extent_k;
+    const int64_t rows = i_end - i_first;
+    for (int64_t column = 0; column < columns; column += COLUMNS_1) {
+        find_columns_1(f, j_first, slices, column, columns);
+        for (int64_t row = 0; row < rows; row += ROWS_1) {
+            float sums[HIGH_1][WIDE_1];
+            tile_1(f, i_first, j_first, slices, row, rows, column, columns, depth, sums);
+            if (row + ROWS_1 <= rows && column + COLUMNS_1 <= columns)
+                store_1<1>(f, i_first, j_first, row, rows, column, columns, sums);
+            else
+                store_1<0>(f, i_first, j_first, row, rows, column, columns, sums);
+        }
+    }
+}
+
+extern "C" __global__ void __launch_bounds__(THREADS,
+        RESIDENT) product_of_parts_launch_1(const __grid_constant__ Frame frame)
+{
+    const Frame *f = &frame;
+    const int64_t extent_i = f->extent_i, extent_j = f->extent_j;
+    const int64_t tile_1_1 = f->tile_1_1, tile_1_2 = f->tile_1_2;
+    for (int64_t task = blockIdx.x; task < f->tasks_1; task += gridDim.x) {
+        const int64_t units_end = size_min((task + 1) * f->grain_1, f->units_1);
+        for (int64_t unit = task * f->grain_1; unit < units_end; unit++) {
+            int64_t rest = unit;
+            const int64_t i_tiles = size_max(size_ceil_div(extent_i, tile_1_2), 1);
+            const int64_t i_first = rest % i_tiles * tile_1_2, i_end = size_min(i_first + tile_1_2, extent_i);
+            rest /= i_tiles;
+            const int64_t j_first = rest * tile_1_1, j_end = size_min(j_first + tile_1_1, extent_j);
+            step_1(f, i_first, i_end, j_first, j_end);
+        }
+    }
+}
+
+
+#ifndef __CUDACC_RTC__
+/* Fills in the frame: extents from the shapes, which must agree; then tiles and workspace, which follow from them. */
+static int prepare(Frame *f, const product_of_parts_args *args, int workers)
+{
+    (void)workers;
+    memset(f, 0, sizeof *f);
+    f->in = *args;
+    if (!settle(f->in.A.shape, f->in.A.stride, 2))
+        return BAD_SHAPES;
+    if (!settle(f->in.B.shape, f->in.B.stride, 2))
+        return BAD_SHAPES;
+    if (!is_shape(f->in.out.shape, 2))
+        return BAD_SHAPES;
+    const int64_t extent_i = f->extent_i = f->in.A.shape[0];
+    const int64_t extent_k = f->extent_k = meet(f->in.A.shape[1], f->in.B.shape[0]);
+    if (extent_k < 0)
+        return BAD_SHAPES;
+    const int64_t extent_j = f->extent_j = f->in.B.shape[1];
+    if (f->in.out.shape[0] != extent_i || f->in.out.shape[1] != extent_j)
+        return BAD_SHAPES;
+    const int64_t tile_1_1 = f->tile_1_1 = size_min(64, extent_j);
+    const int64_t tile_1_2 = f->tile_1_2 = size_min(64, extent_i);
+    f->units_1 = size_mul(size_ceil_div(extent_j, tile_1_1), size_ceil_div(extent_i, tile_1_2));
+    f->grain_1 = size_max(size_ceil_div(f->units_1, 2147483647), 1);
+    f->tasks_1 = size_ceil_div(f->units_1, f->grain_1);
+    return 0;
+}
+
+/* Starts a block for each task, or as many as there are own parts of the workspace for. */
+static int launch(void (*kernel)(const Frame), const Frame *f, int64_t tasks, int64_t workers, cudaStream_t stream)
+{
+    void *arguments[] = { (void *)f };
+    if (tasks == 0)
+        return 0;
+    return cudaLaunchKernel(kernel, dim3((unsigned)size_min(tasks, workers)), dim3(THREADS), arguments, 0,
+                            stream) != cudaSuccess;
+}
+
+int product_of_parts_workspace(const product_of_parts_args *args, int workers, size_t *bytes)
+{
+    Frame f;
+    int status = workers < 1 || !args || !bytes ? BAD_ARGUMENT : prepare(&f, args, workers);
+    if (status)
+        return status;
+    int64_t all = size_add(f.shared, size_mul(workers, f.per_worker));
+    *bytes = (size_t)all;
+    return all == SIZE_TOO_LARGE ? BAD_WORKSPACE : 0;
+}
+
+int product_of_parts(const product_of_parts_args *args, void *workspace, size_t bytes, void *stream)
+{
+    Frame frame, *f = &frame;
+    int status = args ? prepare(f, args, 1) : BAD_ARGUMENT;
+    if (status)
+        return status;
+    int64_t all = size_add(f->shared, f->per_worker), workers = INT32_MAX;
+    if (all > 0 && (all == SIZE_TOO_LARGE || (uint64_t)all > bytes || !workspace || (uintptr_t)workspace % 64))
+        return BAD_WORKSPACE;
+    if (f->per_worker > 0)
+        workers = size_min(workers, (int64_t)((bytes - (uint64_t)f->shared) / (uint64_t)f->per_worker));
+    f->workspace = (char *)workspace;
+    if ((uintptr_t)f->in.A.data % 4 || (uintptr_t)f->in.B.data % 4 || (uintptr_t)f->in.out.data % 4)
+        return BAD_ARGUMENT;
+    if (launch(product_of_parts_launch_1, f, f->tasks_1, workers, (cudaStream_t)stream))
+        return BAD_MACHINE;
+    return 0;
+}
+
+int product_of_parts_status(const void *workspace, void *stream)
+{
+    int status = 0;
+    (void)workspace;
+    return cudaStreamSynchronize((cudaStream_t)stream) == cudaSuccess ? status : BAD_MACHINE;
+}
+#endif
