@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 # Kernels for CUDA as files, about 90 s: the golden ones as they were blessed; compiled by NVRTC for all architectures without a
-# remark, a spill or memory of a thread's own, with the registers that tests/golden/cuda/registers.txt has; and by nvcc as C++11
-# and C++17. Where NVRTC or nvcc is missing it says so: python3 -m pip install nvidia-cuda-nvrtc gives the first.
+# remark, a spill or memory of a thread's own, with the registers that tests/golden/cuda/registers.txt has, and the accesses that
+# disassembly.txt has; and by nvcc as C++11 and C++17. Where NVRTC, nvdisasm or nvcc is missing it says so: python3 -m pip install
+# nvidia-cuda-nvrtc nvidia-cuda-nvdisasm gives the first two.
 #
 #     tests/check_cuda_compile.py --bless      writes tests/golden/cuda/ anew: read the difference before you commit
 import ctypes
@@ -47,6 +48,16 @@ KERNELS = {**KERNELS, **RING_KERNELS, **PARTS_KERNELS}
 RINGS = ["narrow_maxsim", *RING_KERNELS]
 RING_INSTRUCTIONS = [("tiles_copied", r"cp\.async\.bulk\.tensor"), ("barriers_waited_for", r"mbarrier\.try_wait"),
                      ("matrices_multiplied", r"wgmma\.mma_async"), ("waits", r"wgmma\.wait_group"), ("registers_moved", r"setmaxnreg")]
+# What of those and some others is in the machine's code: accesses of 16 bytes, of less, and products of matrices.
+DISASSEMBLED = [(name, "sm_80") for name in PRODUCTS + ["softmax", "cross_entropy", "gaussian"]]
+DISASSEMBLED += [(name, "sm_90a") for name in RINGS]
+ACCESSES = [("lines_copied", r"LDGSTS.*\.128"), ("copied", r"LDGSTS(?!.*\.128)"),
+            ("lines_loaded", r"LDG\b.*\.128"), ("loaded", r"LDG\b(?!.*\.128)"),
+            ("lines_stored", r"STG\b.*\.128"), ("stored", r"STG\b(?!.*\.128)"),
+            ("lines_read", r"LDS\b.*\.128"), ("read", r"LDS\b(?!.*\.128)"),
+            ("lines_written", r"STS\b.*\.128"), ("written", r"STS\b(?!.*\.128)"),
+            ("matrices_loaded", "LDSM"), ("tiles_copied", "UTMALDG"), ("matrices_multiplied", "[HI]G?MMA")]
+OWN_ACCESSES = r"LDL|STL"
 REGISTERS = 65536    # of a multiprocessor
 RING_THREADS = 384
 # The ways of these functions for arguments of 2^16 and more keep numbers in memory.
@@ -82,14 +93,21 @@ def load_nvrtc():
     return None
 
 
+def find_nvdisasm():
+    """The disassembler that is here, or None."""
+    packages = [os.path.join(path, "nvidia", "*", "bin") for path in sys.path]
+    found = [name for folder in packages + ["/usr/local/cuda*/bin"] for name in glob.glob(os.path.join(folder, "nvdisasm"))]
+    return found[0] if found else shutil.which("nvdisasm")
+
+
 def nvrtc_version(nvrtc):
     major, minor = ctypes.c_int(), ctypes.c_int()
     nvrtc.nvrtcVersion(ctypes.byref(major), ctypes.byref(minor))
     return "%d.%d" % (major.value, minor.value)
 
 
-def compile_by_nvrtc(nvrtc, path, architecture, ptx=False):
-    """What it says: a line of ptxas for each kernel, and remarks; or the assembly."""
+def compile_by_nvrtc(nvrtc, path, architecture, result=None):
+    """What it says: a line of ptxas for each kernel, and remarks; or the assembly, as PTX, or the machine's code, as CUBIN."""
     program, size = ctypes.c_void_p(), ctypes.c_size_t()
     with open(path, "rb") as file:
         nvrtc.nvrtcCreateProgram(ctypes.byref(program), file.read(), path.encode(), 0, None, None)
@@ -98,12 +116,12 @@ def compile_by_nvrtc(nvrtc, path, architecture, ptx=False):
     nvrtc.nvrtcGetProgramLogSize(program, ctypes.byref(size))
     log = ctypes.create_string_buffer(size.value)
     nvrtc.nvrtcGetProgramLog(program, log)
-    if ptx and not status:
-        nvrtc.nvrtcGetPTXSize(program, ctypes.byref(size))
+    if result and not status:
+        getattr(nvrtc, "nvrtcGet%sSize" % result)(program, ctypes.byref(size))
         log = ctypes.create_string_buffer(size.value)
-        nvrtc.nvrtcGetPTX(program, log)
+        getattr(nvrtc, "nvrtcGet" + result)(program, log)
     nvrtc.nvrtcDestroyProgram(ctypes.byref(program))
-    return status, log.value.decode()
+    return status, log.raw if result == "CUBIN" and not status else log.value.decode()
 
 
 def figures(nvrtc, scratch, name, architecture):
@@ -129,10 +147,28 @@ def figures(nvrtc, scratch, name, architecture):
 def accesses(nvrtc, scratch, name, wrong, architecture="80", instructions=INSTRUCTIONS):
     """How often the kernel's assembly has each of the instructions that move 16 bytes or multiply matrices, and those that move less."""
     path = compile_kernel(scratch, name, "sm_" + architecture)
-    status, text = compile_by_nvrtc(nvrtc, path, "compute_" + architecture, ptx=True)
+    status, text = compile_by_nvrtc(nvrtc, path, "compute_" + architecture, "PTX")
     if status:
         wrong.append("%s: no assembly: %s" % (name, text[-1000:]))
     return "%s %s" % (name, " ".join("%s=%d" % (word, len(re.findall(pattern, text))) for word, pattern in instructions))
+
+
+def disassembly(nvrtc, nvdisasm, scratch, name, architecture, wrong):
+    """How often the machine's code of all the kernel's functions has each of ACCESSES; none may be to memory of a thread's own."""
+    path = compile_kernel(scratch, name, architecture)
+    status, image = compile_by_nvrtc(nvrtc, path, architecture, "CUBIN")
+    if status:
+        wrong.append("%s for %s: no machine code: %s" % (name, architecture, image[-1000:]))
+        return "%s %s" % (name, architecture)
+    with open(path[:-3] + ".cubin", "wb") as file:
+        file.write(image)
+    text = run([nvdisasm, path[:-3] + ".cubin"]).stdout
+    codes = re.findall(r"^\s*/\*[0-9a-f]+\*/\s+(?:@!?U?P\w+\s+)?([A-Z][A-Z0-9_.x]*)", text, re.M)
+    own = [code for code in codes if re.match(OWN_ACCESSES, code)]
+    if own or not codes:
+        wrong.append("%s for %s: memory of its own: %s of %d instructions" % (name, architecture, own, len(codes)))
+    counts = [(word, sum(re.match(pattern, code) is not None for code in codes)) for word, pattern in ACCESSES]
+    return "%s %s %s" % (name, architecture, " ".join("%s=%d" % count for count in counts if count[1]))
 
 
 def all_figures(nvrtc, scratch, wrong):
@@ -149,15 +185,14 @@ def all_figures(nvrtc, scratch, wrong):
     return lines + [accesses(nvrtc, scratch, name, wrong, "90a", RING_INSTRUCTIONS) for name in RINGS]
 
 
-def check_registers(version, lines, wrong):
-    """Registers are the compiler's: those of another one are not compared."""
-    path = os.path.join(GOLDEN, "registers.txt")
-    golden = open(path).read().splitlines()
+def check_figures(what, version, lines, wrong):
+    """They are the compiler's: those of another one are not compared."""
+    golden = open(os.path.join(GOLDEN, what + ".txt")).read().splitlines()
     if golden[0] != "NVRTC %s" % version:
-        return "%s, registers not compared with those of %s" % (version, golden[0])
+        return "%s, %s not compared with those of %s" % (version, what, golden[0])
     changed = sorted(set(golden[1:]) ^ set(lines))
     if changed:
-        wrong.append("registers (to bless: tests/check_cuda_compile.py --bless):\n" + "\n".join(changed[:40]))
+        wrong.append("%s (to bless: tests/check_cuda_compile.py --bless):\n%s" % (what, "\n".join(changed[:40])))
     return version
 
 
@@ -189,40 +224,49 @@ def check_nvcc(scratch, wrong):
     return count
 
 
-def bless(nvrtc, scratch):
+def bless(nvrtc, nvdisasm, scratch):
     os.makedirs(GOLDEN, exist_ok=True)
     for name in TEXTS:
         shutil.copy(compile_kernel(scratch, name, "sm_90a"), os.path.join(GOLDEN, name + ".cu"))
+    wrong, figures_of = [], {}
     if nvrtc:
-        wrong = []
-        lines = all_figures(nvrtc, scratch, wrong)
-        with open(os.path.join(GOLDEN, "registers.txt"), "w") as file:
+        figures_of["registers"] = all_figures(nvrtc, scratch, wrong)
+    if nvrtc and nvdisasm:
+        figures_of["disassembly"] = [disassembly(nvrtc, nvdisasm, scratch, *case, wrong) for case in DISASSEMBLED]
+    for what, lines in figures_of.items():
+        with open(os.path.join(GOLDEN, what + ".txt"), "w") as file:
             file.write("\n".join(["NVRTC %s" % nvrtc_version(nvrtc)] + lines) + "\n")
-        print("\n".join(wrong))
-    else:
-        print("registers are as they were: no NVRTC")
+    if len(figures_of) < 2:
+        print("as they were: %s" % ("the disassembly, as there is no nvdisasm" if nvrtc else "all figures, as there is no NVRTC"))
+    print("\n".join(wrong))
 
 
 def main():
     scratch = tempfile.mkdtemp(prefix="einc-cuda-")
-    nvrtc = load_nvrtc()
+    nvrtc, nvdisasm = load_nvrtc(), find_nvdisasm()
     try:
         if "--bless" in sys.argv:
-            return bless(nvrtc, scratch)
-        wrong, lines, by_nvcc, version = [], [], 0, "no NVRTC"
+            return bless(nvrtc, nvdisasm, scratch)
+        wrong, lines, by_nvcc, disassembled, version = [], [], 0, [], "no NVRTC"
         check_texts(scratch, wrong)
         if nvrtc:
             lines = all_figures(nvrtc, scratch, wrong)
-            version = check_registers(nvrtc_version(nvrtc), lines, wrong)
+            version = check_figures("registers", nvrtc_version(nvrtc), lines, wrong)
+        if nvrtc and nvdisasm:
+            disassembled = [disassembly(nvrtc, nvdisasm, scratch, *case, wrong) for case in DISASSEMBLED]
+            check_figures("disassembly", nvrtc_version(nvrtc), disassembled, wrong)
         if shutil.which("nvcc"):
             by_nvcc = check_nvcc(scratch, wrong)
     finally:
         shutil.rmtree(scratch)
     for failure in wrong:
         print(failure)
-    print("%d golden files; %d compilations by NVRTC (%s), %d by nvcc; %d wrong" % (len(TEXTS), len(lines), version, by_nvcc, len(wrong)))
-    if not wrong and not (nvrtc and by_nvcc):
-        print("SKIPPED: %s is missing" % ("nvcc" if nvrtc else "NVRTC, of the package nvidia-cuda-nvrtc,"))
+    print("%d golden files; %d compilations by NVRTC (%s), %d disassembled, %d by nvcc; %d wrong" %
+          (len(TEXTS), len(lines), version, len(disassembled), by_nvcc, len(wrong)))
+    missing = [what for what, there in [("NVRTC, of the package nvidia-cuda-nvrtc", nvrtc), ("nvcc", by_nvcc),
+                                        ("nvdisasm, of the package nvidia-cuda-nvdisasm", nvdisasm)] if not there]
+    if not wrong and missing:
+        print("SKIPPED in part: %s is missing" % "; ".join(missing))
         return 77
     return len(wrong) > 0
 
