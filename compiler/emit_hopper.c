@@ -3,7 +3,10 @@
 
 #include "emit_block.h"
 
-enum { BAND = 16 };               /* so many tiles of the left side meet the same ones of the right side, one after the other */
+enum {
+    BAND = 16,                    /* so many tiles of the left side meet the same ones of the right side, one after the other */
+    POINTS_BYTES = 32             /* of contracted points, that an instruction multiplies */
+};
 
 /* ---- functions ---- */
 
@@ -496,7 +499,7 @@ void ring_forget_blocks(Emitter *e)
 RingStep ring_begin(Emitter *e, const Step *step, const Contract *c, int number)
 {
     int count = e->plan->lowered->index_count;
-    RingStep r = { .t = { .c = c, .step = step, .number = number, .dtype = DTYPE_F32 } };
+    RingStep r = { .t = { .c = c, .step = step, .number = number, .dtype = register_dtype(c->product->dtype) } };
     ring_forget_blocks(e);
     r.t.names = ARENA_ARRAY(e->arena, const char *, count);
     r.first = ARENA_ARRAY(e->arena, const char *, count);
@@ -509,11 +512,14 @@ RingStep ring_begin(Emitter *e, const Step *step, const Contract *c, int number)
 static const char *constants(Emitter *e, const RingStep *r)
 {
     const RingTile *tile = r->t.c->ring;
-    int n = r->t.number, slice = RING_LINE / (int)dtype_size(r->t.c->packed);
+    int n = r->t.number, bytes = (int)dtype_size(r->t.c->packed);
     const char *left = tile->kept ? emit_text(e, "KEPT_%d = %d, LEFT_STAGES_%d = 2 * KEPT_%d", n, tile->kept, n, n)
                                   : emit_text(e, "LEFT_STAGES_%d = RING_STAGES_%d", n, n);
-    return emit_text(e, "enum { LEFT_%d = %d, RIGHT_%d = %d, SLICE_%d = %d, TALL_%d = LEFT_%d / 128, SUMS_%d = RIGHT_%d / 2 };\n"
-                     "enum { RING_STAGES_%d = %d, %s };\ntypedef float Sums_%d[SUMS_%d];\n", n, tile->left, n, tile->right, n, slice, n, n, n, n, n, tile->stages, left, n, n);
+    const char *shape = emit_text(e, "LEFT_%d = %d, RIGHT_%d = %d, SLICE_%d = %d, POINTS_%d = %d", n, tile->left,
+                                  n, tile->right, n, RING_LINE / bytes, n, POINTS_BYTES / bytes);
+    return emit_text(e, "enum { %s, TALL_%d = LEFT_%d / 128, SUMS_%d = RIGHT_%d / 2 };\n"
+                     "enum { RING_STAGES_%d = %d, %s };\ntypedef %s Sums_%d[SUMS_%d];\n", shape, n, n, n, n,
+                     n, tile->stages, left, dtype_c(r->t.dtype), n, n);
 }
 
 /* What the tensor cores read. */
@@ -524,12 +530,13 @@ static const char *matrices(Emitter *e, const RingStep *r)
                      words[r->side[0].panels], r->t.c->ring->kept ? "kept + slice" : "stage", words[r->side[1].panels]);
 }
 
-/* 16 points of all lines: 32 bytes further on, or 16 lines of 128. */
+/* Some points of all lines: 32 bytes further on, or 16 lines of 128. */
 static const char *multiply(Emitter *e, const RingStep *r)
 {
     bool left = r->side[0].panels, right = r->side[1].panels;
-    return emit_text(e, "                wgmma_%s_%d<%d, %d>(sums[high], left + 512 * high + %d * points, right + %d * points, slice + points > 0);\n",
-                     dtype_name(r->t.c->packed), r->t.c->ring->right, left, right, left ? 128 : 2, right ? 128 : 2);
+    const char *panels = r->t.c->packed == DTYPE_I8 ? "" : emit_text(e, "<%d, %d>", left, right);
+    return emit_text(e, "                wgmma_%s_%d%s(sums[high], left + 512 * high + %d * points, right + %d * points, "
+                     "slice + points > 0);\n", dtype_name(r->t.c->packed), r->t.c->ring->right, panels, left ? 128 : 2, right ? 128 : 2);
 }
 
 static const char begin_kept[] =
@@ -570,6 +577,6 @@ void emit_ring_product(Emitter *e, const Step *step)
                                    e->options->name, n) },
     };
     emit_wgmma(e, step->contract->packed, step->contract->ring->right);
-    Sample sample = { .file = "cuda/hopper.cu", .number = n, .dtype = DTYPE_F32, .word = "float", .part = emit_element(step->contract->packed), .lane = "" };
+    Sample sample = block_sample(&r->t, "cuda/hopper.cu");
     text_print(&e->functions, "%s\n", emit_skeleton(e, &sample, holes, sizeof holes / sizeof *holes));
 }

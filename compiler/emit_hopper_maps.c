@@ -4,7 +4,15 @@
 #include "emit_block.h"
 
 /* CUtensorMapDataType */
-enum { MAP_F16 = 6, MAP_BF16 = 9 };
+enum { MAP_U8 = 0, MAP_F16 = 6, MAP_BF16 = 9 };
+
+/* What a map calls elements; all bytes are the same to it. */
+static const struct {
+    int type;
+    const char *name;
+} map_types[DTYPE_COUNT] = {
+    [DTYPE_I8] = { MAP_U8, "MAP_U8" }, [DTYPE_F16] = { MAP_F16, "MAP_F16" }, [DTYPE_BF16] = { MAP_BF16, "MAP_BF16" }
+};
 
 enum { MAP_BYTES = 128, MAP_ALIGNMENT = 64 };
 
@@ -103,7 +111,7 @@ static int mapped_of(Emitter *e, const Ringed *ring, Mapped *list)
 
 static GridMap map_of(Emitter *e, const Mapped *m)
 {
-    GridMap map = { .argument = argument_of(e, m->read->read.tensor), .type = m->dtype == DTYPE_F16 ? MAP_F16 : MAP_BF16,
+    GridMap map = { .argument = argument_of(e, m->read->read.tensor), .type = map_types[m->dtype].type,
                     .bytes = (int)dtype_size(m->dtype), .rank = m->count };
     for (int i = 0; i < map.rank; i++) {
         map.axis[i].extent = axis_extent(e, m->read, m->axes[i]);
@@ -199,8 +207,8 @@ static const char *map_function(Emitter *e, const Ringed *ring)
     for (int m = 0; m < count; m++) {
         const char *word = list[m].word;
         text_put(&text, m ? " &&\n           " : emit_text(e, "    return has_rings() && %s", has_room(e, list, count)));
-        text_print(&text, "make_map(&f->%s_%d, MAP_%s, f->in.%s.data, %s, (int)(sizeof %s / sizeof *%s))", word, n,
-                   list[m].dtype == DTYPE_F16 ? "F16" : "BF16", e->members[list[m].read->read.tensor->id], word, word, word);
+        text_print(&text, "make_map(&f->%s_%d, %s, f->in.%s.data, %s, (int)(sizeof %s / sizeof *%s))", word, n,
+                   map_types[list[m].dtype].name, e->members[list[m].read->read.tensor->id], word, word, word);
     }
     return emit_text(e, "/* Whether tensor maps describe what step %d multiplies: then it has them. */\nstatic int map_step_%d(Frame *f)\n{\n%s%s;\n}\n\n",
                      n, n, emit_locals(e, text.bytes), text.bytes);

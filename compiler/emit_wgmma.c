@@ -17,11 +17,12 @@ static const char *registers(Emitter *e, int count)
     return text.bytes;
 }
 
-static const char *constraints(Emitter *e, int count)
+static const char *constraints(Emitter *e, Dtype sums, int count)
 {
     Text text = text_new(e->arena);
     for (int at = 0; at < count; at += SUMS_OF_CONSTRAINT)
-        text_print(&text, "%sSUMS_4(%d)", !at ? "" : at % SUMS_OF_LINE ? ", " : ",\n                   ", at);
+        text_print(&text, "%sSUMS_4_%s(%d)", !at ? "" : at % SUMS_OF_LINE ? ", " : ",\n                   ",
+                   dtype_name(sums), at);
     return text.bytes;
 }
 
@@ -38,7 +39,26 @@ void emit_wgmma_words(Emitter *e, Dtype dtype, int columns)
     text_print(&e->functions, "                 \"{%%%d, %%%d, %%%d, %%%d}, %%%d, 1, 1, 1, 1;\"\n"
                "                 : %s\n"
                "                 : \"r\"(left[0]), \"r\"(left[1]), \"r\"(left[2]), \"r\"(left[3]), \"l\"(right));\n"
-               "}\n#endif\n\n", sums, sums + 1, sums + 2, sums + 3, sums + 4, constraints(e, sums));
+               "}\n#endif\n\n", sums, sums + 1, sums + 2, sums + 3, sums + 4, constraints(e, DTYPE_F32, sums));
+}
+
+/* Of bytes, which lie as contracted points alone. */
+static void emit_wgmma_bytes(Emitter *e, const char *name, int columns)
+{
+    int sums = columns / 2;
+    text_print(&e->functions, "#ifndef EINC_MODEL\n"
+               "/* Begins to add products of 64 by %d lines to the sums; without `adds`, in their place. */\n"
+               "INLINE void %s(int32_t sums[%d], uint64_t left, uint64_t right, int adds)\n{\n", columns, name, sums);
+    text_print(&e->functions, "    asm volatile(\"{\\n\"\n"
+               "                 \".reg .pred adds;\\n\"\n"
+               "                 \"setp.ne.b32 adds, %%%d, 0;\\n\"\n"
+               "                 \"wgmma.mma_async.sync.aligned.m64n%dk32.s32.s8.s8 {\"\n%s", sums + 2, columns,
+               registers(e, sums));
+    text_print(&e->functions, "                 \"%%%d, %%%d, adds;\\n\"\n"
+               "                 \"}\"\n"
+               "                 : %s\n"
+               "                 : \"l\"(left), \"l\"(right), \"r\"(adds));\n"
+               "}\n#endif\n\n", sums, sums + 1, constraints(e, DTYPE_I32, sums));
 }
 
 void emit_wgmma(Emitter *e, Dtype dtype, int columns)
@@ -47,6 +67,10 @@ void emit_wgmma(Emitter *e, Dtype dtype, int columns)
     const char *type = dtype_name(dtype), *name = emit_text(e, "wgmma_%s_%d", type, columns);
     if (emit_mentions(e->functions.bytes, name))
         return;
+    if (dtype == DTYPE_I8) {
+        emit_wgmma_bytes(e, name, columns);
+        return;
+    }
     text_print(&e->functions, "#ifndef EINC_MODEL\n"
                "/* Begins to add products of 64 by %d lines to the sums; without `adds`, in their place. */\n"
                "template <int LEFT_PANELS, int RIGHT_PANELS>\n"
@@ -59,5 +83,5 @@ void emit_wgmma(Emitter *e, Dtype dtype, int columns)
                "                 \"}\"\n"
                "                 : %s\n"
                "                 : \"l\"(left), \"l\"(right), \"r\"(adds), \"n\"(LEFT_PANELS), \"n\"(RIGHT_PANELS));\n"
-               "}\n#endif\n\n", sums, sums + 1, sums + 3, sums + 4, constraints(e, sums));
+               "}\n#endif\n\n", sums, sums + 1, sums + 3, sums + 4, constraints(e, DTYPE_F32, sums));
 }

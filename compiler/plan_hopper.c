@@ -9,7 +9,8 @@ enum {
     DEPTH_LEAST = 32,             /* contracted points */
     LINES_UNKNOWN = 1024,
     RING_KEEPS = 0, RING_LARGE, RING_FORCED,    /* of the target's */
-    LINES_OF_UNIT = 8,            /* of the right side, by so many more */
+    LINES_OF_UNIT = 8,            /* of the right side, by so many more; */
+    LINES_OF_BYTES = 16,          /* of bytes, by so many; */
     LINES_STORED = 32,            /* likewise where sums are stored, four lanes' at a time */
     LINES_OF_PANEL = 64,
     COLUMNS_OF_PLACES = 128,      /* of a tile whose columns' places are kept: each takes two registers beside its sum */
@@ -161,7 +162,8 @@ static double extent_of(const Planner *planner, const Index *index)
 static int right_lines(const Planner *planner, const Contract *c, int most, bool places)
 {
     const RingSide right = ring_side(c, 1);
-    int step = right.panels ? LINES_OF_PANEL : c->reduces ? LINES_OF_UNIT : LINES_STORED, chosen = 0;
+    int unit = c->packed == DTYPE_I8 ? LINES_OF_BYTES : LINES_OF_UNIT;
+    int step = right.panels ? LINES_OF_PANEL : c->reduces ? unit : LINES_STORED, chosen = 0;
     double extent = extent_of(planner, right.low), best = 0;
     most = places && most > COLUMNS_OF_PLACES ? COLUMNS_OF_PLACES : most;
     for (int lines = LINES_LEAST; lines <= most; lines += step) {
@@ -208,9 +210,11 @@ static const RingTile *choose_tile(const Planner *planner, const Contract *c, bo
 
 void ring_choose(const Planner *planner, const Step *step, Contract *c)
 {
-    bool forced = planner->hints->nests == NESTS_TILED;
-    if (!planner->plan->target->grid->rings || (c->packed != DTYPE_BF16 && c->packed != DTYPE_F16) || !may_stand_alone(planner, step, c) || !is_mapped(planner, c, 0) ||
-        !is_mapped(planner, c, 1))
+    bool forced = planner->hints->nests == NESTS_TILED, halves = c->packed == DTYPE_BF16 || c->packed == DTYPE_F16;
+    if (!planner->plan->target->grid->rings || !(halves || c->packed == DTYPE_I8) || !may_stand_alone(planner, step, c) ||
+        !is_mapped(planner, c, 0) || !is_mapped(planner, c, 1))
+        return;
+    if (!halves && (c->ring_panels[0] || c->ring_panels[1]))    /* of bytes there are no panels */
         return;
     const RingSide left = ring_side(c, 0), right = ring_side(c, 1);
     if (!forced && (planner_points(planner, left.own) < LINES_LEAST || planner_points(planner, right.own) < LINES_LEAST ||

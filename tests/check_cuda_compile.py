@@ -34,6 +34,8 @@ RING_KERNELS = {
     "narrow_best": ("A[i,k]:bf16, B[j,k]:bf16 -> [i,j] | max j & argmax j", []),
     "narrow_documents": ("Q[i,j,k]:bf16, D[start[m]:i64+n,k]:bf16 -> [i,j,m,n] | where(@n < len[m]:i64, _, -inf) | max n | sum j", []),
     "rounded_attention": ("bhqd:bf16,bhkd:bf16->bhqk | _ * 0.125 | softmax k | bf16 | _ * bhkv:bf16 -> bhqv:bf16", []),
+    "byte_product": ("A[i,k]:i8, B[j,k]:i8 -> [i,j]", []),
+    "byte_maxsim": ("ijk:i8,mnk:i8->ijmn | max n | sum j", ["-d", "i=1,j=1024,k=128,m=1000,n=1024"]),
     "narrow_log_sums": ("Q[b,i,k]:bf16, K[b,j,k]:bf16 -> [b,i,j] | where(@j <= @i, _ / 8, -inf) | logsumexp j", []),
 }
 # f32 on tensor cores, as far as the precision allows.

@@ -27,6 +27,7 @@ RUNS = [
     ('i,i->', [(0,), (0,)]),
     ('ij->ji', [(0, 5)]),
     ('Q[i,k]:bf16, K[j,k]:bf16 -> [i,j] | softmax j | bf16 | _ * V[j,v]:bf16 -> [i,v]', [(70, 72), (90, 72), (90, 40)]),
+    ('A[i,k]:i8, B[j,k]:i8 -> [i,j]', [(70, 80), (90, 80)]),
     ('A[i,k]:bf16, B[j,k]:bf16 -> [i,j]', [(70, 72), (90, 72)]),      # in a ring of tiles
     ('A[i,k]:bf16, B[j,k]:bf16 -> [i,j]', [(70, 73), (90, 73)]),      # of whose operands there are no maps
 ]
@@ -50,12 +51,19 @@ def run(folder, *words, command=(EINC, 'run'), libraries=True, **environment):
     return subprocess.run([*command, *words], capture_output=True, text=True, env=setting, cwd=folder, timeout=120)
 
 
-def operands(folder, shapes, narrow=False):
+def narrowed(x, text):
+    """Numbers as an expression says."""
+    if ':i8' in text:
+        return (x * 40).astype(np.int8)
+    return (x.view(np.uint32) >> 16).astype(np.uint16).view('V2') if ':bf16' in text else x
+
+
+def operands(folder, shapes, text=''):
     random = np.random.RandomState(1)
     words = []
     for k, shape in enumerate(shapes):
         x = random.normal(0, 1, shape).astype(np.float32)
-        np.save(os.path.join(folder, '%d.npy' % k), (x.view(np.uint32) >> 16).astype(np.uint16).view('V2') if narrow else x)
+        np.save(os.path.join(folder, '%d.npy' % k), narrowed(x, text))
         words += ['-i', '%d.npy' % k]
     return words
 
@@ -71,10 +79,10 @@ def last_log(folder):
 
 def check_results(folder):
     for text, shapes in RUNS:
-        done = run(folder, text, *operands(folder, shapes, ':bf16' in text), '--device', 'cuda', '--check')
+        done = run(folder, text, *operands(folder, shapes, text), '--device', 'cuda', '--check')
         expect(done.returncode == 0 and 'all right' in done.stderr, text, done)
         expect(all(kept == 0 for calls, kept in last_log(folder)), text, 'something is kept')
-    done = run(folder, RING[0], *operands(folder, RING[1], True), '--device', 'cuda', CUDA_STANDIN_LOST='1')
+    done = run(folder, RING[0], *operands(folder, RING[1], RING[0]), '--device', 'cuda', CUDA_STANDIN_LOST='1')
     expect('ring_1 with 1 block of 384 threads and' in done.stderr, 'a ring', done)
     last_log(folder)
     product = ['ij,jk->ik', *operands(folder, RUNS[0][1]), '--device', 'cuda', '--check']

@@ -13,7 +13,7 @@ namespace emulated {
 enum { BARRIERS_MAX = 32, LOADS_MAX = 64, PRODUCTS_MAX = 64, GROUPS_MAX = THREADS_MAX / GROUP_THREADS, SUMS_MAX = 128, ROWS = 64, POINTS = 16, PANEL = 64,
        WORDS = 4, SETS = 2, REGISTERS = 65536, PLACES_OF_CHUNKS = 8 };
 
-typedef float (*NumberOf)(uint16_t);
+typedef float (*NumberOf)(uint16_t);      /* NULL: numbers are bytes, and sums whole */
 
 struct BarrierModel {
     const void *at;
@@ -42,9 +42,10 @@ struct Product {
     int set;                      /* of its sums */
 };
 
-/* Some sums of a thread, as they will be. */
+/* Some sums of a thread, as they will be: their bits. */
 struct Sums {
-    float *at, made[SUMS_MAX];
+    void *at;
+    uint32_t made[SUMS_MAX];
     int open;                     /* products that are not waited for yet */
 };
 
@@ -299,19 +300,24 @@ UNWATCHED static float number_of_words(const Product *p, int line, int point)
     return p->number((uint16_t)(point % 2 ? word >> 16 : word));
 }
 
-/* A number of a matrix whose lines, or points in panels, are swizzled by their address. */
-UNWATCHED static float number_at(const Product *p, int side, int line, int point)
+/* Where in shared memory some bytes of a matrix are, whose lines, or points in panels, are swizzled by their address. */
+UNWATCHED static const char *place_in(const Product *p, int side, int line, int point, int size)
 {
     uint64_t matrix = side ? p->right : p->left;
     size_t eight = (size_t)(matrix >> 32 & 0x3FFF) << 4, offset = (size_t)(matrix & 0x3FFF) << 4;
     size_t panel = (size_t)(matrix >> 16 & 0x3FFF) << 4;
-    uint16_t bits;
     if (p->panels[side])
-        offset += (size_t)(line / PANEL) * panel + (size_t)(point / 8) * eight + (size_t)(point % 8) * MAP_LINE + (size_t)(line % PANEL) * sizeof bits;
+        offset += (size_t)(line / PANEL) * panel + (size_t)(point / 8) * eight + (size_t)(point % 8) * MAP_LINE +
+                  (size_t)(line % PANEL * size);
     else
-        offset += (size_t)(line / 8) * eight + (size_t)(line % 8) * MAP_LINE + (size_t)point * sizeof bits;
-    offset ^= (offset >> 7 & (PLACES_OF_CHUNKS - 1)) << 4;
-    memcpy(&bits, __start_emulated_shared + offset, sizeof bits);
+        offset += (size_t)(line / 8) * eight + (size_t)(line % 8) * MAP_LINE + (size_t)(point * size);
+    return __start_emulated_shared + (offset ^ (offset >> 7 & (PLACES_OF_CHUNKS - 1)) << 4);
+}
+
+UNWATCHED static float number_at(const Product *p, int side, int line, int point)
+{
+    uint16_t bits;
+    memcpy(&bits, place_in(p, side, line, point, sizeof bits), sizeof bits);
     return p->number(bits);
 }
 
@@ -325,13 +331,16 @@ UNWATCHED static void must_be_there(Hopper *h, const Product *p, int side, int l
             fail("multiplies what is not there yet");
 }
 
-/* Adds to what the sums of a group's threads will be. */
-UNWATCHED static void make_product(Hopper *h, unsigned first, Product *p)
+/* Which of a group's sums is that of a row and a column. */
+UNWATCHED static uint32_t *sum_of(Hopper *h, unsigned first, const Product *p, int r, int c)
+{
+    unsigned thread = first + (unsigned)(r / 16 * 32 + r % 8 * 4 + c % 8 / 2);
+    return &h->own[thread].sets[p->set].made[c / 8 * 4 + r % 16 / 8 * 2 + c % 2];
+}
+
+UNWATCHED static void add_numbers(Hopper *h, unsigned first, const Product *p)
 {
     static float left[ROWS][POINTS], right[2 * SUMS_MAX][POINTS];
-    if (!p->has_words)
-        must_be_there(h, p, 0, ROWS);
-    must_be_there(h, p, 1, p->columns);
     for (int k = 0; k < POINTS; k++) {
         for (int r = 0; r < ROWS; r++)
             left[r][k] = p->has_words ? number_of_words(p, r, k) : number_at(p, 0, r, k);
@@ -340,16 +349,40 @@ UNWATCHED static void make_product(Hopper *h, unsigned first, Product *p)
     }
     for (int r = 0; r < ROWS; r++)
         for (int c = 0; c < p->columns; c++) {
-            unsigned thread = first + (unsigned)(r / 16 * 32 + r % 8 * 4 + c % 8 / 2);
-            float *sum = &h->own[thread].sets[p->set].made[c / 8 * 4 + r % 16 / 8 * 2 + c % 2], all = p->adds ? *sum : 0;
+            float all = 0;
+            if (p->adds)
+                memcpy(&all, sum_of(h, first, p, r, c), sizeof all);
             for (int k = 0; k < POINTS; k++)
                 all += left[r][k] * right[c][k];
+            memcpy(sum_of(h, first, p, r, c), &all, sizeof all);
+        }
+}
+
+UNWATCHED static void add_bytes(Hopper *h, unsigned first, const Product *p)
+{
+    for (int r = 0; r < ROWS; r++)
+        for (int c = 0; c < p->columns; c++) {
+            uint32_t *sum = sum_of(h, first, p, r, c), all = p->adds ? *sum : 0;
+            for (int k = 0; k < 2 * POINTS; k++)
+                all += (uint32_t)((int32_t)(int8_t)*place_in(p, 0, r, k, 1) * (int8_t)*place_in(p, 1, c, k, 1));
             *sum = all;
         }
+}
+
+/* Adds to what the sums of a group's threads will be. */
+UNWATCHED static void make_product(Hopper *h, unsigned first, Product *p)
+{
+    if (!p->has_words)
+        must_be_there(h, p, 0, ROWS);
+    must_be_there(h, p, 1, p->columns);
+    if (p->number)
+        add_numbers(h, first, p);
+    else
+        add_bytes(h, first, p);
     p->done = true;
 }
 
-UNWATCHED static void begin_product(float *sums, int columns, const Product &begun)
+UNWATCHED static void begin_product(void *sums, int columns, const Product &begun)
 {
     Own *own = &hopper()->own[current->thread];
     if (!own->fenced)
@@ -364,9 +397,9 @@ UNWATCHED static void begin_product(float *sums, int columns, const Product &beg
     Sums *s = &own->sets[set];
     if (!s->open++) {
         s->at = sums;
-        memcpy(s->made, sums, sizeof *sums * (size_t)columns / 2);
+        memcpy(s->made, sums, sizeof *s->made * (size_t)columns / 2);
     }
-    memset(sums, SHARED_POISON, sizeof *sums * (size_t)columns / 2);
+    memset(sums, SHARED_POISON, sizeof *s->made * (size_t)columns / 2);
     Product *p = &own->begun[own->begun_count++];
     *p = begun;
     p->columns = columns;
@@ -519,62 +552,7 @@ template <int COUNT> UNWATCHED static void registers_more()
     emulated::ask_with_group(COUNT | emulated::REGISTERS_MORE, 2);
 }
 
-/* Those of templates/cuda/wgmma.cu. */
-#define matrix_of(lines) emulated::describe(lines, 16)
-#define panels_of(lines) emulated::describe(lines, 64 * 128)
-#define panels_apart(lines, panel) emulated::describe(lines, (uint64_t)(panel))
-#define wgmma_fence() emulated::fence_products()
-#define wgmma_commit() emulated::ask_with_group(emulated::COMMIT, __LINE__)
-
-template <int OPEN> UNWATCHED static void wgmma_wait()
-{
-    emulated::ask_with_group(OPEN, 3 + OPEN);
-}
-
-#define wgmma_settle(sum) ((void)(sum))
-
-UNWATCHED static float power_f32(float x)
-{
-    return x < -126 ? 0 : exp2f(x);
-}
-
-#define WGMMA(type, columns)                                                                                                    \
-    template <int LEFT_PANELS, int RIGHT_PANELS> UNWATCHED static void wgmma_##type##_##columns(float *sums, uint64_t left,      \
-                                                                                              uint64_t right, int adds)         \
-    {                                                                                                                           \
-        emulated::Product p = {};                                                                                               \
-        p.left = left;                                                                                                          \
-        p.right = right;                                                                                                        \
-        p.adds = adds != 0;                                                                                                     \
-        p.number = emulated::number_of_##type;                                                                                  \
-        p.panels[0] = LEFT_PANELS;                                                                                              \
-        p.panels[1] = RIGHT_PANELS;                                                                                             \
-        emulated::begin_product(sums, columns, p);                                                                              \
-    }
-#define WIDTHS(type)                                                                                                            \
-    WGMMA(type, 64) WGMMA(type, 72) WGMMA(type, 80) WGMMA(type, 88) WGMMA(type, 96) WGMMA(type, 104) WGMMA(type, 112)            \
-    WGMMA(type, 120) WGMMA(type, 128) WGMMA(type, 136) WGMMA(type, 144) WGMMA(type, 152) WGMMA(type, 160) WGMMA(type, 168)       \
-    WGMMA(type, 176) WGMMA(type, 184) WGMMA(type, 192) WGMMA(type, 200) WGMMA(type, 208) WGMMA(type, 216) WGMMA(type, 224)       \
-    WGMMA(type, 232) WGMMA(type, 240) WGMMA(type, 248) WGMMA(type, 256)
-WIDTHS(bf16)
-WIDTHS(f16)
-
-#define WGMMA_WORDS(type, columns)                                                                                              \
-    UNWATCHED static void wgmma_words_##type##_##columns(float *sums, const uint32_t left[4], uint64_t right)                    \
-    {                                                                                                                           \
-        emulated::Product p = {};                                                                                               \
-        p.right = right;                                                                                                        \
-        p.adds = p.has_words = p.panels[1] = true;                                                                              \
-        p.number = emulated::number_of_##type;                                                                                  \
-        memcpy(p.own, left, sizeof p.own);                                                                                      \
-        emulated::begin_product(sums, columns, p);                                                                              \
-    }
-WGMMA_WORDS(bf16, 64)
-WGMMA_WORDS(bf16, 128)
-WGMMA_WORDS(bf16, 256)
-WGMMA_WORDS(f16, 64)
-WGMMA_WORDS(f16, 128)
-WGMMA_WORDS(f16, 256)
+#include "cuda_wgmma.h"
 
 #define __trap() abort()
 

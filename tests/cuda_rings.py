@@ -6,7 +6,8 @@ import check_products
 
 # Sizes around the edges of tiles and slices.
 check_products.FEW.update({'line': [1, 40, 127, 128, 130, 257], 'column': [1, 65, 128, 129, 150], 'point': [1, 8, 64, 72, 130, 200],
-                           'value': [1, 8, 40, 64, 72, 128, 136], 'token': [1, 5, 32, 100, 130], 'some': [1, 2, 3], 'pair': [1, 2, 3], 'head': [1, 2, 9]})
+                           'value': [1, 8, 40, 64, 72, 128, 136], 'token': [1, 5, 32, 100, 130], 'some': [1, 2, 3], 'pair': [1, 2, 3],
+                           'head': [1, 2, 9], 'byte': [1, 16, 64, 128, 144, 272]})
 
 
 
@@ -59,6 +60,12 @@ ACROSS = ('A[line,point], B[point,column] -> [line,column] | max column', 'A=lin
 DOWN = ('A[some,point,line], B[some,column,point] -> [some,line,column]', 'A=some,point,line:b B=some,column,point:b')
 ADDED = ('C[line,column]:f32 += A[line,point], B[column,point]', 'A=line,point:b B=column,point:b')
 
+BYTES = ('A[line,byte], B[column,byte] -> [line,column]', 'A=line,byte:c B=column,byte:c')
+BYTE_BEST = ('A[line,byte], B[column,byte] -> [line,column] | max column & argmax column', 'A=line,byte:c B=column,byte:c')
+BYTE_MAXSIM = ('Q[head,token,byte], D[some,column,byte] -> [head,token,some,column] | max column | sum token',
+               'Q=head,token,byte:c D=some,column,byte:c')
+BYTE_PANELS = ('A[line,byte], B[byte,column] -> [line,column]', 'A=line,byte:c B=byte,column:c')    # of bytes there are none
+
 # Two behind each other, where what is multiplied last is rounded.
 FLASH = ('Q[some,line,point], K[some,column,point] -> [some,line,column] | _ / 8 | softmax column | bf16 | _ * V[some,column,value] -> [some,line,value]',
          'Q=some,line,point:b K=some,column,point:b V=some,column,value:b')
@@ -76,7 +83,8 @@ WINDOW = ('Q[some,line,point], K[some,column,point] -> [some,line,column] | wher
 LARGE = ('Q[line,point], K[column,point] -> [line,column] | _ / 7 | softmax column | bf16 | _ * V[column,value] -> [line,value]', 'large_scores')
 FLASHES = [FLASH, MASKED, WINDOW, GROUPED, BIASED, POWERS, LARGE]
 
-RINGS = [*FLASHES, PRODUCT, LARGEST, MAXSIM, LENGTHS, CAUSAL, BATCH, BEST, SEVERAL, OUTER, ADDED, PACKED, PANELS, ACROSS, DOWN]
+RINGS = [*FLASHES, PRODUCT, LARGEST, MAXSIM, LENGTHS, CAUSAL, BATCH, BEST, SEVERAL, OUTER, ADDED, PACKED, PANELS, ACROSS, DOWN,
+         BYTES, BYTE_BEST, BYTE_MAXSIM, BYTE_PANELS]
 
 # What is wrong in templates/cuda/hopper.cu, as its sample shows, and how.
 RING_TEMPLATE_FAULTS = [
@@ -182,5 +190,9 @@ RING_FAULTS = [
     ('values past the last are stored', GROUPED, r's/ \|\|\s+[a-z_0-9]*\s+>= extent_value//'),
     ('rows past the last are stored', FLASH, r's/left_line_5\(r\) < extent_line/left_line_5(r) < extent_line + 1/'),
     ('values of the first batch', FLASH, r's/(load_tile_.\(ring->stages[^;]*values_5[^;]*), some\)/\1, 0)/'),
+    ('half of the bytes are left out', BYTES, r's/POINTS_1 = 32/POINTS_1 = 64/'),
+    ('bytes in another order than those of the other side', BYTES, r's/right \+ 2 \* points/right + 2 * (points ^ 1)/'),
+    ('sums of bytes are those before, too', BYTE_MAXSIM, r's/slice \+ points > 0/1/'),
+    ('a slice of bytes has as many points as one of more', BYTES, r's/SLICE_1 = 128/SLICE_1 = 64/'),
     ('a tile is left out', MAXSIM, r's/number < tiles;/number < tiles - 1;/g'),
 ]

@@ -45,8 +45,8 @@ INLINE void wgmma_bf16_64(float sums[32], uint64_t left, uint64_t right, int add
                  "%16, %17, %18, %19, %20, %21, %22, %23, %24, %25, %26, %27, %28, %29, %30, %31}, "
                  "%32, %33, adds, 1, 1, %35, %36;\n"
                  "}"
-                 : SUMS_4(0), SUMS_4(4), SUMS_4(8), SUMS_4(12),
-                   SUMS_4(16), SUMS_4(20), SUMS_4(24), SUMS_4(28)
+                 : SUMS_4_f32(0), SUMS_4_f32(4), SUMS_4_f32(8), SUMS_4_f32(12),
+                   SUMS_4_f32(16), SUMS_4_f32(20), SUMS_4_f32(24), SUMS_4_f32(28)
                  : "l"(left), "l"(right), "r"(adds), "n"(LEFT_PANELS), "n"(RIGHT_PANELS));
 }
 #endif
@@ -55,7 +55,7 @@ INLINE void wgmma_bf16_64(float sums[32], uint64_t left, uint64_t right, int add
 /* out[i] = max[j](sum[k](A[i,k] * B[j,k])) */
 //}
 //{ constants
-enum { LEFT_N = 128 * TALL_N, RIGHT_N = 64, SLICE_N = 64, RING_STAGES_N = 3, SUMS_N = RIGHT_N / 2 };
+enum { LEFT_N = 128 * TALL_N, RIGHT_N = 64, SLICE_N = 64, POINTS_N = 16, RING_STAGES_N = 3, SUMS_N = RIGHT_N / 2 };
 typedef float Sums_N[SUMS_N];
 //}
 
@@ -197,7 +197,7 @@ INLINE void multiply_slices_N(Ring_N *ring, int kept, int64_t slices, Sums_N sum
         UNROLL
         for (int high = 0; high < TALL_N; high++) {
             UNROLL
-            for (int points = 0; points < SLICE_N / 16; points++)
+            for (int points = 0; points < SLICE_N / POINTS_N; points++)
                 //{ multiply
                 wgmma_bf16_64<0, 0>(sums[high], left + 512 * high + 2 * points, right + 2 * points, slice + points > 0);
                 //}
@@ -211,7 +211,7 @@ INLINE void multiply_slices_N(Ring_N *ring, int kept, int64_t slices, Sums_N sum
     wgmma_wait<0>();
     UNROLL
     for (int at = 0; at < TALL_N * SUMS_N; at++)
-        wgmma_settle(&sums[at / SUMS_N][at % SUMS_N]);
+        wgmma_settle_f32(&sums[at / SUMS_N][at % SUMS_N]);
     if (lane == 0)
         barrier_arrive(&ring->empty[before]);
 }

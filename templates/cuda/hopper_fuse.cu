@@ -33,7 +33,8 @@ INLINE void wgmma_bf16_64(float sums[32], uint64_t left, uint64_t right, int add
                  "%16, %17, %18, %19, %20, %21, %22, %23, %24, %25, %26, %27, %28, %29, %30, %31}, "
                  "%32, %33, adds, 1, 1, %35, %36;\n"
                  "}"
-                 : SUMS_4(0), SUMS_4(4), SUMS_4(8), SUMS_4(12), SUMS_4(16), SUMS_4(20), SUMS_4(24), SUMS_4(28)
+                 : SUMS_4_f32(0), SUMS_4_f32(4), SUMS_4_f32(8), SUMS_4_f32(12),
+                   SUMS_4_f32(16), SUMS_4_f32(20), SUMS_4_f32(24), SUMS_4_f32(28)
                  : "l"(left), "l"(right), "r"(adds), "n"(LEFT_PANELS), "n"(RIGHT_PANELS));
 }
 
@@ -46,8 +47,10 @@ INLINE void wgmma_words_bf16_128(float sums[64], const uint32_t left[4], uint64_
                  "%32, %33, %34, %35, %36, %37, %38, %39, %40, %41, %42, %43, %44, %45, %46, %47, "
                  "%48, %49, %50, %51, %52, %53, %54, %55, %56, %57, %58, %59, %60, %61, %62, %63}, "
                  "{%64, %65, %66, %67}, %68, 1, 1, 1, 1;"
-                 : SUMS_4(0), SUMS_4(4), SUMS_4(8), SUMS_4(12), SUMS_4(16), SUMS_4(20), SUMS_4(24), SUMS_4(28),
-                   SUMS_4(32), SUMS_4(36), SUMS_4(40), SUMS_4(44), SUMS_4(48), SUMS_4(52), SUMS_4(56), SUMS_4(60)
+                 : SUMS_4_f32(0), SUMS_4_f32(4), SUMS_4_f32(8), SUMS_4_f32(12),
+                   SUMS_4_f32(16), SUMS_4_f32(20), SUMS_4_f32(24), SUMS_4_f32(28),
+                   SUMS_4_f32(32), SUMS_4_f32(36), SUMS_4_f32(40), SUMS_4_f32(44),
+                   SUMS_4_f32(48), SUMS_4_f32(52), SUMS_4_f32(56), SUMS_4_f32(60)
                  : "r"(left[0]), "r"(left[1]), "r"(left[2]), "r"(left[3]), "l"(right));
 }
 #endif
@@ -214,7 +217,7 @@ INLINE void end_sums_N(Ring_N *ring, float sums[SUMS_N], int stage)
     wgmma_wait<OPEN>();
     UNROLL
     for (int at = 0; at < SUMS_N; at++)
-        wgmma_settle(&sums[at]);
+        wgmma_settle_f32(&sums[at]);
     if (threadIdx.x % WARP == 0)
         barrier_arrive(&ring->empty[stage]);
 }
@@ -224,7 +227,7 @@ INLINE void end_products_N(Ring_N *ring, float products[PRODUCTS_N], int stage)
     wgmma_wait<0>();
     UNROLL
     for (int at = 0; at < PRODUCTS_N; at++)
-        wgmma_settle(&products[at]);
+        wgmma_settle_f32(&products[at]);
     if (threadIdx.x % WARP == 0)
         barrier_arrive(&ring->empty[stage]);
 }

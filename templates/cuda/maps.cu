@@ -9,10 +9,10 @@ typedef struct MapAxis {
 } MapAxis;
 //}
 
-//{ make_map has_rings MAP_BF16 MAP_F16
+//{ make_map has_rings MAP_U8 MAP_BF16 MAP_F16
 #ifndef __CUDACC_RTC__
-/* As the driver calls elements of 16 bits. */
-enum { MAP_F16 = 6, MAP_BF16 = 9 };
+/* As the driver calls elements of 8 and of 16 bits. */
+enum { MAP_U8 = 0, MAP_F16 = 6, MAP_BF16 = 9 };
 
 typedef int EncodeTiled(TensorMap *map, int type, uint32_t rank, void *data, const uint64_t *extents, const uint64_t *strides,
                         const uint32_t *box, const uint32_t *steps, int interleave, int swizzle, int promotion, int fill);
@@ -43,16 +43,17 @@ static int has_rings(void)
  * bytes, upwards. Then the map is made. */
 static int make_map(TensorMap *map, int type, const void *data, const MapAxis *axes, int rank)
 {
-    enum { BYTES = 2, STEP = 16, SWIZZLE_128 = 3, PROMOTION_256 = 3 };
+    enum { STEP = 16, SWIZZLE_128 = 3, PROMOTION_256 = 3 };
+    const int bytes = type == MAP_U8 ? 1 : 2;
     EncodeTiled *encode = find_encode();
     uint64_t extents[5], strides[5];
     uint32_t box[5], steps[5];
     for (int a = 0; a < rank; a++) {
         const int64_t stride = axes[a].extent == 1 ? a == 0 ? 1 : STEP : axes[a].stride;
-        if (axes[a].extent < 1 || axes[a].extent > INT32_MAX || stride < 1 || (a == 0 ? stride != 1 : stride * BYTES % STEP != 0))
+        if (axes[a].extent < 1 || axes[a].extent > INT32_MAX || stride < 1 || (a == 0 ? stride != 1 : stride * bytes % STEP != 0))
             return 0;
         extents[a] = (uint64_t)axes[a].extent;
-        strides[a] = (uint64_t)stride * BYTES;
+        strides[a] = (uint64_t)(stride * bytes);
         box[a] = (uint32_t)axes[a].box;
         steps[a] = 1;
     }

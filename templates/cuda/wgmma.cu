@@ -1,7 +1,8 @@
 /* Products of matrices in shared memory by Hopper's tensor cores, asynchronous, by a group of four warps. A library of regions, as
  * templates/types.c is. With EINC_MODEL they are whoever's who compiles: tests/cuda_hopper.h has models in C++.
  *
- * Each instruction adds the products of 64 lines of the left matrix and some of the right one, of 16 contracted points each. Of the
+ * Each instruction adds the products of 64 lines of the left matrix and some of the right one, of 32 bytes of contracted points
+ * each. Of the
  * sums a warp has 16 rows, and a lane in two rows, 8 apart, two of each 8 columns: with row = lane / 4 and column = lane % 4 * 2
  * the sums 4 * n + 2 * r + c are those at (row + 8 * r, 8 * n + column + c). The left matrix may be in registers: then its words,
  * two numbers each, are where the sums of 16 columns would be. The instruction itself, whose text is another for each number of
@@ -87,16 +88,30 @@ INLINE void wgmma_wait(void)
 #endif
 //}
 
-//{ wgmma_settle
+//{ wgmma_settle_f32
 #ifndef EINC_MODEL
 /* What reads a sum from here on reads it behind the last wait, and not before. */
-INLINE void wgmma_settle(float *sum)
+INLINE void wgmma_settle_f32(float *sum)
 {
     asm volatile("" : "+f"(*sum));
 }
 #endif
 //}
 
-//{ SUMS_4
-#define SUMS_4(at) "+f"(sums[at]), "+f"(sums[at + 1]), "+f"(sums[at + 2]), "+f"(sums[at + 3])
+//{ wgmma_settle_i32
+#ifndef EINC_MODEL
+/* What reads a sum from here on reads it behind the last wait, and not before. */
+INLINE void wgmma_settle_i32(int32_t *sum)
+{
+    asm volatile("" : "+r"(*sum));
+}
+#endif
+//}
+
+//{ SUMS_4_i32
+#define SUMS_4_i32(at) "+r"(sums[at]), "+r"(sums[at + 1]), "+r"(sums[at + 2]), "+r"(sums[at + 3])
+//}
+
+//{ SUMS_4_f32
+#define SUMS_4_f32(at) "+f"(sums[at]), "+f"(sums[at + 1]), "+f"(sums[at + 2]), "+f"(sums[at + 3])
 //}

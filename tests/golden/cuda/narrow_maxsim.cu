@@ -411,13 +411,13 @@ INLINE void wgmma_wait(void)
 
 #ifndef EINC_MODEL
 /* What reads a sum from here on reads it behind the last wait, and not before. */
-INLINE void wgmma_settle(float *sum)
+INLINE void wgmma_settle_f32(float *sum)
 {
     asm volatile("" : "+f"(*sum));
 }
 #endif
 
-#define SUMS_4(at) "+f"(sums[at]), "+f"(sums[at + 1]), "+f"(sums[at + 2]), "+f"(sums[at + 3])
+#define SUMS_4_f32(at) "+f"(sums[at]), "+f"(sums[at + 1]), "+f"(sums[at + 2]), "+f"(sums[at + 3])
 
 /* An axis of a tensor map: its points, how far apart they are in elements, and how many of them a tile has. */
 typedef struct MapAxis {
@@ -425,8 +425,8 @@ typedef struct MapAxis {
 } MapAxis;
 
 #ifndef __CUDACC_RTC__
-/* As the driver calls elements of 16 bits. */
-enum { MAP_F16 = 6, MAP_BF16 = 9 };
+/* As the driver calls elements of 8 and of 16 bits. */
+enum { MAP_U8 = 0, MAP_F16 = 6, MAP_BF16 = 9 };
 
 typedef int EncodeTiled(TensorMap *map, int type, uint32_t rank, void *data, const uint64_t *extents, const uint64_t *strides,
                         const uint32_t *box, const uint32_t *steps, int interleave, int swizzle, int promotion, int fill);
@@ -457,16 +457,17 @@ static int has_rings(void)
  * bytes, upwards. Then the map is made. */
 static int make_map(TensorMap *map, int type, const void *data, const MapAxis *axes, int rank)
 {
-    enum { BYTES = 2, STEP = 16, SWIZZLE_128 = 3, PROMOTION_256 = 3 };
+    enum { STEP = 16, SWIZZLE_128 = 3, PROMOTION_256 = 3 };
+    const int bytes = type == MAP_U8 ? 1 : 2;
     EncodeTiled *encode = find_encode();
     uint64_t extents[5], strides[5];
     uint32_t box[5], steps[5];
     for (int a = 0; a < rank; a++) {
         const int64_t stride = axes[a].extent == 1 ? a == 0 ? 1 : STEP : axes[a].stride;
-        if (axes[a].extent < 1 || axes[a].extent > INT32_MAX || stride < 1 || (a == 0 ? stride != 1 : stride * BYTES % STEP != 0))
+        if (axes[a].extent < 1 || axes[a].extent > INT32_MAX || stride < 1 || (a == 0 ? stride != 1 : stride * bytes % STEP != 0))
             return 0;
         extents[a] = (uint64_t)axes[a].extent;
-        strides[a] = (uint64_t)stride * BYTES;
+        strides[a] = (uint64_t)(stride * bytes);
         box[a] = (uint32_t)axes[a].box;
         steps[a] = 1;
     }
@@ -871,16 +872,16 @@ INLINE void wgmma_bf16_128(float sums[64], uint64_t left, uint64_t right, int ad
                  "%48, %49, %50, %51, %52, %53, %54, %55, %56, %57, %58, %59, %60, %61, %62, %63}, "
                  "%64, %65, adds, 1, 1, %67, %68;\n"
                  "}"
-                 : SUMS_4(0), SUMS_4(4), SUMS_4(8), SUMS_4(12),
-                   SUMS_4(16), SUMS_4(20), SUMS_4(24), SUMS_4(28),
-                   SUMS_4(32), SUMS_4(36), SUMS_4(40), SUMS_4(44),
-                   SUMS_4(48), SUMS_4(52), SUMS_4(56), SUMS_4(60)
+                 : SUMS_4_f32(0), SUMS_4_f32(4), SUMS_4_f32(8), SUMS_4_f32(12),
+                   SUMS_4_f32(16), SUMS_4_f32(20), SUMS_4_f32(24), SUMS_4_f32(28),
+                   SUMS_4_f32(32), SUMS_4_f32(36), SUMS_4_f32(40), SUMS_4_f32(44),
+                   SUMS_4_f32(48), SUMS_4_f32(52), SUMS_4_f32(56), SUMS_4_f32(60)
                  : "l"(left), "l"(right), "r"(adds), "n"(LEFT_PANELS), "n"(RIGHT_PANELS));
 }
 #endif
 
 /* tmp1[i,j,m] = max[n](sum[k](Q[i,j,k] * D[m,n,k])) */
-enum { LEFT_1 = 256, RIGHT_1 = 128, SLICE_1 = 64, TALL_1 = LEFT_1 / 128, SUMS_1 = RIGHT_1 / 2 };
+enum { LEFT_1 = 256, RIGHT_1 = 128, SLICE_1 = 64, POINTS_1 = 16, TALL_1 = LEFT_1 / 128, SUMS_1 = RIGHT_1 / 2 };
 enum { RING_STAGES_1 = 6, KEPT_1 = 2, LEFT_STAGES_1 = 2 * KEPT_1 };
 typedef float Sums_1[SUMS_1];
 
@@ -1003,7 +1004,7 @@ INLINE void multiply_slices_1(Ring_1 *ring, int kept, int64_t slices, Sums_1 sum
         UNROLL
         for (int high = 0; high < TALL_1; high++) {
             UNROLL
-            for (int points = 0; points < SLICE_1 / 16; points++)
+            for (int points = 0; points < SLICE_1 / POINTS_1; points++)
                 wgmma_bf16_128<0, 0>(sums[high], left + 512 * high + 2 * points, right + 2 * points, slice + points
                         > 0);
         }
@@ -1016,7 +1017,7 @@ INLINE void multiply_slices_1(Ring_1 *ring, int kept, int64_t slices, Sums_1 sum
     wgmma_wait<0>();
     UNROLL
     for (int at = 0; at < TALL_1 * SUMS_1; at++)
-        wgmma_settle(&sums[at / SUMS_1][at % SUMS_1]);
+        wgmma_settle_f32(&sums[at / SUMS_1][at % SUMS_1]);
     if (lane == 0)
         barrier_arrive(&ring->empty[before]);
 }
