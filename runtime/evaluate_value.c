@@ -561,13 +561,13 @@ Value sum_value(const Sum *sum)
     const Format *format = format_of(sum->dtype);
     Value value = { .re = sum_part(sum, 0), .im = is_complex(sum->dtype) ? sum_part(sum, 1) : 0 };
     double size = fmax(sum->size[0], sum->size[1]);
+    double largest = fmax(isfinite(value.re) ? fabs(value.re) : 0, isfinite(value.im) ? fabs(value.im) : 0);
     value.either = value.re == 0 || (is_complex(sum->dtype) && value.im == 0);
     if (sum->count <= 1)
         value.bound = sum->bound;
     else if (!sum_holds_exactly(sum, format, size))
         value.bound = sum->bound + rounding_errors(format, (double)(sum->count - 1)) * (size + sum->bound) +
-                      fmax(fabs(value.re), fabs(value.im)) * own_error +
-                      (double)sum->count * DBL_EPSILON * DBL_EPSILON * size;
+                      largest * own_error + (double)sum->count * DBL_EPSILON * DBL_EPSILON * size;
     /* Some order may overflow on the way. */
     if (!(size + value.bound < format->huge) && !(sum->count <= 1 && size <= format->huge))
         return value_open();
