@@ -239,7 +239,12 @@ static bool dump_order(Arena *arena, const Compiled *c, const CompileOptions *op
     return verify(program_verify(program), "order", diags);
 }
 
-Compiled *compile(Arena *arena, const Source *source, const CompileOptions *options, Diags *diags)
+static EmitOptions emit_options_of(const CompileOptions *options)
+{
+    return (EmitOptions){ options->name, options->command, options->statics, options->static_count };
+}
+
+Compiled *compile_plan(Arena *arena, const Source *source, const CompileOptions *options, Diags *diags)
 {
     Compiled *c = compile_front(arena, source, options, diags);
     if (!c)
@@ -261,12 +266,27 @@ Compiled *compile(Arena *arena, const Source *source, const CompileOptions *opti
     plan_dump(&text, c->plan);
     dump(options, "plan", &text);
 
-    EmitOptions emit_options = { options->name, options->command, options->statics, options->static_count };
-    const char *fault = NULL;
-    c->unit = (options->target->grid ? emit_cuda : emit)(arena, c->plan, &emit_options, &fault);
-    if (!c->unit)
-        diag_error_nowhere(diags, "internal error: the kernel's template and the emitter disagree about '%s'", fault);
-    else if (options->target->grid && c->unit->frame_bytes > options->target->grid->frame_bytes)
+    EmitOptions emit_options = emit_options_of(options);
+    c->unit = emit_unit(arena, c->plan, &emit_options);
+    if (options->target->grid && c->unit->frame_bytes > options->target->grid->frame_bytes)
         diag_error_nowhere(diags, "operands of so many axes are more than a kernel of '%s' takes", options->target->name);
     return diags->errors == 0 ? c : NULL;
+}
+
+const EmittedUnit *compile_text(Arena *arena, const Compiled *c, const CompileOptions *options, Diags *diags)
+{
+    EmitOptions emit_options = emit_options_of(options);
+    const char *fault = NULL;
+    const EmittedUnit *unit = (options->target->grid ? emit_cuda : emit)(arena, c->plan, &emit_options, c->unit, &fault);
+    if (!unit)
+        diag_error_nowhere(diags, "internal error: the kernel's template and the emitter disagree about '%s'", fault);
+    return unit;
+}
+
+Compiled *compile(Arena *arena, const Source *source, const CompileOptions *options, Diags *diags)
+{
+    Compiled *c = compile_plan(arena, source, options, diags);
+    if (c)
+        c->unit = compile_text(arena, c, options, diags);
+    return c && c->unit ? c : NULL;
 }

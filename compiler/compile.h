@@ -30,7 +30,7 @@ typedef struct Compiled {
     Order *order;                         /* of contractions; NULL where all are as they are written */
     Program *lowered;
     Plan *plan;
-    EmittedUnit *unit;
+    const EmittedUnit *unit;
     const Tensor **outputs;               /* of the checked program, in the order asked for */
     int output_count;
 } Compiled;
@@ -38,7 +38,13 @@ typedef struct Compiled {
 /* Only as far as the checked program, its extents and outputs: `plan` and `unit` stay NULL. */
 Compiled *compile_front(Arena *arena, const Source *source, const CompileOptions *options, Diags *diags);
 
-/* NULL after diagnostics. A fault of einc itself is reported as a diagnostic too. */
+/* As far as the plan, and a unit without text, which is what a kernel needs that has been compiled before. */
+Compiled *compile_plan(Arena *arena, const Source *source, const CompileOptions *options, Diags *diags);
+
+/* The same unit with its text, for the same options. NULL after diagnostics. `compiled` stays as it is. */
+const EmittedUnit *compile_text(Arena *arena, const Compiled *compiled, const CompileOptions *options, Diags *diags);
+
+/* All of it. NULL after diagnostics. A fault of einc itself is reported as a diagnostic too. */
 Compiled *compile(Arena *arena, const Source *source, const CompileOptions *options, Diags *diags);
 
 #endif

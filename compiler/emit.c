@@ -248,11 +248,8 @@ static const char *guard_of(Emitter *e)
 /* Names, extents, and what is known of each term. */
 Emitter *emit_begin(Arena *arena, const Plan *plan, const EmitOptions *options)
 {
-    Emitter *e = ARENA_NEW(arena, Emitter);
+    Emitter *e = emit_list(arena, plan, options);
     const Program *lowered = plan->lowered;
-    e->arena = arena;
-    e->plan = plan;
-    e->options = options;
     e->functions = text_new(arena);
     e->library = library_new(arena, plan->lanes > 1 || plan->target->grid ? target_has_feature : has_none, plan->target);
     e->names = names_new(arena, NULL);
@@ -261,7 +258,7 @@ Emitter *emit_begin(Arena *arena, const Plan *plan, const EmitOptions *options)
     names_unique(&e->names, options->name);
     if (plan->target->grid)
         emit_grid_reserve(e);
-    emit_plan_frame(e);
+    emit_name_frame(e);
     e->certain = ARENA_ARRAY(arena, bool, plan->program->term_count);
     e->misses = ARENA_ARRAY(arena, bool, lowered->term_count);
     e->fixed = ARENA_ARRAY(arena, bool, lowered->term_count);
@@ -294,20 +291,20 @@ void emit_declare(Emitter *e, const char *source, const char *header)
     e->declarations = emit_text(e, "#ifndef %s\n#define %s\n%s#endif\n", guard, guard, for_both_languages(e, source));
 }
 
-void emit_end(Emitter *e, EmittedUnit *unit, const char *source)
+EmittedUnit *emit_end(Emitter *e, const EmittedUnit *unit, const char *source)
 {
     const char *guard = guard_of(e);
-    unit->source = source;
-    unit->section = strstr(source, e->declarations) + strlen(e->declarations);
-    unit->header = emit_text(e, "%s#ifndef %s\n#define %s\n\n#include <stddef.h>\n#include <stdint.h>\n\n%s\n#endif\n",
-                             emit_title(e), guard, guard, e->exported);
-    unit->arguments = e->arguments;
-    unit->argument_count = e->argument_count;
-    unit->permission = plan_permission(e->plan);
-    unit->target = e->plan->target;
+    EmittedUnit *whole = ARENA_NEW(e->arena, EmittedUnit);
+    *whole = *unit;
+    whole->source = source;
+    whole->section = strstr(source, e->declarations) + strlen(e->declarations);
+    whole->header = emit_text(e, "%s#ifndef %s\n#define %s\n\n#include <stddef.h>\n#include <stdint.h>\n\n%s\n#endif\n",
+                              emit_title(e), guard, guard, e->exported);
+    whole->arguments = e->arguments;
+    return whole;
 }
 
-EmittedUnit *emit(Arena *arena, const Plan *plan, const EmitOptions *options, const char **fault)
+EmittedUnit *emit(Arena *arena, const Plan *plan, const EmitOptions *options, const EmittedUnit *unit, const char **fault)
 {
     Emitter *e = emit_begin(arena, plan, options);
     for (int l = 0; l < plan->launch_count; l++)
@@ -320,9 +317,5 @@ EmittedUnit *emit(Arena *arena, const Plan *plan, const EmitOptions *options, co
     const char *skeleton = embedded_find("kernel.c");
     const char *draft = fill(e, skeleton, "", fault);
     const char *source = draft ? fill(e, skeleton, prelude(e, draft), fault) : NULL;
-    if (!source)
-        return NULL;
-    EmittedUnit *unit = ARENA_NEW(arena, EmittedUnit);
-    emit_end(e, unit, source);
-    return unit;
+    return source ? emit_end(e, unit, source) : NULL;
 }

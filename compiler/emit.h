@@ -52,7 +52,7 @@ typedef struct GridWork {
 } GridWork;
 
 typedef struct EmittedUnit {
-    const char *source, *header;
+    const char *source, *header;  /* NULL in one without its text, whose arguments have no names */
     const char *section;          /* of the source: what is behind the declarations */
     Argument *arguments;
     int argument_count;
@@ -73,11 +73,14 @@ const char *emit_name_fault(Arena *arena, const Target *target, const char *name
 /* What it may be called that is as much like `word` as can be. */
 const char *emit_name_from(Arena *arena, const Target *target, const char *word);
 
-/* NULL and *fault when templates and emitter do not fit together, which is a fault of einc. */
-EmittedUnit *emit(Arena *arena, const Plan *plan, const EmitOptions *options, const char **fault);
+/* All but the text, which takes ten times as long. */
+EmittedUnit *emit_unit(Arena *arena, const Plan *plan, const EmitOptions *options);
+
+/* The same unit with its text. NULL and *fault when templates and emitter do not fit together, which is a fault of einc. */
+EmittedUnit *emit(Arena *arena, const Plan *plan, const EmitOptions *options, const EmittedUnit *unit, const char **fault);
 
 /* The same for a target with a grid: CUDA, with kernels and a launcher. */
-EmittedUnit *emit_cuda(Arena *arena, const Plan *plan, const EmitOptions *options, const char **fault);
+EmittedUnit *emit_cuda(Arena *arena, const Plan *plan, const EmitOptions *options, const EmittedUnit *unit, const char **fault);
 
 /* One unit of several, of which each is for one target: the first first, the last for any CPU; all with the same
  * declarations. `more` stands behind them and sees the last one's names. */

@@ -79,23 +79,17 @@ static const char *fill(Emitter *e, const char *prelude, const char **culprit)
     return template_fill(e->arena, embedded_find("cuda/kernel.cu"), holes, sizeof holes / sizeof *holes, culprit);
 }
 
-EmittedUnit *emit_cuda(Arena *arena, const Plan *plan, const EmitOptions *options, const char **fault)
+EmittedUnit *emit_cuda(Arena *arena, const Plan *plan, const EmitOptions *options, const EmittedUnit *unit, const char **fault)
 {
     Emitter *e = emit_begin(arena, plan, options);
-    EmittedUnit *unit = ARENA_NEW(arena, EmittedUnit);
     library_override(e->library, embedded_find("cuda/macros.cu"));
     library_override(e->library, embedded_find("cuda/functions.cu"));
     for (int l = 0; l < plan->launch_count; l++)
         emit_grid_launch(e, plan->launches[l]);
     e->frame = emit_frame(e, emit_text(e, "    char *workspace;\n%s", emit_ring_members(e)));
-    emit_grid_work(e, unit);
     e->run = emit_text(e, "%s%s", alignment_checks(e), emit_grid_run(e, unit));
     const char *args = arguments(e), *functions = prototypes(e);
     emit_declare(e, emit_text(e, "%s\n#ifndef __CUDACC_RTC__%s#endif\n", args, functions), emit_text(e, "%s%s", args, functions));
     const char *draft = fill(e, "", fault), *source = draft ? fill(e, library_select(e->library, draft), fault) : NULL;
-    if (!source)
-        return NULL;
-    emit_end(e, unit, source);
-    emit_grid_frame(e, unit);
-    return unit;
+    return source ? emit_end(e, unit, source) : NULL;
 }

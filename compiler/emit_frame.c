@@ -6,68 +6,6 @@
 
 /* ---- names ---- */
 
-static bool *live_indices(Emitter *e, bool *wanted, bool **statements)
-{
-    const Program *p = e->plan->program;
-    bool *live = ARENA_ARRAY(e->arena, bool, p->index_count);
-    *statements = program_needed(e->arena, p, wanted);
-    for (int i = 0; i < p->index_count; i++)
-        live[i] = (*statements)[p->indices[i]->statement];
-    return live;
-}
-
-/* The argument that a tensor is: its own, or that of a later `+=` to it, since both are one array. NULL for none. */
-static const char *member_of(const Emitter *e, const Tensor *tensor)
-{
-    for (int i = 0; i < e->argument_count; i++)
-        for (const Tensor *t = e->arguments[i].tensor; t; t = t->previous)
-            if (t == tensor)
-                return e->arguments[i].name;
-    return NULL;
-}
-
-/* Whether an axis of a tensor has a size that the arguments tell. */
-static bool is_told(const Emitter *e, const Axis *axis)
-{
-    return !axis->tensor->maker || !axis->tensor->from_caller || member_of(e, axis->tensor);
-}
-
-static bool has_told_axis(const Emitter *e, const Index *index)
-{
-    for (int i = 0; i < index->axis_count; i++)
-        if (is_told(e, &index->axes[i]))
-            return true;
-    return false;
-}
-
-static bool needs_argument(const Emitter *e, const Index *index)
-{
-    return index->rule == EXTENT_GIVEN || (index->rule == EXTENT_AXES && !has_told_axis(e, index));
-}
-
-static const char *static_extent(Emitter *e, const Index *index)
-{
-    if (index->rule == EXTENT_RANKS)
-        return emit_text(e, "%lld", (long long)index->ranks);
-    for (int i = 0; i < e->options->static_count && !index->in_dots; i++)
-        if (!strcmp(e->options->statics[i].name, index->name))
-            return emit_text(e, "%lld", (long long)e->options->statics[i].extent);
-    return NULL;
-}
-
-static void add_argument(Emitter *e, Argument argument)
-{
-    ARENA_APPEND(e->arena, e->arguments, e->argument_count, argument);
-}
-
-static bool has_computed_axis(const Tensor *tensor)
-{
-    for (int a = 0; a < tensor->rank; a++)
-        if (!tensor->axes[a])
-            return true;
-    return false;
-}
-
 static void name_tensors(Emitter *e)
 {
     const Program *lowered = e->plan->lowered;
@@ -77,13 +15,11 @@ static void name_tensors(Emitter *e)
     e->members = ARENA_ARRAY(e->arena, const char *, lowered->tensor_count);
     e->pointers = ARENA_ARRAY(e->arena, const char *, lowered->tensor_count);
     e->strides = ARENA_ARRAY(e->arena, const char **, lowered->tensor_count);
-    for (int pass = 0; pass < 3; pass++)
+    Argument *argument = e->arguments;
+    for (int pass = 0; pass < MEMBER_PASSES; pass++)
         for (int t = 0; t < lowered->tensor_count; t++) {
             const Tensor *tensor = lowered->tensors[t];
-            if (tensor->home != tensor || (!tensor->maker && tensor->input < 0))
-                continue;
-            bool temporary = tensor->maker && !tensor->origin;
-            if (pass != (!tensor->maker ? 0 : temporary ? 2 : 1))
+            if (emit_member_pass(tensor) != pass)
                 continue;
             e->members[t] = names_unique(&e->names, tensor->label);
             bool clashes = names_is_numbered(e->members[t]) || (tiled && uses(e->members[t]));
@@ -91,25 +27,15 @@ static void name_tensors(Emitter *e)
             e->strides[t] = ARENA_ARRAY(e->arena, const char *, tensor->rank);
             for (int a = 0; a < tensor->rank; a++)
                 e->strides[t][a] = names_unique(&e->names, emit_text(e, "%s_%d", e->pointers[t], a));
-            if (!temporary)
-                add_argument(e, (Argument){ .tensor = tensor->origin, .name = e->members[t], .is_output = pass == 1 });
-            else if (has_computed_axis(tensor))
-                add_argument(e, (Argument){ .tensor = tensor->source, .name = e->members[t], .shape_only = true });
+            if (emit_is_argument(tensor))
+                argument++->name = e->members[t];
         }
 }
 
-static void collect_sizes(Emitter *e, const Size *size)
+static const char *static_extent(Emitter *e, const Index *index)
 {
-    if (!size)
-        return;
-    collect_sizes(e, size->a);
-    collect_sizes(e, size->b);
-    if (size->kind != SIZE_NAMED)
-        return;
-    for (int i = 0; i < e->size_count; i++)
-        if (!strcmp(e->sizes[i]->name, size->name))
-            return;
-    ARENA_APPEND(e->arena, e->sizes, e->size_count, size);
+    int64_t extent = emit_static_extent(e, index);
+    return extent < 0 ? NULL : emit_text(e, "%lld", (long long)extent);
 }
 
 static void name_blocks(Emitter *e)
@@ -128,43 +54,20 @@ static void name_blocks(Emitter *e)
     }
 }
 
-void emit_plan_frame(Emitter *e)
+void emit_name_frame(Emitter *e)
 {
-    const Plan *plan = e->plan;
-    const Program *p = plan->program;
-    bool *wanted = ARENA_ARRAY(e->arena, bool, p->tensor_count);
-    for (int t = 0; t < plan->lowered->tensor_count; t++)
-        if (plan->lowered->tensors[t]->maker && plan->lowered->tensors[t]->origin)
-            wanted[plan->lowered->tensors[t]->origin->id] = true;
-    bool *live = live_indices(e, wanted, &e->live_statements);
+    const Program *p = e->plan->program;
     name_tensors(e);
     e->extents = ARENA_ARRAY(e->arena, const char *, p->index_count);
     for (int i = 0; i < p->index_count; i++) {
-        if (!live[i])
+        if (!e->live_indices[i])
             continue;
         const char *constant = static_extent(e, p->indices[i]);
         e->extents[i] = constant ? constant : names_unique(&e->names, emit_text(e, "extent_%s", p->indices[i]->name));
-        if (needs_argument(e, p->indices[i]))
-            add_argument(e, (Argument){ .extent = p->indices[i],
-                                        .name = names_unique(&e->names, emit_text(e, "given_%s", p->indices[i]->name)) });
+        Argument *given = emit_given(e, p->indices[i]);
+        if (given)
+            given->name = names_unique(&e->names, emit_text(e, "given_%s", p->indices[i]->name));
     }
-    collect_sizes(e, plan->shared);
-    for (int l = 0; l < plan->launch_count; l++) {
-        for (int b = 0; b < plan->launches[l]->block_count; b++)
-            collect_sizes(e, plan->launches[l]->blocks[b].tile);
-        collect_sizes(e, plan->launches[l]->sweep ? plan->launches[l]->sweep->tile : NULL);
-        collect_sizes(e, plan->launches[l]->units);
-        collect_sizes(e, plan->launches[l]->fuse && plan->launches[l]->fuse->ring ? plan->launches[l]->fuse->ring->ring_tiles : NULL);
-    }
-    for (int s = 0; s < plan->step_count; s++)
-        collect_sizes(e, plan->steps[s]->parts);
-    for (int s = 0; s < plan->step_count; s++)
-        collect_sizes(e, plan->steps[s]->contract ? plan->steps[s]->contract->ring_tiles : NULL);
-    for (int t = 0; t < plan->lowered->tensor_count; t++)
-        collect_sizes(e, plan->storage[t].offset);
-    for (int i = 0; i < plan->scratch_count; i++)
-        collect_sizes(e, plan->scratch[i].offset);
-    collect_sizes(e, plan->per_worker);
     name_blocks(e);
 }
 
@@ -204,9 +107,9 @@ const char *emit_frame(Emitter *e, const char *rest)
 /* Code for the size of an axis: of an argument, or of what a statement makes, which is an extent. */
 static const char *axis_size(Emitter *e, const Tensor *tensor, int axis)
 {
-    const char *member = member_of(e, tensor);
-    if (member && (!tensor->maker || tensor->from_caller || !tensor->axes[axis]))
-        return emit_text(e, "f->in.%s.shape[%d]", member, axis);
+    const Argument *argument = emit_argument_of(e, tensor);
+    if (argument && (!tensor->maker || tensor->from_caller || !tensor->axes[axis]))
+        return emit_text(e, "f->in.%s.shape[%d]", argument->name, axis);
     return tensor->axes[axis] ? e->extents[tensor->axes[axis]->id] : NULL;
 }
 
@@ -217,7 +120,7 @@ static const char *extent_of_axes(Emitter *e, const Index *index, Text *checks)
     const char *name = e->extents[index->id];
     for (int i = 0; i < index->axis_count; i++) {
         const Axis *axis = &index->axes[i];
-        if (!is_told(e, axis))
+        if (!emit_is_told(e, axis))
             continue;
         const char *size = axis_size(e, axis->tensor, axis->axis);
         if (!size)
@@ -269,21 +172,14 @@ static const char *extent_of_fits(Emitter *e, const Index *index)
     return extent;
 }
 
-static const char *given_name(const Emitter *e, const Index *index)
-{
-    for (int i = 0; i < e->argument_count; i++)
-        if (e->arguments[i].extent == index)
-            return e->arguments[i].name;
-    return NULL;
-}
-
 static void emit_extent_rule(Emitter *e, Text *text, const Index *index)
 {
-    const char *name = e->extents[index->id], *given = given_name(e, index);
+    const char *name = e->extents[index->id], *value;
+    const Argument *given = emit_given(e, index);
     Text checks = text_new(e->arena);
-    const char *value = given ? emit_text(e, "args->%s", given)
-                        : has_told_axis(e, index) ? extent_of_axes(e, index, &checks)
-                        : index->rule == EXTENT_FITS ? extent_of_fits(e, index) : name;
+    value = given ? emit_text(e, "args->%s", given->name)
+            : emit_has_told_axis(e, index) ? extent_of_axes(e, index, &checks)
+            : index->rule == EXTENT_FITS ? extent_of_fits(e, index) : name;
     if (name[0] != 'e') {    /* a constant: the shapes must agree with it */
         if (index->rule != EXTENT_RANKS)
             text_print(text, "    if (%s != %s)\n        return BAD_SHAPES;\n", value, name);
@@ -318,7 +214,7 @@ static void emit_extents(Emitter *e, Text *text)
             changed = false;
             for (int i = 0; i < p->index_count; i++) {
                 const Index *index = p->indices[i];
-                bool ready = index->rule != EXTENT_FITS || has_told_axis(e, index) || fits_are_ready(index, done);
+                bool ready = index->rule != EXTENT_FITS || emit_has_told_axis(e, index) || fits_are_ready(index, done);
                 if (index->statement != s || done[i] || !e->extents[i] || !ready)
                     continue;
                 emit_extent_rule(e, text, index);

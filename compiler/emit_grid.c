@@ -140,7 +140,7 @@ static void put_step(Emitter *e, const char *name, const char *comment)
 
 /* ---- launches ---- */
 
-static const char *kernel_name(Emitter *e, const char *what, int number)
+const char *emit_kernel_name(Emitter *e, const char *what, int number)
 {
     return emit_text(e, "%s_%s_%d", e->options->name, what, number);
 }
@@ -183,7 +183,7 @@ static void put_launch(Emitter *e, const Launch *launch)
 {
     int id = launch->id + 1;
     const char *unit = unit_body(e, launch);
-    put_head(e, kernel_name(e, "launch", id));
+    put_head(e, emit_kernel_name(e, "launch", id));
     if (emit_mentions(unit, "own"))
         text_put(&e->functions, "    char *own = f->workspace + f->shared + blockIdx.x * f->per_worker;\n");
     text_put(&e->functions, emit_locals(e, unit));
@@ -197,7 +197,7 @@ static void put_launch(Emitter *e, const Launch *launch)
 static void put_merge(Emitter *e, const Step *step)
 {
     const char *call = e->calls[1][step->id];
-    put_head(e, kernel_name(e, "merge", step->id + 1));
+    put_head(e, emit_kernel_name(e, "merge", step->id + 1));
     text_print(&e->functions, "%s    %s\n}\n\n", emit_locals(e, call), call);
 }
 
@@ -229,56 +229,6 @@ void emit_grid_launch(Emitter *e, const Launch *launch)
 
 /* ---- the order of it all ---- */
 
-static void add_work(Emitter *e, EmittedUnit *unit, GridWork work)
-{
-    ARENA_APPEND(e->arena, unit->work, unit->work_count, work);
-}
-
-/* A launch's tasks, as emit_launch_sizes() has them. */
-static const Size *grain_of(Emitter *e, const Launch *launch)
-{
-    return size_op(e->arena, SIZE_MAX_OF, size_op(e->arena, SIZE_CEIL_DIV, launch->units, launch->tasks), size_constant(e->arena, 1));
-}
-
-static const Size *tasks_of(Emitter *e, const Launch *launch)
-{
-    return size_op(e->arena, SIZE_CEIL_DIV, launch->units, grain_of(e, launch));
-}
-
-/* How many blocks the points of a merge take, a thread each. */
-static const Size *merge_blocks(Emitter *e, const Step *step)
-{
-    const Size *points = size_constant(e->arena, 1);
-    for (int i = 0; i < step->loop_count; i++)
-        points = size_op(e->arena, SIZE_MUL, points, size_extent(e->arena, step->loops[i]->origin));
-    return size_op(e->arena, SIZE_CEIL_DIV, points, size_constant(e->arena, e->plan->target->grid->threads));
-}
-
-void emit_grid_work(Emitter *e, EmittedUnit *unit)
-{
-    const Size *none = size_constant(e->arena, 0);
-    if (e->plan->status)
-        add_work(e, unit, (GridWork){ .launch = -1, .offset = none, .bytes = size_constant(e->arena, (int64_t)sizeof(int32_t)) });
-    for (int l = 0; l < e->plan->launch_count; l++) {
-        const Launch *launch = e->plan->launches[l];
-        for (int s = 0; s < launch->step_count; s++) {    /* temporaries that `+=` adds to at computed positions */
-            const Tensor *tensor = launch->steps[s]->statement->outputs[0].tensor;
-            const Storage *storage = &e->plan->storage[tensor->home->id];
-            if (launch->steps[s]->scatters && !tensor->previous && storage->place != PLACE_CALLER)
-                add_work(e, unit, (GridWork){ .launch = -1, .offset = storage->offset, .bytes = storage->bytes });
-        }
-        Ringed ring;
-        if (emit_ringed(launch, &ring))
-            add_work(e, unit, (GridWork){ .kernel = kernel_name(e, "ring", ring.step->id + 1), .tasks = ring.first->ring_tiles, .launch = -1,
-                                          .ring = emit_ring(e, &ring) });
-        add_work(e, unit, (GridWork){ .kernel = kernel_name(e, "launch", l + 1), .tasks = tasks_of(e, launch), .launch = l });
-        for (int s = 0; s < launch->step_count; s++)
-            if (launch->steps[s]->split)
-                add_work(e, unit, (GridWork){ .kernel = kernel_name(e, "merge", launch->steps[s]->id + 1),
-                                              .tasks = merge_blocks(e, launch->steps[s]), .launch = -1 });
-    }
-}
-
 const char *emit_grid_run(Emitter *e, const EmittedUnit *unit)
 {
     Text text = text_new(e->arena);
@@ -296,49 +246,4 @@ const char *emit_grid_run(Emitter *e, const EmittedUnit *unit)
                        size_is_constant(work->offset, 0) ? "" : emit_size(e, work->offset), emit_size(e, work->bytes));
     }
     return emit_text(e, "%s%s", emit_locals(e, text.bytes), text.bytes);
-}
-
-/* ---- the frame as formulas ---- */
-
-static void add_word(Emitter *e, EmittedUnit *unit, const Size *word)
-{
-    ARENA_APPEND(e->arena, unit->frame, unit->frame_count, word);
-}
-
-static bool is_size(const Emitter *e, const char *name)
-{
-    for (int i = 0; i < e->size_count; i++)
-        if (!strcmp(e->sizes[i]->name, name))
-            return true;
-    return false;
-}
-
-/* In the order in which emit_frame() declares them. */
-void emit_grid_frame(Emitter *e, EmittedUnit *unit)
-{
-    const Plan *plan = e->plan;
-    for (int i = 0; i < plan->program->index_count; i++)
-        if (e->extents[i] && e->extents[i][0] == 'e')
-            add_word(e, unit, size_extent(e->arena, plan->program->indices[i]));
-    for (int i = 0; i < e->size_count; i++)
-        add_word(e, unit, e->sizes[i]);
-    for (int l = 0; l < plan->launch_count; l++) {
-        const Launch *launch = plan->launches[l];
-        if (launch->units->kind != SIZE_NAMED)
-            add_word(e, unit, launch->units);
-        add_word(e, unit, grain_of(e, launch));
-        add_word(e, unit, tasks_of(e, launch));
-    }
-    if (!is_size(e, "shared"))
-        add_word(e, unit, plan->shared);
-    if (!is_size(e, "per_worker"))
-        add_word(e, unit, plan->per_worker);
-    add_word(e, unit, NULL);      /* the workspace */
-    int64_t words = unit->frame_count;
-    for (int i = 0; i < e->argument_count; i++) {
-        int rank = e->arguments[i].tensor ? e->arguments[i].tensor->rank : 0;
-        words += e->arguments[i].tensor ? 1 + 2 * (rank ? rank : 1) : 1;
-    }
-    unit->frame_bytes = 8 * words;
-    emit_ring_frame(e, unit);
 }

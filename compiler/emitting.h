@@ -60,6 +60,7 @@ typedef struct Emitter {
     const char **members;         /* [lowered tensor id]: of the args, for what is the caller's */
     const char **pointers;        /* [lowered tensor id]: the name of its pointer */
     bool *live_statements;        /* [checked statement id]: what was asked for needs it */
+    bool *live_indices;           /* [checked index id] */
     bool *certain;                /* [checked term id]: a read whose range the entry has checked */
     bool *misses;                 /* [lowered term id]: can read out of range */
     bool *fixed;                  /* [lowered term id]: can read out of range, or loops: it stays behind its where */
@@ -276,12 +277,23 @@ void emit_grid_rank(Emitter *e);
 /* emit_grid.c: the same for a grid of threads */
 void emit_grid_reserve(Emitter *e);                      /* first of all: words that its text has, so no name of the user's is one */
 void emit_grid_launch(Emitter *e, const Launch *launch);
-void emit_grid_work(Emitter *e, EmittedUnit *unit);          /* the order of it all, */
-const char *emit_grid_run(Emitter *e, const EmittedUnit *unit);    /* as text of the launcher, */
-void emit_grid_frame(Emitter *e, EmittedUnit *unit);         /* and what the kernels take, for who launches them otherwise */
+const char *emit_grid_run(Emitter *e, const EmittedUnit *unit);    /* the order of it all as text of the launcher */
+const char *emit_kernel_name(Emitter *e, const char *what, int number);
+
+/* emit_unit.c: an emitter with the lists that a unit has, without names */
+enum { MEMBER_PASSES = 3 };                              /* inputs come first, then outputs, then temporaries */
+Emitter *emit_list(Arena *arena, const Plan *plan, const EmitOptions *options);
+int emit_member_pass(const Tensor *tensor);              /* of lowered: when it has its turn; -1: it is no array of its own */
+bool emit_is_argument(const Tensor *tensor);             /* of lowered, or only its shape */
+/* The argument that a tensor is: its own, or that of a later `+=` to it, since both are one array. NULL for none. */
+const Argument *emit_argument_of(const Emitter *e, const Tensor *tensor);
+bool emit_is_told(const Emitter *e, const Axis *axis);   /* whether an axis of a tensor has a size that the arguments tell */
+bool emit_has_told_axis(const Emitter *e, const Index *index);
+Argument *emit_given(const Emitter *e, const Index *index);              /* an extent that is an argument; NULL for none */
+int64_t emit_static_extent(const Emitter *e, const Index *index);        /* a constant; -1 for none */
 
 /* emit_frame.c */
-void emit_plan_frame(Emitter *e);                        /* names extents, arguments and sizes; first of all */
+void emit_name_frame(Emitter *e);                        /* names extents and arguments; first of all */
 const char *emit_frame(Emitter *e, const char *rest);    /* `rest`: the members that are the machine's */
 const char *emit_prepare(Emitter *e);
 const char *emit_arguments(Emitter *e);                  /* the args struct */
@@ -292,6 +304,6 @@ Emitter *emit_begin(Arena *arena, const Plan *plan, const EmitOptions *options);
 const char *emit_wrap(Arena *arena, const char *text);   /* lines that are too long, broken */
 const char *emit_title(Emitter *e);
 void emit_declare(Emitter *e, const char *source, const char *header);
-void emit_end(Emitter *e, EmittedUnit *unit, const char *source);
+EmittedUnit *emit_end(Emitter *e, const EmittedUnit *unit, const char *source);
 
 #endif
