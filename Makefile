@@ -34,7 +34,7 @@ SKELETONS = kernel.c rank.c contract.c contract_vectors.c contract_tiles.c host.
 
 COMPILER = $(patsubst compiler/%.c,$(BUILD)/compiler/%.o,$(wildcard compiler/*.c)) \
 	   $(BUILD)/parse.o $(BUILD)/lex.o $(BUILD)/embedded.o
-RUNTIME = $(patsubst runtime/%.c,$(BUILD)/runtime/%.o,$(wildcard runtime/*.c))
+RUNTIME = $(patsubst runtime/%.c,$(BUILD)/runtime/%.o,$(wildcard runtime/*.c)) $(BUILD)/identity.o
 CLI = $(patsubst cli/%.c,$(BUILD)/cli/%.o,$(wildcard cli/*.c))
 
 all: $(BUILD)/libeinc.a $(BUILD)/einc
@@ -71,6 +71,10 @@ $(BUILD)/embedded.c: $(LIBRARY:%=templates/%) $(SKELETONS:%=templates/%) Makefil
 	    case " $(SKELETONS) " in *" $$f "*) library=false;; *) library=true;; esac; \
 	    echo "{ \"$$f\","; sed 's/\\/\\\\/g; s/"/\\"/g; s/^/"/; s/$$/\\n"/' templates/$$f; echo ", $$library },"; \
 	  done; echo '{ 0 } };' ) > $@
+
+# What texts depend on besides what is asked for: runtime/request.c.
+$(BUILD)/identity.c: $(COMPILER)
+	echo "extern const char build_identity[]; const char build_identity[] = \"$$(cat $(COMPILER) | sha256sum | cut -c -64)\";" > $@
 
 # Files that change when what they record does, so that what depends on them is made anew; the first is the first thing
 # of a build.

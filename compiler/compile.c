@@ -5,10 +5,32 @@
 
 #include "turn.h"
 
-static void dump(const CompileOptions *options, const char *pass, const Text *text)
+/* Where there is somebody to see it, what a pass made. */
+static void dump_program(Arena *arena, const CompileOptions *options, const char *pass, const Program *program)
 {
-    if (options->dump)
-        options->dump(options->user, pass, text->bytes);
+    Text text = text_new(arena);
+    if (!options->dump)
+        return;
+    program_dump(&text, program);
+    options->dump(options->user, pass, text.bytes);
+}
+
+static void dump_ast(Arena *arena, const CompileOptions *options, const Ast *ast)
+{
+    Text text = text_new(arena);
+    if (!options->dump)
+        return;
+    ast_dump(&text, ast);
+    options->dump(options->user, "ast", text.bytes);
+}
+
+static void dump_plan(Arena *arena, const CompileOptions *options, const Plan *plan)
+{
+    Text text = text_new(arena);
+    if (!options->dump)
+        return;
+    plan_dump(&text, plan);
+    options->dump(options->user, "plan", text.bytes);
 }
 
 /* A broken invariant is a fault of ours; the user gets a diagnostic and no kernel. */
@@ -98,16 +120,12 @@ Compiled *compile_front(Arena *arena, const Source *source, const CompileOptions
     Ast *ast = parse(arena, source, diags);
     if (!ast)
         return NULL;
-    Text text = text_new(arena);
-    ast_dump(&text, ast);
-    dump(options, "ast", &text);
+    dump_ast(arena, options, ast);
 
     c->program = check(arena, ast, &options->check, diags);
     if (!c->program || !verify(program_verify(c->program), "check", diags))
         return NULL;
-    text = text_new(arena);
-    program_dump(&text, c->program);
-    dump(options, "program", &text);
+    dump_program(arena, options, "program", c->program);
 
     c->extents = extents_infer(arena, c->program, known_shapes(arena, c->program, &options->check), options->check.extents,
                                options->check.extent_count, diags);
@@ -233,15 +251,8 @@ static const bool *wanted_tensors(Arena *arena, const Compiled *c, const Program
 static bool dump_order(Arena *arena, const Compiled *c, const CompileOptions *options, Diags *diags)
 {
     const Program *program = c->order ? c->order->program : c->program;
-    Text text = text_new(arena);
-    program_dump(&text, program);
-    dump(options, "order", &text);
+    dump_program(arena, options, "order", program);
     return verify(program_verify(program), "order", diags);
-}
-
-static EmitOptions emit_options_of(const CompileOptions *options)
-{
-    return (EmitOptions){ options->name, options->command, options->statics, options->static_count };
 }
 
 Compiled *compile_plan(Arena *arena, const Source *source, const CompileOptions *options, Diags *diags)
@@ -259,25 +270,20 @@ Compiled *compile_plan(Arena *arena, const Source *source, const CompileOptions 
     hints.strides = known_strides(arena, c->program, widest, options);
     if (!plan_nests(arena, c, options, wanted, &hints, diags))
         return NULL;
-    Text text = text_new(arena);
-    program_dump(&text, c->lowered);
-    dump(options, "lower", &text);
-    text = text_new(arena);
-    plan_dump(&text, c->plan);
-    dump(options, "plan", &text);
+    dump_program(arena, options, "lower", c->lowered);
+    dump_plan(arena, options, c->plan);
 
-    EmitOptions emit_options = emit_options_of(options);
-    c->unit = emit_unit(arena, c->plan, &emit_options);
+    c->emit = (EmitOptions){ options->name, options->command, options->statics, options->static_count };
+    c->unit = emit_unit(arena, c->plan, &c->emit);
     if (options->target->grid && c->unit->frame_bytes > options->target->grid->frame_bytes)
         diag_error_nowhere(diags, "operands of so many axes are more than a kernel of '%s' takes", options->target->name);
     return diags->errors == 0 ? c : NULL;
 }
 
-const EmittedUnit *compile_text(Arena *arena, const Compiled *c, const CompileOptions *options, Diags *diags)
+const EmittedUnit *compile_text(Arena *arena, const Compiled *c, Diags *diags)
 {
-    EmitOptions emit_options = emit_options_of(options);
     const char *fault = NULL;
-    const EmittedUnit *unit = (options->target->grid ? emit_cuda : emit)(arena, c->plan, &emit_options, c->unit, &fault);
+    const EmittedUnit *unit = (c->plan->target->grid ? emit_cuda : emit)(arena, c->plan, &c->emit, c->unit, &fault);
     if (!unit)
         diag_error_nowhere(diags, "internal error: the kernel's template and the emitter disagree about '%s'", fault);
     return unit;
@@ -287,6 +293,6 @@ Compiled *compile(Arena *arena, const Source *source, const CompileOptions *opti
 {
     Compiled *c = compile_plan(arena, source, options, diags);
     if (c)
-        c->unit = compile_text(arena, c, options, diags);
+        c->unit = compile_text(arena, c, diags);
     return c && c->unit ? c : NULL;
 }

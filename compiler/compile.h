@@ -31,6 +31,7 @@ typedef struct Compiled {
     Program *lowered;
     Plan *plan;
     const EmittedUnit *unit;
+    EmitOptions emit;                     /* of its text: names that live as long as it may be asked for */
     const Tensor **outputs;               /* of the checked program, in the order asked for */
     int output_count;
 } Compiled;
@@ -41,8 +42,8 @@ Compiled *compile_front(Arena *arena, const Source *source, const CompileOptions
 /* As far as the plan, and a unit without text, which is what a kernel needs that has been compiled before. */
 Compiled *compile_plan(Arena *arena, const Source *source, const CompileOptions *options, Diags *diags);
 
-/* The same unit with its text, for the same options. NULL after diagnostics. `compiled` stays as it is. */
-const EmittedUnit *compile_text(Arena *arena, const Compiled *compiled, const CompileOptions *options, Diags *diags);
+/* The same unit with its text. NULL after diagnostics. `compiled` stays as it is. */
+const EmittedUnit *compile_text(Arena *arena, const Compiled *compiled, Diags *diags);
 
 /* All of it. NULL after diagnostics. A fault of einc itself is reported as a diagnostic too. */
 Compiled *compile(Arena *arena, const Source *source, const CompileOptions *options, Diags *diags);

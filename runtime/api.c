@@ -66,16 +66,16 @@ static void keep_options(einc_kernel *kernel, const CompileOptions *options)
 
 static bool make_first_variant(einc_kernel *kernel, const CompileOptions *options)
 {
-    einc_context *context = kernel->context;
     keep_options(kernel, options);
+    CompileOptions kept = kernel->options;
+    kept.dump = options->dump;
     Variant *variant = ARENA_NEW(&kernel->arena, Variant);
-    variant->compiled = build_compile(context, &kernel->arena, &kernel->source, options);
+    variant->compiled = build_plan(kernel->context, &kernel->arena, &kernel->source, &kept);
     if (!variant->compiled)
         return false;
     kernel_lay_out(kernel, variant->compiled);
     variant_find_units(kernel, variant);
-    kernel->explanation = kernel_explain(&kernel->arena, variant->compiled, false);
-    variant->object = object_get(context, variant->compiled->unit, kernel->options.name, kernel->source.text);
+    variant->object = object_get(kernel, variant, &kept);
     kernel->variants = variant;
     kernel->variant_count = 1;
     return variant->object != NULL;
@@ -196,11 +196,45 @@ int einc_output_rank(const einc_kernel *kernel, int i)
     return tensor ? tensor->rank : -1;
 }
 
-const char *einc_source(const einc_kernel *kernel) { return kernel->variants->compiled->unit->source; }
-const char *einc_header(const einc_kernel *kernel) { return kernel->variants->compiled->unit->header; }
-const char *einc_explain(const einc_kernel *kernel) { return kernel->explanation; }
 const char *einc_version(void) { return EINC_VERSION; }
 int einc_abi(void) { return EINC_ABI; }
+
+/* ---- texts, made when they are asked for ---- */
+
+static const EmittedUnit *unit_of(einc_kernel *kernel)
+{
+    pthread_mutex_lock(&kernel->lock);
+    const EmittedUnit *unit = build_whole(kernel, kernel->variants);
+    pthread_mutex_unlock(&kernel->lock);
+    return unit;
+}
+
+const char *einc_source(const einc_kernel *kernel)
+{
+    const EmittedUnit *unit = unit_of((einc_kernel *)kernel);
+    return unit ? unit->source : NULL;
+}
+
+const char *einc_header(const einc_kernel *kernel)
+{
+    const EmittedUnit *unit = unit_of((einc_kernel *)kernel);
+    return unit ? unit->header : NULL;
+}
+
+const char *einc_explain(const einc_kernel *constant)
+{
+    einc_kernel *kernel = (einc_kernel *)constant;
+    jmp_buf full;
+    pthread_mutex_lock(&kernel->lock);
+    kernel->arena.failed = &full;
+    if (setjmp(full))
+        context_fail(kernel->context, EINC_FAILED, "error: out of memory");
+    else if (!kernel->explanation)
+        kernel->explanation = kernel_explain(&kernel->arena, variant_first(kernel->variants)->compiled, false);
+    kernel->arena.failed = NULL;
+    pthread_mutex_unlock(&kernel->lock);
+    return kernel->explanation;
+}
 
 /* ---- text without a compiler ---- */
 

@@ -137,50 +137,71 @@ static void end_c_locale(locale_t c, locale_t before)
     }
 }
 
-/* NULL after a failure was reported. Jumps to the arena's `failed` when memory runs out. */
-static Compiled *run_passes(einc_context *context, Arena *arena, const Source *source, const CompileOptions *options,
-                            Compiled *(*passes)(Arena *, const Source *, const CompileOptions *, Diags *))
+/* What there is to do: the passes over a source, or the text of what they made. */
+typedef struct Pass {
+    Compiled *(*over)(Arena *, const Source *, const CompileOptions *, Diags *);
+    const CompileOptions *options;
+    const Compiled *compiled;
+} Pass;
+
+/* NULL after a failure was reported. */
+static const void *run_pass(einc_context *context, Arena *arena, const Source *source, const Pass *pass)
 {
     Diags diags = { .arena = arena, .source = source };
     jmp_buf *outer = arena->failed, full;
     locale_t c, before = begin_c_locale(&c);
-    Compiled *volatile compiled = NULL;
+    const void *volatile made = NULL;
     arena->failed = &full;
     if (setjmp(full) == 0)
-        compiled = passes(arena, source, options, &diags);
+        made = pass->over ? (const void *)pass->over(arena, source, pass->options, &diags) : compile_text(arena, pass->compiled, &diags);
     else
         diags.errors = -1;
     arena->failed = outer;
     end_c_locale(c, before);
     if (diags.errors < 0)
         context_fail(context, EINC_FAILED, "error: out of memory");
-    else if (!compiled)
+    else if (!made)
         context_report(context, EINC_EXPRESSION, &diags);
-    return compiled;
+    return made;
 }
 
 Compiled *build_front(einc_context *context, Arena *arena, const Source *source, const CompileOptions *options)
 {
-    return run_passes(context, arena, source, options, compile_front);
+    return (Compiled *)run_pass(context, arena, source, &(Pass){ .over = compile_front, .options = options });
+}
+
+Compiled *build_plan(einc_context *context, Arena *arena, const Source *source, const CompileOptions *options)
+{
+    return (Compiled *)run_pass(context, arena, source, &(Pass){ .over = compile_plan, .options = options });
 }
 
 Compiled *build_compile(einc_context *context, Arena *arena, const Source *source, const CompileOptions *options)
 {
-    return run_passes(context, arena, source, options, compile);
+    return (Compiled *)run_pass(context, arena, source, &(Pass){ .over = compile, .options = options });
+}
+
+const EmittedUnit *build_text(einc_context *context, Arena *arena, const Source *source, const Compiled *compiled)
+{
+    return run_pass(context, arena, source, &(Pass){ .compiled = compiled });
+}
+
+const EmittedUnit *build_whole(einc_kernel *kernel, Variant *variant)
+{
+    if (!variant->whole)
+        variant->whole = build_text(kernel->context, &kernel->arena, &kernel->source, variant->compiled);
+    return variant->whole;
 }
 
 /* ---- the C compiler and the cache ---- */
 
-/* Finds compiler and cache once; both under the context's lock. */
-static int find_tools(einc_context *context, char *error, size_t bytes)
+const Cache *build_cache(einc_context *context)
 {
+    pthread_mutex_lock(&context->lock);
     if (!context->cache)
         context->cache = cache_open(NULL);
-    if (!context->cache) {
-        snprintf(error, bytes, "out of memory");
-        return EINC_FAILED;
-    }
-    return context->compiler ? EINC_OK : compiler_find(&context->compiler, error, bytes);
+    const Cache *cache = context->cache;
+    pthread_mutex_unlock(&context->lock);
+    return cache;
 }
 
 /* Which compiler it is costs a process to ask: the cache remembers the answer under the compiler's stamp. */
@@ -199,15 +220,27 @@ static int identify(einc_context *context, char *error, size_t bytes)
     return status;
 }
 
+/* Finds the compiler, once. */
+static int find_compiler(einc_context *context, char *error, size_t bytes)
+{
+    pthread_mutex_lock(&context->lock);
+    int status = context->compiler ? EINC_OK : compiler_find(&context->compiler, error, bytes);
+    if (status == EINC_OK)
+        status = identify(context, error, bytes);
+    pthread_mutex_unlock(&context->lock);
+    return status;
+}
+
 typedef struct Build {
     const Compiler *compiler;
-    const char *sets, *source;
+    const EmittedUnit *unit;
 } Build;
 
 static int build_object(void *user, const char *path, char *error, size_t bytes)
 {
     const Build *build = user;
-    return compiler_run(build->compiler, build->sets, build->source, strlen(build->source), path, error, bytes);
+    const char *source = build->unit->source;
+    return compiler_run(build->compiler, build->unit->target->attribute, source, strlen(source), path, error, bytes);
 }
 
 static bool resolve(Object *object, const char *name)
@@ -259,9 +292,10 @@ static Object *enter_object(einc_context *context, const CacheKey *key, void *ha
     return other ? other : object;
 }
 
-static Object *object_on_device(einc_context *context, const EmittedUnit *unit, const char *name, const char *description)
+static Object *object_on_device(einc_kernel *kernel, const Variant *variant)
 {
-    CudaModule *module = cuda_module_new(context, unit, name, description);
+    einc_context *context = kernel->context;
+    CudaModule *module = cuda_module_new(kernel, variant);
     Object *object = module ? context_alloc(context, sizeof *object, _Alignof(max_align_t)) : NULL;
     if (object)
         *object = (Object){ .module = module, .users = 1 };
@@ -270,40 +304,62 @@ static Object *object_on_device(einc_context *context, const EmittedUnit *unit, 
     return object;
 }
 
-Object *object_get(einc_context *context, const EmittedUnit *unit, const char *name, const char *description)
+/* The text's digest, by which what was compiled is found: as it is remembered of this request, or of the text, made now. */
+static bool find_digest(einc_kernel *kernel, Variant *variant, const Cache *cache, const CompileOptions *options)
 {
-    if (unit->target->grid && context->cuda)
-        return object_on_device(context, unit, name, description);
+    CacheKey request = request_key(&kernel->arena, &kernel->source, options);
+    if (cache_recall(cache, &request, variant->digest, sizeof variant->digest))
+        return true;
+    if (!build_whole(kernel, variant))
+        return false;
+    CacheKey digest = cache_key(&variant->whole->source, 1);
+    cache_key_spell(&digest, variant->digest);
+    cache_remember(cache, &request, variant->digest);
+    return true;
+}
+
+static Object *object_on_cpu(einc_kernel *kernel, Variant *variant, const Cache *cache)
+{
+    einc_context *context = kernel->context;
     char error[8192] = "";
-    void *handle = NULL;
-    pthread_mutex_lock(&context->lock);
-    int status = find_tools(context, error, sizeof error);
-    if (status == EINC_OK)
-        status = identify(context, error, sizeof error);
+    int status = find_compiler(context, error, sizeof error);
     if (status != EINC_OK) {
-        pthread_mutex_unlock(&context->lock);
         context_fail(context, status, "error: %s", error);
         return NULL;
     }
     const Compiler *compiler = context->compiler;
     const char *flags[2];
     compiler_flags(compiler, flags);
-    const char *const made_of[] = { unit->source, compiler->stamp, compiler->version, flags[0], flags[1] };
-    CacheKey key = cache_key(made_of, 5);
+    CacheKey key = cache_key((const char *[]){ variant->digest, compiler->stamp, compiler->version, flags[0], flags[1] }, 5);
+    pthread_mutex_lock(&context->lock);
     Object *object = find_object(context, &key);
     pthread_mutex_unlock(&context->lock);
     if (object)
         return object;
-    handle = cache_load(context->cache, &key);
+    void *handle = cache_load(cache, &key);
     if (!handle) {
-        Build build = { compiler, unit->target->attribute, unit->source };
-        status = cache_build(context->cache, &key, description, build_object, &build, &handle, error, sizeof error);
+        Build build = { compiler, build_whole(kernel, variant) };
+        if (!build.unit)
+            return NULL;
+        status = cache_build(cache, &key, kernel->source.text, build_object, &build, &handle, error, sizeof error);
         if (status != EINC_OK) {
             context_fail(context, status, "error: %s", error);
             return NULL;
         }
     }
-    return enter_object(context, &key, handle, name);
+    return enter_object(context, &key, handle, kernel->options.name);
+}
+
+Object *object_get(einc_kernel *kernel, Variant *variant, const CompileOptions *options)
+{
+    const Cache *cache = build_cache(kernel->context);
+    if (!cache) {
+        context_fail(kernel->context, EINC_FAILED, "error: out of memory");
+        return NULL;
+    }
+    if (!find_digest(kernel, variant, cache, options))
+        return NULL;
+    return options->target->grid && kernel->context->cuda ? object_on_device(kernel, variant) : object_on_cpu(kernel, variant, cache);
 }
 
 void object_release(einc_context *context, Object *object)

@@ -1,6 +1,5 @@
 #include "cache.h"
 
-#include <dirent.h>
 #include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -13,34 +12,12 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "cache_file.h"
 #include "einc.h"
 #include "sha256.h"
 
 struct Cache {
     char *path;
-};
-
-/* What stands at the end of a file, behind the object and the description. The dynamic loader reads a file by its
- * header and sees nothing of this. */
-typedef struct Trailer {
-    uint64_t object_bytes, description_bytes;
-    uint8_t key[32];
-    char magic[16];
-    uint8_t digest[32];               /* SHA-256 of all that is before it */
-} Trailer;
-
-static const char magic[16] = "einc entry 1\n";
-
-#define OBJECT ".so"                  /* suffixes of entries, after the 32 digits of the key */
-#define TEXT ".txt"
-#define CODE ".cubin"
-#define TEMPORARY ".tmp-"             /* what temporary directories begin with */
-
-enum {
-    NAME_BYTES = 32 + sizeof CODE,    /* the longest */
-    PATH_BYTES = 4096,
-    COPY_BYTES = 32768,
-    STALE_SECONDS = 3600,
 };
 
 __attribute__((format(printf, 3, 4)))
@@ -67,6 +44,12 @@ CacheKey cache_key(const char *const *parts, size_t count)
     }
     sha256_end(&sha, key.bytes);
     return key;
+}
+
+void cache_key_spell(const CacheKey *key, char text[KEY_TEXT])
+{
+    for (int i = 0; i < 32; i++)
+        sprintf(text + 2 * i, "%02x", key->bytes[i]);
 }
 
 /* ---- the directory ---- */
@@ -133,277 +116,15 @@ const char *cache_path(const Cache *cache)
     return cache->path;
 }
 
-/* Makes the directory and what is missing above it. Root makes none in another user's directory: sudo keeps $HOME, and
- * the user could never write there again. */
-static bool make_directory(const char *path)
-{
-    const char *slash = strrchr(path, '/');
-    char *parent = strndup(path, slash == path ? 1 : (size_t)(slash - path));
-    if (!parent)
-        return false;
-    struct stat status;
-    bool made = (!stat(parent, &status) || (errno == ENOENT && make_directory(parent) && !stat(parent, &status)))
-                && (geteuid() || !status.st_uid) && (!mkdir(path, 0700) || errno == EEXIST);
-    free(parent);
-    return made;
-}
-
-/* The directory if it can be trusted; else -1 and the reason in `*problem`. */
-static int directory_open(const Cache *cache, bool make, const char **problem)
-{
-    struct stat status;
-    *problem = "no home directory";
-    if (!*cache->path)
-        return -1;
-    int directory = open(cache->path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    if (directory < 0 && errno == ENOENT && make && make_directory(cache->path))
-        directory = open(cache->path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    if (directory < 0)
-        *problem = errno == ENOENT && !make ? NULL : strerror(errno);
-    else if (fstat(directory, &status))
-        *problem = strerror(errno);
-    else if (status.st_uid != geteuid())
-        *problem = "belongs to another user";
-    else if (status.st_mode & (S_IWGRP | S_IWOTH))
-        *problem = "others may write to it";
-    else
-        return directory;
-    if (directory >= 0)
-        close(directory);
-    return -1;
-}
-
 const char *cache_problem(const Cache *cache)
 {
     const char *problem;
-    int directory = directory_open(cache, false, &problem);
+    int directory = directory_open(cache->path, false, &problem);
     if (directory < 0)
         return problem;
     problem = faccessat(directory, ".", W_OK | X_OK, AT_EACCESS) ? strerror(errno) : NULL;
     close(directory);
     return problem;
-}
-
-/* ---- entries ---- */
-
-static void entry_name(const CacheKey *key, const char *suffix, char name[NAME_BYTES])
-{
-    for (int i = 0; i < 16; i++)
-        sprintf(name + 2 * i, "%02x", key->bytes[i]);
-    strcpy(name + 32, suffix);
-}
-
-static bool is_entry_name(const char *name, const char *suffix)
-{
-    return strspn(name, "0123456789abcdef") == 32 && !strcmp(name + 32, suffix);
-}
-
-/* A kernel's: of the CPU, or of a GPU. */
-static bool is_kernel_name(const char *name)
-{
-    return is_entry_name(name, OBJECT) || is_entry_name(name, CODE);
-}
-
-/* Reads exactly `length` bytes at `at`. */
-static bool read_at(int file, void *bytes, size_t length, uint64_t at)
-{
-    for (char *next = bytes; length;) {
-        ssize_t got = pread(file, next, length, (off_t)at);
-        if (got == 0 || (got < 0 && errno != EINTR))
-            return false;
-        if (got > 0) {
-            next += got;
-            at += (uint64_t)got;
-            length -= (size_t)got;
-        }
-    }
-    return true;
-}
-
-static bool write_all(int file, const void *bytes, size_t length)
-{
-    for (const char *next = bytes; length;) {
-        ssize_t written = write(file, next, length);
-        if (written < 0 && errno != EINTR)
-            return false;
-        if (written > 0) {
-            next += written;
-            length -= (size_t)written;
-        }
-    }
-    return true;
-}
-
-/* Adds `length` bytes of the file from its beginning to the hash, unless NULL, and to `copy`, unless -1. */
-static bool read_through(int file, uint64_t length, Sha256 *sha, int copy)
-{
-    char bytes[COPY_BYTES];
-    for (uint64_t at = 0; at < length;) {
-        size_t piece = length - at < sizeof bytes ? (size_t)(length - at) : sizeof bytes;
-        if (!read_at(file, bytes, piece, at) || (copy >= 0 && !write_all(copy, bytes, piece)))
-            return false;
-        if (sha)
-            sha256_add(sha, bytes, piece);
-        at += piece;
-    }
-    return true;
-}
-
-static bool trailer_read(int file, Trailer *trailer)
-{
-    struct stat status;
-    if (fstat(file, &status) || !S_ISREG(status.st_mode) || (uint64_t)status.st_size < sizeof *trailer)
-        return false;
-    uint64_t rest = (uint64_t)status.st_size - sizeof *trailer;
-    return read_at(file, trailer, sizeof *trailer, rest) && !memcmp(trailer->magic, magic, sizeof magic)
-           && trailer->object_bytes <= rest && trailer->description_bytes == rest - trailer->object_bytes;
-}
-
-/* Whether the open file is what was once stored under the key, and nobody else could have changed it since. */
-static bool is_whole(int file, const CacheKey *key, Trailer *trailer)
-{
-    struct stat status;
-    Sha256 sha;
-    uint8_t digest[32];
-    if (fstat(file, &status) || status.st_uid != geteuid() || status.st_mode & (S_IWGRP | S_IWOTH)
-        || !trailer_read(file, trailer) || memcmp(trailer->key, key->bytes, sizeof key->bytes))
-        return false;
-    sha256_begin(&sha);
-    if (!read_through(file, (uint64_t)status.st_size - sizeof digest, &sha, -1))
-        return false;
-    sha256_end(&sha, digest);
-    return !memcmp(digest, trailer->digest, sizeof digest);
-}
-
-/* Turns a file that holds an object into an entry. */
-static bool entry_complete(int file, const CacheKey *key, const char *description)
-{
-    Trailer trailer = { .description_bytes = strlen(description) };
-    struct stat status;
-    Sha256 sha;
-    if (fchmod(file, 0600) || fstat(file, &status))
-        return false;
-    trailer.object_bytes = (uint64_t)status.st_size;
-    memcpy(trailer.key, key->bytes, sizeof trailer.key);
-    memcpy(trailer.magic, magic, sizeof magic);
-    sha256_begin(&sha);
-    if (!read_through(file, trailer.object_bytes, &sha, -1))
-        return false;
-    sha256_add(&sha, description, trailer.description_bytes);
-    sha256_add(&sha, &trailer, offsetof(Trailer, digest));
-    sha256_end(&sha, trailer.digest);
-    return lseek(file, 0, SEEK_END) >= 0 && write_all(file, description, trailer.description_bytes)
-           && write_all(file, &trailer, sizeof trailer);
-}
-
-/* The entry, open, when it is whole; else -1. One that is not is removed. */
-static int entry_open(const Cache *cache, const CacheKey *key, const char *suffix, Trailer *trailer)
-{
-    char name[NAME_BYTES];
-    const char *problem;
-    int directory = directory_open(cache, false, &problem);
-    if (directory < 0)
-        return -1;
-    entry_name(key, suffix, name);
-    int file = openat(directory, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
-    bool damaged = file >= 0 ? !is_whole(file, key, trailer) : errno == ELOOP;
-    if (damaged) {
-        unlinkat(directory, name, 0);
-        if (file >= 0)
-            close(file);
-        file = -1;
-    }
-    close(directory);
-    return file;
-}
-
-/* The files of the cache, to be read with readdir(); NULL when it cannot be used. */
-static DIR *entries_open(const Cache *cache)
-{
-    const char *problem;
-    int directory = directory_open(cache, false, &problem);
-    DIR *entries = directory < 0 ? NULL : fdopendir(directory);
-    if (!entries && directory >= 0)
-        close(directory);
-    return entries;
-}
-
-/* ---- temporary directories ---- */
-
-/* Removes a directory and the files in it. */
-static void temporary_remove(int parent, const char *name)
-{
-    int directory = openat(parent, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-    DIR *files = directory < 0 ? NULL : fdopendir(directory);
-    for (struct dirent *file; files && (file = readdir(files));)
-        if (strcmp(file->d_name, ".") && strcmp(file->d_name, ".."))
-            unlinkat(directory, file->d_name, 0);
-    if (files)
-        closedir(files);
-    else if (directory >= 0)
-        close(directory);
-    unlinkat(parent, name, AT_REMOVEDIR);
-}
-
-/* Removes what killed processes have left and, with `all`, the entries too; returns how many of these. */
-static int sweep(const Cache *cache, bool all)
-{
-    int removed = 0;
-    DIR *entries = entries_open(cache);
-    for (struct dirent *entry; entries && (entry = readdir(entries));) {
-        const char *name = entry->d_name;
-        struct stat status;
-        if (all && is_kernel_name(name))
-            removed += !unlinkat(dirfd(entries), name, 0);
-        else if (all && is_entry_name(name, TEXT))
-            unlinkat(dirfd(entries), name, 0);
-        else if (!strncmp(name, TEMPORARY, strlen(TEMPORARY))
-                 && !fstatat(dirfd(entries), name, &status, AT_SYMLINK_NOFOLLOW) && S_ISDIR(status.st_mode)
-                 && status.st_mtime + STALE_SECONDS < time(NULL))
-            temporary_remove(dirfd(entries), name);
-    }
-    if (entries)
-        closedir(entries);
-    return removed;
-}
-
-/* A new directory in `base` that nobody else may enter: what a linker makes, it makes with the permissions that the
- * umask allows. */
-static bool temporary_make(const char *base, const char *prefix, char path[PATH_BYTES])
-{
-    return snprintf(path, PATH_BYTES, "%s/%s%ld-XXXXXX", base, prefix, (long)getpid()) < PATH_BYTES - NAME_BYTES
-           && mkdtemp(path);
-}
-
-/* In the cache, which is made and swept first. */
-static bool temporary_make_inside(const Cache *cache, char path[PATH_BYTES])
-{
-    const char *problem;
-    int directory = directory_open(cache, true, &problem);
-    if (directory < 0)
-        return false;
-    close(directory);
-    sweep(cache, false);
-    return temporary_make(cache->path, TEMPORARY, path);
-}
-
-static bool temporary_make_outside(char path[PATH_BYTES])
-{
-    const char *bases[] = { getenv("TMPDIR"), "/tmp", "/var/tmp", "/dev/shm" };
-    for (size_t i = 0; i < sizeof bases / sizeof *bases; i++)
-        if (bases[i] && *bases[i] == '/' && temporary_make(bases[i], "einc-", path))
-            return true;
-    return false;
-}
-
-/* Completes a file and gives it its name in the cache, or leaves it where it is. */
-static bool entry_publish(const Cache *cache, const char *temporary, int file, const CacheKey *key, const char *suffix,
-                          const char *description)
-{
-    char name[NAME_BYTES], path[PATH_BYTES];
-    entry_name(key, suffix, name);
-    return snprintf(path, sizeof path, "%s/%s", cache->path, name) < (int)sizeof path
-           && entry_complete(file, key, description) && !rename(temporary, path);
 }
 
 /* ---- objects ---- */
@@ -424,7 +145,6 @@ static void object_name(int file, const CacheKey *key, char name[512])
 static void *object_load(int file, const char *path, const CacheKey *key)
 {
     char name[512];
-    struct stat status;
     object_name(file, key, name);
     void *object = dlopen(name, RTLD_NOW | RTLD_LOCAL);
     if (object)
@@ -434,7 +154,7 @@ static void *object_load(int file, const char *path, const CacheKey *key)
     int copy = memfd_create("einc", MFD_CLOEXEC);
     if (copy < 0)
         return NULL;
-    if (!fstat(file, &status) && read_through(file, (uint64_t)status.st_size, NULL, copy)) {
+    if (file_copy(file, copy)) {
         object_name(copy, key, name);
         object = dlopen(name, RTLD_NOW | RTLD_LOCAL);
     }
@@ -444,9 +164,8 @@ static void *object_load(int file, const char *path, const CacheKey *key)
 
 void *cache_load(const Cache *cache, const CacheKey *key)
 {
-    Trailer trailer;
     char name[NAME_BYTES], path[PATH_BYTES];
-    int file = entry_open(cache, key, OBJECT, &trailer);
+    int file = entry_open(cache->path, key, OBJECT);
     if (file < 0)
         return NULL;
     entry_name(key, OBJECT, name);
@@ -464,7 +183,7 @@ static int take(const Cache *cache, const char *path, const CacheKey *key, const
     int file = open(path, O_RDWR | O_NOFOLLOW | O_CLOEXEC);
     if (file < 0)
         return fail(error, bytes, "cannot open the compiled kernel: %s", strerror(errno));
-    if (cache && entry_publish(cache, path, file, key, OBJECT, description))
+    if (cache && entry_publish(cache->path, path, file, key, OBJECT, description))
         *object = cache_load(cache, key);
     if (!*object && !(*object = object_load(file, path, key))) {
         const char *reason = dlerror(), *colon = reason ? strstr(reason, ": ") : NULL;    /* after the file's name */
@@ -480,13 +199,15 @@ static int build_once(const Cache *cache, const CacheKey *key, const char *descr
                       void *user, void **object, char *error, size_t bytes)
 {
     char directory[PATH_BYTES], path[PATH_BYTES + NAME_BYTES];
-    if (!(cache ? temporary_make_inside(cache, directory) : temporary_make_outside(directory)))
+    if (cache)
+        entries_sweep(cache->path, false);
+    if (!(cache ? temporary_make_inside(cache->path, directory) : temporary_make_outside(directory)))
         return fail(error, bytes, "no directory for temporary files: tried TMPDIR, /tmp, /var/tmp and /dev/shm");
     snprintf(path, sizeof path, "%s/kernel.so", directory);
     int status = build(user, path, error, bytes);
     if (!status && !(cache && (*object = cache_load(cache, key))))
         status = take(cache, path, key, description, object, error, bytes);
-    temporary_remove(AT_FDCWD, directory);
+    temporary_remove(directory);
     return status;
 }
 
@@ -505,15 +226,15 @@ int cache_build(const Cache *cache, const CacheKey *key, const char *description
 static void keep(const Cache *cache, const CacheKey *key, const char *suffix, const char *description, const void *bytes, size_t length)
 {
     char directory[PATH_BYTES], path[PATH_BYTES + NAME_BYTES];
-    if (!temporary_make_inside(cache, directory))
+    if (!temporary_make_inside(cache->path, directory))
         return;
     snprintf(path, sizeof path, "%s/text", directory);
     int file = open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
-    if (file >= 0 && write_all(file, bytes, length))
-        entry_publish(cache, path, file, key, suffix, description);
+    if (file >= 0 && file_put(file, bytes, length))
+        entry_publish(cache->path, path, file, key, suffix, description);
     if (file >= 0)
         close(file);
-    temporary_remove(AT_FDCWD, directory);
+    temporary_remove(directory);
 }
 
 void cache_remember(const Cache *cache, const CacheKey *key, const char *text)
@@ -523,64 +244,39 @@ void cache_remember(const Cache *cache, const CacheKey *key, const char *text)
 
 void cache_keep(const Cache *cache, const CacheKey *key, const char *description, const void *code, size_t bytes)
 {
+    entries_sweep(cache->path, false);
     keep(cache, key, CODE, description, code, bytes);
 }
 
 void *cache_fetch(const Cache *cache, const CacheKey *key, size_t *bytes)
 {
-    Trailer trailer;
-    int file = entry_open(cache, key, CODE, &trailer);
-    char *code = file < 0 ? NULL : malloc((size_t)trailer.object_bytes + 1);
-    if (code && !read_at(file, code, (size_t)trailer.object_bytes, 0)) {
-        free(code);
-        code = NULL;
-    }
-    if (code)
-        code[*bytes = (size_t)trailer.object_bytes] = 0;
-    if (file >= 0)
-        close(file);
-    return code;
+    return entry_read(cache->path, key, CODE, bytes);
 }
 
 bool cache_recall(const Cache *cache, const CacheKey *key, char *text, size_t bytes)
 {
-    Trailer trailer;
-    int file = entry_open(cache, key, TEXT, &trailer);
-    if (file < 0)
-        return false;
-    bool found = trailer.object_bytes < bytes && read_at(file, text, (size_t)trailer.object_bytes, 0);
-    if (found)
-        text[trailer.object_bytes] = 0;
-    close(file);
-    return found;
+    size_t length;
+    char *found = entry_read(cache->path, key, TEXT, &length);
+    bool fits = found && length < bytes;
+    if (fits)
+        memcpy(text, found, length + 1);
+    free(found);
+    return fits;
 }
 
 /* ---- the user's view ---- */
 
-/* The first line, as far as it fits; "" from a damaged entry. */
-static void description_read(int file, char *text, size_t bytes)
-{
-    Trailer trailer;
-    size_t length = 0;
-    if (trailer_read(file, &trailer))
-        length = trailer.description_bytes < bytes ? (size_t)trailer.description_bytes : bytes - 1;
-    if (!read_at(file, text, length, length ? trailer.object_bytes : 0))
-        length = 0;
-    text[length] = 0;
-    text[strcspn(text, "\n")] = 0;
-}
-
 int cache_list(const Cache *cache, void (*visit)(void *user, const CacheEntry *entry), void *user)
 {
     int count = 0;
-    DIR *entries = entries_open(cache);
+    DIR *entries = directory_list(cache->path);
     for (struct dirent *found; entries && (found = readdir(entries));) {
         struct stat status;
-        int file = !is_kernel_name(found->d_name) ? -1
+        int file = !entry_is_kernel(found->d_name) ? -1
                    : openat(dirfd(entries), found->d_name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
         if (file >= 0 && !fstat(file, &status)) {
             char description[1024];
-            description_read(file, description, sizeof description);
+            entry_describe(file, description, sizeof description);
             CacheEntry entry = { .bytes = (uint64_t)status.st_size, .modified = status.st_mtime,
                                  .description = description };
             memcpy(entry.key, found->d_name, 32);
@@ -597,5 +293,5 @@ int cache_list(const Cache *cache, void (*visit)(void *user, const CacheEntry *e
 
 int cache_clear(const Cache *cache)
 {
-    return sweep(cache, true);
+    return entries_sweep(cache->path, true);
 }

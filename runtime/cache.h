@@ -6,9 +6,10 @@
  *     if (!object)
  *         status = cache_build(cache, &key, "ij,jk->ik", build, user, &object, error, sizeof error);
  *
- * One directory, one file for each entry: <key>.so, the shared object, or <key>.cubin, code of a GPU, and behind it what
- * it is and a hash of all. What is loaded is what was verified. A damaged entry is removed and counts as absent; so does
- * everything when the directory cannot be used, and then cache_build() makes objects that last as long as they are loaded.
+ * One directory, one file for each entry: <key>.so, the shared object, <key>.cubin, code of a GPU, or <key>.txt, a short text
+ * that is remembered; behind it what it is and a hash of all. What is loaded is what was verified. A damaged entry is removed
+ * and counts as absent; so does everything when the directory cannot be used, and then cache_build() makes objects that last as
+ * long as they are loaded.
  *
  * A Cache is constant once it is open: any number of threads may use it, and any number of processes the directory. */
 #ifndef EINC_CACHE_H
@@ -41,6 +42,10 @@ const char *cache_problem(const Cache *cache);
 /* The SHA-256 of the parts, each with its length in front, so that what parts say together does not depend on where
  * one ends. */
 CacheKey cache_key(const char *const *parts, size_t count);
+
+/* A key in hexadecimal, as a part of others. */
+enum { KEY_TEXT = 65 };
+void cache_key_spell(const CacheKey *key, char text[KEY_TEXT]);
 
 /* dlopen()'s handle of the entry; NULL when there is none that is whole. The caller dlclose()s it. */
 void *cache_load(const Cache *cache, const CacheKey *key);

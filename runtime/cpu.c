@@ -13,7 +13,7 @@
 
 const char *const cpu_features[] = { "sse4.2", "avx", "f16c", "fma", "avx2", "avx_vnni", "avx512f", "avx512bw", "avx512dq",
                                      "avx512vl", "avx512_vnni", "avx512_bf16", "avx512_fp16", "amx_tile", "amx_bf16",
-                                     "amx_int8", "neon", "sve", NULL };
+                                     "amx_int8", "sha_ni", "neon", "sve", NULL };
 
 #if defined(__x86_64__)
 
@@ -46,6 +46,7 @@ static const CpuidBit cpuid_bits[] = {
     { "amx_tile", 7, 0, 3, 24, STATE_AMX },
     { "amx_bf16", 7, 0, 3, 22, STATE_AMX },
     { "amx_int8", 7, 0, 3, 25, STATE_AMX },
+    { "sha_ni", 7, 0, 1, 29, 0 },
 };
 
 /* What CPUID says, and with it XCR0: what the system saves and restores of a thread. */

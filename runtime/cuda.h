@@ -19,9 +19,9 @@ int cuda_count(const einc_context *context);
 /* The target whose kernels are made for a device. */
 const Target *cuda_target(const einc_context *context, int device);
 
-/* The unit's kernels, compiled for the first device: others compile and load them when they are first called. Unit and texts
+/* A variant's kernels, compiled for the first device: others compile and load them when they are first called. Kernel and variant
  * must outlive it. NULL after context_fail(). */
-CudaModule *cuda_module_new(einc_context *context, const EmittedUnit *unit, const char *name, const char *description);
+CudaModule *cuda_module_new(const einc_kernel *kernel, const Variant *variant);
 void cuda_module_free(einc_context *context, CudaModule *module);
 
 /* The kernel's plan for a device; NULL after context_fail(). */

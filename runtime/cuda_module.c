@@ -7,8 +7,9 @@
 #include "cuda_machine.h"
 
 struct CudaModule {
-    const EmittedUnit *unit;
-    const char *name, *description;
+    const einc_kernel *kernel;
+    const Variant *variant;
+    const EmittedUnit *unit;      /* the variant's */
     pthread_mutex_t lock;         /* of loading */
     char *image;                  /* what was compiled first, until it is loaded */
     char architecture[ARCHITECTURE_BYTES];    /* that it is for */
@@ -53,12 +54,18 @@ static char *make_image(einc_context *context, void *program, const char *archit
 static char *compile_unit(einc_context *context, const CudaModule *module, const char *architecture, size_t *bytes)
 {
     void *program = NULL;
-    if (context->cuda->nvrtc.create(&program, module->unit->source, module->name, 0, NULL, NULL)) {
+    char *image = NULL;
+    Arena arena = context_arena(context, NULL);
+    const EmittedUnit *unit = module->variant->whole;
+    if (!unit)
+        unit = build_text(context, &arena, &module->kernel->source, module->variant->compiled);
+    if (unit && context->cuda->nvrtc.create(&program, unit->source, module->kernel->options.name, 0, NULL, NULL))
         context_fail(context, EINC_FAILED, "error: NVRTC does not take the kernel's text");
-        return NULL;
-    }
-    char *image = make_image(context, program, architecture, bytes);
-    context->cuda->nvrtc.destroy(&program);
+    else if (unit)
+        image = make_image(context, program, architecture, bytes);
+    if (program)
+        context->cuda->nvrtc.destroy(&program);
+    arena_free(&arena);
     return image;
 }
 
@@ -68,18 +75,14 @@ static char *find_image(einc_context *context, const CudaModule *module, const c
     char version[32];
     size_t bytes = 0;
     snprintf(version, sizeof version, "NVRTC %d", context->cuda->nvrtc_version);
-    CacheKey key = cache_key((const char *[]){ module->unit->source, version, architecture }, 3);
-    pthread_mutex_lock(&context->lock);
-    if (!context->cache)
-        context->cache = cache_open(NULL);
-    const Cache *cache = context->cache;
-    pthread_mutex_unlock(&context->lock);
+    CacheKey key = cache_key((const char *[]){ module->variant->digest, version, architecture }, 3);
+    const Cache *cache = build_cache(context);
     char *image = cache ? cache_fetch(cache, &key, &bytes) : NULL;
     if (image)
         return image;
     image = compile_unit(context, module, architecture, &bytes);
     if (image && cache)
-        cache_keep(cache, &key, module->description, image, bytes);
+        cache_keep(cache, &key, module->kernel->source.text, image, bytes);
     return image;
 }
 
@@ -154,20 +157,21 @@ CudaCode *cuda_module_load(einc_context *context, CudaModule *module, CudaDevice
 
 /* ---- modules ---- */
 
-CudaModule *cuda_module_new(einc_context *context, const EmittedUnit *unit, const char *name, const char *description)
+CudaModule *cuda_module_new(const einc_kernel *kernel, const Variant *variant)
 {
+    einc_context *context = kernel->context;
     const Cuda *cuda = context->cuda;
     CudaModule *module = calloc(1, sizeof *module + (size_t)cuda->device_count * sizeof *module->codes);
     if (!module) {
         context_fail(context, EINC_FAILED, "error: out of memory");
         return NULL;
     }
-    module->unit = unit;
-    module->name = name;
-    module->description = description;
+    module->kernel = kernel;
+    module->variant = variant;
+    module->unit = variant->compiled->unit;
     pthread_mutex_init(&module->lock, NULL);
     for (int d = cuda->first; d < cuda->device_count && !module->architecture[0]; d++)
-        if (cuda_runs(&cuda->devices[d], unit->target))
+        if (cuda_runs(&cuda->devices[d], module->unit->target))
             cuda_spell_architecture(&cuda->devices[d], module->architecture);
     if (!module->architecture[0])    /* no device takes it: each call will have a plan for its own */
         return module;

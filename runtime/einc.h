@@ -218,7 +218,8 @@ EINC_API int einc_wait(const einc_kernel *kernel, DLDevice device, const einc_ca
 
 /* ---- looking inside ---- */
 
-/* Texts that live as long as the kernel: the generated C, its header, and the plan for a person. */
+/* Texts that live as long as the kernel: the generated C, its header, and the plan for a person. They are made when they are
+ * first asked for; NULL when there is no memory. */
 EINC_API const char *einc_source(const einc_kernel *kernel);
 EINC_API const char *einc_header(const einc_kernel *kernel);
 EINC_API const char *einc_explain(const einc_kernel *kernel);

@@ -48,7 +48,9 @@ struct einc_context {
 typedef struct Variant Variant;
 struct Variant {
     Variant *next;
-    Compiled *compiled;
+    Compiled *compiled;           /* without its text, */
+    const EmittedUnit *_Atomic whole;    /* which is here once somebody has needed it, in the kernel's arena */
+    char digest[KEY_TEXT];        /* of the text */
     Object *object;
     size_t *unit_words;           /* the words of the args struct that are 1 when this plan's fast paths fit */
     int unit_count;
@@ -79,7 +81,7 @@ struct einc_kernel {
     Slot *slots;
     int slot_count;
     size_t args_words;            /* the args struct's size in words of 8 bytes */
-    const char *explanation;
+    const char *explanation;      /* NULL until it is asked for */
 };
 
 enum { VARIANTS_MAX = 8 };
@@ -107,12 +109,20 @@ enum { TENSOR_HOST = -1, TENSOR_ELSEWHERE = -2 };
 int tensor_device(const DLTensor *tensor);
 
 /* build.c */
-Object *object_get(einc_context *context, const EmittedUnit *unit, const char *name, const char *description);
+Object *object_get(einc_kernel *kernel, Variant *variant, const CompileOptions *options);    /* those that it was planned with */
 void object_release(einc_context *context, Object *object);
+const Cache *build_cache(einc_context *context);    /* NULL: no memory for it */
+Compiled *build_plan(einc_context *context, Arena *arena, const Source *source, const CompileOptions *options);
+const EmittedUnit *build_text(einc_context *context, Arena *arena, const Source *source, const Compiled *compiled);
+const EmittedUnit *build_whole(einc_kernel *kernel, Variant *variant);    /* in the kernel's arena, under its lock */
 Compiled *build_compile(einc_context *context, Arena *arena, const Source *source, const CompileOptions *options);
 Compiled *build_front(einc_context *context, Arena *arena, const Source *source, const CompileOptions *options);
 bool read_options(einc_context *context, Arena *arena, const einc_options *given, CompileOptions *options);
 bool read_extents(Arena *arena, const char *text, ExtentSpec **list, int *count, const char **bad);
+
+/* request.c: what is asked for, and of which compiler, that makes the same text as long as it is the same */
+CacheKey request_key(Arena *arena, const Source *source, const CompileOptions *options);
+extern const char build_identity[];    /* of the compiler's own code and templates; made by the build */
 
 /* api.c: einc_compile() for a source with a name and options that are read already; both are copied as far as they are
  * needed, but operands' shapes and strides, which must outlive the call only */

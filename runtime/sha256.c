@@ -1,6 +1,11 @@
 #include "sha256.h"
 
 #include <string.h>
+#if defined(__x86_64__)
+#include <immintrin.h>
+#endif
+
+#include "runtime.h"
 
 /* The first 32 bits of the fractional parts of the cube roots of the first 64 primes. */
 static const uint32_t sha256_constants[64] = {
@@ -20,9 +25,9 @@ static uint32_t rotate(uint32_t x, int n)
 }
 
 /* FIPS 180-4, 6.2.2. */
-static void sha256_block(Sha256 *sha, const uint8_t *block)
+static void add_block(uint32_t state[8], const uint8_t *block)
 {
-    uint32_t w[64], *state = sha->state;
+    uint32_t w[64];
     for (int t = 0; t < 16; t++, block += 4)
         w[t] = (uint32_t)block[0] << 24 | (uint32_t)block[1] << 16 | (uint32_t)block[2] << 8 | block[3];
     for (int t = 16; t < 64; t++) {
@@ -44,12 +49,71 @@ static void sha256_block(Sha256 *sha, const uint8_t *block)
         state[i] += sums[i];
 }
 
+#if defined(__x86_64__)
+
+/* The same by the CPU's own instructions, whose registers have a, b, e, f and c, d, g, h. */
+__attribute__((target("sha,sse4.1")))
+static void add_blocks_by_cpu(uint32_t state[8], const uint8_t *blocks, size_t count)
+{
+    const __m128i big_endian = _mm_set_epi64x(0x0c0d0e0f08090a0b, 0x0405060700010203);
+    __m128i dcba = _mm_loadu_si128((const __m128i *)state), hgfe = _mm_loadu_si128((const __m128i *)(state + 4));
+    __m128i badc = _mm_shuffle_epi32(dcba, 0xb1), efgh = _mm_shuffle_epi32(hgfe, 0x1b);
+    __m128i abef = _mm_alignr_epi8(badc, efgh, 8), cdgh = _mm_blend_epi16(efgh, badc, 0xf0), w[4];
+    for (; count; count--, blocks += 64) {
+        const __m128i abef_before = abef, cdgh_before = cdgh;
+        for (int i = 0; i < 4; i++)
+            w[i] = _mm_shuffle_epi8(_mm_loadu_si128((const __m128i *)(blocks + 16 * i)), big_endian);
+#pragma GCC unroll 16
+        for (int t = 0; t < 16; t++) {
+            __m128i *now = &w[t % 4], next = w[(t + 1) % 4], last = w[(t + 3) % 4];
+            __m128i sum = _mm_add_epi32(*now, _mm_loadu_si128((const __m128i *)&sha256_constants[4 * t]));
+            cdgh = _mm_sha256rnds2_epu32(cdgh, abef, sum);
+            abef = _mm_sha256rnds2_epu32(abef, cdgh, _mm_shuffle_epi32(sum, 0x0e));
+            __m128i seventh = _mm_alignr_epi8(last, w[(t + 2) % 4], 4);
+            *now = _mm_sha256msg2_epu32(_mm_add_epi32(_mm_sha256msg1_epu32(*now, next), seventh), last);
+        }
+        abef = _mm_add_epi32(abef, abef_before);
+        cdgh = _mm_add_epi32(cdgh, cdgh_before);
+    }
+    __m128i feba = _mm_shuffle_epi32(abef, 0x1b), dchg = _mm_shuffle_epi32(cdgh, 0xb1);
+    _mm_storeu_si128((__m128i *)state, _mm_blend_epi16(feba, dchg, 0xf0));
+    _mm_storeu_si128((__m128i *)(state + 4), _mm_alignr_epi8(dchg, feba, 8));
+}
+
+static bool cpu_does_it(void)
+{
+    return cpu_has("sha_ni") && cpu_has("sse4.2");
+}
+
+#else
+
+static void add_blocks_by_cpu(uint32_t state[8], const uint8_t *blocks, size_t count)
+{
+    (void)state, (void)blocks, (void)count;
+}
+
+static bool cpu_does_it(void)
+{
+    return false;
+}
+
+#endif
+
+static void add_blocks(Sha256 *sha, const uint8_t *blocks, size_t count)
+{
+    if (!sha->plain)
+        add_blocks_by_cpu(sha->state, blocks, count);
+    for (; sha->plain && count; count--, blocks += 64)
+        add_block(sha->state, blocks);
+}
+
 void sha256_begin(Sha256 *sha)
 {
     static const uint32_t first[8] = { 0x6a09e667, 0xbb67ae85, 0x3c6ef372, 0xa54ff53a,
                                        0x510e527f, 0x9b05688c, 0x1f83d9ab, 0x5be0cd19 };
     memcpy(sha->state, first, sizeof first);
     sha->length = 0;
+    sha->plain = !cpu_does_it();
 }
 
 void sha256_add(Sha256 *sha, const void *bytes, size_t length)
@@ -59,13 +123,16 @@ void sha256_add(Sha256 *sha, const void *bytes, size_t length)
     sha->length += length;
     if (held && length >= 64 - held) {
         memcpy(sha->block + held, next, 64 - held);
-        sha256_block(sha, sha->block);
+        add_blocks(sha, sha->block, 1);
         next += 64 - held;
         length -= 64 - held;
         held = 0;
     }
-    for (; !held && length >= 64; next += 64, length -= 64)
-        sha256_block(sha, next);
+    if (!held) {
+        add_blocks(sha, next, length / 64);
+        next += length / 64 * 64;
+        length %= 64;
+    }
     if (length)
         memcpy(sha->block + held, next, length);
 }

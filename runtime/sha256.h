@@ -2,6 +2,7 @@
 #ifndef EINC_SHA256_H
 #define EINC_SHA256_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -9,6 +10,7 @@ typedef struct Sha256 {
     uint32_t state[8];
     uint64_t length;              /* bytes so far */
     uint8_t block[64];
+    bool plain;                   /* without the CPU's instructions for it; tests set it behind sha256_begin() */
 } Sha256;
 
 void sha256_begin(Sha256 *sha);

@@ -68,10 +68,10 @@ static const Variant *add_variant(einc_kernel *kernel, const uint64_t *words)
         options.check.operands = operands;
         options.strides = strides;
         Variant *variant = ARENA_NEW(&kernel->arena, Variant);
-        variant->compiled = build_compile(kernel->context, &kernel->arena, &kernel->source, &options);
+        variant->compiled = build_plan(kernel->context, &kernel->arena, &kernel->source, &options);
         if (variant->compiled) {
             variant_find_units(kernel, variant);
-            variant->object = object_get(kernel->context, variant->compiled->unit, options.name, kernel->source.text);
+            variant->object = object_get(kernel, variant, &options);
         }
         if (variant->object) {
             variant->next = kernel->variants;
@@ -106,9 +106,9 @@ const Variant *variant_of_target(einc_kernel *kernel, const Target *target)
     kernel->arena.failed = &full;
     if (!found && setjmp(full) == 0) {
         Variant *variant = ARENA_NEW(&kernel->arena, Variant);
-        variant->compiled = build_compile(kernel->context, &kernel->arena, &kernel->source, &options);
+        variant->compiled = build_plan(kernel->context, &kernel->arena, &kernel->source, &options);
         if (variant->compiled)
-            variant->object = object_get(kernel->context, variant->compiled->unit, options.name, kernel->source.text);
+            variant->object = object_get(kernel, variant, &options);
         if (variant->object) {
             variant->next = kernel->variants;
             kernel->variants = made = variant;

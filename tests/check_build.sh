@@ -23,6 +23,10 @@ touch compiler/planning.h
 make -n CC=$other | grep -q -- '-o build/compiler/plan.o' || fail "a changed header makes nothing"
 make -n CC=$other | grep -q -- '-o build/runtime/npy.o' && fail "a changed header makes what does not include it"
 make -s -j2 CC=$other
+before=$(cat build/identity.c)
+echo >>templates/stream.c
+make -s -j2 CC=$other
+[ "$before" != "$(cat build/identity.c)" ] || fail "a changed template is the same compiler to the cache"
 make -n CC="$other -O3" | grep -q -- '-o build/runtime/npy.o' || fail "changed flags make nothing"
 
 make -s -j2 CC="$CC" DEBUG=1

@@ -297,6 +297,14 @@ static void test_texts(void **state)
     assert_non_null(strstr(einc_explain(k), "for j"));
     assert_non_null(strstr(einc_source(k), "int einc_kernel("));
     assert_non_null(strstr(einc_header(k), "einc_kernel_args"));
+    einc_context *other = einc_context_new(NULL);    /* where the kernel comes from the disk, and its text is made to be looked at */
+    einc_kernel *again = einc_compile(other, "ij,jk->ik", NULL);
+    assert_non_null(again);
+    assert_string_equal(einc_source(again), einc_source(k));
+    assert_string_equal(einc_header(again), einc_header(k));
+    assert_string_equal(einc_explain(again), einc_explain(k));
+    einc_kernel_free(again);
+    einc_context_free(other);
     einc_kernel_free(k);
     einc_kernel_free(NULL);
 }

@@ -11,7 +11,7 @@
 
 #include "sha256.h"
 
-static void expect_digest(const char *text, size_t repeats, size_t piece, const char *expected)
+static void expect_one(const char *text, size_t repeats, size_t piece, bool plain, const char *expected)
 {
     Sha256 sha;
     uint8_t digest[32];
@@ -21,6 +21,7 @@ static void expect_digest(const char *text, size_t repeats, size_t piece, const 
     for (size_t i = 0; i < repeats; i++)
         memcpy(whole + i * strlen(text), text, strlen(text));
     sha256_begin(&sha);
+    sha.plain |= plain;
     for (size_t at = 0; at < length; at += piece)
         sha256_add(&sha, whole + at, length - at < piece ? length - at : piece);
     sha256_end(&sha, digest);
@@ -28,6 +29,12 @@ static void expect_digest(const char *text, size_t repeats, size_t piece, const 
         sprintf(hex + 2 * i, "%02x", digest[i]);
     assert_string_equal(hex, expected);
     free(whole);
+}
+
+static void expect_digest(const char *text, size_t repeats, size_t piece, const char *expected)
+{
+    expect_one(text, repeats, piece, false, expected);
+    expect_one(text, repeats, piece, true, expected);
 }
 
 /* The examples of FIPS 180 and of NIST's test vectors, in pieces of every size up to two blocks. */

@@ -162,7 +162,12 @@ static bool measure_loops(Gpu *gpu, Arena *arena, Loop *loop, const char *source
     for (int u = 0; u < PEAK_COUNT; u++)
         work[u].kernel = loops[u].kernel;
     EmittedUnit unit = { .source = source, .work = work, .work_count = PEAK_COUNT, .target = cuda_target(gpu->context, gpu->device->number) };
-    CudaModule *module = cuda_module_new(gpu->context, &unit, "peaks", "peaks of the device");
+    Compiled compiled = { .unit = &unit };
+    einc_kernel kernel = { .context = gpu->context, .source = { .text = "peaks of the device" }, .options = { .name = "peaks" } };
+    Variant variant = { .compiled = &compiled, .whole = &unit };
+    CacheKey digest = cache_key(&source, 1);
+    cache_key_spell(&digest, variant.digest);
+    CudaModule *module = cuda_module_new(&kernel, &variant);
     CudaCode *code = module ? cuda_module_load(gpu->context, module, gpu->device) : NULL;
     for (int u = 0; u < PEAK_COUNT && code; u++) {
         loop->function = code->functions[u];
