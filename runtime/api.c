@@ -9,6 +9,10 @@ static void kernel_free(einc_kernel *kernel)
     einc_context *context = kernel->context;
     for (Variant *v = kernel->variants; v; v = v->next)
         object_release(context, v->object);
+    for (Prepared *p = kernel->prepared, *next; p; p = next) {
+        next = p->next;
+        call_forget_prepared(p);
+    }
     arena_free(&kernel->arena);
     pthread_mutex_destroy(&kernel->lock);
     context_free(context, kernel);

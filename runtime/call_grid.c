@@ -74,7 +74,41 @@ int call_find_device(const einc_kernel *kernel, const uint64_t *words, const DLT
     return EINC_OK;
 }
 
-/* ---- calls ---- */
+/* ---- shapes that have been met ---- */
+
+/* A tensor's shape and strides in the args struct; of nothing else does a call's form depend. */
+static size_t met_words(const Slot *slot)
+{
+    return slot->kind == SLOT_INPUT || slot->kind == SLOT_OUTPUT ? 2 * (size_t)slot->rank : 0;
+}
+
+static bool has_met(const einc_kernel *kernel, const Prepared *prepared, const uint64_t *words)
+{
+    const uint64_t *met = prepared->met;
+    for (int i = 0; i < kernel->slot_count; i++) {
+        const Slot *slot = &kernel->slots[i];
+        if (memcmp(met, words + slot->at + 1, met_words(slot) * sizeof *met))
+            return false;
+        met += met_words(slot);
+    }
+    return true;
+}
+
+static const Prepared *find_prepared(const einc_kernel *kernel, const Variant *variant, const uint64_t *words)
+{
+    const Prepared *p = kernel->prepared;
+    while (p && !(p->variant == variant && has_met(kernel, p, words)))
+        p = p->next;
+    return p;
+}
+
+static const uint64_t *copy_met(const einc_kernel *kernel, Arena *arena, const uint64_t *words)
+{
+    uint64_t *met = ARENA_ARRAY(arena, uint64_t, kernel->args_words), *end = met;
+    for (int i = 0; i < kernel->slot_count; end += met_words(&kernel->slots[i++]))
+        memcpy(end, words + kernel->slots[i].at + 1, met_words(&kernel->slots[i]) * sizeof *met);
+    return met;
+}
 
 /* Whether the outputs have their shapes and the constants are what they were compiled as: what kernels on a CPU find out
  * themselves. */
@@ -95,19 +129,87 @@ static bool fits(const einc_kernel *kernel, const Extents *extents, DLTensor *co
     return true;
 }
 
-int call_on_grid(einc_kernel *kernel, const uint64_t *words, const DLTensor *const *inputs, DLTensor *const *outputs, int device,
-                 const einc_call_options *options)
+/* EINC_OK, or as kernels return it. */
+static int fill_prepared(const einc_kernel *kernel, Prepared *prepared, const uint64_t *words, const DLTensor *const *inputs,
+                         DLTensor *const *outputs)
+{
+    const Compiled *compiled = prepared->variant->compiled;
+    Extents *extents = prepared->extents = call_infer(kernel, &prepared->arena, inputs, outputs, true);
+    if (!extents)
+        return EINC_EXPRESSION;
+    if (!fits(kernel, extents, outputs))
+        return -EINC_EXPRESSION;
+    SizeValues values = { extents->of, extents->shape, 1 };
+    prepared->met = copy_met(kernel, &prepared->arena, words);
+    prepared->least = size_evaluate(compiled->plan->workspace, &values);
+    prepared->call = grid_prepare(&prepared->arena, compiled, words, &values);
+    return prepared->call ? EINC_OK : -EINC_EXPRESSION;
+}
+
+static int prepare(const einc_kernel *kernel, const Variant *variant, const uint64_t *words, const DLTensor *const *inputs,
+                   DLTensor *const *outputs, Prepared **made)
 {
     jmp_buf full;
     Arena arena = context_arena(kernel->context, &full);
+    Prepared *volatile prepared = NULL;
     if (setjmp(full)) {
-        arena_free(&arena);
+        if (prepared)
+            call_forget_prepared(prepared);
+        else
+            arena_free(&arena);
         return context_fail(kernel->context, EINC_FAILED, "error: out of memory");
     }
-    Extents *extents = call_infer(kernel, &arena, inputs, outputs, true);
-    int status = !extents ? EINC_EXPRESSION : !fits(kernel, extents, outputs) ? -EINC_EXPRESSION
-                 : cuda_call(kernel, &arena, device, words, extents, options);
+    prepared = *made = ARENA_NEW(&arena, Prepared);
+    prepared->arena = arena;
+    prepared->variant = variant;
+    int status = fill_prepared(kernel, prepared, words, inputs, outputs);
+    prepared->arena.failed = NULL;
+    if (status)
+        call_forget_prepared(prepared);
+    return status;
+}
+
+void call_forget_prepared(Prepared *prepared)
+{
+    Arena arena = prepared->arena;    /* which the struct lies in */
     arena_free(&arena);
+}
+
+/* Whether it is kept, which the first few are. */
+static bool keep_prepared(einc_kernel *kernel, Prepared *prepared)
+{
+    enum { MOST = 8 };
+    int count = 0;
+    pthread_mutex_lock(&kernel->lock);
+    for (const Prepared *p = kernel->prepared; p; p = p->next)
+        count++;
+    if (count < MOST) {
+        prepared->next = kernel->prepared;
+        kernel->prepared = prepared;
+    }
+    pthread_mutex_unlock(&kernel->lock);
+    return count < MOST;
+}
+
+/* ---- calls ---- */
+
+int call_on_grid(einc_kernel *kernel, const uint64_t *words, const DLTensor *const *inputs, DLTensor *const *outputs, int device,
+                 const einc_call_options *options)
+{
+    const Variant *variant = cuda_variant(kernel, device);
+    if (!variant)
+        return EINC_FAILED;
+    const Prepared *met = find_prepared(kernel, variant, words);
+    if (met)
+        return cuda_call(kernel, met, device, words, options);
+    Prepared *made;
+    int status = prepare(kernel, variant, words, inputs, outputs, &made);
+    if (status)
+        return status;
+    bool kept = keep_prepared(kernel, made);
+    status = cuda_call(kernel, made, device, words, options);
+    if (!kept)
+        call_forget_prepared(made);
     return status;
 }
 

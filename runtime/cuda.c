@@ -43,6 +43,42 @@ static int fail_missing(einc_context *context, const char *what)
                         "this CPU", what);
 }
 
+/* ---- architectures ---- */
+
+/* The table's row of an architecture, with what only this very one has ("sm_90a") or without. */
+static const Target *row_of(int architecture, const char *own)
+{
+    char name[ARCHITECTURE_BYTES];
+    snprintf(name, sizeof name, "cuda:sm_%d%s", architecture, own);
+    return target_find(name);
+}
+
+void cuda_spell_architecture(const CudaDevice *device, char text[ARCHITECTURE_BYTES])
+{
+    bool newer = device->compiled / 10 != device->architecture / 10;    /* code is for all of a major version */
+    bool own = device->compiled == device->architecture && row_of(device->compiled, "a");
+    snprintf(text, ARCHITECTURE_BYTES, "%s_%d%s", newer ? "compute" : "sm", device->compiled, own ? "a" : "");
+}
+
+bool cuda_runs(const CudaDevice *device, const Target *target)
+{
+    char *end;
+    const char *number = strchr(target->name, '_');
+    long architecture = number ? strtol(number + 1, &end, 10) : 0;
+    if (!architecture)
+        return false;
+    return *end ? architecture == device->architecture && architecture == device->compiled : architecture <= device->compiled;
+}
+
+static const Target *best_target(const CudaDevice *device)
+{
+    const Target *best = &grid_targets[0];
+    for (const Target *t = grid_targets; t->name; t++)
+        if (cuda_runs(device, t))
+            best = t;
+    return best;
+}
+
 /* ---- finding devices ---- */
 
 /* The newest architecture of NVRTC's that is no newer than the device; 0: none. */
@@ -96,6 +132,7 @@ static int find_devices(einc_context *context, const Cuda *libraries, Cuda **mad
             return context_fail(context, EINC_FAILED, "error: CUDA: device %d cannot be asked what it is: %s (%d)", d,
                                 error_name(cuda, error), error);
         device->compiled = newest_architecture(device, list, known);
+        device->target = best_target(device);
         if (cuda->first < 0 && device->compiled >= ARCHITECTURE_LEAST)
             cuda->first = d;
     }
@@ -159,6 +196,17 @@ void cuda_close(einc_context *context)
 
 /* ---- using one ---- */
 
+static int retain(Cuda *cuda, CudaDevice *device)
+{
+    void *context = NULL;
+    pthread_mutex_lock(&cuda->lock);
+    int error = device->context ? 0 : cuda->driver.context_retain(&context, device->handle);
+    if (context)
+        device->context = context;
+    pthread_mutex_unlock(&cuda->lock);
+    return error;
+}
+
 int cuda_enter(einc_context *context, CudaDevice *device)
 {
     Cuda *cuda = context->cuda;
@@ -169,9 +217,7 @@ int cuda_enter(einc_context *context, CudaDevice *device)
         return context_fail(context, EINC_FAILED, "error: CUDA: device %d serves this process no more since an earlier call failed: %s "
                             "(%d)\nhint: start another process",
                             device->number, error_name(cuda, device->lost), device->lost);
-    pthread_mutex_lock(&cuda->lock);
-    int error = device->context ? 0 : cuda->driver.context_retain(&device->context, device->handle);
-    pthread_mutex_unlock(&cuda->lock);
+    int error = device->context ? 0 : retain(cuda, device);
     if (!error)
         error = cuda->driver.context_push(device->context);
     return error ? cuda_fail(context, device, error, "the device cannot be used") : EINC_OK;
@@ -180,6 +226,11 @@ int cuda_enter(einc_context *context, CudaDevice *device)
 void cuda_leave(const einc_context *context)
 {
     context->cuda->driver.context_pop(&(void *){ NULL });
+}
+
+static const CudaDevice *device_of(const Cuda *cuda, int device)
+{
+    return &cuda->devices[device == CUDA_HOST ? cuda->first : device];
 }
 
 int cuda_count(const einc_context *context)
@@ -191,50 +242,19 @@ int cuda_workers(const einc_context *context, int device)
 {
     enum { BLOCKS_OF_MULTIPROCESSOR = 8 };
     const Cuda *cuda = context->cuda;
-    return cuda->devices[device == CUDA_HOST ? cuda->first : device].multiprocessors * BLOCKS_OF_MULTIPROCESSOR;
-}
-
-/* ---- architectures ---- */
-
-/* The table's row of an architecture, with what only this very one has ("sm_90a") or without. */
-static const Target *row_of(int architecture, const char *own)
-{
-    char name[ARCHITECTURE_BYTES];
-    snprintf(name, sizeof name, "cuda:sm_%d%s", architecture, own);
-    return target_find(name);
-}
-
-void cuda_spell_architecture(const CudaDevice *device, char text[ARCHITECTURE_BYTES])
-{
-    bool newer = device->compiled / 10 != device->architecture / 10;    /* code is for all of a major version */
-    bool own = device->compiled == device->architecture && row_of(device->compiled, "a");
-    snprintf(text, ARCHITECTURE_BYTES, "%s_%d%s", newer ? "compute" : "sm", device->compiled, own ? "a" : "");
-}
-
-bool cuda_runs(const CudaDevice *device, const Target *target)
-{
-    char *end;
-    const char *number = strchr(target->name, '_');
-    long architecture = number ? strtol(number + 1, &end, 10) : 0;
-    if (!architecture)
-        return false;
-    return *end ? architecture == device->architecture && architecture == device->compiled : architecture <= device->compiled;
+    return device_of(cuda, device)->multiprocessors * BLOCKS_OF_MULTIPROCESSOR;
 }
 
 const Target *cuda_target(const einc_context *context, int device)
 {
-    const Cuda *cuda = context->cuda;
-    const Target *best = &grid_targets[0];
-    for (const Target *t = grid_targets; t->name; t++)
-        if (cuda_runs(&cuda->devices[device == CUDA_HOST ? cuda->first : device], t))
-            best = t;
-    return best;
+    return device_of(context->cuda, device)->target;
 }
 
 const Variant *cuda_variant(einc_kernel *kernel, int device)
 {
-    const Cuda *cuda = kernel->context->cuda;
-    const Target *asked = kernel->options.target;
-    bool runs = cuda_runs(&cuda->devices[device == CUDA_HOST ? cuda->first : device], asked);
-    return variant_of_target(kernel, runs && !kernel->each_device ? asked : cuda_target(kernel->context, device));
+    const CudaDevice *own = device_of(kernel->context->cuda, device);
+    const Target *asked = kernel->options.target, *target = own->target;
+    if (asked != target && !kernel->each_device && cuda_runs(own, asked))
+        target = asked;
+    return variant_of_target(kernel, target);
 }

@@ -3,6 +3,7 @@
 #ifndef EINC_CUDA_H
 #define EINC_CUDA_H
 
+#include "grid.h"
 #include "runtime.h"
 
 /* Finds driver, compiler and devices, once for a context. EINC_OK, or EINC_NO_COMPILER or EINC_FAILED after
@@ -30,11 +31,21 @@ const Variant *cuda_variant(einc_kernel *kernel, int device);
 /* So many blocks with a part of the workspace of their own keep a device busy. */
 int cuda_workers(const einc_context *context, int device);
 
-/* Runs a kernel: `words` is its args struct, for shapes that fit. What kernels return, or another status after
- * context_fail(). With a device it only starts the work, unless it has to give back what the work needs. The arena serves
- * the call. */
-int cuda_call(einc_kernel *kernel, Arena *arena, int device, const uint64_t *words, const Extents *extents,
-              const einc_call_options *options);
+/* What a variant's call comes to for given shapes and strides, wherever the arrays are. It is not changed any more, and some of a
+ * kernel's are kept until its end. */
+struct Prepared {
+    Prepared *next;
+    Arena arena;                  /* it lies in this itself */
+    const Variant *variant;
+    const uint64_t *met;          /* the shapes and strides, slot after slot */
+    Extents *extents;
+    GridCall *call;
+    int64_t least;                /* bytes of workspace for one block at once */
+};
+
+/* Runs a kernel: `words` is its args struct. What kernels return, or another status after context_fail(). With a device it only
+ * starts the work, unless it has to give back what the work needs. */
+int cuda_call(einc_kernel *kernel, const Prepared *prepared, int device, const uint64_t *words, const einc_call_options *options);
 
 /* Waits for a stream, and says what kernels have noted in the workspace. */
 int cuda_wait(einc_kernel *kernel, int device, const einc_call_options *options);

@@ -7,6 +7,8 @@
 #include "cuda_machine.h"
 #include "grid.h"
 
+enum { FRAME_WORDS = 512 };       /* more are seldom needed */
+
 /* An array on both sides: all bytes from its lowest element to its highest. */
 typedef struct Staged {
     char *host;
@@ -17,7 +19,8 @@ typedef struct Staged {
 
 typedef struct DeviceCall {
     einc_kernel *kernel;
-    const Compiled *compiled;
+    const Prepared *prepared;
+    const Compiled *compiled;     /* its variant's */
     const CudaDriver *driver;
     CudaDevice *device;
     CudaCode *code;
@@ -143,19 +146,20 @@ static int clear(void *user, void *at, size_t bytes)
 }
 
 /* The bytes of workspace for so many blocks; what is no size is an expression's fault. */
-static int need(const DeviceCall *call, const Extents *extents, int workers, int64_t *bytes)
+static int need(const DeviceCall *call, int workers, int64_t *bytes)
 {
+    const Extents *extents = call->prepared->extents;
     SizeValues values = { extents->of, extents->shape, workers };
-    *bytes = size_evaluate(call->compiled->plan->workspace, &values);
+    *bytes = workers == 1 ? call->prepared->least : size_evaluate(call->compiled->plan->workspace, &values);
     return *bytes < 0 || *bytes == SIZE_TOO_LARGE ? -EINC_EXPRESSION : EINC_OK;
 }
 
 /* As many blocks' own parts as keep the device busy, or as the budget allows. */
-static int reserve(DeviceCall *call, const Extents *extents, int most)
+static int reserve(DeviceCall *call, int most)
 {
     int64_t bytes, memory = call->kernel->options.memory;
     for (int workers = most;; workers -= (workers + 7) / 8) {
-        int status = need(call, extents, workers, &bytes);
+        int status = need(call, workers, &bytes);
         if (status)
             return status;
         if (!memory || bytes <= memory)
@@ -170,10 +174,10 @@ static int reserve(DeviceCall *call, const Extents *extents, int most)
 }
 
 /* The caller's workspace: grid_run() makes of it what it can. */
-static int take_given(DeviceCall *call, const Extents *extents, const einc_call_options *options)
+static int take_given(DeviceCall *call, const einc_call_options *options)
 {
     int64_t bytes;
-    int status = need(call, extents, 1, &bytes);
+    int status = need(call, 1, &bytes);
     if (!status && (uint64_t)bytes > options->workspace_bytes)
         status = context_fail(call->kernel->context, EINC_BUDGET, "error: the workspace has %zu bytes, but the kernel needs %lld",
                               options->workspace_bytes, (long long)bytes);
@@ -192,55 +196,79 @@ static int read_status(const DeviceCall *call)
     return error ? fail_kernel(call, error, "after ") : status;
 }
 
-/* `words` may be changed where arrays are staged. */
-static int work(DeviceCall *call, uint64_t *words, uint64_t *frame, const Extents *extents, const einc_call_options *options)
+/* Of arrays on the device, and of staged ones behind copy_in(). */
+static int run(DeviceCall *call, const uint64_t *words, uint64_t *frame, const einc_call_options *options)
 {
     const GridMachine machine = { launch, clear, call->driver->encode, (unsigned)call->device->multiprocessors, call };
-    SizeValues values = { extents->of, extents->shape, 1 };
     bool given = options && options->workspace && !call->arrays;
     int most = cuda_workers(call->kernel->context, call->device->number);
     if (options && options->workers > 0 && options->workers < most)
         most = options->workers;
-    int status = call->arrays ? copy_in(call, words) : EINC_OK;
+    int status = given ? take_given(call, options) : reserve(call, most);
     if (!status)
-        status = given ? take_given(call, extents, options) : reserve(call, extents, most);
-    if (!status)
-        status = grid_run(call->compiled, words, &values, (void *)(uintptr_t)call->workspace, call->workspace_bytes, frame, &machine);
+        status = grid_run(call->prepared->call, words, (void *)(uintptr_t)call->workspace, call->workspace_bytes, frame, &machine);
     if (!status && (call->arrays || (call->owns_workspace && call->compiled->plan->status)))
         status = read_status(call);
-    return status || !call->arrays ? status : copy_out(call);
+    return status;
 }
 
-static void give_all_back(const DeviceCall *call)
+/* With the device's context in use. */
+static int run_entered(DeviceCall *call, const uint64_t *words, uint64_t *frame, const einc_call_options *options)
 {
+    call->code = cuda_module_load(call->kernel->context, call->prepared->variant->object->module, call->device);
+    int status = call->code ? run(call, words, frame, options) : EINC_FAILED;
     if (call->owns_workspace)
         give_back(call, call->workspace);
-    for (int i = 0; call->arrays && i < call->kernel->slot_count; i++)
-        give_back(call, call->arrays[i].device);
+    return status;
 }
 
-int cuda_call(einc_kernel *kernel, Arena *arena, int device, const uint64_t *words, const Extents *extents,
-              const einc_call_options *options)
+/* Of arrays of the host. */
+static int run_staged(DeviceCall *call, const uint64_t *words, uint64_t *frame, const einc_call_options *options)
+{
+    jmp_buf full;
+    Arena arena = context_arena(call->kernel->context, &full);
+    if (setjmp(full)) {
+        arena_free(&arena);
+        return context_fail(call->kernel->context, EINC_FAILED, "error: out of memory");
+    }
+    uint64_t *own = ARENA_ARRAY(&arena, uint64_t, call->kernel->args_words);
+    call->arrays = ARENA_ARRAY(&arena, Staged, call->kernel->slot_count);
+    memcpy(own, words, call->kernel->args_words * sizeof *own);
+    int status = copy_in(call, own);
+    if (!status)
+        status = run_entered(call, own, frame, options);
+    if (!status)
+        status = copy_out(call);
+    for (int i = 0; i < call->kernel->slot_count; i++)
+        give_back(call, call->arrays[i].device);
+    arena_free(&arena);
+    return status;
+}
+
+static DeviceCall begin_call(einc_kernel *kernel, const Variant *variant, int device, const einc_call_options *options)
+{
+    Cuda *cuda = kernel->context->cuda;
+    return (DeviceCall){ .kernel = kernel, .compiled = variant->compiled, .driver = &cuda->driver,
+                         .device = &cuda->devices[device == CUDA_HOST ? cuda->first : device],
+                         .stream = options ? options->stream : NULL };
+}
+
+int cuda_call(einc_kernel *kernel, const Prepared *prepared, int device, const uint64_t *words, const einc_call_options *options)
 {
     einc_context *context = kernel->context;
-    Cuda *cuda = context->cuda;
-    const Variant *variant = cuda_variant(kernel, device);
-    if (!variant)
-        return EINC_FAILED;
-    DeviceCall call = { .kernel = kernel, .compiled = variant->compiled, .driver = &cuda->driver,
-                        .device = &cuda->devices[device == CUDA_HOST ? cuda->first : device], .stream = options ? options->stream : NULL };
-    uint64_t *own = ARENA_ARRAY(arena, uint64_t, kernel->args_words);
-    uint64_t *frame = ARENA_ARRAY(arena, uint64_t, (size_t)variant->compiled->unit->frame_bytes / sizeof *frame + 1);
-    if (device == CUDA_HOST)
-        call.arrays = ARENA_ARRAY(arena, Staged, kernel->slot_count);
-    memcpy(own, words, kernel->args_words * sizeof *own);
+    uint64_t on_stack[FRAME_WORDS], *frame = on_stack;
+    size_t bytes = (size_t)prepared->variant->compiled->unit->frame_bytes;
+    DeviceCall call = begin_call(kernel, prepared->variant, device, options);
+    call.prepared = prepared;
+    if (bytes > sizeof on_stack && !(frame = context_alloc(context, bytes, _Alignof(max_align_t))))
+        return context_fail(context, EINC_FAILED, "error: out of memory");
     int status = cuda_enter(context, call.device);
-    if (status)
-        return status;
-    call.code = cuda_module_load(context, variant->object->module, call.device);
-    status = call.code ? work(&call, own, frame, extents, options) : EINC_FAILED;
-    give_all_back(&call);
-    cuda_leave(context);
+    if (!status) {
+        status = (device == CUDA_HOST ? run_staged : run_entered)(&call, words, frame, options);
+        cuda_leave(context);
+    }
+    if (frame != on_stack)
+        context_free(context, frame);
     return status;
 }
 
@@ -250,8 +278,7 @@ int cuda_wait(einc_kernel *kernel, int device, const einc_call_options *options)
     const Variant *variant = cuda_variant(kernel, device);
     if (!variant)
         return EINC_FAILED;
-    DeviceCall call = { .kernel = kernel, .compiled = variant->compiled, .driver = &context->cuda->driver,
-                        .device = &context->cuda->devices[device], .stream = options ? options->stream : NULL };
+    DeviceCall call = begin_call(kernel, variant, device, options);
     int32_t noted = 0;
     bool asks = variant->compiled->plan->status && options && options->workspace;
     int status = cuda_enter(context, call.device);

@@ -12,7 +12,8 @@ typedef struct CudaDevice {
     int architecture;             /* 90: of the hardware */
     int compiled;                 /* the newest that NVRTC knows and that runs here */
     bool pools;                   /* takes memory in the order of a stream's work */
-    void *context;                /* the primary one; NULL until a call needs it */
+    const Target *target;         /* whose kernels are made for it */
+    void *_Atomic context;        /* the primary one; NULL until a call needs it */
     _Atomic int lost;             /* the error after which the context serves no more; 0 */
 } CudaDevice;
 

@@ -13,6 +13,7 @@
 #include "pool.h"
 
 typedef struct Cuda Cuda;
+typedef struct Prepared Prepared;
 typedef struct CudaModule CudaModule;
 
 /* A shared object that kernels use: found by what is in it, closed when the last lets go. */
@@ -78,6 +79,7 @@ struct einc_kernel {
     Variant *_Atomic variants;    /* the newest first; the last is the first that was made */
     _Atomic int variant_count;
     pthread_mutex_t lock;         /* of making variants */
+    Prepared *_Atomic prepared;   /* calls on GPUs with shapes that have been met: cuda.h */
     Slot *slots;
     int slot_count;
     size_t args_words;            /* the args struct's size in words of 8 bytes */
@@ -130,6 +132,7 @@ einc_kernel *kernel_make(einc_context *context, const Source *source, const Comp
 
 /* call.c */
 void kernel_lay_out(einc_kernel *kernel, const Compiled *compiled);
+void call_forget_prepared(Prepared *prepared);    /* call_grid.c */
 
 /* variant.c */
 void variant_find_units(einc_kernel *kernel, Variant *variant);

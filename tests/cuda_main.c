@@ -272,6 +272,32 @@ static void test_graph(einc_context *context)
     }
 }
 
+/* More shapes than a kernel keeps what it knows of, and the same shape with other strides and addresses, in turn and again. */
+static void test_many_shapes(einc_context *context)
+{
+    enum { SHAPES = 11, TURNS = 3 };
+    static Setting s;
+    einc_kernel *gpu = compile(context, cases[PRODUCT].expression, "cuda"), *cpu = compile(context, cases[PRODUCT].expression, NULL);
+    for (int turn = 0; turn < TURNS * SHAPES; turn++) {
+        int64_t rows = 3 + turn % SHAPES, columns = 2 + turn % 4, depth = 7 + turn % 3;
+        char left[24], right[24], out[24];
+        snprintf(left, sizeof left, "%d,%d", (int)rows, (int)depth);
+        snprintf(right, sizeof right, "%d,%d", (int)depth, (int)columns);
+        snprintf(out, sizeof out, "%d,%d", (int)rows, (int)columns);
+        Case of = { cases[PRODUCT].expression, 2, 1, { "f32", "f32", "f32" }, { left, right, out }, { turn, turn % 5, turn % 7 } };
+        set_up(&s, &of, gpu, turn % devices, turn % 2);
+        for (int again = 0; again < 2; again++) {
+            int status = call(&s);
+            expect(!status, "shape %d gave %d: %s", turn, status, einc_error(context));
+        }
+        call_cpu(&s, cpu);
+        check_outputs(&s, "many shapes");
+        tear_down(&s);
+    }
+    einc_kernel_free(gpu);
+    einc_kernel_free(cpu);
+}
+
 static void test_other_memory(einc_context *context)
 {
     static Setting s;
@@ -524,7 +550,7 @@ static const struct {
     const char *name;
     void (*run)(einc_context *context);
 } tests[] = {
-    { "in_place", test_in_place }, { "graph", test_graph }, { "other_memory", test_other_memory }, { "refusals", test_refusals },
+    { "in_place", test_in_place }, { "graph", test_graph }, { "many_shapes", test_many_shapes }, { "other_memory", test_other_memory }, { "refusals", test_refusals },
     { "shapes", test_shapes }, { "positions", test_positions }, { "threads", test_threads },
     { "failures", test_failures }, { "lost", test_lost },
 };

@@ -235,7 +235,8 @@ static int run_listed(const void *args, void *workspace, size_t bytes, const ein
     const Run *run = listed.run;
     SizeValues values = { run->extents->of, run->extents->shape, host->workers };
     uint64_t *frame = arena_alloc(&listed.job->arena, (size_t)run->compiled->unit->frame_bytes);
-    return grid_run(run->compiled, args, &values, workspace, bytes, frame, &machine);
+    const GridCall *call = grid_prepare(&listed.job->arena, run->compiled, args, &values);
+    return call ? grid_run(call, args, workspace, bytes, frame, &machine) : -EINC_EXPRESSION;
 }
 
 /* What a kernel for a device knows only when it is done. */
