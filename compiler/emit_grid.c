@@ -173,6 +173,10 @@ static const char *unit_body(Emitter *e, const Launch *launch)
         text_put(&text, "    ");
         text_add(&text, line, strcspn(line, "\n") + 1);
     }
+    int last = launch->block_count - 1;
+    if (last > 0 && emit_mentions(calls.bytes, "part"))    /* else each task is one */
+        text_print(&text, "            const int64_t part = %s_first / %s;\n", e->block_names[launch->id][last],
+                   emit_size(e, launch->blocks[last].tile));
     if (emit_mentions(calls.bytes, "first_unit"))
         text_print(&text, "            const int first_unit = unit == task * f->grain_%d;\n", launch->id + 1);
     text_put(&text, calls.bytes);
@@ -188,7 +192,7 @@ static void put_launch(Emitter *e, const Launch *launch)
         text_put(&e->functions, "    char *own = f->workspace + f->shared + blockIdx.x * f->per_worker;\n");
     text_put(&e->functions, emit_locals(e, unit));
     text_print(&e->functions, "    for (int64_t task = blockIdx.x; task < f->tasks_%d; task += gridDim.x) {\n", id);
-    if (emit_mentions(unit, "part"))
+    if (emit_mentions(unit, "part") && launch->block_count == 1)
         text_put(&e->functions, "        const int64_t part = task;\n");
     text_print(&e->functions, "        const int64_t units_end = size_min((task + 1) * f->grain_%d, f->units_%d);\n"
                "        for (int64_t unit = task * f->grain_%d; unit < units_end; unit++) {\n%s        }\n    }\n}\n\n", id, id, id, unit);

@@ -493,6 +493,27 @@ Value emit_reduction(Emitter *e, const Term *term)
 
 /* ---- split reductions ---- */
 
+/* Behind the state that the part has so far, of units before this one. */
+static void add_before(Emitter *e, const Term *reduce, int root, const char *offset, const char *const *names, bool varying)
+{
+    Component components[STATE_COMPONENTS_MAX];
+    const char *earlier[STATE_COMPONENTS_MAX];
+    int n = state_components(reduce, components);
+    Scope *merge = emit_push(e);
+    for (int c = 0; c < n; c++) {
+        earlier[c] = emit_name(e, emit_text(e, "%s_before", components[c].name));
+        emit_line(e, "%s %s = %s;", emit_type(components[c].dtype, varying), earlier[c],
+                  emit_load_part(e, emit_part_of(e, root, c), offset, varying));
+    }
+    emit_state_merge(e, reduce, earlier, names, varying);
+    for (int c = 0; c < n; c++)
+        emit_line(e, "%s = %s;", names[c], earlier[c]);
+    emit_pop(e);
+    emit_line(e, "if (!first_unit) {");
+    emit_body(e, merge);
+    emit_line(e, "}");
+}
+
 /* The step's reductions over this unit's share of the split index, added to the state that the part has so far. */
 void emit_split_roots(Emitter *e)
 {
@@ -506,21 +527,10 @@ void emit_split_roots(Emitter *e)
     for (int r = 0; r < nest.count; r++) {
         Component components[STATE_COMPONENTS_MAX];
         int n = state_components(nest.reduces[r], components);
-        const char *names[STATE_COMPONENTS_MAX], *earlier[STATE_COMPONENTS_MAX];
+        const char *names[STATE_COMPONENTS_MAX];
         nest_finished(e, &nest, r, names);
-        Scope *merge = emit_push(e);
-        for (int c = 0; c < n; c++) {
-            earlier[c] = emit_name(e, emit_text(e, "%s_before", components[c].name));
-            emit_line(e, "%s %s = %s;", emit_type(components[c].dtype, varying), earlier[c],
-                      emit_load_part(e, emit_part_of(e, r, c), offset, varying));
-        }
-        emit_state_merge(e, nest.reduces[r], earlier, names, varying);
-        for (int c = 0; c < n; c++)
-            emit_line(e, "%s = %s;", names[c], earlier[c]);
-        emit_pop(e);
-        emit_line(e, "if (!first_unit) {");
-        emit_body(e, merge);
-        emit_line(e, "}");
+        if (e->launch->block_count == 1)    /* else each unit is a part */
+            add_before(e, nest.reduces[r], r, offset, names, varying);
         Scope *alone = emit_alone(e);
         for (int c = 0; c < n; c++)
             emit_store_part(e, emit_part_of(e, r, c), offset, varying, names[c]);
@@ -553,7 +563,7 @@ void emit_merged_roots(Emitter *e)
         emit_state_merge(e, reduces[r], names[r], others, false);
     }
     emit_pop(e);
-    emit_line(e, "for (int64_t part = 0; part < f->tasks_%d; part++) {", e->launch->id + 1);
+    emit_line(e, "for (int64_t part = 0; part < %s; part++) {", emit_part_count(e));
     emit_body(e, body);
     emit_line(e, "}");
     for (int r = 0; r < count; r++)

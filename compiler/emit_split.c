@@ -12,6 +12,11 @@ const char *emit_part_offset(Emitter *e, const char *part)
     return offset;
 }
 
+const char *emit_part_count(Emitter *e)
+{
+    return e->launch->block_count == 1 ? emit_text(e, "f->tasks_%d", e->launch->id + 1) : emit_size(e, e->step->parts);
+}
+
 const Scratch *emit_part_of(const Emitter *e, int root, int component)
 {
     int seen = 0;

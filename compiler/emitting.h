@@ -164,6 +164,7 @@ const char *emit_apart(Emitter *e, const Term *reduce, const Index *index); /* h
 
 /* emit_split.c: the states of a split step's parts */
 const char *emit_part_offset(Emitter *e, const char *part);
+const char *emit_part_count(Emitter *e);                          /* how many were made: each task's, or each tile's */
 const Scratch *emit_part_of(const Emitter *e, int root, int component);
 const char *emit_load_part(Emitter *e, const Scratch *scratch, const char *offset, bool varying);
 void emit_store_part(Emitter *e, const Scratch *scratch, const char *offset, bool varying, const char *value);

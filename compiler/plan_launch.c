@@ -1,4 +1,5 @@
 /* Which steps run together, and in blocks of which indices. */
+#include <math.h>
 #include <string.h>
 
 #include "planning.h"
@@ -373,21 +374,28 @@ static void tile_alone(Planner *planner, Launch *launch)
     }
 }
 
-/* As many points as a block of threads has at once, some for each warp where that works on one point; along the innermost
- * loops as far as these go. */
-static void tile_grid(Planner *planner, Launch *launch)
+/* As many points as a block of threads has at once, some for each warp where that works on one point. */
+static int points_of_block(const Planner *planner, const Step *step)
 {
     enum { POINTS_OF_WARP = 4 };
-    Arena *arena = planner->arena;
-    const Step *step = launch->steps[0];
     const Grid *grid = planner->plan->target->grid;
-    bool warps = step->vector && !step->vector_kept;
-    const Size *want = size_constant(arena, warps ? grid->threads / grid->lanes * POINTS_OF_WARP : grid->threads), *have = NULL;
+    return step_has_teams(step) ? grid->threads / grid->lanes * POINTS_OF_WARP : grid->threads;
+}
+
+static const char *tile_name(const Planner *planner, const Launch *launch, int block)
+{
+    return arena_format(planner->arena, "tile_%d_%d", launch->id + 1, block + 1);
+}
+
+/* Along the innermost loops as far as these go. */
+static void tile_grid(Planner *planner, Launch *launch)
+{
+    Arena *arena = planner->arena;
+    const Size *want = size_constant(arena, points_of_block(planner, launch->steps[0])), *have = NULL;
     for (int b = launch->block_count - 1; b >= 0; b--) {
         Block *block = &launch->blocks[b];
         const Size *most = have ? size_op(arena, SIZE_CEIL_DIV, want, have) : want;
-        block->tile = size_named(arena, arena_format(arena, "tile_%d_%d", launch->id + 1, b + 1),
-                                 size_op(arena, SIZE_MIN, most, block->extent));
+        block->tile = size_named(arena, tile_name(planner, launch, b), size_op(arena, SIZE_MIN, most, block->extent));
         have = have ? size_op(arena, SIZE_MUL, have, block->tile) : block->tile;
     }
 }
@@ -417,7 +425,53 @@ static void split_step(Planner *planner, Launch *launch, Index *split, const Siz
     ARENA_APPEND(planner->arena, launch->blocks, launch->block_count, block);
 }
 
-/* One step on its own: cut along all of its kept loops, or along a reduced one where they give too little work. */
+static void block_kept(Planner *planner, Launch *launch)
+{
+    Step *step = launch->steps[0];
+    for (int i = 0; i < step->loop_count; i++) {
+        if (!may_be_block(step, step->loops[i]))
+            continue;
+        Block block = { .of_step = ARENA_NEW(planner->arena, Index *), .extent = size_extent(planner->arena, step->loops[i]->origin) };
+        block.of_step[0] = step->loops[i];
+        ARENA_APPEND(planner->arena, launch->blocks, launch->block_count, block);
+    }
+}
+
+static bool is_known(const Planner *planner, const Index *index)
+{
+    return planner->hints->extents && planner->hints->extents->of[index->origin->id] >= 0;
+}
+
+/* On a grid: how many parts the reduction has in each tile of kept points, where these are so few that much of the grid would be
+ * idle; 0: one. A part takes as long as merging them all does, or there are as many as the grid takes. */
+static double parts_of_tile(const Planner *planner, const Step *step, const Index *split, double points)
+{
+    enum { IDLE = 4, LEAST = 64 };
+    const Grid *grid = planner->plan->target->grid;
+    bool known = grid && split && is_known(planner, split);
+    for (int i = 0; i < step->loop_count && known; i++)
+        known = is_known(planner, step->loops[i]);
+    if (!known)
+        return 0;
+    double tiles = ceil(points / points_of_block(planner, step));
+    double steps = planner_extent(planner, split) / (step_has_teams(step) ? grid->lanes : 1);
+    return tiles * IDLE > grid->blocks || steps < LEAST ? 0 : floor(fmin(grid->blocks / tiles, 2 * sqrt(steps)));
+}
+
+/* Cut along its kept loops and, behind them, along a reduced one. */
+static void block_both(Planner *planner, Launch *launch, Index *split, double parts)
+{
+    Arena *arena = planner->arena;
+    const Size *extent = size_extent(arena, split->origin);
+    block_kept(planner, launch);
+    tile_grid(planner, launch);
+    const Size *tile = size_op(arena, SIZE_MAX_OF, size_op(arena, SIZE_CEIL_DIV, extent, size_constant(arena, (int64_t)parts)),
+                               size_constant(arena, 1));
+    tile = size_named(arena, tile_name(planner, launch, launch->block_count), tile);
+    split_step(planner, launch, split, tile, size_op(arena, SIZE_CEIL_DIV, extent, tile));
+}
+
+/* One step on its own: cut along all of its kept loops, or along a reduced one where they give too little work, or both. */
 static void block_alone(Planner *planner, Launch *launch)
 {
     Arena *arena = planner->arena;
@@ -427,6 +481,11 @@ static void block_alone(Planner *planner, Launch *launch)
     for (int i = 0; split && i < step->roots[0]->reduce.over_count; i++)
         if (planner_extent(planner, step->roots[0]->reduce.over[i]) > planner_extent(planner, split))
             split = step->roots[0]->reduce.over[i];
+    double both = parts_of_tile(planner, step, split, points);
+    if (both > 1) {
+        block_both(planner, launch, split, both);
+        return;
+    }
     bool known = planner->hints->extents != NULL, rows = points >= KEPT_ENOUGH && adds_rows(planner, step, split, points);
     bool few = split && points < KEPT_ENOUGH && (!known || (work * points > SPLIT_WORK && planner_extent(planner, split) > 1));
     if (rows || few) {
@@ -446,13 +505,7 @@ static void block_alone(Planner *planner, Launch *launch)
         split_step(planner, launch, split, rows_tile, size_op(arena, SIZE_CEIL_DIV, size_extent(arena, split->origin), rows_tile));
         return;
     }
-    for (int i = 0; i < step->loop_count; i++) {
-        if (!may_be_block(step, step->loops[i]))
-            continue;
-        Block block = { .of_step = ARENA_NEW(arena, Index *), .extent = size_extent(arena, step->loops[i]->origin) };
-        block.of_step[0] = step->loops[i];
-        ARENA_APPEND(arena, launch->blocks, launch->block_count, block);
-    }
+    block_kept(planner, launch);
 }
 
 static void block_together(Planner *planner, Launch *launch)

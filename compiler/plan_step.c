@@ -482,6 +482,11 @@ bool step_can_split(const Step *step)
     return true;
 }
 
+bool step_has_teams(const Step *step)
+{
+    return step->vector && !step->vector_kept;
+}
+
 double step_work(const Planner *planner, const Step *step)
 {
     size_t widest;

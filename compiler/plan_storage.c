@@ -64,7 +64,7 @@ static void cut(Planner *planner, Launch *launch)
         units = size_op(arena, SIZE_MUL, units,
                         size_op(arena, SIZE_CEIL_DIV, launch->blocks[b].extent, launch->blocks[b].tile));
     Step *last = launch->steps[launch->step_count - 1];
-    const Size *most = last->split ? last->parts
+    const Size *most = last->split && launch->block_count == 1 ? last->parts
                        : planner->plan->target->grid ? size_constant(arena, INT32_MAX) : tasks_of(planner, launch);
     launch->units = size_named(arena, arena_format(arena, "units_%d", launch->id + 1), units);
     launch->tasks = most;

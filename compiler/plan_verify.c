@@ -235,8 +235,10 @@ static void verify_blocks(Verifier *v, const Launch *launch)
     }
     for (int s = 0; s < launch->step_count; s++) {
         const Step *step = launch->steps[s];
-        expect(v, !step->split || (s == launch->step_count - 1 && launch->block_count == 1 &&
-                                   launch->blocks[0].of_step[s] == step->split), "a step is split, but not its launch");
+        expect(v, !step->split || (s == launch->step_count - 1 && launch->block_count > 0 &&
+                                   launch->blocks[launch->block_count - 1].of_step[s] == step->split), "a step is split, but not its launch");
+        expect(v, !step->split || launch->block_count == 1 || (v->plan->target->grid && launch->step_count == 1),
+               "kept loops are in the parts of a split step");
     }
     expect(v, launch->units && launch->tasks && launch->bytes, "a launch has units, tasks and bytes");
 }

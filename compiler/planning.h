@@ -35,6 +35,7 @@ int step_inner_axis(const Step *maker, const Tensor *tensor);
 double step_work(const Planner *planner, const Step *step);
 
 /* Whether the step's reductions all run over the same indices, so that their outermost loop can be cut into parts. */
+bool step_has_teams(const Step *step);    /* on a grid: lanes of a warp work on one point */
 bool step_can_split(const Step *step);
 
 /* plan_result.c: what a turned copy has its squares along, and where a large result goes past the caches */

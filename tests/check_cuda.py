@@ -2,7 +2,7 @@
 """Kernels for CUDA in tests/cuda_emulator.h, against the reference evaluator, about 160 s: the templates as they stand, random
 programs, products of many sizes, and faults that are planted in kernels, each of which must be noticed.
 
-    BUILD=build python3 tests/check_cuda.py [--seed 1] [--count 60] [--sets 5] [--only templates|random|products|rings|faults]
+    BUILD=build python3 tests/check_cuda.py [--seed 1] [--count 60] [--sets 5] [--only templates|random|products|parts|rings|faults]
 """
 
 import argparse
@@ -81,6 +81,21 @@ PARTS = [
     ('tf32', ('bik,bkj->bij', 'b,i,k b,k,j')),
     ('bf16x3', ATTENTION), ('tf32', PLAIN), ('tf32', GREAT), ('bf16x3', GREAT), ('bf16x6', GREAT),
 ]
+# Few results of long reductions: each tile of them is made in parts.
+COLUMNS = ('A[tall,few] -> [few]', 'A=tall,few')
+COLUMNS_BEST = ('A[tall,few] -> [tall,few] | max tall & argmax tall', 'A=tall,few:i')
+COLUMNS_RAGGED = ('A[some,tall,few] -> [some,tall,few] | where(@tall < len[few], _, -inf) | logsumexp tall', 'A=some,tall,few len=few:tall')
+CUT = [
+    COLUMNS, COLUMNS_BEST, COLUMNS_RAGGED,
+    ('A[few,tallest] -> [few]', 'A=few,tallest'),
+    ('A[few,tallest] -> [few,tallest] | var tallest', 'A=few,tallest'),
+    ('A[few,tallest], len[few] -> [few,tallest] | where(@tallest < len[few], _ > 2, 0 > 1) | any tallest', 'A=few,tallest len=few:tallest'),
+    ('A[tall,few], B[tall,some] -> [few,some]', 'A=tall,few:d B=tall,some:d'),
+    ('dW[y[few],some] += A[tall,few,some]', 'dW=s+r,some y=few:r A=tall,few,some'),
+    ('A[tall,few] -> [tall,few] | sum tall | exp(-_ * _) | sum few', 'A=tall,few'),
+]
+KNOWN = dict(some=[1, 2, 5], few=[33, 63, 129, 300], tall=[64, 65, 200, 700], tallest=[2048, 2100, 3000])
+check_products.FEW.update(KNOWN)
 
 # Names that the kernels' text has, too.
 NAMES = [('team[point,points,warp] * launch[apart,points,warp] -> [point,apart,points] | max points', 'team=i,j,k launch=m,j,k'),
@@ -127,6 +142,17 @@ FAULTS = [
     ('what is out of range is read', GATHER, r's/is_inside\(int64_t position, int64_t extent\)\n\{/&\n    return 1;/'),
     ('half of a warp shuffles', ROWS, r's/0xFFFFFFFF, x/0xFFFF, x/'),
     ('an axis of one element does not stretch', ('ij,ij->ij', 'i,one i,j'), r's/stride\[a\] = 0;/;/'),
+]
+
+# The same where each tile of results is made in parts.
+CUT_FAULTS = [
+    ('the parts of a tile are in one place', COLUMNS, r's/const int64_t part = tall_first \/ tile_1_2/const int64_t part = 0/'),
+    ('the last part of a tile is not merged', COLUMNS, r's/part < parts_1/part < parts_1 - 1/'),
+    ('parts begin too early', COLUMNS, r's/% tall_tiles \* tile_1_2/% tall_tiles * (tile_1_2 - 1)/'),
+    ('a part is left out', COLUMNS_RAGGED, r's/size_ceil_div\(extent_tall, tile_1_3\)/(extent_tall \/ tile_1_3)/'),
+    ('all tiles are the first', COLUMNS, r's/few_first = rest/few_first = 0/'),
+    ('of equal parts the later one wins', COLUMNS_BEST, r's/other_place < \*place/other_place > *place/'),
+    ('a merge sees another result', COLUMNS, r's/\(part\) \* extent_few \+ few;\n( *sum = )/(part) * extent_few;\n\1/'),
 ]
 
 # The same in tiled products.
@@ -232,7 +258,7 @@ def job(expression, operands, seed, sets, folder, nests='cost', precision=''):
     fields = [expression, '-s', str(seed), '-t', TARGET, '-b', '1'] + (['-n', 'tiled', '-l', '1'] if nests == 'rings' else ['-n', nests])
     fields += ['-p', precision] if precision else []
     for s in range(sets):
-        fields += check_products.data_set(operands, rng, folder, s, precision)
+        fields += check_products.data_set(operands, rng, folder, s, precision, given=KNOWN if nests == 'cost' else ())
     return kernel_fuzz.job_line(fields)
 
 
@@ -256,6 +282,20 @@ def check_products_in_emulator(runner, folder, options):
             wrong += 1
             print('%s %s %s: %s %s' % (text, operands, precision, answer, said))
     print('%d products, %d elements compared, %d wrong' % (runs, elements, wrong), flush=True)
+    return wrong == 0 and elements > 0
+
+
+def check_parts(runner, folder, options):
+    """Reductions of which each tile of results is made in parts."""
+    wrong = elements = 0
+    for number, (text, operands) in enumerate(CUT):
+        for turn in range(2):
+            answer, said = run(runner, job(text, operands, options.seed * 1000 + 2 * number + turn, 3, folder))
+            elements += int(answer[1]) if answer[0] == 'ok' else 0
+            if answer[0] != 'ok':
+                wrong += 1
+                print('%s %s: %s %s' % (text, operands, answer, said))
+    print('%d reductions in parts, %d elements compared, %d wrong' % (2 * len(CUT), elements, wrong), flush=True)
     return wrong == 0 and elements > 0
 
 
@@ -297,6 +337,7 @@ def check_faults(runner, folder, options):
     """Not all data shows every fault: some more is tried."""
     missed, faults = 0, [(fault, 'loops', '') for fault in FAULTS]
     faults += [(fault, 'tiled', '') for fault in TILE_FAULTS + FUSED_FAULTS]
+    faults += [(fault, 'cost', '') for fault in CUT_FAULTS]
     faults += [(fault, 'rings', '') for fault in RING_FAULTS]
     faults += [(fault, 'tiled', precision) for precision, some in PARTS_FAULTS.items() for fault in some]
     faults = [fault for fault in faults if not options.fault or options.fault in fault[0][0]]
@@ -379,6 +420,8 @@ def main():
     if options.only in ('', 'faults'):
         good &= check_faults(runner, folder, options)
         good &= check_template_faults(folder)
+    if options.only in ('', 'parts'):
+        good &= check_parts(runner, folder, options)
     if options.only in ('', 'rings'):
         good &= check_rings(runner, folder, options)
     if options.only in ('', 'products'):

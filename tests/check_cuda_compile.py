@@ -20,7 +20,7 @@ from check_generated import EINC, KERNELS, Wrong, run
 
 GOLDEN = os.path.join(os.path.dirname(os.path.abspath(__file__)), "golden", "cuda")
 TEXTS = ["matrix_product", "narrow_maxsim", "packed_maxsim", "ranked", "cross_entropy", "scatter", "softmax", "complex_variance", "narrow_attention",
-         "attention", "gaussian", "product_of_parts"]
+         "attention", "gaussian", "product_of_parts", "columns"]
 ARCHITECTURES = ["sm_80", "sm_86", "sm_89", "sm_90a", "sm_100a", "sm_120"]
 # Tiled products, and the instructions that count in them.
 PRODUCTS = ["matrix_product", "maxsim", "narrow_maxsim", "narrow_product", "narrow_attention", "attention", "rounded_product",
@@ -45,8 +45,10 @@ PARTS_KERNELS = {
     "maxsim_of_parts": ("ijk,mnk->ijmn | max n | sum j", ["--precision", "bf16x6"]),
     "attention_of_parts": ("bhqd,bhkd->bhqk | softmax k | * bhkv -> bhqv", ["--precision", "bf16x3"]),
 }
+# Few sums of long columns, each in parts.
+CUT_KERNELS = {"columns": ("A[j,m] -> [m]", ["-d", "j=1000000,m=1000"])}
 OF_ANY_TARGET = KERNELS
-KERNELS = {**KERNELS, **RING_KERNELS, **PARTS_KERNELS}
+KERNELS = {**KERNELS, **RING_KERNELS, **PARTS_KERNELS, **CUT_KERNELS}
 RINGS = ["narrow_maxsim", *RING_KERNELS]
 RING_INSTRUCTIONS = [("tiles_copied", r"cp\.async\.bulk\.tensor"), ("barriers_waited_for", r"mbarrier\.try_wait"),
                      ("matrices_multiplied", r"wgmma\.mma_async"), ("waits", r"wgmma\.wait_group"), ("registers_moved", r"setmaxnreg")]

@@ -299,12 +299,12 @@ def nests_of(text, operands):
     return ['tiled'] + (['swept', 'swept-loops'] if chained else []) + (['cost'] if is_matrix_product(operands) else [])
 
 
-def data_set(operands, rng, folder, number, precision, sizes=None):
-    """The fields of one data set, its arrays in the folder."""
+def data_set(operands, rng, folder, number, precision, sizes=None, given=()):
+    """The fields of one data set, its arrays in the folder; `given`: indices whose extents the compiler knows in any case."""
     maker = Maker(rng, precision, sizes)
     made = getattr(maker, operands, None)
     arrays, extents = made() if made else ([maker.operand(text) for text in operands.split()], [])
-    fields = ['|'] + extents
+    fields = ['|'] + extents + [word for index, size in maker.sizes.items() if index in given for word in ('-d', '%s=%d' % (index, size))]
     for place, (name, array) in enumerate(arrays):
         path = os.path.join(folder, 'set%d_%d.npy' % (number, place))
         np.save(path, array)
