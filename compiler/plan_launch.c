@@ -1,18 +1,9 @@
-/* Which steps run together, and in blocks of which indices. */
-#include <math.h>
+/* Which steps run together, and in blocks of which indices; plan_alone.c has those that run on their own. */
 #include <string.h>
 
 #include "planning.h"
 
-enum {
-    PARTS_MAX = 64,               /* of a split reduction */
-    KEPT_ENOUGH = 64,             /* so many points of the kept loops need no split: on a grid, parts would be fewer than they are */
-    SPLIT_WORK = 20000,           /* fewer operations are not worth a split */
-    UNIT_WORK = 4096,             /* operations of one unit, so that finding its indices costs little */
-    ROWS = 8,                     /* of a matrix, that are added up at once into sums in memory */
-    ROWS_PARTS = 32,              /* so many such sums */
-    ROWS_LONGEST = 1 << 18        /* of no more elements */
-};
+enum { PARTS_MAX = 64 };          /* of a split reduction */
 
 /* ---- classes of indices: what several steps call by different names ---- */
 
@@ -88,7 +79,7 @@ static bool writes_apart(const Step *step, const Index *index)
     return false;
 }
 
-static bool may_be_block(const Step *step, const Index *index)
+bool planner_may_be_block(const Step *step, const Index *index)
 {
     const Term *value = step->statement->outputs[0].value;
     if (!indices_have(step->loops, step->loop_count, index) || !writes_apart(step, index))
@@ -111,21 +102,21 @@ static Index *member(const Classes *c, const Step *step, int class, bool *split)
     }
     if (count != 1)
         return NULL;
-    if (may_be_block(step, found))
+    if (planner_may_be_block(step, found))
         return found;
     *split = step_can_split(step) && indices_have(step->roots[0]->reduce.over, step->roots[0]->reduce.over_count, found);
     return *split ? found : NULL;
 }
 
 /* How many parts a reduction with so many kept points is cut into. */
-static const Size *most_parts(const Planner *planner, double points)
+const Size *planner_most_parts(const Planner *planner, double points)
 {
     const Grid *grid = planner->plan->target->grid;
     double parts = grid ? grid->blocks / (points > 1 ? points : 1) : PARTS_MAX;
     return size_constant(planner->arena, parts > 2 ? (int64_t)parts : 2);
 }
 
-static double kept_points(const Planner *planner, const Step *step)
+double planner_kept_points(const Planner *planner, const Step *step)
 {
     double points = 1;
     for (int i = 0; i < step->loop_count; i++)
@@ -146,7 +137,7 @@ static Block *common_blocks(Planner *planner, Step *const *group, int count, int
     for (int s = 0; s < count; s++)
         has_product |= group[s]->contract != NULL;
     const Index *only = has_product ? NULL : last->statement->turned;    /* of many small problems */
-    bool may_split = step_can_split(last) && !last->contract && !last->statement->sweep && kept_points(planner, last) < KEPT_ENOUGH;
+    bool may_split = step_can_split(last) && !last->contract && !last->statement->sweep && planner_kept_points(planner, last) < KEPT_ENOUGH;
     for (int pass = 0; pass < 2 && *block_count == 0; pass++) {
         Index *const *candidates = pass == 0 ? last->loops : may_split ? last->roots[0]->reduce.over : NULL;
         int candidate_count = pass == 0 ? last->loop_count : candidates ? last->roots[0]->reduce.over_count : 0;
@@ -340,174 +331,6 @@ static Group *next_group(const Planner *planner, Group *groups, int count, const
     return best;
 }
 
-/* ---- tiles ---- */
-
-static int64_t round_to_lanes(const Planner *planner, double tile)
-{
-    int lanes = planner->plan->lanes ? planner->plan->lanes : 1;
-    double vectors = tile / lanes;
-    return vectors < 1 ? lanes : (int64_t)(vectors > 1024 ? 1024 : vectors) * lanes;
-}
-
-/* A nest without temporaries: the innermost block is as long as gives a unit some work, and short enough that what it
- * reads stays in the cache while the block outside of it, of a few rows, uses it again. */
-static void tile_alone(Planner *planner, Launch *launch)
-{
-    const Step *step = launch->steps[0];
-    double work = step_work(planner, step);
-    for (int b = 0; b < launch->block_count; b++) {
-        Block *block = &launch->blocks[b];
-        bool inner = b == launch->block_count - 1, lanes = block->of_step[0] == step->vector;
-        double points = UNIT_WORK / (work > 1 ? work : 1);
-        int64_t tile = 1;
-        if (inner && lanes)
-            tile = round_to_lanes(planner, points * planner->plan->lanes);
-        else if (inner)
-            tile = points < 1 ? 1 : (int64_t)points;
-        else if (b == launch->block_count - 2)
-            tile = 8;
-        if (block->of_step[0] == step->jammed) {
-            int64_t together = step->jam * (int64_t)(lanes ? planner->plan->lanes : 1);
-            tile = (tile + together - 1) / together * together;
-        }
-        block->tile = size_constant(planner->arena, tile);
-    }
-}
-
-/* As many points as a block of threads has at once, some for each warp where that works on one point. */
-static int points_of_block(const Planner *planner, const Step *step)
-{
-    enum { POINTS_OF_WARP = 4 };
-    const Grid *grid = planner->plan->target->grid;
-    return step_has_teams(step) ? grid->threads / grid->lanes * POINTS_OF_WARP : grid->threads;
-}
-
-static const char *tile_name(const Planner *planner, const Launch *launch, int block)
-{
-    return arena_format(planner->arena, "tile_%d_%d", launch->id + 1, block + 1);
-}
-
-/* Along the innermost loops as far as these go. */
-static void tile_grid(Planner *planner, Launch *launch)
-{
-    Arena *arena = planner->arena;
-    const Size *want = size_constant(arena, points_of_block(planner, launch->steps[0])), *have = NULL;
-    for (int b = launch->block_count - 1; b >= 0; b--) {
-        Block *block = &launch->blocks[b];
-        const Size *most = have ? size_op(arena, SIZE_CEIL_DIV, want, have) : want;
-        block->tile = size_named(arena, tile_name(planner, launch, b), size_op(arena, SIZE_MIN, most, block->extent));
-        have = have ? size_op(arena, SIZE_MUL, have, block->tile) : block->tile;
-    }
-}
-
-/* Whether a step reduces the rows of a matrix that no near cache holds. With its states in registers it would go down a few
- * columns at a time, each line of another page; with states in memory it reads some whole rows at once. */
-static bool adds_rows(const Planner *planner, const Step *step, const Index *split, double points)
-{
-    if (!split || step->roots[0]->reduce.over_count != 1 || !step->vector_kept ||
-        planner->hints->nests != NESTS_BY_COST || !planner->hints->extents ||
-        planner->hints->extents->of[split->origin->id] < 0 || points > ROWS_LONGEST)
-        return false;
-    bool unit = false;
-    for (int u = 0; u < step->unit_count; u++)
-        unit |= !step->units[u].tensor->maker && step->units[u].tensor->rank > 1;
-    return unit && points * planner_extent(planner, split) * 4 > 2.0 * planner->plan->target->l2_bytes;
-}
-
-/* Cuts the launch of one step along a reduced index, so much of it for each part. */
-static void split_step(Planner *planner, Launch *launch, Index *split, const Size *tile, const Size *parts)
-{
-    Step *step = launch->steps[0];
-    step->split = split;
-    step->parts = size_named(planner->arena, arena_format(planner->arena, "parts_%d", step->id + 1), parts);
-    Block block = { ARENA_NEW(planner->arena, Index *), size_extent(planner->arena, split->origin), tile };
-    block.of_step[0] = split;
-    ARENA_APPEND(planner->arena, launch->blocks, launch->block_count, block);
-}
-
-static void block_kept(Planner *planner, Launch *launch)
-{
-    Step *step = launch->steps[0];
-    for (int i = 0; i < step->loop_count; i++) {
-        if (!may_be_block(step, step->loops[i]))
-            continue;
-        Block block = { .of_step = ARENA_NEW(planner->arena, Index *), .extent = size_extent(planner->arena, step->loops[i]->origin) };
-        block.of_step[0] = step->loops[i];
-        ARENA_APPEND(planner->arena, launch->blocks, launch->block_count, block);
-    }
-}
-
-static bool is_known(const Planner *planner, const Index *index)
-{
-    return planner->hints->extents && planner->hints->extents->of[index->origin->id] >= 0;
-}
-
-/* On a grid: how many parts the reduction has in each tile of kept points, where these are so few that much of the grid would be
- * idle; 0: one. A part takes as long as merging them all does, or there are as many as the grid takes. */
-static double parts_of_tile(const Planner *planner, const Step *step, const Index *split, double points)
-{
-    enum { IDLE = 4, LEAST = 64 };
-    const Grid *grid = planner->plan->target->grid;
-    bool known = grid && split && is_known(planner, split);
-    for (int i = 0; i < step->loop_count && known; i++)
-        known = is_known(planner, step->loops[i]);
-    if (!known)
-        return 0;
-    double tiles = ceil(points / points_of_block(planner, step));
-    double steps = planner_extent(planner, split) / (step_has_teams(step) ? grid->lanes : 1);
-    return tiles * IDLE > grid->blocks || steps < LEAST ? 0 : floor(fmin(grid->blocks / tiles, 2 * sqrt(steps)));
-}
-
-/* Cut along its kept loops and, behind them, along a reduced one. */
-static void block_both(Planner *planner, Launch *launch, Index *split, double parts)
-{
-    Arena *arena = planner->arena;
-    const Size *extent = size_extent(arena, split->origin);
-    block_kept(planner, launch);
-    tile_grid(planner, launch);
-    const Size *tile = size_op(arena, SIZE_MAX_OF, size_op(arena, SIZE_CEIL_DIV, extent, size_constant(arena, (int64_t)parts)),
-                               size_constant(arena, 1));
-    tile = size_named(arena, tile_name(planner, launch, launch->block_count), tile);
-    split_step(planner, launch, split, tile, size_op(arena, SIZE_CEIL_DIV, extent, tile));
-}
-
-/* One step on its own: cut along all of its kept loops, or along a reduced one where they give too little work, or both. */
-static void block_alone(Planner *planner, Launch *launch)
-{
-    Arena *arena = planner->arena;
-    Step *step = launch->steps[0];
-    double work = step_work(planner, step), points = kept_points(planner, step);
-    Index *split = step_can_split(step) && !step->contract ? step->roots[0]->reduce.over[0] : NULL;
-    for (int i = 0; split && i < step->roots[0]->reduce.over_count; i++)
-        if (planner_extent(planner, step->roots[0]->reduce.over[i]) > planner_extent(planner, split))
-            split = step->roots[0]->reduce.over[i];
-    double both = parts_of_tile(planner, step, split, points);
-    if (both > 1) {
-        block_both(planner, launch, split, both);
-        return;
-    }
-    bool known = planner->hints->extents != NULL, rows = points >= KEPT_ENOUGH && adds_rows(planner, step, split, points);
-    bool few = split && points < KEPT_ENOUGH && (!known || (work * points > SPLIT_WORK && planner_extent(planner, split) > 1));
-    if (rows || few) {
-        const Size *extent = size_extent(arena, split->origin);
-        const Size *tile = size_op(arena, SIZE_MAX_OF, size_op(arena, SIZE_CEIL_DIV, extent, most_parts(planner, points)),
-                                   size_constant(arena, 1));
-        tile = rows ? size_constant(arena, ROWS) : tile;
-        step->ahead = rows ? AHEAD_BYTES / planner->plan->target->vector_bytes : 0;
-        const Size *parts = size_op(arena, SIZE_CEIL_DIV, extent, tile);
-        parts = rows ? size_op(arena, SIZE_MIN, parts, size_constant(arena, ROWS_PARTS)) : parts;
-        split_step(planner, launch, split, tile, parts);
-        return;
-    }
-    const Size *rows_tile = step->contract && step->contract->block ? block_split(planner, step) : NULL;
-    if (rows_tile) {
-        split = step->contract->rows.list[0];
-        split_step(planner, launch, split, rows_tile, size_op(arena, SIZE_CEIL_DIV, size_extent(arena, split->origin), rows_tile));
-        return;
-    }
-    block_kept(planner, launch);
-}
-
 static void block_together(Planner *planner, Launch *launch)
 {
     Index *split;
@@ -517,7 +340,7 @@ static void block_together(Planner *planner, Launch *launch)
         last->split = split;
         last->parts = size_named(planner->arena, arena_format(planner->arena, "parts_%d", last->id + 1),
                                  size_op(planner->arena, SIZE_MIN, size_extent(planner->arena, split->origin),
-                                         most_parts(planner, kept_points(planner, last))));
+                                         planner_most_parts(planner, planner_kept_points(planner, last))));
     }
 }
 
@@ -593,7 +416,7 @@ void plan_launches(Planner *planner)
         launch->step_count = group->count;
         set_sweep(planner, launch);
         if (launch->step_count == 1)
-            block_alone(planner, launch);
+            plan_alone(planner, launch);
         else
             block_together(planner, launch);
         launch->fuse = plan->target->grid ? plan_fuse(planner, launch) : NULL;
@@ -601,11 +424,7 @@ void plan_launches(Planner *planner)
             plan_jam(planner, launch->steps[i]);
         if (!plan->target->grid)
             plan_join(planner, launch);
-        bool alone = launch->step_count == 1 && !launch->steps[0]->split && !launch->steps[0]->contract;
-        if (alone && plan->target->grid)
-            tile_grid(planner, launch);
-        else if (alone)
-            tile_alone(planner, launch);    /* a product's tiles follow with its storage */
+        plan_tile_alone(planner, launch);
         for (int i = 0; i < group->count; i++)
             done[group->steps[i]->id] = true;
         ARENA_APPEND(planner->arena, plan->launches, plan->launch_count, launch);

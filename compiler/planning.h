@@ -35,8 +35,18 @@ int step_inner_axis(const Step *maker, const Tensor *tensor);
 double step_work(const Planner *planner, const Step *step);
 
 /* Whether the step's reductions all run over the same indices, so that their outermost loop can be cut into parts. */
-bool step_has_teams(const Step *step);    /* on a grid: lanes of a warp work on one point */
 bool step_can_split(const Step *step);
+bool step_has_teams(const Step *step);    /* on a grid: the lanes of a warp work on one point */
+
+/* plan_launch.c */
+enum { KEPT_ENOUGH = 64 };        /* so many points of the kept loops are worth no split of their own */
+bool planner_may_be_block(const Step *step, const Index *index);
+double planner_kept_points(const Planner *planner, const Step *step);
+const Size *planner_most_parts(const Planner *planner, double points);    /* of a reduction with so many kept points */
+
+/* plan_alone.c: the blocks of a launch of one step; then their tiles, where these are not known otherwise */
+void plan_alone(Planner *planner, Launch *launch);
+void plan_tile_alone(Planner *planner, Launch *launch);
 
 /* plan_result.c: what a turned copy has its squares along, and where a large result goes past the caches */
 void plan_turned(const Planner *planner, Step *step);
