@@ -30,7 +30,7 @@ LIBRARY = $(addsuffix .c,types mask words stream integer arith minmax convert re
 SKELETONS = kernel.c rank.c contract.c contract_vectors.c contract_tiles.c host.h main.c cuda/macros.cu cuda/functions.cu cuda/kernel.cu \
 	    cuda/contract.cu $(patsubst %,cuda/contract_%.cu,plain mma narrow parts again copies lines chunks values whole whole_copies \
 	    whole_places whole_lines) \
-	    cuda/fuse.cu $(patsubst %,cuda/fuse_%.cu,mma plain odd) cuda/hopper.cu cuda/hopper_fuse.cu
+	    cuda/fuse.cu $(patsubst %,cuda/fuse_%.cu,mma plain odd) cuda/hopper.cu cuda/hopper_fuse.cu cuda/peaks.cu
 
 COMPILER = $(patsubst compiler/%.c,$(BUILD)/compiler/%.o,$(wildcard compiler/*.c)) \
 	   $(BUILD)/parse.o $(BUILD)/lex.o $(BUILD)/embedded.o

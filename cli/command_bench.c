@@ -4,37 +4,14 @@
 #include <string.h>
 #include <time.h>
 
+#include "bench.h"
 #include "cost.h"
-#include "job.h"
-#include "peak.h"
 #include "sample.h"
 
 enum { ROUNDS = 5, RUNS_MAX = 200000, RETRIES = 3, ALIGN = 64 };
 
 /* More than that much of the roof is a fault of the measurement. */
 #define EFFICIENCY_MAX 1.02
-
-typedef struct Bench {
-    Job job;
-    DLTensor *tensors;
-    const DLTensor **inputs;
-    DLTensor **outputs;
-    Array *made;                  /* [made_count]: arrays whose data is ours */
-    int made_count;
-    void *workspace;
-    size_t workspace_bytes;
-    int workers;
-    Peaks peaks;
-    double *times;
-    int runs;
-    const char *beyond;           /* why the kernel can be faster than its bound; or NULL */
-} Bench;
-
-/* What is reported. */
-typedef struct Figures {
-    double seconds, best, flops, bytes, peak_flops, peak_bytes, bound;
-    bool compute;
-} Figures;
 
 static double seconds_now(void)
 {
@@ -98,17 +75,24 @@ static int make_data(Bench *b)
     return EINC_OK;
 }
 
-/* As many threads as the budget allows, as einc_call() has it, and their workspace. */
+/* As einc_call() has it. */
+int bench_fit_workers(Bench *b, const einc_kernel *kernel, int most)
+{
+    size_t budget = (size_t)b->job.options.memory;
+    for (b->workers = most;; b->workers -= (b->workers + 7) / 8) {
+        if (einc_workspace(kernel, b->inputs, b->job.front->program->input_count, b->workers, &b->workspace_bytes))
+            return cli_fail_runtime(b->job.cli);
+        if (!budget || b->workspace_bytes <= budget || b->workers == 1)
+            return EINC_OK;
+    }
+}
+
 static int make_workspace(Bench *b, const einc_kernel *kernel)
 {
     Cli *cli = b->job.cli;
-    size_t budget = (size_t)b->job.options.memory;
-    for (b->workers = context_workers(cli->context);; b->workers -= (b->workers + 7) / 8) {
-        if (einc_workspace(kernel, b->inputs, b->job.front->program->input_count, b->workers, &b->workspace_bytes))
-            return cli_fail_runtime(cli);
-        if (!budget || b->workspace_bytes <= budget || b->workers == 1)
-            break;
-    }
+    int status = bench_fit_workers(b, kernel, context_workers(cli->context));
+    if (status)
+        return status;
     size_t bytes = b->workspace_bytes / ALIGN * ALIGN + ALIGN;
     b->workspace = aligned_alloc(ALIGN, bytes);
     if (!b->workspace)
@@ -123,6 +107,16 @@ static int compare_times(const void *a, const void *b)
 {
     double x = *(const double *)a, y = *(const double *)b;
     return (x > y) - (x < y);
+}
+
+void bench_add_time(Bench *b, double seconds)
+{
+    ARENA_APPEND(&b->job.cli->arena, b->times, b->runs, seconds);
+}
+
+void bench_sort_times(Bench *b)
+{
+    qsort(b->times, (size_t)b->runs, sizeof *b->times, compare_times);
 }
 
 static int call(Bench *b, const einc_kernel *kernel, double *taken)
@@ -145,11 +139,11 @@ static int measure(Bench *b, const einc_kernel *kernel, double seconds)
         double end = seconds_now() + seconds / ROUNDS;
         for (int run = 0; !status && run < RUNS_MAX && (run == 0 || seconds_now() < end); run++) {
             status = call(b, kernel, &taken);
-            ARENA_APPEND(&b->job.cli->arena, b->times, b->runs, taken);
+            bench_add_time(b, taken);
         }
         peaks_measure(&b->peaks);
     }
-    qsort(b->times, (size_t)b->runs, sizeof *b->times, compare_times);
+    bench_sort_times(b);
     return status;
 }
 
@@ -242,8 +236,12 @@ static void print_json(const Bench *b, const Figures *f)
     printf("{\n  \"seconds\": %.9g,\n  \"flops\": %.17g,\n  \"bytes\": %.17g,\n", f->seconds, f->flops, f->bytes);
     printf("  \"flops_per_second\": %.9g,\n  \"bytes_per_second\": %.9g,\n", f->flops / f->seconds, f->bytes / f->seconds);
     printf("  \"peak_flops_per_second\": %.9g,\n  \"peak_bytes_per_second\": %.9g,\n", f->peak_flops, f->peak_bytes);
-    printf("  \"efficiency\": %.6g,\n  \"workspace_bytes\": %zu,\n  \"threads\": %d,\n  \"target\": \"%s\"\n}\n",
-           f->bound / f->seconds, b->workspace_bytes, b->workers, b->job.options.target->name);
+    printf("  \"efficiency\": %.6g,\n  \"workspace_bytes\": %zu,\n", f->bound / f->seconds, b->workspace_bytes);
+    if (b->device)
+        printf("  \"device\": \"%s\",\n", b->device);
+    else
+        printf("  \"threads\": %d,\n", b->workers);
+    printf("  \"target\": \"%s\"\n}\n", b->job.options.target->name);
 }
 
 static const char *time_words(Arena *arena, double seconds)
@@ -257,16 +255,19 @@ static void print_text(const Bench *b, const Figures *f)
 {
     Arena *arena = &b->job.cli->arena;
     double efficiency = 100 * f->bound / f->seconds;
-    printf("time        %s, the median of %d runs; the best took %s\n", time_words(arena, f->seconds), b->runs,
-           time_words(arena, f->best));
-    printf("work        %s, %s of %s\n", count_words(arena, f->flops, "flop"),
-           count_words(arena, f->flops / f->seconds, "flop/s"), count_words(arena, f->peak_flops, "flop/s"));
+    printf("time        %s, the median of %d runs%s; the best took %s\n", time_words(arena, f->seconds), b->runs,
+           b->calls > 1 ? arena_format(arena, " of %d calls", b->calls) : "", time_words(arena, f->best));
+    printf("work        %s, %s", count_words(arena, f->flops, "flop"), count_words(arena, f->flops / f->seconds, "flop/s"));
+    printf(f->peak_flops > 0 ? " of %s\n" : "\n", count_words(arena, f->peak_flops, "flop/s"));
     printf("operands    %s, %s of %s\n", byte_words(arena, f->bytes), count_words(arena, f->bytes / f->seconds, "B/s"),
            count_words(arena, f->peak_bytes, "B/s"));
     printf("efficiency  %.1f %% of what %s allows%s\n", efficiency, f->compute ? "arithmetic" : "memory",
            b->beyond ? arena_format(arena, "; %s", b->beyond) : "");
     printf("workspace   %s\n", byte_words(arena, (double)b->workspace_bytes));
-    printf("target      %s, %d thread%s\n", b->job.options.target->words, b->workers, b->workers == 1 ? "" : "s");
+    if (b->device)
+        printf("target      %s: %s\n", b->job.options.target->words, b->device);
+    else
+        printf("target      %s, %d thread%s\n", b->job.options.target->words, b->workers, b->workers == 1 ? "" : "s");
 }
 
 /* ---- the command ---- */
@@ -276,13 +277,10 @@ static int measure_well(Bench *b, const einc_kernel *kernel, double seconds, Fig
 {
     Cli *cli = b->job.cli;
     const Compiled *compiled = kernel->variants->compiled;
-    Cost cost = plan_cost(compiled->plan, b->job.front->extents, b->workers);
     Pool *pool = context_pool(cli->context);
     Dtype dtype = working_dtype(compiled->plan);
-    if (!pool || !peaks_open(&b->peaks, pool, b->workers, b->job.options.target, dtype, cost.bytes))
+    if (!pool || !peaks_open(&b->peaks, pool, b->workers, b->job.options.target, dtype, figures->bytes))
         return cli_fail(cli, EINC_FAILED, "no memory to measure how fast this machine is");
-    *figures = (Figures){ .flops = cost.flops, .bytes = cost.bytes };
-    b->beyond = why_beyond(compiled->lowered);
     for (int turn = 0; turn < RETRIES; turn++) {
         b->runs = 0;
         int status = measure(b, kernel, seconds);
@@ -298,12 +296,16 @@ static int measure_well(Bench *b, const einc_kernel *kernel, double seconds, Fig
 
 static int bench_kernel(Bench *b, const einc_kernel *kernel, double seconds)
 {
-    Figures figures = { 0 };
+    const Compiled *compiled = kernel->variants->compiled;
+    Cost cost = plan_cost(compiled->plan, b->job.front->extents, 1);
+    Figures figures = { .flops = cost.flops, .bytes = cost.bytes };
+    bool on_device = compiled->plan->target->grid != NULL;
+    b->beyond = why_beyond(compiled->lowered);
     int status = make_data(b);
-    if (!status)
+    if (!status && !on_device)
         status = make_workspace(b, kernel);
     if (!status)
-        status = measure_well(b, kernel, seconds, &figures);
+        status = (on_device ? bench_on_device : measure_well)(b, kernel, seconds, &figures);
     if (status)
         return status;
     if (option_given(b->job.cli, OPTION_JSON))

@@ -4,6 +4,7 @@ and libnvrtc (tests/cuda_standin*.c), which run kernels in tests/cuda_emulator.h
 the CPU's; every call of the stand-ins is made to fail once, and then einc says which one, ends with 1 or 6, and gives back all
 that it had."""
 
+import json
 import os
 import shutil
 import subprocess
@@ -143,6 +144,21 @@ def check_failures(folder):
     return most
 
 
+def check_bench(folder):
+    """einc bench: figures of the device, and nothing kept where a call fails."""
+    words = ['jm->m', '-d', 'j=700,m=90', '--device', 'cuda', '--seconds', '0.01', '--json']
+    done = run(folder, *words, command=(EINC, 'bench'))
+    figures = json.loads(done.stdout) if done.returncode == 0 else {}
+    expect(figures.get('device') == 'stand-in 0' and figures['target'] == 'cuda:sm_90a', 'bench', done)
+    expect(figures and 0 < figures['efficiency'] < 1 and figures['flops'] == 700 * 90, 'bench', done)
+    expect(abs(figures['flops_per_second'] * figures['seconds'] / figures['flops'] - 1) < 1e-6, 'bench', done)
+    expect(all(kept == 0 for calls, kept in last_log(folder)), 'bench keeps something')
+    for number in range(1, 41):
+        done = run(folder, *words, command=(EINC, 'bench'), CUDA_STANDIN_FAIL=str(number))
+        expect(done.returncode in (1, 6) and done.stderr.startswith('error: '), 'bench, call', number, 'fails', done)
+        expect(all(kept == 0 for calls, kept in last_log(folder)), 'bench, call', number, 'fails, and something is kept')
+
+
 def build_standins(folder):
     """Both libraries, in a folder for LD_LIBRARY_PATH."""
     for source, library in (('cuda_standin.c', 'libcuda.so.1'), ('cuda_standin_nvrtc.c', 'libnvrtc.so.13')):
@@ -159,6 +175,7 @@ def main():
     check_results(folder)
     check_missing(folder)
     check_tensors(folder)
+    check_bench(folder)
     failed = check_failures(folder)
     shutil.rmtree(folder)
     print('%d runs, %d calls that fail, %d wrong' % (len(RUNS) + 8, failed, bad))

@@ -181,7 +181,7 @@ def check_sanitizer(options, folder):
 
 def measure(options, folder):
     path = os.path.join(folder, 'figures.json')
-    done = subprocess.run([BENCH, '--folder', os.path.join(HERE, '..', 'bench', 'gpu'), '--json', path] + ['--trial'] * options.trial,
+    done = subprocess.run([BENCH, '--json', path] + ['--trial'] * options.trial,
                           timeout=LIMIT)
     if os.path.exists(path):
         with open(path, encoding='utf-8') as file:

@@ -2,7 +2,7 @@
 #include <dlfcn.h>
 #include <string.h>
 
-#include "gpu.h"
+#include "rows.h"
 
 enum { REAL_F32 = 0, REAL_F64 = 1, REAL_BF16 = 14, COMPUTE_F32 = 68, COMPUTE_F64 = 70, AS_IT_IS = 0, DEFAULT_ALGORITHM = -1 };
 

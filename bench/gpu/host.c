@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include "cuda.h"
-#include "gpu.h"
+#include "rows.h"
 
 enum { CALLS = 200, BATCHES = 50, SIDE = 4 };
 

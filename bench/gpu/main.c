@@ -1,22 +1,22 @@
-/* The benchmarks on a GPU: gpu [--rows NAME,NAME] [--seconds S] [--json FILE] [--folder FOLDER] [--trial]. --trial runs small sizes
+/* The benchmarks on a GPU: gpu [--rows NAME,NAME] [--seconds S] [--json FILE] [--trial]. --trial runs small sizes
  * and times nothing. Ends with 6 without a device, and with 1 when a row fails. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "gpu.h"
+#include "rows.h"
 
 enum { FIGURES_MAX = 64 };
 
 typedef struct Options {
-    const char *rows, *json, *folder;
+    const char *rows, *json;
     double seconds;
     bool trial;
 } Options;
 
 static bool read_words(Options *options, int count, char **words)
 {
-    *options = (Options){ .rows = "", .folder = "bench/gpu", .seconds = 1 };
+    *options = (Options){ .rows = "", .seconds = 1 };
     for (int w = 1; w < count; w++) {
         const char *value = w + 1 < count ? words[w + 1] : NULL;
         if (!strcmp(words[w], "--trial")) {
@@ -29,8 +29,6 @@ static bool read_words(Options *options, int count, char **words)
             options->rows = value;
         else if (!strcmp(words[w], "--json"))
             options->json = value;
-        else if (!strcmp(words[w], "--folder"))
-            options->folder = value;
         else if (!strcmp(words[w], "--seconds"))
             options->seconds = atof(value);
         else
@@ -112,7 +110,7 @@ static int run(Gpu *gpu, Arena *arena, const Options *options)
 {
     Figure figures[FIGURES_MAX];
     int count = 0, failed = 0;
-    if (!gpu_measure_peaks(gpu, arena, options->folder)) {
+    if (!gpu_measure_peaks(gpu, arena, gpu->trial ? 1 << 16 : (size_t)1 << 30)) {
         fprintf(stderr, "%s\n", gpu->failure);
         return 1;
     }
@@ -142,7 +140,7 @@ int main(int count, char **words)
     jmp_buf full;
     Gpu gpu;
     if (!read_words(&options, count, words)) {
-        fputs("usage: gpu [--rows NAME,NAME] [--seconds S] [--json FILE] [--folder FOLDER] [--trial]\n", stderr);
+        fputs("usage: gpu [--rows NAME,NAME] [--seconds S] [--json FILE] [--trial]\n", stderr);
         return 2;
     }
     arena.failed = &full;
@@ -150,12 +148,16 @@ int main(int count, char **words)
         fputs("out of memory\n", stderr);
         return 1;
     }
-    int status = gpu_open(&gpu, &arena, options.trial);
+    einc_context *context = einc_context_new(NULL);
+    int status = context ? gpu_open(&gpu, &arena, context, options.trial) : 1;
+    if (!context)
+        return status;
     if (status)
         fputs(gpu.failure, stderr);
     else
         status = run(&gpu, &arena, &options);
     gpu_close(&gpu);
+    einc_context_free(context);
     cublas_end();
     arena_free(&arena);
     return status;

@@ -1,4 +1,4 @@
-#include "gpu.h"
+#include "rows.h"
 
 #define MAXSIM "ijk,mnk->ijmn | max n | sum j"
 #define MAXSIM_ONE "jk,mnk->jmn | max n | sum j"

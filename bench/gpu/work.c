@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "evaluate.h"
-#include "gpu.h"
+#include "rows.h"
 
 enum { OPERANDS_MAX = 4, AXES_MAX = 8, PATTERN = 1048573, CHECK_MOST = 100 };
 

@@ -6,6 +6,7 @@
 
 #include "cuda.h"
 #include "gpu.h"
+#include "library.h"
 
 enum { TIMES_LEAST = 5, TIMES_MOST = 1000 };
 
@@ -43,9 +44,9 @@ static int fail(Gpu *gpu, Arena *arena, int status)
     return status;
 }
 
-int gpu_open(Gpu *gpu, Arena *arena, bool trial)
+int gpu_open(Gpu *gpu, Arena *arena, einc_context *context, bool trial)
 {
-    *gpu = (Gpu){ .trial = trial, .context = einc_context_new(NULL) };
+    *gpu = (Gpu){ .trial = trial, .context = context };
     int status = cuda_open(gpu->context);
     if (status)
         return fail(gpu, arena, status);
@@ -83,11 +84,9 @@ void gpu_close(Gpu *gpu)
         gpu->stream_destroy(gpu->stream);
     if (gpu->device)
         cuda_leave(gpu->context);
-    einc_context_free(gpu->context);
 }
 
-/* Seconds of some calls, one behind the other; less than 0 when one fails. */
-static double time_calls(Gpu *gpu, bool (*work)(void *user), void *user, int calls)
+double gpu_time_calls(Gpu *gpu, bool (*work)(void *user), void *user, int calls)
 {
     float milliseconds;
     bool runs = !gpu->event_record(gpu->begin, gpu->stream);
@@ -98,12 +97,17 @@ static double time_calls(Gpu *gpu, bool (*work)(void *user), void *user, int cal
     return runs ? milliseconds / 1e3 / calls : -1;
 }
 
+int gpu_calls(double seconds)
+{
+    return seconds > 0 && seconds < LONG ? (int)(LONG / seconds) + 1 : 1;
+}
+
 double gpu_time(Gpu *gpu, bool (*work)(void *user), void *user, double seconds)
 {
-    double first = time_calls(gpu, work, user, 1), best = first, end = wall_seconds() + seconds;
-    int calls = first > 0 && first < LONG ? (int)(LONG / first) + 1 : 1;
+    double first = gpu_time_calls(gpu, work, user, 1), best = first, end = wall_seconds() + seconds;
+    int calls = gpu_calls(first);
     for (int time = 0; time < (gpu->trial ? 0 : TIMES_MOST) && best > 0 && (time < TIMES_LEAST || wall_seconds() < end); time++) {
-        double one = time_calls(gpu, work, user, calls);
+        double one = gpu_time_calls(gpu, work, user, calls);
         best = one < best ? one : best;
     }
     return best;
@@ -146,18 +150,9 @@ static bool run_copy(void *user)
     return !loop->gpu->copy(loop->other, loop->frame.out, loop->bytes, loop->gpu->stream);
 }
 
-static char *read_file(Arena *arena, const char *path)
+static bool measure_loops(Gpu *gpu, Arena *arena, Loop *loop)
 {
-    FILE *file = fopen(path, "r");
-    char *text = arena_alloc(arena, 1 << 16);
-    size_t length = file ? fread(text, 1, (1 << 16) - 1, file) : 0;
-    if (file)
-        fclose(file);
-    return length ? text : NULL;
-}
-
-static bool measure_loops(Gpu *gpu, Arena *arena, Loop *loop, const char *source)
-{
+    const char *source = embedded_find("cuda/peaks.cu");
     GridWork *work = ARENA_ARRAY(arena, GridWork, PEAK_COUNT);
     for (int u = 0; u < PEAK_COUNT; u++)
         work[u].kernel = loops[u].kernel;
@@ -171,7 +166,8 @@ static bool measure_loops(Gpu *gpu, Arena *arena, Loop *loop, const char *source
     CudaCode *code = module ? cuda_module_load(gpu->context, module, gpu->device) : NULL;
     for (int u = 0; u < PEAK_COUNT && code; u++) {
         loop->function = code->functions[u];
-        loop->frame.rounds = gpu->trial ? 2 : 1 << 15;
+        for (loop->frame.rounds = 2; !gpu->trial && loop->frame.rounds < 1 << 15 && gpu_time_calls(gpu, run_loop, loop, 1) < LONG;)
+            loop->frame.rounds *= 4;
         double seconds = gpu_time(gpu, run_loop, loop, 0.3);
         if (seconds < 0)
             gpu->failure = arena_format(arena, "%s does not run", loops[u].kernel);
@@ -184,20 +180,21 @@ static bool measure_loops(Gpu *gpu, Arena *arena, Loop *loop, const char *source
     return !gpu->failure;
 }
 
-bool gpu_measure_peaks(Gpu *gpu, Arena *arena, const char *folder)
+bool gpu_measure_peaks(Gpu *gpu, Arena *arena, size_t bytes)
 {
-    Loop loop = { .gpu = gpu, .bytes = gpu->trial ? 1 << 16 : (size_t)1 << 30 };
-    const char *source = read_file(arena, arena_format(arena, "%s/peaks.cu", folder));
+    Loop loop = { .gpu = gpu, .bytes = bytes };
     loop.blocks = (unsigned)gpu->device->multiprocessors * (gpu->trial ? 1 : 16);
-    if (!source)
-        gpu->failure = "there is no peaks.cu";
-    else if (gpu->driver->alloc(&loop.frame.out, loop.bytes) || gpu->driver->alloc(&loop.other, loop.bytes))
+    size_t most = (size_t)loop.blocks * THREADS * sizeof(double) > bytes ? (size_t)loop.blocks * THREADS * sizeof(double) : bytes;
+    if (gpu->driver->alloc(&loop.frame.out, most) || gpu->driver->alloc(&loop.other, bytes))
         gpu->failure = "no memory of the device for a copy";
     if (!gpu->failure) {
         double seconds = gpu_time(gpu, run_copy, &loop, 0.3);
+        if (seconds < 0)
+            gpu->failure = "the device does not copy";
         gpu->bandwidth = seconds > 0 ? 2 * (double)loop.bytes / seconds : 0;
-        measure_loops(gpu, arena, &loop, source);
     }
+    if (!gpu->failure)
+        measure_loops(gpu, arena, &loop);
     if (loop.frame.out)
         gpu->driver->free(loop.frame.out);
     if (loop.other)
