@@ -251,20 +251,26 @@ static bool is_tight(const Tiling *t)
     return t->c->rows_spread || is_for_one(t);
 }
 
-/* Whole tiles go without a comparison for each row, of which some processors make fewer beside products. */
+/* Whole tiles go without a comparison for each row, of which some processors make fewer beside products, and so do the lower ones
+ * that rows are known to leave. */
 static const char *multiply_lines(Emitter *e, const Tiling *t)
 {
+    const Contract *c = t->c;
     const char *rows = "rows, row_step, k_step", *rest = "panel, depth, ahead, ahead_step, sums);\n";
-    const char *whole = t->c->rows_spread ? emit_text(e, "rows, LANES, ROWS_%d * LANES", t->number) : rows;
-    const char *tame = t->c->tames ? "1, " : "";
+    const char *tame = c->tames ? "1, " : "";
     Text text = text_new(e->arena);
-    if (t->c->tames)
+    if (c->tames)
         text_print(&text, "    if (!tame)\n        multiply_%d(height, %s, 0, %s    else ", t->number, rows, rest);
     else
         text_put(&text, "    ");
-    text_print(&text, "if (height == ROWS_%d)\n        multiply_%d(ROWS_%d, %s, %s%s", t->number, t->number, t->number,
-               whole, tame, rest);
-    text_print(&text, "    else\n        multiply_%d(height, %s, %s%s", t->number, rows, tame, rest);
+    for (int i = -1; i < LOW_TILES && (i < 0 || c->low[i]); i++) {
+        const char *height = i < 0 ? emit_text(e, "ROWS_%d", t->number) : emit_text(e, "%d", c->low[i]);
+        const char *some = c->rows_spread ? emit_text(e, "rows, LANES, %s * LANES", height) : rows;
+        text_print(&text, "if (height == %s)\n        multiply_%d(%s, %s, %s%s    else ", height, t->number, height, some,
+                   tame, rest);
+    }
+    text.bytes[text.length -= 1] = 0;    /* the blank */
+    text_print(&text, "\n        multiply_%d(height, %s, %s%s", t->number, rows, tame, rest);
     return text.bytes;
 }
 

@@ -128,6 +128,8 @@ bool emit_is_unsafe(const Emitter *e, const Term *read, int axis);   /* a positi
 Value emit_read(Emitter *e, const Term *term);
 /* The condition that a read is in range at those positions that have to be checked, `part` with some of their parts; "": it is. */
 const char *emit_inside(Emitter *e, const Term *read, const Term *part);
+const char *emit_may_read(Emitter *e, const Term *read, const char *where, const char *reads);    /* a mask of lanes, declared */
+const char *emit_pick(Emitter *e, const Term *read, const char *step, const char *mask);    /* what lanes `step` apart read */
 void emit_store(Emitter *e, const Output *output);
 const Term *emit_unrounded(const Emitter *e, const Output *output);         /* what is stored, without a cast that storing makes */
 bool emit_is_factor(const Emitter *e, const Tensor *tensor);                /* of products of bf16 alone */

@@ -29,6 +29,8 @@ enum { CONTRACT_LINE = 64 };      /* bytes between packed rows */
 /* Rows that meet fewer panels are asked for earlier; of those that come from memory, so many bytes further are on their
  * way into the second cache. */
 enum { PANELS_FEW = 4, STREAM_AHEAD = 16 << 10 };
+
+enum { LOW_TILES = 2 };           /* what many rows leave behind their whole tiles: templates/size.c's size_next() */
 enum { BLOCK_LINE = 16 };         /* of shared memory that a thread reads or writes at once */
 
 /* What a tile of rows may leave out of the columns, or of the contracted points: a where decides, in the step itself or in
@@ -74,6 +76,7 @@ typedef struct Contract {
     bool rows_along;              /* packed rows lie side by side; else each row's contracted points do */
     bool rows_spread;             /* each number of a packed row fills a vector, and these lie side by side */
     int tile_rows, tile_vectors;  /* of the latter as many as the columns need */
+    int low[LOW_TILES];           /* rows of the tiles that are lower, where extents are known; 0: no more */
     const BlockTile *block;       /* on a grid: what a block of threads makes at a time; else NULL. Then without a reduction all that
                                    * stays is in `rows` */
     const RingTile *ring;         /* on a grid: the same where tensor maps describe both operands; NULL: there is no such form */

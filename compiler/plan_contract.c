@@ -7,7 +7,6 @@
 #include "turn.h"
 
 enum {
-    ROW_BLOCK = 8,
     SWEEP = 384,                  /* points at a time, */
     SWEEP_COLUMNS = 256,          /* where fewer columns than these would have all of theirs packed */
     DEPTH_FORCED = 24, ROW_FORCED = 2, NEAR_FORCED = 1024,     /* short, for small arrays to reach all that a product does */

@@ -23,6 +23,9 @@ enum {
 };
 
 #define SHORT_CYCLES 0.6          /* what an element of such a run costs more */
+#define WHERE_CYCLES 0.3          /* what an element costs more that is packed where a condition holds, as a column */
+#define ROW_WHERE_CYCLES 1.2      /* or as a row's */
+#define FAR_CYCLES 0.25           /* what a byte costs that comes from behind the second cache */
 
 const Term *plain_read(const Term *side)
 {
@@ -176,6 +179,18 @@ static Index *last_column(const Planner *planner, const Step *step, const Produc
     return last;
 }
 
+/* What panels cost that come from behind the second cache for each block of a row index, beyond the products that they meet. */
+static double far_cost(const Planner *planner, const Product *product, int left, double extent)
+{
+    const Target *target = planner->plan->target;
+    const IndexSet over = { product->reduce->reduce.over, product->reduce->reduce.over_count };
+    double size = (double)dtype_size(register_dtype(product->reduce->dtype)), depth = planner_points(planner, &over);
+    double rows = planner_points(planner, &product->own[left]), panels = planner_points(planner, &product->own[1 - left]) * depth;
+    double block = fmin(extent, target->tile->rows * ROW_BLOCK), products = block * size / target->vector_bytes;
+    return contract_is_near(planner, rows * depth * size, panels * size) ? 0
+           : panels * ceil(rows / block) * fmax(size * FAR_CYCLES - products, 0);
+}
+
 /* What a tile's rows along one index cost: to be packed, to be stored, and where they are so few that products wait. */
 static double row_cost(const Planner *planner, const Step *step, const Product *product, int left, const Index *row,
                        const Index *column, double vectors)
@@ -193,7 +208,9 @@ static double row_cost(const Planner *planner, const Step *step, const Product *
     if (stores == LIES_ALONG && is_short(planner, step, &product->own[1 - left], column, row))
         store += SHORT_CYCLES;
     double reads = lies == LIES_APART ? pack_cycles[LIES_APART] : pack_cycles[LIES_ALONG];
-    return rows * depth * reads + rows * columns * store + rows * depth * vectors * fmax(1, BUSY / sums);
+    reads += product->side[left]->kind == TERM_SELECT ? ROW_WHERE_CYCLES : 0;
+    return rows * depth * reads + rows * columns * store + rows * depth * vectors * fmax(1, BUSY / sums) +
+           far_cost(planner, product, left, extent);
 }
 
 static Index *best_row(const Planner *planner, const Step *step, const Product *product, int left, const Index *column,
@@ -231,7 +248,7 @@ bool product_choose_sides(const Planner *planner, const Step *step, const Produc
         if (lies == LIES_APART &&
             lies_across(planner, product->side[1 - left], own, column, depth, register_dtype(product->reduce->dtype)))
             lies = LIES_ACROSS;
-        cost += columns * depth * pack_cycles[lies];
+        cost += columns * depth * (pack_cycles[lies] + (product->side[1 - left]->kind == TERM_SELECT ? WHERE_CYCLES : 0));
         if (!sides->row || cost < least) {
             *sides = (Sides){ left, row, column, row == stored_along(planner, step) && column != row };
             least = cost;

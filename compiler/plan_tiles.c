@@ -1,5 +1,6 @@
 /* How much of each side of a tiled product a unit of work takes, and what it stores on the way. */
 #include <math.h>
+#include <string.h>
 
 #include "planning.h"
 
@@ -20,6 +21,13 @@ enum {
 double contract_near(const Target *target)
 {
     return target->l2_bytes * 5.0 / 8;
+}
+
+bool contract_is_near(const Planner *planner, double rows_bytes, double columns_bytes)
+{
+    double near = contract_near(planner->plan->target);
+    near = planner->plan->memory ? fmin(near, (double)planner->plan->memory / 4) : near;
+    return rows_bytes <= near / ROWS_NEAR || columns_bytes <= near;
 }
 
 /* ---- how much a unit of work takes ---- */
@@ -233,6 +241,36 @@ static void tile_on_grid(Planner *planner, Launch *launch, int place)
     set_tiles(planner, launch, tiles);
 }
 
+static void add_low(Contract *c, int64_t height)
+{
+    for (int i = 0; i < LOW_TILES && height > 0 && height < c->tile_rows; i++)
+        if (c->low[i] == 0 || c->low[i] == height) {
+            c->low[i] = (int)height;
+            return;
+        }
+}
+
+/* How high the last tiles of a unit's rows are, which each row's products go faster for. */
+static void set_low(const Planner *planner, const Launch *launch, int place, const double *tiles, Contract *c)
+{
+    const Index *row = c->rows.list[c->rows.count - 1];
+    int64_t extent = planner->hints->extents ? planner->hints->extents->of[row->origin->id] : -1;
+    int64_t unit = extent, most = c->tile_rows;
+    for (int b = 0; b < launch->block_count; b++)
+        unit = launch->blocks[b].of_step[place] == row && tiles[b] < (double)extent ? (int64_t)tiles[b] : unit;
+    memset(c->low, 0, sizeof c->low);
+    if (extent <= 0 || unit <= 0)
+        return;
+    const int64_t units[] = { unit, extent % unit };
+    for (int u = 0; u < 2; u++) {
+        int64_t left = units[u] <= 2 * most ? units[u] : most + units[u] % most;    /* behind whole tiles */
+        for (int64_t next; left > 0; left -= next) {
+            next = left <= most ? left : left - most >= most / 2 ? most : most - most / 2;
+            add_low(c, next);
+        }
+    }
+}
+
 /* The points of a unit of work that gets at most so many, if all get as many, in whole tiles. */
 static double even_share(double all, double most, int tile)
 {
@@ -315,8 +353,8 @@ void contract_tiles(Planner *planner, Launch *launch)
     double fixed = fixed_columns(planner, launch, place);
     /* Rows that stay near meet panels that do; others come anew for each unit's columns, and are worth more of those. */
     double all_rows = planner_points(planner, &c->kept_rows) * planner_points(planner, &c->rows), rows_bytes = all_rows * depth * size;
-    bool is_near = (c->sweep && near / (depth * size) >= 2 * tile_columns) || rows_bytes <= near / ROWS_NEAR ||
-                   planner_points(planner, &c->columns) * depth * size <= near;
+    bool is_near = (c->sweep && near / (depth * size) >= 2 * tile_columns) ||
+                   contract_is_near(planner, rows_bytes, planner_points(planner, &c->columns) * depth * size);
     double columns = (is_near ? near : most) / (depth * size * fixed);
     if (planner->hints->smallest_tiles || columns < tile_columns / fixed)
         columns = tile_columns / fixed;
@@ -349,6 +387,9 @@ void contract_tiles(Planner *planner, Launch *launch)
         shrink(planner, launch, c, place, ROLE_ROW, rows /= 2, tiles);
     if (small && rows > c->tile_rows && rows < all_rows)    /* whole tiles */
         shrink(planner, launch, c, place, ROLE_ROW, floor(rows / c->tile_rows) * c->tile_rows, tiles);
+    for (int s = place; s < launch->step_count; s++)
+        if (launch->steps[s]->contract)
+            set_low(planner, launch, s, tiles, launch->steps[s]->contract);
     set_tiles(planner, launch, tiles);
 }
 

@@ -115,7 +115,10 @@ Contract *plan_contract(Planner *planner, const Step *step);
 
 /* plan_tiles.c */
 enum { PANELS_MOST = 8 << 20 };                  /* bytes of packed columns, whatever the cache */
+enum { ROW_BLOCK = 8 };                            /* tiles of rows that meet a panel that is not near before the next */
 double contract_near(const Target *target);      /* panels of at most so many bytes stay near while all rows meet them */
+/* Whether panels of a unit of work do: those of all columns, or of some for which rows come again that are near themselves. */
+bool contract_is_near(const Planner *planner, double rows_bytes, double columns_bytes);
 void contract_tiles(Planner *planner, Launch *launch);    /* the blocks of a launch that has a tiled product */
 void contract_reserve(Planner *planner, const Launch *launch, const Step *step, const Size **end);
 

@@ -90,7 +90,7 @@ INLINE u16v pick_u16v(const void *p, int64_t stride, boolv active)
 /* p[0], p[stride], ... in the active lanes. */
 INLINE u32v pick_u32v(const void *p, int64_t stride, boolv active)
 {
-    return gather_u32v(p, lanes_i64v() * stride, active);
+    return all_boolv(active) ? load_u32v(p, stride, LANES) : gather_u32v(p, lanes_i64v() * stride, active);
 }
 //}
 #elif !defined EINC_AVX512
@@ -105,7 +105,7 @@ INLINE u32v pick_u32v(const void *p, int64_t stride, boolv active)
         return x;
     }
 #endif
-    return gather_u32v(p, lanes_i64v() * stride, active);
+    return all_boolv(active) ? load_u32v(p, stride, LANES) : gather_u32v(p, lanes_i64v() * stride, active);
 }
 //}
 #else
@@ -121,7 +121,7 @@ INLINE u32v pick_u32v(const void *p, int64_t stride, boolv active)
         return x;
     }
 #endif
-    return gather_u32v(p, lanes_i64v() * stride, active);
+    return all_boolv(active) ? load_u32v(p, stride, LANES) : gather_u32v(p, lanes_i64v() * stride, active);
 }
 //}
 #endif
@@ -131,7 +131,7 @@ INLINE u32v pick_u32v(const void *p, int64_t stride, boolv active)
 /* p[0], p[stride], ... in the active lanes. */
 INLINE u64v pick_u64v(const void *p, int64_t stride, boolv active)
 {
-    return gather_u64v(p, lanes_i64v() * stride, active);
+    return all_boolv(active) ? load_u64v(p, stride, LANES) : gather_u64v(p, lanes_i64v() * stride, active);
 }
 //}
 #elif !defined EINC_AVX512
@@ -147,7 +147,7 @@ INLINE u64v pick_u64v(const void *p, int64_t stride, boolv active)
         return x;
     }
 #endif
-    return gather_u64v(p, lanes_i64v() * stride, active);
+    return all_boolv(active) ? load_u64v(p, stride, LANES) : gather_u64v(p, lanes_i64v() * stride, active);
 }
 //}
 #else
@@ -163,7 +163,7 @@ INLINE u64v pick_u64v(const void *p, int64_t stride, boolv active)
         return x;
     }
 #endif
-    return gather_u64v(p, lanes_i64v() * stride, active);
+    return all_boolv(active) ? load_u64v(p, stride, LANES) : gather_u64v(p, lanes_i64v() * stride, active);
 }
 //}
 #endif
@@ -234,28 +234,28 @@ INLINE f32v gather_bf16v(const bf16u *p, i64v offset, boolv active)
 //{ pick_f32v
 INLINE f32v pick_f32v(const f32u *p, int64_t stride, boolv active)
 {
-    return all_boolv(active) ? load_f32v(p, stride, LANES) : from_bits_f32v(pick_u32v(p, stride, active));
+    return from_bits_f32v(pick_u32v(p, stride, active));
 }
 //}
 
 //{ pick_f64v
 INLINE f64v pick_f64v(const f64u *p, int64_t stride, boolv active)
 {
-    return all_boolv(active) ? load_f64v(p, stride, LANES) : from_bits_f64v(pick_u64v(p, stride, active));
+    return from_bits_f64v(pick_u64v(p, stride, active));
 }
 //}
 
 //{ pick_i32v
 INLINE i32v pick_i32v(const i32u *p, int64_t stride, boolv active)
 {
-    return all_boolv(active) ? load_i32v(p, stride, LANES) : (i32v)pick_u32v(p, stride, active);
+    return (i32v)pick_u32v(p, stride, active);
 }
 //}
 
 //{ pick_i64v
 INLINE i64v pick_i64v(const i64u *p, int64_t stride, boolv active)
 {
-    return all_boolv(active) ? load_i64v(p, stride, LANES) : (i64v)pick_u64v(p, stride, active);
+    return (i64v)pick_u64v(p, stride, active);
 }
 //}
 

@@ -295,15 +295,6 @@ INLINE int all_boolv(boolv m)
     return !any_boolv(not_boolv(m));
 }
 
-INLINE f32v select_f32v(boolv m, f32v a, f32v b)
-{
-#if EINC_VECTORS
-    return (f32v)((m & (i32v)a) ^ (~m & (i32v)b));
-#else
-    return m ? a : b;
-#endif
-}
-
 /* One lane after the other. */
 APART u32v load_lanes_u32v(const void *p, int64_t stride, int count)
 {
@@ -444,12 +435,12 @@ APART u32v gather_u32v(const void *p, i64v offset, boolv active)
 /* p[0], p[stride], ... in the active lanes. */
 INLINE u32v pick_u32v(const void *p, int64_t stride, boolv active)
 {
-    return gather_u32v(p, lanes_i64v() * stride, active);
+    return all_boolv(active) ? load_u32v(p, stride, LANES) : gather_u32v(p, lanes_i64v() * stride, active);
 }
 
 INLINE f32v pick_f32v(const f32u *p, int64_t stride, boolv active)
 {
-    return all_boolv(active) ? load_f32v(p, stride, LANES) : from_bits_f32v(pick_u32v(p, stride, active));
+    return from_bits_f32v(pick_u32v(p, stride, active));
 }
 
 /* Helpers that run once a call are for any machine, whatever the kernel's instruction set. */
@@ -665,23 +656,25 @@ KERNEL static void pack_columns_1(const Frame *f, char *own, int64_t n, int64_t 
         const int64_t h_lanes = h + v * LANES;
         float *to = panels_1 + tile_place * depth + from_point * extent_r * COLUMNS_1 + place - tile_place
                 + v * LANES;
-        for (int64_t c_2 = from_point; c_2 < to_point; c_2++) {
-            for (int64_t r_2 = 0; r_2 < extent_r; r_2++) {
-                const boolv value = and_boolv(not_boolv(are_before(h_lanes + r_2, 1)), are_up_to(h_lanes + r_2, 56));
-                const boolv where = and_boolv(first_boolv(lanes), value);
-                f32v chosen = splat_f32v(0.0f);
-                if (any_boolv(where)) {
-                    f32v found = splat_f32v(0.0f);
-                    const boolv inside = are_inside(h_lanes + r_2 - 1, f->in.x.shape[2]);
-                    if (any_boolv(and_boolv(where, not_boolv(inside))))
-                        FAIL(f, OUT_OF_RANGE - 11);
-                    const boolv may = and_boolv(where, inside);
-                    const f32u *first = x + n * x_0 + c_2 * x_1 + (h_lanes + r_2 - 1) * x_2;
-                    found = pick_f32v(first, x_2, may);
-                    chosen = select_f32v(where, found, chosen);
+        for (int64_t r_2 = 0; r_2 < extent_r; r_2++) {
+            const boolv value = and_boolv(not_boolv(are_before(h_lanes + r_2, 1)), are_up_to(h_lanes + r_2, 56));
+            const boolv where = and_boolv(first_boolv(lanes), value);
+            const boolv may = and_boolv(where, are_inside(h_lanes + r_2 - 1, f->in.x.shape[2]));
+            if (depth > 0 && any_boolv(and_boolv(where, not_boolv(may))))
+                FAIL(f, OUT_OF_RANGE - 11);
+            const int some = any_boolv(may);
+            if (x_2 == 1) {
+                for (int64_t c_2 = from_point; c_2 < to_point; c_2++) {
+                    const f32v value_2 = some ? pick_f32v(x + n * x_0 + c_2 * x_1 + (h_lanes + r_2 - 1) * x_2, 1,
+                            may) : splat_f32v(0.0f);
+                    store_f32v(to + ((c_2 - from_point) * extent_r + r_2) * COLUMNS_1, 1, value_2, lanes);
                 }
-                store_f32v(to, 1, chosen, lanes);
-                to += COLUMNS_1;
+            } else {
+                for (int64_t c_2 = from_point; c_2 < to_point; c_2++) {
+                    const f32v value_3 = some ? pick_f32v(x + n * x_0 + c_2 * x_1 + (h_lanes + r_2 - 1) * x_2, x_2,
+                            may) : splat_f32v(0.0f);
+                    store_f32v(to + ((c_2 - from_point) * extent_r + r_2) * COLUMNS_1, 1, value_3, lanes);
+                }
             }
         }
     }
@@ -930,7 +923,7 @@ KERNEL static void step_1(const Frame *f, char *own, int64_t n_first, int64_t n_
             const int nears = writes && !is_staged && (out_1 < COLUMNS_1 || depth <= 2 * ROWS_1);
             const int64_t ahead_step =
                 nears ? (out_1 < COLUMNS_1 ? 64 : out_1 * 4) :
-                block > 1 ? COLUMNS_1 * 4 / BLOCK_1 :
+                block > 1 ? size_ceil_div(COLUMNS_1 * 4, size_ceil_div(height, ROWS_1)) :
                 (k_apart ? k_apart : (int64_t)COLUMNS_1) * 4;
             for (int64_t tile_place = 0; tile_place < places; tile_place += COLUMNS_1) {
                 if (block > 1)
