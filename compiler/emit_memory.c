@@ -308,28 +308,20 @@ static Value checked_read(Emitter *e, const Term *term, const Address *at, const
 const char *emit_may_read(Emitter *e, const Term *read, const char *where, const char *reads)
 {
     const Tensor *tensor = read->read.tensor;
-    const char *mask, *bad = NULL;
+    const char *mask;
     bool *unsafe = ARENA_ARRAY(e->arena, bool, tensor->rank + 1);
     for (int a = 0; a < tensor->rank; a++)
         unsafe[a] = emit_is_unsafe(e, read, a);
     const char *uniform = range_checks(e, tensor, read->read.positions, unsafe, &mask);
-    if (mask) {
-        const char *may = emit_name(e, "may");
-        emit_line(e, "const boolv %s = and_boolv(%s, %s);", may, where, mask);
-        bad = emit_text(e, "any_boolv(and_boolv(%s, not_boolv(%s)))", where, may);
-        mask = may;
-    }
-    if (uniform[0])
-        bad = emit_text(e, "(%s%s!(%s) && any_boolv(%s))", bad ? bad : "", bad ? " || " : "", uniform, where);
-    if (bad) {
-        emit_line(e, "if (%s && %s)", reads, bad);
-        emit_line(e, "    FAIL(f, OUT_OF_RANGE - %d);", read->origin ? read->origin->id : 0);
-    }
-    if (!uniform[0])
-        return mask ? mask : where;
-    const char *all = emit_name(e, "may_all");
-    emit_line(e, "const boolv %s = and_boolv(%s, splat_boolv(%s));", all, mask ? mask : where, uniform);
-    return all;
+    if (!uniform[0] && !mask)
+        return where;
+    const char *inside = uniform[0] ? emit_text(e, "splat_boolv(%s)", uniform) : mask, *may = emit_name(e, "may");
+    if (uniform[0] && mask)
+        inside = emit_text(e, "and_boolv(%s, %s)", mask, inside);
+    emit_line(e, "const boolv %s = and_boolv(%s, %s);", may, where, inside);
+    emit_line(e, "if (%s && any_boolv(and_boolv(%s, not_boolv(%s))))", reads, where, may);
+    emit_line(e, "    FAIL(f, OUT_OF_RANGE - %d);", read->origin ? read->origin->id : 0);
+    return may;
 }
 
 /* What the lanes of a mask read that lie `step` apart. */
