@@ -71,6 +71,10 @@ void tiling_declare_panel(Emitter *e, const Tiling *t);
 const char *tiling_pack_columns(Emitter *e, Tiling *t);
 const char *tiling_pack_rows(Emitter *e, Tiling *t);
 
+/* emit_masked.c: whether columns are read behind a where that is the same for some contracted points; packs a vector's */
+bool tiling_is_masked(Emitter *e, const Tiling *t);
+void tiling_pack_masked(Emitter *e, const Tiling *t);
+
 /* emit_squares.c: packs a vector's columns in squares with the outermost contracted points */
 void tiling_pack_within(Emitter *e, Tiling *t);
 
