@@ -830,6 +830,10 @@ KERNEL static void tile_1(int height, const f32u *rows, int64_t row_step, int64_
     begin_1(start, start_step, sums);
     if (height == ROWS_1)
         multiply_1(ROWS_1, rows, row_step, k_step, panel, depth, ahead, ahead_step, sums);
+    else if (height == 7)
+        multiply_1(7, rows, row_step, k_step, panel, depth, ahead, ahead_step, sums);
+    else if (height == 9)
+        multiply_1(9, rows, row_step, k_step, panel, depth, ahead, ahead_step, sums);
     else
         multiply_1(height, rows, row_step, k_step, panel, depth, ahead, ahead_step, sums);
     if (result) {
@@ -956,7 +960,8 @@ KERNEL static void step_1(const Frame *f, char *own, int64_t b_first, int64_t b_
                     /* What comes nearer: the next panel where not all of them are near, else the next rows; a share for each tile. */
                     const char *ahead = (const char *)(rows + (tiles < 4 ? 2 : 1) * height * row_step);
                     const int64_t ahead_step =
-                        block > 1 ? COLUMNS_1 * 4 / BLOCK_1 :
+                        block > 1 ? size_ceil_div(COLUMNS_1 * 4, size_max(size_ceil_div(height, ROWS_1),
+                                BLOCK_1 / 2)) :
                         k_step == 1 ? size_ceil_div(height * 4, tiles) : 0;
                     for (int64_t place = 0; place < places; place += COLUMNS_1) {
                         const int64_t k = place;
@@ -1252,6 +1257,10 @@ KERNEL static void tile_5(int height, const f32u *rows, int64_t row_step, int64_
     begin_5(start, start_step, sums);
     if (height == ROWS_5)
         multiply_5(ROWS_5, rows, row_step, k_step, panel, depth, ahead, ahead_step, sums);
+    else if (height == 7)
+        multiply_5(7, rows, row_step, k_step, panel, depth, ahead, ahead_step, sums);
+    else if (height == 9)
+        multiply_5(9, rows, row_step, k_step, panel, depth, ahead, ahead_step, sums);
     else
         multiply_5(height, rows, row_step, k_step, panel, depth, ahead, ahead_step, sums);
     UNROLL
@@ -1380,7 +1389,8 @@ KERNEL static void step_5(const Frame *f, char *own, int64_t b_first, int64_t b_
                     const int nears = writes && (out_2 < COLUMNS_5 || depth <= 2 * ROWS_5);
                     const int64_t ahead_step =
                         nears ? (out_2 < COLUMNS_5 ? 64 : out_2 * 4) :
-                        block > 1 ? COLUMNS_5 * 4 / BLOCK_5 :
+                        block > 1 ? size_ceil_div(COLUMNS_5 * 4, size_max(size_ceil_div(height, ROWS_5),
+                                BLOCK_5 / 2)) :
                         k_step == 1 ? size_ceil_div(height * 4, tiles) : 0;
                     for (int64_t place = 0; place < places; place += COLUMNS_5) {
                         const int64_t v_2 = place;

@@ -851,6 +851,10 @@ KERNEL static void tile_1(int height, const f32u *rows, int64_t row_step, int64_
     begin_1(start, start_step, sums);
     if (height == ROWS_1)
         multiply_1(ROWS_1, rows, row_step, k_step, panel, depth, ahead, ahead_step, sums);
+    else if (height == 7)
+        multiply_1(7, rows, row_step, k_step, panel, depth, ahead, ahead_step, sums);
+    else if (height == 9)
+        multiply_1(9, rows, row_step, k_step, panel, depth, ahead, ahead_step, sums);
     else
         multiply_1(height, rows, row_step, k_step, panel, depth, ahead, ahead_step, sums);
     if (result) {
@@ -962,7 +966,7 @@ KERNEL static void step_1(const Frame *f, char *own, int64_t q_first, int64_t q_
             /* What comes nearer: the next panel where not all of them are near, else the next rows; a share for each tile. */
             const char *ahead = (const char *)(rows + (tiles < 4 ? 2 : 1) * height * row_step);
             const int64_t ahead_step =
-                block > 1 ? COLUMNS_1 * 4 / BLOCK_1 :
+                block > 1 ? size_ceil_div(COLUMNS_1 * 4, size_max(size_ceil_div(height, ROWS_1), BLOCK_1 / 2)) :
                 k_step == 1 ? size_ceil_div(height * 4, tiles) : 0;
             for (int64_t place = 0; place < places; place += COLUMNS_1) {
                 const int64_t k = k_first + place;
@@ -1274,6 +1278,10 @@ KERNEL static void tile_8(int height, const f32u *rows, int64_t row_step, int64_
     begin_8(start, start_step, sums);
     if (height == ROWS_8)
         multiply_8(ROWS_8, rows, row_step, k_step, panel, depth, ahead, ahead_step, sums);
+    else if (height == 7)
+        multiply_8(7, rows, row_step, k_step, panel, depth, ahead, ahead_step, sums);
+    else if (height == 9)
+        multiply_8(9, rows, row_step, k_step, panel, depth, ahead, ahead_step, sums);
     else
         multiply_8(height, rows, row_step, k_step, panel, depth, ahead, ahead_step, sums);
     UNROLL
@@ -1384,7 +1392,7 @@ KERNEL static void step_8(const Frame *f, char *own, int64_t q_first, int64_t q_
             /* What comes nearer: the next panel where not all of them are near, else the next rows; a share for each tile. */
             const char *ahead = (const char *)(rows + height * row_step);
             const int64_t ahead_step =
-                block > 1 ? COLUMNS_8 * 4 / BLOCK_8 :
+                block > 1 ? size_ceil_div(COLUMNS_8 * 4, size_max(size_ceil_div(height, ROWS_8), BLOCK_8 / 2)) :
                 k_step == 1 ? size_ceil_div(height * 4, tiles) : 0;
             for (int64_t place = 0; place < places; place += COLUMNS_8) {
                 const int64_t v_2 = place;
