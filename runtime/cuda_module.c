@@ -6,6 +6,8 @@
 #include "cuda.h"
 #include "cuda_machine.h"
 
+#define STANDARD "--std=c++11"    /* what NVRTC is told beside the architecture */
+
 struct CudaModule {
     const einc_kernel *kernel;
     const Variant *variant;
@@ -37,7 +39,7 @@ static char *make_image(einc_context *context, void *program, const char *archit
     bool text = !strncmp(architecture, "compute", strlen("compute"));
     char option[64];
     snprintf(option, sizeof option, "--gpu-architecture=%s", architecture);
-    if (nvrtc->compile(program, 2, (const char *[]){ option, "--std=c++11" }) ||
+    if (nvrtc->compile(program, 2, (const char *[]){ option, STANDARD }) ||
         (text ? nvrtc->ptx_size : nvrtc->cubin_size)(program, bytes)) {
         fail_compile(context, nvrtc, program);
         return NULL;
@@ -75,7 +77,7 @@ static char *find_image(einc_context *context, const CudaModule *module, const c
     char version[32];
     size_t bytes = 0;
     snprintf(version, sizeof version, "NVRTC %d", context->cuda->nvrtc_version);
-    CacheKey key = cache_key((const char *[]){ module->variant->digest, version, architecture }, 3);
+    CacheKey key = cache_key((const char *[]){ module->variant->digest, version, architecture, STANDARD }, 4);
     const Cache *cache = build_cache(context);
     char *image = cache ? cache_fetch(cache, &key, &bytes) : NULL;
     if (image)
