@@ -166,7 +166,7 @@ def check_sanitizer(options, folder):
     runs = [[TENSORS, 'in_place', 'positions', 'threads']]
     for text, shapes in check_cuda_run.RUNS[:1 if options.trial else None]:
         scratch = tempfile.mkdtemp(dir=folder)
-        words = check_cuda_run.operands(scratch, shapes, ':bf16' in text)
+        words = check_cuda_run.operands(scratch, shapes, text)
         runs.append([EINC, 'run', text, *[os.path.join(scratch, word) if word.endswith('.npy') else word for word in words], '--device',
                      'cuda', '--check'])
     tools = ['memcheck', 'racecheck', 'initcheck', 'synccheck']
