@@ -1675,7 +1675,7 @@ KERNEL static void step_3(const Frame *f, char *own, int64_t i_first, int64_t i_
                 /* What comes nearer: the next panel where not all of them are near, else the next rows; a share for each tile. */
                 const char *ahead = (const char *)(B + m * B_0 + (n + (tiles < 4 ? 2 : 1) * height) * B_1);
                 const int64_t ahead_step =
-                    block > 1 ? size_ceil_div(COLUMNS_3 * 4, size_max(size_ceil_div(height, ROWS_3), BLOCK_3 / 2)) :
+                    block > 1 ? COLUMNS_3 * 4 / BLOCK_3 :
                     0 && k_step == 2 ? size_ceil_div(height * 4, tiles) : 0;
                 for (int64_t turn = 0; turn < tiles; turn++) {
                     const int64_t tile_place = (is_back ? tiles - 1 - turn : turn) * COLUMNS_3;
