@@ -325,12 +325,9 @@ static void find_ahead(Emitter *e, const Tiling *t, const char *row)
     if (stores)
         emit_line(e, "    nears ? (%s < COLUMNS_%d ? %d : %s * %d) :", apart, n, CONTRACT_LINE, apart,
                   (int)dtype_size(output->tensor->dtype));
-    /* Registers that hold tiles load a panel once for so many products that more of it at a time is in their way. */
-    if (tiling_has_registers(t))
-        emit_line(e, "    %s ? COLUMNS_%d * %d / BLOCK_%d :", panels_are_far(e, t), n, size, n);
-    else
-        emit_line(e, "    %s ? size_ceil_div(COLUMNS_%d * %d, size_max(size_ceil_div(height, ROWS_%d), BLOCK_%d / 2)) :", panels_are_far(e, t),
-                  n, size, n, n);
+    /* Of low blocks each tile has twice the share; more is in the way of the products. */
+    emit_line(e, "    %s ? COLUMNS_%d * %d / (2 * (%s - %s) > BLOCK_%d * ROWS_%d ? BLOCK_%d : (BLOCK_%d + 1) / 2) :", panels_are_far(e, t),
+              n, size, block_stop(e, t), block_start(e, t), n, n, n, n);
     if (along)
         emit_line(e, "    (k_apart ? k_apart : (int64_t)COLUMNS_%d) * %d;", n, size);
     else

@@ -899,7 +899,8 @@ KERNEL static void step_1(const Frame *f, char *own, int64_t q_first, int64_t q_
             /* What comes nearer: the next panel where not all of them are near, else points to come or the next one; a share for each tile. */
             const char *ahead = NULL;
             const int64_t ahead_step =
-                block > 1 ? size_ceil_div(COLUMNS_1 * 4, size_max(size_ceil_div(height, ROWS_1), BLOCK_1 / 2)) :
+                block > 1 ? COLUMNS_1 * 4 / (2 * (q_stop - q_block) > BLOCK_1 * ROWS_1 ? BLOCK_1
+                        : (BLOCK_1 + 1) / 2) :
                 (k_apart ? k_apart : (int64_t)COLUMNS_1) * 4;
             for (int64_t place = 0; place < places; place += COLUMNS_1) {
                 const int64_t k = place;
@@ -1273,7 +1274,8 @@ KERNEL static void step_5(const Frame *f, char *own, int64_t q_first, int64_t q_
             const int nears = writes && (out_0 < COLUMNS_5 || depth <= 2 * ROWS_5);
             const int64_t ahead_step =
                 nears ? (out_0 < COLUMNS_5 ? 64 : out_0 * 4) :
-                block > 1 ? size_ceil_div(COLUMNS_5 * 4, size_max(size_ceil_div(height, ROWS_5), BLOCK_5 / 2)) :
+                block > 1 ? COLUMNS_5 * 4 / (2 * (q_stop - q_block) > BLOCK_5 * ROWS_5 ? BLOCK_5
+                        : (BLOCK_5 + 1) / 2) :
                 (k_apart ? k_apart : (int64_t)COLUMNS_5) * 4;
             for (int64_t place = 0; place < places; place += COLUMNS_5) {
                 const int64_t v_2 = place;

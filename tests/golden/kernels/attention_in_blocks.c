@@ -966,7 +966,8 @@ KERNEL static void step_1(const Frame *f, char *own, int64_t q_first, int64_t q_
             /* What comes nearer: the next panel where not all of them are near, else the next rows; a share for each tile. */
             const char *ahead = (const char *)(rows + (tiles < 4 ? 2 : 1) * height * row_step);
             const int64_t ahead_step =
-                block > 1 ? size_ceil_div(COLUMNS_1 * 4, size_max(size_ceil_div(height, ROWS_1), BLOCK_1 / 2)) :
+                block > 1 ? COLUMNS_1 * 4 / (2 * (q_stop - q_block) > BLOCK_1 * ROWS_1 ? BLOCK_1
+                        : (BLOCK_1 + 1) / 2) :
                 k_step == 1 ? size_ceil_div(height * 4, tiles) : 0;
             for (int64_t place = 0; place < places; place += COLUMNS_1) {
                 const int64_t k = k_first + place;
@@ -1392,7 +1393,8 @@ KERNEL static void step_8(const Frame *f, char *own, int64_t q_first, int64_t q_
             /* What comes nearer: the next panel where not all of them are near, else the next rows; a share for each tile. */
             const char *ahead = (const char *)(rows + height * row_step);
             const int64_t ahead_step =
-                block > 1 ? size_ceil_div(COLUMNS_8 * 4, size_max(size_ceil_div(height, ROWS_8), BLOCK_8 / 2)) :
+                block > 1 ? COLUMNS_8 * 4 / (2 * (q_stop - q_block) > BLOCK_8 * ROWS_8 ? BLOCK_8
+                        : (BLOCK_8 + 1) / 2) :
                 k_step == 1 ? size_ceil_div(height * 4, tiles) : 0;
             for (int64_t place = 0; place < places; place += COLUMNS_8) {
                 const int64_t v_2 = place;

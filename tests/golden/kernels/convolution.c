@@ -923,7 +923,8 @@ KERNEL static void step_1(const Frame *f, char *own, int64_t n_first, int64_t n_
             const int nears = writes && !is_staged && (out_1 < COLUMNS_1 || depth <= 2 * ROWS_1);
             const int64_t ahead_step =
                 nears ? (out_1 < COLUMNS_1 ? 64 : out_1 * 4) :
-                block > 1 ? size_ceil_div(COLUMNS_1 * 4, size_max(size_ceil_div(height, ROWS_1), BLOCK_1 / 2)) :
+                block > 1 ? COLUMNS_1 * 4 / (2 * (o_stop - o_block) > BLOCK_1 * ROWS_1 ? BLOCK_1
+                        : (BLOCK_1 + 1) / 2) :
                 (k_apart ? k_apart : (int64_t)COLUMNS_1) * 4;
             for (int64_t tile_place = 0; tile_place < places; tile_place += COLUMNS_1) {
                 if (block > 1)

@@ -697,7 +697,8 @@ KERNEL static void step_1(const Frame *f, char *own, int64_t i_first, int64_t i_
             const int nears = writes && (out_0 < COLUMNS_1 || depth <= 2 * ROWS_1);
             const int64_t ahead_step =
                 nears ? (out_0 < COLUMNS_1 ? 64 : out_0 * 4) :
-                block > 1 ? size_ceil_div(COLUMNS_1 * 4, size_max(size_ceil_div(height, ROWS_1), BLOCK_1 / 2)) :
+                block > 1 ? COLUMNS_1 * 4 / (2 * (i_stop - i_block) > BLOCK_1 * ROWS_1 ? BLOCK_1
+                        : (BLOCK_1 + 1) / 2) :
                 k_step == 1 ? size_ceil_div(height * 4, tiles) : 0;
             for (int64_t place = 0; place < places; place += COLUMNS_1) {
                 const int64_t k = k_first + place;

@@ -1195,7 +1195,8 @@ KERNEL static void step_1(const Frame *f, char *own, int64_t i_first, int64_t i_
                 /* What comes nearer: the next panel where not all of them are near, else the next rows; a share for each tile. */
                 const char *ahead = (const char *)(rows + (tiles < 4 ? 2 : 1) * height * row_step);
                 const int64_t ahead_step =
-                    block > 1 ? size_ceil_div(COLUMNS_1 * 4, size_max(size_ceil_div(height, ROWS_1), BLOCK_1 / 2)) :
+                    block > 1 ? COLUMNS_1 * 4 / (2 * (n_stop - n_block) > BLOCK_1 * ROWS_1 ? BLOCK_1
+                            : (BLOCK_1 + 1) / 2) :
                     k_step == 1 ? size_ceil_div(height * 4, tiles) : 0;
                 for (int64_t tile_place = 0; tile_place < places; tile_place += COLUMNS_1) {
                     if (block > 1)
@@ -1675,7 +1676,8 @@ KERNEL static void step_3(const Frame *f, char *own, int64_t i_first, int64_t i_
                 /* What comes nearer: the next panel where not all of them are near, else the next rows; a share for each tile. */
                 const char *ahead = (const char *)(B + m * B_0 + (n + (tiles < 4 ? 2 : 1) * height) * B_1);
                 const int64_t ahead_step =
-                    block > 1 ? COLUMNS_3 * 4 / BLOCK_3 :
+                    block > 1 ? COLUMNS_3 * 4 / (2 * (n_stop - n_block) > BLOCK_3 * ROWS_3 ? BLOCK_3
+                            : (BLOCK_3 + 1) / 2) :
                     0 && k_step == 2 ? size_ceil_div(height * 4, tiles) : 0;
                 for (int64_t turn = 0; turn < tiles; turn++) {
                     const int64_t tile_place = (is_back ? tiles - 1 - turn : turn) * COLUMNS_3;

@@ -1372,7 +1372,8 @@ KERNEL static void step_1(const Frame *f, char *own, int64_t i_first, int64_t i_
                 /* What comes nearer: the next panel where not all of them are near, else the next rows; a share for each tile. */
                 const char *ahead = (const char *)(rows + (tiles < 4 ? 2 : 1) * height * row_step);
                 const int64_t ahead_step =
-                    block > CLOSE_BLOCK_1 ? COLUMNS_1 * 4 / BLOCK_1 :
+                    block > CLOSE_BLOCK_1 ? COLUMNS_1 * 4 / (2 * (n_stop - n_block) > BLOCK_1 * ROWS_1 ? BLOCK_1
+                            : (BLOCK_1 + 1) / 2) :
                     extent_m * extent_n * extent_k > 786432 && k_step == 2 ? size_ceil_div(height * 4, tiles) : 0;
                 for (int64_t turn = 0; turn < tiles; turn++) {
                     const int64_t tile_place = (is_back ? tiles - 1 - turn : turn) * COLUMNS_1;

@@ -829,7 +829,8 @@ KERNEL static void step_1(const Frame *f, char *own, int64_t i_first, int64_t i_
                 /* What comes nearer: the next panel where not all of them are near, else points to come or the next one; a share for each tile. */
                 const char *ahead = NULL;
                 const int64_t ahead_step =
-                    block > 1 ? size_ceil_div(COLUMNS_1 * 4, size_max(size_ceil_div(height, ROWS_1), BLOCK_1 / 2)) :
+                    block > 1 ? COLUMNS_1 * 4 / (2 * (n_stop - n_block) > BLOCK_1 * ROWS_1 ? BLOCK_1
+                            : (BLOCK_1 + 1) / 2) :
                     (k_apart ? k_apart : (int64_t)COLUMNS_1) * 4;
                 for (int64_t tile_place = 0; tile_place < places; tile_place += COLUMNS_1) {
                     if (block > 1)
