@@ -185,21 +185,6 @@ static Sweeping sweeping_of(const Compiled *c, const CompileOptions *options, in
     return (Sweeping){ c->extents, points ? 0 : options->target->grid ? INT64_MAX : longest, points ? points : SWEEP_POINTS };
 }
 
-/* Loops whose reductions are not cut into parts take no memory for these, and no more than one worker has work for some. */
-static bool plan_uncut(Arena *arena, Compiled *c, const CompileOptions *options, const bool *wanted, const PlanHints *hints, Diags *diags)
-{
-    Compiled whole = *c;
-    PlanHints uncut = *hints;
-    uncut.uncut = true;
-    if (!plan_as(arena, &whole, options, wanted, &uncut, NULL, diags))
-        return false;
-    const Size *smallest = whole.plan->smallest;
-    if (!fits(c, c->plan->smallest, options->memory))
-        *c = whole;
-    c->plan->smallest = smallest;
-    return true;
-}
-
 /* Loops with the least memory that can be met. */
 static bool plan_loops(Arena *arena, Compiled *c, const CompileOptions *options, const bool *wanted, const PlanHints *hints, Diags *diags)
 {
@@ -208,8 +193,6 @@ static bool plan_loops(Arena *arena, Compiled *c, const CompileOptions *options,
     c->order = swept.order = NULL;
     if (!plan_as(arena, c, options, wanted, hints, NULL, diags) || options->target->grid)
         return c->plan != NULL;
-    if (plan_has_split(c->plan) && !plan_uncut(arena, c, options, wanted, hints, diags))
-        return false;
     if (!plan_as(arena, &swept, options, wanted, hints, &sweeping, diags))
         return false;
     if (!plan_sweeps(swept.plan))
@@ -277,7 +260,7 @@ Compiled *compile_plan(Arena *arena, const Source *source, const CompileOptions 
     Compiled *c = compile_front(arena, source, options, diags);
     if (!c)
         return NULL;
-    PlanHints hints = { c->extents, NULL, options->memory, options->nests, options->precision, false, false };
+    PlanHints hints = { c->extents, NULL, options->memory, options->nests, options->precision, false };
     const bool *wanted = wanted_tensors(arena, c, c->program);
     c->order = order(arena, c->program, wanted, c->extents, options->nests, options->memory);
     if (!dump_order(arena, c, options, diags))
