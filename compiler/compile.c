@@ -185,23 +185,37 @@ static Sweeping sweeping_of(const Compiled *c, const CompileOptions *options, in
     return (Sweeping){ c->extents, points ? 0 : options->target->grid ? INT64_MAX : longest, points ? points : SWEEP_POINTS };
 }
 
-/* Loops with the least memory that can be met. */
+/* Loops with the least memory that can be met: with reductions in parts, whose states take some, or uncut; with values in
+ * between whole or made some points at a time. The first of these that can do with the budget. */
 static bool plan_loops(Arena *arena, Compiled *c, const CompileOptions *options, const bool *wanted, const PlanHints *hints, Diags *diags)
 {
-    Compiled swept = *c;
     Sweeping sweeping = sweeping_of(c, options, SWEEP_POINTS);
-    c->order = swept.order = NULL;
-    if (!plan_as(arena, c, options, wanted, hints, NULL, diags) || options->target->grid)
-        return c->plan != NULL;
-    if (!plan_as(arena, &swept, options, wanted, hints, &sweeping, diags))
-        return false;
-    if (!plan_sweeps(swept.plan))
-        return true;
-    bool is_more = bytes_of(c, swept.plan->smallest) > bytes_of(c, c->plan->smallest);    /* of short rows */
-    const Size *smallest = is_more ? c->plan->smallest : swept.plan->smallest;
-    bool sweeps = !fits(c, c->plan->smallest, options->memory) || (options->sweep && fits(c, swept.plan->smallest, options->memory));
-    if (sweeps)
-        *c = swept;
+    PlanHints uncut = *hints;
+    uncut.uncut = true;
+    const struct Way { const PlanHints *hints; const Sweeping *sweeping; } ways[] = {
+        { hints, NULL }, { &uncut, NULL }, { hints, &sweeping }, { &uncut, &sweeping },
+    };
+    Compiled plain = *c, *chosen = NULL, *least = NULL;
+    plain.order = NULL;
+    bool cuts = true;
+    for (size_t w = 0; w < sizeof ways / sizeof ways[0] && !(w > 0 && options->target->grid); w++) {
+        if (ways[w].hints->uncut && !cuts)
+            continue;
+        Compiled *way = ARENA_NEW(arena, Compiled);
+        *way = plain;
+        if (!plan_as(arena, way, options, wanted, ways[w].hints, ways[w].sweeping, diags))
+            return false;
+        if (ways[w].sweeping && !plan_sweeps(way->plan))
+            break;
+        cuts = plan_has_split(way->plan);
+        if (!least || bytes_of(c, way->plan->smallest) <= bytes_of(c, least->plan->smallest))
+            least = way;
+        bool preferred = !chosen || (options->sweep && ways[w].sweeping && !plan_sweeps(chosen->plan));
+        if (preferred && fits(c, way->plan->smallest, options->memory))
+            chosen = way;
+    }
+    const Size *smallest = least->plan->smallest;
+    *c = chosen ? *chosen : *least;
     c->plan->smallest = smallest;
     return true;
 }
@@ -260,7 +274,7 @@ Compiled *compile_plan(Arena *arena, const Source *source, const CompileOptions 
     Compiled *c = compile_front(arena, source, options, diags);
     if (!c)
         return NULL;
-    PlanHints hints = { c->extents, NULL, options->memory, options->nests, options->precision, false };
+    PlanHints hints = { c->extents, NULL, options->memory, options->nests, options->precision, false, false };
     const bool *wanted = wanted_tensors(arena, c, c->program);
     c->order = order(arena, c->program, wanted, c->extents, options->nests, options->memory);
     if (!dump_order(arena, c, options, diags))

@@ -115,6 +115,14 @@ bool plan_has_parts(const Plan *plan)
     return parts;
 }
 
+bool plan_has_split(const Plan *plan)
+{
+    for (int s = 0; s < plan->step_count; s++)
+        if (plan->steps[s]->split)
+            return true;
+    return false;
+}
+
 const char *plan_permission(const Plan *plan)
 {
     for (int s = 0; s < plan->step_count; s++)
@@ -127,7 +135,7 @@ bool plan_wants_room(const Plan *plan)
 {
     bool room = false;
     for (int s = 0; s < plan->step_count; s++)
-        room |= plan->steps[s]->turned || (plan->steps[s]->split && plan->steps[s]->vector_kept);
+        room |= plan->steps[s]->turned || plan->steps[s]->split;
     for (int l = 0; l < plan->launch_count; l++)    /* steps that run together store nothing on the way */
         for (int s = 0; s < plan->launches[l]->step_count && !plan->launches[l]->fuse; s++)
             room |= plan->launches[l]->steps[s]->contract != NULL;

@@ -267,11 +267,13 @@ typedef struct PlanHints {
     Nests nests;
     Precision precision;
     bool smallest_tiles;          /* of products */
+    bool uncut;                   /* no reduction is cut into parts, whose states would take memory */
 } PlanHints;
 
 Plan *plan(Arena *arena, const Program *program, const Program *lowered, const Target *target, const PlanHints *hints);
 
 bool plan_has_contract(const Plan *plan);
+bool plan_has_split(const Plan *plan);    /* a reduction in parts */
 
 bool plan_sweeps(const Plan *plan);
 bool plan_has_steps_together(const Plan *plan);    /* in one launch */

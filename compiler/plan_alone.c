@@ -151,7 +151,7 @@ void plan_alone(Planner *planner, Launch *launch)
     Arena *arena = planner->arena;
     Step *step = launch->steps[0];
     double work = step_work(planner, step), points = planner_kept_points(planner, step);
-    Index *split = step_can_split(step) && !step->contract ? step->roots[0]->reduce.over[0] : NULL;
+    Index *split = step_can_split(step) && !step->contract && !planner->hints->uncut ? step->roots[0]->reduce.over[0] : NULL;
     for (int i = 0; split && i < step->roots[0]->reduce.over_count; i++)
         if (planner_extent(planner, step->roots[0]->reduce.over[i]) > planner_extent(planner, split))
             split = step->roots[0]->reduce.over[i];

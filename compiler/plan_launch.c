@@ -137,7 +137,8 @@ static Block *common_blocks(Planner *planner, Step *const *group, int count, int
     for (int s = 0; s < count; s++)
         has_product |= group[s]->contract != NULL;
     const Index *only = has_product ? NULL : last->statement->turned;    /* of many small problems */
-    bool may_split = step_can_split(last) && !last->contract && !last->statement->sweep && planner_kept_points(planner, last) < KEPT_ENOUGH;
+    bool may_split = step_can_split(last) && !last->contract && !last->statement->sweep && !planner->hints->uncut &&
+                     planner_kept_points(planner, last) < KEPT_ENOUGH;
     for (int pass = 0; pass < 2 && *block_count == 0; pass++) {
         Index *const *candidates = pass == 0 ? last->loops : may_split ? last->roots[0]->reduce.over : NULL;
         int candidate_count = pass == 0 ? last->loop_count : candidates ? last->roots[0]->reduce.over_count : 0;
