@@ -250,59 +250,11 @@ static Value emit_logic(Emitter *e, const Term *term, Function function)
     return (Value){ emit_text(e, "(%s %s %s)", o.text[0], and ? "&&" : "||", o.text[1]), false };
 }
 
-/* Whether a value is made of positions that are the same in all lanes and of small constants, so that sums do not overflow. */
-static bool is_small(const Emitter *e, const Term *term)
-{
-    while (term->kind == TERM_MAP && term->map.function == FUNCTION_CAST && term->dtype == DTYPE_I64)
-        term = term->map.arguments[0];
-    if (term->kind == TERM_POSITION)
-        return term->position != e->step->vector;
-    if (term->kind == TERM_CONSTANT)
-        return term->constant.is_integer && term->constant.integer < INT32_MAX && term->constant.integer > INT32_MIN;
-    return term->kind == TERM_MAP && (term->map.function == FUNCTION_ADD || term->map.function == FUNCTION_SUB) && term->map.count == 2 &&
-           is_small(e, term->map.arguments[0]) && is_small(e, term->map.arguments[1]);
-}
-
-/* Of a value that grows by 1 from lane to lane, what it is in the first; NULL: it does not. */
-static const char *first_lane(Emitter *e, const Term *term)
-{
-    if (term->kind == TERM_POSITION)
-        return e->lanes && term->position == e->step->vector ? emit_bound(e, term->position) : NULL;
-    bool adds = term->kind == TERM_MAP && term->map.function == FUNCTION_ADD && term->map.count == 2;
-    bool subtracts = term->kind == TERM_MAP && term->map.function == FUNCTION_SUB;
-    for (int i = 0; i < (adds ? 2 : subtracts); i++) {
-        const char *first = is_small(e, term->map.arguments[1 - i]) ? first_lane(e, term->map.arguments[i]) : NULL;
-        if (first)
-            return emit_text(e, "%s %c %s", first, adds ? '+' : '-', emit_term(e, term->map.arguments[1 - i]).text);
-    }
-    return NULL;
-}
-
-/* A position along the lanes and a number: which lanes it holds for is a matter of counting them. NULL: it is no such
- * comparison. */
-static const char *compare_lanes(Emitter *e, const Term *term)
-{
-    static const struct { Function function; const char *words[2]; } rows[] = {    /* as written, and with sides exchanged */
-        { FUNCTION_LT, { "are_before(%s, %s)", "not_boolv(are_up_to(%s, %s))" } },
-        { FUNCTION_LE, { "are_up_to(%s, %s)", "not_boolv(are_before(%s, %s))" } },
-        { FUNCTION_GT, { "not_boolv(are_up_to(%s, %s))", "are_before(%s, %s)" } },
-        { FUNCTION_GE, { "not_boolv(are_before(%s, %s))", "are_up_to(%s, %s)" } },
-    };
-    for (size_t r = 0; r < sizeof rows / sizeof *rows; r++)
-        for (int s = 0; s < 2 && term->map.function == rows[r].function; s++) {
-            const Term *other = term->map.arguments[1 - s];
-            const char *first = term_has_index(other, e->step->vector) ? NULL : first_lane(e, term->map.arguments[s]);
-            if (first)
-                return emit_text(e, rows[r].words[s], first, emit_bare(e, emit_term(e, other).text));
-        }
-    return NULL;
-}
-
 static Value emit_comparison(Emitter *e, const Term *term)
 {
     Dtype dtype = register_dtype(term->map.arguments[0]->dtype);
     const char *sign = function_facts[term->map.function].name;
-    const char *lanes = dtype == DTYPE_I64 && e->lanes ? compare_lanes(e, term) : NULL;
+    const char *lanes = dtype == DTYPE_I64 && e->lanes ? emit_compared_line(e, term) : NULL;
     if (lanes)
         return (Value){ lanes, true };
     if (dtype_kind(dtype) == KIND_COMPLEX)
@@ -400,6 +352,9 @@ static Value emit_cast(Emitter *e, const Term *term)
         return emit_constant(e, &negated, term->dtype);
     }
     Dtype source = register_dtype(from->dtype), to = term->dtype, target = register_dtype(to);
+    const char *line = e->lanes && (to == DTYPE_F32 || to == DTYPE_F64) ? emit_real_line(e, from, to) : NULL;
+    if (line)
+        return (Value){ line, true };
     Value value = emit_term(e, from);
     const char *v = value.varying ? "v" : "", *text = emit_bare(e, value.text);
     bool narrow_float = to == DTYPE_F16 || to == DTYPE_BF16, same_narrow = from->dtype == to;

@@ -112,6 +112,10 @@ const char *emit_splat(Emitter *e, Dtype dtype, const char *text);
 const char *emit_number(Emitter *e, Dtype dtype, double value);
 const char *emit_extent(Emitter *e, const Index *index);
 
+/* emit_lanes.c: values that grow by the same from lane to lane; NULL: this one does not */
+const char *emit_compared_line(Emitter *e, const Term *comparison);
+const char *emit_real_line(Emitter *e, const Term *term, Dtype real);
+
 /* emit_scaled.c: whether it is a function of an argument with constant factors, which are scaled with it; then its value */
 bool emit_scaled(Emitter *e, const Term *term, Value *value);
 bool emit_is_number(const Term *term, double *number);                      /* whether it is one, in f32 */

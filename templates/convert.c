@@ -48,6 +48,38 @@ INLINE f32v to_f32_i64v(i64v x)
 }
 //}
 
+//{ line_f32v
+/* first, first + step, first + 2 * step, ...: as whole numbers that f32 holds they are added exactly, else one by one. */
+INLINE f32v line_f32v(int64_t first, int64_t step)
+{
+    const int64_t most = (INT64_C(1) << 24) - LANES * (step < 0 ? -step : step);
+    if (-most <= first && first <= most)
+        return CONVERT(lanes_i32v(), f32v) * (float)step + (float)first;
+    f32v x;
+    float lanes[LANES];
+    for (int l = 0; l < LANES; l++)
+        lanes[l] = (float)(first + step * l);
+    memcpy(&x, lanes, sizeof x);
+    return x;
+}
+//}
+
+//{ line_f64v
+/* first, first + step, first + 2 * step, ...: as whole numbers that f64 holds they are added exactly, else one by one. */
+INLINE f64v line_f64v(int64_t first, int64_t step)
+{
+    const int64_t most = (INT64_C(1) << 53) - LANES * (step < 0 ? -step : step);
+    if (-most <= first && first <= most)
+        return CONVERT(lanes_i32v(), f64v) * (double)step + (double)first;
+    f64v x;
+    double lanes[LANES];
+    for (int l = 0; l < LANES; l++)
+        lanes[l] = (double)(first + step * l);
+    memcpy(&x, lanes, sizeof x);
+    return x;
+}
+//}
+
 //{ to_f32_bool
 INLINE float to_f32_bool(int x)
 {

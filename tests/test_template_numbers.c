@@ -236,7 +236,12 @@ TARGETED static void test_casts_of_integers(void **state)
         FROM_LANES(i, x);
         FROM_LANES(k, y);
         boolv odd = to_bool_i32v(i & 1);
+        int64_t first = y[0] / 2, step = x[0] % 4;
+        f32v line = line_f32v(first, step);
+        f64v long_line = line_f64v(first, step);
         for (int l = 0; l < LANES; l++) {
+            int64_t at = first + step * l;
+            assert_true(same(lane_f32v(line, l), (float)at) && same(lane_f64v(long_line, l), (double)at));
             assert_true(lane_i64v(to_i64_i32v(i), l) == x[l] && to_i64_i32(x[l]) == x[l]);
             assert_true(lane_i32v(to_i32_i64v(k), l) == x[l] && to_i32_i64(y[l]) == x[l]);
             assert_true(lane_f32v(to_f32_i32v(i), l) == (float)x[l] && to_f32_i32(x[l]) == (float)x[l]);
