@@ -7,6 +7,7 @@
 enum {
     SPLIT_WORK = 20000,           /* fewer operations are not worth a split */
     UNIT_WORK = 4096,             /* operations of one unit, so that finding its indices costs little */
+    SQUARE = 64,                  /* points of either loop where an array is turned */
     ROWS = 8,                     /* of a matrix, that are added up at once into sums in memory */
     ROWS_PARTS = 32,              /* so many such sums */
     ROWS_LONGEST = 1 << 18        /* of no more elements */
@@ -21,12 +22,41 @@ static int64_t round_to_lanes(const Planner *planner, double tile)
     return vectors < 1 ? lanes : (int64_t)(vectors > 1024 ? 1024 : vectors) * lanes;
 }
 
+/* What goes on side by side in some array that is read while the innermost loop goes on side by side in what is written. */
+typedef struct Crossing {
+    const Planner *planner;
+    const Index *index;
+    bool crosses;
+} Crossing;
+
+static void find_crossing(void *user, const Term *term)
+{
+    Crossing *c = user;
+    c->crosses |= term->kind == TERM_READ && !term->read.tensor->maker && planner_reads_runs(c->planner, term, c->index);
+}
+
+/* The outer loop of a copy that turns an array: squares of both loops use whole lines of either side. NULL: there is none. */
+static const Index *crossing_loop(const Planner *planner, const Step *step)
+{
+    if (step->vector || step->loop_count < 2)
+        return NULL;
+    for (int i = step->loop_count - 2; i >= 0; i--) {
+        Crossing c = { planner, step->loops[i], false };
+        for (int o = 0; o < step->statement->output_count; o++)
+            term_each_below(planner->arena, step->statement->outputs[o].value, find_crossing, &c);
+        if (c.crosses)
+            return step->loops[i];
+    }
+    return NULL;
+}
+
 /* A nest without temporaries: the innermost block is as long as gives a unit some work, and short enough that what it
  * reads stays in the cache while the block outside of it, of a few rows, uses it again. */
 static void tile_loops(Planner *planner, Launch *launch)
 {
     const Step *step = launch->steps[0];
     double work = step_work(planner, step);
+    const Index *crossing = crossing_loop(planner, step);
     for (int b = 0; b < launch->block_count; b++) {
         Block *block = &launch->blocks[b];
         bool inner = b == launch->block_count - 1, lanes = block->of_step[0] == step->vector;
@@ -38,6 +68,8 @@ static void tile_loops(Planner *planner, Launch *launch)
             tile = points < 1 ? 1 : (int64_t)points;
         else if (b == launch->block_count - 2)
             tile = 8;
+        if (crossing)
+            tile = inner || block->of_step[0] == crossing ? SQUARE : 1;
         if (block->of_step[0] == step->jammed) {
             int64_t together = step->jam * (int64_t)(lanes ? planner->plan->lanes : 1);
             tile = (tile + together - 1) / together * together;

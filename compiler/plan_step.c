@@ -97,6 +97,11 @@ static Along read_along(const Planner *planner, const Term *read, const Index *v
     return along;
 }
 
+bool planner_reads_runs(const Planner *planner, const Term *read, const Index *index)
+{
+    return read_along(planner, read, index) == ALONG_UNIT;
+}
+
 static void cost_term(Costing *c, const Term *term);
 
 static void cost_read(Costing *c, const Term *term, double count, bool in_lanes)
