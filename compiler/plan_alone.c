@@ -22,28 +22,40 @@ static int64_t round_to_lanes(const Planner *planner, double tile)
     return vectors < 1 ? lanes : (int64_t)(vectors > 1024 ? 1024 : vectors) * lanes;
 }
 
-/* What goes on side by side in some array that is read while the innermost loop goes on side by side in what is written. */
+/* Whether some array that the innermost loop walks through lies along another one. */
 typedef struct Crossing {
     const Planner *planner;
-    const Index *index;
+    const Index *index, *inner;
     bool crosses;
 } Crossing;
 
 static void find_crossing(void *user, const Term *term)
 {
     Crossing *c = user;
-    c->crosses |= term->kind == TERM_READ && !term->read.tensor->maker && planner_reads_runs(c->planner, term, c->index);
+    c->crosses |= term->kind == TERM_READ && !term->read.tensor->maker && term_has_index(term, c->inner) &&
+                  planner_reads_runs(c->planner, term, c->index);
 }
 
-/* The outer loop of a copy that turns an array: squares of both loops use whole lines of either side. NULL: there is none. */
+static bool output_crosses(const Planner *planner, const Output *output, const Index *index, const Index *inner)
+{
+    bool along = false, walks = false;
+    for (int a = 0; a < output->tensor->rank; a++) {
+        along |= output->tensor->axes[a] == index && planner_stride(planner, output->tensor, a) == 1;
+        walks |= output->tensor->axes[a] == inner;
+    }
+    return along && walks;
+}
+
+/* The outer loop of a map that turns an array: squares of both loops use whole lines of either side. NULL: there is none. */
 static const Index *crossing_loop(const Planner *planner, const Step *step)
 {
-    if (step->vector || step->loop_count < 2)
-        return NULL;
-    for (int i = step->loop_count - 2; i >= 0; i--) {
-        Crossing c = { planner, step->loops[i], false };
-        for (int o = 0; o < step->statement->output_count; o++)
-            term_each_below(planner->arena, step->statement->outputs[o].value, find_crossing, &c);
+    for (int i = step->loop_count - 2; i >= 0 && !step->root_count; i--) {
+        Crossing c = { planner, step->loops[i], step->loops[step->loop_count - 1], false };
+        for (int o = 0; o < step->statement->output_count; o++) {
+            const Output *output = &step->statement->outputs[o];
+            c.crosses |= output_crosses(planner, output, c.index, c.inner);
+            term_each_below(planner->arena, output->value, find_crossing, &c);
+        }
         if (c.crosses)
             return step->loops[i];
     }
