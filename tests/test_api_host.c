@@ -1,4 +1,7 @@
 /* The C API's host: its memory, threads, cancellation and messages; the workspace; many threads at once. */
+#ifdef __x86_64__
+#include <cpuid.h>
+#endif
 #include <pthread.h>
 #include <stdatomic.h>
 #include <time.h>
@@ -377,10 +380,46 @@ static int begin(void **state)
     return api_begin(state);
 }
 
+/* ---- vectors ---- */
+
+/* Whether the upper halves of vectors are in use: then code for SSE, as in the C library, may be slow. */
+static int upper_halves_in_use(void)
+{
+#ifdef __x86_64__
+    unsigned a = 0, b, c = 0, d, low = 0, high = 0;
+    if (__get_cpuid(1, &a, &b, &c, &d) && c >> 27 & 1 && __get_cpuid_count(13, 1, &a, &b, &c, &d) && a >> 2 & 1)
+        __asm__ volatile("xgetbv" : "=a"(low), "=d"(high) : "c"(1));
+    return (low & (1 << 2 | 1 << 6)) != 0;
+#else
+    return 0;
+#endif
+}
+
+static void test_vectors_are_left_clean(void **state)
+{
+    (void)state;
+    einc_context *context = einc_context_new(NULL);
+    static const struct { const char *text, *dtype; int operands, rank; } rows[] = {
+        { "ij:c64 | abs", "c64", 1, 2 }, { "ij | exp | sum j", "f32", 1, 1 }, { "ij,kj -> ik | max k", "f32", 2, 1 },
+    };
+    for (size_t r = 0; r < sizeof rows / sizeof *rows; r++) {
+        einc_kernel *k = einc_compile(context, rows[r].text, NULL);
+        assert_non_null(k);
+        int64_t small[] = { 8, 300 };
+        DLTensor a = einc_tensor(x, rows[r].dtype, 2, small), b = einc_tensor(y, rows[r].dtype, 2, small);
+        DLTensor out = einc_tensor(z, "f32", rows[r].rank, small);
+        einc_call_options alone = { .workers = 1 };
+        assert_int_equal(einc_call(k, (const DLTensor *[]){ &a, &b }, rows[r].operands, (DLTensor *[]){ &out }, 1, &alone), EINC_OK);
+        assert_false(upper_halves_in_use());
+        einc_kernel_free(k);
+    }
+    einc_context_free(context);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_allocator), cmocka_unit_test(test_no_memory), cmocka_unit_test(test_workspace),
+        cmocka_unit_test(test_vectors_are_left_clean), cmocka_unit_test(test_allocator), cmocka_unit_test(test_no_memory), cmocka_unit_test(test_workspace),
         cmocka_unit_test(test_budget), cmocka_unit_test(test_parallel_for), cmocka_unit_test(test_cancellation),
         cmocka_unit_test(test_messages), cmocka_unit_test(test_progress), cmocka_unit_test(test_many_threads),
     };
