@@ -268,6 +268,7 @@ static bool begin_other(Work *work, Arena *arena)
     row->expression = row->other;
     row->operands = row->other_operands ? row->other_operands : row->operands;
     row->other = row->extents = NULL;
+    row->data = DATA_UNIFORM;    /* far apart, some exponentials are denormal, each of which takes 40 times as long */
     work->other = ARENA_NEW(arena, Work);
     bool right = work_begin(work->other, arena, row, work->limit);
     work->failure = work->other->failure;

@@ -145,6 +145,22 @@ INLINE f32v scale_f32v(f32v x, f32v n)
 //}
 #endif
 
+#ifdef EINC_AVX512
+//{ scale_from_f32v
+#if EINC_VECTORS
+/* x * 2^n rounded once, n taken down to a whole number, and 0 where n is less than `least`: vscalefps takes 40 times as long
+ * where it underflows, even to 0. */
+INLINE f32v scale_from_f32v(f32v x, f32v n, float least)
+{
+    uint16_t lanes;
+    __asm__("vcmpps $5, %2, %1, %0" : "=Yk"(lanes) : "v"(n), "v"(splat_f32v(least)));    /* not less */
+    __asm__("vscalefps %2, %1, %0%{%3%}%{z%}" : "=v"(x) : "v"(x), "v"(n), "Yk"(lanes));
+    return x;
+}
+#endif
+//}
+#endif
+
 #ifndef EINC_AVX512
 //{ scale_f64v
 /* x * 2^n for whole n from -2044 to 2046, in two steps, so that a denormal result is rounded once: the sum below has
@@ -247,12 +263,98 @@ INLINE f64v exp_rest_f64v(f64v high, f64v low, f64v *n)
 }
 //}
 
+#ifndef EINC_AVX512
+//{ exp_parts_f32v
+/* p, where e^x = p * 2^n. */
+INLINE f32v exp_parts_f32v(f32v x, f32v *n)
+{
+    return exp_near_f32v(exp_rest_f32v(x, splat_f32v(0), n));
+}
+//}
+#else
+//{ exp_parts_f32v@avx512
+/* p, where e^x = p * 2^m and m is the greatest whole number up to n, as scale_f32v() takes it: n is in 32nds, and their
+ * powers are in a table of two registers. So what is left of x is 1/92 at most, and two terms do. */
+INLINE f32v exp_parts_f32v(f32v x, f32v *n)
+{
+#if EINC_VECTORS && LANES == 16
+    static const float powers[] = {
+        1.00000000f, 1.02189715f, 1.04427378f, 1.06714040f, 1.09050773f, 1.11438674f, 1.13878863f,
+        1.16372486f, 1.18920712f, 1.21524736f, 1.24185781f, 1.26905096f, 1.29683955f, 1.32523664f,
+        1.35425555f, 1.38390988f, 1.41421356f, 1.44518081f, 1.47682615f, 1.50916443f, 1.54221083f,
+        1.57598085f, 1.61049033f, 1.64575548f, 1.68179283f, 1.71861930f, 1.75625216f, 1.79470908f,
+        1.83400809f, 1.87416763f, 1.91520656f, 1.95714412f };
+    f32v shift = splat_f32v(393216.0f), power = fma_f32v(x, splat_f32v(1.44269504f), shift), low, high;
+    memcpy(&low, powers, sizeof low);
+    memcpy(&high, powers + LANES, sizeof high);
+    *n = power - shift;
+    f32v rest = fma_f32v(*n, splat_f32v(-0.693359375f), x);
+    rest = fma_f32v(*n, splat_f32v(2.12194440e-4f), rest);
+    __asm__("vpermi2ps %2, %1, %0" : "+v"(power) : "v"(low), "v"(high));    /* by the last 5 bits */
+    return fma_f32v(rest * horner_f32v(splat_f32v(0.5f), rest, 1.00001466f), power, power);
+#else
+    return exp_near_f32v(exp_rest_f32v(x, splat_f32v(0), n));
+#endif
+}
+//}
+#endif
+
+#ifndef EINC_AVX512
 //{ exp_f32v
 INLINE f32v exp_f32v(f32v x)
 {
-    x = lesser_f32v(splat_f32v(89.0f), greater_f32v(splat_f32v(-104.0f), x));
-    f32v n, rest = exp_rest_f32v(x, splat_f32v(0), &n);
-    return scale_f32v(exp_near_f32v(rest), n);
+    x = lesser_f32v(splat_f32v(89.0f), greater_f32v(splat_f32v(-150.0f), x));
+    f32v n, p = exp_parts_f32v(x, &n);
+    return scale_f32v(p, n);
+}
+//}
+#else
+//{ exp_f32v@avx512
+/* Neither end needs a limit with 16 lanes. What is left of too large an x is anything, but 1 + x + x^2 / 2 of it is more
+ * than 0, and what vscalefps makes of that or of a NaN and a large n is infinite. */
+INLINE f32v exp_f32v(f32v x)
+{
+#if EINC_VECTORS && LANES == 16
+    f32v n, p = exp_parts_f32v(x, &n);
+    return scale_from_f32v(p, n, -150);
+#else
+    x = lesser_f32v(splat_f32v(89.0f), greater_f32v(splat_f32v(-150.0f), x));
+    f32v n, p = exp_parts_f32v(x, &n);
+    return scale_f32v(p, n);
+#endif
+}
+//}
+#endif
+
+#ifdef EINC_AVX512
+//{ exp2_from_f32v
+/* 2^x, and 0 where x is less than `least`: by what x has beyond a whole number, which vreduceps gives (of infinities 0), and
+ * that whole number, which vscalefps takes; relative error of the polynomial 2^-23.5. */
+INLINE f32v exp2_from_f32v(f32v x, float least)
+{
+#if EINC_VECTORS && LANES >= 4
+    f32v rest, p = splat_f32v(1.86695263e-3f);
+    __asm__("vreduceps $9, %1, %0" : "=v"(rest) : "v"(x));
+    p = horner_f32v(p, rest, 9.01748054e-3f);
+    p = horner_f32v(p, rest, 5.57995141e-2f);
+    p = horner_f32v(p, rest, 2.40164593e-1f);
+    p = horner_f32v(p, rest, 6.93151295e-1f);
+    return scale_from_f32v(horner_f32v(p, rest, 1.0f), x, least);
+#else
+    return x < least ? 0 : exp2f(x);
+#endif
+}
+//}
+#endif
+
+#ifndef EINC_AVX512
+//{ exp2_f32v
+INLINE f32v exp2_f32v(f32v x)
+{
+    f32v shift = splat_f32v(12582912.0f);
+    x = lesser_f32v(splat_f32v(129.0f), greater_f32v(splat_f32v(-216.0f), x));
+    f32v n = (x + shift) - shift;
+    return scale_f32v(exp_near_f32v((x - n) * 0.693147181f), n);
 }
 //}
 
@@ -261,21 +363,27 @@ INLINE f32v exp_f32v(f32v x)
 INLINE f32v exp_below_f32v(f32v x)
 {
     f32v shift = splat_f32v(12582912.0f);
-    x = greater_f32v(splat_f32v(-104.0f), x);
+    x = greater_f32v(splat_f32v(-150.0f), x);
     f32v n = fma_f32v(x, splat_f32v(1.44269504f), shift) - shift;
     return scale_f32v(exp_near_f32v(fma_f32v(n, splat_f32v(-0.693147181f), x)), n);
 }
 //}
-
-//{ exp2_f32v
+#else
+//{ exp2_f32v@avx512
 INLINE f32v exp2_f32v(f32v x)
 {
-    f32v shift = splat_f32v(12582912.0f);
-    x = lesser_f32v(splat_f32v(129.0f), greater_f32v(splat_f32v(-151.0f), x));
-    f32v n = (x + shift) - shift;
-    return scale_f32v(exp_near_f32v((x - n) * 0.693147181f), n);
+    return exp2_from_f32v(x, -150);
 }
 //}
+
+//{ exp_below_f32v@avx512
+/* e^x for x up to 0, where its error counts beside 1: the power of 2 is rounded once, and what would be denormal is 0. */
+INLINE f32v exp_below_f32v(f32v x)
+{
+    return exp2_from_f32v(x * splat_f32v(1.44269504f), -126);
+}
+//}
+#endif
 
 //{ expm1_f32v
 /* With s = 2^(n-1), half of it is s * (e^rest - 1) + (s - 1/2). */
@@ -294,8 +402,7 @@ INLINE f32v expm1_f32v(f32v x)
 INLINE f32v sigmoid_f32v(f32v x)
 {
     f32v zero = splat_f32v(0), one = splat_f32v(1), n;
-    f32v rest = exp_rest_f32v(greater_f32v(splat_f32v(-104.0f), -abs_f32v(x)), zero, &n);
-    f32v e = scale_f32v(exp_near_f32v(rest), n);
+    f32v p = exp_parts_f32v(greater_f32v(splat_f32v(-150.0f), -abs_f32v(x)), &n), e = scale_f32v(p, n);
     return select_f32v(x < zero, e, one) / (e + one);
 }
 //}
@@ -306,7 +413,7 @@ INLINE f32v sigmoid_f32v(f32v x)
 INLINE f32v silu_f32v(f32v x)
 {
     f32v zero = splat_f32v(0), one = splat_f32v(1), n;
-    f32v y = greater_f32v(splat_f32v(-120.0f), -abs_f32v(x)), p = exp_near_f32v(exp_rest_f32v(y, zero, &n));
+    f32v y = greater_f32v(splat_f32v(-120.0f), -abs_f32v(x)), p = exp_parts_f32v(y, &n);
     f32v e = scale_f32v(p, n);
     f32v product = select_f32v(x < zero, fma_f32v(y, p, x * zero), x);
     return scale_f32v(product / (e + one), select_f32v(x < zero, n, zero));
@@ -316,7 +423,7 @@ INLINE f32v silu_f32v(f32v x)
 //{ exp_f64v
 INLINE f64v exp_f64v(f64v x)
 {
-    x = lesser_f64v(splat_f64v(710.0), greater_f64v(splat_f64v(-746.0), x));
+    x = lesser_f64v(splat_f64v(710.0), greater_f64v(splat_f64v(-1000.0), x));
     f64v n, rest = exp_rest_f64v(x, splat_f64v(0), &n);
     return scale_f64v(exp_near_f64v(rest), n);
 }
@@ -327,7 +434,7 @@ INLINE f64v exp_f64v(f64v x)
 INLINE f64v exp_below_f64v(f64v x)
 {
     f64v shift = splat_f64v(6755399441055744.0);
-    x = greater_f64v(splat_f64v(-746.0), x);
+    x = greater_f64v(splat_f64v(-1000.0), x);
     f64v n = fma_f64v(x, splat_f64v(1.4426950408889634), shift) - shift;
     return scale_f64v(exp_near_f64v(fma_f64v(n, splat_f64v(-0.69314718055994531), x)), n);
 }
@@ -337,7 +444,7 @@ INLINE f64v exp_below_f64v(f64v x)
 INLINE f64v exp2_f64v(f64v x)
 {
     f64v shift = splat_f64v(6755399441055744.0);
-    x = lesser_f64v(splat_f64v(1025.0), greater_f64v(splat_f64v(-1077.0), x));
+    x = lesser_f64v(splat_f64v(1025.0), greater_f64v(splat_f64v(-1443.0), x));
     f64v n = (x + shift) - shift;
     return scale_f64v(exp_near_f64v((x - n) * 0.69314718055994531), n);
 }
@@ -360,7 +467,7 @@ INLINE f64v expm1_f64v(f64v x)
 INLINE f64v sigmoid_f64v(f64v x)
 {
     f64v zero = splat_f64v(0), one = splat_f64v(1), n;
-    f64v rest = exp_rest_f64v(greater_f64v(splat_f64v(-746.0), -abs_f64v(x)), zero, &n);
+    f64v rest = exp_rest_f64v(greater_f64v(splat_f64v(-1000.0), -abs_f64v(x)), zero, &n);
     f64v e = scale_f64v(exp_near_f64v(rest), n);
     return choose_f64v(x < zero, e, one) / (e + one);
 }
@@ -391,8 +498,7 @@ INLINE double silu_f64(double x)
 INLINE f32v sinh_f32v(f32v x)
 {
     f32v a = abs_f32v(x), z = x * x, n;
-    f32v rest = exp_rest_f32v(lesser_f32v(splat_f32v(90.0f), a), splat_f32v(0), &n);
-    f32v h = scale_f32v(exp_near_f32v(rest), n - 1.0f);
+    f32v q = exp_parts_f32v(lesser_f32v(splat_f32v(90.0f), a), &n), h = scale_f32v(q, n - 1.0f);
     f32v p = splat_f32v(2.03733405e-4f);
     p = horner_f32v(p, z, 8.33027065e-3f);
     p = horner_f32v(p, z, 1.66667163e-1f);
@@ -404,8 +510,7 @@ INLINE f32v sinh_f32v(f32v x)
 /* With h = e^|x| / 2 it is h + 1 / (4 h). */
 INLINE f32v cosh_f32v(f32v x)
 {
-    f32v n, rest = exp_rest_f32v(lesser_f32v(splat_f32v(90.0f), abs_f32v(x)), splat_f32v(0), &n);
-    f32v h = scale_f32v(exp_near_f32v(rest), n - 1.0f);
+    f32v n, p = exp_parts_f32v(lesser_f32v(splat_f32v(90.0f), abs_f32v(x)), &n), h = scale_f32v(p, n - 1.0f);
     return h + 0.25f / h;
 }
 //}

@@ -180,8 +180,7 @@ INLINE f32v log1p_f32v(f32v x)
 INLINE f32v softplus_f32v(f32v x)
 {
     f32v zero = splat_f32v(0), n;
-    f32v rest = exp_rest_f32v(greater_f32v(splat_f32v(-104.0f), -abs_f32v(x)), zero, &n);
-    f32v e = scale_f32v(exp_near_f32v(rest), n);
+    f32v p = exp_parts_f32v(greater_f32v(splat_f32v(-150.0f), -abs_f32v(x)), &n), e = scale_f32v(p, n);
     boolv large = e > splat_f32v(0.414213562f);
     f32v y = log_near_f32v(select_f32v(large, e * 0.5f - 0.5f, e));
     return greater_f32v(zero, x) + (y + select_f32v(large, splat_f32v(0.693147181f), zero));
@@ -256,7 +255,7 @@ INLINE f64v log1p_f64v(f64v x)
 INLINE f64v softplus_f64v(f64v x)
 {
     f64v zero = splat_f64v(0), n;
-    f64v rest = exp_rest_f64v(greater_f64v(splat_f64v(-746.0), -abs_f64v(x)), zero, &n);
+    f64v rest = exp_rest_f64v(greater_f64v(splat_f64v(-1000.0), -abs_f64v(x)), zero, &n);
     f64v e = scale_f64v(exp_near_f64v(rest), n);
     i64v large = e > splat_f64v(0.41421356237309505);
     f64v y = log_near_f64v(choose_f64v(large, e * 0.5 - 0.5, e));
