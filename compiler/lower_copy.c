@@ -242,6 +242,7 @@ Term *lower_copy_reduction(Lower *l, Context *c, const Term *term, const Instanc
     }
     Context *inner = inside(l, c, over, count, ranks);
     inner->reduced = term->reduce.argument;
+    inner->again = l->kinds[term->id] & PRODUCT_AGAIN;
     inner->taken = keeps_indices(term);
     Term *argument = lower_copy(l, inner, term->reduce.argument, instance), *divisor, *simple = NULL;
     if (norm_is_sum(term) && argument->dtype == term->dtype)
@@ -445,7 +446,8 @@ static Term *copy_reduce_unguarded(Lower *l, Context *c, const Term *term, const
     unsigned char kind = l->kinds[term->id];
     bool apart = (c->reduced && kind & PRODUCT_END) || (c->taken && kind & PRODUCT_ITSELF) ||
                  (kind & (PRODUCT_END | PRODUCT_ITSELF) && stands_beside(l, c->reduced ? c->reduced : c->root));
-    if (!runs_in_all_loops(c, term, instance) || (keeps_indices(term) && c->root != term) || apart)
+    bool runs = (c->again && kind & PRODUCT_ITSELF) || runs_in_all_loops(c, term, instance);
+    if (!runs || (keeps_indices(term) && c->root != term) || apart)
         return copy_stored(l, c, term, instance);
     return kind & PRODUCT_OF_POWERS ? lower_log_product(l, c, term, instance) : lower_copy_reduction(l, c, term, instance);
 }

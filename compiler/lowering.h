@@ -40,6 +40,7 @@ struct Context {
     Index **loops;
     int loop_count;
     const Term *reduced;          /* of the checked program: what the innermost reduction around reduces; NULL: there is none */
+    bool again;                   /* what it reduces is a product that is made for each point, whether it depends on it or not */
     bool taken;                   /* by a scan or a ranking, one element after the other */
     const Path *path;
     Memo *memo;

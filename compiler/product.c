@@ -6,6 +6,8 @@
 #include "state.h"
 
 enum { ROWS_LEAST = 8, DEPTH_LEAST = 2, DEPTH_MOST = 1 << 19, KEPT_LEAST = 64, WORK_LEAST = 1 << 15, GUESS = 64 };
+enum { AGAIN_MOST = 4 };          /* combinations that take less than to store a sum and to read it */
+
 
 /* ---- sets of indices ---- */
 
@@ -137,6 +139,9 @@ static bool match_sides(Arena *arena, const Term *term, Product *product)
             divide(arena, product, reads.list[a], reads.list[b]);
             if (!product->own[0].count || !product->own[1].count)
                 continue;
+            for (int i = 0; i < term->rank; i++)
+                if (!has(&product->own[0], term->indices[i]) && !has(&product->own[1], term->indices[i]))
+                    add_index(arena, &product->batch, term->indices[i]);
             product->side[0] = product->side[1] = NULL;
             return find_sides(product, term->reduce.argument) && product->side[0] && product->side[1] &&
                    covers(product, term->reduce.argument);
@@ -230,6 +235,16 @@ static bool is_end(Arena *arena, const Term *term, Nests nests, const Extents *e
            product_pays(&product, nests, extents, term->reduce.over, term->reduce.over_count, NULL);
 }
 
+/* Whether a reduction's product is rather made for each point of the indices that it lacks than stored and read. */
+static bool is_made_again(Arena *arena, const Term *term, Nests nests, const Extents *extents)
+{
+    const Term *argument = term->reduce.argument, *inside = product_inside(arena, argument);
+    double times = 1, depth = points(extents, inside->reduce.over, inside->reduce.over_count);
+    for (int i = 0; i < argument->rank; i++)
+        times *= term_has_index(inside, argument->indices[i]) ? 1 : extent_of(extents, argument->indices[i]);
+    return nests == NESTS_TILED || (times - 1) * depth <= AGAIN_MOST;
+}
+
 static bool is_sum_of_sides(const Product *product)
 {
     const Term *sum = product->reduce->reduce.argument;
@@ -270,7 +285,7 @@ unsigned char *product_kinds(Arena *arena, const Program *program, Nests nests, 
         if (product_match(arena, term, &product) && product_pays(&product, nests, extents, NULL, 0, NULL))
             kinds[i] |= PRODUCT_ITSELF | (is_of_bf16(&product) ? PRODUCT_OF_BF16 : 0);
         if (is_end(arena, term, nests, extents))
-            kinds[i] |= PRODUCT_END;
+            kinds[i] |= PRODUCT_END | (is_made_again(arena, term, nests, extents) ? PRODUCT_AGAIN : 0);
         if (is_of_powers(arena, term, nests, extents))
             kinds[i] |= PRODUCT_OF_POWERS;
     }

@@ -15,7 +15,7 @@ typedef struct Product {
     const Term *reduce;           /* the reduction over the contracted indices; one simple state */
     const Term *side[2];          /* what it combines: pointwise values, each of its own indices and shared ones */
     IndexSet own[2];              /* the indices that stay, of one side only */
-    IndexSet batch;               /* that stay, of both sides */
+    IndexSet batch;               /* that stay, of both sides or of neither: for each of these it is made again */
 } Product;
 
 /* Whether a term is a product; fills it in. */
@@ -46,6 +46,8 @@ enum {
     PRODUCT_OF_BF16 = 8,          /* a sum of products of two bf16 numbers */
     PRODUCT_ROUNDS = 16,          /* its factors that are rounded to bf16 are stored so; */
     PRODUCT_STRAIGHT = 32,        /* its sums are stored as they are, and multiplied by a constant where they are read */
+    PRODUCT_AGAIN = 64,           /* a first reduction with indices that its product has not, so few points of them that this is made
+                                   * for each */
     PRODUCT_OF_POWERS = 4         /* a logsumexp of a sum of two values, which the product of their exponentials would make */
 };
 
