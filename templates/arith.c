@@ -129,8 +129,9 @@ INLINE f64v fma_f64v(f64v a, f64v b, f64v c)
 #endif
 
 /* *a in all lanes, and b. Where a CPU multiplies and adds in one unit, the sum comes from that: the one that only adds has
- * maxima to take, and broadcasts to make that no instruction does on its way. */
-#if !defined EINC_AVX512 && !defined EINC_FMA
+ * maxima to take, and broadcasts to make that no instruction does on its way. Where both units do all of it, a sum leaves the
+ * clock higher than a product with 1, and so does one broadcast for several. */
+#if !defined EINC_ADDERS && !defined EINC_AVX512 && !defined EINC_FMA
 //{ plus_f32v
 INLINE f32v plus_f32v(const f32u *a, f32v b)
 {
@@ -144,7 +145,7 @@ INLINE f64v plus_f64v(const f64u *a, f64v b)
     return splat_f64v(*a) + b;
 }
 //}
-#elif !defined EINC_AVX512
+#elif !defined EINC_ADDERS && !defined EINC_AVX512
 //{ plus_f32v@fma
 INLINE f32v plus_f32v(const f32u *a, f32v b)
 {
@@ -158,7 +159,7 @@ INLINE f64v plus_f64v(const f64u *a, f64v b)
     return fma_f64v(splat_f64v(*a), splat_f64v(1), b);
 }
 //}
-#else
+#elif !defined EINC_ADDERS
 //{ plus_f32v@avx512
 INLINE f32v plus_f32v(const f32u *a, f32v b)
 {
@@ -180,6 +181,20 @@ INLINE f64v plus_f64v(const f64u *a, f64v b)
 #else
     return fma_f64v(splat_f64v(*a), splat_f64v(1), b);
 #endif
+}
+//}
+#else
+//{ plus_f32v@adders
+INLINE f32v plus_f32v(const f32u *a, f32v b)
+{
+    return splat_f32v(*a) + b;
+}
+//}
+
+//{ plus_f64v@adders
+INLINE f64v plus_f64v(const f64u *a, f64v b)
+{
+    return splat_f64v(*a) + b;
 }
 //}
 #endif
