@@ -80,8 +80,8 @@ typedef struct Target {
     const Tile *tile;             /* of a product; NULL: products are loops */
     const Tile *narrow[DTYPE_COUNT];     /* of one of two of this dtype, where an instruction adds up several of their products */
     const Tile *parts[PRECISION_COUNT];  /* of the parts of f32 numbers; on a grid their number and pairs alone */
-    bool broadcasts;              /* an instruction fills its operand's lanes with a number from memory, for less than one of its own and
-                                   * no lower clock */
+    bool broadcasts;              /* an instruction fills its operand's lanes with a number from memory, for less than one of its
+                                   * own and no lower clock */
     bool spreads;                 /* to fill all lanes with a number costs as much as a product: rows are packed so */
     const char *attribute;        /* of every function: __attribute__((target("..."))); "" for none */
     const char *features;         /* of the library's `//{ name@feature`, separated by blanks */

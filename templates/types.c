@@ -9,8 +9,8 @@
  * identifier that the mark names, and is copied into a generated file when that name occurs there. "name@feature" is
  * the same for a machine that has the feature; if a machine has several, the last such region in the library counts.
  * What stands outside of regions lets the library compile by itself: INLINE and LANES are samples of what the emitter
- * writes, and EINC_FMA, EINC_F16C, EINC_AVX512, EINC_ADDERS and EINC_NEON choose among the regions of one name. Those for CUDA, whose
- * threads have no vectors, are in templates/cuda/. */
+ * writes, and EINC_FMA, EINC_F16C, EINC_AVX512, EINC_ADDERS and EINC_NEON choose among the regions of one name. Those for
+ * CUDA, whose threads have no vectors, are in templates/cuda/. */
 #ifndef TEMPLATES_TYPES
 #define TEMPLATES_TYPES
 
