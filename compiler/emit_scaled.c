@@ -1,9 +1,11 @@
-/* Functions whose argument a kernel scales before the instruction that it has for them: SCALED_FUNCTIONS in ops.h. Factors that
- * the argument has as it stands become one with that: exp(-0.5 * x) is 2^(-0.72 x). */
+/* Functions whose argument a kernel scales before the instruction or the polynomial that it has for them: on a grid
+ * SCALED_FUNCTIONS in ops.h. Factors that the argument has as it stands become one with that: exp(-0.5 * x) is 2^(-0.72 x). */
 #include <float.h>
 #include <math.h>
 
 #include "emitting.h"
+
+#define FACTOR_LEAST 1e-30   /* so that its products with other constants are numbers */
 
 bool emit_is_number(const Term *term, double *number)
 {
@@ -47,15 +49,29 @@ bool emit_is_exact(const Term *term)
     return fabs(frexp(number, &exponent)) == 0.5 && fabs(number) <= 1;
 }
 
+/* Where vectors have no such instruction, their function takes the factor beside its own constants, if it is of middling size. */
+static bool scaled_vector(Emitter *e, const Term *x, double factor, Value *value)
+{
+    Value scaled = emit_term(e, x);
+    if (!scaled.varying || !(fabs(factor) >= FACTOR_LEAST && fabs(factor) <= 1 / FACTOR_LEAST))
+        return false;
+    *value = (Value){ emit_text(e, "exp_times_f32v(%s, %s)", emit_bare(e, scaled.text), emit_bare(e, emit_number(e, DTYPE_F32, factor))), true };
+    return true;
+}
+
 bool emit_scaled(Emitter *e, const Term *term, Value *value)
 {
     const double log2_of_e = 1.4426950408889634;
-    double factor = log2_of_e;
-    if (!e->plan->target->grid || term->map.function != FUNCTION_EXP || term->dtype != DTYPE_F32)
+    double factor = 1;
+    if (term->map.function != FUNCTION_EXP || term->dtype != DTYPE_F32)
         return false;
     const Term *x = without_factors(term->map.arguments[0], &factor);
-    double size = fabs(factor);
-    if (x == term->map.arguments[0] || x->dtype != DTYPE_F32 || !(size >= FLT_MIN && size <= FLT_MAX))
+    if (x == term->map.arguments[0] || x->dtype != DTYPE_F32)
+        return false;
+    if (!e->plan->target->grid)
+        return scaled_vector(e, x, factor, value);
+    double size = fabs(factor *= log2_of_e);
+    if (!(size >= FLT_MIN && size <= FLT_MAX))
         return false;
     *value = (Value){ emit_text(e, "exp2_f32(%s * %s)", emit_number(e, DTYPE_F32, factor), emit_term(e, x).text), false };
     return true;

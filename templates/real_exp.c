@@ -265,17 +265,17 @@ INLINE f64v exp_rest_f64v(f64v high, f64v low, f64v *n)
 
 #ifndef EINC_AVX512
 //{ exp_parts_f32v
-/* p, where e^x = p * 2^n. */
-INLINE f32v exp_parts_f32v(f32v x, f32v *n)
+/* p, where e^(by * x) = p * 2^n. */
+INLINE f32v exp_parts_f32v(f32v x, float by, f32v *n)
 {
-    return exp_near_f32v(exp_rest_f32v(x, splat_f32v(0), n));
+    return exp_near_f32v(exp_rest_f32v(x * by, splat_f32v(0), n));
 }
 //}
 #else
 //{ exp_parts_f32v@avx512
-/* p, where e^x = p * 2^m and m is the greatest whole number up to n, as scale_f32v() takes it: n is in 32nds, and their
- * powers are in a table of two registers. So what is left of x is 1/92 at most, and two terms do. */
-INLINE f32v exp_parts_f32v(f32v x, f32v *n)
+/* p, where e^(by * x) = p * 2^m and m is the greatest whole number up to n, as scale_f32v() takes it: n is in 32nds, and their
+ * powers are in a table of two registers. So the rest of the power of 2 is 1/64 at most, and two terms do. */
+INLINE f32v exp_parts_f32v(f32v x, float by, f32v *n)
 {
 #if EINC_VECTORS && LANES == 16
     static const float powers[] = {
@@ -284,47 +284,56 @@ INLINE f32v exp_parts_f32v(f32v x, f32v *n)
         1.35425555f, 1.38390988f, 1.41421356f, 1.44518081f, 1.47682615f, 1.50916443f, 1.54221083f,
         1.57598085f, 1.61049033f, 1.64575548f, 1.68179283f, 1.71861930f, 1.75625216f, 1.79470908f,
         1.83400809f, 1.87416763f, 1.91520656f, 1.95714412f };
-    f32v shift = splat_f32v(393216.0f), power = fma_f32v(x, splat_f32v(1.44269504f), shift), low, high;
-    memcpy(&low, powers, sizeof low);
-    memcpy(&high, powers + LANES, sizeof high);
+    const double factor = 1.4426950408889634 * (double)by;
+    const f32v high = splat_f32v((float)factor), low = splat_f32v((float)(factor - (double)(float)factor));
+    f32v shift = splat_f32v(393216.0f), power = fma_f32v(x, high, shift), first, second;
+    memcpy(&first, powers, sizeof first);
+    memcpy(&second, powers + LANES, sizeof second);
     *n = power - shift;
-    f32v rest = fma_f32v(*n, splat_f32v(-0.693359375f), x);
-    rest = fma_f32v(*n, splat_f32v(2.12194440e-4f), rest);
-    __asm__("vpermi2ps %2, %1, %0" : "+v"(power) : "v"(low), "v"(high));    /* by the last 5 bits */
-    return fma_f32v(rest * horner_f32v(splat_f32v(0.5f), rest, 1.00001466f), power, power);
+    f32v rest = fma_f32v(x, low, fma_f32v(x, high, -*n));
+    __asm__("vpermi2ps %2, %1, %0" : "+v"(power) : "v"(first), "v"(second));    /* by the last 5 bits */
+    return fma_f32v(rest * horner_f32v(splat_f32v(0.240226507f), rest, 0.693157315f), power, power);
 #else
-    return exp_near_f32v(exp_rest_f32v(x, splat_f32v(0), n));
+    return exp_near_f32v(exp_rest_f32v(x * by, splat_f32v(0), n));
 #endif
 }
 //}
 #endif
 
 #ifndef EINC_AVX512
+//{ exp_times_f32v
+/* e^(by * x) */
+INLINE f32v exp_times_f32v(f32v x, float by)
+{
+    x = lesser_f32v(splat_f32v(89.0f), greater_f32v(splat_f32v(-150.0f), x * by));
+    f32v n, p = exp_parts_f32v(x, 1, &n);
+    return scale_f32v(p, n);
+}
+//}
+#else
+//{ exp_times_f32v@avx512
+/* e^(by * x). Neither end needs a limit with 16 lanes. What is left of too large a product is anything, but 1 + x + x^2 / 2 of
+ * it is more than 0, and what vscalefps makes of that or of a NaN and a large n is infinite. */
+INLINE f32v exp_times_f32v(f32v x, float by)
+{
+#if EINC_VECTORS && LANES == 16
+    f32v n, p = exp_parts_f32v(x, by, &n);
+    return scale_from_f32v(p, n, -150);
+#else
+    x = lesser_f32v(splat_f32v(89.0f), greater_f32v(splat_f32v(-150.0f), x * by));
+    f32v n, p = exp_parts_f32v(x, 1, &n);
+    return scale_f32v(p, n);
+#endif
+}
+//}
+#endif
+
 //{ exp_f32v
 INLINE f32v exp_f32v(f32v x)
 {
-    x = lesser_f32v(splat_f32v(89.0f), greater_f32v(splat_f32v(-150.0f), x));
-    f32v n, p = exp_parts_f32v(x, &n);
-    return scale_f32v(p, n);
+    return exp_times_f32v(x, 1);
 }
 //}
-#else
-//{ exp_f32v@avx512
-/* Neither end needs a limit with 16 lanes. What is left of too large an x is anything, but 1 + x + x^2 / 2 of it is more
- * than 0, and what vscalefps makes of that or of a NaN and a large n is infinite. */
-INLINE f32v exp_f32v(f32v x)
-{
-#if EINC_VECTORS && LANES == 16
-    f32v n, p = exp_parts_f32v(x, &n);
-    return scale_from_f32v(p, n, -150);
-#else
-    x = lesser_f32v(splat_f32v(89.0f), greater_f32v(splat_f32v(-150.0f), x));
-    f32v n, p = exp_parts_f32v(x, &n);
-    return scale_f32v(p, n);
-#endif
-}
-//}
-#endif
 
 #ifdef EINC_AVX512
 //{ exp2_from_f32v
@@ -402,7 +411,7 @@ INLINE f32v expm1_f32v(f32v x)
 INLINE f32v sigmoid_f32v(f32v x)
 {
     f32v zero = splat_f32v(0), one = splat_f32v(1), n;
-    f32v p = exp_parts_f32v(greater_f32v(splat_f32v(-150.0f), -abs_f32v(x)), &n), e = scale_f32v(p, n);
+    f32v p = exp_parts_f32v(greater_f32v(splat_f32v(-150.0f), -abs_f32v(x)), 1, &n), e = scale_f32v(p, n);
     return select_f32v(x < zero, e, one) / (e + one);
 }
 //}
@@ -413,7 +422,7 @@ INLINE f32v sigmoid_f32v(f32v x)
 INLINE f32v silu_f32v(f32v x)
 {
     f32v zero = splat_f32v(0), one = splat_f32v(1), n;
-    f32v y = greater_f32v(splat_f32v(-120.0f), -abs_f32v(x)), p = exp_parts_f32v(y, &n);
+    f32v y = greater_f32v(splat_f32v(-120.0f), -abs_f32v(x)), p = exp_parts_f32v(y, 1, &n);
     f32v e = scale_f32v(p, n);
     f32v product = select_f32v(x < zero, fma_f32v(y, p, x * zero), x);
     return scale_f32v(product / (e + one), select_f32v(x < zero, n, zero));
@@ -498,7 +507,7 @@ INLINE double silu_f64(double x)
 INLINE f32v sinh_f32v(f32v x)
 {
     f32v a = abs_f32v(x), z = x * x, n;
-    f32v q = exp_parts_f32v(lesser_f32v(splat_f32v(90.0f), a), &n), h = scale_f32v(q, n - 1.0f);
+    f32v q = exp_parts_f32v(lesser_f32v(splat_f32v(90.0f), a), 1, &n), h = scale_f32v(q, n - 1.0f);
     f32v p = splat_f32v(2.03733405e-4f);
     p = horner_f32v(p, z, 8.33027065e-3f);
     p = horner_f32v(p, z, 1.66667163e-1f);
@@ -510,7 +519,7 @@ INLINE f32v sinh_f32v(f32v x)
 /* With h = e^|x| / 2 it is h + 1 / (4 h). */
 INLINE f32v cosh_f32v(f32v x)
 {
-    f32v n, p = exp_parts_f32v(lesser_f32v(splat_f32v(90.0f), abs_f32v(x)), &n), h = scale_f32v(p, n - 1.0f);
+    f32v n, p = exp_parts_f32v(lesser_f32v(splat_f32v(90.0f), abs_f32v(x)), 1, &n), h = scale_f32v(p, n - 1.0f);
     return h + 0.25f / h;
 }
 //}
