@@ -173,11 +173,13 @@ INLINE f64v scale_f64v(f64v x, f64v n)
 //}
 #else
 //{ scale_f64v@avx512
-/* x * 2^n for whole n from -2044 to 2046, rounded once. */
+/* x * 2^n for whole n from -2044 to 2046, rounded once, of an x less than 2^20; slow where it underflows, except far down. */
 INLINE f64v scale_f64v(f64v x, f64v n)
 {
 #if EINC_VECTORS && LANES <= 8
-    __asm__("vscalefpd %2, %1, %0" : "=v"(x) : "v"(x), "v"(n));
+    uint16_t lanes;
+    __asm__("vcmppd $5, %2, %1, %0" : "=Yk"(lanes) : "v"(n), "v"(splat_f64v(-1100)));    /* not less */
+    __asm__("vscalefpd %2, %1, %0%{%3%}%{z%}" : "=v"(x) : "v"(x), "v"(n), "Yk"(lanes));
     return x;
 #else
     u64v sum = bits_f64v(n + splat_f64v(6755399441057790.0)), half = sum >> 1;
