@@ -410,7 +410,7 @@ static Value emit_map(Emitter *e, const Term *term)
     case FUNCTION_POW: return emit_power(e, term);
     case FUNCTION_MIN: case FUNCTION_MAX: case FUNCTION_CLAMP:
         return dtype == DTYPE_BOOL ? emit_bool_choice(e, term) : emit_library_call(e, term, name);
-    default: return emit_library_call(e, term, name);
+    default: return emit_library_call(e, term, term->map.coarse && !e->plan->target->grid ? emit_text(e, "coarse_%s", name) : name);
     }
 }
 

@@ -16,9 +16,36 @@ static void add_facts(void *user, const Term *term)
     sum->facts.can_miss |= facts->can_miss;
 }
 
+typedef struct Use {
+    Lower *l;
+    bool rounds;                  /* a cast to bf16 */
+} Use;
+
+static void note_use(void *user, const Term *term)
+{
+    const Use *use = user;
+    use->l->facts[term->id].is_rounded &= use->rounds;
+}
+
+/* What nobody uses but casts to bf16. */
+static void find_rounded(Lower *l)
+{
+    const Program *program = l->in;
+    for (int i = 0; i < program->term_count; i++)
+        l->facts[i].is_rounded = true;
+    for (int i = 0; i < program->term_count; i++) {
+        const Term *term = program->terms[i];
+        Use use = { l, term->kind == TERM_MAP && term->map.function == FUNCTION_CAST && term->dtype == DTYPE_BF16 };
+        term_each_argument(term, note_use, &use);
+    }
+    for (int s = 0; s < program->statement_count; s++)
+        for (int o = 0; o < program->statements[s]->output_count; o++)
+            l->facts[program->statements[s]->outputs[o].value->id].is_rounded = false;
+}
+
 static Facts facts_of(const Lower *l, const Term *term)
 {
-    Sum sum = { l, { 1, false } };
+    Sum sum = { l, { 1, false, l->facts[term->id].is_rounded } };
     if (term->kind == TERM_READ) {
         const Tensor *tensor = term->read.tensor;
         if (lower_is_written_in(l, tensor))
@@ -447,6 +474,7 @@ Program *lower(Arena *arena, const Program *program, const bool *wanted, const u
         l.tensors[program->inputs[i]->id] = input;
         ARENA_APPEND(arena, l.out->inputs, l.out->input_count, input);
     }
+    find_rounded(&l);
     bool *needed = program_needed(arena, program, wanted);
     Reads reads = count_reads(&l, needed);
     for (int s = 0; s < program->statement_count; s++) {

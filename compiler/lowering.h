@@ -60,6 +60,7 @@ struct Forced {
 typedef struct Facts {
     int cost;                     /* operations for one element, roughly; a reduction is COST_LIMIT */
     bool can_miss;                /* reads where a read can be out of range */
+    bool is_rounded;              /* all that becomes of it is rounded to bf16 */
 } Facts;
 
 enum { COST_LIMIT = 1000, COST_CHEAP = 12 };

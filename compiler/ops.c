@@ -23,6 +23,16 @@ double function_scaling(Function function, Dtype dtype)
     return 0;
 }
 
+double function_coarseness(Function function, Dtype dtype)
+{
+#define X(tag, of, error)                              \
+    if (function == FUNCTION_##tag && dtype == (of)) \
+        return error;
+    COARSE_FUNCTIONS(X)
+#undef X
+    return 0;
+}
+
 const ReductionFacts reduction_facts[REDUCTION_COUNT] = {
 #define X(tag, name, parameters, leaves, gives, empty, ordered, state) \
     { name, parameters, leaves, gives, empty, ordered, state },

@@ -103,6 +103,13 @@ typedef enum {
 #define SCALED_FUNCTIONS(X) \
     X(EXP, DTYPE_F32, 1.25)
 
+/* X(tag, dtype, error)
+ *
+ * What kernels make with fewer instructions where all that becomes of it is rounded to bf16, whose numbers are 2^-8 apart: the
+ * largest relative error, that of a scaled argument included. */
+#define COARSE_FUNCTIONS(X) \
+    X(EXP, DTYPE_F32, 0x1p-16)
+
 typedef enum {
 #define X(tag, name, arity, rule, complex, ulp) FUNCTION_##tag,
     FUNCTIONS(X)
@@ -211,6 +218,9 @@ extern const FunctionFacts function_facts[FUNCTION_COUNT];
 
 /* Of SCALED_FUNCTIONS; 0 for all else. */
 double function_scaling(Function function, Dtype dtype);
+
+/* Of COARSE_FUNCTIONS; 0 for all else. */
+double function_coarseness(Function function, Dtype dtype);
 
 extern const ReductionFacts reduction_facts[REDUCTION_COUNT];
 

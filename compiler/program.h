@@ -139,6 +139,7 @@ struct Term {
             Function function;    /* FUNCTION_CAST: to this term's dtype */
             bool implicit;        /* a cast that the rules of promotion put there; it is not printed. A softmax's
                                    * difference: of its argument as rounded, as the maximum has it */
+            bool coarse;          /* lowered: all that becomes of it is rounded to bf16 (COARSE_FUNCTIONS in ops.h) */
             bool comma;           /* a product written with ",", whose factors are all promoted together */
             Term **arguments;
             int count;

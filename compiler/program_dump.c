@@ -84,7 +84,7 @@ static void dump_operation(Text *text, const Term *term)
         break;
     case TERM_POSITION: text_print(text, "position %s", term->position->name); break;
     case TERM_MAP:
-        text_print(text, "map %s", function_facts[term->map.function].name);
+        text_print(text, "map %s%s", term->map.coarse ? "coarse " : "", function_facts[term->map.function].name);
         for (int i = 0; i < term->map.count; i++)
             text_print(text, " t%d", term->map.arguments[i]->id);
         break;

@@ -177,6 +177,18 @@ static bool rounds_softmax(const Term *term)
     return narrows && x->kind == TERM_REDUCE && x->reduce.reduction == REDUCTION_SOFTMAX;
 }
 
+/* By how large a part of it a number may be off that is rounded next: COARSE_FUNCTIONS in ops.h. A softmax's powers are, and their sum
+ * as much again. */
+static double coarseness_of(const Term *term)
+{
+    const Term *x = term->map.arguments[0];
+    if (term->map.function != FUNCTION_CAST || term->dtype != DTYPE_BF16)
+        return 0;
+    if (x->kind == TERM_MAP)
+        return function_coarseness(x->map.function, x->dtype);
+    return rounds_softmax(term) ? 2 * function_coarseness(FUNCTION_EXP, x->dtype) : 0;
+}
+
 static Value evaluate_map(Evaluator *e, const Term *term)
 {
     Value arguments[3];
@@ -205,6 +217,8 @@ static Value evaluate_map(Evaluator *e, const Term *term)
     double roundings = e->scales ? function_scaling(term->map.function, term->dtype) : 0;
     if (roundings > 0 && !arguments[0].open && isfinite(arguments[0].re))
         arguments[0].bound += roundings * format_of(DTYPE_F32)->unit * (fabs(arguments[0].re) + arguments[0].bound);
+    if (!arguments[0].open && isfinite(arguments[0].re))
+        arguments[0].bound += coarseness_of(term) * (fabs(arguments[0].re) + arguments[0].bound);
     Value value = map_apply(term->map.function, term->dtype, term->map.arguments[0]->dtype, arguments);
     if (rounds_softmax(term) && !value.open && isfinite(value.re))
         value.bound = 2 * value.bound + FLT_MIN;

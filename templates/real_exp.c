@@ -369,6 +369,56 @@ INLINE f32v exp2_f32v(f32v x)
 }
 //}
 
+//{ coarse_exp_f32
+INLINE float coarse_exp_f32(float x)
+{
+    return expf(x);
+}
+//}
+
+//{ exp2_rest_f32v
+/* 2^x for x from 0 to 1; relative error 2^-18.4, and none at 0. */
+INLINE f32v exp2_rest_f32v(f32v x)
+{
+    f32v p = splat_f32v(1.34266838e-2f);
+    p = horner_f32v(p, x, 5.22424728e-2f);
+    p = horner_f32v(p, x, 2.41280198e-1f);
+    p = horner_f32v(p, x, 6.93044841e-1f);
+    return horner_f32v(p, x, 1.0f);
+}
+//}
+
+#ifndef EINC_AVX512
+//{ coarse_exp_f32v
+/* e^x, to be rounded to bf16; relative error 2^-16. */
+INLINE f32v coarse_exp_f32v(f32v x)
+{
+    f32v shift = splat_f32v(12582912.0f);
+    x = lesser_f32v(splat_f32v(129.0f), greater_f32v(splat_f32v(-151.0f), x * 1.44269504f));
+    f32v n = ((x - 0.5f) + shift) - shift;
+    return scale_f32v(exp2_rest_f32v(x - n), n);
+}
+//}
+#else
+//{ coarse_exp_f32v@avx512
+/* e^x, to be rounded to bf16; relative error 2^-16. Scaling takes of x what is in front of its point, at any size. */
+INLINE f32v coarse_exp_f32v(f32v x)
+{
+    x = x * 1.44269504f;
+#if EINC_VECTORS && LANES >= 4
+    f32v rest;
+    __asm__("vreduceps $1, %1, %0" : "=v"(rest) : "v"(x));
+    return scale_f32v(exp2_rest_f32v(rest), x);
+#else
+    f32v shift = splat_f32v(12582912.0f);
+    x = lesser_f32v(splat_f32v(129.0f), greater_f32v(splat_f32v(-151.0f), x));
+    f32v n = ((x - 0.5f) + shift) - shift;
+    return scale_f32v(exp2_rest_f32v(x - n), n);
+#endif
+}
+//}
+#endif
+
 //{ exp_below_f32v
 /* e^x for x up to 0, where its error counts beside 1: ln 2 is in one part. */
 INLINE f32v exp_below_f32v(f32v x)

@@ -165,6 +165,32 @@ static void scaled_arguments_widen_the_bound(void **state)
     end(run);
 }
 
+static double bound_of(const char *text, Array array)
+{
+    Run *run = begin(text, "", NULL, 1, &array);
+    Value value = element(run, 0, 0, 0, 0);
+    end(run);
+    assert_false(value.open);
+    return value.bound;
+}
+
+/* What is rounded to bf16 next may be made with fewer instructions, which shows beside the rounding, and in nothing else. */
+static void coarse_functions_widen_the_bound(void **state)
+{
+    (void)state;
+    float numbers[] = { 0.5f, 0.5f };
+    Array array = F32(numbers, 1, 2);
+    double coarse = function_coarseness(FUNCTION_EXP, DTYPE_F32), half = 0x1p-8, of = exp(0.5);
+    assert_true(coarse > 0 && coarse < half / 64);
+    assert_true(bound_of("x[i] | exp", array) < coarse * of / 8);
+    double bound = bound_of("x[i] | exp | bf16", array);
+    assert_true(bound >= half + coarse * of && bound < half + 1.1 * coarse * of);
+    assert_true(bound_of("x[i] | square | bf16", array) < half);
+    assert_true(bound_of("x[i] | softmax i", array) < coarse / 8);
+    bound = bound_of("x[i] | softmax i | bf16", array);    /* each is 0.5; what a power has before it is divided, and the sum */
+    assert_true(bound >= half + 2 * coarse && bound < half + 3 * coarse);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -172,6 +198,7 @@ int main(void)
         cmocka_unit_test(delayed_softmax_keeps_the_bounds),
         cmocka_unit_test(products_keep_the_bounds),
         cmocka_unit_test(scaled_arguments_widen_the_bound),
+        cmocka_unit_test(coarse_functions_widen_the_bound),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -177,6 +177,24 @@ static void test_unary_f32(void **state)
     }
 }
 
+/* What is rounded to bf16 next: by how large a part of it exp may be off, and denormals by one. */
+TARGETED static void test_coarse(void **state)
+{
+    (void)state;
+#define X(tag, dtype, error) FUNCTION_##tag == FUNCTION_EXP ? (error) :
+    const double most = COARSE_FUNCTIONS(X) 0;
+#undef X
+    for (uint64_t bits = 0; bits < UINT64_C(1) << 32; bits += F32_STEP / 8) {
+        uint32_t pattern = (uint32_t)bits;
+        float x;
+        memcpy(&x, &pattern, sizeof x);
+        double wanted = exp(x), size = fmin(fmax(wanted, FLT_MIN), FLT_MAX);
+        float got[2] = { lane_f32v(coarse_exp_f32v(splat_f32v(x)), 0), coarse_exp_f32(x) };
+        for (int i = 0; i < 2; i++)
+            check("coarse_exp", x, got[i], error_f32(got[i], wanted), most * size / ldexp(1, ilogb(size) - 23) + 1);
+    }
+}
+
 /* Any pattern, any magnitude around 1, and evenly where functions are neither 0 nor 1 nor infinite. */
 static double sample(int i)
 {
@@ -534,6 +552,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_unary_f32),
         cmocka_unit_test(test_unary_f64),
+        cmocka_unit_test(test_coarse),
         cmocka_unit_test(test_notable),
         cmocka_unit_test(test_tests),
         cmocka_unit_test(test_binary),
