@@ -424,10 +424,34 @@ static const char *after_functions(Emitter *e, const Tiling *t, const char *cons
     return text.bytes;
 }
 
-static void fill_template(Emitter *e, Tiling *t, const char *const bodies[4], const char *const afters[3], const char *const meets[2],
-                          const char *step)
+/* Of the step's own function. */
+static ParameterSet step_parameters(Emitter *e, const Tiling *t)
 {
+    ParameterSet set = emit_common_parameters(e);
+    if (t->guess)
+        emit_parameter(&set, "int ", "guessed");
+    return set;
+}
+
+/* The functions for maxima that are guessed, of a unit's tiles and of its end. */
+static const char *guess_functions(Emitter *e, Tiling *t, const char *guessed)
+{
+    if (!t->guess)
+        return "";
     ParameterSet common = emit_common_parameters(e);
+    const char *body = tiling_near(e, t), *near = emit_text(e, "%s%s", emit_locals(e, body), body);
+    e->calls[1][t->step->id] = spell_call(e, &common, "near", t->number, body);
+    return emit_text(e, "\n%s\n/* Whether no power of a guessed maximum was too large, nor all of them too small. */\n"
+                     "KERNEL static int near_%d(%s)\n{\n%s}\n",
+                     spell_function(e, &t->parameters, "A tile's sums as powers, with guessed maxima: those of the first columns, and a margin.",
+                                    "guessed", t->number, guessed),
+                     t->number, emit_parameters(e, &common, near, true), near);
+}
+
+static void fill_template(Emitter *e, Tiling *t, const char *const bodies[4], const char *const afters[3], const char *guesses,
+                          const char *const meets[2], const char *step)
+{
+    ParameterSet common = step_parameters(e, t);
     const char *meeting[2];
     for (int points = 0; points < 2; points++)
         meeting[points] = !meets[points][0] ? "" :
@@ -440,7 +464,7 @@ static void fill_template(Emitter *e, Tiling *t, const char *const bodies[4], co
         { "pack_columns", spell_function(e, &t->parameters, "Packs the panel of `count` columns.", "pack_columns", t->number, bodies[0]) },
         { "pack_rows", spell_function(e, &t->parameters, "Packs `height` rows.", "pack_rows", t->number, bodies[1]) },
         { "tile", tile_functions(e, t) },
-        { "after", after_functions(e, t, afters) },
+        { "after", emit_text(e, "%s%s", after_functions(e, t, afters), guesses) },
         { "finish", emit_text(e, "%s%s%s", meeting[0], meeting[1], t->c->reduces ? spell_function(e, &t->parameters, "The columns' results.", "finish", t->number, bodies[3]) : "") },
         { "whole", spell_function(e, &common, "The step for one unit of work.", "step", t->number, step) },
     };
@@ -449,11 +473,13 @@ static void fill_template(Emitter *e, Tiling *t, const char *const bodies[4], co
 }
 
 /* What becomes of a tile's sums after the last point, run by run. */
-static const char *after_tile(Emitter *e, const Tiling *t, const char *call)
+static const char *after_tile(Emitter *e, const Tiling *t, const char *call, const char *guessed)
 {
     Text text = text_new(e->arena);
     const char *when = t->in_pieces ? "is_last && !placed" : t->is_stored ? "is_last && !result"
                        : tiling_where(t) ? "is_last && !is_whole" : "is_last";
+    if (t->guess)
+        return emit_text(e, "if (is_last && guessed)\n    %s;\nelse if (%s)\n    %s;", guessed, when, call);
     if (t->c->columns.count == 1)
         return emit_text(e, "if (%s)\n    %s;", when, call);
     text_print(&text, "if (%s) {\n", when);
@@ -491,6 +517,7 @@ static const char *emit_product(Emitter *e, const Step *step, const Contract *c)
     t->runs = c->run > 1 && t->in_registers && tiling_reads_safely(e, c->left);
     t->is_stored = is_stored(t);
     t->in_pieces = t->is_stored && t->c->columns.count > 1;
+    t->guess = e->launch->guess && e->launch->guess->product == step ? e->launch->guess : NULL;
     t->may_pass = t->is_stored && step->result && !tiling_has_registers(t);
     set_parameters(e, t);
     bool parts = c->tile->parts > 0;
@@ -498,7 +525,7 @@ static const char *emit_product(Emitter *e, const Step *step, const Contract *c)
     const char *bodies[4] = { parts ? tiling_pack_column_parts(e, t) : tiling_pack_columns(e, t),
                               parts ? tiling_pack_row_parts(e, t) : tiling_pack_rows(e, t),
                               t->in_registers && !where ? "" : tiling_after(e, t), t->c->reduces ? tiling_finish(e, t) : "" };
-    const char *whole_after = "", *else_after = "";
+    const char *whole_after = "", *else_after = "", *guessed = t->guess ? tiling_guessed(e, t) : "";
     if (where && !t->in_registers && !t->is_stored)
         whole_after = after_branch(e, t, where->select.yes);
     if (c->columns_met.condition && c->columns_met.fills)
@@ -523,7 +550,8 @@ static const char *emit_product(Emitter *e, const Step *step, const Contract *c)
                           row, tiles);
     }
     if (!t->in_registers || where)
-        tiles = emit_text(e, "%s\n%s", tiles, after_tile(e, t, spell_call(e, &t->parameters, "after", t->number, bodies[2])));
+        tiles = emit_text(e, "%s\n%s", tiles, after_tile(e, t, spell_call(e, &t->parameters, "after", t->number, bodies[2]),
+                                                               spell_call(e, &t->parameters, "guessed", t->number, guessed)));
     if (whole_after[0])
         tiles = emit_text(e, "%s\nif (is_last && is_whole)\n    %s;", tiles,
                           spell_call(e, &t->parameters, "after_whole", t->number, whole_after));
@@ -540,8 +568,8 @@ static const char *emit_product(Emitter *e, const Step *step, const Contract *c)
                              spell_call(e, &t->parameters, "after_else", t->number, else_after) };
     const char *body = tiling_step(e, t, calls);
     const char *afters[3] = { bodies[2], whole_after, else_after };
-    fill_template(e, t, bodies, afters, meets, body);
-    ParameterSet common = emit_common_parameters(e);
+    fill_template(e, t, bodies, afters, guess_functions(e, t, guessed), meets, body);
+    ParameterSet common = step_parameters(e, t);
     e->step = step;
     return emit_text(e, "%s;", spell_call(e, &common, "step", t->number, body));
 }

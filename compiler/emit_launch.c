@@ -199,9 +199,26 @@ static void emit_calls(Emitter *e, Text *text, const Launch *launch, int from, i
     }
 }
 
+/* Those of some steps with guessed maxima, and where these were no good one after the other. */
+static void emit_guessed_calls(Emitter *e, Text *text, const Launch *launch)
+{
+    const Guess *guess = launch->guess;
+    const char *product = e->calls[0][guess->product->id], *near = e->calls[1][guess->product->id];
+    text_print(text, "        int guessed = %s;\n", emit_guess_pays(e, guess));
+    text_print(text, "        if (guessed) {\n            %s\n            guessed = %s;\n        }\n        if (!guessed) {\n", product, near);
+    emit_calls(e, text, launch, guess->from, guess->to, 3);
+    text_put(text, "        }\n");
+}
+
 /* All of them; those of a sweep for each of its blocks. Even where there are no points what is carried has a start. */
 static void emit_all_calls(Emitter *e, Text *text, const Launch *launch)
 {
+    if (!launch->sweep && launch->guess) {
+        emit_calls(e, text, launch, 0, launch->guess->from, 2);
+        emit_guessed_calls(e, text, launch);
+        emit_calls(e, text, launch, launch->guess->to, launch->step_count, 2);
+        return;
+    }
     if (!launch->sweep) {
         emit_calls(e, text, launch, 0, launch->step_count, 2);
         return;

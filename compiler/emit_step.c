@@ -443,6 +443,8 @@ static void set_blocks(Emitter *e, const Launch *launch, const Step *step)
         e->block_first[i] = e->block_end[i] = e->block_now[i] = NULL;
     for (int i = 0; step->join && i < step->join->count; i++)
         set_step_blocks(e, launch, step->join->steps[i]);
+    for (int s = launch->guess && launch->guess->product == step ? launch->guess->from : launch->step_count; s < launch->step_count; s++)
+        set_step_blocks(e, launch, launch->steps[s]);
     set_step_blocks(e, launch, step);
 }
 

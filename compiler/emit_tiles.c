@@ -225,6 +225,7 @@ static const char *find_target(Emitter *e, const Tiling *t)
     const char *high = t->c->tile->least_rows > 1 ? emit_text(e, "height >= %d && ", t->c->tile->least_rows) : "";
     Text text = text_new(e->arena);
     text_print(&text, "const int64_t result_step = %s;\n", row);
+    high = t->guess ? emit_text(e, "!guessed && %s", high) : high;
     if (!t->in_pieces) {
         text_print(&text, "%s *result = NULL;\nif (is_last && %s%s%s == 1 && columns - %s >= COLUMNS_%d)\n    result = %s;\n", type,
                    tiling_where(t) ? "is_whole && " : "", high, column, place, t->number, target_at(e, t, place));
@@ -491,6 +492,18 @@ static void begin_registers(Emitter *e, const Tiling *t)
     }
 }
 
+/* What is kept of a tile: registers of tiles store lines of the cache, whole ones if they begin where these do. */
+static void declare_tile(Emitter *e, const Tiling *t)
+{
+    const char *dtype = dtype_name(t->dtype), *type = dtype_c(t->dtype);
+    if (!tiling_has_registers(t)) {
+        emit_line(e, "%s tile[ROWS_%d * COLUMNS_%d];", type, t->number, t->number);
+        return;
+    }
+    emit_line(e, "%sv tile_lines[ROWS_%d * VECTORS_%d];", dtype, t->number, t->number);
+    emit_line(e, "%s *const tile = (%s *)tile_lines;", type, type);
+}
+
 /* Packs the columns; then for each point of the rows that stay, tile after tile of the others. */
 const char *tiling_step(Emitter *e, Tiling *t, const char *const calls[8])
 {
@@ -514,7 +527,7 @@ const char *tiling_step(Emitter *e, Tiling *t, const char *const calls[8])
         emit_line(e, "    start[c] = %s;", emit_state_start(e, c->product, 0, false));
     }
     if (!c->sweep && (!t->in_registers || tiling_where(t)))
-        emit_line(e, "%s tile[ROWS_%d * COLUMNS_%d];", dtype_c(t->dtype), t->number, t->number);
+        declare_tile(e, t);
     tiling_find_pieces(e, t);
     if (tiling_has_registers(t))
         begin_registers(e, t);

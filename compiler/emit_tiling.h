@@ -20,6 +20,7 @@ typedef struct Tiling {
     bool is_stored;               /* what the step stores is made from the sums in registers, */
     bool in_pieces;               /* of columns of several indices in pieces: templates/pieces.c; */
     bool may_pass;                /* a large result's go past the caches */
+    const Guess *guess;           /* `guessed` maxima may take the sums at once; NULL: there are none */
     ParameterSet parameters;      /* all that a function may ask for */
 } Tiling;
 
@@ -100,6 +101,11 @@ const char *tiling_taken(Emitter *e, Tiling *t);
 bool tiling_takes_extrema(const Tiling *t);     /* of sums as they are: a few instructions */
 const char *tiling_after(Emitter *e, Tiling *t);
 const char *tiling_finish(Emitter *e, Tiling *t);
+
+/* emit_guess.c: the bodies of what takes a tile's sums with maxima that are guessed, and of what ends their powers' sums and says whether
+ * the guess was good */
+const char *tiling_guessed(Emitter *e, Tiling *t);
+const char *tiling_near(Emitter *e, Tiling *t);
 
 /* emit_tiles.c: the body of the step's function. `calls`: of pack_columns, pack_rows, tiles, finish, what takes the last
  * tile's sums, what finds the columns and the points that a tile meets, and what stores one that meets no column. */

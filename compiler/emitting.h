@@ -244,6 +244,7 @@ void emit_turned(Emitter *e);
 
 /* emit_contract.c: the functions of a step that is a tiled product */
 void emit_contract(Emitter *e);
+const char *emit_guess_pays(Emitter *e, const Guess *guess);    /* emit_guess.c: where there are columns enough */
 bool emit_tiling_uses(const char *name);    /* whether a tiled product has a variable of that name */
 
 /* emit_block.c: the functions of a step that is a tiled product on a grid, and the shared memory that all of them want */

@@ -196,6 +196,12 @@ typedef struct Fuse {
     const Contract *ring_values;
 } Fuse;
 
+/* Some steps of a launch that run together with guessed maxima, and where the guess was no good one after the other: plan_guess.c. */
+typedef struct Guess {
+    const Step *product, *largest, *reduction, *factors;    /* the latter is made in the reduction's loop, of bf16 */
+    int from, to;                 /* the launch's steps from one up to before the other */
+} Guess;
+
 typedef struct Launch {
     int id;
     Step **steps;
@@ -209,6 +215,7 @@ typedef struct Launch {
     const Size *tasks;            /* at most so many, each of the same number of units */
     const Size *bytes;            /* of temporaries of the block's size, for one worker */
     const Fuse *fuse;             /* its steps run together, tile by tile; NULL: one after the other */
+    const Guess *guess;           /* some of them do, with maxima that are guessed; or NULL */
 } Launch;
 
 typedef enum {

@@ -426,6 +426,8 @@ void plan_launches(Planner *planner)
         if (!plan->target->grid)
             plan_join(planner, launch);
         plan_tile_alone(planner, launch);
+        if (!plan->target->grid)
+            plan_guess(planner, launch);
         for (int i = 0; i < group->count; i++)
             done[group->steps[i]->id] = true;
         ARENA_APPEND(planner->arena, plan->launches, plan->launch_count, launch);

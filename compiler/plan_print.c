@@ -244,6 +244,9 @@ static void dump_launch(Text *text, const Plan *plan, const Launch *launch)
     if (launch->fuse && launch->fuse->ring)
         text_print(text, "  or, where maps describe all operands, tiles of %d x %d in a ring of %d stages, multiplied by groups of four warps\n",
                    launch->fuse->ring->ring->left, launch->fuse->ring->ring->right, launch->fuse->ring->ring->stages);
+    if (launch->guess)
+        text_print(text, "  steps %d to %d tile by tile, with guessed maxima; one after the other where those were no good\n",
+                   launch->guess->product->id + 1, launch->steps[launch->guess->to - 1]->id + 1);
     for (int s = 0; s < launch->step_count; s++) {
         if (launch->sweep && s == launch->sweep_from) {
             text_print(text, "  steps %d to %d for each block of %s: ", launch->steps[s]->id + 1, launch->steps[launch->sweep_to - 1]->id + 1,

@@ -61,6 +61,9 @@ void plan_jam(Planner *planner, Step *step);
 /* plan_join.c: which steps are made in the loop of a reduction that stands beside them */
 void plan_join(Planner *planner, Launch *launch);
 
+/* plan_guess.c: which run tile by tile behind a product, with maxima that are guessed */
+void plan_guess(Planner *planner, Launch *launch);
+
 /* plan_sides.c */
 double planner_points(const Planner *planner, const IndexSet *set);    /* of all its indices, by the extents at hand */
 const Term *plain_read(const Term *side);                /* what a side reads and no more than converts; else NULL */

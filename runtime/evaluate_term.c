@@ -161,6 +161,8 @@ static Value read_element(Evaluator *e, const Term *read)
 
 /* ---- maps and selects ---- */
 
+#define LEAST_SHARE 0x1p-102    /* FLT_MIN of a sum that is at least 2^-24: compiler/plan_guess.c */
+
 static bool is_narrow(const Term *term)
 {
     while (term->kind == TERM_MAP && term->map.function == FUNCTION_CAST && term->map.implicit)
@@ -169,7 +171,7 @@ static bool is_narrow(const Term *term)
 }
 
 /* What a softmax gives is rounded; or its powers are, before they are divided: by as large a part of each, which may be twice as much,
- * and the least of them may be zeros. */
+ * and the least of them may be zeros, those of a guessed maximum from LEAST_SHARE on. */
 static bool rounds_softmax(const Term *term)
 {
     const Term *x = term->map.arguments[0];
@@ -221,7 +223,7 @@ static Value evaluate_map(Evaluator *e, const Term *term)
         arguments[0].bound += coarseness_of(term) * (fabs(arguments[0].re) + arguments[0].bound);
     Value value = map_apply(term->map.function, term->dtype, term->map.arguments[0]->dtype, arguments);
     if (rounds_softmax(term) && !value.open && isfinite(value.re))
-        value.bound = 2 * value.bound + FLT_MIN;
+        value.bound = 2 * value.bound + LEAST_SHARE;
     return value;
 }
 

@@ -46,6 +46,7 @@ KERNELS = {
     "scalars": ("a[]*b[] + 1", []),
     "maxsim_in_parts": ("ijk,mnk->ijmn | max n | sum j", ["--precision", "bf16x6", "--target", "amx"]),
     "narrow_maxsim": ("Q[i,j,k]:bf16, D[m,n,k]:bf16 -> [i,j,m,n] | max n | sum j", ["--target", "amx"]),
+    "guessed_attention": ("bhqd:bf16,bhkd:bf16->bhqk | _ * 0.125 | softmax k | bf16 | _ * bhkv:bf16 -> bhqv:bf16", ["--target", "amx"]),
     # these have none
     "transpose": ("ij->ji", []), "outer": ("i,j", []), "dot": ("i,i", []), "batch": ("bij,bjk->bik", []),
     "bilinear": ("ij,ikl,kl->j", []), "heads": ("bij,abj->abi", []),
@@ -85,7 +86,7 @@ KERNELS = {
     "narrow_attention": ("bhqd:bf16,bhkd:bf16->bhqk | _ * 0.125 | where(@q >= @k, _, -inf) | softmax k | * bhkv:bf16 -> bhqv",
                          ["-d", "b=2,h=4,q=128,k=128,d=64,v=64"]),
 }
-GOLDEN_COUNT = 18
+GOLDEN_COUNT = 19
 
 # Expressions whose programs run under qemu too: the shapes of their operands.
 PROGRAMS = {

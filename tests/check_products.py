@@ -86,6 +86,9 @@ EXPRESSIONS = [
     ('qd,kd->qk | where(@q >= @k, _, -inf) | softmax k | * kv -> qv', 'q,d:b k,d:b k,v:b'),
     ('qd,kd->qk | where(@q >= @k, _, -inf) | softmax k | bf16 | _ * kv -> qv', 'q,d:b k,d:b k,v:b'),
     ('bqd,bkd->bqk | _ * 0.125 | softmax k | bf16 | _ * bkv -> bqv', 'b,q,d:b b,k,d:b b,k,v:b'),
+    ('bqd,bud->bqu | _ * 0.125 | softmax u | bf16 | _ * buv -> bqv', 'b,q,d:b b,u,d:b b,u,v:b'),
+    ('qd,ud->qu | _ * 9 | softmax u | bf16 | _ * uv -> qv:f32', 'q,d:b u,d:b u,v:b'),    # guessed maxima are far off
+    ('s = Q[q,d], K[u,d] -> [q,u] | softmax u | bf16; m = s[q,u] | max u; t = s[q,u], V[u,v] -> [q,v]; t[q,v] + m[q]', 'Q=q,d:b K=u,d:b V=u,v:b'),
     ('bf16(sin(A[i,k])) * bf16(B[k,j] / 3) -> [i,j] | max j', 'A=i,k:b B=k,j:b'),
     ('i8(9 * sin(A[i,k])) * B[k,j] -> [i,j] | max j', 'A=i,k:c B=k,j:c'),
     ('qd,kd->qk | where(@q >= @k, f32(_), -inf) | softmax k | * kv -> qv', 'q,d:c k,d:c k,v'),

@@ -1,0 +1,225 @@
+/* A product's tiles whose sums become powers at once, with maxima that are guessed: plan_guess.c says where. Meanwhile the powers' sums
+ * stand lane by lane where the product's sums would. */
+#include <string.h>
+
+#include "emit_tiling.h"
+
+enum { MARGIN = 16, COLUMNS_LEAST = 64 };
+
+static const Step *powers_of(const Guess *guess)
+{
+    return guess->reduction->join->steps[0];
+}
+
+/* The text goes on with another step, which reads the product's tile: its indices are the product's, by their names at hand. */
+static void go_on_with(Emitter *e, const Tiling *t, const Step *step, const char *row, const char *column)
+{
+    const Output *made = &t->step->statement->outputs[0];
+    const Join *join = t->guess->reduction->join;
+    const Index *const last[] = { tiling_last(&t->c->rows), tiling_last(&t->c->columns) };
+    e->step = step;
+    for (int i = 0; i < e->plan->lowered->term_count; i++) {
+        const Term *term = e->plan->lowered->terms[i];
+        if (term->kind != TERM_READ || term->statement != step->statement->id || term->read.tensor != made->tensor)
+            continue;
+        for (int a = 0; a < made->tensor->rank; a++) {
+            const Index *own = term->read.positions[a].parts[0].index, *index = made->positions[a].parts[0].index;
+            const char *name = index == last[0] ? row : index == last[1] ? column : t->names[index->id];
+            if (!name)
+                continue;
+            emit_bind(e, own, name);
+            if (join->same[own->id])
+                emit_bind(e, join->same[own->id], name);
+        }
+    }
+    for (int i = 0; step == powers_of(t->guess) && i < t->guess->factors->loop_count; i++) {
+        const Index *own = t->guess->factors->loops[i];
+        const char *name = emit_bound(e, join->same[own->id]);
+        if (name)
+            emit_bind(e, own, name);
+    }
+}
+
+/* A vector of the tile's sums, which all reads of the step at hand are of. */
+static void know_sums(Emitter *e, const Tiling *t, const char *lanes)
+{
+    const char *sum = emit_name(e, "sum");
+    emit_line(e, "const f32v %s = load_f32v(kept + r * COLUMNS_%d + v * LANES, 1, %s);", sum, t->number, lanes);
+    for (int i = 0; i < e->plan->lowered->term_count; i++) {
+        const Term *term = e->plan->lowered->terms[i];
+        if (term->kind == TERM_READ && term->statement == e->step->statement->id && term->read.tensor == t->step->statement->outputs[0].tensor)
+            emit_know(e, term, (Value){ sum, true });
+    }
+}
+
+/* Where the powers' sums of a row stand, lane by lane: beside those of other rows, at the beginning of what the product would store. */
+static const char *seen_at(Emitter *e, const Tiling *t, const char *row)
+{
+    const Output *largest = &t->guess->largest->statement->outputs[0];
+    const Step *own = e->step;
+    emit_push(e);
+    go_on_with(e, t, t->guess->largest, row, NULL);
+    const char *target = emit_target(e, largest), *offset = strstr(target, " + ");
+    emit_pop(e);
+    e->step = own;
+    return emit_text(e, "%s + LANES * (%s)", e->pointers[t->step->statement->outputs[0].tensor->home->id], offset ? offset + 3 : "0");
+}
+
+/* A loop over a tile's rows around what `write` writes for one of them. */
+static void each_row(Emitter *e, const Tiling *t, const char *around, void (*write)(Emitter *e, const Tiling *t, const char *row))
+{
+    const Index *row = tiling_last(&t->c->rows);
+    Scope *rows = emit_push(e);
+    rows->indent++;
+    for (int s = 0; s < 4; s++)
+        tiling_bind(e, t, tiling_set(t->c, s), tiling_set(t->c, s)->count);
+    const char *at = emit_name(e, emit_text(e, "%s_at", t->names[row->id]));
+    emit_line(e, "const int64_t %s = %s + r;", at, t->names[row->id]);
+    emit_bind(e, row, at);
+    emit_line(e, "f32u *const seen = %s;", seen_at(e, t, at));
+    write(e, t, at);
+    emit_pop(e);
+    emit_line(e, "%s", around);
+    emit_line(e, "    for (int r = 0; r < height; r++) {");
+    emit_body(e, rows);
+    emit_line(e, "    }");
+}
+
+/* The row's maximum in its first tile, and a margin. */
+static void guess_row(Emitter *e, const Tiling *t, const char *row)
+{
+    const Step *step = t->guess->largest;
+    const Term *root = step->roots[0];
+    const char *column = t->names[tiling_last(&t->c->columns)->id];
+    const char *lanes[STATE_COMPONENTS_MAX] = { emit_name(e, "largest_lanes") }, *all[STATE_COMPONENTS_MAX] = { emit_name(e, "largest") };
+    go_on_with(e, t, step, row, NULL);
+    emit_line(e, "f32v %s = %s;", lanes[0], emit_state_start(e, root, 0, true));
+    Scope *vector = emit_push(e);
+    go_on_with(e, t, step, row, emit_text(e, "(%s + v * LANES)", column));
+    know_sums(e, t, "LANES");
+    emit_state_step(e, root, lanes, true, NULL);
+    emit_pop(e);
+    emit_line(e, "for (int v = 0; v < VECTORS_%d; v++) {", t->number);
+    emit_body(e, vector);
+    emit_line(e, "}");
+    emit_state_fold(e, root, lanes, all);
+    emit_know(e, root, (Value){ emit_text(e, "(%s + %d)", all[0], MARGIN), false });
+    emit_store(e, &step->statement->outputs[0]);
+    emit_line(e, "store_f32v(seen, 1, splat_f32v(0.0f), LANES);");
+}
+
+/* exp(x - m) where m is not -inf: there it is NaN, and the guess was no good. The maximum being another, x may be as exact as it comes. */
+static const Term *power_term(Emitter *e, const Guess *guess)
+{
+    Term *power = ARENA_NEW(e->arena, Term), *difference = ARENA_NEW(e->arena, Term);
+    *power = *powers_of(guess)->statement->outputs[0].value->select.no;
+    *difference = *power->map.arguments[0];
+    difference->map.implicit = false;
+    power->map.arguments = ARENA_ARRAY(e->arena, Term *, 1);
+    power->map.arguments[0] = difference;
+    return power;
+}
+
+/* A vector of powers, and the factors that are made of it. */
+static const char *make_powers(Emitter *e, const Tiling *t, const char *row, const char *lanes)
+{
+    const Step *step = powers_of(t->guess);
+    go_on_with(e, t, step, row, emit_text(e, "(%s + v * LANES)", t->names[tiling_last(&t->c->columns)->id]));
+    know_sums(e, t, lanes);
+    const char *power = emit_name(e, "power");
+    emit_line(e, "const f32v %s = %s;", power, emit_bare(e, emit_varying(e, power_term(e, t->guess))));
+    e->step = t->guess->factors;
+    for (int i = 0; i < e->plan->lowered->term_count; i++) {
+        const Term *term = e->plan->lowered->terms[i];
+        if (term->kind == TERM_READ && term->statement == e->step->statement->id)
+            emit_know(e, term, (Value){ power, true });
+    }
+    return power;
+}
+
+/* Powers of a whole tile's row: factors are stored together, as two vectors are rounded as fast as one. */
+static void take_row(Emitter *e, const Tiling *t, const char *row)
+{
+    const Output *factors = &t->guess->factors->statement->outputs[0];
+    go_on_with(e, t, powers_of(t->guess), row, NULL);
+    Scope *vector = emit_push(e);
+    const char *power = make_powers(e, t, row, "LANES");
+    emit_line(e, "total = total + %s;", power);
+    emit_line(e, "factors[v] = %s;", emit_varying(e, emit_unrounded(e, factors)));
+    emit_pop(e);
+    emit_line(e, "f32v total = load_f32v(seen, 1, LANES), factors[VECTORS_%d];", t->number);
+    emit_line(e, "UNROLL");
+    emit_line(e, "for (int v = 0; v < VECTORS_%d; v++) {", t->number);
+    emit_body(e, vector);
+    emit_line(e, "}");
+    emit_line(e, "store_f32v(seen, 1, total, LANES);");
+    go_on_with(e, t, powers_of(t->guess), row, t->names[tiling_last(&t->c->columns)->id]);
+    e->step = t->guess->factors;
+    emit_line(e, "store_factors_bf16v(%s, factors, VECTORS_%d);", emit_target(e, factors), t->number);
+}
+
+/* The same of a tile with fewer columns. */
+static void take_some(Emitter *e, const Tiling *t, const char *row)
+{
+    go_on_with(e, t, powers_of(t->guess), row, NULL);
+    Scope *vector = emit_push(e);
+    emit_line(e, "const int lanes = (int)size_min(LANES, count - v * LANES);");
+    vector->count = "lanes";
+    const char *power = make_powers(e, t, row, "lanes");
+    emit_line(e, "total = total + select_f32v(first_boolv(lanes), %s, splat_f32v(0.0f));", power);
+    emit_store(e, &t->guess->factors->statement->outputs[0]);
+    emit_pop(e);
+    emit_line(e, "f32v total = load_f32v(seen, 1, LANES);");
+    emit_line(e, "for (int v = 0; v * LANES < count; v++) {");
+    emit_body(e, vector);
+    emit_line(e, "}");
+    emit_line(e, "store_f32v(seen, 1, total, LANES);");
+}
+
+const char *tiling_guessed(Emitter *e, Tiling *t)
+{
+    const Index *column = tiling_last(&t->c->columns);
+    tiling_open(e, t, column);
+    each_row(e, t, emit_text(e, "if (%s == %s)", t->names[column->id], tiling_first(e, column)), guess_row);
+    each_row(e, t, emit_text(e, "if (count == COLUMNS_%d)", t->number), take_row);
+    each_row(e, t, "else", take_some);
+    return tiling_close(e);
+}
+
+const char *tiling_near(Emitter *e, Tiling *t)
+{
+    const Step *step = t->guess->reduction;
+    const Term *root = step->roots[0];
+    const Index *column = tiling_last(&t->c->columns);
+    int depth = 0;
+    tiling_open(e, t, column);
+    emit_line(e, "int near = 1;");
+    for (int s = 0; s < 3; s++)
+        for (int i = 0; i < tiling_set(t->c, s)->count; i++, depth++) {
+            const Index *index = tiling_set(t->c, s)->list[i];
+            const char *name = t->names[index->id];
+            emit_line(e, "for (int64_t %s = %s; %s < %s; %s++) {", name, tiling_first(e, index), name, tiling_end(e, index), name);
+            e->scope->indent++;
+            emit_bind(e, index, name);
+        }
+    const char *row = t->names[tiling_last(&t->c->rows)->id];
+    const char *lanes[STATE_COMPONENTS_MAX] = { "seen" }, *all[STATE_COMPONENTS_MAX] = { emit_name(e, "sum") };
+    emit_line(e, "const f32v seen = load_f32v(%s, 1, LANES);", seen_at(e, t, row));
+    go_on_with(e, t, powers_of(t->guess), row, NULL);
+    e->step = step;
+    emit_state_fold(e, root, lanes, all);
+    emit_know(e, root, (Value){ all[0], false });
+    emit_store(e, &step->statement->outputs[0]);
+    emit_line(e, "near &= %s >= 0x1p-24f && %s <= (float)%s;", all[0], all[0], emit_extent(e, column));
+    while (depth-- > 0) {
+        e->scope->indent--;
+        emit_line(e, "}");
+    }
+    emit_line(e, "return near;");
+    return tiling_close(e);
+}
+
+const char *emit_guess_pays(Emitter *e, const Guess *guess)
+{
+    return emit_text(e, "%s >= %d", emit_extent(e, tiling_last(&guess->product->contract->columns)), COLUMNS_LEAST);
+}

@@ -1,0 +1,166 @@
+/* Maxima that are guessed, as in the shares of a softmax:
+ *
+ *     s[q,k] = A[q,d] * B[k,d] | sum d      m[q] = s[q,k] | max k      p[q,k] = exp(s[q,k] - m[q])      l[q] = p[q,k] | sum k
+ *
+ * Where all that is made of p divides by l, any number in the place of m gives the same shares, as long as no power is too large or
+ * all are too small. That of the first columns, and a margin, is there before the other columns are: then each tile of s becomes
+ * powers while it is in the first cache, and is not stored. Whether the guess was good is seen at l; if not, the steps run one after
+ * the other. Of what is as large as a row of s, only p is left, as numbers of bf16. */
+#include "planning.h"
+#include "scale.h"
+
+typedef struct Guessing {
+    Planner *planner;
+    const Launch *launch;
+    const Step *product, *largest, *powers, *reduction;
+    Scaling scaling;
+} Guessing;
+
+static const Tensor *made_by(const Step *step)
+{
+    return step->statement->outputs[0].tensor;
+}
+
+/* What is made of the powers, in one loop with them. */
+static bool is_made_of_powers(const Guessing *g, const Tensor *tensor)
+{
+    const Join *join = g->reduction->join;
+    bool is = tensor == made_by(g->reduction);
+    for (int s = 0; s < join->count; s++)
+        is |= tensor == made_by(join->steps[s]);
+    return is;
+}
+
+static Scale read_scale(void *user, const Term *read)
+{
+    Guessing *g = user;
+    if (read->read.tensor == made_by(g->largest))
+        return (Scale){ SCALE_OTHER, NULL };
+    if (is_made_of_powers(g, read->read.tensor))
+        return scale_of(&g->scaling, read->read.tensor->maker->outputs[0].value);
+    return (Scale){ SCALE_NONE, NULL };
+}
+
+static const Tensor *maximum_read(void *user, const Term *read)
+{
+    const Guessing *g = user;
+    return read->read.tensor == made_by(g->largest) ? read->read.tensor : NULL;
+}
+
+static bool goes_together(void *user, const Index *a, const Index *b)
+{
+    (void)user;
+    return a->origin == b->origin;
+}
+
+/* A quotient of two values that change alike with the maximum, the divisor perhaps where it is not 0. */
+static bool is_share(Guessing *g, const Term *term)
+{
+    while (term->kind == TERM_MAP && term->map.function == FUNCTION_CAST)
+        term = term->map.arguments[0];
+    if (term->kind != TERM_MAP || term->map.function != FUNCTION_DIV)
+        return false;
+    const Term *divisor = term->map.arguments[1], *condition = divisor->kind == TERM_SELECT ? divisor->select.condition : NULL;
+    if (condition && condition->kind == TERM_MAP && condition->map.function == FUNCTION_EQ && condition->map.arguments[0] == divisor->select.no &&
+        term_is_number(condition->map.arguments[1], 0))
+        divisor = divisor->select.no;
+    return scale_is_power(scale_of(&g->scaling, term->map.arguments[0])) && scale_is_power(scale_of(&g->scaling, divisor));
+}
+
+/* Each axis of what the product stores is one index of those who read it, and they read nothing else but the maximum. What else grows
+ * along a row, as a bias does, makes a guess a bad one. */
+static bool reads_alone(const Guessing *g, const Step *step)
+{
+    const Program *lowered = g->planner->plan->lowered;
+    for (int i = 0; i < lowered->term_count; i++) {
+        const Term *term = lowered->terms[i];
+        if (term->statement != step->statement->id || (term->kind != TERM_READ && term->kind != TERM_POSITION))
+            continue;
+        if (term->kind == TERM_POSITION || term->read.carried || (term->read.tensor != made_by(g->product) && term->read.tensor != made_by(g->largest)))
+            return false;
+        for (int a = 0; a < term->read.tensor->rank; a++)
+            if (!position_is_plain(&term->read.positions[a]))
+                return false;
+    }
+    return true;
+}
+
+/* Whether of all that reads what these steps make only shares are left, and bf16 numbers are read as factors. */
+static bool leaves_shares(Guessing *g)
+{
+    const Plan *plan = g->planner->plan;
+    for (int i = 0; i < plan->lowered->term_count; i++) {
+        const Term *term = plan->lowered->terms[i];
+        if (term->kind != TERM_READ)
+            continue;
+        const Step *reader = plan->steps[term->statement];
+        const Tensor *tensor = term->read.tensor;
+        bool own = reader == g->powers || (reader == g->largest && tensor == made_by(g->product));
+        if ((tensor == made_by(g->product) || tensor == made_by(g->largest)) && !own)
+            return false;
+        if (is_made_of_powers(g, tensor) && tensor != made_by(g->powers) && !is_share(g, reader->statement->outputs[0].value))
+            return false;
+    }
+    return true;
+}
+
+/* A product in registers of tiles that stores its sums as they are. */
+static bool stores_tiles(const Step *step)
+{
+    const Contract *c = step->contract;
+    const Output *output = &step->statement->outputs[0];
+    for (int a = 0; a < output->tensor->rank; a++)
+        if (!position_is_plain(&output->positions[a]))
+            return false;
+    return c && c->tile && c->tile->dot && !c->reduces && !c->parts && !c->sweep && !c->sums_turned && c->columns.count == 1 &&
+           !c->columns_met.condition && !c->points_met.condition && !step->result && step->statement->output_count == 1 &&
+           output->value == c->product && !step->statement->accumulate;
+}
+
+static bool is_whole(const Step *step, Reduction reduction)
+{
+    const Term *root = step->root_count == 1 ? step->roots[0] : NULL;
+    return root && root->reduce.reduction == reduction && step->statement->outputs[0].value == root && root->dtype == DTYPE_F32 &&
+           root->reduce.over_count == 1 && root->reduce.over[0] == step->vector && step->kind == STEP_STORE && !step->split;
+}
+
+/* where(m == -inf, 0, exp(..)): with a maximum of -inf the power is NaN, which ends the guess. */
+static bool asks_for_maximum(const Guessing *g)
+{
+    const Term *value = g->powers->statement->outputs[0].value, *condition = value->kind == TERM_SELECT ? value->select.condition : NULL;
+    return condition && condition->kind == TERM_MAP && condition->map.function == FUNCTION_EQ && condition->map.arguments[0]->kind == TERM_READ &&
+           condition->map.arguments[0]->read.tensor == made_by(g->largest) && value->select.no->kind == TERM_MAP &&
+           value->select.no->map.function == FUNCTION_EXP;
+}
+
+/* Whether the steps from one on are a product, the maxima of its rows, and the powers with what is made of them. */
+static bool is_softmax(Guessing *g, int from)
+{
+    Step **steps = g->launch->steps;
+    const Join *join = steps[from + 3]->join;
+    if (!join || join->count != 2 || join->steps[0] != steps[from + 2] || join->steps[1] != steps[from + 4])
+        return false;
+    g->product = steps[from];
+    g->largest = steps[from + 1];
+    g->powers = steps[from + 2];
+    g->reduction = steps[from + 3];
+    return stores_tiles(g->product) && is_whole(g->largest, REDUCTION_MAX) && is_whole(g->reduction, REDUCTION_SUM) &&
+           g->reduction->roots[0]->reduce.argument->kind == TERM_READ && g->powers->is_passed_on &&
+           made_by(steps[from + 4])->dtype == DTYPE_BF16 && asks_for_maximum(g) && reads_alone(g, g->largest) && reads_alone(g, g->powers);
+}
+
+void plan_guess(Planner *planner, Launch *launch)
+{
+    for (int from = 0; from + 4 < launch->step_count && !launch->sweep && !launch->guess; from++) {
+        Guessing g = { .planner = planner, .launch = launch };
+        if (!is_softmax(&g, from))
+            continue;
+        g.scaling = (Scaling){ .user = &g, .read = read_scale, .maximum = maximum_read, .is_same = goes_together, .sums = true };
+        scaling_start(&g.scaling, planner->arena, planner->plan->lowered);
+        if (scale_of(&g.scaling, g.powers->statement->outputs[0].value).kind != SCALE_POWER || !leaves_shares(&g))
+            continue;
+        Guess *guess = ARENA_NEW(planner->arena, Guess);
+        *guess = (Guess){ g.product, g.largest, g.reduction, launch->steps[from + 4], from, from + 5 };
+        launch->guess = guess;
+    }
+}

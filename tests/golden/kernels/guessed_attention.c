@@ -1,0 +1,2101 @@
+/* einc compile 'bhqd:bf16,bhkd:bf16->bhqk | _ * 0.125 | softmax k | bf16 | _ * bhkv:bf16 -> bhqv:bf16' -o guessed_attention.c --target amx
+ *
+ *     bhqd:bf16, bhkd:bf16 -> bhqk | _ * 0.125 | softmax k | bf16(_) | _ * bhkv:bf16 -> bhqv:bf16
+ *
+ * target amx, 16 lanes
+ * launch 1: block of b: 1, block of h: 1, block of q: tile_1_3 = min(64, q)
+ *   steps 1 to 5 tile by tile, with guessed maxima; one after the other where those were no good
+ *   step 1: store tmp1[b,h,q,k] = sum[d](A[b,h,q,d] * B[b,h,k,d])
+ *     tiles of 32 x 32: rows q, columns k, contracted d, rows in place
+ *     loops b h q k, 16 lanes along k
+ *   step 2: store tmp2[b,h,q] = max[k](tmp1[b,h,q,k] * 0.125)
+ *     loops b h q, 16 lanes along k
+ *   step 3: store tmp3[b,h,q,k] = where(tmp2[b,h,q] == -inf, 0, exp((tmp1[b,h,q,k] * 0.125) - tmp2[b,h,q]))
+ *     loops b h q k, 16 lanes along k, in that of step 4
+ *   step 4: store tmp4[b,h,q] = sum[k](tmp3[b,h,q,k])
+ *     loops b h q, 16 lanes along k
+ *   step 5: store tmp5[b,h,q,k] = bf16(tmp3[b,h,q,k])
+ *     loops b h q k, 16 lanes along k, in that of step 4
+ *   step 6: store out[b,h,q,v] = sum[k](tmp5[b,h,q,k] * C[b,h,k,v]) / where(tmp4[b,h,q] == 0, 1, tmp4[b,h,q])
+ *     tiles of 32 x 32: rows q, columns v, contracted k, rows in place
+ *     loops b h q v, 16 lanes along v, past the caches from 64 MB
+ * tmp1: a block, row_tmp1 * tile_1_3 * 4 bytes
+ * tmp2: a block, tile_1_3 * 4 bytes
+ * tmp3: in registers
+ * tmp4: a block, tile_1_3 * 4 bytes
+ * tmp5: a block, row_tmp5 * tile_1_3 * 2 bytes
+ * workspace workers * (align(row_tmp1 * tile_1_3 * 4, 64) + align(tile_1_3 * 4, 64) + align(tile_1_3 * 4, 64)
+ *         + align(row_tmp5 * tile_1_3 * 2, 64) + align(align(k, 32) * align(ceil(d / 2), 16) * 4, 64)
+ *         + align((1 + min(1, align(k, 32) * align(ceil(d / 2), 16) / 163841) * 6
+ *         + min(1, align(k, 32) * align(ceil(d / 2), 16) / 6145)) * (align(ceil(d / 2), 16) + 16) * 128, 64)
+ *         + align(min(1, align(ceil(d / 2), 16) / 129) * align(k, 32) * 1024, 64) + 64
+ *         + align(align(v, 32) * align(ceil(k / 2), 16) * 4, 64)
+ *         + align((1 + min(1, align(v, 32) * align(ceil(k / 2), 16) / 163841) * 6
+ *         + min(1, align(v, 32) * align(ceil(k / 2), 16) / 6145)) * (align(ceil(k / 2), 16) + 16) * 128, 64)
+ *         + align(min(1, align(ceil(k / 2), 16) / 129) * align(v, 32) * 1024, 64) + 64) */
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#ifndef GUESSED_ATTENTION_H
+#define GUESSED_ATTENTION_H
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#ifndef EINC_HOST
+#define EINC_HOST
+/* Whose threads and messages. Every member may be 0, and so may the pointer to it. parallel_for runs
+ * task(argument, index, worker) once for every 0 <= index < tasks, in any order, at once on up to `workers` threads,
+ * 0 <= worker < workers, no two calls with the same worker at once; it returns 0, or a number that the kernel gives back. */
+typedef struct einc_host {
+    void *(*alloc)(void *user, size_t bytes, size_t align);
+    void (*free)(void *user, void *memory);
+    int (*parallel_for)(void *user, int64_t tasks, void (*task)(void *argument, int64_t index, int worker), void *argument);
+    int workers;
+    int (*cancelled)(void *user);
+    void (*error)(void *user, int code, const char *message);
+    void *user;
+} einc_host;
+#endif
+
+/* Strides count elements, and may be 0 or negative; data need not be aligned. An array of rank 0 has no shape.
+ * Complex numbers are two floats, f16 and bf16 their 16 bits, bool one byte. */
+typedef struct guessed_attention_args {
+    struct {    /* input, bf16 */
+        const uint16_t *data;
+        int64_t shape[4], stride[4];
+    } A;
+    struct {    /* input, bf16 */
+        const uint16_t *data;
+        int64_t shape[4], stride[4];
+    } B;
+    struct {    /* input, bf16 */
+        const uint16_t *data;
+        int64_t shape[4], stride[4];
+    } C;
+    struct {    /* output, bf16[b,h,q,v] */
+        uint16_t *data;
+        int64_t shape[4], stride[4];
+    } out;
+} guessed_attention_args;
+
+/* The bytes of workspace that guessed_attention() wants for these shapes and so many workers. 0, or why not. */
+int guessed_attention_workspace(const guessed_attention_args *args, int workers, size_t *bytes);
+
+/* Runs the kernel. `workspace` is aligned to 64 bytes; NULL host: one thread. 0, or a negative number: -2 an argument
+ * that has no meaning, -3 shapes that do not fit, -4 too small a workspace (nothing was written), -7 cancelled,
+ * -6 a machine that lacks what this is for, or whose system does not allow it (nothing was written),
+ * -16 and below a position out of range (outputs are then undefined). Thread-safe. */
+int guessed_attention(const guessed_attention_args *args, void *workspace, size_t bytes, const einc_host *host);
+
+#ifdef __cplusplus
+}
+#endif
+#endif
+
+/* What a kernel returns when it is not 0; a read out of range is OUT_OF_RANGE - the number of the operand. */
+enum { BAD_ARGUMENT = -2, BAD_SHAPES = -3, BAD_WORKSPACE = -4, BAD_MACHINE = -6, CANCELLED = -7, OUT_OF_RANGE = -16 };
+
+#if defined(__clang__)
+#define KERNEL __attribute__((target("avx512f,avx512bw,avx512dq,avx512vl,avx2,fma,f16c,avx512vnni,avx512bf16")))
+#elif defined(__GNUC__)
+#define KERNEL __attribute__((noipa, target("avx512f,avx512bw,avx512dq,avx512vl,avx2,fma,f16c,avx512vnni,avx512bf16")))
+#else
+#define KERNEL
+#endif
+
+#include <math.h>
+
+/* Most kernels need no more of math.h, which takes longer to read than they do. */
+#if !defined(INFINITY) && defined(__GNUC__)
+#define INFINITY (__builtin_inff())
+#define NAN (__builtin_nanf(""))
+#elif !defined(INFINITY)
+#include <math.h>
+#endif
+
+/* Whether vectors are GNU vectors; without them LANES is 1 and each vector type is its element. They only pass between
+ * functions that are inlined, so that the ABI is no concern. */
+#if defined(__GNUC__) && !defined(EINC_SCALAR)
+#define EINC_VECTORS 1
+#pragma GCC diagnostic ignored "-Wpsabi"
+#else
+#define EINC_VECTORS 0
+#endif
+
+/* Helpers are inlined; all functions are for the same instruction set. */
+#ifdef __GNUC__
+#define INLINE static inline __attribute__((always_inline, unused, target("avx512f,avx512bw,avx512dq,avx512vl,avx2,fma,f16c,avx512vnni,avx512bf16")))
+#else
+#define INLINE static inline
+#endif
+
+/* Of what is long and seldom in a hurry one copy keeps the compile short. */
+#if defined(__GNUC__) && !defined(__clang__)
+#define APART static __attribute__((noinline, noclone, unused, target("avx512f,avx512bw,avx512dq,avx512vl,avx2,fma,f16c,avx512vnni,avx512bf16")))
+#elif defined(__GNUC__)
+#define APART static __attribute__((noinline, unused, target("avx512f,avx512bw,avx512dq,avx512vl,avx2,fma,f16c,avx512vnni,avx512bf16")))
+#else
+#define APART static
+#endif
+
+#if EINC_VECTORS
+#define LANES 16
+#else
+#define LANES 1
+#endif
+
+/* The numbers of one vector in the element type of another. */
+#if EINC_VECTORS
+#define CONVERT(x, type) __builtin_convertvector(x, type)
+#else
+#define CONVERT(x, type) ((type)(x))
+#endif
+
+/* Whether __builtin_shuffle is there; clang needs loops for it to see through. */
+#if EINC_VECTORS && !defined(__clang__)
+#define EINC_SHUFFLES 1
+#else
+#define EINC_SHUFFLES 0
+#endif
+
+/* Before a loop over lanes that is to become a handful of shuffles. */
+#if EINC_VECTORS && !defined(__clang__)
+#define UNROLL _Pragma("GCC unroll 16")
+#else
+#define UNROLL
+#endif
+
+/* The same into the second cache, for what is read later than the first would keep it. */
+#ifdef __GNUC__
+#define PREFETCH_FAR(p) __builtin_prefetch((p), 0, 2)
+#else
+#define PREFETCH_FAR(p) ((void)(p))
+#endif
+
+/* At the beginning of a function whose a * b + c is to be one instruction where the machine has it. */
+#ifdef __clang__
+#define CONTRACT _Pragma("clang fp contract(fast)")
+#else
+#define CONTRACT
+#endif
+
+#if EINC_VECTORS
+typedef float f32v __attribute__((vector_size(4 * LANES)));
+#else
+typedef float f32v;
+#endif
+
+#if EINC_VECTORS
+typedef int32_t i32v __attribute__((vector_size(4 * LANES)));
+#else
+typedef int32_t i32v;
+#endif
+
+#if EINC_VECTORS
+typedef uint16_t u16v __attribute__((vector_size(2 * LANES)));
+#else
+typedef uint16_t u16v;
+#endif
+
+#if EINC_VECTORS
+typedef uint32_t u32v __attribute__((vector_size(4 * LANES)));
+#else
+typedef uint32_t u32v;
+#endif
+
+/* A truth per lane: 0 or -1 in a vector, 0 or 1 in a scalar. */
+typedef i32v boolv;
+
+#ifdef __GNUC__
+#define UNALIGNED __attribute__((aligned(1), may_alias))
+#else
+#define UNALIGNED
+#endif
+
+typedef uint32_t u32u UNALIGNED;
+
+typedef uint16_t bf16u UNALIGNED;
+
+typedef float f32u UNALIGNED;
+
+INLINE f32v splat_f32v(float x)
+{
+#if EINC_VECTORS
+    f32v zero = {0};
+    return x - zero;    /* which keeps -0 */
+#else
+    return x;
+#endif
+}
+
+INLINE u32v splat_u32v(uint32_t x)
+{
+#if EINC_VECTORS
+    u32v zero = {0};
+    return x | zero;
+#else
+    return x;
+#endif
+}
+
+INLINE boolv splat_boolv(int x)
+{
+#if EINC_VECTORS
+    boolv zero = {0};
+    return -(x != 0) | zero;
+#else
+    return x != 0;
+#endif
+}
+
+INLINE u32v bits_f32v(f32v x)
+{
+    u32v bits;
+    memcpy(&bits, &x, sizeof bits);
+    return bits;
+}
+
+INLINE f32v from_bits_f32v(u32v bits)
+{
+    f32v x;
+    memcpy(&x, &bits, sizeof x);
+    return x;
+}
+
+INLINE uint32_t bits_f32(float x)
+{
+    uint32_t bits;
+    memcpy(&bits, &x, sizeof bits);
+    return bits;
+}
+
+INLINE float from_bits_f32(uint32_t bits)
+{
+    float x;
+    memcpy(&x, &bits, sizeof x);
+    return x;
+}
+
+INLINE float lane_f32v(f32v x, int l)
+{
+#if EINC_VECTORS
+    return x[l];
+#else
+    (void)l;
+    return x;
+#endif
+}
+
+/* 0, 1, 2, ... */
+INLINE i32v lanes_i32v(void)
+{
+    static const int32_t lanes[] = { 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15 };
+    i32v x;
+    memcpy(&x, lanes, sizeof x);
+    return x;
+}
+
+/* The first `count` lanes. */
+INLINE boolv first_boolv(int count)
+{
+    return lanes_i32v() < count;
+}
+
+INLINE u32v select_u32v(boolv m, u32v a, u32v b)
+{
+#if EINC_VECTORS
+    return ((u32v)m & a) ^ (~(u32v)m & b);
+#else
+    return m ? a : b;
+#endif
+}
+
+INLINE f32v select_f32v(boolv m, f32v a, f32v b)
+{
+#if EINC_VECTORS
+    return (f32v)((m & (i32v)a) ^ (~m & (i32v)b));
+#else
+    return m ? a : b;
+#endif
+}
+
+/* One lane after the other. */
+APART u16v load_lanes_u16v(const void *p, int64_t stride, int count)
+{
+    uint16_t lanes[LANES];
+    u16v x;
+    if (count == LANES) {
+        UNROLL
+        for (int l = 0; l < LANES; l++)
+            memcpy(&lanes[l], (const char *)p + 2 * stride * l, 2);
+    } else {
+        for (int l = 0; l < LANES; l++)
+            memcpy(&lanes[l], (const char *)p + 2 * stride * (l < count ? l : 0), 2);
+    }
+    memcpy(&x, lanes, sizeof x);
+    return x;
+}
+
+/* One lane after the other. */
+APART void store_lanes_u16v(void *p, int64_t stride, u16v x, int count)
+{
+    uint16_t lanes[LANES];
+    memcpy(lanes, &x, sizeof x);
+    for (int l = 0; l < count; l++)
+        memcpy((char *)p + 2 * stride * l, &lanes[l], 2);
+}
+
+INLINE u16v load_u16v(const void *p, int64_t stride, int count)
+{
+    u16v x;
+    if (stride == 1 && count == LANES) {
+        memcpy(&x, p, sizeof x);
+        return x;
+    }
+#if EINC_VECTORS && LANES >= 8
+    if (stride == 1) {
+        uint16_t m = (uint16_t)((1u << count) - 1);
+        u16v zero = {0};
+        uint16_t first;
+        memcpy(&first, p, 2);
+        x = first | zero;
+        __asm__("vmovdqu16 (%1), %0%{%2%}" : "+v"(x) : "r"(p), "Yk"(m) : "memory");
+        return x;
+    }
+#endif
+    return load_lanes_u16v(p, stride, count);
+}
+
+INLINE void store_u16v(void *p, int64_t stride, u16v x, int count)
+{
+    if (stride == 1 && count == LANES) {
+        memcpy(p, &x, sizeof x);
+        return;
+    }
+#if EINC_VECTORS && LANES >= 8
+    if (stride == 1) {
+        uint16_t m = (uint16_t)((1u << count) - 1);
+        __asm__ volatile("vmovdqu16 %1, (%0)%{%2%}" : : "r"(p), "v"(x), "Yk"(m) : "memory");
+        return;
+    }
+#endif
+    store_lanes_u16v(p, stride, x, count);
+}
+
+/* One lane after the other. */
+APART u32v load_lanes_u32v(const void *p, int64_t stride, int count)
+{
+    uint32_t lanes[LANES];
+    u32v x;
+    if (count == LANES) {
+        UNROLL
+        for (int l = 0; l < LANES; l++)
+            memcpy(&lanes[l], (const char *)p + 4 * stride * l, 4);
+    } else {
+        for (int l = 0; l < LANES; l++)
+            memcpy(&lanes[l], (const char *)p + 4 * stride * (l < count ? l : 0), 4);
+    }
+    memcpy(&x, lanes, sizeof x);
+    return x;
+}
+
+/* One lane after the other. */
+APART void store_lanes_u32v(void *p, int64_t stride, u32v x, int count)
+{
+    uint32_t lanes[LANES];
+    memcpy(lanes, &x, sizeof x);
+    for (int l = 0; l < count; l++)
+        memcpy((char *)p + 4 * stride * l, &lanes[l], 4);
+}
+
+INLINE u32v load_u32v(const void *p, int64_t stride, int count)
+{
+    u32v x;
+    if (stride == 1 && count == LANES) {
+        memcpy(&x, p, sizeof x);
+        return x;
+    }
+#if EINC_VECTORS && LANES >= 4
+    if (stride == 1) {
+        uint16_t m = (uint16_t)((1u << count) - 1);
+        u32v zero = {0};
+        uint32_t first;
+        memcpy(&first, p, 4);
+        x = first | zero;
+        __asm__("vmovdqu32 (%1), %0%{%2%}" : "+v"(x) : "r"(p), "Yk"(m) : "memory");
+        return x;
+    }
+#endif
+    return load_lanes_u32v(p, stride, count);
+}
+
+INLINE void store_u32v(void *p, int64_t stride, u32v x, int count)
+{
+    if (stride == 1 && count == LANES) {
+        memcpy(p, &x, sizeof x);
+        return;
+    }
+#if EINC_VECTORS && LANES >= 4
+    if (stride == 1) {
+        uint16_t m = (uint16_t)((1u << count) - 1);
+        __asm__ volatile("vmovdqu32 %1, (%0)%{%2%}" : : "r"(p), "v"(x), "Yk"(m) : "memory");
+        return;
+    }
+#endif
+    store_lanes_u32v(p, stride, x, count);
+}
+
+/* What was stored past the caches is there for other threads. */
+#if defined(__GNUC__) && defined(__SSE2__)
+#define STREAM_END() __asm__ volatile("sfence" : : : "memory")
+#else
+#define STREAM_END() ((void)0)
+#endif
+
+/* a * b + c, rounded once; gcc contracts it by itself only in its own dialects of C. */
+INLINE f32v fma_f32v(f32v a, f32v b, f32v c)
+{
+#if EINC_VECTORS && !defined(__clang__) && LANES == 16
+    return __builtin_ia32_vfmaddps512_mask(a, b, c, (uint16_t)-1, 4);
+#elif EINC_VECTORS && !defined(__clang__) && LANES >= 4
+    __asm__("vfmadd231ps %2, %1, %0" : "+v"(c) : "%v"(a), "vm"(b));
+    return c;
+#else
+    CONTRACT
+    return a * b + c;
+#endif
+}
+
+/* p * x + c: one step of a polynomial. */
+INLINE f32v horner_f32v(f32v p, f32v x, float c)
+{
+    return fma_f32v(p, x, splat_f32v(c));
+}
+
+/* The greater, and b where either is NaN. */
+INLINE f32v greater_f32v(f32v a, f32v b)
+{
+#if EINC_VECTORS && !defined(__clang__) && LANES >= 4
+    __asm__("vmaxps %2, %1, %0" : "=v"(a) : "v"(a), "vm"(b));
+    return a;
+#else
+    return select_f32v(a > b, a, b);
+#endif
+}
+
+/* The lesser, and b where either is NaN. */
+INLINE f32v lesser_f32v(f32v a, f32v b)
+{
+#if EINC_VECTORS && !defined(__clang__) && LANES >= 4
+    __asm__("vminps %2, %1, %0" : "=v"(a) : "v"(a), "vm"(b));
+    return a;
+#else
+    return select_f32v(a < b, a, b);
+#endif
+}
+
+/* The greater; NaN where either is: the instruction gives a where that is NaN, and what it loses of b comes after. The
+ * way through a, which may be an accumulator, is the short one. */
+INLINE f32v max_f32v(f32v a, f32v b)
+{
+#if EINC_VECTORS && LANES >= 4
+    f32v r;
+    uint16_t nan;
+    __asm__("vcmpps $3, %3, %3, %1\n\tvmaxps %2, %3, %0\n\tvmovaps %3, %0%{%1%}"
+            : "=&v"(r), "=&Yk"(nan) : "v"(a), "v"(b));
+    return r;
+#else
+    return select_f32v(b != b, b, greater_f32v(b, a));
+#endif
+}
+
+INLINE f32v to_f32_bf16v(u16v h)
+{
+    return from_bits_f32v(CONVERT(h, u32v) << 16);
+}
+
+/* For a product that takes what is below the normal numbers for 0, as the instruction does. */
+INLINE u16v factor_bf16v(f32v x)
+{
+#if EINC_VECTORS && LANES >= 8
+    u16v rounded;
+    __asm__("vcvtneps2bf16 %1, %0" : "=v"(rounded) : "v"(x));
+    return rounded;
+#else
+    u32v bits = bits_f32v(x);
+    return CONVERT(select_u32v(x != x, bits >> 16 | 0x40, (bits + 0x7FFF + (bits >> 16 & 1)) >> 16), u16v);
+#endif
+}
+
+INLINE u16v to_bf16_f32v(f32v x)
+{
+    u32v bits = bits_f32v(x);
+#if EINC_VECTORS && LANES >= 8
+    uint16_t below;
+    __asm__("vfpclassps $32, %1, %0" : "=Yk"(below) : "v"(x));
+    if (below == 0)
+        return factor_bf16v(x);
+#endif
+    return CONVERT(select_u32v(x != x, bits >> 16 | 0x40, (bits + 0x7FFF + (bits >> 16 & 1)) >> 16), u16v);
+}
+
+INLINE f32v load_f32v(const f32u *p, int64_t stride, int count)
+{
+    return from_bits_f32v(load_u32v(p, stride, count));
+}
+
+INLINE void store_f32v(f32u *p, int64_t stride, f32v x, int count)
+{
+    store_u32v(p, stride, bits_f32v(x), count);
+}
+
+INLINE f32v load_bf16v(const bf16u *p, int64_t stride, int count)
+{
+    return to_f32_bf16v(load_u16v(p, stride, count));
+}
+
+INLINE void store_bf16v(bf16u *p, int64_t stride, f32v x, int count)
+{
+    store_u16v(p, stride, to_bf16_f32v(x), count);
+}
+
+INLINE void store_factor_bf16v(bf16u *p, int64_t stride, f32v x, int count)
+{
+    store_u16v(p, stride, factor_bf16v(x), count);
+}
+
+/* So many vectors side by side, an even number: two take as long as one. */
+INLINE void store_factors_bf16v(bf16u *p, const f32v *x, const int count)
+{
+    UNROLL
+    for (int i = 0; i < count; i += 2) {
+#if EINC_VECTORS && LANES >= 8
+        u32v both;
+        __asm__("vcvtne2ps2bf16 %1, %2, %0" : "=v"(both) : "v"(x[i]), "v"(x[i + 1]));
+        memcpy(p + i * LANES, &both, sizeof both);
+#else
+        store_factor_bf16v(p + i * LANES, 1, x[i], LANES);
+        store_factor_bf16v(p + (i + 1) * LANES, 1, x[i + 1], LANES);
+#endif
+    }
+}
+
+/* x * 2^n for whole n from -252 to 254, rounded once. */
+INLINE f32v scale_f32v(f32v x, f32v n)
+{
+#if EINC_VECTORS && LANES >= 4
+    __asm__("vscalefps %2, %1, %0" : "=v"(x) : "v"(x), "v"(n));
+    return x;
+#else
+    u32v sum = bits_f32v(n + splat_f32v(12583166.0f)), half = sum >> 1;
+    return x * from_bits_f32v(half << 23) * from_bits_f32v((sum - half) << 23);
+#endif
+}
+
+/* 2^x for x from 0 to 1; relative error 2^-18.4, and none at 0. */
+INLINE f32v exp2_rest_f32v(f32v x)
+{
+    f32v p = splat_f32v(1.34266838e-2f);
+    p = horner_f32v(p, x, 5.22424728e-2f);
+    p = horner_f32v(p, x, 2.41280198e-1f);
+    p = horner_f32v(p, x, 6.93044841e-1f);
+    return horner_f32v(p, x, 1.0f);
+}
+
+/* e^x, to be rounded to bf16; relative error 2^-16. Scaling takes of x what is in front of its point, at any size. */
+INLINE f32v coarse_exp_f32v(f32v x)
+{
+    x = x * 1.44269504f;
+#if EINC_VECTORS && LANES >= 4
+    f32v rest;
+    __asm__("vreduceps $1, %1, %0" : "=v"(rest) : "v"(x));
+    return scale_f32v(exp2_rest_f32v(rest), x);
+#else
+    f32v shift = splat_f32v(12582912.0f);
+    x = lesser_f32v(splat_f32v(129.0f), greater_f32v(splat_f32v(-151.0f), x));
+    f32v n = ((x - 0.5f) + shift) - shift;
+    return scale_f32v(exp2_rest_f32v(x - n), n);
+#endif
+}
+
+/* Lane l of the result is lane l ^ n, for n less than LANES: the partner in a fold. */
+INLINE f32v flip_f32v(f32v x, int n)
+{
+#if EINC_SHUFFLES
+    return __builtin_shuffle(x, lanes_i32v() ^ n);
+#else
+    float lanes[LANES], others[LANES];
+    memcpy(lanes, &x, sizeof x);
+    for (int l = 0; l < LANES; l++)
+        others[l] = lanes[l ^ n];
+    memcpy(&x, others, sizeof x);
+    return x;
+#endif
+}
+
+INLINE float fold_sum_f32v(f32v x)
+{
+    if (LANES > 8)
+        x = x + flip_f32v(x, 8);
+    if (LANES > 4)
+        x = x + flip_f32v(x, 4);
+    if (LANES > 2)
+        x = x + flip_f32v(x, 2);
+    if (LANES > 1)
+        x = x + flip_f32v(x, 1);
+    return lane_f32v(x, 0);
+}
+
+INLINE float fold_max_f32v(f32v x)
+{
+    if (LANES > 8)
+        x = max_f32v(x, flip_f32v(x, 8));
+    if (LANES > 4)
+        x = max_f32v(x, flip_f32v(x, 4));
+    if (LANES > 2)
+        x = max_f32v(x, flip_f32v(x, 2));
+    if (LANES > 1)
+        x = max_f32v(x, flip_f32v(x, 1));
+    return lane_f32v(x, 0);
+}
+
+/* In each square of 2n by 2n the two n by n corners off the diagonal change places. */
+INLINE void exchange_f32v(f32v *x, int n)
+{
+    const boolv upper = (lanes_i32v() & n) != 0;
+    UNROLL
+    for (int pair = 0; pair < LANES / 2; pair++) {
+        const int i = pair / n * 2 * n + pair % n;
+        const f32v a = x[i], b = x[i + n];
+        x[i] = select_f32v(upper, flip_f32v(b, n), a);
+        x[i + n] = select_f32v(upper, b, flip_f32v(a, n));
+    }
+}
+
+/* Lane j of x[i] becomes lane i of x[j]. */
+APART void transpose_f32v(f32v *x)
+{
+    if (LANES > 1)
+        exchange_f32v(x, 1);
+    if (LANES > 2)
+        exchange_f32v(x, 2);
+    if (LANES > 4)
+        exchange_f32v(x, 4);
+    if (LANES > 8)
+        exchange_f32v(x, 8);
+}
+
+/* What turn_f32() does, for less than whole squares: short rows, or columns, one at a time. */
+APART void turn_part_f32(f32u *to, int64_t to_column, int64_t to_row, const f32u *from, int64_t from_row, int64_t from_column,
+                         int rows, int columns)
+{
+    f32v x[LANES];
+    if (4 * columns <= LANES) {
+        for (int c = 0; c < columns; c++)
+            store_f32v(to + c * to_column, to_row, load_f32v(from + c * from_column, from_row, rows), rows);
+        return;
+    }
+    if (4 * rows <= LANES) {
+        for (int r = 0; r < rows; r++)
+            store_f32v(to + r * to_row, to_column, load_f32v(from + r * from_row, from_column, columns), columns);
+        return;
+    }
+    for (int r = 0; r < LANES; r++)
+        x[r] = load_f32v(from + (r < rows ? r : 0) * from_row, from_column, columns);
+    transpose_f32v(x);
+    for (int c = 0; c < columns; c++)
+        store_f32v(to + c * to_column, to_row, x[c], rows);
+}
+
+/* to[c * to_column + r * to_row] = from[r * from_row + c * from_column], for so many rows and columns, at most LANES. What
+ * is `soon`, so many lines `line` apart, is asked for: the next squares, which are no stream that the machine sees. */
+APART void turn_f32(f32u *to, int64_t to_column, int64_t to_row, const f32u *from, int64_t from_row, int64_t from_column,
+                    int rows, int columns, const f32u *soon, int64_t line)
+{
+    f32v x[LANES];
+    for (int r = 0; r < LANES; r++)
+        PREFETCH_FAR(soon + r * line);
+    if (rows < LANES || columns < LANES || from_column != 1 || to_row != 1) {
+        turn_part_f32(to, to_column, to_row, from, from_row, from_column, rows, columns);
+        return;
+    }
+    UNROLL
+    for (int r = 0; r < LANES; r++)
+        x[r] = load_f32v(from + r * from_row, 1, LANES);
+    if (LANES > 1)
+        exchange_f32v(x, 1);
+    if (LANES > 2)
+        exchange_f32v(x, 2);
+    if (LANES > 4)
+        exchange_f32v(x, 4);
+    if (LANES > 8)
+        exchange_f32v(x, 8);
+    UNROLL
+    for (int c = 0; c < LANES; c++)
+        store_f32v(to + c * to_column, 1, x[c], LANES);
+}
+
+/* Helpers that run once a call are for any machine, whatever the kernel's instruction set. */
+#ifdef __GNUC__
+#define PLAIN static inline __attribute__((unused))
+#else
+#define PLAIN static inline
+#endif
+
+/* What a formula has dozens of: one copy keeps the compile short. */
+#ifdef __GNUC__
+#define SHARED static __attribute__((noinline, unused))
+#else
+#define SHARED static
+#endif
+
+#define SIZE_TOO_LARGE INT64_MAX
+
+PLAIN int64_t size_min(int64_t a, int64_t b)
+{
+    return a < b ? a : b;
+}
+
+PLAIN int64_t size_max(int64_t a, int64_t b)
+{
+    return a > b ? a : b;
+}
+
+SHARED int64_t size_add(int64_t a, int64_t b)
+{
+    return a > SIZE_TOO_LARGE - b ? SIZE_TOO_LARGE : a + b;
+}
+
+SHARED int64_t size_mul(int64_t a, int64_t b)
+{
+    if (a == SIZE_TOO_LARGE || b == SIZE_TOO_LARGE)
+        return SIZE_TOO_LARGE;
+    return b && a > SIZE_TOO_LARGE / b ? SIZE_TOO_LARGE : a * b;
+}
+
+SHARED int64_t size_div(int64_t a, int64_t b)
+{
+    if (a == SIZE_TOO_LARGE || b == SIZE_TOO_LARGE)
+        return SIZE_TOO_LARGE;
+    return b ? a / b : a;
+}
+
+SHARED int64_t size_ceil_div(int64_t a, int64_t b)
+{
+    if (a == SIZE_TOO_LARGE || b == SIZE_TOO_LARGE)
+        return SIZE_TOO_LARGE;
+    return b ? a / b + (a % b != 0) : a;
+}
+
+/* So much of what is left that it makes as few shares of at most `most` as can be, all nearly equal. */
+PLAIN int64_t size_even(int64_t left, int64_t most)
+{
+    return left <= most ? left : size_ceil_div(left, size_ceil_div(left, most));
+}
+
+/* Up to a multiple of the unit. */
+SHARED int64_t size_align(int64_t a, int64_t unit)
+{
+    return a > SIZE_TOO_LARGE - unit ? SIZE_TOO_LARGE : (a + unit - 1) / unit * unit;
+}
+
+/* How many of `left` rows come next, of at most `most`, which are whole tiles: those, but so that no tile that is lower
+ * than half of one is left behind them. */
+PLAIN int64_t size_next(int64_t left, int64_t most, int64_t tile)
+{
+    return left <= most ? left : left - most >= tile / 2 ? most : most - tile / 2;
+}
+
+/* Whether a shape is one; axes of size 1 get stride 0, so that they stretch. */
+PLAIN int settle(const int64_t *shape, int64_t *stride, int rank)
+{
+    for (int a = 0; a < rank; a++) {
+        if (shape[a] < 0)
+            return 0;
+        if (shape[a] == 1)
+            stride[a] = 0;
+    }
+    return 1;
+}
+
+PLAIN int is_shape(const int64_t *shape, int rank)
+{
+    for (int a = 0; a < rank; a++)
+        if (shape[a] < 0)
+            return 0;
+    return 1;
+}
+
+/* The common size of two axes, where 1 gives way; -1 when they disagree. */
+PLAIN int64_t meet(int64_t a, int64_t b)
+{
+    return a == b || b == 1 ? a : a == 1 ? b : -1;
+}
+
+/* What is below the normal numbers is 0, of the same sign. */
+INLINE float flush_f32(float x)
+{
+    uint32_t bits = bits_f32(x);
+    return from_bits_f32((bits & 0x7FFFFFFF) < 0x00800000 ? bits & 0x80000000 : bits);
+}
+
+/* So many words of the rows from `from` on, so many bytes apart, become rows of a panel. Back comes how many: none where a
+ * row is no whole number of words further. */
+APART int64_t turn_words(u32u *to, int64_t to_word, const void *from, int64_t apart, int rows, int64_t words)
+{
+    if (apart % 4 != 0)
+        return 0;
+    for (int64_t k = 0; k < words; k += LANES) {
+        const f32u *square = (const f32u *)from + k;
+        const int columns = (int)size_min(LANES, words - k);
+        turn_f32((f32u *)to + k * to_word, to_word, 1, square, apart / 4, 1, rows, columns, square + LANES, apart / 4);
+    }
+    return words;
+}
+
+INLINE u32v place_bf16v(f32v x, int at)
+{
+    return bits_f32v(x) >> 16 << 16 * at;
+}
+
+INLINE void store_row_bf16v(void *p, f32v x, int count)
+{
+    store_u16v(p, 1, CONVERT(bits_f32v(x) >> 16, u16v), count);
+}
+
+INLINE void copy_row_bf16(void *to, const void *from, int64_t count)
+{
+    memcpy(to, from, (size_t)(2 * count));
+}
+
+/* Whether there are instructions for tiles. Assemblers that know them do so without being told for which machine. */
+#if defined(__x86_64__) && (__GNUC__ >= 11 || defined(__clang__)) && !defined(EINC_SCALAR) && !defined(EINC_MODEL)
+#define EINC_TILES 1
+#else
+#define EINC_TILES 0
+#endif
+
+/* Rows of a tile, and words of a row. */
+#define TILE_ROWS 16
+#define TILE_WORDS 16
+
+/* What is in the registers where there are none. */
+typedef struct TileModel {
+    int bytes[8];                 /* of a tile's row */
+    uint32_t words[8][TILE_ROWS][TILE_WORDS];
+} TileModel;
+
+INLINE void model_tile_zero(TileModel *model, int t)
+{
+    memset(model->words[t], 0, sizeof model->words[t]);
+}
+
+INLINE void model_tile_load(TileModel *model, int t, const void *p, int64_t apart)
+{
+    model_tile_zero(model, t);
+    for (int r = 0; r < TILE_ROWS; r++)
+        memcpy(model->words[t][r], (const char *)p + r * apart, (size_t)model->bytes[t]);
+}
+
+INLINE void model_tile_store(const TileModel *model, int t, void *p, int64_t apart)
+{
+    for (int r = 0; r < TILE_ROWS; r++)
+        memcpy((char *)p + r * apart, model->words[t][r], (size_t)model->bytes[t]);
+}
+
+/* What the unit does: the first numbers of all words make a sum and the second ones another, each product added with one
+ * rounding; these two are added, and that to what was there. It flushes all that it takes and gives. */
+APART void model_tile_bf16(TileModel *model, int sums, int rows, int columns)
+{
+    for (int r = 0; r < TILE_ROWS; r++)
+        for (int c = 0; c < model->bytes[sums] / 4; c++) {
+            float both[2] = { 0, 0 };
+            for (int k = 0; k < TILE_WORDS; k++) {
+                const uint32_t left = model->words[rows][r][k], right = model->words[columns][k][c];
+                both[0] = flush_f32(fmaf(flush_f32(from_bits_f32(left << 16)), flush_f32(from_bits_f32(right << 16)), both[0]));
+                both[1] = flush_f32(fmaf(flush_f32(from_bits_f32(left & 0xFFFF0000)),
+                                         flush_f32(from_bits_f32(right & 0xFFFF0000)), both[1]));
+            }
+            const float sum = flush_f32(from_bits_f32(model->words[sums][r][c]));
+            model->words[sums][r][c] = bits_f32(flush_f32(sum + flush_f32(both[0] + both[1])));
+        }
+}
+
+/* What the machine is told of its registers, in the order that LDTILECFG wants, or without a machine what is in them. With
+ * it goes which tile's sums wait in the registers. */
+typedef struct TileRegisters {
+    uint8_t palette, start_row, zeros[14];
+    uint16_t bytes[16];           /* of a row */
+    uint8_t rows[16];
+    int height;                   /* of the tile whose sums wait; 0: there is none */
+    int64_t lower, place;         /* its lower half begins at this row; its columns have this place */
+    int64_t rows_left;            /* of its rows, those of the point whose states are there; the next one's have rows_each each, */
+    int64_t rows_each, places;    /* and states so many places behind */
+#if !EINC_TILES
+    TileModel model;
+#endif
+} TileRegisters;
+
+/* Makes the registers ready for sums of so many columns: 0 to 3 for the sums, 4 and 5 for words of rows, 6 and 7 for
+ * words of columns. All are 0. */
+INLINE void tiles_begin(TileRegisters *registers, int columns)
+{
+    memset(registers, 0, sizeof *registers);
+    registers->palette = 1;
+    for (int t = 0; t < 8; t++) {
+        registers->rows[t] = TILE_ROWS;
+        registers->bytes[t] = (uint16_t)(4 * (t == 4 || t == 5 || columns > TILE_WORDS ? TILE_WORDS : columns));
+    }
+#if EINC_TILES
+    __asm__ volatile("ldtilecfg %0" : : "m"(*registers) : "memory");
+#else
+    for (int t = 0; t < 8; t++)
+        registers->model.bytes[t] = registers->bytes[t];
+#endif
+}
+
+/* The thread's registers are free again, and cost nothing more when it gives way to another. */
+INLINE void tiles_end(void)
+{
+#if EINC_TILES
+    __asm__ volatile("tilerelease" : : : "memory");
+#endif
+}
+
+/* Whether the machine has tiles of bf16 and i8, and the system lets this process use them: it wants to be asked once. */
+PLAIN int has_tiles(void)
+{
+#if EINC_TILES && defined(__linux__)
+    enum { SAVED_BY_SYSTEM = 1 << 27, ALL_UNITS = 1 << 22 | 1 << 24 | 1 << 25, TILE_STATE = 3 << 17 };
+    enum { ARCH_PRCTL = 158, ASK_PERMISSION = 0x1023, TILE_DATA = 18, YES = 1, NO = 2 };
+    static int known;
+    int answer = __atomic_load_n(&known, __ATOMIC_RELAXED);
+    if (answer == 0) {
+        uint32_t a = 0, b, c = 0, d, most, saved = 0;
+        __asm__("cpuid" : "=a"(most), "=b"(b), "=c"(c), "=d"(d) : "0"(0), "2"(0));
+        __asm__("cpuid" : "=a"(a), "=b"(b), "=c"(c), "=d"(d) : "0"(1), "2"(0));
+        if (most >= 7 && (c & SAVED_BY_SYSTEM))
+            __asm__("xgetbv" : "=a"(saved), "=d"(d) : "c"(0));
+        __asm__("cpuid" : "=a"(a), "=b"(b), "=c"(c), "=d"(d) : "0"(7), "2"(0));
+        answer = NO;
+        if ((d & ALL_UNITS) == ALL_UNITS && (saved & TILE_STATE) == TILE_STATE) {
+            int64_t status = ARCH_PRCTL;
+            __asm__ volatile("syscall" : "+a"(status) : "D"((int64_t)ASK_PERMISSION), "S"((int64_t)TILE_DATA)
+                             : "rcx", "r11", "memory");
+            answer = status == 0 ? YES : NO;
+        }
+        __atomic_store_n(&known, answer, __ATOMIC_RELAXED);
+    }
+    return answer == YES;
+#else
+    return 0;
+#endif
+}
+
+/* The rows of tile `t` from p on, so many bytes apart. */
+#if EINC_TILES
+#define TILE_LOAD(registers, t, p, apart) \
+    __asm__ volatile("tileloadd (%0,%1,1), %%tmm" #t : : "r"(p), "r"((int64_t)(apart)) : "memory")
+#else
+#define TILE_LOAD(registers, t, p, apart) model_tile_load(&(registers)->model, t, p, apart)
+#endif
+
+#if EINC_TILES
+#define TILE_STORE(registers, t, p, apart) \
+    __asm__ volatile("tilestored %%tmm" #t ", (%0,%1,1)" : : "r"(p), "r"((int64_t)(apart)) : "memory")
+#else
+#define TILE_STORE(registers, t, p, apart) model_tile_store(&(registers)->model, t, p, apart)
+#endif
+
+#if EINC_TILES
+#define TILE_ZERO(registers, t) __asm__ volatile("tilezero %%tmm" #t : : : "memory")
+#else
+#define TILE_ZERO(registers, t) model_tile_zero(&(registers)->model, t)
+#endif
+
+/* Stores a tile, and begins it with zeros. */
+#define TILE_RENEW(registers, t, p, apart) \
+    do { \
+        TILE_STORE(registers, t, p, apart); \
+        TILE_ZERO(registers, t); \
+    } while (0)
+
+/* Adds rows times columns to sums. */
+#if EINC_TILES
+#define TILE_DOT_BF16(registers, sums, rows, columns) \
+    __asm__ volatile("tdpbf16ps %%tmm" #columns ", %%tmm" #rows ", %%tmm" #sums : : : "memory")
+#else
+#define TILE_DOT_BF16(registers, sums, rows, columns) model_tile_bf16(&(registers)->model, sums, rows, columns)
+#endif
+
+/* One call: the operands, what follows from their shapes, and where tasks report a failure. */
+typedef struct Frame {
+    guessed_attention_args in;    /* strides of axes of size 1 are 0 here */
+    int64_t extent_b;
+    int64_t extent_h;
+    int64_t extent_q;
+    int64_t extent_d;
+    int64_t extent_k;
+    int64_t extent_v;
+    int64_t tile_1_3;
+    int64_t units_1;
+    int64_t row_tmp1;
+    int64_t at_tmp2;
+    int64_t at_tmp4;
+    int64_t at_tmp5;
+    int64_t row_tmp5;
+    int64_t at_panels_1;
+    int64_t at_packed_1;
+    int64_t at_kept_1;
+    int64_t at_panels_of_1;
+    int64_t at_panels_6;
+    int64_t at_packed_6;
+    int64_t at_kept_6;
+    int64_t at_panels_of_6;
+    int64_t per_worker;
+    int64_t grain_1, tasks_1;
+    int past_6;    /* the result is stored past the caches */
+    int64_t shared;
+    char *workspace;
+    const einc_host *host;
+    int *status;
+} Frame;
+
+/* The first failure counts. Tasks run on several threads, so the status is read and written whole. */
+#ifdef __GNUC__
+#define STATUS(f) __atomic_load_n((f)->status, __ATOMIC_RELAXED)
+#define FAIL(f, code) __atomic_store_n((f)->status, (code), __ATOMIC_RELAXED)
+#else
+#define STATUS(f) (*(volatile int *)(f)->status)
+#define FAIL(f, code) (*(volatile int *)(f)->status = (code))
+#endif
+
+static int is_stopped(const Frame *f)
+{
+    if (STATUS(f) == 0 && f->host && f->host->cancelled && f->host->cancelled(f->host->user))
+        FAIL(f, CANCELLED);
+    return STATUS(f) != 0;
+}
+
+/* tmp4[b,h,q] = sum[k](tmp3[b,h,q,k]) */
+enum { ROWS_1 = 32, VECTORS_1 = 2, COLUMNS_1 = VECTORS_1 * LANES, DEPTH_1 = 128, NEAR_1 = 163840, BLOCK_1 = 8,
+        CLOSE_1 = 6144, CLOSE_BLOCK_1 = 2 };
+
+/* Packs the panel of `count` columns. */
+KERNEL static void pack_columns_1(const Frame *f, char *own, int64_t b, int64_t h, int64_t k, int64_t depth,
+        int64_t place, int64_t from_point, int64_t to_point, int count)
+{
+    const int64_t extent_d = f->extent_d, at_panels_1 = f->at_panels_1;
+    const bf16u *B = (const bf16u *)f->in.B.data;
+    const int64_t B_0 = f->in.B.stride[0], B_1 = f->in.B.stride[1];
+    const int64_t B_2 = f->in.B.stride[2], B_3 = f->in.B.stride[3];
+    float *panels_1 = (float *)(own + at_panels_1);
+    for (int v = 0; v * LANES < count; v++) {
+        const int lanes = (int)size_min(LANES, count - v * LANES);
+        const int64_t k_lanes = k + v * LANES;
+        u32u *panel = (u32u *)panels_1 + place * depth + v * LANES;
+        u32u *to = panel + from_point / 2 * COLUMNS_1;
+        const int64_t words_turned = B_3 != 1 ? 0
+                : turn_words(to, COLUMNS_1, B + b * B_0 + h * B_1 + k_lanes * B_2 + from_point * B_3, 2 * (B_2),
+                lanes, (to_point - from_point) / 2);
+        to += words_turned * COLUMNS_1;
+        for (int64_t d = from_point + 2 * words_turned; d < to_point; d += 2) {
+            u32v words = splat_u32v(0);
+            for (int64_t d_at = d; d_at < size_min(d + 2, extent_d); d_at++) {
+                const f32v b_2 = load_bf16v(B + b * B_0 + h * B_1 + k_lanes * B_2 + d_at * B_3, B_2, lanes);
+                words |= place_bf16v(b_2, (int)(d_at - d));
+            }
+            store_u32v(to, 1, words, lanes);
+            to += COLUMNS_1;
+        }
+    }
+}
+
+/* Packs `height` rows. */
+KERNEL static void pack_rows_1(const Frame *f, char *own, int64_t b, int64_t h, int64_t q, int64_t depth, int height)
+{
+    const int64_t extent_d = f->extent_d, at_packed_1 = f->at_packed_1;
+    const bf16u *A = (const bf16u *)f->in.A.data;
+    const int64_t A_0 = f->in.A.stride[0], A_1 = f->in.A.stride[1];
+    const int64_t A_2 = f->in.A.stride[2], A_3 = f->in.A.stride[3];
+    float *packed_1 = (float *)(own + at_packed_1);
+    for (int r = 0; r < height; r++) {
+        const int64_t q_at = q + r;
+        uint16_t *to = (uint16_t *)packed_1 + r * (depth * 2 + 32);
+        uint16_t *const end = to + depth * 2;
+        if (A_3 == 1) {
+            copy_row_bf16(to, A + b * A_0 + h * A_1 + q_at * A_2, extent_d);
+            to += extent_d;
+        } else
+        for (int64_t d = 0; d < extent_d; d += LANES) {
+            const int lanes = (int)size_min(LANES, extent_d - d);
+            store_row_bf16v(to, load_bf16v(A + b * A_0 + h * A_1 + q_at * A_2 + d * A_3, A_3, lanes), lanes);
+            to += lanes;
+        }
+        while (to < end)
+            *to++ = 0;
+    }
+}
+
+#define DOT_1 TILE_DOT_BF16
+/* Numbers are multiplied as they are: of one part. */
+enum { PARTS_1 = 1, PAIRS_1 = 1 };
+static const unsigned char row_parts_1[] = { 0 };
+static const unsigned char column_parts_1[] = { 0 };
+
+/* What a tile's products are of: rows, the lower ones of them from `lower` on, and a panel. Meanwhile what is needed next
+ * comes nearer: `ahead`, so many bytes for each word. */
+typedef struct Factors_1 {
+    const bf16u *rows;
+    int64_t row_step, k_step, lower;
+    const u32u *panel;
+    int64_t depth;
+    const char *ahead;
+    int64_t ahead_step;
+} Factors_1;
+
+/* One of the `shares` of what is to come nearer with a tile: all lines where they follow each other, else two for a word. */
+INLINE void bring_1(const Factors_1 *from, int share, int shares)
+{
+    const int64_t step = from->ahead_step, bytes = from->depth * step / shares;
+    const char *ahead = from->ahead + share * bytes;
+    for (int64_t at = 0; at < bytes; at += step <= 128 ? 64 : step) {
+        PREFETCH_FAR(ahead + at);
+        if (step > 128)
+            PREFETCH_FAR(ahead + at + 64);
+    }
+}
+
+/* Adds to the sums what TILE_WORDS words make, of the upper rows or of `both`: a pair of parts of the words from k on. What
+ * the pair before has left in the registers is not loaded again. Where a tile begins, the sums of the one before go to `last`,
+ * each just before its register is needed. */
+INLINE void multiply_1(TileRegisters *registers, const Factors_1 *from, int64_t k, const int pair, const int both,
+                       const int begins, f32v (*last)[VECTORS_1])
+{
+    const bf16u *rows = from->rows + (k + TILE_WORDS * row_parts_1[pair]) * from->k_step;
+    const u32u *panel = from->panel + (k + TILE_WORDS * column_parts_1[pair]) * COLUMNS_1;
+    const int new_rows = pair == 0 || row_parts_1[pair] != row_parts_1[pair - 1];
+    const int new_columns = pair == 0 || column_parts_1[pair] != column_parts_1[pair - 1];
+    const int64_t apart = from->row_step * (int64_t)sizeof *rows, across = COLUMNS_1 * 4;
+    char *upper_last = begins ? (char *)last[0] : NULL;
+    char *lower_last = begins ? (char *)last[registers->lower] : NULL;
+    if (new_rows)
+        TILE_LOAD(registers, 4, rows, apart);
+    if (new_columns)
+        TILE_LOAD(registers, 6, panel, across);
+    if (begins)
+        TILE_RENEW(registers, 0, upper_last, across);
+    DOT_1(registers, 0, 4, 6);
+    if (COLUMNS_1 > TILE_WORDS) {
+        if (new_columns)
+            TILE_LOAD(registers, 7, panel + TILE_WORDS, across);
+        if (begins)
+            TILE_RENEW(registers, 1, upper_last + 64, across);
+        DOT_1(registers, 1, 4, 7);
+    }
+    if (both && new_rows)
+        TILE_LOAD(registers, 5, rows + from->lower * from->row_step, apart);
+    if (begins)
+        TILE_RENEW(registers, 2, lower_last, across);
+    if (both)
+        DOT_1(registers, 2, 5, 6);
+    if (COLUMNS_1 > TILE_WORDS) {
+        if (begins)
+            TILE_RENEW(registers, 3, lower_last + 64, across);
+        if (both)
+            DOT_1(registers, 3, 5, 7);
+    }
+}
+
+/* The other pairs of the words from k on. */
+INLINE void multiply_others_1(TileRegisters *registers, const Factors_1 *from, int64_t k, const int both)
+{
+    UNROLL
+    for (int pair = 1; pair < PAIRS_1; pair++)
+        multiply_1(registers, from, k, pair, both, 0, NULL);
+}
+
+/* Words of a tile from k to `end`. */
+INLINE void multiply_words_1(TileRegisters *registers, const Factors_1 *from, int64_t k, int64_t end, const int both)
+{
+    for (; k < end; k += PARTS_1 * TILE_WORDS) {
+        multiply_1(registers, from, k, 0, both, 0, NULL);
+        multiply_others_1(registers, from, k, both);
+    }
+}
+
+/* The loop stands twice, so that nothing is asked between products. */
+INLINE void go_on_1(TileRegisters *registers, const Factors_1 *from, int64_t k, int64_t end)
+{
+    if (from->lower > 0)
+        multiply_words_1(registers, from, k, end, 1);
+    else
+        multiply_words_1(registers, from, k, end, 0);
+}
+
+/* Adds a tile's products to the sums from `start` on; they are kept. What becomes of rows that a tile has not does not
+ * matter, but there is room for TILE_ROWS. */
+INLINE void add_1(TileRegisters *registers, const Factors_1 *from, const f32u *start, int64_t start_step, f32u *kept,
+                  int64_t kept_step)
+{
+    const int64_t lower = from->lower > 0 ? from->lower : 0;
+    const f32u *lower_start = start + lower * start_step;
+    f32u *lower_kept = kept + lower * kept_step;
+    TILE_LOAD(registers, 0, start, 4 * start_step);
+    if (from->lower > 0)
+        TILE_LOAD(registers, 2, lower_start, 4 * start_step);
+    if (COLUMNS_1 > TILE_WORDS) {
+        TILE_LOAD(registers, 1, start + TILE_WORDS, 4 * start_step);
+        if (from->lower > 0)
+            TILE_LOAD(registers, 3, lower_start + TILE_WORDS, 4 * start_step);
+    }
+    bring_1(from, 0, 1);
+    go_on_1(registers, from, 0, from->depth);
+    TILE_STORE(registers, 0, kept, 4 * kept_step);
+    if (from->lower > 0)
+        TILE_STORE(registers, 2, lower_kept, 4 * kept_step);
+    if (COLUMNS_1 > TILE_WORDS) {
+        TILE_STORE(registers, 1, kept + TILE_WORDS, 4 * kept_step);
+        if (from->lower > 0)
+            TILE_STORE(registers, 3, lower_kept + TILE_WORDS, 4 * kept_step);
+    }
+}
+
+
+
+
+/* One tile, and what becomes of its sums: they are kept, a row kept_step behind the one before, or with NULL for `kept`
+ * taken by what follows the product, when the next tile is on its way. */
+INLINE void tile_1(int height, const bf16u *rows, int64_t row_step, int64_t k_step, const u32u *panel, int64_t depth,
+        const char *ahead, int64_t ahead_step, const f32u *start, int64_t start_step, f32u *kept, int64_t kept_step,
+        TileRegisters *registers)
+{
+    const Factors_1 from = { rows, row_step, k_step, height - TILE_ROWS, panel, depth, ahead, ahead_step };
+    add_1(registers, &from, start, start_step, kept, kept_step);
+}
+
+
+/* What becomes of a tile's sums. */
+KERNEL static void after_1(const Frame *f, char *own, int64_t b_first, int64_t h_first, int64_t q_first, int64_t b,
+        int64_t h, int64_t q, int64_t k, int count, int height, const float *kept)
+{
+    const int64_t tile_1_3 = f->tile_1_3, row_tmp1 = f->row_tmp1;
+    f32u *tmp1 = (f32u *)own;
+    const int64_t tmp1_0 = row_tmp1 * tile_1_3, tmp1_1 = row_tmp1 * tile_1_3;
+    const int64_t tmp1_2 = row_tmp1;
+    for (int v = 0; v * LANES < count; v++) {
+        const int lanes = (int)size_min(LANES, count - v * LANES);
+        const int64_t k_lanes = k + v * LANES;
+        for (int r = 0; r < height; r++) {
+            const int64_t q_at = q + r;
+            const f32v sum = load_f32v(kept + r * COLUMNS_1 + v * LANES, 1, lanes);
+            store_f32v(tmp1 + (b - b_first) * tmp1_0 + (h - h_first) * tmp1_1 + (q_at - q_first) * tmp1_2 + k_lanes,
+                    1, sum, lanes);
+        }
+    }
+}
+
+/* A tile's sums as powers, with guessed maxima: those of the first columns, and a margin. */
+KERNEL static void guessed_1(const Frame *f, char *own, int64_t b_first, int64_t h_first, int64_t q_first, int64_t b,
+        int64_t h, int64_t q, int64_t k, int count, int height, const float *kept)
+{
+    const int64_t tile_1_3 = f->tile_1_3, at_tmp2 = f->at_tmp2;
+    const int64_t at_tmp5 = f->at_tmp5, row_tmp5 = f->row_tmp5;
+    f32u *tmp1 = (f32u *)own;
+    f32u *tmp2 = (f32u *)(own + at_tmp2);
+    const int64_t tmp2_0 = tile_1_3, tmp2_1 = tile_1_3;
+    bf16u *tmp5 = (bf16u *)(own + at_tmp5);
+    const int64_t tmp5_0 = row_tmp5 * tile_1_3, tmp5_1 = row_tmp5 * tile_1_3;
+    const int64_t tmp5_2 = row_tmp5;
+    if (k == 0)
+        for (int r = 0; r < height; r++) {
+            const int64_t q_at = q + r;
+            f32u *const seen = tmp1 + LANES * ((b - b_first) * tmp2_0 + (h - h_first) * tmp2_1 + (q_at - q_first));
+            f32v largest_lanes = splat_f32v(-INFINITY);
+            for (int v = 0; v < VECTORS_1; v++) {
+                const f32v sum = load_f32v(kept + r * COLUMNS_1 + v * LANES, 1, LANES);
+                largest_lanes = max_f32v(largest_lanes, sum * 0.125f);
+            }
+            float largest = fold_max_f32v(largest_lanes);
+            tmp2[(b - b_first) * tmp2_0 + (h - h_first) * tmp2_1 + (q_at - q_first)] = largest + 16;
+            store_f32v(seen, 1, splat_f32v(0.0f), LANES);
+        }
+    if (count == COLUMNS_1)
+        for (int r = 0; r < height; r++) {
+            const int64_t q_at_2 = q + r;
+            f32u *const seen = tmp1 + LANES * ((b - b_first) * tmp2_0 + (h - h_first) * tmp2_1 + (q_at_2 - q_first));
+            const float tmp2_at = tmp2[(b - b_first) * tmp2_0 + (h - h_first) * tmp2_1 + (q_at_2 - q_first)];
+            f32v total = load_f32v(seen, 1, LANES), factors[VECTORS_1];
+            UNROLL
+            for (int v = 0; v < VECTORS_1; v++) {
+                const f32v sum_2 = load_f32v(kept + r * COLUMNS_1 + v * LANES, 1, LANES);
+                const f32v power = coarse_exp_f32v((sum_2 * 0.125f) - tmp2_at);
+                total = total + power;
+                factors[v] = power;
+            }
+            store_f32v(seen, 1, total, LANES);
+            store_factors_bf16v(tmp5 + (b - b_first) * tmp5_0 + (h - h_first) * tmp5_1 + (q_at_2 - q_first) * tmp5_2
+                    + k, factors, VECTORS_1);
+        }
+    else
+        for (int r = 0; r < height; r++) {
+            const int64_t q_at_3 = q + r;
+            f32u *const seen = tmp1 + LANES * ((b - b_first) * tmp2_0 + (h - h_first) * tmp2_1 + (q_at_3 - q_first));
+            const float tmp2_at_2 = tmp2[(b - b_first) * tmp2_0 + (h - h_first) * tmp2_1 + (q_at_3 - q_first)];
+            f32v total = load_f32v(seen, 1, LANES);
+            for (int v = 0; v * LANES < count; v++) {
+                const int lanes = (int)size_min(LANES, count - v * LANES);
+                const f32v sum_3 = load_f32v(kept + r * COLUMNS_1 + v * LANES, 1, lanes);
+                const f32v power_2 = coarse_exp_f32v((sum_3 * 0.125f) - tmp2_at_2);
+                total = total + select_f32v(first_boolv(lanes), power_2, splat_f32v(0.0f));
+                store_factor_bf16v(tmp5 + (b - b_first) * tmp5_0 + (h - h_first) * tmp5_1
+                        + (q_at_3 - q_first) * tmp5_2 + (k + v * LANES), 1, power_2, lanes);
+            }
+            store_f32v(seen, 1, total, LANES);
+        }
+}
+
+/* Whether no power of a guessed maximum was too large, nor all of them too small. */
+KERNEL static int near_1(const Frame *f, char *own, int64_t b_first, int64_t b_end, int64_t h_first, int64_t h_end,
+        int64_t q_first, int64_t q_end)
+{
+    const int64_t extent_k = f->extent_k, tile_1_3 = f->tile_1_3;
+    const int64_t at_tmp4 = f->at_tmp4;
+    f32u *tmp1 = (f32u *)own;
+    const int64_t tmp2_0 = tile_1_3, tmp2_1 = tile_1_3;
+    f32u *tmp4 = (f32u *)(own + at_tmp4);
+    const int64_t tmp4_0 = tile_1_3, tmp4_1 = tile_1_3;
+    int near = 1;
+    for (int64_t b = b_first; b < b_end; b++) {
+        for (int64_t h = h_first; h < h_end; h++) {
+            for (int64_t q = q_first; q < q_end; q++) {
+                const f32v seen = load_f32v(tmp1 + LANES * ((b - b_first) * tmp2_0 + (h - h_first) * tmp2_1
+                        + (q - q_first)), 1, LANES);
+                float sum = fold_sum_f32v(seen);
+                tmp4[(b - b_first) * tmp4_0 + (h - h_first) * tmp4_1 + (q - q_first)] = sum;
+                near &= sum >= 0x1p-24f && sum <= (float)extent_k;
+            }
+        }
+    }
+    return near;
+}
+
+
+/* The step for one unit of work. */
+KERNEL static void step_1(const Frame *f, char *own, int64_t b_first, int64_t b_end, int64_t h_first, int64_t h_end,
+        int64_t q_first, int64_t q_end, int guessed)
+{
+    const int64_t extent_b = f->extent_b, extent_h = f->extent_h;
+    const int64_t extent_q = f->extent_q, extent_d = f->extent_d;
+    const int64_t extent_k = f->extent_k, tile_1_3 = f->tile_1_3;
+    const int64_t row_tmp1 = f->row_tmp1, at_panels_1 = f->at_panels_1;
+    const int64_t at_packed_1 = f->at_packed_1, at_kept_1 = f->at_kept_1;
+    const int64_t at_panels_of_1 = f->at_panels_of_1;
+    const bf16u *A = (const bf16u *)f->in.A.data;
+    const int64_t A_0 = f->in.A.stride[0], A_1 = f->in.A.stride[1];
+    const int64_t A_2 = f->in.A.stride[2], A_3 = f->in.A.stride[3];
+    f32u *tmp1 = (f32u *)own;
+    const int64_t tmp1_0 = row_tmp1 * tile_1_3, tmp1_1 = row_tmp1 * tile_1_3;
+    const int64_t tmp1_2 = row_tmp1;
+    float *panels_1 = (float *)(own + at_panels_1);
+    float *packed_1 = (float *)(own + at_packed_1);
+    float *kept_1 = (float *)(own + at_kept_1);
+    int64_t *panels_of_1 = (int64_t *)(own + at_panels_of_1);
+    const int64_t words = size_ceil_div(extent_d, 2), depth = size_align(words, 16);
+    const int64_t columns = extent_k, places = size_align(columns, COLUMNS_1);
+    float start[COLUMNS_1];
+    for (int c = 0; c < COLUMNS_1; c++)
+        start[c] = 0.0f;
+    f32v tile_lines[ROWS_1 * VECTORS_1];
+    float *const tile = (float *)tile_lines;
+    TileRegisters registers;
+    tiles_begin(&registers, COLUMNS_1);
+    for (int64_t b = b_first; b < b_end; b++) {
+        for (int64_t h = h_first; h < h_end; h++) {
+            const int64_t columns_at = b * extent_h + h;
+            if (*panels_of_1 != columns_at) {
+                if (places > columns)    /* so that what is there is numbers */
+                    memset(panels_1 + (places - COLUMNS_1) * depth, 0, (size_t)(COLUMNS_1 * depth) * 4);
+                for (int64_t from_point = 0; from_point < extent_d; from_point += 32) {
+                    const int64_t to_point = size_min(from_point + 32, extent_d);
+                    for (int64_t place = 0; place < places; place += COLUMNS_1) {
+                        const int64_t k = place;
+                        const int count = (int)size_min(COLUMNS_1, columns - place);
+                        pack_columns_1(f, own, b, h, k, depth, place, from_point, to_point, count);
+                    }
+                }
+                for (int64_t place = 0; place < places; place += COLUMNS_1) {
+                    memset((u32u *)panels_1 + place * depth + words * COLUMNS_1, 0,
+                            (size_t)((depth - words) * COLUMNS_1) * 4);
+                }
+                *panels_of_1 = columns_at;
+            }
+            const int64_t tiles = places / COLUMNS_1;
+            const int64_t block = depth * places > NEAR_1 ? BLOCK_1 : depth * places > CLOSE_1 ? CLOSE_BLOCK_1 : 1;
+            for (int64_t q_block = q_first, q_stop; q_block < q_end; q_block = q_stop) {
+                int height = (int)size_next(q_end - q_block, block * ROWS_1, ROWS_1);
+                int64_t q = q_block, done = 0, points;
+                q_stop = q_block + height;
+                const bf16u *rows = A + b * A_0 + h * A_1 + q * A_2;
+                int64_t row_step = A_2, k_step = 2;
+                if (A_3 != 1 || extent_d % 32 != 0 || height < 16 || (tiles > 4 && row_step * 2 % 2048 == 0)) {
+                    pack_rows_1(f, own, b, h, q, depth, height);
+                    rows = (const bf16u *)packed_1;
+                    row_step = depth * 2 + 32;
+                    k_step = 2;
+                }
+                do {
+                    points = size_even(depth - done, DEPTH_1);
+                    points = size_align(points, 16);
+                    float *kept = points < depth ? kept_1 : tile;
+                    const int is_last = done + points >= depth;
+                    /* What comes nearer: the next panel where not all of them are near, else the next rows; a share for each tile. */
+                    const char *ahead = (const char *)(rows + (tiles < 4 ? 2 : 1) * height * row_step);
+                    const int64_t ahead_step =
+                        block > CLOSE_BLOCK_1 ? COLUMNS_1 * 4 / (2 * (q_stop - q_block) > BLOCK_1 * ROWS_1 ? BLOCK_1
+                                : (BLOCK_1 + 1) / 2) :
+                        extent_b * extent_h * extent_q * extent_d > 786432 && k_step == 2
+                                ? size_ceil_div(height * 4, tiles) : 0;
+                    for (int64_t place = 0; place < places; place += COLUMNS_1) {
+                        const int64_t k = place;
+                        const int count = (int)size_min(COLUMNS_1, columns - place);
+                        if (block > CLOSE_BLOCK_1)
+                            ahead = (const char *)(panels_1 + (place + COLUMNS_1) * depth + done * COLUMNS_1);
+                        for (q = q_block; q < q_stop; q += height) {
+                            height = (int)size_next(q_stop - q, ROWS_1, ROWS_1);
+                            const bf16u *here = rows + (q - q_block) * row_step + done * k_step;
+                            const int64_t result_step = tmp1_2;
+                            f32u *result = NULL;
+                            if (is_last && !guessed && height >= 16 && 1 == 1 && columns - place >= COLUMNS_1)
+                                result = tmp1 + (b - b_first) * tmp1_0 + (h - h_first) * tmp1_1
+                                        + (q - q_first) * tmp1_2 + (place);
+                            tile_1(height, here, row_step, k_step, (const u32u *)panels_1 + place * depth
+                                    + done * COLUMNS_1, points, ahead, ahead_step, done ? kept : start, done
+                                    ? COLUMNS_1 : 0, result ? result : kept, result ? result_step
+                                    : (int64_t)COLUMNS_1, &registers);
+                            if (is_last && guessed)
+                                guessed_1(f, own, b_first, h_first, q_first, b, h, q, k, count, height, kept);
+                            else if (is_last && !result)
+                                after_1(f, own, b_first, h_first, q_first, b, h, q, k, count, height, kept);
+                            kept += points < depth ? ROWS_1 * COLUMNS_1 : 0;
+                            ahead += points * ahead_step;
+                        }
+                    }
+                    done += points;
+                } while (done < depth);
+            }
+        }
+    }
+    tiles_end();
+}
+
+/* tmp2[b,h,q] = max[k](tmp1[b,h,q,k] * 0.125) */
+INLINE void step_2_at(const Frame *f, char *own, int64_t b_first, int64_t h_first, int64_t q_first, int64_t b,
+        int64_t h, int64_t q)
+{
+    const int64_t extent_k = f->extent_k, tile_1_3 = f->tile_1_3;
+    const int64_t row_tmp1 = f->row_tmp1, at_tmp2 = f->at_tmp2;
+    f32u *tmp1 = (f32u *)own;
+    const int64_t tmp1_0 = row_tmp1 * tile_1_3, tmp1_1 = row_tmp1 * tile_1_3;
+    const int64_t tmp1_2 = row_tmp1;
+    f32u *tmp2 = (f32u *)(own + at_tmp2);
+    const int64_t tmp2_0 = tile_1_3, tmp2_1 = tile_1_3;
+    f32v largest_lanes[4];
+    for (int chain = 0; chain < 4; chain++)
+        largest_lanes[chain] = splat_f32v(-INFINITY);
+    int64_t k_at = 0;
+    for (; k_at + 4 * LANES <= extent_k; k_at += 4 * LANES) {
+        UNROLL
+        for (int chain = 0; chain < 4; chain++) {
+            const int64_t k = k_at + chain * LANES;
+            const f32v tmp1_at = load_f32v(tmp1 + (b - b_first) * tmp1_0 + (h - h_first) * tmp1_1
+                    + (q - q_first) * tmp1_2 + k, 1, LANES);
+            largest_lanes[chain] = max_f32v(largest_lanes[chain], tmp1_at * 0.125f);
+        }
+    }
+    for (; k_at < extent_k; k_at += LANES) {
+        const int count_2 = extent_k - k_at < LANES ? (int)(extent_k - k_at) : LANES;
+        const f32v before = largest_lanes[0];
+        const f32v tmp1_at_2 = load_f32v(tmp1 + (b - b_first) * tmp1_0 + (h - h_first) * tmp1_1
+                + (q - q_first) * tmp1_2 + k_at, 1, count_2);
+        largest_lanes[0] = max_f32v(largest_lanes[0], tmp1_at_2 * 0.125f);
+        largest_lanes[0] = select_f32v(first_boolv(count_2), largest_lanes[0], before);
+    }
+    for (int chain = 1; chain < 4; chain++)
+        largest_lanes[0] = max_f32v(largest_lanes[0], largest_lanes[chain]);
+    float largest = fold_max_f32v(largest_lanes[0]);
+    tmp2[(b - b_first) * tmp2_0 + (h - h_first) * tmp2_1 + (q - q_first)] = largest;
+}
+
+KERNEL static void step_2(const Frame *f, char *own, int64_t b_first, int64_t b_end, int64_t h_first, int64_t h_end,
+        int64_t q_first, int64_t q_now)
+{
+    for (int64_t b = b_first; b < b_end; b++)
+        for (int64_t h = h_first; h < h_end; h++) {
+            const int64_t q = q_now;
+            step_2_at(f, own, b_first, h_first, q_first, b, h, q);
+        }
+}
+
+/* tmp3[b,h,q,k] = where(tmp2[b,h,q] == -inf, 0, exp((tmp1[b,h,q,k] * 0.125) - tmp2[b,h,q]));
+ * tmp5[b,h,q,k] = bf16(tmp3[b,h,q,k]);
+ * tmp4[b,h,q] = sum[k](tmp3[b,h,q,k]) */
+INLINE void step_4_at(const Frame *f, char *own, int64_t b_first, int64_t h_first, int64_t q_first, int64_t b,
+        int64_t h, int64_t q)
+{
+    const int64_t extent_k = f->extent_k, tile_1_3 = f->tile_1_3;
+    const int64_t row_tmp1 = f->row_tmp1, at_tmp2 = f->at_tmp2;
+    const int64_t at_tmp4 = f->at_tmp4, at_tmp5 = f->at_tmp5;
+    const int64_t row_tmp5 = f->row_tmp5;
+    f32u *tmp1 = (f32u *)own;
+    const int64_t tmp1_0 = row_tmp1 * tile_1_3, tmp1_1 = row_tmp1 * tile_1_3;
+    const int64_t tmp1_2 = row_tmp1;
+    f32u *tmp2 = (f32u *)(own + at_tmp2);
+    const int64_t tmp2_0 = tile_1_3, tmp2_1 = tile_1_3;
+    f32u *tmp4 = (f32u *)(own + at_tmp4);
+    const int64_t tmp4_0 = tile_1_3, tmp4_1 = tile_1_3;
+    bf16u *tmp5 = (bf16u *)(own + at_tmp5);
+    const int64_t tmp5_0 = row_tmp5 * tile_1_3, tmp5_1 = row_tmp5 * tile_1_3;
+    const int64_t tmp5_2 = row_tmp5;
+    f32v sum_lanes[4];
+    for (int chain = 0; chain < 4; chain++)
+        sum_lanes[chain] = splat_f32v(0.0f);
+    int64_t k_at = 0;
+    const float tmp2_at = tmp2[(b - b_first) * tmp2_0 + (h - h_first) * tmp2_1 + (q - q_first)];
+    const int value = tmp2_at == (-INFINITY);
+    for (; k_at + 4 * LANES <= extent_k; k_at += 4 * LANES) {
+        f32v factors[4];
+        UNROLL
+        for (int chain = 0; chain < 4; chain++) {
+            const int64_t k = k_at + chain * LANES;
+            const f32v tmp1_at = load_f32v(tmp1 + (b - b_first) * tmp1_0 + (h - h_first) * tmp1_1
+                    + (q - q_first) * tmp1_2 + k, 1, LANES);
+            const f32v chosen = select_f32v(splat_boolv(value), splat_f32v(0.0f),
+                    coarse_exp_f32v((tmp1_at * 0.125f) - tmp2_at));
+            const f32v element = chosen;
+            factors[chain] = element;
+            sum_lanes[chain] = sum_lanes[chain] + element;
+        }
+        store_factors_bf16v(tmp5 + (b - b_first) * tmp5_0 + (h - h_first) * tmp5_1 + (q - q_first) * tmp5_2 + k_at,
+                factors, 4);
+    }
+    for (; k_at < extent_k; k_at += LANES) {
+        const int count_2 = extent_k - k_at < LANES ? (int)(extent_k - k_at) : LANES;
+        const f32v tmp1_at_2 = load_f32v(tmp1 + (b - b_first) * tmp1_0 + (h - h_first) * tmp1_1
+                + (q - q_first) * tmp1_2 + k_at, 1, count_2);
+        const f32v chosen_2 = select_f32v(splat_boolv(value), splat_f32v(0.0f),
+                coarse_exp_f32v((tmp1_at_2 * 0.125f) - tmp2_at));
+        const f32v element_2 = chosen_2;
+        store_factor_bf16v(tmp5 + (b - b_first) * tmp5_0 + (h - h_first) * tmp5_1 + (q - q_first) * tmp5_2 + k_at, 1,
+                element_2, count_2);
+        const f32v before = sum_lanes[0];
+        sum_lanes[0] = sum_lanes[0] + element_2;
+        sum_lanes[0] = select_f32v(first_boolv(count_2), sum_lanes[0], before);
+    }
+    for (int chain = 1; chain < 4; chain++)
+        sum_lanes[0] = sum_lanes[0] + sum_lanes[chain];
+    float sum = fold_sum_f32v(sum_lanes[0]);
+    tmp4[(b - b_first) * tmp4_0 + (h - h_first) * tmp4_1 + (q - q_first)] = sum;
+}
+
+KERNEL static void step_4(const Frame *f, char *own, int64_t b_first, int64_t b_end, int64_t h_first, int64_t h_end,
+        int64_t q_first, int64_t q_now)
+{
+    for (int64_t b = b_first; b < b_end; b++)
+        for (int64_t h = h_first; h < h_end; h++) {
+            const int64_t q = q_now;
+            step_4_at(f, own, b_first, h_first, q_first, b, h, q);
+        }
+}
+
+/* out[b,h,q,v] = sum[k](tmp5[b,h,q,k] * C[b,h,k,v]) / where(tmp4[b,h,q] == 0, 1, tmp4[b,h,q]) */
+enum { ROWS_6 = 32, VECTORS_6 = 2, COLUMNS_6 = VECTORS_6 * LANES, DEPTH_6 = 128, NEAR_6 = 163840, BLOCK_6 = 8,
+        CLOSE_6 = 6144, CLOSE_BLOCK_6 = 2 };
+
+/* Packs the panel of `count` columns. */
+KERNEL static void pack_columns_6(const Frame *f, char *own, int64_t b, int64_t h, int64_t v_2, int64_t depth,
+        int64_t place, int64_t from_point, int64_t to_point, int count)
+{
+    const int64_t extent_k = f->extent_k, at_panels_6 = f->at_panels_6;
+    const bf16u *C = (const bf16u *)f->in.C.data;
+    const int64_t C_0 = f->in.C.stride[0], C_1 = f->in.C.stride[1];
+    const int64_t C_2 = f->in.C.stride[2], C_3 = f->in.C.stride[3];
+    float *panels_6 = (float *)(own + at_panels_6);
+    for (int v = 0; v * LANES < count; v++) {
+        const int lanes = (int)size_min(LANES, count - v * LANES);
+        const int64_t v_2_lanes = v_2 + v * LANES;
+        u32u *panel = (u32u *)panels_6 + place * depth + v * LANES;
+        u32u *to = panel + from_point / 2 * COLUMNS_6;
+        const int64_t words_turned = C_2 != 1 ? 0
+                : turn_words(to, COLUMNS_6, C + b * C_0 + h * C_1 + from_point * C_2 + v_2_lanes * C_3, 2 * (C_3),
+                lanes, (to_point - from_point) / 2);
+        to += words_turned * COLUMNS_6;
+        for (int64_t k = from_point + 2 * words_turned; k < to_point; k += 2) {
+            u32v words = splat_u32v(0);
+            for (int64_t k_at = k; k_at < size_min(k + 2, extent_k); k_at++) {
+                const f32v c_2 = load_bf16v(C + b * C_0 + h * C_1 + k_at * C_2 + v_2_lanes * C_3, C_3, lanes);
+                words |= place_bf16v(c_2, (int)(k_at - k));
+            }
+            store_u32v(to, 1, words, lanes);
+            to += COLUMNS_6;
+        }
+    }
+}
+
+/* Packs `height` rows. */
+KERNEL static void pack_rows_6(const Frame *f, char *own, int64_t b_first, int64_t h_first, int64_t q_first,
+        int64_t b, int64_t h, int64_t q, int64_t depth, int height)
+{
+    const int64_t extent_k = f->extent_k, tile_1_3 = f->tile_1_3;
+    const int64_t at_tmp5 = f->at_tmp5, row_tmp5 = f->row_tmp5;
+    const int64_t at_packed_6 = f->at_packed_6;
+    bf16u *tmp5 = (bf16u *)(own + at_tmp5);
+    const int64_t tmp5_0 = row_tmp5 * tile_1_3, tmp5_1 = row_tmp5 * tile_1_3;
+    const int64_t tmp5_2 = row_tmp5;
+    float *packed_6 = (float *)(own + at_packed_6);
+    for (int r = 0; r < height; r++) {
+        const int64_t q_at = q + r;
+        uint16_t *to = (uint16_t *)packed_6 + r * (depth * 2 + 32);
+        uint16_t *const end = to + depth * 2;
+        if (1 == 1) {
+            copy_row_bf16(to, tmp5 + (b - b_first) * tmp5_0 + (h - h_first) * tmp5_1 + (q_at - q_first) * tmp5_2,
+                    extent_k);
+            to += extent_k;
+        } else
+        for (int64_t k = 0; k < extent_k; k += LANES) {
+            const int lanes = (int)size_min(LANES, extent_k - k);
+            const f32v tmp5_at = load_bf16v(tmp5 + (b - b_first) * tmp5_0 + (h - h_first) * tmp5_1
+                    + (q_at - q_first) * tmp5_2 + k, 1, lanes);
+            store_row_bf16v(to, tmp5_at, lanes);
+            to += lanes;
+        }
+        while (to < end)
+            *to++ = 0;
+    }
+}
+
+#define DOT_6 TILE_DOT_BF16
+/* Numbers are multiplied as they are: of one part. */
+enum { PARTS_6 = 1, PAIRS_6 = 1 };
+static const unsigned char row_parts_6[] = { 0 };
+static const unsigned char column_parts_6[] = { 0 };
+
+/* What a tile's products are of: rows, the lower ones of them from `lower` on, and a panel. Meanwhile what is needed next
+ * comes nearer: `ahead`, so many bytes for each word. */
+typedef struct Factors_6 {
+    const bf16u *rows;
+    int64_t row_step, k_step, lower;
+    const u32u *panel;
+    int64_t depth;
+    const char *ahead;
+    int64_t ahead_step;
+} Factors_6;
+
+/* One of the `shares` of what is to come nearer with a tile: all lines where they follow each other, else two for a word. */
+INLINE void bring_6(const Factors_6 *from, int share, int shares)
+{
+    const int64_t step = from->ahead_step, bytes = from->depth * step / shares;
+    const char *ahead = from->ahead + share * bytes;
+    for (int64_t at = 0; at < bytes; at += step <= 128 ? 64 : step) {
+        PREFETCH_FAR(ahead + at);
+        if (step > 128)
+            PREFETCH_FAR(ahead + at + 64);
+    }
+}
+
+/* Adds to the sums what TILE_WORDS words make, of the upper rows or of `both`: a pair of parts of the words from k on. What
+ * the pair before has left in the registers is not loaded again. Where a tile begins, the sums of the one before go to `last`,
+ * each just before its register is needed. */
+INLINE void multiply_6(TileRegisters *registers, const Factors_6 *from, int64_t k, const int pair, const int both,
+                       const int begins, f32v (*last)[VECTORS_6])
+{
+    const bf16u *rows = from->rows + (k + TILE_WORDS * row_parts_6[pair]) * from->k_step;
+    const u32u *panel = from->panel + (k + TILE_WORDS * column_parts_6[pair]) * COLUMNS_6;
+    const int new_rows = pair == 0 || row_parts_6[pair] != row_parts_6[pair - 1];
+    const int new_columns = pair == 0 || column_parts_6[pair] != column_parts_6[pair - 1];
+    const int64_t apart = from->row_step * (int64_t)sizeof *rows, across = COLUMNS_6 * 4;
+    char *upper_last = begins ? (char *)last[0] : NULL;
+    char *lower_last = begins ? (char *)last[registers->lower] : NULL;
+    if (new_rows)
+        TILE_LOAD(registers, 4, rows, apart);
+    if (new_columns)
+        TILE_LOAD(registers, 6, panel, across);
+    if (begins)
+        TILE_RENEW(registers, 0, upper_last, across);
+    DOT_6(registers, 0, 4, 6);
+    if (COLUMNS_6 > TILE_WORDS) {
+        if (new_columns)
+            TILE_LOAD(registers, 7, panel + TILE_WORDS, across);
+        if (begins)
+            TILE_RENEW(registers, 1, upper_last + 64, across);
+        DOT_6(registers, 1, 4, 7);
+    }
+    if (both && new_rows)
+        TILE_LOAD(registers, 5, rows + from->lower * from->row_step, apart);
+    if (begins)
+        TILE_RENEW(registers, 2, lower_last, across);
+    if (both)
+        DOT_6(registers, 2, 5, 6);
+    if (COLUMNS_6 > TILE_WORDS) {
+        if (begins)
+            TILE_RENEW(registers, 3, lower_last + 64, across);
+        if (both)
+            DOT_6(registers, 3, 5, 7);
+    }
+}
+
+/* The other pairs of the words from k on. */
+INLINE void multiply_others_6(TileRegisters *registers, const Factors_6 *from, int64_t k, const int both)
+{
+    UNROLL
+    for (int pair = 1; pair < PAIRS_6; pair++)
+        multiply_6(registers, from, k, pair, both, 0, NULL);
+}
+
+/* Words of a tile from k to `end`. */
+INLINE void multiply_words_6(TileRegisters *registers, const Factors_6 *from, int64_t k, int64_t end, const int both)
+{
+    for (; k < end; k += PARTS_6 * TILE_WORDS) {
+        multiply_6(registers, from, k, 0, both, 0, NULL);
+        multiply_others_6(registers, from, k, both);
+    }
+}
+
+/* The loop stands twice, so that nothing is asked between products. */
+INLINE void go_on_6(TileRegisters *registers, const Factors_6 *from, int64_t k, int64_t end)
+{
+    if (from->lower > 0)
+        multiply_words_6(registers, from, k, end, 1);
+    else
+        multiply_words_6(registers, from, k, end, 0);
+}
+
+/* Adds a tile's products to the sums from `start` on; they are kept. What becomes of rows that a tile has not does not
+ * matter, but there is room for TILE_ROWS. */
+INLINE void add_6(TileRegisters *registers, const Factors_6 *from, const f32u *start, int64_t start_step, f32u *kept,
+                  int64_t kept_step)
+{
+    const int64_t lower = from->lower > 0 ? from->lower : 0;
+    const f32u *lower_start = start + lower * start_step;
+    f32u *lower_kept = kept + lower * kept_step;
+    TILE_LOAD(registers, 0, start, 4 * start_step);
+    if (from->lower > 0)
+        TILE_LOAD(registers, 2, lower_start, 4 * start_step);
+    if (COLUMNS_6 > TILE_WORDS) {
+        TILE_LOAD(registers, 1, start + TILE_WORDS, 4 * start_step);
+        if (from->lower > 0)
+            TILE_LOAD(registers, 3, lower_start + TILE_WORDS, 4 * start_step);
+    }
+    bring_6(from, 0, 1);
+    go_on_6(registers, from, 0, from->depth);
+    TILE_STORE(registers, 0, kept, 4 * kept_step);
+    if (from->lower > 0)
+        TILE_STORE(registers, 2, lower_kept, 4 * kept_step);
+    if (COLUMNS_6 > TILE_WORDS) {
+        TILE_STORE(registers, 1, kept + TILE_WORDS, 4 * kept_step);
+        if (from->lower > 0)
+            TILE_STORE(registers, 3, lower_kept + TILE_WORDS, 4 * kept_step);
+    }
+}
+
+
+
+
+/* One tile, and what becomes of its sums: they are kept, a row kept_step behind the one before, or with NULL for `kept`
+ * taken by what follows the product, when the next tile is on its way. */
+INLINE void tile_6(int height, const bf16u *rows, int64_t row_step, int64_t k_step, const u32u *panel, int64_t depth,
+        const char *ahead, int64_t ahead_step, const f32u *start, int64_t start_step, f32u *kept, int64_t kept_step,
+        TileRegisters *registers)
+{
+    const Factors_6 from = { rows, row_step, k_step, height - TILE_ROWS, panel, depth, ahead, ahead_step };
+    add_6(registers, &from, start, start_step, kept, kept_step);
+}
+
+
+/* What becomes of a tile's sums. */
+KERNEL static void after_6(const Frame *f, char *own, int64_t b_first, int64_t h_first, int64_t q_first, int64_t b,
+        int64_t h, int64_t q, int64_t v_2, int count, int height, const float *kept)
+{
+    const int64_t tile_1_3 = f->tile_1_3, at_tmp4 = f->at_tmp4;
+    bf16u *out = (bf16u *)f->in.out.data;
+    const int64_t out_0 = f->in.out.stride[0], out_1 = f->in.out.stride[1];
+    const int64_t out_2 = f->in.out.stride[2], out_3 = f->in.out.stride[3];
+    f32u *tmp4 = (f32u *)(own + at_tmp4);
+    const int64_t tmp4_0 = tile_1_3, tmp4_1 = tile_1_3;
+    for (int v = 0; v * LANES < count; v++) {
+        const int lanes = (int)size_min(LANES, count - v * LANES);
+        const int64_t v_2_lanes = v_2 + v * LANES;
+        for (int r = 0; r < height; r++) {
+            const int64_t q_at = q + r;
+            const f32v sum = load_f32v(kept + r * COLUMNS_6 + v * LANES, 1, lanes);
+            const float tmp4_at = tmp4[(b - b_first) * tmp4_0 + (h - h_first) * tmp4_1 + (q_at - q_first)];
+            const int value = tmp4_at == 0.0f;
+            store_bf16v(out + b * out_0 + h * out_1 + q_at * out_2 + v_2_lanes * out_3, out_3,
+                    sum / (value ? 1.0f : tmp4_at), lanes);
+        }
+    }
+}
+
+
+/* The step for one unit of work. */
+KERNEL static void step_6(const Frame *f, char *own, int64_t b_first, int64_t b_end, int64_t h_first, int64_t h_end,
+        int64_t q_first, int64_t q_end)
+{
+    const int64_t extent_h = f->extent_h, extent_k = f->extent_k;
+    const int64_t extent_v = f->extent_v, tile_1_3 = f->tile_1_3;
+    const int64_t at_tmp5 = f->at_tmp5, row_tmp5 = f->row_tmp5;
+    const int64_t at_panels_6 = f->at_panels_6, at_packed_6 = f->at_packed_6;
+    const int64_t at_kept_6 = f->at_kept_6, at_panels_of_6 = f->at_panels_of_6;
+    bf16u *out = (bf16u *)f->in.out.data;
+    const int64_t out_0 = f->in.out.stride[0], out_1 = f->in.out.stride[1];
+    const int64_t out_2 = f->in.out.stride[2], out_3 = f->in.out.stride[3];
+    bf16u *tmp5 = (bf16u *)(own + at_tmp5);
+    const int64_t tmp5_0 = row_tmp5 * tile_1_3, tmp5_1 = row_tmp5 * tile_1_3;
+    const int64_t tmp5_2 = row_tmp5;
+    float *panels_6 = (float *)(own + at_panels_6);
+    float *packed_6 = (float *)(own + at_packed_6);
+    float *kept_6 = (float *)(own + at_kept_6);
+    int64_t *panels_of_6 = (int64_t *)(own + at_panels_of_6);
+    const int64_t words = size_ceil_div(extent_k, 2), depth = size_align(words, 16);
+    const int64_t columns = extent_v, places = size_align(columns, COLUMNS_6);
+    float start[COLUMNS_6];
+    for (int c = 0; c < COLUMNS_6; c++)
+        start[c] = 0.0f;
+    f32v tile_lines[ROWS_6 * VECTORS_6];
+    float *const tile = (float *)tile_lines;
+    TileRegisters registers;
+    tiles_begin(&registers, COLUMNS_6);
+    for (int64_t b = b_first; b < b_end; b++) {
+        for (int64_t h = h_first; h < h_end; h++) {
+            const int64_t columns_at = b * extent_h + h;
+            if (*panels_of_6 != columns_at) {
+                if (places > columns)    /* so that what is there is numbers */
+                    memset(panels_6 + (places - COLUMNS_6) * depth, 0, (size_t)(COLUMNS_6 * depth) * 4);
+                for (int64_t from_point = 0; from_point < extent_k; from_point += 32) {
+                    const int64_t to_point = size_min(from_point + 32, extent_k);
+                    for (int64_t place = 0; place < places; place += COLUMNS_6) {
+                        const int64_t v_2 = place;
+                        const int count = (int)size_min(COLUMNS_6, columns - place);
+                        pack_columns_6(f, own, b, h, v_2, depth, place, from_point, to_point, count);
+                    }
+                }
+                for (int64_t place = 0; place < places; place += COLUMNS_6) {
+                    memset((u32u *)panels_6 + place * depth + words * COLUMNS_6, 0,
+                            (size_t)((depth - words) * COLUMNS_6) * 4);
+                }
+                *panels_of_6 = columns_at;
+            }
+            const int64_t tiles = places / COLUMNS_6;
+            const int64_t block = depth * places > NEAR_6 ? BLOCK_6 : depth * places > CLOSE_6 ? CLOSE_BLOCK_6 : 1;
+            for (int64_t q_block = q_first, q_stop; q_block < q_end; q_block = q_stop) {
+                int height = (int)size_next(q_end - q_block, block * ROWS_6, ROWS_6);
+                int64_t q = q_block, done = 0, points;
+                q_stop = q_block + height;
+                const bf16u *rows = tmp5 + (b - b_first) * tmp5_0 + (h - h_first) * tmp5_1 + (q - q_first) * tmp5_2;
+                int64_t row_step = tmp5_2, k_step = 2;
+                if (extent_k % 32 != 0 || height < 16 || (tiles > 4 && row_step * 2 % 2048 == 0)) {
+                    pack_rows_6(f, own, b_first, h_first, q_first, b, h, q, depth, height);
+                    rows = (const bf16u *)packed_6;
+                    row_step = depth * 2 + 32;
+                    k_step = 2;
+                }
+                do {
+                    points = size_even(depth - done, DEPTH_6);
+                    points = size_align(points, 16);
+                    float *kept = points < depth ? kept_6 : tile;
+                    const int is_last = done + points >= depth;
+                    /* What comes nearer: the next panel where not all of them are near, else the next rows; a share for each tile. Of few points what is written takes longest. */
+                    const char *ahead = (const char *)(rows + (tiles < 4 ? 2 : 1) * height * row_step);
+                    const int writes = depth < size_min(places, ROWS_6 * BLOCK_6);
+                    const int nears = writes && (out_2 < COLUMNS_6 || depth <= 2 * ROWS_6);
+                    const int64_t ahead_step =
+                        nears ? (out_2 < COLUMNS_6 ? 64 : out_2 * 2) :
+                        block > CLOSE_BLOCK_6 ? COLUMNS_6 * 4 / (2 * (q_stop - q_block) > BLOCK_6 * ROWS_6 ? BLOCK_6
+                                : (BLOCK_6 + 1) / 2) :
+                        0 && k_step == 2 ? size_ceil_div(height * 4, tiles) : 0;
+                    for (int64_t place = 0; place < places; place += COLUMNS_6) {
+                        const int64_t v_2 = place;
+                        const int count = (int)size_min(COLUMNS_6, columns - place);
+                        if (block > CLOSE_BLOCK_6)
+                            ahead = (const char *)(panels_6 + (place + COLUMNS_6) * depth + done * COLUMNS_6);
+                        for (q = q_block; q < q_stop; q += height) {
+                            height = (int)size_next(q_stop - q, ROWS_6, ROWS_6);
+                            const bf16u *here = rows + (q - q_block) * row_step + done * k_step;
+                            if (nears)
+                                ahead = (const char *)(out + b * out_0 + h * out_1 + q * out_2
+                                        + ((place + COLUMNS_6)) * out_3);
+                            tile_6(height, here, row_step, k_step, (const u32u *)panels_6 + place * depth
+                                    + done * COLUMNS_6, points, ahead, ahead_step, done ? kept : start, done
+                                    ? COLUMNS_6 : 0, kept, COLUMNS_6, &registers);
+                            if (is_last)
+                                after_6(f, own, b_first, h_first, q_first, b, h, q, v_2, count, height, kept);
+                            kept += points < depth ? ROWS_6 * COLUMNS_6 : 0;
+                            ahead += points * ahead_step;
+                        }
+                    }
+                    done += points;
+                } while (done < depth);
+            }
+        }
+    }
+    tiles_end();
+}
+
+/* A task of launch 1: its units of work, each one tile of every block. */
+static void launch_1(void *argument, int64_t task, int worker)
+{
+    const Frame *f = (const Frame *)argument;
+    char *own = f->workspace + f->shared + worker * f->per_worker;
+    const int64_t extent_h = f->extent_h, extent_q = f->extent_q;
+    const int64_t extent_k = f->extent_k, tile_1_3 = f->tile_1_3;
+    const int64_t units_end = size_min((task + 1) * f->grain_1, f->units_1);
+    for (int64_t unit = task * f->grain_1; unit < units_end && !is_stopped(f); unit++) {
+        int64_t rest = unit;
+        const int64_t q_tiles = size_max(size_ceil_div(extent_q, tile_1_3), 1);
+        const int64_t q_first = rest % q_tiles * tile_1_3, q_end = size_min(q_first + tile_1_3, extent_q);
+        rest /= q_tiles;
+        const int64_t h_first = rest % extent_h, h_end = h_first + 1;
+        rest /= size_max(extent_h, 1);
+        const int64_t b_first = rest, b_end = b_first + 1;
+        int guessed = extent_k >= 64;
+        if (guessed) {
+            step_1(f, own, b_first, b_end, h_first, h_end, q_first, q_end, guessed);
+            guessed = near_1(f, own, b_first, b_end, h_first, h_end, q_first, q_end);
+        }
+        if (!guessed) {
+            step_1(f, own, b_first, b_end, h_first, h_end, q_first, q_end, guessed);
+            for (int64_t q_now = q_first; q_now < q_end; q_now++) {
+                step_2(f, own, b_first, b_end, h_first, h_end, q_first, q_now);
+                step_4(f, own, b_first, b_end, h_first, h_end, q_first, q_now);
+            }
+        }
+        step_6(f, own, b_first, b_end, h_first, h_end, q_first, q_end);
+    }
+    if (f->past_6)
+        STREAM_END();
+}
+
+
+/* Runs tasks on the host's threads, or here. */
+static int run(Frame *f, void (*task)(void *argument, int64_t index, int worker), int64_t tasks)
+{
+    if (tasks > 1 && f->host && f->host->parallel_for) {
+        int status = f->host->parallel_for(f->host->user, tasks, task, f);
+        if (status && STATUS(f) == 0)
+            FAIL(f, status);
+    } else {
+        for (int64_t index = 0; index < tasks; index++)
+            task(f, index, 0);
+    }
+    return STATUS(f);
+}
+
+/* Fills in the frame: extents from the shapes, which must agree; then tiles and workspace, which follow from them. */
+static int prepare(Frame *f, const guessed_attention_args *args, int workers)
+{
+    (void)workers;
+    memset(f, 0, sizeof *f);
+    f->in = *args;
+    if (!settle(f->in.A.shape, f->in.A.stride, 4))
+        return BAD_SHAPES;
+    if (!settle(f->in.B.shape, f->in.B.stride, 4))
+        return BAD_SHAPES;
+    if (!settle(f->in.C.shape, f->in.C.stride, 4))
+        return BAD_SHAPES;
+    if (!is_shape(f->in.out.shape, 4))
+        return BAD_SHAPES;
+    const int64_t extent_b = f->extent_b = meet(meet(f->in.A.shape[0], f->in.B.shape[0]), f->in.C.shape[0]);
+    if (extent_b < 0)
+        return BAD_SHAPES;
+    const int64_t extent_h = f->extent_h = meet(meet(f->in.A.shape[1], f->in.B.shape[1]), f->in.C.shape[1]);
+    if (extent_h < 0)
+        return BAD_SHAPES;
+    const int64_t extent_q = f->extent_q = f->in.A.shape[2];
+    const int64_t extent_d = f->extent_d = meet(f->in.A.shape[3], f->in.B.shape[3]);
+    if (extent_d < 0)
+        return BAD_SHAPES;
+    const int64_t extent_k = f->extent_k = meet(f->in.B.shape[2], f->in.C.shape[2]);
+    if (extent_k < 0)
+        return BAD_SHAPES;
+    const int64_t extent_v = f->extent_v = f->in.C.shape[3];
+    if (f->in.out.shape[0] != extent_b || f->in.out.shape[1] != extent_h || f->in.out.shape[2] != extent_q
+            || f->in.out.shape[3] != extent_v)
+        return BAD_SHAPES;
+    const int64_t tile_1_3 = f->tile_1_3 = size_min(64, extent_q);
+    f->units_1 = size_mul(size_mul(extent_b, extent_h), size_ceil_div(extent_q, tile_1_3));
+    const int64_t row_tmp1 = f->row_tmp1 = size_add(size_mul(size_ceil_div(extent_k, 32), 32), 16);
+    const int64_t at_tmp2 = f->at_tmp2 = size_align(size_mul(size_mul(row_tmp1, tile_1_3), 4), 64);
+    const int64_t at_tmp4 = f->at_tmp4 = size_add(at_tmp2, size_align(size_mul(tile_1_3, 4), 64));
+    const int64_t at_tmp5 = f->at_tmp5 = size_add(at_tmp4, size_align(size_mul(tile_1_3, 4), 64));
+    const int64_t row_tmp5 = f->row_tmp5 = size_add(size_mul(size_ceil_div(extent_k, 64), 64), 32);
+    const int64_t at_panels_1 = f->at_panels_1 = size_add(at_tmp5,
+            size_align(size_mul(size_mul(row_tmp5, tile_1_3), 2), 64));
+    const int64_t at_packed_1 = f->at_packed_1 = size_add(at_panels_1,
+            size_align(size_mul(size_mul(size_align(extent_k, 32), size_align(size_ceil_div(extent_d, 2), 16)), 4),
+            64));
+    const int64_t at_kept_1 = f->at_kept_1 = size_add(at_packed_1,
+            size_align(size_mul(size_mul(size_add(1, size_add(size_mul(size_min(1,
+            size_div(size_mul(size_align(extent_k, 32), size_align(size_ceil_div(extent_d, 2), 16)), 163841)), 6),
+            size_min(1, size_div(size_mul(size_align(extent_k, 32), size_align(size_ceil_div(extent_d, 2), 16)),
+            6145)))), size_add(size_align(size_ceil_div(extent_d, 2), 16), 16)), 128), 64));
+    const int64_t at_panels_of_1 = f->at_panels_of_1 = size_add(at_kept_1,
+            size_align(size_mul(size_mul(size_min(1, size_div(size_align(size_ceil_div(extent_d, 2), 16), 129)),
+            size_align(extent_k, 32)), 1024), 64));
+    const int64_t at_panels_6 = f->at_panels_6 = size_add(at_panels_of_1, 64);
+    const int64_t at_packed_6 = f->at_packed_6 = size_add(at_panels_6,
+            size_align(size_mul(size_mul(size_align(extent_v, 32), size_align(size_ceil_div(extent_k, 2), 16)), 4),
+            64));
+    const int64_t at_kept_6 = f->at_kept_6 = size_add(at_packed_6,
+            size_align(size_mul(size_mul(size_add(1, size_add(size_mul(size_min(1,
+            size_div(size_mul(size_align(extent_v, 32), size_align(size_ceil_div(extent_k, 2), 16)), 163841)), 6),
+            size_min(1, size_div(size_mul(size_align(extent_v, 32), size_align(size_ceil_div(extent_k, 2), 16)),
+            6145)))), size_add(size_align(size_ceil_div(extent_k, 2), 16), 16)), 128), 64));
+    const int64_t at_panels_of_6 = f->at_panels_of_6 = size_add(at_kept_6,
+            size_align(size_mul(size_mul(size_min(1, size_div(size_align(size_ceil_div(extent_k, 2), 16), 129)),
+            size_align(extent_v, 32)), 1024), 64));
+    f->per_worker = size_add(at_panels_of_6, 64);
+    const int64_t most_1 = size_min(size_max(size_ceil_div(size_mul(size_mul(size_mul(size_mul(extent_b, extent_h),
+            extent_q), extent_d), extent_k), 32768), 1), 1024);
+    f->grain_1 = size_max(size_ceil_div(f->units_1, most_1), 1);
+    f->tasks_1 = size_ceil_div(f->units_1, f->grain_1);
+    f->past_6 = size_mul(size_mul(size_mul(size_mul(extent_b, extent_h), extent_q), extent_v), 2) > 67108864;
+    return 0;
+}
+
+int guessed_attention_workspace(const guessed_attention_args *args, int workers, size_t *bytes)
+{
+    Frame f;
+    int status = workers < 1 || !args || !bytes ? BAD_ARGUMENT : prepare(&f, args, workers);
+    if (status)
+        return status;
+    int64_t all = size_add(f.shared, size_mul(workers, f.per_worker));
+    *bytes = (size_t)all;
+    return all == SIZE_TOO_LARGE ? BAD_WORKSPACE : 0;
+}
+
+int guessed_attention(const guessed_attention_args *args, void *workspace, size_t bytes, const einc_host *host)
+{
+    Frame frame, *f = &frame;
+    int workers = host && host->workers > 1 ? host->workers : 1, failure = 0;
+    int status = args ? prepare(f, args, workers) : BAD_ARGUMENT;
+    if (status)
+        return status;
+    int64_t all = size_add(f->shared, size_mul(workers, f->per_worker));
+    if (all > 0 && (all == SIZE_TOO_LARGE || (uint64_t)all > bytes || !workspace || (uintptr_t)workspace % 64))
+        return BAD_WORKSPACE;
+    f->workspace = (char *)workspace;
+    f->host = host;
+    f->status = &failure;
+    const int64_t at_panels_of_1 = f->at_panels_of_1, at_panels_of_6 = f->at_panels_of_6;
+    if (EINC_TILES && !has_tiles())
+        return BAD_MACHINE;
+    for (int worker = 0; worker < workers; worker++)
+        *(int64_t *)(f->workspace + f->shared + worker * f->per_worker + at_panels_of_1) = -1;
+    for (int worker = 0; worker < workers; worker++)
+        *(int64_t *)(f->workspace + f->shared + worker * f->per_worker + at_panels_of_6) = -1;
+    if (run(f, launch_1, f->tasks_1))
+        return failure;
+    return 0;
+}
