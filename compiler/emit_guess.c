@@ -4,7 +4,7 @@
 
 #include "emit_tiling.h"
 
-enum { MARGIN = 16, COLUMNS_LEAST = 64 };
+enum { MARGIN = 40, COLUMNS_LEAST = 64 };
 
 static const Step *powers_of(const Guess *guess)
 {
@@ -210,7 +210,7 @@ const char *tiling_near(Emitter *e, Tiling *t)
     emit_state_fold(e, root, lanes, all);
     emit_know(e, root, (Value){ all[0], false });
     emit_store(e, &step->statement->outputs[0]);
-    emit_line(e, "near &= %s >= 0x1p-24f && %s <= (float)%s;", all[0], all[0], emit_extent(e, column));
+    emit_line(e, "near &= %s >= 0x1p-58f && %s <= (float)%s;", all[0], all[0], emit_extent(e, column));
     while (depth-- > 0) {
         e->scope->indent--;
         emit_line(e, "}");

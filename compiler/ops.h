@@ -106,7 +106,7 @@ typedef enum {
 /* X(tag, dtype, error)
  *
  * What kernels make with fewer instructions where all that becomes of it is rounded to bf16, whose numbers are 2^-8 apart: the
- * largest relative error, that of a scaled argument included. */
+ * largest relative error, that of a scaled argument included. What is below the normal numbers may be 0. */
 #define COARSE_FUNCTIONS(X) \
     X(EXP, DTYPE_F32, 0x1p-16)
 

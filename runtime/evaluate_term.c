@@ -161,7 +161,7 @@ static Value read_element(Evaluator *e, const Term *read)
 
 /* ---- maps and selects ---- */
 
-#define LEAST_SHARE 0x1p-102    /* FLT_MIN of a sum that is at least 2^-24: compiler/plan_guess.c */
+#define LEAST_SHARE 0x1p-68     /* FLT_MIN of a sum that is at least 2^-58: compiler/plan_guess.c */
 
 static bool is_narrow(const Term *term)
 {
@@ -179,8 +179,8 @@ static bool rounds_softmax(const Term *term)
     return narrows && x->kind == TERM_REDUCE && x->reduce.reduction == REDUCTION_SOFTMAX;
 }
 
-/* By how large a part of it a number may be off that is rounded next: COARSE_FUNCTIONS in ops.h. A softmax's powers are, and their sum
- * as much again. */
+/* By how large a part of it a number may be off that is rounded next, if it is not off by FLT_MIN: COARSE_FUNCTIONS in ops.h. A softmax's
+ * powers are, and their sum as much again. */
 static double coarseness_of(const Term *term)
 {
     const Term *x = term->map.arguments[0];
@@ -219,8 +219,9 @@ static Value evaluate_map(Evaluator *e, const Term *term)
     double roundings = e->scales ? function_scaling(term->map.function, term->dtype) : 0;
     if (roundings > 0 && !arguments[0].open && isfinite(arguments[0].re))
         arguments[0].bound += roundings * format_of(DTYPE_F32)->unit * (fabs(arguments[0].re) + arguments[0].bound);
-    if (!arguments[0].open && isfinite(arguments[0].re))
-        arguments[0].bound += coarseness_of(term) * (fabs(arguments[0].re) + arguments[0].bound);
+    double coarseness = coarseness_of(term);
+    if (coarseness > 0 && !arguments[0].open && isfinite(arguments[0].re))
+        arguments[0].bound += coarseness * (fabs(arguments[0].re) + arguments[0].bound) + FLT_MIN;
     Value value = map_apply(term->map.function, term->dtype, term->map.arguments[0]->dtype, arguments);
     if (rounds_softmax(term) && !value.open && isfinite(value.re))
         value.bound = 2 * value.bound + LEAST_SHARE;

@@ -390,30 +390,35 @@ INLINE f32v exp2_rest_f32v(f32v x)
 
 #ifndef EINC_AVX512
 //{ coarse_exp_f32v
-/* e^x, to be rounded to bf16; relative error 2^-16. */
+/* e^x, to be rounded to bf16; relative error 2^-16, and what is below the normal numbers, which take long, is 0. */
 INLINE f32v coarse_exp_f32v(f32v x)
 {
-    f32v shift = splat_f32v(12582912.0f);
-    x = lesser_f32v(splat_f32v(129.0f), greater_f32v(splat_f32v(-151.0f), x * 1.44269504f));
+    f32v shift = splat_f32v(12582912.0f), least = splat_f32v(-126.0f), y = x * 1.44269504f;
+    x = lesser_f32v(splat_f32v(129.0f), greater_f32v(least, y));
     f32v n = ((x - 0.5f) + shift) - shift;
-    return scale_f32v(exp2_rest_f32v(x - n), n);
+    return select_f32v(y < least, splat_f32v(0), scale_f32v(exp2_rest_f32v(x - n), n));
 }
 //}
 #else
 //{ coarse_exp_f32v@avx512
-/* e^x, to be rounded to bf16; relative error 2^-16. Scaling takes of x what is in front of its point, at any size. */
+/* e^x, to be rounded to bf16; relative error 2^-16, and what is below the normal numbers, which take long, is 0. Scaling takes
+ * of x what is in front of its point, at any size. */
 INLINE f32v coarse_exp_f32v(f32v x)
 {
     x = x * 1.44269504f;
+    f32v least = splat_f32v(-126.0f);
 #if EINC_VECTORS && LANES >= 4
-    f32v rest;
+    f32v rest, power;
+    uint16_t normal;    /* or NaN */
     __asm__("vreduceps $1, %1, %0" : "=v"(rest) : "v"(x));
-    return scale_f32v(exp2_rest_f32v(rest), x);
+    __asm__("vcmpps $21, %2, %1, %0" : "=Yk"(normal) : "v"(x), "v"(least));
+    __asm__("vscalefps %2, %1, %0%{%3%}%{z%}" : "=v"(power) : "v"(exp2_rest_f32v(rest)), "v"(x), "Yk"(normal));
+    return power;
 #else
-    f32v shift = splat_f32v(12582912.0f);
-    x = lesser_f32v(splat_f32v(129.0f), greater_f32v(splat_f32v(-151.0f), x));
+    f32v shift = splat_f32v(12582912.0f), y = x;
+    x = lesser_f32v(splat_f32v(129.0f), greater_f32v(least, y));
     f32v n = ((x - 0.5f) + shift) - shift;
-    return scale_f32v(exp2_rest_f32v(x - n), n);
+    return select_f32v(y < least, splat_f32v(0), scale_f32v(exp2_rest_f32v(x - n), n));
 #endif
 }
 //}

@@ -177,7 +177,7 @@ static void test_unary_f32(void **state)
     }
 }
 
-/* What is rounded to bf16 next: by how large a part of it exp may be off, and denormals by one. */
+/* What is rounded to bf16 next: by how large a part of it exp may be off, and where that is below the normal numbers by FLT_MIN. */
 TARGETED static void test_coarse(void **state)
 {
     (void)state;
@@ -190,8 +190,11 @@ TARGETED static void test_coarse(void **state)
         memcpy(&x, &pattern, sizeof x);
         double wanted = exp(x), size = fmin(fmax(wanted, FLT_MIN), FLT_MAX);
         float got[2] = { lane_f32v(coarse_exp_f32v(splat_f32v(x)), 0), coarse_exp_f32(x) };
-        for (int i = 0; i < 2; i++)
+        for (int i = 0; i < 2; i++) {
+            if (wanted < FLT_MIN * (1 + most) && got[i] >= 0 && got[i] < 2 * FLT_MIN)
+                continue;
             check("coarse_exp", x, got[i], error_f32(got[i], wanted), most * size / ldexp(1, ilogb(size) - 23) + 1);
+        }
     }
 }
 
