@@ -188,14 +188,14 @@ static const char *each_sum(Emitter *e, const Tiling *t, const char *indent, con
                      "%s        sums[r][v] = %s;\n%s}\n", indent, indent, t->number, indent, indent, t->number, indent, value, indent);
 }
 
-/* Where sums have starts in memory, they are there for all of them. */
+/* Where sums have starts in memory, they are there for all of them: one row for all rows, or a row of their own each. */
 static const char *begin_lines(Emitter *e, const Tiling *t)
 {
-    const char *load = emit_text(e, "load_%sv(start + r * start_step + v * LANES, 1, LANES)", dtype_name(t->dtype));
-    if (t->c->tile->has_starts)
-        return each_sum(e, t, "    ", load);
-    return emit_text(e, "%s    if (start) {\n%s    }\n", each_sum(e, t, "    ", emit_state_start(e, t->c->product, 0, true)),
-                     each_sum(e, t, "        ", load));
+    const char *dtype = dtype_name(t->dtype), *own = t->c->tile->has_starts ? "start_step" : "start";
+    const char *first = t->c->tile->has_starts ? emit_text(e, "load_%sv(start + v * LANES, 1, LANES)", dtype)
+                                               : emit_state_start(e, t->c->product, 0, true);
+    return emit_text(e, "%s    if (%s) {\n%s    }\n", each_sum(e, t, "    ", first), own,
+                     each_sum(e, t, "        ", emit_text(e, "load_%sv(start + r * start_step + v * LANES, 1, LANES)", dtype)));
 }
 
 static bool seeks_most(const Tiling *t)
@@ -245,7 +245,7 @@ static const char *step_line(Emitter *e, Tiling *t)
     return tiling_close(e);
 }
 
-/* Whether a point has so few products that a loop's own instructions count: some points at a turn. */
+/* Whether a point has so few products that a loop's own instructions count: some points at a turn, not only two. */
 static bool is_tight(const Tiling *t)
 {
     return t->c->rows_spread || is_for_one(t);
@@ -403,7 +403,7 @@ static const char *tile_functions(Emitter *e, Tiling *t)
         { "left", left_line(e, t) },
         { "step", step_line(e, t) },
         { "tile_head", tile_head(e, t, tile_extra(e, t, whole, true)) },
-        { "turns", is_tight(t) ? "    UNROLL_SOME\n" : "" },
+        { "turns", is_tight(t) ? "    UNROLL_SOME\n" : NULL },
         { "further", further },
         { "multiply", multiply_lines(e, t) },
         { "taken", whole },

@@ -160,18 +160,28 @@ static const char *hold(Emitter *e, const char *bound, const char *word)
     return name;
 }
 
+/* What packed rows are made of where that is one array's numbers; NULL: rows are in place, or made of more. */
+static const Term *source_of_rows(Emitter *e, const Tiling *t)
+{
+    const Term *source = t->c->left;
+    while (source->kind == TERM_MAP && source->map.count == 1)
+        source = source->map.arguments[0];
+    return !t->c->in_place && tiling_reads_safely(e, source) ? source : NULL;
+}
+
 /* Where the rows after a tile's own begin: those to be packed where they are from. What streams asks for more while it
  * multiplies. */
 static const char *next_rows(Emitter *e, const Tiling *t, const char *row)
 {
+    const Term *source = source_of_rows(e, t);
     const char *further = tiling_asks_further(t) ? "height" : emit_text(e, "(tiles < %d ? 2 : 1) * height", PANELS_FEW);
-    if (!(t->c->tile->has_starts || t->c->tile->parts) || !tiling_reads_safely(e, t->c->left))
+    if (!source)
         return emit_text(e, "rows + %s * row_step", further);
     emit_push(e);
     emit_bind(e, tiling_last(&t->c->rows), emit_text(e, "(%s + %s)", row, further));
     for (int i = 0; i < t->c->depth.count; i++)
         emit_bind(e, t->c->depth.list[i], i == 0 ? tiling_depth_first(e, t) : "0");
-    const char *pointer = emit_pointer(e, t->c->left);
+    const char *pointer = emit_pointer(e, source);
     emit_pop(e);
     return pointer;
 }
@@ -316,6 +326,8 @@ static void find_ahead(Emitter *e, const Tiling *t, const char *row)
     const char *apart = emit_stride(e, output->tensor, output->positions, tiling_last(&t->c->rows));
     emit_line(e, "/* What comes nearer: the next panel where not all of them are near, else %s; a share for each tile.%s */",
               along ? "points to come or the next one" : "the next rows", stores ? " Of few points what is written takes longest." : "");
+    const Term *source = source_of_rows(e, t);
+    int bytes = source ? t->c->group * (int)dtype_size(source->read.tensor->dtype) : size;
     emit_line(e, "const char *ahead = %s;", along ? "NULL" : emit_text(e, "(const char *)(%s)", next_rows(e, t, row)));
     if (stores)
         emit_line(e, "const int writes = depth < size_min(places, ROWS_%d * BLOCK_%d);", n, n);
@@ -332,7 +344,7 @@ static void find_ahead(Emitter *e, const Tiling *t, const char *row)
     if (along)
         emit_line(e, "    (k_apart ? k_apart : (int64_t)COLUMNS_%d) * %d;", n, size);
     else
-        emit_line(e, "    %sk_step == %d ? size_ceil_div(height * %d, tiles) : 0;", rows_are_far(e, t), t->c->group, size);
+        emit_line(e, "    %sk_step == %d ? size_ceil_div(height * %d, tiles) : 0;", rows_are_far(e, t), t->c->group, bytes);
 }
 
 /* Whether blocks of rows meet the panels forth and back in turns: those met last are still in the first cache. What takes the

@@ -31,7 +31,7 @@ INLINE void begin_N(const f32u *start, int64_t start_step, f32v sums[ROWS_N][VEC
 /* Adds the products of `height` rows and one panel to the sums. A row's points are k_step apart, rows row_step. What is
  * needed next comes nearer meanwhile: `ahead`, so many bytes for each point. Loops over rows are unrolled, so that sums
  * have registers, and left early where a tile is low; a whole one's `height` is a constant, so that it goes without
- * comparisons. */
+ * comparisons. Two points at a turn make turns few enough for their end to be foreseen. */
 //{ multiply_head
 INLINE void multiply_N(const int height, const partu *rows, int64_t row_step, int64_t k_step, const wordu *panel,
                        int64_t depth, const char *ahead, int64_t ahead_step, f32v sums[ROWS_N][VECTORS_N])
@@ -41,6 +41,7 @@ INLINE void multiply_N(const int height, const partu *rows, int64_t row_step, in
     int64_t one = apart, three = 3 * apart, five = 5 * apart;
     const char *low = (const char *)rows, *high = low + 7 * apart;
     //{ turns
+    UNROLL_TWICE
     //}
     for (int64_t k = 0; k < depth; k++) {
         wordv right[VECTORS_N];
