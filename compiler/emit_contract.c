@@ -330,6 +330,8 @@ static const char *tile_head(Emitter *e, const Tiling *t, const char *extra)
     if (tiling_has_registers(t) && t->in_registers)
         registers = emit_text(e, "%s, %sv (*sums)[VECTORS_%d], int64_t place, int64_t rows_left", registers, dtype_name(t->dtype),
                               t->number);
+    if (t->cuts)
+        registers = emit_text(e, "%s, Cutting *cutting", registers);
     return emit_text(e, "%s void tile_%d(int height, const %s *rows, int64_t row_step, int64_t k_step, "
                      "const %s *panel, int64_t depth, const char *ahead, int64_t ahead_step, const %s *start, "
                      "int64_t start_step, %s *kept, int64_t kept_step%s%s)\n", tiling_has_registers(t) ? "INLINE" : "KERNEL static",
@@ -358,6 +360,10 @@ static const char *register_functions(Emitter *e, Tiling *t, const char *whole)
     const char *loop = t->runs ? NULL : "";
     Hole tiles[] = {
         { "dot", emit_text(e, "#define DOT_%d %s\n", t->number, t->c->tile->dot) },
+        { "cutting", t->cuts ? "    Cutting *cutting;\n" : "" },
+        { "cut", t->cuts ? emit_text(e, "    cut_some(from->cutting, from->cutting->share, PARTS_%d);\n", t->number) : "" },
+        { "factors", t->cuts ? emit_text(e, "    const Factors_%d from = { rows, row_step, k_step, height - TILE_ROWS, panel, depth, ahead, "
+                                         "ahead_step, cutting };\n", t->number) : NULL },
         { "pairs", pairs_of(e, t) },
         { "exchange", stays },
         { "take_function", stays ? stays : take },
@@ -491,9 +497,10 @@ static const char *after_tile(Emitter *e, const Tiling *t, const char *call, con
 /* What a tile in registers of tiles needs: those, and where sums go that wait in them. */
 static const char *registers_of(Emitter *e, const Tiling *t, const char *place)
 {
+    const char *cutting = t->cuts ? ", &cutting" : "";
     if (!tiling_has_registers(t) || !t->in_registers)
-        return tiling_has_registers(t) ? ", &registers" : "";
-    return emit_text(e, t->runs ? ", &registers, sums, %s + nth * places, rows_left" : ", &registers, sums, %s, height", place);
+        return tiling_has_registers(t) ? emit_text(e, ", &registers%s", cutting) : "";
+    return emit_text(e, t->runs ? ", &registers, sums, %s + nth * places, rows_left%s" : ", &registers, sums, %s, height%s", place, cutting);
 }
 
 /* What becomes of the sums of a tile all of which takes one branch of the where. */
@@ -515,6 +522,7 @@ static const char *emit_product(Emitter *e, const Step *step, const Contract *c)
     tiling_step(e, t, nothing);    /* finds the names and the domain */
     t->in_registers = takes_registers(e, t);
     t->runs = c->run > 1 && t->in_registers && tiling_reads_safely(e, c->left);
+    t->cuts = tiling_may_cut(e, t);
     t->is_stored = is_stored(t);
     t->in_pieces = t->is_stored && t->c->columns.count > 1;
     t->guess = e->launch->guess && e->launch->guess->product == step ? e->launch->guess : NULL;

@@ -174,6 +174,58 @@ const char *tiling_pack_row_parts(Emitter *e, Tiling *t)
     return tiling_close(e);
 }
 
+/* Rows that lie in memory as they are, all blocks in the order in which they are multiplied. */
+bool tiling_may_cut(Emitter *e, const Tiling *t)
+{
+    return t->c->tile->parts && t->c->depth.count == 1 && !tiling_has_reach(t) && tiling_reads_safely(e, t->c->left);
+}
+
+/* The blocks of a row are none where it is not whole ones side by side. */
+void tiling_declare_cutting(Emitter *e, const Tiling *t)
+{
+    const Term *left = t->c->left;
+    const Index *point = t->c->depth.list[0];
+    const char *extent = emit_extent(e, point), *row = emit_stride(e, left->read.tensor, left->read.positions, tiling_last(&t->c->rows));
+    int n = t->number, points = WORD_POINTS * block_words(t);
+    emit_line(e, "Cutting cutting = { .from_step = %s - %s, .to_step = %d, .most = splat_i32v(0), .least = splat_i32v(0) };", row, extent,
+              CONTRACT_LINE / 4);
+    emit_line(e, "cutting.blocks = %s == 1 && %s %% %d == 0 ? %s / %d : 0;", emit_stride(e, left->read.tensor, left->read.positions, point),
+              extent, points, extent, points);
+    emit_line(e, "cutting.packed[0] = (u32u *)packed_%d;", n);
+    emit_line(e, "cutting.packed[1] = cutting.packed[0] + block * ROWS_%d * (depth + %d);", n, CONTRACT_LINE / 4);
+}
+
+/* Where a row is from which numbers are cut. */
+static const char *row_pointer(Emitter *e, const Tiling *t, const char *row)
+{
+    emit_push(e);
+    emit_bind(e, tiling_last(&t->c->rows), row);
+    emit_bind(e, t->c->depth.list[0], tiling_depth_first(e, t));
+    const char *pointer = emit_pointer(e, t->c->left);
+    emit_pop(e);
+    return pointer;
+}
+
+/* A block's rows: what is left of them is cut, and the next block's are begun; from `first` to `end`. */
+void tiling_cut_rows(Emitter *e, const Tiling *t, const char *pack, const char *first, const char *end)
+{
+    int n = t->number;
+    const char *name = t->names[tiling_last(&t->c->rows)->id], *next = emit_text(e, "%s_stop", name);
+    emit_line(e, "const bf16u *rows = (const bf16u *)packed_%d;", n);
+    emit_line(e, "const int64_t row_step = %s, k_step = %d;", tiling_packed_step(e, t), t->c->group);
+    emit_line(e, "if (cutting.blocks) {");
+    emit_line(e, "    if (%s_block == %s)", name, first);
+    emit_line(e, "        cut_next(&cutting, %s, height, 1);", row_pointer(e, t, name));
+    emit_line(e, "    cut_some(&cutting, cutting.left, %d);", t->c->tile->parts);
+    emit_line(e, "    *odd_%d |= any_u32v(odd_sizes(cutting.most, cutting.least));", n);
+    emit_line(e, "    rows = (const bf16u *)cutting.packed[1];");
+    emit_line(e, "    cut_next(&cutting, %s, size_next(%s - %s, block * ROWS_%d, ROWS_%d),", row_pointer(e, t, next), end, next, n, n);
+    emit_line(e, "            size_max(tiles, 1) * size_ceil_div(height, ROWS_%d) * (depth / %d) * PAIRS_%d);", n, t->c->tile->words, n);
+    emit_line(e, "} else {");
+    emit_line(e, "    %s;", pack);
+    emit_line(e, "}");
+}
+
 void tiling_leave_odd(Emitter *e, const Tiling *t)
 {
     emit_line(e, "if (*odd_%d) {", t->number);

@@ -369,7 +369,10 @@ static void emit_tiles(Emitter *e, const Tiling *t, const char *first, const cha
     emit_line(e, "int64_t %s = %s, done = 0, points;", row, from);
     emit_line(e, "%s = %s + height;", to, from);
     tiling_find_reach(e, t, calls + 5, tile_height(e, t));
-    find_rows(e, t, calls[1]);
+    if (t->cuts)
+        tiling_cut_rows(e, t, calls[1], first, end);
+    else
+        find_rows(e, t, calls[1]);
     find_tame(e, t, "tame", "columns_tame && ", "rows", tame_rows(e, t));
     if (t->c->tile->parts)
         tiling_leave_odd(e, t);
@@ -555,6 +558,8 @@ const char *tiling_step(Emitter *e, Tiling *t, const char *const calls[8])
         declare_block(e, t);
     if (turns(t))
         emit_line(e, "int is_back = 1;");
+    if (t->cuts)
+        tiling_declare_cutting(e, t);
     open_loops(e, t, &c->kept_rows, c->kept_rows.count - t->runs, &depth);
     if (t->runs)
         open_run(e, t, &depth);

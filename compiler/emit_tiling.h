@@ -16,6 +16,7 @@ typedef struct Tiling {
     const Term *branch;           /* of the step's where, the one that is true of all of a tile that the text is for; or NULL */
     bool in_registers;            /* they take the sums from there */
     bool some;                    /* the text is for a part of a tile's rows */
+    bool cuts;                    /* rows are cut into parts while others are multiplied */
     bool runs;                    /* rows of several points of the last index that stays are tiled as one run */
     bool is_stored;               /* what the step stores is made from the sums in registers, */
     bool in_pieces;               /* of columns of several indices in pieces: templates/pieces.c; */
@@ -82,6 +83,9 @@ void tiling_pack_within(Emitter *e, Tiling *t);
 /* emit_parts.c: the same for numbers in parts */
 const char *tiling_pack_column_parts(Emitter *e, Tiling *t);
 const char *tiling_pack_row_parts(Emitter *e, Tiling *t);
+bool tiling_may_cut(Emitter *e, const Tiling *t);       /* while other rows are multiplied */
+void tiling_declare_cutting(Emitter *e, const Tiling *t);
+void tiling_cut_rows(Emitter *e, const Tiling *t, const char *pack, const char *first, const char *end);
 void tiling_leave_odd(Emitter *e, const Tiling *t);     /* the step ends where numbers have no parts */
 
 /* emit_reach.c: what tiles of rows leave out of the columns (0), or of the contracted points (1) */

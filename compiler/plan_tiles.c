@@ -498,6 +498,8 @@ static void reserve(Planner *planner, const Launch *launch, const Step *step, Co
     const Size *row = size_op(arena, SIZE_ADD, depth, size_constant(arena, CONTRACT_LINE / (int)dtype_size(dtype)));
     if (c->rows_spread)
         row = size_op(arena, SIZE_MUL, depth, size_constant(arena, planner->plan->lanes));
+    if (c->tile->parts)    /* rows that are multiplied, and those that are cut meanwhile */
+        rows = size_op(arena, SIZE_MUL, rows, size_constant(arena, 2));
     add_scratch(planner, step, c, "packed", dtype, size_op(arena, SIZE_MUL, rows, row), end);
     const Size *kept = size_op(arena, SIZE_MUL, size_op(arena, SIZE_MUL, one_beyond(arena, depth, c->depth_block), columns),
                                size_constant(arena, c->row_block * c->tile_rows));

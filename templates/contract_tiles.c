@@ -41,6 +41,8 @@ typedef struct Factors_N {
     int64_t depth;
     const char *ahead;
     int64_t ahead_step;
+    //{ cutting
+    //}
 } Factors_N;
 
 /* One of the `shares` of what is to come nearer with a tile: all lines where they follow each other, else two for a word. */
@@ -94,6 +96,8 @@ INLINE void multiply_N(TileRegisters *registers, const Factors_N *from, int64_t 
         if (both)
             DOT_N(registers, 3, 5, 7);
     }
+    //{ cut
+    //}
 }
 
 /* The other pairs of the words from k on. */
@@ -235,7 +239,9 @@ INLINE void tile_N(int height, const partu *rows, int64_t row_step, int64_t k_st
                    int64_t kept_step, TileRegisters *registers, f32v (*sums)[VECTORS_N], int64_t place, int64_t rows_left)
 //}
 {
+    //{ factors
     const Factors_N from = { rows, row_step, k_step, height - TILE_ROWS, panel, depth, ahead, ahead_step };
+    //}
     //{ keep
     if (kept) {
         add_N(registers, &from, start, start_step, kept, kept_step);

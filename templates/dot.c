@@ -197,6 +197,63 @@ INLINE int any_u32v(u32v x)
 }
 //}
 
+//{ Cutting
+/* Rows that are cut into parts a few blocks of 32 numbers at a time, while others are multiplied. */
+typedef struct Cutting {
+    const f32u *from;             /* the next block, */
+    int64_t from_step;            /* and how far a row's end is from the next row */
+    u32u *to, *packed[2];         /* in turns: rows that are cut, and those that are multiplied */
+    int64_t to_step;
+    int64_t row, blocks;          /* blocks of a row: to come, and all */
+    int64_t left, share;          /* blocks of all rows to come, and how many at a time */
+    i32v most, least;             /* sizes */
+} Cutting;
+//}
+
+//{ cut_next
+/* The rows from `from` on are next, in `shares`; those that were go where they are multiplied. */
+INLINE void cut_next(Cutting *c, const f32u *from, int64_t rows, int64_t shares)
+{
+    u32u *to = c->packed[0];
+    c->packed[0] = c->packed[1];
+    c->packed[1] = c->to = to;
+    c->from = from;
+    c->row = c->blocks;
+    c->left = rows * c->blocks;
+    c->share = size_ceil_div(c->left, shares);
+}
+//}
+
+//{ cut_some
+/* Cuts so many blocks. */
+INLINE void cut_some(Cutting *c, int64_t some, const int parts)
+{
+    const f32u *from = c->from;
+    u32u *to = c->to;
+    int64_t row = c->row;
+    i32v most = c->most, least = c->least;
+    some = size_min(some, c->left);
+    c->left -= some;
+    for (; some > 0; some--) {
+        for (int word = 0; word < 16; word += LANES) {
+            const f32v low = load_f32v(from + word, 1, LANES), high = load_f32v(from + word + 16, 1, LANES);
+            note_sizes(&most, &least, low);
+            note_sizes(&most, &least, high);
+            store_parts_bf16v(to + word, low, high, parts, 16, LANES);
+        }
+        from += 32;
+        to += 16 * parts;
+        if (--row == 0) {
+            row = c->blocks;
+            from += c->from_step;
+            to += c->to_step;
+        }
+    }
+    c->from = from, c->to = to, c->row = row;
+    c->most = most, c->least = least;
+}
+//}
+
 //{ store_row_bf16v
 INLINE void store_row_bf16v(void *p, f32v x, int count)
 {
