@@ -312,6 +312,12 @@ static const char *pairs_of(Emitter *e, const Tiling *t)
     return text.bytes;
 }
 
+/* How the functions are declared that take a tile's sums: those of few instructions wait for no call. */
+static const char *take_kind(const Tiling *t)
+{
+    return tiling_takes_extrema(t) ? "INLINE" : "KERNEL static";
+}
+
 /* What takes some rows of a tile's sums. */
 static const char *take_some(Emitter *e, Tiling *t, const char *sums)
 {
@@ -319,7 +325,7 @@ static const char *take_some(Emitter *e, Tiling *t, const char *sums)
     const char *taken = tiling_taken(e, t);
     t->some = false;
     return emit_text(e, "/* The same for so many rows of a tile. */\n"
-                     "KERNEL static void take_some_%d(int height, int64_t place, int v, %s)\n{\n%s%s}\n", t->number, sums,
+                     "%s void take_some_%d(int height, int64_t place, int v, %s)\n{\n%s%s}\n", take_kind(t), t->number, sums,
                      emit_locals(e, taken), taken);
 }
 
@@ -345,15 +351,15 @@ static const char *register_functions(Emitter *e, Tiling *t, const char *whole)
     const char *sums = emit_text(e, "%sv (*sums)[VECTORS_%d]%s", dtype_name(t->dtype), t->number, extra);
     const char *take = emit_text(e, "/* Takes a tile's sums in one of the vectors. */\n"
                                  "%s void take_%d(int height, int64_t place, int v, %s)\n{\n    complete_%d(height, v, sums);\n%s}\n",
-                                 tiling_takes_extrema(t) ? "INLINE" : "KERNEL static", t->number, sums, t->number, whole);
+                                 take_kind(t), t->number, sums, t->number, whole);
     const char *more = tile_extra(e, t, whole, false);
     const char *leave = emit_text(e, "/* The sums that still wait are taken. */\nINLINE void leave_%d(TileRegisters *registers, %s)\n",
                                   t->number, sums);
     const char *call = emit_text(e, "            take_%d(taken_height, taken_place, v, sums%s);\n", t->number, more);
     const char *each = emit_text(e, "/* Takes the sums of a tile in which rows of several points follow each other: `rows_left` of the "
                                  "first one, with\n * states at `place`. */\n"
-                                 "KERNEL static void take_each_%d(const TileRegisters *registers, int height, int64_t place, "
-                                 "int64_t rows_left, int v, %s)\n", t->number, sums);
+                                 "%s void take_each_%d(const TileRegisters *registers, int height, int64_t place, "
+                                 "int64_t rows_left, int v, %s)\n", take_kind(t), t->number, sums);
     const char *call_each = emit_text(e, "        else if (taken_height)\n            take_each_%d(registers, taken_height, taken_place, "
                                       "taken_left, v, sums%s);\n", t->number, more);
     const char *call_some = emit_text(e, "        take_some_%d(rows, place, v, sums + first%s);\n", t->number, more);
@@ -361,7 +367,9 @@ static const char *register_functions(Emitter *e, Tiling *t, const char *whole)
     Hole tiles[] = {
         { "dot", emit_text(e, "#define DOT_%d %s\n", t->number, t->c->tile->dot) },
         { "cutting", t->cuts ? "    Cutting *cutting;\n" : "" },
-        { "cut", t->cuts ? emit_text(e, "    cut_some(from->cutting, from->cutting->share, PARTS_%d);\n", t->number) : "" },
+        { "cut_function", t->cuts ? emit_text(e, "/* Cuts a share of the rows to come. */\nKERNEL static void cut_%d(Cutting *cutting)\n{\n"
+                                              "    cut_some(cutting, cutting->share, PARTS_%d);\n}\n", t->number, t->number) : "" },
+        { "cut", t->cuts ? emit_text(e, "    cut_%d(from->cutting);\n", t->number) : "" },
         { "factors", t->cuts ? emit_text(e, "    const Factors_%d from = { rows, row_step, k_step, height - TILE_ROWS, panel, depth, ahead, "
                                          "ahead_step, cutting };\n", t->number) : NULL },
         { "pairs", pairs_of(e, t) },

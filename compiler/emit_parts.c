@@ -1,6 +1,7 @@
 /* Packing numbers in parts: each part is the nearest number of bf16 to what the parts before have left, and TILE_WORDS words
  * of one part lie behind those of the one before. The two points of a word are TILE_WORDS apart, so that neighbours need not
- * be told from each other. Where a number is not the sum of its parts, or products of them would be too small for the unit,
+ * be told from each other. Rows are cut while those before are multiplied, where they lie in memory as they are: a few blocks
+ * behind each pair of parts, since a processor does not look far ahead while tiles multiply. Where a number is not the sum of its parts, or products of them would be too small for the unit,
  * `odd` says so, and the step does its unit of work again with the numbers themselves. */
 #include <string.h>
 
@@ -185,12 +186,13 @@ void tiling_declare_cutting(Emitter *e, const Tiling *t)
 {
     const Term *left = t->c->left;
     const Index *point = t->c->depth.list[0];
-    const char *extent = emit_extent(e, point), *row = emit_stride(e, left->read.tensor, left->read.positions, tiling_last(&t->c->rows));
+    const Tensor *tensor = left->read.tensor;
+    const char *extent = emit_extent(e, point), *row = emit_stride(e, tensor, left->read.positions, tiling_last(&t->c->rows));
     int n = t->number, points = WORD_POINTS * block_words(t);
-    emit_line(e, "Cutting cutting = { .from_step = %s - %s, .to_step = %d, .most = splat_i32v(0), .least = splat_i32v(0) };", row, extent,
-              CONTRACT_LINE / 4);
-    emit_line(e, "cutting.blocks = %s == 1 && %s %% %d == 0 ? %s / %d : 0;", emit_stride(e, left->read.tensor, left->read.positions, point),
-              extent, points, extent, points);
+    emit_line(e, "Cutting cutting = { .from_step = %s - %s, .to_step = %d, .most = splat_i32v(0), .least = splat_i32v(0) };",
+              row, extent, CONTRACT_LINE / 4);
+    emit_line(e, "cutting.blocks = %s == 1 && %s %% %d == 0 ? %s / %d : 0;",
+              emit_stride(e, tensor, left->read.positions, point), extent, points, extent, points);
     emit_line(e, "cutting.packed[0] = (u32u *)packed_%d;", n);
     emit_line(e, "cutting.packed[1] = cutting.packed[0] + block * ROWS_%d * (depth + %d);", n, CONTRACT_LINE / 4);
 }
@@ -219,7 +221,8 @@ void tiling_cut_rows(Emitter *e, const Tiling *t, const char *pack, const char *
     emit_line(e, "    cut_some(&cutting, cutting.left, %d);", t->c->tile->parts);
     emit_line(e, "    *odd_%d |= any_u32v(odd_sizes(cutting.most, cutting.least));", n);
     emit_line(e, "    rows = (const bf16u *)cutting.packed[1];");
-    emit_line(e, "    cut_next(&cutting, %s, size_next(%s - %s, block * ROWS_%d, ROWS_%d),", row_pointer(e, t, next), end, next, n, n);
+    emit_line(e, "    cut_next(&cutting, %s, size_next(%s - %s, block * ROWS_%d, ROWS_%d),", row_pointer(e, t, next), end,
+              next, n, n);
     emit_line(e, "            size_max(tiles, 1) * size_ceil_div(height, ROWS_%d) * (depth / %d) * PAIRS_%d);", n, t->c->tile->words, n);
     emit_line(e, "} else {");
     emit_line(e, "    %s;", pack);

@@ -32,6 +32,8 @@ static const unsigned char row_parts_N[] = { 0 };
 static const unsigned char column_parts_N[] = { 0 };
 //}
 
+//{ cut_function
+//}
 /* What a tile's products are of: rows, the lower ones of them from `lower` on, and a panel. Meanwhile what is needed next
  * comes nearer: `ahead`, so many bytes for each word. */
 typedef struct Factors_N {
