@@ -151,6 +151,12 @@ enum { BAD_ARGUMENT = -2, BAD_SHAPES = -3, BAD_WORKSPACE = -4, BAD_MACHINE = -6,
 #define UNROLL
 #endif
 
+#if EINC_VECTORS && !defined(__clang__)
+#define UNROLL_TWICE _Pragma("GCC unroll 2")
+#else
+#define UNROLL_TWICE
+#endif
+
 /* Asks for the cache line at p, which need not be one that may be read. */
 #ifdef __GNUC__
 #define PREFETCH(p) __builtin_prefetch((p), 0, 3)
@@ -787,13 +793,14 @@ INLINE void begin_1(const f32u *start, int64_t start_step, f32v sums[ROWS_1][VEC
 /* Adds the products of `height` rows and one panel to the sums. A row's points are k_step apart, rows row_step. What is
  * needed next comes nearer meanwhile: `ahead`, so many bytes for each point. Loops over rows are unrolled, so that sums
  * have registers, and left early where a tile is low; a whole one's `height` is a constant, so that it goes without
- * comparisons. */
+ * comparisons. Two points at a turn make turns few enough for their end to be foreseen. */
 INLINE void multiply_1(const int height, const f32u *rows, int64_t row_step, int64_t k_step, const float *panel,
                        int64_t depth, const char *ahead, int64_t ahead_step, f32v sums[ROWS_1][VECTORS_1])
 {
     const int64_t apart = row_step * (int64_t)sizeof *rows;    /* see row_address() */
     int64_t one = apart, three = 3 * apart, five = 5 * apart;
     const char *low = (const char *)rows, *high = low + 7 * apart;
+    UNROLL_TWICE
     for (int64_t k = 0; k < depth; k++) {
         f32v right[VECTORS_1];
         HOLD_STEPS(one, three, five);
@@ -1214,13 +1221,14 @@ INLINE void begin_5(const f32u *start, int64_t start_step, f32v sums[ROWS_5][VEC
 /* Adds the products of `height` rows and one panel to the sums. A row's points are k_step apart, rows row_step. What is
  * needed next comes nearer meanwhile: `ahead`, so many bytes for each point. Loops over rows are unrolled, so that sums
  * have registers, and left early where a tile is low; a whole one's `height` is a constant, so that it goes without
- * comparisons. */
+ * comparisons. Two points at a turn make turns few enough for their end to be foreseen. */
 INLINE void multiply_5(const int height, const f32u *rows, int64_t row_step, int64_t k_step, const float *panel,
                        int64_t depth, const char *ahead, int64_t ahead_step, f32v sums[ROWS_5][VECTORS_5])
 {
     const int64_t apart = row_step * (int64_t)sizeof *rows;    /* see row_address() */
     int64_t one = apart, three = 3 * apart, five = 5 * apart;
     const char *low = (const char *)rows, *high = low + 7 * apart;
+    UNROLL_TWICE
     for (int64_t k = 0; k < depth; k++) {
         f32v right[VECTORS_5];
         HOLD_STEPS(one, three, five);

@@ -15,7 +15,7 @@
  *         + align((1 + min(1, align(tile_1_1 * j, 32) * k / 327681) * 7) * (k + 16) * 56, 64)
  *         + align(min(1, k / 1025) * align(tile_1_1 * j, 32) * 448, 64) + 64 + align(align(tile_1_1 * j, 32) * 4, 64)
  *         + align(align(tile_1_1 * j, 32) * ceil(ceil(k / 2) / 16) * 192, 64)
- *         + align((1 + min(1, align(tile_1_1 * j, 32) * ceil(ceil(k / 2) / 16) * 48 / 327681) * 7) * (ceil(ceil(k / 2) / 16) * 48 + 16) * 128, 64) + align(min(1, ceil(ceil(k / 2) / 16) * 48 / 193) * align(tile_1_1 * j, 32) * 1024, 64) + 64 + align(align(tile_1_1 * j, 32) * min(16, tile_1_2) * 4, 64) + 64) */
+ *         + align((1 + min(1, align(tile_1_1 * j, 32) * ceil(ceil(k / 2) / 16) * 48 / 327681) * 7) * (ceil(ceil(k / 2) / 16) * 48 + 16) * 256, 64) + align(min(1, ceil(ceil(k / 2) / 16) * 48 / 193) * align(tile_1_1 * j, 32) * 1024, 64) + 64 + align(align(tile_1_1 * j, 32) * min(16, tile_1_2) * 4, 64) + 64) */
 #include <stddef.h>
 #include <stdint.h>
 #include <string.h>
@@ -137,6 +137,12 @@ enum { BAD_ARGUMENT = -2, BAD_SHAPES = -3, BAD_WORKSPACE = -4, BAD_MACHINE = -6,
 #define UNROLL _Pragma("GCC unroll 16")
 #else
 #define UNROLL
+#endif
+
+#if EINC_VECTORS && !defined(__clang__)
+#define UNROLL_TWICE _Pragma("GCC unroll 2")
+#else
+#define UNROLL_TWICE
 #endif
 
 /* Asks for the cache line at p, which need not be one that may be read. */
@@ -733,6 +739,57 @@ INLINE int any_u32v(u32v x)
     return any != 0;
 }
 
+/* Rows that are cut into parts a few blocks of 32 numbers at a time, while others are multiplied. */
+typedef struct Cutting {
+    const f32u *from;             /* the next block, */
+    int64_t from_step;            /* and how far a row's end is from the next row */
+    u32u *to, *packed[2];         /* in turns: rows that are cut, and those that are multiplied */
+    int64_t to_step;
+    int64_t row, blocks;          /* blocks of a row: to come, and all */
+    int64_t left, share;          /* blocks of all rows to come, and how many at a time */
+    i32v most, least;             /* sizes */
+} Cutting;
+
+/* The rows from `from` on are next, in `shares`; those that were go where they are multiplied. */
+INLINE void cut_next(Cutting *c, const f32u *from, int64_t rows, int64_t shares)
+{
+    u32u *to = c->packed[0];
+    c->packed[0] = c->packed[1];
+    c->packed[1] = c->to = to;
+    c->from = from;
+    c->row = c->blocks;
+    c->left = rows * c->blocks;
+    c->share = size_ceil_div(c->left, shares);
+}
+
+/* Cuts so many blocks. */
+INLINE void cut_some(Cutting *c, int64_t some, const int parts)
+{
+    const f32u *from = c->from;
+    u32u *to = c->to;
+    int64_t row = c->row;
+    i32v most = c->most, least = c->least;
+    some = size_min(some, c->left);
+    c->left -= some;
+    for (; some > 0; some--) {
+        for (int word = 0; word < 16; word += LANES) {
+            const f32v low = load_f32v(from + word, 1, LANES), high = load_f32v(from + word + 16, 1, LANES);
+            note_sizes(&most, &least, low);
+            note_sizes(&most, &least, high);
+            store_parts_bf16v(to + word, low, high, parts, 16, LANES);
+        }
+        from += 32;
+        to += 16 * parts;
+        if (--row == 0) {
+            row = c->blocks;
+            from += c->from_step;
+            to += c->to_step;
+        }
+    }
+    c->from = from, c->to = to, c->row = row;
+    c->most = most, c->least = least;
+}
+
 /* Whether there are instructions for tiles. Assemblers that know them do so without being told for which machine. */
 #if defined(__x86_64__) && (__GNUC__ >= 11 || defined(__clang__)) && !defined(EINC_SCALAR) && !defined(EINC_MODEL)
 #define EINC_TILES 1
@@ -1046,13 +1103,14 @@ INLINE void begin_1(const f32u *start, int64_t start_step, f32v sums[ROWS_1][VEC
 /* Adds the products of `height` rows and one panel to the sums. A row's points are k_step apart, rows row_step. What is
  * needed next comes nearer meanwhile: `ahead`, so many bytes for each point. Loops over rows are unrolled, so that sums
  * have registers, and left early where a tile is low; a whole one's `height` is a constant, so that it goes without
- * comparisons. */
+ * comparisons. Two points at a turn make turns few enough for their end to be foreseen. */
 INLINE void multiply_1(const int height, const f32u *rows, int64_t row_step, int64_t k_step, const float *panel,
                        int64_t depth, const char *ahead, int64_t ahead_step, f32v sums[ROWS_1][VECTORS_1])
 {
     const int64_t apart = row_step * (int64_t)sizeof *rows;    /* see row_address() */
     int64_t one = apart, three = 3 * apart, five = 5 * apart;
     const char *low = (const char *)rows, *high = low + 7 * apart;
+    UNROLL_TWICE
     for (int64_t k = 0; k < depth; k++) {
         f32v right[VECTORS_1];
         HOLD_STEPS(one, three, five);
@@ -1327,6 +1385,11 @@ enum { PARTS_3 = 3, PAIRS_3 = 6 };
 static const unsigned char row_parts_3[] = { 0, 0, 1, 1, 2, 0 };
 static const unsigned char column_parts_3[] = { 2, 1, 1, 0, 0, 0 };
 
+/* Cuts a share of the rows to come. */
+KERNEL static void cut_3(Cutting *cutting)
+{
+    cut_some(cutting, cutting->share, PARTS_3);
+}
 /* What a tile's products are of: rows, the lower ones of them from `lower` on, and a panel. Meanwhile what is needed next
  * comes nearer: `ahead`, so many bytes for each word. */
 typedef struct Factors_3 {
@@ -1336,6 +1399,7 @@ typedef struct Factors_3 {
     int64_t depth;
     const char *ahead;
     int64_t ahead_step;
+    Cutting *cutting;
 } Factors_3;
 
 /* One of the `shares` of what is to come nearer with a tile: all lines where they follow each other, else two for a word. */
@@ -1389,6 +1453,7 @@ INLINE void multiply_3(TileRegisters *registers, const Factors_3 *from, int64_t 
         if (both)
             DOT_3(registers, 3, 5, 7);
     }
+    cut_3(from->cutting);
 }
 
 /* The other pairs of the words from k on. */
@@ -1496,7 +1561,7 @@ INLINE void take_3(int height, int64_t place, int v, f32v (*sums)[VECTORS_3], co
 }
 
 /* The same for so many rows of a tile. */
-KERNEL static void take_some_3(int height, int64_t place, int v, f32v (*sums)[VECTORS_3], const Frame *f, char *own)
+INLINE void take_some_3(int height, int64_t place, int v, f32v (*sums)[VECTORS_3], const Frame *f, char *own)
 {
     const int64_t at_largest_1_3 = f->at_largest_1_3;
     float *largest_1_3 = (float *)(own + at_largest_1_3);
@@ -1508,7 +1573,7 @@ KERNEL static void take_some_3(int height, int64_t place, int v, f32v (*sums)[VE
 
 /* Takes the sums of a tile in which rows of several points follow each other: `rows_left` of the first one, with
  * states at `place`. */
-KERNEL static void take_each_3(const TileRegisters *registers, int height, int64_t place, int64_t rows_left, int v,
+INLINE void take_each_3(const TileRegisters *registers, int height, int64_t place, int64_t rows_left, int v,
         f32v (*sums)[VECTORS_3], const Frame *f, char *own)
 {
     for (int first = 0, rows; first < height; first += rows) {
@@ -1523,10 +1588,10 @@ KERNEL static void take_each_3(const TileRegisters *registers, int height, int64
  * taken by what follows the product, when the next tile is on its way. */
 INLINE void tile_3(int height, const bf16u *rows, int64_t row_step, int64_t k_step, const u32u *panel, int64_t depth,
         const char *ahead, int64_t ahead_step, const f32u *start, int64_t start_step, f32u *kept, int64_t kept_step,
-        TileRegisters *registers, f32v (*sums)[VECTORS_3], int64_t place, int64_t rows_left, const Frame *f,
-        char *own)
+        TileRegisters *registers, f32v (*sums)[VECTORS_3], int64_t place, int64_t rows_left, Cutting *cutting,
+        const Frame *f, char *own)
 {
-    const Factors_3 from = { rows, row_step, k_step, height - TILE_ROWS, panel, depth, ahead, ahead_step };
+    const Factors_3 from = { rows, row_step, k_step, height - TILE_ROWS, panel, depth, ahead, ahead_step, cutting };
     if (kept) {
         add_3(registers, &from, start, start_step, kept, kept_step);
         return;
@@ -1601,7 +1666,7 @@ KERNEL static void step_3(const Frame *f, char *own, int64_t i_first, int64_t i_
     const int64_t A_1 = f->in.A.stride[1];
     const f32u *B = (const f32u *)f->in.B.data;
     const int64_t B_0 = f->in.B.stride[0], B_1 = f->in.B.stride[1];
-    const int64_t tmp1_0 = extent_j;
+    const int64_t B_2 = f->in.B.stride[2], tmp1_0 = extent_j;
     float *panels_3 = (float *)(own + at_panels_3);
     float *packed_3 = (float *)(own + at_packed_3);
     float *kept_3 = (float *)(own + at_kept_3);
@@ -1648,6 +1713,10 @@ KERNEL static void step_3(const Frame *f, char *own, int64_t i_first, int64_t i_
     const int64_t tiles = places / COLUMNS_3;
     const int64_t block = depth * places > NEAR_3 ? BLOCK_3 : 1;
     int is_back = 1;
+    Cutting cutting = { .from_step = B_1 - extent_k, .to_step = 16, .most = splat_i32v(0), .least = splat_i32v(0) };
+    cutting.blocks = B_2 == 1 && extent_k % 32 == 0 ? extent_k / 32 : 0;
+    cutting.packed[0] = (u32u *)packed_3;
+    cutting.packed[1] = cutting.packed[0] + block * ROWS_3 * (depth + 16);
     const int64_t spare = (size_align(extent_n, TILE_ROWS) - extent_n) * depth / 8;    /* cycles */
     const int64_t run = B_0 == extent_n * B_1 && tiles * (100 - spare) < 300 ? RUN_3 : 1;
     for (int64_t m = m_first, m_stop; m < m_end;) {
@@ -1661,9 +1730,19 @@ KERNEL static void step_3(const Frame *f, char *own, int64_t i_first, int64_t i_
             is_back = !is_back;    /* what was met last is nearest */
             int64_t n = n_block, done = 0, points;
             n_stop = n_block + height;
-            pack_rows_3(f, own, m, n, depth, height);
-            const bf16u *const rows = (const bf16u *)packed_3;
+            const bf16u *rows = (const bf16u *)packed_3;
             const int64_t row_step = depth * 2 + 32, k_step = 2;
+            if (cutting.blocks) {
+                if (n_block == 0)
+                    cut_next(&cutting, B + m * B_0 + n * B_1, height, 1);
+                cut_some(&cutting, cutting.left, 3);
+                *odd_3 |= any_u32v(odd_sizes(cutting.most, cutting.least));
+                rows = (const bf16u *)cutting.packed[1];
+                cut_next(&cutting, B + m * B_0 + n_stop * B_1, size_next(run_rows - n_stop, block * ROWS_3, ROWS_3),
+                        size_max(tiles, 1) * size_ceil_div(height, ROWS_3) * (depth / 48) * PAIRS_3);
+            } else {
+                pack_rows_3(f, own, m, n, depth, height);
+            }
             if (*odd_3) {
                 tiles_end();
                 return;
@@ -1678,7 +1757,7 @@ KERNEL static void step_3(const Frame *f, char *own, int64_t i_first, int64_t i_
                 const int64_t ahead_step =
                     block > 1 ? COLUMNS_3 * 4 / (2 * (n_stop - n_block) > BLOCK_3 * ROWS_3 ? BLOCK_3
                             : (BLOCK_3 + 1) / 2) :
-                    0 && k_step == 2 ? size_ceil_div(height * 4, tiles) : 0;
+                    0 && k_step == 2 ? size_ceil_div(height * 8, tiles) : 0;
                 for (int64_t turn = 0; turn < tiles; turn++) {
                     const int64_t tile_place = (is_back ? tiles - 1 - turn : turn) * COLUMNS_3;
                     if (block > 1)
@@ -1692,7 +1771,7 @@ KERNEL static void step_3(const Frame *f, char *own, int64_t i_first, int64_t i_
                         tile_3(height, here, row_step, k_step, (const u32u *)panels_3 + tile_place * depth
                                 + done * COLUMNS_3, points, ahead, ahead_step, done ? kept : start, done ? COLUMNS_3
                                 : 0, is_last ? NULL : kept, COLUMNS_3, &registers, sums, tile_place + nth * places,
-                                rows_left, f, own);
+                                rows_left, &cutting, f, own);
                         kept += points < depth ? ROWS_3 * COLUMNS_3 : 0;
                         ahead += points * ahead_step;
                     }
@@ -1849,7 +1928,7 @@ static int prepare(Frame *f, const maxsim_in_parts_args *args, int workers)
             size_align(size_mul(size_mul(size_add(1, size_mul(size_min(1,
             size_div(size_mul(size_mul(size_align(size_mul(tile_1_1, extent_j), 32),
             size_ceil_div(size_ceil_div(extent_k, 2), 16)), 48), 327681)), 7)),
-            size_add(size_mul(size_ceil_div(size_ceil_div(extent_k, 2), 16), 48), 16)), 128), 64));
+            size_add(size_mul(size_ceil_div(size_ceil_div(extent_k, 2), 16), 48), 16)), 256), 64));
     const int64_t at_panels_of_3 = f->at_panels_of_3 = size_add(at_kept_3,
             size_align(size_mul(size_mul(size_min(1, size_div(size_mul(size_ceil_div(size_ceil_div(extent_k, 2), 16),
             48), 193)), size_align(size_mul(tile_1_1, extent_j), 32)), 1024), 64));

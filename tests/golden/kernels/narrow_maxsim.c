@@ -1193,7 +1193,7 @@ INLINE void take_1(int height, int64_t place, int v, f32v (*sums)[VECTORS_1], co
 }
 
 /* The same for so many rows of a tile. */
-KERNEL static void take_some_1(int height, int64_t place, int v, f32v (*sums)[VECTORS_1], const Frame *f, char *own)
+INLINE void take_some_1(int height, int64_t place, int v, f32v (*sums)[VECTORS_1], const Frame *f, char *own)
 {
     const int64_t at_largest_1_1 = f->at_largest_1_1;
     float *largest_1_1 = (float *)(own + at_largest_1_1);
@@ -1205,7 +1205,7 @@ KERNEL static void take_some_1(int height, int64_t place, int v, f32v (*sums)[VE
 
 /* Takes the sums of a tile in which rows of several points follow each other: `rows_left` of the first one, with
  * states at `place`. */
-KERNEL static void take_each_1(const TileRegisters *registers, int height, int64_t place, int64_t rows_left, int v,
+INLINE void take_each_1(const TileRegisters *registers, int height, int64_t place, int64_t rows_left, int v,
         f32v (*sums)[VECTORS_1], const Frame *f, char *own)
 {
     for (int first = 0, rows; first < height; first += rows) {

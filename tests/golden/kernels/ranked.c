@@ -756,7 +756,7 @@ INLINE void begin_1(const f32u *start, int64_t start_step, f32v sums[ROWS_1][VEC
 /* Adds the products of `height` rows and one panel to the sums. A row's points are k_step apart, rows row_step. What is
  * needed next comes nearer meanwhile: `ahead`, so many bytes for each point. Loops over rows are unrolled, so that sums
  * have registers, and left early where a tile is low; a whole one's `height` is a constant, so that it goes without
- * comparisons. */
+ * comparisons. Two points at a turn make turns few enough for their end to be foreseen. */
 INLINE void multiply_1(const int height, const f32u *rows, int64_t row_step, int64_t k_step, const float *panel,
                        int64_t depth, const char *ahead, int64_t ahead_step, f32v sums[ROWS_1][VECTORS_1])
 {
