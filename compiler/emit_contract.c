@@ -279,7 +279,8 @@ static const char *constants(Emitter *e, const Tiling *t)
     int n = t->number;
     return emit_text(e, "enum { ROWS_%d = %d, VECTORS_%d = %d, COLUMNS_%d = VECTORS_%d * LANES, DEPTH_%d = %d, NEAR_%d = %d, BLOCK_%d = %d%s%s%s%s };\n",
                      n, t->c->tile_rows, n, t->c->tile_vectors, n, n, n, t->c->depth_block, n, t->c->near, n, t->c->row_block,
-                     t->c->close ? emit_text(e, ", CLOSE_%d = %d, CLOSE_BLOCK_%d = %d", n, t->c->close, n, t->c->close_block) : "",
+                     !t->c->close ? "" : !tiling_has_registers(t) ? emit_text(e, ", CLOSE_%d = %d", n, t->c->close)
+                     : emit_text(e, ", CLOSE_%d = %d, CLOSE_BLOCK_%d = %d", n, t->c->close, n, t->c->close_block),
                      t->c->sweep ? emit_text(e, ", SWEEP_%d = %d", n, t->c->sweep) : "",
                      t->runs ? emit_text(e, ", RUN_%d = %d", n, t->c->run) : "",
                      tiling_has_stage(t) ? emit_text(e, ", STAGE_%d = %d", n, STAGE_BYTES / (int)dtype_size(t->dtype)) : "");

@@ -189,19 +189,41 @@ static void take_sums(Emitter *e, const Tiling *t, const Term *reduce, const cha
     emit_line(e, "}");
 }
 
-/* Stores a tile's sums from the registers and returns, if `when`: lines of the result past the caches, others side by side
- * or in pieces. */
-static void store_tile(Emitter *e, Tiling *t, const char *when, bool past)
+/* Stores a tile's sums from the registers and returns: lines of the result past the caches, a row's one after another, which
+ * memory takes a fifth faster than a column's. */
+static void stream_tile(Emitter *e, Tiling *t)
+{
+    Scope *body = emit_push(e);
+    body->indent += 2;
+    know_product(e, t, "sums[r][v]");
+    const char *value = emit_bare(e, emit_varying(e, tiling_whole_value(t)));
+    if (t->in_pieces)
+        emit_line(e, "if (placed[v].end == 0)    /* behind the last column */\n%*sbreak;", 4 * e->scope->indent + 4, "");
+    emit_line(e, "stream_%sv(result + r * result_step + %s, 1, %s, LANES, past);", dtype_name(t->dtype),
+              t->in_pieces ? "placed[v].first" : "v * LANES", value);
+    emit_pop(e);
+    emit_line(e, "if (past) {");
+    e->scope->indent++;
+    open_rows(e, t);
+    emit_line(e, "    UNROLL");
+    emit_line(e, "    for (int v = 0; v < VECTORS_%d; v++) {", t->number);
+    emit_body(e, body);
+    emit_line(e, "    }");
+    emit_line(e, "}");
+    emit_line(e, "return;");
+    e->scope->indent--;
+    emit_line(e, "}");
+}
+
+/* Likewise, if `when`: vectors side by side or in pieces. */
+static void store_tile(Emitter *e, Tiling *t, const char *when)
 {
     const char *dtype = dtype_name(t->dtype);
     Scope *body = emit_push(e);
     body->indent += 2;
     know_product(e, t, "sums[r][v]");
     const char *value = emit_bare(e, emit_varying(e, tiling_whole_value(t)));
-    if (past)
-        emit_line(e, "stream_%sv(result + r * result_step + %s, 1, %s, LANES, past);", dtype,
-                  t->in_pieces ? "piece.first" : "v * LANES", value);
-    else if (t->in_pieces)
+    if (t->in_pieces)
         emit_line(e, "store_piece_%sv(result + r * result_step, &piece, %s);", dtype, value);
     else
         emit_line(e, "store_%sv(result + r * result_step + v * LANES, 1, %s, LANES);", dtype, value);
@@ -213,8 +235,6 @@ static void store_tile(Emitter *e, Tiling *t, const char *when, bool past)
     e->scope->indent++;
     if (t->in_pieces)
         emit_line(e, "const Piece piece = placed[v];");
-    if (t->in_pieces && past)
-        emit_line(e, "if (piece.end == 0)    /* behind the last column */\n%*sbreak;", 4 * e->scope->indent + 4, "");
     open_rows(e, t);
     emit_body(e, body);
     emit_line(e, "}");
@@ -229,8 +249,8 @@ static const char *store_sums(Emitter *e, Tiling *t)
 {
     tiling_open(e, t, tiling_last(&t->c->columns));
     if (t->may_pass)
-        store_tile(e, t, "past", true);
-    store_tile(e, t, t->in_pieces ? "placed" : "result", false);
+        stream_tile(e, t);
+    store_tile(e, t, t->in_pieces ? "placed" : "result");
     return tiling_close(e);
 }
 

@@ -95,9 +95,11 @@ static void find_rows(Emitter *e, const Tiling *t, const char *pack)
             text_print(&when, "%s %% %d != 0 || ", tiling_extent_here(e, point), c->group * c->tile->words);
         if (c->tile->least_rows > 1)
             text_print(&when, "height < %d || ", c->tile->least_rows);
-        /* Rows whose neighbours fall into the same sets of the cache push each other out of it. */
-        emit_line(e, "if (%s%stiles > 4 && row_step * %d %% 2048 == 0%s) {", when.bytes, when.length ? "(" : "",
-                  (int)dtype_size(c->packed), when.length ? ")" : "");
+        /* Rows whose neighbours fall into the same sets of the cache push each other out of it, and so do points with a line
+         * each. */
+        const char *apart = c->group > 1 ? "" : emit_text(e, " || k_step * %d >= %d", (int)dtype_size(c->packed), CONTRACT_LINE);
+        emit_line(e, "if (%s%stiles > 4 && (row_step * %d %% 2048 == 0%s)%s) {", when.bytes, when.length ? "(" : "",
+                  (int)dtype_size(c->packed), apart, when.length ? ")" : "");
     }
     emit_line(e, "    %s;", pack);
     emit_line(e, "    rows = %s;", packed);
@@ -289,7 +291,9 @@ static void find_tame(Emitter *e, const Tiling *t, const char *name, const char 
 static void declare_block(Emitter *e, const Tiling *t)
 {
     int n = t->number;
-    if (t->c->close)
+    if (t->c->close && !tiling_has_registers(t))
+        emit_line(e, "const int64_t block = depth * places > (f->past_%d ? CLOSE_%d : NEAR_%d) ? BLOCK_%d : 1;", n, n, n, n);
+    else if (t->c->close)
         emit_line(e, "const int64_t block = depth * places > NEAR_%d ? BLOCK_%d : depth * places > CLOSE_%d ? CLOSE_BLOCK_%d : 1;", n, n, n, n);
     else
         emit_line(e, "const int64_t block = depth * places > NEAR_%d ? BLOCK_%d : 1;", n, n);
@@ -298,7 +302,7 @@ static void declare_block(Emitter *e, const Tiling *t)
 /* Whether panels are not near, so that the next one has to be asked for. */
 static const char *panels_are_far(Emitter *e, const Tiling *t)
 {
-    return t->c->close ? emit_text(e, "block > CLOSE_BLOCK_%d", t->number) : "block > 1";
+    return t->c->close && tiling_has_registers(t) ? emit_text(e, "block > CLOSE_BLOCK_%d", t->number) : "block > 1";
 }
 
 /* Whether rows are not near. Registers of tiles load so much that nothing is to be asked for that comes by itself. */
@@ -328,13 +332,19 @@ static void find_ahead(Emitter *e, const Tiling *t, const char *row)
               along ? "points to come or the next one" : "the next rows", stores ? " Of few points what is written takes longest." : "");
     const Term *source = source_of_rows(e, t);
     int bytes = source ? t->c->group * (int)dtype_size(source->read.tensor->dtype) : size;
-    emit_line(e, "const char *ahead = %s;", along ? "NULL" : emit_text(e, "(const char *)(%s)", next_rows(e, t, row)));
+    emit_line(e, "const char *ahead = %s;", !along ? emit_text(e, "(const char *)(%s)", next_rows(e, t, row)) : t->may_pass ? "(const char *)rows" : "NULL");
     if (stores)
         emit_line(e, "const int writes = depth < size_min(places, ROWS_%d * BLOCK_%d);", n, n);
+    if (t->may_pass)    /* what comes would wait for what goes */
+        emit_line(e, "const int passes = writes && %s((uintptr_t)(%s) | (uint64_t)%s * %d) %% %d == 0%s;",
+                  t->in_pieces ? "(is_staged || (is_past && " : emit_text(e, "f->past_%d && ", n), target_at(e, t, NULL),
+                  strchr(apart, ' ') ? emit_text(e, "(%s)", apart) : apart, (int)dtype_size(t->dtype), CONTRACT_LINE, t->in_pieces ? "))" : "");
     if (stores)    /* rows that are apart are few; so many points would ask for more than is written */
-        emit_line(e, "const int nears = writes && %s(%s < COLUMNS_%d || depth <= 2 * ROWS_%d);", tiling_has_stage(t) ? "!is_staged && " : "",
+        emit_line(e, "const int nears = writes && %s(%s < COLUMNS_%d || depth <= 2 * ROWS_%d);", t->may_pass ? "!passes && " : "",
                   apart, n, n);
     emit_line(e, "const int64_t ahead_step =");
+    if (t->may_pass)
+        emit_line(e, "    passes ? 0 :");
     if (stores)
         emit_line(e, "    nears ? (%s < COLUMNS_%d ? %d : %s * %d) :", apart, n, CONTRACT_LINE, apart,
                   (int)dtype_size(output->tensor->dtype));
@@ -390,7 +400,8 @@ static void emit_tiles(Emitter *e, const Tiling *t, const char *first, const cha
     bool along = tiling_packs_tiles(t), stores = asks_result(e, t);
     /* Of each panel all rows of the block, so that it stays near. */
     Text inner = text_new(e->arena);
-    text_print(&inner, "if (%s)\n", panels_are_far(e, t));
+    const char *comes = t->may_pass ? " && !passes" : "";
+    text_print(&inner, "if (%s%s)\n", panels_are_far(e, t), comes);
     text_print(&inner, "    ahead = (const char *)(panels_%d + (%s + %sCOLUMNS_%d) * %s + done * COLUMNS_%d);\n", n, tiling_tile_place(t),
                turns(t) ? "(is_back ? -1 : 1) * " : "", n, tiling_panel_depth(t), n);
     bool meets = tiling_has_reach(t);
@@ -403,8 +414,8 @@ static void emit_tiles(Emitter *e, const Tiling *t, const char *first, const cha
     text_print(&inner, "    const %s *here = rows + (%s - %s) * %s + %s * k_step;\n", emit_element(t->c->packed), row, from,
                along ? "tile_step" : "row_step", t->c->points_met.condition ? "first_point" : "done");
     if (along)
-        text_print(&inner, "    if (block == 1)\n        ahead = (const char *)(k_apart ? here + 16 * k_apart : panels_%d + (%s + COLUMNS_%d) * %s);\n", n,
-                   tiling_tile_place(t), n, tiling_panel_depth(t));
+        text_print(&inner, "    if (block == 1%s)\n        ahead = (const char *)(k_apart ? here + 16 * k_apart : panels_%d + (%s + COLUMNS_%d) * %s);\n",
+                   comes, n, tiling_tile_place(t), n, tiling_panel_depth(t));
     if (t->is_stored)
         tiling_lines(&inner, "    ", find_target(e, t));
     if (stores)

@@ -208,6 +208,12 @@ static bool has_complex_numbers(const Planner *planner, const Step *step)
     return false;
 }
 
+/* Panels of so many words stay in the first cache. */
+static int close_words(const Planner *planner, Dtype dtype)
+{
+    return planner->hints->nests == NESTS_TILED ? NEAR_FORCED / 2 : planner->plan->target->l1_bytes / 2 / (int)dtype_size(dtype);
+}
+
 /* In which order tiles meet panels. */
 static void set_blocks(const Planner *planner, Contract *c, Dtype dtype)
 {
@@ -221,9 +227,17 @@ static void set_blocks(const Planner *planner, Contract *c, Dtype dtype)
     if (planner->hints->smallest_tiles)
         c->row_block = 1;
     /* Registers of tiles load a panel so fast that it has to be close; of numbers in parts one beside a tile of rows fills L1. */
-    bool loads = c->tile->dot && !c->tile->parts && c->row_block > 1;
-    c->close = !loads ? 0 : forced ? NEAR_FORCED / 2 : (int)(target->l1_bytes / 2 / size);
-    c->close_block = loads ? 2 : 1;
+    c->close_block = c->tile->dot && !c->tile->parts && c->row_block > 1 ? 2 : 1;
+    c->close = c->close_block > 1 ? close_words(planner, dtype) : 0;
+}
+
+/* While sums go past the caches, what comes from the second one waits for them: panels have to be close. */
+void plan_contract_past(const Planner *planner, Contract *c)
+{
+    if (c->tile->dot || c->sweep || c->row_block == 1)
+        return;
+    c->close = close_words(planner, register_dtype(c->product->dtype));
+    c->close_block = c->row_block;
 }
 
 /* So many contracted points that panels of them all would be few columns, whose rows come anew for each: they are taken some

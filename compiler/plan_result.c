@@ -50,8 +50,11 @@ void plan_result(Planner *planner, Step *step)
         bytes *= planner_extent(planner, tensor->axes[a]);
     }
     step->past = planner->hints->nests == NESTS_TILED ? PAST_FORCED : PAST;
-    if (!known || bytes > step->past)
-        step->result = size;
+    if (known && bytes <= step->past)
+        return;
+    step->result = size;
+    if (step->contract)
+        plan_contract_past(planner, step->contract);
 }
 
 /* Whether a step only copies between a tensor of the caller's and a temporary, at plain positions. */

@@ -489,7 +489,9 @@ static void reserve(Planner *planner, const Launch *launch, const Step *step, Co
     const Size *panel = c->tile->has_starts ? size_op(arena, SIZE_ADD, depth, size_constant(arena, 1)) : depth;
     add_scratch(planner, step, c, "panels", dtype, size_op(arena, SIZE_MUL, columns, panel), end);
     const Size *is_far = c->sweep ? size_constant(arena, 1) : one_beyond(arena, size_op(arena, SIZE_MUL, columns, depth), c->near);
-    const Size *more = size_op(arena, SIZE_MUL, is_far, size_constant(arena, c->row_block - c->close_block));
+    const Size *more = size_constant(arena, 0);
+    if (c->row_block > c->close_block)
+        more = size_op(arena, SIZE_MUL, is_far, size_constant(arena, c->row_block - c->close_block));
     if (c->close)
         more = size_op(arena, SIZE_ADD, more, size_op(arena, SIZE_MUL, size_constant(arena, c->close_block - 1),
                                                       one_beyond(arena, size_op(arena, SIZE_MUL, columns, depth), c->close)));

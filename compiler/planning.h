@@ -118,6 +118,7 @@ bool product_of_reads(const Contract *c, const Component *sum, const Term **left
 
 /* NULL when the step is no product, or one that loops make as fast */
 Contract *plan_contract(Planner *planner, const Step *step);
+void plan_contract_past(const Planner *planner, Contract *c);
 
 /* plan_tiles.c */
 enum { PANELS_MOST = 8 << 20 };                  /* bytes of packed columns, whatever the cache */
