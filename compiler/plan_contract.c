@@ -7,8 +7,10 @@
 #include "turn.h"
 
 enum {
-    SWEEP = 384,                  /* points at a time, */
-    SWEEP_COLUMNS = 256,          /* where fewer columns than these would have all of theirs packed */
+    SWEEP = 3072,                 /* bytes of a column's points at a time, */
+    SWEEP_COLUMNS = 512,          /* where fewer columns than these would have all of theirs packed; */
+    SWEEP_LINES = 64,             /* where lines of points are packed in turn, slowly, where fewer than these would */
+    SWEEP_LEAST = 128,            /* and so many columns there have to be at a time */
     DEPTH_FORCED = 24, ROW_FORCED = 2, NEAR_FORCED = 1024,     /* short, for small arrays to reach all that a product does */
     SWEEP_FORCED = 40,
     PACKED_MOST = 1 << 20         /* bytes of packed rows */
@@ -252,12 +254,12 @@ static int sweep_of(const Planner *planner, const Contract *c, Dtype dtype)
     if (planner->hints->nests == NESTS_TILED)
         return depth > SWEEP_FORCED ? SWEEP_FORCED : 0;
     double size = (double)dtype_size(dtype), most = room / size;    /* words */
-    double inner = depth / fmax(planner_extent(planner, c->depth.list[0]), 1), sweep = SWEEP, few = SWEEP_COLUMNS;
-    if (c->depth.count > 1 && lies_along(planner, c->right, c->depth.list[0])) {    /* whole lines of points are packed in turn, slowly */
+    double inner = depth / fmax(planner_extent(planner, c->depth.list[0]), 1), sweep = SWEEP / size, few = SWEEP_COLUMNS;
+    if (c->depth.count > 1 && lies_along(planner, c->right, c->depth.list[0])) {
         sweep = fmax(sweep, inner * CONTRACT_LINE / (double)dtype_size(c->right->dtype));
-        few = SWEEP_COLUMNS / 4;
+        few = SWEEP_LINES;
     }
-    return most / depth < fmin(columns, few) && most / sweep >= SWEEP_COLUMNS / 2 ? (int)sweep : 0;
+    return most / depth < fmin(columns, few) && most / sweep >= SWEEP_LEAST ? (int)sweep : 0;
 }
 
 /* The same product with each number taken apart: of two numbers that are read as they are, along one contracted index. A unit
