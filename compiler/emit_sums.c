@@ -198,12 +198,21 @@ static void stream_tile(Emitter *e, Tiling *t)
     know_product(e, t, "sums[r][v]");
     const char *value = emit_bare(e, emit_varying(e, tiling_whole_value(t)));
     if (t->in_pieces)
-        emit_line(e, "if (placed[v].end == 0)    /* behind the last column */\n%*sbreak;", 4 * e->scope->indent + 4, "");
-    emit_line(e, "stream_%sv(result + r * result_step + %s, 1, %s, LANES, past);", dtype_name(t->dtype),
-              t->in_pieces ? "placed[v].first" : "v * LANES", value);
+        emit_line(e, "if (v >= wide)\n%*sbreak;", 4 * e->scope->indent + 4, "");
+    emit_line(e, "stream_%sv(ALIGNED(%s + r * result_step, LANES * sizeof *result), 1, %s, LANES, past);", dtype_name(t->dtype),
+              t->in_pieces ? "lines[v]" : "result + v * LANES", value);
     emit_pop(e);
     emit_line(e, "if (past) {");
     e->scope->indent++;
+    if (t->in_pieces) {
+        emit_line(e, "%s *lines[VECTORS_%d];", emit_element(t->dtype), t->number);
+        emit_line(e, "int wide = 0;    /* vectors that are not behind the last column */");
+        emit_line(e, "UNROLL");
+        emit_line(e, "for (int v = 0; v < VECTORS_%d; v++) {", t->number);
+        emit_line(e, "    lines[v] = result + placed[v].first;");
+        emit_line(e, "    wide += placed[v].end != 0;");
+        emit_line(e, "}");
+    }
     open_rows(e, t);
     emit_line(e, "    UNROLL");
     emit_line(e, "    for (int v = 0; v < VECTORS_%d; v++) {", t->number);

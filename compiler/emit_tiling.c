@@ -13,7 +13,8 @@ static const char *const words[] = {
     "low", "pair", "tame", "columns_tame", "high", "half", "both", "word",
     "turned", "most", "is_flat", "columns_from", "columns_to", "points_from", "points_to", "run", "run_rows", "nth",
     "turn", "is_back", "rows_left", "at_tile", "first_point", "end_point", "spare",
-    "whole_from", "whole_to", "is_whole", "sweep", "sweep_from", "sweep_to", "held", "nears", "passes", "guessed", "near", "seen", "total", "factors", "tile_lines", "point", "at", "column", "lines"
+    "whole_from", "whole_to", "is_whole", "sweep", "sweep_from", "sweep_to", "held", "nears", "passes", "wide", "guessed",
+    "near", "seen", "total", "factors", "tile_lines", "point", "at", "column", "lines"
 };
 
 bool emit_tiling_uses(const char *name)

@@ -30,6 +30,15 @@ INLINE int stream_quarters(void *p, const void *x, int bytes)
 }
 //}
 
+//{ ALIGNED
+/* p, which is known to be aligned to so many bytes. */
+#ifdef __GNUC__
+#define ALIGNED(p, bytes) __builtin_assume_aligned(p, bytes)
+#else
+#define ALIGNED(p, bytes) (p)
+#endif
+//}
+
 #ifndef EINC_AVX512
 //{ stream_bytes
 /* Stores x past the caches, which would read the line that it is in before; 0 where that cannot be. */
@@ -66,12 +75,14 @@ INLINE void stream_run(void *to, const void *from, int64_t bytes)
     char *p = (char *)to;
     const char *x = (const char *)from;
     const int64_t apart = (int64_t)(-(uintptr_t)p % 64), before = apart < bytes ? apart : bytes;
-    memcpy(p, x, (size_t)before);
+    if (before)
+        memcpy(p, x, (size_t)before);
     int64_t at = before;
     for (; at + 64 <= bytes; at += 64)
-        if (!stream_bytes(p + at, x + at, 64))
+        if (!stream_bytes(ALIGNED(p + at, 64), x + at, 64))
             memcpy(p + at, x + at, 64);
-    memcpy(p + at, x + at, (size_t)(bytes - at));
+    if (at < bytes)
+        memcpy(p + at, x + at, (size_t)(bytes - at));
 }
 //}
 
