@@ -7,7 +7,9 @@
 #include "turn.h"
 
 enum {
-    SWEEP = 3072,                 /* bytes of a column's points at a time, */
+    SWEEP = 384,                  /* points at a time, */
+    SWEEP_BYTES = 3072,           /* or so many bytes of each column's where SWEEP_NEAR columns of them are near, */
+    SWEEP_NEAR = 256,
     SWEEP_COLUMNS = 512,          /* where fewer columns than these would have all of theirs packed; */
     SWEEP_LINES = 64,             /* where lines of points are packed in turn, slowly, where fewer than these would */
     SWEEP_LEAST = 128,            /* and so many columns there have to be at a time */
@@ -254,7 +256,8 @@ static int sweep_of(const Planner *planner, const Contract *c, Dtype dtype)
     if (planner->hints->nests == NESTS_TILED)
         return depth > SWEEP_FORCED ? SWEEP_FORCED : 0;
     double size = (double)dtype_size(dtype), most = room / size;    /* words */
-    double inner = depth / fmax(planner_extent(planner, c->depth.list[0]), 1), sweep = SWEEP / size, few = SWEEP_COLUMNS;
+    double inner = depth / fmax(planner_extent(planner, c->depth.list[0]), 1), few = SWEEP_COLUMNS;
+    double sweep = fmax(SWEEP, fmin(SWEEP_BYTES, contract_near(planner->plan->target) / SWEEP_NEAR) / size);
     if (c->depth.count > 1 && lies_along(planner, c->right, c->depth.list[0])) {
         sweep = fmax(sweep, inner * CONTRACT_LINE / (double)dtype_size(c->right->dtype));
         few = SWEEP_LINES;

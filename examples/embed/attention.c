@@ -23,7 +23,7 @@
  * workspace workers * (align(row_tmp1 * tile_1_1 * 4, 64) + align(tile_1_1 * 4, 64) + align(tile_1_1 * 4, 64)
  *         + align(align(k, 8) * d * 4, 64) + align((1 + min(1, align(k, 8) * d / 20481) * 7) * d * 96, 64)
  *         + align(min(1, d / 1025) * align(k, 8) * 192, 64) + 64 + align(align(v, 8) * k * 4, 64)
- *         + align((1 + min(1, align(v, 8) * k / 20481) * 7) * k * 96, 64)
+ *         + align((1 + min(1, align(v, 8) * k / 4097) * 7) * k * 96, 64)
  *         + align(min(1, k / 1025) * align(v, 8) * 192, 64) + 64 + 64) */
 #include <stddef.h>
 #include <stdint.h>
@@ -1051,7 +1051,8 @@ KERNEL static void step_4(const Frame *f, char *own, int64_t q_first, int64_t q_
 }
 
 /* out[q,v] = sum[k](tmp3[q,k] * V[k,v]) / where(tmp4[q] == 0, 1, tmp4[q]) */
-enum { ROWS_5 = 6, VECTORS_5 = 2, COLUMNS_5 = VECTORS_5 * LANES, DEPTH_5 = 1024, NEAR_5 = 20480, BLOCK_5 = 8 };
+enum { ROWS_5 = 6, VECTORS_5 = 2, COLUMNS_5 = VECTORS_5 * LANES, DEPTH_5 = 1024, NEAR_5 = 20480, BLOCK_5 = 8,
+        CLOSE_5 = 4096 };
 
 /* Packs the panel of `count` columns. */
 KERNEL static void pack_columns_5(const Frame *f, char *own, int64_t v_2, int64_t depth, int64_t place,
@@ -1248,7 +1249,7 @@ KERNEL static void step_5(const Frame *f, char *own, int64_t q_first, int64_t q_
         *finite_5 = are_finite_f32(panels_5, places * depth);
         *panels_of_5 = columns_at;
     }
-    const int64_t block = depth * places > NEAR_5 ? BLOCK_5 : 1;
+    const int64_t block = depth * places > (f->past_5 ? CLOSE_5 : NEAR_5) ? BLOCK_5 : 1;
     for (int64_t q_block = q_first, q_stop; q_block < q_end; q_block = q_stop) {
         int height = (int)size_next(q_end - q_block, block * ROWS_5, ROWS_5);
         int64_t q = q_block, done = 0, points;
@@ -1386,7 +1387,7 @@ static int prepare(Frame *f, const attention_args *args, int workers)
             size_align(size_mul(size_mul(size_align(extent_v, 8), extent_k), 4), 64));
     const int64_t at_kept_5 = f->at_kept_5 = size_add(at_packed_5,
             size_align(size_mul(size_mul(size_add(1, size_mul(size_min(1,
-            size_div(size_mul(size_align(extent_v, 8), extent_k), 20481)), 7)), extent_k), 96), 64));
+            size_div(size_mul(size_align(extent_v, 8), extent_k), 4097)), 7)), extent_k), 96), 64));
     const int64_t at_panels_of_5 = f->at_panels_of_5 = size_add(at_kept_5,
             size_align(size_mul(size_mul(size_min(1, size_div(extent_k, 1025)), size_align(extent_v, 8)), 192), 64));
     const int64_t at_finite_5 = f->at_finite_5 = size_add(at_panels_of_5, 64);

@@ -23,7 +23,7 @@
  * workspace workers * (align(row_tmp1 * tile_1_1 * 4, 64) + align(tile_1_1 * 4, 64) + align(tile_1_1 * 4, 64)
  *         + align(align(k, 8) * d * 4, 64) + align((1 + min(1, align(k, 8) * d / 20481) * 7) * d * 96, 64)
  *         + align(min(1, d / 1025) * align(k, 8) * 192, 64) + 64 + align(align(v, 8) * k * 4, 64)
- *         + align((1 + min(1, align(v, 8) * k / 20481) * 7) * k * 96, 64)
+ *         + align((1 + min(1, align(v, 8) * k / 4097) * 7) * k * 96, 64)
  *         + align(min(1, k / 1025) * align(v, 8) * 192, 64) + 64 + 64) */
 #ifndef ATTENTION_H
 #define ATTENTION_H

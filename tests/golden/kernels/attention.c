@@ -954,7 +954,7 @@ KERNEL static void step_1(const Frame *f, char *own, int64_t b_first, int64_t b_
                 height = (int)(q_stop - q);
                 const f32u *rows = A + b * A_0 + h * A_1 + q * A_2;
                 int64_t row_step = A_2, k_step = A_3;
-                if (tiles > 4 && row_step * 4 % 2048 == 0) {
+                if (tiles > 4 && (row_step * 4 % 2048 == 0 || k_step * 4 >= 64)) {
                     pack_rows_1(f, own, b, h, q, depth, height);
                     rows = packed_1;
                     row_step = depth + 16;
@@ -1381,7 +1381,7 @@ KERNEL static void step_5(const Frame *f, char *own, int64_t b_first, int64_t b_
                 height = (int)(q_stop - q);
                 const f32u *rows = tmp3 + (b - b_first) * tmp3_0 + (h - h_first) * tmp3_1 + (q - q_first) * tmp3_2;
                 int64_t row_step = tmp3_2, k_step = 1;
-                if (tiles > 4 && row_step * 4 % 2048 == 0) {
+                if (tiles > 4 && (row_step * 4 % 2048 == 0 || k_step * 4 >= 64)) {
                     pack_rows_5(f, own, b_first, h_first, q_first, b, h, q, depth, height);
                     rows = packed_5;
                     row_step = depth + 16;

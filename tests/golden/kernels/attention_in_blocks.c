@@ -960,7 +960,7 @@ KERNEL static void step_1(const Frame *f, char *own, int64_t q_first, int64_t q_
         height = (int)(q_stop - q);
         const f32u *rows = A + q * A_0;
         int64_t row_step = A_0, k_step = A_1;
-        if (tiles > 4 && row_step * 4 % 2048 == 0) {
+        if (tiles > 4 && (row_step * 4 % 2048 == 0 || k_step * 4 >= 64)) {
             pack_rows_1(f, own, q, depth, height);
             rows = packed_1;
             row_step = depth + 16;
@@ -1388,7 +1388,7 @@ KERNEL static void step_8(const Frame *f, char *own, int64_t q_first, int64_t q_
         height = (int)(q_stop - q);
         const f32u *rows = tmp3 + (q - q_first) * tmp3_0;
         int64_t row_step = tmp3_0, k_step = 1;
-        if (tiles > 4 && row_step * 4 % 2048 == 0) {
+        if (tiles > 4 && (row_step * 4 % 2048 == 0 || k_step * 4 >= 64)) {
             pack_rows_8(f, own, q_first, k_first, k_end, q, depth, height);
             rows = packed_8;
             row_step = depth + 16;

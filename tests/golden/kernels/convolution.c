@@ -8,7 +8,7 @@
  *     tiles of 6 x 8: rows o, columns n h, contracted c r, rows packed as vectors
  *     loops n o h, 4 lanes along h, past the caches from 64 MB
  * workspace workers * (align(align(tile_1_1 * tile_1_2, 8) * c * r * 4, 64)
- *         + align((1 + min(1, align(tile_1_1 * tile_1_2, 8) * c * r / 40961)) * c * r * 96, 64)
+ *         + align((1 + min(1, align(tile_1_1 * tile_1_2, 8) * c * r / 4097)) * c * r * 96, 64)
  *         + align(min(1, c * r / 1025) * align(tile_1_1 * tile_1_2, 8) * 48, 64)
  *         + align((ceil(align(tile_1_1 * tile_1_2, 8) / 4) + 2) * 24, 64) + 64) */
 #include <stddef.h>
@@ -361,6 +361,13 @@ INLINE int stream_quarters(void *p, const void *x, int bytes)
     return 0;
 }
 
+/* p, which is known to be aligned to so many bytes. */
+#ifdef __GNUC__
+#define ALIGNED(p, bytes) __builtin_assume_aligned(p, bytes)
+#else
+#define ALIGNED(p, bytes) (p)
+#endif
+
 /* Stores x past the caches, which would read the line that it is in before; 0 where that cannot be. */
 INLINE int stream_bytes(void *p, const void *x, int bytes)
 {
@@ -373,12 +380,14 @@ INLINE void stream_run(void *to, const void *from, int64_t bytes)
     char *p = (char *)to;
     const char *x = (const char *)from;
     const int64_t apart = (int64_t)(-(uintptr_t)p % 64), before = apart < bytes ? apart : bytes;
-    memcpy(p, x, (size_t)before);
+    if (before)
+        memcpy(p, x, (size_t)before);
     int64_t at = before;
     for (; at + 64 <= bytes; at += 64)
-        if (!stream_bytes(p + at, x + at, 64))
+        if (!stream_bytes(ALIGNED(p + at, 64), x + at, 64))
             memcpy(p + at, x + at, 64);
-    memcpy(p + at, x + at, (size_t)(bytes - at));
+    if (at < bytes)
+        memcpy(p + at, x + at, (size_t)(bytes - at));
 }
 
 /* What was stored past the caches is there for other threads. */
@@ -640,7 +649,7 @@ static int is_stopped(const Frame *f)
 
 /* out[n,o,h] = sum[r,c](where(((@h + @r) >= 1) && ((@h + @r) <= 56), x[n,c,h+r-1], 0) * k[o,c,r]) */
 enum { ROWS_1 = 6, VECTORS_1 = 2, COLUMNS_1 = VECTORS_1 * LANES, DEPTH_1 = 1024, NEAR_1 = 40960, BLOCK_1 = 2,
-        STAGE_1 = 2048 };
+        CLOSE_1 = 4096, STAGE_1 = 2048 };
 
 /* Packs the panel of `count` columns. */
 KERNEL static void pack_columns_1(const Frame *f, char *own, int64_t n, int64_t h, int64_t depth, int64_t tile_place,
@@ -787,16 +796,22 @@ KERNEL static void tile_1(int height, const f32u *rows, int64_t row_step, int64_
     else
         multiply_1(height, rows, row_step, k_step, panel, depth, ahead, ahead_step, sums);
     if (past) {
+        f32u *lines[VECTORS_1];
+        int wide = 0;    /* vectors that are not behind the last column */
         UNROLL
         for (int v = 0; v < VECTORS_1; v++) {
-            const Piece piece = placed[v];
-            if (piece.end == 0)    /* behind the last column */
+            lines[v] = result + placed[v].first;
+            wide += placed[v].end != 0;
+        }
+        UNROLL
+        for (int r = 0; r < ROWS_1; r++) {
+            if (r >= height)
                 break;
             UNROLL
-            for (int r = 0; r < ROWS_1; r++) {
-                if (r >= height)
+            for (int v = 0; v < VECTORS_1; v++) {
+                if (v >= wide)
                     break;
-                stream_f32v(result + r * result_step + piece.first, 1, sums[r][v], LANES, past);
+                stream_f32v(ALIGNED(lines[v] + r * result_step, LANES * sizeof *result), 1, sums[r][v], LANES, past);
             }
         }
         return;
@@ -905,7 +920,7 @@ KERNEL static void step_1(const Frame *f, char *own, int64_t n_first, int64_t n_
         }
         *panels_of_1 = columns_at;
     }
-    const int64_t block = depth * places > NEAR_1 ? BLOCK_1 : 1;
+    const int64_t block = depth * places > (f->past_1 ? CLOSE_1 : NEAR_1) ? BLOCK_1 : 1;
     for (int64_t o_block = o_first, o_stop; o_block < o_end; o_block = o_stop) {
         int height = (int)size_next(o_end - o_block, block * ROWS_1, ROWS_1);
         int64_t o = o_block, done = 0, points;
@@ -918,22 +933,26 @@ KERNEL static void step_1(const Frame *f, char *own, int64_t n_first, int64_t n_
             float *kept = points < depth ? kept_1 : tile;
             const int is_last = done + points >= depth;
             /* What comes nearer: the next panel where not all of them are near, else points to come or the next one; a share for each tile. Of few points what is written takes longest. */
-            const char *ahead = NULL;
+            const char *ahead = (const char *)rows;
             const int writes = depth < size_min(places, ROWS_1 * BLOCK_1);
-            const int nears = writes && !is_staged && (out_1 < COLUMNS_1 || depth <= 2 * ROWS_1);
+            const int passes = writes && (is_staged || (is_past
+                    && ((uintptr_t)(out + n_first * out_0 + o * out_1 + h_first * out_2)
+                    | (uint64_t)out_1 * 4) % 64 == 0));
+            const int nears = writes && !passes && (out_1 < COLUMNS_1 || depth <= 2 * ROWS_1);
             const int64_t ahead_step =
+                passes ? 0 :
                 nears ? (out_1 < COLUMNS_1 ? 64 : out_1 * 4) :
                 block > 1 ? COLUMNS_1 * 4 / (2 * (o_stop - o_block) > BLOCK_1 * ROWS_1 ? BLOCK_1
                         : (BLOCK_1 + 1) / 2) :
                 (k_apart ? k_apart : (int64_t)COLUMNS_1) * 4;
             for (int64_t tile_place = 0; tile_place < places; tile_place += COLUMNS_1) {
-                if (block > 1)
+                if (block > 1 && !passes)
                     ahead = (const char *)(panels_1 + (tile_place + COLUMNS_1) * depth + done * COLUMNS_1);
                 for (o = o_block; o < o_stop; o += height) {
                     height = (int)size_next(o_stop - o, ROWS_1, ROWS_1);
                     const int64_t k_step = k_apart ? k_apart : height * LANES;
                     const f32u *here = rows + (o - o_block) * tile_step + done * k_step;
-                    if (block == 1)
+                    if (block == 1 && !passes)
                         ahead = (const char *)(k_apart ? here + 16 * k_apart : panels_1
                                 + (tile_place + COLUMNS_1) * depth);
                     const int64_t result_step = out_1;
@@ -1044,7 +1063,7 @@ static int prepare(Frame *f, const convolution_args *args, int workers)
             8), size_mul(extent_c, extent_r)), 4), 64);
     const int64_t at_kept_1 = f->at_kept_1 = size_add(at_packed_1,
             size_align(size_mul(size_mul(size_add(1, size_min(1,
-            size_div(size_mul(size_align(size_mul(tile_1_1, tile_1_2), 8), size_mul(extent_c, extent_r)), 40961))),
+            size_div(size_mul(size_align(size_mul(tile_1_1, tile_1_2), 8), size_mul(extent_c, extent_r)), 4097))),
             size_mul(extent_c, extent_r)), 96), 64));
     const int64_t at_pieces_1 = f->at_pieces_1 = size_add(at_kept_1,
             size_align(size_mul(size_mul(size_min(1, size_div(size_mul(extent_c, extent_r), 1025)),

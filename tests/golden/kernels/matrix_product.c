@@ -8,7 +8,7 @@
  *     tiles of 6 x 16: rows i, columns k, contracted j, rows in place
  *     loops i k, 8 lanes along k, past the caches from 64 MB
  * workspace workers * (align(align(tile_1_1, 16) * j * 4, 64)
- *         + align((1 + min(1, align(tile_1_1, 16) * j / 81921) * 7) * (j + 16) * 24, 64)
+ *         + align((1 + min(1, align(tile_1_1, 16) * j / 4097) * 7) * (j + 16) * 24, 64)
  *         + align(min(1, j / 1025) * align(tile_1_1, 16) * 192, 64) + 64) */
 #include <stddef.h>
 #include <stdint.h>
@@ -309,6 +309,13 @@ INLINE int stream_quarters(void *p, const void *x, int bytes)
     return 0;
 }
 
+/* p, which is known to be aligned to so many bytes. */
+#ifdef __GNUC__
+#define ALIGNED(p, bytes) __builtin_assume_aligned(p, bytes)
+#else
+#define ALIGNED(p, bytes) (p)
+#endif
+
 /* Stores x past the caches, which would read the line that it is in before; 0 where that cannot be. */
 INLINE int stream_bytes(void *p, const void *x, int bytes)
 {
@@ -492,7 +499,8 @@ static int is_stopped(const Frame *f)
 }
 
 /* out[i,k] = sum[j](A[i,j] * B[j,k]) */
-enum { ROWS_1 = 6, VECTORS_1 = 2, COLUMNS_1 = VECTORS_1 * LANES, DEPTH_1 = 1024, NEAR_1 = 81920, BLOCK_1 = 8 };
+enum { ROWS_1 = 6, VECTORS_1 = 2, COLUMNS_1 = VECTORS_1 * LANES, DEPTH_1 = 1024, NEAR_1 = 81920, BLOCK_1 = 8,
+        CLOSE_1 = 4096 };
 
 /* Packs the panel of `count` columns. */
 KERNEL static void pack_columns_1(const Frame *f, char *own, int64_t k, int64_t depth, int64_t place,
@@ -601,12 +609,13 @@ KERNEL static void tile_1(int height, const f32u *rows, int64_t row_step, int64_
         multiply_1(height, rows, row_step, k_step, panel, depth, ahead, ahead_step, sums);
     if (past) {
         UNROLL
-        for (int v = 0; v < VECTORS_1; v++) {
+        for (int r = 0; r < ROWS_1; r++) {
+            if (r >= height)
+                break;
             UNROLL
-            for (int r = 0; r < ROWS_1; r++) {
-                if (r >= height)
-                    break;
-                stream_f32v(result + r * result_step + v * LANES, 1, sums[r][v], LANES, past);
+            for (int v = 0; v < VECTORS_1; v++) {
+                stream_f32v(ALIGNED(result + v * LANES + r * result_step, LANES * sizeof *result), 1, sums[r][v],
+                        LANES, past);
             }
         }
         return;
@@ -681,14 +690,14 @@ KERNEL static void step_1(const Frame *f, char *own, int64_t i_first, int64_t i_
         *panels_of_1 = columns_at;
     }
     const int64_t tiles = places / COLUMNS_1;
-    const int64_t block = depth * places > NEAR_1 ? BLOCK_1 : 1;
+    const int64_t block = depth * places > (f->past_1 ? CLOSE_1 : NEAR_1) ? BLOCK_1 : 1;
     for (int64_t i_block = i_first, i_stop; i_block < i_end; i_block = i_stop) {
         int height = (int)size_next(i_end - i_block, block * ROWS_1, ROWS_1);
         int64_t i = i_block, done = 0, points;
         i_stop = i_block + height;
         const f32u *rows = A + i * A_0;
         int64_t row_step = A_0, k_step = A_1;
-        if (tiles > 4 && row_step * 4 % 2048 == 0) {
+        if (tiles > 4 && (row_step * 4 % 2048 == 0 || k_step * 4 >= 64)) {
             pack_rows_1(f, own, i, depth, height);
             rows = packed_1;
             row_step = depth + 16;
@@ -701,8 +710,11 @@ KERNEL static void step_1(const Frame *f, char *own, int64_t i_first, int64_t i_
             /* What comes nearer: the next panel where not all of them are near, else the next rows; a share for each tile. Of few points what is written takes longest. */
             const char *ahead = (const char *)(rows + (tiles < 4 ? 2 : 1) * height * row_step);
             const int writes = depth < size_min(places, ROWS_1 * BLOCK_1);
-            const int nears = writes && (out_0 < COLUMNS_1 || depth <= 2 * ROWS_1);
+            const int passes = writes && f->past_1 && ((uintptr_t)(out + i * out_0 + k_first * out_1)
+                    | (uint64_t)out_0 * 4) % 64 == 0;
+            const int nears = writes && !passes && (out_0 < COLUMNS_1 || depth <= 2 * ROWS_1);
             const int64_t ahead_step =
+                passes ? 0 :
                 nears ? (out_0 < COLUMNS_1 ? 64 : out_0 * 4) :
                 block > 1 ? COLUMNS_1 * 4 / (2 * (i_stop - i_block) > BLOCK_1 * ROWS_1 ? BLOCK_1
                         : (BLOCK_1 + 1) / 2) :
@@ -710,7 +722,7 @@ KERNEL static void step_1(const Frame *f, char *own, int64_t i_first, int64_t i_
             for (int64_t place = 0; place < places; place += COLUMNS_1) {
                 const int64_t k = k_first + place;
                 const int count = (int)size_min(COLUMNS_1, columns - place);
-                if (block > 1)
+                if (block > 1 && !passes)
                     ahead = (const char *)(panels_1 + (place + COLUMNS_1) * depth + done * COLUMNS_1);
                 for (i = i_block; i < i_stop; i += height) {
                     height = (int)size_next(i_stop - i, ROWS_1, ROWS_1);
@@ -798,7 +810,7 @@ static int prepare(Frame *f, const matrix_product_args *args, int workers)
             64);
     const int64_t at_kept_1 = f->at_kept_1 = size_add(at_packed_1,
             size_align(size_mul(size_mul(size_add(1, size_mul(size_min(1,
-            size_div(size_mul(size_align(tile_1_1, 16), extent_j), 81921)), 7)), size_add(extent_j, 16)), 24), 64));
+            size_div(size_mul(size_align(tile_1_1, 16), extent_j), 4097)), 7)), size_add(extent_j, 16)), 24), 64));
     const int64_t at_panels_of_1 = f->at_panels_of_1 = size_add(at_kept_1,
             size_align(size_mul(size_mul(size_min(1, size_div(extent_j, 1025)), size_align(tile_1_1, 16)), 192), 64));
     f->per_worker = size_add(at_panels_of_1, 64);
