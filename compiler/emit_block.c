@@ -11,7 +11,7 @@ static const char *const words[] = {
     "row_at", "column_at", "point_at", "value", "fetched", "row_rest", "column_rest", "point_rest", "apart", "warp", "states", "next",
     "rows_fetched", "columns_fetched", "States", "down", "across", "part", "is_met", "behind", "values", "products", "factors",
     "before", "factor", "there", "value_at", "value_rest", "pair", "word", "numbers", "finite",
-    "is_point", "places", "rows_from", "columns_from", "misses", "last", "AHEAD", "LAST",
+    "is_point", "places", "held", "most", "own_most", "own_columns", "is_lost", "rows_from", "columns_from", "misses", "last", "AHEAD", "LAST",
     "ring", "tile", "tiles", "number", "side", "band", "high", "whole", "reached", "slice", "phase", "bytes", "full", "place", "panel"
 };
 
@@ -96,9 +96,8 @@ const char *block_state(Emitter *e, int r, const Component *component)
     return emit_text(e, "%s_%d", component->name, r + 1);
 }
 
-void block_know_sum(Emitter *e, const BlockTiling *t)
+void block_know_sum(Emitter *e, const BlockTiling *t, const char *sum)
 {
-    const char *sum = "sums[r][c]";
     emit_know(e, t->c->product, emit_state_finish(e, t->c->product, &sum, false));
 }
 
@@ -297,13 +296,8 @@ void block_close_loops(Emitter *e, int count)
     }
 }
 
-static void declare_states(Emitter *e, const BlockTiling *t)
+void block_start_states(Emitter *e, const BlockTiling *t)
 {
-    for (int r = 0; r < t->first_count; r++) {
-        Component components[STATE_COMPONENTS_MAX];
-        for (int i = 0, n = state_components(t->first[r], components); i < n; i++)
-            emit_line(e, "%s %s[WIDE_%d];", emit_type(components[i].dtype, false), block_state(e, r, &components[i]), t->number);
-    }
     if (!t->first_count)
         return;
     emit_line(e, "UNROLL");
@@ -316,8 +310,19 @@ static void declare_states(Emitter *e, const BlockTiling *t)
     emit_line(e, "}");
 }
 
+void block_declare_states(Emitter *e, const BlockTiling *t)
+{
+    for (int r = 0; r < t->first_count; r++) {
+        Component components[STATE_COMPONENTS_MAX];
+        for (int i = 0, n = state_components(t->first[r], components); i < n; i++)
+            emit_line(e, "%s %s[WIDE_%d];", emit_type(components[i].dtype, false), block_state(e, r, &components[i]), t->number);
+    }
+    block_start_states(e, t);
+}
+
 typedef struct Calls {
     const char *find_columns, *meet, *begin, *tile, *use, *finish;    /* use: a format that asks whether the tile is whole */
+    const char *brief;            /* of the form for few contracted points, and where it is taken; "" */
 } Calls;
 
 /* A call for another tile of rows. */
@@ -375,12 +380,14 @@ static const char *step_body(Emitter *e, BlockTiling *t, const Calls *calls)
     emit_line(e, "Slices_%d *slices = (Slices_%d *)block_memory;", n, n);
     emit_line(e, "const int64_t columns = %s, depth = %s;", block_count(e, &t->c->columns, t->columns),
               block_count(e, &t->c->depth, t->depth));
+    if (calls->brief[0])
+        emit_line(e, "%s", calls->brief);
     block_open_loops(e, t, &t->c->batch);
     block_open_loops(e, t, &t->c->kept_rows);
     block_find_rows(e, t);
     emit_line(e, "for (int64_t column = 0; column < columns; column += COLUMNS_%d) {", n);
     e->scope->indent++;
-    declare_states(e, t);
+    block_declare_states(e, t);
     if (calls->find_columns[0])
         emit_line(e, "%s;", calls->find_columns);
     if (!calls->meet[0] && begins_ahead(t)) {
@@ -410,13 +417,18 @@ static const char *step_body(Emitter *e, BlockTiling *t, const Calls *calls)
     return block_close(e);
 }
 
+int block_side(const BlockTile *tile, Dtype dtype)
+{
+    int side = tile->side ? tile->side : BLOCK_LINE / (int)dtype_size(dtype);
+    side = tile->high < side ? tile->high : side;
+    return tile->wide < side ? tile->wide : side;
+}
+
 static const char *constants(Emitter *e, const BlockTiling *t)
 {
     const BlockTile *tile = t->c->block;
-    int n = t->number, line = BLOCK_LINE / (int)dtype_size(t->dtype), side = tile->side ? tile->side : line;
-    side = tile->high < side ? tile->high : side;
-    side = tile->wide < side ? tile->wide : side;
-    const char *own = tile->is_matrix ? "" : emit_text(e, ", SIDE_%d = %d, PAD_%d = %d", n, side, n, line);
+    int n = t->number, line = BLOCK_LINE / (int)dtype_size(t->dtype);
+    const char *own = tile->is_matrix ? "" : emit_text(e, ", SIDE_%d = %d, PAD_%d = %d", n, block_side(tile, t->dtype), n, line);
     return emit_text(e, "enum { ROWS_%d = %d, COLUMNS_%d = %d, DEPTH_%d = %d, STAGES_%d = %d, HIGH_%d = %d, WIDE_%d = %d%s };\n", n,
                      tile->rows, n, tile->columns, n, t->c->depth_block, n, tile->stages, n, tile->high, n, tile->wide, own);
 }
@@ -428,29 +440,13 @@ Sample block_sample(const BlockTiling *t, const char *file)
 }
 
 /* One product is added to its sum. */
-const char *block_step_lines(Emitter *e, BlockTiling *t, bool starts)
+const char *block_step_lines(Emitter *e, BlockTiling *t, const char *sum, const char *left, const char *right, int indent)
 {
-    const char *sum = "sums[r][c]";
-    Scope *scope = block_open(e, t);
-    scope->indent = starts ? 3 : 4;
-    if (starts) {
-        emit_line(e, "%s = %s;", sum, emit_state_start(e, t->c->product, 0, false));
-    } else {
-        emit_know(e, t->c->left, (Value){ "left[r]", false });
-        emit_know(e, t->c->right, (Value){ "right[c]", false });
-        emit_state_step(e, t->c->product, &sum, false, NULL);
-    }
+    block_open(e, t)->indent = indent;
+    emit_know(e, t->c->left, (Value){ left, false });
+    emit_know(e, t->c->right, (Value){ right, false });
+    emit_state_step(e, t->c->product, &sum, false, NULL);
     return emit_pop(e)->text.bytes;
-}
-
-/* Lines with one indent less. */
-static void put_outdented(Text *text, const char *lines)
-{
-    while (*lines) {
-        size_t length = strcspn(lines, "\n") + 1;
-        text_add(text, lines + 4, length - 4);
-        lines += length;
-    }
 }
 
 /* What is a kind of units' own: shared memory, places and products. */
@@ -458,17 +454,15 @@ static const char *units(Emitter *e, BlockTiling *t)
 {
     if (t->c->block->is_matrix)
         return block_matrices(e, t);
-    Sample sample = block_sample(t, "cuda/contract_plain.cu");
-    Text text = text_new(e->arena);
-    put_outdented(&text, block_step_lines(e, t, false));
-    Hole hole = { "step", text.bytes };
-    return emit_skeleton(e, &sample, &hole, 1);
+    Sample sample = block_sample(t, "cuda/contract_plain.cu"), threads = block_sample(t, "cuda/contract_threads.cu");
+    Hole hole = { "step", block_step_lines(e, t, "sums[r][c]", "left[r]", "right[c]", 3) };
+    return emit_text(e, "%s\n%s", emit_skeleton(e, &threads, NULL, 0), emit_skeleton(e, &sample, &hole, 1));
 }
 
 /* Finds the names, and what the step goes over. */
 void block_begin(Emitter *e, BlockTiling *t)
 {
-    const Calls none = { "", "", "", "", "", "" };
+    const Calls none = { "", "", "", "", "", "", "" };
     t->dtype = register_dtype(t->c->product->dtype);
     step_body(e, t, &none);
     set_parameters(e, t);
@@ -492,7 +486,7 @@ const char *block_text(Emitter *e, BlockTiling *t, const BlockFetch *f, const ch
         { "multiply", emit_text(e, "        multiply_%d(slices, now, depth - at, %ssums);\n", t->number,
                                 parts ? "is_whole, " : "") },
         { "again", parts ? block_again(e, t, f) : "" },
-        { "start", block_step_lines(e, t, true) },
+        { "start", emit_text(e, "            sums[r][c] = %s;\n", emit_state_start(e, t->c->product, 0, false)) },
         { "find", f->find.bytes },
         { "room", f->room.bytes },
         { "first", f->first.bytes },
@@ -515,7 +509,7 @@ void emit_block_product(Emitter *e)
     block_begin(e, t);
     BlockFetch f;
     block_fetch(e, t, &f);
-    Calls calls = { .find_columns = f.find_columns, .begin = f.begin, .tile = f.sums };
+    Calls calls = { .find_columns = f.find_columns, .begin = f.begin, .tile = f.sums, .brief = block_brief(e, t) };
     const char *meet = block_meet(e, t, &calls.meet), *take = block_take(e, t, &calls.use), *finish = block_finish(e, t, &calls.finish);
     const char *body = step_body(e, t, &calls);
     ParameterSet common = emit_common_parameters(e);

@@ -36,7 +36,7 @@ const char *block_close(Emitter *e);             /* what was written, with the d
 void block_decode(Emitter *e, const BlockTiling *t, const IndexSet *set, const Along *along, const char *number);   /* the indices of a flattened number */
 const char *block_state(Emitter *e, int r, const Component *component);    /* the name of a thread's array */
 void block_bind_kept(Emitter *e, const BlockTiling *t);                  /* the indices of the loops around the tiles */
-void block_know_sum(Emitter *e, const BlockTiling *t);                   /* sums[r][c] */
+void block_know_sum(Emitter *e, const BlockTiling *t, const char *sum);
 
 /* The functions that bring slices, and what the tile's function does with them. */
 typedef struct BlockFetch {
@@ -49,7 +49,10 @@ typedef struct BlockFetch {
 void block_begin(Emitter *e, BlockTiling *t);    /* finds the names, and what the step goes over */
 /* The product's functions, with what follows it. */
 const char *block_text(Emitter *e, BlockTiling *t, const BlockFetch *f, const char *title, const char *after, const char *finish, const char *whole);
-const char *block_step_lines(Emitter *e, BlockTiling *t, bool starts);         /* one product is added to its sum */
+const char *block_step_lines(Emitter *e, BlockTiling *t, const char *sum, const char *left, const char *right, int indent);    /* one product is added */
+void block_declare_states(Emitter *e, const BlockTiling *t);
+void block_start_states(Emitter *e, const BlockTiling *t);
+int block_side(const BlockTile *tile, Dtype dtype);    /* so many rows, or columns, of a thread lie side by side */
 const Along *block_plain_bounds(Emitter *e, const IndexSet *set);
 const char *block_count(Emitter *e, const IndexSet *set, const Along *along);  /* how many points a flattened group has */
 void block_find_rows(Emitter *e, BlockTiling *t);                              /* that the step goes over, inside its loops */
@@ -85,7 +88,13 @@ typedef struct BlockWhole {
 void block_whole_side(Emitter *e, BlockTiling *t, int side, BlockWhole *whole);
 const char *block_call(Emitter *e, const BlockTiling *t, const char *name, const char *body);
 
-/* emit_block_sums.c: whole functions */
+/* emit_block_brief.c: appends the functions for the number of contracted points that is expected, if that is small: the lines that
+ * take them, or "" */
+const char *block_brief(Emitter *e, const BlockTiling *t);
+
+/* emit_block_sums.c: one sum is taken, or stored; the ends of the loops over a thread's columns and rows; whole functions */
+void block_use_sum(Emitter *e, const BlockTiling *t, const char *sum);
+void block_close_sums(Emitter *e, const BlockTiling *t);
 const char *block_take(Emitter *e, BlockTiling *t, const char **call);
 const char *block_meet(Emitter *e, BlockTiling *t, const char **call);
 const char *block_finish(Emitter *e, BlockTiling *t, const char **call);

@@ -15,9 +15,9 @@ static const char *function(Emitter *e, const BlockTiling *t, const char *commen
 }
 
 /* One sum is taken, or stored. */
-static void use_sum(Emitter *e, const BlockTiling *t)
+void block_use_sum(Emitter *e, const BlockTiling *t, const char *sum)
 {
-    block_know_sum(e, t);
+    block_know_sum(e, t, sum);
     for (int r = 0; r < t->first_count; r++) {
         Component components[STATE_COMPONENTS_MAX];
         const char *names[STATE_COMPONENTS_MAX];
@@ -51,7 +51,7 @@ static void open_sums(Emitter *e, BlockTiling *t, bool clamps, const char *unles
     block_decode(e, t, &t->c->columns, t->columns, "column_at");
 }
 
-static void close_sums(Emitter *e, const BlockTiling *t)
+void block_close_sums(Emitter *e, const BlockTiling *t)
 {
     static const char *const loops[] = { "for (int c = 0; c < WIDE_%d; c++) {", "for (int r = 0; r < HIGH_%d; r++) {" };
     for (int i = 0; i < 2; i++) {
@@ -70,14 +70,14 @@ const char *block_take(Emitter *e, BlockTiling *t, const char **call)
     const char *test = t->inside_count ? emit_bare(e, emit_conditions(e, t->inside, t->inside_count)) : NULL;
     if (test)
         emit_push(e)->branch = true;
-    use_sum(e, t);
+    block_use_sum(e, t, "sums[r][c]");
     if (test) {
         Scope *chosen = emit_pop(e);
         emit_line(e, "if (%s) {", test);
         emit_body(e, chosen);
         emit_line(e, "}");
     }
-    close_sums(e, t);
+    block_close_sums(e, t);
     const char *text = block_close(e), *name = takes ? "take" : "store";
     const char *list = emit_parameters(e, &t->parameters, text, false);
     *call = emit_text(e, "%s_%d<%%d>(%s%ssums);", name, t->number, list, list[0] ? ", " : "");
@@ -94,7 +94,7 @@ const char *block_meet(Emitter *e, BlockTiling *t, const char **call)
         return "";
     open_sums(e, t, false, "");
     emit_line(e, "is_met |= %s;", emit_bare(e, emit_term(e, t->asked).text));
-    close_sums(e, t);
+    block_close_sums(e, t);
     const char *body = emit_without_unread(e->arena, emit_pop(e)->text.bytes);
     const char *text = emit_text(e, "%s    int is_met = 0;\n%s    return __syncthreads_or(is_met);\n", emit_locals(e, body), body);
     *call = emit_text(e, "meet_%d(%s)", t->number, emit_parameters(e, &t->parameters, text, false));

@@ -152,7 +152,7 @@ static void open_columns(Emitter *e, Fused *f, const Step *step, bool clamps)
     bind_same(e, f, step, &t->c->columns);
     know_reads(e, f, step, false);
     if (step == t->step)
-        block_know_sum(e, t);
+        block_know_sum(e, t, "sums[r][c]");
 }
 
 /* `loop`: with how many of a number, or of a ring. */

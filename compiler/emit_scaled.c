@@ -66,13 +66,15 @@ bool emit_scaled(Emitter *e, const Term *term, Value *value)
     if (term->map.function != FUNCTION_EXP || term->dtype != DTYPE_F32)
         return false;
     const Term *x = without_factors(term->map.arguments[0], &factor);
-    if (x == term->map.arguments[0] || x->dtype != DTYPE_F32)
+    bool lossy = term == e->lossy;
+    if ((x == term->map.arguments[0] && !lossy) || x->dtype != DTYPE_F32)
         return false;
     if (!e->plan->target->grid)
         return scaled_vector(e, x, factor, value);
     double size = fabs(factor *= log2_of_e);
     if (!(size >= FLT_MIN && size <= FLT_MAX))
         return false;
-    *value = (Value){ emit_text(e, "exp2_f32(%s * %s)", emit_number(e, DTYPE_F32, factor), emit_term(e, x).text), false };
+    const char *which = lossy ? "lossy_f32<FLUSHES>" : "f32";
+    *value = (Value){ emit_text(e, "exp2_%s(%s * %s)", which, emit_number(e, DTYPE_F32, factor), emit_term(e, x).text), false };
     return true;
 }

@@ -85,6 +85,7 @@ typedef struct Emitter {
     int *uses;                    /* [lowered term id] */
     bool merging;                 /* the step's states come from their parts */
     const char *jam_first;        /* the first of the points that go together, a parameter */
+    const Term *lossy;            /* a power that may be 0 where it is denormal, if FLUSHES; or NULL */
     const Term *branch;           /* of the where that the step stores, the one that this text is for; NULL: for both */
 } Emitter;
 

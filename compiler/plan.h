@@ -79,6 +79,8 @@ typedef struct Contract {
     int low[LOW_TILES];           /* rows of the tiles that are lower, where extents are known; 0: no more */
     const BlockTile *block;       /* on a grid: what a block of threads makes at a time; else NULL. Then without a reduction all that
                                    * stays is in `rows` */
+    const BlockTile *brief;       /* on a grid: the same where there are `points` contracted points, as few as that; NULL: none */
+    int points;
     const RingTile *ring;         /* on a grid: the same where tensor maps describe both operands; NULL: there is no such form */
     const Size *ring_tiles;       /* so many of these there are */
     const Size *ring_boxes[2][2], *ring_counts[2][2];    /* [side][its high index, not its low one]: the points of a tile, and how often these
@@ -170,6 +172,10 @@ struct Step {
     bool is_passed_on;            /* nobody reads what it makes but the steps that are made in one loop with it */
     double flops, bytes;          /* -1: not known */
 };
+
+/* What a reduction behind a product reads for each row, whatever the column: as much as there is room for in shared memory. */
+enum { ROW_READS_MAX = 4 };
+int block_row_reads(const Contract *c, const Step *step, const Term *reads[ROW_READS_MAX]);
 
 /* An index that all steps of a launch keep, under the name it has in each. */
 typedef struct Block {

@@ -10,6 +10,7 @@ enum {
     REDUCTION_WORDS = 16,         /* of which a reduction needs more */
     SUMS_MOST = 64,               /* of a thread on tensor cores */
     NEEDED = 4,                   /* of the blocks that give all of the machine work this part keeps its multipliers busy */
+    CHUNK = 2,                    /* rows that a thread brings at a time: templates/cuda/contract_brief.cu */
     OFFSET_BYTES = 8              /* of a row or column: where it begins */
 };
 
@@ -76,13 +77,13 @@ int block_operand_bytes(const Contract *c)
 }
 
 /* Behind them the states of columns, of each warp. */
-static int state_bytes(const Planner *planner, const Step *step, const Contract *c)
+static int state_bytes(const Planner *planner, const Step *step, const Contract *c, const BlockTile *tile)
 {
     int bytes = 0, warps = planner->plan->target->grid->threads / planner->plan->target->grid->lanes;
     for (int r = 0; r < step->root_count && c->reduces; r++) {
         Component components[STATE_COMPONENTS_MAX];
         for (int i = 0, n = state_components(step->roots[r], components); i < n; i++)
-            bytes += warps * c->block->columns * (int)fmax((double)dtype_size(components[i].dtype), 4) + OFFSET_BYTES;
+            bytes += warps * tile->columns * (int)fmax((double)dtype_size(components[i].dtype), 4) + OFFSET_BYTES;
     }
     return bytes;
 }
@@ -208,8 +209,60 @@ static bool is_for_matrices(const Planner *planner, Contract *c)
     return true;
 }
 
-/* The tile of a list that takes the least time; the last one, for tests, where tiles are forced. */
-static const BlockTile *choose(Planner *planner, const Step *step, Contract *c, const BlockTile *tiles, Dtype sum)
+/* What a reduction behind a product reads for a row, whatever the column. */
+static void find_row_reads(const Contract *c, const Term *term, const Term **reads, int *count)
+{
+    if (term == c->product)
+        return;
+    for (int i = 0; term->kind == TERM_MAP && i < term->map.count; i++)
+        find_row_reads(c, term->map.arguments[i], reads, count);
+    bool found = term->kind != TERM_READ || *count == ROW_READS_MAX || has_column(c, term) || term->dtype != DTYPE_F32;
+    for (int i = 0; i < *count; i++)
+        found |= reads[i] == term;
+    if (!found)
+        reads[(*count)++] = term;
+}
+
+int block_row_reads(const Contract *c, const Step *step, const Term *reads[ROW_READS_MAX])
+{
+    int count = 0;
+    for (int r = 0; r < step->root_count; r++)
+        find_row_reads(c, step->roots[r]->reduce.argument, reads, &count);
+    return count;
+}
+
+/* Rows, the next, and what is read for each, in shared memory. */
+static int brief_bytes(const Planner *planner, const Step *step, const Contract *c)
+{
+    const Term *reads[ROW_READS_MAX];
+    int numbers = c->points + block_row_reads(c, step, reads), rows = CHUNK * planner->plan->target->grid->threads;
+    return 2 * rows * numbers * (int)sizeof(float) + state_bytes(planner, step, c, c->brief);
+}
+
+/* Whether so few contracted points are expected of f32 numbers, read as they are, and a reduction behind them, that a tile of their
+ * own does no worse than one for any number of points. */
+static bool is_brief(const Planner *planner, const Step *step, Contract *c)
+{
+    const BlockTile *brief = planner->plan->target->grid->brief;
+    bool where = false, plain = true;
+    if (!brief || !c->reduces || c->block->is_matrix || c->packed != DTYPE_F32 || c->depth.count > 1 || c->rows.count > 1 ||
+        c->left->kind != TERM_READ || c->left->dtype != DTYPE_F32 || !planner_reads_plainly(planner, c->left) ||
+        !planner_reads_plainly(planner, c->right) || state_words(step, c) > STATE_WORDS)
+        return false;
+    for (int r = 0; r < step->root_count; r++)
+        term_each_below(planner->arena, step->roots[r]->reduce.argument, find_where, &where),
+        plain &= planner_reads_plainly(planner, step->roots[r]->reduce.argument);
+    const Extents *extents = planner->hints->extents;
+    int64_t points = extents ? extents->of[c->depth.list[0]->origin->id] : -1;
+    if (where || !plain || points < 1 || points > brief->depth)
+        return false;
+    c->points = (int)points;
+    return planner->hints->nests == NESTS_TILED || time_of(planner, c, brief) <= time_of(planner, c, c->block);
+}
+
+/* The tile of a list that takes the least time, of those of which so many blocks have registers at once; the last one, for tests,
+ * where tiles are forced. */
+static const BlockTile *choose(Planner *planner, const Step *step, Contract *c, const BlockTile *tiles, Dtype sum, int resident)
 {
     const Grid *grid = planner->plan->target->grid;
     const BlockTile *chosen = NULL;
@@ -218,8 +271,8 @@ static const BlockTile *choose(Planner *planner, const Step *step, Contract *c, 
         bool last = tile[1].rows == 0, forced = planner->hints->nests == NESTS_TILED;
         double time = time_of(planner, c, tile);
         c->block = tile;
-        int bytes = block_operand_bytes(c) + state_bytes(planner, step, c);
-        if (forced != last || (int)dtype_size(sum) > tile->bytes || bytes > grid->shared_bytes || (chosen && time >= best) ||
+        int bytes = block_operand_bytes(c) + state_bytes(planner, step, c, c->block);
+        if (forced != last || tile->resident < resident || (int)dtype_size(sum) > tile->bytes || bytes > grid->shared_bytes || (chosen && time >= best) ||
             !(last || has_registers(step, c, sum)))
             continue;
         best = time;
@@ -244,18 +297,24 @@ bool block_choose_tile(Planner *planner, const Step *step, Contract *c)
     Dtype sum = register_dtype(c->product->dtype);
     c->packed = sum;
     c->group = c->row_block = c->near = 1;
-    const BlockTile *chosen = is_for_matrices(planner, c) ? choose(planner, step, c, grid->matrices, sum) : NULL;
+    const BlockTile *chosen = is_for_matrices(planner, c) ? choose(planner, step, c, grid->matrices, sum, 0) : NULL;
     if (!chosen) {
         c->tile = NULL;
         c->packed = sum;
-        chosen = choose(planner, step, c, grid->tiles, sum);
+        chosen = choose(planner, step, c, grid->tiles, sum, 0);
     }
     if (!chosen || is_read_rashly(planner, step, c))
         return false;
     c->block = chosen;
-    int bytes = block_operand_bytes(c) + state_bytes(planner, step, c);
+    if (is_brief(planner, step, c)) {
+        c->brief = grid->brief;
+        c->block = chosen = choose(planner, step, c, grid->tiles, sum, c->brief->resident + 1);
+    }
+    int bytes = block_operand_bytes(c) + state_bytes(planner, step, c, c->block);
+    if (c->brief)
+        bytes = (int)fmax(bytes, brief_bytes(planner, step, c));
     c->shared = (bytes + BLOCK_LINE - 1) / BLOCK_LINE * BLOCK_LINE;
-    c->resident = resident_blocks(step, c);
+    c->resident = c->brief ? c->brief->resident : resident_blocks(step, c);
     c->tile_rows = chosen->rows;
     c->tile_vectors = chosen->columns / grid->lanes;
     c->depth_block = block_slice_depth(c);
@@ -273,9 +332,9 @@ const Size *block_split(const Planner *planner, const Step *step)
     bool forced = planner->hints->nests == NESTS_TILED, known = planner->hints->extents && planner->hints->extents->complete;
     if (!c->reduces || c->ring || c->rows.count > 1 || !step_can_split(step) || !(forced || known))
         return NULL;
-    double tiles = ceil(points(planner, &c->columns) / c->block->columns);
+    double tiles = ceil(points(planner, &c->columns) / (c->brief ? c->brief : c->block)->columns);
     tiles *= points(planner, &c->batch) * points(planner, &c->kept_rows);
-    double rows = points(planner, &c->rows), least = ROW_TILES * c->block->rows, parts = grid->blocks / (NEEDED * tiles);
+    double rows = points(planner, &c->rows), least = ROW_TILES * (c->brief ? CHUNK * grid->threads : c->block->rows), parts = grid->blocks / (NEEDED * tiles);
     if (!forced && (parts < 2 || rows < 2 * least))
         return NULL;
     Arena *arena = planner->arena;

@@ -173,6 +173,9 @@ static void dump_contract(Text *text, const Contract *c, int lanes)
         text_print(text, ", %d points at a time", c->sweep);
     if (c->across || c->within)
         text_print(text, ", columns turned in squares with %s", (c->across ? c->across : c->within)->name);
+    if (c->brief)
+        text_print(text, "\n    or tiles of %d x %d where there are %d contracted points, %d x %d sums of a thread, each taken at once", c->brief->rows,
+                   c->brief->columns, c->points, c->brief->high, c->brief->wide);
     if (c->ring)
         text_print(text, "\n    or, where maps describe both operands, tiles of %d x %d in a ring of %d stages%s, multiplied by groups of four warps",
                    c->ring->left, c->ring->right, c->ring->stages, c->ring->kept ? ", rows kept" : "");

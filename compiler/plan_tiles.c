@@ -228,7 +228,7 @@ static void tile_on_grid(Planner *planner, Launch *launch, int place)
 {
     const Contract *c = launch->steps[place]->contract;
     double *tiles = ARENA_ARRAY(planner->arena, double, launch->block_count);
-    double columns = c->block->columns / fixed_columns(planner, launch, place), rows = c->reduces ? 1 : c->block->rows;
+    double columns = (c->brief ? c->brief : c->block)->columns / fixed_columns(planner, launch, place), rows = c->reduces ? 1 : c->block->rows;
     double room = planner->hints->smallest_tiles ? 0 : GRID_ROOM * (double)planner->plan->target->l2_bytes;
     for (;; columns /= 2, rows /= 2) {
         for (int b = 0; b < launch->block_count; b++)

@@ -28,6 +28,9 @@ static const BlockTile tiles[] = {
     { 0 }
 };
 
+/* The same of few contracted points. A thread has all of its columns' in registers, next to their states, and no sums that wait. */
+static const BlockTile brief = { .rows = 64, .columns = 128, .high = 8, .wide = 8, .depth = 4, .bytes = 4, .resident = 3 };
+
 /* The same on tensor cores: a warp has 32 rows and 64 columns, or less, of the tile, and 64 bytes of each one's points at a time.
  * A thread's 64 sums of the largest, what it multiplies and where that is take some 200 registers: 2 blocks, 8 warps. Three
  * slices of these are 36 KiB of shared memory, what two blocks have 76 of 99. */
@@ -84,7 +87,7 @@ static const RingTile fuse_rings[] = {
 };
 
 #define GRID .threads = 128, .lanes = WARP, .blocks = 1024, .resident = 4, .frame_bytes = 32764, .shared_bytes = 48 << 10, \
-             .tiles = tiles, .matrices = matrices, .fuse_tiles = fuse_tiles, .fuse_matrices = fuse_matrices
+             .tiles = tiles, .matrices = matrices, .brief = &brief, .fuse_tiles = fuse_tiles, .fuse_matrices = fuse_matrices
 
 static const Grid cuda_grid = { GRID }, hopper_grid = { GRID, .rings = rings, .fuse_rings = fuse_rings };
 

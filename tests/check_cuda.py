@@ -2,7 +2,7 @@
 """Kernels for CUDA in tests/cuda_emulator.h, against the reference evaluator, about 160 s: the templates as they stand, random
 programs, products of many sizes, and faults that are planted in kernels, each of which must be noticed.
 
-    BUILD=build python3 tests/check_cuda.py [--seed 1] [--count 60] [--sets 5] [--only templates|random|products|parts|rings|faults]
+    BUILD=build python3 tests/check_cuda.py [--seed 1] [--count 60] [--sets 5] [--only templates|random|products|parts|brief|rings|faults]
 """
 
 import argparse
@@ -94,7 +94,20 @@ CUT = [
     ('dW[y[few],some] += A[tall,few,some]', 'dW=s+r,some y=few:r A=tall,few,some'),
     ('A[tall,few] -> [tall,few] | sum tall | exp(-_ * _) | sum few', 'A=tall,few'),
 ]
-KNOWN = dict(some=[1, 2, 5], few=[33, 63, 129, 300], tall=[64, 65, 200, 700], tallest=[2048, 2100, 3000])
+# Few contracted points, mostly as many as were expected.
+GAUSS = ('(A[few,xyz] - B[tall,xyz])^2 -> [few,tall] | exp(-0.5 * _) | _ * C[tall] -> [few]', 'A=few,xyz B=tall,xyz C=tall')
+NEAREST = ('(A[few,uv] - B[tall,uv])^2 -> [few,tall] | min tall', 'A=few,uv B=tall,uv')
+SPARSE = ('(A[few,xyz] - B[tall,xyz])^2 -> [few,tall] | exp(-40 * _) | _ * C[tall] -> [few]', 'A=few,xyz B=tall,xyz C=tall')
+BRIEF = [
+    GAUSS, NEAREST, SPARSE,
+    ('(A[few,xyz] - B[tall,xyz])^2 -> [few,tall] | exp(-60 * _) | sum tall', 'A=few,xyz B=tall,xyz'),
+    ('A[few,xyz], B[tall,xyz] -> [few,tall] | exp(-_) * exp(C[tall]) | mean tall', 'A=few,xyz B=tall,xyz C=tall'),
+    ('(A[some,few,xyz] - B[some,tall,xyz])^2 -> [some,few,tall] | argmin tall', 'A=some,few,xyz:i B=some,tall,xyz:i'),
+    ('A[few,xyz], B[tall,xyz] -> [few,tall] | _ * C[tall] | logsumexp tall', 'A=few,xyz B=tall,xyz C=tall'),
+    ('A[some,few,xyz], B[xyz,tall] -> [some,few,tall] | _ / 2 + C[few] - @tall | mean tall', 'A=some,few,xyz B=xyz,tall C=few'),
+    ('max(A[tall,uv], B[few,uv]) | min uv | exp(-_) | sum tall', 'A=tall,uv B=few,uv'),
+]
+KNOWN = dict(xyz=[3], uv=[2, 2, 2, 1, 5], some=[1, 2, 5], few=[33, 63, 129, 300], tall=[64, 65, 200, 700], tallest=[2048, 2100, 3000])
 check_products.FEW.update(KNOWN)
 
 # Names that the kernels' text has, too.
@@ -207,6 +220,21 @@ TILE_FAULTS = [
     ('both halves of the columns are one', BYTES, r's/c % 2 \* 2\]/0]/'),
 ]
 
+# The same where contracted points are few.
+BRIEF_FAULTS = [
+    ('rows are taken before they are there', GAUSS, r's/copies_wait<0>\(\);(\n *__sync)/\1/'),
+    ('before others\' are', GAUSS, r's/(copies_wait<0>\(\);\n *)__syncthreads\(\);/\1/'),
+    ('rows come in the place of those at hand', GAUSS, r's/1 - stage\);/stage);/'),
+    ('rows count that are not there', GAUSS, r's/if \(!IS_WHOLE && at \+[^;]*;//'),
+    ('some rows are left out', NEAREST, r's/at \+= ROWS_([0-9]+)/at += 2 * ROWS_\1/'),
+    ('a thread has one column for all', NEAREST, r's/held->right\[p\]\[c\] = /held->right[p][0] = /'),
+    ('what is read for a row is another one\'s', GAUSS, r's/value_1\[stage\]\[at \+ row/value_1[stage][row/'),
+    ('powers that are lost are not made again', SPARSE, r's/__syncthreads_or\(is_lost\)/0/'),
+    ('each thread makes its own again', SPARSE, r's/__syncthreads_or\(is_lost\)/is_lost/'),
+    ('what was lost is in what is made again', SPARSE, r's/(\(is_lost\)\) \{\n)[^}]*\}/\1/'),
+    ('there are more points than were expected', NEAREST, r's/depth == POINTS/depth >= POINTS/'),
+]
+
 # The same where numbers are multiplied in parts.
 PARTS_FAULTS = {
     'tf32': [
@@ -258,7 +286,7 @@ def job(expression, operands, seed, sets, folder, nests='cost', precision=''):
     fields = [expression, '-s', str(seed), '-t', TARGET, '-b', '1'] + (['-n', 'tiled', '-l', '1'] if nests == 'rings' else ['-n', nests])
     fields += ['-p', precision] if precision else []
     for s in range(sets):
-        fields += check_products.data_set(operands, rng, folder, s, precision, given=KNOWN if nests == 'cost' else ())
+        fields += check_products.data_set(operands, rng, folder, s, precision, given=KNOWN)
     return kernel_fuzz.job_line(fields)
 
 
@@ -285,17 +313,16 @@ def check_products_in_emulator(runner, folder, options):
     return wrong == 0 and elements > 0
 
 
-def check_parts(runner, folder, options):
-    """Reductions of which each tile of results is made in parts."""
+def check_some(runner, folder, options, cases, nests, what):
     wrong = elements = 0
-    for number, (text, operands) in enumerate(CUT):
+    for number, (text, operands) in enumerate(cases):
         for turn in range(2):
-            answer, said = run(runner, job(text, operands, options.seed * 1000 + 2 * number + turn, 3, folder))
+            answer, said = run(runner, job(text, operands, options.seed * 1000 + 2 * number + turn, 3, folder, nests))
             elements += int(answer[1]) if answer[0] == 'ok' else 0
             if answer[0] != 'ok':
                 wrong += 1
                 print('%s %s: %s %s' % (text, operands, answer, said))
-    print('%d reductions in parts, %d elements compared, %d wrong' % (2 * len(CUT), elements, wrong), flush=True)
+    print('%d %s, %d elements compared, %d wrong' % (2 * len(cases), what, elements, wrong), flush=True)
     return wrong == 0 and elements > 0
 
 
@@ -336,7 +363,7 @@ ATTEMPTS = 16
 def check_faults(runner, folder, options):
     """Not all data shows every fault: some more is tried."""
     missed, faults = 0, [(fault, 'loops', '') for fault in FAULTS]
-    faults += [(fault, 'tiled', '') for fault in TILE_FAULTS + FUSED_FAULTS]
+    faults += [(fault, 'tiled', '') for fault in TILE_FAULTS + FUSED_FAULTS + BRIEF_FAULTS]
     faults += [(fault, 'cost', '') for fault in CUT_FAULTS]
     faults += [(fault, 'rings', '') for fault in RING_FAULTS]
     faults += [(fault, 'tiled', precision) for precision, some in PARTS_FAULTS.items() for fault in some]
@@ -412,6 +439,7 @@ def main():
         good &= check_template(folder, 'cuda_contract.cu')
         good &= check_template(folder, 'cuda_contract.cu', '-DSAMPLE_NARROW')
         good &= check_template(folder, 'cuda_contract.cu', '-DSAMPLE_PARTS')
+        good &= check_template(folder, 'cuda_contract.cu', '-DSAMPLE_BRIEF')
         good &= check_template(folder, 'cuda_fuse.cu')
         good &= check_template(folder, 'cuda_fuse.cu', '-DSAMPLE_NARROW')
         good &= check_template(folder, 'cuda_hopper.cu', '-Wno-psabi')
@@ -421,7 +449,9 @@ def main():
         good &= check_faults(runner, folder, options)
         good &= check_template_faults(folder)
     if options.only in ('', 'parts'):
-        good &= check_parts(runner, folder, options)
+        good &= check_some(runner, folder, options, CUT, 'cost', 'reductions in parts')
+    if options.only in ('', 'brief'):
+        good &= check_some(runner, folder, options, BRIEF, 'tiled', 'products of few points')
     if options.only in ('', 'rings'):
         good &= check_rings(runner, folder, options)
     if options.only in ('', 'products'):

@@ -20,7 +20,7 @@ from check_generated import EINC, KERNELS, Wrong, run
 
 GOLDEN = os.path.join(os.path.dirname(os.path.abspath(__file__)), "golden", "cuda")
 TEXTS = ["matrix_product", "narrow_maxsim", "packed_maxsim", "ranked", "cross_entropy", "scatter", "softmax", "complex_variance", "narrow_attention",
-         "attention", "gaussian", "product_of_parts", "columns"]
+         "attention", "gaussian", "product_of_parts", "columns", "few_points"]
 ARCHITECTURES = ["sm_80", "sm_86", "sm_89", "sm_90a", "sm_100a", "sm_120"]
 # Tiled products, and the instructions that count in them.
 PRODUCTS = ["matrix_product", "maxsim", "narrow_maxsim", "narrow_product", "narrow_attention", "attention", "rounded_product",
@@ -47,13 +47,15 @@ PARTS_KERNELS = {
 }
 # Few sums of long columns, each in parts.
 CUT_KERNELS = {"columns": ("A[j,m] -> [m]", ["-d", "j=1000000,m=1000"])}
+# Few contracted points, as many as are expected.
+BRIEF_KERNELS = {"few_points": ("(id - jd)^2 -> ij | exp(-0.5 * _) | * j -> i", ["-d", "i=1000000,j=1000000,d=3"])}
 OF_ANY_TARGET = KERNELS
-KERNELS = {**KERNELS, **RING_KERNELS, **PARTS_KERNELS, **CUT_KERNELS}
+KERNELS = {**KERNELS, **RING_KERNELS, **PARTS_KERNELS, **CUT_KERNELS, **BRIEF_KERNELS}
 RINGS = ["narrow_maxsim", *RING_KERNELS]
 RING_INSTRUCTIONS = [("tiles_copied", r"cp\.async\.bulk\.tensor"), ("barriers_waited_for", r"mbarrier\.try_wait"),
                      ("matrices_multiplied", r"wgmma\.mma_async"), ("waits", r"wgmma\.wait_group"), ("registers_moved", r"setmaxnreg")]
 # What of those and some others is in the machine's code: accesses of 16 bytes, of less, and products of matrices.
-DISASSEMBLED = [(name, "sm_80") for name in PRODUCTS + ["softmax", "cross_entropy", "gaussian"]]
+DISASSEMBLED = [(name, "sm_80") for name in PRODUCTS + ["softmax", "cross_entropy", "gaussian", "few_points"]]
 DISASSEMBLED += [(name, "sm_90a") for name in RINGS]
 ACCESSES = [("lines_copied", r"LDGSTS.*\.128"), ("copied", r"LDGSTS(?!.*\.128)"),
             ("lines_loaded", r"LDG\b.*\.128"), ("loaded", r"LDG\b(?!.*\.128)"),

@@ -41,6 +41,7 @@ enum { ROWS_N = 32, COLUMNS_N = 64, DEPTH_N = 32, HIGH_N = 4, WIDE_N = 4, SIDE_N
 #include "contract_mma.cu"
 #include "contract_parts.cu"
 #else
+#include "contract_threads.cu"
 #include "contract_plain.cu"
 #endif
 //}

@@ -1,29 +1,12 @@
 /* What is the plain units' own in contract.cu: a slice has a line for each contracted point, of which a thread takes its rows' and
- * its columns' numbers. */
+ * its columns' numbers. Which those are is in contract_threads.cu. */
 //---
-/* Threads one above the other and side by side in a tile, and lanes of a warp side by side. */
-enum { DOWN_N = ROWS_N / HIGH_N, ACROSS_N = COLUMNS_N / WIDE_N };
-enum { LANES_N = ACROSS_N < 8 ? ACROSS_N : 8, WARPS_ACROSS_N = ACROSS_N / LANES_N };
-
 /* What the block has in shared memory: some slices of both operands, with a line for each contracted point, and where in its
  * array each row and each column begins. */
 typedef struct __align__(16) Slices_N {
     float rows[STAGES_N][DEPTH_N][ROWS_N + PAD_N], columns[STAGES_N][DEPTH_N][COLUMNS_N + PAD_N];
     int64_t rows_at[ROWS_N], columns_at[COLUMNS_N];
 } Slices_N;
-
-/* Which of the tile's rows, or columns, is a thread's r-th: it has SIDE of them side by side, and then some further on. */
-INLINE int row_N(int r)
-{
-    const int down = (int)threadIdx.x / WARP / WARPS_ACROSS_N * (WARP / LANES_N) + (int)threadIdx.x % WARP / LANES_N;
-    return (r / SIDE_N * DOWN_N + down) * SIDE_N + r % SIDE_N;
-}
-
-INLINE int column_N(int c)
-{
-    const int across = (int)threadIdx.x / WARP % WARPS_ACROSS_N * LANES_N + (int)threadIdx.x % LANES_N;
-    return (c / SIDE_N * ACROSS_N + across) * SIDE_N + c % SIDE_N;
-}
 
 /* What a thread multiplies of a contracted point. Those side by side are read at once. */
 typedef struct Numbers_N {

@@ -247,13 +247,6 @@ enum { ROWS_1 = 64, COLUMNS_1 = 64, DEPTH_1 = 8, STAGES_1 = 3, HIGH_1 = 8, WIDE_
 enum { DOWN_1 = ROWS_1 / HIGH_1, ACROSS_1 = COLUMNS_1 / WIDE_1 };
 enum { LANES_1 = ACROSS_1 < 8 ? ACROSS_1 : 8, WARPS_ACROSS_1 = ACROSS_1 / LANES_1 };
 
-/* What the block has in shared memory: some slices of both operands, with a line for each contracted point, and where in its
- * array each row and each column begins. */
-typedef struct __align__(16) Slices_1 {
-    float rows[STAGES_1][DEPTH_1][ROWS_1 + PAD_1], columns[STAGES_1][DEPTH_1][COLUMNS_1 + PAD_1];
-    int64_t rows_at[ROWS_1], columns_at[COLUMNS_1];
-} Slices_1;
-
 /* Which of the tile's rows, or columns, is a thread's r-th: it has SIDE of them side by side, and then some further on. */
 INLINE int row_1(int r)
 {
@@ -266,6 +259,13 @@ INLINE int column_1(int c)
     const int across = (int)threadIdx.x / WARP % WARPS_ACROSS_1 * LANES_1 + (int)threadIdx.x % LANES_1;
     return (c / SIDE_1 * ACROSS_1 + across) * SIDE_1 + c % SIDE_1;
 }
+
+/* What the block has in shared memory: some slices of both operands, with a line for each contracted point, and where in its
+ * array each row and each column begins. */
+typedef struct __align__(16) Slices_1 {
+    float rows[STAGES_1][DEPTH_1][ROWS_1 + PAD_1], columns[STAGES_1][DEPTH_1][COLUMNS_1 + PAD_1];
+    int64_t rows_at[ROWS_1], columns_at[COLUMNS_1];
+} Slices_1;
 
 /* What a thread multiplies of a contracted point. Those side by side are read at once. */
 typedef struct Numbers_1 {

@@ -1,0 +1,312 @@
+/* A product of few contracted points and the reduction behind it: templates/cuda/contract_brief.cu with its holes filled. It stands
+ * in front of the form for any number of points, which asks how many there are. */
+#include <math.h>
+#include <string.h>
+
+#include "emit_block.h"
+
+typedef struct Brief {
+    BlockTiling t;
+    const Term *reads[ROW_READS_MAX];    /* of the reduction, for a row */
+    int read_count;
+    const Term *power;            /* that is added up, times factors; or NULL: see find_power() */
+    const Term **factors;
+    int factor_count;
+} Brief;
+
+/* A sum of powers times what their rows have bears that those are 0 which would be denormal, less than 2^-126 each, if it is at
+ * least 2^-LOSSY of the largest factor: then what up to 2^38 of them lose is less than 2^-24 of it, which one rounding may lose. So it
+ * is made that way first, and again where it is less. */
+enum { LOSSY = 64 };
+
+static bool has_column(const Brief *b, const Term *term)
+{
+    bool has = term == b->t.c->product;
+    for (int i = 0; i < b->t.c->columns.count; i++)
+        has |= term_has_index(term, b->t.c->columns.list[i]);
+    return has;
+}
+
+/* Whether a term is a power times factors that do not depend on columns. */
+static bool find_power(Emitter *e, Brief *b, const Term *term)
+{
+    if (term->kind != TERM_MAP || term->dtype != DTYPE_F32)
+        return false;
+    if (term->map.function == FUNCTION_EXP)
+        b->power = term;
+    if (term->map.function == FUNCTION_EXP || term->map.function == FUNCTION_NEG)
+        return b->power == term || find_power(e, b, term->map.arguments[0]);
+    for (int i = 0; term->map.function == FUNCTION_MUL && i < 2; i++) {
+        const Term *factor = term->map.arguments[1 - i];
+        if (has_column(b, factor) || !find_power(e, b, term->map.arguments[i]))
+            continue;
+        ARENA_APPEND(e->arena, b->factors, b->factor_count, factor);
+        return true;
+    }
+    return false;
+}
+
+static void find_lossy(Emitter *e, Brief *b)
+{
+    Component components[STATE_COMPONENTS_MAX];
+    const Term *root = b->t.first_count == 1 ? b->t.first[0] : NULL;
+    if (!root || state_components(root, components) != 1 || components[0].merge != MERGE_ADD || components[0].lift != LIFT_ELEMENT ||
+        components[0].dtype != DTYPE_F32 || !find_power(e, b, root->reduce.argument))
+        b->power = NULL;
+}
+
+static const char *value_name(Emitter *e, int i)
+{
+    return emit_text(e, "value_%d", i + 1);
+}
+
+static const char *parameters(Emitter *e, const Brief *b, const char *body, bool declare)
+{
+    return emit_parameters(e, &b->t.parameters, body, declare);
+}
+
+/* ---- operands ---- */
+
+static void put_copy(Emitter *e, const char *to, const Term *read)
+{
+    emit_line(e, "copy_%s(&slices->%s[r], %s, 1);", dtype_name(read->dtype), to, emit_pointer(e, read));
+}
+
+static const char *fetch_function(Emitter *e, Brief *b)
+{
+    BlockTiling *t = &b->t;
+    block_open(e, t);
+    block_bind_kept(e, t);
+    Scope *body = emit_push(e);
+    emit_line(e, "const int r = turn * THREADS + (int)threadIdx.x;");
+    emit_line(e, "const int64_t row_at = size_min(row + r, rows - 1);");
+    block_decode(e, t, &t->c->rows, t->rows, "row_at");
+    emit_line(e, "UNROLL");
+    emit_line(e, "for (int p = 0; p < POINTS_%d; p++) {", t->number);
+    Scope *points = emit_push(e);
+    block_decode(e, t, &t->c->depth, t->depth, "p");
+    put_copy(e, "rows[stage][p]", t->c->left);
+    emit_pop(e);
+    emit_body(e, points);
+    emit_line(e, "}");
+    for (int i = 0; i < b->read_count; i++)
+        put_copy(e, emit_text(e, "%s[stage]", value_name(e, i)), b->reads[i]);
+    emit_pop(e);
+    emit_line(e, "UNROLL");
+    emit_line(e, "for (int turn = 0; turn < CHUNK_%d / THREADS; turn++) {", t->number);
+    emit_body(e, body);
+    emit_line(e, "}");
+    emit_line(e, "copies_end();");
+    const char *text = block_close(e);
+    return emit_text(e, "/* Begins to copy rows from one on; behind the last one it. */\nINLINE void fetch_%d(%s)\n{\n%s}\n", t->number,
+                     parameters(e, b, text, true), text);
+}
+
+/* The call for rows from one on. */
+static const char *fetch_call(Emitter *e, const Brief *b, const char *function, const char *stage, const char *row)
+{
+    const char *list = parameters(e, b, strchr(function, '{'), false);
+    Text text = text_new(e->arena);
+    for (const char *at = list; *at;) {
+        size_t length = strcspn(at, ",");
+        bool is_stage = length == 5 && !strncmp(at, "stage", 5), is_row = length == 3 && !strncmp(at, "row", 3);
+        text_print(&text, "%s%.*s", at == list ? "" : ", ", is_stage || is_row ? (int)strlen(is_stage ? stage : row) : (int)length,
+                   is_stage ? stage : is_row ? row : at);
+        at += length;
+        at += strspn(at, ", ");
+    }
+    return emit_text(e, "fetch_%d(%s);\n", b->t.number, text.bytes);
+}
+
+static const char *hold_function(Emitter *e, Brief *b, const char **call)
+{
+    BlockTiling *t = &b->t;
+    block_open(e, t);
+    block_bind_kept(e, t);
+    Scope *body = emit_push(e);
+    emit_line(e, "const int64_t column_at = size_min(column + column_%d(c), columns - 1);", t->number);
+    block_decode(e, t, &t->c->columns, t->columns, "column_at");
+    emit_line(e, "UNROLL");
+    emit_line(e, "for (int p = 0; p < POINTS_%d; p++) {", t->number);
+    Scope *points = emit_push(e);
+    points->loop = true;
+    block_decode(e, t, &t->c->depth, t->depth, "p");
+    emit_line(e, "held->right[p][c] = %s;", emit_bare(e, emit_term(e, t->c->right).text));
+    emit_pop(e);
+    emit_body(e, points);
+    emit_line(e, "}");
+    emit_pop(e);
+    emit_line(e, "UNROLL");
+    emit_line(e, "for (int c = 0; c < WIDE_%d; c++) {", t->number);
+    emit_body(e, body);
+    emit_line(e, "}");
+    const char *text = block_close(e);
+    *call = emit_text(e, "hold_%d(%s);", t->number, parameters(e, b, text, false));
+    return emit_text(e, "/* Reads a thread's columns; behind the last one it. */\nINLINE void hold_%d(%s)\n{\n%s}\n", t->number,
+                     parameters(e, b, text, true), text);
+}
+
+/* ---- sums ---- */
+
+/* The largest factor of a power so far. */
+static void put_most(Emitter *e, const Brief *b)
+{
+    if (!b->power)
+        return;
+    const char *product = "1.0f";
+    for (int i = 0; i < b->factor_count; i++) {
+        const char *factor = emit_term(e, b->factors[i]).text;
+        product = i ? emit_text(e, "%s * %s", product, factor) : factor;
+    }
+    emit_line(e, "if (FLUSHES)");
+    emit_line(e, "    *most = max_f32(*most, fabsf(%s));", emit_bare(e, product));
+}
+
+static const char *take_function(Emitter *e, Brief *b, const char **list)
+{
+    BlockTiling *t = &b->t;
+    int n = t->number;
+    block_open(e, t);
+    block_bind_kept(e, t);
+    emit_push(e)->loop = true;
+    emit_line(e, "if (!IS_WHOLE && at + row_%d(r) >= there)", n);
+    emit_line(e, "    break;");
+    emit_line(e, "const int64_t row_at = row + at + row_%d(r);", n);
+    block_decode(e, t, &t->c->rows, t->rows, "row_at");
+    for (int i = 0; i < b->read_count; i++) {
+        const char *name = emit_name(e, "value");
+        emit_line(e, "const %s %s = slices->%s[stage][at + row_%d(r)];", emit_type(b->reads[i]->dtype, false), name, value_name(e, i), n);
+        emit_know(e, b->reads[i], (Value){ name, false });
+    }
+    put_most(e, b);
+    emit_push(e)->loop = true;
+    emit_line(e, "const int64_t column_at = size_min(column + column_%d(c), columns - 1);", n);
+    block_decode(e, t, &t->c->columns, t->columns, "column_at");
+    const char *sum = emit_name(e, "sum");
+    emit_line(e, "const %s %s = sum_%d(slices, stage, at + row_%d(r), held, c);", dtype_c(t->dtype), sum, n, n);
+    e->lossy = b->power;
+    block_use_sum(e, t, sum);
+    e->lossy = NULL;
+    block_close_sums(e, t);
+    const char *text = block_close(e);
+    *list = parameters(e, b, text, false);
+    return emit_text(e, "/* The reduction takes a tile of sums, of which all or some rows are there. */\n"
+                     "template <int IS_WHOLE, int FLUSHES>\nINLINE void take_%d(%s)\n{\n%s}\n", n, parameters(e, b, text, true), text);
+}
+
+/* The sums that may have lost too much are made again, without a loss: by all threads, which bring each other's rows. */
+static void put_again(Emitter *e, const Brief *b, const char *rows)
+{
+    int n = b->t.number;
+    Component component[STATE_COMPONENTS_MAX];
+    state_components(b->t.first[0], component);
+    emit_line(e, "int is_lost = 0;");
+    emit_line(e, "UNROLL");
+    emit_line(e, "for (int c = 0; c < WIDE_%d; c++)", n);
+    emit_line(e, "    is_lost |= !(fabsf(%s[c]) >= %s * *most);", block_state(e, 0, component), emit_number(e, DTYPE_F32, ldexp(1, -LOSSY)));
+    emit_line(e, "if (__syncthreads_or(is_lost)) {");
+    e->scope->indent++;
+    block_start_states(e, &b->t);
+    emit_line(e, "rows_%d<0>(%s);", n, rows);
+    e->scope->indent--;
+    emit_line(e, "}");
+}
+
+static const char *whole_body(Emitter *e, Brief *b, const char *hold, const char *rows, const char *finish)
+{
+    BlockTiling *t = &b->t;
+    int n = t->number;
+    block_open(e, t);
+    emit_line(e, "Slices_%d *slices = (Slices_%d *)block_memory;", n, n);
+    emit_line(e, "const int64_t columns = %s;", block_count(e, &t->c->columns, t->columns));
+    block_open_loops(e, t, &t->c->batch);
+    block_open_loops(e, t, &t->c->kept_rows);
+    block_find_rows(e, t);
+    emit_line(e, "for (int64_t column = 0; column < columns; column += COLUMNS_%d) {", n);
+    e->scope->indent++;
+    block_declare_states(e, t);
+    emit_line(e, "Held_%d own_columns, *held = &own_columns;", n);
+    emit_line(e, "%s", hold);
+    if (b->power) {
+        emit_line(e, "float own_most = 0;");
+        emit_line(e, "float *most = &own_most;");
+    }
+    emit_line(e, "rows_%d<%d>(%s);", n, b->power != NULL, rows);
+    if (b->power)
+        put_again(e, b, rows);
+    emit_line(e, "%s", finish);
+    e->scope->indent--;
+    emit_line(e, "}");
+    block_close_loops(e, t->c->batch.count + t->c->kept_rows.count);
+    return block_close(e);
+}
+
+/* The same product in a tile of its own. */
+static Brief begin(Emitter *e, const BlockTiling *any)
+{
+    Brief b = { .t = *any };
+    Contract *c = ARENA_NEW(e->arena, Contract);
+    *c = *any->c;
+    c->block = c->brief;
+    b.t.c = c;
+    b.t.number = e->plan->step_count + any->number;
+    b.t.names = ARENA_ARRAY(e->arena, const char *, e->plan->lowered->index_count);
+    block_begin(e, &b.t);
+    b.read_count = block_row_reads(c, any->step, b.reads);
+    find_lossy(e, &b);
+    emit_parameter(&b.t.parameters, "int ", "at");
+    emit_parameter(&b.t.parameters, "int ", "there");
+    emit_parameter(&b.t.parameters, emit_text(e, "Held_%d *", b.t.number), "held");
+    emit_parameter(&b.t.parameters, "float *", "most");
+    return b;
+}
+
+const char *block_brief(Emitter *e, const BlockTiling *any)
+{
+    if (!any->c->brief)
+        return "";
+    Brief brief = begin(e, any), *b = &brief;
+    BlockTiling *t = &b->t;
+    const BlockTile *tile = t->c->block;
+    int n = t->number;
+    const char *hold_call, *take_list, *finish_call;
+    const char *fetch = fetch_function(e, b), *hold = hold_function(e, b, &hold_call), *take = take_function(e, b, &take_list);
+    const char *finish = block_finish(e, t, &finish_call);
+    Text values = text_new(e->arena);
+    for (int i = 0; i < b->read_count; i++)
+        text_print(&values, "    %s %s[2][CHUNK_%d];\n", dtype_c(b->reads[i]->dtype), value_name(e, i), n);
+    const char *mentions = emit_text(e, "slices rows %s %s", take_list, strchr(fetch, '{'));
+    ParameterSet set = t->parameters, outside = { .count = 0 };
+    for (int i = 0; i < set.count; i++)
+        if (strcmp(set.list[i].name, "row") && strcmp(set.list[i].name, "stage") && strcmp(set.list[i].name, "at") &&
+            strcmp(set.list[i].name, "there"))
+            emit_parameter(&outside, set.list[i].type, set.list[i].name);
+    const char *rows = emit_parameters(e, &outside, mentions, false);
+    const char *body = whole_body(e, b, hold_call, rows, finish_call);
+    ParameterSet common = emit_common_parameters(e);
+    if (t->step->split)
+        emit_parameter(&common, "int64_t ", "part");
+    Sample sample = block_sample(t, "cuda/contract_brief.cu"), threads = block_sample(t, "cuda/contract_threads.cu");
+    const Index *depth = t->c->depth.list[0];
+    Hole holes[] = {
+        { "title", emit_text(e, "/* The same where there are %d of %s. */\n", t->c->points, depth->name) },
+        { "constants", emit_text(e, "enum { ROWS_%d = %d, COLUMNS_%d = %d, POINTS_%d = %d, HIGH_%d = %d, WIDE_%d = %d, SIDE_%d = %d };\n", n, tile->rows,
+                                 n, tile->columns, n, t->c->points, n, tile->high, n, tile->wide, n, block_side(tile, t->dtype)) },
+        { "threads", emit_skeleton(e, &threads, NULL, 0) },
+        { "values", values.bytes },
+        { "fetch", emit_text(e, "%s\n%s", fetch, hold) },
+        { "start", emit_text(e, "    %s sum = %s;\n", dtype_c(t->dtype), emit_state_start(e, t->c->product, 0, false)) },
+        { "step", block_step_lines(e, t, "sum", "left", "right", 2) },
+        { "take", take },
+        { "rows_head", emit_text(e, "template <int FLUSHES>\nINLINE void rows_%d(%s)\n", n, emit_parameters(e, &outside, mentions, true)) },
+        { "first", emit_text(e, "        %s", fetch_call(e, b, fetch, "0", "0")) },
+        { "next", emit_text(e, "            %s", fetch_call(e, b, fetch, "1 - stage", emit_text(e, "row + CHUNK_%d", n))) },
+        { "use", emit_text(e, "            if (there == CHUNK_%d)\n                take_%d<1, FLUSHES>(%s);\n            else\n                take_%d<0, FLUSHES>(%s);\n",
+                           n, n, take_list, n, take_list) },
+        { "finish", finish },
+        { "whole", emit_text(e, "/* The step for one unit of work. */\nINLINE void step_%d(%s)\n{\n%s}\n", n, emit_parameters(e, &common, body, true), body) },
+    };
+    text_print(&e->functions, "%s\n", emit_skeleton(e, &sample, holes, sizeof holes / sizeof *holes));
+    e->step = any->step;
+    return emit_text(e, "if (depth == POINTS_%d) {\n        step_%d(%s);\n        return;\n    }", n, n, emit_parameters(e, &common, body, false));
+}
