@@ -136,8 +136,8 @@ static bool plan_as(Arena *arena, Compiled *c, const CompileOptions *options, co
                     const Sweeping *sweeping, Diags *diags)
 {
     const Program *program = c->order ? c->order->program : c->program;
-    unsigned char *kinds = product_kinds(arena, program, hints->nests, hints->extents);
     bool grid = options->target->grid;
+    unsigned char *kinds = product_kinds(arena, program, hints->nests, hints->extents, grid);
     const Tile *bf16 = options->target->narrow[DTYPE_BF16];
     for (int i = 0; i < program->term_count; i++) {
         if (grid)    /* threads that share a point all take the same way */

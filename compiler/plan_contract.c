@@ -307,7 +307,7 @@ Contract *plan_contract(Planner *planner, const Step *step)
         return NULL;
     int left = sides.left;
     if (left < 0 || !product_pays(&product, planner->hints->nests, planner->hints->extents, reduces ? step->roots[0]->reduce.over : NULL,
-                                  reduces ? step->roots[0]->reduce.over_count : 0, step->statement->swept))
+                                  reduces ? step->roots[0]->reduce.over_count : 0, step->statement->swept, target->grid))
         return NULL;
     Component component[STATE_COMPONENTS_MAX];
     state_components(product.reduce, component);

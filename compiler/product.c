@@ -213,7 +213,7 @@ static double points(const Extents *extents, Index *const *list, int count)
     return points;
 }
 
-bool product_pays(const Product *product, Nests nests, const Extents *extents, Index *const *over, int count, const Index *swept)
+bool product_pays(const Product *product, Nests nests, const Extents *extents, Index *const *over, int count, const Index *swept, bool grid)
 {
     if (nests != NESTS_BY_COST)
         return nests == NESTS_TILED;
@@ -223,16 +223,16 @@ bool product_pays(const Product *product, Nests nests, const Extents *extents, I
     double depth = points(extents, product->reduce->reduce.over, product->reduce->reduce.over_count);
     bool sweeps = indices_have(product->reduce->reduce.over, product->reduce->reduce.over_count, swept);
     return side[0] >= ROWS_LEAST && side[1] >= ROWS_LEAST && depth >= DEPTH_LEAST &&
-           depth / (sweeps ? fmax(extent_of(extents, swept), 1) : 1) <= DEPTH_MOST && all * depth >= WORK_LEAST &&
+           (grid || depth / (sweeps ? fmax(extent_of(extents, swept), 1) : 1) <= DEPTH_MOST) && all * depth >= WORK_LEAST &&
            all / points(extents, over, count) >= KEPT_LEAST;
 }
 
-static bool is_end(Arena *arena, const Term *term, Nests nests, const Extents *extents)
+static bool is_end(Arena *arena, const Term *term, Nests nests, const Extents *extents, bool grid)
 {
     const Term *inside = product_inside(arena, term->reduce.argument);
     Product product;
     return inside && reduction_facts[term->reduce.reduction].leaves == LEAVES_NOTHING && product_match(arena, inside, &product) && product_side(&product, term->reduce.over, term->reduce.over_count) >= 0 &&
-           product_pays(&product, nests, extents, term->reduce.over, term->reduce.over_count, NULL);
+           product_pays(&product, nests, extents, term->reduce.over, term->reduce.over_count, NULL, grid);
 }
 
 /* Whether a reduction's product is rather made for each point of the indices that it lacks than stored and read. */
@@ -258,7 +258,7 @@ static bool is_of_powers(Arena *arena, const Term *term, Nests nests, const Exte
 {
     Product product;
     return term->kind == TERM_REDUCE && term->reduce.reduction == REDUCTION_LOGSUMEXP && dtype_kind(term->dtype) == KIND_FLOAT &&
-           match_sides(arena, term, &product) && is_sum_of_sides(&product) && product_pays(&product, nests, extents, NULL, 0, NULL);
+           match_sides(arena, term, &product) && is_sum_of_sides(&product) && product_pays(&product, nests, extents, NULL, 0, NULL, false);
 }
 
 /* Whether a sum is of products of two bf16 numbers, in f32. */
@@ -274,7 +274,7 @@ static bool is_of_bf16(const Product *product)
     return all;
 }
 
-unsigned char *product_kinds(Arena *arena, const Program *program, Nests nests, const Extents *extents)
+unsigned char *product_kinds(Arena *arena, const Program *program, Nests nests, const Extents *extents, bool grid)
 {
     unsigned char *kinds = ARENA_ARRAY(arena, unsigned char, program->term_count);
     for (int i = 0; i < program->term_count; i++) {
@@ -282,9 +282,9 @@ unsigned char *product_kinds(Arena *arena, const Program *program, Nests nests, 
         Product product;
         if (term->kind != TERM_REDUCE && term->kind != TERM_CONTRACT)
             continue;
-        if (product_match(arena, term, &product) && product_pays(&product, nests, extents, NULL, 0, NULL))
+        if (product_match(arena, term, &product) && product_pays(&product, nests, extents, NULL, 0, NULL, grid))
             kinds[i] |= PRODUCT_ITSELF | (is_of_bf16(&product) ? PRODUCT_OF_BF16 : 0);
-        if (is_end(arena, term, nests, extents))
+        if (is_end(arena, term, nests, extents, grid))
             kinds[i] |= PRODUCT_END | (is_made_again(arena, term, nests, extents) ? PRODUCT_AGAIN : 0);
         if (is_of_powers(arena, term, nests, extents))
             kinds[i] |= PRODUCT_OF_POWERS;

@@ -33,8 +33,8 @@ typedef enum { NESTS_BY_COST, NESTS_TILED, NESTS_LOOPS } Nests;
 
 /* Whether a tiled product is worth its packing: enough rows, columns and contracted points. Extents that are not known
  * count as 64. `over`: what a first reduction behind the product runs over. `swept`: an index of which few points are taken at
- * a time, or NULL. */
-bool product_pays(const Product *product, Nests nests, const Extents *extents, Index *const *over, int count, const Index *swept);
+ * a time, or NULL. `grid`: it has no panels, which too many points would make narrow. */
+bool product_pays(const Product *product, Nests nests, const Extents *extents, Index *const *over, int count, const Index *swept, bool grid);
 
 /* Whether a norm is lowered to a sum of sizes, or the root of one of squares. */
 bool norm_is_sum(const Term *term);
@@ -51,7 +51,7 @@ enum {
     PRODUCT_OF_POWERS = 4         /* a logsumexp of a sum of two values, which the product of their exponentials would make */
 };
 
-/* By term id. */
-unsigned char *product_kinds(Arena *arena, const Program *program, Nests nests, const Extents *extents);
+/* By term id; for a grid, or not. */
+unsigned char *product_kinds(Arena *arena, const Program *program, Nests nests, const Extents *extents, bool grid);
 
 #endif

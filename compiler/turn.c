@@ -186,7 +186,7 @@ static const Term *read_as_it_lies(Arena *arena, const Statement *statement, con
     Product product;
     if (!hints->products || !is_plain(output->tensor, output->positions) || output->value->dtype != output->tensor->dtype ||
         !turn_has_squares(output->tensor->dtype) || !product_match(arena, output->value, &product) ||
-        !product_pays(&product, hints->nests, hints->extents, NULL, 0, NULL))
+        !product_pays(&product, hints->nests, hints->extents, NULL, 0, NULL, hints->target->grid))
         return NULL;
     const Index *stored = unit_index(&t, output->tensor, output->positions);
     for (int side = 0; stored && side < 2; side++)
