@@ -1,4 +1,4 @@
-/* Tiled products on tensor cores: of narrow numbers as they are, of f32 numbers in parts. */
+/* Tiled products on tensor cores: of narrow numbers and f64 as they are, of f32 numbers in parts. */
 #include <string.h>
 
 #include "emit_block.h"
@@ -15,6 +15,12 @@ static const char *narrow(Emitter *e, const BlockTiling *t)
     Hole hole = { "multiply", emit_text(e, "                mma_%s(&sums[2 * r][2 * c], &sums[2 * r + 1][2 * c], left[r], "
                                         "&right[c / 2][c %% 2 * 2]);\n", dtype_name(t->c->packed)) };
     return emit_skeleton(e, &sample, &hole, 1);
+}
+
+static const char *doubles(Emitter *e, const BlockTiling *t)
+{
+    Sample sample = block_sample(t, "cuda/contract_double.cu");
+    return emit_skeleton(e, &sample, NULL, 0);
 }
 
 /* Which parts are multiplied, in the order of the tile's list: "01 10 00". */
@@ -45,7 +51,7 @@ static const char *parts(Emitter *e, const BlockTiling *t)
 
 const char *block_matrices(Emitter *e, const BlockTiling *t)
 {
-    return emit_text(e, "%s\n%s", places(e, t), t->c->tile ? parts(e, t) : narrow(e, t));
+    return emit_text(e, "%s\n%s", places(e, t), (t->c->tile ? parts : t->c->packed == DTYPE_F64 ? doubles : narrow)(e, t));
 }
 
 const char *block_again(Emitter *e, const BlockTiling *t, const BlockFetch *f)

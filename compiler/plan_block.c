@@ -167,7 +167,8 @@ static bool has_registers(const Step *step, const Contract *c, Dtype sum)
 static int resident_blocks(const Step *step, const Contract *c)
 {
     bool parts = c->tile && c->tile->parts > 1;
-    if ((parts || (!c->block->is_matrix && words_after(step, c) > 0)) && c->block->resident > 2)
+    bool doubles = c->packed == DTYPE_F64, few = doubles && !c->block->is_matrix && 2 * c->block->high * c->block->wide >= SUMS_MOST;
+    if ((parts || few || ((doubles || !c->block->is_matrix) && words_after(step, c) > 0)) && c->block->resident > 2)
         return 2;
     int words = state_words(step, c);
     if (!c->reduces && c->rows.count + c->columns.count > 2)
@@ -201,7 +202,8 @@ static bool is_for_matrices(const Planner *planner, Contract *c)
     if (!product_of_reads(c, sum, &left, &right) || !stands_alone(c, left) || !stands_alone(c, right))
         return false;
     c->tile = left->dtype == DTYPE_F32 ? planner->plan->target->parts[planner->hints->precision] : NULL;
-    if (!c->tile && left->dtype != DTYPE_BF16 && left->dtype != DTYPE_F16 && left->dtype != DTYPE_I8)
+    bool doubles = left->dtype == DTYPE_F64 && planner->plan->target->grid->doubles;
+    if (!c->tile && !doubles && left->dtype != DTYPE_BF16 && left->dtype != DTYPE_F16 && left->dtype != DTYPE_I8)
         return false;
     c->packed = left->dtype;
     c->left = left;

@@ -46,6 +46,11 @@ SHORT = ('Q[i,j,k], D[m,c,k] -> [i,j,m,c] | where(@c < len[m], _, -inf) | max c 
 NARROW = ('ik,jk->ij', 'i,k:b j,k:b')
 CAUSAL = ('qd,kd->qk | where(@k <= @q && @q < @k + 20, exp(_ / 4), 0) | sum k', 'q,d k,d')
 NARROWSUM = ('ik,jk->ij | max j | sum i', 'i,k:c j,k:c')
+DOUBLE = ('ik,jk->ij', 'i,k:d j,k:d')
+DOUBLES = [
+    DOUBLE, ('ik,kj->ij', 'i,k:d k,j:d'), ('bik,bjk->bij | * 0.5 | max j', 'b,i,k:d b,j,k:d'), ('ki,kj->ij | logsumexp j & argmax j', 'k,i:d k,j:d'),
+    ('ikl,jlk->ij', 'i,k,l:d j,l,k:d'), ('Q[i,j,k], D[m,n,k] -> [i,j,m,n] | where(@n < len[m], _, -inf) | max n | sum j', 'Q=i,j,k:d D=m,n,k:d len=m:n'),
+]
 BYTES = ('ik,jk->ij', 'i,k:c j,k:c')
 MIXED = ('ik,jk->ij', 'i,k:c j,k:b')
 PAIRS = ('bjk,mpnk->bjmpn | max p n | sum b j', 'b,j,k m,p,n,k')
@@ -217,6 +222,10 @@ TILE_FAULTS = [
     ('sums of other columns', NARROW, r's/c \/ 2 \* 8 \+ /c \/ 2 * 4 + /'),
     ('points are added that are not there', NARROW, r's/if \(next < count\)/if (next <= count)/g; s/count \* \(int\)sizeof/16 \/ (int)sizeof(bf16u) * (int)sizeof/g'),
     ('numbers side by side that are apart', NARROW, r's/is_line = [^;]*;/is_line = 1;/g'),
+    ('lanes of f64 have each other\'s points', DOUBLE, r's/chunk_1\(line, chunk \+ 1\) \+ lane % 2/chunk_1(line, chunk + 1)/'),
+    ('their rows are others', DOUBLE, r's/upper \+ 8 \* DEPTH/upper + 4 * DEPTH/'),
+    ('and so are their columns', DOUBLE, r's/columns\[8 \* c/columns[4 * c/g'),
+    ('half of their points are taken twice', DOUBLE, r's/= lower\[far\]/= lower[near]/'),
     ('both halves of the columns are one', BYTES, r's/c % 2 \* 2\]/0]/'),
 ]
 
@@ -300,7 +309,7 @@ def run(runner, line, environment=None):
 def check_products_in_emulator(runner, folder, options):
     """A third of them, another one for the next seed."""
     wrong = elements = runs = 0
-    cases = [('', case) for case in check_products.EXPRESSIONS[options.seed % 3::3] + NAMES + FUSED] + PARTS
+    cases = [('', case) for case in check_products.EXPRESSIONS[options.seed % 3::3] + NAMES + FUSED + DOUBLES] + PARTS
     for number, (precision, (text, operands)) in enumerate(cases):
         answer, said = run(runner, job(text, operands, options.seed * 1000 + number, 3, folder, 'tiled', precision))
         runs += 1
@@ -440,6 +449,7 @@ def main():
         good &= check_template(folder, 'cuda_contract.cu', '-DSAMPLE_NARROW')
         good &= check_template(folder, 'cuda_contract.cu', '-DSAMPLE_PARTS')
         good &= check_template(folder, 'cuda_contract.cu', '-DSAMPLE_BRIEF')
+        good &= check_template(folder, 'cuda_contract.cu', '-DSAMPLE_DOUBLE')
         good &= check_template(folder, 'cuda_fuse.cu')
         good &= check_template(folder, 'cuda_fuse.cu', '-DSAMPLE_NARROW')
         good &= check_template(folder, 'cuda_hopper.cu', '-Wno-psabi')

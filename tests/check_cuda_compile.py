@@ -20,11 +20,11 @@ from check_generated import EINC, KERNELS, Wrong, run
 
 GOLDEN = os.path.join(os.path.dirname(os.path.abspath(__file__)), "golden", "cuda")
 TEXTS = ["matrix_product", "narrow_maxsim", "packed_maxsim", "ranked", "cross_entropy", "scatter", "softmax", "complex_variance", "narrow_attention",
-         "attention", "gaussian", "product_of_parts", "columns", "few_points"]
+         "attention", "gaussian", "product_of_parts", "columns", "few_points", "double_product"]
 ARCHITECTURES = ["sm_80", "sm_86", "sm_89", "sm_90a", "sm_100a", "sm_120"]
 # Tiled products, and the instructions that count in them.
 PRODUCTS = ["matrix_product", "maxsim", "narrow_maxsim", "narrow_product", "narrow_attention", "attention", "rounded_product",
-            "product_of_parts", "maxsim_of_parts"]
+            "product_of_parts", "maxsim_of_parts", "double_product", "double_maxsim"]
 INSTRUCTIONS = [("lines_read", r"ld\.shared\.v4"), ("pairs_read", r"ld\.shared\.v2"), ("lines_copied", r"cp\.async\.cg"),
                 ("numbers_copied", r"cp\.async\.ca"), ("matrices_loaded", r"ldmatrix"), ("matrices_turned", r"ldmatrix\S*\.trans"), ("matrices_multiplied", r"mma\.sync"),
                 ("multiplied", r"fma\.rn\.f32")]
@@ -49,20 +49,25 @@ PARTS_KERNELS = {
 CUT_KERNELS = {"columns": ("A[j,m] -> [m]", ["-d", "j=1000000,m=1000"])}
 # Few contracted points, as many as are expected.
 BRIEF_KERNELS = {"few_points": ("(id - jd)^2 -> ij | exp(-0.5 * _) | * j -> i", ["-d", "i=1000000,j=1000000,d=3"])}
+# f64 on tensor cores.
+DOUBLE_KERNELS = {
+    "double_product": ("A[i,k]:f64, B[k,j]:f64 -> [i,j]", []),
+    "double_maxsim": ("ijk:f64,mnk:f64->ijmn | max n | sum j", []),
+}
 OF_ANY_TARGET = KERNELS
-KERNELS = {**KERNELS, **RING_KERNELS, **PARTS_KERNELS, **CUT_KERNELS, **BRIEF_KERNELS}
+KERNELS = {**KERNELS, **RING_KERNELS, **PARTS_KERNELS, **CUT_KERNELS, **BRIEF_KERNELS, **DOUBLE_KERNELS}
 RINGS = ["narrow_maxsim", *RING_KERNELS]
 RING_INSTRUCTIONS = [("tiles_copied", r"cp\.async\.bulk\.tensor"), ("barriers_waited_for", r"mbarrier\.try_wait"),
                      ("matrices_multiplied", r"wgmma\.mma_async"), ("waits", r"wgmma\.wait_group"), ("registers_moved", r"setmaxnreg")]
 # What of those and some others is in the machine's code: accesses of 16 bytes, of less, and products of matrices.
 DISASSEMBLED = [(name, "sm_80") for name in PRODUCTS + ["softmax", "cross_entropy", "gaussian", "few_points"]]
-DISASSEMBLED += [(name, "sm_90a") for name in RINGS]
+DISASSEMBLED += [(name, "sm_90a") for name in [*RINGS, "double_product"]]
 ACCESSES = [("lines_copied", r"LDGSTS.*\.128"), ("copied", r"LDGSTS(?!.*\.128)"),
             ("lines_loaded", r"LDG\b.*\.128"), ("loaded", r"LDG\b(?!.*\.128)"),
             ("lines_stored", r"STG\b.*\.128"), ("stored", r"STG\b(?!.*\.128)"),
             ("lines_read", r"LDS\b.*\.128"), ("read", r"LDS\b(?!.*\.128)"),
             ("lines_written", r"STS\b.*\.128"), ("written", r"STS\b(?!.*\.128)"),
-            ("matrices_loaded", "LDSM"), ("tiles_copied", "UTMALDG"), ("matrices_multiplied", "[HI]G?MMA")]
+            ("matrices_loaded", "LDSM"), ("tiles_copied", "UTMALDG"), ("matrices_multiplied", "[DHI]G?MMA")]
 OWN_ACCESSES = r"LDL|STL"
 REGISTERS = 65536    # of a multiprocessor
 RING_THREADS = 384

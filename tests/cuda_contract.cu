@@ -1,5 +1,5 @@
 /* The template of tiled products for CUDA as it stands, in tests/cuda_emulator.h: its sample with sizes around the edges of tiles
- * and slices, with SAMPLE_NARROW on tensor cores, with SAMPLE_PARTS of numbers in parts, with SAMPLE_BRIEF of few points. Says what is wrong, and ends with 1
+ * and slices, with SAMPLE_NARROW on tensor cores, with SAMPLE_PARTS of numbers in parts, with SAMPLE_DOUBLE of f64, with SAMPLE_BRIEF of few points. Says what is wrong, and ends with 1
  * then. */
 #ifdef SAMPLE_BRIEF
 #include "../templates/cuda/contract_brief.cu"

@@ -64,7 +64,7 @@ struct Fibre {
     bool begun;
     State state;
     int place;                    /* in the text, of what it waits at */
-    char given[32];               /* to the other lanes */
+    char given[48];               /* to the other lanes */
     unsigned thread, block;
     int request, phase;           /* of its group; of a barrier: tests/cuda_hopper.h */
     const void *barrier;

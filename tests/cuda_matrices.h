@@ -92,6 +92,25 @@ UNWATCHED static void multiply_matrices(T *sums, T *below, const uint32_t *left,
     wait_at(AT_WARP, -place);
 }
 
+/* The same of f64: of 8 points a lane has two, of both its rows and of its column. */
+UNWATCHED static void multiply_doubles(double *sums, double *below, const double *left, const double *right, int place)
+{
+    struct Doubles {
+        double left[4], right[2];
+    };
+    Doubles own = { { left[0], left[1], left[2], left[3] }, { right[0], right[1] } };
+    unsigned lane = current->thread % LANES;
+    give(&own, place);
+    for (unsigned c = 0; c < 2; c++)
+        for (unsigned point = 0; point < 8; point++) {
+            const Doubles row = lane_gave<Doubles>(lane / 4 * 4 + point % 4);
+            const double column = lane_gave<Doubles>((lane % 4 * 2 + c) * 4 + point % 4).right[point / 4];
+            sums[c] = fma(row.left[point / 4 * 2], column, sums[c]);
+            below[c] = fma(row.left[point / 4 * 2 + 1], column, below[c]);
+        }
+    wait_at(AT_WARP, -place);
+}
+
 } // namespace emulated
 
 /* Those of templates/cuda/mma.cu. */
@@ -104,6 +123,7 @@ UNWATCHED static void multiply_matrices(T *sums, T *below, const uint32_t *left,
 #define mma_tf32(sums, below, left, right) \
     emulated::multiply_matrices(sums, below, left, right, emulated::rounded_product, __LINE__)
 #define near_tf32(number) emulated::nearest_of_19_bits(number)
+#define mma_f64(sums, below, left, right) emulated::multiply_doubles(sums, below, left, right, __LINE__)
 #define mma_i8(sums, below, left, right) \
     emulated::multiply_matrices(sums, below, left, right, emulated::byte_product, __LINE__)
 

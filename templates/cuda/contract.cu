@@ -18,6 +18,11 @@
 #if defined SAMPLE_NARROW
 typedef bf16u partu;
 #else
+#if defined SAMPLE_DOUBLE
+#define float double
+#define max_f32 max_f64
+#define later_f32 later_f64
+#endif
 typedef float partu;
 #endif
 typedef struct Frame {
@@ -26,12 +31,17 @@ typedef struct Frame {
     int64_t extent_i, extent_j, extent_k;
 } Frame;
 __shared__ __align__(16) char block_memory[32768];
+#if defined SAMPLE_DOUBLE
+enum { SAMPLE_DEPTH = 8 };
+#else
+enum { SAMPLE_DEPTH = 32 };
+#endif
 //---
 //{ title
 /* out[j] = max[i](sum[k](A[i,k] * B[j,k])) */
 //}
 //{ constants
-enum { ROWS_N = 32, COLUMNS_N = 64, DEPTH_N = 32, HIGH_N = 4, WIDE_N = 4, SIDE_N = 2, PAD_N = 4, STAGES_N = 2 };
+enum { ROWS_N = 32, COLUMNS_N = 64, DEPTH_N = SAMPLE_DEPTH, HIGH_N = 4, WIDE_N = 4, SIDE_N = 2, PAD_N = 4, STAGES_N = 2 };
 //}
 //{ units
 #if defined SAMPLE_NARROW
@@ -40,6 +50,9 @@ enum { ROWS_N = 32, COLUMNS_N = 64, DEPTH_N = 32, HIGH_N = 4, WIDE_N = 4, SIDE_N
 #elif defined SAMPLE_PARTS
 #include "contract_mma.cu"
 #include "contract_parts.cu"
+#elif defined SAMPLE_DOUBLE
+#include "contract_mma.cu"
+#include "contract_double.cu"
 #else
 #include "contract_threads.cu"
 #include "contract_plain.cu"
@@ -59,7 +72,7 @@ INLINE void find_columns_N(Slices_N *slices, const Frame *f, int64_t column, int
         slices->columns_at[c] = column + c < columns ? (column + c) * f->extent_k : INT64_MIN;
 }
 
-#if defined SAMPLE_NARROW || defined SAMPLE_PARTS
+#if defined SAMPLE_NARROW || defined SAMPLE_PARTS || defined SAMPLE_DOUBLE
 #define SAMPLE_FETCH "contract_chunks.cu"
 #else
 #define SAMPLE_FETCH "contract_copies.cu"
@@ -76,7 +89,7 @@ INLINE void find_columns_N(Slices_N *slices, const Frame *f, int64_t column, int
 #undef rows
 #undef rows_at
 #undef fetch_rows_N
-#if !defined SAMPLE_NARROW && !defined SAMPLE_PARTS
+#if !defined SAMPLE_NARROW && !defined SAMPLE_PARTS && !defined SAMPLE_DOUBLE
 #include "contract_whole_copies.cu"
 #define A B
 #define ROWS_N COLUMNS_N
@@ -138,7 +151,7 @@ INLINE void tile_N(Slices_N *slices, const Frame *f, int64_t depth, float sums[H
     //{ room
     //}
     //{ quick
-#if defined SAMPLE_NARROW || defined SAMPLE_PARTS
+#if defined SAMPLE_NARROW || defined SAMPLE_PARTS || defined SAMPLE_DOUBLE
     int64_t at = 0;
 #else
     int64_t at = slices_N(slices, f, depth, sums);

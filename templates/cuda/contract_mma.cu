@@ -1,5 +1,5 @@
 /* What is the tensor cores' own in contract.cu: a slice has a line for each row and each column, of 16-byte chunks of contracted
- * points. A warp multiplies 16 rows with 8 columns and 32 bytes of points at once: contract_narrow.cu, contract_parts.cu. */
+ * points. A warp multiplies 16 rows with 8 columns and 32 bytes of points at once: contract_narrow.cu, contract_parts.cu; of f64, 64 bytes: contract_double.cu. */
 //---
 /* Warps side by side in a tile, and lanes of one; what a warp has of it; a line's chunks, and a chunk's points. */
 enum { LANES_N = 4, WARPS_ACROSS_N = COLUMNS_N / WIDE_N / LANES_N };

@@ -147,3 +147,26 @@ INLINE void mma_i8(int32_t *sums, int32_t *below, const uint32_t left[4], const 
 }
 #endif
 //}
+
+//{ mma_f64
+#ifndef EINC_MODEL
+/* Adds to two sums of one row and two of the row 8 further on. Of 8 points a lane has those lane % 4 and 4 more, of both rows and of
+ * a column. */
+INLINE void mma_f64(double *sums, double *below, const double left[4], const double right[2])
+{
+#if __CUDA_ARCH__ >= 900
+    asm("mma.sync.aligned.m16n8k8.row.col.f64.f64.f64.f64 {%0, %1, %2, %3}, {%4, %5, %6, %7}, {%8, %9}, {%0, %1, %2, %3};"
+        : "+d"(sums[0]), "+d"(sums[1]), "+d"(below[0]), "+d"(below[1])
+        : "d"(left[0]), "d"(left[1]), "d"(left[2]), "d"(left[3]), "d"(right[0]), "d"(right[1]));
+#else
+    UNROLL
+    for (int far = 0; far < 2; far++) {
+        asm("mma.sync.aligned.m8n8k4.row.col.f64.f64.f64.f64 {%0, %1}, {%2}, {%3}, {%0, %1};"
+            : "+d"(sums[0]), "+d"(sums[1]) : "d"(left[2 * far]), "d"(right[far]));
+        asm("mma.sync.aligned.m8n8k4.row.col.f64.f64.f64.f64 {%0, %1}, {%2}, {%3}, {%0, %1};"
+            : "+d"(below[0]), "+d"(below[1]) : "d"(left[2 * far + 1]), "d"(right[far]));
+    }
+#endif
+}
+#endif
+//}
