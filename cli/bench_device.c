@@ -113,9 +113,11 @@ static double peak_flops(const OnDevice *d, const Compiled *compiled)
     for (int s = 0; s < compiled->plan->step_count; s++) {
         const Contract *c = compiled->plan->steps[s]->contract;
         if (c && c->packed == DTYPE_I8)
-            return 0;
+            peak = PEAK_I8;
         if (c && (c->packed == DTYPE_BF16 || c->packed == DTYPE_F16))
             peak = PEAK_BF16;
+        if (c && c->packed == DTYPE_F64 && c->block->is_matrix && peak == PEAK_F64)
+            peak = PEAK_F64_MATRICES;
     }
     return gpu_peak(&d->gpu, peak);
 }

@@ -19,15 +19,27 @@ double wall_seconds(void)
     return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
 }
 
-/* NVIDIA's data sheets, without sparsity: https://www.nvidia.com/en-us/data-center/h200/ and those beside it. */
+/* Those that NVIDIA's data sheets are known of, the more special name first: https://www.nvidia.com/en-us/data-center/h200/ and those
+ * beside it. */
+enum { H100, H100_PCIE, A100, SHEETS };
 static const struct {
     const char *name;
-    double f32, f64, bf16;
+    int sheet;
 } cards[] = {
-    { "H200", 67e12, 34e12, 989e12 },
-    { "H100 PCIe", 51e12, 26e12, 756e12 },
-    { "H100", 67e12, 34e12, 989e12 },
-    { "A100", 19.5e12, 9.7e12, 312e12 },
+    { "H200", H100 }, { "H100 PCIe", H100_PCIE }, { "H100", H100 }, { "A100", A100 },
+};
+
+#define X(tag, words, loop, flops, sxm, pcie, a100) words,
+const char *const peak_words[PEAK_COUNT] = { PEAKS(X) };
+#undef X
+
+static const struct {
+    const char *kernel;
+    double flops, paper[SHEETS];  /* of a thread's chain in a round; TFLOP/s */
+} peaks[PEAK_COUNT] = {
+#define X(tag, words, loop, flops, sxm, pcie, a100) { loop, flops, { sxm, pcie, a100 } },
+    PEAKS(X)
+#undef X
 };
 
 static bool find_functions(Gpu *gpu)
@@ -66,11 +78,8 @@ int gpu_open(Gpu *gpu, Arena *arena, einc_context *context, bool trial)
         return EINC_FAILED;
     gpu->failure = NULL;
     for (size_t c = sizeof cards / sizeof *cards; c-- > 0;)
-        if (strstr(gpu->name, cards[c].name)) {
-            gpu->paper[PEAK_F32] = cards[c].f32;
-            gpu->paper[PEAK_F64] = cards[c].f64;
-            gpu->paper[PEAK_BF16] = cards[c].bf16;
-        }
+        for (int p = 0; p < PEAK_COUNT && strstr(gpu->name, cards[c].name); p++)
+            gpu->paper[p] = 1e12 * peaks[p].paper[cards[c].sheet];
     return EINC_OK;
 }
 
@@ -115,15 +124,7 @@ double gpu_time(Gpu *gpu, bool (*work)(void *user), void *user, double seconds)
 
 /* ---- peaks ---- */
 
-/* What a block's threads do in a round, each chain. */
-enum { CHAINS = 8, THREADS = 128, FLOPS = 2 * THREADS * CHAINS, FLOPS_BF16 = 2 * 16 * 16 * 8 * CHAINS * THREADS / 32 };
-
-static const struct {
-    const char *kernel;
-    double flops;
-} loops[PEAK_COUNT] = {
-    [PEAK_F32] = { "peak_f32", FLOPS }, [PEAK_F64] = { "peak_f64", FLOPS }, [PEAK_BF16] = { "peak_bf16", FLOPS_BF16 },
-};
+enum { CHAINS = 8, THREADS = 128 };
 
 typedef struct Loop {
     Gpu *gpu;
@@ -155,7 +156,7 @@ static bool measure_loops(Gpu *gpu, Arena *arena, Loop *loop)
     const char *source = embedded_find("cuda/peaks.cu");
     GridWork *work = ARENA_ARRAY(arena, GridWork, PEAK_COUNT);
     for (int u = 0; u < PEAK_COUNT; u++)
-        work[u].kernel = loops[u].kernel;
+        work[u].kernel = peaks[u].kernel;
     EmittedUnit unit = { .source = source, .work = work, .work_count = PEAK_COUNT, .target = cuda_target(gpu->context, gpu->device->number) };
     Compiled compiled = { .unit = &unit };
     einc_kernel kernel = { .context = gpu->context, .source = { .text = "peaks of the device" }, .options = { .name = "peaks" } };
@@ -170,8 +171,8 @@ static bool measure_loops(Gpu *gpu, Arena *arena, Loop *loop)
             loop->frame.rounds *= 4;
         double seconds = gpu_time(gpu, run_loop, loop, 0.3);
         if (seconds < 0)
-            gpu->failure = arena_format(arena, "%s does not run", loops[u].kernel);
-        gpu->measured[u] = seconds > 0 ? loops[u].flops * loop->blocks * (double)loop->frame.rounds / seconds : 0;
+            gpu->failure = arena_format(arena, "%s does not run", peaks[u].kernel);
+        gpu->measured[u] = seconds > 0 ? peaks[u].flops * CHAINS * THREADS * loop->blocks * (double)loop->frame.rounds / seconds : 0;
     }
     if (!code)
         fail(gpu, arena, EINC_FAILED);

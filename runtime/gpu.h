@@ -6,8 +6,24 @@
 #include "cuda_machine.h"
 #include "einc.h"
 
-/* The units that multiply these. */
-typedef enum { PEAK_F32, PEAK_F64, PEAK_BF16, PEAK_COUNT } Peak;
+/* X(tag, in words, its loop in templates/cuda/peaks.cu, what a chain of a thread does in a round, TFLOP/s on the data sheets of H100 and
+ * H200, H100 PCIe, A100, without sparsity): the units that multiply these numbers. Those of i8 are no FLOP, but as many operations. */
+#define PEAKS(X)                                                                                        \
+    X(F32, "f32", "peak_f32", 2, 67, 51, 19.5)                                                          \
+    X(F64, "f64", "peak_f64", 2, 34, 26, 9.7)                                                           \
+    X(F64_MATRICES, "f64, by mma.sync", "peak_f64_matrices", 2 * 16 * 8 * 8 / 32, 67, 51, 19.5)         \
+    X(TF32, "tf32, by mma.sync", "peak_tf32", 2 * 16 * 8 * 8 / 32, 494.7, 378, 156)                     \
+    X(BF16, "bf16, by mma.sync", "peak_bf16", 2 * 16 * 8 * 16 / 32, 989, 756, 312)                      \
+    X(I8, "i8, by mma.sync", "peak_i8", 2 * 16 * 8 * 32 / 32, 1979, 1513, 624)
+
+typedef enum {
+#define X(tag, words, loop, flops, sxm, pcie, a100) PEAK_##tag,
+    PEAKS(X)
+#undef X
+    PEAK_COUNT
+} Peak;
+
+extern const char *const peak_words[PEAK_COUNT];
 
 /* What is called of the driver beside what kernels need. */
 #define GPU_FUNCTIONS(X)                                                                                                       \

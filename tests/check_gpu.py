@@ -43,7 +43,7 @@ def check_page(folder):
     row = {'name': 'a', 'work': 'x | y', 'goal': '≤ 1 ms', 'by': 'memory', 'failure': '', 'seconds': 2e-3, 'rate': 1e12, 'bound': 1e-3, 'peer': 1e-3,
            'met': False, 'checked': 4}
     figures = {'card': 'A', 'driver': 12080, 'nvrtc': 1208, 'architecture': 90, 'multiprocessors': 132, 'bandwidth': 3e12,
-               'measured': [1e12, 2e12, 3e12], 'paper': [0, 0, 0], 'rows': [row]}
+               'peaks': [{'of': 'f32', 'measured': 1e12, 'paper': 0}, {'of': 'i8', 'measured': 2e12, 'paper': 3e12}], 'rows': [row]}
     page = os.path.join(folder, 'page.md')
     with open(page, 'w', encoding='utf-8') as file:
         file.write('# before\n')

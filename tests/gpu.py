@@ -43,6 +43,7 @@ JOBS = min(8, os.cpu_count() or 1)    # commands at once, but for those that mea
 
 os.environ['DEVICE'] = 'cuda'         # for kernel_fuzz
 
+import check_cuda
 import check_cuda_run
 import check_products
 import cuda_rings
@@ -133,6 +134,7 @@ def check_all_products(options, folder):
     expressions = check_products.EXPRESSIONS[:3 if options.trial else None]
     rings = cuda_rings.RINGS[:1 if options.trial else None]
     kinds = [(text, operands, []) for text, operands in expressions]
+    kinds += [(text, operands, ['-n', 'tiled']) for text, operands in (check_cuda.BRIEF + check_cuda.DOUBLES)[:1 if options.trial else None]]
     kinds += [(text, operands, ['-l', '1', '-n', nests]) for text, operands in rings for nests in ('cost', 'tiled')]
     jobs = []
     for number, (text, operands, more) in enumerate(kinds):
@@ -140,7 +142,7 @@ def check_all_products(options, folder):
         own = os.path.join(folder, 'product_%d' % number)
         os.mkdir(own)
         for s in range(1 if options.trial else 5):
-            fields += check_products.data_set(operands, rng, own, s, '')
+            fields += check_products.data_set(operands, rng, own, s, '', given=check_cuda.KNOWN)
         jobs.append((text, fields))
 
     def check_product(text, fields):
@@ -228,9 +230,9 @@ def block_of(figures, outcomes, trial=False):
                  figures['architecture'] % 10, figures['multiprocessors']), '',
              *(['**A trial: sizes are small, and no time is one.**', ''] if trial else []),
              '| measured | | |', '| --- | --- | --- |', '| copying memory, read and written | %.0f GB/s | |' % (figures['bandwidth'] / 1e9)]
-    for name, loop, paper in zip(('f32', 'f64', 'bf16, by mma.sync'), figures['measured'], figures['paper']):
+    for peak in figures['peaks']:
         lines.append('| multiply-adds of %s | %.1f TFLOP/s | %s |' % (
-            name, loop / 1e12, 'data sheet: %.1f TFLOP/s' % (paper / 1e12) if paper else 'not in our table of data sheets'))
+            peak['of'], peak['measured'] / 1e12, 'data sheet: %.1f TFLOP/s' % (peak['paper'] / 1e12) if peak['paper'] else 'not in our table of data sheets'))
     lines += ['', '| work | goal | time | rate | of the bound | of cuBLAS |', '| --- | --- | --- | --- | --- | --- |']
     lines += [row_words(row) for row in figures['rows']]
     lines += ['', '| check | |', '| --- | --- |'] + ['| %s | %s |' % (what, words) for what, words in outcomes]

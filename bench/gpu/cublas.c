@@ -4,7 +4,24 @@
 
 #include "rows.h"
 
-enum { REAL_F32 = 0, REAL_F64 = 1, REAL_BF16 = 14, COMPUTE_F32 = 68, COMPUTE_F64 = 70, AS_IT_IS = 0, DEFAULT_ALGORITHM = -1 };
+enum { REAL_F32 = 0, REAL_F64 = 1, REAL_I8 = 3, REAL_I32 = 10, REAL_BF16 = 14 };
+enum { COMPUTE_F32 = 68, COMPUTE_F64 = 70, COMPUTE_I32 = 72, COMPUTE_TF32 = 77, AS_IT_IS = 0, TURNED = 1, DEFAULT_ALGORITHM = -1 };
+
+/* What it takes for a dtype: those of operands and result, what it computes in, and 1 and 0 in that. */
+static const struct {
+    const char *dtype;
+    int operands, result, compute;
+    union {
+        float f32;
+        double f64;
+        int i32;
+    } one, zero;
+} kinds[] = {
+    { "f32", REAL_F32, REAL_F32, COMPUTE_F32, { .f32 = 1 }, { .f32 = 0 } },
+    { "f64", REAL_F64, REAL_F64, COMPUTE_F64, { .f64 = 1 }, { .f64 = 0 } },
+    { "bf16", REAL_BF16, REAL_BF16, COMPUTE_F32, { .f32 = 1 }, { .f32 = 0 } },
+    { "i8", REAL_I8, REAL_I32, COMPUTE_I32, { .i32 = 1 }, { .i32 = 0 } },
+};
 
 static struct {
     void *library, *handle;
@@ -31,16 +48,17 @@ bool cublas_begin(Gpu *gpu)
 }
 
 /* Its matrices are in Fortran's order: C' = B' A'. */
-bool cublas_product(Gpu *gpu, const char *dtype, int64_t i, int64_t k, int64_t j, const void *A, const void *B, void *C)
+bool cublas_product(Gpu *gpu, const char *dtype, Beside how, int64_t i, int64_t k, int64_t j, const void *A, const void *B, void *C)
 {
-    static const float one = 1, zero = 0;
-    static const double one_f64 = 1, zero_f64 = 0;
-    bool f64 = !strcmp(dtype, "f64");
-    int type = f64 ? REAL_F64 : !strcmp(dtype, "f32") ? REAL_F32 : REAL_BF16;
+    size_t n = 0;
+    bool along = how == BESIDE_ALONG;
     (void)gpu;
-    return !cublas.multiply(cublas.handle, AS_IT_IS, AS_IT_IS, (int)j, (int)i, (int)k, f64 ? (const void *)&one_f64 : &one, B, type, (int)j,
-                            A, type, (int)k, f64 ? (const void *)&zero_f64 : &zero, C, type, (int)j, f64 ? COMPUTE_F64 : COMPUTE_F32,
-                            DEFAULT_ALGORITHM);
+    while (strcmp(kinds[n].dtype, dtype))
+        if (++n == sizeof kinds / sizeof *kinds)
+            return false;
+    return !cublas.multiply(cublas.handle, along ? TURNED : AS_IT_IS, AS_IT_IS, (int)j, (int)i, (int)k, &kinds[n].one, B, kinds[n].operands,
+                            (int)(along ? k : j), A, kinds[n].operands, (int)k, &kinds[n].zero, C, kinds[n].result, (int)j,
+                            how == BESIDE_TF32 ? COMPUTE_TF32 : kinds[n].compute, DEFAULT_ALGORITHM);
 }
 
 void cublas_end(void)

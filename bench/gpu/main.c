@@ -96,10 +96,14 @@ static bool write_json(const char *path, const Gpu *gpu, const Figure *figures, 
         return false;
     fputs("{", file);
     write_text(file, "card", gpu->name);
-    fprintf(file, ", \"driver\": %d, \"nvrtc\": %d, \"architecture\": %d, \"multiprocessors\": %d, \"bandwidth\": %.9g, \"measured\": [%.9g, %.9g, "
-                  "%.9g], \"paper\": [%.9g, %.9g, %.9g], \"rows\": [", cuda->driver_version, cuda->nvrtc_version, gpu->device->architecture,
-            gpu->device->multiprocessors, gpu->bandwidth, gpu->measured[0], gpu->measured[1], gpu->measured[2], gpu->paper[0],
-            gpu->paper[1], gpu->paper[2]);
+    fprintf(file, ", \"driver\": %d, \"nvrtc\": %d, \"architecture\": %d, \"multiprocessors\": %d, \"bandwidth\": %.9g, \"peaks\": [",
+            cuda->driver_version, cuda->nvrtc_version, gpu->device->architecture, gpu->device->multiprocessors, gpu->bandwidth);
+    for (int p = 0; p < PEAK_COUNT; p++) {
+        fputs(p ? ", {" : "{", file);
+        write_text(file, "of", peak_words[p]);
+        fprintf(file, ", \"measured\": %.9g, \"paper\": %.9g}", gpu->measured[p], gpu->paper[p]);
+    }
+    fputs("], \"rows\": [", file);
     for (int f = 0; f < count; f++)
         write_figure(file, &figures[f], f == 0);
     fputs("\n]}\n", file);
@@ -114,8 +118,10 @@ static int run(Gpu *gpu, Arena *arena, const Options *options)
         fprintf(stderr, "%s\n", gpu->failure);
         return 1;
     }
-    printf("%s: copies %.0f GB/s; multiply-adds f32 %.1f, f64 %.1f, bf16 by mma.sync %.1f TFLOP/s\n", gpu->name, gpu->bandwidth / 1e9,
-           gpu->measured[PEAK_F32] / 1e12, gpu->measured[PEAK_F64] / 1e12, gpu->measured[PEAK_BF16] / 1e12);
+    printf("%s: copies %.0f GB/s; multiply-adds", gpu->name, gpu->bandwidth / 1e9);
+    for (int p = 0; p < PEAK_COUNT; p++)
+        printf("%s %s %.1f", p ? "," : "", peak_words[p], gpu->measured[p] / 1e12);
+    printf(" TFLOP/s\n");
     for (const Row *row = rows; row->name; row++)
         if (is_wanted(options->rows, row->name)) {
             figures[count] = measure_row(gpu, arena, row, options->seconds);

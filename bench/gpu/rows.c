@@ -7,7 +7,11 @@
 
 #define PRODUCT(dtype, n, on, to) \
     { "product-" dtype "-" #n, "product " dtype ", " #n "³", "ik,kj->ij" to, dtype " " #n "," #n "; " dtype " " #n "," #n, \
-      .trial = dtype " 20,33; " dtype " 33,18", .flops = 2.0 * n * n * n, .peak = on, .beside_cublas = true }
+      .trial = dtype " 20,33; " dtype " 33,18", .flops = 2.0 * n * n * n, .peak = on, .beside = BESIDE_PRODUCT, .has_goal = true }
+/* f32 numbers rounded or in parts: these go beside cuBLAS's product of f32, or of such that it rounds, too. */
+#define PRODUCT_IN(name, n, on, its_parts, as) \
+    { "product-" name "-" #n, "product f32, --precision " name ", " #n "³", "ik,kj->ij", "f32 " #n "," #n "; f32 " #n "," #n, \
+      .trial = "f32 20,33; f32 33,18", .flops = 2.0 * n * n * n, .peak = on, .parts = its_parts, .precision = name, .beside = as }
 
 const Row rows[] = {
     { "rerank", "ColPali rerank bf16: a query of 1,024 tokens, 1,000 pages of 1,024, 128 numbers each", MAXSIM_ONE,
@@ -21,7 +25,12 @@ const Row rows[] = {
     PRODUCT("bf16", 8192, PEAK_BF16, ":bf16"),
     PRODUCT("bf16", 2048, PEAK_BF16, ":bf16"),
     PRODUCT("f32", 4096, PEAK_F32, ""),
-    PRODUCT("f64", 4096, PEAK_F64, ""),
+    PRODUCT("f64", 4096, PEAK_F64_MATRICES, ""),
+    PRODUCT_IN("tf32", 4096, PEAK_TF32, 1, BESIDE_TF32),
+    PRODUCT_IN("bf16x3", 4096, PEAK_BF16, 3, BESIDE_PRODUCT),
+    PRODUCT_IN("bf16x6", 4096, PEAK_BF16, 6, BESIDE_PRODUCT),
+    { "product-i8-8192", "product i8, 8192³, both sides' contracted numbers side by side", "ik,jk->ij", "i8 8192,8192; i8 8192,8192",
+      .trial = "i8 20,33; i8 18,33", .flops = 2.0 * 8192 * 8192 * 8192, .peak = PEAK_I8, .beside = BESIDE_ALONG },
     { "attention", "attention forward bf16, weights cast to bf16, b=1 h=16 q=k=16,384 d=128", ATTENTION,
       "bf16 1,16,16384,128; bf16 1,16,16384,128; bf16 1,16,16384,128", .trial = "bf16 1,2,6,16; bf16 1,2,6,16; bf16 1,2,6,16",
       .flops = 4.0 * 16 * 16384 * 16384 * 128, .peak = PEAK_BF16, .goal_rate = 520e12 },

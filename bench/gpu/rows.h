@@ -4,6 +4,9 @@
 
 #include "gpu.h"
 
+/* cuBLAS's product beside a row's [i,k] by [k,j], or by [j,k], of one dtype; rounded to tf32. */
+typedef enum { BESIDE_NOTHING, BESIDE_PRODUCT, BESIDE_TF32, BESIDE_ALONG } Beside;
+
 typedef struct Row {
     const char *name, *work;
     const char *expression;
@@ -11,9 +14,12 @@ typedef struct Row {
     const char *trial;            /* smaller ones, for a run that times nothing */
     double flops;                 /* of the large ones: multiply-adds count two */
     Peak peak;
+    int parts;                    /* so many products of those numbers make one of the row's; 0: one */
+    const char *precision;        /* as --precision takes it; NULL: exact */
     double goal_rate;             /* FLOP/s; 0: none */
     double goal_seconds;          /* likewise */
-    bool beside_cublas;           /* a product [i,k] by [k,j] of one dtype, whose goal is 85 % of cuBLAS's rate */
+    Beside beside;
+    bool has_goal;                /* which is 85 % of cuBLAS's rate */
 } Row;
 
 extern const Row rows[];          /* ends in a NULL name */
@@ -38,9 +44,9 @@ int measure_host(Gpu *gpu, Arena *arena, Figure figures[3]);
 
 /* ---- cublas.c ---- */
 
-/* C = A B, of `dtype` and in C's order, like the row's kernel. Whether there is a cuBLAS. */
+/* C = A B, of `dtype` and in C's order, like the row's kernel. Whether there is a cuBLAS; whether it has such a product. */
 bool cublas_begin(Gpu *gpu);
-bool cublas_product(Gpu *gpu, const char *dtype, int64_t i, int64_t k, int64_t j, const void *A, const void *B, void *C);
+bool cublas_product(Gpu *gpu, const char *dtype, Beside how, int64_t i, int64_t k, int64_t j, const void *A, const void *B, void *C);
 void cublas_end(void);
 
 #endif

@@ -68,15 +68,16 @@ static size_t bytes_of(const DLTensor *tensor)
     return bytes;
 }
 
-/* Numbers in [-0.5, 0.5), which repeat. */
+/* Numbers in [-0.5, 0.5), or whole ones to 63, which repeat. */
 static void fill(const DLTensor *tensor, uint64_t state)
 {
     Array array;
     tensor_read(&array, tensor);
+    double most = dtype_kind(array.dtype) == KIND_INT ? 127 : 1;
     size_t size = dtype_size(array.dtype), bytes = bytes_of(tensor), done = 0;
     for (; done < bytes && done < PATTERN * size; done += size) {
         state = state * 6364136223846793005u + 1442695040888963407u;
-        array_store(array.dtype, (char *)array.data + done, (Number){ .re = (double)(state >> 40) / (1 << 24) - 0.5 });
+        array_store(array.dtype, (char *)array.data + done, (Number){ .re = most * ((double)(state >> 40) / (1 << 24) - 0.5) });
     }
     for (size_t part; done < bytes; done += part) {
         part = bytes - done < PATTERN * size ? bytes - done : PATTERN * size;
@@ -153,7 +154,7 @@ static bool call_cublas(void *user)
 {
     Work *work = user;
     const DLTensor *a = &work->there[0], *b = &work->there[1], *c = &work->there[2];
-    return cublas_product(work->gpu, work->dtype, a->shape[0], a->shape[1], b->shape[1], a->data, b->data, c->data);
+    return cublas_product(work->gpu, work->dtype, work->row->beside, a->shape[0], a->shape[1], c->shape[1], a->data, b->data, c->data);
 }
 
 static bool check_result(Work *work, Arena *arena, Figure *figure)
@@ -193,7 +194,7 @@ static bool check_result(Work *work, Arena *arena, Figure *figure)
 static void set_bound(Figure *figure, const Work *work)
 {
     double by_bytes = work->gpu->bandwidth > 0 ? work->bytes / work->gpu->bandwidth : 0;
-    double peak = gpu_peak(work->gpu, work->row->peak), by_flops = peak > 0 ? work->row->flops / peak : 0;
+    double peak = gpu_peak(work->gpu, work->row->peak), by_flops = peak > 0 ? (work->row->parts ? work->row->parts : 1) * work->row->flops / peak : 0;
     figure->bound = by_bytes > by_flops ? by_bytes : by_flops;
     figure->by = by_bytes > by_flops ? "memory" : "arithmetic";
 }
@@ -203,10 +204,10 @@ static void set_goal(Figure *figure, const Work *work, Arena *arena)
     const Row *row = work->row;
     figure->goal = row->goal_rate > 0      ? arena_format(arena, "≥ %.0f TFLOP/s", row->goal_rate / 1e12)
                    : row->goal_seconds > 0 ? arena_format(arena, "≤ %.2f s", row->goal_seconds)
-                   : row->beside_cublas    ? "≥ 85 % of cuBLAS" : "";
+                   : row->has_goal         ? "≥ 85 % of cuBLAS" : "";
     figure->met = row->goal_rate > 0      ? figure->rate >= row->goal_rate
                   : row->goal_seconds > 0 ? figure->seconds <= row->goal_seconds
-                  : row->beside_cublas    ? figure->peer > 0 && figure->peer >= CUBLAS_SHARE * figure->seconds : true;
+                  : row->has_goal         ? figure->peer > 0 && figure->peer >= CUBLAS_SHARE * figure->seconds : true;
 }
 
 Figure measure_row(Gpu *gpu, Arena *arena, const Row *row, double seconds)
@@ -218,7 +219,7 @@ Figure measure_row(Gpu *gpu, Arena *arena, const Row *row, double seconds)
     for (int i = 0; i < work.input_count; i++)
         examples[i] = &work.host[i];
     work.kernel = einc_compile(gpu->context, row->expression, &(einc_options){ .examples = examples, .example_count = work.input_count,
-                                                                               .target = "cuda" });
+                                                                               .target = "cuda", .precision = row->precision });
     bool right = work.kernel ? make(&work, arena) : fail_runtime(&work, arena);
     if (right && !call_kernel(&work))
         right = fail_runtime(&work, arena);
@@ -226,8 +227,10 @@ Figure measure_row(Gpu *gpu, Arena *arena, const Row *row, double seconds)
         figure.seconds = gpu_time(gpu, call_kernel, &work, seconds);
         if (figure.seconds < 0)
             fail_runtime(&work, arena);
-        if (row->beside_cublas && !gpu->trial && cublas_begin(gpu))
+        if (row->beside && !gpu->trial && cublas_begin(gpu))
             figure.peer = gpu_time(gpu, call_cublas, &work, seconds);
+        if (figure.peer < 0)
+            figure.peer = 0;
         figure.rate = figure.seconds > 0 ? row->flops / figure.seconds : 0;
         set_bound(&figure, &work);
         set_goal(&figure, &work, arena);
