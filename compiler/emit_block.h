@@ -49,7 +49,8 @@ typedef struct BlockFetch {
 void block_begin(Emitter *e, BlockTiling *t);    /* finds the names, and what the step goes over */
 /* The product's functions, with what follows it. */
 const char *block_text(Emitter *e, BlockTiling *t, const BlockFetch *f, const char *title, const char *after, const char *finish, const char *whole);
-const char *block_step_lines(Emitter *e, BlockTiling *t, const char *sum, const char *left, const char *right, int indent);    /* one product is added */
+/* One product is added to its sum. */
+const char *block_step_lines(Emitter *e, BlockTiling *t, const char *sum, const char *left, const char *right, int indent);
 void block_declare_states(Emitter *e, const BlockTiling *t);
 void block_start_states(Emitter *e, const BlockTiling *t);
 int block_side(const BlockTile *tile, Dtype dtype);    /* so many rows, or columns, of a thread lie side by side */

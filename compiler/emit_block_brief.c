@@ -261,52 +261,64 @@ static Brief begin(Emitter *e, const BlockTiling *any)
     return b;
 }
 
-const char *block_brief(Emitter *e, const BlockTiling *any)
+/* The form's functions, with the lists of what those take that go over rows. */
+static const char *functions(Emitter *e, Brief *b, const char *fetch, const char *hold, const char *take, const char *take_list,
+                             const char *rows_list, const char *finish, const char *whole)
 {
-    if (!any->c->brief)
-        return "";
-    Brief brief = begin(e, any), *b = &brief;
     BlockTiling *t = &b->t;
     const BlockTile *tile = t->c->block;
     int n = t->number;
-    const char *hold_call, *take_list, *finish_call;
-    const char *fetch = fetch_function(e, b), *hold = hold_function(e, b, &hold_call), *take = take_function(e, b, &take_list);
-    const char *finish = block_finish(e, t, &finish_call);
     Text values = text_new(e->arena);
     for (int i = 0; i < b->read_count; i++)
         text_print(&values, "    %s %s[2][CHUNK_%d];\n", dtype_c(b->reads[i]->dtype), value_name(e, i), n);
-    const char *mentions = emit_text(e, "slices rows %s %s", take_list, strchr(fetch, '{'));
-    ParameterSet set = t->parameters, outside = { .count = 0 };
-    for (int i = 0; i < set.count; i++)
-        if (strcmp(set.list[i].name, "row") && strcmp(set.list[i].name, "stage") && strcmp(set.list[i].name, "at") &&
-            strcmp(set.list[i].name, "there"))
-            emit_parameter(&outside, set.list[i].type, set.list[i].name);
-    const char *rows = emit_parameters(e, &outside, mentions, false);
-    const char *body = whole_body(e, b, hold_call, rows, finish_call);
-    ParameterSet common = emit_common_parameters(e);
-    if (t->step->split)
-        emit_parameter(&common, "int64_t ", "part");
     Sample sample = block_sample(t, "cuda/contract_brief.cu"), threads = block_sample(t, "cuda/contract_threads.cu");
-    const Index *depth = t->c->depth.list[0];
     Hole holes[] = {
-        { "title", emit_text(e, "/* The same where there are %d of %s. */\n", t->c->points, depth->name) },
-        { "constants", emit_text(e, "enum { ROWS_%d = %d, COLUMNS_%d = %d, POINTS_%d = %d, HIGH_%d = %d, WIDE_%d = %d, SIDE_%d = %d };\n", n, tile->rows,
-                                 n, tile->columns, n, t->c->points, n, tile->high, n, tile->wide, n, block_side(tile, t->dtype)) },
+        { "title", emit_text(e, "/* The same where there are %d of %s. */\n", t->c->points, t->c->depth.list[0]->name) },
+        { "constants", emit_text(e, "enum { ROWS_%d = %d, COLUMNS_%d = %d, POINTS_%d = %d, HIGH_%d = %d, WIDE_%d = %d, SIDE_%d = %d };\n",
+                                 n, tile->rows, n, tile->columns, n, t->c->points, n, tile->high, n, tile->wide, n,
+                                 block_side(tile, t->dtype)) },
         { "threads", emit_skeleton(e, &threads, NULL, 0) },
         { "values", values.bytes },
         { "fetch", emit_text(e, "%s\n%s", fetch, hold) },
         { "start", emit_text(e, "    %s sum = %s;\n", dtype_c(t->dtype), emit_state_start(e, t->c->product, 0, false)) },
         { "step", block_step_lines(e, t, "sum", "left", "right", 2) },
         { "take", take },
-        { "rows_head", emit_text(e, "template <int FLUSHES>\nINLINE void rows_%d(%s)\n", n, emit_parameters(e, &outside, mentions, true)) },
+        { "rows_head", emit_text(e, "template <int FLUSHES>\nINLINE void rows_%d(%s)\n", n, rows_list) },
         { "first", emit_text(e, "        %s", fetch_call(e, b, fetch, "0", "0")) },
         { "next", emit_text(e, "            %s", fetch_call(e, b, fetch, "1 - stage", emit_text(e, "row + CHUNK_%d", n))) },
-        { "use", emit_text(e, "            if (there == CHUNK_%d)\n                take_%d<1, FLUSHES>(%s);\n            else\n                take_%d<0, FLUSHES>(%s);\n",
-                           n, n, take_list, n, take_list) },
+        { "use", emit_text(e, "            if (there == CHUNK_%d)\n                take_%d<1, FLUSHES>(%s);\n"
+                           "            else\n                take_%d<0, FLUSHES>(%s);\n", n, n, take_list, n, take_list) },
         { "finish", finish },
-        { "whole", emit_text(e, "/* The step for one unit of work. */\nINLINE void step_%d(%s)\n{\n%s}\n", n, emit_parameters(e, &common, body, true), body) },
+        { "whole", whole },
     };
-    text_print(&e->functions, "%s\n", emit_skeleton(e, &sample, holes, sizeof holes / sizeof *holes));
+    return emit_skeleton(e, &sample, holes, sizeof holes / sizeof *holes);
+}
+
+const char *block_brief(Emitter *e, const BlockTiling *any)
+{
+    if (!any->c->brief)
+        return "";
+    Brief brief = begin(e, any), *b = &brief;
+    BlockTiling *t = &b->t;
+    int n = t->number;
+    const char *hold_call, *take_list, *finish_call;
+    const char *fetch = fetch_function(e, b), *hold = hold_function(e, b, &hold_call), *take = take_function(e, b, &take_list);
+    const char *finish = block_finish(e, t, &finish_call);
+    const char *mentions = emit_text(e, "slices rows %s %s", take_list, strchr(fetch, '{'));
+    ParameterSet rows = { .count = 0 };
+    for (int i = 0; i < t->parameters.count; i++) {
+        const Parameter *p = &t->parameters.list[i];
+        if (strcmp(p->name, "row") && strcmp(p->name, "stage") && strcmp(p->name, "at") && strcmp(p->name, "there"))
+            emit_parameter(&rows, p->type, p->name);
+    }
+    const char *body = whole_body(e, b, hold_call, emit_parameters(e, &rows, mentions, false), finish_call);
+    ParameterSet common = emit_common_parameters(e);
+    if (t->step->split)
+        emit_parameter(&common, "int64_t ", "part");
+    const char *whole = emit_text(e, "/* The step for one unit of work. */\nINLINE void step_%d(%s)\n{\n%s}\n", n,
+                                  emit_parameters(e, &common, body, true), body);
+    text_print(&e->functions, "%s\n", functions(e, b, fetch, hold, take, take_list, emit_parameters(e, &rows, mentions, true), finish, whole));
     e->step = any->step;
-    return emit_text(e, "if (depth == POINTS_%d) {\n        step_%d(%s);\n        return;\n    }", n, n, emit_parameters(e, &common, body, false));
+    return emit_text(e, "if (depth == POINTS_%d) {\n        step_%d(%s);\n        return;\n    }", n, n,
+                     emit_parameters(e, &common, body, false));
 }
