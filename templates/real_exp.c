@@ -369,6 +369,33 @@ INLINE f32v exp2_f32v(f32v x)
 }
 //}
 
+//{ exp_below_f32v
+/* e^x for x up to 0, where its error counts beside 1: ln 2 is in one part. */
+INLINE f32v exp_below_f32v(f32v x)
+{
+    f32v shift = splat_f32v(12582912.0f);
+    x = greater_f32v(splat_f32v(-150.0f), x);
+    f32v n = fma_f32v(x, splat_f32v(1.44269504f), shift) - shift;
+    return scale_f32v(exp_near_f32v(fma_f32v(n, splat_f32v(-0.693147181f), x)), n);
+}
+//}
+#else
+//{ exp2_f32v@avx512
+INLINE f32v exp2_f32v(f32v x)
+{
+    return exp2_from_f32v(x, -150);
+}
+//}
+
+//{ exp_below_f32v@avx512
+/* e^x for x up to 0, where its error counts beside 1: the power of 2 is rounded once, and what would be denormal is 0. */
+INLINE f32v exp_below_f32v(f32v x)
+{
+    return exp2_from_f32v(x * splat_f32v(1.44269504f), -126);
+}
+//}
+#endif
+
 //{ coarse_exp_f32
 INLINE float coarse_exp_f32(float x)
 {
@@ -420,33 +447,6 @@ INLINE f32v coarse_exp_f32v(f32v x)
     f32v n = ((x - 0.5f) + shift) - shift;
     return select_f32v(y < least, splat_f32v(0), scale_f32v(exp2_rest_f32v(x - n), n));
 #endif
-}
-//}
-#endif
-
-//{ exp_below_f32v
-/* e^x for x up to 0, where its error counts beside 1: ln 2 is in one part. */
-INLINE f32v exp_below_f32v(f32v x)
-{
-    f32v shift = splat_f32v(12582912.0f);
-    x = greater_f32v(splat_f32v(-150.0f), x);
-    f32v n = fma_f32v(x, splat_f32v(1.44269504f), shift) - shift;
-    return scale_f32v(exp_near_f32v(fma_f32v(n, splat_f32v(-0.693147181f), x)), n);
-}
-//}
-#else
-//{ exp2_f32v@avx512
-INLINE f32v exp2_f32v(f32v x)
-{
-    return exp2_from_f32v(x, -150);
-}
-//}
-
-//{ exp_below_f32v@avx512
-/* e^x for x up to 0, where its error counts beside 1: the power of 2 is rounded once, and what would be denormal is 0. */
-INLINE f32v exp_below_f32v(f32v x)
-{
-    return exp2_from_f32v(x * splat_f32v(1.44269504f), -126);
 }
 //}
 #endif

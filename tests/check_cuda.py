@@ -105,6 +105,8 @@ NEAREST = ('(A[few,uv] - B[tall,uv])^2 -> [few,tall] | min tall', 'A=few,uv B=ta
 SPARSE = ('(A[few,xyz] - B[tall,xyz])^2 -> [few,tall] | exp(-40 * _) | _ * C[tall] -> [few]', 'A=few,xyz B=tall,xyz C=tall')
 BRIEF = [
     GAUSS, NEAREST, SPARSE,
+    ('(A[few,xyz] - B[tall,xyz])^2 -> [few,tall] | exp(-0.5 * _) | _ * C[tall,once] -> [few,once]', 'A=few,xyz B=tall,xyz C=tall,once'),
+    ('(A[few,xyz] - B[tall,xyz])^2 -> [few,tall] | exp(-0.5 * _) | _ * C[tall,often] -> [often,few]', 'A=few,xyz B=tall,xyz C=tall,often'),
     ('(A[few,xyz] - B[tall,xyz])^2 -> [few,tall] | exp(-60 * _) | sum tall', 'A=few,xyz B=tall,xyz'),
     ('A[few,xyz], B[tall,xyz] -> [few,tall] | exp(-_) * exp(C[tall]) | mean tall', 'A=few,xyz B=tall,xyz C=tall'),
     ('(A[some,few,xyz] - B[some,tall,xyz])^2 -> [some,few,tall] | argmin tall', 'A=some,few,xyz:i B=some,tall,xyz:i'),
@@ -112,7 +114,7 @@ BRIEF = [
     ('A[some,few,xyz], B[xyz,tall] -> [some,few,tall] | _ / 2 + C[few] - @tall | mean tall', 'A=some,few,xyz B=xyz,tall C=few'),
     ('max(A[tall,uv], B[few,uv]) | min uv | exp(-_) | sum tall', 'A=tall,uv B=few,uv'),
 ]
-KNOWN = dict(xyz=[3], uv=[2, 2, 2, 1, 5], some=[1, 2, 5], few=[33, 63, 129, 300], tall=[64, 65, 200, 700], tallest=[2048, 2100, 3000])
+KNOWN = dict(xyz=[3], once=[1], often=[1, 3], uv=[2, 2, 2, 1, 5], some=[1, 2, 5], few=[33, 63, 129, 300], tall=[64, 65, 200, 700], tallest=[2048, 2100, 3000])
 check_products.FEW.update(KNOWN)
 
 # Names that the kernels' text has, too.

@@ -55,6 +55,7 @@ EXPRESSIONS = [
     ('ijk,mnk->ijmn | argmax n', 'i,j,k m,n,k'),
     ('ijk,mpnk->ijmpn | max p n & argmax n p', 'i,j,k m,p,n,k'),
     ('ijk,mnk->ijmn | logsumexp n | sum j', 'i,j,k m,n,k'),
+    ('(A[i,k] - B[j,k])^2 -> [i,j] | exp(-_) | _ * C[j,one] -> [i,one]', 'A=i,k B=j,k C=j,one'),
     ('ik,jk->ij | var j', 'i,k j,k'),
     ('ik,jk->ij | * 0.125 | max j', 'i,k j,k'),
     ('ik,jk->ij | exp(-_) | sum j', 'i,k j,k'),
@@ -197,7 +198,8 @@ EXPRESSIONS = [
 ]
 
 SIZES = [0, 1, 2, 3, 5, 7, 13, 14, 15, 16, 17, 29, 31, 32, 33, 37, 64, 65]
-FEW = {'z': [12, 20, 24, 40], 'x': [1, 2, 5], **dict.fromkeys('rs', [1, 2, 3]), **dict.fromkeys('bcmp', [1, 2, 3, 5]), 'y': [16, 32, 48, 64, 96],    # y: whole lines
+FEW = {'one': [1, 1, 3],
+       'z': [12, 20, 24, 40], 'x': [1, 2, 5], **dict.fromkeys('rs', [1, 2, 3]), **dict.fromkeys('bcmp', [1, 2, 3, 5]), 'y': [16, 32, 48, 64, 96],    # y: whole lines
        'u': [31, 63, 64, 65, 127, 130, 200]}
 LONG = [63, 64, 65, 97]
 DTYPES = {'w': np.float32, 'W': np.float64, 'f': np.float32, 'g': np.float32, 'l': np.float32, 'd': np.float64, 'h': np.float16,
