@@ -6,8 +6,7 @@
 #include "state.h"
 
 enum { ROWS_LEAST = 8, DEPTH_LEAST = 2, DEPTH_MOST = 1 << 19, KEPT_LEAST = 64, WORK_LEAST = 1 << 15, GUESS = 64 };
-enum { AGAIN_MOST = 4 };          /* combinations that take less than to store a sum and to read it */
-
+enum { AGAIN_MOST = 16 };         /* more combinations take longer than to store a sum and to read it */
 
 /* ---- sets of indices ---- */
 
@@ -236,13 +235,13 @@ static bool is_end(Arena *arena, const Term *term, Nests nests, const Extents *e
 }
 
 /* Whether a reduction's product is rather made for each point of the indices that it lacks than stored and read. */
-static bool is_made_again(Arena *arena, const Term *term, Nests nests, const Extents *extents)
+static bool is_made_again(Arena *arena, const Term *term, const Extents *extents)
 {
     const Term *argument = term->reduce.argument, *inside = product_inside(arena, argument);
     double times = 1, depth = points(extents, inside->reduce.over, inside->reduce.over_count);
     for (int i = 0; i < argument->rank; i++)
         times *= term_has_index(inside, argument->indices[i]) ? 1 : extent_of(extents, argument->indices[i]);
-    return nests == NESTS_TILED || (times - 1) * depth <= AGAIN_MOST;
+    return (times - 1) * depth <= AGAIN_MOST;
 }
 
 static bool is_sum_of_sides(const Product *product)
@@ -285,7 +284,7 @@ unsigned char *product_kinds(Arena *arena, const Program *program, Nests nests, 
         if (product_match(arena, term, &product) && product_pays(&product, nests, extents, NULL, 0, NULL, grid))
             kinds[i] |= PRODUCT_ITSELF | (is_of_bf16(&product) ? PRODUCT_OF_BF16 : 0);
         if (is_end(arena, term, nests, extents, grid))
-            kinds[i] |= PRODUCT_END | (is_made_again(arena, term, nests, extents) ? PRODUCT_AGAIN : 0);
+            kinds[i] |= PRODUCT_END | (is_made_again(arena, term, extents) ? PRODUCT_AGAIN : 0);
         if (is_of_powers(arena, term, nests, extents))
             kinds[i] |= PRODUCT_OF_POWERS;
     }

@@ -195,6 +195,11 @@ EXPRESSIONS = [
     ('exp(A[i,k]), B[j,k] -> [i,j]', 'A=i,k B=j,k'),
     ('A[i,k] * w[k], B[j,k] -> [i,j]', 'A=i,k w=k B=j,k'),
     ('A[i,k] * s[i], B[j,k] -> [i,j] | max j', 'A=i,k s=i B=j,k'),
+    ('(ik - jk)^2 -> ij | exp(-0.5 * _) | * jr -> ir', 'i,k j,k j,r'),    # made for each of few points
+    ('(sid - jd)^2 -> sij | exp(-0.5 * _) | * jr -> sir', 's,i,d j,d j,r'),
+    ('ik,jk->ij | relu | * jrs -> sri', 'i,k:d j,k:d j,r,s:d'),
+    ('ik,jk->ij | where(@j <= @i, _, -inf) | _ + C[j,r] -> [i,j,r] | max j & argmax j', 'i,k j,k C=j,r'),
+    ('A[i,k], B[j,k] -> [i,j] | where(@j < len[i], _, 0) | * C[r,j] -> [r,i]', 'A=i,k B=j,k len=i:j C=r,j'),
 ]
 
 SIZES = [0, 1, 2, 3, 5, 7, 13, 14, 15, 16, 17, 29, 31, 32, 33, 37, 64, 65]

@@ -400,11 +400,23 @@ INLINE f32v exp_rest_f32v(f32v high, f32v low, f32v *n)
     return fma_f32v(*n, splat_f32v(2.12194440e-4f), rest) - low;
 }
 
+/* p, where e^(by * x) = p * 2^n. */
+INLINE f32v exp_parts_f32v(f32v x, float by, f32v *n)
+{
+    return exp_near_f32v(exp_rest_f32v(x * by, splat_f32v(0), n));
+}
+
+/* e^(by * x) */
+INLINE f32v exp_times_f32v(f32v x, float by)
+{
+    x = lesser_f32v(splat_f32v(89.0f), greater_f32v(splat_f32v(-150.0f), x * by));
+    f32v n, p = exp_parts_f32v(x, 1, &n);
+    return scale_f32v(p, n);
+}
+
 INLINE f32v exp_f32v(f32v x)
 {
-    x = lesser_f32v(splat_f32v(89.0f), greater_f32v(splat_f32v(-104.0f), x));
-    f32v n, rest = exp_rest_f32v(x, splat_f32v(0), &n);
-    return scale_f32v(exp_near_f32v(rest), n);
+    return exp_times_f32v(x, 1);
 }
 
 /* Lane l of the result is lane l ^ n, for n less than LANES: the partner in a fold. */

@@ -449,6 +449,18 @@ INLINE f32v scale_f32v(f32v x, f32v n)
 #endif
 }
 
+#if EINC_VECTORS
+/* x * 2^n rounded once, n taken down to a whole number, and 0 where n is less than `least`: vscalefps takes 40 times as long
+ * where it underflows, even to 0. */
+INLINE f32v scale_from_f32v(f32v x, f32v n, float least)
+{
+    uint16_t lanes;
+    __asm__("vcmpps $5, %2, %1, %0" : "=Yk"(lanes) : "v"(n), "v"(splat_f32v(least)));    /* not less */
+    __asm__("vscalefps %2, %1, %0%{%3%}%{z%}" : "=v"(x) : "v"(x), "v"(n), "Yk"(lanes));
+    return x;
+}
+#endif
+
 /* e^x for |x| <= ln 2 / 2; relative error 2^-23.4. */
 INLINE f32v exp_near_f32v(f32v x)
 {
@@ -470,11 +482,48 @@ INLINE f32v exp_rest_f32v(f32v high, f32v low, f32v *n)
     return fma_f32v(*n, splat_f32v(2.12194440e-4f), rest) - low;
 }
 
+/* p, where e^(by * x) = p * 2^m and m is the greatest whole number up to n, as scale_f32v() takes it: n is in 32nds, and their
+ * powers are in a table of two registers. So the rest of the power of 2 is 1/64 at most, and two terms do. */
+INLINE f32v exp_parts_f32v(f32v x, float by, f32v *n)
+{
+#if EINC_VECTORS && LANES == 16
+    static const float powers[] = {
+        1.00000000f, 1.02189715f, 1.04427378f, 1.06714040f, 1.09050773f, 1.11438674f, 1.13878863f,
+        1.16372486f, 1.18920712f, 1.21524736f, 1.24185781f, 1.26905096f, 1.29683955f, 1.32523664f,
+        1.35425555f, 1.38390988f, 1.41421356f, 1.44518081f, 1.47682615f, 1.50916443f, 1.54221083f,
+        1.57598085f, 1.61049033f, 1.64575548f, 1.68179283f, 1.71861930f, 1.75625216f, 1.79470908f,
+        1.83400809f, 1.87416763f, 1.91520656f, 1.95714412f };
+    const double factor = 1.4426950408889634 * (double)by;
+    const f32v high = splat_f32v((float)factor), low = splat_f32v((float)(factor - (double)(float)factor));
+    f32v shift = splat_f32v(393216.0f), power = fma_f32v(x, high, shift), first, second;
+    memcpy(&first, powers, sizeof first);
+    memcpy(&second, powers + LANES, sizeof second);
+    *n = power - shift;
+    f32v rest = fma_f32v(x, low, fma_f32v(x, high, -*n));
+    __asm__("vpermi2ps %2, %1, %0" : "+v"(power) : "v"(first), "v"(second));    /* by the last 5 bits */
+    return fma_f32v(rest * horner_f32v(splat_f32v(0.240226507f), rest, 0.693157315f), power, power);
+#else
+    return exp_near_f32v(exp_rest_f32v(x * by, splat_f32v(0), n));
+#endif
+}
+
+/* e^(by * x). Neither end needs a limit with 16 lanes. What is left of too large a product is anything, but 1 + x + x^2 / 2 of
+ * it is more than 0, and what vscalefps makes of that or of a NaN and a large n is infinite. */
+INLINE f32v exp_times_f32v(f32v x, float by)
+{
+#if EINC_VECTORS && LANES == 16
+    f32v n, p = exp_parts_f32v(x, by, &n);
+    return scale_from_f32v(p, n, -150);
+#else
+    x = lesser_f32v(splat_f32v(89.0f), greater_f32v(splat_f32v(-150.0f), x * by));
+    f32v n, p = exp_parts_f32v(x, 1, &n);
+    return scale_f32v(p, n);
+#endif
+}
+
 INLINE f32v exp_f32v(f32v x)
 {
-    x = lesser_f32v(splat_f32v(89.0f), greater_f32v(splat_f32v(-104.0f), x));
-    f32v n, rest = exp_rest_f32v(x, splat_f32v(0), &n);
-    return scale_f32v(exp_near_f32v(rest), n);
+    return exp_times_f32v(x, 1);
 }
 
 /* Lane l of the result is lane l ^ n, for n less than LANES: the partner in a fold. */

@@ -397,18 +397,30 @@ INLINE f32v exp_rest_f32v(f32v high, f32v low, f32v *n)
     return fma_f32v(*n, splat_f32v(2.12194440e-4f), rest) - low;
 }
 
+/* p, where e^(by * x) = p * 2^n. */
+INLINE f32v exp_parts_f32v(f32v x, float by, f32v *n)
+{
+    return exp_near_f32v(exp_rest_f32v(x * by, splat_f32v(0), n));
+}
+
+/* e^(by * x) */
+INLINE f32v exp_times_f32v(f32v x, float by)
+{
+    x = lesser_f32v(splat_f32v(89.0f), greater_f32v(splat_f32v(-150.0f), x * by));
+    f32v n, p = exp_parts_f32v(x, 1, &n);
+    return scale_f32v(p, n);
+}
+
 INLINE f32v exp_f32v(f32v x)
 {
-    x = lesser_f32v(splat_f32v(89.0f), greater_f32v(splat_f32v(-104.0f), x));
-    f32v n, rest = exp_rest_f32v(x, splat_f32v(0), &n);
-    return scale_f32v(exp_near_f32v(rest), n);
+    return exp_times_f32v(x, 1);
 }
 
 /* e^x for x up to 0, where its error counts beside 1: ln 2 is in one part. */
 INLINE f32v exp_below_f32v(f32v x)
 {
     f32v shift = splat_f32v(12582912.0f);
-    x = greater_f32v(splat_f32v(-104.0f), x);
+    x = greater_f32v(splat_f32v(-150.0f), x);
     f32v n = fma_f32v(x, splat_f32v(1.44269504f), shift) - shift;
     return scale_f32v(exp_near_f32v(fma_f32v(n, splat_f32v(-0.693147181f), x)), n);
 }
