@@ -55,7 +55,8 @@ static bool scaled_vector(Emitter *e, const Term *x, double factor, Value *value
     Value scaled = emit_term(e, x);
     if (!scaled.varying || !(fabs(factor) >= FACTOR_LEAST && fabs(factor) <= 1 / FACTOR_LEAST))
         return false;
-    *value = (Value){ emit_text(e, "exp_times_f32v(%s, %s)", emit_bare(e, scaled.text), emit_bare(e, emit_number(e, DTYPE_F32, factor))), true };
+    const char *by = emit_bare(e, emit_number(e, DTYPE_F32, factor));
+    *value = (Value){ emit_text(e, "exp_times_f32v(%s, %s)", emit_bare(e, scaled.text), by), true };
     return true;
 }
 

@@ -46,8 +46,7 @@ enum {
     PRODUCT_OF_BF16 = 8,          /* a sum of products of two bf16 numbers */
     PRODUCT_ROUNDS = 16,          /* its factors that are rounded to bf16 are stored so; */
     PRODUCT_STRAIGHT = 32,        /* its sums are stored as they are, and multiplied by a constant where they are read */
-    PRODUCT_AGAIN = 64,           /* a first reduction with indices that its product has not, so few points of them that this is made
-                                   * for each */
+    PRODUCT_AGAIN = 64,           /* a first reduction whose product is made for each point of the indices it lacks */
     PRODUCT_OF_POWERS = 4         /* a logsumexp of a sum of two values, which the product of their exponentials would make */
 };
 
