@@ -140,8 +140,8 @@ static bool plan_as(Arena *arena, Compiled *c, const CompileOptions *options, co
     unsigned char *kinds = product_kinds(arena, program, hints->nests, hints->extents, grid);
     const Tile *bf16 = options->target->narrow[DTYPE_BF16];
     for (int i = 0; i < program->term_count; i++) {
-        if (grid)    /* threads that share a point all take the same way, and have a product's sums for the next one */
-            kinds[i] &= (unsigned char)~(PRODUCT_OF_POWERS | PRODUCT_AGAIN);
+        if (grid)    /* threads that share a point all take the same way */
+            kinds[i] &= (unsigned char)~PRODUCT_OF_POWERS;
         if (!grid && bf16)
             kinds[i] |= PRODUCT_ROUNDS;
         if (!grid && bf16 && bf16->dot && kinds[i] & PRODUCT_OF_BF16)

@@ -189,12 +189,10 @@ void tiling_declare_cutting(Emitter *e, const Tiling *t)
     const Tensor *tensor = left->read.tensor;
     const char *extent = emit_extent(e, point), *row = emit_stride(e, tensor, left->read.positions, tiling_last(&t->c->rows));
     int n = t->number, points = WORD_POINTS * block_words(t);
-    emit_line(e, "Cutting cutting = { .from_step = %s - %s, .to_step = %d, .most = splat_i32v(0), .least = splat_i32v(0) };",
-              row, extent, CONTRACT_LINE / 4);
-    emit_line(e, "cutting.blocks = %s == 1 && %s %% %d == 0 ? %s / %d : 0;",
-              emit_stride(e, tensor, left->read.positions, point), extent, points, extent, points);
-    emit_line(e, "cutting.packed[0] = (u32u *)packed_%d;", n);
-    emit_line(e, "cutting.packed[1] = cutting.packed[0] + block * ROWS_%d * (depth + %d);", n, CONTRACT_LINE / 4);
+    emit_line(e, "Cutting cutting;");
+    emit_line(e, "cut_begin(&cutting, (u32u *)packed_%d, block * ROWS_%d * (depth + %d),", n, n, CONTRACT_LINE / 4);
+    emit_line(e, "        %s == 1 && %s %% %d == 0 ? %s / %d : 0, %s - %s, %d);", emit_stride(e, tensor, left->read.positions, point), extent,
+              points, extent, points, row, extent, CONTRACT_LINE / 4);
 }
 
 /* Where a row is from which numbers are cut. */

@@ -210,6 +210,19 @@ typedef struct Cutting {
 } Cutting;
 //}
 
+//{ cut_begin
+/* For rows of so many blocks, with none for rows that are not cut so; packed in two places, so many words apart. */
+INLINE void cut_begin(Cutting *c, u32u *packed, int64_t apart, int64_t blocks, int64_t from_step, int64_t to_step)
+{
+    memset(c, 0, sizeof *c);
+    c->to = c->packed[0] = packed;
+    c->packed[1] = packed + apart;
+    c->blocks = blocks;
+    c->from_step = from_step;
+    c->to_step = to_step;
+}
+//}
+
 //{ cut_next
 /* The rows from `from` on are next, in `shares`; those that were go where they are multiplied. */
 INLINE void cut_next(Cutting *c, const f32u *from, int64_t rows, int64_t shares)

@@ -750,6 +750,17 @@ typedef struct Cutting {
     i32v most, least;             /* sizes */
 } Cutting;
 
+/* For rows of so many blocks, with none for rows that are not cut so; packed in two places, so many words apart. */
+INLINE void cut_begin(Cutting *c, u32u *packed, int64_t apart, int64_t blocks, int64_t from_step, int64_t to_step)
+{
+    memset(c, 0, sizeof *c);
+    c->to = c->packed[0] = packed;
+    c->packed[1] = packed + apart;
+    c->blocks = blocks;
+    c->from_step = from_step;
+    c->to_step = to_step;
+}
+
 /* The rows from `from` on are next, in `shares`; those that were go where they are multiplied. */
 INLINE void cut_next(Cutting *c, const f32u *from, int64_t rows, int64_t shares)
 {
@@ -1713,10 +1724,9 @@ KERNEL static void step_3(const Frame *f, char *own, int64_t i_first, int64_t i_
     const int64_t tiles = places / COLUMNS_3;
     const int64_t block = depth * places > NEAR_3 ? BLOCK_3 : 1;
     int is_back = 1;
-    Cutting cutting = { .from_step = B_1 - extent_k, .to_step = 16, .most = splat_i32v(0), .least = splat_i32v(0) };
-    cutting.blocks = B_2 == 1 && extent_k % 32 == 0 ? extent_k / 32 : 0;
-    cutting.packed[0] = (u32u *)packed_3;
-    cutting.packed[1] = cutting.packed[0] + block * ROWS_3 * (depth + 16);
+    Cutting cutting;
+    cut_begin(&cutting, (u32u *)packed_3, block * ROWS_3 * (depth + 16),
+            B_2 == 1 && extent_k % 32 == 0 ? extent_k / 32 : 0, B_1 - extent_k, 16);
     const int64_t spare = (size_align(extent_n, TILE_ROWS) - extent_n) * depth / 8;    /* cycles */
     const int64_t run = B_0 == extent_n * B_1 && tiles * (100 - spare) < 300 ? RUN_3 : 1;
     for (int64_t m = m_first, m_stop; m < m_end;) {
