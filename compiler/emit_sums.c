@@ -199,8 +199,8 @@ static void stream_tile(Emitter *e, Tiling *t)
     const char *value = emit_bare(e, emit_varying(e, tiling_whole_value(t)));
     if (t->in_pieces)
         emit_line(e, "if (v >= wide)\n%*sbreak;", 4 * e->scope->indent + 4, "");
-    emit_line(e, "stream_%sv(ALIGNED(%s + r * result_step, LANES * sizeof *result), 1, %s, LANES, past);", dtype_name(t->dtype),
-              t->in_pieces ? "lines[v]" : "result + v * LANES", value);
+    emit_line(e, "stream_%sv((%s *)ALIGNED(%s + r * result_step, LANES * sizeof *result), 1, %s, LANES, past);", dtype_name(t->dtype),
+              emit_element(t->dtype), t->in_pieces ? "lines[v]" : "result + v * LANES", value);
     emit_pop(e);
     emit_line(e, "if (past) {");
     e->scope->indent++;

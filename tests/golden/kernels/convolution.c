@@ -811,7 +811,8 @@ KERNEL static void tile_1(int height, const f32u *rows, int64_t row_step, int64_
             for (int v = 0; v < VECTORS_1; v++) {
                 if (v >= wide)
                     break;
-                stream_f32v(ALIGNED(lines[v] + r * result_step, LANES * sizeof *result), 1, sums[r][v], LANES, past);
+                stream_f32v((f32u *)ALIGNED(lines[v] + r * result_step, LANES * sizeof *result), 1, sums[r][v], LANES,
+                        past);
             }
         }
         return;

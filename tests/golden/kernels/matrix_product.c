@@ -614,8 +614,8 @@ KERNEL static void tile_1(int height, const f32u *rows, int64_t row_step, int64_
                 break;
             UNROLL
             for (int v = 0; v < VECTORS_1; v++) {
-                stream_f32v(ALIGNED(result + v * LANES + r * result_step, LANES * sizeof *result), 1, sums[r][v],
-                        LANES, past);
+                stream_f32v((f32u *)ALIGNED(result + v * LANES + r * result_step, LANES * sizeof *result), 1,
+                        sums[r][v], LANES, past);
             }
         }
         return;
