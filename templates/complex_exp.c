@@ -4,6 +4,7 @@
 #define TEMPLATES_COMPLEX_EXP
 
 #include "complex.c"
+#include "real_hyper.c"
 
 //{ exp_c128
 /* e^re may overflow where its product with a small cosine or sine does not: then e^700 is multiplied last. */

@@ -2,7 +2,7 @@
 #ifndef TEMPLATES_REAL_ERF
 #define TEMPLATES_REAL_ERF
 
-#include "real_exp.c"
+#include "real_hyper.c"
 
 //{ erf_f32
 INLINE float erf_f32(float x)

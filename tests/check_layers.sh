@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # The layers of docs/design.md, about 2 s: includes point one way, only the check reads the Ast, the compiler has no
-# writable globals, no input or output and no exit, and nothing in compiler/ or templates/ knows an expression.
+# writable globals, no input or output and no exit, and nothing in compiler/ or templates/ knows an expression. And what is tracked.
 set -u
 BUILD=${BUILD:-build}
 bad=0 checked=0
@@ -43,6 +43,15 @@ for file in templates/*.* templates/*/*; do
         checked=$((checked + 1))
         [ -e "$(dirname "$file")/$header" ] || complain "$file includes $header, which is no template"
     done
+done
+
+# What is tracked at the top, and nothing that a run left behind.
+for name in $(git ls-tree --name-only HEAD 2> /dev/null); do
+    checked=$((checked + 1))
+    case $name in
+        .ci|.gitattributes|.gitignore|LICENSE|Makefile|README.md|bench|cli|compiler|docs|examples|runtime|scripts|templates|tests) ;;
+        *) complain "$name does not belong into the repository; if it does, say so in $0" ;;
+    esac
 done
 
 # Who names a part of the Ast. Others may hold a pointer to a whole one, to pass it on.
