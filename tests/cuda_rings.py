@@ -186,7 +186,7 @@ RING_FAULTS = [
     ('columns past the edge are in the sums', FLASH, r's/EDGE && [^?]*\?[^:]*: //'),
     ('a row of nothing but -inf is NaN', WINDOW, r's/largest_([0-9]*)\[r\] == -INFINITY \? 0.0f : //g'),
     ('lanes of a row do not agree', BIASED, r's/apart < 4; apart/apart < 2; apart/g'),
-    ('large scores are multiplied before the maximum is taken off', LARGE, r's/fabsf\(most\) > 1048576.0f/0/'),
+    ('large scores are multiplied before the maximum is taken off', LARGE, r's/fabsf\(most[_0-9]*\) > 1048576.0f/0/'),
     ('values past the last are stored', GROUPED, r's/ \|\|\s+[a-z_0-9]*\s+>= extent_value//'),
     ('rows past the last are stored', FLASH, r's/left_line_5\(r\) < extent_line/left_line_5(r) < extent_line + 1/'),
     ('values of the first batch', FLASH, r's/(load_tile_.\(ring->stages[^;]*values_5[^;]*), some\)/\1, 0)/'),
