@@ -11,6 +11,7 @@ import argparse
 import importlib.metadata
 import importlib.util
 import json
+import math
 import os
 import subprocess
 import sys
@@ -21,7 +22,8 @@ ROUNDS = 10
 LONG = 3    # a call of more than a third of the row's seconds
 DEFAULT_ROWS = ("maxsim-f32-cache,maxsim-f32-odd,maxsim-f32-ragged,maxsim-f32-stream,maxsim-bf16,maxsim-f16,product,"
                 "small,skinny,tccg,attention,log,max-plus-1024,min-plus,nearest,gaussian,cross,convolution")
-TOLERANCE = {"f4": 1e-5, "f8": 1e-12, "f2": 1e-3, "bf16": 1e-2, "i1": 1e-6}    # of the largest number in the result
+TOLERANCE = {"f4": 1e-5, "f8": 1e-12, "f2": 1e-3, "bf16": 1e-2, "i1": 1e-6}    # of the largest number in the result,
+POINTS = 4096    # where each is a sum of so many or fewer; of more, with the root of their number
 CORE_TYPES = (None, "SKYLAKEX", "COOPERLAKE", "HASWELL", "ZEN")
 BLAS_TEST = """
 import time, numpy
@@ -66,20 +68,29 @@ def timed(function, threads):
     return clock(threads) - begin, result
 
 
+def tolerance(problem):
+    """By the points of a product of two operands: those of ik and kj number the root of |ik| |kj| / |ij|."""
+    if problem.kind not in ("matrix", "einsum"):
+        return TOLERANCE[problem.stored]
+    sizes = [operand.size for operand in problem.operands]
+    points = math.sqrt(math.prod(sizes) / max(problem.result.size, 1))
+    return TOLERANCE[problem.stored] * max(1, math.sqrt(points / POINTS))
+
+
 def error_of(problem, result):
     """The largest difference from einc's result, in shares of the largest number; None when it is small enough."""
     import numpy
-    from peers_ways import to_torch
+    from peers_forward import to_torch
     if hasattr(result, "detach"):
         result = result.detach().float().numpy() if "bfloat16" in str(result.dtype) else result.detach().numpy()
     right = problem.result
     if right.dtype.kind == "V":
         right = to_torch(right).float().numpy()
     result, right = numpy.asarray(result, "f8"), numpy.asarray(right, "f8")
-    if result.shape != right.shape:
+    if result.shape != right.shape and not result.size == right.size == 1:
         return f"wrong: a result of shape {result.shape}"
     error = numpy.abs(result - right).max() / max(numpy.abs(right).max(), 1e-300)
-    return None if error <= TOLERANCE[problem.stored] else f"wrong: off by {error:.1e}"
+    return None if error <= tolerance(problem) else f"wrong: off by {error:.1e}"
 
 
 def find_way(ways, problem, threads, limit):

@@ -5,9 +5,16 @@ import functools
 BLOCK = 1 << 20    # bytes of what is made of some rows at once, so that it stays in L2
 
 
-def operands_of(p):
+def to_torch(array):
+    """bf16 is two bytes to numpy."""
     import torch
-    return [torch.from_numpy(x) for x in p.operands]
+    if array.dtype.kind == "V":
+        return torch.from_numpy(array.view("i2")).view(torch.bfloat16)
+    return torch.from_numpy(array)
+
+
+def operands_of(p):
+    return [to_torch(x) for x in p.operands]
 
 
 def in_blocks(rows, row_bytes, one):

@@ -3,7 +3,7 @@ is what is timed, and gives the result."""
 import numpy
 
 import peers_forward
-from peers_forward import forward_ways
+from peers_forward import forward_ways, to_torch
 
 BLOCK = 1 << 20    # bytes of a product that stays in L2
 
@@ -93,13 +93,6 @@ def numpy_maxsim(p):
 
 
 # ---- torch
-
-def to_torch(array):
-    import torch
-    if array.dtype.kind == "V":
-        return torch.from_numpy(array.view("i2")).view(torch.bfloat16)
-    return torch.from_numpy(array)
-
 
 def torch_ways(p):
     import torch
