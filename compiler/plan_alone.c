@@ -118,6 +118,14 @@ static void tile_grid(Planner *planner, Launch *launch)
 
 /* ---- blocks ---- */
 
+static double elements_of(const Planner *planner, const Tensor *tensor)
+{
+    double elements = 1;
+    for (int a = 0; a < tensor->rank; a++)
+        elements *= (double)planner->hints->extents->shape[tensor->home->origin->id][a];
+    return elements;
+}
+
 /* Whether a step reduces the rows of a matrix that no near cache holds. With its states in registers it would go down a few
  * columns at a time, each line of another page; with states in memory it reads some whole rows at once. */
 static bool adds_rows(const Planner *planner, const Step *step, const Index *split, double points)
@@ -126,10 +134,12 @@ static bool adds_rows(const Planner *planner, const Step *step, const Index *spl
         planner->hints->nests != NESTS_BY_COST || !planner->hints->extents ||
         planner->hints->extents->of[split->origin->id] < 0 || points > ROWS_LONGEST)
         return false;
-    bool unit = false;
+    double largest = 0;
     for (int u = 0; u < step->unit_count; u++)
-        unit |= !step->units[u].tensor->maker && step->units[u].tensor->rank > 1;
-    return unit && points * planner_extent(planner, split) * 4 > 2.0 * planner->plan->target->l2_bytes;
+        if (!step->units[u].tensor->maker && step->units[u].tensor->rank > 1)
+            largest = fmax(largest, elements_of(planner, step->units[u].tensor));
+    double rows = points * planner_extent(planner, split);
+    return largest >= rows && rows * 4 > 2.0 * planner->plan->target->l2_bytes;
 }
 
 /* Cuts the launch of one step along a reduced index, so much of it for each part. */
@@ -176,6 +186,16 @@ static double parts_of_tile(const Planner *planner, const Step *step, const Inde
     return tiles * IDLE > grid->blocks || steps < LEAST ? 0 : floor(fmin(grid->blocks / tiles, 2 * sqrt(steps)));
 }
 
+/* Whether a reduction is long enough to be cut into parts, as far as is known. */
+static bool may_pay(const Planner *planner, const Step *step, const Index *split, double work)
+{
+    const Term *reduce = step->roots[0];
+    for (int i = 0; i < reduce->reduce.over_count; i++)
+        if (!is_known(planner, reduce->reduce.over[i]))
+            return true;
+    return work > SPLIT_WORK && planner_extent(planner, split) > 1;
+}
+
 /* Cut along its kept loops and, behind them, along a reduced one. */
 static void block_both(Planner *planner, Launch *launch, Index *split, double parts)
 {
@@ -204,12 +224,12 @@ void plan_alone(Planner *planner, Launch *launch)
         block_both(planner, launch, split, both);
         return;
     }
-    bool known = planner->hints->extents != NULL, rows = points >= KEPT_ENOUGH && adds_rows(planner, step, split, points);
-    bool few = split && points < KEPT_ENOUGH && (!known || (work * points > SPLIT_WORK && planner_extent(planner, split) > 1));
-    if (rows || few) {
-        const Size *extent = size_extent(arena, split->origin);
-        const Size *tile = size_op(arena, SIZE_MAX_OF, size_op(arena, SIZE_CEIL_DIV, extent, planner_most_parts(planner, points)),
-                                   size_constant(arena, 1));
+    bool rows = points >= KEPT_ENOUGH && adds_rows(planner, step, split, points);
+    if (rows || (split && points < KEPT_ENOUGH && may_pay(planner, step, split, work * points))) {
+        const Size *extent = size_extent(arena, split->origin), *most = planner_most_parts(planner, points);
+        double least = is_known(planner, split) ? 1 : UNIT_WORK * planner_extent(planner, split) / fmax(work, 1);
+        const Size *tile = size_op(arena, SIZE_MAX_OF, size_op(arena, SIZE_CEIL_DIV, extent, most),
+                                   size_constant(arena, step->vector == split ? round_to_lanes(planner, least) : (int64_t)ceil(least)));
         tile = rows ? size_constant(arena, ROWS) : tile;
         step->ahead = rows ? AHEAD_BYTES / planner->plan->target->vector_bytes : 0;
         const Size *parts = size_op(arena, SIZE_CEIL_DIV, extent, tile);

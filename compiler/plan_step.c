@@ -4,8 +4,9 @@
 
 #include "planning.h"
 
-/* Operations that scan a vector, and what a number waits for the one before. */
-enum { SCAN_STEPS = 10, SCAN_WAIT = 4 };
+/* Operations that scan a vector; what a number waits for the one before, where no other chain is on its way; of fewer
+ * numbers there is one chain. */
+enum { SCAN_STEPS = 10, SCAN_WAIT = 4, CHAINED = 8 };
 enum { FOLD_TEAM = 16 };          /* what the states of a team cost to become one */
 
 double planner_extent(const Planner *planner, const Index *index)
@@ -78,8 +79,8 @@ static double turns(const Costing *c, const Term *term, bool *in_lanes)
     return count;
 }
 
-/* Whether a read's elements along the vector's index lie side by side, lie apart, or are one. */
-typedef enum { ALONG_NOT, ALONG_UNIT, ALONG_STRIDE } Along;
+/* Whether a read's elements along the vector's index are one, lie side by side, are every other one, or lie apart. */
+typedef enum { ALONG_NOT, ALONG_UNIT, ALONG_PAIRS, ALONG_STRIDE } Along;
 
 static Along read_along(const Planner *planner, const Term *read, const Index *vector)
 {
@@ -90,8 +91,8 @@ static Along read_along(const Planner *planner, const Term *read, const Index *v
             const PositionPart *part = &read->read.positions[a].parts[k];
             if (part->gather ? term_has_index(part->gather, vector) : part->index == vector) {
                 int64_t stride = planner_stride(planner, tensor, a);
-                bool unit = !part->gather && part->coefficient == 1 && (stride == 1 || stride == NO_STRIDE);
-                along = along == ALONG_NOT && unit ? ALONG_UNIT : ALONG_STRIDE;
+                bool line = along == ALONG_NOT && !part->gather && (stride == 1 || stride == NO_STRIDE);
+                along = line && part->coefficient == 1 ? ALONG_UNIT : line && part->coefficient == 2 ? ALONG_PAIRS : ALONG_STRIDE;
             }
         }
     return along;
@@ -108,7 +109,7 @@ static void cost_read(Costing *c, const Term *term, double count, bool in_lanes)
 {
     double size = (double)dtype_size(register_dtype(term->dtype)) / 4;
     Along along = in_lanes ? read_along(c->planner, term, c->vector) : ALONG_NOT;
-    c->cost += count * (along == ALONG_STRIDE ? 1.3 * c->lanes : along == ALONG_UNIT ? size : 0.6);
+    c->cost += count * (along == ALONG_STRIDE ? 1.3 * c->lanes : along == ALONG_PAIRS ? 4 * size : along == ALONG_UNIT ? size : 0.6);
     for (int a = 0; a < term->read.tensor->rank; a++)
         for (int k = 0; k < term->read.positions[a].count; k++)
             if (term->read.positions[a].parts[k].gather)
@@ -138,6 +139,13 @@ static double fold_cost(const Costing *c)
     return c->planner->plan->target->grid ? FOLD_TEAM : 2 * c->lanes;
 }
 
+/* Whether a loop without lanes ends before several chains of it would have begun. */
+static bool is_short(const Costing *c, const Term *reduce)
+{
+    int last = reduce->reduce.over_count - 1;
+    return !c->vector && last >= 0 && planner_extent(c->planner, reduce->reduce.over[last]) < CHAINED;
+}
+
 static void cost_reduce(Costing *c, const Term *term)
 {
     bool in_lanes;
@@ -156,7 +164,7 @@ static void cost_reduce(Costing *c, const Term *term)
     cost_term(c, inside_bounds(c, term));
     bool scans = term->kind == TERM_REDUCE && reduction_facts[term->reduce.reduction].leaves == LEAVES_ALL;
     double elements = turns(c, term->reduce.argument, &in_lanes);
-    c->cost += scans && !in_lanes ? elements * SCAN_WAIT : elements;
+    c->cost += !in_lanes && (scans || is_short(c, term)) ? elements * SCAN_WAIT : elements;
     if (across)
         c->cost += outside * (scans ? SCAN_STEPS : fold_cost(c));    /* a vector is scanned, or the lanes are folded into one */
     c->loop_count = loops;

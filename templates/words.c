@@ -105,10 +105,28 @@ INLINE void store_u8v(void *p, int64_t stride, u8v x, int count)
 //}
 #endif
 
+//{ load_pairs_u16v
+#if EINC_SHUFFLES
+/* The first of each pair: of two vectors, the second of which ends with the last of them. */
+INLINE u16v load_pairs_u16v(const void *p)
+{
+    u16v low, high;
+    memcpy(&low, p, sizeof low);
+    memcpy(&high, (const char *)p + 2 * (LANES - 1), sizeof high);
+    const i32v first = lanes_i32v() * 2, from = first - (first >= LANES);
+    return __builtin_shuffle(low, high, CONVERT(from, i16v));
+}
+#endif
+//}
+
 //{ load_lanes_u16v
 /* One lane after the other. */
 APART u16v load_lanes_u16v(const void *p, int64_t stride, int count)
 {
+#if EINC_SHUFFLES
+    if (stride == 2 && count == LANES)
+        return load_pairs_u16v(p);
+#endif
     uint16_t lanes[LANES];
     u16v x;
     if (count == LANES) {
@@ -203,10 +221,28 @@ INLINE void store_u16v(void *p, int64_t stride, u16v x, int count)
 //}
 #endif
 
+//{ load_pairs_u32v
+#if EINC_SHUFFLES
+/* The first of each pair: of two vectors, the second of which ends with the last of them. */
+INLINE u32v load_pairs_u32v(const void *p)
+{
+    u32v low, high;
+    memcpy(&low, p, sizeof low);
+    memcpy(&high, (const char *)p + 4 * (LANES - 1), sizeof high);
+    const i32v first = lanes_i32v() * 2, from = first - (first >= LANES);
+    return __builtin_shuffle(low, high, from);
+}
+#endif
+//}
+
 //{ load_lanes_u32v
 /* One lane after the other. */
 APART u32v load_lanes_u32v(const void *p, int64_t stride, int count)
 {
+#if EINC_SHUFFLES
+    if (stride == 2 && count == LANES)
+        return load_pairs_u32v(p);
+#endif
     uint32_t lanes[LANES];
     u32v x;
     if (count == LANES) {
@@ -343,10 +379,28 @@ INLINE void store_u32v(void *p, int64_t stride, u32v x, int count)
 //}
 #endif
 
+//{ load_pairs_u64v
+#if EINC_SHUFFLES
+/* The first of each pair: of two vectors, the second of which ends with the last of them. */
+INLINE u64v load_pairs_u64v(const void *p)
+{
+    u64v low, high;
+    memcpy(&low, p, sizeof low);
+    memcpy(&high, (const char *)p + 8 * (LANES - 1), sizeof high);
+    const i32v first = lanes_i32v() * 2, from = first - (first >= LANES);
+    return __builtin_shuffle(low, high, CONVERT(from, i64v));
+}
+#endif
+//}
+
 //{ load_lanes_u64v
 /* One lane after the other. */
 APART u64v load_lanes_u64v(const void *p, int64_t stride, int count)
 {
+#if EINC_SHUFFLES
+    if (stride == 2 && count == LANES)
+        return load_pairs_u64v(p);
+#endif
     uint64_t lanes[LANES];
     u64v x;
     if (count == LANES) {
