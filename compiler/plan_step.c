@@ -79,28 +79,28 @@ static double turns(const Costing *c, const Term *term, bool *in_lanes)
     return count;
 }
 
-/* Whether a read's elements along the vector's index are one, lie side by side, are every other one, or lie apart. */
-typedef enum { ALONG_NOT, ALONG_UNIT, ALONG_PAIRS, ALONG_STRIDE } Along;
+/* How many elements further a read is with the next of an index: 0, it does not depend on it; FAR, that is not known. */
+enum { FAR = 1 << 20, NEAR = 4 };    /* so near, elements are picked out of as many whole vectors */
 
-static Along read_along(const Planner *planner, const Term *read, const Index *vector)
+static int64_t read_stride(const Planner *planner, const Term *read, const Index *index)
 {
-    Along along = ALONG_NOT;
+    int64_t all = 0;
     const Tensor *tensor = read->read.tensor;
     for (int a = 0; a < tensor->rank; a++)
         for (int k = 0; k < read->read.positions[a].count; k++) {
             const PositionPart *part = &read->read.positions[a].parts[k];
-            if (part->gather ? term_has_index(part->gather, vector) : part->index == vector) {
-                int64_t stride = planner_stride(planner, tensor, a);
-                bool line = along == ALONG_NOT && !part->gather && (stride == 1 || stride == NO_STRIDE);
-                along = line && part->coefficient == 1 ? ALONG_UNIT : line && part->coefficient == 2 ? ALONG_PAIRS : ALONG_STRIDE;
-            }
+            int64_t stride = planner_stride(planner, tensor, a);
+            if (part->gather && term_has_index(part->gather, index))
+                return FAR;
+            if (!part->gather && part->index == index)
+                all += part->coefficient * (stride == NO_STRIDE ? 1 : stride);
         }
-    return along;
+    return all;
 }
 
 bool planner_reads_runs(const Planner *planner, const Term *read, const Index *index)
 {
-    return read_along(planner, read, index) == ALONG_UNIT;
+    return read_stride(planner, read, index) == 1;
 }
 
 static void cost_term(Costing *c, const Term *term);
@@ -108,8 +108,9 @@ static void cost_term(Costing *c, const Term *term);
 static void cost_read(Costing *c, const Term *term, double count, bool in_lanes)
 {
     double size = (double)dtype_size(register_dtype(term->dtype)) / 4;
-    Along along = in_lanes ? read_along(c->planner, term, c->vector) : ALONG_NOT;
-    c->cost += count * (along == ALONG_STRIDE ? 1.3 * c->lanes : along == ALONG_PAIRS ? 4 * size : along == ALONG_UNIT ? size : 0.6);
+    int64_t stride = in_lanes ? read_stride(c->planner, term, c->vector) : 0;
+    double apart = stride > 1 && stride <= NEAR ? fmin(2 * size * (double)stride, 1.3 * c->lanes) : 1.3 * c->lanes;
+    c->cost += count * (stride == 0 ? 0.6 : stride == 1 ? size : apart);
     for (int a = 0; a < term->read.tensor->rank; a++)
         for (int k = 0; k < term->read.positions[a].count; k++)
             if (term->read.positions[a].parts[k].gather)

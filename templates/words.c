@@ -105,16 +105,25 @@ INLINE void store_u8v(void *p, int64_t stride, u8v x, int count)
 //}
 #endif
 
-//{ load_pairs_u16v
+//{ load_near_u16v
 #if EINC_SHUFFLES
-/* The first of each pair: of two vectors, the second of which ends with the last of them. */
-INLINE u16v load_pairs_u16v(const void *p)
+/* Elements few apart, out of as many whole vectors, the last of which ends with the last of them. */
+INLINE u16v load_near_u16v(const void *p, const int stride)
 {
-    u16v low, high;
-    memcpy(&low, p, sizeof low);
-    memcpy(&high, (const char *)p + 2 * (LANES - 1), sizeof high);
-    const i32v first = lanes_i32v() * 2, from = first - (first >= LANES);
-    return __builtin_shuffle(low, high, CONVERT(from, i16v));
+    u16v x;
+    memcpy(&x, p, sizeof x);
+    UNROLL
+    for (int v = 1; v < stride; v++) {
+        const int first = v == stride - 1 ? v * (LANES - 1) : v * LANES;
+        i16v from = {0};
+        UNROLL
+        for (int l = 0; l < LANES; l++)
+            from[l] = l * stride >= v * LANES ? l * stride - first + LANES : v == 1 ? l * stride : l;
+        u16v y;
+        memcpy(&y, (const char *)p + 2 * first, sizeof y);
+        x = __builtin_shuffle(x, y, from);
+    }
+    return x;
 }
 #endif
 //}
@@ -124,8 +133,8 @@ INLINE u16v load_pairs_u16v(const void *p)
 APART u16v load_lanes_u16v(const void *p, int64_t stride, int count)
 {
 #if EINC_SHUFFLES
-    if (stride == 2 && count == LANES)
-        return load_pairs_u16v(p);
+    if (stride >= 2 && stride <= (LANES < 4 ? LANES : 4) && count == LANES)
+        return stride == 2 ? load_near_u16v(p, 2) : stride == 3 ? load_near_u16v(p, 3) : load_near_u16v(p, 4);
 #endif
     uint16_t lanes[LANES];
     u16v x;
@@ -221,16 +230,25 @@ INLINE void store_u16v(void *p, int64_t stride, u16v x, int count)
 //}
 #endif
 
-//{ load_pairs_u32v
+//{ load_near_u32v
 #if EINC_SHUFFLES
-/* The first of each pair: of two vectors, the second of which ends with the last of them. */
-INLINE u32v load_pairs_u32v(const void *p)
+/* Elements few apart, out of as many whole vectors, the last of which ends with the last of them. */
+INLINE u32v load_near_u32v(const void *p, const int stride)
 {
-    u32v low, high;
-    memcpy(&low, p, sizeof low);
-    memcpy(&high, (const char *)p + 4 * (LANES - 1), sizeof high);
-    const i32v first = lanes_i32v() * 2, from = first - (first >= LANES);
-    return __builtin_shuffle(low, high, from);
+    u32v x;
+    memcpy(&x, p, sizeof x);
+    UNROLL
+    for (int v = 1; v < stride; v++) {
+        const int first = v == stride - 1 ? v * (LANES - 1) : v * LANES;
+        i32v from = {0};
+        UNROLL
+        for (int l = 0; l < LANES; l++)
+            from[l] = l * stride >= v * LANES ? l * stride - first + LANES : v == 1 ? l * stride : l;
+        u32v y;
+        memcpy(&y, (const char *)p + 4 * first, sizeof y);
+        x = __builtin_shuffle(x, y, from);
+    }
+    return x;
 }
 #endif
 //}
@@ -240,8 +258,8 @@ INLINE u32v load_pairs_u32v(const void *p)
 APART u32v load_lanes_u32v(const void *p, int64_t stride, int count)
 {
 #if EINC_SHUFFLES
-    if (stride == 2 && count == LANES)
-        return load_pairs_u32v(p);
+    if (stride >= 2 && stride <= (LANES < 4 ? LANES : 4) && count == LANES)
+        return stride == 2 ? load_near_u32v(p, 2) : stride == 3 ? load_near_u32v(p, 3) : load_near_u32v(p, 4);
 #endif
     uint32_t lanes[LANES];
     u32v x;
@@ -379,16 +397,25 @@ INLINE void store_u32v(void *p, int64_t stride, u32v x, int count)
 //}
 #endif
 
-//{ load_pairs_u64v
+//{ load_near_u64v
 #if EINC_SHUFFLES
-/* The first of each pair: of two vectors, the second of which ends with the last of them. */
-INLINE u64v load_pairs_u64v(const void *p)
+/* Elements few apart, out of as many whole vectors, the last of which ends with the last of them. */
+INLINE u64v load_near_u64v(const void *p, const int stride)
 {
-    u64v low, high;
-    memcpy(&low, p, sizeof low);
-    memcpy(&high, (const char *)p + 8 * (LANES - 1), sizeof high);
-    const i32v first = lanes_i32v() * 2, from = first - (first >= LANES);
-    return __builtin_shuffle(low, high, CONVERT(from, i64v));
+    u64v x;
+    memcpy(&x, p, sizeof x);
+    UNROLL
+    for (int v = 1; v < stride; v++) {
+        const int first = v == stride - 1 ? v * (LANES - 1) : v * LANES;
+        i64v from = {0};
+        UNROLL
+        for (int l = 0; l < LANES; l++)
+            from[l] = l * stride >= v * LANES ? l * stride - first + LANES : v == 1 ? l * stride : l;
+        u64v y;
+        memcpy(&y, (const char *)p + 8 * first, sizeof y);
+        x = __builtin_shuffle(x, y, from);
+    }
+    return x;
 }
 #endif
 //}
@@ -398,8 +425,8 @@ INLINE u64v load_pairs_u64v(const void *p)
 APART u64v load_lanes_u64v(const void *p, int64_t stride, int count)
 {
 #if EINC_SHUFFLES
-    if (stride == 2 && count == LANES)
-        return load_pairs_u64v(p);
+    if (stride >= 2 && stride <= (LANES < 4 ? LANES : 4) && count == LANES)
+        return stride == 2 ? load_near_u64v(p, 2) : stride == 3 ? load_near_u64v(p, 3) : load_near_u64v(p, 4);
 #endif
     uint64_t lanes[LANES];
     u64v x;

@@ -206,7 +206,7 @@ static char *against_fence(const Memory *m, int64_t stride, int count, size_t sh
     return fenced + shift + (size_t)-reach * m->bytes;
 }
 
-static const int64_t strides[] = { 1, 0, 2, -1, -3, 37 };
+static const int64_t strides[] = { 1, 0, 2, 3, 4, 5, -1, -3, 37 };
 enum { STRIDES = sizeof strides / sizeof *strides };
 
 static void test_loads(void **state)
