@@ -4,7 +4,7 @@
 
 #include "emitting.h"
 
-enum { CHAINS = 4, GROUP = 32, GROUP_OF_POINTS = 64, ROWS = 8 };
+enum { CHAINS = 4, GROUP = 32, GROUP_OF_POINTS = 256, ROWS = 8 };
 
 typedef struct Nest {
     Term *const *reduces;         /* as known to others */

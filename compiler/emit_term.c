@@ -387,6 +387,7 @@ static Value emit_bool_choice(Emitter *e, const Term *term)
 
 static Value emit_map(Emitter *e, const Term *term)
 {
+    static const char *const grades[] = { [GRADE_FULL] = "", [GRADE_COARSE] = "coarse_", [GRADE_LARGE] = "large_" };
     Function function = term->map.function;
     const char *name = function_facts[function].name;
     Dtype dtype = register_dtype(term->map.arguments[0]->dtype);
@@ -410,7 +411,7 @@ static Value emit_map(Emitter *e, const Term *term)
     case FUNCTION_POW: return emit_power(e, term);
     case FUNCTION_MIN: case FUNCTION_MAX: case FUNCTION_CLAMP:
         return dtype == DTYPE_BOOL ? emit_bool_choice(e, term) : emit_library_call(e, term, name);
-    default: return emit_library_call(e, term, term->map.coarse && !e->plan->target->grid ? emit_text(e, "coarse_%s", name) : name);
+    default: return emit_library_call(e, term, e->plan->target->grid ? name : emit_text(e, "%s%s", grades[term->map.grade], name));
     }
 }
 

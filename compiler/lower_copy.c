@@ -59,7 +59,7 @@ static Term *copy_map(Lower *l, Context *c, const Term *term, const Instance *in
     map->weak = term->weak;
     map->map = term->map;
     map->map.arguments = arguments;
-    map->map.coarse = l->facts[term->id].is_rounded && function_coarseness(term->map.function, term->dtype) > 0;
+    map->map.grade = l->facts[term->id].is_rounded && function_coarseness(term->map.function, term->dtype) > 0 ? GRADE_COARSE : GRADE_FULL;
     for (int i = 0; i < term->map.count; i++)
         lower_depend_on(l, map, arguments[i]);
     return map;

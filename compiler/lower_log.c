@@ -2,11 +2,12 @@
  *
  * With a[i] = max[k] A[i,k] and b[j] = max[k] B[k,j] it is log(s[i,j]) + (a[i] + b[j]), where
  * s[i,j] = sum[k] exp(A[i,k] - a[i]) * exp(B[k,j] - b[j]) is an ordinary product. The factors are at most 1, so that
- * nothing overflows; what underflows is lost. Therefore the result is taken only where s stands clear of that, and the
+ * nothing overflows; what underflows is lost, and factors that are so small that products of two of them could are 0, as
+ * numbers below the normal ones take long. Therefore the result is taken only where s stands clear of that, and the
  * reduction itself runs where it does not: also where there are infinities or a NaN, which make s a NaN. */
 #include "lowering.h"
 
-/* Such a sum has lost less than a rounding. Its logarithm is a small number, too, beside which the roundings of the
+/* Such a sum has lost less than the roundings of as many terms. Its logarithm is a small number, too, beside which the roundings of the
  * differences, each a unit of |A - a| + |B - b|, are no more than the reduction's own. */
 static const double CLEAR = 0x1p-16;
 
@@ -61,12 +62,14 @@ static LogSide store_largest(Lower *l, const Term *log, const Term *value, const
 }
 
 /* exp(A - a) */
-static Term *power(Lower *l, Context *c, const LogSide *side, const Instance *instance)
+static Term *make_power(Lower *l, Context *c, const LogSide *side, const Instance *instance)
 {
     Dtype dtype = side->value->dtype;
     Term *largest = lower_read_temporary(l, c, side->largest, side->kept, instance, side->value->span);
     Term *centred = lower_map(l, c, FUNCTION_SUB, dtype, lower_copy_again(l, c, side->value, instance), largest);
-    return lower_map(l, c, FUNCTION_EXP, dtype, centred, NULL);
+    Term *power = lower_map(l, c, FUNCTION_EXP, dtype, centred, NULL);
+    power->map.grade = dtype == DTYPE_F32 || dtype == DTYPE_F64 ? GRADE_LARGE : GRADE_FULL;
+    return power;
 }
 
 /* Stores the product of exponentials. */
@@ -77,8 +80,8 @@ static Tensor *store_sum(Lower *l, const Term *log, const LogSide *sides, const 
     Index **over = ARENA_ARRAY(l->arena, Index *, log->reduce.over_count);
     instance = link_over(l, &c, log, instance, over);
     Context inner = lower_widen(l, &c, over, log->reduce.over_count);
-    Term *product = lower_map(l, &inner, FUNCTION_MUL, log->dtype, power(l, &inner, &sides[0], instance),
-                              power(l, &inner, &sides[1], instance));
+    Term *product = lower_map(l, &inner, FUNCTION_MUL, log->dtype, make_power(l, &inner, &sides[0], instance),
+                              make_power(l, &inner, &sides[1], instance));
     Term like = { .kind = TERM_REDUCE, .dtype = log->dtype, .span = log->span,
                   .reduce = { .reduction = REDUCTION_SUM, .declared = DTYPE_NONE } };
     return lower_store(l, &c, lower_reduction(l, &c, &like, over, log->reduce.over_count, product), log->span);

@@ -81,8 +81,8 @@ static Term *make_exponential(Lower *l, Context *c, const Term *softmax, Term *l
     difference->map.implicit = true;
     Term *none = lower_map(l, c, FUNCTION_EQ, DTYPE_BOOL, largest, lower_number(l, c, dtype, -INFINITY, softmax->span));
     Term *power = lower_map(l, c, FUNCTION_EXP, dtype, difference, NULL), *zero = lower_number(l, c, dtype, 0, softmax->span);
-    power->map.coarse = softmax->reduce.reduction == REDUCTION_SOFTMAX && l->facts[softmax->id].is_rounded &&
-                        function_coarseness(FUNCTION_EXP, dtype) > 0;
+    power->map.grade = softmax->reduce.reduction == REDUCTION_SOFTMAX && l->facts[softmax->id].is_rounded &&
+                       function_coarseness(FUNCTION_EXP, dtype) > 0 ? GRADE_COARSE : GRADE_FULL;
     power = lower_select(l, c, none, zero, power);
     return masks ? lower_select(l, c, x->select.condition, power, zero) : power;
 }

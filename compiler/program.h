@@ -106,6 +106,13 @@ typedef enum {
     TERM_REDUCE
 } TermKind;
 
+/* How good a function's results have to be. */
+typedef enum {
+    GRADE_FULL,
+    GRADE_COARSE,                 /* all that becomes of them is rounded to bf16 (COARSE_FUNCTIONS in ops.h) */
+    GRADE_LARGE                   /* they may be 0 where a product of two of them would be below the normal numbers */
+} Grade;
+
 /* A number that takes the other side's dtype, and of what kind it is meanwhile. */
 typedef enum { WEAK_NO, WEAK_INT, WEAK_FLOAT, WEAK_COMPLEX } Weak;
 
@@ -139,7 +146,7 @@ struct Term {
             Function function;    /* FUNCTION_CAST: to this term's dtype */
             bool implicit;        /* a cast that the rules of promotion put there; it is not printed. A softmax's
                                    * difference: of its argument as rounded, as the maximum has it */
-            bool coarse;          /* lowered: all that becomes of it is rounded to bf16 (COARSE_FUNCTIONS in ops.h) */
+            Grade grade;          /* lowered: how good it has to be */
             bool comma;           /* a product written with ",", whose factors are all promoted together */
             Term **arguments;
             int count;

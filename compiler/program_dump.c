@@ -71,6 +71,7 @@ static void dump_index(Text *text, const Index *index)
 
 static void dump_operation(Text *text, const Term *term)
 {
+    static const char *const grades[] = { [GRADE_FULL] = "", [GRADE_COARSE] = "coarse ", [GRADE_LARGE] = "large " };
     switch (term->kind) {
     case TERM_READ:
         text_print(text, "read %s", term->read.tensor->label);
@@ -84,7 +85,7 @@ static void dump_operation(Text *text, const Term *term)
         break;
     case TERM_POSITION: text_print(text, "position %s", term->position->name); break;
     case TERM_MAP:
-        text_print(text, "map %s%s", term->map.coarse ? "coarse " : "", function_facts[term->map.function].name);
+        text_print(text, "map %s%s", grades[term->map.grade], function_facts[term->map.function].name);
         for (int i = 0; i < term->map.count; i++)
             text_print(text, " t%d", term->map.arguments[i]->id);
         break;

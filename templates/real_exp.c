@@ -404,6 +404,40 @@ INLINE f64v exp_f64v(f64v x)
 }
 //}
 
+//{ large_exp_f32
+/* e^x, and 0 where a product of two of them would be below the normal numbers. */
+INLINE float large_exp_f32(float x)
+{
+    return x < -43.66f ? 0 : expf(x);
+}
+//}
+
+//{ large_exp_f64
+/* e^x, and 0 where a product of two of them would be below the normal numbers. */
+INLINE double large_exp_f64(double x)
+{
+    return x < -354.19 ? 0 : exp(x);
+}
+//}
+
+//{ large_exp_f32v
+/* e^x, and 0 where a product of two of them would be below the normal numbers, which take long. */
+INLINE f32v large_exp_f32v(f32v x)
+{
+    f32v least = splat_f32v(-43.66f);
+    return select_f32v(x < least, splat_f32v(0), exp_f32v(greater_f32v(least, x)));
+}
+//}
+
+//{ large_exp_f64v
+/* e^x, and 0 where a product of two of them would be below the normal numbers, which take long. */
+INLINE f64v large_exp_f64v(f64v x)
+{
+    f64v least = splat_f64v(-354.19);
+    return select_f64v(narrow_boolv(x < least), splat_f64v(0), exp_f64v(greater_f64v(least, x)));
+}
+//}
+
 //{ exp_below_f64v
 /* e^x for x up to 0, where its error counts beside 1: ln 2 is in one part. */
 INLINE f64v exp_below_f64v(f64v x)

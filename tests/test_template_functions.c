@@ -198,6 +198,24 @@ TARGETED static void test_coarse(void **state)
     }
 }
 
+/* Factors: exp, or 0 where that is less than the root of the least normal number, so that no product of two is below those. */
+TARGETED static void test_large(void **state)
+{
+    (void)state;
+    for (double x = -800; x < 800; x += 0x1p-4 + 0x1p-13) {
+        float f32[2] = { lane_f32v(large_exp_f32v(splat_f32v((float)x)), 0), large_exp_f32((float)x) };
+        double f64[2] = { lane_f64v(large_exp_f64v(splat_f64v(x)), 0), large_exp_f64(x) };
+        for (int i = 0; i < 2; i++) {
+            bool zero = f32[i] == 0 && exp((float)x) < 0x1.1p-63;
+            assert_true(zero || (f32[i] * f32[i] >= FLT_MIN && f32[i] == (i ? expf((float)x) : lane_f32v(exp_f32v(splat_f32v((float)x)), 0))));
+            zero = f64[i] == 0 && exp(x) < 0x1.1p-511;
+            assert_true(zero || (f64[i] * f64[i] >= DBL_MIN && f64[i] == (i ? exp(x) : lane_f64v(exp_f64v(splat_f64v(x)), 0))));
+        }
+    }
+    assert_true(isnan(lane_f32v(large_exp_f32v(splat_f32v(NAN)), 0)) && isnan(lane_f64v(large_exp_f64v(splat_f64v(NAN)), 0)));
+    assert_true(lane_f32v(large_exp_f32v(splat_f32v(-INFINITY)), 0) == 0 && lane_f64v(large_exp_f64v(splat_f64v(-INFINITY)), 0) == 0);
+}
+
 /* Any pattern, any magnitude around 1, and evenly where functions are neither 0 nor 1 nor infinite. */
 static double sample(int i)
 {
@@ -556,6 +574,7 @@ int main(void)
         cmocka_unit_test(test_unary_f32),
         cmocka_unit_test(test_unary_f64),
         cmocka_unit_test(test_coarse),
+        cmocka_unit_test(test_large),
         cmocka_unit_test(test_notable),
         cmocka_unit_test(test_tests),
         cmocka_unit_test(test_binary),
