@@ -532,7 +532,7 @@ static const char *emit_product(Emitter *e, const Step *step, const Contract *c)
     t->in_registers = takes_registers(e, t);
     t->runs = c->run > 1 && t->in_registers && tiling_reads_safely(e, c->left);
     t->cuts = tiling_may_cut(e, t);
-    t->is_stored = is_stored(t);
+    t->is_stored = is_stored(t) && !e->plan->lifted[c->product->id];
     t->in_pieces = t->is_stored && t->c->columns.count > 1;
     t->guess = e->launch->guess && e->launch->guess->product == step ? e->launch->guess : NULL;
     t->may_pass = t->is_stored && step->result && !tiling_has_registers(t);

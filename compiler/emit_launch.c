@@ -211,26 +211,40 @@ static void emit_guessed_calls(Emitter *e, Text *text, const Launch *launch)
 }
 
 /* All of them; those of a sweep for each of its blocks. Even where there are no points what is carried has a start. */
-static void emit_all_calls(Emitter *e, Text *text, const Launch *launch)
+static void emit_calls_once(Emitter *e, Text *text, const Launch *launch, int depth)
 {
     if (!launch->sweep && launch->guess) {
-        emit_calls(e, text, launch, 0, launch->guess->from, 2);
+        emit_calls(e, text, launch, 0, launch->guess->from, depth);
         emit_guessed_calls(e, text, launch);
-        emit_calls(e, text, launch, launch->guess->to, launch->step_count, 2);
+        emit_calls(e, text, launch, launch->guess->to, launch->step_count, depth);
         return;
     }
     if (!launch->sweep) {
-        emit_calls(e, text, launch, 0, launch->step_count, 2);
+        emit_calls(e, text, launch, 0, launch->step_count, depth);
         return;
     }
     const char *name = e->block_names[launch->id][launch->block_count], *extent = emit_size(e, launch->sweep->extent);
     const char *tile = emit_size(e, launch->sweep->tile);
-    emit_calls(e, text, launch, 0, launch->sweep_from, 2);
-    text_print(text, "        for (int64_t %s_first = 0; %s_first == 0 || %s_first < %s; %s_first += %s) {\n", name, name, name, extent, name, tile);
-    text_print(text, "            const int64_t %s_end = size_min(%s_first + %s, %s);\n", name, name, tile, extent);
-    emit_calls(e, text, launch, launch->sweep_from, launch->sweep_to, 3);
-    text_put(text, "        }\n");
-    emit_calls(e, text, launch, launch->sweep_to, launch->step_count, 2);
+    emit_calls(e, text, launch, 0, launch->sweep_from, depth);
+    text_print(text, "%*sfor (int64_t %s_first = 0; %s_first == 0 || %s_first < %s; %s_first += %s) {\n", 4 * depth, "", name, name, name, extent,
+               name, tile);
+    text_print(text, "%*s    const int64_t %s_end = size_min(%s_first + %s, %s);\n", 4 * depth, "", name, name, tile, extent);
+    emit_calls(e, text, launch, launch->sweep_from, launch->sweep_to, depth + 1);
+    text_print(text, "%*s}\n", 4 * depth, "");
+    emit_calls(e, text, launch, launch->sweep_to, launch->step_count, depth);
+}
+
+static void emit_all_calls(Emitter *e, Text *text, const Launch *launch)
+{
+    if (!launch->lifts) {
+        emit_calls_once(e, text, launch, 2);
+        return;
+    }
+    text_print(text, "        /* Sums of powers are so many times as large as they are, so that no power is below the normal numbers; where\n"
+               "         * one overflows, all is done again as it is. */\n        for (float up = 0x1p%df; up > 0;) {\n", LIFT);
+    text_put(text, "            int overflows = 0, *const overflow = &overflows;\n");
+    emit_calls_once(e, text, launch, 3);
+    text_put(text, "            up = overflows && up > 1 ? 1.0f : 0.0f;\n        }\n");
 }
 
 void emit_launch(Emitter *e, const Launch *launch)

@@ -49,15 +49,28 @@ bool emit_is_exact(const Term *term)
     return fabs(frexp(number, &exponent)) == 0.5 && fabs(number) <= 1;
 }
 
+static bool is_middling(double factor)
+{
+    return fabs(factor) >= FACTOR_LEAST && fabs(factor) <= 1 / FACTOR_LEAST;
+}
+
 /* Where vectors have no such instruction, their function takes the factor beside its own constants, if it is of middling size. */
 static bool scaled_vector(Emitter *e, const Term *x, double factor, Value *value)
 {
     Value scaled = emit_term(e, x);
-    if (!scaled.varying || !(fabs(factor) >= FACTOR_LEAST && fabs(factor) <= 1 / FACTOR_LEAST))
+    if (!scaled.varying || !is_middling(factor))
         return false;
     const char *by = emit_bare(e, emit_number(e, DTYPE_F32, factor));
     *value = (Value){ emit_text(e, "exp_times_f32v(%s, %s)", emit_bare(e, scaled.text), by), true };
     return true;
+}
+
+/* A power for a sum that is `up` times as large as it is. */
+static Value lifted_power(Emitter *e, const Term *x, double factor)
+{
+    Value scaled = emit_term(e, x);
+    return (Value){ emit_text(e, "lifted_exp_%s(%s, %s, up)", emit_suffix(DTYPE_F32, scaled.varying), emit_bare(e, scaled.text),
+                              emit_bare(e, emit_number(e, DTYPE_F32, factor))), scaled.varying };
 }
 
 bool emit_scaled(Emitter *e, const Term *term, Value *value)
@@ -67,6 +80,11 @@ bool emit_scaled(Emitter *e, const Term *term, Value *value)
     if (term->map.function != FUNCTION_EXP || term->dtype != DTYPE_F32)
         return false;
     const Term *x = without_factors(term->map.arguments[0], &factor);
+    if (e->plan->lifted[term->id]) {
+        bool apart = x->dtype == DTYPE_F32 && is_middling(factor);
+        *value = lifted_power(e, apart ? x : term->map.arguments[0], apart ? factor : 1);
+        return true;
+    }
     bool lossy = term == e->lossy;
     if ((x == term->map.arguments[0] && !lossy) || x->dtype != DTYPE_F32)
         return false;

@@ -243,6 +243,8 @@ Value emit_state_finish(Emitter *e, const Term *reduce, const char *const *names
 {
     Dtype dtype = register_dtype(reduce->dtype);
     const char *suffix = emit_suffix(dtype, varying), *text = names[0];
+    if (e->plan->lifted[reduce->id])
+        return (Value){ emit_text(e, "lowered_%s(%s, up, overflow)", suffix, text), varying };
     switch (reduce->reduce.reduction) {
     case REDUCTION_MEAN: text = divide(e, dtype, names[0], count_of(e, reduce)); break;
     case REDUCTION_NORM: text = norm_root(e, reduce, names[0], varying); break;

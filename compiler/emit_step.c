@@ -180,6 +180,10 @@ ParameterSet emit_common_parameters(Emitter *e)
         }
     if (e->sweep_first && !e->step->statement->swept)
         emit_parameter(&set, "int64_t ", e->sweep_first);
+    if (e->launch->lifts) {
+        emit_parameter(&set, "float ", "up");
+        emit_parameter(&set, "int *", "overflow");
+    }
     return set;
 }
 

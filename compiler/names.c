@@ -16,7 +16,8 @@ static const char *const reserved[] = {
     "signbit", "fpclassify", "isnan", "isinf", "isfinite", "isnormal", "isgreater", "isless", "isunordered", "NAN",
     "INFINITY", "HUGE_VAL", "HUGE_VALF", "NULL", "KERNEL", "STATUS", "FAIL", "Frame", "f", "in", "own", "run", "args",
     "workspace", "bytes", "host", "task", "worker", "unit", "units", "count", "data", "shape", "stride", "argument", "main",
-    "chain", "lane", "filled", "rest", "units_end", "memcpy", "memset", "memmove", "size_t", "offsetof", "part", "first_unit", "prepare", "is_stopped", NULL
+    "chain", "lane", "filled", "rest", "units_end", "memcpy", "memset", "memmove", "size_t", "offsetof", "part", "first_unit", "prepare", "is_stopped",
+    "up", "overflow", NULL
 };
 
 Names names_new(Arena *arena, const Names *outer)

@@ -35,6 +35,7 @@ Plan *plan(Arena *arena, const Program *program, const Program *lowered, const T
     choose_lanes(plan);
     plan_launches(&planner);
     plan_storage(&planner);
+    plan_lift(&planner);
     return plan;
 }
 

@@ -208,6 +208,8 @@ typedef struct Guess {
     int from, to;                 /* the launch's steps from one up to before the other */
 } Guess;
 
+enum { LIFT = 50 };               /* powers that are not 0 are then 2^-100 or more */
+
 typedef struct Launch {
     int id;
     Step **steps;
@@ -222,6 +224,7 @@ typedef struct Launch {
     const Size *bytes;            /* of temporaries of the block's size, for one worker */
     const Fuse *fuse;             /* its steps run together, tile by tile; NULL: one after the other */
     const Guess *guess;           /* some of them do, with maxima that are guessed; or NULL */
+    bool lifts;                   /* a unit makes sums of powers 2^LIFT times as large, and again as they are where one overflows */
 } Launch;
 
 typedef enum {
@@ -269,6 +272,7 @@ typedef struct Plan {
     const Size *smallest;         /* the workspace of one worker with tiles of one: the least that can be met */
     int64_t memory;               /* the budget in bytes; 0: none */
     Precision precision;          /* of products: the least that would do */
+    bool *lifted;                 /* [lowered term id]: a power, or a sum of such, that a launch lifts: plan_lift.c */
     int block_bytes;              /* on a grid: the shared memory that products take */
     bool status;                  /* the workspace begins with a line for what kernels on a grid have to say */
 } Plan;

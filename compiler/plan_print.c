@@ -250,6 +250,8 @@ static void dump_launch(Text *text, const Plan *plan, const Launch *launch)
     if (launch->guess)
         text_print(text, "  steps %d to %d tile by tile, with guessed maxima; one after the other where those were no good\n",
                    launch->guess->product->id + 1, launch->steps[launch->guess->to - 1]->id + 1);
+    if (launch->lifts)
+        text_print(text, "  sums of powers 2^%d times as large; as they are where one overflows\n", LIFT);
     for (int s = 0; s < launch->step_count; s++) {
         if (launch->sweep && s == launch->sweep_from) {
             text_print(text, "  steps %d to %d for each block of %s: ", launch->steps[s]->id + 1, launch->steps[launch->sweep_to - 1]->id + 1,

@@ -64,6 +64,9 @@ void plan_join(Planner *planner, Launch *launch);
 /* plan_guess.c: which run tile by tile behind a product, with maxima that are guessed */
 void plan_guess(Planner *planner, Launch *launch);
 
+/* plan_lift.c: which sums of powers are made larger than they are; once storage is planned */
+void plan_lift(Planner *planner);
+
 /* plan_sides.c */
 double planner_points(const Planner *planner, const IndexSet *set);    /* of all its indices, by the extents at hand */
 const Term *plain_read(const Term *side);                /* what a side reads and no more than converts; else NULL */

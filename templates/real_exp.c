@@ -199,17 +199,17 @@ INLINE f64v exp_rest_f64v(f64v high, f64v low, f64v *n)
 
 #ifndef EINC_AVX512
 //{ exp_parts_f32v
-/* p, where e^(by * x) = p * 2^n. */
-INLINE f32v exp_parts_f32v(f32v x, float by, f32v *n)
+/* p, where up * e^(by * x) = p * 2^n. */
+INLINE f32v exp_parts_f32v(f32v x, float by, float up, f32v *n)
 {
-    return exp_near_f32v(exp_rest_f32v(x * by, splat_f32v(0), n));
+    return exp_near_f32v(exp_rest_f32v(x * by, splat_f32v(0), n)) * up;
 }
 //}
 #else
 //{ exp_parts_f32v@avx512
-/* p, where e^(by * x) = p * 2^m and m is the greatest whole number up to n, as scale_f32v() takes it: n is in 32nds, and their
- * powers are in a table of two registers. So the rest of the power of 2 is 1/64 at most, and two terms do. */
-INLINE f32v exp_parts_f32v(f32v x, float by, f32v *n)
+/* p, where up * e^(by * x) = p * 2^m and m is the greatest whole number up to n, as scale_f32v() takes it: n is in 32nds, and
+ * their powers are in a table of two registers. So the rest of the power of 2 is 1/64 at most, and two terms do. */
+INLINE f32v exp_parts_f32v(f32v x, float by, float up, f32v *n)
 {
 #if EINC_VECTORS && LANES == 16
     static const float powers[] = {
@@ -223,12 +223,14 @@ INLINE f32v exp_parts_f32v(f32v x, float by, f32v *n)
     f32v shift = splat_f32v(393216.0f), power = fma_f32v(x, high, shift), first, second;
     memcpy(&first, powers, sizeof first);
     memcpy(&second, powers + LANES, sizeof second);
+    first = first * up;
+    second = second * up;
     *n = power - shift;
     f32v rest = fma_f32v(x, low, fma_f32v(x, high, -*n));
     __asm__("vpermi2ps %2, %1, %0" : "+v"(power) : "v"(first), "v"(second));    /* by the last 5 bits */
     return fma_f32v(rest * horner_f32v(splat_f32v(0.240226507f), rest, 0.693157315f), power, power);
 #else
-    return exp_near_f32v(exp_rest_f32v(x * by, splat_f32v(0), n));
+    return exp_near_f32v(exp_rest_f32v(x * by, splat_f32v(0), n)) * up;
 #endif
 }
 //}
@@ -240,7 +242,7 @@ INLINE f32v exp_parts_f32v(f32v x, float by, f32v *n)
 INLINE f32v exp_times_f32v(f32v x, float by)
 {
     x = lesser_f32v(splat_f32v(89.0f), greater_f32v(splat_f32v(-150.0f), x * by));
-    f32v n, p = exp_parts_f32v(x, 1, &n);
+    f32v n, p = exp_parts_f32v(x, 1, 1, &n);
     return scale_f32v(p, n);
 }
 //}
@@ -251,12 +253,50 @@ INLINE f32v exp_times_f32v(f32v x, float by)
 INLINE f32v exp_times_f32v(f32v x, float by)
 {
 #if EINC_VECTORS && LANES == 16
-    f32v n, p = exp_parts_f32v(x, by, &n);
+    f32v n, p = exp_parts_f32v(x, by, 1, &n);
     return scale_from_f32v(p, n, -150);
 #else
     x = lesser_f32v(splat_f32v(89.0f), greater_f32v(splat_f32v(-150.0f), x * by));
-    f32v n, p = exp_parts_f32v(x, 1, &n);
+    f32v n, p = exp_parts_f32v(x, 1, 1, &n);
     return scale_f32v(p, n);
+#endif
+}
+//}
+#endif
+
+//{ lifted_exp_f32
+/* up * e^(by * x) for up a power of two, and 0 where e^(by * x) is. */
+INLINE float lifted_exp_f32(float x, float by, float up)
+{
+    x = x * by;
+    return x < -103.972f ? 0 : (float)(exp(x) * up);
+}
+//}
+
+#ifndef EINC_AVX512
+//{ lifted_exp_f32v
+/* up * e^(by * x) for up a power of two, and 0 where e^(by * x) is. */
+INLINE f32v lifted_exp_f32v(f32v x, float by, float up)
+{
+    f32v least = splat_f32v(-103.972f), y = x * by;
+    x = lesser_f32v(splat_f32v(89.0f), greater_f32v(least, y));
+    f32v n, p = exp_parts_f32v(x, 1, up, &n);
+    return select_f32v(y < least, splat_f32v(0), scale_f32v(p, n));
+}
+//}
+#else
+//{ lifted_exp_f32v@avx512
+/* up * e^(by * x) for up a power of two, and 0 where e^(by * x) is. */
+INLINE f32v lifted_exp_f32v(f32v x, float by, float up)
+{
+#if EINC_VECTORS && LANES == 16
+    f32v n, p = exp_parts_f32v(x, by, up, &n);
+    return scale_from_f32v(p, n, -150);
+#else
+    f32v least = splat_f32v(-103.972f), y = x * by;
+    x = lesser_f32v(splat_f32v(89.0f), greater_f32v(least, y));
+    f32v n, p = exp_parts_f32v(x, 1, up, &n);
+    return select_f32v(y < least, splat_f32v(0), scale_f32v(p, n));
 #endif
 }
 //}

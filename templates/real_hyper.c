@@ -23,7 +23,7 @@ INLINE double sinh_f64(double x)
 INLINE f32v sinh_f32v(f32v x)
 {
     f32v a = abs_f32v(x), z = x * x, n;
-    f32v q = exp_parts_f32v(lesser_f32v(splat_f32v(90.0f), a), 1, &n), h = scale_f32v(q, n - 1.0f);
+    f32v q = exp_parts_f32v(lesser_f32v(splat_f32v(90.0f), a), 1, 1, &n), h = scale_f32v(q, n - 1.0f);
     f32v p = splat_f32v(2.03733405e-4f);
     p = horner_f32v(p, z, 8.33027065e-3f);
     p = horner_f32v(p, z, 1.66667163e-1f);
@@ -61,7 +61,7 @@ INLINE double cosh_f64(double x)
 /* With h = e^|x| / 2 it is h + 1 / (4 h). */
 INLINE f32v cosh_f32v(f32v x)
 {
-    f32v n, p = exp_parts_f32v(lesser_f32v(splat_f32v(90.0f), abs_f32v(x)), 1, &n), h = scale_f32v(p, n - 1.0f);
+    f32v n, p = exp_parts_f32v(lesser_f32v(splat_f32v(90.0f), abs_f32v(x)), 1, 1, &n), h = scale_f32v(p, n - 1.0f);
     return h + 0.25f / h;
 }
 //}
@@ -139,7 +139,7 @@ INLINE double sigmoid_f64(double x)
 INLINE f32v sigmoid_f32v(f32v x)
 {
     f32v zero = splat_f32v(0), one = splat_f32v(1), n;
-    f32v p = exp_parts_f32v(greater_f32v(splat_f32v(-150.0f), -abs_f32v(x)), 1, &n), e = scale_f32v(p, n);
+    f32v p = exp_parts_f32v(greater_f32v(splat_f32v(-150.0f), -abs_f32v(x)), 1, 1, &n), e = scale_f32v(p, n);
     return select_f32v(x < zero, e, one) / (e + one);
 }
 //}
@@ -169,7 +169,7 @@ INLINE float silu_f32(float x)
 INLINE f32v silu_f32v(f32v x)
 {
     f32v zero = splat_f32v(0), one = splat_f32v(1), n;
-    f32v y = greater_f32v(splat_f32v(-120.0f), -abs_f32v(x)), p = exp_parts_f32v(y, 1, &n);
+    f32v y = greater_f32v(splat_f32v(-120.0f), -abs_f32v(x)), p = exp_parts_f32v(y, 1, 1, &n);
     f32v e = scale_f32v(p, n);
     f32v product = select_f32v(x < zero, fma_f32v(y, p, x * zero), x);
     return scale_f32v(product / (e + one), select_f32v(x < zero, n, zero));

@@ -180,7 +180,7 @@ INLINE f32v log1p_f32v(f32v x)
 INLINE f32v softplus_f32v(f32v x)
 {
     f32v zero = splat_f32v(0), n;
-    f32v p = exp_parts_f32v(greater_f32v(splat_f32v(-150.0f), -abs_f32v(x)), 1, &n), e = scale_f32v(p, n);
+    f32v p = exp_parts_f32v(greater_f32v(splat_f32v(-150.0f), -abs_f32v(x)), 1, 1, &n), e = scale_f32v(p, n);
     boolv large = e > splat_f32v(0.414213562f);
     f32v y = log_near_f32v(select_f32v(large, e * 0.5f - 0.5f, e));
     return greater_f32v(zero, x) + (y + select_f32v(large, splat_f32v(0.693147181f), zero));
