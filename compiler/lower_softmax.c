@@ -27,10 +27,29 @@ static Row open_row(Lower *l, const Term *term, const Instance *instance, bool r
     return row;
 }
 
+/* Whether a mask's value is a product whose sums are stored as they are, tile by tile, and powers that are rounded are made of those
+ * just so: then no loop over a row is left that the mask could bound, and it goes with the value to those who read it. */
+static bool goes_along(Lower *l, const Term *softmax, const Term *mask)
+{
+    const Term *constant;
+    return l->facts[softmax->id].is_rounded && softmax->reduce.reduction == REDUCTION_SOFTMAX && lower_straight(l, mask->select.yes, &constant);
+}
+
+/* The mask that bounds the loops of a softmax; NULL: there is none. */
+static const Term *mask_of(Lower *l, const Term *softmax)
+{
+    const Term *mask = lower_mask(l, softmax);
+    return mask && goes_along(l, softmax, mask) ? NULL : mask;
+}
+
 /* The argument of a softmax in one more statement. Of a mask that is stored only what it chooses is read again. */
 static Term *copy_argument(Lower *l, Context *c, const Term *softmax, const Instance *instance)
 {
     const Term *x = softmax->reduce.argument, *mask = lower_mask(l, softmax);
+    if (mask && goes_along(l, softmax, mask)) {
+        Term *condition = lower_copy(l, c, mask->select.condition, instance), *no = lower_copy(l, c, mask->select.no, instance);
+        return lower_select(l, c, condition, lower_copy_again(l, c, mask->select.yes, instance), no);
+    }
     if (!mask || l->facts[x->id].cost <= COST_CHEAP)
         return lower_copy_again(l, c, x, instance);
     Term *stored = lower_copy_stored(l, c, &l->masked[x->id], x, instance);
@@ -44,7 +63,7 @@ static Term *copy_argument(Lower *l, Context *c, const Term *softmax, const Inst
 static Term *read_exponentials(Lower *l, Context *c, const Term *softmax, Tensor *exponentials, const Instance *instance)
 {
     Term *power = lower_read_temporary(l, c, exponentials, softmax->indices, instance, softmax->span);
-    const Term *mask = lower_mask(l, softmax);
+    const Term *mask = mask_of(l, softmax);
     if (!mask)
         return power;
     Term *condition = lower_copy(l, c, mask->select.condition, instance);
@@ -76,7 +95,7 @@ static Term *make_exponential(Lower *l, Context *c, const Term *softmax, Term *l
 {
     Dtype dtype = softmax->dtype;
     Term *x = copy_argument(l, c, softmax, instance);
-    bool masks = lower_mask(l, softmax) != NULL;
+    bool masks = mask_of(l, softmax) != NULL;
     Term *difference = lower_map(l, c, FUNCTION_SUB, dtype, masks ? x->select.yes : x, largest);
     difference->map.implicit = true;
     Term *none = lower_map(l, c, FUNCTION_EQ, DTYPE_BOOL, largest, lower_number(l, c, dtype, -INFINITY, softmax->span));

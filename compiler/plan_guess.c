@@ -6,6 +6,8 @@
  * all are too small. That of the first columns, and a margin, is there before the other columns are: then each tile of s becomes
  * powers while it is in the first cache, and is not stored. Whether the guess was good is seen at l; if not, the steps run one after
  * the other. Of what is as large as a row of s, only p is left, as numbers of bf16. */
+#include <math.h>
+
 #include "planning.h"
 #include "scale.h"
 
@@ -67,17 +69,39 @@ static bool is_share(Guessing *g, const Term *term)
     return scale_is_power(scale_of(&g->scaling, term->map.arguments[0])) && scale_is_power(scale_of(&g->scaling, divisor));
 }
 
-/* Each axis of what the product stores is one index of those who read it, and they read nothing else but the maximum. What else grows
- * along a row, as a bias does, makes a guess a bad one. */
+static void note(void *user, const Term *term)
+{
+    ((bool *)user)[term->id] = true;
+}
+
+/* What the conditions of a statement's masks are made of. */
+static bool *asked_by(const Guessing *g, const Step *step)
+{
+    const Program *lowered = g->planner->plan->lowered;
+    bool *asked = ARENA_ARRAY(g->planner->arena, bool, lowered->term_count);
+    for (int i = 0; i < lowered->term_count; i++) {
+        const Term *term = lowered->terms[i];
+        if (term->statement == step->statement->id && term->kind == TERM_SELECT && term_is_number(term->select.no, -INFINITY))
+            term_each_below(g->planner->arena, term->select.condition, note, asked);
+    }
+    return asked;
+}
+
+/* Each axis of what the product stores is one index of those who read it, and they read nothing else but the maximum, and what a mask
+ * asks. What else grows along a row, as a bias does, makes a guess a bad one. */
 static bool reads_alone(const Guessing *g, const Step *step)
 {
     const Program *lowered = g->planner->plan->lowered;
+    const bool *asked = asked_by(g, step);
     for (int i = 0; i < lowered->term_count; i++) {
         const Term *term = lowered->terms[i];
         if (term->statement != step->statement->id || (term->kind != TERM_READ && term->kind != TERM_POSITION))
             continue;
-        if (term->kind == TERM_POSITION || term->read.carried || (term->read.tensor != made_by(g->product) && term->read.tensor != made_by(g->largest)))
+        bool own = term->kind == TERM_READ && (term->read.tensor == made_by(g->product) || term->read.tensor == made_by(g->largest));
+        if ((!own && !asked[i]) || (term->kind == TERM_READ && term->read.carried))
             return false;
+        if (term->kind == TERM_POSITION)
+            continue;
         for (int a = 0; a < term->read.tensor->rank; a++)
             if (!position_is_plain(&term->read.positions[a]))
                 return false;
