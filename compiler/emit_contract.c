@@ -454,12 +454,14 @@ static const char *guess_functions(Emitter *e, Tiling *t, const char *guessed)
     if (!t->guess)
         return "";
     ParameterSet common = emit_common_parameters(e);
-    const char *body = tiling_near(e, t), *near = emit_text(e, "%s%s", emit_locals(e, body), body);
+    const char *body = tiling_near(e, t), *near = emit_text(e, "%s%s", emit_locals(e, body), body), *start = tiling_started(e, t);
     e->calls[1][t->step->id] = spell_call(e, &common, "near", t->number, body);
-    return emit_text(e, "\n%s\n/* Whether no power of a guessed maximum was too large, nor all of them too small. */\n"
+    e->calls[1][t->guess->largest->id] = spell_call(e, &common, "start", t->number, start);
+    return emit_text(e, "\n%s\n%s\n/* Whether no power of a guessed maximum was too large, nor all of them too small. */\n"
                      "KERNEL static int near_%d(%s)\n{\n%s}\n",
                      spell_function(e, &t->parameters, "A tile's sums as powers, with guessed maxima: those of the first columns, and a margin.",
                                     "guessed", t->number, guessed),
+                     spell_function(e, &common, "Powers of no tile.", "start", t->number, start),
                      t->number, emit_parameters(e, &common, near, true), near);
 }
 
@@ -546,7 +548,7 @@ static const char *emit_product(Emitter *e, const Step *step, const Contract *c)
     if (where && !t->in_registers && !t->is_stored)
         whole_after = after_branch(e, t, where->select.yes);
     if (c->columns_met.condition && c->columns_met.fills)
-        else_after = after_branch(e, t, where->select.no);
+        else_after = t->guess ? tiling_cleared(e, t) : after_branch(e, t, where->select.no);
     const char *taken = tiling_taken(e, t), *whole = emit_text(e, "%s%s", emit_locals(e, taken), taken);
     bool straight = t->is_stored && tiling_has_registers(t);    /* the tile's own instructions store it */
     const char *whole_tile = emit_text(e, "COLUMNS_%d", t->number), *kept_step = whole_tile;

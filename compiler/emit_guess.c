@@ -79,14 +79,21 @@ static void each_row(Emitter *e, const Tiling *t, const char *around, void (*wri
     emit_line(e, "f32u *const seen = %s;", seen_at(e, t, at));
     write(e, t, at);
     emit_pop(e);
-    emit_line(e, "%s", around);
+    if (around[0])
+        emit_line(e, "%s", around);
     emit_line(e, "    for (int r = 0; r < height; r++) {");
     emit_body(e, rows);
     emit_line(e, "    }");
 }
 
-/* The row's maximum in its first tile, and a margin. */
-static void guess_row(Emitter *e, const Tiling *t, const char *row)
+/* The maximum in exp(x - maximum). */
+static const Term *largest_read(const Guess *guess)
+{
+    return powers_of(guess)->statement->outputs[0].value->select.no->map.arguments[0]->map.arguments[1];
+}
+
+/* Guesses a row's maximum: that of this tile, and a margin. `some`: the tile has fewer columns. */
+static void guess_row(Emitter *e, const Tiling *t, const char *row, bool some)
 {
     const Step *step = t->guess->largest;
     const Term *root = step->roots[0];
@@ -96,16 +103,38 @@ static void guess_row(Emitter *e, const Tiling *t, const char *row)
     emit_line(e, "f32v %s = %s;", lanes[0], emit_state_start(e, root, 0, true));
     Scope *vector = emit_push(e);
     go_on_with(e, t, step, row, emit_text(e, "(%s + v * LANES)", column));
-    know_sums(e, t, "LANES");
+    if (some)
+        emit_line(e, "const int there = (int)size_min(LANES, count - v * LANES);");
+    know_sums(e, t, some ? "there" : "LANES");
+    if (some)
+        emit_line(e, "const f32v before = %s;", lanes[0]);
     emit_state_step(e, root, lanes, true, NULL);
+    if (some)
+        emit_line(e, "%s = select_f32v(first_boolv(there), %s, before);", lanes[0], lanes[0]);
     emit_pop(e);
-    emit_line(e, "for (int v = 0; v < VECTORS_%d; v++) {", t->number);
+    emit_line(e, some ? "for (int v = 0; v * LANES < count; v++) {" : "for (int v = 0; v < VECTORS_%d; v++) {", t->number);
     emit_body(e, vector);
     emit_line(e, "}");
     emit_state_fold(e, root, lanes, all);
-    emit_know(e, root, (Value){ emit_text(e, "(%s + %d)", all[0], MARGIN), false });
+    emit_line(e, "shift = %s + %d;", all[0], MARGIN);
+    emit_know(e, root, (Value){ "shift", false });
     emit_store(e, &step->statement->outputs[0]);
-    emit_line(e, "store_f32v(seen, 1, splat_f32v(0.0f), LANES);");
+}
+
+/* What is taken off a row's sums. As long as all of them were -infinite, that is 0: their powers are, too. */
+static void find_shift(Emitter *e, const Tiling *t, const char *row, bool some)
+{
+    go_on_with(e, t, powers_of(t->guess), row, NULL);
+    emit_line(e, "float shift = *(%s);", emit_pointer(e, largest_read(t->guess)));
+    Scope *first = emit_push(e);
+    guess_row(e, t, row, some);
+    emit_line(e, "shift = shift == -INFINITY ? 0 : shift;");
+    emit_pop(e);
+    emit_line(e, "if (shift == -INFINITY) {");
+    emit_body(e, first);
+    emit_line(e, "}");
+    emit_know(e, largest_read(t->guess), (Value){ "shift", false });
+    go_on_with(e, t, powers_of(t->guess), row, NULL);
 }
 
 /* exp(x - m) where m is not -inf: there it is NaN, and the guess was no good. The maximum being another, x may be as exact as it comes. */
@@ -141,7 +170,7 @@ static const char *make_powers(Emitter *e, const Tiling *t, const char *row, con
 static void take_row(Emitter *e, const Tiling *t, const char *row)
 {
     const Output *factors = &t->guess->factors->statement->outputs[0];
-    go_on_with(e, t, powers_of(t->guess), row, NULL);
+    find_shift(e, t, row, false);
     Scope *vector = emit_push(e);
     const char *power = make_powers(e, t, row, "LANES");
     emit_line(e, "total = total + %s;", power);
@@ -161,7 +190,7 @@ static void take_row(Emitter *e, const Tiling *t, const char *row)
 /* The same of a tile with fewer columns. */
 static void take_some(Emitter *e, const Tiling *t, const char *row)
 {
-    go_on_with(e, t, powers_of(t->guess), row, NULL);
+    find_shift(e, t, row, true);
     Scope *vector = emit_push(e);
     emit_line(e, "const int lanes = (int)size_min(LANES, count - v * LANES);");
     vector->count = "lanes";
@@ -180,20 +209,30 @@ const char *tiling_guessed(Emitter *e, Tiling *t)
 {
     const Index *column = tiling_last(&t->c->columns);
     tiling_open(e, t, column);
-    each_row(e, t, emit_text(e, "if (%s == %s)", t->names[column->id], tiling_first(e, column)), guess_row);
     each_row(e, t, emit_text(e, "if (count == COLUMNS_%d)", t->number), take_row);
     each_row(e, t, "else", take_some);
     return tiling_close(e);
 }
 
-const char *tiling_near(Emitter *e, Tiling *t)
+/* The factors of a tile that a mask leaves out are zeros. */
+static void clear_row(Emitter *e, const Tiling *t, const char *row)
 {
-    const Step *step = t->guess->reduction;
-    const Term *root = step->roots[0];
-    const Index *column = tiling_last(&t->c->columns);
+    go_on_with(e, t, powers_of(t->guess), row, t->names[tiling_last(&t->c->columns)->id]);
+    e->step = t->guess->factors;
+    emit_line(e, "memset(%s, 0, (size_t)count * sizeof(uint16_t));", emit_target(e, &t->guess->factors->statement->outputs[0]));
+}
+
+const char *tiling_cleared(Emitter *e, Tiling *t)
+{
+    tiling_open(e, t, tiling_last(&t->c->columns));
+    each_row(e, t, "", clear_row);
+    return tiling_close(e);
+}
+
+/* Loops over all of a unit's rows around what `write` writes for one of them. */
+static void each_unit_row(Emitter *e, const Tiling *t, void (*write)(Emitter *e, const Tiling *t, const char *row))
+{
     int depth = 0;
-    tiling_open(e, t, column);
-    emit_line(e, "int near = 1;");
     for (int s = 0; s < 3; s++)
         for (int i = 0; i < tiling_set(t->c, s)->count; i++, depth++) {
             const Index *index = tiling_set(t->c, s)->list[i];
@@ -202,19 +241,49 @@ const char *tiling_near(Emitter *e, Tiling *t)
             e->scope->indent++;
             emit_bind(e, index, name);
         }
-    const char *row = t->names[tiling_last(&t->c->rows)->id];
-    const char *lanes[STATE_COMPONENTS_MAX] = { "seen" }, *all[STATE_COMPONENTS_MAX] = { emit_name(e, "sum") };
-    emit_line(e, "const f32v seen = load_f32v(%s, 1, LANES);", seen_at(e, t, row));
-    go_on_with(e, t, powers_of(t->guess), row, NULL);
-    e->step = step;
-    emit_state_fold(e, root, lanes, all);
-    emit_know(e, root, (Value){ all[0], false });
-    emit_store(e, &step->statement->outputs[0]);
-    emit_line(e, "near &= %s >= 0x1p-58f && %s <= (float)%s;", all[0], all[0], emit_extent(e, column));
+    write(e, t, t->names[tiling_last(&t->c->rows)->id]);
     while (depth-- > 0) {
         e->scope->indent--;
         emit_line(e, "}");
     }
+}
+
+static void start_row(Emitter *e, const Tiling *t, const char *row)
+{
+    const Step *step = t->guess->largest;
+    emit_line(e, "store_f32v(%s, 1, splat_f32v(0.0f), LANES);", seen_at(e, t, row));
+    go_on_with(e, t, step, row, NULL);
+    emit_know(e, step->roots[0], (Value){ "-INFINITY", false });
+    emit_store(e, &step->statement->outputs[0]);
+}
+
+const char *tiling_started(Emitter *e, Tiling *t)
+{
+    tiling_open(e, t, tiling_last(&t->c->columns));
+    each_unit_row(e, t, start_row);
+    return tiling_close(e);
+}
+
+static void end_row(Emitter *e, const Tiling *t, const char *row)
+{
+    const Step *step = t->guess->reduction;
+    const Term *root = step->roots[0];
+    const char *lanes[STATE_COMPONENTS_MAX] = { "seen" }, *all[STATE_COMPONENTS_MAX] = { emit_name(e, "sum") };
+    emit_line(e, "const f32v seen = load_f32v(%s, 1, LANES);", seen_at(e, t, row));
+    go_on_with(e, t, powers_of(t->guess), row, NULL);
+    emit_line(e, "const int none = *(%s) == -INFINITY;    /* that is more */", emit_pointer(e, largest_read(t->guess)));
+    e->step = step;
+    emit_state_fold(e, root, lanes, all);
+    emit_know(e, root, (Value){ all[0], false });
+    emit_store(e, &step->statement->outputs[0]);
+    emit_line(e, "near &= none || (%s >= 0x1p-58f && %s <= (float)%s);", all[0], all[0], emit_extent(e, tiling_last(&t->c->columns)));
+}
+
+const char *tiling_near(Emitter *e, Tiling *t)
+{
+    tiling_open(e, t, tiling_last(&t->c->columns));
+    emit_line(e, "int near = 1;");
+    each_unit_row(e, t, end_row);
     emit_line(e, "return near;");
     return tiling_close(e);
 }

@@ -205,7 +205,8 @@ static void emit_guessed_calls(Emitter *e, Text *text, const Launch *launch)
     const Guess *guess = launch->guess;
     const char *product = e->calls[0][guess->product->id], *near = e->calls[1][guess->product->id];
     text_print(text, "        int guessed = %s;\n", emit_guess_pays(e, guess));
-    text_print(text, "        if (guessed) {\n            %s\n            guessed = %s;\n        }\n        if (!guessed) {\n", product, near);
+    text_print(text, "        if (guessed) {\n            %s;\n            %s\n            guessed = %s;\n        }\n        if (!guessed) {\n",
+               e->calls[1][guess->largest->id], product, near);
     emit_calls(e, text, launch, guess->from, guess->to, 3);
     text_put(text, "        }\n");
 }

@@ -62,10 +62,13 @@ static void bind_theirs(Emitter *e, const Tiling *t, const Reach *reach, bool bl
     }
 }
 
-static void forget_theirs(Emitter *e, const Reach *reach)
+/* The bounds of their blocks, as they were. */
+static void forget_theirs(Emitter *e, const Reach *reach, const char *const *first, const char *const *end)
 {
-    for (int i = 0; i < reach->count; i++)
-        e->block_first[reach->theirs[i]->id] = e->block_end[reach->theirs[i]->id] = NULL;
+    for (int i = 0; i < reach->count; i++) {
+        e->block_first[reach->theirs[i]->id] = first[i];
+        e->block_end[reach->theirs[i]->id] = end[i];
+    }
 }
 
 /* The body of the function that finds what the rows of a tile meet. */
@@ -95,6 +98,11 @@ const char *tiling_meet(Emitter *e, Tiling *t, int points)
     const char *at = emit_name(e, emit_text(e, "%s_at", t->names[row->id]));
     body->loop = true;
     emit_bind(e, row, at);
+    const char **first_of = ARENA_ARRAY(e->arena, const char *, reach->count + 1), **end_of = ARENA_ARRAY(e->arena, const char *, reach->count + 1);
+    for (int i = 0; i < reach->count; i++) {
+        first_of[i] = e->block_first[reach->theirs[i]->id];
+        end_of[i] = e->block_end[reach->theirs[i]->id];
+    }
     bind_theirs(e, t, reach, false);
     bind_theirs(e, t, reach, true);
     LoopBounds bounds = { reach->along, first, end };
@@ -114,7 +122,7 @@ const char *tiling_meet(Emitter *e, Tiling *t, int points)
     emit_line(e, "from = size_min(from, %s);", bounds.first);
     emit_line(e, "to = size_max(to, %s);", bounds.end);
     emit_pop(e);
-    forget_theirs(e, reach);
+    forget_theirs(e, reach, first_of, end_of);
     const char *name = t->names[row->id];
     emit_line(e, "for (int64_t %s = %s; %s < %s + height; %s++) {", at, name, at, name, at);
     emit_body(e, body);
@@ -159,11 +167,11 @@ const char *tiling_reach_lines(Emitter *e, const Tiling *t, const char *fill)
     Text text = text_new(e->arena);
     const Reach *columns = reach_of(t, 0);
     if (columns) {
-        const char *column = t->names[columns->along->id];
+        const char *column = t->names[tiling_last(&t->c->columns)->id];
         text_print(&text, "if (%s >= columns_to[at_tile] || %s + COLUMNS_%d <= columns_from[at_tile])%s\n", column, column, t->number,
                    columns->fills ? " {" : "");
         if (columns->fills)
-            text_print(&text, "    if (is_last)\n        %s;\n", fill);
+            text_print(&text, "    if (is_last%s)\n        %s;\n", t->guess ? " && guessed" : "", fill);
         text_print(&text, "    continue;\n%s", columns->fills ? "}\n" : "");
     }
     if (tiling_where(t))

@@ -106,9 +106,11 @@ bool tiling_takes_extrema(const Tiling *t);     /* of sums as they are: a few in
 const char *tiling_after(Emitter *e, Tiling *t);
 const char *tiling_finish(Emitter *e, Tiling *t);
 
-/* emit_guess.c: the bodies of what takes a tile's sums with maxima that are guessed, and of what ends their powers' sums and says whether
- * the guess was good */
+/* emit_guess.c: the bodies of what takes a tile's sums with maxima that are guessed, of what stands for a tile that nobody asks for, of
+ * what begins the powers' sums, and of what ends them and says whether the guess was good */
 const char *tiling_guessed(Emitter *e, Tiling *t);
+const char *tiling_cleared(Emitter *e, Tiling *t);
+const char *tiling_started(Emitter *e, Tiling *t);
 const char *tiling_near(Emitter *e, Tiling *t);
 
 /* emit_tiles.c: the body of the step's function. `calls`: of pack_columns, pack_rows, tiles, finish, what takes the last

@@ -16,6 +16,7 @@ typedef struct Guessing {
     const Launch *launch;
     const Step *product, *largest, *powers, *reduction;
     Scaling scaling;
+    bool asks_product;            /* a mask asks for the sums that it masks */
 } Guessing;
 
 static const Tensor *made_by(const Step *step)
@@ -173,6 +174,39 @@ static bool is_softmax(Guessing *g, int from)
            made_by(steps[from + 4])->dtype == DTYPE_BF16 && asks_for_maximum(g) && reads_alone(g, g->largest) && reads_alone(g, g->powers);
 }
 
+static void find_product(void *user, const Term *term)
+{
+    Guessing *g = user;
+    g->asks_product |= term->kind == TERM_READ && term->read.tensor == made_by(g->product);
+}
+
+/* Tiles of columns that a mask leaves out, in front of the maximum and of the powers, are not made. */
+static void leave_out(Guessing *g, Contract *c)
+{
+    const Term *x = g->powers->statement->outputs[0].value->select.no->map.arguments[0]->map.arguments[0];
+    if (x->kind != TERM_SELECT || !term_is_number(x->select.no, -INFINITY))
+        return;
+    const Term *condition = x->select.condition, *sums = NULL;
+    const Program *lowered = g->planner->plan->lowered;
+    for (int i = 0; i < lowered->term_count && !sums; i++)
+        if (lowered->terms[i]->kind == TERM_READ && lowered->terms[i]->statement == g->powers->statement->id &&
+            lowered->terms[i]->read.tensor == made_by(g->product))
+            sums = lowered->terms[i];
+    const Output *output = &g->product->statement->outputs[0];
+    int rank = output->tensor->rank;
+    Reach reach = { .condition = condition, .fills = true, .count = rank, .own = ARENA_ARRAY(g->planner->arena, Index *, rank),
+                    .theirs = ARENA_ARRAY(g->planner->arena, Index *, rank) };
+    for (int a = 0; a < rank; a++) {
+        reach.own[a] = output->positions[a].parts[0].index;
+        reach.theirs[a] = sums->read.positions[a].parts[0].index;
+        if (reach.own[a] == c->columns.list[0])
+            reach.along = reach.theirs[a];
+    }
+    term_each_below(g->planner->arena, condition, find_product, g);
+    if (!g->asks_product && reach.along && planner_reads_plainly(g->planner, condition) && condition_bounds(condition, &reach.along, 1))
+        c->columns_met = reach;
+}
+
 void plan_guess(Planner *planner, Launch *launch)
 {
     for (int from = 0; from + 4 < launch->step_count && !launch->sweep && !launch->guess; from++) {
@@ -186,5 +220,6 @@ void plan_guess(Planner *planner, Launch *launch)
         Guess *guess = ARENA_NEW(planner->arena, Guess);
         *guess = (Guess){ g.product, g.largest, g.reduction, launch->steps[from + 4], from, from + 5 };
         launch->guess = guess;
+        leave_out(&g, launch->steps[from]->contract);
     }
 }
