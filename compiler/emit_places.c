@@ -330,7 +330,8 @@ void tiling_pack_all(Emitter *e, const Tiling *t, const char *pack)
     if (t->c->tile->parts)
         tiling_leave_odd(e, t);
     if (t->c->points_met.condition)
-        emit_line(e, "*finite_%d = are_finite_%s(panels_%d, places * depth);", t->number, dtype_name(t->dtype), t->number);
+        emit_line(e, "*finite_%d = are_finite_%s(panels_%d, places * depth);", t->number, dtype_name(t->c->group > 1 ? t->c->packed : t->dtype),
+                  t->number);
     if (t->c->panels_of) {
         emit_line(e, "*panels_of_%d = columns_at;", t->number);
         e->scope->indent--;

@@ -177,9 +177,15 @@ const char *tiling_reach_lines(Emitter *e, const Tiling *t, const char *fill)
     if (tiling_where(t))
         text_print(&text, "const int is_whole = %s >= whole_from[at_tile] && %s + count <= whole_to[at_tile];\n",
                    t->names[columns->along->id], t->names[columns->along->id]);
-    if (reach_of(t, 1))
-        text_put(&text, "const int64_t first_point = size_max(done, points_from[at_tile]);\n"
-                 "const int64_t end_point = size_max(size_min(done + points, points_to[at_tile]), first_point);\n");
+    if (reach_of(t, 1)) {
+        const char *from = "points_from[at_tile]", *to = "points_to[at_tile]";
+        if (t->c->group > 1) {    /* in whole registers of words */
+            from = emit_text(e, "%s / %d * %d", from, t->c->group * t->c->tile->words, t->c->tile->words);
+            to = emit_text(e, "size_align(size_ceil_div(%s, %d), %d)", to, t->c->group, t->c->tile->words);
+        }
+        text_print(&text, "const int64_t first_point = size_max(done, %s);\n"
+                   "const int64_t end_point = size_max(size_min(done + points, %s), first_point);\n", from, to);
+    }
     return text.bytes;
 }
 

@@ -180,31 +180,60 @@ static void find_product(void *user, const Term *term)
     g->asks_product |= term->kind == TERM_READ && term->read.tensor == made_by(g->product);
 }
 
-/* Tiles of columns that a mask leaves out, in front of the maximum and of the powers, are not made. */
-static void leave_out(Guessing *g, Contract *c)
+/* The powers' index that one of the product's is, or of the factors, which are made in one loop with them. */
+static Index *power_index(const Guessing *g, const Index *own)
+{
+    const Program *lowered = g->planner->plan->lowered;
+    const Join *join = g->reduction->join;
+    for (int i = 0; i < lowered->term_count; i++) {
+        const Term *term = lowered->terms[i];
+        for (int a = 0; term->kind == TERM_READ && term->statement == g->powers->statement->id &&
+                        term->read.tensor == made_by(g->product) && a < term->rank; a++) {
+            Index *index = term->read.positions[a].parts[0].index;
+            if (g->product->statement->outputs[0].positions[a].parts[0].index == own || (join->same[own->id] && join->same[index->id] == join->same[own->id]))
+                return index;
+        }
+    }
+    return NULL;
+}
+
+/* What does not meet a condition of the powers' statement, at the positions of a tensor, which a product's step has as `own`. */
+static Reach reach_of(const Guessing *g, const Term *condition, const Tensor *tensor, const Position *made, const Position *own, const Index *along)
+{
+    Arena *arena = g->planner->arena;
+    Reach reach = { .condition = condition, .count = tensor->rank, .own = ARENA_ARRAY(arena, Index *, tensor->rank),
+                    .theirs = ARENA_ARRAY(arena, Index *, tensor->rank) };
+    for (int a = 0; a < tensor->rank; a++) {
+        reach.own[a] = own[a].parts[0].index;
+        reach.theirs[a] = power_index(g, made[a].parts[0].index);
+        if (reach.own[a] == along)
+            reach.along = reach.theirs[a];
+    }
+    return reach;
+}
+
+/* Tiles of columns that a mask leaves out, in front of the maximum and of the powers, are not made, nor factors multiplied that are
+ * zeros for it. */
+static void leave_out(Guessing *g, const Step *factors)
 {
     const Term *x = g->powers->statement->outputs[0].value->select.no->map.arguments[0]->map.arguments[0];
     if (x->kind != TERM_SELECT || !term_is_number(x->select.no, -INFINITY))
         return;
-    const Term *condition = x->select.condition, *sums = NULL;
-    const Program *lowered = g->planner->plan->lowered;
-    for (int i = 0; i < lowered->term_count && !sums; i++)
-        if (lowered->terms[i]->kind == TERM_READ && lowered->terms[i]->statement == g->powers->statement->id &&
-            lowered->terms[i]->read.tensor == made_by(g->product))
-            sums = lowered->terms[i];
-    const Output *output = &g->product->statement->outputs[0];
-    int rank = output->tensor->rank;
-    Reach reach = { .condition = condition, .fills = true, .count = rank, .own = ARENA_ARRAY(g->planner->arena, Index *, rank),
-                    .theirs = ARENA_ARRAY(g->planner->arena, Index *, rank) };
-    for (int a = 0; a < rank; a++) {
-        reach.own[a] = output->positions[a].parts[0].index;
-        reach.theirs[a] = sums->read.positions[a].parts[0].index;
-        if (reach.own[a] == c->columns.list[0])
-            reach.along = reach.theirs[a];
-    }
+    const Term *condition = x->select.condition;
+    const Output *sums = &g->product->statement->outputs[0], *made = &factors->statement->outputs[0];
+    Contract *c = g->product->contract;
+    Reach reach = reach_of(g, condition, sums->tensor, sums->positions, sums->positions, c->columns.list[0]);
     term_each_below(g->planner->arena, condition, find_product, g);
-    if (!g->asks_product && reach.along && planner_reads_plainly(g->planner, condition) && condition_bounds(condition, &reach.along, 1))
-        c->columns_met = reach;
+    if (g->asks_product || !planner_reads_plainly(g->planner, condition) || !condition_bounds(condition, &reach.along, 1))
+        return;
+    reach.fills = true;
+    c->columns_met = reach;
+    for (int s = 0; s < g->launch->step_count; s++) {
+        Contract *other = g->launch->steps[s]->contract;
+        if (other && other->tile && other->tile->dot && other->depth.count == 1 && !other->sweep && other->left->kind == TERM_READ &&
+            other->left->read.tensor == made->tensor)
+            other->points_met = reach_of(g, condition, made->tensor, made->positions, other->left->read.positions, other->depth.list[0]);
+    }
 }
 
 void plan_guess(Planner *planner, Launch *launch)
@@ -220,6 +249,6 @@ void plan_guess(Planner *planner, Launch *launch)
         Guess *guess = ARENA_NEW(planner->arena, Guess);
         *guess = (Guess){ g.product, g.largest, g.reduction, launch->steps[from + 4], from, from + 5 };
         launch->guess = guess;
-        leave_out(&g, launch->steps[from]->contract);
+        leave_out(&g, guess->factors);
     }
 }

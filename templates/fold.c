@@ -50,6 +50,20 @@ INLINE int are_finite_f32(const float *x, int64_t count)
 }
 //}
 
+//{ are_finite_bf16
+/* Whether so many pairs of numbers, of whole vectors, are finite: others times 0 are NaN. */
+INLINE int are_finite_bf16(const float *pairs, int64_t count)
+{
+    f32v sum = splat_f32v(0.0f);
+    for (int64_t i = 0; i < count; i += LANES) {
+        const u32v bits = bits_f32v(load_f32v(pairs + i, 1, LANES));
+        sum = sum + from_bits_f32v(bits << 16) * 0.0f;
+        sum = sum + from_bits_f32v(bits & 0xFFFF0000) * 0.0f;
+    }
+    return fold_sum_f32v(sum) == 0;
+}
+//}
+
 //{ fold_prod_f32v
 INLINE float fold_prod_f32v(f32v x)
 {
