@@ -1,5 +1,6 @@
 /* A product's tiles whose sums become powers at once, with maxima that are guessed: plan_guess.c says where. Meanwhile the powers' sums
  * stand lane by lane where the product's sums would. */
+#include <math.h>
 #include <string.h>
 
 #include "emit_tiling.h"
@@ -44,7 +45,7 @@ static void go_on_with(Emitter *e, const Tiling *t, const Step *step, const char
 static void know_sums(Emitter *e, const Tiling *t, const char *lanes)
 {
     const char *sum = emit_name(e, "sum");
-    emit_line(e, "const f32v %s = load_f32v(kept + r * COLUMNS_%d + v * LANES, 1, %s);", sum, t->number, lanes);
+    emit_line(e, "const f32v %s = load_f32v(kept + at_row * COLUMNS_%d + v * LANES, 1, %s);", sum, t->number, lanes);
     for (int i = 0; i < e->plan->lowered->term_count; i++) {
         const Term *term = e->plan->lowered->terms[i];
         if (term->kind == TERM_READ && term->statement == e->step->statement->id && term->read.tensor == t->step->statement->outputs[0].tensor)
@@ -65,25 +66,36 @@ static const char *seen_at(Emitter *e, const Tiling *t, const char *row)
     return emit_text(e, "%s + LANES * (%s)", e->pointers[t->step->statement->outputs[0].tensor->home->id], offset ? offset + 3 : "0");
 }
 
-/* A loop over a tile's rows around what `write` writes for one of them. */
-static void each_row(Emitter *e, const Tiling *t, const char *around, void (*write)(Emitter *e, const Tiling *t, const char *row))
+/* A loop over a tile's rows around what `write` writes for one of them, if `when`; NULL: in any case. `ends`: it is the last. */
+static void each_row(Emitter *e, const Tiling *t, const char *when, bool ends, void (*write)(Emitter *e, const Tiling *t, const char *row))
 {
     const Index *row = tiling_last(&t->c->rows);
     Scope *rows = emit_push(e);
-    rows->indent++;
+    rows->indent += when != NULL;
     for (int s = 0; s < 4; s++)
         tiling_bind(e, t, tiling_set(t->c, s), tiling_set(t->c, s)->count);
     const char *at = emit_name(e, emit_text(e, "%s_at", t->names[row->id]));
-    emit_line(e, "const int64_t %s = %s + r;", at, t->names[row->id]);
+    emit_line(e, "const int64_t %s = %s + at_row;", at, t->names[row->id]);
     emit_bind(e, row, at);
-    emit_line(e, "f32u *const seen = %s;", seen_at(e, t, at));
     write(e, t, at);
     emit_pop(e);
-    if (around[0])
-        emit_line(e, "%s", around);
-    emit_line(e, "    for (int r = 0; r < height; r++) {");
+    if (when)
+        emit_line(e, "if (%s) {", when);
+    e->scope->indent += when != NULL;
+    emit_line(e, "for (int at_row = 0; at_row < height; at_row++) {");
     emit_body(e, rows);
-    emit_line(e, "    }");
+    emit_line(e, "}");
+    if (ends)
+        emit_line(e, "return;");
+    e->scope->indent -= when != NULL;
+    if (when)
+        emit_line(e, "}");
+}
+
+/* Whether columns may be left out, so that a row's first ones may be in any tile. */
+static bool masks(const Tiling *t)
+{
+    return t->c->columns_met.condition != NULL;
 }
 
 /* The maximum in exp(x - maximum). */
@@ -92,58 +104,66 @@ static const Term *largest_read(const Guess *guess)
     return powers_of(guess)->statement->outputs[0].value->select.no->map.arguments[0]->map.arguments[1];
 }
 
-/* Guesses a row's maximum: that of this tile, and a margin. `some`: the tile has fewer columns. */
-static void guess_row(Emitter *e, const Tiling *t, const char *row, bool some)
+/* Guesses a row's maximum: that of this tile, and a margin. */
+static void guess_row(Emitter *e, const Tiling *t, const char *row)
 {
     const Step *step = t->guess->largest;
     const Term *root = step->roots[0];
     const char *column = t->names[tiling_last(&t->c->columns)->id];
     const char *lanes[STATE_COMPONENTS_MAX] = { emit_name(e, "largest_lanes") }, *all[STATE_COMPONENTS_MAX] = { emit_name(e, "largest") };
+    if (masks(t)) {
+        go_on_with(e, t, powers_of(t->guess), row, NULL);
+        emit_line(e, "if (*(%s) != -INFINITY)", emit_pointer(e, largest_read(t->guess)));
+        emit_line(e, "    continue;");
+    }
     go_on_with(e, t, step, row, NULL);
     emit_line(e, "f32v %s = %s;", lanes[0], emit_state_start(e, root, 0, true));
     Scope *vector = emit_push(e);
     go_on_with(e, t, step, row, emit_text(e, "(%s + v * LANES)", column));
-    if (some)
-        emit_line(e, "const int there = (int)size_min(LANES, count - v * LANES);");
-    know_sums(e, t, some ? "there" : "LANES");
-    if (some)
-        emit_line(e, "const f32v before = %s;", lanes[0]);
+    emit_line(e, "const int lanes = (int)size_min(LANES, count - v * LANES);");
+    know_sums(e, t, "lanes");
+    emit_line(e, "const f32v before = %s;", lanes[0]);
     emit_state_step(e, root, lanes, true, NULL);
-    if (some)
-        emit_line(e, "%s = select_f32v(first_boolv(there), %s, before);", lanes[0], lanes[0]);
+    emit_line(e, "%s = select_f32v(first_boolv(lanes), %s, before);", lanes[0], lanes[0]);
     emit_pop(e);
-    emit_line(e, some ? "for (int v = 0; v * LANES < count; v++) {" : "for (int v = 0; v < VECTORS_%d; v++) {", t->number);
+    emit_line(e, "for (int v = 0; v * LANES < count; v++) {");
     emit_body(e, vector);
     emit_line(e, "}");
     emit_state_fold(e, root, lanes, all);
-    emit_line(e, "shift = %s + %d;", all[0], MARGIN);
-    emit_know(e, root, (Value){ "shift", false });
+    emit_know(e, root, (Value){ emit_text(e, "(%s + %d)", all[0], MARGIN), false });
     emit_store(e, &step->statement->outputs[0]);
 }
 
-/* What is taken off a row's sums. As long as all of them were -infinite, that is 0: their powers are, too. */
-static void find_shift(Emitter *e, const Tiling *t, const char *row, bool some)
+/* What is taken off a row's sums. Where a mask has left out all of them so far, that is 0: their powers are, too. In tiles of which it
+ * leaves out nothing, powers are infinite then, or none, so that the guess was no good. */
+static void find_shift(Emitter *e, const Tiling *t, const char *row)
 {
+    const Term *read = largest_read(t->guess);
     go_on_with(e, t, powers_of(t->guess), row, NULL);
-    emit_line(e, "float shift = *(%s);", emit_pointer(e, largest_read(t->guess)));
-    Scope *first = emit_push(e);
-    guess_row(e, t, row, some);
-    emit_line(e, "shift = shift == -INFINITY ? 0 : shift;");
-    emit_pop(e);
-    emit_line(e, "if (shift == -INFINITY) {");
-    emit_body(e, first);
-    emit_line(e, "}");
-    emit_know(e, largest_read(t->guess), (Value){ "shift", false });
-    go_on_with(e, t, powers_of(t->guess), row, NULL);
+    if (!masks(t) || t->is_guess_whole)
+        return;
+    const char *largest = emit_term(e, read).text;
+    emit_line(e, "const float shift = %s == -INFINITY ? 0 : %s;", largest, largest);
+    emit_know(e, read, (Value){ "shift", false });
 }
 
-/* exp(x - m) where m is not -inf: there it is NaN, and the guess was no good. The maximum being another, x may be as exact as it comes. */
-static const Term *power_term(Emitter *e, const Guess *guess)
+/* What a mask of -infinities chooses where it leaves nothing out. */
+static Term *chosen(const Tiling *t, Term *x)
 {
+    return t->is_guess_whole && x->kind == TERM_SELECT && term_is_number(x->select.no, -INFINITY) ? x->select.yes : x;
+}
+
+/* exp(x - m), where m is not -inf. The maximum being another, x may be as exact as it comes. */
+static const Term *power_term(Emitter *e, const Tiling *t)
+{
+    const Guess *guess = t->guess;
     Term *power = ARENA_NEW(e->arena, Term), *difference = ARENA_NEW(e->arena, Term);
     *power = *powers_of(guess)->statement->outputs[0].value->select.no;
     *difference = *power->map.arguments[0];
     difference->map.implicit = false;
+    difference->map.arguments = ARENA_ARRAY(e->arena, Term *, 2);
+    difference->map.arguments[0] = chosen(t, power->map.arguments[0]->map.arguments[0]);
+    difference->map.arguments[1] = power->map.arguments[0]->map.arguments[1];
     power->map.arguments = ARENA_ARRAY(e->arena, Term *, 1);
     power->map.arguments[0] = difference;
     return power;
@@ -156,7 +176,7 @@ static const char *make_powers(Emitter *e, const Tiling *t, const char *row, con
     go_on_with(e, t, step, row, emit_text(e, "(%s + v * LANES)", t->names[tiling_last(&t->c->columns)->id]));
     know_sums(e, t, lanes);
     const char *power = emit_name(e, "power");
-    emit_line(e, "const f32v %s = %s;", power, emit_bare(e, emit_varying(e, power_term(e, t->guess))));
+    emit_line(e, "const f32v %s = %s;", power, emit_bare(e, emit_varying(e, power_term(e, t))));
     e->step = t->guess->factors;
     for (int i = 0; i < e->plan->lowered->term_count; i++) {
         const Term *term = e->plan->lowered->terms[i];
@@ -170,7 +190,8 @@ static const char *make_powers(Emitter *e, const Tiling *t, const char *row, con
 static void take_row(Emitter *e, const Tiling *t, const char *row)
 {
     const Output *factors = &t->guess->factors->statement->outputs[0];
-    find_shift(e, t, row, false);
+    emit_line(e, "f32u *const seen = %s;", seen_at(e, t, row));
+    find_shift(e, t, row);
     Scope *vector = emit_push(e);
     const char *power = make_powers(e, t, row, "LANES");
     emit_line(e, "total = total + %s;", power);
@@ -190,7 +211,8 @@ static void take_row(Emitter *e, const Tiling *t, const char *row)
 /* The same of a tile with fewer columns. */
 static void take_some(Emitter *e, const Tiling *t, const char *row)
 {
-    find_shift(e, t, row, true);
+    emit_line(e, "f32u *const seen = %s;", seen_at(e, t, row));
+    find_shift(e, t, row);
     Scope *vector = emit_push(e);
     emit_line(e, "const int lanes = (int)size_min(LANES, count - v * LANES);");
     vector->count = "lanes";
@@ -209,8 +231,15 @@ const char *tiling_guessed(Emitter *e, Tiling *t)
 {
     const Index *column = tiling_last(&t->c->columns);
     tiling_open(e, t, column);
-    each_row(e, t, emit_text(e, "if (count == COLUMNS_%d)", t->number), take_row);
-    each_row(e, t, "else", take_some);
+    const char *first = masks(t) ? emit_text(e, "!is_whole || %s <= whole_from[at_tile]", t->names[column->id])
+                                 : emit_text(e, "%s == %s", t->names[column->id], tiling_first(e, column));
+    each_row(e, t, first, false, guess_row);
+    t->is_guess_whole = masks(t);
+    if (t->is_guess_whole)
+        each_row(e, t, emit_text(e, "is_whole && count == COLUMNS_%d", t->number), true, take_row);
+    t->is_guess_whole = false;
+    each_row(e, t, emit_text(e, "count == COLUMNS_%d", t->number), true, take_row);
+    each_row(e, t, NULL, false, take_some);
     return tiling_close(e);
 }
 
@@ -225,7 +254,7 @@ static void clear_row(Emitter *e, const Tiling *t, const char *row)
 const char *tiling_cleared(Emitter *e, Tiling *t)
 {
     tiling_open(e, t, tiling_last(&t->c->columns));
-    each_row(e, t, "", clear_row);
+    each_row(e, t, NULL, false, clear_row);
     return tiling_close(e);
 }
 
@@ -271,12 +300,13 @@ static void end_row(Emitter *e, const Tiling *t, const char *row)
     const char *lanes[STATE_COMPONENTS_MAX] = { "seen" }, *all[STATE_COMPONENTS_MAX] = { emit_name(e, "sum") };
     emit_line(e, "const f32v seen = load_f32v(%s, 1, LANES);", seen_at(e, t, row));
     go_on_with(e, t, powers_of(t->guess), row, NULL);
-    emit_line(e, "const int none = *(%s) == -INFINITY;    /* that is more */", emit_pointer(e, largest_read(t->guess)));
+    const char *largest = emit_pointer(e, largest_read(t->guess));
     e->step = step;
     emit_state_fold(e, root, lanes, all);
     emit_know(e, root, (Value){ all[0], false });
     emit_store(e, &step->statement->outputs[0]);
-    emit_line(e, "near &= none || (%s >= 0x1p-58f && %s <= (float)%s);", all[0], all[0], emit_extent(e, tiling_last(&t->c->columns)));
+    const char *good = emit_text(e, "%s >= 0x1p-58f && %s <= (float)%s", all[0], all[0], emit_extent(e, tiling_last(&t->c->columns)));
+    emit_line(e, masks(t) ? "near &= (%s) || (%s == 0 && *(%s) == -INFINITY);" : "near &= %s;", good, all[0], largest);
 }
 
 const char *tiling_near(Emitter *e, Tiling *t)

@@ -35,6 +35,12 @@ static const Reach *reach_of(const Tiling *t, int points)
     return reach->condition ? reach : NULL;
 }
 
+/* Whether tiles that meet the condition everywhere are told from others. */
+static bool tells_whole(const Reach *reach)
+{
+    return reach->where || reach->splits;
+}
+
 void tiling_reach_parameters(Emitter *e, Tiling *t)
 {
     for (int points = 0; points < 2; points++) {
@@ -44,6 +50,7 @@ void tiling_reach_parameters(Emitter *e, Tiling *t)
     emit_parameter(&t->parameters, "int64_t *", "whole_from");
     emit_parameter(&t->parameters, "int64_t *", "whole_to");
     emit_parameter(&t->parameters, "int ", "at_tile");
+    emit_parameter(&t->parameters, "int ", "is_whole");
     (void)e;
 }
 
@@ -90,7 +97,7 @@ const char *tiling_meet(Emitter *e, Tiling *t, int points)
         emit_line(e, "if (!*finite_%d)    /* times 0 they are no zeros */", t->number);
         emit_line(e, "    return;");
     }
-    bool splits = !points && reach->where;
+    bool splits = !points && tells_whole(reach);
     emit_line(e, "int64_t from = %s, to = %s;", end, first);
     if (splits)
         emit_line(e, "whole_from[at_tile] = %s, whole_to[at_tile] = %s;", first, end);
@@ -145,7 +152,7 @@ void tiling_find_reach(Emitter *e, const Tiling *t, const char *const calls[2], 
     for (int points = 0; points < 2; points++)
         if (reach_of(t, points)) {
             emit_line(e, "int64_t %s[BLOCK_%d], %s[BLOCK_%d];", from_names[points], t->number, to_names[points], t->number);
-            if (!points && reach_of(t, points)->where)
+            if (!points && tells_whole(reach_of(t, points)))
                 emit_line(e, "int64_t whole_from[BLOCK_%d], whole_to[BLOCK_%d];", t->number, t->number);
             text_print(&inner, "    %s;\n", calls[points]);
         }
@@ -174,9 +181,10 @@ const char *tiling_reach_lines(Emitter *e, const Tiling *t, const char *fill)
             text_print(&text, "    if (is_last%s)\n        %s;\n", t->guess ? " && guessed" : "", fill);
         text_print(&text, "    continue;\n%s", columns->fills ? "}\n" : "");
     }
-    if (tiling_where(t))
-        text_print(&text, "const int is_whole = %s >= whole_from[at_tile] && %s + count <= whole_to[at_tile];\n",
-                   t->names[columns->along->id], t->names[columns->along->id]);
+    if (columns && tells_whole(columns)) {
+        const char *column = t->names[tiling_last(&t->c->columns)->id];
+        text_print(&text, "const int is_whole = %s >= whole_from[at_tile] && %s + count <= whole_to[at_tile];\n", column, column);
+    }
     if (reach_of(t, 1)) {
         const char *from = "points_from[at_tile]", *to = "points_to[at_tile]";
         if (t->c->group > 1) {    /* in whole registers of words */

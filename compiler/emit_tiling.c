@@ -14,7 +14,7 @@ static const char *const words[] = {
     "turned", "most", "is_flat", "columns_from", "columns_to", "points_from", "points_to", "run", "run_rows", "nth",
     "turn", "is_back", "rows_left", "at_tile", "first_point", "end_point", "spare",
     "whole_from", "whole_to", "is_whole", "sweep", "sweep_from", "sweep_to", "held", "nears", "passes", "wide", "guessed",
-    "near", "seen", "total", "factors", "tile_lines", "point", "at", "column", "lines"
+    "near", "seen", "total", "factors", "tile_lines", "point", "at", "column", "lines", "at_row"
 };
 
 bool emit_tiling_uses(const char *name)

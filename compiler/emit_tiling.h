@@ -22,6 +22,7 @@ typedef struct Tiling {
     bool in_pieces;               /* of columns of several indices in pieces: templates/pieces.c; */
     bool may_pass;                /* a large result's go past the caches */
     const Guess *guess;           /* `guessed` maxima may take the sums at once; NULL: there are none */
+    bool is_guess_whole;          /* what is written is for a tile that meets the mask's condition everywhere */
     ParameterSet parameters;      /* all that a function may ask for */
 } Tiling;
 
@@ -106,7 +107,7 @@ bool tiling_takes_extrema(const Tiling *t);     /* of sums as they are: a few in
 const char *tiling_after(Emitter *e, Tiling *t);
 const char *tiling_finish(Emitter *e, Tiling *t);
 
-/* emit_guess.c: the bodies of what takes a tile's sums with maxima that are guessed, of what stands for a tile that nobody asks for, of
+/* emit_guess.c: the bodies of what takes a tile's sums with such maxima, of what stands for a tile that nobody asks for, of
  * what begins the powers' sums, and of what ends them and says whether the guess was good */
 const char *tiling_guessed(Emitter *e, Tiling *t);
 const char *tiling_cleared(Emitter *e, Tiling *t);

@@ -41,6 +41,7 @@ typedef struct Reach {
     Index **theirs, **own;        /* [count]: this statement's indices, and the step's for them */
     int count;
     const Term *where;            /* of columns: the step's own, if a tile that meets its condition everywhere goes without; */
+    bool splits;                  /* or such a tile is to be known; */
     bool fills;                   /* and one that meets it nowhere is stored, too */
 } Reach;
 

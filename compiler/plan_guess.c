@@ -226,7 +226,7 @@ static void leave_out(Guessing *g, const Step *factors)
     term_each_below(g->planner->arena, condition, find_product, g);
     if (g->asks_product || !planner_reads_plainly(g->planner, condition) || !condition_bounds(condition, &reach.along, 1))
         return;
-    reach.fills = true;
+    reach.fills = reach.splits = true;
     c->columns_met = reach;
     for (int s = 0; s < g->launch->step_count; s++) {
         Contract *other = g->launch->steps[s]->contract;
