@@ -526,7 +526,7 @@ static const char *constants(Emitter *e, const RingStep *r)
 static const char *matrices(Emitter *e, const RingStep *r)
 {
     static const char *const words[] = { "matrix", "panels" };
-    return emit_text(e, "        const uint64_t left = %s_of(ring->left[%s][first]), right = %s_of(ring->right[stage][0]);\n",
+    return emit_text(e, "    const uint64_t left = %s_of(ring->left[%s][first]), right = %s_of(ring->right[stage][0]);\n",
                      words[r->side[0].panels], r->t.c->ring->kept ? "kept + slice" : "stage", words[r->side[1].panels]);
 }
 
@@ -535,8 +535,8 @@ static const char *multiply(Emitter *e, const RingStep *r)
 {
     bool left = r->side[0].panels, right = r->side[1].panels;
     const char *panels = r->t.c->packed == DTYPE_I8 ? "" : emit_text(e, "<%d, %d>", left, right);
-    return emit_text(e, "                wgmma_%s_%d%s(sums[high], left + 512 * high + %d * points, right + %d * points, "
-                     "slice + points > 0);\n", dtype_name(r->t.c->packed), r->t.c->ring->right, panels, left ? 128 : 2, right ? 128 : 2);
+    return emit_text(e, "            wgmma_%s_%d%s(sums[high], left + 512 * high + %d * points, right + %d * points, "
+                     "!IS_FIRST || points > 0);\n", dtype_name(r->t.c->packed), r->t.c->ring->right, panels, left ? 128 : 2, right ? 128 : 2);
 }
 
 static const char begin_kept[] =
@@ -565,10 +565,14 @@ void emit_ring_product(Emitter *e, const Step *step)
         { "bring_head", b.head },
         { "bytes", b.bytes },
         { "load", b.load },
-        { "multiply_head", emit_text(e, "INLINE void multiply_slices_%d(Ring_%d *ring, %sint64_t slices, Sums_%d sums[TALL_%d], Turn *turn)\n",
-                                     n, n, kept ? "int kept, " : "", n, n) },
+        { "begin_slice_head", emit_text(e, "template <int IS_FIRST>\nINLINE void begin_slice_%d(Ring_%d *ring, %sSums_%d sums[TALL_%d], const Turn *turn)\n",
+                                        n, n, kept ? "int kept, int64_t slice, " : "", n, n) },
         { "matrices", matrices(e, r) },
         { "multiply", multiply(e, r) },
+        { "multiply_head", emit_text(e, "INLINE void multiply_slices_%d(Ring_%d *ring, %sint64_t slices, Sums_%d sums[TALL_%d], Turn *turn)\n",
+                                     n, n, kept ? "int kept, " : "", n, n) },
+        { "begin_first", emit_text(e, "    begin_slice_%d<1>(ring, %ssums, turn);\n", n, kept ? "kept, 0, " : "") },
+        { "begin_next", emit_text(e, "        begin_slice_%d<0>(ring, %ssums, turn);\n", n, kept ? "kept, slice, " : "") },
         { "use", use },
         { "finish", end },
         { "bring_tiles", bring_tiles(e, r, left_call, b.call) },

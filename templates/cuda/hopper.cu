@@ -179,34 +179,50 @@ INLINE void bring_N(const Frame *f, Ring_N *ring, int64_t i_first, int64_t j_fir
     }
 }
 
-/* The sums of the slices that are brought. While one is multiplied, the one before it is given back. */
+/* Begins to multiply a slice. */
+//{ begin_slice_head
+template <int IS_FIRST>
+INLINE void begin_slice_N(Ring_N *ring, int kept, int64_t slice, Sums_N sums[TALL_N], const Turn *turn)
+//}
+{
+    const int first = ((int)threadIdx.x / GROUP - 1) * 64 * TALL_N, stage = turn->stage;
+    barrier_wait(&ring->full[stage], turn->phase);
+    //{ matrices
+    const int64_t left_stage = kept < 0 ? stage : kept + slice;
+    const uint64_t left = matrix_of(ring->left[left_stage][first]), right = matrix_of(ring->right[stage][0]);
+    //}
+    wgmma_fence();
+    UNROLL
+    for (int high = 0; high < TALL_N; high++) {
+        UNROLL
+        for (int points = 0; points < SLICE_N / POINTS_N; points++)
+            //{ multiply
+            wgmma_bf16_64<0, 0>(sums[high], left + 512 * high + 2 * points, right + 2 * points, !IS_FIRST || points > 0);
+            //}
+    }
+    wgmma_commit();
+}
+
+/* The sums of the slices that are brought. While one is multiplied, the one before it is given back. The first one stands by
+ * itself: ptxas before CUDA 12.9 makes products wait for each other unless it sees where sums begin (C7515). */
 //{ multiply_head
 INLINE void multiply_slices_N(Ring_N *ring, int kept, int64_t slices, Sums_N sums[TALL_N], Turn *turn)
 //}
 {
-    const int first = ((int)threadIdx.x / GROUP - 1) * 64 * TALL_N, lane = (int)threadIdx.x % WARP;
-    int before = 0;
-    for (int64_t slice = 0; slice < slices; slice++, next_stage_N(turn)) {
-        const int stage = turn->stage;
-        barrier_wait(&ring->full[stage], turn->phase);
-        //{ matrices
-        const int64_t left_stage = kept < 0 ? stage : kept + slice;
-        const uint64_t left = matrix_of(ring->left[left_stage][first]), right = matrix_of(ring->right[stage][0]);
+    const int lane = (int)threadIdx.x % WARP;
+    int before = turn->stage;
+    //{ begin_first
+    begin_slice_N<1>(ring, kept, 0, sums, turn);
+    //}
+    next_stage_N(turn);
+    for (int64_t slice = 1; slice < slices; slice++, next_stage_N(turn)) {
+        //{ begin_next
+        begin_slice_N<0>(ring, kept, slice, sums, turn);
         //}
-        wgmma_fence();
-        UNROLL
-        for (int high = 0; high < TALL_N; high++) {
-            UNROLL
-            for (int points = 0; points < SLICE_N / POINTS_N; points++)
-                //{ multiply
-                wgmma_bf16_64<0, 0>(sums[high], left + 512 * high + 2 * points, right + 2 * points, slice + points > 0);
-                //}
-        }
-        wgmma_commit();
         wgmma_wait<1>();
-        if (slice > 0 && lane == 0)
+        if (lane == 0)
             barrier_arrive(&ring->empty[before]);
-        before = stage;
+        before = turn->stage;
     }
     wgmma_wait<0>();
     UNROLL
