@@ -14,7 +14,7 @@ static const struct {
     [DTYPE_I8] = { MAP_U8, "MAP_U8" }, [DTYPE_F16] = { MAP_F16, "MAP_F16" }, [DTYPE_BF16] = { MAP_BF16, "MAP_BF16" }
 };
 
-enum { MAP_BYTES = 128, MAP_ALIGNMENT = 64 };
+enum { MAP_BYTES = 128, MAP_ALIGNMENT = 128 };
 
 static void add_axis(const Index **axes, int *count, const Term *read, const Index *index)
 {

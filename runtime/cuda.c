@@ -14,7 +14,7 @@ enum { DRIVER_LEAST = 11070, NVRTC_LEAST = 1107, ARCHITECTURE_LEAST = 80, ARCHIT
 /* Errors after which a device's context answers every call with the same one. */
 static bool loses_context(int error)
 {
-    static const int errors[] = { 214, 220, 700, 702, 709, 710, 714, 715, 716, 717, 718, 719 };
+    static const int errors[] = { 214, 220, 226, 700, 702, 709, 710, 714, 715, 716, 717, 718, 719, 721, 810, 911 };
     for (size_t i = 0; i < sizeof errors / sizeof *errors; i++)
         if (errors[i] == error)
             return true;

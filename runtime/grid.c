@@ -123,7 +123,7 @@ static bool make_maps(const EmittedUnit *unit, const GridRing *ring, const GridM
 {
     enum { SWIZZLE_128 = 3, PROMOTION_256 = 3 };
     static const uint32_t steps[MAP_AXES_MAX] = { 1, 1, 1, 1, 1 };
-    _Alignas(64) uint64_t made[RING_MAPS][16];
+    _Alignas(128) uint64_t made[RING_MAPS][16];
     for (int m = 0; m < ring->map_count; m++) {
         const GridMap *map = &ring->maps[m];
         uint64_t data = frame[place_of(unit, map->argument)];

@@ -5,7 +5,7 @@
 
 #include "compile.h"
 
-/* `launch` and `clear` return 0, or a positive number that ends the work; `encode` is the driver's, whose maps are aligned to 64 bytes,
+/* `launch` and `clear` return 0, or a positive number that ends the work; `encode` is the driver's, whose maps are aligned to 128 bytes,
  * or NULL. */
 typedef struct GridMachine {
     int (*launch)(void *user, const char *kernel, unsigned blocks, unsigned threads, unsigned shared, void *frame);

@@ -251,7 +251,7 @@ UNWATCHED static void begin_load(void *to, const void *with, const void *barrier
     load.to = (char *)to;
     load.barrier = barrier;
     memcpy(&load.map, with, sizeof load.map);
-    if ((uintptr_t)with % 64 || load.map.magic != MAP_MAGIC || (int)load.map.rank != rank)
+    if ((uintptr_t)with % MAP_BYTES || load.map.magic != MAP_MAGIC || (int)load.map.rank != rank)
         fail("copies by what is no map of %d axes", rank);
     load.bytes = load.map.size;
     for (int a = 0; a < rank; a++) {

@@ -28,7 +28,7 @@ static int map_encode(void *map, int type, uint32_t rank, void *data, const uint
     made.rank = rank;
     made.size = type == 0 ? 1u : type == 6 || type == 9 ? 2u : 0u;
     (void)promotion;
-    if ((uintptr_t)map % 64 || !made.size || rank < 2 || rank > MAP_AXES || (uintptr_t)data % MAP_ALIGNMENT || interleave || fill || swizzle != MAP_SWIZZLED)
+    if ((uintptr_t)map % MAP_BYTES || !made.size || rank < 2 || rank > MAP_AXES || (uintptr_t)data % MAP_ALIGNMENT || interleave || fill || swizzle != MAP_SWIZZLED)
         return MAP_REFUSED;
     for (uint32_t a = 0; a < rank; a++) {
         if (!extent[a] || extent[a] > UINT32_MAX || !box[a] || box[a] > MAP_BOX || step[a] != 1)

@@ -14,7 +14,7 @@
 
 //{ TensorMap
 /* Where an array is and which tiles are copied from it: a CUtensorMap, which the driver makes. */
-typedef struct __align__(64) TensorMap {
+typedef struct __align__(128) TensorMap {
     uint64_t words[16];
 } TensorMap;
 //}
