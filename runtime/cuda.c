@@ -7,7 +7,7 @@
 
 #include "cuda_machine.h"
 
-enum { DRIVER_LEAST = 11070, NVRTC_LEAST = 1107, ARCHITECTURE_LEAST = 80, ARCHITECTURES_MAX = 64 };
+enum { DRIVER_LEAST = 11070, NVRTC_LEAST = 1107, NVRTC_OWN = 1200, ARCHITECTURE_LEAST = 80, ARCHITECTURES_MAX = 64 };
 
 /* ---- failures ---- */
 
@@ -56,7 +56,7 @@ static const Target *row_of(int architecture, const char *own)
 void cuda_spell_architecture(const CudaDevice *device, char text[ARCHITECTURE_BYTES])
 {
     bool newer = device->compiled / 10 != device->architecture / 10;    /* code is for all of a major version */
-    bool own = device->compiled == device->architecture && row_of(device->compiled, "a");
+    bool own = device->own && row_of(device->compiled, "a");
     snprintf(text, ARCHITECTURE_BYTES, "%s_%d%s", newer ? "compute" : "sm", device->compiled, own ? "a" : "");
 }
 
@@ -67,7 +67,7 @@ bool cuda_runs(const CudaDevice *device, const Target *target)
     long architecture = number ? strtol(number + 1, &end, 10) : 0;
     if (!architecture)
         return false;
-    return *end ? architecture == device->architecture && architecture == device->compiled : architecture <= device->compiled;
+    return *end ? device->own && architecture == device->compiled : architecture <= device->compiled;
 }
 
 static const Target *best_target(const CudaDevice *device)
@@ -132,6 +132,7 @@ static int find_devices(einc_context *context, const Cuda *libraries, Cuda **mad
             return context_fail(context, EINC_FAILED, "error: CUDA: device %d cannot be asked what it is: %s (%d)", d,
                                 error_name(cuda, error), error);
         device->compiled = newest_architecture(device, list, known);
+        device->own = device->compiled == device->architecture && cuda->nvrtc_version >= NVRTC_OWN;
         device->target = best_target(device);
         if (cuda->first < 0 && device->compiled >= ARCHITECTURE_LEAST)
             cuda->first = d;

@@ -11,6 +11,8 @@ typedef uint64_t CudaAddress;    /* on the device */
 enum { CUDA_MULTIPROCESSORS = 16, CUDA_MAJOR = 75, CUDA_MINOR = 76, CUDA_MEMORY_POOLS = 115 };    /* attributes of a device */
 enum { CUDA_SHARED_BYTES = 1, CUDA_MORE_SHARED_BYTES = 8 };   /* of a function: what it has itself, and what launches may add */
 
+enum { CUDA_CAPTURE_RELAXED = 2 };    /* how streams are captured: meanwhile a thread may load */
+
 /* name, what the library calls it, parameters; each returns 0, or what went wrong. */
 #define CUDA_FUNCTIONS(X)                                                                                                      \
     X(init, "cuInit", (unsigned flags))                                                                                        \
@@ -36,6 +38,7 @@ enum { CUDA_SHARED_BYTES = 1, CUDA_MORE_SHARED_BYTES = 8 };   /* of a function: 
     X(copy_in, "cuMemcpyHtoDAsync_v2", (CudaAddress to, const void *from, size_t bytes, void *stream))                         \
     X(copy_out, "cuMemcpyDtoHAsync_v2", (void *to, CudaAddress from, size_t bytes, void *stream))                              \
     X(clear, "cuMemsetD8Async", (CudaAddress at, unsigned char value, size_t bytes, void *stream))                             \
+    X(capture_mode, "cuThreadExchangeStreamCaptureMode", (int *mode))                                                          \
     X(wait, "cuStreamSynchronize", (void *stream))                                                                             \
     X(error_name, "cuGetErrorName", (int error, const char **name))
 

@@ -10,7 +10,8 @@ enum { ARCHITECTURE_BYTES = 24 };
 typedef struct CudaDevice {
     int number, handle, multiprocessors;
     int architecture;             /* 90: of the hardware */
-    int compiled;                 /* the newest that NVRTC knows and that runs here */
+    int compiled;                 /* the newest that NVRTC knows and that runs here; */
+    bool own;                     /* it knows what only that one has, too: "sm_90a" */
     bool pools;                   /* takes memory in the order of a stream's work */
     const Target *target;         /* whose kernels are made for it */
     void *_Atomic context;        /* the primary one; NULL until a call needs it */

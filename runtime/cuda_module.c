@@ -118,6 +118,18 @@ static int load(einc_context *context, const CudaModule *module, CudaDevice *dev
     return EINC_OK;
 }
 
+/* The same, whatever streams are captured meanwhile: loading is no part of what these do. */
+static int load_beside_captures(einc_context *context, const CudaModule *module, CudaDevice *device, const char *image, CudaCode *code)
+{
+    const CudaDriver *driver = &context->cuda->driver;
+    int mode = CUDA_CAPTURE_RELAXED, error = driver->capture_mode(&mode);
+    if (error)
+        return fail_load(context, device, error);
+    int status = load(context, module, device, image, code);
+    error = driver->capture_mode(&mode);
+    return status || !error ? status : fail_load(context, device, error);
+}
+
 static CudaCode *load_new(einc_context *context, CudaModule *module, CudaDevice *device)
 {
     char architecture[ARCHITECTURE_BYTES];
@@ -132,7 +144,8 @@ static CudaCode *load_new(einc_context *context, CudaModule *module, CudaDevice 
     CudaCode *code = calloc(1, sizeof *code + (size_t)module->unit->work_count * sizeof *code->functions);
     if (code)
         code->last = -1;
-    int status = code ? load(context, module, device, image, code) : context_fail(context, EINC_FAILED, "error: out of memory");
+    int status = code ? load_beside_captures(context, module, device, image, code)
+                      : context_fail(context, EINC_FAILED, "error: out of memory");
     free(image);
     if (!status)
         return code;

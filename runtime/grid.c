@@ -139,7 +139,8 @@ static bool make_maps(const EmittedUnit *unit, const GridRing *ring, const GridM
 static int launch_ring(const GridWork *work, int64_t tiles, uint64_t *frame, const GridMachine *machine)
 {
     unsigned blocks = tiles < machine->multiprocessors ? (unsigned)tiles : machine->multiprocessors;
-    return machine->launch(machine->user, work->kernel, blocks, (unsigned)work->ring->threads, (unsigned)work->ring->shared_bytes, frame);
+    const GridRing *ring = work->ring;
+    return blocks ? machine->launch(machine->user, work->kernel, blocks, (unsigned)ring->threads, (unsigned)ring->shared_bytes, frame) : 0;
 }
 
 static int do_work(const GridWork *work, const GridTurn *turn, int64_t most, int threads, char *workspace, uint64_t *frame,

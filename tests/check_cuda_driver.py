@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
-"""What is declared here of NVIDIA's libraries, against NVIDIA's headers, about 2 s: the parameters of each function of the driver, NVRTC
-and cuBLAS that is called, or that a stand-in has, and the numbers of enums. tests/golden/cuda/driver.txt says what these are in the
-headers of CUDA; where there are such headers, it is compared with them, too.
+"""What is declared here of NVIDIA's libraries, against NVIDIA's headers, about 2 s: the parameters of each function of the driver,
+NVRTC and cuBLAS that is called, or that a stand-in has, and the numbers of enums. tests/golden/cuda/driver.txt says what these are
+in the headers of CUDA; where there are such headers, it is compared with them, too.
 
     tests/check_cuda_driver.py --bless       writes it anew, from the headers that are here
 """
@@ -28,7 +28,7 @@ NUMBERS = {
     'runtime/cuda_driver.h': {
         'CUDA_MULTIPROCESSORS': OF_DEVICE + 'MULTIPROCESSOR_COUNT', 'CUDA_MAJOR': OF_DEVICE + 'COMPUTE_CAPABILITY_MAJOR',
         'CUDA_MINOR': OF_DEVICE + 'COMPUTE_CAPABILITY_MINOR', 'CUDA_MEMORY_POOLS': OF_DEVICE + 'MEMORY_POOLS_SUPPORTED',
-        'CUDA_SHARED_BYTES': OF_FUNCTION + 'SHARED_SIZE_BYTES', 'CUDA_MORE_SHARED_BYTES': OF_FUNCTION + 'MAX_DYNAMIC_SHARED_SIZE_BYTES'},
+        'CUDA_CAPTURE_RELAXED': 'CU_STREAM_CAPTURE_MODE_RELAXED', 'CUDA_SHARED_BYTES': OF_FUNCTION + 'SHARED_SIZE_BYTES', 'CUDA_MORE_SHARED_BYTES': OF_FUNCTION + 'MAX_DYNAMIC_SHARED_SIZE_BYTES'},
     'templates/cuda/maps.cu': {**MAPS, **HOW},
     'compiler/emit_hopper_maps.c': MAPS,
     'runtime/grid.c': HOW,
@@ -36,7 +36,7 @@ NUMBERS = {
     'tests/cuda_standin.c': {
         'BAD_VALUE': 'CUDA_ERROR_INVALID_VALUE', 'NO_MEMORY': 'CUDA_ERROR_OUT_OF_MEMORY', 'NO_IMAGE': 'CUDA_ERROR_INVALID_IMAGE',
         'NO_CONTEXT': 'CUDA_ERROR_INVALID_CONTEXT', 'BAD_HANDLE': 'CUDA_ERROR_INVALID_HANDLE', 'NOT_FOUND': 'CUDA_ERROR_NOT_FOUND',
-        'LOST': 'CUDA_ERROR_ILLEGAL_ADDRESS', 'NOT_IN_CAPTURE': 'CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED'},
+        'LOST': 'CUDA_ERROR_ILLEGAL_ADDRESS', 'RELAXED': 'CU_STREAM_CAPTURE_MODE_RELAXED', 'NOT_IN_CAPTURE': 'CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED'},
     'bench/gpu/cublas.c': {
         'REAL_F32': 'CUDA_R_32F', 'REAL_F64': 'CUDA_R_64F', 'REAL_I8': 'CUDA_R_8I', 'REAL_I32': 'CUDA_R_32I', 'REAL_BF16': 'CUDA_R_16BF',
         'COMPUTE_F32': 'CUBLAS_COMPUTE_32F', 'COMPUTE_F64': 'CUBLAS_COMPUTE_64F', 'COMPUTE_I32': 'CUBLAS_COMPUTE_32I',

@@ -86,6 +86,9 @@ def check_results(folder):
     done = run(folder, RING[0], *operands(folder, RING[1], RING[0]), '--device', 'cuda', CUDA_STANDIN_LOST='1')
     expect('ring_1 with 1 block of 384 threads and' in done.stderr, 'a ring', done)
     last_log(folder)
+    done = run(folder, RING[0], *operands(folder, RING[1], RING[0]), '--device', 'cuda', '--check', CUDA_STANDIN_NVRTC='1108')
+    expect(done.returncode == 0 and 'all right' in done.stderr, 'a compiler that does not know what only the device has', done)
+    last_log(folder)
     product = ['ij,jk->ik', *operands(folder, RUNS[0][1]), '--device', 'cuda', '--check']
     done = run(folder, *product, CUDA_STANDIN_OLD='1', EINC_CACHE_DIR=os.path.join(folder, 'old'))
     expect(done.returncode == 0, 'a compiler that does not know the device', done)

@@ -272,6 +272,28 @@ static void test_graph(einc_context *context)
     }
 }
 
+/* A kernel's first call on a device loads it there, which is no part of what is captured. */
+static void test_graph_first(einc_context *context)
+{
+    static Setting s;
+    einc_kernel *gpu = compile(context, cases[SOFTMAX].expression, "cuda"), *cpu = compile(context, cases[SOFTMAX].expression, NULL);
+    void *graph = NULL, *made = NULL;
+    set_up(&s, &cases[SOFTMAX], gpu, devices - 1, true);
+    must(more.capture_begin(s.stream, 0), "a capture");
+    int status = call(&s), ended = more.capture_end(s.stream, &graph);
+    if (expect(!status && !ended, "a first call that is captured gave %d, %d: %s", status, ended, einc_error(context))) {
+        must(more.graph_make(&made, graph, 0), "a graph");
+        must(more.graph_launch(made, s.stream), "a graph's launch");
+        call_cpu(&s, cpu);
+        check_outputs(&s, "a graph of a first call");
+        must(more.graph_free(made), "the graph");
+        must(more.graph_destroy(graph), "the graph");
+    }
+    tear_down(&s);
+    einc_kernel_free(gpu);
+    einc_kernel_free(cpu);
+}
+
 /* More shapes than a kernel keeps what it knows of, and the same shape with other strides and addresses, in turn and again. */
 static void test_many_shapes(einc_context *context)
 {
@@ -380,6 +402,22 @@ static void test_shapes(einc_context *context)
     tear_down(&s);
     einc_kernel_free(constant);
     einc_kernel_free(most);
+}
+
+/* Packed documents, of which there are none: a product in a ring, where the device has such, of which there are no tiles. */
+static void test_nothing(einc_context *context)
+{
+    static Setting s;
+    static const Case of = { "Q[i,j,k]:bf16, D[start[m]:i64+n,k]:bf16 -> [i,j,m,n] | max n | sum j", 3, 1, { "bf16", "bf16", "i64", "f32" },
+                             { "2,8,16", "120,16", "0", "2,0" }, { 0, 0, 0, 0 } };
+    einc_kernel *gpu = einc_compile(context, of.expression, &(einc_options){ .target = "cuda", .extents = "n=100" });
+    if (!expect(gpu != NULL, "documents: %s", einc_error(context)))
+        exit(1);
+    set_up(&s, &of, gpu, 0, false);
+    int status = call(&s), waited = einc_wait(gpu, s.out[0]->device, &s.options);
+    expect(!status && !waited, "no documents gave %d, %d: %s", status, waited, einc_error(context));
+    tear_down(&s);
+    einc_kernel_free(gpu);
 }
 
 /* A position that is out of range is found by the call, or, where that does not wait, by einc_wait(). */
@@ -550,8 +588,8 @@ static const struct {
     const char *name;
     void (*run)(einc_context *context);
 } tests[] = {
-    { "in_place", test_in_place }, { "graph", test_graph }, { "many_shapes", test_many_shapes }, { "other_memory", test_other_memory }, { "refusals", test_refusals },
-    { "shapes", test_shapes }, { "positions", test_positions }, { "threads", test_threads },
+    { "in_place", test_in_place }, { "graph", test_graph }, { "graph_first", test_graph_first }, { "many_shapes", test_many_shapes }, { "other_memory", test_other_memory }, { "refusals", test_refusals },
+    { "shapes", test_shapes }, { "nothing", test_nothing }, { "positions", test_positions }, { "threads", test_threads },
     { "failures", test_failures }, { "lost", test_lost },
 };
 

@@ -18,6 +18,7 @@
 
 enum { BAD_VALUE = 1, NO_MEMORY = 2, NO_IMAGE = 200, NO_CONTEXT = 201, BAD_HANDLE = 400, NOT_FOUND = 500, LOST = 700,
        NOT_IN_CAPTURE = 900 };
+enum { RELAXED = 2 };
 enum { MEMORIES = 256, PAGE = 4096, DEVICES_MAX = 4, DEPTH = 8 };
 
 typedef struct Device {
@@ -76,6 +77,7 @@ static int modules;               /* of those kept: they go with the context */
 static Module *all_modules;       /* whose libraries stay, as a stream may still have work of their functions */
 static Function *all_functions;
 static int captures;              /* that go on */
+static _Thread_local int capture_mode;
 static _Thread_local Device *stack[DEPTH];
 static _Thread_local int depth;
 
@@ -166,7 +168,7 @@ CALL(cuCtxPopCurrent_v2, void **context)
 CALL(cuModuleLoadData, void **made, const void *image)
 {
     BEGIN_WITHIN;
-    if (captures)
+    if (captures && capture_mode != RELAXED)
         return NOT_IN_CAPTURE;
     Module *module = calloc(1, sizeof *module);
     module->library = dlopen(image, RTLD_NOW | RTLD_LOCAL);
@@ -401,7 +403,7 @@ CALL(cuLaunchKernel, void *of, unsigned x, unsigned y, unsigned z, unsigned thre
 CALL(cuMemAlloc_v2, uintptr_t *memory, size_t bytes)
 {
     BEGIN_WITHIN;
-    return captures ? NOT_IN_CAPTURE : take(memory, bytes);
+    return captures && capture_mode != RELAXED ? NOT_IN_CAPTURE : take(memory, bytes);
 }
 
 CALL(cuMemAllocAsync, uintptr_t *memory, size_t bytes, void *stream)
@@ -508,6 +510,15 @@ CALL(cuEventRecord, void *event, void *stream)
 CALL(cuEventSynchronize, void *event) { BEGIN_WITHIN; (void)event; return 0; }
 
 /* ---- graphs: what a stream had when its capture ended ---- */
+
+CALL(cuThreadExchangeStreamCaptureMode, int *mode)
+{
+    BEGIN;
+    int before = capture_mode;
+    capture_mode = *mode;
+    *mode = before;
+    return 0;
+}
 
 CALL(cuStreamBeginCapture_v2, void *of, int mode)
 {

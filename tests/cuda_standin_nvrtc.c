@@ -1,5 +1,6 @@
 /* A stand-in for libnvrtc: "compiles" a kernel's text with CUDA_STANDIN_CC into an object in CUDA_STANDIN_FOLDER, whose path is the
- * code. With CUDA_STANDIN_OLD=1 it knows the architectures 80 and 86 alone. tests/cuda_standin.h says what else there is. */
+ * code. With CUDA_STANDIN_OLD=1 it knows the architectures 80 and 86 alone; with CUDA_STANDIN_NVRTC=1108 it is of CUDA 11.8, which knows
+ * 90, but not 90a. tests/cuda_standin.h says what else there is. */
 #define _GNU_SOURCE
 #include <unistd.h>
 
@@ -16,7 +17,13 @@ static int known_architectures(void)
     return is_set("CUDA_STANDIN_OLD") ? 2 : (int)(sizeof all_architectures / sizeof *all_architectures);
 }
 
-CALL(nvrtcVersion, int *major, int *minor) { BEGIN; *major = 13; *minor = 0; return 0; }
+static int version(void)
+{
+    const char *text = getenv("CUDA_STANDIN_NVRTC");
+    return text ? atoi(text) : 1300;
+}
+
+CALL(nvrtcVersion, int *major, int *minor) { BEGIN; *major = version() / 100; *minor = version() % 100; return 0; }
 CALL(nvrtcGetNumSupportedArchs, int *count) { BEGIN; *count = known_architectures(); return 0; }
 CALL(nvrtcGetProgramLogSize, void *program, size_t *bytes) { (void)program; *bytes = 8; return 0; }
 CALL(nvrtcGetProgramLog, void *program, char *log) { (void)program; memcpy(log, "the log", 8); return 0; }
@@ -75,6 +82,7 @@ CALL(nvrtcCompileProgram, void *of, int count, const char *const *options)
     const char *number = count ? strchr(options[0], '_') : NULL;
     for (int i = 0; i < known_architectures() && number; i++)
         known |= atoi(number + 1) == all_architectures[i];
+    known &= version() >= 1200 || !number || !strchr(number, 'a');
     if (!known || (strncmp(options[0], "--gpu-architecture=sm_", 22) && strncmp(options[0], "--gpu-architecture=compute_", 27)))
         return 5;
     snprintf(program->object, sizeof program->object, "%s/standin-%d-%d.so", getenv("CUDA_STANDIN_FOLDER"), (int)getpid(), calls);
