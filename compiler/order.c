@@ -217,10 +217,27 @@ static double points(const Orders *orders, Index *const *indices, int count)
     return product;
 }
 
-static bool is_stored(const Ordered *o, int node)
+static bool sums_nothing(const Ordered *o, int node)
+{
+    const Node *n = &o->nodes[node];
+    return node < o->network.leaf_count ? !order_reduces_leaf(o, node)
+                                        : !n->sums && sums_nothing(o, n->left) && sums_nothing(o, n->right);
+}
+
+/* Whether all that is done with a node, from `at` down to it, is to multiply each of its elements. */
+static bool is_multiplied(const Ordered *o, int at, int node)
+{
+    const Node *n = &o->nodes[at], *whole = &o->nodes[2 * o->network.leaf_count - 2];
+    if (memcmp(n->set, whole->set, (size_t)o->network.words * sizeof(Word)))
+        return false;
+    return at == node || (n->left >= 0 && !n->sums && ((sums_nothing(o, n->right) && is_multiplied(o, n->left, node)) ||
+                                                       (sums_nothing(o, n->left) && is_multiplied(o, n->right, node))));
+}
+
+bool order_stores(const Ordered *o, int node)
 {
     int leaves = o->network.leaf_count;
-    return node < leaves ? order_reduces_leaf(o, node) : o->nodes[node].sums && node < 2 * leaves - 2;
+    return node < leaves ? order_reduces_leaf(o, node) : o->nodes[node].sums && !is_multiplied(o, 2 * leaves - 2, node);
 }
 
 static bool pays(const Orders *orders, const Ordered *o, double cost)
@@ -228,7 +245,7 @@ static bool pays(const Orders *orders, const Ordered *o, double cost)
     int leaves = o->network.leaf_count;
     bool stores = false;
     for (int n = 0; n < 2 * leaves - 1; n++)
-        stores |= is_stored(o, n);
+        stores |= order_stores(o, n);
     for (int l = 0; l < leaves; l++)
         if (order_reduces_leaf(o, l))
             cost += order_cost(&o->network, points(orders, o->factors[l]->indices, o->factors[l]->rank) / 2,
@@ -326,7 +343,7 @@ static OrderPath describe(const Orders *orders, const Ordered *o)
         print_node(&letters, o, n, named);
         double flops = n < leaves ? points(orders, o->factors[n]->indices, o->factors[n]->rank)
                                   : node->points * (node->sums ? 2 : 1);
-        add_step(arena, &path, &letters, flops, node->size, is_stored(o, n));
+        add_step(arena, &path, &letters, flops, node->size, order_stores(o, n));
     }
     text_put(&all, "->");
     print_term(&all, o->reduction, named);

@@ -249,8 +249,13 @@ static Term *write_stored(Scope *s, const Ordered *o, int node)
 
 static Term *write_node(Scope *s, const Ordered *o, int node)
 {
-    bool stores = node < o->network.leaf_count ? order_reduces_leaf(o, node) : o->nodes[node].sums;
-    return stores ? write_stored(s, o, node) : write_joined(s, o, node);
+    int count = 0;
+    if (order_stores(o, node))
+        return write_stored(s, o, node);
+    if (node < o->network.leaf_count || !o->nodes[node].sums)
+        return write_joined(s, o, node);
+    Index **kept = node_indices(s, o, node, false, &count);
+    return write_reduction(s, o, node, kept, count);
 }
 
 /* ---- everything else ---- */

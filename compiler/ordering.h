@@ -89,6 +89,10 @@ typedef struct Ordered {
 /* Whether a leaf is reduced before it is contracted. */
 bool order_reduces_leaf(const Ordered *o, int leaf);
 
+/* Whether a node is a statement of its own. The last reduction is not, be it multiplied by factors that have none but its
+ * indices: then each of its sums is, where it is made. */
+bool order_stores(const Ordered *o, int node);
+
 /* order_same.c: whether two values of an ordered program are the same up to the names of their indices. */
 bool order_same_value(Arena *arena, const Term *a, const Term *b);
 

@@ -50,11 +50,10 @@ static const Term *main_read(const Term *side)
     return yes && side->select.no->rank == 0 ? yes : NULL;
 }
 
-int64_t side_stride(const Planner *planner, const Term *side, const Index *index)
+static int64_t read_stride(const Planner *planner, const Term *read, const Index *index)
 {
-    const Term *read = main_read(side);
     int64_t sum = 0;
-    for (int a = 0; read && a < read->read.tensor->rank; a++)
+    for (int a = 0; a < read->read.tensor->rank; a++)
         for (int k = 0; k < read->read.positions[a].count; k++) {
             const PositionPart *part = &read->read.positions[a].parts[k];
             int64_t stride = planner_stride(planner, read->read.tensor, a);
@@ -62,6 +61,27 @@ int64_t side_stride(const Planner *planner, const Term *side, const Index *index
                 sum = stride == NO_STRIDE ? 0 : part->coefficient * stride;
         }
     return sum;
+}
+
+/* Of a value that is computed, what all that has the index agrees about. */
+int64_t side_stride(const Planner *planner, const Term *side, const Index *index)
+{
+    const Term *read = main_read(side);
+    int64_t stride = 0;
+    bool found = false;
+    if (read)
+        return read_stride(planner, read, index);
+    for (int i = 0; side->kind == TERM_MAP && i < side->map.count; i++) {
+        const Term *argument = side->map.arguments[i];
+        if (!term_has_index(argument, index))
+            continue;
+        int64_t own = side_stride(planner, argument, index);
+        if (found && own != stride)
+            return 0;
+        found = true;
+        stride = own;
+    }
+    return stride;
 }
 
 bool lies_along(const Planner *planner, const Term *side, const Index *index)

@@ -125,9 +125,33 @@ static bool covers(const Product *p, const Term *argument)
     return true;
 }
 
+/* Whether it combines two values of which a has some indices that stay and b has others. */
+static bool combines(Arena *arena, Product *product, const Term *a, const Term *b)
+{
+    const Term *term = product->reduce;
+    divide(arena, product, a, b);
+    for (int i = 0; i < term->rank; i++)
+        if (!has(&product->own[0], term->indices[i]) && !has(&product->own[1], term->indices[i]))
+            add_index(arena, &product->batch, term->indices[i]);
+    product->side[0] = product->side[1] = NULL;
+    return product->own[0].count && product->own[1].count && find_sides(product, term->reduce.argument) && product->side[0] &&
+           product->side[1] && covers(product, term->reduce.argument);
+}
+
+/* The first two values that an expression combines, be they made of several operands. */
+static bool find_fork(const Term *term, const Term *values[2])
+{
+    int count = 0;
+    for (int i = 0; term->kind == TERM_MAP && i < term->map.count; i++)
+        if (term->map.arguments[i]->rank && count++ < 2)
+            values[count - 1] = term->map.arguments[i];
+    return count == 1 ? find_fork(values[0], values) : count == 2;
+}
+
 /* Whether a reduction combines two such values, whatever it does with them. */
 static bool match_sides(Arena *arena, const Term *term, Product *product)
 {
+    const Term *fork[2];
     Reads reads = { .arena = arena, .seen = ARENA_ARRAY(arena, bool, term->id + 1) };
     *product = (Product){ .reduce = term };
     if (term->reduce.over_count == 0)
@@ -136,14 +160,9 @@ static bool match_sides(Arena *arena, const Term *term, Product *product)
     for (int a = 0; a < reads.count && !reads.reduces; a++)
         for (int b = a + 1; b < reads.count; b++) {
             divide(arena, product, reads.list[a], reads.list[b]);
-            if (!product->own[0].count || !product->own[1].count)
-                continue;
-            for (int i = 0; i < term->rank; i++)
-                if (!has(&product->own[0], term->indices[i]) && !has(&product->own[1], term->indices[i]))
-                    add_index(arena, &product->batch, term->indices[i]);
-            product->side[0] = product->side[1] = NULL;
-            return find_sides(product, term->reduce.argument) && product->side[0] && product->side[1] &&
-                   covers(product, term->reduce.argument);
+            if (product->own[0].count && product->own[1].count)
+                return combines(arena, product, reads.list[a], reads.list[b]) ||
+                       (find_fork(term->reduce.argument, fork) && combines(arena, product, fork[0], fork[1]));
         }
     return false;
 }

@@ -141,6 +141,16 @@ EXPRESSIONS = [
     ('x[b,c,h+r,w+s], k[o,c,r,s] -> [b,o,h,w]', 'x=b,c,h+r,w+s k=o,c,r,s'),
     ('x[b,c,2*h+r,w+s], k[o,c,r,s] -> [b,o,h,w] | max o', 'x=b,c,2*h+r,w+s k=o,c,r,s'),
     ('where(@h+@r >= 1 && @h+@r <= H[], x[c,h+r-1], 0), k[o,c,r] -> [o,h]', 'padding'),
+    ('kz,kj,ki->zij', 'k,z k,j k,i'),          # a side of two factors: as it is packed, either way
+    ('zk,jk,ik->jzi', 'z,k j,k i,k'),
+    ('kz,jk,ki->zij | max i', 'k,z j,k k,i'),
+    ('kz,kj,ki->zij', 'k,z:d k,j:d k,i:d'),
+    ('bkz,bkj,ki->bzji', 'b,k,z b,k,j k,i'),
+    ('kz,kj,ki,ks->zijs', 'k,z k,j k,i k,s'),
+    ('kz + jk + ki -> zijk | max k', 'k,z j,k k,i'),
+    ('k,ki,kj->ij', 'k k,i k,j'),
+    ('ik,kj,ij->ij', 'i,k k,j i,j'),          # each sum is multiplied where it is made
+    ('ik,kj,ij,j->ji', 'i,k:d k,j:d i,j:d j:d'),
     ('abc,dec->abde', 'a,b,c d,e,c'),
     ('abcd,dbe->ace', 'a,b,c,d d,b,e'),
     ('adb,cd->cba', 'a,d,b c,d'),

@@ -235,6 +235,7 @@ static void programs_are_ordered_where_it_pays(void **state)
         { "ij,jk->ik", "i=100,j=100,k=100", "" },
         { "ij,jk,kl->i", "i=100,j=100,k=100,l=100", "kl->k; jk,k->j; ij,j->i" },
         { "ij,jk,ij->ik", "i=100,j=100,k=100", "ij,ij->ij; ij,jk->ik" },
+        { "ij,jk,ik->ik", "i=100,j=100,k=100", "ij,jk->ik; ik,ik->ik" },
         { "ij,jk,kl->ijkl | sum jk", "i=100,j=100,k=100,l=2", "jk,kl->jl; ij,jl->il" },
         { "ij + jk + kl -> ijkl | max jk", "i=100,j=100,k=100,l=2", "jk,kl->jl; ij,jl->il" },
         { "ij:i32 + jk:i32 + kl:i32 -> ijkl | max jk", "i=100,j=100,k=100,l=2", "" },
@@ -273,6 +274,9 @@ static void what_is_the_same_is_made_once(void **state)
     (void)state;
     assert_int_equal(statements_of("X[i,j], Y[j,k], X[i,l], Y[l,k] -> [i,k]", "i=60,j=50,k=40,l=50"), 2);
     assert_int_equal(statements_of("X[i,j], Y[j,k], X[i,l], Z[l,k] -> [i,k]", "i=60,j=50,k=40,l=50"), 3);
+    /* What only multiplies each sum is no value in between. */
+    assert_int_equal(statements_of("X[i,j], Y[j,k], Z[i,k] -> [i,k]", "i=60,j=50,k=40"), 1);
+    assert_int_equal(statements_of("X[i,j], Y[j,k], Z[i,k], w[k] -> [i,k]", "i=60,j=50,k=40"), 1);
     /* Where X has one row, i is 1 and k is not: two values, of two shapes. */
     assert_int_equal(statements_of("X[i,j], X[j,k], X[k,l], X[l,m] -> [i,m]", "i=50,j=50,k=50,l=50,m=50"), 3);
 }
