@@ -1,4 +1,4 @@
-/* The error function, and gelu, which is made of its tail; and powers. */
+/* The error function, and gelu, which is made of its tail. */
 #ifndef TEMPLATES_REAL_ERF
 #define TEMPLATES_REAL_ERF
 
@@ -145,46 +145,6 @@ INLINE float gelu_f32(float x)
 INLINE double gelu_f64(double x)
 {
     return lane_f64v(gelu_f64v(splat_f64v(x)), 0);
-}
-//}
-
-//{ pow_f32
-INLINE float pow_f32(float x, float y)
-{
-    return powf(x, y);
-}
-//}
-
-//{ pow_f32v
-INLINE f32v pow_f32v(f32v x, f32v y)
-{
-    float lanes[LANES], exponents[LANES];
-    memcpy(lanes, &x, sizeof x);
-    memcpy(exponents, &y, sizeof y);
-    for (int l = 0; l < LANES; l++)
-        lanes[l] = powf(lanes[l], exponents[l]);
-    memcpy(&x, lanes, sizeof x);
-    return x;
-}
-//}
-
-//{ pow_f64
-INLINE double pow_f64(double x, double y)
-{
-    return pow(x, y);
-}
-//}
-
-//{ pow_f64v
-INLINE f64v pow_f64v(f64v x, f64v y)
-{
-    double lanes[LANES], exponents[LANES];
-    memcpy(lanes, &x, sizeof x);
-    memcpy(exponents, &y, sizeof y);
-    for (int l = 0; l < LANES; l++)
-        lanes[l] = pow(lanes[l], exponents[l]);
-    memcpy(&x, lanes, sizeof x);
-    return x;
 }
 //}
 

@@ -1,4 +1,4 @@
-/* Trigonometric functions and their inverses. In f64 they go lane by lane. */
+/* Trigonometric functions and their inverses. */
 #ifndef TEMPLATES_REAL_TRIG
 #define TEMPLATES_REAL_TRIG
 
@@ -102,91 +102,6 @@ INLINE float atan2_f32(float y, float x)
 INLINE double atan2_f64(double y, double x)
 {
     return atan2(y, x);
-}
-//}
-
-//{ sin_f64v
-INLINE f64v sin_f64v(f64v x)
-{
-    double lanes[LANES];
-    memcpy(lanes, &x, sizeof x);
-    for (int l = 0; l < LANES; l++)
-        lanes[l] = sin(lanes[l]);
-    memcpy(&x, lanes, sizeof x);
-    return x;
-}
-//}
-
-//{ cos_f64v
-INLINE f64v cos_f64v(f64v x)
-{
-    double lanes[LANES];
-    memcpy(lanes, &x, sizeof x);
-    for (int l = 0; l < LANES; l++)
-        lanes[l] = cos(lanes[l]);
-    memcpy(&x, lanes, sizeof x);
-    return x;
-}
-//}
-
-//{ tan_f64v
-INLINE f64v tan_f64v(f64v x)
-{
-    double lanes[LANES];
-    memcpy(lanes, &x, sizeof x);
-    for (int l = 0; l < LANES; l++)
-        lanes[l] = tan(lanes[l]);
-    memcpy(&x, lanes, sizeof x);
-    return x;
-}
-//}
-
-//{ asin_f64v
-INLINE f64v asin_f64v(f64v x)
-{
-    double lanes[LANES];
-    memcpy(lanes, &x, sizeof x);
-    for (int l = 0; l < LANES; l++)
-        lanes[l] = asin(lanes[l]);
-    memcpy(&x, lanes, sizeof x);
-    return x;
-}
-//}
-
-//{ acos_f64v
-INLINE f64v acos_f64v(f64v x)
-{
-    double lanes[LANES];
-    memcpy(lanes, &x, sizeof x);
-    for (int l = 0; l < LANES; l++)
-        lanes[l] = acos(lanes[l]);
-    memcpy(&x, lanes, sizeof x);
-    return x;
-}
-//}
-
-//{ atan_f64v
-INLINE f64v atan_f64v(f64v x)
-{
-    double lanes[LANES];
-    memcpy(lanes, &x, sizeof x);
-    for (int l = 0; l < LANES; l++)
-        lanes[l] = atan(lanes[l]);
-    memcpy(&x, lanes, sizeof x);
-    return x;
-}
-//}
-
-//{ atan2_f64v
-INLINE f64v atan2_f64v(f64v y, f64v x)
-{
-    double lanes[LANES], others[LANES];
-    memcpy(lanes, &y, sizeof y);
-    memcpy(others, &x, sizeof x);
-    for (int l = 0; l < LANES; l++)
-        lanes[l] = atan2(lanes[l], others[l]);
-    memcpy(&y, lanes, sizeof y);
-    return y;
 }
 //}
 
@@ -373,6 +288,211 @@ INLINE f32v atan2_f32v(f32v y, f32v x)
     r = select_f32v(steep, (1.57079637f - r) - 4.37113883e-8f, r);
     r = select_f32v((i32v)bits_f32v(x) < 0, (3.14159274f - r) - 8.74227766e-8f, r);
     return copysign_f32v(r, y);
+}
+//}
+
+/* sin, cos and tan of f64 do the same with parts of 33 bits, of which a product with k is exact. */
+
+//{ turn_limit_f64
+static const double turn_limit_f64 = 1.6e6;
+//}
+
+//{ turn_rest_f64v
+/* What is left of x >= 0, and k, of which the last two bits count. What the second and the third step lose is added again. */
+INLINE f64v turn_rest_f64v(f64v x, u64v *k)
+{
+    f64v shift = splat_f64v(6755399441055744.0), sum = fma_f64v(x, splat_f64v(0.63661977236758138), shift), n = sum - shift;
+    *k = bits_f64v(sum);
+    x = fma_f64v(n, splat_f64v(-1.5707963267341256), x);
+    f64v second = n * 6.077100506303966e-11, third = n * 2.0222662487111665e-21;
+    f64v a = x - second, lost = (x - a) - second, b = a - third;
+    lost = lost + ((a - b) - third);
+    return b + fma_f64v(n, splat_f64v(-8.4784276603688996e-32), lost);
+}
+//}
+
+//{ is_far_f64v
+/* Whether one of the angles is beyond turn_limit_f64, or none. */
+INLINE int is_far_f64v(f64v x)
+{
+    return any_boolv(not_boolv(narrow_boolv(abs_f64v(x) <= splat_f64v(turn_limit_f64))));
+}
+//}
+
+//{ sin_near_f64v
+/* sin x for |x| <= pi/4; relative error 2^-57.9. */
+INLINE f64v sin_near_f64v(f64v x)
+{
+    f64v z = x * x, p = splat_f64v(1.5896213861930996e-10);
+    p = horner_f64v(p, z, -2.5050747489944069e-08);
+    p = horner_f64v(p, z, 2.7557313619698005e-06);
+    p = horner_f64v(p, z, -0.00019841269829584844);
+    p = horner_f64v(p, z, 0.008333333333322113);
+    p = horner_f64v(p, z, -0.1666666666666663);
+    return fma_f64v(p * z, x, x);
+}
+//}
+
+//{ cos_near_f64v
+/* cos x for |x| <= pi/4; relative error 2^-64. */
+INLINE f64v cos_near_f64v(f64v x)
+{
+    f64v z = x * x, p = splat_f64v(-1.1358525223256963e-11);
+    p = horner_f64v(p, z, 2.0875700628842476e-09);
+    p = horner_f64v(p, z, -2.7557314177767533e-07);
+    p = horner_f64v(p, z, 2.480158728884655e-05);
+    p = horner_f64v(p, z, -0.0013888888888873049);
+    p = horner_f64v(p, z, 0.041666666666666595);
+    return fma_f64v(fma_f64v(p, z, splat_f64v(-0.5)), z, splat_f64v(1));
+}
+//}
+
+//{ sin_f64v
+INLINE f64v sin_f64v(f64v x)
+{
+    if (is_far_f64v(x)) {
+        double lanes[LANES];
+        memcpy(lanes, &x, sizeof x);
+        for (int l = 0; l < LANES; l++)
+            lanes[l] = sin(lanes[l]);
+        memcpy(&x, lanes, sizeof x);
+        return x;
+    }
+    u64v k;
+    f64v rest = turn_rest_f64v(abs_f64v(x), &k);
+    f64v y = choose_f64v((i64v)(k & 1) != 0, cos_near_f64v(rest), sin_near_f64v(rest));
+    return from_bits_f64v(bits_f64v(y) ^ (k & 2) << 62 ^ (bits_f64v(x) & 0x8000000000000000));
+}
+//}
+
+//{ cos_f64v
+INLINE f64v cos_f64v(f64v x)
+{
+    if (is_far_f64v(x)) {
+        double lanes[LANES];
+        memcpy(lanes, &x, sizeof x);
+        for (int l = 0; l < LANES; l++)
+            lanes[l] = cos(lanes[l]);
+        memcpy(&x, lanes, sizeof x);
+        return x;
+    }
+    u64v k;
+    f64v rest = turn_rest_f64v(abs_f64v(x), &k);
+    f64v y = choose_f64v((i64v)(k & 1) != 0, sin_near_f64v(rest), cos_near_f64v(rest));
+    return from_bits_f64v(bits_f64v(y) ^ ((k + 1) & 2) << 62);
+}
+//}
+
+//{ tan_f64v
+/* sin over cos, or -cos over sin. */
+INLINE f64v tan_f64v(f64v x)
+{
+    if (is_far_f64v(x)) {
+        double lanes[LANES];
+        memcpy(lanes, &x, sizeof x);
+        for (int l = 0; l < LANES; l++)
+            lanes[l] = tan(lanes[l]);
+        memcpy(&x, lanes, sizeof x);
+        return x;
+    }
+    u64v k;
+    f64v rest = turn_rest_f64v(abs_f64v(x), &k), s = sin_near_f64v(rest), c = cos_near_f64v(rest);
+    i64v odd = (i64v)(k & 1) != 0;
+    f64v y = choose_f64v(odd, -c, s) / choose_f64v(odd, s, c);
+    return from_bits_f64v(bits_f64v(y) ^ (bits_f64v(x) & 0x8000000000000000));
+}
+//}
+
+//{ asin_near_f64v
+/* asin s for 0 <= s <= 1/2, z = s^2; relative error 2^-59.9. */
+INLINE f64v asin_near_f64v(f64v s, f64v z)
+{
+    f64v p = splat_f64v(0.032628649171476933);
+    p = horner_f64v(p, z, -0.020999106319986038);
+    p = horner_f64v(p, z, 0.021707481254443398);
+    p = horner_f64v(p, z, 0.0037063927636267354);
+    p = horner_f64v(p, z, 0.010780257792250392);
+    p = horner_f64v(p, z, 0.011398911117731312);
+    p = horner_f64v(p, z, 0.013980820721868474);
+    p = horner_f64v(p, z, 0.017351611994628858);
+    p = horner_f64v(p, z, 0.022372214989018958);
+    p = horner_f64v(p, z, 0.030381942707721356);
+    p = horner_f64v(p, z, 0.044642857174613519);
+    p = horner_f64v(p, z, 0.074999999999707981);
+    p = horner_f64v(p, z, 0.1666666666666676);
+    return fma_f64v(p * z, s, s);
+}
+//}
+
+//{ asin_f64v
+/* Beyond 1/2 it is pi/2 - 2 asin(sqrt((1 - |x|) / 2)). */
+INLINE f64v asin_f64v(f64v x)
+{
+    f64v half = splat_f64v(0.5), a = abs_f64v(x), z = (1.0 - a) * half;
+    i64v large = a > half;
+    z = choose_f64v(large, z, a * a);
+    f64v y = asin_near_f64v(choose_f64v(large, sqrt_f64v(z), a), z);
+    return copysign_f64v(choose_f64v(large, (1.5707963267948966 - (y + y)) + 6.123233995736766e-17, y), x);
+}
+//}
+
+//{ acos_f64v
+/* Beyond 1/2 it is 2 asin(sqrt((1 - |x|) / 2)), or pi less that. */
+INLINE f64v acos_f64v(f64v x)
+{
+    f64v zero = splat_f64v(0), half = splat_f64v(0.5), a = abs_f64v(x), z = (1.0 - a) * half;
+    i64v large = a > half;
+    z = choose_f64v(large, z, a * a);
+    f64v y = asin_near_f64v(choose_f64v(large, sqrt_f64v(z), a), z);
+    f64v far = choose_f64v(x < zero, (3.1415926535897931 - (y + y)) + 1.2246467991473532e-16, y + y);
+    return choose_f64v(large, far, (1.5707963267948966 - copysign_f64v(y, x)) + 6.123233995736766e-17);
+}
+//}
+
+//{ atan_near_f64v
+/* atan t for 0 <= t <= 1, beyond tan(pi/8) as pi/4 + atan((t - 1) / (t + 1)); relative error 2^-59.4. */
+INLINE f64v atan_near_f64v(f64v t)
+{
+    i64v far = t > splat_f64v(0.41421356237309505);
+    t = choose_f64v(far, (t - 1.0) / (t + 1.0), t);
+    f64v z = t * t, p = splat_f64v(-0.017903550747235274);
+    p = horner_f64v(p, z, 0.038060806737525696);
+    p = horner_f64v(p, z, -0.050391390513288843);
+    p = horner_f64v(p, z, 0.058478481311592757);
+    p = horner_f64v(p, z, -0.066630977107363112);
+    p = horner_f64v(p, z, 0.076920595897213298);
+    p = horner_f64v(p, z, -0.090908977182953127);
+    p = horner_f64v(p, z, 0.11111110781921645);
+    p = horner_f64v(p, z, -0.14285714280162085);
+    p = horner_f64v(p, z, 0.19999999999953205);
+    p = horner_f64v(p, z, -0.33333333333333198);
+    f64v y = fma_f64v(p * z, t, t);
+    return choose_f64v(far, 0.78539816339744828 + (y + 3.061616997868383e-17), y);
+}
+//}
+
+//{ atan_f64v
+/* Beyond 1 it is pi/2 - atan(1 / |x|). */
+INLINE f64v atan_f64v(f64v x)
+{
+    f64v one = splat_f64v(1), a = abs_f64v(x);
+    i64v large = a > one;
+    f64v y = atan_near_f64v(choose_f64v(large, one / a, a));
+    return copysign_f64v(choose_f64v(large, (1.5707963267948966 - y) + 6.123233995736766e-17, y), x);
+}
+//}
+
+//{ atan2_f64v
+/* The angle to the nearer axis, between 0 and pi/4, then the octant. Equal sides, infinite ones too, are pi/4 apart. */
+INLINE f64v atan2_f64v(f64v y, f64v x)
+{
+    f64v zero = splat_f64v(0), one = splat_f64v(1), a = abs_f64v(y), b = abs_f64v(x);
+    i64v steep = a > b;
+    f64v t = choose_f64v(steep, b, a) / choose_f64v(steep, a, b);
+    f64v r = atan_near_f64v(choose_f64v(a == b, choose_f64v(a == zero, zero, one), t));
+    r = choose_f64v(steep, (1.5707963267948966 - r) + 6.123233995736766e-17, r);
+    r = choose_f64v((i64v)bits_f64v(x) < 0, (3.1415926535897931 - r) + 1.2246467991473532e-16, r);
+    return copysign_f64v(r, y);
 }
 //}
 

@@ -30,6 +30,7 @@
 #include "../templates/gather.c"
 #include "../templates/real_erf.c"
 #include "../templates/real_log.c"
+#include "../templates/real_pow.c"
 #include "../templates/real_trig.c"
 
 /* The exit code that tests/run counts as skipped. */

@@ -393,6 +393,41 @@ static void test_binary(void **state)
         }
 }
 
+static double fraction(void) { return ldexp((double)(int64_t)random_bits(), -63); }
+
+/* A number as far from 0 as `exponent` says, or, of two, as far from 1. */
+static double base(int i, int exponent)
+{
+    int size = (int)(random_bits() % (unsigned)exponent);
+    return i % 2 ? 1 + ldexp(fraction(), -(size % 50) - 1) : ldexp(fabs(fraction()) + 0.001, 2 * size - exponent);
+}
+
+/* Angles next to where sin or cos is 0, and powers as large and small as there are. */
+static void test_hard(void **state)
+{
+    (void)state;
+    for (int done = 0; done < F64_COUNT; done += BLOCK) {
+        float x[BLOCK], y[BLOCK];
+        double turns[BLOCK], p[BLOCK], q[BLOCK];
+        for (int i = 0; i < BLOCK; i++) {
+            double k = (double)(random_bits() >> (44 + random_bits() % 20));
+            turns[i] = nextafter(k * 1.5707963267948966, random_bits() % 2 ? INFINITY : -INFINITY);
+            p[i] = base(i, 950);
+            q[i] = 1085 * fraction() / log2(p[i]);
+            x[i] = (float)base(i, 120);
+            y[i] = (float)(152 * fraction() / log2(x[i]));
+        }
+        for (int f = 0; f < UNARY_COUNT; f++)
+            if (unaries[f].function == FUNCTION_SIN || unaries[f].function == FUNCTION_COS || unaries[f].function == FUNCTION_TAN)
+                check_f64(&unaries[f], turns);
+        for (int f = 0; f < BINARY_COUNT; f++)
+            if (binaries[f].function == FUNCTION_POW) {
+                check_pairs_f32(&binaries[f], x, y);
+                check_pairs_f64(&binaries[f], p, q);
+            }
+    }
+}
+
 TARGETED static void test_clamp_and_fma(void **state)
 {
     (void)state;
@@ -578,6 +613,7 @@ int main(void)
         cmocka_unit_test(test_notable),
         cmocka_unit_test(test_tests),
         cmocka_unit_test(test_binary),
+        cmocka_unit_test(test_hard),
         cmocka_unit_test(test_clamp_and_fma),
         cmocka_unit_test(test_complex_functions),
         cmocka_unit_test(test_complex_specials),
