@@ -81,7 +81,7 @@ INLINE double rounded_f64(double x)
 /* The number that x was rounded to, where the same expression stands elsewhere too. */
 INLINE f32v rounded_f32v(f32v x)
 {
-#if EINC_VECTORS && defined(__SSE2__)
+#if EINC_VECTORS && defined(__SSE2__) && LANES * 4 <= REGISTER_BYTES
     HOLD(x);    /* gcc would take a vector apart to keep each number */
 #else
     KEEP_ROUNDED(x);
@@ -94,7 +94,7 @@ INLINE f32v rounded_f32v(f32v x)
 /* The number that x was rounded to, where the same expression stands elsewhere too. */
 INLINE f64v rounded_f64v(f64v x)
 {
-#if EINC_VECTORS && defined(__SSE2__)
+#if EINC_VECTORS && defined(__SSE2__) && LANES * 8 <= REGISTER_BYTES
     HOLD(x);    /* gcc would take a vector apart to keep each number */
 #else
     KEEP_ROUNDED(x);

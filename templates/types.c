@@ -144,6 +144,27 @@
 #endif
 //}
 
+#if !defined EINC_AVX512 && !defined EINC_FMA
+//{ REGISTER_BYTES
+/* A longer vector is in several registers. */
+#define REGISTER_BYTES 16
+//}
+#endif
+
+#if defined EINC_FMA && !defined EINC_AVX512
+//{ REGISTER_BYTES@fma
+/* A longer vector is in several registers. */
+#define REGISTER_BYTES 32
+//}
+#endif
+
+#ifdef EINC_AVX512
+//{ REGISTER_BYTES@avx512
+/* A longer vector is in several registers. */
+#define REGISTER_BYTES 64
+//}
+#endif
+
 #ifndef EINC_AVX512
 //{ HOLD
 /* A vector stays in its register: gcc would load it again for each use, and loads are scarcer than copies. */
