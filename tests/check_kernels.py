@@ -61,7 +61,7 @@ ONCE_WRONG = {
     "large arguments of a softmax fused with its difference":
         (("65536*a[i], 32768*b[i,j] -> [i,j] | log_softmax j", [[64], [64, 1]]), "avx2"),
     "a softmax in vectors of two registers":
-        (("x[e,b,c], w[m], y[n,b,e] -> [b,c,m,n] | f64 | log_softmax ncb", [[3, 2, 9], [5], [10, 2, 3]]), "avx2"),
+        (("w[m], x[e,b,c], y[n,b,e] -> [b,c,m,n] | f64 | log_softmax ncb", [[4], [32, 2, 32], [32, 2, 32]]), "avx2"),
     "an array that is made and added to by blocks of other indices":
         (("t[i] = x[i,k] | sum k; a[i,j] = t[i] * y[j]; a[j,i] += t[i] * z[j]; a[i,j] | exp", [[64, 3], [64], [64]]),
          "avx2"),
