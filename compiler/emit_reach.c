@@ -105,7 +105,8 @@ const char *tiling_meet(Emitter *e, Tiling *t, int points)
     const char *at = emit_name(e, emit_text(e, "%s_at", t->names[row->id]));
     body->loop = true;
     emit_bind(e, row, at);
-    const char **first_of = ARENA_ARRAY(e->arena, const char *, reach->count + 1), **end_of = ARENA_ARRAY(e->arena, const char *, reach->count + 1);
+    const char **first_of = ARENA_ARRAY(e->arena, const char *, reach->count + 1);
+    const char **end_of = ARENA_ARRAY(e->arena, const char *, reach->count + 1);
     for (int i = 0; i < reach->count; i++) {
         first_of[i] = e->block_first[reach->theirs[i]->id];
         end_of[i] = e->block_end[reach->theirs[i]->id];

@@ -27,12 +27,13 @@ static Row open_row(Lower *l, const Term *term, const Instance *instance, bool r
     return row;
 }
 
-/* Whether a mask's value is a product whose sums are stored as they are, tile by tile, and powers that are rounded are made of those
- * just so: then no loop over a row is left that the mask could bound, and it goes with the value to those who read it. */
+/* Whether a mask's value is a product whose sums are stored as they are, tile by tile, and powers that are rounded are made of
+ * those just so: then no loop over a row is left that the mask could bound, and it goes with the value to those who read it. */
 static bool goes_along(Lower *l, const Term *softmax, const Term *mask)
 {
     const Term *constant;
-    return l->facts[softmax->id].is_rounded && softmax->reduce.reduction == REDUCTION_SOFTMAX && lower_straight(l, mask->select.yes, &constant);
+    return l->facts[softmax->id].is_rounded && softmax->reduce.reduction == REDUCTION_SOFTMAX &&
+           lower_straight(l, mask->select.yes, &constant);
 }
 
 /* The mask that bounds the loops of a softmax; NULL: there is none. */

@@ -184,28 +184,30 @@ static void find_product(void *user, const Term *term)
 static Index *power_index(const Guessing *g, const Index *own)
 {
     const Program *lowered = g->planner->plan->lowered;
-    const Join *join = g->reduction->join;
+    const Position *made = g->product->statement->outputs[0].positions;
+    Index **same = g->reduction->join->same;
     for (int i = 0; i < lowered->term_count; i++) {
         const Term *term = lowered->terms[i];
-        for (int a = 0; term->kind == TERM_READ && term->statement == g->powers->statement->id &&
-                        term->read.tensor == made_by(g->product) && a < term->rank; a++) {
+        if (term->kind != TERM_READ || term->statement != g->powers->statement->id || term->read.tensor != made_by(g->product))
+            continue;
+        for (int a = 0; a < term->read.tensor->rank; a++) {
             Index *index = term->read.positions[a].parts[0].index;
-            if (g->product->statement->outputs[0].positions[a].parts[0].index == own || (join->same[own->id] && join->same[index->id] == join->same[own->id]))
+            if (made[a].parts[0].index == own || (same[own->id] && same[index->id] == same[own->id]))
                 return index;
         }
     }
     return NULL;
 }
 
-/* What does not meet a condition of the powers' statement, at the positions of a tensor, which a product's step has as `own`. */
-static Reach reach_of(const Guessing *g, const Term *condition, const Tensor *tensor, const Position *made, const Position *own, const Index *along)
+/* What does not meet a condition of the powers' statement, where a product's step has what is `made` at its `own` positions. */
+static Reach reach_of(const Guessing *g, const Term *condition, const Output *made, const Position *own, const Index *along)
 {
     Arena *arena = g->planner->arena;
-    Reach reach = { .condition = condition, .count = tensor->rank, .own = ARENA_ARRAY(arena, Index *, tensor->rank),
-                    .theirs = ARENA_ARRAY(arena, Index *, tensor->rank) };
-    for (int a = 0; a < tensor->rank; a++) {
+    int rank = made->tensor->rank;
+    Reach reach = { .condition = condition, .count = rank, .own = ARENA_ARRAY(arena, Index *, rank), .theirs = ARENA_ARRAY(arena, Index *, rank) };
+    for (int a = 0; a < rank; a++) {
         reach.own[a] = own[a].parts[0].index;
-        reach.theirs[a] = power_index(g, made[a].parts[0].index);
+        reach.theirs[a] = power_index(g, made->positions[a].parts[0].index);
         if (reach.own[a] == along)
             reach.along = reach.theirs[a];
     }
@@ -222,7 +224,7 @@ static void leave_out(Guessing *g, const Step *factors)
     const Term *condition = x->select.condition;
     const Output *sums = &g->product->statement->outputs[0], *made = &factors->statement->outputs[0];
     Contract *c = g->product->contract;
-    Reach reach = reach_of(g, condition, sums->tensor, sums->positions, sums->positions, c->columns.list[0]);
+    Reach reach = reach_of(g, condition, sums, sums->positions, c->columns.list[0]);
     term_each_below(g->planner->arena, condition, find_product, g);
     if (g->asks_product || !planner_reads_plainly(g->planner, condition) || !condition_bounds(condition, &reach.along, 1))
         return;
@@ -230,9 +232,10 @@ static void leave_out(Guessing *g, const Step *factors)
     c->columns_met = reach;
     for (int s = 0; s < g->launch->step_count; s++) {
         Contract *other = g->launch->steps[s]->contract;
-        if (other && other->tile && other->tile->dot && other->depth.count == 1 && !other->sweep && other->left->kind == TERM_READ &&
-            other->left->read.tensor == made->tensor)
-            other->points_met = reach_of(g, condition, made->tensor, made->positions, other->left->read.positions, other->depth.list[0]);
+        const Term *left = other ? other->left : NULL;
+        if (other && other->tile && other->tile->dot && other->depth.count == 1 && !other->sweep && left->kind == TERM_READ &&
+            left->read.tensor == made->tensor)
+            other->points_met = reach_of(g, condition, made, left->read.positions, other->depth.list[0]);
     }
 }
 

@@ -1,9 +1,8 @@
 /* Sums of powers that are lifted, as in exp(-0.5 * d2[i,j]) * b[j] | sum j, or in the shares of a softmax.
  *
- * Numbers below the normal ones take a processor 150 cycles, and powers of numbers between -87 and -104 are such, or their
- * products. So such a sum is made 2^LIFT times as large as it is: then all powers are normal numbers that are not 0 by themselves.
- * At its end it is divided by as much, both without a rounding. Where it is not finite the unit of work is done again, as it
- * stands: what was added up may be too large. */
+ * Numbers below the normal ones take a processor 150 cycles, and powers of numbers between -87 and -104 are such. So such a sum is
+ * made 2^LIFT times as large as it is, and all powers that are not 0 are normal numbers. At its end it is divided by as much; neither
+ * is rounded. Where it is not finite, what was added up may have been too large: the unit of work is done again, as it stands. */
 #include "planning.h"
 
 typedef struct Lifting {
@@ -43,11 +42,12 @@ static const Term *power_of(const Lifting *l, const Term *term)
     }
 }
 
-/* What a sum is lifted by; NULL: it is not. A product takes such numbers from a temporary, as its rows, which are not packed for
- * later units of work. */
+/* The power that a step's sum is lifted with; NULL: it is none. A product takes such numbers from a temporary, as its rows, which are
+ * not packed for later units of work. */
 static const Term *lifts(const Lifting *l, const Step *step, const Term *sum)
 {
-    bool adds = (sum->kind == TERM_REDUCE || sum->kind == TERM_CONTRACT) && sum->reduce.reduction == REDUCTION_SUM && sum->dtype == DTYPE_F32;
+    bool reduces = (sum->kind == TERM_REDUCE || sum->kind == TERM_CONTRACT) && sum->statement == step->statement->id;
+    bool adds = reduces && sum->reduce.reduction == REDUCTION_SUM && sum->dtype == DTYPE_F32;
     const Term *power = adds ? power_of(l, sum->reduce.argument) : NULL;
     const Contract *c = step->contract;
     if (power && c && c->product == sum && (power->kind != TERM_READ || power_of(l, c->left) != power))
@@ -64,11 +64,6 @@ static bool may_repeat(const Launch *launch)
             return false;
     }
     return !launch->guess;
-}
-
-static bool is_of(const Term *term, const Step *step)
-{
-    return term->statement == step->statement->id;
 }
 
 /* Temporaries of the launch whose elements are multiples of powers, and who reads them. */
@@ -89,7 +84,7 @@ static void find_stored(Lifting *l)
             l->reads[plan->lowered->terms[i]->read.tensor->id]++;
     for (int s = 0; s < l->launch->step_count; s++)
         for (int i = 0; i < plan->lowered->term_count; i++) {
-            const Term *sum = plan->lowered->terms[i], *power = is_of(sum, l->launch->steps[s]) ? lifts(l, l->launch->steps[s], sum) : NULL;
+            const Term *power = lifts(l, l->launch->steps[s], plan->lowered->terms[i]);
             if (power && power->kind == TERM_READ)
                 l->reads[power->read.tensor->id]--;
         }
@@ -102,7 +97,7 @@ static void lift(Lifting *l, Launch *launch)
     find_stored(l);
     for (int s = 0; s < launch->step_count; s++)
         for (int i = 0; i < plan->lowered->term_count; i++) {
-            const Term *sum = plan->lowered->terms[i], *power = is_of(sum, launch->steps[s]) ? lifts(l, launch->steps[s], sum) : NULL;
+            const Term *sum = plan->lowered->terms[i], *power = lifts(l, launch->steps[s], sum);
             const Tensor *tensor = power && power->kind == TERM_READ ? power->read.tensor : NULL;
             if (!power || (tensor && l->reads[tensor->id] > 0))
                 continue;

@@ -302,6 +302,24 @@ INLINE f32v lifted_exp_f32v(f32v x, float by, float up)
 //}
 #endif
 
+//{ lowered_f32
+/* A sum that was made `up` times as large. */
+INLINE float lowered_f32(float sum, float up, int *overflow)
+{
+    *overflow |= !(fabsf(sum) < INFINITY);
+    return sum * (1 / up);
+}
+//}
+
+//{ lowered_f32v
+/* A sum that was made `up` times as large. */
+INLINE f32v lowered_f32v(f32v sum, float up, int *overflow)
+{
+    *overflow |= any_boolv(not_boolv(abs_f32v(sum) < splat_f32v(INFINITY)));
+    return sum * splat_f32v(1 / up);
+}
+//}
+
 //{ exp_f32v
 INLINE f32v exp_f32v(f32v x)
 {

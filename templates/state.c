@@ -64,24 +64,6 @@ INLINE void merge_exponentials_f64v(f64v *largest, f64v *sum, f64v other, f64v o
 }
 //}
 
-//{ lowered_f32
-/* A sum that was made `up` times as large. */
-INLINE float lowered_f32(float sum, float up, int *overflow)
-{
-    *overflow |= !(fabsf(sum) < INFINITY);
-    return sum * (1 / up);
-}
-//}
-
-//{ lowered_f32v
-/* A sum that was made `up` times as large. */
-INLINE f32v lowered_f32v(f32v sum, float up, int *overflow)
-{
-    *overflow |= any_boolv(not_boolv(abs_f32v(sum) < splat_f32v(INFINITY)));
-    return sum * splat_f32v(1 / up);
-}
-//}
-
 //{ endless_exponentials_f32v
 /* Where the largest of some elements is infinite, so that what others differ from it by may be no number. */
 INLINE boolv endless_exponentials_f32v(f32v top)

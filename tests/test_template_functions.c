@@ -198,6 +198,55 @@ TARGETED static void test_coarse(void **state)
     }
 }
 
+/* Powers for sums that are lifted: as exact as exp, times a power of two, where that is not below the normal numbers; 0 where exp is. */
+TARGETED static void test_lifted(void **state)
+{
+    (void)state;
+    const float ups[] = { 1, 0x1p50f };
+    for (int u = 0; u < 2; u++)
+        for (double at = -120; at < 100; at += 0x1p-6 + 0x1p-15) {
+            float x = (float)at, half = -0.5f;
+            double wanted = exp((double)(x * half)) * ups[u];
+            float got[] = { lane_f32v(lifted_exp_f32v(splat_f32v(x), half, ups[u]), 0), lifted_exp_f32(x, half, ups[u]),
+                            lane_f32v(lifted_exp_f32v(splat_f32v(x * half), 1, ups[u]), 0), lifted_exp_f32(x * half, 1, ups[u]) };
+            for (int i = 0; i < 4; i++)
+                check("lifted_exp", x, got[i], error_f32(got[i], wanted), 4);
+        }
+    for (double at = -200; at < 60; at += 0x1p-5 + 0x1p-14) {
+        float x = (float)at, got[] = { lane_f32v(lifted_exp_f32v(splat_f32v(x), 1, ups[1]), 0), lifted_exp_f32(x, 1, ups[1]) };
+        for (int i = 0; i < 2; i++)
+            if (x < -104 || (got[i] == 0 && x < -103.9))
+                assert_true(got[i] == 0);
+            else
+                check("lifted_exp", x, got[i], error_f32(got[i], exp(x) * ups[1]), 4);
+    }
+    assert_true(isnan(lane_f32v(lifted_exp_f32v(splat_f32v(NAN), 1, ups[1]), 0)) && isnan(lifted_exp_f32(NAN, 1, ups[1])));
+    assert_true(lane_f32v(lifted_exp_f32v(splat_f32v(-INFINITY), 1, ups[1]), 0) == 0);
+    assert_true(lane_f32v(lifted_exp_f32v(splat_f32v(INFINITY), 1, ups[1]), 0) == INFINITY);
+    int overflow = 0;
+    assert_true(lane_f32v(lowered_f32v(splat_f32v(0x1p60f), ups[1], &overflow), 0) == 0x1p10f && !overflow);
+    assert_true(lowered_f32(0x1p-90f, ups[1], &overflow) == 0x1p-140f && !overflow);
+    lowered_f32v(splat_f32v(-INFINITY), ups[1], &overflow);
+    assert_true(overflow == 1);
+    overflow = 0;
+    lowered_f32(NAN, ups[1], &overflow);
+    assert_true(overflow == 1);
+}
+
+/* Pairs of numbers of bf16 in words, of which one in either half may be none. */
+TARGETED static void test_finite_pairs(void **state)
+{
+    (void)state;
+    const uint32_t words[] = { 0x3F803F80, 0xFF7F7F7F, 0x7F803F80, 0x3F80FF80, 0x00007FC0, 0x80010001 };
+    float pairs[2 * LANES];
+    for (int w = 0; w < 6; w++)
+        for (int at = 0; at < 2 * LANES; at++) {
+            for (int i = 0; i < 2 * LANES; i++)
+                memcpy(&pairs[i], &words[i == at ? w : 0], sizeof *pairs);
+            assert_int_equal(are_finite_bf16(pairs, 2 * LANES), w < 2 || w == 5);
+        }
+}
+
 /* Factors: exp, or 0 where that is less than the root of the least normal number, so that no product of two is below those. */
 TARGETED static void test_large(void **state)
 {
@@ -610,6 +659,8 @@ int main(void)
         cmocka_unit_test(test_unary_f64),
         cmocka_unit_test(test_coarse),
         cmocka_unit_test(test_large),
+        cmocka_unit_test(test_lifted),
+        cmocka_unit_test(test_finite_pairs),
         cmocka_unit_test(test_notable),
         cmocka_unit_test(test_tests),
         cmocka_unit_test(test_binary),
