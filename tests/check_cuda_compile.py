@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 # Kernels for CUDA as files, about 90 s: the golden ones as they were blessed; compiled by NVRTC for all architectures without a
 # remark, a spill or memory of a thread's own, with the registers that tests/golden/cuda/registers.txt has, and the accesses that
-# disassembly.txt has; and by nvcc as C++11 and C++17. Where NVRTC, nvdisasm or nvcc is missing it says so: python3 -m pip install
-# nvidia-cuda-nvrtc nvidia-cuda-nvdisasm gives the first two.
+# disassembly.txt has; products in a ring by each older NVRTC that is here, too; and by nvcc as C++11 and C++17. Where NVRTC,
+# nvdisasm or nvcc is missing it says so: python3 -m pip install nvidia-cuda-nvrtc nvidia-cuda-nvdisasm gives the first two.
 #
 #     tests/check_cuda_compile.py --bless      writes tests/golden/cuda/ anew: read the difference before you commit
 import ctypes
@@ -91,17 +91,19 @@ def compile_kernel(folder, name, architecture):
     return path
 
 
-def load_nvrtc():
-    """The newest NVRTC that is here, or None."""
+def load_nvrtcs():
+    """Those that are here, one of each version, the newest first."""
     packages = [os.path.join(path, "nvidia", "*", "lib") for path in sys.path]
     folders = packages + ["/usr/local/cuda*/lib64", "/usr/local/cuda*/lib", "/usr/lib/x86_64-linux-gnu"]
     found = [name for folder in folders for name in glob.glob(os.path.join(folder, "libnvrtc.so*")) if ".alt" not in name]
-    for name in sorted(found, reverse=True) + ["libnvrtc.so"]:
+    loaded = {}
+    for name in found + ["libnvrtc.so"]:
         try:
-            return ctypes.CDLL(name)
+            library = ctypes.CDLL(name)
         except OSError:
             continue
-    return None
+        loaded.setdefault(tuple(map(int, nvrtc_version(library).split("."))), library)
+    return [loaded[version] for version in sorted(loaded, reverse=True)]
 
 
 def find_nvdisasm():
@@ -207,6 +209,18 @@ def check_figures(what, version, lines, wrong):
     return version
 
 
+def check_older(nvrtcs, scratch, wrong):
+    """Older compilers take what is in a ring, too, and let no product wait for another. How many compilations."""
+    count = 0
+    for nvrtc in nvrtcs:
+        for name in RINGS if nvrtc_version(nvrtc) >= "12" else []:
+            status, log = compile_by_nvrtc(nvrtc, compile_kernel(scratch, name, "sm_90a"), "sm_90a")
+            count += 1
+            if status or re.search(r"serialized|\(C75\d\d\)", log):
+                wrong.append("%s by NVRTC %s: %s" % (name, nvrtc_version(nvrtc), log[-2000:]))
+    return count
+
+
 def check_texts(scratch, wrong):
     for name in TEXTS:
         golden = os.path.join(GOLDEN, name + ".cu")
@@ -254,12 +268,14 @@ def bless(nvrtc, nvdisasm, scratch):
 
 def main():
     scratch = tempfile.mkdtemp(prefix="einc-cuda-")
-    nvrtc, nvdisasm = load_nvrtc(), find_nvdisasm()
+    nvrtcs, nvdisasm = load_nvrtcs(), find_nvdisasm()
+    nvrtc = nvrtcs[0] if nvrtcs else None
     try:
         if "--bless" in sys.argv:
             return bless(nvrtc, nvdisasm, scratch)
         wrong, lines, by_nvcc, disassembled, version = [], [], 0, [], "no NVRTC"
         check_texts(scratch, wrong)
+        older = check_older(nvrtcs[1:], scratch, wrong)
         if nvrtc:
             lines = all_figures(nvrtc, scratch, wrong)
             version = check_figures("registers", nvrtc_version(nvrtc), lines, wrong)
@@ -272,8 +288,8 @@ def main():
         shutil.rmtree(scratch)
     for failure in wrong:
         print(failure)
-    print("%d golden files; %d compilations by NVRTC (%s), %d disassembled, %d by nvcc; %d wrong" %
-          (len(TEXTS), len(lines), version, len(disassembled), by_nvcc, len(wrong)))
+    print("%d golden files; %d compilations by NVRTC (%s), %d by older ones, %d disassembled, %d by nvcc; %d wrong" %
+          (len(TEXTS), len(lines), version, older, len(disassembled), by_nvcc, len(wrong)))
     missing = [what for what, there in [("NVRTC, of the package nvidia-cuda-nvrtc", nvrtc), ("nvcc", by_nvcc),
                                         ("nvdisasm, of the package nvidia-cuda-nvdisasm", nvdisasm)] if not there]
     if not wrong and missing:

@@ -29,6 +29,8 @@ RUNS = [
     ('ij->ji', [(0, 5)]),
     ('Q[i,k]:bf16, K[j,k]:bf16 -> [i,j] | softmax j | bf16 | _ * V[j,v]:bf16 -> [i,v]', [(70, 72), (90, 72), (90, 40)]),
     ('A[i,k]:i8, B[j,k]:i8 -> [i,j]', [(70, 80), (90, 80)]),
+    ('A[i,k]:f64, B[k,j]:f64 -> [i,j]', [(70, 81), (81, 90)]),        # on tensor cores
+    ('(id - jd)^2 -> ij | exp(-0.5 * _) | * j -> i', [(300, 3), (700, 3), (700,)]),    # of few contracted points
     ('A[i,k]:bf16, B[j,k]:bf16 -> [i,j]', [(70, 72), (90, 72)]),      # in a ring of tiles
     ('A[i,k]:bf16, B[j,k]:bf16 -> [i,j]', [(70, 73), (90, 73)]),      # of whose operands there are no maps
 ]
@@ -56,6 +58,8 @@ def narrowed(x, text):
     """Numbers as an expression says."""
     if ':i8' in text:
         return (x * 40).astype(np.int8)
+    if ':f64' in text:
+        return x.astype(np.float64)
     return (x.view(np.uint32) >> 16).astype(np.uint16).view('V2') if ':bf16' in text else x
 
 

@@ -131,19 +131,19 @@ def check_functions(options, folder):
 
 def check_all_products(options, folder):
     rng = random.Random(1)
-    expressions = check_products.EXPRESSIONS[:3 if options.trial else None]
-    rings = cuda_rings.RINGS[:1 if options.trial else None]
-    kinds = [(text, operands, []) for text, operands in expressions]
-    kinds += [(text, operands, ['-n', 'tiled']) for text, operands in (check_cuda.BRIEF + check_cuda.DOUBLES)[:1 if options.trial else None]]
-    kinds += [(text, operands, ['-l', '1', '-n', nests]) for text, operands in rings for nests in ('cost', 'tiled')]
+    some = 1 if options.trial else None
+    kinds = [(case, [], '') for case in check_products.EXPRESSIONS[:3 if options.trial else None] + check_cuda.CUT[:some]]
+    kinds += [(case, ['-n', 'tiled'], '') for case in (check_cuda.BRIEF + check_cuda.DOUBLES + check_cuda.FUSED)[:some]]
+    kinds += [(case, ['-n', 'tiled', '-p', precision], precision) for precision, case in check_cuda.PARTS[:some]]
+    kinds += [(case, ['-l', '1', '-n', nests], '') for case in cuda_rings.RINGS[:some] for nests in ('cost', 'tiled')]
     jobs = []
-    for number, (text, operands, more) in enumerate(kinds):
+    for number, ((text, operands), more, precision) in enumerate(kinds):
         fields = [text, '-s', str(number), '-t', 'cuda', '-b', '1', '-g', 'cuda', *more]
         own = os.path.join(folder, 'product_%d' % number)
         os.mkdir(own)
         for s in range(1 if options.trial else 5):
-            fields += check_products.data_set(operands, rng, own, s, '', given=check_cuda.KNOWN)
-        jobs.append((text, fields))
+            fields += check_products.data_set(operands, rng, own, s, precision, given=check_cuda.KNOWN)
+        jobs.append((' '.join([text, *more]), fields))
 
     def check_product(text, fields):
         done = subprocess.run([RUNNER], input=kernel_fuzz.job_line(fields), capture_output=True, text=True, timeout=LIMIT)
