@@ -115,7 +115,7 @@ const char *emit_point(Emitter *e)
         body->count = "count";
     for (int i = 0; i < step->loop_count; i++) {
         const char *name = names_user(&body->names, step->loops[i]->name);
-        if (step->loops[i] == step->jammed)
+        if (step->loops[i] == step->jammed || step->loops[i] == step->crossed)
             e->jam_first = name;
         else if (!emit_scans(step, step->loops[i]))
             emit_bind(e, step->loops[i], name);
@@ -129,6 +129,8 @@ const char *emit_point(Emitter *e)
         emit_split_roots(e);
     else if (step->jammed)
         emit_jammed_roots(e);
+    else if (step->crossed)
+        emit_crossed(e, e->jam_first);
     else {
         if (e->merging)
             emit_merged_roots(e);
@@ -215,12 +217,11 @@ typedef struct Around {
     const char *body, *function;  /* the function's text and name */
     const char *other_body, *other;    /* of the one for where the condition of what is stored fails; NULL: there is none */
     const char **names;           /* [loop]: of the variables of the loops so far */
-    const char *unit, *count;     /* what is put in for these parameters */
-    int points;
+    const char *unit, *count, *points;    /* what is put in for these parameters */
     bool whole;                   /* whole vectors, and points that go together, have loops of their own */
 } Around;
 
-static void emit_call(Emitter *e, Text *text, int depth, const Around *around)
+static void emit_call(Text *text, int depth, const Around *around)
 {
     text_print(text, "%*s%s(", 4 * depth, "", around->function);
     int first = 1;
@@ -230,7 +231,7 @@ static void emit_call(Emitter *e, Text *text, int depth, const Around *around)
             continue;
         text_separate(text, &first, ", ");
         text_put(text, !strcmp(name, "count") ? around->count : !strcmp(name, "unit") ? around->unit
-                       : !strcmp(name, "points") ? emit_text(e, "%d", around->points) : name);
+                       : !strcmp(name, "points") ? around->points : name);
     }
     text_put(text, ");\n");
 }
@@ -258,7 +259,7 @@ static void emit_parts(Emitter *e, Text *text, int depth, const char *name, cons
     bool lanes = e->lanes && index == e->step->vector;
     if (index == e->step->jammed) {
         Around many = around;
-        many.points = e->step->jam;
+        many.points = emit_text(e, "%d", e->step->jam);
         const char *by = emit_text(e, lanes ? "%d * LANES" : "%d", e->step->jam);
         emit_around(e, text, depth, emit_text(e, "for (; %s + %s <= %s; %s += %s)", name, by, to, name, by), names, many, at + 1);
     }
@@ -312,7 +313,7 @@ static void emit_bounded_loop(Emitter *e, Text *text, int depth, const char *fro
             continue;
         text_print(text, "%*sfor (int64_t %s = %s; %s < %s; %s += LANES)\n", 4 * depth, "", name, begins[part], name, ends[part], name);
         call->count = emit_text(e, "(int)size_min(LANES, %s - %s)", ends[part], name);
-        emit_call(e, text, depth + 1, call);
+        emit_call(text, depth + 1, call);
     }
 }
 
@@ -321,7 +322,7 @@ static void emit_loops_around(Emitter *e, Text *text, int depth, Names *names, A
 {
     const Step *step = e->step;
     if (at == step->loop_count) {
-        emit_call(e, text, depth, &around);
+        emit_call(text, depth, &around);
         return;
     }
     const Index *index = step->loops[at];
@@ -342,8 +343,10 @@ static void emit_loops_around(Emitter *e, Text *text, int depth, Names *names, A
     } else {
         if (lanes)
             around.count = emit_text(e, "(int)size_min(LANES, %s - %s)", to, name);
+        if (index == step->crossed)
+            around.points = emit_text(e, "(int)size_min(LANES, %s - %s)", to, name);
         emit_around(e, text, depth, emit_text(e, "for (int64_t %s = %s; %s < %s; %s%s)", name, from, name, to, name,
-                                              lanes ? " += LANES" : "++"), names, around, at + 1);
+                                              lanes || index == step->crossed ? " += LANES" : "++"), names, around, at + 1);
     }
 }
 
@@ -403,7 +406,7 @@ static void emit_function(Emitter *e, const char *name, const char *comment)
     Text loops = text_new(e->arena);
     bool units = e->step->unit_count > 0 && e->lanes && emit_mentions(whole, "unit");
     Around around = { .set = &inner, .body = whole, .function = point, .other_body = other_body, .other = other,
-                      .names = ARENA_ARRAY(e->arena, const char *, e->step->loop_count), .count = "LANES", .points = 1 };
+                      .names = ARENA_ARRAY(e->arena, const char *, e->step->loop_count), .count = "LANES", .points = "1" };
     for (int u = units; u >= 0; u--) {
         Names names = names_new(e->arena, &e->names);
         if (units)

@@ -240,6 +240,9 @@ const char *emit_skeleton(Emitter *e, const Sample *sample, const Hole *holes, i
 /* emit_rank.c: the body of the function of a ranking for one point */
 void emit_rank(Emitter *e);
 
+/* emit_cross.c: a map for some points of the index that its operands lie along, from `first` on */
+void emit_crossed(Emitter *e, const char *first);
+
 /* emit_turned.c: the function of a step that copies squares */
 void emit_turned(Emitter *e);
 

@@ -205,6 +205,8 @@ static void dump_step(Text *text, const Plan *plan, const Step *step)
         text_print(text, " %s", step->loops[i]->name);
     if (step->vector)
         text_print(text, ", %d lanes along %s", plan->lanes, step->vector->name);
+    if (step->crossed)
+        text_print(text, ", squares of operands along %s turned", step->crossed->name);
     if (step->turned)
         text_print(text, ", squares with %s turned", step->turned->name);
     if (step->result)

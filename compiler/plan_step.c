@@ -5,8 +5,9 @@
 #include "planning.h"
 
 /* Operations that scan a vector; what a number waits for the one before, where no other chain is on its way; of fewer
- * numbers there is one chain. */
+ * numbers there is one chain; what a number of a square takes that is turned. */
 enum { SCAN_STEPS = 10, SCAN_WAIT = 4, CHAINED = 8 };
+#define TURNED 0.25
 enum { FOLD_TEAM = 16 };          /* what the states of a team cost to become one */
 
 double planner_extent(const Planner *planner, const Index *index)
@@ -51,6 +52,7 @@ int64_t planner_stride(const Planner *planner, const Tensor *tensor, int axis)
 
 typedef struct Costing {
     const Planner *planner;
+    const Step *step;
     const Index *vector;          /* NULL: no lanes */
     int lanes;
     const Index *loops[128];      /* around the term at hand, outermost first */
@@ -109,7 +111,11 @@ static void cost_read(Costing *c, const Term *term, double count, bool in_lanes)
 {
     double size = (double)dtype_size(register_dtype(term->dtype)) / 4;
     int64_t stride = in_lanes ? read_stride(c->planner, term, c->vector) : 0;
-    double apart = stride > 1 && stride <= NEAR ? fmin(2 * size * (double)stride, 1.3 * c->lanes) : 1.3 * c->lanes;
+    double apart = 1.3 * c->lanes;
+    if (stride > 1 && stride <= NEAR)
+        apart = fmin(apart, 2 * size * (double)stride);
+    else if (stride != 0 && stride != 1 && planner_crosses(c->planner, c->step, term, c->vector))
+        apart = TURNED * c->lanes;
     c->cost += count * (stride == 0 ? 0.6 : stride == 1 ? size : apart);
     for (int a = 0; a < term->read.tensor->rank; a++)
         for (int k = 0; k < term->read.positions[a].count; k++)
@@ -204,7 +210,7 @@ static void cost_term(Costing *c, const Term *term)
 /* The cost of the whole step with lanes along `vector`; *widest is the widest dtype that the lanes carry. */
 static double cost_step(const Planner *planner, const Step *step, const Index *vector, int lanes, size_t *widest)
 {
-    Costing c = { .planner = planner, .vector = vector, .lanes = vector ? lanes : 1 };
+    Costing c = { .planner = planner, .step = step, .vector = vector, .lanes = vector ? lanes : 1 };
     c.seen = ARENA_ARRAY(planner->arena, bool, planner->plan->lowered->term_count);
     for (int i = 0; i < step->loop_count; i++)
         if (step->loops[i] != vector)
@@ -532,6 +538,10 @@ Step *plan_step(Planner *planner, const Statement *statement, int id)
     } else {
         choose_vector(planner, step);
     }
+    if (!step->contract)
+        plan_cross(planner, step);
+    if (step->crossed)
+        move_last(step, step->crossed);
     if (step->vector_kept)
         move_last(step, step->vector);
     step->bounded = !step->contract && step->vector_kept && planner_is_bounded(planner, step, step->vector);

@@ -154,6 +154,10 @@ static void verify_step(Verifier *v, const Step *step)
            "the loop of points that go together is no kept one");
     expect(v, !step->jammed || (step->root_count && !step->split && !step->contract),
            "points go together where there are no reductions");
+    expect(v, !step->crossed || (step->vector_kept && step->loop_count > 1 && step->loops[step->loop_count - 2] == step->crossed),
+           "the loop of squares is not the one around the lanes'");
+    expect(v, (step->crossed != NULL) == (step->crossing_count > 0) && !(step->crossed && (step->root_count || step->bounded)),
+           "squares are turned for something else than a map");
     for (int i = 0; i < step->unit_count; i++) {
         const Tensor *tensor = step->units[i].tensor;
         expect(v, tensor->origin && tensor->home == tensor, "a unit is no array of the caller's");

@@ -58,6 +58,10 @@ void plan_result(Planner *planner, Step *step);
 /* plan_jam.c: chooses the loop whose points go together, of a step whose reductions are not split */
 void plan_jam(Planner *planner, Step *step);
 
+/* plan_cross.c: which operands are turned on their way; and the index that one lies along if the lanes run along `vector`, or NULL */
+void plan_cross(const Planner *planner, Step *step);
+Index *planner_crosses(const Planner *planner, const Step *step, const Term *read, const Index *vector);
+
 /* plan_join.c: which steps are made in the loop of a reduction that stands beside them */
 void plan_join(Planner *planner, Launch *launch);
 

@@ -1,0 +1,45 @@
+/* A map of operands that lie along another kept index than the lanes: as many points of it as there are lanes go together, for
+ * which squares of those operands are turned. */
+#include "emitting.h"
+
+/* The square of an operand: a row for each point. The next vector's square is asked for. */
+static const char *emit_square(Emitter *e, const Term *read, const char *first)
+{
+    const Tensor *tensor = read->read.tensor;
+    const Position *positions = read->read.positions;
+    const Index *vector = e->step->vector;
+    const char *name = emit_name(e, "square"), *step = emit_stride(e, tensor, positions, vector);
+    emit_push(e);
+    emit_bind(e, e->step->crossed, first);
+    const char *from = emit_pointer(e, read);
+    emit_bind(e, vector, emit_text(e, "(%s + LANES)", emit_bound(e, vector)));
+    const char *soon = emit_pointer(e, read);
+    emit_pop(e);
+    emit_line(e, "%s %s[LANES * LANES];", dtype_c(read->dtype), name);
+    emit_line(e, "turn_%s(%s, LANES, 1, %s, %s, %s, %s, points, %s, %s);", dtype_name(read->dtype), name, from, step,
+              emit_stride(e, tensor, positions, e->step->crossed), e->scope->count, soon, step);
+    return name;
+}
+
+void emit_crossed(Emitter *e, const char *first)
+{
+    const Step *step = e->step;
+    const char **squares = ARENA_ARRAY(e->arena, const char *, step->crossing_count);
+    for (int i = 0; i < step->crossing_count; i++)
+        squares[i] = emit_square(e, step->crossing[i], first);
+    Scope *body = emit_push(e);
+    const char *name = emit_name(e, step->crossed->name);
+    body->count = "count";
+    emit_bind(e, step->crossed, name);
+    emit_line(e, "const int64_t %s = %s + point;", name, first);
+    for (int i = 0; i < step->crossing_count; i++) {
+        const char *row = emit_text(e, "load_%sv(%s + point * LANES, 1, count)", dtype_name(step->crossing[i]->dtype), squares[i]);
+        emit_know(e, step->crossing[i], (Value){ row, true });
+    }
+    for (int o = 0; o < step->statement->output_count; o++)
+        emit_store(e, &step->statement->outputs[o]);
+    emit_pop(e);
+    emit_line(e, "for (int point = 0; point < points; point++) {");
+    emit_body(e, body);
+    emit_line(e, "}");
+}

@@ -1,0 +1,52 @@
+/* Operands of a map that lie along another kept index than the lanes run along, as in A[i,j] + B[j,i]: squares of them are turned,
+ * for as many points of that index as there are lanes. */
+#include "planning.h"
+#include "turn.h"
+
+static bool is_map(const Planner *planner, const Step *step)
+{
+    bool is_map = step->kind == STEP_STORE && !step->root_count && !step->contract && !planner->plan->target->grid &&
+                  !step->statement->turned && !step->statement->swept;
+    for (int o = 0; o < step->statement->output_count; o++)
+        is_map &= step->statement->outputs[o].tensor->home->origin != NULL;
+    return is_map;
+}
+
+Index *planner_crosses(const Planner *planner, const Step *step, const Term *read, const Index *vector)
+{
+    if (!is_map(planner, step) || read->kind != TERM_READ || !read->read.tensor->home->origin || !turn_has_squares(read->dtype) ||
+        !term_has_index(read, vector) || !indices_have(step->loops, step->loop_count, vector) ||
+        planner_reads_runs(planner, read, vector))
+        return NULL;
+    for (int a = 0; a < read->read.tensor->rank; a++)
+        if (!position_is_plain(&read->read.positions[a]))
+            return NULL;
+    double lanes = planner->plan->target->vector_bytes / (double)dtype_size(read->dtype);
+    for (int i = 0; i < step->loop_count; i++)
+        if (step->loops[i] != vector && term_has_index(read, step->loops[i]) && planner_reads_runs(planner, read, step->loops[i]) &&
+            2 * planner_extent(planner, step->loops[i]) >= lanes && 2 * planner_extent(planner, vector) >= lanes)
+            return step->loops[i];
+    return NULL;
+}
+
+typedef struct Crossing {
+    const Planner *planner;
+    Step *step;
+} Crossing;
+
+static void note_read(void *user, const Term *term)
+{
+    Crossing *c = user;
+    Index *index = planner_crosses(c->planner, c->step, term, c->step->vector);
+    if (index && !c->step->crossed)
+        c->step->crossed = index;
+    if (index && c->step->crossed == index)
+        ARENA_APPEND(c->planner->arena, c->step->crossing, c->step->crossing_count, term);
+}
+
+void plan_cross(const Planner *planner, Step *step)
+{
+    Crossing c = { planner, step };
+    for (int o = 0; o < step->statement->output_count && step->vector_kept && !planner_is_bounded(planner, step, step->vector); o++)
+        term_each_below(planner->arena, step->statement->outputs[o].value, note_read, &c);
+}
