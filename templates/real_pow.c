@@ -1,4 +1,4 @@
-/* Powers x^y = 2^(y log2 x), of the size of x; its sign and what whole exponents are come last.
+/* Powers x^y = 2^(y log2 x), of the size of x; its sign and what whole exponents are come last, x^1 and x^2 as they are.
  *
  * An error of the logarithm counts y times as much in the power's exponent. So the logarithm is a number and what that lacks,
  * and so is what it is made of; of a product that is one multiply-add. Without such an instruction powers go lane by lane. */
@@ -115,7 +115,8 @@ INLINE f32v power_f32v(f32v x, f32v y)
     f32v n = round_f32v(e + e_rest), power = scale_f32v(exp_near_f32v(((e - n) + e_rest) * 0.693147181f), n);
     boolv whole = round_f32v(y) == y, odd = and_boolv(whole, round_f32v(half) != half);
     boolv wrong = and_boolv(and_boolv(x < zero, not_boolv(whole)), size < splat_f32v(INFINITY));
-    return select_f32v(wrong, splat_f32v(NAN), select_f32v(odd, copysign_f32v(power, x), power));
+    power = select_f32v(wrong, splat_f32v(NAN), select_f32v(odd, copysign_f32v(power, x), power));
+    return select_f32v(y == splat_f32v(1), x, select_f32v(y == splat_f32v(2), x * x, power));
 }
 //}
 
@@ -250,7 +251,8 @@ INLINE f64v power_f64v(f64v x, f64v y)
     boolv whole = narrow_boolv(round_f64v(y) == y), odd = and_boolv(whole, narrow_boolv(round_f64v(half) != half));
     boolv wrong = and_boolv(and_boolv(narrow_boolv(x < zero), not_boolv(whole)), narrow_boolv(size < splat_f64v(INFINITY)));
     power = choose_f64v(widen_boolv(odd), copysign_f64v(power, x), power);
-    return choose_f64v(widen_boolv(wrong), splat_f64v(NAN), power);
+    power = choose_f64v(widen_boolv(wrong), splat_f64v(NAN), power);
+    return choose_f64v(y == splat_f64v(1), x, choose_f64v(y == splat_f64v(2), x * x, power));
 }
 //}
 

@@ -477,6 +477,19 @@ static void test_hard(void **state)
     }
 }
 
+TARGETED static void test_exact_powers(void **state)
+{
+    (void)state;
+    for (int i = 0; i < 1000; i++) {
+        double d = base(i, 400);
+        float f = (float)base(i, 50);
+        assert_true(lane_f32v(pow_f32v(splat_f32v(f), splat_f32v(1)), 0) == f);
+        assert_true(lane_f32v(pow_f32v(splat_f32v(f), splat_f32v(2)), 0) == f * f);
+        assert_true(lane_f64v(pow_f64v(splat_f64v(d), splat_f64v(1)), 0) == d);
+        assert_true(lane_f64v(pow_f64v(splat_f64v(d), splat_f64v(2)), 0) == d * d);
+    }
+}
+
 TARGETED static void test_clamp_and_fma(void **state)
 {
     (void)state;
@@ -664,7 +677,7 @@ int main(void)
         cmocka_unit_test(test_notable),
         cmocka_unit_test(test_tests),
         cmocka_unit_test(test_binary),
-        cmocka_unit_test(test_hard),
+        cmocka_unit_test(test_hard), cmocka_unit_test(test_exact_powers),
         cmocka_unit_test(test_clamp_and_fma),
         cmocka_unit_test(test_complex_functions),
         cmocka_unit_test(test_complex_specials),
