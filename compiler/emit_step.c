@@ -2,7 +2,7 @@
  * for a block. */
 #include <string.h>
 
-#include "emitting.h"
+#include "emit_nest.h"
 
 /* ---- one point ---- */
 
@@ -59,9 +59,12 @@ static void emit_scan_lanes(Emitter *e, const Term *reduce, const char *state)
 static void emit_scan_loops(Emitter *e, const Term *reduce, int depth, const char *const *names, bool varying)
 {
     if (depth == reduce->reduce.over_count) {
+        Scope *points = e->step->jammed ? nest_open_points(e) : NULL;
         emit_state_step(e, reduce, names, varying, NULL);
         emit_know(e, reduce, emit_state_finish(e, reduce, names, varying));
         emit_store(e, &e->step->statement->outputs[0]);
+        if (points)
+            nest_close_points(e, points);
         return;
     }
     const Index *index = reduce->reduce.over[depth];
@@ -88,7 +91,16 @@ static void emit_scan(Emitter *e)
     bool varying = e->lanes && e->step->vector_kept && !emit_scans(e->step, e->step->vector);
     for (int c = 0, n = state_components(reduce, components); c < n; c++) {
         names[c] = emit_name(e, components[c].name);
-        emit_line(e, "%s %s = %s;", emit_type(components[c].dtype, varying), names[c], emit_state_start(e, reduce, c, varying));
+        const char *type = emit_type(components[c].dtype, varying), *start = emit_state_start(e, reduce, c, varying);
+        if (!e->step->jammed) {
+            emit_line(e, "%s %s = %s;", type, names[c], start);
+            continue;
+        }
+        emit_line(e, "%s %s[%d];", type, names[c], e->step->jam);
+        names[c] = emit_text(e, "%s[point]", names[c]);
+        emit_line(e, "UNROLL");
+        emit_line(e, "for (int point = 0; point < points; point++)");
+        emit_line(e, "    %s = %s;", names[c], start);
     }
     emit_scan_loops(e, reduce, 0, names, varying);
 }

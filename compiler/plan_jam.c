@@ -3,7 +3,7 @@
  * the vector; of a vector times a matrix, the number that a row is scaled by. */
 #include "planning.h"
 
-enum { JAM_ROWS = 8, JAM_VECTORS = 4 };
+enum { JAM_ROWS = 8, JAM_VECTORS = 4, JAM_SCANS = 16 };
 
 typedef struct Reads {
     const Term *reduce;
@@ -132,10 +132,19 @@ static bool reads_much(const Planner *planner, const Step *step)
     return bytes > planner->plan->target->l2_bytes;
 }
 
+/* A scan that does not run along its lanes' index goes down some vectors of columns at once: a line alone is no stream. */
+static bool scans_columns(const Step *step)
+{
+    const Term *scan = step->statement->outputs[0].value;
+    return step->kind == STEP_SCAN && step->vector_kept && !indices_have(scan->reduce.over, scan->reduce.over_count, step->vector);
+}
+
 /* Along the innermost loop without lanes, else along the one with them. Threads are many enough to wait for one another. */
 void plan_jam(Planner *planner, Step *step)
 {
     step->jam = 1;
+    if (!planner->plan->target->grid && scans_columns(step))
+        jam_along(step, step->vector, (double)(int64_t)(planner_extent(planner, step->vector) / planner->plan->lanes), JAM_SCANS);
     if (planner->plan->target->grid || step->contract || step->split || !step->vector || !step_can_split(step))
         return;
     int last = step->loop_count - 1 - step->vector_kept;
