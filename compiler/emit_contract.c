@@ -277,8 +277,9 @@ static const char *multiply_lines(Emitter *e, const Tiling *t)
 static const char *constants(Emitter *e, const Tiling *t)
 {
     int n = t->number;
-    return emit_text(e, "enum { ROWS_%d = %d, VECTORS_%d = %d, COLUMNS_%d = VECTORS_%d * LANES, DEPTH_%d = %d, NEAR_%d = %d, BLOCK_%d = %d%s%s%s%s };\n",
-                     n, t->c->tile_rows, n, t->c->tile_vectors, n, n, n, t->c->depth_block, n, t->c->near, n, t->c->row_block,
+    return emit_text(e, "enum { ROWS_%d = %d, VECTORS_%d = %d, COLUMNS_%d = VECTORS_%d * LANES, DEPTH_%d = %d%s, NEAR_%d = %d, BLOCK_%d = %d%s%s%s%s };\n",
+                     n, t->c->tile_rows, n, t->c->tile_vectors, n, n, n, t->c->depth_block,
+                     t->c->deep_block ? emit_text(e, ", DEEP_%d = %d", n, t->c->deep_block) : "", n, t->c->near, n, t->c->row_block,
                      !t->c->close ? "" : !tiling_has_registers(t) ? emit_text(e, ", CLOSE_%d = %d", n, t->c->close)
                      : emit_text(e, ", CLOSE_%d = %d, CLOSE_BLOCK_%d = %d", n, t->c->close, n, t->c->close_block),
                      t->c->sweep ? emit_text(e, ", SWEEP_%d = %d", n, t->c->sweep) : "",

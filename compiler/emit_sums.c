@@ -387,16 +387,47 @@ static const char *store_turned(Emitter *e, Tiling *t)
     return tiling_close(e);
 }
 
+/* A row after the other, so that each line of the result is stored at once. */
+static const char *store_rows(Emitter *e, Tiling *t)
+{
+    const Index *row = tiling_last(&t->c->rows);
+    tiling_open(e, t, tiling_last(&t->c->columns));
+    Step *step = ARENA_NEW(e->arena, Step);
+    *step = *e->step;
+    step->result = tiling_has_registers(t) ? t->step->result : NULL;
+    e->step = step;
+    bind_around(e, t);
+    Scope *one = emit_push(e);
+    const char *at = emit_name(e, emit_text(e, "%s_at", t->names[row->id])), *sum = emit_name(e, "sum");
+    emit_bind(e, row, at);
+    emit_line(e, "const int64_t %s = %s + r;", at, t->names[row->id]);
+    Scope *body = open_vectors(e, t);
+    load_sum(e, t, sum);
+    if (t->branch)
+        emit_know(e, t->step->statement->outputs[0].value, emit_term(e, t->branch));
+    for (int o = 0; o < t->step->statement->output_count; o++)
+        emit_store(e, &t->step->statement->outputs[o]);
+    emit_pop(e);
+    vector_loop(e, t, body);
+    emit_pop(e);
+    emit_line(e, "for (int r = 0; r < height; r++) {");
+    emit_body(e, one);
+    emit_line(e, "}");
+    return tiling_close(e);
+}
+
 /* The sums of a tile, from memory: stored, or taken by the states of their columns. */
 const char *tiling_after(Emitter *e, Tiling *t)
 {
     if (t->c->sums_turned)
         return store_turned(e, t);
+    if (!t->first_count)
+        return store_rows(e, t);
     const Index *row = tiling_last(&t->c->rows);
     tiling_open(e, t, tiling_last(&t->c->columns));
     bind_around(e, t);
-    const char *(*names)[STATE_COMPONENTS_MAX] = arena_array(e->arena, (size_t)t->first_count + 1, sizeof *names);
-    const char *(*tile)[STATE_COMPONENTS_MAX] = arena_array(e->arena, (size_t)t->first_count + 1, sizeof *tile);
+    const char *(*names)[STATE_COMPONENTS_MAX] = arena_array(e->arena, (size_t)t->first_count, sizeof *names);
+    const char *(*tile)[STATE_COMPONENTS_MAX] = arena_array(e->arena, (size_t)t->first_count, sizeof *tile);
     Scope *body = open_vectors(e, t);
     load_states(e, t, "place", "lanes", names);
     declare_tile_best(e, t, tile);
@@ -405,12 +436,7 @@ const char *tiling_after(Emitter *e, Tiling *t)
     emit_bind(e, row, at);
     emit_line(e, "const int64_t %s = %s + r;", at, t->names[row->id]);
     load_sum(e, t, sum);
-    if (t->first_count)
-        step_states(e, t, names, tile);
-    else if (t->branch)
-        emit_know(e, t->step->statement->outputs[0].value, emit_term(e, t->branch));
-    for (int o = 0; o < t->step->statement->output_count && !t->first_count; o++)
-        emit_store(e, &t->step->statement->outputs[o]);
+    step_states(e, t, names, tile);
     emit_pop(e);
     emit_line(e, "for (int r = 0; r < height; r++) {");
     emit_body(e, inner);

@@ -238,6 +238,8 @@ static const char *find_target(Emitter *e, const Tiling *t)
     Text text = text_new(e->arena);
     text_print(&text, "const int64_t result_step = %s;\n", row);
     high = t->guess ? emit_text(e, "!guessed && %s", high) : high;
+    if (t->step->result && !t->may_pass)    /* what passes the caches goes there from memory */
+        high = emit_text(e, "!f->past_%d && %s", t->number, high);
     if (!t->in_pieces) {
         text_print(&text, "%s *result = NULL;\nif (is_last && %s%s%s == 1 && columns - %s >= COLUMNS_%d)\n    result = %s;\n", type,
                    tiling_where(t) ? "is_whole && " : "", high, column, place, t->number, target_at(e, t, place));
@@ -305,6 +307,12 @@ static const char *panels_are_far(Emitter *e, const Tiling *t)
     return t->c->close && tiling_has_registers(t) ? emit_text(e, "block > CLOSE_BLOCK_%d", t->number) : "block > 1";
 }
 
+/* Whether the next panel is asked for. Where many of its words are taken at once it comes by itself. */
+static bool asks_panels(const Tiling *t)
+{
+    return t->c->deep_block == 0;
+}
+
 /* Whether rows are not near. Registers of tiles load so much that nothing is to be asked for that comes by itself. */
 static const char *rows_are_far(Emitter *e, const Tiling *t)
 {
@@ -328,8 +336,10 @@ static void find_ahead(Emitter *e, const Tiling *t, const char *row)
     bool along = tiling_packs_tiles(t), stores = asks_result(e, t);
     const Output *output = &t->step->statement->outputs[0];
     const char *apart = emit_stride(e, output->tensor, output->positions, tiling_last(&t->c->rows));
-    emit_line(e, "/* What comes nearer: the next panel where not all of them are near, else %s; a share for each tile.%s */",
-              along ? "points to come or the next one" : "the next rows", stores ? " Of few points what is written takes longest." : "");
+    emit_line(e, "/* What comes nearer: %s%s; a share for each tile.%s */",
+              asks_panels(t) ? "the next panel where not all of them are near, else " : "",
+              along ? "points to come or the next one" : "the next rows",
+              stores ? " Of few points what is written takes longest." : "");
     const Term *source = source_of_rows(e, t);
     int bytes = source ? t->c->group * (int)dtype_size(source->read.tensor->dtype) : size;
     emit_line(e, "const char *ahead = %s;", !along ? emit_text(e, "(const char *)(%s)", next_rows(e, t, row)) : t->may_pass ? "(const char *)rows" : "NULL");
@@ -340,7 +350,8 @@ static void find_ahead(Emitter *e, const Tiling *t, const char *row)
                   t->in_pieces ? "(is_staged || (is_past && " : emit_text(e, "f->past_%d && ", n), target_at(e, t, NULL),
                   strchr(apart, ' ') ? emit_text(e, "(%s)", apart) : apart, (int)dtype_size(t->dtype), CONTRACT_LINE, t->in_pieces ? "))" : "");
     if (stores)    /* rows that are apart are few; so many points would ask for more than is written */
-        emit_line(e, "const int nears = writes && %s(%s < COLUMNS_%d || depth <= 2 * ROWS_%d);", t->may_pass ? "!passes && " : "",
+        emit_line(e, "const int nears = writes && %s(%s < COLUMNS_%d || depth <= 2 * ROWS_%d);",
+                  t->may_pass ? "!passes && " : t->step->result ? emit_text(e, "!f->past_%d && ", n) : "",
                   apart, n, n);
     emit_line(e, "const int64_t ahead_step =");
     if (t->may_pass)
@@ -349,8 +360,11 @@ static void find_ahead(Emitter *e, const Tiling *t, const char *row)
         emit_line(e, "    nears ? (%s < COLUMNS_%d ? %d : %s * %d) :", apart, n, CONTRACT_LINE, apart,
                   (int)dtype_size(output->tensor->dtype));
     /* Of low blocks each tile has twice the share; more is in the way of the products. */
-    emit_line(e, "    %s ? COLUMNS_%d * %d / (2 * (%s - %s) > BLOCK_%d * ROWS_%d ? BLOCK_%d : (BLOCK_%d + 1) / 2) :", panels_are_far(e, t),
-              n, size, block_stop(e, t), block_start(e, t), n, n, n, n);
+    if (asks_panels(t))
+        emit_line(e, "    %s ? COLUMNS_%d * %d / (2 * (%s - %s) > BLOCK_%d * ROWS_%d ? BLOCK_%d : (BLOCK_%d + 1) / 2) :", panels_are_far(e, t),
+                  n, size, block_stop(e, t), block_start(e, t), n, n, n, n);
+    else
+        emit_line(e, "    %s ? 0 :", panels_are_far(e, t));
     if (along)
         emit_line(e, "    (k_apart ? k_apart : (int64_t)COLUMNS_%d) * %d;", n, size);
     else
@@ -388,7 +402,8 @@ static void emit_tiles(Emitter *e, const Tiling *t, const char *first, const cha
         tiling_leave_odd(e, t);
     emit_line(e, "do {");
     e->scope->indent++;
-    emit_line(e, "points = size_even(depth - done, DEPTH_%d);", n);
+    emit_line(e, "points = size_even(depth - done, %s);",
+              t->c->deep_block ? emit_text(e, "%s ? DEEP_%d : DEPTH_%d", panels_are_far(e, t), n, n) : emit_text(e, "DEPTH_%d", n));
     if (t->c->tile->words > 1)
         emit_line(e, "points = size_align(points, %d);", t->c->tile->words);
     if (t->c->sweep)
@@ -401,9 +416,10 @@ static void emit_tiles(Emitter *e, const Tiling *t, const char *first, const cha
     /* Of each panel all rows of the block, so that it stays near. */
     Text inner = text_new(e->arena);
     const char *comes = t->may_pass ? " && !passes" : "";
-    text_print(&inner, "if (%s%s)\n", panels_are_far(e, t), comes);
-    text_print(&inner, "    ahead = (const char *)(panels_%d + (%s + %sCOLUMNS_%d) * %s + done * COLUMNS_%d);\n", n, tiling_tile_place(t),
-               turns(t) ? "(is_back ? -1 : 1) * " : "", n, tiling_panel_depth(t), n);
+    if (asks_panels(t))
+        text_print(&inner, "if (%s%s)\n    ahead = (const char *)(panels_%d + (%s + %sCOLUMNS_%d) * %s + done * COLUMNS_%d);\n",
+                   panels_are_far(e, t), comes, n, tiling_tile_place(t), turns(t) ? "(is_back ? -1 : 1) * " : "", n,
+                   tiling_panel_depth(t), n);
     bool meets = tiling_has_reach(t);
     text_put(&inner, meets ? "at_tile = 0;\n" : "");
     text_print(&inner, "for (%s = %s; %s < %s; %s += height%s) {\n", row, from, row, to, row, meets ? ", at_tile++" : "");

@@ -92,7 +92,8 @@ typedef struct Contract {
     int shared;                   /* on a grid: bytes of shared memory that it takes */
     struct Contract *parts;       /* the same for the parts of its numbers: taken where those add up to them; or NULL */
     int number;                   /* in the names of its functions and of what they store */
-    int depth_block;              /* more words of contracted points are taken some at a time */
+    int depth_block;              /* more words of contracted points are taken some at a time, */
+    int deep_block;               /* so many where panels are far; 0: no more */
     int sweep;                    /* so many contracted points are packed at a time, and met by all rows of a unit of work,
                                    * whose sums are kept until the last; 0: all of them */
     int near, row_block;          /* panels of more words are taken one at a time, by so many tiles of rows; */

@@ -13,7 +13,7 @@ enum {
     SWEEP_COLUMNS = 512,          /* where fewer columns than these would have all of theirs packed; */
     SWEEP_LINES = 64,             /* where lines of points are packed in turn, slowly, where fewer than these would */
     SWEEP_LEAST = 128,            /* and so many columns there have to be at a time */
-    DEPTH_FORCED = 24, ROW_FORCED = 2, NEAR_FORCED = 1024,     /* short, for small arrays to reach all that a product does */
+    DEPTH_FORCED = 24, DEEP_FORCED = 40, ROW_FORCED = 2, NEAR_FORCED = 1024,     /* short, for small arrays to reach all that a product does */
     SWEEP_FORCED = 40,
     PACKED_MOST = 1 << 20         /* bytes of packed rows */
 };
@@ -226,6 +226,7 @@ static void set_blocks(const Planner *planner, Contract *c, Dtype dtype)
     double points = c->sweep ? c->sweep : planner_points(planner, &c->depth) / c->group, blocks = PACKED_MOST / (c->tile_rows * points * number);
     bool forced = planner->hints->nests == NESTS_TILED;
     c->depth_block = forced ? DEPTH_FORCED : c->tile->depth;
+    c->deep_block = forced && c->tile->deep ? DEEP_FORCED : c->tile->deep;
     c->near = forced ? NEAR_FORCED : (int)(contract_near(target) / size);
     c->row_block = forced ? ROW_FORCED : blocks >= ROW_BLOCK ? ROW_BLOCK : blocks > 1 ? (int)blocks : 1;
     if (planner->hints->smallest_tiles)

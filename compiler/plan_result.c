@@ -1,7 +1,9 @@
 /* How a step's result is stored: past the caches, or in squares whose rows become columns. */
 #include "planning.h"
 
-/* A result of more bytes would be gone from any cache before something reads it; in tests of tiles a small one is, too. */
+/* A result of more bytes would be gone from any cache before something reads it; in tests of tiles a small one is, too. Registers
+ * of tiles multiply so fast that storing through the caches takes longer than reading from memory what was there: of more bytes
+ * than L2 has, none of which would stay in it. */
 enum { PAST = 64 << 20, PAST_FORCED = 256 };
 
 static bool is_read(const Program *lowered, const Tensor *tensor)
@@ -49,7 +51,8 @@ void plan_result(Planner *planner, Step *step)
         known = known && planner->hints->extents->of[tensor->axes[a]->origin->id] >= 0;
         bytes *= planner_extent(planner, tensor->axes[a]);
     }
-    step->past = planner->hints->nests == NESTS_TILED ? PAST_FORCED : PAST;
+    step->past = planner->hints->nests == NESTS_TILED ? PAST_FORCED
+               : step->contract && step->contract->tile->dot ? planner->plan->target->l2_bytes : PAST;
     if (known && bytes <= step->past)
         return;
     step->result = size;

@@ -15,7 +15,8 @@ typedef struct Tile {
     int group;                    /* so many contracted points, next to each other, make a word of 32 bits; 1: each is a word */
     int words;                    /* so many words are multiplied at once: zeros fill up what is packed */
     int least_rows;               /* so many rows are read at once, be the tile lower or not */
-    int depth;                    /* more words are taken some at a time */
+    int depth;                    /* more words are taken some at a time, */
+    int deep;                     /* and so many of them where panels are far, so that sums are rarely kept; 0: no more */
     bool has_starts;              /* rows are taken without a sign, which the first row of a panel makes up for: templates/dot.c */
     const char *skeleton;         /* of the functions that make the sums: a file of templates/ */
     const char *dot;              /* the instruction, as a word of the library, or on a grid its numbers; NULL: the skeleton asks for none */

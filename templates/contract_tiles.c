@@ -76,18 +76,18 @@ INLINE void multiply_N(TileRegisters *registers, const Factors_N *from, int64_t 
         TILE_LOAD(registers, 4, rows, apart);
     if (new_columns)
         TILE_LOAD(registers, 6, panel, across);
+    if (COLUMNS_N > TILE_WORDS && new_columns)
+        TILE_LOAD(registers, 7, panel + TILE_WORDS, across);
+    if (both && new_rows)
+        TILE_LOAD(registers, 5, rows + from->lower * from->row_step, apart);
     if (begins)
         TILE_RENEW(registers, 0, upper_last, across);
     DOT_N(registers, 0, 4, 6);
     if (COLUMNS_N > TILE_WORDS) {
-        if (new_columns)
-            TILE_LOAD(registers, 7, panel + TILE_WORDS, across);
         if (begins)
             TILE_RENEW(registers, 1, upper_last + 64, across);
         DOT_N(registers, 1, 4, 7);
     }
-    if (both && new_rows)
-        TILE_LOAD(registers, 5, rows + from->lower * from->row_step, apart);
     if (begins)
         TILE_RENEW(registers, 2, lower_last, across);
     if (both)

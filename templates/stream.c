@@ -62,6 +62,13 @@ INLINE int stream_bytes(void *p, const void *x, int bytes)
         __asm__ volatile("vmovntps %1, %0" : "=m"(*(Line *)p) : "v"(y));
         return 1;
     }
+    typedef float Half __attribute__((vector_size(32), may_alias));
+    if (bytes == 32 && (uintptr_t)p % 32 == 0) {
+        Half y;
+        memcpy(&y, x, 32);
+        __asm__ volatile("vmovntps %1, %0" : "=m"(*(Half *)p) : "v"(y));
+        return 1;
+    }
 #endif
     return stream_quarters(p, x, bytes);
 }
