@@ -46,7 +46,7 @@ static const char *find_reach(Emitter *e, Fused *f)
     ring_open(e, r);
     ring_bind_others(e, r);
     emit_line(e, "const int64_t rows = size_ceil_div(%s, LEFT_%d);", emit_extent(e, row), r->t.number);
-    emit_line(e, "if (number / rows %% 2)    /* else some blocks would have all the rows that reach far */");
+    emit_line(e, "if (number / rows %% 2)");
     emit_line(e, "    tile.%s = (rows - 1) * LEFT_%d - tile.%s;", r->first[row->id], r->t.number, r->first[row->id]);
     const char *first = emit_text(e, "tile.%s", r->first[row->id]);
     for (int i = 0; i < 4; i++)
@@ -76,7 +76,8 @@ static const char *find_reach(Emitter *e, Fused *f)
     const char *text = ring_close(e, r);
     for (int i = 0; i < 4; i++)
         text = emit_text(e, "%s    tile.%s = %s;\n", text, reach[i], reach[i]);
-    return emit_text(e, "\n/* Of a tile's columns those that some row asks for, and those that all do. */\n"
+    return emit_text(e, "\n/* Of a tile's columns those that some row asks for, and those that all do. Of every other round rows come from the last one on:\n"
+                     " * else some blocks would have all that reach far. */\n"
                      "INLINE void find_reach_%d(const Frame *f, int64_t number, Tile_%d &tile)\n{\n%s}\n", r->t.number, r->t.number, text);
 }
 
