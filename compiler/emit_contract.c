@@ -456,6 +456,7 @@ static const char *guess_functions(Emitter *e, Tiling *t, const char *guessed)
         return "";
     ParameterSet common = emit_common_parameters(e);
     const char *body = tiling_near(e, t), *near = emit_text(e, "%s%s", emit_locals(e, body), body), *start = tiling_started(e, t);
+    e->step = t->step;
     e->calls[1][t->step->id] = spell_call(e, &common, "near", t->number, body);
     e->calls[1][t->guess->largest->id] = spell_call(e, &common, "start", t->number, start);
     return emit_text(e, "\n%s\n%s\n/* Whether no power of a guessed maximum was too large, nor all of them too small. */\n"

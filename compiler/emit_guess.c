@@ -5,7 +5,9 @@
 
 #include "emit_tiling.h"
 
-enum { MARGIN = 40, COLUMNS_LEAST = 64 };
+/* Between the powers' limits: that of a row's first maximum is e^-MARGIN, and what follows may be e^2MARGIN times as large. Products with
+ * either are numbers for all values of middling size. */
+enum { MARGIN = 20, COLUMNS_LEAST = 64 };
 
 static const Step *powers_of(const Guess *guess)
 {
@@ -305,7 +307,7 @@ static void end_row(Emitter *e, const Tiling *t, const char *row)
     emit_state_fold(e, root, lanes, all);
     emit_know(e, root, (Value){ all[0], false });
     emit_store(e, &step->statement->outputs[0]);
-    const char *good = emit_text(e, "%s >= 0x1p-58f && %s <= (float)%s", all[0], all[0], emit_extent(e, tiling_last(&t->c->columns)));
+    const char *good = emit_text(e, "%s >= 0x1p-29f && %s <= 0x1p29f", all[0], all[0]);
     emit_line(e, masks(t) ? "near &= (%s) || (%s == 0 && *(%s) == -INFINITY);" : "near &= %s;", good, all[0], largest);
 }
 

@@ -31,9 +31,9 @@ static Row open_row(Lower *l, const Term *term, const Instance *instance, bool r
  * those just so: then no loop over a row is left that the mask could bound, and it goes with the value to those who read it. */
 static bool goes_along(Lower *l, const Term *softmax, const Term *mask)
 {
-    const Term *constant;
+    const Term *constant, *value = mask->select.yes;
     return l->facts[softmax->id].is_rounded && softmax->reduce.reduction == REDUCTION_SOFTMAX &&
-           lower_straight(l, mask->select.yes, &constant);
+           (l->kinds[value->id] & PRODUCT_STRAIGHT || lower_straight(l, value, &constant));
 }
 
 /* The mask that bounds the loops of a softmax; NULL: there is none. */

@@ -89,6 +89,11 @@ EXPRESSIONS = [
     ('bqd,bkd->bqk | _ * 0.125 | softmax k | bf16 | _ * bkv -> bqv', 'b,q,d:b b,k,d:b b,k,v:b'),
     ('bqd,bud->bqu | _ * 0.125 | softmax u | bf16 | _ * buv -> bqv', 'b,q,d:b b,u,d:b b,u,v:b'),
     ('qd,ud->qu | _ * 9 | softmax u | bf16 | _ * uv -> qv:f32', 'q,d:b u,d:b u,v:b'),    # guessed maxima are far off
+    ('bqd,bud->bqu | _ * 0.125 | where(@q >= @u, _, -inf) | softmax u | bf16 | _ * buv -> bqv', 'b,q,d:b b,u,d:b b,u,v:b'),
+    ('qd,ud->qu | where(@q + 70 >= @u && @u + 9 > @q, _, -inf) | softmax u | bf16 | _ * uv -> qv', 'q,d:b u,d:b u,v:b'),
+    ('Q[b,q,d], K[b,u,d] -> [b,q,u] | _ * 3 | where(@u >= low[b] && @u < len[b], _, -inf) | softmax u | bf16 | _ * V[b,u,v] -> [b,q,v]',
+     'Q=b,q,d:b K=b,u,d:b low=b:u len=b:u V=b,u,v:b'),
+    ('Q[q,d], K[u,d] -> [q,u] | _ * 3 | where(M[q,u] > 0, _, -inf) | softmax u | bf16 | _ * V[u,v] -> [q,v]', 'Q=q,d:b K=u,d:b M=q,u V=u,v:b'),
     ('s = Q[q,d], K[u,d] -> [q,u] | softmax u | bf16; m = s[q,u] | max u; t = s[q,u], V[u,v] -> [q,v]; t[q,v] + m[q]', 'Q=q,d:b K=u,d:b V=u,v:b'),
     ('bf16(sin(A[i,k])) * bf16(B[k,j] / 3) -> [i,j] | max j', 'A=i,k:b B=k,j:b'),
     ('i8(9 * sin(A[i,k])) * B[k,j] -> [i,j] | max j', 'A=i,k:c B=k,j:c'),
@@ -207,6 +212,9 @@ EXPRESSIONS = [
     ('A[i,k] * s[i], B[j,k] -> [i,j] | max j', 'A=i,k s=i B=j,k'),
     ('(ik - jk)^2 -> ij | exp(-0.5 * _) | * jr -> ir', 'i,k j,k j,r'),    # made for each of few points
     ('(sid - jd)^2 -> sij | exp(-0.5 * _) | * jr -> sir', 's,i,d j,d j,r'),
+    ('(ik - jk)^2 -> ij | exp(-9 * _) | * jv -> iv', 'i,k j,k j,v:g'),    # powers below the normal numbers, sums too large to be lifted
+    ('Q[q,d], K[k,d] -> [q,k] | _ * 20 | where(@q >= @k, _, -inf) | softmax k | * V[k,v] * 1e28 -> [q,v]', 'Q=q,d K=k,d V=k,v'),
+    ('qd,kd->qk | exp(_ * 20) | * kv -> qv', 'q,d k,d k,v'),
     ('ik,jk->ij | relu | * jrs -> sri', 'i,k:d j,k:d j,r,s:d'),
     ('ik,jk->ij | where(@j <= @i, _, -inf) | _ + C[j,r] -> [i,j,r] | max j & argmax j', 'i,k j,k C=j,r'),
     ('A[i,k], B[j,k] -> [i,j] | where(@j < len[i], _, 0) | * C[r,j] -> [r,i]', 'A=i,k B=j,k len=i:j C=r,j'),
