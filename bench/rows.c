@@ -24,6 +24,8 @@
 
 #define SQUARE(dtype, n) .operands = dtype " " #n "," #n "; " dtype " " #n "," #n, .flops = 2.0 * n * n * n
 
+#define PARTS(dtype, n) .operands = dtype " " #n "," #n "; " dtype " " #n "," #n, .flops = 8.0 * n * n * n
+
 #define NEAREST .operands = "f32 10000,64; f32 10000,64", .flops = 2.0 * 10000 * 10000 * 64
 
 /* A layer with 3 x 3 weights and a border of zeros, batch 1. */
@@ -94,6 +96,12 @@ static const Row rows[] = {
       .bounds = BOUND_ALL, .goal = 0.90 },
     { "product-f32-2048", "product f32, 2048³", "ik,kj->ij", SQUARE("f32", 2048), .dtype = DTYPE_F32,
       .bounds = BOUND_ALL, .goal = 0.90 },
+    { "product-c64-1024", "product c64, 1024³, four real products", "ik,kj->ij", PARTS("c64", 1024), .dtype = DTYPE_F32,
+      .bounds = BOUND_ALL, .goal = 0.80 },
+    { "product-c128-1024", "product c128, 1024³, four real products", "ik,kj->ij", PARTS("c128", 1024), .dtype = DTYPE_F64,
+      .bounds = BOUND_ALL, .goal = 0.80 },
+    { "product-c64-abs", "product c64, 1024³, the largest size of each row", "ik,kj->ij | abs | max j", PARTS("c64", 1024),
+      .dtype = DTYPE_F32, .bounds = BOUND_ALL, .goal = 0.80 },
     { "product-f32-abde", "product f32, abc,dec->abde, a=b=d=e=32 c=1024", "abc,dec->abde",
       .operands = "f32 32,32,1024; f32 32,32,1024", .flops = 2.0 * 1024 * 1024 * 1024, .dtype = DTYPE_F32,
       .bounds = BOUND_ALL, .goal = 0.90 },

@@ -98,7 +98,9 @@ static void fill(const Work *work, int i)
     uint64_t state = (uint64_t)i + 1;
     for (; done < bytes && done < PATTERN * size; done += size) {
         uint64_t random = next_random(&state);
-        Number number = { .re = ((double)(random >> 40) / (1 << 24) - 0.5) * (row->data == DATA_WIDE ? 1000 : 1) };
+        double width = row->data == DATA_WIDE ? 1000 : 1;
+        Number number = { .re = ((double)(random >> 40) / (1 << 24) - 0.5) * width,
+                          .im = ((double)(random & 0xFFFFFF) / (1 << 24) - 0.5) * width };
         if (row->data == DATA_ONE_NAN && i == work->input_count - 1 && done == 0)
             number.re = NAN;
         if (dtype_kind(array.dtype) == KIND_INT) {

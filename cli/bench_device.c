@@ -107,7 +107,7 @@ static double peak_flops(const OnDevice *d, const Compiled *compiled)
     for (int i = 0; i < compiled->lowered->term_count; i++) {
         const Term *term = compiled->lowered->terms[i];
         bool works = term->kind == TERM_CONTRACT || term->kind == TERM_REDUCE || term->kind == TERM_MAP;
-        if (works && term->dtype != DTYPE_F64 && term->dtype != DTYPE_C128)
+        if (works && term->dtype != DTYPE_BOOL && dtype_size(dtype_real(term->dtype)) < 8)
             peak = PEAK_F32;
     }
     for (int s = 0; s < compiled->plan->step_count; s++) {

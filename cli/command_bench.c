@@ -159,7 +159,7 @@ static Dtype working_dtype(const Plan *plan)
     for (int i = 0; i < lowered->term_count; i++) {
         const Term *term = lowered->terms[i];
         bool works = term->kind == TERM_CONTRACT || term->kind == TERM_REDUCE || term->kind == TERM_MAP;
-        if (works && term->dtype != DTYPE_F64 && term->dtype != DTYPE_C128)
+        if (works && term->dtype != DTYPE_BOOL && dtype_size(dtype_real(term->dtype)) < 8)
             return DTYPE_F32;
     }
     return DTYPE_F64;

@@ -220,6 +220,20 @@ static void check_given_names(Check *check)
     }
 }
 
+/* Sums of products of complex numbers are lowered to real ones that run over the parts of numbers, too. */
+static void add_part(Check *check)
+{
+    Program *p = check->program;
+    bool sums = false;
+    for (int i = 0; i < p->term_count; i++)
+        sums |= (p->terms[i]->kind == TERM_CONTRACT || p->terms[i]->kind == TERM_REDUCE) && dtype_kind(p->terms[i]->dtype) == KIND_COMPLEX;
+    if (!sums)
+        return;
+    p->part = ARENA_NEW(check->arena, Index);
+    *p->part = (Index){ .name = "p", .id = p->index_count, .rule = EXTENT_RANKS, .ranks = 2, .in_dots = true };
+    ARENA_APPEND(check->arena, p->indices, p->index_count, p->part);
+}
+
 void check_extents(Check *check)
 {
     Program *p = check->program;
@@ -236,4 +250,5 @@ void check_extents(Check *check)
         }
     add_fits(check);
     check_given_names(check);
+    add_part(check);
 }

@@ -6,6 +6,17 @@
 
 /* ---- names ---- */
 
+/* The parts of an argument's numbers: the same memory. */
+static void name_parts(Emitter *e, const Tensor *parts)
+{
+    const char *pointer = names_unique(&e->names, emit_text(e, "%s_parts", e->pointers[parts->whole->id]));
+    e->members[parts->id] = e->members[parts->whole->id];
+    e->pointers[parts->id] = pointer;
+    e->strides[parts->id] = ARENA_ARRAY(e->arena, const char *, parts->rank);
+    for (int a = 0; a < parts->rank; a++)
+        e->strides[parts->id][a] = a < parts->whole->rank ? names_unique(&e->names, emit_text(e, "%s_%d", pointer, a)) : "1";
+}
+
 static void name_tensors(Emitter *e)
 {
     const Program *lowered = e->plan->lowered;
@@ -30,6 +41,9 @@ static void name_tensors(Emitter *e)
             if (emit_is_argument(tensor))
                 argument++->name = e->members[t];
         }
+    for (int t = 0; t < lowered->tensor_count; t++)
+        if (lowered->tensors[t]->whole)
+            name_parts(e, lowered->tensors[t]);
 }
 
 static const char *static_extent(Emitter *e, const Index *index)

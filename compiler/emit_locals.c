@@ -138,10 +138,10 @@ static void declare_tensor(Emitter *e, Declarations *d, const Tensor *tensor)
     const char *constant = tensor->maker ? "" : "const ";
     for (int a = tensor->rank - 1; a >= 0; a--) {
         const char *stride = e->strides[tensor->id][a];
-        if (!wants(d, stride))
+        if (!strcmp(stride, "1") || !wants(d, stride))
             continue;
         const char *value = storage->place != PLACE_CALLER ? spell_stride(e, storage->stride[a])
-                                                           : emit_text(e, "f->in.%s.stride[%d]", member, a);
+                                                           : emit_text(e, "%sf->in.%s.stride[%d]", tensor->whole ? "2 * " : "", member, a);
         if (is_unit(e, tensor, a))
             value = emit_text(e, "unit ? 1 : %s", value);
         declare(e, d, emit_text(e, "const int64_t %s = %s;", stride, value));

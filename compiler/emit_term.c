@@ -20,7 +20,8 @@ const char *emit_type(Dtype dtype, bool varying)
     case DTYPE_I64: return varying ? "i64v" : "int64_t";
     case DTYPE_F32: return varying ? "f32v" : "float";
     case DTYPE_F64: return varying ? "f64v" : "double";
-    default: return dtype_name(dtype);
+    case DTYPE_C64: return varying ? "c64v" : "c64";
+    default: return varying ? "c128v" : "c128";
     }
 }
 
@@ -32,7 +33,8 @@ const char *emit_suffix(Dtype dtype, bool varying)
     case DTYPE_I64: return varying ? "i64v" : "i64";
     case DTYPE_F32: return varying ? "f32v" : "f32";
     case DTYPE_F64: return varying ? "f64v" : "f64";
-    default: return dtype_name(dtype);
+    case DTYPE_C64: return varying ? "c64v" : "c64";
+    default: return varying ? "c128v" : "c128";
     }
 }
 
@@ -504,7 +506,7 @@ static Value emit_select(Emitter *e, const Term *term)
         return (Value){ emit_text(e, "select_%s(%s, %s, %s)", emit_suffix(term->dtype, true), emit_bare(e, condition.text),
                                   emit_bare(e, a), emit_bare(e, b)), true };
     /* To gcc a sum of two f64v is no f64v, as its alignment is another. */
-    const char *cast = varying && dtype_size(register_dtype(term->dtype)) == 8 ? emit_text(e, "(%s)", emit_type(term->dtype, true)) : "";
+    const char *cast = varying && dtype_size(register_dtype(term->dtype)) == 8 && dtype_kind(term->dtype) != KIND_COMPLEX ? emit_text(e, "(%s)", emit_type(term->dtype, true)) : "";
     return (Value){ emit_text(e, "(%s ? %s%s : %s%s)", condition.text, cast, a, cast, b), varying };
 }
 

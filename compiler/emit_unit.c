@@ -102,7 +102,7 @@ static void find_live(Emitter *e)
     e->live_statements = program_needed(e->arena, p, wanted);
     e->live_indices = ARENA_ARRAY(e->arena, bool, p->index_count);
     for (int i = 0; i < p->index_count; i++)
-        e->live_indices[i] = e->live_statements[p->indices[i]->statement];
+        e->live_indices[i] = p->indices[i] == p->part || e->live_statements[p->indices[i]->statement];
 }
 
 /* ---- sizes ---- */

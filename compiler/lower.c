@@ -468,6 +468,8 @@ Program *lower(Arena *arena, const Program *program, const bool *wanted, const u
     l.tensors = ARENA_ARRAY(arena, Tensor *, program->tensor_count);
     l.facts = ARENA_ARRAY(arena, Facts, program->term_count);
     l.temporaries = ARENA_ARRAY(arena, Tensor *, program->term_count);
+    for (int part = 0; part < 2; part++)
+        l.parts[part] = ARENA_ARRAY(arena, Tensor *, program->term_count);
     l.masked = ARENA_ARRAY(arena, Tensor *, program->term_count);
     for (int i = 0; i < program->input_count; i++) {
         Tensor *input = lower_tensor(&l, program->inputs[i], true);
@@ -485,8 +487,8 @@ Program *lower(Arena *arena, const Program *program, const bool *wanted, const u
             lower_statement(&l, program->statements[s], wanted);
     }
     end_program(&l);
-    drop_unneeded(&l, wanted);
     sort_terms(&l);
+    drop_unneeded(&l, wanted);
     while (sweeping && lower_sweep(&l, sweeping)) {
         end_program(&l);
         sort_terms(&l);

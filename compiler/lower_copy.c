@@ -55,6 +55,9 @@ static Term *copy_map(Lower *l, Context *c, const Term *term, const Instance *in
     Term **arguments = ARENA_ARRAY(l->arena, Term *, term->map.count);
     for (int i = 0; i < term->map.count; i++)
         arguments[i] = lower_copy(l, c, term->map.arguments[i], instance);
+    Term *parted = lower_parted_map(l, c, term, arguments);
+    if (parted)
+        return parted;
     Term *map = lower_term(l, c, TERM_MAP, term->dtype, term->span);
     map->weak = term->weak;
     map->map = term->map;
@@ -253,6 +256,8 @@ Term *lower_copy_reduction(Lower *l, Context *c, const Term *term, const Instanc
     argument = simple ? simple : argument;
     if (l->kinds[term->id] & PRODUCT_ROUNDS)
         argument = lower_rounded(l, inner, argument);
+    if (lower_sums_parts(term))
+        return lower_parted_sum(l, c, inner, term, over, argument);
     Term *reduce = lower_reduction(l, c, term, over, count, argument);
     reduce->reduce.ranks = ranks;
     return simple ? lower_map(l, c, FUNCTION_DIV, term->dtype, reduce, divisor) : reduce;
@@ -283,7 +288,7 @@ Term *lower_read_temporary(Lower *l, Context *c, Tensor *tensor, Index *const *i
 }
 
 /* The links from a term's indices to the loops of a statement that was opened over their images. */
-static const Instance *link_all(Lower *l, const Term *term, const Context *c)
+const Instance *lower_link_all(Lower *l, const Term *term, const Context *c)
 {
     const Instance *instance = NULL;
     for (int i = 0; i < term->rank; i++)
@@ -292,7 +297,7 @@ static const Instance *link_all(Lower *l, const Term *term, const Context *c)
 }
 
 /* The images of a term's indices in the statement at hand. */
-static Index **images(Lower *l, const Term *term, const Instance *instance)
+Index **lower_images(Lower *l, const Term *term, const Instance *instance)
 {
     Index **list = ARENA_ARRAY(l->arena, Index *, term->rank);
     for (int i = 0; i < term->rank; i++)
@@ -306,9 +311,9 @@ Term *lower_copy_stored(Lower *l, Context *c, Tensor **stored, const Term *term,
     Tensor *tensor = *stored;
     if (!tensor) {
         const Instance *unused = NULL;
-        Context own = lower_open(l, images(l, term, instance), term->rank, &unused);
+        Context own = lower_open(l, lower_images(l, term, instance), term->rank, &unused);
         own.root = term;
-        tensor = lower_store(l, &own, lower_copy(l, &own, term, link_all(l, term, &own)), term->span);
+        tensor = lower_store(l, &own, lower_copy(l, &own, term, lower_link_all(l, term, &own)), term->span);
         *stored = tensor;
     }
     return lower_read_temporary(l, c, tensor, term->indices, instance, term->span);
@@ -395,14 +400,14 @@ static const Path *carry_path(Lower *l, const Path *path, const Instance *known)
 static Tensor *store_guarded(Lower *l, Context *c, const Term *term, const Instance *instance, const Term *whole)
 {
     const Instance *unused = NULL, *known = NULL;
-    Index **outside = images(l, term, instance);
+    Index **outside = lower_images(l, term, instance);
     Context own = lower_open(l, outside, term->rank, &unused);
     for (int i = 0; i < term->rank; i++)
         if (!whole || !indices_have(whole->reduce.over, whole->reduce.over_count, term->indices[i]))
             known = lower_link(l, known, outside[i], own.loops[i]);
     Term *needed = needed_under(l, &own, c->path, known);
     own.path = carry_path(l, c->path, known);    /* what the value stores in turn is needed no more than the value */
-    Term *value = lower_copy(l, &own, term, link_all(l, term, &own));
+    Term *value = lower_copy(l, &own, term, lower_link_all(l, term, &own));
     Term *guarded = lower_select(l, &own, needed, value, lower_number(l, &own, value->dtype, 0, term->span));
     return lower_store(l, &own, guarded, term->span);
 }
@@ -445,6 +450,8 @@ static Term *copy_reduce_unguarded(Lower *l, Context *c, const Term *term, const
     if (reduction == REDUCTION_SOFTMAX || reduction == REDUCTION_LOG_SOFTMAX)
         return lower_softmax(l, c, term, instance);
     unsigned char kind = l->kinds[term->id];
+    if (kind & PRODUCT_OF_COMPLEX)
+        return lower_parted_product(l, c, term, instance);
     bool apart = (c->reduced && kind & PRODUCT_END) || (c->taken && kind & PRODUCT_ITSELF) ||
                  (kind & (PRODUCT_END | PRODUCT_ITSELF) && stands_beside(l, c->reduced ? c->reduced : c->root));
     bool runs = (c->again && kind & PRODUCT_ITSELF) || runs_in_all_loops(c, term, instance);

@@ -137,6 +137,16 @@ Tensor *lower_temporary(Lower *l, int rank, Dtype dtype)
     return add_tensor(l, (Tensor){ .name = label, .label = label, .input = -1, .rank = rank, .dtype = dtype });
 }
 
+Tensor *lower_parts(Lower *l, const Tensor *whole)
+{
+    for (int t = 0; t < l->out->tensor_count; t++)
+        if (l->out->tensors[t]->whole == whole)
+            return l->out->tensors[t];
+    const char *label = arena_format(l->arena, "%s_parts", whole->label);
+    return add_tensor(l, (Tensor){ .name = label, .label = label, .input = -1, .rank = whole->rank + 1, .dtype = dtype_real(whole->dtype),
+                                   .whole = whole });
+}
+
 Position lower_plain(Lower *l, Index *index)
 {
     Position position = { .span = index->span, .count = 1, .parts = ARENA_NEW(l->arena, PositionPart) };

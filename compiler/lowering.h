@@ -74,6 +74,7 @@ typedef struct Lower {
     Tensor **tensors;             /* [in tensor id]: its copy, or NULL when it is written into its readers */
     Facts *facts;                 /* [in term id] */
     Tensor **temporaries;         /* [in term id]: what it was stored in, */
+    Tensor **parts[2];            /* or its parts, of a complex product, */
     Tensor **masked;              /* and where all who read it ask its where themselves */
     int temporary_count;
     const unsigned char *kinds;   /* [in term id]: see lower() */
@@ -95,6 +96,7 @@ Term *lower_read(Lower *l, const Context *c, Tensor *tensor, Position *positions
 Index *lower_index(Lower *l, int statement, const Index *origin);
 Tensor *lower_tensor(Lower *l, const Tensor *origin, bool wanted);
 Tensor *lower_temporary(Lower *l, int rank, Dtype dtype);
+Tensor *lower_parts(Lower *l, const Tensor *whole);    /* of an input */
 Position lower_plain(Lower *l, Index *index);
 int lower_begin(Lower *l);
 void lower_output(Lower *l, int statement, Tensor *tensor, Term *value, Position *positions);
@@ -121,6 +123,16 @@ Term *lower_softmax(Lower *l, Context *c, const Term *term, const Instance *inst
 
 /* lower_log.c: of a log-space product, in the loops around it */
 Term *lower_log_product(Lower *l, Context *c, const Term *log, const Instance *instance);
+
+const Instance *lower_link_all(Lower *l, const Term *term, const Context *c);
+Index **lower_images(Lower *l, const Term *term, const Instance *instance);
+
+/* lower_parts.c: complex numbers as two real ones. A function of such, NULL where it stays one; a sum as two; whether it is one
+ * that can be; and a product as two, in statements of their own */
+Term *lower_parted_map(Lower *l, const Context *c, const Term *term, Term *const *arguments);
+bool lower_sums_parts(const Term *term);
+Term *lower_parted_sum(Lower *l, const Context *c, const Context *inner, const Term *term, Index **over, Term *argument);
+Term *lower_parted_product(Lower *l, Context *c, const Term *term, const Instance *instance);
 
 /* lower_round.c: an element of a sum of products whose factors, where they are temporaries that are cast to bf16, are read as such */
 Term *lower_rounded(Lower *l, const Context *c, Term *x);

@@ -202,14 +202,25 @@ static bool has_index_of_all_loops(const Step *step, const Product *product)
     return true;
 }
 
-/* Complex numbers have no lanes, and a tile has nothing else. */
-static bool has_complex_numbers(const Planner *planner, const Step *step)
+/* Whether something is made of complex numbers that has no lanes: a tile has nothing else. */
+static bool has_whole_numbers(const Planner *planner, const Step *step)
 {
     const Program *lowered = planner->plan->lowered;
     for (int i = 0; i < lowered->term_count; i++)
-        if (lowered->terms[i]->statement == step->statement->id && dtype_kind(lowered->terms[i]->dtype) == KIND_COMPLEX)
+        if (lowered->terms[i]->statement == step->statement->id && term_is_whole(lowered->terms[i]))
             return true;
     return false;
+}
+
+/* Whether rows are read along the tile's: they lie side by side, or so do fewer of their contracted points than there are
+ * lanes, and the next row's follow. */
+static bool reads_along_rows(const Planner *planner, const Contract *c, Dtype dtype)
+{
+    const Index *row = c->rows.list[c->rows.count - 1], *point = c->depth.list[c->depth.count - 1];
+    double run = planner_extent(planner, point);
+    bool follows = lies_along(planner, c->left, point) && (double)side_stride(planner, c->left, row) == run &&
+                   run * (double)dtype_size(dtype) < planner->plan->target->vector_bytes;
+    return c->group == 1 && (lies_along(planner, c->left, row) || follows);
 }
 
 /* Panels of so many words stay in the first cache. */
@@ -298,7 +309,7 @@ Contract *plan_contract(Planner *planner, const Step *step)
     Product product;
     bool reduces;
     const Target *target = planner->plan->target;
-    if (!(target->tile || target->grid) || has_complex_numbers(planner, step) || !find_product(planner, step, &product, &reduces) ||
+    if (!(target->tile || target->grid) || has_whole_numbers(planner, step) || !find_product(planner, step, &product, &reduces) ||
         !has_index_of_all_loops(step, &product))
         return NULL;
     Sides sides = { .left = -1 };
@@ -337,7 +348,7 @@ Contract *plan_contract(Planner *planner, const Step *step)
     c->group = c->tile->group;
     c->tames = is_tropical(c, component);
     c->tile_rows = c->tile->rows - c->tames;    /* a sum and a 1 need registers, too */
-    c->rows_along = c->group == 1 && lies_along(planner, c->left, c->rows.list[c->rows.count - 1]);
+    c->rows_along = reads_along_rows(planner, c, dtype);
     c->sums_turned = sides.turns && step->statement->output_count == 1 && turn_has_squares(register_dtype(step->statement->outputs[0].value->dtype));
     c->rows_spread = c->group == 1 && target->spreads;
     c->in_place = !c->rows_spread && is_in_place(c);

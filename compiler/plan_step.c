@@ -28,6 +28,8 @@ int step_inner_axis(const Step *maker, const Tensor *tensor)
 
 int64_t planner_stride(const Planner *planner, const Tensor *tensor, int axis)
 {
+    if (tensor->whole)
+        return axis < tensor->whole->rank ? 2 * planner_stride(planner, tensor->whole, axis) : 1;
     const Tensor *origin = tensor->home->origin;
     const Plan *plan = planner->plan;
     /* A temporary lies as the step that makes it has its lanes, once that is known. */
@@ -164,8 +166,8 @@ static void cost_reduce(Costing *c, const Term *term)
     bool across = indices_have(term->reduce.over, term->reduce.over_count, c->vector);
     Component components[STATE_COMPONENTS_MAX];
     for (int i = 0, n = state_components(term, components); i < n && (across || in_lanes); i++)
-        if (dtype_size(components[i].dtype) > c->widest)
-            c->widest = dtype_size(components[i].dtype);
+        if (dtype_size(dtype_real(components[i].dtype)) > c->widest)
+            c->widest = dtype_size(dtype_real(components[i].dtype));
     if (across && c->loop_count < 128 && !has_loop(c, c->vector))
         c->loops[c->loop_count++] = c->vector;
     cost_term(c, inside_bounds(c, term));
@@ -185,8 +187,9 @@ static void cost_term(Costing *c, const Term *term)
     c->seen[term->id] = true;
     double count = turns(c, term, &in_lanes);
     bool ranks = term->kind == TERM_REDUCE && term->reduce.ranks;    /* the best come one by one */
-    if (in_lanes && !ranks && dtype_size(register_dtype(term->dtype)) > c->widest && term->kind != TERM_CONSTANT)
-        c->widest = dtype_size(register_dtype(term->dtype));
+    size_t size = dtype_size(dtype_real(register_dtype(term->dtype)));    /* complex numbers are two vectors */
+    if (in_lanes && !ranks && size > c->widest && term->kind != TERM_CONSTANT)
+        c->widest = size;
     switch (term->kind) {
     case TERM_READ: cost_read(c, term, count, in_lanes); break;
     case TERM_MAP:
@@ -239,7 +242,7 @@ enum { CANDIDATES = 32 };         /* of more indices, no step has its lanes */
 typedef struct Candidates {
     const Index *indices[CANDIDATES];
     int count;
-    bool complex;                 /* complex numbers have no lanes */
+    bool whole;                   /* something is made of complex numbers that has no lanes */
 } Candidates;
 
 static void add_candidate(Candidates *c, const Index *index)
@@ -254,7 +257,7 @@ static void add_candidate(Candidates *c, const Index *index)
 static void find_candidates(void *user, const Term *term)
 {
     Candidates *c = user;
-    c->complex |= dtype_kind(term->dtype) == KIND_COMPLEX;
+    c->whole |= term_is_whole(term);
     /* A scan's loop carries its state. */
     if (term->kind == TERM_CONTRACT || (term->kind == TERM_REDUCE && reduction_facts[term->reduce.reduction].leaves != LEAVES_ALL))
         for (int i = 0; i < term->reduce.over_count; i++)
@@ -314,7 +317,7 @@ static void choose_vector(const Planner *planner, Step *step)
     /* A ranking's list is one thread's. */
     for (int o = 0; o < step->statement->output_count && !(threads && step->kind == STEP_RANK); o++)
         term_each_below(planner->arena, step->statement->outputs[o].value, find_candidates, &c);
-    if (c.complex && !threads)
+    if (c.whole && !threads)
         return;
     size_t widest;
     double best = cost_step(planner, step, NULL, 1, &widest);

@@ -48,7 +48,7 @@ static bool is_simple(const Term *term)
     if (state_components(term, components) != 1 || (norm && !norm_is_sum(term)))
         return false;
     Dtype dtype = components[0].dtype;
-    return dtype == DTYPE_F32 || dtype == DTYPE_F64 || dtype == DTYPE_I32;
+    return dtype == DTYPE_F32 || dtype == DTYPE_F64 || dtype == DTYPE_I32 || dtype_kind(dtype) == KIND_COMPLEX;
 }
 
 typedef struct Reads {
@@ -245,11 +245,17 @@ bool product_pays(const Product *product, Nests nests, const Extents *extents, I
            all / points(extents, over, count) >= KEPT_LEAST;
 }
 
+static bool has_complex_numbers(const Product *product)
+{
+    return dtype_kind(product->reduce->reduce.argument->dtype) == KIND_COMPLEX;
+}
+
 static bool is_end(Arena *arena, const Term *term, Nests nests, const Extents *extents, bool grid)
 {
     const Term *inside = product_inside(arena, term->reduce.argument);
     Product product;
-    return inside && reduction_facts[term->reduce.reduction].leaves == LEAVES_NOTHING && product_match(arena, inside, &product) && product_side(&product, term->reduce.over, term->reduce.over_count) >= 0 &&
+    return inside && reduction_facts[term->reduce.reduction].leaves == LEAVES_NOTHING && product_match(arena, inside, &product) &&
+           !has_complex_numbers(&product) && product_side(&product, term->reduce.over, term->reduce.over_count) >= 0 &&
            product_pays(&product, nests, extents, term->reduce.over, term->reduce.over_count, NULL, grid);
 }
 
@@ -292,6 +298,19 @@ static bool is_of_bf16(const Product *product)
     return all;
 }
 
+/* Whether a product is one of complex numbers, which is made of real ones: a sum of its sides' products. */
+static bool is_of_complex(const Product *product)
+{
+    const Term *x = product->reduce->reduce.argument;
+    Component components[STATE_COMPONENTS_MAX];
+    state_components(product->reduce, components);
+    if (dtype_kind(components[0].dtype) != KIND_COMPLEX || components[0].merge != MERGE_ADD || product->reduce->dtype != x->dtype ||
+        x->kind != TERM_MAP || x->map.function != FUNCTION_MUL)
+        return false;
+    int first = x->map.arguments[0] == product->side[1];
+    return x->map.arguments[0] == product->side[first] && x->map.arguments[1] == product->side[1 - first];
+}
+
 unsigned char *product_kinds(Arena *arena, const Program *program, Nests nests, const Extents *extents, bool grid)
 {
     unsigned char *kinds = ARENA_ARRAY(arena, unsigned char, program->term_count);
@@ -301,7 +320,8 @@ unsigned char *product_kinds(Arena *arena, const Program *program, Nests nests, 
         if (term->kind != TERM_REDUCE && term->kind != TERM_CONTRACT)
             continue;
         if (product_match(arena, term, &product) && product_pays(&product, nests, extents, NULL, 0, NULL, grid))
-            kinds[i] |= PRODUCT_ITSELF | (is_of_bf16(&product) ? PRODUCT_OF_BF16 : 0);
+            kinds[i] |= is_of_complex(&product) ? PRODUCT_OF_COMPLEX : has_complex_numbers(&product) ? 0
+                        : PRODUCT_ITSELF | (is_of_bf16(&product) ? PRODUCT_OF_BF16 : 0);
         if (is_end(arena, term, nests, extents, grid))
             kinds[i] |= PRODUCT_END | (is_made_again(arena, term, extents) ? PRODUCT_AGAIN : 0);
         if (is_of_powers(arena, term, nests, extents))

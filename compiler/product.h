@@ -47,6 +47,7 @@ enum {
     PRODUCT_ROUNDS = 16,          /* its factors that are rounded to bf16 are stored so; */
     PRODUCT_STRAIGHT = 32,        /* its sums are stored as they are, and multiplied by a constant where they are read */
     PRODUCT_AGAIN = 64,           /* a first reduction whose product is made for each point of the indices it lacks */
+    PRODUCT_OF_COMPLEX = 128,     /* a sum of products of two complex numbers */
     PRODUCT_OF_POWERS = 4         /* a logsumexp of a sum of two values, which the product of their exponentials would make */
 };
 

@@ -13,6 +13,21 @@ bool term_is_number(const Term *term, double number)
     return term->constant.is_integer ? (double)term->constant.integer == number : term->constant.value == number;
 }
 
+static void find_complex(void *user, const Term *term)
+{
+    *(bool *)user |= dtype_kind(term->dtype) == KIND_COMPLEX;
+}
+
+bool term_is_whole(const Term *term)
+{
+    bool made = dtype_kind(term->dtype) == KIND_COMPLEX;
+    term_each_argument(term, find_complex, &made);
+    Function function = term->kind == TERM_MAP ? term->map.function : FUNCTION_NONE;
+    bool apart = function == FUNCTION_REAL || function == FUNCTION_IMAG || function == FUNCTION_ABS ||
+                 function == FUNCTION_COMPLEX;
+    return made && !apart && term->kind != TERM_READ && term->kind != TERM_SELECT;
+}
+
 bool position_is_plain(const Position *position)
 {
     return position->count == 1 && position->constant == 0 && position->parts[0].coefficient == 1 &&

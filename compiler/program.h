@@ -94,6 +94,7 @@ struct Tensor {
     const Tensor *origin;         /* in a lowered one: the tensor of the checked program that the caller passes; NULL for a temporary */
     const Tensor *source;         /* the tensor of the checked program, passed or not; NULL where a pass made it */
     Tensor *home;                 /* the last that `+=` makes of this array: they all are in one place */
+    const Tensor *whole;          /* an input of complex numbers, whose parts these are: the last axis is theirs; else NULL */
 };
 
 typedef enum {
@@ -206,6 +207,7 @@ typedef struct Program {
     int input_count;
     Index **indices;
     int index_count;
+    Index *part;                  /* of a checked program, of no text: real and imaginary; NULL: no sum is of complex numbers */
     Term **terms;
     int term_count;
     Statement **statements;
@@ -284,6 +286,7 @@ bool program_equal(const Program *a, const Program *b);
 bool position_is_plain(const Position *position);
 bool position_has_gather(const Position *position);
 bool term_has_index(const Term *term, const Index *index);
+bool term_is_whole(const Term *term);    /* whether it is made of complex numbers by more than taking apart and putting together */
 bool term_is_number(const Term *term, double number);    /* a constant, whatever its dtype and sign are made by */
 bool indices_have(Index *const *indices, int count, const Index *index);
 

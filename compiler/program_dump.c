@@ -37,7 +37,7 @@ static void dump_positions(Text *text, const Position *positions, int rank)
 
 static void dump_tensor(Text *text, const Tensor *tensor)
 {
-    text_print(text, "%s %s %s rank %d", tensor->maker ? "make" : "input", tensor->label, dtype_name(tensor->dtype),
+    text_print(text, "%s %s %s rank %d", tensor->maker ? "make" : tensor->whole ? "parts" : "input", tensor->label, dtype_name(tensor->dtype),
                tensor->rank);
     if (tensor->from_caller)
         text_put(text, ", adds to the caller's array");

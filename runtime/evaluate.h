@@ -21,6 +21,8 @@ typedef struct Value {
     double bound;
     bool open;
     bool either;                      /* of a zero or an infinity: some kernels have the other sign */
+    double inside, grain;             /* of a complex product: the two real ones that a part adds up are no larger than `inside` together,
+                                       * and multiples of the power of two `grain`. A sum may take them one by one. Else 0 */
 } Value;
 
 typedef struct Evaluator Evaluator;

@@ -294,9 +294,16 @@ static Value complex_add(Dtype dtype, Value a, Value b)
     return (Value){ .re = re.re, .im = im.re, .bound = fmax(re.bound, im.bound), .either = re.either || im.either };
 }
 
-static bool complex_product_is_exact(const Format *format, Value a, Value b, double re, double im)
+static double least_bit(const double *x, int count)
 {
-    double p[4] = { a.re * b.re, a.im * b.im, a.re * b.im, a.im * b.re };
+    double least = INFINITY;
+    for (int i = 0; i < count; i++)
+        least = x[i] == 0 ? least : fmin(least, ldexp(1, last_bit(x[i])));
+    return isinf(least) ? 0 : least;
+}
+
+static bool complex_product_is_exact(const Format *format, Value a, Value b, const double p[4], double re, double im)
+{
     bool exact = a.bound == 0 && b.bound == 0 && product_is_exact(a.re, b.re) && product_is_exact(a.im, b.im) &&
                  product_is_exact(a.re, b.im) && product_is_exact(a.im, b.re) && sum_is_exact(p[0], -p[1]) &&
                  sum_is_exact(p[2], p[3]) && format_holds(format, re) && format_holds(format, im);
@@ -310,15 +317,16 @@ static Value complex_mul(Dtype dtype, Value a, Value b)
     if (!value_is_finite(a) || !value_is_finite(b))
         return value_open();
     const Format *format = format_of(dtype);
-    double re = a.re * b.re - a.im * b.im, im = a.re * b.im + a.im * b.re;
-    if (complex_product_is_exact(format, a, b, re, im))
-        return (Value){ .re = re, .im = im, .either = re == 0 || im == 0 };
+    const double p[4] = { a.re * b.re, a.im * b.im, a.re * b.im, a.im * b.re };
+    double re = p[0] - p[1], im = p[2] + p[3], inside = fmax(fmax(fabs(p[0]), fabs(p[1])), fmax(fabs(p[2]), fabs(p[3])));
+    if (complex_product_is_exact(format, a, b, p, re, im))
+        return (Value){ .re = re, .im = im, .either = re == 0 || im == 0, .inside = 2 * inside, .grain = least_bit(p, 4) };
     double carried = (fabs(a.re) + fabs(a.im)) * b.bound + (fabs(b.re) + fabs(b.im)) * a.bound + 2 * a.bound * b.bound;
     double size = value_reach(a) * value_reach(b);
     double rounding = size * (complex_ulps * format->unit + own_error) + complex_ulps * format->tiny;
     if (!(2 * size + carried + rounding < format->huge))
         return value_open();
-    return (Value){ .re = re, .im = im, .bound = carried + rounding, .either = re == 0 || im == 0 };
+    return (Value){ .re = re, .im = im, .bound = carried + rounding, .either = re == 0 || im == 0, .inside = 2 * inside };
 }
 
 /* The textbook's way squares the divisor's modulus; where that leaves the range of the dtype, kernels may differ. */
@@ -491,6 +499,13 @@ Value value_cast(Dtype to, Dtype from, Value a)
 
 /* ---- sums ---- */
 
+static void note_last(Sum *sum, int last)
+{
+    if (!sum->begun || last < sum->last)
+        sum->last = last;
+    sum->begun = true;
+}
+
 static void add_part(Sum *sum, int i, double x)
 {
     if (!isfinite(x)) {
@@ -506,10 +521,7 @@ static void add_part(Sum *sum, int i, double x)
     sum->size[i] += fabs(x);
     if (x == 0 || sum->inexact)
         return;
-    int last = last_bit(x);
-    if (!sum->begun || last < sum->last)
-        sum->last = last;
-    sum->begun = true;
+    note_last(sum, last_bit(x));
 }
 
 void sum_add(Sum *sum, Value value)
@@ -531,8 +543,14 @@ void sum_add(Sum *sum, Value value)
     sum->inexact |= value.bound > 0;
     sum->bound += value.bound;
     add_part(sum, 0, value.re);
-    if (kind == KIND_COMPLEX)
-        add_part(sum, 1, value.im);
+    if (kind != KIND_COMPLEX)
+        return;
+    add_part(sum, 1, value.im);
+    sum->count += value.inside > 0;
+    sum->size[0] += fmax(value.inside - fabs(value.re), 0);
+    sum->size[1] += fmax(value.inside - fabs(value.im), 0);
+    if (value.grain > 0)
+        note_last(sum, last_bit(value.grain));
 }
 
 /* Every partial sum is a multiple of 2^last and no larger than `size`: all of them can be held when that takes no more

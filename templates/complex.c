@@ -3,7 +3,10 @@
 #ifndef TEMPLATES_COMPLEX
 #define TEMPLATES_COMPLEX
 
+#include "arith.c"
 #include "convert.c"
+#include "gather.c"
+#include "integer.c"
 #include "real_round.c"
 
 //{ make_c64
@@ -385,6 +388,110 @@ INLINE c128 to_c128_bool(int x)
 INLINE int to_bool_c128(c128 x)
 {
     return x.re != 0 || x.im != 0;
+}
+//}
+
+/* Vectors of complex numbers are put together and taken apart; arithmetic is that of their parts. */
+
+//{ complex_f32v
+INLINE c64v complex_f32v(f32v re, f32v im)
+{
+    c64v x;
+    x.re = re;
+    x.im = im;
+    return x;
+}
+//}
+
+//{ real_c64v
+INLINE f32v real_c64v(c64v x)
+{
+    return x.re;
+}
+//}
+
+//{ imag_c64v
+INLINE f32v imag_c64v(c64v x)
+{
+    return x.im;
+}
+//}
+
+//{ select_c64v
+INLINE c64v select_c64v(boolv mask, c64v a, c64v b)
+{
+    return complex_f32v(select_f32v(mask, a.re, b.re), select_f32v(mask, a.im, b.im));
+}
+//}
+
+//{ add_c64v
+INLINE c64v add_c64v(c64v a, c64v b)
+{
+    return complex_f32v(a.re + b.re, a.im + b.im);
+}
+//}
+
+//{ abs_c64v
+/* The parts are multiplied by a power of two first, so that the greater one's square is an ordinary number. */
+INLINE f32v abs_c64v(c64v x)
+{
+    const f32v re = abs_f32v(x.re), im = abs_f32v(x.im);
+    const i32v exponent = (i32v)(bits_f32v(select_f32v(re > im, re, im)) >> 23);
+    const i32v down = max_i32v(min_i32v(254 - exponent, splat_i32v(253)), splat_i32v(1));
+    const f32v scale = from_bits_f32v((u32v)down << 23), back = from_bits_f32v((u32v)(254 - down) << 23);
+    const f32v a = re * scale, b = im * scale, size = sqrt_f32v(fma_f32v(a, a, b * b)) * back, most = splat_f32v(INFINITY);
+    return select_f32v(or_boolv(re == most, im == most), most, size);
+}
+//}
+
+//{ complex_f64v
+INLINE c128v complex_f64v(f64v re, f64v im)
+{
+    c128v x;
+    x.re = re;
+    x.im = im;
+    return x;
+}
+//}
+
+//{ real_c128v
+INLINE f64v real_c128v(c128v x)
+{
+    return x.re;
+}
+//}
+
+//{ imag_c128v
+INLINE f64v imag_c128v(c128v x)
+{
+    return x.im;
+}
+//}
+
+//{ select_c128v
+INLINE c128v select_c128v(boolv mask, c128v a, c128v b)
+{
+    return complex_f64v(select_f64v(mask, a.re, b.re), select_f64v(mask, a.im, b.im));
+}
+//}
+
+//{ add_c128v
+INLINE c128v add_c128v(c128v a, c128v b)
+{
+    return complex_f64v(a.re + b.re, a.im + b.im);
+}
+//}
+
+//{ abs_c128v
+/* The parts are multiplied by a power of two first, so that the greater one's square is an ordinary number. */
+INLINE f64v abs_c128v(c128v x)
+{
+    const f64v re = abs_f64v(x.re), im = abs_f64v(x.im);
+    const i64v exponent = (i64v)(bits_f64v(select_f64v(narrow_boolv(re > im), re, im)) >> 52);
+    const i64v down = max_i64v(min_i64v(2046 - exponent, splat_i64v(2045)), splat_i64v(1));
+    const f64v scale = from_bits_f64v((u64v)down << 52), back = from_bits_f64v((u64v)(2046 - down) << 52);
+    const f64v a = re * scale, b = im * scale, size = sqrt_f64v(fma_f64v(a, a, b * b)) * back, most = splat_f64v(INFINITY);
+    return select_f64v(or_boolv(narrow_boolv(re == most), narrow_boolv(im == most)), most, size);
 }
 //}
 

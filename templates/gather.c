@@ -294,4 +294,44 @@ INLINE f32v pick_bf16v(const bf16u *p, int64_t stride, boolv active)
 }
 //}
 
+//{ gather_c64v
+INLINE c64v gather_c64v(const c64u *p, i64v offset, boolv active)
+{
+    c64v x;
+    x.re = gather_f32v(&p->re, offset * 2, active);
+    x.im = gather_f32v(&p->im, offset * 2, active);
+    return x;
+}
+//}
+
+//{ pick_c64v
+INLINE c64v pick_c64v(const c64u *p, int64_t stride, boolv active)
+{
+    c64v x;
+    x.re = pick_f32v(&p->re, 2 * stride, active);
+    x.im = pick_f32v(&p->im, 2 * stride, active);
+    return x;
+}
+//}
+
+//{ gather_c128v
+INLINE c128v gather_c128v(const c128u *p, i64v offset, boolv active)
+{
+    c128v x;
+    x.re = gather_f64v(&p->re, offset * 2, active);
+    x.im = gather_f64v(&p->im, offset * 2, active);
+    return x;
+}
+//}
+
+//{ pick_c128v
+INLINE c128v pick_c128v(const c128u *p, int64_t stride, boolv active)
+{
+    c128v x;
+    x.re = pick_f64v(&p->re, 2 * stride, active);
+    x.im = pick_f64v(&p->im, 2 * stride, active);
+    return x;
+}
+//}
+
 #endif

@@ -271,6 +271,122 @@ INLINE void store_c128(c128u *p, c128 x)
 }
 //}
 
+//{ load_c64v
+INLINE c64v load_c64v(const c64u *p, int64_t stride, int count)
+{
+    c64v x;
+#if EINC_SHUFFLES
+    if (stride == 1 && count == LANES) {
+        const f32v low = load_f32v(&p->re, 1, LANES), high = load_f32v(&p->re + LANES, 1, LANES);
+        x.re = __builtin_shuffle(low, high, 2 * lanes_i32v());
+        x.im = __builtin_shuffle(low, high, 2 * lanes_i32v() + 1);
+        return x;
+    }
+#elif EINC_VECTORS
+    if (stride == 1 && count == LANES) {
+        float both[2 * LANES], re[LANES], im[LANES];
+        memcpy(both, p, sizeof both);
+        for (int l = 0; l < LANES; l++) {
+            re[l] = both[2 * l];
+            im[l] = both[2 * l + 1];
+        }
+        memcpy(&x.re, re, sizeof re);
+        memcpy(&x.im, im, sizeof im);
+        return x;
+    }
+#endif
+    x.re = load_f32v(&p->re, 2 * stride, count);
+    x.im = load_f32v(&p->im, 2 * stride, count);
+    return x;
+}
+//}
+
+//{ store_c64v
+INLINE void store_c64v(c64u *p, int64_t stride, c64v x, int count)
+{
+#if EINC_SHUFFLES
+    if (stride == 1 && count == LANES) {
+        const i32v from = (lanes_i32v() >> 1) + (lanes_i32v() & 1) * LANES;
+        store_f32v(&p->re, 1, __builtin_shuffle(x.re, x.im, from), LANES);
+        store_f32v(&p->re + LANES, 1, __builtin_shuffle(x.re, x.im, from + LANES / 2), LANES);
+        return;
+    }
+#elif EINC_VECTORS
+    if (stride == 1 && count == LANES) {
+        float both[2 * LANES], re[LANES], im[LANES];
+        memcpy(re, &x.re, sizeof re);
+        memcpy(im, &x.im, sizeof im);
+        for (int l = 0; l < LANES; l++) {
+            both[2 * l] = re[l];
+            both[2 * l + 1] = im[l];
+        }
+        memcpy(p, both, sizeof both);
+        return;
+    }
+#endif
+    store_f32v(&p->re, 2 * stride, x.re, count);
+    store_f32v(&p->im, 2 * stride, x.im, count);
+}
+//}
+
+//{ load_c128v
+INLINE c128v load_c128v(const c128u *p, int64_t stride, int count)
+{
+    c128v x;
+#if EINC_SHUFFLES
+    if (stride == 1 && count == LANES) {
+        const f64v low = load_f64v(&p->re, 1, LANES), high = load_f64v(&p->re + LANES, 1, LANES);
+        x.re = __builtin_shuffle(low, high, 2 * lanes_i64v());
+        x.im = __builtin_shuffle(low, high, 2 * lanes_i64v() + 1);
+        return x;
+    }
+#elif EINC_VECTORS
+    if (stride == 1 && count == LANES) {
+        double both[2 * LANES], re[LANES], im[LANES];
+        memcpy(both, p, sizeof both);
+        for (int l = 0; l < LANES; l++) {
+            re[l] = both[2 * l];
+            im[l] = both[2 * l + 1];
+        }
+        memcpy(&x.re, re, sizeof re);
+        memcpy(&x.im, im, sizeof im);
+        return x;
+    }
+#endif
+    x.re = load_f64v(&p->re, 2 * stride, count);
+    x.im = load_f64v(&p->im, 2 * stride, count);
+    return x;
+}
+//}
+
+//{ store_c128v
+INLINE void store_c128v(c128u *p, int64_t stride, c128v x, int count)
+{
+#if EINC_SHUFFLES
+    if (stride == 1 && count == LANES) {
+        const i64v from = (lanes_i64v() >> 1) + (lanes_i64v() & 1) * LANES;
+        store_f64v(&p->re, 1, __builtin_shuffle(x.re, x.im, from), LANES);
+        store_f64v(&p->re + LANES, 1, __builtin_shuffle(x.re, x.im, from + LANES / 2), LANES);
+        return;
+    }
+#elif EINC_VECTORS
+    if (stride == 1 && count == LANES) {
+        double both[2 * LANES], re[LANES], im[LANES];
+        memcpy(re, &x.re, sizeof re);
+        memcpy(im, &x.im, sizeof im);
+        for (int l = 0; l < LANES; l++) {
+            both[2 * l] = re[l];
+            both[2 * l + 1] = im[l];
+        }
+        memcpy(p, both, sizeof both);
+        return;
+    }
+#endif
+    store_f64v(&p->re, 2 * stride, x.re, count);
+    store_f64v(&p->im, 2 * stride, x.im, count);
+}
+//}
+
 /* Whether all of some rows of numbers are less than infinity when multiplied by `sign`: 1, or -1 for more than minus
  * infinity. A NaN is not. */
 

@@ -361,7 +361,7 @@ typedef float f32u UNALIGNED;
 typedef double f64u UNALIGNED;
 //}
 
-/* Complex numbers, which are never in vectors. */
+/* Complex numbers; of a vector of them the parts are vectors. */
 
 //{ c64
 typedef struct c64 {
@@ -373,6 +373,18 @@ typedef struct c64 {
 typedef struct c128 {
     double re, im;
 } c128;
+//}
+
+//{ c64v
+typedef struct c64v {
+    f32v re, im;
+} c64v;
+//}
+
+//{ c128v
+typedef struct c128v {
+    f64v re, im;
+} c128v;
 //}
 
 //{ c64u
@@ -458,6 +470,26 @@ INLINE boolv splat_boolv(int x)
 #else
     return x != 0;
 #endif
+}
+//}
+
+//{ splat_c64v
+INLINE c64v splat_c64v(c64 x)
+{
+    c64v all;
+    all.re = splat_f32v(x.re);
+    all.im = splat_f32v(x.im);
+    return all;
+}
+//}
+
+//{ splat_c128v
+INLINE c128v splat_c128v(c128 x)
+{
+    c128v all;
+    all.re = splat_f64v(x.re);
+    all.im = splat_f64v(x.im);
+    return all;
 }
 //}
 

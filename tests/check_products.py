@@ -173,6 +173,31 @@ EXPRESSIONS = [
     ('acb,bcd->ad | sum a', 'a,c,b b,c,d'),
     ('i,j->ij', 'i j'),
     ('dW[v,h] += G[c,v], X[c,h]', 'G=c,v X=c,h'),
+    ('ik,kj->ij', 'i,k:z k,j:z'),
+    ('ik,jk->ij', 'i,k:Z j,k:Z'),
+    ('ki,kj->ji', 'k,i:z k,j:z'),
+    ('conj(ik) * jk -> ij', 'i,k:Z j,k:Z'),
+    ('conj(ik) * conj(kj) -> ij', 'i,k:z k,j:z'),
+    ('ik,kj->ij', 'i,k k,j:z'),
+    ('conj(ik) * kj -> ij', 'i,k:z k,j'),
+    ('bij,bjk->bik | abs | sum b', 'b,i,j:z b,j,k:z'),
+    ('ik,jk->ij | abs | max j', 'i,k:z j,k:z'),
+    ('ik,jk->ij | sum j', 'i,k:Z j,k:Z'),
+    ('ik,jk->ij | mean j | real', 'i,k:z j,k:z'),
+    ('ik,jk->ij | real | softmax j', 'i,k:z j,k:z'),
+    ('ik,jk->ij | _ * conj(_) | real | sum i & max i', 'i,k:z j,k:z'),
+    ('ik,jk->ij | exp(_ * 0.01)', 'i,k:z j,k:z'),
+    ('(A[i,k] + complex(0, 1)) * B[j,k] -> [i,j] | imag', 'A=i,k:Z B=j,k'),
+    ('exp(A[i,k] / 9) * B[j,k] -> [i,j]', 'A=i,k:z B=j,k:z'),
+    ('c128(A[i,k]) * B[j,k] -> [i,j]', 'A=i,k:z B=j,k:Z'),
+    ('A[i,k] * w[k] * B[j,k] -> [i,j]', 'A=i,k:z w=k:z B=j,k:z'),
+    ('A[i,k] / w[k] * B[j,k] -> [i,j]', 'A=i,k:z w=k B=j,k:z'),
+    ('where(@i >= @k, A[i,k], 0) * B[k,j] -> [i,j]', 'A=i,k:z B=k,j:z'),
+    ('x[b,c,h+r,w+s], k[o,c,r,s] -> [b,o,h,w]', 'x=b,c,h+r,w+s:z k=o,c,r,s:z'),
+    ('x[b,c,2*h+r,w+s], conj(k[o,c,r,s]) -> [b,o,h,w] | abs | max o', 'x=b,c,2*h+r,w+s:z k=o,c,r,s:z'),
+    ('s = A[i,k], B[k,j] -> [i,j]; s[i,j] * C[j,v] -> [i,v]', 'A=i,k:z B=k,j:z C=j,v:z'),
+    ('s[i,j] += A[i,k], B[k,j]; s[i,j] * complex(1, 2)', 'A=i,k:z B=k,j:z'),
+    ('ik,kj->ij | norm j', 'i,k:z k,j:z'),
     ('ik,jk->ij', 'i,k:h j,k:h'),
     ('ik,jk->ij | max j', 'i,k:b j,k:b'),
     ('ki,kj->ij', 'k,i:b k,j:b'),
@@ -226,7 +251,7 @@ FEW = {'one': [1, 1, 3],
        'u': [31, 63, 64, 65, 127, 130, 200]}
 LONG = [63, 64, 65, 97]
 DTYPES = {'w': np.float32, 'W': np.float64, 'f': np.float32, 'g': np.float32, 'l': np.float32, 'd': np.float64, 'h': np.float16,
-          'b': 'V2', 'c': np.int8, 'i': np.int32}
+          'b': 'V2', 'c': np.int8, 'i': np.int32, 'z': np.complex64, 'Z': np.complex128}
 
 
 class Maker:
@@ -262,6 +287,9 @@ class Maker:
             return rng.randint(-128, 128, shape).astype(np.int8)
         if kind == 'i':
             return rng.randint(-9, 10, shape).astype(DTYPES[kind])
+        if kind in 'zZ':
+            with np.errstate(invalid="ignore"):
+                return (self.values(shape, "d") + 1j * self.values(shape, 'd')).astype(DTYPES[kind])
         x = rng.standard_normal(shape)
         mood = self.rng.random()
         if mood < 0.15:
@@ -318,7 +346,7 @@ def is_narrow(operands):
 
 
 def is_matrix_product(operands):
-    return set(operands.replace('A=', '').replace('B=', '')) <= set('ijk,: bcdfhi') and operands.count(',') == 2 and 'j' in operands
+    return set(operands.replace('A=', '').replace('B=', '')) <= set('ijk,: bcdfhizZ') and operands.count(',') == 2 and 'j' in operands
 
 
 def nests_of(text, operands):

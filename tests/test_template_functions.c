@@ -649,6 +649,32 @@ TARGETED static void test_complex_arithmetic(void **state)
     assert_true(pole.re == INFINITY && pole.im == -INFINITY);
 }
 
+/* The sizes of vectors of complex numbers, whatever their exponents, infinities and NaN: of `l`, where lanes have others. */
+TARGETED static void test_complex_sizes(void **state)
+{
+    (void)state;
+    static const double notable[] = { 0, -0.0, 1, -3, 5e-324, 1e-310, 1e-45, 1e-40, FLT_MIN, FLT_MAX, DBL_MIN, DBL_MAX, INFINITY, -INFINITY, NAN };
+    enum { NOTABLE = sizeof notable / sizeof *notable };
+    for (int i = 0; i < PAIRS; i++) {
+        double re = ldexp((double)(int64_t)random_bits(), (int)(random_bits() % 2100) - 1130), im = ldexp(re, (int)(random_bits() % 80) - 40);
+        double tiny = ldexp((double)(int64_t)random_bits(), (int)(random_bits() % 280) - 212), other = ldexp(tiny, (int)(random_bits() % 40) - 20);
+        if (i < NOTABLE * NOTABLE) {
+            re = tiny = notable[i % NOTABLE];
+            im = other = notable[i / NOTABLE];
+        }
+        const int l = i % LANES;
+        c128v wide = splat_c128v(make_c128(1, 1));
+        c64v narrow = splat_c64v(make_c64(1, 1));
+        boolv at = and_boolv(first_boolv(l + 1), not_boolv(first_boolv(l)));
+        wide = select_c128v(at, splat_c128v(make_c128(re, im)), wide);
+        narrow = select_c64v(at, splat_c64v(narrowed(tiny, other)), narrow);
+        double error = error_f64(lane_f64v(abs_c128v(wide), l), hypotl(re, im));
+        double less = error_f32(lane_f32v(abs_c64v(narrow), l), hypot((float)tiny, (float)other));
+        if (!(error <= 2) || !(less <= 2))
+            fail_msg("abs(%a + %a i) is %g ulp off, or abs(%a + %a i) %g", re, im, error, tiny, other, less);
+    }
+}
+
 TARGETED static void test_complex_parts(void **state)
 {
     (void)state;
@@ -683,6 +709,7 @@ int main(void)
         cmocka_unit_test(test_complex_specials),
         cmocka_unit_test(test_complex_arithmetic),
         cmocka_unit_test(test_complex_parts),
+        cmocka_unit_test(test_complex_sizes),
     };
     return machine_fits() ? cmocka_run_group_tests(tests, NULL, NULL) : SKIPPED;
 }

@@ -294,6 +294,42 @@ TARGETED static void test_complex_memory(void **state)
     }
 }
 
+/* Vectors of complex numbers: each count and stride, and from lanes' own places, into the parts and back; nothing else is written. */
+#define COMPLEX_LANES(c, f, real)                                                                       \
+    TARGETED static void test_lanes_##c(void **state)                                                   \
+    {                                                                                                   \
+        (void)state;                                                                                    \
+        enum { FAR = 3, MOST = FAR * LANES };                                                           \
+        c from[MOST], to[MOST];                                                                         \
+        for (int i = 0; i < MOST; i++)                                                                  \
+            from[i] = make_##c((real)(i + 1), (real)(-100 - i));                                        \
+        for (int stride = -FAR; stride <= FAR; stride++)                                                \
+            for (int count = 1; count <= LANES; count++) {                                              \
+                int first = stride < 0 ? MOST - 1 : 0;                                                  \
+                c##v x = load_##c##v((const c##u *)from + first, stride, count);                        \
+                c##v picked = pick_##c##v((const c##u *)from + first, stride, first_boolv(count));      \
+                i64v places = lanes_i64v() * stride;                                                    \
+                c##v gathered = gather_##c##v((const c##u *)from + first, places, first_boolv(count));  \
+                memset(to, 0, sizeof to);                                                               \
+                store_##c##v((c##u *)to + first, stride ? stride : 1, x, count);                        \
+                for (int l = 0; l < LANES; l++) {                                                       \
+                    c wanted = from[first + stride * (l < count ? l : 0)];                              \
+                    c there = to[first + (stride ? stride : 1) * l];                                    \
+                    c none = make_##c(0, 0), active = l < count ? wanted : none;                        \
+                    assert_true(lane_##f##v(real_##c##v(x), l) == wanted.re && lane_##f##v(imag_##c##v(x), l) == wanted.im);      \
+                    assert_true(lane_##f##v(picked.re, l) == active.re && lane_##f##v(picked.im, l) == active.im);                \
+                    assert_true(lane_##f##v(gathered.re, l) == active.re && lane_##f##v(gathered.im, l) == active.im);            \
+                    assert_true(there.re == active.re && there.im == active.im);                        \
+                }                                                                                       \
+            }                                                                                           \
+        c##v all = splat_##c##v(from[1]), chosen = select_##c##v(first_boolv(1), all, add_##c##v(all, all));              \
+        for (int l = 0; l < LANES; l++)                                                                 \
+            assert_true(lane_##f##v(chosen.re, l) == (l ? 4 : 2) && lane_##f##v(chosen.im, l) == (l ? -202 : -101));      \
+    }
+
+COMPLEX_LANES(c64, f32, float)
+COMPLEX_LANES(c128, f64, double)
+
 /* ---- numbers that add up to no NaN ---- */
 
 /* Each place of rows of every length, with and without a stride, holds each number that is not tame in turn. */
@@ -344,6 +380,8 @@ int main(void)
         cmocka_unit_test(test_stores),
         cmocka_unit_test(test_gathers),
         cmocka_unit_test(test_complex_memory),
+        cmocka_unit_test(test_lanes_c64),
+        cmocka_unit_test(test_lanes_c128),
     };
     return machine_fits() ? cmocka_run_group_tests(tests, make_fence, NULL) : SKIPPED;
 }
