@@ -256,8 +256,9 @@ Term *lower_copy_reduction(Lower *l, Context *c, const Term *term, const Instanc
     argument = simple ? simple : argument;
     if (l->kinds[term->id] & PRODUCT_ROUNDS)
         argument = lower_rounded(l, inner, argument);
-    if (lower_sums_parts(term))
-        return lower_parted_sum(l, c, inner, term, over, argument);
+    Term *parted = lower_sums_parts(term) ? lower_parted_sum(l, c, inner, term, over, argument) : NULL;
+    if (parted)
+        return parted;
     Term *reduce = lower_reduction(l, c, term, over, count, argument);
     reduce->reduce.ranks = ranks;
     return simple ? lower_map(l, c, FUNCTION_DIV, term->dtype, reduce, divisor) : reduce;

@@ -137,6 +137,10 @@ Term *lower_parted_sum(Lower *l, const Context *c, const Context *inner, const T
 {
     Parts of = parts_of(l, inner, argument), sums = { { NULL, NULL } };
     for (int p = 0; p < 2; p++)
+        for (int i = 0; i < term->reduce.over_count && of.part[p]; i++)
+            if (!term_has_index(of.part[p], over[i]))
+                return NULL;
+    for (int p = 0; p < 2; p++)
         if (of.part[p])
             sums.part[p] = lower_reduction(l, c, like_part(l, term), over, term->reduce.over_count, of.part[p]);
     return whole(l, c, term->dtype, sums, term->span);

@@ -127,8 +127,8 @@ Term *lower_log_product(Lower *l, Context *c, const Term *log, const Instance *i
 const Instance *lower_link_all(Lower *l, const Term *term, const Context *c);
 Index **lower_images(Lower *l, const Term *term, const Instance *instance);
 
-/* lower_parts.c: complex numbers as two real ones. A function of such, NULL where it stays one; a sum as two; whether it is one
- * that can be; and a product as two, in statements of their own */
+/* lower_parts.c: complex numbers as two real ones. A function or a sum of such, NULL where it stays one; whether a sum
+ * is one that may be two; and a product as two, in statements of their own */
 Term *lower_parted_map(Lower *l, const Context *c, const Term *term, Term *const *arguments);
 bool lower_sums_parts(const Term *term);
 Term *lower_parted_sum(Lower *l, const Context *c, const Context *inner, const Term *term, Index **over, Term *argument);
