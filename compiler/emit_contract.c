@@ -69,6 +69,7 @@ static void set_parameters(Emitter *e, Tiling *t)
     emit_parameter(&t->parameters, emit_text(e, "%s *", emit_element(t->dtype)), "result");
     emit_parameter(&t->parameters, "int64_t ", "result_step");
     emit_parameter(&t->parameters, "int ", "past");
+    emit_parameter(&t->parameters, "const Run *", "leaving");
     emit_parameter(&t->parameters, "int ", "tame");
     tiling_reach_parameters(e, t);
 }
@@ -102,8 +103,7 @@ static bool is_of_tile(const Tiling *t, const char *name)
 /* What a tile needs beside that. */
 static const char *tile_extra(Emitter *e, const Tiling *t, const char *body, bool declare)
 {
-    if (t->c->tames)
-        body = emit_text(e, "%s tame", body);
+    body = emit_text(e, "%s%s%s", body, t->c->tames ? " tame" : "", tiling_has_stage(t) ? " leaving" : "");
     ParameterSet set = { .count = 0 };
     for (int i = 0; i < t->parameters.count; i++)
         if (!is_of_tile(t, t->parameters.list[i].name))
@@ -256,7 +256,8 @@ static bool is_tight(const Tiling *t)
 static const char *multiply_lines(Emitter *e, const Tiling *t)
 {
     const Contract *c = t->c;
-    const char *rows = "rows, row_step, k_step", *rest = "panel, depth, ahead, ahead_step, sums);\n";
+    const char *rows = "rows, row_step, k_step";
+    const char *rest = emit_text(e, "panel, depth, ahead, ahead_step, %ssums);\n", tiling_has_stage(t) ? "leaving, " : "");
     const char *tame = c->tames ? "1, " : "";
     Text text = text_new(e->arena);
     if (c->tames)
@@ -395,6 +396,20 @@ static const char *register_functions(Emitter *e, Tiling *t, const char *whole)
     return fill_skeleton(e, t, t->c->tile->skeleton, tiles, sizeof tiles / sizeof *tiles);
 }
 
+/* The head of what multiplies, where it takes more than the skeleton's does. */
+static const char *multiply_head(Emitter *e, const Tiling *t)
+{
+    bool stage = tiling_has_stage(t);
+    if (!t->c->tames && !stage)
+        return NULL;
+    return emit_text(e, "%s%sINLINE void multiply_%d(const int height, const %s *rows, int64_t row_step, int64_t k_step, %sconst %s *panel,\n"
+                     "                       int64_t depth, const char *ahead, int64_t ahead_step, %s%sv sums[ROWS_%d][VECTORS_%d])\n",
+                     t->c->tames ? "/* `tame`: no number is infinite in the direction that is sought, or a NaN, so that no sum is a NaN. */\n" : "",
+                     stage ? "/* A line of the run that is `leaving` goes past the caches at each point, until there are no more. */\n" : "",
+                     t->number, emit_element(t->c->packed), t->c->tames ? "const int tame, " : "", tiling_word(t),
+                     stage ? "const Run *leaving, " : "", dtype_name(t->dtype), t->number, t->number);
+}
+
 /* The functions that make a tile's sums. */
 static const char *tile_functions(Emitter *e, Tiling *t)
 {
@@ -402,25 +417,14 @@ static const char *tile_functions(Emitter *e, Tiling *t)
     const char *whole = emit_text(e, "%s%s", emit_locals(e, taken), taken);
     if (tiling_has_registers(t))
         return register_functions(e, t, whole);
-    const char *multiply_head = NULL;
-    if (t->c->tames)
-        multiply_head = emit_text(e, "/* `tame`: no number is infinite in the direction that is sought, or a NaN, so that no sum is a NaN. */\n"
-                                  "INLINE void multiply_%d(const int height, const %s *rows, int64_t row_step, "
-                                  "int64_t k_step, const int tame, const %s *panel,\n"
-                                  "                       int64_t depth, const char *ahead, int64_t ahead_step, "
-                                  "%sv sums[ROWS_%d][VECTORS_%d])\n", t->number, emit_element(t->c->packed),
-                                  tiling_word(t), dtype_name(t->dtype), t->number, t->number);
-    const char *further = "";
-    if (tiling_asks_further(t))
-        further = emit_text(e, "        PREFETCH_FAR(ahead + %d);\n", STREAM_AHEAD);
     Hole vectors[] = {
-        { "multiply_head", multiply_head },
+        { "multiply_head", multiply_head(e, t) },
         { "begin", begin_lines(e, t) },
         { "left", left_line(e, t) },
         { "step", step_line(e, t) },
         { "tile_head", tile_head(e, t, tile_extra(e, t, whole, true)) },
-        { "turns", is_tight(t) ? "    UNROLL_SOME\n" : NULL },
-        { "further", further },
+        { "turns", tiling_before_points(e, t, is_tight(t)) },
+        { "ahead", tiling_ahead_lines(e, t) },
         { "multiply", multiply_lines(e, t) },
         { "taken", whole },
     };

@@ -169,7 +169,7 @@ void tiling_each_tile_back(Emitter *e, const Tiling *t, const char *call)
 }
 
 /* How far the result's element of the columns at a place is behind that of the unit's first ones. */
-static const char *piece_offset(Emitter *e, const Tiling *t, const char *place)
+const char *tiling_piece_offset(Emitter *e, const Tiling *t, const char *place)
 {
     const Output *output = &t->step->statement->outputs[0];
     const char *sum = "";
@@ -178,53 +178,6 @@ static const char *piece_offset(Emitter *e, const Tiling *t, const char *place)
         sum = emit_text(e, "%s%s%s * %s", sum, i ? " + " : "", column_from_first(e, t, place, i), stride);
     }
     return sum;
-}
-
-/* Runs of columns that are no whole lines, while rows follow each other without a gap: some tiles' are put together, and all rows
- * of a block go past the caches as one run. Those of a tile wait for the next one, which does not take the place of any: there is
- * room for two tiles and a run. */
-static void find_stage(Emitter *e, const Tiling *t)
-{
-    const Output *output = &t->step->statement->outputs[0];
-    emit_line(e, "%s stage[STAGE_%d];    /* runs of columns as the result has them, until they are whole */", dtype_c(t->dtype), t->number);
-    emit_line(e, "int64_t group = COLUMNS_%d;    /* columns of whole tiles, and of several whole runs */", t->number);
-    emit_line(e, "const int64_t waiting = 2 * COLUMNS_%d + width;", t->number);
-    emit_line(e, "while (is_placed && (group < waiting || group %% width != 0) && group * ROWS_%d <= STAGE_%d)", t->number, t->number);
-    emit_line(e, "    group += COLUMNS_%d;", t->number);
-    emit_line(e, "const int64_t pitch = size_min(%s, ROWS_%d * BLOCK_%d) * width;", tiling_extent_here(e, tiling_last(&t->c->rows)), t->number,
-              t->number);
-    emit_line(e, "const int is_staged = f->past_%d && is_placed && width * %d %% %d != 0 && group >= waiting && group %% width == 0 &&", t->number,
-              (int)dtype_size(t->dtype), CONTRACT_LINE);
-    emit_line(e, "    %s == width && group / width * pitch <= STAGE_%d;",
-              emit_stride(e, output->tensor, output->positions, tiling_last(&t->c->rows)), t->number);
-}
-
-static const char *stage_offset(Emitter *e, const char *place)
-{
-    return emit_text(e, "%s %% group / width * pitch + %s %% group %% width", place, place);
-}
-
-/* Runs that ended in the tile before, in the last one all, go where they belong: what was just stored is not yet to be read. */
-const char *tiling_leave_stage(Emitter *e, const Tiling *t, const char *first_row)
-{
-    const Index *row = tiling_last(&t->c->rows);
-    if (!tiling_has_stage(t))
-        return "";
-    emit_push(e);
-    for (int i = 0; i < t->c->columns.count; i++)
-        emit_bind(e, t->c->columns.list[i], emit_text(e, "(%s)", tiling_column_at(e, t, "place", i)));
-    emit_bind(e, row, first_row);
-    e->lanes = false;
-    const char *target = emit_target(e, &t->step->statement->outputs[0]);
-    e->lanes = true;
-    emit_pop(e);
-    Text text = text_new(e->arena);
-    text_print(&text, "const int64_t before = size_max(tile_place - COLUMNS_%d, 0);\n", t->number);
-    text_print(&text, "const int64_t whole = tile_place + COLUMNS_%d < places ? tile_place : columns;\n", t->number);
-    text_put(&text, "for (int64_t place = before - before % width; is_staged && is_last && place + width <= whole; place += width)\n");
-    text_print(&text, "    stream_run(%s, stage + %s, (%s_stop - %s) * width * %d);\n", target, "place % group / width * pitch",
-               t->names[row->id], first_row, (int)dtype_size(t->dtype));
-    return text.bytes;
 }
 
 void tiling_find_pieces(Emitter *e, const Tiling *t)
@@ -239,14 +192,14 @@ void tiling_find_pieces(Emitter *e, const Tiling *t)
     if (t->may_pass)
         emit_line(e, "int is_past = f->past_%d;    /* all vectors are lines of it, past the caches */", t->number);
     if (stage)
-        find_stage(e, t);
+        tiling_find_stage(e, t);
     emit_line(e, "for (int64_t place = 0; is_placed && place < places + COLUMNS_%d; place += LANES) {", t->number);
     emit_line(e, "    Piece *const piece = &pieces[place / LANES];");
     emit_line(e, "    const int64_t count = size_max(size_min(columns - place, LANES), 0);");
     emit_line(e, "    const int64_t here = size_min(count, width - place %% width), behind = place + here;");
     for (int i = 0; i < 2; i++) {
-        const char *place = i ? "behind" : "place", *offset = piece_offset(e, t, place);
-        emit_line(e, "    piece->%s = %s%s;", i ? "rest" : "first", stage ? emit_text(e, "is_staged ? %s : ", stage_offset(e, place)) : "", offset);
+        const char *place = i ? "behind" : "place", *offset = tiling_piece_offset(e, t, place);
+        emit_line(e, "    piece->%s = %s%s;", i ? "rest" : "first", stage ? emit_text(e, "is_staged ? %s : ", tiling_stage_offset(e, place)) : "", offset);
     }
     emit_line(e, "    piece->here = (int)(piece->rest == piece->first + here ? count : here);");
     emit_line(e, "    piece->end = (int)count;");
@@ -254,6 +207,8 @@ void tiling_find_pieces(Emitter *e, const Tiling *t)
         emit_line(e, "    is_past = is_past && (count == 0 || (piece->here == LANES && piece->first * %d %% %d == 0));",
                   (int)dtype_size(t->dtype), CONTRACT_LINE);
     emit_line(e, "}");
+    if (stage)
+        tiling_find_runs(e, t);
 }
 
 void tiling_put(Emitter *e, const char *lines)

@@ -347,8 +347,9 @@ static void find_ahead(Emitter *e, const Tiling *t, const char *row)
         emit_line(e, "const int writes = depth < size_min(places, ROWS_%d * BLOCK_%d);", n, n);
     if (t->may_pass)    /* what comes would wait for what goes */
         emit_line(e, "const int passes = writes && %s((uintptr_t)(%s) | (uint64_t)%s * %d) %% %d == 0%s;",
-                  t->in_pieces ? "(is_staged || (is_past && " : emit_text(e, "f->past_%d && ", n), target_at(e, t, NULL),
-                  strchr(apart, ' ') ? emit_text(e, "(%s)", apart) : apart, (int)dtype_size(t->dtype), CONTRACT_LINE, t->in_pieces ? "))" : "");
+                  tiling_has_stage(t) ? "(is_staged || (is_past && " : t->in_pieces ? "is_past && " : emit_text(e, "f->past_%d && ", n),
+                  target_at(e, t, NULL), strchr(apart, ' ') ? emit_text(e, "(%s)", apart) : apart, (int)dtype_size(t->dtype), CONTRACT_LINE,
+                  tiling_has_stage(t) ? "))" : "");
     if (stores)    /* rows that are apart are few; so many points would ask for more than is written */
         emit_line(e, "const int nears = writes && %s(%s < COLUMNS_%d || depth <= 2 * ROWS_%d);",
                   t->may_pass ? "!passes && " : t->step->result ? emit_text(e, "!f->past_%d && ", n) : "",
@@ -422,6 +423,7 @@ static void emit_tiles(Emitter *e, const Tiling *t, const char *first, const cha
                    tiling_panel_depth(t), n);
     bool meets = tiling_has_reach(t);
     text_put(&inner, meets ? "at_tile = 0;\n" : "");
+    text_put(&inner, tiling_begin_leaving(e, t, from));
     text_print(&inner, "for (%s = %s; %s < %s; %s += height%s) {\n", row, from, row, to, row, meets ? ", at_tile++" : "");
     text_print(&inner, "    height = %s;\n", tile_height(e, t));
     tiling_lines(&inner, "    ", tiling_reach_lines(e, t, calls[7]));
@@ -437,12 +439,15 @@ static void emit_tiles(Emitter *e, const Tiling *t, const char *first, const cha
     if (stores)
         tiling_lines(&inner, "    ", near_target(e, t));
     tiling_lines(&inner, "    ", calls[2]);
+    tiling_lines(&inner, "    ", tiling_leave(e, t));
     text_put(&inner, "    ahead += points * ahead_step;\n}\n");
-    text_put(&inner, tiling_leave_stage(e, t, from));
+    if (tiling_has_stage(t))
+        emit_line(e, "int64_t next = 0;    /* of the runs on the stage, the first that is to leave */");
     if (turns(t))
         tiling_each_tile_back(e, t, inner.bytes);
     else
         tiling_each_tile(e, t, inner.bytes);
+    tiling_leave_last(e, t, from);
     emit_line(e, "done += points;");
     if (t->c->sweep)
         emit_line(e, "held = done < depth ? held : kept;");

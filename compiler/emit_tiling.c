@@ -14,7 +14,8 @@ static const char *const words[] = {
     "turned", "most", "is_flat", "columns_from", "columns_to", "points_from", "points_to", "run", "run_rows", "nth",
     "turn", "is_back", "rows_left", "at_tile", "first_point", "end_point", "spare",
     "whole_from", "whole_to", "is_whole", "sweep", "sweep_from", "sweep_to", "held", "nears", "passes", "wide", "guessed",
-    "near", "seen", "total", "factors", "tile_lines", "point", "at", "column", "lines", "at_row"
+    "near", "seen", "total", "factors", "tile_lines", "point", "at", "column", "lines", "at_row", "leaving",
+    "queue", "next", "last"
 };
 
 bool emit_tiling_uses(const char *name)
@@ -109,11 +110,6 @@ bool tiling_has_registers(const Tiling *t)
 bool tiling_asks_further(const Tiling *t)
 {
     return t->c->streams && !tiling_has_registers(t);
-}
-
-bool tiling_has_stage(const Tiling *t)
-{
-    return t->in_pieces && t->may_pass;
 }
 
 bool tiling_packs_tiles(const Tiling *t)

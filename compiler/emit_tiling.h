@@ -42,7 +42,6 @@ const char *tiling_part(const Tiling *t);
 const char *tiling_panel_depth(const Tiling *t);
 bool tiling_has_registers(const Tiling *t);  /* that hold tiles: templates/tiles.c */
 bool tiling_asks_further(const Tiling *t);   /* for rows that are read later than the next tile's */
-bool tiling_has_stage(const Tiling *t);      /* columns' runs may be put together before they are stored */
 bool tiling_packs_tiles(const Tiling *t);    /* a point's numbers of all rows lie side by side, each tile for itself */
 const char *tiling_packed_step(Emitter *e, const Tiling *t);
 const char *tiling_is_flat(Emitter *e, const Tiling *t, const Term *side);    /* whether the points of a side that is read are equally far apart; NULL: it has one contracted index */
@@ -54,17 +53,28 @@ void tiling_declare_places(Emitter *e, const Tiling *t);
 const char *tiling_extent_here(Emitter *e, const Index *index);  /* how many of its points a unit of work has */
 const char *tiling_tile_place(const Tiling *t);                 /* the name of a tile's place */
 const char *tiling_column_at(Emitter *e, const Tiling *t, const char *place, int column);           /* an index there */
+const char *tiling_piece_offset(Emitter *e, const Tiling *t, const char *place);    /* of the result, from the unit's first columns */
 const char *tiling_columns_of(Emitter *e, const Tiling *t, const char *place, const char *call);    /* declares indices */
 const char *tiling_each_run(Emitter *e, const Tiling *t, const char *call);
 void tiling_each_tile(Emitter *e, const Tiling *t, const char *call);
 void tiling_each_tile_back(Emitter *e, const Tiling *t, const char *call);    /* from the last one on where it `is_back` */
-enum { STAGE_BYTES = 8192 };                 /* of a tile's runs beside each other, on the stack */
-const char *tiling_leave_stage(Emitter *e, const Tiling *t, const char *first_row);
 void tiling_find_pieces(Emitter *e, const Tiling *t);    /* declares `pieces` and whether a tile `is_placed` by them */
 void tiling_lines(Text *text, const char *indent, const char *lines);
 void tiling_put(Emitter *e, const char *lines);
 enum { PACKED_POINTS = 16 };                 /* of columns that are packed together, so that each line of theirs is whole */
 void tiling_pack_all(Emitter *e, const Tiling *t, const char *pack);
+
+/* emit_stage.c */
+enum { STAGE_BYTES = 8192 };                 /* of a tile's runs beside each other, on the stack */
+bool tiling_has_stage(const Tiling *t);      /* columns' runs may be put together before they are stored */
+void tiling_find_stage(Emitter *e, const Tiling *t);                    /* declares it, and whether the unit of work `is_staged`, */
+const char *tiling_stage_offset(Emitter *e, const char *place);
+void tiling_find_runs(Emitter *e, const Tiling *t);                     /* where the result has its runs */
+const char *tiling_begin_leaving(Emitter *e, const Tiling *t, const char *first_row);    /* before a panel's tiles, */
+const char *tiling_leave(Emitter *e, const Tiling *t);                                  /* behind each, */
+void tiling_leave_last(Emitter *e, const Tiling *t, const char *first_row);             /* and behind all panels */
+const char *tiling_ahead_lines(Emitter *e, const Tiling *t);            /* what comes nearer at each point, or leaves */
+const char *tiling_before_points(Emitter *e, const Tiling *t, bool is_tight);    /* and what stands before the loop over them */
 
 /* emit_pack.c: the bodies of functions */
 const char *tiling_words_along(Emitter *e, const Tiling *t, int level);

@@ -60,6 +60,7 @@ typedef struct Contract {
     const Tile *tile;             /* on a grid: of f32 numbers that tensor cores multiply in parts; else NULL there */
     int group;                    /* the tile's: more than 1, and a word is one of 32 bits */
     bool pieces;                  /* there is a table of where the result has the columns of several indices */
+    bool stages;                  /* runs of these may be put together in whole lines before they are stored past the caches */
     const Size *panels_of;        /* where a worker notes whose panels it has, for the next unit of work with the same
                                    * columns: in bytes from its part's beginning. NULL: no two units have the same */
     Reach columns_met;            /* whose sums somebody asks for */

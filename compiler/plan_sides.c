@@ -173,6 +173,24 @@ static bool is_short(const Planner *planner, const Step *step, const IndexSet *c
     return run * (double)dtype_size(tensor->dtype) < SHORT && !index_apart(planner, step, &rows, run);
 }
 
+bool columns_may_stage(const Planner *planner, const Step *step, const Contract *c)
+{
+    const Tensor *tensor = step->statement->outputs[0].tensor;
+    const Index *last = c->columns.list[c->columns.count - 1];
+    double run = 1;
+    for (int i = c->columns.count - 1; i >= 0; i--) {
+        const Index *index = c->columns.list[i];
+        if (!planner->hints->extents || planner->hints->extents->of[index->origin->id] < 0)
+            return true;
+        if (index_apart(planner, step, &c->columns, run) != index ||
+            (double)side_stride(planner, c->right, index) != run * (double)side_stride(planner, c->right, last))
+            break;
+        run *= planner_extent(planner, index);
+    }
+    const IndexSet rows = { &c->rows.list[c->rows.count - 1], 1 };
+    return fmod(run * (double)dtype_size(tensor->dtype), CONTRACT_LINE) != 0 && index_apart(planner, step, &rows, run);
+}
+
 double planner_points(const Planner *planner, const IndexSet *set)
 {
     double product = 1;

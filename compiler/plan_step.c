@@ -26,6 +26,8 @@ int step_inner_axis(const Step *maker, const Tensor *tensor)
     return tensor->rank - 1;
 }
 
+enum { FAR = 1 << 30 };         /* elements */
+
 int64_t planner_stride(const Planner *planner, const Tensor *tensor, int axis)
 {
     if (tensor->whole)
@@ -44,8 +46,8 @@ int64_t planner_stride(const Planner *planner, const Tensor *tensor, int axis)
     int64_t stride = 1;           /* C order; what is not known is far */
     for (int a = axis + 1; a < tensor->rank; a++) {
         int64_t size = planner->hints->extents ? planner->hints->extents->shape[origin->id][a] : -1;
-        stride *= size >= 0 && size < 1000 ? size : 1000;
-        stride = stride > 1000 ? 1000 : stride;
+        stride *= size >= 0 && size < FAR ? size : 1000;
+        stride = stride > FAR ? FAR : stride;
     }
     return stride;
 }

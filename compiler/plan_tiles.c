@@ -513,6 +513,9 @@ static void reserve(Planner *planner, const Launch *launch, const Step *step, Co
         const Size *vectors = size_op(arena, SIZE_CEIL_DIV, columns, size_constant(arena, planner->plan->lanes));
         vectors = size_op(arena, SIZE_ADD, vectors, size_constant(arena, c->tile_vectors));
         add_scratch(planner, step, c, "pieces", DTYPE_I64, size_op(arena, SIZE_MUL, vectors, size_constant(arena, 3)), end);
+        c->stages = step->result && columns_may_stage(planner, step, c);
+        if (c->stages)    /* runs of columns are no shorter than vectors */
+            add_scratch(planner, step, c, "runs", DTYPE_I64, vectors, end);
     }
     c->panels_of = NULL;
     if (!c->sweep && meets_again(launch, step))

@@ -87,6 +87,10 @@ bool lies_along(const Planner *planner, const Term *side, const Index *index);
  * the sums. */
 const Index *lies_across(const Planner *planner, const Term *side, const IndexSet *own, const Index *column, double depth, Dtype dtype);
 
+/* Whether runs of columns, those of known extents that follow each other in what is read and in the result, may be no whole lines,
+ * and a row's run follows another's. */
+bool columns_may_stage(const Planner *planner, const Step *step, const Contract *c);
+
 typedef struct Sides {
     int left;                     /* the side of the rows */
     Index *row, *column;          /* along which a tile has its rows, and its lanes */

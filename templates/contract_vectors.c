@@ -46,8 +46,8 @@ INLINE void multiply_N(const int height, const partu *rows, int64_t row_step, in
     for (int64_t k = 0; k < depth; k++) {
         wordv right[VECTORS_N];
         HOLD_STEPS(one, three, five);
+        //{ ahead
         PREFETCH(ahead);
-        //{ further
         //}
         ahead += ahead_step;
         UNROLL

@@ -75,21 +75,57 @@ INLINE int stream_bytes(void *p, const void *x, int bytes)
 //}
 #endif
 
-//{ stream_run
-/* Copies `bytes` bytes past the caches: whole lines, and what is before and behind them as it comes. */
-INLINE void stream_run(void *to, const void *from, int64_t bytes)
+//{ Run
+/* Lines that wait to go past the caches: so many at `to`, from where they were put together. */
+typedef struct Run {
+    char *to;
+    const char *from;
+    int64_t lines;
+} Run;
+//}
+
+//{ begin_run
+/* The whole lines of a run of `bytes` bytes; what is before and behind them is copied at once. */
+INLINE Run begin_run(void *to, const void *from, int64_t bytes)
 {
     char *p = (char *)to;
     const char *x = (const char *)from;
     const int64_t apart = (int64_t)(-(uintptr_t)p % 64), before = apart < bytes ? apart : bytes;
+    const int64_t lines = (bytes - before) / 64, end = before + 64 * lines;
     if (before)
         memcpy(p, x, (size_t)before);
-    int64_t at = before;
-    for (; at + 64 <= bytes; at += 64)
-        if (!stream_bytes(ALIGNED(p + at, 64), x + at, 64))
-            memcpy(p + at, x + at, 64);
-    if (at < bytes)
-        memcpy(p + at, x + at, (size_t)(bytes - at));
+    if (end < bytes)
+        memcpy(p + end, x + end, (size_t)(bytes - end));
+    const Run run = { p + before, x + before, lines };
+    return run;
+}
+//}
+
+//{ leave_line
+/* Copies one line past the caches. */
+INLINE void leave_line(char *to, const char *from)
+{
+    if (!stream_bytes(ALIGNED(to, 64), from, 64))
+        memcpy(to, from, 64);
+}
+//}
+
+//{ leave_runs
+/* Behind a tile in which so many lines of the first run have left: all others of as many runs leave as there are more of them, up
+ * to `end`, than tiles to come. Back comes the first that still waits. */
+INLINE Run *leave_runs(Run *run, const Run *end, int64_t lines, int64_t tiles)
+{
+    for (; run < end; run++) {
+        run->to += 64 * lines;
+        run->from += 64 * lines;
+        run->lines -= lines;
+        lines = 0;
+        if (run->lines > 0 && end - run <= tiles)
+            break;
+        for (int64_t l = 0; l < run->lines; l++)
+            leave_line(run->to + 64 * l, run->from + 64 * l);
+    }
+    return run;
 }
 //}
 
