@@ -369,7 +369,8 @@ static void find_ahead(Emitter *e, const Tiling *t, const char *row)
     if (along)
         emit_line(e, "    (k_apart ? k_apart : (int64_t)COLUMNS_%d) * %d;", n, size);
     else
-        emit_line(e, "    %sk_step == %d ? size_ceil_div(height * %d, tiles) : 0;", rows_are_far(e, t), t->c->group, bytes);
+        emit_line(e, t->c->rows_apart ? "    0;" : "    %sk_step == %d ? size_ceil_div(height * %d, tiles) : 0;", rows_are_far(e, t), t->c->group,
+                  bytes);
 }
 
 /* Whether blocks of rows meet the panels forth and back in turns: those met last are still in the first cache. What takes the

@@ -67,6 +67,7 @@ typedef struct Contract {
     Reach points_met;             /* where a row's numbers are no zeros: the others are left out if all columns are finite */
     bool in_place;                /* rows may be read where they are */
     bool streams;                 /* rows come from memory, and meet few columns */
+    bool rows_apart;              /* rows that stream have others of another index between them: these come next, tile after tile */
     bool columns_stream;          /* columns that are packed as they lie come from memory */
     bool tames;                   /* an extremum of sums or extrema: of numbers that cannot make a NaN it is cheaper */
     bool columns_turned;          /* a column's contracted points lie side by side: packing turns squares of them */

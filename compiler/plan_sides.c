@@ -229,6 +229,13 @@ static double far_cost(const Planner *planner, const Product *product, int left,
            : panels * ceil(rows / block) * fmax(size * FAR_CYCLES - products, 0);
 }
 
+/* What an element costs that comes from memory before anything is multiplied: as part of `count` that are packed. */
+static double read_cycles(const Planner *planner, const Product *product, double count)
+{
+    double size = (double)dtype_size(register_dtype(product->reduce->dtype));
+    return count * size > planner->plan->target->l2_bytes ? size * FAR_CYCLES : 0;
+}
+
 /* What a tile's rows along one index cost: to be packed, to be stored, and where they are so few that products wait. */
 static double row_cost(const Planner *planner, const Step *step, const Product *product, int left, const Index *row,
                        const Index *column, double vectors)
@@ -247,6 +254,10 @@ static double row_cost(const Planner *planner, const Step *step, const Product *
         store += SHORT_CYCLES;
     double reads = lies == LIES_APART ? pack_cycles[LIES_APART] : pack_cycles[LIES_ALONG];
     reads += product->side[left]->kind == TERM_SELECT ? ROW_WHERE_CYCLES : 0;
+    bool in_place = lies == LIES_TURNED && product->side[left]->kind == TERM_READ;
+    double few = (PANELS_FEW - 1) * target->tile->vectors * target->vector_bytes / (double)dtype_size(register_dtype(product->reduce->dtype));
+    if (!in_place || columns > few)    /* others are read beside their products */
+        reads += read_cycles(planner, product, rows * depth);
     return rows * depth * reads + rows * columns * store + rows * depth * vectors * fmax(1, BUSY / sums) +
            far_cost(planner, product, left, extent);
 }
@@ -286,7 +297,8 @@ bool product_choose_sides(const Planner *planner, const Step *step, const Produc
         if (lies == LIES_APART &&
             lies_across(planner, product->side[1 - left], own, column, depth, register_dtype(product->reduce->dtype)))
             lies = LIES_ACROSS;
-        cost += columns * depth * (pack_cycles[lies] + (product->side[1 - left]->kind == TERM_SELECT ? WHERE_CYCLES : 0));
+        double where = product->side[1 - left]->kind == TERM_SELECT ? WHERE_CYCLES : 0;
+        cost += columns * depth * (pack_cycles[lies] + where + read_cycles(planner, product, columns * depth));
         if (!sides->row || cost < least) {
             *sides = (Sides){ left, row, column, row == stored_along(planner, step) && column != row };
             least = cost;

@@ -82,6 +82,15 @@ static void square_tiles(const Planner *planner, const Contract *c, const Index 
     }
 }
 
+/* Rows that lie apart: so many of an index are in a unit of work that the next tile follows this one in memory. */
+static double most_rows(const Planner *planner, const Contract *c, const Index *index)
+{
+    const Index *row = c->rows.list[c->rows.count - 1];
+    if (!c->rows_apart || side_stride(planner, c->left, index) < side_stride(planner, c->left, row))
+        return INFINITY;
+    return index == row ? c->tile_rows : 1;
+}
+
 /* Shrinks the blocks of one role until no more than `most` points of them are in a unit: those of a tile's rows, or of the
  * squares that are turned, last, the others outermost first. */
 static void shrink(const Planner *planner, const Launch *launch, const Contract *c, int place, Role role, double most,
@@ -98,7 +107,7 @@ static void shrink(const Planner *planner, const Launch *launch, const Contract 
             bool turned = across && (index == across || index == column);
             if (role_of(c, index) != role || (index == row || turned) != (pass == 0))
                 continue;
-            double extent = planner_extent(planner, index);
+            double extent = fmin(planner_extent(planner, index), most_rows(planner, c, index));
             double tile = inside * extent <= most ? extent : most / inside < 1 ? 1 : (double)(int64_t)(most / inside);
             tiles[b] = turned ? side[index == column] : tile;
             inside *= tiles[b];
@@ -185,6 +194,18 @@ static bool streams(const Planner *planner, const Contract *c)
     double bytes = rows * planner_points(planner, &c->depth) * (double)dtype_size(c->packed);
     bool few = planner_points(planner, &c->columns) <= (PANELS_FEW - 1) * c->tile_vectors * planner->plan->lanes;
     return few && c->in_place && !c->rows_along && !c->rows_spread && bytes > planner->plan->target->l2_bytes;
+}
+
+/* Whether rows that are read in place have others of another kept index between them, which follow each of theirs in memory. */
+static bool rows_apart(const Planner *planner, const Contract *c)
+{
+    const Index *row = c->rows.list[c->rows.count - 1], *point = c->depth.list[c->depth.count - 1];
+    bool apart = false;
+    for (int i = 0; i < c->kept_rows.count; i++) {
+        int64_t stride = side_stride(planner, c->left, c->kept_rows.list[i]);
+        apart |= stride > 0 && stride < side_stride(planner, c->left, row);
+    }
+    return apart && c->streams && !c->reduces && lies_along(planner, c->left, point);
 }
 
 /* Whether columns that are packed as they lie come from memory. */
@@ -337,6 +358,7 @@ void contract_tiles(Planner *planner, Launch *launch)
         for (Contract *c = launch->steps[s]->contract; c; c = c->parts) {
             c->tile_vectors = tile_vectors(planner, c);
             c->streams = streams(planner, c);
+            c->rows_apart = rows_apart(planner, c);
             c->columns_stream = columns_stream(planner, c);
         }
     const Contract *c = launch->steps[place]->contract;
