@@ -4,6 +4,8 @@
 #include "emit_tiling.h"
 #include "turn.h"
 
+enum { RUN_AHEAD = 4096 };        /* bytes */
+
 /* How many words the points along one of the contracted indices make. */
 const char *tiling_words_along(Emitter *e, const Tiling *t, int level)
 {
@@ -60,14 +62,6 @@ static void pack_column_vector(Emitter *e, Tiling *t)
     if (t->c->group > 1) {
         pack_column_words(e, t);
         return;
-    }
-    if (t->c->columns_stream) {
-        const Index *outer = t->c->depth.list[0];
-        emit_push(e);
-        emit_bind(e, outer, emit_text(e, "(%s + %d)", t->names[outer->id], PACKED_POINTS));
-        const char *soon = emit_pointer(e, t->c->right);
-        emit_pop(e);
-        emit_line(e, "PREFETCH_FAR(%s);", soon);
     }
     const char *value = emit_varying(e, t->c->right);
     emit_line(e, "store_%sv(to, 1, %s, lanes);", dtype_name(t->dtype), emit_bare(e, value));
@@ -335,10 +329,83 @@ static const char *pack_across(Emitter *e, Tiling *t)
     return tiling_close(e);
 }
 
+bool tiling_packs_runs(Emitter *e, const Tiling *t)
+{
+    return t->c->columns_stream && tiling_reads_safely(e, t->c->right) && !tiling_is_masked(e, t);
+}
+
+/* One point of a run of columns, whatever panels they are in. */
+static void pack_run_of_point(Emitter *e, Tiling *t)
+{
+    const Index *column = tiling_last(&t->c->columns), *far = t->c->points_read.list[0];
+    const char *name = t->names[column->id], *lanes_at = emit_name(e, emit_text(e, "%s_lanes", name)), *point = "";
+    for (int i = 0; i < t->c->depth.count; i++) {
+        const char *own = t->names[t->c->depth.list[i]->id], *first = tiling_depth_first(e, t);
+        if (i == 0)
+            point = strcmp(first, "0") ? emit_text(e, "(%s - %s)", own, first) : own;
+        else
+            point = emit_text(e, "(%s * %s + %s)", point, emit_extent(e, t->c->depth.list[i]), own);
+    }
+    Scope *body = emit_push(e);
+    emit_bind(e, column, lanes_at);
+    body->count = "lanes";
+    emit_line(e, "const int64_t %s = %s + c, column = (place + c) %% COLUMNS_%d;", lanes_at, name, t->number);
+    emit_line(e, "lanes = (int)size_min(LANES, size_min(count - c, COLUMNS_%d - column));", t->number);
+    emit_push(e);
+    emit_bind(e, far, emit_text(e, "(%s + soon)", t->names[far->id]));
+    const char *next = emit_pointer(e, t->c->right);
+    emit_pop(e);
+    emit_line(e, "PREFETCH_FAR(%s);", next);
+    emit_line(e, "store_%sv(panels_%d + (place + c - column) * depth + %s * COLUMNS_%d + column, 1, %s, lanes);", dtype_name(t->dtype), t->number,
+              point, t->number, emit_bare(e, emit_varying(e, t->c->right)));
+    emit_pop(e);
+    emit_line(e, "for (int c = 0, lanes; c < count; c += lanes) {");
+    emit_body(e, body);
+    emit_line(e, "}");
+}
+
+static void points_loops(Emitter *e, Tiling *t, int level)
+{
+    if (level == t->c->points_read.count) {
+        pack_run_of_point(e, t);
+        return;
+    }
+    const Index *index = t->c->points_read.list[level];
+    bool outer = index == t->c->depth.list[0];
+    const char *name = t->names[index->id];
+    Scope *body = emit_push(e);
+    emit_bind(e, index, name);
+    points_loops(e, t, level + 1);
+    emit_pop(e);
+    const char *end = outer ? "to_point" : emit_extent(e, index);
+    emit_line(e, "for (int64_t %s = %s; %s < %s; %s++) {", name, outer ? "from_point" : "0", name, end, name);
+    emit_body(e, body);
+    emit_line(e, "}");
+}
+
+/* A run of columns as it lies in memory, all of a point's before the next one's. What is some kilobytes behind is asked for. */
+static const char *pack_runs(Emitter *e, Tiling *t)
+{
+    const IndexSet *points = &t->c->points_read;
+    tiling_open(e, t, tiling_last(&t->c->columns));
+    tiling_bind(e, t, &t->c->batch, t->c->batch.count);
+    tiling_bind(e, t, &t->c->columns, t->c->columns.count - 1);
+    const char *inner = "count";
+    for (int i = 1; i < points->count; i++) {
+        bool outer = points->list[i] == t->c->depth.list[0];
+        inner = emit_text(e, "%s * %s", inner, outer ? "(to_point - from_point)" : emit_extent(e, points->list[i]));
+    }
+    emit_line(e, "const int64_t soon = 1 + %d / size_max(%s, 1);    /* points */", RUN_AHEAD / (int)dtype_size(t->c->packed), inner);
+    points_loops(e, t, 0);
+    return tiling_close(e);
+}
+
 const char *tiling_pack_columns(Emitter *e, Tiling *t)
 {
     if (t->c->across)
         return pack_across(e, t);
+    if (tiling_packs_runs(e, t))
+        return pack_runs(e, t);
     const Index *column = tiling_last(&t->c->columns);
     const char *name = t->names[column->id];
     bool turned = t->c->columns_turned;

@@ -253,20 +253,24 @@ static void each_square_run(Emitter *e, const Tiling *t, const char *call)
     tiling_put(e, text.bytes);
 }
 
-/* All panels, unless they are from the unit of work before: some points of all tiles after the others, fewer where the
- * columns lie side by side than where a column's points do, so that lines are read as they come. */
-void tiling_pack_all(Emitter *e, const Tiling *t, const char *pack)
+/* Runs of columns, whatever panels they are in. */
+static void each_whole_run(Emitter *e, const Tiling *t, const char *call)
+{
+    bool single = t->c->columns.count == 1;
+    const char *run = single ? "columns" : "width";
+    Text text = text_new(e->arena);
+    text_print(&text, "for (int64_t place = 0; place < columns; place += %s) {\n    const int count = (int)%s;\n", run, run);
+    tiling_lines(&text, "    ", tiling_columns_of(e, t, "place", call));
+    tiling_lines(&text, "    ", call);
+    text_put(&text, "}\n");
+    tiling_put(e, text.bytes);
+}
+
+/* Some points of all tiles after the others, fewer where the columns lie side by side than where a column's points do, so that
+ * lines are read as they come. Sums have starts even where there are no points. */
+static void pack_some_points(Emitter *e, const Tiling *t, const char *pack)
 {
     const char *points = tiling_depth_end(e, t);
-    if (t->c->panels_of) {
-        emit_line(e, "const int64_t columns_at = %s;", columns_at(e, t));
-        emit_line(e, "if (*panels_of_%d != columns_at) {", t->number);
-        e->scope->indent++;
-    }
-    emit_line(e, "if (places > columns)    /* so that what is there is numbers */");
-    emit_line(e, "    memset(panels_%d + (places - COLUMNS_%d) * %s, 0, (size_t)(COLUMNS_%d * %s) * %d);", t->number, t->number,
-              tiling_panel_depth(t), t->number, tiling_panel_depth(t), (int)dtype_size(t->dtype));
-    /* Sums have starts even where there are no points. */
     int some = t->c->columns_turned ? 256 : PACKED_POINTS * t->c->group;
     emit_line(e, "for (int64_t from_point = %s; from_point < %s; from_point += %d) {", tiling_depth_first(e, t),
               t->c->tile->has_starts ? emit_text(e, "size_max(%s, 1)", points) : points, some);
@@ -278,6 +282,26 @@ void tiling_pack_all(Emitter *e, const Tiling *t, const char *pack)
         tiling_each_tile(e, t, tiling_each_run(e, t, emit_text(e, "%s;", pack)));
     e->scope->indent--;
     emit_line(e, "}");
+}
+
+/* All panels, unless they are from the unit of work before. */
+void tiling_pack_all(Emitter *e, const Tiling *t, const char *pack)
+{
+    const char *points = tiling_depth_end(e, t);
+    if (t->c->panels_of) {
+        emit_line(e, "const int64_t columns_at = %s;", columns_at(e, t));
+        emit_line(e, "if (*panels_of_%d != columns_at) {", t->number);
+        e->scope->indent++;
+    }
+    emit_line(e, "if (places > columns)    /* so that what is there is numbers */");
+    emit_line(e, "    memset(panels_%d + (places - COLUMNS_%d) * %s, 0, (size_t)(COLUMNS_%d * %s) * %d);", t->number, t->number,
+              tiling_panel_depth(t), t->number, tiling_panel_depth(t), (int)dtype_size(t->dtype));
+    if (tiling_packs_runs(e, t)) {
+        emit_line(e, "const int64_t from_point = %s, to_point = %s;", tiling_depth_first(e, t), points);
+        each_whole_run(e, t, emit_text(e, "%s;", pack));
+    } else {
+        pack_some_points(e, t, pack);
+    }
     if (!t->c->tile->parts && t->c->tile->words > 1)
         tiling_each_tile(e, t, emit_text(e, "memset((u32u *)panels_%d + %s * depth + words * COLUMNS_%d, 0, "
                                          "(size_t)((depth - words) * COLUMNS_%d) * 4);",

@@ -79,6 +79,7 @@ const char *tiling_before_points(Emitter *e, const Tiling *t, bool is_tight);   
 /* emit_pack.c: the bodies of functions */
 const char *tiling_words_along(Emitter *e, const Tiling *t, int level);
 bool tiling_reads_safely(Emitter *e, const Term *side);
+bool tiling_packs_runs(Emitter *e, const Tiling *t);    /* of columns as they lie, from memory */
 bool tiling_turns_as_read(Emitter *e, const Tiling *t, const Term *side);
 void tiling_declare_panel(Emitter *e, const Tiling *t);
 const char *tiling_pack_columns(Emitter *e, Tiling *t);

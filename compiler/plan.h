@@ -68,7 +68,8 @@ typedef struct Contract {
     bool in_place;                /* rows may be read where they are */
     bool streams;                 /* rows come from memory, and meet few columns */
     bool rows_apart;              /* rows that stream have others of another index between them: these come next, tile after tile */
-    bool columns_stream;          /* columns that are packed as they lie come from memory */
+    bool columns_stream;          /* columns that are packed as they lie come from memory: run by run, */
+    IndexSet points_read;         /* their contracted points in this order, those farthest apart first */
     bool tames;                   /* an extremum of sums or extrema: of numbers that cannot make a NaN it is cheaper */
     bool columns_turned;          /* a column's contracted points lie side by side: packing turns squares of them */
     const Index *within;          /* of the contracted indices the outermost, where a column's points lie side by side along it and others

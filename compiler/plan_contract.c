@@ -87,19 +87,21 @@ static void set_rows(Planner *planner, const Step *step, Contract *c, const Inde
             move_last(&c->rows, c->rows.list[i]);
 }
 
-/* The contracted indices as the rows have them, the one whose points lie side by side last, so that a row may be one run. */
-static void set_depth(Planner *planner, Contract *c)
+/* The contracted indices as a side has them, those farthest apart first, so that a row may be one run. */
+static IndexSet points_of(Planner *planner, const Contract *c, const Term *side)
 {
+    IndexSet points = { NULL, 0 };
     for (int i = 0; i < c->product->reduce.over_count; i++) {
         Index *index = c->product->reduce.over[i];
-        int64_t stride = side_stride(planner, c->left, index);
-        int at = c->depth.count;
-        append(planner, &c->depth, index);
-        for (; at > 0 && side_stride(planner, c->left, c->depth.list[at - 1]) < stride; at--) {
-            c->depth.list[at] = c->depth.list[at - 1];
-            c->depth.list[at - 1] = index;
+        int64_t stride = side_stride(planner, side, index);
+        int at = points.count;
+        append(planner, &points, index);
+        for (; at > 0 && side_stride(planner, side, points.list[at - 1]) < stride; at--) {
+            points.list[at] = points.list[at - 1];
+            points.list[at - 1] = index;
         }
     }
+    return points;
 }
 
 /* Whether a sum is of products of two numbers that are read as they are or cast, both of one dtype, in which nothing is lost. */
@@ -339,7 +341,8 @@ Contract *plan_contract(Planner *planner, const Step *step)
     if (sides.column)
         move_last(&c->columns, sides.column);
     set_rows(planner, step, c, &product.own[left], sides.row);
-    set_depth(planner, c);
+    c->depth = points_of(planner, c, c->left);
+    c->points_read = points_of(planner, c, c->right);
     if (target->grid)
         return block_choose_tile(planner, step, c) ? c : NULL;
     bool sweeps = indices_have(c->depth.list, c->depth.count, step->statement->swept);

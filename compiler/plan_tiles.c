@@ -213,7 +213,8 @@ static bool columns_stream(const Planner *planner, const Contract *c)
 {
     double columns = planner_points(planner, &c->batch) * planner_points(planner, &c->columns);
     double bytes = columns * planner_points(planner, &c->depth) * (double)dtype_size(c->packed);
-    return c->right->kind == TERM_READ && !c->columns_turned && !c->across && c->group == 1 && bytes > planner->plan->target->l2_bytes;
+    return c->right->kind == TERM_READ && lies_along(planner, c->right, c->columns.list[c->columns.count - 1]) && c->group == 1 &&
+           (bytes > planner->plan->target->l2_bytes || planner->hints->nests == NESTS_TILED);
 }
 
 /* The blocks' tiles as formulas. */
