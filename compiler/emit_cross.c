@@ -16,8 +16,9 @@ static const char *emit_square(Emitter *e, const Term *read, const char *first)
     const char *soon = emit_pointer(e, read);
     emit_pop(e);
     emit_line(e, "%s %s[LANES * LANES];", dtype_c(read->dtype), name);
-    emit_line(e, "turn_%s(%s, LANES, 1, %s, %s, %s, %s, points, %s, %s);", dtype_name(read->dtype), name, from, step,
-              emit_stride(e, tensor, positions, e->step->crossed), e->scope->count, soon, step);
+    emit_line(e, "turn_%s(%s, LANES, 1, %s, %s, %s, %s, points,", dtype_name(read->dtype), name, from, step,
+              emit_stride(e, tensor, positions, e->step->crossed), e->scope->count);
+    emit_line(e, "        %s, %s);", soon, step);
     return name;
 }
 
@@ -33,7 +34,8 @@ void emit_crossed(Emitter *e, const char *first)
     emit_bind(e, step->crossed, name);
     emit_line(e, "const int64_t %s = %s + point;", name, first);
     for (int i = 0; i < step->crossing_count; i++) {
-        const char *row = emit_text(e, "load_%sv(%s + point * LANES, 1, count)", dtype_name(step->crossing[i]->dtype), squares[i]);
+        const char *dtype = dtype_name(step->crossing[i]->dtype);
+        const char *row = emit_text(e, "load_%sv(%s + point * LANES, 1, count)", dtype, squares[i]);
         emit_know(e, step->crossing[i], (Value){ row, true });
     }
     for (int o = 0; o < step->statement->output_count; o++)

@@ -163,7 +163,7 @@ struct Step {
     const Term *guard;            /* the where whose branch the reduction is, which runs where one of the points asks for it; NULL: always */
     int shares;                   /* of a `+=` on a grid: so many threads go through the points that may meet, each for elements of its own */
     int ahead;                    /* what is read so many vectors later is prefetched; 0: nothing */
-    Index *crossed;               /* of a map: squares of operands that lie along it are turned, outside of the lanes' loop; NULL: none */
+    Index *crossed;               /* of a map: squares of operands that lie along it are turned; NULL: none */
     const Term **crossing;        /* those operands */
     int crossing_count;
     Index *turned;                /* a copy of squares, from or to a tensor that lies along it; NULL: it is none */

@@ -1,5 +1,7 @@
-/* Operands of a map that lie along another kept index than the lanes run along, as in A[i,j] + B[j,i]: squares of them are turned,
- * for as many points of that index as there are lanes. */
+/* Operands of a map that lie along another kept index than the lanes run along, as in A[i,j] + B[j,i]: squares of them are
+ * turned, for as many points of that index as there are lanes. */
+#include <math.h>
+
 #include "planning.h"
 #include "turn.h"
 
@@ -23,9 +25,8 @@ Index *planner_crosses(const Planner *planner, const Step *step, const Term *rea
             return NULL;
     double lanes = planner->plan->target->vector_bytes / (double)dtype_size(read->dtype);
     for (int i = 0; i < step->loop_count; i++)
-        if (step->loops[i] != vector && term_has_index(read, step->loops[i]) && planner_reads_runs(planner, read, step->loops[i]) &&
-            2 * planner_extent(planner, step->loops[i]) >= lanes && 2 * planner_extent(planner, vector) >= lanes)
-            return step->loops[i];
+        if (step->loops[i] != vector && planner_reads_runs(planner, read, step->loops[i]))
+            return 2 * fmin(planner_extent(planner, step->loops[i]), planner_extent(planner, vector)) >= lanes ? step->loops[i] : NULL;
     return NULL;
 }
 
@@ -47,6 +48,7 @@ static void note_read(void *user, const Term *term)
 void plan_cross(const Planner *planner, Step *step)
 {
     Crossing c = { planner, step };
-    for (int o = 0; o < step->statement->output_count && step->vector_kept && !planner_is_bounded(planner, step, step->vector); o++)
+    bool may = step->vector_kept && !planner_is_bounded(planner, step, step->vector);
+    for (int o = 0; o < step->statement->output_count && may; o++)
         term_each_below(planner->arena, step->statement->outputs[o].value, note_read, &c);
 }

@@ -58,7 +58,8 @@ void plan_result(Planner *planner, Step *step);
 /* plan_jam.c: chooses the loop whose points go together, of a step whose reductions are not split */
 void plan_jam(Planner *planner, Step *step);
 
-/* plan_cross.c: which operands are turned on their way; and the index that one lies along if the lanes run along `vector`, or NULL */
+/* plan_cross.c: which operands are turned on their way; and the index that one lies along that would be turned if the lanes ran
+ * along `vector`, or NULL */
 void plan_cross(const Planner *planner, Step *step);
 Index *planner_crosses(const Planner *planner, const Step *step, const Term *read, const Index *vector);
 
