@@ -290,8 +290,12 @@ static Value emit_power(Emitter *e, const Term *term)
         return (Value){ emit_text(e, "square_%s(%s)", suffix, emit_bare(e, base.text)), base.varying };
     if (power == 4)
         return (Value){ emit_text(e, "square_%s(square_%s(%s))", suffix, suffix, emit_bare(e, base.text)), base.varying };
-    if (power == 3 && dtype_kind(dtype) == KIND_FLOAT && is_atom(base.text))
-        return (Value){ emit_text(e, "(%s * square_%s(%s))", base.text, suffix, base.text), base.varying };
+    if (power == 3 && dtype_kind(dtype) == KIND_FLOAT) {
+        const char *name = is_atom(base.text) ? base.text : emit_name(e, "base");
+        if (name != base.text)
+            emit_line(e, "const %s %s = %s;", emit_type(dtype, base.varying), name, emit_bare(e, base.text));
+        return (Value){ emit_text(e, "(%s * square_%s(%s))", name, suffix, name), base.varying };
+    }
     return emit_library_call(e, term, "pow");
 }
 
