@@ -86,7 +86,7 @@ static double turns(const Costing *c, const Term *term, bool *in_lanes)
 }
 
 /* How many elements further a read is with the next of an index: 0, it does not depend on it; FAR, that is not known. */
-enum { FAR = 1 << 20, NEAR = 4 };    /* so near, elements are picked out of as many whole vectors */
+enum { NEAR = 4 };              /* so few elements apart they are picked out of as many whole vectors */
 
 static int64_t read_stride(const Planner *planner, const Term *read, const Index *index)
 {
