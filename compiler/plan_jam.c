@@ -136,7 +136,8 @@ static bool reads_much(const Planner *planner, const Step *step)
 static bool scans_columns(const Step *step)
 {
     const Term *scan = step->statement->outputs[0].value;
-    return step->kind == STEP_SCAN && step->vector_kept && !indices_have(scan->reduce.over, scan->reduce.over_count, step->vector);
+    return step->kind == STEP_SCAN && step->vector_kept && step->unit_count > 0 &&
+           !indices_have(scan->reduce.over, scan->reduce.over_count, step->vector);
 }
 
 /* Along the innermost loop without lanes, else along the one with them. Threads are many enough to wait for one another. */
