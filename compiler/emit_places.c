@@ -190,7 +190,7 @@ void tiling_find_pieces(Emitter *e, const Tiling *t)
               emit_stride(e, output->tensor, output->positions, tiling_last(&t->c->columns)));
     bool stage = tiling_has_stage(t);
     if (t->may_pass)
-        emit_line(e, "int is_past = f->past_%d;    /* all vectors are lines of it, past the caches */", t->number);
+        emit_line(e, "int is_past = f->past_%d;    /* all vectors are lines of it, past the caches */", t->step->id + 1);
     if (stage)
         tiling_find_stage(e, t);
     emit_line(e, "for (int64_t place = 0; is_placed && place < places + COLUMNS_%d; place += LANES) {", t->number);

@@ -20,8 +20,8 @@ void tiling_find_stage(Emitter *e, const Tiling *t)
     emit_line(e, "    group += COLUMNS_%d;", t->number);
     emit_line(e, "const int64_t pitch = size_min(%s, ROWS_%d * BLOCK_%d) * width;", tiling_extent_here(e, tiling_last(&t->c->rows)), t->number,
               t->number);
-    emit_line(e, "const int is_staged = f->past_%d && is_placed && width * %d %% %d != 0 && group >= waiting && group %% width == 0 &&", t->number,
-              (int)dtype_size(t->dtype), CONTRACT_LINE);
+    emit_line(e, "const int is_staged = f->past_%d && is_placed && width * %d %% %d != 0 && group >= waiting && group %% width == 0 &&",
+              t->step->id + 1, (int)dtype_size(t->dtype), CONTRACT_LINE);
     emit_line(e, "    %s == width && group / width * pitch <= STAGE_%d;",
               emit_stride(e, output->tensor, output->positions, tiling_last(&t->c->rows)), t->number);
 }

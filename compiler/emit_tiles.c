@@ -220,7 +220,7 @@ static bool asks_result(const Emitter *e, const Tiling *t)
 static void find_past(Emitter *e, const Tiling *t, Text *text)
 {
     int size = (int)dtype_size(t->dtype);
-    const char *may = t->in_pieces ? "placed && is_past" : emit_text(e, "f->past_%d && result", t->number);
+    const char *may = t->in_pieces ? "placed && is_past" : emit_text(e, "f->past_%d && result", t->step->id + 1);
     if (t->may_pass)
         text_print(text, "const int past = %s && writes && ((uintptr_t)result | (uint64_t)result_step * %d) %% %d == 0;\n", may, size,
                    CONTRACT_LINE);
@@ -239,7 +239,7 @@ static const char *find_target(Emitter *e, const Tiling *t)
     text_print(&text, "const int64_t result_step = %s;\n", row);
     high = t->guess ? emit_text(e, "!guessed && %s", high) : high;
     if (t->step->result && !t->may_pass)    /* what passes the caches goes there from memory */
-        high = emit_text(e, "!f->past_%d && %s", t->number, high);
+        high = emit_text(e, "!f->past_%d && %s", t->step->id + 1, high);
     if (!t->in_pieces) {
         text_print(&text, "%s *result = NULL;\nif (is_last && %s%s%s == 1 && columns - %s >= COLUMNS_%d)\n    result = %s;\n", type,
                    tiling_where(t) ? "is_whole && " : "", high, column, place, t->number, target_at(e, t, place));
@@ -294,7 +294,7 @@ static void declare_block(Emitter *e, const Tiling *t)
 {
     int n = t->number;
     if (t->c->close && !tiling_has_registers(t))
-        emit_line(e, "const int64_t block = depth * places > (f->past_%d ? CLOSE_%d : NEAR_%d) ? BLOCK_%d : 1;", n, n, n, n);
+        emit_line(e, "const int64_t block = depth * places > (f->past_%d ? CLOSE_%d : NEAR_%d) ? BLOCK_%d : 1;", t->step->id + 1, n, n, n);
     else if (t->c->close)
         emit_line(e, "const int64_t block = depth * places > NEAR_%d ? BLOCK_%d : depth * places > CLOSE_%d ? CLOSE_BLOCK_%d : 1;", n, n, n, n);
     else
@@ -347,12 +347,12 @@ static void find_ahead(Emitter *e, const Tiling *t, const char *row)
         emit_line(e, "const int writes = depth < size_min(places, ROWS_%d * BLOCK_%d);", n, n);
     if (t->may_pass)    /* what comes would wait for what goes */
         emit_line(e, "const int passes = writes && %s((uintptr_t)(%s) | (uint64_t)%s * %d) %% %d == 0%s;",
-                  tiling_has_stage(t) ? "(is_staged || (is_past && " : t->in_pieces ? "is_past && " : emit_text(e, "f->past_%d && ", n),
+                  tiling_has_stage(t) ? "(is_staged || (is_past && " : t->in_pieces ? "is_past && " : emit_text(e, "f->past_%d && ", t->step->id + 1),
                   target_at(e, t, NULL), strchr(apart, ' ') ? emit_text(e, "(%s)", apart) : apart, (int)dtype_size(t->dtype), CONTRACT_LINE,
                   tiling_has_stage(t) ? "))" : "");
     if (stores)    /* rows that are apart are few; so many points would ask for more than is written */
         emit_line(e, "const int nears = writes && %s(%s < COLUMNS_%d || depth <= 2 * ROWS_%d);",
-                  t->may_pass ? "!passes && " : t->step->result ? emit_text(e, "!f->past_%d && ", n) : "",
+                  t->may_pass ? "!passes && " : t->step->result ? emit_text(e, "!f->past_%d && ", t->step->id + 1) : "",
                   apart, n, n);
     emit_line(e, "const int64_t ahead_step =");
     if (t->may_pass)

@@ -4,6 +4,7 @@
  *
  * target portable, 4 lanes
  * launch 1: block of q: tile_1_1 = min(64, q)
+ *   sums of powers 2^50 times as large; as they are where one overflows
  *   step 1: store tmp1[q,k] = where(@q >= @k, sum[d](Q[q,d] * K[k,d]) * 0.125, -(inf))
  *     tiles of 6 x 8: rows q, columns k, contracted d, rows packed as vectors
  *     loops q k, 4 lanes along k
@@ -95,6 +96,8 @@ enum { BAD_ARGUMENT = -2, BAD_SHAPES = -3, BAD_WORKSPACE = -4, BAD_MACHINE = -6,
 #else
 #define KERNEL
 #endif
+
+#include <math.h>
 
 /* Most kernels need no more of math.h, which takes longer to read than they do. */
 #if !defined(INFINITY) && defined(__GNUC__)
@@ -264,6 +267,26 @@ INLINE boolv first_boolv(int count)
     return lanes_i32v() < count;
 }
 
+INLINE boolv not_boolv(boolv m)
+{
+#if EINC_VECTORS
+    return ~m;
+#else
+    return !m;
+#endif
+}
+
+/* Whether some lane is true. */
+INLINE int any_boolv(boolv m)
+{
+    int32_t lanes[LANES], any = 0;
+    memcpy(lanes, &m, sizeof lanes);
+    UNROLL
+    for (int l = 0; l < LANES; l++)
+        any |= lanes[l];
+    return any != 0;
+}
+
 INLINE f32v select_f32v(boolv m, f32v a, f32v b)
 {
 #if EINC_VECTORS
@@ -273,9 +296,34 @@ INLINE f32v select_f32v(boolv m, f32v a, f32v b)
 #endif
 }
 
+#if EINC_SHUFFLES
+/* Elements few apart, out of as many whole vectors, the last of which ends with the last of them. */
+INLINE u32v load_near_u32v(const void *p, const int stride)
+{
+    u32v x;
+    memcpy(&x, p, sizeof x);
+    UNROLL
+    for (int v = 1; v < stride; v++) {
+        const int first = v == stride - 1 ? v * (LANES - 1) : v * LANES;
+        i32v from = {0};
+        UNROLL
+        for (int l = 0; l < LANES; l++)
+            from[l] = l * stride >= v * LANES ? l * stride - first + LANES : v == 1 ? l * stride : l;
+        u32v y;
+        memcpy(&y, (const char *)p + 4 * first, sizeof y);
+        x = __builtin_shuffle(x, y, from);
+    }
+    return x;
+}
+#endif
+
 /* One lane after the other. */
 APART u32v load_lanes_u32v(const void *p, int64_t stride, int count)
 {
+#if EINC_SHUFFLES
+    if (stride >= 2 && stride <= (LANES < 4 ? LANES : 4) && count == LANES)
+        return stride == 2 ? load_near_u32v(p, 2) : stride == 3 ? load_near_u32v(p, 3) : load_near_u32v(p, 4);
+#endif
     uint32_t lanes[LANES];
     u32v x;
     if (count == LANES) {
@@ -354,6 +402,11 @@ INLINE f32v max_f32v(f32v a, f32v b)
     return select_f32v(b != b, b, greater_f32v(b, a));
 }
 
+INLINE f32v abs_f32v(f32v x)
+{
+    return from_bits_f32v(bits_f32v(x) & 0x7FFFFFFF);
+}
+
 /* The r-th row from `first` on, 0 <= r < 7. One row is `one` bytes further, three and five rows are `three` and `five`:
  * an address is made of one of these, twice or four times, as machines add them for nothing. */
 INLINE const char *row_address(const char *first, int64_t one, int64_t three, int64_t five, int r)
@@ -400,23 +453,33 @@ INLINE f32v exp_rest_f32v(f32v high, f32v low, f32v *n)
     return fma_f32v(*n, splat_f32v(2.12194440e-4f), rest) - low;
 }
 
-/* p, where e^(by * x) = p * 2^n. */
-INLINE f32v exp_parts_f32v(f32v x, float by, f32v *n)
+/* p, where up * e^(by * x) = p * 2^n. */
+INLINE f32v exp_parts_f32v(f32v x, float by, float up, f32v *n)
 {
-    return exp_near_f32v(exp_rest_f32v(x * by, splat_f32v(0), n));
+    return exp_near_f32v(exp_rest_f32v(x * by, splat_f32v(0), n)) * up;
 }
 
-/* e^(by * x) */
-INLINE f32v exp_times_f32v(f32v x, float by)
+/* up * e^(by * x) for up a power of two, and 0 where e^(by * x) is. */
+INLINE f32v lifted_exp_f32v(f32v x, float by, float up)
 {
-    x = lesser_f32v(splat_f32v(89.0f), greater_f32v(splat_f32v(-150.0f), x * by));
-    f32v n, p = exp_parts_f32v(x, 1, &n);
-    return scale_f32v(p, n);
+    f32v least = splat_f32v(-103.972f), y = x * by;
+    x = lesser_f32v(splat_f32v(89.0f), greater_f32v(least, y));
+    f32v n, p = exp_parts_f32v(x, 1, up, &n);
+    return select_f32v(y < least, splat_f32v(0), scale_f32v(p, n));
 }
 
-INLINE f32v exp_f32v(f32v x)
+/* A sum that was made `up` times as large. */
+INLINE float lowered_f32(float sum, float up, int *overflow)
 {
-    return exp_times_f32v(x, 1);
+    *overflow |= !(fabsf(sum) < INFINITY);
+    return sum * (1 / up);
+}
+
+/* A sum that was made `up` times as large. */
+INLINE f32v lowered_f32v(f32v sum, float up, int *overflow)
+{
+    *overflow |= any_boolv(not_boolv(abs_f32v(sum) < splat_f32v(INFINITY)));
+    return sum * splat_f32v(1 / up);
 }
 
 /* Lane l of the result is lane l ^ n, for n less than LANES: the partner in a fold. */
@@ -832,11 +895,11 @@ KERNEL static void after_1(const Frame *f, char *own, int64_t q_first, int64_t q
     const int64_t row_tmp1 = f->row_tmp1;
     f32u *tmp1 = (f32u *)own;
     const int64_t tmp1_0 = row_tmp1;
-    for (int v = 0; v * LANES < count; v++) {
-        const int lanes = (int)size_min(LANES, count - v * LANES);
-        const int64_t k_lanes = k + v * LANES;
-        for (int r = 0; r < height; r++) {
-            const int64_t q_at = q + r;
+    for (int r = 0; r < height; r++) {
+        const int64_t q_at = q + r;
+        for (int v = 0; v * LANES < count; v++) {
+            const int lanes = (int)size_min(LANES, count - v * LANES);
+            const int64_t k_lanes = k + v * LANES;
             const f32v sum = load_f32v(kept + r * COLUMNS_1 + v * LANES, 1, lanes);
             store_f32v(tmp1 + (q_at - q_first) * tmp1_0 + k_lanes, 1, sum * 0.125f, lanes);
         }
@@ -997,7 +1060,7 @@ INLINE void step_3_else(const Frame *f, char *own, int64_t q_first, int64_t q, i
 }
 
 /* tmp3[q,k] = where(@q >= @k, where(tmp2[q] == -inf, 0, exp(tmp1[q,k] - tmp2[q])), 0) */
-INLINE void step_3_at(const Frame *f, char *own, int64_t q_first, int64_t q, int64_t k, const int count)
+INLINE void step_3_at(const Frame *f, char *own, int64_t q_first, float up, int64_t q, int64_t k, const int count)
 {
     const int64_t row_tmp1 = f->row_tmp1, at_tmp2 = f->at_tmp2;
     f32u *tmp1 = (f32u *)own;
@@ -1007,24 +1070,24 @@ INLINE void step_3_at(const Frame *f, char *own, int64_t q_first, int64_t q, int
     const int64_t tmp3_0 = row_tmp1;
     const float tmp2_at = tmp2[(q - q_first)];
     const int value = tmp2_at == (-INFINITY);
-    const f32v exp_of = exp_f32v(load_f32v(tmp1 + (q - q_first) * tmp1_0 + k, 1, count) - tmp2_at);
+    const f32v exp_of = lifted_exp_f32v(load_f32v(tmp1 + (q - q_first) * tmp1_0 + k, 1, count) - tmp2_at, 1.0f, up);
     store_f32v(tmp3 + (q - q_first) * tmp3_0 + k, 1, value ? splat_f32v(0.0f) : exp_of, count);
 }
 
-KERNEL static void step_3(const Frame *f, char *own, int64_t q_first, int64_t q_now)
+KERNEL static void step_3(const Frame *f, char *own, int64_t q_first, int64_t q_now, float up)
 {
     const int64_t extent_k = f->extent_k;
     const int64_t q = q_now;
     const int64_t limit = q;
     const int64_t k_to = size_max(size_min(extent_k, size_add(limit, 1)), 0);
     for (int64_t k = 0; k < k_to; k += LANES)
-        step_3_at(f, own, q_first, q, k, (int)size_min(LANES, k_to - k));
+        step_3_at(f, own, q_first, up, q, k, (int)size_min(LANES, k_to - k));
     for (int64_t k = k_to; k < extent_k; k += LANES)
         step_3_else(f, own, q_first, q, k, (int)size_min(LANES, extent_k - k));
 }
 
 /* tmp4[q] = sum[k](where(@q >= @k, tmp3[q,k], 0)) */
-INLINE void step_4_at(const Frame *f, char *own, int64_t q_first, int64_t q)
+INLINE void step_4_at(const Frame *f, char *own, int64_t q_first, float up, int *overflow, int64_t q)
 {
     const int64_t extent_k = f->extent_k, row_tmp1 = f->row_tmp1;
     const int64_t at_tmp4 = f->at_tmp4;
@@ -1053,13 +1116,14 @@ INLINE void step_4_at(const Frame *f, char *own, int64_t q_first, int64_t q)
     for (int chain = 1; chain < 4; chain++)
         sum_lanes[0] = sum_lanes[0] + sum_lanes[chain];
     float sum = fold_sum_f32v(sum_lanes[0]);
-    tmp4[(q - q_first)] = sum;
+    const float sum_2 = lowered_f32(sum, up, overflow);
+    tmp4[(q - q_first)] = sum_2;
 }
 
-KERNEL static void step_4(const Frame *f, char *own, int64_t q_first, int64_t q_now)
+KERNEL static void step_4(const Frame *f, char *own, int64_t q_first, int64_t q_now, float up, int *overflow)
 {
     const int64_t q = q_now;
-    step_4_at(f, own, q_first, q);
+    step_4_at(f, own, q_first, up, overflow, q);
 }
 
 /* out[q,v] = sum[k](tmp3[q,k] * V[k,v]) / where(tmp4[q] == 0, 1, tmp4[q]) */
@@ -1189,22 +1253,24 @@ KERNEL static void tile_5(int height, const f32u *rows, int64_t row_step, int64_
 }
 
 /* What becomes of a tile's sums. */
-KERNEL static void after_5(const Frame *f, char *own, int64_t q_first, int64_t q, int64_t v_2, int count, int height,
-        const float *kept)
+KERNEL static void after_5(const Frame *f, char *own, int64_t q_first, float up, int *overflow, int64_t q,
+        int64_t v_2, int count, int height, const float *kept)
 {
     const int64_t at_tmp4 = f->at_tmp4;
     f32u *out = (f32u *)f->in.out.data;
     const int64_t out_0 = f->in.out.stride[0], out_1 = f->in.out.stride[1];
     f32u *tmp4 = (f32u *)(own + at_tmp4);
-    for (int v = 0; v * LANES < count; v++) {
-        const int lanes = (int)size_min(LANES, count - v * LANES);
-        const int64_t v_2_lanes = v_2 + v * LANES;
-        for (int r = 0; r < height; r++) {
-            const int64_t q_at = q + r;
+    for (int r = 0; r < height; r++) {
+        const int64_t q_at = q + r;
+        const float tmp4_at = tmp4[(q_at - q_first)];
+        const int value = tmp4_at == 0.0f;
+        const float chosen = value ? 1.0f : tmp4_at;
+        for (int v = 0; v * LANES < count; v++) {
+            const int lanes = (int)size_min(LANES, count - v * LANES);
+            const int64_t v_2_lanes = v_2 + v * LANES;
             const f32v sum = load_f32v(kept + r * COLUMNS_5 + v * LANES, 1, lanes);
-            const float tmp4_at = tmp4[(q_at - q_first)];
-            const int value = tmp4_at == 0.0f;
-            store_f32v(out + q_at * out_0 + v_2_lanes * out_1, out_1, sum / (value ? 1.0f : tmp4_at), lanes);
+            store_f32v(out + q_at * out_0 + v_2_lanes * out_1, out_1, lowered_f32v(sum, up, overflow) / chosen,
+                    lanes);
         }
     }
 }
@@ -1230,7 +1296,7 @@ KERNEL static void meet_points_5(const Frame *f, char *own, int64_t q, int heigh
 }
 
 /* The step for one unit of work. */
-KERNEL static void step_5(const Frame *f, char *own, int64_t q_first, int64_t q_end)
+KERNEL static void step_5(const Frame *f, char *own, int64_t q_first, int64_t q_end, float up, int *overflow)
 {
     const int64_t extent_k = f->extent_k, extent_v = f->extent_v;
     const int64_t at_panels_5 = f->at_panels_5, at_packed_5 = f->at_packed_5;
@@ -1284,7 +1350,7 @@ KERNEL static void step_5(const Frame *f, char *own, int64_t q_first, int64_t q_
             /* What comes nearer: the next panel where not all of them are near, else points to come or the next one; a share for each tile. Of few points what is written takes longest. */
             const char *ahead = NULL;
             const int writes = depth < size_min(places, ROWS_5 * BLOCK_5);
-            const int nears = writes && (out_0 < COLUMNS_5 || depth <= 2 * ROWS_5);
+            const int nears = writes && !f->past_5 && (out_0 < COLUMNS_5 || depth <= 2 * ROWS_5);
             const int64_t ahead_step =
                 nears ? (out_0 < COLUMNS_5 ? 64 : out_0 * 4) :
                 block > 1 ? COLUMNS_5 * 4 / (2 * (q_stop - q_block) > BLOCK_5 * ROWS_5 ? BLOCK_5
@@ -1311,7 +1377,7 @@ KERNEL static void step_5(const Frame *f, char *own, int64_t q_first, int64_t q_
                             end_point - first_point, ahead, ahead_step, done ? kept : NULL, done ? COLUMNS_5 : 0,
                             kept, COLUMNS_5);
                     if (is_last)
-                        after_5(f, own, q_first, q, v_2, count, height, kept);
+                        after_5(f, own, q_first, up, overflow, q, v_2, count, height, kept);
                     kept += points < depth ? ROWS_5 * COLUMNS_5 : 0;
                     ahead += points * ahead_step;
                 }
@@ -1330,13 +1396,19 @@ static void launch_1(void *argument, int64_t task, int worker)
     const int64_t units_end = size_min((task + 1) * f->grain_1, f->units_1);
     for (int64_t unit = task * f->grain_1; unit < units_end && !is_stopped(f); unit++) {
         const int64_t q_first = unit * tile_1_1, q_end = size_min(q_first + tile_1_1, extent_q);
-        step_1(f, own, q_first, q_end);
-        for (int64_t q_now = q_first; q_now < q_end; q_now++) {
-            step_2(f, own, q_first, q_now);
-            step_3(f, own, q_first, q_now);
-            step_4(f, own, q_first, q_now);
+        /* Sums of powers are so many times as large as they are, so that no power is below the normal numbers; where
+         * one overflows, all is done again as it is. */
+        for (float up = 0x1p50f; up > 0;) {
+            int overflows = 0, *const overflow = &overflows;
+            step_1(f, own, q_first, q_end);
+            for (int64_t q_now = q_first; q_now < q_end; q_now++) {
+                step_2(f, own, q_first, q_now);
+                step_3(f, own, q_first, q_now, up);
+                step_4(f, own, q_first, q_now, up, overflow);
+            }
+            step_5(f, own, q_first, q_end, up, overflow);
+            up = overflows && up > 1 ? 1.0f : 0.0f;
         }
-        step_5(f, own, q_first, q_end);
     }
     if (f->past_5)
         STREAM_END();

@@ -4,6 +4,7 @@
  *
  * target portable, 4 lanes
  * launch 1: block of q: tile_1_1 = min(64, q)
+ *   sums of powers 2^50 times as large; as they are where one overflows
  *   step 1: store tmp1[q,k] = where(@q >= @k, sum[d](Q[q,d] * K[k,d]) * 0.125, -(inf))
  *     tiles of 6 x 8: rows q, columns k, contracted d, rows packed as vectors
  *     loops q k, 4 lanes along k

@@ -288,7 +288,7 @@ INLINE void mma_bf16(float *sums, float *below, const uint32_t left[4], const ui
 #endif
 
 /* Where an array is and which tiles are copied from it: a CUtensorMap, which the driver makes. */
-typedef struct __align__(64) TensorMap {
+typedef struct __align__(128) TensorMap {
     uint64_t words[16];
 } TensorMap;
 
@@ -991,28 +991,38 @@ INLINE void bring_1(const Frame *f, Ring_1 *ring, const Tile_1 &tile, int64_t n_
     }
 }
 
-/* The sums of the slices that are brought. While one is multiplied, the one before it is given back. */
+/* Begins to multiply a slice. */
+template <int IS_FIRST>
+INLINE void begin_slice_1(Ring_1 *ring, int kept, int64_t slice, Sums_1 sums[TALL_1], const Turn *turn)
+{
+    const int first = ((int)threadIdx.x / GROUP - 1) * 64 * TALL_1, stage = turn->stage;
+    barrier_wait(&ring->full[stage], turn->phase);
+    const uint64_t left = matrix_of(ring->left[kept + slice][first]), right = matrix_of(ring->right[stage][0]);
+    wgmma_fence();
+    UNROLL
+    for (int high = 0; high < TALL_1; high++) {
+        UNROLL
+        for (int points = 0; points < SLICE_1 / POINTS_1; points++)
+            wgmma_bf16_128<0, 0>(sums[high], left + 512 * high + 2 * points, right + 2 * points, !IS_FIRST || points
+                    > 0);
+    }
+    wgmma_commit();
+}
+
+/* The sums of the slices that are brought. While one is multiplied, the one before it is given back. The first one stands by
+ * itself: ptxas before CUDA 12.9 makes products wait for each other unless it sees where sums begin (C7515). */
 INLINE void multiply_slices_1(Ring_1 *ring, int kept, int64_t slices, Sums_1 sums[TALL_1], Turn *turn)
 {
-    const int first = ((int)threadIdx.x / GROUP - 1) * 64 * TALL_1, lane = (int)threadIdx.x % WARP;
-    int before = 0;
-    for (int64_t slice = 0; slice < slices; slice++, next_stage_1(turn)) {
-        const int stage = turn->stage;
-        barrier_wait(&ring->full[stage], turn->phase);
-        const uint64_t left = matrix_of(ring->left[kept + slice][first]), right = matrix_of(ring->right[stage][0]);
-        wgmma_fence();
-        UNROLL
-        for (int high = 0; high < TALL_1; high++) {
-            UNROLL
-            for (int points = 0; points < SLICE_1 / POINTS_1; points++)
-                wgmma_bf16_128<0, 0>(sums[high], left + 512 * high + 2 * points, right + 2 * points, slice + points
-                        > 0);
-        }
-        wgmma_commit();
+    const int lane = (int)threadIdx.x % WARP;
+    int before = turn->stage;
+    begin_slice_1<1>(ring, kept, 0, sums, turn);
+    next_stage_1(turn);
+    for (int64_t slice = 1; slice < slices; slice++, next_stage_1(turn)) {
+        begin_slice_1<0>(ring, kept, slice, sums, turn);
         wgmma_wait<1>();
-        if (slice > 0 && lane == 0)
+        if (lane == 0)
             barrier_arrive(&ring->empty[before]);
-        before = stage;
+        before = turn->stage;
     }
     wgmma_wait<0>();
     UNROLL

@@ -4,6 +4,7 @@
  *
  * target avx512, 16 lanes
  * launch 1: block of b: 1, block of h: 1, block of q: tile_1_3 = min(128, q)
+ *   sums of powers 2^50 times as large; as they are where one overflows
  *   step 1: store tmp1[b,h,q,k] = where(@q >= @k, sum[d](A[b,h,q,d] * B[b,h,k,d]) * 0.125, -(inf))
  *     tiles of 14 x 32: rows q, columns k, contracted d, rows in place
  *     loops b h q k, 16 lanes along k
@@ -256,6 +257,17 @@ INLINE float lane_f32v(f32v x, int l)
 #endif
 }
 
+/* 0 or 1. */
+INLINE int lane_boolv(boolv m, int l)
+{
+#if EINC_VECTORS
+    return m[l] & 1;
+#else
+    (void)l;
+    return m;
+#endif
+}
+
 /* 0, 1, 2, ... */
 INLINE i32v lanes_i32v(void)
 {
@@ -271,6 +283,31 @@ INLINE boolv first_boolv(int count)
     return lanes_i32v() < count;
 }
 
+INLINE boolv not_boolv(boolv m)
+{
+#if EINC_VECTORS
+    return ~m;
+#else
+    return !m;
+#endif
+}
+
+/* Whether some lane is true. */
+INLINE int any_boolv(boolv m)
+{
+#if EINC_VECTORS && LANES >= 4
+    unsigned char any;
+    uint16_t k;
+    __asm__("vptestmd %2, %2, %1\n\tkortestw %1, %1\n\tsetnz %0" : "=r"(any), "=Yk"(k) : "v"(m) : "cc");
+    return any;
+#else
+    int any = 0;
+    for (int l = 0; l < LANES; l++)
+        any |= lane_boolv(m, l);
+    return any;
+#endif
+}
+
 INLINE f32v select_f32v(boolv m, f32v a, f32v b)
 {
 #if EINC_VECTORS
@@ -280,9 +317,34 @@ INLINE f32v select_f32v(boolv m, f32v a, f32v b)
 #endif
 }
 
+#if EINC_SHUFFLES
+/* Elements few apart, out of as many whole vectors, the last of which ends with the last of them. */
+INLINE u32v load_near_u32v(const void *p, const int stride)
+{
+    u32v x;
+    memcpy(&x, p, sizeof x);
+    UNROLL
+    for (int v = 1; v < stride; v++) {
+        const int first = v == stride - 1 ? v * (LANES - 1) : v * LANES;
+        i32v from = {0};
+        UNROLL
+        for (int l = 0; l < LANES; l++)
+            from[l] = l * stride >= v * LANES ? l * stride - first + LANES : v == 1 ? l * stride : l;
+        u32v y;
+        memcpy(&y, (const char *)p + 4 * first, sizeof y);
+        x = __builtin_shuffle(x, y, from);
+    }
+    return x;
+}
+#endif
+
 /* One lane after the other. */
 APART u32v load_lanes_u32v(const void *p, int64_t stride, int count)
 {
+#if EINC_SHUFFLES
+    if (stride >= 2 && stride <= (LANES < 4 ? LANES : 4) && count == LANES)
+        return stride == 2 ? load_near_u32v(p, 2) : stride == 3 ? load_near_u32v(p, 3) : load_near_u32v(p, 4);
+#endif
     uint32_t lanes[LANES];
     u32v x;
     if (count == LANES) {
@@ -400,6 +462,11 @@ INLINE f32v max_f32v(f32v a, f32v b)
 #endif
 }
 
+INLINE f32v abs_f32v(f32v x)
+{
+    return from_bits_f32v(bits_f32v(x) & 0x7FFFFFFF);
+}
+
 /* The r-th row from `first` on, 0 <= r < 7. One row is `one` bytes further, three and five rows are `three` and `five`:
  * an address is made of one of these, twice or four times, as machines add them for nothing. */
 INLINE const char *row_address(const char *first, int64_t one, int64_t three, int64_t five, int r)
@@ -462,9 +529,9 @@ INLINE f32v exp_rest_f32v(f32v high, f32v low, f32v *n)
     return fma_f32v(*n, splat_f32v(2.12194440e-4f), rest) - low;
 }
 
-/* p, where e^(by * x) = p * 2^m and m is the greatest whole number up to n, as scale_f32v() takes it: n is in 32nds, and their
- * powers are in a table of two registers. So the rest of the power of 2 is 1/64 at most, and two terms do. */
-INLINE f32v exp_parts_f32v(f32v x, float by, f32v *n)
+/* p, where up * e^(by * x) = p * 2^m and m is the greatest whole number up to n, as scale_f32v() takes it: n is in 32nds, and
+ * their powers are in a table of two registers. So the rest of the power of 2 is 1/64 at most, and two terms do. */
+INLINE f32v exp_parts_f32v(f32v x, float by, float up, f32v *n)
 {
 #if EINC_VECTORS && LANES == 16
     static const float powers[] = {
@@ -478,32 +545,43 @@ INLINE f32v exp_parts_f32v(f32v x, float by, f32v *n)
     f32v shift = splat_f32v(393216.0f), power = fma_f32v(x, high, shift), first, second;
     memcpy(&first, powers, sizeof first);
     memcpy(&second, powers + LANES, sizeof second);
+    first = first * up;
+    second = second * up;
     *n = power - shift;
     f32v rest = fma_f32v(x, low, fma_f32v(x, high, -*n));
     __asm__("vpermi2ps %2, %1, %0" : "+v"(power) : "v"(first), "v"(second));    /* by the last 5 bits */
     return fma_f32v(rest * horner_f32v(splat_f32v(0.240226507f), rest, 0.693157315f), power, power);
 #else
-    return exp_near_f32v(exp_rest_f32v(x * by, splat_f32v(0), n));
+    return exp_near_f32v(exp_rest_f32v(x * by, splat_f32v(0), n)) * up;
 #endif
 }
 
-/* e^(by * x). Neither end needs a limit with 16 lanes. What is left of too large a product is anything, but 1 + x + x^2 / 2 of
- * it is more than 0, and what vscalefps makes of that or of a NaN and a large n is infinite. */
-INLINE f32v exp_times_f32v(f32v x, float by)
+/* up * e^(by * x) for up a power of two, and 0 where e^(by * x) is. */
+INLINE f32v lifted_exp_f32v(f32v x, float by, float up)
 {
 #if EINC_VECTORS && LANES == 16
-    f32v n, p = exp_parts_f32v(x, by, &n);
+    f32v n, p = exp_parts_f32v(x, by, up, &n);
     return scale_from_f32v(p, n, -150);
 #else
-    x = lesser_f32v(splat_f32v(89.0f), greater_f32v(splat_f32v(-150.0f), x * by));
-    f32v n, p = exp_parts_f32v(x, 1, &n);
-    return scale_f32v(p, n);
+    f32v least = splat_f32v(-103.972f), y = x * by;
+    x = lesser_f32v(splat_f32v(89.0f), greater_f32v(least, y));
+    f32v n, p = exp_parts_f32v(x, 1, up, &n);
+    return select_f32v(y < least, splat_f32v(0), scale_f32v(p, n));
 #endif
 }
 
-INLINE f32v exp_f32v(f32v x)
+/* A sum that was made `up` times as large. */
+INLINE float lowered_f32(float sum, float up, int *overflow)
 {
-    return exp_times_f32v(x, 1);
+    *overflow |= !(fabsf(sum) < INFINITY);
+    return sum * (1 / up);
+}
+
+/* A sum that was made `up` times as large. */
+INLINE f32v lowered_f32v(f32v sum, float up, int *overflow)
+{
+    *overflow |= any_boolv(not_boolv(abs_f32v(sum) < splat_f32v(INFINITY)));
+    return sum * splat_f32v(1 / up);
 }
 
 /* Lane l of the result is lane l ^ n, for n less than LANES: the partner in a fold. */
@@ -922,11 +1000,11 @@ KERNEL static void after_1(const Frame *f, char *own, int64_t b_first, int64_t h
     f32u *tmp1 = (f32u *)own;
     const int64_t tmp1_0 = row_tmp1 * tile_1_3, tmp1_1 = row_tmp1 * tile_1_3;
     const int64_t tmp1_2 = row_tmp1;
-    for (int v = 0; v * LANES < count; v++) {
-        const int lanes = (int)size_min(LANES, count - v * LANES);
-        const int64_t k_lanes = k + v * LANES;
-        for (int r = 0; r < height; r++) {
-            const int64_t q_at = q + r;
+    for (int r = 0; r < height; r++) {
+        const int64_t q_at = q + r;
+        for (int v = 0; v * LANES < count; v++) {
+            const int lanes = (int)size_min(LANES, count - v * LANES);
+            const int64_t k_lanes = k + v * LANES;
             const f32v sum = load_f32v(kept + r * COLUMNS_1 + v * LANES, 1, lanes);
             store_f32v(tmp1 + (b - b_first) * tmp1_0 + (h - h_first) * tmp1_1 + (q_at - q_first) * tmp1_2 + k_lanes,
                     1, sum * 0.125f, lanes);
@@ -1114,8 +1192,8 @@ INLINE void step_3_else(const Frame *f, char *own, int64_t b_first, int64_t h_fi
 }
 
 /* tmp3[b,h,q,k] = where(@q >= @k, where(tmp2[b,h,q] == -inf, 0, exp(tmp1[b,h,q,k] - tmp2[b,h,q])), 0) */
-INLINE void step_3_at(const Frame *f, char *own, int64_t b_first, int64_t h_first, int64_t q_first, int64_t b,
-        int64_t h, int64_t q, int64_t k, const int count)
+INLINE void step_3_at(const Frame *f, char *own, int64_t b_first, int64_t h_first, int64_t q_first, float up,
+        int64_t b, int64_t h, int64_t q, int64_t k, const int count)
 {
     const int64_t tile_1_3 = f->tile_1_3, row_tmp1 = f->row_tmp1;
     const int64_t at_tmp2 = f->at_tmp2;
@@ -1131,12 +1209,12 @@ INLINE void step_3_at(const Frame *f, char *own, int64_t b_first, int64_t h_firs
     const int value = tmp2_at == (-INFINITY);
     const f32v tmp1_at = load_f32v(tmp1 + (b - b_first) * tmp1_0 + (h - h_first) * tmp1_1 + (q - q_first) * tmp1_2
             + k, 1, count);
-    store_f32v(tmp3 + (b - b_first) * tmp3_0 + (h - h_first) * tmp3_1 + (q - q_first) * tmp3_2 + k, 1, value
-            ? splat_f32v(0.0f) : exp_f32v(tmp1_at - tmp2_at), count);
+    const f32v chosen = value ? splat_f32v(0.0f) : lifted_exp_f32v(tmp1_at - tmp2_at, 1.0f, up);
+    store_f32v(tmp3 + (b - b_first) * tmp3_0 + (h - h_first) * tmp3_1 + (q - q_first) * tmp3_2 + k, 1, chosen, count);
 }
 
 KERNEL static void step_3(const Frame *f, char *own, int64_t b_first, int64_t b_end, int64_t h_first, int64_t h_end,
-        int64_t q_first, int64_t q_now)
+        int64_t q_first, int64_t q_now, float up)
 {
     const int64_t extent_k = f->extent_k;
     for (int64_t b = b_first; b < b_end; b++)
@@ -1145,15 +1223,15 @@ KERNEL static void step_3(const Frame *f, char *own, int64_t b_first, int64_t b_
             const int64_t limit = q;
             const int64_t k_to = size_max(size_min(extent_k, size_add(limit, 1)), 0);
             for (int64_t k = 0; k < k_to; k += LANES)
-                step_3_at(f, own, b_first, h_first, q_first, b, h, q, k, (int)size_min(LANES, k_to - k));
+                step_3_at(f, own, b_first, h_first, q_first, up, b, h, q, k, (int)size_min(LANES, k_to - k));
             for (int64_t k = k_to; k < extent_k; k += LANES)
                 step_3_else(f, own, b_first, h_first, q_first, b, h, q, k, (int)size_min(LANES, extent_k - k));
         }
 }
 
 /* tmp4[b,h,q] = sum[k](where(@q >= @k, tmp3[b,h,q,k], 0)) */
-INLINE void step_4_at(const Frame *f, char *own, int64_t b_first, int64_t h_first, int64_t q_first, int64_t b,
-        int64_t h, int64_t q)
+INLINE void step_4_at(const Frame *f, char *own, int64_t b_first, int64_t h_first, int64_t q_first, float up,
+        int *overflow, int64_t b, int64_t h, int64_t q)
 {
     const int64_t extent_k = f->extent_k, tile_1_3 = f->tile_1_3;
     const int64_t row_tmp1 = f->row_tmp1, at_tmp4 = f->at_tmp4;
@@ -1188,16 +1266,17 @@ INLINE void step_4_at(const Frame *f, char *own, int64_t b_first, int64_t h_firs
     for (int chain = 1; chain < 4; chain++)
         sum_lanes[0] = sum_lanes[0] + sum_lanes[chain];
     float sum = fold_sum_f32v(sum_lanes[0]);
-    tmp4[(b - b_first) * tmp4_0 + (h - h_first) * tmp4_1 + (q - q_first)] = sum;
+    const float sum_2 = lowered_f32(sum, up, overflow);
+    tmp4[(b - b_first) * tmp4_0 + (h - h_first) * tmp4_1 + (q - q_first)] = sum_2;
 }
 
 KERNEL static void step_4(const Frame *f, char *own, int64_t b_first, int64_t b_end, int64_t h_first, int64_t h_end,
-        int64_t q_first, int64_t q_now)
+        int64_t q_first, int64_t q_now, float up, int *overflow)
 {
     for (int64_t b = b_first; b < b_end; b++)
         for (int64_t h = h_first; h < h_end; h++) {
             const int64_t q = q_now;
-            step_4_at(f, own, b_first, h_first, q_first, b, h, q);
+            step_4_at(f, own, b_first, h_first, q_first, up, overflow, b, h, q);
         }
 }
 
@@ -1331,8 +1410,8 @@ KERNEL static void tile_5(int height, const f32u *rows, int64_t row_step, int64_
 }
 
 /* What becomes of a tile's sums. */
-KERNEL static void after_5(const Frame *f, char *own, int64_t b_first, int64_t h_first, int64_t q_first, int64_t b,
-        int64_t h, int64_t q, int64_t v_2, int count, int height, const float *kept)
+KERNEL static void after_5(const Frame *f, char *own, int64_t b_first, int64_t h_first, int64_t q_first, float up,
+        int *overflow, int64_t b, int64_t h, int64_t q, int64_t v_2, int count, int height, const float *kept)
 {
     const int64_t tile_1_3 = f->tile_1_3, at_tmp4 = f->at_tmp4;
     f32u *out = (f32u *)f->in.out.data;
@@ -1340,16 +1419,17 @@ KERNEL static void after_5(const Frame *f, char *own, int64_t b_first, int64_t h
     const int64_t out_2 = f->in.out.stride[2], out_3 = f->in.out.stride[3];
     f32u *tmp4 = (f32u *)(own + at_tmp4);
     const int64_t tmp4_0 = tile_1_3, tmp4_1 = tile_1_3;
-    for (int v = 0; v * LANES < count; v++) {
-        const int lanes = (int)size_min(LANES, count - v * LANES);
-        const int64_t v_2_lanes = v_2 + v * LANES;
-        for (int r = 0; r < height; r++) {
-            const int64_t q_at = q + r;
+    for (int r = 0; r < height; r++) {
+        const int64_t q_at = q + r;
+        const float tmp4_at = tmp4[(b - b_first) * tmp4_0 + (h - h_first) * tmp4_1 + (q_at - q_first)];
+        const int value = tmp4_at == 0.0f;
+        const float chosen = value ? 1.0f : tmp4_at;
+        for (int v = 0; v * LANES < count; v++) {
+            const int lanes = (int)size_min(LANES, count - v * LANES);
+            const int64_t v_2_lanes = v_2 + v * LANES;
             const f32v sum = load_f32v(kept + r * COLUMNS_5 + v * LANES, 1, lanes);
-            const float tmp4_at = tmp4[(b - b_first) * tmp4_0 + (h - h_first) * tmp4_1 + (q_at - q_first)];
-            const int value = tmp4_at == 0.0f;
             store_f32v(out + b * out_0 + h * out_1 + q_at * out_2 + v_2_lanes * out_3, out_3,
-                    sum / (value ? 1.0f : tmp4_at), lanes);
+                    lowered_f32v(sum, up, overflow) / chosen, lanes);
         }
     }
 }
@@ -1376,7 +1456,7 @@ KERNEL static void meet_points_5(const Frame *f, char *own, int64_t q, int heigh
 
 /* The step for one unit of work. */
 KERNEL static void step_5(const Frame *f, char *own, int64_t b_first, int64_t b_end, int64_t h_first, int64_t h_end,
-        int64_t q_first, int64_t q_end)
+        int64_t q_first, int64_t q_end, float up, int *overflow)
 {
     const int64_t extent_h = f->extent_h, extent_k = f->extent_k;
     const int64_t extent_v = f->extent_v, tile_1_3 = f->tile_1_3;
@@ -1468,7 +1548,8 @@ KERNEL static void step_5(const Frame *f, char *own, int64_t b_first, int64_t b_
                                     end_point - first_point, ahead, ahead_step, done ? kept : NULL, done ? COLUMNS_5
                                     : 0, kept, COLUMNS_5);
                             if (is_last)
-                                after_5(f, own, b_first, h_first, q_first, b, h, q, v_2, count, height, kept);
+                                after_5(f, own, b_first, h_first, q_first, up, overflow, b, h, q, v_2, count, height,
+                                        kept);
                             kept += points < depth ? ROWS_5 * COLUMNS_5 : 0;
                             ahead += points * ahead_step;
                         }
@@ -1496,13 +1577,19 @@ static void launch_1(void *argument, int64_t task, int worker)
         const int64_t h_first = rest % extent_h, h_end = h_first + 1;
         rest /= size_max(extent_h, 1);
         const int64_t b_first = rest, b_end = b_first + 1;
-        step_1(f, own, b_first, b_end, h_first, h_end, q_first, q_end);
-        for (int64_t q_now = q_first; q_now < q_end; q_now++) {
-            step_2(f, own, b_first, b_end, h_first, h_end, q_first, q_now);
-            step_3(f, own, b_first, b_end, h_first, h_end, q_first, q_now);
-            step_4(f, own, b_first, b_end, h_first, h_end, q_first, q_now);
+        /* Sums of powers are so many times as large as they are, so that no power is below the normal numbers; where
+         * one overflows, all is done again as it is. */
+        for (float up = 0x1p50f; up > 0;) {
+            int overflows = 0, *const overflow = &overflows;
+            step_1(f, own, b_first, b_end, h_first, h_end, q_first, q_end);
+            for (int64_t q_now = q_first; q_now < q_end; q_now++) {
+                step_2(f, own, b_first, b_end, h_first, h_end, q_first, q_now);
+                step_3(f, own, b_first, b_end, h_first, h_end, q_first, q_now, up);
+                step_4(f, own, b_first, b_end, h_first, h_end, q_first, q_now, up, overflow);
+            }
+            step_5(f, own, b_first, b_end, h_first, h_end, q_first, q_end, up, overflow);
+            up = overflows && up > 1 ? 1.0f : 0.0f;
         }
-        step_5(f, own, b_first, b_end, h_first, h_end, q_first, q_end);
     }
 }
 

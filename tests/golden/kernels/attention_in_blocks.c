@@ -4,6 +4,7 @@
  *
  * target avx512, 16 lanes
  * launch 1: block of q: tile_1_1 = min(128, q)
+ *   sums of powers 2^50 times as large; as they are where one overflows
  *   steps 1 to 8 for each block of k: sweep_1 = max(min(512, k), 1)
  *   step 1: store tmp1[q,k] = where(@q >= @k, sum[d](A[q,d] * B[k,d]), -(inf))
  *     tiles of 14 x 32: rows q, columns k, contracted d, rows in place
@@ -271,6 +272,17 @@ INLINE float lane_f32v(f32v x, int l)
 #endif
 }
 
+/* 0 or 1. */
+INLINE int lane_boolv(boolv m, int l)
+{
+#if EINC_VECTORS
+    return m[l] & 1;
+#else
+    (void)l;
+    return m;
+#endif
+}
+
 /* 0, 1, 2, ... */
 INLINE i32v lanes_i32v(void)
 {
@@ -286,6 +298,31 @@ INLINE boolv first_boolv(int count)
     return lanes_i32v() < count;
 }
 
+INLINE boolv not_boolv(boolv m)
+{
+#if EINC_VECTORS
+    return ~m;
+#else
+    return !m;
+#endif
+}
+
+/* Whether some lane is true. */
+INLINE int any_boolv(boolv m)
+{
+#if EINC_VECTORS && LANES >= 4
+    unsigned char any;
+    uint16_t k;
+    __asm__("vptestmd %2, %2, %1\n\tkortestw %1, %1\n\tsetnz %0" : "=r"(any), "=Yk"(k) : "v"(m) : "cc");
+    return any;
+#else
+    int any = 0;
+    for (int l = 0; l < LANES; l++)
+        any |= lane_boolv(m, l);
+    return any;
+#endif
+}
+
 INLINE f32v select_f32v(boolv m, f32v a, f32v b)
 {
 #if EINC_VECTORS
@@ -295,9 +332,34 @@ INLINE f32v select_f32v(boolv m, f32v a, f32v b)
 #endif
 }
 
+#if EINC_SHUFFLES
+/* Elements few apart, out of as many whole vectors, the last of which ends with the last of them. */
+INLINE u32v load_near_u32v(const void *p, const int stride)
+{
+    u32v x;
+    memcpy(&x, p, sizeof x);
+    UNROLL
+    for (int v = 1; v < stride; v++) {
+        const int first = v == stride - 1 ? v * (LANES - 1) : v * LANES;
+        i32v from = {0};
+        UNROLL
+        for (int l = 0; l < LANES; l++)
+            from[l] = l * stride >= v * LANES ? l * stride - first + LANES : v == 1 ? l * stride : l;
+        u32v y;
+        memcpy(&y, (const char *)p + 4 * first, sizeof y);
+        x = __builtin_shuffle(x, y, from);
+    }
+    return x;
+}
+#endif
+
 /* One lane after the other. */
 APART u32v load_lanes_u32v(const void *p, int64_t stride, int count)
 {
+#if EINC_SHUFFLES
+    if (stride >= 2 && stride <= (LANES < 4 ? LANES : 4) && count == LANES)
+        return stride == 2 ? load_near_u32v(p, 2) : stride == 3 ? load_near_u32v(p, 3) : load_near_u32v(p, 4);
+#endif
     uint32_t lanes[LANES];
     u32v x;
     if (count == LANES) {
@@ -420,6 +482,11 @@ INLINE float max_f32(float a, float b)
     return b > a || b != b ? b : a;
 }
 
+INLINE f32v abs_f32v(f32v x)
+{
+    return from_bits_f32v(bits_f32v(x) & 0x7FFFFFFF);
+}
+
 /* The r-th row from `first` on, 0 <= r < 7. One row is `one` bytes further, three and five rows are `three` and `five`:
  * an address is made of one of these, twice or four times, as machines add them for nothing. */
 INLINE const char *row_address(const char *first, int64_t one, int64_t three, int64_t five, int r)
@@ -482,9 +549,9 @@ INLINE f32v exp_rest_f32v(f32v high, f32v low, f32v *n)
     return fma_f32v(*n, splat_f32v(2.12194440e-4f), rest) - low;
 }
 
-/* p, where e^(by * x) = p * 2^m and m is the greatest whole number up to n, as scale_f32v() takes it: n is in 32nds, and their
- * powers are in a table of two registers. So the rest of the power of 2 is 1/64 at most, and two terms do. */
-INLINE f32v exp_parts_f32v(f32v x, float by, f32v *n)
+/* p, where up * e^(by * x) = p * 2^m and m is the greatest whole number up to n, as scale_f32v() takes it: n is in 32nds, and
+ * their powers are in a table of two registers. So the rest of the power of 2 is 1/64 at most, and two terms do. */
+INLINE f32v exp_parts_f32v(f32v x, float by, float up, f32v *n)
 {
 #if EINC_VECTORS && LANES == 16
     static const float powers[] = {
@@ -498,12 +565,14 @@ INLINE f32v exp_parts_f32v(f32v x, float by, f32v *n)
     f32v shift = splat_f32v(393216.0f), power = fma_f32v(x, high, shift), first, second;
     memcpy(&first, powers, sizeof first);
     memcpy(&second, powers + LANES, sizeof second);
+    first = first * up;
+    second = second * up;
     *n = power - shift;
     f32v rest = fma_f32v(x, low, fma_f32v(x, high, -*n));
     __asm__("vpermi2ps %2, %1, %0" : "+v"(power) : "v"(first), "v"(second));    /* by the last 5 bits */
     return fma_f32v(rest * horner_f32v(splat_f32v(0.240226507f), rest, 0.693157315f), power, power);
 #else
-    return exp_near_f32v(exp_rest_f32v(x * by, splat_f32v(0), n));
+    return exp_near_f32v(exp_rest_f32v(x * by, splat_f32v(0), n)) * up;
 #endif
 }
 
@@ -512,13 +581,41 @@ INLINE f32v exp_parts_f32v(f32v x, float by, f32v *n)
 INLINE f32v exp_times_f32v(f32v x, float by)
 {
 #if EINC_VECTORS && LANES == 16
-    f32v n, p = exp_parts_f32v(x, by, &n);
+    f32v n, p = exp_parts_f32v(x, by, 1, &n);
     return scale_from_f32v(p, n, -150);
 #else
     x = lesser_f32v(splat_f32v(89.0f), greater_f32v(splat_f32v(-150.0f), x * by));
-    f32v n, p = exp_parts_f32v(x, 1, &n);
+    f32v n, p = exp_parts_f32v(x, 1, 1, &n);
     return scale_f32v(p, n);
 #endif
+}
+
+/* up * e^(by * x) for up a power of two, and 0 where e^(by * x) is. */
+INLINE f32v lifted_exp_f32v(f32v x, float by, float up)
+{
+#if EINC_VECTORS && LANES == 16
+    f32v n, p = exp_parts_f32v(x, by, up, &n);
+    return scale_from_f32v(p, n, -150);
+#else
+    f32v least = splat_f32v(-103.972f), y = x * by;
+    x = lesser_f32v(splat_f32v(89.0f), greater_f32v(least, y));
+    f32v n, p = exp_parts_f32v(x, 1, up, &n);
+    return select_f32v(y < least, splat_f32v(0), scale_f32v(p, n));
+#endif
+}
+
+/* A sum that was made `up` times as large. */
+INLINE float lowered_f32(float sum, float up, int *overflow)
+{
+    *overflow |= !(fabsf(sum) < INFINITY);
+    return sum * (1 / up);
+}
+
+/* A sum that was made `up` times as large. */
+INLINE f32v lowered_f32v(f32v sum, float up, int *overflow)
+{
+    *overflow |= any_boolv(not_boolv(abs_f32v(sum) < splat_f32v(INFINITY)));
+    return sum * splat_f32v(1 / up);
 }
 
 INLINE f32v exp_f32v(f32v x)
@@ -942,11 +1039,11 @@ KERNEL static void after_1(const Frame *f, char *own, int64_t q_first, int64_t k
     const int64_t row_tmp1 = f->row_tmp1;
     f32u *tmp1 = (f32u *)own;
     const int64_t tmp1_0 = row_tmp1;
-    for (int v = 0; v * LANES < count; v++) {
-        const int lanes = (int)size_min(LANES, count - v * LANES);
-        const int64_t k_lanes = k + v * LANES;
-        for (int r = 0; r < height; r++) {
-            const int64_t q_at = q + r;
+    for (int r = 0; r < height; r++) {
+        const int64_t q_at = q + r;
+        for (int v = 0; v * LANES < count; v++) {
+            const int lanes = (int)size_min(LANES, count - v * LANES);
+            const int64_t k_lanes = k + v * LANES;
             const f32v sum = load_f32v(kept + r * COLUMNS_1 + v * LANES, 1, lanes);
             store_f32v(tmp1 + (q_at - q_first) * tmp1_0 + (k_lanes - k_first), 1, sum, lanes);
         }
@@ -1107,7 +1204,7 @@ INLINE void step_3_else(const Frame *f, char *own, int64_t q_first, int64_t k_fi
 }
 
 /* tmp3[q,k] = where(@q >= @k, where(tmp2[q] == -inf, 0, exp(tmp1[q,k] - tmp2[q])), 0) */
-INLINE void step_3_at(const Frame *f, char *own, int64_t q_first, int64_t k_first, int64_t q, int64_t k,
+INLINE void step_3_at(const Frame *f, char *own, int64_t q_first, int64_t k_first, float up, int64_t q, int64_t k,
         const int count)
 {
     const int64_t row_tmp1 = f->row_tmp1, at_tmp2 = f->at_tmp2;
@@ -1119,23 +1216,25 @@ INLINE void step_3_at(const Frame *f, char *own, int64_t q_first, int64_t k_firs
     const float tmp2_at = tmp2[(q - q_first)];
     const int value = tmp2_at == (-INFINITY);
     const f32v difference = load_f32v(tmp1 + (q - q_first) * tmp1_0 + (k - k_first), 1, count) - tmp2_at;
-    store_f32v(tmp3 + (q - q_first) * tmp3_0 + (k - k_first), 1, value ? splat_f32v(0.0f) : exp_f32v(difference),
-            count);
+    store_f32v(tmp3 + (q - q_first) * tmp3_0 + (k - k_first), 1, value ? splat_f32v(0.0f)
+            : lifted_exp_f32v(difference, 1.0f, up), count);
 }
 
-KERNEL static void step_3(const Frame *f, char *own, int64_t q_first, int64_t q_now, int64_t k_first, int64_t k_end)
+KERNEL static void step_3(const Frame *f, char *own, int64_t q_first, int64_t q_now, int64_t k_first, int64_t k_end,
+        float up)
 {
     const int64_t q = q_now;
     const int64_t limit = q;
     const int64_t k_to = size_max(size_min(k_end, size_add(limit, 1)), k_first);
     for (int64_t k = k_first; k < k_to; k += LANES)
-        step_3_at(f, own, q_first, k_first, q, k, (int)size_min(LANES, k_to - k));
+        step_3_at(f, own, q_first, k_first, up, q, k, (int)size_min(LANES, k_to - k));
     for (int64_t k = k_to; k < k_end; k += LANES)
         step_3_else(f, own, q_first, k_first, q, k, (int)size_min(LANES, k_end - k));
 }
 
 /* tmp6[q] = sum[k](where(@q >= @k, tmp3[q,k], 0)) */
-INLINE void step_4_at(const Frame *f, char *own, int64_t q_first, int64_t k_first, int64_t k_end, int64_t q)
+INLINE void step_4_at(const Frame *f, char *own, int64_t q_first, int64_t k_first, int64_t k_end, float up,
+        int *overflow, int64_t q)
 {
     const int64_t row_tmp1 = f->row_tmp1, at_tmp6 = f->at_tmp6;
     f32u *tmp3 = (f32u *)own;
@@ -1163,13 +1262,15 @@ INLINE void step_4_at(const Frame *f, char *own, int64_t q_first, int64_t k_firs
     for (int chain = 1; chain < 4; chain++)
         sum_lanes[0] = sum_lanes[0] + sum_lanes[chain];
     float sum = fold_sum_f32v(sum_lanes[0]);
-    tmp6[(q - q_first)] = sum;
+    const float sum_2 = lowered_f32(sum, up, overflow);
+    tmp6[(q - q_first)] = sum_2;
 }
 
-KERNEL static void step_4(const Frame *f, char *own, int64_t q_first, int64_t q_now, int64_t k_first, int64_t k_end)
+KERNEL static void step_4(const Frame *f, char *own, int64_t q_first, int64_t q_now, int64_t k_first, int64_t k_end,
+        float up, int *overflow)
 {
     const int64_t q = q_now;
-    step_4_at(f, own, q_first, k_first, k_end, q);
+    step_4_at(f, own, q_first, k_first, k_end, up, overflow, q);
 }
 
 /* tmp7[q] = where(tmp2[q] == -inf, 1, exp(before(tmp5[q]) - tmp2[q])) */
@@ -1353,24 +1454,25 @@ KERNEL static void tile_8(int height, const f32u *rows, int64_t row_step, int64_
 }
 
 /* What becomes of a tile's sums. */
-KERNEL static void after_8(const Frame *f, char *own, int64_t q_first, int64_t k_first, int64_t q, int64_t v_2,
-        int count, int height, const float *kept)
+KERNEL static void after_8(const Frame *f, char *own, int64_t q_first, int64_t k_first, float up, int *overflow,
+        int64_t q, int64_t v_2, int count, int height, const float *kept)
 {
     const int64_t at_tmp7 = f->at_tmp7, at_tmp8 = f->at_tmp8;
     const int64_t row_tmp8 = f->row_tmp8;
     f32u *tmp7 = (f32u *)(own + at_tmp7);
     f32u *tmp8 = (f32u *)(own + at_tmp8);
     const int64_t tmp8_0 = row_tmp8;
-    for (int v = 0; v * LANES < count; v++) {
-        const int lanes = (int)size_min(LANES, count - v * LANES);
-        const int64_t v_2_lanes = v_2 + v * LANES;
-        for (int r = 0; r < height; r++) {
-            const int64_t q_at = q + r;
+    for (int r = 0; r < height; r++) {
+        const int64_t q_at = q + r;
+        const float tmp7_at = tmp7[(q_at - q_first)];
+        for (int v = 0; v * LANES < count; v++) {
+            const int lanes = (int)size_min(LANES, count - v * LANES);
+            const int64_t v_2_lanes = v_2 + v * LANES;
             const f32v sum = load_f32v(kept + r * COLUMNS_8 + v * LANES, 1, lanes);
             const f32v tmp8_at = k_first > 0 ? load_f32v(tmp8 + (q_at - q_first) * tmp8_0 + v_2_lanes, 1, lanes)
                     : splat_f32v(0.0f);
-            store_f32v(tmp8 + (q_at - q_first) * tmp8_0 + v_2_lanes, 1, (tmp8_at * tmp7[(q_at - q_first)]) + sum,
-                    lanes);
+            store_f32v(tmp8 + (q_at - q_first) * tmp8_0 + v_2_lanes, 1, (tmp8_at * tmp7_at)
+                    + lowered_f32v(sum, up, overflow), lanes);
         }
     }
 }
@@ -1396,7 +1498,8 @@ KERNEL static void meet_points_8(const Frame *f, char *own, int64_t k_first, int
 }
 
 /* The step for one unit of work. */
-KERNEL static void step_8(const Frame *f, char *own, int64_t q_first, int64_t q_end, int64_t k_first, int64_t k_end)
+KERNEL static void step_8(const Frame *f, char *own, int64_t q_first, int64_t q_end, int64_t k_first, int64_t k_end,
+        float up, int *overflow)
 {
     const int64_t extent_v = f->extent_v, row_tmp1 = f->row_tmp1;
     const int64_t at_panels_8 = f->at_panels_8, at_packed_8 = f->at_packed_8;
@@ -1468,7 +1571,7 @@ KERNEL static void step_8(const Frame *f, char *own, int64_t q_first, int64_t q_
                             end_point - first_point, ahead, ahead_step, done ? kept : NULL, done ? COLUMNS_8 : 0,
                             kept, COLUMNS_8);
                     if (is_last)
-                        after_8(f, own, q_first, k_first, q, v_2, count, height, kept);
+                        after_8(f, own, q_first, k_first, up, overflow, q, v_2, count, height, kept);
                     kept += points < depth ? ROWS_8 * COLUMNS_8 : 0;
                     ahead += points * ahead_step;
                 }
@@ -1523,20 +1626,26 @@ static void launch_1(void *argument, int64_t task, int worker)
     const int64_t units_end = size_min((task + 1) * f->grain_1, f->units_1);
     for (int64_t unit = task * f->grain_1; unit < units_end && !is_stopped(f); unit++) {
         const int64_t q_first = unit * tile_1_1, q_end = size_min(q_first + tile_1_1, extent_q);
-        for (int64_t k_first = 0; k_first == 0 || k_first < extent_k; k_first += sweep_1) {
-            const int64_t k_end = size_min(k_first + sweep_1, extent_k);
-            step_1(f, own, q_first, q_end, k_first, k_end);
-            for (int64_t q_now = q_first; q_now < q_end; q_now++) {
-                step_2(f, own, q_first, q_now, k_first, k_end);
-                step_3(f, own, q_first, q_now, k_first, k_end);
-                step_4(f, own, q_first, q_now, k_first, k_end);
+        /* Sums of powers are so many times as large as they are, so that no power is below the normal numbers; where
+         * one overflows, all is done again as it is. */
+        for (float up = 0x1p50f; up > 0;) {
+            int overflows = 0, *const overflow = &overflows;
+            for (int64_t k_first = 0; k_first == 0 || k_first < extent_k; k_first += sweep_1) {
+                const int64_t k_end = size_min(k_first + sweep_1, extent_k);
+                step_1(f, own, q_first, q_end, k_first, k_end);
+                for (int64_t q_now = q_first; q_now < q_end; q_now++) {
+                    step_2(f, own, q_first, q_now, k_first, k_end);
+                    step_3(f, own, q_first, q_now, k_first, k_end, up);
+                    step_4(f, own, q_first, q_now, k_first, k_end, up, overflow);
+                }
+                step_5(f, own, q_first, q_end, k_first);
+                step_6(f, own, q_first, q_end);
+                step_7(f, own, q_first, q_end, k_first);
+                step_8(f, own, q_first, q_end, k_first, k_end, up, overflow);
             }
-            step_5(f, own, q_first, q_end, k_first);
-            step_6(f, own, q_first, q_end);
-            step_7(f, own, q_first, q_end, k_first);
-            step_8(f, own, q_first, q_end, k_first, k_end);
+            step_9(f, own, q_first, q_end);
+            up = overflows && up > 1 ? 1.0f : 0.0f;
         }
-        step_9(f, own, q_first, q_end);
     }
 }
 

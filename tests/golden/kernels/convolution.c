@@ -10,7 +10,8 @@
  * workspace workers * (align(align(tile_1_1 * tile_1_2, 8) * c * r * 4, 64)
  *         + align((1 + min(1, align(tile_1_1 * tile_1_2, 8) * c * r / 4097)) * c * r * 96, 64)
  *         + align(min(1, c * r / 1025) * align(tile_1_1 * tile_1_2, 8) * 48, 64)
- *         + align((ceil(align(tile_1_1 * tile_1_2, 8) / 4) + 2) * 24, 64) + 64) */
+ *         + align((ceil(align(tile_1_1 * tile_1_2, 8) / 4) + 2) * 24, 64)
+ *         + align((ceil(align(tile_1_1 * tile_1_2, 8) / 4) + 2) * 8, 64) + 64) */
 #include <stddef.h>
 #include <stdint.h>
 #include <string.h>
@@ -112,6 +113,13 @@ enum { BAD_ARGUMENT = -2, BAD_SHAPES = -3, BAD_WORKSPACE = -4, BAD_MACHINE = -6,
 
 /* A vector of elements of 8 bytes may take several registers, and is aligned as one of them. */
 #define LONG __attribute__((vector_size(8 * LANES), aligned(16), may_alias))
+
+/* Whether __builtin_shuffle is there; clang needs loops for it to see through. */
+#if EINC_VECTORS && !defined(__clang__)
+#define EINC_SHUFFLES 1
+#else
+#define EINC_SHUFFLES 0
+#endif
 
 /* Before a loop over lanes that is to become a handful of shuffles. */
 #if EINC_VECTORS && !defined(__clang__)
@@ -295,9 +303,34 @@ INLINE int all_boolv(boolv m)
     return !any_boolv(not_boolv(m));
 }
 
+#if EINC_SHUFFLES
+/* Elements few apart, out of as many whole vectors, the last of which ends with the last of them. */
+INLINE u32v load_near_u32v(const void *p, const int stride)
+{
+    u32v x;
+    memcpy(&x, p, sizeof x);
+    UNROLL
+    for (int v = 1; v < stride; v++) {
+        const int first = v == stride - 1 ? v * (LANES - 1) : v * LANES;
+        i32v from = {0};
+        UNROLL
+        for (int l = 0; l < LANES; l++)
+            from[l] = l * stride >= v * LANES ? l * stride - first + LANES : v == 1 ? l * stride : l;
+        u32v y;
+        memcpy(&y, (const char *)p + 4 * first, sizeof y);
+        x = __builtin_shuffle(x, y, from);
+    }
+    return x;
+}
+#endif
+
 /* One lane after the other. */
 APART u32v load_lanes_u32v(const void *p, int64_t stride, int count)
 {
+#if EINC_SHUFFLES
+    if (stride >= 2 && stride <= (LANES < 4 ? LANES : 4) && count == LANES)
+        return stride == 2 ? load_near_u32v(p, 2) : stride == 3 ? load_near_u32v(p, 3) : load_near_u32v(p, 4);
+#endif
     uint32_t lanes[LANES];
     u32v x;
     if (count == LANES) {
@@ -374,20 +407,50 @@ INLINE int stream_bytes(void *p, const void *x, int bytes)
     return stream_quarters(p, x, bytes);
 }
 
-/* Copies `bytes` bytes past the caches: whole lines, and what is before and behind them as it comes. */
-INLINE void stream_run(void *to, const void *from, int64_t bytes)
+/* Lines that wait to go past the caches: so many at `to`, from where they were put together. */
+typedef struct Run {
+    char *to;
+    const char *from;
+    int64_t lines;
+} Run;
+
+/* The whole lines of a run of `bytes` bytes; what is before and behind them is copied at once. */
+INLINE Run begin_run(void *to, const void *from, int64_t bytes)
 {
     char *p = (char *)to;
     const char *x = (const char *)from;
     const int64_t apart = (int64_t)(-(uintptr_t)p % 64), before = apart < bytes ? apart : bytes;
+    const int64_t lines = (bytes - before) / 64, end = before + 64 * lines;
     if (before)
         memcpy(p, x, (size_t)before);
-    int64_t at = before;
-    for (; at + 64 <= bytes; at += 64)
-        if (!stream_bytes(ALIGNED(p + at, 64), x + at, 64))
-            memcpy(p + at, x + at, 64);
-    if (at < bytes)
-        memcpy(p + at, x + at, (size_t)(bytes - at));
+    if (end < bytes)
+        memcpy(p + end, x + end, (size_t)(bytes - end));
+    const Run run = { p + before, x + before, lines };
+    return run;
+}
+
+/* Copies one line past the caches. */
+INLINE void leave_line(char *to, const char *from)
+{
+    if (!stream_bytes(ALIGNED(to, 64), from, 64))
+        memcpy(to, from, 64);
+}
+
+/* Behind a tile in which so many lines of the first run have left: all others of as many runs leave as there are more of them, up
+ * to `end`, than tiles to come. Back comes the first that still waits. */
+INLINE Run *leave_runs(Run *run, const Run *end, int64_t lines, int64_t tiles)
+{
+    for (; run < end; run++) {
+        run->to += 64 * lines;
+        run->from += 64 * lines;
+        run->lines -= lines;
+        lines = 0;
+        if (run->lines > 0 && end - run <= tiles)
+            break;
+        for (int64_t l = 0; l < run->lines; l++)
+            leave_line(run->to + 64 * l, run->from + 64 * l);
+    }
+    return run;
 }
 
 /* What was stored past the caches is there for other threads. */
@@ -621,6 +684,7 @@ typedef struct Frame {
     int64_t at_packed_1;
     int64_t at_kept_1;
     int64_t at_pieces_1;
+    int64_t at_runs_1;
     int64_t at_panels_of_1;
     int64_t per_worker;
     int64_t grain_1, tasks_1;
@@ -750,17 +814,26 @@ INLINE void begin_1(const f32u *start, int64_t start_step, f32v sums[ROWS_1][VEC
  * needed next comes nearer meanwhile: `ahead`, so many bytes for each point. Loops over rows are unrolled, so that sums
  * have registers, and left early where a tile is low; a whole one's `height` is a constant, so that it goes without
  * comparisons. Two points at a turn make turns few enough for their end to be foreseen. */
+/* A line of the run that is `leaving` goes past the caches at each point, until there are no more. */
 INLINE void multiply_1(const int height, const f32u *rows, int64_t row_step, int64_t k_step, const float *panel,
-                       int64_t depth, const char *ahead, int64_t ahead_step, f32v sums[ROWS_1][VECTORS_1])
+                       int64_t depth, const char *ahead, int64_t ahead_step, const Run *leaving,
+                               f32v sums[ROWS_1][VECTORS_1])
 {
     const int64_t apart = row_step * (int64_t)sizeof *rows;    /* see row_address() */
     int64_t one = apart, three = 3 * apart, five = 5 * apart;
     const char *low = (const char *)rows, *high = low + 7 * apart;
+    char *to = leaving->to;
+    const int64_t lines = leaving->lines, from = leaving->from - to;
     UNROLL_SOME
     for (int64_t k = 0; k < depth; k++) {
         f32v right[VECTORS_1];
         HOLD_STEPS(one, three, five);
-        PREFETCH(ahead);
+        if (k < lines) {
+            leave_line(to, to + from);
+            to += 64;
+        } else {
+            PREFETCH(ahead);
+        }
         ahead += ahead_step;
         UNROLL
         for (int v = 0; v < VECTORS_1; v++)
@@ -787,14 +860,14 @@ INLINE void multiply_1(const int height, const f32u *rows, int64_t row_step, int
  * taken by what follows the product. */
 KERNEL static void tile_1(int height, const f32u *rows, int64_t row_step, int64_t k_step, const float *panel,
         int64_t depth, const char *ahead, int64_t ahead_step, const f32u *start, int64_t start_step, f32u *kept,
-        int64_t kept_step, const Piece *placed, f32u *result, int64_t result_step, int past)
+        int64_t kept_step, const Piece *placed, f32u *result, int64_t result_step, int past, const Run *leaving)
 {
     f32v sums[ROWS_1][VECTORS_1];
     begin_1(start, start_step, sums);
     if (height == ROWS_1)
-        multiply_1(ROWS_1, rows, LANES, ROWS_1 * LANES, panel, depth, ahead, ahead_step, sums);
+        multiply_1(ROWS_1, rows, LANES, ROWS_1 * LANES, panel, depth, ahead, ahead_step, leaving, sums);
     else
-        multiply_1(height, rows, row_step, k_step, panel, depth, ahead, ahead_step, sums);
+        multiply_1(height, rows, row_step, k_step, panel, depth, ahead, ahead_step, leaving, sums);
     if (past) {
         f32u *lines[VECTORS_1];
         int wide = 0;    /* vectors that are not behind the last column */
@@ -847,11 +920,11 @@ KERNEL static void after_1(const Frame *f, int64_t o, int64_t n, int64_t h, int6
     f32u *out = (f32u *)f->in.out.data;
     const int64_t out_0 = f->in.out.stride[0], out_1 = f->in.out.stride[1];
     const int64_t out_2 = f->in.out.stride[2];
-    for (int v = 0; v * LANES < count; v++) {
-        const int lanes = (int)size_min(LANES, count - v * LANES);
-        const int64_t h_lanes = h + v * LANES;
-        for (int r = 0; r < height; r++) {
-            const int64_t o_at = o + r;
+    for (int r = 0; r < height; r++) {
+        const int64_t o_at = o + r;
+        for (int v = 0; v * LANES < count; v++) {
+            const int lanes = (int)size_min(LANES, count - v * LANES);
+            const int64_t h_lanes = h + v * LANES;
             const f32v sum = load_f32v(kept + r * COLUMNS_1 + place - tile_place + v * LANES, 1, lanes);
             store_f32v(out + n * out_0 + o_at * out_1 + h_lanes * out_2, out_2, sum, lanes);
         }
@@ -866,7 +939,7 @@ KERNEL static void step_1(const Frame *f, char *own, int64_t n_first, int64_t n_
     const int64_t extent_h = f->extent_h, extent_r = f->extent_r;
     const int64_t extent_c = f->extent_c, at_packed_1 = f->at_packed_1;
     const int64_t at_kept_1 = f->at_kept_1, at_pieces_1 = f->at_pieces_1;
-    const int64_t at_panels_of_1 = f->at_panels_of_1;
+    const int64_t at_runs_1 = f->at_runs_1, at_panels_of_1 = f->at_panels_of_1;
     f32u *out = (f32u *)f->in.out.data;
     const int64_t out_0 = f->in.out.stride[0], out_1 = f->in.out.stride[1];
     const int64_t out_2 = f->in.out.stride[2];
@@ -874,6 +947,7 @@ KERNEL static void step_1(const Frame *f, char *own, int64_t n_first, int64_t n_
     float *packed_1 = (float *)(own + at_packed_1);
     float *kept_1 = (float *)(own + at_kept_1);
     int64_t *pieces_1 = (int64_t *)(own + at_pieces_1);
+    int64_t *runs_1 = (int64_t *)(own + at_runs_1);
     int64_t *panels_of_1 = (int64_t *)(own + at_panels_of_1);
     const int64_t depth = extent_c * extent_r;
     const int64_t columns = (n_end - n_first) * (h_end - h_first), places = size_align(columns, COLUMNS_1);
@@ -901,6 +975,10 @@ KERNEL static void step_1(const Frame *f, char *own, int64_t n_first, int64_t n_
         piece->here = (int)(piece->rest == piece->first + here ? count : here);
         piece->end = (int)count;
         is_past = is_past && (count == 0 || (piece->here == LANES && piece->first * 4 % 64 == 0));
+    }
+    for (int64_t r = 0; is_staged && (r + 1) * width <= columns; r++) {
+        const int64_t at = r * width;
+        runs_1[r] = (at - at % width) / (h_end - h_first) * out_0 + at % width * out_2;
     }
     const int64_t columns_at = n_first * extent_h + h_first;
     if (*panels_of_1 != columns_at) {
@@ -946,9 +1024,18 @@ KERNEL static void step_1(const Frame *f, char *own, int64_t n_first, int64_t n_
                 block > 1 ? COLUMNS_1 * 4 / (2 * (o_stop - o_block) > BLOCK_1 * ROWS_1 ? BLOCK_1
                         : (BLOCK_1 + 1) / 2) :
                 (k_apart ? k_apart : (int64_t)COLUMNS_1) * 4;
+            int64_t next = 0;    /* of the runs on the stage, the first that is to leave */
             for (int64_t tile_place = 0; tile_place < places; tile_place += COLUMNS_1) {
                 if (block > 1 && !passes)
                     ahead = (const char *)(panels_1 + (tile_place + COLUMNS_1) * depth + done * COLUMNS_1);
+                /* Runs that ended in the tile before leave beside the products: what was just stored is not yet to be read. */
+                Run queue[VECTORS_1 + 2], *end = queue, *leaving = queue;
+                for (; is_staged && is_last && (next + 1) * width <= tile_place; next++) {
+                    *end = begin_run(out + n_first * out_0 + o_block * out_1 + h_first * out_2 + runs_1[next], stage
+                            + next % (group / width) * pitch, (o_stop - o_block) * width * 4);
+                    end += end->lines > 0;
+                }
+                end->lines = 0;
                 for (o = o_block; o < o_stop; o += height) {
                     height = (int)size_next(o_stop - o, ROWS_1, ROWS_1);
                     const int64_t k_step = k_apart ? k_apart : height * LANES;
@@ -966,7 +1053,7 @@ KERNEL static void step_1(const Frame *f, char *own, int64_t n_first, int64_t n_
                         ahead = (const char *)(result + pieces[tile_place / LANES + VECTORS_1].first);
                     tile_1(height, here, row_step, k_step, panels_1 + tile_place * depth + done * COLUMNS_1, points,
                             ahead, ahead_step, done ? kept : NULL, done ? COLUMNS_1 : 0, kept, COLUMNS_1, placed,
-                            result, result_step, past);
+                            result, result_step, past, leaving);
                     if (is_last && !placed) {
                         const int64_t tile_end = size_min(tile_place + COLUMNS_1, columns);
                         for (int64_t place = tile_place; place < tile_end;) {
@@ -978,15 +1065,15 @@ KERNEL static void step_1(const Frame *f, char *own, int64_t n_first, int64_t n_
                         }
                     }
                     kept += points < depth ? ROWS_1 * COLUMNS_1 : 0;
+                    leaving = leave_runs(leaving, end, size_min(leaving->lines, points),
+                            size_ceil_div(o_stop - o - height, ROWS_1));
                     ahead += points * ahead_step;
                 }
-                const int64_t before = size_max(tile_place - COLUMNS_1, 0);
-                const int64_t whole = tile_place + COLUMNS_1 < places ? tile_place : columns;
-                for (int64_t place = before - before % width; is_staged && is_last && place + width <= whole; place
-                        += width)
-                    stream_run(out + (n_first + (place - place % width) / (h_end - h_first)) * out_0
-                            + o_block * out_1 + (h_first + place % width) * out_2, stage
-                            + place % group / width * pitch, (o_stop - o_block) * width * 4);
+            }
+            for (; is_staged && is_last && (next + 1) * width <= columns; next++) {
+                Run last = begin_run(out + n_first * out_0 + o_block * out_1 + h_first * out_2 + runs_1[next], stage
+                        + next % (group / width) * pitch, (o_stop - o_block) * width * 4);
+                leave_runs(&last, &last + 1, 0, 0);
             }
             done += points;
         } while (done < depth);
@@ -1069,8 +1156,10 @@ static int prepare(Frame *f, const convolution_args *args, int workers)
     const int64_t at_pieces_1 = f->at_pieces_1 = size_add(at_kept_1,
             size_align(size_mul(size_mul(size_min(1, size_div(size_mul(extent_c, extent_r), 1025)),
             size_align(size_mul(tile_1_1, tile_1_2), 8)), 48), 64));
-    const int64_t at_panels_of_1 = f->at_panels_of_1 = size_add(at_pieces_1,
+    const int64_t at_runs_1 = f->at_runs_1 = size_add(at_pieces_1,
             size_align(size_mul(size_add(size_ceil_div(size_align(size_mul(tile_1_1, tile_1_2), 8), 4), 2), 24), 64));
+    const int64_t at_panels_of_1 = f->at_panels_of_1 = size_add(at_runs_1,
+            size_align(size_mul(size_add(size_ceil_div(size_align(size_mul(tile_1_1, tile_1_2), 8), 4), 2), 8), 64));
     f->per_worker = size_add(at_panels_of_1, 64);
     const int64_t most_1 = size_min(size_max(size_ceil_div(size_mul(size_mul(size_mul(size_mul(extent_h, extent_r),
             extent_n), extent_c), extent_o), 32768), 1), 1024);

@@ -277,9 +277,34 @@ INLINE f32v select_f32v(boolv m, f32v a, f32v b)
 #endif
 }
 
+#if EINC_SHUFFLES
+/* Elements few apart, out of as many whole vectors, the last of which ends with the last of them. */
+INLINE u32v load_near_u32v(const void *p, const int stride)
+{
+    u32v x;
+    memcpy(&x, p, sizeof x);
+    UNROLL
+    for (int v = 1; v < stride; v++) {
+        const int first = v == stride - 1 ? v * (LANES - 1) : v * LANES;
+        i32v from = {0};
+        UNROLL
+        for (int l = 0; l < LANES; l++)
+            from[l] = l * stride >= v * LANES ? l * stride - first + LANES : v == 1 ? l * stride : l;
+        u32v y;
+        memcpy(&y, (const char *)p + 4 * first, sizeof y);
+        x = __builtin_shuffle(x, y, from);
+    }
+    return x;
+}
+#endif
+
 /* One lane after the other. */
 APART u32v load_lanes_u32v(const void *p, int64_t stride, int count)
 {
+#if EINC_SHUFFLES
+    if (stride >= 2 && stride <= (LANES < 4 ? LANES : 4) && count == LANES)
+        return stride == 2 ? load_near_u32v(p, 2) : stride == 3 ? load_near_u32v(p, 3) : load_near_u32v(p, 4);
+#endif
     uint32_t lanes[LANES];
     u32v x;
     if (count == LANES) {
@@ -397,17 +422,17 @@ INLINE f32v exp_rest_f32v(f32v high, f32v low, f32v *n)
     return fma_f32v(*n, splat_f32v(2.12194440e-4f), rest) - low;
 }
 
-/* p, where e^(by * x) = p * 2^n. */
-INLINE f32v exp_parts_f32v(f32v x, float by, f32v *n)
+/* p, where up * e^(by * x) = p * 2^n. */
+INLINE f32v exp_parts_f32v(f32v x, float by, float up, f32v *n)
 {
-    return exp_near_f32v(exp_rest_f32v(x * by, splat_f32v(0), n));
+    return exp_near_f32v(exp_rest_f32v(x * by, splat_f32v(0), n)) * up;
 }
 
 /* e^(by * x) */
 INLINE f32v exp_times_f32v(f32v x, float by)
 {
     x = lesser_f32v(splat_f32v(89.0f), greater_f32v(splat_f32v(-150.0f), x * by));
-    f32v n, p = exp_parts_f32v(x, 1, &n);
+    f32v n, p = exp_parts_f32v(x, 1, 1, &n);
     return scale_f32v(p, n);
 }
 

@@ -3,9 +3,9 @@
  *     ij -> ij | cumsum j
  *
  * target portable, 4 lanes
- * launch 1: block of i: 1436
+ * launch 1: block of i: 1472
  *   step 1: scan out[i,j] = cumsum[j](A[i,j])
- *     loops j i, 4 lanes along i
+ *     loops j i, 4 lanes along i, 16 vectors of i together
  * workspace 0 */
 #include <stddef.h>
 #include <stdint.h>
@@ -101,6 +101,13 @@ enum { BAD_ARGUMENT = -2, BAD_SHAPES = -3, BAD_WORKSPACE = -4, BAD_MACHINE = -6,
 #define LANES 1
 #endif
 
+/* Whether __builtin_shuffle is there; clang needs loops for it to see through. */
+#if EINC_VECTORS && !defined(__clang__)
+#define EINC_SHUFFLES 1
+#else
+#define EINC_SHUFFLES 0
+#endif
+
 /* Before a loop over lanes that is to become a handful of shuffles. */
 #if EINC_VECTORS && !defined(__clang__)
 #define UNROLL _Pragma("GCC unroll 16")
@@ -112,6 +119,12 @@ enum { BAD_ARGUMENT = -2, BAD_SHAPES = -3, BAD_WORKSPACE = -4, BAD_MACHINE = -6,
 typedef float f32v __attribute__((vector_size(4 * LANES)));
 #else
 typedef float f32v;
+#endif
+
+#if EINC_VECTORS
+typedef int32_t i32v __attribute__((vector_size(4 * LANES)));
+#else
+typedef int32_t i32v;
 #endif
 
 #if EINC_VECTORS
@@ -152,9 +165,34 @@ INLINE f32v from_bits_f32v(u32v bits)
     return x;
 }
 
+#if EINC_SHUFFLES
+/* Elements few apart, out of as many whole vectors, the last of which ends with the last of them. */
+INLINE u32v load_near_u32v(const void *p, const int stride)
+{
+    u32v x;
+    memcpy(&x, p, sizeof x);
+    UNROLL
+    for (int v = 1; v < stride; v++) {
+        const int first = v == stride - 1 ? v * (LANES - 1) : v * LANES;
+        i32v from = {0};
+        UNROLL
+        for (int l = 0; l < LANES; l++)
+            from[l] = l * stride >= v * LANES ? l * stride - first + LANES : v == 1 ? l * stride : l;
+        u32v y;
+        memcpy(&y, (const char *)p + 4 * first, sizeof y);
+        x = __builtin_shuffle(x, y, from);
+    }
+    return x;
+}
+#endif
+
 /* One lane after the other. */
 APART u32v load_lanes_u32v(const void *p, int64_t stride, int count)
 {
+#if EINC_SHUFFLES
+    if (stride >= 2 && stride <= (LANES < 4 ? LANES : 4) && count == LANES)
+        return stride == 2 ? load_near_u32v(p, 2) : stride == 3 ? load_near_u32v(p, 3) : load_near_u32v(p, 4);
+#endif
     uint32_t lanes[LANES];
     u32v x;
     if (count == LANES) {
@@ -301,24 +339,36 @@ static int is_stopped(const Frame *f)
 }
 
 /* out[i,j] = cumsum[j](A[i,j]) */
-INLINE void step_1_at(const Frame *f, int64_t i, const int count)
+INLINE void step_1_at(const Frame *f, int64_t i, const int points, const int count)
 {
     const int64_t extent_j = f->extent_j;
     const f32u *A = (const f32u *)f->in.A.data;
     const int64_t A_0 = f->in.A.stride[0], A_1 = f->in.A.stride[1];
     f32u *out = (f32u *)f->in.out.data;
     const int64_t out_0 = f->in.out.stride[0], out_1 = f->in.out.stride[1];
-    f32v sum = splat_f32v(0.0f);
+    f32v sum[16];
+    UNROLL
+    for (int point = 0; point < points; point++)
+        sum[point] = splat_f32v(0.0f);
     for (int64_t j_2 = 0; j_2 < extent_j; j_2++) {
-        sum = sum + load_f32v(A + i * A_0 + j_2 * A_1, A_0, count);
-        store_f32v(out + i * out_0 + j_2 * out_1, out_0, sum, count);
+        UNROLL
+        for (int point = 0; point < points; point++) {
+            const int64_t i_2 = i + point * LANES;
+            sum[point] = sum[point] + load_f32v(A + i_2 * A_0 + j_2 * A_1, A_0, count);
+            store_f32v(out + i_2 * out_0 + j_2 * out_1, out_0, sum[point], count);
+        }
     }
 }
 
 KERNEL static void step_1(const Frame *f, int64_t i_first, int64_t i_end)
 {
-    for (int64_t i = i_first; i < i_end; i += LANES)
-        step_1_at(f, i, (int)size_min(LANES, i_end - i));
+    int64_t i = i_first;
+    for (; i + 16 * LANES <= i_end; i += 16 * LANES)
+        step_1_at(f, i, 16, LANES);
+    for (; i + LANES <= i_end; i += LANES)
+        step_1_at(f, i, 1, LANES);
+    if (i < i_end)
+        step_1_at(f, i, 1, (int)(i_end - i));
 }
 
 /* A task of launch 1: its units of work, each one tile of every block. */
@@ -329,7 +379,7 @@ static void launch_1(void *argument, int64_t task, int worker)
     const int64_t extent_i = f->extent_i;
     const int64_t units_end = size_min((task + 1) * f->grain_1, f->units_1);
     for (int64_t unit = task * f->grain_1; unit < units_end && !is_stopped(f); unit++) {
-        const int64_t i_first = unit * 1436, i_end = size_min(i_first + 1436, extent_i);
+        const int64_t i_first = unit * 1472, i_end = size_min(i_first + 1472, extent_i);
         step_1(f, i_first, i_end);
     }
 }
@@ -363,7 +413,7 @@ static int prepare(Frame *f, const cumulative_args *args, int workers)
     const int64_t extent_j = f->extent_j = f->in.A.shape[1];
     if (f->in.out.shape[0] != extent_i || f->in.out.shape[1] != extent_j)
         return BAD_SHAPES;
-    f->units_1 = size_ceil_div(extent_i, 1436);
+    f->units_1 = size_ceil_div(extent_i, 1472);
     const int64_t most_1 = size_min(size_max(size_ceil_div(size_mul(extent_i, extent_j), 16384), 1), 1024);
     f->grain_1 = size_max(size_ceil_div(f->units_1, most_1), 1);
     f->tasks_1 = size_ceil_div(f->units_1, f->grain_1);

@@ -18,7 +18,7 @@
  *     loops b h q k, 16 lanes along k, in that of step 4
  *   step 6: store out[b,h,q,v] = sum[k](tmp5[b,h,q,k] * C[b,h,k,v]) / where(tmp4[b,h,q] == 0, 1, tmp4[b,h,q])
  *     tiles of 32 x 32: rows q, columns v, contracted k, rows in place
- *     loops b h q v, 16 lanes along v, past the caches from 64 MB
+ *     loops b h q v, 16 lanes along v, past the caches from 2 MB
  * tmp1: a block, row_tmp1 * tile_1_3 * 4 bytes
  * tmp2: a block, tile_1_3 * 4 bytes
  * tmp3: in registers
@@ -200,6 +200,12 @@ typedef uint16_t u16v;
 #endif
 
 #if EINC_VECTORS
+typedef int16_t i16v __attribute__((vector_size(2 * LANES)));
+#else
+typedef int16_t i16v;
+#endif
+
+#if EINC_VECTORS
 typedef uint32_t u32v __attribute__((vector_size(4 * LANES)));
 #else
 typedef uint32_t u32v;
@@ -321,9 +327,34 @@ INLINE f32v select_f32v(boolv m, f32v a, f32v b)
 #endif
 }
 
+#if EINC_SHUFFLES
+/* Elements few apart, out of as many whole vectors, the last of which ends with the last of them. */
+INLINE u16v load_near_u16v(const void *p, const int stride)
+{
+    u16v x;
+    memcpy(&x, p, sizeof x);
+    UNROLL
+    for (int v = 1; v < stride; v++) {
+        const int first = v == stride - 1 ? v * (LANES - 1) : v * LANES;
+        i16v from = {0};
+        UNROLL
+        for (int l = 0; l < LANES; l++)
+            from[l] = l * stride >= v * LANES ? l * stride - first + LANES : v == 1 ? l * stride : l;
+        u16v y;
+        memcpy(&y, (const char *)p + 2 * first, sizeof y);
+        x = __builtin_shuffle(x, y, from);
+    }
+    return x;
+}
+#endif
+
 /* One lane after the other. */
 APART u16v load_lanes_u16v(const void *p, int64_t stride, int count)
 {
+#if EINC_SHUFFLES
+    if (stride >= 2 && stride <= (LANES < 4 ? LANES : 4) && count == LANES)
+        return stride == 2 ? load_near_u16v(p, 2) : stride == 3 ? load_near_u16v(p, 3) : load_near_u16v(p, 4);
+#endif
     uint16_t lanes[LANES];
     u16v x;
     if (count == LANES) {
@@ -384,9 +415,34 @@ INLINE void store_u16v(void *p, int64_t stride, u16v x, int count)
     store_lanes_u16v(p, stride, x, count);
 }
 
+#if EINC_SHUFFLES
+/* Elements few apart, out of as many whole vectors, the last of which ends with the last of them. */
+INLINE u32v load_near_u32v(const void *p, const int stride)
+{
+    u32v x;
+    memcpy(&x, p, sizeof x);
+    UNROLL
+    for (int v = 1; v < stride; v++) {
+        const int first = v == stride - 1 ? v * (LANES - 1) : v * LANES;
+        i32v from = {0};
+        UNROLL
+        for (int l = 0; l < LANES; l++)
+            from[l] = l * stride >= v * LANES ? l * stride - first + LANES : v == 1 ? l * stride : l;
+        u32v y;
+        memcpy(&y, (const char *)p + 4 * first, sizeof y);
+        x = __builtin_shuffle(x, y, from);
+    }
+    return x;
+}
+#endif
+
 /* One lane after the other. */
 APART u32v load_lanes_u32v(const void *p, int64_t stride, int count)
 {
+#if EINC_SHUFFLES
+    if (stride >= 2 && stride <= (LANES < 4 ? LANES : 4) && count == LANES)
+        return stride == 2 ? load_near_u32v(p, 2) : stride == 3 ? load_near_u32v(p, 3) : load_near_u32v(p, 4);
+#endif
     uint32_t lanes[LANES];
     u32v x;
     if (count == LANES) {
@@ -445,6 +501,51 @@ INLINE void store_u32v(void *p, int64_t stride, u32v x, int count)
     }
 #endif
     store_lanes_u32v(p, stride, x, count);
+}
+
+/* Stores x past the caches, 16 bytes at a time; 0 where that cannot be. */
+INLINE int stream_quarters(void *p, const void *x, int bytes)
+{
+#if EINC_VECTORS && defined(__SSE2__)
+    typedef float Quarter __attribute__((vector_size(16), may_alias));
+    if ((uintptr_t)p % 16 == 0 && bytes % 16 == 0) {
+        UNROLL
+        for (int b = 0; b < bytes; b += 16) {
+            Quarter y;
+            memcpy(&y, (const char *)x + b, 16);
+#ifdef __clang__
+            __builtin_nontemporal_store(y, (Quarter *)((char *)p + b));
+#else
+            __builtin_ia32_movntps((float *)((char *)p + b), y);
+#endif
+        }
+        return 1;
+    }
+#endif
+    (void)p, (void)x, (void)bytes;
+    return 0;
+}
+
+/* Stores x past the caches, which would read the line that it is in before; 0 where that cannot be. */
+INLINE int stream_bytes(void *p, const void *x, int bytes)
+{
+#if EINC_VECTORS
+    typedef float Line __attribute__((vector_size(64), may_alias));
+    if (bytes == 64 && (uintptr_t)p % 64 == 0) {
+        Line y;
+        memcpy(&y, x, 64);
+        __asm__ volatile("vmovntps %1, %0" : "=m"(*(Line *)p) : "v"(y));
+        return 1;
+    }
+    typedef float Half __attribute__((vector_size(32), may_alias));
+    if (bytes == 32 && (uintptr_t)p % 32 == 0) {
+        Half y;
+        memcpy(&y, x, 32);
+        __asm__ volatile("vmovntps %1, %0" : "=m"(*(Half *)p) : "v"(y));
+        return 1;
+    }
+#endif
+    return stream_quarters(p, x, bytes);
 }
 
 /* What was stored past the caches is there for other threads. */
@@ -556,11 +657,6 @@ INLINE f32v load_bf16v(const bf16u *p, int64_t stride, int count)
     return to_f32_bf16v(load_u16v(p, stride, count));
 }
 
-INLINE void store_bf16v(bf16u *p, int64_t stride, f32v x, int count)
-{
-    store_u16v(p, stride, to_bf16_f32v(x), count);
-}
-
 INLINE void store_factor_bf16v(bf16u *p, int64_t stride, f32v x, int count)
 {
     store_u16v(p, stride, factor_bf16v(x), count);
@@ -580,6 +676,13 @@ INLINE void store_factors_bf16v(bf16u *p, const f32v *x, const int count)
         store_factor_bf16v(p + (i + 1) * LANES, 1, x[i + 1], LANES);
 #endif
     }
+}
+
+INLINE void stream_bf16v(bf16u *p, int64_t stride, f32v x, int count, int past)
+{
+    u16v bits = to_bf16_f32v(x);
+    if (!past || stride != 1 || count != LANES || !stream_bytes(p, &bits, sizeof bits))
+        store_u16v(p, stride, bits, count);
 }
 
 /* x * 2^n for whole n from -252 to 254, rounded once. */
@@ -1084,9 +1187,9 @@ static int is_stopped(const Frame *f)
     return STATUS(f) != 0;
 }
 
-/* tmp4[b,h,q] = sum[k](tmp3[b,h,q,k]) */
-enum { ROWS_1 = 32, VECTORS_1 = 2, COLUMNS_1 = VECTORS_1 * LANES, DEPTH_1 = 128, NEAR_1 = 163840, BLOCK_1 = 8,
-        CLOSE_1 = 6144, CLOSE_BLOCK_1 = 2 };
+/* tmp1[b,h,q,k] = sum[d](A[b,h,q,d] * B[b,h,k,d]) */
+enum { ROWS_1 = 32, VECTORS_1 = 2, COLUMNS_1 = VECTORS_1 * LANES, DEPTH_1 = 128, DEEP_1 = 1024, NEAR_1 = 163840,
+        BLOCK_1 = 8, CLOSE_1 = 6144, CLOSE_BLOCK_1 = 2 };
 
 /* Packs the panel of `count` columns. */
 KERNEL static void pack_columns_1(const Frame *f, char *own, int64_t b, int64_t h, int64_t k, int64_t depth,
@@ -1190,18 +1293,18 @@ INLINE void multiply_1(TileRegisters *registers, const Factors_1 *from, int64_t 
         TILE_LOAD(registers, 4, rows, apart);
     if (new_columns)
         TILE_LOAD(registers, 6, panel, across);
+    if (COLUMNS_1 > TILE_WORDS && new_columns)
+        TILE_LOAD(registers, 7, panel + TILE_WORDS, across);
+    if (both && new_rows)
+        TILE_LOAD(registers, 5, rows + from->lower * from->row_step, apart);
     if (begins)
         TILE_RENEW(registers, 0, upper_last, across);
     DOT_1(registers, 0, 4, 6);
     if (COLUMNS_1 > TILE_WORDS) {
-        if (new_columns)
-            TILE_LOAD(registers, 7, panel + TILE_WORDS, across);
         if (begins)
             TILE_RENEW(registers, 1, upper_last + 64, across);
         DOT_1(registers, 1, 4, 7);
     }
-    if (both && new_rows)
-        TILE_LOAD(registers, 5, rows + from->lower * from->row_step, apart);
     if (begins)
         TILE_RENEW(registers, 2, lower_last, across);
     if (both)
@@ -1290,11 +1393,11 @@ KERNEL static void after_1(const Frame *f, char *own, int64_t b_first, int64_t h
     f32u *tmp1 = (f32u *)own;
     const int64_t tmp1_0 = row_tmp1 * tile_1_3, tmp1_1 = row_tmp1 * tile_1_3;
     const int64_t tmp1_2 = row_tmp1;
-    for (int v = 0; v * LANES < count; v++) {
-        const int lanes = (int)size_min(LANES, count - v * LANES);
-        const int64_t k_lanes = k + v * LANES;
-        for (int r = 0; r < height; r++) {
-            const int64_t q_at = q + r;
+    for (int r = 0; r < height; r++) {
+        const int64_t q_at = q + r;
+        for (int v = 0; v * LANES < count; v++) {
+            const int lanes = (int)size_min(LANES, count - v * LANES);
+            const int64_t k_lanes = k + v * LANES;
             const f32v sum = load_f32v(kept + r * COLUMNS_1 + v * LANES, 1, lanes);
             store_f32v(tmp1 + (b - b_first) * tmp1_0 + (h - h_first) * tmp1_1 + (q_at - q_first) * tmp1_2 + k_lanes,
                     1, sum, lanes);
@@ -1314,28 +1417,30 @@ KERNEL static void guessed_1(const Frame *f, char *own, int64_t b_first, int64_t
     bf16u *tmp5 = (bf16u *)(own + at_tmp5);
     const int64_t tmp5_0 = row_tmp5 * tile_1_3, tmp5_1 = row_tmp5 * tile_1_3;
     const int64_t tmp5_2 = row_tmp5;
-    if (k == 0)
-        for (int r = 0; r < height; r++) {
-            const int64_t q_at = q + r;
-            f32u *const seen = tmp1 + LANES * ((b - b_first) * tmp2_0 + (h - h_first) * tmp2_1 + (q_at - q_first));
+    if (k == 0) {
+        for (int at_row = 0; at_row < height; at_row++) {
+            const int64_t q_at = q + at_row;
             f32v largest_lanes = splat_f32v(-INFINITY);
-            for (int v = 0; v < VECTORS_1; v++) {
-                const f32v sum = load_f32v(kept + r * COLUMNS_1 + v * LANES, 1, LANES);
+            for (int v = 0; v * LANES < count; v++) {
+                const int lanes = (int)size_min(LANES, count - v * LANES);
+                const f32v sum = load_f32v(kept + at_row * COLUMNS_1 + v * LANES, 1, lanes);
+                const f32v before = largest_lanes;
                 largest_lanes = max_f32v(largest_lanes, sum * 0.125f);
+                largest_lanes = select_f32v(first_boolv(lanes), largest_lanes, before);
             }
             float largest = fold_max_f32v(largest_lanes);
-            tmp2[(b - b_first) * tmp2_0 + (h - h_first) * tmp2_1 + (q_at - q_first)] = largest + 40;
-            store_f32v(seen, 1, splat_f32v(0.0f), LANES);
+            tmp2[(b - b_first) * tmp2_0 + (h - h_first) * tmp2_1 + (q_at - q_first)] = largest + 20;
         }
-    if (count == COLUMNS_1)
-        for (int r = 0; r < height; r++) {
-            const int64_t q_at_2 = q + r;
+    }
+    if (count == COLUMNS_1) {
+        for (int at_row = 0; at_row < height; at_row++) {
+            const int64_t q_at_2 = q + at_row;
             f32u *const seen = tmp1 + LANES * ((b - b_first) * tmp2_0 + (h - h_first) * tmp2_1 + (q_at_2 - q_first));
             const float tmp2_at = tmp2[(b - b_first) * tmp2_0 + (h - h_first) * tmp2_1 + (q_at_2 - q_first)];
             f32v total = load_f32v(seen, 1, LANES), factors[VECTORS_1];
             UNROLL
             for (int v = 0; v < VECTORS_1; v++) {
-                const f32v sum_2 = load_f32v(kept + r * COLUMNS_1 + v * LANES, 1, LANES);
+                const f32v sum_2 = load_f32v(kept + at_row * COLUMNS_1 + v * LANES, 1, LANES);
                 const f32v power = coarse_exp_f32v((sum_2 * 0.125f) - tmp2_at);
                 total = total + power;
                 factors[v] = power;
@@ -1344,30 +1449,49 @@ KERNEL static void guessed_1(const Frame *f, char *own, int64_t b_first, int64_t
             store_factors_bf16v(tmp5 + (b - b_first) * tmp5_0 + (h - h_first) * tmp5_1 + (q_at_2 - q_first) * tmp5_2
                     + k, factors, VECTORS_1);
         }
-    else
-        for (int r = 0; r < height; r++) {
-            const int64_t q_at_3 = q + r;
-            f32u *const seen = tmp1 + LANES * ((b - b_first) * tmp2_0 + (h - h_first) * tmp2_1 + (q_at_3 - q_first));
-            const float tmp2_at_2 = tmp2[(b - b_first) * tmp2_0 + (h - h_first) * tmp2_1 + (q_at_3 - q_first)];
-            f32v total = load_f32v(seen, 1, LANES);
-            for (int v = 0; v * LANES < count; v++) {
-                const int lanes = (int)size_min(LANES, count - v * LANES);
-                const f32v sum_3 = load_f32v(kept + r * COLUMNS_1 + v * LANES, 1, lanes);
-                const f32v power_2 = coarse_exp_f32v((sum_3 * 0.125f) - tmp2_at_2);
-                total = total + select_f32v(first_boolv(lanes), power_2, splat_f32v(0.0f));
-                store_factor_bf16v(tmp5 + (b - b_first) * tmp5_0 + (h - h_first) * tmp5_1
-                        + (q_at_3 - q_first) * tmp5_2 + (k + v * LANES), 1, power_2, lanes);
-            }
-            store_f32v(seen, 1, total, LANES);
+        return;
+    }
+    for (int at_row = 0; at_row < height; at_row++) {
+        const int64_t q_at_3 = q + at_row;
+        f32u *const seen = tmp1 + LANES * ((b - b_first) * tmp2_0 + (h - h_first) * tmp2_1 + (q_at_3 - q_first));
+        const float tmp2_at_2 = tmp2[(b - b_first) * tmp2_0 + (h - h_first) * tmp2_1 + (q_at_3 - q_first)];
+        f32v total = load_f32v(seen, 1, LANES);
+        for (int v = 0; v * LANES < count; v++) {
+            const int lanes = (int)size_min(LANES, count - v * LANES);
+            const f32v sum_3 = load_f32v(kept + at_row * COLUMNS_1 + v * LANES, 1, lanes);
+            const f32v power_2 = coarse_exp_f32v((sum_3 * 0.125f) - tmp2_at_2);
+            total = total + select_f32v(first_boolv(lanes), power_2, splat_f32v(0.0f));
+            store_factor_bf16v(tmp5 + (b - b_first) * tmp5_0 + (h - h_first) * tmp5_1 + (q_at_3 - q_first) * tmp5_2
+                    + (k + v * LANES), 1, power_2, lanes);
         }
+        store_f32v(seen, 1, total, LANES);
+    }
+}
+
+/* Powers of no tile. */
+KERNEL static void start_1(const Frame *f, char *own, int64_t b_first, int64_t b_end, int64_t h_first, int64_t h_end,
+        int64_t q_first, int64_t q_end)
+{
+    const int64_t tile_1_3 = f->tile_1_3, at_tmp2 = f->at_tmp2;
+    f32u *tmp1 = (f32u *)own;
+    f32u *tmp2 = (f32u *)(own + at_tmp2);
+    const int64_t tmp2_0 = tile_1_3, tmp2_1 = tile_1_3;
+    for (int64_t b = b_first; b < b_end; b++) {
+        for (int64_t h = h_first; h < h_end; h++) {
+            for (int64_t q = q_first; q < q_end; q++) {
+                store_f32v(tmp1 + LANES * ((b - b_first) * tmp2_0 + (h - h_first) * tmp2_1 + (q - q_first)), 1,
+                        splat_f32v(0.0f), LANES);
+                tmp2[(b - b_first) * tmp2_0 + (h - h_first) * tmp2_1 + (q - q_first)] = -INFINITY;
+            }
+        }
+    }
 }
 
 /* Whether no power of a guessed maximum was too large, nor all of them too small. */
 KERNEL static int near_1(const Frame *f, char *own, int64_t b_first, int64_t b_end, int64_t h_first, int64_t h_end,
         int64_t q_first, int64_t q_end)
 {
-    const int64_t extent_k = f->extent_k, tile_1_3 = f->tile_1_3;
-    const int64_t at_tmp4 = f->at_tmp4;
+    const int64_t tile_1_3 = f->tile_1_3, at_tmp4 = f->at_tmp4;
     f32u *tmp1 = (f32u *)own;
     const int64_t tmp2_0 = tile_1_3, tmp2_1 = tile_1_3;
     f32u *tmp4 = (f32u *)(own + at_tmp4);
@@ -1380,7 +1504,7 @@ KERNEL static int near_1(const Frame *f, char *own, int64_t b_first, int64_t b_e
                         + (q - q_first)), 1, LANES);
                 float sum = fold_sum_f32v(seen);
                 tmp4[(b - b_first) * tmp4_0 + (h - h_first) * tmp4_1 + (q - q_first)] = sum;
-                near &= sum >= 0x1p-58f && sum <= (float)extent_k;
+                near &= sum >= 0x1p-29f && sum <= 0x1p29f;
             }
         }
     }
@@ -1452,22 +1576,19 @@ KERNEL static void step_1(const Frame *f, char *own, int64_t b_first, int64_t b_
                     k_step = 2;
                 }
                 do {
-                    points = size_even(depth - done, DEPTH_1);
+                    points = size_even(depth - done, block > CLOSE_BLOCK_1 ? DEEP_1 : DEPTH_1);
                     points = size_align(points, 16);
                     float *kept = points < depth ? kept_1 : tile;
                     const int is_last = done + points >= depth;
-                    /* What comes nearer: the next panel where not all of them are near, else the next rows; a share for each tile. */
+                    /* What comes nearer: the next rows; a share for each tile. */
                     const char *ahead = (const char *)(rows + (tiles < 4 ? 2 : 1) * height * row_step);
                     const int64_t ahead_step =
-                        block > CLOSE_BLOCK_1 ? COLUMNS_1 * 4 / (2 * (q_stop - q_block) > BLOCK_1 * ROWS_1 ? BLOCK_1
-                                : (BLOCK_1 + 1) / 2) :
+                        block > CLOSE_BLOCK_1 ? 0 :
                         extent_b * extent_h * extent_q * extent_d > 786432 && k_step == 2
                                 ? size_ceil_div(height * 4, tiles) : 0;
                     for (int64_t place = 0; place < places; place += COLUMNS_1) {
                         const int64_t k = place;
                         const int count = (int)size_min(COLUMNS_1, columns - place);
-                        if (block > CLOSE_BLOCK_1)
-                            ahead = (const char *)(panels_1 + (place + COLUMNS_1) * depth + done * COLUMNS_1);
                         for (q = q_block; q < q_stop; q += height) {
                             height = (int)size_next(q_stop - q, ROWS_1, ROWS_1);
                             const bf16u *here = rows + (q - q_block) * row_step + done * k_step;
@@ -1616,8 +1737,8 @@ KERNEL static void step_4(const Frame *f, char *own, int64_t b_first, int64_t b_
 }
 
 /* out[b,h,q,v] = sum[k](tmp5[b,h,q,k] * C[b,h,k,v]) / where(tmp4[b,h,q] == 0, 1, tmp4[b,h,q]) */
-enum { ROWS_6 = 32, VECTORS_6 = 2, COLUMNS_6 = VECTORS_6 * LANES, DEPTH_6 = 128, NEAR_6 = 163840, BLOCK_6 = 8,
-        CLOSE_6 = 6144, CLOSE_BLOCK_6 = 2 };
+enum { ROWS_6 = 32, VECTORS_6 = 2, COLUMNS_6 = VECTORS_6 * LANES, DEPTH_6 = 128, DEEP_6 = 1024, NEAR_6 = 163840,
+        BLOCK_6 = 8, CLOSE_6 = 6144, CLOSE_BLOCK_6 = 2 };
 
 /* Packs the panel of `count` columns. */
 KERNEL static void pack_columns_6(const Frame *f, char *own, int64_t b, int64_t h, int64_t v_2, int64_t depth,
@@ -1727,18 +1848,18 @@ INLINE void multiply_6(TileRegisters *registers, const Factors_6 *from, int64_t 
         TILE_LOAD(registers, 4, rows, apart);
     if (new_columns)
         TILE_LOAD(registers, 6, panel, across);
+    if (COLUMNS_6 > TILE_WORDS && new_columns)
+        TILE_LOAD(registers, 7, panel + TILE_WORDS, across);
+    if (both && new_rows)
+        TILE_LOAD(registers, 5, rows + from->lower * from->row_step, apart);
     if (begins)
         TILE_RENEW(registers, 0, upper_last, across);
     DOT_6(registers, 0, 4, 6);
     if (COLUMNS_6 > TILE_WORDS) {
-        if (new_columns)
-            TILE_LOAD(registers, 7, panel + TILE_WORDS, across);
         if (begins)
             TILE_RENEW(registers, 1, upper_last + 64, across);
         DOT_6(registers, 1, 4, 7);
     }
-    if (both && new_rows)
-        TILE_LOAD(registers, 5, rows + from->lower * from->row_step, apart);
     if (begins)
         TILE_RENEW(registers, 2, lower_last, across);
     if (both)
@@ -1829,16 +1950,17 @@ KERNEL static void after_6(const Frame *f, char *own, int64_t b_first, int64_t h
     const int64_t out_2 = f->in.out.stride[2], out_3 = f->in.out.stride[3];
     f32u *tmp4 = (f32u *)(own + at_tmp4);
     const int64_t tmp4_0 = tile_1_3, tmp4_1 = tile_1_3;
-    for (int v = 0; v * LANES < count; v++) {
-        const int lanes = (int)size_min(LANES, count - v * LANES);
-        const int64_t v_2_lanes = v_2 + v * LANES;
-        for (int r = 0; r < height; r++) {
-            const int64_t q_at = q + r;
+    for (int r = 0; r < height; r++) {
+        const int64_t q_at = q + r;
+        const float tmp4_at = tmp4[(b - b_first) * tmp4_0 + (h - h_first) * tmp4_1 + (q_at - q_first)];
+        const int value = tmp4_at == 0.0f;
+        const float chosen = value ? 1.0f : tmp4_at;
+        for (int v = 0; v * LANES < count; v++) {
+            const int lanes = (int)size_min(LANES, count - v * LANES);
+            const int64_t v_2_lanes = v_2 + v * LANES;
             const f32v sum = load_f32v(kept + r * COLUMNS_6 + v * LANES, 1, lanes);
-            const float tmp4_at = tmp4[(b - b_first) * tmp4_0 + (h - h_first) * tmp4_1 + (q_at - q_first)];
-            const int value = tmp4_at == 0.0f;
-            store_bf16v(out + b * out_0 + h * out_1 + q_at * out_2 + v_2_lanes * out_3, out_3,
-                    sum / (value ? 1.0f : tmp4_at), lanes);
+            stream_bf16v(out + b * out_0 + h * out_1 + q_at * out_2 + v_2_lanes * out_3, out_3, sum / chosen, lanes,
+                    f->past_6);
         }
     }
 }
@@ -1907,24 +2029,21 @@ KERNEL static void step_6(const Frame *f, char *own, int64_t b_first, int64_t b_
                     k_step = 2;
                 }
                 do {
-                    points = size_even(depth - done, DEPTH_6);
+                    points = size_even(depth - done, block > CLOSE_BLOCK_6 ? DEEP_6 : DEPTH_6);
                     points = size_align(points, 16);
                     float *kept = points < depth ? kept_6 : tile;
                     const int is_last = done + points >= depth;
-                    /* What comes nearer: the next panel where not all of them are near, else the next rows; a share for each tile. Of few points what is written takes longest. */
+                    /* What comes nearer: the next rows; a share for each tile. Of few points what is written takes longest. */
                     const char *ahead = (const char *)(rows + (tiles < 4 ? 2 : 1) * height * row_step);
                     const int writes = depth < size_min(places, ROWS_6 * BLOCK_6);
-                    const int nears = writes && (out_2 < COLUMNS_6 || depth <= 2 * ROWS_6);
+                    const int nears = writes && !f->past_6 && (out_2 < COLUMNS_6 || depth <= 2 * ROWS_6);
                     const int64_t ahead_step =
                         nears ? (out_2 < COLUMNS_6 ? 64 : out_2 * 2) :
-                        block > CLOSE_BLOCK_6 ? COLUMNS_6 * 4 / (2 * (q_stop - q_block) > BLOCK_6 * ROWS_6 ? BLOCK_6
-                                : (BLOCK_6 + 1) / 2) :
+                        block > CLOSE_BLOCK_6 ? 0 :
                         0 && k_step == 2 ? size_ceil_div(height * 4, tiles) : 0;
                     for (int64_t place = 0; place < places; place += COLUMNS_6) {
                         const int64_t v_2 = place;
                         const int count = (int)size_min(COLUMNS_6, columns - place);
-                        if (block > CLOSE_BLOCK_6)
-                            ahead = (const char *)(panels_6 + (place + COLUMNS_6) * depth + done * COLUMNS_6);
                         for (q = q_block; q < q_stop; q += height) {
                             height = (int)size_next(q_stop - q, ROWS_6, ROWS_6);
                             const bf16u *here = rows + (q - q_block) * row_step + done * k_step;
@@ -1966,6 +2085,7 @@ static void launch_1(void *argument, int64_t task, int worker)
         const int64_t b_first = rest, b_end = b_first + 1;
         int guessed = extent_k >= 64;
         if (guessed) {
+            start_1(f, own, b_first, b_end, h_first, h_end, q_first, q_end);
             step_1(f, own, b_first, b_end, h_first, h_end, q_first, q_end, guessed);
             guessed = near_1(f, own, b_first, b_end, h_first, h_end, q_first, q_end);
         }
@@ -2065,7 +2185,7 @@ static int prepare(Frame *f, const guessed_attention_args *args, int workers)
             extent_q), extent_d), extent_k), 32768), 1), 1024);
     f->grain_1 = size_max(size_ceil_div(f->units_1, most_1), 1);
     f->tasks_1 = size_ceil_div(f->units_1, f->grain_1);
-    f->past_6 = size_mul(size_mul(size_mul(size_mul(extent_b, extent_h), extent_q), extent_v), 2) > 67108864;
+    f->past_6 = size_mul(size_mul(size_mul(size_mul(extent_b, extent_h), extent_q), extent_v), 2) > 2097152;
     return 0;
 }
 

@@ -143,6 +143,12 @@ typedef uint16_t u16v;
 #endif
 
 #if EINC_VECTORS
+typedef int16_t i16v __attribute__((vector_size(2 * LANES)));
+#else
+typedef int16_t i16v;
+#endif
+
+#if EINC_VECTORS
 typedef uint32_t u32v __attribute__((vector_size(4 * LANES)));
 #else
 typedef uint32_t u32v;
@@ -228,9 +234,34 @@ INLINE f32v select_f32v(boolv m, f32v a, f32v b)
 #endif
 }
 
+#if EINC_SHUFFLES
+/* Elements few apart, out of as many whole vectors, the last of which ends with the last of them. */
+INLINE u16v load_near_u16v(const void *p, const int stride)
+{
+    u16v x;
+    memcpy(&x, p, sizeof x);
+    UNROLL
+    for (int v = 1; v < stride; v++) {
+        const int first = v == stride - 1 ? v * (LANES - 1) : v * LANES;
+        i16v from = {0};
+        UNROLL
+        for (int l = 0; l < LANES; l++)
+            from[l] = l * stride >= v * LANES ? l * stride - first + LANES : v == 1 ? l * stride : l;
+        u16v y;
+        memcpy(&y, (const char *)p + 2 * first, sizeof y);
+        x = __builtin_shuffle(x, y, from);
+    }
+    return x;
+}
+#endif
+
 /* One lane after the other. */
 APART u16v load_lanes_u16v(const void *p, int64_t stride, int count)
 {
+#if EINC_SHUFFLES
+    if (stride >= 2 && stride <= (LANES < 4 ? LANES : 4) && count == LANES)
+        return stride == 2 ? load_near_u16v(p, 2) : stride == 3 ? load_near_u16v(p, 3) : load_near_u16v(p, 4);
+#endif
     uint16_t lanes[LANES];
     u16v x;
     if (count == LANES) {

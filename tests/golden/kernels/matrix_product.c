@@ -110,6 +110,13 @@ enum { BAD_ARGUMENT = -2, BAD_SHAPES = -3, BAD_WORKSPACE = -4, BAD_MACHINE = -6,
 #define LANES 1
 #endif
 
+/* Whether __builtin_shuffle is there; clang needs loops for it to see through. */
+#if EINC_VECTORS && !defined(__clang__)
+#define EINC_SHUFFLES 1
+#else
+#define EINC_SHUFFLES 0
+#endif
+
 /* Before a loop over lanes that is to become a handful of shuffles. */
 #if EINC_VECTORS && !defined(__clang__)
 #define UNROLL _Pragma("GCC unroll 16")
@@ -224,9 +231,34 @@ INLINE u32v select_u32v(boolv m, u32v a, u32v b)
 #endif
 }
 
+#if EINC_SHUFFLES
+/* Elements few apart, out of as many whole vectors, the last of which ends with the last of them. */
+INLINE u32v load_near_u32v(const void *p, const int stride)
+{
+    u32v x;
+    memcpy(&x, p, sizeof x);
+    UNROLL
+    for (int v = 1; v < stride; v++) {
+        const int first = v == stride - 1 ? v * (LANES - 1) : v * LANES;
+        i32v from = {0};
+        UNROLL
+        for (int l = 0; l < LANES; l++)
+            from[l] = l * stride >= v * LANES ? l * stride - first + LANES : v == 1 ? l * stride : l;
+        u32v y;
+        memcpy(&y, (const char *)p + 4 * first, sizeof y);
+        x = __builtin_shuffle(x, y, from);
+    }
+    return x;
+}
+#endif
+
 /* One lane after the other. */
 APART u32v load_lanes_u32v(const void *p, int64_t stride, int count)
 {
+#if EINC_SHUFFLES
+    if (stride >= 2 && stride <= (LANES < 4 ? LANES : 4) && count == LANES)
+        return stride == 2 ? load_near_u32v(p, 2) : stride == 3 ? load_near_u32v(p, 3) : load_near_u32v(p, 4);
+#endif
     uint32_t lanes[LANES];
     u32v x;
     if (count == LANES) {
@@ -647,11 +679,11 @@ KERNEL static void after_1(const Frame *f, int64_t i, int64_t k, int count, int 
 {
     f32u *out = (f32u *)f->in.out.data;
     const int64_t out_0 = f->in.out.stride[0], out_1 = f->in.out.stride[1];
-    for (int v = 0; v * LANES < count; v++) {
-        const int lanes = (int)size_min(LANES, count - v * LANES);
-        const int64_t k_lanes = k + v * LANES;
-        for (int r = 0; r < height; r++) {
-            const int64_t i_at = i + r;
+    for (int r = 0; r < height; r++) {
+        const int64_t i_at = i + r;
+        for (int v = 0; v * LANES < count; v++) {
+            const int lanes = (int)size_min(LANES, count - v * LANES);
+            const int64_t k_lanes = k + v * LANES;
             const f32v sum = load_f32v(kept + r * COLUMNS_1 + v * LANES, 1, lanes);
             store_f32v(out + i_at * out_0 + k_lanes * out_1, out_1, sum, lanes);
         }

@@ -305,9 +305,34 @@ INLINE f32v select_f32v(boolv m, f32v a, f32v b)
 #endif
 }
 
+#if EINC_SHUFFLES
+/* Elements few apart, out of as many whole vectors, the last of which ends with the last of them. */
+INLINE u32v load_near_u32v(const void *p, const int stride)
+{
+    u32v x;
+    memcpy(&x, p, sizeof x);
+    UNROLL
+    for (int v = 1; v < stride; v++) {
+        const int first = v == stride - 1 ? v * (LANES - 1) : v * LANES;
+        i32v from = {0};
+        UNROLL
+        for (int l = 0; l < LANES; l++)
+            from[l] = l * stride >= v * LANES ? l * stride - first + LANES : v == 1 ? l * stride : l;
+        u32v y;
+        memcpy(&y, (const char *)p + 4 * first, sizeof y);
+        x = __builtin_shuffle(x, y, from);
+    }
+    return x;
+}
+#endif
+
 /* One lane after the other. */
 APART u32v load_lanes_u32v(const void *p, int64_t stride, int count)
 {
+#if EINC_SHUFFLES
+    if (stride >= 2 && stride <= (LANES < 4 ? LANES : 4) && count == LANES)
+        return stride == 2 ? load_near_u32v(p, 2) : stride == 3 ? load_near_u32v(p, 3) : load_near_u32v(p, 4);
+#endif
     uint32_t lanes[LANES];
     u32v x;
     if (count == LANES) {
@@ -1442,18 +1467,18 @@ INLINE void multiply_3(TileRegisters *registers, const Factors_3 *from, int64_t 
         TILE_LOAD(registers, 4, rows, apart);
     if (new_columns)
         TILE_LOAD(registers, 6, panel, across);
+    if (COLUMNS_3 > TILE_WORDS && new_columns)
+        TILE_LOAD(registers, 7, panel + TILE_WORDS, across);
+    if (both && new_rows)
+        TILE_LOAD(registers, 5, rows + from->lower * from->row_step, apart);
     if (begins)
         TILE_RENEW(registers, 0, upper_last, across);
     DOT_3(registers, 0, 4, 6);
     if (COLUMNS_3 > TILE_WORDS) {
-        if (new_columns)
-            TILE_LOAD(registers, 7, panel + TILE_WORDS, across);
         if (begins)
             TILE_RENEW(registers, 1, upper_last + 64, across);
         DOT_3(registers, 1, 4, 7);
     }
-    if (both && new_rows)
-        TILE_LOAD(registers, 5, rows + from->lower * from->row_step, apart);
     if (begins)
         TILE_RENEW(registers, 2, lower_last, across);
     if (both)

@@ -179,6 +179,12 @@ typedef uint16_t u16v;
 #endif
 
 #if EINC_VECTORS
+typedef int16_t i16v __attribute__((vector_size(2 * LANES)));
+#else
+typedef int16_t i16v;
+#endif
+
+#if EINC_VECTORS
 typedef uint32_t u32v __attribute__((vector_size(4 * LANES)));
 #else
 typedef uint32_t u32v;
@@ -281,9 +287,34 @@ INLINE f32v select_f32v(boolv m, f32v a, f32v b)
 #endif
 }
 
+#if EINC_SHUFFLES
+/* Elements few apart, out of as many whole vectors, the last of which ends with the last of them. */
+INLINE u16v load_near_u16v(const void *p, const int stride)
+{
+    u16v x;
+    memcpy(&x, p, sizeof x);
+    UNROLL
+    for (int v = 1; v < stride; v++) {
+        const int first = v == stride - 1 ? v * (LANES - 1) : v * LANES;
+        i16v from = {0};
+        UNROLL
+        for (int l = 0; l < LANES; l++)
+            from[l] = l * stride >= v * LANES ? l * stride - first + LANES : v == 1 ? l * stride : l;
+        u16v y;
+        memcpy(&y, (const char *)p + 2 * first, sizeof y);
+        x = __builtin_shuffle(x, y, from);
+    }
+    return x;
+}
+#endif
+
 /* One lane after the other. */
 APART u16v load_lanes_u16v(const void *p, int64_t stride, int count)
 {
+#if EINC_SHUFFLES
+    if (stride >= 2 && stride <= (LANES < 4 ? LANES : 4) && count == LANES)
+        return stride == 2 ? load_near_u16v(p, 2) : stride == 3 ? load_near_u16v(p, 3) : load_near_u16v(p, 4);
+#endif
     uint16_t lanes[LANES];
     u16v x;
     if (count == LANES) {
@@ -344,9 +375,34 @@ INLINE void store_u16v(void *p, int64_t stride, u16v x, int count)
     store_lanes_u16v(p, stride, x, count);
 }
 
+#if EINC_SHUFFLES
+/* Elements few apart, out of as many whole vectors, the last of which ends with the last of them. */
+INLINE u32v load_near_u32v(const void *p, const int stride)
+{
+    u32v x;
+    memcpy(&x, p, sizeof x);
+    UNROLL
+    for (int v = 1; v < stride; v++) {
+        const int first = v == stride - 1 ? v * (LANES - 1) : v * LANES;
+        i32v from = {0};
+        UNROLL
+        for (int l = 0; l < LANES; l++)
+            from[l] = l * stride >= v * LANES ? l * stride - first + LANES : v == 1 ? l * stride : l;
+        u32v y;
+        memcpy(&y, (const char *)p + 4 * first, sizeof y);
+        x = __builtin_shuffle(x, y, from);
+    }
+    return x;
+}
+#endif
+
 /* One lane after the other. */
 APART u32v load_lanes_u32v(const void *p, int64_t stride, int count)
 {
+#if EINC_SHUFFLES
+    if (stride >= 2 && stride <= (LANES < 4 ? LANES : 4) && count == LANES)
+        return stride == 2 ? load_near_u32v(p, 2) : stride == 3 ? load_near_u32v(p, 3) : load_near_u32v(p, 4);
+#endif
     uint32_t lanes[LANES];
     u32v x;
     if (count == LANES) {
@@ -959,8 +1015,8 @@ static int is_stopped(const Frame *f)
 }
 
 /* tmp1[i,j,m] = max[n](sum[k](Q[i,j,k] * D[m,n,k])) */
-enum { ROWS_1 = 32, VECTORS_1 = 2, COLUMNS_1 = VECTORS_1 * LANES, DEPTH_1 = 128, NEAR_1 = 327680, BLOCK_1 = 8,
-        CLOSE_1 = 6144, CLOSE_BLOCK_1 = 2, RUN_1 = 16 };
+enum { ROWS_1 = 32, VECTORS_1 = 2, COLUMNS_1 = VECTORS_1 * LANES, DEPTH_1 = 128, DEEP_1 = 1024, NEAR_1 = 327680,
+        BLOCK_1 = 8, CLOSE_1 = 6144, CLOSE_BLOCK_1 = 2, RUN_1 = 16 };
 
 /* Packs the panel of `count` columns. */
 KERNEL static void pack_columns_1(const Frame *f, char *own, int64_t i, int64_t j, int64_t depth, int64_t tile_place,
@@ -1064,18 +1120,18 @@ INLINE void multiply_1(TileRegisters *registers, const Factors_1 *from, int64_t 
         TILE_LOAD(registers, 4, rows, apart);
     if (new_columns)
         TILE_LOAD(registers, 6, panel, across);
+    if (COLUMNS_1 > TILE_WORDS && new_columns)
+        TILE_LOAD(registers, 7, panel + TILE_WORDS, across);
+    if (both && new_rows)
+        TILE_LOAD(registers, 5, rows + from->lower * from->row_step, apart);
     if (begins)
         TILE_RENEW(registers, 0, upper_last, across);
     DOT_1(registers, 0, 4, 6);
     if (COLUMNS_1 > TILE_WORDS) {
-        if (new_columns)
-            TILE_LOAD(registers, 7, panel + TILE_WORDS, across);
         if (begins)
             TILE_RENEW(registers, 1, upper_last + 64, across);
         DOT_1(registers, 1, 4, 7);
     }
-    if (both && new_rows)
-        TILE_LOAD(registers, 5, rows + from->lower * from->row_step, apart);
     if (begins)
         TILE_RENEW(registers, 2, lower_last, across);
     if (both)
@@ -1365,21 +1421,17 @@ KERNEL static void step_1(const Frame *f, char *own, int64_t i_first, int64_t i_
                 k_step = 2;
             }
             do {
-                points = size_even(depth - done, DEPTH_1);
+                points = size_even(depth - done, block > CLOSE_BLOCK_1 ? DEEP_1 : DEPTH_1);
                 points = size_align(points, 16);
                 float *kept = points < depth ? kept_1 : NULL;
                 const int is_last = done + points >= depth;
-                /* What comes nearer: the next panel where not all of them are near, else the next rows; a share for each tile. */
+                /* What comes nearer: the next rows; a share for each tile. */
                 const char *ahead = (const char *)(rows + (tiles < 4 ? 2 : 1) * height * row_step);
                 const int64_t ahead_step =
-                    block > CLOSE_BLOCK_1 ? COLUMNS_1 * 4 / (2 * (n_stop - n_block) > BLOCK_1 * ROWS_1 ? BLOCK_1
-                            : (BLOCK_1 + 1) / 2) :
+                    block > CLOSE_BLOCK_1 ? 0 :
                     extent_m * extent_n * extent_k > 786432 && k_step == 2 ? size_ceil_div(height * 4, tiles) : 0;
                 for (int64_t turn = 0; turn < tiles; turn++) {
                     const int64_t tile_place = (is_back ? tiles - 1 - turn : turn) * COLUMNS_1;
-                    if (block > CLOSE_BLOCK_1)
-                        ahead = (const char *)(panels_1 + (tile_place + (is_back ? -1 : 1) * COLUMNS_1) * depth
-                                + done * COLUMNS_1);
                     for (n = n_block; n < n_stop; n += height) {
                         height = (int)size_next(n_stop - n, ROWS_1, ROWS_1);
                         const bf16u *here = rows + (n - n_block) * row_step + done * k_step;

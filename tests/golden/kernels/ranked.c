@@ -350,9 +350,34 @@ INLINE f32v select_f32v(boolv m, f32v a, f32v b)
 #endif
 }
 
+#if EINC_SHUFFLES
+/* Elements few apart, out of as many whole vectors, the last of which ends with the last of them. */
+INLINE u32v load_near_u32v(const void *p, const int stride)
+{
+    u32v x;
+    memcpy(&x, p, sizeof x);
+    UNROLL
+    for (int v = 1; v < stride; v++) {
+        const int first = v == stride - 1 ? v * (LANES - 1) : v * LANES;
+        i32v from = {0};
+        UNROLL
+        for (int l = 0; l < LANES; l++)
+            from[l] = l * stride >= v * LANES ? l * stride - first + LANES : v == 1 ? l * stride : l;
+        u32v y;
+        memcpy(&y, (const char *)p + 4 * first, sizeof y);
+        x = __builtin_shuffle(x, y, from);
+    }
+    return x;
+}
+#endif
+
 /* One lane after the other. */
 APART u32v load_lanes_u32v(const void *p, int64_t stride, int count)
 {
+#if EINC_SHUFFLES
+    if (stride >= 2 && stride <= (LANES < 4 ? LANES : 4) && count == LANES)
+        return stride == 2 ? load_near_u32v(p, 2) : stride == 3 ? load_near_u32v(p, 3) : load_near_u32v(p, 4);
+#endif
     uint32_t lanes[LANES];
     u32v x;
     if (count == LANES) {
@@ -832,11 +857,11 @@ KERNEL static void after_1(const Frame *f, char *own, int64_t i_first, int64_t i
     const int64_t row_tmp1 = f->row_tmp1;
     f32u *tmp1 = (f32u *)own;
     const int64_t tmp1_0 = row_tmp1;
-    for (int v = 0; v * LANES < count; v++) {
-        const int lanes = (int)size_min(LANES, count - v * LANES);
-        const int64_t j_lanes = j + v * LANES;
-        for (int r = 0; r < height; r++) {
-            const int64_t i_at = i + r;
+    for (int r = 0; r < height; r++) {
+        const int64_t i_at = i + r;
+        for (int v = 0; v * LANES < count; v++) {
+            const int lanes = (int)size_min(LANES, count - v * LANES);
+            const int64_t j_lanes = j + v * LANES;
             const f32v sum = load_f32v(kept + r * COLUMNS_1 + v * LANES, 1, lanes);
             store_f32v(tmp1 + (i_at - i_first) * tmp1_0 + j_lanes, 1, sum, lanes);
         }

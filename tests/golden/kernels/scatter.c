@@ -112,6 +112,13 @@ enum { BAD_ARGUMENT = -2, BAD_SHAPES = -3, BAD_WORKSPACE = -4, BAD_MACHINE = -6,
 #define CONVERT(x, type) ((type)(x))
 #endif
 
+/* Whether __builtin_shuffle is there; clang needs loops for it to see through. */
+#if EINC_VECTORS && !defined(__clang__)
+#define EINC_SHUFFLES 1
+#else
+#define EINC_SHUFFLES 0
+#endif
+
 /* Before a loop over lanes that is to become a handful of shuffles. */
 #if EINC_VECTORS && !defined(__clang__)
 #define UNROLL _Pragma("GCC unroll 16")
@@ -126,9 +133,21 @@ typedef float f32v;
 #endif
 
 #if EINC_VECTORS
+typedef int32_t i32v __attribute__((vector_size(4 * LANES)));
+#else
+typedef int32_t i32v;
+#endif
+
+#if EINC_VECTORS
 typedef uint16_t u16v __attribute__((vector_size(2 * LANES)));
 #else
 typedef uint16_t u16v;
+#endif
+
+#if EINC_VECTORS
+typedef int16_t i16v __attribute__((vector_size(2 * LANES)));
+#else
+typedef int16_t i16v;
 #endif
 
 #if EINC_VECTORS
@@ -163,9 +182,34 @@ INLINE f32v from_bits_f32v(u32v bits)
     return x;
 }
 
+#if EINC_SHUFFLES
+/* Elements few apart, out of as many whole vectors, the last of which ends with the last of them. */
+INLINE u16v load_near_u16v(const void *p, const int stride)
+{
+    u16v x;
+    memcpy(&x, p, sizeof x);
+    UNROLL
+    for (int v = 1; v < stride; v++) {
+        const int first = v == stride - 1 ? v * (LANES - 1) : v * LANES;
+        i16v from = {0};
+        UNROLL
+        for (int l = 0; l < LANES; l++)
+            from[l] = l * stride >= v * LANES ? l * stride - first + LANES : v == 1 ? l * stride : l;
+        u16v y;
+        memcpy(&y, (const char *)p + 2 * first, sizeof y);
+        x = __builtin_shuffle(x, y, from);
+    }
+    return x;
+}
+#endif
+
 /* One lane after the other. */
 APART u16v load_lanes_u16v(const void *p, int64_t stride, int count)
 {
+#if EINC_SHUFFLES
+    if (stride >= 2 && stride <= (LANES < 4 ? LANES : 4) && count == LANES)
+        return stride == 2 ? load_near_u16v(p, 2) : stride == 3 ? load_near_u16v(p, 3) : load_near_u16v(p, 4);
+#endif
     uint16_t lanes[LANES];
     u16v x;
     if (count == LANES) {
@@ -189,9 +233,34 @@ INLINE u16v load_u16v(const void *p, int64_t stride, int count)
     return x;
 }
 
+#if EINC_SHUFFLES
+/* Elements few apart, out of as many whole vectors, the last of which ends with the last of them. */
+INLINE u32v load_near_u32v(const void *p, const int stride)
+{
+    u32v x;
+    memcpy(&x, p, sizeof x);
+    UNROLL
+    for (int v = 1; v < stride; v++) {
+        const int first = v == stride - 1 ? v * (LANES - 1) : v * LANES;
+        i32v from = {0};
+        UNROLL
+        for (int l = 0; l < LANES; l++)
+            from[l] = l * stride >= v * LANES ? l * stride - first + LANES : v == 1 ? l * stride : l;
+        u32v y;
+        memcpy(&y, (const char *)p + 4 * first, sizeof y);
+        x = __builtin_shuffle(x, y, from);
+    }
+    return x;
+}
+#endif
+
 /* One lane after the other. */
 APART u32v load_lanes_u32v(const void *p, int64_t stride, int count)
 {
+#if EINC_SHUFFLES
+    if (stride >= 2 && stride <= (LANES < 4 ? LANES : 4) && count == LANES)
+        return stride == 2 ? load_near_u32v(p, 2) : stride == 3 ? load_near_u32v(p, 3) : load_near_u32v(p, 4);
+#endif
     uint32_t lanes[LANES];
     u32v x;
     if (count == LANES) {

@@ -3,10 +3,10 @@
  *     ii -> []
  *
  * target avx2, 1 lanes
- * launch 1: one unit
+ * launch 1: block of i: max(ceil(i / 64), 2560)
  *   step 1: store out[] = sum[i](A[i,i])
- *     loops
- * workspace 0 */
+ *     loops, split along i into parts_1 = ceil(i / max(ceil(i / 64), 2560))
+ * workspace align(parts_1 * 4, 64) */
 #include <stddef.h>
 #include <stdint.h>
 #include <string.h>
@@ -142,6 +142,12 @@ SHARED int64_t size_ceil_div(int64_t a, int64_t b)
     return b ? a / b + (a % b != 0) : a;
 }
 
+/* Up to a multiple of the unit. */
+SHARED int64_t size_align(int64_t a, int64_t unit)
+{
+    return a > SIZE_TOO_LARGE - unit ? SIZE_TOO_LARGE : (a + unit - 1) / unit * unit;
+}
+
 /* Whether a shape is one; axes of size 1 get stride 0, so that they stretch. */
 PLAIN int settle(const int64_t *shape, int64_t *stride, int rank)
 {
@@ -164,8 +170,10 @@ PLAIN int64_t meet(int64_t a, int64_t b)
 typedef struct Frame {
     trace_args in;    /* strides of axes of size 1 are 0 here */
     int64_t extent_i;
-    int64_t units_1, grain_1, tasks_1;
+    int64_t parts_1;
     int64_t shared;
+    int64_t units_1;
+    int64_t grain_1, tasks_1;
     int64_t per_worker;
     char *workspace;
     const einc_host *host;
@@ -189,34 +197,57 @@ static int is_stopped(const Frame *f)
 }
 
 /* out[] = sum[i](A[i,i]) */
-INLINE void step_1_at(const Frame *f)
+INLINE void step_1_at(const Frame *f, int64_t i_first, int64_t i_end, int64_t part, int first_unit)
 {
-    const int64_t extent_i = f->extent_i;
     const f32u *A = (const f32u *)f->in.A.data;
     const int64_t A_0 = f->in.A.stride[0], A_1 = f->in.A.stride[1];
-    f32u *out = (f32u *)f->in.out.data;
+    f32u *parts_sum_1_1 = (f32u *)f->workspace;
     float sum[4];
     for (int chain = 0; chain < 4; chain++)
         sum[chain] = 0.0f;
-    int64_t i_at = 0;
-    for (; i_at + 4 <= extent_i; i_at += 4) {
+    int64_t i_at = i_first;
+    for (; i_at + 4 <= i_end; i_at += 4) {
         UNROLL
         for (int chain = 0; chain < 4; chain++) {
             const int64_t i = i_at + chain;
             sum[chain] = sum[chain] + A[i * A_0 + i * A_1];
         }
     }
-    for (; i_at < extent_i; i_at++) {
+    for (; i_at < i_end; i_at++) {
         sum[0] = sum[0] + A[i_at * A_0 + i_at * A_1];
     }
     for (int chain = 1; chain < 4; chain++)
         sum[0] = sum[0] + sum[chain];
-    out[0] = sum[0];
+    const int64_t place = part;
+    if (!first_unit) {
+        float sum_before = parts_sum_1_1[place];
+        sum_before = sum_before + sum[0];
+        sum[0] = sum_before;
+    }
+    parts_sum_1_1[place] = sum[0];
 }
 
-KERNEL static void step_1(const Frame *f)
+KERNEL static void step_1(const Frame *f, int64_t i_first, int64_t i_end, int64_t part, int first_unit)
 {
-    step_1_at(f);
+    step_1_at(f, i_first, i_end, part, first_unit);
+}
+
+/* the parts, in order */
+INLINE void merge_1_at(const Frame *f)
+{
+    f32u *out = (f32u *)f->in.out.data;
+    f32u *parts_sum_1_1 = (f32u *)f->workspace;
+    float sum = 0.0f;
+    for (int64_t part = 0; part < f->tasks_1; part++) {
+        const int64_t place = part;
+        sum = sum + parts_sum_1_1[place];
+    }
+    out[0] = sum;
+}
+
+KERNEL static void merge_1(const Frame *f)
+{
+    merge_1_at(f);
 }
 
 /* A task of launch 1: its units of work, each one tile of every block. */
@@ -224,9 +255,14 @@ static void launch_1(void *argument, int64_t task, int worker)
 {
     const Frame *f = (const Frame *)argument;
     (void)worker;
+    const int64_t extent_i = f->extent_i;
     const int64_t units_end = size_min((task + 1) * f->grain_1, f->units_1);
     for (int64_t unit = task * f->grain_1; unit < units_end && !is_stopped(f); unit++) {
-        step_1(f);
+        const int64_t i_first = unit * size_max(size_ceil_div(extent_i, 64), 2560),
+                i_end = size_min(i_first + size_max(size_ceil_div(extent_i, 64), 2560), extent_i);
+        const int64_t part = task;
+        const int first_unit = unit == task * f->grain_1;
+        step_1(f, i_first, i_end, part, first_unit);
     }
 }
 
@@ -256,9 +292,10 @@ static int prepare(Frame *f, const trace_args *args, int workers)
     const int64_t extent_i = f->extent_i = meet(f->in.A.shape[0], f->in.A.shape[1]);
     if (extent_i < 0)
         return BAD_SHAPES;
-    f->units_1 = 1;
-    const int64_t most_1 = size_min(size_max(size_ceil_div(extent_i, 32768), 1), 1024);
-    f->grain_1 = size_max(size_ceil_div(f->units_1, most_1), 1);
+    const int64_t parts_1 = f->parts_1 = size_ceil_div(extent_i, size_max(size_ceil_div(extent_i, 64), 2560));
+    f->shared = size_align(size_mul(parts_1, 4), 64);
+    f->units_1 = size_ceil_div(extent_i, size_max(size_ceil_div(extent_i, 64), 2560));
+    f->grain_1 = size_max(size_ceil_div(f->units_1, parts_1), 1);
     f->tasks_1 = size_ceil_div(f->units_1, f->grain_1);
     return 0;
 }
@@ -289,5 +326,6 @@ int trace(const trace_args *args, void *workspace, size_t bytes, const einc_host
     f->status = &failure;
     if (run(f, launch_1, f->tasks_1))
         return failure;
+    merge_1(f);
     return 0;
 }
