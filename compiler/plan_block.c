@@ -163,12 +163,13 @@ static bool has_registers(const Step *step, const Contract *c, Dtype sum)
 }
 
 /* What a thread's states take of its registers may leave room for fewer blocks, and so may where results go that have several
- * indices, and parts of numbers. */
+ * indices, parts of numbers, and what is chosen for a side as it is fetched. */
 static int resident_blocks(const Step *step, const Contract *c)
 {
     bool parts = c->tile && c->tile->parts > 1;
     bool doubles = c->packed == DTYPE_F64, few = doubles && !c->block->is_matrix && 2 * c->block->high * c->block->wide >= SUMS_MOST;
-    if ((parts || few || ((doubles || !c->block->is_matrix) && words_after(step, c) > 0)) && c->block->resident > 2)
+    bool chosen = !c->block->is_matrix && (c->left->kind == TERM_SELECT || c->right->kind == TERM_SELECT);
+    if ((parts || few || chosen || ((doubles || !c->block->is_matrix) && words_after(step, c) > 0)) && c->block->resident > 2)
         return 2;
     int words = state_words(step, c);
     if (!c->reduces && c->rows.count + c->columns.count > 2)

@@ -3,9 +3,9 @@
  *     ij -> ij | cumsum j
  *
  * target portable, 4 lanes
- * launch 1: block of i: 1472
+ * launch 1: block of i: 1436
  *   step 1: scan out[i,j] = cumsum[j](A[i,j])
- *     loops j i, 4 lanes along i, 16 vectors of i together
+ *     loops j i, 4 lanes along i
  * workspace 0 */
 #include <stddef.h>
 #include <stdint.h>
@@ -339,36 +339,24 @@ static int is_stopped(const Frame *f)
 }
 
 /* out[i,j] = cumsum[j](A[i,j]) */
-INLINE void step_1_at(const Frame *f, int64_t i, const int points, const int count)
+INLINE void step_1_at(const Frame *f, int64_t i, const int count)
 {
     const int64_t extent_j = f->extent_j;
     const f32u *A = (const f32u *)f->in.A.data;
     const int64_t A_0 = f->in.A.stride[0], A_1 = f->in.A.stride[1];
     f32u *out = (f32u *)f->in.out.data;
     const int64_t out_0 = f->in.out.stride[0], out_1 = f->in.out.stride[1];
-    f32v sum[16];
-    UNROLL
-    for (int point = 0; point < points; point++)
-        sum[point] = splat_f32v(0.0f);
+    f32v sum = splat_f32v(0.0f);
     for (int64_t j_2 = 0; j_2 < extent_j; j_2++) {
-        UNROLL
-        for (int point = 0; point < points; point++) {
-            const int64_t i_2 = i + point * LANES;
-            sum[point] = sum[point] + load_f32v(A + i_2 * A_0 + j_2 * A_1, A_0, count);
-            store_f32v(out + i_2 * out_0 + j_2 * out_1, out_0, sum[point], count);
-        }
+        sum = sum + load_f32v(A + i * A_0 + j_2 * A_1, A_0, count);
+        store_f32v(out + i * out_0 + j_2 * out_1, out_0, sum, count);
     }
 }
 
 KERNEL static void step_1(const Frame *f, int64_t i_first, int64_t i_end)
 {
-    int64_t i = i_first;
-    for (; i + 16 * LANES <= i_end; i += 16 * LANES)
-        step_1_at(f, i, 16, LANES);
-    for (; i + LANES <= i_end; i += LANES)
-        step_1_at(f, i, 1, LANES);
-    if (i < i_end)
-        step_1_at(f, i, 1, (int)(i_end - i));
+    for (int64_t i = i_first; i < i_end; i += LANES)
+        step_1_at(f, i, (int)size_min(LANES, i_end - i));
 }
 
 /* A task of launch 1: its units of work, each one tile of every block. */
@@ -379,7 +367,7 @@ static void launch_1(void *argument, int64_t task, int worker)
     const int64_t extent_i = f->extent_i;
     const int64_t units_end = size_min((task + 1) * f->grain_1, f->units_1);
     for (int64_t unit = task * f->grain_1; unit < units_end && !is_stopped(f); unit++) {
-        const int64_t i_first = unit * 1472, i_end = size_min(i_first + 1472, extent_i);
+        const int64_t i_first = unit * 1436, i_end = size_min(i_first + 1436, extent_i);
         step_1(f, i_first, i_end);
     }
 }
@@ -413,7 +401,7 @@ static int prepare(Frame *f, const cumulative_args *args, int workers)
     const int64_t extent_j = f->extent_j = f->in.A.shape[1];
     if (f->in.out.shape[0] != extent_i || f->in.out.shape[1] != extent_j)
         return BAD_SHAPES;
-    f->units_1 = size_ceil_div(extent_i, 1472);
+    f->units_1 = size_ceil_div(extent_i, 1436);
     const int64_t most_1 = size_min(size_max(size_ceil_div(size_mul(extent_i, extent_j), 16384), 1), 1024);
     f->grain_1 = size_max(size_ceil_div(f->units_1, most_1), 1);
     f->tasks_1 = size_ceil_div(f->units_1, f->grain_1);
