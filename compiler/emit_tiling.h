@@ -64,6 +64,13 @@ void tiling_put(Emitter *e, const char *lines);
 enum { PACKED_POINTS = 16 };                 /* of columns that are packed together, so that each line of theirs is whole */
 void tiling_pack_all(Emitter *e, const Tiling *t, const char *pack);
 
+/* emit_points.c: the lines of a tile in vectors, at its beginning and at each point */
+const char *tiling_begin_lines(Emitter *e, const Tiling *t);
+const char *tiling_left_line(Emitter *e, const Tiling *t);
+const char *tiling_step_line(Emitter *e, Tiling *t);
+const char *tiling_multiply_lines(Emitter *e, const Tiling *t);
+bool tiling_is_tight(const Tiling *t);        /* a point has so few products that a loop's own instructions count */
+
 /* emit_stage.c */
 enum { STAGE_BYTES = 8192 };                 /* of a tile's runs beside each other, on the stack */
 bool tiling_has_stage(const Tiling *t);      /* columns' runs may be put together before they are stored */
