@@ -418,7 +418,8 @@ static Tensor *store_guarded(Lower *l, Context *c, const Term *term, const Insta
 typedef struct Outermost {
     const Lower *l;
     bool *seen;                   /* [in term id] */
-    int count;                    /* of reductions */
+    int rank;                     /* of the value */
+    int count;                    /* of reductions that run in all of its loops; others are stored before */
 } Outermost;
 
 static void count_outermost(void *user, const Term *term)
@@ -428,7 +429,7 @@ static void count_outermost(void *user, const Term *term)
         return;
     o->seen[term->id] = true;
     if (term->kind == TERM_REDUCE || (term->kind == TERM_CONTRACT && term->reduce.over_count)) {
-        o->count++;
+        o->count += term->rank == o->rank;
         return;
     }
     if (term->kind == TERM_READ && lower_is_written_in(o->l, term->read.tensor))
@@ -439,7 +440,7 @@ static void count_outermost(void *user, const Term *term)
 /* Whether a value is made of several reductions side by side. NULL: it is part of one. */
 static bool stands_beside(Lower *l, const Term *value)
 {
-    Outermost o = { l, ARENA_ARRAY(l->arena, bool, l->in->term_count), 0 };
+    Outermost o = { l, ARENA_ARRAY(l->arena, bool, l->in->term_count), value ? value->rank : 0, 0 };
     if (value)
         count_outermost(&o, value);
     return o.count > 1;
