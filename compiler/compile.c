@@ -137,11 +137,11 @@ static bool plan_as(Arena *arena, Compiled *c, const CompileOptions *options, co
 {
     const Program *program = c->order ? c->order->program : c->program;
     bool grid = options->target->grid;
-    unsigned char *kinds = product_kinds(arena, program, hints->nests, hints->extents, grid);
+    unsigned short *kinds = product_kinds(arena, program, hints->nests, hints->extents, grid);
     const Tile *bf16 = options->target->narrow[DTYPE_BF16];
     for (int i = 0; i < program->term_count; i++) {
         if (grid)    /* threads that share a point all take the same way */
-            kinds[i] &= (unsigned char)~PRODUCT_OF_POWERS;
+            kinds[i] &= (unsigned short)~PRODUCT_OF_POWERS;
         if (!grid && bf16)
             kinds[i] |= PRODUCT_ROUNDS;
         if (!grid && bf16 && bf16->dot && kinds[i] & PRODUCT_OF_BF16)

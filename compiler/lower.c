@@ -178,10 +178,23 @@ static bool share_loops(const Term *a, const Term *b)
     return true;
 }
 
+/* Of the outputs that share loops, those that are made of their own results of some indices: these come before, together. */
+static void lower_results_first(Lower *l, const Statement *statement, int first)
+{
+    const Term *lead = statement->outputs[first].value, **across = NULL;
+    int count = 0;
+    for (int o = first; o < statement->output_count; o++)
+        if (share_loops(lead, statement->outputs[o].value) && lower_is_across(l, statement->outputs[o].value))
+            ARENA_APPEND(l->arena, across, count, statement->outputs[o].value);
+    if (count > 1)
+        lower_across_first(l, across, count);
+}
+
 /* The outputs from `first` on that share its loops make one statement. */
 static void lower_outputs(Lower *l, const Statement *statement, int first, bool *done)
 {
     const Output *lead = &statement->outputs[first];
+    lower_results_first(l, statement, first);
     const Instance *instance = NULL;
     int count = 0;
     Index **loops = target_loops(l, lead, &count);
@@ -456,7 +469,7 @@ static void drop_unused_indices(Lower *l)
         out->indices[i]->id = i;
 }
 
-Program *lower(Arena *arena, const Program *program, const bool *wanted, const unsigned char *kinds, const Turn *turns,
+Program *lower(Arena *arena, const Program *program, const bool *wanted, const unsigned short *kinds, const Turn *turns,
                const int64_t *const *strides, const Sweeping *sweeping)
 {
     Lower l = { .arena = arena, .in = program, .out = ARENA_NEW(arena, Program) };

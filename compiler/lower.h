@@ -25,7 +25,7 @@ typedef struct Sweeping {
  * reduction is around them, and both they and products where other reductions stand beside them, so that each is a nest of
  * its own; products of powers take the place of a logsumexp where they are exact. `turns`: by statement id, as turn_choose()
  * tells; NULL: none is turned. `strides`: as there. `sweeping`: NULL: everything is stored whole. */
-Program *lower(Arena *arena, const Program *program, const bool *wanted, const unsigned char *kinds, const Turn *turns,
+Program *lower(Arena *arena, const Program *program, const bool *wanted, const unsigned short *kinds, const Turn *turns,
                const int64_t *const *strides, const Sweeping *sweeping);
 
 #endif

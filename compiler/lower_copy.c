@@ -266,14 +266,21 @@ Term *lower_copy_reduction(Lower *l, Context *c, const Term *term, const Instanc
 
 /* ---- statements for temporaries ---- */
 
-/* A temporary over the context's loops that gets `value`; ends the statement. */
-Tensor *lower_store(Lower *l, const Context *c, Term *value, Span span)
+/* A temporary over the context's loops that gets `value`. */
+Tensor *lower_store_in(Lower *l, const Context *c, Term *value)
 {
     Tensor *tensor = lower_temporary(l, c->loop_count, value->dtype);
     Position *positions = ARENA_ARRAY(l->arena, Position, c->loop_count);
     for (int i = 0; i < c->loop_count; i++)
         positions[i] = lower_plain(l, c->loops[i]);
     lower_output(l, c->statement, tensor, value, positions);
+    return tensor;
+}
+
+/* The same; ends the statement. */
+Tensor *lower_store(Lower *l, const Context *c, Term *value, Span span)
+{
+    Tensor *tensor = lower_store_in(l, c, value);
     lower_end(l, c->statement, span);
     return tensor;
 }
@@ -451,7 +458,7 @@ static Term *copy_reduce_unguarded(Lower *l, Context *c, const Term *term, const
     Reduction reduction = term->reduce.reduction;
     if (reduction == REDUCTION_SOFTMAX || reduction == REDUCTION_LOG_SOFTMAX)
         return lower_softmax(l, c, term, instance);
-    unsigned char kind = l->kinds[term->id];
+    unsigned kind = l->kinds[term->id];
     if (kind & PRODUCT_OF_COMPLEX)
         return lower_parted_product(l, c, term, instance);
     bool apart = (c->reduced && kind & PRODUCT_END) || (c->taken && kind & PRODUCT_ITSELF) ||
@@ -459,7 +466,9 @@ static Term *copy_reduce_unguarded(Lower *l, Context *c, const Term *term, const
     bool runs = (c->again && kind & PRODUCT_ITSELF) || runs_in_all_loops(c, term, instance);
     if (!runs || (keeps_indices(term) && c->root != term) || apart)
         return copy_stored(l, c, term, instance);
-    return kind & PRODUCT_OF_POWERS ? lower_log_product(l, c, term, instance) : lower_copy_reduction(l, c, term, instance);
+    return kind & PRODUCT_OF_POWERS ? lower_log_product(l, c, term, instance)
+           : lower_is_across(l, term) ? lower_across(l, c, term, instance)
+                                      : lower_copy_reduction(l, c, term, instance);
 }
 
 /* Behind a where, what may read out of range is stored only where it is needed. A reduction that runs in the loops

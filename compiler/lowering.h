@@ -56,6 +56,15 @@ struct Forced {
     Index *const *axes;           /* its indices in the order of the tensor's axes */
 };
 
+/* A reduction of the checked program as one of another's results. */
+typedef struct Across Across;
+struct Across {
+    const Across *next;
+    const Term *term;
+    Term *first, *second;
+    Tensor *stored;               /* what the first one makes */
+};
+
 /* What is known of a term of the checked program. */
 typedef struct Facts {
     int cost;                     /* operations for one element, roughly; a reduction is COST_LIMIT */
@@ -77,8 +86,9 @@ typedef struct Lower {
     Tensor **parts[2];            /* or its parts, of a complex product, */
     Tensor **masked;              /* and where all who read it ask its where themselves */
     int temporary_count;
-    const unsigned char *kinds;   /* [in term id]: see lower() */
+    const unsigned short *kinds;   /* [in term id]: see lower() */
     const Forced *forced;
+    const Across *across;
     const Turn *turns;            /* [in statement id]: see lower(); NULL: none */
     const int64_t *const *strides;
     int sweep_count;
@@ -108,6 +118,7 @@ Context lower_open(Lower *l, Index *const *indices, int count, const Instance **
 /* lower_copy.c */
 Term *lower_copy(Lower *l, Context *c, const Term *term, const Instance *instance);
 Position *lower_positions(Lower *l, Context *c, const Position *positions, int rank, const Instance *instance);
+Tensor *lower_store_in(Lower *l, const Context *c, Term *value);
 Tensor *lower_store(Lower *l, const Context *c, Term *value, Span span);
 bool lower_is_written_in(const Lower *l, const Tensor *tensor);
 const Term *lower_value(const Tensor *tensor);
@@ -123,6 +134,12 @@ Term *lower_softmax(Lower *l, Context *c, const Term *term, const Instance *inst
 
 /* lower_log.c: of a log-space product, in the loops around it */
 Term *lower_log_product(Lower *l, Context *c, const Term *log, const Instance *instance);
+
+/* lower_across.c: a reduction of indices of both sides of a product, as two; whether it is one, and the first of each of several
+ * that share their loops and their value, in one statement */
+bool lower_is_across(const Lower *l, const Term *term);
+void lower_across_first(Lower *l, const Term *const *terms, int count);
+Term *lower_across(Lower *l, Context *c, const Term *term, const Instance *instance);
 
 const Instance *lower_link_all(Lower *l, const Term *term, const Context *c);
 Index **lower_images(Lower *l, const Term *term, const Instance *instance);

@@ -34,8 +34,8 @@ double function_coarseness(Function function, Dtype dtype)
 }
 
 const ReductionFacts reduction_facts[REDUCTION_COUNT] = {
-#define X(tag, name, parameters, leaves, gives, empty, ordered, state) \
-    { name, parameters, leaves, gives, empty, ordered, state },
+#define X(tag, name, parameters, leaves, gives, empty, ordered, nests, state) \
+    { name, parameters, leaves, gives, empty, ordered, nests, state },
     REDUCTIONS(X)
 #undef X
 };
@@ -50,7 +50,7 @@ static const char *const function_names[] = {
 };
 
 static const char *const reduction_names[] = {
-#define X(tag, name, parameters, leaves, gives, empty, ordered, state) name,
+#define X(tag, name, parameters, leaves, gives, empty, ordered, nests, state) name,
     REDUCTIONS(X)
 #undef X
 };

@@ -138,38 +138,39 @@ typedef enum {
 
 typedef enum { NO_PARAMETER, MAY_HAVE_PARAMETER, NEEDS_PARAMETER } Parameters;
 
-/* X(tag, name, parameters, leaves, gives, of an empty range, ordered, state)
+/* X(tag, name, parameters, leaves, gives, of an empty range, ordered, of its own, state)
  *
  * "of an empty range": whether it has a value there (an empty max has none).
  * "ordered": whether it compares, and so has no meaning for complex numbers.
+ * "of its own": whether that of all elements is that of its values of parts of equal size (of norms, of those that are sums).
  * "state": reductions of one argument that have the same state are computed by one pass over it. */
-#define REDUCTIONS(X)                                                                               \
-    X(SUM, "sum", NO_PARAMETER, LEAVES_NOTHING, GIVES_SUM, true, false, STATE_SUM)                  \
-    X(PROD, "prod", NO_PARAMETER, LEAVES_NOTHING, GIVES_SUM, true, false, STATE_PROD)               \
-    X(MAX, "max", NO_PARAMETER, LEAVES_NOTHING, GIVES_SAME, false, true, STATE_MAX)                 \
-    X(MIN, "min", NO_PARAMETER, LEAVES_NOTHING, GIVES_SAME, false, true, STATE_MIN)                 \
-    X(MEAN, "mean", NO_PARAMETER, LEAVES_NOTHING, GIVES_MEAN, true, false, STATE_SUM)               \
-    X(ANY, "any", NO_PARAMETER, LEAVES_NOTHING, GIVES_BOOL, true, false, STATE_ANY)                 \
-    X(ALL, "all", NO_PARAMETER, LEAVES_NOTHING, GIVES_BOOL, true, false, STATE_ALL)                 \
-    X(NORM, "norm", MAY_HAVE_PARAMETER, LEAVES_NOTHING, GIVES_NORM, true, false, STATE_NORM)        \
-    X(VAR, "var", MAY_HAVE_PARAMETER, LEAVES_NOTHING, GIVES_NORM, true, false, STATE_MOMENTS)       \
-    X(STD, "std", MAY_HAVE_PARAMETER, LEAVES_NOTHING, GIVES_NORM, true, false, STATE_MOMENTS)       \
-    X(LOGSUMEXP, "logsumexp", NO_PARAMETER, LEAVES_NOTHING, GIVES_FLOAT, true, true, STATE_EXPONENTIALS) \
-    X(ARGMAX, "argmax", NO_PARAMETER, LEAVES_NOTHING, GIVES_POSITION, false, true, STATE_ARGMAX)    \
-    X(ARGMIN, "argmin", NO_PARAMETER, LEAVES_NOTHING, GIVES_POSITION, false, true, STATE_ARGMIN)    \
-    X(TOPK, "topk", NEEDS_PARAMETER, LEAVES_RANKS, GIVES_SAME, false, true, STATE_TOPK)             \
-    X(BOTTOMK, "bottomk", NEEDS_PARAMETER, LEAVES_RANKS, GIVES_SAME, false, true, STATE_BOTTOMK)    \
-    X(ARGTOPK, "argtopk", NEEDS_PARAMETER, LEAVES_RANKS, GIVES_POSITION, false, true, STATE_TOPK)   \
-    X(ARGBOTTOMK, "argbottomk", NEEDS_PARAMETER, LEAVES_RANKS, GIVES_POSITION, false, true, STATE_BOTTOMK) \
-    X(SOFTMAX, "softmax", NO_PARAMETER, LEAVES_ALL, GIVES_FLOAT, true, true, STATE_EXPONENTIALS)    \
-    X(LOG_SOFTMAX, "log_softmax", NO_PARAMETER, LEAVES_ALL, GIVES_FLOAT, true, true, STATE_EXPONENTIALS) \
-    X(CUMSUM, "cumsum", NO_PARAMETER, LEAVES_ALL, GIVES_SUM, true, false, STATE_SUM)                \
-    X(CUMPROD, "cumprod", NO_PARAMETER, LEAVES_ALL, GIVES_SUM, true, false, STATE_PROD)             \
-    X(CUMMAX, "cummax", NO_PARAMETER, LEAVES_ALL, GIVES_SAME, true, true, STATE_MAX)                \
-    X(CUMMIN, "cummin", NO_PARAMETER, LEAVES_ALL, GIVES_SAME, true, true, STATE_MIN)
+#define REDUCTIONS(X) \
+    X(SUM, "sum", NO_PARAMETER, LEAVES_NOTHING, GIVES_SUM, true, false, true, STATE_SUM) \
+    X(PROD, "prod", NO_PARAMETER, LEAVES_NOTHING, GIVES_SUM, true, false, true, STATE_PROD) \
+    X(MAX, "max", NO_PARAMETER, LEAVES_NOTHING, GIVES_SAME, false, true, true, STATE_MAX) \
+    X(MIN, "min", NO_PARAMETER, LEAVES_NOTHING, GIVES_SAME, false, true, true, STATE_MIN) \
+    X(MEAN, "mean", NO_PARAMETER, LEAVES_NOTHING, GIVES_MEAN, true, false, true, STATE_SUM) \
+    X(ANY, "any", NO_PARAMETER, LEAVES_NOTHING, GIVES_BOOL, true, false, true, STATE_ANY) \
+    X(ALL, "all", NO_PARAMETER, LEAVES_NOTHING, GIVES_BOOL, true, false, true, STATE_ALL) \
+    X(NORM, "norm", MAY_HAVE_PARAMETER, LEAVES_NOTHING, GIVES_NORM, true, false, true, STATE_NORM) \
+    X(VAR, "var", MAY_HAVE_PARAMETER, LEAVES_NOTHING, GIVES_NORM, true, false, false, STATE_MOMENTS) \
+    X(STD, "std", MAY_HAVE_PARAMETER, LEAVES_NOTHING, GIVES_NORM, true, false, false, STATE_MOMENTS) \
+    X(LOGSUMEXP, "logsumexp", NO_PARAMETER, LEAVES_NOTHING, GIVES_FLOAT, true, true, true, STATE_EXPONENTIALS) \
+    X(ARGMAX, "argmax", NO_PARAMETER, LEAVES_NOTHING, GIVES_POSITION, false, true, false, STATE_ARGMAX) \
+    X(ARGMIN, "argmin", NO_PARAMETER, LEAVES_NOTHING, GIVES_POSITION, false, true, false, STATE_ARGMIN) \
+    X(TOPK, "topk", NEEDS_PARAMETER, LEAVES_RANKS, GIVES_SAME, false, true, false, STATE_TOPK) \
+    X(BOTTOMK, "bottomk", NEEDS_PARAMETER, LEAVES_RANKS, GIVES_SAME, false, true, false, STATE_BOTTOMK) \
+    X(ARGTOPK, "argtopk", NEEDS_PARAMETER, LEAVES_RANKS, GIVES_POSITION, false, true, false, STATE_TOPK) \
+    X(ARGBOTTOMK, "argbottomk", NEEDS_PARAMETER, LEAVES_RANKS, GIVES_POSITION, false, true, false, STATE_BOTTOMK) \
+    X(SOFTMAX, "softmax", NO_PARAMETER, LEAVES_ALL, GIVES_FLOAT, true, true, false, STATE_EXPONENTIALS) \
+    X(LOG_SOFTMAX, "log_softmax", NO_PARAMETER, LEAVES_ALL, GIVES_FLOAT, true, true, false, STATE_EXPONENTIALS) \
+    X(CUMSUM, "cumsum", NO_PARAMETER, LEAVES_ALL, GIVES_SUM, true, false, false, STATE_SUM) \
+    X(CUMPROD, "cumprod", NO_PARAMETER, LEAVES_ALL, GIVES_SUM, true, false, false, STATE_PROD) \
+    X(CUMMAX, "cummax", NO_PARAMETER, LEAVES_ALL, GIVES_SAME, true, true, false, STATE_MAX) \
+    X(CUMMIN, "cummin", NO_PARAMETER, LEAVES_ALL, GIVES_SAME, true, true, false, STATE_MIN)
 
 typedef enum {
-#define X(tag, name, parameters, leaves, gives, empty, ordered, state) REDUCTION_##tag,
+#define X(tag, name, parameters, leaves, gives, empty, ordered, nests, state) REDUCTION_##tag,
     REDUCTIONS(X)
 #undef X
     REDUCTION_COUNT,
@@ -211,6 +212,7 @@ typedef struct ReductionFacts {
     Gives gives;
     bool empty;
     bool ordered;
+    bool nests;
     State state;
 } ReductionFacts;
 

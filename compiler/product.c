@@ -215,6 +215,13 @@ int product_side(const Product *product, Index *const *over, int count)
     return -1;
 }
 
+void product_divide(Arena *arena, const Product *product, int side, const Term *reduce, IndexSet *over, IndexSet *rest)
+{
+    *over = *rest = (IndexSet){ NULL, 0 };
+    for (int i = 0; i < reduce->reduce.over_count; i++)
+        add_index(arena, has(&product->own[side], reduce->reduce.over[i]) ? over : rest, reduce->reduce.over[i]);
+}
+
 /* ---- whether it pays ---- */
 
 static double extent_of(const Extents *extents, const Index *index)
@@ -250,22 +257,47 @@ static bool has_complex_numbers(const Product *product)
     return dtype_kind(product->reduce->reduce.argument->dtype) == KIND_COMPLEX;
 }
 
-static bool is_end(Arena *arena, const Term *term, Nests nests, const Extents *extents, bool grid)
+/* Whether a reduction may be made of its own results of some of its indices. */
+static bool nests(const Term *term)
+{
+    const ReductionFacts *facts = &reduction_facts[term->reduce.reduction];
+    return facts->nests && (facts->state != STATE_NORM || norm_is_sum(term)) && term->dtype == register_dtype(term->dtype);
+}
+
+/* What the first reduction behind a product is, if it pays. Of both sides' indices it is two: the longer side's first, if enough of
+ * the others are left. */
+static int end_kind(Arena *arena, const Term *term, Nests allowed, const Extents *extents, bool grid)
 {
     const Term *inside = product_inside(arena, term->reduce.argument);
     Product product;
-    return inside && reduction_facts[term->reduce.reduction].leaves == LEAVES_NOTHING && product_match(arena, inside, &product) &&
-           !has_complex_numbers(&product) && product_side(&product, term->reduce.over, term->reduce.over_count) >= 0 &&
-           product_pays(&product, nests, extents, term->reduce.over, term->reduce.over_count, NULL, grid);
+    if (!inside || reduction_facts[term->reduce.reduction].leaves != LEAVES_NOTHING || !product_match(arena, inside, &product) ||
+        has_complex_numbers(&product))
+        return 0;
+    if (product_side(&product, term->reduce.over, term->reduce.over_count) >= 0)
+        return product_pays(&product, allowed, extents, term->reduce.over, term->reduce.over_count, NULL, grid) ? PRODUCT_END : 0;
+    IndexSet over[2], rest[2];
+    for (int s = 0; s < 2; s++)
+        product_divide(arena, &product, s, term, &over[s], &rest[s]);
+    int longer = points(extents, over[1].list, over[1].count) > points(extents, over[0].list, over[0].count);
+    for (int i = 0; i < 2 && nests(term); i++) {
+        int s = i ? 1 - longer : longer;
+        if (over[s].count && product_pays(&product, allowed, extents, over[s].list, over[s].count, NULL, grid))
+            return PRODUCT_END | (s ? PRODUCT_ACROSS_SECOND : PRODUCT_ACROSS);
+    }
+    return 0;
 }
 
-/* Whether a reduction's product is rather made for each point of the indices that it lacks than stored and read. */
+/* Whether a reduction's product is rather made for each point of the indices that it lacks than stored and read. Those that it
+ * contracts it would not know from the loops around it. */
 static bool is_made_again(Arena *arena, const Term *term, const Extents *extents)
 {
     const Term *argument = term->reduce.argument, *inside = product_inside(arena, argument);
     double times = 1, depth = points(extents, inside->reduce.over, inside->reduce.over_count);
-    for (int i = 0; i < argument->rank; i++)
+    for (int i = 0; i < argument->rank; i++) {
+        if (is_contracted(inside, argument->indices[i]))
+            return false;
         times *= term_has_index(inside, argument->indices[i]) ? 1 : extent_of(extents, argument->indices[i]);
+    }
     return (times - 1) * depth <= AGAIN_MOST;
 }
 
@@ -311,20 +343,21 @@ static bool is_of_complex(const Product *product)
     return x->map.arguments[0] == product->side[first] && x->map.arguments[1] == product->side[1 - first];
 }
 
-unsigned char *product_kinds(Arena *arena, const Program *program, Nests nests, const Extents *extents, bool grid)
+unsigned short *product_kinds(Arena *arena, const Program *program, Nests allowed, const Extents *extents, bool grid)
 {
-    unsigned char *kinds = ARENA_ARRAY(arena, unsigned char, program->term_count);
+    unsigned short *kinds = ARENA_ARRAY(arena, unsigned short, program->term_count);
     for (int i = 0; i < program->term_count; i++) {
         const Term *term = program->terms[i];
         Product product;
         if (term->kind != TERM_REDUCE && term->kind != TERM_CONTRACT)
             continue;
-        if (product_match(arena, term, &product) && product_pays(&product, nests, extents, NULL, 0, NULL, grid))
+        if (product_match(arena, term, &product) && product_pays(&product, allowed, extents, NULL, 0, NULL, grid))
             kinds[i] |= is_of_complex(&product) ? PRODUCT_OF_COMPLEX : has_complex_numbers(&product) ? 0
                         : PRODUCT_ITSELF | (is_of_bf16(&product) ? PRODUCT_OF_BF16 : 0);
-        if (is_end(arena, term, nests, extents, grid))
-            kinds[i] |= PRODUCT_END | (is_made_again(arena, term, extents) ? PRODUCT_AGAIN : 0);
-        if (is_of_powers(arena, term, nests, extents))
+        int end = end_kind(arena, term, allowed, extents, grid);
+        if (end)
+            kinds[i] |= (unsigned short)(end | (is_made_again(arena, term, extents) ? PRODUCT_AGAIN : 0));
+        if (is_of_powers(arena, term, allowed, extents))
             kinds[i] |= PRODUCT_OF_POWERS;
     }
     return kinds;

@@ -27,6 +27,9 @@ const Term *product_inside(Arena *arena, const Term *term);
 /* The side whose own indices hold all of `over`: those of a reduction behind the product. -1: neither. */
 int product_side(const Product *product, Index *const *over, int count);
 
+/* Those of a reduction's indices that are a side's own, in `over`, and the others, in `rest`. */
+void product_divide(Arena *arena, const Product *product, int side, const Term *reduce, IndexSet *over, IndexSet *rest);
+
 /* Which nests a plan may have: a product is tiled where that pays; wherever it can be, in short
  * blocks, for tests; or never. */
 typedef enum { NESTS_BY_COST, NESTS_TILED, NESTS_LOOPS } Nests;
@@ -48,10 +51,12 @@ enum {
     PRODUCT_STRAIGHT = 32,        /* its sums are stored as they are, and multiplied by a constant where they are read */
     PRODUCT_AGAIN = 64,           /* a first reduction whose product is made for each point of the indices it lacks */
     PRODUCT_OF_COMPLEX = 128,     /* a sum of products of two complex numbers */
-    PRODUCT_OF_POWERS = 4         /* a logsumexp of a sum of two values, which the product of their exponentials would make */
+    PRODUCT_OF_POWERS = 4,        /* a logsumexp of a sum of two values, which the product of their exponentials would make */
+    PRODUCT_ACROSS = 256,         /* a first reduction of both sides' indices: two, over those of the first side before the others, */
+    PRODUCT_ACROSS_SECOND = 512   /* or over those of the second one */
 };
 
 /* By term id; for a grid, or not. */
-unsigned char *product_kinds(Arena *arena, const Program *program, Nests nests, const Extents *extents, bool grid);
+unsigned short *product_kinds(Arena *arena, const Program *program, Nests nests, const Extents *extents, bool grid);
 
 #endif
