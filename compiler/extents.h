@@ -13,6 +13,10 @@ typedef struct Extents {
     bool complete;                /* nothing is -1 */
 } Extents;
 
+/* So many points of the kept loops are enough for threads to share; where there are fewer, a reduction of so many times more is
+ * rather cut into parts. */
+enum { KEPT_ENOUGH = 64, REDUCED_MORE = 16 };
+
 /* Applies the rules. `shapes` has a pointer per tensor id, NULL where the shape is not known; those of inputs and of
  * tensors with `from_caller` are read. `given` names extents as `-d` does. Reports shapes that contradict each other
  * (each with both origins), products that overflow 63 bits, and reads that would be out of range without a `where`.

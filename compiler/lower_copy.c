@@ -247,7 +247,7 @@ Term *lower_copy_reduction(Lower *l, Context *c, const Term *term, const Instanc
     Context *inner = inside(l, c, over, count, ranks);
     inner->reduced = term->reduce.argument;
     inner->again = l->kinds[term->id] & PRODUCT_AGAIN;
-    inner->taken = keeps_indices(term);
+    inner->taken = keeps_indices(term) || l->kinds[term->id] & PRODUCT_STORED;
     Term *argument = lower_copy(l, inner, term->reduce.argument, instance), *divisor, *simple = NULL;
     if (norm_is_sum(term) && argument->dtype == term->dtype)
         return lower_norm(l, c, inner, term, over, argument);

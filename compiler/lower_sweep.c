@@ -186,10 +186,22 @@ static bool is_late(Sweeper *s, const Statement *statement)
     return late;
 }
 
-/* Whether all statements with an index of the class can be taken through together, and some of them store along it. */
-static bool is_chain(Sweeper *s)
+/* Whether a statement keeps so few points beside those that it reduces that these are rather cut into parts, for all threads. */
+static bool keeps_few(const Sweeper *s, const Statement *statement, const Extents *extents)
+{
+    const Tensor *tensor = statement->outputs[0].tensor;
+    int64_t reduced = extents ? extents->of[s->swept[statement->id]->origin->id] : -1, kept = 1;
+    for (int a = 0; a < tensor->rank && kept > 0 && kept < KEPT_ENOUGH; a++)
+        kept *= tensor->axes[a] ? extents->of[tensor->axes[a]->origin->id] : KEPT_ENOUGH;
+    return reduced > 0 && kept > 0 && kept < KEPT_ENOUGH && reduced / REDUCED_MORE >= kept;
+}
+
+/* Whether all statements with an index of the class can be taken through together, and some of them store along it. `parts`: one that
+ * alone reduces it may be cut into parts instead. */
+static bool is_chain(Sweeper *s, const Extents *extents, bool parts)
 {
     const Program *p = s->l->out;
+    const Statement *reducer = NULL;
     bool stores = false;
     for (int i = 0; i < p->statement_count; i++) {
         const Statement *statement = p->statements[i];
@@ -205,12 +217,15 @@ static bool is_chain(Sweeper *s)
             stores = true;
         } else if (count && !joins_reduced(s, statement)) {
             return false;
+        } else if (count) {
+            parts &= !reducer;
+            reducer = statement;
         }
         for (int o = 0; o < statement->output_count && !count; o++)
             if (is_late(s, statement))
                 s->scales[statement->outputs[o].tensor->id] = (Scale){ SCALE_OTHER, NULL };
     }
-    return stores;
+    return stores && !(parts && reducer && keeps_few(s, reducer, extents));
 }
 
 /* Tries the class of one index; the statements have their new order when it is swept. */
@@ -230,7 +245,7 @@ static bool sweep_along(Lower *l, const Sweeping *sweeping, const Index *index)
         s.axes[t] = p->tensors[t]->axes;
     find_classes(&s);
     s.class = sweep_class(&s, index->id);
-    if (!is_chain(&s))
+    if (!is_chain(&s, sweeping->extents, sweeping->longest > 0))
         return false;
     s.sweep = ARENA_NEW(l->arena, Sweep);
     *s.sweep = (Sweep){ l->sweep_count++, index->origin, sweeping->points };

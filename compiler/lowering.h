@@ -41,7 +41,7 @@ struct Context {
     int loop_count;
     const Term *reduced;          /* of the checked program: what the innermost reduction around reduces; NULL: there is none */
     bool again;                   /* what it reduces is a product that is made for each point, whether it depends on it or not */
-    bool taken;                   /* by a scan or a ranking, one element after the other */
+    bool taken;                   /* by a scan or a ranking, one element after the other, or not from a product's registers */
     const Path *path;
     Memo *memo;
     Context *inner, *next;        /* the contexts of the reductions inside, by their loops */

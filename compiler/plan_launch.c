@@ -124,40 +124,65 @@ double planner_kept_points(const Planner *planner, const Step *step)
     return points;
 }
 
-/* The blocks that all steps of a group have in common, in the order of the last step's loops. Indices that the last
- * step reduces serve only where no kept one does, and then one of them. */
+/* The index of a reduction with the most points. */
+static Index *longest_of(const Planner *planner, const Term *reduce)
+{
+    Index *longest = reduce->reduce.over[0];
+    for (int i = 1; i < reduce->reduce.over_count; i++)
+        if (planner_extent(planner, reduce->reduce.over[i]) > planner_extent(planner, longest))
+            longest = reduce->reduce.over[i];
+    return longest;
+}
+
+/* The block of a group along one of its last step's indices; false: not all steps have it, kept by all but perhaps the last one,
+ * which reduces it if `splits`. */
+static bool block_along(Classes *c, Step *const *group, int count, Index *index, bool splits, Block *block)
+{
+    int class = find_class(c, index->id);
+    Arena *arena = c->planner->arena;
+    *block = (Block){ .of_step = ARENA_ARRAY(arena, Index *, count), .extent = size_extent(arena, index->origin) };
+    bool all = !c->blocked[class] && index != group[count - 1]->statement->swept;
+    for (int s = 0; s < count && all; s++) {
+        bool reduced;
+        block->of_step[s] = member(c, group[s], class, &reduced);
+        all = block->of_step[s] && reduced == (splits && s == count - 1);
+    }
+    return all;
+}
+
+/* Whether a reduction of a group's last step had better be cut into parts than its kept points into blocks: these are few, so that
+ * threads would have little to share, and rows of what is stored for them long. */
+static bool reduces_most(const Planner *planner, const Step *last)
+{
+    double points = planner_kept_points(planner, last);
+    return step_can_split(last) && !last->contract && !last->statement->sweep && !planner->hints->uncut && points < KEPT_ENOUGH &&
+           planner_extent(planner, longest_of(planner, last->roots[0])) >= points * REDUCED_MORE;
+}
+
+/* The blocks that all steps of a group have in common, in the order of the last step's loops; or of the longest index that it
+ * reduces. */
 static Block *common_blocks(Planner *planner, Step *const *group, int count, int *block_count, Index **split)
 {
     Classes c = classes_of(planner, group, count);
     const Step *last = group[count - 1];
-    Block *blocks = NULL;
+    Block *blocks = NULL, block;
     *block_count = 0;
     *split = NULL;
     bool has_product = false;
     for (int s = 0; s < count; s++)
         has_product |= group[s]->contract != NULL;
     const Index *only = has_product ? NULL : last->statement->turned;    /* of many small problems */
-    bool may_split = step_can_split(last) && !last->contract && !last->statement->sweep && !planner->hints->uncut &&
-                     planner_kept_points(planner, last) < KEPT_ENOUGH;
-    for (int pass = 0; pass < 2 && *block_count == 0; pass++) {
-        Index *const *candidates = pass == 0 ? last->loops : may_split ? last->roots[0]->reduce.over : NULL;
-        int candidate_count = pass == 0 ? last->loop_count : candidates ? last->roots[0]->reduce.over_count : 0;
-        for (int i = 0; i < candidate_count && *split == NULL; i++) {
-            int class = find_class(&c, candidates[i]->id);
-            Block block = { .of_step = ARENA_ARRAY(planner->arena, Index *, count),
-                            .extent = size_extent(planner->arena, candidates[i]->origin) };
-            bool all = !c.blocked[class] && candidates[i] != last->statement->swept && (!only || candidates[i] == only);
-            for (int s = 0; s < count && all; s++) {
-                bool reduced;
-                block.of_step[s] = member(&c, group[s], class, &reduced);
-                all = block.of_step[s] && reduced == (pass == 1 && s == count - 1);
-            }
-            if (!all)
-                continue;
-            *split = pass == 1 ? candidates[i] : NULL;
+    if (reduces_most(planner, last)) {
+        Index *longest = longest_of(planner, last->roots[0]);
+        if ((!only || longest == only) && block_along(&c, group, count, longest, true, &block)) {
+            *split = longest;
             ARENA_APPEND(planner->arena, blocks, *block_count, block);
+            return blocks;
         }
     }
+    for (int i = 0; i < last->loop_count; i++)
+        if ((!only || last->loops[i] == only) && block_along(&c, group, count, last->loops[i], false, &block))
+            ARENA_APPEND(planner->arena, blocks, *block_count, block);
     return blocks;
 }
 

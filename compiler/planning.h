@@ -42,7 +42,6 @@ bool step_can_split(const Step *step);
 bool step_has_teams(const Step *step);    /* on a grid: the lanes of a warp work on one point */
 
 /* plan_launch.c */
-enum { KEPT_ENOUGH = 64 };        /* so many points of the kept loops are worth no split of their own */
 bool planner_may_be_block(const Step *step, const Index *index);
 double planner_kept_points(const Planner *planner, const Step *step);
 const Size *planner_most_parts(const Planner *planner, double points);    /* of a reduction with so many kept points */

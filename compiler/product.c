@@ -355,8 +355,11 @@ unsigned short *product_kinds(Arena *arena, const Program *program, Nests allowe
             kinds[i] |= is_of_complex(&product) ? PRODUCT_OF_COMPLEX : has_complex_numbers(&product) ? 0
                         : PRODUCT_ITSELF | (is_of_bf16(&product) ? PRODUCT_OF_BF16 : 0);
         int end = end_kind(arena, term, allowed, extents, grid);
+        const Term *inside = end || grid ? NULL : product_inside(arena, term->reduce.argument);
         if (end)
             kinds[i] |= (unsigned short)(end | (is_made_again(arena, term, extents) ? PRODUCT_AGAIN : 0));
+        if (inside && kinds[inside->id] & PRODUCT_ITSELF)
+            kinds[i] |= PRODUCT_STORED;
         if (is_of_powers(arena, term, allowed, extents))
             kinds[i] |= PRODUCT_OF_POWERS;
     }

@@ -53,7 +53,8 @@ enum {
     PRODUCT_OF_COMPLEX = 128,     /* a sum of products of two complex numbers */
     PRODUCT_OF_POWERS = 4,        /* a logsumexp of a sum of two values, which the product of their exponentials would make */
     PRODUCT_ACROSS = 256,         /* a first reduction of both sides' indices: two, over those of the first side before the others, */
-    PRODUCT_ACROSS_SECOND = 512   /* or over those of the second one */
+    PRODUCT_ACROSS_SECOND = 512,  /* or over those of the second one */
+    PRODUCT_STORED = 1024         /* a reduction whose product is stored, for it cannot take that from registers */
 };
 
 /* By term id; for a grid, or not. */
