@@ -81,6 +81,8 @@ const char *emit_compared_line(Emitter *e, const Term *term)
         { FUNCTION_LE, { "are_up_to(%s, %s)", "not_boolv(are_before(%s, %s))" } },
         { FUNCTION_GT, { "not_boolv(are_up_to(%s, %s))", "are_before(%s, %s)" } },
         { FUNCTION_GE, { "not_boolv(are_before(%s, %s))", "are_up_to(%s, %s)" } },
+        { FUNCTION_EQ, { "are_at(%s, %s)", "are_at(%s, %s)" } },
+        { FUNCTION_NE, { "not_boolv(are_at(%s, %s))", "not_boolv(are_at(%s, %s))" } },
     };
     for (size_t r = 0; r < sizeof rows / sizeof *rows; r++)
         for (int s = 0; s < 2 && term->map.function == rows[r].function; s++) {

@@ -189,6 +189,14 @@ INLINE boolv are_up_to(int64_t first, int64_t bound)
 }
 //}
 
+//{ are_at
+/* Which of them is `at`, if one is. */
+INLINE boolv are_at(int64_t first, int64_t at)
+{
+    return lanes_i32v() == (first > at ? LANES : lanes_before(first, at));
+}
+//}
+
 //{ are_inside
 /* Which of them are in range. */
 INLINE boolv are_inside(int64_t first, int64_t extent)
