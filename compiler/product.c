@@ -264,8 +264,36 @@ static bool nests(const Term *term)
     return facts->nests && (facts->state != STATE_NORM || norm_is_sum(term)) && term->dtype == register_dtype(term->dtype);
 }
 
-/* What the first reduction behind a product is, if it pays. Of both sides' indices it is two: the longer side's first, if enough of
- * the others are left. */
+typedef struct Along {
+    const Product *product;
+    bool *seen;                   /* [term id] */
+    int count[2];                 /* of reads beside the product, along an index of each of its sides */
+} Along;
+
+static void count_along(void *user, const Term *term)
+{
+    Along *along = user;
+    if (along->seen[term->id] || term == along->product->reduce)
+        return;
+    along->seen[term->id] = true;
+    term_each_argument(term, count_along, along);
+    const Position *last = term->kind == TERM_READ && term->read.tensor->rank ? &term->read.positions[term->read.tensor->rank - 1] : NULL;
+    for (int s = 0; s < 2 && last && position_is_plain(last); s++)
+        along->count[s] += has(&along->product->own[s], last->parts[0].index);
+}
+
+/* Of which side's indices a reduction of both sides' runs first: not of that along which other arrays lie, for lanes run along the
+ * others; else of the longer one. */
+static int first_side(Arena *arena, const Term *term, const Product *product, const Extents *extents, const IndexSet over[2])
+{
+    Along along = { product, ARENA_ARRAY(arena, bool, term->id + 1), { 0, 0 } };
+    count_along(&along, term->reduce.argument);
+    if (along.count[0] != along.count[1])
+        return along.count[0] > along.count[1];
+    return points(extents, over[1].list, over[1].count) > points(extents, over[0].list, over[0].count);
+}
+
+/* What the first reduction behind a product is, if it pays. Of both sides' indices it is two, if enough of the others are left. */
 static int end_kind(Arena *arena, const Term *term, Nests allowed, const Extents *extents, bool grid)
 {
     const Term *inside = product_inside(arena, term->reduce.argument);
@@ -278,9 +306,9 @@ static int end_kind(Arena *arena, const Term *term, Nests allowed, const Extents
     IndexSet over[2], rest[2];
     for (int s = 0; s < 2; s++)
         product_divide(arena, &product, s, term, &over[s], &rest[s]);
-    int longer = points(extents, over[1].list, over[1].count) > points(extents, over[0].list, over[0].count);
+    int first = first_side(arena, term, &product, extents, over);
     for (int i = 0; i < 2 && nests(term); i++) {
-        int s = i ? 1 - longer : longer;
+        int s = i ? 1 - first : first;
         if (over[s].count && product_pays(&product, allowed, extents, over[s].list, over[s].count, NULL, grid))
             return PRODUCT_END | (s ? PRODUCT_ACROSS_SECOND : PRODUCT_ACROSS);
     }
