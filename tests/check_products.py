@@ -57,6 +57,13 @@ EXPRESSIONS = [
     ('ijk,mnk->ijmn | logsumexp n | sum j', 'i,j,k m,n,k'),
     ('(A[i,k] - B[j,k])^2 -> [i,j] | exp(-_) | _ * C[j,one] -> [i,one]', 'A=i,k B=j,k C=j,one'),
     ('ik,jk->ij | var j', 'i,k j,k'),
+    ('ik,jk->ij | max ij & mean ij & norm ij', 'i,k j,k'),      # of both sides
+    ('bik,bkj->bij | norm bj', 'b,i,k b,k,j'),
+    ('A[i,k], B[j,k] -> [i,j] | _ - C[i,j] | _^2 | sum ij', 'A=i,k B=j,k C=i,j'),
+    ('A[i,k], B[j,k] -> [i,j] | where(@i != @j, _, -inf) | logsumexp ij', 'A=i,k B=j,k'),
+    ('ik,jk->ij | std ij & argmax ij', 'i,k j,k'),
+    ('n = A[i,k]^2 -> [i] ; m = B[j,k]^2 -> [j] ; A[i,k], B[j,k] -> [i,j] | n[i] + m[j] - 2 * _ | min j', 'A=i,k B=j,k'),
+    ('A[i,k], B[j,k] -> [i,j] | _ * C[k] | max j & sum j', 'A=i,k B=j,k C=k'),      # a contracted index again
     ('ik,jk->ij | * 0.125 | max j', 'i,k j,k'),
     ('ik,jk->ij | exp(-_) | sum j', 'i,k j,k'),
     ('ik,jk->ij | _ + bias[j] | relu', 'i,k j,k bias=j'),
