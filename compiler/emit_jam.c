@@ -31,7 +31,7 @@ static void store_points(Emitter *e)
 static void run_jammed(Emitter *e, Nest *nest)
 {
     nest_declare(e, nest);
-    nest_run(e, nest);
+    (nest->grouped && e->step->powers[0] ? nest_run_in_powers : nest_run)(e, nest);
     Scope *points = nest_open_points(e);
     for (int r = 0; r < nest->count; r++) {
         const char *names[STATE_COMPONENTS_MAX];

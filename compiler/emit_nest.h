@@ -4,7 +4,7 @@
 
 #include "emitting.h"
 
-enum { CHAINS = 4, GROUP = 32, GROUP_OF_POINTS = 256, ROWS = 8 };
+enum { CHAINS = 4, GROUP = 32, GROUP_OF_POINTS = 256, GROUP_OF_POWERS = 128, ROWS = 8 };
 
 typedef struct Nest {
     Term *const *reduces;         /* as known to others */
@@ -18,6 +18,7 @@ typedef struct Nest {
     int chains;
     bool grouped;                 /* up to GROUP elements are added at once, of points that go together GROUP_OF_POINTS */
     bool in_rows;                 /* the best of ROWS elements is found at once, of each lane */
+    bool in_powers;               /* exponentials of each side are made apart, and multiplied for each element */
     bool jammed;                  /* each of the points that go together has a state of its own */
     const Tensor *factors;        /* that several turns make in `kept`, to be stored together; NULL: there are none */
     const char *kept;
@@ -49,9 +50,13 @@ void nest_make_joined(Emitter *e, const Nest *nest);
 void nest_find_factors(Emitter *e, Nest *nest);
 void nest_store_factors(Emitter *e, Nest *nest, const char *at);
 
-/* emit_nest.c: loops from `at` on, which leave it behind the elements that they took */
+/* emit_powers.c: the nest with exponentials of each side, and as it stands where these are too large or none */
+void nest_run_in_powers(Emitter *e, Nest *nest);
+
+/* emit_nest.c, emit_powers.c: loops from `at` on, which leave it behind the elements that they took */
 void nest_groups(Emitter *e, Nest *nest, const LoopBounds *loop, const char *at);
 void nest_groups_of_points(Emitter *e, Nest *nest, const LoopBounds *loop, const char *at);
+void nest_groups_of_powers(Emitter *e, Nest *nest, const LoopBounds *loop, const char *at);
 void nest_rows(Emitter *e, Nest *nest, const LoopBounds *loop, const char *at);
 
 #endif

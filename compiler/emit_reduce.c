@@ -303,7 +303,7 @@ static void emit_fast_loop(Emitter *e, Nest *nest, int depth)
         nest_rows(e, nest, loop, at);
     }
     if (nest->grouped) {
-        (nest->jammed ? nest_groups_of_points : nest_groups)(e, nest, loop, at);
+        (nest->in_powers ? nest_groups_of_powers : nest->jammed ? nest_groups_of_points : nest_groups)(e, nest, loop, at);
     } else if (chains > 1 || nest->across) {
         nest_find_factors(e, nest);
         Scope *body = emit_push(e);

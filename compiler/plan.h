@@ -161,6 +161,9 @@ struct Step {
     Index *jammed;                /* NULL: one at a time */
     int jam;
     const Term *guard;            /* the where whose branch the reduction is, which runs where one of the points asks for it; NULL: always */
+    /* Of sums of exponentials of sums: a row's and a column's number, each of which has its exponential made once for all
+     * that it meets. NULL: the sums have theirs. */
+    const Term *powers[2];
     int shares;                   /* of a `+=` on a grid: so many threads go through the points that may meet, each for elements of its own */
     int ahead;                    /* what is read so many vectors later is prefetched; 0: nothing */
     Index *crossed;               /* of a map: squares of operands that lie along it are turned; NULL: none */

@@ -104,13 +104,29 @@ static int best_jam(double extent, int most)
     return best;
 }
 
+/* Whether the sums of exponentials are of sums of two numbers, one without the lanes' index and one without the points': then
+ * each number has an exponential of its own, which all lanes or all points share. */
+static bool has_powers(Step *step, const Index *index)
+{
+    const Term *sum = step->root_count == 1 ? step->roots[0]->reduce.argument : NULL;
+    if (!sum || !state_group(step->roots[0]) || sum->kind != TERM_MAP || sum->map.function != FUNCTION_ADD ||
+        dtype_size(sum->dtype) < 4 || !step->vector_kept || index == step->vector)
+        return false;
+    for (int row = 0; row < 2; row++)
+        if (!term_has_index(sum->map.arguments[row], step->vector) && !term_has_index(sum->map.arguments[1 - row], index)) {
+            step->powers[0] = sum->map.arguments[row];
+            step->powers[1] = sum->map.arguments[1 - row];
+        }
+    return step->powers[0] != NULL;
+}
+
 static void jam_along(Step *step, Index *index, double turns, int most)
 {
     Component components[STATE_COMPONENTS_MAX];
     int states = 0;
     for (int r = 0; r < step->root_count; r++)
         states += state_components(step->roots[r], components);
-    step->jam = best_jam(turns, most / states);
+    step->jam = best_jam(turns, has_powers(step, index) ? most : most / states);
     step->jammed = step->jam > 1 ? index : NULL;
 }
 

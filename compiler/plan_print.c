@@ -212,8 +212,8 @@ static void dump_step(Text *text, const Plan *plan, const Step *step)
     if (step->result)
         text_print(text, ", past the caches from %d MB", step->past >> 20);
     if (step->jammed)
-        text_print(text, ", %d %s of %s together", step->jam, step->jammed == step->vector ? "vectors" : "points",
-                   step->jammed->name);
+        text_print(text, ", %d %s of %s together%s", step->jam, step->jammed == step->vector ? "vectors" : "points",
+                   step->jammed->name, step->powers[0] ? ", exponentials of each side" : "");
     if (step->ahead)
         text_print(text, ", prefetching %d vectors ahead", step->ahead);
     if (step->shares > 1)

@@ -121,6 +121,55 @@ INLINE f64v scale_f64v(f64v x, f64v n)
 //}
 #endif
 
+#ifndef EINC_AVX512
+//{ scale_down_f32v
+/* x * 2^n for whole n up to 0, and 0 where n is less than -126. */
+INLINE f32v scale_down_f32v(f32v x, f32v n)
+{
+    u32v sum = bits_f32v(greater_f32v(n, splat_f32v(-127)) + splat_f32v(12583039.0f));    /* n + 127 in its low bits */
+    return x * from_bits_f32v(sum << 23);
+}
+//}
+
+//{ scale_down_f64v
+/* x * 2^n for whole n up to 0, and 0 where n is less than -1022. */
+INLINE f64v scale_down_f64v(f64v x, f64v n)
+{
+    u64v sum = bits_f64v(greater_f64v(n, splat_f64v(-1023)) + splat_f64v(6755399441056767.0));    /* n + 1023 in its low bits */
+    return x * from_bits_f64v(sum << 52);
+}
+//}
+#else
+//{ scale_down_f32v@avx512
+/* x * 2^n for whole n up to 0, and 0 where n is less than -126. */
+INLINE f32v scale_down_f32v(f32v x, f32v n)
+{
+#if EINC_VECTORS
+    return scale_from_f32v(x, n, -126);
+#else
+    u32v sum = bits_f32v(greater_f32v(n, splat_f32v(-127)) + splat_f32v(12583039.0f));
+    return x * from_bits_f32v(sum << 23);
+#endif
+}
+//}
+
+//{ scale_down_f64v@avx512
+/* x * 2^n for whole n up to 0, and 0 where n is less than -1022. */
+INLINE f64v scale_down_f64v(f64v x, f64v n)
+{
+#if EINC_VECTORS && LANES <= 8
+    uint16_t lanes;
+    __asm__("vcmppd $5, %2, %1, %0" : "=Yk"(lanes) : "v"(n), "v"(splat_f64v(-1022)));    /* not less */
+    __asm__("vscalefpd %2, %1, %0%{%3%}%{z%}" : "=v"(x) : "v"(x), "v"(n), "Yk"(lanes));
+    return x;
+#else
+    u64v sum = bits_f64v(greater_f64v(n, splat_f64v(-1023)) + splat_f64v(6755399441056767.0));
+    return x * from_bits_f64v(sum << 52);
+#endif
+}
+//}
+#endif
+
 //{ exp_near_f32v
 /* e^x for |x| <= ln 2 / 2; relative error 2^-23.4. */
 INLINE f32v exp_near_f32v(f32v x)

@@ -182,6 +182,90 @@ INLINE void weigh_exponentials_f64v(f64v *sum, f64v other, f64v shift)
 }
 //}
 
+/* Of sums of a row's and a column's numbers, each exponential is made once for all that it meets, as a number times a power of
+ * two: then neither is too large or too small, an element's is their product, and the largest has the largest whole number,
+ * nearly. While such a state is made, its whole number stands in the place of its largest element. */
+
+//{ part_powers_f32v
+/* e^x = power * 2^whole for x from -16384 to 16384. Minus infinity gives 0, and no other product may: anything else gives a
+ * NaN, and a whole number that makes it the largest of a sum's. */
+INLINE void part_powers_f32v(f32v x, f32v *power, f32v *whole)
+{
+    f32v n, p = exp_near_f32v(exp_rest_f32v(x, splat_f32v(0), &n));
+    boolv none = x == splat_f32v(-INFINITY), usual = abs_f32v(x) <= splat_f32v(16384);
+    *power = select_f32v(usual, p, select_f32v(none, splat_f32v(0), splat_f32v(NAN)));
+    *whole = select_f32v(usual, n, select_f32v(none, splat_f32v(-131072), splat_f32v(524288)));
+}
+//}
+
+//{ raise_powers_f32v
+/* The sum is one of powers times 2^(whole - top) from now on. */
+INLINE void raise_powers_f32v(f32v *whole, f32v *sum, f32v top)
+{
+    *sum = *sum * scale_down_f32v(splat_f32v(1), *whole - top);
+    *whole = top;
+}
+//}
+
+//{ weigh_powers_f32v
+/* Adds the product of two powers, times 2^whole for a whole number up to 0. */
+INLINE void weigh_powers_f32v(f32v *sum, float power, f32v other, f32v whole)
+{
+    *sum = fma_f32v(splat_f32v(power), scale_down_f32v(other, whole), *sum);
+}
+//}
+
+//{ settle_powers_f32v
+/* The sum of powers as a state: its largest element is nearly whole * ln 2, in one part of two. Gives where it is a NaN. */
+INLINE boolv settle_powers_f32v(f32v *largest, f32v *sum)
+{
+    f32v whole = *largest;
+    *largest = whole * 0.693359375f;
+    *sum = *sum * exp_f32v(whole * -2.12194440e-4f);
+    return *sum != *sum;
+}
+//}
+
+//{ part_powers_f64v
+/* e^x = power * 2^whole for x from -262144 to 262144. Minus infinity gives 0, and no other product may: anything else gives a
+ * NaN, and a whole number that makes it the largest of a sum's. */
+INLINE void part_powers_f64v(f64v x, f64v *power, f64v *whole)
+{
+    f64v n, p = exp_near_f64v(exp_rest_f64v(x, splat_f64v(0), &n));
+    boolv none = narrow_boolv(x == splat_f64v(-INFINITY)), usual = narrow_boolv(abs_f64v(x) <= splat_f64v(262144));
+    *power = select_f64v(usual, p, select_f64v(none, splat_f64v(0), splat_f64v(NAN)));
+    *whole = select_f64v(usual, n, select_f64v(none, splat_f64v(-2097152), splat_f64v(8388608)));
+}
+//}
+
+//{ raise_powers_f64v
+/* The sum is one of powers times 2^(whole - top) from now on. */
+INLINE void raise_powers_f64v(f64v *whole, f64v *sum, f64v top)
+{
+    *sum = *sum * scale_down_f64v(splat_f64v(1), *whole - top);
+    *whole = top;
+}
+//}
+
+//{ weigh_powers_f64v
+/* Adds the product of two powers, times 2^whole for a whole number up to 0. */
+INLINE void weigh_powers_f64v(f64v *sum, double power, f64v other, f64v whole)
+{
+    *sum = fma_f64v(splat_f64v(power), scale_down_f64v(other, whole), *sum);
+}
+//}
+
+//{ settle_powers_f64v
+/* The sum of powers as a state: its largest element is nearly whole * ln 2, in one part of two. Gives where it is a NaN. */
+INLINE boolv settle_powers_f64v(f64v *largest, f64v *sum)
+{
+    f64v whole = *largest;
+    *largest = whole * 0.69314718036912382;
+    *sum = *sum * exp_f64v(whole * 1.9082149292705877e-10);
+    return narrow_boolv(*sum != *sum);
+}
+//}
+
 //{ fold_exponentials_f32v
 /* The lanes' states as one. */
 INLINE void fold_exponentials_f32v(f32v lanes, f32v sums, float *largest, float *sum)
