@@ -35,7 +35,7 @@ static bool is_brief(const Term *term, const Term *product)
 static bool is_stored(const Tiling *t)
 {
     const Output *output = &t->step->statement->outputs[0];
-    if (t->c->reduces || t->c->sums_turned || t->step->statement->output_count != 1 || !is_brief(tiling_whole_value(t), t->c->product) ||
+    if (t->c->reduces || t->c->places || t->c->sums_turned || t->step->statement->output_count != 1 || !is_brief(tiling_whole_value(t), t->c->product) ||
         output->value->dtype != t->c->product->dtype || output->tensor->dtype != t->dtype || output->tensor->previous ||
         output->tensor->from_caller || t->step->scatters)
         return false;
@@ -65,6 +65,8 @@ static void set_parameters(Emitter *e, Tiling *t)
     emit_parameter(&t->parameters, "int ", "count");
     emit_parameter(&t->parameters, "int ", "height");
     emit_parameter(&t->parameters, emit_text(e, "const %s *", dtype_c(t->dtype)), "kept");
+    emit_parameter(&t->parameters, "int64_t *", "found");
+    emit_parameter(&t->parameters, "int64_t ", "found_from");
     emit_parameter(&t->parameters, "const Piece *", "placed");
     emit_parameter(&t->parameters, emit_text(e, "%s *", emit_element(t->dtype)), "result");
     emit_parameter(&t->parameters, "int64_t ", "result_step");
@@ -246,14 +248,16 @@ static const char *register_functions(Emitter *e, Tiling *t, const char *whole)
 static const char *multiply_head(Emitter *e, const Tiling *t)
 {
     bool stage = tiling_has_stage(t);
-    if (!t->c->tames && !stage)
+    if (!t->c->tames && !stage && !t->c->places)
         return NULL;
     return emit_text(e, "%s%sINLINE void multiply_%d(const int height, const %s *rows, int64_t row_step, int64_t k_step, %sconst %s *panel,\n"
-                     "                       int64_t depth, const char *ahead, int64_t ahead_step, %s%sv sums[ROWS_%d][VECTORS_%d])\n",
+                     "                       int64_t depth, const char *ahead, int64_t ahead_step, %s%s%sv sums[ROWS_%d][VECTORS_%d])\n",
                      t->c->tames ? "/* `tame`: no number is infinite in the direction that is sought, or a NaN, so that no sum is a NaN. */\n" : "",
                      stage ? "/* A line of the run that is `leaving` goes past the caches at each point, until there are no more. */\n" : "",
                      t->number, emit_element(t->c->packed), t->c->tames ? "const int tame, " : "", tiling_word(t),
-                     stage ? "const Run *leaving, " : "", dtype_name(t->dtype), t->number, t->number);
+                     stage ? "const Run *leaving, " : "",
+                     t->c->places ? emit_text(e, "i32v places[ROWS_%d][VECTORS_%d], ", t->number, t->number) : "", dtype_name(t->dtype),
+                     t->number, t->number);
 }
 
 /* The functions that make a tile's sums. */
@@ -380,7 +384,7 @@ static const char *emit_product(Emitter *e, const Step *step, const Contract *c)
 {
     Tiling tiling = { .c = c, .step = step, .number = c->number }, *t = &tiling;
     const char *const nothing[8] = { "", "", "", "", "", "", "", "" };
-    t->dtype = register_dtype(t->c->product->dtype);
+    t->dtype = state_dtype(t->c->product);
     t->names = ARENA_ARRAY(e->arena, const char *, e->plan->lowered->index_count);
     tiling_step(e, t, nothing);    /* finds the names and the domain */
     t->in_registers = takes_registers(e, t);
@@ -415,6 +419,8 @@ static const char *emit_product(Emitter *e, const Step *step, const Contract *c)
                                   some ? "end_point - first_point" : "points", before, start_of(e, t), before, t->number,
                                   t->in_registers ? where ? "is_last && is_whole ? NULL : kept" : "is_last ? NULL : kept" : straight ? "result ? result : kept" : "kept",
                                   kept_step, registers_of(e, t, tiling_tile_place(t)), tile_extra(e, t, whole, false));
+    if (c->places)
+        tiles = emit_text(e, "%s%s", tiling_found(e, t), tiles);
     if (t->runs) {
         const char *row = t->names[tiling_last(&c->rows)->id], *extent = emit_extent(e, tiling_last(&c->rows));
         tiles = emit_text(e, "const int64_t nth = %s / %s, rows_left = (nth + 1) * %s - %s;    /* of the run's points */\n%s", row, extent, extent,

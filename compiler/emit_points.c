@@ -106,6 +106,8 @@ const char *tiling_step_line(Emitter *e, Tiling *t)
     if (t->c->tames) {
         bool most = seeks_most(t);
         const char *plus = combination(e, t, left);
+        if (t->c->places)
+            return emit_text(e, "                %s\n", tiling_find(e, t, plus));
         return emit_text(e, "                const %sv value = %s;\n"
                          "                %s = tame ? %s_%sv(value, %s) : %s_%sv(%s, value);\n", dtype, plus, sum,
                          most ? "greater" : "lesser", dtype, sum, most ? "max" : "min", dtype, sum);
@@ -121,7 +123,10 @@ const char *tiling_step_line(Emitter *e, Tiling *t)
     }
     emit_know(e, t->c->left, (Value){ left, true });
     emit_know(e, t->c->right, (Value){ "right[v]", true });
-    emit_state_step(e, t->c->product, &sum, true, NULL);
+    if (t->c->places)
+        emit_line(e, "%s", tiling_find(e, t, emit_bare(e, emit_varying(e, t->c->product->reduce.argument))));
+    else
+        emit_state_step(e, t->c->product, &sum, true, NULL);
     return tiling_close(e);
 }
 
@@ -137,9 +142,11 @@ const char *tiling_multiply_lines(Emitter *e, const Tiling *t)
 {
     const Contract *c = t->c;
     const char *rows = "rows, row_step, k_step";
-    const char *rest = emit_text(e, "panel, depth, ahead, ahead_step, %ssums);\n", tiling_has_stage(t) ? "leaving, " : "");
+    const char *rest = emit_text(e, "panel, depth, ahead, ahead_step, %s%ssums);\n", tiling_has_stage(t) ? "leaving, " : "",
+                                 c->places ? "places, " : "");
     const char *tame = c->tames ? "1, " : "";
     Text text = text_new(e->arena);
+    text_put(&text, c->places ? tiling_begin_found(e, t) : "");
     if (c->tames)
         text_print(&text, "    if (!tame)\n        multiply_%d(height, %s, 0, %s    else ", t->number, rows, rest);
     else

@@ -88,7 +88,7 @@ static void step_states(Emitter *e, const Tiling *t, const char *(*names)[STATE_
     for (int r = 0; r < t->first_count; r++) {
         const Term *reduce = t->branch ? tiling_whole_first(e, t, r) : t->first[r], *x = reduce->reduce.argument;
         if (state_needs_place(reduce))
-            emit_line(e, "step_row_%s(%d, &%s, &%s, %s, r);", emit_suffix(register_dtype(x->dtype), true), state_wants_most(reduce),
+            emit_line(e, "step_row_%s(%d, 0, &%s, &%s, %s, r);", emit_suffix(register_dtype(x->dtype), true), state_wants_most(reduce),
                       tile[r][0], tile[r][1], emit_bare(e, emit_varying(e, x)));
         else if (state_finder(t->first, t->first_count, r) < 0)
             emit_state_step(e, reduce, names[r], true, NULL);
@@ -268,6 +268,8 @@ const char *tiling_taken(Emitter *e, Tiling *t)
 {
     if (t->is_stored && !tiling_has_registers(t))
         return store_sums(e, t);
+    if (t->c->places)
+        return tiling_keep_found(e, t);
     if (!t->in_registers)
         return "";
     tiling_open(e, t, tiling_last(&t->c->columns));
@@ -330,12 +332,19 @@ static void bind_around(Emitter *e, const Tiling *t)
     tiling_bind(e, t, &t->c->columns, t->c->columns.count - 1);
 }
 
-/* A vector of a tile's sums, from memory. */
+/* A vector of a tile's sums, from memory; with places if it has such. */
 static void load_sum(Emitter *e, const Tiling *t, const char *name)
 {
-    emit_line(e, "const %sv %s = load_%sv(kept + r * COLUMNS_%d%s + v * LANES, 1, lanes);", dtype_name(t->dtype), name,
-              dtype_name(t->dtype), t->number, t->c->columns.count > 1 ? " + place - tile_place" : "");
-    know_product(e, t, name);
+    const char *at = emit_text(e, "r * COLUMNS_%d%s + v * LANES", t->number, t->c->columns.count > 1 ? " + place - tile_place" : "");
+    emit_line(e, "const %sv %s = load_%sv(kept + %s, 1, lanes);", dtype_name(t->dtype), name, dtype_name(t->dtype), at);
+    if (!t->c->places) {
+        know_product(e, t, name);
+        return;
+    }
+    const char *names[] = { name, emit_name(e, "place_found") };
+    emit_line(e, "const i64v %s = load_i64v(found + %s, 1, lanes);", names[1], at);
+    for (int r = 0; r < t->step->root_count; r++)
+        emit_know(e, t->step->roots[r], emit_state_finish(e, t->step->roots[r], names, true));
 }
 
 /* Squares of values with their lanes along the columns become vectors along the rows, which the result has side by side. */

@@ -71,6 +71,12 @@ const char *tiling_step_line(Emitter *e, Tiling *t);
 const char *tiling_multiply_lines(Emitter *e, const Tiling *t);
 bool tiling_is_tight(const Tiling *t);        /* a point has so few products that a loop's own instructions count */
 
+/* emit_found.c: of extrema that are found with their places */
+const char *tiling_found(Emitter *e, const Tiling *t);              /* declares where a tile's are kept, and its first point's */
+const char *tiling_keep_found(Emitter *e, const Tiling *t);         /* keeps them behind the tile's points */
+const char *tiling_begin_found(Emitter *e, const Tiling *t);        /* begins them */
+const char *tiling_find(Emitter *e, const Tiling *t, const char *value);    /* at a point, with the sum */
+
 /* emit_stage.c */
 enum { STAGE_BYTES = 8192 };                 /* of a tile's runs beside each other, on the stack */
 bool tiling_has_stage(const Tiling *t);      /* columns' runs may be put together before they are stored */

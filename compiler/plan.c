@@ -8,7 +8,7 @@ static void choose_lanes(Plan *plan)
     int lanes = 0;
     for (int s = 0; s < plan->step_count; s++) {
         const Contract *c = plan->steps[s]->contract;
-        int own = !c ? 0 : c->block ? plan->target->grid->lanes : plan->target->vector_bytes / (int)dtype_size(register_dtype(c->product->dtype));
+        int own = !c ? 0 : c->block ? plan->target->grid->lanes : plan->target->vector_bytes / (int)dtype_size(state_dtype(c->product));
         if (c && (lanes == 0 || own < lanes))
             lanes = own;
     }

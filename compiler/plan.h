@@ -55,6 +55,7 @@ typedef struct Contract {
                                    * tile's rows last */
     IndexSet columns;             /* outermost first; the last one has the lanes */
     IndexSet depth;               /* the contracted indices */
+    bool places;                  /* each of its extrema is found with its place among the contracted points, in their order */
     bool reduces;                 /* the step's roots are reductions behind the product, over `rows` */
     Dtype packed;                 /* of what is multiplied: the sums', or with groups a narrow one */
     const Tile *tile;             /* on a grid: of f32 numbers that tensor cores multiply in parts; else NULL there */

@@ -32,19 +32,33 @@ static bool is_first_reduction(Planner *planner, const Step *step)
     return step->root_count == 1 || step_can_split(step);
 }
 
+/* The one reduction of a step that finds all that it does; NULL: there is none. */
+static const Term *only_root(const Step *step)
+{
+    const Term *only = step->roots[0];
+    for (int r = 1; r < step->root_count; r++)
+        only = state_needs_place(step->roots[r]) ? step->roots[r] : only;
+    for (int r = 0; r < step->root_count; r++) {
+        int finder = state_finder((const Term *const *)step->roots, step->root_count, r);
+        if (step->roots[r] != only && (finder < 0 || step->roots[finder] != only))
+            return NULL;
+    }
+    return only;
+}
+
 /* The product of a step, and whether its roots are reductions behind it. */
 static bool find_product(Planner *planner, const Step *step, Product *product, bool *reduces)
 {
     *reduces = false;
     if (step->kind != STEP_STORE || step->root_count == 0)
         return false;
-    const Term *only = step->root_count == 1 ? step->roots[0] : NULL;
+    const Term *only = only_root(step);
     if (only && product_match(planner->arena, only, product))
         return true;
     *reduces = true;
     const Term *inside = !is_first_reduction(planner, step) ? NULL
                          : product_inside(planner->arena, step->roots[0]->reduce.argument);
-    return inside && product_match(planner->arena, inside, product);
+    return inside && product_match(planner->arena, inside, product) && !product->places;
 }
 
 static void append(Planner *planner, IndexSet *set, Index *index)
@@ -85,6 +99,15 @@ static void set_rows(Planner *planner, const Step *step, Contract *c, const Inde
     for (int i = 0; i < c->rows.count; i++)
         if (lies_along(planner, c->left, c->rows.list[i]))
             move_last(&c->rows, c->rows.list[i]);
+}
+
+/* The contracted indices as the reduction has them, so that points follow each other as their places do. */
+static IndexSet points_in_order(Planner *planner, const Contract *c)
+{
+    IndexSet points = { NULL, 0 };
+    for (int i = 0; i < c->product->reduce.over_count; i++)
+        append(planner, &points, c->product->reduce.over[i]);
+    return points;
 }
 
 /* The contracted indices as a side has them, those farthest apart first, so that a row may be one run. */
@@ -254,7 +277,7 @@ void plan_contract_past(const Planner *planner, Contract *c)
 {
     if (c->tile->dot || c->sweep || c->row_block == 1)
         return;
-    c->close = close_words(planner, register_dtype(c->product->dtype));
+    c->close = close_words(planner, state_dtype(c->product));
     c->close_block = c->row_block;
 }
 
@@ -320,8 +343,10 @@ Contract *plan_contract(Planner *planner, const Step *step)
     else if (!(target->grid ? block_choose_sides : product_choose_sides)(planner, step, &product, &sides))
         return NULL;
     int left = sides.left;
-    if (left < 0 || !product_pays(&product, planner->hints->nests, planner->hints->extents, reduces ? step->roots[0]->reduce.over : NULL,
-                                  reduces ? step->roots[0]->reduce.over_count : 0, step->statement->swept, target->grid))
+    bool sweeps = indices_have(product.reduce->reduce.over, product.reduce->reduce.over_count, step->statement->swept);
+    if (left < 0 || (product.places && (target->grid || sweeps)) ||
+        !product_pays(&product, planner->hints->nests, planner->hints->extents, reduces ? step->roots[0]->reduce.over : NULL,
+                      reduces ? step->roots[0]->reduce.over_count : 0, step->statement->swept, target->grid))
         return NULL;
     Component component[STATE_COMPONENTS_MAX];
     state_components(product.reduce, component);
@@ -341,21 +366,23 @@ Contract *plan_contract(Planner *planner, const Step *step)
     if (sides.column)
         move_last(&c->columns, sides.column);
     set_rows(planner, step, c, &product.own[left], sides.row);
-    c->depth = points_of(planner, c, c->left);
+    c->places = product.places;
+    c->depth = c->places ? points_in_order(planner, c) : points_of(planner, c, c->left);
     c->points_read = points_of(planner, c, c->right);
     if (target->grid)
         return block_choose_tile(planner, step, c) ? c : NULL;
-    bool sweeps = indices_have(c->depth.list, c->depth.count, step->statement->swept);
     set_tile(target, c, component, sweeps);
     set_turns(planner, c, dtype);
     c->group = c->tile->group;
     c->tames = is_tropical(c, component);
-    c->tile_rows = c->tile->rows - c->tames;    /* a sum and a 1 need registers, too */
+    /* A sum and a 1 need registers, too, and so does each place. */
+    c->tile_rows = (c->tile->rows - c->tames) / (c->places ? 2 : 1);
     c->rows_along = reads_along_rows(planner, c, dtype);
-    c->sums_turned = sides.turns && step->statement->output_count == 1 && turn_has_squares(register_dtype(step->statement->outputs[0].value->dtype));
+    c->sums_turned = sides.turns && !c->places && step->statement->output_count == 1 && turn_has_squares(register_dtype(step->statement->outputs[0].value->dtype));
     c->rows_spread = c->group == 1 && target->spreads;
     c->in_place = !c->rows_spread && is_in_place(c);
-    plan_reach(planner, step, c);
+    if (!c->places)
+        plan_reach(planner, step, c);
     c->sweep = sweep_of(planner, c, dtype);
     set_blocks(planner, c, dtype);
     c->parts = sweeps ? NULL : plan_parts(planner, step, c, component);

@@ -158,7 +158,8 @@ static void print_set(Text *text, const char *word, const IndexSet *set, const c
 
 static void dump_contract(Text *text, const Contract *c, int lanes)
 {
-    text_print(text, "\n    tiles of %d x %d:", c->tile_rows, c->block ? c->block->columns : c->tile_vectors * lanes);
+    text_print(text, "\n    tiles of %d x %d%s:", c->tile_rows, c->block ? c->block->columns : c->tile_vectors * lanes,
+               c->places ? " with places" : "");
     print_set(text, " rows", &c->rows, "");
     print_set(text, ", columns", &c->columns, "");
     print_set(text, ", contracted", &c->depth, "");

@@ -325,7 +325,7 @@ static bool may_be_small(const Planner *planner, const Launch *launch)
     for (int s = 0; s < launch->step_count; s++) {
         const Contract *c = launch->steps[s]->contract;
         double panels = c ? planner_points(planner, &c->columns) * planner_points(planner, &c->depth) / c->group : 0;
-        double size = c ? (double)dtype_size(register_dtype(c->product->dtype)) : 0;
+        double size = c ? (double)dtype_size(state_dtype(c->product)) : 0;
         if (c && (c->reduces || !meets_again(launch, launch->steps[s]) || panels * size > contract_near(planner->plan->target)))
             return false;
     }
@@ -364,7 +364,7 @@ void contract_tiles(Planner *planner, Launch *launch)
         }
     const Contract *c = launch->steps[place]->contract;
     double *tiles = ARENA_ARRAY(planner->arena, double, launch->block_count);
-    double depth = c->sweep ? c->sweep : planner_points(planner, &c->depth) / c->group, size = (double)dtype_size(register_dtype(c->product->dtype));
+    double depth = c->sweep ? c->sweep : planner_points(planner, &c->depth) / c->group, size = (double)dtype_size(state_dtype(c->product));
     double near = contract_near(plan->target), most = PANELS_MOST, room_behind = 2.0 * plan->target->l2_bytes;
     if (plan->memory) {
         double budget = (double)plan->memory / 4;
@@ -508,7 +508,7 @@ static void reserve(Planner *planner, const Launch *launch, const Step *step, Co
     for (int i = 0; i < c->columns.count; i++)
         columns = size_op(arena, SIZE_MUL, columns, block_size(planner, launch, c->columns.list[i]));
     columns = size_align(arena, columns, c->tile_vectors * planner->plan->lanes);
-    Dtype dtype = register_dtype(c->product->dtype);
+    Dtype dtype = state_dtype(c->product);
     const Size *panel = c->tile->has_starts ? size_op(arena, SIZE_ADD, depth, size_constant(arena, 1)) : depth;
     add_scratch(planner, step, c, "panels", dtype, size_op(arena, SIZE_MUL, columns, panel), end);
     const Size *is_far = c->sweep ? size_constant(arena, 1) : one_beyond(arena, size_op(arena, SIZE_MUL, columns, depth), c->near);
@@ -531,6 +531,8 @@ static void reserve(Planner *planner, const Launch *launch, const Step *step, Co
     if (c->sweep)
         kept = size_op(arena, SIZE_MUL, columns, swept_rows(planner, launch, c));
     add_scratch(planner, step, c, "kept", dtype, kept, end);
+    if (c->places)
+        add_scratch(planner, step, c, "found", DTYPE_I64, kept, end);
     c->pieces = !c->reduces && !c->sums_turned && c->columns.count > 1 && !c->tile->dot;
     if (c->pieces) {    /* a vector's place is three numbers; there is a tile more, to look ahead */
         const Size *vectors = size_op(arena, SIZE_CEIL_DIV, columns, size_constant(arena, planner->plan->lanes));

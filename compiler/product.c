@@ -38,14 +38,14 @@ bool norm_is_sum(const Term *term)
            (term->reduce.parameter == 1 || term->reduce.parameter == 2) && (dtype == DTYPE_F32 || dtype == DTYPE_F64);
 }
 
-/* Whether a state is one number that a register tile can hold a vector of. */
-static bool is_simple(const Term *term)
+/* Whether a state is one number that a register tile can hold a vector of, or such a number and its place. */
+static bool fits_registers(const Term *term)
 {
     if (term->kind != TERM_CONTRACT && (term->kind != TERM_REDUCE || reduction_facts[term->reduce.reduction].leaves != LEAVES_NOTHING))
         return false;
     Component components[STATE_COMPONENTS_MAX];
     bool norm = reduction_facts[term->reduce.reduction].state == STATE_NORM;
-    if (state_components(term, components) != 1 || (norm && !norm_is_sum(term)))
+    if ((state_components(term, components) != 1 && !state_needs_place(term)) || (norm && !norm_is_sum(term)))
         return false;
     Dtype dtype = components[0].dtype;
     return dtype == DTYPE_F32 || dtype == DTYPE_F64 || dtype == DTYPE_I32 || dtype_kind(dtype) == KIND_COMPLEX;
@@ -153,7 +153,7 @@ static bool match_sides(Arena *arena, const Term *term, Product *product)
 {
     const Term *fork[2];
     Reads reads = { .arena = arena, .seen = ARENA_ARRAY(arena, bool, term->id + 1) };
-    *product = (Product){ .reduce = term };
+    *product = (Product){ .reduce = term, .places = state_needs_place(term) };
     if (term->reduce.over_count == 0)
         return false;
     list_reads(&reads, term->reduce.argument);
@@ -169,7 +169,7 @@ static bool match_sides(Arena *arena, const Term *term, Product *product)
 
 bool product_match(Arena *arena, const Term *term, Product *product)
 {
-    return is_simple(term) && match_sides(arena, term, product);
+    return fits_registers(term) && match_sides(arena, term, product);
 }
 
 /* ---- what stands behind a product ---- */
@@ -299,7 +299,7 @@ static int end_kind(Arena *arena, const Term *term, Nests allowed, const Extents
     const Term *inside = product_inside(arena, term->reduce.argument);
     Product product;
     if (!inside || reduction_facts[term->reduce.reduction].leaves != LEAVES_NOTHING || !product_match(arena, inside, &product) ||
-        has_complex_numbers(&product))
+        product.places || has_complex_numbers(&product))
         return 0;
     if (product_side(&product, term->reduce.over, term->reduce.over_count) >= 0)
         return product_pays(&product, allowed, extents, term->reduce.over, term->reduce.over_count, NULL, grid) ? PRODUCT_END : 0;
@@ -379,7 +379,8 @@ unsigned short *product_kinds(Arena *arena, const Program *program, Nests allowe
         Product product;
         if (term->kind != TERM_REDUCE && term->kind != TERM_CONTRACT)
             continue;
-        if (product_match(arena, term, &product) && product_pays(&product, allowed, extents, NULL, 0, NULL, grid))
+        if (product_match(arena, term, &product) && !(grid && product.places) &&
+            product_pays(&product, allowed, extents, NULL, 0, NULL, grid))
             kinds[i] |= is_of_complex(&product) ? PRODUCT_OF_COMPLEX : has_complex_numbers(&product) ? 0
                         : PRODUCT_ITSELF | (is_of_bf16(&product) ? PRODUCT_OF_BF16 : 0);
         int end = end_kind(arena, term, allowed, extents, grid);

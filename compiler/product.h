@@ -12,7 +12,8 @@ typedef struct IndexSet {
 } IndexSet;
 
 typedef struct Product {
-    const Term *reduce;           /* the reduction over the contracted indices; one simple state */
+    const Term *reduce;           /* the reduction over the contracted indices; one simple state, */
+    bool places;                  /* or an extremum and its place */
     const Term *side[2];          /* what it combines: pointwise values, each of its own indices and shared ones */
     IndexSet own[2];              /* the indices that stay, of one side only */
     IndexSet batch;               /* that stay, of both sides or of neither: for each of these it is made again */

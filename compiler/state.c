@@ -10,7 +10,7 @@ typedef struct ComponentFacts {
     Of of;
     Start start;
     Lift lift;
-    Merge merge;                  /* of states without `merge` below */
+    Merge merge;                  /* of one that merges by itself, and of the element that is sought with its place */
 } ComponentFacts;
 
 typedef struct StateFacts {
@@ -41,10 +41,10 @@ static const StateFacts facts[STATE_COUNT] = {
     [STATE_EXPONENTIALS] = { 2, { { "largest", OF_ELEMENT, START_LEAST, LIFT_ELEMENT, 0 },
                                   { "sum", OF_ELEMENT, START_ZERO, LIFT_ONE, 0 } },
                              .merge = "exponentials", .leading = "", .group = "exponentials", .skips = true, .neutral = START_LEAST },
-    [STATE_ARGMAX] = { 2, { { "largest", OF_ELEMENT, START_LEAST, LIFT_ELEMENT, 0 },
+    [STATE_ARGMAX] = { 2, { { "largest", OF_ELEMENT, START_LEAST, LIFT_ELEMENT, MERGE_MAX },
                             { "place", OF_PLACE, START_ZERO, LIFT_PLACE, 0 } },
                        .merge = "place", .leading = "1, ", .skips = true, .neutral = START_LEAST },
-    [STATE_ARGMIN] = { 2, { { "smallest", OF_ELEMENT, START_MOST, LIFT_ELEMENT, 0 },
+    [STATE_ARGMIN] = { 2, { { "smallest", OF_ELEMENT, START_MOST, LIFT_ELEMENT, MERGE_MIN },
                             { "place", OF_PLACE, START_ZERO, LIFT_PLACE, 0 } },
                        .merge = "place", .leading = "0, ", .skips = true, .neutral = START_MOST },
 };
@@ -81,6 +81,13 @@ int state_components(const Term *reduce, Component components[STATE_COMPONENTS_M
     if (state_of(reduce) == STATE_NORM)
         norm_component(reduce->reduce.parameter, &components[0]);
     return state->count;
+}
+
+Dtype state_dtype(const Term *reduce)
+{
+    Component components[STATE_COMPONENTS_MAX];
+    state_components(reduce, components);
+    return components[0].dtype;
 }
 
 const char *state_group(const Term *reduce)

@@ -14,7 +14,7 @@ typedef enum { START_ZERO, START_ONE, START_LEAST, START_MOST } Start;
 /* What it is of one element. */
 typedef enum { LIFT_ELEMENT, LIFT_ZERO, LIFT_ONE, LIFT_PLACE } Lift;
 
-/* How two of them merge, where each component does so by itself. */
+/* How two of them merge, where each component does so by itself; an argmax's element merges as that of max does. */
 typedef enum { MERGE_ADD, MERGE_MUL, MERGE_MAX, MERGE_MIN, MERGE_OR, MERGE_AND } Merge;
 
 typedef struct Component {
@@ -27,6 +27,9 @@ typedef struct Component {
 
 /* The components of a reduce or contract term's state; none of topk and its kin, whose state has an extent. */
 int state_components(const Term *reduce, Component components[STATE_COMPONENTS_MAX]);
+
+/* Of the first component, which is made of the elements. */
+Dtype state_dtype(const Term *reduce);
 
 /* Where components merge together: the function merge_NAME_… of templates/state.c and its leading argument, or NULL. */
 const char *state_merge(const Term *reduce, const char **leading);

@@ -185,7 +185,7 @@ static const Term *read_as_it_lies(Arena *arena, const Statement *statement, con
     Turning t = { .extents = hints->extents, .strides = hints->strides };
     Product product;
     if (!hints->products || !is_plain(output->tensor, output->positions) || output->value->dtype != output->tensor->dtype ||
-        !turn_has_squares(output->tensor->dtype) || !product_match(arena, output->value, &product) ||
+        !turn_has_squares(output->tensor->dtype) || !product_match(arena, output->value, &product) || product.places ||
         !product_pays(&product, hints->nests, hints->extents, NULL, 0, NULL, hints->target->grid))
         return NULL;
     const Index *stored = unit_index(&t, output->tensor, output->positions);
