@@ -256,7 +256,7 @@ static const char *multiply_head(Emitter *e, const Tiling *t)
                      stage ? "/* A line of the run that is `leaving` goes past the caches at each point, until there are no more. */\n" : "",
                      t->number, emit_element(t->c->packed), t->c->tames ? "const int tame, " : "", tiling_word(t),
                      stage ? "const Run *leaving, " : "",
-                     t->c->places ? emit_text(e, "i32v places[ROWS_%d][VECTORS_%d], ", t->number, t->number) : "", dtype_name(t->dtype),
+                     t->c->places ? emit_text(e, "%s places[ROWS_%d][VECTORS_%d], ", tiling_points_type(t), t->number, t->number) : "", dtype_name(t->dtype),
                      t->number, t->number);
 }
 

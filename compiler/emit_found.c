@@ -14,17 +14,24 @@ const char *tiling_found(Emitter *e, const Tiling *t)
     return emit_text(e, "int64_t *const found = %s;\nconst int64_t found_from = sweep_from%s + done;\n", all, inner);
 }
 
+/* Points are as wide as what is sought. */
+const char *tiling_points_type(const Tiling *t)
+{
+    return dtype_size(t->dtype) == 8 ? "i64v" : "i32v";
+}
+
 const char *tiling_begin_found(Emitter *e, const Tiling *t)
 {
     int n = t->number;
-    return emit_text(e, "    i32v places[ROWS_%d][VECTORS_%d];    /* the best of these points; -1: what was found before is better */\n"
+    const char *type = tiling_points_type(t);
+    return emit_text(e, "    %s places[ROWS_%d][VECTORS_%d];    /* the best of these points; -1: what was found before is better */\n"
                      "    UNROLL\n    for (int r = 0; r < ROWS_%d; r++) {\n        UNROLL\n        for (int v = 0; v < VECTORS_%d; v++)\n"
-                     "            places[r][v] = splat_i32v(-1);\n    }\n", n, n, n, n);
+                     "            places[r][v] = splat_%s(-1);\n    }\n", type, n, n, n, n, type);
 }
 
 const char *tiling_find(Emitter *e, const Tiling *t, const char *value)
 {
-    return emit_text(e, "step_row_%sv(%d, %s, &sums[r][v], &places[r][v], %s, (int)k);", dtype_name(t->dtype),
+    return emit_text(e, "step_point_%sv(%d, %s, &sums[r][v], &places[r][v], %s, k);", dtype_name(t->dtype),
                      state_wants_most(t->c->product), t->c->tames ? "tame" : "0", value);
 }
 
@@ -35,7 +42,6 @@ const char *tiling_keep_found(Emitter *e, const Tiling *t)
                      "        for (int v = 0; v < VECTORS_%d; v++) {\n"
                      "            int64_t *const at = found + r * COLUMNS_%d + v * LANES;\n"
                      "            const i64v before = start ? load_i64v(at, 1, LANES) : splat_i64v(0);\n"
-                     "            store_i64v(at, 1, select_i64v(places[r][v] < 0, before, row_places(places[r][v], "
-                     "splat_i64v(found_from), 1)), LANES);\n"
-                     "        }\n    }\n", n, n, n);
+                     "            store_i64v(at, 1, found_places_%sv(places[r][v], found_from, before), LANES);\n"
+                     "        }\n    }\n", n, n, n, dtype_name(t->dtype));
 }

@@ -88,7 +88,7 @@ static void step_states(Emitter *e, const Tiling *t, const char *(*names)[STATE_
     for (int r = 0; r < t->first_count; r++) {
         const Term *reduce = t->branch ? tiling_whole_first(e, t, r) : t->first[r], *x = reduce->reduce.argument;
         if (state_needs_place(reduce))
-            emit_line(e, "step_row_%s(%d, 0, &%s, &%s, %s, r);", emit_suffix(register_dtype(x->dtype), true), state_wants_most(reduce),
+            emit_line(e, "step_row_%s(%d, &%s, &%s, %s, r);", emit_suffix(register_dtype(x->dtype), true), state_wants_most(reduce),
                       tile[r][0], tile[r][1], emit_bare(e, emit_varying(e, x)));
         else if (state_finder(t->first, t->first_count, r) < 0)
             emit_state_step(e, reduce, names[r], true, NULL);

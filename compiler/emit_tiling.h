@@ -74,6 +74,7 @@ bool tiling_is_tight(const Tiling *t);        /* a point has so few products tha
 /* emit_found.c: of extrema that are found with their places */
 const char *tiling_found(Emitter *e, const Tiling *t);              /* declares where a tile's are kept, and its first point's */
 const char *tiling_keep_found(Emitter *e, const Tiling *t);         /* keeps them behind the tile's points */
+const char *tiling_points_type(const Tiling *t);
 const char *tiling_begin_found(Emitter *e, const Tiling *t);        /* begins them */
 const char *tiling_find(Emitter *e, const Tiling *t, const char *value);    /* at a point, with the sum */
 

@@ -375,8 +375,8 @@ Contract *plan_contract(Planner *planner, const Step *step)
     set_turns(planner, c, dtype);
     c->group = c->tile->group;
     c->tames = is_tropical(c, component);
-    /* A sum and a 1 need registers, too, and so does each place. */
-    c->tile_rows = (c->tile->rows - c->tames) / (c->places ? 2 : 1);
+    /* A sum and a 1 need registers, too; and so does a point, or one for each sum. */
+    c->tile_rows = c->places && !target->masks ? (c->tile->rows - c->tames) / 2 : c->tile->rows - c->tames - c->places;
     c->rows_along = reads_along_rows(planner, c, dtype);
     c->sums_turned = sides.turns && !c->places && step->statement->output_count == 1 && turn_has_squares(register_dtype(step->statement->outputs[0].value->dtype));
     c->rows_spread = c->group == 1 && target->spreads;

@@ -86,6 +86,7 @@ typedef struct Target {
     bool broadcasts;              /* an instruction fills its operand's lanes with a number from memory, for less than one of its
                                    * own and no lower clock */
     bool spreads;                 /* to fill all lanes with a number costs as much as a product: rows are packed so */
+    bool masks;                   /* a vector is stored under a mask, beside arithmetic: places of extrema wait in memory */
     const char *attribute;        /* of every function: __attribute__((target("..."))); "" for none */
     const char *features;         /* of the library's `//{ name@feature`, separated by blanks */
     const char *cpu;              /* what the CPU must report, separated by blanks, as einc doctor spells it */

@@ -339,43 +339,15 @@ INLINE void place_all_f32v(int most, f32v *best, i64v *place, const f32v *x, con
 }
 //}
 
-#ifndef EINC_AVX512
 //{ step_row_f32v
-/* One row. `tame`: neither the element nor the best one is a NaN. */
-INLINE void step_row_f32v(const int most, const int tame, f32v *best, i32v *row, f32v x, int r)
+/* One row. */
+INLINE void step_row_f32v(int most, f32v *best, i32v *row, f32v x, int r)
 {
-    const boolv wins = tame ? ahead_f32v(most, 0, x, *best) : better_f32v(most, x, *best);
-    *best = tame ? nearer_f32v(most, x, *best) : select_f32v(wins, x, *best);
+    const boolv wins = better_f32v(most, x, *best);
+    *best = select_f32v(wins, x, *best);
     *row = select_i32v(wins, splat_i32v(r), *row);
 }
 //}
-#else
-//{ step_row_f32v@avx512
-/* One row. `tame`: neither the element nor the best one is a NaN. */
-INLINE void step_row_f32v(const int most, const int tame, f32v *best, i32v *row, f32v x, int r)
-{
-#if EINC_VECTORS && LANES >= 4
-    uint16_t wins;
-    if (tame && most)
-        __asm__("vcmpps $30, %0, %3, %2\n\tvmaxps %0, %3, %0\n\tvmovdqa32 %4, %1%{%2%}"
-                : "+v"(*best), "+v"(*row), "=&Yk"(wins) : "v"(x), "v"(splat_i32v(r)));
-    else if (tame)
-        __asm__("vcmpps $17, %0, %3, %2\n\tvminps %0, %3, %0\n\tvmovdqa32 %4, %1%{%2%}"
-                : "+v"(*best), "+v"(*row), "=&Yk"(wins) : "v"(x), "v"(splat_i32v(r)));
-    else if (most)    /* a NaN is better than any number, and nothing than a NaN */
-        __asm__("vcmpps $7, %0, %0, %2\n\tvcmpps $22, %0, %3, %2%{%2%}\n\tvmovaps %3, %0%{%2%}\n\tvmovdqa32 %4, %1%{%2%}"
-                : "+v"(*best), "+v"(*row), "=&Yk"(wins) : "v"(x), "v"(splat_i32v(r)));
-    else
-        __asm__("vcmpps $7, %0, %0, %2\n\tvcmpps $25, %0, %3, %2%{%2%}\n\tvmovaps %3, %0%{%2%}\n\tvmovdqa32 %4, %1%{%2%}"
-                : "+v"(*best), "+v"(*row), "=&Yk"(wins) : "v"(x), "v"(splat_i32v(r)));
-#else
-    const boolv wins = tame ? ahead_f32v(most, 0, x, *best) : better_f32v(most, x, *best);
-    *best = tame ? nearer_f32v(most, x, *best) : select_f32v(wins, x, *best);
-    *row = select_i32v(wins, splat_i32v(r), *row);
-#endif
-}
-//}
-#endif
 
 //{ place_all_f64v
 INLINE void place_all_f64v(int most, f64v *best, i64v *place, const f64v *x, const int rows, const int step, int count,
@@ -393,43 +365,15 @@ INLINE void place_all_f64v(int most, f64v *best, i64v *place, const f64v *x, con
 }
 //}
 
-#ifndef EINC_AVX512
 //{ step_row_f64v
-/* One row. `tame`: neither the element nor the best one is a NaN. */
-INLINE void step_row_f64v(const int most, const int tame, f64v *best, i32v *row, f64v x, int r)
+/* One row. */
+INLINE void step_row_f64v(int most, f64v *best, i32v *row, f64v x, int r)
 {
-    const boolv wins = tame ? ahead_f64v(most, 0, x, *best) : better_f64v(most, x, *best);
-    *best = tame ? nearer_f64v(most, x, *best) : select_f64v(wins, x, *best);
+    const boolv wins = better_f64v(most, x, *best);
+    *best = select_f64v(wins, x, *best);
     *row = select_i32v(wins, splat_i32v(r), *row);
 }
 //}
-#else
-//{ step_row_f64v@avx512
-/* One row. `tame`: neither the element nor the best one is a NaN. */
-INLINE void step_row_f64v(const int most, const int tame, f64v *best, i32v *row, f64v x, int r)
-{
-#if EINC_VECTORS && LANES >= 4
-    uint16_t wins;
-    if (tame && most)
-        __asm__("vcmppd $30, %0, %3, %2\n\tvmaxpd %0, %3, %0\n\tvmovdqa32 %4, %1%{%2%}"
-                : "+v"(*best), "+v"(*row), "=&Yk"(wins) : "v"(x), "v"(splat_i32v(r)));
-    else if (tame)
-        __asm__("vcmppd $17, %0, %3, %2\n\tvminpd %0, %3, %0\n\tvmovdqa32 %4, %1%{%2%}"
-                : "+v"(*best), "+v"(*row), "=&Yk"(wins) : "v"(x), "v"(splat_i32v(r)));
-    else if (most)    /* a NaN is better than any number, and nothing than a NaN */
-        __asm__("vcmppd $7, %0, %0, %2\n\tvcmppd $22, %0, %3, %2%{%2%}\n\tvmovapd %3, %0%{%2%}\n\tvmovdqa32 %4, %1%{%2%}"
-                : "+v"(*best), "+v"(*row), "=&Yk"(wins) : "v"(x), "v"(splat_i32v(r)));
-    else
-        __asm__("vcmppd $7, %0, %0, %2\n\tvcmppd $25, %0, %3, %2%{%2%}\n\tvmovapd %3, %0%{%2%}\n\tvmovdqa32 %4, %1%{%2%}"
-                : "+v"(*best), "+v"(*row), "=&Yk"(wins) : "v"(x), "v"(splat_i32v(r)));
-#else
-    const boolv wins = tame ? ahead_f64v(most, 0, x, *best) : better_f64v(most, x, *best);
-    *best = tame ? nearer_f64v(most, x, *best) : select_f64v(wins, x, *best);
-    *row = select_i32v(wins, splat_i32v(r), *row);
-#endif
-}
-//}
-#endif
 
 //{ place_all_i32v
 INLINE void place_all_i32v(int most, i32v *best, i64v *place, const i32v *x, const int rows, const int step, int count,
@@ -450,46 +394,20 @@ INLINE void place_all_i32v(int most, i32v *best, i64v *place, const i32v *x, con
 }
 //}
 
-#ifndef EINC_AVX512
 //{ step_row_i32v
 /* One row. */
-INLINE void step_row_i32v(const int most, const int tame, i32v *best, i32v *row, i32v x, int r)
+INLINE void step_row_i32v(int most, i32v *best, i32v *row, i32v x, int r)
 {
-    (void)tame;
     const boolv wins = better_i32v(most, x, *best);
     *best = select_i32v(wins, x, *best);
     *row = select_i32v(wins, splat_i32v(r), *row);
 }
 //}
-#else
-//{ step_row_i32v@avx512
-/* One row. */
-INLINE void step_row_i32v(const int most, const int tame, i32v *best, i32v *row, i32v x, int r)
-{
-#if EINC_VECTORS && LANES >= 4
-    uint16_t wins;
-    (void)tame;
-    if (most)
-        __asm__("vpcmpgtd %0, %3, %2\n\tvpmaxsd %0, %3, %0\n\tvmovdqa32 %4, %1%{%2%}"
-                : "+v"(*best), "+v"(*row), "=&Yk"(wins) : "v"(x), "v"(splat_i32v(r)));
-    else
-        __asm__("vpcmpgtd %3, %0, %2\n\tvpminsd %0, %3, %0\n\tvmovdqa32 %4, %1%{%2%}"
-                : "+v"(*best), "+v"(*row), "=&Yk"(wins) : "v"(x), "v"(splat_i32v(r)));
-#else
-    (void)tame;
-    const boolv wins = better_i32v(most, x, *best);
-    *best = select_i32v(wins, x, *best);
-    *row = select_i32v(wins, splat_i32v(r), *row);
-#endif
-}
-//}
-#endif
 
 //{ step_row_i64v
 /* One row. */
-INLINE void step_row_i64v(const int most, const int tame, i64v *best, i32v *row, i64v x, int r)
+INLINE void step_row_i64v(int most, i64v *best, i32v *row, i64v x, int r)
 {
-    (void)tame;
     const boolv wins = better_i64v(most, x, *best);
     *best = select_i64v(wins, x, *best);
     *row = select_i32v(wins, splat_i32v(r), *row);
@@ -498,12 +416,142 @@ INLINE void step_row_i64v(const int most, const int tame, i64v *best, i32v *row,
 
 //{ step_row_boolv
 /* One row. */
-INLINE void step_row_boolv(const int most, const int tame, boolv *best, i32v *row, boolv x, int r)
+INLINE void step_row_boolv(int most, boolv *best, i32v *row, boolv x, int r)
 {
-    (void)tame;
     const boolv wins = better_boolv(most, x, *best);
     *best = select_boolv(wins, x, *best);
     *row = select_i32v(wins, splat_i32v(r), *row);
+}
+//}
+
+/* The same for each of a product's contracted points: the best element beside the number of its point, which is as wide. `tame`:
+ * neither the element nor the best one is a NaN. */
+
+#ifndef EINC_AVX512
+//{ step_point_f32v
+INLINE void step_point_f32v(const int most, const int tame, f32v *best, i32v *point, f32v x, int64_t k)
+{
+    const boolv wins = tame ? ahead_f32v(most, 0, x, *best) : better_f32v(most, x, *best);
+    *best = tame ? nearer_f32v(most, x, *best) : select_f32v(wins, x, *best);
+    *point = select_i32v(wins, splat_i32v((int32_t)k), *point);
+}
+//}
+#else
+//{ step_point_f32v@avx512
+/* Points wait in memory: to store them under a mask is no arithmetic. */
+INLINE void step_point_f32v(const int most, const int tame, f32v *best, i32v *point, f32v x, int64_t k)
+{
+#if EINC_VECTORS && LANES >= 4
+    uint16_t wins;
+    if (tame && most)
+        __asm__("vcmpps $30, %0, %2, %1\n\tvmaxps %0, %2, %0" : "+v"(*best), "=&Yk"(wins) : "v"(x));
+    else if (tame)
+        __asm__("vcmpps $17, %0, %2, %1\n\tvminps %0, %2, %0" : "+v"(*best), "=&Yk"(wins) : "v"(x));
+    else if (most)
+        __asm__("vcmpps $7, %0, %0, %1\n\tvcmpps $22, %0, %2, %1%{%1%}\n\tvmovaps %2, %0%{%1%}" : "+v"(*best), "=&Yk"(wins) : "v"(x));
+    else
+        __asm__("vcmpps $7, %0, %0, %1\n\tvcmpps $25, %0, %2, %1%{%1%}\n\tvmovaps %2, %0%{%1%}" : "+v"(*best), "=&Yk"(wins) : "v"(x));
+    __asm__("vmovdqu32 %1, %0%{%2%}" : "+m"(*point) : "v"(splat_i32v((int32_t)k)), "Yk"(wins));
+#else
+    const boolv wins = tame ? ahead_f32v(most, 0, x, *best) : better_f32v(most, x, *best);
+    *best = tame ? nearer_f32v(most, x, *best) : select_f32v(wins, x, *best);
+    *point = select_i32v(wins, splat_i32v((int32_t)k), *point);
+#endif
+}
+//}
+#endif
+
+#ifndef EINC_AVX512
+//{ step_point_f64v
+INLINE void step_point_f64v(const int most, const int tame, f64v *best, i64v *point, f64v x, int64_t k)
+{
+    i64v wins = most ? (i64v)(x > *best) : (i64v)(x < *best);
+    if (!tame)
+        wins |= (i64v)(x != x) & (i64v)(*best == *best);
+    *best = tame ? nearer_f64v(most, x, *best) : choose_f64v(wins, x, *best);
+    *point = choose_i64v(wins, splat_i64v(k), *point);
+}
+//}
+#else
+//{ step_point_f64v@avx512
+/* Points wait in memory: to store them under a mask is no arithmetic. */
+INLINE void step_point_f64v(const int most, const int tame, f64v *best, i64v *point, f64v x, int64_t k)
+{
+#if EINC_VECTORS && LANES <= 8
+    uint16_t wins;
+    if (tame && most)
+        __asm__("vcmppd $30, %0, %2, %1\n\tvmaxpd %0, %2, %0" : "+v"(*best), "=&Yk"(wins) : "v"(x));
+    else if (tame)
+        __asm__("vcmppd $17, %0, %2, %1\n\tvminpd %0, %2, %0" : "+v"(*best), "=&Yk"(wins) : "v"(x));
+    else if (most)
+        __asm__("vcmppd $7, %0, %0, %1\n\tvcmppd $22, %0, %2, %1%{%1%}\n\tvmovapd %2, %0%{%1%}" : "+v"(*best), "=&Yk"(wins) : "v"(x));
+    else
+        __asm__("vcmppd $7, %0, %0, %1\n\tvcmppd $25, %0, %2, %1%{%1%}\n\tvmovapd %2, %0%{%1%}" : "+v"(*best), "=&Yk"(wins) : "v"(x));
+    __asm__("vmovdqu64 %1, %0%{%2%}" : "+m"(*point) : "v"(splat_i64v(k)), "Yk"(wins));
+#else
+    i64v wins = most ? (i64v)(x > *best) : (i64v)(x < *best);
+    if (!tame)
+        wins |= (i64v)(x != x) & (i64v)(*best == *best);
+    *best = tame ? nearer_f64v(most, x, *best) : choose_f64v(wins, x, *best);
+    *point = choose_i64v(wins, splat_i64v(k), *point);
+#endif
+}
+//}
+#endif
+
+#ifndef EINC_AVX512
+//{ step_point_i32v
+INLINE void step_point_i32v(const int most, const int tame, i32v *best, i32v *point, i32v x, int64_t k)
+{
+    (void)tame;
+    const boolv wins = better_i32v(most, x, *best);
+    *best = nearer_i32v(most, x, *best);
+    *point = select_i32v(wins, splat_i32v((int32_t)k), *point);
+}
+//}
+#else
+//{ step_point_i32v@avx512
+/* Points wait in memory: to store them under a mask is no arithmetic. */
+INLINE void step_point_i32v(const int most, const int tame, i32v *best, i32v *point, i32v x, int64_t k)
+{
+#if EINC_VECTORS && LANES >= 4
+    uint16_t wins;
+    (void)tame;
+    if (most)
+        __asm__("vpcmpgtd %0, %2, %1\n\tvpmaxsd %0, %2, %0" : "+v"(*best), "=&Yk"(wins) : "v"(x));
+    else
+        __asm__("vpcmpgtd %2, %0, %1\n\tvpminsd %0, %2, %0" : "+v"(*best), "=&Yk"(wins) : "v"(x));
+    __asm__("vmovdqu32 %1, %0%{%2%}" : "+m"(*point) : "v"(splat_i32v((int32_t)k)), "Yk"(wins));
+#else
+    (void)tame;
+    const boolv wins = better_i32v(most, x, *best);
+    *best = nearer_i32v(most, x, *best);
+    *point = select_i32v(wins, splat_i32v((int32_t)k), *point);
+#endif
+}
+//}
+#endif
+
+/* Where points have been found, those from `from` on; where none was, for which -1 stands, the places before. */
+
+//{ found_places_f32v
+INLINE i64v found_places_f32v(i32v points, int64_t from, i64v before)
+{
+    return select_i64v(points < 0, before, CONVERT(points, i64v) + splat_i64v(from));
+}
+//}
+
+//{ found_places_f64v
+INLINE i64v found_places_f64v(i64v points, int64_t from, i64v before)
+{
+    return select_i64v(narrow_boolv(points < 0), before, points + splat_i64v(from));
+}
+//}
+
+//{ found_places_i32v
+INLINE i64v found_places_i32v(i32v points, int64_t from, i64v before)
+{
+    return select_i64v(points < 0, before, CONVERT(points, i64v) + splat_i64v(from));
 }
 //}
 

@@ -1,4 +1,5 @@
-/* templates/rank.c as it stands: the three largest elements of rows of all lengths, in one block and in several. */
+/* templates/rank.c as it stands: the three largest elements of rows of all lengths, in one block and in several; and the best
+ * points of templates/place.c. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -79,11 +80,83 @@ static void sorted_rows(void **state)
     }
 }
 
+/* ---- the best of some points, one after the other: step_point_… ---- */
+
+enum { POINTS = 7, TURNS = 300 };
+
+static float point(int tame)
+{
+    float x = element(1);
+    return !tame && random_bits() % 3 == 0 ? element(2) : x;
+}
+
+static bool is_better(int most, float x, float best)
+{
+    return isnan(x) ? !isnan(best) : most ? x > best : x < best;
+}
+
+static void check_point(const float *x, int count, int most, double best, int64_t place)
+{
+    int expected = 0;
+    for (int k = 1; k < count; k++)
+        expected = is_better(most, x[k], x[expected]) ? k : expected;
+    if (place != expected || !(best == x[expected] || (isnan(best) && isnan(x[expected]))))
+        fail_msg("of %d points, most %d: %g at %lld instead of %g at %d", count, most, best, (long long)place, x[expected], expected);
+}
+
+/* All points in two turns, the second of which begins with what the first has found. */
+#define CHECK_POINTS(dtype, number, wide, most, tame) \
+    do { \
+        float x[LANES][POINTS]; \
+        number lanes[LANES]; \
+        int64_t places[LANES]; \
+        dtype##v best = splat_##dtype##v(0); \
+        i64v found = splat_i64v(0); \
+        for (int l = 0; l < LANES; l++) \
+            for (int k = 0; k < POINTS; k++) \
+                x[l][k] = point(tame); \
+        for (int from = 0; from < POINTS; from += 4) { \
+            wide##v points = splat_##wide##v(-1); \
+            for (int k = from; k < POINTS && k < from + 4; k++) { \
+                dtype##v value; \
+                for (int l = 0; l < LANES; l++) \
+                    lanes[l] = (number)x[l][k]; \
+                FROM_LANES(value, lanes); \
+                if (k == 0) \
+                    best = value; \
+                step_point_##dtype##v(most, tame, &best, &points, value, k - from); \
+            } \
+            found = found_places_##dtype##v(points, from, found); \
+        } \
+        LANES_OF(lanes, best); \
+        LANES_OF(places, found); \
+        for (int l = 0; l < LANES; l++) \
+            check_point(x[l], POINTS, most, (double)lanes[l], places[l]); \
+    } while (0)
+
+TARGETED static void best_points(void **state)
+{
+    (void)state;
+    for (int turn = 0; turn < TURNS; turn++) {
+        CHECK_POINTS(f32, float, i32, 1, 0);
+        CHECK_POINTS(f32, float, i32, 0, 0);
+        CHECK_POINTS(f32, float, i32, 1, 1);
+        CHECK_POINTS(f32, float, i32, 0, 1);
+        CHECK_POINTS(f64, double, i64, 1, 0);
+        CHECK_POINTS(f64, double, i64, 0, 0);
+        CHECK_POINTS(f64, double, i64, 1, 1);
+        CHECK_POINTS(f64, double, i64, 0, 1);
+        CHECK_POINTS(i32, int32_t, i32, 1, 1);
+        CHECK_POINTS(i32, int32_t, i32, 0, 1);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(rows_of_all_lengths),
         cmocka_unit_test(sorted_rows),
+        cmocka_unit_test(best_points),
     };
     return machine_fits() ? cmocka_run_group_tests(tests, NULL, NULL) : SKIPPED;
 }
