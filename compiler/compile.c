@@ -141,7 +141,7 @@ static bool plan_as(Arena *arena, Compiled *c, const CompileOptions *options, co
     const Tile *bf16 = options->target->narrow[DTYPE_BF16];
     for (int i = 0; i < program->term_count; i++) {
         if (grid)    /* threads that share a point all take the same way */
-            kinds[i] &= (unsigned short)~PRODUCT_OF_POWERS;
+            kinds[i] &= (unsigned short)~PRODUCT_GUARDED;
         if (!grid && bf16)
             kinds[i] |= PRODUCT_ROUNDS;
         if (!grid && bf16 && bf16->dot && kinds[i] & PRODUCT_OF_BF16)

@@ -466,9 +466,9 @@ static Term *copy_reduce_unguarded(Lower *l, Context *c, const Term *term, const
     bool runs = (c->again && kind & PRODUCT_ITSELF) || runs_in_all_loops(c, term, instance);
     if (!runs || (keeps_indices(term) && c->root != term) || apart)
         return copy_stored(l, c, term, instance);
-    return kind & PRODUCT_OF_POWERS ? lower_log_product(l, c, term, instance)
-           : lower_is_across(l, term) ? lower_across(l, c, term, instance)
-                                      : lower_copy_reduction(l, c, term, instance);
+    if (!(kind & PRODUCT_GUARDED))
+        return lower_is_across(l, term) ? lower_across(l, c, term, instance) : lower_copy_reduction(l, c, term, instance);
+    return state_needs_place(term) ? lower_place_product(l, c, term, instance) : lower_log_product(l, c, term, instance);
 }
 
 /* Behind a where, what may read out of range is stored only where it is needed. A reduction that runs in the loops

@@ -18,29 +18,6 @@ typedef struct LogSide {
     Index **kept;                 /* of the checked program: the largest element's indices */
 } LogSide;
 
-/* The links to fresh indices of a statement for those that a reduction runs over, listed in `over`. */
-static const Instance *link_over(Lower *l, const Context *c, const Term *reduce, const Instance *instance, Index **over)
-{
-    for (int i = 0; i < reduce->reduce.over_count; i++) {
-        over[i] = lower_index(l, c->statement, reduce->reduce.over[i]);
-        instance = lower_link(l, instance, reduce->reduce.over[i], over[i]);
-    }
-    return instance;
-}
-
-/* Opens a statement over the images of `kept`, with the links to its loops. */
-static Context open_over(Lower *l, Index *const *kept, int count, const Instance *outside, const Instance **instance)
-{
-    Index **images = ARENA_ARRAY(l->arena, Index *, count);
-    const Instance *unused = NULL;
-    for (int i = 0; i < count; i++)
-        images[i] = lower_image(outside, kept[i]);
-    Context c = lower_open(l, images, count, &unused);
-    for (int i = 0; i < count; i++)
-        *instance = lower_link(l, *instance, kept[i], c.loops[i]);
-    return c;
-}
-
 /* Stores the maxima of a side. */
 static LogSide store_largest(Lower *l, const Term *log, const Term *value, const Instance *outside)
 {
@@ -50,9 +27,9 @@ static LogSide store_largest(Lower *l, const Term *log, const Term *value, const
         if (!indices_have(log->reduce.over, over_count, value->indices[i]))
             side.kept[count++] = value->indices[i];
     const Instance *instance = NULL;
-    Context c = open_over(l, side.kept, count, outside, &instance);
+    Context c = lower_open_over(l, side.kept, count, outside, &instance);
     Index **over = ARENA_ARRAY(l->arena, Index *, over_count);
-    instance = link_over(l, &c, log, instance, over);
+    instance = lower_link_over(l, &c, log, instance, over);
     Context inner = lower_widen(l, &c, over, over_count);
     Term like = { .kind = TERM_REDUCE, .dtype = log->dtype, .span = log->span,
                   .reduce = { .reduction = REDUCTION_MAX, .declared = DTYPE_NONE } };
@@ -76,9 +53,9 @@ static Term *make_power(Lower *l, Context *c, const LogSide *side, const Instanc
 static Tensor *store_sum(Lower *l, const Term *log, const LogSide *sides, const Instance *outside)
 {
     const Instance *instance = NULL;
-    Context c = open_over(l, log->indices, log->rank, outside, &instance);
+    Context c = lower_open_over(l, log->indices, log->rank, outside, &instance);
     Index **over = ARENA_ARRAY(l->arena, Index *, log->reduce.over_count);
-    instance = link_over(l, &c, log, instance, over);
+    instance = lower_link_over(l, &c, log, instance, over);
     Context inner = lower_widen(l, &c, over, log->reduce.over_count);
     Term *product = lower_map(l, &inner, FUNCTION_MUL, log->dtype, make_power(l, &inner, &sides[0], instance),
                               make_power(l, &inner, &sides[1], instance));
@@ -100,9 +77,5 @@ Term *lower_log_product(Lower *l, Context *c, const Term *log, const Instance *i
     Term *clear = lower_map(l, c, FUNCTION_GE, DTYPE_BOOL, sum, lower_number(l, c, log->dtype, CLEAR, log->span));
     Term *shift = lower_map(l, c, FUNCTION_ADD, log->dtype, largest[0], largest[1]);
     Term *fast = lower_map(l, c, FUNCTION_ADD, log->dtype, lower_map(l, c, FUNCTION_LOG, log->dtype, sum, NULL), shift);
-    int first = l->out->term_count;
-    Term *exact = lower_copy_reduction(l, c, log, instance);
-    for (int i = first; i < l->out->term_count; i++)
-        l->out->terms[i]->refused = true;
-    return lower_select(l, c, clear, fast, exact);
+    return lower_select(l, c, clear, fast, lower_refused(l, c, log, instance));
 }

@@ -214,3 +214,24 @@ Context lower_open(Lower *l, Index *const *indices, int count, const Instance **
     l->out->statements[c.statement]->turned = lower_image(*instance, l->turned);
     return c;
 }
+
+const Instance *lower_link_over(Lower *l, const Context *c, const Term *reduce, const Instance *instance, Index **over)
+{
+    for (int i = 0; i < reduce->reduce.over_count; i++) {
+        over[i] = lower_index(l, c->statement, reduce->reduce.over[i]);
+        instance = lower_link(l, instance, reduce->reduce.over[i], over[i]);
+    }
+    return instance;
+}
+
+Context lower_open_over(Lower *l, Index *const *kept, int count, const Instance *outside, const Instance **instance)
+{
+    Index **images = ARENA_ARRAY(l->arena, Index *, count);
+    const Instance *unused = NULL;
+    for (int i = 0; i < count; i++)
+        images[i] = lower_image(outside, kept[i]);
+    Context c = lower_open(l, images, count, &unused);
+    for (int i = 0; i < count; i++)
+        *instance = lower_link(l, *instance, kept[i], c.loops[i]);
+    return c;
+}

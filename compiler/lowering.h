@@ -114,6 +114,10 @@ void lower_end(Lower *l, int statement, Span span);
 const Instance *lower_link(Lower *l, const Instance *outer, const Index *from, Index *to);
 Index *lower_image(const Instance *instance, const Index *index);
 Context lower_open(Lower *l, Index *const *indices, int count, const Instance **instance);
+/* The links to fresh indices of a statement for those that a reduction runs over, listed in `over`. */
+const Instance *lower_link_over(Lower *l, const Context *c, const Term *reduce, const Instance *instance, Index **over);
+/* Opens a statement over the images of `kept`, with the links to its loops. */
+Context lower_open_over(Lower *l, Index *const *kept, int count, const Instance *outside, const Instance **instance);
 
 /* lower_copy.c */
 Term *lower_copy(Lower *l, Context *c, const Term *term, const Instance *instance);
@@ -140,6 +144,11 @@ Term *lower_log_product(Lower *l, Context *c, const Term *log, const Instance *i
 bool lower_is_across(const Lower *l, const Term *term);
 void lower_across_first(Lower *l, const Term *const *terms, int count);
 Term *lower_across(Lower *l, Context *c, const Term *term, const Instance *instance);
+
+/* lower_place.c: of an extremum of a PlaceSum, likewise */
+Term *lower_place_product(Lower *l, Context *c, const Term *place, const Instance *instance);
+/* A reduction as it stands, where a guard refuses what is faster. */
+Term *lower_refused(Lower *l, Context *c, const Term *term, const Instance *instance);
 
 const Instance *lower_link_all(Lower *l, const Term *term, const Context *c);
 Index **lower_images(Lower *l, const Term *term, const Instance *instance);

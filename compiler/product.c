@@ -3,6 +3,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "semiring.h"
 #include "state.h"
 
 enum { ROWS_LEAST = 8, DEPTH_LEAST = 2, DEPTH_MOST = 1 << 19, KEPT_LEAST = 64, WORK_LEAST = 1 << 15, GUESS = 64 };
@@ -345,6 +346,66 @@ static bool is_of_powers(Arena *arena, const Term *term, Nests nests, const Exte
            match_sides(arena, term, &product) && is_sum_of_sides(&product) && product_pays(&product, nests, extents, NULL, 0, NULL, false);
 }
 
+typedef struct Summing {
+    Arena *arena;
+    const Term *reduce;
+    PlaceSum *sum;
+} Summing;
+
+static void add_summand(void *user, const Term *value)
+{
+    Summing *s = user;
+    bool contracted = false;
+    for (int i = 0; i < s->reduce->reduce.over_count; i++)
+        contracted |= term_has_index(value, s->reduce->reduce.over[i]);
+    if (!contracted)
+        ARENA_APPEND(s->arena, s->sum->others, s->sum->other_count, value);
+    else if (s->sum->side_count++ < 2)
+        s->sum->sides[s->sum->side_count - 1] = value;
+}
+
+bool product_of_place(Arena *arena, const Term *term, PlaceSum *sum)
+{
+    const Term *x = term->reduce.argument;
+    *sum = (PlaceSum){ .side_count = 0 };
+    if (term->kind != TERM_REDUCE || !state_needs_place(term) || dtype_kind(x->dtype) != KIND_FLOAT || x->kind != TERM_MAP ||
+        x->map.function != FUNCTION_ADD || x->weak != WEAK_NO)
+        return false;
+    semiring_each_factor(x, add_summand, &(Summing){ arena, term, sum });
+    return sum->side_count == 2 && sum->other_count > 0;
+}
+
+/* The place in the sum of the two sides alone, if that has all its indices; else NULL. */
+static const Term *place_of_sides(Arena *arena, const Term *term, const PlaceSum *sum)
+{
+    IndexSet indices = { NULL, 0 };
+    Term *reduce = ARENA_NEW(arena, Term), *x = ARENA_NEW(arena, Term);
+    *reduce = *term;
+    *x = *term->reduce.argument;
+    reduce->reduce.argument = x;
+    x->map.arguments = ARENA_ARRAY(arena, Term *, 2);
+    for (int s = 0; s < 2; s++) {
+        x->map.arguments[s] = (Term *)sum->sides[s];
+        for (int i = 0; i < sum->sides[s]->rank; i++)
+            add_index(arena, &indices, sum->sides[s]->indices[i]);
+    }
+    x->map.count = 2;
+    x->indices = indices.list;
+    x->rank = indices.count;
+    for (int i = 0; i < term->rank; i++)
+        if (!has(&indices, term->indices[i]))
+            return NULL;
+    return reduce;
+}
+
+static bool is_place_of_sum(Arena *arena, const Term *term, Nests nests, const Extents *extents)
+{
+    PlaceSum sum;
+    Product product;
+    const Term *place = product_of_place(arena, term, &sum) ? place_of_sides(arena, term, &sum) : NULL;
+    return place && product_match(arena, place, &product) && product_pays(&product, nests, extents, NULL, 0, NULL, false);
+}
+
 /* Whether a sum is of products of two bf16 numbers, in f32. */
 static bool is_of_bf16(const Product *product)
 {
@@ -389,8 +450,8 @@ unsigned short *product_kinds(Arena *arena, const Program *program, Nests allowe
             kinds[i] |= (unsigned short)(end | (is_made_again(arena, term, extents) ? PRODUCT_AGAIN : 0));
         if (inside && kinds[inside->id] & PRODUCT_ITSELF)
             kinds[i] |= PRODUCT_STORED;
-        if (is_of_powers(arena, term, allowed, extents))
-            kinds[i] |= PRODUCT_OF_POWERS;
+        if (is_of_powers(arena, term, allowed, extents) || is_place_of_sum(arena, term, allowed, extents))
+            kinds[i] |= PRODUCT_GUARDED;
     }
     return kinds;
 }

@@ -40,6 +40,15 @@ typedef enum { NESTS_BY_COST, NESTS_TILED, NESTS_LOOPS } Nests;
  * a time, or NULL. `grid`: it has no panels, which too many points would make narrow. */
 bool product_pays(const Product *product, Nests nests, const Extents *extents, Index *const *over, int count, const Index *swept, bool grid);
 
+/* The place of an extremum of a sum some of whose values lack all that is contracted: where those are finite, that of the others. */
+typedef struct PlaceSum {
+    const Term *sides[2];
+    const Term **others;
+    int side_count, other_count;
+} PlaceSum;
+
+bool product_of_place(Arena *arena, const Term *term, PlaceSum *sum);
+
 /* Whether a norm is lowered to a sum of sizes, or the root of one of squares. */
 bool norm_is_sum(const Term *term);
 
@@ -47,12 +56,13 @@ bool norm_is_sum(const Term *term);
 enum {
     PRODUCT_ITSELF = 1,
     PRODUCT_END = 2,              /* the first reduction behind one: what is done with it next has its own loops */
+    PRODUCT_GUARDED = 4,          /* most numbers are those of a product: of exponentials for a logsumexp of a sum of two values, of its
+                                   * sides for a PlaceSum */
     PRODUCT_OF_BF16 = 8,          /* a sum of products of two bf16 numbers */
     PRODUCT_ROUNDS = 16,          /* its factors that are rounded to bf16 are stored so; */
     PRODUCT_STRAIGHT = 32,        /* its sums are stored as they are, and multiplied by a constant where they are read */
     PRODUCT_AGAIN = 64,           /* a first reduction whose product is made for each point of the indices it lacks */
     PRODUCT_OF_COMPLEX = 128,     /* a sum of products of two complex numbers */
-    PRODUCT_OF_POWERS = 4,        /* a logsumexp of a sum of two values, which the product of their exponentials would make */
     PRODUCT_ACROSS = 256,         /* a first reduction of both sides' indices: two, over those of the first side before the others, */
     PRODUCT_ACROSS_SECOND = 512,  /* or over those of the second one */
     PRODUCT_STORED = 1024         /* a reduction whose product is stored, for it cannot take that from registers */
