@@ -65,8 +65,8 @@ static void set_parameters(Emitter *e, Tiling *t)
     emit_parameter(&t->parameters, "int ", "count");
     emit_parameter(&t->parameters, "int ", "height");
     emit_parameter(&t->parameters, emit_text(e, "const %s *", dtype_c(t->dtype)), "kept");
-    emit_parameter(&t->parameters, "int64_t *", "found");
-    emit_parameter(&t->parameters, "int64_t ", "found_from");
+    emit_parameter(&t->parameters, "int64_t *", "kept_places");
+    emit_parameter(&t->parameters, "int64_t ", "places_from");
     emit_parameter(&t->parameters, "const Piece *", "placed");
     emit_parameter(&t->parameters, emit_text(e, "%s *", emit_element(t->dtype)), "result");
     emit_parameter(&t->parameters, "int64_t ", "result_step");

@@ -6,12 +6,12 @@
 const char *tiling_found(Emitter *e, const Tiling *t)
 {
     int n = t->number;
-    const char *all = emit_text(e, "found_%d + (kept - kept_%d)", n, n), *inner = "";
+    const char *all = emit_text(e, "kept_places_%d + (kept - kept_%d)", n, n), *inner = "";
     if (!t->c->sweep)
-        return emit_text(e, "int64_t *const found = points < depth ? %s : tile_found;\nconst int64_t found_from = done;\n", all);
+        return emit_text(e, "int64_t *const kept_places = points < depth ? %s : tile_places;\nconst int64_t places_from = done;\n", all);
     for (int i = 1; i < t->c->depth.count; i++)
         inner = emit_text(e, "%s * %s", inner, emit_extent(e, t->c->depth.list[i]));
-    return emit_text(e, "int64_t *const found = %s;\nconst int64_t found_from = sweep_from%s + done;\n", all, inner);
+    return emit_text(e, "int64_t *const kept_places = %s;\nconst int64_t places_from = sweep_from%s + done;\n", all, inner);
 }
 
 /* Points are as wide as what is sought. */
@@ -40,8 +40,8 @@ const char *tiling_keep_found(Emitter *e, const Tiling *t)
     int n = t->number;
     return emit_text(e, "    UNROLL\n    for (int r = 0; r < ROWS_%d; r++) {\n        if (r >= height)\n            break;\n        UNROLL\n"
                      "        for (int v = 0; v < VECTORS_%d; v++) {\n"
-                     "            int64_t *const at = found + r * COLUMNS_%d + v * LANES;\n"
+                     "            int64_t *const at = kept_places + r * COLUMNS_%d + v * LANES;\n"
                      "            const i64v before = start ? load_i64v(at, 1, LANES) : splat_i64v(0);\n"
-                     "            store_i64v(at, 1, found_places_%sv(places[r][v], found_from, before), LANES);\n"
+                     "            store_i64v(at, 1, found_places_%sv(places[r][v], places_from, before), LANES);\n"
                      "        }\n    }\n", n, n, n, dtype_name(t->dtype));
 }

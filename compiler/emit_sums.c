@@ -342,7 +342,7 @@ static void load_sum(Emitter *e, const Tiling *t, const char *name)
         return;
     }
     const char *names[] = { name, emit_name(e, "place_found") };
-    emit_line(e, "const i64v %s = load_i64v(found + %s, 1, lanes);", names[1], at);
+    emit_line(e, "const i64v %s = load_i64v(kept_places + %s, 1, lanes);", names[1], at);
     for (int r = 0; r < t->step->root_count; r++)
         emit_know(e, t->step->roots[r], emit_state_finish(e, t->step->roots[r], names, true));
 }

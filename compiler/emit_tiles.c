@@ -547,7 +547,7 @@ static void declare_tile(Emitter *e, const Tiling *t)
     if (!tiling_has_registers(t)) {
         emit_line(e, "%s tile[ROWS_%d * COLUMNS_%d];", type, t->number, t->number);
         if (t->c->places)
-            emit_line(e, "int64_t tile_found[ROWS_%d * COLUMNS_%d];", t->number, t->number);
+            emit_line(e, "int64_t tile_places[ROWS_%d * COLUMNS_%d];", t->number, t->number);
         return;
     }
     emit_line(e, "%sv tile_lines[ROWS_%d * VECTORS_%d];", dtype, t->number, t->number);

@@ -532,7 +532,7 @@ static void reserve(Planner *planner, const Launch *launch, const Step *step, Co
         kept = size_op(arena, SIZE_MUL, columns, swept_rows(planner, launch, c));
     add_scratch(planner, step, c, "kept", dtype, kept, end);
     if (c->places)
-        add_scratch(planner, step, c, "found", DTYPE_I64, kept, end);
+        add_scratch(planner, step, c, "kept_places", DTYPE_I64, kept, end);
     c->pieces = !c->reduces && !c->sums_turned && c->columns.count > 1 && !c->tile->dot;
     if (c->pieces) {    /* a vector's place is three numbers; there is a tile more, to look ahead */
         const Size *vectors = size_op(arena, SIZE_CEIL_DIV, columns, size_constant(arena, planner->plan->lanes));
