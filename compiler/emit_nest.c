@@ -96,7 +96,7 @@ void nest_groups_of_points(Emitter *e, Nest *nest, const LoopBounds *loop, const
 void nest_rows(Emitter *e, Nest *nest, const LoopBounds *loop, const char *at)
 {
     const char **values = ARENA_ARRAY(e->arena, const char *, nest->count), *turn = emit_name(e, "row"), *by = emit_text(e, nest->across ? "%d * LANES" : "%d", ROWS);
-    Scope *whole = emit_push(e);
+    Scope *whole = emit_push(e), *points = nest->jammed ? nest_open_points(e) : NULL;
     for (int r = 0; r < nest->count; r++) {
         const Term *reduce = nest->domains[r].reduce;
         values[r] = state_takes_rows(reduce) ? emit_name(e, "values") : NULL;
@@ -131,6 +131,8 @@ void nest_rows(Emitter *e, Nest *nest, const LoopBounds *loop, const char *at)
                   state_wants_most(reduce), nest->turn[r][0], nest->turn[r][1], values[r], ROWS, ROWS, first,
                   nest->across ? by_lanes : "", nest->across && !strcmp(apart, "1") ? "" : apart);
     }
+    if (points)
+        nest_close_points(e, points);
     emit_pop(e);
     emit_line(e, "for (; %s + %s <= %s; %s += %s) {", at, by, loop->end, at, by);
     emit_body(e, whole);

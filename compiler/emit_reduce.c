@@ -118,7 +118,8 @@ void nest_declare(Emitter *e, Nest *nest)
     nest->turn = arena_array(e->arena, (size_t)nest->count, sizeof *nest->turn);
     for (int r = 0; r < nest->count; r++) {
         Component components[STATE_COMPONENTS_MAX];
-        for (int c = 0, n = state_components(nest->reduces[r], components); c < n; c++) {
+        int count = nest_finder(nest, r) >= 0 ? 0 : state_components(nest->reduces[r], components);
+        for (int c = 0; c < count; c++) {
             nest->names[r][c] = emit_name(e, nest->across ? emit_text(e, "%s_lanes", components[c].name) : components[c].name);
             declare_component(e, nest, r, c, components[c].dtype, nest->names[r][c]);
         }
@@ -299,7 +300,7 @@ static void emit_fast_loop(Emitter *e, Nest *nest, int depth)
     int chains = nest->chains;
     emit_line(e, "int64_t %s = %s;", at, loop_first(e, nest, depth));
     if (nest->in_rows) {
-        set_turn(e, nest, "0");
+        set_turn(e, nest, nest->jammed ? "point" : "0");
         nest_rows(e, nest, loop, at);
     }
     if (nest->grouped) {
@@ -385,9 +386,6 @@ static void emit_loops(Emitter *e, Nest *nest, int depth)
 
 static void merge_chains(Emitter *e, Nest *nest)
 {
-    for (int r = 0; r < nest->count; r++)
-        if (nest_finder(nest, r) >= 0)
-            emit_line(e, "%s = %s;", nest->names[r][0], nest->names[nest_finder(nest, r)][0]);
     if (nest->chains == 1)
         return;
     for (int r = 0; r < nest->count; r++) {
@@ -405,10 +403,10 @@ static void merge_chains(Emitter *e, Nest *nest)
 void nest_finished(Emitter *e, Nest *nest, int r, const char *names[STATE_COMPONENTS_MAX])
 {
     Component components[STATE_COMPONENTS_MAX];
-    int n = state_components(nest->reduces[r], components);
+    int n = state_components(nest->reduces[r], components), of = nest_finder(nest, r) >= 0 ? nest_finder(nest, r) : r;
     for (int c = 0; c < n; c++)
-        names[c] = nest->chains > 1 || nest->jammed ? emit_text(e, "%s[%s]", nest->names[r][c], nest->jammed ? "point" : "0")
-                                                    : nest->names[r][c];
+        names[c] = nest->chains > 1 || nest->jammed ? emit_text(e, "%s[%s]", nest->names[of][c], nest->jammed ? "point" : "0")
+                                                    : nest->names[of][c];
     if (nest->team)
         emit_team_fold(e, nest->reduces[r], names);
     if (!nest->across)

@@ -83,7 +83,7 @@ static bool shares(const Planner *planner, Step *step, const Index *index)
     Reads reads = { .index = index, .simple = true, .plain = true };
     for (int r = 0; r < step->root_count; r++) {
         reads.reduce = step->roots[r];
-        reads.simple &= state_is_simple(step->roots[r]) || adds_exponentials(planner, step);
+        reads.simple &= state_is_simple(step->roots[r]) || state_takes_rows(step->roots[r]) || adds_exponentials(planner, step);
         term_each_below(planner->arena, step->roots[r]->reduce.argument, note_read, &reads);
     }
     return reads.simple && reads.with && reads.without && (reads.plain || !step->guard);
@@ -125,7 +125,8 @@ static void jam_along(Step *step, Index *index, double turns, int most)
     Component components[STATE_COMPONENTS_MAX];
     int states = 0;
     for (int r = 0; r < step->root_count; r++)
-        states += state_components(step->roots[r], components);
+        if (state_finder((const Term *const *)step->roots, step->root_count, r) < 0)
+            states += state_takes_rows(step->roots[r]) ? 1 : state_components(step->roots[r], components);    /* places change seldom */
     step->jam = best_jam(turns, has_powers(step, index) ? most : most / states);
     step->jammed = step->jam > 1 ? index : NULL;
 }

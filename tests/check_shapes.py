@@ -35,6 +35,8 @@ LARGE = [
     ("i,ij->j", lambda a, b: a @ b, [(1999,), (1999, 2053)], "sum, cut into parts"),
     ("ij | max i", lambda a: a.max(0), [(1003, 4099)], "max, cut into parts"),
     ("ij,j->i", lambda a, b: a @ b, [(1999, 2053), (2053,)], "points together"),
+    ("j + ij -> ij | argmax j", lambda a, b: (a + b).argmax(1), [(1003,), (203, 1003)], "points together"),
+    ("i + ij -> ij | argmin i", lambda a, b: (a[:, None] + b).argmin(0), [(203,), (203, 1003)], "argmin"),
     ("i,j->ij", lambda a, b: np.outer(a, b), [(4099,), (4100,)], "stored past the caches"),
     ("ij | 2 * _", lambda a: 2 * a, [(4101, 4099)], "stored past the caches"),
 ]
