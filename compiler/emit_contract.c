@@ -315,7 +315,7 @@ static const char *guess_functions(Emitter *e, Tiling *t, const char *guessed)
     e->calls[1][t->guess->largest->id] = spell_call(e, &common, "start", t->number, start);
     return emit_text(e, "\n%s\n%s\n/* Whether no power of a guessed maximum was too large, nor all of them too small. */\n"
                      "KERNEL static int near_%d(%s)\n{\n%s}\n",
-                     spell_function(e, &t->parameters, "A tile's sums as powers, with guessed maxima: those of the first columns, and a margin.",
+                     spell_function(e, &t->parameters, "A tile's sums as powers, with guessed maxima: those of a row's first columns.",
                                     "guessed", t->number, guessed),
                      spell_function(e, &common, "Powers of no tile.", "start", t->number, start),
                      t->number, emit_parameters(e, &common, near, true), near);

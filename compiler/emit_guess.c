@@ -1,13 +1,17 @@
-/* A product's tiles whose sums become powers at once, with maxima that are guessed: plan_guess.c says where. Meanwhile the powers' sums
- * stand lane by lane where the product's sums would. */
+/* A product's tiles whose sums become powers at once, with maxima that are guessed: plan_guess.c says where. */
 #include <math.h>
 #include <string.h>
 
 #include "emit_tiling.h"
 
 /* Between the powers' limits: that of a row's first maximum is e^-MARGIN, and what follows may be e^2MARGIN times as large. Products with
- * either are numbers for all values of middling size. */
+ * either are numbers for all values of middling size. Powers that are lifted have room below, so that the first one is 1. */
 enum { MARGIN = 20, COLUMNS_LEAST = 64 };
+
+static bool is_lifted(const Emitter *e, const Guess *guess)
+{
+    return e->plan->lifted[guess->reduction->roots[0]->id];
+}
 
 static const Step *powers_of(const Guess *guess)
 {
@@ -55,7 +59,7 @@ static void know_sums(Emitter *e, const Tiling *t, const char *lanes)
     }
 }
 
-/* Where the powers' sums of a row stand, lane by lane: beside those of other rows, at the beginning of what the product would store. */
+/* Where the powers' sums of a row stand, lane by lane. */
 static const char *seen_at(Emitter *e, const Tiling *t, const char *row)
 {
     const Output *largest = &t->guess->largest->statement->outputs[0];
@@ -65,7 +69,7 @@ static const char *seen_at(Emitter *e, const Tiling *t, const char *row)
     const char *target = emit_target(e, largest), *offset = strstr(target, " + ");
     emit_pop(e);
     e->step = own;
-    return emit_text(e, "%s + LANES * (%s)", e->pointers[t->step->statement->outputs[0].tensor->home->id], offset ? offset + 3 : "0");
+    return emit_text(e, "seen_%d + LANES * (%s)", t->number, offset ? offset + 3 : "0");
 }
 
 /* A loop over a tile's rows around what `write` writes for one of them, if `when`; NULL: in any case. `ends`: it is the last. */
@@ -132,7 +136,7 @@ static void guess_row(Emitter *e, const Tiling *t, const char *row)
     emit_body(e, vector);
     emit_line(e, "}");
     emit_state_fold(e, root, lanes, all);
-    emit_know(e, root, (Value){ emit_text(e, "(%s + %d)", all[0], MARGIN), false });
+    emit_know(e, root, (Value){ is_lifted(e, t->guess) ? all[0] : emit_text(e, "(%s + %d)", all[0], MARGIN), false });
     emit_store(e, &step->statement->outputs[0]);
 }
 
@@ -171,7 +175,7 @@ static const Term *power_term(Emitter *e, const Tiling *t)
     return power;
 }
 
-/* A vector of powers, and the factors that are made of it. */
+/* A vector of powers, which the factors' value is known by. */
 static const char *make_powers(Emitter *e, const Tiling *t, const char *row, const char *lanes)
 {
     const Step *step = powers_of(t->guess);
@@ -179,6 +183,7 @@ static const char *make_powers(Emitter *e, const Tiling *t, const char *row, con
     know_sums(e, t, lanes);
     const char *power = emit_name(e, "power");
     emit_line(e, "const f32v %s = %s;", power, emit_bare(e, emit_varying(e, power_term(e, t))));
+    emit_know(e, step->statement->outputs[0].value, (Value){ power, true });
     e->step = t->guess->factors;
     for (int i = 0; i < e->plan->lowered->term_count; i++) {
         const Term *term = e->plan->lowered->terms[i];
@@ -188,23 +193,29 @@ static const char *make_powers(Emitter *e, const Tiling *t, const char *row, con
     return power;
 }
 
-/* Powers of a whole tile's row: factors are stored together, as two vectors are rounded as fast as one. */
+/* Powers of a whole tile's row. Factors of bf16 are stored together, as two vectors are rounded as fast as one. */
 static void take_row(Emitter *e, const Tiling *t, const char *row)
 {
     const Output *factors = &t->guess->factors->statement->outputs[0];
-    emit_line(e, "f32u *const seen = %s;", seen_at(e, t, row));
+    bool rounds = factors->tensor->dtype == DTYPE_BF16;
+    emit_line(e, "float *const seen = %s;", seen_at(e, t, row));
     find_shift(e, t, row);
     Scope *vector = emit_push(e);
     const char *power = make_powers(e, t, row, "LANES");
     emit_line(e, "total = total + %s;", power);
-    emit_line(e, "factors[v] = %s;", emit_varying(e, emit_unrounded(e, factors)));
+    if (rounds)
+        emit_line(e, "factors[v] = %s;", emit_varying(e, emit_unrounded(e, factors)));
+    else
+        emit_store(e, factors);
     emit_pop(e);
-    emit_line(e, "f32v total = load_f32v(seen, 1, LANES), factors[VECTORS_%d];", t->number);
+    emit_line(e, rounds ? "f32v total = load_f32v(seen, 1, LANES), factors[VECTORS_%d];" : "f32v total = load_f32v(seen, 1, LANES);", t->number);
     emit_line(e, "UNROLL");
     emit_line(e, "for (int v = 0; v < VECTORS_%d; v++) {", t->number);
     emit_body(e, vector);
     emit_line(e, "}");
     emit_line(e, "store_f32v(seen, 1, total, LANES);");
+    if (!rounds)
+        return;
     go_on_with(e, t, powers_of(t->guess), row, t->names[tiling_last(&t->c->columns)->id]);
     e->step = t->guess->factors;
     emit_line(e, "store_factors_bf16v(%s, factors, VECTORS_%d);", emit_target(e, factors), t->number);
@@ -213,7 +224,7 @@ static void take_row(Emitter *e, const Tiling *t, const char *row)
 /* The same of a tile with fewer columns. */
 static void take_some(Emitter *e, const Tiling *t, const char *row)
 {
-    emit_line(e, "f32u *const seen = %s;", seen_at(e, t, row));
+    emit_line(e, "float *const seen = %s;", seen_at(e, t, row));
     find_shift(e, t, row);
     Scope *vector = emit_push(e);
     emit_line(e, "const int lanes = (int)size_min(LANES, count - v * LANES);");
@@ -250,7 +261,8 @@ static void clear_row(Emitter *e, const Tiling *t, const char *row)
 {
     go_on_with(e, t, powers_of(t->guess), row, t->names[tiling_last(&t->c->columns)->id]);
     e->step = t->guess->factors;
-    emit_line(e, "memset(%s, 0, (size_t)count * sizeof(uint16_t));", emit_target(e, &t->guess->factors->statement->outputs[0]));
+    const Output *factors = &t->guess->factors->statement->outputs[0];
+    emit_line(e, "memset(%s, 0, (size_t)count * sizeof(%s));", emit_target(e, factors), dtype_c(factors->tensor->dtype));
 }
 
 const char *tiling_cleared(Emitter *e, Tiling *t)
@@ -305,9 +317,16 @@ static void end_row(Emitter *e, const Tiling *t, const char *row)
     const char *largest = emit_pointer(e, largest_read(t->guess));
     e->step = step;
     emit_state_fold(e, root, lanes, all);
+    const char *good = "%s >= 0x1p-29f && %s <= 0x1p29f";
+    if (is_lifted(e, t->guess)) {
+        const char *lifted = all[0];
+        all[0] = emit_name(e, "lowered");
+        emit_line(e, "const float %s = %s * (1 / up);", all[0], lifted);
+        good = "%s >= 0.5f && %s <= 0x1p58f";
+    }
+    good = emit_text(e, good, all[0], all[0]);
     emit_know(e, root, (Value){ all[0], false });
     emit_store(e, &step->statement->outputs[0]);
-    const char *good = emit_text(e, "%s >= 0x1p-29f && %s <= 0x1p29f", all[0], all[0]);
     emit_line(e, masks(t) ? "near &= (%s) || (%s == 0 && *(%s) == -INFINITY);" : "near &= %s;", good, all[0], largest);
 }
 

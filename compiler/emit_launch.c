@@ -1,7 +1,7 @@
 /* Launches: the function of one task, which finds the blocks of its units and calls the steps; and the order of it all. */
 #include <string.h>
 
-#include "emitting.h"
+#include "emit_tiling.h"
 
 /* A block's first index and the one behind its last, from what is left of the unit's number. */
 void emit_unit_block(Emitter *e, Text *text, const Launch *launch, int b)
@@ -200,15 +200,16 @@ static void emit_calls(Emitter *e, Text *text, const Launch *launch, int from, i
 }
 
 /* Those of some steps with guessed maxima, and where these were no good one after the other. */
-static void emit_guessed_calls(Emitter *e, Text *text, const Launch *launch)
+static void emit_guessed_calls(Emitter *e, Text *text, const Launch *launch, int depth)
 {
     const Guess *guess = launch->guess;
-    const char *product = e->calls[0][guess->product->id], *near = e->calls[1][guess->product->id];
-    text_print(text, "        int guessed = %s;\n", emit_guess_pays(e, guess));
-    text_print(text, "        if (guessed) {\n            %s;\n            %s\n            guessed = %s;\n        }\n        if (!guessed) {\n",
-               e->calls[1][guess->largest->id], product, near);
-    emit_calls(e, text, launch, guess->from, guess->to, 3);
-    text_put(text, "        }\n");
+    const char *calls[] = { e->calls[1][guess->largest->id], e->calls[0][guess->product->id], e->calls[1][guess->product->id] };
+    Text guessed = text_new(e->arena);
+    text_print(&guessed, "int guessed = %s;\nif (guessed) {\n    %s;\n    %s\n    guessed = %s;\n}\nif (!guessed) {\n",
+               emit_guess_pays(e, guess), calls[0], calls[1], calls[2]);
+    tiling_lines(text, emit_text(e, "%*s", 4 * depth, ""), guessed.bytes);
+    emit_calls(e, text, launch, guess->from, guess->to, depth + 1);
+    text_print(text, "%*s}\n", 4 * depth, "");
 }
 
 /* All of them; those of a sweep for each of its blocks. Even where there are no points what is carried has a start. */
@@ -216,7 +217,7 @@ static void emit_calls_once(Emitter *e, Text *text, const Launch *launch, int de
 {
     if (!launch->sweep && launch->guess) {
         emit_calls(e, text, launch, 0, launch->guess->from, depth);
-        emit_guessed_calls(e, text, launch);
+        emit_guessed_calls(e, text, launch, depth);
         emit_calls(e, text, launch, launch->guess->to, launch->step_count, depth);
         return;
     }

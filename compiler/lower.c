@@ -476,6 +476,7 @@ Program *lower(Arena *arena, const Program *program, const bool *wanted, const u
     l.kinds = kinds;
     l.turns = turns;
     l.strides = strides;
+    l.sweeping = sweeping;
     l.out->arena = arena;
     l.out->source = program->source;
     l.tensors = ARENA_ARRAY(arena, Tensor *, program->tensor_count);

@@ -27,12 +27,12 @@ static Row open_row(Lower *l, const Term *term, const Instance *instance, bool r
     return row;
 }
 
-/* Whether a mask's value is a product whose sums are stored as they are, tile by tile, and powers that are rounded are made of
- * those just so: then no loop over a row is left that the mask could bound, and it goes with the value to those who read it. */
+/* Whether a mask's value is a product whose sums become powers tile by tile: then no loop over a row is left that the mask could
+ * bound, and it goes with the value to those who read it. */
 static bool goes_along(Lower *l, const Term *softmax, const Term *mask)
 {
     const Term *constant, *value = mask->select.yes;
-    return l->facts[softmax->id].is_rounded && softmax->reduce.reduction == REDUCTION_SOFTMAX &&
+    return softmax->reduce.reduction == REDUCTION_SOFTMAX && !lower_may_sweep(l->sweeping, softmax->reduce.over[0]) &&
            (l->kinds[value->id] & PRODUCT_STRAIGHT || lower_straight(l, value, &constant));
 }
 

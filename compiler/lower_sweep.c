@@ -253,14 +253,20 @@ static bool sweep_along(Lower *l, const Sweeping *sweeping, const Index *index)
     return true;
 }
 
+bool lower_may_sweep(const Sweeping *sweeping, const Index *index)
+{
+    const Index *origin = index->origin ? index->origin : index;
+    int64_t extent = sweeping && sweeping->extents ? sweeping->extents->of[origin->id] : -1;
+    return sweeping && (extent > sweeping->longest || (extent < 0 && sweeping->longest == 0));
+}
+
 bool lower_sweep(Lower *l, const Sweeping *sweeping)
 {
     for (int t = 0; t < l->out->tensor_count; t++) {
         const Tensor *tensor = l->out->tensors[t];
         for (int a = 0; sweep_stores(tensor) && !tensor->maker->sweep && a < tensor->rank; a++) {
             const Index *index = tensor->axes[a];
-            int64_t extent = index && sweeping->extents ? sweeping->extents->of[index->origin->id] : -1;
-            if (index && (extent > sweeping->longest || (extent < 0 && sweeping->longest == 0)) && sweep_along(l, sweeping, index))
+            if (index && lower_may_sweep(sweeping, index) && sweep_along(l, sweeping, index))
                 return true;
         }
     }

@@ -91,6 +91,7 @@ typedef struct Lower {
     const Across *across;
     const Turn *turns;            /* [in statement id]: see lower(); NULL: none */
     const int64_t *const *strides;
+    const Sweeping *sweeping;
     int sweep_count;
     const Index *turned;          /* of the statement at hand, that it is turned along; NULL: it is not */
 } Lower;
@@ -168,6 +169,7 @@ const Term *lower_straight(const Lower *l, const Term *term, const Term **consta
 /* lower_sweep.c: takes one index of temporaries in blocks; false when there is none that can be. The statements' new order is that
  * in which they "ended". */
 bool lower_sweep(Lower *l, const Sweeping *sweeping);
+bool lower_may_sweep(const Sweeping *sweeping, const Index *index);    /* whether it is long enough */
 
 /* lower_mask.c: the argument of a softmax if it is where(c, x, -inf), with a condition that bounds loops over the softmax's
  * indices and may be asked by each reader; else NULL */

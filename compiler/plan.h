@@ -216,7 +216,7 @@ typedef struct Fuse {
 
 /* Some steps of a launch that run together with guessed maxima, and where the guess was no good one after the other: plan_guess.c. */
 typedef struct Guess {
-    const Step *product, *largest, *reduction, *factors;    /* the latter is made in the reduction's loop, of bf16 */
+    const Step *product, *largest, *reduction, *factors;    /* the latter is made in the reduction's loop */
     int from, to;                 /* the launch's steps from one up to before the other */
 } Guess;
 

@@ -5,7 +5,7 @@
  * Where all that is made of p divides by l, any number in the place of m gives the same shares, as long as no power is too large or
  * all are too small. That of the first columns, and a margin, is there before the other columns are: then each tile of s becomes
  * powers while it is in the first cache, and is not stored. Whether the guess was good is seen at l; if not, the steps run one after
- * the other. Of what is as large as a row of s, only p is left, as numbers of bf16. */
+ * the other. Of what is as large as a row of s, only the factors of what follows are left: p, or p as numbers of bf16. */
 #include <math.h>
 
 #include "planning.h"
@@ -56,11 +56,11 @@ static bool goes_together(void *user, const Index *a, const Index *b)
     return a->origin == b->origin;
 }
 
-/* A quotient of two values that change alike with the maximum, the divisor perhaps where it is not 0. */
+/* A quotient of two values that change alike with the maximum, perhaps where the divisor is not 0. */
 static bool is_share(Guessing *g, const Term *term)
 {
-    while (term->kind == TERM_MAP && term->map.function == FUNCTION_CAST)
-        term = term->map.arguments[0];
+    while (term->kind == TERM_SELECT ? term_is_number(term->select.yes, 0) : term->kind == TERM_MAP && term->map.function == FUNCTION_CAST)
+        term = term->kind == TERM_SELECT ? term->select.no : term->map.arguments[0];
     if (term->kind != TERM_MAP || term->map.function != FUNCTION_DIV)
         return false;
     const Term *divisor = term->map.arguments[1], *condition = divisor->kind == TERM_SELECT ? divisor->select.condition : NULL;
@@ -110,7 +110,13 @@ static bool reads_alone(const Guessing *g, const Step *step)
     return true;
 }
 
-/* Whether of all that reads what these steps make only shares are left, and bf16 numbers are read as factors. */
+/* Whether a step runs with the powers, in their sum's loop. */
+static bool is_joined(const Guessing *g, const Step *step)
+{
+    return step == g->reduction || step->joined == g->reduction;
+}
+
+/* Whether of all that reads what these steps make only shares are left. */
 static bool leaves_shares(Guessing *g)
 {
     const Plan *plan = g->planner->plan;
@@ -123,13 +129,13 @@ static bool leaves_shares(Guessing *g)
         bool own = reader == g->powers || (reader == g->largest && tensor == made_by(g->product));
         if ((tensor == made_by(g->product) || tensor == made_by(g->largest)) && !own)
             return false;
-        if (is_made_of_powers(g, tensor) && tensor != made_by(g->powers) && !is_share(g, reader->statement->outputs[0].value))
+        if (is_made_of_powers(g, tensor) && !is_joined(g, reader) && !is_share(g, reader->statement->outputs[0].value))
             return false;
     }
     return true;
 }
 
-/* A product in registers of tiles that stores its sums as they are. */
+/* A tiled product that stores its sums as they are. */
 static bool stores_tiles(const Step *step)
 {
     const Contract *c = step->contract;
@@ -137,7 +143,7 @@ static bool stores_tiles(const Step *step)
     for (int a = 0; a < output->tensor->rank; a++)
         if (!position_is_plain(&output->positions[a]))
             return false;
-    return c && c->tile && c->tile->dot && !c->reduces && !c->parts && !c->sweep && !c->sums_turned && c->columns.count == 1 &&
+    return c && c->tile && !c->reduces && !c->parts && !c->sweep && !c->sums_turned && c->columns.count == 1 &&
            !c->columns_met.condition && !c->points_met.condition && !step->result && step->statement->output_count == 1 &&
            output->value == c->product && !step->statement->accumulate;
 }
@@ -158,20 +164,30 @@ static bool asks_for_maximum(const Guessing *g)
            value->select.no->map.function == FUNCTION_EXP;
 }
 
+/* The step that makes what is stored of the powers: that of the powers, or one of the same loop that rounds them to bf16; NULL: it is
+ * neither. */
+static const Step *factors_of(const Guessing *g)
+{
+    const Join *join = g->reduction->join;
+    if (join->count == 1)
+        return g->powers;
+    return join->count == 2 && g->powers->is_passed_on && made_by(join->steps[1])->dtype == DTYPE_BF16 ? join->steps[1] : NULL;
+}
+
 /* Whether the steps from one on are a product, the maxima of its rows, and the powers with what is made of them. */
 static bool is_softmax(Guessing *g, int from)
 {
     Step **steps = g->launch->steps;
     const Join *join = steps[from + 3]->join;
-    if (!join || join->count != 2 || join->steps[0] != steps[from + 2] || join->steps[1] != steps[from + 4])
+    if (!join || join->steps[0] != steps[from + 2] || (join->count > 1 && (from + 4 >= g->launch->step_count || join->steps[1] != steps[from + 4])))
         return false;
     g->product = steps[from];
     g->largest = steps[from + 1];
     g->powers = steps[from + 2];
     g->reduction = steps[from + 3];
     return stores_tiles(g->product) && is_whole(g->largest, REDUCTION_MAX) && is_whole(g->reduction, REDUCTION_SUM) &&
-           g->reduction->roots[0]->reduce.argument->kind == TERM_READ && g->powers->is_passed_on &&
-           made_by(steps[from + 4])->dtype == DTYPE_BF16 && asks_for_maximum(g) && reads_alone(g, g->largest) && reads_alone(g, g->powers);
+           g->reduction->roots[0]->reduce.argument->kind == TERM_READ && factors_of(g) && asks_for_maximum(g) && reads_alone(g, g->largest) &&
+           reads_alone(g, g->powers);
 }
 
 static void find_product(void *user, const Term *term)
@@ -233,7 +249,7 @@ static void leave_out(Guessing *g, const Step *factors)
     for (int s = 0; s < g->launch->step_count; s++) {
         Contract *other = g->launch->steps[s]->contract;
         const Term *left = other ? other->left : NULL;
-        if (other && other->tile && other->tile->dot && other->depth.count == 1 && !other->sweep && left->kind == TERM_READ &&
+        if (other && other->tile && other->depth.count == 1 && !other->sweep && left->kind == TERM_READ &&
             left->read.tensor == made->tensor)
             other->points_met = reach_of(g, condition, made, left->read.positions, other->depth.list[0]);
     }
@@ -241,7 +257,7 @@ static void leave_out(Guessing *g, const Step *factors)
 
 void plan_guess(Planner *planner, Launch *launch)
 {
-    for (int from = 0; from + 4 < launch->step_count && !launch->sweep && !launch->guess; from++) {
+    for (int from = 0; from + 3 < launch->step_count && !launch->sweep && !launch->guess; from++) {
         Guessing g = { .planner = planner, .launch = launch };
         if (!is_softmax(&g, from))
             continue;
@@ -250,7 +266,7 @@ void plan_guess(Planner *planner, Launch *launch)
         if (scale_of(&g.scaling, g.powers->statement->outputs[0].value).kind != SCALE_POWER || !leaves_shares(&g))
             continue;
         Guess *guess = ARENA_NEW(planner->arena, Guess);
-        *guess = (Guess){ g.product, g.largest, g.reduction, launch->steps[from + 4], from, from + 5 };
+        *guess = (Guess){ g.product, g.largest, g.reduction, factors_of(&g), from, from + 3 + g.reduction->join->count };
         launch->guess = guess;
         leave_out(&g, guess->factors);
     }

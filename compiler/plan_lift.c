@@ -63,7 +63,7 @@ static bool may_repeat(const Launch *launch)
         if (step->kind != STEP_STORE || step->split || step->scatters || step->statement->accumulate)
             return false;
     }
-    return !launch->guess;
+    return true;
 }
 
 /* Temporaries of the launch whose elements are multiples of powers, and who reads them. */

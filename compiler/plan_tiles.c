@@ -548,6 +548,11 @@ static void reserve(Planner *planner, const Launch *launch, const Step *step, Co
     reserve_states(planner, launch, step, c, columns, end);
     if (c->points_met.condition)
         add_scratch(planner, step, c, "finite", DTYPE_I64, size_constant(arena, 1), end);
+    if (launch->guess && launch->guess->product == step) {    /* a vector of sums for each maximum */
+        const Tensor *largest = launch->guess->largest->statement->outputs[0].tensor;
+        const Size *vectors = size_constant(arena, planner->plan->lanes / (int64_t)dtype_size(largest->dtype));
+        add_scratch(planner, step, c, "seen", DTYPE_F32, size_op(arena, SIZE_MUL, planner->plan->storage[largest->id].bytes, vectors), end);
+    }
     if (c->tile->parts)
         add_scratch(planner, step, c, "odd", DTYPE_I64, size_constant(arena, 1), end);
 }

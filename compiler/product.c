@@ -432,6 +432,22 @@ static bool is_of_complex(const Product *product)
     return x->map.arguments[0] == product->side[first] && x->map.arguments[1] == product->side[1 - first];
 }
 
+/* What a softmax is of, but for masks and constant factors. */
+static const Term *scores_of(const Term *softmax)
+{
+    for (const Term *x = softmax->reduce.argument;;) {
+        Term *const *factors = x->map.arguments;
+        if (x->kind == TERM_CONTRACT && x->reduce.over_count == 0)    /* an arrow that puts indices in order */
+            x = x->reduce.argument;
+        else if (x->kind == TERM_SELECT)
+            x = x->select.yes->rank > 0 ? x->select.yes : x->select.no;
+        else if (x->kind == TERM_MAP && x->map.function == FUNCTION_MUL && (factors[0]->rank == 0 || factors[1]->rank == 0))
+            x = factors[factors[0]->rank == 0];
+        else
+            return x;
+    }
+}
+
 unsigned short *product_kinds(Arena *arena, const Program *program, Nests allowed, const Extents *extents, bool grid)
 {
     unsigned short *kinds = ARENA_ARRAY(arena, unsigned short, program->term_count);
@@ -452,6 +468,13 @@ unsigned short *product_kinds(Arena *arena, const Program *program, Nests allowe
             kinds[i] |= PRODUCT_STORED;
         if (is_of_powers(arena, term, allowed, extents) || is_place_of_sum(arena, term, allowed, extents))
             kinds[i] |= PRODUCT_GUARDED;
+    }
+    for (int i = 0; i < program->term_count && !grid; i++) {
+        const Term *term = program->terms[i];
+        bool is_softmax = term->kind == TERM_REDUCE && term->reduce.reduction == REDUCTION_SOFTMAX && term->dtype == DTYPE_F32;
+        const Term *scores = is_softmax ? scores_of(term) : term;
+        if (is_softmax && kinds[scores->id] & PRODUCT_ITSELF)
+            kinds[scores->id] |= PRODUCT_STRAIGHT;
     }
     return kinds;
 }

@@ -60,7 +60,8 @@ enum {
                                    * sides for a PlaceSum */
     PRODUCT_OF_BF16 = 8,          /* a sum of products of two bf16 numbers */
     PRODUCT_ROUNDS = 16,          /* its factors that are rounded to bf16 are stored so; */
-    PRODUCT_STRAIGHT = 32,        /* its sums are stored as they are, and multiplied by a constant where they are read */
+    PRODUCT_STRAIGHT = 32,        /* its sums are stored as they are, and multiplied by a constant where they are read: those of a
+                                   * softmax, on CPUs */
     PRODUCT_AGAIN = 64,           /* a first reduction whose product is made for each point of the indices it lacks */
     PRODUCT_OF_COMPLEX = 128,     /* a sum of products of two complex numbers */
     PRODUCT_ACROSS = 256,         /* a first reduction of both sides' indices: two, over those of the first side before the others, */
