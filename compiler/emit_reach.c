@@ -78,6 +78,32 @@ static void forget_theirs(Emitter *e, const Reach *reach, const char *const *fir
     }
 }
 
+/* Zeros in the place of a tile's numbers that nobody has stored, where all points are multiplied: times what is not finite they are
+ * no zeros. */
+static void clear_points(Emitter *e, const Tiling *t, const char *first, const char *end)
+{
+    const Index *row = tiling_last(&t->c->rows), *point = t->c->depth.list[0];
+    const char *name = t->names[row->id], *type = dtype_c(t->c->left->read.tensor->dtype);
+    emit_line(e, "if (!*finite_%d) {    /* what was not made is multiplied, too */", t->number);
+    e->scope->indent++;
+    Scope *rows = emit_push(e);
+    const char *at = emit_name(e, emit_text(e, "%s_at", name));
+    rows->loop = true;
+    emit_bind(e, row, at);
+    emit_bind(e, point, first);
+    emit_line(e, "memset(%s, 0, (size_t)(from - %s) * sizeof(%s));", emit_pointer(e, t->c->left), first, type);
+    emit_bind(e, point, "to");
+    emit_line(e, "memset(%s, 0, (size_t)(%s - to) * sizeof(%s));", emit_pointer(e, t->c->left), end, type);
+    emit_pop(e);
+    emit_line(e, "for (int64_t %s = %s; %s < %s + height; %s++) {", at, name, at, name, at);
+    emit_body(e, rows);
+    emit_line(e, "}");
+    emit_line(e, "from = %s;", first);
+    emit_line(e, "to = %s;", end);
+    e->scope->indent--;
+    emit_line(e, "}");
+}
+
 /* The body of the function that finds what the rows of a tile meet. */
 const char *tiling_meet(Emitter *e, Tiling *t, int points)
 {
@@ -91,7 +117,7 @@ const char *tiling_meet(Emitter *e, Tiling *t, int points)
     tiling_bind(e, t, &t->c->rows, t->c->rows.count - 1);
     const char *first = tiling_first(e, along), *end = tiling_end(e, along);
     const char *start = points && strcmp(first, "0") ? emit_text(e, " - %s", first) : "";    /* points are counted from there */
-    if (points) {
+    if (points && !reach->clears) {
         emit_line(e, "points_from[at_tile] = 0;");
         emit_line(e, "points_to[at_tile] = %s%s;", end, start);
         emit_line(e, "if (!*finite_%d)    /* times 0 they are no zeros */", t->number);
@@ -135,6 +161,8 @@ const char *tiling_meet(Emitter *e, Tiling *t, int points)
     emit_line(e, "for (int64_t %s = %s; %s < %s + height; %s++) {", at, name, at, name, at);
     emit_body(e, body);
     emit_line(e, "}");
+    if (reach->clears)
+        clear_points(e, t, first, end);
     emit_line(e, "%s[at_tile] = from%s;", from_names[points], start);
     emit_line(e, "%s[at_tile] = to%s;", to_names[points], start);
     return tiling_close(e);

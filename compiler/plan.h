@@ -42,7 +42,8 @@ typedef struct Reach {
     int count;
     const Term *where;            /* of columns: the step's own, if a tile that meets its condition everywhere goes without; */
     bool splits;                  /* or such a tile is to be known; */
-    bool fills;                   /* and one that meets it nowhere is stored, too */
+    bool fills;                   /* and one that meets it nowhere is stored, too; */
+    bool clears;                  /* of points: or what is left out is not, and becomes zeros where it is multiplied after all */
 } Reach;
 
 /* A step as a tiled product, rows of one operand times columns of the other: see templates/contract.c. */

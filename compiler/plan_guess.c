@@ -230,6 +230,48 @@ static Reach reach_of(const Guessing *g, const Term *condition, const Output *ma
     return reach;
 }
 
+/* Whether a product multiplies what is read tile by tile of rows, and so leaves out some of its points. */
+static bool takes_rows(const Guessing *g, const Step *step, const Term *read)
+{
+    const Contract *c = step->contract;
+    bool here = false;
+    for (int s = 0; s < g->launch->step_count; s++)
+        here |= g->launch->steps[s] == step;
+    return here && c && c->tile && c->depth.count == 1 && !c->sweep && c->left == read;
+}
+
+/* Whether its tiles have the same rows as those of the sums, and no form of it takes all points. */
+static bool takes_same_rows(const Guessing *g, const Contract *c, const Reach *reach)
+{
+    const Contract *sums = g->product->contract;
+    const Index *row = power_index(g, sums->rows.list[sums->rows.count - 1]);
+    bool same = c->tile_rows == sums->tile_rows && !c->parts;
+    for (int a = 0; a < reach->count; a++)
+        same = same && (reach->own[a] == c->rows.list[c->rows.count - 1]) == (reach->theirs[a] == row);
+    return same;
+}
+
+/* Factors that are zeros for a mask are not multiplied. Back comes whether nobody asks for them. */
+static bool leave_out_factors(Guessing *g, const Term *condition, const Output *made)
+{
+    const Plan *plan = g->planner->plan;
+    bool all = true;
+    for (int i = 0; i < plan->lowered->term_count; i++) {
+        const Term *read = plan->lowered->terms[i];
+        Step *reader = read->kind == TERM_READ && read->read.tensor == made->tensor ? plan->steps[read->statement] : NULL;
+        if (!reader || is_joined(g, reader))
+            continue;
+        bool takes = takes_rows(g, reader, read);
+        if (takes)
+            reader->contract->points_met = reach_of(g, condition, made, read->read.positions, reader->contract->depth.list[0]);
+        all = all && takes && takes_same_rows(g, reader->contract, &reader->contract->points_met);
+    }
+    for (int s = 0; s < g->launch->step_count; s++)
+        if (g->launch->steps[s]->contract)
+            g->launch->steps[s]->contract->points_met.clears = all;
+    return all;
+}
+
 /* Tiles of columns that a mask leaves out, in front of the maximum and of the powers, are not made, nor factors multiplied that are
  * zeros for it. */
 static void leave_out(Guessing *g, const Step *factors)
@@ -238,21 +280,15 @@ static void leave_out(Guessing *g, const Step *factors)
     if (x->kind != TERM_SELECT || !term_is_number(x->select.no, -INFINITY))
         return;
     const Term *condition = x->select.condition;
-    const Output *sums = &g->product->statement->outputs[0], *made = &factors->statement->outputs[0];
+    const Output *sums = &g->product->statement->outputs[0];
     Contract *c = g->product->contract;
     Reach reach = reach_of(g, condition, sums, sums->positions, c->columns.list[0]);
     term_each_below(g->planner->arena, condition, find_product, g);
     if (g->asks_product || !planner_reads_plainly(g->planner, condition) || !condition_bounds(condition, &reach.along, 1))
         return;
-    reach.fills = reach.splits = true;
+    reach.splits = true;
+    reach.fills = !leave_out_factors(g, condition, &factors->statement->outputs[0]);
     c->columns_met = reach;
-    for (int s = 0; s < g->launch->step_count; s++) {
-        Contract *other = g->launch->steps[s]->contract;
-        const Term *left = other ? other->left : NULL;
-        if (other && other->tile && other->depth.count == 1 && !other->sweep && left->kind == TERM_READ &&
-            left->read.tensor == made->tensor)
-            other->points_met = reach_of(g, condition, made, left->read.positions, other->depth.list[0]);
-    }
 }
 
 void plan_guess(Planner *planner, Launch *launch)
