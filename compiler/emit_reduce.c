@@ -72,6 +72,18 @@ static void set_chains(const Emitter *e, Nest *nest)
             nest->chains = 1;
 }
 
+/* What the reductions' wheres leave of their loops. Several of one argument, all of which one finds, have one where. */
+static void set_domains(Emitter *e, Nest *nest)
+{
+    bool together = state_only((const Term *const *)nest->reduces, nest->count) >= 0;
+    LoopBounds *loops = ARENA_ARRAY(e->arena, LoopBounds, nest->loop_count);
+    for (int i = 0; i < nest->loop_count; i++)
+        loops[i] = nest->loops[i];
+    for (int r = 0; r < nest->count; r++)
+        nest->domains[r] = together ? emit_domain(e, nest->reduces[r], r ? loops : nest->loops, nest->loop_count)
+                                    : (Domain){ .reduce = nest->reduces[r] };
+}
+
 static void set_group(const Emitter *e, Nest *nest)
 {
     const Domain *domain = &nest->domains[0];
@@ -434,9 +446,7 @@ Nest nest_open(Emitter *e, const Term *root)
     Nest nest = { .reduces = reduces, .count = count, .domains = ARENA_ARRAY(e->arena, Domain, count) };
     set_loops(e, &nest);
     set_chains(e, &nest);
-    for (int r = 0; r < count; r++)
-        nest.domains[r] = count == 1 ? emit_domain(e, reduces[r], nest.loops, nest.loop_count)
-                                     : (Domain){ .reduce = reduces[r] };
+    set_domains(e, &nest);
     set_group(e, &nest);
     for (int i = 0; i < nest.loop_count; i++) {
         LoopBounds *loop = &nest.loops[i];

@@ -32,28 +32,14 @@ static bool is_first_reduction(Planner *planner, const Step *step)
     return step->root_count == 1 || step_can_split(step);
 }
 
-/* The one reduction of a step that finds all that it does; NULL: there is none. */
-static const Term *only_root(const Step *step)
-{
-    const Term *only = step->roots[0];
-    for (int r = 1; r < step->root_count; r++)
-        only = state_needs_place(step->roots[r]) ? step->roots[r] : only;
-    for (int r = 0; r < step->root_count; r++) {
-        int finder = state_finder((const Term *const *)step->roots, step->root_count, r);
-        if (step->roots[r] != only && (finder < 0 || step->roots[finder] != only))
-            return NULL;
-    }
-    return only;
-}
-
 /* The product of a step, and whether its roots are reductions behind it. */
 static bool find_product(Planner *planner, const Step *step, Product *product, bool *reduces)
 {
     *reduces = false;
     if (step->kind != STEP_STORE || step->root_count == 0)
         return false;
-    const Term *only = only_root(step);
-    if (only && product_match(planner->arena, only, product))
+    int only = state_only((const Term *const *)step->roots, step->root_count);
+    if (only >= 0 && product_match(planner->arena, step->roots[only], product))
         return true;
     *reduces = true;
     const Term *inside = !is_first_reduction(planner, step) ? NULL

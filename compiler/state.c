@@ -141,6 +141,17 @@ int state_finder(const Term *const *reduces, int count, int r)
     return -1;
 }
 
+int state_only(const Term *const *reduces, int count)
+{
+    int only = 0;
+    for (int r = 1; r < count; r++)
+        only = state_needs_place(reduces[r]) ? r : only;
+    for (int r = 0; r < count; r++)
+        if (r != only && state_finder(reduces, count, r) != only)
+            return -1;
+    return only;
+}
+
 bool state_skips(const Term *reduce, const Term *value)
 {
     double sign = 1, p = reduce->reduce.parameter;

@@ -55,6 +55,9 @@ bool state_takes_rows(const Term *reduce);
 /* Which of several reductions finds the place of what another one of them finds, and so that itself; -1: none does. */
 int state_finder(const Term *const *reduces, int count, int r);
 
+/* The one of several reductions that finds what all others do, or the only one; -1: there is none. */
+int state_only(const Term *const *reduces, int count);
+
 /* The dtype that a value of this one has in a register: f16 and bf16 are f32 there, i8 and i16 are i32. */
 Dtype register_dtype(Dtype dtype);
 
