@@ -95,6 +95,7 @@ CUT = [
     ('A[few,tallest] -> [few]', 'A=few,tallest'),
     ('A[few,tallest] -> [few,tallest] | var tallest', 'A=few,tallest'),
     ('A[few,tallest], len[few] -> [few,tallest] | where(@tallest < len[few], _ > 2, 0 > 1) | any tallest', 'A=few,tallest len=few:tallest'),
+    ('A[few,tallest] -> [few,tallest] | where(@tallest < len[few], _, -inf) | max tallest & argmax tallest', 'A=few,tallest len=few:tallest'),
     ('A[tall,few], B[tall,some] -> [few,some]', 'A=tall,few:d B=tall,some:d'),
     ('dW[y[few],some] += A[tall,few,some]', 'dW=s+r,some y=few:r A=tall,few,some'),
     ('A[tall,few] -> [tall,few] | sum tall | exp(-_ * _) | sum few', 'A=tall,few'),
