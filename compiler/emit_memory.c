@@ -57,7 +57,7 @@ static const char *times(Emitter *e, const char *text, const char *stride)
 {
     if (!strcmp(stride, "1"))
         return text;
-    return emit_text(e, strpbrk(text, "+-") && text[0] != '(' ? "(%s) * %s" : "%s * %s", text, stride);
+    return emit_text(e, strpbrk(text, "+-") && emit_bare(e, text) == text ? "(%s) * %s" : "%s * %s", text, stride);
 }
 
 /* The part of a position that is one number for all lanes; of the vector's index that of lane 0. `local`: in a temporary

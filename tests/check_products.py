@@ -183,6 +183,7 @@ EXPRESSIONS = [
     ('x[b,c,h+r,w+s], k[o,c,r,s] -> [b,o,h,w]', 'x=b,c,h+r,w+s k=o,c,r,s'),
     ('x[b,c,2*h+r,w+s], k[o,c,r,s] -> [b,o,h,w] | max o', 'x=b,c,2*h+r,w+s k=o,c,r,s'),
     ('where(@h+@r >= 1 && @h+@r <= H[], x[c,h+r-1], 0), k[o,c,r] -> [o,h]', 'padding'),
+    ('x[b,h+2*r,w+s,c], k[r,s,c,o] -> [b,h,w,o] | relu', 'x=b,h+2*r,w+s,c k=r,s,c,o'),
     ('kz,kj,ki->zij', 'k,z k,j k,i'),          # a side of two factors: as it is packed, either way
     ('zk,jk,ik->jzi', 'z,k j,k i,k'),
     ('kz,jk,ki->zij | max i', 'k,z j,k k,i'),
