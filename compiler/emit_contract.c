@@ -76,6 +76,20 @@ static void set_parameters(Emitter *e, Tiling *t)
     tiling_reach_parameters(e, t);
 }
 
+/* What packs rows may ask for: those of a block of tiles, or of a unit of work as a window. */
+static ParameterSet row_parameters(Emitter *e, const Tiling *t)
+{
+    if (!t->c->window)
+        return t->parameters;
+    ParameterSet set = emit_common_parameters(e);
+    for (int i = 0; i < t->c->batch.count; i++)
+        emit_parameter(&set, "int64_t ", t->names[t->c->batch.list[i]->id]);
+    emit_parameter(&set, "int64_t ", "depth");
+    emit_parameter(&set, "int64_t ", "sweep_from");
+    emit_parameter(&set, "int64_t ", "sweep_to");
+    return set;
+}
+
 /* "head(parameters)\n{\nlocals body}\n" */
 static const char *spell_function(Emitter *e, const ParameterSet *set, const char *comment, const char *name, int number,
                                   const char *body)
@@ -180,6 +194,12 @@ static const char *take_some(Emitter *e, Tiling *t, const char *sums)
                      emit_locals(e, taken), taken);
 }
 
+/* What tells where a row has its contracted points. */
+static const char *points_parameter(const Tiling *t)
+{
+    return t->c->window ? "const int64_t *spots" : "int64_t k_step";
+}
+
 /* The head of the function that makes a tile's sums. */
 static const char *tile_head(Emitter *e, const Tiling *t, const char *extra)
 {
@@ -189,10 +209,10 @@ static const char *tile_head(Emitter *e, const Tiling *t, const char *extra)
                               t->number);
     if (t->cuts)
         registers = emit_text(e, "%s, Cutting *cutting", registers);
-    return emit_text(e, "%s void tile_%d(int height, const %s *rows, int64_t row_step, int64_t k_step, "
+    return emit_text(e, "%s void tile_%d(int height, const %s *rows, int64_t row_step, %s, "
                      "const %s *panel, int64_t depth, const char *ahead, int64_t ahead_step, const %s *start, "
                      "int64_t start_step, %s *kept, int64_t kept_step%s%s)\n", tiling_has_registers(t) ? "INLINE" : "KERNEL static",
-                     t->number, emit_element(t->c->packed), tiling_word(t), number, number, registers, extra);
+                     t->number, emit_element(t->c->packed), points_parameter(t), tiling_word(t), number, number, registers, extra);
 }
 
 /* The functions that make a tile's sums in registers of tiles. */
@@ -248,16 +268,16 @@ static const char *register_functions(Emitter *e, Tiling *t, const char *whole)
 static const char *multiply_head(Emitter *e, const Tiling *t)
 {
     bool stage = tiling_has_stage(t);
-    if (!t->c->tames && !stage && !t->c->places)
+    if (!t->c->tames && !stage && !t->c->places && !t->c->window)
         return NULL;
-    return emit_text(e, "%s%sINLINE void multiply_%d(const int height, const %s *rows, int64_t row_step, int64_t k_step, %sconst %s *panel,\n"
+    const char *places = t->c->places ? emit_text(e, "%s places[ROWS_%d][VECTORS_%d], ", tiling_points_type(t), t->number, t->number) : "";
+    return emit_text(e, "%s%s%sINLINE void multiply_%d(const int height, const %s *rows, int64_t row_step, %s, %sconst %s *panel,\n"
                      "                       int64_t depth, const char *ahead, int64_t ahead_step, %s%s%sv sums[ROWS_%d][VECTORS_%d])\n",
                      t->c->tames ? "/* `tame`: no number is infinite in the direction that is sought, or a NaN, so that no sum is a NaN. */\n" : "",
                      stage ? "/* A line of the run that is `leaving` goes past the caches at each point, until there are no more. */\n" : "",
-                     t->number, emit_element(t->c->packed), t->c->tames ? "const int tame, " : "", tiling_word(t),
-                     stage ? "const Run *leaving, " : "",
-                     t->c->places ? emit_text(e, "%s places[ROWS_%d][VECTORS_%d], ", tiling_points_type(t), t->number, t->number) : "", dtype_name(t->dtype),
-                     t->number, t->number);
+                     t->c->window ? "/* Where a row has its points `spots` tells. */\n" : "",
+                     t->number, emit_element(t->c->packed), points_parameter(t), t->c->tames ? "const int tame, " : "", tiling_word(t),
+                     stage ? "const Run *leaving, " : "", places, dtype_name(t->dtype), t->number, t->number);
 }
 
 /* The functions that make a tile's sums. */
@@ -269,6 +289,8 @@ static const char *tile_functions(Emitter *e, Tiling *t)
         return register_functions(e, t, whole);
     Hole vectors[] = {
         { "multiply_head", multiply_head(e, t) },
+        { "point", t->c->window ? "        low = (const char *)(rows + spots[k]);\n        high = low + 7 * apart;\n" : "" },
+        { "next_point", t->c->window ? "" : NULL },
         { "begin", tiling_begin_lines(e, t) },
         { "left", tiling_left_line(e, t) },
         { "step", tiling_step_line(e, t) },
@@ -324,7 +346,7 @@ static const char *guess_functions(Emitter *e, Tiling *t, const char *guessed)
 static void fill_template(Emitter *e, Tiling *t, const char *const bodies[4], const char *const afters[3], const char *guesses,
                           const char *const meets[2], const char *step)
 {
-    ParameterSet common = step_parameters(e, t);
+    ParameterSet common = step_parameters(e, t), of_rows = row_parameters(e, t);
     const char *meeting[2];
     for (int points = 0; points < 2; points++)
         meeting[points] = !meets[points][0] ? "" :
@@ -335,7 +357,7 @@ static void fill_template(Emitter *e, Tiling *t, const char *const bodies[4], co
         { "title", emit_text(e, "/* %s */\n", emit_formula(e)) },
         { "constants", constants(e, t) },
         { "pack_columns", spell_function(e, &t->parameters, "Packs the panel of `count` columns.", "pack_columns", t->number, bodies[0]) },
-        { "pack_rows", spell_function(e, &t->parameters, "Packs `height` rows.", "pack_rows", t->number, bodies[1]) },
+        { "pack_rows", spell_function(e, &of_rows, t->c->window ? "Packs all rows." : "Packs `height` rows.", "pack_rows", t->number, bodies[1]) },
         { "tile", tile_functions(e, t) },
         { "after", emit_text(e, "%s%s", after_functions(e, t, afters), guesses) },
         { "finish", emit_text(e, "%s%s%s", meeting[0], meeting[1], t->c->reduces ? spell_function(e, &t->parameters, "The columns' results.", "finish", t->number, bodies[3]) : "") },
@@ -412,9 +434,10 @@ static const char *emit_product(Emitter *e, const Step *step, const Contract *c)
         kept_step = emit_text(e, "result ? result_step : (int64_t)%s", whole_tile);
     bool some = t->c->points_met.condition != NULL;
     const char *before = c->sweep ? "sweep_from + done" : "done";    /* contracted points */
-    const char *tiles = emit_text(e, "tile_%d(height, here, row_step, k_step, %spanels_%d + %s * %s + %s * COLUMNS_%d, %s, "
+    const char *points = c->window ? emit_text(e, "spots_%d + done", t->number) : "k_step";
+    const char *tiles = emit_text(e, "tile_%d(height, here, row_step, %s, %spanels_%d + %s * %s + %s * COLUMNS_%d, %s, "
                                   "ahead, ahead_step, %s ? kept : %s, %s ? COLUMNS_%d : 0, %s, %s%s%s);",
-                                  t->number, t->c->group > 1 ? "(const u32u *)" : "", t->number, tiling_tile_place(t), tiling_panel_depth(t),
+                                  t->number, points, t->c->group > 1 ? "(const u32u *)" : "", t->number, tiling_tile_place(t), tiling_panel_depth(t),
                                   t->c->tile->has_starts ? "(done + 1)" : some ? "first_point" : "done", t->number,
                                   some ? "end_point - first_point" : "points", before, start_of(e, t), before, t->number,
                                   t->in_registers ? where ? "is_last && is_whole ? NULL : kept" : "is_last ? NULL : kept" : straight ? "result ? result : kept" : "kept",
@@ -437,8 +460,9 @@ static const char *emit_product(Emitter *e, const Step *step, const Contract *c)
     const char *last = !tiling_has_registers(t) || !t->in_registers ? "" :
                        emit_text(e, "leave_%d(&registers, sums%s);", t->number, tile_extra(e, t, whole, false));
     const char *meets[2] = { tiling_meet(e, t, 0), tiling_meet(e, t, 1) };
+    const ParameterSet of_rows = row_parameters(e, t);
     const char *calls[8] = { spell_call(e, &t->parameters, "pack_columns", t->number, bodies[0]),
-                             spell_call(e, &t->parameters, "pack_rows", t->number, bodies[1]), tiles,
+                             spell_call(e, &of_rows, "pack_rows", t->number, bodies[1]), tiles,
                              t->c->reduces ? spell_call(e, &t->parameters, "finish", t->number, bodies[3]) : "", last,
                              spell_call(e, &t->parameters, tiling_meet_function(0), t->number, meets[0]),
                              spell_call(e, &t->parameters, tiling_meet_function(1), t->number, meets[1]),

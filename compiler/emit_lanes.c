@@ -1,6 +1,7 @@
 /* Whole numbers that grow by the same from lane to lane, as positions do: what one lane holds says what all do, so that they
  * need no vectors of 64 bits, which are twice as long as those beside them. */
 #include <stdlib.h>
+#include <string.h>
 
 #include "emitting.h"
 
@@ -27,7 +28,7 @@ static bool is_small(const Emitter *e, const Term *term)
 
 static Line line_of(Emitter *e, const Term *term);
 
-/* A line and what is the same in all lanes, on either side of a sign; a line behind a minus. */
+/* A line and what is the same in all lanes, on either side of a sign; a line behind a minus. Nothing is added. */
 static Line line_of_sum(Emitter *e, const Term *term)
 {
     bool minus = term->map.function != FUNCTION_ADD;
@@ -35,10 +36,11 @@ static Line line_of_sum(Emitter *e, const Term *term)
     if (term->map.count == 1 || is_small(e, arguments[0])) {
         Line line = line_of(e, arguments[term->map.count - 1]);
         const char *before = term->map.count == 1 ? "" : emit_term(e, arguments[0]).text;
-        return line.first ? (Line){ emit_text(e, minus ? "%s - (%s)" : "%s + %s", before, line.first), minus ? -line.step : line.step } : line;
+        return line.first && !minus && !strcmp(before, "0") ? line : line.first ? (Line){ emit_text(e, minus ? "%s - (%s)" : "%s + %s", before, line.first), minus ? -line.step : line.step } : line;
     }
     Line line = is_small(e, arguments[1]) ? line_of(e, arguments[0]) : (Line){ NULL, 0 };
-    return line.first ? (Line){ emit_text(e, "%s %c %s", line.first, minus ? '-' : '+', emit_term(e, arguments[1]).text), line.step } : line;
+    const char *behind = line.first ? emit_term(e, arguments[1]).text : "0";
+    return strcmp(behind, "0") ? (Line){ emit_text(e, "%s %c %s", line.first, minus ? '-' : '+', behind), line.step } : line;
 }
 
 /* A line times a small constant. */

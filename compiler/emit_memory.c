@@ -74,6 +74,8 @@ static const char *uniform_position(Emitter *e, const Position *position, bool l
         const char *first = local && part->index ? e->block_first[part->index->id] : NULL;
         if (first)
             value = strcmp(value, first) ? emit_text(e, "(%s - %s)", value, first) : "0";
+        if (!strcmp(value, "0"))
+            continue;
         text_print(&text, "%s", c < 0 ? (text.length ? " - " : "-") : text.length ? " + " : "");
         if (c == 1 || c == -1)
             text_put(&text, value);

@@ -329,9 +329,24 @@ static const char *pack_across(Emitter *e, Tiling *t)
     return tiling_close(e);
 }
 
+/* Columns' vectors in loops over the contracted points. */
+static Masked masked_columns(Emitter *e, const Tiling *t)
+{
+    const IndexSet *depth = &t->c->depth;
+    LoopBounds *loops = ARENA_ARRAY(e->arena, LoopBounds, depth->count);
+    const char *point = NULL;
+    for (int i = 0; i < depth->count; i++) {
+        const char *name = t->names[depth->list[i]->id];
+        loops[i] = (LoopBounds){ depth->list[i], i ? "0" : "from_point", i ? emit_extent(e, depth->list[i]) : "to_point" };
+        point = i ? emit_text(e, "(%s) * %s + %s", point, emit_extent(e, depth->list[i]), name) : emit_text(e, "%s - from_point", name);
+    }
+    return (Masked){ t->c->right, tiling_last(&t->c->columns), loops, depth->count, NULL, emit_text(e, "to + (%s) * COLUMNS_%d", point, t->number) };
+}
+
 bool tiling_packs_runs(Emitter *e, const Tiling *t)
 {
-    return t->c->columns_stream && tiling_reads_safely(e, t->c->right) && !tiling_is_masked(e, t);
+    const Masked masked = masked_columns(e, t);
+    return t->c->columns_stream && tiling_reads_safely(e, t->c->right) && !tiling_is_masked(e, t, &masked);
 }
 
 /* One point of a run of columns, whatever panels they are in. */
@@ -426,8 +441,9 @@ const char *tiling_pack_columns(Emitter *e, Tiling *t)
         emit_line(e, "const int lanes = (int)size_min(LANES, count - v * LANES);");
         emit_line(e, "const int64_t %s = %s + v * LANES;", first, name);
         tiling_declare_panel(e, t);
-        if (tiling_is_masked(e, t))
-            tiling_pack_masked(e, t);
+        const Masked masked = masked_columns(e, t);
+        if (tiling_is_masked(e, t, &masked))
+            tiling_pack_masked(e, t, &masked);
         else
             depth_loops(e, t, 0, false, pack_column_vector);
     }
@@ -541,6 +557,8 @@ static void pack_tiles_of_rows(Emitter *e, Tiling *t)
 /* Rows side by side for each contracted point, or the points side by side for each row. */
 const char *tiling_pack_rows(Emitter *e, Tiling *t)
 {
+    if (t->c->window)
+        return tiling_pack_window(e, t);
     const Index *row = tiling_last(&t->c->rows);
     const char *name = t->names[row->id];
     tiling_open(e, t, t->c->rows_along ? row : tiling_last(&t->c->depth));

@@ -141,7 +141,7 @@ bool tiling_is_tight(const Tiling *t)
 const char *tiling_multiply_lines(Emitter *e, const Tiling *t)
 {
     const Contract *c = t->c;
-    const char *rows = "rows, row_step, k_step";
+    const char *rows = c->window ? "rows, row_step, spots" : "rows, row_step, k_step";
     const char *rest = emit_text(e, "panel, depth, ahead, ahead_step, %s%ssums);\n", tiling_has_stage(t) ? "leaving, " : "",
                                  c->places ? "places, " : "");
     const char *tame = c->tames ? "1, " : "";

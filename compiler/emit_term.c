@@ -307,7 +307,13 @@ static Value instead_of(Emitter *e, const Term *argument, const char *text)
     return (Value){ text, false };
 }
 
-/* Tests and roundings that say nothing new of integers, parts of numbers that are real already. */
+/* Whether an index is 0 wherever the text is, as one whose points another's stand for. */
+static bool is_nothing(const Emitter *e, const Term *term)
+{
+    return term->kind == TERM_POSITION && !(e->lanes && term->position == e->step->vector) && !strcmp(emit_bound(e, term->position), "0");
+}
+
+/* Tests and roundings that say nothing new of integers, parts of numbers that are real already, sums with nothing. */
 static bool emit_trivial(Emitter *e, const Term *term, Value *value)
 {
     Kind kind = dtype_kind(term->map.arguments[0]->dtype);
@@ -329,6 +335,11 @@ static bool emit_trivial(Emitter *e, const Term *term, Value *value)
         if (kind >= KIND_FLOAT)
             return false;
         *value = instead_of(e, term->map.arguments[0], term->map.function == FUNCTION_ISFINITE ? "1" : "0");
+        return true;
+    case FUNCTION_ADD:
+        if (!is_nothing(e, term->map.arguments[0]) && !is_nothing(e, term->map.arguments[1]))
+            return false;
+        *value = emit_term(e, term->map.arguments[is_nothing(e, term->map.arguments[0])]);
         return true;
     default: return false;
     }

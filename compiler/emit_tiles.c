@@ -50,6 +50,10 @@ static const char *tile_height(Emitter *e, const Tiling *t)
 static void find_rows(Emitter *e, const Tiling *t, const char *pack)
 {
     const Contract *c = t->c;
+    if (c->window) {
+        tiling_find_window_rows(e, t);
+        return;
+    }
     const char *element = emit_element(c->packed);
     const char *packed = c->group > 1 ? emit_text(e, "(const %s *)packed_%d", element, t->number) : emit_text(e, "packed_%d", t->number);
     bool tiles = tiling_packs_tiles(t);
@@ -168,7 +172,7 @@ static const Term *source_of_rows(Emitter *e, const Tiling *t)
     const Term *source = t->c->left;
     while (source->kind == TERM_MAP && source->map.count == 1)
         source = source->map.arguments[0];
-    return !t->c->in_place && tiling_reads_safely(e, source) ? source : NULL;
+    return !t->c->in_place && !t->c->window && tiling_reads_safely(e, source) ? source : NULL;
 }
 
 /* Where the rows after a tile's own begin: those to be packed where they are from. What streams asks for more while it
@@ -369,7 +373,7 @@ static void find_ahead(Emitter *e, const Tiling *t, const char *row)
     if (along)
         emit_line(e, "    (k_apart ? k_apart : (int64_t)COLUMNS_%d) * %d;", n, size);
     else
-        emit_line(e, t->c->rows_apart ? "    0;" : "    %sk_step == %d ? size_ceil_div(height * %d, tiles) : 0;", rows_are_far(e, t), t->c->group,
+        emit_line(e, t->c->rows_apart || t->c->window ? "    0;" : "    %sk_step == %d ? size_ceil_div(height * %d, tiles) : 0;", rows_are_far(e, t), t->c->group,
                   bytes);
 }
 
@@ -430,8 +434,9 @@ static void emit_tiles(Emitter *e, const Tiling *t, const char *first, const cha
     tiling_lines(&inner, "    ", tiling_reach_lines(e, t, calls[7]));
     if (along)
         text_print(&inner, "    const int64_t k_step = k_apart ? k_apart : height%s;\n", t->c->rows_spread ? " * LANES" : "");
-    text_print(&inner, "    const %s *here = rows + (%s - %s) * %s + %s * k_step;\n", emit_element(t->c->packed), row, from,
-               along ? "tile_step" : "row_step", t->c->points_met.condition ? "first_point" : "done");
+    const char *first_point = t->c->points_met.condition ? "first_point" : "done";
+    text_print(&inner, "    const %s *here = rows + (%s - %s) * %s%s;\n", emit_element(t->c->packed), row, from, along ? "tile_step" : "row_step",
+               t->c->window ? "" : emit_text(e, " + %s * k_step", first_point));
     if (along)
         text_print(&inner, "    if (block == 1%s)\n        ahead = (const char *)(k_apart ? here + 16 * k_apart : panels_%d + (%s + COLUMNS_%d) * %s);\n",
                    comes, n, tiling_tile_place(t), n, tiling_panel_depth(t));
@@ -585,6 +590,8 @@ const char *tiling_step(Emitter *e, Tiling *t, const char *const calls[8])
     if (c->sweep)
         open_sweep(e, t, &depth);
     tiling_pack_all(e, t, calls[0]);
+    if (c->window)
+        tiling_make_window(e, t, calls[1]);
     emit_line(e, "const int64_t tiles = places / COLUMNS_%d;", t->number);
     find_tame(e, t, "columns_tame", "", emit_text(e, "panels_%d", t->number), "1, 0, places * depth");
     if (c->sweep)    /* tiles come in the same order each time */

@@ -99,9 +99,24 @@ void tiling_declare_panel(Emitter *e, const Tiling *t);
 const char *tiling_pack_columns(Emitter *e, Tiling *t);
 const char *tiling_pack_rows(Emitter *e, Tiling *t);
 
-/* emit_masked.c: whether columns are read behind a where that is the same for some contracted points; packs a vector's */
-bool tiling_is_masked(Emitter *e, const Tiling *t);
-void tiling_pack_masked(Emitter *e, const Tiling *t);
+/* Vectors of values that are packed, in loops over some indices. */
+typedef struct Masked {
+    const Term *side;
+    const Index *lanes;
+    const LoopBounds *loops;      /* outermost first */
+    int loop_count;
+    const LoopBounds *vectors;    /* of the lanes' index; NULL: the text around them has it */
+    const char *place;            /* where the vector goes at a loops' point, as C */
+} Masked;
+
+/* emit_masked.c: whether they are read behind a where that is the same for some of the loops' points; packs them */
+bool tiling_is_masked(Emitter *e, const Tiling *t, const Masked *masked);
+void tiling_pack_masked(Emitter *e, const Tiling *t, const Masked *masked);
+
+/* emit_window.c: the body of the function that packs rows as a window, and its call and places in the step */
+const char *tiling_pack_window(Emitter *e, Tiling *t);
+void tiling_make_window(Emitter *e, const Tiling *t, const char *pack);
+void tiling_find_window_rows(Emitter *e, const Tiling *t);
 
 /* emit_squares.c: packs a vector's columns in squares with the outermost contracted points */
 void tiling_pack_within(Emitter *e, Tiling *t);

@@ -46,6 +46,21 @@ typedef struct Reach {
     bool clears;                  /* of points: or what is left out is not, and becomes zeros where it is multiplied after all */
 } Reach;
 
+/* The numbers of a product's rows, once each where several rows have them at different contracted points, as neighbours in a
+ * convolution do: an axis for each index that stands alone, and for each pair of which only the sum row_factor * row +
+ * point_factor * point tells which number it is. */
+typedef struct WindowAxis {
+    Index *row, *point;           /* of a pair both, else one; a pair's factors are positive, and one of them is 1 */
+    int64_t row_factor, point_factor;
+} WindowAxis;
+
+typedef struct Window {
+    WindowAxis *axes;             /* in the order of the memory they are read from: neighbours along the last lie side by side */
+    int count;
+} Window;
+
+Index *window_base(const WindowAxis *axis);    /* its one index, or that which alone meets all points: the one with the factor 1 */
+
 /* A step as a tiled product, rows of one operand times columns of the other: see templates/contract.c. */
 typedef struct Contract {
     const Term *product;          /* the reduction over the contracted indices */
@@ -68,6 +83,7 @@ typedef struct Contract {
     Reach columns_met;            /* whose sums somebody asks for */
     Reach points_met;             /* where a row's numbers are no zeros: the others are left out if all columns are finite */
     bool in_place;                /* rows may be read where they are */
+    const Window *window;         /* a unit of work's rows are packed so, and read where a table says; NULL: they are not */
     bool streams;                 /* rows come from memory, and meet few columns */
     bool rows_apart;              /* rows that stream have others of another index between them: these come next, tile after tile */
     bool columns_stream;          /* columns that are packed as they lie come from memory: run by run, */

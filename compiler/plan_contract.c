@@ -273,7 +273,10 @@ static int sweep_of(const Planner *planner, const Contract *c, Dtype dtype)
 {
     double depth = planner_points(planner, &c->depth), columns = planner_points(planner, &c->columns);
     double room = planner->plan->memory ? fmin(PANELS_MOST, (double)planner->plan->memory / 4) : PANELS_MOST;
-    bool is_plain = !c->reduces && !c->tames && c->group == 1 && !c->tile->dot && !c->columns_met.condition && !c->points_met.condition;
+    bool is_paired = false;    /* the index of which some points come at a time */
+    for (int i = 0; c->window && i < c->window->count; i++)
+        is_paired |= c->window->axes[i].row && c->window->axes[i].point == c->depth.list[0];
+    bool is_plain = !is_paired && !c->reduces && !c->tames && c->group == 1 && !c->tile->dot && !c->columns_met.condition && !c->points_met.condition;
     if (!is_plain || planner->plan->lowered->statements[c->product->statement]->swept || planner->hints->smallest_tiles)
         return 0;
     if (planner->hints->nests == NESTS_TILED)
@@ -309,10 +312,21 @@ static Contract *plan_parts(Planner *planner, const Step *step, const Contract *
     c->tile_rows = tile->rows;
     c->rows_along = c->columns_turned = c->rows_spread = c->in_place = false;
     c->across = c->within = NULL;
+    c->window = NULL;
     c->sweep = 0;
     c->columns_met.condition = c->points_met.condition = NULL;
     set_blocks(planner, c, sum->dtype);
     return c;
+}
+
+/* The rows' window, where they are multiplied as they are packed. A table tells where each contracted point is, so that they may be in
+ * the order of the columns' memory. */
+static void set_window(const Planner *planner, const Step *step, Contract *c, const IndexSet *rows)
+{
+    if (!c->reduces && !c->tames && !c->rows_spread && c->group == 1 && !step->statement->swept)
+        c->window = plan_window(planner, c->left, rows, &c->depth);
+    if (c->window)
+        c->depth = c->points_read;
 }
 
 Contract *plan_contract(Planner *planner, const Step *step)
@@ -358,15 +372,18 @@ Contract *plan_contract(Planner *planner, const Step *step)
     if (target->grid)
         return block_choose_tile(planner, step, c) ? c : NULL;
     set_tile(target, c, component, sweeps);
-    set_turns(planner, c, dtype);
     c->group = c->tile->group;
     c->tames = is_tropical(c, component);
     /* A sum and a 1 need registers, too; and so does a point, or one for each sum. */
     c->tile_rows = c->places && !target->masks ? (c->tile->rows - c->tames) / 2 : c->tile->rows - c->tames - c->places;
-    c->rows_along = reads_along_rows(planner, c, dtype);
-    c->sums_turned = sides.turns && !c->places && step->statement->output_count == 1 && turn_has_squares(register_dtype(step->statement->outputs[0].value->dtype));
     c->rows_spread = c->group == 1 && target->spreads;
-    c->in_place = !c->rows_spread && is_in_place(c);
+    if (!c->places)
+        set_window(planner, step, c, &product.own[left]);
+    set_turns(planner, c, dtype);
+    c->rows_along = !c->window && reads_along_rows(planner, c, dtype);
+    c->sums_turned = sides.turns && !c->places && step->statement->output_count == 1 &&
+                     turn_has_squares(register_dtype(step->statement->outputs[0].value->dtype));
+    c->in_place = !c->window && !c->rows_spread && is_in_place(c);
     if (!c->places)
         plan_reach(planner, step, c);
     c->sweep = sweep_of(planner, c, dtype);

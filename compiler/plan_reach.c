@@ -93,7 +93,7 @@ static void find_points(const Planner *planner, Contract *c)
 {
     bool is_own = c->left->kind == TERM_SELECT;
     const Term *value = is_own ? c->left : stored_value(c->left);
-    if (c->depth.count > 1 || c->group > 1 || dtype_kind(c->packed) != KIND_FLOAT || !value || value->kind != TERM_SELECT ||
+    if (c->depth.count > 1 || c->window || c->group > 1 || dtype_kind(c->packed) != KIND_FLOAT || !value || value->kind != TERM_SELECT ||
         !is_sum_of_products(c) || !state_skips(c->product, value->select.no))
         return;
     Reach reach = { .condition = value->select.condition, .along = is_own ? c->depth.list[0] : NULL };

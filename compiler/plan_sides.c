@@ -23,7 +23,8 @@ enum {
 };
 
 #define SHORT_CYCLES 0.6          /* what an element of such a run costs more */
-#define WHERE_CYCLES 0.3          /* what an element costs more that is packed where a condition holds, as a column */
+#define WHERE_CYCLES 0.3          /* what an element costs more that is packed where a condition holds, as a column, */
+#define APART_WHERE_CYCLES 100    /* one lane after the other where columns lie apart, */
 #define ROW_WHERE_CYCLES 1.2      /* or as a row's */
 #define FAR_CYCLES 0.25           /* what a byte costs that comes from behind the second cache */
 
@@ -217,15 +218,16 @@ static Index *last_column(const Planner *planner, const Step *step, const Produc
     return last;
 }
 
-/* What panels cost that come from behind the second cache for each block of a row index, beyond the products that they meet. */
-static double far_cost(const Planner *planner, const Product *product, int left, double extent)
+/* What panels cost that come from behind the second cache for each block of a row index, beyond the products that they meet, where
+ * rows have so many numbers. */
+static double far_cost(const Planner *planner, const Product *product, int left, double extent, double numbers)
 {
     const Target *target = planner->plan->target;
     const IndexSet over = { product->reduce->reduce.over, product->reduce->reduce.over_count };
     double size = (double)dtype_size(register_dtype(product->reduce->dtype)), depth = planner_points(planner, &over);
     double rows = planner_points(planner, &product->own[left]), panels = planner_points(planner, &product->own[1 - left]) * depth;
     double block = fmin(extent, target->tile->rows * ROW_BLOCK), products = block * size / target->vector_bytes;
-    return contract_is_near(planner, rows * depth * size, panels * size) ? 0
+    return contract_is_near(planner, numbers * size, panels * size) ? 0
            : panels * ceil(rows / block) * fmax(size * FAR_CYCLES - products, 0);
 }
 
@@ -234,6 +236,31 @@ static double read_cycles(const Planner *planner, const Product *product, double
 {
     double size = (double)dtype_size(register_dtype(product->reduce->dtype));
     return count * size > planner->plan->target->l2_bytes ? size * FAR_CYCLES : 0;
+}
+
+/* The window of a side's rows; NULL: they have none, as narrow ones that an instruction of their own takes. */
+static const Window *row_window(const Planner *planner, const Product *product, int left, const IndexSet *over)
+{
+    const Target *target = planner->plan->target;
+    const Term *narrow = narrow_side(product->side[left]);
+    if (target->spreads || (narrow && target->narrow[narrow->dtype]))
+        return NULL;
+    return plan_window(planner, product->side[left], &product->own[left], over);
+}
+
+/* What a number costs more that is packed where a condition holds. */
+static double where_cycles(const Term *side, Lies lies)
+{
+    return side->kind != TERM_SELECT ? 0 : lies == LIES_ALONG || !main_read(side) ? WHERE_CYCLES : APART_WHERE_CYCLES;
+}
+
+/* What a number costs that is packed for the rows, as one of a window or of a row's own. */
+static double row_read_cost(const Planner *planner, const Term *side, const Window *window, Lies lies)
+{
+    if (!window)
+        return pack_cycles[lies == LIES_APART ? LIES_APART : LIES_ALONG] + (side->kind == TERM_SELECT ? ROW_WHERE_CYCLES : 0);
+    bool along = !main_read(side) || lies_along(planner, side, window_base(&window->axes[window->count - 1]));
+    return pack_cycles[along ? LIES_ALONG : LIES_APART] + where_cycles(side, along ? LIES_ALONG : LIES_APART);
 }
 
 /* What a tile's rows along one index cost: to be packed, to be stored, and where they are so few that products wait. */
@@ -252,14 +279,15 @@ static double row_cost(const Planner *planner, const Step *step, const Product *
     double store = store_cycles[stores];
     if (stores == LIES_ALONG && is_short(planner, step, &product->own[1 - left], column, row))
         store += SHORT_CYCLES;
-    double reads = lies == LIES_APART ? pack_cycles[LIES_APART] : pack_cycles[LIES_ALONG];
-    reads += product->side[left]->kind == TERM_SELECT ? ROW_WHERE_CYCLES : 0;
+    const Window *window = row_window(planner, product, left, &over);
+    double numbers = window ? window_points(planner, window, NULL, 0, NULL) : rows * depth;
+    double reads = row_read_cost(planner, product->side[left], window, lies);
     bool in_place = lies == LIES_TURNED && product->side[left]->kind == TERM_READ;
     double few = (PANELS_FEW - 1) * target->tile->vectors * target->vector_bytes / (double)dtype_size(register_dtype(product->reduce->dtype));
     if (!in_place || columns > few)    /* others are read beside their products */
-        reads += read_cycles(planner, product, rows * depth);
-    return rows * depth * reads + rows * columns * store + rows * depth * vectors * fmax(1, BUSY / sums) +
-           far_cost(planner, product, left, extent);
+        reads += read_cycles(planner, product, numbers);
+    return numbers * reads + rows * columns * store + rows * depth * vectors * fmax(1, BUSY / sums) +
+           far_cost(planner, product, left, extent, numbers);
 }
 
 static Index *best_row(const Planner *planner, const Step *step, const Product *product, int left, const Index *column,
@@ -297,8 +325,7 @@ bool product_choose_sides(const Planner *planner, const Step *step, const Produc
         if (lies == LIES_APART &&
             lies_across(planner, product->side[1 - left], own, column, depth, register_dtype(product->reduce->dtype)))
             lies = LIES_ACROSS;
-        double where = product->side[1 - left]->kind == TERM_SELECT ? WHERE_CYCLES : 0;
-        cost += columns * depth * (pack_cycles[lies] + where + read_cycles(planner, product, columns * depth));
+        cost += columns * depth * (pack_cycles[lies] + where_cycles(product->side[1 - left], lies) + read_cycles(planner, product, columns * depth));
         if (!sides->row || cost < least) {
             *sides = (Sides){ left, row, column, row == stored_along(planner, step) && column != row };
             least = cost;

@@ -375,7 +375,8 @@ void contract_tiles(Planner *planner, Launch *launch)
     int tile_columns = c->tile_vectors * plan->lanes;
     double fixed = fixed_columns(planner, launch, place);
     /* Rows that stay near meet panels that do; others come anew for each unit's columns, and are worth more of those. */
-    double all_rows = planner_points(planner, &c->kept_rows) * planner_points(planner, &c->rows), rows_bytes = all_rows * depth * size;
+    double all_rows = planner_points(planner, &c->kept_rows) * planner_points(planner, &c->rows);
+    double rows_bytes = (c->window ? window_points(planner, c->window, NULL, 0, NULL) : all_rows * depth) * size;
     bool is_near = (c->sweep && near / (depth * size) >= 2 * tile_columns) ||
                    contract_is_near(planner, rows_bytes, planner_points(planner, &c->columns) * depth * size);
     double columns = (is_near ? near : most) / (depth * size * fixed);
@@ -400,6 +401,8 @@ void contract_tiles(Planner *planner, Launch *launch)
         shrink(planner, launch, c, place, ROLE_ROW, (rows /= 2) < 1 ? 1 : rows, tiles);
     while (units_of(planner, launch, tiles) < WORKERS_LEAST && columns / 2 >= COLUMNS_LEAST)
         shrink(planner, launch, c, place, ROLE_COLUMN, columns /= 2, tiles);
+    while (rows >= 2 && c->window && window_points(planner, c->window, launch, place, tiles) * size > most)
+        shrink(planner, launch, c, place, ROLE_ROW, rows /= 2, tiles);
     bool small = may_be_small(planner, launch);
     for (int s = place; small && s < launch->step_count; s++)
         if (launch->steps[s]->contract)    /* each product's panels push the others' out */
@@ -441,14 +444,25 @@ static const Size *one_beyond(Arena *arena, const Size *size, int most)
     return size_op(arena, SIZE_MIN, size_constant(arena, 1), size_op(arena, SIZE_DIV, size, size_constant(arena, most + 1)));
 }
 
-/* How many contracted points are packed at a time, at most. */
-static const Size *sweep_points(Arena *arena, const Contract *c)
+/* How many contracted points are inside of each of the outermost index. */
+static const Size *inner_points(Arena *arena, const Contract *c)
 {
-    const Size *one = size_constant(arena, 1), *inner = one;
+    const Size *inner = size_constant(arena, 1);
     for (int i = 1; i < c->depth.count; i++)
         inner = size_op(arena, SIZE_MUL, inner, size_extent(arena, c->depth.list[i]->origin));
-    const Size *outer = size_op(arena, SIZE_MAX_OF, size_op(arena, SIZE_DIV, size_constant(arena, c->sweep), inner), one);
-    return size_op(arena, SIZE_MUL, size_op(arena, SIZE_MIN, outer, size_extent(arena, c->depth.list[0]->origin)), inner);
+    return inner;
+}
+
+/* How many points of this are packed at a time, at most. */
+static const Size *sweep_outer(Arena *arena, const Contract *c)
+{
+    const Size *some = size_op(arena, SIZE_DIV, size_constant(arena, c->sweep), inner_points(arena, c));
+    return size_op(arena, SIZE_MIN, size_op(arena, SIZE_MAX_OF, some, size_constant(arena, 1)), size_extent(arena, c->depth.list[0]->origin));
+}
+
+static const Size *sweep_points(Arena *arena, const Contract *c)
+{
+    return size_op(arena, SIZE_MUL, sweep_outer(arena, c), inner_points(arena, c));
 }
 
 /* The rows of a unit of work, in whole tiles. */
@@ -487,6 +501,24 @@ static void reserve_states(Planner *planner, const Launch *launch, const Step *s
     }
 }
 
+/* A unit of work's window of rows, or a little more. */
+static const Size *window_size(Planner *planner, const Launch *launch, const Contract *c)
+{
+    Arena *arena = planner->arena;
+    const Size *product = size_constant(arena, 1);
+    for (int i = 0; i < c->window->count; i++) {
+        const WindowAxis *axis = &c->window->axes[i];
+        const Size *rows = axis->row ? block_size(planner, launch, axis->row) : size_constant(arena, 0);
+        const Size *points = axis->point ? block_size(planner, launch, axis->point) : size_constant(arena, 0);
+        if (c->sweep && axis->point == c->depth.list[0])
+            points = sweep_outer(arena, c);
+        rows = size_op(arena, SIZE_MUL, rows, size_constant(arena, axis->row_factor));
+        points = size_op(arena, SIZE_MUL, points, size_constant(arena, axis->point_factor));
+        product = size_op(arena, SIZE_MUL, product, size_op(arena, SIZE_ADD, rows, points));
+    }
+    return product;
+}
+
 /* Packed columns and rows, a tile of sums, and the states of the columns. */
 static void reserve(Planner *planner, const Launch *launch, const Step *step, Contract *c, const Size **end)
 {
@@ -523,6 +555,11 @@ static void reserve(Planner *planner, const Launch *launch, const Step *step, Co
     const Size *row = size_op(arena, SIZE_ADD, depth, size_constant(arena, CONTRACT_LINE / (int)dtype_size(dtype)));
     if (c->rows_spread)
         row = size_op(arena, SIZE_MUL, depth, size_constant(arena, planner->plan->lanes));
+    if (c->window) {
+        rows = window_size(planner, launch, c);
+        row = size_constant(arena, 1);
+        add_scratch(planner, step, c, "spots", DTYPE_I64, depth, end);
+    }
     if (c->tile->parts)    /* rows that are multiplied, and those that are cut meanwhile */
         rows = size_op(arena, SIZE_MUL, rows, size_constant(arena, 2));
     add_scratch(planner, step, c, "packed", dtype, size_op(arena, SIZE_MUL, rows, row), end);

@@ -100,6 +100,11 @@ typedef struct Sides {
 /* Of a product that its step stores; false when a side has no index of its own. */
 bool product_choose_sides(const Planner *planner, const Step *step, const Product *product, Sides *sides);
 
+/* plan_window.c: of a side's values with such rows and contracted points; NULL where no sum tells which they are, or more numbers are
+ * between them than they have. And how many these are, of all rows, or of those of a unit of work with such tiles of a launch's blocks */
+Window *plan_window(const Planner *planner, const Term *side, const IndexSet *rows, const IndexSet *points);
+double window_points(const Planner *planner, const Window *window, const Launch *launch, int place, const double *tiles);
+
 /* plan_block.c: the same on a grid, and the tile of a block of threads; false when there is none for a product, or loops do better */
 bool block_choose_sides(const Planner *planner, const Step *step, const Product *product, Sides *sides);
 /* How many rows each part of such a step takes, whose columns are too few for all blocks; NULL: they are not, or parts are of no use. */

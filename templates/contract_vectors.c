@@ -45,6 +45,8 @@ INLINE void multiply_N(const int height, const partu *rows, int64_t row_step, in
     //}
     for (int64_t k = 0; k < depth; k++) {
         wordv right[VECTORS_N];
+        //{ point
+        //}
         HOLD_STEPS(one, three, five);
         //{ ahead
         PREFETCH(ahead);
@@ -68,8 +70,10 @@ INLINE void multiply_N(const int height, const partu *rows, int64_t row_step, in
                 //}
             }
         }
+        //{ next_point
         low += k_step * (int64_t)sizeof *rows;
         high += k_step * (int64_t)sizeof *rows;
+        //}
         panel += COLUMNS_N;
     }
 }

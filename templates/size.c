@@ -99,6 +99,15 @@ SHARED int64_t size_align(int64_t a, int64_t unit)
 }
 //}
 
+//{ size_span
+/* How many points there are from the first row's first to the last row's last one, where rows are row_apart and a row's points
+ * point_apart. */
+PLAIN int64_t size_span(int64_t rows, int64_t row_apart, int64_t points, int64_t point_apart)
+{
+    return rows > 0 && points > 0 ? (rows - 1) * row_apart + (points - 1) * point_apart + 1 : 0;
+}
+//}
+
 //{ size_next
 /* How many of `left` rows come next, of at most `most`, which are whole tiles: those, but so that no tile that is lower
  * than half of one is left behind them. */

@@ -183,7 +183,15 @@ EXPRESSIONS = [
     ('x[b,c,h+r,w+s], k[o,c,r,s] -> [b,o,h,w]', 'x=b,c,h+r,w+s k=o,c,r,s'),
     ('x[b,c,2*h+r,w+s], k[o,c,r,s] -> [b,o,h,w] | max o', 'x=b,c,2*h+r,w+s k=o,c,r,s'),
     ('where(@h+@r >= 1 && @h+@r <= H[], x[c,h+r-1], 0), k[o,c,r] -> [o,h]', 'padding'),
+    ('where(@h+@r >= 1 && 2 <= @w+2*@s, x[b,c,h+r-1,w+2*s-2], 7), k[o,c,r,s] -> [b,o,h,w] | relu | _ + e[h,w]',
+     'x=b,c,h+r,w+2*s k=o,c,r,s e=h,w'),
+    ('where(2*@h > 1-@r && !(@w+@s < 1), x[b,c,2*h+r-1,w+s-1], 0), k[o,c,r,s] -> [b,o,h,w] | _ + e[h,w]',
+     'x=b,c,2*h+r,w+s:d k=o,c,r,s:d e=h,w:d'),
     ('x[b,h+2*r,w+s,c], k[r,s,c,o] -> [b,h,w,o] | relu', 'x=b,h+2*r,w+s,c k=r,s,c,o'),
+    ('x[b,c,2*h+r,3*w+s], k[o,c,r,s] -> [b,h,w,o]', 'x=b,c,2*h+r,3*w+s k=o,c,r,s'),
+    ('x[b,c,2*h+4*r,w+s] * y[w,s], k[o,c,r,s] -> [b,o,h,w]', 'x=b,c,2*h+4*r,w+s y=w,s k=o,c,r,s'),    # w and s by themselves
+    ('sin(x[h+r] + @h + @r), k[o,r] -> [o,h]', 'x=h+r:d k=o,r:d'),
+    ('out[o,h] += x[m,h+r], k[o,m,r] -> [o,h]', 'x=m,h+r k=o,m,r'),
     ('kz,kj,ki->zij', 'k,z k,j k,i'),          # a side of two factors: as it is packed, either way
     ('zk,jk,ik->jzi', 'z,k j,k i,k'),
     ('kz,jk,ki->zij | max i', 'k,z j,k k,i'),
