@@ -215,6 +215,25 @@ static const char *tile_head(Emitter *e, const Tiling *t, const char *extra)
                      t->number, emit_element(t->c->packed), points_parameter(t), tiling_word(t), number, number, registers, extra);
 }
 
+/* The head of the function for whole tiles of as many words as all have. */
+static const char *whole_head(Emitter *e, const Tiling *t, const char *sums)
+{
+    return emit_text(e, "/* A whole tile of WHOLE_%d words behind a whole one, without a question between its products: "
+                     "behind two of them\n * each a share of the sums of the tile before is taken, TILE_ROWS rows of a vector. */\n"
+                     "enum { WHOLE_%d = %d };\n"
+                     "INLINE void whole_%d(TileRegisters *registers, const Factors_%d *from, %s)\n", t->number, t->number, t->c->whole,
+                     t->number, t->number, sums);
+}
+
+static const char *by_itself(Emitter *e, const Tiling *t, const char *more)
+{
+    int n = t->number;
+    return emit_text(e, "    if (height == ROWS_%d && depth == WHOLE_%d && !start_step && registers->height == ROWS_%d && "
+                     "registers->rows_left >= ROWS_%d) {\n        whole_%d(registers, &from, sums%s);\n"
+                     "        registers->place = place;\n        registers->rows_left = rows_left;\n        return;\n    }\n",
+                     n, n, n, n, n, more);
+}
+
 /* The functions that make a tile's sums in registers of tiles. */
 static const char *register_functions(Emitter *e, Tiling *t, const char *whole)
 {
@@ -234,7 +253,10 @@ static const char *register_functions(Emitter *e, Tiling *t, const char *whole)
     const char *call_each = emit_text(e, "        else if (taken_height)\n            take_each_%d(registers, taken_height, taken_place, "
                                       "taken_left, v, sums%s);\n", t->number, more);
     const char *call_some = emit_text(e, "        take_some_%d(rows, place, v, sums + first%s);\n", t->number, more);
-    const char *loop = t->runs ? NULL : "";
+    const char *loop = t->runs ? NULL : "", *itself = tiling_is_by_itself(t) ? NULL : "";
+    const char *states[3] = { "", "", "" };
+    if (!itself)
+        tiling_share_states(e, t, states);
     Hole tiles[] = {
         { "dot", emit_text(e, "#define DOT_%d %s\n", t->number, t->c->tile->dot) },
         { "cutting", t->cuts ? "    Cutting *cutting;\n" : "" },
@@ -253,6 +275,15 @@ static const char *register_functions(Emitter *e, Tiling *t, const char *whole)
         { "each_end", loop },
         { "tile_head", tile_head(e, t, extra) },
         { "keep", stays ? emit_text(e, "    add_%d(registers, &from, start, start_step, kept, kept_step);\n", t->number) : NULL },
+        { "whole_head", itself ? itself : whole_head(e, t, sums) },
+        { "whole", itself },
+        { "states", states[0] },
+        { "whole_turns", itself },
+        { "take_share", states[1] },
+        { "whole_end", itself },
+        { "states_end", states[2] },
+        { "whole_close", itself },
+        { "by_itself", itself ? itself : by_itself(e, t, more) },
         { "begin", stays },
         { "take", stays ? stays : call },
         { "take_each", t->runs ? call_each : "" },

@@ -303,6 +303,32 @@ const char *tiling_taken(Emitter *e, Tiling *t)
     return tiling_close(e);
 }
 
+bool tiling_is_by_itself(const Tiling *t)
+{
+    return t->c->whole > 0 && t->in_registers && tiling_has_registers(t) && tiling_takes_extrema(t) && !tiling_where(t);
+}
+
+/* The states of all vectors of a tile, which stay in registers while it takes share by share. */
+void tiling_share_states(Emitter *e, Tiling *t, const char *lines[3])
+{
+    Text begin = text_new(e->arena), take = text_new(e->arena), end = text_new(e->arena);
+    for (int r = 0; r < t->first_count; r++) {
+        Component component[STATE_COMPONENTS_MAX];
+        state_components(t->first[r], component);
+        const char *dtype = dtype_name(component->dtype), *name = emit_text(e, "%s_%d", component->name, r + 1);
+        const char *at = emit_text(e, "%s + place + v * LANES", tiling_state_array(e, t, r, component));
+        text_print(&begin, "    %sv %s[VECTORS_%d];\n    UNROLL\n    for (int v = 0; v < VECTORS_%d; v++)\n"
+                   "        %s[v] = load_%sv(%s, 1, LANES);\n", dtype, name, t->number, t->number, name, dtype, at);
+        text_print(&take, "        %s[v] = %s_rows_%sv(%s[v], &sums[row][v], TILE_ROWS, VECTORS_%d);\n", name,
+                   component->merge == MERGE_MAX ? "max" : "min", dtype, name, t->number);
+        text_print(&end, "    UNROLL\n    for (int v = 0; v < VECTORS_%d; v++)\n        store_%sv(%s, 1, %s[v], LANES);\n",
+                   t->number, dtype, at, name);
+    }
+    lines[0] = emit_text(e, "%s%s", emit_locals(e, begin.bytes), begin.bytes);
+    lines[1] = take.bytes;
+    lines[2] = end.bytes;
+}
+
 /* A loop over the vectors of a tile of columns around `inner`. */
 static void vector_loop(Emitter *e, const Tiling *t, const Scope *body)
 {

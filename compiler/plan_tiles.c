@@ -13,6 +13,7 @@ enum {
     COLUMNS_LEAST = 256, WORKERS_LEAST = 4,    /* the same where rows are few */
     GRID_ROOM = 8,                /* so often what stays near a block of threads may be stored for the steps behind */
     ROWS_NEAR = 4,                /* rows of this part of what stays near stay there beside panels */
+    WHOLE_MOST = 128,             /* products of so many words stand one after the other in a kernel */
     RUN_MOST = 16                 /* so many points of a kept index have states at once */
 };
 
@@ -293,6 +294,24 @@ static void set_low(const Planner *planner, const Launch *launch, int place, con
     }
 }
 
+/* All words of a tile in registers of tiles whose sums a reduction takes, where they are known: so few that their products stand
+ * one after the other in a kernel. 0: they are not. What cuts numbers into parts meanwhile leaves no time for anything else. */
+static int whole_words(const Planner *planner, const Contract *c)
+{
+    int64_t words = 1, most = c->depth_block < WHOLE_MOST ? c->depth_block : WHOLE_MOST;
+    if (!c->tile->dot || c->tile->parts || !c->reduces || !planner->hints->extents)
+        return 0;
+    for (int i = 0; i < c->depth.count; i++) {
+        int64_t extent = planner->hints->extents->of[c->depth.list[i]->origin->id];
+        extent = i == c->depth.count - 1 ? (extent + c->group - 1) / c->group : extent;
+        if (extent <= 0 || extent > most)
+            return 0;
+        words *= extent;
+    }
+    words = (words + c->tile->words - 1) / c->tile->words * c->tile->words;
+    return words > c->tile->words && words <= most ? (int)words : 0;
+}
+
 /* The points of a unit of work that gets at most so many, if all get as many, in whole tiles. */
 static double even_share(double all, double most, int tile)
 {
@@ -361,6 +380,7 @@ void contract_tiles(Planner *planner, Launch *launch)
             c->streams = streams(planner, c);
             c->rows_apart = rows_apart(planner, c);
             c->columns_stream = columns_stream(planner, c);
+            c->whole = whole_words(planner, c);
         }
     const Contract *c = launch->steps[place]->contract;
     double *tiles = ARENA_ARRAY(planner->arena, double, launch->block_count);

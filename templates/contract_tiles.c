@@ -21,6 +21,7 @@ typedef u32u wordu;
 enum { ROWS_N = 2 * TILE_ROWS, VECTORS_N = 32 / LANES, COLUMNS_N = VECTORS_N * LANES };
 KERNEL static void take_sums(int height, int64_t place, int v, f32v (*sums)[VECTORS_N]);
 KERNEL static void take_some_sums(int height, int64_t place, int v, f32v (*sums)[VECTORS_N]);
+KERNEL static void take_share_of_sums(int row, int64_t place, int v, f32v (*sums)[VECTORS_N]);
 //---
 //{ dot
 #define DOT_N TILE_DOT_BF16
@@ -59,11 +60,11 @@ INLINE void bring_N(const Factors_N *from, int share, int shares)
     }
 }
 
-/* Adds to the sums what TILE_WORDS words make, of the upper rows or of `both`: a pair of parts of the words from k on. What
- * the pair before has left in the registers is not loaded again. Where a tile begins, the sums of the one before go to `last`,
- * each just before its register is needed. */
-INLINE void multiply_N(TileRegisters *registers, const Factors_N *from, int64_t k, const int pair, const int both,
-                       const int begins, f32v (*last)[VECTORS_N])
+/* Loads TILE_WORDS words, a pair of parts of those from k on, of the upper rows or of `both`, and adds to the upper sums what
+ * they make. What the pair before has left in the registers is not loaded again. Where a tile begins, the sums of the one
+ * before go to `last`, each just before its register is needed. */
+INLINE void multiply_upper_N(TileRegisters *registers, const Factors_N *from, int64_t k, const int pair,
+                             const int both, const int begins, f32v (*last)[VECTORS_N])
 {
     const partu *rows = from->rows + (k + TILE_WORDS * row_parts_N[pair]) * from->k_step;
     const wordu *panel = from->panel + (k + TILE_WORDS * column_parts_N[pair]) * COLUMNS_N;
@@ -71,7 +72,7 @@ INLINE void multiply_N(TileRegisters *registers, const Factors_N *from, int64_t 
     const int new_columns = pair == 0 || column_parts_N[pair] != column_parts_N[pair - 1];
     const int64_t apart = from->row_step * (int64_t)sizeof *rows, across = COLUMNS_N * 4;
     char *upper_last = begins ? (char *)last[0] : NULL;
-    char *lower_last = begins ? (char *)last[registers->lower] : NULL;
+    (void)registers;
     if (new_rows)
         TILE_LOAD(registers, 4, rows, apart);
     if (new_columns)
@@ -88,6 +89,15 @@ INLINE void multiply_N(TileRegisters *registers, const Factors_N *from, int64_t 
             TILE_RENEW(registers, 1, upper_last + 64, across);
         DOT_N(registers, 1, 4, 7);
     }
+}
+
+/* The same for the lower sums, of which there are some if `both` is true, from what is loaded. */
+INLINE void multiply_lower_N(TileRegisters *registers, const Factors_N *from, const int both, const int begins,
+                             f32v (*last)[VECTORS_N])
+{
+    const int64_t across = COLUMNS_N * 4;
+    char *lower_last = begins ? (char *)last[registers->lower] : NULL;
+    (void)registers, (void)from;
     if (begins)
         TILE_RENEW(registers, 2, lower_last, across);
     if (both)
@@ -100,6 +110,14 @@ INLINE void multiply_N(TileRegisters *registers, const Factors_N *from, int64_t 
     }
     //{ cut
     //}
+}
+
+/* One after the other. */
+INLINE void multiply_N(TileRegisters *registers, const Factors_N *from, int64_t k, const int pair, const int both,
+                       const int begins, f32v (*last)[VECTORS_N])
+{
+    multiply_upper_N(registers, from, k, pair, both, begins, last);
+    multiply_lower_N(registers, from, both, begins, last);
 }
 
 /* The other pairs of the words from k on. */
@@ -233,6 +251,47 @@ KERNEL static void take_each_N(const TileRegisters *registers, int height, int64
 }
 
 //}
+//{ whole_head
+/* A whole tile of WHOLE_N words behind a whole one, without a question between its products: behind two of them each a share of
+ * the sums of the tile before is taken, TILE_ROWS rows of a vector. */
+enum { WHOLE_N = 2 * TILE_WORDS };
+INLINE void whole_N(TileRegisters *registers, const Factors_N *from, f32v (*sums)[VECTORS_N])
+//}
+//{ whole
+{
+    enum { TURNS = WHOLE_N / (PARTS_N * TILE_WORDS) * PAIRS_N, FIRST = TURNS > 2 ? 3 : 1, SHARES = 2 * VECTORS_N };
+    const int64_t place = registers->place;
+//}
+    //{ states
+    //}
+//{ whole_turns
+    UNROLL
+    for (int half = 0; half < 2 * TURNS || half < FIRST + SHARES; half++) {
+        const int turn = half / 2;
+        if (turn < TURNS && half % 2 == 0)
+            multiply_upper_N(registers, from, turn / PAIRS_N * PARTS_N * TILE_WORDS, turn % PAIRS_N, 1, turn == 0, sums);
+        else if (turn < TURNS)
+            multiply_lower_N(registers, from, 1, turn == 0, sums);
+        const int share = half - FIRST, v = share % VECTORS_N, row = share / VECTORS_N * TILE_ROWS;
+        if (share < 0 || share >= SHARES)
+            continue;
+        if (TURNS > 2 && from->ahead_step)
+            bring_N(from, share, SHARES);
+//}
+        //{ take_share
+        take_share_of_sums(row, place, v, sums);
+        //}
+//{ whole_end
+    }
+//}
+    //{ states_end
+    //}
+//{ whole_close
+    if (TURNS <= 2 && from->ahead_step)    /* few lines, and few products to stand between */
+        bring_N(from, 0, 1);
+}
+
+//}
 /* One tile, and what becomes of its sums: they are kept, a row kept_step behind the one before, or with NULL for `kept`
  * taken by what follows the product, when the next tile is on its way. */
 //{ tile_head
@@ -247,6 +306,14 @@ INLINE void tile_N(int height, const partu *rows, int64_t row_step, int64_t k_st
     //{ keep
     if (kept) {
         add_N(registers, &from, start, start_step, kept, kept_step);
+        return;
+    }
+    //}
+    //{ by_itself
+    if (height == ROWS_N && depth == WHOLE_N && !start_step && registers->height == ROWS_N && registers->rows_left >= ROWS_N) {
+        whole_N(registers, &from, sums);
+        registers->place = place;
+        registers->rows_left = rows_left;
         return;
     }
     //}

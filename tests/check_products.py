@@ -248,6 +248,8 @@ EXPRESSIONS = [
     ('ik,jk->ij | max j', 'i,k:b j,k:b'),
     ('ki,kj->ij', 'k,i:b k,j:b'),
     ('ijk,mnk->ijmn | max n | sum j', 'i,j,k:b m,n,k:b'),
+    ('jk,mnk->jmn | max n | sum j', 'j,k:b m,n,k:b'),      # tiles that go by themselves, of points in runs
+    ('jk,mnk->jmn | min n | sum j', 'j,k:c m,n,k:c'),
     ('abcd,dbe->ace', 'a,b,c,d:b d,b,e:b'),
     ('x[b,c,h+r,w+s], k[o,c,r,s] -> [b,o,h,w]', 'x=b,c,h+r,w+s:b k=o,c,r,s:b'),
     ('ik,jk->ij | exp(-_) | sum j', 'i,k:b j,k:b'),
@@ -310,7 +312,7 @@ class Maker:
         self.sizes = {}
 
     def size(self, index):
-        if index not in self.sizes and self.choice:
+        if index not in self.sizes and self.choice and index not in FEW:
             self.sizes[index] = self.rng.choice(self.choice)
         if index not in self.sizes:
             few = FEW.get(index, SIZES)
@@ -401,7 +403,8 @@ def is_matrix_product(operands):
 def nests_of(text, operands):
     """Of what may have values in between, they are swept, too."""
     chained = 'softmax' in text or '| *' in text or ';' in text
-    return ['tiled'] + (['swept', 'swept-loops'] if chained else []) + (['cost'] if is_matrix_product(operands) else [])
+    long = is_matrix_product(operands) or text.startswith('jk,mnk')
+    return ['tiled'] + (['swept', 'swept-loops'] if chained else []) + (['cost'] if long else [])
 
 
 def data_set(operands, rng, folder, number, precision, sizes=None, given=()):

@@ -223,6 +223,24 @@ TARGETED static void take_some_sums(int height, int64_t place, int v, f32v (*sum
     taken++;
 }
 
+/* Of a whole tile, TILE_ROWS rows of a vector. */
+static int shares;
+
+TARGETED static void take_share_of_sums(int row, int64_t place, int v, f32v (*sums)[VECTORS_N])
+{
+    float rows[ROWS_N][COLUMNS_N];
+    assert_int_equal(waiting[place]->height, ROWS_N);
+    for (int r = 0; r < ROWS_N; r++)
+        memcpy(rows[r], r >= row && r < row + TILE_ROWS ? (const float *)sums[r] : waiting[place]->sums[r], sizeof rows[r]);
+    check_sums(waiting[place], rows[0], COLUMNS_N, v * LANES, (v + 1) * LANES);
+    if (row + TILE_ROWS == ROWS_N) {
+        taken++;
+        if (v == VECTORS_N - 1)
+            waiting[place] = NULL;
+    }
+    shares++;
+}
+
 TARGETED static void sums_are_kept(void **state)
 {
     (void)state;
@@ -257,7 +275,10 @@ TARGETED static void sums_are_taken(void **state)
         TileRegisters registers;
         tiles_begin(&registers, COLUMNS_N);
         for (int t = 0; t < TILES; t++) {
-            make_sample(&samples[t], 1 + (int)(random_bits() % ROWS_N), (int)(random_bits() % (turn ? WORDS_MOST : 1)), NULL);
+            const bool whole = turn % 3 == 1 && random_bits() % 4;    /* of which some follow each other */
+            const int height = whole ? ROWS_N : 1 + (int)(random_bits() % ROWS_N);
+            const int words = whole ? WHOLE_N - (int)(random_bits() % TILE_WORDS) : (int)(random_bits() % (turn ? WORDS_MOST : 1));
+            make_sample(&samples[t], height, words, NULL);
             waiting[t] = &samples[t];
             left_of[t] = turn % 2 ? ROWS_N : 1 + random_bits() % ROWS_N;
             registers.rows_each = ROWS_EACH;
@@ -271,6 +292,7 @@ TARGETED static void sums_are_taken(void **state)
         tiles_end();
     }
     assert_int_equal(taken - before, 12 * TILES * VECTORS_N);
+    assert_true(shares > 0 && shares % (2 * VECTORS_N) == 0);
 }
 
 /* Sums that had to be kept on the way are taken at once. */
