@@ -226,7 +226,7 @@ static void find_past(Emitter *e, const Tiling *t, Text *text)
     int size = (int)dtype_size(t->dtype);
     const char *may = t->in_pieces ? "placed && is_past" : emit_text(e, "f->past_%d && result", t->step->id + 1);
     if (t->may_pass)
-        text_print(text, "const int past = %s && writes && ((uintptr_t)result | (uint64_t)result_step * %d) %% %d == 0;\n", may, size,
+        text_print(text, "const int past = %s && ((uintptr_t)result | (uint64_t)result_step * %d) %% %d == 0;\n", may, size,
                    CONTRACT_LINE);
 }
 
@@ -308,7 +308,9 @@ static void declare_block(Emitter *e, const Tiling *t)
 /* Whether panels are not near, so that the next one has to be asked for. */
 static const char *panels_are_far(Emitter *e, const Tiling *t)
 {
-    return t->c->close && tiling_has_registers(t) ? emit_text(e, "block > CLOSE_BLOCK_%d", t->number) : "block > 1";
+    if (t->c->close && tiling_has_registers(t))
+        return emit_text(e, "block > CLOSE_BLOCK_%d", t->number);
+    return t->c->close && !tiling_packs_tiles(t) ? emit_text(e, "depth * places > NEAR_%d", t->number) : "block > 1";
 }
 
 /* Whether the next panel is asked for. Where many of its words are taken at once it comes by itself. */
@@ -317,20 +319,25 @@ static bool asks_panels(const Tiling *t)
     return t->c->deep_block == 0;
 }
 
-/* Whether rows are not near. Registers of tiles load so much that nothing is to be asked for that comes by itself. */
-static const char *rows_are_far(Emitter *e, const Tiling *t)
+/* Rows that are read in place: whether they are near, or come from memory; NULL: they are the step's own, or packed. */
+static const char *rows_in_place(Emitter *e, const Tiling *t, const char *compares)
 {
     const Contract *c = t->c;
     const IndexSet *sets[] = { &c->batch, &c->kept_rows, &c->rows, &c->depth };
-    if (!tiling_has_registers(t))
-        return "";
-    if (!c->in_place || is_own(e, c->left->read.tensor))
-        return "0 && ";
     const char *numbers = "";
+    if (!c->in_place || is_own(e, c->left->read.tensor))
+        return NULL;
     for (int s = 0; s < 4; s++)
         for (int i = 0; i < sets[s]->count; i++)
             numbers = emit_text(e, "%s%s%s", numbers, numbers[0] ? " * " : "", emit_extent(e, sets[s]->list[i]));
-    return emit_text(e, "%s > %d && ", numbers, e->plan->target->l2_bytes / 4 * 3 / (int)dtype_size(c->packed));
+    return emit_text(e, "%s %s %d", numbers, compares, e->plan->target->l2_bytes / 4 * 3 / (int)dtype_size(c->packed));
+}
+
+/* Whether rows are asked for. Registers of tiles load so much that nothing is to be asked for that comes by itself. */
+static const char *asks_rows(Emitter *e, const Tiling *t)
+{
+    const char *far = rows_in_place(e, t, ">");
+    return !tiling_has_registers(t) ? "" : far ? emit_text(e, "%s && ", far) : "0 && ";
 }
 
 /* What a tile's products bring nearer, and how much of it for each word. */
@@ -349,7 +356,7 @@ static void find_ahead(Emitter *e, const Tiling *t, const char *row)
     emit_line(e, "const char *ahead = %s;", !along ? emit_text(e, "(const char *)(%s)", next_rows(e, t, row)) : t->may_pass ? "(const char *)rows" : "NULL");
     if (stores)
         emit_line(e, "const int writes = depth < size_min(places, ROWS_%d * BLOCK_%d);", n, n);
-    if (t->may_pass)    /* what comes would wait for what goes */
+    if (t->may_pass)
         emit_line(e, "const int passes = writes && %s((uintptr_t)(%s) | (uint64_t)%s * %d) %% %d == 0%s;",
                   tiling_has_stage(t) ? "(is_staged || (is_past && " : t->in_pieces ? "is_past && " : emit_text(e, "f->past_%d && ", t->step->id + 1),
                   target_at(e, t, NULL), strchr(apart, ' ') ? emit_text(e, "(%s)", apart) : apart, (int)dtype_size(t->dtype), CONTRACT_LINE,
@@ -359,8 +366,9 @@ static void find_ahead(Emitter *e, const Tiling *t, const char *row)
                   t->may_pass ? "!passes && " : t->step->result ? emit_text(e, "!f->past_%d && ", t->step->id + 1) : "",
                   apart, n, n);
     emit_line(e, "const int64_t ahead_step =");
-    if (t->may_pass)
-        emit_line(e, "    passes ? 0 :");
+    const char *near = along || t->c->rows_apart ? NULL : rows_in_place(e, t, "<=");
+    if (t->may_pass)    /* what is not far would wait for what goes */
+        emit_line(e, "    passes%s ? 0 :", near ? emit_text(e, " && %s", near) : "");
     if (stores)
         emit_line(e, "    nears ? (%s < COLUMNS_%d ? %d : %s * %d) :", apart, n, CONTRACT_LINE, apart,
                   (int)dtype_size(output->tensor->dtype));
@@ -373,8 +381,8 @@ static void find_ahead(Emitter *e, const Tiling *t, const char *row)
     if (along)
         emit_line(e, "    (k_apart ? k_apart : (int64_t)COLUMNS_%d) * %d;", n, size);
     else
-        emit_line(e, t->c->rows_apart || t->c->window ? "    0;" : "    %sk_step == %d ? size_ceil_div(height * %d, tiles) : 0;", rows_are_far(e, t), t->c->group,
-                  bytes);
+        emit_line(e, t->c->rows_apart || t->c->window ? "    0;" : "    %sk_step == %d ? size_ceil_div(%s * %d, tiles) : 0;", asks_rows(e, t),
+                  t->c->group, t->may_pass && t->c->close ? emit_text(e, "size_min(height, ROWS_%d)", n) : "height", bytes);
 }
 
 /* Whether blocks of rows meet the panels forth and back in turns: those met last are still in the first cache. What takes the
