@@ -51,7 +51,7 @@ static void emit_some(Emitter *e, Nest *nest, const LoopBounds *loop, const char
     emit_line(e, "}");
 }
 
-static void emit_each_point(Emitter *e, const char *line)
+void nest_each_point(Emitter *e, const char *line)
 {
     emit_line(e, "UNROLL");
     emit_line(e, "for (int point = 0; point < points; point++)");
@@ -71,11 +71,11 @@ void nest_groups_of_points(Emitter *e, Nest *nest, const LoopBounds *loop, const
     body->loop = true;
     emit_line(e, "const int64_t %s = size_min(%s + %d, %s);", end, at, GROUP_OF_POINTS, loop->end);
     emit_line(e, "%s %s[%d];", emit_type(components[0].dtype, true), top, e->step->jam);
-    emit_each_point(e, emit_text(e, "%s[point] = %s[point];", top, state));
+    nest_each_point(e, emit_text(e, "%s[point] = %s[point];", top, state));
     emit_some(e, nest, loop, at, end, emit_text(e, "reach_%s_%s(&%s[point]", name, suffix, top), "");
     const char *endless = emit_name(e, "endless");
     emit_line(e, "boolv %s = first_boolv(0);", endless);
-    emit_each_point(e, emit_text(e, "%s = or_boolv(%s, endless_%s_%s(%s[point]));", endless, endless, name, suffix, top));
+    nest_each_point(e, emit_text(e, "%s = or_boolv(%s, endless_%s_%s(%s[point]));", endless, endless, name, suffix, top));
     Scope *alone = emit_push(e);
     alone->branch = true;
     emit_some(e, nest, loop, at, end, NULL, NULL);
@@ -84,7 +84,7 @@ void nest_groups_of_points(Emitter *e, Nest *nest, const LoopBounds *loop, const
     emit_line(e, "if (any_boolv(%s)) {", endless);
     emit_body(e, alone);
     emit_line(e, "}");
-    emit_each_point(e, emit_text(e, "%s[point] = raise_%s_%s(&%s[point], &%s[point], %s[point]);", top, name, suffix, state, sum, top));
+    nest_each_point(e, emit_text(e, "%s[point] = raise_%s_%s(&%s[point], &%s[point], %s[point]);", top, name, suffix, state, sum, top));
     emit_some(e, nest, loop, at, end, emit_text(e, "weigh_%s_%s(&%s[point]", name, suffix, sum), emit_text(e, ", %s[point]", top));
     emit_pop(e);
     emit_line(e, "for (; %s < %s; %s += %d) {", at, loop->end, at, GROUP_OF_POINTS);

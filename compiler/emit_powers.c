@@ -85,13 +85,6 @@ static void make_columns(Emitter *e, const Powers *p)
     close_elements(e, p, body, "++");
 }
 
-static void each_point(Emitter *e, const char *line)
-{
-    emit_line(e, "UNROLL");
-    emit_line(e, "for (int point = 0; point < points; point++)");
-    emit_line(e, "    %s", line);
-}
-
 void nest_groups_of_powers(Emitter *e, Nest *nest, const LoopBounds *loop, const char *at)
 {
     const char *whole = nest->names[0][0], *sum = nest->names[0][1];
@@ -103,17 +96,18 @@ void nest_groups_of_powers(Emitter *e, Nest *nest, const LoopBounds *loop, const
     make_columns(e, &p);
     const char *both = emit_text(e, "%s[point][%s] + %s", p.rows[WHOLES], p.at, other);
     const char *column = emit_text(e, "const %s %s = %s[%s];", p.suffix, other, p.columns[WHOLES], p.at);
-    each_point(e, emit_text(e, "%s[point] = %s[point];", p.top, whole));
+    nest_each_point(e, emit_text(e, "%s[point] = %s[point];", p.top, whole));
     Scope *reach = emit_push(e);
     emit_line(e, "%s", column);
-    each_point(e, emit_text(e, "%s[point] = greater_%s(%s, %s[point]);", p.top, p.suffix, both, p.top));
+    nest_each_point(e, emit_text(e, "%s[point] = greater_%s(%s, %s[point]);", p.top, p.suffix, both, p.top));
     close_elements(e, &p, reach, "++");
-    each_point(e, emit_text(e, "raise_powers_%s(&%s[point], &%s[point], %s[point]);", p.suffix, whole, sum, p.top));
+    nest_each_point(e, emit_text(e, "raise_powers_%s(&%s[point], &%s[point], %s[point]);", p.suffix, whole, sum, p.top));
     Scope *weigh = emit_push(e);
     emit_line(e, "%s", column);
     emit_line(e, "const %s %s = %s[%s];", p.suffix, power, p.columns[POWERS], p.at);
-    each_point(e, emit_text(e, "weigh_powers_%s(&%s[point], %s[point][%s], %s, %s - %s[point]);", p.suffix, sum, p.rows[POWERS],
-                            p.at, power, both, p.top));
+    const char *row = emit_text(e, "%s[point][%s]", p.rows[POWERS], p.at);
+    nest_each_point(e, emit_text(e, "weigh_powers_%s(&%s[point], %s, %s, %s - %s[point]);", p.suffix, sum, row, power, both,
+                                 p.top));
     close_elements(e, &p, weigh, "++");
     emit_pop(e);
     emit_line(e, "for (; %s < %s; %s += %d) {", at, loop->end, at, GROUP_OF_POWERS);
@@ -134,7 +128,7 @@ void nest_run_in_powers(Emitter *e, Nest *nest)
     nest_run(e, nest);
     nest->in_powers = false;
     emit_line(e, "boolv %s = first_boolv(0);", lost);
-    each_point(e, emit_text(e, "%s = or_boolv(%s, settle_powers_%s(&%s[point], &%s[point]));", lost, lost, suffix,
+    nest_each_point(e, emit_text(e, "%s = or_boolv(%s, settle_powers_%s(&%s[point], &%s[point]));", lost, lost, suffix,
                             nest->names[0][0], nest->names[0][1]));
     emit_line(e, "%s = !any_boolv(%s);", right, lost);
     emit_pop(e);
@@ -144,7 +138,7 @@ void nest_run_in_powers(Emitter *e, Nest *nest)
     Scope *plain = emit_push(e);
     plain->branch = true;
     for (int c = 0; c < count; c++)
-        each_point(e, emit_text(e, "%s[point] = %s;", nest->names[0][c], emit_state_start(e, nest->reduces[0], c, true)));
+        nest_each_point(e, emit_text(e, "%s[point] = %s;", nest->names[0][c], emit_state_start(e, nest->reduces[0], c, true)));
     nest_run(e, nest);
     emit_pop(e);
     emit_line(e, "if (!%s) {", right);

@@ -187,8 +187,8 @@ INLINE void weigh_exponentials_f64v(f64v *sum, f64v other, f64v shift)
  * nearly. While such a state is made, its whole number stands in the place of its largest element. */
 
 //{ part_powers_f32v
-/* e^x = power * 2^whole for x from -16384 to 16384. Minus infinity gives 0, and no other product may: anything else gives a
- * NaN, and a whole number that makes it the largest of a sum's. */
+/* e^x = power * 2^whole for x from -16384 to 16384, and 0 for minus infinity. Anything else gives a NaN, with a whole
+ * number so large that no other term hides it. */
 INLINE void part_powers_f32v(f32v x, f32v *power, f32v *whole)
 {
     f32v n, p = exp_near_f32v(exp_rest_f32v(x, splat_f32v(0), &n));
@@ -227,8 +227,8 @@ INLINE boolv settle_powers_f32v(f32v *largest, f32v *sum)
 //}
 
 //{ part_powers_f64v
-/* e^x = power * 2^whole for x from -262144 to 262144. Minus infinity gives 0, and no other product may: anything else gives a
- * NaN, and a whole number that makes it the largest of a sum's. */
+/* e^x = power * 2^whole for x from -262144 to 262144, and 0 for minus infinity. Anything else gives a NaN, with a whole
+ * number so large that no other term hides it. */
 INLINE void part_powers_f64v(f64v x, f64v *power, f64v *whole)
 {
     f64v n, p = exp_near_f64v(exp_rest_f64v(x, splat_f64v(0), &n));
