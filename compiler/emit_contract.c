@@ -330,6 +330,7 @@ static const char *tile_functions(Emitter *e, Tiling *t)
         { "ahead", tiling_ahead_lines(e, t) },
         { "multiply", tiling_multiply_lines(e, t) },
         { "taken", whole },
+        { "kept_rows", t->in_registers && !t->is_stored ? "" : NULL },    /* what takes them all sees a NaN in any */
     };
     return fill_skeleton(e, t, t->c->tile->skeleton, vectors, sizeof vectors / sizeof *vectors);
 }

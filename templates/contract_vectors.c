@@ -94,8 +94,10 @@ KERNEL static void tile_N(int height, const f32u *rows, int64_t row_step, int64_
     //}
     UNROLL
     for (int r = 0; r < ROWS_N; r++) {
+        //{ kept_rows
         if (r >= height)
             break;
+        //}
         UNROLL
         for (int v = 0; v < VECTORS_N; v++)
             store_f32v(kept + r * kept_step + v * LANES, 1, sums[r][v], LANES);
