@@ -91,7 +91,8 @@ static void clear_points(Emitter *e, const Tiling *t, const char *first, const c
     rows->loop = true;
     emit_bind(e, row, at);
     emit_bind(e, point, first);
-    emit_line(e, "memset(%s, 0, (size_t)(from - %s) * sizeof(%s));", emit_pointer(e, t->c->left), first, type);
+    const char *before = strcmp(first, "0") ? emit_text(e, "(from - %s)", first) : "from";
+    emit_line(e, "memset(%s, 0, (size_t)%s * sizeof(%s));", emit_pointer(e, t->c->left), before, type);
     emit_bind(e, point, "to");
     emit_line(e, "memset(%s, 0, (size_t)(%s - to) * sizeof(%s));", emit_pointer(e, t->c->left), end, type);
     emit_pop(e);

@@ -24,8 +24,10 @@ enum {
 
 #define SHORT_CYCLES 0.6          /* what an element of such a run costs more */
 #define WHERE_CYCLES 0.3          /* what an element costs more that is packed where a condition holds, as a column, */
+#define BORDER_CYCLES 0.8         /* or read there, */
 #define APART_WHERE_CYCLES 100    /* one lane after the other where columns lie apart, */
 #define ROW_WHERE_CYCLES 1.2      /* or as a row's */
+#define SPOT_CYCLES 1.5           /* what a tile's point costs more that a table tells the place of */
 #define FAR_CYCLES 0.25           /* what a byte costs that comes from behind the second cache */
 
 const Term *plain_read(const Term *side)
@@ -251,7 +253,7 @@ static const Window *row_window(const Planner *planner, const Product *product, 
 /* What a number costs more that is packed where a condition holds. */
 static double where_cycles(const Term *side, Lies lies)
 {
-    return side->kind != TERM_SELECT ? 0 : lies == LIES_ALONG || !main_read(side) ? WHERE_CYCLES : APART_WHERE_CYCLES;
+    return side->kind != TERM_SELECT ? 0 : !main_read(side) ? WHERE_CYCLES : lies == LIES_ALONG ? BORDER_CYCLES : APART_WHERE_CYCLES;
 }
 
 /* What a number costs that is packed for the rows, as one of a window or of a row's own. */
@@ -281,12 +283,12 @@ static double row_cost(const Planner *planner, const Step *step, const Product *
         store += SHORT_CYCLES;
     const Window *window = row_window(planner, product, left, &over);
     double numbers = window ? window_points(planner, window, NULL, 0, NULL) : rows * depth;
-    double reads = row_read_cost(planner, product->side[left], window, lies);
+    double reads = row_read_cost(planner, product->side[left], window, lies), spots = window ? SPOT_CYCLES / sums : 0;
     bool in_place = lies == LIES_TURNED && product->side[left]->kind == TERM_READ;
     double few = (PANELS_FEW - 1) * target->tile->vectors * target->vector_bytes / (double)dtype_size(register_dtype(product->reduce->dtype));
     if (!in_place || columns > few)    /* others are read beside their products */
         reads += read_cycles(planner, product, numbers);
-    return numbers * reads + rows * columns * store + rows * depth * vectors * fmax(1, BUSY / sums) +
+    return numbers * reads + rows * columns * store + rows * depth * vectors * (fmax(1, BUSY / sums) + spots) +
            far_cost(planner, product, left, extent, numbers);
 }
 
@@ -325,7 +327,10 @@ bool product_choose_sides(const Planner *planner, const Step *step, const Produc
         if (lies == LIES_APART &&
             lies_across(planner, product->side[1 - left], own, column, depth, register_dtype(product->reduce->dtype)))
             lies = LIES_ACROSS;
-        cost += columns * depth * (pack_cycles[lies] + where_cycles(product->side[1 - left], lies) + read_cycles(planner, product, columns * depth));
+        const Window *window = plan_window(planner, product->side[1 - left], own, &over);
+        double numbers = window ? window_points(planner, window, NULL, 0, NULL) : columns * depth;    /* read; as columns each is packed */
+        cost += columns * depth * (pack_cycles[lies] + where_cycles(product->side[1 - left], lies)) +
+                numbers * read_cycles(planner, product, numbers);
         if (!sides->row || cost < least) {
             *sides = (Sides){ left, row, column, row == stored_along(planner, step) && column != row };
             least = cost;

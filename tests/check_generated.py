@@ -34,7 +34,7 @@ KERNELS = {
                             ["-d", "q=2048,k=65536,d=64,v=64", "--target", "avx512"]),
     "convolution": ("where(@h+@r >= 1 && @h+@r <= 56, x[n,c,h+r-1], 0) * k[o,c,r] -> [n,o,h]", ["-d", "h=56"]),
     "padded_convolution": ("where(@h+@r >= 1 && @h+@r <= 56 && @w+@s >= 1 && @w+@s <= 56, x[n,c,h+r-1,w+s-1], 0), k[o,c,r,s] -> [n,o,h,w]",
-                           ["-d", "n=1,c=64,h=56,w=56,o=64,r=3,s=3", "--target", "avx2"]),
+                           ["-d", "n=1,c=64,h=56,w=56,o=64,r=3,s=3", "--target", "avx512"]),
     "nearest": ("(ik - jk)^2 -> ij | min j & argmin j", []),
     "ranked": ("(ik - jk)^2 -> ij | bottomk(10) j & argbottomk(10) j", []),
     "cross_entropy": ("lse = X[t,h], W[v,h] -> [t,v] | logsumexp v; pick = X[t,h], W[y[t]:i64,h] -> [t]; "

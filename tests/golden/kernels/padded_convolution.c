@@ -1,17 +1,17 @@
-/* einc compile 'where(@h+@r >= 1 && @h+@r <= 56 && @w+@s >= 1 && @w+@s <= 56, x[n,c,h+r-1,w+s-1], 0), k[o,c,r,s] -> [n,o,h,w]' -o padded_convolution.c -d n=1,c=64,h=56,w=56,o=64,r=3,s=3 --target avx2
+/* einc compile 'where(@h+@r >= 1 && @h+@r <= 56 && @w+@s >= 1 && @w+@s <= 56, x[n,c,h+r-1,w+s-1], 0), k[o,c,r,s] -> [n,o,h,w]' -o padded_convolution.c -d n=1,c=64,h=56,w=56,o=64,r=3,s=3 --target avx512
  *
  *     where(@h + @r >= 1 && @h + @r <= 56 && @w + @s >= 1 && @w + @s <= 56, x[n,c,h+r-1,w+s-1], 0), k[o,c,r,s] -> nohw
  *
- * target avx2, 8 lanes
+ * target avx512, 16 lanes
  * launch 1: block of o: tile_1_1 = min(64, o), block of n: 1, block of h: tile_1_3 = min(4, h),
  *         block of w: tile_1_4 = min(56, w)
  *   step 1: store out[n,o,h,w] = sum[r,s,c](where(((((@h + @r) >= 1) && ((@h + @r) <= 56)) && ((@w + @s) >= 1))
  *           && ((@w + @s) <= 56), x[n,c,h+r-1,w+s-1], 0) * k[o,c,r,s])
- *     tiles of 6 x 16: rows w, columns o, contracted c r s, rows in a window
- *     loops n h w o, 8 lanes along o
- * workspace workers * (align(align(tile_1_1, 16) * c * r * s * 4, 64) + align(c * r * s * 8, 64)
+ *     tiles of 14 x 32: rows w, columns o, contracted c r s, rows in a window
+ *     loops n h w o, 16 lanes along o
+ * workspace workers * (align(align(tile_1_1, 32) * c * r * s * 4, 64) + align(c * r * s * 8, 64)
  *         + align(c * (tile_1_3 + r) * (tile_1_4 + s) * 4, 64)
- *         + align(min(1, c * r * s / 1025) * align(tile_1_1, 16) * 192, 64) + 64) */
+ *         + align(min(1, c * r * s / 1025) * align(tile_1_1, 32) * 448, 64) + 64) */
 #include <stddef.h>
 #include <stdint.h>
 #include <string.h>
@@ -74,9 +74,9 @@ int padded_convolution(const padded_convolution_args *args, void *workspace, siz
 enum { BAD_ARGUMENT = -2, BAD_SHAPES = -3, BAD_WORKSPACE = -4, BAD_MACHINE = -6, CANCELLED = -7, OUT_OF_RANGE = -16 };
 
 #if defined(__clang__)
-#define KERNEL __attribute__((target("avx2,fma,f16c")))
+#define KERNEL __attribute__((target("avx512f,avx512bw,avx512dq,avx512vl,avx2,fma,f16c")))
 #elif defined(__GNUC__)
-#define KERNEL __attribute__((noipa, target("avx2,fma,f16c")))
+#define KERNEL __attribute__((noipa, target("avx512f,avx512bw,avx512dq,avx512vl,avx2,fma,f16c")))
 #else
 #define KERNEL
 #endif
@@ -94,28 +94,28 @@ enum { BAD_ARGUMENT = -2, BAD_SHAPES = -3, BAD_WORKSPACE = -4, BAD_MACHINE = -6,
 
 /* Helpers are inlined; all functions are for the same instruction set. */
 #ifdef __GNUC__
-#define INLINE static inline __attribute__((always_inline, unused, target("avx2,fma,f16c")))
+#define INLINE static inline __attribute__((always_inline, unused, target("avx512f,avx512bw,avx512dq,avx512vl,avx2,fma,f16c")))
 #else
 #define INLINE static inline
 #endif
 
 /* Of what is long and seldom in a hurry one copy keeps the compile short. */
 #if defined(__GNUC__) && !defined(__clang__)
-#define APART static __attribute__((noinline, noclone, unused, target("avx2,fma,f16c")))
+#define APART static __attribute__((noinline, noclone, unused, target("avx512f,avx512bw,avx512dq,avx512vl,avx2,fma,f16c")))
 #elif defined(__GNUC__)
-#define APART static __attribute__((noinline, unused, target("avx2,fma,f16c")))
+#define APART static __attribute__((noinline, unused, target("avx512f,avx512bw,avx512dq,avx512vl,avx2,fma,f16c")))
 #else
 #define APART static
 #endif
 
 #if EINC_VECTORS
-#define LANES 8
+#define LANES 16
 #else
 #define LANES 1
 #endif
 
 /* A vector of elements of 8 bytes may take several registers, and is aligned as one of them. */
-#define LONG __attribute__((vector_size(8 * LANES), aligned(32), may_alias))
+#define LONG __attribute__((vector_size(8 * LANES), aligned(64), may_alias))
 
 /* Whether __builtin_shuffle is there; clang needs loops for it to see through. */
 #if EINC_VECTORS && !defined(__clang__)
@@ -152,14 +152,19 @@ enum { BAD_ARGUMENT = -2, BAD_SHAPES = -3, BAD_WORKSPACE = -4, BAD_MACHINE = -6,
 #endif
 
 /* A vector stays in its register: gcc would load it again for each use, and loads are scarcer than copies. */
-#if defined(__GNUC__) && !defined(__clang__) && defined(__SSE2__)
-#define HOLD(x) __asm__("" : "+x"(x))
+#if defined(__GNUC__) && !defined(__clang__)
+#define HOLD(x) __asm__("" : "+v"(x))
 #else
 #define HOLD(x) ((void)0)
 #endif
 
-/* Steps from row to row are as the compiler sees them: so few rows have a register each. */
+/* Steps from row to row that might have become others: so the compiler multiplies them in addresses, where it costs
+ * nothing, and not before, where more products than there are registers would wait in memory. */
+#if defined(__GNUC__) && defined(__x86_64__)
+#define HOLD_STEPS(one, three, five) __asm__("" : "+r"(one), "+r"(three), "+r"(five))
+#else
 #define HOLD_STEPS(one, three, five) ((void)0)
+#endif
 
 /* At the beginning of a function whose a * b + c is to be one instruction where the machine has it. */
 #ifdef __clang__
@@ -299,9 +304,10 @@ INLINE boolv not_boolv(boolv m)
 /* Whether some lane is true. */
 INLINE int any_boolv(boolv m)
 {
-#if EINC_VECTORS && (LANES == 4 || LANES == 8)
+#if EINC_VECTORS && LANES >= 4
     unsigned char any;
-    __asm__("vptest %1, %1\n\tsetnz %0" : "=r"(any) : "x"(m) : "cc");
+    uint16_t k;
+    __asm__("vptestmd %2, %2, %1\n\tkortestw %1, %1\n\tsetnz %0" : "=r"(any), "=Yk"(k) : "v"(m) : "cc");
     return any;
 #else
     int any = 0;
@@ -315,15 +321,6 @@ INLINE int any_boolv(boolv m)
 INLINE int all_boolv(boolv m)
 {
     return !any_boolv(not_boolv(m));
-}
-
-INLINE u32v select_u32v(boolv m, u32v a, u32v b)
-{
-#if EINC_VECTORS
-    return ((u32v)m & a) ^ (~(u32v)m & b);
-#else
-    return m ? a : b;
-#endif
 }
 
 INLINE f32v select_f32v(boolv m, f32v a, f32v b)
@@ -393,14 +390,15 @@ INLINE u32v load_u32v(const void *p, int64_t stride, int count)
         memcpy(&x, p, sizeof x);
         return x;
     }
-#if EINC_VECTORS && (LANES == 4 || LANES == 8)
+#if EINC_VECTORS && LANES >= 4
     if (stride == 1) {
-        boolv m = first_boolv(count);
+        uint16_t m = (uint16_t)((1u << count) - 1);
         u32v zero = {0};
         uint32_t first;
         memcpy(&first, p, 4);
-        __asm__("vpmaskmovd (%1), %2, %0" : "=x"(x) : "r"(p), "x"(m) : "memory");
-        return select_u32v(m, x, first - zero);
+        x = first | zero;
+        __asm__("vmovdqu32 (%1), %0%{%2%}" : "+v"(x) : "r"(p), "Yk"(m) : "memory");
+        return x;
     }
 #endif
     return load_lanes_u32v(p, stride, count);
@@ -412,10 +410,10 @@ INLINE void store_u32v(void *p, int64_t stride, u32v x, int count)
         memcpy(p, &x, sizeof x);
         return;
     }
-#if EINC_VECTORS && (LANES == 4 || LANES == 8)
+#if EINC_VECTORS && LANES >= 4
     if (stride == 1) {
-        boolv m = first_boolv(count);
-        __asm__ volatile("vpmaskmovd %1, %2, (%0)" : : "r"(p), "x"(x), "x"(m) : "memory");
+        uint16_t m = (uint16_t)((1u << count) - 1);
+        __asm__ volatile("vmovdqu32 %1, (%0)%{%2%}" : : "r"(p), "v"(x), "Yk"(m) : "memory");
         return;
     }
 #endif
@@ -425,8 +423,10 @@ INLINE void store_u32v(void *p, int64_t stride, u32v x, int count)
 /* a * b + c, rounded once; gcc contracts it by itself only in its own dialects of C. */
 INLINE f32v fma_f32v(f32v a, f32v b, f32v c)
 {
-#if EINC_VECTORS && !defined(__clang__) && (LANES == 4 || LANES == 8)
-    __asm__("vfmadd231ps %2, %1, %0" : "+x"(c) : "%x"(a), "xm"(b));
+#if EINC_VECTORS && !defined(__clang__) && LANES == 16
+    return __builtin_ia32_vfmaddps512_mask(a, b, c, (uint16_t)-1, 4);
+#elif EINC_VECTORS && !defined(__clang__) && LANES >= 4
+    __asm__("vfmadd231ps %2, %1, %0" : "+v"(c) : "%v"(a), "vm"(b));
     return c;
 #else
     CONTRACT
@@ -468,10 +468,11 @@ APART u32v gather_u32v(const void *p, i64v offset, boolv active)
 /* p[0], p[stride], ... in the active lanes. */
 INLINE u32v pick_u32v(const void *p, int64_t stride, boolv active)
 {
-#if EINC_VECTORS && (LANES == 4 || LANES == 8)
+#if EINC_VECTORS && LANES >= 4
     if (stride == 1) {
         u32v x;
-        __asm__("vpmaskmovd (%1), %2, %0" : "=x"(x) : "r"(p), "x"(active) : "memory");
+        uint16_t m;
+        __asm__("vptestmd %3, %3, %1\n\tvmovdqu32 (%2), %0%{%1%}%{z%}" : "=v"(x), "=&Yk"(m) : "r"(p), "v"(active) : "memory");
         return x;
     }
 #endif
@@ -750,7 +751,7 @@ static int is_stopped(const Frame *f)
 }
 
 /* out[n,o,h,w] = sum[r,s,c](where(((((@h + @r) >= 1) && ((@h + @r) <= 56)) && ((@w + @s) >= 1)) && ((@w + @s) <= 56), x[n,c,h+r-1,w+s-1], 0) * k[o,c,r,s]) */
-enum { ROWS_1 = 6, VECTORS_1 = 2, COLUMNS_1 = VECTORS_1 * LANES, DEPTH_1 = 1024, NEAR_1 = 81920, BLOCK_1 = 8 };
+enum { ROWS_1 = 14, VECTORS_1 = 2, COLUMNS_1 = VECTORS_1 * LANES, DEPTH_1 = 1024, NEAR_1 = 163840, BLOCK_1 = 8 };
 
 /* Packs the panel of `count` columns. */
 KERNEL static void pack_columns_1(const Frame *f, char *own, int64_t o, int64_t depth, int64_t place,
@@ -905,10 +906,6 @@ KERNEL static void tile_1(int height, const f32u *rows, int64_t row_step, const 
     begin_1(start, start_step, sums);
     if (height == ROWS_1)
         multiply_1(ROWS_1, rows, row_step, spots, panel, depth, ahead, ahead_step, sums);
-    else if (height == 3)
-        multiply_1(3, rows, row_step, spots, panel, depth, ahead, ahead_step, sums);
-    else if (height == 5)
-        multiply_1(5, rows, row_step, spots, panel, depth, ahead, ahead_step, sums);
     else
         multiply_1(height, rows, row_step, spots, panel, depth, ahead, ahead_step, sums);
     UNROLL
@@ -1114,7 +1111,7 @@ static int prepare(Frame *f, const padded_convolution_args *args, int workers)
     const int64_t tile_1_4 = f->tile_1_4 = size_min(56, extent_w);
     f->units_1 = size_mul(size_mul(size_mul(size_ceil_div(extent_o, tile_1_1), extent_n),
             size_ceil_div(extent_h, tile_1_3)), size_ceil_div(extent_w, tile_1_4));
-    const int64_t at_spots_1 = f->at_spots_1 = size_align(size_mul(size_mul(size_align(tile_1_1, 16),
+    const int64_t at_spots_1 = f->at_spots_1 = size_align(size_mul(size_mul(size_align(tile_1_1, 32),
             size_mul(size_mul(extent_c, extent_r), extent_s)), 4), 64);
     const int64_t at_packed_1 = f->at_packed_1 = size_add(at_spots_1,
             size_align(size_mul(size_mul(size_mul(extent_c, extent_r), extent_s), 8), 64));
@@ -1123,7 +1120,7 @@ static int prepare(Frame *f, const padded_convolution_args *args, int workers)
             size_add(tile_1_4, extent_s)), 4), 64));
     const int64_t at_panels_of_1 = f->at_panels_of_1 = size_add(at_kept_1,
             size_align(size_mul(size_mul(size_min(1, size_div(size_mul(size_mul(extent_c, extent_r), extent_s),
-            1025)), size_align(tile_1_1, 16)), 192), 64));
+            1025)), size_align(tile_1_1, 32)), 448), 64));
     f->per_worker = size_add(at_panels_of_1, 64);
     const int64_t most_1 = size_min(size_max(size_ceil_div(size_mul(size_mul(size_mul(size_mul(size_mul(size_mul(extent_h, extent_r), extent_w), extent_s), extent_n), extent_c), extent_o), 32768), 1), 1024);
     f->grain_1 = size_max(size_ceil_div(f->units_1, most_1), 1);
