@@ -319,8 +319,8 @@ static bool asks_panels(const Tiling *t)
     return t->c->deep_block == 0;
 }
 
-/* Rows that are read in place: whether they are near, or come from memory; NULL: they are the step's own, or packed. */
-static const char *rows_in_place(Emitter *e, const Tiling *t, const char *compares)
+/* How rows that are read in place compare with so many bytes, all of them; NULL: they are the step's own, or packed. */
+static const char *rows_in_place(Emitter *e, const Tiling *t, const char *compares, int bytes)
 {
     const Contract *c = t->c;
     const IndexSet *sets[] = { &c->batch, &c->kept_rows, &c->rows, &c->depth };
@@ -330,13 +330,13 @@ static const char *rows_in_place(Emitter *e, const Tiling *t, const char *compar
     for (int s = 0; s < 4; s++)
         for (int i = 0; i < sets[s]->count; i++)
             numbers = emit_text(e, "%s%s%s", numbers, numbers[0] ? " * " : "", emit_extent(e, sets[s]->list[i]));
-    return emit_text(e, "%s %s %d", numbers, compares, e->plan->target->l2_bytes / 4 * 3 / (int)dtype_size(c->packed));
+    return emit_text(e, "%s %s %d", numbers, compares, bytes / (int)dtype_size(c->packed));
 }
 
 /* Whether rows are asked for. Registers of tiles load so much that nothing is to be asked for that comes by itself. */
 static const char *asks_rows(Emitter *e, const Tiling *t)
 {
-    const char *far = rows_in_place(e, t, ">");
+    const char *far = rows_in_place(e, t, ">", e->plan->target->l2_bytes / 4 * 3);
     return !tiling_has_registers(t) ? "" : far ? emit_text(e, "%s && ", far) : "0 && ";
 }
 
@@ -366,8 +366,8 @@ static void find_ahead(Emitter *e, const Tiling *t, const char *row)
                   t->may_pass ? "!passes && " : t->step->result ? emit_text(e, "!f->past_%d && ", t->step->id + 1) : "",
                   apart, n, n);
     emit_line(e, "const int64_t ahead_step =");
-    const char *near = along || t->c->rows_apart ? NULL : rows_in_place(e, t, "<=");
-    if (t->may_pass)    /* what is not far would wait for what goes */
+    const char *near = along || t->c->rows_apart ? NULL : rows_in_place(e, t, "<=", 4 * e->plan->target->l2_bytes);
+    if (t->may_pass)    /* what would wait for what goes, unless it comes from memory */
         emit_line(e, "    passes%s ? 0 :", near ? emit_text(e, " && %s", near) : "");
     if (stores)
         emit_line(e, "    nears ? (%s < COLUMNS_%d ? %d : %s * %d) :", apart, n, CONTRACT_LINE, apart,
