@@ -95,9 +95,9 @@ static void copy_row(Emitter *e, const Tiling *t)
     emit_body(e, scope);
 }
 
-/* Whole words of columns whose points lie side by side, from the point `first` on: in squares. Back comes the point that the
- * others begin at. */
-static const char *turn_words(Emitter *e, const Tiling *t, const char *first, const char *end)
+/* Whole words of columns whose points lie side by side, from the point `first` on, in squares; or of two points, where the columns
+ * lie side by side, a vector of each. Back comes the point that the others begin at. */
+static const char *copy_words(Emitter *e, const Tiling *t, const char *first, const char *end)
 {
     const Contract *c = t->c;
     if (!tiling_reads_safely(e, c->right) || c->tile->has_starts)
@@ -105,13 +105,18 @@ static const char *turn_words(Emitter *e, const Tiling *t, const char *first, co
     const Index *point = tiling_last(&c->depth);
     const Tensor *tensor = c->right->read.tensor;
     const Position *positions = c->right->read.positions;
-    const char *column_step = emit_stride(e, tensor, positions, tiling_last(&c->columns)), *words = emit_name(e, "words_turned");
+    const char *column_step = emit_stride(e, tensor, positions, tiling_last(&c->columns)), *words = emit_name(e, "words_copied");
     emit_push(e);
     emit_bind(e, point, first);
     const char *from = emit_pointer(e, c->right);
     emit_pop(e);
-    emit_line(e, "const int64_t %s = %s != 1 ? 0 : turn_words(to, COLUMNS_%d, %s, %d * (%s), lanes, (%s - %s) / %d);", words,
-              emit_stride(e, tensor, positions, point), t->number, from, (int)dtype_size(c->packed), column_step, end, first, c->group);
+    const char *point_step = emit_stride(e, tensor, positions, point), *count = emit_text(e, "(%s - %s) / %d", end, first, c->group);
+    emit_line(e, "const int64_t %s =", words);
+    emit_line(e, "    %s == 1 ? turn_words(to, COLUMNS_%d, %s, %d * (%s), lanes, %s) :", point_step, t->number, from,
+              (int)dtype_size(c->packed), column_step, count);
+    if (c->group == 2)
+        emit_line(e, "    %s == 1 ? weave_words(to, COLUMNS_%d, %s, %s, lanes, %s) :", column_step, t->number, from, point_step, count);
+    emit_line(e, "    0;");
     emit_line(e, "to += %s * COLUMNS_%d;", words, t->number);
     return emit_text(e, "%s + %d * %s", first, c->group, words);
 }
@@ -138,7 +143,7 @@ static void depth_loops(Emitter *e, Tiling *t, int level, bool along, void (*pac
     }
     bool words = pack == pack_column_vector && level == depth->count - 1 && t->c->group > 1;
     if (words)
-        first = turn_words(e, t, first, extent);
+        first = copy_words(e, t, first, extent);
     Scope *body = emit_push(e);
     if (!words)
         emit_bind(e, index, name);
