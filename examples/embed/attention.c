@@ -4,15 +4,16 @@
  *
  * target portable, 4 lanes
  * launch 1: block of q: tile_1_1 = min(64, q)
+ *   steps 1 to 4 tile by tile, with guessed maxima; one after the other where those were no good
  *   sums of powers 2^50 times as large; as they are where one overflows
- *   step 1: store tmp1[q,k] = where(@q >= @k, sum[d](Q[q,d] * K[k,d]) * 0.125, -(inf))
+ *   step 1: store tmp1[q,k] = sum[d](Q[q,d] * K[k,d])
  *     tiles of 6 x 8: rows q, columns k, contracted d, rows packed as vectors
  *     loops q k, 4 lanes along k
- *   step 2: store tmp2[q] = max[k](where(@q >= @k, tmp1[q,k], -(inf)))
+ *   step 2: store tmp2[q] = max[k](where(@q >= @k, tmp1[q,k] * 0.125, -(inf)))
  *     loops q, 4 lanes along k
- *   step 3: store tmp3[q,k] = where(@q >= @k, where(tmp2[q] == -inf, 0, exp(tmp1[q,k] - tmp2[q])), 0)
- *     loops q k, 4 lanes along k
- *   step 4: store tmp4[q] = sum[k](where(@q >= @k, tmp3[q,k], 0))
+ *   step 3: store tmp3[q,k] = where(tmp2[q] == -inf, 0, exp(where(@q >= @k, tmp1[q,k] * 0.125, -(inf)) - tmp2[q]))
+ *     loops q k, 4 lanes along k, in that of step 4
+ *   step 4: store tmp4[q] = sum[k](tmp3[q,k])
  *     loops q, 4 lanes along k
  *   step 5: store out[q,v] = sum[k](tmp3[q,k] * V[k,v]) / where(tmp4[q] == 0, 1, tmp4[q])
  *     tiles of 6 x 8: rows q, columns v, contracted k, rows packed as vectors
@@ -23,8 +24,8 @@
  * tmp4: a block, tile_1_1 * 4 bytes
  * workspace workers * (align(row_tmp1 * tile_1_1 * 4, 64) + align(tile_1_1 * 4, 64) + align(tile_1_1 * 4, 64)
  *         + align(align(k, 8) * d * 4, 64) + align((1 + min(1, align(k, 8) * d / 20481) * 7) * d * 96, 64)
- *         + align(min(1, d / 1025) * align(k, 8) * 192, 64) + 64 + align(align(v, 8) * k * 4, 64)
- *         + align((1 + min(1, align(v, 8) * k / 4097) * 7) * k * 96, 64)
+ *         + align(min(1, d / 1025) * align(k, 8) * 192, 64) + 64 + align(tile_1_1 * 16, 64)
+ *         + align(align(v, 8) * k * 4, 64) + align((1 + min(1, align(v, 8) * k / 4097) * 7) * k * 96, 64)
  *         + align(min(1, k / 1025) * align(v, 8) * 192, 64) + 64 + 64) */
 #include <stddef.h>
 #include <stdint.h>
@@ -225,6 +226,16 @@ INLINE f32v splat_f32v(float x)
     return x - zero;    /* which keeps -0 */
 #else
     return x;
+#endif
+}
+
+INLINE boolv splat_boolv(int x)
+{
+#if EINC_VECTORS
+    boolv zero = {0};
+    return -(x != 0) | zero;
+#else
+    return x != 0;
 #endif
 }
 
@@ -705,6 +716,18 @@ PLAIN int64_t meet(int64_t a, int64_t b)
     return a == b || b == 1 ? a : a == 1 ? b : -1;
 }
 
+/* How many of the lanes' positions, which follow each other from `first` on, are less than `bound`. */
+static inline int lanes_before(int64_t first, int64_t bound)
+{
+    return first >= bound ? 0 : (uint64_t)bound - (uint64_t)first < LANES ? (int)(bound - first) : LANES;
+}
+
+/* Which of them are not more. */
+INLINE boolv are_up_to(int64_t first, int64_t bound)
+{
+    return first_boolv(first > bound ? 0 : lanes_before(first, bound) + 1);
+}
+
 /* One call: the operands, what follows from their shapes, and where tasks report a failure. */
 typedef struct Frame {
     attention_args in;    /* strides of axes of size 1 are 0 here */
@@ -721,6 +744,7 @@ typedef struct Frame {
     int64_t at_packed_1;
     int64_t at_kept_1;
     int64_t at_panels_of_1;
+    int64_t at_seen_1;
     int64_t at_panels_5;
     int64_t at_packed_5;
     int64_t at_kept_5;
@@ -751,7 +775,7 @@ static int is_stopped(const Frame *f)
     return STATUS(f) != 0;
 }
 
-/* tmp1[q,k] = where(@q >= @k, sum[d](Q[q,d] * K[k,d]) * 0.125, -(inf)) */
+/* tmp1[q,k] = sum[d](Q[q,d] * K[k,d]) */
 enum { ROWS_1 = 6, VECTORS_1 = 2, COLUMNS_1 = VECTORS_1 * LANES, DEPTH_1 = 1024, NEAR_1 = 20480, BLOCK_1 = 8 };
 
 /* Packs the panel of `count` columns. */
@@ -873,7 +897,7 @@ KERNEL static void tile_1(int height, const f32u *rows, int64_t row_step, int64_
             for (int r = 0; r < ROWS_1; r++) {
                 if (r >= height)
                     break;
-                store_f32v(result + r * result_step + v * LANES, 1, sums[r][v] * 0.125f, LANES);
+                store_f32v(result + r * result_step + v * LANES, 1, sums[r][v], LANES);
             }
         }
         return;
@@ -901,19 +925,141 @@ KERNEL static void after_1(const Frame *f, char *own, int64_t q_first, int64_t q
             const int lanes = (int)size_min(LANES, count - v * LANES);
             const int64_t k_lanes = k + v * LANES;
             const f32v sum = load_f32v(kept + r * COLUMNS_1 + v * LANES, 1, lanes);
-            store_f32v(tmp1 + (q_at - q_first) * tmp1_0 + k_lanes, 1, sum * 0.125f, lanes);
+            store_f32v(tmp1 + (q_at - q_first) * tmp1_0 + k_lanes, 1, sum, lanes);
         }
     }
 }
 
+/* A tile's sums as powers, with guessed maxima: those of a row's first columns. */
+KERNEL static void guessed_1(const Frame *f, char *own, int64_t q_first, float up, int64_t q, int64_t k, int count,
+        int height, const float *kept, int64_t *whole_from, int at_tile, int is_whole)
+{
+    const int64_t row_tmp1 = f->row_tmp1, at_tmp2 = f->at_tmp2;
+    const int64_t at_seen_1 = f->at_seen_1;
+    f32u *tmp2 = (f32u *)(own + at_tmp2);
+    f32u *tmp3 = (f32u *)own;
+    const int64_t tmp3_0 = row_tmp1;
+    float *seen_1 = (float *)(own + at_seen_1);
+    const float cast_of = -INFINITY;
+    if (!is_whole || k <= whole_from[at_tile]) {
+        for (int at_row = 0; at_row < height; at_row++) {
+            const int64_t q_at = q + at_row;
+            if (*(tmp2 + (q_at - q_first)) != -INFINITY)
+                continue;
+            f32v largest_lanes = splat_f32v(-INFINITY);
+            for (int v = 0; v * LANES < count; v++) {
+                const int lanes = (int)size_min(LANES, count - v * LANES);
+                const f32v sum = load_f32v(kept + at_row * COLUMNS_1 + v * LANES, 1, lanes);
+                const f32v before = largest_lanes;
+                const boolv value = are_up_to((k + v * LANES), q_at);
+                largest_lanes = max_f32v(largest_lanes, select_f32v(value, sum * 0.125f, splat_f32v(cast_of)));
+                largest_lanes = select_f32v(first_boolv(lanes), largest_lanes, before);
+            }
+            float largest = fold_max_f32v(largest_lanes);
+            tmp2[(q_at - q_first)] = largest;
+        }
+    }
+    if (is_whole && count == COLUMNS_1) {
+        for (int at_row = 0; at_row < height; at_row++) {
+            const int64_t q_at_2 = q + at_row;
+            float *const seen = seen_1 + LANES * ((q_at_2 - q_first));
+            const float tmp2_at = tmp2[(q_at_2 - q_first)];
+            f32v total = load_f32v(seen, 1, LANES);
+            UNROLL
+            for (int v = 0; v < VECTORS_1; v++) {
+                const f32v sum_2 = load_f32v(kept + at_row * COLUMNS_1 + v * LANES, 1, LANES);
+                const f32v power = lifted_exp_f32v((sum_2 * 0.125f) - tmp2_at, 1.0f, up);
+                total = total + power;
+                store_f32v(tmp3 + (q_at_2 - q_first) * tmp3_0 + (k + v * LANES), 1, power, LANES);
+            }
+            store_f32v(seen, 1, total, LANES);
+        }
+        return;
+    }
+    const float cast_of_2 = -INFINITY;
+    if (count == COLUMNS_1) {
+        for (int at_row = 0; at_row < height; at_row++) {
+            const int64_t q_at_3 = q + at_row;
+            float *const seen = seen_1 + LANES * ((q_at_3 - q_first));
+            const float tmp2_at_2 = tmp2[(q_at_3 - q_first)];
+            const float shift = tmp2_at_2 == -INFINITY ? 0 : tmp2_at_2;
+            f32v total = load_f32v(seen, 1, LANES);
+            UNROLL
+            for (int v = 0; v < VECTORS_1; v++) {
+                const f32v sum_3 = load_f32v(kept + at_row * COLUMNS_1 + v * LANES, 1, LANES);
+                const boolv value_2 = are_up_to((k + v * LANES), q_at_3);
+                const f32v exp_of = lifted_exp_f32v(select_f32v(value_2, sum_3 * 0.125f, splat_f32v(cast_of_2))
+                        - shift, 1.0f, up);
+                const f32v power_2 = exp_of;
+                total = total + power_2;
+                store_f32v(tmp3 + (q_at_3 - q_first) * tmp3_0 + (k + v * LANES), 1, power_2, LANES);
+            }
+            store_f32v(seen, 1, total, LANES);
+        }
+        return;
+    }
+    for (int at_row = 0; at_row < height; at_row++) {
+        const int64_t q_at_4 = q + at_row;
+        float *const seen = seen_1 + LANES * ((q_at_4 - q_first));
+        const float tmp2_at_3 = tmp2[(q_at_4 - q_first)];
+        const float shift = tmp2_at_3 == -INFINITY ? 0 : tmp2_at_3;
+        f32v total = load_f32v(seen, 1, LANES);
+        for (int v = 0; v * LANES < count; v++) {
+            const int lanes = (int)size_min(LANES, count - v * LANES);
+            const f32v sum_4 = load_f32v(kept + at_row * COLUMNS_1 + v * LANES, 1, lanes);
+            const boolv value_3 = are_up_to((k + v * LANES), q_at_4);
+            const f32v exp_of_2 = lifted_exp_f32v(select_f32v(value_3, sum_4 * 0.125f, splat_f32v(cast_of_2)) - shift,
+                    1.0f, up);
+            const f32v power_3 = exp_of_2;
+            total = total + select_f32v(first_boolv(lanes), power_3, splat_f32v(0.0f));
+            store_f32v(tmp3 + (q_at_4 - q_first) * tmp3_0 + (k + v * LANES), 1, power_3, lanes);
+        }
+        store_f32v(seen, 1, total, LANES);
+    }
+}
+
+/* Powers of no tile. */
+KERNEL static void start_1(const Frame *f, char *own, int64_t q_first, int64_t q_end)
+{
+    const int64_t at_tmp2 = f->at_tmp2, at_seen_1 = f->at_seen_1;
+    f32u *tmp2 = (f32u *)(own + at_tmp2);
+    float *seen_1 = (float *)(own + at_seen_1);
+    for (int64_t q = q_first; q < q_end; q++) {
+        store_f32v(seen_1 + LANES * ((q - q_first)), 1, splat_f32v(0.0f), LANES);
+        tmp2[(q - q_first)] = -INFINITY;
+    }
+}
+
+/* Whether no power of a guessed maximum was too large, nor all of them too small. */
+KERNEL static int near_1(const Frame *f, char *own, int64_t q_first, int64_t q_end, float up)
+{
+    const int64_t at_tmp2 = f->at_tmp2, at_tmp4 = f->at_tmp4;
+    const int64_t at_seen_1 = f->at_seen_1;
+    f32u *tmp2 = (f32u *)(own + at_tmp2);
+    f32u *tmp4 = (f32u *)(own + at_tmp4);
+    float *seen_1 = (float *)(own + at_seen_1);
+    int near = 1;
+    for (int64_t q = q_first; q < q_end; q++) {
+        const f32v seen = load_f32v(seen_1 + LANES * ((q - q_first)), 1, LANES);
+        float sum = fold_sum_f32v(seen);
+        const float lowered = sum * (1 / up);
+        tmp4[(q - q_first)] = lowered;
+        near &= (lowered >= 0.5f && lowered <= 0x1p58f) || (lowered == 0 && *(tmp2 + (q - q_first)) == -INFINITY);
+    }
+    return near;
+}
+
 /* The columns of a tile that somebody asks for. */
 KERNEL static void meet_columns_1(const Frame *f, int64_t q, int height, int64_t *columns_from, int64_t *columns_to,
-        int at_tile)
+        int64_t *whole_from, int64_t *whole_to, int at_tile)
 {
     const int64_t extent_k = f->extent_k;
     int64_t from = extent_k, to = 0;
+    whole_from[at_tile] = 0, whole_to[at_tile] = extent_k;
     for (int64_t q_at = q; q_at < q + height; q_at++) {
         const int64_t limit = q_at;
+        whole_from[at_tile] = size_max(whole_from[at_tile], 0);
+        whole_to[at_tile] = size_min(whole_to[at_tile], size_min(extent_k, size_add(limit, 1)));
         from = size_min(from, 0);
         to = size_max(to, size_min(extent_k, size_add(limit, 1)));
     }
@@ -922,7 +1068,7 @@ KERNEL static void meet_columns_1(const Frame *f, int64_t q, int height, int64_t
 }
 
 /* The step for one unit of work. */
-KERNEL static void step_1(const Frame *f, char *own, int64_t q_first, int64_t q_end)
+KERNEL static void step_1(const Frame *f, char *own, int64_t q_first, int64_t q_end, float up, int guessed)
 {
     const int64_t extent_d = f->extent_d, extent_k = f->extent_k;
     const int64_t row_tmp1 = f->row_tmp1, at_panels_1 = f->at_panels_1;
@@ -957,10 +1103,11 @@ KERNEL static void step_1(const Frame *f, char *own, int64_t q_first, int64_t q_
         int64_t q = q_block, done = 0, points;
         q_stop = q_block + height;
         int64_t columns_from[BLOCK_1], columns_to[BLOCK_1];
+        int64_t whole_from[BLOCK_1], whole_to[BLOCK_1];
         int at_tile = 0;
         for (; q < q_stop; q += height, at_tile++) {
             height = (int)size_next(q_stop - q, ROWS_1, ROWS_1);
-            meet_columns_1(f, q, height, columns_from, columns_to, at_tile);
+            meet_columns_1(f, q, height, columns_from, columns_to, whole_from, whole_to, at_tile);
         }
         q = q_block;
         height = (int)(q_stop - q);
@@ -987,6 +1134,7 @@ KERNEL static void step_1(const Frame *f, char *own, int64_t q_first, int64_t q_
                     height = (int)size_next(q_stop - q, ROWS_1, ROWS_1);
                     if (k >= columns_to[at_tile] || k + COLUMNS_1 <= columns_from[at_tile])
                         continue;
+                    const int is_whole = k >= whole_from[at_tile] && k + count <= whole_to[at_tile];
                     const int64_t k_step = k_apart ? k_apart : height * LANES;
                     const f32u *here = rows + (q - q_block) * tile_step + done * k_step;
                     if (block == 1)
@@ -994,12 +1142,14 @@ KERNEL static void step_1(const Frame *f, char *own, int64_t q_first, int64_t q_
                                 + (place + COLUMNS_1) * depth);
                     const int64_t result_step = tmp1_0;
                     f32u *result = NULL;
-                    if (is_last && 1 == 1 && columns - place >= COLUMNS_1)
+                    if (is_last && !guessed && 1 == 1 && columns - place >= COLUMNS_1)
                         result = tmp1 + (q - q_first) * tmp1_0 + (place);
                     tile_1(height, here, row_step, k_step, panels_1 + place * depth + done * COLUMNS_1, points, ahead,
                             ahead_step, done ? kept : NULL, done ? COLUMNS_1 : 0, kept, COLUMNS_1, result,
                             result_step);
-                    if (is_last && !result)
+                    if (is_last && guessed)
+                        guessed_1(f, own, q_first, up, q, k, count, height, kept, whole_from, at_tile, is_whole);
+                    else if (is_last && !result)
                         after_1(f, own, q_first, q, k, count, height, kept);
                     kept += points < depth ? ROWS_1 * COLUMNS_1 : 0;
                     ahead += points * ahead_step;
@@ -1010,7 +1160,7 @@ KERNEL static void step_1(const Frame *f, char *own, int64_t q_first, int64_t q_
     }
 }
 
-/* tmp2[q] = max[k](where(@q >= @k, tmp1[q,k], -(inf))) */
+/* tmp2[q] = max[k](where(@q >= @k, tmp1[q,k] * 0.125, -(inf))) */
 INLINE void step_2_at(const Frame *f, char *own, int64_t q_first, int64_t q)
 {
     const int64_t extent_k = f->extent_k, row_tmp1 = f->row_tmp1;
@@ -1029,13 +1179,14 @@ INLINE void step_2_at(const Frame *f, char *own, int64_t q_first, int64_t q)
         for (int chain = 0; chain < 4; chain++) {
             const int64_t k = k_at + chain * LANES;
             largest_lanes[chain] = max_f32v(largest_lanes[chain],
-                    load_f32v(tmp1 + (q - q_first) * tmp1_0 + k, 1, LANES));
+                    load_f32v(tmp1 + (q - q_first) * tmp1_0 + k, 1, LANES) * 0.125f);
         }
     }
     for (; k_at < k_to; k_at += LANES) {
         const int count_2 = k_to - k_at < LANES ? (int)(k_to - k_at) : LANES;
         const f32v before = largest_lanes[0];
-        largest_lanes[0] = max_f32v(largest_lanes[0], load_f32v(tmp1 + (q - q_first) * tmp1_0 + k_at, 1, count_2));
+        largest_lanes[0] = max_f32v(largest_lanes[0],
+                load_f32v(tmp1 + (q - q_first) * tmp1_0 + k_at, 1, count_2) * 0.125f);
         largest_lanes[0] = select_f32v(first_boolv(count_2), largest_lanes[0], before);
     }
     for (int chain = 1; chain < 4; chain++)
@@ -1050,67 +1201,50 @@ KERNEL static void step_2(const Frame *f, char *own, int64_t q_first, int64_t q_
     step_2_at(f, own, q_first, q);
 }
 
-/* the same where its condition fails */
-INLINE void step_3_else(const Frame *f, char *own, int64_t q_first, int64_t q, int64_t k, const int count)
+/* tmp3[q,k] = where(tmp2[q] == -inf, 0, exp(where(@q >= @k, tmp1[q,k] * 0.125, -(inf)) - tmp2[q]));
+ * tmp4[q] = sum[k](tmp3[q,k]) */
+INLINE void step_4_at(const Frame *f, char *own, int64_t q_first, float up, int *overflow, int64_t q)
 {
-    const int64_t row_tmp1 = f->row_tmp1;
-    f32u *tmp3 = (f32u *)own;
-    const int64_t tmp3_0 = row_tmp1;
-    store_f32v(tmp3 + (q - q_first) * tmp3_0 + k, 1, splat_f32v(0.0f), count);
-}
-
-/* tmp3[q,k] = where(@q >= @k, where(tmp2[q] == -inf, 0, exp(tmp1[q,k] - tmp2[q])), 0) */
-INLINE void step_3_at(const Frame *f, char *own, int64_t q_first, float up, int64_t q, int64_t k, const int count)
-{
-    const int64_t row_tmp1 = f->row_tmp1, at_tmp2 = f->at_tmp2;
+    const int64_t extent_k = f->extent_k, row_tmp1 = f->row_tmp1;
+    const int64_t at_tmp2 = f->at_tmp2, at_tmp4 = f->at_tmp4;
     f32u *tmp1 = (f32u *)own;
     const int64_t tmp1_0 = row_tmp1;
     f32u *tmp2 = (f32u *)(own + at_tmp2);
     f32u *tmp3 = (f32u *)own;
     const int64_t tmp3_0 = row_tmp1;
-    const float tmp2_at = tmp2[(q - q_first)];
-    const int value = tmp2_at == (-INFINITY);
-    const f32v exp_of = lifted_exp_f32v(load_f32v(tmp1 + (q - q_first) * tmp1_0 + k, 1, count) - tmp2_at, 1.0f, up);
-    store_f32v(tmp3 + (q - q_first) * tmp3_0 + k, 1, value ? splat_f32v(0.0f) : exp_of, count);
-}
-
-KERNEL static void step_3(const Frame *f, char *own, int64_t q_first, int64_t q_now, float up)
-{
-    const int64_t extent_k = f->extent_k;
-    const int64_t q = q_now;
-    const int64_t limit = q;
-    const int64_t k_to = size_max(size_min(extent_k, size_add(limit, 1)), 0);
-    for (int64_t k = 0; k < k_to; k += LANES)
-        step_3_at(f, own, q_first, up, q, k, (int)size_min(LANES, k_to - k));
-    for (int64_t k = k_to; k < extent_k; k += LANES)
-        step_3_else(f, own, q_first, q, k, (int)size_min(LANES, extent_k - k));
-}
-
-/* tmp4[q] = sum[k](where(@q >= @k, tmp3[q,k], 0)) */
-INLINE void step_4_at(const Frame *f, char *own, int64_t q_first, float up, int *overflow, int64_t q)
-{
-    const int64_t extent_k = f->extent_k, row_tmp1 = f->row_tmp1;
-    const int64_t at_tmp4 = f->at_tmp4;
-    f32u *tmp3 = (f32u *)own;
-    const int64_t tmp3_0 = row_tmp1;
     f32u *tmp4 = (f32u *)(own + at_tmp4);
-    const int64_t limit = q;
-    const int64_t k_to = size_min(extent_k, size_add(limit, 1));
     f32v sum_lanes[4];
     for (int chain = 0; chain < 4; chain++)
         sum_lanes[chain] = splat_f32v(0.0f);
     int64_t k_at = 0;
-    for (; k_at + 4 * LANES <= k_to; k_at += 4 * LANES) {
+    const float tmp2_at = tmp2[(q - q_first)];
+    const int value = tmp2_at == (-INFINITY);
+    const float cast_of = -INFINITY;
+    for (; k_at + 4 * LANES <= extent_k; k_at += 4 * LANES) {
         UNROLL
         for (int chain = 0; chain < 4; chain++) {
             const int64_t k = k_at + chain * LANES;
-            sum_lanes[chain] = sum_lanes[chain] + load_f32v(tmp3 + (q - q_first) * tmp3_0 + k, 1, LANES);
+            const boolv value_2 = are_up_to(k, q);
+            const f32v chosen = select_f32v(value_2, load_f32v(tmp1 + (q - q_first) * tmp1_0 + k, 1, LANES) * 0.125f,
+                    splat_f32v(cast_of));
+            const f32v chosen_2 = select_f32v(splat_boolv(value), splat_f32v(0.0f),
+                    lifted_exp_f32v(chosen - tmp2_at, 1.0f, up));
+            const f32v element = chosen_2;
+            store_f32v(tmp3 + (q - q_first) * tmp3_0 + k, 1, element, LANES);
+            sum_lanes[chain] = sum_lanes[chain] + element;
         }
     }
-    for (; k_at < k_to; k_at += LANES) {
-        const int count_2 = k_to - k_at < LANES ? (int)(k_to - k_at) : LANES;
+    for (; k_at < extent_k; k_at += LANES) {
+        const int count_2 = extent_k - k_at < LANES ? (int)(extent_k - k_at) : LANES;
+        const boolv value_3 = are_up_to(k_at, q);
+        const f32v chosen_3 = select_f32v(value_3,
+                load_f32v(tmp1 + (q - q_first) * tmp1_0 + k_at, 1, count_2) * 0.125f, splat_f32v(cast_of));
+        const f32v chosen_4 = select_f32v(splat_boolv(value), splat_f32v(0.0f),
+                lifted_exp_f32v(chosen_3 - tmp2_at, 1.0f, up));
+        const f32v element_2 = chosen_4;
+        store_f32v(tmp3 + (q - q_first) * tmp3_0 + k_at, 1, element_2, count_2);
         const f32v before = sum_lanes[0];
-        sum_lanes[0] = sum_lanes[0] + load_f32v(tmp3 + (q - q_first) * tmp3_0 + k_at, 1, count_2);
+        sum_lanes[0] = sum_lanes[0] + element_2;
         sum_lanes[0] = select_f32v(first_boolv(count_2), sum_lanes[0], before);
     }
     for (int chain = 1; chain < 4; chain++)
@@ -1276,20 +1410,27 @@ KERNEL static void after_5(const Frame *f, char *own, int64_t q_first, float up,
 }
 
 /* The contracted points at which a tile's rows are no zeros. */
-KERNEL static void meet_points_5(const Frame *f, char *own, int64_t q, int height, int64_t *points_from,
-        int64_t *points_to, int at_tile)
+KERNEL static void meet_points_5(const Frame *f, char *own, int64_t q_first, int64_t q, int height,
+        int64_t *points_from, int64_t *points_to, int at_tile)
 {
-    const int64_t extent_k = f->extent_k, at_finite_5 = f->at_finite_5;
+    const int64_t extent_k = f->extent_k, row_tmp1 = f->row_tmp1;
+    const int64_t at_finite_5 = f->at_finite_5;
+    f32u *tmp3 = (f32u *)own;
+    const int64_t tmp3_0 = row_tmp1;
     int64_t *finite_5 = (int64_t *)(own + at_finite_5);
-    points_from[at_tile] = 0;
-    points_to[at_tile] = extent_k;
-    if (!*finite_5)    /* times 0 they are no zeros */
-        return;
     int64_t from = extent_k, to = 0;
     for (int64_t q_at = q; q_at < q + height; q_at++) {
         const int64_t limit = q_at;
         from = size_min(from, 0);
         to = size_max(to, size_min(extent_k, size_add(limit, 1)));
+    }
+    if (!*finite_5) {    /* what was not made is multiplied, too */
+        for (int64_t q_at_2 = q; q_at_2 < q + height; q_at_2++) {
+            memset(tmp3 + (q_at_2 - q_first) * tmp3_0, 0, (size_t)from * sizeof(float));
+            memset(tmp3 + (q_at_2 - q_first) * tmp3_0 + to, 0, (size_t)(extent_k - to) * sizeof(float));
+        }
+        from = 0;
+        to = extent_k;
     }
     points_from[at_tile] = from;
     points_to[at_tile] = to;
@@ -1336,7 +1477,7 @@ KERNEL static void step_5(const Frame *f, char *own, int64_t q_first, int64_t q_
         int at_tile = 0;
         for (; q < q_stop; q += height, at_tile++) {
             height = (int)size_next(q_stop - q, ROWS_5, ROWS_5);
-            meet_points_5(f, own, q, height, points_from, points_to, at_tile);
+            meet_points_5(f, own, q_first, q, height, points_from, points_to, at_tile);
         }
         q = q_block;
         height = (int)(q_stop - q);
@@ -1392,7 +1533,8 @@ static void launch_1(void *argument, int64_t task, int worker)
 {
     const Frame *f = (const Frame *)argument;
     char *own = f->workspace + f->shared + worker * f->per_worker;
-    const int64_t extent_q = f->extent_q, tile_1_1 = f->tile_1_1;
+    const int64_t extent_q = f->extent_q, extent_k = f->extent_k;
+    const int64_t tile_1_1 = f->tile_1_1;
     const int64_t units_end = size_min((task + 1) * f->grain_1, f->units_1);
     for (int64_t unit = task * f->grain_1; unit < units_end && !is_stopped(f); unit++) {
         const int64_t q_first = unit * tile_1_1, q_end = size_min(q_first + tile_1_1, extent_q);
@@ -1400,11 +1542,18 @@ static void launch_1(void *argument, int64_t task, int worker)
          * one overflows, all is done again as it is. */
         for (float up = 0x1p50f; up > 0;) {
             int overflows = 0, *const overflow = &overflows;
-            step_1(f, own, q_first, q_end);
-            for (int64_t q_now = q_first; q_now < q_end; q_now++) {
-                step_2(f, own, q_first, q_now);
-                step_3(f, own, q_first, q_now, up);
-                step_4(f, own, q_first, q_now, up, overflow);
+            int guessed = extent_k >= 64;
+            if (guessed) {
+                start_1(f, own, q_first, q_end);
+                step_1(f, own, q_first, q_end, up, guessed);
+                guessed = near_1(f, own, q_first, q_end, up);
+            }
+            if (!guessed) {
+                step_1(f, own, q_first, q_end, up, guessed);
+                for (int64_t q_now = q_first; q_now < q_end; q_now++) {
+                    step_2(f, own, q_first, q_now);
+                    step_4(f, own, q_first, q_now, up, overflow);
+                }
             }
             step_5(f, own, q_first, q_end, up, overflow);
             up = overflows && up > 1 ? 1.0f : 0.0f;
@@ -1466,7 +1615,8 @@ static int prepare(Frame *f, const attention_args *args, int workers)
             size_div(size_mul(size_align(extent_k, 8), extent_d), 20481)), 7)), extent_d), 96), 64));
     const int64_t at_panels_of_1 = f->at_panels_of_1 = size_add(at_kept_1,
             size_align(size_mul(size_mul(size_min(1, size_div(extent_d, 1025)), size_align(extent_k, 8)), 192), 64));
-    const int64_t at_panels_5 = f->at_panels_5 = size_add(at_panels_of_1, 64);
+    const int64_t at_seen_1 = f->at_seen_1 = size_add(at_panels_of_1, 64);
+    const int64_t at_panels_5 = f->at_panels_5 = size_add(at_seen_1, size_align(size_mul(tile_1_1, 16), 64));
     const int64_t at_packed_5 = f->at_packed_5 = size_add(at_panels_5,
             size_align(size_mul(size_mul(size_align(extent_v, 8), extent_k), 4), 64));
     const int64_t at_kept_5 = f->at_kept_5 = size_add(at_packed_5,

@@ -4,15 +4,16 @@
  *
  * target portable, 4 lanes
  * launch 1: block of q: tile_1_1 = min(64, q)
+ *   steps 1 to 4 tile by tile, with guessed maxima; one after the other where those were no good
  *   sums of powers 2^50 times as large; as they are where one overflows
- *   step 1: store tmp1[q,k] = where(@q >= @k, sum[d](Q[q,d] * K[k,d]) * 0.125, -(inf))
+ *   step 1: store tmp1[q,k] = sum[d](Q[q,d] * K[k,d])
  *     tiles of 6 x 8: rows q, columns k, contracted d, rows packed as vectors
  *     loops q k, 4 lanes along k
- *   step 2: store tmp2[q] = max[k](where(@q >= @k, tmp1[q,k], -(inf)))
+ *   step 2: store tmp2[q] = max[k](where(@q >= @k, tmp1[q,k] * 0.125, -(inf)))
  *     loops q, 4 lanes along k
- *   step 3: store tmp3[q,k] = where(@q >= @k, where(tmp2[q] == -inf, 0, exp(tmp1[q,k] - tmp2[q])), 0)
- *     loops q k, 4 lanes along k
- *   step 4: store tmp4[q] = sum[k](where(@q >= @k, tmp3[q,k], 0))
+ *   step 3: store tmp3[q,k] = where(tmp2[q] == -inf, 0, exp(where(@q >= @k, tmp1[q,k] * 0.125, -(inf)) - tmp2[q]))
+ *     loops q k, 4 lanes along k, in that of step 4
+ *   step 4: store tmp4[q] = sum[k](tmp3[q,k])
  *     loops q, 4 lanes along k
  *   step 5: store out[q,v] = sum[k](tmp3[q,k] * V[k,v]) / where(tmp4[q] == 0, 1, tmp4[q])
  *     tiles of 6 x 8: rows q, columns v, contracted k, rows packed as vectors
@@ -23,8 +24,8 @@
  * tmp4: a block, tile_1_1 * 4 bytes
  * workspace workers * (align(row_tmp1 * tile_1_1 * 4, 64) + align(tile_1_1 * 4, 64) + align(tile_1_1 * 4, 64)
  *         + align(align(k, 8) * d * 4, 64) + align((1 + min(1, align(k, 8) * d / 20481) * 7) * d * 96, 64)
- *         + align(min(1, d / 1025) * align(k, 8) * 192, 64) + 64 + align(align(v, 8) * k * 4, 64)
- *         + align((1 + min(1, align(v, 8) * k / 4097) * 7) * k * 96, 64)
+ *         + align(min(1, d / 1025) * align(k, 8) * 192, 64) + 64 + align(tile_1_1 * 16, 64)
+ *         + align(align(v, 8) * k * 4, 64) + align((1 + min(1, align(v, 8) * k / 4097) * 7) * k * 96, 64)
  *         + align(min(1, k / 1025) * align(v, 8) * 192, 64) + 64 + 64) */
 #ifndef ATTENTION_H
 #define ATTENTION_H

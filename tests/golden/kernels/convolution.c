@@ -1047,8 +1047,7 @@ KERNEL static void step_1(const Frame *f, char *own, int64_t n_first, int64_t n_
                     const Piece *placed = is_placed && is_last ? &pieces[tile_place / LANES] : NULL;
                     f32u *result = is_staged ? stage + (o - o_block) * width : out + n_first * out_0 + o * out_1
                             + h_first * out_2;
-                    const int past = placed && is_past && writes
-                            && ((uintptr_t)result | (uint64_t)result_step * 4) % 64 == 0;
+                    const int past = placed && is_past && ((uintptr_t)result | (uint64_t)result_step * 4) % 64 == 0;
                     if (nears && is_placed && !past)
                         ahead = (const char *)(result + pieces[tile_place / LANES + VECTORS_1].first);
                     tile_1(height, here, row_step, k_step, panels_1 + tile_place * depth + done * COLUMNS_1, points,

@@ -28,7 +28,7 @@
  *         + align(row_tmp5 * tile_1_3 * 2, 64) + align(align(k, 32) * align(ceil(d / 2), 16) * 4, 64)
  *         + align((1 + min(1, align(k, 32) * align(ceil(d / 2), 16) / 163841) * 6
  *         + min(1, align(k, 32) * align(ceil(d / 2), 16) / 6145)) * (align(ceil(d / 2), 16) + 16) * 128, 64)
- *         + align(min(1, align(ceil(d / 2), 16) / 129) * align(k, 32) * 1024, 64) + 64
+ *         + align(min(1, align(ceil(d / 2), 16) / 129) * align(k, 32) * 1024, 64) + 64 + align(tile_1_3 * 64, 64)
  *         + align(align(v, 32) * align(ceil(k / 2), 16) * 4, 64)
  *         + align((1 + min(1, align(v, 32) * align(ceil(k / 2), 16) / 163841) * 6
  *         + min(1, align(v, 32) * align(ceil(k / 2), 16) / 6145)) * (align(ceil(k / 2), 16) + 16) * 128, 64)
@@ -963,6 +963,19 @@ APART int64_t turn_words(u32u *to, int64_t to_word, const void *from, int64_t ap
     return words;
 }
 
+/* So many words of two numbers: those of a row, from `from` on, and those of the next, so many numbers further. They become a
+ * row of a panel. Back comes how many: none where there are fewer than lanes. */
+INLINE int64_t weave_words(u32u *to, int64_t to_word, const bf16u *from, int64_t apart, int lanes, int64_t words)
+{
+    if (lanes < LANES)
+        return 0;
+    for (int64_t k = 0; k < words; k++) {
+        const u16v low = load_u16v(from + 2 * k * apart, 1, LANES), high = load_u16v(from + (2 * k + 1) * apart, 1, LANES);
+        store_u32v(to + k * to_word, 1, CONVERT(low, u32v) | CONVERT(high, u32v) << 16, LANES);
+    }
+    return words;
+}
+
 INLINE u32v place_bf16v(f32v x, int at)
 {
     return bits_f32v(x) >> 16 << 16 * at;
@@ -1158,6 +1171,7 @@ typedef struct Frame {
     int64_t at_packed_1;
     int64_t at_kept_1;
     int64_t at_panels_of_1;
+    int64_t at_seen_1;
     int64_t at_panels_6;
     int64_t at_packed_6;
     int64_t at_kept_6;
@@ -1205,11 +1219,14 @@ KERNEL static void pack_columns_1(const Frame *f, char *own, int64_t b, int64_t 
         const int64_t k_lanes = k + v * LANES;
         u32u *panel = (u32u *)panels_1 + place * depth + v * LANES;
         u32u *to = panel + from_point / 2 * COLUMNS_1;
-        const int64_t words_turned = B_3 != 1 ? 0
-                : turn_words(to, COLUMNS_1, B + b * B_0 + h * B_1 + k_lanes * B_2 + from_point * B_3, 2 * (B_2),
-                lanes, (to_point - from_point) / 2);
-        to += words_turned * COLUMNS_1;
-        for (int64_t d = from_point + 2 * words_turned; d < to_point; d += 2) {
+        const int64_t words_copied =
+            B_3 == 1 ? turn_words(to, COLUMNS_1, B + b * B_0 + h * B_1 + k_lanes * B_2 + from_point * B_3, 2 * (B_2),
+                    lanes, (to_point - from_point) / 2) :
+            B_2 == 1 ? weave_words(to, COLUMNS_1, B + b * B_0 + h * B_1 + k_lanes * B_2 + from_point * B_3, B_3,
+                    lanes, (to_point - from_point) / 2) :
+            0;
+        to += words_copied * COLUMNS_1;
+        for (int64_t d = from_point + 2 * words_copied; d < to_point; d += 2) {
             u32v words = splat_u32v(0);
             for (int64_t d_at = d; d_at < size_min(d + 2, extent_d); d_at++) {
                 const f32v b_2 = load_bf16v(B + b * B_0 + h * B_1 + k_lanes * B_2 + d_at * B_3, B_2, lanes);
@@ -1276,11 +1293,11 @@ INLINE void bring_1(const Factors_1 *from, int share, int shares)
     }
 }
 
-/* Adds to the sums what TILE_WORDS words make, of the upper rows or of `both`: a pair of parts of the words from k on. What
- * the pair before has left in the registers is not loaded again. Where a tile begins, the sums of the one before go to `last`,
- * each just before its register is needed. */
-INLINE void multiply_1(TileRegisters *registers, const Factors_1 *from, int64_t k, const int pair, const int both,
-                       const int begins, f32v (*last)[VECTORS_1])
+/* Loads TILE_WORDS words, a pair of parts of those from k on, of the upper rows or of `both`, and adds to the upper sums what
+ * they make. What the pair before has left in the registers is not loaded again. Where a tile begins, the sums of the one
+ * before go to `last`, each just before its register is needed. */
+INLINE void multiply_upper_1(TileRegisters *registers, const Factors_1 *from, int64_t k, const int pair,
+                             const int both, const int begins, f32v (*last)[VECTORS_1])
 {
     const bf16u *rows = from->rows + (k + TILE_WORDS * row_parts_1[pair]) * from->k_step;
     const u32u *panel = from->panel + (k + TILE_WORDS * column_parts_1[pair]) * COLUMNS_1;
@@ -1288,7 +1305,7 @@ INLINE void multiply_1(TileRegisters *registers, const Factors_1 *from, int64_t 
     const int new_columns = pair == 0 || column_parts_1[pair] != column_parts_1[pair - 1];
     const int64_t apart = from->row_step * (int64_t)sizeof *rows, across = COLUMNS_1 * 4;
     char *upper_last = begins ? (char *)last[0] : NULL;
-    char *lower_last = begins ? (char *)last[registers->lower] : NULL;
+    (void)registers;
     if (new_rows)
         TILE_LOAD(registers, 4, rows, apart);
     if (new_columns)
@@ -1305,6 +1322,15 @@ INLINE void multiply_1(TileRegisters *registers, const Factors_1 *from, int64_t 
             TILE_RENEW(registers, 1, upper_last + 64, across);
         DOT_1(registers, 1, 4, 7);
     }
+}
+
+/* The same for the lower sums, of which there are some if `both` is true, from what is loaded. */
+INLINE void multiply_lower_1(TileRegisters *registers, const Factors_1 *from, const int both, const int begins,
+                             f32v (*last)[VECTORS_1])
+{
+    const int64_t across = COLUMNS_1 * 4;
+    char *lower_last = begins ? (char *)last[registers->lower] : NULL;
+    (void)registers, (void)from;
     if (begins)
         TILE_RENEW(registers, 2, lower_last, across);
     if (both)
@@ -1315,6 +1341,14 @@ INLINE void multiply_1(TileRegisters *registers, const Factors_1 *from, int64_t 
         if (both)
             DOT_1(registers, 3, 5, 7);
     }
+}
+
+/* One after the other. */
+INLINE void multiply_1(TileRegisters *registers, const Factors_1 *from, int64_t k, const int pair, const int both,
+                       const int begins, f32v (*last)[VECTORS_1])
+{
+    multiply_upper_1(registers, from, k, pair, both, begins, last);
+    multiply_lower_1(registers, from, both, begins, last);
 }
 
 /* The other pairs of the words from k on. */
@@ -1405,18 +1439,19 @@ KERNEL static void after_1(const Frame *f, char *own, int64_t b_first, int64_t h
     }
 }
 
-/* A tile's sums as powers, with guessed maxima: those of the first columns, and a margin. */
+/* A tile's sums as powers, with guessed maxima: those of a row's first columns. */
 KERNEL static void guessed_1(const Frame *f, char *own, int64_t b_first, int64_t h_first, int64_t q_first, int64_t b,
         int64_t h, int64_t q, int64_t k, int count, int height, const float *kept)
 {
     const int64_t tile_1_3 = f->tile_1_3, at_tmp2 = f->at_tmp2;
     const int64_t at_tmp5 = f->at_tmp5, row_tmp5 = f->row_tmp5;
-    f32u *tmp1 = (f32u *)own;
+    const int64_t at_seen_1 = f->at_seen_1;
     f32u *tmp2 = (f32u *)(own + at_tmp2);
     const int64_t tmp2_0 = tile_1_3, tmp2_1 = tile_1_3;
     bf16u *tmp5 = (bf16u *)(own + at_tmp5);
     const int64_t tmp5_0 = row_tmp5 * tile_1_3, tmp5_1 = row_tmp5 * tile_1_3;
     const int64_t tmp5_2 = row_tmp5;
+    float *seen_1 = (float *)(own + at_seen_1);
     if (k == 0) {
         for (int at_row = 0; at_row < height; at_row++) {
             const int64_t q_at = q + at_row;
@@ -1435,7 +1470,8 @@ KERNEL static void guessed_1(const Frame *f, char *own, int64_t b_first, int64_t
     if (count == COLUMNS_1) {
         for (int at_row = 0; at_row < height; at_row++) {
             const int64_t q_at_2 = q + at_row;
-            f32u *const seen = tmp1 + LANES * ((b - b_first) * tmp2_0 + (h - h_first) * tmp2_1 + (q_at_2 - q_first));
+            float *const seen = seen_1 + LANES * ((b - b_first) * tmp2_0 + (h - h_first) * tmp2_1
+                    + (q_at_2 - q_first));
             const float tmp2_at = tmp2[(b - b_first) * tmp2_0 + (h - h_first) * tmp2_1 + (q_at_2 - q_first)];
             f32v total = load_f32v(seen, 1, LANES), factors[VECTORS_1];
             UNROLL
@@ -1453,7 +1489,7 @@ KERNEL static void guessed_1(const Frame *f, char *own, int64_t b_first, int64_t
     }
     for (int at_row = 0; at_row < height; at_row++) {
         const int64_t q_at_3 = q + at_row;
-        f32u *const seen = tmp1 + LANES * ((b - b_first) * tmp2_0 + (h - h_first) * tmp2_1 + (q_at_3 - q_first));
+        float *const seen = seen_1 + LANES * ((b - b_first) * tmp2_0 + (h - h_first) * tmp2_1 + (q_at_3 - q_first));
         const float tmp2_at_2 = tmp2[(b - b_first) * tmp2_0 + (h - h_first) * tmp2_1 + (q_at_3 - q_first)];
         f32v total = load_f32v(seen, 1, LANES);
         for (int v = 0; v * LANES < count; v++) {
@@ -1473,13 +1509,14 @@ KERNEL static void start_1(const Frame *f, char *own, int64_t b_first, int64_t b
         int64_t q_first, int64_t q_end)
 {
     const int64_t tile_1_3 = f->tile_1_3, at_tmp2 = f->at_tmp2;
-    f32u *tmp1 = (f32u *)own;
+    const int64_t at_seen_1 = f->at_seen_1;
     f32u *tmp2 = (f32u *)(own + at_tmp2);
     const int64_t tmp2_0 = tile_1_3, tmp2_1 = tile_1_3;
+    float *seen_1 = (float *)(own + at_seen_1);
     for (int64_t b = b_first; b < b_end; b++) {
         for (int64_t h = h_first; h < h_end; h++) {
             for (int64_t q = q_first; q < q_end; q++) {
-                store_f32v(tmp1 + LANES * ((b - b_first) * tmp2_0 + (h - h_first) * tmp2_1 + (q - q_first)), 1,
+                store_f32v(seen_1 + LANES * ((b - b_first) * tmp2_0 + (h - h_first) * tmp2_1 + (q - q_first)), 1,
                         splat_f32v(0.0f), LANES);
                 tmp2[(b - b_first) * tmp2_0 + (h - h_first) * tmp2_1 + (q - q_first)] = -INFINITY;
             }
@@ -1492,15 +1529,16 @@ KERNEL static int near_1(const Frame *f, char *own, int64_t b_first, int64_t b_e
         int64_t q_first, int64_t q_end)
 {
     const int64_t tile_1_3 = f->tile_1_3, at_tmp4 = f->at_tmp4;
-    f32u *tmp1 = (f32u *)own;
-    const int64_t tmp2_0 = tile_1_3, tmp2_1 = tile_1_3;
+    const int64_t at_seen_1 = f->at_seen_1, tmp2_0 = tile_1_3;
+    const int64_t tmp2_1 = tile_1_3;
     f32u *tmp4 = (f32u *)(own + at_tmp4);
     const int64_t tmp4_0 = tile_1_3, tmp4_1 = tile_1_3;
+    float *seen_1 = (float *)(own + at_seen_1);
     int near = 1;
     for (int64_t b = b_first; b < b_end; b++) {
         for (int64_t h = h_first; h < h_end; h++) {
             for (int64_t q = q_first; q < q_end; q++) {
-                const f32v seen = load_f32v(tmp1 + LANES * ((b - b_first) * tmp2_0 + (h - h_first) * tmp2_1
+                const f32v seen = load_f32v(seen_1 + LANES * ((b - b_first) * tmp2_0 + (h - h_first) * tmp2_1
                         + (q - q_first)), 1, LANES);
                 float sum = fold_sum_f32v(seen);
                 tmp4[(b - b_first) * tmp4_0 + (h - h_first) * tmp4_1 + (q - q_first)] = sum;
@@ -1754,11 +1792,14 @@ KERNEL static void pack_columns_6(const Frame *f, char *own, int64_t b, int64_t 
         const int64_t v_2_lanes = v_2 + v * LANES;
         u32u *panel = (u32u *)panels_6 + place * depth + v * LANES;
         u32u *to = panel + from_point / 2 * COLUMNS_6;
-        const int64_t words_turned = C_2 != 1 ? 0
-                : turn_words(to, COLUMNS_6, C + b * C_0 + h * C_1 + from_point * C_2 + v_2_lanes * C_3, 2 * (C_3),
-                lanes, (to_point - from_point) / 2);
-        to += words_turned * COLUMNS_6;
-        for (int64_t k = from_point + 2 * words_turned; k < to_point; k += 2) {
+        const int64_t words_copied =
+            C_2 == 1 ? turn_words(to, COLUMNS_6, C + b * C_0 + h * C_1 + from_point * C_2 + v_2_lanes * C_3,
+                    2 * (C_3), lanes, (to_point - from_point) / 2) :
+            C_3 == 1 ? weave_words(to, COLUMNS_6, C + b * C_0 + h * C_1 + from_point * C_2 + v_2_lanes * C_3, C_2,
+                    lanes, (to_point - from_point) / 2) :
+            0;
+        to += words_copied * COLUMNS_6;
+        for (int64_t k = from_point + 2 * words_copied; k < to_point; k += 2) {
             u32v words = splat_u32v(0);
             for (int64_t k_at = k; k_at < size_min(k + 2, extent_k); k_at++) {
                 const f32v c_2 = load_bf16v(C + b * C_0 + h * C_1 + k_at * C_2 + v_2_lanes * C_3, C_3, lanes);
@@ -1831,11 +1872,11 @@ INLINE void bring_6(const Factors_6 *from, int share, int shares)
     }
 }
 
-/* Adds to the sums what TILE_WORDS words make, of the upper rows or of `both`: a pair of parts of the words from k on. What
- * the pair before has left in the registers is not loaded again. Where a tile begins, the sums of the one before go to `last`,
- * each just before its register is needed. */
-INLINE void multiply_6(TileRegisters *registers, const Factors_6 *from, int64_t k, const int pair, const int both,
-                       const int begins, f32v (*last)[VECTORS_6])
+/* Loads TILE_WORDS words, a pair of parts of those from k on, of the upper rows or of `both`, and adds to the upper sums what
+ * they make. What the pair before has left in the registers is not loaded again. Where a tile begins, the sums of the one
+ * before go to `last`, each just before its register is needed. */
+INLINE void multiply_upper_6(TileRegisters *registers, const Factors_6 *from, int64_t k, const int pair,
+                             const int both, const int begins, f32v (*last)[VECTORS_6])
 {
     const bf16u *rows = from->rows + (k + TILE_WORDS * row_parts_6[pair]) * from->k_step;
     const u32u *panel = from->panel + (k + TILE_WORDS * column_parts_6[pair]) * COLUMNS_6;
@@ -1843,7 +1884,7 @@ INLINE void multiply_6(TileRegisters *registers, const Factors_6 *from, int64_t 
     const int new_columns = pair == 0 || column_parts_6[pair] != column_parts_6[pair - 1];
     const int64_t apart = from->row_step * (int64_t)sizeof *rows, across = COLUMNS_6 * 4;
     char *upper_last = begins ? (char *)last[0] : NULL;
-    char *lower_last = begins ? (char *)last[registers->lower] : NULL;
+    (void)registers;
     if (new_rows)
         TILE_LOAD(registers, 4, rows, apart);
     if (new_columns)
@@ -1860,6 +1901,15 @@ INLINE void multiply_6(TileRegisters *registers, const Factors_6 *from, int64_t 
             TILE_RENEW(registers, 1, upper_last + 64, across);
         DOT_6(registers, 1, 4, 7);
     }
+}
+
+/* The same for the lower sums, of which there are some if `both` is true, from what is loaded. */
+INLINE void multiply_lower_6(TileRegisters *registers, const Factors_6 *from, const int both, const int begins,
+                             f32v (*last)[VECTORS_6])
+{
+    const int64_t across = COLUMNS_6 * 4;
+    char *lower_last = begins ? (char *)last[registers->lower] : NULL;
+    (void)registers, (void)from;
     if (begins)
         TILE_RENEW(registers, 2, lower_last, across);
     if (both)
@@ -1870,6 +1920,14 @@ INLINE void multiply_6(TileRegisters *registers, const Factors_6 *from, int64_t 
         if (both)
             DOT_6(registers, 3, 5, 7);
     }
+}
+
+/* One after the other. */
+INLINE void multiply_6(TileRegisters *registers, const Factors_6 *from, int64_t k, const int pair, const int both,
+                       const int begins, f32v (*last)[VECTORS_6])
+{
+    multiply_upper_6(registers, from, k, pair, both, begins, last);
+    multiply_lower_6(registers, from, both, begins, last);
 }
 
 /* The other pairs of the words from k on. */
@@ -2168,7 +2226,8 @@ static int prepare(Frame *f, const guessed_attention_args *args, int workers)
     const int64_t at_panels_of_1 = f->at_panels_of_1 = size_add(at_kept_1,
             size_align(size_mul(size_mul(size_min(1, size_div(size_align(size_ceil_div(extent_d, 2), 16), 129)),
             size_align(extent_k, 32)), 1024), 64));
-    const int64_t at_panels_6 = f->at_panels_6 = size_add(at_panels_of_1, 64);
+    const int64_t at_seen_1 = f->at_seen_1 = size_add(at_panels_of_1, 64);
+    const int64_t at_panels_6 = f->at_panels_6 = size_add(at_seen_1, size_align(size_mul(tile_1_3, 64), 64));
     const int64_t at_packed_6 = f->at_packed_6 = size_add(at_panels_6,
             size_align(size_mul(size_mul(size_align(extent_v, 32), size_align(size_ceil_div(extent_k, 2), 16)), 4),
             64));

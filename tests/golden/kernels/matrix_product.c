@@ -694,8 +694,9 @@ KERNEL static void after_1(const Frame *f, int64_t i, int64_t k, int count, int 
 /* The step for one unit of work. */
 KERNEL static void step_1(const Frame *f, char *own, int64_t i_first, int64_t i_end, int64_t k_first, int64_t k_end)
 {
-    const int64_t extent_j = f->extent_j, at_packed_1 = f->at_packed_1;
-    const int64_t at_kept_1 = f->at_kept_1, at_panels_of_1 = f->at_panels_of_1;
+    const int64_t extent_i = f->extent_i, extent_j = f->extent_j;
+    const int64_t at_packed_1 = f->at_packed_1, at_kept_1 = f->at_kept_1;
+    const int64_t at_panels_of_1 = f->at_panels_of_1;
     const f32u *A = (const f32u *)f->in.A.data;
     const int64_t A_0 = f->in.A.stride[0], A_1 = f->in.A.stride[1];
     f32u *out = (f32u *)f->in.out.data;
@@ -746,15 +747,15 @@ KERNEL static void step_1(const Frame *f, char *own, int64_t i_first, int64_t i_
                     | (uint64_t)out_0 * 4) % 64 == 0;
             const int nears = writes && !passes && (out_0 < COLUMNS_1 || depth <= 2 * ROWS_1);
             const int64_t ahead_step =
-                passes ? 0 :
+                passes && extent_i * extent_j <= 524288 ? 0 :
                 nears ? (out_0 < COLUMNS_1 ? 64 : out_0 * 4) :
-                block > 1 ? COLUMNS_1 * 4 / (2 * (i_stop - i_block) > BLOCK_1 * ROWS_1 ? BLOCK_1
+                depth * places > NEAR_1 ? COLUMNS_1 * 4 / (2 * (i_stop - i_block) > BLOCK_1 * ROWS_1 ? BLOCK_1
                         : (BLOCK_1 + 1) / 2) :
-                k_step == 1 ? size_ceil_div(height * 4, tiles) : 0;
+                k_step == 1 ? size_ceil_div(size_min(height, ROWS_1) * 4, tiles) : 0;
             for (int64_t place = 0; place < places; place += COLUMNS_1) {
                 const int64_t k = k_first + place;
                 const int count = (int)size_min(COLUMNS_1, columns - place);
-                if (block > 1 && !passes)
+                if (depth * places > NEAR_1 && !passes)
                     ahead = (const char *)(panels_1 + (place + COLUMNS_1) * depth + done * COLUMNS_1);
                 for (i = i_block; i < i_stop; i += height) {
                     height = (int)size_next(i_stop - i, ROWS_1, ROWS_1);
@@ -763,8 +764,7 @@ KERNEL static void step_1(const Frame *f, char *own, int64_t i_first, int64_t i_
                     f32u *result = NULL;
                     if (is_last && out_1 == 1 && columns - place >= COLUMNS_1)
                         result = out + i * out_0 + (k_first + place) * out_1;
-                    const int past = f->past_1 && result && writes
-                            && ((uintptr_t)result | (uint64_t)result_step * 4) % 64 == 0;
+                    const int past = f->past_1 && result && ((uintptr_t)result | (uint64_t)result_step * 4) % 64 == 0;
                     if (nears && !past)
                         ahead = (const char *)(out + i * out_0 + (k_first + (place + COLUMNS_1)) * out_1);
                     tile_1(height, here, row_step, k_step, panels_1 + place * depth + done * COLUMNS_1, points, ahead,

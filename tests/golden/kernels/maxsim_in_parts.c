@@ -1198,8 +1198,6 @@ KERNEL static void tile_1(int height, const f32u *rows, int64_t row_step, int64_
     }
     UNROLL
     for (int r = 0; r < ROWS_1; r++) {
-        if (r >= height)
-            break;
         UNROLL
         for (int v = 0; v < VECTORS_1; v++)
             store_f32v(kept + r * kept_step + v * LANES, 1, sums[r][v], LANES);
@@ -1450,11 +1448,11 @@ INLINE void bring_3(const Factors_3 *from, int share, int shares)
     }
 }
 
-/* Adds to the sums what TILE_WORDS words make, of the upper rows or of `both`: a pair of parts of the words from k on. What
- * the pair before has left in the registers is not loaded again. Where a tile begins, the sums of the one before go to `last`,
- * each just before its register is needed. */
-INLINE void multiply_3(TileRegisters *registers, const Factors_3 *from, int64_t k, const int pair, const int both,
-                       const int begins, f32v (*last)[VECTORS_3])
+/* Loads TILE_WORDS words, a pair of parts of those from k on, of the upper rows or of `both`, and adds to the upper sums what
+ * they make. What the pair before has left in the registers is not loaded again. Where a tile begins, the sums of the one
+ * before go to `last`, each just before its register is needed. */
+INLINE void multiply_upper_3(TileRegisters *registers, const Factors_3 *from, int64_t k, const int pair,
+                             const int both, const int begins, f32v (*last)[VECTORS_3])
 {
     const bf16u *rows = from->rows + (k + TILE_WORDS * row_parts_3[pair]) * from->k_step;
     const u32u *panel = from->panel + (k + TILE_WORDS * column_parts_3[pair]) * COLUMNS_3;
@@ -1462,7 +1460,7 @@ INLINE void multiply_3(TileRegisters *registers, const Factors_3 *from, int64_t 
     const int new_columns = pair == 0 || column_parts_3[pair] != column_parts_3[pair - 1];
     const int64_t apart = from->row_step * (int64_t)sizeof *rows, across = COLUMNS_3 * 4;
     char *upper_last = begins ? (char *)last[0] : NULL;
-    char *lower_last = begins ? (char *)last[registers->lower] : NULL;
+    (void)registers;
     if (new_rows)
         TILE_LOAD(registers, 4, rows, apart);
     if (new_columns)
@@ -1479,6 +1477,15 @@ INLINE void multiply_3(TileRegisters *registers, const Factors_3 *from, int64_t 
             TILE_RENEW(registers, 1, upper_last + 64, across);
         DOT_3(registers, 1, 4, 7);
     }
+}
+
+/* The same for the lower sums, of which there are some if `both` is true, from what is loaded. */
+INLINE void multiply_lower_3(TileRegisters *registers, const Factors_3 *from, const int both, const int begins,
+                             f32v (*last)[VECTORS_3])
+{
+    const int64_t across = COLUMNS_3 * 4;
+    char *lower_last = begins ? (char *)last[registers->lower] : NULL;
+    (void)registers, (void)from;
     if (begins)
         TILE_RENEW(registers, 2, lower_last, across);
     if (both)
@@ -1490,6 +1497,14 @@ INLINE void multiply_3(TileRegisters *registers, const Factors_3 *from, int64_t 
             DOT_3(registers, 3, 5, 7);
     }
     cut_3(from->cutting);
+}
+
+/* One after the other. */
+INLINE void multiply_3(TileRegisters *registers, const Factors_3 *from, int64_t k, const int pair, const int both,
+                       const int begins, f32v (*last)[VECTORS_3])
+{
+    multiply_upper_3(registers, from, k, pair, both, begins, last);
+    multiply_lower_3(registers, from, both, begins, last);
 }
 
 /* The other pairs of the words from k on. */

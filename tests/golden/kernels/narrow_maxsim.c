@@ -758,6 +758,19 @@ APART int64_t turn_words(u32u *to, int64_t to_word, const void *from, int64_t ap
     return words;
 }
 
+/* So many words of two numbers: those of a row, from `from` on, and those of the next, so many numbers further. They become a
+ * row of a panel. Back comes how many: none where there are fewer than lanes. */
+INLINE int64_t weave_words(u32u *to, int64_t to_word, const bf16u *from, int64_t apart, int lanes, int64_t words)
+{
+    if (lanes < LANES)
+        return 0;
+    for (int64_t k = 0; k < words; k++) {
+        const u16v low = load_u16v(from + 2 * k * apart, 1, LANES), high = load_u16v(from + (2 * k + 1) * apart, 1, LANES);
+        store_u32v(to + k * to_word, 1, CONVERT(low, u32v) | CONVERT(high, u32v) << 16, LANES);
+    }
+    return words;
+}
+
 INLINE u32v place_bf16v(f32v x, int at)
 {
     return bits_f32v(x) >> 16 << 16 * at;
@@ -1032,11 +1045,14 @@ KERNEL static void pack_columns_1(const Frame *f, char *own, int64_t i, int64_t 
         const int64_t j_lanes = j + v * LANES;
         u32u *panel = (u32u *)panels_1 + tile_place * depth + place - tile_place + v * LANES;
         u32u *to = panel + from_point / 2 * COLUMNS_1;
-        const int64_t words_turned = Q_2 != 1 ? 0
-                : turn_words(to, COLUMNS_1, Q + i * Q_0 + j_lanes * Q_1 + from_point * Q_2, 2 * (Q_1), lanes,
-                (to_point - from_point) / 2);
-        to += words_turned * COLUMNS_1;
-        for (int64_t k = from_point + 2 * words_turned; k < to_point; k += 2) {
+        const int64_t words_copied =
+            Q_2 == 1 ? turn_words(to, COLUMNS_1, Q + i * Q_0 + j_lanes * Q_1 + from_point * Q_2, 2 * (Q_1), lanes,
+                    (to_point - from_point) / 2) :
+            Q_1 == 1 ? weave_words(to, COLUMNS_1, Q + i * Q_0 + j_lanes * Q_1 + from_point * Q_2, Q_2, lanes,
+                    (to_point - from_point) / 2) :
+            0;
+        to += words_copied * COLUMNS_1;
+        for (int64_t k = from_point + 2 * words_copied; k < to_point; k += 2) {
             u32v words = splat_u32v(0);
             for (int64_t k_at = k; k_at < size_min(k + 2, extent_k); k_at++) {
                 words |= place_bf16v(load_bf16v(Q + i * Q_0 + j_lanes * Q_1 + k_at * Q_2, Q_1, lanes),
@@ -1103,11 +1119,11 @@ INLINE void bring_1(const Factors_1 *from, int share, int shares)
     }
 }
 
-/* Adds to the sums what TILE_WORDS words make, of the upper rows or of `both`: a pair of parts of the words from k on. What
- * the pair before has left in the registers is not loaded again. Where a tile begins, the sums of the one before go to `last`,
- * each just before its register is needed. */
-INLINE void multiply_1(TileRegisters *registers, const Factors_1 *from, int64_t k, const int pair, const int both,
-                       const int begins, f32v (*last)[VECTORS_1])
+/* Loads TILE_WORDS words, a pair of parts of those from k on, of the upper rows or of `both`, and adds to the upper sums what
+ * they make. What the pair before has left in the registers is not loaded again. Where a tile begins, the sums of the one
+ * before go to `last`, each just before its register is needed. */
+INLINE void multiply_upper_1(TileRegisters *registers, const Factors_1 *from, int64_t k, const int pair,
+                             const int both, const int begins, f32v (*last)[VECTORS_1])
 {
     const bf16u *rows = from->rows + (k + TILE_WORDS * row_parts_1[pair]) * from->k_step;
     const u32u *panel = from->panel + (k + TILE_WORDS * column_parts_1[pair]) * COLUMNS_1;
@@ -1115,7 +1131,7 @@ INLINE void multiply_1(TileRegisters *registers, const Factors_1 *from, int64_t 
     const int new_columns = pair == 0 || column_parts_1[pair] != column_parts_1[pair - 1];
     const int64_t apart = from->row_step * (int64_t)sizeof *rows, across = COLUMNS_1 * 4;
     char *upper_last = begins ? (char *)last[0] : NULL;
-    char *lower_last = begins ? (char *)last[registers->lower] : NULL;
+    (void)registers;
     if (new_rows)
         TILE_LOAD(registers, 4, rows, apart);
     if (new_columns)
@@ -1132,6 +1148,15 @@ INLINE void multiply_1(TileRegisters *registers, const Factors_1 *from, int64_t 
             TILE_RENEW(registers, 1, upper_last + 64, across);
         DOT_1(registers, 1, 4, 7);
     }
+}
+
+/* The same for the lower sums, of which there are some if `both` is true, from what is loaded. */
+INLINE void multiply_lower_1(TileRegisters *registers, const Factors_1 *from, const int both, const int begins,
+                             f32v (*last)[VECTORS_1])
+{
+    const int64_t across = COLUMNS_1 * 4;
+    char *lower_last = begins ? (char *)last[registers->lower] : NULL;
+    (void)registers, (void)from;
     if (begins)
         TILE_RENEW(registers, 2, lower_last, across);
     if (both)
@@ -1142,6 +1167,14 @@ INLINE void multiply_1(TileRegisters *registers, const Factors_1 *from, int64_t 
         if (both)
             DOT_1(registers, 3, 5, 7);
     }
+}
+
+/* One after the other. */
+INLINE void multiply_1(TileRegisters *registers, const Factors_1 *from, int64_t k, const int pair, const int both,
+                       const int begins, f32v (*last)[VECTORS_1])
+{
+    multiply_upper_1(registers, from, k, pair, both, begins, last);
+    multiply_lower_1(registers, from, both, begins, last);
 }
 
 /* The other pairs of the words from k on. */

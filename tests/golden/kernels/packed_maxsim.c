@@ -768,8 +768,6 @@ KERNEL static void tile_1(int height, const f32u *rows, int64_t row_step, int64_
     }
     UNROLL
     for (int r = 0; r < ROWS_1; r++) {
-        if (r >= height)
-            break;
         UNROLL
         for (int v = 0; v < VECTORS_1; v++)
             store_f32v(kept + r * kept_step + v * LANES, 1, sums[r][v], LANES);
