@@ -23,17 +23,6 @@ static void close_loops(Emitter *e, int depth)
     }
 }
 
-/* Where a block of tiles of rows begins and ends. */
-static const char *block_start(Emitter *e, const Tiling *t)
-{
-    return emit_text(e, "%s_block", t->names[tiling_last(&t->c->rows)->id]);
-}
-
-static const char *block_stop(Emitter *e, const Tiling *t)
-{
-    return emit_text(e, "%s_stop", t->names[tiling_last(&t->c->rows)->id]);
-}
-
 /* The rows of a block's next tile, or with `block` those of the next block, of `left`: whole tiles as far as that goes. */
 static const char *next_height(Emitter *e, const Tiling *t, const char *left, bool block)
 {
@@ -42,7 +31,7 @@ static const char *next_height(Emitter *e, const Tiling *t, const char *left, bo
 
 static const char *tile_height(Emitter *e, const Tiling *t)
 {
-    return next_height(e, t, emit_text(e, "%s - %s", block_stop(e, t), t->names[tiling_last(&t->c->rows)->id]), false);
+    return next_height(e, t, emit_text(e, "%s - %s", tiling_block_stop(e, t), t->names[tiling_last(&t->c->rows)->id]), false);
 }
 
 /* Where the rows of the left operand are, of a block of tiles: in place when that can be, else packed. Where packed
@@ -166,119 +155,10 @@ static const char *hold(Emitter *e, const char *bound, const char *word)
     return name;
 }
 
-/* What packed rows are made of where that is one array's numbers; NULL: rows are in place, or made of more. */
-static const Term *source_of_rows(Emitter *e, const Tiling *t)
-{
-    const Term *source = t->c->left;
-    while (source->kind == TERM_MAP && source->map.count == 1)
-        source = source->map.arguments[0];
-    return !t->c->in_place && !t->c->window && tiling_reads_safely(e, source) ? source : NULL;
-}
-
-/* Where the rows after a tile's own begin: those to be packed where they are from. What streams asks for more while it
- * multiplies. */
-static const char *next_rows(Emitter *e, const Tiling *t, const char *row)
-{
-    const Term *source = source_of_rows(e, t);
-    const char *further = tiling_asks_further(t) ? "height" : emit_text(e, "(tiles < %d ? 2 : 1) * height", PANELS_FEW);
-    if (!source)
-        return emit_text(e, "rows + %s * row_step", further);
-    emit_push(e);
-    emit_bind(e, tiling_last(&t->c->rows), emit_text(e, "(%s + %s)", row, further));
-    for (int i = 0; i < t->c->depth.count; i++)
-        emit_bind(e, t->c->depth.list[i], i == 0 ? tiling_depth_first(e, t) : "0");
-    const char *pointer = emit_pointer(e, source);
-    emit_pop(e);
-    return pointer;
-}
-
-/* The address of what the step stores for a tile's first row and the column at `place`; NULL: the unit's first one. */
-static const char *target_at(Emitter *e, const Tiling *t, const char *place)
-{
-    const Index *row = tiling_last(&t->c->rows);
-    emit_push(e);
-    for (int i = 0; i < t->c->columns.count; i++)
-        emit_bind(e, t->c->columns.list[i], place ? emit_text(e, "(%s)", tiling_column_at(e, t, place, i))
-                                                  : tiling_first(e, t->c->columns.list[i]));
-    emit_bind(e, row, t->names[row->id]);
-    e->lanes = false;
-    const char *target = emit_target(e, &t->step->statement->outputs[0]);
-    e->lanes = true;
-    emit_pop(e);
-    return target;
-}
-
-/* Whether an array is one that a unit of work stores for itself, which is near without being asked for. */
-static bool is_own(const Emitter *e, const Tensor *tensor)
-{
-    return e->plan->storage[tensor->home->id].place == PLACE_BLOCK;
-}
-
-/* Whether what is stored is asked for before. */
-static bool asks_result(const Emitter *e, const Tiling *t)
-{
-    return !t->c->reduces && !is_own(e, t->step->statement->outputs[0].tensor);
-}
-
-/* Whether a tile's sums go past the caches: lines of the result, of few points each. */
-static void find_past(Emitter *e, const Tiling *t, Text *text)
-{
-    int size = (int)dtype_size(t->dtype);
-    const char *may = t->in_pieces ? "placed && is_past" : emit_text(e, "f->past_%d && result", t->step->id + 1);
-    if (t->may_pass)
-        text_print(text, "const int past = %s && ((uintptr_t)result | (uint64_t)result_step * %d) %% %d == 0;\n", may, size,
-                   CONTRACT_LINE);
-}
-
-/* Where a tile's sums go after the last point: into the result, where that takes all of its columns side by side or in
- * pieces, else what is kept of them. */
-static const char *find_target(Emitter *e, const Tiling *t)
-{
-    const Output *output = &t->step->statement->outputs[0];
-    const char *place = tiling_tile_place(t), *type = emit_element(t->dtype);
-    const char *row = emit_stride(e, output->tensor, output->positions, tiling_last(&t->c->rows));
-    const char *column = emit_stride(e, output->tensor, output->positions, tiling_last(&t->c->columns));
-    const char *high = t->c->tile->least_rows > 1 ? emit_text(e, "height >= %d && ", t->c->tile->least_rows) : "";
-    Text text = text_new(e->arena);
-    text_print(&text, "const int64_t result_step = %s;\n", row);
-    high = t->guess ? emit_text(e, "!guessed && %s", high) : high;
-    if (t->step->result && !t->may_pass)    /* what passes the caches goes there from memory */
-        high = emit_text(e, "!f->past_%d && %s", t->step->id + 1, high);
-    if (!t->in_pieces) {
-        text_print(&text, "%s *result = NULL;\nif (is_last && %s%s%s == 1 && columns - %s >= COLUMNS_%d)\n    result = %s;\n", type,
-                   tiling_where(t) ? "is_whole && " : "", high, column, place, t->number, target_at(e, t, place));
-        find_past(e, t, &text);
-        return text.bytes;
-    }
-    text_print(&text, "const Piece *placed = is_placed && is_last ? &pieces[tile_place / LANES] : NULL;\n");
-    const char *target = target_at(e, t, NULL), *last = t->names[tiling_last(&t->c->rows)->id];
-    if (tiling_has_stage(t))
-        text_print(&text, "%s *result = is_staged ? stage + (%s - %s) * width : %s;\n", type, last, block_start(e, t), target);
-    else
-        text_print(&text, "%s *result = %s;\n", type, target);
-    find_past(e, t, &text);
-    if (!asks_result(e, t))
-        return text.bytes;
-    text_print(&text, "if (nears && is_placed%s)\n", t->may_pass ? " && !past" : "");
-    text_print(&text, "    ahead = (const char *)(result + pieces[tile_place / LANES + VECTORS_%d].first);\n", t->number);
-    return text.bytes;
-}
-
-/* Of few points the result takes longest: that of the next tile comes nearer. */
-static const char *near_target(Emitter *e, const Tiling *t)
-{
-    const Output *output = &t->step->statement->outputs[0];
-    for (int a = 0; a < output->tensor->rank && !t->in_pieces; a++)
-        if (position_has_gather(&output->positions[a]))
-            return "";
-    return t->in_pieces ? "" : emit_text(e, "if (nears%s)\n    ahead = (const char *)(%s);\n", t->may_pass ? " && !past" : "",
-                     target_at(e, t, emit_text(e, "(%s + COLUMNS_%d)", tiling_tile_place(t), t->number)));
-}
-
 /* Whether all numbers of packed rows are tame. */
 static const char *tame_rows(Emitter *e, const Tiling *t)
 {
-    const char *from = block_start(e, t), *to = block_stop(e, t);
+    const char *from = tiling_block_start(e, t), *to = tiling_block_stop(e, t);
     return tiling_packs_tiles(t) ? emit_text(e, "1, 0, (%s - %s) * tile_step", to, from)
                                  : emit_text(e, "%s - %s, row_step, depth", to, from);
 }
@@ -305,86 +185,6 @@ static void declare_block(Emitter *e, const Tiling *t)
         emit_line(e, "const int64_t block = depth * places > NEAR_%d ? BLOCK_%d : 1;", n, n);
 }
 
-/* Whether panels are not near, so that the next one has to be asked for. */
-static const char *panels_are_far(Emitter *e, const Tiling *t)
-{
-    if (t->c->close && tiling_has_registers(t))
-        return emit_text(e, "block > CLOSE_BLOCK_%d", t->number);
-    return t->c->close && !tiling_packs_tiles(t) ? emit_text(e, "depth * places > NEAR_%d", t->number) : "block > 1";
-}
-
-/* Whether the next panel is asked for. Where many of its words are taken at once it comes by itself. */
-static bool asks_panels(const Tiling *t)
-{
-    return t->c->deep_block == 0;
-}
-
-/* How rows that are read in place compare with so many bytes, all of them; NULL: they are the step's own, or packed. */
-static const char *rows_in_place(Emitter *e, const Tiling *t, const char *compares, int bytes)
-{
-    const Contract *c = t->c;
-    const IndexSet *sets[] = { &c->batch, &c->kept_rows, &c->rows, &c->depth };
-    const char *numbers = "";
-    if (!c->in_place || is_own(e, c->left->read.tensor))
-        return NULL;
-    for (int s = 0; s < 4; s++)
-        for (int i = 0; i < sets[s]->count; i++)
-            numbers = emit_text(e, "%s%s%s", numbers, numbers[0] ? " * " : "", emit_extent(e, sets[s]->list[i]));
-    return emit_text(e, "%s %s %d", numbers, compares, bytes / (int)dtype_size(c->packed));
-}
-
-/* Whether rows are asked for. Registers of tiles load so much that nothing is to be asked for that comes by itself. */
-static const char *asks_rows(Emitter *e, const Tiling *t)
-{
-    const char *far = rows_in_place(e, t, ">", e->plan->target->l2_bytes / 4 * 3);
-    return !tiling_has_registers(t) ? "" : far ? emit_text(e, "%s && ", far) : "0 && ";
-}
-
-/* What a tile's products bring nearer, and how much of it for each word. */
-static void find_ahead(Emitter *e, const Tiling *t, const char *row)
-{
-    int n = t->number, size = (int)dtype_size(t->dtype);
-    bool along = tiling_packs_tiles(t), stores = asks_result(e, t);
-    const Output *output = &t->step->statement->outputs[0];
-    const char *apart = emit_stride(e, output->tensor, output->positions, tiling_last(&t->c->rows));
-    emit_line(e, "/* What comes nearer: %s%s; a share for each tile.%s */",
-              asks_panels(t) ? "the next panel where not all of them are near, else " : "",
-              along ? "points to come or the next one" : "the next rows",
-              stores ? " Of few points what is written takes longest." : "");
-    const Term *source = source_of_rows(e, t);
-    int bytes = source ? t->c->group * (int)dtype_size(source->read.tensor->dtype) : size;
-    emit_line(e, "const char *ahead = %s;", !along ? emit_text(e, "(const char *)(%s)", next_rows(e, t, row)) : t->may_pass ? "(const char *)rows" : "NULL");
-    if (stores)
-        emit_line(e, "const int writes = depth < size_min(places, ROWS_%d * BLOCK_%d);", n, n);
-    if (t->may_pass)
-        emit_line(e, "const int passes = writes && %s((uintptr_t)(%s) | (uint64_t)%s * %d) %% %d == 0%s;",
-                  tiling_has_stage(t) ? "(is_staged || (is_past && " : t->in_pieces ? "is_past && " : emit_text(e, "f->past_%d && ", t->step->id + 1),
-                  target_at(e, t, NULL), strchr(apart, ' ') ? emit_text(e, "(%s)", apart) : apart, (int)dtype_size(t->dtype), CONTRACT_LINE,
-                  tiling_has_stage(t) ? "))" : "");
-    if (stores)    /* rows that are apart are few; so many points would ask for more than is written */
-        emit_line(e, "const int nears = writes && %s(%s < COLUMNS_%d || depth <= 2 * ROWS_%d);",
-                  t->may_pass ? "!passes && " : t->step->result ? emit_text(e, "!f->past_%d && ", t->step->id + 1) : "",
-                  apart, n, n);
-    emit_line(e, "const int64_t ahead_step =");
-    const char *near = along || t->c->rows_apart ? NULL : rows_in_place(e, t, "<=", 4 * e->plan->target->l2_bytes);
-    if (t->may_pass)    /* what would wait for what goes, unless it comes from memory */
-        emit_line(e, "    passes%s ? 0 :", near ? emit_text(e, " && %s", near) : "");
-    if (stores)
-        emit_line(e, "    nears ? (%s < COLUMNS_%d ? %d : %s * %d) :", apart, n, CONTRACT_LINE, apart,
-                  (int)dtype_size(output->tensor->dtype));
-    /* Of low blocks each tile has twice the share; more is in the way of the products. */
-    if (asks_panels(t))
-        emit_line(e, "    %s ? COLUMNS_%d * %d / (2 * (%s - %s) > BLOCK_%d * ROWS_%d ? BLOCK_%d : (BLOCK_%d + 1) / 2) :", panels_are_far(e, t),
-                  n, size, block_stop(e, t), block_start(e, t), n, n, n, n);
-    else
-        emit_line(e, "    %s ? 0 :", panels_are_far(e, t));
-    if (along)
-        emit_line(e, "    (k_apart ? k_apart : (int64_t)COLUMNS_%d) * %d;", n, size);
-    else
-        emit_line(e, t->c->rows_apart || t->c->window ? "    0;" : "    %sk_step == %d ? size_ceil_div(%s * %d, tiles) : 0;", asks_rows(e, t),
-                  t->c->group, t->may_pass && t->c->close ? emit_text(e, "size_min(height, ROWS_%d)", n) : "height", bytes);
-}
-
 /* Whether blocks of rows meet the panels forth and back in turns: those met last are still in the first cache. What takes the
  * sums in registers does not mind their order. */
 static bool turns(const Tiling *t)
@@ -398,7 +198,7 @@ static void emit_tiles(Emitter *e, const Tiling *t, const char *first, const cha
 {
     int n = t->number;
     const char *row = t->names[tiling_last(&t->c->rows)->id];
-    const char *from = block_start(e, t), *to = block_stop(e, t);
+    const char *from = tiling_block_start(e, t), *to = tiling_block_stop(e, t);
     emit_line(e, "for (int64_t %s = %s, %s; %s < %s; %s = %s) {", from, first, to, from, end, from, to);
     e->scope->indent++;
     emit_line(e, "int height = %s;", next_height(e, t, emit_text(e, "%s - %s", end, from), true));
@@ -417,7 +217,7 @@ static void emit_tiles(Emitter *e, const Tiling *t, const char *first, const cha
     emit_line(e, "do {");
     e->scope->indent++;
     emit_line(e, "points = size_even(depth - done, %s);",
-              t->c->deep_block ? emit_text(e, "%s ? DEEP_%d : DEPTH_%d", panels_are_far(e, t), n, n) : emit_text(e, "DEPTH_%d", n));
+              t->c->deep_block ? emit_text(e, "%s ? DEEP_%d : DEPTH_%d", tiling_panels_are_far(e, t), n, n) : emit_text(e, "DEPTH_%d", n));
     if (t->c->tile->words > 1)
         emit_line(e, "points = size_align(points, %d);", t->c->tile->words);
     if (t->c->sweep)
@@ -425,14 +225,14 @@ static void emit_tiles(Emitter *e, const Tiling *t, const char *first, const cha
     else
         emit_line(e, "%s *kept = points < depth ? kept_%d : %s;", dtype_c(t->dtype), n, t->in_registers && !tiling_where(t) ? "NULL" : "tile");
     emit_line(e, "const int is_last = done + points >= depth%s;", t->c->sweep ? emit_text(e, " && sweep_to >= %s", emit_extent(e, t->c->depth.list[0])) : "");
-    find_ahead(e, t, row);
-    bool along = tiling_packs_tiles(t), stores = asks_result(e, t);
+    tiling_find_ahead(e, t, row);
+    bool along = tiling_packs_tiles(t), stores = tiling_asks_result(e, t);
     /* Of each panel all rows of the block, so that it stays near. */
     Text inner = text_new(e->arena);
     const char *comes = t->may_pass ? " && !passes" : "";
-    if (asks_panels(t))
+    if (tiling_asks_panels(t))
         text_print(&inner, "if (%s%s)\n    ahead = (const char *)(panels_%d + (%s + %sCOLUMNS_%d) * %s + done * COLUMNS_%d);\n",
-                   panels_are_far(e, t), comes, n, tiling_tile_place(t), turns(t) ? "(is_back ? -1 : 1) * " : "", n,
+                   tiling_panels_are_far(e, t), comes, n, tiling_tile_place(t), turns(t) ? "(is_back ? -1 : 1) * " : "", n,
                    tiling_panel_depth(t), n);
     bool meets = tiling_has_reach(t);
     text_put(&inner, meets ? "at_tile = 0;\n" : "");
@@ -449,9 +249,9 @@ static void emit_tiles(Emitter *e, const Tiling *t, const char *first, const cha
         text_print(&inner, "    if (block == 1%s)\n        ahead = (const char *)(k_apart ? here + 16 * k_apart : panels_%d + (%s + COLUMNS_%d) * %s);\n",
                    comes, n, tiling_tile_place(t), n, tiling_panel_depth(t));
     if (t->is_stored)
-        tiling_lines(&inner, "    ", find_target(e, t));
+        tiling_lines(&inner, "    ", tiling_find_target(e, t));
     if (stores)
-        tiling_lines(&inner, "    ", near_target(e, t));
+        tiling_lines(&inner, "    ", tiling_near_target(e, t));
     tiling_lines(&inner, "    ", calls[2]);
     tiling_lines(&inner, "    ", tiling_leave(e, t));
     text_put(&inner, "    ahead += points * ahead_step;\n}\n");

@@ -156,6 +156,17 @@ const char *tiling_cleared(Emitter *e, Tiling *t);
 const char *tiling_started(Emitter *e, Tiling *t);
 const char *tiling_near(Emitter *e, Tiling *t);
 
+/* emit_ahead.c: where a block of rows begins and ends; whether the result, or panels, are asked for, and when panels are far; where
+ * results go; and what comes nearer while tiles multiply */
+const char *tiling_block_start(Emitter *e, const Tiling *t);
+const char *tiling_block_stop(Emitter *e, const Tiling *t);
+bool tiling_asks_result(const Emitter *e, const Tiling *t);
+bool tiling_asks_panels(const Tiling *t);
+const char *tiling_panels_are_far(Emitter *e, const Tiling *t);
+const char *tiling_find_target(Emitter *e, const Tiling *t);
+const char *tiling_near_target(Emitter *e, const Tiling *t);
+void tiling_find_ahead(Emitter *e, const Tiling *t, const char *row);
+
 /* emit_tiles.c: the body of the step's function. `calls`: of pack_columns, pack_rows, tiles, finish, what takes the last
  * tile's sums, what finds the columns and the points that a tile meets, and what stores one that meets no column. */
 const char *tiling_step(Emitter *e, Tiling *t, const char *const calls[8]);

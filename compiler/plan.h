@@ -46,8 +46,8 @@ typedef struct Reach {
     bool clears;                  /* of points: or what is left out is not, and becomes zeros where it is multiplied after all */
 } Reach;
 
-/* The numbers of a product's rows, once each where several rows have them at different contracted points, as neighbours in a
- * convolution do: an axis for each index that stands alone, and for each pair of which only the sum row_factor * row +
+/* The numbers of a product's rows, once each where several rows have them at different contracted points, as neighbours
+ * read at x[h + r] have: an axis for each index that stands alone, and for each pair of which only the sum row_factor * row +
  * point_factor * point tells which number it is. */
 typedef struct WindowAxis {
     Index *row, *point;           /* of a pair both, else one; a pair's factors are positive, and one of them is 1 */

@@ -329,6 +329,25 @@ static void set_window(const Planner *planner, const Step *step, Contract *c, co
         c->depth = c->points_read;
 }
 
+/* How the tile reads its rows and its columns, and which way results leave it. */
+static void set_reading(Planner *planner, const Step *step, Contract *c, const IndexSet *rows, const Sides *sides, Dtype dtype)
+{
+    const Target *target = planner->plan->target;
+    c->group = c->tile->group;
+    /* A sum and a 1 need registers, too; and so does a point, or one for each sum. */
+    c->tile_rows = c->places && !target->masks ? (c->tile->rows - c->tames) / 2 : c->tile->rows - c->tames - c->places;
+    c->rows_spread = c->group == 1 && target->spreads;
+    if (!c->places)
+        set_window(planner, step, c, rows);
+    set_turns(planner, c, dtype);
+    c->rows_along = !c->window && reads_along_rows(planner, c, dtype);
+    c->sums_turned = sides->turns && !c->places && step->statement->output_count == 1 &&
+                     turn_has_squares(register_dtype(step->statement->outputs[0].value->dtype));
+    c->in_place = !c->window && !c->rows_spread && is_in_place(c);
+    if (!c->places)
+        plan_reach(planner, step, c);
+}
+
 Contract *plan_contract(Planner *planner, const Step *step)
 {
     Product product;
@@ -372,20 +391,8 @@ Contract *plan_contract(Planner *planner, const Step *step)
     if (target->grid)
         return block_choose_tile(planner, step, c) ? c : NULL;
     set_tile(target, c, component, sweeps);
-    c->group = c->tile->group;
     c->tames = is_tropical(c, component);
-    /* A sum and a 1 need registers, too; and so does a point, or one for each sum. */
-    c->tile_rows = c->places && !target->masks ? (c->tile->rows - c->tames) / 2 : c->tile->rows - c->tames - c->places;
-    c->rows_spread = c->group == 1 && target->spreads;
-    if (!c->places)
-        set_window(planner, step, c, &product.own[left]);
-    set_turns(planner, c, dtype);
-    c->rows_along = !c->window && reads_along_rows(planner, c, dtype);
-    c->sums_turned = sides.turns && !c->places && step->statement->output_count == 1 &&
-                     turn_has_squares(register_dtype(step->statement->outputs[0].value->dtype));
-    c->in_place = !c->window && !c->rows_spread && is_in_place(c);
-    if (!c->places)
-        plan_reach(planner, step, c);
+    set_reading(planner, step, c, &product.own[left], &sides, dtype);
     c->sweep = sweep_of(planner, c, dtype);
     set_blocks(planner, c, dtype);
     c->parts = sweeps ? NULL : plan_parts(planner, step, c, component);

@@ -1,4 +1,4 @@
-/* Windows: the numbers of a product's rows where rows share them. A convolution reads x[h + r], so that of all its points (h, r)
+/* Windows: the numbers of a product's rows where rows share them. They may be read at x[h + r], so that of all its points (h, r)
  * only h + r tells which number that is. */
 #include <stdlib.h>
 

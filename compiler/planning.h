@@ -143,6 +143,9 @@ double contract_near(const Target *target);      /* panels of at most so many by
 /* Whether panels of a unit of work do: those of all columns, or of some for which rows come again that are near themselves. */
 bool contract_is_near(const Planner *planner, double rows_bytes, double columns_bytes);
 void contract_tiles(Planner *planner, Launch *launch);    /* the blocks of a launch that has a tiled product */
+bool contract_meets_again(const Launch *launch, const Step *step);       /* units of work that follow each other may have the same columns */
+
+/* plan_room.c: what a tiled product stores on the way; `end`: of the worker's part */
 void contract_reserve(Planner *planner, const Launch *launch, const Step *step, const Size **end);
 
 /* plan_rank.c */
