@@ -5,7 +5,7 @@
 #include "npy.h"
 #include "runtime.h"
 
-enum { ARRAYS_MAX = 64, MESSAGE_BYTES = 2048, POISON = 0xA5 };
+enum { ARRAYS_MAX = 64, MESSAGE_BYTES = 2048, POISON = 0xFF };
 
 typedef struct Set {
     ExtentSpec extents[ARRAYS_MAX];
