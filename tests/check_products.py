@@ -168,8 +168,8 @@ EXPRESSIONS = [
     ('iu + ju -> iuj | logsumexp u', 'i,u:W j,u:W'),
     ('biu + buj -> biuj | logsumexp u | max j', 'b,i,u:w b,u,j:w'),
     ('iu + uj -> iuj | logsumexp u', 'i,u:W u,j:W'),
-    ('iu + uj -> iuj | logsumexp u', 'i,u:v u,j:v'),      # of which exponentials are too small for a power of each
-    ('ui + uj -> iuj | logsumexp u', 'u,i:v u,j:w'),
+    ('iu + uj -> iuj | logsumexp u', 'i,u:F u,j:F'),      # of which exponentials are too small for a power of each
+    ('ui + uj -> iuj | logsumexp u', 'u,i:F u,j:w'),
     ('iu + uj -> iuj | logsumexp u', 'i,u:V u,j:V'),
     ('A[i,u] + B[u,j] | logsumexp u | 2 * relu(_) + c[j]', 'A=i,u:w B=u,j:w c=j'),
     ('ik * kj -> ikj | logsumexp k', 'i,k:w k,j'),
@@ -298,7 +298,7 @@ FEW = {'one': [1, 1, 3],
        'z': [12, 20, 24, 40], 'x': [1, 2, 5], **dict.fromkeys('rs', [1, 2, 3]), **dict.fromkeys('bcmp', [1, 2, 3, 5]), 'y': [16, 32, 48, 64, 96],    # y: whole lines
        'u': [31, 63, 64, 65, 127, 130, 200]}
 LONG = [63, 64, 65, 97]
-DTYPES = {'w': np.float32, 'W': np.float64, 'v': np.float32, 'V': np.float64, 'f': np.float32, 'g': np.float32, 'l': np.float32, 'd': np.float64, 'h': np.float16,
+DTYPES = {'w': np.float32, 'W': np.float64, 'F': np.float32, 'V': np.float64, 'f': np.float32, 'g': np.float32, 'l': np.float32, 'd': np.float64, 'h': np.float16,
           'b': 'V2', 'c': np.int8, 'i': np.int32, 'z': np.complex64, 'Z': np.complex128}
 
 
@@ -347,9 +347,9 @@ class Maker:
                 x.reshape(-1)[rng.randint(x.size)] = special
         elif mood < 0.4:
             x = -np.abs(x)
-        if kind in 'wWvV':    # far apart
+        if kind in 'wWFV':    # far apart
             x = x * 500
-        if kind in 'vV':    # some farther still, some minus infinity
+        if kind in 'FV':    # some farther still, some minus infinity
             x = np.where(rng.random_sample(shape) < self.rng.choice([0, 0.01]), x * (2.0 ** 9 if kind == 'V' else 2.0 ** 5), x)
             x[rng.random_sample(shape) < self.rng.choice([0, 0.02, 0.9])] = -np.inf
         if kind in 'gl':    # some as large as there are, or all so small that products are finite
