@@ -115,6 +115,14 @@ static void shrink(const Planner *planner, const Launch *launch, const Contract 
 }
 
 /* The place of a block among those of its role: columns as the product has them, others as they come. */
+static bool has_blocks(const Launch *launch, const Contract *c, int place, Role role)
+{
+    for (int b = 0; b < launch->block_count; b++)
+        if (role_of(c, launch->blocks[b].of_step[place]) == role)
+            return true;
+    return false;
+}
+
 static int place_of(const Contract *c, const Index *index, int place)
 {
     for (int i = 0; i < c->columns.count; i++)
@@ -360,6 +368,20 @@ static int contract_count(const Launch *launch)
 
 /* Columns as many as their packed panels may take, at most; rows as many as pay for the packing, if enough units are
  * left; of batches one. */
+/* Fewer rows a unit, or columns where blocks are of these alone, until what is stored of them has room. Back come the rows. */
+static double fit_stored(const Planner *planner, const Launch *launch, const Contract *c, int place, double room, double rows,
+                         double columns, double *tiles)
+{
+    int tile_columns = c->tile_vectors * planner->plan->lanes;
+    while (rows >= 2 && temporary_bytes(planner, launch, tiles) > room)
+        shrink(planner, launch, c, place, ROLE_ROW, rows /= 2, tiles);
+    while (!has_blocks(launch, c, place, ROLE_ROW) && columns / 2 >= tile_columns && temporary_bytes(planner, launch, tiles) > room) {
+        columns = floor(columns / 2 / tile_columns) * tile_columns;
+        shrink(planner, launch, c, place, ROLE_COLUMN, columns, tiles);
+    }
+    return rows;
+}
+
 void contract_tiles(Planner *planner, Launch *launch)
 {
     const Plan *plan = planner->plan;
@@ -428,8 +450,7 @@ void contract_tiles(Planner *planner, Launch *launch)
             launch->steps[s]->contract->near /= contract_count(launch);
     if (small)    /* so that what is stored stays in the second cache, beside panels */
         room_behind = fmin(room_behind, plan->target->l2_bytes / 2.0);
-    while (rows >= 2 && temporary_bytes(planner, launch, tiles) > room_behind)
-        shrink(planner, launch, c, place, ROLE_ROW, rows /= 2, tiles);
+    rows = fit_stored(planner, launch, c, place, room_behind, rows, columns, tiles);
     if (small && rows > c->tile_rows && rows < all_rows)    /* whole tiles */
         shrink(planner, launch, c, place, ROLE_ROW, floor(rows / c->tile_rows) * c->tile_rows, tiles);
     for (int s = place; s < launch->step_count; s++)

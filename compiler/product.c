@@ -8,6 +8,7 @@
 
 enum { ROWS_LEAST = 8, DEPTH_LEAST = 2, DEPTH_MOST = 1 << 19, KEPT_LEAST = 64, WORK_LEAST = 1 << 15, GUESS = 64 };
 enum { AGAIN_MOST = 16 };         /* more combinations take longer than to store a sum and to read it */
+enum { STORED_MOST = 1 << 16 };   /* points of a product that are stored for one point of a block's index */
 
 /* ---- sets of indices ---- */
 
@@ -225,9 +226,14 @@ void product_divide(Arena *arena, const Product *product, int side, const Term *
 
 /* ---- whether it pays ---- */
 
+static int64_t known_extent(const Extents *extents, const Index *index)
+{
+    return extents ? extents->of[index->origin ? index->origin->id : index->id] : -1;
+}
+
 static double extent_of(const Extents *extents, const Index *index)
 {
-    int64_t extent = extents ? extents->of[index->origin ? index->origin->id : index->id] : -1;
+    int64_t extent = known_extent(extents, index);
     return extent < 0 ? GUESS : (double)extent;
 }
 
@@ -294,28 +300,6 @@ static int first_side(Arena *arena, const Term *term, const Product *product, co
     return points(extents, over[1].list, over[1].count) > points(extents, over[0].list, over[0].count);
 }
 
-/* What the first reduction behind a product is, if it pays. Of both sides' indices it is two, if enough of the others are left. */
-static int end_kind(Arena *arena, const Term *term, Nests allowed, const Extents *extents, bool grid)
-{
-    const Term *inside = product_inside(arena, term->reduce.argument);
-    Product product;
-    if (!inside || reduction_facts[term->reduce.reduction].leaves != LEAVES_NOTHING || !product_match(arena, inside, &product) ||
-        product.places || has_complex_numbers(&product))
-        return 0;
-    if (product_side(&product, term->reduce.over, term->reduce.over_count) >= 0)
-        return product_pays(&product, allowed, extents, term->reduce.over, term->reduce.over_count, NULL, grid) ? PRODUCT_END : 0;
-    IndexSet over[2], rest[2];
-    for (int s = 0; s < 2; s++)
-        product_divide(arena, &product, s, term, &over[s], &rest[s]);
-    int first = first_side(arena, term, &product, extents, over);
-    for (int i = 0; i < 2 && nests(term); i++) {
-        int s = i ? 1 - first : first;
-        if (over[s].count && product_pays(&product, allowed, extents, over[s].list, over[s].count, NULL, grid))
-            return PRODUCT_END | (s ? PRODUCT_ACROSS_SECOND : PRODUCT_ACROSS);
-    }
-    return 0;
-}
-
 /* Whether a reduction's product is rather made for each point of the indices that it lacks than stored and read. Those that it
  * contracts it would not know from the loops around it. */
 static bool is_made_again(Arena *arena, const Term *term, const Extents *extents)
@@ -328,6 +312,63 @@ static bool is_made_again(Arena *arena, const Term *term, const Extents *extents
         times *= term_has_index(inside, argument->indices[i]) ? 1 : extent_of(extents, argument->indices[i]);
     }
     return (times - 1) * depth <= AGAIN_MOST;
+}
+
+/* Whether all points of a reduction have a product of their own. */
+static bool has_own_products(const Term *argument, const Term *inside)
+{
+    for (int i = 0; i < argument->rank; i++)
+        if (!term_has_index(inside, argument->indices[i]))
+            return false;
+    return true;
+}
+
+/* What the first reduction behind a product is, if it pays. Of both sides' indices it is two, if enough of the others are left and
+ * no product is stored for it. */
+static int end_kind(Arena *arena, const Term *term, Nests allowed, const Extents *extents, bool grid)
+{
+    const Term *inside = product_inside(arena, term->reduce.argument);
+    Product product;
+    if (!inside || reduction_facts[term->reduce.reduction].leaves != LEAVES_NOTHING || !product_match(arena, inside, &product) ||
+        product.places || has_complex_numbers(&product))
+        return 0;
+    if (product_side(&product, term->reduce.over, term->reduce.over_count) >= 0)
+        return product_pays(&product, allowed, extents, term->reduce.over, term->reduce.over_count, NULL, grid) ? PRODUCT_END : 0;
+    if (!nests(term) || !(has_own_products(term->reduce.argument, inside) || is_made_again(arena, term, extents)))
+        return 0;
+    IndexSet over[2], rest[2];
+    for (int s = 0; s < 2; s++)
+        product_divide(arena, &product, s, term, &over[s], &rest[s]);
+    int first = first_side(arena, term, &product, extents, over);
+    for (int i = 0; i < 2; i++) {
+        int s = i ? 1 - first : first;
+        if (over[s].count && product_pays(&product, allowed, extents, over[s].list, over[s].count, NULL, grid))
+            return PRODUCT_END | (s ? PRODUCT_ACROSS_SECOND : PRODUCT_ACROSS);
+    }
+    return 0;
+}
+
+/* Whether a product that a reduction cannot take from registers is stored for it, in blocks: of each point that the reduction keeps,
+ * or where it keeps few, which are cut into parts, of some points of its longest index. What is stored of one has to be few points;
+ * extents that are not known may be many. */
+static bool is_stored(Arena *arena, const Term *term, const unsigned short *kinds, const Extents *extents)
+{
+    const Term *inside = product_inside(arena, term->reduce.argument);
+    if (!inside || !(kinds[inside->id] & PRODUCT_ITSELF))
+        return false;
+    double all = 1, blocks = 1, longest = 1, kept = points(extents, term->indices, term->rank);
+    for (int i = 0; i < inside->rank; i++) {
+        Index *index = inside->indices[i];
+        if (known_extent(extents, index) < 0)
+            return false;
+        double extent = extent_of(extents, index);
+        all *= extent;
+        if (is_contracted(term, index))
+            longest = fmax(longest, extent);
+        else
+            blocks *= extent;
+    }
+    return all / (kept < KEPT_ENOUGH && longest >= kept * REDUCED_MORE ? longest : blocks) <= STORED_MOST;
 }
 
 static bool is_sum_of_sides(const Product *product)
@@ -461,10 +502,9 @@ unsigned short *product_kinds(Arena *arena, const Program *program, Nests allowe
             kinds[i] |= is_of_complex(&product) ? PRODUCT_OF_COMPLEX : has_complex_numbers(&product) ? 0
                         : PRODUCT_ITSELF | (is_of_bf16(&product) ? PRODUCT_OF_BF16 : 0);
         int end = end_kind(arena, term, allowed, extents, grid);
-        const Term *inside = end || grid ? NULL : product_inside(arena, term->reduce.argument);
         if (end)
             kinds[i] |= (unsigned short)(end | (is_made_again(arena, term, extents) ? PRODUCT_AGAIN : 0));
-        if (inside && kinds[inside->id] & PRODUCT_ITSELF)
+        else if (!grid && is_stored(arena, term, kinds, extents))
             kinds[i] |= PRODUCT_STORED;
         if (is_of_powers(arena, term, allowed, extents) || is_place_of_sum(arena, term, allowed, extents))
             kinds[i] |= PRODUCT_GUARDED;
