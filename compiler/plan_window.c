@@ -13,6 +13,7 @@ typedef struct Finding {
     WindowAxis *pair;             /* [lowered index id]: of which a sum is all that was met so far; without indices: none was met */
     bool *apart;                  /* [lowered index id]: the value depends on the index itself */
     int64_t *form;                /* [lowered index id]: the factors in a sum that is looked at */
+    bool may_miss;                /* numbers of an array tell where is read, or whether: where nobody asks, they may be any */
 } Finding;
 
 enum { FORM_STEPS = 100, FACTOR_MOST = 1 << 20 };
@@ -109,9 +110,15 @@ static void note_form(Finding *f)
     }
 }
 
+static void find_read(void *user, const Term *term)
+{
+    *(bool *)user |= term->kind == TERM_READ;
+}
+
 static void note_read(Finding *f, const Term *read)
 {
     for (int a = 0; a < read->read.tensor->rank; a++) {
+        f->may_miss |= position_has_gather(&read->read.positions[a]);
         clear_form(f);
         for (int k = 0; k < read->read.positions[a].count; k++) {
             const PositionPart *part = &read->read.positions[a].parts[k];
@@ -128,6 +135,8 @@ static void note_term(void *user, const Term *term)
     if (f->seen[term->id])
         return;
     f->seen[term->id] = true;
+    if (term->kind == TERM_SELECT)
+        term_each_below(f->planner->arena, term->select.condition, find_read, &f->may_miss);
     bool compares = term->kind == TERM_MAP && term->map.function >= FUNCTION_LT && term->map.function <= FUNCTION_NE;
     clear_form(f);
     if (compares ? add_form(f, term->map.arguments[0], 1) && add_form(f, term->map.arguments[1], -1) : add_form(f, term, 1)) {
@@ -144,10 +153,16 @@ Index *window_base(const WindowAxis *axis)
     return axis->row && axis->row_factor == 1 ? axis->row : axis->point;
 }
 
+/* Whether every number between the first and the last of a window is one that somebody asks for, whatever the extents. */
+static bool is_dense(const WindowAxis *pair)
+{
+    return pair->row_factor == 1 && pair->point_factor == 1;
+}
+
 static bool is_paired(const Finding *f, const Index *index)
 {
     const WindowAxis *pair = &f->pair[index->id];
-    return pair->row && !f->apart[pair->row->id] && !f->apart[pair->point->id];
+    return pair->row && !f->apart[pair->row->id] && !f->apart[pair->point->id] && (!f->may_miss || is_dense(pair));
 }
 
 /* Puts an axis behind those that are farther apart in the memory that the side is read from. */
@@ -181,7 +196,7 @@ Window *plan_window(const Planner *planner, const Term *side, const IndexSet *ro
     const Program *lowered = planner->plan->lowered;
     Finding f = { planner, ARENA_ARRAY(arena, bool, lowered->term_count), 0, rows, points,
                   ARENA_ARRAY(arena, WindowAxis, lowered->index_count), ARENA_ARRAY(arena, bool, lowered->index_count),
-                  ARENA_ARRAY(arena, int64_t, lowered->index_count) };
+                  ARENA_ARRAY(arena, int64_t, lowered->index_count), false };
     note_term(&f, side);
     Window *window = ARENA_NEW(arena, Window);
     for (int set = 0; set < 2; set++)

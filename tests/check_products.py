@@ -263,6 +263,7 @@ EXPRESSIONS = [
     ('abcd,dbe->ace', 'a,b,c,d:c d,b,e:c'),
     ('x[b,c,h+r,w+s], k[o,c,r,s] -> [b,o,h,w]', 'x=b,c,h+r,w+s:c k=o,c,r,s:c'),
     ('W[y[i],k], X[j,k] -> [i,j] | mean i', 'gathered'),
+    ('x[y[h+r,w+8*s]], k[o,r,s] -> [o,h,w]', 'dilated'),
     ('(id - jd)^2 -> ij | exp(-0.5 * _) | * jv -> iv', 'i,d j,d j,v'),
     ('ijd,njd->ijn | where(@i >= @n, _, 0) | * njv -> ijv', 'i,j,d n,j,d n,j,v'),
     ('bcmqd,bmkd->bcmqk | softmax k | * bmkv -> bcmqv', 'b,c,m,q,d b,m,k,d b,m,k,v'),
@@ -385,6 +386,14 @@ class Maker:
         i, j, k, v = self.rng.choice([1, 14, 33]), self.rng.choice([1, 16, 37]), self.rng.choice([1, 15, 64]), 9
         y = np.array([self.rng.randrange(v) for _ in range(i)], np.int64)
         return [('W', self.values((v, k), 'c')), ('y', y), ('X', self.values((j, k), 'c'))], []
+
+    def dilated(self):
+        """Of the positions those that no point asks for are out of range."""
+        h, w, o, r, s = self.rng.choice([16, 33, 60]), self.rng.choice([2, 5, 7, 9]), self.rng.choice([16, 37]), self.rng.choice([3, 5]), 2
+        y = np.full((h + r - 1, w + 8 * (s - 1)), 10 ** 6, np.int64)
+        for at in range(s):
+            y[:, 8 * at:8 * at + w] = [[self.rng.randrange(50) for _ in range(w)] for _ in y]
+        return [('x', self.values((50,))), ('y', y), ('k', self.values((o, r, s)))], []
 
     def labels(self):
         t, h, v = self.rng.choice([1, 14, 33]), self.rng.choice([1, 16, 37]), self.rng.choice([1, 15, 64])
