@@ -116,6 +116,11 @@ bool job_read(Job *job, char *line)
 
 /* ---- memory ---- */
 
+unsigned char job_poison(const char *at)
+{
+    return (unsigned char)(UINT64_C(0xFFF5FFA5FFA5FFA5) >> 8 * ((uintptr_t)at % 8));
+}
+
 char *job_guard(Job *job, size_t bytes, bool at_end)
 {
     size_t page = (size_t)sysconf(_SC_PAGESIZE), inside = (bytes + page - 1) / page * page + page;
@@ -125,7 +130,8 @@ char *job_guard(Job *job, size_t bytes, bool at_end)
     g->map = mmap(NULL, g->map_bytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     if (g->map == MAP_FAILED || mprotect(g->map + page, inside, PROT_READ | PROT_WRITE))
         abort();
-    memset(g->map + page, POISON, inside);
+    for (char *at = g->map + page; at < g->map + page + inside; at++)
+        *at = (char)job_poison(at);
     g->size = bytes;
     return g->bytes = at_end ? g->map + page + inside - bytes : g->map + page;
 }
@@ -208,7 +214,7 @@ bool job_gaps_are_clean(Job *job, const Array *array, const Guarded *g)
     for (bool more = array_count(array) > 0; more; more = array_next(array, position))
         memset(marks + ((char *)array_at(array, position) - g->bytes), 1, dtype_size(array->dtype));
     for (size_t i = 0; i < g->size; i++)
-        if (!marks[i] && (unsigned char)g->bytes[i] != POISON)
+        if (!marks[i] && (unsigned char)g->bytes[i] != job_poison(g->bytes + i))
             return job_fail(job, "wrote %zu bytes behind the beginning of an output, between its elements", i);
     return true;
 }

@@ -5,7 +5,7 @@
 #include "npy.h"
 #include "runtime.h"
 
-enum { ARRAYS_MAX = 64, MESSAGE_BYTES = 2048, POISON = 0xFF };
+enum { ARRAYS_MAX = 64, MESSAGE_BYTES = 2048 };
 
 typedef struct Set {
     ExtentSpec extents[ARRAYS_MAX];
@@ -51,7 +51,11 @@ int job_pick(Job *job, int below);
 /* Reads a line into a job whose arena is ready. The job keeps pointers into the line. */
 bool job_read(Job *job, char *line);
 
-/* Memory of so many bytes. `at_end`: they end where the page without access begins; else they begin where one ends. */
+/* What the byte at an address is before anybody writes to it: NaN in every floating-point type, and no integer that small
+ * operands add up to, so that what was written is seen to be and what was not spoils the numbers made from it. */
+unsigned char job_poison(const char *at);
+
+/* Memory of so many bytes, poisoned. `at_end`: they end where the page without access begins; else they begin where one ends. */
 char *job_guard(Job *job, size_t bytes, bool at_end);
 
 /* Gives back all that job_guard() gave. */

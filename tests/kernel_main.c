@@ -199,7 +199,7 @@ static bool used_workspace(Job *job, const Run *run)
     size_t used = g->size;
     if (!uses_all(run))
         return true;
-    while (used > 0 && (unsigned char)g->bytes[used - 1] == POISON)
+    while (used > 0 && (unsigned char)g->bytes[used - 1] == job_poison(g->bytes + used - 1))
         used--;
     job->planned_pages += (long)((g->size + g->page - 1) / g->page);
     job->touched_pages += (long)((used + g->page - 1) / g->page);
