@@ -456,7 +456,7 @@ INLINE f64v max_all_f64v(f64v state, const f64v *x, const int most, const int st
  * instruction looks for it in two elements, and those that it leaves behind are put in at the end. The others are none. */
 INLINE f64v max_all_f64v(f64v state, const f64v *x, const int most, const int step, int count)
 {
-#if EINC_VECTORS && LANES >= 4
+#if EINC_VECTORS && LANES <= 8
     uint16_t ordered = 0xffff;
     UNROLL
     for (int i = 0; i < most; i++) {
@@ -503,7 +503,7 @@ INLINE f64v min_all_f64v(f64v state, const f64v *x, const int most, const int st
  * instruction looks for it in two elements, and those that it leaves behind are put in at the end. The others are none. */
 INLINE f64v min_all_f64v(f64v state, const f64v *x, const int most, const int step, int count)
 {
-#if EINC_VECTORS && LANES >= 4
+#if EINC_VECTORS && LANES <= 8
     uint16_t ordered = 0xffff;
     UNROLL
     for (int i = 0; i < most; i++) {

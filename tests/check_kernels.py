@@ -82,6 +82,9 @@ ONCE_WRONG = {
         (("A[b,l,s], B[s,c], C[c,a,b,p] -> [a,b,l,p]", [[8, 16, 16], [16, 16], [16, 2, 8, 16]]), "avx2"),
     "an array that is added to at places read from itself":
         (("a[i] = i64(4 * x[i]) - 4; a[a[i]] += a[i] + 0 * @i", [[5]]), "portable"),
+    "places of doubles in vectors of two registers":
+        (("s[i,j] = a[j,k] * b[i,k] -> [i,j]; p[w,z] = c[v,w] * f64(d[w,z]) -> [w,z,v] | argmax v; s[i,j] + p[w,z] -> [i,j]",
+          [[48, 64], [48, 64], [2, 4], [4, 3]]), "avx512"),
 }
 
 
