@@ -200,6 +200,28 @@ static const char *points_parameter(const Tiling *t)
     return t->c->window ? "const int64_t *spots" : "int64_t k_step";
 }
 
+/* What else is done while a tile's products are on their way. */
+typedef struct Beside {
+    const char *name, *parameter;           /* of what it works on */
+    const char *function;
+    const char *before, *behind_one, *behind_some, *after;    /* of a tile's products; behind one of them, and behind those of a pair of parts */
+} Beside;
+
+static const Beside *beside(Emitter *e, const Tiling *t)
+{
+    int n = t->number;
+    Beside *beside = ARENA_NEW(e->arena, Beside);
+    if (t->cuts)
+        *beside = (Beside){ "cutting", "Cutting *cutting", emit_text(e, "/* Cuts a share of the rows to come. */\nKERNEL static void cut_%d(Cutting *cutting)\n{\n"
+                            "    cut_some(cutting, cutting->share, PARTS_%d);\n}\n", n, n), "", "", emit_text(e, "    cut_%d(from->cutting);\n", n), "" };
+    else if (t->waits)
+        *beside = (Beside){ "waiting", emit_text(e, "Waiting_%d *waiting", n), t->taken_beside,
+                            emit_text(e, "    share_rows_%d(from->waiting, from->depth);\n", n),
+                            emit_text(e, "    take_rows_%d(from->waiting, from->waiting->share);\n", n), "",
+                            emit_text(e, "    take_rows_%d(from->waiting, from->waiting->rows);\n", n) };
+    return t->cuts || t->waits ? beside : NULL;
+}
+
 /* The head of the function that makes a tile's sums. */
 static const char *tile_head(Emitter *e, const Tiling *t, const char *extra)
 {
@@ -207,8 +229,8 @@ static const char *tile_head(Emitter *e, const Tiling *t, const char *extra)
     if (tiling_has_registers(t) && t->in_registers)
         registers = emit_text(e, "%s, %sv (*sums)[VECTORS_%d], int64_t place, int64_t rows_left", registers, dtype_name(t->dtype),
                               t->number);
-    if (t->cuts)
-        registers = emit_text(e, "%s, Cutting *cutting", registers);
+    if (beside(e, t))
+        registers = emit_text(e, "%s, %s", registers, beside(e, t)->parameter);
     return emit_text(e, "%s void tile_%d(int height, const %s *rows, int64_t row_step, %s, "
                      "const %s *panel, int64_t depth, const char *ahead, int64_t ahead_step, const %s *start, "
                      "int64_t start_step, %s *kept, int64_t kept_step%s%s)\n", tiling_has_registers(t) ? "INLINE" : "KERNEL static",
@@ -257,14 +279,18 @@ static const char *register_functions(Emitter *e, Tiling *t, const char *whole)
     const char *states[3] = { "", "", "" };
     if (!itself)
         tiling_share_states(e, t, states);
+    const Beside *other = beside(e, t);
     Hole tiles[] = {
-        { "dot", emit_text(e, "#define DOT_%d %s\n", t->number, t->c->tile->dot) },
-        { "cutting", t->cuts ? "    Cutting *cutting;\n" : "" },
-        { "cut_function", t->cuts ? emit_text(e, "/* Cuts a share of the rows to come. */\nKERNEL static void cut_%d(Cutting *cutting)\n{\n"
-                                              "    cut_some(cutting, cutting->share, PARTS_%d);\n}\n", t->number, t->number) : "" },
-        { "cut", t->cuts ? emit_text(e, "    cut_%d(from->cutting);\n", t->number) : "" },
-        { "factors", t->cuts ? emit_text(e, "    const Factors_%d from = { rows, row_step, k_step, height - TILE_ROWS, panel, depth, ahead, "
-                                         "ahead_step, cutting };\n", t->number) : NULL },
+        { "dot", emit_text(e, "#define DOT_%d %s\n#define BEGIN_%d %s\n", t->number, t->c->tile->dot, t->number,
+                           t->c->tile->has_starts ? "TILE_LOAD" : "TILE_BEGIN") },
+        { "beside_member", other ? emit_text(e, "    %s;\n", other->parameter) : "" },
+        { "beside_function", other ? other->function : "" },
+        { "before_products", other ? other->before : "" },
+        { "behind_product", other ? other->behind_one : "" },
+        { "behind_products", other ? other->behind_some : "" },
+        { "after_products", other ? other->after : "" },
+        { "factors", other ? emit_text(e, "    const Factors_%d from = { rows, row_step, k_step, height - TILE_ROWS, panel, depth, ahead, "
+                                       "ahead_step, %s };\n", t->number, other->name) : NULL },
         { "pairs", pairs_of(e, t) },
         { "exchange", stays },
         { "take_function", stays ? stays : take },
@@ -405,6 +431,9 @@ static const char *after_tile(Emitter *e, const Tiling *t, const char *call, con
     Text text = text_new(e->arena);
     const char *when = t->in_pieces ? "is_last && !placed" : t->is_stored ? "is_last && !result"
                        : tiling_where(t) ? "is_last && !is_whole" : "is_last";
+    if (t->waits)
+        return emit_text(e, "if (is_last && guessed) {\n    %s;\n    if (%s)\n        waiting = %s;\n} else if (%s) {\n    %s;\n}", guessed,
+                         t->waits, t->waiting, when, call);
     if (t->guess)
         return emit_text(e, "if (is_last && guessed)\n    %s;\nelse if (%s)\n    %s;", guessed, when, call);
     if (t->c->columns.count == 1)
@@ -418,10 +447,11 @@ static const char *after_tile(Emitter *e, const Tiling *t, const char *call, con
 /* What a tile in registers of tiles needs: those, and where sums go that wait in them. */
 static const char *registers_of(Emitter *e, const Tiling *t, const char *place)
 {
-    const char *cutting = t->cuts ? ", &cutting" : "";
+    const Beside *other = beside(e, t);
+    const char *also = other ? emit_text(e, ", &%s", other->name) : "";
     if (!tiling_has_registers(t) || !t->in_registers)
-        return tiling_has_registers(t) ? emit_text(e, ", &registers%s", cutting) : "";
-    return emit_text(e, t->runs ? ", &registers, sums, %s + nth * places, rows_left%s" : ", &registers, sums, %s, height%s", place, cutting);
+        return tiling_has_registers(t) ? emit_text(e, ", &registers%s", also) : "";
+    return emit_text(e, t->runs ? ", &registers, sums, %s + nth * places, rows_left%s" : ", &registers, sums, %s, height%s", place, also);
 }
 
 /* What becomes of the sums of a tile all of which takes one branch of the where. */
@@ -454,7 +484,15 @@ static const char *emit_product(Emitter *e, const Step *step, const Contract *c)
     const char *bodies[4] = { parts ? tiling_pack_column_parts(e, t) : tiling_pack_columns(e, t),
                               parts ? tiling_pack_row_parts(e, t) : tiling_pack_rows(e, t),
                               t->in_registers && !where ? "" : tiling_after(e, t), t->c->reduces ? tiling_finish(e, t) : "" };
-    const char *whole_after = "", *else_after = "", *guessed = t->guess ? tiling_guessed(e, t) : "";
+    const char *whole_after = "", *else_after = "", *guessed = "";
+    if (t->guess) {
+        t->waits = tiling_waits(e, t);
+        guessed = tiling_guessed(e, t);
+    }
+    if (t->waits) {
+        t->waiting = tiling_waiting(e, t);
+        t->taken_beside = tiling_taken_beside(e, t);
+    }
     if (where && !t->in_registers && !t->is_stored)
         whole_after = after_branch(e, t, where->select.yes);
     if (c->columns_met.condition && c->columns_met.fills)
@@ -489,7 +527,8 @@ static const char *emit_product(Emitter *e, const Step *step, const Contract *c)
                           spell_call(e, &t->parameters, "after_whole", t->number, whole_after));
     tiles = emit_text(e, c->sweep ? "%s\nkept += ROWS_%d * COLUMNS_%d;\n" : "%s\nkept += points < depth ? ROWS_%d * COLUMNS_%d : 0;\n", tiles,
                       t->number, t->number);
-    const char *last = !tiling_has_registers(t) || !t->in_registers ? "" :
+    const char *last = t->waits ? emit_text(e, "take_rows_%d(&waiting, waiting.rows);", t->number) :
+                       !tiling_has_registers(t) || !t->in_registers ? "" :
                        emit_text(e, "leave_%d(&registers, sums%s);", t->number, tile_extra(e, t, whole, false));
     const char *meets[2] = { tiling_meet(e, t, 0), tiling_meet(e, t, 1) };
     const ParameterSet of_rows = row_parameters(e, t);

@@ -13,6 +13,15 @@ static bool is_lifted(const Emitter *e, const Guess *guess)
     return e->plan->lifted[guess->reduction->roots[0]->id];
 }
 
+/* Whether the factors are powers rounded to bf16. Then they are powers of 2, so that nothing is left to be scaled of sums times a number:
+ * e^x is 2^(x / ln 2). */
+#define LOG2_E 1.4426950408889634
+
+static bool rounds(const Guess *guess)
+{
+    return guess->factors->statement->outputs[0].tensor->dtype == DTYPE_BF16;
+}
+
 static const Step *powers_of(const Guess *guess)
 {
     return guess->reduction->join->steps[0];
@@ -47,11 +56,17 @@ static void go_on_with(Emitter *e, const Tiling *t, const Step *step, const char
     }
 }
 
-/* A vector of the tile's sums, which all reads of the step at hand are of. */
-static void know_sums(Emitter *e, const Tiling *t, const char *lanes)
+/* A row of the tile. */
+static const char *kept_row(Emitter *e, const Tiling *t)
+{
+    return emit_text(e, "kept + at_row * COLUMNS_%d", t->number);
+}
+
+/* A vector of a row's sums, which all reads of the step at hand are of. */
+static void know_sums(Emitter *e, const Tiling *t, const char *from, const char *lanes)
 {
     const char *sum = emit_name(e, "sum");
-    emit_line(e, "const f32v %s = load_f32v(kept + at_row * COLUMNS_%d + v * LANES, 1, %s);", sum, t->number, lanes);
+    emit_line(e, "const f32v %s = load_f32v(%s + v * LANES, 1, %s);", sum, from, lanes);
     for (int i = 0; i < e->plan->lowered->term_count; i++) {
         const Term *term = e->plan->lowered->terms[i];
         if (term->kind == TERM_READ && term->statement == e->step->statement->id && term->read.tensor == t->step->statement->outputs[0].tensor)
@@ -127,7 +142,7 @@ static void guess_row(Emitter *e, const Tiling *t, const char *row)
     Scope *vector = emit_push(e);
     go_on_with(e, t, step, row, emit_text(e, "(%s + v * LANES)", column));
     emit_line(e, "const int lanes = (int)size_min(LANES, count - v * LANES);");
-    know_sums(e, t, "lanes");
+    know_sums(e, t, kept_row(e, t), "lanes");
     emit_line(e, "const f32v before = %s;", lanes[0]);
     emit_state_step(e, root, lanes, true, NULL);
     emit_line(e, "%s = select_f32v(first_boolv(lanes), %s, before);", lanes[0], lanes[0]);
@@ -136,7 +151,8 @@ static void guess_row(Emitter *e, const Tiling *t, const char *row)
     emit_body(e, vector);
     emit_line(e, "}");
     emit_state_fold(e, root, lanes, all);
-    emit_know(e, root, (Value){ is_lifted(e, t->guess) ? all[0] : emit_text(e, "(%s + %d)", all[0], MARGIN), false });
+    const char *margin = is_lifted(e, t->guess) ? all[0] : emit_text(e, "(%s + %d)", all[0], MARGIN);
+    emit_know(e, root, (Value){ rounds(t->guess) ? emit_text(e, "(%s * %.9gf)", margin, LOG2_E) : margin, false });
     emit_store(e, &step->statement->outputs[0]);
 }
 
@@ -159,28 +175,61 @@ static Term *chosen(const Tiling *t, Term *x)
     return t->is_guess_whole && x->kind == TERM_SELECT && term_is_number(x->select.no, -INFINITY) ? x->select.yes : x;
 }
 
+static Term *copy_term(Emitter *e, const Term *term)
+{
+    Term *copy = ARENA_NEW(e->arena, Term);
+    *copy = *term;
+    return copy;
+}
+
+/* A function of two of a term's kind. */
+static Term *map_of(Emitter *e, const Term *like, Function function, Term *a, Term *b)
+{
+    Term *map = copy_term(e, like);
+    map->kind = TERM_MAP;
+    map->map.function = function;
+    map->map.implicit = false;
+    map->map.count = 2;
+    map->map.arguments = ARENA_ARRAY(e->arena, Term *, 2);
+    map->map.arguments[0] = a;
+    map->map.arguments[1] = b;
+    return map;
+}
+
+/* A term times log2(e): with a number among its factors it is as long as before. */
+static Term *in_twos(Emitter *e, Term *x)
+{
+    if (x->kind == TERM_SELECT && term_is_number(x->select.no, -INFINITY)) {
+        Term *select = copy_term(e, x);
+        select->select.yes = in_twos(e, x->select.yes);
+        return select;
+    }
+    Term *factor = copy_term(e, x), **of = x->kind == TERM_MAP && x->map.function == FUNCTION_MUL ? x->map.arguments : NULL;
+    double value[2] = { 1, 1 };
+    int number = !of ? -1 : emit_is_number(of[1], &value[1]) ? 1 : emit_is_number(of[0], &value[0]) ? 0 : -1;
+    factor->kind = TERM_CONSTANT;
+    factor->constant.is_integer = false;
+    factor->constant.value = value[number == 1] * LOG2_E;
+    return map_of(e, x, FUNCTION_MUL, number < 0 ? x : of[1 - number], factor);
+}
+
 /* exp(x - m), where m is not -inf. The maximum being another, x may be as exact as it comes. */
 static const Term *power_term(Emitter *e, const Tiling *t)
 {
-    const Guess *guess = t->guess;
-    Term *power = ARENA_NEW(e->arena, Term), *difference = ARENA_NEW(e->arena, Term);
-    *power = *powers_of(guess)->statement->outputs[0].value->select.no;
-    *difference = *power->map.arguments[0];
-    difference->map.implicit = false;
-    difference->map.arguments = ARENA_ARRAY(e->arena, Term *, 2);
-    difference->map.arguments[0] = chosen(t, power->map.arguments[0]->map.arguments[0]);
-    difference->map.arguments[1] = power->map.arguments[0]->map.arguments[1];
+    Term *power = copy_term(e, powers_of(t->guess)->statement->outputs[0].value->select.no), **of = power->map.arguments[0]->map.arguments;
+    Term *x = chosen(t, of[0]), *difference = map_of(e, power->map.arguments[0], FUNCTION_SUB, rounds(t->guess) ? in_twos(e, x) : x, of[1]);
+    power->map.function = rounds(t->guess) ? FUNCTION_EXP2 : FUNCTION_EXP;
     power->map.arguments = ARENA_ARRAY(e->arena, Term *, 1);
     power->map.arguments[0] = difference;
     return power;
 }
 
 /* A vector of powers, which the factors' value is known by. */
-static const char *make_powers(Emitter *e, const Tiling *t, const char *row, const char *lanes)
+static const char *make_powers(Emitter *e, const Tiling *t, const char *row, const char *from, const char *lanes)
 {
     const Step *step = powers_of(t->guess);
     go_on_with(e, t, step, row, emit_text(e, "(%s + v * LANES)", t->names[tiling_last(&t->c->columns)->id]));
-    know_sums(e, t, lanes);
+    know_sums(e, t, from, lanes);
     const char *power = emit_name(e, "power");
     emit_line(e, "const f32v %s = %s;", power, emit_bare(e, emit_varying(e, power_term(e, t))));
     emit_know(e, step->statement->outputs[0].value, (Value){ power, true });
@@ -193,32 +242,48 @@ static const char *make_powers(Emitter *e, const Tiling *t, const char *row, con
     return power;
 }
 
-/* Powers of a whole tile's row. Factors of bf16 are stored together, as two vectors are rounded as fast as one. */
-static void take_row(Emitter *e, const Tiling *t, const char *row)
+/* Powers of a whole tile's row, and what they add to those `seen`. Those that are rounded are stored together, as two vectors are rounded
+ * as fast as one. */
+static void take_vectors(Emitter *e, const Tiling *t, const char *row, const char *from, const char *seen)
 {
     const Output *factors = &t->guess->factors->statement->outputs[0];
-    bool rounds = factors->tensor->dtype == DTYPE_BF16;
-    emit_line(e, "float *const seen = %s;", seen_at(e, t, row));
-    find_shift(e, t, row);
     Scope *vector = emit_push(e);
-    const char *power = make_powers(e, t, row, "LANES");
+    const char *power = make_powers(e, t, row, from, "LANES");
     emit_line(e, "total = total + %s;", power);
-    if (rounds)
+    if (rounds(t->guess))
         emit_line(e, "factors[v] = %s;", emit_varying(e, emit_unrounded(e, factors)));
     else
         emit_store(e, factors);
     emit_pop(e);
-    emit_line(e, rounds ? "f32v total = load_f32v(seen, 1, LANES), factors[VECTORS_%d];" : "f32v total = load_f32v(seen, 1, LANES);", t->number);
+    emit_line(e, "f32v total = load_f32v(%s, 1, LANES)%s;", seen,
+              rounds(t->guess) ? emit_text(e, ", factors[VECTORS_%d]", t->number) : "");
     emit_line(e, "UNROLL");
     emit_line(e, "for (int v = 0; v < VECTORS_%d; v++) {", t->number);
     emit_body(e, vector);
     emit_line(e, "}");
-    emit_line(e, "store_f32v(seen, 1, total, LANES);");
-    if (!rounds)
-        return;
+    emit_line(e, "store_f32v(%s, 1, total, LANES);", seen);
+}
+
+static void store_row(Emitter *e, const Tiling *t, const char *to)
+{
+    emit_line(e, "store_factors_bf16v(%s, factors, VECTORS_%d);", to, t->number);
+}
+
+/* Where a row's factors from the tile's first column on are stored. */
+static const char *factors_at(Emitter *e, const Tiling *t, const char *row)
+{
     go_on_with(e, t, powers_of(t->guess), row, t->names[tiling_last(&t->c->columns)->id]);
     e->step = t->guess->factors;
-    emit_line(e, "store_factors_bf16v(%s, factors, VECTORS_%d);", emit_target(e, factors), t->number);
+    return emit_target(e, &t->guess->factors->statement->outputs[0]);
+}
+
+static void take_row(Emitter *e, const Tiling *t, const char *row)
+{
+    emit_line(e, "float *const seen = %s;", seen_at(e, t, row));
+    find_shift(e, t, row);
+    take_vectors(e, t, row, kept_row(e, t), "seen");
+    if (rounds(t->guess))
+        store_row(e, t, factors_at(e, t, row));
 }
 
 /* The same of a tile with fewer columns. */
@@ -229,7 +294,7 @@ static void take_some(Emitter *e, const Tiling *t, const char *row)
     Scope *vector = emit_push(e);
     emit_line(e, "const int lanes = (int)size_min(LANES, count - v * LANES);");
     vector->count = "lanes";
-    const char *power = make_powers(e, t, row, "lanes");
+    const char *power = make_powers(e, t, row, kept_row(e, t), "lanes");
     emit_line(e, "total = total + select_f32v(first_boolv(lanes), %s, splat_f32v(0.0f));", power);
     emit_store(e, &t->guess->factors->statement->outputs[0]);
     emit_pop(e);
@@ -247,13 +312,78 @@ const char *tiling_guessed(Emitter *e, Tiling *t)
     const char *first = masks(t) ? emit_text(e, "!is_whole || %s <= whole_from[at_tile]", t->names[column->id])
                                  : emit_text(e, "%s == %s", t->names[column->id], tiling_first(e, column));
     each_row(e, t, first, false, guess_row);
-    t->is_guess_whole = masks(t);
-    if (t->is_guess_whole)
+    t->is_guess_whole = masks(t) && !t->waits;
+    if (t->waits) {
+        emit_line(e, "if (%s)", t->waits);
+        emit_line(e, "    return;");
+    } else if (t->is_guess_whole) {
         each_row(e, t, emit_text(e, "is_whole && count == COLUMNS_%d", t->number), true, take_row);
+    }
     t->is_guess_whole = false;
-    each_row(e, t, emit_text(e, "count == COLUMNS_%d", t->number), true, take_row);
+    if (!t->waits || masks(t))
+        each_row(e, t, emit_text(e, "count == COLUMNS_%d", t->number), true, take_row);
     each_row(e, t, NULL, false, take_some);
     return tiling_close(e);
+}
+
+const char *tiling_waits(Emitter *e, const Tiling *t)
+{
+    return !tiling_has_registers(t) || !rounds(t->guess) ? NULL : emit_text(e, "%scount == COLUMNS_%d", masks(t) ? "is_whole && " : "", t->number);
+}
+
+/* How far a row's number is from the next row's, in what the step at hand reads or stores: what goes on from the product's row. */
+static const char *row_step(Emitter *e, const Tiling *t, const Tensor *tensor, const Position *positions)
+{
+    const char *step = "0";
+    for (int a = 0; a < tensor->rank; a++)
+        if (emit_bound(e, positions[a].parts[0].index) == t->names[tiling_last(&t->c->rows)->id])
+            step = emit_stride(e, tensor, positions, positions[a].parts[0].index);
+    return step;
+}
+
+const char *tiling_waiting(Emitter *e, Tiling *t)
+{
+    tiling_open(e, t, tiling_last(&t->c->columns));
+    const char *row = t->names[tiling_last(&t->c->rows)->id];
+    for (int s = 0; s < 4; s++)
+        tiling_bind(e, t, tiling_set(t->c, s), tiling_set(t->c, s)->count);
+    const char *seen = seen_at(e, t, row), *factors = factors_at(e, t, row);
+    const Output *made = &t->guess->factors->statement->outputs[0];
+    const char *factors_step = row_step(e, t, made->tensor, made->positions);
+    const Term *read = largest_read(t->guess);
+    go_on_with(e, t, powers_of(t->guess), row, NULL);
+    const char *largest = emit_pointer(e, read), *largest_step = row_step(e, t, read->read.tensor, read->read.positions);
+    tiling_close(e);
+    return emit_text(e, "(Waiting_%d){ kept, %s, %s, %s, %s, %s, height, 0 }", t->number, largest, seen, factors, largest_step, factors_step);
+}
+
+/* What is between products is there for each of them, and so are constants in registers, without a call. */
+const char *tiling_taken_beside(Emitter *e, Tiling *t)
+{
+    int n = t->number;
+    tiling_open(e, t, tiling_last(&t->c->columns));
+    t->is_guess_whole = masks(t);
+    emit_line(e, "const float shift = *waiting->largest;");
+    emit_know(e, largest_read(t->guess), (Value){ "shift", false });
+    take_vectors(e, t, NULL, "waiting->kept", "waiting->seen");
+    store_row(e, t, "waiting->factors");
+    emit_line(e, "waiting->kept += COLUMNS_%d;", n);
+    emit_line(e, "waiting->largest += waiting->largest_step;");
+    emit_line(e, "waiting->seen += waiting->largest_step * LANES;");
+    emit_line(e, "waiting->factors += waiting->factors_step;");
+    t->is_guess_whole = false;
+    return emit_text(e, "/* A tile's sums that become powers while the next tile's products are on their way: so many rows of them, a share\n"
+                     " * behind each product. */\n"
+                     "typedef struct Waiting_%d {\n    const float *kept, *largest;\n    float *seen;\n    bf16u *factors;\n"
+                     "    int64_t largest_step, factors_step, rows, share;\n} Waiting_%d;\n\n"
+                     "INLINE void take_row_%d(Waiting_%d *waiting)\n{\n%s}\n\n"
+                     "INLINE void take_rows_%d(Waiting_%d *waiting, int64_t count)\n{\n"
+                     "    for (const int64_t left = size_max(waiting->rows - count, 0); waiting->rows > left; waiting->rows--)\n"
+                     "        take_row_%d(waiting);\n}\n\n"
+                     "/* There are four products for each TILE_WORDS words. */\n"
+                     "INLINE void share_rows_%d(Waiting_%d *waiting, int64_t depth)\n{\n"
+                     "    waiting->share = size_ceil_div(waiting->rows * TILE_WORDS, size_max(4 * depth, 1));\n}\n\n",
+                     n, n, n, n, tiling_close(e), n, n, n, n, n);
 }
 
 /* The factors of a tile that a mask leaves out are zeros. */

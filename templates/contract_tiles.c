@@ -25,6 +25,7 @@ KERNEL static void take_share_of_sums(int row, int64_t place, int v, f32v (*sums
 //---
 //{ dot
 #define DOT_N TILE_DOT_BF16
+#define BEGIN_N TILE_LOAD
 //}
 //{ pairs
 /* Numbers are multiplied as they are: of one part. */
@@ -33,7 +34,7 @@ static const unsigned char row_parts_N[] = { 0 };
 static const unsigned char column_parts_N[] = { 0 };
 //}
 
-//{ cut_function
+//{ beside_function
 //}
 /* What a tile's products are of: rows, the lower ones of them from `lower` on, and a panel. Meanwhile what is needed next
  * comes nearer: `ahead`, so many bytes for each word. */
@@ -44,7 +45,7 @@ typedef struct Factors_N {
     int64_t depth;
     const char *ahead;
     int64_t ahead_step;
-    //{ cutting
+    //{ beside_member
     //}
 } Factors_N;
 
@@ -84,11 +85,15 @@ INLINE void multiply_upper_N(TileRegisters *registers, const Factors_N *from, in
     if (begins)
         TILE_RENEW(registers, 0, upper_last, across);
     DOT_N(registers, 0, 4, 6);
+    //{ behind_product
+    //}
     if (COLUMNS_N > TILE_WORDS) {
         if (begins)
             TILE_RENEW(registers, 1, upper_last + 64, across);
         DOT_N(registers, 1, 4, 7);
     }
+    //{ behind_product
+    //}
 }
 
 /* The same for the lower sums, of which there are some if `both` is true, from what is loaded. */
@@ -102,13 +107,17 @@ INLINE void multiply_lower_N(TileRegisters *registers, const Factors_N *from, co
         TILE_RENEW(registers, 2, lower_last, across);
     if (both)
         DOT_N(registers, 2, 5, 6);
+    //{ behind_product
+    //}
     if (COLUMNS_N > TILE_WORDS) {
         if (begins)
             TILE_RENEW(registers, 3, lower_last + 64, across);
         if (both)
             DOT_N(registers, 3, 5, 7);
     }
-    //{ cut
+    //{ behind_product
+    //}
+    //{ behind_products
     //}
 }
 
@@ -154,16 +163,20 @@ INLINE void add_N(TileRegisters *registers, const Factors_N *from, const f32u *s
     const int64_t lower = from->lower > 0 ? from->lower : 0;
     const f32u *lower_start = start + lower * start_step;
     f32u *lower_kept = kept + lower * kept_step;
-    TILE_LOAD(registers, 0, start, 4 * start_step);
+    BEGIN_N(registers, 0, start, 4 * start_step);
     if (from->lower > 0)
-        TILE_LOAD(registers, 2, lower_start, 4 * start_step);
+        BEGIN_N(registers, 2, lower_start, 4 * start_step);
     if (COLUMNS_N > TILE_WORDS) {
-        TILE_LOAD(registers, 1, start + TILE_WORDS, 4 * start_step);
+        BEGIN_N(registers, 1, start + TILE_WORDS, 4 * start_step);
         if (from->lower > 0)
-            TILE_LOAD(registers, 3, lower_start + TILE_WORDS, 4 * start_step);
+            BEGIN_N(registers, 3, lower_start + TILE_WORDS, 4 * start_step);
     }
     bring_N(from, 0, 1);
+    //{ before_products
+    //}
     go_on_N(registers, from, 0, from->depth);
+    //{ after_products
+    //}
     TILE_STORE(registers, 0, kept, 4 * kept_step);
     if (from->lower > 0)
         TILE_STORE(registers, 2, lower_kept, 4 * kept_step);

@@ -442,6 +442,13 @@ INLINE float coarse_exp_f32(float x)
 }
 //}
 
+//{ coarse_exp2_f32
+INLINE float coarse_exp2_f32(float x)
+{
+    return exp2f(x);
+}
+//}
+
 //{ exp2_rest_f32v
 /* 2^x for x from 0 to 1; relative error 2^-18.4, and none at 0. */
 INLINE f32v exp2_rest_f32v(f32v x)
@@ -455,23 +462,22 @@ INLINE f32v exp2_rest_f32v(f32v x)
 //}
 
 #ifndef EINC_AVX512
-//{ coarse_exp_f32v
-/* e^x, to be rounded to bf16; relative error 2^-16, and what is below the normal numbers, which take long, is 0. */
-INLINE f32v coarse_exp_f32v(f32v x)
+//{ coarse_exp2_f32v
+/* 2^x, to be rounded to bf16; relative error 2^-18, and what is below the normal numbers, which take long, is 0. */
+INLINE f32v coarse_exp2_f32v(f32v x)
 {
-    f32v shift = splat_f32v(12582912.0f), least = splat_f32v(-126.0f), y = x * 1.44269504f;
+    f32v shift = splat_f32v(12582912.0f), least = splat_f32v(-126.0f), y = x;
     x = lesser_f32v(splat_f32v(129.0f), greater_f32v(least, y));
     f32v n = ((x - 0.5f) + shift) - shift;
     return select_f32v(y < least, splat_f32v(0), scale_f32v(exp2_rest_f32v(x - n), n));
 }
 //}
 #else
-//{ coarse_exp_f32v@avx512
-/* e^x, to be rounded to bf16; relative error 2^-16, and what is below the normal numbers, which take long, is 0. Scaling takes
+//{ coarse_exp2_f32v@avx512
+/* 2^x, to be rounded to bf16; relative error 2^-18, and what is below the normal numbers, which take long, is 0. Scaling takes
  * of x what is in front of its point, at any size. */
-INLINE f32v coarse_exp_f32v(f32v x)
+INLINE f32v coarse_exp2_f32v(f32v x)
 {
-    x = x * 1.44269504f;
     f32v least = splat_f32v(-126.0f);
 #if EINC_VECTORS && LANES >= 4
     f32v rest, power;
@@ -489,6 +495,14 @@ INLINE f32v coarse_exp_f32v(f32v x)
 }
 //}
 #endif
+
+//{ coarse_exp_f32v
+/* e^x; relative error 2^-16. */
+INLINE f32v coarse_exp_f32v(f32v x)
+{
+    return coarse_exp2_f32v(x * 1.44269504f);
+}
+//}
 
 //{ expm1_f32v
 /* With s = 2^(n-1), half of it is s * (e^rest - 1) + (s - 1/2). */

@@ -200,6 +200,17 @@ PLAIN int has_tiles(void)
 #endif
 //}
 
+//{ TILE_BEGIN
+/* Begins a tile with sums, rows so many bytes apart, or with zeros, which are the same row for all: 0 bytes. */
+#define TILE_BEGIN(registers, t, p, apart) \
+    do { \
+        if ((apart) == 0) \
+            TILE_ZERO(registers, t); \
+        else \
+            TILE_LOAD(registers, t, p, apart); \
+    } while (0)
+//}
+
 //{ TILE_RENEW
 /* Stores a tile, and begins it with zeros. */
 #define TILE_RENEW(registers, t, p, apart) \

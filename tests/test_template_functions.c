@@ -177,24 +177,29 @@ static void test_unary_f32(void **state)
     }
 }
 
-/* What is rounded to bf16 next: by how large a part of it exp may be off, and where that is below the normal numbers by FLT_MIN. */
+/* What is rounded to bf16 next: by how large a part of it exp and exp2 may be off, and where that is below the normal numbers by
+ * FLT_MIN. */
+static void check_coarse(const char *name, float x, double wanted, double most, float vector, float scalar)
+{
+    const float got[2] = { vector, scalar };
+    const double size = fmin(fmax(wanted, FLT_MIN), FLT_MAX);
+    for (int i = 0; i < 2; i++)
+        if (!(wanted < FLT_MIN * (1 + most) && got[i] >= 0 && got[i] < 2 * FLT_MIN))
+            check(name, x, got[i], error_f32(got[i], wanted), most * size / ldexp(1, ilogb(size) - 23) + 1);
+}
+
 TARGETED static void test_coarse(void **state)
 {
     (void)state;
-#define X(tag, dtype, error) FUNCTION_##tag == FUNCTION_EXP ? (error) :
-    const double most = COARSE_FUNCTIONS(X) 0;
+#define X(tag, dtype, error) [FUNCTION_##tag] = (error),
+    static const double most[FUNCTION_COUNT] = { COARSE_FUNCTIONS(X) };
 #undef X
     for (uint64_t bits = 0; bits < UINT64_C(1) << 32; bits += F32_STEP / 8) {
         uint32_t pattern = (uint32_t)bits;
         float x;
         memcpy(&x, &pattern, sizeof x);
-        double wanted = exp(x), size = fmin(fmax(wanted, FLT_MIN), FLT_MAX);
-        float got[2] = { lane_f32v(coarse_exp_f32v(splat_f32v(x)), 0), coarse_exp_f32(x) };
-        for (int i = 0; i < 2; i++) {
-            if (wanted < FLT_MIN * (1 + most) && got[i] >= 0 && got[i] < 2 * FLT_MIN)
-                continue;
-            check("coarse_exp", x, got[i], error_f32(got[i], wanted), most * size / ldexp(1, ilogb(size) - 23) + 1);
-        }
+        check_coarse("coarse_exp", x, exp(x), most[FUNCTION_EXP], lane_f32v(coarse_exp_f32v(splat_f32v(x)), 0), coarse_exp_f32(x));
+        check_coarse("coarse_exp2", x, exp2(x), most[FUNCTION_EXP2], lane_f32v(coarse_exp2_f32v(splat_f32v(x)), 0), coarse_exp2_f32(x));
     }
 }
 
