@@ -707,11 +707,10 @@ INLINE f32v exp2_rest_f32v(f32v x)
     return horner_f32v(p, x, 1.0f);
 }
 
-/* e^x, to be rounded to bf16; relative error 2^-16, and what is below the normal numbers, which take long, is 0. Scaling takes
+/* 2^x, to be rounded to bf16; relative error 2^-18, and what is below the normal numbers, which take long, is 0. Scaling takes
  * of x what is in front of its point, at any size. */
-INLINE f32v coarse_exp_f32v(f32v x)
+INLINE f32v coarse_exp2_f32v(f32v x)
 {
-    x = x * 1.44269504f;
     f32v least = splat_f32v(-126.0f);
 #if EINC_VECTORS && LANES >= 4
     f32v rest, power;
@@ -726,6 +725,12 @@ INLINE f32v coarse_exp_f32v(f32v x)
     f32v n = ((x - 0.5f) + shift) - shift;
     return select_f32v(y < least, splat_f32v(0), scale_f32v(exp2_rest_f32v(x - n), n));
 #endif
+}
+
+/* e^x; relative error 2^-16. */
+INLINE f32v coarse_exp_f32v(f32v x)
+{
+    return coarse_exp2_f32v(x * 1.44269504f);
 }
 
 /* Lane l of the result is lane l ^ n, for n less than LANES: the partner in a fold. */
@@ -1136,6 +1141,15 @@ PLAIN int has_tiles(void)
 #define TILE_ZERO(registers, t) model_tile_zero(&(registers)->model, t)
 #endif
 
+/* Begins a tile with sums, rows so many bytes apart, or with zeros, which are the same row for all: 0 bytes. */
+#define TILE_BEGIN(registers, t, p, apart) \
+    do { \
+        if ((apart) == 0) \
+            TILE_ZERO(registers, t); \
+        else \
+            TILE_LOAD(registers, t, p, apart); \
+    } while (0)
+
 /* Stores a tile, and begins it with zeros. */
 #define TILE_RENEW(registers, t, p, apart) \
     do { \
@@ -1265,10 +1279,51 @@ KERNEL static void pack_rows_1(const Frame *f, char *own, int64_t b, int64_t h, 
 }
 
 #define DOT_1 TILE_DOT_BF16
+#define BEGIN_1 TILE_BEGIN
 /* Numbers are multiplied as they are: of one part. */
 enum { PARTS_1 = 1, PAIRS_1 = 1 };
 static const unsigned char row_parts_1[] = { 0 };
 static const unsigned char column_parts_1[] = { 0 };
+
+/* A tile's sums that become powers while the next tile's products are on their way: so many rows of them, a share
+ * behind each product. */
+typedef struct Waiting_1 {
+    const float *kept, *largest;
+    float *seen;
+    bf16u *factors;
+    int64_t largest_step, factors_step, rows, share;
+} Waiting_1;
+
+INLINE void take_row_1(Waiting_1 *waiting)
+{
+    const float shift = *waiting->largest;
+    f32v total = load_f32v(waiting->seen, 1, LANES), factors[VECTORS_1];
+    UNROLL
+    for (int v = 0; v < VECTORS_1; v++) {
+        const f32v sum = load_f32v(waiting->kept + v * LANES, 1, LANES);
+        const f32v power = coarse_exp2_f32v((sum * 0.180336878f) - shift);
+        total = total + power;
+        factors[v] = power;
+    }
+    store_f32v(waiting->seen, 1, total, LANES);
+    store_factors_bf16v(waiting->factors, factors, VECTORS_1);
+    waiting->kept += COLUMNS_1;
+    waiting->largest += waiting->largest_step;
+    waiting->seen += waiting->largest_step * LANES;
+    waiting->factors += waiting->factors_step;
+}
+
+INLINE void take_rows_1(Waiting_1 *waiting, int64_t count)
+{
+    for (const int64_t left = size_max(waiting->rows - count, 0); waiting->rows > left; waiting->rows--)
+        take_row_1(waiting);
+}
+
+/* There are four products for each TILE_WORDS words. */
+INLINE void share_rows_1(Waiting_1 *waiting, int64_t depth)
+{
+    waiting->share = size_ceil_div(waiting->rows * TILE_WORDS, size_max(4 * depth, 1));
+}
 
 /* What a tile's products are of: rows, the lower ones of them from `lower` on, and a panel. Meanwhile what is needed next
  * comes nearer: `ahead`, so many bytes for each word. */
@@ -1279,6 +1334,7 @@ typedef struct Factors_1 {
     int64_t depth;
     const char *ahead;
     int64_t ahead_step;
+    Waiting_1 *waiting;
 } Factors_1;
 
 /* One of the `shares` of what is to come nearer with a tile: all lines where they follow each other, else two for a word. */
@@ -1317,11 +1373,13 @@ INLINE void multiply_upper_1(TileRegisters *registers, const Factors_1 *from, in
     if (begins)
         TILE_RENEW(registers, 0, upper_last, across);
     DOT_1(registers, 0, 4, 6);
+    take_rows_1(from->waiting, from->waiting->share);
     if (COLUMNS_1 > TILE_WORDS) {
         if (begins)
             TILE_RENEW(registers, 1, upper_last + 64, across);
         DOT_1(registers, 1, 4, 7);
     }
+    take_rows_1(from->waiting, from->waiting->share);
 }
 
 /* The same for the lower sums, of which there are some if `both` is true, from what is loaded. */
@@ -1335,12 +1393,14 @@ INLINE void multiply_lower_1(TileRegisters *registers, const Factors_1 *from, co
         TILE_RENEW(registers, 2, lower_last, across);
     if (both)
         DOT_1(registers, 2, 5, 6);
+    take_rows_1(from->waiting, from->waiting->share);
     if (COLUMNS_1 > TILE_WORDS) {
         if (begins)
             TILE_RENEW(registers, 3, lower_last + 64, across);
         if (both)
             DOT_1(registers, 3, 5, 7);
     }
+    take_rows_1(from->waiting, from->waiting->share);
 }
 
 /* One after the other. */
@@ -1385,16 +1445,18 @@ INLINE void add_1(TileRegisters *registers, const Factors_1 *from, const f32u *s
     const int64_t lower = from->lower > 0 ? from->lower : 0;
     const f32u *lower_start = start + lower * start_step;
     f32u *lower_kept = kept + lower * kept_step;
-    TILE_LOAD(registers, 0, start, 4 * start_step);
+    BEGIN_1(registers, 0, start, 4 * start_step);
     if (from->lower > 0)
-        TILE_LOAD(registers, 2, lower_start, 4 * start_step);
+        BEGIN_1(registers, 2, lower_start, 4 * start_step);
     if (COLUMNS_1 > TILE_WORDS) {
-        TILE_LOAD(registers, 1, start + TILE_WORDS, 4 * start_step);
+        BEGIN_1(registers, 1, start + TILE_WORDS, 4 * start_step);
         if (from->lower > 0)
-            TILE_LOAD(registers, 3, lower_start + TILE_WORDS, 4 * start_step);
+            BEGIN_1(registers, 3, lower_start + TILE_WORDS, 4 * start_step);
     }
     bring_1(from, 0, 1);
+    share_rows_1(from->waiting, from->depth);
     go_on_1(registers, from, 0, from->depth);
+    take_rows_1(from->waiting, from->waiting->rows);
     TILE_STORE(registers, 0, kept, 4 * kept_step);
     if (from->lower > 0)
         TILE_STORE(registers, 2, lower_kept, 4 * kept_step);
@@ -1412,9 +1474,9 @@ INLINE void add_1(TileRegisters *registers, const Factors_1 *from, const f32u *s
  * taken by what follows the product, when the next tile is on its way. */
 INLINE void tile_1(int height, const bf16u *rows, int64_t row_step, int64_t k_step, const u32u *panel, int64_t depth,
         const char *ahead, int64_t ahead_step, const f32u *start, int64_t start_step, f32u *kept, int64_t kept_step,
-        TileRegisters *registers)
+        TileRegisters *registers, Waiting_1 *waiting)
 {
-    const Factors_1 from = { rows, row_step, k_step, height - TILE_ROWS, panel, depth, ahead, ahead_step };
+    const Factors_1 from = { rows, row_step, k_step, height - TILE_ROWS, panel, depth, ahead, ahead_step, waiting };
     add_1(registers, &from, start, start_step, kept, kept_step);
 }
 
@@ -1464,41 +1526,23 @@ KERNEL static void guessed_1(const Frame *f, char *own, int64_t b_first, int64_t
                 largest_lanes = select_f32v(first_boolv(lanes), largest_lanes, before);
             }
             float largest = fold_max_f32v(largest_lanes);
-            tmp2[(b - b_first) * tmp2_0 + (h - h_first) * tmp2_1 + (q_at - q_first)] = largest + 20;
+            tmp2[(b - b_first) * tmp2_0 + (h - h_first) * tmp2_1 + (q_at - q_first)] = (largest + 20) * 1.44269504f;
         }
     }
-    if (count == COLUMNS_1) {
-        for (int at_row = 0; at_row < height; at_row++) {
-            const int64_t q_at_2 = q + at_row;
-            float *const seen = seen_1 + LANES * ((b - b_first) * tmp2_0 + (h - h_first) * tmp2_1
-                    + (q_at_2 - q_first));
-            const float tmp2_at = tmp2[(b - b_first) * tmp2_0 + (h - h_first) * tmp2_1 + (q_at_2 - q_first)];
-            f32v total = load_f32v(seen, 1, LANES), factors[VECTORS_1];
-            UNROLL
-            for (int v = 0; v < VECTORS_1; v++) {
-                const f32v sum_2 = load_f32v(kept + at_row * COLUMNS_1 + v * LANES, 1, LANES);
-                const f32v power = coarse_exp_f32v((sum_2 * 0.125f) - tmp2_at);
-                total = total + power;
-                factors[v] = power;
-            }
-            store_f32v(seen, 1, total, LANES);
-            store_factors_bf16v(tmp5 + (b - b_first) * tmp5_0 + (h - h_first) * tmp5_1 + (q_at_2 - q_first) * tmp5_2
-                    + k, factors, VECTORS_1);
-        }
+    if (count == COLUMNS_1)
         return;
-    }
     for (int at_row = 0; at_row < height; at_row++) {
-        const int64_t q_at_3 = q + at_row;
-        float *const seen = seen_1 + LANES * ((b - b_first) * tmp2_0 + (h - h_first) * tmp2_1 + (q_at_3 - q_first));
-        const float tmp2_at_2 = tmp2[(b - b_first) * tmp2_0 + (h - h_first) * tmp2_1 + (q_at_3 - q_first)];
+        const int64_t q_at_2 = q + at_row;
+        float *const seen = seen_1 + LANES * ((b - b_first) * tmp2_0 + (h - h_first) * tmp2_1 + (q_at_2 - q_first));
+        const float tmp2_at = tmp2[(b - b_first) * tmp2_0 + (h - h_first) * tmp2_1 + (q_at_2 - q_first)];
         f32v total = load_f32v(seen, 1, LANES);
         for (int v = 0; v * LANES < count; v++) {
             const int lanes = (int)size_min(LANES, count - v * LANES);
-            const f32v sum_3 = load_f32v(kept + at_row * COLUMNS_1 + v * LANES, 1, lanes);
-            const f32v power_2 = coarse_exp_f32v((sum_3 * 0.125f) - tmp2_at_2);
-            total = total + select_f32v(first_boolv(lanes), power_2, splat_f32v(0.0f));
-            store_factor_bf16v(tmp5 + (b - b_first) * tmp5_0 + (h - h_first) * tmp5_1 + (q_at_3 - q_first) * tmp5_2
-                    + (k + v * LANES), 1, power_2, lanes);
+            const f32v sum_2 = load_f32v(kept + at_row * COLUMNS_1 + v * LANES, 1, lanes);
+            const f32v power = coarse_exp2_f32v((sum_2 * 0.180336878f) - tmp2_at);
+            total = total + select_f32v(first_boolv(lanes), power, splat_f32v(0.0f));
+            store_factor_bf16v(tmp5 + (b - b_first) * tmp5_0 + (h - h_first) * tmp5_1 + (q_at_2 - q_first) * tmp5_2
+                    + (k + v * LANES), 1, power, lanes);
         }
         store_f32v(seen, 1, total, LANES);
     }
@@ -1557,19 +1601,27 @@ KERNEL static void step_1(const Frame *f, char *own, int64_t b_first, int64_t b_
     const int64_t extent_b = f->extent_b, extent_h = f->extent_h;
     const int64_t extent_q = f->extent_q, extent_d = f->extent_d;
     const int64_t extent_k = f->extent_k, tile_1_3 = f->tile_1_3;
-    const int64_t row_tmp1 = f->row_tmp1, at_panels_1 = f->at_panels_1;
-    const int64_t at_packed_1 = f->at_packed_1, at_kept_1 = f->at_kept_1;
-    const int64_t at_panels_of_1 = f->at_panels_of_1;
+    const int64_t row_tmp1 = f->row_tmp1, at_tmp2 = f->at_tmp2;
+    const int64_t at_tmp5 = f->at_tmp5, row_tmp5 = f->row_tmp5;
+    const int64_t at_panels_1 = f->at_panels_1, at_packed_1 = f->at_packed_1;
+    const int64_t at_kept_1 = f->at_kept_1, at_panels_of_1 = f->at_panels_of_1;
+    const int64_t at_seen_1 = f->at_seen_1;
     const bf16u *A = (const bf16u *)f->in.A.data;
     const int64_t A_0 = f->in.A.stride[0], A_1 = f->in.A.stride[1];
     const int64_t A_2 = f->in.A.stride[2], A_3 = f->in.A.stride[3];
     f32u *tmp1 = (f32u *)own;
     const int64_t tmp1_0 = row_tmp1 * tile_1_3, tmp1_1 = row_tmp1 * tile_1_3;
     const int64_t tmp1_2 = row_tmp1;
+    f32u *tmp2 = (f32u *)(own + at_tmp2);
+    const int64_t tmp2_0 = tile_1_3, tmp2_1 = tile_1_3;
+    bf16u *tmp5 = (bf16u *)(own + at_tmp5);
+    const int64_t tmp5_0 = row_tmp5 * tile_1_3, tmp5_1 = row_tmp5 * tile_1_3;
+    const int64_t tmp5_2 = row_tmp5;
     float *panels_1 = (float *)(own + at_panels_1);
     float *packed_1 = (float *)(own + at_packed_1);
     float *kept_1 = (float *)(own + at_kept_1);
     int64_t *panels_of_1 = (int64_t *)(own + at_panels_of_1);
+    float *seen_1 = (float *)(own + at_seen_1);
     const int64_t words = size_ceil_div(extent_d, 2), depth = size_align(words, 16);
     const int64_t columns = extent_k, places = size_align(columns, COLUMNS_1);
     float start[COLUMNS_1];
@@ -1579,6 +1631,7 @@ KERNEL static void step_1(const Frame *f, char *own, int64_t b_first, int64_t b_
     float *const tile = (float *)tile_lines;
     TileRegisters registers;
     tiles_begin(&registers, COLUMNS_1);
+    Waiting_1 waiting = { .rows = 0 };
     for (int64_t b = b_first; b < b_end; b++) {
         for (int64_t h = h_first; h < h_end; h++) {
             const int64_t columns_at = b * extent_h + h;
@@ -1638,11 +1691,18 @@ KERNEL static void step_1(const Frame *f, char *own, int64_t b_first, int64_t b_
                             tile_1(height, here, row_step, k_step, (const u32u *)panels_1 + place * depth
                                     + done * COLUMNS_1, points, ahead, ahead_step, done ? kept : start, done
                                     ? COLUMNS_1 : 0, result ? result : kept, result ? result_step
-                                    : (int64_t)COLUMNS_1, &registers);
-                            if (is_last && guessed)
+                                    : (int64_t)COLUMNS_1, &registers, &waiting);
+                            if (is_last && guessed) {
                                 guessed_1(f, own, b_first, h_first, q_first, b, h, q, k, count, height, kept);
-                            else if (is_last && !result)
+                                if (count == COLUMNS_1)
+                                    waiting = (Waiting_1){ kept, tmp2 + (b - b_first) * tmp2_0
+                                            + (h - h_first) * tmp2_1 + (q - q_first), seen_1
+                                            + LANES * ((b - b_first) * tmp2_0 + (h - h_first) * tmp2_1
+                                            + (q - q_first)), tmp5 + (b - b_first) * tmp5_0 + (h - h_first) * tmp5_1
+                                            + (q - q_first) * tmp5_2 + k, 1, tmp5_2, height, 0 };
+                            } else if (is_last && !result) {
                                 after_1(f, own, b_first, h_first, q_first, b, h, q, k, count, height, kept);
+                            }
                             kept += points < depth ? ROWS_1 * COLUMNS_1 : 0;
                             ahead += points * ahead_step;
                         }
@@ -1650,6 +1710,7 @@ KERNEL static void step_1(const Frame *f, char *own, int64_t b_first, int64_t b_
                     done += points;
                 } while (done < depth);
             }
+            take_rows_1(&waiting, waiting.rows);
         }
     }
     tiles_end();
@@ -1844,6 +1905,7 @@ KERNEL static void pack_rows_6(const Frame *f, char *own, int64_t b_first, int64
 }
 
 #define DOT_6 TILE_DOT_BF16
+#define BEGIN_6 TILE_BEGIN
 /* Numbers are multiplied as they are: of one part. */
 enum { PARTS_6 = 1, PAIRS_6 = 1 };
 static const unsigned char row_parts_6[] = { 0 };
@@ -1964,13 +2026,13 @@ INLINE void add_6(TileRegisters *registers, const Factors_6 *from, const f32u *s
     const int64_t lower = from->lower > 0 ? from->lower : 0;
     const f32u *lower_start = start + lower * start_step;
     f32u *lower_kept = kept + lower * kept_step;
-    TILE_LOAD(registers, 0, start, 4 * start_step);
+    BEGIN_6(registers, 0, start, 4 * start_step);
     if (from->lower > 0)
-        TILE_LOAD(registers, 2, lower_start, 4 * start_step);
+        BEGIN_6(registers, 2, lower_start, 4 * start_step);
     if (COLUMNS_6 > TILE_WORDS) {
-        TILE_LOAD(registers, 1, start + TILE_WORDS, 4 * start_step);
+        BEGIN_6(registers, 1, start + TILE_WORDS, 4 * start_step);
         if (from->lower > 0)
-            TILE_LOAD(registers, 3, lower_start + TILE_WORDS, 4 * start_step);
+            BEGIN_6(registers, 3, lower_start + TILE_WORDS, 4 * start_step);
     }
     bring_6(from, 0, 1);
     go_on_6(registers, from, 0, from->depth);

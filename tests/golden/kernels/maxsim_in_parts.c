@@ -971,6 +971,15 @@ PLAIN int has_tiles(void)
 #define TILE_ZERO(registers, t) model_tile_zero(&(registers)->model, t)
 #endif
 
+/* Begins a tile with sums, rows so many bytes apart, or with zeros, which are the same row for all: 0 bytes. */
+#define TILE_BEGIN(registers, t, p, apart) \
+    do { \
+        if ((apart) == 0) \
+            TILE_ZERO(registers, t); \
+        else \
+            TILE_LOAD(registers, t, p, apart); \
+    } while (0)
+
 /* Stores a tile, and begins it with zeros. */
 #define TILE_RENEW(registers, t, p, apart) \
     do { \
@@ -1414,6 +1423,7 @@ KERNEL static void pack_rows_3(const Frame *f, char *own, int64_t m, int64_t n, 
 }
 
 #define DOT_3 TILE_DOT_BF16
+#define BEGIN_3 TILE_BEGIN
 /* Which parts of numbers are multiplied, in this order. */
 enum { PARTS_3 = 3, PAIRS_3 = 6 };
 static const unsigned char row_parts_3[] = { 0, 0, 1, 1, 2, 0 };
@@ -1541,13 +1551,13 @@ INLINE void add_3(TileRegisters *registers, const Factors_3 *from, const f32u *s
     const int64_t lower = from->lower > 0 ? from->lower : 0;
     const f32u *lower_start = start + lower * start_step;
     f32u *lower_kept = kept + lower * kept_step;
-    TILE_LOAD(registers, 0, start, 4 * start_step);
+    BEGIN_3(registers, 0, start, 4 * start_step);
     if (from->lower > 0)
-        TILE_LOAD(registers, 2, lower_start, 4 * start_step);
+        BEGIN_3(registers, 2, lower_start, 4 * start_step);
     if (COLUMNS_3 > TILE_WORDS) {
-        TILE_LOAD(registers, 1, start + TILE_WORDS, 4 * start_step);
+        BEGIN_3(registers, 1, start + TILE_WORDS, 4 * start_step);
         if (from->lower > 0)
-            TILE_LOAD(registers, 3, lower_start + TILE_WORDS, 4 * start_step);
+            BEGIN_3(registers, 3, lower_start + TILE_WORDS, 4 * start_step);
     }
     bring_3(from, 0, 1);
     go_on_3(registers, from, 0, from->depth);
