@@ -305,13 +305,18 @@ static void take_some(Emitter *e, const Tiling *t, const char *row)
     emit_line(e, "store_f32v(seen, 1, total, LANES);");
 }
 
+const char *tiling_guesses(Emitter *e, const Tiling *t)
+{
+    const Index *column = tiling_last(&t->c->columns);
+    return masks(t) ? emit_text(e, "!is_whole || %s <= whole_from[at_tile]", t->names[column->id])
+                    : emit_text(e, "%s == %s", t->names[column->id], tiling_first(e, column));
+}
+
 const char *tiling_guessed(Emitter *e, Tiling *t)
 {
     const Index *column = tiling_last(&t->c->columns);
     tiling_open(e, t, column);
-    const char *first = masks(t) ? emit_text(e, "!is_whole || %s <= whole_from[at_tile]", t->names[column->id])
-                                 : emit_text(e, "%s == %s", t->names[column->id], tiling_first(e, column));
-    each_row(e, t, first, false, guess_row);
+    each_row(e, t, tiling_guesses(e, t), false, guess_row);
     t->is_guess_whole = masks(t) && !t->waits;
     if (t->waits) {
         emit_line(e, "if (%s)", t->waits);

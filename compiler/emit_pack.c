@@ -95,12 +95,17 @@ static void copy_row(Emitter *e, const Tiling *t)
     emit_body(e, scope);
 }
 
+bool tiling_copies_words(Emitter *e, const Tiling *t)
+{
+    return t->c->group > 1 && !t->c->tile->parts && tiling_reads_safely(e, t->c->right) && !t->c->tile->has_starts;
+}
+
 /* Whole words of columns whose points lie side by side, from the point `first` on, in squares; or of two points, where the columns
  * lie side by side, a vector of each. Back comes the point that the others begin at. */
 static const char *copy_words(Emitter *e, const Tiling *t, const char *first, const char *end)
 {
     const Contract *c = t->c;
-    if (!tiling_reads_safely(e, c->right) || c->tile->has_starts)
+    if (!tiling_copies_words(e, t))
         return first;
     const Index *point = tiling_last(&c->depth);
     const Tensor *tensor = c->right->read.tensor;

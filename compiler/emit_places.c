@@ -266,16 +266,28 @@ static void each_whole_run(Emitter *e, const Tiling *t, const char *call)
     tiling_put(e, text.bytes);
 }
 
-/* Some points of all tiles after the others, fewer where the columns lie side by side than where a column's points do, so that
- * lines are read as they come. Sums have starts even where there are no points. */
+/* How many points of a tile are packed before those of the next: fewer where the columns lie side by side than where a column's points
+ * do, so that lines are read as they come. */
+static const char *points_packed(Emitter *e, const Tiling *t)
+{
+    const Contract *c = t->c;
+    const char *few = emit_text(e, "%d", PACKED_POINTS * c->group);
+    if (c->columns_turned)
+        return emit_text(e, "%d", PACKED_POINTS_TURNED);
+    if (!tiling_copies_words(e, t) || c->depth.count > 1)
+        return few;
+    return emit_text(e, "(%s == 1 ? %d : %s)", emit_stride(e, c->right->read.tensor, c->right->read.positions, tiling_last(&c->depth)),
+                     PACKED_POINTS_TURNED, few);
+}
+
+/* Some points of all tiles after the others. Sums have starts even where there are no points. */
 static void pack_some_points(Emitter *e, const Tiling *t, const char *pack)
 {
-    const char *points = tiling_depth_end(e, t);
-    int some = t->c->columns_turned ? 256 : PACKED_POINTS * t->c->group;
-    emit_line(e, "for (int64_t from_point = %s; from_point < %s; from_point += %d) {", tiling_depth_first(e, t),
+    const char *points = tiling_depth_end(e, t), *some = points_packed(e, t);
+    emit_line(e, "for (int64_t from_point = %s; from_point < %s; from_point += %s) {", tiling_depth_first(e, t),
               t->c->tile->has_starts ? emit_text(e, "size_max(%s, 1)", points) : points, some);
     e->scope->indent++;
-    emit_line(e, "const int64_t to_point = size_min(from_point + %d, %s);", some, points);
+    emit_line(e, "const int64_t to_point = size_min(from_point + %s, %s);", some, points);
     if (t->c->across)
         each_square_run(e, t, emit_text(e, "%s;", pack));
     else

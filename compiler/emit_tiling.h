@@ -64,7 +64,8 @@ void tiling_each_tile_back(Emitter *e, const Tiling *t, const char *call);    /*
 void tiling_find_pieces(Emitter *e, const Tiling *t);    /* declares `pieces` and whether a tile `is_placed` by them */
 void tiling_lines(Text *text, const char *indent, const char *lines);
 void tiling_put(Emitter *e, const char *lines);
-enum { PACKED_POINTS = 16 };                 /* of columns that are packed together, so that each line of theirs is whole */
+enum { PACKED_POINTS = 16, PACKED_POINTS_TURNED = 256 };    /* of columns that are packed together, so that each line of theirs is whole */
+bool tiling_copies_words(Emitter *e, const Tiling *t);    /* of columns, many at a time */
 void tiling_pack_all(Emitter *e, const Tiling *t, const char *pack);
 
 /* emit_points.c: the lines of a tile in vectors, at its beginning and at each point */
@@ -155,6 +156,7 @@ const char *tiling_finish(Emitter *e, Tiling *t);
 /* emit_guess.c: the bodies of what takes a tile's sums with such maxima, or what waits of them, of what stands for a tile that nobody
  * asks for, of what begins the powers' sums, and of what ends them and says whether the guess was good */
 const char *tiling_guessed(Emitter *e, Tiling *t);
+const char *tiling_guesses(Emitter *e, const Tiling *t);
 const char *tiling_waits(Emitter *e, const Tiling *t);
 const char *tiling_waiting(Emitter *e, Tiling *t);
 const char *tiling_taken_beside(Emitter *e, Tiling *t);

@@ -108,8 +108,8 @@ typedef enum {
  * What kernels make with fewer instructions where all that becomes of it is rounded to bf16, whose numbers are 2^-8 apart: the
  * largest relative error, that of a scaled argument included. What is below the normal numbers may be 0. */
 #define COARSE_FUNCTIONS(X)     \
-    X(EXP, DTYPE_F32, 0x1p-16)  \
-    X(EXP2, DTYPE_F32, 0x1p-18)
+    X(EXP, DTYPE_F32, 0x1p-13)  \
+    X(EXP2, DTYPE_F32, 0x1p-13)
 
 typedef enum {
 #define X(tag, name, arity, rule, complex, ulp) FUNCTION_##tag,
