@@ -147,7 +147,8 @@ static const char *rows_in_place(Emitter *e, const Tiling *t, const char *compar
         return NULL;
     for (int s = 0; s < 4; s++)
         for (int i = 0; i < sets[s]->count; i++)
-            numbers = emit_text(e, "%s%s%s", numbers, numbers[0] ? " * " : "", emit_extent(e, sets[s]->list[i]));
+            if (term_has_index(c->left, sets[s]->list[i]))
+                numbers = emit_text(e, "%s%s%s", numbers, numbers[0] ? " * " : "", emit_extent(e, sets[s]->list[i]));
     return emit_text(e, "%s %s %d", numbers, compares, bytes / (int)dtype_size(c->packed));
 }
 

@@ -65,7 +65,7 @@ Index *window_base(const WindowAxis *axis);    /* its one index, or that which a
 typedef struct Contract {
     const Term *product;          /* the reduction over the contracted indices */
     const Term *left, *right;     /* what it combines: values of rows, values of columns */
-    IndexSet batch;               /* indices of both that stay */
+    IndexSet batch;               /* indices of both that stay, and one of the columns alone, with which the result is turned */
     IndexSet kept_rows;           /* rows that stay, */
     IndexSet rows;                /* and those that the first reduction runs over, or the innermost that stays; that of a
                                    * tile's rows last */

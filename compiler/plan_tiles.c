@@ -43,32 +43,35 @@ static Role role_of(const Contract *c, const Index *index)
     return kept || indices_have(c->rows.list, c->rows.count, index) ? ROLE_ROW : ROLE_BATCH;
 }
 
-/* The other index of columns that squares have beside the lanes' where columns are turned when they are packed, or the
- * result when it is copied; NULL: none are. */
-static const Index *square_of(const Launch *launch, int place)
+/* The index that squares of the result have beside the lanes' where it is copied and only the columns have it: it becomes one of
+ * those for whose points the product is made one after the other, so that packing reads what follows itself in memory, and
+ * panels stay near. NULL: there is none. */
+static const Index *turn_by_points(Planner *planner, const Launch *launch, int place)
 {
-    const Contract *c = launch->steps[place]->contract;
-    const int last = launch->step_count - 1;
-    for (int b = 0; b < launch->block_count && !c->across; b++) {
-        const Index *index = launch->blocks[b].of_step[place];
-        if (launch->steps[last]->turned && launch->blocks[b].of_step[last] == launch->steps[last]->turned &&
-            role_of(c, index) == ROLE_COLUMN)
-            return index;
+    const Step *last = launch->steps[launch->step_count - 1];
+    const Index *turned = NULL;
+    for (int b = 0; b < launch->block_count && last->turned; b++)
+        turned = launch->blocks[b].of_step[launch->step_count - 1] == last->turned ? launch->blocks[b].of_step[place] : turned;
+    for (Contract *c = launch->steps[place]->contract; c && turned; c = c->parts) {
+        IndexSet columns = { NULL, 0 }, batch = { NULL, 0 };
+        if (c->across || role_of(c, turned) != ROLE_COLUMN || c->columns.list[c->columns.count - 1] == turned)
+            return NULL;
+        for (int i = 0; i < c->batch.count + c->columns.count; i++) {
+            Index *index = i < c->batch.count ? c->batch.list[i] : c->columns.list[i - c->batch.count];
+            IndexSet *set = i < c->batch.count || index == turned ? &batch : &columns;
+            ARENA_APPEND(planner->arena, set->list, set->count, index);
+        }
+        c->batch = batch;
+        c->columns = columns;
     }
-    return c->across;
+    return turned;
 }
 
-/* How many columns of each index of the squares make a unit of at most `most`: whole squares of both, so that neither what
- * is read nor what is stored is a short run. */
-static void square_tiles(const Planner *planner, const Contract *c, const Index *across, double most, double side[2])
+/* How many columns of each index of the squares that packing turns make a unit of at most `most`: whole squares of both, so
+ * that neither what is read nor what is stored is a short run. */
+static void square_tiles(const Planner *planner, const Contract *c, double most, double side[2])
 {
-    if (!c->across) {
-        double lanes = planner->plan->lanes;
-        side[0] = fmin(lanes, planner_extent(planner, across));
-        side[1] = fmin(planner_extent(planner, c->columns.list[c->columns.count - 1]), fmax(2, (double)(int64_t)(most / side[0] / lanes)) * lanes);
-        return;
-    }
-    const Index *index[2] = { across, c->columns.list[c->columns.count - 1] };
+    const Index *index[2] = { c->across, c->columns.list[c->columns.count - 1] };
     double lanes = planner->plan->lanes;
     side[0] = side[1] = 1;
     for (bool grows = true; grows;) {
@@ -98,13 +101,12 @@ static void shrink(const Planner *planner, const Launch *launch, const Contract 
 {
     double inside = 1, side[2];
     const Index *row = c->rows.list[c->rows.count - 1], *column = c->columns.list[c->columns.count - 1];
-    const Index *across = square_of(launch, place);
-    if (across)
-        square_tiles(planner, c, across, most, side);
+    if (c->across)
+        square_tiles(planner, c, most, side);
     for (int pass = 0; pass < 2; pass++)
         for (int b = launch->block_count - 1; b >= 0; b--) {
             const Index *index = launch->blocks[b].of_step[place];
-            bool turned = across && (index == across || index == column);
+            bool turned = c->across && (index == c->across || index == column);
             if (role_of(c, index) != role || (index == row || turned) != (pass == 0))
                 continue;
             double extent = fmin(planner_extent(planner, index), most_rows(planner, c, index));
@@ -388,6 +390,7 @@ void contract_tiles(Planner *planner, Launch *launch)
     int place = 0;
     while (!launch->steps[place]->contract)
         place++;
+    const Index *turned = plan->target->grid ? NULL : turn_by_points(planner, launch, place);
     order_blocks(planner, launch, place);
     if (plan->target->grid && launch->steps[place]->split)
         return;
@@ -420,7 +423,9 @@ void contract_tiles(Planner *planner, Launch *launch)
     double rows_bytes = (c->window ? window_points(planner, c->window, NULL, 0, NULL) : all_rows * depth) * size;
     bool is_near = (c->sweep && near / (depth * size) >= 2 * tile_columns) ||
                    contract_is_near(planner, rows_bytes, planner_points(planner, &c->columns) * depth * size);
-    double columns = (is_near ? near : most) / (depth * size * fixed);
+    /* Beside what is packed for one point of a square's side is what is stored for all of them. */
+    double side = turned ? fmin(plan->lanes, planner_extent(planner, turned)) : 1, stored = turned ? side * all_rows : 0;
+    double columns = (is_near ? near : most) / ((depth + stored) * size * fixed);
     if (planner->hints->smallest_tiles || columns < tile_columns / fixed)
         columns = tile_columns / fixed;
     if (fixed == 1)
@@ -428,7 +433,7 @@ void contract_tiles(Planner *planner, Launch *launch)
     if (fixed == 1 && c->sweep)
         columns = even_share(planner_points(planner, &c->columns), columns, tile_columns);
     for (int b = 0; b < launch->block_count; b++)
-        tiles[b] = 1;
+        tiles[b] = launch->blocks[b].of_step[place] == turned ? side : 1;
     shrink(planner, launch, c, place, ROLE_COLUMN, columns < 1 ? 1 : columns, tiles);
     double inner_rows = c->reduces ? planner_points(planner, &c->rows) : 1, rows = UNIT_ROWS / (inner_rows < 1 ? 1 : inner_rows);
     if (c->sweep)    /* their sums lie in the caches */
