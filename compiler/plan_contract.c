@@ -11,7 +11,6 @@ enum {
     SWEEP_BYTES = 3072,           /* or so many bytes of each column's where SWEEP_NEAR columns of them are near, */
     SWEEP_NEAR = 256,
     SWEEP_COLUMNS = 512,          /* where fewer columns than these would have all of theirs packed; */
-    SWEEP_LINES = 64,             /* where lines of points are packed in turn, slowly, where fewer than these would */
     SWEEP_LEAST = 128,            /* and so many columns there have to be at a time */
     DEPTH_FORCED = 24, DEEP_FORCED = 40, ROW_FORCED = 2, NEAR_FORCED = 1024,     /* short, for small arrays to reach all that a product does */
     SWEEP_FORCED = 40,
@@ -282,13 +281,11 @@ static int sweep_of(const Planner *planner, const Contract *c, Dtype dtype)
     if (planner->hints->nests == NESTS_TILED)
         return depth > SWEEP_FORCED ? SWEEP_FORCED : 0;
     double size = (double)dtype_size(dtype), most = room / size;    /* words */
-    double inner = depth / fmax(planner_extent(planner, c->depth.list[0]), 1), few = SWEEP_COLUMNS;
+    double inner = depth / fmax(planner_extent(planner, c->depth.list[0]), 1);
     double sweep = fmax(SWEEP, fmin(SWEEP_BYTES, contract_near(planner->plan->target) / SWEEP_NEAR) / size);
-    if (c->depth.count > 1 && lies_along(planner, c->right, c->depth.list[0])) {
+    if (c->depth.count > 1 && lies_along(planner, c->right, c->depth.list[0]))
         sweep = fmax(sweep, inner * CONTRACT_LINE / (double)dtype_size(c->right->dtype));
-        few = SWEEP_LINES;
-    }
-    return most / depth < fmin(columns, few) && most / sweep >= SWEEP_LEAST ? (int)sweep : 0;
+    return most / depth < fmin(columns, SWEEP_COLUMNS) && most / sweep >= SWEEP_LEAST ? (int)sweep : 0;
 }
 
 /* The same product with each number taken apart: of two numbers that are read as they are, along one contracted index. A unit
