@@ -9,14 +9,17 @@ const char *tiling_state_array(Emitter *e, const Tiling *t, int r, const Compone
     return emit_text(e, "%s_%d_%d", component->name, r + 1, t->number);
 }
 
+/* Those that have no names yet are declared here. */
 static void load_states(Emitter *e, const Tiling *t, const char *place, const char *lanes, const char *(*names)[STATE_COMPONENTS_MAX])
 {
     for (int r = 0; r < t->first_count; r++) {
         Component components[STATE_COMPONENTS_MAX];
         for (int i = 0, n = state_components(t->first[r], components); i < n; i++) {
-            names[r][i] = emit_name(e, components[i].name);
-            emit_line(e, "%s %s = load_%sv(%s + %s + v * LANES, 1, %s);", emit_type(components[i].dtype, true), names[r][i],
-                      dtype_name(components[i].dtype), tiling_state_array(e, t, r, &components[i]), place, lanes);
+            const char *type = names[r][i] ? "" : emit_text(e, "%s ", emit_type(components[i].dtype, true));
+            if (!names[r][i])
+                names[r][i] = emit_name(e, components[i].name);
+            emit_line(e, "%s%s = load_%sv(%s + %s + v * LANES, 1, %s);", type, names[r][i], dtype_name(components[i].dtype),
+                      tiling_state_array(e, t, r, &components[i]), place, lanes);
         }
     }
 }
@@ -338,14 +341,17 @@ static void vector_loop(Emitter *e, const Tiling *t, const Scope *body)
     (void)t;
 }
 
-static Scope *open_vectors(Emitter *e, const Tiling *t)
+/* `whole`: no vector has lanes behind the last column. */
+static Scope *open_vectors(Emitter *e, const Tiling *t, bool whole)
 {
     const Index *column = tiling_last(&t->c->columns);
     Scope *body = emit_push(e);
     const char *first = emit_name(e, emit_text(e, "%s_lanes", t->names[column->id]));
     emit_bind(e, column, first);
-    body->count = "lanes";
-    emit_line(e, "const int lanes = (int)size_min(LANES, count - v * LANES);");
+    if (!whole) {
+        body->count = "lanes";
+        emit_line(e, "const int lanes = (int)size_min(LANES, count - v * LANES);");
+    }
     emit_line(e, "const int64_t %s = %s + v * LANES;", first, t->names[column->id]);
     return body;
 }
@@ -359,16 +365,16 @@ static void bind_around(Emitter *e, const Tiling *t)
 }
 
 /* A vector of a tile's sums, from memory; with places if it has such. */
-static void load_sum(Emitter *e, const Tiling *t, const char *name)
+static void load_sum(Emitter *e, const Tiling *t, const char *name, const char *lanes)
 {
     const char *at = emit_text(e, "r * COLUMNS_%d%s + v * LANES", t->number, t->c->columns.count > 1 ? " + place - tile_place" : "");
-    emit_line(e, "const %sv %s = load_%sv(kept + %s, 1, lanes);", dtype_name(t->dtype), name, dtype_name(t->dtype), at);
+    emit_line(e, "const %sv %s = load_%sv(kept + %s, 1, %s);", dtype_name(t->dtype), name, dtype_name(t->dtype), at, lanes);
     if (!t->c->places) {
         know_product(e, t, name);
         return;
     }
     const char *names[] = { name, emit_name(e, "place_found") };
-    emit_line(e, "const i64v %s = load_i64v(kept_places + %s, 1, lanes);", names[1], at);
+    emit_line(e, "const i64v %s = load_i64v(kept_places + %s, 1, %s);", names[1], at, lanes);
     for (int r = 0; r < t->step->root_count; r++)
         emit_know(e, t->step->roots[r], emit_state_finish(e, t->step->roots[r], names, true));
 }
@@ -384,12 +390,12 @@ static const char *store_turned(Emitter *e, Tiling *t)
     *step = *e->step;
     step->vector = (Index *)row;
     bind_around(e, t);
-    Scope *body = open_vectors(e, t), *value = emit_push(e);
+    Scope *body = open_vectors(e, t, false), *value = emit_push(e);
     const char *at = emit_name(e, emit_text(e, "%s_at", row_name)), *sum = emit_name(e, "sum");
     emit_bind(e, row, at);
     emit_line(e, "const int r = from + (s < rows ? s : 0);");
     emit_line(e, "const int64_t %s = %s + r;", at, row_name);
-    load_sum(e, t, sum);
+    load_sum(e, t, sum, "lanes");
     emit_line(e, "square[s] = %s;", emit_bare(e, emit_varying(e, output_stored(output))));
     emit_pop(e);
     const Step *outer = e->step;
@@ -436,8 +442,8 @@ static const char *store_rows(Emitter *e, Tiling *t)
     const char *at = emit_name(e, emit_text(e, "%s_at", t->names[row->id])), *sum = emit_name(e, "sum");
     emit_bind(e, row, at);
     emit_line(e, "const int64_t %s = %s + r;", at, t->names[row->id]);
-    Scope *body = open_vectors(e, t);
-    load_sum(e, t, sum);
+    Scope *body = open_vectors(e, t, false);
+    load_sum(e, t, sum, "lanes");
     if (t->branch)
         emit_know(e, t->step->statement->outputs[0].value, emit_term(e, t->branch));
     for (int o = 0; o < t->step->statement->output_count; o++)
@@ -449,6 +455,67 @@ static const char *store_rows(Emitter *e, Tiling *t)
     emit_body(e, one);
     emit_line(e, "}");
     return tiling_close(e);
+}
+
+/* The states of a whole tile's vectors take a row of sums at once: what these share is found once, and the one goes on while
+ * the other waits. */
+static void take_whole(Emitter *e, const Tiling *t)
+{
+    const Index *row = tiling_last(&t->c->rows);
+    const char *(*names)[STATE_COMPONENTS_MAX] = arena_array(e->arena, (size_t)t->first_count, sizeof *names);
+    Component components[STATE_COMPONENTS_MAX];
+    const char *each = emit_text(e, "for (int v = 0; v < VECTORS_%d; v++) {", t->number);
+    emit_line(e, "if (count == COLUMNS_%d) {", t->number);
+    e->scope->indent++;
+    for (int r = 0; r < t->first_count; r++)
+        for (int i = 0, n = state_components(t->first[r], components); i < n; i++) {
+            const char *name = emit_name(e, components[i].name);
+            emit_line(e, "%s %s[VECTORS_%d];", emit_type(components[i].dtype, true), name, t->number);
+            names[r][i] = emit_text(e, "%s[v]", name);
+        }
+    Scope *load = emit_push(e);
+    load_states(e, t, "place", "LANES", names);
+    emit_pop(e);
+    Scope *one = emit_push(e);
+    const char *at = emit_name(e, emit_text(e, "%s_at", t->names[row->id])), *sum = emit_name(e, "sum");
+    emit_bind(e, row, at);
+    emit_line(e, "const int64_t %s = %s + r;", at, t->names[row->id]);
+    Scope *body = open_vectors(e, t, true);
+    load_sum(e, t, sum, "LANES");
+    step_states(e, t, names, NULL);
+    emit_pop(e);
+    emit_line(e, "UNROLL");
+    emit_line(e, "%s", each);
+    emit_body(e, body);
+    emit_line(e, "}");
+    emit_pop(e);
+    Scope *store = emit_push(e);
+    store_states(e, t, "place", "LANES", names);
+    emit_pop(e);
+    emit_line(e, "UNROLL");
+    emit_line(e, "%s", each);
+    emit_body(e, load);
+    emit_line(e, "}");
+    emit_line(e, "UNROLL_TWICE");
+    emit_line(e, "for (int r = 0; r < height; r++) {");
+    emit_body(e, one);
+    emit_line(e, "}");
+    emit_line(e, "UNROLL");
+    emit_line(e, "%s", each);
+    emit_body(e, store);
+    emit_line(e, "}");
+    emit_line(e, "return;");
+    e->scope->indent--;
+    emit_line(e, "}");
+}
+
+/* Whether none of the states keeps a place, for which a tile's rows are counted. */
+static bool has_no_places(const Tiling *t)
+{
+    for (int r = 0; r < t->first_count; r++)
+        if (state_needs_place(t->first[r]) || state_finder(t->first, t->first_count, r) >= 0)
+            return false;
+    return true;
 }
 
 /* The sums of a tile, from memory: stored, or taken by the states of their columns. */
@@ -463,14 +530,16 @@ const char *tiling_after(Emitter *e, Tiling *t)
     bind_around(e, t);
     const char *(*names)[STATE_COMPONENTS_MAX] = arena_array(e->arena, (size_t)t->first_count, sizeof *names);
     const char *(*tile)[STATE_COMPONENTS_MAX] = arena_array(e->arena, (size_t)t->first_count, sizeof *tile);
-    Scope *body = open_vectors(e, t);
+    if (has_no_places(t))
+        take_whole(e, t);
+    Scope *body = open_vectors(e, t, false);
     load_states(e, t, "place", "lanes", names);
     declare_tile_best(e, t, tile);
     Scope *inner = emit_push(e);
     const char *at = emit_name(e, emit_text(e, "%s_at", t->names[row->id])), *sum = emit_name(e, "sum");
     emit_bind(e, row, at);
     emit_line(e, "const int64_t %s = %s + r;", at, t->names[row->id]);
-    load_sum(e, t, sum);
+    load_sum(e, t, sum, "lanes");
     step_states(e, t, names, tile);
     emit_pop(e);
     emit_line(e, "for (int r = 0; r < height; r++) {");
@@ -492,7 +561,7 @@ const char *tiling_finish(Emitter *e, Tiling *t)
     tiling_bind(e, t, &t->c->kept_rows, t->c->kept_rows.count);
     tiling_bind(e, t, &t->c->columns, t->c->columns.count - 1);
     const char *(*names)[STATE_COMPONENTS_MAX] = arena_array(e->arena, (size_t)t->first_count, sizeof *names);
-    Scope *body = open_vectors(e, t);
+    Scope *body = open_vectors(e, t, false);
     load_states(e, t, t->runs ? "behind + place" : "place", "lanes", names);
     for (int r = 0; r < t->first_count; r++)
         emit_know(e, t->step->roots[r], emit_state_finish(e, t->step->roots[r], names[r], true));
