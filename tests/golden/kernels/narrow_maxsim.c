@@ -1394,7 +1394,7 @@ KERNEL static void step_1(const Frame *f, char *own, int64_t i_first, int64_t i_
     const int64_t at_panels_1 = f->at_panels_1, at_packed_1 = f->at_packed_1;
     const int64_t at_kept_1 = f->at_kept_1, at_panels_of_1 = f->at_panels_of_1;
     const int64_t at_largest_1_1 = f->at_largest_1_1, Q_0 = f->in.Q.stride[0];
-    const int64_t Q_1 = f->in.Q.stride[1];
+    const int64_t Q_1 = f->in.Q.stride[1], Q_2 = f->in.Q.stride[2];
     const bf16u *D = (const bf16u *)f->in.D.data;
     const int64_t D_0 = f->in.D.stride[0], D_1 = f->in.D.stride[1];
     const int64_t D_2 = f->in.D.stride[2], tmp1_0 = extent_j;
@@ -1420,8 +1420,8 @@ KERNEL static void step_1(const Frame *f, char *own, int64_t i_first, int64_t i_
     if (*panels_of_1 != columns_at) {
         if (places > columns)    /* so that what is there is numbers */
             memset(panels_1 + (places - COLUMNS_1) * depth, 0, (size_t)(COLUMNS_1 * depth) * 4);
-        for (int64_t from_point = 0; from_point < extent_k; from_point += 32) {
-            const int64_t to_point = size_min(from_point + 32, extent_k);
+        for (int64_t from_point = 0; from_point < extent_k; from_point += (Q_2 == 1 ? 256 : 32)) {
+            const int64_t to_point = size_min(from_point + (Q_2 == 1 ? 256 : 32), extent_k);
             for (int64_t tile_place = 0; tile_place < places; tile_place += COLUMNS_1) {
                 const int64_t tile_end = size_min(tile_place + COLUMNS_1, columns);
                 for (int64_t place = tile_place; place < tile_end;) {
