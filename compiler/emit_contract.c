@@ -204,7 +204,7 @@ static const char *points_parameter(const Tiling *t)
 typedef struct Beside {
     const char *name, *parameter;           /* of what it works on */
     const char *function;
-    const char *before, *behind_one, *behind_some, *after;    /* of a tile's products; behind one of them, and behind those of a pair of parts */
+    const char *before, *behind_one, *behind_some, *after;    /* of a tile's products; behind one, and those of a pair of parts */
 } Beside;
 
 static const Beside *beside(Emitter *e, const Tiling *t)
@@ -212,8 +212,10 @@ static const Beside *beside(Emitter *e, const Tiling *t)
     int n = t->number;
     Beside *beside = ARENA_NEW(e->arena, Beside);
     if (t->cuts)
-        *beside = (Beside){ "cutting", "Cutting *cutting", emit_text(e, "/* Cuts a share of the rows to come. */\nKERNEL static void cut_%d(Cutting *cutting)\n{\n"
-                            "    cut_some(cutting, cutting->share, PARTS_%d);\n}\n", n, n), "", "", emit_text(e, "    cut_%d(from->cutting);\n", n), "" };
+        *beside = (Beside){ "cutting", "Cutting *cutting",
+                            emit_text(e, "/* Cuts a share of the rows to come. */\nKERNEL static void cut_%d(Cutting *cutting)\n{\n"
+                                      "    cut_some(cutting, cutting->share, PARTS_%d);\n}\n", n, n),
+                            "", "", emit_text(e, "    cut_%d(from->cutting);\n", n), "" };
     else if (t->waits)
         *beside = (Beside){ "waiting", emit_text(e, "Waiting_%d *waiting", n), t->taken_beside,
                             emit_text(e, "    share_rows_%d(from->waiting, from->depth);\n", n),

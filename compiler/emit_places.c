@@ -266,8 +266,8 @@ static void each_whole_run(Emitter *e, const Tiling *t, const char *call)
     tiling_put(e, text.bytes);
 }
 
-/* How many points of a tile are packed before those of the next: fewer where the columns lie side by side than where a column's points
- * do, so that lines are read as they come. */
+/* How many points of a tile are packed before those of the next: fewer where the columns lie side by side than where a column's
+ * points do, so that lines are read as they come. */
 static const char *points_packed(Emitter *e, const Tiling *t)
 {
     const Contract *c = t->c;
@@ -276,8 +276,8 @@ static const char *points_packed(Emitter *e, const Tiling *t)
         return emit_text(e, "%d", PACKED_POINTS_TURNED);
     if (!tiling_copies_words(e, t) || c->depth.count > 1)
         return few;
-    return emit_text(e, "(%s == 1 ? %d : %s)", emit_stride(e, c->right->read.tensor, c->right->read.positions, tiling_last(&c->depth)),
-                     PACKED_POINTS_TURNED, few);
+    const char *step = emit_stride(e, c->right->read.tensor, c->right->read.positions, tiling_last(&c->depth));
+    return emit_text(e, "(%s == 1 ? %d : %s)", step, PACKED_POINTS_TURNED, few);
 }
 
 /* Some points of all tiles after the others. Sums have starts even where there are no points. */

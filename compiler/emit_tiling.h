@@ -64,7 +64,8 @@ void tiling_each_tile_back(Emitter *e, const Tiling *t, const char *call);    /*
 void tiling_find_pieces(Emitter *e, const Tiling *t);    /* declares `pieces` and whether a tile `is_placed` by them */
 void tiling_lines(Text *text, const char *indent, const char *lines);
 void tiling_put(Emitter *e, const char *lines);
-enum { PACKED_POINTS = 16, PACKED_POINTS_TURNED = 256 };    /* of columns that are packed together, so that each line of theirs is whole */
+/* Of columns that are packed together, so that each line of theirs is whole. */
+enum { PACKED_POINTS = 16, PACKED_POINTS_TURNED = 256 };
 bool tiling_copies_words(Emitter *e, const Tiling *t);    /* of columns, many at a time */
 void tiling_pack_all(Emitter *e, const Tiling *t, const char *pack);
 
