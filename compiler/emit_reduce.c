@@ -360,21 +360,32 @@ static void emit_fast_loop(Emitter *e, Nest *nest, int depth)
     emit_line(e, "}");
 }
 
-/* With lanes and reductions inside, the text is written once: the number of lanes in use is a variable. */
+/* A turn with lanes and reductions inside. In a whole vector the number of lanes is a constant, so that loads are bare. */
+static Scope *lane_turn(Emitter *e, Nest *nest, const LoopBounds *loop, const char *at, bool whole)
+{
+    Scope *body = emit_push(e);
+    body->loop = true;
+    emit_bind(e, loop->index, at);
+    if (!whole) {
+        body->count = emit_name(e, "count");
+        emit_line(e, "const int %s = (int)(%s - %s);", body->count, loop->end, at);
+    }
+    set_turn(e, nest, "0");
+    emit_steps(e, nest);
+    return emit_pop(e);
+}
+
 static void emit_lane_loop(Emitter *e, Nest *nest, int depth)
 {
     const LoopBounds *loop = &nest->loops[depth];
-    Scope *body = emit_push(e);
-    const char *name = emit_name(e, loop->index->name);
-    body->loop = true;
-    emit_bind(e, loop->index, name);
-    body->count = emit_name(e, "count");
-    emit_line(e, "const int %s = %s - %s < LANES ? (int)(%s - %s) : LANES;", body->count, loop->end, name, loop->end, name);
-    set_turn(e, nest, "0");
-    emit_steps(e, nest);
-    emit_pop(e);
-    emit_line(e, "for (int64_t %s = %s; %s < %s; %s += LANES) {", name, loop->first, name, loop->end, name);
-    emit_body(e, body);
+    const char *at = emit_name(e, loop->index->name);
+    emit_line(e, "int64_t %s = %s;", at, loop->first);
+    const Scope *whole = lane_turn(e, nest, loop, at, true), *rest = lane_turn(e, nest, loop, at, false);
+    emit_line(e, "for (; %s + LANES <= %s; %s += LANES) {", at, loop->end, at);
+    emit_body(e, whole);
+    emit_line(e, "}");
+    emit_line(e, "if (%s < %s) {", at, loop->end);
+    emit_body(e, rest);
     emit_line(e, "}");
 }
 
