@@ -341,17 +341,17 @@ static void vector_loop(Emitter *e, const Tiling *t, const Scope *body)
     (void)t;
 }
 
-/* `whole`: no vector has lanes behind the last column. */
+/* `whole`: no vector has lanes behind the last column, and nobody is to ask where one begins. */
 static Scope *open_vectors(Emitter *e, const Tiling *t, bool whole)
 {
     const Index *column = tiling_last(&t->c->columns);
     Scope *body = emit_push(e);
     const char *first = emit_name(e, emit_text(e, "%s_lanes", t->names[column->id]));
     emit_bind(e, column, first);
-    if (!whole) {
-        body->count = "lanes";
-        emit_line(e, "const int lanes = (int)size_min(LANES, count - v * LANES);");
-    }
+    if (whole)
+        return body;
+    body->count = "lanes";
+    emit_line(e, "const int lanes = (int)size_min(LANES, count - v * LANES);");
     emit_line(e, "const int64_t %s = %s + v * LANES;", first, t->names[column->id]);
     return body;
 }
@@ -458,15 +458,14 @@ static const char *store_rows(Emitter *e, Tiling *t)
 }
 
 /* The states of a whole tile's vectors take a row of sums at once: what these share is found once, and the one goes on while
- * the other waits. */
+ * the other waits. Not where more than the sums differs along the columns: that is found once for all rows of a vector. */
 static void take_whole(Emitter *e, const Tiling *t)
 {
     const Index *row = tiling_last(&t->c->rows);
     const char *(*names)[STATE_COMPONENTS_MAX] = arena_array(e->arena, (size_t)t->first_count, sizeof *names);
     Component components[STATE_COMPONENTS_MAX];
     const char *each = emit_text(e, "for (int v = 0; v < VECTORS_%d; v++) {", t->number);
-    emit_line(e, "if (count == COLUMNS_%d) {", t->number);
-    e->scope->indent++;
+    Scope *tile = emit_push(e);
     for (int r = 0; r < t->first_count; r++)
         for (int i = 0, n = state_components(t->first[r], components); i < n; i++) {
             const char *name = emit_name(e, components[i].name);
@@ -481,6 +480,7 @@ static void take_whole(Emitter *e, const Tiling *t)
     emit_bind(e, row, at);
     emit_line(e, "const int64_t %s = %s + r;", at, t->names[row->id]);
     Scope *body = open_vectors(e, t, true);
+    const char *first = emit_bound(e, tiling_last(&t->c->columns));
     load_sum(e, t, sum, "LANES");
     step_states(e, t, names, NULL);
     emit_pop(e);
@@ -505,7 +505,11 @@ static void take_whole(Emitter *e, const Tiling *t)
     emit_body(e, store);
     emit_line(e, "}");
     emit_line(e, "return;");
-    e->scope->indent--;
+    emit_pop(e);
+    if (emit_mentions(body->text.bytes, first))
+        return;
+    emit_line(e, "if (count == COLUMNS_%d) {", t->number);
+    emit_body(e, tile);
     emit_line(e, "}");
 }
 
