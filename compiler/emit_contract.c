@@ -434,8 +434,9 @@ static const char *after_tile(Emitter *e, const Tiling *t, const char *call, con
     const char *when = t->in_pieces ? "is_last && !placed" : t->is_stored ? "is_last && !result"
                        : tiling_where(t) ? "is_last && !is_whole" : "is_last";
     if (t->waits)
-        return emit_text(e, "if (is_last && guessed) {\n    if (%s || !(%s))\n        %s;\n    if (%s)\n        waiting = %s;\n"
-                         "} else if (%s) {\n    %s;\n}", tiling_guesses(e, t), t->waits, guessed, t->waits, t->waiting, when, call);
+        return emit_text(e, "if (is_last && guessed) {\n    if (%s || !(%s))\n        %s;\n    if (%s) {\n"
+                         "        const Waiting_%d noted = %s;\n        waiting = noted;\n    }\n} else if (%s) {\n    %s;\n}",
+                         tiling_guesses(e, t), t->waits, guessed, t->waits, t->number, t->waiting, when, call);
     if (t->guess)
         return emit_text(e, "if (is_last && guessed)\n    %s;\nelse if (%s)\n    %s;", guessed, when, call);
     if (t->c->columns.count == 1)

@@ -359,7 +359,7 @@ const char *tiling_waiting(Emitter *e, Tiling *t)
     go_on_with(e, t, powers_of(t->guess), row, NULL);
     const char *largest = emit_pointer(e, read), *largest_step = row_step(e, t, read->read.tensor, read->read.positions);
     tiling_close(e);
-    return emit_text(e, "(Waiting_%d){ kept, %s, %s, %s, %s, %s, height, 0 }", t->number, largest, seen, factors, largest_step, factors_step);
+    return emit_text(e, "{ kept, %s, %s, %s, %s, %s, height, 0 }", largest, seen, factors, largest_step, factors_step);
 }
 
 /* What is between products is there for each of them, and so are constants in registers, without a call. */

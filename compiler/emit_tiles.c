@@ -348,7 +348,7 @@ static void begin_registers(Emitter *e, const Tiling *t)
         emit_line(e, "*odd_%d = 0;", t->number);
     emit_line(e, "tiles_begin(&registers, COLUMNS_%d);", t->number);
     if (t->waits)
-        emit_line(e, "Waiting_%d waiting = { .rows = 0 };", t->number);
+        emit_line(e, "Waiting_%d waiting = { NULL, NULL, NULL, NULL, 0, 0, 0, 0 };", t->number);
     if (t->runs) {
         emit_line(e, "registers.rows_each = %s;", emit_extent(e, tiling_last(&t->c->rows)));
         emit_line(e, "registers.places = places;");

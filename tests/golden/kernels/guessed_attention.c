@@ -1631,7 +1631,7 @@ KERNEL static void step_1(const Frame *f, char *own, int64_t b_first, int64_t b_
     float *const tile = (float *)tile_lines;
     TileRegisters registers;
     tiles_begin(&registers, COLUMNS_1);
-    Waiting_1 waiting = { .rows = 0 };
+    Waiting_1 waiting = { NULL, NULL, NULL, NULL, 0, 0, 0, 0 };
     for (int64_t b = b_first; b < b_end; b++) {
         for (int64_t h = h_first; h < h_end; h++) {
             const int64_t columns_at = b * extent_h + h;
@@ -1695,12 +1695,14 @@ KERNEL static void step_1(const Frame *f, char *own, int64_t b_first, int64_t b_
                             if (is_last && guessed) {
                                 if (k == 0 || !(count == COLUMNS_1))
                                     guessed_1(f, own, b_first, h_first, q_first, b, h, q, k, count, height, kept);
-                                if (count == COLUMNS_1)
-                                    waiting = (Waiting_1){ kept, tmp2 + (b - b_first) * tmp2_0
+                                if (count == COLUMNS_1) {
+                                    const Waiting_1 noted = { kept, tmp2 + (b - b_first) * tmp2_0
                                             + (h - h_first) * tmp2_1 + (q - q_first), seen_1
                                             + LANES * ((b - b_first) * tmp2_0 + (h - h_first) * tmp2_1
                                             + (q - q_first)), tmp5 + (b - b_first) * tmp5_0 + (h - h_first) * tmp5_1
                                             + (q - q_first) * tmp5_2 + k, 1, tmp5_2, height, 0 };
+                                    waiting = noted;
+                                }
                             } else if (is_last && !result) {
                                 after_1(f, own, b_first, h_first, q_first, b, h, q, k, count, height, kept);
                             }
