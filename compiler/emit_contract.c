@@ -209,6 +209,8 @@ typedef struct Beside {
 
 static const Beside *beside(Emitter *e, const Tiling *t)
 {
+    if (!t->cuts && !t->waits)
+        return NULL;
     int n = t->number;
     Beside *beside = ARENA_NEW(e->arena, Beside);
     if (t->cuts)
@@ -216,12 +218,12 @@ static const Beside *beside(Emitter *e, const Tiling *t)
                             emit_text(e, "/* Cuts a share of the rows to come. */\nKERNEL static void cut_%d(Cutting *cutting)\n{\n"
                                       "    cut_some(cutting, cutting->share, PARTS_%d);\n}\n", n, n),
                             "", "", emit_text(e, "    cut_%d(from->cutting);\n", n), "" };
-    else if (t->waits)
+    else
         *beside = (Beside){ "waiting", emit_text(e, "Waiting_%d *waiting", n), t->taken_beside,
                             emit_text(e, "    share_rows_%d(from->waiting, from->depth);\n", n),
                             emit_text(e, "    take_rows_%d(from->waiting, from->waiting->share);\n", n), "",
                             emit_text(e, "    take_rows_%d(from->waiting, from->waiting->rows);\n", n) };
-    return t->cuts || t->waits ? beside : NULL;
+    return beside;
 }
 
 /* The head of the function that makes a tile's sums. */
@@ -291,8 +293,8 @@ static const char *register_functions(Emitter *e, Tiling *t, const char *whole)
         { "behind_product", other ? other->behind_one : "" },
         { "behind_products", other ? other->behind_some : "" },
         { "after_products", other ? other->after : "" },
-        { "factors", other ? emit_text(e, "    const Factors_%d from = { rows, row_step, k_step, height - TILE_ROWS, panel, depth, ahead, "
-                                       "ahead_step, %s };\n", t->number, other->name) : NULL },
+        { "factors", other ? emit_text(e, "    const Factors_%d from = { rows, row_step, k_step, height - TILE_ROWS, panel, depth, "
+                                       "ahead, ahead_step, %s };\n", t->number, other->name) : NULL },
         { "pairs", pairs_of(e, t) },
         { "exchange", stays },
         { "take_function", stays ? stays : take },
@@ -454,7 +456,7 @@ static const char *registers_of(Emitter *e, const Tiling *t, const char *place)
     const char *also = other ? emit_text(e, ", &%s", other->name) : "";
     if (!tiling_has_registers(t) || !t->in_registers)
         return tiling_has_registers(t) ? emit_text(e, ", &registers%s", also) : "";
-    return emit_text(e, t->runs ? ", &registers, sums, %s + nth * places, rows_left%s" : ", &registers, sums, %s, height%s", place, also);
+    return emit_text(e, ", &registers, sums, %s%s%s", place, t->runs ? " + nth * places, rows_left" : ", height", also);
 }
 
 /* What becomes of the sums of a tile all of which takes one branch of the where. */

@@ -13,8 +13,8 @@ static bool is_lifted(const Emitter *e, const Guess *guess)
     return e->plan->lifted[guess->reduction->roots[0]->id];
 }
 
-/* Whether the factors are powers rounded to bf16. Then they are powers of 2, so that nothing is left to be scaled of sums times a number:
- * e^x is 2^(x / ln 2). */
+/* Whether the factors are powers rounded to bf16. Then they are powers of 2, so that nothing is left to be scaled of sums times
+ * a number: e^x is 2^(x / ln 2). */
 #define LOG2_E 1.4426950408889634
 
 static bool rounds(const Guess *guess)
@@ -216,8 +216,9 @@ static Term *in_twos(Emitter *e, Term *x)
 /* exp(x - m), where m is not -inf. The maximum being another, x may be as exact as it comes. */
 static const Term *power_term(Emitter *e, const Tiling *t)
 {
-    Term *power = copy_term(e, powers_of(t->guess)->statement->outputs[0].value->select.no), **of = power->map.arguments[0]->map.arguments;
-    Term *x = chosen(t, of[0]), *difference = map_of(e, power->map.arguments[0], FUNCTION_SUB, rounds(t->guess) ? in_twos(e, x) : x, of[1]);
+    Term *power = copy_term(e, powers_of(t->guess)->statement->outputs[0].value->select.no);
+    Term *exact = power->map.arguments[0], *x = chosen(t, exact->map.arguments[0]);
+    Term *difference = map_of(e, exact, FUNCTION_SUB, rounds(t->guess) ? in_twos(e, x) : x, exact->map.arguments[1]);
     power->map.function = rounds(t->guess) ? FUNCTION_EXP2 : FUNCTION_EXP;
     power->map.arguments = ARENA_ARRAY(e->arena, Term *, 1);
     power->map.arguments[0] = difference;
@@ -242,8 +243,8 @@ static const char *make_powers(Emitter *e, const Tiling *t, const char *row, con
     return power;
 }
 
-/* Powers of a whole tile's row, and what they add to those `seen`. Those that are rounded are stored together, as two vectors are rounded
- * as fast as one. */
+/* Powers of a whole tile's row, and what they add to those `seen`. Those that are rounded are stored together, as two vectors
+ * are rounded as fast as one. */
 static void take_vectors(Emitter *e, const Tiling *t, const char *row, const char *from, const char *seen)
 {
     const Output *factors = &t->guess->factors->statement->outputs[0];
@@ -333,7 +334,9 @@ const char *tiling_guessed(Emitter *e, Tiling *t)
 
 const char *tiling_waits(Emitter *e, const Tiling *t)
 {
-    return !tiling_has_registers(t) || !rounds(t->guess) ? NULL : emit_text(e, "%scount == COLUMNS_%d", masks(t) ? "is_whole && " : "", t->number);
+    if (!tiling_has_registers(t) || !rounds(t->guess))
+        return NULL;
+    return emit_text(e, "%scount == COLUMNS_%d", masks(t) ? "is_whole && " : "", t->number);
 }
 
 /* How far a row's number is from the next row's, in what the step at hand reads or stores: what goes on from the product's row. */
@@ -377,8 +380,8 @@ const char *tiling_taken_beside(Emitter *e, Tiling *t)
     emit_line(e, "waiting->seen += waiting->largest_step * LANES;");
     emit_line(e, "waiting->factors += waiting->factors_step;");
     t->is_guess_whole = false;
-    return emit_text(e, "/* A tile's sums that become powers while the next tile's products are on their way: so many rows of them, a share\n"
-                     " * behind each product. */\n"
+    return emit_text(e, "/* A tile's sums that become powers while the next tile's products are on their way: so many rows of them, "
+                     "a share\n * behind each product. */\n"
                      "typedef struct Waiting_%d {\n    const float *kept, *largest;\n    float *seen;\n    bf16u *factors;\n"
                      "    int64_t largest_step, factors_step, rows, share;\n} Waiting_%d;\n\n"
                      "INLINE void take_row_%d(Waiting_%d *waiting)\n{\n%s}\n\n"

@@ -23,7 +23,7 @@ typedef struct Tiling {
     bool may_pass;                /* a large result's go past the caches */
     const Guess *guess;           /* `guessed` maxima may take the sums at once; NULL: there are none */
     bool is_guess_whole;          /* what is written is for a tile that meets the mask's condition everywhere */
-    const char *waits;            /* a condition: of a whole tile, whose rows wait for the next one's products; NULL: there are none; */
+    const char *waits;            /* a condition: of a tile whose rows wait for the next one's products; NULL: there is none; */
     const char *waiting;          /* what is noted of it, */
     const char *taken_beside;     /* and the functions that take its rows then */
     ParameterSet parameters;      /* all that a function may ask for */
@@ -154,8 +154,8 @@ void tiling_share_states(Emitter *e, Tiling *t, const char *lines[3]);    /* loa
 const char *tiling_after(Emitter *e, Tiling *t);
 const char *tiling_finish(Emitter *e, Tiling *t);
 
-/* emit_guess.c: the bodies of what takes a tile's sums with such maxima, or what waits of them, of what stands for a tile that nobody
- * asks for, of what begins the powers' sums, and of what ends them and says whether the guess was good */
+/* emit_guess.c: the bodies of what takes a tile's sums with such maxima, or what waits of them, of what stands for a tile that
+ * nobody asks for, of what begins the powers' sums, and of what ends them and says whether the guess was good */
 const char *tiling_guessed(Emitter *e, Tiling *t);
 const char *tiling_guesses(Emitter *e, const Tiling *t);
 const char *tiling_waits(Emitter *e, const Tiling *t);

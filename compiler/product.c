@@ -348,9 +348,9 @@ static int end_kind(Arena *arena, const Term *term, Nests allowed, const Extents
     return 0;
 }
 
-/* Whether a product that a reduction cannot take from registers is stored for it, in blocks: of each point that the reduction keeps,
- * or where it keeps few, which are cut into parts, of some points of its longest index. What is stored of one has to be few points;
- * extents that are not known may be many. */
+/* Whether a product that a reduction cannot take from registers is stored for it, in blocks: of each point that the reduction
+ * keeps, or where it keeps few, which are cut into parts, of some points of its longest index. What is stored of one has to be
+ * few points; extents that are not known may be many. */
 static bool is_stored(Arena *arena, const Term *term, const unsigned short *kinds, const Extents *extents)
 {
     const Term *inside = product_inside(arena, term->reduce.argument);
