@@ -359,33 +359,56 @@ bool tiling_packs_runs(Emitter *e, const Tiling *t)
     return t->c->columns_stream && tiling_reads_safely(e, t->c->right) && !tiling_is_masked(e, t, &masked);
 }
 
-/* One point of a run of columns, whatever panels they are in. */
-static void pack_run_of_point(Emitter *e, Tiling *t)
+/* Where a point is in a panel. */
+static const char *packed_point(Emitter *e, const Tiling *t)
 {
-    const Index *column = tiling_last(&t->c->columns), *far = t->c->points_read.list[0];
-    const char *name = t->names[column->id], *lanes_at = emit_name(e, emit_text(e, "%s_lanes", name)), *point = "";
+    const char *point = "", *first = tiling_depth_first(e, t);
     for (int i = 0; i < t->c->depth.count; i++) {
-        const char *own = t->names[t->c->depth.list[i]->id], *first = tiling_depth_first(e, t);
+        const char *own = t->names[t->c->depth.list[i]->id];
         if (i == 0)
             point = strcmp(first, "0") ? emit_text(e, "(%s - %s)", own, first) : own;
         else
             point = emit_text(e, "(%s * %s + %s)", point, emit_extent(e, t->c->depth.list[i]), own);
     }
-    Scope *body = emit_push(e);
+    return point;
+}
+
+/* A vector of a run of columns goes to its panel, and what is read soon is asked for. */
+static void pack_vector_of_run(Emitter *e, Tiling *t, const char *lanes)
+{
+    const Index *column = tiling_last(&t->c->columns), *far = t->c->points_read.list[0];
+    const char *name = t->names[column->id], *lanes_at = emit_name(e, emit_text(e, "%s_lanes", name));
     emit_bind(e, column, lanes_at);
-    body->count = "lanes";
     emit_line(e, "const int64_t %s = %s + c, column = (place + c) %% COLUMNS_%d;", lanes_at, name, t->number);
-    emit_line(e, "lanes = (int)size_min(LANES, size_min(count - c, COLUMNS_%d - column));", t->number);
+    if (strcmp(lanes, "LANES"))
+        emit_line(e, "%s = (int)size_min(LANES, size_min(count - c, COLUMNS_%d - column));", lanes, t->number);
     emit_push(e);
     emit_bind(e, far, emit_text(e, "(%s + soon)", t->names[far->id]));
     const char *next = emit_pointer(e, t->c->right);
     emit_pop(e);
     emit_line(e, "PREFETCH_FAR(%s);", next);
-    emit_line(e, "store_%sv(panels_%d + (place + c - column) * depth + %s * COLUMNS_%d + column, 1, %s, lanes);", dtype_name(t->dtype), t->number,
-              point, t->number, emit_bare(e, emit_varying(e, t->c->right)));
+    emit_line(e, "store_%sv(panels_%d + (place + c - column) * depth + %s * COLUMNS_%d + column, 1, %s, %s);", dtype_name(t->dtype), t->number,
+              packed_point(e, t), t->number, emit_bare(e, emit_varying(e, t->c->right)), lanes);
+}
+
+/* One point of a run of columns, whatever panels they are in: vectors that are whole in the run and in their panels, and the
+ * others. */
+static void pack_run_of_point(Emitter *e, Tiling *t)
+{
+    Scope *whole = emit_push(e);
+    whole->count = "LANES";
+    pack_vector_of_run(e, t, "LANES");
     emit_pop(e);
-    emit_line(e, "for (int c = 0, lanes; c < count; c += lanes) {");
-    emit_body(e, body);
+    Scope *rest = emit_push(e);
+    rest->count = "lanes";
+    pack_vector_of_run(e, t, "lanes");
+    emit_pop(e);
+    emit_line(e, "int c = 0;");
+    emit_line(e, "for (; place %% LANES == 0 && c + LANES <= count; c += LANES) {");
+    emit_body(e, whole);
+    emit_line(e, "}");
+    emit_line(e, "for (int lanes; c < count; c += lanes) {");
+    emit_body(e, rest);
     emit_line(e, "}");
 }
 
