@@ -229,7 +229,7 @@ static void emit_tiles(Emitter *e, const Tiling *t, const char *first, const cha
     bool along = tiling_packs_tiles(t), stores = tiling_asks_result(e, t);
     /* Of each panel all rows of the block, so that it stays near. */
     Text inner = text_new(e->arena);
-    const char *comes = t->may_pass ? " && !passes" : "";
+    const char *comes = emit_text(e, "%s%s", t->may_pass ? " && !passes" : "", tiling_next_columns_follow(e, t) ? " && !brings" : "");
     if (tiling_asks_panels(t))
         text_print(&inner, "if (%s%s)\n    ahead = (const char *)(panels_%d + (%s + %sCOLUMNS_%d) * %s + done * COLUMNS_%d);\n",
                    tiling_panels_are_far(e, t), comes, n, tiling_tile_place(t), turns(t) ? "(is_back ? -1 : 1) * " : "", n,

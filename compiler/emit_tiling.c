@@ -5,7 +5,7 @@
 
 static const char *const words[] = {
     "height", "rows", "row_step", "k_step", "panel", "depth", "sums", "left", "right", "place", "packed", "tile",
-    "lanes", "columns", "flat", "to", "v", "square", "r", "c", "tiles", "ahead", "ahead_step", "kept", "here",
+    "lanes", "columns", "flat", "to", "v", "square", "r", "c", "tiles", "ahead", "ahead_step", "brings", "kept", "here",
     "done", "points", "block", "tiles_left", "is_last", "start", "start_step", "places", "width", "from_point",
     "to_point", "columns_at", "tile_place", "tile_end", "before", "pieces", "piece", "is_placed", "placed",
     "behind", "result", "result_step", "past", "is_past", "k_apart", "tile_step", "writes", "from", "s", "starts",
