@@ -1,6 +1,7 @@
 /* Loops of reductions. Reductions over the same indices that stand side by side (max n & argmax n) share their loops. The
  * innermost loop of simple states keeps several of them, so that one operation need not wait for the one before; that of
  * a state that adds up several elements cheaper than one by one collects them. */
+#include <stdlib.h>
 #include <string.h>
 
 #include "emit_nest.h"
@@ -304,6 +305,14 @@ static void emit_plain_loop(Emitter *e, Nest *nest, int depth)
     emit_line(e, "}");
 }
 
+/* Whether chains of single turns may leave some over: not where the extent is a number that they divide. */
+static bool has_rest(const Nest *nest, const LoopBounds *loop, const char *first)
+{
+    char *behind;
+    long end = strtol(loop->end, &behind, 10);
+    return nest->chains == 1 || nest->across || nest->team || strcmp(first, "0") || *behind || end % nest->chains;
+}
+
 /* The innermost loop: several turns at a time, whole vectors, then what is left, the last lanes masked. */
 static void emit_fast_loop(Emitter *e, Nest *nest, int depth)
 {
@@ -344,7 +353,7 @@ static void emit_fast_loop(Emitter *e, Nest *nest, int depth)
         nest_store_factors(e, nest, at);
         emit_line(e, "}");
     }
-    if (nest->grouped && !nest->across)
+    if ((nest->grouped && !nest->across) || !has_rest(nest, loop, loop_first(e, nest, depth)))
         return;
     Scope *rest = emit_push(e);
     rest->loop = true;
