@@ -171,7 +171,9 @@ const char *tiling_next_columns_follow(Emitter *e, const Tiling *t)
 {
     const IndexSet *columns = &t->c->columns;
     const Term *source = t->c->right;
-    if (t->c->across || t->c->sweep || tiling_packs_tiles(t) || source->kind != TERM_READ || is_own(e, source->read.tensor) || !tiling_packs_runs(e, t))
+    if (t->c->across || t->c->sweep || tiling_packs_tiles(t) || !tiling_packs_runs(e, t))
+        return NULL;
+    if (source->kind != TERM_READ || is_own(e, source->read.tensor))
         return NULL;
     const char *row_end = tiling_end(e, tiling_last(&t->c->rows)), *any = "";
     for (int i = 0; i < columns->count - 1; i++) {
@@ -180,7 +182,7 @@ const char *tiling_next_columns_follow(Emitter *e, const Tiling *t)
                         emit_stride(e, source->read.tensor, source->read.positions, index), tiling_end(e, index), tiling_first(e, index));
     }
     return any[0] ? emit_text(e, "%s > %d && (!f->host || f->host->workers < 2) && %s == %s && (%s)",
-                              numbers_of(e, t->c, source), 4 * e->plan->target->l2_bytes / (int)dtype_size(t->c->packed), row_end,
+                              numbers_of(e, t->c, source), 4 * e->plan->target->l2_bytes / (int)dtype_size(source->read.tensor->dtype), row_end,
                               emit_extent(e, tiling_last(&t->c->rows)), any) : NULL;
 }
 
@@ -233,7 +235,8 @@ void tiling_find_ahead(Emitter *e, const Tiling *t, const char *row)
                   apart, n, n);
     emit_line(e, "const int64_t ahead_step =");
     if (follow)
-        emit_line(e, "    brings ? size_ceil_div(COLUMNS_%d * %d, size_ceil_div(%s - %s, ROWS_%d)) :", n, size,
+        emit_line(e, "    brings ? size_ceil_div(COLUMNS_%d * %d, size_ceil_div(%s - %s, ROWS_%d)) :", n,
+                  (int)dtype_size(t->c->right->read.tensor->dtype),
                   tiling_end(e, tiling_last(&t->c->rows)), tiling_first(e, tiling_last(&t->c->rows)), n);
     const char *near = along || t->c->rows_apart ? NULL : rows_in_place(e, t, "<=", 4 * e->plan->target->l2_bytes);
     if (t->may_pass)    /* what would wait for what goes, unless it comes from memory */

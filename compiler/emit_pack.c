@@ -373,36 +373,33 @@ static const char *packed_point(Emitter *e, const Tiling *t)
     return point;
 }
 
-/* A vector of a run of columns goes to its panel, and what is read soon is asked for. */
-static void pack_vector_of_run(Emitter *e, Tiling *t, const char *lanes)
+/* A vector of a run of columns goes to its panel, and what is read soon is asked for. Of a whole one the number of lanes is a
+ * constant. */
+static Scope *vector_of_run(Emitter *e, Tiling *t, bool whole)
 {
     const Index *column = tiling_last(&t->c->columns), *far = t->c->points_read.list[0];
-    const char *name = t->names[column->id], *lanes_at = emit_name(e, emit_text(e, "%s_lanes", name));
-    emit_bind(e, column, lanes_at);
-    emit_line(e, "const int64_t %s = %s + c, column = (place + c) %% COLUMNS_%d;", lanes_at, name, t->number);
-    if (strcmp(lanes, "LANES"))
-        emit_line(e, "%s = (int)size_min(LANES, size_min(count - c, COLUMNS_%d - column));", lanes, t->number);
+    const char *name = t->names[column->id], *at = emit_name(e, emit_text(e, "%s_lanes", name));
+    Scope *body = emit_push(e);
+    body->count = whole ? "LANES" : "lanes";
+    emit_bind(e, column, at);
+    emit_line(e, "const int64_t %s = %s + c, column = (place + c) %% COLUMNS_%d;", at, name, t->number);
+    if (!whole)
+        emit_line(e, "lanes = (int)size_min(LANES, size_min(count - c, COLUMNS_%d - column));", t->number);
     emit_push(e);
     emit_bind(e, far, emit_text(e, "(%s + soon)", t->names[far->id]));
     const char *next = emit_pointer(e, t->c->right);
     emit_pop(e);
     emit_line(e, "PREFETCH_FAR(%s);", next);
-    emit_line(e, "store_%sv(panels_%d + (place + c - column) * depth + %s * COLUMNS_%d + column, 1, %s, %s);", dtype_name(t->dtype), t->number,
-              packed_point(e, t), t->number, emit_bare(e, emit_varying(e, t->c->right)), lanes);
+    emit_line(e, "store_%sv(panels_%d + (place + c - column) * depth + %s * COLUMNS_%d + column, 1, %s, %s);",
+              dtype_name(t->dtype), t->number, packed_point(e, t), t->number,
+              emit_bare(e, emit_varying(e, t->c->right)), body->count);
+    return emit_pop(e);
 }
 
-/* One point of a run of columns, whatever panels they are in: vectors that are whole in the run and in their panels, and the
- * others. */
+/* One point of a run of columns: vectors that are whole in the run and in their panels, and the others. */
 static void pack_run_of_point(Emitter *e, Tiling *t)
 {
-    Scope *whole = emit_push(e);
-    whole->count = "LANES";
-    pack_vector_of_run(e, t, "LANES");
-    emit_pop(e);
-    Scope *rest = emit_push(e);
-    rest->count = "lanes";
-    pack_vector_of_run(e, t, "lanes");
-    emit_pop(e);
+    const Scope *whole = vector_of_run(e, t, true), *rest = vector_of_run(e, t, false);
     emit_line(e, "int c = 0;");
     emit_line(e, "for (; place %% LANES == 0 && c + LANES <= count; c += LANES) {");
     emit_body(e, whole);
