@@ -64,9 +64,14 @@ static size_t bytes_of(const DLTensor *tensor)
 static void *huge_pages(size_t bytes)
 {
     bytes = (bytes + HUGE_PAGE - 1) / HUGE_PAGE * HUGE_PAGE;
-    void *memory = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    char *memory = mmap(NULL, bytes + HUGE_PAGE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     if (memory == MAP_FAILED)
         return NULL;
+    size_t before = (HUGE_PAGE - (uintptr_t)memory % HUGE_PAGE) % HUGE_PAGE;    /* huge pages begin at multiples of their size */
+    if (before)
+        munmap(memory, before);
+    memory += before;
+    munmap(memory + bytes, HUGE_PAGE - before);
     madvise(memory, bytes, MADV_HUGEPAGE);
     memset(memory, 0, bytes);
     return memory;

@@ -165,46 +165,6 @@ static const char *asks_rows(Emitter *e, const Tiling *t)
     return !tiling_has_registers(t) ? "" : far ? emit_text(e, "%s && ", far) : "0 && ";
 }
 
-/* Whether one thread's next unit packs what lies behind this one's columns in memory, which is far; NULL: columns are made
- * otherwise. */
-const char *tiling_next_columns_follow(Emitter *e, const Tiling *t)
-{
-    const IndexSet *columns = &t->c->columns;
-    const Term *source = t->c->right;
-    if (t->c->across || t->c->sweep || tiling_packs_tiles(t) || !tiling_packs_runs(e, t))
-        return NULL;
-    if (source->kind != TERM_READ || is_own(e, source->read.tensor))
-        return NULL;
-    const char *row_end = tiling_end(e, tiling_last(&t->c->rows)), *any = "";
-    for (int i = 0; i < columns->count - 1; i++) {
-        const Index *index = columns->list[i];
-        any = emit_text(e, "%s%s%s * (%s - %s) == depth * columns", any, any[0] ? " || " : "",
-                        emit_stride(e, source->read.tensor, source->read.positions, index), tiling_end(e, index), tiling_first(e, index));
-    }
-    return any[0] ? emit_text(e, "%s > %d && (!f->host || f->host->workers < 2) && %s == %s && (%s)",
-                              numbers_of(e, t->c, source), 4 * e->plan->target->l2_bytes / (int)dtype_size(source->read.tensor->dtype), row_end,
-                              emit_extent(e, tiling_last(&t->c->rows)), any) : NULL;
-}
-
-/* The next unit's columns come into the second cache, a share for each tile. */
-static void bring_columns(Emitter *e, const Tiling *t)
-{
-    int n = t->number;
-    const Index *row = tiling_last(&t->c->rows);
-    emit_push(e);
-    for (int i = 0; i < t->c->batch.count; i++)
-        emit_bind(e, t->c->batch.list[i], tiling_first(e, t->c->batch.list[i]));
-    for (int i = 0; i < t->c->columns.count; i++)
-        emit_bind(e, t->c->columns.list[i], tiling_first(e, t->c->columns.list[i]));
-    for (int i = 0; i < t->c->depth.count; i++)
-        emit_bind(e, t->c->depth.list[i], "0");
-    const char *first = emit_pointer(e, t->c->right);
-    emit_pop(e);
-    emit_line(e, "if (brings)");
-    emit_line(e, "    ahead = (const char *)(%s + depth * columns) + ((%s - %s) / ROWS_%d * depth + done) * tiles * ahead_step;",
-              first, tiling_block_start(e, t), tiling_first(e, row), n);
-}
-
 /* What a tile's products bring nearer, and how much of it for each word. */
 void tiling_find_ahead(Emitter *e, const Tiling *t, const char *row)
 {
@@ -226,18 +186,11 @@ void tiling_find_ahead(Emitter *e, const Tiling *t, const char *row)
                   tiling_has_stage(t) ? "(is_staged || (is_past && " : t->in_pieces ? "is_past && " : emit_text(e, "f->past_%d && ", t->step->id + 1),
                   target_at(e, t, NULL), strchr(apart, ' ') ? emit_text(e, "(%s)", apart) : apart, (int)dtype_size(t->dtype), CONTRACT_LINE,
                   tiling_has_stage(t) ? "))" : "");
-    const char *follow = tiling_next_columns_follow(e, t);
-    if (follow)
-        emit_line(e, "const int brings = %s;", follow);
     if (stores)    /* rows that are apart are few; so many points would ask for more than is written */
-        emit_line(e, "const int nears = writes && %s%s(%s < COLUMNS_%d || depth <= 2 * ROWS_%d);", follow ? "!brings && " : "",
+        emit_line(e, "const int nears = writes && %s(%s < COLUMNS_%d || depth <= 2 * ROWS_%d);",
                   t->may_pass ? "!passes && " : t->step->result ? emit_text(e, "!f->past_%d && ", t->step->id + 1) : "",
                   apart, n, n);
     emit_line(e, "const int64_t ahead_step =");
-    if (follow)
-        emit_line(e, "    brings ? size_ceil_div(COLUMNS_%d * %d, size_ceil_div(%s - %s, ROWS_%d)) :", n,
-                  (int)dtype_size(t->c->right->read.tensor->dtype),
-                  tiling_end(e, tiling_last(&t->c->rows)), tiling_first(e, tiling_last(&t->c->rows)), n);
     const char *near = along || t->c->rows_apart ? NULL : rows_in_place(e, t, "<=", 4 * e->plan->target->l2_bytes);
     if (t->may_pass)    /* what would wait for what goes, unless it comes from memory */
         emit_line(e, "    passes%s ? 0 :", near ? emit_text(e, " && %s", near) : "");
@@ -255,6 +208,4 @@ void tiling_find_ahead(Emitter *e, const Tiling *t, const char *row)
     else
         emit_line(e, t->c->rows_apart || t->c->window ? "    0;" : "    %sk_step == %d ? size_ceil_div(%s * %d, tiles) : 0;", asks_rows(e, t),
                   t->c->group, t->may_pass && t->c->close ? emit_text(e, "size_min(height, ROWS_%d)", n) : "height", bytes);
-    if (follow)
-        bring_columns(e, t);
 }

@@ -200,6 +200,12 @@ static const char *points_parameter(const Tiling *t)
     return t->c->window ? "const int64_t *spots" : "int64_t k_step";
 }
 
+/* What a panel consists of. */
+static const char *panel_element(Emitter *e, const Tiling *t)
+{
+    return tiling_meets_columns(e, t) ? emit_element(t->dtype) : tiling_word(t);
+}
+
 /* What else is done while a tile's products are on their way. */
 typedef struct Beside {
     const char *name, *parameter;           /* of what it works on */
@@ -236,9 +242,9 @@ static const char *tile_head(Emitter *e, const Tiling *t, const char *extra)
     if (beside(e, t))
         registers = emit_text(e, "%s, %s", registers, beside(e, t)->parameter);
     return emit_text(e, "%s void tile_%d(int height, const %s *rows, int64_t row_step, %s, "
-                     "const %s *panel, int64_t depth, const char *ahead, int64_t ahead_step, const %s *start, "
+                     "const %s *panel, %sint64_t depth, const char *ahead, int64_t ahead_step, const %s *start, "
                      "int64_t start_step, %s *kept, int64_t kept_step%s%s)\n", tiling_has_registers(t) ? "INLINE" : "KERNEL static",
-                     t->number, emit_element(t->c->packed), points_parameter(t), tiling_word(t), number, number, registers, extra);
+                     t->number, emit_element(t->c->packed), points_parameter(t), panel_element(e, t), tiling_panel_parameters(e, t), number, number, registers, extra);
 }
 
 /* The head of the function for whole tiles of as many words as all have. */
@@ -329,16 +335,17 @@ static const char *register_functions(Emitter *e, Tiling *t, const char *whole)
 static const char *multiply_head(Emitter *e, const Tiling *t)
 {
     bool stage = tiling_has_stage(t);
-    if (!t->c->tames && !stage && !t->c->places && !t->c->window)
+    if (!t->c->tames && !stage && !t->c->places && !t->c->window && !tiling_meets_columns(e, t))
         return NULL;
     const char *places = t->c->places ? emit_text(e, "%s places[ROWS_%d][VECTORS_%d], ", tiling_points_type(t), t->number, t->number) : "";
-    return emit_text(e, "%s%s%sINLINE void multiply_%d(const int height, const %s *rows, int64_t row_step, %s, %sconst %s *panel,\n"
-                     "                       int64_t depth, const char *ahead, int64_t ahead_step, %s%s%sv sums[ROWS_%d][VECTORS_%d])\n",
+    return emit_text(e, "%s%s%s%sINLINE void multiply_%d(const int height, const %s *rows, int64_t row_step, %s, %sconst %s *panel,\n"
+                     "                       %sint64_t depth, const char *ahead, int64_t ahead_step, %s%s%sv sums[ROWS_%d][VECTORS_%d])\n",
                      t->c->tames ? "/* `tame`: no number is infinite in the direction that is sought, or a NaN, so that no sum is a NaN. */\n" : "",
                      stage ? "/* A line of the run that is `leaving` goes past the caches at each point, until there are no more. */\n" : "",
                      t->c->window ? "/* Where a row has its points `spots` tells. */\n" : "",
-                     t->number, emit_element(t->c->packed), points_parameter(t), t->c->tames ? "const int tame, " : "", tiling_word(t),
-                     stage ? "const Run *leaving, " : "", places, dtype_name(t->dtype), t->number, t->number);
+                     !tiling_meets_columns(e, t) ? "" : tiling_panel_comment(e, t),
+                     t->number, emit_element(t->c->packed), points_parameter(t), t->c->tames ? "const int tame, " : "",
+                     panel_element(e, t), tiling_panel_parameters(e, t), stage ? "const Run *leaving, " : "", places, dtype_name(t->dtype), t->number, t->number);
 }
 
 /* The functions that make a tile's sums. */
@@ -352,6 +359,8 @@ static const char *tile_functions(Emitter *e, Tiling *t)
         { "multiply_head", multiply_head(e, t) },
         { "point", t->c->window ? "        low = (const char *)(rows + spots[k]);\n        high = low + 7 * apart;\n" : "" },
         { "next_point", t->c->window ? "" : NULL },
+        { "columns", tiling_meets_columns(e, t) ? tiling_column_lines(e, t) : NULL },
+        { "next_columns", tiling_meets_columns(e, t) ? "        panel += panel_step;\n" : NULL },
         { "begin", tiling_begin_lines(e, t) },
         { "left", tiling_left_line(e, t) },
         { "step", tiling_step_line(e, t) },
@@ -510,11 +519,16 @@ static const char *emit_product(Emitter *e, const Step *step, const Contract *c)
     bool some = t->c->points_met.condition != NULL;
     const char *before = c->sweep ? "sweep_from + done" : "done";    /* contracted points */
     const char *points = c->window ? emit_text(e, "spots_%d + done", t->number) : "k_step";
-    const char *tiles = emit_text(e, "tile_%d(height, here, row_step, %s, %spanels_%d + %s * %s + %s * COLUMNS_%d, %s, "
-                                  "ahead, ahead_step, %s ? kept : %s, %s ? COLUMNS_%d : 0, %s, %s%s%s);",
-                                  t->number, points, t->c->group > 1 ? "(const u32u *)" : "", t->number, tiling_tile_place(t), tiling_panel_depth(t),
-                                  t->c->tile->has_starts ? "(done + 1)" : some ? "first_point" : "done", t->number,
-                                  some ? "end_point - first_point" : "points", before, start_of(e, t), before, t->number,
+    const char *panel = emit_text(e, "%spanels_%d + %s * %s + %s * COLUMNS_%d", t->c->group > 1 ? "(const u32u *)" : "", t->number,
+                                  tiling_tile_place(t), tiling_panel_depth(t), t->c->tile->has_starts ? "(done + 1)" : some ? "first_point" : "done",
+                                  t->number), *ahead = "ahead, ahead_step";
+    if (tiling_meets_columns(e, t)) {
+        panel = emit_text(e, "panel, %s", tiling_panel_arguments(e, t, "copy"));
+        panel = arena_copy(e->arena, panel, strlen(panel) - 2);
+        ahead = emit_text(e, "coming, asks ? apart * %d : ahead_step", (int)dtype_size(t->dtype));
+    }
+    const char *tiles = emit_text(e, "tile_%d(height, here, row_step, %s, %s, %s, %s, %s ? kept : %s, %s ? COLUMNS_%d : 0, %s, %s%s%s);",
+                                  t->number, points, panel, some ? "end_point - first_point" : "points", ahead, before, start_of(e, t), before, t->number,
                                   t->in_registers ? where ? "is_last && is_whole ? NULL : kept" : "is_last ? NULL : kept" : straight ? "result ? result : kept" : "kept",
                                   kept_step, registers_of(e, t, tiling_tile_place(t)), tile_extra(e, t, whole, false));
     if (c->places)

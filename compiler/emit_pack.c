@@ -4,7 +4,7 @@
 #include "emit_tiling.h"
 #include "turn.h"
 
-enum { RUN_AHEAD = 4096 };        /* bytes */
+enum { ROWS_AHEAD = 16, RUNS_AHEAD = 2 };    /* points of a contracted index whose numbers are asked for before they are packed */
 
 /* How many words the points along one of the contracted indices make. */
 const char *tiling_words_along(Emitter *e, const Tiling *t, int level)
@@ -173,7 +173,7 @@ static void depth_loops(Emitter *e, Tiling *t, int level, bool along, void (*pac
 
 /* The same where neighbouring points of a side that is read as it is are equally far apart, whatever their indices: in one
  * loop over all of them, of which short ones would fill no vector. Else what follows. */
-static void flat_loop(Emitter *e, Tiling *t, const Term *side, void (*pack)(Emitter *, Tiling *))
+static void flat_loop(Emitter *e, Tiling *t, const Term *side, void (*pack)(Emitter *, Tiling *), void (*pack_apart)(Emitter *, Tiling *))
 {
     const IndexSet *depth = &t->c->depth;
     if (t->c->group > 1 || depth->count == 1 || !tiling_reads_safely(e, side)) {
@@ -202,7 +202,7 @@ static void flat_loop(Emitter *e, Tiling *t, const Term *side, void (*pack)(Emit
     emit_line(e, "}");
     emit_pop(e);
     Scope *apart = emit_push(e);
-    depth_loops(e, t, 0, true, pack);
+    depth_loops(e, t, 0, true, pack_apart);
     emit_pop(e);
     emit_line(e, "if (%s) {", tiling_is_flat(e, t, side));
     emit_body(e, whole);
@@ -359,98 +359,12 @@ bool tiling_packs_runs(Emitter *e, const Tiling *t)
     return t->c->columns_stream && tiling_reads_safely(e, t->c->right) && !tiling_is_masked(e, t, &masked);
 }
 
-/* Where a point is in a panel. */
-static const char *packed_point(Emitter *e, const Tiling *t)
-{
-    const char *point = "", *first = tiling_depth_first(e, t);
-    for (int i = 0; i < t->c->depth.count; i++) {
-        const char *own = t->names[t->c->depth.list[i]->id];
-        if (i == 0)
-            point = strcmp(first, "0") ? emit_text(e, "(%s - %s)", own, first) : own;
-        else
-            point = emit_text(e, "(%s * %s + %s)", point, emit_extent(e, t->c->depth.list[i]), own);
-    }
-    return point;
-}
-
-/* A vector of a run of columns goes to its panel, and what is read soon is asked for. Of a whole one the number of lanes is a
- * constant. */
-static Scope *vector_of_run(Emitter *e, Tiling *t, bool whole)
-{
-    const Index *column = tiling_last(&t->c->columns), *far = t->c->points_read.list[0];
-    const char *name = t->names[column->id], *at = emit_name(e, emit_text(e, "%s_lanes", name));
-    Scope *body = emit_push(e);
-    body->count = whole ? "LANES" : "lanes";
-    emit_bind(e, column, at);
-    emit_line(e, "const int64_t %s = %s + c, column = (place + c) %% COLUMNS_%d;", at, name, t->number);
-    if (!whole)
-        emit_line(e, "lanes = (int)size_min(LANES, size_min(count - c, COLUMNS_%d - column));", t->number);
-    emit_push(e);
-    emit_bind(e, far, emit_text(e, "(%s + soon)", t->names[far->id]));
-    const char *next = emit_pointer(e, t->c->right);
-    emit_pop(e);
-    emit_line(e, "PREFETCH_FAR(%s);", next);
-    emit_line(e, "store_%sv(panels_%d + (place + c - column) * depth + %s * COLUMNS_%d + column, 1, %s, %s);",
-              dtype_name(t->dtype), t->number, packed_point(e, t), t->number,
-              emit_bare(e, emit_varying(e, t->c->right)), body->count);
-    return emit_pop(e);
-}
-
-/* One point of a run of columns: vectors that are whole in the run and in their panels, and the others. */
-static void pack_run_of_point(Emitter *e, Tiling *t)
-{
-    const Scope *whole = vector_of_run(e, t, true), *rest = vector_of_run(e, t, false);
-    emit_line(e, "int c = 0;");
-    emit_line(e, "for (; place %% LANES == 0 && c + LANES <= count; c += LANES) {");
-    emit_body(e, whole);
-    emit_line(e, "}");
-    emit_line(e, "for (int lanes; c < count; c += lanes) {");
-    emit_body(e, rest);
-    emit_line(e, "}");
-}
-
-static void points_loops(Emitter *e, Tiling *t, int level)
-{
-    if (level == t->c->points_read.count) {
-        pack_run_of_point(e, t);
-        return;
-    }
-    const Index *index = t->c->points_read.list[level];
-    bool outer = index == t->c->depth.list[0];
-    const char *name = t->names[index->id];
-    Scope *body = emit_push(e);
-    emit_bind(e, index, name);
-    points_loops(e, t, level + 1);
-    emit_pop(e);
-    const char *end = outer ? "to_point" : emit_extent(e, index);
-    emit_line(e, "for (int64_t %s = %s; %s < %s; %s++) {", name, outer ? "from_point" : "0", name, end, name);
-    emit_body(e, body);
-    emit_line(e, "}");
-}
-
-/* A run of columns as it lies in memory, all of a point's before the next one's. What is some kilobytes behind is asked for. */
-static const char *pack_runs(Emitter *e, Tiling *t)
-{
-    const IndexSet *points = &t->c->points_read;
-    tiling_open(e, t, tiling_last(&t->c->columns));
-    tiling_bind(e, t, &t->c->batch, t->c->batch.count);
-    tiling_bind(e, t, &t->c->columns, t->c->columns.count - 1);
-    const char *inner = "count";
-    for (int i = 1; i < points->count; i++) {
-        bool outer = points->list[i] == t->c->depth.list[0];
-        inner = emit_text(e, "%s * %s", inner, outer ? "(to_point - from_point)" : emit_extent(e, points->list[i]));
-    }
-    emit_line(e, "const int64_t soon = 1 + %d / size_max(%s, 1);    /* points */", RUN_AHEAD / (int)dtype_size(t->c->packed), inner);
-    points_loops(e, t, 0);
-    return tiling_close(e);
-}
-
 const char *tiling_pack_columns(Emitter *e, Tiling *t)
 {
     if (t->c->across)
         return pack_across(e, t);
     if (tiling_packs_runs(e, t))
-        return pack_runs(e, t);
+        return tiling_pack_runs(e, t);
     const Index *column = tiling_last(&t->c->columns);
     const char *name = t->names[column->id];
     bool turned = t->c->columns_turned;
@@ -460,7 +374,7 @@ const char *tiling_pack_columns(Emitter *e, Tiling *t)
     Scope *body = emit_push(e);
     if (turned) {
         tiling_declare_panel(e, t);
-        flat_loop(e, t, t->c->right, pack_turned_vector);
+        flat_loop(e, t, t->c->right, pack_turned_vector, pack_turned_vector);
     } else if (t->c->within && tiling_turns_as_read(e, t, t->c->right)) {
         tiling_declare_panel(e, t);
         tiling_pack_within(e, t);
@@ -502,6 +416,18 @@ static const Term *rounded(const Term *side)
     return rounds && register_dtype(side->map.arguments[0]->dtype) == DTYPE_F32 ? side->map.arguments[0] : NULL;
 }
 
+/* Asks for what a row has some points later: no stream that the machine sees. */
+static void ask_soon(Emitter *e, const Tiling *t, const Index *point, int points)
+{
+    if (!tiling_reads_safely(e, t->c->left))
+        return;
+    emit_push(e);
+    emit_bind(e, point, emit_text(e, "(%s + %d)", t->names[point->id], points));
+    const char *soon = emit_pointer(e, t->c->left);
+    emit_pop(e);
+    emit_line(e, "PREFETCH(%s);", soon);
+}
+
 static void pack_point_vector(Emitter *e, Tiling *t)
 {
     const char *turn = "lanes";
@@ -518,6 +444,14 @@ static void pack_point_vector(Emitter *e, Tiling *t)
         emit_line(e, "store_%sv(to, 1, %s, lanes);", dtype_name(t->dtype), emit_bare(e, value));
     }
     emit_line(e, "to += %s;", turn);
+}
+
+/* One vector of a run of a row's points, of which the next runs are elsewhere. */
+static void pack_run_vector(Emitter *e, Tiling *t)
+{
+    if (t->c->group == 1 && !t->c->rows_inside)
+        ask_soon(e, t, t->c->depth.list[t->c->depth.count - 2], RUNS_AHEAD);
+    pack_point_vector(e, t);
 }
 
 /* A loop over the tiles of a block of rows around `body`. */
@@ -548,6 +482,7 @@ static void pack_rows_of_point(Emitter *e, Tiling *t)
     open_row_vector(e, t, body->count);
     const char *to = emit_text(e, t->c->rows_spread ? "packed_%d + (before * depth + point * rows + r) * LANES"
                                                     : "packed_%d + before * depth + point * rows + r", t->number);
+    ask_soon(e, t, tiling_last(&t->c->depth), ROWS_AHEAD);
     const char *value = emit_varying(e, t->c->left);
     if (t->c->rows_spread) {
         emit_line(e, "%s *to = %s;", dtype_c(t->dtype), to);
@@ -575,7 +510,7 @@ static void pack_tiles_of_rows(Emitter *e, Tiling *t)
     Scope *tile = emit_push(e), *body = emit_push(e);
     open_row_vector(e, t, NULL);
     emit_line(e, "%s *to = packed_%d + (before * depth + r) * LANES;", dtype_c(t->dtype), t->number);
-    flat_loop(e, t, t->c->left, pack_point_vector);
+    flat_loop(e, t, t->c->left, pack_point_vector, pack_run_vector);
     emit_pop(e);
     emit_line(e, "for (int64_t r = 0; r < rows; r++) {");
     emit_body(e, body);
@@ -584,13 +519,48 @@ static void pack_tiles_of_rows(Emitter *e, Tiling *t)
     each_tile_of_rows(e, t, tile);
 }
 
+/* The r-th row of a block, and where it is packed from `point` on. */
+static void open_row(Emitter *e, Tiling *t, const char *point)
+{
+    const Index *row = tiling_last(&t->c->rows);
+    const char *at = emit_name(e, emit_text(e, "%s_at", t->names[row->id])), *part = tiling_part(t);
+    emit_bind(e, row, at);
+    emit_line(e, "const int64_t %s = %s + r;", at, t->names[row->id]);
+    emit_line(e, "%s *to = %spacked_%d + r * (%s)%s;", part, t->c->group > 1 ? emit_text(e, "(%s *)", part) : "", t->number,
+              tiling_packed_step(e, t), point);
+}
+
+/* Of all rows a run of the innermost contracted points before the next run, as they follow each other in memory. */
+static void pack_runs_of_rows(Emitter *e, Tiling *t, int level)
+{
+    const Index *index = t->c->depth.list[level];
+    const char *name = t->names[index->id], *head = emit_text(e, "for (int r = 0; r < height; r++) {");
+    bool last = level == t->c->depth.count - 1;
+    if (!last)
+        head = emit_text(e, "for (int64_t %s = %s; %s < %s; %s++) {", name, level ? "0" : tiling_depth_first(e, t), name,
+                         level ? emit_extent(e, index) : tiling_depth_end(e, t), name);
+    Scope *body = emit_push(e);
+    if (last) {
+        open_row(e, t, " + point");
+        depth_loops(e, t, level, true, pack_point_vector);
+    } else {
+        emit_bind(e, index, name);
+        pack_runs_of_rows(e, t, level + 1);
+    }
+    emit_pop(e);
+    emit_line(e, "%s", head);
+    emit_body(e, body);
+    emit_line(e, "}");
+    if (last)
+        emit_line(e, "point += %s;", emit_bare(e, emit_extent(e, index)));
+}
+
 /* Rows side by side for each contracted point, or the points side by side for each row. */
 const char *tiling_pack_rows(Emitter *e, Tiling *t)
 {
     if (t->c->window)
         return tiling_pack_window(e, t);
     const Index *row = tiling_last(&t->c->rows);
-    const char *name = t->names[row->id];
     tiling_open(e, t, t->c->rows_along ? row : tiling_last(&t->c->depth));
     tiling_bind(e, t, &t->c->batch, t->c->batch.count);
     tiling_bind(e, t, &t->c->kept_rows, t->c->kept_rows.count);
@@ -599,15 +569,16 @@ const char *tiling_pack_rows(Emitter *e, Tiling *t)
         pack_tiles_of_rows(e, t);
         return tiling_close(e);
     }
+    if (t->c->rows_inside && tiling_reads_safely(e, t->c->left)) {
+        emit_line(e, "int64_t point = 0;");
+        pack_runs_of_rows(e, t, 0);
+        return tiling_close(e);
+    }
     Scope *body = emit_push(e);
-    const char *at = emit_name(e, emit_text(e, "%s_at", name));
-    emit_bind(e, row, at);
-    emit_line(e, "const int64_t %s = %s + r;", at, name);
-    emit_line(e, "%s *to = %spacked_%d + r * (%s);", tiling_part(t), t->c->group > 1 ? emit_text(e, "(%s *)", tiling_part(t)) : "",
-              t->number, tiling_packed_step(e, t));
+    open_row(e, t, "");
     if (t->c->tile->words > 1)
         emit_line(e, "%s *const end = to + depth * %d;", tiling_part(t), t->c->group);
-    flat_loop(e, t, t->c->left, pack_point_vector);
+    flat_loop(e, t, t->c->left, pack_point_vector, pack_run_vector);
     if (t->c->tile->words > 1) {
         emit_line(e, "while (to < end)");
         emit_line(e, "    *to++ = 0;");

@@ -296,24 +296,45 @@ static void pack_some_points(Emitter *e, const Tiling *t, const char *pack)
     emit_line(e, "}");
 }
 
-/* All panels, unless they are from the unit of work before. */
+/* Runs of columns; those that tiles meet where they are stay there. */
+static void pack_whole_runs(Emitter *e, const Tiling *t, const char *pack)
+{
+    emit_line(e, "const int64_t from_point = %s, to_point = %s;", tiling_depth_first(e, t), tiling_depth_end(e, t));
+    if (!tiling_meets_columns(e, t)) {
+        each_whole_run(e, t, emit_text(e, "%s;", pack));
+        return;
+    }
+    emit_line(e, "if (are_met) {");
+    e->scope->indent++;
+    tiling_each_tile(e, t, emit_text(e, "if (%s)\n    continue;\n%s", tiling_is_met(e, t), tiling_each_run(e, t, emit_text(e, "%s;", pack))));
+    e->scope->indent--;
+    emit_line(e, "} else {");
+    e->scope->indent++;
+    each_whole_run(e, t, emit_text(e, "%s;", pack));
+    e->scope->indent--;
+    emit_line(e, "}");
+}
+
+/* All panels, unless they are from the unit of work before. Of those that the first tile of rows packs it is noted when it has. */
 void tiling_pack_all(Emitter *e, const Tiling *t, const char *pack)
 {
-    const char *points = tiling_depth_end(e, t);
-    if (t->c->panels_of) {
+    bool copies = tiling_copies_columns(e, t);
+    if (t->c->panels_of)
         emit_line(e, "const int64_t columns_at = %s;", columns_at(e, t));
+    if (copies)
+        emit_line(e, "int is_new = %s;    /* some panels are not packed yet */",
+                  t->c->panels_of ? emit_text(e, "are_met && *panels_of_%d != columns_at", t->number) : "are_met");
+    if (t->c->panels_of) {
         emit_line(e, "if (*panels_of_%d != columns_at) {", t->number);
         e->scope->indent++;
     }
     emit_line(e, "if (places > columns)    /* so that what is there is numbers */");
     emit_line(e, "    memset(panels_%d + (places - COLUMNS_%d) * %s, 0, (size_t)(COLUMNS_%d * %s) * %d);", t->number, t->number,
               tiling_panel_depth(t), t->number, tiling_panel_depth(t), (int)dtype_size(t->dtype));
-    if (tiling_packs_runs(e, t)) {
-        emit_line(e, "const int64_t from_point = %s, to_point = %s;", tiling_depth_first(e, t), points);
-        each_whole_run(e, t, emit_text(e, "%s;", pack));
-    } else {
+    if (tiling_packs_runs(e, t))
+        pack_whole_runs(e, t, pack);
+    else
         pack_some_points(e, t, pack);
-    }
     if (!t->c->tile->parts && t->c->tile->words > 1)
         tiling_each_tile(e, t, emit_text(e, "memset((u32u *)panels_%d + %s * depth + words * COLUMNS_%d, 0, "
                                          "(size_t)((depth - words) * COLUMNS_%d) * 4);",
@@ -324,7 +345,7 @@ void tiling_pack_all(Emitter *e, const Tiling *t, const char *pack)
         emit_line(e, "*finite_%d = are_finite_%s(panels_%d, places * depth);", t->number, dtype_name(t->c->group > 1 ? t->c->packed : t->dtype),
                   t->number);
     if (t->c->panels_of) {
-        emit_line(e, "*panels_of_%d = columns_at;", t->number);
+        emit_line(e, "*panels_of_%d = %s;", t->number, copies ? "is_new ? -1 : columns_at" : "columns_at");
         e->scope->indent--;
         emit_line(e, "}");
     }

@@ -141,23 +141,25 @@ bool tiling_is_tight(const Tiling *t)
 const char *tiling_multiply_lines(Emitter *e, const Tiling *t)
 {
     const Contract *c = t->c;
-    const char *rows = c->window ? "rows, row_step, spots" : "rows, row_step, k_step";
-    const char *rest = emit_text(e, "panel, depth, ahead, ahead_step, %s%ssums);\n", tiling_has_stage(t) ? "leaving, " : "",
-                                 c->places ? "places, " : "");
-    const char *tame = c->tames ? "1, " : "";
+    int n = t->number;
+    const char *rows = c->window ? "rows, row_step, spots" : "rows, row_step, k_step", *tame = c->tames ? "1, " : "";
+    const char *rest = emit_text(e, "depth, ahead, ahead_step, %s%ssums);\n", tiling_has_stage(t) ? "leaving, " : "", c->places ? "places, " : "");
+    const char *copying = emit_text(e, "panel, %s%s", tiling_panel_arguments(e, t, "copy"), rest);
+    rest = emit_text(e, "panel, %s%s", tiling_panel_arguments(e, t, "NULL"), rest);
     Text text = text_new(e->arena);
     text_put(&text, c->places ? tiling_begin_found(e, t) : "");
+    text_put(&text, "    ");
     if (c->tames)
-        text_print(&text, "    if (!tame)\n        multiply_%d(height, %s, 0, %s    else ", t->number, rows, rest);
-    else
-        text_put(&text, "    ");
+        text_print(&text, "if (!tame)\n        multiply_%d(height, %s, 0, %s    else ", n, rows, rest);
+    if (tiling_copies_columns(e, t))
+        text_print(&text, "if (copy && height == ROWS_%d)\n        multiply_%d(ROWS_%d, %s, %s    else if (copy)\n        multiply_%d(height, %s, %s    else ",
+                   n, n, n, rows, copying, n, rows, copying);
     for (int i = -1; i < LOW_TILES && (i < 0 || c->low[i]); i++) {
-        const char *height = i < 0 ? emit_text(e, "ROWS_%d", t->number) : emit_text(e, "%d", c->low[i]);
+        const char *height = i < 0 ? emit_text(e, "ROWS_%d", n) : emit_text(e, "%d", c->low[i]);
         const char *some = c->rows_spread ? emit_text(e, "rows, LANES, %s * LANES", height) : rows;
-        text_print(&text, "if (height == %s)\n        multiply_%d(%s, %s, %s%s    else ", height, t->number, height, some,
-                   tame, rest);
+        text_print(&text, "if (height == %s)\n        multiply_%d(%s, %s, %s%s    else ", height, n, height, some, tame, rest);
     }
     text.bytes[text.length -= 1] = 0;    /* the blank */
-    text_print(&text, "\n        multiply_%d(height, %s, %s%s", t->number, rows, tame, rest);
+    text_print(&text, "\n        multiply_%d(height, %s, %s%s", n, rows, tame, rest);
     return text.bytes;
 }

@@ -229,12 +229,13 @@ static void emit_tiles(Emitter *e, const Tiling *t, const char *first, const cha
     bool along = tiling_packs_tiles(t), stores = tiling_asks_result(e, t);
     /* Of each panel all rows of the block, so that it stays near. */
     Text inner = text_new(e->arena);
-    const char *comes = emit_text(e, "%s%s", t->may_pass ? " && !passes" : "", tiling_next_columns_follow(e, t) ? " && !brings" : "");
+    const char *comes = t->may_pass ? " && !passes" : "";
     if (tiling_asks_panels(t))
         text_print(&inner, "if (%s%s)\n    ahead = (const char *)(panels_%d + (%s + %sCOLUMNS_%d) * %s + done * COLUMNS_%d);\n",
                    tiling_panels_are_far(e, t), comes, n, tiling_tile_place(t), turns(t) ? "(is_back ? -1 : 1) * " : "", n,
                    tiling_panel_depth(t), n);
     bool meets = tiling_has_reach(t);
+    text_put(&inner, tiling_meets_columns(e, t) ? tiling_panel_lines(e, t) : "");
     text_put(&inner, meets ? "at_tile = 0;\n" : "");
     text_put(&inner, tiling_begin_leaving(e, t, from));
     text_print(&inner, "for (%s = %s; %s < %s; %s += height%s) {\n", row, from, row, to, row, meets ? ", at_tile++" : "");
@@ -252,6 +253,8 @@ static void emit_tiles(Emitter *e, const Tiling *t, const char *first, const cha
         tiling_lines(&inner, "    ", tiling_find_target(e, t));
     if (stores)
         tiling_lines(&inner, "    ", tiling_near_target(e, t));
+    if (tiling_meets_columns(e, t))
+        tiling_lines(&inner, "    ", tiling_ask_columns(e, t));
     tiling_lines(&inner, "    ", calls[2]);
     tiling_lines(&inner, "    ", tiling_leave(e, t));
     text_put(&inner, "    ahead += points * ahead_step;\n}\n");
@@ -267,6 +270,10 @@ static void emit_tiles(Emitter *e, const Tiling *t, const char *first, const cha
         emit_line(e, "held = done < depth ? held : kept;");
     e->scope->indent--;
     emit_line(e, "} while (done < depth);");
+    if (tiling_copies_columns(e, t))
+        emit_line(e, "is_new = 0;");
+    if (tiling_copies_columns(e, t) && t->c->panels_of)
+        emit_line(e, "*panels_of_%d = columns_at;", n);
 }
 
 static void emit_row_tiles(Emitter *e, Tiling *t, const LoopBounds *bounds, const char *const calls[8], int *depth)
@@ -399,6 +406,8 @@ const char *tiling_step(Emitter *e, Tiling *t, const char *const calls[8])
     open_loops(e, t, &c->batch, c->batch.count, &depth);
     if (c->sweep)
         open_sweep(e, t, &depth);
+    if (tiling_meets_columns(e, t))
+        tiling_find_columns(e, t);
     tiling_pack_all(e, t, calls[0]);
     if (c->window)
         tiling_make_window(e, t, calls[1]);

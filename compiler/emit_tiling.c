@@ -5,7 +5,7 @@
 
 static const char *const words[] = {
     "height", "rows", "row_step", "k_step", "panel", "depth", "sums", "left", "right", "place", "packed", "tile",
-    "lanes", "columns", "flat", "to", "v", "square", "r", "c", "tiles", "ahead", "ahead_step", "brings", "kept", "here",
+    "lanes", "columns", "flat", "to", "v", "square", "r", "c", "tiles", "ahead", "ahead_step", "kept", "here",
     "done", "points", "block", "tiles_left", "is_last", "start", "start_step", "places", "width", "from_point",
     "to_point", "columns_at", "tile_place", "tile_end", "before", "pieces", "piece", "is_placed", "placed",
     "behind", "result", "result_step", "past", "is_past", "k_apart", "tile_step", "writes", "from", "s", "starts",
@@ -15,7 +15,8 @@ static const char *const words[] = {
     "turn", "is_back", "rows_left", "at_tile", "first_point", "end_point", "spare",
     "whole_from", "whole_to", "is_whole", "sweep", "sweep_from", "sweep_to", "held", "nears", "passes", "wide", "guessed",
     "near", "seen", "total", "factors", "tile_lines", "point", "at", "column", "lines", "at_row", "leaving",
-    "queue", "next", "last", "kept_places", "tile_places", "places_from", "spot", "spots"
+    "queue", "next", "last", "apart", "are_met", "is_met", "is_new", "next_unit", "further", "there", "there_apart", "panel_step", "panel_apart", "copies", "copy",
+    "line", "asks", "coming", "kept_places", "tile_places", "places_from", "spot", "spots"
 };
 
 bool emit_tiling_uses(const char *name)

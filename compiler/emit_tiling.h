@@ -165,13 +165,27 @@ const char *tiling_cleared(Emitter *e, Tiling *t);
 const char *tiling_started(Emitter *e, Tiling *t);
 const char *tiling_near(Emitter *e, Tiling *t);
 
+/* emit_columns.c: the body of what packs a run of columns as it lies in memory; and of columns that tiles read where they are: what says
+ * whether the unit's can be, and the tile's at a place, where they are, and what of those that come next a tile asks for. */
+const char *tiling_pack_runs(Emitter *e, Tiling *t);
+bool tiling_meets_columns(Emitter *e, const Tiling *t);
+void tiling_find_columns(Emitter *e, const Tiling *t);
+const char *tiling_is_met(Emitter *e, const Tiling *t);
+const char *tiling_panel_lines(Emitter *e, const Tiling *t);
+const char *tiling_ask_columns(Emitter *e, const Tiling *t);
+bool tiling_copies_columns(Emitter *e, const Tiling *t);    /* the first tile of rows packs what it reads */
+/* Of a tile's functions: how they are told where a panel has its points, and what is said of that; and how they load a point's. */
+const char *tiling_panel_parameters(Emitter *e, const Tiling *t);
+const char *tiling_panel_arguments(Emitter *e, const Tiling *t, const char *copy);
+const char *tiling_panel_comment(Emitter *e, const Tiling *t);
+const char *tiling_column_lines(Emitter *e, const Tiling *t);
+
 /* emit_ahead.c: where a block of rows begins and ends; whether the result, or panels, are asked for, and when panels are far; where
  * results go; and what comes nearer while tiles multiply */
 const char *tiling_block_start(Emitter *e, const Tiling *t);
 const char *tiling_block_stop(Emitter *e, const Tiling *t);
 bool tiling_asks_result(const Emitter *e, const Tiling *t);
 bool tiling_asks_panels(const Tiling *t);
-const char *tiling_next_columns_follow(Emitter *e, const Tiling *t);
 const char *tiling_panels_are_far(Emitter *e, const Tiling *t);
 const char *tiling_find_target(Emitter *e, const Tiling *t);
 const char *tiling_near_target(Emitter *e, const Tiling *t);

@@ -88,6 +88,8 @@ typedef struct Contract {
     bool rows_apart;              /* rows that stream have others of another index between them: these come next, tile after tile */
     bool columns_stream;          /* columns that are packed as they lie come from memory: run by run, */
     IndexSet points_read;         /* their contracted points in this order, those farthest apart first */
+    bool columns_in_place;        /* tiles read those of whole runs where they are, */
+    bool columns_copied;          /* or the first tile of rows does, and packs them for the others */
     bool tames;                   /* an extremum of sums or extrema: of numbers that cannot make a NaN it is cheaper */
     bool columns_turned;          /* a column's contracted points lie side by side: packing turns squares of them */
     const Index *within;          /* of the contracted indices the outermost, where a column's points lie side by side along it and others
@@ -96,6 +98,7 @@ typedef struct Contract {
                                    * squares of these two; or NULL */
     bool sums_turned;             /* the result has rows side by side: squares of sums are turned before they are stored */
     bool rows_along;              /* packed rows lie side by side; else each row's contracted points do */
+    bool rows_inside;             /* a row's points are in runs, and other rows' lie between these: packing takes a run of all rows at a time */
     bool rows_spread;             /* each number of a packed row fills a vector, and these lie side by side */
     int tile_rows, tile_vectors;  /* of the latter as many as the columns need */
     int whole;                    /* all words of a tile in registers of tiles where they are known and few: such a tile has code

@@ -307,7 +307,7 @@ static Contract *plan_parts(Planner *planner, const Step *step, const Contract *
     c->group = tile->group;
     c->tames = false;
     c->tile_rows = tile->rows;
-    c->rows_along = c->columns_turned = c->rows_spread = c->in_place = false;
+    c->rows_along = c->columns_turned = c->rows_spread = c->rows_inside = c->in_place = c->columns_in_place = c->columns_copied = false;
     c->across = c->within = NULL;
     c->window = NULL;
     c->sweep = 0;
@@ -338,6 +338,8 @@ static void set_reading(Planner *planner, const Step *step, Contract *c, const I
         set_window(planner, step, c, rows);
     set_turns(planner, c, dtype);
     c->rows_along = !c->window && reads_along_rows(planner, c, dtype);
+    c->rows_inside = c->group == 1 && c->depth.count > 1 && lies_along(planner, c->left, c->depth.list[c->depth.count - 1]) &&
+                     side_stride(planner, c->left, c->rows.list[c->rows.count - 1]) < side_stride(planner, c->left, c->depth.list[c->depth.count - 2]);
     c->sums_turned = sides->turns && !c->places && step->statement->output_count == 1 &&
                      turn_has_squares(register_dtype(step->statement->outputs[0].value->dtype));
     c->in_place = !c->window && !c->rows_spread && is_in_place(c);

@@ -12,6 +12,7 @@ enum {
     UNITS_LEAST = 12,             /* so many units of work keep all workers busy */
     COLUMNS_LEAST = 256, WORKERS_LEAST = 4,    /* the same where rows are few */
     GRID_ROOM = 8,                /* so often what stays near a block of threads may be stored for the steps behind */
+    TURNED_LINES = 3,             /* so many vectors of a turned result's run leave together */
     ROWS_NEAR = 4,                /* rows of this part of what stays near stay there beside panels */
     WHOLE_MOST = 128              /* products of so many words stand one after the other in a kernel */
 };
@@ -94,6 +95,18 @@ static double most_rows(const Planner *planner, const Contract *c, const Index *
     return index == row ? c->tile_rows : 1;
 }
 
+/* About so many points of an index, with `inside` columns each, that have whole tiles of `width` columns. */
+static double whole_tiles(double inside, double points, double most, double width)
+{
+    for (double more = 0; more <= points / 2 || more <= 1; more++)
+        for (int sign = 1; sign >= -1; sign -= 2) {
+            double tried = points + sign * more;
+            if (tried >= 1 && tried <= most && fmod(tried * inside, width) == 0)
+                return tried;
+        }
+    return points;
+}
+
 /* Shrinks the blocks of one role until no more than `most` points of them are in a unit: those of a tile's rows, or of the
  * squares that are turned, last, the others outermost first. */
 static void shrink(const Planner *planner, const Launch *launch, const Contract *c, int place, Role role, double most,
@@ -111,6 +124,8 @@ static void shrink(const Planner *planner, const Launch *launch, const Contract 
                 continue;
             double extent = fmin(planner_extent(planner, index), most_rows(planner, c, index));
             double tile = inside * extent <= most ? extent : most / inside < 1 ? 1 : (double)(int64_t)(most / inside);
+            if (role == ROLE_COLUMN && c->columns_in_place && !c->columns_copied && tile < extent)
+                tile = whole_tiles(inside, tile, extent, c->tile_vectors * planner->plan->lanes);
             tiles[b] = turned ? side[index == column] : tile;
             inside *= tiles[b];
         }
@@ -227,6 +242,21 @@ static bool columns_stream(const Planner *planner, const Contract *c)
            (bytes > planner->plan->target->l2_bytes || planner->hints->nests == NESTS_TILED);
 }
 
+/* Whether columns that stream are met where they are: they are multiplied as they are read, their points are equally far apart,
+ * and what packing finds out about them is not asked for. */
+static bool columns_in_place(const Contract *c)
+{
+    return c->columns_stream && c->right->dtype == c->packed && c->depth.count == 1 && !c->sweep && !c->tames && !c->places &&
+           !c->columns_met.condition && !c->points_met.condition;
+}
+
+/* Whether so many rows meet them that they are packed all the same. */
+static bool columns_copied(const Planner *planner, const Contract *c)
+{
+    double rows = planner_points(planner, &c->kept_rows) * planner_points(planner, &c->rows);
+    return c->columns_in_place && (rows > IN_PLACE_TILES * c->tile_rows || (planner->hints->nests == NESTS_TILED && c->columns.count > 1));
+}
+
 /* The blocks' tiles as formulas. */
 static void set_tiles(Planner *planner, Launch *launch, const double *tiles)
 {
@@ -328,6 +358,20 @@ static double even_share(double all, double most, int tile)
     return share > most ? most : share;
 }
 
+/* So many points along which a result is turned are made together that whole lines of it leave, of columns in place several that
+ * follow each other, if beside them there is room for whole tiles of columns. */
+static double turned_side(const Planner *planner, const Contract *c, double extent, double rows, double near)
+{
+    double lanes = planner->plan->lanes, size = (double)dtype_size(state_dtype(c->product)), width = c->tile_vectors * lanes, least = width;
+    double run = planner_extent(planner, c->columns.list[c->columns.count - 1]), depth = planner_points(planner, &c->depth);
+    for (int i = 1; c->columns.count > 1 && i <= width && fmod(run * i, width) != 0; i++)
+        least = run * (i + 1);
+    for (double lines = c->columns_in_place && !c->columns_copied ? TURNED_LINES : 1; lines > 1; lines--)
+        if (least * (depth + lines * lanes * rows) * size <= near)
+            return even_share(extent, lines * lanes, (int)lanes);
+    return fmin(lanes, extent);
+}
+
 /* Whether units of work that follow each other may have the same columns: a launch has blocks of rows, and one of each
  * index that the packed columns depend on, so that their first points tell which columns those are. */
 bool contract_meets_again(const Launch *launch, const Step *step)
@@ -404,6 +448,8 @@ void contract_tiles(Planner *planner, Launch *launch)
             c->streams = streams(planner, c);
             c->rows_apart = rows_apart(planner, c);
             c->columns_stream = columns_stream(planner, c);
+            c->columns_in_place = columns_in_place(c);
+            c->columns_copied = columns_copied(planner, c);
             c->whole = whole_words(planner, c);
         }
     const Contract *c = launch->steps[place]->contract;
@@ -424,7 +470,7 @@ void contract_tiles(Planner *planner, Launch *launch)
     bool is_near = (c->sweep && near / (depth * size) >= 2 * tile_columns) ||
                    contract_is_near(planner, rows_bytes, planner_points(planner, &c->columns) * depth * size);
     /* Beside what is packed for one point of a square's side is what is stored for all of them. */
-    double side = turned ? fmin(plan->lanes, planner_extent(planner, turned)) : 1, stored = turned ? side * all_rows : 0;
+    double side = turned ? turned_side(planner, c, planner_extent(planner, turned), all_rows, near) : 1, stored = turned ? side * all_rows : 0;
     double columns = (is_near ? near : most) / ((depth + stored) * size * fixed);
     if (planner->hints->smallest_tiles || columns < tile_columns / fixed)
         columns = tile_columns / fixed;

@@ -31,6 +31,10 @@ int product_side(const Product *product, Index *const *over, int count);
 /* Those of a reduction's indices that are a side's own, in `over`, and the others, in `rest`. */
 void product_divide(Arena *arena, const Product *product, int side, const Term *reduce, IndexSet *over, IndexSet *rest);
 
+/* Of columns that lie as tiles read them and come from memory, so few tiles of rows are done before packing would be: they are met
+ * where they are. */
+enum { IN_PLACE_TILES = 2 };
+
 /* Which nests a plan may have: a product is tiled where that pays; wherever it can be, in short
  * blocks, for tests; or never. */
 typedef enum { NESTS_BY_COST, NESTS_TILED, NESTS_LOOPS } Nests;

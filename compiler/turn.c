@@ -158,6 +158,12 @@ static double points_of(const Turning *t, Index *const *list, int count)
     return points;
 }
 
+/* Whether an operand that lies along its own index will not be packed: see Contract's columns_in_place. */
+static bool meets_in_place(const Target *target, const Product *product, double rows)
+{
+    return target->tile && rows <= IN_PLACE_TILES * target->tile->rows && product->reduce->reduce.over_count == 1;
+}
+
 /* Whether the product's side that has the index along which the result lies is read along another of its own, both fill
  * squares, and its numbers come from memory and are more than the results. */
 static bool side_pays(const Turning *t, const TurnHints *hints, const Product *product, int side, const Index *stored)
@@ -176,7 +182,7 @@ static bool side_pays(const Turning *t, const TurnHints *hints, const Product *p
         return few >= 0 && depth > few;
     double lanes = hints->target->vector_bytes / size, bytes = points_of(t, own->list, own->count) * depth * size;
     return 2 * extent_of(t, along) >= lanes && 2 * extent_of(t, stored) >= lanes && bytes > hints->target->l2_bytes &&
-           few >= 0 && depth >= FEWER_RESULTS * few;
+           few >= 0 && depth >= (meets_in_place(hints->target, product, few) ? few : FEWER_RESULTS * few);
 }
 
 static const Term *read_as_it_lies(Arena *arena, const Statement *statement, const TurnHints *hints)

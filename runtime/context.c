@@ -3,16 +3,30 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 
 #include "cuda.h"
 
 /* ---- memory ---- */
 
+enum { HUGE_PAGE = 2 << 20, LARGE = HUGE_PAGE / 4 };
+
+/* A large block is a huge page where the system has them: of small ones, which lie anywhere, some push each other out of a cache that
+ * would have room for all. */
 void *context_alloc(einc_context *context, size_t bytes, size_t align)
 {
     if (context->host.alloc)
         return context->host.alloc(context->host.user, bytes, align);
-    return aligned_alloc(align, (bytes + align - 1) / align * align);
+    size_t unit = bytes >= LARGE && align < HUGE_PAGE ? HUGE_PAGE : align;
+    if (bytes > SIZE_MAX - unit)
+        return NULL;
+    bytes = (bytes + unit - 1) / unit * unit;
+    void *memory = aligned_alloc(unit, bytes);
+#ifdef MADV_HUGEPAGE
+    if (memory && unit == HUGE_PAGE)
+        madvise(memory, bytes, MADV_HUGEPAGE);
+#endif
+    return memory;
 }
 
 void context_free(einc_context *context, void *memory)

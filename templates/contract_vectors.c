@@ -53,8 +53,10 @@ INLINE void multiply_N(const int height, const partu *rows, int64_t row_step, in
         //}
         ahead += ahead_step;
         UNROLL
+        //{ columns
         for (int v = 0; v < VECTORS_N; v++)
             right[v] = load_wordv(panel + v * LANES, 1, LANES);
+        //}
         UNROLL
         for (int r = 0; r < ROWS_N; r++) {
             if (r >= height)
@@ -74,7 +76,9 @@ INLINE void multiply_N(const int height, const partu *rows, int64_t row_step, in
         low += k_step * (int64_t)sizeof *rows;
         high += k_step * (int64_t)sizeof *rows;
         //}
+        //{ next_columns
         panel += COLUMNS_N;
+        //}
     }
 }
 

@@ -602,6 +602,7 @@ KERNEL static void pack_rows_1(const Frame *f, char *own, int64_t i, int64_t dep
                 for (int64_t k = 0; k < extent_k; k++) {
                     for (int64_t p = 0; p < 2; p += LANES) {
                         const int lanes = (int)size_min(LANES, 2 - p);
+                        PREFETCH(A_parts + i_at * A_parts_0 + (k + 2) * A_parts_1 + p);
                         const f32v value_2 = load_f32v(A_parts + i_at * A_parts_0 + k * A_parts_1 + p, 1, lanes);
                         for (int c = 0; c < lanes; c++)
                             store_f32v(to + c * rows * LANES, 1, splat_f32v(lane_f32v(value_2, c)), LANES);
@@ -852,6 +853,7 @@ KERNEL static void pack_rows_2(const Frame *f, char *own, int64_t i, int64_t dep
                 for (int64_t k = 0; k < extent_k; k++) {
                     for (int64_t p = 0; p < 2; p += LANES) {
                         const int lanes = (int)size_min(LANES, 2 - p);
+                        PREFETCH(A_parts + i_at * A_parts_0 + (k + 2) * A_parts_1 + p);
                         const f32v value_2 = load_f32v(A_parts + i_at * A_parts_0 + k * A_parts_1 + p, 1, lanes);
                         for (int c = 0; c < lanes; c++)
                             store_f32v(to + c * rows * LANES, 1, splat_f32v(lane_f32v(value_2, c)), LANES);

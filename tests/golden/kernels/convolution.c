@@ -779,6 +779,7 @@ KERNEL static void pack_rows_1(const Frame *f, char *own, int64_t o, int64_t dep
                 for (int64_t c_2 = 0; c_2 < extent_c; c_2++) {
                     for (int64_t r_2 = 0; r_2 < extent_r; r_2 += LANES) {
                         const int lanes = (int)size_min(LANES, extent_r - r_2);
+                        PREFETCH(k + o_at * k_0 + (c_2 + 2) * k_1 + r_2 * k_2);
                         const f32v value_2 = load_f32v(k + o_at * k_0 + c_2 * k_1 + r_2 * k_2, k_2, lanes);
                         for (int c = 0; c < lanes; c++)
                             store_f32v(to + c * rows * LANES, 1, splat_f32v(lane_f32v(value_2, c)), LANES);

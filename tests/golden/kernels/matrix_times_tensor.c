@@ -6,7 +6,7 @@
  * launch 1: block of d: 1, block of c: tile_1_2 = min(17, c), block of a: tile_1_3 = min(96, a),
  *         block of b: tile_1_4 = min(84, b)
  *   step 1: store out[d,c,b,a] = sum[e](A[b,e] * B[d,c,e,a])
- *     tiles of 14 x 32: rows b, columns d c a, contracted e, rows in place
+ *     tiles of 14 x 32: rows b, columns d c a, contracted e, rows in place, columns packed by their first tiles
  *     loops d c b a, 16 lanes along a, past the caches from 64 MB
  * workspace workers * (align(align(tile_1_2 * tile_1_3, 32) * e * 4, 64)
  *         + align((1 + min(1, align(tile_1_2 * tile_1_3, 32) * e / 4097) * 7) * (e + 16) * 56, 64)
@@ -651,8 +651,10 @@ INLINE void begin_1(const f32u *start, int64_t start_step, f32v sums[ROWS_1][VEC
  * needed next comes nearer meanwhile: `ahead`, so many bytes for each point. Loops over rows are unrolled, so that sums
  * have registers, and left early where a tile is low; a whole one's `height` is a constant, so that it goes without
  * comparisons. Two points at a turn make turns few enough for their end to be foreseen. */
-INLINE void multiply_1(const int height, const f32u *rows, int64_t row_step, int64_t k_step, const float *panel,
-                       int64_t depth, const char *ahead, int64_t ahead_step, f32v sums[ROWS_1][VECTORS_1])
+/* A panel's points are panel_step apart, its vectors panel_apart. Into `copy`, if it is none, they go side by side. */
+INLINE void multiply_1(const int height, const f32u *rows, int64_t row_step, int64_t k_step, const f32u *panel,
+                       int64_t panel_step, int64_t panel_apart, float *copy, int64_t depth, const char *ahead,
+                               int64_t ahead_step, f32v sums[ROWS_1][VECTORS_1])
 {
     const int64_t apart = row_step * (int64_t)sizeof *rows;    /* see row_address() */
     int64_t one = apart, three = 3 * apart, five = 5 * apart;
@@ -664,8 +666,11 @@ INLINE void multiply_1(const int height, const f32u *rows, int64_t row_step, int
         PREFETCH(ahead);
         ahead += ahead_step;
         UNROLL
-        for (int v = 0; v < VECTORS_1; v++)
-            right[v] = load_f32v(panel + v * LANES, 1, LANES);
+        for (int v = 0; v < VECTORS_1; v++) {
+            right[v] = load_f32v(panel + v * panel_apart, 1, LANES);
+            if (copy)
+                store_f32v(copy + k * COLUMNS_1 + v * LANES, 1, right[v], LANES);
+        }
         UNROLL
         for (int r = 0; r < ROWS_1; r++) {
             if (r >= height)
@@ -680,22 +685,31 @@ INLINE void multiply_1(const int height, const f32u *rows, int64_t row_step, int
         }
         low += k_step * (int64_t)sizeof *rows;
         high += k_step * (int64_t)sizeof *rows;
-        panel += COLUMNS_1;
+        panel += panel_step;
     }
 }
 
 /* One tile, and what becomes of its sums: they are kept, a row kept_step behind the one before, or with NULL for `kept`
  * taken by what follows the product. */
-KERNEL static void tile_1(int height, const f32u *rows, int64_t row_step, int64_t k_step, const float *panel,
-        int64_t depth, const char *ahead, int64_t ahead_step, const f32u *start, int64_t start_step, f32u *kept,
-        int64_t kept_step, const Piece *placed, f32u *result, int64_t result_step, int past)
+KERNEL static void tile_1(int height, const f32u *rows, int64_t row_step, int64_t k_step, const f32u *panel,
+        int64_t panel_step, int64_t panel_apart, float *copy, int64_t depth, const char *ahead, int64_t ahead_step,
+        const f32u *start, int64_t start_step, f32u *kept, int64_t kept_step, const Piece *placed, f32u *result,
+        int64_t result_step, int past)
 {
     f32v sums[ROWS_1][VECTORS_1];
     begin_1(start, start_step, sums);
-    if (height == ROWS_1)
-        multiply_1(ROWS_1, rows, row_step, k_step, panel, depth, ahead, ahead_step, sums);
+    if (copy && height == ROWS_1)
+        multiply_1(ROWS_1, rows, row_step, k_step, panel, panel_step, panel_apart, copy, depth, ahead, ahead_step,
+                sums);
+    else if (copy)
+        multiply_1(height, rows, row_step, k_step, panel, panel_step, panel_apart, copy, depth, ahead, ahead_step,
+                sums);
+    else if (height == ROWS_1)
+        multiply_1(ROWS_1, rows, row_step, k_step, panel, panel_step, panel_apart, NULL, depth, ahead, ahead_step,
+                sums);
     else
-        multiply_1(height, rows, row_step, k_step, panel, depth, ahead, ahead_step, sums);
+        multiply_1(height, rows, row_step, k_step, panel, panel_step, panel_apart, NULL, depth, ahead, ahead_step,
+                sums);
     if (past) {
         f32u *lines[VECTORS_1];
         int wide = 0;    /* vectors that are not behind the last column */
@@ -773,7 +787,7 @@ KERNEL static void step_1(const Frame *f, char *own, int64_t d_first, int64_t d_
     const int64_t A_0 = f->in.A.stride[0], A_1 = f->in.A.stride[1];
     const f32u *B = (const f32u *)f->in.B.data;
     const int64_t B_0 = f->in.B.stride[0], B_1 = f->in.B.stride[1];
-    const int64_t B_3 = f->in.B.stride[3];
+    const int64_t B_2 = f->in.B.stride[2], B_3 = f->in.B.stride[3];
     f32u *out = (f32u *)f->in.out.data;
     const int64_t out_0 = f->in.out.stride[0], out_1 = f->in.out.stride[1];
     const int64_t out_2 = f->in.out.stride[2], out_3 = f->in.out.stride[3];
@@ -807,19 +821,43 @@ KERNEL static void step_1(const Frame *f, char *own, int64_t d_first, int64_t d_
         piece->end = (int)count;
         is_past = is_past && (count == 0 || (piece->here == LANES && piece->first * 4 % 64 == 0));
     }
+    /* Whole vectors of a run are met where they are, unless their points, `apart`, fall into few sets of the cache. */
+    const int64_t apart = B_2;
+    const int64_t next_unit = f->host && f->host->workers > 1 ? 0 : (a_end - a_first) < extent_a
+            ? (a_end - a_first) * B_3 : (c_end - c_first) < extent_c ? (c_end - c_first) * B_1 : (d_end - d_first)
+            < extent_d ? (d_end - d_first) * B_0 : 0;
+    const int64_t further = next_unit;    /* are the columns that come next */
+    const int are_met = LANES == 16 && B_3 == 1 && (apart & -apart) * depth <= 65536 && width % LANES == 0;
     const int64_t columns_at = (d_first * extent_c + c_first) * extent_a + a_first;
+    int is_new = are_met && *panels_of_1 != columns_at;    /* some panels are not packed yet */
     if (*panels_of_1 != columns_at) {
         if (places > columns)    /* so that what is there is numbers */
             memset(panels_1 + (places - COLUMNS_1) * depth, 0, (size_t)(COLUMNS_1 * depth) * 4);
         const int64_t from_point = 0, to_point = extent_e;
-        for (int64_t place = 0; place < columns; place += width) {
-            const int count = (int)width;
-            const int64_t a = a_first + place % width;
-            const int64_t c_2 = c_first + (place - place % width) / (a_end - a_first) % (c_end - c_first);
-            const int64_t d = d_first + (place - place % width) / (a_end - a_first) / (c_end - c_first);
-            pack_columns_1(f, own, d, c_2, a, depth, place, from_point, to_point, count);
+        if (are_met) {
+            for (int64_t tile_place = 0; tile_place < places; tile_place += COLUMNS_1) {
+                if (are_met && tile_place + COLUMNS_1 <= columns)
+                    continue;
+                const int64_t tile_end = size_min(tile_place + COLUMNS_1, columns);
+                for (int64_t place = tile_place; place < tile_end;) {
+                    const int count = (int)size_min(width - place % width, tile_end - place);
+                    const int64_t a = a_first + place % width;
+                    const int64_t c_2 = c_first + (place - place % width) / (a_end - a_first) % (c_end - c_first);
+                    const int64_t d = d_first + (place - place % width) / (a_end - a_first) / (c_end - c_first);
+                    pack_columns_1(f, own, d, c_2, a, depth, place, from_point, to_point, count);
+                    place += count;
+                }
+            }
+        } else {
+            for (int64_t place = 0; place < columns; place += width) {
+                const int count = (int)width;
+                const int64_t a = a_first + place % width;
+                const int64_t c_2 = c_first + (place - place % width) / (a_end - a_first) % (c_end - c_first);
+                const int64_t d = d_first + (place - place % width) / (a_end - a_first) / (c_end - c_first);
+                pack_columns_1(f, own, d, c_2, a, depth, place, from_point, to_point, count);
+            }
         }
-        *panels_of_1 = columns_at;
+        *panels_of_1 = is_new ? -1 : columns_at;
     }
     const int64_t tiles = places / COLUMNS_1;
     const int64_t block = depth * places > (f->past_1 ? CLOSE_1 : NEAR_1) ? BLOCK_1 : 1;
@@ -844,23 +882,25 @@ KERNEL static void step_1(const Frame *f, char *own, int64_t d_first, int64_t d_
             const int writes = depth < size_min(places, ROWS_1 * BLOCK_1);
             const int passes = writes && is_past && ((uintptr_t)(out + d_first * out_0 + c_first * out_1 + b * out_2
                     + a_first * out_3) | (uint64_t)out_2 * 4) % 64 == 0;
-            const int brings = extent_d * extent_c * extent_a * extent_e > 1048576
-                    && (!f->host || f->host->workers < 2) && b_end == extent_b
-                    && (B_0 * (d_end - d_first) == depth * columns || B_1 * (c_end - c_first) == depth * columns);
-            const int nears = writes && !brings && !passes && (out_2 < COLUMNS_1 || depth <= 2 * ROWS_1);
+            const int nears = writes && !passes && (out_2 < COLUMNS_1 || depth <= 2 * ROWS_1);
             const int64_t ahead_step =
-                brings ? size_ceil_div(COLUMNS_1 * 4, size_ceil_div(b_end - b_first, ROWS_1)) :
                 passes && extent_b * extent_e <= 1048576 ? 0 :
                 nears ? (out_2 < COLUMNS_1 ? 64 : out_2 * 4) :
                 depth * places > NEAR_1 ? COLUMNS_1 * 4 / (2 * (b_stop - b_block) > BLOCK_1 * ROWS_1 ? BLOCK_1
                         : (BLOCK_1 + 1) / 2) :
                 k_step == 1 ? size_ceil_div(size_min(height, ROWS_1) * 4, tiles) : 0;
-            if (brings)
-                ahead = (const char *)(B + d_first * B_0 + c_first * B_1 + a_first * B_3 + depth * columns)
-                        + ((b_block - b_first) / ROWS_1 * depth + done) * tiles * ahead_step;
             for (int64_t tile_place = 0; tile_place < places; tile_place += COLUMNS_1) {
-                if (depth * places > NEAR_1 && !passes && !brings)
+                if (depth * places > NEAR_1 && !passes)
                     ahead = (const char *)(panels_1 + (tile_place + COLUMNS_1) * depth + done * COLUMNS_1);
+                const int is_met = are_met && tile_place + COLUMNS_1 <= columns;
+                const f32u *there = B + (d_first + (tile_place - tile_place % width) / (a_end - a_first) / (c_end
+                        - c_first)) * B_0 + (c_first + (tile_place - tile_place % width) / (a_end - a_first) % (c_end
+                        - c_first)) * B_1 + (a_first + tile_place % width) * B_3;    /* the tile's columns in memory */
+                const int64_t there_apart = B + (d_first + ((tile_place + LANES)
+                        - (tile_place + LANES) % width) / (a_end - a_first) / (c_end - c_first)) * B_0
+                        + (c_first + ((tile_place + LANES) - (tile_place + LANES) % width) / (a_end
+                        - a_first) % (c_end - c_first)) * B_1 + (a_first + (tile_place + LANES) % width) * B_3
+                        - there;
                 for (b = b_block; b < b_stop; b += height) {
                     height = (int)size_next(b_stop - b, ROWS_1, ROWS_1);
                     const f32u *here = rows + (b - b_block) * row_step + done * k_step;
@@ -870,9 +910,19 @@ KERNEL static void step_1(const Frame *f, char *own, int64_t d_first, int64_t d_
                     const int past = placed && is_past && ((uintptr_t)result | (uint64_t)result_step * 4) % 64 == 0;
                     if (nears && is_placed && !past)
                         ahead = (const char *)(result + pieces[tile_place / LANES + VECTORS_1].first);
-                    tile_1(height, here, row_step, k_step, panels_1 + tile_place * depth + done * COLUMNS_1, points,
-                            ahead, ahead_step, done ? kept : NULL, done ? COLUMNS_1 : 0, kept, COLUMNS_1, placed,
-                            result, result_step, past);
+                    const int copies = is_met && is_new && b == b_block;
+                    const f32u *panel = copies ? there + done * apart : (const f32u *)panels_1 + tile_place * depth
+                            + done * COLUMNS_1;
+                    const int64_t panel_step = copies ? apart : (int64_t)COLUMNS_1;
+                    const int64_t panel_apart = copies ? there_apart : LANES;
+                    float *copy = copies ? panels_1 + tile_place * depth + done * COLUMNS_1 : NULL;
+                    const int64_t line = (b - b_first) / ROWS_1 * 16;    /* of each point of the columns that come next, with this tile of rows */
+                    const int asks = is_met && further && line < COLUMNS_1;
+                    const char *coming = asks ? (const char *)(there + further + done * apart
+                            + line / LANES * there_apart + line % LANES) : ahead;
+                    tile_1(height, here, row_step, k_step, panel, panel_step, panel_apart, copy, points, coming, asks
+                            ? apart * 4 : ahead_step, done ? kept : NULL, done ? COLUMNS_1 : 0, kept, COLUMNS_1,
+                            placed, result, result_step, past);
                     if (is_last && !placed) {
                         const int64_t tile_end = size_min(tile_place + COLUMNS_1, columns);
                         for (int64_t place = tile_place; place < tile_end;) {
@@ -892,6 +942,8 @@ KERNEL static void step_1(const Frame *f, char *own, int64_t d_first, int64_t d_
             }
             done += points;
         } while (done < depth);
+        is_new = 0;
+        *panels_of_1 = columns_at;
     }
 }
 

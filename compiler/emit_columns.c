@@ -1,0 +1,241 @@
+/* Runs of columns that lie in memory as tiles want them, and come from there: packed as they lie, or, where so few rows meet them
+ * that packing them would take longer than their products, read by tiles where they are. */
+#include <string.h>
+
+#include "emit_tiling.h"
+
+enum {
+    RUN_AHEAD = 4096,             /* bytes that are asked for before they are packed */
+    SETS_SHARE = 4                /* columns' lines may take this part of the second cache's ways in the sets that they fall into */
+};
+
+/* Where a point is in a panel. */
+static const char *packed_point(Emitter *e, const Tiling *t)
+{
+    const char *point = "", *first = tiling_depth_first(e, t);
+    for (int i = 0; i < t->c->depth.count; i++) {
+        const char *own = t->names[t->c->depth.list[i]->id];
+        if (i == 0)
+            point = strcmp(first, "0") ? emit_text(e, "(%s - %s)", own, first) : own;
+        else
+            point = emit_text(e, "(%s * %s + %s)", point, emit_extent(e, t->c->depth.list[i]), own);
+    }
+    return point;
+}
+
+/* A vector of a run of columns goes to its panel, and what is read soon is asked for. Of a whole one the number of lanes is a
+ * constant. */
+static Scope *vector_of_run(Emitter *e, Tiling *t, bool whole)
+{
+    const Index *column = tiling_last(&t->c->columns), *far = t->c->points_read.list[0];
+    const char *name = t->names[column->id], *at = emit_name(e, emit_text(e, "%s_lanes", name));
+    Scope *body = emit_push(e);
+    body->count = whole ? "LANES" : "lanes";
+    emit_bind(e, column, at);
+    emit_line(e, "const int64_t %s = %s + c, column = (place + c) %% COLUMNS_%d;", at, name, t->number);
+    if (!whole)
+        emit_line(e, "lanes = (int)size_min(LANES, size_min(count - c, COLUMNS_%d - column));", t->number);
+    emit_push(e);
+    emit_bind(e, far, emit_text(e, "(%s + soon)", t->names[far->id]));
+    const char *next = emit_pointer(e, t->c->right);
+    emit_pop(e);
+    emit_line(e, "PREFETCH_FAR(%s);", next);
+    emit_line(e, "store_%sv(panels_%d + (place + c - column) * depth + %s * COLUMNS_%d + column, 1, %s, %s);",
+              dtype_name(t->dtype), t->number, packed_point(e, t), t->number,
+              emit_bare(e, emit_varying(e, t->c->right)), body->count);
+    return emit_pop(e);
+}
+
+/* One point of a run of columns: vectors that are whole in the run and in their panels, and the others. */
+static void pack_run_of_point(Emitter *e, Tiling *t)
+{
+    const Scope *whole = vector_of_run(e, t, true), *rest = vector_of_run(e, t, false);
+    emit_line(e, "int c = 0;");
+    emit_line(e, "for (; place %% LANES == 0 && c + LANES <= count; c += LANES) {");
+    emit_body(e, whole);
+    emit_line(e, "}");
+    emit_line(e, "for (int lanes; c < count; c += lanes) {");
+    emit_body(e, rest);
+    emit_line(e, "}");
+}
+
+static void points_loops(Emitter *e, Tiling *t, int level)
+{
+    if (level == t->c->points_read.count) {
+        pack_run_of_point(e, t);
+        return;
+    }
+    const Index *index = t->c->points_read.list[level];
+    bool outer = index == t->c->depth.list[0];
+    const char *name = t->names[index->id];
+    Scope *body = emit_push(e);
+    emit_bind(e, index, name);
+    points_loops(e, t, level + 1);
+    emit_pop(e);
+    const char *end = outer ? "to_point" : emit_extent(e, index);
+    emit_line(e, "for (int64_t %s = %s; %s < %s; %s++) {", name, outer ? "from_point" : "0", name, end, name);
+    emit_body(e, body);
+    emit_line(e, "}");
+}
+
+/* A run of columns as it lies in memory, all of a point's before the next one's. What is some kilobytes behind is asked for. */
+const char *tiling_pack_runs(Emitter *e, Tiling *t)
+{
+    const IndexSet *points = &t->c->points_read;
+    tiling_open(e, t, tiling_last(&t->c->columns));
+    tiling_bind(e, t, &t->c->batch, t->c->batch.count);
+    tiling_bind(e, t, &t->c->columns, t->c->columns.count - 1);
+    const char *inner = "count";
+    for (int i = 1; i < points->count; i++) {
+        bool outer = points->list[i] == t->c->depth.list[0];
+        inner = emit_text(e, "%s * %s", inner, outer ? "(to_point - from_point)" : emit_extent(e, points->list[i]));
+    }
+    emit_line(e, "const int64_t soon = 1 + %d / size_max(%s, 1);    /* points */", RUN_AHEAD / (int)dtype_size(t->c->packed), inner);
+    points_loops(e, t, 0);
+    return tiling_close(e);
+}
+
+bool tiling_meets_columns(Emitter *e, const Tiling *t)
+{
+    return t->c->columns_in_place && tiling_packs_runs(e, t);
+}
+
+static const char *column_stride(Emitter *e, const Tiling *t, const Index *index)
+{
+    return emit_stride(e, t->c->right->read.tensor, t->c->right->read.positions, index);
+}
+
+bool tiling_copies_columns(Emitter *e, const Tiling *t)
+{
+    return tiling_meets_columns(e, t) && t->c->columns_copied;
+}
+
+/* The two of a tile may be of two runs. */
+static bool are_vectors_apart(const Tiling *t)
+{
+    return t->c->columns.count > 1 && t->c->tile_vectors > 1;
+}
+
+/* How far the next unit's columns are behind this one's: by the innermost index of which a unit has some points. */
+static const char *next_unit(Emitter *e, const Tiling *t)
+{
+    const IndexSet *columns = &t->c->columns;
+    const char *apart = "0";
+    for (int i = 0; i < columns->count; i++) {
+        const Index *index = columns->list[i];
+        const char *here = tiling_extent_here(e, index);
+        if (e->block_first[index->id])
+            apart = emit_text(e, "%s < %s ? %s * %s : %s", here, emit_extent(e, index), here, column_stride(e, t, index), apart);
+    }
+    return apart;
+}
+
+/* How far the columns that come next are behind these: of the next point of the batch, or one thread's next unit's. */
+static void find_further(Emitter *e, const Tiling *t)
+{
+    const char *unit = next_unit(e, t);
+    emit_line(e, "const int64_t next_unit = f->host && f->host->workers > 1 ? 0 : %s;", unit);
+    if (t->c->batch.count == 0) {
+        emit_line(e, "const int64_t further = next_unit;    /* are the columns that come next */");
+        return;
+    }
+    const Index *index = tiling_last(&t->c->batch);
+    const char *name = t->names[index->id], *step = column_stride(e, t, index), *first = tiling_first(e, index);
+    emit_line(e, "const int64_t further =    /* are the columns that come next */");
+    emit_line(e, "    %s + 1 < %s ? %s : next_unit ? next_unit - (%s - %s) * %s : 0;", name, tiling_end(e, index), step, name, first, step);
+}
+
+/* Lines that are a multiple of a large power of 2 apart push each other out of a cache. */
+void tiling_find_columns(Emitter *e, const Tiling *t)
+{
+    const char *apart = column_stride(e, t, t->c->depth.list[0]), *whole = t->c->columns.count > 1 ? " && width % LANES == 0" : "";
+    int most = e->plan->target->l2_bytes / SETS_SHARE / (int)dtype_size(t->dtype);
+    emit_line(e, "/* Whole vectors of a run are met where they are, unless their points, `apart`, fall into few sets of the cache. */");
+    emit_line(e, "const int64_t apart = %s;", apart);
+    find_further(e, t);
+    emit_line(e, "const int are_met = LANES == %d && %s == 1 && (apart & -apart) * depth <= %d%s;", e->plan->lanes,
+              column_stride(e, t, tiling_last(&t->c->columns)), most, whole);
+}
+
+const char *tiling_is_met(Emitter *e, const Tiling *t)
+{
+    return emit_text(e, "are_met && %s + COLUMNS_%d <= columns", tiling_tile_place(t), t->number);
+}
+
+/* Where the columns at a place have their first point. */
+static const char *columns_at(Emitter *e, const Tiling *t, const char *place)
+{
+    emit_push(e);
+    for (int i = 0; i < t->c->batch.count; i++)
+        emit_bind(e, t->c->batch.list[i], t->names[t->c->batch.list[i]->id]);
+    for (int i = 0; i < t->c->columns.count; i++)
+        emit_bind(e, t->c->columns.list[i], emit_text(e, "(%s)", tiling_column_at(e, t, place, i)));
+    emit_bind(e, t->c->depth.list[0], tiling_depth_first(e, t));
+    const char *pointer = emit_pointer(e, t->c->right);
+    emit_pop(e);
+    return pointer;
+}
+
+const char *tiling_panel_lines(Emitter *e, const Tiling *t)
+{
+    const char *place = tiling_tile_place(t), *type = emit_element(t->c->right->dtype);
+    const char *lines = emit_text(e, "const int is_met = %s;\nconst %s *there = %s;    /* the tile's columns in memory */\n",
+                                  tiling_is_met(e, t), type, columns_at(e, t, place));
+    if (!are_vectors_apart(t))
+        return lines;
+    return emit_text(e, "%sconst int64_t there_apart = %s - there;\n", lines, columns_at(e, t, emit_text(e, "(%s + LANES)", place)));
+}
+
+/* A line of each of their points with each tile of rows. */
+const char *tiling_ask_columns(Emitter *e, const Tiling *t)
+{
+    int n = t->number, lines = CONTRACT_LINE / (int)dtype_size(t->dtype);
+    const Index *row = tiling_last(&t->c->rows);
+    const char *name = t->names[row->id], *type = emit_element(t->c->right->dtype);
+    const char *line = emit_text(e, "(%s - %s) / ROWS_%d * %d", name, tiling_first(e, row), n, lines);
+    const char *at = !are_vectors_apart(t) ? "line" : "line / LANES * there_apart + line % LANES", *met = "is_met";
+    Text text = text_new(e->arena);
+    if (tiling_copies_columns(e, t)) {
+        met = "copies";
+        text_print(&text, "const int copies = is_met && is_new && %s == %s;\n", name, tiling_block_start(e, t));
+    }
+    text_print(&text, "const %s *panel = %s ? there + done * apart : (const %s *)panels_%d + %s * depth + done * COLUMNS_%d;\n", type, met, type, n,
+               tiling_tile_place(t), n);
+    text_print(&text, "const int64_t panel_step = %s ? apart : (int64_t)COLUMNS_%d;\n", met, n);
+    if (are_vectors_apart(t))
+        text_print(&text, "const int64_t panel_apart = %s ? there_apart : LANES;\n", met);
+    if (tiling_copies_columns(e, t))
+        text_print(&text, "%s *copy = copies ? panels_%d + %s * depth + done * COLUMNS_%d : NULL;\n", dtype_c(t->dtype), n, tiling_tile_place(t), n);
+    text_print(&text, "const int64_t line = %s;    /* of each point of the columns that come next, with this tile of rows */\n"
+               "const int asks = is_met && further && line < COLUMNS_%d;\n"
+               "const char *coming = asks ? (const char *)(there + further + done * apart + %s) : ahead;\n", line, n, at);
+    return text.bytes;
+}
+
+const char *tiling_panel_parameters(Emitter *e, const Tiling *t)
+{
+    return !tiling_meets_columns(e, t) ? "" : emit_text(e, "int64_t panel_step, %s%s", are_vectors_apart(t) ? "int64_t panel_apart, " : "",
+                                                        tiling_copies_columns(e, t) ? emit_text(e, "%s *copy, ", dtype_c(t->dtype)) : "");
+}
+
+const char *tiling_panel_arguments(Emitter *e, const Tiling *t, const char *copy)
+{
+    return !tiling_meets_columns(e, t) ? "" : emit_text(e, "panel_step, %s%s", are_vectors_apart(t) ? "panel_apart, " : "",
+                                                        tiling_copies_columns(e, t) ? emit_text(e, "%s, ", copy) : "");
+}
+
+const char *tiling_panel_comment(Emitter *e, const Tiling *t)
+{
+    return emit_text(e, "/* A panel's points are panel_step apart%s.%s */\n", are_vectors_apart(t) ? ", its vectors panel_apart" : "",
+                     tiling_copies_columns(e, t) ? " Into `copy`, if it is none, they go side by side." : "");
+}
+
+const char *tiling_column_lines(Emitter *e, const Tiling *t)
+{
+    const char *dtype = dtype_name(t->dtype), *apart = are_vectors_apart(t) ? "panel_apart" : "LANES";
+    bool copies = tiling_copies_columns(e, t);
+    const char *copy = !copies ? "" : emit_text(e, "            if (copy)\n                store_%sv(copy + k * COLUMNS_%d + v * LANES, 1, right[v], LANES);\n"
+                                                "        }\n", dtype, t->number);
+    return emit_text(e, "        for (int v = 0; v < VECTORS_%d; v++)%s\n            right[v] = load_%sv(panel + v * %s, 1, LANES);\n%s", t->number,
+                     copies ? " {" : "", dtype, apart, copy);
+}
