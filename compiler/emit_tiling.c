@@ -15,7 +15,7 @@ static const char *const words[] = {
     "turn", "is_back", "rows_left", "at_tile", "first_point", "end_point", "spare",
     "whole_from", "whole_to", "is_whole", "sweep", "sweep_from", "sweep_to", "held", "nears", "passes", "wide", "guessed",
     "near", "seen", "total", "factors", "tile_lines", "point", "at", "column", "lines", "at_row", "leaving",
-    "queue", "next", "last", "kept_places", "tile_places", "places_from", "spot", "spots"
+    "queue", "next", "last", "kept_places", "tile_places", "places_from", "spot", "spots", "runs", "line"
 };
 
 bool emit_tiling_uses(const char *name)

@@ -172,6 +172,8 @@ static void dump_contract(Text *text, const Contract *c, int lanes)
         text_put(text, c->window ? ", rows in a window" : c->in_place ? ", rows in place" : c->rows_spread ? ", rows packed as vectors" : c->rows_along ? ", rows packed side by side" : ", rows packed");
     if (c->sweep)
         text_print(text, ", %d points at a time", c->sweep);
+    if (c->halves)
+        text_put(text, ", lines of two rows");
     if (c->across || c->within)
         text_print(text, ", columns turned in squares with %s", (c->across ? c->across : c->within)->name);
     if (c->brief)
