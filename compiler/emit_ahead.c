@@ -71,11 +71,10 @@ bool tiling_asks_result(const Emitter *e, const Tiling *t)
 /* Whether a tile's sums go past the caches: lines of the result, of few points each. */
 static void find_past(Emitter *e, const Tiling *t, Text *text)
 {
-    int size = (int)dtype_size(t->dtype);
     const char *may = t->in_pieces ? "placed && is_past" : emit_text(e, "f->past_%d && result", t->step->id + 1);
     if (t->may_pass)
-        text_print(text, "const int past = %s && ((uintptr_t)result | (uint64_t)result_step * %d) %% %d == 0;\n", may, size,
-                   CONTRACT_LINE);
+        text_print(text, "const int past = %s && %s%s;\n", may, tiling_lines_begin(e, t, "result", "result_step"),
+                   tiling_pairs_rows(t) ? " && height % 2 == 0" : "");
 }
 
 /* Where a tile's sums go after the last point: into the result, where that takes all of its columns side by side or in
@@ -182,9 +181,9 @@ void tiling_find_ahead(Emitter *e, const Tiling *t, const char *row)
     if (stores)
         emit_line(e, "const int writes = depth < size_min(places, ROWS_%d * BLOCK_%d);", n, n);
     if (t->may_pass)
-        emit_line(e, "const int passes = writes && %s((uintptr_t)(%s) | (uint64_t)%s * %d) %% %d == 0%s;",
+        emit_line(e, "const int passes = writes && %s%s%s;",
                   tiling_has_stage(t) ? "(is_staged || (is_past && " : t->in_pieces ? "is_past && " : emit_text(e, "f->past_%d && ", t->step->id + 1),
-                  target_at(e, t, NULL), strchr(apart, ' ') ? emit_text(e, "(%s)", apart) : apart, (int)dtype_size(t->dtype), CONTRACT_LINE,
+                  tiling_lines_begin(e, t, emit_text(e, "(%s)", target_at(e, t, NULL)), strchr(apart, ' ') ? emit_text(e, "(%s)", apart) : apart),
                   tiling_has_stage(t) ? "))" : "");
     if (stores)    /* rows that are apart are few; so many points would ask for more than is written */
         emit_line(e, "const int nears = writes && %s(%s < COLUMNS_%d || depth <= 2 * ROWS_%d);",

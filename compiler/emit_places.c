@@ -190,7 +190,7 @@ void tiling_find_pieces(Emitter *e, const Tiling *t)
               emit_stride(e, output->tensor, output->positions, tiling_last(&t->c->columns)));
     bool stage = tiling_has_stage(t);
     if (t->may_pass)
-        emit_line(e, "int is_past = f->past_%d;    /* all vectors are lines of it, past the caches */", t->step->id + 1);
+        tiling_put(e, tiling_may_be_past(e, t));
     if (stage)
         tiling_find_stage(e, t);
     emit_line(e, "for (int64_t place = 0; is_placed && place < places + COLUMNS_%d; place += LANES) {", t->number);
@@ -204,8 +204,7 @@ void tiling_find_pieces(Emitter *e, const Tiling *t)
     emit_line(e, "    piece->here = (int)(piece->rest == piece->first + here ? count : here);");
     emit_line(e, "    piece->end = (int)count;");
     if (t->may_pass)
-        emit_line(e, "    is_past = is_past && (count == 0 || (piece->here == LANES && piece->first * %d %% %d == 0));",
-                  (int)dtype_size(t->dtype), CONTRACT_LINE);
+        emit_line(e, "    is_past = is_past && (count == 0 || %s);", tiling_piece_is_past(e, t));
     emit_line(e, "}");
     if (stage)
         tiling_find_runs(e, t);

@@ -34,8 +34,7 @@ static void store_states(Emitter *e, const Tiling *t, const char *place, const c
     }
 }
 
-/* The product's value, from the sum as it is. */
-static void know_product(Emitter *e, const Tiling *t, const char *sum)
+void tiling_know_product(Emitter *e, const Tiling *t, const char *sum)
 {
     emit_know(e, t->c->product, emit_state_finish(e, t->c->product, &sum, true));
 }
@@ -98,10 +97,10 @@ static void step_states(Emitter *e, const Tiling *t, const char *(*names)[STATE_
     }
 }
 
-static void open_rows(Emitter *e, const Tiling *t)
+void tiling_open_rows(Emitter *e, const Tiling *t, const char *step)
 {
     emit_line(e, "UNROLL");
-    emit_line(e, "for (int r = 0; r < ROWS_%d; r++) {", t->number);
+    emit_line(e, "for (int r = 0; r < ROWS_%d; %s) {", t->number, step);
     emit_line(e, "    if (r >= height)");
     emit_line(e, "        break;");
 }
@@ -114,7 +113,7 @@ static const char *tile_values(Emitter *e, const Tiling *t, const Term *x)
     const char *values = emit_name(e, "values");
     emit_line(e, "%s %s[ROWS_%d];", emit_type(x->dtype, true), values, t->number);
     Scope *inner = emit_push(e);
-    know_product(e, t, "sums[r][v]");
+    tiling_know_product(e, t, "sums[r][v]");
     emit_line(e, "%s[r] = %s;", values, emit_bare(e, emit_varying(e, x)));
     emit_pop(e);
     emit_line(e, "UNROLL");
@@ -135,10 +134,10 @@ static void take_group(Emitter *e, const Tiling *t, const Term *reduce, const ch
     const char *others = emit_name(e, "others");
     emit_line(e, "%s %s[ROWS_%d];", emit_type(x->dtype, true), others, t->number);
     Scope *inner = emit_push(e);
-    know_product(e, t, "sums[r][v]");
+    tiling_know_product(e, t, "sums[r][v]");
     emit_line(e, "%s[r] = %s;", others, emit_bare(e, emit_varying(e, x)));
     emit_pop(e);
-    open_rows(e, t);
+    tiling_open_rows(e, t, "r++");
     emit_body(e, inner);
     emit_line(e, "}");
     emit_line(e, "add_%s_%s(&%s, &%s, %s, height);", state_group(reduce), emit_suffix(register_dtype(x->dtype), true), names[0], names[1], others);
@@ -184,56 +183,21 @@ static void take_sums(Emitter *e, const Tiling *t, const Term *reduce, const cha
         return;
     }
     Scope *inner = emit_push(e);
-    know_product(e, t, "sums[r][v]");
+    tiling_know_product(e, t, "sums[r][v]");
     emit_state_step(e, reduce, names, true, NULL);
     emit_pop(e);
-    open_rows(e, t);
+    tiling_open_rows(e, t, "r++");
     emit_body(e, inner);
     emit_line(e, "}");
 }
 
-/* Stores a tile's sums from the registers and returns: lines of the result past the caches, a row's one after another, which
- * memory takes a fifth faster than a column's. */
-static void stream_tile(Emitter *e, Tiling *t)
-{
-    Scope *body = emit_push(e);
-    body->indent += 2;
-    know_product(e, t, "sums[r][v]");
-    const char *value = emit_bare(e, emit_varying(e, tiling_whole_value(t)));
-    if (t->in_pieces)
-        emit_line(e, "if (v >= wide)\n%*sbreak;", 4 * e->scope->indent + 4, "");
-    emit_line(e, "stream_%sv((%s *)ALIGNED(%s + r * result_step, LANES * sizeof *result), 1, %s, LANES, past);", dtype_name(t->dtype),
-              emit_element(t->dtype), t->in_pieces ? "lines[v]" : "result + v * LANES", value);
-    emit_pop(e);
-    emit_line(e, "if (past) {");
-    e->scope->indent++;
-    if (t->in_pieces) {
-        emit_line(e, "%s *lines[VECTORS_%d];", emit_element(t->dtype), t->number);
-        emit_line(e, "int wide = 0;    /* vectors that are not behind the last column */");
-        emit_line(e, "UNROLL");
-        emit_line(e, "for (int v = 0; v < VECTORS_%d; v++) {", t->number);
-        emit_line(e, "    lines[v] = result + placed[v].first;");
-        emit_line(e, "    wide += placed[v].end != 0;");
-        emit_line(e, "}");
-    }
-    open_rows(e, t);
-    emit_line(e, "    UNROLL");
-    emit_line(e, "    for (int v = 0; v < VECTORS_%d; v++) {", t->number);
-    emit_body(e, body);
-    emit_line(e, "    }");
-    emit_line(e, "}");
-    emit_line(e, "return;");
-    e->scope->indent--;
-    emit_line(e, "}");
-}
-
-/* Likewise, if `when`: vectors side by side or in pieces. */
+/* Stores a tile's sums from the registers and returns, if `when`: vectors side by side or in pieces. */
 static void store_tile(Emitter *e, Tiling *t, const char *when)
 {
     const char *dtype = dtype_name(t->dtype);
     Scope *body = emit_push(e);
     body->indent += 2;
-    know_product(e, t, "sums[r][v]");
+    tiling_know_product(e, t, "sums[r][v]");
     const char *value = emit_bare(e, emit_varying(e, tiling_whole_value(t)));
     if (t->in_pieces)
         emit_line(e, "store_piece_%sv(result + r * result_step, &piece, %s);", dtype, value);
@@ -247,7 +211,7 @@ static void store_tile(Emitter *e, Tiling *t, const char *when)
     e->scope->indent++;
     if (t->in_pieces)
         emit_line(e, "const Piece piece = placed[v];");
-    open_rows(e, t);
+    tiling_open_rows(e, t, "r++");
     emit_body(e, body);
     emit_line(e, "}");
     e->scope->indent--;
@@ -261,7 +225,7 @@ static const char *store_sums(Emitter *e, Tiling *t)
 {
     tiling_open(e, t, tiling_last(&t->c->columns));
     if (t->may_pass)
-        stream_tile(e, t);
+        tiling_stream(e, t);
     store_tile(e, t, t->in_pieces ? "placed" : "result");
     return tiling_close(e);
 }
@@ -370,7 +334,7 @@ static void load_sum(Emitter *e, const Tiling *t, const char *name, const char *
     const char *at = emit_text(e, "r * COLUMNS_%d%s + v * LANES", t->number, t->c->columns.count > 1 ? " + place - tile_place" : "");
     emit_line(e, "const %sv %s = load_%sv(kept + %s, 1, %s);", dtype_name(t->dtype), name, dtype_name(t->dtype), at, lanes);
     if (!t->c->places) {
-        know_product(e, t, name);
+        tiling_know_product(e, t, name);
         return;
     }
     const char *names[] = { name, emit_name(e, "place_found") };

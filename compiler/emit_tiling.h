@@ -83,6 +83,15 @@ const char *tiling_points_type(const Tiling *t);
 const char *tiling_begin_found(Emitter *e, const Tiling *t);        /* begins them */
 const char *tiling_find(Emitter *e, const Tiling *t, const char *value);    /* at a point, with the sum */
 
+/* emit_lines.c */
+bool tiling_pairs_rows(const Tiling *t);     /* lines have columns of two rows */
+void tiling_stream(Emitter *e, Tiling *t);   /* a tile's sums leave past the caches, and its function ends */
+/* Whether the columns of a unit of work may do so, of one vector at a place; and whether all lines of a tile begin where those of the
+ * cache do, if that at an address of its first row does. */
+const char *tiling_may_be_past(Emitter *e, const Tiling *t);
+const char *tiling_piece_is_past(Emitter *e, const Tiling *t);
+const char *tiling_lines_begin(Emitter *e, const Tiling *t, const char *at, const char *row_step);
+
 /* emit_stage.c */
 enum { STAGE_BYTES = 8192 };                 /* of a tile's runs beside each other, on the stack */
 bool tiling_has_stage(const Tiling *t);      /* columns' runs may be put together before they are stored */
@@ -147,6 +156,8 @@ const Term *tiling_whole_first(Emitter *e, const Tiling *t, int r);    /* and th
 
 /* emit_sums.c: likewise */
 const char *tiling_state_array(Emitter *e, const Tiling *t, int r, const Component *component);
+void tiling_know_product(Emitter *e, const Tiling *t, const char *sum);     /* its value, from the sum as it is */
+void tiling_open_rows(Emitter *e, const Tiling *t, const char *step);       /* a loop over the rows of a tile in registers */
 const char *tiling_taken(Emitter *e, Tiling *t);
 bool tiling_takes_extrema(const Tiling *t);     /* of sums as they are: a few instructions */
 bool tiling_is_by_itself(const Tiling *t);      /* a whole tile of all words has code of its own */

@@ -78,6 +78,8 @@ typedef struct Contract {
     int group;                    /* the tile's: more than 1, and a word is one of 32 bits */
     bool pieces;                  /* there is a table of where the result has the columns of several indices */
     bool stages;                  /* runs of these may be put together in whole lines before they are stored past the caches */
+    int halves;                   /* a run of columns is so many halves of a line, an odd number: two rows' are whole lines, and leave
+                                   * the registers as such, of tiles that have whole runs; 0: they do not */
     const Size *panels_of;        /* where a worker notes whose panels it has, for the next unit of work with the same
                                    * columns: in bytes from its part's beginning. NULL: no two units have the same */
     Reach columns_met;            /* whose sums somebody asks for */

@@ -174,6 +174,8 @@ static void dump_contract(Text *text, const Contract *c, int lanes)
         text_put(text, c->columns_copied ? ", columns packed by their first tiles" : ", whole runs of columns in place");
     if (c->sweep)
         text_print(text, ", %d points at a time", c->sweep);
+    if (c->halves)
+        text_put(text, ", lines of two rows");
     if (c->across || c->within)
         text_print(text, ", columns turned in squares with %s", (c->across ? c->across : c->within)->name);
     if (c->brief)

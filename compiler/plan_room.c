@@ -152,12 +152,11 @@ static void reserve(Planner *planner, const Launch *launch, const Step *step, Co
     add_scratch(planner, step, c, "kept", dtype, kept, end);
     if (c->places)
         add_scratch(planner, step, c, "kept_places", DTYPE_I64, kept, end);
-    c->pieces = !c->reduces && !c->sums_turned && c->columns.count > 1 && !c->tile->dot;
     if (c->pieces) {    /* a vector's place is three numbers; there is a tile more, to look ahead */
         const Size *vectors = size_op(arena, SIZE_CEIL_DIV, columns, size_constant(arena, planner->plan->lanes));
         vectors = size_op(arena, SIZE_ADD, vectors, size_constant(arena, c->tile_vectors));
         add_scratch(planner, step, c, "pieces", DTYPE_I64, size_op(arena, SIZE_MUL, vectors, size_constant(arena, 3)), end);
-        c->stages = step->result && columns_may_stage(planner, step, c);
+        c->stages = step->result && !c->halves && columns_may_stage(planner, step, c);
         if (c->stages)    /* runs of columns are no shorter than vectors */
             add_scratch(planner, step, c, "runs", DTYPE_I64, vectors, end);
     }

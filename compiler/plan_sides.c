@@ -176,22 +176,40 @@ static bool is_short(const Planner *planner, const Step *step, const IndexSet *c
     return run * (double)dtype_size(tensor->dtype) < SHORT && !index_apart(planner, step, &rows, run);
 }
 
-bool columns_may_stage(const Planner *planner, const Step *step, const Contract *c)
+/* How many columns follow each other in what is read and in the result; 0: that is not known. */
+static double columns_run(const Planner *planner, const Step *step, const Contract *c)
 {
-    const Tensor *tensor = step->statement->outputs[0].tensor;
     const Index *last = c->columns.list[c->columns.count - 1];
     double run = 1;
     for (int i = c->columns.count - 1; i >= 0; i--) {
         const Index *index = c->columns.list[i];
         if (!planner->hints->extents || planner->hints->extents->of[index->origin->id] < 0)
-            return true;
+            return 0;
         if (index_apart(planner, step, &c->columns, run) != index ||
             (double)side_stride(planner, c->right, index) != run * (double)side_stride(planner, c->right, last))
             break;
         run *= planner_extent(planner, index);
     }
+    return run;
+}
+
+static bool rows_follow(const Planner *planner, const Step *step, const Contract *c, double run)
+{
     const IndexSet rows = { &c->rows.list[c->rows.count - 1], 1 };
-    return fmod(run * (double)dtype_size(tensor->dtype), CONTRACT_LINE) != 0 && index_apart(planner, step, &rows, run);
+    return index_apart(planner, step, &rows, run) != NULL;
+}
+
+bool columns_may_stage(const Planner *planner, const Step *step, const Contract *c)
+{
+    double run = columns_run(planner, step, c), bytes = run * (double)dtype_size(step->statement->outputs[0].tensor->dtype);
+    return run == 0 || (fmod(bytes, CONTRACT_LINE) != 0 && rows_follow(planner, step, c, run));
+}
+
+int columns_halves(const Planner *planner, const Step *step, const Contract *c)
+{
+    double run = columns_run(planner, step, c), bytes = run * (double)dtype_size(step->statement->outputs[0].tensor->dtype);
+    bool is_odd = fmod(bytes, CONTRACT_LINE) == CONTRACT_LINE / 2;
+    return is_odd && rows_follow(planner, step, c, run) ? (int)(bytes / (CONTRACT_LINE / 2)) : 0;
 }
 
 double planner_points(const Planner *planner, const IndexSet *set)

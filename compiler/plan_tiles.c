@@ -14,6 +14,7 @@ enum {
     GRID_ROOM = 8,                /* so often what stays near a block of threads may be stored for the steps behind */
     TURNED_LINES = 3,             /* so many vectors of a turned result's run leave together */
     ROWS_NEAR = 4,                /* rows of this part of what stays near stay there beside panels */
+    HALVES_MOST = 7,              /* twice as many vectors are no more than loops that are unrolled */
     WHOLE_MOST = 128              /* products of so many words stand one after the other in a kernel */
 };
 
@@ -212,6 +213,36 @@ static int tile_vectors(const Planner *planner, const Contract *c)
     return best;
 }
 
+/* How high a tile is that has so many vectors, and no more of all in registers than the target's: sums, a point's columns and a row's
+ * number. In fours, so that what is cut off a run of rows is even where those are. */
+static int rows_of(const Tile *tile, int vectors)
+{
+    int rows = (tile->rows * tile->vectors + tile->vectors - vectors) / vectors;
+    return rows < 4 ? rows / 2 * 2 : rows / 4 * 4;
+}
+
+/* How many halves of lines a run of columns is, where two rows' leave as lines: an odd number, and so many vectors have whole runs. A
+ * panel that is that wide is loaded for fewer rows: low tiles want it in the first cache. 0: sums leave otherwise. */
+static int halves_of(const Planner *planner, const Step *step, const Contract *c)
+{
+    int line = planner->plan->lanes * (int)dtype_size(state_dtype(c->product));
+    int halves = c->pieces && step->result && line == CONTRACT_LINE && c->tile_rows == c->tile->rows ? columns_halves(planner, step, c) : 0;
+    if (halves <= 1 || halves > HALVES_MOST || planner_points(planner, &c->columns) < halves * planner->plan->lanes)
+        return 0;
+    bool is_low = rows_of(c->tile, halves) < c->tile->rows / 2;
+    bool is_close = planner_points(planner, &c->depth) * halves * CONTRACT_LINE <= planner->plan->target->l1_bytes;
+    return rows_of(c->tile, halves) > 0 && (is_close || !is_low) ? halves : 0;
+}
+
+static void set_tile(const Planner *planner, const Step *step, Contract *c)
+{
+    c->pieces = !c->reduces && !c->sums_turned && c->columns.count > 1 && !c->tile->dot;
+    c->halves = halves_of(planner, step, c);
+    c->tile_vectors = c->halves ? c->halves : tile_vectors(planner, c);
+    if (c->halves)
+        c->tile_rows = rows_of(c->tile, c->halves);
+}
+
 /* Whether reading the rows takes about as long as what is made of them. */
 static bool streams(const Planner *planner, const Contract *c)
 {
@@ -246,8 +277,8 @@ static bool columns_stream(const Planner *planner, const Contract *c)
  * and what packing finds out about them is not asked for. */
 static bool columns_in_place(const Contract *c)
 {
-    return c->columns_stream && c->right->dtype == c->packed && c->depth.count == 1 && !c->sweep && !c->tames && !c->places &&
-           !c->columns_met.condition && !c->points_met.condition;
+    bool known = c->columns_met.condition || c->points_met.condition || c->tames || c->places;    /* by packing, or asked for apart */
+    return c->columns_stream && c->right->dtype == c->packed && c->depth.count == 1 && !c->sweep && !known && c->tile_vectors <= 2;
 }
 
 /* Whether so many rows meet them that they are packed all the same. */
@@ -444,7 +475,7 @@ void contract_tiles(Planner *planner, Launch *launch)
     }
     for (int s = place; s < launch->step_count; s++)
         for (Contract *c = launch->steps[s]->contract; c; c = c->parts) {
-            c->tile_vectors = tile_vectors(planner, c);
+            set_tile(planner, launch->steps[s], c);
             c->streams = streams(planner, c);
             c->rows_apart = rows_apart(planner, c);
             c->columns_stream = columns_stream(planner, c);

@@ -91,6 +91,9 @@ const Index *lies_across(const Planner *planner, const Term *side, const IndexSe
  * and a row's run follows another's. */
 bool columns_may_stage(const Planner *planner, const Step *step, const Contract *c);
 
+/* Where these are an odd number of halves of a line, and a row's run follows another's: how many; else 0. */
+int columns_halves(const Planner *planner, const Step *step, const Contract *c);
+
 typedef struct Sides {
     int left;                     /* the side of the rows */
     Index *row, *column;          /* along which a tile has its rows, and its lanes */

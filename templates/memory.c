@@ -5,7 +5,8 @@
  * negative. Where stride is 1 and count is LANES, both usually constants, it is one plain load.
  *
  * stream_Mv(p, stride, x, count, past) is store_Mv(), past the caches where `past` is not 0, which is for results that are
- * larger than they are, and where p is aligned. STREAM_END() follows before another thread reads. */
+ * larger than they are, and where p is aligned. pass_Mv(p, x) does it with a vector, at a multiple of its bytes. STREAM_END()
+ * follows before another thread reads. */
 #ifndef TEMPLATES_MEMORY
 #define TEMPLATES_MEMORY
 
@@ -44,6 +45,14 @@ INLINE void stream_f32v(f32u *p, int64_t stride, f32v x, int count, int past)
 }
 //}
 
+//{ pass_f32v
+INLINE void pass_f32v(f32u *p, f32v x)
+{
+    if (!pass_bytes(p, &x, sizeof x))
+        store_f32v(p, 1, x, LANES);
+}
+//}
+
 //{ load_f64v
 INLINE f64v load_f64v(const f64u *p, int64_t stride, int count)
 {
@@ -63,6 +72,14 @@ INLINE void stream_f64v(f64u *p, int64_t stride, f64v x, int count, int past)
 {
     if (!past || stride != 1 || count != LANES || !stream_bytes(p, &x, sizeof x))
         store_f64v(p, stride, x, count);
+}
+//}
+
+//{ pass_f64v
+INLINE void pass_f64v(f64u *p, f64v x)
+{
+    if (!pass_bytes(p, &x, sizeof x))
+        store_f64v(p, 1, x, LANES);
 }
 //}
 
@@ -88,6 +105,14 @@ INLINE void stream_i32v(i32u *p, int64_t stride, i32v x, int count, int past)
 }
 //}
 
+//{ pass_i32v
+INLINE void pass_i32v(i32u *p, i32v x)
+{
+    if (!pass_bytes(p, &x, sizeof x))
+        store_i32v(p, 1, x, LANES);
+}
+//}
+
 //{ load_i64v
 INLINE i64v load_i64v(const i64u *p, int64_t stride, int count)
 {
@@ -107,6 +132,14 @@ INLINE void stream_i64v(i64u *p, int64_t stride, i64v x, int count, int past)
 {
     if (!past || stride != 1 || count != LANES || !stream_bytes(p, &x, sizeof x))
         store_i64v(p, stride, x, count);
+}
+//}
+
+//{ pass_i64v
+INLINE void pass_i64v(i64u *p, i64v x)
+{
+    if (!pass_bytes(p, &x, sizeof x))
+        store_i64v(p, 1, x, LANES);
 }
 //}
 

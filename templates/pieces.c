@@ -161,4 +161,75 @@ INLINE void store_piece_i64v(i64u *to, const Piece *piece, i64v x)
 }
 //}
 
+#ifndef EINC_AVX512
+//{ join_halves
+/* Puts half a vector of a and half of b into x: the lower one, or the upper one where a_high or b_high is 1. */
+INLINE void join_halves(void *x, const void *a, const int a_high, const void *b, const int b_high, const size_t half)
+{
+    memcpy(x, (const char *)a + half * a_high, half);
+    memcpy((char *)x + half, (const char *)b + half * b_high, half);
+}
+//}
+#endif
+
+#ifdef EINC_AVX512
+//{ join_halves@avx512
+/* Puts half a vector of a and half of b into x: the lower one, or the upper one where a_high or b_high is 1. */
+INLINE void join_halves(void *x, const void *a, const int a_high, const void *b, const int b_high, const size_t half)
+{
+#if EINC_SHUFFLES
+    typedef int64_t Line __attribute__((vector_size(64)));
+    if (half == sizeof(Line) / 2) {
+        const int64_t p = 4 * a_high, q = 8 + 4 * b_high;
+        const Line from = { p, p + 1, p + 2, p + 3, q, q + 1, q + 2, q + 3 };
+        Line low, high;
+        memcpy(&low, a, sizeof low);
+        memcpy(&high, b, sizeof high);
+        low = __builtin_shuffle(low, high, from);
+        memcpy(x, &low, sizeof low);
+        return;
+    }
+#endif
+    memcpy(x, (const char *)a + half * a_high, half);
+    memcpy((char *)x + half, (const char *)b + half * b_high, half);
+}
+//}
+#endif
+
+//{ join_f32v
+INLINE f32v join_f32v(f32v a, const int a_high, f32v b, const int b_high)
+{
+    f32v x = a;
+    join_halves(&x, &a, a_high, &b, b_high, sizeof x / 2);
+    return x;
+}
+//}
+
+//{ join_f64v
+INLINE f64v join_f64v(f64v a, const int a_high, f64v b, const int b_high)
+{
+    f64v x = a;
+    join_halves(&x, &a, a_high, &b, b_high, sizeof x / 2);
+    return x;
+}
+//}
+
+//{ join_i32v
+INLINE i32v join_i32v(i32v a, const int a_high, i32v b, const int b_high)
+{
+    i32v x = a;
+    join_halves(&x, &a, a_high, &b, b_high, sizeof x / 2);
+    return x;
+}
+//}
+
+//{ join_i64v
+INLINE i64v join_i64v(i64v a, const int a_high, i64v b, const int b_high)
+{
+    i64v x = a;
+    join_halves(&x, &a, a_high, &b, b_high, sizeof x / 2);
+    return x;
+}
+//}
+
 #endif

@@ -30,15 +30,6 @@ INLINE int stream_quarters(void *p, const void *x, int bytes)
 }
 //}
 
-//{ ALIGNED
-/* p, which is known to be aligned to so many bytes. */
-#ifdef __GNUC__
-#define ALIGNED(p, bytes) __builtin_assume_aligned(p, bytes)
-#else
-#define ALIGNED(p, bytes) (p)
-#endif
-//}
-
 #ifndef EINC_AVX512
 //{ stream_bytes
 /* Stores x past the caches, which would read the line that it is in before; 0 where that cannot be. */
@@ -75,6 +66,35 @@ INLINE int stream_bytes(void *p, const void *x, int bytes)
 //}
 #endif
 
+#ifndef EINC_AVX512
+//{ pass_bytes
+/* The same at an address that is known to be a multiple of so many bytes. */
+INLINE int pass_bytes(void *p, const void *x, int bytes)
+{
+    return stream_bytes(p, x, bytes);
+}
+//}
+#endif
+
+#ifdef EINC_AVX512
+//{ pass_bytes@avx512
+/* The same at an address that is known to be a multiple of so many bytes, which is not asked for a line. */
+INLINE int pass_bytes(void *p, const void *x, int bytes)
+{
+#if EINC_VECTORS
+    typedef float Line __attribute__((vector_size(64), may_alias));
+    if (bytes == 64) {
+        Line y;
+        memcpy(&y, x, 64);
+        __asm__ volatile("vmovntps %1, %0" : "=m"(*(Line *)p) : "v"(y));
+        return 1;
+    }
+#endif
+    return stream_bytes(p, x, bytes);
+}
+//}
+#endif
+
 //{ Run
 /* Lines that wait to go past the caches: so many at `to`, from where they were put together. */
 typedef struct Run {
@@ -105,7 +125,7 @@ INLINE Run begin_run(void *to, const void *from, int64_t bytes)
 /* Copies one line past the caches. */
 INLINE void leave_line(char *to, const char *from)
 {
-    if (!stream_bytes(ALIGNED(to, 64), from, 64))
+    if (!pass_bytes(to, from, 64))
         memcpy(to, from, 64);
 }
 //}

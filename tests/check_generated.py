@@ -51,6 +51,7 @@ KERNELS = {
     "guessed_attention": ("bhqd:bf16,bhkd:bf16->bhqk | _ * 0.125 | softmax k | bf16 | _ * bhkv:bf16 -> bhqv:bf16", ["--target", "amx"]),
     "viterbi": ("ik + kj -> ikj | max k & argmax k", ["--target", "avx512"]),
     "matrix_times_tensor": ("be,dcea->dcba", ["-d", "b=84,e=96,d=84,c=84,a=96", "--target", "avx512"]),
+    "lines_of_two_rows": ("bk,cak->cba", ["-d", "a=24,b=400,c=2000,k=24", "--target", "avx512"]),
     # these have none
     "transpose": ("ij->ji", []), "outer": ("i,j", []), "dot": ("i,i", []), "batch": ("bij,bjk->bik", []),
     "bilinear": ("ij,ikl,kl->j", []), "heads": ("bij,abj->abi", []),
@@ -90,7 +91,7 @@ KERNELS = {
     "narrow_attention": ("bhqd:bf16,bhkd:bf16->bhqk | _ * 0.125 | where(@q >= @k, _, -inf) | softmax k | * bhkv:bf16 -> bhqv",
                          ["-d", "b=2,h=4,q=128,k=128,d=64,v=64"]),
 }
-GOLDEN_COUNT = 22
+GOLDEN_COUNT = 23
 
 # Expressions whose programs run under qemu too: the shapes of their operands.
 PROGRAMS = {

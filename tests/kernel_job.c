@@ -70,6 +70,8 @@ static bool add_field(Job *job, const char *option, char *field)
         job->bare = true;
     } else if (!strcmp(option, "-l")) {
         job->lined = true;
+    } else if (!strcmp(option, "-c")) {
+        job->ordered = true;
     } else if (!strcmp(option, "-g")) {
         job->on_device = true;
     } else if (!strcmp(option, "-n")) {
@@ -146,7 +148,7 @@ void job_release(Job *job)
 /* Strides of some layout for the shape, and how many elements it reaches below and above the first. */
 static void choose_strides(Job *job, Array *array, bool output, int64_t *below, int64_t *above)
 {
-    int order[RANK_MAX], rank = array->rank, kind = job_pick(job, 6);
+    int order[RANK_MAX], rank = array->rank, kind = output && job->ordered ? 1 : job_pick(job, 6);
     for (int a = 0; a < rank; a++)
         order[a] = kind == 0 ? a : rank - 1 - a;                 /* Fortran's order, or C's */
     for (int a = rank - 1; a > 0 && kind >= 3; a--) {
@@ -187,7 +189,7 @@ Array job_lay_out(Job *job, const Array *from, bool output)
     int64_t below, above;
     size_t size = dtype_size(from->dtype);
     bool empty = array_count(from) == 0, shifted = job_pick(job, 4) == 0;
-    bool lined = job->lined && !output && size < 16;
+    bool lined = job->lined && !output && size < 16, ordered = job->ordered && output;
     choose_strides(job, &array, output, &below, &above);
     if (lined) {
         below = shifted = 0;
@@ -195,7 +197,8 @@ Array job_lay_out(Job *job, const Array *from, bool output)
     }
     size_t bytes = empty ? 0 : (size_t)(below + above + 1) * size;
     bytes = lined ? (bytes + 15) / 16 * 16 : bytes;
-    char *memory = job_guard(job, bytes, !shifted);
+    shifted = shifted && !ordered;
+    char *memory = job_guard(job, bytes, !shifted && !(ordered && bytes % 64 != 0));
     array.data = memory + (size_t)below * size;
     if (shifted && bytes && !job->aligned) {      /* one byte further, where nothing is aligned */
         array.data = (char *)array.data + 1;

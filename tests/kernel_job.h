@@ -29,6 +29,7 @@ typedef struct Job {
     bool aligned;                 /* data may not lie anywhere */
     bool bare;                    /* compiled without shapes */
     bool lined;                   /* operands have lines that are aligned to 16 bytes */
+    bool ordered;                 /* results lie in C's order, from a line of the cache on */
     bool on_device;               /* on a GPU, not in the emulator */
     Nests nests;
     int64_t sweep;

@@ -2,12 +2,12 @@
  *
  * A job is fields with tabs between them, in which \t, \n and \\ stand for those characters:
  *
- *     expression  -s seed  [-t target]  [-n tiled|loops]  [-p precision]  [-b bare]  [-l lines]  [-g device]  {"|"  [-d index=extent]…  [-i [NAME=]in.npy]…}…
+ *     expression  -s seed  [-t target]  [-n tiled|loops]  [-p precision]  [-b bare]  [-l lines]  [-c order]  [-g device]  {"|"  [-d index=extent]…  [-i [NAME=]in.npy]…}…
  *
  * Behind each "|" stands a data set: the expression is compiled once, for the dtypes and, as hints, the shapes of the
- * first (with -b and every third seed without its shapes), and run on each of them. The seed chooses what is laid out how: axes in any order, gaps, negative and zero
+ * first (with -b and every third seed without its shapes, but not with -c), and run on each of them. The seed chooses what is laid out how: axes in any order, gaps, negative and zero
  * strides, unaligned data, and which named statements are asked for beside the result; with -l operands lie as C has them, in lines that are
- * aligned to 16 bytes. Every array ends, or begins, at a page without access; so does the workspace. Then the kernel is compiled again for the least memory that its plan can
+ * aligned to 16 bytes, with -c results from a line of the cache on. Every array ends, or begins, at a page without access; so does the workspace. Then the kernel is compiled again for the least memory that its plan can
  * do with, and for one byte less, which must be refused.
  *
  * Kernels for CUDA run in tests/cuda_emulator.h where tests/cuda_cc.sh is the C compiler; with -g on a GPU, to which arrays are
@@ -492,7 +492,7 @@ static bool run_job(Job *job, einc_context *context, char *line, const char **re
     options.precision = job->precision;
     Set *first = &job->sets[0];
     options.check = (CheckOptions){ first->operands, first->operand_count, first->extents, first->extent_count };
-    if (job_pick(job, 3) == 0 || job->bare) {    /* without hints, as ahead of time */
+    if ((job_pick(job, 3) == 0 && !job->ordered) || job->bare) {    /* without hints, as ahead of time */
         OperandSpec *bare = ARENA_ARRAY(&job->arena, OperandSpec, first->operand_count);
         memcpy(bare, first->operands, (size_t)first->operand_count * sizeof *bare);
         for (int i = 0; i < first->operand_count; i++)

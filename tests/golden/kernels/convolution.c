@@ -394,17 +394,16 @@ INLINE int stream_quarters(void *p, const void *x, int bytes)
     return 0;
 }
 
-/* p, which is known to be aligned to so many bytes. */
-#ifdef __GNUC__
-#define ALIGNED(p, bytes) __builtin_assume_aligned(p, bytes)
-#else
-#define ALIGNED(p, bytes) (p)
-#endif
-
 /* Stores x past the caches, which would read the line that it is in before; 0 where that cannot be. */
 INLINE int stream_bytes(void *p, const void *x, int bytes)
 {
     return stream_quarters(p, x, bytes);
+}
+
+/* The same at an address that is known to be a multiple of so many bytes. */
+INLINE int pass_bytes(void *p, const void *x, int bytes)
+{
+    return stream_bytes(p, x, bytes);
 }
 
 /* Lines that wait to go past the caches: so many at `to`, from where they were put together. */
@@ -432,7 +431,7 @@ INLINE Run begin_run(void *to, const void *from, int64_t bytes)
 /* Copies one line past the caches. */
 INLINE void leave_line(char *to, const char *from)
 {
-    if (!stream_bytes(ALIGNED(to, 64), from, 64))
+    if (!pass_bytes(to, from, 64))
         memcpy(to, from, 64);
 }
 
@@ -484,10 +483,10 @@ INLINE void store_f32v(f32u *p, int64_t stride, f32v x, int count)
     store_u32v(p, stride, bits_f32v(x), count);
 }
 
-INLINE void stream_f32v(f32u *p, int64_t stride, f32v x, int count, int past)
+INLINE void pass_f32v(f32u *p, f32v x)
 {
-    if (!past || stride != 1 || count != LANES || !stream_bytes(p, &x, sizeof x))
-        store_f32v(p, stride, x, count);
+    if (!pass_bytes(p, &x, sizeof x))
+        store_f32v(p, 1, x, LANES);
 }
 
 /* p[offset] in the active lanes. */
@@ -885,8 +884,7 @@ KERNEL static void tile_1(int height, const f32u *rows, int64_t row_step, int64_
             for (int v = 0; v < VECTORS_1; v++) {
                 if (v >= wide)
                     break;
-                stream_f32v((f32u *)ALIGNED(lines[v] + r * result_step, LANES * sizeof *result), 1, sums[r][v], LANES,
-                        past);
+                pass_f32v(lines[v] + r * result_step, sums[r][v]);
             }
         }
         return;

@@ -341,17 +341,16 @@ INLINE int stream_quarters(void *p, const void *x, int bytes)
     return 0;
 }
 
-/* p, which is known to be aligned to so many bytes. */
-#ifdef __GNUC__
-#define ALIGNED(p, bytes) __builtin_assume_aligned(p, bytes)
-#else
-#define ALIGNED(p, bytes) (p)
-#endif
-
 /* Stores x past the caches, which would read the line that it is in before; 0 where that cannot be. */
 INLINE int stream_bytes(void *p, const void *x, int bytes)
 {
     return stream_quarters(p, x, bytes);
+}
+
+/* The same at an address that is known to be a multiple of so many bytes. */
+INLINE int pass_bytes(void *p, const void *x, int bytes)
+{
+    return stream_bytes(p, x, bytes);
 }
 
 /* What was stored past the caches is there for other threads. */
@@ -390,10 +389,10 @@ INLINE void store_f32v(f32u *p, int64_t stride, f32v x, int count)
     store_u32v(p, stride, bits_f32v(x), count);
 }
 
-INLINE void stream_f32v(f32u *p, int64_t stride, f32v x, int count, int past)
+INLINE void pass_f32v(f32u *p, f32v x)
 {
-    if (!past || stride != 1 || count != LANES || !stream_bytes(p, &x, sizeof x))
-        store_f32v(p, stride, x, count);
+    if (!pass_bytes(p, &x, sizeof x))
+        store_f32v(p, 1, x, LANES);
 }
 
 /* Helpers that run once a call are for any machine, whatever the kernel's instruction set. */
@@ -646,8 +645,7 @@ KERNEL static void tile_1(int height, const f32u *rows, int64_t row_step, int64_
                 break;
             UNROLL
             for (int v = 0; v < VECTORS_1; v++) {
-                stream_f32v((f32u *)ALIGNED(result + v * LANES + r * result_step, LANES * sizeof *result), 1,
-                        sums[r][v], LANES, past);
+                pass_f32v(result + v * LANES + r * result_step, sums[r][v]);
             }
         }
         return;

@@ -329,13 +329,6 @@ INLINE int stream_quarters(void *p, const void *x, int bytes)
     return 0;
 }
 
-/* p, which is known to be aligned to so many bytes. */
-#ifdef __GNUC__
-#define ALIGNED(p, bytes) __builtin_assume_aligned(p, bytes)
-#else
-#define ALIGNED(p, bytes) (p)
-#endif
-
 /* Stores x past the caches, which would read the line that it is in before; 0 where that cannot be. */
 INLINE int stream_bytes(void *p, const void *x, int bytes)
 {
@@ -356,6 +349,21 @@ INLINE int stream_bytes(void *p, const void *x, int bytes)
     }
 #endif
     return stream_quarters(p, x, bytes);
+}
+
+/* The same at an address that is known to be a multiple of so many bytes, which is not asked for a line. */
+INLINE int pass_bytes(void *p, const void *x, int bytes)
+{
+#if EINC_VECTORS
+    typedef float Line __attribute__((vector_size(64), may_alias));
+    if (bytes == 64) {
+        Line y;
+        memcpy(&y, x, 64);
+        __asm__ volatile("vmovntps %1, %0" : "=m"(*(Line *)p) : "v"(y));
+        return 1;
+    }
+#endif
+    return stream_bytes(p, x, bytes);
 }
 
 /* What was stored past the caches is there for other threads. */
@@ -396,10 +404,10 @@ INLINE void store_f32v(f32u *p, int64_t stride, f32v x, int count)
     store_u32v(p, stride, bits_f32v(x), count);
 }
 
-INLINE void stream_f32v(f32u *p, int64_t stride, f32v x, int count, int past)
+INLINE void pass_f32v(f32u *p, f32v x)
 {
-    if (!past || stride != 1 || count != LANES || !stream_bytes(p, &x, sizeof x))
-        store_f32v(p, stride, x, count);
+    if (!pass_bytes(p, &x, sizeof x))
+        store_f32v(p, 1, x, LANES);
 }
 
 /* Helpers that run once a call are for any machine, whatever the kernel's instruction set. */
@@ -726,8 +734,7 @@ KERNEL static void tile_1(int height, const f32u *rows, int64_t row_step, int64_
             for (int v = 0; v < VECTORS_1; v++) {
                 if (v >= wide)
                     break;
-                stream_f32v((f32u *)ALIGNED(lines[v] + r * result_step, LANES * sizeof *result), 1, sums[r][v], LANES,
-                        past);
+                pass_f32v(lines[v] + r * result_step, sums[r][v]);
             }
         }
         return;

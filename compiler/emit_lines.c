@@ -1,0 +1,119 @@
+/* A tile's sums as lines of the result, which leave the registers past the caches: its columns are whole lines, or two rows' are. */
+#include "emit_tiling.h"
+
+bool tiling_pairs_rows(const Tiling *t)
+{
+    return t->in_pieces && t->may_pass && t->c->halves > 0;
+}
+
+/* A row's lines one after another, which memory takes a fifth faster than a column's. */
+static void stream_rows(Emitter *e, Tiling *t)
+{
+    Scope *body = emit_push(e);
+    body->indent += 1;
+    tiling_know_product(e, t, "sums[r][v]");
+    const char *value = emit_bare(e, emit_varying(e, tiling_whole_value(t)));
+    if (t->in_pieces)
+        emit_line(e, "if (v >= wide)\n%*sbreak;", 4 * body->indent + 4, "");
+    emit_line(e, "pass_%sv(%s + r * result_step, %s);", dtype_name(t->dtype), t->in_pieces ? "lines[v]" : "result + v * LANES", value);
+    emit_pop(e);
+    if (t->in_pieces) {
+        emit_line(e, "%s *lines[VECTORS_%d];", emit_element(t->dtype), t->number);
+        emit_line(e, "int wide = 0;    /* vectors that are not behind the last column */");
+        emit_line(e, "UNROLL");
+        emit_line(e, "for (int v = 0; v < VECTORS_%d; v++) {", t->number);
+        emit_line(e, "    lines[v] = result + placed[v].first;");
+        emit_line(e, "    wide += placed[v].end != 0;");
+        emit_line(e, "}");
+    }
+    tiling_open_rows(e, t, "r++");
+    emit_line(e, "    UNROLL");
+    emit_line(e, "    for (int v = 0; v < VECTORS_%d; v++) {", t->number);
+    emit_body(e, body);
+    emit_line(e, "    }");
+    emit_line(e, "}");
+}
+
+/* What is stored takes the sums' place, if it is something else. */
+static void replace_sums(Emitter *e, Tiling *t)
+{
+    const Term *value = tiling_whole_value(t);
+    if (value == t->c->product)
+        return;
+    Scope *body = emit_push(e);
+    body->indent += 1;
+    tiling_know_product(e, t, "sums[r][v]");
+    emit_line(e, "sums[r][v] = %s;", emit_bare(e, emit_varying(e, value)));
+    emit_pop(e);
+    tiling_open_rows(e, t, "r++");
+    emit_line(e, "    UNROLL");
+    emit_line(e, "    for (int v = 0; v < VECTORS_%d; v++)", t->number);
+    emit_body(e, body);
+    emit_line(e, "}");
+}
+
+/* The lines of two rows: with halves of both rows' runs, one row behind the other, each line has two. */
+static void stream_pairs(Emitter *e, Tiling *t)
+{
+    int n = t->number;
+    const char *dtype = dtype_name(t->dtype);
+    replace_sums(e, t);
+    emit_line(e, "%s *runs[2 * VECTORS_%d / HALVES_%d];    /* of two rows, one behind the other: whole lines */", emit_element(t->dtype), n, n);
+    emit_line(e, "int wide = 0;    /* lines that are not behind the last column */");
+    emit_line(e, "UNROLL");
+    emit_line(e, "for (int half = 0; half < 2 * VECTORS_%d; half += HALVES_%d) {", n, n);
+    emit_line(e, "    const Piece *piece = &placed[half / 2];");
+    emit_line(e, "    runs[half / HALVES_%d] = result + (half %% 2 ? piece->rest : piece->first);", n);
+    emit_line(e, "    wide += piece->end > half %% 2 * LANES / 2 ? HALVES_%d : 0;", n);
+    emit_line(e, "}");
+    tiling_open_rows(e, t, "r += 2");
+    e->scope->indent++;
+    emit_line(e, "UNROLL");
+    emit_line(e, "for (int at = 0; at < 2 * VECTORS_%d; at++) {", n);
+    emit_line(e, "    if (at >= wide)");
+    emit_line(e, "        break;");
+    emit_line(e, "    const int run = at / HALVES_%d, half = at %% HALVES_%d * 2;", n, n);
+    emit_line(e, "    const int low = run * HALVES_%d + half %% HALVES_%d, high = run * HALVES_%d + (half + 1) %% HALVES_%d;", n, n, n, n);
+    emit_line(e, "    const %sv line = join_%sv(sums[r + half / HALVES_%d][low / 2], low %% 2, sums[r + (half + 1) / HALVES_%d][high / 2], high %% 2);",
+              dtype, dtype, n, n);
+    emit_line(e, "    pass_%sv(runs[run] + r * result_step + half * LANES / 2, line);", dtype);
+    emit_line(e, "}");
+    e->scope->indent--;
+    emit_line(e, "}");
+}
+
+void tiling_stream(Emitter *e, Tiling *t)
+{
+    emit_line(e, "if (past) {");
+    e->scope->indent++;
+    if (tiling_pairs_rows(t))
+        stream_pairs(e, t);
+    else
+        stream_rows(e, t);
+    emit_line(e, "return;");
+    e->scope->indent--;
+    emit_line(e, "}");
+}
+
+const char *tiling_may_be_past(Emitter *e, const Tiling *t)
+{
+    const Output *output = &t->step->statement->outputs[0];
+    int n = t->number, id = t->step->id + 1;
+    if (!tiling_pairs_rows(t))
+        return emit_text(e, "int is_past = f->past_%d;    /* all vectors are lines of it, past the caches */", id);
+    return emit_text(e, "/* Two rows at a time are whole lines of the result, past the caches. */\n"
+                     "int is_past = f->past_%d && width == HALVES_%d * LANES / 2 && %s == width;", id, n, emit_stride(e, output->tensor, output->positions, tiling_last(&t->c->rows)));
+}
+
+const char *tiling_piece_is_past(Emitter *e, const Tiling *t)
+{
+    int size = (int)dtype_size(t->dtype);
+    return tiling_pairs_rows(t) ? emit_text(e, "(piece->first - place %% width) * %d %% %d == 0", size, CONTRACT_LINE)
+                                : emit_text(e, "(piece->here == LANES && piece->first * %d %% %d == 0)", size, CONTRACT_LINE);
+}
+
+const char *tiling_lines_begin(Emitter *e, const Tiling *t, const char *at, const char *row_step)
+{
+    int apart = (tiling_pairs_rows(t) ? 2 : 1) * (int)dtype_size(t->dtype);
+    return emit_text(e, "((uintptr_t)%s | (uint64_t)%s * %d) %% %d == 0", at, row_step, apart, CONTRACT_LINE);
+}
