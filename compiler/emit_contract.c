@@ -349,6 +349,18 @@ static const char *multiply_head(Emitter *e, const Tiling *t)
                      panel_element(e, t), tiling_panel_parameters(e, t), stage ? "const Run *leaving, " : "", places, dtype_name(t->dtype), t->number, t->number);
 }
 
+/* The function for two points at a time. */
+static const char *pairs_function(Emitter *e, Tiling *t)
+{
+    if (!tiling_has_pairs(t))
+        return "";
+    Hole pairs[] = {
+        { "ahead", tiling_ahead_lines(e, t, "            ") },
+        { "step", tiling_pair_line(e, t) },
+    };
+    return emit_text(e, "\n%s", fill_skeleton(e, t, "contract_pairs.c", pairs, sizeof pairs / sizeof *pairs));
+}
+
 /* The functions that make a tile's sums. */
 static const char *tile_functions(Emitter *e, Tiling *t)
 {
@@ -365,9 +377,10 @@ static const char *tile_functions(Emitter *e, Tiling *t)
         { "begin", tiling_begin_lines(e, t) },
         { "left", tiling_left_line(e, t) },
         { "step", tiling_step_line(e, t) },
+        { "pairs", pairs_function(e, t) },
         { "tile_head", tile_head(e, t, tile_extra(e, t, whole, true)) },
         { "turns", tiling_before_points(e, t, tiling_is_tight(t)) },
-        { "ahead", tiling_ahead_lines(e, t) },
+        { "ahead", tiling_ahead_lines(e, t, "        ") },
         { "multiply", tiling_multiply_lines(e, t) },
         { "taken", whole },
         { "kept_rows", t->in_registers && !t->is_stored ? "" : NULL },    /* what takes them all sees a NaN in any */

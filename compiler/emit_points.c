@@ -96,6 +96,26 @@ static const char *combination(Emitter *e, const Tiling *t, const char *left)
     return t->c->rows_spread ? "left + right[v]" : emit_text(e, "plus_%sv(at, right[v])", dtype);
 }
 
+/* Adds what one point makes to a vector of sums. */
+static const char *take_point(Emitter *e, Tiling *t, const char *left, const char *sum)
+{
+    emit_know(e, t->c->left, (Value){ left, true });
+    emit_know(e, t->c->right, (Value){ "right[v]", true });
+    if (t->c->places)
+        emit_line(e, "%s", tiling_find(e, t, emit_bare(e, emit_varying(e, t->c->product->reduce.argument))));
+    else
+        emit_state_step(e, t->c->product, &sum, true, NULL);
+    return tiling_close(e);
+}
+
+/* What two points make, in lanes side by side. */
+const char *tiling_pair_line(Emitter *e, Tiling *t)
+{
+    tiling_open(e, t, tiling_last(&t->c->columns));
+    e->scope->indent = 4;
+    return take_point(e, t, "left", "parts[r][v]");
+}
+
 /* One point's share of one vector of sums. */
 const char *tiling_step_line(Emitter *e, Tiling *t)
 {
@@ -121,13 +141,7 @@ const char *tiling_step_line(Emitter *e, Tiling *t)
         if (d.signless)
             emit_know(e, d.column, (Value){ emit_text(e, "(right[v] - %s)", left), true });
     }
-    emit_know(e, t->c->left, (Value){ left, true });
-    emit_know(e, t->c->right, (Value){ "right[v]", true });
-    if (t->c->places)
-        emit_line(e, "%s", tiling_find(e, t, emit_bare(e, emit_varying(e, t->c->product->reduce.argument))));
-    else
-        emit_state_step(e, t->c->product, &sum, true, NULL);
-    return tiling_close(e);
+    return take_point(e, t, left, sum);
 }
 
 /* Whether a point has so few products that a loop's own instructions count: some points at a turn, not only two. */
@@ -136,30 +150,54 @@ bool tiling_is_tight(const Tiling *t)
     return t->c->rows_spread || is_for_one(t);
 }
 
-/* Whole tiles go without a comparison for each row, of which some processors make fewer beside products, and so do the lower ones
- * that rows are known to leave. */
+/* A call for each height that a tile is known to have, and one for the others. Whole tiles go without a comparison for each row,
+ * of which some processors make fewer beside products, and so do the lower ones that rows are known to leave. */
+static const char *of_heights(Emitter *e, const Tiling *t, const char *call, const char *rows, const char *rest)
+{
+    const Contract *c = t->c;
+    Text text = text_new(e->arena);
+    for (int i = -1; i < LOW_TILES && (i < 0 || c->low[i]); i++) {
+        const char *height = i < 0 ? emit_text(e, "ROWS_%d", t->number) : emit_text(e, "%d", c->low[i]);
+        const char *some = c->rows_spread ? emit_text(e, "rows, LANES, %s * LANES", height) : rows;
+        text_print(&text, "if (height == %s)\n    %s_%d(%s, %s, %s);\nelse ", height, call, t->number, height, some, rest);
+    }
+    text.bytes[text.length -= 1] = 0;    /* the blank */
+    text_print(&text, "\n    %s_%d(height, %s, %s);", call, t->number, rows, rest);
+    return text.bytes;
+}
+
+bool tiling_has_pairs(const Tiling *t)
+{
+    return t->c->pairs && !tiling_has_stage(t);
+}
+
 const char *tiling_multiply_lines(Emitter *e, const Tiling *t)
 {
     const Contract *c = t->c;
-    int n = t->number;
-    const char *rows = c->window ? "rows, row_step, spots" : "rows, row_step, k_step", *tame = c->tames ? "1, " : "";
-    const char *rest = emit_text(e, "depth, ahead, ahead_step, %s%ssums);\n", tiling_has_stage(t) ? "leaving, " : "", c->places ? "places, " : "");
+    const char *rows = c->window ? "rows, row_step, spots" : "rows, row_step, k_step";
+    const char *rest = emit_text(e, "depth, ahead, ahead_step, %s%ssums", tiling_has_stage(t) ? "leaving, " : "", c->places ? "places, " : "");
     const char *copying = emit_text(e, "panel, %s%s", tiling_panel_arguments(e, t, "copy"), rest);
-    rest = emit_text(e, "panel, %s%s", tiling_panel_arguments(e, t, "NULL"), rest);
     Text text = text_new(e->arena);
-    text_put(&text, c->places ? tiling_begin_found(e, t) : "");
-    text_put(&text, "    ");
-    if (c->tames)
-        text_print(&text, "if (!tame)\n        multiply_%d(height, %s, 0, %s    else ", n, rows, rest);
-    if (tiling_copies_columns(e, t))
-        text_print(&text, "if (copy && height == ROWS_%d)\n        multiply_%d(ROWS_%d, %s, %s    else if (copy)\n        multiply_%d(height, %s, %s    else ",
-                   n, n, n, rows, copying, n, rows, copying);
-    for (int i = -1; i < LOW_TILES && (i < 0 || c->low[i]); i++) {
-        const char *height = i < 0 ? emit_text(e, "ROWS_%d", n) : emit_text(e, "%d", c->low[i]);
-        const char *some = c->rows_spread ? emit_text(e, "rows, LANES, %s * LANES", height) : rows;
-        text_print(&text, "if (height == %s)\n        multiply_%d(%s, %s, %s%s    else ", height, n, height, some, tame, rest);
+    if (tiling_has_pairs(t)) {
+        text_put(&text, "    if (LANES >= 4 && k_step == 1) {\n");
+        tiling_lines(&text, "        ", of_heights(e, t, "multiply_pairs", "rows, row_step",
+                                                  "panel, depth, ahead, ahead_step, start, start_step, sums"));
+        text_print(&text, "    } else {\n        begin_%d(start, start_step, sums);\n        multiply_%d(height, %s, panel, %s);\n    }\n",
+                   t->number, t->number, rows, rest);
+        return text.bytes;
     }
-    text.bytes[text.length -= 1] = 0;    /* the blank */
-    text_print(&text, "\n        multiply_%d(height, %s, %s%s", n, rows, tame, rest);
+    rest = emit_text(e, "panel, %s%s", tiling_panel_arguments(e, t, "NULL"), rest);
+    text_print(&text, "    begin_%d(start, start_step, sums);\n%s", t->number, c->places ? tiling_begin_found(e, t) : "");
+    if (c->tames) {
+        text_print(&text, "    if (!tame)\n        multiply_%d(height, %s, 0, %s);\n", t->number, rows, rest);
+        rest = emit_text(e, "1, %s", rest);
+        tiling_lines(&text, "    ", emit_text(e, "else %s", of_heights(e, t, "multiply", rows, rest)));
+    } else if (tiling_copies_columns(e, t)) {
+        text_print(&text, "    if (copy && height == ROWS_%d)\n        multiply_%d(ROWS_%d, %s, %s);\n", t->number, t->number, t->number, rows, copying);
+        text_print(&text, "    else if (copy)\n        multiply_%d(height, %s, %s);\n", t->number, rows, copying);
+        tiling_lines(&text, "    ", emit_text(e, "else %s", of_heights(e, t, "multiply", rows, rest)));
+    } else {
+        tiling_lines(&text, "    ", of_heights(e, t, "multiply", rows, rest));
+    }
     return text.bytes;
 }

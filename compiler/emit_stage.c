@@ -84,18 +84,19 @@ void tiling_find_runs(Emitter *e, const Tiling *t)
     emit_line(e, "}");
 }
 
-const char *tiling_ahead_lines(Emitter *e, const Tiling *t)
+const char *tiling_ahead_lines(Emitter *e, const Tiling *t, const char *indent)
 {
     const char *further = tiling_asks_further(t) ? emit_text(e, "PREFETCH_FAR(ahead + %d);\n", STREAM_AHEAD) : "";
     const char *comes = emit_text(e, "PREFETCH(ahead);\n%s", further);
     Text text = text_new(e->arena);
-    if (!tiling_has_stage(t)) {
-        tiling_lines(&text, "        ", comes);
-        return text.bytes;
+    if (tiling_has_stage(t)) {
+        Text leaves = text_new(e->arena);
+        text_put(&leaves, "if (k < lines) {\n    leave_line(to, to + from);\n    to += 64;\n} else {\n");
+        tiling_lines(&leaves, "    ", comes);
+        text_put(&leaves, "}");
+        comes = leaves.bytes;
     }
-    text_put(&text, "        if (k < lines) {\n            leave_line(to, to + from);\n            to += 64;\n        } else {\n");
-    tiling_lines(&text, "            ", comes);
-    text_put(&text, "        }\n");
+    tiling_lines(&text, indent, comes);
     return text.bytes;
 }
 

@@ -73,6 +73,8 @@ void tiling_pack_all(Emitter *e, const Tiling *t, const char *pack);
 const char *tiling_begin_lines(Emitter *e, const Tiling *t);
 const char *tiling_left_line(Emitter *e, const Tiling *t);
 const char *tiling_step_line(Emitter *e, Tiling *t);
+const char *tiling_pair_line(Emitter *e, Tiling *t);
+bool tiling_has_pairs(const Tiling *t);       /* points are taken two at a time where they lie side by side */
 const char *tiling_multiply_lines(Emitter *e, const Tiling *t);
 bool tiling_is_tight(const Tiling *t);        /* a point has so few products that a loop's own instructions count */
 
@@ -101,7 +103,7 @@ void tiling_find_runs(Emitter *e, const Tiling *t);                     /* where
 const char *tiling_begin_leaving(Emitter *e, const Tiling *t, const char *first_row);    /* before a panel's tiles, */
 const char *tiling_leave(Emitter *e, const Tiling *t);                                  /* behind each, */
 void tiling_leave_last(Emitter *e, const Tiling *t, const char *first_row);             /* and behind all panels */
-const char *tiling_ahead_lines(Emitter *e, const Tiling *t);            /* what comes nearer at each point, or leaves */
+const char *tiling_ahead_lines(Emitter *e, const Tiling *t, const char *indent);            /* what comes nearer at each point, or leaves */
 const char *tiling_before_points(Emitter *e, const Tiling *t, bool is_tight);    /* and what stands before the loop over them */
 
 /* emit_pack.c: the bodies of functions */

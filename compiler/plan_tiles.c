@@ -15,10 +15,13 @@ enum {
     TURNED_LINES = 3,             /* so many vectors of a turned result's run leave together */
     ROWS_NEAR = 4,                /* rows of this part of what stays near stay there beside panels */
     HALVES_MOST = 7,              /* twice as many vectors are no more than loops that are unrolled */
+    PAIR_POINTS = 16,             /* of fewer, adding up what they make takes as long as they do */
     WHOLE_MOST = 128              /* products of so many words stand one after the other in a kernel */
 };
 
-#define ROW_COST 1.25   /* what a row costs beside its vectors' products, which take 1 each, to judge by the clock */
+#define ROW_COST 1.25   /* what a row costs beside its vectors' products, which take 1 each, to judge by the clock; */
+#define PAIR_COST 0.05  /* what a product costs more that takes two points at a time, */
+#define LONG_PAIR_COST 0.35    /* and of pairs of 16 bytes, which some processors load in two steps */
 
 double contract_near(const Target *target)
 {
@@ -197,6 +200,27 @@ static double units_of(const Planner *planner, const Launch *launch, const doubl
     return units;
 }
 
+/* Whether tiles of one vector of columns may take two contracted points at a time: a sum of products, whose rows have these side
+ * by side, or are packed so. Such tiles are low: where panels come from afar, they come for few rows. */
+static bool may_pair(const Planner *planner, const Contract *c)
+{
+    const Term *x = c->product->reduce.argument;
+    double points = planner_points(planner, &c->depth);
+    bool fused = x->kind == TERM_MAP && x->map.function == FUNCTION_MUL && dtype_kind(c->packed) == KIND_FLOAT;
+    bool side_by_side = !c->window && !c->rows_along && (!c->in_place || lies_along(planner, c->left, c->depth.list[c->depth.count - 1]));
+    bool whole = planner->plan->lanes * (int)dtype_size(c->packed) == planner->plan->target->vector_bytes;
+    bool pays = points >= PAIR_POINTS && points * planner_points(planner, &c->columns) <= c->near;
+    return c->tile->pair_rows > 0 && !c->rows_spread && !c->tames && !c->places && fused && side_by_side && whole &&
+           (pays || planner->hints->nests == NESTS_TILED);
+}
+
+/* What a product of one vector costs in tiles of so many vectors. */
+static double product_cost(const Planner *planner, const Contract *c, int vectors)
+{
+    double pair = dtype_size(c->packed) > 4 ? LONG_PAIR_COST : PAIR_COST;
+    return vectors == 1 && may_pair(planner, c) ? 1 + pair + ROW_COST / 2 : 1 + ROW_COST / vectors;
+}
+
 /* How many vectors a tile is wide: the target's, or fewer where few columns would leave much of the last tile empty. With
  * fewer, each number of a row is loaded for fewer products. */
 static int tile_vectors(const Planner *planner, const Contract *c)
@@ -204,7 +228,7 @@ static int tile_vectors(const Planner *planner, const Contract *c)
     double columns = planner_points(planner, &c->columns), least = 0;
     int best = 0;
     for (int v = c->tile->vectors; v > 0; v--) {
-        double width = v * planner->plan->lanes, work = ceil(columns / width) * width * (1 + ROW_COST / v);
+        double width = v * planner->plan->lanes, work = ceil(columns / width) * width * product_cost(planner, c, v);
         if (!best || work < least) {
             best = v;
             least = work;
@@ -239,8 +263,8 @@ static void set_tile(const Planner *planner, const Step *step, Contract *c)
     c->pieces = !c->reduces && !c->sums_turned && c->columns.count > 1 && !c->tile->dot;
     c->halves = halves_of(planner, step, c);
     c->tile_vectors = c->halves ? c->halves : tile_vectors(planner, c);
-    if (c->halves)
-        c->tile_rows = rows_of(c->tile, c->halves);
+    c->pairs = !c->halves && c->tile_vectors == 1 && may_pair(planner, c);
+    c->tile_rows = c->halves ? rows_of(c->tile, c->halves) : c->pairs ? c->tile->pair_rows : c->tile_rows;
 }
 
 /* Whether reading the rows takes about as long as what is made of them. */
@@ -278,7 +302,8 @@ static bool columns_stream(const Planner *planner, const Contract *c)
 static bool columns_in_place(const Contract *c)
 {
     bool known = c->columns_met.condition || c->points_met.condition || c->tames || c->places;    /* by packing, or asked for apart */
-    return c->columns_stream && c->right->dtype == c->packed && c->depth.count == 1 && !c->sweep && !known && c->tile_vectors <= 2;
+    return c->columns_stream && c->right->dtype == c->packed && c->depth.count == 1 && !c->sweep && !known && !c->pairs &&
+           c->tile_vectors <= 2;
 }
 
 /* Whether so many rows meet them that they are packed all the same. */

@@ -15,7 +15,8 @@
 #define TILES .rows = 32, .vectors = 2, .words = 16, .least_rows = 16, .depth = 128, .deep = 1024, .skeleton = "contract_tiles.c"
 
 static const Tile six = { .rows = 6, .vectors = 2, .group = 1, VECTORS };
-static const Tile fourteen = { .rows = 14, .vectors = 2, .group = 1, VECTORS };
+static const Tile six_of_pairs = { .rows = 6, .vectors = 2, .group = 1, .pair_rows = 6, VECTORS };
+static const Tile fourteen = { .rows = 14, .vectors = 2, .group = 1, .pair_rows = 12, VECTORS };
 static const Tile fourteen_bf16 = { .rows = 14, .vectors = 2, .group = 2, VECTORS };
 static const Tile fourteen_i8 = { .rows = 14, .vectors = 2, .group = 4, .has_starts = true, VECTORS };
 static const Tile tiles_bf16 = { .group = 2, .dot = "TILE_DOT_BF16", TILES };
@@ -33,7 +34,7 @@ const Target targets[] = {
       .attribute = "",
       .features = "", .cpu = "", .l1_bytes = 32 << 10, .l2_bytes = 256 << 10,
       .fma_per_cycle = 1, .bytes_per_cycle = 4 },
-    { .name = "avx2", .words = "AVX2 and FMA", .vector_bytes = 32, .tile = &six, .attribute = "avx2,fma,f16c",
+    { .name = "avx2", .words = "AVX2 and FMA", .vector_bytes = 32, .tile = &six_of_pairs, .attribute = "avx2,fma,f16c",
       .features = "fma f16c", .cpu = "avx2 fma f16c", .l1_bytes = 32 << 10, .l2_bytes = 512 << 10,
       .fma_per_cycle = 2, .bytes_per_cycle = 4 },
     { .name = "avx512", .words = "AVX-512", .vector_bytes = 64, .tile = &fourteen, .broadcasts = true, .masks = true,

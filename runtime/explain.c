@@ -161,7 +161,7 @@ static void explain_contract(Text *text, const Compiled *c, const Launch *launch
                 arena_format(arena, ", tiles of %d rows, %s", k->tile_rows, k->block ? "in shared memory" : k->in_place ? "in place" : "packed"), &depth);
     explain_set(text, c, launch, step, &k->columns, "kept",
                 arena_format(arena, ", tiles of %d columns, %s, %d lanes", k->tile_vectors * c->plan->lanes,
-                             k->block ? "in shared memory" : k->across || k->within || k->columns_turned ? "packed in squares" : "packed", c->plan->lanes), &depth);
+                             k->block ? "in shared memory" : k->across || k->within || k->columns_turned ? "packed in squares" : k->columns_in_place && !k->columns_copied ? "in place" : "packed", c->plan->lanes), &depth);
     const char *sums = k->block && k->block->is_matrix ? ", a tile's sums in registers of tensor cores" : ", a tile's sums in registers";
     explain_set(text, c, launch, step, &k->depth, reduction_facts[k->product->reduce.reduction].name,
                 k->sweep ? arena_format(arena, ", %d points at a time", k->sweep) : sums, &depth);

@@ -81,6 +81,10 @@ INLINE void multiply_N(const int height, const partu *rows, int64_t row_step, in
         //}
     }
 }
+//{ pairs
+
+#include "contract_pairs.c"
+//}
 
 /* One tile, and what becomes of its sums: they are kept, a row kept_step behind the one before, or with NULL for `kept`
  * taken by what follows the product. */
@@ -90,9 +94,13 @@ KERNEL static void tile_N(int height, const f32u *rows, int64_t row_step, int64_
 //}
 {
     f32v sums[ROWS_N][VECTORS_N];
-    begin_N(start, start_step, sums);
     //{ multiply
-    multiply_N(height, rows, row_step, k_step, panel, depth, ahead, ahead_step, sums);
+    if (LANES >= 4 && k_step == 1) {
+        multiply_pairs_N(height, rows, row_step, panel, depth, ahead, ahead_step, start, start_step, sums);
+    } else {
+        begin_N(start, start_step, sums);
+        multiply_N(height, rows, row_step, k_step, panel, depth, ahead, ahead_step, sums);
+    }
     //}
     //{ taken
     //}

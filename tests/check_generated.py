@@ -27,6 +27,7 @@ KERNELS = {
     "maxsim": ("ijk,mnk->ijmn | max n | sum j", []),
     "packed_maxsim": (
         "Q[i,j,k], D[start[m]:i64+n,k] -> [i,j,m,n] | where(@n < len[m]:i64, _, -inf) | max n | sum j", []),
+    "short_maxsim": ("jk,mnk->jmn | max n | sum j", ["-d", "j=16,k=128,m=1000,n=180", "--target", "avx512"]),
     "matrix_product": ("ij,jk->ik", ["--target", "avx2"]),
     "attention": ("bhqd,bhkd->bhqk | _ * 0.125 | where(@q >= @k, _, -inf) | softmax k | * bhkv -> bhqv",
                   ["-d", "b=2,h=4,q=128,k=128,d=64,v=64", "--target", "avx512"]),
@@ -53,6 +54,7 @@ KERNELS = {
     "matrix_times_tensor": ("be,dcea->dcba", ["-d", "b=84,e=96,d=84,c=84,a=96", "--target", "avx512"]),
     "lines_of_two_rows": ("bk,cak->cba", ["-d", "a=24,b=400,c=2000,k=24", "--target", "avx512"]),
     # these have none
+    "few_columns": ("ik:f64,jk:f64->ij", ["-d", "i=1000,j=12,k=100"]),
     "transpose": ("ij->ji", []), "outer": ("i,j", []), "dot": ("i,i", []), "batch": ("bij,bjk->bik", []),
     "bilinear": ("ij,ikl,kl->j", []), "heads": ("bij,abj->abi", []),
     "dots": ("...i,...j->...", ["--shape", "2,3,4", "--shape", "3,5"]),

@@ -49,6 +49,8 @@ EXPRESSIONS = [
     ('akb,ck->cba | sum c', 'a,k,b:i c,k:i'),
     ('akb,ck->cba | argmax c', 'a,k,b c,k'),
     ('ijk,mnk->ijmn | max n | sum j', 'i,j,k m,n,k'),
+    ('rk,mnk->rmn | max n | sum r', 'r,k m,n,k'),      # of few columns: two points at a time
+    ('ikl,rkl->ir', 'i,k,l:d r,k,l:d'),
     ('ijk,mnk->ijmn | max j | sum n', 'i,j,k m,n,k'),
     ('ijk,mnk->ijmn | min n | mean j', 'i,j,k m,n,k'),
     ('kij,nmk->ijmn | max n | sum j', 'k,i,j n,m,k'),

@@ -77,11 +77,33 @@ static void points_in_two_turns(void **state)
     }
 }
 
+/* Rows whose points lie side by side are taken two points at a time; those that lie apart give the same. */
+static void points_apart(void **state)
+{
+    (void)state;
+    enum { DEPTH = 9, STRIDE = 3 };
+    static float near[ROWS_N * DEPTH], far[ROWS_N * DEPTH * STRIDE], panel[DEPTH * COLUMNS_N], tiles[2][ROWS_N * COLUMNS_N];
+    for (int i = 0; i < ROWS_N * DEPTH; i++)
+        near[i] = far[i * STRIDE] = (float)(random_bits() % 17) - 8;
+    near[DEPTH] = far[DEPTH * STRIDE] = INFINITY;
+    near[2 * DEPTH - 1] = far[(2 * DEPTH - 1) * STRIDE] = -INFINITY;    /* the last one, which is in no pair */
+    for (int i = 0; i < DEPTH * COLUMNS_N; i++)
+        panel[i] = (float)(random_bits() % 17) - 8;
+    for (int64_t depth = 0; depth <= DEPTH; depth++)
+        for (int height = 1; height <= ROWS_N; height++) {
+            tile_N(height, near, DEPTH, 1, panel, depth, (const char *)near, 0, NULL, 0, tiles[0], COLUMNS_N);
+            tile_N(height, far, DEPTH * STRIDE, STRIDE, panel, depth, (const char *)far, 0, NULL, 0, tiles[1], COLUMNS_N);
+            for (int i = 0; i < height * COLUMNS_N; i++)
+                assert_true(tiles[0][i] == tiles[1][i] || (isnan(tiles[0][i]) && isnan(tiles[1][i])));
+        }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(tiles_of_all_sizes),
         cmocka_unit_test(points_in_two_turns),
+        cmocka_unit_test(points_apart),
     };
     return machine_fits() ? cmocka_run_group_tests(tests, NULL, NULL) : SKIPPED;
 }

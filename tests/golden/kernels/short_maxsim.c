@@ -1,22 +1,24 @@
-/* einc compile 'bk,cak->cba' -o lines_of_two_rows.c -d a=24,b=400,c=2000,k=24 --target avx512
+/* einc compile 'jk,mnk->jmn | max n | sum j' -o short_maxsim.c -d j=16,k=128,m=1000,n=180 --target avx512
  *
- *     bk, cak -> cba
+ *     jk, mnk -> jmn | max n | sum j
  *
  * target avx512, 16 lanes
- * launch 1: block of c: tile_1_1 = min(284, c), block of a: tile_1_2 = min(24, a), block of b: tile_1_3 = min(256, b)
- *   step 1: store out[c,b,a] = sum[k](A[b,k] * B[c,a,k])
- *     tiles of 8 x 48: rows b, columns c a, contracted k, rows in place, lines of two rows
- *     loops c b a, 16 lanes along a, past the caches from 64 MB
- * workspace workers * (align(align(tile_1_1 * tile_1_2, 48) * k * 4, 64)
- *         + align((1 + min(1, align(tile_1_1 * tile_1_2, 48) * k / 4097) * 7) * (k + 16) * 32, 64)
- *         + align(min(1, k / 1025) * align(tile_1_1 * tile_1_2, 48) * 256, 64)
- *         + align((ceil(align(tile_1_1 * tile_1_2, 48) / 16) + 3) * 24, 64) + 64) */
+ * launch 1: block of m: tile_1_1 = min(22, m)
+ *   step 1: store tmp1[j,m] = max[n](sum[k](A[j,k] * B[m,n,k]))
+ *     tiles of 12 x 16: rows n, columns j, contracted k, rows in place, two points at once
+ *     loops m j, 16 lanes along j
+ *   step 2: store out[m] = sum[j](tmp1[j,m])
+ *     loops m, 16 lanes along m, stride 1 expected: out axis 0
+ * tmp1: a block, row_tmp1 * tile_1_1 * 4 bytes
+ * workspace workers * (align(row_tmp1 * tile_1_1 * 4, 64) + align(align(j, 16) * k * 4, 64)
+ *         + align((1 + min(1, align(j, 16) * k / 163841) * 7) * (k + 16) * 48, 64)
+ *         + align(min(1, k / 1025) * align(j, 16) * 384, 64) + 64 + align(align(j, 16) * 4, 64)) */
 #include <stddef.h>
 #include <stdint.h>
 #include <string.h>
 
-#ifndef LINES_OF_TWO_ROWS_H
-#define LINES_OF_TWO_ROWS_H
+#ifndef SHORT_MAXSIM_H
+#define SHORT_MAXSIM_H
 #ifdef __cplusplus
 extern "C" {
 #endif
@@ -39,7 +41,7 @@ typedef struct einc_host {
 
 /* Strides count elements, and may be 0 or negative; data need not be aligned. An array of rank 0 has no shape.
  * Complex numbers are two floats, f16 and bf16 their 16 bits, bool one byte. */
-typedef struct lines_of_two_rows_args {
+typedef struct short_maxsim_args {
     struct {    /* input, f32 */
         const float *data;
         int64_t shape[2], stride[2];
@@ -48,19 +50,19 @@ typedef struct lines_of_two_rows_args {
         const float *data;
         int64_t shape[3], stride[3];
     } B;
-    struct {    /* output, f32[c,b,a] */
+    struct {    /* output, f32[m] */
         float *data;
-        int64_t shape[3], stride[3];
+        int64_t shape[1], stride[1];
     } out;
-} lines_of_two_rows_args;
+} short_maxsim_args;
 
-/* The bytes of workspace that lines_of_two_rows() wants for these shapes and so many workers. 0, or why not. */
-int lines_of_two_rows_workspace(const lines_of_two_rows_args *args, int workers, size_t *bytes);
+/* The bytes of workspace that short_maxsim() wants for these shapes and so many workers. 0, or why not. */
+int short_maxsim_workspace(const short_maxsim_args *args, int workers, size_t *bytes);
 
 /* Runs the kernel. `workspace` is aligned to 64 bytes; NULL host: one thread. 0, or a negative number: -2 an argument
  * that has no meaning, -3 shapes that do not fit, -4 too small a workspace (nothing was written), -7 cancelled,
  * -16 and below a position out of range (outputs are then undefined). Thread-safe. */
-int lines_of_two_rows(const lines_of_two_rows_args *args, void *workspace, size_t bytes, const einc_host *host);
+int short_maxsim(const short_maxsim_args *args, void *workspace, size_t bytes, const einc_host *host);
 
 #ifdef __cplusplus
 }
@@ -79,6 +81,14 @@ enum { BAD_ARGUMENT = -2, BAD_SHAPES = -3, BAD_WORKSPACE = -4, BAD_MACHINE = -6,
 #endif
 
 #include <math.h>
+
+/* Most kernels need no more of math.h, which takes longer to read than they do. */
+#if !defined(INFINITY) && defined(__GNUC__)
+#define INFINITY (__builtin_inff())
+#define NAN (__builtin_nanf(""))
+#elif !defined(INFINITY)
+#include <math.h>
+#endif
 
 /* Whether vectors are GNU vectors; without them LANES is 1 and each vector type is its element. They only pass between
  * functions that are inlined, so that the ABI is no concern. */
@@ -131,6 +141,12 @@ enum { BAD_ARGUMENT = -2, BAD_SHAPES = -3, BAD_WORKSPACE = -4, BAD_MACHINE = -6,
 #define UNROLL_TWICE
 #endif
 
+#if EINC_VECTORS && !defined(__clang__)
+#define UNROLL_SOME _Pragma("GCC unroll 4")
+#else
+#define UNROLL_SOME
+#endif
+
 /* Asks for the cache line at p, which need not be one that may be read. */
 #ifdef __GNUC__
 #define PREFETCH(p) __builtin_prefetch((p), 0, 3)
@@ -145,12 +161,8 @@ enum { BAD_ARGUMENT = -2, BAD_SHAPES = -3, BAD_WORKSPACE = -4, BAD_MACHINE = -6,
 #define PREFETCH_FAR(p) ((void)(p))
 #endif
 
-/* A vector stays in its register: gcc would load it again for each use, and loads are scarcer than copies. */
-#if defined(__GNUC__) && !defined(__clang__)
-#define HOLD(x) __asm__("" : "+v"(x))
-#else
-#define HOLD(x) ((void)0)
-#endif
+/* A longer vector is in several registers. */
+#define REGISTER_BYTES 64
 
 /* Steps from row to row that might have become others: so the compiler multiplies them in addresses, where it costs
  * nothing, and not before, where more products than there are registers would wait in memory. */
@@ -326,73 +338,6 @@ INLINE void store_u32v(void *p, int64_t stride, u32v x, int count)
     store_lanes_u32v(p, stride, x, count);
 }
 
-/* Stores x past the caches, 16 bytes at a time; 0 where that cannot be. */
-INLINE int stream_quarters(void *p, const void *x, int bytes)
-{
-#if EINC_VECTORS && defined(__SSE2__)
-    typedef float Quarter __attribute__((vector_size(16), may_alias));
-    if ((uintptr_t)p % 16 == 0 && bytes % 16 == 0) {
-        UNROLL
-        for (int b = 0; b < bytes; b += 16) {
-            Quarter y;
-            memcpy(&y, (const char *)x + b, 16);
-#ifdef __clang__
-            __builtin_nontemporal_store(y, (Quarter *)((char *)p + b));
-#else
-            __builtin_ia32_movntps((float *)((char *)p + b), y);
-#endif
-        }
-        return 1;
-    }
-#endif
-    (void)p, (void)x, (void)bytes;
-    return 0;
-}
-
-/* Stores x past the caches, which would read the line that it is in before; 0 where that cannot be. */
-INLINE int stream_bytes(void *p, const void *x, int bytes)
-{
-#if EINC_VECTORS
-    typedef float Line __attribute__((vector_size(64), may_alias));
-    if (bytes == 64 && (uintptr_t)p % 64 == 0) {
-        Line y;
-        memcpy(&y, x, 64);
-        __asm__ volatile("vmovntps %1, %0" : "=m"(*(Line *)p) : "v"(y));
-        return 1;
-    }
-    typedef float Half __attribute__((vector_size(32), may_alias));
-    if (bytes == 32 && (uintptr_t)p % 32 == 0) {
-        Half y;
-        memcpy(&y, x, 32);
-        __asm__ volatile("vmovntps %1, %0" : "=m"(*(Half *)p) : "v"(y));
-        return 1;
-    }
-#endif
-    return stream_quarters(p, x, bytes);
-}
-
-/* The same at an address that is known to be a multiple of so many bytes, which is not asked for a line. */
-INLINE int pass_bytes(void *p, const void *x, int bytes)
-{
-#if EINC_VECTORS
-    typedef float Line __attribute__((vector_size(64), may_alias));
-    if (bytes == 64) {
-        Line y;
-        memcpy(&y, x, 64);
-        __asm__ volatile("vmovntps %1, %0" : "=m"(*(Line *)p) : "v"(y));
-        return 1;
-    }
-#endif
-    return stream_bytes(p, x, bytes);
-}
-
-/* What was stored past the caches is there for other threads. */
-#if defined(__GNUC__) && defined(__SSE2__)
-#define STREAM_END() __asm__ volatile("sfence" : : : "memory")
-#else
-#define STREAM_END() ((void)0)
-#endif
-
 /* a * b + c, rounded once; gcc contracts it by itself only in its own dialects of C. */
 INLINE f32v fma_f32v(f32v a, f32v b, f32v c)
 {
@@ -405,6 +350,59 @@ INLINE f32v fma_f32v(f32v a, f32v b, f32v c)
     CONTRACT
     return a * b + c;
 #endif
+}
+
+/* The greater, and b where either is NaN. */
+INLINE f32v greater_f32v(f32v a, f32v b)
+{
+#if EINC_VECTORS && !defined(__clang__) && LANES >= 4
+    __asm__("vmaxps %2, %1, %0" : "=v"(a) : "v"(a), "vm"(b));
+    return a;
+#else
+    return select_f32v(a > b, a, b);
+#endif
+}
+
+/* The greater; NaN where either is: the instruction gives a where that is NaN, and what it loses of b comes after. The
+ * way through a, which may be an accumulator, is the short one. */
+INLINE f32v max_f32v(f32v a, f32v b)
+{
+#if EINC_VECTORS && LANES >= 4
+    f32v r;
+    uint16_t nan;
+    __asm__("vcmpps $3, %3, %3, %1\n\tvmaxps %2, %3, %0\n\tvmovaps %3, %0%{%1%}"
+            : "=&v"(r), "=&Yk"(nan) : "v"(a), "v"(b));
+    return r;
+#else
+    return select_f32v(b != b, b, greater_f32v(b, a));
+#endif
+}
+
+/* The greatest of `state` and the first `count` of `most` elements of x, `step` apart; NaN where one of them is: one
+ * instruction looks for it in two elements, and those that it leaves behind are put in at the end. The others are none. */
+INLINE f32v max_all_f32v(f32v state, const f32v *x, const int most, const int step, int count)
+{
+#if EINC_VECTORS && LANES >= 4
+    uint16_t ordered = 0xffff;
+    UNROLL
+    for (int i = 0; i < most; i++) {
+        if (i >= count)
+            break;
+        state = greater_f32v(x[i * step], state);
+    }
+    UNROLL
+    for (int i = 0; i < most; i += 2)
+        __asm__("vcmpps $7, %2, %1, %0%{%0%}" : "+Yk"(ordered) : "v"(x[i * step]), "v"(x[(i + 1 < most ? i + 1 : i) * step]));
+    ordered = (uint16_t)~ordered;
+    __asm__("vmovaps %2, %0%{%1%}" : "+v"(state) : "Yk"(ordered), "v"(splat_f32v((float)NAN)));
+#else
+    for (int i = 0; i < most; i++) {
+        if (i >= count)
+            break;
+        state = max_f32v(state, x[i * step]);
+    }
+#endif
+    return state;
 }
 
 /* The r-th row from `first` on, 0 <= r < 7. One row is `one` bytes further, three and five rows are `three` and `five`:
@@ -422,12 +420,6 @@ INLINE f32v load_f32v(const f32u *p, int64_t stride, int count)
 INLINE void store_f32v(f32u *p, int64_t stride, f32v x, int count)
 {
     store_u32v(p, stride, bits_f32v(x), count);
-}
-
-INLINE void pass_f32v(f32u *p, f32v x)
-{
-    if (!pass_bytes(p, &x, sizeof x))
-        store_f32v(p, 1, x, LANES);
 }
 
 /* Lane l of the result is lane l ^ n, for n less than LANES: the partner in a fold. */
@@ -618,89 +610,98 @@ PLAIN int64_t meet(int64_t a, int64_t b)
     return a == b || b == 1 ? a : a == 1 ? b : -1;
 }
 
-/* Where the lanes of a vector lie: those before `here` side by side at `first`, others before `end` at `rest`. */
-typedef struct Piece {
-    int64_t first, rest;
-    int here, end;
-} Piece;
-
-/* One lane after the other. */
-APART void store_rest_lanes_u32v(void *p, u32v x, int first, int end)
+/* What splat_pair_f32v() does, lane by lane. */
+INLINE f32v splat_each_pair_f32v(const f32u *p)
 {
-    uint32_t lanes[LANES];
-    memcpy(lanes, &x, sizeof x);
-    for (int l = first; l < end; l++)
-        memcpy((char *)p + 4 * (l - first), &lanes[l], 4);
-}
-
-/* The lanes from `first` on, before `end`, side by side at p. */
-INLINE void store_rest_u32v(void *p, u32v x, int first, int end)
-{
-#if EINC_VECTORS && LANES >= 4
-    const uint16_t m = (uint16_t)((1u << end) - (1u << first));
-    __asm__ volatile("vmovdqu32 %1, (%0)%{%2%}" : : "r"((uintptr_t)p - 4 * (uintptr_t)first), "v"(x), "Yk"(m) : "memory");
-#else
-    store_rest_lanes_u32v(p, x, first, end);
-#endif
-}
-
-INLINE void store_piece_u32v(void *to, const Piece *piece, u32v x)
-{
-    store_u32v((char *)to + 4 * piece->first, 1, x, piece->here);
-    if (piece->here < piece->end)
-        store_rest_u32v((char *)to + 4 * piece->rest, x, piece->here, piece->end);
-}
-
-INLINE void store_piece_f32v(f32u *to, const Piece *piece, f32v x)
-{
-    store_piece_u32v(to, piece, bits_f32v(x));
-}
-
-/* Puts half a vector of a and half of b into x: the lower one, or the upper one where a_high or b_high is 1. */
-INLINE void join_halves(void *x, const void *a, const int a_high, const void *b, const int b_high, const size_t half)
-{
-#if EINC_SHUFFLES
-    typedef int64_t Line __attribute__((vector_size(64)));
-    if (half == sizeof(Line) / 2) {
-        const int64_t p = 4 * a_high, q = 8 + 4 * b_high;
-        const Line from = { p, p + 1, p + 2, p + 3, q, q + 1, q + 2, q + 3 };
-        Line low, high;
-        memcpy(&low, a, sizeof low);
-        memcpy(&high, b, sizeof high);
-        low = __builtin_shuffle(low, high, from);
-        memcpy(x, &low, sizeof low);
-        return;
-    }
-#endif
-    memcpy(x, (const char *)a + half * a_high, half);
-    memcpy((char *)x + half, (const char *)b + half * b_high, half);
-}
-
-INLINE f32v join_f32v(f32v a, const int a_high, f32v b, const int b_high)
-{
-    f32v x = a;
-    join_halves(&x, &a, a_high, &b, b_high, sizeof x / 2);
+    float lanes[LANES];
+    f32v x;
+    for (int l = 0; l < LANES; l++)
+        lanes[l] = p[l & 1];
+    memcpy(&x, lanes, sizeof x);
     return x;
+}
+
+/* What weave_f32v() does, lane by lane. */
+INLINE f32v weave_each_f32v(f32v a, f32v b, const int upper)
+{
+    float both[2][LANES], lanes[LANES];
+    memcpy(both[0], &a, sizeof a), memcpy(both[1], &b, sizeof b);
+    for (int l = 0; l < LANES; l++)
+        lanes[l] = both[l & 1][((l & ~3) + ((l & 2) >> 1) + 2 * upper) % LANES];
+    memcpy(&a, lanes, sizeof a);
+    return a;
+}
+
+/* What add_pairs_f32v() does, lane by lane. */
+INLINE f32v add_each_pair_f32v(f32v lower, f32v upper)
+{
+    float both[2][LANES], lanes[LANES];
+    memcpy(both[0], &lower, sizeof lower), memcpy(both[1], &upper, sizeof upper);
+    for (int l = 0; l < LANES; l++) {
+        const float *half = both[(l & 2) >> 1];
+        lanes[l] = half[((l & ~3) + 2 * (l & 1)) % LANES] + half[((l & ~3) + 2 * (l & 1) + 1) % LANES];
+    }
+    memcpy(&lower, lanes, sizeof lower);
+    return lower;
+}
+
+/* The two numbers at p, again and again. */
+INLINE f32v splat_pair_f32v(const f32u *p)
+{
+#if EINC_VECTORS && LANES >= 8 && LANES * 4 <= REGISTER_BYTES
+    f32v x;
+    __asm__("vbroadcastsd %1, %0" : "=v"(x) : "m"(*(const char (*)[8])p));
+    return x;
+#else
+    return splat_each_pair_f32v(p);
+#endif
+}
+
+/* Of each four lanes of a and b the lower two, or the upper two, in turns: a0 b0 a1 b1. */
+INLINE f32v weave_f32v(f32v a, f32v b, const int upper)
+{
+#if EINC_VECTORS && LANES >= 4 && LANES * 4 <= REGISTER_BYTES
+    if (upper)
+        __asm__("vunpckhps %2, %1, %0" : "=v"(a) : "v"(a), "v"(b));
+    else
+        __asm__("vunpcklps %2, %1, %0" : "=v"(a) : "v"(a), "v"(b));
+    return a;
+#else
+    return weave_each_f32v(a, b, upper);
+#endif
+}
+
+/* Sums of lanes side by side, in the order in which weave_f32v() took them. */
+INLINE f32v add_pairs_f32v(f32v lower, f32v upper)
+{
+#if EINC_VECTORS && LANES >= 4 && LANES * 4 <= REGISTER_BYTES
+    f32v even, odd;
+    __asm__("vshufps $0x88, %2, %1, %0" : "=v"(even) : "v"(lower), "v"(upper));
+    __asm__("vshufps $0xdd, %2, %1, %0" : "=v"(odd) : "v"(lower), "v"(upper));
+    return even + odd;
+#else
+    return add_each_pair_f32v(lower, upper);
+#endif
 }
 
 /* One call: the operands, what follows from their shapes, and where tasks report a failure. */
 typedef struct Frame {
-    lines_of_two_rows_args in;    /* strides of axes of size 1 are 0 here */
-    int64_t extent_b;
+    short_maxsim_args in;    /* strides of axes of size 1 are 0 here */
+    int64_t extent_j;
     int64_t extent_k;
-    int64_t extent_c;
-    int64_t extent_a;
+    int64_t extent_m;
+    int64_t extent_n;
     int64_t tile_1_1;
-    int64_t tile_1_2;
-    int64_t tile_1_3;
     int64_t units_1;
+    int64_t row_tmp1;
+    int64_t at_panels_1;
     int64_t at_packed_1;
     int64_t at_kept_1;
-    int64_t at_pieces_1;
     int64_t at_panels_of_1;
+    int64_t at_largest_1_1;
     int64_t per_worker;
     int64_t grain_1, tasks_1;
-    int past_1;    /* the result is stored past the caches */
+    int unit_2;    /* the lanes' strides are 1 */
     int64_t shared;
     char *workspace;
     const einc_host *host;
@@ -723,43 +724,43 @@ static int is_stopped(const Frame *f)
     return STATUS(f) != 0;
 }
 
-/* out[c,b,a] = sum[k](A[b,k] * B[c,a,k]) */
-enum { ROWS_1 = 8, VECTORS_1 = 3, COLUMNS_1 = VECTORS_1 * LANES, DEPTH_1 = 1024, NEAR_1 = 163840, BLOCK_1 = 8,
-        CLOSE_1 = 4096, HALVES_1 = 3 };
+/* tmp1[j,m] = max[n](sum[k](A[j,k] * B[m,n,k])) */
+enum { ROWS_1 = 12, VECTORS_1 = 1, COLUMNS_1 = VECTORS_1 * LANES, DEPTH_1 = 1024, NEAR_1 = 163840, BLOCK_1 = 8 };
 
 /* Packs the panel of `count` columns. */
-KERNEL static void pack_columns_1(const Frame *f, char *own, int64_t c_2, int64_t a, int64_t depth,
-        int64_t tile_place, int64_t place, int64_t from_point, int64_t to_point, int count)
+KERNEL static void pack_columns_1(const Frame *f, char *own, int64_t j, int64_t depth, int64_t place,
+        int64_t from_point, int64_t to_point, int count)
 {
-    const f32u *B = (const f32u *)f->in.B.data;
-    const int64_t B_0 = f->in.B.stride[0], B_1 = f->in.B.stride[1];
-    const int64_t B_2 = f->in.B.stride[2];
-    float *panels_1 = (float *)own;
+    const int64_t at_panels_1 = f->at_panels_1;
+    const f32u *A = (const f32u *)f->in.A.data;
+    const int64_t A_0 = f->in.A.stride[0], A_1 = f->in.A.stride[1];
+    float *panels_1 = (float *)(own + at_panels_1);
     for (int v = 0; v * LANES < count; v++) {
-        float *to = panels_1 + tile_place * depth + from_point * COLUMNS_1 + place - tile_place + v * LANES;
+        float *to = panels_1 + place * depth + from_point * COLUMNS_1 + v * LANES;
         for (int64_t k = from_point; k < to_point; k += LANES) {
             const int lanes = (int)size_min(LANES, to_point - k);
-            const f32u *from = B + c_2 * B_0 + (a + v * LANES) * B_1 + k * B_2;
-            turn_f32(to, COLUMNS_1, 1, from, B_1, B_2, (int)size_min(LANES, count - v * LANES), lanes, from
-                    + LANES * (B_1), B_1);
+            const f32u *from = A + (j + v * LANES) * A_0 + k * A_1;
+            turn_f32(to, COLUMNS_1, 1, from, A_0, A_1, (int)size_min(LANES, count - v * LANES), lanes, from
+                    + LANES * (A_0), A_0);
             to += lanes * COLUMNS_1;
         }
     }
 }
 
 /* Packs `height` rows. */
-KERNEL static void pack_rows_1(const Frame *f, char *own, int64_t b, int64_t depth, int height)
+KERNEL static void pack_rows_1(const Frame *f, char *own, int64_t m, int64_t n, int64_t depth, int height)
 {
     const int64_t extent_k = f->extent_k, at_packed_1 = f->at_packed_1;
-    const f32u *A = (const f32u *)f->in.A.data;
-    const int64_t A_0 = f->in.A.stride[0], A_1 = f->in.A.stride[1];
+    const f32u *B = (const f32u *)f->in.B.data;
+    const int64_t B_0 = f->in.B.stride[0], B_1 = f->in.B.stride[1];
+    const int64_t B_2 = f->in.B.stride[2];
     float *packed_1 = (float *)(own + at_packed_1);
     for (int r = 0; r < height; r++) {
-        const int64_t b_at = b + r;
+        const int64_t n_at = n + r;
         float *to = packed_1 + r * (depth + 16);
         for (int64_t k = 0; k < extent_k; k += LANES) {
             const int lanes = (int)size_min(LANES, extent_k - k);
-            store_f32v(to, 1, load_f32v(A + b_at * A_0 + k * A_1, A_1, lanes), lanes);
+            store_f32v(to, 1, load_f32v(B + m * B_0 + n_at * B_1 + k * B_2, B_2, lanes), lanes);
             to += lanes;
         }
     }
@@ -795,11 +796,12 @@ INLINE void multiply_1(const int height, const f32u *rows, int64_t row_step, int
     const int64_t apart = row_step * (int64_t)sizeof *rows;    /* see row_address() */
     int64_t one = apart, three = 3 * apart, five = 5 * apart;
     const char *low = (const char *)rows, *high = low + 7 * apart;
-    UNROLL_TWICE
+    UNROLL_SOME
     for (int64_t k = 0; k < depth; k++) {
         f32v right[VECTORS_1];
         HOLD_STEPS(one, three, five);
         PREFETCH(ahead);
+        PREFETCH_FAR(ahead + 16384);
         ahead += ahead_step;
         UNROLL
         for (int v = 0; v < VECTORS_1; v++)
@@ -809,11 +811,9 @@ INLINE void multiply_1(const int height, const f32u *rows, int64_t row_step, int
             if (r >= height)
                 break;
             const f32u *at = (const f32u *)row_address(r < 7 ? low : high, one, three, five, r % 7);
-            f32v left = splat_f32v(*at);
-            HOLD(left);
             UNROLL
             for (int v = 0; v < VECTORS_1; v++) {
-                sums[r][v] = fma_f32v(left, right[v], sums[r][v]);
+                sums[r][v] = fma_f32v(right[v], splat_f32v(*at), sums[r][v]);
             }
         }
         low += k_step * (int64_t)sizeof *rows;
@@ -822,206 +822,245 @@ INLINE void multiply_1(const int height, const f32u *rows, int64_t row_step, int
     }
 }
 
+/* The same for points that lie side by side in each row, two at a time, with what the sums start from. A pair of a row's
+ * numbers is loaded at once for all lanes, and meets the panel's two rows woven, half of the columns in each vector: so one
+ * load is for twice as many products. Lanes side by side then have sums of every other point, which are added up at the end. */
+INLINE void multiply_pairs_1(const int height, const f32u *rows, int64_t row_step, const float *panel, int64_t depth,
+                             const char *ahead, int64_t ahead_step, const f32u *start, int64_t start_step,
+                             f32v sums[ROWS_1][VECTORS_1])
+{
+    const int64_t apart = row_step * (int64_t)sizeof *rows;    /* see row_address() */
+    int64_t one = apart, three = 3 * apart, five = 5 * apart;
+    const char *low = (const char *)rows, *high = low + 7 * apart;
+    f32v parts[ROWS_1][2 * VECTORS_1];
+    UNROLL
+    for (int r = 0; r < ROWS_1; r++) {
+        UNROLL
+        for (int v = 0; v < 2 * VECTORS_1; v++)
+            parts[r][v] = splat_f32v(0);
+    }
+    UNROLL_TWICE
+    for (int64_t k = 0; k + 2 <= depth; k += 2) {
+        f32v right[2 * VECTORS_1];
+        HOLD_STEPS(one, three, five);
+        UNROLL
+        for (int point = 0; point < 2; point++) {
+            PREFETCH(ahead);
+            PREFETCH_FAR(ahead + 16384);
+            ahead += ahead_step;
+        }
+        UNROLL
+        for (int v = 0; v < VECTORS_1; v++) {
+            const f32v even = load_f32v(panel + v * LANES, 1, LANES),
+                    odd = load_f32v(panel + COLUMNS_1 + v * LANES, 1, LANES);
+            right[2 * v] = weave_f32v(even, odd, 0);
+            right[2 * v + 1] = weave_f32v(even, odd, 1);
+        }
+        UNROLL
+        for (int r = 0; r < ROWS_1; r++) {
+            if (r >= height)
+                break;
+            const f32v left = splat_pair_f32v((const f32u *)row_address(r < 7 ? low : high, one, three, five, r % 7));
+            UNROLL
+            for (int v = 0; v < 2 * VECTORS_1; v++) {
+                parts[r][v] = fma_f32v(right[v], left, parts[r][v]);
+            }
+        }
+        low += 2 * sizeof *rows;
+        high += 2 * sizeof *rows;
+        panel += 2 * COLUMNS_1;
+    }
+    UNROLL
+    for (int r = 0; r < ROWS_1; r++) {
+        UNROLL
+        for (int v = 0; v < VECTORS_1; v++)
+            sums[r][v] = add_pairs_f32v(parts[r][2 * v], parts[r][2 * v + 1]);
+    }
+    if (start) {
+        UNROLL
+        for (int r = 0; r < ROWS_1; r++) {
+            UNROLL
+            for (int v = 0; v < VECTORS_1; v++)
+                sums[r][v] = sums[r][v] + load_f32v(start + r * start_step + v * LANES, 1, LANES);
+        }
+    }
+    if (depth % 2 != 0)
+        multiply_1(height, (const f32u *)low, row_step, 1, panel, 1, ahead, ahead_step, sums);
+}
+
 /* One tile, and what becomes of its sums: they are kept, a row kept_step behind the one before, or with NULL for `kept`
  * taken by what follows the product. */
 KERNEL static void tile_1(int height, const f32u *rows, int64_t row_step, int64_t k_step, const float *panel,
         int64_t depth, const char *ahead, int64_t ahead_step, const f32u *start, int64_t start_step, f32u *kept,
-        int64_t kept_step, const Piece *placed, f32u *result, int64_t result_step, int past)
+        int64_t kept_step, const Frame *f, char *own, int64_t place)
 {
     f32v sums[ROWS_1][VECTORS_1];
-    begin_1(start, start_step, sums);
-    if (height == ROWS_1)
-        multiply_1(ROWS_1, rows, row_step, k_step, panel, depth, ahead, ahead_step, sums);
-    else
+    if (LANES >= 4 && k_step == 1) {
+        if (height == ROWS_1)
+            multiply_pairs_1(ROWS_1, rows, row_step, panel, depth, ahead, ahead_step, start, start_step, sums);
+        else
+            multiply_pairs_1(height, rows, row_step, panel, depth, ahead, ahead_step, start, start_step, sums);
+    } else {
+        begin_1(start, start_step, sums);
         multiply_1(height, rows, row_step, k_step, panel, depth, ahead, ahead_step, sums);
-    if (past) {
-        f32u *runs[2 * VECTORS_1 / HALVES_1];    /* of two rows, one behind the other: whole lines */
-        int wide = 0;    /* lines that are not behind the last column */
-        UNROLL
-        for (int half = 0; half < 2 * VECTORS_1; half += HALVES_1) {
-            const Piece *piece = &placed[half / 2];
-            runs[half / HALVES_1] = result + (half % 2 ? piece->rest : piece->first);
-            wide += piece->end > half % 2 * LANES / 2 ? HALVES_1 : 0;
-        }
-        UNROLL
-        for (int r = 0; r < ROWS_1; r += 2) {
-            if (r >= height)
-                break;
-            UNROLL
-            for (int at = 0; at < 2 * VECTORS_1; at++) {
-                if (at >= wide)
-                    break;
-                const int run = at / HALVES_1, half = at % HALVES_1 * 2;
-                const int low = run * HALVES_1 + half % HALVES_1, high = run * HALVES_1 + (half + 1) % HALVES_1;
-                const f32v line = join_f32v(sums[r + half / HALVES_1][low / 2], low % 2, sums[r
-                        + (half + 1) / HALVES_1][high / 2], high % 2);
-                pass_f32v(runs[run] + r * result_step + half * LANES / 2, line);
-            }
-        }
-        return;
     }
-    if (placed) {
+    const int64_t at_largest_1_1 = f->at_largest_1_1;
+    float *largest_1_1 = (float *)(own + at_largest_1_1);
+    if (!kept) {
         UNROLL
         for (int v = 0; v < VECTORS_1; v++) {
-            const Piece piece = placed[v];
-            UNROLL
-            for (int r = 0; r < ROWS_1; r++) {
-                if (r >= height)
-                    break;
-                store_piece_f32v(result + r * result_step, &piece, sums[r][v]);
-            }
+            f32v largest = load_f32v(largest_1_1 + place + v * LANES, 1, LANES);
+            largest = max_all_f32v(largest, &sums[0][v], ROWS_1, VECTORS_1, height);
+            store_f32v(largest_1_1 + place + v * LANES, 1, largest, LANES);
         }
         return;
     }
     UNROLL
     for (int r = 0; r < ROWS_1; r++) {
-        if (r >= height)
-            break;
         UNROLL
         for (int v = 0; v < VECTORS_1; v++)
             store_f32v(kept + r * kept_step + v * LANES, 1, sums[r][v], LANES);
     }
 }
 
-/* What becomes of a tile's sums. */
-KERNEL static void after_1(const Frame *f, int64_t b, int64_t c_2, int64_t a, int64_t tile_place, int64_t place,
-        int count, int height, const float *kept)
+
+/* The columns' results. */
+KERNEL static void finish_1(const Frame *f, char *own, int64_t m_first, int64_t m, int64_t j, int64_t place,
+        int count)
 {
-    f32u *out = (f32u *)f->in.out.data;
-    const int64_t out_0 = f->in.out.stride[0], out_1 = f->in.out.stride[1];
-    const int64_t out_2 = f->in.out.stride[2];
-    for (int r = 0; r < height; r++) {
-        const int64_t b_at = b + r;
-        for (int v = 0; v * LANES < count; v++) {
-            const int lanes = (int)size_min(LANES, count - v * LANES);
-            const int64_t a_lanes = a + v * LANES;
-            const f32v sum = load_f32v(kept + r * COLUMNS_1 + place - tile_place + v * LANES, 1, lanes);
-            store_f32v(out + c_2 * out_0 + b_at * out_1 + a_lanes * out_2, out_2, sum, lanes);
-        }
+    const int64_t row_tmp1 = f->row_tmp1, at_largest_1_1 = f->at_largest_1_1;
+    f32u *tmp1 = (f32u *)own;
+    const int64_t tmp1_1 = row_tmp1;
+    float *largest_1_1 = (float *)(own + at_largest_1_1);
+    for (int v = 0; v * LANES < count; v++) {
+        const int lanes = (int)size_min(LANES, count - v * LANES);
+        const int64_t j_lanes = j + v * LANES;
+        f32v largest = load_f32v(largest_1_1 + place + v * LANES, 1, lanes);
+        store_f32v(tmp1 + j_lanes + (m - m_first) * tmp1_1, 1, largest, lanes);
     }
 }
 
-
 /* The step for one unit of work. */
-KERNEL static void step_1(const Frame *f, char *own, int64_t c_first, int64_t c_end, int64_t b_first, int64_t b_end,
-        int64_t a_first, int64_t a_end)
+KERNEL static void step_1(const Frame *f, char *own, int64_t m_first, int64_t m_end)
 {
-    const int64_t extent_b = f->extent_b, extent_k = f->extent_k;
-    const int64_t extent_a = f->extent_a, at_packed_1 = f->at_packed_1;
-    const int64_t at_kept_1 = f->at_kept_1, at_pieces_1 = f->at_pieces_1;
-    const int64_t at_panels_of_1 = f->at_panels_of_1;
-    const f32u *A = (const f32u *)f->in.A.data;
-    const int64_t A_0 = f->in.A.stride[0], A_1 = f->in.A.stride[1];
+    const int64_t extent_j = f->extent_j, extent_k = f->extent_k;
+    const int64_t extent_n = f->extent_n, at_panels_1 = f->at_panels_1;
+    const int64_t at_packed_1 = f->at_packed_1, at_kept_1 = f->at_kept_1;
+    const int64_t at_panels_of_1 = f->at_panels_of_1, at_largest_1_1 = f->at_largest_1_1;
+    const f32u *B = (const f32u *)f->in.B.data;
     const int64_t B_0 = f->in.B.stride[0], B_1 = f->in.B.stride[1];
-    f32u *out = (f32u *)f->in.out.data;
-    const int64_t out_0 = f->in.out.stride[0], out_1 = f->in.out.stride[1];
-    const int64_t out_2 = f->in.out.stride[2];
-    float *panels_1 = (float *)own;
+    const int64_t B_2 = f->in.B.stride[2];
+    float *panels_1 = (float *)(own + at_panels_1);
     float *packed_1 = (float *)(own + at_packed_1);
     float *kept_1 = (float *)(own + at_kept_1);
-    int64_t *pieces_1 = (int64_t *)(own + at_pieces_1);
     int64_t *panels_of_1 = (int64_t *)(own + at_panels_of_1);
+    float *largest_1_1 = (float *)(own + at_largest_1_1);
     const int64_t depth = extent_k;
-    const int64_t columns = (c_end - c_first) * (a_end - a_first), places = size_align(columns, COLUMNS_1);
-    int64_t width = a_end - a_first;
-    if (B_0 == B_1 * (a_end - a_first) && out_0 == out_2 * (a_end - a_first))
-        width *= c_end - c_first;
-    float tile[ROWS_1 * COLUMNS_1];
-    Piece *const pieces = (Piece *)pieces_1;    /* where the result has each vector of columns */
-    const int is_placed = LANES == 16 && width >= LANES && out_2 == 1;
-    /* Two rows at a time are whole lines of the result, past the caches. */
-    int is_past = f->past_1 && width == HALVES_1 * LANES / 2 && out_1 == width;
-    for (int64_t place = 0; is_placed && place < places + COLUMNS_1; place += LANES) {
-        Piece *const piece = &pieces[place / LANES];
-        const int64_t count = size_max(size_min(columns - place, LANES), 0);
-        const int64_t here = size_min(count, width - place % width), behind = place + here;
-        piece->first = (place - place % width) / (a_end - a_first) * out_0 + place % width * out_2;
-        piece->rest = (behind - behind % width) / (a_end - a_first) * out_0 + behind % width * out_2;
-        piece->here = (int)(piece->rest == piece->first + here ? count : here);
-        piece->end = (int)count;
-        is_past = is_past && (count == 0 || (piece->first - place % width) * 4 % 64 == 0);
-    }
-    const int64_t columns_at = c_first * extent_a + a_first;
+    const int64_t columns = extent_j, places = size_align(columns, COLUMNS_1);
+    const int64_t columns_at = 0;
     if (*panels_of_1 != columns_at) {
         if (places > columns)    /* so that what is there is numbers */
             memset(panels_1 + (places - COLUMNS_1) * depth, 0, (size_t)(COLUMNS_1 * depth) * 4);
         for (int64_t from_point = 0; from_point < extent_k; from_point += 256) {
             const int64_t to_point = size_min(from_point + 256, extent_k);
-            for (int64_t tile_place = 0; tile_place < places; tile_place += COLUMNS_1) {
-                const int64_t tile_end = size_min(tile_place + COLUMNS_1, columns);
-                for (int64_t place = tile_place; place < tile_end;) {
-                    const int count = (int)size_min(width - place % width, tile_end - place);
-                    const int64_t a = a_first + place % width;
-                    const int64_t c_2 = c_first + (place - place % width) / (a_end - a_first);
-                    pack_columns_1(f, own, c_2, a, depth, tile_place, place, from_point, to_point, count);
-                    place += count;
-                }
+            for (int64_t place = 0; place < places; place += COLUMNS_1) {
+                const int64_t j = place;
+                const int count = (int)size_min(COLUMNS_1, columns - place);
+                pack_columns_1(f, own, j, depth, place, from_point, to_point, count);
             }
         }
         *panels_of_1 = columns_at;
     }
     const int64_t tiles = places / COLUMNS_1;
-    const int64_t block = depth * places > (f->past_1 ? CLOSE_1 : NEAR_1) ? BLOCK_1 : 1;
-    for (int64_t b_block = b_first, b_stop; b_block < b_end; b_block = b_stop) {
-        int height = (int)size_next(b_end - b_block, block * ROWS_1, ROWS_1);
-        int64_t b = b_block, done = 0, points;
-        b_stop = b_block + height;
-        const f32u *rows = A + b * A_0;
-        int64_t row_step = A_0, k_step = A_1;
-        if (tiles > 4 && (row_step * 4 % 2048 == 0 || k_step * 4 >= 64)) {
-            pack_rows_1(f, own, b, depth, height);
-            rows = packed_1;
-            row_step = depth + 16;
-            k_step = 1;
+    const int64_t block = depth * places > NEAR_1 ? BLOCK_1 : 1;
+    for (int64_t m = m_first; m < m_end; m++) {
+        for (int64_t place = 0; place < places; place += LANES) {
+            store_f32v(largest_1_1 + place, 1, splat_f32v(-INFINITY), LANES);
         }
-        do {
-            points = size_even(depth - done, DEPTH_1);
-            float *kept = points < depth ? kept_1 : tile;
-            const int is_last = done + points >= depth;
-            /* What comes nearer: the next panel where not all of them are near, else the next rows; a share for each tile. Of few points what is written takes longest. */
-            const char *ahead = (const char *)(rows + (tiles < 4 ? 2 : 1) * height * row_step);
-            const int writes = depth < size_min(places, ROWS_1 * BLOCK_1);
-            const int passes = writes && is_past && ((uintptr_t)(out + c_first * out_0 + b * out_1 + a_first * out_2)
-                    | (uint64_t)out_1 * 8) % 64 == 0;
-            const int nears = writes && !passes && (out_1 < COLUMNS_1 || depth <= 2 * ROWS_1);
-            const int64_t ahead_step =
-                passes && extent_b * extent_k <= 1048576 ? 0 :
-                nears ? (out_1 < COLUMNS_1 ? 64 : out_1 * 4) :
-                depth * places > NEAR_1 ? COLUMNS_1 * 4 / (2 * (b_stop - b_block) > BLOCK_1 * ROWS_1 ? BLOCK_1
-                        : (BLOCK_1 + 1) / 2) :
-                k_step == 1 ? size_ceil_div(size_min(height, ROWS_1) * 4, tiles) : 0;
-            for (int64_t tile_place = 0; tile_place < places; tile_place += COLUMNS_1) {
-                if (depth * places > NEAR_1 && !passes)
-                    ahead = (const char *)(panels_1 + (tile_place + COLUMNS_1) * depth + done * COLUMNS_1);
-                for (b = b_block; b < b_stop; b += height) {
-                    height = (int)size_next(b_stop - b, ROWS_1, ROWS_1);
-                    const f32u *here = rows + (b - b_block) * row_step + done * k_step;
-                    const int64_t result_step = out_1;
-                    const Piece *placed = is_placed && is_last ? &pieces[tile_place / LANES] : NULL;
-                    f32u *result = out + c_first * out_0 + b * out_1 + a_first * out_2;
-                    const int past = placed && is_past && ((uintptr_t)result | (uint64_t)result_step * 8) % 64 == 0
-                            && height % 2 == 0;
-                    if (nears && is_placed && !past)
-                        ahead = (const char *)(result + pieces[tile_place / LANES + VECTORS_1].first);
-                    tile_1(height, here, row_step, k_step, panels_1 + tile_place * depth + done * COLUMNS_1, points,
-                            ahead, ahead_step, done ? kept : NULL, done ? COLUMNS_1 : 0, kept, COLUMNS_1, placed,
-                            result, result_step, past);
-                    if (is_last && !placed) {
-                        const int64_t tile_end = size_min(tile_place + COLUMNS_1, columns);
-                        for (int64_t place = tile_place; place < tile_end;) {
-                            const int count = (int)size_min(width - place % width, tile_end - place);
-                            const int64_t a = a_first + place % width;
-                            const int64_t c_2 = c_first + (place - place % width) / (a_end - a_first);
-                            after_1(f, b, c_2, a, tile_place, place, count, height, kept);
-                            place += count;
-                        }
-                    }
-                    kept += points < depth ? ROWS_1 * COLUMNS_1 : 0;
-                    ahead += points * ahead_step;
-                }
+        for (int64_t n_block = 0, n_stop; n_block < extent_n; n_block = n_stop) {
+            int height = (int)size_next(extent_n - n_block, block * ROWS_1, ROWS_1);
+            int64_t n = n_block, done = 0, points;
+            n_stop = n_block + height;
+            const f32u *rows = B + m * B_0 + n * B_1;
+            int64_t row_step = B_1, k_step = B_2;
+            if (tiles > 4 && (row_step * 4 % 2048 == 0 || k_step * 4 >= 64)) {
+                pack_rows_1(f, own, m, n, depth, height);
+                rows = packed_1;
+                row_step = depth + 16;
+                k_step = 1;
             }
-            done += points;
-        } while (done < depth);
+            do {
+                points = size_even(depth - done, DEPTH_1);
+                float *kept = points < depth ? kept_1 : NULL;
+                const int is_last = done + points >= depth;
+                /* What comes nearer: the next panel where not all of them are near, else the next rows; a share for each tile. */
+                const char *ahead = (const char *)(rows + height * row_step);
+                const int64_t ahead_step =
+                    block > 1 ? COLUMNS_1 * 4 / (2 * (n_stop - n_block) > BLOCK_1 * ROWS_1 ? BLOCK_1
+                            : (BLOCK_1 + 1) / 2) :
+                    k_step == 1 ? size_ceil_div(height * 4, tiles) : 0;
+                for (int64_t place = 0; place < places; place += COLUMNS_1) {
+                    if (block > 1)
+                        ahead = (const char *)(panels_1 + (place + COLUMNS_1) * depth + done * COLUMNS_1);
+                    for (n = n_block; n < n_stop; n += height) {
+                        height = (int)size_next(n_stop - n, ROWS_1, ROWS_1);
+                        const f32u *here = rows + (n - n_block) * row_step + done * k_step;
+                        tile_1(height, here, row_step, k_step, panels_1 + place * depth + done * COLUMNS_1, points,
+                                ahead, ahead_step, done ? kept : NULL, done ? COLUMNS_1 : 0, is_last ? NULL : kept,
+                                COLUMNS_1, f, own, place);
+                        kept += points < depth ? ROWS_1 * COLUMNS_1 : 0;
+                        ahead += points * ahead_step;
+                    }
+                }
+                done += points;
+            } while (done < depth);
+        }
+        for (int64_t place = 0; place < places; place += COLUMNS_1) {
+            const int64_t j = place;
+            const int count = (int)size_min(COLUMNS_1, columns - place);
+            finish_1(f, own, m_first, m, j, place, count);
+        }
+    }
+}
+
+/* out[m] = sum[j](tmp1[j,m]) */
+INLINE void step_2_at(const Frame *f, char *own, int64_t m_first, int64_t m, const int count, const int unit)
+{
+    const int64_t extent_j = f->extent_j, row_tmp1 = f->row_tmp1;
+    f32u *out = (f32u *)f->in.out.data;
+    const int64_t out_0 = unit ? 1 : f->in.out.stride[0];
+    f32u *tmp1 = (f32u *)own;
+    const int64_t tmp1_1 = row_tmp1;
+    f32v sum[4];
+    for (int chain = 0; chain < 4; chain++)
+        sum[chain] = splat_f32v(0.0f);
+    int64_t j_at = 0;
+    for (; j_at + 4 <= extent_j; j_at += 4) {
+        UNROLL
+        for (int chain = 0; chain < 4; chain++) {
+            const int64_t j = j_at + chain;
+            sum[chain] = sum[chain] + load_f32v(tmp1 + j + (m - m_first) * tmp1_1, tmp1_1, count);
+        }
+    }
+    for (; j_at < extent_j; j_at++) {
+        sum[0] = sum[0] + load_f32v(tmp1 + j_at + (m - m_first) * tmp1_1, tmp1_1, count);
+    }
+    for (int chain = 1; chain < 4; chain++)
+        sum[0] = sum[0] + sum[chain];
+    store_f32v(out + m * out_0, out_0, sum[0], count);
+}
+
+KERNEL static void step_2(const Frame *f, char *own, int64_t m_first, int64_t m_end)
+{
+    if (f->unit_2) {
+        int64_t m = m_first;
+        for (; m + LANES <= m_end; m += LANES)
+            step_2_at(f, own, m_first, m, LANES, 1);
+        if (m < m_end)
+            step_2_at(f, own, m_first, m, (int)(m_end - m), 1);
+    } else {
+        for (int64_t m = m_first; m < m_end; m += LANES)
+            step_2_at(f, own, m_first, m, (int)size_min(LANES, m_end - m), 0);
     }
 }
 
@@ -1030,23 +1069,13 @@ static void launch_1(void *argument, int64_t task, int worker)
 {
     const Frame *f = (const Frame *)argument;
     char *own = f->workspace + f->shared + worker * f->per_worker;
-    const int64_t extent_b = f->extent_b, extent_c = f->extent_c;
-    const int64_t extent_a = f->extent_a, tile_1_1 = f->tile_1_1;
-    const int64_t tile_1_2 = f->tile_1_2, tile_1_3 = f->tile_1_3;
+    const int64_t extent_m = f->extent_m, tile_1_1 = f->tile_1_1;
     const int64_t units_end = size_min((task + 1) * f->grain_1, f->units_1);
     for (int64_t unit = task * f->grain_1; unit < units_end && !is_stopped(f); unit++) {
-        int64_t rest = unit;
-        const int64_t b_tiles = size_max(size_ceil_div(extent_b, tile_1_3), 1);
-        const int64_t b_first = rest % b_tiles * tile_1_3, b_end = size_min(b_first + tile_1_3, extent_b);
-        rest /= b_tiles;
-        const int64_t a_tiles = size_max(size_ceil_div(extent_a, tile_1_2), 1);
-        const int64_t a_first = rest % a_tiles * tile_1_2, a_end = size_min(a_first + tile_1_2, extent_a);
-        rest /= a_tiles;
-        const int64_t c_first = rest * tile_1_1, c_end = size_min(c_first + tile_1_1, extent_c);
-        step_1(f, own, c_first, c_end, b_first, b_end, a_first, a_end);
+        const int64_t m_first = unit * tile_1_1, m_end = size_min(m_first + tile_1_1, extent_m);
+        step_1(f, own, m_first, m_end);
+        step_2(f, own, m_first, m_end);
     }
-    if (f->past_1)
-        STREAM_END();
 }
 
 
@@ -1065,7 +1094,7 @@ static int run(Frame *f, void (*task)(void *argument, int64_t index, int worker)
 }
 
 /* Fills in the frame: extents from the shapes, which must agree; then tiles and workspace, which follow from them. */
-static int prepare(Frame *f, const lines_of_two_rows_args *args, int workers)
+static int prepare(Frame *f, const short_maxsim_args *args, int workers)
 {
     (void)workers;
     memset(f, 0, sizeof *f);
@@ -1074,43 +1103,40 @@ static int prepare(Frame *f, const lines_of_two_rows_args *args, int workers)
         return BAD_SHAPES;
     if (!settle(f->in.B.shape, f->in.B.stride, 3))
         return BAD_SHAPES;
-    if (!is_shape(f->in.out.shape, 3))
+    if (!is_shape(f->in.out.shape, 1))
         return BAD_SHAPES;
-    const int64_t extent_b = f->extent_b = f->in.A.shape[0];
+    const int64_t extent_j = f->extent_j = f->in.A.shape[0];
     const int64_t extent_k = f->extent_k = meet(f->in.A.shape[1], f->in.B.shape[2]);
     if (extent_k < 0)
         return BAD_SHAPES;
-    const int64_t extent_c = f->extent_c = f->in.B.shape[0];
-    const int64_t extent_a = f->extent_a = f->in.B.shape[1];
-    if (f->in.out.shape[0] != extent_c || f->in.out.shape[1] != extent_b || f->in.out.shape[2] != extent_a)
+    const int64_t extent_m = f->extent_m = f->in.B.shape[0];
+    const int64_t extent_n = f->extent_n = f->in.B.shape[1];
+    if (f->in.out.shape[0] != extent_m)
         return BAD_SHAPES;
-    const int64_t tile_1_1 = f->tile_1_1 = size_min(284, extent_c);
-    const int64_t tile_1_2 = f->tile_1_2 = size_min(24, extent_a);
-    const int64_t tile_1_3 = f->tile_1_3 = size_min(256, extent_b);
-    f->units_1 = size_mul(size_mul(size_ceil_div(extent_c, tile_1_1), size_ceil_div(extent_a, tile_1_2)),
-            size_ceil_div(extent_b, tile_1_3));
-    const int64_t at_packed_1 = f->at_packed_1 = size_align(size_mul(size_mul(size_align(size_mul(tile_1_1, tile_1_2),
-            48), extent_k), 4), 64);
+    if (extent_m > 0 && extent_j > 0 && extent_n < 1)
+        return BAD_SHAPES;
+    const int64_t tile_1_1 = f->tile_1_1 = size_min(22, extent_m);
+    f->units_1 = size_ceil_div(extent_m, tile_1_1);
+    const int64_t row_tmp1 = f->row_tmp1 = size_add(size_mul(size_ceil_div(extent_j, 32), 32), 16);
+    const int64_t at_panels_1 = f->at_panels_1 = size_align(size_mul(size_mul(row_tmp1, tile_1_1), 4), 64);
+    const int64_t at_packed_1 = f->at_packed_1 = size_add(at_panels_1,
+            size_align(size_mul(size_mul(size_align(extent_j, 16), extent_k), 4), 64));
     const int64_t at_kept_1 = f->at_kept_1 = size_add(at_packed_1,
             size_align(size_mul(size_mul(size_add(1, size_mul(size_min(1,
-            size_div(size_mul(size_align(size_mul(tile_1_1, tile_1_2), 48), extent_k), 4097)), 7)),
-            size_add(extent_k, 16)), 32), 64));
-    const int64_t at_pieces_1 = f->at_pieces_1 = size_add(at_kept_1,
-            size_align(size_mul(size_mul(size_min(1, size_div(extent_k, 1025)),
-            size_align(size_mul(tile_1_1, tile_1_2), 48)), 256), 64));
-    const int64_t at_panels_of_1 = f->at_panels_of_1 = size_add(at_pieces_1,
-            size_align(size_mul(size_add(size_ceil_div(size_align(size_mul(tile_1_1, tile_1_2), 48), 16), 3), 24),
-            64));
-    f->per_worker = size_add(at_panels_of_1, 64);
-    const int64_t most_1 = size_min(size_max(size_ceil_div(size_mul(size_mul(size_mul(extent_b, extent_k), extent_c),
-            extent_a), 32768), 1), 1024);
+            size_div(size_mul(size_align(extent_j, 16), extent_k), 163841)), 7)), size_add(extent_k, 16)), 48), 64));
+    const int64_t at_panels_of_1 = f->at_panels_of_1 = size_add(at_kept_1,
+            size_align(size_mul(size_mul(size_min(1, size_div(extent_k, 1025)), size_align(extent_j, 16)), 384), 64));
+    const int64_t at_largest_1_1 = f->at_largest_1_1 = size_add(at_panels_of_1, 64);
+    f->per_worker = size_add(at_largest_1_1, size_align(size_mul(size_align(extent_j, 16), 4), 64));
+    const int64_t most_1 = size_min(size_max(size_ceil_div(size_mul(size_mul(size_mul(extent_j, extent_k), extent_m),
+            extent_n), 32768), 1), 1024);
     f->grain_1 = size_max(size_ceil_div(f->units_1, most_1), 1);
     f->tasks_1 = size_ceil_div(f->units_1, f->grain_1);
-    f->past_1 = size_mul(size_mul(size_mul(extent_c, extent_b), extent_a), 4) > 67108864;
+    f->unit_2 = f->in.out.stride[0] == 1;
     return 0;
 }
 
-int lines_of_two_rows_workspace(const lines_of_two_rows_args *args, int workers, size_t *bytes)
+int short_maxsim_workspace(const short_maxsim_args *args, int workers, size_t *bytes)
 {
     Frame f;
     int status = workers < 1 || !args || !bytes ? BAD_ARGUMENT : prepare(&f, args, workers);
@@ -1121,7 +1147,7 @@ int lines_of_two_rows_workspace(const lines_of_two_rows_args *args, int workers,
     return all == SIZE_TOO_LARGE ? BAD_WORKSPACE : 0;
 }
 
-int lines_of_two_rows(const lines_of_two_rows_args *args, void *workspace, size_t bytes, const einc_host *host)
+int short_maxsim(const short_maxsim_args *args, void *workspace, size_t bytes, const einc_host *host)
 {
     Frame frame, *f = &frame;
     int workers = host && host->workers > 1 ? host->workers : 1, failure = 0;
