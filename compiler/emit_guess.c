@@ -5,7 +5,8 @@
 #include "emit_tiling.h"
 
 /* Between the powers' limits: that of a row's first maximum is e^-MARGIN, and what follows may be e^2MARGIN times as large. Products with
- * either are numbers for all values of middling size. Powers that are lifted have room below, so that the first one is 1. */
+ * either are numbers for all values of middling size. So it is with powers that are rounded to bf16. Of others the first one is 1:
+ * lifted ones have room below, and those that end as shares have a share's precision. */
 enum { MARGIN = 20, COLUMNS_LEAST = 64 };
 
 static bool is_lifted(const Emitter *e, const Guess *guess)
@@ -151,8 +152,8 @@ static void guess_row(Emitter *e, const Tiling *t, const char *row)
     emit_body(e, vector);
     emit_line(e, "}");
     emit_state_fold(e, root, lanes, all);
-    const char *margin = is_lifted(e, t->guess) ? all[0] : emit_text(e, "(%s + %d)", all[0], MARGIN);
-    emit_know(e, root, (Value){ rounds(t->guess) ? emit_text(e, "(%s * %.9gf)", margin, LOG2_E) : margin, false });
+    const char *guess = rounds(t->guess) ? emit_text(e, "((%s + %d) * %.9gf)", all[0], MARGIN, LOG2_E) : all[0];
+    emit_know(e, root, (Value){ guess, false });
     emit_store(e, &step->statement->outputs[0]);
 }
 
@@ -455,14 +456,12 @@ static void end_row(Emitter *e, const Tiling *t, const char *row)
     const char *largest = emit_pointer(e, largest_read(t->guess));
     e->step = step;
     emit_state_fold(e, root, lanes, all);
-    const char *good = "%s >= 0x1p-29f && %s <= 0x1p29f";
     if (is_lifted(e, t->guess)) {
         const char *lifted = all[0];
         all[0] = emit_name(e, "lowered");
         emit_line(e, "const float %s = %s * (1 / up);", all[0], lifted);
-        good = "%s >= 0.5f && %s <= 0x1p58f";
     }
-    good = emit_text(e, good, all[0], all[0]);
+    const char *good = emit_text(e, rounds(t->guess) ? "%s >= 0x1p-29f && %s <= 0x1p29f" : "%s >= 0.5f && %s <= 0x1p58f", all[0], all[0]);
     emit_know(e, root, (Value){ all[0], false });
     emit_store(e, &step->statement->outputs[0]);
     emit_line(e, masks(t) ? "near &= (%s) || (%s == 0 && *(%s) == -INFINITY);" : "near &= %s;", good, all[0], largest);

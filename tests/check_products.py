@@ -297,6 +297,7 @@ EXPRESSIONS = [
     ('ik,jk->ij | relu | * jrs -> sri', 'i,k:d j,k:d j,r,s:d'),
     ('ik,jk->ij | where(@j <= @i, _, -inf) | _ + C[j,r] -> [i,j,r] | max j & argmax j', 'i,k j,k C=j,r'),
     ('A[i,k], B[j,k] -> [i,j] | where(@j < len[i], _, 0) | * C[r,j] -> [r,i]', 'A=i,k B=j,k len=i:j C=r,j'),
+    ('qd,ud->qu | _ * 8 | softmax u', 'q,d u,d'),    # shares near the smallest normal number
 ]
 
 SIZES = [0, 1, 2, 3, 5, 7, 13, 14, 15, 16, 17, 29, 31, 32, 33, 37, 64, 65]
