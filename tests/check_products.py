@@ -41,9 +41,6 @@ EXPRESSIONS = [
     ('dae,xbed->xba | exp(-_)', 'd,a,e:d x,b,e,d:d'),
     ('edac,bced->ab | max b', 'e,d,a,c b,c,e,d'),
     ('bx,czx->cbz', 'b,x c,z,x'),            # runs of z are no whole lines, and b follows them
-    ('Dx,EZx->EDZ', 'D,x E,Z,x'),            # nor are those of Z and V, but two rows' are
-    ('Dx,EZx->EDZ | relu', 'D,x E,Z,x'),
-    ('Dx,EVx->EDV', 'D,x:d E,V,x:d'),
     ('akb,ck->cba | exp(-_)', 'a,k,b:d c,k:d'),
     ('akb,ck->cba | max c', 'a,k,b c,k'),
     ('akb,ck->cba | sum c', 'a,k,b:i c,k:i'),
@@ -298,12 +295,17 @@ EXPRESSIONS = [
     ('ik,jk->ij | where(@j <= @i, _, -inf) | _ + C[j,r] -> [i,j,r] | max j & argmax j', 'i,k j,k C=j,r'),
     ('A[i,k], B[j,k] -> [i,j] | where(@j < len[i], _, 0) | * C[r,j] -> [r,i]', 'A=i,k B=j,k len=i:j C=r,j'),
     ('qd,ud->qu | _ * 8 | softmax u', 'q,d u,d'),    # shares near the smallest normal number
+    ('Dx,EZx->EDZ', 'D,x E,Z,x'),            # two rows' runs are whole lines, not one's
+    ('Dx,EZx->EDZ | relu', 'D,x E,Z,x'),
+    ('Dx,EVx->EDV', 'D,x:d E,V,x:d'),
+    ('Dx,EZx->EDZ', 'D,x:i E,Z,x:i'),
+    ('Dx,EVx->EDV | _ * 2', 'D,x:d E,V,x:d'),
 ]
 
 SIZES = [0, 1, 2, 3, 5, 7, 13, 14, 15, 16, 17, 29, 31, 32, 33, 37, 64, 65]
 FEW = {'one': [1, 1, 3],
        'z': [12, 20, 24, 40], 'x': [1, 2, 5], **dict.fromkeys('rs', [1, 2, 3]), **dict.fromkeys('bcmp', [1, 2, 3, 5]), 'y': [16, 32, 48, 64, 96],    # y: whole lines
-       'D': [2, 7, 8, 14, 15, 20], 'E': [1, 1, 2, 3, 5], 'Z': [24, 24, 24, 40], 'V': [12, 12, 12, 20],    # of results in C's order
+       'D': [2, 7, 8, 15, 15, 20], 'E': [1, 1, 2, 5], 'Z': [24, 24, 24, 24, 40], 'V': [12, 12, 12, 12, 20],    # of results in C's order
        'u': [31, 63, 64, 65, 127, 130, 200]}
 LONG = [63, 64, 65, 97]
 DTYPES = {'w': np.float32, 'W': np.float64, 'F': np.float32, 'V': np.float64, 'f': np.float32, 'g': np.float32, 'l': np.float32, 'd': np.float64, 'h': np.float16,

@@ -196,9 +196,9 @@ Array job_lay_out(Job *job, const Array *from, bool output)
         choose_lines(&array, &above);
     }
     size_t bytes = empty ? 0 : (size_t)(below + above + 1) * size;
-    bytes = lined ? (bytes + 15) / 16 * 16 : bytes;
+    bytes = lined ? (bytes + 15) / 16 * 16 : ordered ? (bytes + 63) / 64 * 64 : bytes;
     shifted = shifted && !ordered;
-    char *memory = job_guard(job, bytes, !shifted && !(ordered && bytes % 64 != 0));
+    char *memory = job_guard(job, bytes, !shifted);
     array.data = memory + (size_t)below * size;
     if (shifted && bytes && !job->aligned) {      /* one byte further, where nothing is aligned */
         array.data = (char *)array.data + 1;
