@@ -170,7 +170,7 @@ static void dump_contract(Text *text, const Contract *c, int lanes)
         text_print(text, ", each number in %d %s of %s", c->tile->parts, c->tile->parts > 1 ? "parts" : "part", c->tile->dot);
     if (!c->block)
         text_put(text, c->window ? ", rows in a window" : c->in_place ? ", rows in place" : c->rows_spread ? ", rows packed as vectors" : c->rows_along ? ", rows packed side by side" : ", rows packed");
-    if (c->pairs)
+    if (c->parts_of_sums)
         text_put(text, ", two points at once");
     if (c->sweep)
         text_print(text, ", %d points at a time", c->sweep);

@@ -221,6 +221,16 @@ static int tile_vectors(const Planner *planner, const Contract *c)
     return best;
 }
 
+/* Two points at a time, of all columns in one vector where they fill half of it. */
+static void set_pairs(const Planner *planner, Contract *c)
+{
+    if (c->tile_vectors > 1 || !may_pair(planner, c))
+        return;
+    bool half = c->tile->half_rows > 0 && 2 * planner_points(planner, &c->columns) <= planner->plan->lanes;
+    c->parts_of_sums = half ? 1 : 2;
+    c->tile_rows = half ? c->tile->half_rows : c->tile->pair_rows;
+}
+
 /* Whether reading the rows takes about as long as what is made of them. */
 static bool streams(const Planner *planner, const Contract *c)
 {
@@ -425,8 +435,7 @@ void contract_tiles(Planner *planner, Launch *launch)
     for (int s = place; s < launch->step_count; s++)
         for (Contract *c = launch->steps[s]->contract; c; c = c->parts) {
             c->tile_vectors = tile_vectors(planner, c);
-            c->pairs = c->tile_vectors == 1 && may_pair(planner, c);
-            c->tile_rows = c->pairs ? c->tile->pair_rows : c->tile_rows;
+            set_pairs(planner, c);
             c->streams = streams(planner, c);
             c->rows_apart = rows_apart(planner, c);
             c->columns_stream = columns_stream(planner, c);
