@@ -140,7 +140,7 @@ static const char *start_of(Emitter *e, const Tiling *t)
 static const char *constants(Emitter *e, const Tiling *t)
 {
     int n = t->number;
-    return emit_text(e, "enum { ROWS_%d = %d, VECTORS_%d = %d, COLUMNS_%d = VECTORS_%d * LANES, DEPTH_%d = %d%s, NEAR_%d = %d, BLOCK_%d = %d%s%s%s%s%s%s };\n",
+    return emit_text(e, "enum { ROWS_%d = %d, VECTORS_%d = %d, COLUMNS_%d = VECTORS_%d * LANES, DEPTH_%d = %d%s, NEAR_%d = %d, BLOCK_%d = %d%s%s%s%s%s };\n",
                      n, t->c->tile_rows, n, t->c->tile_vectors, n, n, n, t->c->depth_block,
                      t->c->deep_block ? emit_text(e, ", DEEP_%d = %d", n, t->c->deep_block) : "", n, t->c->near, n, t->c->row_block,
                      !t->c->close ? "" : !tiling_has_registers(t) ? emit_text(e, ", CLOSE_%d = %d", n, t->c->close)
@@ -148,7 +148,6 @@ static const char *constants(Emitter *e, const Tiling *t)
                      t->c->sweep ? emit_text(e, ", SWEEP_%d = %d", n, t->c->sweep) : "",
                      t->runs ? emit_text(e, ", RUN_%d = %d", n, t->c->run) : "",
                      tiling_pairs_rows(t) ? emit_text(e, ", HALVES_%d = %d", n, t->c->halves) : "",
-                     tiling_has_pairs(t) ? emit_text(e, ", PARTS_%d = %d", n, t->c->parts_of_sums) : "",
                      tiling_has_stage(t) ? emit_text(e, ", STAGE_%d = %d", n, STAGE_BYTES / (int)dtype_size(t->dtype)) : "");
 }
 
@@ -355,11 +354,7 @@ static const char *pairs_function(Emitter *e, Tiling *t)
 {
     if (!tiling_has_pairs(t))
         return "";
-    bool half = t->c->parts_of_sums == 1;
-    const char *dtype = dtype_name(t->dtype);
     Hole pairs[] = {
-        { "weave", half ? emit_text(e, "            right[v] = weave_half_%sv(even, odd);\n", dtype) : NULL },
-        { "add", half ? emit_text(e, "            sums[r][v] = add_half_pairs_%sv(parts[r][v]);\n", dtype) : NULL },
         { "ahead", tiling_ahead_lines(e, t, "            ") },
         { "step", tiling_pair_line(e, t) },
     };

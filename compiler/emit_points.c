@@ -168,7 +168,7 @@ static const char *of_heights(Emitter *e, const Tiling *t, const char *call, con
 
 bool tiling_has_pairs(const Tiling *t)
 {
-    return t->c->parts_of_sums && !tiling_has_stage(t);
+    return t->c->pairs && !tiling_has_stage(t);
 }
 
 const char *tiling_multiply_lines(Emitter *e, const Tiling *t)

@@ -237,16 +237,6 @@ static int tile_vectors(const Planner *planner, const Contract *c)
     return best;
 }
 
-/* Two points at a time, of all columns in one vector where they fill half of it. */
-static void set_pairs(const Planner *planner, Contract *c)
-{
-    if (c->tile_vectors > 1 || !may_pair(planner, c))
-        return;
-    bool half = c->tile->half_rows > 0 && 2 * planner_points(planner, &c->columns) <= planner->plan->lanes;
-    c->parts_of_sums = half ? 1 : 2;
-    c->tile_rows = half ? c->tile->half_rows : c->tile->pair_rows;
-}
-
 /* How high a tile is that has so many vectors, and no more of all in registers than the target's: sums, a point's columns and a row's
  * number. In fours, so that what is cut off a run of rows is even where those are. */
 static int rows_of(const Tile *tile, int vectors)
@@ -273,10 +263,8 @@ static void set_tile(const Planner *planner, const Step *step, Contract *c)
     c->pieces = !c->reduces && !c->sums_turned && c->columns.count > 1 && !c->tile->dot;
     c->halves = halves_of(planner, step, c);
     c->tile_vectors = c->halves ? c->halves : tile_vectors(planner, c);
-    if (c->halves)
-        c->tile_rows = rows_of(c->tile, c->halves);
-    else
-        set_pairs(planner, c);
+    c->pairs = !c->halves && c->tile_vectors == 1 && may_pair(planner, c);
+    c->tile_rows = c->halves ? rows_of(c->tile, c->halves) : c->pairs ? c->tile->pair_rows : c->tile_rows;
 }
 
 /* Whether reading the rows takes about as long as what is made of them. */
@@ -314,7 +302,7 @@ static bool columns_stream(const Planner *planner, const Contract *c)
 static bool columns_in_place(const Contract *c)
 {
     bool known = c->columns_met.condition || c->points_met.condition || c->tames || c->places;    /* by packing, or asked for apart */
-    return c->columns_stream && c->right->dtype == c->packed && c->depth.count == 1 && !c->sweep && !known && !c->parts_of_sums &&
+    return c->columns_stream && c->right->dtype == c->packed && c->depth.count == 1 && !c->sweep && !known && !c->pairs &&
            c->tile_vectors <= 2;
 }
 

@@ -221,8 +221,6 @@ static void verify_contract(Verifier *v, const Step *step, const Contract *c)
            "a product's tile or block is empty");
     expect(v, c->halves == 0 || (c->halves % 2 == 1 && c->tile_vectors % c->halves == 0 && c->tile_rows % 2 == 0 && c->pieces && !c->stages),
            "halves of lines are no tile's, or one's whose rows are no pairs");
-    expect(v, c->parts_of_sums == 0 || (c->tile_vectors == 1 && !c->window && !c->rows_along && !c->rows_spread && !c->places && !c->tames),
-           "a product takes two points at a time that it cannot");
     expect(v, c->whole == 0 || (c->whole % c->tile->words == 0 && c->whole <= c->depth_block), "a whole tile has other words");
 }
 

@@ -16,7 +16,7 @@
 
 static const Tile six = { .rows = 6, .vectors = 2, .group = 1, VECTORS };
 static const Tile six_of_pairs = { .rows = 6, .vectors = 2, .group = 1, .pair_rows = 6, VECTORS };
-static const Tile fourteen = { .rows = 14, .vectors = 2, .group = 1, .pair_rows = 12, .half_rows = 12, VECTORS };
+static const Tile fourteen = { .rows = 14, .vectors = 2, .group = 1, .pair_rows = 12, VECTORS };
 static const Tile fourteen_bf16 = { .rows = 14, .vectors = 2, .group = 2, VECTORS };
 static const Tile fourteen_i8 = { .rows = 14, .vectors = 2, .group = 4, .has_starts = true, VECTORS };
 static const Tile tiles_bf16 = { .group = 2, .dot = "TILE_DOT_BF16", TILES };

@@ -16,7 +16,6 @@ typedef struct Tile {
     int words;                    /* so many words are multiplied at once: zeros fill up what is packed */
     int pair_rows;                /* so many rows where pairs of numbers side by side are broadcast, for tiles of one vector of
                                    * columns; 0: there is no cheap way to do so */
-    int half_rows;                /* the same where columns fill half of a vector, which then has both their numbers */
     int least_rows;               /* so many rows are read at once, be the tile lower or not */
     int depth;                    /* more words are taken some at a time, */
     int deep;                     /* and so many of them where panels are far, so that sums are rarely kept; 0: no more */

@@ -1,6 +1,5 @@
 /* Two numbers of a row in each broadcast, and vectors in which two rows' numbers take turns: templates/contract_pairs.c. What
- * is woven stays within 16 bytes, where one instruction does it. There are four lanes or more, or nobody calls these.
- * Where columns fill half of a vector, both rows' numbers of all are in one, which takes lanes from anywhere. */
+ * is woven stays within 16 bytes, where one instruction does it. There are four lanes or more, or nobody calls these. */
 #ifndef TEMPLATES_PAIRS
 #define TEMPLATES_PAIRS
 
@@ -118,48 +117,6 @@ INLINE f32v add_pairs_f32v(f32v lower, f32v upper)
 //}
 #endif
 
-//{ weave_half_f32v
-/* The lower half of a's lanes and of b's, in turns: a0 b0 a1 b1. */
-INLINE f32v weave_half_f32v(f32v a, f32v b)
-{
-#if EINC_SHUFFLES
-    static const int32_t from[] = { 0, LANES, 1, LANES + 1, 2, LANES + 2, 3, LANES + 3, 4, LANES + 4, 5, LANES + 5, 6, LANES + 6,
-                                    7, LANES + 7 };
-    i32v lanes;
-    memcpy(&lanes, from, sizeof lanes);
-    return __builtin_shuffle(a, b, lanes);
-#else
-    float both[2][LANES], lanes[LANES];
-    memcpy(both[0], &a, sizeof a), memcpy(both[1], &b, sizeof b);
-    for (int l = 0; l < LANES; l++)
-        lanes[l] = both[l & 1][l >> 1];
-    memcpy(&a, lanes, sizeof a);
-    return a;
-#endif
-}
-//}
-
-//{ add_half_pairs_f32v
-/* Sums of lanes side by side, which are the lower half; the upper one is the same. */
-INLINE f32v add_half_pairs_f32v(f32v x)
-{
-#if EINC_SHUFFLES
-    static const int32_t from[2][16] = { { 0, 2, 4, 6, 8, 10, 12, 14, 0, 2, 4, 6, 8, 10, 12, 14 },
-                                         { 1, 3, 5, 7, 9, 11, 13, 15, 1, 3, 5, 7, 9, 11, 13, 15 } };
-    i32v even, odd;
-    memcpy(&even, from[0], sizeof even), memcpy(&odd, from[1], sizeof odd);
-    return __builtin_shuffle(x, even) + __builtin_shuffle(x, odd);    /* the lanes' numbers are taken modulo LANES */
-#else
-    float lanes[LANES], sums[LANES];
-    memcpy(lanes, &x, sizeof x);
-    for (int l = 0; l < LANES; l++)
-        sums[l] = lanes[2 * l % LANES] + lanes[(2 * l + 1) % LANES];
-    memcpy(&x, sums, sizeof x);
-    return x;
-#endif
-}
-//}
-
 //{ splat_each_pair_f64v
 /* What splat_pair_f64v() does, lane by lane. */
 INLINE f64v splat_each_pair_f64v(const f64u *p)
@@ -275,47 +232,5 @@ INLINE f64v add_pairs_f64v(f64v lower, f64v upper)
 }
 //}
 #endif
-
-//{ weave_half_f64v
-/* The lower half of a's lanes and of b's, in turns: a0 b0 a1 b1. */
-INLINE f64v weave_half_f64v(f64v a, f64v b)
-{
-#if EINC_SHUFFLES
-    static const int64_t from[] = { 0, LANES, 1, LANES + 1, 2, LANES + 2, 3, LANES + 3, 4, LANES + 4, 5, LANES + 5, 6, LANES + 6,
-                                    7, LANES + 7 };
-    i64v lanes;
-    memcpy(&lanes, from, sizeof lanes);
-    return __builtin_shuffle(a, b, lanes);
-#else
-    double both[2][LANES], lanes[LANES];
-    memcpy(both[0], &a, sizeof a), memcpy(both[1], &b, sizeof b);
-    for (int l = 0; l < LANES; l++)
-        lanes[l] = both[l & 1][l >> 1];
-    memcpy(&a, lanes, sizeof a);
-    return a;
-#endif
-}
-//}
-
-//{ add_half_pairs_f64v
-/* Sums of lanes side by side, which are the lower half; the upper one is the same. */
-INLINE f64v add_half_pairs_f64v(f64v x)
-{
-#if EINC_SHUFFLES
-    static const int64_t from[2][16] = { { 0, 2, 4, 6, 8, 10, 12, 14, 0, 2, 4, 6, 8, 10, 12, 14 },
-                                         { 1, 3, 5, 7, 9, 11, 13, 15, 1, 3, 5, 7, 9, 11, 13, 15 } };
-    i64v even, odd;
-    memcpy(&even, from[0], sizeof even), memcpy(&odd, from[1], sizeof odd);
-    return __builtin_shuffle(x, even) + __builtin_shuffle(x, odd);    /* the lanes' numbers are taken modulo LANES */
-#else
-    double lanes[LANES], sums[LANES];
-    memcpy(lanes, &x, sizeof x);
-    for (int l = 0; l < LANES; l++)
-        sums[l] = lanes[2 * l % LANES] + lanes[(2 * l + 1) % LANES];
-    memcpy(&x, sums, sizeof x);
-    return x;
-#endif
-}
-//}
 
 #endif

@@ -98,36 +98,12 @@ static void points_apart(void **state)
         }
 }
 
-/* What is woven and added is in its own lane again. */
-TARGETED static void lanes_in_pairs(void **state)
-{
-    (void)state;
-    float a[LANES], b[LANES], sums[2][LANES];
-    double c[LANES], d[LANES], long_sums[2][LANES];
-    for (int l = 0; l < LANES; l++) {
-        a[l] = (float)(c[l] = l + 1);
-        b[l] = (float)(d[l] = 100 * l);
-    }
-    f32v left, right;
-    f64v long_left, long_right;
-    FROM_LANES(left, a), FROM_LANES(right, b), FROM_LANES(long_left, c), FROM_LANES(long_right, d);
-    f32v all = add_pairs_f32v(weave_f32v(left, right, 0), weave_f32v(left, right, 1)), half = add_half_pairs_f32v(weave_half_f32v(left, right));
-    f64v long_all = add_pairs_f64v(weave_f64v(long_left, long_right, 0), weave_f64v(long_left, long_right, 1));
-    f64v long_half = add_half_pairs_f64v(weave_half_f64v(long_left, long_right));
-    LANES_OF(sums[0], all), LANES_OF(sums[1], half), LANES_OF(long_sums[0], long_all), LANES_OF(long_sums[1], long_half);
-    for (int l = 0; l < LANES && LANES >= 4; l++) {
-        assert_true(sums[0][l] == a[l] + b[l] && long_sums[0][l] == c[l] + d[l]);
-        assert_true(l >= LANES / 2 || (sums[1][l] == a[l] + b[l] && long_sums[1][l] == c[l] + d[l]));
-    }
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(tiles_of_all_sizes),
         cmocka_unit_test(points_in_two_turns),
         cmocka_unit_test(points_apart),
-        cmocka_unit_test(lanes_in_pairs),
     };
     return machine_fits() ? cmocka_run_group_tests(tests, NULL, NULL) : SKIPPED;
 }
