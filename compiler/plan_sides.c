@@ -19,7 +19,8 @@ static const double store_cycles[] = { [LIES_ALONG] = 0.15, [LIES_TURNED] = 1.2,
 
 enum {
     BUSY = 8,                     /* so many sums in registers keep the multipliers busy */
-    SHORT = 128                   /* bytes of a run of columns that leaves lines half written */
+    SHORT = 128,                  /* bytes of a run of columns that leaves lines half written, */
+    SHORT_ROW = 1024              /* and of a row that is read in place for which memory is waited for where the next one is elsewhere */
 };
 
 #define SHORT_CYCLES 0.6          /* what an element of such a run costs more */
@@ -283,6 +284,16 @@ static double row_read_cost(const Planner *planner, const Term *side, const Wind
     return pack_cycles[along ? LIES_ALONG : LIES_APART] + where_cycles(side, along ? LIES_ALONG : LIES_APART);
 }
 
+/* Whether rows that are read in place are short runs, each elsewhere. */
+static bool is_scattered(const Planner *planner, const Term *side, const Index *row, const IndexSet *over)
+{
+    double run = 1, size = (double)dtype_size(side->dtype);
+    for (int i = 0; i < over->count; i++)
+        if (lies_along(planner, side, over->list[i]))
+            run = planner_extent(planner, over->list[i]);
+    return run * size < SHORT_ROW && (double)side_stride(planner, side, row) > run;
+}
+
 /* What a tile's rows along one index cost: to be packed, to be stored, and where they are so few that products wait. */
 static double row_cost(const Planner *planner, const Step *step, const Product *product, int left, const Index *row,
                        const Index *column, double vectors)
@@ -304,7 +315,7 @@ static double row_cost(const Planner *planner, const Step *step, const Product *
     double reads = row_read_cost(planner, product->side[left], window, lies), spots = window ? SPOT_CYCLES / sums : 0;
     bool in_place = lies == LIES_TURNED && product->side[left]->kind == TERM_READ;
     double few = (PANELS_FEW - 1) * target->tile->vectors * target->vector_bytes / (double)dtype_size(register_dtype(product->reduce->dtype));
-    if (!in_place || columns > few)    /* others are read beside their products */
+    if (!in_place || columns > few || is_scattered(planner, product->side[left], row, &over))    /* others are read beside their products */
         reads += read_cycles(planner, product, numbers);
     return numbers * reads + rows * columns * store + rows * depth * vectors * (fmax(1, BUSY / sums) + spots) +
            far_cost(planner, product, left, extent, numbers);
