@@ -11,7 +11,6 @@
 #include "runtime.h"
 
 enum {
-    LOOPS = 3,
     TASKS = 32,                   /* for each worker */
     PAGE = 4096,
     AHEAD_WORDS = 64,             /* of a prefetch: a page */
@@ -69,7 +68,8 @@ INLINE uint64_t read_slice(const Words *at, int64_t count, int loop)
 {
     return loop == 0   ? read_streams(at, count, 1, 128)
            : loop == 1 ? read_streams(at, count, 2, 0)
-                       : read_streams(at, count, 4, 16);
+           : loop == 2 ? read_streams(at, count, 4, 16)
+                       : read_streams(at, count, 4, 0);
 }
 
 static uint64_t read_plain(const Words *at, int64_t count, int loop)
@@ -208,11 +208,11 @@ static void update_task(void *argument, int64_t index, int worker)
 
 /* ---- the interface ---- */
 
-/* What a loop over the memory is, and how often it moves each byte. */
+/* What a loop over the memory is, of how many kinds, and how often it moves each byte. */
 static const struct {
     PoolTask *task;
-    int moves;
-} accesses[] = { [PEAK_READ] = { read_task, 1 }, [PEAK_WRITE] = { write_task, 1 }, [PEAK_UPDATE] = { update_task, 2 } };
+    int loops, moves;
+} accesses[] = { [PEAK_READ] = { read_task, 4, 1 }, [PEAK_WRITE] = { write_task, 3, 1 }, [PEAK_UPDATE] = { update_task, 3, 2 } };
 
 double peak_stream(Pool *pool, int workers, PeakAccess access, void *memory, size_t bytes)
 {
@@ -228,7 +228,7 @@ double peak_stream(Pool *pool, int workers, PeakAccess access, void *memory, siz
     Stream stream = { .memory = memory, .slice = pages / tasks * PAGE, .passes = passes,
                       .loops = find_loops(), .sums = sums };
     double best = 0;
-    for (stream.loop = 0; stream.loop < LOOPS; stream.loop++) {
+    for (stream.loop = 0; stream.loop < accesses[access].loops; stream.loop++) {
         double begin = peak_seconds(workers);
         pool_run(pool, workers, tasks, accesses[access].task, &stream);
         double seconds = peak_seconds(workers) - begin;
