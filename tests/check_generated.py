@@ -51,6 +51,8 @@ KERNELS = {
     "guessed_attention": ("bhqd:bf16,bhkd:bf16->bhqk | _ * 0.125 | softmax k | bf16 | _ * bhkv:bf16 -> bhqv:bf16", ["--target", "amx"]),
     "viterbi": ("ik + kj -> ikj | max k & argmax k", ["--target", "avx512"]),
     "matrix_times_tensor": ("be,dcea->dcba", ["-d", "b=84,e=96,d=84,c=84,a=96", "--target", "avx512"]),
+    "matrix_times_vector": ("ij,j->i", ["-d", "i=16384,j=8192", "--target", "avx512bf16"]),
+    "column_sums": ("ij->j", ["-d", "i=131072,j=1024", "--target", "avx512"]),
     # these have none
     "transpose": ("ij->ji", []), "outer": ("i,j", []), "dot": ("i,i", []), "batch": ("bij,bjk->bik", []),
     "bilinear": ("ij,ikl,kl->j", []), "heads": ("bij,abj->abi", []),
@@ -90,7 +92,7 @@ KERNELS = {
     "narrow_attention": ("bhqd:bf16,bhkd:bf16->bhqk | _ * 0.125 | where(@q >= @k, _, -inf) | softmax k | * bhkv:bf16 -> bhqv",
                          ["-d", "b=2,h=4,q=128,k=128,d=64,v=64"]),
 }
-GOLDEN_COUNT = 22
+GOLDEN_COUNT = 24
 
 # Expressions whose programs run under qemu too: the shapes of their operands.
 PROGRAMS = {
