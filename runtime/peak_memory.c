@@ -103,7 +103,9 @@ static void read_task(void *argument, int64_t index, int worker)
 /* Ones, for some CPUs write zeros faster than numbers. */
 static const Words ones = { 1, 1, 1, 1, 1, 1, 1, 1 };
 
-enum { WHOLE, KEPT };             /* the library's loop, one through the caches; then one past them */
+/* The library's loop, one through the caches, one past them, and the same in four places, RUN lines of each in turn. */
+enum { WHOLE, KEPT, PAST, PAST_IN_FOUR };
+enum { RUN = 16 };                /* a quarter of a page */
 
 INLINE void write_kept(Words *at, int64_t count)
 {
@@ -122,9 +124,11 @@ static void write_plain(Words *at, int64_t count, int loop)
         return;
     }
     __m128i one = _mm_set1_epi64x(1);
-    for (__m128i *to = (__m128i *)at, *end = (__m128i *)(at + count); to < end; to += 4)
-        for (int n = 0; n < 4; n++)
-            _mm_stream_si128(to + n, one);
+    int64_t places = loop == PAST ? 1 : 4, part = count / places;
+    for (int64_t i = 0; i < part; i += RUN)
+        for (int64_t place = 0; place < places; place++)
+            for (int64_t n = 0; n < 4 * RUN; n++)
+                _mm_stream_si128((__m128i *)(at + place * part + i) + n, one);
     _mm_sfence();
 }
 
@@ -135,8 +139,11 @@ __attribute__((target("avx512f"))) static void write_avx512(Words *at, int64_t c
         return;
     }
     __m512i one = _mm512_set1_epi64(1);
-    for (Words *end = at + count; at < end; at++)
-        _mm512_stream_si512((__m512i *)at, one);
+    int64_t places = loop == PAST ? 1 : 4, part = count / places;
+    for (int64_t i = 0; i < part; i += RUN)
+        for (int64_t place = 0; place < places; place++)
+            for (int64_t n = 0; n < RUN; n++)
+                _mm512_stream_si512((__m512i *)(at + place * part + i) + n, one);
     _mm_sfence();
 }
 #else
@@ -212,7 +219,7 @@ static void update_task(void *argument, int64_t index, int worker)
 static const struct {
     PoolTask *task;
     int loops, moves;
-} accesses[] = { [PEAK_READ] = { read_task, 4, 1 }, [PEAK_WRITE] = { write_task, 3, 1 }, [PEAK_UPDATE] = { update_task, 3, 2 } };
+} accesses[] = { [PEAK_READ] = { read_task, 4, 1 }, [PEAK_WRITE] = { write_task, 4, 1 }, [PEAK_UPDATE] = { update_task, 3, 2 } };
 
 double peak_stream(Pool *pool, int workers, PeakAccess access, void *memory, size_t bytes)
 {
