@@ -60,6 +60,16 @@ static const char *times(Emitter *e, const char *text, const char *stride)
     return emit_text(e, strpbrk(text, "+-") && emit_bare(e, text) == text ? "(%s) * %s" : "%s * %s", text, stride);
 }
 
+/* Whether an index is none of the part of an address that is at hand. */
+static bool leaves_out(const Emitter *e, const Index *index)
+{
+    if (e->part == ADDRESS_WHOLE)
+        return false;
+    const Term *reduce = e->step->roots[0];
+    bool moves = emit_adds_rows(e) ? index == e->step->vector : indices_have(reduce->reduce.over, reduce->reduce.over_count, index);
+    return moves == (e->part == ADDRESS_FIXED);
+}
+
 /* The part of a position that is one number for all lanes; of the vector's index that of lane 0. `local`: in a temporary
  * that holds one block, whose positions count from the block's beginning. */
 static const char *uniform_position(Emitter *e, const Position *position, bool local)
@@ -67,7 +77,7 @@ static const char *uniform_position(Emitter *e, const Position *position, bool l
     Text text = text_new(e->arena);
     for (int k = 0; k < position->count; k++) {
         const PositionPart *part = &position->parts[k];
-        if (part->gather && emit_term(e, part->gather).varying)
+        if (part->gather ? emit_term(e, part->gather).varying : leaves_out(e, part->index))
             continue;
         const char *value = part->index ? emit_bound(e, part->index) : emit_term(e, part->gather).text;
         int64_t c = part->coefficient;
@@ -143,10 +153,21 @@ static Address address_of(Emitter *e, const Tensor *tensor, const Position *posi
     return at;
 }
 
+/* Where a read is, from a pointer on: its tensor's, or its point's own. */
+static Address address_from(Emitter *e, const Term *read, const char **pointer)
+{
+    const char *begin = e->begins ? e->begins[read->id] : NULL;
+    *pointer = begin ? begin : e->pointers[read->read.tensor->home->id];
+    e->part = begin ? ADDRESS_MOVING : e->part;
+    Address at = address_of(e, read->read.tensor, read->read.positions);
+    e->part = begin ? ADDRESS_WHOLE : e->part;
+    return at;
+}
+
 const char *emit_pointer(Emitter *e, const Term *read)
 {
-    Address at = address_of(e, read->read.tensor, read->read.positions);
-    const char *pointer = e->pointers[read->read.tensor->home->id];
+    const char *pointer;
+    Address at = address_from(e, read, &pointer);
     return at.offset.length ? emit_text(e, "%s + %s", pointer, at.offset.bytes) : pointer;
 }
 
@@ -329,8 +350,8 @@ const char *emit_may_read(Emitter *e, const Term *read, const char *where, const
 /* What the lanes of a mask read that lie `step` apart. */
 const char *emit_pick(Emitter *e, const Term *read, const char *step, const char *mask)
 {
-    Address at = address_of(e, read->read.tensor, read->read.positions);
-    const char *pointer = e->pointers[read->read.tensor->home->id];
+    const char *pointer;
+    Address at = address_from(e, read, &pointer);
     return emit_text(e, "pick_%sv(%s + %s, %s, %s)", dtype_name(read->dtype), pointer, at.offset.length ? at.offset.bytes : "0",
                      step, mask);
 }
@@ -361,11 +382,11 @@ Value emit_read(Emitter *e, const Term *term)
 static Value plain_read(Emitter *e, const Term *term)
 {
     const Tensor *tensor = term->read.tensor;
-    const char *pointer = e->pointers[tensor->home->id], *mask;
+    const char *pointer, *mask;
     bool *unsafe = ARENA_ARRAY(e->arena, bool, tensor->rank);
     for (int a = 0; a < tensor->rank; a++)
         unsafe[a] = emit_is_unsafe(e, term, a);
-    Address at = address_of(e, tensor, term->read.positions);
+    Address at = address_from(e, term, &pointer);
     const char *uniform = range_checks(e, tensor, term->read.positions, unsafe, &mask);
     bool varying = at.lane_stride.length || at.lane_offset.length;
     if (uniform[0] || mask)

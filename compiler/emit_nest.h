@@ -37,13 +37,16 @@ int nest_finder(const Nest *nest, int r);
 Nest nest_open(Emitter *e, const Term *reduce);
 void nest_declare(Emitter *e, Nest *nest);
 void nest_run(Emitter *e, Nest *nest);
+void nest_merge_chains(Emitter *e, Nest *nest);
 void nest_finished(Emitter *e, Nest *nest, int r, const char *names[STATE_COMPONENTS_MAX]);
 void nest_know(Emitter *e, const Term *reduce, const char *const *names, bool varying);
 
 /* emit_nest.c: a line of the points' arrays, for each `point` */
 void nest_each_point(Emitter *e, const char *line);
 
-/* emit_jam.c: a loop over the points that go together, and what is written into it until nest_close_points() */
+/* emit_jam.c: the points' own pointers, of what the nest reads, until e->begins is NULL again; a loop over the points that go together,
+ * and what is written into it until nest_close_points() */
+void nest_begin_points(Emitter *e, const Nest *nest);
 Scope *nest_open_points(Emitter *e);
 void nest_close_points(Emitter *e, const Scope *body);
 

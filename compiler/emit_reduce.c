@@ -263,7 +263,7 @@ void nest_turn(Emitter *e, Nest *nest, const char *chain)
 {
     Scope *points = nest->jammed ? nest_open_points(e) : NULL;
     set_turn(e, nest, points ? "point" : chain);
-    if (e->step->ahead && (nest->jammed ? !e->scope->count : nest->chains > 1 && !strcmp(chain, "chain")))
+    if (e->step->ahead && (e->step->jammed ? !e->scope->count : nest->chains > 1 && !strcmp(chain, "chain")))
         emit_prefetches(e, nest);
     nest_make_joined(e, nest);
     emit_steps(e, nest);
@@ -338,6 +338,8 @@ static void emit_fast_loop(Emitter *e, Nest *nest, int depth)
         const char *stride = loop_stride(e, nest, chains);
         const char *last = nest->team ? emit_text(e, "%s < %s", loop_stride(e, nest, chains - 1), loop->end)    /* of this thread */
                                       : emit_text(e, "%s <= %s", stride, loop->end);
+        if (nest->jammed)
+            emit_line(e, "UNROLL_TWICE");
         emit_line(e, "for (; %s + %s; %s += %s) {", at, last, at, stride);
         if (nest->factors)
             emit_line(e, "    %s %s[%d];", emit_type(DTYPE_F32, true), nest->kept, chains);
@@ -416,7 +418,7 @@ static void emit_loops(Emitter *e, Nest *nest, int depth)
 
 /* ---- the end of a nest ---- */
 
-static void merge_chains(Emitter *e, Nest *nest)
+void nest_merge_chains(Emitter *e, Nest *nest)
 {
     if (nest->chains == 1)
         return;
@@ -510,7 +512,7 @@ Value emit_reduction(Emitter *e, const Term *term)
     Nest nest = nest_open(e, term);
     nest_declare(e, &nest);
     nest_run(e, &nest);
-    merge_chains(e, &nest);
+    nest_merge_chains(e, &nest);
     for (int r = 0; r < nest.count; r++) {
         const char *names[STATE_COMPONENTS_MAX];
         nest_finished(e, &nest, r, names);
@@ -520,51 +522,6 @@ Value emit_reduction(Emitter *e, const Term *term)
 }
 
 /* ---- split reductions ---- */
-
-/* Behind the state that the part has so far, of units before this one. */
-static void add_before(Emitter *e, const Term *reduce, int root, const char *offset, const char *const *names, bool varying)
-{
-    Component components[STATE_COMPONENTS_MAX];
-    const char *earlier[STATE_COMPONENTS_MAX];
-    int n = state_components(reduce, components);
-    Scope *merge = emit_push(e);
-    for (int c = 0; c < n; c++) {
-        earlier[c] = emit_name(e, emit_text(e, "%s_before", components[c].name));
-        emit_line(e, "%s %s = %s;", emit_type(components[c].dtype, varying), earlier[c],
-                  emit_load_part(e, emit_part_of(e, root, c), offset, varying));
-    }
-    emit_state_merge(e, reduce, earlier, names, varying);
-    for (int c = 0; c < n; c++)
-        emit_line(e, "%s = %s;", names[c], earlier[c]);
-    emit_pop(e);
-    emit_line(e, "if (!first_unit) {");
-    emit_body(e, merge);
-    emit_line(e, "}");
-}
-
-/* The step's reductions over this unit's share of the split index, added to the state that the part has so far. */
-void emit_split_roots(Emitter *e)
-{
-    Nest nest = nest_open(e, e->step->roots[0]);
-    nest_declare(e, &nest);
-    nest_run(e, &nest);
-    merge_chains(e, &nest);
-    const char *offset = emit_name(e, "place");
-    emit_line(e, "const int64_t %s = %s;", offset, emit_part_offset(e, "part"));
-    bool varying = nest.varying && !nest.across;
-    for (int r = 0; r < nest.count; r++) {
-        Component components[STATE_COMPONENTS_MAX];
-        int n = state_components(nest.reduces[r], components);
-        const char *names[STATE_COMPONENTS_MAX];
-        nest_finished(e, &nest, r, names);
-        if (e->launch->block_count == 1)    /* else each unit is a part */
-            add_before(e, nest.reduces[r], r, offset, names, varying);
-        Scope *alone = emit_alone(e);
-        for (int c = 0; c < n; c++)
-            emit_store_part(e, emit_part_of(e, r, c), offset, varying, names[c]);
-        emit_end_alone(e, alone);
-    }
-}
 
 /* The parts' states merged in order; then the step's expression goes on from there. */
 void emit_merged_roots(Emitter *e)

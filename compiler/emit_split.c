@@ -1,5 +1,5 @@
-/* Where the parts of a split step keep their states in the workspace. */
-#include "emitting.h"
+/* The parts of a split step: where they keep their states in the workspace, and what they add to them. */
+#include "emit_nest.h"
 
 /* Where the state of a part stands in the workspace: [part][kept loops]. */
 const char *emit_part_offset(Emitter *e, const char *part)
@@ -53,4 +53,101 @@ void emit_store_part(Emitter *e, const Scratch *scratch, const char *offset, boo
         emit_line(e, "store_%s(%s + %s, %s);", dtype_name(scratch->dtype), scratch->name, offset, value);
     else
         emit_line(e, "%s[%s] = %s%s;", scratch->name, offset, scratch->dtype == DTYPE_BOOL ? "(uint8_t)" : "", value);
+}
+
+/* Behind the state that the part has so far, of units before this one. */
+static void add_before(Emitter *e, const Term *reduce, int root, const char *offset, const char *const *names, bool varying)
+{
+    Component components[STATE_COMPONENTS_MAX];
+    const char *earlier[STATE_COMPONENTS_MAX];
+    int n = state_components(reduce, components);
+    Scope *merge = emit_push(e);
+    for (int c = 0; c < n; c++) {
+        earlier[c] = emit_name(e, emit_text(e, "%s_before", components[c].name));
+        emit_line(e, "%s %s = %s;", emit_type(components[c].dtype, varying), earlier[c],
+                  emit_load_part(e, emit_part_of(e, root, c), offset, varying));
+    }
+    emit_state_merge(e, reduce, earlier, names, varying);
+    for (int c = 0; c < n; c++)
+        emit_line(e, "%s = %s;", names[c], earlier[c]);
+    emit_pop(e);
+    emit_line(e, "if (!first_unit) {");
+    emit_body(e, merge);
+    emit_line(e, "}");
+}
+
+/* The states of a nest that has run, added to those that the part has so far. */
+static void keep_states(Emitter *e, Nest *nest)
+{
+    const char *offset = emit_name(e, "place");
+    emit_line(e, "const int64_t %s = %s;", offset, emit_part_offset(e, "part"));
+    bool varying = nest->varying && !nest->across;
+    for (int r = 0; r < nest->count; r++) {
+        Component components[STATE_COMPONENTS_MAX];
+        int n = state_components(nest->reduces[r], components);
+        const char *names[STATE_COMPONENTS_MAX];
+        nest_finished(e, nest, r, names);
+        if (e->launch->block_count == 1)    /* else each unit is a part */
+            add_before(e, nest->reduces[r], r, offset, names, varying);
+        Scope *alone = emit_alone(e);
+        for (int c = 0; c < n; c++)
+            emit_store_part(e, emit_part_of(e, r, c), offset, varying, names[c]);
+        emit_end_alone(e, alone);
+    }
+}
+
+bool emit_adds_rows(const Emitter *e)
+{
+    return e->step->split && e->step->jammed && !e->merging;
+}
+
+/* A vector of columns: of all rows together. */
+static void add_columns(Emitter *e, Nest *nest)
+{
+    nest_declare(e, nest);
+    Scope *points = nest_open_points(e);
+    nest_turn(e, nest, "0");
+    nest_close_points(e, points);
+    keep_states(e, nest);
+}
+
+/* Rows that go together, a vector of columns at a time. */
+static void add_rows(Emitter *e, Nest *nest)
+{
+    const Index *index = e->step->vector;
+    const char *name = emit_name(e, index->name), *extent = emit_extent(e, index);
+    nest->chains = 1;
+    nest_begin_points(e, nest);
+    emit_line(e, "int64_t %s = 0;", name);
+    for (int rest = 0; rest < 2; rest++) {
+        Scope *body = emit_push(e);
+        body->loop = true;
+        emit_bind(e, index, name);
+        if (rest) {
+            body->count = emit_name(e, "rest");
+            emit_line(e, "const int %s = (int)(%s - %s);", body->count, extent, name);
+        }
+        add_columns(e, nest);
+        emit_pop(e);
+        if (!rest)
+            emit_line(e, "UNROLL_TWICE");
+        emit_line(e, rest ? "if (%s < %s) {" : "for (; %s + LANES <= %s; %s += LANES) {", name, extent, name);
+        emit_body(e, body);
+        emit_line(e, "}");
+    }
+    e->begins = NULL;
+}
+
+/* The step's reductions over this unit's share of the split index, added to the state that the part has so far. */
+void emit_split_roots(Emitter *e)
+{
+    Nest nest = nest_open(e, e->step->roots[0]);
+    if (emit_adds_rows(e)) {
+        add_rows(e, &nest);
+        return;
+    }
+    nest_declare(e, &nest);
+    nest_run(e, &nest);
+    nest_merge_chains(e, &nest);
+    keep_states(e, &nest);
 }

@@ -13,6 +13,12 @@ bool emit_scans(const Step *step, const Index *index)
     return step->kind == STEP_SCAN && indices_have(value->reduce.over, value->reduce.over_count, index);
 }
 
+/* The same of the lanes' index where rows go together. */
+static bool has_inside(const Emitter *e, const Index *index)
+{
+    return emit_scans(e->step, index) || (emit_adds_rows(e) && index == e->step->vector);
+}
+
 /* A vector of elements that follow each other: each lane takes those before it from lanes twice as far away each time, then
  * all of them what came before the vector. */
 static void emit_scan_vector(Emitter *e, const Term *reduce, const char *state)
@@ -123,13 +129,17 @@ const char *emit_point(Emitter *e)
     const Step *step = e->step;
     Scope *body = emit_push(e);
     body->indent = 1;
-    if (step->vector_kept && e->lanes && !emit_scans(step, step->vector))
+    if (step->vector_kept && e->lanes && !has_inside(e, step->vector))
         body->count = "count";
+    if (emit_adds_rows(e))
+        e->jam_first = e->block_first[step->split->id];
     for (int i = 0; i < step->loop_count; i++) {
+        if (emit_adds_rows(e) && step->loops[i] == step->vector)
+            continue;    /* its loop names it */
         const char *name = names_user(&body->names, step->loops[i]->name);
         if (step->loops[i] == step->jammed || step->loops[i] == step->crossed)
             e->jam_first = name;
-        else if (!emit_scans(step, step->loops[i]))
+        else if (!has_inside(e, step->loops[i]))
             emit_bind(e, step->loops[i], name);
     }
     emit_bind_joined(e);
@@ -139,7 +149,7 @@ const char *emit_point(Emitter *e)
         (e->plan->target->grid ? emit_grid_rank : emit_rank)(e);
     else if (step->split && !e->merging)
         emit_split_roots(e);
-    else if (step->jammed)
+    else if (step->jammed && !e->merging)
         emit_jammed_roots(e);
     else if (step->crossed)
         emit_crossed(e, e->jam_first);
@@ -212,7 +222,7 @@ ParameterSet emit_step_parameters(Emitter *e, bool point)
     Names names = names_new(e->arena, &e->names);
     for (int i = 0; i < step->loop_count; i++) {
         const char *name = names_user(&names, step->loops[i]->name);
-        if (point && !emit_scans(step, step->loops[i]))
+        if (point && !has_inside(e, step->loops[i]))
             emit_parameter(&set, "int64_t ", name);
     }
     if (point) {
@@ -230,6 +240,7 @@ typedef struct Around {
     const char *other_body, *other;    /* of the one for where the condition of what is stored fails; NULL: there is none */
     const char **names;           /* [loop]: of the variables of the loops so far */
     const char *unit, *count, *points;    /* what is put in for these parameters */
+    const char *row, *first_row;  /* the first of the rows that go together is this variable, and that parameter; or NULL */
     bool whole;                   /* whole vectors, and points that go together, have loops of their own */
 } Around;
 
@@ -243,7 +254,10 @@ static void emit_call(Text *text, int depth, const Around *around)
             continue;
         text_separate(text, &first, ", ");
         text_put(text, !strcmp(name, "count") ? around->count : !strcmp(name, "unit") ? around->unit
-                       : !strcmp(name, "points") ? around->points : name);
+                       : !strcmp(name, "points") ? around->points
+                       : around->row && !strcmp(name, around->first_row) ? around->row : name);
+        if (around->row && !strcmp(name, "first_unit"))
+            text_print(text, " && %s == %s", around->row, around->first_row);
     }
     text_put(text, ");\n");
 }
@@ -345,7 +359,7 @@ static void emit_loops_around(Emitter *e, Text *text, int depth, Names *names, A
     if (e->block_now[index->id]) {
         text_print(text, "%*sconst int64_t %s = %s;\n", 4 * depth, "", name, e->block_now[index->id]);
         emit_loops_around(e, text, depth, names, around, at + 1);
-    } else if (emit_scans(step, index)) {
+    } else if (has_inside(e, index)) {
         emit_loops_around(e, text, depth, names, around, at + 1);
     } else if (lanes && bounding_condition(e)) {
         emit_bounded_loop(e, text, depth, from, to, around, at);
@@ -360,6 +374,21 @@ static void emit_loops_around(Emitter *e, Text *text, int depth, Names *names, A
         emit_around(e, text, depth, emit_text(e, "for (int64_t %s = %s; %s < %s; %s%s)", name, from, name, to, name,
                                               lanes || index == step->crossed ? " += LANES" : "++"), names, around, at + 1);
     }
+}
+
+/* Loops over the rows of a unit of work, some together, around those over kept indices. */
+static void emit_rows_around(Emitter *e, Text *text, int depth, Names *names, Around around)
+{
+    const Index *index = e->step->split;
+    const char *end = e->block_end[index->id], *name = around.row = names_user(names, index->name);
+    around.first_row = e->block_first[index->id];
+    text_print(text, "%*sint64_t %s = %s;\n", 4 * depth, "", name, around.first_row);
+    if (around.whole) {
+        Around many = around;
+        many.points = emit_text(e, "%d", e->step->jam);
+        emit_around(e, text, depth, emit_text(e, "for (; %s + %s <= %s; %s += %s)", name, many.points, end, name, many.points), names, many, 0);
+    }
+    emit_around(e, text, depth, emit_text(e, "for (; %s < %s; %s++)", name, end, name), names, around, 0);
 }
 
 const char *emit_formula(Emitter *e)
@@ -425,7 +454,10 @@ static void emit_function(Emitter *e, const char *name, const char *comment)
             text_print(&loops, u ? "    if (f->unit_%d) {\n" : "    } else {\n", e->step->id + 1);
         around.unit = u ? "1" : "0";
         around.whole = u || (!units && e->step->jammed && !e->merging);
-        emit_loops_around(e, &loops, 1 + units, &names, around, 0);
+        if (emit_adds_rows(e))
+            emit_rows_around(e, &loops, 1 + units, &names, around);
+        else
+            emit_loops_around(e, &loops, 1 + units, &names, around, 0);
     }
     text_put(&loops, units ? "    }\n" : "");
     const char *text = emit_text(e, "%s%s", emit_locals(e, loops.bytes), loops.bytes);

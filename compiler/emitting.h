@@ -44,6 +44,9 @@ struct Scope {
     const char *active;           /* a mask of the lanes that an if around has chosen; NULL for all in use */
 };
 
+/* Of an address all, or what the loops inside of a point's leave as it is, or the rest. */
+typedef enum { ADDRESS_WHOLE, ADDRESS_FIXED, ADDRESS_MOVING } AddressPart;
+
 typedef struct Needs Needs;      /* when a step is needed: see emit_launch.c */
 
 typedef struct Emitter {
@@ -85,6 +88,8 @@ typedef struct Emitter {
     int *uses;                    /* [lowered term id] */
     bool merging;                 /* the step's states come from their parts */
     const char *jam_first;        /* the first of the points that go together, a parameter */
+    const char **begins;          /* [lowered term id]: the pointer to what a point reads, where its loops begin; or NULL */
+    AddressPart part;             /* what addresses at hand are made of */
     const Term *lossy;            /* a power that may be 0 where it is denormal, if FLUSHES; or NULL */
     const Term *branch;           /* of the where that the step stores, the one that this text is for; NULL: for both */
 } Emitter;
@@ -169,7 +174,8 @@ const char *emit_conditions(Emitter *e, const Term *const *list, int count);    
 const char *emit_place(Emitter *e, const Term *reduce, bool varying);       /* of the element at hand, for argmax */
 const char *emit_apart(Emitter *e, const Term *reduce, const Index *index); /* how far the next one's along an index is */
 
-/* emit_split.c: the states of a split step's parts */
+/* emit_split.c: the states of a split step's parts; whether rows go together: then the loop over the lanes is inside of a row's */
+bool emit_adds_rows(const Emitter *e);
 const char *emit_part_offset(Emitter *e, const char *part);
 const char *emit_part_count(Emitter *e);                          /* how many were made: each task's, or each tile's */
 const Scratch *emit_part_of(const Emitter *e, int root, int component);

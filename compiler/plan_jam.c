@@ -157,19 +157,39 @@ static bool scans_columns(const Step *step)
            !indices_have(scan->reduce.over, scan->reduce.over_count, step->vector);
 }
 
+/* Rows that are added up into sums in memory go together, too, so many that their lines are streams. */
+static void jam_rows(const Planner *planner, Step *step)
+{
+    Reads reads = { .index = step->split, .simple = true };
+    int streams = planner->plan->target->streams;
+    for (int r = 0; r < step->root_count; r++) {
+        reads.reduce = step->roots[r];
+        reads.simple &= state_is_simple(step->roots[r]);
+        term_each_below(planner->arena, step->roots[r]->reduce.argument, note_read, &reads);
+    }
+    if (!reads.simple)
+        return;
+    step->jammed = step->split;
+    step->jam = streams ? streams : JAM_ROWS;
+    step->ahead = streams ? 0 : step->ahead;
+}
+
 /* Along the innermost loop without lanes, else along the one with them. Threads are many enough to wait for one another. */
 void plan_jam(Planner *planner, Step *step)
 {
     step->jam = 1;
     if (!planner->plan->target->grid && scans_columns(step))
         jam_along(step, step->vector, (double)(int64_t)(planner_extent(planner, step->vector) / planner->plan->lanes), JAM_SCANS);
+    if (step->split && step->ahead)
+        jam_rows(planner, step);
     if (planner->plan->target->grid || step->contract || step->split || !step->vector || !step_can_split(step))
         return;
-    int last = step->loop_count - 1 - step->vector_kept;
+    int last = step->loop_count - 1 - step->vector_kept, streams = planner->plan->target->streams;
     double lanes = planner->plan->lanes;
+    bool far = !step->vector_kept && reads_much(planner, step);
     if (last >= 0 && shares(planner, step, step->loops[last]))
-        jam_along(step, step->loops[last], planner_extent(planner, step->loops[last]), JAM_ROWS);
-    if (step->jammed && !step->vector_kept && reads_much(planner, step))
+        jam_along(step, step->loops[last], planner_extent(planner, step->loops[last]), far && streams ? streams : JAM_ROWS);
+    if (step->jammed && far && !streams)
         step->ahead = AHEAD_BYTES / planner->plan->target->vector_bytes;
     if (!step->jammed && step->vector_kept && shares(planner, step, step->vector))
         jam_along(step, step->vector, (double)(int64_t)(planner_extent(planner, step->vector) / lanes), JAM_VECTORS);

@@ -150,9 +150,9 @@ static void verify_step(Verifier *v, const Step *step)
     expect(v, !step->split || !step->contract || step->contract->block, "a tiled product is split");
     expect(v, (step->split != NULL) == (step->parts != NULL), "a split step has parts, and no other");
     expect(v, (step->jammed != NULL) == (step->jam > 1), "points that go together are several, of one loop");
-    expect(v, !step->jammed || indices_have(step->loops, step->loop_count, step->jammed),
+    expect(v, !step->jammed || step->jammed == step->split || indices_have(step->loops, step->loop_count, step->jammed),
            "the loop of points that go together is no kept one");
-    expect(v, !step->jammed || (step->root_count && !step->split && !step->contract),
+    expect(v, !step->jammed || (step->root_count && (!step->split || (step->jammed == step->split && step->vector_kept)) && !step->contract),
            "points go together where there are no reductions");
     expect(v, !step->crossed || (step->vector_kept && step->loop_count > 1 && step->loops[step->loop_count - 2] == step->crossed),
            "the loop of squares is not the one around the lanes'");

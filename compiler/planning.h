@@ -54,7 +54,7 @@ void plan_tile_alone(Planner *planner, Launch *launch);
 void plan_turned(const Planner *planner, Step *step);
 void plan_result(Planner *planner, Step *step);
 
-/* plan_jam.c: chooses the loop whose points go together, of a step whose reductions are not split */
+/* plan_jam.c: chooses the loop whose points go together; of a step whose reductions are split, that of the rows it adds */
 void plan_jam(Planner *planner, Step *step);
 
 /* plan_cross.c: which operands are turned on their way; and the index that one lies along that would be turned if the lanes ran

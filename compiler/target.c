@@ -45,7 +45,7 @@ const Target targets[] = {
       .cpu = AVX512_CPU " avx512_vnni", .l1_bytes = 32 << 10, .l2_bytes = 1 << 20, .fma_per_cycle = 2, .bytes_per_cycle = 5 },
     { .name = "avx512bf16", .words = "AVX-512 with VNNI and BF16", .vector_bytes = 64, .tile = &fourteen, .broadcasts = true, .masks = true,
       .narrow = { [DTYPE_I8] = &fourteen_i8, [DTYPE_BF16] = &fourteen_bf16 }, .attribute = AVX512 NARROW,
-      .features = NARROW_FEATURES, .cpu = NARROW_CPU, .l1_bytes = 32 << 10, .l2_bytes = 1 << 20,
+      .features = NARROW_FEATURES, .cpu = NARROW_CPU, .l1_bytes = 32 << 10, .l2_bytes = 1 << 20, .streams = 4,
       .fma_per_cycle = 2, .bytes_per_cycle = 5 },
     { .name = "amx", .words = "AVX-512 and AMX", .vector_bytes = 64, .tile = &fourteen, .masks = true,
       .narrow = { [DTYPE_I8] = &tiles_i8, [DTYPE_BF16] = &tiles_bf16 },

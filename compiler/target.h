@@ -94,6 +94,7 @@ typedef struct Target {
     const char *cpu;              /* what the CPU must report, separated by blanks, as einc doctor spells it */
     const char *permission;       /* the library's function that asks the system for what is not given unasked; or NULL */
     int l1_bytes, l2_bytes;
+    int streams;                  /* so many rows of memory its own prefetching follows best; 0: more, which are asked for */
     double fma_per_cycle;         /* vector instructions that a core issues, for the roofline on paper */
     double bytes_per_cycle;       /* that a core reads from memory, likewise */
 } Target;

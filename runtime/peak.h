@@ -25,7 +25,7 @@ double peak_sample(Pool *pool, int workers, const PeakUnit *unit);
 
 typedef enum { PEAK_READ, PEAK_WRITE, PEAK_UPDATE } PeakAccess;
 
-/* Bytes a second at which `workers` threads move this memory: the best of three loops, each of which passes it once
+/* Bytes a second at which `workers` threads move this memory: the best of three loops or four, each of which passes it once
  * (more often when it is small). What is updated counts as read and as written. `memory` is aligned to 64. 0 when there
  * is less than a page of it. */
 double peak_stream(Pool *pool, int workers, PeakAccess access, void *memory, size_t bytes);

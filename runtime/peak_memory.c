@@ -5,13 +5,12 @@
 #include <sys/mman.h>
 #include <unistd.h>
 #if defined(__x86_64__)
-#include <emmintrin.h>
+#include <immintrin.h>
 #endif
 
 #include "runtime.h"
 
 enum {
-    LOOPS = 3,
     TASKS = 32,                   /* for each worker */
     PAGE = 4096,
     AHEAD_WORDS = 64,             /* of a prefetch: a page */
@@ -27,7 +26,7 @@ typedef void Writer(Words *at, int64_t count, int loop);
 /* The same loops with the widest vectors that this CPU has. */
 typedef struct Loops {
     Reader *read;
-    Writer *update;
+    Writer *write, *update;
 } Loops;
 
 typedef struct Stream {
@@ -69,7 +68,8 @@ INLINE uint64_t read_slice(const Words *at, int64_t count, int loop)
 {
     return loop == 0   ? read_streams(at, count, 1, 128)
            : loop == 1 ? read_streams(at, count, 2, 0)
-                       : read_streams(at, count, 4, 16);
+           : loop == 2 ? read_streams(at, count, 4, 16)
+                       : read_streams(at, count, 4, 0);
 }
 
 static uint64_t read_plain(const Words *at, int64_t count, int loop)
@@ -101,43 +101,69 @@ static void read_task(void *argument, int64_t index, int worker)
 /* ---- writing ---- */
 
 /* Ones, for some CPUs write zeros faster than numbers. */
+static const Words ones = { 1, 1, 1, 1, 1, 1, 1, 1 };
 
-static void write_plain(Words *at, int64_t count)
+/* The library's loop, one through the caches, one past them, and the same in four places, RUN lines of each in turn. */
+enum { WHOLE, KEPT, PAST, PAST_IN_FOUR };
+enum { RUN = 16 };                /* a quarter of a page */
+
+INLINE void write_kept(Words *at, int64_t count)
 {
-    Words ones = { 1, 1, 1, 1, 1, 1, 1, 1 };
     for (int64_t i = 0; i < count; i++) {
         at[i] = ones;
         __asm__ volatile("" : : : "memory");    /* or it becomes a call of memset() */
     }
 }
 
-/* Past the caches, where the CPU can. */
-static void write_past(Words *at, int64_t count)
-{
 #if defined(__x86_64__)
-    __m128i one = _mm_set1_epi32(1);
-    for (__m128i *to = (__m128i *)at, *end = (__m128i *)(at + count); to < end; to += 4)
-        for (int n = 0; n < 4; n++)
-            _mm_stream_si128(to + n, one);
+/* A line past the caches is one store where vectors have its size: of stores of 16 bytes some lines leave in parts. */
+static void write_plain(Words *at, int64_t count, int loop)
+{
+    if (loop == KEPT) {
+        write_kept(at, count);
+        return;
+    }
+    __m128i one = _mm_set1_epi64x(1);
+    int64_t places = loop == PAST ? 1 : 4, part = count / places;
+    for (int64_t i = 0; i < part; i += RUN)
+        for (int64_t place = 0; place < places; place++)
+            for (int64_t n = 0; n < 4 * RUN; n++)
+                _mm_stream_si128((__m128i *)(at + place * part + i) + n, one);
     _mm_sfence();
-#else
-    write_plain(at, count);
-#endif
 }
+
+__attribute__((target("avx512f"))) static void write_avx512(Words *at, int64_t count, int loop)
+{
+    if (loop == KEPT) {
+        write_kept(at, count);
+        return;
+    }
+    __m512i one = _mm512_set1_epi64(1);
+    int64_t places = loop == PAST ? 1 : 4, part = count / places;
+    for (int64_t i = 0; i < part; i += RUN)
+        for (int64_t place = 0; place < places; place++)
+            for (int64_t n = 0; n < RUN; n++)
+                _mm512_stream_si512((__m512i *)(at + place * part + i) + n, one);
+    _mm_sfence();
+}
+#else
+static void write_plain(Words *at, int64_t count, int loop)
+{
+    (void)loop;
+    write_kept(at, count);
+}
+#endif
 
 static void write_task(void *argument, int64_t index, int worker)
 {
     const Stream *stream = argument;
     Words *at = (Words *)(stream->memory + index * stream->slice);
-    int64_t count = stream->slice / (int64_t)sizeof(Words);
     (void)worker;
     for (int64_t pass = 0; pass < stream->passes; pass++)
-        if (stream->loop == 0)
+        if (stream->loop == WHOLE)
             memset(at, 1, (size_t)stream->slice);
-        else if (stream->loop == 1)
-            write_plain(at, count);
         else
-            write_past(at, count);
+            stream->loops.write(at, stream->slice / (int64_t)sizeof(Words), stream->loop);
 }
 
 /* ---- both ---- */
@@ -170,11 +196,11 @@ static Loops find_loops(void)
 {
 #if defined(__x86_64__)
     if (cpu_has("avx512f"))
-        return (Loops){ read_avx512, update_avx512 };
+        return (Loops){ read_avx512, write_avx512, update_avx512 };
     if (cpu_has("avx2"))
-        return (Loops){ read_avx2, update_plain };
+        return (Loops){ read_avx2, write_plain, update_plain };
 #endif
-    return (Loops){ read_plain, update_plain };
+    return (Loops){ read_plain, write_plain, update_plain };
 }
 
 static void update_task(void *argument, int64_t index, int worker)
@@ -189,11 +215,11 @@ static void update_task(void *argument, int64_t index, int worker)
 
 /* ---- the interface ---- */
 
-/* What a loop over the memory is, and how often it moves each byte. */
+/* What a loop over the memory is, of how many kinds, and how often it moves each byte. */
 static const struct {
     PoolTask *task;
-    int moves;
-} accesses[] = { [PEAK_READ] = { read_task, 1 }, [PEAK_WRITE] = { write_task, 1 }, [PEAK_UPDATE] = { update_task, 2 } };
+    int loops, moves;
+} accesses[] = { [PEAK_READ] = { read_task, 4, 1 }, [PEAK_WRITE] = { write_task, 4, 1 }, [PEAK_UPDATE] = { update_task, 3, 2 } };
 
 double peak_stream(Pool *pool, int workers, PeakAccess access, void *memory, size_t bytes)
 {
@@ -209,7 +235,7 @@ double peak_stream(Pool *pool, int workers, PeakAccess access, void *memory, siz
     Stream stream = { .memory = memory, .slice = pages / tasks * PAGE, .passes = passes,
                       .loops = find_loops(), .sums = sums };
     double best = 0;
-    for (stream.loop = 0; stream.loop < LOOPS; stream.loop++) {
+    for (stream.loop = 0; stream.loop < accesses[access].loops; stream.loop++) {
         double begin = peak_seconds(workers);
         pool_run(pool, workers, tasks, accesses[access].task, &stream);
         double seconds = peak_seconds(workers) - begin;

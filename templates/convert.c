@@ -101,12 +101,27 @@ INLINE double to_f64_f32(float x)
 }
 //}
 
+#ifndef EINC_AVX512
 //{ to_f64_f32v
 INLINE f64v to_f64_f32v(f32v x)
 {
     return CONVERT(x, f64v);
 }
 //}
+#else
+//{ to_f64_f32v@avx512
+INLINE f64v to_f64_f32v(f32v x)
+{
+#if EINC_VECTORS && LANES == 8    /* one instruction; gcc makes halves, and puts them together */
+    f64v y;
+    __asm__("vcvtps2pd %1, %0" : "=v"(y) : "vm"(x));
+    return y;
+#else
+    return CONVERT(x, f64v);
+#endif
+}
+//}
+#endif
 
 //{ to_f64_i32
 INLINE double to_f64_i32(int32_t x)
@@ -115,12 +130,27 @@ INLINE double to_f64_i32(int32_t x)
 }
 //}
 
+#ifndef EINC_AVX512
 //{ to_f64_i32v
 INLINE f64v to_f64_i32v(i32v x)
 {
     return CONVERT(x, f64v);
 }
 //}
+#else
+//{ to_f64_i32v@avx512
+INLINE f64v to_f64_i32v(i32v x)
+{
+#if EINC_VECTORS && LANES == 8    /* one instruction; gcc makes halves, and puts them together */
+    f64v y;
+    __asm__("vcvtdq2pd %1, %0" : "=v"(y) : "vm"(x));
+    return y;
+#else
+    return CONVERT(x, f64v);
+#endif
+}
+//}
+#endif
 
 //{ to_f64_i64
 INLINE double to_f64_i64(int64_t x)
@@ -264,12 +294,27 @@ INLINE int64_t to_i64_i32(int32_t x)
 }
 //}
 
+#ifndef EINC_AVX512
 //{ to_i64_i32v
 INLINE i64v to_i64_i32v(i32v x)
 {
     return CONVERT(x, i64v);
 }
 //}
+#else
+//{ to_i64_i32v@avx512
+INLINE i64v to_i64_i32v(i32v x)
+{
+#if EINC_VECTORS && LANES == 8    /* one instruction; gcc makes halves, and puts them together */
+    i64v y;
+    __asm__("vpmovsxdq %1, %0" : "=v"(y) : "vm"(x));
+    return y;
+#else
+    return CONVERT(x, i64v);
+#endif
+}
+//}
+#endif
 
 //{ to_i64_bool
 INLINE int64_t to_i64_bool(int x)

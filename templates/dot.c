@@ -139,7 +139,7 @@ INLINE int64_t weave_words(u32u *to, int64_t to_word, const bf16u *from, int64_t
         return 0;
     for (int64_t k = 0; k < words; k++) {
         const u16v low = load_u16v(from + 2 * k * apart, 1, LANES), high = load_u16v(from + (2 * k + 1) * apart, 1, LANES);
-        store_u32v(to + k * to_word, 1, CONVERT(low, u32v) | CONVERT(high, u32v) << 16, LANES);
+        store_u32v(to + k * to_word, 1, widen_u16v(low) | widen_u16v(high) << 16, LANES);
     }
     return words;
 }

@@ -199,21 +199,21 @@ INLINE i64v gather_i64v(const i64u *p, i64v offset, boolv active)
 //{ gather_i16v
 INLINE i32v gather_i16v(const i16u *p, i64v offset, boolv active)
 {
-    return CONVERT((i16v)gather_u16v(p, offset, active), i32v);
+    return widen_i16v((i16v)gather_u16v(p, offset, active));
 }
 //}
 
 //{ gather_i8v
 INLINE i32v gather_i8v(const i8u *p, i64v offset, boolv active)
 {
-    return CONVERT(CONVERT((i8v)gather_u8v(p, offset, active), i16v), i32v);
+    return widen_i8v((i8v)gather_u8v(p, offset, active));
 }
 //}
 
 //{ gather_boolv
 INLINE boolv gather_boolv(const boolu *p, i64v offset, boolv active)
 {
-    return CONVERT(CONVERT(gather_u8v(p, offset, active), i16v), i32v) != 0;
+    return widen_i8v((i8v)gather_u8v(p, offset, active)) != 0;
 }
 //}
 
@@ -262,21 +262,21 @@ INLINE i64v pick_i64v(const i64u *p, int64_t stride, boolv active)
 //{ pick_i16v
 INLINE i32v pick_i16v(const i16u *p, int64_t stride, boolv active)
 {
-    return all_boolv(active) ? load_i16v(p, stride, LANES) : CONVERT((i16v)pick_u16v(p, stride, active), i32v);
+    return all_boolv(active) ? load_i16v(p, stride, LANES) : widen_i16v((i16v)pick_u16v(p, stride, active));
 }
 //}
 
 //{ pick_i8v
 INLINE i32v pick_i8v(const i8u *p, int64_t stride, boolv active)
 {
-    return all_boolv(active) ? load_i8v(p, stride, LANES) : CONVERT(CONVERT((i8v)pick_u8v(p, stride, active), i16v), i32v);
+    return all_boolv(active) ? load_i8v(p, stride, LANES) : widen_i8v((i8v)pick_u8v(p, stride, active));
 }
 //}
 
 //{ pick_boolv
 INLINE boolv pick_boolv(const boolu *p, int64_t stride, boolv active)
 {
-    return all_boolv(active) ? load_boolv(p, stride, LANES) : (boolv)(CONVERT(CONVERT(pick_u8v(p, stride, active), i16v), i32v) != 0);
+    return all_boolv(active) ? load_boolv(p, stride, LANES) : (boolv)(widen_i8v((i8v)pick_u8v(p, stride, active)) != 0);
 }
 //}
 

@@ -4,6 +4,7 @@
 #define TEMPLATES_HALF
 
 #include "real.c"
+#include "words.c"
 
 //{ unpack_f16
 /* f16 to f32 by the bits: the exponent moves by 112; below 2^-14, f16's least normal number, m counts 2^-24s. */
@@ -179,7 +180,7 @@ INLINE float to_f32_bf16(uint16_t h)
 //{ to_f32_bf16v
 INLINE f32v to_f32_bf16v(u16v h)
 {
-    return from_bits_f32v(CONVERT(h, u32v) << 16);
+    return from_bits_f32v(widen_u16v(h) << 16);
 }
 //}
 

@@ -146,7 +146,7 @@ INLINE void pass_i64v(i64u *p, i64v x)
 //{ load_i16v
 INLINE i32v load_i16v(const i16u *p, int64_t stride, int count)
 {
-    return CONVERT((i16v)load_u16v(p, stride, count), i32v);
+    return widen_i16v((i16v)load_u16v(p, stride, count));
 }
 //}
 
@@ -160,7 +160,7 @@ INLINE void store_i16v(i16u *p, int64_t stride, i32v x, int count)
 //{ load_i8v
 INLINE i32v load_i8v(const i8u *p, int64_t stride, int count)
 {
-    return CONVERT(CONVERT((i8v)load_u8v(p, stride, count), i16v), i32v);
+    return widen_i8v((i8v)load_u8v(p, stride, count));
 }
 //}
 
@@ -174,7 +174,7 @@ INLINE void store_i8v(i8u *p, int64_t stride, i32v x, int count)
 //{ load_boolv
 INLINE boolv load_boolv(const boolu *p, int64_t stride, int count)
 {
-    return CONVERT(CONVERT(load_u8v(p, stride, count), i16v), i32v) != 0;
+    return widen_i8v((i8v)load_u8v(p, stride, count)) != 0;
 }
 //}
 

@@ -230,6 +230,69 @@ INLINE void store_u16v(void *p, int64_t stride, u16v x, int count)
 //}
 #endif
 
+#ifndef EINC_AVX512
+//{ widen_u16v
+INLINE u32v widen_u16v(u16v x)
+{
+    return CONVERT(x, u32v);
+}
+//}
+
+//{ widen_i16v
+INLINE i32v widen_i16v(i16v x)
+{
+    return CONVERT(x, i32v);
+}
+//}
+
+//{ widen_i8v
+INLINE i32v widen_i8v(i8v x)
+{
+    return CONVERT(CONVERT(x, i16v), i32v);
+}
+//}
+#else
+/* One instruction each; gcc makes halves, and puts them together. */
+//{ widen_u16v@avx512
+INLINE u32v widen_u16v(u16v x)
+{
+#if EINC_VECTORS && LANES >= 8
+    u32v y;
+    __asm__("vpmovzxwd %1, %0" : "=v"(y) : "vm"(x));
+    return y;
+#else
+    return CONVERT(x, u32v);
+#endif
+}
+//}
+
+//{ widen_i16v@avx512
+INLINE i32v widen_i16v(i16v x)
+{
+#if EINC_VECTORS && LANES >= 8
+    i32v y;
+    __asm__("vpmovsxwd %1, %0" : "=v"(y) : "vm"(x));
+    return y;
+#else
+    return CONVERT(x, i32v);
+#endif
+}
+//}
+
+//{ widen_i8v@avx512
+INLINE i32v widen_i8v(i8v x)
+{
+#if EINC_VECTORS && LANES == 16
+    i32v y;
+    __asm__("vpmovsxbd %1, %0" : "=v"(y) : "vm"(x));
+    return y;
+#else
+    return CONVERT(CONVERT(x, i16v), i32v);
+#endif
+}
+//}
+#endif
+
 //{ load_near_u32v
 #if EINC_SHUFFLES
 /* Elements few apart, out of as many whole vectors, the last of which ends with the last of them. */

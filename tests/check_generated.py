@@ -52,7 +52,10 @@ KERNELS = {
     "guessed_attention": ("bhqd:bf16,bhkd:bf16->bhqk | _ * 0.125 | softmax k | bf16 | _ * bhkv:bf16 -> bhqv:bf16", ["--target", "amx"]),
     "viterbi": ("ik + kj -> ikj | max k & argmax k", ["--target", "avx512"]),
     "matrix_times_tensor": ("be,dcea->dcba", ["-d", "b=84,e=96,d=84,c=84,a=96", "--target", "avx512"]),
+    "columns_in_place": ("adb,cd->cba", ["-d", "a=384,b=384,c=24,d=384", "--target", "avx512"]),
     "lines_of_two_rows": ("bk,cak->cba", ["-d", "a=24,b=400,c=2000,k=24", "--target", "avx512"]),
+    "matrix_times_vector": ("ij,j->i", ["-d", "i=16384,j=8192", "--target", "avx512bf16"]),
+    "column_sums": ("ij->j", ["-d", "i=131072,j=1024", "--target", "avx512"]),
     # these have none
     "few_columns": ("ik:f64,jk:f64->ij", ["-d", "i=1000,j=12,k=100"]),
     "transpose": ("ij->ji", []), "outer": ("i,j", []), "dot": ("i,i", []), "batch": ("bij,bjk->bik", []),
@@ -93,7 +96,7 @@ KERNELS = {
     "narrow_attention": ("bhqd:bf16,bhkd:bf16->bhqk | _ * 0.125 | where(@q >= @k, _, -inf) | softmax k | * bhkv:bf16 -> bhqv",
                          ["-d", "b=2,h=4,q=128,k=128,d=64,v=64"]),
 }
-GOLDEN_COUNT = 23
+GOLDEN_COUNT = 27
 
 # Expressions whose programs run under qemu too: the shapes of their operands.
 PROGRAMS = {

@@ -50,6 +50,9 @@ FAULTS = {
     "a write behind an output": (SUM, BEFORE + r"((volatile float *)f->in.out.data)[f->in.out.shape[0] * "
                                  r"f->in.out.stride[0] + 1024] = 1;/", "ended"),
     "a position that is not checked": (GATHER, r"s/FAIL(f, OUT_OF_RANGE.*/(void)f;/", "did not notice"),
+    "points that all begin at one": (("ij,j->i", *[[[16, 40], [40]]] * 6), r"s/_points\[point\] = A + i_2/_points[point] = A + i/",
+                                     "must be"),
+    "rows that begin the sums anew": (("ij->j", *[[[1203, 260]]] * 3), r"s/first_unit && i == i_first/first_unit/", "must be"),
     "shapes that are not checked": (("ij,jk->ik", [[3, 4], [4, 5]], [[3, 4], [7, 5]]), r"s/return BAD_SHAPES;/;/",
                                     "takes shapes"),
 }

@@ -415,6 +415,17 @@ INLINE void store_u16v(void *p, int64_t stride, u16v x, int count)
     store_lanes_u16v(p, stride, x, count);
 }
 
+INLINE u32v widen_u16v(u16v x)
+{
+#if EINC_VECTORS && LANES >= 8
+    u32v y;
+    __asm__("vpmovzxwd %1, %0" : "=v"(y) : "vm"(x));
+    return y;
+#else
+    return CONVERT(x, u32v);
+#endif
+}
+
 #if EINC_SHUFFLES
 /* Elements few apart, out of as many whole vectors, the last of which ends with the last of them. */
 INLINE u32v load_near_u32v(const void *p, const int stride)
@@ -614,7 +625,7 @@ INLINE f32v max_f32v(f32v a, f32v b)
 
 INLINE f32v to_f32_bf16v(u16v h)
 {
-    return from_bits_f32v(CONVERT(h, u32v) << 16);
+    return from_bits_f32v(widen_u16v(h) << 16);
 }
 
 /* For a product that takes what is below the normal numbers for 0, as the instruction does. */
@@ -975,7 +986,7 @@ INLINE int64_t weave_words(u32u *to, int64_t to_word, const bf16u *from, int64_t
         return 0;
     for (int64_t k = 0; k < words; k++) {
         const u16v low = load_u16v(from + 2 * k * apart, 1, LANES), high = load_u16v(from + (2 * k + 1) * apart, 1, LANES);
-        store_u32v(to + k * to_word, 1, CONVERT(low, u32v) | CONVERT(high, u32v) << 16, LANES);
+        store_u32v(to + k * to_word, 1, widen_u16v(low) | widen_u16v(high) << 16, LANES);
     }
     return words;
 }

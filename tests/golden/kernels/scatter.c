@@ -233,6 +233,11 @@ INLINE u16v load_u16v(const void *p, int64_t stride, int count)
     return x;
 }
 
+INLINE u32v widen_u16v(u16v x)
+{
+    return CONVERT(x, u32v);
+}
+
 #if EINC_SHUFFLES
 /* Elements few apart, out of as many whole vectors, the last of which ends with the last of them. */
 INLINE u32v load_near_u32v(const void *p, const int stride)
@@ -303,7 +308,7 @@ INLINE void store_u32v(void *p, int64_t stride, u32v x, int count)
 
 INLINE f32v to_f32_bf16v(u16v h)
 {
-    return from_bits_f32v(CONVERT(h, u32v) << 16);
+    return from_bits_f32v(widen_u16v(h) << 16);
 }
 
 INLINE f32v load_f32v(const f32u *p, int64_t stride, int count)

@@ -1,0 +1,1143 @@
+/* einc compile 'bk,cak->cba' -o lines_of_two_rows.c -d a=24,b=400,c=2000,k=24 --target avx512
+ *
+ *     bk, cak -> cba
+ *
+ * target avx512, 16 lanes
+ * launch 1: block of c: tile_1_1 = min(284, c), block of a: tile_1_2 = min(24, a), block of b: tile_1_3 = min(256, b)
+ *   step 1: store out[c,b,a] = sum[k](A[b,k] * B[c,a,k])
+ *     tiles of 8 x 48: rows b, columns c a, contracted k, rows in place, lines of two rows
+ *     loops c b a, 16 lanes along a, past the caches from 64 MB
+ * workspace workers * (align(align(tile_1_1 * tile_1_2, 48) * k * 4, 64)
+ *         + align((1 + min(1, align(tile_1_1 * tile_1_2, 48) * k / 4097) * 7) * (k + 16) * 32, 64)
+ *         + align(min(1, k / 1025) * align(tile_1_1 * tile_1_2, 48) * 256, 64)
+ *         + align((ceil(align(tile_1_1 * tile_1_2, 48) / 16) + 3) * 24, 64) + 64) */
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#ifndef LINES_OF_TWO_ROWS_H
+#define LINES_OF_TWO_ROWS_H
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#ifndef EINC_HOST
+#define EINC_HOST
+/* Whose threads and messages. Every member may be 0, and so may the pointer to it. parallel_for runs
+ * task(argument, index, worker) once for every 0 <= index < tasks, in any order, at once on up to `workers` threads,
+ * 0 <= worker < workers, no two calls with the same worker at once; it returns 0, or a number that the kernel gives back. */
+typedef struct einc_host {
+    void *(*alloc)(void *user, size_t bytes, size_t align);
+    void (*free)(void *user, void *memory);
+    int (*parallel_for)(void *user, int64_t tasks, void (*task)(void *argument, int64_t index, int worker), void *argument);
+    int workers;
+    int (*cancelled)(void *user);
+    void (*error)(void *user, int code, const char *message);
+    void *user;
+} einc_host;
+#endif
+
+/* Strides count elements, and may be 0 or negative; data need not be aligned. An array of rank 0 has no shape.
+ * Complex numbers are two floats, f16 and bf16 their 16 bits, bool one byte. */
+typedef struct lines_of_two_rows_args {
+    struct {    /* input, f32 */
+        const float *data;
+        int64_t shape[2], stride[2];
+    } A;
+    struct {    /* input, f32 */
+        const float *data;
+        int64_t shape[3], stride[3];
+    } B;
+    struct {    /* output, f32[c,b,a] */
+        float *data;
+        int64_t shape[3], stride[3];
+    } out;
+} lines_of_two_rows_args;
+
+/* The bytes of workspace that lines_of_two_rows() wants for these shapes and so many workers. 0, or why not. */
+int lines_of_two_rows_workspace(const lines_of_two_rows_args *args, int workers, size_t *bytes);
+
+/* Runs the kernel. `workspace` is aligned to 64 bytes; NULL host: one thread. 0, or a negative number: -2 an argument
+ * that has no meaning, -3 shapes that do not fit, -4 too small a workspace (nothing was written), -7 cancelled,
+ * -16 and below a position out of range (outputs are then undefined). Thread-safe. */
+int lines_of_two_rows(const lines_of_two_rows_args *args, void *workspace, size_t bytes, const einc_host *host);
+
+#ifdef __cplusplus
+}
+#endif
+#endif
+
+/* What a kernel returns when it is not 0; a read out of range is OUT_OF_RANGE - the number of the operand. */
+enum { BAD_ARGUMENT = -2, BAD_SHAPES = -3, BAD_WORKSPACE = -4, BAD_MACHINE = -6, CANCELLED = -7, OUT_OF_RANGE = -16 };
+
+#if defined(__clang__)
+#define KERNEL __attribute__((target("avx512f,avx512bw,avx512dq,avx512vl,avx2,fma,f16c")))
+#elif defined(__GNUC__)
+#define KERNEL __attribute__((noipa, target("avx512f,avx512bw,avx512dq,avx512vl,avx2,fma,f16c")))
+#else
+#define KERNEL
+#endif
+
+#include <math.h>
+
+/* Whether vectors are GNU vectors; without them LANES is 1 and each vector type is its element. They only pass between
+ * functions that are inlined, so that the ABI is no concern. */
+#if defined(__GNUC__) && !defined(EINC_SCALAR)
+#define EINC_VECTORS 1
+#pragma GCC diagnostic ignored "-Wpsabi"
+#else
+#define EINC_VECTORS 0
+#endif
+
+/* Helpers are inlined; all functions are for the same instruction set. */
+#ifdef __GNUC__
+#define INLINE static inline __attribute__((always_inline, unused, target("avx512f,avx512bw,avx512dq,avx512vl,avx2,fma,f16c")))
+#else
+#define INLINE static inline
+#endif
+
+/* Of what is long and seldom in a hurry one copy keeps the compile short. */
+#if defined(__GNUC__) && !defined(__clang__)
+#define APART static __attribute__((noinline, noclone, unused, target("avx512f,avx512bw,avx512dq,avx512vl,avx2,fma,f16c")))
+#elif defined(__GNUC__)
+#define APART static __attribute__((noinline, unused, target("avx512f,avx512bw,avx512dq,avx512vl,avx2,fma,f16c")))
+#else
+#define APART static
+#endif
+
+#if EINC_VECTORS
+#define LANES 16
+#else
+#define LANES 1
+#endif
+
+/* Whether __builtin_shuffle is there; clang needs loops for it to see through. */
+#if EINC_VECTORS && !defined(__clang__)
+#define EINC_SHUFFLES 1
+#else
+#define EINC_SHUFFLES 0
+#endif
+
+/* Before a loop over lanes that is to become a handful of shuffles. */
+#if EINC_VECTORS && !defined(__clang__)
+#define UNROLL _Pragma("GCC unroll 16")
+#else
+#define UNROLL
+#endif
+
+#if EINC_VECTORS && !defined(__clang__)
+#define UNROLL_TWICE _Pragma("GCC unroll 2")
+#else
+#define UNROLL_TWICE
+#endif
+
+/* Asks for the cache line at p, which need not be one that may be read. */
+#ifdef __GNUC__
+#define PREFETCH(p) __builtin_prefetch((p), 0, 3)
+#else
+#define PREFETCH(p) ((void)(p))
+#endif
+
+/* The same into the second cache, for what is read later than the first would keep it. */
+#ifdef __GNUC__
+#define PREFETCH_FAR(p) __builtin_prefetch((p), 0, 2)
+#else
+#define PREFETCH_FAR(p) ((void)(p))
+#endif
+
+/* A vector stays in its register: gcc would load it again for each use, and loads are scarcer than copies. */
+#if defined(__GNUC__) && !defined(__clang__)
+#define HOLD(x) __asm__("" : "+v"(x))
+#else
+#define HOLD(x) ((void)0)
+#endif
+
+/* Steps from row to row that might have become others: so the compiler multiplies them in addresses, where it costs
+ * nothing, and not before, where more products than there are registers would wait in memory. */
+#if defined(__GNUC__) && defined(__x86_64__)
+#define HOLD_STEPS(one, three, five) __asm__("" : "+r"(one), "+r"(three), "+r"(five))
+#else
+#define HOLD_STEPS(one, three, five) ((void)0)
+#endif
+
+/* At the beginning of a function whose a * b + c is to be one instruction where the machine has it. */
+#ifdef __clang__
+#define CONTRACT _Pragma("clang fp contract(fast)")
+#else
+#define CONTRACT
+#endif
+
+#if EINC_VECTORS
+typedef float f32v __attribute__((vector_size(4 * LANES)));
+#else
+typedef float f32v;
+#endif
+
+#if EINC_VECTORS
+typedef int32_t i32v __attribute__((vector_size(4 * LANES)));
+#else
+typedef int32_t i32v;
+#endif
+
+#if EINC_VECTORS
+typedef uint32_t u32v __attribute__((vector_size(4 * LANES)));
+#else
+typedef uint32_t u32v;
+#endif
+
+/* A truth per lane: 0 or -1 in a vector, 0 or 1 in a scalar. */
+typedef i32v boolv;
+
+#ifdef __GNUC__
+#define UNALIGNED __attribute__((aligned(1), may_alias))
+#else
+#define UNALIGNED
+#endif
+
+typedef float f32u UNALIGNED;
+
+INLINE f32v splat_f32v(float x)
+{
+#if EINC_VECTORS
+    f32v zero = {0};
+    return x - zero;    /* which keeps -0 */
+#else
+    return x;
+#endif
+}
+
+INLINE u32v bits_f32v(f32v x)
+{
+    u32v bits;
+    memcpy(&bits, &x, sizeof bits);
+    return bits;
+}
+
+INLINE f32v from_bits_f32v(u32v bits)
+{
+    f32v x;
+    memcpy(&x, &bits, sizeof x);
+    return x;
+}
+
+/* 0, 1, 2, ... */
+INLINE i32v lanes_i32v(void)
+{
+    static const int32_t lanes[] = { 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15 };
+    i32v x;
+    memcpy(&x, lanes, sizeof x);
+    return x;
+}
+
+INLINE f32v select_f32v(boolv m, f32v a, f32v b)
+{
+#if EINC_VECTORS
+    return (f32v)((m & (i32v)a) ^ (~m & (i32v)b));
+#else
+    return m ? a : b;
+#endif
+}
+
+#if EINC_SHUFFLES
+/* Elements few apart, out of as many whole vectors, the last of which ends with the last of them. */
+INLINE u32v load_near_u32v(const void *p, const int stride)
+{
+    u32v x;
+    memcpy(&x, p, sizeof x);
+    UNROLL
+    for (int v = 1; v < stride; v++) {
+        const int first = v == stride - 1 ? v * (LANES - 1) : v * LANES;
+        i32v from = {0};
+        UNROLL
+        for (int l = 0; l < LANES; l++)
+            from[l] = l * stride >= v * LANES ? l * stride - first + LANES : v == 1 ? l * stride : l;
+        u32v y;
+        memcpy(&y, (const char *)p + 4 * first, sizeof y);
+        x = __builtin_shuffle(x, y, from);
+    }
+    return x;
+}
+#endif
+
+/* One lane after the other. */
+APART u32v load_lanes_u32v(const void *p, int64_t stride, int count)
+{
+#if EINC_SHUFFLES
+    if (stride >= 2 && stride <= (LANES < 4 ? LANES : 4) && count == LANES)
+        return stride == 2 ? load_near_u32v(p, 2) : stride == 3 ? load_near_u32v(p, 3) : load_near_u32v(p, 4);
+#endif
+    uint32_t lanes[LANES];
+    u32v x;
+    if (count == LANES) {
+        UNROLL
+        for (int l = 0; l < LANES; l++)
+            memcpy(&lanes[l], (const char *)p + 4 * stride * l, 4);
+    } else {
+        for (int l = 0; l < LANES; l++)
+            memcpy(&lanes[l], (const char *)p + 4 * stride * (l < count ? l : 0), 4);
+    }
+    memcpy(&x, lanes, sizeof x);
+    return x;
+}
+
+/* One lane after the other. */
+APART void store_lanes_u32v(void *p, int64_t stride, u32v x, int count)
+{
+    uint32_t lanes[LANES];
+    memcpy(lanes, &x, sizeof x);
+    for (int l = 0; l < count; l++)
+        memcpy((char *)p + 4 * stride * l, &lanes[l], 4);
+}
+
+INLINE u32v load_u32v(const void *p, int64_t stride, int count)
+{
+    u32v x;
+    if (stride == 1 && count == LANES) {
+        memcpy(&x, p, sizeof x);
+        return x;
+    }
+#if EINC_VECTORS && LANES >= 4
+    if (stride == 1) {
+        uint16_t m = (uint16_t)((1u << count) - 1);
+        u32v zero = {0};
+        uint32_t first;
+        memcpy(&first, p, 4);
+        x = first | zero;
+        __asm__("vmovdqu32 (%1), %0%{%2%}" : "+v"(x) : "r"(p), "Yk"(m) : "memory");
+        return x;
+    }
+#endif
+    return load_lanes_u32v(p, stride, count);
+}
+
+INLINE void store_u32v(void *p, int64_t stride, u32v x, int count)
+{
+    if (stride == 1 && count == LANES) {
+        memcpy(p, &x, sizeof x);
+        return;
+    }
+#if EINC_VECTORS && LANES >= 4
+    if (stride == 1) {
+        uint16_t m = (uint16_t)((1u << count) - 1);
+        __asm__ volatile("vmovdqu32 %1, (%0)%{%2%}" : : "r"(p), "v"(x), "Yk"(m) : "memory");
+        return;
+    }
+#endif
+    store_lanes_u32v(p, stride, x, count);
+}
+
+/* Stores x past the caches, 16 bytes at a time; 0 where that cannot be. */
+INLINE int stream_quarters(void *p, const void *x, int bytes)
+{
+#if EINC_VECTORS && defined(__SSE2__)
+    typedef float Quarter __attribute__((vector_size(16), may_alias));
+    if ((uintptr_t)p % 16 == 0 && bytes % 16 == 0) {
+        UNROLL
+        for (int b = 0; b < bytes; b += 16) {
+            Quarter y;
+            memcpy(&y, (const char *)x + b, 16);
+#ifdef __clang__
+            __builtin_nontemporal_store(y, (Quarter *)((char *)p + b));
+#else
+            __builtin_ia32_movntps((float *)((char *)p + b), y);
+#endif
+        }
+        return 1;
+    }
+#endif
+    (void)p, (void)x, (void)bytes;
+    return 0;
+}
+
+/* Stores x past the caches, which would read the line that it is in before; 0 where that cannot be. */
+INLINE int stream_bytes(void *p, const void *x, int bytes)
+{
+#if EINC_VECTORS
+    typedef float Line __attribute__((vector_size(64), may_alias));
+    if (bytes == 64 && (uintptr_t)p % 64 == 0) {
+        Line y;
+        memcpy(&y, x, 64);
+        __asm__ volatile("vmovntps %1, %0" : "=m"(*(Line *)p) : "v"(y));
+        return 1;
+    }
+    typedef float Half __attribute__((vector_size(32), may_alias));
+    if (bytes == 32 && (uintptr_t)p % 32 == 0) {
+        Half y;
+        memcpy(&y, x, 32);
+        __asm__ volatile("vmovntps %1, %0" : "=m"(*(Half *)p) : "v"(y));
+        return 1;
+    }
+#endif
+    return stream_quarters(p, x, bytes);
+}
+
+/* The same at an address that is known to be a multiple of so many bytes, which is not asked for a line. */
+INLINE int pass_bytes(void *p, const void *x, int bytes)
+{
+#if EINC_VECTORS
+    typedef float Line __attribute__((vector_size(64), may_alias));
+    if (bytes == 64) {
+        Line y;
+        memcpy(&y, x, 64);
+        __asm__ volatile("vmovntps %1, %0" : "=m"(*(Line *)p) : "v"(y));
+        return 1;
+    }
+#endif
+    return stream_bytes(p, x, bytes);
+}
+
+/* What was stored past the caches is there for other threads. */
+#if defined(__GNUC__) && defined(__SSE2__)
+#define STREAM_END() __asm__ volatile("sfence" : : : "memory")
+#else
+#define STREAM_END() ((void)0)
+#endif
+
+/* a * b + c, rounded once; gcc contracts it by itself only in its own dialects of C. */
+INLINE f32v fma_f32v(f32v a, f32v b, f32v c)
+{
+#if EINC_VECTORS && !defined(__clang__) && LANES == 16
+    return __builtin_ia32_vfmaddps512_mask(a, b, c, (uint16_t)-1, 4);
+#elif EINC_VECTORS && !defined(__clang__) && LANES >= 4
+    __asm__("vfmadd231ps %2, %1, %0" : "+v"(c) : "%v"(a), "vm"(b));
+    return c;
+#else
+    CONTRACT
+    return a * b + c;
+#endif
+}
+
+/* The r-th row from `first` on, 0 <= r < 7. One row is `one` bytes further, three and five rows are `three` and `five`:
+ * an address is made of one of these, twice or four times, as machines add them for nothing. */
+INLINE const char *row_address(const char *first, int64_t one, int64_t three, int64_t five, int r)
+{
+    return first + (r % 3 == 0 ? three * (r / 3) : r == 5 ? five : one * r);
+}
+
+INLINE f32v load_f32v(const f32u *p, int64_t stride, int count)
+{
+    return from_bits_f32v(load_u32v(p, stride, count));
+}
+
+INLINE void store_f32v(f32u *p, int64_t stride, f32v x, int count)
+{
+    store_u32v(p, stride, bits_f32v(x), count);
+}
+
+INLINE void pass_f32v(f32u *p, f32v x)
+{
+    if (!pass_bytes(p, &x, sizeof x))
+        store_f32v(p, 1, x, LANES);
+}
+
+/* Lane l of the result is lane l ^ n, for n less than LANES: the partner in a fold. */
+INLINE f32v flip_f32v(f32v x, int n)
+{
+#if EINC_SHUFFLES
+    return __builtin_shuffle(x, lanes_i32v() ^ n);
+#else
+    float lanes[LANES], others[LANES];
+    memcpy(lanes, &x, sizeof x);
+    for (int l = 0; l < LANES; l++)
+        others[l] = lanes[l ^ n];
+    memcpy(&x, others, sizeof x);
+    return x;
+#endif
+}
+
+/* In each square of 2n by 2n the two n by n corners off the diagonal change places. */
+INLINE void exchange_f32v(f32v *x, int n)
+{
+    const boolv upper = (lanes_i32v() & n) != 0;
+    UNROLL
+    for (int pair = 0; pair < LANES / 2; pair++) {
+        const int i = pair / n * 2 * n + pair % n;
+        const f32v a = x[i], b = x[i + n];
+        x[i] = select_f32v(upper, flip_f32v(b, n), a);
+        x[i + n] = select_f32v(upper, b, flip_f32v(a, n));
+    }
+}
+
+/* Lane j of x[i] becomes lane i of x[j]. */
+APART void transpose_f32v(f32v *x)
+{
+    if (LANES > 1)
+        exchange_f32v(x, 1);
+    if (LANES > 2)
+        exchange_f32v(x, 2);
+    if (LANES > 4)
+        exchange_f32v(x, 4);
+    if (LANES > 8)
+        exchange_f32v(x, 8);
+}
+
+/* What turn_f32() does, for less than whole squares: short rows, or columns, one at a time. */
+APART void turn_part_f32(f32u *to, int64_t to_column, int64_t to_row, const f32u *from, int64_t from_row, int64_t from_column,
+                         int rows, int columns)
+{
+    f32v x[LANES];
+    if (4 * columns <= LANES) {
+        for (int c = 0; c < columns; c++)
+            store_f32v(to + c * to_column, to_row, load_f32v(from + c * from_column, from_row, rows), rows);
+        return;
+    }
+    if (4 * rows <= LANES) {
+        for (int r = 0; r < rows; r++)
+            store_f32v(to + r * to_row, to_column, load_f32v(from + r * from_row, from_column, columns), columns);
+        return;
+    }
+    for (int r = 0; r < LANES; r++)
+        x[r] = load_f32v(from + (r < rows ? r : 0) * from_row, from_column, columns);
+    transpose_f32v(x);
+    for (int c = 0; c < columns; c++)
+        store_f32v(to + c * to_column, to_row, x[c], rows);
+}
+
+/* to[c * to_column + r * to_row] = from[r * from_row + c * from_column], for so many rows and columns, at most LANES. What
+ * is `soon`, so many lines `line` apart, is asked for: the next squares, which are no stream that the machine sees. */
+APART void turn_f32(f32u *to, int64_t to_column, int64_t to_row, const f32u *from, int64_t from_row, int64_t from_column,
+                    int rows, int columns, const f32u *soon, int64_t line)
+{
+    f32v x[LANES];
+    for (int r = 0; r < LANES; r++)
+        PREFETCH_FAR(soon + r * line);
+    if (rows < LANES || columns < LANES || from_column != 1 || to_row != 1) {
+        turn_part_f32(to, to_column, to_row, from, from_row, from_column, rows, columns);
+        return;
+    }
+    UNROLL
+    for (int r = 0; r < LANES; r++)
+        x[r] = load_f32v(from + r * from_row, 1, LANES);
+    if (LANES > 1)
+        exchange_f32v(x, 1);
+    if (LANES > 2)
+        exchange_f32v(x, 2);
+    if (LANES > 4)
+        exchange_f32v(x, 4);
+    if (LANES > 8)
+        exchange_f32v(x, 8);
+    UNROLL
+    for (int c = 0; c < LANES; c++)
+        store_f32v(to + c * to_column, 1, x[c], LANES);
+}
+
+/* Helpers that run once a call are for any machine, whatever the kernel's instruction set. */
+#ifdef __GNUC__
+#define PLAIN static inline __attribute__((unused))
+#else
+#define PLAIN static inline
+#endif
+
+/* What a formula has dozens of: one copy keeps the compile short. */
+#ifdef __GNUC__
+#define SHARED static __attribute__((noinline, unused))
+#else
+#define SHARED static
+#endif
+
+#define SIZE_TOO_LARGE INT64_MAX
+
+PLAIN int64_t size_min(int64_t a, int64_t b)
+{
+    return a < b ? a : b;
+}
+
+PLAIN int64_t size_max(int64_t a, int64_t b)
+{
+    return a > b ? a : b;
+}
+
+SHARED int64_t size_add(int64_t a, int64_t b)
+{
+    return a > SIZE_TOO_LARGE - b ? SIZE_TOO_LARGE : a + b;
+}
+
+SHARED int64_t size_mul(int64_t a, int64_t b)
+{
+    if (a == SIZE_TOO_LARGE || b == SIZE_TOO_LARGE)
+        return SIZE_TOO_LARGE;
+    return b && a > SIZE_TOO_LARGE / b ? SIZE_TOO_LARGE : a * b;
+}
+
+SHARED int64_t size_div(int64_t a, int64_t b)
+{
+    if (a == SIZE_TOO_LARGE || b == SIZE_TOO_LARGE)
+        return SIZE_TOO_LARGE;
+    return b ? a / b : a;
+}
+
+SHARED int64_t size_ceil_div(int64_t a, int64_t b)
+{
+    if (a == SIZE_TOO_LARGE || b == SIZE_TOO_LARGE)
+        return SIZE_TOO_LARGE;
+    return b ? a / b + (a % b != 0) : a;
+}
+
+/* So much of what is left that it makes as few shares of at most `most` as can be, all nearly equal. */
+PLAIN int64_t size_even(int64_t left, int64_t most)
+{
+    return left <= most ? left : size_ceil_div(left, size_ceil_div(left, most));
+}
+
+/* Up to a multiple of the unit. */
+SHARED int64_t size_align(int64_t a, int64_t unit)
+{
+    return a > SIZE_TOO_LARGE - unit ? SIZE_TOO_LARGE : (a + unit - 1) / unit * unit;
+}
+
+/* How many of `left` rows come next, of at most `most`, which are whole tiles: those, but so that no tile that is lower
+ * than half of one is left behind them. */
+PLAIN int64_t size_next(int64_t left, int64_t most, int64_t tile)
+{
+    return left <= most ? left : left - most >= tile / 2 ? most : most - tile / 2;
+}
+
+/* Whether a shape is one; axes of size 1 get stride 0, so that they stretch. */
+PLAIN int settle(const int64_t *shape, int64_t *stride, int rank)
+{
+    for (int a = 0; a < rank; a++) {
+        if (shape[a] < 0)
+            return 0;
+        if (shape[a] == 1)
+            stride[a] = 0;
+    }
+    return 1;
+}
+
+PLAIN int is_shape(const int64_t *shape, int rank)
+{
+    for (int a = 0; a < rank; a++)
+        if (shape[a] < 0)
+            return 0;
+    return 1;
+}
+
+/* The common size of two axes, where 1 gives way; -1 when they disagree. */
+PLAIN int64_t meet(int64_t a, int64_t b)
+{
+    return a == b || b == 1 ? a : a == 1 ? b : -1;
+}
+
+/* Where the lanes of a vector lie: those before `here` side by side at `first`, others before `end` at `rest`. */
+typedef struct Piece {
+    int64_t first, rest;
+    int here, end;
+} Piece;
+
+/* One lane after the other. */
+APART void store_rest_lanes_u32v(void *p, u32v x, int first, int end)
+{
+    uint32_t lanes[LANES];
+    memcpy(lanes, &x, sizeof x);
+    for (int l = first; l < end; l++)
+        memcpy((char *)p + 4 * (l - first), &lanes[l], 4);
+}
+
+/* The lanes from `first` on, before `end`, side by side at p. */
+INLINE void store_rest_u32v(void *p, u32v x, int first, int end)
+{
+#if EINC_VECTORS && LANES >= 4
+    const uint16_t m = (uint16_t)((1u << end) - (1u << first));
+    __asm__ volatile("vmovdqu32 %1, (%0)%{%2%}" : : "r"((uintptr_t)p - 4 * (uintptr_t)first), "v"(x), "Yk"(m) : "memory");
+#else
+    store_rest_lanes_u32v(p, x, first, end);
+#endif
+}
+
+INLINE void store_piece_u32v(void *to, const Piece *piece, u32v x)
+{
+    store_u32v((char *)to + 4 * piece->first, 1, x, piece->here);
+    if (piece->here < piece->end)
+        store_rest_u32v((char *)to + 4 * piece->rest, x, piece->here, piece->end);
+}
+
+INLINE void store_piece_f32v(f32u *to, const Piece *piece, f32v x)
+{
+    store_piece_u32v(to, piece, bits_f32v(x));
+}
+
+/* Puts half a vector of a and half of b into x: the lower one, or the upper one where a_high or b_high is 1. */
+INLINE void join_halves(void *x, const void *a, const int a_high, const void *b, const int b_high, const size_t half)
+{
+#if EINC_SHUFFLES
+    typedef int64_t Line __attribute__((vector_size(64)));
+    if (half == sizeof(Line) / 2) {
+        const int64_t p = 4 * a_high, q = 8 + 4 * b_high;
+        const Line from = { p, p + 1, p + 2, p + 3, q, q + 1, q + 2, q + 3 };
+        Line low, high;
+        memcpy(&low, a, sizeof low);
+        memcpy(&high, b, sizeof high);
+        low = __builtin_shuffle(low, high, from);
+        memcpy(x, &low, sizeof low);
+        return;
+    }
+#endif
+    memcpy(x, (const char *)a + half * a_high, half);
+    memcpy((char *)x + half, (const char *)b + half * b_high, half);
+}
+
+INLINE f32v join_f32v(f32v a, const int a_high, f32v b, const int b_high)
+{
+    f32v x = a;
+    join_halves(&x, &a, a_high, &b, b_high, sizeof x / 2);
+    return x;
+}
+
+/* One call: the operands, what follows from their shapes, and where tasks report a failure. */
+typedef struct Frame {
+    lines_of_two_rows_args in;    /* strides of axes of size 1 are 0 here */
+    int64_t extent_b;
+    int64_t extent_k;
+    int64_t extent_c;
+    int64_t extent_a;
+    int64_t tile_1_1;
+    int64_t tile_1_2;
+    int64_t tile_1_3;
+    int64_t units_1;
+    int64_t at_packed_1;
+    int64_t at_kept_1;
+    int64_t at_pieces_1;
+    int64_t at_panels_of_1;
+    int64_t per_worker;
+    int64_t grain_1, tasks_1;
+    int past_1;    /* the result is stored past the caches */
+    int64_t shared;
+    char *workspace;
+    const einc_host *host;
+    int *status;
+} Frame;
+
+/* The first failure counts. Tasks run on several threads, so the status is read and written whole. */
+#ifdef __GNUC__
+#define STATUS(f) __atomic_load_n((f)->status, __ATOMIC_RELAXED)
+#define FAIL(f, code) __atomic_store_n((f)->status, (code), __ATOMIC_RELAXED)
+#else
+#define STATUS(f) (*(volatile int *)(f)->status)
+#define FAIL(f, code) (*(volatile int *)(f)->status = (code))
+#endif
+
+static int is_stopped(const Frame *f)
+{
+    if (STATUS(f) == 0 && f->host && f->host->cancelled && f->host->cancelled(f->host->user))
+        FAIL(f, CANCELLED);
+    return STATUS(f) != 0;
+}
+
+/* out[c,b,a] = sum[k](A[b,k] * B[c,a,k]) */
+enum { ROWS_1 = 8, VECTORS_1 = 3, COLUMNS_1 = VECTORS_1 * LANES, DEPTH_1 = 1024, NEAR_1 = 163840, BLOCK_1 = 8,
+        CLOSE_1 = 4096, HALVES_1 = 3 };
+
+/* Packs the panel of `count` columns. */
+KERNEL static void pack_columns_1(const Frame *f, char *own, int64_t c_2, int64_t a, int64_t depth,
+        int64_t tile_place, int64_t place, int64_t from_point, int64_t to_point, int count)
+{
+    const f32u *B = (const f32u *)f->in.B.data;
+    const int64_t B_0 = f->in.B.stride[0], B_1 = f->in.B.stride[1];
+    const int64_t B_2 = f->in.B.stride[2];
+    float *panels_1 = (float *)own;
+    for (int v = 0; v * LANES < count; v++) {
+        float *to = panels_1 + tile_place * depth + from_point * COLUMNS_1 + place - tile_place + v * LANES;
+        for (int64_t k = from_point; k < to_point; k += LANES) {
+            const int lanes = (int)size_min(LANES, to_point - k);
+            const f32u *from = B + c_2 * B_0 + (a + v * LANES) * B_1 + k * B_2;
+            turn_f32(to, COLUMNS_1, 1, from, B_1, B_2, (int)size_min(LANES, count - v * LANES), lanes, from
+                    + LANES * (B_1), B_1);
+            to += lanes * COLUMNS_1;
+        }
+    }
+}
+
+/* Packs `height` rows. */
+KERNEL static void pack_rows_1(const Frame *f, char *own, int64_t b, int64_t depth, int height)
+{
+    const int64_t extent_k = f->extent_k, at_packed_1 = f->at_packed_1;
+    const f32u *A = (const f32u *)f->in.A.data;
+    const int64_t A_0 = f->in.A.stride[0], A_1 = f->in.A.stride[1];
+    float *packed_1 = (float *)(own + at_packed_1);
+    for (int r = 0; r < height; r++) {
+        const int64_t b_at = b + r;
+        float *to = packed_1 + r * (depth + 16);
+        for (int64_t k = 0; k < extent_k; k += LANES) {
+            const int lanes = (int)size_min(LANES, extent_k - k);
+            store_f32v(to, 1, load_f32v(A + b_at * A_0 + k * A_1, A_1, lanes), lanes);
+            to += lanes;
+        }
+    }
+}
+
+/* What a tile's sums start from: `start`, where a row's are start_step further than the row's before; with NULL they
+ * begin. The sums of rows that a tile has not start, too, and stay so: there are starts for them. */
+INLINE void begin_1(const f32u *start, int64_t start_step, f32v sums[ROWS_1][VECTORS_1])
+{
+    UNROLL
+    for (int r = 0; r < ROWS_1; r++) {
+        UNROLL
+        for (int v = 0; v < VECTORS_1; v++)
+            sums[r][v] = splat_f32v(0.0f);
+    }
+    if (start) {
+        UNROLL
+        for (int r = 0; r < ROWS_1; r++) {
+            UNROLL
+            for (int v = 0; v < VECTORS_1; v++)
+                sums[r][v] = load_f32v(start + r * start_step + v * LANES, 1, LANES);
+        }
+    }
+}
+
+/* Adds the products of `height` rows and one panel to the sums. A row's points are k_step apart, rows row_step. What is
+ * needed next comes nearer meanwhile: `ahead`, so many bytes for each point. Loops over rows are unrolled, so that sums
+ * have registers, and left early where a tile is low; a whole one's `height` is a constant, so that it goes without
+ * comparisons. Two points at a turn make turns few enough for their end to be foreseen. */
+INLINE void multiply_1(const int height, const f32u *rows, int64_t row_step, int64_t k_step, const float *panel,
+                       int64_t depth, const char *ahead, int64_t ahead_step, f32v sums[ROWS_1][VECTORS_1])
+{
+    const int64_t apart = row_step * (int64_t)sizeof *rows;    /* see row_address() */
+    int64_t one = apart, three = 3 * apart, five = 5 * apart;
+    const char *low = (const char *)rows, *high = low + 7 * apart;
+    UNROLL_TWICE
+    for (int64_t k = 0; k < depth; k++) {
+        f32v right[VECTORS_1];
+        HOLD_STEPS(one, three, five);
+        PREFETCH(ahead);
+        ahead += ahead_step;
+        UNROLL
+        for (int v = 0; v < VECTORS_1; v++)
+            right[v] = load_f32v(panel + v * LANES, 1, LANES);
+        UNROLL
+        for (int r = 0; r < ROWS_1; r++) {
+            if (r >= height)
+                break;
+            const f32u *at = (const f32u *)row_address(r < 7 ? low : high, one, three, five, r % 7);
+            f32v left = splat_f32v(*at);
+            HOLD(left);
+            UNROLL
+            for (int v = 0; v < VECTORS_1; v++) {
+                sums[r][v] = fma_f32v(left, right[v], sums[r][v]);
+            }
+        }
+        low += k_step * (int64_t)sizeof *rows;
+        high += k_step * (int64_t)sizeof *rows;
+        panel += COLUMNS_1;
+    }
+}
+
+/* One tile, and what becomes of its sums: they are kept, a row kept_step behind the one before, or with NULL for `kept`
+ * taken by what follows the product. */
+KERNEL static void tile_1(int height, const f32u *rows, int64_t row_step, int64_t k_step, const float *panel,
+        int64_t depth, const char *ahead, int64_t ahead_step, const f32u *start, int64_t start_step, f32u *kept,
+        int64_t kept_step, const Piece *placed, f32u *result, int64_t result_step, int past)
+{
+    f32v sums[ROWS_1][VECTORS_1];
+    begin_1(start, start_step, sums);
+    if (height == ROWS_1)
+        multiply_1(ROWS_1, rows, row_step, k_step, panel, depth, ahead, ahead_step, sums);
+    else
+        multiply_1(height, rows, row_step, k_step, panel, depth, ahead, ahead_step, sums);
+    if (past) {
+        f32u *runs[2 * VECTORS_1 / HALVES_1];    /* of two rows, one behind the other: whole lines */
+        int wide = 0;    /* lines that are not behind the last column */
+        UNROLL
+        for (int half = 0; half < 2 * VECTORS_1; half += HALVES_1) {
+            const Piece *piece = &placed[half / 2];
+            runs[half / HALVES_1] = result + (half % 2 ? piece->rest : piece->first);
+            wide += piece->end > half % 2 * LANES / 2 ? HALVES_1 : 0;
+        }
+        UNROLL
+        for (int r = 0; r < ROWS_1; r += 2) {
+            if (r >= height)
+                break;
+            UNROLL
+            for (int at = 0; at < 2 * VECTORS_1; at++) {
+                if (at >= wide)
+                    break;
+                const int run = at / HALVES_1, half = at % HALVES_1 * 2;
+                const int low = run * HALVES_1 + half % HALVES_1, high = run * HALVES_1 + (half + 1) % HALVES_1;
+                const f32v line = join_f32v(sums[r + half / HALVES_1][low / 2], low % 2, sums[r
+                        + (half + 1) / HALVES_1][high / 2], high % 2);
+                pass_f32v(runs[run] + r * result_step + half * LANES / 2, line);
+            }
+        }
+        return;
+    }
+    if (placed) {
+        UNROLL
+        for (int v = 0; v < VECTORS_1; v++) {
+            const Piece piece = placed[v];
+            UNROLL
+            for (int r = 0; r < ROWS_1; r++) {
+                if (r >= height)
+                    break;
+                store_piece_f32v(result + r * result_step, &piece, sums[r][v]);
+            }
+        }
+        return;
+    }
+    UNROLL
+    for (int r = 0; r < ROWS_1; r++) {
+        if (r >= height)
+            break;
+        UNROLL
+        for (int v = 0; v < VECTORS_1; v++)
+            store_f32v(kept + r * kept_step + v * LANES, 1, sums[r][v], LANES);
+    }
+}
+
+/* What becomes of a tile's sums. */
+KERNEL static void after_1(const Frame *f, int64_t b, int64_t c_2, int64_t a, int64_t tile_place, int64_t place,
+        int count, int height, const float *kept)
+{
+    f32u *out = (f32u *)f->in.out.data;
+    const int64_t out_0 = f->in.out.stride[0], out_1 = f->in.out.stride[1];
+    const int64_t out_2 = f->in.out.stride[2];
+    for (int r = 0; r < height; r++) {
+        const int64_t b_at = b + r;
+        for (int v = 0; v * LANES < count; v++) {
+            const int lanes = (int)size_min(LANES, count - v * LANES);
+            const int64_t a_lanes = a + v * LANES;
+            const f32v sum = load_f32v(kept + r * COLUMNS_1 + place - tile_place + v * LANES, 1, lanes);
+            store_f32v(out + c_2 * out_0 + b_at * out_1 + a_lanes * out_2, out_2, sum, lanes);
+        }
+    }
+}
+
+
+/* The step for one unit of work. */
+KERNEL static void step_1(const Frame *f, char *own, int64_t c_first, int64_t c_end, int64_t b_first, int64_t b_end,
+        int64_t a_first, int64_t a_end)
+{
+    const int64_t extent_b = f->extent_b, extent_k = f->extent_k;
+    const int64_t extent_a = f->extent_a, at_packed_1 = f->at_packed_1;
+    const int64_t at_kept_1 = f->at_kept_1, at_pieces_1 = f->at_pieces_1;
+    const int64_t at_panels_of_1 = f->at_panels_of_1;
+    const f32u *A = (const f32u *)f->in.A.data;
+    const int64_t A_0 = f->in.A.stride[0], A_1 = f->in.A.stride[1];
+    const int64_t B_0 = f->in.B.stride[0], B_1 = f->in.B.stride[1];
+    f32u *out = (f32u *)f->in.out.data;
+    const int64_t out_0 = f->in.out.stride[0], out_1 = f->in.out.stride[1];
+    const int64_t out_2 = f->in.out.stride[2];
+    float *panels_1 = (float *)own;
+    float *packed_1 = (float *)(own + at_packed_1);
+    float *kept_1 = (float *)(own + at_kept_1);
+    int64_t *pieces_1 = (int64_t *)(own + at_pieces_1);
+    int64_t *panels_of_1 = (int64_t *)(own + at_panels_of_1);
+    const int64_t depth = extent_k;
+    const int64_t columns = (c_end - c_first) * (a_end - a_first), places = size_align(columns, COLUMNS_1);
+    int64_t width = a_end - a_first;
+    if (B_0 == B_1 * (a_end - a_first) && out_0 == out_2 * (a_end - a_first))
+        width *= c_end - c_first;
+    float tile[ROWS_1 * COLUMNS_1];
+    Piece *const pieces = (Piece *)pieces_1;    /* where the result has each vector of columns */
+    const int is_placed = LANES == 16 && width >= LANES && out_2 == 1;
+    /* Two rows at a time are whole lines of the result, past the caches. */
+    int is_past = f->past_1 && width == HALVES_1 * LANES / 2 && out_1 == width;
+    for (int64_t place = 0; is_placed && place < places + COLUMNS_1; place += LANES) {
+        Piece *const piece = &pieces[place / LANES];
+        const int64_t count = size_max(size_min(columns - place, LANES), 0);
+        const int64_t here = size_min(count, width - place % width), behind = place + here;
+        piece->first = (place - place % width) / (a_end - a_first) * out_0 + place % width * out_2;
+        piece->rest = (behind - behind % width) / (a_end - a_first) * out_0 + behind % width * out_2;
+        piece->here = (int)(piece->rest == piece->first + here ? count : here);
+        piece->end = (int)count;
+        is_past = is_past && (count == 0 || (piece->first - place % width) * 4 % 64 == 0);
+    }
+    const int64_t columns_at = c_first * extent_a + a_first;
+    if (*panels_of_1 != columns_at) {
+        if (places > columns)    /* so that what is there is numbers */
+            memset(panels_1 + (places - COLUMNS_1) * depth, 0, (size_t)(COLUMNS_1 * depth) * 4);
+        for (int64_t from_point = 0; from_point < extent_k; from_point += 256) {
+            const int64_t to_point = size_min(from_point + 256, extent_k);
+            for (int64_t tile_place = 0; tile_place < places; tile_place += COLUMNS_1) {
+                const int64_t tile_end = size_min(tile_place + COLUMNS_1, columns);
+                for (int64_t place = tile_place; place < tile_end;) {
+                    const int count = (int)size_min(width - place % width, tile_end - place);
+                    const int64_t a = a_first + place % width;
+                    const int64_t c_2 = c_first + (place - place % width) / (a_end - a_first);
+                    pack_columns_1(f, own, c_2, a, depth, tile_place, place, from_point, to_point, count);
+                    place += count;
+                }
+            }
+        }
+        *panels_of_1 = columns_at;
+    }
+    const int64_t tiles = places / COLUMNS_1;
+    const int64_t block = depth * places > (f->past_1 ? CLOSE_1 : NEAR_1) ? BLOCK_1 : 1;
+    for (int64_t b_block = b_first, b_stop; b_block < b_end; b_block = b_stop) {
+        int height = (int)size_next(b_end - b_block, block * ROWS_1, ROWS_1);
+        int64_t b = b_block, done = 0, points;
+        b_stop = b_block + height;
+        const f32u *rows = A + b * A_0;
+        int64_t row_step = A_0, k_step = A_1;
+        if (tiles > 4 && (row_step * 4 % 2048 == 0 || k_step * 4 >= 64)) {
+            pack_rows_1(f, own, b, depth, height);
+            rows = packed_1;
+            row_step = depth + 16;
+            k_step = 1;
+        }
+        do {
+            points = size_even(depth - done, DEPTH_1);
+            float *kept = points < depth ? kept_1 : tile;
+            const int is_last = done + points >= depth;
+            /* What comes nearer: the next panel where not all of them are near, else the next rows; a share for each tile. Of few points what is written takes longest. */
+            const char *ahead = (const char *)(rows + (tiles < 4 ? 2 : 1) * height * row_step);
+            const int writes = depth < size_min(places, ROWS_1 * BLOCK_1);
+            const int passes = writes && is_past && ((uintptr_t)(out + c_first * out_0 + b * out_1 + a_first * out_2)
+                    | (uint64_t)out_1 * 8) % 64 == 0;
+            const int nears = writes && !passes && (out_1 < COLUMNS_1 || depth <= 2 * ROWS_1);
+            const int64_t ahead_step =
+                passes && extent_b * extent_k <= 1048576 ? 0 :
+                nears ? (out_1 < COLUMNS_1 ? 64 : out_1 * 4) :
+                depth * places > NEAR_1 ? COLUMNS_1 * 4 / (2 * (b_stop - b_block) > BLOCK_1 * ROWS_1 ? BLOCK_1
+                        : (BLOCK_1 + 1) / 2) :
+                k_step == 1 ? size_ceil_div(size_min(height, ROWS_1) * 4, tiles) : 0;
+            for (int64_t tile_place = 0; tile_place < places; tile_place += COLUMNS_1) {
+                if (depth * places > NEAR_1 && !passes)
+                    ahead = (const char *)(panels_1 + (tile_place + COLUMNS_1) * depth + done * COLUMNS_1);
+                for (b = b_block; b < b_stop; b += height) {
+                    height = (int)size_next(b_stop - b, ROWS_1, ROWS_1);
+                    const f32u *here = rows + (b - b_block) * row_step + done * k_step;
+                    const int64_t result_step = out_1;
+                    const Piece *placed = is_placed && is_last ? &pieces[tile_place / LANES] : NULL;
+                    f32u *result = out + c_first * out_0 + b * out_1 + a_first * out_2;
+                    const int past = placed && is_past && ((uintptr_t)result | (uint64_t)result_step * 8) % 64 == 0
+                            && height % 2 == 0;
+                    if (nears && is_placed && !past)
+                        ahead = (const char *)(result + pieces[tile_place / LANES + VECTORS_1].first);
+                    tile_1(height, here, row_step, k_step, panels_1 + tile_place * depth + done * COLUMNS_1, points,
+                            ahead, ahead_step, done ? kept : NULL, done ? COLUMNS_1 : 0, kept, COLUMNS_1, placed,
+                            result, result_step, past);
+                    if (is_last && !placed) {
+                        const int64_t tile_end = size_min(tile_place + COLUMNS_1, columns);
+                        for (int64_t place = tile_place; place < tile_end;) {
+                            const int count = (int)size_min(width - place % width, tile_end - place);
+                            const int64_t a = a_first + place % width;
+                            const int64_t c_2 = c_first + (place - place % width) / (a_end - a_first);
+                            after_1(f, b, c_2, a, tile_place, place, count, height, kept);
+                            place += count;
+                        }
+                    }
+                    kept += points < depth ? ROWS_1 * COLUMNS_1 : 0;
+                    ahead += points * ahead_step;
+                }
+            }
+            done += points;
+        } while (done < depth);
+    }
+}
+
+/* A task of launch 1: its units of work, each one tile of every block. */
+static void launch_1(void *argument, int64_t task, int worker)
+{
+    const Frame *f = (const Frame *)argument;
+    char *own = f->workspace + f->shared + worker * f->per_worker;
+    const int64_t extent_b = f->extent_b, extent_c = f->extent_c;
+    const int64_t extent_a = f->extent_a, tile_1_1 = f->tile_1_1;
+    const int64_t tile_1_2 = f->tile_1_2, tile_1_3 = f->tile_1_3;
+    const int64_t units_end = size_min((task + 1) * f->grain_1, f->units_1);
+    for (int64_t unit = task * f->grain_1; unit < units_end && !is_stopped(f); unit++) {
+        int64_t rest = unit;
+        const int64_t b_tiles = size_max(size_ceil_div(extent_b, tile_1_3), 1);
+        const int64_t b_first = rest % b_tiles * tile_1_3, b_end = size_min(b_first + tile_1_3, extent_b);
+        rest /= b_tiles;
+        const int64_t a_tiles = size_max(size_ceil_div(extent_a, tile_1_2), 1);
+        const int64_t a_first = rest % a_tiles * tile_1_2, a_end = size_min(a_first + tile_1_2, extent_a);
+        rest /= a_tiles;
+        const int64_t c_first = rest * tile_1_1, c_end = size_min(c_first + tile_1_1, extent_c);
+        step_1(f, own, c_first, c_end, b_first, b_end, a_first, a_end);
+    }
+    if (f->past_1)
+        STREAM_END();
+}
+
+
+/* Runs tasks on the host's threads, or here. */
+static int run(Frame *f, void (*task)(void *argument, int64_t index, int worker), int64_t tasks)
+{
+    if (tasks > 1 && f->host && f->host->parallel_for) {
+        int status = f->host->parallel_for(f->host->user, tasks, task, f);
+        if (status && STATUS(f) == 0)
+            FAIL(f, status);
+    } else {
+        for (int64_t index = 0; index < tasks; index++)
+            task(f, index, 0);
+    }
+    return STATUS(f);
+}
+
+/* Fills in the frame: extents from the shapes, which must agree; then tiles and workspace, which follow from them. */
+static int prepare(Frame *f, const lines_of_two_rows_args *args, int workers)
+{
+    (void)workers;
+    memset(f, 0, sizeof *f);
+    f->in = *args;
+    if (!settle(f->in.A.shape, f->in.A.stride, 2))
+        return BAD_SHAPES;
+    if (!settle(f->in.B.shape, f->in.B.stride, 3))
+        return BAD_SHAPES;
+    if (!is_shape(f->in.out.shape, 3))
+        return BAD_SHAPES;
+    const int64_t extent_b = f->extent_b = f->in.A.shape[0];
+    const int64_t extent_k = f->extent_k = meet(f->in.A.shape[1], f->in.B.shape[2]);
+    if (extent_k < 0)
+        return BAD_SHAPES;
+    const int64_t extent_c = f->extent_c = f->in.B.shape[0];
+    const int64_t extent_a = f->extent_a = f->in.B.shape[1];
+    if (f->in.out.shape[0] != extent_c || f->in.out.shape[1] != extent_b || f->in.out.shape[2] != extent_a)
+        return BAD_SHAPES;
+    const int64_t tile_1_1 = f->tile_1_1 = size_min(284, extent_c);
+    const int64_t tile_1_2 = f->tile_1_2 = size_min(24, extent_a);
+    const int64_t tile_1_3 = f->tile_1_3 = size_min(256, extent_b);
+    f->units_1 = size_mul(size_mul(size_ceil_div(extent_c, tile_1_1), size_ceil_div(extent_a, tile_1_2)),
+            size_ceil_div(extent_b, tile_1_3));
+    const int64_t at_packed_1 = f->at_packed_1 = size_align(size_mul(size_mul(size_align(size_mul(tile_1_1, tile_1_2),
+            48), extent_k), 4), 64);
+    const int64_t at_kept_1 = f->at_kept_1 = size_add(at_packed_1,
+            size_align(size_mul(size_mul(size_add(1, size_mul(size_min(1,
+            size_div(size_mul(size_align(size_mul(tile_1_1, tile_1_2), 48), extent_k), 4097)), 7)),
+            size_add(extent_k, 16)), 32), 64));
+    const int64_t at_pieces_1 = f->at_pieces_1 = size_add(at_kept_1,
+            size_align(size_mul(size_mul(size_min(1, size_div(extent_k, 1025)),
+            size_align(size_mul(tile_1_1, tile_1_2), 48)), 256), 64));
+    const int64_t at_panels_of_1 = f->at_panels_of_1 = size_add(at_pieces_1,
+            size_align(size_mul(size_add(size_ceil_div(size_align(size_mul(tile_1_1, tile_1_2), 48), 16), 3), 24),
+            64));
+    f->per_worker = size_add(at_panels_of_1, 64);
+    const int64_t most_1 = size_min(size_max(size_ceil_div(size_mul(size_mul(size_mul(extent_b, extent_k), extent_c),
+            extent_a), 32768), 1), 1024);
+    f->grain_1 = size_max(size_ceil_div(f->units_1, most_1), 1);
+    f->tasks_1 = size_ceil_div(f->units_1, f->grain_1);
+    f->past_1 = size_mul(size_mul(size_mul(extent_c, extent_b), extent_a), 4) > 67108864;
+    return 0;
+}
+
+int lines_of_two_rows_workspace(const lines_of_two_rows_args *args, int workers, size_t *bytes)
+{
+    Frame f;
+    int status = workers < 1 || !args || !bytes ? BAD_ARGUMENT : prepare(&f, args, workers);
+    if (status)
+        return status;
+    int64_t all = size_add(f.shared, size_mul(workers, f.per_worker));
+    *bytes = (size_t)all;
+    return all == SIZE_TOO_LARGE ? BAD_WORKSPACE : 0;
+}
+
+int lines_of_two_rows(const lines_of_two_rows_args *args, void *workspace, size_t bytes, const einc_host *host)
+{
+    Frame frame, *f = &frame;
+    int workers = host && host->workers > 1 ? host->workers : 1, failure = 0;
+    int status = args ? prepare(f, args, workers) : BAD_ARGUMENT;
+    if (status)
+        return status;
+    int64_t all = size_add(f->shared, size_mul(workers, f->per_worker));
+    if (all > 0 && (all == SIZE_TOO_LARGE || (uint64_t)all > bytes || !workspace || (uintptr_t)workspace % 64))
+        return BAD_WORKSPACE;
+    f->workspace = (char *)workspace;
+    f->host = host;
+    f->status = &failure;
+    const int64_t at_panels_of_1 = f->at_panels_of_1;
+    for (int worker = 0; worker < workers; worker++)
+        *(int64_t *)(f->workspace + f->shared + worker * f->per_worker + at_panels_of_1) = -1;
+    if (run(f, launch_1, f->tasks_1))
+        return failure;
+    return 0;
+}
