@@ -511,6 +511,7 @@ void contract_tiles(Planner *planner, Launch *launch)
     const Contract *c = launch->steps[place]->contract;
     double *tiles = ARENA_ARRAY(planner->arena, double, launch->block_count);
     double depth = c->sweep ? c->sweep : planner_points(planner, &c->depth) / c->group, size = (double)dtype_size(state_dtype(c->product));
+    depth = depth > 0 ? depth : 1;    /* panels of no points have room for columns without end */
     double near = contract_near(plan->target), most = PANELS_MOST, room_behind = 2.0 * plan->target->l2_bytes;
     if (plan->memory) {
         double budget = (double)plan->memory / 4;
