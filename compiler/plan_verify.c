@@ -219,6 +219,10 @@ static void verify_contract(Verifier *v, const Step *step, const Contract *c)
     verify_side(v, c->right, &c->kept_rows, "a product's right depends on a row");
     expect(v, c->tile_rows > 0 && c->tile_vectors > 0 && c->depth_block > 0 && c->row_block > 0 && c->group > 0,
            "a product's tile or block is empty");
+    expect(v, !c->pairs || (c->tile_vectors == 1 && !c->window && !c->rows_along && !c->rows_spread && !c->places && !c->tames),
+           "a product takes two points at a time that it cannot");
+    expect(v, !c->columns_in_place || (c->tile_vectors <= 2 && c->depth.count == 1 && !c->sweep && !c->pairs && !c->tames && !c->places),
+           "a product meets columns in place that it cannot");
     expect(v, c->halves == 0 || (c->halves % 2 == 1 && c->tile_vectors % c->halves == 0 && c->tile_rows % 2 == 0 && c->pieces && !c->stages),
            "halves of lines are no tile's, or one's whose rows are no pairs");
     expect(v, c->whole == 0 || (c->whole % c->tile->words == 0 && c->whole <= c->depth_block), "a whole tile has other words");
