@@ -24,7 +24,7 @@ ABI := $(shell sed -n 's/^\#define EINC_ABI \([0-9]*\).*/\1/p' runtime/einc.h)
 , := ,
 
 # The library's snippets, each file after those that it uses; then the skeletons.
-LIBRARY = $(addsuffix .c,types mask words stream integer arith minmax convert real real_round half memory gather real_exp real_hyper real_log \
+LIBRARY = $(addsuffix .c,types mask words stream integer arith minmax extremes convert real real_round half memory gather real_exp real_hyper real_log \
 	  real_trig real_erf real_pow fold turn complex complex_exp size state place dot pairs pieces tiles) cuda/team.cu cuda/copy.cu cuda/mma.cu \
 	  cuda/tma.cu cuda/wgmma.cu cuda/maps.cu
 SKELETONS = kernel.c rank.c contract.c contract_vectors.c contract_pairs.c contract_tiles.c host.h main.c cuda/macros.cu cuda/functions.cu cuda/kernel.cu \
@@ -145,7 +145,7 @@ VARIANTS = scalar 2 4 8 16
 VARIANTS += $(if $(filter x86_64,$(shell uname -m)),4-EINC_FMA 8-EINC_FMA 16-EINC_FMA 8-EINC_AVX512 16-EINC_AVX512 \
 	      16-EINC_AVX512BF16)
 TEMPLATES = test_template_memory test_template_numbers test_template_functions test_template_contract test_template_tiles \
-	    test_template_rank
+	    test_template_rank test_template_extremes
 TEMPLATE_TESTS = $(foreach v,$(VARIANTS),$(TEMPLATES:%=%.$(v)))
 PROGRAMS = $(UNITS) $(TEMPLATE_TESTS)
 TEST_NEEDS = $(BUILD)/einc $(PROGRAMS:%=$(BUILD)/tests/%) $(HELPERS:%=$(BUILD)/tests/%)

@@ -15,12 +15,14 @@ enum {
     TURNED_LINES = 3,             /* so many vectors of a turned result's run leave together */
     ROWS_NEAR = 4,                /* rows of this part of what stays near stay there beside panels */
     HALVES_MOST = 7,              /* twice as many vectors are no more than loops that are unrolled */
+    TALL_FORCED = 4,              /* so few points stay in the first cache where all is small */
     PAIR_POINTS = 16,             /* of fewer, adding up what they make takes as long as they do */
     WHOLE_MOST = 128              /* products of so many words stand one after the other in a kernel */
 };
 
 #define ROW_COST 1.25   /* what a row costs beside its vectors' products, which take 1 each, to judge by the clock; */
 #define PAIR_COST 0.05  /* what a product costs more that takes two points at a time, */
+#define TALL_COST 0.5   /* or one of a tile of one vector that has as many sums as others, */
 #define LONG_PAIR_COST 0.35    /* and of pairs of 16 bytes, which some processors load in two steps */
 
 double contract_near(const Target *target)
@@ -214,10 +216,36 @@ static bool may_pair(const Planner *planner, const Contract *c)
            (pays || planner->hints->nests == NESTS_TILED);
 }
 
+/* How high a tile is that has so many vectors, and no more of all in registers than the target's: sums, a point's columns and a row's
+ * number. In fours, so that what is cut off a run of rows is even where those are. */
+static int rows_of(const Tile *tile, int vectors)
+{
+    int rows = (tile->rows * tile->vectors + tile->vectors - vectors) / vectors;
+    return rows < 4 ? rows / 2 * 2 : rows / 4 * 4;
+}
+
+/* So many contracted points of a tile of one vector, each number of whose rows fills a vector, stay in the first cache. */
+static int tall_depth(const Planner *planner, const Contract *c)
+{
+    const Target *target = planner->plan->target;
+    return target->l1_bytes * 3 / 4 / (rows_of(c->tile, 1) * target->vector_bytes);
+}
+
+/* Whether tiles of one vector may have as many sums as others, where each number of a row fills a vector: a product then loads what
+ * others copy, since it overwrites an operand. Their rows have to be close, and sums that are stored would leave vector by vector. */
+static bool may_be_tall(const Planner *planner, const Contract *c)
+{
+    double points = c->sweep ? c->sweep : planner_points(planner, &c->depth);
+    int most = planner->hints->nests == NESTS_TILED ? TALL_FORCED : tall_depth(planner, c);
+    return c->rows_spread && c->reduces && c->tile_rows == c->tile->rows && points <= most;
+}
+
 /* What a product of one vector costs in tiles of so many vectors. */
 static double product_cost(const Planner *planner, const Contract *c, int vectors)
 {
     double pair = dtype_size(c->packed) > 4 ? LONG_PAIR_COST : PAIR_COST;
+    if (vectors == 1 && may_be_tall(planner, c))
+        return 1 + TALL_COST;
     return vectors == 1 && may_pair(planner, c) ? 1 + pair + ROW_COST / 2 : 1 + ROW_COST / vectors;
 }
 
@@ -235,14 +263,6 @@ static int tile_vectors(const Planner *planner, const Contract *c)
         }
     }
     return best;
-}
-
-/* How high a tile is that has so many vectors, and no more of all in registers than the target's: sums, a point's columns and a row's
- * number. In fours, so that what is cut off a run of rows is even where those are. */
-static int rows_of(const Tile *tile, int vectors)
-{
-    int rows = (tile->rows * tile->vectors + tile->vectors - vectors) / vectors;
-    return rows < 4 ? rows / 2 * 2 : rows / 4 * 4;
 }
 
 /* How many halves of lines a run of columns is, where two rows' leave as lines: an odd number, and so many vectors have whole runs. A
@@ -264,7 +284,12 @@ static void set_tile(const Planner *planner, const Step *step, Contract *c)
     c->halves = halves_of(planner, step, c);
     c->tile_vectors = c->halves ? c->halves : tile_vectors(planner, c);
     c->pairs = !c->halves && c->tile_vectors == 1 && may_pair(planner, c);
-    c->tile_rows = c->halves ? rows_of(c->tile, c->halves) : c->pairs ? c->tile->pair_rows : c->tile_rows;
+    bool tall = c->tile_vectors == 1 && may_be_tall(planner, c);
+    c->tile_rows = c->halves || tall ? rows_of(c->tile, c->tile_vectors) : c->pairs ? c->tile->pair_rows : c->tile_rows;
+    if (!tall)
+        return;
+    c->row_block = 1;    /* a tile's rows stay while panels come */
+    c->depth_block = tall_depth(planner, c) < c->depth_block ? tall_depth(planner, c) : c->depth_block;
 }
 
 /* Whether reading the rows takes about as long as what is made of them. */

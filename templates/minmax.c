@@ -9,7 +9,11 @@
 /* The greater, and b where either is NaN. */
 INLINE f32v greater_f32v(f32v a, f32v b)
 {
+#if EINC_VECTORS && defined(__SSE2__) && LANES == 4
+    return __builtin_ia32_maxps(a, b);
+#else
     return select_f32v(a > b, a, b);
+#endif
 }
 //}
 #endif
@@ -49,7 +53,11 @@ INLINE f32v greater_f32v(f32v a, f32v b)
 /* The greater, and b where either is NaN. */
 INLINE f64v greater_f64v(f64v a, f64v b)
 {
+#if EINC_VECTORS && defined(__SSE2__) && LANES == 2
+    return __builtin_ia32_maxpd(a, b);
+#else
     return choose_f64v(a > b, a, b);
+#endif
 }
 //}
 #endif
@@ -89,7 +97,11 @@ INLINE f64v greater_f64v(f64v a, f64v b)
 /* The lesser, and b where either is NaN. */
 INLINE f32v lesser_f32v(f32v a, f32v b)
 {
+#if EINC_VECTORS && defined(__SSE2__) && LANES == 4
+    return __builtin_ia32_minps(a, b);
+#else
     return select_f32v(a < b, a, b);
+#endif
 }
 //}
 #endif
@@ -129,7 +141,11 @@ INLINE f32v lesser_f32v(f32v a, f32v b)
 /* The lesser, and b where either is NaN. */
 INLINE f64v lesser_f64v(f64v a, f64v b)
 {
+#if EINC_VECTORS && defined(__SSE2__) && LANES == 2
+    return __builtin_ia32_minpd(a, b);
+#else
     return choose_f64v(a < b, a, b);
+#endif
 }
 //}
 #endif
@@ -336,194 +352,6 @@ INLINE f64v min_f64v(f64v a, f64v b)
 #else
     return choose_f64v(b != b, b, lesser_f64v(b, a));
 #endif
-}
-//}
-#endif
-
-#ifndef EINC_AVX512
-//{ max_all_f32v
-/* The greatest of `state` and the first `count` of `most` elements of x, `step` apart; NaN where one is. */
-INLINE f32v max_all_f32v(f32v state, const f32v *x, const int most, const int step, int count)
-{
-    UNROLL
-    for (int i = 0; i < most; i++) {
-        if (i >= count)
-            break;
-        state = max_f32v(state, x[i * step]);
-    }
-    return state;
-}
-//}
-#endif
-
-#ifdef EINC_AVX512
-//{ max_all_f32v@avx512
-/* The greatest of `state` and the first `count` of `most` elements of x, `step` apart; NaN where one of them is: one
- * instruction looks for it in two elements, and those that it leaves behind are put in at the end. The others are none. */
-INLINE f32v max_all_f32v(f32v state, const f32v *x, const int most, const int step, int count)
-{
-#if EINC_VECTORS && LANES >= 4
-    uint16_t ordered = 0xffff;
-    UNROLL
-    for (int i = 0; i < most; i++) {
-        if (i >= count)
-            break;
-        state = greater_f32v(x[i * step], state);
-    }
-    UNROLL
-    for (int i = 0; i < most; i += 2)
-        __asm__("vcmpps $7, %2, %1, %0%{%0%}" : "+Yk"(ordered) : "v"(x[i * step]), "v"(x[(i + 1 < most ? i + 1 : i) * step]));
-    ordered = (uint16_t)~ordered;
-    __asm__("vmovaps %2, %0%{%1%}" : "+v"(state) : "Yk"(ordered), "v"(splat_f32v((float)NAN)));
-#else
-    for (int i = 0; i < most; i++) {
-        if (i >= count)
-            break;
-        state = max_f32v(state, x[i * step]);
-    }
-#endif
-    return state;
-}
-//}
-#endif
-
-#ifndef EINC_AVX512
-//{ min_all_f32v
-/* The least of `state` and the first `count` of `most` elements of x, `step` apart; NaN where one is. */
-INLINE f32v min_all_f32v(f32v state, const f32v *x, const int most, const int step, int count)
-{
-    UNROLL
-    for (int i = 0; i < most; i++) {
-        if (i >= count)
-            break;
-        state = min_f32v(state, x[i * step]);
-    }
-    return state;
-}
-//}
-#endif
-
-#ifdef EINC_AVX512
-//{ min_all_f32v@avx512
-/* The least of `state` and the first `count` of `most` elements of x, `step` apart; NaN where one of them is: one
- * instruction looks for it in two elements, and those that it leaves behind are put in at the end. The others are none. */
-INLINE f32v min_all_f32v(f32v state, const f32v *x, const int most, const int step, int count)
-{
-#if EINC_VECTORS && LANES >= 4
-    uint16_t ordered = 0xffff;
-    UNROLL
-    for (int i = 0; i < most; i++) {
-        if (i >= count)
-            break;
-        state = lesser_f32v(x[i * step], state);
-    }
-    UNROLL
-    for (int i = 0; i < most; i += 2)
-        __asm__("vcmpps $7, %2, %1, %0%{%0%}" : "+Yk"(ordered) : "v"(x[i * step]), "v"(x[(i + 1 < most ? i + 1 : i) * step]));
-    ordered = (uint16_t)~ordered;
-    __asm__("vmovaps %2, %0%{%1%}" : "+v"(state) : "Yk"(ordered), "v"(splat_f32v((float)NAN)));
-#else
-    for (int i = 0; i < most; i++) {
-        if (i >= count)
-            break;
-        state = min_f32v(state, x[i * step]);
-    }
-#endif
-    return state;
-}
-//}
-#endif
-
-#ifndef EINC_AVX512
-//{ max_all_f64v
-/* The greatest of `state` and the first `count` of `most` elements of x, `step` apart; NaN where one is. */
-INLINE f64v max_all_f64v(f64v state, const f64v *x, const int most, const int step, int count)
-{
-    UNROLL
-    for (int i = 0; i < most; i++) {
-        if (i >= count)
-            break;
-        state = max_f64v(state, x[i * step]);
-    }
-    return state;
-}
-//}
-#endif
-
-#ifdef EINC_AVX512
-//{ max_all_f64v@avx512
-/* The greatest of `state` and the first `count` of `most` elements of x, `step` apart; NaN where one of them is: one
- * instruction looks for it in two elements, and those that it leaves behind are put in at the end. The others are none. */
-INLINE f64v max_all_f64v(f64v state, const f64v *x, const int most, const int step, int count)
-{
-#if EINC_VECTORS && LANES <= 8
-    uint16_t ordered = 0xffff;
-    UNROLL
-    for (int i = 0; i < most; i++) {
-        if (i >= count)
-            break;
-        state = greater_f64v(x[i * step], state);
-    }
-    UNROLL
-    for (int i = 0; i < most; i += 2)
-        __asm__("vcmppd $7, %2, %1, %0%{%0%}" : "+Yk"(ordered) : "v"(x[i * step]), "v"(x[(i + 1 < most ? i + 1 : i) * step]));
-    ordered = (uint16_t)~ordered;
-    __asm__("vmovapd %2, %0%{%1%}" : "+v"(state) : "Yk"(ordered), "v"(splat_f64v((double)NAN)));
-#else
-    for (int i = 0; i < most; i++) {
-        if (i >= count)
-            break;
-        state = max_f64v(state, x[i * step]);
-    }
-#endif
-    return state;
-}
-//}
-#endif
-
-#ifndef EINC_AVX512
-//{ min_all_f64v
-/* The least of `state` and the first `count` of `most` elements of x, `step` apart; NaN where one is. */
-INLINE f64v min_all_f64v(f64v state, const f64v *x, const int most, const int step, int count)
-{
-    UNROLL
-    for (int i = 0; i < most; i++) {
-        if (i >= count)
-            break;
-        state = min_f64v(state, x[i * step]);
-    }
-    return state;
-}
-//}
-#endif
-
-#ifdef EINC_AVX512
-//{ min_all_f64v@avx512
-/* The least of `state` and the first `count` of `most` elements of x, `step` apart; NaN where one of them is: one
- * instruction looks for it in two elements, and those that it leaves behind are put in at the end. The others are none. */
-INLINE f64v min_all_f64v(f64v state, const f64v *x, const int most, const int step, int count)
-{
-#if EINC_VECTORS && LANES <= 8
-    uint16_t ordered = 0xffff;
-    UNROLL
-    for (int i = 0; i < most; i++) {
-        if (i >= count)
-            break;
-        state = lesser_f64v(x[i * step], state);
-    }
-    UNROLL
-    for (int i = 0; i < most; i += 2)
-        __asm__("vcmppd $7, %2, %1, %0%{%0%}" : "+Yk"(ordered) : "v"(x[i * step]), "v"(x[(i + 1 < most ? i + 1 : i) * step]));
-    ordered = (uint16_t)~ordered;
-    __asm__("vmovapd %2, %0%{%1%}" : "+v"(state) : "Yk"(ordered), "v"(splat_f64v((double)NAN)));
-#else
-    for (int i = 0; i < most; i++) {
-        if (i >= count)
-            break;
-        state = min_f64v(state, x[i * step]);
-    }
-#endif
-    return state;
 }
 //}
 #endif

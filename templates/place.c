@@ -7,7 +7,7 @@
 #include "fold.c"
 #include "integer.c"
 #include "mask.c"
-#include "minmax.c"
+#include "extremes.c"
 #include "real.c"
 #include "real_exp.c"
 #include "real_round.c"

@@ -8,7 +8,7 @@
 
 #include "dot.c"
 #include "integer.c"
-#include "minmax.c"
+#include "extremes.c"
 #include "size.c"
 
 //{ EINC_TILES

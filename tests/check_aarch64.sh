@@ -20,8 +20,10 @@ check() {
     tests=$((tests + $(grep -c ' OK ' "$scratch/output")))
 }
 
+check test_template_extremes -DLANES=2 -DEINC_NEON
 check test_template_memory -DLANES=2 -DEINC_NEON
 check test_template_numbers -DLANES=2 -DEINC_NEON
+check test_template_extremes -DLANES=4 -DEINC_NEON
 check test_template_memory -DLANES=4 -DEINC_NEON
 check test_template_numbers -DLANES=4 -DEINC_NEON
 check test_template_functions -DLANES=4 -DEINC_NEON

@@ -7,15 +7,14 @@
  * target portable, 4 lanes
  * launch 1: block of t: tile_1_1 = min(64, t)
  *   step 1: store tmp1[t] = logsumexp[v](sum[h](X[t,h] * W[v,h]))
- *     tiles of 6 x 8: rows v, columns t, contracted h, rows packed as vectors
+ *     tiles of 12 x 4: rows v, columns t, contracted h, rows packed as vectors
  *     loops t, 4 lanes along t
  *   step 2: store out[] = mean[t](tmp1[t] - sum[h](X[t,h] * W[y[t],h]))
  *     loops, 4 lanes along h, split along t into parts_2 = min(t, 64), stride 1 expected: X axis 1, W axis 1
  * tmp1: a block, tile_1_1 * 4 bytes
- * workspace align(parts_2 * 4, 64) + workers * (align(tile_1_1 * 4, 64) + align(align(tile_1_1, 8) * h * 4, 64)
- *         + align((1 + min(1, align(tile_1_1, 8) * h / 40961) * 7) * h * 96, 64)
- *         + align(min(1, h / 1025) * align(tile_1_1, 8) * 192, 64) + align(align(tile_1_1, 8) * 4, 64)
- *         + align(align(tile_1_1, 8) * 4, 64)) */
+ * workspace align(parts_2 * 4, 64) + workers * (align(tile_1_1 * 4, 64) + align(align(tile_1_1, 4) * h * 4, 64)
+ *         + align(h * 192, 64) + align(min(1, h / 129) * align(tile_1_1, 4) * 48, 64)
+ *         + align(align(tile_1_1, 4) * 4, 64) + align(align(tile_1_1, 4) * 4, 64)) */
 #include <stddef.h>
 #include <stdint.h>
 #include <string.h>
@@ -361,13 +360,21 @@ INLINE f32v horner_f32v(f32v p, f32v x, float c)
 /* The greater, and b where either is NaN. */
 INLINE f32v greater_f32v(f32v a, f32v b)
 {
+#if EINC_VECTORS && defined(__SSE2__) && LANES == 4
+    return __builtin_ia32_maxps(a, b);
+#else
     return select_f32v(a > b, a, b);
+#endif
 }
 
 /* The lesser, and b where either is NaN. */
 INLINE f32v lesser_f32v(f32v a, f32v b)
 {
+#if EINC_VECTORS && defined(__SSE2__) && LANES == 4
+    return __builtin_ia32_minps(a, b);
+#else
     return select_f32v(a < b, a, b);
+#endif
 }
 
 /* The greater; NaN where either is. The way through a, which may be an accumulator, is the short one. */
@@ -779,7 +786,7 @@ static int is_stopped(const Frame *f)
 }
 
 /* tmp1[t] = logsumexp[v](sum[h](X[t,h] * W[v,h])) */
-enum { ROWS_1 = 6, VECTORS_1 = 2, COLUMNS_1 = VECTORS_1 * LANES, DEPTH_1 = 1024, NEAR_1 = 40960, BLOCK_1 = 8 };
+enum { ROWS_1 = 12, VECTORS_1 = 1, COLUMNS_1 = VECTORS_1 * LANES, DEPTH_1 = 128, NEAR_1 = 40960, BLOCK_1 = 1 };
 
 /* Packs the panel of `count` columns. */
 KERNEL static void pack_columns_1(const Frame *f, char *own, int64_t t, int64_t depth, int64_t place,
@@ -1161,15 +1168,13 @@ static int prepare(Frame *f, const cross_entropy_args *args, int workers)
     f->units_1 = size_ceil_div(extent_t_3, tile_1_1);
     const int64_t at_panels_1 = f->at_panels_1 = size_align(size_mul(tile_1_1, 4), 64);
     const int64_t at_packed_1 = f->at_packed_1 = size_add(at_panels_1,
-            size_align(size_mul(size_mul(size_align(tile_1_1, 8), extent_h), 4), 64));
-    const int64_t at_kept_1 = f->at_kept_1 = size_add(at_packed_1,
-            size_align(size_mul(size_mul(size_add(1, size_mul(size_min(1,
-            size_div(size_mul(size_align(tile_1_1, 8), extent_h), 40961)), 7)), extent_h), 96), 64));
+            size_align(size_mul(size_mul(size_align(tile_1_1, 4), extent_h), 4), 64));
+    const int64_t at_kept_1 = f->at_kept_1 = size_add(at_packed_1, size_align(size_mul(extent_h, 192), 64));
     const int64_t at_largest_1_1 = f->at_largest_1_1 = size_add(at_kept_1,
-            size_align(size_mul(size_mul(size_min(1, size_div(extent_h, 1025)), size_align(tile_1_1, 8)), 192), 64));
+            size_align(size_mul(size_mul(size_min(1, size_div(extent_h, 129)), size_align(tile_1_1, 4)), 48), 64));
     const int64_t at_sum_1_1 = f->at_sum_1_1 = size_add(at_largest_1_1,
-            size_align(size_mul(size_align(tile_1_1, 8), 4), 64));
-    f->per_worker = size_add(at_sum_1_1, size_align(size_mul(size_align(tile_1_1, 8), 4), 64));
+            size_align(size_mul(size_align(tile_1_1, 4), 4), 64));
+    f->per_worker = size_add(at_sum_1_1, size_align(size_mul(size_align(tile_1_1, 4), 4), 64));
     f->grain_1 = size_max(size_ceil_div(f->units_1, parts_2), 1);
     f->tasks_1 = size_ceil_div(f->units_1, f->grain_1);
     f->unit_2 = f->in.X.stride[1] == 1 && f->in.W.stride[1] == 1;

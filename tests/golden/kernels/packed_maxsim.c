@@ -5,14 +5,14 @@
  * target portable, 4 lanes
  * launch 1: block of i: tile_1_1 = min(64, i), block of m: tile_1_2 = min(4, m)
  *   step 1: store tmp1[i,j,m] = max[n](where(@n < len[m], sum[k](Q[i,j,k] * D[start[m]+n,k]), -(inf)))
- *     tiles of 6 x 8: rows n, columns i j, contracted k, rows packed as vectors
+ *     tiles of 12 x 4: rows n, columns i j, contracted k, rows packed as vectors
  *     loops i m j, 4 lanes along j
  *   step 2: store out[i,m] = sum[j](tmp1[i,j,m])
  *     loops i m, 4 lanes along j
  * tmp1: a block, row_tmp1 * tile_1_2 * 4 bytes
- * workspace workers * (align(row_tmp1 * tile_1_2 * 4, 64) + align(align(tile_1_1 * j, 8) * k * 4, 64)
- *         + align((1 + min(1, align(tile_1_1 * j, 8) * k / 40961) * 7) * k * 96, 64)
- *         + align(min(1, k / 1025) * align(tile_1_1 * j, 8) * 192, 64) + 64 + align(align(tile_1_1 * j, 8) * 4, 64)) */
+ * workspace workers * (align(row_tmp1 * tile_1_2 * 4, 64) + align(align(tile_1_1 * j, 4) * k * 4, 64)
+ *         + align(k * 192, 64) + align(min(1, k / 129) * align(tile_1_1 * j, 4) * 48, 64) + 64
+ *         + align(align(tile_1_1 * j, 4) * 4, 64)) */
 #include <stddef.h>
 #include <stdint.h>
 #include <string.h>
@@ -346,25 +346,38 @@ INLINE f32v fma_f32v(f32v a, f32v b, f32v c)
 /* The greater, and b where either is NaN. */
 INLINE f32v greater_f32v(f32v a, f32v b)
 {
+#if EINC_VECTORS && defined(__SSE2__) && LANES == 4
+    return __builtin_ia32_maxps(a, b);
+#else
     return select_f32v(a > b, a, b);
+#endif
 }
 
-/* The greater; NaN where either is. The way through a, which may be an accumulator, is the short one. */
-INLINE f32v max_f32v(f32v a, f32v b)
+/* Whether a or b is NaN. */
+INLINE boolv unordered_f32v(f32v a, f32v b)
 {
-    return select_f32v(b != b, b, greater_f32v(b, a));
+#if EINC_VECTORS && defined(__SSE2__) && LANES == 4
+    return (boolv)__builtin_ia32_cmpunordps(a, b);
+#else
+    return (a != a) | (b != b);
+#endif
 }
 
-/* The greatest of `state` and the first `count` of `most` elements of x, `step` apart; NaN where one is. */
+/* The greatest of `state` and the first `count` of `most` elements of x, `step` apart; NaN where one of them is: it is looked
+ * for in two elements at a time, and put in at the end. The others are none. */
 INLINE f32v max_all_f32v(f32v state, const f32v *x, const int most, const int step, int count)
 {
+    boolv lost = {0};
     UNROLL
     for (int i = 0; i < most; i++) {
         if (i >= count)
             break;
-        state = max_f32v(state, x[i * step]);
+        state = greater_f32v(x[i * step], state);
     }
-    return state;
+    UNROLL
+    for (int i = 0; i < most; i += 2)
+        lost |= unordered_f32v(x[i * step], x[(i + 1 < most ? i + 1 : i) * step]);
+    return select_f32v(lost, splat_f32v((float)NAN), state);
 }
 
 /* The r-th row from `first` on, 0 <= r < 7. One row is `one` bytes further, three and five rows are `three` and `five`:
@@ -632,7 +645,7 @@ static int is_stopped(const Frame *f)
 }
 
 /* tmp1[i,j,m] = max[n](where(@n < len[m], sum[k](Q[i,j,k] * D[start[m]+n,k]), -(inf))) */
-enum { ROWS_1 = 6, VECTORS_1 = 2, COLUMNS_1 = VECTORS_1 * LANES, DEPTH_1 = 1024, NEAR_1 = 40960, BLOCK_1 = 8 };
+enum { ROWS_1 = 12, VECTORS_1 = 1, COLUMNS_1 = VECTORS_1 * LANES, DEPTH_1 = 128, NEAR_1 = 40960, BLOCK_1 = 1 };
 
 /* Packs the panel of `count` columns. */
 KERNEL static void pack_columns_1(const Frame *f, char *own, int64_t i, int64_t j, int64_t depth, int64_t tile_place,
@@ -1002,16 +1015,13 @@ static int prepare(Frame *f, const packed_maxsim_args *args, int workers)
             16);
     const int64_t at_panels_1 = f->at_panels_1 = size_align(size_mul(size_mul(row_tmp1, tile_1_2), 4), 64);
     const int64_t at_packed_1 = f->at_packed_1 = size_add(at_panels_1,
-            size_align(size_mul(size_mul(size_align(size_mul(tile_1_1, extent_j), 8), extent_k), 4), 64));
-    const int64_t at_kept_1 = f->at_kept_1 = size_add(at_packed_1,
-            size_align(size_mul(size_mul(size_add(1, size_mul(size_min(1,
-            size_div(size_mul(size_align(size_mul(tile_1_1, extent_j), 8), extent_k), 40961)), 7)), extent_k), 96),
-            64));
+            size_align(size_mul(size_mul(size_align(size_mul(tile_1_1, extent_j), 4), extent_k), 4), 64));
+    const int64_t at_kept_1 = f->at_kept_1 = size_add(at_packed_1, size_align(size_mul(extent_k, 192), 64));
     const int64_t at_panels_of_1 = f->at_panels_of_1 = size_add(at_kept_1,
-            size_align(size_mul(size_mul(size_min(1, size_div(extent_k, 1025)),
-            size_align(size_mul(tile_1_1, extent_j), 8)), 192), 64));
+            size_align(size_mul(size_mul(size_min(1, size_div(extent_k, 129)),
+            size_align(size_mul(tile_1_1, extent_j), 4)), 48), 64));
     const int64_t at_largest_1_1 = f->at_largest_1_1 = size_add(at_panels_of_1, 64);
-    f->per_worker = size_add(at_largest_1_1, size_align(size_mul(size_align(size_mul(tile_1_1, extent_j), 8), 4),
+    f->per_worker = size_add(at_largest_1_1, size_align(size_mul(size_align(size_mul(tile_1_1, extent_j), 4), 4),
             64));
     const int64_t most_1 = size_min(size_max(size_ceil_div(size_mul(size_mul(size_mul(size_mul(extent_i, extent_j),
             extent_k), extent_m), extent_n), 32768), 1), 1024);

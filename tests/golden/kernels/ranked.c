@@ -428,13 +428,21 @@ INLINE f32v fma_f32v(f32v a, f32v b, f32v c)
 /* The greater, and b where either is NaN. */
 INLINE f32v greater_f32v(f32v a, f32v b)
 {
+#if EINC_VECTORS && defined(__SSE2__) && LANES == 4
+    return __builtin_ia32_maxps(a, b);
+#else
     return select_f32v(a > b, a, b);
+#endif
 }
 
 /* The lesser, and b where either is NaN. */
 INLINE f32v lesser_f32v(f32v a, f32v b)
 {
+#if EINC_VECTORS && defined(__SSE2__) && LANES == 4
+    return __builtin_ia32_minps(a, b);
+#else
     return select_f32v(a < b, a, b);
+#endif
 }
 
 /* The r-th row from `first` on, 0 <= r < 7. One row is `one` bytes further, three and five rows are `three` and `five`:
