@@ -314,6 +314,16 @@ static void pack_whole_runs(Emitter *e, const Tiling *t, const char *pack)
     emit_line(e, "}");
 }
 
+/* Whether numbers that the step has packed can add up to no NaN. */
+void tiling_find_tame(Emitter *e, const Tiling *t, const char *to, const char *numbers, const char *runs)
+{
+    Component component[STATE_COMPONENTS_MAX];
+    state_components(t->c->product, component);
+    if (t->c->tames)
+        emit_line(e, "%sall_tame_%sv(%s, %s, %s);", to, dtype_name(t->dtype), numbers, runs,
+                  component[0].merge == MERGE_MAX ? "1" : "-1");
+}
+
 /* All panels, unless they are from the unit of work before. Of those that the first tile of rows packs it is noted when it has. */
 void tiling_pack_all(Emitter *e, const Tiling *t, const char *pack)
 {
@@ -340,6 +350,7 @@ void tiling_pack_all(Emitter *e, const Tiling *t, const char *pack)
                                          t->number, tiling_tile_place(t), t->number, t->number));
     if (t->c->tile->parts)
         tiling_leave_odd(e, t);
+    tiling_find_tame(e, t, emit_text(e, "*columns_tame_%d = ", t->number), emit_text(e, "panels_%d", t->number), "1, 0, places * depth");
     if (t->c->points_met.condition)
         emit_line(e, "*finite_%d = are_finite_%s(panels_%d, places * depth);", t->number, dtype_name(t->c->group > 1 ? t->c->packed : t->dtype),
                   t->number);

@@ -163,16 +163,6 @@ static const char *tame_rows(Emitter *e, const Tiling *t)
                                  : emit_text(e, "%s - %s, row_step, depth", to, from);
 }
 
-/* Whether numbers that the step has packed can add up to no NaN. */
-static void find_tame(Emitter *e, const Tiling *t, const char *name, const char *also, const char *numbers, const char *runs)
-{
-    Component component[STATE_COMPONENTS_MAX];
-    state_components(t->c->product, component);
-    if (t->c->tames)
-        emit_line(e, "const int %s = %sall_tame_%sv(%s, %s, %s);", name, also, dtype_name(t->dtype), numbers, runs,
-                  component[0].merge == MERGE_MAX ? "1" : "-1");
-}
-
 /* How many tiles of rows meet a panel before the next one. */
 static void declare_block(Emitter *e, const Tiling *t)
 {
@@ -211,7 +201,7 @@ static void emit_tiles(Emitter *e, const Tiling *t, const char *first, const cha
         tiling_cut_rows(e, t, calls[1], first, end);
     else
         find_rows(e, t, calls[1]);
-    find_tame(e, t, "tame", "columns_tame && ", "rows", tame_rows(e, t));
+    tiling_find_tame(e, t, emit_text(e, "const int tame = *columns_tame_%d && ", n), "rows", tame_rows(e, t));
     if (t->c->tile->parts)
         tiling_leave_odd(e, t);
     emit_line(e, "do {");
@@ -412,7 +402,6 @@ const char *tiling_step(Emitter *e, Tiling *t, const char *const calls[8])
     if (c->window)
         tiling_make_window(e, t, calls[1]);
     emit_line(e, "const int64_t tiles = places / COLUMNS_%d;", t->number);
-    find_tame(e, t, "columns_tame", "", emit_text(e, "panels_%d", t->number), "1, 0, places * depth");
     if (c->sweep)    /* tiles come in the same order each time */
         emit_line(e, "const int64_t block = BLOCK_%d;", t->number);
     else

@@ -67,6 +67,7 @@ void tiling_put(Emitter *e, const char *lines);
 /* Of columns that are packed together, so that each line of theirs is whole. */
 enum { PACKED_POINTS = 16, PACKED_POINTS_TURNED = 256 };
 bool tiling_copies_words(Emitter *e, const Tiling *t);    /* of columns, many at a time */
+void tiling_find_tame(Emitter *e, const Tiling *t, const char *to, const char *numbers, const char *runs);
 void tiling_pack_all(Emitter *e, const Tiling *t, const char *pack);
 
 /* emit_points.c: the lines of a tile in vectors, at its beginning and at each point */

@@ -164,6 +164,8 @@ static void reserve(Planner *planner, const Launch *launch, const Step *step, Co
     if (!c->sweep && contract_meets_again(launch, step))
         c->panels_of = add_scratch(planner, step, c, "panels_of", DTYPE_I64, size_constant(arena, 1), end);
     reserve_states(planner, launch, step, c, columns, end);
+    if (c->tames)
+        add_scratch(planner, step, c, "columns_tame", DTYPE_I64, size_constant(arena, 1), end);
     if (c->points_met.condition)
         add_scratch(planner, step, c, "finite", DTYPE_I64, size_constant(arena, 1), end);
     if (launch->guess && launch->guess->product == step) {    /* a vector of sums for each maximum */
