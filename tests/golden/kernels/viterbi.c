@@ -10,7 +10,7 @@
  * workspace workers * (align(align(tile_1_1, 32) * k * 4, 64)
  *         + align((1 + min(1, align(tile_1_1, 32) * k / 163841) * 7) * (k + 16) * 48, 64)
  *         + align(min(1, k / 1025) * align(tile_1_1, 32) * 384, 64)
- *         + align(min(1, k / 1025) * align(tile_1_1, 32) * 768, 64) + 64) */
+ *         + align(min(1, k / 1025) * align(tile_1_1, 32) * 768, 64) + 64 + 64) */
 #include <stddef.h>
 #include <stdint.h>
 #include <string.h>
@@ -783,6 +783,7 @@ typedef struct Frame {
     int64_t at_kept_1;
     int64_t at_kept_places_1;
     int64_t at_panels_of_1;
+    int64_t at_columns_tame_1;
     int64_t per_worker;
     int64_t grain_1, tasks_1;
     int64_t shared;
@@ -974,6 +975,7 @@ KERNEL static void step_1(const Frame *f, char *own, int64_t i_first, int64_t i_
     const int64_t extent_k = f->extent_k, at_packed_1 = f->at_packed_1;
     const int64_t at_kept_1 = f->at_kept_1, at_kept_places_1 = f->at_kept_places_1;
     const int64_t at_panels_of_1 = f->at_panels_of_1;
+    const int64_t at_columns_tame_1 = f->at_columns_tame_1;
     const f32u *A = (const f32u *)f->in.A.data;
     const int64_t A_0 = f->in.A.stride[0];
     f32u *out = (f32u *)f->in.out.data;
@@ -983,6 +985,7 @@ KERNEL static void step_1(const Frame *f, char *own, int64_t i_first, int64_t i_
     float *kept_1 = (float *)(own + at_kept_1);
     int64_t *kept_places_1 = (int64_t *)(own + at_kept_places_1);
     int64_t *panels_of_1 = (int64_t *)(own + at_panels_of_1);
+    int64_t *columns_tame_1 = (int64_t *)(own + at_columns_tame_1);
     const int64_t depth = extent_k;
     const int64_t columns = j_end - j_first, places = size_align(columns, COLUMNS_1);
     float tile[ROWS_1 * COLUMNS_1];
@@ -999,10 +1002,10 @@ KERNEL static void step_1(const Frame *f, char *own, int64_t i_first, int64_t i_
                 pack_columns_1(f, own, j, depth, place, from_point, to_point, count);
             }
         }
+        *columns_tame_1 = all_tame_f32v(panels_1, 1, 0, places * depth, 1);
         *panels_of_1 = columns_at;
     }
     const int64_t tiles = places / COLUMNS_1;
-    const int columns_tame = all_tame_f32v(panels_1, 1, 0, places * depth, 1);
     const int64_t block = depth * places > NEAR_1 ? BLOCK_1 : 1;
     for (int64_t i_block = i_first, i_stop; i_block < i_end; i_block = i_stop) {
         int height = (int)size_next(i_end - i_block, block * ROWS_1, ROWS_1);
@@ -1011,7 +1014,7 @@ KERNEL static void step_1(const Frame *f, char *own, int64_t i_first, int64_t i_
         pack_rows_1(f, own, i, depth, height);
         const f32u *const rows = packed_1;
         const int64_t row_step = depth + 16, k_step = 1;
-        const int tame = columns_tame && all_tame_f32v(rows, i_stop - i_block, row_step, depth, 1);
+        const int tame = *columns_tame_1 && all_tame_f32v(rows, i_stop - i_block, row_step, depth, 1);
         do {
             points = size_even(depth - done, DEPTH_1);
             float *kept = points < depth ? kept_1 : tile;
@@ -1123,7 +1126,8 @@ static int prepare(Frame *f, const viterbi_args *args, int workers)
             size_align(size_mul(size_mul(size_min(1, size_div(extent_k, 1025)), size_align(tile_1_1, 32)), 384), 64));
     const int64_t at_panels_of_1 = f->at_panels_of_1 = size_add(at_kept_places_1,
             size_align(size_mul(size_mul(size_min(1, size_div(extent_k, 1025)), size_align(tile_1_1, 32)), 768), 64));
-    f->per_worker = size_add(at_panels_of_1, 64);
+    const int64_t at_columns_tame_1 = f->at_columns_tame_1 = size_add(at_panels_of_1, 64);
+    f->per_worker = size_add(at_columns_tame_1, 64);
     const int64_t most_1 = size_min(size_max(size_ceil_div(size_mul(size_mul(extent_i, extent_k), extent_j), 131072),
             1), 1024);
     f->grain_1 = size_max(size_ceil_div(f->units_1, most_1), 1);
