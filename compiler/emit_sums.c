@@ -296,13 +296,19 @@ void tiling_share_states(Emitter *e, Tiling *t, const char *lines[3])
     lines[2] = end.bytes;
 }
 
-/* A loop over the vectors of a tile of columns around `inner`. */
-static void vector_loop(Emitter *e, const Tiling *t, const Scope *body)
+/* A loop over the vectors of a tile of columns around `body`; `apart`: the code of each stands by itself. */
+static void vector_loop(Emitter *e, const Tiling *t, const Scope *body, bool apart)
 {
-    emit_line(e, "for (int v = 0; v * LANES < count; v++) {");
+    if (apart) {
+        emit_line(e, "UNROLL");
+        emit_line(e, "for (int v = 0; v < VECTORS_%d; v++) {", t->number);
+        emit_line(e, "    if (v * LANES >= count)");
+        emit_line(e, "        break;");
+    } else {
+        emit_line(e, "for (int v = 0; v * LANES < count; v++) {");
+    }
     emit_body(e, body);
     emit_line(e, "}");
-    (void)t;
 }
 
 /* `whole`: no vector has lanes behind the last column, and nobody is to ask where one begins. */
@@ -388,7 +394,7 @@ static const char *store_turned(Emitter *e, Tiling *t)
     e->scope->indent--;
     emit_line(e, "}");
     emit_pop(e);
-    vector_loop(e, t, body);
+    vector_loop(e, t, body, false);
     return tiling_close(e);
 }
 
@@ -413,7 +419,7 @@ static const char *store_rows(Emitter *e, Tiling *t)
     for (int o = 0; o < t->step->statement->output_count; o++)
         emit_store(e, &t->step->statement->outputs[o]);
     emit_pop(e);
-    vector_loop(e, t, body);
+    vector_loop(e, t, body, false);
     emit_pop(e);
     emit_line(e, "for (int r = 0; r < height; r++) {");
     emit_body(e, one);
@@ -461,7 +467,7 @@ static void take_whole(Emitter *e, const Tiling *t)
     emit_body(e, load);
     emit_line(e, "}");
     emit_line(e, "UNROLL_TWICE");
-    emit_line(e, "for (int r = 0; r < height; r++) {");
+    emit_line(e, "for (int64_t r = 0; r < height; r++) {");
     emit_body(e, one);
     emit_line(e, "}");
     emit_line(e, "UNROLL");
@@ -498,7 +504,8 @@ const char *tiling_after(Emitter *e, Tiling *t)
     bind_around(e, t);
     const char *(*names)[STATE_COMPONENTS_MAX] = arena_array(e->arena, (size_t)t->first_count, sizeof *names);
     const char *(*tile)[STATE_COMPONENTS_MAX] = arena_array(e->arena, (size_t)t->first_count, sizeof *tile);
-    if (has_no_places(t))
+    const bool brief = has_no_places(t);
+    if (brief)
         take_whole(e, t);
     Scope *body = open_vectors(e, t, false);
     load_states(e, t, "place", "lanes", names);
@@ -507,17 +514,19 @@ const char *tiling_after(Emitter *e, Tiling *t)
     const char *at = emit_name(e, emit_text(e, "%s_at", t->names[row->id])), *sum = emit_name(e, "sum");
     emit_bind(e, row, at);
     emit_line(e, "const int64_t %s = %s + r;", at, t->names[row->id]);
-    load_sum(e, t, sum, "lanes");
+    load_sum(e, t, sum, t->c->columns.count == 1 ? "LANES" : "lanes");    /* a tile's rows are whole vectors */
     step_states(e, t, names, tile);
     emit_pop(e);
-    emit_line(e, "for (int r = 0; r < height; r++) {");
+    if (brief)
+        emit_line(e, "UNROLL_TWICE");
+    emit_line(e, "for (int64_t r = 0; r < height; r++) {");
     emit_body(e, inner);
     emit_line(e, "}");
     merge_tile_best(e, t, names, tile);
     take_found(e, t, names);
     store_states(e, t, "place", "lanes", names);
     emit_pop(e);
-    vector_loop(e, t, body);
+    vector_loop(e, t, body, brief);
     return tiling_close(e);
 }
 
@@ -536,6 +545,6 @@ const char *tiling_finish(Emitter *e, Tiling *t)
     for (int o = 0; o < t->step->statement->output_count; o++)
         emit_store(e, &t->step->statement->outputs[o]);
     emit_pop(e);
-    vector_loop(e, t, body);
+    vector_loop(e, t, body, false);
     return tiling_close(e);
 }
