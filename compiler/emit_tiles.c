@@ -91,8 +91,8 @@ static void find_rows(Emitter *e, const Tiling *t, const char *pack)
         /* Rows whose neighbours fall into the same sets of the cache push each other out of it, and so do points with a line
          * each. */
         const char *apart = c->group > 1 ? "" : emit_text(e, " || k_step * %d >= %d", (int)dtype_size(c->packed), CONTRACT_LINE);
-        emit_line(e, "if (%s%stiles > 4 && (row_step * %d %% 2048 == 0%s)%s) {", when.bytes, when.length ? "(" : "",
-                  (int)dtype_size(c->packed), apart, when.length ? ")" : "");
+        emit_line(e, "if (%s%stiles > 4 && (row_step * %d %% %d == 0%s)%s) {", when.bytes, when.length ? "(" : "",
+                  (int)dtype_size(c->packed), CONTRACT_SETS, apart, when.length ? ")" : "");
     }
     emit_line(e, "    %s;", pack);
     emit_line(e, "    rows = %s;", packed);
@@ -325,12 +325,15 @@ static void open_sweep(Emitter *e, const Tiling *t, int *depth)
     const char *extent = emit_extent(e, points->list[0]), *inner = "";
     for (int i = 1; i < points->count; i++)
         inner = emit_text(e, "%s%s%s", inner, inner[0] ? " * " : "", emit_extent(e, points->list[i]));
+    const char *most = emit_text(e, "SWEEP_%d", t->number);
     if (inner[0])
-        emit_line(e, "const int64_t sweep = size_max(SWEEP_%d / size_max(%s, 1), 1);", t->number, inner);
-    const char *step = inner[0] ? "sweep" : emit_text(e, "SWEEP_%d", t->number);
-    emit_line(e, "for (int64_t sweep_from = 0; sweep_from == 0 || sweep_from < %s; sweep_from += %s) {", extent, step);
+        most = emit_text(e, "size_max(SWEEP_%d / size_max(%s, 1), 1)", t->number, inner);
+    /* Squares want whole lines of the outermost index; else no sweep is much shorter than the others, in which sums come and go for
+     * less. */
+    emit_line(e, "const int64_t sweep = %s;", t->c->within ? most : emit_text(e, "size_even(%s, %s)", extent, most));
+    emit_line(e, "for (int64_t sweep_from = 0; sweep_from == 0 || sweep_from < %s; sweep_from += sweep) {", extent);
     e->scope->indent++;
-    emit_line(e, "const int64_t sweep_to = size_min(sweep_from + %s, %s), depth = (sweep_to - sweep_from)%s%s;", step, extent,
+    emit_line(e, "const int64_t sweep_to = size_min(sweep_from + sweep, %s), depth = (sweep_to - sweep_from)%s%s;", extent,
               inner[0] ? " * " : "", inner);
     emit_line(e, "%s *held = kept_%d;    /* of sums: as many as the unit has, tile by tile */", dtype_c(t->dtype), t->number);
     ++*depth;

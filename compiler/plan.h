@@ -26,6 +26,7 @@ typedef struct Unit {
 } Unit;
 
 enum { CONTRACT_LINE = 64 };      /* bytes between packed rows */
+enum { CONTRACT_SETS = 2048 };     /* rows that are a multiple of so many bytes apart fall into few sets of the first cache */
 /* Rows that meet fewer panels are asked for earlier; of those that come from memory, so many bytes further are on their
  * way into the second cache. */
 enum { PANELS_FEW = 4, STREAM_AHEAD = 16 << 10 };
@@ -125,6 +126,7 @@ typedef struct Contract {
     int deep_block;               /* so many where panels are far; 0: no more */
     int sweep;                    /* so many contracted points are packed at a time, and met by all rows of a unit of work,
                                    * whose sums are kept until the last; 0: all of them */
+    bool sweep_far;               /* their panels and sums may be behind the second cache: rows are packed for each unit's columns */
     int near, row_block;          /* panels of more words are taken one at a time, by so many tiles of rows; */
     int close, close_block;       /* likewise those of more words than are close; 0: panels that are near are */
     int run;                      /* rows of so many points of the last index of `kept_rows`, at most, are tiled as one run where

@@ -10,8 +10,8 @@ enum {
     SWEEP = 384,                  /* points at a time, */
     SWEEP_BYTES = 3072,           /* or so many bytes of each column's where SWEEP_NEAR columns of them are near, */
     SWEEP_NEAR = 256,
-    SWEEP_COLUMNS = 512,          /* where fewer columns than these would have all of theirs packed; */
-    SWEEP_LEAST = 128,            /* and so many columns there have to be at a time */
+    SWEEP_FAR = 896,              /* or so many where panels are far, for sums are kept far, too, */
+    SWEEP_COLUMNS = 512,          /* where fewer columns than these would have all of theirs packed */
     DEPTH_FORCED = 24, DEEP_FORCED = 40, ROW_FORCED = 2, NEAR_FORCED = 1024,     /* short, for small arrays to reach all that a product does */
     SWEEP_FORCED = 40,
     PACKED_MOST = 1 << 20         /* bytes of packed rows */
@@ -266,6 +266,20 @@ void plan_contract_past(const Planner *planner, Contract *c)
     c->close_block = c->row_block;
 }
 
+/* Whether rows are packed: they may not be read in place, or fall into few sets of the cache there, or their points are not side by
+ * side. */
+static bool packs_rows(const Planner *planner, const Contract *c)
+{
+    const Index *row = c->rows.list[c->rows.count - 1];
+    double next = 1;
+    for (int i = c->depth.count - 1; i >= 0; i--) {
+        if ((double)side_stride(planner, c->left, c->depth.list[i]) != next)
+            return true;
+        next *= planner_extent(planner, c->depth.list[i]);
+    }
+    return !c->in_place || side_stride(planner, c->left, row) * (int64_t)dtype_size(c->packed) % CONTRACT_SETS == 0;
+}
+
 /* So many contracted points that panels of them all would be few columns, whose rows come anew for each: they are taken some
  * at a time, and the sums of all rows and columns of a unit of work kept. */
 static int sweep_of(const Planner *planner, const Contract *c, Dtype dtype)
@@ -282,9 +296,10 @@ static int sweep_of(const Planner *planner, const Contract *c, Dtype dtype)
         return depth > SWEEP_FORCED ? SWEEP_FORCED : 0;
     double size = (double)dtype_size(dtype), most = room / size;    /* words */
     double inner = depth / fmax(planner_extent(planner, c->depth.list[0]), 1);
-    double sweep = fmax(SWEEP, fmin(SWEEP_BYTES, contract_near(planner->plan->target) / SWEEP_NEAR) / size);
+    double sweep = c->sweep_far ? SWEEP_FAR : fmax(SWEEP, fmin(SWEEP_BYTES, contract_near(planner->plan->target) / SWEEP_NEAR) / size);
+    double lines = inner * CONTRACT_LINE / (double)dtype_size(c->right->dtype);
     if (c->depth.count > 1 && lies_along(planner, c->right, c->depth.list[0]))
-        sweep = fmax(sweep, inner * CONTRACT_LINE / (double)dtype_size(c->right->dtype));
+        sweep = fmax(floor(sweep / lines), 1) * lines;
     return most / depth < fmin(columns, SWEEP_COLUMNS) && most / sweep >= SWEEP_LEAST ? (int)sweep : 0;
 }
 
@@ -392,6 +407,7 @@ Contract *plan_contract(Planner *planner, const Step *step)
     set_tile(target, c, component, sweeps);
     c->tames = is_tropical(c, component);
     set_reading(planner, step, c, &product.own[left], &sides, dtype);
+    c->sweep_far = packs_rows(planner, c);
     c->sweep = sweep_of(planner, c, dtype);
     set_blocks(planner, c, dtype);
     c->parts = sweeps ? NULL : plan_parts(planner, step, c, component);

@@ -493,8 +493,6 @@ static int contract_count(const Launch *launch)
     return count;
 }
 
-/* Columns as many as their packed panels may take, at most; rows as many as pay for the packing, if enough units are
- * left; of batches one. */
 /* Fewer rows a unit, or columns where blocks are of these alone, until what is stored of them has room. Back come the rows. */
 static double fit_stored(const Planner *planner, const Launch *launch, const Contract *c, int place, double room, double rows,
                          double columns, double *tiles)
@@ -509,6 +507,17 @@ static double fit_stored(const Planner *planner, const Launch *launch, const Con
     return rows;
 }
 
+/* Fewer columns a unit, but no fewer than `least`, until there are so many units. Back come the columns. */
+static double fewer_columns(const Planner *planner, const Launch *launch, const Contract *c, int place, double units, double least,
+                            double columns, double *tiles)
+{
+    while (units_of(planner, launch, tiles) < units && columns / 2 >= least)
+        shrink(planner, launch, c, place, ROLE_COLUMN, columns /= 2, tiles);
+    return columns;
+}
+
+/* Columns as many as their packed panels may take, at most; rows as many as pay for the packing, if enough units are
+ * left; of batches one. */
 void contract_tiles(Planner *planner, Launch *launch)
 {
     const Plan *plan = planner->plan;
@@ -537,7 +546,9 @@ void contract_tiles(Planner *planner, Launch *launch)
     double *tiles = ARENA_ARRAY(planner->arena, double, launch->block_count);
     double depth = c->sweep ? c->sweep : planner_points(planner, &c->depth) / c->group, size = (double)dtype_size(state_dtype(c->product));
     depth = depth > 0 ? depth : 1;    /* panels of no points have room for columns without end */
-    double near = contract_near(plan->target), most = PANELS_MOST, room_behind = 2.0 * plan->target->l2_bytes;
+    bool is_far = c->sweep && c->sweep_far;
+    double near = contract_near(plan->target), most = is_far ? SWEEP_PANELS : PANELS_MOST;
+    double room_behind = is_far ? SWEEP_SUMS : 2.0 * plan->target->l2_bytes;
     if (plan->memory) {
         double budget = (double)plan->memory / 4;
         near = fmin(near, budget);
@@ -549,8 +560,8 @@ void contract_tiles(Planner *planner, Launch *launch)
     /* Rows that stay near meet panels that do; others come anew for each unit's columns, and are worth more of those. */
     double all_rows = planner_points(planner, &c->kept_rows) * planner_points(planner, &c->rows);
     double rows_bytes = (c->window ? window_points(planner, c->window, NULL, 0, NULL) : all_rows * depth) * size;
-    bool is_near = (c->sweep && near / (depth * size) >= 2 * tile_columns) ||
-                   contract_is_near(planner, rows_bytes, planner_points(planner, &c->columns) * depth * size);
+    bool is_near = !is_far && ((c->sweep && near / (depth * size) >= 2 * tile_columns) ||
+                               contract_is_near(planner, rows_bytes, planner_points(planner, &c->columns) * depth * size));
     /* Beside what is packed for one point of a square's side is what is stored for all of them. */
     double side = turned ? turned_side(planner, c, planner_extent(planner, turned), all_rows, near) : 1, stored = turned ? side * all_rows : 0;
     double columns = (is_near ? near : most) / ((depth + stored) * size * fixed);
@@ -573,8 +584,9 @@ void contract_tiles(Planner *planner, Launch *launch)
         least = fmax(least, WORK_LEAST / (fmin(columns * fixed, planner_points(planner, &c->columns)) * planner_points(planner, &c->depth)));
     while (units_of(planner, launch, tiles) < units && rows * inner_rows / 2 >= least)
         shrink(planner, launch, c, place, ROLE_ROW, (rows /= 2) < 1 ? 1 : rows, tiles);
-    while (units_of(planner, launch, tiles) < WORKERS_LEAST && columns / 2 >= COLUMNS_LEAST)
-        shrink(planner, launch, c, place, ROLE_COLUMN, columns /= 2, tiles);
+    if (is_far)    /* columns of which there are many cost less */
+        columns = fewer_columns(planner, launch, c, place, units, COLUMNS_LEAST, columns, tiles);
+    columns = fewer_columns(planner, launch, c, place, WORKERS_LEAST, is_far ? SWEEP_LEAST : COLUMNS_LEAST, columns, tiles);
     while (rows >= 2 && c->window && window_points(planner, c->window, launch, place, tiles) * size > most)
         shrink(planner, launch, c, place, ROLE_ROW, rows /= 2, tiles);
     bool small = may_be_small(planner, launch);

@@ -140,7 +140,9 @@ Contract *plan_contract(Planner *planner, const Step *step);
 void plan_contract_past(const Planner *planner, Contract *c);
 
 /* plan_tiles.c */
-enum { PANELS_MOST = 8 << 20 };                  /* bytes of packed columns, whatever the cache */
+enum { PANELS_MOST = 8 << 20 };                  /* bytes of packed columns, whatever the cache, */
+enum { SWEEP_PANELS = 4 << 20, SWEEP_SUMS = 8 << 20 };    /* and of those of a sweep and its sums, which leave room for each other */
+enum { SWEEP_LEAST = 128 };                      /* so many columns a sweep has at a time */
 enum { ROW_BLOCK = 8 };                            /* tiles of rows that meet a panel that is not near before the next */
 double contract_near(const Target *target);      /* panels of at most so many bytes stay near while all rows meet them */
 /* Whether panels of a unit of work do: those of all columns, or of some for which rows come again that are near themselves. */
