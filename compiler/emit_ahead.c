@@ -208,3 +208,13 @@ void tiling_find_ahead(Emitter *e, const Tiling *t, const char *row)
         emit_line(e, t->c->rows_apart || t->c->window ? "    0;" : "    %sk_step == %d ? size_ceil_div(%s * %d, tiles) : 0;", asks_rows(e, t),
                   t->c->group, t->may_pass && t->c->close ? emit_text(e, "size_min(height, ROWS_%d)", n) : "height", bytes);
 }
+
+/* A sweep's sums are those of all tiles of a unit of work, which come from afar. */
+const char *tiling_ask_kept(Emitter *e, const Tiling *t)
+{
+    if (!t->c->sweep)
+        return "";
+    return emit_text(e, "for (int at = 0; at < ROWS_%d * COLUMNS_%d; at += %d)    /* the next tile's sums */\n"
+                     "    PREFETCH_FAR(kept + ROWS_%d * COLUMNS_%d + at);\n", t->number, t->number,
+                     CONTRACT_LINE / (int)dtype_size(t->dtype), t->number, t->number);
+}

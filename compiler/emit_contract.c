@@ -545,6 +545,7 @@ static const char *emit_product(Emitter *e, const Step *step, const Contract *c)
                                   t->number, points, panel, some ? "end_point - first_point" : "points", ahead, before, start_of(e, t), before, t->number,
                                   t->in_registers ? where ? "is_last && is_whole ? NULL : kept" : "is_last ? NULL : kept" : straight ? "result ? result : kept" : "kept",
                                   kept_step, registers_of(e, t, tiling_tile_place(t)), tile_extra(e, t, whole, false));
+    tiles = emit_text(e, "%s%s", tiling_ask_kept(e, t), tiles);
     if (c->places)
         tiles = emit_text(e, "%s%s", tiling_found(e, t), tiles);
     if (t->runs) {
