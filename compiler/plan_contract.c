@@ -266,18 +266,19 @@ void plan_contract_past(const Planner *planner, Contract *c)
     c->close_block = c->row_block;
 }
 
-/* Whether rows are packed: they may not be read in place, or fall into few sets of the cache there, or their points are not side by
- * side. */
+/* Whether rows are packed: they may not be read in place, or their points are not side by side, or they fall into few sets of the
+ * cache there, which more than a few panels meet. */
 static bool packs_rows(const Planner *planner, const Contract *c)
 {
-    const Index *row = c->rows.list[c->rows.count - 1];
+    int64_t row_bytes = side_stride(planner, c->left, c->rows.list[c->rows.count - 1]) * (int64_t)dtype_size(c->packed);
+    bool few = planner_points(planner, &c->columns) <= PANELS_FEW * c->tile->vectors * planner->plan->lanes;
     double next = 1;
     for (int i = c->depth.count - 1; i >= 0; i--) {
         if ((double)side_stride(planner, c->left, c->depth.list[i]) != next)
             return true;
         next *= planner_extent(planner, c->depth.list[i]);
     }
-    return !c->in_place || side_stride(planner, c->left, row) * (int64_t)dtype_size(c->packed) % CONTRACT_SETS == 0;
+    return !c->in_place || (!few && row_bytes % CONTRACT_SETS == 0);
 }
 
 /* So many contracted points that panels of them all would be few columns, whose rows come anew for each: they are taken some

@@ -300,6 +300,9 @@ EXPRESSIONS = [
     ('Dx,EVx->EDV', 'D,x:d E,V,x:d'),
     ('Dx,EZx->EDZ', 'D,x:i E,Z,x:i'),
     ('Dx,EVx->EDV | _ * 2', 'D,x:d E,V,x:d'),
+    ('bfae,cedf->dcba', 'b,f,a,e c,e,d,f'),    # swept, a block of rows after the other with each panel of columns
+    ('bfea,ecdf->dcba | _ * 2', 'b,f,e,a:d e,c,d,f:d'),
+    ('cfae,edfb->dcba', 'c,f,a,e:d e,d,f,b:d'),
 ]
 
 SIZES = [0, 1, 2, 3, 5, 7, 13, 14, 15, 16, 17, 29, 31, 32, 33, 37, 64, 65]
