@@ -301,24 +301,28 @@ static void force_turned(Lower *l, const Output *output)
 }
 
 /* Of a product the result alone is turned: what makes it is a product whose result has the indices of the operand in question
- * as that has them. */
-static void force_result(Lower *l, const Term *value, const Term *read)
+ * as that has them, inside of the other operand's or, where it has the rows, outside. */
+static void force_result(Lower *l, const Term *value, Turn turn)
 {
+    const Term *read = turn.read;
     Index **axes = ARENA_ARRAY(l->arena, Index *, value->rank);
     int count = 0;
-    for (int i = 0; i < value->rank; i++)
-        if (!term_has_index(read, value->indices[i]))
-            axes[count++] = value->indices[i];
-    for (int a = 0; a < read->read.tensor->rank; a++)
-        if (term_has_index(value, read->read.positions[a].parts[0].index))
-            axes[count++] = read->read.positions[a].parts[0].index;
+    for (int part = 0; part < 2; part++) {
+        bool of_read = turn.rows == (part == 0);
+        for (int i = 0; i < value->rank && !of_read; i++)
+            if (!term_has_index(read, value->indices[i]))
+                axes[count++] = value->indices[i];
+        for (int a = 0; a < read->read.tensor->rank && of_read; a++)
+            if (term_has_index(value, read->read.positions[a].parts[0].index))
+                axes[count++] = read->read.positions[a].parts[0].index;
+    }
     force_along(l, value, axes);
     l->turned = axes[count - 1];
 }
 
 static void lower_statement(Lower *l, const Statement *statement, const bool *wanted)
 {
-    const Turn turn = l->turns ? l->turns[statement->id] : (Turn){ NULL, NULL };
+    const Turn turn = l->turns ? l->turns[statement->id] : (Turn){ .along = NULL };
     l->turned = turn.along;
     bool *done = ARENA_ARRAY(l->arena, bool, statement->output_count);
     for (int o = 0; o < statement->output_count; o++) {
@@ -331,7 +335,7 @@ static void lower_statement(Lower *l, const Statement *statement, const bool *wa
     else if (statement->accumulate)
         force_own_reads(l, &statement->outputs[0]);
     else if (turn.read)
-        force_result(l, statement->outputs[0].value, turn.read);
+        force_result(l, statement->outputs[0].value, turn);
     else if (l->turned)
         force_turned(l, &statement->outputs[0]);
     for (int o = 0; o < statement->output_count; o++)

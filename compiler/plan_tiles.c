@@ -50,15 +50,22 @@ static Role role_of(const Contract *c, const Index *index)
     return kept || indices_have(c->rows.list, c->rows.count, index) ? ROLE_ROW : ROLE_BATCH;
 }
 
-/* The index that squares of the result have beside the lanes' where it is copied and only the columns have it: it becomes one of
+/* The index, as a step has it, that squares of the result have beside the lanes' where it is copied; NULL: it is not. */
+static const Index *turned_index(const Launch *launch, int place)
+{
+    const Step *last = launch->steps[launch->step_count - 1];
+    for (int b = 0; b < launch->block_count && last->turned; b++)
+        if (launch->blocks[b].of_step[launch->step_count - 1] == last->turned)
+            return launch->blocks[b].of_step[place];
+    return NULL;
+}
+
+/* That index where only the columns have it: it becomes one of
  * those for whose points the product is made one after the other, so that packing reads what follows itself in memory, and
  * panels stay near. NULL: there is none. */
 static const Index *turn_by_points(Planner *planner, const Launch *launch, int place)
 {
-    const Step *last = launch->steps[launch->step_count - 1];
-    const Index *turned = NULL;
-    for (int b = 0; b < launch->block_count && last->turned; b++)
-        turned = launch->blocks[b].of_step[launch->step_count - 1] == last->turned ? launch->blocks[b].of_step[place] : turned;
+    const Index *turned = turned_index(launch, place);
     for (Contract *c = launch->steps[place]->contract; c && turned; c = c->parts) {
         IndexSet columns = { NULL, 0 }, batch = { NULL, 0 };
         if (c->across || role_of(c, turned) != ROLE_COLUMN || c->columns.list[c->columns.count - 1] == turned)
@@ -72,6 +79,14 @@ static const Index *turn_by_points(Planner *planner, const Launch *launch, int p
         c->columns = columns;
     }
     return turned;
+}
+
+/* That index where the rows have it, but not along a tile: a unit of work has as many of its points as squares do. */
+static const Index *turn_by_rows(const Launch *launch, int place)
+{
+    const Index *turned = turned_index(launch, place);
+    const Contract *c = launch->steps[place]->contract;
+    return turned && indices_have(c->kept_rows.list, c->kept_rows.count, turned) ? turned : NULL;
 }
 
 /* How many columns of each index of the squares that packing turns make a unit of at most `most`: whole squares of both, so
@@ -113,22 +128,30 @@ static double whole_tiles(double inside, double points, double most, double widt
     return points;
 }
 
-/* Shrinks the blocks of one role until no more than `most` points of them are in a unit: those of a tile's rows, or of the
- * squares that are turned, last, the others outermost first. */
+/* Which blocks are shrunk last: of the squares of results that rows are turned in; of a tile's rows, or the squares of columns. */
+static int shrink_rank(const Contract *c, const Index *index, const Index *turned)
+{
+    bool of_squares = c->across && (index == c->across || index == c->columns.list[c->columns.count - 1]);
+    return index == turned ? 0 : index == c->rows.list[c->rows.count - 1] || of_squares ? 1 : 2;
+}
+
+/* Shrinks the blocks of one role until no more than `most` points of them are in a unit: those of a rank outermost first. */
 static void shrink(const Planner *planner, const Launch *launch, const Contract *c, int place, Role role, double most,
                    double *tiles)
 {
     double inside = 1, side[2];
-    const Index *row = c->rows.list[c->rows.count - 1], *column = c->columns.list[c->columns.count - 1];
+    const Index *column = c->columns.list[c->columns.count - 1], *by_rows = turn_by_rows(launch, place);
     if (c->across)
         square_tiles(planner, c, most, side);
-    for (int pass = 0; pass < 2; pass++)
+    for (int rank = 0; rank < 3; rank++)
         for (int b = launch->block_count - 1; b >= 0; b--) {
             const Index *index = launch->blocks[b].of_step[place];
             bool turned = c->across && (index == c->across || index == column);
-            if (role_of(c, index) != role || (index == row || turned) != (pass == 0))
+            if (role_of(c, index) != role || shrink_rank(c, index, by_rows) != rank)
                 continue;
             double extent = fmin(planner_extent(planner, index), most_rows(planner, c, index));
+            if (index == by_rows)
+                extent = fmin(planner_extent(planner, index), planner->plan->lanes);
             double tile = inside * extent <= most ? extent : most / inside < 1 ? 1 : (double)(int64_t)(most / inside);
             if (role == ROLE_COLUMN && c->columns_in_place && !c->columns_copied && tile < extent)
                 tile = whole_tiles(inside, tile, extent, c->tile_vectors * planner->plan->lanes);
@@ -575,6 +598,9 @@ void contract_tiles(Planner *planner, Launch *launch)
         tiles[b] = launch->blocks[b].of_step[place] == turned ? side : 1;
     shrink(planner, launch, c, place, ROLE_COLUMN, columns < 1 ? 1 : columns, tiles);
     double inner_rows = c->reduces ? planner_points(planner, &c->rows) : 1, rows = UNIT_ROWS / (inner_rows < 1 ? 1 : inner_rows);
+    const Index *by_rows = turn_by_rows(launch, place);
+    if (by_rows)    /* whole rows of tiles, which are read as they follow each other */
+        rows = fmin(planner_extent(planner, by_rows), plan->lanes) * planner_extent(planner, c->rows.list[c->rows.count - 1]);
     if (c->sweep)    /* their sums lie in the caches */
         rows = even_share(all_rows, fmin(rows, room_behind / (fmin(columns, planner_points(planner, &c->columns)) * size)), c->tile_rows);
     rows = planner->hints->smallest_tiles ? 1 : rows;
@@ -589,7 +615,7 @@ void contract_tiles(Planner *planner, Launch *launch)
     columns = fewer_columns(planner, launch, c, place, WORKERS_LEAST, is_far ? SWEEP_LEAST : COLUMNS_LEAST, columns, tiles);
     while (rows >= 2 && c->window && window_points(planner, c->window, launch, place, tiles) * size > most)
         shrink(planner, launch, c, place, ROLE_ROW, rows /= 2, tiles);
-    bool small = may_be_small(planner, launch);
+    bool small = !by_rows && may_be_small(planner, launch);
     for (int s = place; small && s < launch->step_count; s++)
         if (launch->steps[s]->contract)    /* each product's panels push the others' out */
             launch->steps[s]->contract->near /= contract_count(launch);

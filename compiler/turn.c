@@ -1,5 +1,7 @@
 #include "turn.h"
 
+#include <math.h>
+
 #include "state.h"
 
 enum {
@@ -164,28 +166,57 @@ static bool meets_in_place(const Target *target, const Product *product, double 
     return target->tile && rows <= IN_PLACE_TILES * target->tile->rows && product->reduce->reduce.over_count == 1;
 }
 
-/* Whether the product's side that has the index along which the result lies is read along another of its own, both fill
+/* The kept index of a read whose neighbours lie nearest each other. */
+static const Index *nearest_kept(const Turning *t, const Term *read, const Product *product)
+{
+    const Term *reduce = product->reduce;
+    const Index *nearest = NULL;
+    double least = 0;
+    for (int a = 0; a < read->read.tensor->rank; a++) {
+        const Index *index = read->read.positions[a].parts[0].index;
+        double stride = fabs(stride_along(t, read->read.tensor, read->read.positions, index));
+        if (indices_have(reduce->reduce.over, reduce->reduce.over_count, index) || (nearest && stride >= least))
+            continue;
+        nearest = index;
+        least = stride;
+    }
+    return nearest;
+}
+
+/* The index along which a product's results lie that are made as a side is read, line after line: the side's own, or, where
+ * contracted points lie side by side there, the last one of the other side, whose numbers are a tile's lanes. */
+static const Index *made_along(const Term *value, const Term *read, const Index *along)
+{
+    const Index *last = along;
+    for (int i = 0; i < value->rank && !term_has_index(value, along); i++)
+        last = term_has_index(read, value->indices[i]) ? last : value->indices[i];
+    return last;
+}
+
+/* Whether the product's side that has the index along which the result lies is read with another of its own nearer, both fill
  * squares, and its numbers come from memory and are more than the results. */
-static bool side_pays(const Turning *t, const TurnHints *hints, const Product *product, int side, const Index *stored)
+static bool side_pays(const Turning *t, const TurnHints *hints, const Product *product, int side, const Index *stored, Turn *turn)
 {
     const Term *read = product->side[side];
     const IndexSet *own = &product->own[side], *others = &product->own[1 - side];
     if (!indices_have(own->list, own->count, stored) || read->kind != TERM_READ || read->read.tensor->maker ||
         read->dtype != product->reduce->dtype || !is_plain(read->read.tensor, read->read.positions))
         return false;
-    const Index *along = unit_index(t, read->read.tensor, read->read.positions);
-    if (!along || along == stored || !indices_have(own->list, own->count, along))
+    const Index *along = unit_index(t, read->read.tensor, read->read.positions), *nearest = nearest_kept(t, read, product);
+    if (!along || !nearest || nearest == stored || !indices_have(own->list, own->count, nearest) || others->count == 0)
         return false;
+    const Index *made = made_along(product->reduce, read, along);
+    *turn = (Turn){ .read = read, .rows = made != along };
     double depth = points_of(t, product->reduce->reduce.over, product->reduce->reduce.over_count);
     double few = points_of(t, others->list, others->count), size = (double)dtype_size(read->dtype);
     if (hints->nests == NESTS_TILED)
         return few >= 0 && depth > few;
     double lanes = hints->target->vector_bytes / size, bytes = points_of(t, own->list, own->count) * depth * size;
-    return 2 * extent_of(t, along) >= lanes && 2 * extent_of(t, stored) >= lanes && bytes > hints->target->l2_bytes &&
+    return 2 * extent_of(t, made) >= lanes && 2 * extent_of(t, stored) >= lanes && bytes > hints->target->l2_bytes &&
            few >= 0 && depth >= (meets_in_place(hints->target, product, few) ? few : FEWER_RESULTS * few);
 }
 
-static const Term *read_as_it_lies(Arena *arena, const Statement *statement, const TurnHints *hints)
+static Turn read_as_it_lies(Arena *arena, const Statement *statement, const TurnHints *hints)
 {
     const Output *output = &statement->outputs[0];
     Turning t = { .extents = hints->extents, .strides = hints->strides };
@@ -193,12 +224,13 @@ static const Term *read_as_it_lies(Arena *arena, const Statement *statement, con
     if (!hints->products || !is_plain(output->tensor, output->positions) || output->value->dtype != output->tensor->dtype ||
         !turn_has_squares(output->tensor->dtype) || !product_match(arena, output->value, &product) || product.places ||
         !product_pays(&product, hints->nests, hints->extents, NULL, 0, NULL, hints->target->grid))
-        return NULL;
+        return (Turn){ .read = NULL };
     const Index *stored = unit_index(&t, output->tensor, output->positions);
+    Turn turn;
     for (int side = 0; stored && side < 2; side++)
-        if (side_pays(&t, hints, &product, side, stored))
-            return product.side[side];
-    return NULL;
+        if (side_pays(&t, hints, &product, side, stored, &turn))
+            return turn;
+    return (Turn){ .read = NULL };
 }
 
 const Turn *turn_choose(Arena *arena, const Program *program, const TurnHints *hints)
@@ -210,7 +242,7 @@ const Turn *turn_choose(Arena *arena, const Program *program, const TurnHints *h
             continue;
         turns[s].along = problems_along(arena, statement, hints);
         if (!turns[s].along)
-            turns[s].read = read_as_it_lies(arena, statement, hints);
+            turns[s] = read_as_it_lies(arena, statement, hints);
     }
     return turns;
 }

@@ -6,7 +6,8 @@
  * operands, and the other extents are too small for the lanes.
  *
  * A product with few results beside the numbers of an operand that lies along another index than they: turning the results
- * is less work than turning that operand, which is read as it lies, line after line. */
+ * is less work than turning that operand, which is read as it lies, line after line. So it is where that operand's contracted
+ * points lie side by side, and the rows that follow each other are others than those whose results do. */
 #ifndef EINC_TURN_H
 #define EINC_TURN_H
 
@@ -16,7 +17,8 @@
 /* How a statement is turned; neither: it is not. */
 typedef struct Turn {
     const Index *along;           /* of many small problems, the index that the lanes run along; or NULL */
-    const Term *read;             /* of a product, the operand that is read as it lies; or NULL */
+    const Term *read;             /* of a product, the operand that is read as it lies; or NULL, */
+    bool rows;                    /* whose contracted points lie side by side: what is made of a row lies side by side, too */
 } Turn;
 
 /* What decides: `nests`: of the plan; `products`: whether these have room for more than the least tiles; `strides`: of the

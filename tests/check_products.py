@@ -303,6 +303,12 @@ EXPRESSIONS = [
     ('bfae,cedf->dcba', 'b,f,a,e c,e,d,f'),    # swept, a block of rows after the other with each panel of columns
     ('bfea,ecdf->dcba | _ * 2', 'b,f,e,a:d e,c,d,f:d'),
     ('cfae,edfb->dcba', 'c,f,a,e:d e,d,f,b:d'),
+    ('mjiu,uz->mzij', 'm,j,i,u u,z'),        # rows are read in place, their results turned
+    ('jiu,uz->izj', 'j,i,u:d u,z:d'),
+    ('uz,pjiu->zipj', 'u,z p,j,i,u'),
+    ('bjiu,buz->zibj', 'b,j,i,u:d b,u,z:d'),
+    ('jicu,cuz->izj', 'j,i,c,u c,u,z'),
+    ('jiu,uz->izj', 'j,i,u:i u,z:i'),
 ]
 
 SIZES = [0, 1, 2, 3, 5, 7, 13, 14, 15, 16, 17, 29, 31, 32, 33, 37, 64, 65]

@@ -39,6 +39,8 @@ LARGE = [
     ("i + ij -> ij | argmin i", lambda a, b: (a[:, None] + b).argmin(0), [(203,), (203, 1003)], "argmin"),
     ("i,j->ij", lambda a, b: np.outer(a, b), [(4099,), (4100,)], "stored past the caches"),
     ("ij | 2 * _", lambda a: 2 * a, [(4101, 4099)], "stored past the caches"),
+    ("dabe,ec->dcba", lambda a, b: np.einsum("dabe,ec->dcba", a, b), [(3, 41, 57, 97), (97, 24)], "turned in squares"),
+    ("abe,ec->bca", lambda a, b: np.einsum("abe,ec->bca", a, b), [(50, 61, 130), (130, 19)], "turned in squares"),
 ]
 SMALL = {"portable": [{"i": 2, "j": 2, "k": 2, "l": 1}], "avx2": [{"i": 4, "j": 3, "k": 2, "l": 1}],
          "avx512": [{"i": 4, "j": 4, "k": 4, "l": 2}, {"i": 3, "j": 5, "k": 7, "l": 2}]}
