@@ -73,6 +73,7 @@ static void set_parameters(Emitter *e, Tiling *t)
     emit_parameter(&t->parameters, "int ", "past");
     emit_parameter(&t->parameters, "const Run *", "leaving");
     emit_parameter(&t->parameters, "int ", "tame");
+    emit_parameter(&t->parameters, "int ", "is_narrow");
     tiling_reach_parameters(e, t);
 }
 
@@ -119,7 +120,8 @@ static bool is_of_tile(const Tiling *t, const char *name)
 /* What a tile needs beside that. */
 static const char *tile_extra(Emitter *e, const Tiling *t, const char *body, bool declare)
 {
-    body = emit_text(e, "%s%s%s", body, t->c->tames ? " tame" : "", tiling_has_stage(t) ? " leaving" : "");
+    body = emit_text(e, "%s%s%s%s", body, t->c->tames ? " tame" : "", tiling_has_stage(t) ? " leaving" : "",
+                     tiling_has_pairs(t) && t->c->pairs % 2 ? " is_narrow" : "");
     ParameterSet set = { .count = 0 };
     for (int i = 0; i < t->parameters.count; i++)
         if (!is_of_tile(t, t->parameters.list[i].name))
@@ -147,7 +149,8 @@ static const char *constants(Emitter *e, const Tiling *t)
                      : emit_text(e, ", CLOSE_%d = %d, CLOSE_BLOCK_%d = %d", n, t->c->close, n, t->c->close_block),
                      t->c->sweep ? emit_text(e, ", SWEEP_%d = %d", n, t->c->sweep) : "",
                      t->runs ? emit_text(e, ", RUN_%d = %d", n, t->c->run) : "",
-                     tiling_pairs_rows(t) ? emit_text(e, ", HALVES_%d = %d", n, t->c->halves) : "",
+                     tiling_pairs_rows(t) ? emit_text(e, ", HALVES_%d = %d", n, t->c->halves)
+                     : tiling_has_pairs(t) ? emit_text(e, ", PAIRS_%d = %d", n, t->c->pairs) : "",
                      tiling_has_stage(t) ? emit_text(e, ", STAGE_%d = %d", n, STAGE_BYTES / (int)dtype_size(t->dtype)) : "");
 }
 
@@ -349,12 +352,26 @@ static const char *multiply_head(Emitter *e, const Tiling *t)
                      panel_element(e, t), tiling_panel_parameters(e, t), stage ? "const Run *leaving, " : "", places, dtype_name(t->dtype), t->number, t->number);
 }
 
-/* The function for two points at a time. */
+/* A vector of the panel's row of a point, the last one of the tile. */
+static const char *last_columns(Emitter *e, const Tiling *t, const char *row)
+{
+    return emit_text(e, "load_%sv(panel%s + PAIRS_%d / 2 * LANES, 1, LANES)", dtype_name(t->dtype), row, t->number);
+}
+
+/* The function for two points at a time. Where its last vector has half of its columns, they are woven to one. */
 static const char *pairs_function(Emitter *e, Tiling *t)
 {
     if (!tiling_has_pairs(t))
         return "";
+    int n = t->number;
+    const char *dtype = dtype_name(t->dtype), *next = emit_text(e, " + COLUMNS_%d", n), *half = NULL, *sums = NULL;
+    if (t->c->pairs % 2) {
+        half = emit_text(e, "        right[PAIRS_%d - 1] = weave_half_%sv(%s, %s);\n", n, dtype, last_columns(e, t, ""), last_columns(e, t, next));
+        sums = emit_text(e, "        sums[r][PAIRS_%d / 2] = add_half_%sv(parts[r][PAIRS_%d - 1]);\n", n, dtype, n);
+    }
     Hole pairs[] = {
+        { "half", half },
+        { "half_sums", sums },
         { "ahead", tiling_ahead_lines(e, t, "            ") },
         { "step", tiling_pair_line(e, t) },
     };

@@ -151,6 +151,8 @@ static void tiles_loop(Emitter *e, const Tiling *t, const char *head, const char
         tiling_lines(&text, "    ", tiling_columns_of(e, t, place, call));
     if (single && emit_mentions(call, "count"))
         text_print(&text, "    const int count = (int)size_min(COLUMNS_%d, columns - place);\n", t->number);
+    if (emit_mentions(call, "is_narrow"))
+        text_print(&text, "    const int is_narrow = 2 * (columns - %s) <= PAIRS_%d * LANES;\n", place, t->number);
     tiling_lines(&text, "    ", call);
     text_put(&text, "}\n");
     tiling_put(e, text.bytes);

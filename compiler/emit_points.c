@@ -179,7 +179,7 @@ const char *tiling_multiply_lines(Emitter *e, const Tiling *t)
     const char *copying = emit_text(e, "panel, %s%s", tiling_panel_arguments(e, t, "copy"), rest);
     Text text = text_new(e->arena);
     if (tiling_has_pairs(t)) {
-        text_put(&text, "    if (LANES >= 4 && k_step == 1) {\n");
+        text_print(&text, "    if (LANES >= 4 && k_step == 1%s) {\n", t->c->pairs % 2 ? " && is_narrow" : "");
         tiling_lines(&text, "        ", of_heights(e, t, "multiply_pairs", "rows, row_step",
                                                   "panel, depth, ahead, ahead_step, start, start_step, sums"));
         text_print(&text, "    } else {\n        begin_%d(start, start_step, sums);\n        multiply_%d(height, %s, panel, %s);\n    }\n",

@@ -10,7 +10,7 @@ static const char *const words[] = {
     "to_point", "columns_at", "tile_place", "tile_end", "before", "pieces", "piece", "is_placed", "placed",
     "behind", "result", "result_step", "past", "is_past", "k_apart", "tile_step", "writes", "from", "s", "starts",
     "least", "higher", "stage", "waiting", "noted", "group", "pitch", "is_staged", "whole", "words", "registers", "end",
-    "low", "pair", "tame", "high", "half", "both", "word",
+    "low", "pair", "tame", "is_narrow", "high", "half", "both", "word",
     "turned", "most", "is_flat", "columns_from", "columns_to", "points_from", "points_to", "run", "run_rows", "nth",
     "turn", "is_back", "rows_left", "at_tile", "first_point", "end_point", "spare",
     "whole_from", "whole_to", "is_whole", "sweep", "sweep_from", "sweep_to", "held", "nears", "passes", "wide", "guessed",

@@ -173,7 +173,7 @@ static void dump_contract(Text *text, const Contract *c, int lanes)
     if (c->columns_in_place)
         text_put(text, c->columns_copied ? ", columns packed by their first tiles" : ", whole runs of columns in place");
     if (c->pairs)
-        text_put(text, ", two points at once");
+        text_print(text, ", two points at once%s", c->pairs % 2 ? ", half of the last vector" : "");
     if (c->sweep)
         text_print(text, ", %d points at a time", c->sweep);
     if (c->halves)

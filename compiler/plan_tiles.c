@@ -263,29 +263,46 @@ static bool may_be_tall(const Planner *planner, const Contract *c)
     return c->rows_spread && c->reduces && c->tile_rows == c->tile->rows && points <= most;
 }
 
-/* What a product of one vector costs in tiles of so many vectors. */
-static double product_cost(const Planner *planner, const Contract *c, int vectors)
+/* Whether tiles of so many halves of vectors take two points at a time: of one vector, or where the last one's other half would
+ * be empty, which only a single tile of all columns leaves so. */
+static bool are_pairs(const Planner *planner, const Contract *c, int halves)
 {
-    double pair = dtype_size(c->packed) > 4 ? LONG_PAIR_COST : PAIR_COST;
-    if (vectors == 1 && may_be_tall(planner, c))
-        return 1 + TALL_COST;
-    return vectors == 1 && may_pair(planner, c) ? 1 + pair + ROW_COST / 2 : 1 + ROW_COST / vectors;
+    bool is_single = !c->pieces && planner_points(planner, &c->columns) <= halves * planner->plan->lanes / 2.0;
+    return (halves == 2 || (halves % 2 == 1 && is_single)) && may_pair(planner, c);
 }
 
-/* How many vectors a tile is wide: the target's, or fewer where few columns would leave much of the last tile empty. With
- * fewer, each number of a row is loaded for fewer products. */
-static int tile_vectors(const Planner *planner, const Contract *c)
+/* What a product of one vector costs in tiles of so many halves. */
+static double product_cost(const Planner *planner, const Contract *c, int halves)
+{
+    double pair = dtype_size(c->packed) > 4 ? LONG_PAIR_COST : PAIR_COST;
+    if (halves == 2 && may_be_tall(planner, c))
+        return 1 + TALL_COST;
+    return are_pairs(planner, c, halves) ? 1 + pair + ROW_COST / halves : 1 + 2 * ROW_COST / halves;
+}
+
+/* How many halves of vectors a tile is wide: the target's, or fewer where few columns would leave much of the last tile empty.
+ * With fewer, each number of a row is loaded for fewer products. */
+static int tile_halves(const Planner *planner, const Contract *c)
 {
     double columns = planner_points(planner, &c->columns), least = 0;
     int best = 0;
-    for (int v = c->tile->vectors; v > 0; v--) {
-        double width = v * planner->plan->lanes, work = ceil(columns / width) * width * product_cost(planner, c, v);
+    for (int h = 2 * c->tile->vectors; h > 0; h--) {
+        double width = h * planner->plan->lanes / 2.0, work = ceil(columns / width) * width * product_cost(planner, c, h);
+        if (h % 2 == 1 && !are_pairs(planner, c, h))
+            continue;
         if (!best || work < least) {
-            best = v;
+            best = h;
             least = work;
         }
     }
     return best;
+}
+
+/* How high a tile is that takes two points at a time; what half a vector is woven by is in one more register. */
+static int pair_rows(const Tile *tile, int halves)
+{
+    int rows = (tile->rows * tile->vectors + tile->vectors - halves - 1) / halves;
+    return halves == 2 ? tile->pair_rows : rows < tile->rows ? rows : tile->rows;
 }
 
 /* How many halves of lines a run of columns is, where two rows' leave as lines: an odd number, and so many vectors have whole runs. A
@@ -305,10 +322,11 @@ static void set_tile(const Planner *planner, const Step *step, Contract *c)
 {
     c->pieces = !c->reduces && !c->sums_turned && c->columns.count > 1 && !c->tile->dot;
     c->halves = halves_of(planner, step, c);
-    c->tile_vectors = c->halves ? c->halves : tile_vectors(planner, c);
-    c->pairs = !c->halves && c->tile_vectors == 1 && may_pair(planner, c);
-    bool tall = c->tile_vectors == 1 && may_be_tall(planner, c);
-    c->tile_rows = c->halves || tall ? rows_of(c->tile, c->tile_vectors) : c->pairs ? c->tile->pair_rows : c->tile_rows;
+    int wide = tile_halves(planner, c);
+    c->tile_vectors = c->halves ? c->halves : (wide + 1) / 2;
+    c->pairs = !c->halves && are_pairs(planner, c, wide) ? wide : 0;
+    bool tall = !c->halves && wide == 2 && may_be_tall(planner, c);
+    c->tile_rows = c->halves || tall ? rows_of(c->tile, c->tile_vectors) : c->pairs ? pair_rows(c->tile, c->pairs) : c->tile_rows;
     if (!tall)
         return;
     c->row_block = 1;    /* a tile's rows stay while panels come */

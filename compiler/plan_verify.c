@@ -219,7 +219,7 @@ static void verify_contract(Verifier *v, const Step *step, const Contract *c)
     verify_side(v, c->right, &c->kept_rows, "a product's right depends on a row");
     expect(v, c->tile_rows > 0 && c->tile_vectors > 0 && c->depth_block > 0 && c->row_block > 0 && c->group > 0,
            "a product's tile or block is empty");
-    expect(v, !c->pairs || (c->tile_vectors == 1 && !c->window && !c->rows_along && !c->rows_spread && !c->places && !c->tames),
+    expect(v, !c->pairs || (c->tile_vectors == (c->pairs + 1) / 2 && (c->pairs == 2 || c->pairs % 2 == 1) && !c->window && !c->rows_along && !c->rows_spread && !c->places && !c->tames),
            "a product takes two points at a time that it cannot");
     expect(v, !c->columns_in_place || (c->tile_vectors <= 2 && c->depth.count == 1 && !c->sweep && !c->pairs && !c->tames && !c->places),
            "a product meets columns in place that it cannot");

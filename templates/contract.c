@@ -32,7 +32,7 @@ typedef f32v wordv;
 /* out[i,j] = sum[k](A[i,k] * B[j,k]) */
 //}
 //{ constants
-enum { ROWS_N = 6, VECTORS_N = 2, COLUMNS_N = VECTORS_N * LANES, DEPTH_N = 4, NEAR_N = 64, BLOCK_N = 2 };
+enum { ROWS_N = 6, VECTORS_N = 2, COLUMNS_N = VECTORS_N * LANES, DEPTH_N = 4, NEAR_N = 64, BLOCK_N = 2, PAIRS_N = 2 * VECTORS_N };
 //}
 
 //{ pack_columns

@@ -3,6 +3,7 @@
 #ifndef TEMPLATES_PAIRS
 #define TEMPLATES_PAIRS
 
+#include "types.c"
 #include "words.c"
 
 //{ splat_each_pair_f32v
@@ -116,6 +117,42 @@ INLINE f32v add_pairs_f32v(f32v lower, f32v upper)
 }
 //}
 #endif
+
+//{ weave_half_f32v
+/* The lower half of the lanes of a and b in turns: a0 b0 a1 b1. */
+INLINE f32v weave_half_f32v(f32v a, f32v b)
+{
+#if EINC_SHUFFLES
+    const i32v lane = lanes_i32v();
+    return __builtin_shuffle(a, b, lane / 2 + lane % 2 * LANES);
+#else
+    float both[2][LANES], lanes[LANES];
+    memcpy(both[0], &a, sizeof a), memcpy(both[1], &b, sizeof b);
+    for (int l = 0; l < LANES; l++)
+        lanes[l] = both[l & 1][l / 2];
+    memcpy(&a, lanes, sizeof a);
+    return a;
+#endif
+}
+//}
+
+//{ add_half_f32v
+/* Sums of lanes side by side, in the lower half of the lanes and again in the upper one. */
+INLINE f32v add_half_f32v(f32v x)
+{
+#if EINC_SHUFFLES
+    const i32v lane = lanes_i32v() % (LANES > 1 ? LANES / 2 : 1) * 2;
+    return __builtin_shuffle(x, lane) + __builtin_shuffle(x, lane + 1);
+#else
+    float lanes[LANES], sums[LANES];
+    memcpy(lanes, &x, sizeof x);
+    for (int l = 0; l < LANES; l++)
+        sums[l] = lanes[2 * l % LANES] + lanes[(2 * l + 1) % LANES];
+    memcpy(&x, sums, sizeof x);
+    return x;
+#endif
+}
+//}
 
 //{ splat_each_pair_f64v
 /* What splat_pair_f64v() does, lane by lane. */
@@ -232,5 +269,41 @@ INLINE f64v add_pairs_f64v(f64v lower, f64v upper)
 }
 //}
 #endif
+
+//{ weave_half_f64v
+/* The lower half of the lanes of a and b in turns: a0 b0 a1 b1. */
+INLINE f64v weave_half_f64v(f64v a, f64v b)
+{
+#if EINC_SHUFFLES
+    const i64v lane = lanes_i64v();
+    return __builtin_shuffle(a, b, lane / 2 + lane % 2 * LANES);
+#else
+    double both[2][LANES], lanes[LANES];
+    memcpy(both[0], &a, sizeof a), memcpy(both[1], &b, sizeof b);
+    for (int l = 0; l < LANES; l++)
+        lanes[l] = both[l & 1][l / 2];
+    memcpy(&a, lanes, sizeof a);
+    return a;
+#endif
+}
+//}
+
+//{ add_half_f64v
+/* Sums of lanes side by side, in the lower half of the lanes and again in the upper one. */
+INLINE f64v add_half_f64v(f64v x)
+{
+#if EINC_SHUFFLES
+    const i64v lane = lanes_i64v() % (LANES > 1 ? LANES / 2 : 1) * 2;
+    return __builtin_shuffle(x, lane) + __builtin_shuffle(x, lane + 1);
+#else
+    double lanes[LANES], sums[LANES];
+    memcpy(lanes, &x, sizeof x);
+    for (int l = 0; l < LANES; l++)
+        sums[l] = lanes[2 * l % LANES] + lanes[(2 * l + 1) % LANES];
+    memcpy(&x, sums, sizeof x);
+    return x;
+#endif
+}
+//}
 
 #endif

@@ -309,6 +309,12 @@ EXPRESSIONS = [
     ('bjiu,buz->zibj', 'b,j,i,u:d b,u,z:d'),
     ('jicu,cuz->izj', 'j,i,c,u c,u,z'),
     ('jiu,uz->izj', 'j,i,u:i u,z:i'),
+    ('ik,kZ->iZ', 'i,k k,Z'),                # half of a tile's last vector is empty
+    ('ik,kV->iV', 'i,k:d k,V:d'),
+    ('iu,uV->iV | _ * 2', 'i,u u,V'),
+    ('bik,bkZ->bZi', 'b,i,k b,k,Z'),
+    ('ik,kz->iz | max i', 'i,k k,z'),
+    ('ik,kZ->iZ | sum Z', 'i,k:d k,Z:d'),
 ]
 
 SIZES = [0, 1, 2, 3, 5, 7, 13, 14, 15, 16, 17, 29, 31, 32, 33, 37, 64, 65]

@@ -725,7 +725,8 @@ static int is_stopped(const Frame *f)
 }
 
 /* tmp1[j,m] = max[n](sum[k](A[j,k] * B[m,n,k])) */
-enum { ROWS_1 = 12, VECTORS_1 = 1, COLUMNS_1 = VECTORS_1 * LANES, DEPTH_1 = 1024, NEAR_1 = 163840, BLOCK_1 = 8 };
+enum { ROWS_1 = 12, VECTORS_1 = 1, COLUMNS_1 = VECTORS_1 * LANES, DEPTH_1 = 1024, NEAR_1 = 163840, BLOCK_1 = 8,
+        PAIRS_1 = 2 };
 
 /* Packs the panel of `count` columns. */
 KERNEL static void pack_columns_1(const Frame *f, char *own, int64_t j, int64_t depth, int64_t place,
@@ -823,8 +824,9 @@ INLINE void multiply_1(const int height, const f32u *rows, int64_t row_step, int
 }
 
 /* The same for points that lie side by side in each row, two at a time, with what the sums start from. A pair of a row's
- * numbers is loaded at once for all lanes, and meets the panel's two rows woven, half of the columns in each vector: so one
- * load is for twice as many products. Lanes side by side then have sums of every other point, which are added up at the end. */
+ * numbers is loaded at once for all lanes, and meets the panel's two rows woven, half of a vector's columns in each of PAIRS
+ * vectors: so one load is for twice as many products. Lanes side by side then have sums of every other point, which are added
+ * up at the end. */
 INLINE void multiply_pairs_1(const int height, const f32u *rows, int64_t row_step, const float *panel, int64_t depth,
                              const char *ahead, int64_t ahead_step, const f32u *start, int64_t start_step,
                              f32v sums[ROWS_1][VECTORS_1])
@@ -832,16 +834,16 @@ INLINE void multiply_pairs_1(const int height, const f32u *rows, int64_t row_ste
     const int64_t apart = row_step * (int64_t)sizeof *rows;    /* see row_address() */
     int64_t one = apart, three = 3 * apart, five = 5 * apart;
     const char *low = (const char *)rows, *high = low + 7 * apart;
-    f32v parts[ROWS_1][2 * VECTORS_1];
+    f32v parts[ROWS_1][PAIRS_1];
     UNROLL
     for (int r = 0; r < ROWS_1; r++) {
         UNROLL
-        for (int v = 0; v < 2 * VECTORS_1; v++)
+        for (int v = 0; v < PAIRS_1; v++)
             parts[r][v] = splat_f32v(0);
     }
     UNROLL_TWICE
     for (int64_t k = 0; k + 2 <= depth; k += 2) {
-        f32v right[2 * VECTORS_1];
+        f32v right[PAIRS_1];
         HOLD_STEPS(one, three, five);
         UNROLL
         for (int point = 0; point < 2; point++) {
@@ -850,7 +852,7 @@ INLINE void multiply_pairs_1(const int height, const f32u *rows, int64_t row_ste
             ahead += ahead_step;
         }
         UNROLL
-        for (int v = 0; v < VECTORS_1; v++) {
+        for (int v = 0; v < PAIRS_1 / 2; v++) {
             const f32v even = load_f32v(panel + v * LANES, 1, LANES),
                     odd = load_f32v(panel + COLUMNS_1 + v * LANES, 1, LANES);
             right[2 * v] = weave_f32v(even, odd, 0);
@@ -862,7 +864,7 @@ INLINE void multiply_pairs_1(const int height, const f32u *rows, int64_t row_ste
                 break;
             const f32v left = splat_pair_f32v((const f32u *)row_address(r < 7 ? low : high, one, three, five, r % 7));
             UNROLL
-            for (int v = 0; v < 2 * VECTORS_1; v++) {
+            for (int v = 0; v < PAIRS_1; v++) {
                 parts[r][v] = fma_f32v(right[v], left, parts[r][v]);
             }
         }
@@ -873,7 +875,7 @@ INLINE void multiply_pairs_1(const int height, const f32u *rows, int64_t row_ste
     UNROLL
     for (int r = 0; r < ROWS_1; r++) {
         UNROLL
-        for (int v = 0; v < VECTORS_1; v++)
+        for (int v = 0; v < PAIRS_1 / 2; v++)
             sums[r][v] = add_pairs_f32v(parts[r][2 * v], parts[r][2 * v + 1]);
     }
     if (start) {
