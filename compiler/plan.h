@@ -27,9 +27,8 @@ typedef struct Unit {
 
 enum { CONTRACT_LINE = 64 };      /* bytes between packed rows */
 enum { CONTRACT_SETS = 2048 };     /* rows that are a multiple of so many bytes apart fall into few sets of the first cache */
-/* Rows that meet fewer panels are asked for earlier; of those that come from memory, so many bytes further are on their
- * way into the second cache. */
-enum { PANELS_FEW = 4, STREAM_AHEAD = 16 << 10 };
+/* Of rows that come from memory, so many bytes further are on their way into the second cache. */
+enum { STREAM_AHEAD = 16 << 10 };
 
 enum { LOW_TILES = 2 };           /* what many rows leave behind their whole tiles: templates/size.c's size_next() */
 enum { BLOCK_LINE = 16 };         /* of shared memory that a thread reads or writes at once */

@@ -35,6 +35,9 @@ void product_divide(Arena *arena, const Product *product, int side, const Term *
  * where they are. */
 enum { IN_PLACE_TILES = 2 };
 
+/* Rows that meet fewer panels are asked for earlier, and read in place where they come from memory. */
+enum { PANELS_FEW = 4 };
+
 /* Which nests a plan may have: a product is tiled where that pays; wherever it can be, in short
  * blocks, for tests; or never. */
 typedef enum { NESTS_BY_COST, NESTS_TILED, NESTS_LOOPS } Nests;

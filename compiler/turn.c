@@ -160,10 +160,14 @@ static double points_of(const Turning *t, Index *const *list, int count)
     return points;
 }
 
-/* Whether an operand that lies along its own index will not be packed: see Contract's columns_in_place. */
-static bool meets_in_place(const Target *target, const Product *product, double rows)
+/* Whether an operand will not be packed that meets so many points of the other one: see Contract's columns_in_place and streams. */
+static bool meets_in_place(const Target *target, const Product *product, double others, bool is_rows)
 {
-    return target->tile && rows <= IN_PLACE_TILES * target->tile->rows && product->reduce->reduce.over_count == 1;
+    double lanes = target->vector_bytes / (double)dtype_size(product->reduce->dtype);
+    if (!target->tile)
+        return false;
+    return is_rows ? others <= (PANELS_FEW - 1) * target->tile->vectors * lanes
+                   : others <= IN_PLACE_TILES * target->tile->rows && product->reduce->reduce.over_count == 1;
 }
 
 /* The kept index of a read whose neighbours lie nearest each other. */
@@ -213,7 +217,7 @@ static bool side_pays(const Turning *t, const TurnHints *hints, const Product *p
         return few >= 0 && depth > few;
     double lanes = hints->target->vector_bytes / size, bytes = points_of(t, own->list, own->count) * depth * size;
     return 2 * extent_of(t, made) >= lanes && 2 * extent_of(t, stored) >= lanes && bytes > hints->target->l2_bytes &&
-           few >= 0 && depth >= (meets_in_place(hints->target, product, few) ? few : FEWER_RESULTS * few);
+           few >= 0 && depth >= (meets_in_place(hints->target, product, few, turn->rows) ? few : FEWER_RESULTS * few);
 }
 
 static Turn read_as_it_lies(Arena *arena, const Statement *statement, const TurnHints *hints)
