@@ -355,13 +355,22 @@ INLINE int64_t fold_min_i64v(i64v x)
 /* In each square of 2n by 2n the two n by n corners off the diagonal change places. */
 INLINE void exchange_f32v(f32v *x, int n)
 {
+#if EINC_SHUFFLES
+    const i32v lane = lanes_i32v(), from = lane + (((lane & n) != 0) & (LANES - n));    /* lanes of two vectors */
+#else
     const boolv upper = (lanes_i32v() & n) != 0;
+#endif
     UNROLL
     for (int pair = 0; pair < LANES / 2; pair++) {
         const int i = pair / n * 2 * n + pair % n;
         const f32v a = x[i], b = x[i + n];
+#if EINC_SHUFFLES
+        x[i] = __builtin_shuffle(a, b, from);
+        x[i + n] = __builtin_shuffle(a, b, from + n);
+#else
         x[i] = select_f32v(upper, flip_f32v(b, n), a);
         x[i + n] = select_f32v(upper, b, flip_f32v(a, n));
+#endif
     }
 }
 //}
@@ -385,13 +394,22 @@ APART void transpose_f32v(f32v *x)
 /* In each square of 2n by 2n the two n by n corners off the diagonal change places. */
 INLINE void exchange_f64v(f64v *x, int n)
 {
+#if EINC_SHUFFLES
+    const i64v lane = lanes_i64v(), from = lane + (((lane & n) != 0) & (LANES - n));    /* lanes of two vectors */
+#else
     const boolv upper = (lanes_i32v() & n) != 0;
+#endif
     UNROLL
     for (int pair = 0; pair < LANES / 2; pair++) {
         const int i = pair / n * 2 * n + pair % n;
         const f64v a = x[i], b = x[i + n];
+#if EINC_SHUFFLES
+        x[i] = __builtin_shuffle(a, b, from);
+        x[i + n] = __builtin_shuffle(a, b, from + n);
+#else
         x[i] = select_f64v(upper, flip_f64v(b, n), a);
         x[i + n] = select_f64v(upper, b, flip_f64v(a, n));
+#endif
     }
 }
 //}
@@ -415,13 +433,22 @@ APART void transpose_f64v(f64v *x)
 /* In each square of 2n by 2n the two n by n corners off the diagonal change places. */
 INLINE void exchange_i32v(i32v *x, int n)
 {
+#if EINC_SHUFFLES
+    const i32v lane = lanes_i32v(), from = lane + (((lane & n) != 0) & (LANES - n));    /* lanes of two vectors */
+#else
     const boolv upper = (lanes_i32v() & n) != 0;
+#endif
     UNROLL
     for (int pair = 0; pair < LANES / 2; pair++) {
         const int i = pair / n * 2 * n + pair % n;
         const i32v a = x[i], b = x[i + n];
+#if EINC_SHUFFLES
+        x[i] = __builtin_shuffle(a, b, from);
+        x[i + n] = __builtin_shuffle(a, b, from + n);
+#else
         x[i] = select_i32v(upper, flip_i32v(b, n), a);
         x[i + n] = select_i32v(upper, b, flip_i32v(a, n));
+#endif
     }
 }
 //}

@@ -72,7 +72,14 @@ APART void turn_past_f32(f32u *to, int64_t to_column, int64_t to_row, const f32u
     UNROLL
     for (int r = 0; r < LANES; r++)
         x[r] = load_f32v(from + r * from_row, 1, LANES);
-    transpose_f32v(x);
+    if (LANES > 1)
+        exchange_f32v(x, 1);
+    if (LANES > 2)
+        exchange_f32v(x, 2);
+    if (LANES > 4)
+        exchange_f32v(x, 4);
+    if (LANES > 8)
+        exchange_f32v(x, 8);
     UNROLL
     for (int c = 0; c < LANES; c++)
         stream_f32v(to + c * to_column, 1, x[c], LANES, 1);
@@ -146,7 +153,14 @@ APART void turn_past_f64(f64u *to, int64_t to_column, int64_t to_row, const f64u
     UNROLL
     for (int r = 0; r < LANES; r++)
         x[r] = load_f64v(from + r * from_row, 1, LANES);
-    transpose_f64v(x);
+    if (LANES > 1)
+        exchange_f64v(x, 1);
+    if (LANES > 2)
+        exchange_f64v(x, 2);
+    if (LANES > 4)
+        exchange_f64v(x, 4);
+    if (LANES > 8)
+        exchange_f64v(x, 8);
     UNROLL
     for (int c = 0; c < LANES; c++)
         stream_f64v(to + c * to_column, 1, x[c], LANES, 1);
@@ -220,7 +234,14 @@ APART void turn_past_i32(i32u *to, int64_t to_column, int64_t to_row, const i32u
     UNROLL
     for (int r = 0; r < LANES; r++)
         x[r] = load_i32v(from + r * from_row, 1, LANES);
-    transpose_i32v(x);
+    if (LANES > 1)
+        exchange_i32v(x, 1);
+    if (LANES > 2)
+        exchange_i32v(x, 2);
+    if (LANES > 4)
+        exchange_i32v(x, 4);
+    if (LANES > 8)
+        exchange_i32v(x, 8);
     UNROLL
     for (int c = 0; c < LANES; c++)
         stream_i32v(to + c * to_column, 1, x[c], LANES, 1);

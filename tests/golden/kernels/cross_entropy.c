@@ -528,13 +528,22 @@ INLINE float fold_sum_f32v(f32v x)
 /* In each square of 2n by 2n the two n by n corners off the diagonal change places. */
 INLINE void exchange_f32v(f32v *x, int n)
 {
+#if EINC_SHUFFLES
+    const i32v lane = lanes_i32v(), from = lane + (((lane & n) != 0) & (LANES - n));    /* lanes of two vectors */
+#else
     const boolv upper = (lanes_i32v() & n) != 0;
+#endif
     UNROLL
     for (int pair = 0; pair < LANES / 2; pair++) {
         const int i = pair / n * 2 * n + pair % n;
         const f32v a = x[i], b = x[i + n];
+#if EINC_SHUFFLES
+        x[i] = __builtin_shuffle(a, b, from);
+        x[i + n] = __builtin_shuffle(a, b, from + n);
+#else
         x[i] = select_f32v(upper, flip_f32v(b, n), a);
         x[i + n] = select_f32v(upper, b, flip_f32v(a, n));
+#endif
     }
 }
 
