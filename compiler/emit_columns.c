@@ -5,8 +5,7 @@
 #include "emit_tiling.h"
 
 enum {
-    RUN_AHEAD = 4096,             /* bytes that are asked for before they are packed */
-    SETS_SHARE = 4                /* columns' lines may take this part of the second cache's ways in the sets that they fall into */
+    RUN_AHEAD = 4096              /* bytes that are asked for before they are packed */
 };
 
 /* Where a point is in a panel. */
@@ -149,12 +148,11 @@ static void find_further(Emitter *e, const Tiling *t)
 void tiling_find_columns(Emitter *e, const Tiling *t)
 {
     const char *apart = column_stride(e, t, t->c->depth.list[0]), *whole = t->c->columns.count > 1 ? " && width % LANES == 0" : "";
-    int most = e->plan->target->l2_bytes / SETS_SHARE / (int)dtype_size(t->dtype);
     emit_line(e, "/* Whole vectors of a run are met where they are, unless their points, `apart`, fall into few sets of the cache. */");
     emit_line(e, "const int64_t apart = %s;", apart);
     find_further(e, t);
     emit_line(e, "const int are_met = LANES == %d && %s == 1 && (apart & -apart) * depth <= %d%s;", e->plan->lanes,
-              column_stride(e, t, tiling_last(&t->c->columns)), most, whole);
+              column_stride(e, t, tiling_last(&t->c->columns)), t->c->met_words, whole);
 }
 
 const char *tiling_is_met(Emitter *e, const Tiling *t)
@@ -186,6 +184,67 @@ const char *tiling_panel_lines(Emitter *e, const Tiling *t)
     return emit_text(e, "%sconst int64_t there_apart = %s - there;\n", lines, columns_at(e, t, emit_text(e, "(%s + LANES)", place)));
 }
 
+bool tiling_has_coming(Emitter *e, const Tiling *t)
+{
+    return t->c->rows_stay && tiling_meets_columns(e, t) && !tiling_has_stage(t);
+}
+
+void tiling_declare_coming(Emitter *e, const Tiling *t)
+{
+    int n = t->number;
+    emit_line(e, "/* Columns of the batch's next point are packed beside this one's products, each of their points in one run. */");
+    emit_line(e, "Coming next_columns = begin_coming(NULL, NULL, 1, 0, 0, 0);");
+    emit_line(e, "%s *columns_here = panels_%d, *columns_next = coming_%d;", dtype_c(t->dtype), n, n);
+}
+
+/* Of the batch's point at hand: what no tile has packed yet; and begins the next one's. */
+void tiling_find_coming(Emitter *e, const Tiling *t)
+{
+    const Index *index = tiling_last(&t->c->batch);
+    const char *name = t->names[index->id], *step = column_stride(e, t, index), *size = emit_text(e, "%d", (int)dtype_size(t->dtype));
+    const char *whole = t->c->columns.count > 1 ? " && width == columns" : "";
+    emit_line(e, "const int comes = LANES == %d && !are_met && %s == 1 && columns %% COLUMNS_%d == 0%s;", e->plan->lanes,
+              column_stride(e, t, tiling_last(&t->c->columns)), t->number, whole);
+    emit_line(e, "if (comes) {");
+    emit_line(e, "    const %s *first = %s;", emit_element(t->c->right->dtype), columns_at(e, t, "0"));
+    emit_line(e, "    const int64_t run = columns * %s, soon = depth * LANES * %s;", size, size);
+    emit_line(e, "    if (!next_columns.to)");
+    emit_line(e, "        next_columns = begin_coming(first, columns_next, run, apart * %s, depth, soon);", size);
+    emit_line(e, "    end_coming(&next_columns);");
+    emit_line(e, "    %s *const packed = columns_next;", dtype_c(t->dtype));
+    emit_line(e, "    columns_next = columns_here;");
+    emit_line(e, "    columns_here = packed;");
+    emit_line(e, "    const int goes_on = %s + 1 < %s;", name, tiling_end(e, index));
+    emit_line(e, "    next_columns = begin_coming(first + (goes_on ? %s : 0), goes_on ? columns_next : NULL, run, apart * %s, goes_on ? depth : 0, soon);",
+              step, size);
+    if (t->c->panels_of)
+        emit_line(e, "    *panels_of_%d = -1;", t->number);
+    emit_line(e, "}");
+}
+
+const char *tiling_coming_start(Emitter *e, const Tiling *t)
+{
+    return !tiling_has_coming(e, t) ? "" :
+           emit_text(e, "    const char *from = beside->from;\n    char *to = beside->to;\n    const int64_t vectors = beside->rest / (LANES * %d), "
+                     "run = beside->run, gap = beside->apart - run;\n    int64_t left = beside->left;\n", (int)dtype_size(t->dtype));
+}
+
+const char *tiling_coming_lines(Emitter *e, const Tiling *t)
+{
+    const char *dtype = dtype_name(t->dtype);
+    int size = (int)dtype_size(t->dtype);
+    return emit_text(e, "if (k < vectors) {\n    PREFETCH(from + beside->soon);\n"
+                     "    store_%sv((%su *)to, 1, load_%sv((const %su *)from, 1, LANES), LANES);\n"
+                     "    to += LANES * %d;\n    from += LANES * %d;\n    left -= LANES * %d;\n"
+                     "    if (left == 0) {\n        left = run;\n        from += gap;\n    }\n} else {\n    PREFETCH(ahead);\n}\n",
+                     dtype, dtype, dtype, dtype, size, size, size);
+}
+
+const char *tiling_went_on(Emitter *e, const Tiling *t)
+{
+    return !tiling_has_coming(e, t) ? "" : emit_text(e, "go_on_coming(&next_columns, points * LANES * %d);\n", (int)dtype_size(t->dtype));
+}
+
 /* A line of each of their points with each tile of rows. */
 const char *tiling_ask_columns(Emitter *e, const Tiling *t)
 {
@@ -199,9 +258,15 @@ const char *tiling_ask_columns(Emitter *e, const Tiling *t)
         met = "copies";
         text_print(&text, "const int copies = is_met && is_new && %s == %s;\n", name, tiling_block_start(e, t));
     }
-    text_print(&text, "const %s *panel = %s ? there + done * apart : (const %s *)panels_%d + %s * depth + done * COLUMNS_%d;\n", type, met, type, n,
-               tiling_tile_place(t), n);
-    text_print(&text, "const int64_t panel_step = %s ? apart : (int64_t)COLUMNS_%d;\n", met, n);
+    const char *coming = "", *coming_step = "";
+    if (tiling_has_coming(e, t)) {
+        coming = emit_text(e, "comes ? (const %s *)columns_here + done * columns + %s\n        : ", type, tiling_tile_place(t));
+        coming_step = "comes ? columns : ";
+        text_put(&text, "const Coming *beside = &next_columns;\n");
+    }
+    text_print(&text, "const %s *panel = %s ? there + done * apart : %s(const %s *)panels_%d + %s * depth + done * COLUMNS_%d;\n", type, met, coming,
+               type, n, tiling_tile_place(t), n);
+    text_print(&text, "const int64_t panel_step = %s ? apart : %s(int64_t)COLUMNS_%d;\n", met, coming_step, n);
     if (are_vectors_apart(t))
         text_print(&text, "const int64_t panel_apart = %s ? there_apart : LANES;\n", met);
     if (tiling_copies_columns(e, t))
@@ -214,20 +279,22 @@ const char *tiling_ask_columns(Emitter *e, const Tiling *t)
 
 const char *tiling_panel_parameters(Emitter *e, const Tiling *t)
 {
-    return !tiling_meets_columns(e, t) ? "" : emit_text(e, "int64_t panel_step, %s%s", are_vectors_apart(t) ? "int64_t panel_apart, " : "",
+    return !tiling_meets_columns(e, t) ? "" : emit_text(e, "int64_t panel_step, %s%s%s", are_vectors_apart(t) ? "int64_t panel_apart, " : "",
+                                                        tiling_has_coming(e, t) ? "const Coming *beside, " : "",
                                                         tiling_copies_columns(e, t) ? emit_text(e, "%s *copy, ", dtype_c(t->dtype)) : "");
 }
 
-const char *tiling_panel_arguments(Emitter *e, const Tiling *t, const char *copy)
+const char *tiling_panel_arguments(Emitter *e, const Tiling *t, bool packs)
 {
-    return !tiling_meets_columns(e, t) ? "" : emit_text(e, "panel_step, %s%s", are_vectors_apart(t) ? "panel_apart, " : "",
-                                                        tiling_copies_columns(e, t) ? emit_text(e, "%s, ", copy) : "");
+    const char *more = tiling_copies_columns(e, t) ? packs ? "copy, " : "NULL, " : tiling_has_coming(e, t) ? packs ? "beside, " : "&nothing, " : "";
+    return !tiling_meets_columns(e, t) ? "" : emit_text(e, "panel_step, %s%s", are_vectors_apart(t) ? "panel_apart, " : "", more);
 }
 
 const char *tiling_panel_comment(Emitter *e, const Tiling *t)
 {
     return emit_text(e, "/* A panel's points are panel_step apart%s.%s */\n", are_vectors_apart(t) ? ", its vectors panel_apart" : "",
-                     tiling_copies_columns(e, t) ? " Into `copy`, if it is none, they go side by side." : "");
+                     tiling_copies_columns(e, t) ? " Into `copy`, if it is none, they go side by side."
+                     : tiling_has_coming(e, t) ? " What is `beside` is packed, a vector at each point." : "");
 }
 
 const char *tiling_column_lines(Emitter *e, const Tiling *t)

@@ -554,7 +554,7 @@ static const char *emit_product(Emitter *e, const Step *step, const Contract *c)
                                   tiling_tile_place(t), tiling_panel_depth(t), t->c->tile->has_starts ? "(done + 1)" : some ? "first_point" : "done",
                                   t->number), *ahead = "ahead, ahead_step";
     if (tiling_meets_columns(e, t)) {
-        panel = emit_text(e, "panel, %s", tiling_panel_arguments(e, t, "copy"));
+        panel = emit_text(e, "panel, %s", tiling_panel_arguments(e, t, true));
         panel = arena_copy(e->arena, panel, strlen(panel) - 2);
         ahead = emit_text(e, "coming, asks ? apart * %d : ahead_step", (int)dtype_size(t->dtype));
     }

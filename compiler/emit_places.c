@@ -335,8 +335,13 @@ void tiling_pack_all(Emitter *e, const Tiling *t, const char *pack)
     if (copies)
         emit_line(e, "int is_new = %s;    /* some panels are not packed yet */",
                   t->c->panels_of ? emit_text(e, "are_met && *panels_of_%d != columns_at", t->number) : "are_met");
-    if (t->c->panels_of) {
-        emit_line(e, "if (*panels_of_%d != columns_at) {", t->number);
+    const char *when = t->c->panels_of ? emit_text(e, "*panels_of_%d != columns_at", t->number) : NULL;
+    if (tiling_has_coming(e, t)) {
+        tiling_find_coming(e, t);
+        when = when ? emit_text(e, "!comes && %s", when) : "!comes";
+    }
+    if (when) {
+        emit_line(e, "if (%s) {", when);
         e->scope->indent++;
     }
     emit_line(e, "if (places > columns)    /* so that what is there is numbers */");
@@ -356,8 +361,9 @@ void tiling_pack_all(Emitter *e, const Tiling *t, const char *pack)
     if (t->c->points_met.condition)
         emit_line(e, "*finite_%d = are_finite_%s(panels_%d, places * depth);", t->number, dtype_name(t->c->group > 1 ? t->c->packed : t->dtype),
                   t->number);
-    if (t->c->panels_of) {
+    if (t->c->panels_of)
         emit_line(e, "*panels_of_%d = %s;", t->number, copies ? "is_new ? -1 : columns_at" : "columns_at");
+    if (when) {
         e->scope->indent--;
         emit_line(e, "}");
     }

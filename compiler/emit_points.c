@@ -176,7 +176,7 @@ const char *tiling_multiply_lines(Emitter *e, const Tiling *t)
     const Contract *c = t->c;
     const char *rows = c->window ? "rows, row_step, spots" : "rows, row_step, k_step";
     const char *rest = emit_text(e, "depth, ahead, ahead_step, %s%ssums", tiling_has_stage(t) ? "leaving, " : "", c->places ? "places, " : "");
-    const char *copying = emit_text(e, "panel, %s%s", tiling_panel_arguments(e, t, "copy"), rest);
+    const char *packing = emit_text(e, "panel, %s%s", tiling_panel_arguments(e, t, true), rest);
     Text text = text_new(e->arena);
     if (tiling_has_pairs(t)) {
         text_print(&text, "    if (LANES >= 4 && k_step == 1%s) {\n", t->c->pairs % 2 ? " && is_narrow" : "");
@@ -186,16 +186,22 @@ const char *tiling_multiply_lines(Emitter *e, const Tiling *t)
                    t->number, t->number, rows, rest);
         return text.bytes;
     }
-    rest = emit_text(e, "panel, %s%s", tiling_panel_arguments(e, t, "NULL"), rest);
+    rest = emit_text(e, "panel, %s%s", tiling_panel_arguments(e, t, false), rest);
     text_print(&text, "    begin_%d(start, start_step, sums);\n%s", t->number, c->places ? tiling_begin_found(e, t) : "");
     if (c->tames) {
         text_print(&text, "    if (!tame)\n        multiply_%d(height, %s, 0, %s);\n", t->number, rows, rest);
         rest = emit_text(e, "1, %s", rest);
         tiling_lines(&text, "    ", emit_text(e, "else %s", of_heights(e, t, "multiply", rows, rest)));
     } else if (tiling_copies_columns(e, t)) {
-        text_print(&text, "    if (copy && height == ROWS_%d)\n        multiply_%d(ROWS_%d, %s, %s);\n", t->number, t->number, t->number, rows, copying);
-        text_print(&text, "    else if (copy)\n        multiply_%d(height, %s, %s);\n", t->number, rows, copying);
+        text_print(&text, "    if (copy && height == ROWS_%d)\n        multiply_%d(ROWS_%d, %s, %s);\n", t->number, t->number, t->number, rows, packing);
+        text_print(&text, "    else if (copy)\n        multiply_%d(height, %s, %s);\n", t->number, rows, packing);
         tiling_lines(&text, "    ", emit_text(e, "else %s", of_heights(e, t, "multiply", rows, rest)));
+    } else if (tiling_has_coming(e, t)) {
+        text_put(&text, "    const Coming nothing = begin_coming(NULL, NULL, 1, 0, 0, 0);\n    if (beside->rest) {\n");
+        tiling_lines(&text, "        ", of_heights(e, t, "multiply", rows, packing));
+        text_put(&text, "    } else {\n");
+        tiling_lines(&text, "        ", of_heights(e, t, "multiply", rows, rest));
+        text_put(&text, "    }\n");
     } else {
         tiling_lines(&text, "    ", of_heights(e, t, "multiply", rows, rest));
     }

@@ -87,7 +87,7 @@ void tiling_find_runs(Emitter *e, const Tiling *t)
 const char *tiling_ahead_lines(Emitter *e, const Tiling *t, const char *indent)
 {
     const char *further = tiling_asks_further(t) ? emit_text(e, "PREFETCH_FAR(ahead + %d);\n", STREAM_AHEAD) : "";
-    const char *comes = emit_text(e, "PREFETCH(ahead);\n%s", further);
+    const char *comes = tiling_has_coming(e, t) ? tiling_coming_lines(e, t) : emit_text(e, "PREFETCH(ahead);\n%s", further);
     Text text = text_new(e->arena);
     if (tiling_has_stage(t)) {
         Text leaves = text_new(e->arena);
@@ -103,5 +103,5 @@ const char *tiling_ahead_lines(Emitter *e, const Tiling *t, const char *indent)
 const char *tiling_before_points(Emitter *e, const Tiling *t, bool is_tight)
 {
     const char *run = "    char *to = leaving->to;\n    const int64_t lines = leaving->lines, from = leaving->from - to;\n";
-    return emit_text(e, "%s    %s\n", tiling_has_stage(t) ? run : "", is_tight ? "UNROLL_SOME" : "UNROLL_TWICE");
+    return emit_text(e, "%s%s    %s\n", tiling_has_stage(t) ? run : "", tiling_coming_start(e, t), is_tight ? "UNROLL_SOME" : "UNROLL_TWICE");
 }

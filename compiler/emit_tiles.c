@@ -34,6 +34,19 @@ static const char *tile_height(Emitter *e, const Tiling *t)
     return next_height(e, t, emit_text(e, "%s - %s", tiling_block_stop(e, t), t->names[tiling_last(&t->c->rows)->id]), false);
 }
 
+/* Packs a block's rows, unless it has been done for another point of the batch. */
+static void pack_block(Emitter *e, const Tiling *t, const char *pack, const char *indent)
+{
+    const char *first = tiling_block_start(e, t);
+    if (!t->c->rows_stay) {
+        emit_line(e, "%s%s;", indent, pack);
+        return;
+    }
+    emit_line(e, "%sif (packed_first != %s)", indent, first);
+    emit_line(e, "%s    %s;", indent, pack);
+    emit_line(e, "%spacked_first = %s;", indent, first);
+}
+
 /* Where the rows of the left operand are, of a block of tiles: in place when that can be, else packed. Where packed
  * rows lie side by side, a tile's points are as far apart as it is high, for which k_apart is 0. */
 static void find_rows(Emitter *e, const Tiling *t, const char *pack)
@@ -54,7 +67,7 @@ static void find_rows(Emitter *e, const Tiling *t, const char *pack)
     for (int a = 0; in_place && a < c->left->read.tensor->rank; a++)
         in_place = !emit_is_unsafe(e, c->left, a);
     if (!in_place) {
-        emit_line(e, "%s;", pack);
+        pack_block(e, t, pack, "");
         emit_line(e, "const %s *const rows = %s;", element, packed);
         emit_line(e, "const int64_t row_step = %s, %s = %s%s;", packed_step, k, points, tiles ? emit_text(e, ", tile_step = %s", tile_step) : "");
         return;
@@ -94,7 +107,7 @@ static void find_rows(Emitter *e, const Tiling *t, const char *pack)
         emit_line(e, "if (%s%stiles > 4 && (row_step * %d %% %d == 0%s)%s) {", when.bytes, when.length ? "(" : "",
                   (int)dtype_size(c->packed), CONTRACT_SETS, apart, when.length ? ")" : "");
     }
-    emit_line(e, "    %s;", pack);
+    pack_block(e, t, pack, "    ");
     emit_line(e, "    rows = %s;", packed);
     emit_line(e, "    row_step = %s;", packed_step);
     emit_line(e, "    %s = %s;", k, points);
@@ -247,6 +260,7 @@ static void emit_tiles(Emitter *e, const Tiling *t, const char *first, const cha
         tiling_lines(&inner, "    ", tiling_ask_columns(e, t));
     tiling_lines(&inner, "    ", calls[2]);
     tiling_lines(&inner, "    ", tiling_leave(e, t));
+    tiling_lines(&inner, "    ", tiling_went_on(e, t));
     text_put(&inner, "    ahead += points * ahead_step;\n}\n");
     if (tiling_has_stage(t))
         emit_line(e, "int64_t next = 0;    /* of the runs on the stage, the first that is to leave */");
@@ -396,6 +410,10 @@ const char *tiling_step(Emitter *e, Tiling *t, const char *const calls[8])
     tiling_find_pieces(e, t);
     if (tiling_has_registers(t))
         begin_registers(e, t);
+    if (c->rows_stay)
+        emit_line(e, "int64_t packed_first = -1;    /* of the rows that are packed, for all points of the batch */");
+    if (tiling_has_coming(e, t))
+        tiling_declare_coming(e, t);
     open_loops(e, t, &c->batch, c->batch.count, &depth);
     if (c->sweep)
         open_sweep(e, t, &depth);

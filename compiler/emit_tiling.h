@@ -189,9 +189,17 @@ const char *tiling_is_met(Emitter *e, const Tiling *t);
 const char *tiling_panel_lines(Emitter *e, const Tiling *t);
 const char *tiling_ask_columns(Emitter *e, const Tiling *t);
 bool tiling_copies_columns(Emitter *e, const Tiling *t);    /* the first tile of rows packs what it reads */
+/* Of columns that tiles pack for the batch's next point: whether there are such; what declares them, and packs what no tile has; how a tile
+ * packs a vector at each point, and how that is noted behind it. */
+bool tiling_has_coming(Emitter *e, const Tiling *t);
+void tiling_declare_coming(Emitter *e, const Tiling *t);
+void tiling_find_coming(Emitter *e, const Tiling *t);
+const char *tiling_coming_start(Emitter *e, const Tiling *t);
+const char *tiling_coming_lines(Emitter *e, const Tiling *t);
+const char *tiling_went_on(Emitter *e, const Tiling *t);
 /* Of a tile's functions: how they are told where a panel has its points, and what is said of that; and how they load a point's. */
 const char *tiling_panel_parameters(Emitter *e, const Tiling *t);
-const char *tiling_panel_arguments(Emitter *e, const Tiling *t, const char *copy);
+const char *tiling_panel_arguments(Emitter *e, const Tiling *t, bool packs);
 const char *tiling_panel_comment(Emitter *e, const Tiling *t);
 const char *tiling_column_lines(Emitter *e, const Tiling *t);
 

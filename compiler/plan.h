@@ -92,6 +92,9 @@ typedef struct Contract {
     IndexSet points_read;         /* their contracted points in this order, those farthest apart first */
     bool columns_in_place;        /* tiles read those of whole runs where they are, */
     bool columns_copied;          /* or the first tile of rows does, and packs them for the others */
+    bool rows_stay;               /* rows that are packed are the same for all of a unit's batch, and so few that they are packed once; then
+                                   * tiles pack the columns of the batch's next point, where these are not met in place, */
+    int met_words;                /* since their points, a power of 2 apart, would take the place of more words than this */
     bool tames;                   /* an extremum of sums or extrema: of numbers that cannot make a NaN it is cheaper */
     bool columns_turned;          /* a column's contracted points lie side by side: packing turns squares of them */
     const Index *within;          /* of the contracted indices the outermost, where a column's points lie side by side along it and others

@@ -323,7 +323,7 @@ static Contract *plan_parts(Planner *planner, const Step *step, const Contract *
     c->group = tile->group;
     c->tames = false;
     c->tile_rows = tile->rows;
-    c->rows_along = c->columns_turned = c->rows_spread = c->rows_inside = c->in_place = c->columns_in_place = c->columns_copied = false;
+    c->rows_along = c->columns_turned = c->rows_spread = c->rows_inside = c->in_place = c->columns_in_place = c->columns_copied = c->rows_stay = false;
     c->across = c->within = NULL;
     c->window = NULL;
     c->sweep = 0;

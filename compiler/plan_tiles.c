@@ -17,6 +17,7 @@ enum {
     HALVES_MOST = 7,              /* twice as many vectors are no more than loops that are unrolled */
     TALL_FORCED = 4,              /* so few points stay in the first cache where all is small */
     PAIR_POINTS = 16,             /* of fewer, adding up what they make takes as long as they do */
+    SETS_SHARE = 4, MET_FORCED = 64,    /* of the second cache's ways in some sets, for lines; words for small arrays to have points too far apart */
     WHOLE_MOST = 128              /* products of so many words stand one after the other in a kernel */
 };
 
@@ -379,6 +380,22 @@ static bool columns_copied(const Planner *planner, const Contract *c)
     return c->columns_in_place && (rows > IN_PLACE_TILES * c->tile_rows || (planner->hints->nests == NESTS_TILED && c->columns.count > 1));
 }
 
+/* Whether the few rows that meet columns in place are the same for each point of the batch. */
+static bool rows_stay(const Planner *planner, const Contract *c)
+{
+    bool differ = c->batch.count == 0;
+    for (int i = 0; i < c->batch.count; i++)
+        differ |= term_has_index(c->left, c->batch.list[i]);
+    return c->columns_in_place && !c->columns_copied && !differ && !c->reduces && c->kept_rows.count == 0 && c->rows.count == 1 && !c->window &&
+           !c->tile->parts && c->row_block > 1 && !planner->plan->memory;
+}
+
+/* So many words columns may push out of the second cache whose points' lines fall into few of its sets. */
+static int met_words(const Planner *planner, const Contract *c)
+{
+    return planner->hints->nests == NESTS_TILED ? MET_FORCED : planner->plan->target->l2_bytes / SETS_SHARE / (int)dtype_size(state_dtype(c->product));
+}
+
 /* The blocks' tiles as formulas. */
 static void set_tiles(Planner *planner, Launch *launch, const double *tiles)
 {
@@ -581,6 +598,10 @@ void contract_tiles(Planner *planner, Launch *launch)
             c->columns_stream = columns_stream(planner, c);
             c->columns_in_place = columns_in_place(c);
             c->columns_copied = columns_copied(planner, c);
+            c->rows_stay = rows_stay(planner, c);
+            c->met_words = met_words(planner, c);
+            if (c->rows_stay)    /* all of them are one block */
+                c->near = 0;
             c->whole = whole_words(planner, c);
         }
     const Contract *c = launch->steps[place]->contract;

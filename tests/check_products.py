@@ -315,6 +315,11 @@ EXPRESSIONS = [
     ('bik,bkZ->bZi', 'b,i,k b,k,Z'),
     ('ik,kz->iz | max i', 'i,k k,z'),
     ('ik,kZ->iZ | sum Z', 'i,k:d k,Z:d'),
+    ('azy,xz->xya', 'a,z,y x,z'),            # tiles pack the next point's columns, whose own points are too far apart
+    ('azy,xz->xya', 'a,z,y:d x,z:d'),
+    ('azy,zx->xya', 'a,z,y:d z,x:d'),        # of rows that are packed once
+    ('azy,Dz->Dya', 'a,z,y D,z'),
+    ('afbce,df->edcba', 'a,f,b,c,e:d d,f:d'),
 ]
 
 SIZES = [0, 1, 2, 3, 5, 7, 13, 14, 15, 16, 17, 29, 31, 32, 33, 37, 64, 65]

@@ -369,9 +369,40 @@ TARGETED static void test_plus(void **state)
         }
 }
 
+/* Runs of three pieces come piece by piece, some at a time, and end where they should. */
+TARGETED static void test_coming(void **state)
+{
+    (void)state;
+    enum { PIECE = 8, RUN = 3 * PIECE, STEP_RUN = 40, RUNS = 5 };
+    char from[RUNS * STEP_RUN], to[RUNS * RUN];
+    for (int i = 0; i < RUNS * STEP_RUN; i++)
+        from[i] = (char)i;
+    for (int some = 0; some <= RUNS * 3 + 2; some++) {
+        memset(to, 0, sizeof to);
+        Coming coming = begin_coming(from, to, RUN, STEP_RUN, RUNS, 2 * RUN + PIECE);
+        assert_int_equal(coming.soon, 2 * STEP_RUN);
+        for (int taken = 0; taken < 2 && some; taken++) {
+            for (int64_t k = 0, left = coming.left, at = 0; k < some && k < coming.rest / PIECE; k++, at += PIECE) {
+                const char *next = coming.from + at + (at < left ? 0 : ((at - left) / RUN + 1) * (STEP_RUN - RUN));
+                memcpy(coming.to + at, next, PIECE);
+            }
+            go_on_coming(&coming, some * PIECE);
+        }
+        end_coming(&coming);
+        assert_int_equal(coming.rest, 0);
+        for (int i = 0; i < RUNS * RUN; i++)
+            assert_int_equal(to[i], from[i / RUN * STEP_RUN + i % RUN]);
+    }
+    Coming nothing = begin_coming(NULL, NULL, 0, 0, 0, PIECE);
+    go_on_coming(&nothing, PIECE);
+    end_coming(&nothing);
+    assert_int_equal(nothing.rest, 0);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_coming),
         cmocka_unit_test(test_tame),
         cmocka_unit_test(test_plus),
         cmocka_unit_test(test_splats_and_lanes),

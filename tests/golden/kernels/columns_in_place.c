@@ -11,8 +11,8 @@
  *     loops c a b, 16 lanes along b, squares with a turned
  * tmp1: a block, row_tmp1 * tile_1_1 * tile_1_3 * 4 bytes
  * workspace workers * (align(row_tmp1 * tile_1_1 * tile_1_3 * 4, 64) + align(align(tile_1_2, 32) * d * 4, 64)
- *         + align((1 + min(1, align(tile_1_2, 32) * d / 163841) * 7) * (d + 16) * 56, 64)
- *         + align(min(1, d / 1025) * align(tile_1_2, 32) * 448, 64) + 64) */
+ *         + align(align(tile_1_2, 32) * d * 4, 64) + align((1 + min(1, align(tile_1_2, 32) * d) * 7) * (d + 16) * 56,
+ *         64) + align(min(1, d / 1025) * align(tile_1_2, 32) * 448, 64) + 64) */
 #include <stddef.h>
 #include <stdint.h>
 #include <string.h>
@@ -328,6 +328,46 @@ INLINE void store_u32v(void *p, int64_t stride, u32v x, int count)
     store_lanes_u32v(p, stride, x, count);
 }
 
+/* Runs of whole vectors that are to lie side by side, in bytes. */
+typedef struct Coming {
+    const char *from;             /* where those are that come next, and where they go */
+    char *to;
+    int64_t run, apart;           /* a run, and from one's beginning to the next one's */
+    int64_t left, rest;           /* of the run at hand, and of all */
+    int64_t soon;                 /* what is so far behind is asked for */
+} Coming;
+
+/* `soon`: bytes that are packed before those that are asked for. */
+INLINE Coming begin_coming(const void *from, void *to, int64_t run, int64_t apart, int64_t runs, int64_t soon)
+{
+    const int64_t further = run > 0 && soon > run ? soon / run : 1;
+    const Coming coming = { (const char *)from, (char *)to, run, apart, run, run * runs, further * apart };
+    return coming;
+}
+
+/* So many bytes have been packed, if there were as many. */
+INLINE void go_on_coming(Coming *coming, int64_t bytes)
+{
+    if (bytes > coming->rest)
+        bytes = coming->rest;
+    if (bytes == 0)
+        return;
+    const int64_t before = coming->run - coming->left, place = before + bytes;
+    coming->from += place / coming->run * coming->apart + place % coming->run - before;
+    coming->to += bytes;
+    coming->left = coming->run - place % coming->run;
+    coming->rest -= bytes;
+}
+
+/* Packs all others. */
+INLINE void end_coming(Coming *coming)
+{
+    while (coming->rest > 0) {
+        memcpy(coming->to, coming->from, (size_t)coming->left);
+        go_on_coming(coming, coming->left);
+    }
+}
+
 /* a * b + c, rounded once; gcc contracts it by itself only in its own dialects of C. */
 INLINE f32v fma_f32v(f32v a, f32v b, f32v c)
 {
@@ -569,6 +609,7 @@ typedef struct Frame {
     int64_t units_1;
     int64_t row_tmp1;
     int64_t at_panels_1;
+    int64_t at_coming_1;
     int64_t at_packed_1;
     int64_t at_kept_1;
     int64_t at_panels_of_1;
@@ -597,7 +638,7 @@ static int is_stopped(const Frame *f)
 }
 
 /* tmp1[c,a,b] = sum[d](A[a,d,b] * B[c,d]) */
-enum { ROWS_1 = 14, VECTORS_1 = 2, COLUMNS_1 = VECTORS_1 * LANES, DEPTH_1 = 1024, NEAR_1 = 163840, BLOCK_1 = 8 };
+enum { ROWS_1 = 14, VECTORS_1 = 2, COLUMNS_1 = VECTORS_1 * LANES, DEPTH_1 = 1024, NEAR_1 = 0, BLOCK_1 = 8 };
 
 /* Packs the panel of `count` columns. */
 KERNEL static void pack_columns_1(const Frame *f, char *own, int64_t a, int64_t b, int64_t depth, int64_t place,
@@ -669,19 +710,35 @@ INLINE void begin_1(const f32u *start, int64_t start_step, f32v sums[ROWS_1][VEC
  * needed next comes nearer meanwhile: `ahead`, so many bytes for each point. Loops over rows are unrolled, so that sums
  * have registers, and left early where a tile is low; a whole one's `height` is a constant, so that it goes without
  * comparisons. Two points at a turn make turns few enough for their end to be foreseen. */
-/* A panel's points are panel_step apart. */
+/* A panel's points are panel_step apart. What is `beside` is packed, a vector at each point. */
 INLINE void multiply_1(const int height, const f32u *rows, int64_t row_step, int64_t k_step, const f32u *panel,
-                       int64_t panel_step, int64_t depth, const char *ahead, int64_t ahead_step,
+                       int64_t panel_step, const Coming *beside, int64_t depth, const char *ahead, int64_t ahead_step,
                                f32v sums[ROWS_1][VECTORS_1])
 {
     const int64_t apart = row_step * (int64_t)sizeof *rows;    /* see row_address() */
     int64_t one = apart, three = 3 * apart, five = 5 * apart;
     const char *low = (const char *)rows, *high = low + 7 * apart;
+    const char *from = beside->from;
+    char *to = beside->to;
+    const int64_t vectors = beside->rest / (LANES * 4), run = beside->run, gap = beside->apart - run;
+    int64_t left = beside->left;
     UNROLL_TWICE
     for (int64_t k = 0; k < depth; k++) {
         f32v right[VECTORS_1];
         HOLD_STEPS(one, three, five);
-        PREFETCH(ahead);
+        if (k < vectors) {
+            PREFETCH(from + beside->soon);
+            store_f32v((f32u *)to, 1, load_f32v((const f32u *)from, 1, LANES), LANES);
+            to += LANES * 4;
+            from += LANES * 4;
+            left -= LANES * 4;
+            if (left == 0) {
+                left = run;
+                from += gap;
+            }
+        } else {
+            PREFETCH(ahead);
+        }
         ahead += ahead_step;
         UNROLL
         for (int v = 0; v < VECTORS_1; v++)
@@ -707,17 +764,27 @@ INLINE void multiply_1(const int height, const f32u *rows, int64_t row_step, int
 /* One tile, and what becomes of its sums: they are kept, a row kept_step behind the one before, or with NULL for `kept`
  * taken by what follows the product. */
 KERNEL static void tile_1(int height, const f32u *rows, int64_t row_step, int64_t k_step, const f32u *panel,
-        int64_t panel_step, int64_t depth, const char *ahead, int64_t ahead_step, const f32u *start,
-        int64_t start_step, f32u *kept, int64_t kept_step, f32u *result, int64_t result_step)
+        int64_t panel_step, const Coming *beside, int64_t depth, const char *ahead, int64_t ahead_step,
+        const f32u *start, int64_t start_step, f32u *kept, int64_t kept_step, f32u *result, int64_t result_step)
 {
     f32v sums[ROWS_1][VECTORS_1];
     begin_1(start, start_step, sums);
-    if (height == ROWS_1)
-        multiply_1(ROWS_1, rows, row_step, k_step, panel, panel_step, depth, ahead, ahead_step, sums);
-    else if (height == 10)
-        multiply_1(10, rows, row_step, k_step, panel, panel_step, depth, ahead, ahead_step, sums);
-    else
-        multiply_1(height, rows, row_step, k_step, panel, panel_step, depth, ahead, ahead_step, sums);
+    const Coming nothing = begin_coming(NULL, NULL, 1, 0, 0, 0);
+    if (beside->rest) {
+        if (height == ROWS_1)
+            multiply_1(ROWS_1, rows, row_step, k_step, panel, panel_step, beside, depth, ahead, ahead_step, sums);
+        else if (height == 10)
+            multiply_1(10, rows, row_step, k_step, panel, panel_step, beside, depth, ahead, ahead_step, sums);
+        else
+            multiply_1(height, rows, row_step, k_step, panel, panel_step, beside, depth, ahead, ahead_step, sums);
+    } else {
+        if (height == ROWS_1)
+            multiply_1(ROWS_1, rows, row_step, k_step, panel, panel_step, &nothing, depth, ahead, ahead_step, sums);
+        else if (height == 10)
+            multiply_1(10, rows, row_step, k_step, panel, panel_step, &nothing, depth, ahead, ahead_step, sums);
+        else
+            multiply_1(height, rows, row_step, k_step, panel, panel_step, &nothing, depth, ahead, ahead_step, sums);
+    }
     if (result) {
         UNROLL
         for (int v = 0; v < VECTORS_1; v++) {
@@ -766,8 +833,9 @@ KERNEL static void step_1(const Frame *f, char *own, int64_t c_first, int64_t c_
 {
     const int64_t extent_d = f->extent_d, extent_b = f->extent_b;
     const int64_t tile_1_1 = f->tile_1_1, row_tmp1 = f->row_tmp1;
-    const int64_t at_panels_1 = f->at_panels_1, at_packed_1 = f->at_packed_1;
-    const int64_t at_kept_1 = f->at_kept_1, at_panels_of_1 = f->at_panels_of_1;
+    const int64_t at_panels_1 = f->at_panels_1, at_coming_1 = f->at_coming_1;
+    const int64_t at_packed_1 = f->at_packed_1, at_kept_1 = f->at_kept_1;
+    const int64_t at_panels_of_1 = f->at_panels_of_1;
     const f32u *A = (const f32u *)f->in.A.data;
     const int64_t A_0 = f->in.A.stride[0], A_1 = f->in.A.stride[1];
     const int64_t A_2 = f->in.A.stride[2];
@@ -776,12 +844,17 @@ KERNEL static void step_1(const Frame *f, char *own, int64_t c_first, int64_t c_
     f32u *tmp1 = (f32u *)own;
     const int64_t tmp1_0 = row_tmp1 * tile_1_1, tmp1_1 = row_tmp1;
     float *panels_1 = (float *)(own + at_panels_1);
+    float *coming_1 = (float *)(own + at_coming_1);
     float *packed_1 = (float *)(own + at_packed_1);
     float *kept_1 = (float *)(own + at_kept_1);
     int64_t *panels_of_1 = (int64_t *)(own + at_panels_of_1);
     const int64_t depth = extent_d;
     const int64_t columns = b_end - b_first, places = size_align(columns, COLUMNS_1);
     float tile[ROWS_1 * COLUMNS_1];
+    int64_t packed_first = -1;    /* of the rows that are packed, for all points of the batch */
+    /* Columns of the batch's next point are packed beside this one's products, each of their points in one run. */
+    Coming next_columns = begin_coming(NULL, NULL, 1, 0, 0, 0);
+    float *columns_here = panels_1, *columns_next = coming_1;
     for (int64_t a = a_first; a < a_end; a++) {
         /* Whole vectors of a run are met where they are, unless their points, `apart`, fall into few sets of the cache. */
         const int64_t apart = A_1;
@@ -791,7 +864,22 @@ KERNEL static void step_1(const Frame *f, char *own, int64_t c_first, int64_t c_
             a + 1 < a_end ? A_0 : next_unit ? next_unit - (a - a_first) * A_0 : 0;
         const int are_met = LANES == 16 && A_2 == 1 && (apart & -apart) * depth <= 65536;
         const int64_t columns_at = a * extent_b + b_first;
-        if (*panels_of_1 != columns_at) {
+        const int comes = LANES == 16 && !are_met && A_2 == 1 && columns % COLUMNS_1 == 0;
+        if (comes) {
+            const f32u *first = A + a * A_0 + (b_first + 0) * A_2;
+            const int64_t run = columns * 4, soon = depth * LANES * 4;
+            if (!next_columns.to)
+                next_columns = begin_coming(first, columns_next, run, apart * 4, depth, soon);
+            end_coming(&next_columns);
+            float *const packed = columns_next;
+            columns_next = columns_here;
+            columns_here = packed;
+            const int goes_on = a + 1 < a_end;
+            next_columns = begin_coming(first + (goes_on ? A_0 : 0), goes_on ? columns_next : NULL, run, apart * 4,
+                    goes_on ? depth : 0, soon);
+            *panels_of_1 = -1;
+        }
+        if (!comes && *panels_of_1 != columns_at) {
             if (places > columns)    /* so that what is there is numbers */
                 memset(panels_1 + (places - COLUMNS_1) * depth, 0, (size_t)(COLUMNS_1 * depth) * 4);
             const int64_t from_point = 0, to_point = extent_d;
@@ -821,7 +909,9 @@ KERNEL static void step_1(const Frame *f, char *own, int64_t c_first, int64_t c_
             const f32u *rows = B + c_2 * B_0;
             int64_t row_step = B_0, k_step = B_1;
             if (tiles > 4 && (row_step * 4 % 2048 == 0 || k_step * 4 >= 64)) {
-                pack_rows_1(f, own, c_2, depth, height);
+                if (packed_first != c_2_block)
+                    pack_rows_1(f, own, c_2, depth, height);
+                packed_first = c_2_block;
                 rows = packed_1;
                 row_step = depth + 16;
                 k_step = 1;
@@ -851,18 +941,21 @@ KERNEL static void step_1(const Frame *f, char *own, int64_t c_first, int64_t c_
                         if (is_last && 1 == 1 && columns - place >= COLUMNS_1)
                             result = tmp1 + (c_2 - c_first) * tmp1_0 + (a - a_first) * tmp1_1
                                     + ((b_first + place) - b_first);
-                        const f32u *panel = is_met ? there + done * apart : (const f32u *)panels_1 + place * depth
-                                + done * COLUMNS_1;
-                        const int64_t panel_step = is_met ? apart : (int64_t)COLUMNS_1;
+                        const Coming *beside = &next_columns;
+                        const f32u *panel = is_met ? there + done * apart : comes ? (const f32u *)columns_here
+                                + done * columns + place
+                                : (const f32u *)panels_1 + place * depth + done * COLUMNS_1;
+                        const int64_t panel_step = is_met ? apart : comes ? columns : (int64_t)COLUMNS_1;
                         const int64_t line = (c_2 - c_first) / ROWS_1 * 16;    /* of each point of the columns that come next, with this tile of rows */
                         const int asks = is_met && further && line < COLUMNS_1;
                         const char *coming = asks ? (const char *)(there + further + done * apart + line) : ahead;
-                        tile_1(height, here, row_step, k_step, panel, panel_step, points, coming, asks ? apart * 4
-                                : ahead_step, done ? kept : NULL, done ? COLUMNS_1 : 0, kept, COLUMNS_1, result,
-                                result_step);
+                        tile_1(height, here, row_step, k_step, panel, panel_step, beside, points, coming, asks
+                                ? apart * 4 : ahead_step, done ? kept : NULL, done ? COLUMNS_1 : 0, kept, COLUMNS_1,
+                                result, result_step);
                         if (is_last && !result)
                             after_1(f, own, c_first, a_first, b_first, a, c_2, b, count, height, kept);
                         kept += points < depth ? ROWS_1 * COLUMNS_1 : 0;
+                        go_on_coming(&next_columns, points * LANES * 4);
                         ahead += points * ahead_step;
                     }
                 }
@@ -957,11 +1050,13 @@ static int prepare(Frame *f, const columns_in_place_args *args, int workers)
     const int64_t row_tmp1 = f->row_tmp1 = size_add(size_mul(size_ceil_div(tile_1_2, 32), 32), 16);
     const int64_t at_panels_1 = f->at_panels_1 = size_align(size_mul(size_mul(size_mul(row_tmp1, tile_1_1), tile_1_3),
             4), 64);
-    const int64_t at_packed_1 = f->at_packed_1 = size_add(at_panels_1,
+    const int64_t at_coming_1 = f->at_coming_1 = size_add(at_panels_1,
+            size_align(size_mul(size_mul(size_align(tile_1_2, 32), extent_d), 4), 64));
+    const int64_t at_packed_1 = f->at_packed_1 = size_add(at_coming_1,
             size_align(size_mul(size_mul(size_align(tile_1_2, 32), extent_d), 4), 64));
     const int64_t at_kept_1 = f->at_kept_1 = size_add(at_packed_1,
             size_align(size_mul(size_mul(size_add(1, size_mul(size_min(1,
-            size_div(size_mul(size_align(tile_1_2, 32), extent_d), 163841)), 7)), size_add(extent_d, 16)), 56), 64));
+            size_mul(size_align(tile_1_2, 32), extent_d)), 7)), size_add(extent_d, 16)), 56), 64));
     const int64_t at_panels_of_1 = f->at_panels_of_1 = size_add(at_kept_1,
             size_align(size_mul(size_mul(size_min(1, size_div(extent_d, 1025)), size_align(tile_1_2, 32)), 448), 64));
     f->per_worker = size_add(at_panels_of_1, 64);
