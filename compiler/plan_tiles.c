@@ -13,18 +13,8 @@ enum {
     COLUMNS_LEAST = 256, WORKERS_LEAST = 4,    /* the same where rows are few */
     GRID_ROOM = 8,                /* so often what stays near a block of threads may be stored for the steps behind */
     TURNED_LINES = 3,             /* so many vectors of a turned result's run leave together */
-    ROWS_NEAR = 4,                /* rows of this part of what stays near stay there beside panels */
-    HALVES_MOST = 7,              /* twice as many vectors are no more than loops that are unrolled */
-    TALL_FORCED = 4,              /* so few points stay in the first cache where all is small */
-    PAIR_POINTS = 16,             /* of fewer, adding up what they make takes as long as they do */
-    SETS_SHARE = 4, MET_FORCED = 64,    /* of the second cache's ways in some sets, for lines; words for small arrays to have points too far apart */
-    WHOLE_MOST = 128              /* products of so many words stand one after the other in a kernel */
+    ROWS_NEAR = 4                 /* rows of this part of what stays near stay there beside panels */
 };
-
-#define ROW_COST 1.25   /* what a row costs beside its vectors' products, which take 1 each, to judge by the clock; */
-#define PAIR_COST 0.05  /* what a product costs more that takes two points at a time, */
-#define TALL_COST 0.5   /* or one of a tile of one vector that has as many sums as others, */
-#define LONG_PAIR_COST 0.35    /* and of pairs of 16 bytes, which some processors load in two steps */
 
 double contract_near(const Target *target)
 {
@@ -226,176 +216,6 @@ static double units_of(const Planner *planner, const Launch *launch, const doubl
     return units;
 }
 
-/* Whether tiles of one vector of columns may take two contracted points at a time: a sum of products, whose rows have these side
- * by side, or are packed so. Such tiles are low: where panels come from afar, they come for few rows. */
-static bool may_pair(const Planner *planner, const Contract *c)
-{
-    const Term *x = c->product->reduce.argument;
-    double points = planner_points(planner, &c->depth);
-    bool fused = x->kind == TERM_MAP && x->map.function == FUNCTION_MUL && dtype_kind(c->packed) == KIND_FLOAT;
-    bool side_by_side = !c->window && !c->rows_along && (!c->in_place || lies_along(planner, c->left, c->depth.list[c->depth.count - 1]));
-    bool whole = planner->plan->lanes * (int)dtype_size(c->packed) == planner->plan->target->vector_bytes;
-    bool pays = points >= PAIR_POINTS && points * planner_points(planner, &c->columns) <= c->near;
-    return c->tile->pair_rows > 0 && !c->rows_spread && !c->tames && !c->places && fused && side_by_side && whole &&
-           (pays || planner->hints->nests == NESTS_TILED);
-}
-
-/* How high a tile is that has so many vectors, and no more of all in registers than the target's: sums, a point's columns and a row's
- * number. In fours, so that what is cut off a run of rows is even where those are. */
-static int rows_of(const Tile *tile, int vectors)
-{
-    int rows = (tile->rows * tile->vectors + tile->vectors - vectors) / vectors;
-    return rows < 4 ? rows / 2 * 2 : rows / 4 * 4;
-}
-
-/* So many contracted points of a tile of one vector, each number of whose rows fills a vector, stay in the first cache. */
-static int tall_depth(const Planner *planner, const Contract *c)
-{
-    const Target *target = planner->plan->target;
-    return target->l1_bytes * 3 / 4 / (rows_of(c->tile, 1) * target->vector_bytes);
-}
-
-/* Whether tiles of one vector may have as many sums as others, where each number of a row fills a vector: a product then loads what
- * others copy, since it overwrites an operand. Their rows have to be close, and sums that are stored would leave vector by vector. */
-static bool may_be_tall(const Planner *planner, const Contract *c)
-{
-    double points = c->sweep ? c->sweep : planner_points(planner, &c->depth);
-    int most = planner->hints->nests == NESTS_TILED ? TALL_FORCED : tall_depth(planner, c);
-    return c->rows_spread && c->reduces && c->tile_rows == c->tile->rows && points <= most;
-}
-
-/* Whether tiles of so many halves of vectors take two points at a time: of one vector, or where the last one's other half would
- * be empty, which only a single tile of all columns leaves so. */
-static bool are_pairs(const Planner *planner, const Contract *c, int halves)
-{
-    bool is_single = !c->pieces && planner_points(planner, &c->columns) <= halves * planner->plan->lanes / 2.0;
-    return (halves == 2 || (halves % 2 == 1 && is_single)) && may_pair(planner, c);
-}
-
-/* What a product of one vector costs in tiles of so many halves. */
-static double product_cost(const Planner *planner, const Contract *c, int halves)
-{
-    double pair = dtype_size(c->packed) > 4 ? LONG_PAIR_COST : PAIR_COST;
-    if (halves == 2 && may_be_tall(planner, c))
-        return 1 + TALL_COST;
-    return are_pairs(planner, c, halves) ? 1 + pair + ROW_COST / halves : 1 + 2 * ROW_COST / halves;
-}
-
-/* How many halves of vectors a tile is wide: the target's, or fewer where few columns would leave much of the last tile empty.
- * With fewer, each number of a row is loaded for fewer products. */
-static int tile_halves(const Planner *planner, const Contract *c)
-{
-    double columns = planner_points(planner, &c->columns), least = 0;
-    int best = 0;
-    for (int h = 2 * c->tile->vectors; h > 0; h--) {
-        double width = h * planner->plan->lanes / 2.0, work = ceil(columns / width) * width * product_cost(planner, c, h);
-        if (h % 2 == 1 && !are_pairs(planner, c, h))
-            continue;
-        if (!best || work < least) {
-            best = h;
-            least = work;
-        }
-    }
-    return best;
-}
-
-/* How high a tile is that takes two points at a time; what half a vector is woven by is in one more register. */
-static int pair_rows(const Tile *tile, int halves)
-{
-    int rows = (tile->rows * tile->vectors + tile->vectors - halves - 1) / halves;
-    return halves == 2 ? tile->pair_rows : rows < tile->rows ? rows : tile->rows;
-}
-
-/* How many halves of lines a run of columns is, where two rows' leave as lines: an odd number, and so many vectors have whole runs. A
- * panel that is that wide is loaded for fewer rows: low tiles want it in the first cache. 0: sums leave otherwise. */
-static int halves_of(const Planner *planner, const Step *step, const Contract *c)
-{
-    int line = planner->plan->lanes * (int)dtype_size(state_dtype(c->product));
-    int halves = c->pieces && step->result && line == CONTRACT_LINE && c->tile_rows == c->tile->rows ? columns_halves(planner, step, c) : 0;
-    if (halves <= 1 || halves > HALVES_MOST || planner_points(planner, &c->columns) < halves * planner->plan->lanes)
-        return 0;
-    bool is_low = rows_of(c->tile, halves) < c->tile->rows / 2;
-    bool is_close = planner_points(planner, &c->depth) * halves * CONTRACT_LINE <= planner->plan->target->l1_bytes;
-    return rows_of(c->tile, halves) > 0 && (is_close || !is_low) ? halves : 0;
-}
-
-static void set_tile(const Planner *planner, const Step *step, Contract *c)
-{
-    c->pieces = !c->reduces && !c->sums_turned && c->columns.count > 1 && !c->tile->dot;
-    c->halves = halves_of(planner, step, c);
-    int wide = tile_halves(planner, c);
-    c->tile_vectors = c->halves ? c->halves : (wide + 1) / 2;
-    c->pairs = !c->halves && are_pairs(planner, c, wide) ? wide : 0;
-    bool tall = !c->halves && wide == 2 && may_be_tall(planner, c);
-    c->tile_rows = c->halves || tall ? rows_of(c->tile, c->tile_vectors) : c->pairs ? pair_rows(c->tile, c->pairs) : c->tile_rows;
-    if (!tall)
-        return;
-    c->row_block = 1;    /* a tile's rows stay while panels come */
-    c->depth_block = tall_depth(planner, c) < c->depth_block ? tall_depth(planner, c) : c->depth_block;
-}
-
-/* Whether reading the rows takes about as long as what is made of them. */
-static bool streams(const Planner *planner, const Contract *c)
-{
-    double rows = planner_points(planner, &c->kept_rows) * planner_points(planner, &c->rows);
-    double bytes = rows * planner_points(planner, &c->depth) * (double)dtype_size(c->packed);
-    bool few = planner_points(planner, &c->columns) <= (PANELS_FEW - 1) * c->tile_vectors * planner->plan->lanes;
-    return few && c->in_place && !c->rows_along && !c->rows_spread && bytes > planner->plan->target->l2_bytes;
-}
-
-/* Whether rows that are read in place have others of another kept index between them, which follow each of theirs in memory. */
-static bool rows_apart(const Planner *planner, const Contract *c)
-{
-    const Index *row = c->rows.list[c->rows.count - 1], *point = c->depth.list[c->depth.count - 1];
-    bool apart = false;
-    for (int i = 0; i < c->kept_rows.count; i++) {
-        int64_t stride = side_stride(planner, c->left, c->kept_rows.list[i]);
-        apart |= stride > 0 && stride < side_stride(planner, c->left, row);
-    }
-    return apart && c->streams && !c->reduces && lies_along(planner, c->left, point);
-}
-
-/* Whether columns that are packed as they lie come from memory. */
-static bool columns_stream(const Planner *planner, const Contract *c)
-{
-    double columns = planner_points(planner, &c->batch) * planner_points(planner, &c->columns);
-    double bytes = columns * planner_points(planner, &c->depth) * (double)dtype_size(c->packed);
-    return c->right->kind == TERM_READ && lies_along(planner, c->right, c->columns.list[c->columns.count - 1]) && c->group == 1 &&
-           (bytes > planner->plan->target->l2_bytes || planner->hints->nests == NESTS_TILED);
-}
-
-/* Whether columns that stream are met where they are: they are multiplied as they are read, their points are equally far apart,
- * and what packing finds out about them is not asked for. */
-static bool columns_in_place(const Contract *c)
-{
-    bool known = c->columns_met.condition || c->points_met.condition || c->tames || c->places;    /* by packing, or asked for apart */
-    return c->columns_stream && c->right->dtype == c->packed && c->depth.count == 1 && !c->sweep && !known && !c->pairs &&
-           c->tile_vectors <= 2;
-}
-
-/* Whether so many rows meet them that they are packed all the same. */
-static bool columns_copied(const Planner *planner, const Contract *c)
-{
-    double rows = planner_points(planner, &c->kept_rows) * planner_points(planner, &c->rows);
-    return c->columns_in_place && (rows > IN_PLACE_TILES * c->tile_rows || (planner->hints->nests == NESTS_TILED && c->columns.count > 1));
-}
-
-/* Whether the few rows that meet columns in place are the same for each point of the batch. */
-static bool rows_stay(const Planner *planner, const Contract *c)
-{
-    bool differ = c->batch.count == 0;
-    for (int i = 0; i < c->batch.count; i++)
-        differ |= term_has_index(c->left, c->batch.list[i]);
-    return c->columns_in_place && !c->columns_copied && !differ && !c->reduces && c->kept_rows.count == 0 && c->rows.count == 1 && !c->window &&
-           !c->tile->parts && c->row_block > 1 && !planner->plan->memory;
-}
-
-/* So many words columns may push out of the second cache whose points' lines fall into few of its sets. */
-static int met_words(const Planner *planner, const Contract *c)
-{
-    return planner->hints->nests == NESTS_TILED ? MET_FORCED : planner->plan->target->l2_bytes / SETS_SHARE / (int)dtype_size(state_dtype(c->product));
-}
-
 /* The blocks' tiles as formulas. */
 static void set_tiles(Planner *planner, Launch *launch, const double *tiles)
 {
@@ -470,24 +290,6 @@ static void set_low(const Planner *planner, const Launch *launch, int place, con
             add_low(c, next);
         }
     }
-}
-
-/* All words of a tile in registers of tiles whose sums a reduction takes, where they are known: so few that their products stand
- * one after the other in a kernel. 0: they are not. What cuts numbers into parts meanwhile leaves no time for anything else. */
-static int whole_words(const Planner *planner, const Contract *c)
-{
-    int64_t words = 1, most = c->depth_block < WHOLE_MOST ? c->depth_block : WHOLE_MOST;
-    if (!c->tile->dot || c->tile->parts || !c->reduces || !planner->hints->extents)
-        return 0;
-    for (int i = 0; i < c->depth.count; i++) {
-        int64_t extent = planner->hints->extents->of[c->depth.list[i]->origin->id];
-        extent = i == c->depth.count - 1 ? (extent + c->group - 1) / c->group : extent;
-        if (extent <= 0 || extent > most)
-            return 0;
-        words *= extent;
-    }
-    words = (words + c->tile->words - 1) / c->tile->words * c->tile->words;
-    return words > c->tile->words && words <= most ? (int)words : 0;
 }
 
 /* The points of a unit of work that gets at most so many, if all get as many, in whole tiles. */
@@ -591,19 +393,8 @@ void contract_tiles(Planner *planner, Launch *launch)
         return;
     }
     for (int s = place; s < launch->step_count; s++)
-        for (Contract *c = launch->steps[s]->contract; c; c = c->parts) {
-            set_tile(planner, launch->steps[s], c);
-            c->streams = streams(planner, c);
-            c->rows_apart = rows_apart(planner, c);
-            c->columns_stream = columns_stream(planner, c);
-            c->columns_in_place = columns_in_place(c);
-            c->columns_copied = columns_copied(planner, c);
-            c->rows_stay = rows_stay(planner, c);
-            c->met_words = met_words(planner, c);
-            if (c->rows_stay)    /* all of them are one block */
-                c->near = 0;
-            c->whole = whole_words(planner, c);
-        }
+        for (Contract *c = launch->steps[s]->contract; c; c = c->parts)
+            contract_shape(planner, launch->steps[s], c);
     const Contract *c = launch->steps[place]->contract;
     double *tiles = ARENA_ARRAY(planner->arena, double, launch->block_count);
     double depth = c->sweep ? c->sweep : planner_points(planner, &c->depth) / c->group, size = (double)dtype_size(state_dtype(c->product));

@@ -139,6 +139,9 @@ bool product_of_reads(const Contract *c, const Component *sum, const Term **left
 Contract *plan_contract(Planner *planner, const Step *step);
 void plan_contract_past(const Planner *planner, Contract *c);
 
+/* plan_tile.c: of a tiled product on a CPU; c is changed */
+void contract_shape(const Planner *planner, const Step *step, Contract *c);
+
 /* plan_tiles.c */
 enum { PANELS_MOST = 8 << 20 };                  /* bytes of packed columns, whatever the cache, */
 enum { SWEEP_PANELS = 4 << 20, SWEEP_SUMS = 8 << 20 };    /* and of those of a sweep and its sums, which leave room for each other */
