@@ -343,8 +343,8 @@ static void open_sweep(Emitter *e, const Tiling *t, int *depth)
     if (inner[0])
         most = emit_text(e, "size_max(SWEEP_%d / size_max(%s, 1), 1)", t->number, inner);
     /* Squares want whole lines of the outermost index; else no sweep is much shorter than the others, in which sums come and go for
-     * less. */
-    emit_line(e, "const int64_t sweep = %s;", t->c->within ? most : emit_text(e, "size_even(%s, %s)", extent, most));
+     * less. Of no points there is one, too. */
+    emit_line(e, "const int64_t sweep = %s;", t->c->within ? most : emit_text(e, "size_max(size_even(%s, %s), 1)", extent, most));
     emit_line(e, "for (int64_t sweep_from = 0; sweep_from == 0 || sweep_from < %s; sweep_from += sweep) {", extent);
     e->scope->indent++;
     emit_line(e, "const int64_t sweep_to = size_min(sweep_from + sweep, %s), depth = (sweep_to - sweep_from)%s%s;", extent,

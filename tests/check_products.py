@@ -328,6 +328,7 @@ FEW = {'one': [1, 1, 3],
        'D': [2, 7, 8, 15, 15, 20], 'E': [1, 1, 2, 5], 'Z': [24, 24, 24, 24, 40], 'V': [12, 12, 12, 12, 20],    # of results in C's order
        'u': [31, 63, 64, 65, 127, 130, 200]}
 LONG = [63, 64, 65, 97]
+RUN_SECONDS = 120    # a kernel that runs longer has lost its way
 DTYPES = {'w': np.float32, 'W': np.float64, 'F': np.float32, 'V': np.float64, 'f': np.float32, 'g': np.float32, 'l': np.float32, 'd': np.float64, 'h': np.float16,
           'b': 'V2', 'c': np.int8, 'i': np.int32, 'z': np.complex64, 'Z': np.complex128}
 
@@ -496,9 +497,14 @@ def main():
                 for s in range(sets):
                     fields += data_set(operands, rng, folder, s, precision, LONG if nests == 'cost' else None)
                 line = '\t'.join(fields) + '\n'
-                done = subprocess.run([runner], input=line, capture_output=True, text=True)
-                answer = done.stdout.strip().split('\t')
                 runs += 1
+                try:
+                    done = subprocess.run([runner], input=line, capture_output=True, text=True, timeout=RUN_SECONDS)
+                except subprocess.TimeoutExpired:
+                    failures += 1
+                    print('%s %s %s %s: not done after %d s' % (target, nests, text, operands, RUN_SECONDS))
+                    continue
+                answer = done.stdout.strip().split('\t')
                 if answer[0] == 'refused' and 'over nothing' in done.stdout:    # the first data set has an empty max
                     continue
                 if answer[0] == 'ok':

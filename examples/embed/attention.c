@@ -398,13 +398,21 @@ INLINE f32v horner_f32v(f32v p, f32v x, float c)
 /* The greater, and b where either is NaN. */
 INLINE f32v greater_f32v(f32v a, f32v b)
 {
+#if EINC_VECTORS && defined(__SSE2__) && LANES == 4
+    return __builtin_ia32_maxps(a, b);
+#else
     return select_f32v(a > b, a, b);
+#endif
 }
 
 /* The lesser, and b where either is NaN. */
 INLINE f32v lesser_f32v(f32v a, f32v b)
 {
+#if EINC_VECTORS && defined(__SSE2__) && LANES == 4
+    return __builtin_ia32_minps(a, b);
+#else
     return select_f32v(a < b, a, b);
+#endif
 }
 
 /* The greater; NaN where either is. The way through a, which may be an accumulator, is the short one. */
@@ -546,13 +554,22 @@ INLINE float fold_max_f32v(f32v x)
 /* In each square of 2n by 2n the two n by n corners off the diagonal change places. */
 INLINE void exchange_f32v(f32v *x, int n)
 {
+#if EINC_SHUFFLES
+    const i32v lane = lanes_i32v(), from = lane + (((lane & n) != 0) & (LANES - n));    /* lanes of two vectors */
+#else
     const boolv upper = (lanes_i32v() & n) != 0;
+#endif
     UNROLL
     for (int pair = 0; pair < LANES / 2; pair++) {
         const int i = pair / n * 2 * n + pair % n;
         const f32v a = x[i], b = x[i + n];
+#if EINC_SHUFFLES
+        x[i] = __builtin_shuffle(a, b, from);
+        x[i + n] = __builtin_shuffle(a, b, from + n);
+#else
         x[i] = select_f32v(upper, flip_f32v(b, n), a);
         x[i + n] = select_f32v(upper, b, flip_f32v(a, n));
+#endif
     }
 }
 
