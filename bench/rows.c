@@ -117,6 +117,8 @@ static const Row rows[] = {
       .flops = 2.0 * (1 << 26), .dtype = DTYPE_F32, .bounds = BOUND_ALL, .goal = 0.90 },
     { "skinny-outer", "outer product f32, 16384×8192", "i,j->ij", .operands = "f32 16384; f32 8192",
       .flops = 16384.0 * 8192, .dtype = DTYPE_F32, .bounds = BOUND_WRITE, .goal = 0.90 },
+    { "skinny-rows-sum", "dot product f32 of rows of three, 2^24×3", "nd,nd->", .operands = "f32 16777216,3; f32 16777216,3",
+      .flops = 6.0 * (1 << 24), .dtype = DTYPE_F32, .bounds = BOUND_ALL, .goal = 0.90 },
 
     /* two products with a map between them */
     { "attention-64", "attention f32, b=1 h=8 q=k=2048 d=64", ATTENTION("0.125"), .operands = "f32 1,8,2048,64; f32 1,8,2048,64; f32 1,8,2048,64",

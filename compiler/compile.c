@@ -1,4 +1,5 @@
 /* The driver: source - parse - Ast - check - Program - order - Program - lower - Program - plan - Plan - emit - Unit. */
+#include "coalesce.h"
 #include "compile.h"
 
 #include <string.h>
@@ -274,7 +275,7 @@ Compiled *compile_plan(Arena *arena, const Source *source, const CompileOptions 
     Compiled *c = compile_front(arena, source, options, diags);
     if (!c)
         return NULL;
-    PlanHints hints = { c->extents, NULL, options->memory, options->nests, options->precision, false, false };
+    PlanHints hints = { .extents = c->extents, .memory = options->memory, .nests = options->nests, .precision = options->precision };
     const bool *wanted = wanted_tensors(arena, c, c->program);
     c->order = order(arena, c->program, wanted, c->extents, options->nests, options->memory);
     if (!dump_order(arena, c, options, diags))
@@ -282,6 +283,9 @@ Compiled *compile_plan(Arena *arena, const Source *source, const CompileOptions 
     const Program *widest = c->order ? c->order->program : c->program;
     wanted = wanted_tensors(arena, c, widest);
     hints.strides = known_strides(arena, c->program, widest, options);
+    hints.coalesced = options->target->grid ? c->extents : groups_extents(arena, c->program, c->extents, hints.strides);
+    if (!program_reduces(c->program))
+        hints.extents = hints.coalesced;
     if (!plan_nests(arena, c, options, wanted, &hints, diags))
         return NULL;
     dump_program(arena, options, "lower", c->lowered);

@@ -109,6 +109,9 @@ const char *emit_frame(Emitter *e, const char *rest)
         if (e->plan->steps[s]->unit_count)
             text_print(&text, "    int unit_%d;    /* the lanes' strides are 1 */\n", s + 1);
     for (int s = 0; s < e->plan->step_count; s++)
+        if (emit_rows_follow(e, e->plan->steps[s]))
+            text_print(&text, "    int rows_follow_%d;    /* each other, so that one loop has them all */\n", s + 1);
+    for (int s = 0; s < e->plan->step_count; s++)
         if (e->plan->steps[s]->result)
             text_print(&text, "    int past_%d;    /* the result is stored past the caches */\n", s + 1);
     text_print(&text, "%s%s%s} Frame;\n", shared ? "" : "    int64_t shared;\n", per_worker ? "" : "    int64_t per_worker;\n",
@@ -399,6 +402,9 @@ static void emit_launch_sizes(Emitter *e, Text *text)
         for (int u = 0; u < step->unit_count; u++)
             text_print(text, "%sf->in.%s.stride[%d] == 1%s", u ? " && " : emit_text(e, "    f->unit_%d = ", s + 1),
                        e->members[step->units[u].tensor->id], step->units[u].axis, u == step->unit_count - 1 ? ";\n" : "");
+        const char *rows = emit_rows_follow(e, step);
+        if (rows)
+            text_print(text, "    f->rows_follow_%d = %s;\n", s + 1, rows);
         if (step->result)
             text_print(text, "    f->past_%d = %s > %d;\n", s + 1, emit_size(e, step->result), step->past);
     }
@@ -442,6 +448,7 @@ const char *emit_prepare(Emitter *e)
     text_print(&text, "static int prepare(Frame *f, const %s_args *args, int workers)\n{\n", e->options->name);
     text_put(&text, "    (void)workers;\n    memset(f, 0, sizeof *f);\n    f->in = *args;\n");
     emit_shapes(e, &text);
+    emit_coalesce(e, &text);
     emit_extents(e, &text);
     emit_output_shapes(e, &text);
     emit_statement_checks(e, &text);

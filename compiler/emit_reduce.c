@@ -62,6 +62,8 @@ static void set_loops(Emitter *e, Nest *nest)
             const char *from = e->block_first[index->id], *to = e->block_end[index->id];
             nest->loops[nest->loop_count++] = (LoopBounds){ index, from ? from : "0", to ? to : emit_extent(e, index) };
         }
+    if (nest->across)
+        emit_long_loop(e, nest->loops, nest->loop_count);
     nest->varying = nest->across || (e->lanes && e->step->vector && term_has_index(first, e->step->vector));
 }
 

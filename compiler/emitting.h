@@ -317,6 +317,12 @@ const char *emit_prepare(Emitter *e);
 const char *emit_arguments(Emitter *e);                  /* the args struct */
 const char *emit_declarations(Emitter *e);
 
+/* emit_coalesce.c */
+enum { COALESCED_MAX = 8 };                              /* axes, as in templates/size.c */
+void emit_coalesce(const Emitter *e, Text *text);        /* the call, once shapes are known to be shapes, made one with fewer axes */
+const char *emit_rows_follow(Emitter *e, const Step *step);    /* the condition that one loop may have all rows of a part; NULL: none may */
+void emit_long_loop(Emitter *e, struct LoopBounds *loops, int count);    /* the bounds of loops that then are one */
+
 /* emit.c */
 Emitter *emit_begin(Arena *arena, const Plan *plan, const EmitOptions *options);
 const char *emit_wrap(Arena *arena, const char *text);   /* lines that are too long, broken */

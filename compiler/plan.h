@@ -321,6 +321,7 @@ typedef struct Plan {
 
 typedef struct PlanHints {
     const Extents *extents;       /* of the checked program; may be incomplete */
+    const Extents *coalesced;     /* the same where axes that follow each other in all arrays are one: coalesce.h; may be NULL */
     const int64_t *const *strides;/* [checked tensor id]; NULL: C order */
     int64_t memory;
     Nests nests;

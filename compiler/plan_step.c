@@ -309,8 +309,14 @@ static int lanes_of(const Planner *planner, size_t widest)
     return target->grid ? target->grid->lanes : target->vector_bytes / (int)(widest > 4 ? widest : 4);
 }
 
-static void choose_vector(const Planner *planner, Step *step)
+static void choose_vector(const Planner *as_it_is, Step *step)
 {
+    /* What is reduced altogether is one loop where its arrays allow that. */
+    PlanHints hints = *as_it_is->hints;
+    Planner coalesced = *as_it_is;
+    coalesced.hints = &hints;
+    hints.extents = step->loop_count == 0 && hints.coalesced ? hints.coalesced : hints.extents;
+    const Planner *planner = &coalesced;
     bool threads = planner->plan->target->grid != NULL;
     Candidates c = { .count = 0 };
     for (int i = 0; i < step->loop_count; i++)

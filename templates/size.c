@@ -133,6 +133,61 @@ PLAIN int settle(const int64_t *shape, int64_t *stride, int rank)
 }
 //}
 
+//{ Rows coalesce
+/* Axes of an array that may become one, outermost first. */
+typedef struct Rows {
+    int64_t *shape, *stride;
+    int axis[8];
+} Rows;
+
+static inline int rows_agree(const Rows *rows, int arrays, int axes)
+{
+    for (int r = 1; r < arrays; r++)
+        for (int a = 0; a < axes; a++)
+            if (rows[r].shape[rows[r].axis[a]] != rows[0].shape[rows[0].axis[a]])
+                return 0;
+    return 1;
+}
+
+/* Whether in all arrays the points of two axes follow each other as those of one would. */
+static inline int rows_follow(const Rows *rows, int arrays, int outer, int inner)
+{
+    for (int r = 0; r < arrays; r++) {
+        const int64_t *shape = rows[r].shape, *stride = rows[r].stride;
+        const int from = rows[r].axis[outer], to = rows[r].axis[inner];
+        if (shape[to] != 1 && (uint64_t)stride[from] != (uint64_t)shape[to] * (uint64_t)stride[to])
+            return 0;
+    }
+    return 1;
+}
+
+/* Where rows follow each other in all arrays the inner axis takes their points, and the outer one keeps one; so it does where
+ * the inner axis had but one point. */
+SHARED void coalesce(const Rows *rows, int arrays, int axes)
+{
+    if (!rows_agree(rows, arrays, axes))
+        return;
+    const Rows *first = &rows[0];
+    for (int outer = axes - 2; outer >= 0; outer--) {
+        int inner = axes - 1;
+        while (inner > outer + 1 && !rows_follow(rows, arrays, outer, inner))
+            inner--;
+        const int64_t points = size_mul(first->shape[first->axis[outer]], first->shape[first->axis[inner]]);
+        if (first->shape[first->axis[outer]] == 1 || points == SIZE_TOO_LARGE || !rows_follow(rows, arrays, outer, inner))
+            continue;
+        for (int r = 0; r < arrays; r++) {
+            int64_t *shape = rows[r].shape, *stride = rows[r].stride;
+            const int from = rows[r].axis[outer], to = rows[r].axis[inner];
+            if (shape[to] == 1)
+                stride[to] = stride[from];
+            shape[to] = points;
+            shape[from] = 1;
+            stride[from] = 0;
+        }
+    }
+}
+//}
+
 //{ is_shape
 PLAIN int is_shape(const int64_t *shape, int rank)
 {

@@ -44,6 +44,8 @@ KERNELS = {
     "trace": ("ii->", ["--target", "avx2"]),
     "cumulative": ("ij | cumsum j", []),
     "complex_product": ("A[i,k]:c64 * conj(B[k,j]:c64) -> [i,j]", []),
+    "short_rows": ("a[b,n,d] + c[b,n,d]", ["-d", "b=4,n=1000,d=3"]),
+    "short_rows_in_parts": ("nd,nd->", ["-d", "n=100000,d=3"]),
     "half_sum": ("x[i,j]:f16 | mean j", ["--target", "avx2"]),
     "normalised": ("x[i,j] | _ - m[i] | where(v[i] > 0, _ / sqrt(v[i]), 0)", []),
     "scalars": ("a[]*b[] + 1", []),
@@ -96,7 +98,7 @@ KERNELS = {
     "narrow_attention": ("bhqd:bf16,bhkd:bf16->bhqk | _ * 0.125 | where(@q >= @k, _, -inf) | softmax k | * bhkv:bf16 -> bhqv",
                          ["-d", "b=2,h=4,q=128,k=128,d=64,v=64"]),
 }
-GOLDEN_COUNT = 27
+GOLDEN_COUNT = 29
 
 # Expressions whose programs run under qemu too: the shapes of their operands.
 PROGRAMS = {

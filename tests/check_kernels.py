@@ -53,6 +53,10 @@ FAULTS = {
     "points that all begin at one": (("ij,j->i", *[[[16, 40], [40]]] * 6), r"s/_points\[point\] = A + i_2/_points[point] = A + i/",
                                      "must be"),
     "rows that begin the sums anew": (("ij->j", *[[[1203, 260]]] * 3), r"s/first_unit && i == i_first/first_unit/", "must be"),
+    "rows that are taken to follow each other": (("a[b,i,j] + c[b,i,j]", *[[[5, 4, 3], [5, 4, 3]]] * 6),
+                                                 r"s/if (shape\[to\] != 1 &&.*/if (0)/", "must be"),
+    "a part's rows that are taken to follow each other": (("nd,nd->", *[[[90, 3], [90, 3]]] * 6),
+                                                          r"s/f->rows_follow_1 ? /1 ? /g", "must be"),
     "shapes that are not checked": (("ij,jk->ik", [[3, 4], [4, 5]], [[3, 4], [7, 5]]), r"s/return BAD_SHAPES;/;/",
                                     "takes shapes"),
 }
