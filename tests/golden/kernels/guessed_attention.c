@@ -1356,9 +1356,10 @@ INLINE void take_rows_1(Sums_1 *sums, int64_t count)
 
 INLINE void take_share_1(Waiting_1 *waiting)
 {
+    const int64_t rows = waiting->now.rows;
     waiting->due += waiting->share;
     take_rows_1(&waiting->now, waiting->due >> 8);
-    waiting->due &= 255;
+    waiting->due -= (rows - waiting->now.rows) << 8;
 }
 
 INLINE void end_rows_1(Waiting_1 *waiting)
