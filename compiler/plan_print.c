@@ -259,6 +259,9 @@ static void dump_launch(Text *text, const Plan *plan, const Launch *launch)
     if (launch->guess)
         text_print(text, "  steps %d to %d tile by tile, with guessed maxima; one after the other where those were no good\n",
                    launch->guess->product->id + 1, launch->steps[launch->guess->to - 1]->id + 1);
+    if (launch->guess && launch->guess->behind)
+        text_print(text, "  step %d for parts of %d columns, one part behind, with powers of the next part behind its products\n",
+                   launch->guess->behind->id + 1, launch->guess->part);
     if (launch->lifts)
         text_print(text, "  sums of powers 2^%d times as large; as they are where one overflows\n", LIFT);
     for (int s = 0; s < launch->step_count; s++) {

@@ -320,13 +320,16 @@ EXPRESSIONS = [
     ('azy,zx->xya', 'a,z,y:d z,x:d'),        # of rows that are packed once
     ('azy,Dz->Dya', 'a,z,y D,z'),
     ('afbce,df->edcba', 'a,f,b,c,e:d d,f:d'),
+    ('bQd,bUd->bQU | _ * 0.125 | softmax U | bf16 | _ * bUN -> bQN', 'b,Q,d:b b,U,d:b b,U,N:b'),    # in parts, a product behind the other
+    ('Qx,Ux->QU | where(@Q + 200 >= @U, _, -inf) | softmax U | bf16 | _ * UN -> QN', 'Q,x:b U,x:b U,N:b'),
 ]
 
 SIZES = [0, 1, 2, 3, 5, 7, 13, 14, 15, 16, 17, 29, 31, 32, 33, 37, 64, 65]
 FEW = {'one': [1, 1, 3],
        'z': [12, 20, 24, 40], 'x': [1, 2, 5], **dict.fromkeys('rs', [1, 2, 3]), **dict.fromkeys('bcmp', [1, 2, 3, 5]), 'y': [16, 32, 48, 64, 96],    # y: whole lines
        'D': [2, 7, 8, 15, 15, 20], 'E': [1, 1, 2, 5], 'Z': [24, 24, 24, 24, 40], 'V': [12, 12, 12, 12, 20],    # of results in C's order
-       'u': [31, 63, 64, 65, 127, 130, 200]}
+       'u': [31, 63, 64, 65, 127, 130, 200], 'Q': [16, 40, 70, 97],
+       'N': [64, 100, 130], 'U': [257, 300, 512, 519, 640]}
 LONG = [63, 64, 65, 97]
 RUN_SECONDS = 120    # a kernel that runs longer has lost its way
 DTYPES = {'w': np.float32, 'W': np.float64, 'F': np.float32, 'V': np.float64, 'f': np.float32, 'g': np.float32, 'l': np.float32, 'd': np.float64, 'h': np.float16,
@@ -442,7 +445,7 @@ def is_matrix_product(operands):
 def nests_of(text, operands):
     """Of what may have values in between, they are swept, too."""
     chained = 'softmax' in text or '| *' in text or ';' in text
-    long = is_matrix_product(operands) or text.startswith('jk,mnk')
+    long = is_matrix_product(operands) or text.startswith('jk,mnk') or 'U' in text
     return ['tiled'] + (['swept', 'swept-loops'] if chained else []) + (['cost'] if long else [])
 
 
@@ -493,7 +496,7 @@ def main():
                 rng = random.Random(options.seed * 1000 + number)
                 fields = [text, '-s', str(options.seed + number), '-n', nests] + (['-t', target] if target else [])
                 fields += ['-p', precision] if precision else []
-                fields += ['-c', 'order'] if 'D,' in operands else []
+                fields += ['-c', 'order'] if 'D,' in operands or 'U' in operands else []
                 for s in range(sets):
                     fields += data_set(operands, rng, folder, s, precision, LONG if nests == 'cost' else None)
                 line = '\t'.join(fields) + '\n'
