@@ -88,6 +88,8 @@ ONCE_WRONG = {
     "places of doubles in vectors of two registers":
         (("s[i,j] = a[j,k] * b[i,k] -> [i,j]; p[w,z] = c[v,w] * f64(d[w,z]) -> [w,z,v] | argmax v; s[i,j] + p[w,z] -> [i,j]",
           [[48, 64], [48, 64], [2, 4], [4, 3]]), "avx512"),
+    "a part of complex numbers that lacks what is reduced":
+        (("real(complex(x[i,j], y[j,k])) | sum k | + imag(c64(x[i,j])) | max j", [[5, 3], [3, 4]]), "avx2"),
 }
 
 
