@@ -259,7 +259,7 @@ Term *lower_copy_reduction(Lower *l, Context *c, const Term *term, const Instanc
         return parted;
     Term *reduce = lower_reduction(l, c, term, over, count, argument);
     reduce->reduce.ranks = ranks;
-    return simple ? lower_map(l, c, FUNCTION_DIV, term->dtype, reduce, divisor) : reduce;
+    return simple ? lower_map(l, c, FUNCTION_DIV, term->dtype, reduce, lower_cast(l, c, term->dtype, divisor)) : reduce;
 }
 
 /* ---- statements for temporaries ---- */
