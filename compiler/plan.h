@@ -248,6 +248,7 @@ typedef struct Fuse {
 typedef struct Guess {
     const Step *product, *largest, *reduction, *factors;    /* the latter is made in the reduction's loop */
     int from, to;                 /* the launch's steps from one up to before the other */
+    int most;                     /* a guess is good for sums of powers of up to 2^most */
 } Guess;
 
 enum { LIFT = 50 };               /* powers that are not 0 are then 2^-100 or more */

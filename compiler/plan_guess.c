@@ -24,6 +24,8 @@ static const Tensor *made_by(const Step *step)
     return step->statement->outputs[0].tensor;
 }
 
+enum { MOST = 58 };               /* products of powers with numbers of middling size are numbers */
+
 /* What is made of the powers, in one loop with them. */
 static bool is_made_of_powers(const Guessing *g, const Tensor *tensor)
 {
@@ -190,6 +192,20 @@ static bool is_softmax(Guessing *g, int from)
            reads_alone(g, g->powers);
 }
 
+/* The largest powers are numbers in the dtypes that they are rounded to, too. */
+static int largest_powers(Guessing *g)
+{
+    const Program *lowered = g->planner->plan->lowered;
+    int most = MOST;
+    for (int i = 0; i < lowered->term_count; i++) {
+        const Term *term = lowered->terms[i];
+        bool rounds = term->kind == TERM_MAP && term->map.function == FUNCTION_CAST && dtype_kind(term->dtype) == KIND_FLOAT;
+        if (rounds && dtype_exponent(term->dtype) < most && scale_is_power(scale_of(&g->scaling, term->map.arguments[0])))
+            most = dtype_exponent(term->dtype);
+    }
+    return most;
+}
+
 static void find_product(void *user, const Term *term)
 {
     Guessing *g = user;
@@ -302,7 +318,9 @@ void plan_guess(Planner *planner, Launch *launch)
         if (scale_of(&g.scaling, g.powers->statement->outputs[0].value).kind != SCALE_POWER || !leaves_shares(&g))
             continue;
         Guess *guess = ARENA_NEW(planner->arena, Guess);
-        *guess = (Guess){ g.product, g.largest, g.reduction, factors_of(&g), from, from + 3 + g.reduction->join->count };
+        *guess = (Guess){ g.product, g.largest, g.reduction, factors_of(&g), from, from + 3 + g.reduction->join->count, largest_powers(&g) };
+        if (guess->most < MOST && guess->factors != g.powers)       /* those begin far below 1 */
+            continue;
         launch->guess = guess;
         leave_out(&g, guess->factors);
     }

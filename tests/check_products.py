@@ -320,6 +320,8 @@ EXPRESSIONS = [
     ('azy,zx->xya', 'a,z,y:d z,x:d'),        # of rows that are packed once
     ('azy,Dz->Dya', 'a,z,y D,z'),
     ('afbce,df->edcba', 'a,f,b,c,e:d d,f:d'),
+    ('qd,ud->qu | _ * 4 | softmax u | f16 | _ * uv -> qv', 'q,d u,d u,v:h'),    # guessed maxima are off by more than f16 has
+    ('qd,ud->qu | _ * 4 | where(@q >= @u, _, -inf) | softmax u | f16 | _ * uv -> qv:f32', 'q,d u,d u,v'),
 ]
 
 SIZES = [0, 1, 2, 3, 5, 7, 13, 14, 15, 16, 17, 29, 31, 32, 33, 37, 64, 65]
