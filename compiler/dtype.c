@@ -19,6 +19,7 @@ const char *dtype_name(Dtype dtype) { return facts[dtype].name; }
 size_t dtype_size(Dtype dtype) { return facts[dtype].bytes; }
 Kind dtype_kind(Dtype dtype) { return facts[dtype].kind; }
 int dtype_significand(Dtype dtype) { return facts[dtype].bits; }
+int dtype_exponent(Dtype dtype) { return (1 << (8 * (int)facts[dtype].bytes - facts[dtype].bits - 1)) - 1; }
 const char *dtype_c(Dtype dtype) { return facts[dtype].c; }
 
 Dtype dtype_find(const char *name, size_t length)

@@ -37,6 +37,7 @@ const char *dtype_name(Dtype dtype);
 size_t dtype_size(Dtype dtype);
 Kind dtype_kind(Dtype dtype);
 int dtype_significand(Dtype dtype);          /* of one component, the hidden bit included */
+int dtype_exponent(Dtype dtype);             /* of a float: its largest numbers are of 2^15 (f16), 2^127 … */
 const char *dtype_c(Dtype dtype);
 
 /* DTYPE_NONE when no dtype has that name. */

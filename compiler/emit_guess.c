@@ -450,7 +450,8 @@ static void end_row(Emitter *e, const Tiling *t, const char *row)
         all[0] = emit_name(e, "lowered");
         emit_line(e, "const float %s = %s * (1 / up);", all[0], lifted);
     }
-    const char *good = emit_text(e, rounds(t->guess) ? "%s >= 0x1p-29f && %s <= 0x1p29f" : "%s >= 0.5f && %s <= 0x1p58f", all[0], all[0]);
+    const char *good = rounds(t->guess) ? emit_text(e, "%s >= 0x1p-29f && %s <= 0x1p29f", all[0], all[0])
+                                        : emit_text(e, "%s >= 0.5f && %s <= 0x1p%df", all[0], all[0], t->guess->most);
     emit_know(e, root, (Value){ all[0], false });
     emit_store(e, &step->statement->outputs[0]);
     emit_line(e, masks(t) ? "near &= (%s) || (%s == 0 && *(%s) == -INFINITY);" : "near &= %s;", good, all[0], largest);

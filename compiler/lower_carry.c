@@ -192,8 +192,10 @@ static void carry(Sweeper *s, const Statement *statement, const Term *root, Tens
     const Tensor *carried = tensor->id < s->tensor_count && s->before[tensor->id] ? s->before[tensor->id] : tensor;
     Term *now = apart ? read_at(l, c, share, c->loops, root->span) : copy_term(&row.copy, root);
     Term *before = read_before(l, c, carried, root->reduce.reduction, root->span);
-    if (scales)
-        before = lower_map(l, c, FUNCTION_MUL, root->dtype, before, read_at(l, c, factor, images(s, &row, statement, scale.of), root->span));
+    if (scales) {
+        Term *times = read_at(l, c, factor, images(s, &row, statement, scale.of), root->span);
+        before = lower_map(l, c, FUNCTION_MUL, root->dtype, before, lower_cast(l, c, root->dtype, times));
+    }
     Function function = root->reduce.reduction == REDUCTION_SUM ? FUNCTION_ADD : root->reduce.reduction == REDUCTION_MAX ? FUNCTION_MAX : FUNCTION_MIN;
     store_row(s, &row, tensor, lower_map(l, c, function, root->dtype, before, now));
     l->out->statements[row.context.statement]->swept = lower_image(row.copy.instance, s->swept[statement->id]);

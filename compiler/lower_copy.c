@@ -55,9 +55,6 @@ static Term *copy_map(Lower *l, Context *c, const Term *term, const Instance *in
     Term **arguments = ARENA_ARRAY(l->arena, Term *, term->map.count);
     for (int i = 0; i < term->map.count; i++)
         arguments[i] = lower_copy(l, c, term->map.arguments[i], instance);
-    Term *parted = lower_parted_map(l, c, term, arguments);
-    if (parted)
-        return parted;
     Term *map = lower_term(l, c, TERM_MAP, term->dtype, term->span);
     map->weak = term->weak;
     map->map = term->map;
@@ -65,7 +62,8 @@ static Term *copy_map(Lower *l, Context *c, const Term *term, const Instance *in
     map->map.grade = l->facts[term->id].is_rounded && function_coarseness(term->map.function, term->dtype) > 0 ? GRADE_COARSE : GRADE_FULL;
     for (int i = 0; i < term->map.count; i++)
         lower_depend_on(l, map, arguments[i]);
-    return map;
+    Term *parted = lower_parted_map(l, c, term, arguments);
+    return parted && parted->rank == map->rank ? parted : map;      /* a part may lack what a reduction runs over */
 }
 
 static Term *copy_branch(Lower *l, Context *c, const Term *select, const Term *branch, bool negated,
@@ -261,7 +259,7 @@ Term *lower_copy_reduction(Lower *l, Context *c, const Term *term, const Instanc
         return parted;
     Term *reduce = lower_reduction(l, c, term, over, count, argument);
     reduce->reduce.ranks = ranks;
-    return simple ? lower_map(l, c, FUNCTION_DIV, term->dtype, reduce, divisor) : reduce;
+    return simple ? lower_map(l, c, FUNCTION_DIV, term->dtype, reduce, lower_cast(l, c, term->dtype, divisor)) : reduce;
 }
 
 /* ---- statements for temporaries ---- */

@@ -43,14 +43,21 @@ Term *lower_map(Lower *l, const Context *c, Function function, Dtype dtype, Term
     return term;
 }
 
+Term *lower_cast(Lower *l, const Context *c, Dtype dtype, Term *x)
+{
+    if (x->dtype == dtype && !x->weak)
+        return x;
+    Term *cast = lower_map(l, c, FUNCTION_CAST, dtype, x, NULL);
+    cast->map.implicit = true;
+    return cast;
+}
+
 Term *lower_number(Lower *l, const Context *c, Dtype dtype, double value, Span span)
 {
     Term *number = lower_term(l, c, TERM_CONSTANT, DTYPE_F64, span);
     number->weak = WEAK_FLOAT;
     number->constant.value = value;
-    Term *cast = lower_map(l, c, FUNCTION_CAST, dtype, number, NULL);
-    cast->map.implicit = true;
-    return cast;
+    return lower_cast(l, c, dtype, number);
 }
 
 Term *lower_select(Lower *l, const Context *c, Term *condition, Term *yes, Term *no)

@@ -32,15 +32,6 @@ static Parts parts_of(Lower *l, const Context *c, Term *x)
     return parts;
 }
 
-static Term *cast(Lower *l, const Context *c, Term *x, Dtype dtype)
-{
-    if (!x || x->dtype == dtype)
-        return x;
-    Term *cast = lower_map(l, c, FUNCTION_CAST, dtype, x, NULL);
-    cast->map.implicit = true;
-    return cast;
-}
-
 static Term *times(Lower *l, const Context *c, Term *x, Term *y)
 {
     return x && y ? lower_map(l, c, FUNCTION_MUL, x->dtype, x, y) : NULL;
@@ -106,7 +97,7 @@ Term *lower_parted_map(Lower *l, const Context *c, const Term *term, Term *const
         if (!is_complex(term))
             return NULL;
         for (int p = 0; p < 2; p++)
-            made.part[p] = cast(l, c, x.part[p], dtype_real(term->dtype));
+            made.part[p] = x.part[p] ? lower_cast(l, c, dtype_real(term->dtype), x.part[p]) : NULL;
         break;
     case FUNCTION_REAL:
     case FUNCTION_IMAG: {

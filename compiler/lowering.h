@@ -101,6 +101,7 @@ Term *lower_term(Lower *l, const Context *c, TermKind kind, Dtype dtype, Span sp
 void lower_depend_on_index(Lower *l, Term *term, Index *index);
 void lower_depend_on(Lower *l, Term *term, const Term *used);
 Term *lower_map(Lower *l, const Context *c, Function function, Dtype dtype, Term *a, Term *b);
+Term *lower_cast(Lower *l, const Context *c, Dtype dtype, Term *x);      /* `x`, if it has that dtype */
 Term *lower_number(Lower *l, const Context *c, Dtype dtype, double value, Span span);
 Term *lower_select(Lower *l, const Context *c, Term *condition, Term *yes, Term *no);
 Term *lower_read(Lower *l, const Context *c, Tensor *tensor, Position *positions, Span span);

@@ -252,6 +252,7 @@ typedef struct Guess {
      * powers: the step `to`. NULL: it begins when all of them are there. */
     const Step *behind;
     int part;                     /* so many columns at a time, at most: whole tiles */
+    int most;                     /* a guess is good for sums of powers of up to 2^most */
 } Guess;
 
 enum { LIFT = 50 };               /* powers that are not 0 are then 2^-100 or more */

@@ -24,6 +24,8 @@ static const Tensor *made_by(const Step *step)
     return step->statement->outputs[0].tensor;
 }
 
+enum { MOST = 58 };               /* products of powers with numbers of middling size are numbers */
+
 /* What is made of the powers, in one loop with them. */
 static bool is_made_of_powers(const Guessing *g, const Tensor *tensor)
 {
@@ -188,6 +190,20 @@ static bool is_softmax(Guessing *g, int from)
     return stores_tiles(g->product) && is_whole(g->largest, REDUCTION_MAX) && is_whole(g->reduction, REDUCTION_SUM) &&
            g->reduction->roots[0]->reduce.argument->kind == TERM_READ && factors_of(g) && asks_for_maximum(g) && reads_alone(g, g->largest) &&
            reads_alone(g, g->powers);
+}
+
+/* The largest powers are numbers in the dtypes that they are rounded to, too. */
+static int largest_powers(Guessing *g)
+{
+    const Program *lowered = g->planner->plan->lowered;
+    int most = MOST;
+    for (int i = 0; i < lowered->term_count; i++) {
+        const Term *term = lowered->terms[i];
+        bool rounds = term->kind == TERM_MAP && term->map.function == FUNCTION_CAST && dtype_kind(term->dtype) == KIND_FLOAT;
+        if (rounds && dtype_exponent(term->dtype) < most && scale_is_power(scale_of(&g->scaling, term->map.arguments[0])))
+            most = dtype_exponent(term->dtype);
+    }
+    return most;
 }
 
 static void find_product(void *user, const Term *term)
@@ -357,7 +373,9 @@ void plan_guess(Planner *planner, Launch *launch)
             continue;
         Guess *guess = ARENA_NEW(planner->arena, Guess);
         *guess = (Guess){ .product = g.product, .largest = g.largest, .reduction = g.reduction, .factors = factors_of(&g), .from = from,
-                          .to = from + 3 + g.reduction->join->count };
+                          .to = from + 3 + g.reduction->join->count, .most = largest_powers(&g) };
+        if (guess->most < MOST && guess->factors != g.powers)       /* those begin far below 1 */
+            continue;
         launch->guess = guess;
         leave_out(&g, guess->factors);
     }

@@ -92,6 +92,10 @@ ONCE_WRONG = {
     "places of doubles in vectors of two registers":
         (("s[i,j] = a[j,k] * b[i,k] -> [i,j]; p[w,z] = c[v,w] * f64(d[w,z]) -> [w,z,v] | argmax v; s[i,j] + p[w,z] -> [i,j]",
           [[48, 64], [48, 64], [2, 4], [4, 3]]), "avx512"),
+    "a part of complex numbers that lacks what is reduced":
+        (("real(complex(x[i,j], y[j,k])) | sum k | + imag(c64(x[i,j])) | max j", [[5, 3], [3, 4]]), "avx2"),
+    "weights of doubles that are rounded before they are summed": (("f64(ij) | softmax j | , jk -> [i,k]:f32", [[5, 9], [9, 4]]), "avx2"),
+    "such weights in a sweep": (("f64(aij) | max a | softmax j | , jk -> [i,k]:f32", [[3, 5, 900], [900, 4]]), "avx2"),
 }
 
 
