@@ -132,11 +132,11 @@ static bool lie_together(const Groups *g, const Extents *extents, const int64_t 
     for (int t = 0; t < p->tensor_count; t++) {
         int first = groups_axis(g, p->tensors[t], indices[0]);
         for (int k = 0; k < count && first >= 0; k++) {
-            int64_t extent = extents->of[indices[k]->id];
-            int64_t size = extents->shape[t][first + k];    /* -1: as the extent, which was given */
+            if (groups_axis(g, p->tensors[t], indices[k]) != first + k)
+                return false;
+            int64_t extent = extents->of[indices[k]->id], size = extents->shape[t][first + k];    /* -1: as was given */
             const int64_t *stride = strides && strides[t] && k ? &strides[t][first + k] : NULL;
-            if (groups_axis(g, p->tensors[t], indices[k]) != first + k || extent < 0 || (size >= 0 && size != extent) ||
-                (stride && stride[-1] != extent * stride[0]))
+            if (extent < 0 || (size >= 0 && size != extent) || (stride && stride[-1] != extent * stride[0]))
                 return false;
         }
     }

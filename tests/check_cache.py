@@ -48,8 +48,9 @@ def check_many():
 
 def check_killed():
     """Killed at any time, with all that it has started: the next run is right, and no entry is ever wrong."""
-    killed = 0
-    for turn in range(40):
+    killed = turn = 0
+    while turn < 40 or (killed < 5 and turn < 400):    # a fast machine is often done before
+        turn += 1
         if turn % 2:
             shutil.rmtree("killed", ignore_errors=True)
         process = subprocess.Popen(COMMAND, stdout=subprocess.DEVNULL, env=environment("killed"), start_new_session=True)
