@@ -30,7 +30,7 @@ bool groups_together(const Groups *groups, const Index *a, const Index *b);
  * other. `strides`: [tensor id], NULL for C order, as all are where it is NULL itself. */
 const Extents *groups_extents(Arena *arena, const Program *program, const Extents *extents, const int64_t *const *strides);
 
-/* Whether a program is of maps alone. */
+/* Whether anything in a program is reduced; else it is of maps alone. */
 bool program_reduces(const Program *program);
 
 #endif

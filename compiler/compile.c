@@ -1,9 +1,9 @@
 /* The driver: source - parse - Ast - check - Program - order - Program - lower - Program - plan - Plan - emit - Unit. */
-#include "coalesce.h"
 #include "compile.h"
 
 #include <string.h>
 
+#include "coalesce.h"
 #include "turn.h"
 
 /* Where there is somebody to see it, what a pass made. */
