@@ -1,12 +1,11 @@
 #!/usr/bin/env python3
 # Kernels for CUDA as files, about 90 s: the golden ones as they were blessed; compiled by NVRTC for all architectures without a
 # remark, a spill or memory of a thread's own, with the registers that tests/golden/cuda/registers.txt has, and the accesses that
-# disassembly.txt has; products in a ring by each older NVRTC that is here, too; and by nvcc as C++11 and C++17. Where NVRTC,
-# nvdisasm or nvcc is missing it says so: python3 -m pip install nvidia-cuda-nvrtc nvidia-cuda-nvdisasm gives the first two.
+# disassembly.txt has; products in a ring by each older NVRTC that is here, too; and by nvcc as C++11 and C++17. What it compiles
+# with is found, and for `make test` installed, by tests/cuda_tools.py; where that could not be had it says so.
 #
 #     tests/check_cuda_compile.py --bless      writes tests/golden/cuda/ anew: read the difference before you commit
 import ctypes
-import glob
 import os
 import re
 import shutil
@@ -17,6 +16,7 @@ import tempfile
 sys.dont_write_bytecode = True
 
 from check_generated import EINC, KERNELS, Wrong, run
+from cuda_tools import find_nvcc, find_nvdisasm, load_nvrtcs, nvrtc_version
 
 GOLDEN = os.path.join(os.path.dirname(os.path.abspath(__file__)), "golden", "cuda")
 TEXTS = ["matrix_product", "narrow_maxsim", "packed_maxsim", "ranked", "cross_entropy", "scatter", "softmax", "complex_variance", "narrow_attention",
@@ -89,34 +89,6 @@ def compile_kernel(folder, name, architecture):
     path = os.path.join(folder, "%s.cu" % name)
     run([EINC, "compile", KERNELS[name][0], "--target", "cuda:" + architecture, *options_of(name), "-o", path, "--header", path[:-3] + ".h"])
     return path
-
-
-def load_nvrtcs():
-    """Those that are here, one of each version, the newest first."""
-    packages = [os.path.join(path, "nvidia", "*", "lib") for path in sys.path]
-    folders = packages + ["/usr/local/cuda*/lib64", "/usr/local/cuda*/lib", "/usr/lib/x86_64-linux-gnu"]
-    found = [name for folder in folders for name in glob.glob(os.path.join(folder, "libnvrtc.so*")) if ".alt" not in name]
-    loaded = {}
-    for name in found + ["libnvrtc.so"]:
-        try:
-            library = ctypes.CDLL(name)
-        except OSError:
-            continue
-        loaded.setdefault(tuple(map(int, nvrtc_version(library).split("."))), library)
-    return [loaded[version] for version in sorted(loaded, reverse=True)]
-
-
-def find_nvdisasm():
-    """The disassembler that is here, or None."""
-    packages = [os.path.join(path, "nvidia", "*", "bin") for path in sys.path]
-    found = [name for folder in packages + ["/usr/local/cuda*/bin"] for name in glob.glob(os.path.join(folder, "nvdisasm"))]
-    return found[0] if found else shutil.which("nvdisasm")
-
-
-def nvrtc_version(nvrtc):
-    major, minor = ctypes.c_int(), ctypes.c_int()
-    nvrtc.nvrtcVersion(ctypes.byref(major), ctypes.byref(minor))
-    return "%d.%d" % (major.value, minor.value)
 
 
 def compile_by_nvrtc(nvrtc, path, architecture, result=None):
@@ -234,13 +206,13 @@ def check_texts(scratch, wrong):
                 wrong.append("%s.h: %s" % (name, said))
 
 
-def check_nvcc(scratch, wrong):
+def check_nvcc(nvcc, scratch, wrong):
     """How many compilations went through: all as C++17, a third of them as C++11, too, as which NVRTC takes every kernel."""
     count = 0
     for number, (name, architecture) in enumerate([(name, "sm_80") for name in TEXTS] + [(name, "sm_90a") for name in RINGS]):
         for standard in ("c++17", "c++11")[:2 if number % 3 == 0 else 1]:
             path = compile_kernel(scratch, name, architecture)
-            done = subprocess.run(["nvcc", "-std=" + standard, "-arch=" + architecture, "-Werror", "all-warnings", "-Xcompiler",
+            done = subprocess.run([nvcc, "-std=" + standard, "-arch=" + architecture, "-Werror", "all-warnings", "-Xcompiler",
                                    "-Wall,-Wextra,-Werror", "-c", path, "-o", os.path.join(scratch, "k.o")],
                                   capture_output=True, text=True)
             if done.returncode or done.stderr or done.stdout:
@@ -282,16 +254,16 @@ def main():
         if nvrtc and nvdisasm:
             disassembled = [disassembly(nvrtc, nvdisasm, scratch, *case, wrong) for case in DISASSEMBLED]
             check_figures("disassembly", nvrtc_version(nvrtc), disassembled, wrong)
-        if shutil.which("nvcc"):
-            by_nvcc = check_nvcc(scratch, wrong)
+        nvcc = find_nvcc()
+        if nvcc:
+            by_nvcc = check_nvcc(nvcc, scratch, wrong)
     finally:
         shutil.rmtree(scratch)
     for failure in wrong:
         print(failure)
     print("%d golden files; %d compilations by NVRTC (%s), %d by older ones, %d disassembled, %d by nvcc; %d wrong" %
           (len(TEXTS), len(lines), version, older, len(disassembled), by_nvcc, len(wrong)))
-    missing = [what for what, there in [("NVRTC, of the package nvidia-cuda-nvrtc", nvrtc), ("nvcc", by_nvcc),
-                                        ("nvdisasm, of the package nvidia-cuda-nvdisasm", nvdisasm)] if not there]
+    missing = [what for what, there in [("NVRTC", nvrtc), ("nvcc", by_nvcc), ("nvdisasm", nvdisasm)] if not there]
     if not wrong and missing:
         print("SKIPPED in part: %s is missing" % "; ".join(missing))
         return 77

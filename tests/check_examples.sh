@@ -126,8 +126,9 @@ sed -i 's/{ LONGEST \* WIDTH, WIDTH, 1 }/{ LONGEST * WIDTH, WIDTH, 0 }/' "$scrat
 expect altered_cuda.built "$MAKE" -s -C "$scratch/altered_cuda" NVCC="$PWD/tests/cuda_nvcc.sh"
 "$scratch/altered_cuda/cuda" > "$scratch/altered.out" 2>&1 && fail "the example for CUDA takes wrong strides" || right
 holds altered.out 'max error'
-if command -v nvcc > /dev/null; then
-    expect nvcc "$MAKE" -s -C examples/cuda OUT="$scratch/cuda" NVCCFLAGS='-O2 -Werror all-warnings -Xcompiler -Wall,-Wextra,-Werror' -B
+nvcc=$("$PYTHON" tests/cuda_tools.py nvcc)
+if [ -n "$nvcc" ]; then
+    expect nvcc "$MAKE" -s -C examples/cuda NVCC="$nvcc -L$(dirname "$nvcc")/../lib" OUT="$scratch/cuda" NVCCFLAGS='-O2 -Werror all-warnings -Xcompiler -Wall,-Wextra,-Werror' -B
 fi
 
 # ---- generated files are what einc generates today ----
