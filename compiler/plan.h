@@ -371,6 +371,13 @@ const char *plan_verify(const Plan *plan);
 /* For `-dplan`. */
 void plan_dump(Text *text, const Plan *plan);
 
+/* What a launch's kernel does in the place of what its steps say, where it finds when it runs that it may. How many there are. */
+typedef struct Form {
+    const char *when, *what;
+} Form;
+
+int launch_forms(Arena *arena, const Plan *plan, const Launch *launch, Form **list);
+
 /* A term of a lowered program as a formula: "max[n](sum[k](A[i,j,k] * B[m,n,k]))". */
 void plan_print_term(Text *text, const Term *term);
 void plan_print_position(Text *text, const Position *position);

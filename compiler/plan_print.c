@@ -180,15 +180,6 @@ static void dump_contract(Text *text, const Contract *c, int lanes)
         text_put(text, ", lines of two rows");
     if (c->across || c->within)
         text_print(text, ", columns turned in squares with %s", (c->across ? c->across : c->within)->name);
-    if (c->brief)
-        text_print(text, "\n    or tiles of %d x %d where there are %d contracted points, %d x %d sums of a thread, each taken at once", c->brief->rows,
-                   c->brief->columns, c->points, c->brief->high, c->brief->wide);
-    if (c->ring)
-        text_print(text, "\n    or, where maps describe both operands, tiles of %d x %d in a ring of %d stages%s, multiplied by groups of four warps",
-                   c->ring->left, c->ring->right, c->ring->stages, c->ring->kept ? ", rows kept" : "");
-    if (c->parts)
-        text_print(text, "\n    or tiles of %d x %d, each number in %d parts of bf16, where all numbers have them", c->parts->tile_rows,
-                   c->parts->tile_vectors * lanes, c->parts->tile->parts);
 }
 
 static void dump_step(Text *text, const Plan *plan, const Step *step)
@@ -236,6 +227,50 @@ static void dump_step(Text *text, const Plan *plan, const Step *step)
     text_put(text, "\n");
 }
 
+static const char *made(const Step *step)
+{
+    return step->statement->outputs[0].tensor->label;
+}
+
+static int contract_forms(Arena *arena, const Contract *c, int lanes, Form *forms)
+{
+    int count = 0;
+    if (c->brief)
+        forms[count++] = (Form){ arena_format(arena, "where %d points are contracted", c->points),
+            arena_format(arena, "tiles of %d x %d, %d x %d sums of a thread, each taken at once", c->brief->rows, c->brief->columns,
+                         c->brief->high, c->brief->wide) };
+    if (c->ring)
+        forms[count++] = (Form){ "where tensor maps describe both sides",
+            arena_format(arena, "tiles of %d x %d in a ring of %d stages%s, multiplied by groups of four warps", c->ring->left, c->ring->right,
+                         c->ring->stages, c->ring->kept ? ", rows kept" : "") };
+    if (c->parts)
+        forms[count++] = (Form){ arena_format(arena, "where all numbers have %d parts of bf16", c->parts->tile->parts),
+            arena_format(arena, "tiles of %d x %d, products of parts", c->parts->tile_rows, c->parts->tile_vectors * lanes) };
+    return count;
+}
+
+int launch_forms(Arena *arena, const Plan *plan, const Launch *launch, Form **list)
+{
+    Form *forms = *list = ARENA_ARRAY(arena, Form, 3 * launch->step_count + 3);
+    int count = 0;
+    const Guess *guess = launch->guess;
+    const RingTile *ring = launch->fuse && launch->fuse->ring ? launch->fuse->ring->ring : NULL;
+    for (int s = 0; s < launch->step_count; s++)
+        if (launch->steps[s]->contract)
+            count += contract_forms(arena, launch->steps[s]->contract, plan->lanes, forms + count);
+    if (ring)
+        forms[count++] = (Form){ "where tensor maps describe all operands",
+            arena_format(arena, "tiles of %d x %d in a ring of %d stages, multiplied by groups of four warps", ring->left, ring->right, ring->stages) };
+    if (guess)
+        forms[count++] = (Form){ "where guessed maxima are good",
+            arena_format(arena, "%s to %s tile by tile%s", made(guess->product), made(launch->steps[guess->to - 1]),
+                         guess->behind ? arena_format(arena, ", %s for parts of %d columns, one behind, with powers behind its products",
+                                                      made(guess->behind), guess->part) : "") };
+    if (launch->lifts)
+        forms[count++] = (Form){ "where none of them overflows", arena_format(arena, "sums of powers 2^%d times as large", LIFT) };
+    return count;
+}
+
 static const Index *sweep_index(const Launch *launch)
 {
     int s = launch->sweep_from;
@@ -253,17 +288,6 @@ static void dump_launch(Text *text, const Plan *plan, const Launch *launch)
         print_definition(text, block->tile);
     }
     text_put(text, launch->block_count ? "\n" : " one unit\n");
-    if (launch->fuse && launch->fuse->ring)
-        text_print(text, "  or, where maps describe all operands, tiles of %d x %d in a ring of %d stages, multiplied by groups of four warps\n",
-                   launch->fuse->ring->ring->left, launch->fuse->ring->ring->right, launch->fuse->ring->ring->stages);
-    if (launch->guess)
-        text_print(text, "  steps %d to %d tile by tile, with guessed maxima; one after the other where those were no good\n",
-                   launch->guess->product->id + 1, launch->steps[launch->guess->to - 1]->id + 1);
-    if (launch->guess && launch->guess->behind)
-        text_print(text, "  step %d for parts of %d columns, one part behind, with powers of the next part behind its products\n",
-                   launch->guess->behind->id + 1, launch->guess->part);
-    if (launch->lifts)
-        text_print(text, "  sums of powers 2^%d times as large; as they are where one overflows\n", LIFT);
     for (int s = 0; s < launch->step_count; s++) {
         if (launch->sweep && s == launch->sweep_from) {
             text_print(text, "  steps %d to %d for each block of %s: ", launch->steps[s]->id + 1, launch->steps[launch->sweep_to - 1]->id + 1,
@@ -273,6 +297,10 @@ static void dump_launch(Text *text, const Plan *plan, const Launch *launch)
         }
         dump_step(text, plan, launch->steps[s]);
     }
+    Form *forms;
+    int count = launch_forms(text->arena, plan, launch, &forms);
+    for (int f = 0; f < count; f++)
+        text_print(text, "  %s: %s\n", forms[f].when, forms[f].what);
 }
 
 void plan_dump(Text *text, const Plan *plan)

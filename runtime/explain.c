@@ -160,7 +160,7 @@ static void explain_contract(Text *text, const Compiled *c, const Launch *launch
     explain_set(text, c, launch, step, &k->rows, first,
                 arena_format(arena, ", tiles of %d rows, %s", k->tile_rows, k->block ? "in shared memory" : k->in_place ? "in place" : "packed"), &depth);
     explain_set(text, c, launch, step, &k->columns, "kept",
-                arena_format(arena, ", tiles of %d columns, %s, %d lanes", k->tile_vectors * c->plan->lanes,
+                arena_format(arena, ", tiles of %d columns, %s, %d lanes", k->block ? k->block->columns : k->tile_vectors * c->plan->lanes,
                              k->block ? "in shared memory" : k->across || k->within || k->columns_turned ? "packed in squares" : k->columns_in_place && !k->columns_copied ? "in place" : "packed", c->plan->lanes), &depth);
     const char *sums = k->block && k->block->is_matrix ? ", a tile's sums in registers of tensor cores" : ", a tile's sums in registers";
     explain_set(text, c, launch, step, &k->depth, reduction_facts[k->product->reduce.reduction].name,
@@ -268,6 +268,10 @@ static void explain_launch(Text *text, const Compiled *c, const Launch *launch)
             explain_sweep(text, c, launch, depth);
         explain_step(text, c, launch, launch->steps[s], depth + launch_sweeps(launch, s));
     }
+    Form *forms;
+    int count = launch_forms(text->arena, c->plan, launch, &forms);
+    for (int f = 0; f < count; f++)
+        explain_line(text, 0, forms[f].when, forms[f].what);
     explain_temporaries(text, c, launch);
 }
 

@@ -279,6 +279,8 @@ def check_explain():
     for precision, words in (("bf16x6", "2^-24 of a"), ("bf16x3", "2^-15 of a"), ("tf32", "2^-10 of a")):
         said = text(good("explain", "ik,jk->ij", "--precision", precision, "--target", "cuda:sm_80"))
         check(f"precision    {precision}: " in said and words in said, precision, said)
+    said = text(good("explain", "ik:bf16,jk:bf16->ij | max j", "--target", "cuda:sm_90a"))
+    check("where tensor maps describe both sides" in said and "in a ring of" in said, "what is chosen when the kernel runs", said)
     said = text(good("explain", "ik,jk->ij", "--precision", "tf32", "--target", "amx", "-d", "i=100,j=100,k=100"))
     check("precision    exact: no product here has a unit for tf32" in said, said)
     for dump in ("ast", "program", "order", "lower", "plan"):
