@@ -529,14 +529,15 @@ Value emit_reduction(Emitter *e, const Term *term)
 void emit_merged_roots(Emitter *e)
 {
     int count = 0;
+    bool varying = e->lanes;
     Term **reduces = companions(e, e->step->roots[0], &count);
     const char *(*names)[STATE_COMPONENTS_MAX] = arena_array(e->arena, (size_t)count, sizeof *names);
     for (int r = 0; r < count; r++) {
         Component components[STATE_COMPONENTS_MAX];
         for (int c = 0, n = state_components(reduces[r], components); c < n; c++) {
             names[r][c] = emit_name(e, components[c].name);
-            emit_line(e, "%s %s = %s;", emit_type(components[c].dtype, false), names[r][c],
-                      emit_state_start(e, reduces[r], c, false));
+            emit_line(e, "%s %s = %s;", emit_type(components[c].dtype, varying), names[r][c],
+                      emit_state_start(e, reduces[r], c, varying));
         }
     }
     Scope *body = emit_push(e);
@@ -546,13 +547,13 @@ void emit_merged_roots(Emitter *e)
         Component components[STATE_COMPONENTS_MAX];
         const char *others[STATE_COMPONENTS_MAX];
         for (int c = 0, n = state_components(reduces[r], components); c < n; c++)
-            others[c] = emit_load_part(e, emit_part_of(e, r, c), offset, false);
-        emit_state_merge(e, reduces[r], names[r], others, false);
+            others[c] = emit_load_part(e, emit_part_of(e, r, c), offset, varying);
+        emit_state_merge(e, reduces[r], names[r], others, varying);
     }
     emit_pop(e);
     emit_line(e, "for (int64_t part = 0; part < %s; part++) {", emit_part_count(e));
     emit_body(e, body);
     emit_line(e, "}");
     for (int r = 0; r < count; r++)
-        nest_know(e, reduces[r], names[r], false);
+        nest_know(e, reduces[r], names[r], varying);
 }

@@ -278,15 +278,15 @@ static void emit_around(Emitter *e, Text *text, int depth, const char *head, Nam
         text_print(text, "%*s}\n", 4 * depth, "");
 }
 
-/* A loop in parts: points that go together, whole vectors, what is left. */
+/* A loop in parts: points that go together, of vectors then a quarter as many, whole vectors, what is left. */
 static void emit_parts(Emitter *e, Text *text, int depth, const char *name, const char *to, Names *names, Around around, int at)
 {
     const Index *index = e->step->loops[at];
     bool lanes = e->lanes && index == e->step->vector;
-    if (index == e->step->jammed) {
+    for (int jam = index == e->step->jammed ? e->step->jam : 1; jam > 1; jam = lanes ? jam / 4 : 1) {
         Around many = around;
-        many.points = emit_text(e, "%d", e->step->jam);
-        const char *by = emit_text(e, lanes ? "%d * LANES" : "%d", e->step->jam);
+        many.points = emit_text(e, "%d", jam);
+        const char *by = emit_text(e, lanes ? "%d * LANES" : "%d", jam);
         emit_around(e, text, depth, emit_text(e, "for (; %s + %s <= %s; %s += %s)", name, by, to, name, by), names, many, at + 1);
     }
     if (!lanes) {
@@ -429,6 +429,9 @@ static void emit_point_function(Emitter *e, const char *name, const char *commen
                *whole);
 }
 
+/* For all that the C compiler knows, a step's stores could change its frame. Of a copy its loops keep in registers what they need. */
+#define FRAME_COPY "    const Frame unchanged = *frame, *f = &unchanged;\n"
+
 static void emit_function(Emitter *e, const char *name, const char *comment)
 {
     const char *point = emit_text(e, "%s_at", name);
@@ -461,7 +464,13 @@ static void emit_function(Emitter *e, const char *name, const char *comment)
     }
     text_put(&loops, units ? "    }\n" : "");
     const char *text = emit_text(e, "%s%s", emit_locals(e, loops.bytes), loops.bytes);
-    text_print(&e->functions, "KERNEL static void %s(%s)\n{\n%s}\n\n", name, emit_parameters(e, &outer, text, true), text);
+    ParameterSet declared = outer;
+    bool loops_on = strstr(text, "for (");
+    for (int i = 0; i < declared.count; i++)
+        if (loops_on && !strcmp(declared.list[i].name, "f"))
+            declared.list[i].name = "frame";
+    const char *own = loops_on ? emit_text(e, FRAME_COPY "%s", text) : text;
+    text_print(&e->functions, "KERNEL static void %s(%s)\n{\n%s}\n\n", name, emit_parameters(e, &declared, own, true), own);
     e->calls[e->merging][e->step->id] = emit_text(e, "%s(%s);", name, emit_parameters(e, &outer, text, false));
 }
 
@@ -505,7 +514,7 @@ void emit_begin_step(Emitter *e, const Launch *launch, const Step *step, bool me
     e->step = step;
     e->launch = launch;
     e->merging = merging;
-    e->lanes = step->vector && !grid && !merging;
+    e->lanes = step->vector && !grid && (!merging || step->vector_kept);
     e->team = step->vector && !step->vector_kept && grid && !merging;
     set_blocks(e, launch, step);
 }

@@ -7,6 +7,7 @@
 enum {
     SPLIT_WORK = 20000,           /* fewer operations are not worth a split */
     UNIT_WORK = 4096,             /* operations of one unit, so that finding its indices costs little */
+    FEW_ROWS = 8,                 /* that use again what the innermost loop has brought into a cache */
     SQUARE = 64,                  /* points of either loop where an array is turned */
     ROWS = 8,                     /* of a matrix, that are added up at once into sums in memory */
     ROWS_PARTS = 32,              /* so many such sums */
@@ -62,31 +63,50 @@ static const Index *crossing_loop(const Planner *planner, const Step *step)
     return NULL;
 }
 
+static const char *tile_name(const Planner *planner, const Launch *launch, int block)
+{
+    return arena_format(planner->arena, "tile_%d_%d", launch->id + 1, block + 1);
+}
+
+/* Points that give a unit of one step some work. */
+static int64_t inner_tile(const Planner *planner, const Step *step, bool lanes)
+{
+    double work = step_work(planner, step), points = UNIT_WORK / (work > 1 ? work : 1);
+    return lanes ? round_to_lanes(planner, points * planner->plan->lanes) : points < 1 ? 1 : (int64_t)points;
+}
+
+static const Size *at_least(Arena *arena, const Size *one_or_more, int64_t least)
+{
+    return least > 1 ? size_op(arena, SIZE_MAX_OF, one_or_more, size_constant(arena, least)) : one_or_more;
+}
+
 /* A nest without temporaries: the innermost block is as long as gives a unit some work, and short enough that what it
- * reads stays in the cache while the block outside of it, of a few rows, uses it again. */
+ * reads stays in the cache while the block outside of it, of a few rows, uses it again. Where its loop is shorter, those
+ * outside have more. */
 static void tile_loops(Planner *planner, Launch *launch)
 {
+    Arena *arena = planner->arena;
     const Step *step = launch->steps[0];
-    double work = step_work(planner, step);
     const Index *crossing = crossing_loop(planner, step);
-    for (int b = 0; b < launch->block_count; b++) {
+    const Size *want = NULL, *have = NULL;
+    for (int b = launch->block_count - 1; b >= 0; b--) {
         Block *block = &launch->blocks[b];
         bool inner = b == launch->block_count - 1, lanes = block->of_step[0] == step->vector;
-        double points = UNIT_WORK / (work > 1 ? work : 1);
-        int64_t tile = 1;
-        if (inner && lanes)
-            tile = round_to_lanes(planner, points * planner->plan->lanes);
-        else if (inner)
-            tile = points < 1 ? 1 : (int64_t)points;
-        else if (b == launch->block_count - 2)
-            tile = 8;
+        int64_t tile = inner ? inner_tile(planner, step, lanes) : b == launch->block_count - 2 ? FEW_ROWS : 1;
+        bool jammed = block->of_step[0] == step->jammed;
         if (crossing)
             tile = inner || block->of_step[0] == crossing ? SQUARE : 1;
-        if (block->of_step[0] == step->jammed) {
+        if (jammed) {
             int64_t together = step->jam * (int64_t)(lanes ? planner->plan->lanes : 1);
             tile = (tile + together - 1) / together * together;
         }
-        block->tile = size_constant(planner->arena, tile);
+        block->tile = size_constant(arena, tile);
+        if (!inner && !crossing && !jammed)
+            block->tile = size_named(arena, tile_name(planner, launch, b),
+                                     at_least(arena, size_op(arena, SIZE_CEIL_DIV, want, have), tile));
+        want = inner ? block->tile : want;
+        const Size *points = size_op(arena, SIZE_MIN, block->tile, block->extent);
+        have = have ? size_op(arena, SIZE_MUL, have, points) : points;
     }
 }
 
@@ -96,11 +116,6 @@ static int points_of_block(const Planner *planner, const Step *step)
     enum { POINTS_OF_WARP = 4 };
     const Grid *grid = planner->plan->target->grid;
     return step_has_teams(step) ? grid->threads / grid->lanes * POINTS_OF_WARP : grid->threads;
-}
-
-static const char *tile_name(const Planner *planner, const Launch *launch, int block)
-{
-    return arena_format(planner->arena, "tile_%d_%d", launch->id + 1, block + 1);
 }
 
 /* Along the innermost loops as far as these go. */

@@ -3,7 +3,7 @@
  * the vector; of a vector times a matrix, the number that a row is scaled by. */
 #include "planning.h"
 
-enum { JAM_ROWS = 8, JAM_VECTORS = 4, JAM_SCANS = 16 };
+enum { JAM_ROWS = 8, JAM_VECTORS = 8, JAM_COLUMNS = 16, JAM_BYTES = 512 };
 
 typedef struct Reads {
     const Term *reduce;
@@ -77,8 +77,8 @@ static bool adds_exponentials(const Planner *planner, Step *step)
                                 term_has_index(standing.guard->select.condition, step->vector));
 }
 
-/* Whether points along an index read something in common. */
-static bool shares(const Planner *planner, Step *step, const Index *index)
+/* Whether points along an index can go together, and then whether they read something in common. */
+static bool go_together(const Planner *planner, Step *step, const Index *index, bool *share)
 {
     Reads reads = { .index = index, .simple = true, .plain = true };
     for (int r = 0; r < step->root_count; r++) {
@@ -86,7 +86,14 @@ static bool shares(const Planner *planner, Step *step, const Index *index)
         reads.simple &= state_is_simple(step->roots[r]) || state_takes_rows(step->roots[r]) || adds_exponentials(planner, step);
         term_each_below(planner->arena, step->roots[r]->reduce.argument, note_read, &reads);
     }
-    return reads.simple && reads.with && reads.without && (reads.plain || !step->guard);
+    *share = reads.without;
+    return reads.simple && reads.with && (reads.plain || !step->guard);
+}
+
+static bool shares(const Planner *planner, Step *step, const Index *index)
+{
+    bool share;
+    return go_together(planner, step, index, &share) && share;
 }
 
 /* As many as leave the fewest turns of the loop. */
@@ -149,7 +156,29 @@ static bool reads_much(const Planner *planner, const Step *step)
     return bytes > planner->plan->target->l2_bytes;
 }
 
-/* A scan that does not run along its lanes' index goes down some vectors of columns at once: a line alone is no stream. */
+/* Vectors of columns go down together. */
+static void jam_columns(const Planner *planner, Step *step, int most)
+{
+    jam_along(step, step->vector, (double)(int64_t)(points_along(planner, step->vector) / planner->plan->lanes), most);
+}
+
+/* Where a line of each row alone is no stream. */
+static int columns_together(const Planner *planner)
+{
+    int vectors = JAM_BYTES / planner->plan->target->vector_bytes;
+    return vectors < JAM_COLUMNS ? vectors : JAM_COLUMNS;
+}
+
+/* Whether lanes read neighbours. */
+static bool reads_lines(const Step *step)
+{
+    for (int u = 0; u < step->unit_count; u++)
+        if (step->units[u].tensor != step->statement->outputs[0].tensor)
+            return true;
+    return false;
+}
+
+/* Whether a scan does not run along its lanes' index. */
 static bool scans_columns(const Step *step)
 {
     const Term *scan = step->statement->outputs[0].value;
@@ -179,18 +208,18 @@ void plan_jam(Planner *planner, Step *step)
 {
     step->jam = 1;
     if (!planner->plan->target->grid && scans_columns(step))
-        jam_along(step, step->vector, (double)(int64_t)(planner_extent(planner, step->vector) / planner->plan->lanes), JAM_SCANS);
+        jam_columns(planner, step, columns_together(planner));
     if (step->split && step->ahead)
         jam_rows(planner, step);
     if (planner->plan->target->grid || step->contract || step->split || !step->vector || !step_can_split(step))
         return;
     int last = step->loop_count - 1 - step->vector_kept, streams = planner->plan->target->streams;
-    double lanes = planner->plan->lanes;
-    bool far = !step->vector_kept && reads_much(planner, step);
+    bool share, far = !step->vector_kept && reads_much(planner, step);
     if (last >= 0 && shares(planner, step, step->loops[last]))
         jam_along(step, step->loops[last], planner_extent(planner, step->loops[last]), far && streams ? streams : JAM_ROWS);
     if (step->jammed && far && !streams)
         step->ahead = AHEAD_BYTES / planner->plan->target->vector_bytes;
-    if (!step->jammed && step->vector_kept && shares(planner, step, step->vector))
-        jam_along(step, step->vector, (double)(int64_t)(planner_extent(planner, step->vector) / lanes), JAM_VECTORS);
+    if (!step->jammed && step->vector_kept && step->root_count && go_together(planner, step, step->vector, &share) &&
+        (share || reads_lines(step)))
+        jam_columns(planner, step, share ? JAM_VECTORS : columns_together(planner));
 }

@@ -4,8 +4,6 @@
  *
  * target portable, 4 lanes
  * launch 1: block of q: tile_1_1 = min(64, q)
- *   steps 1 to 4 tile by tile, with guessed maxima; one after the other where those were no good
- *   sums of powers 2^50 times as large; as they are where one overflows
  *   step 1: store tmp1[q,k] = sum[d](Q[q,d] * K[k,d])
  *     tiles of 6 x 8: rows q, columns k, contracted d, rows packed as vectors
  *     loops q k, 4 lanes along k
@@ -18,6 +16,8 @@
  *   step 5: store out[q,v] = sum[k](tmp3[q,k] * V[k,v]) / where(tmp4[q] == 0, 1, tmp4[q])
  *     tiles of 6 x 8: rows q, columns v, contracted k, rows packed as vectors
  *     loops q v, 4 lanes along v, past the caches from 64 MB
+ *   where guessed maxima are good: tmp1 to tmp4 tile by tile
+ *   where none of them overflows: sums of powers 2^50 times as large
  * tmp1: a block, row_tmp1 * tile_1_1 * 4 bytes
  * tmp2: a block, tile_1_1 * 4 bytes
  * tmp3: in the place of tmp1

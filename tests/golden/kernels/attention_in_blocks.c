@@ -4,7 +4,6 @@
  *
  * target avx512, 16 lanes
  * launch 1: block of q: tile_1_1 = min(128, q)
- *   sums of powers 2^50 times as large; as they are where one overflows
  *   steps 1 to 8 for each block of k: sweep_1 = max(min(512, k), 1)
  *   step 1: store tmp1[q,k] = where(@q >= @k, sum[d](A[q,d] * B[k,d]), -(inf))
  *     tiles of 14 x 32: rows q, columns k, contracted d, rows in place
@@ -26,6 +25,7 @@
  *     loops q v, 16 lanes along v
  *   step 9: store out[q,v] = tmp8[q,v] / where(tmp4[q] == 0, 1, tmp4[q])
  *     loops q v, 16 lanes along v, stride 1 expected: out axis 1
+ *   where none of them overflows: sums of powers 2^50 times as large
  * tmp1: a block, row_tmp1 * tile_1_1 * 4 bytes
  * tmp2: a block, tile_1_1 * 4 bytes
  * tmp3: in the place of tmp1
@@ -1229,9 +1229,10 @@ INLINE void step_3_at(const Frame *f, char *own, int64_t q_first, int64_t k_firs
             : lifted_exp_f32v(difference, 1.0f, up), count);
 }
 
-KERNEL static void step_3(const Frame *f, char *own, int64_t q_first, int64_t q_now, int64_t k_first, int64_t k_end,
-        float up)
+KERNEL static void step_3(const Frame *frame, char *own, int64_t q_first, int64_t q_now, int64_t k_first,
+        int64_t k_end, float up)
 {
+    const Frame unchanged = *frame, *f = &unchanged;
     const int64_t q = q_now;
     const int64_t limit = q;
     const int64_t k_to = size_max(size_min(k_end, size_add(limit, 1)), k_first);
@@ -1296,8 +1297,9 @@ INLINE void step_5_at(const Frame *f, char *own, int64_t q_first, int64_t k_firs
     store_f32v(tmp7 + (q - q_first), 1, select_f32v(value, splat_f32v(1.0f), exp_f32v(tmp5_at - tmp2_at)), count);
 }
 
-KERNEL static void step_5(const Frame *f, char *own, int64_t q_first, int64_t q_end, int64_t k_first)
+KERNEL static void step_5(const Frame *frame, char *own, int64_t q_first, int64_t q_end, int64_t k_first)
 {
+    const Frame unchanged = *frame, *f = &unchanged;
     for (int64_t q = q_first; q < q_end; q += LANES)
         step_5_at(f, own, q_first, k_first, q, (int)size_min(LANES, q_end - q));
 }
@@ -1311,8 +1313,9 @@ INLINE void step_6_at(const Frame *f, char *own, int64_t q_first, int64_t q, con
     store_f32v(tmp5 + (q - q_first), 1, load_f32v(tmp2 + (q - q_first), 1, count), count);
 }
 
-KERNEL static void step_6(const Frame *f, char *own, int64_t q_first, int64_t q_end)
+KERNEL static void step_6(const Frame *frame, char *own, int64_t q_first, int64_t q_end)
 {
+    const Frame unchanged = *frame, *f = &unchanged;
     for (int64_t q = q_first; q < q_end; q += LANES)
         step_6_at(f, own, q_first, q, (int)size_min(LANES, q_end - q));
 }
@@ -1331,8 +1334,9 @@ INLINE void step_7_at(const Frame *f, char *own, int64_t q_first, int64_t k_firs
     store_f32v(tmp4 + (q - q_first), 1, value, count);
 }
 
-KERNEL static void step_7(const Frame *f, char *own, int64_t q_first, int64_t q_end, int64_t k_first)
+KERNEL static void step_7(const Frame *frame, char *own, int64_t q_first, int64_t q_end, int64_t k_first)
 {
+    const Frame unchanged = *frame, *f = &unchanged;
     for (int64_t q = q_first; q < q_end; q += LANES)
         step_7_at(f, own, q_first, k_first, q, (int)size_min(LANES, q_end - q));
 }
@@ -1607,8 +1611,9 @@ INLINE void step_9_at(const Frame *f, char *own, int64_t q_first, int64_t q, int
     store_f32v(out + q * out_0 + v * out_1, out_1, quotient, count);
 }
 
-KERNEL static void step_9(const Frame *f, char *own, int64_t q_first, int64_t q_end)
+KERNEL static void step_9(const Frame *frame, char *own, int64_t q_first, int64_t q_end)
 {
+    const Frame unchanged = *frame, *f = &unchanged;
     const int64_t extent_v = f->extent_v;
     if (f->unit_9) {
         for (int64_t q = q_first; q < q_end; q++) {

@@ -429,8 +429,9 @@ INLINE void step_1_at(const Frame *f, int64_t i_first, int64_t part, int first_u
     }
 }
 
-KERNEL static void step_1(const Frame *f, int64_t i_first, int64_t i_end, int64_t part, int first_unit)
+KERNEL static void step_1(const Frame *frame, int64_t i_first, int64_t i_end, int64_t part, int first_unit)
 {
+    const Frame unchanged = *frame, *f = &unchanged;
     if (f->unit_1) {
         int64_t i = i_first;
         for (; i + 8 <= i_end; i += 8)
@@ -445,25 +446,34 @@ KERNEL static void step_1(const Frame *f, int64_t i_first, int64_t i_end, int64_
 }
 
 /* the parts, in order */
-INLINE void merge_1_at(const Frame *f, int64_t j, const int unit)
+INLINE void merge_1_at(const Frame *f, int64_t j, const int count, const int unit)
 {
     const int64_t extent_j = f->extent_j;
     f32u *out = (f32u *)f->in.out.data;
     const int64_t out_0 = unit ? 1 : f->in.out.stride[0];
     f32u *parts_sum_1_1 = (f32u *)f->workspace;
-    float sum = 0.0f;
+    f32v sum = splat_f32v(0.0f);
     for (int64_t part = 0; part < f->tasks_1; part++) {
         const int64_t place = (part) * extent_j + j;
-        sum = sum + parts_sum_1_1[place];
+        sum = sum + load_f32v(parts_sum_1_1 + place, 1, count);
     }
-    out[j * out_0] = sum;
+    store_f32v(out + j * out_0, out_0, sum, count);
 }
 
-KERNEL static void merge_1(const Frame *f)
+KERNEL static void merge_1(const Frame *frame)
 {
+    const Frame unchanged = *frame, *f = &unchanged;
     const int64_t extent_j = f->extent_j;
-    for (int64_t j = 0; j < extent_j; j++)
-        merge_1_at(f, j, 0);
+    if (f->unit_1) {
+        int64_t j = 0;
+        for (; j + LANES <= extent_j; j += LANES)
+            merge_1_at(f, j, LANES, 1);
+        if (j < extent_j)
+            merge_1_at(f, j, (int)(extent_j - j), 1);
+    } else {
+        for (int64_t j = 0; j < extent_j; j += LANES)
+            merge_1_at(f, j, (int)size_min(LANES, extent_j - j), 0);
+    }
 }
 
 /* A task of launch 1: its units of work, each one tile of every block. */

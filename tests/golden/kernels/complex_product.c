@@ -1070,8 +1070,10 @@ INLINE void step_3_at(const Frame *f, char *own, int64_t i_first, int64_t j_firs
     store_c64v(out + i * out_0 + j * out_1, out_1, complex_of, count);
 }
 
-KERNEL static void step_3(const Frame *f, char *own, int64_t i_first, int64_t i_end, int64_t j_first, int64_t j_end)
+KERNEL static void step_3(const Frame *frame, char *own, int64_t i_first, int64_t i_end, int64_t j_first,
+        int64_t j_end)
 {
+    const Frame unchanged = *frame, *f = &unchanged;
     if (f->unit_3) {
         for (int64_t i = i_first; i < i_end; i++) {
             int64_t j = j_first;

@@ -353,8 +353,9 @@ INLINE void step_1_at(const Frame *f, int64_t i, const int count)
     }
 }
 
-KERNEL static void step_1(const Frame *f, int64_t i_first, int64_t i_end)
+KERNEL static void step_1(const Frame *frame, int64_t i_first, int64_t i_end)
 {
+    const Frame unchanged = *frame, *f = &unchanged;
     for (int64_t i = i_first; i < i_end; i += LANES)
         step_1_at(f, i, (int)size_min(LANES, i_end - i));
 }

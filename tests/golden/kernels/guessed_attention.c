@@ -4,8 +4,6 @@
  *
  * target amx, 16 lanes
  * launch 1: block of b: 1, block of h: 1, block of q: tile_1_3 = min(64, q)
- *   steps 1 to 5 tile by tile, with guessed maxima; one after the other where those were no good
- *   step 6 for parts of 256 columns, one part behind, with powers of the next part behind its products
  *   step 1: store tmp1[b,h,q,k] = sum[d](A[b,h,q,d] * B[b,h,k,d])
  *     tiles of 32 x 32: rows q, columns k, contracted d, rows in place
  *     loops b h q k, 16 lanes along k
@@ -20,6 +18,8 @@
  *   step 6: store out[b,h,q,v] = sum[k](tmp5[b,h,q,k] * C[b,h,k,v]) / where(tmp4[b,h,q] == 0, 1, tmp4[b,h,q])
  *     tiles of 32 x 32: rows q, columns v, contracted k, rows in place
  *     loops b h q v, 16 lanes along v, past the caches from 2 MB
+ *   where guessed maxima are good: tmp1 to tmp5 tile by tile, out for parts of 256 columns, one behind,
+ *           with powers behind its products
  * tmp1: a block, row_tmp1 * tile_1_3 * 4 bytes
  * tmp2: a block, tile_1_3 * 4 bytes
  * tmp3: in registers
@@ -1828,9 +1828,10 @@ INLINE void step_2_at(const Frame *f, char *own, int64_t b_first, int64_t h_firs
     tmp2[(b - b_first) * tmp2_0 + (h - h_first) * tmp2_1 + (q - q_first)] = largest;
 }
 
-KERNEL static void step_2(const Frame *f, char *own, int64_t b_first, int64_t b_end, int64_t h_first, int64_t h_end,
-        int64_t q_first, int64_t q_now)
+KERNEL static void step_2(const Frame *frame, char *own, int64_t b_first, int64_t b_end, int64_t h_first,
+        int64_t h_end, int64_t q_first, int64_t q_now)
 {
+    const Frame unchanged = *frame, *f = &unchanged;
     for (int64_t b = b_first; b < b_end; b++)
         for (int64_t h = h_first; h < h_end; h++) {
             const int64_t q = q_now;
@@ -1899,9 +1900,10 @@ INLINE void step_4_at(const Frame *f, char *own, int64_t b_first, int64_t h_firs
     tmp4[(b - b_first) * tmp4_0 + (h - h_first) * tmp4_1 + (q - q_first)] = sum;
 }
 
-KERNEL static void step_4(const Frame *f, char *own, int64_t b_first, int64_t b_end, int64_t h_first, int64_t h_end,
-        int64_t q_first, int64_t q_now)
+KERNEL static void step_4(const Frame *frame, char *own, int64_t b_first, int64_t b_end, int64_t h_first,
+        int64_t h_end, int64_t q_first, int64_t q_now)
 {
+    const Frame unchanged = *frame, *f = &unchanged;
     for (int64_t b = b_first; b < b_end; b++)
         for (int64_t h = h_first; h < h_end; h++) {
             const int64_t q = q_now;

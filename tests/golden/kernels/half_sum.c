@@ -466,8 +466,9 @@ INLINE void step_1_at(const Frame *f, int64_t i, const int unit)
     out[i * out_0] = mean;
 }
 
-KERNEL static void step_1(const Frame *f, int64_t i_first, int64_t i_end)
+KERNEL static void step_1(const Frame *frame, int64_t i_first, int64_t i_end)
 {
+    const Frame unchanged = *frame, *f = &unchanged;
     if (f->unit_1) {
         for (int64_t i = i_first; i < i_end; i++)
             step_1_at(f, i, 1);

@@ -473,8 +473,9 @@ INLINE void step_1_at(const Frame *f, int64_t i, const int points, const int uni
     }
 }
 
-KERNEL static void step_1(const Frame *f, int64_t i_first, int64_t i_end)
+KERNEL static void step_1(const Frame *frame, int64_t i_first, int64_t i_end)
 {
+    const Frame unchanged = *frame, *f = &unchanged;
     if (f->unit_1) {
         int64_t i = i_first;
         for (; i + 4 <= i_end; i += 4)

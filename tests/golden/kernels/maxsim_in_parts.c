@@ -6,10 +6,10 @@
  * launch 1: block of i: tile_1_1 = min(64, i), block of m: tile_1_2 = min(8, m)
  *   step 1: store tmp1[i,j,m] = max[n](sum[k](A[i,j,k] * B[m,n,k]))
  *     tiles of 14 x 32: rows n, columns i j, contracted k, rows in place
- *     or tiles of 32 x 32, each number in 3 parts of bf16, where all numbers have them
  *     loops i m j, 16 lanes along j
  *   step 2: store out[i,m] = sum[j](tmp1[i,j,m])
  *     loops i m, 16 lanes along j
+ *   where all numbers have 3 parts of bf16: tiles of 32 x 32, products of parts
  * tmp1: a block, row_tmp1 * tile_1_2 * 4 bytes
  * workspace workers * (align(row_tmp1 * tile_1_2 * 4, 64) + align(align(tile_1_1 * j, 32) * k * 4, 64)
  *         + align((1 + min(1, align(tile_1_1 * j, 32) * k / 327681) * 7) * (k + 16) * 56, 64)
@@ -1908,8 +1908,10 @@ INLINE void step_2_at(const Frame *f, char *own, int64_t i_first, int64_t m_firs
     out[i * out_0 + m * out_1] = sum;
 }
 
-KERNEL static void step_2(const Frame *f, char *own, int64_t i_first, int64_t i_end, int64_t m_first, int64_t m_end)
+KERNEL static void step_2(const Frame *frame, char *own, int64_t i_first, int64_t i_end, int64_t m_first,
+        int64_t m_end)
 {
+    const Frame unchanged = *frame, *f = &unchanged;
     for (int64_t i = i_first; i < i_end; i++)
         for (int64_t m = m_first; m < m_end; m++)
             step_2_at(f, own, i_first, m_first, i, m);

@@ -3,7 +3,7 @@
  *     x[i,j] | _ - m[i] | where(v[i] > 0, _ / sqrt(v[i]), 0)
  *
  * target portable, 4 lanes
- * launch 1: block of i: 8, block of j: 3132
+ * launch 1: block of i: tile_1_1 = max(ceil(3132 / min(3132, j)), 8), block of j: 3132
  *   step 1: store out[i,j] = where(v[i] > 0, (x[i,j] - m[i]) / sqrt(v[i]), 0)
  *     loops i j, 4 lanes along j, past the caches from 64 MB, stride 1 expected: x axis 1, out axis 1
  * workspace 0 */
@@ -376,6 +376,7 @@ typedef struct Frame {
     normalised_args in;    /* strides of axes of size 1 are 0 here */
     int64_t extent_i;
     int64_t extent_j;
+    int64_t tile_1_1;
     int64_t units_1;
     int64_t grain_1, tasks_1;
     int unit_1;    /* the lanes' strides are 1 */
@@ -419,8 +420,9 @@ INLINE void step_1_at(const Frame *f, int64_t i, int64_t j, const int count, con
     stream_f32v(out + i * out_0 + j * out_1, out_1, value ? quotient : splat_f32v(0.0f), count, f->past_1);
 }
 
-KERNEL static void step_1(const Frame *f, int64_t i_first, int64_t i_end, int64_t j_first, int64_t j_end)
+KERNEL static void step_1(const Frame *frame, int64_t i_first, int64_t i_end, int64_t j_first, int64_t j_end)
 {
+    const Frame unchanged = *frame, *f = &unchanged;
     if (f->unit_1) {
         for (int64_t i = i_first; i < i_end; i++) {
             int64_t j = j_first;
@@ -442,13 +444,14 @@ static void launch_1(void *argument, int64_t task, int worker)
     const Frame *f = (const Frame *)argument;
     (void)worker;
     const int64_t extent_i = f->extent_i, extent_j = f->extent_j;
+    const int64_t tile_1_1 = f->tile_1_1;
     const int64_t units_end = size_min((task + 1) * f->grain_1, f->units_1);
     for (int64_t unit = task * f->grain_1; unit < units_end && !is_stopped(f); unit++) {
         int64_t rest = unit;
         const int64_t j_tiles = size_max(size_ceil_div(extent_j, 3132), 1);
         const int64_t j_first = rest % j_tiles * 3132, j_end = size_min(j_first + 3132, extent_j);
         rest /= j_tiles;
-        const int64_t i_first = rest * 8, i_end = size_min(i_first + 8, extent_i);
+        const int64_t i_first = rest * tile_1_1, i_end = size_min(i_first + tile_1_1, extent_i);
         step_1(f, i_first, i_end, j_first, j_end);
     }
     if (f->past_1)
@@ -491,7 +494,8 @@ static int prepare(Frame *f, const normalised_args *args, int workers)
     const int64_t extent_j = f->extent_j = f->in.x.shape[1];
     if (f->in.out.shape[0] != extent_i || f->in.out.shape[1] != extent_j)
         return BAD_SHAPES;
-    f->units_1 = size_mul(size_ceil_div(extent_i, 8), size_ceil_div(extent_j, 3132));
+    const int64_t tile_1_1 = f->tile_1_1 = size_max(size_ceil_div(3132, size_min(3132, extent_j)), 8);
+    f->units_1 = size_mul(size_ceil_div(extent_i, tile_1_1), size_ceil_div(extent_j, 3132));
     const int64_t most_1 = size_min(size_max(size_ceil_div(size_mul(extent_i, extent_j), 32768), 1), 1024);
     f->grain_1 = size_max(size_ceil_div(f->units_1, most_1), 1);
     f->tasks_1 = size_ceil_div(f->units_1, f->grain_1);

@@ -943,8 +943,10 @@ INLINE void step_2_at(const Frame *f, char *own, int64_t i_first, int64_t m_firs
     out[i * out_0 + m * out_1] = sum;
 }
 
-KERNEL static void step_2(const Frame *f, char *own, int64_t i_first, int64_t i_end, int64_t m_first, int64_t m_end)
+KERNEL static void step_2(const Frame *frame, char *own, int64_t i_first, int64_t i_end, int64_t m_first,
+        int64_t m_end)
 {
+    const Frame unchanged = *frame, *f = &unchanged;
     for (int64_t i = i_first; i < i_end; i++)
         for (int64_t m = m_first; m < m_end; m++)
             step_2_at(f, own, i_first, m_first, i, m);

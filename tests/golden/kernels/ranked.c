@@ -1186,8 +1186,9 @@ INLINE void step_2_at(const Frame *f, char *own, int64_t i_first, int64_t i)
     }
 }
 
-KERNEL static void step_2(const Frame *f, char *own, int64_t i_first, int64_t i_end)
+KERNEL static void step_2(const Frame *frame, char *own, int64_t i_first, int64_t i_end)
 {
+    const Frame unchanged = *frame, *f = &unchanged;
     for (int64_t i = i_first; i < i_end; i++)
         step_2_at(f, own, i_first, i);
 }

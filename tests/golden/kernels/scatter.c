@@ -450,8 +450,9 @@ INLINE void step_1_at(const Frame *f, int64_t t, int64_t h, const int count, con
             + load_bf16v(g + t * g_0 + h * g_1, g_1, count), count);
 }
 
-KERNEL static void step_1(const Frame *f, int64_t h_first, int64_t h_end)
+KERNEL static void step_1(const Frame *frame, int64_t h_first, int64_t h_end)
 {
+    const Frame unchanged = *frame, *f = &unchanged;
     const int64_t extent_t = f->extent_t;
     if (f->unit_1) {
         for (int64_t t = 0; t < extent_t; t++) {

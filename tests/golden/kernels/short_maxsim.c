@@ -1061,8 +1061,9 @@ INLINE void step_2_at(const Frame *f, char *own, int64_t m_first, int64_t m, con
     store_f32v(out + m * out_0, out_0, sum[0], count);
 }
 
-KERNEL static void step_2(const Frame *f, char *own, int64_t m_first, int64_t m_end)
+KERNEL static void step_2(const Frame *frame, char *own, int64_t m_first, int64_t m_end)
 {
+    const Frame unchanged = *frame, *f = &unchanged;
     if (f->unit_2) {
         int64_t m = m_first;
         for (; m + LANES <= m_end; m += LANES)

@@ -3,7 +3,8 @@
  *     a[b,n,d] + c[b,n,d]
  *
  * target portable, 4 lanes
- * launch 1: block of b: 1, block of n: 8, block of d: 4096
+ * launch 1: block of b: tile_1_1 = ceil(4096 / (min(4096, d) * min(tile_1_2, n))),
+ *         block of n: tile_1_2 = max(ceil(4096 / min(4096, d)), 8), block of d: 4096
  *   step 1: store out[b,n,d] = a[b,n,d] + c[b,n,d]
  *     loops b n d, 4 lanes along d, stride 1 expected: a axis 2, c axis 2, out axis 2
  * workspace 0 */
@@ -367,6 +368,8 @@ typedef struct Frame {
     int64_t extent_b;
     int64_t extent_n;
     int64_t extent_d;
+    int64_t tile_1_2;
+    int64_t tile_1_1;
     int64_t units_1;
     int64_t grain_1, tasks_1;
     int unit_1;    /* the lanes' strides are 1 */
@@ -410,9 +413,10 @@ INLINE void step_1_at(const Frame *f, int64_t b, int64_t n, int64_t d, const int
     store_f32v(out + b * out_0 + n * out_1 + d * out_2, out_2, value, count);
 }
 
-KERNEL static void step_1(const Frame *f, int64_t b_first, int64_t b_end, int64_t n_first, int64_t n_end,
+KERNEL static void step_1(const Frame *frame, int64_t b_first, int64_t b_end, int64_t n_first, int64_t n_end,
         int64_t d_first, int64_t d_end)
 {
+    const Frame unchanged = *frame, *f = &unchanged;
     if (f->unit_1) {
         for (int64_t b = b_first; b < b_end; b++)
             for (int64_t n = n_first; n < n_end; n++) {
@@ -435,17 +439,19 @@ static void launch_1(void *argument, int64_t task, int worker)
 {
     const Frame *f = (const Frame *)argument;
     (void)worker;
-    const int64_t extent_n = f->extent_n, extent_d = f->extent_d;
+    const int64_t extent_b = f->extent_b, extent_n = f->extent_n;
+    const int64_t extent_d = f->extent_d, tile_1_2 = f->tile_1_2;
+    const int64_t tile_1_1 = f->tile_1_1;
     const int64_t units_end = size_min((task + 1) * f->grain_1, f->units_1);
     for (int64_t unit = task * f->grain_1; unit < units_end && !is_stopped(f); unit++) {
         int64_t rest = unit;
         const int64_t d_tiles = size_max(size_ceil_div(extent_d, 4096), 1);
         const int64_t d_first = rest % d_tiles * 4096, d_end = size_min(d_first + 4096, extent_d);
         rest /= d_tiles;
-        const int64_t n_tiles = size_max(size_ceil_div(extent_n, 8), 1);
-        const int64_t n_first = rest % n_tiles * 8, n_end = size_min(n_first + 8, extent_n);
+        const int64_t n_tiles = size_max(size_ceil_div(extent_n, tile_1_2), 1);
+        const int64_t n_first = rest % n_tiles * tile_1_2, n_end = size_min(n_first + tile_1_2, extent_n);
         rest /= n_tiles;
-        const int64_t b_first = rest, b_end = b_first + 1;
+        const int64_t b_first = rest * tile_1_1, b_end = size_min(b_first + tile_1_1, extent_b);
         step_1(f, b_first, b_end, n_first, n_end, d_first, d_end);
     }
 }
@@ -494,7 +500,11 @@ static int prepare(Frame *f, const short_rows_args *args, int workers)
         return BAD_SHAPES;
     if (f->in.out.shape[0] != extent_b || f->in.out.shape[1] != extent_n || f->in.out.shape[2] != extent_d)
         return BAD_SHAPES;
-    f->units_1 = size_mul(size_mul(extent_b, size_ceil_div(extent_n, 8)), size_ceil_div(extent_d, 4096));
+    const int64_t tile_1_2 = f->tile_1_2 = size_max(size_ceil_div(4096, size_min(4096, extent_d)), 8);
+    const int64_t tile_1_1 = f->tile_1_1 = size_ceil_div(4096,
+            size_mul(size_min(4096, extent_d), size_min(tile_1_2, extent_n)));
+    f->units_1 = size_mul(size_mul(size_ceil_div(extent_b, tile_1_1), size_ceil_div(extent_n, tile_1_2)),
+            size_ceil_div(extent_d, 4096));
     const int64_t most_1 = size_min(size_max(size_ceil_div(size_mul(size_mul(extent_b, extent_n), extent_d), 65536),
             1), 1024);
     f->grain_1 = size_max(size_ceil_div(f->units_1, most_1), 1);
