@@ -36,6 +36,8 @@ static void begin_read(void *user, const Term *term)
     e->part = ADDRESS_WHOLE;
     nest_close_points(e, points);
     e->begins[term->id] = emit_text(e, "%s[point]", name);
+    const char *stride = emit_stride(e, term->read.tensor, term->read.positions, e->step->jammed);
+    e->soon[term->id] = emit_text(e, "%s[point] + %d * %s", name, e->step->jam, stride);
 }
 
 /* Each point's own pointers: with one for all and an index for each, gcc computes every address in the loop, which takes 1.3 times
@@ -43,6 +45,7 @@ static void begin_read(void *user, const Term *term)
 void nest_begin_points(Emitter *e, const Nest *nest)
 {
     e->begins = ARENA_ARRAY(e->arena, const char *, e->plan->lowered->term_count);
+    e->soon = ARENA_ARRAY(e->arena, const char *, e->plan->lowered->term_count);
     for (int r = 0; r < nest->count; r++)
         term_each_below(e->arena, nest->reduces[r]->reduce.argument, begin_read, e);
 }

@@ -245,10 +245,18 @@ static void prefetch_read(void *user, const Term *term)
     for (int a = 0; a < term->read.tensor->rank; a++)
         if (position_has_gather(&term->read.positions[a]))
             return;
+    const char **begin = e->begins ? &e->begins[term->id] : NULL, *own = begin ? *begin : NULL;
+    if (e->step->soon && !own)
+        return;
     Scope *later = emit_push(e);
     later->indent--;
-    emit_bind(e, e->step->vector, emit_text(e, "(%s + %d * LANES)", ahead->at, e->step->ahead));
-    emit_line(e, "PREFETCH_FAR(%s);", emit_pointer(e, term));
+    if (e->step->soon)
+        *begin = e->soon[term->id];
+    else
+        emit_bind(e, e->step->vector, emit_text(e, "(%s + %d * LANES)", ahead->at, e->step->ahead));
+    emit_line(e, e->step->soon ? "if (soon) PREFETCH(%s);" : "PREFETCH_FAR(%s);", emit_pointer(e, term));
+    if (begin)
+        *begin = own;
     emit_pop(e);
     emit_body(e, later);
 }
@@ -265,7 +273,7 @@ void nest_turn(Emitter *e, Nest *nest, const char *chain)
 {
     Scope *points = nest->jammed ? nest_open_points(e) : NULL;
     set_turn(e, nest, points ? "point" : chain);
-    if (e->step->ahead && (e->step->jammed ? !e->scope->count : nest->chains > 1 && !strcmp(chain, "chain")))
+    if ((e->step->ahead || e->step->soon) && (e->step->jammed ? !e->scope->count : nest->chains > 1 && !strcmp(chain, "chain")))
         emit_prefetches(e, nest);
     nest_make_joined(e, nest);
     emit_steps(e, nest);

@@ -229,6 +229,7 @@ ParameterSet emit_step_parameters(Emitter *e, bool point)
         emit_parameter(&set, "const int ", "points");
         emit_parameter(&set, "const int ", "count");
         emit_parameter(&set, "const int ", "unit");
+        emit_parameter(&set, "const int ", "soon");
     }
     return set;
 }
@@ -239,7 +240,7 @@ typedef struct Around {
     const char *body, *function;  /* the function's text and name */
     const char *other_body, *other;    /* of the one for where the condition of what is stored fails; NULL: there is none */
     const char **names;           /* [loop]: of the variables of the loops so far */
-    const char *unit, *count, *points;    /* what is put in for these parameters */
+    const char *unit, *count, *points, *soon;    /* what is put in for these parameters */
     const char *row, *first_row;  /* the first of the rows that go together is this variable, and that parameter; or NULL */
     bool whole;                   /* whole vectors, and points that go together, have loops of their own */
 } Around;
@@ -254,7 +255,7 @@ static void emit_call(Text *text, int depth, const Around *around)
             continue;
         text_separate(text, &first, ", ");
         text_put(text, !strcmp(name, "count") ? around->count : !strcmp(name, "unit") ? around->unit
-                       : !strcmp(name, "points") ? around->points
+                       : !strcmp(name, "points") ? around->points : !strcmp(name, "soon") ? around->soon
                        : around->row && !strcmp(name, around->first_row) ? around->row : name);
         if (around->row && !strcmp(name, "first_unit"))
             text_print(text, " && %s == %s", around->row, around->first_row);
@@ -278,6 +279,17 @@ static void emit_around(Emitter *e, Text *text, int depth, const char *head, Nam
         text_print(text, "%*s}\n", 4 * depth, "");
 }
 
+/* Whether what a point reduces is less than a page of each operand. */
+static const char *is_short(Emitter *e)
+{
+    enum { PAGE = 4096 };
+    const Term *reduce = e->step->roots[0];
+    const char *row = "";
+    for (int i = 0; i < reduce->reduce.over_count; i++)
+        row = emit_text(e, "%s%s%s", row, i ? " * " : "", emit_extent(e, reduce->reduce.over[i]));
+    return emit_text(e, "%s < %d", row, PAGE / (int)dtype_size(reduce->reduce.argument->dtype));
+}
+
 /* A loop in parts: points that go together, of vectors then a quarter as many, whole vectors, what is left. */
 static void emit_parts(Emitter *e, Text *text, int depth, const char *name, const char *to, Names *names, Around around, int at)
 {
@@ -287,6 +299,12 @@ static void emit_parts(Emitter *e, Text *text, int depth, const char *name, cons
         Around many = around;
         many.points = emit_text(e, "%d", jam);
         const char *by = emit_text(e, lanes ? "%d * LANES" : "%d", jam);
+        if (e->step->soon) {
+            many.soon = "1";
+            emit_around(e, text, depth, emit_text(e, "for (; %s && %s + %s <= %s; %s += %s)", is_short(e), name, by, to, name, by),
+                        names, many, at + 1);
+            many.soon = "0";
+        }
         emit_around(e, text, depth, emit_text(e, "for (; %s + %s <= %s; %s += %s)", name, by, to, name, by), names, many, at + 1);
     }
     if (!lanes) {
@@ -450,7 +468,7 @@ static void emit_function(Emitter *e, const char *name, const char *comment)
     Text loops = text_new(e->arena);
     bool units = e->step->unit_count > 0 && e->lanes && emit_mentions(whole, "unit");
     Around around = { .set = &inner, .body = whole, .function = point, .other_body = other_body, .other = other,
-                      .names = ARENA_ARRAY(e->arena, const char *, e->step->loop_count), .count = "LANES", .points = "1" };
+                      .names = ARENA_ARRAY(e->arena, const char *, e->step->loop_count), .count = "LANES", .points = "1", .soon = "0" };
     for (int u = units; u >= 0; u--) {
         Names names = names_new(e->arena, &e->names);
         if (units)

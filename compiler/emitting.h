@@ -89,6 +89,7 @@ typedef struct Emitter {
     bool merging;                 /* the step's states come from their parts */
     const char *jam_first;        /* the first of the points that go together, a parameter */
     const char **begins;          /* [lowered term id]: the pointer to what a point reads, where its loops begin; or NULL */
+    const char **soon;            /* … to what the next points will */
     AddressPart part;             /* what addresses at hand are made of */
     const Term *lossy;            /* a power that may be 0 where it is denormal, if FLUSHES; or NULL */
     const Term *branch;           /* of the where that the step stores, the one that this text is for; NULL: for both */

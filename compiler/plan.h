@@ -197,6 +197,7 @@ struct Step {
     const Term *powers[2];
     int shares;                   /* of a `+=` on a grid: so many threads go through the points that may meet, each for elements of its own */
     int ahead;                    /* what is read so many vectors later is prefetched; 0: nothing */
+    bool soon;                    /* … what the next points that go together read, where that is less than a page of each */
     Index *crossed;               /* of a map: squares of operands that lie along it are turned; NULL: none */
     const Term **crossing;        /* those operands */
     int crossing_count;

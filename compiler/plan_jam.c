@@ -217,6 +217,7 @@ void plan_jam(Planner *planner, Step *step)
     bool share, far = !step->vector_kept && reads_much(planner, step);
     if (last >= 0 && shares(planner, step, step->loops[last]))
         jam_along(step, step->loops[last], planner_extent(planner, step->loops[last]), far && streams ? streams : JAM_ROWS);
+    step->soon = step->jammed && far && streams;
     if (step->jammed && far && !streams)
         step->ahead = AHEAD_BYTES / planner->plan->target->vector_bytes;
     if (!step->jammed && step->vector_kept && step->root_count && go_together(planner, step, step->vector, &share) &&

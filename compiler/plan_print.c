@@ -214,6 +214,8 @@ static void dump_step(Text *text, const Plan *plan, const Step *step)
                    step->jammed->name, step->powers[0] ? ", exponentials of each side" : "");
     if (step->ahead)
         text_print(text, ", prefetching %d vectors ahead", step->ahead);
+    if (step->soon)
+        text_put(text, ", prefetching the next ones where they are short");
     if (step->shares > 1)
         text_print(text, ", %d threads for elements of their own", step->shares);
     if (step->split) {
