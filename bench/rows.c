@@ -22,6 +22,8 @@
 #define ATTENTION(scale) "bhqd,bhkd->bhqk | _ * " scale " | softmax k | * bhkv -> bhqv"
 #define CAUSAL(scale) "bhqd,bhkd->bhqk | _ * " scale " | where(@q >= @k, _, -inf) | softmax k | * bhkv -> bhqv"
 
+#define ONE_QUERY(scale) "bhd,bhkd->bhk | _ * " scale " | softmax k | * bhkv -> bhv"
+
 #define SQUARE(dtype, n) .operands = dtype " " #n "," #n "; " dtype " " #n "," #n, .flops = 2.0 * n * n * n
 
 #define PARTS(dtype, n) .operands = dtype " " #n "," #n "; " dtype " " #n "," #n, .flops = 8.0 * n * n * n
@@ -119,6 +121,8 @@ static const Row rows[] = {
       .flops = 16384.0 * 8192, .dtype = DTYPE_F32, .bounds = BOUND_WRITE, .goal = 0.90 },
     { "skinny-rows-sum", "dot product f32 of rows of three, 2^24×3", "nd,nd->", .operands = "f32 16777216,3; f32 16777216,3",
       .flops = 6.0 * (1 << 24), .dtype = DTYPE_F32, .bounds = BOUND_ALL, .goal = 0.90 },
+    { "skinny-columns", "sums of columns f32, 16384×8192", "ij->j", .operands = "f32 16384,8192",
+      .flops = 16384.0 * 8192, .dtype = DTYPE_F32, .bounds = BOUND_ALL, .goal = 0.90 },
 
     /* two products with a map between them */
     { "attention-64", "attention f32, b=1 h=8 q=k=2048 d=64", ATTENTION("0.125"), .operands = "f32 1,8,2048,64; f32 1,8,2048,64; f32 1,8,2048,64",
@@ -127,6 +131,8 @@ static const Row rows[] = {
       .flops = 4.0 * 8 * 2048 * 2048 * 128, .dtype = DTYPE_F32, .bounds = BOUND_COMPUTE, .goal = 0.80 },
     { "attention-causal-128", "attention f32, causal, b=1 h=8 q=k=2048 d=128, of the useful flops", CAUSAL("0.0883883"), .operands = "f32 1,8,2048,128; f32 1,8,2048,128; f32 1,8,2048,128",
       .flops = 2.0 * 8 * 2048 * 2049 * 128, .dtype = DTYPE_F32, .bounds = BOUND_COMPUTE, .goal = 0.70 },
+    { "attention-one", "attention f32 of one query, b=8 h=32 k=1024 d=128", ONE_QUERY("0.0883883"), .operands = "f32 8,32,128; f32 8,32,1024,128; f32 8,32,1024,128",
+      .flops = 4.0 * 8 * 32 * 1024 * 128, .dtype = DTYPE_F32, .bounds = BOUND_ALL, .goal = 0.80 },
     { "attention-bf16-64", "attention bf16, AMX, b=1 h=8 q=k=2048 d=64, weights cast to bf16", NARROW_ATTENTION("0.125"),
       .operands = "bf16 1,8,2048,64; bf16 1,8,2048,64; bf16 1,8,2048,64", .flops = 4.0 * 8 * 2048 * 2048 * 64, .target = "amx",
       .dtype = DTYPE_BF16, .bounds = BOUND_COMPUTE, .goal = 0.33 },
