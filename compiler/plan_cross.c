@@ -16,7 +16,7 @@ static bool is_map(const Planner *planner, const Step *step)
 
 Index *planner_crosses(const Planner *planner, const Step *step, const Term *read, const Index *vector)
 {
-    if (!is_map(planner, step) || read->kind != TERM_READ || !read->read.tensor->home->origin || !turn_has_squares(read->dtype) ||
+    if (!is_map(planner, step) || read->kind != TERM_READ || !read->read.tensor->home->origin || !turn_has_squares(register_dtype(read->dtype)) ||
         !term_has_index(read, vector) || !indices_have(step->loops, step->loop_count, vector) ||
         planner_reads_runs(planner, read, vector))
         return NULL;

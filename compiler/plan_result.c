@@ -4,7 +4,7 @@
 /* A result of more bytes would be gone from any cache before something reads it; in tests of tiles a small one is, too. Registers
  * of tiles multiply so fast that storing through the caches takes longer than reading from memory what was there: of more bytes
  * than L2 has, none of which would stay in it. */
-enum { PAST = 64 << 20, PAST_FORCED = 256 };
+enum { PAST = 32 << 20, PAST_FORCED = 256 };
 
 static bool is_read(const Program *lowered, const Tensor *tensor)
 {

@@ -324,6 +324,16 @@ EXPRESSIONS = [
     ('Qx,Ux->QU | where(@Q + 200 >= @U, _, -inf) | softmax U | bf16 | _ * UN -> QN', 'Q,x:b U,x:b U,N:b'),
     ('qd,ud->qu | _ * 4 | softmax u | f16 | _ * uv -> qv', 'q,d u,d u,v:h'),    # guessed maxima are off by more than f16 has
     ('qd,ud->qu | _ * 4 | where(@q >= @u, _, -inf) | softmax u | f16 | _ * uv -> qv:f32', 'q,d u,d u,v'),
+    ('iU->U', 'i,U'),                        # columns go down some vectors together
+    ('kiU->iU | _ | min i & argmin i', 'k,i,U'),
+    ('iU->U', 'i,U:b'),
+    ('i,iU->U | _ * 2', 'i i,U:d'),
+    ('bsUd->bUsd', 'b,s,U,d'),               # short loops of a map
+    ('bsUd->bUds | exp', 'b,s,U,d'),
+    ('iU->Ui', 'i,U:b'),                     # squares of narrow numbers are widened first
+    ('iU->Ui | _ * 2', 'i,U:h'),
+    ('hwU->Uhw', 'h,w,U:c'),
+    ('x[i,U] + y[U,i] -> [U,i]', 'x=i,U:b y=U,i'),
 ]
 
 SIZES = [0, 1, 2, 3, 5, 7, 13, 14, 15, 16, 17, 29, 31, 32, 33, 37, 64, 65]

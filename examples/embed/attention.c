@@ -15,7 +15,7 @@
  *     loops q, 4 lanes along k
  *   step 5: store out[q,v] = sum[k](tmp3[q,k] * V[k,v]) / where(tmp4[q] == 0, 1, tmp4[q])
  *     tiles of 6 x 8: rows q, columns v, contracted k, rows packed as vectors
- *     loops q v, 4 lanes along v, past the caches from 64 MB
+ *     loops q v, 4 lanes along v, past the caches from 32 MB
  *   where guessed maxima are good: tmp1 to tmp4 tile by tile
  *   where none of them overflows: sums of powers 2^50 times as large
  * tmp1: a block, row_tmp1 * tile_1_1 * 4 bytes
@@ -1647,7 +1647,7 @@ static int prepare(Frame *f, const attention_args *args, int workers)
             1), 1024);
     f->grain_1 = size_max(size_ceil_div(f->units_1, most_1), 1);
     f->tasks_1 = size_ceil_div(f->units_1, f->grain_1);
-    f->past_5 = size_mul(size_mul(extent_q, extent_v), 4) > 67108864;
+    f->past_5 = size_mul(size_mul(extent_q, extent_v), 4) > 33554432;
     return 0;
 }
 

@@ -15,7 +15,7 @@
  *     loops q, 4 lanes along k
  *   step 5: store out[q,v] = sum[k](tmp3[q,k] * V[k,v]) / where(tmp4[q] == 0, 1, tmp4[q])
  *     tiles of 6 x 8: rows q, columns v, contracted k, rows packed as vectors
- *     loops q v, 4 lanes along v, past the caches from 64 MB
+ *     loops q v, 4 lanes along v, past the caches from 32 MB
  *   where guessed maxima are good: tmp1 to tmp4 tile by tile
  *   where none of them overflows: sums of powers 2^50 times as large
  * tmp1: a block, row_tmp1 * tile_1_1 * 4 bytes

@@ -6,7 +6,7 @@
  * launch 1: block of n: tile_1_1 = min(9, n), block of h: tile_1_2 = min(56, h), block of o: tile_1_3 = min(64, o)
  *   step 1: store out[n,o,h] = sum[r,c](where(((@h + @r) >= 1) && ((@h + @r) <= 56), x[n,c,h+r-1], 0) * k[o,c,r])
  *     tiles of 6 x 8: rows o, columns n h, contracted c r, rows packed as vectors
- *     loops n o h, 4 lanes along h, past the caches from 64 MB
+ *     loops n o h, 4 lanes along h, past the caches from 32 MB
  * workspace workers * (align(align(tile_1_1 * tile_1_2, 8) * c * r * 4, 64)
  *         + align((1 + min(1, align(tile_1_1 * tile_1_2, 8) * c * r / 4097)) * c * r * 96, 64)
  *         + align(min(1, c * r / 1025) * align(tile_1_1 * tile_1_2, 8) * 48, 64)
@@ -1163,7 +1163,7 @@ static int prepare(Frame *f, const convolution_args *args, int workers)
             extent_n), extent_c), extent_o), 32768), 1), 1024);
     f->grain_1 = size_max(size_ceil_div(f->units_1, most_1), 1);
     f->tasks_1 = size_ceil_div(f->units_1, f->grain_1);
-    f->past_1 = size_mul(size_mul(size_mul(extent_n, extent_o), extent_h), 4) > 67108864;
+    f->past_1 = size_mul(size_mul(size_mul(extent_n, extent_o), extent_h), 4) > 33554432;
     return 0;
 }
 

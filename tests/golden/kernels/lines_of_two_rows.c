@@ -6,7 +6,7 @@
  * launch 1: block of c: tile_1_1 = min(284, c), block of a: tile_1_2 = min(24, a), block of b: tile_1_3 = min(256, b)
  *   step 1: store out[c,b,a] = sum[k](A[b,k] * B[c,a,k])
  *     tiles of 8 x 48: rows b, columns c a, contracted k, rows in place, lines of two rows
- *     loops c b a, 16 lanes along a, past the caches from 64 MB
+ *     loops c b a, 16 lanes along a, past the caches from 32 MB
  * workspace workers * (align(align(tile_1_1 * tile_1_2, 48) * k * 4, 64)
  *         + align((1 + min(1, align(tile_1_1 * tile_1_2, 48) * k / 4097) * 7) * (k + 16) * 32, 64)
  *         + align(min(1, k / 1025) * align(tile_1_1 * tile_1_2, 48) * 256, 64)
@@ -1115,7 +1115,7 @@ static int prepare(Frame *f, const lines_of_two_rows_args *args, int workers)
             extent_a), 32768), 1), 1024);
     f->grain_1 = size_max(size_ceil_div(f->units_1, most_1), 1);
     f->tasks_1 = size_ceil_div(f->units_1, f->grain_1);
-    f->past_1 = size_mul(size_mul(size_mul(extent_c, extent_b), extent_a), 4) > 67108864;
+    f->past_1 = size_mul(size_mul(size_mul(extent_c, extent_b), extent_a), 4) > 33554432;
     return 0;
 }
 

@@ -6,7 +6,7 @@
  * launch 1: block of k: tile_1_1 = min(64, k), block of i: tile_1_2 = min(64, i)
  *   step 1: store out[i,k] = sum[j](A[i,j] * B[j,k])
  *     tiles of 6 x 16: rows i, columns k, contracted j, rows in place
- *     loops i k, 8 lanes along k, past the caches from 64 MB
+ *     loops i k, 8 lanes along k, past the caches from 32 MB
  * workspace workers * (align(align(tile_1_1, 16) * j * 4, 64)
  *         + align((1 + min(1, align(tile_1_1, 16) * j / 4097) * 7) * (j + 16) * 24, 64)
  *         + align(min(1, j / 1025) * align(tile_1_1, 16) * 192, 64) + 64) */
@@ -848,7 +848,7 @@ static int prepare(Frame *f, const matrix_product_args *args, int workers)
             1), 1024);
     f->grain_1 = size_max(size_ceil_div(f->units_1, most_1), 1);
     f->tasks_1 = size_ceil_div(f->units_1, f->grain_1);
-    f->past_1 = size_mul(size_mul(extent_i, extent_k), 4) > 67108864;
+    f->past_1 = size_mul(size_mul(extent_i, extent_k), 4) > 33554432;
     return 0;
 }
 

@@ -7,7 +7,7 @@
  *         block of b: tile_1_4 = min(84, b)
  *   step 1: store out[d,c,b,a] = sum[e](A[b,e] * B[d,c,e,a])
  *     tiles of 14 x 32: rows b, columns d c a, contracted e, rows in place, columns packed by their first tiles
- *     loops d c b a, 16 lanes along a, past the caches from 64 MB
+ *     loops d c b a, 16 lanes along a, past the caches from 32 MB
  * workspace workers * (align(align(tile_1_2 * tile_1_3, 32) * e * 4, 64)
  *         + align((1 + min(1, align(tile_1_2 * tile_1_3, 32) * e / 4097) * 7) * (e + 16) * 56, 64)
  *         + align(min(1, e / 1025) * align(tile_1_2 * tile_1_3, 32) * 448, 64)
@@ -1040,7 +1040,7 @@ static int prepare(Frame *f, const matrix_times_tensor_args *args, int workers)
             extent_d), extent_c), extent_a), 262144), 1), 1024);
     f->grain_1 = size_max(size_ceil_div(f->units_1, most_1), 1);
     f->tasks_1 = size_ceil_div(f->units_1, f->grain_1);
-    f->past_1 = size_mul(size_mul(size_mul(size_mul(extent_d, extent_c), extent_b), extent_a), 4) > 67108864;
+    f->past_1 = size_mul(size_mul(size_mul(size_mul(extent_d, extent_c), extent_b), extent_a), 4) > 33554432;
     return 0;
 }
 

@@ -5,7 +5,7 @@
  * target portable, 4 lanes
  * launch 1: block of i: tile_1_1 = max(ceil(3132 / min(3132, j)), 8), block of j: 3132
  *   step 1: store out[i,j] = where(v[i] > 0, (x[i,j] - m[i]) / sqrt(v[i]), 0)
- *     loops i j, 4 lanes along j, past the caches from 64 MB, stride 1 expected: x axis 1, out axis 1
+ *     loops i j, 4 lanes along j, past the caches from 32 MB, stride 1 expected: x axis 1, out axis 1
  * workspace 0 */
 #include <stddef.h>
 #include <stdint.h>
@@ -500,7 +500,7 @@ static int prepare(Frame *f, const normalised_args *args, int workers)
     f->grain_1 = size_max(size_ceil_div(f->units_1, most_1), 1);
     f->tasks_1 = size_ceil_div(f->units_1, f->grain_1);
     f->unit_1 = f->in.x.stride[1] == 1 && f->in.out.stride[1] == 1;
-    f->past_1 = size_mul(size_mul(extent_i, extent_j), 4) > 67108864;
+    f->past_1 = size_mul(size_mul(extent_i, extent_j), 4) > 33554432;
     return 0;
 }
 
