@@ -23,12 +23,24 @@ static const char *keep_text(Arena *arena, const char *text)
     return text ? arena_copy(arena, text, strlen(text)) : NULL;
 }
 
-static const ExtentSpec *keep_extents(Arena *arena, const ExtentSpec *list, int count)
+static ExtentSpec *keep_extents(Arena *arena, const ExtentSpec *list, int count)
 {
     ExtentSpec *copy = ARENA_ARRAY(arena, ExtentSpec, count);
     for (int i = 0; i < count; i++)
-        copy[i] = (ExtentSpec){ keep_text(arena, list[i].name), list[i].extent };
+        copy[i] = (ExtentSpec){ .name = keep_text(arena, list[i].name), .extent = list[i].extent };
     return copy;
+}
+
+/* An extent that is given holds for what is known when compiling; operands of calls may have another, but of a constant. */
+static void keep_hints(einc_kernel *kernel, const CompileOptions *options)
+{
+    ExtentSpec *extents = keep_extents(&kernel->arena, options->check.extents, options->check.extent_count);
+    for (int i = 0; i < options->check.extent_count; i++) {
+        extents[i].is_hint = true;
+        for (int s = 0; s < options->static_count; s++)
+            extents[i].is_hint &= strcmp(options->statics[s].name, extents[i].name) != 0;
+    }
+    kernel->options.check.extents = extents;
 }
 
 /* What is known of the operands, for the plans of other devices; those for other strides bring their own. */
@@ -61,7 +73,7 @@ static void keep_options(einc_kernel *kernel, const CompileOptions *options)
     kernel->options = *options;
     kernel->options.outputs = outputs;
     keep_operands(kernel, options);
-    kernel->options.check.extents = keep_extents(arena, options->check.extents, options->check.extent_count);
+    keep_hints(kernel, options);
     kernel->options.statics = keep_extents(arena, options->statics, options->static_count);
     kernel->options.name = keep_text(arena, options->name);
     kernel->options.command = keep_text(arena, options->command);
@@ -72,6 +84,7 @@ static bool make_first_variant(einc_kernel *kernel, const CompileOptions *option
 {
     keep_options(kernel, options);
     CompileOptions kept = kernel->options;
+    kept.check.extents = options->check.extents;
     kept.dump = options->dump;
     Variant *variant = ARENA_NEW(&kernel->arena, Variant);
     variant->compiled = build_plan(kernel->context, &kernel->arena, &kernel->source, &kept);

@@ -10,23 +10,44 @@
 
 /* ---- options ---- */
 
-bool read_extents(Arena *arena, const char *text, ExtentSpec **list, int *count, const char **bad)
+/* NULL, or what is wrong with it. */
+static const char *add_extent(Arena *arena, ExtentSpec extent, bool constant, GivenExtents *given)
 {
-    while (text && *text) {
+    for (int i = 0; i < given->extent_count; i++)
+        if (!strcmp(given->extents[i].name, extent.name) && given->extents[i].extent != extent.extent)
+            return arena_format(arena, "index '%s' is given as %lld and as %lld", extent.name,
+                                (long long)given->extents[i].extent, (long long)extent.extent);
+    ARENA_APPEND(arena, given->extents, given->extent_count, extent);
+    if (constant)
+        ARENA_APPEND(arena, given->statics, given->static_count, extent);
+    return NULL;
+}
+
+const char *read_extents(Arena *arena, const char *text, bool constant, GivenExtents *given)
+{
+    const char *wrong = NULL;
+    do {
+        text += strspn(text, " ");
         size_t length = strcspn(text, ",");
         const char *piece = arena_copy(arena, text, length), *is = strchr(piece, '=');
         char *end;
         errno = 0;
         long long value = is ? strtoll(is + 1, &end, 10) : -1;
-        if (!is || is == piece || end == is + 1 || *end || value < 0 || errno) {
-            *bad = piece;
-            return false;
-        }
-        ExtentSpec extent = { arena_copy(arena, piece, (size_t)(is - piece)), value };
-        ARENA_APPEND(arena, *list, *count, extent);
+        if (!is || is == piece || end == is + 1 || end[strspn(end, " ")] || value < 0 || errno)
+            return arena_format(arena, "'%s' is no extent\nhint: an index and a whole number, as in 'n=30,k=128'", piece);
+        ExtentSpec extent = { .name = arena_copy(arena, piece, strcspn(piece, " =")), .extent = value };
+        wrong = add_extent(arena, extent, constant, given);
         text += length + (text[length] == ',');
-    }
-    return true;
+    } while (*text && !wrong);
+    return wrong;
+}
+
+void give_extents(const GivenExtents *given, CompileOptions *options)
+{
+    options->check.extents = given->extents;
+    options->check.extent_count = given->extent_count;
+    options->statics = given->statics;
+    options->static_count = given->static_count;
 }
 
 static bool read_examples(einc_context *context, Arena *arena, const einc_options *given, CompileOptions *options)
@@ -77,7 +98,6 @@ static void read_outputs(Arena *arena, const char *text, CompileOptions *options
 bool read_options(einc_context *context, Arena *arena, const einc_options *given, CompileOptions *options)
 {
     static const einc_options plain = { 0 };
-    const char *bad = NULL;
     if (!given)
         given = &plain;
     memset(options, 0, sizeof *options);
@@ -108,14 +128,16 @@ bool read_options(einc_context *context, Arena *arena, const einc_options *given
         return false;
     }
     options->memory = (int64_t)given->memory;
-    ExtentSpec *extents = NULL, *statics = NULL;
-    if (!read_extents(arena, given->extents, &extents, &options->check.extent_count, &bad) ||
-        !read_extents(arena, given->statics, &statics, &options->static_count, &bad)) {
-        context_fail(context, EINC_USAGE, "error: '%s' is no extent\nhint: extents are given as 'h=56,n=30'", bad);
-        return false;
+    const char *const texts[] = { given->extents, given->statics };
+    GivenExtents extents = { NULL, NULL, 0, 0 };
+    for (int i = 0; i < 2; i++) {
+        const char *wrong = texts[i] && *texts[i] ? read_extents(arena, texts[i], i == 1, &extents) : NULL;
+        if (wrong) {
+            context_fail(context, EINC_USAGE, "error: %s", wrong);
+            return false;
+        }
     }
-    options->check.extents = extents;
-    options->statics = statics;
+    give_extents(&extents, options);
     read_outputs(arena, given->outputs, options);
     return read_examples(context, arena, given, options);
 }

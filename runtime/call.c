@@ -182,8 +182,7 @@ static int explain_shapes(const einc_kernel *kernel, const DLTensor *const *inpu
             return result;
         }
     if (extents)
-        context_fail(kernel->context, EINC_EXPRESSION, "error: the shapes do not fit the kernel: an extent that was compiled in "
-                     "as a constant differs");
+        context_fail(kernel->context, EINC_EXPRESSION, "error: the shapes do not fit the kernel");
     arena_free(&arena);
     return result;
 }

@@ -137,9 +137,10 @@ typedef struct einc_options {
     const DLTensor *const *examples;
     const char *const *example_names;
     int example_count;
-    /* Extents that no operand fixes, and hints for the others: "h=56,n=30". */
+    /* Extents that no operand fixes, and hints for the others: "h=56,n=30". What contradicts them here (examples, statics) is
+     * refused; operands of a call may. */
     const char *extents;
-    /* Extents to compile in as constants: "k=128". A call with another extent fails with EINC_EXPRESSION. */
+    /* The same, to compile in as constants: "k=128". A call with another extent fails with EINC_EXPRESSION. */
     const char *statics;
     /* The outputs wanted, separated by commas: "best,dQ". NULL: those of the last statement, for which an empty name
      * stands, too: "best,". */

@@ -120,7 +120,16 @@ const EmittedUnit *build_whole(einc_kernel *kernel, Variant *variant);    /* in 
 Compiled *build_compile(einc_context *context, Arena *arena, const Source *source, const CompileOptions *options);
 Compiled *build_front(einc_context *context, Arena *arena, const Source *source, const CompileOptions *options);
 bool read_options(einc_context *context, Arena *arena, const einc_options *given, CompileOptions *options);
-bool read_extents(Arena *arena, const char *text, ExtentSpec **list, int *count, const char **bad);
+
+/* Extents as they are given, and which of them are compiled in as constants, which are known, too. */
+typedef struct GivenExtents {
+    ExtentSpec *extents, *statics;
+    int extent_count, static_count;
+} GivenExtents;
+
+/* Adds "n=30,k=128". NULL, or what is wrong with it. */
+const char *read_extents(Arena *arena, const char *text, bool constant, GivenExtents *given);
+void give_extents(const GivenExtents *given, CompileOptions *options);
 
 /* request.c: what is asked for, and of which compiler, that makes the same text as long as it is the same */
 CacheKey request_key(Arena *arena, const Source *source, const CompileOptions *options);

@@ -183,6 +183,10 @@ static void test_wrong_options(void **state)
         { "ij->i", { .extents = "i=x" }, "is no extent" },
         { "ij->i", { .extents = "z=3" }, "no index 'z'" },
         { "ij->i", { .statics = "i" }, "is no extent" },
+        { "ij->i", { .extents = ",i=3" }, "'' is no extent" },
+        { "ij->i", { .statics = "z=3" }, "no index 'z'" },
+        { "ij->i", { .extents = "i=4", .statics = "i=3" }, "index 'i' is given as 4 and as 3" },
+        { "ij->i", { .extents = "i=3, i=4" }, "index 'i' is given as 3 and as 4" },
         { "ij->i", { .name = "9x" }, "no name for a C function" },
         { "ij->i", { .name = "step_1" }, "cannot be called 'step_1'" },
         { "ij->i", { .name = "int" }, "cannot be called 'int'" },
@@ -247,7 +251,48 @@ static void test_extents_and_statics(void **state)
     assert_int_equal(einc_call(k, in, 1, out, 1, NULL), EINC_OK);
     A.shape = Y.shape = (int64_t[]){ 2, 2 };
     assert_int_equal(einc_call(k, in, 1, out, 1, NULL), EINC_EXPRESSION);
+    assert_non_null(strstr(einc_error(context), "index 'i' is given as 3, but is 2 in 'a'"));
     einc_kernel_free(k);
+}
+
+/* A constant tells an extent that no operand does. */
+static void test_statics_are_known(void **state)
+{
+    (void)state;
+    float a[3] = { 1, 2, 3 }, y[6];
+    int64_t size[2];
+    DLTensor A = einc_tensor(a, "f32", 1, (int64_t[]){ 3 }), Y = einc_tensor(y, "f32", 2, (int64_t[]){ 2, 3 });
+    einc_kernel *k = einc_compile(context, "y[j,i] = a[i]", &(einc_options){ .statics = " j = 2 " });
+    assert_non_null(k);
+    assert_int_equal(einc_output_shape(k, (const DLTensor *[]){ &A }, 1, 0, size), EINC_OK);
+    assert_true(size[0] == 2 && size[1] == 3);
+    assert_int_equal(einc_call(k, (const DLTensor *[]){ &A }, 1, (DLTensor *[]){ &Y }, 1, NULL), EINC_OK);
+    assert_true(y[0] == 1 && y[3] == 1 && y[5] == 3);
+    einc_kernel_free(k);
+}
+
+/* Operands may have another extent than a hint says, and every function takes theirs; a constant is refused by all. */
+static void test_hints_do_not_bind(void **state)
+{
+    (void)state;
+    float a[4] = { 1, 2, 3, 4 };
+    DLTensor A = einc_tensor(a, "f32", 1, (int64_t[]){ 4 }), Y = einc_tensor(NULL, "f32", 1, (int64_t[]){ 4 });
+    const DLTensor *in[] = { &A };
+    for (int constant = 0; constant < 2; constant++) {
+        float y[4] = { 0 };
+        int64_t size[1];
+        size_t bytes;
+        int expected = constant ? EINC_EXPRESSION : EINC_OK;
+        einc_options options = { .extents = "i=9", .statics = constant ? "i=9" : NULL };
+        einc_kernel *k = einc_compile(context, "a[i] | softmax i", &options);
+        assert_non_null(k);
+        Y.data = y;
+        assert_int_equal(einc_output_shape(k, in, 1, 0, size), expected);
+        assert_int_equal(einc_workspace(k, in, 1, 1, &bytes), expected);
+        assert_int_equal(einc_call(k, in, 1, (DLTensor *[]){ &Y }, 1, NULL), expected);
+        assert_true(constant || (size[0] == 4 && y[3] > y[0]));
+        einc_kernel_free(k);
+    }
 }
 
 static void test_accumulate(void **state)
@@ -331,6 +376,7 @@ int main(void)
         cmocka_unit_test(test_version), cmocka_unit_test(test_main_job), cmocka_unit_test(test_strides),
         cmocka_unit_test(test_dtypes), cmocka_unit_test(test_refusals), cmocka_unit_test(test_wrong_options),
         cmocka_unit_test(test_names_and_outputs), cmocka_unit_test(test_extents_and_statics),
+        cmocka_unit_test(test_statics_are_known), cmocka_unit_test(test_hints_do_not_bind),
         cmocka_unit_test(test_accumulate), cmocka_unit_test(test_texts),
     };
     return cmocka_run_group_tests(tests, begin, end);

@@ -143,7 +143,7 @@ static void an_extent_never_means_a_dimension_of_dots(void **unused)
 {
     (void)unused;
     OperandSpec operand = { NULL, DTYPE_F32, 3, (int64_t[]){ 4, 5, 6 } };
-    ExtentSpec given = { "a", 7 };
+    ExtentSpec given = { .name = "a", .extent = 7 };
     CheckOptions options = { &operand, 1, &given, 1 };
     Front *front = read_text("...k -> ...", &options);
     assert_null(front->program);
