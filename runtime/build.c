@@ -50,52 +50,76 @@ void give_extents(const GivenExtents *given, CompileOptions *options)
     options->static_count = given->static_count;
 }
 
-static bool read_examples(einc_context *context, Arena *arena, const einc_options *given, CompileOptions *options)
+static int read_examples(einc_context *context, Arena *arena, const einc_options *given, CompileOptions *options)
 {
-    OperandSpec *operands = ARENA_ARRAY(arena, OperandSpec, given->example_count);
-    const int64_t **strides = ARENA_ARRAY(arena, const int64_t *, given->example_count);
-    for (int i = 0; i < given->example_count; i++) {
+    int count = given->example_count;
+    if (count < 0 || (count && !given->examples))
+        return context_fail(context, EINC_USAGE, count < 0 ? "error: there cannot be %d examples" : "error: the list of %d examples is NULL",
+                            count);
+    OperandSpec *operands = ARENA_ARRAY(arena, OperandSpec, count);
+    const int64_t **strides = ARENA_ARRAY(arena, const int64_t *, count);
+    for (int i = 0; i < count; i++) {
         Array *array = ARENA_NEW(arena, Array);
         const DLTensor *tensor = given->examples[i];
         operands[i] = (OperandSpec){ .dtype = DTYPE_NONE, .rank = -1 };
         const char *name = given->example_names ? given->example_names[i] : NULL;
         operands[i].name = name ? arena_copy(arena, name, strlen(name)) : NULL;
+        for (int k = 0; k < i && name; k++)
+            if (operands[k].name && !strcmp(operands[k].name, name))
+                return context_fail(context, EINC_USAGE, "error: there are two examples of '%s'", name);
         if (!tensor)
             continue;
         const char *wrong = tensor_read(array, tensor);
-        if (wrong) {
-            context_fail(context, EINC_EXPRESSION, "error: example %d %s", i + 1, wrong);
-            return false;
-        }
+        if (wrong)
+            return context_fail(context, EINC_EXPRESSION, "error: example %d %s", i + 1, wrong);
         operands[i].dtype = array->dtype;
         operands[i].rank = array->rank;
         operands[i].shape = array->shape;
         strides[i] = array->stride;
     }
     options->check.operands = operands;
-    options->check.operand_count = given->example_count;
+    options->check.operand_count = count;
     options->strides = strides;
-    return true;
+    return EINC_OK;
 }
 
 /* "best, dQ"; a name that is empty stands for the last statement's. */
-static void read_outputs(Arena *arena, const char *text, CompileOptions *options)
+static int read_outputs(einc_context *context, Arena *arena, const char *text, CompileOptions *options)
 {
     const char **names = NULL;
     int count = 0;
     for (bool more = text && *text; more; text++) {
         text += strspn(text, " ");
-        size_t length = strcspn(text, ", ");
-        ARENA_APPEND(arena, names, count, arena_copy(arena, text, length));
-        text += length;
-        text += strspn(text, " ");
+        size_t all = strcspn(text, ","), length = all;
+        while (length && text[length - 1] == ' ')
+            length--;
+        const char *name = arena_copy(arena, text, length);
+        for (int i = 0; i < count; i++)
+            if (!strcmp(names[i], name))
+                return context_fail(context, EINC_USAGE, "error: the output '%s' is asked for twice", name);
+        ARENA_APPEND(arena, names, count, name);
+        text += all;
         more = *text == ',';
     }
     options->outputs = names;
     options->output_count = count;
+    return EINC_OK;
 }
 
-bool read_options(einc_context *context, Arena *arena, const einc_options *given, CompileOptions *options)
+static int read_both_extents(einc_context *context, Arena *arena, const einc_options *given, CompileOptions *options)
+{
+    const char *const texts[] = { given->extents, given->statics };
+    GivenExtents extents = { NULL, NULL, 0, 0 };
+    for (int i = 0; i < 2; i++) {
+        const char *wrong = texts[i] && *texts[i] ? read_extents(arena, texts[i], i == 1, &extents) : NULL;
+        if (wrong)
+            return context_fail(context, EINC_USAGE, "error: %s", wrong);
+    }
+    give_extents(&extents, options);
+    return EINC_OK;
+}
+
+int read_options(einc_context *context, Arena *arena, const einc_options *given, CompileOptions *options)
 {
     static const einc_options plain = { 0 };
     if (!given)
@@ -104,42 +128,24 @@ bool read_options(einc_context *context, Arena *arena, const einc_options *given
     bool any_gpu = given->target && !strcmp(given->target, "cuda");
     options->target = any_gpu ? &grid_targets[0] : context_target(context, given->target);
     if (!options->target)
-        return false;
+        return EINC_USAGE;
     options->name = given->name ? arena_copy(arena, given->name, strlen(given->name)) : "einc_kernel";
     const char *fault = given->name ? emit_name_fault(arena, options->target, given->name) : NULL;
-    if (fault) {
-        context_fail(context, EINC_USAGE, "error: %s", fault);
-        return false;
-    }
-    if (given->flags) {
-        context_fail(context, EINC_USAGE, given->flags == EINC_FAST_MATH ? "error: there are no faster and less precise functions yet"
-                                                                          : "error: unknown flags 0x%x", given->flags);
-        return false;
-    }
+    if (fault)
+        return context_fail(context, EINC_USAGE, "error: %s", fault);
+    if (given->flags)
+        return context_fail(context, EINC_USAGE, given->flags == EINC_FAST_MATH ? "error: there are no faster and less precise functions yet"
+                                                                                 : "error: unknown flags 0x%x", given->flags);
     int precision = precision_find(given->precision ? given->precision : "exact");
-    if (precision < 0) {
-        context_fail(context, EINC_USAGE, "error: there is no precision '%s'\nhint: there are exact, bf16x6, bf16x3 and tf32",
-                     given->precision);
-        return false;
-    }
+    if (precision < 0)
+        return context_fail(context, EINC_USAGE, "error: there is no precision '%s'\nhint: there are exact, bf16x6, bf16x3 and tf32",
+                            given->precision);
     options->precision = (Precision)precision;
-    if (given->memory > INT64_MAX) {
-        context_fail(context, EINC_USAGE, "error: a memory budget of %llu bytes", (unsigned long long)given->memory);
-        return false;
-    }
-    options->memory = (int64_t)given->memory;
-    const char *const texts[] = { given->extents, given->statics };
-    GivenExtents extents = { NULL, NULL, 0, 0 };
-    for (int i = 0; i < 2; i++) {
-        const char *wrong = texts[i] && *texts[i] ? read_extents(arena, texts[i], i == 1, &extents) : NULL;
-        if (wrong) {
-            context_fail(context, EINC_USAGE, "error: %s", wrong);
-            return false;
-        }
-    }
-    give_extents(&extents, options);
-    read_outputs(arena, given->outputs, options);
-    return read_examples(context, arena, given, options);
+    options->memory = given->memory > INT64_MAX ? INT64_MAX : (int64_t)given->memory;
+    int status = read_both_extents(context, arena, given, options);
+    if (!status)
+        status = read_outputs(context, arena, given->outputs, options);
+    return status ? status : read_examples(context, arena, given, options);
 }
 
 /* ---- the passes ---- */

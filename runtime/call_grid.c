@@ -216,6 +216,8 @@ const Variant *call_grid_variant(einc_kernel *kernel, int device, int *workers)
 int einc_wait(const einc_kernel *constant, DLDevice device, const einc_call_options *options)
 {
     einc_kernel *kernel = (einc_kernel *)constant;
+    if (!kernel)
+        return EINC_USAGE;
     DLTensor there = { .device = device };
     int number = tensor_device(&there);
     if (number == TENSOR_HOST)    /* such calls have waited */

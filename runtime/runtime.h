@@ -94,6 +94,7 @@ void context_free(einc_context *context, void *memory);
 int context_fail(einc_context *context, int status, const char *format, ...) __attribute__((format(printf, 3, 4)));
 int context_fail_text(einc_context *context, int status, const char *message);
 int context_report(einc_context *context, int status, const Diags *diags);
+int context_status(einc_context *context);    /* of this thread's last failure */
 void context_clear_error(einc_context *context);
 Pool *context_pool(einc_context *context);
 int context_workers(einc_context *context);
@@ -119,7 +120,7 @@ const EmittedUnit *build_text(einc_context *context, Arena *arena, const Source 
 const EmittedUnit *build_whole(einc_kernel *kernel, Variant *variant);    /* in the kernel's arena, under its lock */
 Compiled *build_compile(einc_context *context, Arena *arena, const Source *source, const CompileOptions *options);
 Compiled *build_front(einc_context *context, Arena *arena, const Source *source, const CompileOptions *options);
-bool read_options(einc_context *context, Arena *arena, const einc_options *given, CompileOptions *options);
+int read_options(einc_context *context, Arena *arena, const einc_options *given, CompileOptions *options);
 
 /* Extents as they are given, and which of them are compiled in as constants, which are known, too. */
 typedef struct GivenExtents {
