@@ -458,6 +458,6 @@ int job_check_budget(Job *job, const Compiled *compiled)
     if (!job->options.memory || cost.smallest < 0 || cost.smallest <= job->options.memory)
         return EINC_OK;
     return cli_fail(job->cli, EINC_BUDGET, "the kernel needs at least %lld bytes beyond operands and results, but the budget "
-                    "is %lld\nhint: the smallest that can be met is '--memory %lld'", (long long)cost.smallest,
-                    (long long)job->options.memory, (long long)cost.smallest);
+                    "is %s\nhint: the smallest that can be met is '--memory %lld'", (long long)cost.smallest,
+                    option_value(job->cli, OPTION_MEMORY), (long long)cost.smallest);
 }

@@ -336,7 +336,7 @@ static int fit_memory(const einc_kernel *kernel, const Variant **variant, const 
             continue;
         if (status)
             return context_fail(kernel->context, EINC_BUDGET, "error: the kernel needs %zu bytes of workspace, but the budget is "
-                                "%lld\nhint: the smallest budget for these shapes is --memory %zu", *bytes,
+                                "%lld\nhint: the smallest budget for these shapes is %zu bytes", *bytes,
                                 (long long)kernel->options.memory, *bytes);
         return context_fail(kernel->context, EINC_BUDGET, "error: the workspace has %zu bytes, but the kernel needs %zu",
                             options->workspace_bytes, *bytes);

@@ -115,6 +115,7 @@ def check_options(arrays):
         check(close(np.load("out.npy"), np.tile(a.sum(1), (3, 1))), "an extent that no operand has", option)
     bad(4, "--memory", "run", "ij -> ij | softmax j | softmax i", "-i", "a.npy", "--memory", "16", "-o", "never.npy")
     said = bad(4, "the smallest", "run", "ij -> ij | softmax j | softmax i", "-i", "a.npy", "--memory", "0", "-o", "never.npy")
+    check("the budget is 0\n" in said, said)
     least = int(re.search(r"smallest[^0-9]*(\d+)", said).group(1))
     good("run", "ij -> ij | softmax j | softmax i", "-i", "a.npy", "--memory", str(least), "-o", "out.npy")
     bad(4, "the smallest", "run", "ij -> ij | softmax j | softmax i", "-i", "a.npy", "--memory", str(least - 1), "-o", "never.npy")
