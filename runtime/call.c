@@ -216,6 +216,7 @@ typedef struct Call {
     const einc_call_options *options;
     int launch, launches;
     int64_t tasks;
+    int refusal;                  /* what the host's parallel_for gave, if that was no 0 */
     _Atomic int64_t finished;
     _Atomic int64_t told;         /* milliseconds: when progress was last told */
     void (*task)(void *argument, int64_t index, int worker);
@@ -263,6 +264,19 @@ static void counted_task(void *argument, int64_t index, int worker)
     tell_progress(call);
 }
 
+/* On the host's threads. A number of the host's must not be taken for one of the kernel's. */
+static int run_by_host(Call *call, int64_t tasks, void (*task)(void *argument, int64_t index, int worker), void *argument)
+{
+    const einc_host *host = &call->context->host;
+    if (call->workers < host->workers) {
+        Share share = { .tasks = tasks, .task = task, .argument = argument };
+        call->refusal = host->parallel_for(host->user, call->workers, shared_task, &share);
+    } else {
+        call->refusal = host->parallel_for(host->user, tasks, task, argument);
+    }
+    return call->refusal ? EINC_FAILED : EINC_OK;
+}
+
 static int call_parallel_for(void *user, int64_t tasks, void (*task)(void *argument, int64_t index, int worker), void *argument)
 {
     Call *call = user;
@@ -275,13 +289,8 @@ static int call_parallel_for(void *user, int64_t tasks, void (*task)(void *argum
         task = counted_task;
         argument = call;
     }
-    const einc_host *host = &call->context->host;
-    if (host->parallel_for && call->workers > 1 && call->workers < host->workers) {
-        Share share = { .tasks = tasks, .task = task, .argument = argument };
-        return host->parallel_for(host->user, call->workers, shared_task, &share);
-    }
-    if (host->parallel_for && call->workers > 1)
-        return host->parallel_for(host->user, tasks, task, argument);
+    if (call->context->host.parallel_for && call->workers > 1)
+        return run_by_host(call, tasks, task, argument);
     if (call->pool)
         return pool_run(call->pool, call->workers, tasks, task, argument);
     for (int64_t i = 0; i < tasks; i++)
@@ -371,6 +380,8 @@ static int launch(einc_kernel *kernel, const Variant *variant, const uint64_t *w
     call.host.cancelled = context->host.cancelled ? call_cancelled : NULL;
     status = variant->object->kernel(words, workspace, bytes, &call.host);
     context_free(context, own);
+    if (status == EINC_FAILED && call.refusal)
+        return context_fail(context, EINC_FAILED, "error: the host's parallel_for gave %d", call.refusal);
     return status;
 }
 

@@ -51,6 +51,7 @@ struct Message {
     Message *next;
     char *text;
     int status;
+    bool hushed;                  /* the thread tries what need not succeed */
     _Atomic bool in_use;
 };
 
@@ -81,18 +82,18 @@ static Message *own_message(einc_context *context)
     return own;
 }
 
-void context_clear_error(einc_context *context)
+void context_hush(einc_context *context, bool hushed)
 {
-    Message *own = pthread_getspecific(context->error);
-    if (own) {
-        free(own->text);
-        own->text = NULL;
-    }
+    Message *own = own_message(context);
+    if (own)
+        own->hushed = hushed;
 }
 
 int context_fail_text(einc_context *context, int status, const char *message)
 {
     Message *own = own_message(context);
+    if (own && own->hushed)
+        return status;
     if (own) {
         free(own->text);
         own->text = strdup(message);

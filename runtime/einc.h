@@ -96,8 +96,8 @@ typedef struct einc_host {
     void (*free)(void *user, void *memory);
     /* Runs task(argument, index, worker) once for every 0 <= index < tasks, in any order, at once on up to `workers`
      * threads; 0 <= worker < workers, and no two calls with the same worker at once. Returns when all have returned:
-     * 0, or a number that the kernel gives back. Without it, a context has threads of its own, and a generated kernel does
-     * all in the calling thread. */
+     * 0, or a number that a generated kernel gives back and einc_call() names in an EINC_FAILED. Without it, a context has
+     * threads of its own, and a generated kernel does all in the calling thread. */
     int (*parallel_for)(void *user, int64_t tasks, void (*task)(void *argument, int64_t index, int worker), void *argument);
     int workers;
     /* Asked between units of work (a block of results each), from any thread; when it returns non-zero, the call ends

@@ -95,7 +95,7 @@ int context_fail(einc_context *context, int status, const char *format, ...) __a
 int context_fail_text(einc_context *context, int status, const char *message);
 int context_report(einc_context *context, int status, const Diags *diags);
 int context_status(einc_context *context);    /* of this thread's last failure */
-void context_clear_error(einc_context *context);
+void context_hush(einc_context *context, bool hushed);    /* while this thread's failures are not the caller's */
 Pool *context_pool(einc_context *context);
 int context_workers(einc_context *context);
 const Target *context_target(einc_context *context, const char *name);   /* NULL after context_fail() */
