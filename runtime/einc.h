@@ -99,7 +99,7 @@ typedef struct einc_host {
      * 0, or a number that a generated kernel gives back and einc_call() names in an EINC_FAILED. Without it, a context has
      * threads of its own, and a generated kernel does all in the calling thread. */
     int (*parallel_for)(void *user, int64_t tasks, void (*task)(void *argument, int64_t index, int worker), void *argument);
-    int workers;
+    int workers;                  /* 0 or 1: parallel_for is never called */
     /* Asked between units of work (a block of results each), from any thread; when it returns non-zero, the call ends
      * with EINC_CANCELLED once the units that run are done, and what its outputs hold is undefined. */
     int (*cancelled)(void *user);

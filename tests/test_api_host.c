@@ -142,6 +142,10 @@ static void test_budget(void **state)
     for (said += strcspn(said, "0123456789"); *said >= '0' && *said <= '9'; said++)
         least = 10 * least + *said - '0';
     einc_kernel_free(k);
+    options.memory = UINT64_MAX;
+    k = einc_compile(context, with_workspace, &options);
+    assert_true(k && call(k, y, NULL) == EINC_OK);
+    einc_kernel_free(k);
     for (int less = 0; less < 2; less++) {
         options.memory = (uint64_t)(least - less);
         k = einc_compile(context, with_workspace, &options);
