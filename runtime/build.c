@@ -26,8 +26,8 @@ static const char *add_extent(Arena *arena, ExtentSpec extent, bool constant, Gi
 const char *read_extents(Arena *arena, const char *text, bool constant, GivenExtents *given)
 {
     const char *wrong = NULL;
+    text += strspn(text, " ");
     do {
-        text += strspn(text, " ");
         size_t length = strcspn(text, ",");
         const char *piece = arena_copy(arena, text, length), *is = strchr(piece, '=');
         char *end;
@@ -35,9 +35,12 @@ const char *read_extents(Arena *arena, const char *text, bool constant, GivenExt
         long long value = is ? strtoll(is + 1, &end, 10) : -1;
         if (!is || is == piece || end == is + 1 || end[strspn(end, " ")] || value < 0 || errno)
             return arena_format(arena, "'%s' is no extent\nhint: an index and a whole number, as in 'n=30,k=128'", piece);
-        ExtentSpec extent = { .name = arena_copy(arena, piece, strcspn(piece, " =")), .extent = value };
+        while (is > piece + 1 && is[-1] == ' ')
+            is--;
+        ExtentSpec extent = { .name = arena_copy(arena, piece, (size_t)(is - piece)), .extent = value };
         wrong = add_extent(arena, extent, constant, given);
         text += length + (text[length] == ',');
+        text += strspn(text, " ");
     } while (*text && !wrong);
     return wrong;
 }
@@ -271,12 +274,10 @@ static int build_object(void *user, const char *path, char *error, size_t bytes)
     return compiler_run(build->compiler, build->unit->target->attribute, source, strlen(source), path, error, bytes);
 }
 
-static bool resolve(Object *object, const char *name)
+static bool resolve(Object *object, const char *const names[2])
 {
-    char workspace[600];
-    snprintf(workspace, sizeof workspace, "%s_workspace", name);
-    *(void **)&object->kernel = dlsym(object->handle, name);
-    *(void **)&object->workspace = dlsym(object->handle, workspace);
+    *(void **)&object->kernel = dlsym(object->handle, names[0]);
+    *(void **)&object->workspace = dlsym(object->handle, names[1]);
     return object->kernel && object->workspace;
 }
 
@@ -291,7 +292,7 @@ static Object *find_object(einc_context *context, const CacheKey *key)
 }
 
 /* A new object under the key; `handle` is its own from here on. Another thread may have been faster. */
-static Object *enter_object(einc_context *context, const CacheKey *key, void *handle, const char *name)
+static Object *enter_object(einc_context *context, const CacheKey *key, void *handle, const char *const names[2])
 {
     Object *object = context_alloc(context, sizeof *object, _Alignof(max_align_t)), *other;
     if (!object) {
@@ -300,10 +301,10 @@ static Object *enter_object(einc_context *context, const CacheKey *key, void *ha
         return NULL;
     }
     *object = (Object){ .key = *key, .handle = handle, .users = 1 };
-    if (!resolve(object, name)) {
+    if (!resolve(object, names)) {
         dlclose(handle);
         context_free(context, object);
-        context_fail(context, EINC_FAILED, "error: the compiled kernel has no function '%s'", name);
+        context_fail(context, EINC_FAILED, "error: the compiled kernel has no function '%s'", names[0]);
         return NULL;
     }
     pthread_mutex_lock(&context->lock);
@@ -364,6 +365,7 @@ static Object *object_on_cpu(einc_kernel *kernel, Variant *variant, const Cache 
     pthread_mutex_unlock(&context->lock);
     if (object)
         return object;
+    const char *name = kernel->options.name, *const names[] = { name, arena_format(&kernel->arena, "%s_workspace", name) };
     void *handle = cache_load(cache, &key);
     if (!handle) {
         Build build = { compiler, build_whole(kernel, variant) };
@@ -375,7 +377,7 @@ static Object *object_on_cpu(einc_kernel *kernel, Variant *variant, const Cache 
             return NULL;
         }
     }
-    return enter_object(context, &key, handle, kernel->options.name);
+    return enter_object(context, &key, handle, names);
 }
 
 Object *object_get(einc_kernel *kernel, Variant *variant, const CompileOptions *options)

@@ -279,6 +279,7 @@ static void test_wrong_options(void **state)
         { "ij->i", { .extents = "z=3" }, "no index 'z'" },
         { "ij->i", { .statics = "i" }, "is no extent" },
         { "ij->i", { .extents = ",i=3" }, "'' is no extent" },
+        { "ij->i", { .extents = "i j = 3, " }, "no index 'i j'" },
         { "ij->i", { .statics = "z=3" }, "no index 'z'" },
         { "ij->i", { .extents = "i=4", .statics = "i=3" }, "index 'i' is given as 4 and as 3" },
         { "ij->i", { .extents = "i=3, i=4" }, "index 'i' is given as 3 and as 4" },
