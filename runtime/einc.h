@@ -200,7 +200,7 @@ typedef struct einc_call_options {
 
 /* Runs the kernel, in this thread and the context's. Inputs are in the order of einc_input_name(), all of them, outputs in that
  * of einc_output_name(), with the dtypes and ranks asked there. Outputs have the shapes of einc_output_shape() and any
- * strides; they overlap neither each other nor inputs. The target of a `+=` is an output and is added to. Inputs are not
+ * strides but 0; they overlap neither each other nor inputs. The target of a `+=` is an output and is added to. Inputs are not
  * written. `options` may be NULL.
  *
  * EINC_EXPRESSION: tensors that do not fit, with nothing written; or a read out of range, after which what the outputs
