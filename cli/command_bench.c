@@ -334,7 +334,9 @@ static int bench_job(Bench *b)
     einc_kernel *kernel = kernel_make(cli->context, &job->expression.source, &job->options);
     if (!kernel)
         return cli_fail_runtime(cli);
-    status = bench_kernel(b, kernel, seconds);
+    status = job_check_budget(job, kernel->variants->compiled);
+    if (!status)
+        status = bench_kernel(b, kernel, seconds);
     einc_kernel_free(kernel);
     return status;
 }

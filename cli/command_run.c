@@ -316,6 +316,8 @@ static int run_job(Run *run)
     else if (!kernel)
         status = cli_fail_runtime(cli);
     else
+        status = job_check_budget(job, kernel->variants->compiled);
+    if (!status)
         status = compute(run, kernel);
     if (!status)
         status = deliver(run);

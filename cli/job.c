@@ -145,38 +145,17 @@ void job_close(Job *job)
 
 /* ---- extents ---- */
 
-static int add_extents(Job *job, const char *text, ExtentSpec **list, int *count)
-{
-    Cli *cli = job->cli;
-    const char *bad = "";
-    int before = *count;
-    if (!*text || !read_extents(&cli->arena, text, list, count, &bad))
-        return cli_fail(cli, EINC_USAGE, "'%s' is no extent\nhint: an index and a whole number, as in '-d n=30,k=128'",
-                        bad);
-    for (int i = before; i < *count; i++)
-        for (int k = 0; k < i; k++)
-            if (!strcmp((*list)[i].name, (*list)[k].name) && (*list)[i].extent != (*list)[k].extent)
-                return cli_fail(cli, EINC_USAGE, "index '%s' is given as %lld and as %lld", (*list)[i].name,
-                                (long long)(*list)[k].extent, (long long)(*list)[i].extent);
-    return EINC_OK;
-}
-
-/* Extents of both kinds: what is compiled in as a constant is known, too. */
 static int read_all_extents(Job *job)
 {
-    const Cli *cli = job->cli;
-    ExtentSpec *extents = NULL, *statics = NULL;
+    Cli *cli = job->cli;
+    GivenExtents given = { NULL, NULL, 0, 0 };
     for (int i = 0; i < cli->given_count; i++) {
-        int status = EINC_OK;
-        if (cli->given[i].id == OPTION_EXTENTS || cli->given[i].id == OPTION_STATIC)
-            status = add_extents(job, cli->given[i].value, &extents, &job->options.check.extent_count);
-        if (!status && cli->given[i].id == OPTION_STATIC)
-            status = add_extents(job, cli->given[i].value, &statics, &job->options.static_count);
-        if (status)
-            return status;
+        bool constant = cli->given[i].id == OPTION_STATIC, gives = constant || cli->given[i].id == OPTION_EXTENTS;
+        const char *wrong = gives ? read_extents(&cli->arena, cli->given[i].value, constant, &given) : NULL;
+        if (wrong)
+            return cli_fail(cli, EINC_USAGE, "%s", wrong);
     }
-    job->options.check.extents = extents;
-    job->options.statics = statics;
+    give_extents(&given, &job->options);
     return EINC_OK;
 }
 
@@ -479,6 +458,6 @@ int job_check_budget(Job *job, const Compiled *compiled)
     if (!job->options.memory || cost.smallest < 0 || cost.smallest <= job->options.memory)
         return EINC_OK;
     return cli_fail(job->cli, EINC_BUDGET, "the kernel needs at least %lld bytes beyond operands and results, but the budget "
-                    "is %lld\nhint: the smallest that can be met is '--memory %lld'", (long long)cost.smallest,
-                    (long long)job->options.memory, (long long)cost.smallest);
+                    "is %s\nhint: the smallest that can be met is '--memory %lld'", (long long)cost.smallest,
+                    option_value(job->cli, OPTION_MEMORY), (long long)cost.smallest);
 }

@@ -27,7 +27,7 @@ enum {
     X(SHAPE, "shape", 0, "[NAME=]N,N", KERNELS,                                                                          \
       "the shape of the next operand, or of NAME; a dtype stands in EXPR, as in ij:f16")                                 \
     X(STATIC, "static", 0, "I=N", KERNELS, "extents to compile in as constants")                                         \
-    X(MEMORY, "memory", 0, "BYTES", KERNELS, "memory beyond operands and results: 700, 64K, 2M, 1G")                     \
+    X(MEMORY, "memory", 0, "BYTES", KERNELS, "memory beyond operands and results: 700, 64K, 2M, 1G; 0: none")            \
     X(TARGET, "target", 0, "NAME", KERNELS, "instruction set, one of those below; several for compile: a,b")              \
     X(THREADS, "threads", 0, "N", RUN | BENCH, "at most so many threads; else as many as there are processors")          \
     X(NAME, "name", 0, "NAME", COMPILE, "what the C function is called")                                                 \

@@ -43,6 +43,8 @@ void *arena_alloc(Arena *arena, size_t bytes)
         full(arena);
     if (OWN_BYTES)
         bytes = (bytes + align - 1) / align * align;
+    else if (!bytes)
+        bytes = 1;                /* an array of nothing is somewhere, too: NULL is for none */
     if (bytes > (size_t)(arena->end - arena->next)) {
         if (bytes > OWN_BYTES) {
             /* It lies behind the newest, whose free part goes on being used. */

@@ -37,9 +37,8 @@ static int64_t read_integer(Parser *parser, Span at)
     long long value = strtoll(written(parser, at), NULL, 10);
     if (errno == ERANGE) {
         diag_error(parser->diags, at, "the integer does not fit into 64 bits");
-        diag_hint(parser->diags, "write it as a float, with a '.'");
         parser->slips++;
-        value = 0;
+        value = 1;                /* of which nothing else can be wrong */
     }
     return value;
 }
@@ -57,7 +56,10 @@ AstExpr *make_number(Parser *parser, Span at)
     AstExpr *expr = make_expr(parser, AST_NUMBER, at);
     expr->number.is_integer = is_integer(parser, at);
     if (expr->number.is_integer) {
+        int slips = parser->slips;
         expr->number.integer = read_integer(parser, at);
+        if (parser->slips > slips)
+            diag_hint(parser->diags, "write it as a float, with a '.'");
         expr->number.value = (double)expr->number.integer;
     } else {
         expr->number.value = strtod(written(parser, at), NULL);

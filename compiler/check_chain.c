@@ -207,8 +207,8 @@ static void hint_index(Check *check, const Term *term, const char *name)
                   check_index_list(check, term->indices, term->rank));
 }
 
-/* Whether each of `indices` is one of the term's, once. */
-static bool require_indices(Check *check, const Term *term, const AstWord *words, Index *const *indices, int count)
+/* Whether each of `indices` is one of the term's, once. `target`: they are an arrow's. */
+static bool require_indices(Check *check, const Term *term, const AstWord *words, Index *const *indices, int count, bool target)
 {
     Span at = words ? words->span : term->span;
     for (const AstWord *w = words; w; w = w->next)
@@ -216,8 +216,9 @@ static bool require_indices(Check *check, const Term *term, const AstWord *words
     for (int i = 0; i < count; i++) {
         if (indices_have(indices, i, indices[i])) {
             diag_error(check->diags, at, "index '%s' is listed twice", indices[i]->name);
-            diag_hint(check->diags, "a diagonal is written into with '+=': 'y[%s,%s] += ...'", indices[i]->name,
-                      indices[i]->name);
+            if (target)
+                diag_hint(check->diags, "a diagonal is written into with '+=': 'y[%s,%s] += ...'", indices[i]->name,
+                          indices[i]->name);
             return false;
         }
         if (!term_has_index(term, indices[i])) {
@@ -236,7 +237,7 @@ static Term *apply_arrow(Check *check, Term *value, const AstArrow *arrow, Dtype
     Index **kept = NULL;
     int count = 0;
     if (!check_indices(check, arrow->indices.items, &kept, &count) ||
-        !require_indices(check, value, arrow->indices.items, kept, count))
+        !require_indices(check, value, arrow->indices.items, kept, count, true))
         return NULL;
     return check_contract(check, arrow->span, value, kept, count, declared);
 }
@@ -289,7 +290,7 @@ int check_reductions(Check *check, const AstStage *first, Term **terms)
     int i = 0;
     for (const AstStage *stage = first; stage; stage = stage->also, i++)
         good[i] = check_indices(check, stage->indices.items, &over[i], &over_count[i]) &&
-                  require_indices(check, check->value, stage->indices.items, over[i], over_count[i]);
+                  require_indices(check, check->value, stage->indices.items, over[i], over_count[i], false);
     i = 0;
     for (const AstStage *stage = first; stage; stage = stage->also, i++)
         terms[i] = good[i] ? check_reduce(check, stage, check->value, over[i], over_count[i]) : NULL;

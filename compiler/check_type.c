@@ -401,7 +401,7 @@ static bool check_parameter(Check *check, const AstStage *stage, Term *term)
         return false;
     }
     if (p && facts->leaves == LEAVES_RANKS && (!p->is_integer || p->value < 1 || p->value > INT32_MAX)) {
-        diag_error(check->diags, p->span, "'%s' takes a positive integer", facts->name);
+        diag_error(check->diags, p->span, "'%s' takes an integer from 1 to %d", facts->name, INT32_MAX);
         diag_hint(check->diags, "it says how many places stay: '%s(10) n'", facts->name);
         return false;
     }

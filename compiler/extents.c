@@ -15,12 +15,12 @@ typedef struct Infer {
     bool *reported;               /* [index id]: its extents disagree, and it was said */
 } Infer;
 
-static int64_t given_extent(const Infer *infer, const Index *index)
+static ExtentSpec given_extent(const Infer *infer, const Index *index)
 {
     for (int i = 0; i < infer->given_count && !index->in_dots; i++)
         if (!strcmp(infer->given[i].name, index->name))
-            return infer->given[i].extent;
-    return -1;
+            return infer->given[i];
+    return (ExtentSpec){ .extent = -1, .is_hint = true };
 }
 
 /* ---- one index ---- */
@@ -62,15 +62,15 @@ static int64_t axes_extent(Infer *infer, const Index *index)
             report_axes(infer, index, fixed, extent, axis, size);
         }
     }
-    int64_t given = given_extent(infer, index);
+    ExtentSpec given = given_extent(infer, index);
     bool known = extent >= 0 && (fixed || !unknown);
-    if (given >= 0 && known && given != extent && !infer->reported[index->id]) {
+    if (!given.is_hint && known && given.extent != extent && !infer->reported[index->id]) {
         const Axis *axis = fixed ? fixed : &index->axes[0];
         infer->reported[index->id] = true;
         diag_error(infer->diags, axis->span, "index '%s' is given as %lld, but is %lld in %s", index->name,
-                   (long long)given, (long long)extent, tensor_words(infer->arena, axis->tensor));
+                   (long long)given.extent, (long long)extent, tensor_words(infer->arena, axis->tensor));
     }
-    return known ? extent : given;
+    return known ? extent : given.extent;
 }
 
 /* The extent that one position allows the index: the largest e with every position 0 <= p < size. -1: not known. */
@@ -130,7 +130,7 @@ static int64_t ranks_extent(Infer *infer, const Index *index)
 
 static int64_t index_extent(Infer *infer, const Index *index)
 {
-    int64_t given = given_extent(infer, index);
+    int64_t given = given_extent(infer, index).extent;
     switch (index->rule) {
     case EXTENT_RANKS: return ranks_extent(infer, index);
     case EXTENT_AXES: return axes_extent(infer, index);

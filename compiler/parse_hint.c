@@ -167,7 +167,7 @@ static const char *word_hint(const Parser *parser, Span at)
                             (int)(reduction.end - reduction.begin), source->text + reduction.begin,
                             needs_number ? "(10)" : "");
     Span last = word_at(source, back(source, at.begin));
-    if (last.begin == last.end)
+    if (last.begin == last.end || before(source, last.begin) == ':')    /* a dtype */
         return NULL;
     const char *near = !begins_stage(source, last) ? NULL
                        : ops_nearest_reduction(parser->arena, source->text + last.begin, last.end - last.begin);
@@ -225,6 +225,8 @@ static const char *sign_hint(const Source *source, Span at)
         return "there are no methods: a reduction is a stage, '... | sum j', a transposition an order, 'ij -> ji'";
     if (c == ':' && in_brackets)
         return "there are no slices: each axis has an index or a position, as in 'x[i,2*j+1]'";
+    if (c == ':' && before(source, word_at(source, back(source, at.begin)).begin) == ':')
+        return "a dtype stands once; a conversion is a stage: '... | f32'";
     if (c == '(' && behind_arrow(source, at.begin))
         return "indices are not grouped: an axis of the result is one index";
     Span word = word_at(source, back(source, at.begin));

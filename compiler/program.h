@@ -229,6 +229,7 @@ typedef struct OperandSpec {
 typedef struct ExtentSpec {
     const char *name;             /* of an index, in every statement that has it */
     int64_t extent;
+    bool is_hint;                 /* operands may tell another */
 } ExtentSpec;
 
 typedef struct CheckOptions {

@@ -23,12 +23,24 @@ static const char *keep_text(Arena *arena, const char *text)
     return text ? arena_copy(arena, text, strlen(text)) : NULL;
 }
 
-static const ExtentSpec *keep_extents(Arena *arena, const ExtentSpec *list, int count)
+static ExtentSpec *keep_extents(Arena *arena, const ExtentSpec *list, int count)
 {
     ExtentSpec *copy = ARENA_ARRAY(arena, ExtentSpec, count);
     for (int i = 0; i < count; i++)
-        copy[i] = (ExtentSpec){ keep_text(arena, list[i].name), list[i].extent };
+        copy[i] = (ExtentSpec){ .name = keep_text(arena, list[i].name), .extent = list[i].extent };
     return copy;
+}
+
+/* An extent that is given holds for what is known when compiling; operands of calls may have another, but of a constant. */
+static void keep_hints(einc_kernel *kernel, const CompileOptions *options)
+{
+    ExtentSpec *extents = keep_extents(&kernel->arena, options->check.extents, options->check.extent_count);
+    for (int i = 0; i < options->check.extent_count; i++) {
+        extents[i].is_hint = true;
+        for (int s = 0; s < options->static_count; s++)
+            extents[i].is_hint &= strcmp(options->statics[s].name, extents[i].name) != 0;
+    }
+    kernel->options.check.extents = extents;
 }
 
 /* What is known of the operands, for the plans of other devices; those for other strides bring their own. */
@@ -61,7 +73,7 @@ static void keep_options(einc_kernel *kernel, const CompileOptions *options)
     kernel->options = *options;
     kernel->options.outputs = outputs;
     keep_operands(kernel, options);
-    kernel->options.check.extents = keep_extents(arena, options->check.extents, options->check.extent_count);
+    keep_hints(kernel, options);
     kernel->options.statics = keep_extents(arena, options->statics, options->static_count);
     kernel->options.name = keep_text(arena, options->name);
     kernel->options.command = keep_text(arena, options->command);
@@ -72,6 +84,7 @@ static bool make_first_variant(einc_kernel *kernel, const CompileOptions *option
 {
     keep_options(kernel, options);
     CompileOptions kept = kernel->options;
+    kept.check.extents = options->check.extents;
     kept.dump = options->dump;
     Variant *variant = ARENA_NEW(&kernel->arena, Variant);
     variant->compiled = build_plan(kernel->context, &kernel->arena, &kernel->source, &kept);
@@ -128,8 +141,15 @@ static bool check_target(einc_context *context, CompileOptions *options, bool ea
     return false;
 }
 
+static int check_expression(einc_context *context, const char *expression)
+{
+    return expression ? EINC_OK : context_fail(context, EINC_USAGE, "error: the expression is NULL");
+}
+
 einc_kernel *einc_compile(einc_context *context, const char *expression, const einc_options *given)
 {
+    if (!context || check_expression(context, expression))
+        return NULL;
     jmp_buf full;
     Arena arena = context_arena(context, &full);
     CompileOptions options;
@@ -138,7 +158,7 @@ einc_kernel *einc_compile(einc_context *context, const char *expression, const e
     bool each_device = given && given->target && !strcmp(given->target, "cuda");
     if (setjmp(full))
         context_fail(context, EINC_FAILED, "error: out of memory");
-    else if (read_options(context, &arena, given, &options) && check_target(context, &options, each_device))
+    else if (!read_options(context, &arena, given, &options) && check_target(context, &options, each_device))
         kernel = kernel_make(context, &source, &options);
     if (kernel)
         kernel->each_device = each_device;
@@ -154,16 +174,17 @@ void einc_kernel_free(einc_kernel *kernel)
 
 /* ---- questions ---- */
 
+int einc_input_count(const einc_kernel *kernel) { return kernel ? kernel->variants->compiled->program->input_count : 0; }
+int einc_output_count(const einc_kernel *kernel) { return kernel ? kernel->variants->compiled->output_count : 0; }
+
 static const Tensor *input_of(const einc_kernel *kernel, int i)
 {
-    const Program *program = kernel->variants->compiled->program;
-    return i >= 0 && i < program->input_count ? program->inputs[i] : NULL;
+    return i >= 0 && i < einc_input_count(kernel) ? kernel->variants->compiled->program->inputs[i] : NULL;
 }
 
 static const Tensor *output_of(const einc_kernel *kernel, int i)
 {
-    const Compiled *compiled = kernel->variants->compiled;
-    return i >= 0 && i < compiled->output_count ? compiled->outputs[i] : NULL;
+    return i >= 0 && i < einc_output_count(kernel) ? kernel->variants->compiled->outputs[i] : NULL;
 }
 
 static const char *name_of(const Tensor *tensor)
@@ -171,8 +192,6 @@ static const char *name_of(const Tensor *tensor)
     return tensor && tensor->name ? tensor->name : "";
 }
 
-int einc_input_count(const einc_kernel *kernel) { return kernel->variants->compiled->program->input_count; }
-int einc_output_count(const einc_kernel *kernel) { return kernel->variants->compiled->output_count; }
 const char *einc_input_name(const einc_kernel *kernel, int i) { return name_of(input_of(kernel, i)); }
 const char *einc_output_name(const einc_kernel *kernel, int i) { return name_of(output_of(kernel, i)); }
 
@@ -207,6 +226,8 @@ int einc_abi(void) { return EINC_ABI; }
 
 static const EmittedUnit *unit_of(einc_kernel *kernel)
 {
+    if (!kernel)
+        return NULL;
     pthread_mutex_lock(&kernel->lock);
     const EmittedUnit *unit = build_whole(kernel, kernel->variants);
     pthread_mutex_unlock(&kernel->lock);
@@ -229,6 +250,8 @@ const char *einc_explain(const einc_kernel *constant)
 {
     einc_kernel *kernel = (einc_kernel *)constant;
     jmp_buf full;
+    if (!kernel)
+        return NULL;
     pthread_mutex_lock(&kernel->lock);
     kernel->arena.failed = &full;
     if (setjmp(full))
@@ -242,41 +265,49 @@ const char *einc_explain(const einc_kernel *constant)
 
 /* ---- text without a compiler ---- */
 
-static char *copy_text(einc_context *context, const char *text)
+/* Into *copy, where one is wanted. */
+static bool copy_text(einc_context *context, const char *text, char **copy)
 {
     size_t bytes = strlen(text) + 1;
-    char *copy = context_alloc(context, bytes, 1);
-    return copy ? memcpy(copy, text, bytes) : NULL;
+    if (copy && (*copy = context_alloc(context, bytes, 1)))
+        memcpy(*copy, text, bytes);
+    return !copy || *copy;
+}
+
+static int generate(einc_context *context, Arena *arena, const char *expression, const einc_options *given, char **source, char **header)
+{
+    CompileOptions options;
+    Source text = { "expr", expression, strlen(expression) };
+    int status = read_options(context, arena, given, &options);
+    const Compiled *compiled = status ? NULL : build_compile(context, arena, &text, &options);
+    if (!compiled)
+        return status ? status : context_status(context);
+    if (copy_text(context, compiled->unit->source, source) && copy_text(context, compiled->unit->header, header))
+        return EINC_OK;
+    if (source && *source)
+        einc_text_free(context, *source), *source = NULL;
+    return context_fail(context, EINC_FAILED, "error: out of memory");
 }
 
 int einc_generate(einc_context *context, const char *expression, const einc_options *given, char **source, char **header)
 {
+    if (source)
+        *source = NULL;
+    if (header)
+        *header = NULL;
+    int status = context ? check_expression(context, expression) : EINC_USAGE;
+    if (status)
+        return status;
     jmp_buf full;
     Arena arena = context_arena(context, &full);
-    CompileOptions options;
-    *source = *header = NULL;
-    if (setjmp(full)) {
-        arena_free(&arena);
-        return context_fail(context, EINC_FAILED, "error: out of memory");
-    }
-    Source text = { "expr", expression, strlen(expression) };
-    Compiled *compiled = read_options(context, &arena, given, &options)
-                             ? build_compile(context, &arena, &text, &options) : NULL;
-    if (compiled) {
-        *source = copy_text(context, compiled->unit->source);
-        *header = copy_text(context, compiled->unit->header);
-    }
+    status = setjmp(full) ? context_fail(context, EINC_FAILED, "error: out of memory")
+                          : generate(context, &arena, expression, given, source, header);
     arena_free(&arena);
-    if (compiled && (!*source || !*header)) {
-        einc_text_free(context, *source);
-        einc_text_free(context, *header);
-        *source = *header = NULL;
-        return context_fail(context, EINC_FAILED, "error: out of memory");
-    }
-    return compiled ? EINC_OK : EINC_EXPRESSION;
+    return status;
 }
 
 void einc_text_free(einc_context *context, char *text)
 {
-    context_free(context, text);
+    if (context)
+        context_free(context, text);
 }

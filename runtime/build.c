@@ -10,114 +10,145 @@
 
 /* ---- options ---- */
 
-bool read_extents(Arena *arena, const char *text, ExtentSpec **list, int *count, const char **bad)
+/* NULL, or what is wrong with it. */
+static const char *add_extent(Arena *arena, ExtentSpec extent, bool constant, GivenExtents *given)
 {
-    while (text && *text) {
+    for (int i = 0; i < given->extent_count; i++)
+        if (!strcmp(given->extents[i].name, extent.name) && given->extents[i].extent != extent.extent)
+            return arena_format(arena, "index '%s' is given as %lld and as %lld", extent.name,
+                                (long long)given->extents[i].extent, (long long)extent.extent);
+    ARENA_APPEND(arena, given->extents, given->extent_count, extent);
+    if (constant)
+        ARENA_APPEND(arena, given->statics, given->static_count, extent);
+    return NULL;
+}
+
+const char *read_extents(Arena *arena, const char *text, bool constant, GivenExtents *given)
+{
+    const char *wrong = NULL;
+    text += strspn(text, " ");
+    do {
         size_t length = strcspn(text, ",");
         const char *piece = arena_copy(arena, text, length), *is = strchr(piece, '=');
         char *end;
         errno = 0;
         long long value = is ? strtoll(is + 1, &end, 10) : -1;
-        if (!is || is == piece || end == is + 1 || *end || value < 0 || errno) {
-            *bad = piece;
-            return false;
-        }
-        ExtentSpec extent = { arena_copy(arena, piece, (size_t)(is - piece)), value };
-        ARENA_APPEND(arena, *list, *count, extent);
+        if (!is || is == piece || end == is + 1 || end[strspn(end, " ")] || value < 0 || errno)
+            return arena_format(arena, "'%s' is no extent\nhint: an index and a whole number, as in 'n=30,k=128'", piece);
+        while (is > piece + 1 && is[-1] == ' ')
+            is--;
+        ExtentSpec extent = { .name = arena_copy(arena, piece, (size_t)(is - piece)), .extent = value };
+        wrong = add_extent(arena, extent, constant, given);
         text += length + (text[length] == ',');
-    }
-    return true;
+        text += strspn(text, " ");
+    } while (*text && !wrong);
+    return wrong;
 }
 
-static bool read_examples(einc_context *context, Arena *arena, const einc_options *given, CompileOptions *options)
+void give_extents(const GivenExtents *given, CompileOptions *options)
 {
-    OperandSpec *operands = ARENA_ARRAY(arena, OperandSpec, given->example_count);
-    const int64_t **strides = ARENA_ARRAY(arena, const int64_t *, given->example_count);
-    for (int i = 0; i < given->example_count; i++) {
+    options->check.extents = given->extents;
+    options->check.extent_count = given->extent_count;
+    options->statics = given->statics;
+    options->static_count = given->static_count;
+}
+
+static int read_examples(einc_context *context, Arena *arena, const einc_options *given, CompileOptions *options)
+{
+    int count = given->example_count;
+    if (count < 0 || (count && !given->examples))
+        return context_fail(context, EINC_USAGE, count < 0 ? "error: there cannot be %d examples" : "error: the list of %d examples is NULL",
+                            count);
+    OperandSpec *operands = ARENA_ARRAY(arena, OperandSpec, count);
+    const int64_t **strides = ARENA_ARRAY(arena, const int64_t *, count);
+    for (int i = 0; i < count; i++) {
         Array *array = ARENA_NEW(arena, Array);
         const DLTensor *tensor = given->examples[i];
         operands[i] = (OperandSpec){ .dtype = DTYPE_NONE, .rank = -1 };
         const char *name = given->example_names ? given->example_names[i] : NULL;
         operands[i].name = name ? arena_copy(arena, name, strlen(name)) : NULL;
+        for (int k = 0; k < i && name; k++)
+            if (operands[k].name && !strcmp(operands[k].name, name))
+                return context_fail(context, EINC_USAGE, "error: there are two examples of '%s'", name);
         if (!tensor)
             continue;
         const char *wrong = tensor_read(array, tensor);
-        if (wrong) {
-            context_fail(context, EINC_EXPRESSION, "error: example %d %s", i + 1, wrong);
-            return false;
-        }
+        if (wrong)
+            return context_fail(context, EINC_EXPRESSION, "error: example %d %s", i + 1, wrong);
         operands[i].dtype = array->dtype;
         operands[i].rank = array->rank;
         operands[i].shape = array->shape;
         strides[i] = array->stride;
     }
     options->check.operands = operands;
-    options->check.operand_count = given->example_count;
+    options->check.operand_count = count;
     options->strides = strides;
-    return true;
+    return EINC_OK;
 }
 
 /* "best, dQ"; a name that is empty stands for the last statement's. */
-static void read_outputs(Arena *arena, const char *text, CompileOptions *options)
+static int read_outputs(einc_context *context, Arena *arena, const char *text, CompileOptions *options)
 {
     const char **names = NULL;
     int count = 0;
     for (bool more = text && *text; more; text++) {
         text += strspn(text, " ");
-        size_t length = strcspn(text, ", ");
-        ARENA_APPEND(arena, names, count, arena_copy(arena, text, length));
-        text += length;
-        text += strspn(text, " ");
+        size_t all = strcspn(text, ","), length = all;
+        while (length && text[length - 1] == ' ')
+            length--;
+        const char *name = arena_copy(arena, text, length);
+        for (int i = 0; i < count; i++)
+            if (!strcmp(names[i], name))
+                return context_fail(context, EINC_USAGE, "error: the output '%s' is asked for twice", name);
+        ARENA_APPEND(arena, names, count, name);
+        text += all;
         more = *text == ',';
     }
     options->outputs = names;
     options->output_count = count;
+    return EINC_OK;
 }
 
-bool read_options(einc_context *context, Arena *arena, const einc_options *given, CompileOptions *options)
+static int read_both_extents(einc_context *context, Arena *arena, const einc_options *given, CompileOptions *options)
+{
+    const char *const texts[] = { given->extents, given->statics };
+    GivenExtents extents = { NULL, NULL, 0, 0 };
+    for (int i = 0; i < 2; i++) {
+        const char *wrong = texts[i] && *texts[i] ? read_extents(arena, texts[i], i == 1, &extents) : NULL;
+        if (wrong)
+            return context_fail(context, EINC_USAGE, "error: %s", wrong);
+    }
+    give_extents(&extents, options);
+    return EINC_OK;
+}
+
+int read_options(einc_context *context, Arena *arena, const einc_options *given, CompileOptions *options)
 {
     static const einc_options plain = { 0 };
-    const char *bad = NULL;
     if (!given)
         given = &plain;
     memset(options, 0, sizeof *options);
     bool any_gpu = given->target && !strcmp(given->target, "cuda");
     options->target = any_gpu ? &grid_targets[0] : context_target(context, given->target);
     if (!options->target)
-        return false;
+        return EINC_USAGE;
     options->name = given->name ? arena_copy(arena, given->name, strlen(given->name)) : "einc_kernel";
     const char *fault = given->name ? emit_name_fault(arena, options->target, given->name) : NULL;
-    if (fault) {
-        context_fail(context, EINC_USAGE, "error: %s", fault);
-        return false;
-    }
-    if (given->flags) {
-        context_fail(context, EINC_USAGE, given->flags == EINC_FAST_MATH ? "error: there are no faster and less precise functions yet"
-                                                                          : "error: unknown flags 0x%x", given->flags);
-        return false;
-    }
+    if (fault)
+        return context_fail(context, EINC_USAGE, "error: %s", fault);
+    if (given->flags)
+        return context_fail(context, EINC_USAGE, given->flags == EINC_FAST_MATH ? "error: there are no faster and less precise functions yet"
+                                                                                 : "error: unknown flags 0x%x", given->flags);
     int precision = precision_find(given->precision ? given->precision : "exact");
-    if (precision < 0) {
-        context_fail(context, EINC_USAGE, "error: there is no precision '%s'\nhint: there are exact, bf16x6, bf16x3 and tf32",
-                     given->precision);
-        return false;
-    }
+    if (precision < 0)
+        return context_fail(context, EINC_USAGE, "error: there is no precision '%s'\nhint: there are exact, bf16x6, bf16x3 and tf32",
+                            given->precision);
     options->precision = (Precision)precision;
-    if (given->memory > INT64_MAX) {
-        context_fail(context, EINC_USAGE, "error: a memory budget of %llu bytes", (unsigned long long)given->memory);
-        return false;
-    }
-    options->memory = (int64_t)given->memory;
-    ExtentSpec *extents = NULL, *statics = NULL;
-    if (!read_extents(arena, given->extents, &extents, &options->check.extent_count, &bad) ||
-        !read_extents(arena, given->statics, &statics, &options->static_count, &bad)) {
-        context_fail(context, EINC_USAGE, "error: '%s' is no extent\nhint: extents are given as 'h=56,n=30'", bad);
-        return false;
-    }
-    options->check.extents = extents;
-    options->statics = statics;
-    read_outputs(arena, given->outputs, options);
-    return read_examples(context, arena, given, options);
+    options->memory = given->memory > INT64_MAX ? INT64_MAX : (int64_t)given->memory;
+    int status = read_both_extents(context, arena, given, options);
+    if (!status)
+        status = read_outputs(context, arena, given->outputs, options);
+    return status ? status : read_examples(context, arena, given, options);
 }
 
 /* ---- the passes ---- */
@@ -243,12 +274,10 @@ static int build_object(void *user, const char *path, char *error, size_t bytes)
     return compiler_run(build->compiler, build->unit->target->attribute, source, strlen(source), path, error, bytes);
 }
 
-static bool resolve(Object *object, const char *name)
+static bool resolve(Object *object, const char *const names[2])
 {
-    char workspace[600];
-    snprintf(workspace, sizeof workspace, "%s_workspace", name);
-    *(void **)&object->kernel = dlsym(object->handle, name);
-    *(void **)&object->workspace = dlsym(object->handle, workspace);
+    *(void **)&object->kernel = dlsym(object->handle, names[0]);
+    *(void **)&object->workspace = dlsym(object->handle, names[1]);
     return object->kernel && object->workspace;
 }
 
@@ -263,7 +292,7 @@ static Object *find_object(einc_context *context, const CacheKey *key)
 }
 
 /* A new object under the key; `handle` is its own from here on. Another thread may have been faster. */
-static Object *enter_object(einc_context *context, const CacheKey *key, void *handle, const char *name)
+static Object *enter_object(einc_context *context, const CacheKey *key, void *handle, const char *const names[2])
 {
     Object *object = context_alloc(context, sizeof *object, _Alignof(max_align_t)), *other;
     if (!object) {
@@ -272,10 +301,10 @@ static Object *enter_object(einc_context *context, const CacheKey *key, void *ha
         return NULL;
     }
     *object = (Object){ .key = *key, .handle = handle, .users = 1 };
-    if (!resolve(object, name)) {
+    if (!resolve(object, names)) {
         dlclose(handle);
         context_free(context, object);
-        context_fail(context, EINC_FAILED, "error: the compiled kernel has no function '%s'", name);
+        context_fail(context, EINC_FAILED, "error: the compiled kernel has no function '%s'", names[0]);
         return NULL;
     }
     pthread_mutex_lock(&context->lock);
@@ -336,6 +365,7 @@ static Object *object_on_cpu(einc_kernel *kernel, Variant *variant, const Cache 
     pthread_mutex_unlock(&context->lock);
     if (object)
         return object;
+    const char *name = kernel->options.name, *const names[] = { name, arena_format(&kernel->arena, "%s_workspace", name) };
     void *handle = cache_load(cache, &key);
     if (!handle) {
         Build build = { compiler, build_whole(kernel, variant) };
@@ -347,7 +377,7 @@ static Object *object_on_cpu(einc_kernel *kernel, Variant *variant, const Cache 
             return NULL;
         }
     }
-    return enter_object(context, &key, handle, kernel->options.name);
+    return enter_object(context, &key, handle, names);
 }
 
 Object *object_get(einc_kernel *kernel, Variant *variant, const CompileOptions *options)

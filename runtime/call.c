@@ -64,24 +64,42 @@ int call_fail_tensor(const einc_kernel *kernel, const Slot *slot, const char *wr
     return context_fail(kernel->context, EINC_EXPRESSION, "error: %s %d %s", kind, slot->which + 1, wrong);
 }
 
+static int check_tensor(const einc_kernel *kernel, const Slot *slot, const DLTensor *tensor, Array *array)
+{
+    char text[80];
+    const char *wrong = tensor_read(array, tensor);
+    if (!wrong && array->dtype != slot->dtype) {
+        snprintf(text, sizeof text, "is %s, but the kernel was compiled for %s", dtype_name(array->dtype), dtype_name(slot->dtype));
+        wrong = text;
+    } else if (!wrong && array->rank != slot->rank) {
+        snprintf(text, sizeof text, "has rank %d, but the expression gives it %d", array->rank, slot->rank);
+        wrong = text;
+    }
+    return wrong ? call_fail_tensor(kernel, slot, wrong) : EINC_OK;
+}
+
+/* What is written has a place of its own for each element, but in an array of none. */
+static bool writes_twice(const Array *array)
+{
+    bool twice = false;
+    for (int a = 0; a < array->rank; a++) {
+        if (!array->shape[a])
+            return false;
+        twice |= array->shape[a] > 1 && !array->stride[a];
+    }
+    return twice;
+}
+
 static int fill_tensor(const einc_kernel *kernel, const Slot *slot, const DLTensor *tensor, uint64_t *words)
 {
     Array array;
-    const char *wrong = tensor_read(&array, tensor);
-    if (!wrong && !array.data && array_count(&array))
-        wrong = "has no data";
-    if (wrong)
-        return call_fail_tensor(kernel, slot, wrong);
-    if (array.dtype != slot->dtype) {
-        char text[80];
-        snprintf(text, sizeof text, "is %s, but the kernel was compiled for %s", dtype_name(array.dtype), dtype_name(slot->dtype));
-        return call_fail_tensor(kernel, slot, text);
-    }
-    if (array.rank != slot->rank) {
-        char text[80];
-        snprintf(text, sizeof text, "has rank %d, but the expression gives it %d", array.rank, slot->rank);
-        return call_fail_tensor(kernel, slot, text);
-    }
+    int status = check_tensor(kernel, slot, tensor, &array);
+    if (status)
+        return status;
+    if (!array.data && array_count(&array))
+        return call_fail_tensor(kernel, slot, "has no data");
+    if (slot->kind == SLOT_OUTPUT && writes_twice(&array))
+        return call_fail_tensor(kernel, slot, "has a stride of 0: its elements would overlap");
     size_t rank = (size_t)array.rank, room = rank ? rank : 1;
     words[slot->at] = (uint64_t)(uintptr_t)array.data;
     memcpy(words + slot->at + 1, array.shape, rank * sizeof *words);
@@ -115,21 +133,22 @@ Extents *call_infer(const einc_kernel *kernel, Arena *arena, const DLTensor *con
     return extents;
 }
 
-static int check_counts(const einc_kernel *kernel, const DLTensor *const *inputs, int input_count)
+static int check_count(const einc_kernel *kernel, const char *what, const void *list, int count, int wanted)
 {
-    const Program *program = kernel->variants->compiled->program;
-    if (input_count != program->input_count)
-        return context_fail(kernel->context, EINC_EXPRESSION, "error: the expression has %d operand%s, but %d were given",
-                            program->input_count, program->input_count == 1 ? "" : "s", input_count);
-    for (int i = 0; i < input_count; i++) {
-        Array array;
-        const char *wrong = inputs ? tensor_read(&array, inputs[i]) : "is NULL";
-        if (!wrong && array.rank != program->inputs[i]->rank)
-            wrong = "has another rank than the expression gives it";
-        if (wrong)
-            return context_fail(kernel->context, EINC_EXPRESSION, "error: operand %d %s", i + 1, wrong);
-    }
-    return EINC_OK;
+    if (count != wanted)
+        return context_fail(kernel->context, EINC_EXPRESSION, "error: the kernel has %d %s%s, but %d were given", wanted, what,
+                            wanted == 1 ? "" : "s", count);
+    return list || !wanted ? EINC_OK : context_fail(kernel->context, EINC_USAGE, "error: the list of %ss is NULL", what);
+}
+
+static int check_operands(const einc_kernel *kernel, const DLTensor *const *inputs, int input_count)
+{
+    int status = check_count(kernel, "operand", inputs, input_count, kernel->variants->compiled->program->input_count);
+    Array array;
+    for (int i = 0; i < kernel->slot_count && !status; i++)
+        if (kernel->slots[i].kind == SLOT_INPUT)
+            status = check_tensor(kernel, &kernel->slots[i], inputs[kernel->slots[i].which], &array);
+    return status;
 }
 
 /* ---- what a kernel's refusal means ---- */
@@ -182,8 +201,7 @@ static int explain_shapes(const einc_kernel *kernel, const DLTensor *const *inpu
             return result;
         }
     if (extents)
-        context_fail(kernel->context, EINC_EXPRESSION, "error: the shapes do not fit the kernel: an extent that was compiled in "
-                     "as a constant differs");
+        context_fail(kernel->context, EINC_EXPRESSION, "error: the shapes do not fit the kernel");
     arena_free(&arena);
     return result;
 }
@@ -198,6 +216,7 @@ typedef struct Call {
     const einc_call_options *options;
     int launch, launches;
     int64_t tasks;
+    int refusal;                  /* what the host's parallel_for gave, if that was no 0 */
     _Atomic int64_t finished;
     _Atomic int64_t told;         /* milliseconds: when progress was last told */
     void (*task)(void *argument, int64_t index, int worker);
@@ -245,6 +264,19 @@ static void counted_task(void *argument, int64_t index, int worker)
     tell_progress(call);
 }
 
+/* On the host's threads. A number of the host's must not be taken for one of the kernel's. */
+static int run_by_host(Call *call, int64_t tasks, void (*task)(void *argument, int64_t index, int worker), void *argument)
+{
+    const einc_host *host = &call->context->host;
+    if (call->workers < host->workers) {
+        Share share = { .tasks = tasks, .task = task, .argument = argument };
+        call->refusal = host->parallel_for(host->user, call->workers, shared_task, &share);
+    } else {
+        call->refusal = host->parallel_for(host->user, tasks, task, argument);
+    }
+    return call->refusal ? EINC_FAILED : EINC_OK;
+}
+
 static int call_parallel_for(void *user, int64_t tasks, void (*task)(void *argument, int64_t index, int worker), void *argument)
 {
     Call *call = user;
@@ -257,13 +289,8 @@ static int call_parallel_for(void *user, int64_t tasks, void (*task)(void *argum
         task = counted_task;
         argument = call;
     }
-    const einc_host *host = &call->context->host;
-    if (host->parallel_for && call->workers > 1 && call->workers < host->workers) {
-        Share share = { .tasks = tasks, .task = task, .argument = argument };
-        return host->parallel_for(host->user, call->workers, shared_task, &share);
-    }
-    if (host->parallel_for && call->workers > 1)
-        return host->parallel_for(host->user, tasks, task, argument);
+    if (call->context->host.parallel_for && call->workers > 1)
+        return run_by_host(call, tasks, task, argument);
     if (call->pool)
         return pool_run(call->pool, call->workers, tasks, task, argument);
     for (int64_t i = 0; i < tasks; i++)
@@ -279,12 +306,14 @@ static int call_cancelled(void *user)
 
 /* ---- workspace ---- */
 
-static int need_workspace(const Variant *variant, const void *args, int workers, size_t *bytes)
+static int need_workspace(const einc_kernel *kernel, const Variant *variant, const void *args, int workers, size_t *bytes)
 {
     *bytes = 0;
     if (size_is_constant(variant->compiled->plan->workspace, 0))
         return 0;
-    return variant->object->workspace(args, workers, bytes);
+    int status = variant->object->workspace(args, workers, bytes);
+    return status != -EINC_BUDGET ? status
+           : context_fail(kernel->context, EINC_EXPRESSION, "error: the kernel needs a workspace of more than 2^63 bytes");
 }
 
 /* As many workers as the budget allows. EINC_BUDGET when it does not allow one. */
@@ -292,7 +321,7 @@ static int fit_budget(const einc_kernel *kernel, const Variant *variant, const v
 {
     uint64_t budget = (uint64_t)kernel->options.memory;
     for (;; *workers -= (*workers + 7) / 8) {
-        int status = need_workspace(variant, args, *workers, bytes);
+        int status = need_workspace(kernel, variant, args, *workers, bytes);
         if (status || !budget || *bytes <= budget)
             return status;
         if (*workers == 1)
@@ -316,7 +345,7 @@ static int fit_memory(const einc_kernel *kernel, const Variant **variant, const 
             continue;
         if (status)
             return context_fail(kernel->context, EINC_BUDGET, "error: the kernel needs %zu bytes of workspace, but the budget is "
-                                "%lld\nhint: the smallest budget for these shapes is --memory %zu", *bytes,
+                                "%lld\nhint: the smallest budget for these shapes is %zu bytes", *bytes,
                                 (long long)kernel->options.memory, *bytes);
         return context_fail(kernel->context, EINC_BUDGET, "error: the workspace has %zu bytes, but the kernel needs %zu",
                             options->workspace_bytes, *bytes);
@@ -351,6 +380,8 @@ static int launch(einc_kernel *kernel, const Variant *variant, const uint64_t *w
     call.host.cancelled = context->host.cancelled ? call_cancelled : NULL;
     status = variant->object->kernel(words, workspace, bytes, &call.host);
     context_free(context, own);
+    if (status == EINC_FAILED && call.refusal)
+        return context_fail(context, EINC_FAILED, "error: the host's parallel_for gave %d", call.refusal);
     return status;
 }
 
@@ -430,19 +461,21 @@ int einc_call(const einc_kernel *constant, const DLTensor *const *inputs, int in
               int output_count, const einc_call_options *options)
 {
     einc_kernel *kernel = (einc_kernel *)constant;
+    if (!kernel)
+        return EINC_USAGE;
     const Compiled *compiled = kernel->variants->compiled;
     uint64_t on_stack[STACK_WORDS], *words = on_stack;
-    if (input_count != compiled->program->input_count)
-        return check_counts(kernel, inputs, input_count);
-    if (output_count != compiled->output_count)
-        return context_fail(kernel->context, EINC_EXPRESSION, "error: the kernel has %d output%s, but %d were given",
-                            compiled->output_count, compiled->output_count == 1 ? "" : "s", output_count);
+    int status = check_count(kernel, "operand", inputs, input_count, compiled->program->input_count);
+    if (!status)
+        status = check_count(kernel, "output", outputs, output_count, compiled->output_count);
+    if (status)
+        return status;
     if (kernel->args_words > STACK_WORDS) {
         words = context_alloc(kernel->context, kernel->args_words * sizeof *words, sizeof *words);
         if (!words)
             return context_fail(kernel->context, EINC_FAILED, "error: out of memory");
     }
-    int status = call_with(kernel, words, inputs, outputs, options);
+    status = call_with(kernel, words, inputs, outputs, options);
     if (words != on_stack)
         context_free(kernel->context, words);
     return status;
@@ -452,10 +485,15 @@ int einc_call(const einc_kernel *constant, const DLTensor *const *inputs, int in
 
 int einc_output_shape(const einc_kernel *kernel, const DLTensor *const *inputs, int input_count, int i, int64_t *shape)
 {
+    if (!kernel)
+        return EINC_USAGE;
     const Compiled *compiled = kernel->variants->compiled;
     if (i < 0 || i >= compiled->output_count)
-        return context_fail(kernel->context, EINC_USAGE, "error: there is no output %d", i);
-    int status = check_counts(kernel, inputs, input_count);
+        return context_fail(kernel->context, EINC_USAGE, "error: there is no output %d: the kernel has %d, counted from 0", i,
+                            compiled->output_count);
+    if (!shape && compiled->outputs[i]->rank)
+        return context_fail(kernel->context, EINC_USAGE, "error: 'shape' is NULL");
+    int status = check_operands(kernel, inputs, input_count);
     if (status)
         return status;
     jmp_buf full;
@@ -483,8 +521,12 @@ static const Variant *variant_of_workspace(einc_kernel *kernel, const DLTensor *
 
 int einc_workspace(const einc_kernel *kernel, const DLTensor *const *inputs, int input_count, int workers, size_t *bytes)
 {
-    int status = check_counts(kernel, inputs, input_count);
-    int busy;
+    if (!kernel)
+        return EINC_USAGE;
+    if (!bytes)
+        return context_fail(kernel->context, EINC_USAGE, "error: 'bytes' is NULL");
+    *bytes = 0;
+    int busy, status = check_operands(kernel, inputs, input_count);
     const Variant *variant = status ? NULL : variant_of_workspace((einc_kernel *)kernel, inputs, input_count, &busy);
     if (!variant)
         return status ? status : EINC_FAILED;
@@ -495,14 +537,14 @@ int einc_workspace(const einc_kernel *kernel, const DLTensor *const *inputs, int
         return context_fail(kernel->context, EINC_FAILED, "error: out of memory");
     }
     Extents *extents = call_infer(kernel, &arena, inputs, NULL, false);
-    int64_t needed = 0;
     if (extents) {
         SizeValues values = { extents->of, extents->shape, workers > 0 ? workers : busy };
-        needed = size_evaluate(variant->compiled->plan->workspace, &values);
+        int64_t needed = size_evaluate(variant->compiled->plan->workspace, &values);
         if (needed < 0 || needed == SIZE_TOO_LARGE)
             status = context_fail(kernel->context, EINC_EXPRESSION, "error: the workspace's size is not known or too large");
+        else
+            *bytes = (size_t)needed;
     }
     arena_free(&arena);
-    *bytes = (size_t)needed;
     return extents ? status : EINC_EXPRESSION;
 }

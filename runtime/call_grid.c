@@ -110,8 +110,7 @@ static const uint64_t *copy_met(const einc_kernel *kernel, Arena *arena, const u
     return met;
 }
 
-/* Whether the outputs have their shapes and the constants are what they were compiled as: what kernels on a CPU find out
- * themselves. */
+/* Whether the outputs have their shapes: what kernels on a CPU find out themselves. */
 static bool fits(const einc_kernel *kernel, const Extents *extents, DLTensor *const *outputs)
 {
     const Compiled *compiled = kernel->variants->compiled;
@@ -119,13 +118,6 @@ static bool fits(const einc_kernel *kernel, const Extents *extents, DLTensor *co
         for (int a = 0; a < compiled->outputs[o]->rank; a++)
             if (outputs[o]->shape[a] != extents->shape[compiled->outputs[o]->id][a])
                 return false;
-    for (int i = 0; i < compiled->program->index_count; i++)
-        for (int s = 0; s < kernel->options.static_count; s++) {
-            const Index *index = compiled->program->indices[i];
-            if (!index->in_dots && !strcmp(index->name, kernel->options.statics[s].name) &&
-                extents->of[i] != kernel->options.statics[s].extent)
-                return false;
-        }
     return true;
 }
 
@@ -224,6 +216,8 @@ const Variant *call_grid_variant(einc_kernel *kernel, int device, int *workers)
 int einc_wait(const einc_kernel *constant, DLDevice device, const einc_call_options *options)
 {
     einc_kernel *kernel = (einc_kernel *)constant;
+    if (!kernel)
+        return EINC_USAGE;
     DLTensor there = { .device = device };
     int number = tensor_device(&there);
     if (number == TENSOR_HOST)    /* such calls have waited */

@@ -50,6 +50,8 @@ Arena context_arena(einc_context *context, jmp_buf *full)
 struct Message {
     Message *next;
     char *text;
+    int status;
+    bool hushed;                  /* the thread tries what need not succeed */
     _Atomic bool in_use;
 };
 
@@ -80,25 +82,32 @@ static Message *own_message(einc_context *context)
     return own;
 }
 
-void context_clear_error(einc_context *context)
+void context_hush(einc_context *context, bool hushed)
 {
-    Message *own = pthread_getspecific(context->error);
-    if (own) {
-        free(own->text);
-        own->text = NULL;
-    }
+    Message *own = own_message(context);
+    if (own)
+        own->hushed = hushed;
 }
 
 int context_fail_text(einc_context *context, int status, const char *message)
 {
     Message *own = own_message(context);
+    if (own && own->hushed)
+        return status;
     if (own) {
         free(own->text);
         own->text = strdup(message);
+        own->status = status;
     }
     if (context->host.error)
         context->host.error(context->host.user, status, message);
     return status;
+}
+
+int context_status(einc_context *context)
+{
+    const Message *own = pthread_getspecific(context->error);
+    return own ? own->status : EINC_FAILED;
 }
 
 int context_fail(einc_context *context, int status, const char *format, ...)
@@ -177,6 +186,8 @@ void einc_context_free(einc_context *context)
 
 void einc_context_set_threads(einc_context *context, int threads)
 {
+    if (!context)
+        return;
     pthread_mutex_lock(&context->lock);
     context->threads = threads < 0 ? 0 : threads;
     pool_free(context->pool);

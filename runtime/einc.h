@@ -11,6 +11,7 @@
  *
  * Nothing here prints, exits or aborts. Functions that can fail return an einc_status, or NULL where they return a
  * pointer; the text of the last failure of this thread is einc_error(), and the host's `error` callback gets it too.
+ * Functions that get NULL for a context or a kernel do nothing and fail without a text; of free, it is none.
  *
  * Threads: one context and one kernel may be used by any number of threads at once. Objects are freed once, by one
  * thread, when no other uses them. */
@@ -50,9 +51,9 @@ typedef enum {
 /* ---- tensors: DLPack ---- */
 
 /* The structs of DLPack 0.8 and 1.x (dmlc/dlpack, dlpack.h); if that header was included first, its own are used. A
- * tensor is borrowed for the duration of a call. Strides are in elements, may be NULL (C order), zero or negative;
- * data + byte_offset need not be aligned. einc takes tensors of one lane, in memory of the host (kDLCPU, kDLCUDAHost) and,
- * with a target of CUDA, on a device (kDLCUDA, kDLCUDAManaged), where they are aligned to their numbers. */
+ * tensor is borrowed for the duration of a call. Strides are in elements, may be NULL (C order), negative or, of inputs,
+ * zero; data + byte_offset need not be aligned. einc takes tensors of one lane, in memory of the host (kDLCPU, kDLCUDAHost)
+ * and, with a target of CUDA, on a device (kDLCUDA, kDLCUDAManaged), where they are aligned to their numbers. */
 #ifndef DLPACK_DLPACK_H_
 #define DLPACK_DLPACK_H_
 #define EINC_OWN_DLPACK
@@ -95,10 +96,10 @@ typedef struct einc_host {
     void (*free)(void *user, void *memory);
     /* Runs task(argument, index, worker) once for every 0 <= index < tasks, in any order, at once on up to `workers`
      * threads; 0 <= worker < workers, and no two calls with the same worker at once. Returns when all have returned:
-     * 0, or a number that the kernel gives back. Without it, a context has threads of its own, and a generated kernel does
-     * all in the calling thread. */
+     * 0, or a number that a generated kernel gives back and einc_call() names in an EINC_FAILED. Without it, a context has
+     * threads of its own, and a generated kernel does all in the calling thread. */
     int (*parallel_for)(void *user, int64_t tasks, void (*task)(void *argument, int64_t index, int worker), void *argument);
-    int workers;
+    int workers;                  /* 0 or 1: parallel_for is never called */
     /* Asked between units of work (a block of results each), from any thread; when it returns non-zero, the call ends
      * with EINC_CANCELLED once the units that run are done, and what its outputs hold is undefined. */
     int (*cancelled)(void *user);
@@ -119,7 +120,7 @@ typedef struct einc_kernel einc_kernel;
 EINC_API einc_context *einc_context_new(const einc_host *host);
 EINC_API void einc_context_free(einc_context *context);
 
-/* How many threads the context's own pool uses; 0: as many as the machine has. For a host with parallel_for it means
+/* How many threads the context's own pool uses; 0 or less: as many as the machine has. For a host with parallel_for it means
  * nothing. Not while other threads call kernels of the context. */
 EINC_API void einc_context_set_threads(einc_context *context, int threads);
 
@@ -137,12 +138,13 @@ typedef struct einc_options {
     const DLTensor *const *examples;
     const char *const *example_names;
     int example_count;
-    /* Extents that no operand fixes, and hints for the others: "h=56,n=30". */
+    /* Extents that no operand fixes, and hints for the others: "h=56,n=30". What contradicts them here (examples, statics) is
+     * refused; operands of a call may. */
     const char *extents;
-    /* Extents to compile in as constants: "k=128". A call with another extent fails with EINC_EXPRESSION. */
+    /* The same, to compile in as constants: "k=128". A call with another extent fails with EINC_EXPRESSION. */
     const char *statics;
-    /* The outputs wanted, separated by commas: "best,dQ". NULL: those of the last statement, for which an empty name
-     * stands, too: "best,". */
+    /* The outputs wanted, separated by commas, each once: "best,dQ". NULL: those of the last statement, for which an empty
+     * name stands, too: "best,". */
     const char *outputs;
     /* Bytes that a call may use beyond inputs and outputs; 0: as the plan likes. */
     uint64_t memory;
@@ -183,22 +185,22 @@ EINC_API int einc_output_shape(const einc_kernel *kernel, const DLTensor *const 
                                int64_t *shape);
 
 /* Bytes of workspace for these inputs, whose data is not read, with `workers` threads: what the plan prints. On a GPU workers
- * are blocks of threads. 0: as many as the context has, or as keep the device of the inputs busy. */
+ * are blocks of threads. 0 or less: as many as the context has, or as keep the device of the inputs busy. */
 EINC_API int einc_workspace(const einc_kernel *kernel, const DLTensor *const *inputs, int input_count, int workers,
                             size_t *bytes);
 
 typedef struct einc_call_options {
     void *workspace;              /* of einc_workspace() bytes, 64-byte aligned; NULL: taken from the host's memory */
     size_t workspace_bytes;
-    int workers;                  /* at most so many threads; 0: as many as the context has */
+    int workers;                  /* at most so many threads; 0 or less: as many as the context has */
     void (*progress)(void *user, double done);   /* 0 to 1, from any thread, now and then; may be NULL */
     void *user;
     void *stream;                 /* of a GPU: a CUstream or cudaStream_t; NULL: the default one */
 } einc_call_options;
 
-/* Runs the kernel, in this thread and the context's. Inputs are in the order of einc_input_name(), outputs in that of
- * einc_output_name(), with the dtypes and ranks asked there. Outputs have the shapes of einc_output_shape() and any
- * strides; they overlap neither each other nor inputs. The target of a `+=` is an output and is added to. Inputs are not
+/* Runs the kernel, in this thread and the context's. Inputs are in the order of einc_input_name(), all of them, outputs in that
+ * of einc_output_name(), with the dtypes and ranks asked there. Outputs have the shapes of einc_output_shape() and any
+ * strides but 0; they overlap neither each other nor inputs. The target of a `+=` is an output and is added to. Inputs are not
  * written. `options` may be NULL.
  *
  * EINC_EXPRESSION: tensors that do not fit, with nothing written; or a read out of range, after which what the outputs
@@ -224,7 +226,8 @@ EINC_API const char *einc_source(const einc_kernel *kernel);
 EINC_API const char *einc_header(const einc_kernel *kernel);
 EINC_API const char *einc_explain(const einc_kernel *kernel);
 
-/* The generated C and header without compiling them. The texts are the caller's, to be freed with einc_text_free(). */
+/* The generated C and header without compiling them. The texts are the caller's, to be freed with einc_text_free();
+ * NULL for one that is not wanted. */
 EINC_API int einc_generate(einc_context *context, const char *expression, const einc_options *options, char **source,
                            char **header);
 EINC_API void einc_text_free(einc_context *context, char *text);

@@ -94,7 +94,8 @@ void context_free(einc_context *context, void *memory);
 int context_fail(einc_context *context, int status, const char *format, ...) __attribute__((format(printf, 3, 4)));
 int context_fail_text(einc_context *context, int status, const char *message);
 int context_report(einc_context *context, int status, const Diags *diags);
-void context_clear_error(einc_context *context);
+int context_status(einc_context *context);    /* of this thread's last failure */
+void context_hush(einc_context *context, bool hushed);    /* while this thread's failures are not the caller's */
 Pool *context_pool(einc_context *context);
 int context_workers(einc_context *context);
 const Target *context_target(einc_context *context, const char *name);   /* NULL after context_fail() */
@@ -119,8 +120,17 @@ const EmittedUnit *build_text(einc_context *context, Arena *arena, const Source 
 const EmittedUnit *build_whole(einc_kernel *kernel, Variant *variant);    /* in the kernel's arena, under its lock */
 Compiled *build_compile(einc_context *context, Arena *arena, const Source *source, const CompileOptions *options);
 Compiled *build_front(einc_context *context, Arena *arena, const Source *source, const CompileOptions *options);
-bool read_options(einc_context *context, Arena *arena, const einc_options *given, CompileOptions *options);
-bool read_extents(Arena *arena, const char *text, ExtentSpec **list, int *count, const char **bad);
+int read_options(einc_context *context, Arena *arena, const einc_options *given, CompileOptions *options);
+
+/* Extents as they are given, and which of them are compiled in as constants, which are known, too. */
+typedef struct GivenExtents {
+    ExtentSpec *extents, *statics;
+    int extent_count, static_count;
+} GivenExtents;
+
+/* Adds "n=30,k=128". NULL, or what is wrong with it. */
+const char *read_extents(Arena *arena, const char *text, bool constant, GivenExtents *given);
+void give_extents(const GivenExtents *given, CompileOptions *options);
 
 /* request.c: what is asked for, and of which compiler, that makes the same text as long as it is the same */
 CacheKey request_key(Arena *arena, const Source *source, const CompileOptions *options);

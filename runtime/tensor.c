@@ -20,6 +20,21 @@ static Dtype dtype_of(DLDataType type)
     return DTYPE_NONE;
 }
 
+/* Whether an array lies within what 63 bits can address, in bytes, on either side of its first element. */
+static bool lies_in_memory(const Array *array)
+{
+    int64_t ends[2] = { (int64_t)dtype_size(array->dtype), 0 }, way;
+    bool fits = true;
+    for (int a = 0; a < array->rank; a++) {
+        if (!array->shape[a])
+            return true;
+        fits &= !__builtin_mul_overflow(array->shape[a] - 1, array->stride[a], &way);
+        fits &= !__builtin_mul_overflow(way, (int64_t)dtype_size(array->dtype), &way);
+        fits &= !__builtin_add_overflow(ends[way < 0], way, &ends[way < 0]);
+    }
+    return fits;
+}
+
 const char *tensor_read(Array *array, const DLTensor *tensor)
 {
     if (!tensor)
@@ -27,10 +42,10 @@ const char *tensor_read(Array *array, const DLTensor *tensor)
     if (tensor->ndim < 0 || tensor->ndim > RANK_MAX)
         return "has a rank below 0 or above 64";
     if (tensor->dtype.lanes != 1 && tensor->dtype.bits)    /* 0 bits: a name that einc_tensor() did not know */
-        return "has elements of more than one lane";
+        return "has elements of other than one lane";
     array->dtype = dtype_of(tensor->dtype);
     if (array->dtype == DTYPE_NONE)
-        return "has a dtype that einc does not know";
+        return "has a dtype that einc does not know: there are bool, i8 to i64, f16, bf16, f32, f64, c64 and c128";
     array->rank = tensor->ndim;
     array->data = tensor->data ? (char *)tensor->data + tensor->byte_offset : NULL;
     if (array->rank && !tensor->shape)
@@ -44,7 +59,9 @@ const char *tensor_read(Array *array, const DLTensor *tensor)
         memcpy(array->stride, tensor->strides, (size_t)array->rank * sizeof *array->stride);
     else
         array_lay_out(array, false);
-    return array_count(array) < 0 ? "has more elements than 63 bits can count" : NULL;
+    if (array_count(array) < 0)
+        return "has more elements than 63 bits can count";
+    return lies_in_memory(array) ? NULL : "has a shape and strides that reach further than any memory";
 }
 
 int tensor_device(const DLTensor *tensor)

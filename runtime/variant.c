@@ -58,6 +58,7 @@ static const Variant *add_variant(einc_kernel *kernel, const uint64_t *words)
         }
     jmp_buf *outer = kernel->arena.failed, full;
     kernel->arena.failed = &full;
+    context_hush(kernel->context, true);
     if (kernel->variant_count < VARIANTS_MAX && setjmp(full) == 0) {
         OperandSpec *operands = ARENA_ARRAY(&kernel->arena, OperandSpec, kernel->slot_count);
         const int64_t **strides = ARENA_ARRAY(&kernel->arena, const int64_t *, kernel->slot_count);
@@ -81,10 +82,9 @@ static const Variant *add_variant(einc_kernel *kernel, const uint64_t *words)
             added = true;
         }
     }
-    if (!added) {                 /* no compiler any more, or no memory: not tried again */
+    context_hush(kernel->context, false);
+    if (!added)                   /* no compiler any more, or no memory: not tried again */
         kernel->variant_count = VARIANTS_MAX;
-        context_clear_error(kernel->context);
-    }
     kernel->arena.failed = outer;
     pthread_mutex_unlock(&kernel->lock);
     return chosen;

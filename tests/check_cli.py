@@ -110,10 +110,12 @@ def check_options(arrays):
     result = run("run", "ij->i", "-i", "a.npy", "-o", "out.npy", "--check", env={"CC": os.path.abspath("faulty-cc")})
     check(result.returncode == 5 and b"error: the kernel is wrong: out[0] is " in result.stderr
           and b"3 of the 3 results compared are wrong" in result.stderr, shown(["--check"], result))
-    good("run", "y[i,j] = x[i]", "-i", "x.npy", "-d", "j=3", "-o", "out.npy")
-    check(np.load("out.npy").shape[1] == 3, "an extent that no operand has")
+    for option, value in (("-d", "j=3"), ("--static", "j=3"), ("-d", " j=3, i=3 ")):
+        good("run", "y[j,i] = a[i,k]", "-i", "a.npy", option, value, "-o", "out.npy")
+        check(close(np.load("out.npy"), np.tile(a.sum(1), (3, 1))), "an extent that no operand has", option)
     bad(4, "--memory", "run", "ij -> ij | softmax j | softmax i", "-i", "a.npy", "--memory", "16", "-o", "never.npy")
     said = bad(4, "the smallest", "run", "ij -> ij | softmax j | softmax i", "-i", "a.npy", "--memory", "0", "-o", "never.npy")
+    check("the budget is 0\n" in said, said)
     least = int(re.search(r"smallest[^0-9]*(\d+)", said).group(1))
     good("run", "ij -> ij | softmax j | softmax i", "-i", "a.npy", "--memory", str(least), "-o", "out.npy")
     bad(4, "the smallest", "run", "ij -> ij | softmax j | softmax i", "-i", "a.npy", "--memory", str(least - 1), "-o", "never.npy")
@@ -146,6 +148,7 @@ def check_usage():
     bad(2, "no number of threads", "run", *product, "--threads", "0")
     bad(2, "is no extent", "run", *product, "-d", "j=x")
     bad(2, "given as 4 and as 5", "run", *product, "-d", "j=4", "-d", "j=5")
+    bad(2, "given as 3 and as 4", "run", *product, "--static", "j=3", "-d", "j=4")
     bad(2, "needs a value", "run", *product, "-d")
     bad(2, "there is no target 'avx3'", "run", *product, "--target", "avx3")
     bad(6, "CUDA", "bench", "ij->i", "-d", "i=3,j=4", "--device", "cuda")

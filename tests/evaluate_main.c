@@ -72,7 +72,7 @@ static bool add_option(Job *job, const char *option, char *field)
     char *equals = strchr(field, '=');
     if (!strcmp(option, "-d") && equals) {
         *equals = 0;
-        job->extents[job->extent_count++] = (ExtentSpec){ field, atoll(equals + 1) };
+        job->extents[job->extent_count++] = (ExtentSpec){ .name = field, .extent = atoll(equals + 1) };
     } else if (!strcmp(option, "-i")) {
         return add_operand(job, field);
     } else if (!strcmp(option, "-r") && job->result_count < ARRAYS_MAX) {

@@ -68,7 +68,7 @@ static inline Run *begin(const char *text, const char *given, const char *old, i
     }
     char *names = arena_copy(&run->arena, given, strlen(given));
     for (char *name = strtok(names, "= "); name; name = strtok(NULL, "= "))
-        extents[extent_count++] = (ExtentSpec){ name, atoll(strtok(NULL, "= ")) };
+        extents[extent_count++] = (ExtentSpec){ .name = name, .extent = atoll(strtok(NULL, "= ")) };
     CheckOptions options = { operands, count, extents, extent_count };
     Ast *ast = parse(&run->arena, source, &diags);
     run->program = ast ? check(&run->arena, ast, &options, &diags) : NULL;

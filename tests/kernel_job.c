@@ -79,7 +79,7 @@ static bool add_field(Job *job, const char *option, char *field)
         job->nests = !strcmp(field, "tiled") || !strcmp(field, "swept") ? NESTS_TILED : !strcmp(field, "loops") || !strcmp(field, "swept-loops") ? NESTS_LOOPS : NESTS_BY_COST;
     } else if (set && !strcmp(option, "-d") && equals) {
         *equals = 0;
-        set->extents[set->extent_count++] = (ExtentSpec){ field, atoll(equals + 1) };
+        set->extents[set->extent_count++] = (ExtentSpec){ .name = field, .extent = atoll(equals + 1) };
     } else if (set && !strcmp(option, "-i")) {
         return add_operand(job, set, field);
     } else {

@@ -166,12 +166,107 @@ static void test_refusals(void **state)
     einc_kernel_free(k);
 }
 
+static void expect_failure(int status, int expected, const char *words)
+{
+    if (status != expected || !strstr(einc_error(context), words))
+        fail_msg("expected %d and '%s', got %d and: %s", expected, words, status, einc_error(context));
+}
+
+/* A tensor of two numbers whose struct is wrong in one member. */
+static void test_wrong_tensors(void **state)
+{
+    (void)state;
+    float x[2] = { 1, 2 }, y[2] = { 0 };
+    int64_t two[] = { 2 }, least[] = { INT64_MIN }, none[] = { 0 }, most[] = { INT64_MAX };
+    DLTensor in = einc_tensor(x, "f32", 1, two), out = einc_tensor(y, "f32", 1, two);
+    einc_kernel *k = einc_compile(context, "i->i", NULL);
+    assert_non_null(k);
+    const struct { DLTensor tensor; const char *words; } cases[] = {
+        { { x, in.device, -1, in.dtype, two, NULL, 0 }, "rank" },
+        { { x, in.device, 65, in.dtype, two, NULL, 0 }, "rank" },
+        { { x, in.device, 1, in.dtype, NULL, NULL, 0 }, "no shape" },
+        { { x, in.device, 0, in.dtype, NULL, NULL, 0 }, "rank 0" },
+        { { NULL, in.device, 1, in.dtype, two, NULL, 64 }, "no data" },
+        { { x, in.device, 1, { kDLFloat, 32, 0 }, two, NULL, 0 }, "lane" },
+        { { x, in.device, 1, { kDLUInt, 8, 1 }, two, NULL, 0 }, "there are bool, i8 to i64" },
+        { { x, in.device, 1, { kDLFloat, 24, 1 }, two, NULL, 0 }, "dtype" },
+        { { x, { kDLCUDA, 0 }, 1, in.dtype, two, NULL, 0 }, "CPU" },
+        { { x, in.device, 1, in.dtype, most, NULL, 0 }, "further than any memory" },
+        { { x, in.device, 1, in.dtype, two, most, 0 }, "further than any memory" },
+        { { x, in.device, 1, in.dtype, two, least, 0 }, "further than any memory" },
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
+        expect_refused(k, &cases[i].tensor, &out, EINC_EXPRESSION, cases[i].words);
+    out.strides = none;
+    expect_refused(k, &in, &out, EINC_EXPRESSION, "stride of 0");
+    in.data = out.data = NULL;    /* of nothing, all of it is right */
+    in.shape = out.shape = none;
+    in.strides = least;
+    assert_int_equal(einc_call(k, (const DLTensor *[]){ &in }, 1, (DLTensor *[]){ &out }, 1, NULL), EINC_OK);
+    einc_kernel_free(k);
+}
+
+static void test_wrong_arguments(void **state)
+{
+    (void)state;
+    float x[2] = { 1, 2 }, y[2] = { 0 };
+    int64_t shape[1] = { 2 };
+    size_t bytes = 9;
+    DLTensor X = einc_tensor(x, "f32", 1, shape), Y = einc_tensor(y, "f32", 1, shape);
+    const DLTensor *in[] = { &X, NULL };
+    DLTensor *out[] = { &Y };
+    assert_null(einc_compile(context, NULL, NULL));
+    assert_non_null(strstr(einc_error(context), "expression is NULL"));
+    einc_kernel *k = einc_compile(context, "P = Q[i] ; Z[j] | sum j", &(einc_options){ .outputs = "P" });
+    assert_non_null(k);
+    expect_failure(einc_call(k, NULL, 2, out, 1, NULL), EINC_USAGE, "list of operands is NULL");
+    expect_failure(einc_call(k, in, 2, out, 1, NULL), EINC_EXPRESSION, "operand 'Z' is NULL");    /* though P does not need it */
+    in[1] = &X;
+    expect_failure(einc_call(k, in, 2, NULL, 1, NULL), EINC_USAGE, "list of outputs is NULL");
+    expect_failure(einc_call(k, in, -1, out, 1, NULL), EINC_EXPRESSION, "2 operands, but -1");
+    expect_failure(einc_call(k, in, 2, out, -1, NULL), EINC_EXPRESSION, "1 output, but -1");
+    expect_failure(einc_output_shape(k, in, 2, 0, NULL), EINC_USAGE, "'shape' is NULL");
+    expect_failure(einc_output_shape(k, NULL, 2, 0, shape), EINC_USAGE, "list of operands is NULL");
+    expect_failure(einc_output_shape(k, in, 2, -1, shape), EINC_USAGE, "no output -1");
+    expect_failure(einc_workspace(k, in, 2, 1, NULL), EINC_USAGE, "'bytes' is NULL");
+    expect_failure(einc_workspace(k, NULL, 2, 1, &bytes), EINC_USAGE, "list of operands is NULL");
+    assert_int_equal(bytes, 0);
+    assert_int_equal(einc_call(k, in, 2, out, 1, &(einc_call_options){ .workers = -1 }), EINC_OK);
+    einc_kernel_free(k);
+}
+
+/* What a function says that gets no kernel or no context, as after one that nobody asked whether it failed. */
+static void test_nothing_to_work_with(void **state)
+{
+    (void)state;
+    int64_t shape[1];
+    size_t bytes;
+    char *source, *header;
+    assert_null(einc_compile(NULL, "i->i", NULL));
+    assert_int_equal(einc_generate(NULL, "i->i", NULL, &source, &header), EINC_USAGE);
+    assert_true(!source && !header);
+    assert_int_equal(einc_call(NULL, NULL, 0, NULL, 0, NULL), EINC_USAGE);
+    assert_int_equal(einc_output_shape(NULL, NULL, 0, 0, shape), EINC_USAGE);
+    assert_int_equal(einc_workspace(NULL, NULL, 0, 0, &bytes), EINC_USAGE);
+    assert_int_equal(einc_wait(NULL, (DLDevice){ kDLCPU, 0 }, NULL), EINC_USAGE);
+    assert_true(einc_input_count(NULL) == 0 && einc_output_count(NULL) == 0);
+    assert_true(einc_input_rank(NULL, 0) == -1 && einc_output_rank(NULL, 0) == -1);
+    assert_string_equal(einc_input_name(NULL, 0), "");
+    assert_string_equal(einc_output_dtype(NULL, 0), "");
+    assert_true(!einc_source(NULL) && !einc_header(NULL) && !einc_explain(NULL));
+    assert_string_equal(einc_error(NULL), "");
+    einc_context_set_threads(NULL, 1);
+    einc_text_free(NULL, NULL);
+    einc_kernel_free(NULL);
+    einc_context_free(NULL);
+}
+
 /* ---- options ---- */
 
 static void test_wrong_options(void **state)
 {
     (void)state;
-    static const struct {
+    const struct {
         const char *expression;
         einc_options options;
         const char *words;
@@ -183,6 +278,11 @@ static void test_wrong_options(void **state)
         { "ij->i", { .extents = "i=x" }, "is no extent" },
         { "ij->i", { .extents = "z=3" }, "no index 'z'" },
         { "ij->i", { .statics = "i" }, "is no extent" },
+        { "ij->i", { .extents = ",i=3" }, "'' is no extent" },
+        { "ij->i", { .extents = "i j = 3, " }, "no index 'i j'" },
+        { "ij->i", { .statics = "z=3" }, "no index 'z'" },
+        { "ij->i", { .extents = "i=4", .statics = "i=3" }, "index 'i' is given as 4 and as 3" },
+        { "ij->i", { .extents = "i=3, i=4" }, "index 'i' is given as 3 and as 4" },
         { "ij->i", { .name = "9x" }, "no name for a C function" },
         { "ij->i", { .name = "step_1" }, "cannot be called 'step_1'" },
         { "ij->i", { .name = "int" }, "cannot be called 'int'" },
@@ -190,6 +290,13 @@ static void test_wrong_options(void **state)
         { "ij->i", { .flags = EINC_FAST_MATH }, "less precise" },
         { "ij->i", { .flags = 64 }, "unknown flags" },
         { "ij->i", { .outputs = "P" }, "P" },
+        { "P = ij->i", { .outputs = "P, P" }, "'P' is asked for twice" },
+        { "P = ij->i", { .outputs = "," }, "'' is asked for twice" },
+        { "P = ij->i", { .outputs = "P Q" }, "'P Q'" },
+        { "ij->i", { .example_count = -1 }, "-1 examples" },
+        { "ij->i", { .example_count = 1 }, "list of 1 examples is NULL" },
+        { "P[i]", { .example_count = 2, .examples = (const DLTensor *[]){ NULL, NULL },
+                    .example_names = (const char *[]){ "P", "P" } }, "two examples of 'P'" },
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         assert_null(einc_compile(context, cases[i].expression, &cases[i].options));
@@ -247,7 +354,48 @@ static void test_extents_and_statics(void **state)
     assert_int_equal(einc_call(k, in, 1, out, 1, NULL), EINC_OK);
     A.shape = Y.shape = (int64_t[]){ 2, 2 };
     assert_int_equal(einc_call(k, in, 1, out, 1, NULL), EINC_EXPRESSION);
+    assert_non_null(strstr(einc_error(context), "index 'i' is given as 3, but is 2 in 'a'"));
     einc_kernel_free(k);
+}
+
+/* A constant tells an extent that no operand does. */
+static void test_statics_are_known(void **state)
+{
+    (void)state;
+    float a[3] = { 1, 2, 3 }, y[6];
+    int64_t size[2];
+    DLTensor A = einc_tensor(a, "f32", 1, (int64_t[]){ 3 }), Y = einc_tensor(y, "f32", 2, (int64_t[]){ 2, 3 });
+    einc_kernel *k = einc_compile(context, "y[j,i] = a[i]", &(einc_options){ .statics = " j = 2 " });
+    assert_non_null(k);
+    assert_int_equal(einc_output_shape(k, (const DLTensor *[]){ &A }, 1, 0, size), EINC_OK);
+    assert_true(size[0] == 2 && size[1] == 3);
+    assert_int_equal(einc_call(k, (const DLTensor *[]){ &A }, 1, (DLTensor *[]){ &Y }, 1, NULL), EINC_OK);
+    assert_true(y[0] == 1 && y[3] == 1 && y[5] == 3);
+    einc_kernel_free(k);
+}
+
+/* Operands may have another extent than a hint says, and every function takes theirs; a constant is refused by all. */
+static void test_hints_do_not_bind(void **state)
+{
+    (void)state;
+    float a[4] = { 1, 2, 3, 4 };
+    DLTensor A = einc_tensor(a, "f32", 1, (int64_t[]){ 4 }), Y = einc_tensor(NULL, "f32", 1, (int64_t[]){ 4 });
+    const DLTensor *in[] = { &A };
+    for (int constant = 0; constant < 2; constant++) {
+        float y[4] = { 0 };
+        int64_t size[1];
+        size_t bytes;
+        int expected = constant ? EINC_EXPRESSION : EINC_OK;
+        einc_options options = { .extents = "i=9", .statics = constant ? "i=9" : NULL };
+        einc_kernel *k = einc_compile(context, "a[i] | softmax i", &options);
+        assert_non_null(k);
+        Y.data = y;
+        assert_int_equal(einc_output_shape(k, in, 1, 0, size), expected);
+        assert_int_equal(einc_workspace(k, in, 1, 1, &bytes), expected);
+        assert_int_equal(einc_call(k, in, 1, (DLTensor *[]){ &Y }, 1, NULL), expected);
+        assert_true(constant || (size[0] == 4 && y[3] > y[0]));
+        einc_kernel_free(k);
+    }
 }
 
 static void test_accumulate(void **state)
@@ -291,6 +439,10 @@ static void test_texts(void **state)
     }
     assert_int_equal(einc_generate(context, "ij->z", NULL, &source[0], &header[0]), EINC_EXPRESSION);
     assert_true(!source[0] && !header[0]);
+    assert_int_equal(einc_generate(context, NULL, NULL, &source[0], &header[0]), EINC_USAGE);
+    assert_int_equal(einc_generate(context, "i->i", &(einc_options){ .target = "none" }, &source[0], &header[0]), EINC_USAGE);
+    assert_int_equal(einc_generate(context, "ij->i", NULL, NULL, &header[0]), EINC_OK);    /* one of them alone */
+    einc_text_free(context, header[0]);
     einc_text_free(context, NULL);
     einc_kernel *k = einc_compile(context, "ij,jk->ik", NULL);
     assert_non_null(k);
@@ -329,8 +481,10 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_version), cmocka_unit_test(test_main_job), cmocka_unit_test(test_strides),
-        cmocka_unit_test(test_dtypes), cmocka_unit_test(test_refusals), cmocka_unit_test(test_wrong_options),
+        cmocka_unit_test(test_dtypes), cmocka_unit_test(test_refusals), cmocka_unit_test(test_wrong_tensors),
+        cmocka_unit_test(test_wrong_arguments), cmocka_unit_test(test_nothing_to_work_with), cmocka_unit_test(test_wrong_options),
         cmocka_unit_test(test_names_and_outputs), cmocka_unit_test(test_extents_and_statics),
+        cmocka_unit_test(test_statics_are_known), cmocka_unit_test(test_hints_do_not_bind),
         cmocka_unit_test(test_accumulate), cmocka_unit_test(test_texts),
     };
     return cmocka_run_group_tests(tests, begin, end);

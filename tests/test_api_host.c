@@ -4,6 +4,7 @@
 #endif
 #include <pthread.h>
 #include <stdatomic.h>
+#include <sys/stat.h>
 #include <time.h>
 
 #include "api.h"
@@ -141,6 +142,10 @@ static void test_budget(void **state)
     for (said += strcspn(said, "0123456789"); *said >= '0' && *said <= '9'; said++)
         least = 10 * least + *said - '0';
     einc_kernel_free(k);
+    options.memory = UINT64_MAX;
+    k = einc_compile(context, with_workspace, &options);
+    assert_true(k && call(k, y, NULL) == EINC_OK);
+    einc_kernel_free(k);
     for (int less = 0; less < 2; less++) {
         options.memory = (uint64_t)(least - less);
         k = einc_compile(context, with_workspace, &options);
@@ -221,8 +226,14 @@ static void test_parallel_for(void **state)
             assert_int_equal((unsigned char)memory[i], 0xA5);
         free(memory);
     }
-    threads.result = 42;
-    assert_int_not_equal(call(k, z, NULL), EINC_OK);
+    static const int results[] = { 42, EINC_CANCELLED, -EINC_EXPRESSION, -20 };    /* kernels have such numbers, too */
+    for (size_t i = 0; i < sizeof results / sizeof *results; i++) {
+        char said[80];
+        threads.result = results[i];
+        assert_int_equal(call(k, z, NULL), EINC_FAILED);
+        snprintf(said, sizeof said, "error: the host's parallel_for gave %d\n", results[i]);
+        assert_string_equal(einc_error(context), said);
+    }
     einc_kernel_free(one);
     einc_kernel_free(k);
     einc_context_free(plain);
@@ -293,6 +304,45 @@ static void test_messages(void **state)
     assert_null(einc_compile(context, "ij->i", &(einc_options){ .target = "none" }));
     assert_true(user.errors == 2 && user.code == EINC_USAGE);
     einc_context_free(context);
+}
+
+/* A better plan for the strides of a call is made if it can be. That it cannot is no failure of the call's. */
+static void test_no_better_plan(void **state)
+{
+    (void)state;
+    char script[200], broken[200];
+    const char *folder = getenv("EINC_CACHE_DIR"), *compiler = getenv("CC");
+    char *before = compiler ? strdup(compiler) : NULL;
+    snprintf(script, sizeof script, "%s/some-cc", folder);
+    snprintf(broken, sizeof broken, "%s/broken", folder);
+    FILE *file = fopen(script, "w");
+    fprintf(file, "#!/bin/sh\nif [ -e %s ]; then exit 1; fi\nexec %s \"$@\"\n", broken, before ? before : "cc");
+    fclose(file);
+    assert_int_equal(chmod(script, 0700), 0);
+    setenv("CC", script, 1);
+    Host user = { 0 };
+    einc_host host = { .error = note_error, .user = &user };
+    einc_context *context = einc_context_new(&host);
+    einc_kernel *k = einc_compile(context, "ij | _ * 3", NULL);
+    assert_non_null(k);
+    assert_null(einc_compile(context, "ij->iz", NULL));
+    fclose(fopen(broken, "w"));
+    DLTensor in = einc_tensor(x, "f32", 2, shape), out = einc_tensor(y, "f32", 2, shape);
+    in.strides = (int64_t[]){ 1, ROWS };
+    assert_int_equal(einc_call(k, (const DLTensor *[]){ &in }, 1, (DLTensor *[]){ &out }, 1, NULL), EINC_OK);
+    assert_near(y[1], 3 * x[ROWS]);
+    assert_int_equal(user.errors, 1);
+    assert_string_equal(einc_error(context), user.message);    /* the last failure is still the last */
+    assert_null(einc_compile(context, "ij | _ * 4", NULL));
+    assert_int_equal(user.errors, 2);
+    einc_kernel_free(k);
+    einc_context_free(context);
+    unlink(broken);
+    if (before)
+        setenv("CC", before, 1);
+    else
+        unsetenv("CC");
+    free(before);
 }
 
 static atomic_int told, wrong;
@@ -421,7 +471,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_vectors_are_left_clean), cmocka_unit_test(test_allocator), cmocka_unit_test(test_no_memory), cmocka_unit_test(test_workspace),
         cmocka_unit_test(test_budget), cmocka_unit_test(test_parallel_for), cmocka_unit_test(test_cancellation),
-        cmocka_unit_test(test_messages), cmocka_unit_test(test_progress), cmocka_unit_test(test_many_threads),
+        cmocka_unit_test(test_messages), cmocka_unit_test(test_no_better_plan), cmocka_unit_test(test_progress), cmocka_unit_test(test_many_threads),
     };
     return cmocka_run_group_tests(tests, begin, api_end);
 }

@@ -139,11 +139,30 @@ static void labels_are_no_names(void **unused)
     end(front);
 }
 
+/* A token as long as the source is: a name, then blanks, a comment and empty lines behind it. */
+static void tokens_are_of_any_length(void **unused)
+{
+    (void)unused;
+    enum { LENGTH = 50000 };
+    static const char fills[] = { 'a', ' ', '#', '\n' };
+    char *text = malloc(LENGTH + 10);
+    for (size_t i = 0; i < sizeof fills; i++) {
+        memset(text, fills[i], LENGTH);
+        strcpy(text + LENGTH, i ? "" : "[i]");
+        if (i)
+            memcpy(text, "a[i]", 4);
+        Front *front = accept(text, NULL);
+        assert_int_equal(strlen(front->program->inputs[0]->name), i ? 1 : LENGTH);
+        end(front);
+    }
+    free(text);
+}
+
 static void an_extent_never_means_a_dimension_of_dots(void **unused)
 {
     (void)unused;
     OperandSpec operand = { NULL, DTYPE_F32, 3, (int64_t[]){ 4, 5, 6 } };
-    ExtentSpec given = { "a", 7 };
+    ExtentSpec given = { .name = "a", .extent = 7 };
     CheckOptions options = { &operand, 1, &given, 1 };
     Front *front = read_text("...k -> ...", &options);
     assert_null(front->program);
@@ -388,6 +407,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(programs_print_and_read_back),
         cmocka_unit_test(labels_are_no_names),
+        cmocka_unit_test(tokens_are_of_any_length),
         cmocka_unit_test(an_extent_never_means_a_dimension_of_dots),
         cmocka_unit_test(extents_do_not_depend_on_the_order),
         cmocka_unit_test(indices_that_wait_for_each_other_take_what_they_have),

@@ -204,7 +204,7 @@ static Compiled *compiled(const char *text, const char *extents, Nests nests, in
     ExtentSpec specs[8];
     int count = 0;
     for (const char *at = extents; *at && count < 8; at += strcspn(at, ",") + (strchr(at, ',') != NULL), count++)
-        specs[count] = (ExtentSpec){ arena_copy(&arena, at, 1), strtoll(at + 2, NULL, 10) };
+        specs[count] = (ExtentSpec){ .name = arena_copy(&arena, at, 1), .extent = strtoll(at + 2, NULL, 10) };
     options.check.extents = specs;
     options.check.extent_count = count;
     Compiled *c = compile(&arena, &source, &options, &diags);

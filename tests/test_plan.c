@@ -133,7 +133,8 @@ static int64_t bytes_with(const char *text, int64_t k, bool least)
     ExtentSpec extents[6];
     for (int i = 0; i < 6; i++)
         if (strchr(text, names[i][0]))
-            extents[options.check.extent_count++] = (ExtentSpec){ names[i], extent_of(names[i][0], k) };
+            extents[options.check.extent_count++] =
+                (ExtentSpec){ .name = names[i], .extent = extent_of(names[i][0], k) };
     options.check.extents = extents;
     Planned *planned = plan_of(text, options);
     const Program *program = planned->plan->program;

@@ -33,9 +33,9 @@ static void ask(Asked *a, jmp_buf *full)
     a->strides[0] = a->stride;
     a->operands[0] = (OperandSpec){ "a", DTYPE_F32, 2, a->shape };
     a->operands[1] = (OperandSpec){ NULL, DTYPE_NONE, -1, NULL };
-    a->extents[0] = (ExtentSpec){ "i", 5 };
-    a->extents[1] = (ExtentSpec){ "k", 7 };
-    a->statics[0] = (ExtentSpec){ "j", 6 };
+    a->extents[0] = (ExtentSpec){ .name = "i", .extent = 5 };
+    a->extents[1] = (ExtentSpec){ .name = "k", .extent = 7 };
+    a->statics[0] = (ExtentSpec){ .name = "j", .extent = 6 };
     a->outputs[0] = "x";
     a->outputs[1] = "";
     a->options = (CompileOptions){ .check = { a->operands, 2, a->extents, 2 }, .strides = a->strides, .outputs = a->outputs,
@@ -108,7 +108,7 @@ static void test_members(void **state)
     assert_int_equal(sizeof(CompileOptions), 144);
     assert_int_equal(sizeof(CheckOptions), 32);
     assert_int_equal(sizeof(OperandSpec), 24);
-    assert_int_equal(sizeof(ExtentSpec), 16);
+    assert_int_equal(sizeof(ExtentSpec), 24);
 }
 
 /* A compiler whose code or templates are others is another one: the build says so. */
