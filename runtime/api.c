@@ -80,6 +80,15 @@ static void keep_options(einc_kernel *kernel, const CompileOptions *options)
     kernel->options.dump = NULL;
 }
 
+/* Whether the plan was made without some extent. */
+static bool is_open(const Compiled *compiled)
+{
+    bool open = false;
+    for (int i = 0; i < compiled->program->index_count; i++)
+        open |= compiled->extents->of[i] < 0;
+    return open;
+}
+
 static bool make_first_variant(einc_kernel *kernel, const CompileOptions *options)
 {
     keep_options(kernel, options);
@@ -93,6 +102,7 @@ static bool make_first_variant(einc_kernel *kernel, const CompileOptions *option
     kernel_lay_out(kernel, variant->compiled);
     variant_find_units(kernel, variant);
     variant->object = object_get(kernel, variant, &kept);
+    kernel->open = is_open(variant->compiled);
     kernel->variants = variant;
     kernel->variant_count = 1;
     return variant->object != NULL;

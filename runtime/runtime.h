@@ -45,7 +45,7 @@ struct einc_context {
     bool colour;                  /* in diagnostics; the command sets it on a terminal */
 };
 
-/* One plan of a kernel: for operands whose strides are 1 at the same places; on GPUs for an architecture. */
+/* One plan of a kernel: for operands whose strides are 1 at the same places, and of some sizes; on GPUs for an architecture. */
 typedef struct Variant Variant;
 struct Variant {
     Variant *next;
@@ -55,6 +55,7 @@ struct Variant {
     Object *object;
     size_t *unit_words;           /* the words of the args struct that are 1 when this plan's fast paths fit */
     int unit_count;
+    const uint8_t *sizes;         /* [axes of the slots]: how large they are that it is planned for; NULL: for any */
 };
 
 /* A member of the kernel's args struct. */
@@ -75,6 +76,7 @@ struct einc_kernel {
     Arena arena;                  /* all that belongs to the kernel */
     Source source;
     CompileOptions options;
+    bool open;                    /* some index has an extent that was not known when it was compiled */
     bool each_device;             /* on a GPU: each has a plan for its own architecture, not for that of the options */
     Variant *_Atomic variants;    /* the newest first; the last is the first that was made */
     _Atomic int variant_count;

@@ -1,17 +1,47 @@
-/* Plans of one kernel for operands of different strides, made when a call needs them. */
+/* Plans of one kernel for operands of different strides, and of sizes that were not known, made when a call needs them. */
 #include <string.h>
 
 #include "runtime.h"
 
-enum { WORTH_COMPILING = 200000 };    /* elements of the largest tensor */
+/* Elements of the largest tensor. Strides that no plan fits cost a call ten times what it might take, sizes twice or less, often. */
+enum { WORTH_COMPILING = 200000, WORTH_SIZING = 4000000 };
 
 /* Whether a variant's fast paths fit these strides. */
-static bool variant_fits(const einc_kernel *kernel, const Variant *variant, const uint64_t *words)
+static bool variant_fits(const Variant *variant, const uint64_t *words)
 {
     for (int u = 0; u < variant->unit_count; u++)
         if (words[variant->unit_words[u]] != 1)
             return false;
-    (void)kernel;
+    return true;
+}
+
+/* Extents of the same power of four have the same plan. */
+static uint8_t size_class(uint64_t extent)
+{
+    uint8_t class = 0;
+    for (uint64_t most = 1; most < extent && class < 31; most *= 4)
+        class++;
+    return class;
+}
+
+/* Of each axis of the slots, in their order; there are fewer than words. */
+static uint8_t *find_sizes(einc_kernel *kernel, const uint64_t *words)
+{
+    uint8_t *sizes = ARENA_ARRAY(&kernel->arena, uint8_t, kernel->args_words);
+    size_t at = 0;
+    for (int i = 0; i < kernel->slot_count; i++)
+        for (int a = 0; a < kernel->slots[i].rank && kernel->slots[i].kind != SLOT_EXTENT; a++)
+            sizes[at++] = size_class(words[kernel->slots[i].at + 1 + (size_t)a]);
+    return sizes;
+}
+
+static bool has_sizes(const einc_kernel *kernel, const Variant *variant, const uint64_t *words)
+{
+    size_t at = 0;
+    for (int i = 0; i < kernel->slot_count; i++)
+        for (int a = 0; a < kernel->slots[i].rank && kernel->slots[i].kind != SLOT_EXTENT; a++)
+            if (variant->sizes[at++] != size_class(words[kernel->slots[i].at + 1 + (size_t)a]))
+                return false;
     return true;
 }
 
@@ -44,18 +74,27 @@ static void set_example(const einc_kernel *kernel, OperandSpec *operands, const 
     strides[(*count)++] = (const int64_t *)(words + slot->at + 1 + (slot->rank ? slot->rank : 1));
 }
 
-/* A plan for the strides at hand. Without one, for whatever reason, the first serves: its last path fits all strides. */
-static const Variant *add_variant(einc_kernel *kernel, const uint64_t *words)
+/* The newest that fits, of these very sizes or of any; NULL: there is none. */
+static const Variant *find_variant(const einc_kernel *kernel, const uint64_t *words, bool sized)
 {
-    const Variant *volatile chosen = kernel->variants;
+    for (const Variant *v = kernel->variants; v; v = v->next)
+        if (sized == (v->sizes != NULL) && variant_fits(v, words) && (!sized || has_sizes(kernel, v, words)))
+            return v;
+    return NULL;
+}
+
+/* A plan for the strides at hand, and for the sizes. Without one, for whatever reason, the other one serves. */
+static const Variant *add_variant(einc_kernel *kernel, const uint64_t *words, bool sized, const Variant *other)
+{
+    const Variant *volatile chosen = other;
     volatile bool added = false;
     CompileOptions options = kernel->options;
     pthread_mutex_lock(&kernel->lock);
-    for (const Variant *v = kernel->variants; v; v = v->next)
-        if (variant_fits(kernel, v, words)) {
-            pthread_mutex_unlock(&kernel->lock);
-            return v;
-        }
+    const Variant *found = find_variant(kernel, words, sized);    /* another thread may have been faster */
+    if (found) {
+        pthread_mutex_unlock(&kernel->lock);
+        return found;
+    }
     jmp_buf *outer = kernel->arena.failed, full;
     kernel->arena.failed = &full;
     context_hush(kernel->context, true);
@@ -72,6 +111,7 @@ static const Variant *add_variant(einc_kernel *kernel, const uint64_t *words)
         variant->compiled = build_plan(kernel->context, &kernel->arena, &kernel->source, &options);
         if (variant->compiled) {
             variant_find_units(kernel, variant);
+            variant->sizes = sized ? find_sizes(kernel, words) : NULL;
             variant->object = object_get(kernel, variant, &options);
         }
         if (variant->object) {
@@ -121,8 +161,8 @@ const Variant *variant_of_target(einc_kernel *kernel, const Target *target)
     return made;
 }
 
-/* Whether the work is large enough that a better plan is worth a run of the C compiler. */
-static bool is_worth_compiling(const einc_kernel *kernel, const uint64_t *words)
+/* Of the largest tensor. */
+static double elements_of(const einc_kernel *kernel, const uint64_t *words)
 {
     double elements = 1;
     for (int i = 0; i < kernel->slot_count; i++) {
@@ -131,7 +171,7 @@ static bool is_worth_compiling(const einc_kernel *kernel, const uint64_t *words)
             count *= (double)(int64_t)words[kernel->slots[i].at + 1 + (size_t)a];
         elements = count > elements ? count : elements;
     }
-    return elements > WORTH_COMPILING;
+    return elements;
 }
 
 /* The one that was made with the kernel: the last of the list. */
@@ -142,13 +182,15 @@ const Variant *variant_first(const Variant *variant)
     return variant;
 }
 
+/* Whether the work is large enough that a better plan is worth a run of the C compiler decides. */
 const Variant *variant_choose(einc_kernel *kernel, const uint64_t *words)
 {
-    const Variant *last = NULL;
-    for (const Variant *v = kernel->variants; v; v = v->next) {
-        if (variant_fits(kernel, v, words))
-            return v;
-        last = v;
-    }
-    return kernel->variant_count < VARIANTS_MAX && is_worth_compiling(kernel, words) ? add_variant(kernel, words) : last;
+    const Variant *general = find_variant(kernel, words, false);
+    if (general && !kernel->open)
+        return general;
+    double elements = elements_of(kernel, words);
+    bool sized = kernel->open && elements > WORTH_SIZING;
+    const Variant *own = sized ? find_variant(kernel, words, true) : general;
+    const Variant *other = general ? general : variant_first(kernel->variants);
+    return own ? own : kernel->variant_count < VARIANTS_MAX && elements > WORTH_COMPILING ? add_variant(kernel, words, sized, other) : other;
 }
