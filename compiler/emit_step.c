@@ -483,7 +483,7 @@ static void emit_function(Emitter *e, const char *name, const char *comment)
     text_put(&loops, units ? "    }\n" : "");
     const char *text = emit_text(e, "%s%s", emit_locals(e, loops.bytes), loops.bytes);
     ParameterSet declared = outer;
-    bool loops_on = strstr(text, "for (");
+    bool loops_on = strstr(text, "for (") && emit_mentions(text, "f");
     for (int i = 0; i < declared.count; i++)
         if (loops_on && !strcmp(declared.list[i].name, "f"))
             declared.list[i].name = "frame";
