@@ -6,8 +6,8 @@
  * launch 1: block of i: tile_1_1 = min(128, i)
  *   step 1: store out[i] = sum[j](exp(-(0.5) * sum[d](pow(A[i,d] - B[j,d], 2))) * C[j])
  *     tiles of 32 x 64: rows j, columns i, contracted d, 8 at a time in shared memory, 4 x 4 sums of a thread
- *     or tiles of 64 x 128 where there are 3 contracted points, 8 x 8 sums of a thread, each taken at once
  *     loops i, 32 lanes along i
+ *   where 3 points are contracted: tiles of 64 x 128, 8 x 8 sums of a thread, each taken at once
  * workspace 0 */
 #ifdef __CUDACC_RTC__
 typedef signed char int8_t;

@@ -7,9 +7,9 @@
  *   step 1: store tmp1[i,j,m] = max[n](sum[k](Q[i,j,k] * D[m,n,k]))
  *     tiles of 128 x 64: rows n, columns i j, contracted k, 32 at a time in shared memory, 8 x 8 sums of a thread,
  *             on tensor cores
- *     or, where maps describe both operands, tiles of 256 x 128 in a ring of 6 stages, rows kept,
- *             multiplied by groups of four warps
  *     loops i m j, 32 lanes along j
+ *   where tensor maps describe both sides: tiles of 256 x 128 in a ring of 6 stages, rows kept,
+ *           multiplied by groups of four warps
  * launch 2: block of i: tile_2_1 = min(ceil(16 / tile_2_2), i), block of m: tile_2_2 = min(16, m)
  *   step 2: store out[i,m] = sum[j](tmp1[i,j,m])
  *     loops i m, 32 lanes along j
