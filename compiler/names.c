@@ -17,7 +17,7 @@ static const char *const reserved[] = {
     "INFINITY", "HUGE_VAL", "HUGE_VALF", "NULL", "KERNEL", "STATUS", "FAIL", "Frame", "f", "frame", "unchanged", "soon", "in", "own", "run", "args",
     "workspace", "bytes", "host", "task", "worker", "unit", "units", "count", "data", "shape", "stride", "argument", "main",
     "chain", "lane", "filled", "rest", "units_end", "memcpy", "memset", "memmove", "size_t", "offsetof", "part", "first_unit", "prepare", "is_stopped",
-    "up", "overflow", NULL
+    "up", "overflow", "point", "points", NULL
 };
 
 Names names_new(Arena *arena, const Names *outer)

@@ -95,6 +95,7 @@ ONCE_WRONG = {
     "a part of complex numbers that lacks what is reduced":
         (("real(complex(x[i,j], y[j,k])) | sum k | + imag(c64(x[i,j])) | max j", [[5, 3], [3, 4]]), "avx2"),
     "weights of doubles that are rounded before they are summed": (("f64(ij) | softmax j | , jk -> [i,k]:f32", [[5, 9], [9, 4]]), "avx2"),
+    "points of an index that is called so": (("A[point,j], x[j] -> [point]", [[40, 50], [50]]), "portable"),
     "such weights in a sweep": (("f64(aij) | max a | softmax j | , jk -> [i,k]:f32", [[3, 5, 900], [900, 4]]), "avx2"),
 }
 
