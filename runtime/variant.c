@@ -182,7 +182,7 @@ const Variant *variant_first(const Variant *variant)
     return variant;
 }
 
-/* Whether the work is large enough that a better plan is worth a run of the C compiler decides. */
+/* A better plan is worth a run of the C compiler where the work is large enough, and shapes agree, which the kernel at hand knows. */
 const Variant *variant_choose(einc_kernel *kernel, const uint64_t *words)
 {
     const Variant *general = find_variant(kernel, words, false);
@@ -191,6 +191,10 @@ const Variant *variant_choose(einc_kernel *kernel, const uint64_t *words)
     double elements = elements_of(kernel, words);
     bool sized = kernel->open && elements > WORTH_SIZING;
     const Variant *own = sized ? find_variant(kernel, words, true) : general;
+    if (own)
+        return own;
     const Variant *other = general ? general : variant_first(kernel->variants);
-    return own ? own : kernel->variant_count < VARIANTS_MAX && elements > WORTH_COMPILING ? add_variant(kernel, words, sized, other) : other;
+    size_t bytes;
+    bool pays = kernel->variant_count < VARIANTS_MAX && elements > WORTH_COMPILING && !other->object->workspace(words, 1, &bytes);
+    return pays ? add_variant(kernel, words, sized, other) : other;
 }

@@ -44,6 +44,22 @@ static void test_sizes(void **state)
     einc_context_free(context);
 }
 
+/* Shapes that do not agree are refused, and the next call gets its plan all the same. */
+static void test_mistake(void **state)
+{
+    (void)state;
+    einc_context *context = einc_context_new(NULL);
+    einc_kernel *kernel = einc_compile(context, "ik,kj->ij", NULL);
+    int64_t left[] = { 3, MANY - 1 }, right[] = { MANY, MANY }, results[] = { 3, MANY };
+    DLTensor x = einc_tensor(numbers[0], "f32", 2, left), y = einc_tensor(numbers[1], "f32", 2, right),
+             z = einc_tensor(numbers[2], "f32", 2, results);
+    assert_int_equal(einc_call(kernel, (const DLTensor *[]){ &x, &y }, 2, (DLTensor *[]){ &z }, 1, NULL), EINC_EXPRESSION);
+    assert_non_null(strstr(einc_error(context), "2099"));
+    assert_int_equal(plans(kernel, 3, MANY, MANY, false), 2);
+    einc_kernel_free(kernel);
+    einc_context_free(context);
+}
+
 static void test_strides(void **state)
 {
     (void)state;
@@ -65,7 +81,8 @@ int main(void)
         numbers[i] = malloc(ELEMENTS * sizeof *numbers[i]);
     for (int i = 0; i < ELEMENTS; i++)
         numbers[0][i] = 1, numbers[1][i] = 2;
-    const struct CMUnitTest tests[] = { cmocka_unit_test(test_sizes), cmocka_unit_test(test_strides) };
+    const struct CMUnitTest tests[] = { cmocka_unit_test(test_sizes), cmocka_unit_test(test_mistake),
+                                        cmocka_unit_test(test_strides) };
     int failed = cmocka_run_group_tests(tests, api_begin, api_end);
     for (int i = 0; i < 3; i++)
         free(numbers[i]);
