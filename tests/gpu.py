@@ -15,7 +15,6 @@ Ends with 0 when all that ran was right, with 1 when something was wrong, and wi
 import argparse
 import concurrent.futures
 import datetime
-import glob
 import json
 import os
 import random
@@ -47,6 +46,7 @@ import check_cuda
 import check_cuda_run
 import check_products
 import cuda_rings
+import cuda_tools
 import kernel_fuzz
 
 
@@ -73,8 +73,7 @@ def all_of(check, jobs):
 
 def find_libraries():
     """NVRTC and cuBLAS may be a toolkit's or a Python package's, which the loader does not know of."""
-    folders = [os.path.join(path, 'nvidia', '*', 'lib') for path in sys.path if path] + ['/usr/local/cuda*/lib64', '/usr/local/cuda*/lib']
-    found = sorted({os.path.dirname(name) for folder in folders for name in glob.glob(os.path.join(folder, 'lib*.so*'))
+    found = sorted({os.path.dirname(name) for name in cuda_tools.find('lib*/lib*.so*', '/usr/local/cuda*')
                     if re.match('lib(nvrtc|cublas)', os.path.basename(name))})
     os.environ['LD_LIBRARY_PATH'] = ':'.join([path for path in [os.environ.get('LD_LIBRARY_PATH')] if path] + found)
 
@@ -88,7 +87,7 @@ def check_tensors(options, folder):
 
 
 def check_primitives(options, folder):
-    nvcc = os.environ.get('NVCC') or shutil.which('nvcc') or shutil.which('nvcc', path='/usr/local/cuda/bin')
+    nvcc = os.environ.get('NVCC') or cuda_tools.find_nvcc()
     if not nvcc:
         raise Missing('there is no nvcc')
     program = os.path.join(folder, 'primitives')
