@@ -20,6 +20,8 @@ typedef struct Nest {
     bool in_rows;                 /* the best of ROWS elements is found at once, of each lane */
     bool in_powers;               /* exponentials of each side are made apart, and multiplied for each element */
     bool jammed;                  /* each of the points that go together has a state of its own */
+    int dots;                     /* a turn adds so many products to each lane's sum; 0: one element */
+    const char *words[2];         /* of its operands, where all points share them; NULL: each loads them */
     const Tensor *factors;        /* that several turns make in `kept`, to be stored together; NULL: there are none */
     const char *kept;
     const char *(*names)[STATE_COMPONENTS_MAX];      /* of the states, declared */
@@ -49,6 +51,10 @@ void nest_each_point(Emitter *e, const char *line);
 void nest_begin_points(Emitter *e, const Nest *nest);
 Scope *nest_open_points(Emitter *e);
 void nest_close_points(Emitter *e, const Scope *body);
+
+/* emit_dot.c: a turn with words of narrow numbers: those that its points share; the products */
+void nest_share_words(Emitter *e, Nest *nest);
+void nest_dot(Emitter *e, Nest *nest);
 
 /* emit_join.c: the elements at hand of the steps that are made in the reduction's loop; all who read the first one's have it in a
  * register. Of a loop in chains, factors of products of bf16 are stored together: two vectors are rounded as fast as one. */

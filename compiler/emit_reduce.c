@@ -271,12 +271,14 @@ static void emit_prefetches(Emitter *e, const Nest *nest)
 
 void nest_turn(Emitter *e, Nest *nest, const char *chain)
 {
+    if (nest->dots)
+        nest_share_words(e, nest);
     Scope *points = nest->jammed ? nest_open_points(e) : NULL;
     set_turn(e, nest, points ? "point" : chain);
     if ((e->step->ahead || e->step->soon) && (e->step->jammed ? !e->scope->count : nest->chains > 1 && !strcmp(chain, "chain")))
         emit_prefetches(e, nest);
     nest_make_joined(e, nest);
-    emit_steps(e, nest);
+    (nest->dots ? nest_dot : emit_steps)(e, nest);
     if (points)
         nest_close_points(e, points);
 }
@@ -294,6 +296,7 @@ static const char *loop_first(Emitter *e, const Nest *nest, int depth)
 
 static const char *loop_stride(Emitter *e, const Nest *nest, int times)
 {
+    times *= nest->dots ? nest->dots : 1;
     if (nest->across || nest->team)
         return emit_text(e, times > 1 ? "%d * %s" : "%.0d%s", times > 1 ? times : 0, nest->team ? EMIT_TEAM_SIZE : "LANES");
     return emit_text(e, "%d", times);
@@ -323,6 +326,53 @@ static bool has_rest(const Nest *nest, const LoopBounds *loop, const char *first
     return nest->chains == 1 || nest->across || nest->team || strcmp(first, "0") || *behind || end % nest->chains;
 }
 
+/* A loop over whole vectors, several at a time, from `at` on. */
+static void emit_turns(Emitter *e, Nest *nest, int depth, const char *at)
+{
+    const LoopBounds *loop = &nest->loops[depth];
+    const char *step = loop_stride(e, nest, 1);
+    int chains = nest->chains;
+    Scope *body = emit_push(e);
+    const char *name = chains > 1 ? emit_name(e, loop->index->name) : at;
+    body->indent += chains > 1;
+    body->loop = true;
+    emit_bind(e, loop->index, name);
+    nest_turn(e, nest, "chain");
+    emit_pop(e);
+    const char *stride = loop_stride(e, nest, chains);
+    const char *last = nest->team ? emit_text(e, "%s < %s", loop_stride(e, nest, chains - 1), loop->end)    /* of this thread */
+                                  : emit_text(e, "%s <= %s", stride, loop->end);
+    if (nest->jammed)
+        emit_line(e, "UNROLL_TWICE");
+    emit_line(e, "for (; %s + %s; %s += %s) {", at, last, at, stride);
+    if (nest->factors)
+        emit_line(e, "    %s %s[%d];", emit_type(DTYPE_F32, true), nest->kept, chains);
+    if (chains > 1) {
+        emit_line(e, "    UNROLL");
+        emit_line(e, "    for (int chain = 0; chain < %d; chain++) {", chains);
+        emit_line(e, "        const int64_t %s = %s + chain%s;", name, at,
+                  strcmp(step, "1") ? emit_text(e, " * %s", step) : "");
+    }
+    emit_body(e, body);
+    if (chains > 1)
+        emit_line(e, "    }");
+    nest_store_factors(e, nest, at);
+    emit_line(e, "}");
+}
+
+/* The same with words of narrow numbers, where these are as they lie. */
+static void emit_dots(Emitter *e, Nest *nest, int depth, const char *at)
+{
+    Scope *body = emit_push(e);
+    nest->dots = e->step->dots;
+    emit_turns(e, nest, depth, at);
+    nest->dots = 0;
+    emit_pop(e);
+    emit_line(e, "if (unit) {");
+    emit_body(e, body);
+    emit_line(e, "}");
+}
+
 /* The innermost loop: several turns at a time, whole vectors, then what is left, the last lanes masked. */
 static void emit_fast_loop(Emitter *e, Nest *nest, int depth)
 {
@@ -337,33 +387,10 @@ static void emit_fast_loop(Emitter *e, Nest *nest, int depth)
     if (nest->grouped) {
         (nest->in_powers ? nest_groups_of_powers : nest->jammed ? nest_groups_of_points : nest_groups)(e, nest, loop, at);
     } else if (chains > 1 || nest->across) {
+        if (e->step->dots && nest->across && nest->reduces[0] == e->step->roots[0])
+            emit_dots(e, nest, depth, at);
         nest_find_factors(e, nest);
-        Scope *body = emit_push(e);
-        const char *name = chains > 1 ? emit_name(e, loop->index->name) : at;
-        body->indent += chains > 1;
-        body->loop = true;
-        emit_bind(e, loop->index, name);
-        nest_turn(e, nest, "chain");
-        emit_pop(e);
-        const char *stride = loop_stride(e, nest, chains);
-        const char *last = nest->team ? emit_text(e, "%s < %s", loop_stride(e, nest, chains - 1), loop->end)    /* of this thread */
-                                      : emit_text(e, "%s <= %s", stride, loop->end);
-        if (nest->jammed)
-            emit_line(e, "UNROLL_TWICE");
-        emit_line(e, "for (; %s + %s; %s += %s) {", at, last, at, stride);
-        if (nest->factors)
-            emit_line(e, "    %s %s[%d];", emit_type(DTYPE_F32, true), nest->kept, chains);
-        if (chains > 1) {
-            emit_line(e, "    UNROLL");
-            emit_line(e, "    for (int chain = 0; chain < %d; chain++) {", chains);
-            emit_line(e, "        const int64_t %s = %s + chain%s;", name, at,
-                      strcmp(step, "1") ? emit_text(e, " * %s", step) : "");
-        }
-        emit_body(e, body);
-        if (chains > 1)
-            emit_line(e, "    }");
-        nest_store_factors(e, nest, at);
-        emit_line(e, "}");
+        emit_turns(e, nest, depth, at);
     }
     if ((nest->grouped && !nest->across) || !has_rest(nest, loop, loop_first(e, nest, depth)))
         return;

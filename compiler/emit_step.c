@@ -279,7 +279,7 @@ static void emit_around(Emitter *e, Text *text, int depth, const char *head, Nam
         text_print(text, "%*s}\n", 4 * depth, "");
 }
 
-/* Whether what a point reduces is less than a page of each operand. */
+/* "… && ": whether what a point reduces is less than a page of each operand; "" where that does not matter. */
 static const char *is_short(Emitter *e)
 {
     enum { PAGE = 4096 };
@@ -287,7 +287,7 @@ static const char *is_short(Emitter *e)
     const char *row = "";
     for (int i = 0; i < reduce->reduce.over_count; i++)
         row = emit_text(e, "%s%s%s", row, i ? " * " : "", emit_extent(e, reduce->reduce.over[i]));
-    return emit_text(e, "%s < %d", row, PAGE / (int)dtype_size(reduce->reduce.argument->dtype));
+    return e->step->always_soon ? "" : emit_text(e, "%s < %d && ", row, PAGE / (int)dtype_size(reduce->reduce.argument->dtype));
 }
 
 /* A loop in parts: points that go together, of vectors then a quarter as many, whole vectors, what is left. */
@@ -301,11 +301,12 @@ static void emit_parts(Emitter *e, Text *text, int depth, const char *name, cons
         const char *by = emit_text(e, lanes ? "%d * LANES" : "%d", jam);
         if (e->step->soon) {
             many.soon = "1";
-            emit_around(e, text, depth, emit_text(e, "for (; %s && %s + %s <= %s; %s += %s)", is_short(e), name, by, to, name, by),
+            emit_around(e, text, depth, emit_text(e, "for (; %s%s + %s <= %s; %s += %s)", is_short(e), name, by, to, name, by),
                         names, many, at + 1);
             many.soon = "0";
         }
-        emit_around(e, text, depth, emit_text(e, "for (; %s + %s <= %s; %s += %s)", name, by, to, name, by), names, many, at + 1);
+        if (!e->step->always_soon)
+            emit_around(e, text, depth, emit_text(e, "for (; %s + %s <= %s; %s += %s)", name, by, to, name, by), names, many, at + 1);
     }
     if (!lanes) {
         around.whole = !e->step->vector_kept;    /* few points: one text for full vectors and others */

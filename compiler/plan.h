@@ -196,8 +196,13 @@ struct Step {
      * that it meets. NULL: the sums have theirs. */
     const Term *powers[2];
     int shares;                   /* of a `+=` on a grid: so many threads go through the points that may meet, each for elements of its own */
+    /* Of a sum of products of two narrow numbers along the vector: the reads, and how many of these products, whose numbers lie side by
+     * side, an instruction adds to each lane's sum. NULL and 0: numbers are widened, and multiplied one by one. */
+    const Term *dot[2];
+    int dots;
     int ahead;                    /* what is read so many vectors later is prefetched; 0: nothing */
-    bool soon;                    /* … what the next points that go together read, where that is less than a page of each */
+    bool soon;                    /* … what the next points that go together read, where that is less than a page of each; */
+    bool always_soon;             /* or more: a line of narrow numbers is so many instructions that few lines are on their way at once */
     Index *crossed;               /* of a map: squares of operands that lie along it are turned; NULL: none */
     const Term **crossing;        /* those operands */
     int crossing_count;

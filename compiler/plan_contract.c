@@ -112,18 +112,16 @@ static IndexSet points_of(Planner *planner, const Contract *c, const Term *side)
     return points;
 }
 
-/* Whether a sum is of products of two numbers that are read as they are or cast, both of one dtype, in which nothing is lost. */
+/* Whether a product's sums are of products of both sides' narrow numbers. */
 static bool product_of_narrow(const Contract *c, const Component *sum, const Term **left, const Term **right)
 {
-    const Term *x = c->product->reduce.argument;
-    *left = narrow_side(c->left);
-    *right = narrow_side(c->right);
-    while (x->kind == TERM_MAP && x->map.function == FUNCTION_CAST && x->map.implicit)
-        x = x->map.arguments[0];
-    bool sums = sum->merge == MERGE_ADD && sum->lift == LIFT_ELEMENT && x->kind == TERM_MAP && x->map.function == FUNCTION_MUL;
-    int first = sums && x->map.arguments[1] == c->left;
-    return sums && *left && *right && (*left)->dtype == (*right)->dtype && x->map.arguments[first] == c->left &&
-           x->map.arguments[1 - first] == c->right && sum->dtype == dtype_widen((*left)->dtype);
+    const Term *sides[2], *factors[2];
+    if (!sum_of_narrow(c->product, sum, sides, factors))
+        return false;
+    int first = factors[1] == c->left;
+    *left = sides[first];
+    *right = sides[1 - first];
+    return factors[first] == c->left && factors[1 - first] == c->right;
 }
 
 bool contract_is_of_sums(const Term *term, const Term *product)

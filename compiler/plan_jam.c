@@ -203,6 +203,21 @@ static void jam_rows(const Planner *planner, Step *step)
     step->ahead = streams ? 0 : step->ahead;
 }
 
+static void note_narrow(void *user, const Term *term)
+{
+    Reads *reads = user;
+    reads->with |= term->kind == TERM_READ && dtype_size(term->dtype) < 4 && term_has_index(term, reads->index);
+}
+
+/* Whether the lanes' numbers that each point has for itself take less than a register's lane. */
+static bool reads_narrow(const Planner *planner, const Step *step)
+{
+    Reads reads = { .index = step->jammed };
+    for (int r = 0; r < step->root_count; r++)
+        term_each_below(planner->arena, step->roots[r]->reduce.argument, note_narrow, &reads);
+    return reads.with;
+}
+
 /* Along the innermost loop without lanes, else along the one with them. Threads are many enough to wait for one another. */
 void plan_jam(Planner *planner, Step *step)
 {
@@ -218,6 +233,7 @@ void plan_jam(Planner *planner, Step *step)
     if (last >= 0 && shares(planner, step, step->loops[last]))
         jam_along(step, step->loops[last], planner_extent(planner, step->loops[last]), far && streams ? streams : JAM_ROWS);
     step->soon = step->jammed && far && streams;
+    step->always_soon = step->soon && !step->dots && reads_narrow(planner, step);
     if (step->jammed && far && !streams)
         step->ahead = AHEAD_BYTES / planner->plan->target->vector_bytes;
     if (!step->jammed && step->vector_kept && step->root_count && go_together(planner, step, step->vector, &share) &&

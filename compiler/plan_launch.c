@@ -447,6 +447,8 @@ void plan_launches(Planner *planner)
             block_together(planner, launch);
         launch->fuse = plan->target->grid ? plan_fuse(planner, launch) : NULL;
         for (int i = 0; i < group->count; i++)
+            plan_dot(planner, launch->steps[i]);
+        for (int i = 0; i < group->count; i++)
             plan_jam(planner, launch->steps[i]);
         if (!plan->target->grid)
             plan_join(planner, launch);

@@ -212,10 +212,12 @@ static void dump_step(Text *text, const Plan *plan, const Step *step)
     if (step->jammed)
         text_print(text, ", %d %s of %s together%s", step->jam, step->jammed == step->vector ? "vectors" : "points",
                    step->jammed->name, step->powers[0] ? ", exponentials of each side" : "");
+    if (step->dots)
+        text_print(text, ", %d products of %s added at once", step->dots, dtype_name(step->dot[0]->dtype));
     if (step->ahead)
         text_print(text, ", prefetching %d vectors ahead", step->ahead);
     if (step->soon)
-        text_put(text, ", prefetching the next ones where they are short");
+        text_put(text, step->always_soon ? ", prefetching the next ones" : ", prefetching the next ones where they are short");
     if (step->shares > 1)
         text_print(text, ", %d threads for elements of their own", step->shares);
     if (step->split) {

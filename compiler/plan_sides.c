@@ -45,6 +45,20 @@ const Term *narrow_side(const Term *side)
     return side->kind == TERM_READ || (side->kind == TERM_MAP && side->map.function == FUNCTION_CAST) ? side : NULL;
 }
 
+bool sum_of_narrow(const Term *reduce, const Component *sum, const Term *sides[2], const Term *factors[2])
+{
+    const Term *x = reduce->reduce.argument;
+    while (x->kind == TERM_MAP && x->map.function == FUNCTION_CAST && x->map.implicit)
+        x = x->map.arguments[0];
+    if (sum->merge != MERGE_ADD || sum->lift != LIFT_ELEMENT || x->kind != TERM_MAP || x->map.function != FUNCTION_MUL)
+        return false;
+    for (int i = 0; i < 2; i++) {
+        factors[i] = x->map.arguments[i];
+        sides[i] = narrow_side(factors[i]);
+    }
+    return sides[0] && sides[1] && sides[0]->dtype == sides[1]->dtype && sum->dtype == dtype_widen(sides[0]->dtype);
+}
+
 /* What a side reads: without the place outside of an array, where it is a constant. */
 static const Term *main_read(const Term *side)
 {

@@ -149,6 +149,7 @@ static void verify_step(Verifier *v, const Step *step)
     expect(v, !step->split || step->root_count > 0, "a step without reductions is split");
     expect(v, !step->split || !step->contract || step->contract->block, "a tiled product is split");
     expect(v, (step->split != NULL) == (step->parts != NULL), "a split step has parts, and no other");
+    expect(v, !step->dots || (step->dot[0] && step->dot[1] && !step->join), "words are of two reads");
     expect(v, (step->jammed != NULL) == (step->jam > 1), "points that go together are several, of one loop");
     expect(v, !step->jammed || step->jammed == step->split || indices_have(step->loops, step->loop_count, step->jammed),
            "the loop of points that go together is no kept one");

@@ -54,6 +54,9 @@ void plan_tile_alone(Planner *planner, Launch *launch);
 void plan_turned(const Planner *planner, Step *step);
 void plan_result(Planner *planner, Step *step);
 
+/* plan_dot.c: whether the lanes' sum is made by an instruction for products of narrow numbers */
+void plan_dot(const Planner *planner, Step *step);
+
 /* plan_jam.c: chooses the loop whose points go together; of a step whose reductions are split, that of the rows it adds */
 void plan_jam(Planner *planner, Step *step);
 
@@ -76,6 +79,9 @@ void plan_lift(Planner *planner);
 double planner_points(const Planner *planner, const IndexSet *set);    /* of all its indices, by the extents at hand */
 const Term *plain_read(const Term *side);                /* what a side reads and no more than converts; else NULL */
 const Term *narrow_side(const Term *side);              /* what a side is read as, or cast to, before it is converted; else NULL */
+/* Whether a reduction's component is the sum of products of two numbers that are read as they are or cast, both of one dtype, in
+ * which nothing is lost: these two, and the factors that they are converted to. */
+bool sum_of_narrow(const Term *reduce, const Component *sum, const Term *sides[2], const Term *factors[2]);
 
 /* How far neighbours along an index are apart in the memory that a side is read from; 0: that is not known, or they are not. */
 int64_t side_stride(const Planner *planner, const Term *side, const Index *index);

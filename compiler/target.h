@@ -84,6 +84,7 @@ typedef struct Target {
     int vector_bytes;
     const Tile *tile;             /* of a product; NULL: products are loops */
     const Tile *narrow[DTYPE_COUNT];     /* of one of two of this dtype, where an instruction adds up several of their products */
+    int dots[DTYPE_COUNT];        /* an instruction adds so many products of two of this dtype, side by side, to each lane's sum: dot_Dv(); 0: none */
     const Tile *parts[PRECISION_COUNT];  /* of the parts of f32 numbers; on a grid their number and pairs alone */
     bool broadcasts;              /* an instruction fills its operand's lanes with a number from memory, for less than one of its
                                    * own and no lower clock */

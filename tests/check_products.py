@@ -334,6 +334,14 @@ EXPRESSIONS = [
     ('iU->Ui | _ * 2', 'i,U:h'),
     ('hwU->Uhw', 'h,w,U:c'),
     ('x[i,U] + y[U,i] -> [U,i]', 'x=i,U:b y=U,i'),
+    ('iU,U->i', 'i,U:b U:b'),                # words of narrow numbers
+    ('iu,u->i | _ * 2', 'i,u:b u:b'),
+    ('xU,kU->xk', 'x,U:b k,U:b'),
+    ('biu,biu->bi | max i', 'b,i,u:b b,i,u:b'),
+    ('x[i,u] * x[i,u] -> [i,u] | mean u', 'x=i,u:b'),
+    ('U,U->', 'U:b U:b'),
+    ('iU,U->i', 'i,U:c U'),
+    ('iU,U->i', 'i,U:h U'),
 ]
 
 SIZES = [0, 1, 2, 3, 5, 7, 13, 14, 15, 16, 17, 29, 31, 32, 33, 37, 64, 65]
