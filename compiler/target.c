@@ -43,17 +43,17 @@ const Target targets[] = {
     { .name = "avx512vnni", .words = "AVX-512 with VNNI", .vector_bytes = 64, .tile = &fourteen, .broadcasts = true, .masks = true,
       .narrow = { [DTYPE_I8] = &fourteen_i8 }, .attribute = AVX512 ",avx512vnni", .features = "fma f16c avx512 avx512vnni",
       .cpu = AVX512_CPU " avx512_vnni", .l1_bytes = 32 << 10, .l2_bytes = 1 << 20,
-      .fma_per_cycle = 2, .bytes_per_cycle = 5 },
+      .rates = { [DTYPE_I8] = 4 }, .fma_per_cycle = 2, .bytes_per_cycle = 5 },
     { .name = "avx512bf16", .words = "AVX-512 with VNNI and BF16", .vector_bytes = 64, .tile = &fourteen, .broadcasts = true, .masks = true,
       .narrow = { [DTYPE_I8] = &fourteen_i8, [DTYPE_BF16] = &fourteen_bf16 }, .dots = { [DTYPE_BF16] = 2 },
       .attribute = AVX512 NARROW, .features = NARROW_FEATURES, .cpu = NARROW_CPU, .l1_bytes = 32 << 10, .l2_bytes = 1 << 20, .streams = 4,
-      .fma_per_cycle = 2, .bytes_per_cycle = 5 },
+      .rates = { [DTYPE_I8] = 4, [DTYPE_BF16] = 2 }, .fma_per_cycle = 2, .bytes_per_cycle = 5 },
     { .name = "amx", .words = "AVX-512 and AMX", .vector_bytes = 64, .tile = &fourteen, .masks = true,
       .narrow = { [DTYPE_I8] = &tiles_i8, [DTYPE_BF16] = &tiles_bf16 }, .dots = { [DTYPE_BF16] = 2 },
       .parts = { [PRECISION_BF16X3] = &three_products, [PRECISION_BF16X6] = &six_products }, .attribute = AVX512 NARROW,
       .features = NARROW_FEATURES " adders", .cpu = NARROW_CPU " amx_tile amx_bf16 amx_int8", .permission = "has_tiles",
       .l1_bytes = 48 << 10, .l2_bytes = 2 << 20,
-      .fma_per_cycle = 2, .bytes_per_cycle = 5 },
+      .rates = { [DTYPE_I8] = 32, [DTYPE_BF16] = 16 }, .fma_per_cycle = 2, .bytes_per_cycle = 5 },
     { .name = NULL }
 };
 

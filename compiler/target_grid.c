@@ -6,7 +6,8 @@
 #define GPU(architecture, of, its) \
     { .name = "cuda:" architecture, .words = "CUDA, " of, .grid = &its, .vector_bytes = 4 * WARP, .attribute = "", \
       .parts = { [PRECISION_TF32] = &rounded, [PRECISION_BF16X3] = &three_products, [PRECISION_BF16X6] = &six_products }, \
-      .features = "cuda", .cpu = "a GPU", .l1_bytes = 32 << 10, .l2_bytes = 64 << 10, .fma_per_cycle = 4, .bytes_per_cycle = 16 }
+      .features = "cuda", .cpu = "a GPU", .l1_bytes = 32 << 10, .l2_bytes = 64 << 10, .fma_per_cycle = 4, .bytes_per_cycle = 16, \
+      .rates = { [DTYPE_I8] = 32, [DTYPE_BF16] = 16, [DTYPE_F16] = 16 } }
 
 enum { WARP = 32 };
 

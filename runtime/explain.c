@@ -1,4 +1,6 @@
 /* What a plan does, for a person: the loop nest and where each index lives, work and bytes, and what bounds the time. */
+#include <string.h>
+
 #include "explaining.h"
 
 /* ---- numbers for people ---- */
@@ -277,10 +279,25 @@ static void explain_launch(Text *text, const Compiled *c, const Launch *launch)
 
 /* ---- the sum of it ---- */
 
+/* How many times as many products as of f32 a unit for narrow numbers makes, of the step that has the fastest: one f32 number's parts
+ * are as many products as pairs of them are multiplied. */
+static double fastest_rate(const Plan *plan)
+{
+    double fastest = 1;
+    for (int s = 0; s < plan->step_count; s++) {
+        const Contract *c = plan->steps[s]->contract && plan->steps[s]->contract->parts ? plan->steps[s]->contract->parts : plan->steps[s]->contract;
+        bool parts = c && c->tile && c->tile->parts > 0;
+        Dtype dtype = parts ? DTYPE_BF16 : c ? c->packed : plan->steps[s]->dots ? plan->steps[s]->dot[0]->dtype : DTYPE_F32;
+        double rate = plan->target->rates[dtype] / (parts ? (double)(strlen(c->tile->pairs) + 1) / 3 : 1);
+        fastest = rate > fastest ? rate : fastest;
+    }
+    return fastest;
+}
+
 Roof explain_roof(const Compiled *c, const Cost *cost)
 {
     const Target *target = c->plan->target;
-    Roof roof = { 2 * target->fma_per_cycle * c->plan->lanes, target->bytes_per_cycle, -1, false };
+    Roof roof = { 2 * target->fma_per_cycle * c->plan->lanes * fastest_rate(c->plan), target->bytes_per_cycle, -1, false };
     double compute = cost->flops / roof.flops_per_cycle, memory = cost->bytes / roof.bytes_per_cycle;
     roof.compute = compute >= memory;
     roof.cycles = cost->flops < 0 || cost->bytes < 0 ? -1 : roof.compute ? compute : memory;
@@ -347,7 +364,7 @@ static void explain_sum(Text *text, const Compiled *c)
     if (cost.flops > 0 && cost.bytes > 0)
         text_print(text, ", %s a byte of operands", count_words(arena, cost.flops / cost.bytes, "flop"));
     if (roof.cycles >= 0)
-        text_print(text, "\nbound        %s: at least %s of a core, at %.3g flop and %.3g bytes a cycle",
+        text_print(text, "\nbound        %s: at least %s of a core, at %.4g flop and %.3g bytes a cycle",
                    roof.compute ? "arithmetic" : "memory", count_words(arena, roof.cycles, "cycles"), roof.flops_per_cycle,
                    roof.bytes_per_cycle);
     text_print(text, "\ntarget       %s, %d lanes\n", c->plan->target->words, c->plan->lanes);

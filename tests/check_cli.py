@@ -251,6 +251,11 @@ def check_explain():
     check(b"f16" in good("compile", "ij->i", "-i", "long.npy", "-o", "-"), "a dtype of a file")
     unknown = text(good("explain", known[0]))
     check("2 * i * j * k * m * n" in unknown and "4 * i * j * k + 4 * m * n * k + 4 * i * m bytes" in unknown, unknown)
+    for target, rate in (("avx512", 64), ("avx512bf16", 128), ("amx", 1024), ("cuda:sm_90a", 4096)):    # of units for bf16
+        said = text(good("explain", "ij:bf16,jk:bf16->ik", "-d", "i=999,j=999,k=999", "--target", target))
+        check(" at %d flop and " % rate in said, said)
+    said = text(good("explain", "ij,jk->ik", "-d", "i=999,j=999,k=999", "--target", "amx", "--precision", "bf16x6"))
+    check(" at 170.7 flop and " in said, said)    # six products for one
     for shape in (("--shape", "300,32,256", "--shape", "315,2000,256"), ("--shape=A=300,32,256", "--shape=B=315,2000,256")):
         if "A=" in shape[0]:
             facts = json.loads(good("explain", "A[i,j,k],B[m,n,k]->[i,j,m,n] | max n | sum j", *shape, "--json"))
