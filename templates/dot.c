@@ -322,10 +322,16 @@ INLINE void copy_row_without_sign_i8(void *to, const void *from, int64_t count)
 {
     uint8_t *into = (uint8_t *)to;
     const uint8_t *at = (const uint8_t *)from;
-    for (; count >= 4 * LANES; count -= 4 * LANES, at += 4 * LANES, into += 4 * LANES)
-        store_u32v(into, 1, load_u32v(at, 1, LANES) ^ 0x80808080, LANES);
-    for (; count > 0; count--)
-        *into++ = *at++ ^ 0x80;
+    int64_t i = 0;
+    for (; i + 4 * LANES <= count; i += 4 * LANES)
+        store_u32v(into + i, 1, load_u32v(at + i, 1, LANES) ^ 0x80808080, LANES);
+    if (0 < i && i < count) {     /* the last ones, some of them again */
+        i = count - 4 * LANES;
+        store_u32v(into + i, 1, load_u32v(at + i, 1, LANES) ^ 0x80808080, LANES);
+        return;
+    }
+    for (; i < count; i++)
+        into[i] = at[i] ^ 0x80;
 }
 //}
 
