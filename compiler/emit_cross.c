@@ -15,7 +15,9 @@ static const char *emit_wide(Emitter *e, Dtype narrow, const char *from, const c
     return name;
 }
 
-/* The square of an operand: a row for each point. The next vector's square is asked for. */
+enum { SQUARES_AHEAD = 6 };
+
+/* The square of an operand: a row for each point. The next vector's square is asked for, or one that is further along its own rows. */
 static const char *emit_square(Emitter *e, const Term *read, const char *first)
 {
     const Dtype dtype = register_dtype(read->dtype);
@@ -26,7 +28,10 @@ static const char *emit_square(Emitter *e, const Term *read, const char *first)
     emit_push(e);
     emit_bind(e, e->step->crossed, first);
     const char *from = emit_pointer(e, read);
-    emit_bind(e, vector, emit_text(e, "(%s + LANES)", emit_bound(e, vector)));
+    if (e->step->crossed_last)
+        emit_bind(e, e->step->crossed, emit_text(e, "(%s + %d * LANES)", first, SQUARES_AHEAD));
+    else
+        emit_bind(e, vector, emit_text(e, "(%s + LANES)", emit_bound(e, vector)));
     const char *soon = emit_pointer(e, read);
     emit_pop(e);
     const char *apart = emit_stride(e, tensor, positions, e->step->crossed);

@@ -240,14 +240,15 @@ typedef struct Around {
     const char *body, *function;  /* the function's text and name */
     const char *other_body, *other;    /* of the one for where the condition of what is stored fails; NULL: there is none */
     const char **names;           /* [loop]: of the variables of the loops so far */
+    const char *lead_body, *lead; /* of the one for how many numbers come before a line; NULL: there is none */
     const char *unit, *count, *points, *soon;    /* what is put in for these parameters */
     const char *row, *first_row;  /* the first of the rows that go together is this variable, and that parameter; or NULL */
     bool whole;                   /* whole vectors, and points that go together, have loops of their own */
 } Around;
 
-static void emit_call(Text *text, int depth, const Around *around)
+static void put_call(Text *text, const Around *around)
 {
-    text_print(text, "%*s%s(", 4 * depth, "", around->function);
+    text_print(text, "%s(", around->function);
     int first = 1;
     for (int i = 0; i < around->set->count; i++) {
         const char *name = around->set->list[i].name;
@@ -260,7 +261,14 @@ static void emit_call(Text *text, int depth, const Around *around)
         if (around->row && !strcmp(name, "first_unit"))
             text_print(text, " && %s == %s", around->row, around->first_row);
     }
-    text_put(text, ");\n");
+    text_put(text, ")");
+}
+
+static void emit_call(Text *text, int depth, const Around *around)
+{
+    text_print(text, "%*s", 4 * depth, "");
+    put_call(text, around);
+    text_put(text, ";\n");
 }
 
 static void emit_loops_around(Emitter *e, Text *text, int depth, Names *names, Around around, int at);
@@ -290,6 +298,28 @@ static const char *is_short(Emitter *e)
     return e->step->always_soon ? "" : emit_text(e, "%s < %d && ", row, PAGE / (int)dtype_size(reduce->reduce.argument->dtype));
 }
 
+/* What comes before a row's first line. A unit of work ends where the next one's lines begin, and begins with one itself if it has not
+ * the row's first numbers. Back comes the end. */
+static const char *emit_before_line(Emitter *e, Text *text, int depth, const char *name, const char *to, Names *names, Around around, int at)
+{
+    const Index *index = e->step->loops[at];
+    const char *first = e->block_first[index->id], *extent = emit_extent(e, index), *last = to;
+    Around call = around;
+    call.function = around.lead;
+    call.body = around.lead_body;
+    text_print(text, "%*sconst int64_t lead = ", 4 * depth, "");
+    put_call(text, &call);
+    if (first) {
+        last = names_user(names, emit_text(e, "%s_last", index->name));
+        text_print(text, ", %s = size_min(%s + lead, %s)", last, to, extent);
+    }
+    text_put(text, ";\n");
+    around.count = emit_text(e, "(int)size_min(lead, %s)", extent);
+    emit_around(e, text, depth, emit_text(e, first ? "if (lead > 0 && %s == 0)" : "if (lead > 0)", name), names, around, at + 1);
+    text_print(text, "%*s%s += lead;\n", 4 * depth, "", name);
+    return last;
+}
+
 /* A loop in parts: points that go together, of vectors then a quarter as many, whole vectors, what is left. */
 static void emit_parts(Emitter *e, Text *text, int depth, const char *name, const char *to, Names *names, Around around, int at)
 {
@@ -313,6 +343,8 @@ static void emit_parts(Emitter *e, Text *text, int depth, const char *name, cons
         emit_around(e, text, depth, emit_text(e, "for (; %s < %s; %s++)", name, to, name), names, around, at + 1);
         return;
     }
+    if (around.lead)
+        to = emit_before_line(e, text, depth, name, to, names, around, at);
     emit_around(e, text, depth, emit_text(e, "for (; %s + LANES <= %s; %s += LANES)", name, to, name), names, around, at + 1);
     around.count = emit_text(e, "(int)(%s - %s)", to, name);
     emit_around(e, text, depth, emit_text(e, "if (%s < %s)", name, to), names, around, at + 1);
@@ -466,9 +498,11 @@ static void emit_function(Emitter *e, const char *name, const char *comment)
     e->branch = condition && condition_only_bounds(condition, e->step->vector) ? output->value->select.yes : NULL;
     emit_point_function(e, point, comment, &inner, &whole);
     e->branch = NULL;
+    const char *lead = emit_text(e, "%s_lead", name), *lead_body = emit_lead(e, lead, &inner);
     Text loops = text_new(e->arena);
     bool units = e->step->unit_count > 0 && e->lanes && emit_mentions(whole, "unit");
     Around around = { .set = &inner, .body = whole, .function = point, .other_body = other_body, .other = other,
+                      .lead_body = lead_body, .lead = lead_body ? lead : NULL,
                       .names = ARENA_ARRAY(e->arena, const char *, e->step->loop_count), .count = "LANES", .points = "1", .soon = "0" };
     for (int u = units; u >= 0; u--) {
         Names names = names_new(e->arena, &e->names);

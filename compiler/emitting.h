@@ -233,6 +233,11 @@ ParameterSet emit_common_parameters(Emitter *e);
 ParameterSet emit_step_parameters(Emitter *e, bool point);    /* of a step's function, or that for one point */
 const char *emit_parameters(Emitter *e, const ParameterSet *set, const char *body, bool declare);
 
+/* emit_lead.c: a function that says how many numbers of a row come before its first whole line that is stored past the caches: what it
+ * mentions. NULL: the step has no such rows */
+const char *emit_lead(Emitter *e, const char *name, const ParameterSet *set);
+
+
 /* emit_skeleton.c: what a skeleton's sample has in the place of a step's own names */
 typedef struct Sample {
     const char *file;             /* of templates/ */

@@ -178,7 +178,7 @@ struct Step {
     StepKind kind;
     const Statement *statement;
     bool scatters;                /* a `+=` that adds to each element as often as it is met: its target begins as zeros */
-    Index **loops;                /* kept indices, outermost first; the vector's, if kept, last */
+    Index **loops;                /* kept indices, outermost first; the vector's, if kept, last, but for `crossed_last` */
     int loop_count;
     Index *vector;                /* the index that the lanes run along, or NULL */
     bool vector_kept;             /* one of `loops`, or one that a reduction runs over */
@@ -206,6 +206,7 @@ struct Step {
     Index *crossed;               /* of a map: squares of operands that lie along it are turned; NULL: none */
     const Term **crossing;        /* those operands */
     int crossing_count;
+    bool crossed_last;            /* a square is followed by the next one along `crossed`; else by the next vector's */
     Index *turned;                /* a copy of squares, from or to a tensor that lies along it; NULL: it is none */
     const Size *result;           /* bytes of what it stores. NULL: they never go past the caches */
     int past;                     /* more of them do */

@@ -8,7 +8,8 @@ enum {
     SPLIT_WORK = 20000,           /* fewer operations are not worth a split */
     UNIT_WORK = 4096,             /* operations of one unit, so that finding its indices costs little */
     FEW_ROWS = 8,                 /* that use again what the innermost loop has brought into a cache */
-    SQUARE = 64,                  /* points of either loop where an array is turned */
+    SQUARE = 64,                  /* points of either loop where an array is turned, */
+    LAST_SQUARES = 4,             /* and so many times as many where its rows are followed */
     ROWS = 8,                     /* of a matrix, that are added up at once into sums in memory */
     ROWS_PARTS = 32,              /* so many such sums */
     ROWS_LONGEST = 1 << 18        /* of no more elements */
@@ -95,7 +96,8 @@ static void tile_loops(Planner *planner, Launch *launch)
         int64_t tile = inner ? inner_tile(planner, step, lanes) : b == launch->block_count - 2 ? FEW_ROWS : 1;
         bool jammed = block->of_step[0] == step->jammed;
         if (crossing)
-            tile = inner || block->of_step[0] == crossing ? SQUARE : 1;
+            tile = inner && step->crossed_last ? LAST_SQUARES * SQUARE
+                 : inner || block->of_step[0] == crossing ? SQUARE : 1;
         if (jammed) {
             int64_t together = step->jam * (int64_t)(lanes ? planner->plan->lanes : 1);
             tile = (tile + together - 1) / together * together;

@@ -52,3 +52,15 @@ void plan_cross(const Planner *planner, Step *step)
     for (int o = 0; o < step->statement->output_count && may; o++)
         term_each_below(planner->arena, step->statement->outputs[o].value, note_read, &c);
 }
+
+/* Rows of the operands are streams, and lines that are stored past the caches are none: squares of a row follow each other where it is
+ * long and the result is known to go there. */
+bool plan_crosses_last(const Planner *planner, const Step *step)
+{
+    enum { LONG = 96 };
+    const Tensor *tensor = step->statement->outputs[0].tensor;
+    bool last = step->crossed && step->result && planner->hints->extents && planner_extent(planner, step->crossed) >= LONG;
+    for (int a = 0; a < tensor->rank && last; a++)
+        last = planner->hints->extents->of[tensor->axes[a]->origin->id] >= 0;
+    return last;
+}

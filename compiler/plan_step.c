@@ -564,6 +564,9 @@ Step *plan_step(Planner *planner, const Statement *statement, int id)
     if (!step->contract && !step->turned && !planner->plan->target->grid)
         find_units(planner, step);
     plan_result(planner, step);
+    step->crossed_last = plan_crosses_last(planner, step);
+    if (step->crossed_last)
+        move_last(step, step->crossed);
     set_shares(planner, step);
     return step;
 }

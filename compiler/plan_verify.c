@@ -142,7 +142,8 @@ static void verify_step(Verifier *v, const Step *step)
     }
     bool kept = step->vector && indices_have(step->loops, step->loop_count, step->vector);
     expect(v, step->vector_kept == kept, "vector_kept says whether a loop has the lanes");
-    expect(v, !kept || step->loops[step->loop_count - 1] == step->vector, "the loop with the lanes is not the last");
+    const Index *around = step->crossed_last ? step->crossed : step->vector;
+    expect(v, !kept || step->loops[step->loop_count - 1] == around, "the loop with the lanes, or with squares that follow each other, is not the last");
     expect(v, !step->vector || kept || v->carries[step->id], "the lanes run along no index of the step");
     for (int i = 0; i < step->root_count; i++)
         verify_root(v, step, step->roots[i]);
@@ -155,8 +156,8 @@ static void verify_step(Verifier *v, const Step *step)
            "the loop of points that go together is no kept one");
     expect(v, !step->jammed || (step->root_count && (!step->split || (step->jammed == step->split && step->vector_kept)) && !step->contract),
            "points go together where there are no reductions");
-    expect(v, !step->crossed || (step->vector_kept && step->loop_count > 1 && step->loops[step->loop_count - 2] == step->crossed),
-           "the loop of squares is not the one around the lanes'");
+    expect(v, !step->crossed || (step->vector_kept && step->loop_count > 1 && step->loops[step->loop_count - 2 + step->crossed_last] == step->crossed),
+           "the loop of squares is not beside the lanes'");
     expect(v, (step->crossed != NULL) == (step->crossing_count > 0) && !(step->crossed && (step->root_count || step->bounded)),
            "squares are turned for something else than a map");
     for (int i = 0; i < step->unit_count; i++) {

@@ -63,6 +63,7 @@ void plan_jam(Planner *planner, Step *step);
 /* plan_cross.c: which operands are turned on their way; and the index that one lies along that would be turned if the lanes ran
  * along `vector`, or NULL */
 void plan_cross(const Planner *planner, Step *step);
+bool plan_crosses_last(const Planner *planner, const Step *step);    /* once its result is planned */
 Index *planner_crosses(const Planner *planner, const Step *step, const Term *read, const Index *vector);
 
 /* plan_join.c: which steps are made in the loop of a reduction that stands beside them */

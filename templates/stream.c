@@ -30,6 +30,14 @@ INLINE int stream_quarters(void *p, const void *x, int bytes)
 }
 //}
 
+//{ stream_lead
+/* How many numbers of so many bytes come before the next vector of a row that may be stored past the caches. */
+INLINE int64_t stream_lead(const void *p, int64_t stride, int bytes, int past)
+{
+    return past && stride == 1 ? (int64_t)(-(uintptr_t)p / (uintptr_t)bytes % LANES) : 0;
+}
+//}
+
 #ifndef EINC_AVX512
 //{ stream_bytes
 /* Stores x past the caches, which would read the line that it is in before; 0 where that cannot be. */

@@ -58,6 +58,7 @@ KERNELS = {
     "lines_of_two_rows": ("bk,cak->cba", ["-d", "a=24,b=400,c=2000,k=24", "--target", "avx512"]),
     "matrix_times_vector": ("ij,j->i", ["-d", "i=16384,j=8192", "--target", "avx512bf16"]),
     "narrow_matrix_times_vector": ("ij:bf16,j:bf16->i", ["-d", "i=16384,j=8192", "--target", "avx512bf16"]),
+    "far_transpose": ("ij->ji", ["-d", "i=4000,j=4000", "--target", "avx512"]),
     "column_sums": ("ij->j", ["-d", "i=131072,j=1024", "--target", "avx512"]),
     # these have none
     "few_columns": ("ik:f64,jk:f64->ij", ["-d", "i=1000,j=12,k=100"]),
@@ -99,7 +100,7 @@ KERNELS = {
     "narrow_attention": ("bhqd:bf16,bhkd:bf16->bhqk | _ * 0.125 | where(@q >= @k, _, -inf) | softmax k | * bhkv:bf16 -> bhqv",
                          ["-d", "b=2,h=4,q=128,k=128,d=64,v=64"]),
 }
-GOLDEN_COUNT = 30
+GOLDEN_COUNT = 31
 
 # Expressions whose programs run under qemu too: the shapes of their operands.
 PROGRAMS = {

@@ -266,6 +266,12 @@ INLINE int stream_quarters(void *p, const void *x, int bytes)
     return 0;
 }
 
+/* How many numbers of so many bytes come before the next vector of a row that may be stored past the caches. */
+INLINE int64_t stream_lead(const void *p, int64_t stride, int bytes, int past)
+{
+    return past && stride == 1 ? (int64_t)(-(uintptr_t)p / (uintptr_t)bytes % LANES) : 0;
+}
+
 /* Stores x past the caches, which would read the line that it is in before; 0 where that cannot be. */
 INLINE int stream_bytes(void *p, const void *x, int bytes)
 {
@@ -420,16 +426,28 @@ INLINE void step_1_at(const Frame *f, int64_t i, int64_t j, const int count, con
     stream_f32v(out + i * out_0 + j * out_1, out_1, value ? quotient : splat_f32v(0.0f), count, f->past_1);
 }
 
+INLINE int64_t step_1_lead(const Frame *f, int64_t i, int64_t j, const int unit)
+{
+    f32u *out = (f32u *)f->in.out.data;
+    const int64_t out_0 = f->in.out.stride[0], out_1 = unit ? 1 : f->in.out.stride[1];
+    return stream_lead(out + i * out_0 + j * out_1, out_1, 4, f->past_1);
+}
+
 KERNEL static void step_1(const Frame *frame, int64_t i_first, int64_t i_end, int64_t j_first, int64_t j_end)
 {
     const Frame unchanged = *frame, *f = &unchanged;
+    const int64_t extent_j = f->extent_j;
     if (f->unit_1) {
         for (int64_t i = i_first; i < i_end; i++) {
             int64_t j = j_first;
-            for (; j + LANES <= j_end; j += LANES)
+            const int64_t lead = step_1_lead(f, i, j, 1), j_last = size_min(j_end + lead, extent_j);
+            if (lead > 0 && j == 0)
+                step_1_at(f, i, j, (int)size_min(lead, extent_j), 1);
+            j += lead;
+            for (; j + LANES <= j_last; j += LANES)
                 step_1_at(f, i, j, LANES, 1);
-            if (j < j_end)
-                step_1_at(f, i, j, (int)(j_end - j), 1);
+            if (j < j_last)
+                step_1_at(f, i, j, (int)(j_last - j), 1);
         }
     } else {
         for (int64_t i = i_first; i < i_end; i++)

@@ -1,0 +1,32 @@
+/* Where a row of a result that goes past the caches does not begin with a line, its first numbers are stored by themselves, for a
+ * line that is stored past them in pieces takes several times as long. */
+#include "emitting.h"
+
+/* The body of the function that says how many numbers these are: of the first row of what a turn of the lanes' loop stores. */
+static const char *lead_body(Emitter *e)
+{
+    const Step *step = e->step;
+    const Output *output = &step->statement->outputs[0];
+    Scope *body = emit_push(e);
+    bool inside = false;
+    body->indent = 1;
+    for (int i = 0; i < step->loop_count; i++) {
+        const Index *index = step->loops[i];
+        const char *first = e->block_first[index->id];
+        emit_bind(e, index, inside ? first ? first : "0" : names_user(&body->names, index->name));
+        inside |= index == step->vector;
+    }
+    emit_line(e, "return stream_lead(%s, %s, %d, f->past_%d);", emit_target(e, output),
+              emit_stride(e, output->tensor, output->positions, step->vector), (int)dtype_size(output->tensor->dtype), step->id + 1);
+    emit_pop(e);
+    return body->text.bytes;
+}
+
+const char *emit_lead(Emitter *e, const char *name, const ParameterSet *set)
+{
+    if (e->launch->step_count > 1 || e->launch->sweep || !e->step->result || !e->lanes || e->step->contract || e->step->turned || e->step->jammed)
+        return NULL;
+    const char *body = lead_body(e), *text = emit_text(e, "%s%s", emit_locals(e, body), body);
+    text_print(&e->functions, "INLINE int64_t %s(%s)\n{\n%s}\n\n", name, emit_parameters(e, set, text, true), text);
+    return text;
+}
