@@ -1,9 +1,10 @@
 /* Plans of one kernel for operands of different strides, and of sizes that were not known, made when a call needs them. */
+#include <math.h>
 #include <string.h>
 
 #include "runtime.h"
 
-/* Elements of the largest tensor. Strides that no plan fits cost a call ten times what it might take, sizes twice or less, often. */
+/* Elements of the largest tensor, those of 8 bytes counted twice. Strides that no plan fits cost a call ten times what it might take, sizes twice or less, often. */
 enum { WORTH_COMPILING = 200000, WORTH_SIZING = 4000000 };
 
 /* Whether a variant's fast paths fit these strides. */
@@ -166,7 +167,7 @@ static double elements_of(const einc_kernel *kernel, const uint64_t *words)
 {
     double elements = 1;
     for (int i = 0; i < kernel->slot_count; i++) {
-        double count = 1;
+        double count = kernel->slots[i].kind == SLOT_EXTENT ? 1 : fmax((double)dtype_size(kernel->slots[i].dtype) / 4, 1);
         for (int a = 0; a < kernel->slots[i].rank && kernel->slots[i].kind != SLOT_EXTENT; a++)
             count *= (double)(int64_t)words[kernel->slots[i].at + 1 + (size_t)a];
         elements = count > elements ? count : elements;
@@ -189,7 +190,7 @@ const Variant *variant_choose(einc_kernel *kernel, const uint64_t *words)
     if (general && !kernel->open)
         return general;
     double elements = elements_of(kernel, words);
-    bool sized = kernel->open && elements > WORTH_SIZING;
+    bool sized = kernel->open && elements >= WORTH_SIZING;
     const Variant *own = sized ? find_variant(kernel, words, true) : general;
     if (own)
         return own;

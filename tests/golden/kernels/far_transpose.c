@@ -5,7 +5,7 @@
  * target avx512, 16 lanes
  * launch 1: block of i: 64, block of j: 256
  *   step 1: store out[j,i] = A[i,j]
- *     loops i j, 16 lanes along i, squares of operands along j turned one after the other, past the caches from 32 MB,
+ *     loops i j, 16 lanes along i, squares of operands along j turned one after the other, past the caches from 16 MB,
  *             stride 1 expected: out axis 1
  * workspace 0 */
 #include <stddef.h>
@@ -646,7 +646,7 @@ static int prepare(Frame *f, const far_transpose_args *args, int workers)
     f->grain_1 = size_max(size_ceil_div(f->units_1, most_1), 1);
     f->tasks_1 = size_ceil_div(f->units_1, f->grain_1);
     f->unit_1 = f->in.out.stride[1] == 1;
-    f->past_1 = size_mul(size_mul(extent_j, extent_i), 4) > 33554432;
+    f->past_1 = size_mul(size_mul(extent_j, extent_i), 4) > 16777216;
     return 0;
 }
 
