@@ -89,6 +89,14 @@ static bool is_open(const Compiled *compiled)
     return open;
 }
 
+static bool guesses_order(const Compiled *compiled)
+{
+    bool guesses = false;
+    for (int p = 0; compiled->order && p < compiled->order->path_count; p++)
+        guesses |= compiled->order->paths[p].guessed;
+    return guesses;
+}
+
 static bool make_first_variant(einc_kernel *kernel, const CompileOptions *options)
 {
     keep_options(kernel, options);
@@ -103,6 +111,7 @@ static bool make_first_variant(einc_kernel *kernel, const CompileOptions *option
     variant_find_units(kernel, variant);
     variant->object = object_get(kernel, variant, &kept);
     kernel->open = is_open(variant->compiled);
+    kernel->guesses = guesses_order(variant->compiled);
     kernel->variants = variant;
     kernel->variant_count = 1;
     return variant->object != NULL;

@@ -76,7 +76,8 @@ struct einc_kernel {
     Arena arena;                  /* all that belongs to the kernel */
     Source source;
     CompileOptions options;
-    bool open;                    /* some index has an extent that was not known when it was compiled */
+    bool open;                    /* some index has an extent that was not known when it was compiled, */
+    bool guesses;                 /* and the order of contractions goes by a guess of it */
     bool each_device;             /* on a GPU: each has a plan for its own architecture, not for that of the options */
     Variant *_Atomic variants;    /* the newest first; the last is the first that was made */
     _Atomic int variant_count;

@@ -4,7 +4,8 @@
 
 #include "runtime.h"
 
-/* Elements of the largest tensor, those of 8 bytes counted twice. Strides that no plan fits cost a call ten times what it might take, sizes twice or less, often. */
+/* Elements of the largest tensor, those of 8 bytes counted twice. Strides that no plan fits cost a call ten times what it might take, sizes twice or less,
+ * often, but for the order of contractions. */
 enum { WORTH_COMPILING = 200000, WORTH_SIZING = 4000000 };
 
 /* Whether a variant's fast paths fit these strides. */
@@ -190,7 +191,7 @@ const Variant *variant_choose(einc_kernel *kernel, const uint64_t *words)
     if (general && !kernel->open)
         return general;
     double elements = elements_of(kernel, words);
-    bool sized = kernel->open && elements >= WORTH_SIZING;
+    bool sized = kernel->open && elements >= (kernel->guesses ? WORTH_COMPILING : WORTH_SIZING);
     const Variant *own = sized ? find_variant(kernel, words, true) : general;
     if (own)
         return own;

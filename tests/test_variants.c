@@ -44,6 +44,26 @@ static void test_sizes(void **state)
     einc_context_free(context);
 }
 
+/* The order of three matrices' products goes by their extents, and is worth a plan sooner. */
+static void test_order(void **state)
+{
+    (void)state;
+    einc_context *context = einc_context_new(NULL);
+    einc_kernel *kernel = einc_compile(context, "ij,jk,kl->il", NULL);
+    assert_non_null(kernel);
+    for (int64_t points = 100; points <= 500; points += 400) {
+        int64_t square[] = { points, points }, tall[] = { points, 3 };
+        DLTensor x = einc_tensor(numbers[0], "f32", 2, square), y = einc_tensor(numbers[1], "f32", 2, tall),
+                 z = einc_tensor(numbers[2], "f32", 2, tall);
+        assert_int_equal(einc_call(kernel, (const DLTensor *[]){ &x, &x, &y }, 3, (DLTensor *[]){ &z }, 1, NULL), EINC_OK);
+        for (int64_t i = 0; i < 3 * points; i++)
+            assert_true(numbers[2][i] == 2 * (float)(points * points));
+        assert_int_equal(kernel->variant_count, points == 500 ? 2 : 1);
+    }
+    einc_kernel_free(kernel);
+    einc_context_free(context);
+}
+
 /* Shapes that do not agree are refused, and the next call gets its plan all the same. */
 static void test_mistake(void **state)
 {
@@ -81,7 +101,7 @@ int main(void)
         numbers[i] = malloc(ELEMENTS * sizeof *numbers[i]);
     for (int i = 0; i < ELEMENTS; i++)
         numbers[0][i] = 1, numbers[1][i] = 2;
-    const struct CMUnitTest tests[] = { cmocka_unit_test(test_sizes), cmocka_unit_test(test_mistake),
+    const struct CMUnitTest tests[] = { cmocka_unit_test(test_sizes), cmocka_unit_test(test_order), cmocka_unit_test(test_mistake),
                                         cmocka_unit_test(test_strides) };
     int failed = cmocka_run_group_tests(tests, api_begin, api_end);
     for (int i = 0; i < 3; i++)
