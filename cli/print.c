@@ -184,13 +184,18 @@ static void put_exponential(const Layout *layout, double value, char *out)
             layout->exponent_digits - 2, abs(exponent));
 }
 
+static const char *odd_word(double value, bool plus)
+{
+    return isnan(value) ? plus ? "+nan" : "nan" : value < 0 ? "-inf" : plus ? "+inf" : "inf";
+}
+
 /* The number in its layout: `left` and `right` padded, so that all have the same length. */
 static void put_number(const Layout *layout, double value, char *out)
 {
     char left[NUMBER_BYTES], right[NUMBER_BYTES];
     int width = layout->left + 1 + layout->right + layout->exponent_digits;
     if (!isfinite(value)) {
-        sprintf(out, "%*s", width, isnan(value) ? "nan" : value < 0 ? "-inf" : layout->plus ? "+inf" : "inf");
+        sprintf(out, "%*s", width, odd_word(value, layout->plus));
         return;
     }
     if (layout->exponents) {
@@ -211,7 +216,7 @@ static void put_real(Text *text, Dtype dtype, double value, bool complex, bool p
     char left[NUMBER_BYTES], right[NUMBER_BYTES];
     double size = fabs(value);
     if (!isfinite(value)) {
-        text_put(text, isnan(value) ? plus ? "+nan" : "nan" : value < 0 ? "-inf" : plus ? "+inf" : "inf");
+        text_put(text, odd_word(value, plus));
         return;
     }
     Decimal d = decimal_of(dtype, value);

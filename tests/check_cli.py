@@ -79,7 +79,8 @@ def check_printing():
     """Without -o results are printed as numpy prints them."""
     arrays = [rng.standard_normal(4).astype("f4"), rng.standard_normal((2, 3, 2)), np.arange(6).reshape(2, 3),
               np.array([[True, False]]), np.array([1e-9, 1.0, np.nan]), np.arange(5000.0), np.float32([np.inf, -1.5]),
-              (np.arange(3) - 1j).astype("c8"), np.zeros((0, 3), "f4"), np.int8([-1, 100]), np.full((2, 40), -12.25)]
+              (np.arange(3) - 1j).astype("c8"), np.array([complex(1, np.nan), complex(np.nan, np.inf), 2j]),
+              np.zeros((0, 3), "f4"), np.int8([-1, 100]), np.full((2, 40), -12.25)]
     letters = "abcdef"
     for array in arrays:
         np.save("x.npy", array)
@@ -137,6 +138,9 @@ def check_usage():
     bad(2, "stands behind '--'", "run", "-ij -> i", "-i", "a.npy")
     bad(2, "operand 2 has no array", "run", "ij,jk->ik", "-i", "a.npy", "-o", "never.npy")
     bad(2, "operand 'B' has no array", "run", "A[i,j], B[j,k] -> [i,k]", "-i", "A=a.npy", "-o", "never.npy")
+    for text, said in (("a[i] = a[i,j]", "'a' is made from itself"), ("y = a[i,j] ; y + 1", "write 'y[i,j]'"),
+                       ("a[i,j] + a[i]", "'a' has rank 1 here, but 2 before")):    # whatever the arrays are
+        bad(3, said, "run", text, "-i", "a.npy", "-i", "b.npy", "-o", "never.npy")
     bad(2, "'c.npy' is left over", "run", *product, "-i", "c.npy")
     bad(2, "did you mean 'queries'", "run", "queries[i,j] -> [i]", "-i", "querys=a.npy", "-o", "never.npy")
     bad(2, "given twice", "run", "A[i,j] -> [i]", "-i", "A=a.npy", "-i", "A=b.npy", "-o", "never.npy")
