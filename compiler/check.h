@@ -48,6 +48,7 @@ typedef void OnOperand(Check *check, const AstExpr *expr, int statement);
 bool check_collect(Check *check);                          /* names, inputs in order, what the caller knows of them */
 void check_walk(Check *check, const AstStatement *s, int id, OnOperand *on);   /* all operands in the text's order */
 Name *check_name(Check *check, const char *text);
+bool check_is_name(Check *check, const AstExpr *letters);   /* one word, that of a tensor with brackets */
 bool check_is_constant(const AstExpr *letters, bool top);  /* inf, nan, pi */
 
 /* check_index.c */

@@ -282,10 +282,11 @@ static void add_dots(Check *check, Span at, int count, Position **positions, int
         ARENA_APPEND(check->arena, *positions, *rank, plain_position(check, check->dots[i], at));
 }
 
-static bool is_name(Check *check, const AstExpr *letters)
+/* Whether letters are a tensor's name; said. */
+static bool means_name(Check *check, const AstExpr *letters)
 {
     const AstWord *word = letters->letters.words;
-    if (word->next || !check_name(check, word->text))
+    if (!check_is_name(check, letters))
         return false;
     diag_error(check->diags, letters->span, "'%s' is a tensor, and a word without brackets is an operand of letters",
                word->text);
@@ -302,7 +303,7 @@ Term *check_letters(Check *check, const AstExpr *expr)
     Tensor *tensor = check->operands[expr->operand];
     if (expr->kind == AST_EMPTY)
         return new_read(check, expr->span, tensor, NULL);
-    if (is_name(check, expr))
+    if (means_name(check, expr))
         return NULL;
     Position *positions = NULL;
     int rank = 0;

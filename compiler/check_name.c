@@ -59,6 +59,11 @@ void check_walk(Check *check, const AstStatement *s, int id, OnOperand *on)
             walk_expr(check, f, true, id, on);
 }
 
+bool check_is_name(Check *check, const AstExpr *letters)
+{
+    return letters->kind == AST_LETTERS && !letters->letters.words->next && check_name(check, letters->letters.words->text);
+}
+
 /* ---- inputs ---- */
 
 static void add_input(Check *check, Tensor *tensor, const AstExpr *written)
@@ -319,8 +324,9 @@ static void bind_inputs(Check *check)
     bind_specs(check);
     int before = check->diags->errors;
     for (int i = 0; i < p->input_count; i++) {
-        bind_rank(check, p->inputs[i], check->specs[i]);
-        bind_dtype(check, p->inputs[i], check->specs[i]);
+        const OperandSpec *spec = check_is_name(check, check->written[i]) ? NULL : check->specs[i];    /* a mistake, for later */
+        bind_rank(check, p->inputs[i], spec);
+        bind_dtype(check, p->inputs[i], spec);
         Name *name = p->inputs[i]->name ? check_name(check, p->inputs[i]->name) : NULL;
         if (name)
             name->rank = p->inputs[i]->rank;
@@ -350,7 +356,8 @@ bool check_collect(Check *check)
 {
     int before = check->diags->errors;
     collect(check);
-    bind_inputs(check);
+    if (check->diags->errors == before)    /* else an array might be another operand's */
+        bind_inputs(check);
     return check->diags->errors == before;
 }
 
@@ -383,13 +390,14 @@ Inputs *check_inputs(Arena *arena, const Ast *ast)
     Diags unused = { .arena = arena, .source = ast->source };
     Check check = { .arena = arena, .ast = ast, .options = &nothing_known, .diags = &unused };
     Inputs *found = ARENA_NEW(arena, Inputs);
-    found->broken = lacks_value(ast);
     check.program = ARENA_NEW(arena, Program);
     collect(&check);
+    found->broken = unused.errors || lacks_value(ast);
     for (int i = 0; i < check.program->input_count; i++) {
         const Tensor *input = check.program->inputs[i];
         Operand operand = { input->name, input->label, input->span, is_compared(ast, input->span) };
         ARENA_APPEND(arena, found->operands, found->operand_count, operand);
+        found->broken |= check_is_name(&check, check.written[i]);
     }
     int id = 0;
     for (const AstStatement *s = ast->statements; s; s = s->next, id++) {

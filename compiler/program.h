@@ -262,7 +262,7 @@ typedef struct Inputs {
     int operand_count;
     MadeName *made;
     int made_count;
-    bool broken;                  /* a stage lacks the "_" that it must have, so check() will refuse the text */
+    bool broken;                  /* check() will refuse the text, whatever the arrays are */
 } Inputs;
 
 /* What a text's operands are, before anything is known of them; mistakes in it are for check() to report. */
