@@ -44,6 +44,19 @@ def build(compiler, source, program):
     check(result.returncode == 0 and not result.stderr, compiler, text(result.stderr)[:3000])
 
 
+def check_fast_math():
+    """The text refuses a compiler that may forget NaN; einc's own flags stand behind those of CC."""
+    np.save("nan.npy", np.array([[1, np.nan, 3], [-np.inf] * 3], "f4"))
+    good("compile", "ij | softmax j", "-o", "kernel.c")
+    for name in filter(shutil.which, LANGUAGES):
+        for flags, refused in (["-ffast-math"], True), (["-Ofast"], True), (["-Ofast", "-fno-fast-math"], False):
+            result = subprocess.run([*LANGUAGES[name], *flags, "-c", "kernel.c", "-o", "kernel.o"], capture_output=True)
+            check((b"NaN and infinities count" in result.stderr) == refused == (result.returncode != 0), name, flags, text(result.stderr))
+    for name in filter(shutil.which, ("gcc", "clang")):
+        good("run", "ij | softmax j", "-i", "nan.npy", "-o", "softmax.npy", env={"CC": name + " -ffast-math"})
+        check(np.array_equal(np.load("softmax.npy"), [[np.nan] * 3, [0] * 3], equal_nan=True), name, np.load("softmax.npy"))
+
+
 def run_program(program, operands, options, count):
     made = [f"made{i}.npy" for i in range(count)]
     outputs = [word for name in made for word in ("-o", name)]
@@ -184,6 +197,7 @@ def main():
     with Scratch():
         make_arrays()
         check_programs()
+        check_fast_math()
         check_dispatch()
         check_refused()
         check_bytes()

@@ -19,6 +19,10 @@
 #include <stdint.h>
 #include <string.h>
 
+#if defined(__FINITE_MATH_ONLY__) && __FINITE_MATH_ONLY__
+#error "NaN and infinities count in this file: no -Ofast or -ffast-math, or -fno-fast-math behind it"
+#endif
+
 #ifndef CROSS_ENTROPY_H
 #define CROSS_ENTROPY_H
 #ifdef __cplusplus

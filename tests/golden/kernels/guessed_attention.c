@@ -39,6 +39,10 @@
 #include <stdint.h>
 #include <string.h>
 
+#if defined(__FINITE_MATH_ONLY__) && __FINITE_MATH_ONLY__
+#error "NaN and infinities count in this file: no -Ofast or -ffast-math, or -fno-fast-math behind it"
+#endif
+
 #ifndef GUESSED_ATTENTION_H
 #define GUESSED_ATTENTION_H
 #ifdef __cplusplus
