@@ -119,16 +119,7 @@ const Along *block_plain_bounds(Emitter *e, const IndexSet *set)
     return along;
 }
 
-static bool asks_columns(const BlockTiling *t, const Term *condition)
-{
-    for (int i = 0; i < t->c->columns.count; i++)
-        if (term_has_index(condition, t->c->columns.list[i]))
-            return true;
-    return false;
-}
-
-/* The reductions as their domain leaves them. A condition that asks for columns stays with the elements. The conditions that no
- * loop is for: the loops are empty where they do not hold. */
+/* The reductions as their domain leaves them. The conditions that no loop is for: the loops are empty where they do not hold. */
 static Domain apply_domain(Emitter *e, BlockTiling *t, LoopBounds *bounds)
 {
     Domain domain = { .reduce = NULL };
@@ -137,10 +128,9 @@ static Domain apply_domain(Emitter *e, BlockTiling *t, LoopBounds *bounds)
     for (int r = 0; r < t->first_count; r++)
         t->first[r] = t->step->roots[r];
     t->inside_count = 0;
-    const Term *x = t->first_count == 1 ? t->first[0]->reduce.argument : NULL;
-    if (!x || x->kind != TERM_SELECT || asks_columns(t, x->select.condition))
+    if (t->first_count != 1)
         return domain;
-    domain = emit_domain(e, t->first[0], bounds, t->c->rows.count);
+    domain = emit_domain_of_rows(e, t->c, t->first[0], bounds);
     t->first[0] = domain.reduce;
     t->inside = domain.inside;
     t->inside_count = domain.inside_count;

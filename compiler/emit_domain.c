@@ -174,3 +174,12 @@ Domain emit_domain(Emitter *e, const Term *reduce, LoopBounds *loops, int loop_c
     domain.reduce = within;
     return domain;
 }
+
+Domain emit_domain_of_rows(Emitter *e, const Contract *c, const Term *reduce, LoopBounds *rows)
+{
+    const Term *argument = reduce->reduce.argument;
+    for (int i = 0; i < c->columns.count && argument->kind == TERM_SELECT; i++)
+        if (term_has_index(argument->select.condition, c->columns.list[i]))
+            return (Domain){ .reduce = reduce };
+    return emit_domain(e, reduce, rows, c->rows.count);
+}

@@ -159,7 +159,7 @@ static Domain apply_domain(Emitter *e, Tiling *t, LoopBounds *bounds)
         t->first[r] = t->step->roots[r];
     if (t->first_count != 1)
         return domain;
-    domain = emit_domain(e, t->first[0], bounds, t->c->rows.count);
+    domain = emit_domain_of_rows(e, t->c, t->first[0], bounds);
     if (!domain.inside_count)
         t->first[0] = domain.reduce;
     return domain;

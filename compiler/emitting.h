@@ -165,6 +165,8 @@ typedef struct Domain {
 Domain emit_bounds(Emitter *e, const Term *condition, LoopBounds *loops, int loop_count);
 /* The same for what a where around a reduction's argument leaves to do. */
 Domain emit_domain(Emitter *e, const Term *reduce, LoopBounds *loops, int loop_count);
+/* Of a tiled product's rows: a condition that asks for columns stays with the elements. */
+Domain emit_domain_of_rows(Emitter *e, const Contract *c, const Term *reduce, LoopBounds *rows);
 
 /* emit_reduce.c */
 Value emit_reduction(Emitter *e, const Term *term);

@@ -342,6 +342,8 @@ EXPRESSIONS = [
     ('U,U->', 'U:b U:b'),
     ('iU,U->i', 'i,U:c U'),
     ('iU,U->i', 'i,U:h U'),
+    ('Q[i,j,k], D[m,n,k] -> [i,j,m,n] | where(w[i] > 0, _, -inf) | max n | sum j', 'Q=i,j,k D=m,n,k w=i'),
+    ('Q[i,j,k], D[m,n,k] -> [i,j,m,n] | where(@m < @i + 3 && w[j,m] > 0, _, 0) | sum n | max j', 'Q=i,j,k D=m,n,k w=j,m'),
 ]
 
 SIZES = [0, 1, 2, 3, 5, 7, 13, 14, 15, 16, 17, 29, 31, 32, 33, 37, 64, 65]
