@@ -17,6 +17,18 @@ static void name_parts(Emitter *e, const Tensor *parts)
         e->strides[parts->id][a] = a < parts->whole->rank ? names_unique(&e->names, emit_text(e, "%s_%d", pointer, a)) : "1";
 }
 
+/* Whether a name is an index's with a word behind it, as bounds of blocks have them: i_first, i_end. */
+static bool is_of_index(const Emitter *e, const char *name)
+{
+    const char *word = strrchr(name, '_');
+    for (int i = 0; word && i < e->plan->lowered->index_count; i++) {
+        const char *index = e->plan->lowered->indices[i]->name;
+        if (strlen(index) == (size_t)(word - name) && !strncmp(index, name, (size_t)(word - name)))
+            return true;
+    }
+    return false;
+}
+
 static void name_tensors(Emitter *e)
 {
     const Program *lowered = e->plan->lowered;
@@ -33,7 +45,7 @@ static void name_tensors(Emitter *e)
             if (emit_member_pass(tensor) != pass)
                 continue;
             e->members[t] = names_unique(&e->names, tensor->label);
-            bool clashes = names_is_numbered(e->members[t]) || (tiled && uses(e->members[t]));
+            bool clashes = names_is_numbered(e->members[t]) || is_of_index(e, e->members[t]) || (tiled && uses(e->members[t]));
             e->pointers[t] = clashes ? names_unique(&e->names, emit_text(e, "%s_data", e->members[t])) : e->members[t];
             e->strides[t] = ARENA_ARRAY(e->arena, const char *, tensor->rank);
             for (int a = 0; a < tensor->rank; a++)
@@ -65,6 +77,10 @@ static void name_blocks(Emitter *e)
         for (int s = 0; launch->sweep && s < launch->step_count && !e->block_names[l][launch->block_count]; s++)
             if (launch->sweep->of_step[s])
                 e->block_names[l][launch->block_count] = names_user(&names, launch->sweep->of_step[s]->name);
+        for (int b = 0; b < launch->block_count + (launch->sweep != NULL); b++) {
+            names_unique(&e->names, emit_text(e, "%s_first", e->block_names[l][b]));
+            names_unique(&e->names, emit_text(e, "%s_end", e->block_names[l][b]));
+        }
     }
 }
 

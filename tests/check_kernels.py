@@ -96,6 +96,10 @@ ONCE_WRONG = {
         (("real(complex(x[i,j], y[j,k])) | sum k | + imag(c64(x[i,j])) | max j", [[5, 3], [3, 4]]), "avx2"),
     "weights of doubles that are rounded before they are summed": (("f64(ij) | softmax j | , jk -> [i,k]:f32", [[5, 9], [9, 4]]), "avx2"),
     "points of an index that is called so": (("A[point,j], x[j] -> [point]", [[40, 50], [50]]), "portable"),
+    "operands that are called as bounds of blocks, types and macros":
+        (("x[i,j] * i_end[i] + i_first[i] + int64_t[j] + per_worker[j] + M_PI[j] + EINC_HOST[j] + BAD_SHAPES[j]",
+          [[5, 9], [5], [5], *[[9]] * 5]), "avx2"),
+    "an index that is called as a bound": (("A[i,i_end], x[i_end] -> [i,i_end] | softmax i_end | * i_first[i]", [[7, 40], [40], [7]]), "avx2"),
     "such weights in a sweep": (("f64(aij) | max a | softmax j | , jk -> [i,k]:f32", [[3, 5, 900], [900, 4]]), "avx2"),
 }
 
