@@ -76,7 +76,7 @@ static int64_t read_stride(const Planner *planner, const Term *read, const Index
             const PositionPart *part = &read->read.positions[a].parts[k];
             int64_t stride = planner_stride(planner, read->read.tensor, a);
             if (part->index == index)
-                sum = stride == NO_STRIDE ? 0 : part->coefficient * stride;
+                sum = stride == NO_STRIDE ? 0 : planner_add_stride(0, part->coefficient, stride);
         }
     return sum;
 }

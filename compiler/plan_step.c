@@ -88,6 +88,12 @@ static double turns(const Costing *c, const Term *term, bool *in_lanes)
 /* How many elements further a read is with the next of an index: 0, it does not depend on it; FAR, that is not known. */
 enum { NEAR = 4 };              /* so few elements apart they are picked out of as many whole vectors */
 
+int64_t planner_add_stride(int64_t sum, int64_t coefficient, int64_t stride)
+{
+    int64_t further;
+    return __builtin_mul_overflow(coefficient, stride, &further) || __builtin_add_overflow(sum, further, &sum) ? FAR : sum;
+}
+
 static int64_t read_stride(const Planner *planner, const Term *read, const Index *index)
 {
     int64_t all = 0;
@@ -99,7 +105,7 @@ static int64_t read_stride(const Planner *planner, const Term *read, const Index
             if (part->gather && term_has_index(part->gather, index))
                 return FAR;
             if (!part->gather && part->index == index)
-                all += part->coefficient * (stride == NO_STRIDE ? 1 : stride);
+                all = planner_add_stride(all, part->coefficient, stride == NO_STRIDE ? 1 : stride);
         }
     return all;
 }

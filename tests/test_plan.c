@@ -93,7 +93,7 @@ static void plans_of_every_kind_are_accepted(void **unused)
         "x[i,j] | cumsum j", "x[i,j] | topk(3) j & argtopk(3) j", "x[i,j] | sum ij & max ij", "ii->", "4",
         "bhqd,bhkd->bhqk | _ * 0.125 | where(@q >= @k, _, -inf) | softmax k | * bhkv -> bhqv",
         "ik,jk->ij | softmax j | * jv -> iv", "x[n,c,h+r,w+s], k[o,c,r,s] -> [n,o,h,w]", "A[i,k]:i8, B[j,k]:i8 -> ij",
-        IN_TURN, "ab,bcd,ce,dfg,eg->af", "ij + jk + kl -> ijkl | logsumexp jk",
+        IN_TURN, "ab,bcd,ce,dfg,eg->af", "where(@i < 1, x[9223372036854775807*i,j], 0) | sum j", "ij + jk + kl -> ijkl | logsumexp jk",
         "a[i] = x[i,k]:c64 | sum k; a[i] * y[i,j] | sum i",
     };
     static const Nests nests[] = { NESTS_BY_COST, NESTS_TILED, NESTS_LOOPS };
