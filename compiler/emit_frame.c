@@ -45,7 +45,8 @@ static void name_tensors(Emitter *e)
             if (emit_member_pass(tensor) != pass)
                 continue;
             e->members[t] = names_unique(&e->names, tensor->label);
-            bool clashes = names_is_numbered(e->members[t]) || is_of_index(e, e->members[t]) || (tiled && uses(e->members[t]));
+            bool clashes = names_is_numbered(e->members[t]) || emit_numbers(e->members[t]) || is_of_index(e, e->members[t]) ||
+                           (tiled && uses(e->members[t]));
             e->pointers[t] = clashes ? names_unique(&e->names, emit_text(e, "%s_data", e->members[t])) : e->members[t];
             e->strides[t] = ARENA_ARRAY(e->arena, const char *, tensor->rank);
             for (int a = 0; a < tensor->rank; a++)

@@ -2,9 +2,7 @@
 #include <ctype.h>
 #include <string.h>
 
-#include "emit.h"
-#include "library.h"
-#include "names.h"
+#include "emitting.h"
 
 /* Names in the headers that generated files include; with f or l behind it, too. */
 static const char *const library_names[] = {
@@ -36,12 +34,28 @@ static bool is_taken(const void *library, const char *name)
     return library_has(library, name);
 }
 
+/* Functions and variables of a kernel are called so, with a number behind it. */
+static const char *const numbered[] = { "step_", "merge_", "launch_", "tile_", "multiply_", "pack_columns_", "pack_rows_",
+                                        "after_", "finish_", "order_", "count_better_", "swap_", "merge_pairs_", "settle_", "bound_",
+                                        "chosen_", "add_", "scan_", "rank_" };
+static const char *const variables[] = { "panels", "kept", "packed", "units", "grain", "tasks", "past", "odd", "sorted", "ranked", "seen",
+                                         "spots", "parts", "waiting", "noted", "finite", "sums" };
+
+bool emit_numbers(const char *name)
+{
+    size_t length = strlen(name);
+    for (size_t i = 0; i < sizeof numbered / sizeof *numbered; i++)
+        if (!strncmp(name, numbered[i], length) && !strcmp(numbered[i] + length, "_"))
+            return true;
+    for (size_t i = 0; i < sizeof variables / sizeof *variables; i++)
+        if (!strcmp(name, variables[i]))
+            return true;
+    return false;
+}
+
 /* Whether a function of the kernel or of templates/main.c has or could have that name. */
 static bool is_own(const char *name)
 {
-    static const char *const numbered[] = { "step_", "merge_", "launch_", "tile_", "multiply_", "pack_columns_", "pack_rows_",
-                                            "after_", "finish_", "order_", "count_better_", "swap_", "merge_pairs_", "settle_", "bound_",
-                                            "chosen_", "add_", "scan_", "rank_" };
     for (size_t i = 0; i < sizeof numbered / sizeof *numbered; i++)
         if (!strncmp(name, numbered[i], strlen(numbered[i])) && isdigit((unsigned char)name[strlen(numbered[i])]))
             return true;

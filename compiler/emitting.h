@@ -327,6 +327,9 @@ bool emit_has_told_axis(const Emitter *e, const Index *index);
 Argument *emit_given(const Emitter *e, const Index *index);              /* an extent that is an argument; NULL for none */
 int64_t emit_static_extent(const Emitter *e, const Index *index);        /* a constant; -1 for none */
 
+/* emit_name.c */
+bool emit_numbers(const char *name);                     /* whether a kernel may have name_1 of its own */
+
 /* emit_frame.c */
 void emit_name_frame(Emitter *e);                        /* names extents and arguments; first of all */
 const char *emit_frame(Emitter *e, const char *rest);    /* `rest`: the members that are the machine's */

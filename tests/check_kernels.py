@@ -99,6 +99,8 @@ ONCE_WRONG = {
     "operands that are called as bounds of blocks, types and macros":
         (("x[i,j] * i_end[i] + i_first[i] + int64_t[j] + per_worker[j] + M_PI[j] + EINC_HOST[j] + BAD_SHAPES[j]",
           [[5, 9], [5], [5], *[[9]] * 5]), "avx2"),
+    "operands that are called as a kernel's functions and variables":
+        (("step[i,k], panels[k,j], launch[k,j] -> [i,j] | max j | * failure[i] + shared[i]", [[5, 9], [9, 40], [9, 40], [5], [5]]), "avx2"),
     "an index that is called as a bound": (("A[i,i_end], x[i_end] -> [i,i_end] | softmax i_end | * i_first[i]", [[7, 40], [40], [7]]), "avx2"),
     "such weights in a sweep": (("f64(aij) | max a | softmax j | , jk -> [i,k]:f32", [[3, 5, 900], [900, 4]]), "avx2"),
 }
