@@ -85,7 +85,6 @@ static double turns(const Costing *c, const Term *term, bool *in_lanes)
     return count;
 }
 
-/* How many elements further a read is with the next of an index: 0, it does not depend on it; FAR, that is not known. */
 enum { NEAR = 4 };              /* so few elements apart they are picked out of as many whole vectors */
 
 int64_t planner_add_stride(int64_t sum, int64_t coefficient, int64_t stride)
@@ -94,6 +93,7 @@ int64_t planner_add_stride(int64_t sum, int64_t coefficient, int64_t stride)
     return __builtin_mul_overflow(coefficient, stride, &further) || __builtin_add_overflow(sum, further, &sum) ? FAR : sum;
 }
 
+/* How many elements further a read is with the next of an index: 0, it does not depend on it; FAR, that is not known. */
 static int64_t read_stride(const Planner *planner, const Term *read, const Index *index)
 {
     int64_t all = 0;

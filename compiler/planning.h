@@ -31,8 +31,8 @@ Step *plan_step(Planner *planner, const Statement *statement, int id);
 /* The axis of a temporary whose elements lie side by side: the one that its maker's lanes run along. */
 int step_inner_axis(const Step *maker, const Tensor *tensor);
 
-/* Whether what is read at neighbours along an index lies side by side. */
 int64_t planner_add_stride(int64_t sum, int64_t coefficient, int64_t stride);    /* what is too large a number is far */
+/* Whether what is read at neighbours along an index lies side by side. */
 bool planner_reads_runs(const Planner *planner, const Term *read, const Index *index);
 
 /* What a step does for one point of its kept loops: operations, in vectors where it has lanes. */

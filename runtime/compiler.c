@@ -19,8 +19,8 @@
 extern char **environ;
 
 /* No -march and no -ffast-math, not even where CC has it: the target says which instruction sets there are, and fast-math
- * would change NaN and the host's floating-point state. No stack protector, because some systems keep its error function in a static library that is
- * not linked here. With -pipe no assembler file is written. */
+ * would change NaN and the host's floating-point state. No stack protector, because some systems keep its error function in a
+ * static library that is not linked here. With -pipe no assembler file is written. */
 #define FLAGS "-O2 -std=gnu11 -fPIC -shared -fno-fast-math -fno-math-errno -fno-stack-protector -w -pipe"
 
 /* A kernel has no constructors, and needs nothing of the C library but what the process has loaded, so start files and
