@@ -131,6 +131,11 @@ const char *emit_frame(Emitter *e, const char *rest)
     for (int s = 0; s < e->plan->step_count; s++)
         if (e->plan->steps[s]->result)
             text_print(&text, "    int past_%d;    /* the result is stored past the caches */\n", s + 1);
+    for (int s = 0; s < e->plan->step_count; s++)
+        if (e->plan->steps[s]->bundle)
+            text_print(&text, "    int64_t bundle_%d;    /* so many points of %s share a vector with all others */\n"
+                       "    int32_t lanes_%d[%d][LANES];    /* and where each lane finds its own element */\n", s + 1,
+                       e->plan->steps[s]->bundle->axes[0]->name, s + 1, e->plan->steps[s]->bundle->operand_count);
     text_print(&text, "%s%s%s} Frame;\n", shared ? "" : "    int64_t shared;\n", per_worker ? "" : "    int64_t per_worker;\n",
                rest);
     return text.bytes;
@@ -422,6 +427,8 @@ static void emit_launch_sizes(Emitter *e, Text *text)
         const char *rows = emit_rows_follow(e, step);
         if (rows)
             text_print(text, "    f->rows_follow_%d = %s;\n", s + 1, rows);
+        if (step->bundle)
+            emit_bundle_sizes(e, text, step);
         if (step->result)
             text_print(text, "    f->past_%d = %s > %d;\n", s + 1, emit_size(e, step->result), step->past);
     }

@@ -500,6 +500,8 @@ static void emit_function(Emitter *e, const char *name, const char *comment)
     e->branch = NULL;
     const char *lead = emit_text(e, "%s_lead", name), *lead_body = emit_lead(e, lead, &inner);
     Text loops = text_new(e->arena);
+    if (e->step->bundle && !e->merging)
+        text_print(&loops, "    if (f->bundle_%d) {\n        %s\n        return;\n    }\n", e->step->id + 1, emit_bundle(e));
     bool units = e->step->unit_count > 0 && e->lanes && emit_mentions(whole, "unit");
     Around around = { .set = &inner, .body = whole, .function = point, .other_body = other_body, .other = other,
                       .lead_body = lead_body, .lead = lead_body ? lead : NULL,

@@ -257,6 +257,11 @@ void emit_rank(Emitter *e);
 /* emit_cross.c: a map for some points of the index that its operands lie along, from `first` on */
 void emit_crossed(Emitter *e, const char *first);
 
+/* emit_bundle.c: of a step with a bundle, how many points share a vector, in the kernel's entry; and functions for a block, of which
+ * the call comes back */
+void emit_bundle_sizes(Emitter *e, Text *text, const Step *step);
+const char *emit_bundle(Emitter *e);
+
 /* emit_turned.c: the function of a step that copies squares */
 void emit_turned(Emitter *e);
 

@@ -8,6 +8,7 @@
 #ifndef EINC_PLAN_H
 #define EINC_PLAN_H
 
+#include "bundle.h"
 #include "product.h"
 #include "size.h"
 #include "target.h"
@@ -203,6 +204,7 @@ struct Step {
     int ahead;                    /* what is read so many vectors later is prefetched; 0: nothing */
     bool soon;                    /* … what the next points that go together read, where that is less than a page of each; */
     bool always_soon;             /* or more: a line of narrow numbers is so many instructions that few lines are on their way at once */
+    const Bundle *bundle;         /* where strides allow it when the kernel runs, several axes share its lanes; NULL: never */
     Index *crossed;               /* of a map: squares of operands that lie along it are turned; NULL: none */
     const Term **crossing;        /* those operands */
     int crossing_count;

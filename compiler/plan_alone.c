@@ -6,7 +6,8 @@
 
 enum {
     SPLIT_WORK = 20000,           /* fewer operations are not worth a split */
-    UNIT_WORK = 4096,             /* operations of one unit, so that finding its indices costs little */
+    UNIT_WORK = 4096,             /* operations of one unit, so that finding its indices costs little, */
+    BUNDLE_WORK = 16384,          /* and so what a bundle does before its loops */
     FEW_ROWS = 8,                 /* that use again what the innermost loop has brought into a cache */
     SQUARE = 64,                  /* points of either loop where an array is turned, */
     LAST_SQUARES = 4,             /* and so many times as many where its rows are followed */
@@ -72,7 +73,7 @@ static const char *tile_name(const Planner *planner, const Launch *launch, int b
 /* Points that give a unit of one step some work. */
 static int64_t inner_tile(const Planner *planner, const Step *step, bool lanes)
 {
-    double work = step_work(planner, step), points = UNIT_WORK / (work > 1 ? work : 1);
+    double work = step_work(planner, step), points = (step->bundle ? BUNDLE_WORK : UNIT_WORK) / (work > 1 ? work : 1);
     return lanes ? round_to_lanes(planner, points * planner->plan->lanes) : points < 1 ? 1 : (int64_t)points;
 }
 

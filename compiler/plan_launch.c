@@ -82,7 +82,9 @@ static bool writes_apart(const Step *step, const Index *index)
 bool planner_may_be_block(const Step *step, const Index *index)
 {
     const Term *value = step->statement->outputs[0].value;
-    if (!indices_have(step->loops, step->loop_count, index) || !writes_apart(step, index))
+    const Bundle *bundle = step->bundle;
+    if (!indices_have(step->loops, step->loop_count, index) || !writes_apart(step, index) ||
+        (bundle && indices_have(bundle->axes + bundle->axis_count - bundle->uncut, bundle->uncut, index)))
         return false;
     return step->kind != STEP_SCAN || !indices_have(value->reduce.over, value->reduce.over_count, index);
 }
@@ -453,6 +455,9 @@ void plan_launches(Planner *planner)
         if (!plan->target->grid)
             plan_join(planner, launch);
         plan_tile_alone(planner, launch);
+        for (int i = 0; i < group->count; i++)
+            if (launch->step_count > 1 || launch->steps[i]->split)
+                launch->steps[i]->bundle = NULL;
         if (!plan->target->grid)
             plan_guess(planner, launch);
         for (int i = 0; i < group->count; i++)

@@ -253,15 +253,29 @@ static int contract_forms(Arena *arena, const Contract *c, int lanes, Form *form
     return count;
 }
 
+static Form bundle_form(Arena *arena, const Bundle *bundle)
+{
+    const IndexSet inner = { bundle->axes + 1, bundle->axis_count - 1 };
+    Text what = text_new(arena);
+    text_print(&what, "lanes shared by some points of %s and all of", bundle->axes[0]->name);
+    print_set(&what, "", &inner, "");
+    if (bundle->vectors > 1)
+        text_print(&what, ", %d vectors together", bundle->vectors);
+    return (Form){ "where strides allow it", what.bytes };
+}
+
 int launch_forms(Arena *arena, const Plan *plan, const Launch *launch, Form **list)
 {
     Form *forms = *list = ARENA_ARRAY(arena, Form, 3 * launch->step_count + 3);
     int count = 0;
     const Guess *guess = launch->guess;
     const RingTile *ring = launch->fuse && launch->fuse->ring ? launch->fuse->ring->ring : NULL;
-    for (int s = 0; s < launch->step_count; s++)
+    for (int s = 0; s < launch->step_count; s++) {
         if (launch->steps[s]->contract)
             count += contract_forms(arena, launch->steps[s]->contract, plan->lanes, forms + count);
+        if (launch->steps[s]->bundle)
+            forms[count++] = bundle_form(arena, launch->steps[s]->bundle);
+    }
     if (ring)
         forms[count++] = (Form){ "where tensor maps describe all operands",
             arena_format(arena, "tiles of %d x %d in a ring of %d stages, multiplied by groups of four warps", ring->left, ring->right, ring->stages) };

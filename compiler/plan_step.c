@@ -537,6 +537,14 @@ double step_work(const Planner *planner, const Step *step)
     return work;
 }
 
+static void plan_bundle(const Planner *planner, Step *step)
+{
+    const Statement *statement = step->statement;
+    const BundleHints hints = { planner->plan->target, planner->hints->extents, planner->hints->strides };
+    if (planner->hints->nests != NESTS_TILED && step->kind == STEP_STORE && !statement->turned && statement->outputs[0].tensor->home->origin)
+        step->bundle = bundle_choose(planner->arena, planner->plan->lowered, statement, &hints);
+}
+
 Step *plan_step(Planner *planner, const Statement *statement, int id)
 {
     Step *step = ARENA_NEW(planner->arena, Step);
@@ -546,7 +554,8 @@ Step *plan_step(Planner *planner, const Statement *statement, int id)
     step->scatters = scatters(statement);
     list_loops(planner, step);
     set_roots(planner, step);
-    step->contract = statement->turned ? NULL : plan_contract(planner, step);
+    plan_bundle(planner, step);
+    step->contract = statement->turned || step->bundle ? NULL : plan_contract(planner, step);
     if (statement->turned) {
         plan_turned(planner, step);
     } else if (step->contract) {

@@ -160,6 +160,11 @@ static void verify_step(Verifier *v, const Step *step)
            "the loop of squares is not beside the lanes'");
     expect(v, (step->crossed != NULL) == (step->crossing_count > 0) && !(step->crossed && (step->root_count || step->bounded)),
            "squares are turned for something else than a map");
+    const Bundle *bundle = step->bundle;
+    expect(v, !bundle || (step->root_count == 1 && step->roots[0] == bundle->reduce && !step->contract && !step->split && !step->join),
+           "lanes are shared by axes of something else than one reduction");
+    for (int i = 0; bundle && i < bundle->axis_count; i++)
+        expect(v, indices_have(step->loops, step->loop_count, bundle->axes[i]), "an axis that shares the lanes is no kept loop");
     for (int i = 0; i < step->unit_count; i++) {
         const Tensor *tensor = step->units[i].tensor;
         expect(v, tensor->origin && tensor->home == tensor, "a unit is no array of the caller's");

@@ -89,6 +89,7 @@ typedef struct Target {
     bool broadcasts;              /* an instruction fills its operand's lanes with a number from memory, for less than one of its
                                    * own and no lower clock */
     bool spreads;                 /* to fill all lanes with a number costs as much as a product: rows are packed so */
+    bool permutes;                /* an instruction takes each lane of a vector from any other, which are known when it runs */
     bool masks;                   /* a vector is stored under a mask, beside arithmetic: places of extrema wait in memory */
     const char *attribute;        /* of every function: __attribute__((target("..."))); "" for none */
     const char *features;         /* of the library's `//{ name@feature`, separated by blanks */

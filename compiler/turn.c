@@ -2,6 +2,7 @@
 
 #include <math.h>
 
+#include "bundle.h"
 #include "state.h"
 
 enum {
@@ -117,15 +118,16 @@ static bool pays(const Turning *t, const Target *target)
            3 * t->points >= 2 * t->elements && 8 * t->elements * lanes <= target->l1_bytes;
 }
 
-static const Index *problems_along(Arena *arena, const Statement *statement, const TurnHints *hints)
+static const Index *problems_along(Arena *arena, const Program *program, const Statement *statement, const TurnHints *hints)
 {
     const Output *output = &statement->outputs[0];
+    const BundleHints bundles = { hints->target, hints->extents, hints->strides };
     Turning t = { .extents = hints->extents, .strides = hints->strides, .able = true };
     if (hints->nests != NESTS_BY_COST || !(t.along = longest_kept(&t, output)))
         return NULL;
     term_each_below(arena, output->value, note_term, &t);
     note_tensor(&t, output->tensor, output->positions);
-    return pays(&t, hints->target) ? t.along : NULL;
+    return pays(&t, hints->target) && !bundle_choose(arena, program, statement, &bundles) ? t.along : NULL;
 }
 
 /* ---- products ---- */
@@ -244,7 +246,7 @@ const Turn *turn_choose(Arena *arena, const Program *program, const TurnHints *h
         const Statement *statement = program->statements[s];
         if (statement->output_count > 1 || statement->accumulate)
             continue;
-        turns[s].along = problems_along(arena, statement, hints);
+        turns[s].along = problems_along(arena, program, statement, hints);
         if (!turns[s].along)
             turns[s] = read_as_it_lies(arena, statement, hints);
     }

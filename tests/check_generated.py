@@ -60,8 +60,10 @@ KERNELS = {
     "narrow_matrix_times_vector": ("ij:bf16,j:bf16->i", ["-d", "i=16384,j=8192", "--target", "avx512bf16"]),
     "far_transpose": ("ij->ji", ["-d", "i=4000,j=4000", "--target", "avx512"]),
     "column_sums": ("ij->j", ["-d", "i=131072,j=1024", "--target", "avx512"]),
+    "small_products": ("bij,bjk->bik", ["-d", "b=100000,i=4,j=4,k=4", "--target", "avx512"]),
     # these have none
     "few_columns": ("ik:f64,jk:f64->ij", ["-d", "i=1000,j=12,k=100"]),
+    "small_squares": ("A[b,i,j]:f64, B[b,j,k]:f64 -> [b,i,k] | relu(_ + c[b,i]:f64)", ["-d", "b=1000,i=4,j=4,k=4"]),
     "transpose": ("ij->ji", []), "outer": ("i,j", []), "dot": ("i,i", []), "batch": ("bij,bjk->bik", []),
     "bilinear": ("ij,ikl,kl->j", []), "heads": ("bij,abj->abi", []),
     "dots": ("...i,...j->...", ["--shape", "2,3,4", "--shape", "3,5"]),
@@ -100,7 +102,7 @@ KERNELS = {
     "narrow_attention": ("bhqd:bf16,bhkd:bf16->bhqk | _ * 0.125 | where(@q >= @k, _, -inf) | softmax k | * bhkv:bf16 -> bhqv",
                          ["-d", "b=2,h=4,q=128,k=128,d=64,v=64"]),
 }
-GOLDEN_COUNT = 31
+GOLDEN_COUNT = 32
 
 # Expressions whose programs run under qemu too: the shapes of their operands.
 PROGRAMS = {

@@ -57,6 +57,9 @@ FAULTS = {
                                                  r"s/if (shape\[to\] != 1 &&.*/if (0)/", "must be"),
     "a part's rows that are taken to follow each other": (("nd,nd->", *[[[90, 3], [90, 3]]] * 6),
                                                           r"s/f->rows_follow_1 ? /1 ? /g", "must be"),
+    "lanes that all read one element": (("bij,bjk->bik", *[[[40, 4, 4], [40, 4, 4]]] * 6), r"s/ + (int32_t)arrays.*;/;/", "must be", "avx2"),
+    "whole vectors where fewer elements are left": (("bij,bjk->bik", *[[[40, 2, 4], [40, 4, 4]]] * 6), r"s/full ? LANES : /LANES + 0 * /",
+                                                    "ended", "avx2"),
     "shapes that are not checked": (("ij,jk->ik", [[3, 4], [4, 5]], [[3, 4], [7, 5]]), r"s/return BAD_SHAPES;/;/",
                                     "takes shapes"),
 }
@@ -133,7 +136,7 @@ def answers(folder, program, compiler, target="portable"):
         yield run.stdout.strip() or "failed\tthe process ended with status %d" % run.returncode
 
 
-def plant(name, program, script, expected):
+def plant(name, program, script, expected, target="portable"):
     """Some layout shows the fault: the first that does is enough. What is to be said of it, or nothing."""
     said = []
     with tempfile.TemporaryDirectory(prefix="einc-check-") as folder:
@@ -141,7 +144,7 @@ def plant(name, program, script, expected):
         with open(path, "w") as file:
             file.write("#!/bin/sh\nsed '%s' | exec %s \"$@\"\n" % (script, CC))
         os.chmod(path, 0o700)
-        for answer in answers(folder, program, path):
+        for answer in answers(folder, program, path, target):
             if answer.startswith("failed") and expected in answer:
                 return ""
             said.append(answer)

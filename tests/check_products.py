@@ -344,10 +344,25 @@ EXPRESSIONS = [
     ('iU,U->i', 'i,U:h U'),
     ('Q[i,j,k], D[m,n,k] -> [i,j,m,n] | where(w[i] > 0, _, -inf) | max n | sum j', 'Q=i,j,k D=m,n,k w=i'),
     ('Q[i,j,k], D[m,n,k] -> [i,j,m,n] | where(@m < @i + 3 && w[j,m] > 0, _, 0) | sum n | max j', 'Q=i,j,k D=m,n,k w=j,m'),
+    ('nTS,nSR->nTR', 'n,T,S n,S,R'),         # short axes share the lanes
+    ('nTS,nSR->nTR', 'n,T,S:d n,S,R:d'),
+    ('nST,nRS->nTR', 'n,S,T n,R,S'),
+    ('nTS,nSR->nRT', 'n,T,S n,S,R'),
+    ('mnTS,SR->mnTR', 'm,n,T,S:d S,R:d'),
+    ('nST,SR->nTR', 'n,S,T S,R'),
+    ('nS,SR->nR', 'n,S S,R'),
+    ('nTS,nSR->nTR', 'n,T,S:h n,S,R:h'),
+    ('A[n,T,S], B[n,S,R] -> [n,T,R] | relu(_ + c[n,T])', 'A=n,T,S B=n,S,R c=n,T'),
+    ('A[n,T,S] * w[n,S], A[n,T,S] * B[n,S,R] -> [n,T,R] | _ - c[T,R]', 'A=n,T,S w=n,S B=n,S,R c=T,R'),
+    ('nTS + nSR -> nTSR | max S', 'n,T,S n,S,R'),
+    ('(nTS - nRS)^2 -> nTR | 2 * _', 'n,T,S:d n,R,S:d'),
+    ('nTSs,nsSR->nTR', 'n,T,S,s n,s,S,R'),
+    ('nTS,nSR->nTR | max R | sum T', 'n,T,S n,S,R'),
+    ('nSTR->nTR', 'n,S,T,R'),
 ]
 
 SIZES = [0, 1, 2, 3, 5, 7, 13, 14, 15, 16, 17, 29, 31, 32, 33, 37, 64, 65]
-FEW = {'one': [1, 1, 3],
+FEW = {'one': [1, 1, 3], **dict.fromkeys('RST', [4, 4, 4, 4, 2, 3, 8]),
        'z': [12, 20, 24, 40], 'x': [1, 2, 5], **dict.fromkeys('rs', [1, 2, 3]), **dict.fromkeys('bcmp', [1, 2, 3, 5]), 'y': [16, 32, 48, 64, 96],    # y: whole lines
        'D': [2, 7, 8, 15, 15, 20], 'E': [1, 1, 2, 5], 'Z': [24, 24, 24, 24, 40], 'V': [12, 12, 12, 12, 20],    # of results in C's order
        'u': [31, 63, 64, 65, 127, 130, 200], 'Q': [16, 40, 70, 97],
@@ -467,6 +482,8 @@ def is_matrix_product(operands):
 def nests_of(text, operands):
     """Of what may have values in between, they are swept, too."""
     chained = 'softmax' in text or '| *' in text or ';' in text
+    if 'S' in operands:
+        return ['cost']
     long = is_matrix_product(operands) or text.startswith('jk,mnk') or 'U' in text
     return ['tiled'] + (['swept', 'swept-loops'] if chained else []) + (['cost'] if long else [])
 
@@ -512,13 +529,15 @@ def main():
             if target and not options.targets and others:
                 others = [others[number // 3 % len(others)]]
             for nests in [options.nests] if options.nests else [tiled, *others]:
-                precision, sets = options.precision, options.sets if nests == 'tiled' else min(options.sets, 3 if nests != 'cost' else 1)
+                few = 3 if nests != 'cost' else 1
+                precision, sets = options.precision, options.sets if nests == 'tiled' or 'S' in operands else min(options.sets, few)
                 if target == 'amx' and not options.targets and not is_narrow(operands):
                     precision, sets = ['bf16x6', 'bf16x3'][number % 2], min(sets, 3)
                 rng = random.Random(options.seed * 1000 + number)
                 fields = [text, '-s', str(options.seed + number), '-n', nests] + (['-t', target] if target else [])
                 fields += ['-p', precision] if precision else []
-                fields += ['-c', 'order'] if 'D,' in operands or 'U' in operands else []
+                fields += ['-c', 'order'] if 'D,' in operands or 'U' in operands or 'S' in operands else []
+                fields += ['-l', 'lines'] if 'S' in operands and number % 2 else []
                 for s in range(sets):
                     fields += data_set(operands, rng, folder, s, precision, LONG if nests == 'cost' else None)
                 line = '\t'.join(fields) + '\n'

@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 """Shapes that bring a nest of their own, against numpy, on each target that runs here: many small problems, whose operands
-are turned (compiler/turn.h), long rows added up in memory, and results that are stored past the caches.
+are turned (compiler/turn.h) or whose axes share lanes (compiler/bundle.h), long rows added up in memory, and results that are
+stored past the caches.
 
     BUILD=build EINC=build/einc python3 tests/check_shapes.py [--targets portable,avx2,avx512]
 
@@ -69,9 +70,9 @@ def check_problem(problem, target, sizes, order, rng):
 
 
 def check_turns(target, sizes):
-    """In C order the operands are turned: else this checks nothing."""
+    """In C order integers are turned: else this checks nothing."""
     extents = ",".join(f"{name}={size}" for name, size in sizes.items() if name in "bijk")
-    arguments = ["explain", "bij,bjk->bik", "-d", extents, "--target", target]
+    arguments = ["explain", "bij:i32,bjk:i32->bik", "-d", extents, "--target", target]
     result = run(*arguments)
     check(result.returncode == 0 and "turned in squares" in text(result.stdout), shown(arguments, result))
 

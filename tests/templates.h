@@ -23,6 +23,7 @@
 #define INLINE static inline __attribute__((always_inline, unused)) TARGETED
 #define APART static __attribute__((noinline, unused)) TARGETED
 
+#include "../templates/bundle.c"
 #include "../templates/coming.c"
 #include "../templates/complex_exp.c"
 #include "../templates/dot.c"

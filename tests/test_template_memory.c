@@ -399,6 +399,53 @@ TARGETED static void test_coming(void **state)
     assert_int_equal(nothing.rest, 0);
 }
 
+/* ---- axes that share lanes ---- */
+
+/* Products of 2 by 2 matrices A and B, `apart` in the result. */
+static int64_t bundle_squares(int64_t count, int64_t apart, int64_t column, int32_t lanes[2][LANES])
+{
+    const int64_t extent[] = { count, 2, 2, 2 };
+    const Bundled arrays[] = { { { apart, 2, 1, 0 } }, { { 4, 2, 0, 1 } }, { { 4, 0, column, 2 } } };
+    return bundle(extent, 3, 1, arrays, 3, lanes);
+}
+
+TARGETED static void test_bundles(void **state)
+{
+    (void)state;
+    int32_t lanes[2][LANES];
+    const int64_t squares = LANES / 4, first = bundle_squares(100, 4, 1, lanes);
+    assert_int_equal(first, squares);
+    for (int l = 0; first && l < LANES; l++) {
+        assert_int_equal(lanes[0][l], l / 2 * 2);
+        assert_int_equal(lanes[1][l], l / 4 * 4 + l % 2);
+    }
+    assert_int_equal(bundle_squares(100, 5, 1, lanes), squares > 0);
+    assert_int_equal(bundle_squares(1, 4, 1, lanes), squares > 0);
+    assert_int_equal(bundle_squares(0, 4, 1, lanes), 0);
+    assert_int_equal(bundle_squares(100, 4, -1, lanes), 0);
+    assert_int_equal(bundle_squares(100, 4, INT64_MAX, lanes), 0);
+}
+
+TARGETED static void test_permutations(void **state)
+{
+    (void)state;
+    float f[LANES];
+    double d[LANES];
+    f32v x;
+    f64v y;
+    for (int l = 0; l < LANES; l++)
+        d[l] = f[l] = (float)(l + 1);
+    memcpy(&x, f, sizeof x);
+    memcpy(&y, d, sizeof y);
+    for (int shift = 0; shift < LANES; shift++) {
+        const i32v from = (lanes_i32v() * 3 + shift) & (LANES - 1);
+        for (int l = 0; l < LANES; l++) {
+            assert_true(lane_f32v(permute_f32v(x, from), l) == f[(3 * l + shift) % LANES]);
+            assert_true(lane_f64v(permute_f64v(y, from), l) == d[(3 * l + shift) % LANES]);
+        }
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -410,6 +457,8 @@ int main(void)
         cmocka_unit_test(test_loads),
         cmocka_unit_test(test_stores),
         cmocka_unit_test(test_gathers),
+        cmocka_unit_test(test_bundles),
+        cmocka_unit_test(test_permutations),
         cmocka_unit_test(test_complex_memory),
         cmocka_unit_test(test_lanes_c64),
         cmocka_unit_test(test_lanes_c128),
