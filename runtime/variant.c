@@ -4,9 +4,9 @@
 
 #include "runtime.h"
 
-/* Elements of the largest tensor, those of 8 bytes counted twice. Strides that no plan fits cost a call ten times what it might take, sizes twice or less,
- * often, but for the order of contractions. */
-enum { WORTH_COMPILING = 200000, WORTH_SIZING = 4000000 };
+/* Elements of the largest tensor, those of 8 bytes counted twice. Strides that no plan fits cost a call ten times what it might
+ * take, and so do the order of contractions and rows that are shorter than a vector; other sizes twice or less, often. */
+enum { WORTH_COMPILING = 200000, WORTH_SIZING = 4000000, SHORT_ROW = 8 };
 
 /* Whether a variant's fast paths fit these strides. */
 static bool variant_fits(const Variant *variant, const uint64_t *words)
@@ -176,6 +176,21 @@ static double elements_of(const einc_kernel *kernel, const uint64_t *words)
     return elements;
 }
 
+/* Whether some large tensor's rows are short. */
+static bool has_short_rows(const einc_kernel *kernel, const uint64_t *words)
+{
+    for (int i = 0; i < kernel->slot_count; i++) {
+        const Slot *slot = &kernel->slots[i];
+        double rows = 1;
+        for (int a = 0; a + 1 < slot->rank && slot->kind == SLOT_INPUT; a++)
+            rows *= (double)(int64_t)words[slot->at + 1 + (size_t)a];
+        int64_t row = slot->kind == SLOT_INPUT && slot->rank > 1 ? (int64_t)words[slot->at + (size_t)slot->rank] : 0;
+        if (row > 1 && row <= SHORT_ROW && rows * (double)row >= WORTH_COMPILING)
+            return true;
+    }
+    return false;
+}
+
 /* The one that was made with the kernel: the last of the list. */
 const Variant *variant_first(const Variant *variant)
 {
@@ -191,7 +206,8 @@ const Variant *variant_choose(einc_kernel *kernel, const uint64_t *words)
     if (general && !kernel->open)
         return general;
     double elements = elements_of(kernel, words);
-    bool sized = kernel->open && elements >= (kernel->guesses ? WORTH_COMPILING : WORTH_SIZING);
+    bool sized = kernel->open && elements >= WORTH_COMPILING &&
+                 (elements >= WORTH_SIZING || kernel->guesses || has_short_rows(kernel, words));
     const Variant *own = sized ? find_variant(kernel, words, true) : general;
     if (own)
         return own;

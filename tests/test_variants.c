@@ -64,6 +64,26 @@ static void test_order(void **state)
     einc_context_free(context);
 }
 
+/* Rows that are shorter than a vector are worth a plan sooner, too. */
+static void test_short(void **state)
+{
+    (void)state;
+    einc_context *context = einc_context_new(NULL);
+    einc_kernel *kernel = einc_compile(context, "bij,bjk->bik", NULL);
+    assert_non_null(kernel);
+    for (int64_t count = 1000; count <= 100000; count *= 100) {
+        int64_t shape[] = { count, 3, 3 };
+        DLTensor x = einc_tensor(numbers[0], "f32", 3, shape), y = einc_tensor(numbers[1], "f32", 3, shape),
+                 z = einc_tensor(numbers[2], "f32", 3, shape);
+        assert_int_equal(einc_call(kernel, (const DLTensor *[]){ &x, &y }, 2, (DLTensor *[]){ &z }, 1, NULL), EINC_OK);
+        for (int64_t i = 0; i < 9 * count; i++)
+            assert_true(numbers[2][i] == 6);
+        assert_int_equal(kernel->variant_count, count == 1000 ? 1 : 2);
+    }
+    einc_kernel_free(kernel);
+    einc_context_free(context);
+}
+
 /* Shapes that do not agree are refused, and the next call gets its plan all the same. */
 static void test_mistake(void **state)
 {
@@ -101,7 +121,8 @@ int main(void)
         numbers[i] = malloc(ELEMENTS * sizeof *numbers[i]);
     for (int i = 0; i < ELEMENTS; i++)
         numbers[0][i] = 1, numbers[1][i] = 2;
-    const struct CMUnitTest tests[] = { cmocka_unit_test(test_sizes), cmocka_unit_test(test_order), cmocka_unit_test(test_mistake),
+    const struct CMUnitTest tests[] = { cmocka_unit_test(test_sizes), cmocka_unit_test(test_order),
+                                        cmocka_unit_test(test_short), cmocka_unit_test(test_mistake),
                                         cmocka_unit_test(test_strides) };
     int failed = cmocka_run_group_tests(tests, api_begin, api_end);
     for (int i = 0; i < 3; i++)
