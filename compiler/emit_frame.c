@@ -65,6 +65,16 @@ static const char *static_extent(Emitter *e, const Index *index)
     return extent < 0 ? NULL : emit_text(e, "%lld", (long long)extent);
 }
 
+/* Where an index is called as a bound of a block, it has another name in the kernel. */
+static void take_from_index(Emitter *e, const char *bound)
+{
+    bool taken = false;
+    for (int i = 0; i < e->plan->lowered->index_count && !taken; i++)
+        taken = !strcmp(e->plan->lowered->indices[i]->name, bound);
+    if (taken)
+        names_unique(&e->names, bound);
+}
+
 static void name_blocks(Emitter *e)
 {
     const Plan *plan = e->plan;
@@ -79,8 +89,8 @@ static void name_blocks(Emitter *e)
             if (launch->sweep->of_step[s])
                 e->block_names[l][launch->block_count] = names_user(&names, launch->sweep->of_step[s]->name);
         for (int b = 0; b < launch->block_count + (launch->sweep != NULL); b++) {
-            names_unique(&e->names, emit_text(e, "%s_first", e->block_names[l][b]));
-            names_unique(&e->names, emit_text(e, "%s_end", e->block_names[l][b]));
+            take_from_index(e, emit_text(e, "%s_first", e->block_names[l][b]));
+            take_from_index(e, emit_text(e, "%s_end", e->block_names[l][b]));
         }
     }
 }

@@ -135,6 +135,28 @@ static const char *declared_name(Arena *arena, const char *line)
 }
 
 /* The last first, since one may be for another. */
+/* Whether a line behind the i-th one, in its block or inside of it, mentions a name. */
+static bool is_read_behind(const char *const *lines, int count, int i, const char *name)
+{
+    size_t indent = strspn(lines[i], " ");
+    for (int k = i + 1; k < count && !(lines[k] && lines[k][0] && strspn(lines[k], " ") < indent); k++)
+        if (lines[k] && emit_mentions(lines[k], name))
+            return true;
+    return false;
+}
+
+/* What remains of a line whose variable nothing reads: a call that leaves the rest of a number to the lines behind. NULL: nothing. */
+static const char *what_remains(Arena *arena, const char *const *lines, int count, int i)
+{
+    const char *call = strstr(lines[i], "take_index(&"), *rest = call ? strchr(call, '&') + 1 : NULL;
+    if (!call || !is_read_behind(lines, count, i, arena_copy(arena, rest, strcspn(rest, ","))))
+        return NULL;
+    const char *end = rest;
+    for (int depth = 1; depth > 0; end++)
+        depth += *end == '(' ? 1 : *end == ')' ? -1 : 0;
+    return arena_format(arena, "%*s%.*s;", (int)strspn(lines[i], " "), "", (int)(end - call), call);
+}
+
 const char *emit_without_unread(Arena *arena, const char *text)
 {
     const char **lines = NULL;
@@ -144,13 +166,9 @@ const char *emit_without_unread(Arena *arena, const char *text)
         ARENA_APPEND(arena, lines, count, line);
     }
     for (int i = count - 1; i >= 0; i--) {
-        size_t indent = strspn(lines[i], " ");
         const char *name = declared_name(arena, lines[i]);
-        bool read = !name[0];
-        for (int k = i + 1; k < count && !read && !(lines[k] && lines[k][0] && strspn(lines[k], " ") < indent); k++)
-            read = lines[k] && emit_mentions(lines[k], name);
-        if (!read)
-            lines[i] = NULL;
+        if (name[0] && !is_read_behind(lines, count, i, name))
+            lines[i] = what_remains(arena, lines, count, i);
     }
     Text out = text_new(arena);
     for (int i = 0; i < count; i++)

@@ -924,7 +924,7 @@ INLINE int left_line_1(int r)
 
 /* Where a tile is: the first points that it has, and what it goes over. */
 typedef struct Tile_1 {
-    int64_t j_first_2, i_first_3, m, n_from, n_to;
+    int64_t j_first, i_first, m, n_from, n_to;
 } Tile_1;
 
 INLINE Tile_1 find_tile_1(const Frame *f, int64_t number)
@@ -934,8 +934,8 @@ INLINE Tile_1 find_tile_1(const Frame *f, int64_t number)
     const int64_t j_tiles_1 = f->j_tiles_1;
     Tile_1 tile;
     int64_t rest = number;
-    const int64_t j_first_2 = tile.j_first_2 = take_index(&rest, j_tiles_1) * j_box_1;
-    const int64_t i_first_3 = tile.i_first_3 = take_index(&rest, i_tiles_1) * i_box_1;
+    const int64_t j_first = tile.j_first = take_index(&rest, j_tiles_1) * j_box_1;
+    const int64_t i_first = tile.i_first = take_index(&rest, i_tiles_1) * i_box_1;
     const int64_t m = tile.m = rest;
     tile.n_from = 0;
     tile.n_to = extent_n;
@@ -946,15 +946,15 @@ INLINE Tile_1 find_tile_1(const Frame *f, int64_t number)
 INLINE void bring_left_1(const Frame *f, Ring_1 *ring, const Tile_1 &tile, int64_t slices, Turn *turn)
 {
     const int64_t j_box_1 = f->j_box_1, i_box_1 = f->i_box_1;
-    const int64_t j_first_2 = tile.j_first_2;
-    const int64_t i_first_3 = tile.i_first_3;
+    const int64_t j_first = tile.j_first;
+    const int64_t i_first = tile.i_first;
     const int bytes = (int)(j_box_1 * i_box_1) * SLICE_1 * (int)sizeof(bf16u) * (int)slices;
     Barrier *full = &ring->left_full[turn->stage];
     barrier_wait(&ring->left_empty[turn->stage], turn->phase ^ 1);
     barrier_expect(full, bytes);
     for (int64_t slice = 0; slice < slices; slice++) {
         const int64_t point = slice * SLICE_1;
-        load_tile_3(ring->left[turn->stage * KEPT_1 + slice], &f->left_1, full, point, j_first_2, i_first_3);
+        load_tile_3(ring->left[turn->stage * KEPT_1 + slice], &f->left_1, full, point, j_first, i_first);
     }
     turn->stage ^= 1;
     turn->phase ^= turn->stage == 0;
@@ -1064,8 +1064,8 @@ INLINE void finish_rows_1(const Frame *f, const Tile_1 &tile, float *largest_1)
     f32u *tmp1 = (f32u *)f->workspace;
     const int64_t tmp1_0 = extent_j, tmp1_2 = row_tmp1;
     const int64_t m = tile.m;
-    const int64_t i_first_3 = tile.i_first_3;
-    const int64_t j_first_2 = tile.j_first_2;
+    const int64_t i_first = tile.i_first;
+    const int64_t j_first = tile.j_first;
     UNROLL
     for (int r = 0; r < 2 * TALL_1; r++) {
         for (int apart = 2; apart > 0; apart /= 2) {
@@ -1073,8 +1073,8 @@ INLINE void finish_rows_1(const Frame *f, const Tile_1 &tile, float *largest_1)
             largest_1[r] = max_f32(largest_1[r], later_largest);
         }
         const int place = left_line_1(r);
-        const int64_t j = j_first_2 + place % (int)j_box_1;
-        const int64_t i = i_first_3 + place / (int)j_box_1;
+        const int64_t j = j_first + place % (int)j_box_1;
+        const int64_t i = i_first + place / (int)j_box_1;
         if (threadIdx.x % 4 == 0 && place < (int)j_box_1 * (int)i_box_1 && j < extent_j && i < extent_i) {
             tmp1[i * tmp1_0 + j + m * tmp1_2] = largest_1[r];
         }
