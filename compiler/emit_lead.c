@@ -24,7 +24,9 @@ static const char *lead_body(Emitter *e)
 
 const char *emit_lead(Emitter *e, const char *name, const ParameterSet *set)
 {
-    if (e->launch->step_count > 1 || e->launch->sweep || !e->step->result || !e->lanes || e->step->contract || e->step->turned || e->step->jammed)
+    const Step *step = e->step;
+    if (e->launch->step_count > 1 || e->launch->sweep || !step->result || !e->lanes || step->contract || step->turned ||
+        step->jammed || step->bounded)    /* whose loop begins elsewhere */
         return NULL;
     const char *body = lead_body(e), *text = emit_text(e, "%s%s", emit_locals(e, body), body);
     text_print(&e->functions, "INLINE int64_t %s(%s)\n{\n%s}\n\n", name, emit_parameters(e, set, text, true), text);

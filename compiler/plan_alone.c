@@ -144,8 +144,8 @@ static double elements_of(const Planner *planner, const Tensor *tensor)
     return elements;
 }
 
-/* Whether a step reduces the rows of a matrix that no near cache holds, one after the other. With its states in registers it would go down a few
- * columns at a time, each line of another page; with states in memory it reads some whole rows at once. */
+/* Whether a step reduces the rows of a matrix that no near cache holds, one after the other. With its states in registers it
+ * would go down a few columns at a time, each line of another page; with states in memory it reads some whole rows at once. */
 static bool adds_rows(const Planner *planner, const Step *step, const Index *split, double points)
 {
     if (!split || step->roots[0]->reduce.over_count != 1 || !step->vector_kept ||

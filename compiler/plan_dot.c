@@ -16,8 +16,10 @@ void plan_dot(const Planner *planner, Step *step)
 {
     Component components[STATE_COMPONENTS_MAX];
     const Term *sides[2], *factors[2], *root = step->root_count == 1 ? step->roots[0] : NULL;
-    if (!root || reduction_facts[root->reduce.reduction].state == STATE_NORM || step->contract || !step->vector || step->vector_kept || state_components(root, components) != 1 ||
-        !sum_of_narrow(root, components, sides, factors) || !reads_words(planner, step, factors[0]) || !reads_words(planner, step, factors[1]))
+    if (!root || step->contract || !step->vector || step->vector_kept ||
+        reduction_facts[root->reduce.reduction].state == STATE_NORM || state_components(root, components) != 1 ||
+        !sum_of_narrow(root, components, sides, factors) ||
+        !reads_words(planner, step, factors[0]) || !reads_words(planner, step, factors[1]))
         return;
     step->dots = planner->plan->target->dots[sides[0]->dtype];
     for (int i = 0; i < 2 && step->dots; i++)

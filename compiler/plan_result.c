@@ -3,8 +3,8 @@
 
 /* A result of more bytes would be gone from any cache before something reads it; in tests of tiles a small one is, too. Registers
  * of tiles multiply so fast that storing through the caches takes longer than reading from memory what was there: of more bytes
- * than L2 has, none of which would stay in it. Where squares are turned, each line is met again a vector at a time, and those of both sides
- * are more than a cache holds. */
+ * than L2 has, none of which would stay in it. Where squares are turned, each line is met again a vector at a time, and those
+ * of both sides are more than a cache holds. */
 enum { PAST = 32 << 20, PAST_TURNED = 16 << 20, PAST_FORCED = 256 };
 
 static bool is_read(const Program *lowered, const Tensor *tensor)

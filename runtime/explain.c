@@ -285,9 +285,10 @@ static double fastest_rate(const Plan *plan)
 {
     double fastest = 1;
     for (int s = 0; s < plan->step_count; s++) {
-        const Contract *c = plan->steps[s]->contract && plan->steps[s]->contract->parts ? plan->steps[s]->contract->parts : plan->steps[s]->contract;
+        const Step *step = plan->steps[s];
+        const Contract *c = step->contract && step->contract->parts ? step->contract->parts : step->contract;
         bool parts = c && c->tile && c->tile->parts > 0;
-        Dtype dtype = parts ? DTYPE_BF16 : c ? c->packed : plan->steps[s]->dots ? plan->steps[s]->dot[0]->dtype : DTYPE_F32;
+        Dtype dtype = parts ? DTYPE_BF16 : c ? c->packed : step->dots ? step->dot[0]->dtype : DTYPE_F32;
         double rate = plan->target->rates[dtype] / (parts ? (double)(strlen(c->tile->pairs) + 1) / 3 : 1);
         fastest = rate > fastest ? rate : fastest;
     }
