@@ -265,7 +265,7 @@ static void show_progress(void *user, double done)
 static bool is_here(const Row *row)
 {
     Dtype dtype = row->precision ? DTYPE_BF16 : row->dtype;
-    return !row->target || peak_unit(row->target, dtype);
+    return (!row->target || peak_unit(row->target, dtype)) && (!row->unit || peak_unit(row->unit, row->dtype));
 }
 
 static bool begin_other(Work *work, Arena *arena)
@@ -288,7 +288,7 @@ bool work_begin(Work *work, Arena *arena, const Row *row, double limit)
     const einc_host host = { .cancelled = is_late };
     *work = (Work){ .row = row, .limit = limit, .absent = !is_here(row) };
     if (work->absent)
-        return fail(work, arena, "this CPU has no %s", row->target);
+        return fail(work, arena, "this CPU has no %s", row->target ? row->target : row->unit);
     work->context = einc_context_new(&host);
     einc_context_set_threads(work->context, row->threads);
     read_operands(work);

@@ -134,6 +134,33 @@ static void spin_nans_avx512(int64_t turns, int kernel)
     DIFFERENCE(r, 10) DIFFERENCE(r, 11) DIFFERENCE(r, 12) DIFFERENCE(r, 13) SQUARE(r, a, 10) SQUARE(r, b, 11) SQUARE(r, c, 12) SQUARE(r, d, 13)
 #define SQUARES_8(r) SQUARES_4(r, 0, 1, 2, 3) SQUARES_4(r, 4, 5, 6, 7)
 
+/* exp(-|x|^2 / 2), times a number and added up, of 16 differences x of three numbers each: as few instructions as our
+ * kernels' e^x takes (docs/measurements.md#gaussian-sums). Vectors d, t, n, q and p are its own. */
+#define GAUSSIAN_DISTANCE(d, t) \
+    DIFFERENCE("zmm", d) "vmulps %%zmm" #d ", %%zmm" #d ", %%zmm" #d "\n" DIFFERENCE("zmm", t) SQUARE("zmm", d, t) \
+    DIFFERENCE("zmm", t) SQUARE("zmm", d, t)
+#define GAUSSIAN_REST(d, n, q, p) \
+    "vmovaps %%zmm15, %%zmm" #p "\nvfmadd231ps %%zmm14, %%zmm" #d ", %%zmm" #p "\nvsubps %%zmm15, %%zmm" #p ", %%zmm" #n "\n" \
+    "vmovaps %%zmm" #n ", %%zmm" #q "\nvfmsub231ps %%zmm14, %%zmm" #d ", %%zmm" #q "\nvfmadd231ps %%zmm13, %%zmm" #d ", %%zmm" #q "\n"
+#define GAUSSIAN_POWER(sum, t, n, q, p) \
+    "vpermi2ps %%zmm14, %%zmm13, %%zmm" #p "\nvmovaps %%zmm13, %%zmm" #t "\nvfmadd213ps %%zmm14, %%zmm" #q ", %%zmm" #t "\n" \
+    "vmulps %%zmm" #t ", %%zmm" #q ", %%zmm" #q "\nvfmadd213ps %%zmm" #p ", %%zmm" #p ", %%zmm" #q "\n" \
+    "vscalefps %%zmm" #n ", %%zmm" #q ", %%zmm" #q "\nvfmadd231ps %%zmm15, %%zmm" #q ", %%zmm" #sum "\n"
+#define GAUSSIAN(sum, d, t, n, q, p) GAUSSIAN_DISTANCE(d, t) GAUSSIAN_REST(d, n, q, p) GAUSSIAN_POWER(sum, t, n, q, p)
+#define GAUSSIAN_2(a, b) GAUSSIAN(a, 3, 4, 5, 6, 7) GAUSSIAN(b, 8, 9, 10, 11, 12)
+#define GAUSSIAN_MIXED_2(a, b) \
+    GAUSSIAN_DISTANCE(3, 4) GAUSSIAN_DISTANCE(8, 9) GAUSSIAN_REST(3, 5, 6, 7) GAUSSIAN_REST(8, 10, 11, 12) \
+    GAUSSIAN_POWER(a, 4, 5, 6, 7) GAUSSIAN_POWER(b, 9, 10, 11, 12)
+
+static void spin_gaussians(int64_t turns, int kernel)
+{
+    switch (kernel) {
+    case 0: TURN_FMA(GAUSSIAN_2(0, 1)); break;
+    case 1: TURN_FMA(GAUSSIAN_MIXED_2(0, 1)); break;
+    default: TURN_FMA(GAUSSIAN_2(0, 1) GAUSSIAN_2(0, 2));
+    }
+}
+
 static void spin_squares_avx512(int64_t turns, int kernel)
 {
     switch (kernel) {
@@ -321,6 +348,7 @@ static const PeakUnit units[] = {
     { "maxima", DTYPE_F32, spin_maxima_avx512, "avx512f", NULL, 50000, { 8 * 32, 8 * 32, 10 * 32 } },
     { "maxima", DTYPE_F32, spin_maxima_avx2, "fma", NULL, 50000, { 8 * 16, 8 * 16, 10 * 16 } },
     { "nans", DTYPE_F32, spin_nans_avx512, "avx512f", NULL, 50000, { 8 * 32, 8 * 32, 10 * 32 } },
+    { "gaussians", DTYPE_F32, spin_gaussians, "avx512f", NULL, 50000, { 2 * 32, 2 * 32, 4 * 32 } },
     { "squares", DTYPE_F32, spin_squares_avx512, "avx512f", NULL, 50000, { 8 * 32, 8 * 32, 10 * 32 } },
     { "squares", DTYPE_F32, spin_squares_avx2, "fma", NULL, 50000, { 8 * 16, 8 * 16, 10 * 16 } },
     { .target = NULL }
