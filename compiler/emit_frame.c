@@ -439,9 +439,12 @@ static void emit_launch_sizes(Emitter *e, Text *text)
             text_print(text, "    f->rows_follow_%d = %s;\n", s + 1, rows);
         if (step->bundle)
             emit_bundle_sizes(e, text, step);
-        if (step->result)
-            text_print(text, "    f->past_%d = %s > %d;\n", s + 1, emit_size(e, step->result), step->past);
     }
+    for (int l = 0; l < plan->launch_count; l++)
+        for (int s = 0; s < plan->launches[l]->step_count; s++)
+            if (plan->launches[l]->steps[s]->result)
+                text_print(text, "    f->past_%d = %s;\n", plan->launches[l]->steps[s]->id + 1,
+                           emit_past(e, plan->launches[l], plan->launches[l]->steps[s]));
 }
 
 /* Named sizes in front, from the last to the first, so that a local is declared only where something uses it. */

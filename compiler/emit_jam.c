@@ -20,6 +20,33 @@ void nest_close_points(Emitter *e, const Scope *body)
     emit_line(e, "}");
 }
 
+/* How many numbers a point reduces, or how many sums a row is added to. */
+static const char *emit_row(Emitter *e)
+{
+    const Step *step = e->step;
+    const Term *reduce = step->roots[0];
+    Index *const *list = step->split ? step->loops : reduce->reduce.over;
+    const char *row = "";
+    for (int i = 0; i < (step->split ? step->loop_count : reduce->reduce.over_count); i++)
+        row = emit_text(e, "%s%s%s", row, i ? " * " : "", emit_extent(e, list[i]));
+    return row;
+}
+
+const char *emit_together(Emitter *e)
+{
+    const int *alone = e->step->alone;
+    if (!alone[1])
+        return "";
+    const char *row = emit_row(e), *long_row = emit_text(e, "%s > %d", row, alone[1]);
+    return alone[0] ? emit_text(e, "(%s < %d || %s) && ", row, alone[0], long_row) : emit_text(e, "%s && ", long_row);
+}
+
+const char *emit_soon(Emitter *e)
+{
+    const Step *step = e->step;
+    return emit_text(e, "%d * (1 + %d / size_max(%s, 1))", step->jam, step->soon / step->jam, emit_row(e));
+}
+
 static void begin_read(void *user, const Term *term)
 {
     Emitter *e = user;
@@ -37,7 +64,7 @@ static void begin_read(void *user, const Term *term)
     nest_close_points(e, points);
     e->begins[term->id] = emit_text(e, "%s[point]", name);
     const char *stride = emit_stride(e, term->read.tensor, term->read.positions, e->step->jammed);
-    e->soon[term->id] = emit_text(e, "%s[point] + %d * %s", name, e->step->jam, stride);
+    e->soon[term->id] = emit_text(e, "%s[point] + soon * %s", name, stride);
 }
 
 /* Each point's own pointers: with one for all and an index for each, gcc computes every address in the loop, which takes 1.3 times

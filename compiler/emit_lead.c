@@ -22,11 +22,29 @@ static const char *lead_body(Emitter *e)
     return body->text.bytes;
 }
 
+/* Whether a step's loop can begin where a line does: not where it is one of several, or begins elsewhere for another reason. */
+static bool has_lead(const Launch *launch, const Step *step)
+{
+    return launch->step_count == 1 && !launch->sweep && step->result && step->vector && !step->contract && !step->turned &&
+           !step->jammed && !step->bounded;
+}
+
+const char *emit_past(Emitter *e, const Launch *launch, const Step *step)
+{
+    const char *large = emit_text(e, "%s > %d", emit_size(e, step->result), step->past);
+    if (step->contract || step->turned || step->crossed)
+        return large;
+    const Tensor *result = step->statement->outputs[0].tensor;
+    const char *rows = emit_text(e, "stream_rows(f->in.%s.data, size_mul(%s, %d), %d)", e->members[result->home->id],
+                                 emit_extent(e, step->vector), (int)dtype_size(result->dtype), has_lead(launch, step));
+    if (emit_rows_follow(e, step))
+        rows = emit_text(e, "(f->rows_follow_%d || %s)", step->id + 1, rows);
+    return emit_text(e, "%s && %s", large, rows);
+}
+
 const char *emit_lead(Emitter *e, const char *name, const ParameterSet *set)
 {
-    const Step *step = e->step;
-    if (e->launch->step_count > 1 || e->launch->sweep || !step->result || !e->lanes || step->contract || step->turned ||
-        step->jammed || step->bounded)    /* whose loop begins elsewhere */
+    if (!has_lead(e->launch, e->step) || !e->lanes)
         return NULL;
     const char *body = lead_body(e), *text = emit_text(e, "%s%s", emit_locals(e, body), body);
     text_print(&e->functions, "INLINE int64_t %s(%s)\n{\n%s}\n\n", name, emit_parameters(e, set, text, true), text);

@@ -254,7 +254,7 @@ static void prefetch_read(void *user, const Term *term)
         *begin = e->soon[term->id];
     else
         emit_bind(e, e->step->vector, emit_text(e, "(%s + %d * LANES)", ahead->at, e->step->ahead));
-    emit_line(e, e->step->soon ? "if (soon) PREFETCH(%s);" : "PREFETCH_FAR(%s);", emit_pointer(e, term));
+    emit_line(e, "%sPREFETCH_FAR(%s);", e->step->soon ? "if (soon) " : "", emit_pointer(e, term));
     if (begin)
         *begin = own;
     emit_pop(e);

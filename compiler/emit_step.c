@@ -229,7 +229,7 @@ ParameterSet emit_step_parameters(Emitter *e, bool point)
         emit_parameter(&set, "const int ", "points");
         emit_parameter(&set, "const int ", "count");
         emit_parameter(&set, "const int ", "unit");
-        emit_parameter(&set, "const int ", "soon");
+        emit_parameter(&set, "const int64_t ", "soon");
     }
     return set;
 }
@@ -287,17 +287,6 @@ static void emit_around(Emitter *e, Text *text, int depth, const char *head, Nam
         text_print(text, "%*s}\n", 4 * depth, "");
 }
 
-/* "… && ": whether what a point reduces is less than a page of each operand; "" where that does not matter. */
-static const char *is_short(Emitter *e)
-{
-    enum { PAGE = 4096 };
-    const Term *reduce = e->step->roots[0];
-    const char *row = "";
-    for (int i = 0; i < reduce->reduce.over_count; i++)
-        row = emit_text(e, "%s%s%s", row, i ? " * " : "", emit_extent(e, reduce->reduce.over[i]));
-    return e->step->always_soon ? "" : emit_text(e, "%s < %d && ", row, PAGE / (int)dtype_size(reduce->reduce.argument->dtype));
-}
-
 /* What comes before a row's first line. A unit of work ends where the next one's lines begin, and begins with one itself if it has not
  * the row's first numbers. Back comes the end. */
 static const char *emit_before_line(Emitter *e, Text *text, int depth, const char *name, const char *to, Names *names, Around around, int at)
@@ -330,13 +319,11 @@ static void emit_parts(Emitter *e, Text *text, int depth, const char *name, cons
         many.points = emit_text(e, "%d", jam);
         const char *by = emit_text(e, lanes ? "%d * LANES" : "%d", jam);
         if (e->step->soon) {
-            many.soon = "1";
-            emit_around(e, text, depth, emit_text(e, "for (; %s%s + %s <= %s; %s += %s)", is_short(e), name, by, to, name, by),
-                        names, many, at + 1);
-            many.soon = "0";
+            many.soon = "soon";
+            text_print(text, "%*sconst int64_t soon = %s;    /* points */\n", 4 * depth, "", emit_soon(e));
         }
-        if (!e->step->always_soon)
-            emit_around(e, text, depth, emit_text(e, "for (; %s + %s <= %s; %s += %s)", name, by, to, name, by), names, many, at + 1);
+        emit_around(e, text, depth, emit_text(e, "for (; %s%s + %s <= %s; %s += %s)", emit_together(e), name, by, to, name, by), names,
+                    many, at + 1);
     }
     if (!lanes) {
         around.whole = !e->step->vector_kept;    /* few points: one text for full vectors and others */
@@ -437,7 +424,8 @@ static void emit_rows_around(Emitter *e, Text *text, int depth, Names *names, Ar
     if (around.whole) {
         Around many = around;
         many.points = emit_text(e, "%d", e->step->jam);
-        emit_around(e, text, depth, emit_text(e, "for (; %s + %s <= %s; %s += %s)", name, many.points, end, name, many.points), names, many, 0);
+        const char *loop = emit_text(e, "for (; %s%s + %d <= %s; %s += %d)", emit_together(e), name, e->step->jam, end, name, e->step->jam);
+        emit_around(e, text, depth, loop, names, many, 0);
     }
     emit_around(e, text, depth, emit_text(e, "for (; %s < %s; %s++)", name, end, name), names, around, 0);
 }

@@ -202,8 +202,8 @@ struct Step {
     const Term *dot[2];
     int dots;
     int ahead;                    /* what is read so many vectors later is prefetched; 0: nothing */
-    bool soon;                    /* … what the next points that go together read, where that is less than a page of each; */
-    bool always_soon;             /* or more: a line of narrow numbers is so many instructions that few lines are on their way at once */
+    int soon;                     /* … what some of the next points read, so many numbers later */
+    int alone[2];                 /* points that reduce so many numbers, from and to, go one by one all the same: a row is a stream; or 0, 0 */
     const Bundle *bundle;         /* where strides allow it when the kernel runs, several axes share its lanes; NULL: never */
     Index *crossed;               /* of a map: squares of operands that lie along it are turned; NULL: none */
     const Term **crossing;        /* those operands */

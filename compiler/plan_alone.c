@@ -6,6 +6,7 @@
 
 enum {
     SPLIT_WORK = 20000,           /* fewer operations are not worth a split */
+    PARTS_ENOUGH = 32,            /* points of an index that can be cut for several threads */
     UNIT_WORK = 4096,             /* operations of one unit, so that finding its indices costs little, */
     BUNDLE_WORK = 16384,          /* and so what a bundle does before its loops */
     FEW_ROWS = 8,                 /* that use again what the innermost loop has brought into a cache */
@@ -228,16 +229,24 @@ static void block_both(Planner *planner, Launch *launch, Index *split, double pa
     split_step(planner, launch, split, tile, size_op(arena, SIZE_CEIL_DIV, extent, tile));
 }
 
+/* Which index of a reduction is cut: the outermost that has enough points, for parts of it lie each in one piece, else the longest. */
+static Index *longest_part(const Planner *planner, const Term *reduce)
+{
+    Index *longest = reduce->reduce.over[0];
+    double enough = planner->plan->target->grid ? INFINITY : PARTS_ENOUGH;
+    for (int i = 0; i < reduce->reduce.over_count && planner_extent(planner, longest) < enough; i++)
+        if (planner_extent(planner, reduce->reduce.over[i]) > planner_extent(planner, longest))
+            longest = reduce->reduce.over[i];
+    return longest;
+}
+
 /* One step on its own: cut along all of its kept loops, or along a reduced one where they give too little work, or both. */
 void plan_alone(Planner *planner, Launch *launch)
 {
     Arena *arena = planner->arena;
     Step *step = launch->steps[0];
     double work = step_work(planner, step), points = planner_kept_points(planner, step);
-    Index *split = step_can_split(step) && !step->contract && !planner->hints->uncut ? step->roots[0]->reduce.over[0] : NULL;
-    for (int i = 0; split && i < step->roots[0]->reduce.over_count; i++)
-        if (planner_extent(planner, step->roots[0]->reduce.over[i]) > planner_extent(planner, split))
-            split = step->roots[0]->reduce.over[i];
+    Index *split = step_can_split(step) && !step->contract && !planner->hints->uncut ? longest_part(planner, step->roots[0]) : NULL;
     double both = parts_of_tile(planner, step, split, points);
     if (both > 1) {
         block_both(planner, launch, split, both);

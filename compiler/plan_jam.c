@@ -5,6 +5,10 @@
 
 enum { JAM_ROWS = 8, JAM_VECTORS = 8, JAM_COLUMNS = 16, JAM_BYTES = 512 };
 
+/* Bytes: of a row that is worth its own sums, of sums that a row is added to and that stay in the first cache, of a vector of
+ * which one keeps up with memory, and what is read before that which is asked for. */
+enum { ROW_LEAST = 128, SUMS_MOST = 4096, ALONE_BYTES = 32, SOON_BYTES = 16384 };
+
 typedef struct Reads {
     const Term *reduce;
     const Index *index;
@@ -201,21 +205,53 @@ static void jam_rows(const Planner *planner, Step *step)
     step->jammed = step->split;
     step->jam = streams ? streams : JAM_ROWS;
     step->ahead = streams ? 0 : step->ahead;
+    step->alone[1] = SUMS_MOST / 4;
 }
 
-static void note_narrow(void *user, const Term *term)
+/* The rows that points which go together have for themselves. */
+typedef struct Rows {
+    const Planner *planner;
+    const Step *step;
+    int size;                     /* of their narrowest number */
+    bool again;                   /* one of them is read again at another point */
+    bool apart;                   /* something lies between two of them */
+} Rows;
+
+static void note_row(void *user, const Term *term)
 {
-    Reads *reads = user;
-    reads->with |= term->kind == TERM_READ && dtype_size(term->dtype) < 4 && term_has_index(term, reads->index);
+    Rows *rows = user;
+    const Step *step = rows->step;
+    const Term *over = step->roots[0];
+    if (term->kind != TERM_READ || !term_has_index(term, step->jammed))
+        return;
+    int size = (int)dtype_size(term->dtype), rank = term->read.tensor->rank;
+    rows->size = rows->size && rows->size < size ? rows->size : size;
+    for (int i = 0; i < step->loop_count; i++)
+        rows->again |= !term_has_index(term, step->loops[i]) && planner_extent(rows->planner, step->loops[i]) > 1;
+    const Position *axes = term->read.positions;
+    int a = rank - 1;
+    while (a >= 0 && position_is_plain(&axes[a]) && indices_have(over->reduce.over, over->reduce.over_count, axes[a].parts[0].index))
+        a--;
+    rows->apart |= rank - 1 - a < over->reduce.over_count || a < 0 || axes[a].parts[0].index != step->jammed;
 }
 
-/* Whether the lanes' numbers that each point has for itself take less than a register's lane. */
-static bool reads_narrow(const Planner *planner, const Step *step)
+/* The rows of points that go together and come from memory. Where each line of narrow numbers takes more instructions than
+ * its load, or rows lie apart, they are asked for; else rows are best read one after the other, which is one stream: if they
+ * are long enough to be summed up for themselves, not so long that what they have in common leaves the first cache for
+ * them, and vectors are so long that one sum keeps up with memory. */
+static void plan_rows(const Planner *planner, Step *step)
 {
-    Reads reads = { .index = step->jammed };
+    const Target *target = planner->plan->target;
+    Rows rows = { .planner = planner, .step = step };
     for (int r = 0; r < step->root_count; r++)
-        term_each_below(planner->arena, step->roots[r]->reduce.argument, note_narrow, &reads);
-    return reads.with;
+        term_each_below(planner->arena, step->roots[r]->reduce.argument, note_row, &rows);
+    bool narrow = rows.size < 4 && !step->dots;
+    step->soon = (narrow || rows.apart) && target->streams ? SOON_BYTES / rows.size : 0;
+    step->ahead = target->streams ? 0 : AHEAD_BYTES / target->vector_bytes;
+    if (!narrow && !rows.apart && !rows.again && target->vector_bytes >= ALONE_BYTES) {
+        step->alone[0] = ROW_LEAST / rows.size;
+        step->alone[1] = target->l1_bytes / 4 / rows.size;
+    }
 }
 
 /* Along the innermost loop without lanes, else along the one with them. Threads are many enough to wait for one another. */
@@ -232,10 +268,8 @@ void plan_jam(Planner *planner, Step *step)
     bool share, far = !step->vector_kept && reads_much(planner, step);
     if (last >= 0 && shares(planner, step, step->loops[last]))
         jam_along(step, step->loops[last], planner_extent(planner, step->loops[last]), far && streams ? streams : JAM_ROWS);
-    step->soon = step->jammed && far && streams;
-    step->always_soon = step->soon && !step->dots && reads_narrow(planner, step);
-    if (step->jammed && far && !streams)
-        step->ahead = AHEAD_BYTES / planner->plan->target->vector_bytes;
+    if (step->jammed && far)
+        plan_rows(planner, step);
     if (!step->jammed && step->vector_kept && step->root_count && go_together(planner, step, step->vector, &share) &&
         (share || reads_lines(step)))
         jam_columns(planner, step, share ? JAM_VECTORS : columns_together(planner));

@@ -212,12 +212,14 @@ static void dump_step(Text *text, const Plan *plan, const Step *step)
     if (step->jammed)
         text_print(text, ", %d %s of %s together%s", step->jam, step->jammed == step->vector ? "vectors" : "points",
                    step->jammed->name, step->powers[0] ? ", exponentials of each side" : "");
+    if (step->alone[1])
+        text_print(text, ", rows of %d to %d numbers one by one", step->alone[0], step->alone[1]);
     if (step->dots)
         text_print(text, ", %d products of %s added at once", step->dots, dtype_name(step->dot[0]->dtype));
     if (step->ahead)
         text_print(text, ", prefetching %d vectors ahead", step->ahead);
     if (step->soon)
-        text_put(text, step->always_soon ? ", prefetching the next ones" : ", prefetching the next ones where they are short");
+        text_print(text, ", prefetching %d numbers ahead", step->soon);
     if (step->shares > 1)
         text_print(text, ", %d threads for elements of their own", step->shares);
     if (step->split) {

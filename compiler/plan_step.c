@@ -8,7 +8,7 @@
  * numbers there is one chain; what a number of a square takes that is turned. */
 enum { SCAN_STEPS = 10, SCAN_WAIT = 4, CHAINED = 8 };
 #define TURNED 0.25
-enum { FOLD_TEAM = 16 };          /* what the states of a team cost to become one */
+enum { FOLD_TEAM = 16, REST = 8 };    /* what the states of a team cost to become one; and a vector that is not whole */
 
 double planner_extent(const Planner *planner, const Index *index)
 {
@@ -151,9 +151,14 @@ static const Term *inside_bounds(const Costing *c, const Term *reduce)
     return bounds ? x->select.yes : x;
 }
 
-static double fold_cost(const Costing *c)
+/* Lanes are folded in halves, by a permutation and one more instruction each where a state is one number; before, a rest of a vector
+ * is taken apart from the others. */
+static double fold_cost(const Costing *c, const Term *term)
 {
-    return c->planner->plan->target->grid ? FOLD_TEAM : 2 * c->lanes;
+    if (c->planner->plan->target->grid)
+        return FOLD_TEAM;
+    bool rest = fmod(planner_extent(c->planner, c->vector), c->lanes) > 0;
+    return state_is_simple(term) ? 2 + 2 * log2(c->lanes) + (rest ? REST : 0) : 2 * c->lanes;
 }
 
 /* Whether a loop without lanes ends before several chains of it would have begun. */
@@ -183,7 +188,7 @@ static void cost_reduce(Costing *c, const Term *term)
     double elements = turns(c, term->reduce.argument, &in_lanes);
     c->cost += !in_lanes && (scans || is_short(c, term)) ? elements * SCAN_WAIT : elements;
     if (across)
-        c->cost += outside * (scans ? SCAN_STEPS : fold_cost(c));    /* a vector is scanned, or the lanes are folded into one */
+        c->cost += outside * (scans ? SCAN_STEPS : fold_cost(c, term));    /* a vector is scanned, or the lanes are folded into one */
     c->loop_count = loops;
 }
 

@@ -309,6 +309,17 @@ static void tile_sweep(Planner *planner, Launch *launch, const Size *room)
     launch->sweep = sweep;
 }
 
+/* Of a tile's points along the lanes those that are whole vectors, if there is one. Where nobody gave a budget there is, if that does not
+ * take too much: a column at a time takes a line of memory for each number. */
+static const Size *whole_vectors(Planner *planner, const Size *points, const Size *slice, const Size *lanes)
+{
+    enum { LANES_ROOM = 32 << 20 };
+    Arena *arena = planner->arena;
+    const Size *whole = size_op(arena, SIZE_MUL, size_op(arena, SIZE_DIV, points, lanes), lanes);
+    const Size *few = planner->plan->memory ? points : size_op(arena, SIZE_DIV, size_constant(arena, LANES_ROOM), slice);
+    return size_op(arena, SIZE_MAX_OF, whole, size_op(arena, SIZE_MIN, few, lanes));
+}
+
 /* As many points of one block as fill the room that a worker has for temporaries, one at the least. */
 static void tile_together(Planner *planner, Launch *launch)
 {
@@ -332,7 +343,10 @@ static void tile_together(Planner *planner, Launch *launch)
         const Size *least = size_constant(arena, has_lanes(launch, b) && plan->lanes ? plan->lanes : 1);
         const Size *fair = size_op(arena, SIZE_MAX_OF, least,
                                    size_op(arena, SIZE_CEIL_DIV, block->extent, size_constant(arena, tiles)));
-        const Size *tile = size_op(arena, SIZE_MIN, size_op(arena, SIZE_DIV, room, slice), fair);
+        const Size *tile = size_op(arena, SIZE_DIV, room, slice);
+        if (!plan->target->grid && !size_is_constant(least, 1))
+            tile = whole_vectors(planner, tile, slice, least);
+        tile = size_op(arena, SIZE_MIN, tile, fair);
         if (launch->steps[launch->step_count - 1]->statement->turned)
             tile = tile_turned(planner, slice);
         tile = size_op(arena, SIZE_MAX_OF, size_op(arena, SIZE_MIN, tile, block->extent), size_constant(arena, 1));

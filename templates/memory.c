@@ -40,7 +40,7 @@ INLINE void store_f32v(f32u *p, int64_t stride, f32v x, int count)
 //{ stream_f32v
 INLINE void stream_f32v(f32u *p, int64_t stride, f32v x, int count, int past)
 {
-    if (!past || stride != 1 || count != LANES || !stream_bytes(p, &x, sizeof x))
+    if (!past || stride != 1 || !stream_first(p, &x, sizeof x, count * (int)sizeof *p))
         store_f32v(p, stride, x, count);
 }
 //}
@@ -70,7 +70,7 @@ INLINE void store_f64v(f64u *p, int64_t stride, f64v x, int count)
 //{ stream_f64v
 INLINE void stream_f64v(f64u *p, int64_t stride, f64v x, int count, int past)
 {
-    if (!past || stride != 1 || count != LANES || !stream_bytes(p, &x, sizeof x))
+    if (!past || stride != 1 || !stream_first(p, &x, sizeof x, count * (int)sizeof *p))
         store_f64v(p, stride, x, count);
 }
 //}
@@ -100,7 +100,7 @@ INLINE void store_i32v(i32u *p, int64_t stride, i32v x, int count)
 //{ stream_i32v
 INLINE void stream_i32v(i32u *p, int64_t stride, i32v x, int count, int past)
 {
-    if (!past || stride != 1 || count != LANES || !stream_bytes(p, &x, sizeof x))
+    if (!past || stride != 1 || !stream_first(p, &x, sizeof x, count * (int)sizeof *p))
         store_i32v(p, stride, x, count);
 }
 //}
@@ -130,7 +130,7 @@ INLINE void store_i64v(i64u *p, int64_t stride, i64v x, int count)
 //{ stream_i64v
 INLINE void stream_i64v(i64u *p, int64_t stride, i64v x, int count, int past)
 {
-    if (!past || stride != 1 || count != LANES || !stream_bytes(p, &x, sizeof x))
+    if (!past || stride != 1 || !stream_first(p, &x, sizeof x, count * (int)sizeof *p))
         store_i64v(p, stride, x, count);
 }
 //}
@@ -203,7 +203,7 @@ INLINE void store_f16v(f16u *p, int64_t stride, f32v x, int count)
 INLINE void stream_f16v(f16u *p, int64_t stride, f32v x, int count, int past)
 {
     u16v bits = to_f16_f32v(x);
-    if (!past || stride != 1 || count != LANES || !stream_bytes(p, &bits, sizeof bits))
+    if (!past || stride != 1 || !stream_first(p, &bits, sizeof bits, count * (int)sizeof *p))
         store_u16v(p, stride, bits, count);
 }
 //}
@@ -263,7 +263,7 @@ INLINE void store_factors_bf16v(bf16u *p, const f32v *x, const int count)
 INLINE void stream_bf16v(bf16u *p, int64_t stride, f32v x, int count, int past)
 {
     u16v bits = to_bf16_f32v(x);
-    if (!past || stride != 1 || count != LANES || !stream_bytes(p, &bits, sizeof bits))
+    if (!past || stride != 1 || !stream_first(p, &bits, sizeof bits, count * (int)sizeof *p))
         store_u16v(p, stride, bits, count);
 }
 //}

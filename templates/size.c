@@ -277,4 +277,13 @@ INLINE boolv are_inside_i64v(i64v position, int64_t extent)
 }
 //}
 
+//{ stream_rows
+/* Whether rows of a large result are stored past the caches, the first of them at p. A line that goes past them in part and through
+ * them in part takes 10 times as long; so rows are whole pieces of 16 bytes, or the first numbers of each have a turn of their own. */
+PLAIN int stream_rows(const void *p, int64_t bytes, int leads)
+{
+    return ((uintptr_t)p | (uint64_t)bytes) % 16 == 0 || (leads && bytes >= 4096);
+}
+//}
+
 #endif

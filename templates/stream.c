@@ -5,28 +5,35 @@
 
 #include "types.c"
 
+//{ leave_quarter
+/* Stores 16 bytes past the caches, at a multiple of 16. */
+INLINE void leave_quarter(char *p, const char *x)
+{
+#if EINC_VECTORS && defined(__SSE2__)
+    typedef float Quarter __attribute__((vector_size(16), may_alias));
+    Quarter y;
+    memcpy(&y, x, 16);
+#ifdef __clang__
+    __builtin_nontemporal_store(y, (Quarter *)p);
+#else
+    __builtin_ia32_movntps((float *)p, y);
+#endif
+#else
+    memcpy(p, x, 16);
+#endif
+}
+//}
+
 //{ stream_quarters
 /* Stores x past the caches, 16 bytes at a time; 0 where that cannot be. */
 INLINE int stream_quarters(void *p, const void *x, int bytes)
 {
-#if EINC_VECTORS && defined(__SSE2__)
-    typedef float Quarter __attribute__((vector_size(16), may_alias));
-    if ((uintptr_t)p % 16 == 0 && bytes % 16 == 0) {
-        UNROLL
-        for (int b = 0; b < bytes; b += 16) {
-            Quarter y;
-            memcpy(&y, (const char *)x + b, 16);
-#ifdef __clang__
-            __builtin_nontemporal_store(y, (Quarter *)((char *)p + b));
-#else
-            __builtin_ia32_movntps((float *)((char *)p + b), y);
-#endif
-        }
-        return 1;
-    }
-#endif
-    (void)p, (void)x, (void)bytes;
-    return 0;
+    if ((uintptr_t)p % 16 || bytes % 16)
+        return 0;
+    UNROLL
+    for (int b = 0; b < bytes; b += 16)
+        leave_quarter((char *)p + b, (const char *)x + b);
+    return 1;
 }
 //}
 
@@ -73,6 +80,20 @@ INLINE int stream_bytes(void *p, const void *x, int bytes)
 }
 //}
 #endif
+
+//{ stream_first
+/* The same of the first bytes of a vector that has `whole` of them. */
+INLINE int stream_first(void *p, const void *x, int whole, int bytes)
+{
+    if (bytes == whole)
+        return stream_bytes(p, x, whole);
+    if (whole < 16 || (uintptr_t)p % 16 || bytes % 16)
+        return 0;
+    for (int b = 0; b < bytes; b += 16)
+        leave_quarter((char *)p + b, (const char *)x + b);
+    return 1;
+}
+//}
 
 #ifndef EINC_AVX512
 //{ pass_bytes

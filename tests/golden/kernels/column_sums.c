@@ -5,8 +5,9 @@
  * target avx512, 16 lanes
  * launch 1: block of i: 8
  *   step 1: store out[j] = sum[i](A[i,j])
- *     loops j, 16 lanes along j, 8 points of i together, prefetching 16 vectors ahead,
- *             split along i into parts_1 = min(ceil(i / 8), 32), stride 1 expected: A axis 1, out axis 0
+ *     loops j, 16 lanes along j, 8 points of i together, rows of 0 to 1024 numbers one by one,
+ *             prefetching 16 vectors ahead, split along i into parts_1 = min(ceil(i / 8), 32),
+ *             stride 1 expected: A axis 1, out axis 0
  * workspace align(parts_1 * j * 4, 64) */
 #include <stddef.h>
 #include <stdint.h>
@@ -436,9 +437,10 @@ INLINE void step_1_at(const Frame *f, int64_t i_first, int64_t part, int first_u
 KERNEL static void step_1(const Frame *frame, int64_t i_first, int64_t i_end, int64_t part, int first_unit)
 {
     const Frame unchanged = *frame, *f = &unchanged;
+    const int64_t extent_j = f->extent_j;
     if (f->unit_1) {
         int64_t i = i_first;
-        for (; i + 8 <= i_end; i += 8)
+        for (; extent_j > 1024 && i + 8 <= i_end; i += 8)
             step_1_at(f, i, part, first_unit && i == i_first, 8, 1);
         for (; i < i_end; i++)
             step_1_at(f, i, part, first_unit && i == i_first, 1, 1);

@@ -278,27 +278,32 @@ INLINE void store_u32v(void *p, int64_t stride, u32v x, int count)
     store_lanes_u32v(p, stride, x, count);
 }
 
-/* Stores x past the caches, 16 bytes at a time; 0 where that cannot be. */
-INLINE int stream_quarters(void *p, const void *x, int bytes)
+/* Stores 16 bytes past the caches, at a multiple of 16. */
+INLINE void leave_quarter(char *p, const char *x)
 {
 #if EINC_VECTORS && defined(__SSE2__)
     typedef float Quarter __attribute__((vector_size(16), may_alias));
-    if ((uintptr_t)p % 16 == 0 && bytes % 16 == 0) {
-        UNROLL
-        for (int b = 0; b < bytes; b += 16) {
-            Quarter y;
-            memcpy(&y, (const char *)x + b, 16);
+    Quarter y;
+    memcpy(&y, x, 16);
 #ifdef __clang__
-            __builtin_nontemporal_store(y, (Quarter *)((char *)p + b));
+    __builtin_nontemporal_store(y, (Quarter *)p);
 #else
-            __builtin_ia32_movntps((float *)((char *)p + b), y);
+    __builtin_ia32_movntps((float *)p, y);
 #endif
-        }
-        return 1;
-    }
+#else
+    memcpy(p, x, 16);
 #endif
-    (void)p, (void)x, (void)bytes;
-    return 0;
+}
+
+/* Stores x past the caches, 16 bytes at a time; 0 where that cannot be. */
+INLINE int stream_quarters(void *p, const void *x, int bytes)
+{
+    if ((uintptr_t)p % 16 || bytes % 16)
+        return 0;
+    UNROLL
+    for (int b = 0; b < bytes; b += 16)
+        leave_quarter((char *)p + b, (const char *)x + b);
+    return 1;
 }
 
 /* How many numbers of so many bytes come before the next vector of a row that may be stored past the caches. */
@@ -329,6 +334,18 @@ INLINE int stream_bytes(void *p, const void *x, int bytes)
     return stream_quarters(p, x, bytes);
 }
 
+/* The same of the first bytes of a vector that has `whole` of them. */
+INLINE int stream_first(void *p, const void *x, int whole, int bytes)
+{
+    if (bytes == whole)
+        return stream_bytes(p, x, whole);
+    if (whole < 16 || (uintptr_t)p % 16 || bytes % 16)
+        return 0;
+    for (int b = 0; b < bytes; b += 16)
+        leave_quarter((char *)p + b, (const char *)x + b);
+    return 1;
+}
+
 /* What was stored past the caches is there for other threads. */
 #if defined(__GNUC__) && defined(__SSE2__)
 #define STREAM_END() __asm__ volatile("sfence" : : : "memory")
@@ -348,7 +365,7 @@ INLINE void store_f32v(f32u *p, int64_t stride, f32v x, int count)
 
 INLINE void stream_f32v(f32u *p, int64_t stride, f32v x, int count, int past)
 {
-    if (!past || stride != 1 || count != LANES || !stream_bytes(p, &x, sizeof x))
+    if (!past || stride != 1 || !stream_first(p, &x, sizeof x, count * (int)sizeof *p))
         store_f32v(p, stride, x, count);
 }
 

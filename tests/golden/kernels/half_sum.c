@@ -3,7 +3,7 @@
  *     x[i,j]:f16 | mean j
  *
  * target avx2, 8 lanes
- * launch 1: block of i: 96
+ * launch 1: block of i: 118
  *   step 1: store out[i] = mean[j](x[i,j])
  *     loops i, 8 lanes along j, stride 1 expected: x axis 1
  * workspace 0 */
@@ -490,7 +490,7 @@ static void launch_1(void *argument, int64_t task, int worker)
     const int64_t extent_i = f->extent_i;
     const int64_t units_end = size_min((task + 1) * f->grain_1, f->units_1);
     for (int64_t unit = task * f->grain_1; unit < units_end && !is_stopped(f); unit++) {
-        const int64_t i_first = unit * 96, i_end = size_min(i_first + 96, extent_i);
+        const int64_t i_first = unit * 118, i_end = size_min(i_first + 118, extent_i);
         step_1(f, i_first, i_end);
     }
 }
@@ -524,7 +524,7 @@ static int prepare(Frame *f, const half_sum_args *args, int workers)
     const int64_t extent_j = f->extent_j = f->in.x.shape[1];
     if (f->in.out.shape[0] != extent_i)
         return BAD_SHAPES;
-    f->units_1 = size_ceil_div(extent_i, 96);
+    f->units_1 = size_ceil_div(extent_i, 118);
     const int64_t most_1 = size_min(size_max(size_ceil_div(size_mul(extent_i, extent_j), 65536), 1), 1024);
     f->grain_1 = size_max(size_ceil_div(f->units_1, most_1), 1);
     f->tasks_1 = size_ceil_div(f->units_1, f->grain_1);

@@ -322,27 +322,32 @@ INLINE void store_u32v(void *p, int64_t stride, u32v x, int count)
     store_lanes_u32v(p, stride, x, count);
 }
 
-/* Stores x past the caches, 16 bytes at a time; 0 where that cannot be. */
-INLINE int stream_quarters(void *p, const void *x, int bytes)
+/* Stores 16 bytes past the caches, at a multiple of 16. */
+INLINE void leave_quarter(char *p, const char *x)
 {
 #if EINC_VECTORS && defined(__SSE2__)
     typedef float Quarter __attribute__((vector_size(16), may_alias));
-    if ((uintptr_t)p % 16 == 0 && bytes % 16 == 0) {
-        UNROLL
-        for (int b = 0; b < bytes; b += 16) {
-            Quarter y;
-            memcpy(&y, (const char *)x + b, 16);
+    Quarter y;
+    memcpy(&y, x, 16);
 #ifdef __clang__
-            __builtin_nontemporal_store(y, (Quarter *)((char *)p + b));
+    __builtin_nontemporal_store(y, (Quarter *)p);
 #else
-            __builtin_ia32_movntps((float *)((char *)p + b), y);
+    __builtin_ia32_movntps((float *)p, y);
 #endif
-        }
-        return 1;
-    }
+#else
+    memcpy(p, x, 16);
 #endif
-    (void)p, (void)x, (void)bytes;
-    return 0;
+}
+
+/* Stores x past the caches, 16 bytes at a time; 0 where that cannot be. */
+INLINE int stream_quarters(void *p, const void *x, int bytes)
+{
+    if ((uintptr_t)p % 16 || bytes % 16)
+        return 0;
+    UNROLL
+    for (int b = 0; b < bytes; b += 16)
+        leave_quarter((char *)p + b, (const char *)x + b);
+    return 1;
 }
 
 /* Stores x past the caches, which would read the line that it is in before; 0 where that cannot be. */

@@ -5,7 +5,7 @@
  * target avx512bf16, 16 lanes
  * launch 1: block of i: 4
  *   step 1: store out[i] = sum[j](A[i,j] * B[j])
- *     loops i, 16 lanes along j, 4 points of i together, prefetching the next ones where they are short,
+ *     loops i, 16 lanes along j, 4 points of i together, rows of 32 to 2048 numbers one by one,
  *             stride 1 expected: A axis 1, B axis 0
  * workspace 0 */
 #include <stddef.h>
@@ -130,13 +130,6 @@ enum { BAD_ARGUMENT = -2, BAD_SHAPES = -3, BAD_WORKSPACE = -4, BAD_MACHINE = -6,
 #define UNROLL_TWICE _Pragma("GCC unroll 2")
 #else
 #define UNROLL_TWICE
-#endif
-
-/* Asks for the cache line at p, which need not be one that may be read. */
-#ifdef __GNUC__
-#define PREFETCH(p) __builtin_prefetch((p), 0, 3)
-#else
-#define PREFETCH(p) ((void)(p))
 #endif
 
 /* At the beginning of a function whose a * b + c is to be one instruction where the machine has it. */
@@ -439,7 +432,7 @@ static int is_stopped(const Frame *f)
 }
 
 /* out[i] = sum[j](A[i,j] * B[j]) */
-INLINE void step_1_at(const Frame *f, int64_t i, const int points, const int unit, const int soon)
+INLINE void step_1_at(const Frame *f, int64_t i, const int points, const int unit)
 {
     const int64_t extent_j = f->extent_j;
     const f32u *A = (const f32u *)f->in.A.data;
@@ -464,7 +457,6 @@ INLINE void step_1_at(const Frame *f, int64_t i, const int points, const int uni
         const f32v b = load_f32v(B + j_at * B_0, B_0, LANES);
         UNROLL
         for (int point = 0; point < points; point++) {
-            if (soon) PREFETCH(A_points[point] + 4 * A_0 + j_at * A_1);
             sum_lanes[point] = fma_f32v(load_f32v(A_points[point] + j_at * A_1, A_1, LANES), b, sum_lanes[point]);
         }
     }
@@ -492,15 +484,13 @@ KERNEL static void step_1(const Frame *frame, int64_t i_first, int64_t i_end)
     const int64_t extent_j = f->extent_j;
     if (f->unit_1) {
         int64_t i = i_first;
-        for (; extent_j < 1024 && i + 4 <= i_end; i += 4)
-            step_1_at(f, i, 4, 1, 1);
-        for (; i + 4 <= i_end; i += 4)
-            step_1_at(f, i, 4, 1, 0);
+        for (; (extent_j < 32 || extent_j > 2048) && i + 4 <= i_end; i += 4)
+            step_1_at(f, i, 4, 1);
         for (; i < i_end; i++)
-            step_1_at(f, i, 1, 1, 0);
+            step_1_at(f, i, 1, 1);
     } else {
         for (int64_t i = i_first; i < i_end; i++)
-            step_1_at(f, i, 1, 0, 0);
+            step_1_at(f, i, 1, 0);
     }
 }
 

@@ -247,27 +247,32 @@ INLINE void store_u32v(void *p, int64_t stride, u32v x, int count)
         store_lanes_u32v(p, stride, x, count);
 }
 
-/* Stores x past the caches, 16 bytes at a time; 0 where that cannot be. */
-INLINE int stream_quarters(void *p, const void *x, int bytes)
+/* Stores 16 bytes past the caches, at a multiple of 16. */
+INLINE void leave_quarter(char *p, const char *x)
 {
 #if EINC_VECTORS && defined(__SSE2__)
     typedef float Quarter __attribute__((vector_size(16), may_alias));
-    if ((uintptr_t)p % 16 == 0 && bytes % 16 == 0) {
-        UNROLL
-        for (int b = 0; b < bytes; b += 16) {
-            Quarter y;
-            memcpy(&y, (const char *)x + b, 16);
+    Quarter y;
+    memcpy(&y, x, 16);
 #ifdef __clang__
-            __builtin_nontemporal_store(y, (Quarter *)((char *)p + b));
+    __builtin_nontemporal_store(y, (Quarter *)p);
 #else
-            __builtin_ia32_movntps((float *)((char *)p + b), y);
+    __builtin_ia32_movntps((float *)p, y);
 #endif
-        }
-        return 1;
-    }
+#else
+    memcpy(p, x, 16);
 #endif
-    (void)p, (void)x, (void)bytes;
-    return 0;
+}
+
+/* Stores x past the caches, 16 bytes at a time; 0 where that cannot be. */
+INLINE int stream_quarters(void *p, const void *x, int bytes)
+{
+    if ((uintptr_t)p % 16 || bytes % 16)
+        return 0;
+    UNROLL
+    for (int b = 0; b < bytes; b += 16)
+        leave_quarter((char *)p + b, (const char *)x + b);
+    return 1;
 }
 
 /* How many numbers of so many bytes come before the next vector of a row that may be stored past the caches. */
@@ -280,6 +285,18 @@ INLINE int64_t stream_lead(const void *p, int64_t stride, int bytes, int past)
 INLINE int stream_bytes(void *p, const void *x, int bytes)
 {
     return stream_quarters(p, x, bytes);
+}
+
+/* The same of the first bytes of a vector that has `whole` of them. */
+INLINE int stream_first(void *p, const void *x, int whole, int bytes)
+{
+    if (bytes == whole)
+        return stream_bytes(p, x, whole);
+    if (whole < 16 || (uintptr_t)p % 16 || bytes % 16)
+        return 0;
+    for (int b = 0; b < bytes; b += 16)
+        leave_quarter((char *)p + b, (const char *)x + b);
+    return 1;
 }
 
 /* What was stored past the caches is there for other threads. */
@@ -306,7 +323,7 @@ INLINE void store_f32v(f32u *p, int64_t stride, f32v x, int count)
 
 INLINE void stream_f32v(f32u *p, int64_t stride, f32v x, int count, int past)
 {
-    if (!past || stride != 1 || count != LANES || !stream_bytes(p, &x, sizeof x))
+    if (!past || stride != 1 || !stream_first(p, &x, sizeof x, count * (int)sizeof *p))
         store_f32v(p, stride, x, count);
 }
 
@@ -379,6 +396,13 @@ PLAIN int is_shape(const int64_t *shape, int rank)
 PLAIN int64_t meet(int64_t a, int64_t b)
 {
     return a == b || b == 1 ? a : a == 1 ? b : -1;
+}
+
+/* Whether rows of a large result are stored past the caches, the first of them at p. A line that goes past them in part and through
+ * them in part takes 10 times as long; so rows are whole pieces of 16 bytes, or the first numbers of each have a turn of their own. */
+PLAIN int stream_rows(const void *p, int64_t bytes, int leads)
+{
+    return ((uintptr_t)p | (uint64_t)bytes) % 16 == 0 || (leads && bytes >= 4096);
 }
 
 /* One call: the operands, what follows from their shapes, and where tasks report a failure. */
@@ -522,7 +546,8 @@ static int prepare(Frame *f, const normalised_args *args, int workers)
     f->grain_1 = size_max(size_ceil_div(f->units_1, most_1), 1);
     f->tasks_1 = size_ceil_div(f->units_1, f->grain_1);
     f->unit_1 = f->in.x.stride[1] == 1 && f->in.out.stride[1] == 1;
-    f->past_1 = size_mul(size_mul(extent_i, extent_j), 4) > 33554432;
+    f->past_1 = size_mul(size_mul(extent_i, extent_j), 4) > 33554432
+            && stream_rows(f->in.out.data, size_mul(extent_j, 4), 1);
     return 0;
 }
 

@@ -8,7 +8,7 @@
  *     tiles of 12 x 16: rows n, columns j, contracted k, rows in place, two points at once
  *     loops m j, 16 lanes along j
  *   step 2: store out[m] = sum[j](tmp1[j,m])
- *     loops m, 16 lanes along m, stride 1 expected: out axis 0
+ *     loops m, 16 lanes along j
  * tmp1: a block, row_tmp1 * tile_1_1 * 4 bytes
  * workspace workers * (align(row_tmp1 * tile_1_1 * 4, 64) + align(align(j, 16) * k * 4, 64)
  *         + align((1 + min(1, align(j, 16) * k / 163841) * 7) * (k + 16) * 48, 64)
@@ -236,6 +236,16 @@ INLINE f32v from_bits_f32v(u32v bits)
     return x;
 }
 
+INLINE float lane_f32v(f32v x, int l)
+{
+#if EINC_VECTORS
+    return x[l];
+#else
+    (void)l;
+    return x;
+#endif
+}
+
 /* 0, 1, 2, ... */
 INLINE i32v lanes_i32v(void)
 {
@@ -243,6 +253,12 @@ INLINE i32v lanes_i32v(void)
     i32v x;
     memcpy(&x, lanes, sizeof x);
     return x;
+}
+
+/* The first `count` lanes. */
+INLINE boolv first_boolv(int count)
+{
+    return lanes_i32v() < count;
 }
 
 INLINE f32v select_f32v(boolv m, f32v a, f32v b)
@@ -439,6 +455,19 @@ INLINE f32v flip_f32v(f32v x, int n)
     memcpy(&x, others, sizeof x);
     return x;
 #endif
+}
+
+INLINE float fold_sum_f32v(f32v x)
+{
+    if (LANES > 8)
+        x = x + flip_f32v(x, 8);
+    if (LANES > 4)
+        x = x + flip_f32v(x, 4);
+    if (LANES > 2)
+        x = x + flip_f32v(x, 2);
+    if (LANES > 1)
+        x = x + flip_f32v(x, 1);
+    return lane_f32v(x, 0);
 }
 
 /* In each square of 2n by 2n the two n by n corners off the diagonal change places. */
@@ -714,7 +743,6 @@ typedef struct Frame {
     int64_t at_largest_1_1;
     int64_t per_worker;
     int64_t grain_1, tasks_1;
-    int unit_2;    /* the lanes' strides are 1 */
     int64_t shared;
     char *workspace;
     const einc_host *host;
@@ -1039,45 +1067,41 @@ KERNEL static void step_1(const Frame *f, char *own, int64_t m_first, int64_t m_
 }
 
 /* out[m] = sum[j](tmp1[j,m]) */
-INLINE void step_2_at(const Frame *f, char *own, int64_t m_first, int64_t m, const int count, const int unit)
+INLINE void step_2_at(const Frame *f, char *own, int64_t m_first, int64_t m)
 {
     const int64_t extent_j = f->extent_j, row_tmp1 = f->row_tmp1;
     f32u *out = (f32u *)f->in.out.data;
-    const int64_t out_0 = unit ? 1 : f->in.out.stride[0];
+    const int64_t out_0 = f->in.out.stride[0];
     f32u *tmp1 = (f32u *)own;
     const int64_t tmp1_1 = row_tmp1;
-    f32v sum[4];
+    f32v sum_lanes[4];
     for (int chain = 0; chain < 4; chain++)
-        sum[chain] = splat_f32v(0.0f);
+        sum_lanes[chain] = splat_f32v(0.0f);
     int64_t j_at = 0;
-    for (; j_at + 4 <= extent_j; j_at += 4) {
+    for (; j_at + 4 * LANES <= extent_j; j_at += 4 * LANES) {
         UNROLL
         for (int chain = 0; chain < 4; chain++) {
-            const int64_t j = j_at + chain;
-            sum[chain] = sum[chain] + load_f32v(tmp1 + j + (m - m_first) * tmp1_1, tmp1_1, count);
+            const int64_t j = j_at + chain * LANES;
+            sum_lanes[chain] = sum_lanes[chain] + load_f32v(tmp1 + j + (m - m_first) * tmp1_1, 1, LANES);
         }
     }
-    for (; j_at < extent_j; j_at++) {
-        sum[0] = sum[0] + load_f32v(tmp1 + j_at + (m - m_first) * tmp1_1, tmp1_1, count);
+    for (; j_at < extent_j; j_at += LANES) {
+        const int count_2 = extent_j - j_at < LANES ? (int)(extent_j - j_at) : LANES;
+        const f32v before = sum_lanes[0];
+        sum_lanes[0] = sum_lanes[0] + load_f32v(tmp1 + j_at + (m - m_first) * tmp1_1, 1, count_2);
+        sum_lanes[0] = select_f32v(first_boolv(count_2), sum_lanes[0], before);
     }
     for (int chain = 1; chain < 4; chain++)
-        sum[0] = sum[0] + sum[chain];
-    store_f32v(out + m * out_0, out_0, sum[0], count);
+        sum_lanes[0] = sum_lanes[0] + sum_lanes[chain];
+    float sum = fold_sum_f32v(sum_lanes[0]);
+    out[m * out_0] = sum;
 }
 
 KERNEL static void step_2(const Frame *frame, char *own, int64_t m_first, int64_t m_end)
 {
     const Frame unchanged = *frame, *f = &unchanged;
-    if (f->unit_2) {
-        int64_t m = m_first;
-        for (; m + LANES <= m_end; m += LANES)
-            step_2_at(f, own, m_first, m, LANES, 1);
-        if (m < m_end)
-            step_2_at(f, own, m_first, m, (int)(m_end - m), 1);
-    } else {
-        for (int64_t m = m_first; m < m_end; m += LANES)
-            step_2_at(f, own, m_first, m, (int)size_min(LANES, m_end - m), 0);
-    }
+    for (int64_t m = m_first; m < m_end; m++)
+        step_2_at(f, own, m_first, m);
 }
 
 /* A task of launch 1: its units of work, each one tile of every block. */
@@ -1148,7 +1172,6 @@ static int prepare(Frame *f, const short_maxsim_args *args, int workers)
             extent_n), 32768), 1), 1024);
     f->grain_1 = size_max(size_ceil_div(f->units_1, most_1), 1);
     f->tasks_1 = size_ceil_div(f->units_1, f->grain_1);
-    f->unit_2 = f->in.out.stride[0] == 1;
     return 0;
 }
 
