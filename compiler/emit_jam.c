@@ -20,25 +20,33 @@ void nest_close_points(Emitter *e, const Scope *body)
     emit_line(e, "}");
 }
 
+static const char *emit_times(Emitter *e, const char *factor, Index *const *indices, int count)
+{
+    for (int i = 0; i < count; i++)
+        factor = emit_text(e, "%s%s%s", factor, *factor ? " * " : "", emit_extent(e, indices[i]));
+    return factor;
+}
+
 /* How many numbers a point reduces, or how many sums a row is added to. */
 static const char *emit_row(Emitter *e)
 {
     const Step *step = e->step;
     const Term *reduce = step->roots[0];
-    Index *const *list = step->split ? step->loops : reduce->reduce.over;
-    const char *row = "";
-    for (int i = 0; i < (step->split ? step->loop_count : reduce->reduce.over_count); i++)
-        row = emit_text(e, "%s%s%s", row, i ? " * " : "", emit_extent(e, list[i]));
-    return row;
+    return step->split ? emit_times(e, "", step->loops, step->loop_count)
+                       : emit_times(e, "", reduce->reduce.over, reduce->reduce.over_count);
 }
 
+/* Rows of a matrix that the second cache holds go together whatever their length. */
 const char *emit_together(Emitter *e)
 {
-    const int *alone = e->step->alone;
-    if (!alone[1])
+    const Step *step = e->step;
+    const char *row = emit_row(e);
+    if (!step->alone[1])
         return "";
-    const char *row = emit_row(e), *long_row = emit_text(e, "%s > %d", row, alone[1]);
-    return alone[0] ? emit_text(e, "(%s < %d || %s) && ", row, alone[0], long_row) : emit_text(e, "%s && ", long_row);
+    if (step->split)
+        return emit_text(e, "%s > %d && ", row, step->alone[1]);
+    return emit_text(e, "(%s < %d || %s > %d || %s <= %d) && ", row, step->alone[0], row, step->alone[1],
+                     emit_times(e, row, step->loops, step->loop_count), step->near);
 }
 
 const char *emit_soon(Emitter *e)

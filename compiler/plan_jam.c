@@ -251,6 +251,7 @@ static void plan_rows(const Planner *planner, Step *step)
     if (!narrow && !rows.apart && !rows.again && target->vector_bytes >= ALONE_BYTES) {
         step->alone[0] = ROW_LEAST / rows.size;
         step->alone[1] = target->l1_bytes / 4 / rows.size;
+        step->near = target->l2_bytes / rows.size;
     }
 }
 

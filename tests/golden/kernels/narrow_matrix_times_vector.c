@@ -5,7 +5,7 @@
  * target avx512bf16, 16 lanes
  * launch 1: block of i: 4
  *   step 1: store out[i] = sum[j](A[i,j] * B[j])
- *     loops i, 16 lanes along j, 4 points of i together, rows of 64 to 4096 numbers one by one,
+ *     loops i, 16 lanes along j, 4 points of i together, rows of 64 to 4096 numbers one by one from 524288 numbers on,
  *             2 products of bf16 added at once, stride 1 expected: A axis 1, B axis 0
  * workspace 0 */
 #include <stddef.h>
@@ -640,10 +640,10 @@ INLINE void step_1_at(const Frame *f, int64_t i, const int points, const int uni
 KERNEL static void step_1(const Frame *frame, int64_t i_first, int64_t i_end)
 {
     const Frame unchanged = *frame, *f = &unchanged;
-    const int64_t extent_j = f->extent_j;
+    const int64_t extent_i = f->extent_i, extent_j = f->extent_j;
     if (f->unit_1) {
         int64_t i = i_first;
-        for (; (extent_j < 64 || extent_j > 4096) && i + 4 <= i_end; i += 4)
+        for (; (extent_j < 64 || extent_j > 4096 || extent_j * extent_i <= 524288) && i + 4 <= i_end; i += 4)
             step_1_at(f, i, 4, 1);
         for (; i < i_end; i++)
             step_1_at(f, i, 1, 1);
