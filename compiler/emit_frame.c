@@ -140,7 +140,7 @@ const char *emit_frame(Emitter *e, const char *rest)
             text_print(&text, "    int rows_follow_%d;    /* each other, so that one loop has them all */\n", s + 1);
     for (int s = 0; s < e->plan->step_count; s++)
         if (e->plan->steps[s]->result)
-            text_print(&text, "    int past_%d;    /* the result is stored past the caches */\n", s + 1);
+            text_print(&text, "    int past_%d;    /* whether the result is stored past the caches */\n", s + 1);
     for (int s = 0; s < e->plan->step_count; s++)
         if (e->plan->steps[s]->bundle)
             text_print(&text, "    int64_t bundle_%d;    /* so many points of %s share a vector with all others */\n"

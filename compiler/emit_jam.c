@@ -40,9 +40,9 @@ static const char *emit_row(Emitter *e)
 const char *emit_together(Emitter *e)
 {
     const Step *step = e->step;
-    const char *row = emit_row(e);
     if (!step->alone[1])
         return "";
+    const char *row = emit_row(e);
     if (step->split)
         return emit_text(e, "%s > %d && ", row, step->alone[1]);
     return emit_text(e, "(%s < %d || %s > %d || %s <= %d) && ", row, step->alone[0], row, step->alone[1],

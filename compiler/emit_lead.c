@@ -29,17 +29,29 @@ static bool has_lead(const Launch *launch, const Step *step)
            !step->jammed && !step->bounded;
 }
 
+/* The axis along which a result's rows follow each other, as its last two axes or its first; the vector's own where there is no other. */
+static int axis_of_rows(const Tensor *result, const Index *vector)
+{
+    int axis = 0;
+    while (axis < result->rank - 1 && result->axes[axis] != vector)
+        axis++;
+    return axis > 0 ? axis - 1 : result->rank > 1;
+}
+
 const char *emit_past(Emitter *e, const Launch *launch, const Step *step)
 {
     const char *large = emit_text(e, "%s > %d", emit_size(e, step->result), step->past);
     if (step->contract || step->turned || step->crossed)
         return large;
     const Tensor *result = step->statement->outputs[0].tensor;
-    const char *rows = emit_text(e, "stream_rows(f->in.%s.data, size_mul(%s, %d), %d)", e->members[result->home->id],
-                                 emit_extent(e, step->vector), (int)dtype_size(result->dtype), has_lead(launch, step));
+    const char *member = e->members[result->home->id], *row = emit_extent(e, step->vector);
+    const char *apart = result->rank > 1 ? emit_text(e, "f->in.%s.stride[%d]", member, axis_of_rows(result, step->vector)) : row;
+    int size = (int)dtype_size(result->dtype);
+    const char *rows = emit_text(e, "stream_rows(f->in.%s.data, size_mul(%s, %d), %s * %d, %d)", member, row, size, apart, size,
+                                 has_lead(launch, step));
     if (emit_rows_follow(e, step))
-        rows = emit_text(e, "(f->rows_follow_%d || %s)", step->id + 1, rows);
-    return emit_text(e, "%s && %s", large, rows);
+        rows = emit_text(e, "(f->rows_follow_%d ? 1 : %s)", step->id + 1, rows);
+    return emit_text(e, "%s ? %s : 0", large, rows);
 }
 
 const char *emit_lead(Emitter *e, const char *name, const ParameterSet *set)

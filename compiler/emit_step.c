@@ -318,7 +318,7 @@ static void emit_parts(Emitter *e, Text *text, int depth, const char *name, cons
         Around many = around;
         many.points = emit_text(e, "%d", jam);
         const char *by = emit_text(e, lanes ? "%d * LANES" : "%d", jam);
-        if (e->step->soon) {
+        if (e->step->soon && emit_mentions(around.body, "soon")) {
             many.soon = "soon";
             text_print(text, "%*sconst int64_t soon = %s;    /* points */\n", 4 * depth, "", emit_soon(e));
         }

@@ -230,7 +230,7 @@ static void block_both(Planner *planner, Launch *launch, Index *split, double pa
 }
 
 /* Which index of a reduction is cut: the outermost that has enough points, for parts of it lie each in one piece, else the longest. */
-static Index *longest_part(const Planner *planner, const Term *reduce)
+static Index *index_to_cut(const Planner *planner, const Term *reduce)
 {
     Index *longest = reduce->reduce.over[0];
     double enough = planner->plan->target->grid ? INFINITY : PARTS_ENOUGH;
@@ -246,7 +246,7 @@ void plan_alone(Planner *planner, Launch *launch)
     Arena *arena = planner->arena;
     Step *step = launch->steps[0];
     double work = step_work(planner, step), points = planner_kept_points(planner, step);
-    Index *split = step_can_split(step) && !step->contract && !planner->hints->uncut ? longest_part(planner, step->roots[0]) : NULL;
+    Index *split = step_can_split(step) && !step->contract && !planner->hints->uncut ? index_to_cut(planner, step->roots[0]) : NULL;
     double both = parts_of_tile(planner, step, split, points);
     if (both > 1) {
         block_both(planner, launch, split, both);

@@ -205,7 +205,7 @@ static void jam_rows(const Planner *planner, Step *step)
     step->jammed = step->split;
     step->jam = streams ? streams : JAM_ROWS;
     step->ahead = streams ? 0 : step->ahead;
-    step->alone[1] = SUMS_MOST / 4;
+    step->alone[1] = SUMS_MOST / (int)dtype_size(dtype_real(register_dtype(step->roots[0]->dtype)));
 }
 
 /* The rows that points which go together have for themselves. */

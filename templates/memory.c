@@ -5,7 +5,7 @@
  * negative. Where stride is 1 and count is LANES, both usually constants, it is one plain load.
  *
  * stream_Mv(p, stride, x, count, past) is store_Mv(), past the caches where `past` is not 0, which is for results that are
- * larger than they are, and where p is aligned. pass_Mv(p, x) does it with a vector, at a multiple of its bytes. STREAM_END()
+ * larger than they are, and where p is aligned; of less than a vector where it is 2, too, as stream_rows() has it. pass_Mv(p, x) does it with a vector, at a multiple of its bytes. STREAM_END()
  * follows before another thread reads. */
 #ifndef TEMPLATES_MEMORY
 #define TEMPLATES_MEMORY
@@ -40,7 +40,7 @@ INLINE void store_f32v(f32u *p, int64_t stride, f32v x, int count)
 //{ stream_f32v
 INLINE void stream_f32v(f32u *p, int64_t stride, f32v x, int count, int past)
 {
-    if (!past || stride != 1 || !stream_first(p, &x, sizeof x, count * (int)sizeof *p))
+    if (!past || stride != 1 || !stream_first(p, &x, sizeof x, count * (int)sizeof *p, past))
         store_f32v(p, stride, x, count);
 }
 //}
@@ -70,7 +70,7 @@ INLINE void store_f64v(f64u *p, int64_t stride, f64v x, int count)
 //{ stream_f64v
 INLINE void stream_f64v(f64u *p, int64_t stride, f64v x, int count, int past)
 {
-    if (!past || stride != 1 || !stream_first(p, &x, sizeof x, count * (int)sizeof *p))
+    if (!past || stride != 1 || !stream_first(p, &x, sizeof x, count * (int)sizeof *p, past))
         store_f64v(p, stride, x, count);
 }
 //}
@@ -100,7 +100,7 @@ INLINE void store_i32v(i32u *p, int64_t stride, i32v x, int count)
 //{ stream_i32v
 INLINE void stream_i32v(i32u *p, int64_t stride, i32v x, int count, int past)
 {
-    if (!past || stride != 1 || !stream_first(p, &x, sizeof x, count * (int)sizeof *p))
+    if (!past || stride != 1 || !stream_first(p, &x, sizeof x, count * (int)sizeof *p, past))
         store_i32v(p, stride, x, count);
 }
 //}
@@ -130,7 +130,7 @@ INLINE void store_i64v(i64u *p, int64_t stride, i64v x, int count)
 //{ stream_i64v
 INLINE void stream_i64v(i64u *p, int64_t stride, i64v x, int count, int past)
 {
-    if (!past || stride != 1 || !stream_first(p, &x, sizeof x, count * (int)sizeof *p))
+    if (!past || stride != 1 || !stream_first(p, &x, sizeof x, count * (int)sizeof *p, past))
         store_i64v(p, stride, x, count);
 }
 //}
@@ -203,7 +203,7 @@ INLINE void store_f16v(f16u *p, int64_t stride, f32v x, int count)
 INLINE void stream_f16v(f16u *p, int64_t stride, f32v x, int count, int past)
 {
     u16v bits = to_f16_f32v(x);
-    if (!past || stride != 1 || !stream_first(p, &bits, sizeof bits, count * (int)sizeof *p))
+    if (!past || stride != 1 || !stream_first(p, &bits, sizeof bits, count * (int)sizeof *p, past))
         store_u16v(p, stride, bits, count);
 }
 //}
@@ -263,7 +263,7 @@ INLINE void store_factors_bf16v(bf16u *p, const f32v *x, const int count)
 INLINE void stream_bf16v(bf16u *p, int64_t stride, f32v x, int count, int past)
 {
     u16v bits = to_bf16_f32v(x);
-    if (!past || stride != 1 || !stream_first(p, &bits, sizeof bits, count * (int)sizeof *p))
+    if (!past || stride != 1 || !stream_first(p, &bits, sizeof bits, count * (int)sizeof *p, past))
         store_u16v(p, stride, bits, count);
 }
 //}

@@ -278,11 +278,13 @@ INLINE boolv are_inside_i64v(i64v position, int64_t extent)
 //}
 
 //{ stream_rows
-/* Whether rows of a large result are stored past the caches, the first of them at p. A line that goes past them in part and through
- * them in part takes 10 times as long; so rows are whole pieces of 16 bytes, or the first numbers of each have a turn of their own. */
-PLAIN int stream_rows(const void *p, int64_t bytes, int leads)
+/* How rows of a large result are stored past the caches, the first of them at p, the next so many bytes further: 2, all of them; 1,
+ * their whole vectors; 0, not at all. A line that goes past them in part takes 10 times as long unless the next row has the rest
+ * of it: so rows are whole pieces of 16 bytes without gaps, or whole lines, or long and the numbers before a line have a turn of their own. */
+PLAIN int stream_rows(const void *p, int64_t bytes, int64_t apart, int leads)
 {
-    return ((uintptr_t)p | (uint64_t)bytes) % 16 == 0 || (leads && bytes >= 4096);
+    const uint64_t odd = (uintptr_t)p | (uint64_t)bytes | (uint64_t)apart;
+    return odd % 16 == 0 && bytes == apart ? 2 : odd % 64 == 0 || (leads && bytes >= 4096);
 }
 //}
 

@@ -82,12 +82,12 @@ INLINE int stream_bytes(void *p, const void *x, int bytes)
 #endif
 
 //{ stream_first
-/* The same of the first bytes of a vector that has `whole` of them. */
-INLINE int stream_first(void *p, const void *x, int whole, int bytes)
+/* The same of the first bytes of a vector that has `whole` of them; of less than these where `past` is 2. */
+INLINE int stream_first(void *p, const void *x, int whole, int bytes, int past)
 {
     if (bytes == whole)
         return stream_bytes(p, x, whole);
-    if (whole < 16 || (uintptr_t)p % 16 || bytes % 16)
+    if (past < 2 || whole < 16 || (uintptr_t)p % 16 || bytes % 16)
         return 0;
     for (int b = 0; b < bytes; b += 16)
         leave_quarter((char *)p + b, (const char *)x + b);

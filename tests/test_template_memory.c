@@ -143,7 +143,7 @@ MEMORY(bf16, bf16v, float, f32v)
         for (int l = 0; l < LANES; l++)                                                                       \
             all[l] = (number)lanes[l];                                                                        \
         FROM_LANES(x, all);                                                                                   \
-        stream_##M##v((M##u *)to, stride, x, count, 1);                                                       \
+        stream_##M##v((M##u *)to, stride, x, count, 2);                                                       \
         STREAM_END();                                                                                         \
     }
 STREAM(f32, float, f32v)

@@ -773,7 +773,7 @@ typedef struct Frame {
     int64_t at_finite_5;
     int64_t per_worker;
     int64_t grain_1, tasks_1;
-    int past_5;    /* the result is stored past the caches */
+    int past_5;    /* whether the result is stored past the caches */
     int64_t shared;
     char *workspace;
     const einc_host *host;

@@ -334,12 +334,12 @@ INLINE int stream_bytes(void *p, const void *x, int bytes)
     return stream_quarters(p, x, bytes);
 }
 
-/* The same of the first bytes of a vector that has `whole` of them. */
-INLINE int stream_first(void *p, const void *x, int whole, int bytes)
+/* The same of the first bytes of a vector that has `whole` of them; of less than these where `past` is 2. */
+INLINE int stream_first(void *p, const void *x, int whole, int bytes, int past)
 {
     if (bytes == whole)
         return stream_bytes(p, x, whole);
-    if (whole < 16 || (uintptr_t)p % 16 || bytes % 16)
+    if (past < 2 || whole < 16 || (uintptr_t)p % 16 || bytes % 16)
         return 0;
     for (int b = 0; b < bytes; b += 16)
         leave_quarter((char *)p + b, (const char *)x + b);
@@ -365,7 +365,7 @@ INLINE void store_f32v(f32u *p, int64_t stride, f32v x, int count)
 
 INLINE void stream_f32v(f32u *p, int64_t stride, f32v x, int count, int past)
 {
-    if (!past || stride != 1 || !stream_first(p, &x, sizeof x, count * (int)sizeof *p))
+    if (!past || stride != 1 || !stream_first(p, &x, sizeof x, count * (int)sizeof *p, past))
         store_f32v(p, stride, x, count);
 }
 
@@ -542,7 +542,7 @@ typedef struct Frame {
     int64_t units_1;
     int64_t grain_1, tasks_1;
     int unit_1;    /* the lanes' strides are 1 */
-    int past_1;    /* the result is stored past the caches */
+    int past_1;    /* whether the result is stored past the caches */
     int64_t shared;
     int64_t per_worker;
     char *workspace;

@@ -570,12 +570,12 @@ INLINE int stream_bytes(void *p, const void *x, int bytes)
     return stream_quarters(p, x, bytes);
 }
 
-/* The same of the first bytes of a vector that has `whole` of them. */
-INLINE int stream_first(void *p, const void *x, int whole, int bytes)
+/* The same of the first bytes of a vector that has `whole` of them; of less than these where `past` is 2. */
+INLINE int stream_first(void *p, const void *x, int whole, int bytes, int past)
 {
     if (bytes == whole)
         return stream_bytes(p, x, whole);
-    if (whole < 16 || (uintptr_t)p % 16 || bytes % 16)
+    if (past < 2 || whole < 16 || (uintptr_t)p % 16 || bytes % 16)
         return 0;
     for (int b = 0; b < bytes; b += 16)
         leave_quarter((char *)p + b, (const char *)x + b);
@@ -715,7 +715,7 @@ INLINE void store_factors_bf16v(bf16u *p, const f32v *x, const int count)
 INLINE void stream_bf16v(bf16u *p, int64_t stride, f32v x, int count, int past)
 {
     u16v bits = to_bf16_f32v(x);
-    if (!past || stride != 1 || !stream_first(p, &bits, sizeof bits, count * (int)sizeof *p))
+    if (!past || stride != 1 || !stream_first(p, &bits, sizeof bits, count * (int)sizeof *p, past))
         store_u16v(p, stride, bits, count);
 }
 
@@ -1236,7 +1236,7 @@ typedef struct Frame {
     int64_t at_panels_of_6;
     int64_t per_worker;
     int64_t grain_1, tasks_1;
-    int past_6;    /* the result is stored past the caches */
+    int past_6;    /* whether the result is stored past the caches */
     int64_t shared;
     char *workspace;
     const einc_host *host;

@@ -515,7 +515,7 @@ typedef struct Frame {
     int64_t at_panels_of_1;
     int64_t per_worker;
     int64_t grain_1, tasks_1;
-    int past_1;    /* the result is stored past the caches */
+    int past_1;    /* whether the result is stored past the caches */
     int64_t shared;
     char *workspace;
     const einc_host *host;

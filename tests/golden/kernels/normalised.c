@@ -287,12 +287,12 @@ INLINE int stream_bytes(void *p, const void *x, int bytes)
     return stream_quarters(p, x, bytes);
 }
 
-/* The same of the first bytes of a vector that has `whole` of them. */
-INLINE int stream_first(void *p, const void *x, int whole, int bytes)
+/* The same of the first bytes of a vector that has `whole` of them; of less than these where `past` is 2. */
+INLINE int stream_first(void *p, const void *x, int whole, int bytes, int past)
 {
     if (bytes == whole)
         return stream_bytes(p, x, whole);
-    if (whole < 16 || (uintptr_t)p % 16 || bytes % 16)
+    if (past < 2 || whole < 16 || (uintptr_t)p % 16 || bytes % 16)
         return 0;
     for (int b = 0; b < bytes; b += 16)
         leave_quarter((char *)p + b, (const char *)x + b);
@@ -323,7 +323,7 @@ INLINE void store_f32v(f32u *p, int64_t stride, f32v x, int count)
 
 INLINE void stream_f32v(f32u *p, int64_t stride, f32v x, int count, int past)
 {
-    if (!past || stride != 1 || !stream_first(p, &x, sizeof x, count * (int)sizeof *p))
+    if (!past || stride != 1 || !stream_first(p, &x, sizeof x, count * (int)sizeof *p, past))
         store_f32v(p, stride, x, count);
 }
 
@@ -398,11 +398,13 @@ PLAIN int64_t meet(int64_t a, int64_t b)
     return a == b || b == 1 ? a : a == 1 ? b : -1;
 }
 
-/* Whether rows of a large result are stored past the caches, the first of them at p. A line that goes past them in part and through
- * them in part takes 10 times as long; so rows are whole pieces of 16 bytes, or the first numbers of each have a turn of their own. */
-PLAIN int stream_rows(const void *p, int64_t bytes, int leads)
+/* How rows of a large result are stored past the caches, the first of them at p, the next so many bytes further: 2, all of them; 1,
+ * their whole vectors; 0, not at all. A line that goes past them in part takes 10 times as long unless the next row has the rest
+ * of it: so rows are whole pieces of 16 bytes without gaps, or whole lines, or long and the numbers before a line have a turn of their own. */
+PLAIN int stream_rows(const void *p, int64_t bytes, int64_t apart, int leads)
 {
-    return ((uintptr_t)p | (uint64_t)bytes) % 16 == 0 || (leads && bytes >= 4096);
+    const uint64_t odd = (uintptr_t)p | (uint64_t)bytes | (uint64_t)apart;
+    return odd % 16 == 0 && bytes == apart ? 2 : odd % 64 == 0 || (leads && bytes >= 4096);
 }
 
 /* One call: the operands, what follows from their shapes, and where tasks report a failure. */
@@ -414,7 +416,7 @@ typedef struct Frame {
     int64_t units_1;
     int64_t grain_1, tasks_1;
     int unit_1;    /* the lanes' strides are 1 */
-    int past_1;    /* the result is stored past the caches */
+    int past_1;    /* whether the result is stored past the caches */
     int64_t shared;
     int64_t per_worker;
     char *workspace;
@@ -547,7 +549,7 @@ static int prepare(Frame *f, const normalised_args *args, int workers)
     f->tasks_1 = size_ceil_div(f->units_1, f->grain_1);
     f->unit_1 = f->in.x.stride[1] == 1 && f->in.out.stride[1] == 1;
     f->past_1 = size_mul(size_mul(extent_i, extent_j), 4) > 33554432
-            && stream_rows(f->in.out.data, size_mul(extent_j, 4), 1);
+            ? stream_rows(f->in.out.data, size_mul(extent_j, 4), f->in.out.stride[0] * 4, 1) : 0;
     return 0;
 }
 
