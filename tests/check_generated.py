@@ -101,6 +101,9 @@ KERNELS = {
     "network": ("ab,bcd,ce,dfg,eg->af", []), "log_network": ("ij + jk + kl -> ijkl | logsumexp jk", []),
     "narrow_attention": ("bhqd:bf16,bhkd:bf16->bhqk | _ * 0.125 | where(@q >= @k, _, -inf) | softmax k | * bhkv:bf16 -> bhqv",
                          ["-d", "b=2,h=4,q=128,k=128,d=64,v=64"]),
+    # rows that go together and of which nothing is asked for, being at computed positions; and rows that lie apart
+    "computed_rows": ("a[i,2*j], b[j] -> [i]", ["-d", "i=100000,j=64"]),
+    "rows_apart": ("bhd,bkhd->bhk", ["-d", "b=8,h=32,k=1024,d=128"]),
 }
 GOLDEN_COUNT = 32
 
