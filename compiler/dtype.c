@@ -22,6 +22,11 @@ int dtype_significand(Dtype dtype) { return facts[dtype].bits; }
 int dtype_exponent(Dtype dtype) { return (1 << (8 * (int)facts[dtype].bytes - facts[dtype].bits - 1)) - 1; }
 const char *dtype_c(Dtype dtype) { return facts[dtype].c; }
 
+Dtype dtype_in_word(Dtype narrow, int count)
+{
+    return (int)facts[narrow].bytes * count < 4 ? DTYPE_I16 : narrow;
+}
+
 Dtype dtype_find(const char *name, size_t length)
 {
     for (int d = 0; d < DTYPE_COUNT; d++)

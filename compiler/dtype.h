@@ -40,6 +40,9 @@ int dtype_significand(Dtype dtype);          /* of one component, the hidden bit
 int dtype_exponent(Dtype dtype);             /* of a float: its largest numbers are of 2^15 (f16), 2^127 … */
 const char *dtype_c(Dtype dtype);
 
+/* As what so many numbers of a narrow dtype fill a word of 32 bits: as they are, or widened. */
+Dtype dtype_in_word(Dtype narrow, int count);
+
 /* DTYPE_NONE when no dtype has that name. */
 Dtype dtype_find(const char *name, size_t length);
 

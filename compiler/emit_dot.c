@@ -1,9 +1,16 @@
 /* Turns of a loop whose instruction takes words of narrow numbers as they lie: plan_dot.c says of which products. */
 #include "emit_nest.h"
 
+static Dtype dtype_of(const Emitter *e)
+{
+    return dtype_in_word(e->step->dot[0]->dtype, e->step->dots);
+}
+
 static const char *load(Emitter *e, const Term *read)
 {
-    return emit_text(e, "load_u32v(%s, 1, LANES)", emit_pointer(e, read));
+    const char *from = emit_pointer(e, read);
+    return dtype_of(e) == read->dtype ? emit_text(e, "load_u32v(%s, 1, LANES)", from) : emit_text(e, "load_words_%s_%s(%s, LANES)",
+           dtype_name(read->dtype), dtype_name(dtype_of(e)), from);
 }
 
 void nest_share_words(Emitter *e, Nest *nest)
@@ -23,5 +30,5 @@ void nest_dot(Emitter *e, Nest *nest)
     const char *words[2], *sum = nest->turn[0][0];
     for (int i = 0; i < 2; i++)
         words[i] = nest->words[i] ? nest->words[i] : load(e, e->step->dot[i]);
-    emit_line(e, "%s = dot_%sv(%s, %s, %s);", sum, dtype_name(e->step->dot[0]->dtype), sum, words[0], words[1]);
+    emit_line(e, "%s = dot_%sv(%s, %s, %s);", sum, dtype_name(dtype_of(e)), sum, words[0], words[1]);
 }

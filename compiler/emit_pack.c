@@ -77,6 +77,13 @@ static const char *without_sign(const Tiling *t)
     return t->c->tile->has_starts ? "without_sign_" : "";
 }
 
+/* The dtype of a side's numbers, and where they are widened that of what is packed. */
+static const char *from_and_to(Emitter *e, const Tiling *t, const Term *side)
+{
+    const char *to = dtype_name(t->c->packed);
+    return side->dtype == t->c->packed ? to : emit_text(e, "%s_%s", dtype_name(side->dtype), to);
+}
+
 /* A row's narrow numbers in one go where they lie side by side; else what follows. */
 static void copy_row(Emitter *e, const Tiling *t)
 {
@@ -88,7 +95,7 @@ static void copy_row(Emitter *e, const Tiling *t)
     emit_bind(e, point, tiling_first(e, point));
     const char *from = emit_pointer(e, t->c->left), *extent = emit_bare(e, tiling_extent_here(e, point));
     emit_line(e, "if (%s == 1) {", emit_stride(e, t->c->left->read.tensor, t->c->left->read.positions, point));
-    emit_line(e, "    copy_row_%s%s(to, %s, %s);", without_sign(t), dtype_name(t->c->packed), from, extent);
+    emit_line(e, "    copy_row_%s%s(to, %s, %s);", without_sign(t), from_and_to(e, t, t->c->left), from, extent);
     emit_line(e, "    to += %s;", extent);
     emit_line(e, "} else");
     emit_pop(e);
@@ -116,11 +123,13 @@ static const char *copy_words(Emitter *e, const Tiling *t, const char *first, co
     const char *from = emit_pointer(e, c->right);
     emit_pop(e);
     const char *point_step = emit_stride(e, tensor, positions, point), *count = emit_text(e, "(%s - %s) / %d", end, first, c->group);
+    const char *widened = c->right->dtype == c->packed ? "" : emit_text(e, "_%s", from_and_to(e, t, c->right));
     emit_line(e, "const int64_t %s =", words);
-    emit_line(e, "    %s == 1 ? turn_words(to, COLUMNS_%d, %s, %d * (%s), lanes, %s) :", point_step, t->number, from,
-              (int)dtype_size(c->packed), column_step, count);
+    emit_line(e, "    %s == 1 ? turn_words%s(to, COLUMNS_%d, %s, %d * (%s), lanes, %s) :", point_step, widened, t->number, from,
+              (int)dtype_size(c->right->dtype), column_step, count);
     if (c->group == 2)
-        emit_line(e, "    %s == 1 ? weave_words(to, COLUMNS_%d, %s, %s, lanes, %s) :", column_step, t->number, from, point_step, count);
+        emit_line(e, "    %s == 1 ? weave_words%s(to, COLUMNS_%d, %s, %s, lanes, %s) :", column_step, widened, t->number, from, point_step,
+                  count);
     emit_line(e, "    0;");
     emit_line(e, "to += %s * COLUMNS_%d;", words, t->number);
     return emit_text(e, "%s + %d * %s", first, c->group, words);

@@ -148,8 +148,8 @@ static void set_tile(const Target *target, Contract *c, const Component *sum, bo
     c->tile = target->tile;
     if (!product_of_narrow(c, sum, &left, &right) || !target->narrow[left->dtype] || (sweeps && target->narrow[left->dtype]->has_starts))
         return;
-    c->packed = left->dtype;
     c->tile = target->narrow[left->dtype];
+    c->packed = dtype_in_word(left->dtype, c->tile->group);
     c->left = left;
     c->right = right;
 }

@@ -16,8 +16,10 @@
 
 static const Tile six = { .rows = 6, .vectors = 2, .group = 1, VECTORS };
 static const Tile six_of_pairs = { .rows = 6, .vectors = 2, .group = 1, .pair_rows = 6, VECTORS };
+/* Of numbers of 16 bits, or of 8 that were widened to them. */
+static const Tile six_of_two = { .rows = 6, .vectors = 2, .group = 2, VECTORS };
 static const Tile fourteen = { .rows = 14, .vectors = 2, .group = 1, .pair_rows = 12, VECTORS };
-static const Tile fourteen_bf16 = { .rows = 14, .vectors = 2, .group = 2, VECTORS };
+static const Tile fourteen_of_two = { .rows = 14, .vectors = 2, .group = 2, VECTORS };
 static const Tile fourteen_i8 = { .rows = 14, .vectors = 2, .group = 4, .has_starts = true, VECTORS };
 static const Tile tiles_bf16 = { .group = 2, .dot = "TILE_DOT_BF16", TILES };
 static const Tile tiles_i8 = { .group = 4, .dot = "TILE_DOT_I8", TILES };
@@ -36,24 +38,29 @@ const Target targets[] = {
       .fma_per_cycle = 1, .bytes_per_cycle = 4 },
     { .name = "avx2", .words = "AVX2 and FMA", .vector_bytes = 32, .tile = &six_of_pairs, .attribute = "avx2,fma,f16c",
       .permutes = true, .features = "fma f16c", .cpu = "avx2 fma f16c", .l1_bytes = 32 << 10, .l2_bytes = 512 << 10,
-      .fma_per_cycle = 2, .bytes_per_cycle = 4 },
+      .narrow = { [DTYPE_I8] = &six_of_two, [DTYPE_I16] = &six_of_two }, .dots = { [DTYPE_I8] = 2, [DTYPE_I16] = 2 },
+      .rates = { [DTYPE_I8] = 2, [DTYPE_I16] = 2 }, .fma_per_cycle = 2, .bytes_per_cycle = 4 },
     { .name = "avx512", .words = "AVX-512", .vector_bytes = 64, .tile = &fourteen, .broadcasts = true, .masks = true,
       .permutes = true, .attribute = AVX512, .features = "fma f16c avx512", .cpu = AVX512_CPU, .l1_bytes = 32 << 10, .l2_bytes = 1 << 20,
-      .fma_per_cycle = 2, .bytes_per_cycle = 5 },
+      .narrow = { [DTYPE_I8] = &fourteen_of_two, [DTYPE_I16] = &fourteen_of_two }, .dots = { [DTYPE_I8] = 2, [DTYPE_I16] = 2 },
+      .rates = { [DTYPE_I8] = 2, [DTYPE_I16] = 2 }, .fma_per_cycle = 2, .bytes_per_cycle = 5 },
     { .name = "avx512vnni", .words = "AVX-512 with VNNI", .vector_bytes = 64, .tile = &fourteen, .broadcasts = true, .masks = true,
-      .permutes = true, .narrow = { [DTYPE_I8] = &fourteen_i8 }, .attribute = AVX512 ",avx512vnni", .features = "fma f16c avx512 avx512vnni",
+      .permutes = true, .narrow = { [DTYPE_I8] = &fourteen_i8, [DTYPE_I16] = &fourteen_of_two },
+      .dots = { [DTYPE_I8] = 2, [DTYPE_I16] = 2 }, .attribute = AVX512 ",avx512vnni", .features = "fma f16c avx512 avx512vnni",
       .cpu = AVX512_CPU " avx512_vnni", .l1_bytes = 32 << 10, .l2_bytes = 1 << 20,
-      .rates = { [DTYPE_I8] = 4 }, .fma_per_cycle = 2, .bytes_per_cycle = 5 },
+      .rates = { [DTYPE_I8] = 4, [DTYPE_I16] = 2 }, .fma_per_cycle = 2, .bytes_per_cycle = 5 },
     { .name = "avx512bf16", .words = "AVX-512 with VNNI and BF16", .vector_bytes = 64, .tile = &fourteen, .broadcasts = true, .masks = true,
-      .permutes = true, .narrow = { [DTYPE_I8] = &fourteen_i8, [DTYPE_BF16] = &fourteen_bf16 }, .dots = { [DTYPE_BF16] = 2 },
+      .permutes = true, .narrow = { [DTYPE_I8] = &fourteen_i8, [DTYPE_I16] = &fourteen_of_two, [DTYPE_BF16] = &fourteen_of_two },
+      .dots = { [DTYPE_I8] = 2, [DTYPE_I16] = 2, [DTYPE_BF16] = 2 },
       .attribute = AVX512 NARROW, .features = NARROW_FEATURES, .cpu = NARROW_CPU, .l1_bytes = 32 << 10, .l2_bytes = 1 << 20, .streams = 4,
-      .rates = { [DTYPE_I8] = 4, [DTYPE_BF16] = 2 }, .fma_per_cycle = 2, .bytes_per_cycle = 5 },
+      .rates = { [DTYPE_I8] = 4, [DTYPE_I16] = 2, [DTYPE_BF16] = 2 }, .fma_per_cycle = 2, .bytes_per_cycle = 5 },
     { .name = "amx", .words = "AVX-512 and AMX", .vector_bytes = 64, .tile = &fourteen, .masks = true,
-      .permutes = true, .narrow = { [DTYPE_I8] = &tiles_i8, [DTYPE_BF16] = &tiles_bf16 }, .dots = { [DTYPE_BF16] = 2 },
+      .permutes = true, .narrow = { [DTYPE_I8] = &tiles_i8, [DTYPE_I16] = &fourteen_of_two, [DTYPE_BF16] = &tiles_bf16 },
+      .dots = { [DTYPE_I8] = 2, [DTYPE_I16] = 2, [DTYPE_BF16] = 2 },
       .parts = { [PRECISION_BF16X3] = &three_products, [PRECISION_BF16X6] = &six_products }, .attribute = AVX512 NARROW,
       .features = NARROW_FEATURES " adders", .cpu = NARROW_CPU " amx_tile amx_bf16 amx_int8", .permission = "has_tiles",
       .l1_bytes = 48 << 10, .l2_bytes = 2 << 20,
-      .rates = { [DTYPE_I8] = 32, [DTYPE_BF16] = 16 }, .fma_per_cycle = 2, .bytes_per_cycle = 5 },
+      .rates = { [DTYPE_I8] = 32, [DTYPE_I16] = 2, [DTYPE_BF16] = 16 }, .fma_per_cycle = 2, .bytes_per_cycle = 5 },
     { .name = NULL }
 };
 

@@ -233,6 +233,34 @@ static void spin_i8(int64_t turns, int kernel)
     }
 }
 
+/* Two products of i16 and their sum are one instruction, and what adds it up is another one; or one is all of it. */
+#define SHORT(r, n, t) "vpmaddwd %%" r "15, %%" r "14, %%" r #t "\nvpaddd %%" r #t ", %%" r #n ", %%" r #n "\n"
+
+static void spin_i16_avx512(int64_t turns, int kernel)
+{
+    switch (kernel) {
+    case 0: TURN_FMA(SUMS_8(SHORT, "zmm")); break;
+    default: TURN_FMA(SUMS_10(SHORT, "zmm"));
+    }
+}
+
+static void spin_i16_avx2(int64_t turns, int kernel)
+{
+    switch (kernel) {
+    case 0: TURN_FMA(SUMS_8(SHORT, "ymm")); break;
+    default: TURN_FMA(SUMS_10(SHORT, "ymm"));
+    }
+}
+
+static void spin_i16(int64_t turns, int kernel)
+{
+    switch (kernel) {
+    case 0: TURN_FMA(FMA_8("vpdpwssd", "zmm")); break;
+    case 1: TURN_FMA(FMA_12("vpdpwssd", "zmm")); break;
+    default: TURN_FMA(FMA_14("vpdpwssd", "zmm"));
+    }
+}
+
 /* ---- tiles ---- */
 
 /* Assemblers that come with older compilers do not know these instructions. */
@@ -338,6 +366,11 @@ static const PeakUnit units[] = {
     { "avx512bf16", DTYPE_BF16, spin_bf16, "avx512_bf16", NULL, 100000, { 8 * 64, 12 * 64, 14 * 64 } },
     { "avx512vnni", DTYPE_I8, spin_i8, "avx512_vnni", NULL, 100000, { 8 * 128, 12 * 128, 14 * 128 } },
     { "avx512bf16", DTYPE_I8, spin_i8, "avx512_vnni", NULL, 100000, { 8 * 128, 12 * 128, 14 * 128 } },
+    { "avx512vnni", DTYPE_I16, spin_i16, "avx512_vnni", NULL, 100000, { 8 * 64, 12 * 64, 14 * 64 } },
+    { "avx512bf16", DTYPE_I16, spin_i16, "avx512_vnni", NULL, 100000, { 8 * 64, 12 * 64, 14 * 64 } },
+    { "amx", DTYPE_I16, spin_i16, "avx512_vnni", NULL, 100000, { 8 * 64, 12 * 64, 14 * 64 } },
+    { "avx512", DTYPE_I16, spin_i16_avx512, "avx512bw", NULL, 100000, { 8 * 64, 10 * 64, 10 * 64 } },
+    { "avx2", DTYPE_I16, spin_i16_avx2, "avx2", NULL, 100000, { 8 * 32, 10 * 32, 10 * 32 } },
     TILE_UNITS
     { "amx", DTYPE_F32, spin_avx512_f32, "avx512f", NULL, 100000, { 8 * 32, 12 * 32, 14 * 32 } },
     { "amx", DTYPE_F64, spin_avx512_f64, "avx512f", NULL, 100000, { 8 * 16, 12 * 16, 14 * 16 } },

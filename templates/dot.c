@@ -1,5 +1,6 @@
-/* Products of narrow numbers, of which one instruction adds several to a sum: two of bf16 to an f32, four of i8 to an i32.
- * They lie side by side in a word of 32 bits, the first in its low bits. A row's word meets the words of LANES columns.
+/* Products of narrow numbers, of which one instruction adds several to a sum: two of bf16 to an f32, two of i16 or four of i8 to
+ * an i32. They lie side by side in a word of 32 bits, the first in its low bits. A row's word meets the words of LANES columns.
+ * Where no instruction takes i8, it is widened to i16.
  *
  * The vectors' instruction for i8 takes the row's numbers without a sign: those are stored 128 too large, and a sum starts at
  * -128 times what its column adds up to; offset_i8v() finds that. All wraps around at 32 bits, so nothing is lost. */
@@ -46,6 +47,15 @@ INLINE i32v model_i8v(i32v sum, u32v left, u32v right)
 }
 //}
 
+//{ model_i16v
+INLINE i32v model_i16v(i32v sum, u32v left, u32v right)
+{
+    for (int at = 16; at >= 0; at -= 16)
+        sum = (i32v)((u32v)sum + (u32v)((i32v)(left << at) >> 16) * (u32v)((i32v)(right << at) >> 16));
+    return sum;
+}
+//}
+
 #ifndef EINC_AVX512BF16
 //{ dot_bf16v
 INLINE f32v dot_bf16v(f32v sum, u32v left, u32v right)
@@ -88,6 +98,53 @@ INLINE i32v dot_i8v(i32v sum, u32v left, u32v right)
 //}
 #endif
 
+#if !defined EINC_FMA && !defined EINC_AVX512 && !defined EINC_AVX512VNNI
+//{ dot_i16v
+INLINE i32v dot_i16v(i32v sum, u32v left, u32v right)
+{
+    return model_i16v(sum, left, right);
+}
+//}
+#elif !defined EINC_AVX512 && !defined EINC_AVX512VNNI
+//{ dot_i16v@fma
+INLINE i32v dot_i16v(i32v sum, u32v left, u32v right)
+{
+#if EINC_VECTORS && (LANES == 4 || LANES == 8)
+    u32v products;
+    __asm__("vpmaddwd %2, %1, %0" : "=x"(products) : "x"(left), "x"(right));
+    return (i32v)((u32v)sum + products);
+#else
+    return model_i16v(sum, left, right);
+#endif
+}
+//}
+#elif !defined EINC_AVX512VNNI
+//{ dot_i16v@avx512
+INLINE i32v dot_i16v(i32v sum, u32v left, u32v right)
+{
+#if EINC_VECTORS && LANES >= 4
+    u32v products;
+    __asm__("vpmaddwd %2, %1, %0" : "=v"(products) : "v"(left), "v"(right));
+    return (i32v)((u32v)sum + products);
+#else
+    return model_i16v(sum, left, right);
+#endif
+}
+//}
+#else
+//{ dot_i16v@avx512vnni
+INLINE i32v dot_i16v(i32v sum, u32v left, u32v right)
+{
+#if EINC_VECTORS && LANES >= 4
+    __asm__("vpdpwssd %2, %1, %0" : "+v"(sum) : "v"(left), "v"(right));
+    return sum;
+#else
+    return model_i16v(sum, left, right);
+#endif
+}
+//}
+#endif
+
 //{ splat_word
 /* The word at p, for all lanes. */
 INLINE u32v splat_word(const void *p)
@@ -112,6 +169,57 @@ INLINE u32v load_words(const void *p, int64_t apart, int count)
 }
 //}
 
+//{ widen_lanes_i8_i16
+/* So many words of two numbers each, of 8 bits in memory, one after the other; 0 in the other lanes. */
+INLINE u32v widen_lanes_i8_i16(const i8u *p, int count)
+{
+    uint32_t lanes[LANES];
+    u32v x;
+    UNROLL
+    for (int l = 0; l < LANES; l++)
+        lanes[l] = l < count ? (uint32_t)(uint16_t)p[2 * l] | (uint32_t)p[2 * l + 1] << 16 : 0;
+    memcpy(&x, lanes, sizeof x);
+    return x;
+}
+//}
+
+#if !defined EINC_FMA && !defined EINC_AVX512
+//{ load_words_i8_i16
+INLINE u32v load_words_i8_i16(const i8u *p, int count)
+{
+    return widen_lanes_i8_i16(p, count);
+}
+//}
+#elif !defined EINC_AVX512
+//{ load_words_i8_i16@fma
+INLINE u32v load_words_i8_i16(const i8u *p, int count)
+{
+#if EINC_VECTORS && (LANES == 4 || LANES == 8)
+    u32v x;
+    if (count == LANES) {
+        __asm__("vpmovsxbw %1, %0" : "=x"(x) : "m"(*(const i8u (*)[2 * LANES])p));
+        return x;
+    }
+#endif
+    return widen_lanes_i8_i16(p, count);
+}
+//}
+#else
+//{ load_words_i8_i16@avx512
+INLINE u32v load_words_i8_i16(const i8u *p, int count)
+{
+#if EINC_VECTORS && LANES >= 4
+    u32v x;
+    if (count == LANES) {
+        __asm__("vpmovsxbw %1, %0" : "=v"(x) : "m"(*(const i8u (*)[2 * LANES])p));
+        return x;
+    }
+#endif
+    return widen_lanes_i8_i16(p, count);
+}
+//}
+#endif
+
 //{ turn_words
 /* So many words of the rows from `from` on, so many bytes apart, become rows of a panel. Back comes how many: none where a
  * row is no whole number of words further. */
@@ -128,18 +236,50 @@ APART int64_t turn_words(u32u *to, int64_t to_word, const void *from, int64_t ap
 }
 //}
 
+//{ turn_words_i8_i16
+/* The same for words of two numbers of 8 bits, so many bytes apart, which are widened. */
+APART int64_t turn_words_i8_i16(u32u *to, int64_t to_word, const i8u *from, int64_t apart, int rows, int64_t words)
+{
+    u32u square[LANES * LANES];
+    for (int64_t k = 0; k < words; k += LANES) {
+        const i8u *first = from + 2 * k;
+        const int columns = (int)size_min(LANES, words - k);
+        for (int r = 0; r < rows; r++)
+            store_u32v(square + r * LANES, 1, load_words_i8_i16(first + r * apart, columns), LANES);
+        turn_f32((f32u *)to + k * to_word, to_word, 1, (const f32u *)square, LANES, 1, rows, columns, (const f32u *)(first + 2 * LANES),
+                 apart / 4);
+    }
+    return words;
+}
+//}
+
 /* Packing: a column's number in its place of a word, a row's numbers one after the other. */
 
 //{ weave_words
 /* So many words of two numbers: those of a row, from `from` on, and those of the next, so many numbers further. They become a
  * row of a panel. Back comes how many: none where there are fewer than lanes. */
-INLINE int64_t weave_words(u32u *to, int64_t to_word, const bf16u *from, int64_t apart, int lanes, int64_t words)
+INLINE int64_t weave_words(u32u *to, int64_t to_word, const void *from, int64_t apart, int lanes, int64_t words)
+{
+    const bf16u *at = (const bf16u *)from;
+    if (lanes < LANES)
+        return 0;
+    for (int64_t k = 0; k < words; k++) {
+        const u16v low = load_u16v(at + 2 * k * apart, 1, LANES), high = load_u16v(at + (2 * k + 1) * apart, 1, LANES);
+        store_u32v(to + k * to_word, 1, widen_u16v(low) | widen_u16v(high) << 16, LANES);
+    }
+    return words;
+}
+//}
+
+//{ weave_words_i8_i16
+/* The same for numbers of 8 bits, which are widened. */
+INLINE int64_t weave_words_i8_i16(u32u *to, int64_t to_word, const i8u *from, int64_t apart, int lanes, int64_t words)
 {
     if (lanes < LANES)
         return 0;
     for (int64_t k = 0; k < words; k++) {
-        const u16v low = load_u16v(from + 2 * k * apart, 1, LANES), high = load_u16v(from + (2 * k + 1) * apart, 1, LANES);
-        store_u32v(to + k * to_word, 1, widen_u16v(low) | widen_u16v(high) << 16, LANES);
+        const i32v low = load_i8v(from + 2 * k * apart, 1, LANES), high = load_i8v(from + (2 * k + 1) * apart, 1, LANES);
+        store_u32v(to + k * to_word, 1, ((u32v)low & 0xFFFF) | (u32v)high << 16, LANES);
     }
     return words;
 }
@@ -149,6 +289,13 @@ INLINE int64_t weave_words(u32u *to, int64_t to_word, const bf16u *from, int64_t
 INLINE u32v place_bf16v(f32v x, int at)
 {
     return bits_f32v(x) >> 16 << 16 * at;
+}
+//}
+
+//{ place_i16v
+INLINE u32v place_i16v(i32v x, int at)
+{
+    return ((u32v)x & 0xFFFF) << 16 * at;
 }
 //}
 
@@ -289,6 +436,13 @@ INLINE void store_row_bf16v(void *p, f32v x, int count)
 }
 //}
 
+//{ store_row_i16v
+INLINE void store_row_i16v(void *p, i32v x, int count)
+{
+    store_i16v((i16u *)p, 1, x, count);
+}
+//}
+
 //{ store_row_i8v
 INLINE void store_row_i8v(void *p, i32v x, int count)
 {
@@ -307,6 +461,26 @@ INLINE void store_row_without_sign_i8v(void *p, i32v x, int count)
 INLINE void copy_row_bf16(void *to, const void *from, int64_t count)
 {
     memcpy(to, from, (size_t)(2 * count));
+}
+//}
+
+//{ copy_row_i16
+INLINE void copy_row_i16(void *to, const void *from, int64_t count)
+{
+    memcpy(to, from, (size_t)(2 * count));
+}
+//}
+
+//{ copy_row_i8_i16
+INLINE void copy_row_i8_i16(void *to, const void *from, int64_t count)
+{
+    i16u *into = (i16u *)to;
+    const i8u *at = (const i8u *)from;
+    int64_t i = 0;
+    for (; i + 2 * LANES <= count; i += 2 * LANES)
+        store_u32v((u32u *)(into + i), 1, load_words_i8_i16(at + i, LANES), LANES);
+    for (; i < count; i++)
+        into[i] = at[i];
 }
 //}
 

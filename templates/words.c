@@ -230,7 +230,7 @@ INLINE void store_u16v(void *p, int64_t stride, u16v x, int count)
 //}
 #endif
 
-#ifndef EINC_AVX512
+#if !defined EINC_AVX512 && !defined EINC_FMA
 //{ widen_u16v
 INLINE u32v widen_u16v(u16v x)
 {
@@ -251,8 +251,48 @@ INLINE i32v widen_i8v(i8v x)
     return CONVERT(CONVERT(x, i16v), i32v);
 }
 //}
-#else
+#elif !defined EINC_AVX512
 /* One instruction each; gcc makes halves, and puts them together. */
+//{ widen_u16v@fma
+INLINE u32v widen_u16v(u16v x)
+{
+#if EINC_VECTORS && !defined(__clang__) && (LANES == 4 || LANES == 8)
+    u32v y;
+    __asm__("vpmovzxwd %1, %0" : "=x"(y) : "xm"(x));
+    return y;
+#else
+    return CONVERT(x, u32v);
+#endif
+}
+//}
+
+//{ widen_i16v@fma
+INLINE i32v widen_i16v(i16v x)
+{
+#if EINC_VECTORS && !defined(__clang__) && (LANES == 4 || LANES == 8)
+    i32v y;
+    __asm__("vpmovsxwd %1, %0" : "=x"(y) : "xm"(x));
+    return y;
+#else
+    return CONVERT(x, i32v);
+#endif
+}
+//}
+
+//{ widen_i8v@fma
+INLINE i32v widen_i8v(i8v x)
+{
+#if EINC_VECTORS && !defined(__clang__) && LANES == 8
+    i32v y;
+    __asm__("vpmovsxbd %1, %0" : "=x"(y) : "xm"(x));
+    return y;
+#else
+    return CONVERT(CONVERT(x, i16v), i32v);
+#endif
+}
+//}
+#else
+/* Likewise. */
 //{ widen_u16v@avx512
 INLINE u32v widen_u16v(u16v x)
 {

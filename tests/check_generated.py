@@ -17,7 +17,7 @@ EINC = os.path.abspath(os.environ.get("EINC", os.path.join(os.environ.get("BUILD
 GOLDEN = os.path.join(os.path.dirname(os.path.abspath(__file__)), "golden", "kernels")
 WARNINGS = ["-Wall", "-Wextra", "-Wpedantic", "-Werror"]
 TARGETS = ["portable", "avx2", "avx512"]
-NARROW_TARGETS = ["avx512bf16", "amx", "avx512vnni,amx"]    # of kernels that multiply bf16 or i8
+NARROW_TARGETS = ["avx512bf16", "amx", "avx512vnni,amx"]    # of kernels that multiply bf16, i8 or i16
 COMPILERS = [["gcc", "-std=c11"], ["clang", "-std=c11"],
              ["g++", "-std=c++17", "-xc++"], ["clang++", "-std=c++17", "-xc++"]]
 CROSS = [["aarch64-linux-gnu-gcc", "-std=c11"], ["aarch64-linux-gnu-g++", "-std=c++17", "-xc++"]]
@@ -104,6 +104,8 @@ KERNELS = {
     # rows that go together and of which nothing is asked for, being at computed positions; and rows that lie apart
     "computed_rows": ("a[i,2*j], b[j] -> [i]", ["-d", "i=100000,j=64"]),
     "rows_apart": ("bhd,bkhd->bhk", ["-d", "b=8,h=32,k=1024,d=128"]),
+    "short_product": ("A[i,k]:i16, B[j,k]:i16 -> [i,j]", []),
+    "narrow_dots": ("ij:i8,j:i8->i", ["-d", "i=100000,j=768"]),
 }
 GOLDEN_COUNT = 32
 
@@ -148,7 +150,7 @@ def available(compilers):
 def check_kernel(scratch, number, name):
     """How many compilations went through."""
     count = 0
-    narrow = re.search(r":(bf16|i8)\b", KERNELS[name][0]) or "--precision" in KERNELS[name][1]
+    narrow = re.search(r":(bf16|i8|i16)\b", KERNELS[name][0]) or "--precision" in KERNELS[name][1]
     targets = TARGETS + (NARROW_TARGETS if narrow else [])
     for t, target in enumerate(targets):
         folders = [os.path.join(scratch, target, again) for again in ("first", "second")]

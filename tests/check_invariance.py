@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 # No expression is special: indices renamed and operands swapped, storage transposed, a batch index added. The results
-# are the same within the evaluator's bound, and what the plan predicts (flops, bytes, workspace) is the same within 5%.
+# are the same within the evaluator's bound, and what the plan predicts (flops, bytes, workspace) is the same within 5%, but
+# for the rows of a tile, which one storage has in place and another one packed.
 # About 30 s.
 import json
 import os
@@ -14,6 +15,7 @@ import numpy as np
 
 EINC = os.path.abspath(os.environ.get("EINC", os.path.join(os.environ.get("BUILD", "build"), "einc")))
 SLACK = 1.05
+ROWS = 14 * (33 + 16) * 4       # bytes of a tile's rows and what is between them
 
 # What is computed, as a template of letters; the operands' indices, in the order of the template's fields; which two
 # operands may change places. `{0}` is the first operand, `[xyz]` the name of an index in what follows.
@@ -113,7 +115,7 @@ def main():
                 if found.shape != expected.shape or not np.allclose(found, expected, rtol=1e-4, atol=1e-5):
                     wrong.append("%s %s, '%s': other results" % (name, how, other))
                 for what, before, after in zip(("flops", "bytes", "workspace"), cost, theirs_cost):
-                    most = before * (times if what != "workspace" else 1) * SLACK
+                    most = before * (times if what != "workspace" else 1) * SLACK + (ROWS if what == "workspace" else 0)
                     if after > most and not (what == "workspace" and times > 1):
                         wrong.append("%s %s, '%s': %s were %s, are %s" % (name, how, other, what, before, after))
         print("\n".join(wrong + ["%d expressions, %d variants: %d wrong" % (len(CASES), runs, len(wrong))]))

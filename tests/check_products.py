@@ -22,6 +22,8 @@ sys.dont_write_bytecode = True
 
 import numpy as np
 
+import instructions
+
 # An expression; then its operands: their axes, each an index or a position, with a name in front if they have one and a
 # dtype behind if it is not f32. 'packed', 'padding' and 'labels' are made by functions of their own.
 EXPRESSIONS = [
@@ -359,6 +361,9 @@ EXPRESSIONS = [
     ('nTSs,nsSR->nTR', 'n,T,S,s n,s,S,R'),
     ('nTS,nSR->nTR | max R | sum T', 'n,T,S n,S,R'),
     ('nSTR->nTR', 'n,S,T,R'),
+    ('ij,j->i', 'i,j:c j:c'), ('i,ij->j', 'i:c i,j:c'), ('ij,ij->i', 'i,j:c i,j:c'),
+    ('ik,kj->ij', 'i,k:t k,j:t'), ('ki,jk->ij', 'k,i:t j,k:t'), ('ij,j->i', 'i,j:t j:t'), ('ijk,mnk->ijmn | max n | sum j', 'i,j,k:t m,n,k:t'),
+    ('ikl,klj->ij | argmax j', 'i,k,l:c k,l,j:c'), ('ikl,jlk->ij', 'i,k,l:t j,l,k:t'), ('i16(9 * sin(A[i,k])) * B[j,k] -> [i,j]', 'A=i,k:c B=j,k:t'),
 ]
 
 SIZES = [0, 1, 2, 3, 5, 7, 13, 14, 15, 16, 17, 29, 31, 32, 33, 37, 64, 65]
@@ -370,7 +375,7 @@ FEW = {'one': [1, 1, 3], **dict.fromkeys('RST', [4, 4, 4, 4, 2, 3, 8]),
 LONG = [63, 64, 65, 97]
 RUN_SECONDS = 120    # a kernel that runs longer has lost its way
 DTYPES = {'w': np.float32, 'W': np.float64, 'F': np.float32, 'V': np.float64, 'f': np.float32, 'g': np.float32, 'l': np.float32, 'd': np.float64, 'h': np.float16,
-          'b': 'V2', 'c': np.int8, 'i': np.int32, 'z': np.complex64, 'Z': np.complex128}
+          'b': 'V2', 'c': np.int8, 't': np.int16, 'i': np.int32, 'z': np.complex64, 'Z': np.complex128}
 
 
 class Maker:
@@ -404,6 +409,8 @@ class Maker:
         rng = np.random.RandomState(self.rng.randrange(1 << 30))
         if kind == 'c':
             return rng.randint(-128, 128, shape).astype(np.int8)
+        if kind == 't':
+            return rng.randint(-32768, 32768, shape).astype(np.int16)
         if kind == 'i':
             return rng.randint(-9, 10, shape).astype(DTYPES[kind])
         if kind in 'zZ':
@@ -472,7 +479,7 @@ class Maker:
 
 
 def is_narrow(operands):
-    return ':b' in operands or ':c' in operands or operands == 'gathered'
+    return any(kind in operands for kind in (':b', ':c', ':t')) or operands == 'gathered'
 
 
 def is_matrix_product(operands):
@@ -501,11 +508,6 @@ def data_set(operands, rng, folder, number, precision, sizes=None, given=()):
     return fields
 
 
-def has_avx2():
-    with open('/proc/cpuinfo') as lines:
-        return ' avx2 ' in lines.read()
-
-
 def main():
     parser = argparse.ArgumentParser()
     parser.add_argument('--seed', type=int, default=1)
@@ -520,8 +522,8 @@ def main():
     runs = failures = elements = 0
     compiler = os.environ.get('CC', 'cc')
     fewer = {'portable': 0, 'avx2': 1}    # a third of them each
-    for target in options.targets.split(',') if options.targets else ['', 'portable', *(['avx2'] if has_avx2() else []), 'amx']:
-        os.environ['CC'] = compiler + (' -DEINC_MODEL' if target == 'amx' else '')
+    for target in options.targets.split(',') if options.targets else ['', 'portable', 'avx2', 'amx']:
+        os.environ['CC'] = instructions.compiler_for(target, compiler)
         for number, (text, operands) in enumerate(EXPRESSIONS):
             if options.only not in text or (not options.targets and number % 3 != fewer.get(target, number % 3)):
                 continue

@@ -592,6 +592,45 @@ TARGETED static void test_packed_dots(void **state)
     }
 }
 
+/* The same in words of two numbers of 16 bits, and of 8 that are widened: sums wrap around. */
+TARGETED static void test_packed_pairs(void **state)
+{
+    (void)state;
+    enum { PAIRS = LANES + LANES / 2 };
+    for (int round = 0; round < ROUNDS; round++) {
+        int8_t small[LANES + 1][2 * PAIRS + 1];
+        int16_t row[2 * PAIRS], packed[2 * PAIRS + 1], columns[2][LANES];
+        uint32_t words[PAIRS][LANES], woven[LANES];
+        int32_t made[LANES];
+        for (size_t i = 0; i < sizeof small; i++)
+            ((int8_t *)small)[i] = (int8_t)random_bits();
+        copy_row_i8_i16(packed, small[0], 2 * PAIRS + 1);
+        for (int i = 0; i < 2 * PAIRS + 1; i++)
+            assert_int_equal(packed[i], small[0][i]);
+        store_row_i16v(row, load_i16v((const i16u *)packed, 1, LANES), LANES);
+        assert_memory_equal(row, packed, LANES * sizeof *row);
+        const int rows = round % 3 ? LANES : 1 + round % LANES;
+        assert_int_equal(turn_words_i8_i16((u32u *)words, LANES, (const i8u *)small, sizeof small[0], rows, PAIRS), PAIRS);
+        for (int l = 0; l < rows; l++)
+            for (int k = 0; k < PAIRS; k++)
+                assert_true(words[k][l] == ((uint32_t)(uint16_t)small[l][2 * k] | (uint32_t)(uint16_t)small[l][2 * k + 1] << 16));
+        assert_int_equal(weave_words_i8_i16((u32u *)woven, LANES, (const i8u *)small, sizeof small[0], LANES, 1), 1);
+        for (int l = 0; l < LANES; l++)
+            assert_true(woven[l] == ((uint32_t)(uint16_t)small[0][l] | (uint32_t)(uint16_t)small[1][l] << 16));
+        u32v word = splat_u32v(0);
+        for (int at = 0; at < 2; at++) {
+            row[at] = (int16_t)(round % 5 ? (int)random_bits() : -32768);
+            for (int l = 0; l < LANES; l++)
+                columns[at][l] = (int16_t)(round % 7 ? (int)random_bits() : -32768);
+            word |= place_i16v(load_i16v((const i16u *)columns[at], 1, LANES), at);
+        }
+        i32v sum = dot_i16v(splat_i32v(round), splat_word(row), word);
+        LANES_OF(made, sum);
+        for (int l = 0; l < LANES; l++)
+            assert_true((uint32_t)made[l] == (uint32_t)round + (uint32_t)(row[0] * columns[0][l]) + (uint32_t)(row[1] * columns[1][l]));
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -605,6 +644,7 @@ int main(void)
         cmocka_unit_test(test_folds_of_integers),
         cmocka_unit_test(test_dots),
         cmocka_unit_test(test_packed_dots),
+        cmocka_unit_test(test_packed_pairs),
         cmocka_unit_test(test_parts),
     };
     return machine_fits() ? cmocka_run_group_tests(tests, NULL, NULL) : SKIPPED;

@@ -1012,12 +1012,13 @@ APART int64_t turn_words(u32u *to, int64_t to_word, const void *from, int64_t ap
 
 /* So many words of two numbers: those of a row, from `from` on, and those of the next, so many numbers further. They become a
  * row of a panel. Back comes how many: none where there are fewer than lanes. */
-INLINE int64_t weave_words(u32u *to, int64_t to_word, const bf16u *from, int64_t apart, int lanes, int64_t words)
+INLINE int64_t weave_words(u32u *to, int64_t to_word, const void *from, int64_t apart, int lanes, int64_t words)
 {
+    const bf16u *at = (const bf16u *)from;
     if (lanes < LANES)
         return 0;
     for (int64_t k = 0; k < words; k++) {
-        const u16v low = load_u16v(from + 2 * k * apart, 1, LANES), high = load_u16v(from + (2 * k + 1) * apart, 1, LANES);
+        const u16v low = load_u16v(at + 2 * k * apart, 1, LANES), high = load_u16v(at + (2 * k + 1) * apart, 1, LANES);
         store_u32v(to + k * to_word, 1, widen_u16v(low) | widen_u16v(high) << 16, LANES);
     }
     return words;
