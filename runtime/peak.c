@@ -126,6 +126,20 @@ static void spin_nans_avx512(int64_t turns, int kernel)
     }
 }
 
+#define BLEND_STEP(n, t) "vcmpps $3, %%ymm" #t ", %%ymm" #t ", %%ymm13\nvblendvps %%ymm13, %%ymm" #t ", %%ymm" #n ", %%ymm" #n "\n"
+#define BLEND_FMA(r, n, t) SUM_FMA(r, n, t) BLEND_STEP(n, t)
+#define BLEND_ADD(r, n, t) SUM_ADD(r, n, t) BLEND_STEP(n, t)
+#define BLENDS_8(sum) sum("ymm", 0, 8) sum("ymm", 1, 9) sum("ymm", 2, 10) sum("ymm", 3, 11) sum("ymm", 4, 8) sum("ymm", 5, 9) \
+                      sum("ymm", 6, 10) sum("ymm", 7, 11)
+
+static void spin_nans_avx2(int64_t turns, int kernel)
+{
+    switch (kernel) {
+    case 0: TURN_FMA(BLENDS_8(BLEND_ADD)); break;
+    default: TURN_FMA(BLENDS_8(BLEND_FMA));
+    }
+}
+
 /* A difference and its square, added up: one after the other, or some differences first. */
 #define DIFFERENCE(r, t) "vsubps %%" r "15, %%" r "14, %%" r #t "\n"
 #define SQUARE(r, n, t) "vfmadd231ps %%" r #t ", %%" r #t ", %%" r #n "\n"
@@ -136,9 +150,8 @@ static void spin_nans_avx512(int64_t turns, int kernel)
 
 /* exp(-|x|^2 / 2), times a number and added up, of 16 differences x of three numbers each: as few instructions as our
  * kernels' e^x takes (docs/measurements.md#gaussian-sums). Vectors d, t, n, q and p are its own. */
-#define GAUSSIAN_DISTANCE(d, t) \
-    DIFFERENCE("zmm", d) "vmulps %%zmm" #d ", %%zmm" #d ", %%zmm" #d "\n" DIFFERENCE("zmm", t) SQUARE("zmm", d, t) \
-    DIFFERENCE("zmm", t) SQUARE("zmm", d, t)
+#define GAUSSIAN_DISTANCE(r, d, t) \
+    DIFFERENCE(r, d) "vmulps %%" r #d ", %%" r #d ", %%" r #d "\n" DIFFERENCE(r, t) SQUARE(r, d, t) DIFFERENCE(r, t) SQUARE(r, d, t)
 #define GAUSSIAN_REST(d, n, q, p) \
     "vmovaps %%zmm15, %%zmm" #p "\nvfmadd231ps %%zmm14, %%zmm" #d ", %%zmm" #p "\nvsubps %%zmm15, %%zmm" #p ", %%zmm" #n "\n" \
     "vmovaps %%zmm" #n ", %%zmm" #q "\nvfmsub231ps %%zmm14, %%zmm" #d ", %%zmm" #q "\nvfmadd231ps %%zmm13, %%zmm" #d ", %%zmm" #q "\n"
@@ -146,18 +159,40 @@ static void spin_nans_avx512(int64_t turns, int kernel)
     "vpermi2ps %%zmm14, %%zmm13, %%zmm" #p "\nvmovaps %%zmm13, %%zmm" #t "\nvfmadd213ps %%zmm14, %%zmm" #q ", %%zmm" #t "\n" \
     "vmulps %%zmm" #t ", %%zmm" #q ", %%zmm" #q "\nvfmadd213ps %%zmm" #p ", %%zmm" #p ", %%zmm" #q "\n" \
     "vscalefps %%zmm" #n ", %%zmm" #q ", %%zmm" #q "\nvfmadd231ps %%zmm15, %%zmm" #q ", %%zmm" #sum "\n"
-#define GAUSSIAN(sum, d, t, n, q, p) GAUSSIAN_DISTANCE(d, t) GAUSSIAN_REST(d, n, q, p) GAUSSIAN_POWER(sum, t, n, q, p)
+#define GAUSSIAN(sum, d, t, n, q, p) GAUSSIAN_DISTANCE("zmm", d, t) GAUSSIAN_REST(d, n, q, p) GAUSSIAN_POWER(sum, t, n, q, p)
 #define GAUSSIAN_2(a, b) GAUSSIAN(a, 3, 4, 5, 6, 7) GAUSSIAN(b, 8, 9, 10, 11, 12)
 #define GAUSSIAN_MIXED_2(a, b) \
-    GAUSSIAN_DISTANCE(3, 4) GAUSSIAN_DISTANCE(8, 9) GAUSSIAN_REST(3, 5, 6, 7) GAUSSIAN_REST(8, 10, 11, 12) \
+    GAUSSIAN_DISTANCE("zmm", 3, 4) GAUSSIAN_DISTANCE("zmm", 8, 9) GAUSSIAN_REST(3, 5, 6, 7) GAUSSIAN_REST(8, 10, 11, 12) \
     GAUSSIAN_POWER(a, 4, 5, 6, 7) GAUSSIAN_POWER(b, 9, 10, 11, 12)
 
-static void spin_gaussians(int64_t turns, int kernel)
+static void spin_gaussians_avx512(int64_t turns, int kernel)
 {
     switch (kernel) {
     case 0: TURN_FMA(GAUSSIAN_2(0, 1)); break;
     case 1: TURN_FMA(GAUSSIAN_MIXED_2(0, 1)); break;
     default: TURN_FMA(GAUSSIAN_2(0, 1) GAUSSIAN_2(0, 2));
+    }
+}
+
+/* The same with a polynomial of more terms and no table, and the power of two in two steps: AVX2 has no instructions for these. */
+#define SMALL_REST(d, n) \
+    "vmulps %%ymm15, %%ymm" #d ", %%ymm" #d "\nvmaxps %%ymm14, %%ymm" #d ", %%ymm" #d "\nvminps %%ymm13, %%ymm" #d ", %%ymm" #d "\n" \
+    "vmovaps %%ymm15, %%ymm" #n "\nvfmadd231ps %%ymm14, %%ymm" #d ", %%ymm" #n "\nvsubps %%ymm15, %%ymm" #n ", %%ymm" #n "\n" \
+    "vfmadd231ps %%ymm14, %%ymm" #n ", %%ymm" #d "\nvfmadd231ps %%ymm13, %%ymm" #n ", %%ymm" #d "\n"
+#define SMALL_TERM(d, q) "vfmadd213ps %%ymm14, %%ymm" #d ", %%ymm" #q "\n"
+#define SMALL_POWER(sum, d, t, n, q) \
+    "vmovaps %%ymm13, %%ymm" #q "\n" SMALL_TERM(d, q) SMALL_TERM(d, q) SMALL_TERM(d, q) SMALL_TERM(d, q) SMALL_TERM(d, q) \
+    "vaddps %%ymm15, %%ymm" #n ", %%ymm" #n "\nvpsrld $1, %%ymm" #n ", %%ymm" #t "\nvpsubd %%ymm" #t ", %%ymm" #n ", %%ymm" #n "\n" \
+    "vpslld $23, %%ymm" #t ", %%ymm" #t "\nvpslld $23, %%ymm" #n ", %%ymm" #n "\nvmulps %%ymm" #t ", %%ymm" #q ", %%ymm" #q "\n" \
+    "vmulps %%ymm" #n ", %%ymm" #q ", %%ymm" #q "\nvfmadd231ps %%ymm15, %%ymm" #q ", %%ymm" #sum "\n"
+#define SMALL(sum, d, t, n, q) GAUSSIAN_DISTANCE("ymm", d, t) SMALL_REST(d, n) SMALL_POWER(sum, d, t, n, q)
+#define SMALL_2(a, b) SMALL(a, 3, 4, 5, 6) SMALL(b, 7, 8, 9, 10)
+
+static void spin_gaussians_avx2(int64_t turns, int kernel)
+{
+    switch (kernel) {
+    case 0: TURN_FMA(SMALL_2(0, 1)); break;
+    default: TURN_FMA(SMALL_2(0, 1) SMALL_2(0, 2));
     }
 }
 
@@ -381,7 +416,9 @@ static const PeakUnit units[] = {
     { "maxima", DTYPE_F32, spin_maxima_avx512, "avx512f", NULL, 50000, { 8 * 32, 8 * 32, 10 * 32 } },
     { "maxima", DTYPE_F32, spin_maxima_avx2, "fma", NULL, 50000, { 8 * 16, 8 * 16, 10 * 16 } },
     { "nans", DTYPE_F32, spin_nans_avx512, "avx512f", NULL, 50000, { 8 * 32, 8 * 32, 10 * 32 } },
-    { "gaussians", DTYPE_F32, spin_gaussians, "avx512f", NULL, 50000, { 2 * 32, 2 * 32, 4 * 32 } },
+    { "nans", DTYPE_F32, spin_nans_avx2, "fma", NULL, 50000, { 8 * 16, 8 * 16, 8 * 16 } },
+    { "gaussians", DTYPE_F32, spin_gaussians_avx512, "avx512f", NULL, 50000, { 2 * 32, 2 * 32, 4 * 32 } },
+    { "gaussians", DTYPE_F32, spin_gaussians_avx2, "fma", NULL, 50000, { 2 * 16, 4 * 16, 4 * 16 } },
     { "squares", DTYPE_F32, spin_squares_avx512, "avx512f", NULL, 50000, { 8 * 32, 8 * 32, 10 * 32 } },
     { "squares", DTYPE_F32, spin_squares_avx2, "fma", NULL, 50000, { 8 * 16, 8 * 16, 10 * 16 } },
     { .target = NULL }

@@ -147,16 +147,30 @@ INLINE f64v plus_f64v(const f64u *a, f64v b)
 //}
 #elif !defined EINC_ADDERS && !defined EINC_AVX512
 //{ plus_f32v@fma
+/* In the place of *a in all lanes, whose last sum needs no copy then. */
 INLINE f32v plus_f32v(const f32u *a, f32v b)
 {
+#if EINC_VECTORS && !defined(__clang__) && (LANES == 4 || LANES == 8)
+    f32v sum = splat_f32v(*a);
+    __asm__("vfmadd132ps %1, %2, %0" : "+x"(sum) : "xm"(splat_f32v(1)), "x"(b));
+    return sum;
+#else
     return fma_f32v(splat_f32v(*a), splat_f32v(1), b);
+#endif
 }
 //}
 
 //{ plus_f64v@fma
+/* In the place of *a in all lanes, whose last sum needs no copy then. */
 INLINE f64v plus_f64v(const f64u *a, f64v b)
 {
+#if EINC_VECTORS && !defined(__clang__) && LANES <= 4
+    f64v sum = splat_f64v(*a);
+    __asm__("vfmadd132pd %1, %2, %0" : "+x"(sum) : "xm"(splat_f64v(1)), "x"(b));
+    return sum;
+#else
     return fma_f64v(splat_f64v(*a), splat_f64v(1), b);
+#endif
 }
 //}
 #elif !defined EINC_ADDERS
