@@ -94,12 +94,6 @@ static bool go_together(const Planner *planner, Step *step, const Index *index, 
     return reads.simple && reads.with && (reads.plain || !step->guard);
 }
 
-static bool shares(const Planner *planner, Step *step, const Index *index)
-{
-    bool share;
-    return go_together(planner, step, index, &share) && share;
-}
-
 /* As many as leave the fewest turns of the loop. */
 static int best_jam(double extent, int most)
 {
@@ -250,7 +244,7 @@ static void plan_rows(const Planner *planner, Step *step)
     step->ahead = target->streams ? 0 : AHEAD_BYTES / target->vector_bytes;
     if (!narrow && !rows.apart && !rows.again && target->vector_bytes >= ALONE_BYTES) {
         step->alone[0] = ROW_LEAST / rows.size;
-        step->alone[1] = target->l1_bytes / 4 / rows.size;
+        step->alone[1] = (target->row_bytes ? target->row_bytes : target->l1_bytes / 4) / rows.size;
         step->near = target->l2_bytes / rows.size;
     }
 }
@@ -267,7 +261,7 @@ void plan_jam(Planner *planner, Step *step)
         return;
     int last = step->loop_count - 1 - step->vector_kept, streams = planner->plan->target->streams;
     bool share, far = !step->vector_kept && reads_much(planner, step);
-    if (last >= 0 && shares(planner, step, step->loops[last]))
+    if (last >= 0 && go_together(planner, step, step->loops[last], &share) && (share || (far && planner->plan->target->row_bytes)))
         jam_along(step, step->loops[last], planner_extent(planner, step->loops[last]), far && streams ? streams : JAM_ROWS);
     if (step->jammed && far)
         plan_rows(planner, step);

@@ -97,6 +97,8 @@ typedef struct Target {
     const char *permission;       /* the library's function that asks the system for what is not given unasked; or NULL */
     int l1_bytes, l2_bytes;
     int streams;                  /* so many rows of memory its own prefetching follows best; 0: more, which are asked for */
+    int row_bytes;                /* longer rows of memory come faster several at once than one by one, though they share nothing;
+                                   * 0: they do not */
     double fma_per_cycle;         /* vector instructions that a core issues, for the roofline on paper */
     double rates[DTYPE_COUNT];    /* products of two of this dtype take so many times less than those of f32, likewise; 0: none is faster */
     double bytes_per_cycle;       /* that a core reads from memory, likewise */

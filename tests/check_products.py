@@ -519,7 +519,7 @@ def main():
     options = parser.parse_args()
     runner = os.path.join(os.environ.get('BUILD', 'build'), 'tests', 'kernel_main')
     folder = tempfile.mkdtemp(prefix='einc-products-', dir='/dev/shm' if os.path.isdir('/dev/shm') else None)
-    runs = failures = elements = 0
+    runs = failures = elements = skipped = 0
     compiler = os.environ.get('CC', 'cc')
     fewer = {'portable': 0, 'avx2': 1}    # a third of them each
     for target in options.targets.split(',') if options.targets else ['', 'portable', 'avx2', 'amx']:
@@ -528,6 +528,9 @@ def main():
             if options.only not in text or (not options.targets and number % 3 != fewer.get(target, number % 3)):
                 continue
             if target == 'amx' and not options.targets and not is_narrow(operands) and number % 4 in (1, 2):
+                continue
+            if '| bf16 | _ *' in text and instructions.SCALAR in os.environ['CC']:    # a tile's columns are the words of a register
+                skipped += 1
                 continue
             tiled, *others = nests_of(text, operands)
             if target and not options.targets and others:
@@ -561,7 +564,8 @@ def main():
                     failures += 1
                     words = done.stdout.strip() or 'died: %s' % done.stderr.strip()[-300:]
                     print('%s %s %s %s: %s' % (target, nests, text, operands, words))
-    print('%d tiled products, %d elements compared, %d failures' % (runs, elements, failures))
+    left = ', %d with weights of bf16 left out, for this CPU lacks their vectors' % skipped if skipped else ''
+    print('%d tiled products, %d elements compared, %d failures%s' % (runs, elements, failures, left))
     subprocess.run(['rm', '-rf', folder])
     return failures > 0 or not elements
 
