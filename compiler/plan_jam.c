@@ -15,6 +15,7 @@ typedef struct Reads {
     bool with, without;           /* reads in the reductions' loops that depend on the index, and that do not */
     bool simple;                  /* nothing but reads and functions */
     bool plain;                   /* at plain positions */
+    bool made;                    /* from a temporary, which may be near */
 } Reads;
 
 static void note_read(void *user, const Term *term)
@@ -23,6 +24,7 @@ static void note_read(void *user, const Term *term)
     reads->simple &= term->kind == TERM_READ || term->kind == TERM_MAP || term->kind == TERM_CONSTANT;
     if (term->kind != TERM_READ)
         return;
+    reads->made |= !term->read.tensor->origin;
     for (int a = 0; a < term->read.tensor->rank; a++)
         reads->plain &= position_is_plain(&term->read.positions[a]);
     bool inside = false;
@@ -81,17 +83,24 @@ static bool adds_exponentials(const Planner *planner, Step *step)
                                 term_has_index(standing.guard->select.condition, step->vector));
 }
 
-/* Whether points along an index can go together, and then whether they read something in common. */
-static bool go_together(const Planner *planner, Step *step, const Index *index, bool *share)
+/* Whether points along an index can go together, and what they read. */
+static bool go_together(const Planner *planner, Step *step, const Index *index, Reads *reads)
 {
-    Reads reads = { .index = index, .simple = true, .plain = true };
+    *reads = (Reads){ .index = index, .simple = true, .plain = true };
     for (int r = 0; r < step->root_count; r++) {
-        reads.reduce = step->roots[r];
-        reads.simple &= state_is_simple(step->roots[r]) || state_takes_rows(step->roots[r]) || adds_exponentials(planner, step);
-        term_each_below(planner->arena, step->roots[r]->reduce.argument, note_read, &reads);
+        reads->reduce = step->roots[r];
+        reads->simple &= state_is_simple(step->roots[r]) || state_takes_rows(step->roots[r]) || adds_exponentials(planner, step);
+        term_each_below(planner->arena, step->roots[r]->reduce.argument, note_read, reads);
     }
-    *share = reads.without;
-    return reads.simple && reads.with && (reads.plain || !step->guard);
+    return reads->simple && reads->with && (reads->plain || !step->guard);
+}
+
+/* Whether they should: what they have in common is loaded once, and rows of memory may come faster several at once. */
+static bool should_go_together(const Planner *planner, Step *step, const Index *index, bool far)
+{
+    Reads reads;
+    return go_together(planner, step, index, &reads) &&
+           (reads.without || (far && !reads.made && planner->plan->target->row_bytes));
 }
 
 /* As many as leave the fewest turns of the loop. */
@@ -260,12 +269,13 @@ void plan_jam(Planner *planner, Step *step)
     if (planner->plan->target->grid || step->contract || step->split || !step->vector || !step_can_split(step))
         return;
     int last = step->loop_count - 1 - step->vector_kept, streams = planner->plan->target->streams;
-    bool share, far = !step->vector_kept && reads_much(planner, step);
-    if (last >= 0 && go_together(planner, step, step->loops[last], &share) && (share || (far && planner->plan->target->row_bytes)))
+    Reads reads;
+    bool far = !step->vector_kept && reads_much(planner, step);
+    if (last >= 0 && should_go_together(planner, step, step->loops[last], far))
         jam_along(step, step->loops[last], planner_extent(planner, step->loops[last]), far && streams ? streams : JAM_ROWS);
     if (step->jammed && far)
         plan_rows(planner, step);
-    if (!step->jammed && step->vector_kept && step->root_count && go_together(planner, step, step->vector, &share) &&
-        (share || reads_lines(step)))
-        jam_columns(planner, step, share ? JAM_VECTORS : columns_together(planner));
+    if (!step->jammed && step->vector_kept && step->root_count && go_together(planner, step, step->vector, &reads) &&
+        (reads.without || reads_lines(step)))
+        jam_columns(planner, step, reads.without ? JAM_VECTORS : columns_together(planner));
 }
