@@ -288,7 +288,7 @@ static double fastest_rate(const Plan *plan)
         const Step *step = plan->steps[s];
         const Contract *c = step->contract && step->contract->parts ? step->contract->parts : step->contract;
         bool parts = c && c->tile && c->tile->parts > 0;
-        Dtype dtype = parts ? DTYPE_BF16 : c ? c->packed : step->dots ? step->dot[0]->dtype : DTYPE_F32;
+        Dtype dtype = parts ? DTYPE_BF16 : c ? c->packed : step->dots ? dtype_in_word(step->dot[0]->dtype, step->dots) : DTYPE_F32;
         double rate = plan->target->rates[dtype] / (parts ? (double)(strlen(c->tile->pairs) + 1) / 3 : 1);
         fastest = rate > fastest ? rate : fastest;
     }
