@@ -16,6 +16,7 @@ typedef struct Reads {
     bool simple;                  /* nothing but reads and functions */
     bool plain;                   /* at plain positions */
     bool made;                    /* from a temporary, which may be near */
+    size_t size;                  /* of the longest number that depends on the index */
 } Reads;
 
 static void note_read(void *user, const Term *term)
@@ -32,6 +33,8 @@ static void note_read(void *user, const Term *term)
         inside |= term_has_index(term, reads->reduce->reduce.over[i]);
     bool with = term_has_index(term, reads->index);
     reads->with |= inside && with;
+    if (inside && with && dtype_size(term->dtype) > reads->size)
+        reads->size = dtype_size(term->dtype);
     reads->without |= inside && !with;
 }
 
@@ -95,14 +98,6 @@ static bool go_together(const Planner *planner, Step *step, const Index *index, 
     return reads->simple && reads->with && (reads->plain || !step->guard);
 }
 
-/* Whether they should: what they have in common is loaded once, and rows of memory may come faster several at once. */
-static bool should_go_together(const Planner *planner, Step *step, const Index *index, bool far)
-{
-    Reads reads;
-    return go_together(planner, step, index, &reads) &&
-           (reads.without || (far && !reads.made && planner->plan->target->row_bytes));
-}
-
 /* As many as leave the fewest turns of the loop. */
 static int best_jam(double extent, int most)
 {
@@ -150,6 +145,29 @@ static double points_along(const Planner *planner, const Index *index)
 {
     const Extents *extents = planner->hints->extents;
     return extents && extents->of[index->origin->id] >= 0 ? planner_extent(planner, index) : 1e9;
+}
+
+/* How many points a reduction is known to have; 0: it is not known. */
+static double points_known(const Planner *planner, const Term *reduce)
+{
+    double points = 1;
+    for (int i = 0; i < reduce->reduce.over_count; i++) {
+        const Index *index = reduce->reduce.over[i];
+        const Extents *extents = planner->hints->extents;
+        points *= extents && extents->of[index->origin->id] >= 0 ? planner_extent(planner, index) : 0;
+    }
+    return points;
+}
+
+/* Whether points along an index should go together: what they have in common is loaded once, and long rows of memory may come faster
+ * several at once. Others have several sums for each row. */
+static bool should_go_together(const Planner *planner, Step *step, const Index *index, bool far)
+{
+    Reads reads;
+    if (!go_together(planner, step, index, &reads))
+        return false;
+    int longest = planner->plan->target->row_bytes;
+    return reads.without || (far && !reads.made && longest && points_known(planner, step->roots[0]) * (double)reads.size > longest);
 }
 
 /* Whether what is read is more than the second cache is known to hold. */

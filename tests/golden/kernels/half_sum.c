@@ -3,9 +3,9 @@
  *     x[i,j]:f16 | mean j
  *
  * target avx2, 8 lanes
- * launch 1: block of i: 120
+ * launch 1: block of i: 118
  *   step 1: store out[i] = mean[j](x[i,j])
- *     loops i, 8 lanes along j, 8 points of i together, prefetching 32 vectors ahead, stride 1 expected: x axis 1
+ *     loops i, 8 lanes along j, stride 1 expected: x axis 1
  * workspace 0 */
 #include <stddef.h>
 #include <stdint.h>
@@ -126,19 +126,6 @@ enum { BAD_ARGUMENT = -2, BAD_SHAPES = -3, BAD_WORKSPACE = -4, BAD_MACHINE = -6,
 #define UNROLL _Pragma("GCC unroll 16")
 #else
 #define UNROLL
-#endif
-
-#if EINC_VECTORS && !defined(__clang__)
-#define UNROLL_TWICE _Pragma("GCC unroll 2")
-#else
-#define UNROLL_TWICE
-#endif
-
-/* The same into the second cache, for what is read later than the first would keep it. */
-#ifdef __GNUC__
-#define PREFETCH_FAR(p) __builtin_prefetch((p), 0, 2)
-#else
-#define PREFETCH_FAR(p) ((void)(p))
 #endif
 
 #if EINC_VECTORS
@@ -452,62 +439,46 @@ static int is_stopped(const Frame *f)
 }
 
 /* out[i] = mean[j](x[i,j]) */
-INLINE void step_1_at(const Frame *f, int64_t i, const int points, const int unit)
+INLINE void step_1_at(const Frame *f, int64_t i, const int unit)
 {
     const int64_t extent_j = f->extent_j;
     const f16u *x = (const f16u *)f->in.x.data;
     const int64_t x_0 = f->in.x.stride[0], x_1 = unit ? 1 : f->in.x.stride[1];
     f32u *out = (f32u *)f->in.out.data;
     const int64_t out_0 = f->in.out.stride[0];
-    const f16u *x_points[8];
-    UNROLL
-    for (int point = 0; point < points; point++) {
-        const int64_t i_2 = i + point;
-        x_points[point] = x + i_2 * x_0;
-    }
-    f32v sum_lanes[8];
-    UNROLL
-    for (int point = 0; point < points; point++)
-        sum_lanes[point] = splat_f32v(0.0f);
+    f32v sum_lanes[4];
+    for (int chain = 0; chain < 4; chain++)
+        sum_lanes[chain] = splat_f32v(0.0f);
     int64_t j_at = 0;
-    UNROLL_TWICE
-    for (; j_at + LANES <= extent_j; j_at += LANES) {
+    for (; j_at + 4 * LANES <= extent_j; j_at += 4 * LANES) {
         UNROLL
-        for (int point = 0; point < points; point++) {
-            PREFETCH_FAR(x_points[point] + (j_at + 32 * LANES) * x_1);
-            sum_lanes[point] = sum_lanes[point] + load_f16v(x_points[point] + j_at * x_1, x_1, LANES);
+        for (int chain = 0; chain < 4; chain++) {
+            const int64_t j = j_at + chain * LANES;
+            sum_lanes[chain] = sum_lanes[chain] + load_f16v(x + i * x_0 + j * x_1, x_1, LANES);
         }
     }
     for (; j_at < extent_j; j_at += LANES) {
         const int count_2 = extent_j - j_at < LANES ? (int)(extent_j - j_at) : LANES;
-        UNROLL
-        for (int point = 0; point < points; point++) {
-            const f32v before = sum_lanes[point];
-            sum_lanes[point] = sum_lanes[point] + load_f16v(x_points[point] + j_at * x_1, x_1, count_2);
-            sum_lanes[point] = select_f32v(first_boolv(count_2), sum_lanes[point], before);
-        }
+        const f32v before = sum_lanes[0];
+        sum_lanes[0] = sum_lanes[0] + load_f16v(x + i * x_0 + j_at * x_1, x_1, count_2);
+        sum_lanes[0] = select_f32v(first_boolv(count_2), sum_lanes[0], before);
     }
-    UNROLL
-    for (int point = 0; point < points; point++) {
-        const int64_t i_5 = i + point;
-        float sum = fold_sum_f32v(sum_lanes[point]);
-        const float mean = sum / ((float)extent_j);
-        out[i_5 * out_0] = mean;
-    }
+    for (int chain = 1; chain < 4; chain++)
+        sum_lanes[0] = sum_lanes[0] + sum_lanes[chain];
+    float sum = fold_sum_f32v(sum_lanes[0]);
+    const float mean = sum / ((float)extent_j);
+    out[i * out_0] = mean;
 }
 
 KERNEL static void step_1(const Frame *frame, int64_t i_first, int64_t i_end)
 {
     const Frame unchanged = *frame, *f = &unchanged;
     if (f->unit_1) {
-        int64_t i = i_first;
-        for (; i + 8 <= i_end; i += 8)
-            step_1_at(f, i, 8, 1);
-        for (; i < i_end; i++)
-            step_1_at(f, i, 1, 1);
+        for (int64_t i = i_first; i < i_end; i++)
+            step_1_at(f, i, 1);
     } else {
         for (int64_t i = i_first; i < i_end; i++)
-            step_1_at(f, i, 1, 0);
+            step_1_at(f, i, 0);
     }
 }
 
@@ -519,7 +490,7 @@ static void launch_1(void *argument, int64_t task, int worker)
     const int64_t extent_i = f->extent_i;
     const int64_t units_end = size_min((task + 1) * f->grain_1, f->units_1);
     for (int64_t unit = task * f->grain_1; unit < units_end && !is_stopped(f); unit++) {
-        const int64_t i_first = unit * 120, i_end = size_min(i_first + 120, extent_i);
+        const int64_t i_first = unit * 118, i_end = size_min(i_first + 118, extent_i);
         step_1(f, i_first, i_end);
     }
 }
@@ -553,7 +524,7 @@ static int prepare(Frame *f, const half_sum_args *args, int workers)
     const int64_t extent_j = f->extent_j = f->in.x.shape[1];
     if (f->in.out.shape[0] != extent_i)
         return BAD_SHAPES;
-    f->units_1 = size_ceil_div(extent_i, 120);
+    f->units_1 = size_ceil_div(extent_i, 118);
     const int64_t most_1 = size_min(size_max(size_ceil_div(size_mul(extent_i, extent_j), 65536), 1), 1024);
     f->grain_1 = size_max(size_ceil_div(f->units_1, most_1), 1);
     f->tasks_1 = size_ceil_div(f->units_1, f->grain_1);
