@@ -1,6 +1,7 @@
 /* Turns of a loop whose instruction takes words of narrow numbers as they lie: plan_dot.c says of which products. */
 #include "emit_nest.h"
 
+/* Of what words consist. */
 static Dtype dtype_of(const Emitter *e)
 {
     return dtype_in_word(e->step->dot[0]->dtype, e->step->dots);
@@ -9,8 +10,10 @@ static Dtype dtype_of(const Emitter *e)
 static const char *load(Emitter *e, const Term *read)
 {
     const char *from = emit_pointer(e, read);
-    return dtype_of(e) == read->dtype ? emit_text(e, "load_u32v(%s, 1, LANES)", from) : emit_text(e, "load_words_%s_%s(%s, LANES)",
-           dtype_name(read->dtype), dtype_name(dtype_of(e)), from);
+    Dtype dtype = dtype_of(e);
+    if (read->dtype == dtype)
+        return emit_text(e, "load_u32v(%s, 1, LANES)", from);
+    return emit_text(e, "load_words_%s_%s(%s, LANES)", dtype_name(read->dtype), dtype_name(dtype), from);
 }
 
 void nest_share_words(Emitter *e, Nest *nest)

@@ -238,7 +238,8 @@ const char *emit_parameters(Emitter *e, const ParameterSet *set, const char *bod
 /* emit_lead.c: a function that says how many numbers of a row come before its first whole line that is stored past the caches: what it
  * mentions. NULL: the step has no such rows */
 const char *emit_lead(Emitter *e, const char *name, const ParameterSet *set);
-const char *emit_past(Emitter *e, const Launch *launch, const Step *step);    /* whether a result goes past the caches: 0, 1 or 2, as templates/stream.c has it */
+/* Whether a result goes past the caches: 0, 1 or 2, as templates/stream.c has it. */
+const char *emit_past(Emitter *e, const Launch *launch, const Step *step);
 
 /* emit_skeleton.c: what a skeleton's sample has in the place of a step's own names */
 typedef struct Sample {

@@ -140,51 +140,48 @@ static void jam_along(Step *step, Index *index, double turns, int most)
     step->jammed = step->jam > 1 ? index : NULL;
 }
 
-/* How many points an index adds: as many as no cache holds where that is not known. */
-static double points_along(const Planner *planner, const Index *index)
+/* How many points an index has, or `unknown`. */
+static double points_along(const Planner *planner, const Index *index, double unknown)
 {
     const Extents *extents = planner->hints->extents;
-    return extents && extents->of[index->origin->id] >= 0 ? planner_extent(planner, index) : 1e9;
+    return extents && extents->of[index->origin->id] >= 0 ? planner_extent(planner, index) : unknown;
 }
 
-/* How many points a reduction is known to have; 0: it is not known. */
-static double points_known(const Planner *planner, const Term *reduce)
+/* How many a reduction has, where each index has `unknown` of which that is not known. */
+static double points_of(const Planner *planner, const Term *reduce, double unknown)
 {
     double points = 1;
-    for (int i = 0; i < reduce->reduce.over_count; i++) {
-        const Index *index = reduce->reduce.over[i];
-        const Extents *extents = planner->hints->extents;
-        points *= extents && extents->of[index->origin->id] >= 0 ? planner_extent(planner, index) : 0;
-    }
+    for (int i = 0; i < reduce->reduce.over_count; i++)
+        points *= points_along(planner, reduce->reduce.over[i], unknown);
     return points;
 }
 
-/* Whether points along an index should go together: what they have in common is loaded once, and long rows of memory may come faster
- * several at once. Others have several sums for each row. */
+enum { MANY = 1000000000 };       /* points, that no cache holds */
+
+/* Whether what is read is more than the second cache is known to hold. */
+static bool reads_much(const Planner *planner, const Step *step)
+{
+    double bytes = 4 * points_of(planner, step->roots[0], MANY);
+    for (int i = 0; i < step->loop_count; i++)
+        bytes *= points_along(planner, step->loops[i], MANY);
+    return bytes > planner->plan->target->l2_bytes;
+}
+
+/* Whether points along an index should go together: what they have in common is loaded once, and rows of memory that are known to be
+ * long may come faster several at once. Others have several sums for each row. */
 static bool should_go_together(const Planner *planner, Step *step, const Index *index, bool far)
 {
     Reads reads;
     if (!go_together(planner, step, index, &reads))
         return false;
-    int longest = planner->plan->target->row_bytes;
-    return reads.without || (far && !reads.made && longest && points_known(planner, step->roots[0]) * (double)reads.size > longest);
-}
-
-/* Whether what is read is more than the second cache is known to hold. */
-static bool reads_much(const Planner *planner, const Step *step)
-{
-    double bytes = 4;
-    for (int i = 0; i < step->roots[0]->reduce.over_count; i++)
-        bytes *= points_along(planner, step->roots[0]->reduce.over[i]);
-    for (int i = 0; i < step->loop_count; i++)
-        bytes *= points_along(planner, step->loops[i]);
-    return bytes > planner->plan->target->l2_bytes;
+    const int longest = planner->plan->target->row_bytes;
+    return reads.without || (far && !reads.made && longest && points_of(planner, step->roots[0], 0) * (double)reads.size > longest);
 }
 
 /* Vectors of columns go down together. */
 static void jam_columns(const Planner *planner, Step *step, int most)
 {
-    jam_along(step, step->vector, (double)(int64_t)(points_along(planner, step->vector) / planner->plan->lanes), most);
+    jam_along(step, step->vector, (double)(int64_t)(points_along(planner, step->vector, MANY) / planner->plan->lanes), most);
 }
 
 /* Where a line of each row alone is no stream. */

@@ -5,8 +5,8 @@
  * negative. Where stride is 1 and count is LANES, both usually constants, it is one plain load.
  *
  * stream_Mv(p, stride, x, count, past) is store_Mv(), past the caches where `past` is not 0, which is for results that are
- * larger than they are, and where p is aligned; of less than a vector where it is 2, too, as stream_rows() has it. pass_Mv(p, x) does it with a vector, at a multiple of its bytes. STREAM_END()
- * follows before another thread reads. */
+ * larger than they are, and where p is aligned; of less than a vector where it is 2, too, as stream_rows() has it.
+ * pass_Mv(p, x) does it with a vector, at a multiple of its bytes. STREAM_END() follows before another thread reads. */
 #ifndef TEMPLATES_MEMORY
 #define TEMPLATES_MEMORY
 

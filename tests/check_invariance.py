@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # No expression is special: indices renamed and operands swapped, storage transposed, a batch index added. The results
 # are the same within the evaluator's bound, and what the plan predicts (flops, bytes, workspace) is the same within 5%, but
-# for the rows of a tile, which one storage has in place and another one packed.
+# for the rows of a tile, which are in place in one storage, and packed in another one.
 # About 30 s.
 import json
 import os
@@ -115,7 +115,8 @@ def main():
                 if found.shape != expected.shape or not np.allclose(found, expected, rtol=1e-4, atol=1e-5):
                     wrong.append("%s %s, '%s': other results" % (name, how, other))
                 for what, before, after in zip(("flops", "bytes", "workspace"), cost, theirs_cost):
-                    most = before * (times if what != "workspace" else 1) * SLACK + (ROWS if what == "workspace" else 0)
+                    most = before * (times if what != "workspace" else 1) * SLACK
+                    most += ROWS if what == "workspace" and how == "permuted" else 0
                     if after > most and not (what == "workspace" and times > 1):
                         wrong.append("%s %s, '%s': %s were %s, are %s" % (name, how, other, what, before, after))
         print("\n".join(wrong + ["%d expressions, %d variants: %d wrong" % (len(CASES), runs, len(wrong))]))
