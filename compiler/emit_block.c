@@ -12,7 +12,8 @@ static const char *const words[] = {
     "rows_fetched", "columns_fetched", "States", "down", "across", "part", "is_met", "behind", "values", "products", "factors",
     "before", "factor", "there", "value_at", "value_rest", "pair", "word", "numbers", "finite",
     "is_point", "places", "held", "most", "own_most", "own_columns", "is_lost", "rows_from", "columns_from", "misses", "last", "AHEAD", "LAST",
-    "ring", "tile", "tiles", "number", "side", "band", "high", "whole", "reached", "slice", "phase", "bytes", "full", "place", "panel"
+    "ring", "tile", "tiles", "number", "side", "band", "high", "whole", "reached", "slice", "phase", "bytes", "full", "place", "panel",
+    "coming", "copy", "begun", "near", "far", "upper", "lower", "squares", "square", "own", "own_near", "scale", "even", "odd", "set", "is_far"
 };
 
 bool emit_block_uses(const char *name)
@@ -360,6 +361,50 @@ static void put_use(Emitter *e, const BlockTiling *t, const char *use)
     }
 }
 
+/* The most that a formula gives, as far as a constant bounds it. */
+static int64_t most_of(const Size *size)
+{
+    switch (size->kind) {
+    case SIZE_CONSTANT: return size->constant;
+    case SIZE_NAMED: return most_of(size->a);
+    case SIZE_MIN: return most_of(size->a) < most_of(size->b) ? most_of(size->a) : most_of(size->b);
+    default: return SIZE_TOO_LARGE;
+    }
+}
+
+/* Whether a unit of work has no more of a group of indices than a tile. */
+static bool is_one_tile(const Emitter *e, const BlockTiling *t, const IndexSet *set, int most)
+{
+    const Launch *launch = e->launch;
+    int place = 0;
+    while (launch->steps[place] != t->step)
+        place++;
+    for (int b = 0; b < launch->block_count; b++)
+        if (set->count == 1 && launch->blocks[b].of_step[place] == set->list[0])
+            return most_of(launch->blocks[b].tile) <= most;
+    return false;
+}
+
+void block_open_tiles(Emitter *e, const BlockTiling *t, int side)
+{
+    const IndexSet *set = side ? &t->c->columns : &t->c->rows;
+    const char *name = side ? "column" : "row", *size = side ? "COLUMNS" : "ROWS";
+    if (is_one_tile(e, t, set, side ? t->c->block->columns : t->c->block->rows)) {
+        emit_line(e, "const int64_t %s = 0;", name);
+        return;
+    }
+    emit_line(e, "for (int64_t %s = 0; %s < %ss; %s += %s_%d) {", name, name, name, name, size, t->number);
+    e->scope->indent++;
+}
+
+void block_close_tiles(Emitter *e, const BlockTiling *t, int side)
+{
+    if (is_one_tile(e, t, side ? &t->c->columns : &t->c->rows, side ? t->c->block->columns : t->c->block->rows))
+        return;
+    e->scope->indent--;
+    emit_line(e, "}");
+}
+
 static const char *step_body(Emitter *e, BlockTiling *t, const Calls *calls)
 {
     int n = t->number;
@@ -375,8 +420,7 @@ static const char *step_body(Emitter *e, BlockTiling *t, const Calls *calls)
     block_open_loops(e, t, &t->c->batch);
     block_open_loops(e, t, &t->c->kept_rows);
     block_find_rows(e, t);
-    emit_line(e, "for (int64_t column = 0; column < columns; column += COLUMNS_%d) {", n);
-    e->scope->indent++;
+    block_open_tiles(e, t, 1);
     block_declare_states(e, t);
     if (calls->find_columns[0])
         emit_line(e, "%s;", calls->find_columns);
@@ -384,8 +428,7 @@ static const char *step_body(Emitter *e, BlockTiling *t, const Calls *calls)
         emit_line(e, "if (rows > 0)");
         emit_line(e, "    %s", with_row(e, calls->begin, "0"));
     }
-    emit_line(e, "for (int64_t row = 0; row < rows; row += ROWS_%d) {", n);
-    e->scope->indent++;
+    block_open_tiles(e, t, 0);
     emit_line(e, "%s sums[HIGH_%d][WIDE_%d];", dtype_c(t->dtype), n, n);
     bool inside = calls->meet[0] && t->first_count;
     if (calls->meet[0])
@@ -397,12 +440,10 @@ static const char *step_body(Emitter *e, BlockTiling *t, const Calls *calls)
     e->scope->indent -= inside;
     if (inside)
         emit_line(e, "}");
-    e->scope->indent--;
-    emit_line(e, "}");
+    block_close_tiles(e, t, 0);
     if (calls->finish[0])
         emit_line(e, "%s", calls->finish);
-    e->scope->indent--;
-    emit_line(e, "}");
+    block_close_tiles(e, t, 1);
     block_close_loops(e, t->c->batch.count + t->c->kept_rows.count);
     return block_close(e);
 }
@@ -481,6 +522,7 @@ const char *block_text(Emitter *e, BlockTiling *t, const BlockFetch *f, const ch
         { "room", f->room.bytes },
         { "first", f->first.bytes },
         { "quick", f->quick },
+        { "due", f->due },
         { "next", f->next.bytes },
         { "put", f->put.bytes },
         { "after", after },

@@ -27,6 +27,7 @@ typedef struct BlockTiling {
     const Term *asked;            /* where it holds nowhere in a tile, nobody asks for the tile's sums; NULL: all are asked for */
     bool rows_pass;               /* tiles of rows follow each other, whose columns of a single slice stay */
     bool copied[2];               /* whether rows, and columns, are copied as they are */
+    bool zeros;                   /* lines that are not there are zeros: factors that nobody made are multiplied with them */
     ParameterSet parameters;      /* all that a function may ask for */
 } BlockTiling;
 
@@ -43,6 +44,7 @@ typedef struct BlockFetch {
     const char *functions[2];
     const char *find_columns, *begin, *sums, *tile;    /* calls, or ""; the last is both before it */
     const char *whole, *quick;    /* what takes whole slices, and its call; "" */
+    const char *due;              /* whether the next slice has to be brought, where that is not all; or NULL */
     Text find, room, first, next, put, before, mentions;
 } BlockFetch;
 
@@ -51,6 +53,8 @@ void block_begin(Emitter *e, BlockTiling *t);    /* finds the names, and what th
 const char *block_text(Emitter *e, BlockTiling *t, const BlockFetch *f, const char *title, const char *after, const char *finish, const char *whole);
 /* One product is added to its sum. */
 const char *block_step_lines(Emitter *e, BlockTiling *t, const char *sum, const char *left, const char *right, int indent);
+void block_open_tiles(Emitter *e, const BlockTiling *t, int side);    /* what is done for each tile of rows, or columns */
+void block_close_tiles(Emitter *e, const BlockTiling *t, int side);
 void block_declare_states(Emitter *e, const BlockTiling *t);
 void block_start_states(Emitter *e, const BlockTiling *t);
 int block_side(const BlockTile *tile, Dtype dtype);    /* so many rows, or columns, of a thread lie side by side */
@@ -87,6 +91,10 @@ typedef struct BlockWhole {
 } BlockWhole;
 
 void block_whole_side(Emitter *e, BlockTiling *t, int side, BlockWhole *whole);
+
+/* The same on tensor cores, where such copies can bring both sides. */
+bool block_are_quick(const Emitter *e, const BlockTiling *t);
+void block_quick_side(Emitter *e, BlockTiling *t, int side, BlockWhole *whole);
 const char *block_call(Emitter *e, const BlockTiling *t, const char *name, const char *body);
 
 /* emit_block_brief.c: appends the functions for the number of contracted points that is expected, if that is small: the lines that

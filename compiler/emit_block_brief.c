@@ -9,9 +9,6 @@ typedef struct Brief {
     BlockTiling t;
     const Term *reads[ROW_READS_MAX];    /* of the reduction, for a row */
     int read_count;
-    const Term *power;            /* that is added up, times factors; or NULL: see find_power() */
-    const Term **factors;
-    int factor_count;
 } Brief;
 
 /* A sum of powers times what their rows have bears that those are 0 which would be denormal, less than 2^-126 each, if it is at
@@ -19,40 +16,14 @@ typedef struct Brief {
  * is made that way first, and again where it is less. */
 enum { LOSSY = 64 };
 
-static bool has_column(const Brief *b, const Term *term)
-{
-    bool has = term == b->t.c->product;
-    for (int i = 0; i < b->t.c->columns.count; i++)
-        has |= term_has_index(term, b->t.c->columns.list[i]);
-    return has;
-}
+/* Of templates/cuda/contract_squares.cu: what tensor cores multiply is 2^-448 times as large as it is; and as long as a power's argument
+ * has no more bits before the point were it for the distance from 0, f64 does. */
+enum { NEAR_DOWN = 448, NEAR_BITS = 25 };
 
-/* Whether a term is a power times factors that do not depend on columns. */
-static bool find_power(Emitter *e, Brief *b, const Term *term)
+/* Whether tensor cores make its distances: templates/cuda/contract_squares.cu. */
+static bool is_near(const Brief *b)
 {
-    if (term->kind != TERM_MAP || term->dtype != DTYPE_F32)
-        return false;
-    if (term->map.function == FUNCTION_EXP)
-        b->power = term;
-    if (term->map.function == FUNCTION_EXP || term->map.function == FUNCTION_NEG)
-        return b->power == term || find_power(e, b, term->map.arguments[0]);
-    for (int i = 0; term->map.function == FUNCTION_MUL && i < 2; i++) {
-        const Term *factor = term->map.arguments[1 - i];
-        if (has_column(b, factor) || !find_power(e, b, term->map.arguments[i]))
-            continue;
-        ARENA_APPEND(e->arena, b->factors, b->factor_count, factor);
-        return true;
-    }
-    return false;
-}
-
-static void find_lossy(Emitter *e, Brief *b)
-{
-    Component components[STATE_COMPONENTS_MAX];
-    const Term *root = b->t.first_count == 1 ? b->t.first[0] : NULL;
-    if (!root || state_components(root, components) != 1 || components[0].merge != MERGE_ADD || components[0].lift != LIFT_ELEMENT ||
-        components[0].dtype != DTYPE_F32 || !find_power(e, b, root->reduce.argument))
-        b->power = NULL;
+    return b->t.c->squares != 0;
 }
 
 static const char *value_name(Emitter *e, int i)
@@ -118,31 +89,35 @@ static const char *fetch_call(Emitter *e, const Brief *b, const char *function, 
     return emit_text(e, "fetch_%d(%s);\n", b->t.number, text.bytes);
 }
 
-static const char *hold_function(Emitter *e, Brief *b, const char **call)
+/* Columns in a thread's registers; or, with `shares`, in shared memory where the second rows will be. */
+static const char *hold_function(Emitter *e, Brief *b, bool shares, const char **call)
 {
     BlockTiling *t = &b->t;
+    int n = t->number;
+    const char *name = shares ? "share" : "hold";
     block_open(e, t);
     block_bind_kept(e, t);
     Scope *body = emit_push(e);
-    emit_line(e, "const int64_t column_at = size_min(column + column_%d(c), columns - 1);", t->number);
+    emit_line(e, "const int64_t column_at = size_min(column + %s, columns - 1);", shares ? "c" : emit_text(e, "column_%d(c)", n));
     block_decode(e, t, &t->c->columns, t->columns, "column_at");
     emit_line(e, "UNROLL");
-    emit_line(e, "for (int p = 0; p < POINTS_%d; p++) {", t->number);
+    emit_line(e, "for (int p = 0; p < POINTS_%d; p++) {", n);
     Scope *points = emit_push(e);
     points->loop = true;
     block_decode(e, t, &t->c->depth, t->depth, "p");
-    emit_line(e, "held->right[p][c] = %s;", emit_bare(e, emit_term(e, t->c->right).text));
+    emit_line(e, "%s = %s;", shares ? "slices->rows[1][p][c]" : "held->right[p][c]", emit_bare(e, emit_term(e, t->c->right).text));
     emit_pop(e);
     emit_body(e, points);
     emit_line(e, "}");
     emit_pop(e);
-    emit_line(e, "UNROLL");
-    emit_line(e, "for (int c = 0; c < WIDE_%d; c++) {", t->number);
+    if (!shares)
+        emit_line(e, "UNROLL");
+    emit_line(e, shares ? "for (int c = (int)threadIdx.x; c < COLUMNS_%d; c += THREADS) {" : "for (int c = 0; c < WIDE_%d; c++) {", n);
     emit_body(e, body);
     emit_line(e, "}");
     const char *text = block_close(e);
-    *call = emit_text(e, "hold_%d(%s);", t->number, parameters(e, b, text, false));
-    return emit_text(e, "/* Reads a thread's columns; behind the last one it. */\nINLINE void hold_%d(%s)\n{\n%s}\n", t->number,
+    *call = emit_text(e, "%s_%d(%s);", name, n, parameters(e, b, text, false));
+    return emit_text(e, "/* Reads %s columns; behind the last one it. */\nINLINE void %s_%d(%s)\n{\n%s}\n", shares ? "the tile's" : "a thread's", name, n,
                      parameters(e, b, text, true), text);
 }
 
@@ -151,11 +126,12 @@ static const char *hold_function(Emitter *e, Brief *b, const char **call)
 /* The largest factor of a power so far. */
 static void put_most(Emitter *e, const Brief *b)
 {
-    if (!b->power)
+    const Contract *c = b->t.c;
+    if (!c->power)
         return;
     const char *product = "1.0f";
-    for (int i = 0; i < b->factor_count; i++) {
-        const char *factor = emit_term(e, b->factors[i]).text;
+    for (int i = 0; i < c->factor_count; i++) {
+        const char *factor = emit_term(e, c->factors[i]).text;
         product = i ? emit_text(e, "%s * %s", product, factor) : factor;
     }
     emit_line(e, "if (FLUSHES)");
@@ -169,8 +145,12 @@ static const char *take_function(Emitter *e, Brief *b, const char **list)
     block_open(e, t);
     block_bind_kept(e, t);
     emit_push(e)->loop = true;
+    if (is_near(b)) {
+        emit_line(e, "if (FLUSHES && r %% 2 == 0)");
+        emit_line(e, "    squares_%d(slices, stage, at + row_%d(r), near, squares);", n, n);
+    }
     emit_line(e, "if (!IS_WHOLE && at + row_%d(r) >= there)", n);
-    emit_line(e, "    break;");
+    emit_line(e, "    %s;", is_near(b) ? "continue" : "break");
     emit_line(e, "const int64_t row_at = row + at + row_%d(r);", n);
     block_decode(e, t, &t->c->rows, t->rows, "row_at");
     for (int i = 0; i < b->read_count; i++) {
@@ -182,20 +162,26 @@ static const char *take_function(Emitter *e, Brief *b, const char **list)
     emit_push(e)->loop = true;
     emit_line(e, "const int64_t column_at = size_min(column + column_%d(c), columns - 1);", n);
     block_decode(e, t, &t->c->columns, t->columns, "column_at");
-    const char *sum = emit_name(e, "sum");
-    emit_line(e, "const %s %s = sum_%d(slices, stage, at + row_%d(r), held, c);", dtype_c(t->dtype), sum, n, n);
-    e->lossy = b->power;
+    const char *sum = emit_name(e, is_near(b) ? "exponent" : "sum");
+    const char *own = emit_text(e, "sum_%d(slices, stage, at + row_%d(r), held, c)", n, n);
+    if (is_near(b)) {
+        own = emit_text(e, "FLUSHES ? -squares[r %% 2][c] : %s * %s", emit_number(e, DTYPE_F32, t->c->squares), own);
+        e->exponent = sum;
+    }
+    emit_line(e, "const %s %s = %s;", dtype_c(t->dtype), sum, own);
+    e->lossy = t->c->power;
     block_use_sum(e, t, sum);
     e->lossy = NULL;
+    e->exponent = NULL;
     block_close_sums(e, t);
-    const char *text = block_close(e);
+    const char *text = emit_text(e, "%s%s", is_near(b) ? emit_text(e, "    float squares[2][WIDE_%d];\n", n) : "", block_close(e));
     *list = parameters(e, b, text, false);
     return emit_text(e, "/* The reduction takes a tile of sums, of which all or some rows are there. */\n"
                      "template <int IS_WHOLE, int FLUSHES>\nINLINE void take_%d(%s)\n{\n%s}\n", n, parameters(e, b, text, true), text);
 }
 
 /* The sums that may have lost too much are made again, without a loss: by all threads, which bring each other's rows. */
-static void put_again(Emitter *e, const Brief *b, const char *rows)
+static void put_again(Emitter *e, const Brief *b, const char *hold, const char *rows)
 {
     int n = b->t.number;
     Component component[STATE_COMPONENTS_MAX];
@@ -207,12 +193,14 @@ static void put_again(Emitter *e, const Brief *b, const char *rows)
     emit_line(e, "if (__syncthreads_or(is_lost)) {");
     e->scope->indent++;
     block_start_states(e, &b->t);
+    if (is_near(b))
+        emit_line(e, "%s", hold);
     emit_line(e, "rows_%d<0>(%s);", n, rows);
     e->scope->indent--;
     emit_line(e, "}");
 }
 
-static const char *whole_body(Emitter *e, Brief *b, const char *hold, const char *rows, const char *finish)
+static const char *whole_body(Emitter *e, Brief *b, const char *hold, const char *share, const char *rows, const char *finish)
 {
     BlockTiling *t = &b->t;
     int n = t->number;
@@ -222,21 +210,26 @@ static const char *whole_body(Emitter *e, Brief *b, const char *hold, const char
     block_open_loops(e, t, &t->c->batch);
     block_open_loops(e, t, &t->c->kept_rows);
     block_find_rows(e, t);
-    emit_line(e, "for (int64_t column = 0; column < columns; column += COLUMNS_%d) {", n);
-    e->scope->indent++;
+    block_open_tiles(e, t, 1);
     block_declare_states(e, t);
     emit_line(e, "Held_%d own_columns, *held = &own_columns;", n);
-    emit_line(e, "%s", hold);
-    if (b->power) {
-        emit_line(e, "float own_most = 0;");
+    if (is_near(b)) {
+        emit_line(e, "Near_%d own_near, *near = &own_near;", n);
+        emit_line(e, "%s", share);
+        emit_line(e, "__syncthreads();");
+        emit_line(e, "const int is_far = spread_%d(slices, near);", n);
+    } else {
+        emit_line(e, "%s", hold);
+    }
+    if (t->c->power) {
+        emit_line(e, "float own_most = %s;", is_near(b) ? "is_far ? INFINITY : 0" : "0");
         emit_line(e, "float *most = &own_most;");
     }
-    emit_line(e, "rows_%d<%d>(%s);", n, b->power != NULL, rows);
-    if (b->power)
-        put_again(e, b, rows);
+    emit_line(e, "rows_%d<%d>(%s);", n, t->c->power != NULL, rows);
+    if (t->c->power)
+        put_again(e, b, hold, rows);
     emit_line(e, "%s", finish);
-    e->scope->indent--;
-    emit_line(e, "}");
+    block_close_tiles(e, t, 1);
     block_close_loops(e, t->c->batch.count + t->c->kept_rows.count);
     return block_close(e);
 }
@@ -253,12 +246,30 @@ static Brief begin(Emitter *e, const BlockTiling *any)
     b.t.names = ARENA_ARRAY(e->arena, const char *, e->plan->lowered->index_count);
     block_begin(e, &b.t);
     b.read_count = block_row_reads(c, any->step, b.reads);
-    find_lossy(e, &b);
     emit_parameter(&b.t.parameters, "int ", "at");
     emit_parameter(&b.t.parameters, "int ", "there");
     emit_parameter(&b.t.parameters, emit_text(e, "Held_%d *", b.t.number), "held");
+    emit_parameter(&b.t.parameters, emit_text(e, "Near_%d *", b.t.number), "near");
     emit_parameter(&b.t.parameters, "float *", "most");
     return b;
+}
+
+/* What makes distances. */
+static const char *squares(Emitter *e, const Brief *b)
+{
+    if (!is_near(b))
+        return "";
+    const Contract *c = b->t.c;
+    const char *down = emit_number(e, DTYPE_F64, ldexp(1, -NEAR_DOWN));
+    const char *scale = emit_number(e, DTYPE_F64, ldexp(fabs(c->squares), -NEAR_DOWN) * (1 + ldexp(1, -24)));
+    Sample sample = block_sample(&b->t, "cuda/contract_squares.cu");
+    Hole holes[] = {
+        { "far", emit_text(e, "INLINE int is_far_%d(double square)\n{\n    return !(square <= %s);\n}\n", b->t.number,
+                           emit_number(e, DTYPE_F64, ldexp(1 / fabs(c->squares), NEAR_BITS))) },
+        { "scale", emit_text(e, "    const double down = %s, scale = %s;\n", down, scale) },
+        { "down", emit_text(e, "    const double down = %s;\n", down) },
+    };
+    return emit_text(e, "\n%s", emit_skeleton(e, &sample, holes, sizeof holes / sizeof *holes));
 }
 
 /* The form's functions, with the lists of what those take that go over rows. */
@@ -271,7 +282,10 @@ static const char *functions(Emitter *e, Brief *b, const char *fetch, const char
     Text values = text_new(e->arena);
     for (int i = 0; i < b->read_count; i++)
         text_print(&values, "    %s %s[2][CHUNK_%d];\n", dtype_c(b->reads[i]->dtype), value_name(e, i), n);
-    Sample sample = block_sample(t, "cuda/contract_brief.cu"), threads = block_sample(t, "cuda/contract_threads.cu");
+    if (is_near(b))
+        text_print(&values, "    double numbers[2][CHUNK_%d][%d];    /* what tensor cores multiply */\n", n, block_near_points(t->c));
+    Sample sample = block_sample(t, "cuda/contract_brief.cu");
+    Sample threads = block_sample(t, is_near(b) ? "cuda/contract_places.cu" : "cuda/contract_threads.cu");
     Hole holes[] = {
         { "title", emit_text(e, "/* The same where there are %d of %s. */\n", t->c->points, t->c->depth.list[0]->name) },
         { "constants", emit_text(e, "enum { ROWS_%d = %d, COLUMNS_%d = %d, POINTS_%d = %d, HIGH_%d = %d, WIDE_%d = %d, SIDE_%d = %d };\n",
@@ -279,13 +293,14 @@ static const char *functions(Emitter *e, Brief *b, const char *fetch, const char
                                  block_side(tile, t->dtype)) },
         { "threads", emit_skeleton(e, &threads, NULL, 0) },
         { "values", values.bytes },
-        { "fetch", emit_text(e, "%s\n%s", fetch, hold) },
+        { "fetch", emit_text(e, "%s\n%s%s", fetch, hold, squares(e, b)) },
         { "start", emit_text(e, "    %s sum = %s;\n", dtype_c(t->dtype), emit_state_start(e, t->c->product, 0, false)) },
         { "step", block_step_lines(e, t, "sum", "left", "right", 2) },
         { "take", take },
         { "rows_head", emit_text(e, "template <int FLUSHES>\nINLINE void rows_%d(%s)\n", n, rows_list) },
         { "first", emit_text(e, "        %s", fetch_call(e, b, fetch, "0", "0")) },
         { "next", emit_text(e, "            %s", fetch_call(e, b, fetch, "1 - stage", emit_text(e, "row + CHUNK_%d", n))) },
+        { "widen", is_near(b) ? emit_text(e, "        if (FLUSHES && widen_%d(slices, stage))\n            *most = INFINITY;\n", n) : "" },
         { "use", emit_text(e, "            if (there == CHUNK_%d)\n                take_%d<1, FLUSHES>(%s);\n"
                            "            else\n                take_%d<0, FLUSHES>(%s);\n", n, n, take_list, n, take_list) },
         { "finish", finish },
@@ -301,8 +316,10 @@ const char *block_brief(Emitter *e, const BlockTiling *any)
     Brief brief = begin(e, any), *b = &brief;
     BlockTiling *t = &b->t;
     int n = t->number;
-    const char *hold_call, *take_list, *finish_call;
-    const char *fetch = fetch_function(e, b), *hold = hold_function(e, b, &hold_call), *take = take_function(e, b, &take_list);
+    const char *hold_call, *share_call = "", *take_list, *finish_call;
+    const char *fetch = fetch_function(e, b), *hold = hold_function(e, b, false, &hold_call), *take = take_function(e, b, &take_list);
+    if (is_near(b))
+        hold = emit_text(e, "%s\n%s", hold, hold_function(e, b, true, &share_call));
     const char *finish = block_finish(e, t, &finish_call);
     const char *mentions = emit_text(e, "slices rows %s %s", take_list, strchr(fetch, '{'));
     ParameterSet rows = { .count = 0 };
@@ -311,7 +328,7 @@ const char *block_brief(Emitter *e, const BlockTiling *any)
         if (strcmp(p->name, "row") && strcmp(p->name, "stage") && strcmp(p->name, "at") && strcmp(p->name, "there"))
             emit_parameter(&rows, p->type, p->name);
     }
-    const char *body = whole_body(e, b, hold_call, emit_parameters(e, &rows, mentions, false), finish_call);
+    const char *body = whole_body(e, b, hold_call, share_call, emit_parameters(e, &rows, mentions, false), finish_call);
     ParameterSet common = emit_common_parameters(e);
     if (t->step->split)
         emit_parameter(&common, "int64_t ", "part");

@@ -68,15 +68,72 @@ static void fetch_whole(Emitter *e, BlockTiling *t, BlockFetch *f)
     f->quick = emit_text(e, "    int64_t at = slices_%d(%s, sums);\n", t->number, block_tile_list(e, t, mentions, false));
 }
 
+/* A list with other words for two of its parameters. */
+static const char *with_place(Emitter *e, const char *list, const char *stage, const char *point)
+{
+    Text text = text_new(e->arena);
+    for (size_t length; *list; list += length) {
+        length = strcspn(list, ", ");
+        bool is_stage = length == 5 && !strncmp(list, "stage", 5), is_point = length == 5 && !strncmp(list, "point", 5);
+        text_print(&text, "%.*s", is_stage || is_point ? (int)strlen(is_stage ? stage : point) : (int)length, is_stage ? stage : is_point ? point : list);
+        list += length;
+        length = strspn(list, ", ");
+        text_print(&text, "%.*s", (int)length, list);
+    }
+    return text.bytes;
+}
+
+/* The same on tensor cores. */
+static void fetch_quick(Emitter *e, BlockTiling *t, BlockFetch *f)
+{
+    BlockWhole side[2];
+    for (int i = 0; i < 2; i++)
+        block_quick_side(e, t, i, &side[i]);
+    int n = t->number;
+    bool parts = t->c->tile != NULL, doubles = t->c->packed == DTYPE_F64;
+    const char *mentions = emit_text(e, "%s %s", side[0].mentions, side[1].mentions), *list = block_tile_list(e, t, mentions, true);
+    const char *copied = emit_text(e, "slices stage point %s", mentions), *type = emit_element(t->c->packed);
+    const char *copies = emit_parameters(e, &t->parameters, copied, false);
+    const char *begin = with_place(e, copies, emit_text(e, "STAGES_%d - 1", n), emit_text(e, "AHEAD - DEPTH_%d", n));
+    const char *next = with_place(e, copies, "stage", emit_text(e, "(int64_t)slice * DEPTH_%d + AHEAD", n));
+    const char *from = emit_text(e, "const %s *const rows_from[ROWS_OWN_%d], const %s *const columns_from[COLUMNS_OWN_%d]", type, n, type, n);
+    const char *declared = emit_parameters(e, &t->parameters, copied, true);
+    Hole holes[] = {
+        { "copies", emit_text(e, "%s\n%s", side[0].functions, side[1].functions) },
+        { "head", emit_text(e, "INLINE int64_t slices_%d(%s, %s%s sums[HIGH_%d][WIDE_%d])\n", n, list, parts ? "int is_whole, " : "",
+                            dtype_c(t->dtype), n, n) },
+        { "find", emit_text(e, "    const int misses = %s | %s;\n", side[0].keep, side[1].keep) },
+        { "copy", emit_text(e, "%s%s\n%s%s\n", doubles ? "    " : "        ", side[0].copy, doubles ? "    " : "        ", side[1].copy) },
+        { "copy_head", emit_text(e, "INLINE void copy_%d(%s, %s)\n", n, declared, from) },
+        { "begin", emit_text(e, "    copy_%d(%s, rows_from, columns_from);\n", n, begin) },
+        { "next", emit_text(e, "        copy_%d(%s, rows_from, columns_from);\n", n, next) },
+        { NULL, NULL },
+    };
+    int count = sizeof holes / sizeof *holes - 1;
+    if (!doubles) {
+        count = 4;
+        holes[count++] = (Hole){ "multiply", emit_text(e, "        multiply_%d(slices, now, DEPTH_%d, %ssums);\n", n, n, parts ? "is_whole, " : "") };
+    }
+    Sample sample = block_sample(t, doubles ? "cuda/contract_quick_double.cu" : "cuda/contract_quick.cu");
+    f->whole = emit_text(e, "\n%s", emit_skeleton(e, &sample, holes, count));
+    const char *call = emit_text(e, "slices_%d(%s, %ssums)", n, block_tile_list(e, t, mentions, false), parts ? "is_whole, " : "");
+    f->quick = doubles ? emit_text(e, "    const int64_t begun = %s;\n    int64_t at = begun;\n", call) : emit_text(e, "    int64_t at = %s;\n", call);
+    if (doubles)    /* the first slice that would be next comes already */
+        f->due = "        if (point < depth && (at > begun || begun == 0)) {\n";
+    text_print(&f->mentions, "%s ", mentions);
+}
+
 void block_fetch(Emitter *e, BlockTiling *t, BlockFetch *f)
 {
-    *f = (BlockFetch){ .find_columns = "", .whole = "", .quick = "    int64_t at = 0;\n", .find = text_new(e->arena), .room = text_new(e->arena),
+    *f = (BlockFetch){ .find_columns = "", .whole = "", .due = NULL, .quick = "    int64_t at = 0;\n", .find = text_new(e->arena), .room = text_new(e->arena),
                        .first = text_new(e->arena), .next = text_new(e->arena), .put = text_new(e->arena), .before = text_new(e->arena),
                        .mentions = text_new(e->arena) };
     for (int side = 0; side < 2; side++)
         fetch_side(e, t, side, f);
     if (t->copied[0] && t->copied[1] && !t->c->block->is_matrix)
         fetch_whole(e, t, f);
+    if (block_are_quick(e, t))
+        fetch_quick(e, t, f);
     if (f->put.length)
         f->put.bytes = (char *)emit_text(e, "        if (point < depth) {\n%s        }\n", f->put.bytes);
     f->begin = t->c->tile ? "" : emit_text(e, "begin_%d(%s);", t->number, block_tile_list(e, t, f->before.bytes, false));

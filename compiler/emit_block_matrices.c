@@ -5,8 +5,9 @@
 
 static const char *places(Emitter *e, const BlockTiling *t)
 {
-    Sample sample = block_sample(t, "cuda/contract_mma.cu");
-    return emit_skeleton(e, &sample, NULL, 0);
+    Sample sample = block_sample(t, "cuda/contract_mma.cu"), places = block_sample(t, "cuda/contract_places.cu");
+    Hole hole = { "places", emit_skeleton(e, &places, NULL, 0) };
+    return emit_skeleton(e, &sample, &hole, 1);
 }
 
 static const char *narrow(Emitter *e, const BlockTiling *t)

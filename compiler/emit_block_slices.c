@@ -73,14 +73,13 @@ static const char *head(Emitter *e, const BlockTiling *t, const char *name, cons
     return emit_text(e, "INLINE void %s_%d(%s%s)\n", name, t->number, list, more);
 }
 
-/* Where a row or column begins. Tensor cores multiply zeros where there is none; plain units the last one, in sums that nobody asks
- * for. */
+/* Where a row or column begins. Behind the last one its, in sums that nobody asks for; or nowhere. */
 static const char *find_function(Emitter *e, BlockTiling *t, int side, const char **call, bool *fails)
 {
     const Term *read = side_of(t, side), *own = part_of_read(e, t, read, false);
     const char *word = side ? "column" : "row", *name = emit_text(e, "find_%ss", word), *size = side ? "COLUMNS" : "ROWS";
     const char *variable = side ? "c" : "r";
-    bool zeros = t->c->block->is_matrix;
+    bool zeros = t->zeros;
     Scope *function = block_open(e, t);
     Scope *loop = emit_push(e), *body = emit_push(e);
     (void)function;
@@ -93,7 +92,7 @@ static const char *find_function(Emitter *e, BlockTiling *t, int side, const cha
     if (inside[0]) {
         emit_line(e, "if (%s)", inside);
         emit_line(e, "    from = %s;", offset);
-        emit_line(e, "else");
+        emit_line(e, "else if (depth > 0)");
         emit_line(e, "    FAIL(f, OUT_OF_RANGE - %d);", read->origin ? read->origin->id : 0);
     } else {
         emit_line(e, "from = %s;", offset);
@@ -141,15 +140,14 @@ static bool has_lines(const BlockTiling *t, int side)
 }
 
 /* The number of a contracted point becomes its indices, and those how far on it is; data: where the array is. */
-static const char *point_offset(Emitter *e, BlockTiling *t, int side, const char **locals, const char **data)
+static const char *point_offset(Emitter *e, BlockTiling *t, int side, int indent, bool asks, const char **locals, const char **data)
 {
-    bool chunks = t->c->block->is_matrix;
     const Term *read = side_of(t, side), *points = part_of_read(e, t, read, true);
     Scope *function = block_open(e, t);
-    function->indent = chunks ? 3 : has_lines(t, side) ? 2 : 1;
+    function->indent = indent;
     block_decode(e, t, &t->c->depth, t->depth, "point_at");
     emit_line(e, "const int64_t offset = %s;", offset_of(e, points));
-    if (chunks)
+    if (asks)
         emit_line(e, "const int is_line = %s;", line_test(e, t, read));
     emit_pop(e);
     const char *text = function->text.bytes;
@@ -170,6 +168,24 @@ static const char *fetch_of(Emitter *e, BlockTiling *t, int side, const Hole *ho
 {
     bool chunks = t->c->block->is_matrix;
     return fill_side(e, t, side, chunks ? "chunks" : !t->copied[side] ? "values" : has_lines(t, side) ? "lines" : "copies", holes, count);
+}
+
+/* Copies have four bytes at least, and each thread as many of them as the next. */
+static bool is_quick(const Emitter *e, const BlockTiling *t, int side)
+{
+    const BlockTile *tile = t->c->block;
+    int number = (int)dtype_size(t->c->packed), chunk = BLOCK_LINE / number, chunks = (int)t->c->depth_block / chunk;
+    int threads = e->plan->target->grid->threads, lines = side ? tile->columns : tile->rows;
+    if (!tile->is_matrix || !t->copied[side])
+        return false;
+    if (!has_lines(t, side))
+        return lines * chunks % threads == 0;
+    return number >= 4 && (lines * chunk % threads == 0 || (threads % (lines * chunk) == 0 && chunks % (threads / (lines * chunk)) == 0));
+}
+
+bool block_are_quick(const Emitter *e, const BlockTiling *t)
+{
+    return is_quick(e, t, 0) && is_quick(e, t, 1);
 }
 
 /* One point of a chunk that is no line: a narrow number goes through a register, as a copy has four bytes at least. */
@@ -194,18 +210,20 @@ static const char *one_value(Emitter *e, BlockTiling *t, const Term *points)
 /* What is copied. */
 static const char *copies(Emitter *e, BlockTiling *t, int side, const char *calls[3])
 {
-    bool fails;
-    const char *locals, *data, *find = find_function(e, t, side, &calls[0], &fails), *offset = point_offset(e, t, side, &locals, &data);
+    bool fails, chunks = t->c->block->is_matrix;
+    const char *locals, *data, *find = find_function(e, t, side, &calls[0], &fails);
+    const char *offset = point_offset(e, t, side, chunks ? 3 : has_lines(t, side) ? 2 : 1, chunks, &locals, &data);
     const char *name = side ? "fetch_columns" : "fetch_rows";
     locals = emit_text(e, "%s%s", locals, data);
     const char *needs = emit_text(e, "slices stage point depth %s%s", locals, offset);
     calls[1] = needs;
     calls[2] = "";
-    bool chunks = t->c->block->is_matrix;
-    Hole holes[] = { { "find", find }, { "head", head(e, t, name, needs, "") }, { "locals", locals }, { "offset", offset }, { NULL, NULL } };
+    Hole holes[6] = { { "find", find }, { "head", head(e, t, name, needs, "") }, { "locals", locals }, { "offset", offset } };
     int count = 4;
-    if (chunks)
+    if (chunks) {
         holes[count++] = (Hole){ "one", one_value(e, t, part_of_read(e, t, side_of(t, side), true)) };
+        holes[count++] = (Hole){ "unroll", block_are_quick(e, t) ? "    UNROLL_NOT\n" : NULL };
+    }
     else if (!has_lines(t, side))
         holes[count++] = (Hole){ "copy", fails ? NULL : emit_text(e, "        copy_%s(to, there + from[turn], is_point);\n", dtype_name(t->dtype)) };
     return fetch_of(e, t, side, holes, count);
@@ -213,7 +231,8 @@ static const char *copies(Emitter *e, BlockTiling *t, int side, const char *call
 
 void block_whole_side(Emitter *e, BlockTiling *t, int side, BlockWhole *whole)
 {
-    const char *locals, *data, *offset = point_offset(e, t, side, &locals, &data), *type = emit_element(t->c->packed);
+    const char *locals, *data, *offset = point_offset(e, t, side, has_lines(t, side) ? 2 : 1, false, &locals, &data);
+    const char *type = emit_element(t->c->packed);
     const char *keep = side ? "keep_columns" : "keep_rows", *copy = side ? "copy_columns" : "copy_rows";
     const char *from = emit_text(e, "%s_from", side ? "columns" : "rows"), *size = side ? "COLUMNS_OWN" : "ROWS_OWN";
     bool few = side && !has_lines(t, 0) && !has_lines(t, 1);    /* registers for pointers of both sides */
@@ -232,6 +251,49 @@ void block_whole_side(Emitter *e, BlockTiling *t, int side, BlockWhole *whole)
     };
     const char *file = has_lines(t, side) ? "whole_lines" : few ? "whole_places" : "whole_copies";
     whole->functions = fill_side(e, t, side, file, holes, sizeof holes / sizeof *holes - few);
+}
+
+/* ---- the same on tensor cores ---- */
+
+/* Whether the chunks of a line are aligned if its first one is. */
+static const char *chunks_test(Emitter *e, const BlockTiling *t, const Term *read)
+{
+    const IndexSet *depth = &t->c->depth;
+    const Index *last = depth->list[depth->count - 1];
+    Text test = text_new(e->arena);
+    text_print(&test, "%s == 1", emit_stride(e, read->read.tensor, read->read.positions, last));
+    for (int i = 0; i + 1 < depth->count; i++)
+        text_print(&test, " && %s %% CHUNK_%d == 0", emit_stride(e, read->read.tensor, read->read.positions, depth->list[i]), t->number);
+    if (depth->count > 1)
+        text_print(&test, " && %s %% CHUNK_%d == 0", emit_extent(e, last), t->number);
+    return test.bytes;
+}
+
+void block_quick_side(Emitter *e, BlockTiling *t, int side, BlockWhole *whole)
+{
+    bool apart = has_lines(t, side);
+    const char *locals, *data, *offset = point_offset(e, t, side, apart ? 2 : 1, false, &locals, &data), *word = side ? "columns" : "rows";
+    const char *test = apart ? "" : chunks_test(e, t, side_of(t, side)), *asks = emit_locals(e, test);
+    if (!apart && t->c->depth.count == 1) {    /* they lie side by side */
+        locals = "";
+        offset = "    const int64_t offset = point_at;\n";
+    }
+    const char *keeps = emit_text(e, "slices %s%s%s", data, asks, test), *copies = emit_text(e, "slices stage point %s%s", locals, offset);
+    const char *from = emit_text(e, "%s_from", word), *keep = emit_text(e, "keep_%s", word), *copy = emit_text(e, "copy_%s", word);
+    const char *array = emit_text(e, "from[%s_OWN_%d]", side ? "COLUMNS" : "ROWS", t->number), *type = emit_element(t->c->packed);
+    whole->mentions = emit_text(e, "%s%s", keeps, copies);
+    whole->keep = emit_text(e, "%s_%d(%s, %s)", keep, t->number, emit_parameters(e, &t->parameters, keeps, false), from);
+    whole->copy = emit_text(e, "%s_%d(%s, %s);", copy, t->number, emit_parameters(e, &t->parameters, copies, false), from);
+    Hole holes[] = {
+        { "keep_head", emit_text(e, "INLINE int %s_%d(%s, const %s *%s)\n", keep, t->number, emit_parameters(e, &t->parameters, keeps, true),
+                                 type, array) },
+        { "head", head(e, t, copy, copies, emit_text(e, ", const %s *const %s", type, array)) },
+        { "locals", locals },
+        { "offset", offset },
+        { "data", data },
+        { "misses", emit_text(e, "%s    int misses = !(%s);\n", asks, test) },
+    };
+    whole->functions = fill_side(e, t, side, apart ? "quick_apart" : "quick_lines", holes, 6 - apart);
 }
 
 /* What is computed. */

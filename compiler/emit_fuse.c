@@ -486,7 +486,7 @@ static void begin(Emitter *e, Fused *f)
         f->behind.columns = last->depth;
         f->behind.depth = last->columns;
     }
-    f->values = (BlockTiling){ .c = &f->behind, .step = f->last, .number = f->last->id + 1, .names = names };
+    f->values = (BlockTiling){ .c = &f->behind, .step = f->last, .number = f->last->id + 1, .names = names, .zeros = f->fuse->parts > 0 };
     emit_begin_step(e, launch, f->last, false);
     block_begin(e, &f->values);
     f->first = (BlockTiling){ .c = first->contract, .step = first, .number = first->id + 1, .names = names };

@@ -42,7 +42,7 @@ static const Term *inside_where(const Term *term)
 static double constant_of(const Term *term)
 {
     double number;
-    return emit_is_number(term, &number) ? number : NAN;
+    return term_f32_number(term, &number) ? number : NAN;
 }
 
 /* How many times the product a value is; NaN: it is something else. */

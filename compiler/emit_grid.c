@@ -183,6 +183,17 @@ static const char *unit_body(Emitter *e, const Launch *launch)
     return text.bytes;
 }
 
+/* Lines one level further out. */
+static const char *outer(Emitter *e, const char *lines)
+{
+    Text text = text_new(e->arena);
+    for (const char *end; (end = strchr(lines, '\n')); lines = end + 1) {
+        int indent = !strncmp(lines, "    ", 4) ? 4 : 0;
+        text_add(&text, lines + indent, (size_t)(end + 1 - lines) - (size_t)indent);
+    }
+    return text.bytes;
+}
+
 static void put_launch(Emitter *e, const Launch *launch)
 {
     int id = launch->id + 1;
@@ -191,7 +202,12 @@ static void put_launch(Emitter *e, const Launch *launch)
     if (emit_mentions(unit, "own"))
         text_put(&e->functions, "    char *own = f->workspace + f->shared + blockIdx.x * f->per_worker;\n");
     text_put(&e->functions, emit_locals(e, unit));
-    text_print(&e->functions, "    for (int64_t task = blockIdx.x; task < f->tasks_%d; task += gridDim.x) {\n", id);
+    bool parts = emit_mentions(unit, "part") || emit_mentions(unit, "task");
+    if (!parts) {
+        text_print(&e->functions, "    for (int64_t unit = blockIdx.x; unit < f->units_%d; unit += gridDim.x) {\n%s    }\n}\n\n", id, outer(e, unit));
+        return;
+    }
+    text_print(&e->functions, "    for (unsigned task = blockIdx.x; task < (unsigned)f->tasks_%d; task += gridDim.x) {\n", id);
     if (emit_mentions(unit, "part") && launch->block_count == 1)
         text_put(&e->functions, "        const int64_t part = task;\n");
     text_print(&e->functions, "        const int64_t units_end = size_min((task + 1) * f->grain_%d, f->units_%d);\n"

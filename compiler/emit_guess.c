@@ -207,7 +207,7 @@ static Term *in_twos(Emitter *e, Term *x)
     }
     Term *factor = copy_term(e, x), **of = x->kind == TERM_MAP && x->map.function == FUNCTION_MUL ? x->map.arguments : NULL;
     double value[2] = { 1, 1 };
-    int number = !of ? -1 : emit_is_number(of[1], &value[1]) ? 1 : emit_is_number(of[0], &value[0]) ? 0 : -1;
+    int number = !of ? -1 : term_f32_number(of[1], &value[1]) ? 1 : term_f32_number(of[0], &value[0]) ? 0 : -1;
     factor->kind = TERM_CONSTANT;
     factor->constant.is_integer = false;
     factor->constant.value = value[number == 1] * LOG2_E;

@@ -23,7 +23,7 @@ bool tiling_is_masked(Emitter *e, const Tiling *t, const Masked *masked)
     const Term *side = masked->side;
     double number;
     if (side->kind != TERM_SELECT || t->c->group > 1 || side->select.yes->kind != TERM_READ ||
-        register_dtype(side->select.yes->dtype) != t->dtype || !emit_is_number(side->select.no, &number))
+        register_dtype(side->select.yes->dtype) != t->dtype || !term_f32_number(side->select.no, &number))
         return false;
     const Term *read = side->select.yes;
     for (int a = 0; a < read->read.tensor->rank; a++)
@@ -53,7 +53,7 @@ static void pack_vector(Emitter *e, const Tiling *t, const Masked *masked, const
     const char *other = emit_varying(e, side->select.no), *value = emit_name(e, "value");
     const char *picked = emit_pick(e, side->select.yes, mask->step, mask->lanes);
     double number;
-    if (!emit_is_number(side->select.no, &number) || number != 0 || signbit(number))
+    if (!term_f32_number(side->select.no, &number) || number != 0 || signbit(number))
         picked = emit_text(e, "select_%sv(%s, %s, %s)", dtype, mask->lanes, picked, emit_bare(e, other));
     emit_line(e, "const %sv %s = %s ? %s : %s;", dtype, value, mask->some, picked, other);
     emit_line(e, "store_%sv(%s, 1, %s, lanes);", dtype, masked->place, value);

@@ -7,44 +7,13 @@
 
 #define FACTOR_LEAST 1e-30   /* so that its products with other constants are numbers */
 
-bool emit_is_number(const Term *term, double *number)
-{
-    double sign = 1;
-    for (; term->kind == TERM_MAP; term = term->map.arguments[0])
-        if (term->map.function == FUNCTION_NEG)
-            sign = -sign;
-        else if (term->map.function != FUNCTION_CAST || (term->dtype != DTYPE_F32 && term->dtype != DTYPE_F64))    /* others round */
-            return false;
-    if (term->kind != TERM_CONSTANT)
-        return false;
-    *number = sign * (double)(float)(term->constant.is_integer ? (double)term->constant.integer : term->constant.value);
-    return true;
-}
-
-/* What is left of a term in f32 without its constant factors. */
-static const Term *without_factors(const Term *term, double *factor)
-{
-    double number = 1;
-    while (term->kind == TERM_MAP && term->dtype == DTYPE_F32) {
-        const Term *const *x = (const Term *const *)term->map.arguments;
-        if (term->map.function == FUNCTION_NEG)
-            number = -1, term = x[0];
-        else if (term->map.function == FUNCTION_MUL && (emit_is_number(x[0], &number) || emit_is_number(x[1], &number)))
-            term = emit_is_number(x[0], &number) ? x[1] : x[0];
-        else
-            break;
-        *factor *= number;
-    }
-    return term;
-}
-
 /* Whether a product is rounded to what it is: by a power of two that is at most 1. */
 bool emit_is_exact(const Term *term)
 {
     double number = 0;
     int exponent;
     for (int i = 0; term->kind == TERM_MAP && term->map.function == FUNCTION_MUL && i < 2 && number == 0; i++)
-        if (!emit_is_number(term->map.arguments[i], &number))
+        if (!term_f32_number(term->map.arguments[i], &number))
             number = 0;
     return fabs(frexp(number, &exponent)) == 0.5 && fabs(number) <= 1;
 }
@@ -79,7 +48,7 @@ bool emit_scaled(Emitter *e, const Term *term, Value *value)
     double factor = 1;
     if (term->map.function != FUNCTION_EXP || term->dtype != DTYPE_F32)
         return false;
-    const Term *x = without_factors(term->map.arguments[0], &factor);
+    const Term *x = term_without_factors(term->map.arguments[0], &factor);
     if (e->plan->lifted[term->id]) {
         bool apart = x->dtype == DTYPE_F32 && is_middling(factor);
         *value = lifted_power(e, apart ? x : term->map.arguments[0], apart ? factor : 1);
@@ -94,6 +63,10 @@ bool emit_scaled(Emitter *e, const Term *term, Value *value)
     if (!(size >= FLT_MIN && size <= FLT_MAX))
         return false;
     const char *which = lossy ? "lossy_f32<FLUSHES>" : "f32";
+    if (lossy && e->exponent) {
+        *value = (Value){ emit_text(e, "exp2_%s(%s)", which, e->exponent), false };
+        return true;
+    }
     *value = (Value){ emit_text(e, "exp2_%s(%s * %s)", which, emit_number(e, DTYPE_F32, factor), emit_term(e, x).text), false };
     return true;
 }

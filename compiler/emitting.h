@@ -92,6 +92,7 @@ typedef struct Emitter {
     const char **soon;            /* … to what the next points will */
     AddressPart part;             /* what addresses at hand are made of */
     const Term *lossy;            /* a power that may be 0 where it is denormal, if FLUSHES; or NULL */
+    const char *exponent;         /* what it is 2 to the power of, as C; NULL: that has to be written, too */
     const Term *branch;           /* of the where that the step stores, the one that this text is for; NULL: for both */
 } Emitter;
 
@@ -125,7 +126,6 @@ const char *emit_real_line(Emitter *e, const Term *term, Dtype real);
 
 /* emit_scaled.c: whether it is a function of an argument with constant factors, which are scaled with it; then its value */
 bool emit_scaled(Emitter *e, const Term *term, Value *value);
-bool emit_is_number(const Term *term, double *number);                      /* whether it is one, in f32 */
 
 bool emit_is_exact(const Term *term);                                       /* whether it is a product that is rounded to what it is */
 

@@ -116,6 +116,11 @@ typedef struct Contract {
                                    * stays is in `rows` */
     const BlockTile *brief;       /* on a grid: the same where there are `points` contracted points, as few as that; NULL: none */
     int points;
+    const Term *power;            /* of a brief one: what its reduction adds up is this power times factors that have no column; or NULL */
+    const Term **factors;
+    int factor_count;
+    double squares;               /* the power is 2^(squares * the product), which adds up squared differences: of points that are near to 0
+                                   * tensor cores make them; 0: they do not */
     const RingTile *ring;         /* on a grid: the same where tensor maps describe both operands; NULL: there is no such form */
     const Size *ring_tiles;       /* so many of these there are */
     const Size *ring_boxes[2][2], *ring_counts[2][2];    /* [side][its high index, not its low one]: the points of a tile, and how often these
@@ -227,6 +232,7 @@ struct Step {
 
 /* What a reduction behind a product reads for each row, whatever the column: as much as there is room for in shared memory. */
 enum { ROW_READS_MAX = 4 };
+int block_near_points(const Contract *c);    /* so many numbers of a row tensor cores multiply for its distances */
 int block_row_reads(const Contract *c, const Step *step, const Term *reads[ROW_READS_MAX]);
 
 /* An index that all steps of a launch keep, under the name it has in each. */

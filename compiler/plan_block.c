@@ -234,12 +234,19 @@ int block_row_reads(const Contract *c, const Step *step, const Term *reads[ROW_R
     return count;
 }
 
+/* Tensor cores take 4 points at a time; one more is a row's distance from 0. */
+int block_near_points(const Contract *c)
+{
+    return (c->points / 4 + 1) * 4;
+}
+
 /* Rows, the next, and what is read for each, in shared memory. */
 static int brief_bytes(const Planner *planner, const Step *step, const Contract *c)
 {
     const Term *reads[ROW_READS_MAX];
     int numbers = c->points + block_row_reads(c, step, reads), rows = CHUNK * planner->plan->target->grid->threads;
-    return 2 * rows * numbers * (int)sizeof(float) + state_bytes(planner, step, c, c->brief);
+    int doubles = c->squares != 0 ? block_near_points(c) : 0;
+    return 2 * rows * (numbers * (int)sizeof(float) + doubles * (int)sizeof(double)) + state_bytes(planner, step, c, c->brief);
 }
 
 /* Whether so few contracted points are expected of f32 numbers, read as they are, and a reduction behind them, that a tile of their
@@ -310,8 +317,9 @@ bool block_choose_tile(Planner *planner, const Step *step, Contract *c)
         return false;
     c->block = chosen;
     if (is_brief(planner, step, c)) {
-        c->brief = grid->brief;
-        c->block = chosen = choose(planner, step, c, grid->tiles, sum, c->brief->resident + 1);
+        block_find_power(planner, step, c);
+        c->brief = c->squares != 0 ? grid->near : grid->brief;
+        c->block = chosen = choose(planner, step, c, grid->tiles, sum, c->brief->resident < grid->resident ? c->brief->resident + 1 : grid->resident);
     }
     int bytes = block_operand_bytes(c) + state_bytes(planner, step, c, c->block);
     if (c->brief)

@@ -244,8 +244,8 @@ static int contract_forms(Arena *arena, const Contract *c, int lanes, Form *form
     int count = 0;
     if (c->brief)
         forms[count++] = (Form){ arena_format(arena, "where %d points are contracted", c->points),
-            arena_format(arena, "tiles of %d x %d, %d x %d sums of a thread, each taken at once", c->brief->rows, c->brief->columns,
-                         c->brief->high, c->brief->wide) };
+            arena_format(arena, "tiles of %d x %d, %d x %d sums of a thread, each taken at once%s", c->brief->rows, c->brief->columns,
+                         c->brief->high, c->brief->wide, c->squares != 0 ? ", made in f64 on tensor cores where points are near to 0" : "") };
     if (c->ring)
         forms[count++] = (Form){ "where tensor maps describe both sides",
             arena_format(arena, "tiles of %d x %d in a ring of %d stages%s, multiplied by groups of four warps", c->ring->left, c->ring->right,

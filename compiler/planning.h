@@ -122,6 +122,7 @@ bool block_choose_sides(const Planner *planner, const Step *step, const Product 
 /* How many rows each part of such a step takes, whose columns are too few for all blocks; NULL: they are not, or parts are of no use. */
 const Size *block_split(const Planner *planner, const Step *step);
 bool block_choose_tile(Planner *planner, const Step *step, Contract *c);
+void block_find_power(Planner *planner, const Step *step, Contract *c);    /* plan_power.c */
 int block_slice_depth(const Contract *c);        /* how many contracted points a slice has */
 int block_operand_bytes(const Contract *c);      /* what its operands take of shared memory */
 

@@ -13,6 +13,37 @@ bool term_is_number(const Term *term, double number)
     return term->constant.is_integer ? (double)term->constant.integer == number : term->constant.value == number;
 }
 
+bool term_f32_number(const Term *term, double *number)
+{
+    double sign = 1;
+    for (; term->kind == TERM_MAP; term = term->map.arguments[0])
+        if (term->map.function == FUNCTION_NEG)
+            sign = -sign;
+        else if (term->map.function != FUNCTION_CAST || (term->dtype != DTYPE_F32 && term->dtype != DTYPE_F64))    /* others round */
+            return false;
+    if (term->kind != TERM_CONSTANT)
+        return false;
+    *number = sign * (double)(float)(term->constant.is_integer ? (double)term->constant.integer : term->constant.value);
+    return true;
+}
+
+/* What is left of a term in f32 without its constant factors. */
+const Term *term_without_factors(const Term *term, double *factor)
+{
+    double number = 1;
+    while (term->kind == TERM_MAP && term->dtype == DTYPE_F32) {
+        const Term *const *x = (const Term *const *)term->map.arguments;
+        if (term->map.function == FUNCTION_NEG)
+            number = -1, term = x[0];
+        else if (term->map.function == FUNCTION_MUL && (term_f32_number(x[0], &number) || term_f32_number(x[1], &number)))
+            term = term_f32_number(x[0], &number) ? x[1] : x[0];
+        else
+            break;
+        *factor *= number;
+    }
+    return term;
+}
+
 static void find_complex(void *user, const Term *term)
 {
     *(bool *)user |= dtype_kind(term->dtype) == KIND_COMPLEX;

@@ -289,6 +289,8 @@ bool position_has_gather(const Position *position);
 bool term_has_index(const Term *term, const Index *index);
 bool term_is_whole(const Term *term);    /* whether it is made of complex numbers by more than taking apart and putting together */
 bool term_is_number(const Term *term, double number);    /* a constant, whatever its dtype and sign are made by */
+bool term_f32_number(const Term *term, double *number);  /* whether it is one, in f32 */
+const Term *term_without_factors(const Term *term, double *factor);    /* a term in f32, whose constant factors become one */
 bool indices_have(Index *const *indices, int count, const Index *index);
 
 /* Whether a condition bounds a loop over one of the indices: comparisons of its position are among its parts, those that all

@@ -72,6 +72,7 @@ typedef struct Grid {
     const BlockTile *tiles, *matrices;    /* of products; the last one is for tests */
     const BlockTile *brief;       /* of products of f32 of at most `depth` contracted points and what reduces them */
     bool doubles;                 /* tensor cores multiply f64, too */
+    const BlockTile *near;        /* of squared distances that they make in f64, and powers of these; NULL: they are too slow for that */
     const FuseTile *fuse_tiles, *fuse_matrices;    /* of two behind each other, likewise */
     const RingTile *fuse_rings;   /* the same in a ring; NULL: there are none */
     const RingTile *rings;        /* likewise; first one that keeps slices; NULL: it has no such tensor cores */

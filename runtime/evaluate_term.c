@@ -163,11 +163,16 @@ static Value read_element(Evaluator *e, const Term *read)
 
 #define LEAST_SHARE 0x1p-68     /* FLT_MIN of a sum that is at least 2^-58: compiler/plan_guess.c */
 
-static bool is_narrow(const Term *term)
+static Dtype read_dtype(const Term *term)
 {
     while (term->kind == TERM_MAP && term->map.function == FUNCTION_CAST && term->map.implicit)
         term = term->map.arguments[0];
-    return term->dtype == DTYPE_BF16;
+    return term->dtype;
+}
+
+static bool is_narrow(const Term *term)
+{
+    return read_dtype(term) == DTYPE_BF16;
 }
 
 /* What a softmax gives is rounded; or its powers are, before they are divided: by as large a part of each, which may be twice as much,
@@ -287,6 +292,19 @@ void walk_reduced(Evaluator *e, const Term *term, int64_t count, Value *x, Sum *
         e->at[over[i]->id] = before[i];
 }
 
+static bool has_16_bits(const Term *term)
+{
+    Dtype dtype = read_dtype(term);
+    return dtype == DTYPE_BF16 || dtype == DTYPE_F16;
+}
+
+/* Tensor cores round what they add up of products of 16-bit floats toward zero. */
+static bool may_truncate(const Term *x)
+{
+    return x->kind == TERM_MAP && x->map.function == FUNCTION_MUL && x->dtype == DTYPE_F32 && has_16_bits(x->map.arguments[0]) &&
+           has_16_bits(x->map.arguments[1]);
+}
+
 static void reduce_row(Evaluator *e, const Term *term, Value *row)
 {
     int64_t count = walk_count(e, term->reduce.over, term->reduce.over_count);
@@ -298,7 +316,7 @@ static void reduce_row(Evaluator *e, const Term *term, Value *row)
         return;
     }
     if (term->kind == TERM_CONTRACT || term->reduce.reduction == REDUCTION_SUM) {
-        Sum sum = { .dtype = term->dtype };
+        Sum sum = { .dtype = term->dtype, .truncates = may_truncate(term->reduce.argument) };
         walk_reduced(e, term, count < 0 ? INT64_MAX : count, NULL, &sum);
         *row = sum_value(&sum);
     } else {

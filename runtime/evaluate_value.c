@@ -584,7 +584,7 @@ Value sum_value(const Sum *sum)
     if (sum->count <= 1)
         value.bound = sum->bound;
     else if (!sum_holds_exactly(sum, format, size))
-        value.bound = sum->bound + rounding_errors(format, (double)(sum->count - 1)) * (size + sum->bound) +
+        value.bound = sum->bound + rounding_errors(format, (double)(sum->count - 1) * (1 + sum->truncates)) * (size + sum->bound) +
                       largest * own_error + (double)sum->count * DBL_EPSILON * DBL_EPSILON * size;
     /* Some order may overflow on the way. */
     if (!(size + value.bound < format->huge) && !(sum->count <= 1 && size <= format->huge))

@@ -83,6 +83,7 @@ typedef struct Sum {
     int last;                     /* the least last bit of all summands, once one that is not 0 has begun it */
     bool nan[2], up[2], down[2];  /* a NaN, +inf or -inf was there */
     bool begun, inexact, open;
+    bool truncates;               /* additions may round toward zero: each is then off by twice as much */
 } Sum;
 
 void sum_add(Sum *sum, Value value);

@@ -118,6 +118,14 @@
 #endif
 //}
 
+//{ UNROLL_NOT
+#if EINC_VECTORS && !defined(__clang__)
+#define UNROLL_NOT _Pragma("GCC unroll 1")
+#else
+#define UNROLL_NOT
+#endif
+//}
+
 //{ UNROLL_SOME
 #if EINC_VECTORS && !defined(__clang__)
 #define UNROLL_SOME _Pragma("GCC unroll 4")

@@ -51,10 +51,19 @@ DOUBLES = [
     DOUBLE, ('ik,kj->ij', 'i,k:d k,j:d'), ('bik,bjk->bij | * 0.5 | max j', 'b,i,k:d b,j,k:d'), ('ki,kj->ij | logsumexp j & argmax j', 'k,i:d k,j:d'),
     ('ikl,jlk->ij', 'i,k,l:d j,l,k:d'), ('Q[i,j,k], D[m,n,k] -> [i,j,m,n] | where(@n < len[m], _, -inf) | max n | sum j', 'Q=i,j,k:d D=m,n,k:d len=m:n'),
 ]
+# Of so many contracted points that there are whole slices for all stages.
+DEEP_DOUBLE = ('A[i,deep], B[deep,j] -> [i,j]', 'A=i,deep:d B=deep,j:d')
+DEEP_PARTS = ('A[i,deep], B[deep,j] -> [i,j]', 'A=i,deep B=deep,j')
+DEEP_NARROW = ('A[i,deep], B[j,deep] -> [i,j]', 'A=i,deep:b B=j,deep:b')
+DEEP = [
+    DEEP_DOUBLE, DEEP_NARROW, ('A[deep,i], B[j,deep] -> [i,j] | max j', 'A=deep,i:d B=j,deep:d'), ('A[deep,i], B[deep,j] -> [i,j]', 'A=deep,i:h B=deep,j:h'),
+    ('A[b,i,deep], B[b,j,deep] -> [b,i,j] | max j', 'A=b,i,deep:c B=b,j,deep:c'), ('A[i,c,deep], B[j,c,deep] -> [i,j]', 'A=i,c,deep:b B=j,c,deep:b'),
+]
 BYTES = ('ik,jk->ij', 'i,k:c j,k:c')
 MIXED = ('ik,jk->ij', 'i,k:c j,k:b')
 PAIRS = ('bjk,mpnk->bjmpn | max p n | sum b j', 'b,j,k m,p,n,k')
 LOOKUP = ('W[y[i],k], X[j,k] -> [i,j]', 'W=s+r,k y=i:r X=j,k')
+LOOKUP_NONE = ('W[y[i],none], X[j,none] -> [i,j]', 'W=s+r,none y=i:r X=j,none')    # of positions out of range nothing is read
 
 # Two behind each other, whose steps run together.
 ATTENTION = ('qd,kd->qk | _ / 4 | softmax k | * kv -> qv', 'q,d:b k,d:b k,v:b')
@@ -82,6 +91,8 @@ GREAT = ('ik,jk->ij', 'i,k:g j,k:l')
 PARTS = [
     ('tf32', PRODUCT), ('bf16x3', PRODUCT), ('bf16x6', PRODUCT), ('tf32', ALONG), ('bf16x3', MAXSIM), ('bf16x6', ALONG),
     ('tf32', LENGTHS), ('bf16x3', CAUSAL), ('bf16x6', PAIRS), ('tf32', LOOKUP), ('bf16x6', PLAIN), ('tf32', LOGSUM), ('bf16x3', LOOKUP),
+    ('bf16x3', LOOKUP_NONE),
+    ('bf16x3', DEEP_PARTS), ('tf32', ('A[i,deep], B[j,deep] -> [i,j]', 'A=i,deep B=j,deep')),
     ('bf16x6', ('iu,ju->ij', 'i,u j,u')), ('bf16x3', ('A[i,k,l], B[l,j,k] -> [i,j]', 'A=i,k,l B=l,j,k')),
     ('tf32', ('bik,bkj->bij', 'b,i,k b,k,j')),
     ('bf16x3', ATTENTION), ('tf32', PLAIN), ('tf32', GREAT), ('bf16x3', GREAT), ('bf16x6', GREAT),
@@ -104,8 +115,11 @@ CUT = [
 GAUSS = ('(A[few,xyz] - B[tall,xyz])^2 -> [few,tall] | exp(-0.5 * _) | _ * C[tall] -> [few]', 'A=few,xyz B=tall,xyz C=tall')
 NEAREST = ('(A[few,uv] - B[tall,uv])^2 -> [few,tall] | min tall', 'A=few,uv B=tall,uv')
 SPARSE = ('(A[few,xyz] - B[tall,xyz])^2 -> [few,tall] | exp(-40 * _) | _ * C[tall] -> [few]', 'A=few,xyz B=tall,xyz C=tall')
+FAR = ('(A[few,xyz] - B[tall,xyz])^2 -> [few,tall] | exp(-0.5 * _) | _ * C[tall] -> [few]', 'A=few,xyz:o B=tall,xyz:o C=tall')    # from 0
 BRIEF = [
-    GAUSS, NEAREST, SPARSE,
+    GAUSS, NEAREST, SPARSE, FAR,
+    ('(A[few,uv] - B[tall,uv])^2 -> [few,tall] | exp(-0.00002 * _) | sum tall', 'A=few,uv:w B=tall,uv:w'),
+    ('(B[tall,four] - A[some,few,four])^2 -> [some,few,tall] | C[tall] * exp(-_) * 3 | mean tall', 'B=tall,four A=some,few,four C=tall'),
     ('(A[few,xyz] - B[tall,xyz])^2 -> [few,tall] | exp(-0.5 * _) | _ * C[tall,once] -> [few,once]', 'A=few,xyz B=tall,xyz C=tall,once'),
     ('(A[few,xyz] - B[tall,xyz])^2 -> [few,tall] | exp(-0.5 * _) | _ * C[tall,often] -> [often,few]', 'A=few,xyz B=tall,xyz C=tall,often'),
     ('(A[few,xyz] - B[tall,xyz])^2 -> [few,tall] | exp(-60 * _) | sum tall', 'A=few,xyz B=tall,xyz'),
@@ -115,7 +129,7 @@ BRIEF = [
     ('A[some,few,xyz], B[xyz,tall] -> [some,few,tall] | _ / 2 + C[few] - @tall | mean tall', 'A=some,few,xyz B=xyz,tall C=few'),
     ('max(A[tall,uv], B[few,uv]) | min uv | exp(-_) | sum tall', 'A=tall,uv B=few,uv'),
 ]
-KNOWN = dict(xyz=[3], once=[1], often=[1, 3], uv=[2, 2, 2, 1, 3], some=[1, 2, 5], few=[33, 63, 129, 300], tall=[64, 65, 200, 700], tallest=[2048, 2100, 3000])
+KNOWN = dict(xyz=[3], four=[4], none=[0], deep=[128, 160, 200, 131], once=[1], often=[1, 3], uv=[2, 2, 2, 1, 3], some=[1, 2, 5], few=[33, 63, 129, 300], tall=[64, 65, 200, 700], tallest=[2048, 2100, 3000])
 check_products.FEW.update(KNOWN)
 
 # Names that the kernels' text has, too.
@@ -142,9 +156,9 @@ FAULTS = [
     ('the wrong place of a maximum', BEST, r's/merge_place_f32\(1, /merge_place_f32(0, /'),
     ('the later one of equals', ('ij | argmax j', 'i,j:i'), r's/other_place < \*place/other_place > *place/'),
     ('indices in another order', OUTER, r's/take_index\(&rest, ([a-z_]*) - /take_index(\&rest, 1 + \1 - /'),
-    ('blocks do a task twice', ADDED, r's/task \+= gridDim.x/task += (gridDim.x + 1) \/ 2/'),
+    ('blocks do a task twice', ADDED, r's/(task|unit) \+= gridDim.x/\1 += (gridDim.x + 1) \/ 2/'),
     ('the last task is left out', OUTER, r's/, f->tasks_1, workers/, f->tasks_1 - 1, workers/'),
-    ('the last unit of a task is left out', ROWS, r's/unit < units_end/unit < units_end - 1/'),
+    ('the last unit of a task is left out', ROWS, r's/unit < (units_end|f->units_1)/unit < \1 - 1/'),
     ('a tile reaches too far', OUTER, r's/size_min\(([a-z]*)_first \+ ([a-z_0-9]*), [a-z_]*\)/\1_first + \2/g'),
     ('every thread adds to every element', COUNTED, r's/!= \(uint64_t\)share\)/!= (uint64_t)share \&\& 0)/'),
     ('elements that no thread adds to', COUNTED, r's/const int64_t share = point;/const int64_t share = point \/ 2;/'),
@@ -179,14 +193,14 @@ CUT_FAULTS = [
 # The same in tiled products.
 TILE_FAULTS = [
     ('copies are not waited for', MAXSIM, r's/copies_wait<[^;]*;//g'),
-    ('the last ones are not waited for', NARROW, r's/copies_wait<STAGES_1 - 2>/copies_wait<STAGES_1 - 1>/'),
+    ('the last ones are not waited for', NARROW, r's/copies_wait<STAGES_1 - 2>/copies_wait<STAGES_1 - 1>/g'),
     ('only one\'s own copies are', MAXSIM, r's/(copies_wait<STAGES_1 - 2>\(\);\n *)__syncthreads\(\);/\1/'),
-    ('nor are they with more stages', NARROW, r's/(copies_wait<STAGES_1 - 2>\(\);\n *)__syncthreads\(\);/\1/'),
+    ('nor are they with more stages', NARROW, r's/(copies_wait<STAGES_1 - 2>\(\);\n *)__syncthreads\(\);/\1/g'),
     ('copies are in no groups', NARROW, r's/copies_end\(\);//g'),
     ('where rows begin is not waited for', PRODUCT, r's/(find_rows_1[^;]*;\n *)__syncthreads\(\);/\1/'),
     ('the next tile comes in the place of this one', ('ik,jk->ij | max j', 'i,k:c j,k:b'), r's/__syncthreads\(\);(\n *for \(int stage)/;\1/'),
     ('the next slice comes in the place of this one', PRODUCT, r's/now - 1 : STAGES_1 - 1/now : now/'),
-    ('and in that of one that waits', ('iy,jy->ij', 'i,y:b j,y:b'), r's/now > 0 \? now - 1 : STAGES_1 - 1/now < STAGES_1 - 1 ? now + 1 : 0/'),
+    ('and in that of one that waits', ('iy,jy->ij', 'i,y:b j,y:b'), r's/now > 0 \? now - 1 : STAGES_1 - 1/now < STAGES_1 - 1 ? now + 1 : 0/g'),
     ('half of the slices are left out', PRODUCT, r's/at \+= DEPTH_1, now/at += 2 * DEPTH_1, now/'),
     ('the last slice is left out', ALONG, r's/size_min\(points, DEPTH_1\)/(points < DEPTH_1 ? 0 : DEPTH_1)/'),
     ('a point is taken that is not there', ('exp(ik - jk) -> ij', 'i,k j,k'), r's/size_min\(points, DEPTH_1\)/size_min(points + 1, DEPTH_1)/'),
@@ -221,13 +235,17 @@ TILE_FAULTS = [
     ('the rows\' lines in another order', NARROW, r's/r \* 16 \+ lane % 16/r * 16 + lane % 8 * 2 + lane \/ 8 % 2/'),
     ('the columns\' lines, too', BYTES, r's/lane \/ 16 \* 8 \+ lane % 8/lane \/ 8 % 2 * 8 + lane % 8/'),
     ('half of the chunks are left out', BYTES, r's/chunk < CHUNKS_1; chunk \+= 2/chunk < CHUNKS_1; chunk += 4/'),
-    ('sums of other rows', NARROWSUM, r's/r % 2 \* 8/r % 2/'),
+    ('sums of other rows', NARROW, r's/r % 2 \* 8/r % 2/'),
     ('sums of other columns', NARROW, r's/c \/ 2 \* 8 \+ /c \/ 2 * 4 + /'),
     ('points are added that are not there', NARROW, r's/if \(next < count\)/if (next <= count)/g; s/count \* \(int\)sizeof/16 \/ (int)sizeof(bf16u) * (int)sizeof/g'),
     ('numbers side by side that are apart', NARROW, r's/is_line = [^;]*;/is_line = 1;/g'),
-    ('lanes of f64 have each other\'s points', DOUBLE, r's/chunk_1\(line, chunk \+ 1\) \+ lane % 2/chunk_1(line, chunk + 1)/'),
+    ('lanes of f64 have each other\'s points', DOUBLE, r's/\+ far\) \+ lane % 2/+ far)/'),
     ('their rows are others', DOUBLE, r's/upper \+ 8 \* DEPTH/upper + 4 * DEPTH/'),
     ('and so are their columns', DOUBLE, r's/columns\[8 \* c/columns[4 * c/g'),
+    ('whole slices come in the place of what is still read', DEEP_DOUBLE, r's/(copies_wait<STAGES_1 - 2>\(\);\n *)__syncthreads\(\);(\n *copy_1)/\1;\2/'),
+    ('and are multiplied before they are there', DEEP_DOUBLE, r's/copies_wait<STAGES_1 - 2>\(\);(\n *__syncthreads\(\);\n *copy_1)/;\1/'),
+    ('the last rows meet the next columns', DEEP_DOUBLE, r's/add_1\(LAST, left\[LAST % 2\], right/add_1(LAST, left[LAST % 2], coming/'),
+    ('all chunks of a row are its first', DEEP_DOUBLE, r's/from\[turn\] \+ offset, 16/from[turn] + point, 16/'),
     ('half of their points are taken twice', DOUBLE, r's/= lower\[far\]/= lower[near]/'),
     ('both halves of the columns are one', BYTES, r's/c % 2 \* 2\]/0]/'),
 ]
@@ -244,6 +262,11 @@ BRIEF_FAULTS = [
     ('powers that are lost are not made again', SPARSE, r's/__syncthreads_or\(is_lost\)/0/'),
     ('each thread makes its own again', SPARSE, r's/__syncthreads_or\(is_lost\)/is_lost/'),
     ('what was lost is in what is made again', SPARSE, r's/(\(is_lost\)\) \{\n)[^}]*\}/\1/'),
+    ('distances of what is far are made like others', FAR, r's/return !\(square <= [^;]*;/return 0;/'),
+    ('two rows are one', GAUSS, r's/numbers\[stage\]\[row \+ 8\]/numbers[stage][row]/'),
+    ('columns begin with one distance', GAUSS, r's/begin\[c \/ 2\]\[c % 2\] = square/begin[c \/ 2][c % 2] = c == 0 ? 0 : square/'),
+    ('rows\' distance from 0 is left out', GAUSS, r's/p == POINTS_[0-9]+ \? square \* down : 0/0/'),
+    ('columns are multiplied that are not there yet', GAUSS, r's/(share_[^;]*;\n *)__syncthreads\(\);/\1/'),
     ('there are more points than were expected', NEAREST, r's/depth == POINTS/depth >= POINTS/'),
 ]
 
@@ -255,6 +278,8 @@ PARTS_FAULTS = {
         ('numbers are copied that are not there', ALONG, r's/, next < count\);/, 1);/g'),
     ],
     'bf16x3': [
+        ('whole slices are multiplied before they are there', DEEP_PARTS, r's/(copies_wait<STAGES_1 - 2>\(\);\n *)__syncthreads\(\);(\n *multiply_1)/\1;\2/'),
+        ('they come where others are', DEEP_PARTS, r's/int stage = now > 0 \? now - 1 : STAGES_1 - 1;(\n *const int64_t point = \(int64_t)/int stage = now;\1/'),
         ('a part is left out', PRODUCT, r's/add_1\(left, 0, right\[1\], c, sums\);//'),
         ('one is multiplied twice', PRODUCT, r's/add_1\(left, 1, right\[0\]/add_1(left, 0, right[0]/'),
         ('points are others on one side', PRODUCT, r's/chunk \+ 2 \* next \+ lane \/ 8/chunk + 2 - 2 * next + lane \/ 8/'),
@@ -312,7 +337,7 @@ def run(runner, line, environment=None):
 def check_products_in_emulator(runner, folder, options):
     """A third of them, another one for the next seed."""
     wrong = elements = runs = 0
-    cases = [('', case) for case in check_products.EXPRESSIONS[options.seed % 3::3] + NAMES + FUSED + DOUBLES] + PARTS
+    cases = [('', case) for case in check_products.EXPRESSIONS[options.seed % 3::3] + NAMES + FUSED + DOUBLES + DEEP] + PARTS
     for number, (precision, (text, operands)) in enumerate(cases):
         answer, said = run(runner, job(text, operands, options.seed * 1000 + number, 3, folder, 'tiled', precision))
         runs += 1

@@ -374,7 +374,7 @@ FEW = {'one': [1, 1, 3], **dict.fromkeys('RST', [4, 4, 4, 4, 2, 3, 8]),
        'N': [64, 100, 130], 'U': [257, 300, 512, 519, 640]}
 LONG = [63, 64, 65, 97]
 RUN_SECONDS = 120    # a kernel that runs longer has lost its way
-DTYPES = {'w': np.float32, 'W': np.float64, 'F': np.float32, 'V': np.float64, 'f': np.float32, 'g': np.float32, 'l': np.float32, 'd': np.float64, 'h': np.float16,
+DTYPES = {'w': np.float32, 'o': np.float32, 'W': np.float64, 'F': np.float32, 'V': np.float64, 'f': np.float32, 'g': np.float32, 'l': np.float32, 'd': np.float64, 'h': np.float16,
           'b': 'V2', 'c': np.int8, 't': np.int16, 'i': np.int32, 'z': np.complex64, 'Z': np.complex128}
 
 
@@ -427,6 +427,8 @@ class Maker:
             x = -np.abs(x)
         if kind in 'wWFV':    # far apart
             x = x * 500
+        if kind == 'o':    # far from 0, near each other
+            x = x + 2.0 ** 20
         if kind in 'FV':    # some farther still, some minus infinity
             x = np.where(rng.random_sample(shape) < self.rng.choice([0, 0.01]), x * (2.0 ** 9 if kind == 'V' else 2.0 ** 5), x)
             x[rng.random_sample(shape) < self.rng.choice([0, 0.02, 0.9])] = -np.inf

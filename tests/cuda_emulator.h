@@ -407,6 +407,17 @@ template <class T> UNWATCHED static T lane_gave(unsigned lane)
     return x;
 }
 
+/* What another lane has. */
+template <class T> UNWATCHED static T shuffle_from(unsigned mask, T x, int lane, int place)
+{
+    if (mask != 0xFFFFFFFF)
+        fail("shuffles in line %d without all lanes", place);
+    give(&x, place);
+    const T result = lane_gave<T>((unsigned)lane % LANES);
+    wait_at(AT_WARP, -place);
+    return result;
+}
+
 /* What the lane has whose number differs in one bit. */
 template <class T> UNWATCHED static T shuffle_other(unsigned mask, T x, int apart, int place)
 {
@@ -440,6 +451,7 @@ template <class F> UNWATCHED static void run_kernel(const void *with)
 #define __syncthreads() emulated::wait_at(emulated::AT_BLOCK, __LINE__)
 #define __syncthreads_or(x) emulated::any_of_block(x, __LINE__)
 #define __syncwarp() emulated::wait_at(emulated::AT_WARP, __LINE__)
+#define __shfl_sync(mask, x, lane) emulated::shuffle_from(mask, x, lane, __LINE__)
 #define __shfl_xor_sync(mask, x, apart) emulated::shuffle_other(mask, x, apart, __LINE__)
 #define __shfl_down_sync(mask, x, apart) emulated::shuffle_down(mask, x, apart, __LINE__)
 

@@ -111,6 +111,27 @@ UNWATCHED static void multiply_doubles(double *sums, double *below, const double
     wait_at(AT_WARP, -place);
 }
 
+/* Of 4 points, beginning with other sums. */
+UNWATCHED static void multiply_few_doubles(double *sums, const double *begin, const double *left, double right, int place)
+{
+    struct Doubles {
+        double left[2], right;
+    };
+    Doubles own = { { left[0], left[1] }, right };
+    unsigned lane = current->thread % LANES;
+    double result[4] = { begin[0], begin[1], begin[2], begin[3] };
+    give(&own, place);
+    for (unsigned c = 0; c < 2; c++)
+        for (unsigned point = 0; point < 4; point++) {
+            const Doubles row = lane_gave<Doubles>(lane / 4 * 4 + point);
+            const double column = lane_gave<Doubles>((lane % 4 * 2 + c) * 4 + point).right;
+            result[c] = fma(row.left[0], column, result[c]);
+            result[2 + c] = fma(row.left[1], column, result[2 + c]);
+        }
+    wait_at(AT_WARP, -place);
+    memcpy(sums, result, sizeof result);
+}
+
 } // namespace emulated
 
 /* Those of templates/cuda/mma.cu. */
@@ -123,6 +144,7 @@ UNWATCHED static void multiply_doubles(double *sums, double *below, const double
 #define mma_tf32(sums, below, left, right) \
     emulated::multiply_matrices(sums, below, left, right, emulated::rounded_product, __LINE__)
 #define near_tf32(number) emulated::nearest_of_19_bits(number)
+#define mma_f64_few(sums, begin, left, right) emulated::multiply_few_doubles(sums, begin, left, right, __LINE__)
 #define mma_f64(sums, below, left, right) emulated::multiply_doubles(sums, below, left, right, __LINE__)
 #define mma_i8(sums, below, left, right) \
     emulated::multiply_matrices(sums, below, left, right, emulated::byte_product, __LINE__)

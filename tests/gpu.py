@@ -2,7 +2,7 @@
 """What cannot be known without a GPU, on a machine with one: `make gpu`.
 
     BUILD=build EINC=build/einc python3 tests/gpu.py [--only tensors,primitives,functions,products,programs,sanitizer,benchmarks]
-        [--count 300] [--page docs/gpu-results.md] [--trial]
+        [--count 300] [--sets 5] [--page docs/gpu-results.md] [--trial]
 
 Tensors of the device in the C API; the primitives of templates/cuda, compiled by nvcc; functions at the edges of their range,
 products of many sizes and random programs against the evaluator; NVIDIA's compute-sanitizer; benchmarks. Writes the page's
@@ -38,7 +38,7 @@ TENSORS = os.path.join(BUILD, 'tests', 'cuda_main')
 BENCH = os.path.join(BUILD, 'bench', 'gpu', 'run')
 SKIPPED = 77
 LIMIT = 300                           # seconds, of one command
-JOBS = min(8, os.cpu_count() or 1)    # commands at once, but for those that measure
+JOBS = min(16, os.cpu_count() or 1)   # commands at once, but for those that measure
 
 os.environ['DEVICE'] = 'cuda'         # for kernel_fuzz
 
@@ -132,7 +132,7 @@ def check_all_products(options, folder):
     rng = random.Random(1)
     some = 1 if options.trial else None
     kinds = [(case, [], '') for case in check_products.EXPRESSIONS[:3 if options.trial else None] + check_cuda.CUT[:some]]
-    kinds += [(case, ['-n', 'tiled'], '') for case in (check_cuda.BRIEF + check_cuda.DOUBLES + check_cuda.FUSED)[:some]]
+    kinds += [(case, ['-n', 'tiled'], '') for case in (check_cuda.BRIEF + check_cuda.DOUBLES + check_cuda.DEEP + check_cuda.FUSED)[:some]]
     kinds += [(case, ['-n', 'tiled', '-p', precision], precision) for precision, case in check_cuda.PARTS[:some]]
     kinds += [(case, ['-l', '1', '-n', nests], '') for case in cuda_rings.RINGS[:some] for nests in ('cost', 'tiled')]
     jobs = []
@@ -140,7 +140,7 @@ def check_all_products(options, folder):
         fields = [text, '-s', str(number), '-t', 'cuda', '-b', '1', '-g', 'cuda', *more]
         own = os.path.join(folder, 'product_%d' % number)
         os.mkdir(own)
-        for s in range(1 if options.trial else 5):
+        for s in range(1 if options.trial else options.sets):
             fields += check_products.data_set(operands, rng, own, s, precision, given=check_cuda.KNOWN)
         jobs.append((' '.join([text, *more]), fields))
 
@@ -154,7 +154,7 @@ def check_all_products(options, folder):
 
 
 def check_programs(options, folder):
-    words = [RUNNER, '--seed', '1', '--count', str(options.count), '--sets', '2' if options.trial else '5', '--target', 'cuda',
+    words = [RUNNER, '--seed', '1', '--count', str(options.count), '--sets', '2' if options.trial else str(options.sets), '--target', 'cuda',
              '--jobs', '1' if options.trial else str(JOBS), '--failures', os.path.join(BUILD, 'fuzz-gpu'), '--scratch', folder]
     assert kernel_fuzz.check(kernel_fuzz.parser().parse_args(words)), 'see above and build/fuzz-gpu'
     return '%d random programs' % options.count
@@ -191,10 +191,11 @@ def measure(options, folder):
     return '%d rows' % len(options.figures['rows'])
 
 
-PARTS = [('tensors', 'tensors of the device in the C API', check_tensors), ('primitives', 'primitives of templates/cuda', check_primitives),
-         ('functions', 'functions at the edges of their range', check_functions), ('products', 'products of many sizes', check_all_products),
-         ('programs', 'random programs', check_programs), ('sanitizer', 'compute-sanitizer', check_sanitizer),
-         ('benchmarks', 'benchmarks', measure)]
+# What is measured comes first: the page is written after each part, so that a run that is cut off leaves what it found.
+PARTS = [('benchmarks', 'benchmarks', measure),
+         ('tensors', 'tensors of the device in the C API', check_tensors), ('primitives', 'primitives of templates/cuda', check_primitives),
+         ('functions', 'functions at the edges of their range', check_functions), ('sanitizer', 'compute-sanitizer', check_sanitizer),
+         ('programs', 'random programs', check_programs), ('products', 'products of many sizes', check_all_products)]
 
 
 # ---- the page ----
@@ -264,7 +265,7 @@ def require_gpu():
 
 
 def run_parts(options, folder):
-    """What each came to, as words, and whether all was right."""
+    """Whether all was right; what each came to is on the page."""
     outcomes, good = [], True
     for name, what, part in PARTS:
         if options.only and name not in options.only.split(','):
@@ -279,13 +280,16 @@ def run_parts(options, folder):
             print(why)
         print('%s: %s (%.0f s)' % (what, words, time.time() - start), flush=True)
         outcomes.append((what, words))
-    return outcomes, good
+        if options.figures and options.page:
+            write_page(options.page, block_of(options.figures, outcomes, options.trial))
+    return good
 
 
 def main():
     parser = argparse.ArgumentParser()
     parser.add_argument('--only', default='')
     parser.add_argument('--count', type=int, default=300)
+    parser.add_argument('--sets', type=int, default=5, help='data sets of a product or a program')
     parser.add_argument('--page', default='')
     parser.add_argument('--trial', action='store_true')
     options = parser.parse_args()
@@ -295,10 +299,9 @@ def main():
     require_gpu()
     folder = tempfile.mkdtemp(prefix='einc-gpu-')
     os.environ['EINC_CACHE_DIR'] = os.path.join(folder, 'cache')
-    outcomes, good = run_parts(options, folder)
+    good = run_parts(options, folder)
     shutil.rmtree(folder)
     if options.figures and options.page:
-        write_page(options.page, block_of(options.figures, outcomes, options.trial))
         print('written to %s' % os.path.relpath(options.page))
     return not good
 

@@ -128,7 +128,7 @@ static int run(Gpu *gpu, Arena *arena, const Options *options)
             print_figure(&figures[count++], gpu->trial);
         }
     if (is_wanted(options->rows, "host") && !measure_host(gpu, arena, figures + count))
-        for (int h = 0; h < 3; h++)
+        for (int h = 0; h < HOST_FIGURES; h++)
             print_figure(&figures[count++], gpu->trial);
     for (int f = 0; f < count; f++)
         failed += figures[f].failure != NULL;

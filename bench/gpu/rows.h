@@ -39,8 +39,10 @@ typedef struct Figure {
 /* Makes a row ready, compares some elements of its result with the evaluator, and times it. */
 Figure measure_row(Gpu *gpu, Arena *arena, const Row *row, double seconds);
 
-/* From the text to the first result, with an empty cache and with a full one; then what a call costs the host. */
-int measure_host(Gpu *gpu, Arena *arena, Figure figures[3]);
+/* From the text to the first result, with an empty cache and with a full one; then what a call costs the host; of the latter two the
+ * driver's part, too. */
+enum { HOST_FIGURES = 5 };
+int measure_host(Gpu *gpu, Arena *arena, Figure figures[HOST_FIGURES]);
 
 /* ---- cublas.c ---- */
 

@@ -4,7 +4,7 @@
  * A thread has all points of WIDE columns in registers. Rows come CHUNK at a time to shared memory, with what the reduction reads
  * for each of them, while those before are taken: a sum is made and taken at once, and many of them side by side, so that what
  * the reduction computes goes on while other sums are made. In the end the threads of a column merge what they found, as those
- * of contract.cu do.
+ * of contract.cu do. Squared distances may come of tensor cores: contract_squares.cu.
  *
  * The emitter puts a number for N and the dtype of the sums for f32. The sample is out[j] = max[i](v[i] * sum[k](A[i,k] * B[j,k]))
  * where k has 3 points. */
@@ -119,6 +119,8 @@ INLINE void rows_N(Slices_N *slices, const Frame *f, int64_t rows, const Held_N 
     }
     for (int64_t row = 0; row < rows; row += CHUNK_N, stage = 1 - stage) {
         copies_wait<0>();
+        //{ widen
+        //}
         __syncthreads();
         if (row + CHUNK_N < rows) {
             //{ next

@@ -1,5 +1,6 @@
 /* How narrow rows come to shared memory: 16 bytes at a time where so many contracted points lie side by side, else one by one. The
- * emitter writes the same for columns. */
+ * emitter writes the same for columns. Where contract_quick_lines.cu or contract_quick_apart.cu bring whole slices, this is for the
+ * others. */
 //---
 //{ find
 //}
@@ -12,7 +13,9 @@ INLINE void fetch_rows_N(Slices_N *slices, const Frame *f, int stage, int64_t po
     //{ locals
     const partu *data = f->A;
     //}
+    //{ unroll
     UNROLL_TWICE
+    //}
     for (int at = (int)threadIdx.x; at < ROWS_N * CHUNKS_N; at += THREADS) {
         const int chunk = at % CHUNKS_N, r = at / CHUNKS_N;
         const int64_t point_at = point + chunk * CHUNK_N, from = slices->rows_at[r];

@@ -1,28 +1,54 @@
 /* How tensor cores multiply f64 numbers in contract.cu. */
 //---
-/* Adds the products of a slice; points that are not there are zeros. Of the two numbers of a chunk even lanes have the first and
- * odd ones the second, of two chunks: so 16 lanes, of four lines, meet all banks. These are other points than the instruction
- * says, the same on both sides. Lines that are 8 apart have their chunks in the same order. */
-INLINE void multiply_N(const Slices_N *slices, int stage, int64_t points, float sums[HIGH_N][WIDE_N])
+/* Which of a line's numbers a lane multiplies: of the two of a chunk even lanes have the first and odd ones the second, of two chunks,
+ * so that 16 lanes, of four lines, meet all banks. These are other points than the instruction says, the same on both sides. Lines
+ * that are 8 apart have their chunks in the same order. */
+INLINE int number_N(int far)
 {
-    const int lane = (int)threadIdx.x % WARP, line = lane / LANES_N, chunk = lane % LANES_N / 2 * 2;
-    const int near = chunk_N(line, chunk) + lane % 2, far = chunk_N(line, chunk + 1) + lane % 2;
-    const partu *rows = slices->rows[stage][warp_row_N() + line], *columns = slices->columns[stage][warp_column_N() + line];
-    float left[HIGH_N / 2][4];
-    (void)points;
-    UNROLL
-    for (int r = 0; r < HIGH_N / 2; r++) {
-        const partu *upper = rows + 16 * r * DEPTH_N, *lower = upper + 8 * DEPTH_N;
-        left[r][0] = upper[near];
-        left[r][1] = lower[near];
-        left[r][2] = upper[far];
-        left[r][3] = lower[far];
-    }
+    const int lane = (int)threadIdx.x % WARP, line = lane / LANES_N;
+    return chunk_N(line, lane % LANES_N / 2 * 2 + far) + lane % 2;
+}
+
+/* What a lane multiplies of 16 rows, the r-th of a warp's. */
+INLINE void load_left_N(const Slices_N *slices, int stage, int r, float left[4])
+{
+    const int near = number_N(0), far = number_N(1), line = warp_row_N() + 16 * r + (int)threadIdx.x % WARP / LANES_N;
+    const partu *upper = slices->rows[stage][line], *lower = upper + 8 * DEPTH_N;
+    left[0] = upper[near];
+    left[1] = lower[near];
+    left[2] = upper[far];
+    left[3] = lower[far];
+}
+
+/* And of a warp's columns, 8 at a time. */
+INLINE void load_right_N(const Slices_N *slices, int stage, float right[WIDE_N / 2][2])
+{
+    const int near = number_N(0), far = number_N(1), line = warp_column_N() + (int)threadIdx.x % WARP / LANES_N;
+    const partu *columns = slices->columns[stage][line];
     UNROLL
     for (int c = 0; c < WIDE_N / 2; c++) {
-        const float right[2] = { columns[8 * c * DEPTH_N + near], columns[8 * c * DEPTH_N + far] };
-        UNROLL
-        for (int r = 0; r < HIGH_N / 2; r++)
-            mma_f64(&sums[2 * r][2 * c], &sums[2 * r + 1][2 * c], left[r], right);
+        right[c][0] = columns[8 * c * DEPTH_N + near];
+        right[c][1] = columns[8 * c * DEPTH_N + far];
+    }
+}
+
+/* Adds their products. */
+INLINE void add_N(int r, const float left[4], const float right[WIDE_N / 2][2], float sums[HIGH_N][WIDE_N])
+{
+    UNROLL
+    for (int c = 0; c < WIDE_N / 2; c++)
+        mma_f64(&sums[2 * r][2 * c], &sums[2 * r + 1][2 * c], left, right[c]);
+}
+
+/* Adds the products of a slice; points that are not there are zeros. */
+INLINE void multiply_N(const Slices_N *slices, int stage, int64_t points, float sums[HIGH_N][WIDE_N])
+{
+    float left[4], right[WIDE_N / 2][2];
+    (void)points;
+    load_right_N(slices, stage, right);
+    UNROLL
+    for (int r = 0; r < HIGH_N / 2; r++) {
+        load_left_N(slices, stage, r, left);
+        add_N(r, left, right, sums);
     }
 }

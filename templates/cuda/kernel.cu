@@ -69,7 +69,7 @@ typedef struct Frame {
 extern "C" __global__ void __launch_bounds__(THREADS, RESIDENT) sample_launch_1(const __grid_constant__ Frame frame)
 {
     const Frame *f = &frame;
-    for (int64_t task = blockIdx.x; task < f->tasks_1; task += gridDim.x) {
+    for (unsigned task = blockIdx.x; task < (unsigned)f->tasks_1; task += gridDim.x) {
         const int64_t i = task * THREADS + threadIdx.x;
         if (i < f->extent_i)
             f->in.out.data[i * f->in.out.stride[0]] = 2 * f->in.x.data[i * f->in.x.stride[0]];

@@ -48,6 +48,10 @@
 #define UNROLL_TWICE _Pragma("unroll 2")
 //}
 
+//{ UNROLL_NOT
+#define UNROLL_NOT _Pragma("unroll 1")
+//}
+
 //{ UNROLL_SOME
 #define UNROLL_SOME _Pragma("unroll 4")
 //}

@@ -170,3 +170,25 @@ INLINE void mma_f64(double *sums, double *below, const double left[4], const dou
 }
 #endif
 //}
+
+//{ mma_f64_few
+#ifndef EINC_MODEL
+/* The same of 4 points, each lane's lane % 4, beginning with other sums, for tensor cores that have such an instruction. */
+INLINE void mma_f64_few(double sums[4], const double begin[4], const double left[2], double right)
+{
+    asm("mma.sync.aligned.m16n8k4.row.col.f64.f64.f64.f64 {%0, %1, %2, %3}, {%4, %5}, {%6}, {%7, %8, %9, %10};"
+        : "=d"(sums[0]), "=d"(sums[1]), "=d"(sums[2]), "=d"(sums[3])
+        : "d"(left[0]), "d"(left[1]), "d"(right), "d"(begin[0]), "d"(begin[1]), "d"(begin[2]), "d"(begin[3]));
+}
+#endif
+//}
+
+//{ size_up_f32
+/* The size of what is 2^896 times a number, rounded toward zero, where f32 has that: the number's exponent has its bits. */
+INLINE float size_up_f32(double x)
+{
+    uint64_t bits;
+    memcpy(&bits, &x, sizeof bits);
+    return from_bits_f32((uint32_t)(bits >> 29));
+}
+//}

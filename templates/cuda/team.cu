@@ -122,6 +122,14 @@ INLINE c128 later_c128(c128 x, int apart)
 }
 //}
 
+//{ of_lane_f64
+/* What another lane of the warp has. */
+INLINE double of_lane_f64(double x, int lane)
+{
+    return __shfl_sync(0xFFFFFFFF, x, lane);
+}
+//}
+
 //{ other_f32
 /* What the lane has whose number differs in one bit. */
 INLINE float other_f32(float x, int apart)

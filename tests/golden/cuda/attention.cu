@@ -869,18 +869,15 @@ extern "C" __global__ void __launch_bounds__(THREADS,
     const Frame *f = &frame;
     const int64_t extent_h = f->extent_h, extent_q = f->extent_q;
     const int64_t tile_1_3 = f->tile_1_3;
-    for (int64_t task = blockIdx.x; task < f->tasks_1; task += gridDim.x) {
-        const int64_t units_end = size_min((task + 1) * f->grain_1, f->units_1);
-        for (int64_t unit = task * f->grain_1; unit < units_end; unit++) {
-            int64_t rest = unit;
-            const int64_t q_tiles = size_max(size_ceil_div(extent_q, tile_1_3), 1);
-            const int64_t q_first = rest % q_tiles * tile_1_3, q_end = size_min(q_first + tile_1_3, extent_q);
-            rest /= q_tiles;
-            const int64_t h_first = rest % extent_h, h_end = h_first + 1;
-            rest /= size_max(extent_h, 1);
-            const int64_t b_first = rest, b_end = b_first + 1;
-            step_5(f, b_first, b_end, h_first, h_end, q_first, q_end);
-        }
+    for (int64_t unit = blockIdx.x; unit < f->units_1; unit += gridDim.x) {
+        int64_t rest = unit;
+        const int64_t q_tiles = size_max(size_ceil_div(extent_q, tile_1_3), 1);
+        const int64_t q_first = rest % q_tiles * tile_1_3, q_end = size_min(q_first + tile_1_3, extent_q);
+        rest /= q_tiles;
+        const int64_t h_first = rest % extent_h, h_end = h_first + 1;
+        rest /= size_max(extent_h, 1);
+        const int64_t b_first = rest, b_end = b_first + 1;
+        step_5(f, b_first, b_end, h_first, h_end, q_first, q_end);
     }
 }
 

@@ -202,7 +202,7 @@ extern "C" __global__ void __launch_bounds__(THREADS, RESIDENT) columns_launch_1
     const Frame *f = &frame;
     const int64_t extent_j = f->extent_j, extent_m = f->extent_m;
     const int64_t tile_1_2 = f->tile_1_2, tile_1_1 = f->tile_1_1;
-    for (int64_t task = blockIdx.x; task < f->tasks_1; task += gridDim.x) {
+    for (unsigned task = blockIdx.x; task < (unsigned)f->tasks_1; task += gridDim.x) {
         const int64_t units_end = size_min((task + 1) * f->grain_1, f->units_1);
         for (int64_t unit = task * f->grain_1; unit < units_end; unit++) {
             int64_t rest = unit;

@@ -650,29 +650,28 @@ INLINE void step_1(const Frame *f, char *own, int64_t t_first, int64_t t_end)
     Slices_1 *slices = (Slices_1 *)block_memory;
     const int64_t columns = t_end - t_first, depth = extent_h;
     const int64_t rows = extent_v;
-    for (int64_t column = 0; column < columns; column += COLUMNS_1) {
-        float largest_1[WIDE_1];
-        float sum_1[WIDE_1];
-        UNROLL
-        for (int c = 0; c < WIDE_1; c++) {
-            largest_1[c] = -INFINITY;
-            sum_1[c] = 0.0f;
-        }
-        find_columns_1(f, t_first, slices, column, columns);
-        if (rows > 0)
-            begin_1(f, t_first, slices, 0, rows, column, columns, depth);
-        for (int64_t row = 0; row < rows; row += ROWS_1) {
-            float sums[HIGH_1][WIDE_1];
-            tile_1(f, slices, depth, sums);
-            if (row + ROWS_1 < rows)
-                begin_1(f, t_first, slices, row + ROWS_1, rows, column, columns, depth);
-            if (row + ROWS_1 <= rows && column + COLUMNS_1 <= columns)
-                take_1<1>(row, rows, largest_1, sum_1, sums);
-            else
-                take_1<0>(row, rows, largest_1, sum_1, sums);
-        }
-        finish_1(own, t_first, slices, column, columns, largest_1, sum_1);
+    const int64_t column = 0;
+    float largest_1[WIDE_1];
+    float sum_1[WIDE_1];
+    UNROLL
+    for (int c = 0; c < WIDE_1; c++) {
+        largest_1[c] = -INFINITY;
+        sum_1[c] = 0.0f;
     }
+    find_columns_1(f, t_first, slices, column, columns);
+    if (rows > 0)
+        begin_1(f, t_first, slices, 0, rows, column, columns, depth);
+    for (int64_t row = 0; row < rows; row += ROWS_1) {
+        float sums[HIGH_1][WIDE_1];
+        tile_1(f, slices, depth, sums);
+        if (row + ROWS_1 < rows)
+            begin_1(f, t_first, slices, row + ROWS_1, rows, column, columns, depth);
+        if (row + ROWS_1 <= rows && column + COLUMNS_1 <= columns)
+            take_1<1>(row, rows, largest_1, sum_1, sums);
+        else
+            take_1<0>(row, rows, largest_1, sum_1, sums);
+    }
+    finish_1(own, t_first, slices, column, columns, largest_1, sum_1);
 }
 
 /* out[] = mean[t](tmp1[t] - sum[h](X[t,h] * W[y[t],h])) */
@@ -760,7 +759,7 @@ extern "C" __global__ void __launch_bounds__(THREADS,
     const Frame *f = &frame;
     char *own = f->workspace + f->shared + blockIdx.x * f->per_worker;
     const int64_t extent_t_3 = f->extent_t_3, tile_1_1 = f->tile_1_1;
-    for (int64_t task = blockIdx.x; task < f->tasks_1; task += gridDim.x) {
+    for (unsigned task = blockIdx.x; task < (unsigned)f->tasks_1; task += gridDim.x) {
         const int64_t part = task;
         const int64_t units_end = size_min((task + 1) * f->grain_1, f->units_1);
         for (int64_t unit = task * f->grain_1; unit < units_end; unit++) {

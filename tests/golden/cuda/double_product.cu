@@ -82,7 +82,7 @@ enum { THREADS = 128, WARP = 32, WARPS = THREADS / WARP, RESIDENT = 3 };
 
 #define UNROLL _Pragma("unroll")
 
-#define UNROLL_TWICE _Pragma("unroll 2")
+#define UNROLL_NOT _Pragma("unroll 1")
 
 /* Elements are aligned to their size: the launcher looks. */
 #define UNALIGNED
@@ -230,22 +230,9 @@ __shared__ __align__(16) char block_memory[33792];
 
 /* out[i,j] = sum[k](A[i,k] * B[k,j]) */
 enum { ROWS_1 = 64, COLUMNS_1 = 64, DEPTH_1 = 8, STAGES_1 = 4, HIGH_1 = 4, WIDE_1 = 8 };
-/* Warps side by side in a tile, and lanes of one; what a warp has of it; a line's chunks, and a chunk's points. */
+/* Warps side by side in a tile, and lanes of one; what a warp has of it. */
 enum { LANES_1 = 4, WARPS_ACROSS_1 = COLUMNS_1 / WIDE_1 / LANES_1 };
 enum { WARP_ROWS_1 = HIGH_1 * WARP / LANES_1, WARP_COLUMNS_1 = WIDE_1 * LANES_1 };
-enum { CHUNK_1 = 16 / sizeof(f64u), CHUNKS_1 = DEPTH_1 / CHUNK_1 };
-
-/* What the block has in shared memory: some slices of both operands, and where in its array each row and each column begins. */
-typedef struct __align__(16) Slices_1 {
-    f64u rows[STAGES_1][ROWS_1][DEPTH_1], columns[STAGES_1][COLUMNS_1][DEPTH_1];
-    int64_t rows_at[ROWS_1], columns_at[COLUMNS_1];
-} Slices_1;
-
-/* Where a chunk of a line is: two lines have all banks, so each pair of lines has its chunks in another order. */
-INLINE int chunk_1(int line, int chunk)
-{
-    return (chunk ^ (line / 2 & (CHUNKS_1 - 1))) * CHUNK_1;
-}
 
 /* The first row and column of a warp. */
 INLINE int warp_row_1(void)
@@ -268,47 +255,84 @@ INLINE int column_1(int c)
 {
     return warp_column_1() + c / 2 * 8 + (int)threadIdx.x % LANES_1 * 2 + c % 2;
 }
+/* A line's chunks, and a chunk's points. */
+enum { CHUNK_1 = 16 / sizeof(f64u), CHUNKS_1 = DEPTH_1 / CHUNK_1 };
 
-/* Adds the products of a slice; points that are not there are zeros. Of the two numbers of a chunk even lanes have the first and
- * odd ones the second, of two chunks: so 16 lanes, of four lines, meet all banks. These are other points than the instruction
- * says, the same on both sides. Lines that are 8 apart have their chunks in the same order. */
-INLINE void multiply_1(const Slices_1 *slices, int stage, int64_t points, double sums[HIGH_1][WIDE_1])
+/* What the block has in shared memory: some slices of both operands, and where in its array each row and each column begins. */
+typedef struct __align__(16) Slices_1 {
+    f64u rows[STAGES_1][ROWS_1][DEPTH_1], columns[STAGES_1][COLUMNS_1][DEPTH_1];
+    int64_t rows_at[ROWS_1], columns_at[COLUMNS_1];
+} Slices_1;
+
+/* Where a chunk of a line is: two lines have all banks, so each pair of lines has its chunks in another order. */
+INLINE int chunk_1(int line, int chunk)
 {
-    const int lane = (int)threadIdx.x % WARP, line = lane / LANES_1, chunk = lane % LANES_1 / 2 * 2;
-    const int near = chunk_1(line, chunk) + lane % 2, far = chunk_1(line, chunk + 1) + lane % 2;
-    const f64u *rows = slices->rows[stage][warp_row_1() + line], *columns = slices->columns[stage][warp_column_1()
-            + line];
-    double left[HIGH_1 / 2][4];
-    (void)points;
-    UNROLL
-    for (int r = 0; r < HIGH_1 / 2; r++) {
-        const f64u *upper = rows + 16 * r * DEPTH_1, *lower = upper + 8 * DEPTH_1;
-        left[r][0] = upper[near];
-        left[r][1] = lower[near];
-        left[r][2] = upper[far];
-        left[r][3] = lower[far];
-    }
+    return (chunk ^ (line / 2 & (CHUNKS_1 - 1))) * CHUNK_1;
+}
+
+/* Which of a line's numbers a lane multiplies: of the two of a chunk even lanes have the first and odd ones the second, of two chunks,
+ * so that 16 lanes, of four lines, meet all banks. These are other points than the instruction says, the same on both sides. Lines
+ * that are 8 apart have their chunks in the same order. */
+INLINE int number_1(int far)
+{
+    const int lane = (int)threadIdx.x % WARP, line = lane / LANES_1;
+    return chunk_1(line, lane % LANES_1 / 2 * 2 + far) + lane % 2;
+}
+
+/* What a lane multiplies of 16 rows, the r-th of a warp's. */
+INLINE void load_left_1(const Slices_1 *slices, int stage, int r, double left[4])
+{
+    const int near = number_1(0), far = number_1(1), line = warp_row_1() + 16 * r + (int)threadIdx.x % WARP / LANES_1;
+    const f64u *upper = slices->rows[stage][line], *lower = upper + 8 * DEPTH_1;
+    left[0] = upper[near];
+    left[1] = lower[near];
+    left[2] = upper[far];
+    left[3] = lower[far];
+}
+
+/* And of a warp's columns, 8 at a time. */
+INLINE void load_right_1(const Slices_1 *slices, int stage, double right[WIDE_1 / 2][2])
+{
+    const int near = number_1(0), far = number_1(1), line = warp_column_1() + (int)threadIdx.x % WARP / LANES_1;
+    const f64u *columns = slices->columns[stage][line];
     UNROLL
     for (int c = 0; c < WIDE_1 / 2; c++) {
-        const double right[2] = { columns[8 * c * DEPTH_1 + near], columns[8 * c * DEPTH_1 + far] };
-        UNROLL
-        for (int r = 0; r < HIGH_1 / 2; r++)
-            mma_f64(&sums[2 * r][2 * c], &sums[2 * r + 1][2 * c], left[r], right);
+        right[c][0] = columns[8 * c * DEPTH_1 + near];
+        right[c][1] = columns[8 * c * DEPTH_1 + far];
     }
 }
 
-/* Where each row begins in its array; INT64_MIN for those that are not there. */
+/* Adds their products. */
+INLINE void add_1(int r, const double left[4], const double right[WIDE_1 / 2][2], double sums[HIGH_1][WIDE_1])
+{
+    UNROLL
+    for (int c = 0; c < WIDE_1 / 2; c++)
+        mma_f64(&sums[2 * r][2 * c], &sums[2 * r + 1][2 * c], left, right[c]);
+}
+
+/* Adds the products of a slice; points that are not there are zeros. */
+INLINE void multiply_1(const Slices_1 *slices, int stage, int64_t points, double sums[HIGH_1][WIDE_1])
+{
+    double left[4], right[WIDE_1 / 2][2];
+    (void)points;
+    load_right_1(slices, stage, right);
+    UNROLL
+    for (int r = 0; r < HIGH_1 / 2; r++) {
+        load_left_1(slices, stage, r, left);
+        add_1(r, left, right, sums);
+    }
+}
+
+/* Where each row begins in its array; behind the last one its. */
 INLINE void find_rows_1(const Frame *f, int64_t i_first, Slices_1 *slices, int64_t row, int64_t rows)
 {
     const int64_t A_0 = f->in.A.stride[0];
     const int r = (int)threadIdx.x;
     if (r < ROWS_1) {
-        const int64_t row_at = row + r;
-        int64_t from = INT64_MIN;
-        if (row_at < rows) {
-            const int64_t i = i_first + row_at;
-            from = i * A_0;
-        }
+        const int64_t row_at = size_min(row + r, rows - 1);
+        int64_t from;
+        const int64_t i = i_first + row_at;
+        from = i * A_0;
         slices->rows_at[r] = from;
     }
 }
@@ -319,7 +343,7 @@ INLINE void fetch_rows_1(const Frame *f, Slices_1 *slices, int stage, int64_t po
     const int64_t A_1 = f->in.A.stride[1];
     const f64u *A = (const f64u *)f->in.A.data;
     const f64u *data = A;
-    UNROLL_TWICE
+    UNROLL_NOT
     for (int at = (int)threadIdx.x; at < ROWS_1 * CHUNKS_1; at += THREADS) {
         const int chunk = at % CHUNKS_1, r = at / CHUNKS_1;
         const int64_t point_at = point + chunk * CHUNK_1, from = slices->rows_at[r];
@@ -342,18 +366,16 @@ INLINE void fetch_rows_1(const Frame *f, Slices_1 *slices, int stage, int64_t po
     }
 }
 
-/* Where each column begins in its array; INT64_MIN for those that are not there. */
+/* Where each column begins in its array; behind the last one its. */
 INLINE void find_columns_1(const Frame *f, int64_t j_first, Slices_1 *slices, int64_t column, int64_t columns)
 {
     const int64_t B_1 = f->in.B.stride[1];
     const int c = (int)threadIdx.x;
     if (c < COLUMNS_1) {
-        const int64_t column_at = column + c;
-        int64_t from = INT64_MIN;
-        if (column_at < columns) {
-            const int64_t j = j_first + column_at;
-            from = j * B_1;
-        }
+        const int64_t column_at = size_min(column + c, columns - 1);
+        int64_t from;
+        const int64_t j = j_first + column_at;
+        from = j * B_1;
         slices->columns_at[c] = from;
     }
 }
@@ -364,7 +386,7 @@ INLINE void fetch_columns_1(const Frame *f, Slices_1 *slices, int stage, int64_t
     const int64_t B_0 = f->in.B.stride[0];
     const f64u *B = (const f64u *)f->in.B.data;
     const f64u *data = B;
-    UNROLL_TWICE
+    UNROLL_NOT
     for (int at = (int)threadIdx.x; at < COLUMNS_1 * CHUNKS_1; at += THREADS) {
         const int chunk = at % CHUNKS_1, r = at / CHUNKS_1;
         const int64_t point_at = point + chunk * CHUNK_1, from = slices->columns_at[r];
@@ -385,6 +407,126 @@ INLINE void fetch_columns_1(const Frame *f, Slices_1 *slices, int stage, int64_t
             copy_f64(&to[next], next < count ? data + from + k * B_0 : data, next < count);
         }
     }
+}
+
+enum { ROWS_OWN_1 = ROWS_1 * CHUNKS_1 / THREADS };
+
+/* Where those rows begin; whether one has no place, or no 16-byte chunks. */
+INLINE int keep_rows_1(const Frame *f, Slices_1 *slices, const f64u *from[ROWS_OWN_1])
+{
+    const f64u *A = (const f64u *)f->in.A.data;
+    const f64u *data = A;
+    const int64_t A_1 = f->in.A.stride[1];
+    int misses = !(A_1 == 1);
+    UNROLL
+    for (int turn = 0; turn < ROWS_OWN_1; turn++) {
+        const int64_t at = slices->rows_at[(int)threadIdx.x / CHUNKS_1 + turn * (THREADS / CHUNKS_1)];
+        from[turn] = at == INT64_MIN ? data : data + at;
+        misses |= at == INT64_MIN || (uint64_t)from[turn] % 16 != 0;
+    }
+    return misses;
+}
+
+/* These rows have their chunks in the same order. */
+INLINE void copy_rows_1(Slices_1 *slices, int stage, int64_t point, const f64u *const from[ROWS_OWN_1])
+{
+    const int chunk = (int)threadIdx.x % CHUNKS_1, first = (int)threadIdx.x / CHUNKS_1;
+    const int64_t point_at = point + chunk * CHUNK_1;
+    const int64_t offset = point_at;
+    f64u *to = slices->rows[stage][first] + chunk_1(first, chunk);
+    UNROLL
+    for (int turn = 0; turn < ROWS_OWN_1; turn++)
+        copy_line(to + turn * (THREADS / CHUNKS_1) * DEPTH_1, from[turn] + offset, 16);
+}
+
+enum { COLUMNS_ONCE_1 = COLUMNS_1 * CHUNK_1 < THREADS ? COLUMNS_1 : THREADS / CHUNK_1,
+        COLUMNS_OWN_1 = COLUMNS_1 / COLUMNS_ONCE_1 };
+enum { COLUMNS_CHUNKS_1 = THREADS / CHUNK_1 / COLUMNS_ONCE_1 };    /* that threads copy at a time */
+
+/* Where those columns begin; whether one has no place. */
+INLINE int keep_columns_1(const Frame *f, Slices_1 *slices, const f64u *from[COLUMNS_OWN_1])
+{
+    const f64u *B = (const f64u *)f->in.B.data;
+    const f64u *data = B;
+    int misses = 0;
+    UNROLL
+    for (int turn = 0; turn < COLUMNS_OWN_1; turn++) {
+        const int64_t at = slices->columns_at[(int)threadIdx.x / CHUNK_1 % COLUMNS_ONCE_1 + turn * COLUMNS_ONCE_1];
+        from[turn] = at == INT64_MIN ? data : data + at;
+        misses |= at == INT64_MIN;
+    }
+    return misses;
+}
+
+INLINE void copy_columns_1(const Frame *f, Slices_1 *slices, int stage, int64_t point,
+        const f64u *const from[COLUMNS_OWN_1])
+{
+    const int next = (int)threadIdx.x % CHUNK_1, first = (int)threadIdx.x / CHUNK_1 % COLUMNS_ONCE_1;
+    const int group = COLUMNS_CHUNKS_1 == 1 ? 0 : (int)threadIdx.x / CHUNK_1 / COLUMNS_ONCE_1;
+    const int64_t B_0 = f->in.B.stride[0];
+    UNROLL
+    for (int chunk = 0; chunk < CHUNKS_1; chunk += COLUMNS_CHUNKS_1) {
+        const int64_t point_at = point + (chunk + group) * CHUNK_1 + next;
+        const int64_t k = point_at;
+        const int64_t offset = k * B_0;
+        f64u *to = slices->columns[stage][first] + chunk_1(first, chunk + group) + next;
+        UNROLL
+        for (int turn = 0; turn < COLUMNS_OWN_1; turn++)
+            copy_f64(to + turn * COLUMNS_ONCE_1 * DEPTH_1, from[turn] + offset, 1);
+    }
+}
+
+/* Begins to copy a slice. */
+INLINE void copy_1(const Frame *f, Slices_1 *slices, int stage, int64_t point,
+        const f64u *const rows_from[ROWS_OWN_1], const f64u *const columns_from[COLUMNS_OWN_1])
+{
+    copy_rows_1(slices, stage, point, rows_from);
+    copy_columns_1(f, slices, stage, point, columns_from);
+    copies_end();
+}
+
+/* Takes slices as long as those are whole that are copied meanwhile. Where to go on: as many slices have begun to come from there as
+ * there are stages. */
+INLINE int64_t slices_1(const Frame *f, Slices_1 *slices, int64_t depth, double sums[HIGH_1][WIDE_1])
+{
+    enum { AHEAD = STAGES_1 * DEPTH_1, LAST = HIGH_1 / 2 - 1 };
+    const f64u *rows_from[ROWS_OWN_1], *columns_from[COLUMNS_OWN_1];
+    double left[2][4], right[WIDE_1 / 2][2], coming[WIDE_1 / 2][2];
+    const int count = depth < AHEAD ? 0 : (int)size_min((depth - AHEAD) / DEPTH_1, INT32_MAX);
+    if (count == 0)
+        return 0;
+    const int misses = keep_rows_1(f, slices, rows_from) | keep_columns_1(f, slices, columns_from);
+    if (__syncthreads_or(misses))
+        return 0;
+    copy_1(f, slices, STAGES_1 - 1, AHEAD - DEPTH_1, rows_from, columns_from);
+    copies_wait<STAGES_1 - 1>();
+    __syncthreads();
+    load_right_1(slices, 0, right);
+    load_left_1(slices, 0, 0, left[0]);
+    for (int slice = 0, stage = 0; slice < count; slice++) {
+        const int next = stage + 1 < STAGES_1 ? stage + 1 : 0;
+        UNROLL
+        for (int r = 0; r < LAST; r++) {
+            load_left_1(slices, stage, r + 1, left[(r + 1) % 2]);
+            add_1(r, left[r % 2], right, sums);
+        }
+        copies_wait<STAGES_1 - 2>();
+        __syncthreads();
+        copy_1(f, slices, stage, (int64_t)slice * DEPTH_1 + AHEAD, rows_from, columns_from);
+        load_right_1(slices, next, coming);
+        load_left_1(slices, next, 0, left[1 - LAST % 2]);
+        add_1(LAST, left[LAST % 2], right, sums);
+        UNROLL
+        for (int c = 0; c < WIDE_1 / 2; c++) {
+            right[c][0] = coming[c][0];
+            right[c][1] = coming[c][1];
+        }
+        UNROLL
+        for (int number = 0; number < 4; number++)
+            left[0][number] = left[1 - LAST % 2][number];
+        stage = next;
+    }
+    return (int64_t)count * DEPTH_1;
 }
 
 /* Begins to copy the first slices of the tile from a row and a column on. */
@@ -412,14 +554,15 @@ INLINE void tile_1(const Frame *f, Slices_1 *slices, int64_t depth, double sums[
         for (int c = 0; c < WIDE_1; c++)
             sums[r][c] = 0.0;
     }
-    int64_t at = 0;
+    const int64_t begun = slices_1(f, slices, depth, sums);
+    int64_t at = begun;
     for (int now = (int)(at / DEPTH_1 % STAGES_1); at < depth; at += DEPTH_1, now = now + 1 < STAGES_1 ? now + 1
             : 0) {
         copies_wait<STAGES_1 - 2>();
         __syncthreads();
         const int64_t point = at + (STAGES_1 - 1) * DEPTH_1;
         const int stage = now > 0 ? now - 1 : STAGES_1 - 1;
-        if (point < depth) {
+        if (point < depth && (at > begun || begun == 0)) {
             fetch_rows_1(f, slices, stage, point, depth);
             fetch_columns_1(f, slices, stage, point, depth);
         }
@@ -460,18 +603,16 @@ INLINE void step_1(const Frame *f, int64_t i_first, int64_t i_end, int64_t j_fir
     Slices_1 *slices = (Slices_1 *)block_memory;
     const int64_t columns = j_end - j_first, depth = extent_k;
     const int64_t rows = i_end - i_first;
-    for (int64_t column = 0; column < columns; column += COLUMNS_1) {
-        find_columns_1(f, j_first, slices, column, columns);
-        for (int64_t row = 0; row < rows; row += ROWS_1) {
-            double sums[HIGH_1][WIDE_1];
-            begin_1(f, i_first, j_first, slices, row, rows, column, columns, depth);
-            tile_1(f, slices, depth, sums);
-            if (row + ROWS_1 <= rows && column + COLUMNS_1 <= columns)
-                store_1<1>(f, i_first, j_first, row, rows, column, columns, sums);
-            else
-                store_1<0>(f, i_first, j_first, row, rows, column, columns, sums);
-        }
-    }
+    const int64_t column = 0;
+    find_columns_1(f, j_first, slices, column, columns);
+    const int64_t row = 0;
+    double sums[HIGH_1][WIDE_1];
+    begin_1(f, i_first, j_first, slices, row, rows, column, columns, depth);
+    tile_1(f, slices, depth, sums);
+    if (row + ROWS_1 <= rows && column + COLUMNS_1 <= columns)
+        store_1<1>(f, i_first, j_first, row, rows, column, columns, sums);
+    else
+        store_1<0>(f, i_first, j_first, row, rows, column, columns, sums);
 }
 
 extern "C" __global__ void __launch_bounds__(THREADS,
@@ -480,16 +621,13 @@ extern "C" __global__ void __launch_bounds__(THREADS,
     const Frame *f = &frame;
     const int64_t extent_i = f->extent_i, extent_j = f->extent_j;
     const int64_t tile_1_1 = f->tile_1_1, tile_1_2 = f->tile_1_2;
-    for (int64_t task = blockIdx.x; task < f->tasks_1; task += gridDim.x) {
-        const int64_t units_end = size_min((task + 1) * f->grain_1, f->units_1);
-        for (int64_t unit = task * f->grain_1; unit < units_end; unit++) {
-            int64_t rest = unit;
-            const int64_t i_tiles = size_max(size_ceil_div(extent_i, tile_1_2), 1);
-            const int64_t i_first = rest % i_tiles * tile_1_2, i_end = size_min(i_first + tile_1_2, extent_i);
-            rest /= i_tiles;
-            const int64_t j_first = rest * tile_1_1, j_end = size_min(j_first + tile_1_1, extent_j);
-            step_1(f, i_first, i_end, j_first, j_end);
-        }
+    for (int64_t unit = blockIdx.x; unit < f->units_1; unit += gridDim.x) {
+        int64_t rest = unit;
+        const int64_t i_tiles = size_max(size_ceil_div(extent_i, tile_1_2), 1);
+        const int64_t i_first = rest % i_tiles * tile_1_2, i_end = size_min(i_first + tile_1_2, extent_i);
+        rest /= i_tiles;
+        const int64_t j_first = rest * tile_1_1, j_end = size_min(j_first + tile_1_1, extent_j);
+        step_1(f, i_first, i_end, j_first, j_end);
     }
 }
 

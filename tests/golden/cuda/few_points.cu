@@ -7,7 +7,8 @@
  *   step 1: store out[i] = sum[j](exp(-(0.5) * sum[d](pow(A[i,d] - B[j,d], 2))) * C[j])
  *     tiles of 32 x 64: rows j, columns i, contracted d, 8 at a time in shared memory, 4 x 4 sums of a thread
  *     loops i, 32 lanes along i
- *   where 3 points are contracted: tiles of 64 x 128, 8 x 8 sums of a thread, each taken at once
+ *   where 3 points are contracted: tiles of 32 x 128, 4 x 8 sums of a thread, each taken at once,
+ *           made in f64 on tensor cores where points are near to 0
  * workspace 0 */
 #ifdef __CUDACC_RTC__
 typedef signed char int8_t;
@@ -80,10 +81,15 @@ int few_points_status(const void *workspace, void *stream);
 enum { BAD_ARGUMENT = -2, BAD_SHAPES = -3, BAD_WORKSPACE = -4, BAD_MACHINE = -6, OUT_OF_RANGE = -16 };
 
 /* Threads of a block and of a warp, and how many blocks have registers at once. */
-enum { THREADS = 128, WARP = 32, WARPS = THREADS / WARP, RESIDENT = 3 };
+enum { THREADS = 128, WARP = 32, WARPS = THREADS / WARP, RESIDENT = 4 };
 
 #ifndef __CUDACC_RTC__
 #include <math.h>
+#endif
+
+#ifndef INFINITY
+#define INFINITY (__int_as_float(0x7F800000))
+#define NAN (__int_as_float(0x7FFFFFFF))
 #endif
 
 #define INLINE static __device__ __forceinline__
@@ -94,6 +100,13 @@ enum { THREADS = 128, WARP = 32, WARPS = THREADS / WARP, RESIDENT = 3 };
 #define UNALIGNED
 
 typedef float f32u UNALIGNED;
+
+INLINE float from_bits_f32(uint32_t bits)
+{
+    float x;
+    memcpy(&x, &bits, sizeof x);
+    return x;
+}
 
 #ifdef EINC_MODEL
 INLINE float max_f32(float a, float b)
@@ -202,6 +215,12 @@ INLINE float later_f32(float x, int apart)
     return __shfl_down_sync(0xFFFFFFFF, x, apart);
 }
 
+/* What another lane of the warp has. */
+INLINE double of_lane_f64(double x, int lane)
+{
+    return __shfl_sync(0xFFFFFFFF, x, lane);
+}
+
 #ifndef EINC_MODEL
 /* Begins to copy a number; without one, a zero. */
 INLINE void copy_f32(float *to, const float *from, int is_there)
@@ -228,6 +247,24 @@ INLINE void copies_wait(void)
 }
 #endif
 
+#ifndef EINC_MODEL
+/* The same of 4 points, each lane's lane % 4, beginning with other sums, for tensor cores that have such an instruction. */
+INLINE void mma_f64_few(double sums[4], const double begin[4], const double left[2], double right)
+{
+    asm("mma.sync.aligned.m16n8k4.row.col.f64.f64.f64.f64 {%0, %1, %2, %3}, {%4, %5}, {%6}, {%7, %8, %9, %10};"
+        : "=d"(sums[0]), "=d"(sums[1]), "=d"(sums[2]), "=d"(sums[3])
+        : "d"(left[0]), "d"(left[1]), "d"(right), "d"(begin[0]), "d"(begin[1]), "d"(begin[2]), "d"(begin[3]));
+}
+#endif
+
+/* The size of what is 2^896 times a number, rounded toward zero, where f32 has that: the number's exponent has its bits. */
+INLINE float size_up_f32(double x)
+{
+    uint64_t bits;
+    memcpy(&bits, &x, sizeof bits);
+    return from_bits_f32((uint32_t)(bits >> 29));
+}
+
 /* One call: the operands, what follows from their shapes, and the workspace. */
 typedef struct Frame {
     few_points_args in;    /* strides of axes of size 1 are 0 here */
@@ -246,25 +283,34 @@ typedef struct Frame {
 #define FAIL(f, code) (*(volatile int *)(f)->workspace = (code))
 
 /* Shared memory of a block, which its products use one after the other. */
-__shared__ __align__(16) char block_memory[10256];
+__shared__ __align__(16) char block_memory[26640];
 
 /* The same where there are 3 of d. */
-enum { ROWS_2 = 64, COLUMNS_2 = 128, POINTS_2 = 3, HIGH_2 = 8, WIDE_2 = 8, SIDE_2 = 4 };
-/* Threads one above the other and side by side in a tile, and lanes of a warp side by side. */
-enum { DOWN_2 = ROWS_2 / HIGH_2, ACROSS_2 = COLUMNS_2 / WIDE_2 };
-enum { LANES_2 = ACROSS_2 < 8 ? ACROSS_2 : 8, WARPS_ACROSS_2 = ACROSS_2 / LANES_2 };
+enum { ROWS_2 = 32, COLUMNS_2 = 128, POINTS_2 = 3, HIGH_2 = 4, WIDE_2 = 8, SIDE_2 = 4 };
+/* Warps side by side in a tile, and lanes of one; what a warp has of it. */
+enum { LANES_2 = 4, WARPS_ACROSS_2 = COLUMNS_2 / WIDE_2 / LANES_2 };
+enum { WARP_ROWS_2 = HIGH_2 * WARP / LANES_2, WARP_COLUMNS_2 = WIDE_2 * LANES_2 };
 
-/* Which of the tile's rows, or columns, is a thread's r-th: it has SIDE of them side by side, and then some further on. */
+/* The first row and column of a warp. */
+INLINE int warp_row_2(void)
+{
+    return (int)threadIdx.x / WARP / WARPS_ACROSS_2 * WARP_ROWS_2;
+}
+
+INLINE int warp_column_2(void)
+{
+    return (int)threadIdx.x / WARP % WARPS_ACROSS_2 * WARP_COLUMNS_2;
+}
+
+/* Which of the tile's rows, or columns, is a thread's r-th: of 16 rows and 8 columns it has rows 8 apart, and two columns. */
 INLINE int row_2(int r)
 {
-    const int down = (int)threadIdx.x / WARP / WARPS_ACROSS_2 * (WARP / LANES_2) + (int)threadIdx.x % WARP / LANES_2;
-    return (r / SIDE_2 * DOWN_2 + down) * SIDE_2 + r % SIDE_2;
+    return warp_row_2() + r / 2 * 16 + r % 2 * 8 + (int)threadIdx.x % WARP / LANES_2;
 }
 
 INLINE int column_2(int c)
 {
-    const int across = (int)threadIdx.x / WARP % WARPS_ACROSS_2 * LANES_2 + (int)threadIdx.x % LANES_2;
-    return (c / SIDE_2 * ACROSS_2 + across) * SIDE_2 + c % SIDE_2;
+    return warp_column_2() + c / 2 * 8 + (int)threadIdx.x % LANES_2 * 2 + c % 2;
 }
 
 /* What the block has in shared memory: some rows, and the next; what the reduction reads for each. */
@@ -272,6 +318,7 @@ enum { CHUNK_2 = 2 * THREADS };
 typedef struct __align__(16) Slices_2 {
     float rows[2][POINTS_2][CHUNK_2];
     float value_1[2][CHUNK_2];
+    double numbers[2][CHUNK_2][4];    /* what tensor cores multiply */
 } Slices_2;
 
 /* A thread's columns. */
@@ -318,6 +365,112 @@ INLINE void hold_2(const Frame *f, int64_t i_first, int64_t column, int64_t colu
     }
 }
 
+/* Reads the tile's columns; behind the last one it. */
+INLINE void share_2(const Frame *f, int64_t i_first, Slices_2 *slices, int64_t column, int64_t columns)
+{
+    const f32u *A = (const f32u *)f->in.A.data;
+    const int64_t A_0 = f->in.A.stride[0], A_1 = f->in.A.stride[1];
+    for (int c = (int)threadIdx.x; c < COLUMNS_2; c += THREADS) {
+        const int64_t column_at = size_min(column + c, columns - 1);
+        const int64_t i = i_first + column_at;
+        UNROLL
+        for (int p = 0; p < POINTS_2; p++) {
+            const int64_t d = p;
+            slices->rows[1][p][c] = A[i * A_0 + d * A_1];
+        }
+    }
+}
+
+enum { SETS_2 = POINTS_2 / 4 + 1 };
+
+/* What rows are multiplied with: a lane's number of each 8 columns; and what the distances of a thread's columns begin with, for two
+ * rows. */
+typedef struct Near_2 {
+    double right[SETS_2][WIDE_2 / 2], begin[WIDE_2 / 2][4];
+} Near_2;
+
+INLINE int is_far_2(double square)
+{
+    return !(square <= 46516319.872180812);
+}
+
+/* The tile's columns, which lie where rows will, become those. They have the factor of the power's argument, and rows do not. Whether
+ * one is far. */
+INLINE int spread_2(const Slices_2 *slices, Near_2 *near)
+{
+    const int lane = (int)threadIdx.x % WARP, point = lane % LANES_2;
+    const double down = 1.3758210268297398e-135, scale = 9.9244514543335031e-136;
+    int is_far = 0;
+    UNROLL
+    for (int c = 0; c < WIDE_2; c++) {
+        double square = 0;
+        UNROLL
+        for (int p = 0; p < POINTS_2; p++) {
+            const double number = slices->rows[1][p][column_2(c)];
+            square += number * number;
+        }
+        is_far |= is_far_2(square);
+        near->begin[c / 2][c % 2] = square * down * scale;
+        near->begin[c / 2][c % 2 + 2] = of_lane_f64(near->begin[c / 2][c % 2], lane);    /* in registers of its own */
+    }
+    UNROLL
+    for (int set = 0; set < SETS_2; set++) {
+        UNROLL
+        for (int c = 0; c < WIDE_2; c += 2) {
+            const int p = 4 * set + point, column = warp_column_2() + c / 2 * 8 + lane / LANES_2;
+            near->right[set][c / 2] = p < POINTS_2 ? -2 * scale * slices->rows[1][p][column] : p == POINTS_2 ? scale
+                    : 0;
+        }
+    }
+    return is_far;
+}
+
+/* The rows that this thread has copied: their points, and |b|^2. Whether one is far. */
+INLINE int widen_2(Slices_2 *slices, int stage)
+{
+    const double down = 1.3758210268297398e-135;
+    int is_far = 0;
+    UNROLL
+    for (int turn = 0; turn < CHUNK_2 / THREADS; turn++) {
+        const int r = turn * THREADS + (int)threadIdx.x;
+        double *numbers = slices->numbers[stage][r], square = 0;
+        UNROLL
+        for (int p = 0; p < POINTS_2; p++) {
+            const double number = slices->rows[stage][p][r];
+            numbers[p] = number * down;
+            square += number * number;
+        }
+        UNROLL
+        for (int p = POINTS_2; p < 4 * SETS_2; p++)
+            numbers[p] = p == POINTS_2 ? square * down : 0;
+        is_far |= is_far_2(square);
+    }
+    return is_far;
+}
+
+/* The arguments of powers, but for their sign, of a thread's row and the next one. */
+INLINE void squares_2(const Slices_2 *slices, int stage, int row, const Near_2 *near, float squares[2][WIDE_2])
+{
+    const int point = (int)threadIdx.x % LANES_2;
+    double left[SETS_2][2];
+    UNROLL
+    for (int set = 0; set < SETS_2; set++) {
+        left[set][0] = slices->numbers[stage][row][4 * set + point];
+        left[set][1] = slices->numbers[stage][row + 8][4 * set + point];
+    }
+    UNROLL
+    for (int c = 0; c < WIDE_2; c += 2) {
+        double square[4];
+        mma_f64_few(square, near->begin[c / 2], left[0], near->right[0][c / 2]);
+        UNROLL
+        for (int set = 1; set < SETS_2; set++)
+            mma_f64_few(square, square, left[set], near->right[set][c / 2]);
+        UNROLL
+        for (int sum = 0; sum < 4; sum++)
+            squares[sum / 2][c + sum % 2] = size_up_f32(square[sum]);
+    }
+}
+
 /* The sum of a row that is in shared memory and a column. */
 INLINE float sum_2(const Slices_2 *slices, int stage, int r, const Held_2 *held, int c)
 {
@@ -332,26 +485,32 @@ INLINE float sum_2(const Slices_2 *slices, int stage, int r, const Held_2 *held,
 
 /* The reduction takes a tile of sums, of which all or some rows are there. */
 template <int IS_WHOLE, int FLUSHES>
-INLINE void take_2(Slices_2 *slices, int stage, float *sum_1, int at, int there, Held_2 *held, float *most)
+INLINE void take_2(Slices_2 *slices, int stage, float *sum_1, int at, int there, Held_2 *held, Near_2 *near,
+        float *most)
 {
+    float squares[2][WIDE_2];
     UNROLL
     for (int r = 0; r < HIGH_2; r++) {
+        if (FLUSHES && r % 2 == 0)
+            squares_2(slices, stage, at + row_2(r), near, squares);
         if (!IS_WHOLE && at + row_2(r) >= there)
-            break;
+            continue;
         const float value_2 = slices->value_1[stage][at + row_2(r)];
         if (FLUSHES)
             *most = max_f32(*most, fabsf(value_2));
         UNROLL
         for (int c = 0; c < WIDE_2; c++) {
-            const float sum = sum_2(slices, stage, at + row_2(r), held, c);
-            sum_1[c] = sum_1[c] + (exp2_lossy_f32<FLUSHES>((-0.721347511f) * sum) * value_2);
+            const float exponent = FLUSHES ? -squares[r % 2][c]
+                    : (-0.721347511f) * sum_2(slices, stage, at + row_2(r), held, c);
+            sum_1[c] = sum_1[c] + (exp2_lossy_f32<FLUSHES>(exponent) * value_2);
         }
     }
 }
 
 /* All rows, for a thread's columns. With FLUSHES powers that would be denormal may be 0. */
 template <int FLUSHES>
-INLINE void rows_2(const Frame *f, Slices_2 *slices, int64_t rows, float *sum_1, Held_2 *held, float *most)
+INLINE void rows_2(const Frame *f, Slices_2 *slices, int64_t rows, float *sum_1, Held_2 *held, Near_2 *near,
+        float *most)
 {
     int stage = 0;
     if (rows > 0) {
@@ -359,6 +518,8 @@ INLINE void rows_2(const Frame *f, Slices_2 *slices, int64_t rows, float *sum_1,
     }
     for (int64_t row = 0; row < rows; row += CHUNK_2, stage = 1 - stage) {
         copies_wait<0>();
+        if (FLUSHES && widen_2(slices, stage))
+            *most = INFINITY;
         __syncthreads();
         if (row + CHUNK_2 < rows) {
             fetch_2(f, slices, row + CHUNK_2, rows, 1 - stage);
@@ -366,9 +527,9 @@ INLINE void rows_2(const Frame *f, Slices_2 *slices, int64_t rows, float *sum_1,
         const int there = (int)size_min(rows - row, CHUNK_2);
         for (int at = 0; at < CHUNK_2; at += ROWS_2) {
             if (there == CHUNK_2)
-                take_2<1, FLUSHES>(slices, stage, sum_1, at, there, held, most);
+                take_2<1, FLUSHES>(slices, stage, sum_1, at, there, held, near, most);
             else
-                take_2<0, FLUSHES>(slices, stage, sum_1, at, there, held, most);
+                take_2<0, FLUSHES>(slices, stage, sum_1, at, there, held, near, most);
         }
     }
 }
@@ -417,30 +578,33 @@ INLINE void step_2(const Frame *f, int64_t i_first, int64_t i_end)
     Slices_2 *slices = (Slices_2 *)block_memory;
     const int64_t columns = i_end - i_first;
     const int64_t rows = extent_j;
-    for (int64_t column = 0; column < columns; column += COLUMNS_2) {
-        float sum_1[WIDE_2];
+    const int64_t column = 0;
+    float sum_1[WIDE_2];
+    UNROLL
+    for (int c = 0; c < WIDE_2; c++) {
+        sum_1[c] = 0.0f;
+    }
+    Held_2 own_columns, *held = &own_columns;
+    Near_2 own_near, *near = &own_near;
+    share_2(f, i_first, slices, column, columns);
+    __syncthreads();
+    const int is_far = spread_2(slices, near);
+    float own_most = is_far ? INFINITY : 0;
+    float *most = &own_most;
+    rows_2<1>(f, slices, rows, sum_1, held, near, most);
+    int is_lost = 0;
+    UNROLL
+    for (int c = 0; c < WIDE_2; c++)
+        is_lost |= !(fabsf(sum_1[c]) >= 5.42101086e-20f * *most);
+    if (__syncthreads_or(is_lost)) {
         UNROLL
         for (int c = 0; c < WIDE_2; c++) {
             sum_1[c] = 0.0f;
         }
-        Held_2 own_columns, *held = &own_columns;
         hold_2(f, i_first, column, columns, held);
-        float own_most = 0;
-        float *most = &own_most;
-        rows_2<1>(f, slices, rows, sum_1, held, most);
-        int is_lost = 0;
-        UNROLL
-        for (int c = 0; c < WIDE_2; c++)
-            is_lost |= !(fabsf(sum_1[c]) >= 5.42101086e-20f * *most);
-        if (__syncthreads_or(is_lost)) {
-            UNROLL
-            for (int c = 0; c < WIDE_2; c++) {
-                sum_1[c] = 0.0f;
-            }
-            rows_2<0>(f, slices, rows, sum_1, held, most);
-        }
-        finish_2(f, i_first, slices, column, columns, sum_1);
+        rows_2<0>(f, slices, rows, sum_1, held, near, most);
     }
+    finish_2(f, i_first, slices, column, columns, sum_1);
 }
 
 /* out[i] = sum[j](exp(-(0.5) * sum[d](pow(A[i,d] - B[j,d], 2))) * C[j]) */
@@ -840,12 +1004,9 @@ extern "C" __global__ void __launch_bounds__(THREADS,
 {
     const Frame *f = &frame;
     const int64_t extent_i = f->extent_i, tile_1_1 = f->tile_1_1;
-    for (int64_t task = blockIdx.x; task < f->tasks_1; task += gridDim.x) {
-        const int64_t units_end = size_min((task + 1) * f->grain_1, f->units_1);
-        for (int64_t unit = task * f->grain_1; unit < units_end; unit++) {
-            const int64_t i_first = unit * tile_1_1, i_end = size_min(i_first + tile_1_1, extent_i);
-            step_1(f, i_first, i_end);
-        }
+    for (int64_t unit = blockIdx.x; unit < f->units_1; unit += gridDim.x) {
+        const int64_t i_first = unit * tile_1_1, i_end = size_min(i_first + tile_1_1, extent_i);
+        step_1(f, i_first, i_end);
     }
 }
 

@@ -734,12 +734,9 @@ extern "C" __global__ void __launch_bounds__(THREADS, RESIDENT) gaussian_launch_
 {
     const Frame *f = &frame;
     const int64_t extent_i = f->extent_i, tile_1_1 = f->tile_1_1;
-    for (int64_t task = blockIdx.x; task < f->tasks_1; task += gridDim.x) {
-        const int64_t units_end = size_min((task + 1) * f->grain_1, f->units_1);
-        for (int64_t unit = task * f->grain_1; unit < units_end; unit++) {
-            const int64_t i_first = unit * tile_1_1, i_end = size_min(i_first + tile_1_1, extent_i);
-            step_2(f, i_first, i_end);
-        }
+    for (int64_t unit = blockIdx.x; unit < f->units_1; unit += gridDim.x) {
+        const int64_t i_first = unit * tile_1_1, i_end = size_min(i_first + tile_1_1, extent_i);
+        step_2(f, i_first, i_end);
     }
 }
 

@@ -536,18 +536,16 @@ INLINE void step_1(const Frame *f, int64_t i_first, int64_t i_end, int64_t k_fir
     Slices_1 *slices = (Slices_1 *)block_memory;
     const int64_t columns = k_end - k_first, depth = extent_j;
     const int64_t rows = i_end - i_first;
-    for (int64_t column = 0; column < columns; column += COLUMNS_1) {
-        find_columns_1(f, k_first, slices, column, columns);
-        for (int64_t row = 0; row < rows; row += ROWS_1) {
-            float sums[HIGH_1][WIDE_1];
-            begin_1(f, i_first, k_first, slices, row, rows, column, columns, depth);
-            tile_1(f, slices, depth, sums);
-            if (row + ROWS_1 <= rows && column + COLUMNS_1 <= columns)
-                store_1<1>(f, i_first, k_first, row, rows, column, columns, sums);
-            else
-                store_1<0>(f, i_first, k_first, row, rows, column, columns, sums);
-        }
-    }
+    const int64_t column = 0;
+    find_columns_1(f, k_first, slices, column, columns);
+    const int64_t row = 0;
+    float sums[HIGH_1][WIDE_1];
+    begin_1(f, i_first, k_first, slices, row, rows, column, columns, depth);
+    tile_1(f, slices, depth, sums);
+    if (row + ROWS_1 <= rows && column + COLUMNS_1 <= columns)
+        store_1<1>(f, i_first, k_first, row, rows, column, columns, sums);
+    else
+        store_1<0>(f, i_first, k_first, row, rows, column, columns, sums);
 }
 
 extern "C" __global__ void __launch_bounds__(THREADS,
@@ -556,16 +554,13 @@ extern "C" __global__ void __launch_bounds__(THREADS,
     const Frame *f = &frame;
     const int64_t extent_i = f->extent_i, extent_k = f->extent_k;
     const int64_t tile_1_1 = f->tile_1_1, tile_1_2 = f->tile_1_2;
-    for (int64_t task = blockIdx.x; task < f->tasks_1; task += gridDim.x) {
-        const int64_t units_end = size_min((task + 1) * f->grain_1, f->units_1);
-        for (int64_t unit = task * f->grain_1; unit < units_end; unit++) {
-            int64_t rest = unit;
-            const int64_t i_tiles = size_max(size_ceil_div(extent_i, tile_1_2), 1);
-            const int64_t i_first = rest % i_tiles * tile_1_2, i_end = size_min(i_first + tile_1_2, extent_i);
-            rest /= i_tiles;
-            const int64_t k_first = rest * tile_1_1, k_end = size_min(k_first + tile_1_1, extent_k);
-            step_1(f, i_first, i_end, k_first, k_end);
-        }
+    for (int64_t unit = blockIdx.x; unit < f->units_1; unit += gridDim.x) {
+        int64_t rest = unit;
+        const int64_t i_tiles = size_max(size_ceil_div(extent_i, tile_1_2), 1);
+        const int64_t i_first = rest % i_tiles * tile_1_2, i_end = size_min(i_first + tile_1_2, extent_i);
+        rest /= i_tiles;
+        const int64_t k_first = rest * tile_1_1, k_end = size_min(k_first + tile_1_1, extent_k);
+        step_1(f, i_first, i_end, k_first, k_end);
     }
 }
 

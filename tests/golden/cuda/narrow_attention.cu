@@ -111,6 +111,8 @@ enum { THREADS = 128, WARP = 32, WARPS = THREADS / WARP, RESIDENT = 2 };
 
 #define UNROLL_TWICE _Pragma("unroll 2")
 
+#define UNROLL_NOT _Pragma("unroll 1")
+
 /* Elements are aligned to their size: the launcher looks. */
 #define UNALIGNED
 
@@ -319,22 +321,9 @@ __shared__ __align__(16) char block_memory[23584];
 
 /* tmp1[b,h,q,k] = where(@q >= @k, sum[d](A[b,h,q,d] * B[b,h,k,d]) * 0.125, -(inf)) */
 enum { ROWS_1 = 64, COLUMNS_1 = 32, DEPTH_1 = 32, STAGES_1 = 3, HIGH_1 = 2, WIDE_1 = 8 };
-/* Warps side by side in a tile, and lanes of one; what a warp has of it; a line's chunks, and a chunk's points. */
+/* Warps side by side in a tile, and lanes of one; what a warp has of it. */
 enum { LANES_1 = 4, WARPS_ACROSS_1 = COLUMNS_1 / WIDE_1 / LANES_1 };
 enum { WARP_ROWS_1 = HIGH_1 * WARP / LANES_1, WARP_COLUMNS_1 = WIDE_1 * LANES_1 };
-enum { CHUNK_1 = 16 / sizeof(bf16u), CHUNKS_1 = DEPTH_1 / CHUNK_1 };
-
-/* What the block has in shared memory: some slices of both operands, and where in its array each row and each column begins. */
-typedef struct __align__(16) Slices_1 {
-    bf16u rows[STAGES_1][ROWS_1][DEPTH_1], columns[STAGES_1][COLUMNS_1][DEPTH_1];
-    int64_t rows_at[ROWS_1], columns_at[COLUMNS_1];
-} Slices_1;
-
-/* Where a chunk of a line is: two lines have all banks, so each pair of lines has its chunks in another order. */
-INLINE int chunk_1(int line, int chunk)
-{
-    return (chunk ^ (line / 2 & (CHUNKS_1 - 1))) * CHUNK_1;
-}
 
 /* The first row and column of a warp. */
 INLINE int warp_row_1(void)
@@ -356,6 +345,20 @@ INLINE int row_1(int r)
 INLINE int column_1(int c)
 {
     return warp_column_1() + c / 2 * 8 + (int)threadIdx.x % LANES_1 * 2 + c % 2;
+}
+/* A line's chunks, and a chunk's points. */
+enum { CHUNK_1 = 16 / sizeof(bf16u), CHUNKS_1 = DEPTH_1 / CHUNK_1 };
+
+/* What the block has in shared memory: some slices of both operands, and where in its array each row and each column begins. */
+typedef struct __align__(16) Slices_1 {
+    bf16u rows[STAGES_1][ROWS_1][DEPTH_1], columns[STAGES_1][COLUMNS_1][DEPTH_1];
+    int64_t rows_at[ROWS_1], columns_at[COLUMNS_1];
+} Slices_1;
+
+/* Where a chunk of a line is: two lines have all banks, so each pair of lines has its chunks in another order. */
+INLINE int chunk_1(int line, int chunk)
+{
+    return (chunk ^ (line / 2 & (CHUNKS_1 - 1))) * CHUNK_1;
 }
 
 /* Adds the products of a slice; points that are not there are zeros. */
@@ -386,7 +389,7 @@ INLINE void multiply_1(const Slices_1 *slices, int stage, int64_t points, float 
     }
 }
 
-/* Where each row begins in its array; INT64_MIN for those that are not there. */
+/* Where each row begins in its array; behind the last one its. */
 INLINE void find_rows_1(const Frame *f, int64_t q_first, Slices_1 *slices, int64_t b, int64_t h, int64_t row,
         int64_t rows)
 {
@@ -394,12 +397,10 @@ INLINE void find_rows_1(const Frame *f, int64_t q_first, Slices_1 *slices, int64
     const int64_t A_2 = f->in.A.stride[2];
     const int r = (int)threadIdx.x;
     if (r < ROWS_1) {
-        const int64_t row_at = row + r;
-        int64_t from = INT64_MIN;
-        if (row_at < rows) {
-            const int64_t q = q_first + row_at;
-            from = b * A_0 + h * A_1 + q * A_2;
-        }
+        const int64_t row_at = size_min(row + r, rows - 1);
+        int64_t from;
+        const int64_t q = q_first + row_at;
+        from = b * A_0 + h * A_1 + q * A_2;
         slices->rows_at[r] = from;
     }
 }
@@ -410,7 +411,7 @@ INLINE void fetch_rows_1(const Frame *f, Slices_1 *slices, int stage, int64_t po
     const int64_t A_3 = f->in.A.stride[3];
     const bf16u *A = (const bf16u *)f->in.A.data;
     const bf16u *data = A;
-    UNROLL_TWICE
+    UNROLL_NOT
     for (int at = (int)threadIdx.x; at < ROWS_1 * CHUNKS_1; at += THREADS) {
         const int chunk = at % CHUNKS_1, r = at / CHUNKS_1;
         const int64_t point_at = point + chunk * CHUNK_1, from = slices->rows_at[r];
@@ -437,19 +438,17 @@ INLINE void fetch_rows_1(const Frame *f, Slices_1 *slices, int stage, int64_t po
     }
 }
 
-/* Where each column begins in its array; INT64_MIN for those that are not there. */
+/* Where each column begins in its array; behind the last one its. */
 INLINE void find_columns_1(const Frame *f, Slices_1 *slices, int64_t b, int64_t h, int64_t column, int64_t columns)
 {
     const int64_t B_0 = f->in.B.stride[0], B_1 = f->in.B.stride[1];
     const int64_t B_2 = f->in.B.stride[2];
     const int c = (int)threadIdx.x;
     if (c < COLUMNS_1) {
-        const int64_t column_at = column + c;
-        int64_t from = INT64_MIN;
-        if (column_at < columns) {
-            const int64_t k = column_at;
-            from = b * B_0 + h * B_1 + k * B_2;
-        }
+        const int64_t column_at = size_min(column + c, columns - 1);
+        int64_t from;
+        const int64_t k = column_at;
+        from = b * B_0 + h * B_1 + k * B_2;
         slices->columns_at[c] = from;
     }
 }
@@ -460,7 +459,7 @@ INLINE void fetch_columns_1(const Frame *f, Slices_1 *slices, int stage, int64_t
     const int64_t B_3 = f->in.B.stride[3];
     const bf16u *B = (const bf16u *)f->in.B.data;
     const bf16u *data = B;
-    UNROLL_TWICE
+    UNROLL_NOT
     for (int at = (int)threadIdx.x; at < COLUMNS_1 * CHUNKS_1; at += THREADS) {
         const int chunk = at % CHUNKS_1, r = at / CHUNKS_1;
         const int64_t point_at = point + chunk * CHUNK_1, from = slices->columns_at[r];
@@ -485,6 +484,91 @@ INLINE void fetch_columns_1(const Frame *f, Slices_1 *slices, int stage, int64_t
             to[next] = value;
         }
     }
+}
+
+enum { ROWS_OWN_1 = ROWS_1 * CHUNKS_1 / THREADS };
+
+/* Where those rows begin; whether one has no place, or no 16-byte chunks. */
+INLINE int keep_rows_1(const Frame *f, Slices_1 *slices, const bf16u *from[ROWS_OWN_1])
+{
+    const bf16u *A = (const bf16u *)f->in.A.data;
+    const bf16u *data = A;
+    const int64_t A_3 = f->in.A.stride[3];
+    int misses = !(A_3 == 1);
+    UNROLL
+    for (int turn = 0; turn < ROWS_OWN_1; turn++) {
+        const int64_t at = slices->rows_at[(int)threadIdx.x / CHUNKS_1 + turn * (THREADS / CHUNKS_1)];
+        from[turn] = at == INT64_MIN ? data : data + at;
+        misses |= at == INT64_MIN || (uint64_t)from[turn] % 16 != 0;
+    }
+    return misses;
+}
+
+/* These rows have their chunks in the same order. */
+INLINE void copy_rows_1(Slices_1 *slices, int stage, int64_t point, const bf16u *const from[ROWS_OWN_1])
+{
+    const int chunk = (int)threadIdx.x % CHUNKS_1, first = (int)threadIdx.x / CHUNKS_1;
+    const int64_t point_at = point + chunk * CHUNK_1;
+    const int64_t offset = point_at;
+    bf16u *to = slices->rows[stage][first] + chunk_1(first, chunk);
+    UNROLL
+    for (int turn = 0; turn < ROWS_OWN_1; turn++)
+        copy_line(to + turn * (THREADS / CHUNKS_1) * DEPTH_1, from[turn] + offset, 16);
+}
+
+enum { COLUMNS_OWN_1 = COLUMNS_1 * CHUNKS_1 / THREADS };
+
+/* Where those columns begin; whether one has no place, or no 16-byte chunks. */
+INLINE int keep_columns_1(const Frame *f, Slices_1 *slices, const bf16u *from[COLUMNS_OWN_1])
+{
+    const bf16u *B = (const bf16u *)f->in.B.data;
+    const bf16u *data = B;
+    const int64_t B_3 = f->in.B.stride[3];
+    int misses = !(B_3 == 1);
+    UNROLL
+    for (int turn = 0; turn < COLUMNS_OWN_1; turn++) {
+        const int64_t at = slices->columns_at[(int)threadIdx.x / CHUNKS_1 + turn * (THREADS / CHUNKS_1)];
+        from[turn] = at == INT64_MIN ? data : data + at;
+        misses |= at == INT64_MIN || (uint64_t)from[turn] % 16 != 0;
+    }
+    return misses;
+}
+
+/* These columns have their chunks in the same order. */
+INLINE void copy_columns_1(Slices_1 *slices, int stage, int64_t point, const bf16u *const from[COLUMNS_OWN_1])
+{
+    const int chunk = (int)threadIdx.x % CHUNKS_1, first = (int)threadIdx.x / CHUNKS_1;
+    const int64_t point_at = point + chunk * CHUNK_1;
+    const int64_t offset = point_at;
+    bf16u *to = slices->columns[stage][first] + chunk_1(first, chunk);
+    UNROLL
+    for (int turn = 0; turn < COLUMNS_OWN_1; turn++)
+        copy_line(to + turn * (THREADS / CHUNKS_1) * DEPTH_1, from[turn] + offset, 16);
+}
+
+/* Takes slices as long as those are whole that are copied meanwhile. Where to go on. */
+INLINE int64_t slices_1(const Frame *f, Slices_1 *slices, int64_t depth, float sums[HIGH_1][WIDE_1])
+{
+    enum { AHEAD = (STAGES_1 - 1) * DEPTH_1 };
+    const bf16u *rows_from[ROWS_OWN_1], *columns_from[COLUMNS_OWN_1];
+    const int count = depth < AHEAD ? 0 : (int)size_min((depth - AHEAD) / DEPTH_1, INT32_MAX);
+    if (count == 0)
+        return 0;
+    const int misses = keep_rows_1(f, slices, rows_from) | keep_columns_1(f, slices, columns_from);
+    if (__syncthreads_or(misses))
+        return 0;
+    for (int slice = 0, now = 0; slice < count; slice++) {
+        const int stage = now > 0 ? now - 1 : STAGES_1 - 1;
+        const int64_t point = (int64_t)slice * DEPTH_1 + AHEAD;
+        copies_wait<STAGES_1 - 2>();
+        __syncthreads();
+        multiply_1(slices, now, DEPTH_1, sums);
+        copy_rows_1(slices, stage, point, rows_from);
+        copy_columns_1(slices, stage, point, columns_from);
+        copies_end();
+        now = now + 1 < STAGES_1 ? now + 1 : 0;
+    }
+    return (int64_t)count * DEPTH_1;
 }
 
 /* Begins to copy the first slices of the tile from a row and a column on. */
@@ -512,7 +596,7 @@ INLINE void tile_1(const Frame *f, Slices_1 *slices, int64_t depth, float sums[H
         for (int c = 0; c < WIDE_1; c++)
             sums[r][c] = 0.0f;
     }
-    int64_t at = 0;
+    int64_t at = slices_1(f, slices, depth, sums);
     for (int now = (int)(at / DEPTH_1 % STAGES_1); at < depth; at += DEPTH_1, now = now + 1 < STAGES_1 ? now + 1
             : 0) {
         copies_wait<STAGES_1 - 2>();
@@ -846,18 +930,15 @@ extern "C" __global__ void __launch_bounds__(THREADS,
     const Frame *f = &frame;
     const int64_t extent_h = f->extent_h, extent_q = f->extent_q;
     const int64_t tile_1_3 = f->tile_1_3;
-    for (int64_t task = blockIdx.x; task < f->tasks_1; task += gridDim.x) {
-        const int64_t units_end = size_min((task + 1) * f->grain_1, f->units_1);
-        for (int64_t unit = task * f->grain_1; unit < units_end; unit++) {
-            int64_t rest = unit;
-            const int64_t q_tiles = size_max(size_ceil_div(extent_q, tile_1_3), 1);
-            const int64_t q_first = rest % q_tiles * tile_1_3, q_end = size_min(q_first + tile_1_3, extent_q);
-            rest /= q_tiles;
-            const int64_t h_first = rest % extent_h, h_end = h_first + 1;
-            rest /= size_max(extent_h, 1);
-            const int64_t b_first = rest, b_end = b_first + 1;
-            step_5(f, b_first, b_end, h_first, h_end, q_first, q_end);
-        }
+    for (int64_t unit = blockIdx.x; unit < f->units_1; unit += gridDim.x) {
+        int64_t rest = unit;
+        const int64_t q_tiles = size_max(size_ceil_div(extent_q, tile_1_3), 1);
+        const int64_t q_first = rest % q_tiles * tile_1_3, q_end = size_min(q_first + tile_1_3, extent_q);
+        rest /= q_tiles;
+        const int64_t h_first = rest % extent_h, h_end = h_first + 1;
+        rest /= size_max(extent_h, 1);
+        const int64_t b_first = rest, b_end = b_first + 1;
+        step_5(f, b_first, b_end, h_first, h_end, q_first, q_end);
     }
 }
 

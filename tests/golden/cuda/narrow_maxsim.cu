@@ -93,7 +93,7 @@ enum { THREADS = 128, WARP = 32, WARPS = THREADS / WARP, RESIDENT = 2 };
 
 #define UNROLL _Pragma("unroll")
 
-#define UNROLL_TWICE _Pragma("unroll 2")
+#define UNROLL_NOT _Pragma("unroll 1")
 
 /* Elements are aligned to their size: the launcher looks. */
 #define UNALIGNED
@@ -539,22 +539,9 @@ extern __shared__ __align__(1024) char ring_memory[];
 
 /* tmp1[i,j,m] = max[n](sum[k](Q[i,j,k] * D[m,n,k])) */
 enum { ROWS_1 = 128, COLUMNS_1 = 64, DEPTH_1 = 32, STAGES_1 = 3, HIGH_1 = 8, WIDE_1 = 8 };
-/* Warps side by side in a tile, and lanes of one; what a warp has of it; a line's chunks, and a chunk's points. */
+/* Warps side by side in a tile, and lanes of one; what a warp has of it. */
 enum { LANES_1 = 4, WARPS_ACROSS_1 = COLUMNS_1 / WIDE_1 / LANES_1 };
 enum { WARP_ROWS_1 = HIGH_1 * WARP / LANES_1, WARP_COLUMNS_1 = WIDE_1 * LANES_1 };
-enum { CHUNK_1 = 16 / sizeof(bf16u), CHUNKS_1 = DEPTH_1 / CHUNK_1 };
-
-/* What the block has in shared memory: some slices of both operands, and where in its array each row and each column begins. */
-typedef struct __align__(16) Slices_1 {
-    bf16u rows[STAGES_1][ROWS_1][DEPTH_1], columns[STAGES_1][COLUMNS_1][DEPTH_1];
-    int64_t rows_at[ROWS_1], columns_at[COLUMNS_1];
-} Slices_1;
-
-/* Where a chunk of a line is: two lines have all banks, so each pair of lines has its chunks in another order. */
-INLINE int chunk_1(int line, int chunk)
-{
-    return (chunk ^ (line / 2 & (CHUNKS_1 - 1))) * CHUNK_1;
-}
 
 /* The first row and column of a warp. */
 INLINE int warp_row_1(void)
@@ -576,6 +563,20 @@ INLINE int row_1(int r)
 INLINE int column_1(int c)
 {
     return warp_column_1() + c / 2 * 8 + (int)threadIdx.x % LANES_1 * 2 + c % 2;
+}
+/* A line's chunks, and a chunk's points. */
+enum { CHUNK_1 = 16 / sizeof(bf16u), CHUNKS_1 = DEPTH_1 / CHUNK_1 };
+
+/* What the block has in shared memory: some slices of both operands, and where in its array each row and each column begins. */
+typedef struct __align__(16) Slices_1 {
+    bf16u rows[STAGES_1][ROWS_1][DEPTH_1], columns[STAGES_1][COLUMNS_1][DEPTH_1];
+    int64_t rows_at[ROWS_1], columns_at[COLUMNS_1];
+} Slices_1;
+
+/* Where a chunk of a line is: two lines have all banks, so each pair of lines has its chunks in another order. */
+INLINE int chunk_1(int line, int chunk)
+{
+    return (chunk ^ (line / 2 & (CHUNKS_1 - 1))) * CHUNK_1;
 }
 
 /* Adds the products of a slice; points that are not there are zeros. */
@@ -606,18 +607,16 @@ INLINE void multiply_1(const Slices_1 *slices, int stage, int64_t points, float 
     }
 }
 
-/* Where each row begins in its array; INT64_MIN for those that are not there. */
+/* Where each row begins in its array; behind the last one its. */
 INLINE void find_rows_1(const Frame *f, Slices_1 *slices, int64_t m, int64_t row, int64_t rows)
 {
     const int64_t D_0 = f->in.D.stride[0], D_1 = f->in.D.stride[1];
     const int r = (int)threadIdx.x;
     if (r < ROWS_1) {
-        const int64_t row_at = row + r;
-        int64_t from = INT64_MIN;
-        if (row_at < rows) {
-            const int64_t n = row_at;
-            from = m * D_0 + n * D_1;
-        }
+        const int64_t row_at = size_min(row + r, rows - 1);
+        int64_t from;
+        const int64_t n = row_at;
+        from = m * D_0 + n * D_1;
         slices->rows_at[r] = from;
     }
 }
@@ -628,7 +627,7 @@ INLINE void fetch_rows_1(const Frame *f, Slices_1 *slices, int stage, int64_t po
     const int64_t D_2 = f->in.D.stride[2];
     const bf16u *D = (const bf16u *)f->in.D.data;
     const bf16u *data = D;
-    UNROLL_TWICE
+    UNROLL_NOT
     for (int at = (int)threadIdx.x; at < ROWS_1 * CHUNKS_1; at += THREADS) {
         const int chunk = at % CHUNKS_1, r = at / CHUNKS_1;
         const int64_t point_at = point + chunk * CHUNK_1, from = slices->rows_at[r];
@@ -655,21 +654,19 @@ INLINE void fetch_rows_1(const Frame *f, Slices_1 *slices, int stage, int64_t po
     }
 }
 
-/* Where each column begins in its array; INT64_MIN for those that are not there. */
+/* Where each column begins in its array; behind the last one its. */
 INLINE void find_columns_1(const Frame *f, int64_t i_first, int64_t j_first, int64_t j_end, Slices_1 *slices,
         int64_t column, int64_t columns)
 {
     const int64_t Q_0 = f->in.Q.stride[0], Q_1 = f->in.Q.stride[1];
     const int c = (int)threadIdx.x;
     if (c < COLUMNS_1) {
-        const int64_t column_at = column + c;
-        int64_t from = INT64_MIN;
-        if (column_at < columns) {
-            int64_t column_rest = column_at;
-            const int64_t j = j_first + take_index(&column_rest, j_end - j_first);
-            const int64_t i = i_first + column_rest;
-            from = i * Q_0 + j * Q_1;
-        }
+        const int64_t column_at = size_min(column + c, columns - 1);
+        int64_t from;
+        int64_t column_rest = column_at;
+        const int64_t j = j_first + take_index(&column_rest, j_end - j_first);
+        const int64_t i = i_first + column_rest;
+        from = i * Q_0 + j * Q_1;
         slices->columns_at[c] = from;
     }
 }
@@ -680,7 +677,7 @@ INLINE void fetch_columns_1(const Frame *f, Slices_1 *slices, int stage, int64_t
     const int64_t Q_2 = f->in.Q.stride[2];
     const bf16u *Q = (const bf16u *)f->in.Q.data;
     const bf16u *data = Q;
-    UNROLL_TWICE
+    UNROLL_NOT
     for (int at = (int)threadIdx.x; at < COLUMNS_1 * CHUNKS_1; at += THREADS) {
         const int chunk = at % CHUNKS_1, r = at / CHUNKS_1;
         const int64_t point_at = point + chunk * CHUNK_1, from = slices->columns_at[r];
@@ -705,6 +702,91 @@ INLINE void fetch_columns_1(const Frame *f, Slices_1 *slices, int stage, int64_t
             to[next] = value;
         }
     }
+}
+
+enum { ROWS_OWN_1 = ROWS_1 * CHUNKS_1 / THREADS };
+
+/* Where those rows begin; whether one has no place, or no 16-byte chunks. */
+INLINE int keep_rows_1(const Frame *f, Slices_1 *slices, const bf16u *from[ROWS_OWN_1])
+{
+    const bf16u *D = (const bf16u *)f->in.D.data;
+    const bf16u *data = D;
+    const int64_t D_2 = f->in.D.stride[2];
+    int misses = !(D_2 == 1);
+    UNROLL
+    for (int turn = 0; turn < ROWS_OWN_1; turn++) {
+        const int64_t at = slices->rows_at[(int)threadIdx.x / CHUNKS_1 + turn * (THREADS / CHUNKS_1)];
+        from[turn] = at == INT64_MIN ? data : data + at;
+        misses |= at == INT64_MIN || (uint64_t)from[turn] % 16 != 0;
+    }
+    return misses;
+}
+
+/* These rows have their chunks in the same order. */
+INLINE void copy_rows_1(Slices_1 *slices, int stage, int64_t point, const bf16u *const from[ROWS_OWN_1])
+{
+    const int chunk = (int)threadIdx.x % CHUNKS_1, first = (int)threadIdx.x / CHUNKS_1;
+    const int64_t point_at = point + chunk * CHUNK_1;
+    const int64_t offset = point_at;
+    bf16u *to = slices->rows[stage][first] + chunk_1(first, chunk);
+    UNROLL
+    for (int turn = 0; turn < ROWS_OWN_1; turn++)
+        copy_line(to + turn * (THREADS / CHUNKS_1) * DEPTH_1, from[turn] + offset, 16);
+}
+
+enum { COLUMNS_OWN_1 = COLUMNS_1 * CHUNKS_1 / THREADS };
+
+/* Where those columns begin; whether one has no place, or no 16-byte chunks. */
+INLINE int keep_columns_1(const Frame *f, Slices_1 *slices, const bf16u *from[COLUMNS_OWN_1])
+{
+    const bf16u *Q = (const bf16u *)f->in.Q.data;
+    const bf16u *data = Q;
+    const int64_t Q_2 = f->in.Q.stride[2];
+    int misses = !(Q_2 == 1);
+    UNROLL
+    for (int turn = 0; turn < COLUMNS_OWN_1; turn++) {
+        const int64_t at = slices->columns_at[(int)threadIdx.x / CHUNKS_1 + turn * (THREADS / CHUNKS_1)];
+        from[turn] = at == INT64_MIN ? data : data + at;
+        misses |= at == INT64_MIN || (uint64_t)from[turn] % 16 != 0;
+    }
+    return misses;
+}
+
+/* These columns have their chunks in the same order. */
+INLINE void copy_columns_1(Slices_1 *slices, int stage, int64_t point, const bf16u *const from[COLUMNS_OWN_1])
+{
+    const int chunk = (int)threadIdx.x % CHUNKS_1, first = (int)threadIdx.x / CHUNKS_1;
+    const int64_t point_at = point + chunk * CHUNK_1;
+    const int64_t offset = point_at;
+    bf16u *to = slices->columns[stage][first] + chunk_1(first, chunk);
+    UNROLL
+    for (int turn = 0; turn < COLUMNS_OWN_1; turn++)
+        copy_line(to + turn * (THREADS / CHUNKS_1) * DEPTH_1, from[turn] + offset, 16);
+}
+
+/* Takes slices as long as those are whole that are copied meanwhile. Where to go on. */
+INLINE int64_t slices_1(const Frame *f, Slices_1 *slices, int64_t depth, float sums[HIGH_1][WIDE_1])
+{
+    enum { AHEAD = (STAGES_1 - 1) * DEPTH_1 };
+    const bf16u *rows_from[ROWS_OWN_1], *columns_from[COLUMNS_OWN_1];
+    const int count = depth < AHEAD ? 0 : (int)size_min((depth - AHEAD) / DEPTH_1, INT32_MAX);
+    if (count == 0)
+        return 0;
+    const int misses = keep_rows_1(f, slices, rows_from) | keep_columns_1(f, slices, columns_from);
+    if (__syncthreads_or(misses))
+        return 0;
+    for (int slice = 0, now = 0; slice < count; slice++) {
+        const int stage = now > 0 ? now - 1 : STAGES_1 - 1;
+        const int64_t point = (int64_t)slice * DEPTH_1 + AHEAD;
+        copies_wait<STAGES_1 - 2>();
+        __syncthreads();
+        multiply_1(slices, now, DEPTH_1, sums);
+        copy_rows_1(slices, stage, point, rows_from);
+        copy_columns_1(slices, stage, point, columns_from);
+        copies_end();
+        now = now + 1 < STAGES_1 ? now + 1 : 0;
+    }
+    return (int64_t)count * DEPTH_1;
 }
 
 /* Begins to copy the first slices of the tile from a row and a column on. */
@@ -733,7 +815,7 @@ INLINE void tile_1(const Frame *f, Slices_1 *slices, int64_t depth, float sums[H
         for (int c = 0; c < WIDE_1; c++)
             sums[r][c] = 0.0f;
     }
-    int64_t at = 0;
+    int64_t at = slices_1(f, slices, depth, sums);
     for (int now = (int)(at / DEPTH_1 % STAGES_1); at < depth; at += DEPTH_1, now = now + 1 < STAGES_1 ? now + 1
             : 0) {
         copies_wait<STAGES_1 - 2>();
@@ -842,18 +924,15 @@ extern "C" __global__ void __launch_bounds__(THREADS,
     const Frame *f = &frame;
     const int64_t extent_j = f->extent_j, extent_m = f->extent_m;
     const int64_t tile_1_2 = f->tile_1_2;
-    for (int64_t task = blockIdx.x; task < f->tasks_1; task += gridDim.x) {
-        const int64_t units_end = size_min((task + 1) * f->grain_1, f->units_1);
-        for (int64_t unit = task * f->grain_1; unit < units_end; unit++) {
-            int64_t rest = unit;
-            const int64_t m_first = rest % extent_m, m_end = m_first + 1;
-            rest /= size_max(extent_m, 1);
-            const int64_t j_tiles = size_max(size_ceil_div(extent_j, tile_1_2), 1);
-            const int64_t j_first = rest % j_tiles * tile_1_2, j_end = size_min(j_first + tile_1_2, extent_j);
-            rest /= j_tiles;
-            const int64_t i_first = rest, i_end = i_first + 1;
-            step_1(f, i_first, i_end, j_first, j_end, m_first, m_end);
-        }
+    for (int64_t unit = blockIdx.x; unit < f->units_1; unit += gridDim.x) {
+        int64_t rest = unit;
+        const int64_t m_first = rest % extent_m, m_end = m_first + 1;
+        rest /= size_max(extent_m, 1);
+        const int64_t j_tiles = size_max(size_ceil_div(extent_j, tile_1_2), 1);
+        const int64_t j_first = rest % j_tiles * tile_1_2, j_end = size_min(j_first + tile_1_2, extent_j);
+        rest /= j_tiles;
+        const int64_t i_first = rest, i_end = i_first + 1;
+        step_1(f, i_first, i_end, j_first, j_end, m_first, m_end);
     }
 }
 
@@ -1205,16 +1284,13 @@ extern "C" __global__ void __launch_bounds__(THREADS,
     const Frame *f = &frame;
     const int64_t extent_i = f->extent_i, extent_m = f->extent_m;
     const int64_t tile_2_2 = f->tile_2_2, tile_2_1 = f->tile_2_1;
-    for (int64_t task = blockIdx.x; task < f->tasks_2; task += gridDim.x) {
-        const int64_t units_end = size_min((task + 1) * f->grain_2, f->units_2);
-        for (int64_t unit = task * f->grain_2; unit < units_end; unit++) {
-            int64_t rest = unit;
-            const int64_t m_tiles = size_max(size_ceil_div(extent_m, tile_2_2), 1);
-            const int64_t m_first = rest % m_tiles * tile_2_2, m_end = size_min(m_first + tile_2_2, extent_m);
-            rest /= m_tiles;
-            const int64_t i_first = rest * tile_2_1, i_end = size_min(i_first + tile_2_1, extent_i);
-            step_2(f, i_first, i_end, m_first, m_end);
-        }
+    for (int64_t unit = blockIdx.x; unit < f->units_2; unit += gridDim.x) {
+        int64_t rest = unit;
+        const int64_t m_tiles = size_max(size_ceil_div(extent_m, tile_2_2), 1);
+        const int64_t m_first = rest % m_tiles * tile_2_2, m_end = size_min(m_first + tile_2_2, extent_m);
+        rest /= m_tiles;
+        const int64_t i_first = rest * tile_2_1, i_end = size_min(i_first + tile_2_1, extent_i);
+        step_2(f, i_first, i_end, m_first, m_end);
     }
 }
 

@@ -367,7 +367,7 @@ INLINE void multiply_1(const Slices_1 *slices, int stage, int64_t points, float 
 }
 
 /* Where each row begins in its array; INT64_MIN where it is out of range. */
-INLINE void find_rows_1(const Frame *f, Slices_1 *slices, int64_t m, int64_t row, int64_t rows)
+INLINE void find_rows_1(const Frame *f, Slices_1 *slices, int64_t m, int64_t row, int64_t rows, int64_t depth)
 {
     const int64_t D_0 = f->in.D.stride[0];
     const i64u *start = (const i64u *)f->in.start.data;
@@ -380,7 +380,7 @@ INLINE void find_rows_1(const Frame *f, Slices_1 *slices, int64_t m, int64_t row
         const int64_t start_at = start[m * start_0];
         if (is_inside(start_at + n, f->in.D.shape[0]))
             from = (start_at + n) * D_0;
-        else
+        else if (depth > 0)
             FAIL(f, OUT_OF_RANGE - 2);
         slices->rows_at[r] = from;
     }
@@ -556,7 +556,7 @@ INLINE int64_t slices_1(const Frame *f, Slices_1 *slices, int64_t depth, float s
 INLINE void begin_1(const Frame *f, int64_t i_first, Slices_1 *slices, int64_t m, int64_t row, int64_t rows,
         int64_t column, int64_t columns, int64_t depth)
 {
-    find_rows_1(f, slices, m, row, rows);
+    find_rows_1(f, slices, m, row, rows, depth);
     __syncthreads();
     for (int stage = 0; stage < STAGES_1 - 1; stage++) {
         const int64_t point = stage * DEPTH_1;
@@ -752,19 +752,16 @@ extern "C" __global__ void __launch_bounds__(THREADS,
     char *own = f->workspace + f->shared + blockIdx.x * f->per_worker;
     const int64_t extent_i = f->extent_i, extent_j = f->extent_j;
     const int64_t extent_m = f->extent_m, tile_1_1 = f->tile_1_1;
-    for (int64_t task = blockIdx.x; task < f->tasks_1; task += gridDim.x) {
-        const int64_t units_end = size_min((task + 1) * f->grain_1, f->units_1);
-        for (int64_t unit = task * f->grain_1; unit < units_end; unit++) {
-            int64_t rest = unit;
-            const int64_t m_first = rest % extent_m, m_end = m_first + 1;
-            rest /= size_max(extent_m, 1);
-            const int64_t i_first = rest * tile_1_1, i_end = size_min(i_first + tile_1_1, extent_i);
-            if (extent_i > 0 && extent_j > 0 && extent_m > 0)
-                step_1(f, own, i_first, i_end, m_first, m_end);
-            __syncthreads();
-            step_2(f, own, i_first, i_end, m_first, m_end);
-            __syncthreads();
-        }
+    for (int64_t unit = blockIdx.x; unit < f->units_1; unit += gridDim.x) {
+        int64_t rest = unit;
+        const int64_t m_first = rest % extent_m, m_end = m_first + 1;
+        rest /= size_max(extent_m, 1);
+        const int64_t i_first = rest * tile_1_1, i_end = size_min(i_first + tile_1_1, extent_i);
+        if (extent_i > 0 && extent_j > 0 && extent_m > 0)
+            step_1(f, own, i_first, i_end, m_first, m_end);
+        __syncthreads();
+        step_2(f, own, i_first, i_end, m_first, m_end);
+        __syncthreads();
     }
 }
 

@@ -576,15 +576,14 @@ INLINE void step_1(const Frame *f, char *own, int64_t i_first, int64_t i_end)
     const int64_t rows = i_end - i_first;
     for (int64_t column = 0; column < columns; column += COLUMNS_1) {
         find_columns_1(f, slices, column, columns);
-        for (int64_t row = 0; row < rows; row += ROWS_1) {
-            float sums[HIGH_1][WIDE_1];
-            begin_1(f, i_first, slices, row, rows, column, columns, depth);
-            tile_1(f, slices, depth, sums);
-            if (row + ROWS_1 <= rows && column + COLUMNS_1 <= columns)
-                store_1<1>(f, own, i_first, row, rows, column, columns, sums);
-            else
-                store_1<0>(f, own, i_first, row, rows, column, columns, sums);
-        }
+        const int64_t row = 0;
+        float sums[HIGH_1][WIDE_1];
+        begin_1(f, i_first, slices, row, rows, column, columns, depth);
+        tile_1(f, slices, depth, sums);
+        if (row + ROWS_1 <= rows && column + COLUMNS_1 <= columns)
+            store_1<1>(f, own, i_first, row, rows, column, columns, sums);
+        else
+            store_1<0>(f, own, i_first, row, rows, column, columns, sums);
     }
 }
 
@@ -626,15 +625,12 @@ extern "C" __global__ void __launch_bounds__(THREADS, RESIDENT) ranked_launch_1(
     const Frame *f = &frame;
     char *own = f->workspace + f->shared + blockIdx.x * f->per_worker;
     const int64_t extent_i = f->extent_i, tile_1_1 = f->tile_1_1;
-    for (int64_t task = blockIdx.x; task < f->tasks_1; task += gridDim.x) {
-        const int64_t units_end = size_min((task + 1) * f->grain_1, f->units_1);
-        for (int64_t unit = task * f->grain_1; unit < units_end; unit++) {
-            const int64_t i_first = unit * tile_1_1, i_end = size_min(i_first + tile_1_1, extent_i);
-            step_1(f, own, i_first, i_end);
-            __syncthreads();
-            step_2(f, own, i_first, i_end);
-            __syncthreads();
-        }
+    for (int64_t unit = blockIdx.x; unit < f->units_1; unit += gridDim.x) {
+        const int64_t i_first = unit * tile_1_1, i_end = size_min(i_first + tile_1_1, extent_i);
+        step_1(f, own, i_first, i_end);
+        __syncthreads();
+        step_2(f, own, i_first, i_end);
+        __syncthreads();
     }
 }
 

@@ -229,12 +229,9 @@ extern "C" __global__ void __launch_bounds__(THREADS, RESIDENT) scatter_launch_1
 {
     const Frame *f = &frame;
     const int64_t extent_h = f->extent_h, tile_1_1 = f->tile_1_1;
-    for (int64_t task = blockIdx.x; task < f->tasks_1; task += gridDim.x) {
-        const int64_t units_end = size_min((task + 1) * f->grain_1, f->units_1);
-        for (int64_t unit = task * f->grain_1; unit < units_end; unit++) {
-            const int64_t h_first = unit * tile_1_1, h_end = size_min(h_first + tile_1_1, extent_h);
-            step_1(f, h_first, h_end);
-        }
+    for (int64_t unit = blockIdx.x; unit < f->units_1; unit += gridDim.x) {
+        const int64_t h_first = unit * tile_1_1, h_end = size_min(h_first + tile_1_1, extent_h);
+        step_1(f, h_first, h_end);
     }
 }
 

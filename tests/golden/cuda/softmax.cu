@@ -413,19 +413,16 @@ extern "C" __global__ void __launch_bounds__(THREADS, RESIDENT) softmax_launch_1
     const Frame *f = &frame;
     char *own = f->workspace + f->shared + blockIdx.x * f->per_worker;
     const int64_t extent_i = f->extent_i, block_1 = f->block_1;
-    for (int64_t task = blockIdx.x; task < f->tasks_1; task += gridDim.x) {
-        const int64_t units_end = size_min((task + 1) * f->grain_1, f->units_1);
-        for (int64_t unit = task * f->grain_1; unit < units_end; unit++) {
-            const int64_t i_first = unit * block_1, i_end = size_min(i_first + block_1, extent_i);
-            step_1(f, own, i_first, i_end);
-            __syncthreads();
-            step_2(f, own, i_first, i_end);
-            __syncthreads();
-            step_3(f, own, i_first, i_end);
-            __syncthreads();
-            step_4(f, own, i_first, i_end);
-            __syncthreads();
-        }
+    for (int64_t unit = blockIdx.x; unit < f->units_1; unit += gridDim.x) {
+        const int64_t i_first = unit * block_1, i_end = size_min(i_first + block_1, extent_i);
+        step_1(f, own, i_first, i_end);
+        __syncthreads();
+        step_2(f, own, i_first, i_end);
+        __syncthreads();
+        step_3(f, own, i_first, i_end);
+        __syncthreads();
+        step_4(f, own, i_first, i_end);
+        __syncthreads();
     }
 }
 
