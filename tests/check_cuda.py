@@ -458,7 +458,7 @@ def check_random(runner, options):
 def main():
     parser = argparse.ArgumentParser()
     parser.add_argument('--seed', type=int, default=1)
-    parser.add_argument('--count', type=int, default=60)
+    parser.add_argument('--count', type=int, default=40)
     parser.add_argument('--sets', type=int, default=5)
     parser.add_argument('--only', default='')
     parser.add_argument('--fault', default='', help='those whose names have this word')
