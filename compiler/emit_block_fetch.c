@@ -68,58 +68,75 @@ static void fetch_whole(Emitter *e, BlockTiling *t, BlockFetch *f)
     f->quick = emit_text(e, "    int64_t at = slices_%d(%s, sums);\n", t->number, block_tile_list(e, t, mentions, false));
 }
 
-/* A list with other words for two of its parameters. */
+/* A call's list where its stage and its point have other words. */
 static const char *with_place(Emitter *e, const char *list, const char *stage, const char *point)
 {
     Text text = text_new(e->arena);
     for (size_t length; *list; list += length) {
         length = strcspn(list, ", ");
-        bool is_stage = length == 5 && !strncmp(list, "stage", 5), is_point = length == 5 && !strncmp(list, "point", 5);
-        text_print(&text, "%.*s", is_stage || is_point ? (int)strlen(is_stage ? stage : point) : (int)length, is_stage ? stage : is_point ? point : list);
+        const char *word = length == 5 && !strncmp(list, "stage", 5) ? stage : length == 5 && !strncmp(list, "point", 5) ? point : NULL;
+        if (word)
+            text_put(&text, word);
+        else
+            text_add(&text, list, length);
         list += length;
         length = strspn(list, ", ");
-        text_print(&text, "%.*s", (int)length, list);
+        text_add(&text, list, length);
     }
     return text.bytes;
 }
 
-/* The same on tensor cores. */
+/* What copies and products of whole slices are on tensor cores. */
+static int quick_holes(Emitter *e, const BlockTiling *t, const BlockWhole side[2], Hole *holes)
+{
+    int n = t->number;
+    const char *parts = t->c->tile ? "is_whole, " : "";
+    holes[0] = (Hole){ "copy", emit_text(e, "        %s\n        %s\n", side[0].copy, side[1].copy) };
+    holes[1] = (Hole){ "multiply", emit_text(e, "        multiply_%d(slices, now, DEPTH_%d, %ssums);\n", n, n, parts) };
+    return 2;
+}
+
+/* The same of f64, whose copies are a function. */
+static int quick_double_holes(Emitter *e, const BlockTiling *t, const BlockWhole side[2], const char *mentions, Hole *holes)
+{
+    int n = t->number;
+    const char *needs = emit_text(e, "slices stage point %s", mentions), *type = emit_element(t->c->packed);
+    const char *list = emit_parameters(e, &t->parameters, needs, false);
+    const char *begin = with_place(e, list, emit_text(e, "STAGES_%d - 1", n), emit_text(e, "AHEAD - DEPTH_%d", n));
+    const char *next = with_place(e, list, "stage", emit_text(e, "(int64_t)slice * DEPTH_%d + AHEAD", n));
+    holes[0] = (Hole){ "copy", emit_text(e, "    %s\n    %s\n", side[0].copy, side[1].copy) };
+    holes[1] = (Hole){ "copy_head", emit_text(e, "INLINE void copy_%d(%s, const %s *const rows_from[ROWS_OWN_%d], "
+                                              "const %s *const columns_from[COLUMNS_OWN_%d])\n", n,
+                                              emit_parameters(e, &t->parameters, needs, true), type, n, type, n) };
+    holes[2] = (Hole){ "begin", emit_text(e, "    copy_%d(%s, rows_from, columns_from);\n", n, begin) };
+    holes[3] = (Hole){ "next", emit_text(e, "        copy_%d(%s, rows_from, columns_from);\n", n, next) };
+    return 4;
+}
+
+/* What takes whole slices on tensor cores. */
 static void fetch_quick(Emitter *e, BlockTiling *t, BlockFetch *f)
 {
     BlockWhole side[2];
     for (int i = 0; i < 2; i++)
         block_quick_side(e, t, i, &side[i]);
     int n = t->number;
-    bool parts = t->c->tile != NULL, doubles = t->c->packed == DTYPE_F64;
-    const char *mentions = emit_text(e, "%s %s", side[0].mentions, side[1].mentions), *list = block_tile_list(e, t, mentions, true);
-    const char *copied = emit_text(e, "slices stage point %s", mentions), *type = emit_element(t->c->packed);
-    const char *copies = emit_parameters(e, &t->parameters, copied, false);
-    const char *begin = with_place(e, copies, emit_text(e, "STAGES_%d - 1", n), emit_text(e, "AHEAD - DEPTH_%d", n));
-    const char *next = with_place(e, copies, "stage", emit_text(e, "(int64_t)slice * DEPTH_%d + AHEAD", n));
-    const char *from = emit_text(e, "const %s *const rows_from[ROWS_OWN_%d], const %s *const columns_from[COLUMNS_OWN_%d]", type, n, type, n);
-    const char *declared = emit_parameters(e, &t->parameters, copied, true);
-    Hole holes[] = {
+    bool doubles = t->c->packed == DTYPE_F64, parts = t->c->tile != NULL;
+    const char *mentions = emit_text(e, "%s %s", side[0].mentions, side[1].mentions);
+    Hole holes[8] = {
         { "copies", emit_text(e, "%s\n%s", side[0].functions, side[1].functions) },
-        { "head", emit_text(e, "INLINE int64_t slices_%d(%s, %s%s sums[HIGH_%d][WIDE_%d])\n", n, list, parts ? "int is_whole, " : "",
-                            dtype_c(t->dtype), n, n) },
+        { "head", emit_text(e, "INLINE int64_t slices_%d(%s, %s%s sums[HIGH_%d][WIDE_%d])\n", n, block_tile_list(e, t, mentions, true),
+                            parts ? "int is_whole, " : "", dtype_c(t->dtype), n, n) },
         { "find", emit_text(e, "    const int misses = %s | %s;\n", side[0].keep, side[1].keep) },
-        { "copy", emit_text(e, "%s%s\n%s%s\n", doubles ? "    " : "        ", side[0].copy, doubles ? "    " : "        ", side[1].copy) },
-        { "copy_head", emit_text(e, "INLINE void copy_%d(%s, %s)\n", n, declared, from) },
-        { "begin", emit_text(e, "    copy_%d(%s, rows_from, columns_from);\n", n, begin) },
-        { "next", emit_text(e, "        copy_%d(%s, rows_from, columns_from);\n", n, next) },
-        { NULL, NULL },
     };
-    int count = sizeof holes / sizeof *holes - 1;
-    if (!doubles) {
-        count = 4;
-        holes[count++] = (Hole){ "multiply", emit_text(e, "        multiply_%d(slices, now, DEPTH_%d, %ssums);\n", n, n, parts ? "is_whole, " : "") };
-    }
+    int count = 3 + (doubles ? quick_double_holes(e, t, side, mentions, holes + 3) : quick_holes(e, t, side, holes + 3));
     Sample sample = block_sample(t, doubles ? "cuda/contract_quick_double.cu" : "cuda/contract_quick.cu");
     f->whole = emit_text(e, "\n%s", emit_skeleton(e, &sample, holes, count));
     const char *call = emit_text(e, "slices_%d(%s, %ssums)", n, block_tile_list(e, t, mentions, false), parts ? "is_whole, " : "");
-    f->quick = doubles ? emit_text(e, "    const int64_t begun = %s;\n    int64_t at = begun;\n", call) : emit_text(e, "    int64_t at = %s;\n", call);
-    if (doubles)    /* the first slice that would be next comes already */
+    f->quick = emit_text(e, "    int64_t at = %s;\n", call);
+    if (doubles) {    /* the first slice that would be next comes already */
+        f->quick = emit_text(e, "    const int64_t begun = %s;\n    int64_t at = begun;\n", call);
         f->due = "        if (point < depth && (at > begun || begun == 0)) {\n";
+    }
     text_print(&f->mentions, "%s ", mentions);
 }
 

@@ -539,7 +539,7 @@ def main():
                 skipped += 1
                 continue
             tiled, *others = nests_of(text, operands)
-            if target and not options.targets and others:
+            if (target or number % 2) and not options.targets and others:
                 others = [others[number // 3 % len(others)]]
             for nests in [options.nests] if options.nests else [tiled, *others]:
                 few = 3 if nests != 'cost' else 1

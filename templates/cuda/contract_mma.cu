@@ -1,5 +1,6 @@
 /* What is the tensor cores' own in contract.cu: a slice has a line for each row and each column, of 16-byte chunks of contracted
- * points. A warp multiplies 16 rows with 8 columns and 32 bytes of points at once: contract_narrow.cu, contract_parts.cu; of f64, 64 bytes: contract_double.cu. */
+ * points. A warp multiplies 16 rows with 8 columns and 32 bytes of points at once: contract_narrow.cu, contract_parts.cu; of f64, 64
+ * bytes: contract_double.cu. */
 //---
 //{ places
 #include "contract_places.cu"
