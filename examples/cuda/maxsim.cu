@@ -734,18 +734,15 @@ extern "C" __global__ void __launch_bounds__(THREADS, RESIDENT) maxsim_launch_1(
     char *own = f->workspace + f->shared + blockIdx.x * f->per_worker;
     const int64_t extent_i = f->extent_i, extent_m = f->extent_m;
     const int64_t tile_1_1 = f->tile_1_1;
-    for (int64_t task = blockIdx.x; task < f->tasks_1; task += gridDim.x) {
-        const int64_t units_end = size_min((task + 1) * f->grain_1, f->units_1);
-        for (int64_t unit = task * f->grain_1; unit < units_end; unit++) {
-            int64_t rest = unit;
-            const int64_t m_first = rest % extent_m, m_end = m_first + 1;
-            rest /= size_max(extent_m, 1);
-            const int64_t i_first = rest * tile_1_1, i_end = size_min(i_first + tile_1_1, extent_i);
-            step_1(f, own, i_first, i_end, m_first, m_end);
-            __syncthreads();
-            step_2(f, own, i_first, i_end, m_first, m_end);
-            __syncthreads();
-        }
+    for (int64_t unit = blockIdx.x; unit < f->units_1; unit += gridDim.x) {
+        int64_t rest = unit;
+        const int64_t m_first = rest % extent_m, m_end = m_first + 1;
+        rest /= size_max(extent_m, 1);
+        const int64_t i_first = rest * tile_1_1, i_end = size_min(i_first + tile_1_1, extent_i);
+        step_1(f, own, i_first, i_end, m_first, m_end);
+        __syncthreads();
+        step_2(f, own, i_first, i_end, m_first, m_end);
+        __syncthreads();
     }
 }
 
