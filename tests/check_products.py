@@ -513,7 +513,7 @@ def data_set(operands, rng, folder, number, precision, sizes=None, given=()):
 def main():
     parser = argparse.ArgumentParser()
     parser.add_argument('--seed', type=int, default=1)
-    parser.add_argument('--sets', type=int, default=5)
+    parser.add_argument('--sets', type=int, default=4)
     parser.add_argument('--targets', default='')
     parser.add_argument('--precision', default='')
     parser.add_argument('--only', default='')
