@@ -319,6 +319,10 @@ bool block_choose_tile(Planner *planner, const Step *step, Contract *c)
     if (is_brief(planner, step, c)) {
         block_find_power(planner, step, c);
         c->brief = c->squares != 0 ? grid->near : grid->brief;
+        if (c->squares != 0 && brief_bytes(planner, step, c) > grid->shared_bytes) {    /* of many numbers for a row */
+            c->squares = 0;
+            c->brief = grid->brief;
+        }
         c->block = chosen = choose(planner, step, c, grid->tiles, sum, c->brief->resident < grid->resident ? c->brief->resident + 1 : grid->resident);
     }
     int bytes = block_operand_bytes(c) + state_bytes(planner, step, c, c->block);

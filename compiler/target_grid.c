@@ -33,7 +33,7 @@ static const BlockTile tiles[] = {
 static const BlockTile brief = { .rows = 64, .columns = 128, .high = 8, .wide = 8, .depth = 4, .bytes = 4, .resident = 3 };
 
 /* The same of squared distances, where f64 on tensor cores takes half the time of a power. A thread has what columns are multiplied with,
- * and four products on their way, in 126 registers: four blocks, though three are all that is asked for. */
+ * and four products on their way, in the 128 registers that four blocks leave it. */
 static const BlockTile near = { .rows = 32, .columns = 128, .high = 4, .wide = 8, .depth = 4, .bytes = 4, .resident = 4 };
 
 /* The same on tensor cores: a warp has 32 rows and 64 columns, or less, of the tile, and 64 bytes of each one's points at a time.

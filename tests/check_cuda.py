@@ -120,6 +120,8 @@ BRIEF = [
     GAUSS, NEAREST, SPARSE, FAR,
     ('(A[few,uv] - B[tall,uv])^2 -> [few,tall] | exp(-0.00002 * _) | sum tall', 'A=few,uv:w B=tall,uv:w'),
     ('(B[tall,four] - A[some,few,four])^2 -> [some,few,tall] | C[tall] * exp(-_) * 3 | mean tall', 'B=tall,four A=some,few,four C=tall'),
+    ('(A[few,four] - B[tall,four])^2 -> [few,tall] | exp(-_) * (C[tall] * D[tall] * E[tall] * F[tall]) | sum tall',    # shared memory for all
+     'A=few,four B=tall,four C=tall D=tall E=tall F=tall'),
     ('(A[few,xyz] - B[tall,xyz])^2 -> [few,tall] | exp(-0.5 * _) | _ * C[tall,once] -> [few,once]', 'A=few,xyz B=tall,xyz C=tall,once'),
     ('(A[few,xyz] - B[tall,xyz])^2 -> [few,tall] | exp(-0.5 * _) | _ * C[tall,often] -> [often,few]', 'A=few,xyz B=tall,xyz C=tall,often'),
     ('(A[few,xyz] - B[tall,xyz])^2 -> [few,tall] | exp(-60 * _) | sum tall', 'A=few,xyz B=tall,xyz'),
@@ -230,6 +232,7 @@ TILE_FAULTS = [
     ('lines that are none', ALONG, r's/is_line &= [^;]*;/;/'),
     ('lines that are not aligned', ALONG, r's/ && \(uint64_t\)\(data \+ from \+ offset\) % 16 == 0\)/)/'),
     ('numbers are put in the place of those at hand', MIXED, r's/put_rows_1\(slices, stage/put_rows_1(slices, now/2'),
+    ('positions are asked for that nothing is read at', LOOKUP_NONE, r's/else if \(depth > 0\)/else/'),
     ('a row out of range is not noticed', LOOKUP, r's/FAIL\(f, OUT[^;]*;/;/g'),
     ('lines are loaded from other places than they were stored at', NARROW, r's/\+ chunk_1\(line, chunk \+ lane \/ 16\)/+ (chunk + lane \/ 16) * CHUNK_1/'),
     ('chunks meet in one place', NARROW, r's/line \/ 2 & \(CHUNKS_1 - 1\)\)\)/line \& 0)) \& ~1/'),
