@@ -316,11 +316,18 @@ typedef struct Calls {
     const char *brief;            /* of the form for few contracted points, and where it is taken; "" */
 } Calls;
 
-/* A call for another tile of rows. */
-static const char *with_row(Emitter *e, const char *call, const char *row)
+const char *block_renamed(Emitter *e, const char *text, const char *name, const char *as)
 {
-    const char *at = strstr(call, " row,");
-    return at ? emit_text(e, "%.*s%s%s", (int)(at + 1 - call), call, row, at + 4) : call;
+    Text renamed = text_new(e->arena);
+    for (size_t length; *text; text += length) {
+        for (length = 0; isalnum((unsigned char)text[length]) || text[length] == '_';)
+            length++;
+        if (length == strlen(name) && !strncmp(text, name, length))
+            text_put(&renamed, as);
+        else
+            text_add(&renamed, text, length = length ? length : 1);
+    }
+    return renamed.bytes;
 }
 
 /* Whether the next tile begins before a reduction takes this one's sums. On tensor cores a thread has no registers for that. */
@@ -339,7 +346,7 @@ static void put_tile(Emitter *e, const BlockTiling *t, const Calls *calls)
     if (!ahead)
         return;
     emit_line(e, "if (row + ROWS_%d < rows)", t->number);
-    emit_line(e, "    %s", with_row(e, calls->begin, emit_text(e, "row + ROWS_%d", t->number)));
+    emit_line(e, "    %s", block_renamed(e, calls->begin, "row", emit_text(e, "row + ROWS_%d", t->number)));
 }
 
 /* The same where nobody may ask for a tile. What is stored where nobody asks for them does not need the sums. */
@@ -426,7 +433,7 @@ static const char *step_body(Emitter *e, BlockTiling *t, const Calls *calls)
         emit_line(e, "%s;", calls->find_columns);
     if (!calls->meet[0] && begins_ahead(t)) {
         emit_line(e, "if (rows > 0)");
-        emit_line(e, "    %s", with_row(e, calls->begin, "0"));
+        emit_line(e, "    %s", block_renamed(e, calls->begin, "row", "0"));
     }
     block_open_tiles(e, t, 0);
     emit_line(e, "%s sums[HIGH_%d][WIDE_%d];", dtype_c(t->dtype), n, n);

@@ -53,6 +53,7 @@ void block_begin(Emitter *e, BlockTiling *t);    /* finds the names, and what th
 const char *block_text(Emitter *e, BlockTiling *t, const BlockFetch *f, const char *title, const char *after, const char *finish, const char *whole);
 /* One product is added to its sum. */
 const char *block_step_lines(Emitter *e, BlockTiling *t, const char *sum, const char *left, const char *right, int indent);
+const char *block_renamed(Emitter *e, const char *text, const char *name, const char *as);    /* a call, with other words for a name */
 void block_open_tiles(Emitter *e, const BlockTiling *t, int side);    /* what is done for each tile of rows, or columns */
 void block_close_tiles(Emitter *e, const BlockTiling *t, int side);
 void block_declare_states(Emitter *e, const BlockTiling *t);

@@ -77,16 +77,7 @@ static const char *fetch_function(Emitter *e, Brief *b)
 static const char *fetch_call(Emitter *e, const Brief *b, const char *function, const char *stage, const char *row)
 {
     const char *list = parameters(e, b, strchr(function, '{'), false);
-    Text text = text_new(e->arena);
-    for (const char *at = list; *at;) {
-        size_t length = strcspn(at, ",");
-        bool is_stage = length == 5 && !strncmp(at, "stage", 5), is_row = length == 3 && !strncmp(at, "row", 3);
-        text_print(&text, "%s%.*s", at == list ? "" : ", ", is_stage || is_row ? (int)strlen(is_stage ? stage : row) : (int)length,
-                   is_stage ? stage : is_row ? row : at);
-        at += length;
-        at += strspn(at, ", ");
-    }
-    return emit_text(e, "fetch_%d(%s);\n", b->t.number, text.bytes);
+    return emit_text(e, "fetch_%d(%s);\n", b->t.number, block_renamed(e, block_renamed(e, list, "row", row), "stage", stage));
 }
 
 /* Columns in a thread's registers; or, with `shares`, in shared memory where the second rows will be. */

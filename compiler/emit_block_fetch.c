@@ -68,24 +68,6 @@ static void fetch_whole(Emitter *e, BlockTiling *t, BlockFetch *f)
     f->quick = emit_text(e, "    int64_t at = slices_%d(%s, sums);\n", t->number, block_tile_list(e, t, mentions, false));
 }
 
-/* A call's list where its stage and its point have other words. */
-static const char *with_place(Emitter *e, const char *list, const char *stage, const char *point)
-{
-    Text text = text_new(e->arena);
-    for (size_t length; *list; list += length) {
-        length = strcspn(list, ", ");
-        const char *word = length == 5 && !strncmp(list, "stage", 5) ? stage : length == 5 && !strncmp(list, "point", 5) ? point : NULL;
-        if (word)
-            text_put(&text, word);
-        else
-            text_add(&text, list, length);
-        list += length;
-        length = strspn(list, ", ");
-        text_add(&text, list, length);
-    }
-    return text.bytes;
-}
-
 /* What copies and products of whole slices are on tensor cores. */
 static int quick_holes(Emitter *e, const BlockTiling *t, const BlockWhole side[2], Hole *holes)
 {
@@ -102,8 +84,8 @@ static int quick_double_holes(Emitter *e, const BlockTiling *t, const BlockWhole
     int n = t->number;
     const char *needs = emit_text(e, "slices stage point %s", mentions), *type = emit_element(t->c->packed);
     const char *list = emit_parameters(e, &t->parameters, needs, false);
-    const char *begin = with_place(e, list, emit_text(e, "STAGES_%d - 1", n), emit_text(e, "AHEAD - DEPTH_%d", n));
-    const char *next = with_place(e, list, "stage", emit_text(e, "(int64_t)slice * DEPTH_%d + AHEAD", n));
+    const char *begin = block_renamed(e, block_renamed(e, list, "stage", emit_text(e, "STAGES_%d - 1", n)), "point", emit_text(e, "AHEAD - DEPTH_%d", n));
+    const char *next = block_renamed(e, list, "point", emit_text(e, "(int64_t)slice * DEPTH_%d + AHEAD", n));
     holes[0] = (Hole){ "copy", emit_text(e, "    %s\n    %s\n", side[0].copy, side[1].copy) };
     holes[1] = (Hole){ "copy_head", emit_text(e, "INLINE void copy_%d(%s, const %s *const rows_from[ROWS_OWN_%d], "
                                               "const %s *const columns_from[COLUMNS_OWN_%d])\n", n,
