@@ -159,38 +159,33 @@ static const char *unit_body(Emitter *e, const Launch *launch)
     for (int s = launch->fuse ? launch->step_count - 1 : 0; s < launch->step_count; s++) {
         const char *needed = emit_needed_when(e, launch->steps[s]), *call = e->calls[0][launch->steps[s]->id];
         if (needed[0])
-            text_print(&calls, "            if (%s)\n                %s\n", needed, call);
+            text_print(&calls, "        if (%s)\n            %s\n", needed, call);
         else
-            text_print(&calls, "            %s\n", call);
-        text_put(&calls, waits ? "            __syncthreads();\n" : "");
+            text_print(&calls, "        %s\n", call);
+        text_put(&calls, waits ? "        __syncthreads();\n" : "");
     }
     for (int b = launch->block_count - 1; b >= 0; b--)
         emit_unit_block(e, &body, launch, b);
     Text text = text_new(e->arena);
     if (emit_mentions(body.bytes, "rest"))
-        text_put(&text, "            int64_t rest = unit;\n");
-    for (const char *line = body.bytes; *line; line += strcspn(line, "\n") + 1) {
-        text_put(&text, "    ");
-        text_add(&text, line, strcspn(line, "\n") + 1);
-    }
+        text_put(&text, "        int64_t rest = unit;\n");
+    text_put(&text, body.bytes);
     int last = launch->block_count - 1;
     if (last > 0 && emit_mentions(calls.bytes, "part"))    /* else each task is one */
-        text_print(&text, "            const int64_t part = %s_first / %s;\n", e->block_names[launch->id][last],
+        text_print(&text, "        const int64_t part = %s_first / %s;\n", e->block_names[launch->id][last],
                    emit_size(e, launch->blocks[last].tile));
     if (emit_mentions(calls.bytes, "first_unit"))
-        text_print(&text, "            const int first_unit = unit == task * f->grain_%d;\n", launch->id + 1);
+        text_print(&text, "        const int first_unit = unit == task * f->grain_%d;\n", launch->id + 1);
     text_put(&text, calls.bytes);
     return text.bytes;
 }
 
-/* Lines one level further out. */
-static const char *outer(Emitter *e, const char *lines)
+/* Lines one level further in. */
+static const char *inner(Emitter *e, const char *lines)
 {
     Text text = text_new(e->arena);
-    for (const char *end; (end = strchr(lines, '\n')); lines = end + 1) {
-        int indent = !strncmp(lines, "    ", 4) ? 4 : 0;
-        text_add(&text, lines + indent, (size_t)(end + 1 - lines) - (size_t)indent);
-    }
+    for (const char *end; (end = strchr(lines, '\n')); lines = end + 1)
+        text_print(&text, "    %.*s\n", (int)(end - lines), lines);
     return text.bytes;
 }
 
@@ -204,14 +199,14 @@ static void put_launch(Emitter *e, const Launch *launch)
     text_put(&e->functions, emit_locals(e, unit));
     bool parts = emit_mentions(unit, "part") || emit_mentions(unit, "task");
     if (!parts) {
-        text_print(&e->functions, "    for (int64_t unit = blockIdx.x; unit < f->units_%d; unit += gridDim.x) {\n%s    }\n}\n\n", id, outer(e, unit));
+        text_print(&e->functions, "    for (int64_t unit = blockIdx.x; unit < f->units_%d; unit += gridDim.x) {\n%s    }\n}\n\n", id, unit);
         return;
     }
     text_print(&e->functions, "    for (unsigned task = blockIdx.x; task < (unsigned)f->tasks_%d; task += gridDim.x) {\n", id);
     if (emit_mentions(unit, "part") && launch->block_count == 1)
         text_put(&e->functions, "        const int64_t part = task;\n");
     text_print(&e->functions, "        const int64_t units_end = size_min((task + 1) * f->grain_%d, f->units_%d);\n"
-               "        for (int64_t unit = task * f->grain_%d; unit < units_end; unit++) {\n%s        }\n    }\n}\n\n", id, id, id, unit);
+               "        for (int64_t unit = task * f->grain_%d; unit < units_end; unit++) {\n%s        }\n    }\n}\n\n", id, id, id, inner(e, unit));
 }
 
 static void put_merge(Emitter *e, const Step *step)
