@@ -6,6 +6,8 @@
 
 #include "emitting.h"
 
+enum { BAND = 16 };    /* tiles of rows: some 264 blocks run at once on the largest cards, so that a plane of theirs is about square */
+
 void emit_grid_reserve(Emitter *e)
 {
     static const char *const words[] = {
@@ -151,6 +153,23 @@ static void put_head(Emitter *e, const char *name)
                "    const Frame *f = &frame;\n", name);
 }
 
+/* How many tiles there are of some blocks. */
+static const char *count_tiles(Emitter *e, const Block *blocks, int count)
+{
+    Text text = text_new(e->arena);
+    for (int b = 0; b < count; b++)
+        text_print(&text, "%s%s", b ? " * " : "", emit_size(e, size_op(e->arena, SIZE_CEIL_DIV, blocks[b].extent, blocks[b].tile)));
+    return text.bytes;
+}
+
+/* Which unit comes at this one's turn. */
+static const char *in_bands(Emitter *e, const Launch *launch)
+{
+    const Block *rows = launch->blocks + launch->block_count - launch->band_rows;
+    return emit_text(e, "size_in_bands(unit, %s, %s, %d)", count_tiles(e, rows, launch->band_rows),
+                     count_tiles(e, rows - launch->band_columns, launch->band_columns), BAND);
+}
+
 /* What a block does for one unit: its steps in order. Between them its threads wait, since each may read what others made. */
 static const char *unit_body(Emitter *e, const Launch *launch)
 {
@@ -168,7 +187,7 @@ static const char *unit_body(Emitter *e, const Launch *launch)
         emit_unit_block(e, &body, launch, b);
     Text text = text_new(e->arena);
     if (emit_mentions(body.bytes, "rest"))
-        text_put(&text, "        int64_t rest = unit;\n");
+        text_print(&text, "        int64_t rest = %s;\n", launch->band_rows ? in_bands(e, launch) : "unit");
     text_put(&text, body.bytes);
     int last = launch->block_count - 1;
     if (last > 0 && emit_mentions(calls.bytes, "part"))    /* else each task is one */

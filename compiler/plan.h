@@ -283,6 +283,10 @@ typedef struct Launch {
     const Block *sweep;           /* NULL: there is none; `of_step` is NULL where a step lacks the index */
     int sweep_from, sweep_to;     /* the steps from one up to before the other */
     const Size *units;            /* of work; each is one tile of every block */
+    /* A few tiles of the last blocks, those of rows, meet all of the blocks before these, those of columns, then the next few: what
+     * units that run at once read is less so than where all rows come for each columns, and stays in the second cache. How many
+     * blocks each has; 0: units come in their order. */
+    int band_rows, band_columns;
     const Size *tasks;            /* at most so many, each of the same number of units */
     const Size *bytes;            /* of temporaries of the block's size, for one worker */
     const Fuse *fuse;             /* its steps run together, tile by tile; NULL: one after the other */

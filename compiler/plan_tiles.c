@@ -151,15 +151,15 @@ static void shrink(const Planner *planner, const Launch *launch, const Contract 
         }
 }
 
-/* The place of a block among those of its role: columns as the product has them, others as they come. */
-static bool has_blocks(const Launch *launch, const Contract *c, int place, Role role)
+static int count_blocks(const Launch *launch, const Contract *c, int place, Role role)
 {
+    int count = 0;
     for (int b = 0; b < launch->block_count; b++)
-        if (role_of(c, launch->blocks[b].of_step[place]) == role)
-            return true;
-    return false;
+        count += role_of(c, launch->blocks[b].of_step[place]) == role;
+    return count;
 }
 
+/* The place of a block among those of its role: columns as the product has them, others as they come. */
 static int place_of(const Contract *c, const Index *index, int place)
 {
     for (int i = 0; i < c->columns.count; i++)
@@ -260,6 +260,11 @@ static void tile_on_grid(Planner *planner, Launch *launch, int place)
             break;
     }
     set_tiles(planner, launch, tiles);
+    int rows_tiled = count_blocks(launch, c, place, ROLE_ROW), columns_tiled = count_blocks(launch, c, place, ROLE_COLUMN);
+    if (!c->reduces && !c->ring && rows_tiled > 0 && columns_tiled > 0) {
+        launch->band_rows = rows_tiled;
+        launch->band_columns = columns_tiled;
+    }
 }
 
 static void add_low(Contract *c, int64_t height)
@@ -360,7 +365,7 @@ static double fit_stored(const Planner *planner, const Launch *launch, const Con
     int tile_columns = c->tile_vectors * planner->plan->lanes;
     while (rows >= 2 && temporary_bytes(planner, launch, tiles) > room)
         shrink(planner, launch, c, place, ROLE_ROW, rows /= 2, tiles);
-    while (!has_blocks(launch, c, place, ROLE_ROW) && columns / 2 >= tile_columns && temporary_bytes(planner, launch, tiles) > room) {
+    while (!count_blocks(launch, c, place, ROLE_ROW) && columns / 2 >= tile_columns && temporary_bytes(planner, launch, tiles) > room) {
         columns = floor(columns / 2 / tile_columns) * tile_columns;
         shrink(planner, launch, c, place, ROLE_COLUMN, columns, tiles);
     }

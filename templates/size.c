@@ -99,6 +99,17 @@ SHARED int64_t size_align(int64_t a, int64_t unit)
 }
 //}
 
+//{ size_in_bands
+/* The unit of a plane of inner by outer that is the n-th where `band` of the inner ones meet all of the outer ones, then the next;
+ * plane by plane. */
+PLAIN int64_t size_in_bands(int64_t n, int64_t inner, int64_t outer, int64_t band)
+{
+    const int64_t plane = n / (inner * outer) * (inner * outer), first = (n - plane) / (band * outer) * band;
+    const int64_t width = size_min(band, inner - first), at = n - plane - first * outer;
+    return plane + at / width * inner + first + at % width;
+}
+//}
+
 //{ size_span
 /* How many points there are from the first row's first to the last row's last one, where rows are row_apart and a row's points
  * point_apart. */

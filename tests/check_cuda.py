@@ -55,7 +55,10 @@ DOUBLES = [
 DEEP_DOUBLE = ('A[i,deep], B[deep,j] -> [i,j]', 'A=i,deep:d B=deep,j:d')
 DEEP_PARTS = ('A[i,deep], B[deep,j] -> [i,j]', 'A=i,deep B=deep,j')
 DEEP_NARROW = ('A[i,deep], B[j,deep] -> [i,j]', 'A=i,deep:b B=j,deep:b')
+# Of so many rows of tiles that these come in several bands.
+BANDED = ('A[some,tallest,xyz], B[xyz,tall] -> [some,tallest,tall]', 'A=some,tallest,xyz B=xyz,tall')
 DEEP = [
+    BANDED,
     DEEP_DOUBLE, DEEP_NARROW, ('A[deep,i], B[j,deep] -> [i,j] | max j', 'A=deep,i:d B=j,deep:d'), ('A[deep,i], B[deep,j] -> [i,j]', 'A=deep,i:h B=deep,j:h'),
     ('A[b,i,deep], B[b,j,deep] -> [b,i,j] | max j', 'A=b,i,deep:c B=b,j,deep:c'), ('A[i,c,deep], B[j,c,deep] -> [i,j]', 'A=i,c,deep:b B=j,c,deep:b'),
 ]
@@ -315,6 +318,7 @@ FUSED_FAULTS = [
     ('columns count that are not there', ATTENTION, r's/column_1\(c\) < columns - column \? /1 ? /'),
     ('a tile of zeros is left out that makes a NaN', FIRST, r's/ && !is_odd_5\(behind\)//'),
     ('a tile is left out that somebody asks for', WINDOW, r's/is_met \|= /is_met = r == 0 \&\& /'),
+    ('some tiles of a band come twice', BANDED, r's/= size_in_bands\(unit,/= size_in_bands(unit \/ 2 * 2,/'),
     ('every other tile is left out', GAUSSIAN, r's/column \+= LINES_2/column += 2 * LINES_2/'),
     ('a warp does not wait for its factors', GAUSSIAN, r's/__syncwarp\(\);//'),
 ]

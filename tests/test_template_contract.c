@@ -7,6 +7,7 @@
 #include <cmocka.h>
 
 #include <math.h>
+#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -53,6 +54,24 @@ static void tiles_of_all_sizes(void **state)
     check_sizes(0, 5, 3);
     check_sizes(5, 0, 3);
     check_sizes(7, 9, 0);
+}
+
+/* size_in_bands() goes through each plane's units once, a band after the other. */
+static void units_in_bands(void **state)
+{
+    (void)state;
+    enum { PLANES = 3, SIDE_MOST = 9 };
+    for (int64_t inner = 1; inner <= SIDE_MOST; inner++)
+        for (int64_t outer = 1; outer <= SIDE_MOST; outer++)
+            for (int64_t band = 1; band <= SIDE_MOST; band++) {
+                bool seen[PLANES * SIDE_MOST * SIDE_MOST] = { false };
+                for (int64_t n = 0, last = 0; n < PLANES * inner * outer; n++) {
+                    int64_t unit = size_in_bands(n, inner, outer, band), at = unit / (inner * outer) * inner + unit % inner / band * band;
+                    assert_true(unit >= 0 && unit < PLANES * inner * outer && !seen[unit] && at >= last);
+                    seen[unit] = true;
+                    last = at;
+                }
+            }
 }
 
 static void points_in_two_turns(void **state)
@@ -102,6 +121,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(tiles_of_all_sizes),
+        cmocka_unit_test(units_in_bands),
         cmocka_unit_test(points_in_two_turns),
         cmocka_unit_test(points_apart),
     };
