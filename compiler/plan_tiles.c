@@ -261,7 +261,9 @@ static void tile_on_grid(Planner *planner, Launch *launch, int place)
     }
     set_tiles(planner, launch, tiles);
     int rows_tiled = count_blocks(launch, c, place, ROLE_ROW), columns_tiled = count_blocks(launch, c, place, ROLE_COLUMN);
-    if (!c->reduces && !c->ring && rows_tiled > 0 && columns_tiled > 0) {
+    /* Of numbers of 8 bytes, whose slices are the largest: an H200 takes 1 % less for f64 of 4096^3 and 30 % less of 12288^3 so, the
+     * same for f32, and 5 % more for f32 in parts of bf16. */
+    if (dtype_size(c->packed) == 8 && !c->reduces && !c->ring && rows_tiled > 0 && columns_tiled > 0) {
         launch->band_rows = rows_tiled;
         launch->band_columns = columns_tiled;
     }

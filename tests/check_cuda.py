@@ -56,7 +56,7 @@ DEEP_DOUBLE = ('A[i,deep], B[deep,j] -> [i,j]', 'A=i,deep:d B=deep,j:d')
 DEEP_PARTS = ('A[i,deep], B[deep,j] -> [i,j]', 'A=i,deep B=deep,j')
 DEEP_NARROW = ('A[i,deep], B[j,deep] -> [i,j]', 'A=i,deep:b B=j,deep:b')
 # Of so many rows of tiles that these come in several bands.
-BANDED = ('A[some,tallest,xyz], B[xyz,tall] -> [some,tallest,tall]', 'A=some,tallest,xyz B=xyz,tall')
+BANDED = ('A[some,tallest,xyz], B[xyz,tall] -> [some,tallest,tall]', 'A=some,tallest,xyz:d B=xyz,tall:d')
 DEEP = [
     BANDED,
     DEEP_DOUBLE, DEEP_NARROW, ('A[deep,i], B[j,deep] -> [i,j] | max j', 'A=deep,i:d B=j,deep:d'), ('A[deep,i], B[deep,j] -> [i,j]', 'A=deep,i:h B=deep,j:h'),

@@ -124,15 +124,6 @@ SHARED int64_t size_ceil_div(int64_t a, int64_t b)
     return b ? a / b + (a % b != 0) : a;
 }
 
-/* The unit of a plane of inner by outer that is the n-th where `band` of the inner ones meet all of the outer ones, then the next;
- * plane by plane. */
-PLAIN int64_t size_in_bands(int64_t n, int64_t inner, int64_t outer, int64_t band)
-{
-    const int64_t plane = n / (inner * outer) * (inner * outer), first = (n - plane) / (band * outer) * band;
-    const int64_t width = size_min(band, inner - first), at = n - plane - first * outer;
-    return plane + at / width * inner + first + at % width;
-}
-
 /* Whether a shape is one; axes of size 1 get stride 0, so that they stretch. */
 PLAIN int settle(const int64_t *shape, int64_t *stride, int rank)
 {
@@ -564,7 +555,7 @@ extern "C" __global__ void __launch_bounds__(THREADS,
     const int64_t extent_i = f->extent_i, extent_k = f->extent_k;
     const int64_t tile_1_1 = f->tile_1_1, tile_1_2 = f->tile_1_2;
     for (int64_t unit = blockIdx.x; unit < f->units_1; unit += gridDim.x) {
-        int64_t rest = size_in_bands(unit, size_ceil_div(extent_i, tile_1_2), size_ceil_div(extent_k, tile_1_1), 16);
+        int64_t rest = unit;
         const int64_t i_tiles = size_max(size_ceil_div(extent_i, tile_1_2), 1);
         const int64_t i_first = rest % i_tiles * tile_1_2, i_end = size_min(i_first + tile_1_2, extent_i);
         rest /= i_tiles;
