@@ -210,6 +210,32 @@ static const char *panel_element(Emitter *e, const Tiling *t)
     return tiling_meets_columns(e, t) ? emit_element(t->dtype) : tiling_word(t);
 }
 
+/* What else is done while a tile's products are on their way. */
+typedef struct Beside {
+    const char *name, *parameter;           /* of what it works on */
+    const char *function;
+    const char *before, *behind_one, *behind_some, *after;    /* of a tile's products; behind one, and those of a pair of parts */
+} Beside;
+
+static const Beside *beside(Emitter *e, const Tiling *t)
+{
+    if (!t->cuts && !t->waits)
+        return NULL;
+    int n = t->number;
+    Beside *beside = ARENA_NEW(e->arena, Beside);
+    if (t->cuts)
+        *beside = (Beside){ "cutting", "Cutting *cutting",
+                            emit_text(e, "/* Cuts a share of the rows to come. */\nKERNEL static void cut_%d(Cutting *cutting)\n{\n"
+                                      "    cut_some(cutting, cutting->share, PARTS_%d);\n}\n", n, n),
+                            "", "", emit_text(e, "    cut_%d(from->cutting);\n", n), "" };
+    else
+        *beside = (Beside){ "waiting", emit_text(e, "Waiting_%d *waiting", n), t->taken_beside,
+                            emit_text(e, "    share_rows_%d(from->waiting, from->depth);\n", n),
+                            emit_text(e, "    take_rows_%d(from->waiting, from->waiting->share);\n", n), "",
+                            emit_text(e, "    take_rows_%d(from->waiting, from->waiting->rows);\n", n) };
+    return beside;
+}
+
 /* The head of the function that makes a tile's sums. */
 static const char *tile_head(Emitter *e, const Tiling *t, const char *extra)
 {
@@ -217,8 +243,8 @@ static const char *tile_head(Emitter *e, const Tiling *t, const char *extra)
     if (tiling_has_registers(t) && t->in_registers)
         registers = emit_text(e, "%s, %sv (*sums)[VECTORS_%d], int64_t place, int64_t rows_left", registers, dtype_name(t->dtype),
                               t->number);
-    if (tiling_beside(e, t))
-        registers = emit_text(e, "%s, %s", registers, tiling_beside(e, t)->parameter);
+    if (beside(e, t))
+        registers = emit_text(e, "%s, %s", registers, beside(e, t)->parameter);
     return emit_text(e, "%s void tile_%d(int height, const %s *rows, int64_t row_step, %s, "
                      "const %s *panel, %sint64_t depth, const char *ahead, int64_t ahead_step, const %s *start, "
                      "int64_t start_step, %s *kept, int64_t kept_step%s%s)\n", tiling_has_registers(t) ? "INLINE" : "KERNEL static",
@@ -267,7 +293,7 @@ static const char *register_functions(Emitter *e, Tiling *t, const char *whole)
     const char *states[3] = { "", "", "" };
     if (!itself)
         tiling_share_states(e, t, states);
-    const Beside *other = tiling_beside(e, t);
+    const Beside *other = beside(e, t);
     Hole tiles[] = {
         { "dot", emit_text(e, "#define DOT_%d %s\n#define BEGIN_%d %s\n", t->number, t->c->tile->dot, t->number,
                            t->c->tile->has_starts ? "TILE_LOAD" : "TILE_BEGIN") },
@@ -398,7 +424,6 @@ static ParameterSet step_parameters(Emitter *e, const Tiling *t)
     ParameterSet set = emit_common_parameters(e);
     if (t->guess)
         emit_parameter(&set, "int ", "guessed");
-    tiling_along_parameters(e, &set, t);
     return set;
 }
 
@@ -452,7 +477,7 @@ static const char *after_tile(Emitter *e, const Tiling *t, const char *call, con
                        : tiling_where(t) ? "is_last && !is_whole" : "is_last";
     if (t->waits)
         return emit_text(e, "if (is_last && guessed) {\n    if (%s || !(%s))\n        %s;\n    if (%s) {\n"
-                         "        const Sums_%d noted = %s;\n        waiting.now = noted;\n    }\n} else if (%s) {\n    %s;\n}",
+                         "        const Waiting_%d noted = %s;\n        waiting = noted;\n    }\n} else if (%s) {\n    %s;\n}",
                          tiling_guesses(e, t), t->waits, guessed, t->waits, t->number, t->waiting, when, call);
     if (t->guess)
         return emit_text(e, "if (is_last && guessed)\n    %s;\nelse if (%s)\n    %s;", guessed, when, call);
@@ -467,10 +492,10 @@ static const char *after_tile(Emitter *e, const Tiling *t, const char *call, con
 /* What a tile in registers of tiles needs: those, and where sums go that wait in them. */
 static const char *registers_of(Emitter *e, const Tiling *t, const char *place)
 {
-    const Beside *other = tiling_beside(e, t);
+    const Beside *other = beside(e, t);
     const char *also = other ? emit_text(e, ", &%s", other->name) : "";
     if (!tiling_has_registers(t) || !t->in_registers)
-        return tiling_has_registers(t) ? emit_text(e, ", %s%s", tiling_registers(t), also) : "";
+        return tiling_has_registers(t) ? emit_text(e, ", &registers%s", also) : "";
     return emit_text(e, ", &registers, sums, %s%s%s", place, t->runs ? " + nth * places, rows_left" : ", height", also);
 }
 
@@ -497,8 +522,6 @@ static const char *emit_product(Emitter *e, const Step *step, const Contract *c)
     t->is_stored = is_stored(t) && !e->plan->lifted[c->product->id];
     t->in_pieces = t->is_stored && t->c->columns.count > 1;
     t->guess = e->launch->guess && e->launch->guess->product == step ? e->launch->guess : NULL;
-    t->is_behind = e->launch->guess && e->launch->guess->behind == step;
-    t->along = t->is_behind || (t->guess && t->guess->behind) ? e->launch->guess : NULL;
     t->may_pass = t->is_stored && step->result && !tiling_has_registers(t);
     set_parameters(e, t);
     bool parts = c->tile->parts > 0;
@@ -553,10 +576,9 @@ static const char *emit_product(Emitter *e, const Step *step, const Contract *c)
     if (whole_after[0])
         tiles = emit_text(e, "%s\nif (is_last && is_whole)\n    %s;", tiles,
                           spell_call(e, &t->parameters, "after_whole", t->number, whole_after));
-    const char *stays = tiling_holds(t) ? "" : tiling_leaves(t) ? emit_text(e, "points < depth || %s ? ", tiling_leaves(t)) : "points < depth ? ";
-    tiles = emit_text(e, "%s\nkept += %sROWS_%d * COLUMNS_%d%s;\n", tiles, stays, t->number, t->number, stays[0] ? " : 0" : "");
-    const Beside *other = tiling_beside(e, t);
-    const char *last = other && other->last ? other->last :
+    tiles = emit_text(e, c->sweep ? "%s\nkept += ROWS_%d * COLUMNS_%d;\n" : "%s\nkept += points < depth ? ROWS_%d * COLUMNS_%d : 0;\n", tiles,
+                      t->number, t->number);
+    const char *last = t->waits ? emit_text(e, "take_rows_%d(&waiting, waiting.rows);", t->number) :
                        !tiling_has_registers(t) || !t->in_registers ? "" :
                        emit_text(e, "leave_%d(&registers, sums%s);", t->number, tile_extra(e, t, whole, false));
     const char *meets[2] = { tiling_meet(e, t, 0), tiling_meet(e, t, 1) };

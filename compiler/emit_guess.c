@@ -363,7 +363,7 @@ const char *tiling_waiting(Emitter *e, Tiling *t)
     go_on_with(e, t, powers_of(t->guess), row, NULL);
     const char *largest = emit_pointer(e, read), *largest_step = row_step(e, t, read->read.tensor, read->read.positions);
     tiling_close(e);
-    return emit_text(e, "{ kept, %s, %s, %s, %s, %s, height }", largest, seen, factors, largest_step, factors_step);
+    return emit_text(e, "{ kept, %s, %s, %s, %s, %s, height, 0 }", largest, seen, factors, largest_step, factors_step);
 }
 
 /* What is between products is there for each of them, and so are constants in registers, without a call. */
@@ -372,16 +372,27 @@ const char *tiling_taken_beside(Emitter *e, Tiling *t)
     int n = t->number;
     tiling_open(e, t, tiling_last(&t->c->columns));
     t->is_guess_whole = masks(t);
-    emit_line(e, "const float shift = *sums->largest;");
+    emit_line(e, "const float shift = *waiting->largest;");
     emit_know(e, largest_read(t->guess), (Value){ "shift", false });
-    take_vectors(e, t, NULL, "sums->kept", "sums->seen");
-    store_row(e, t, "sums->factors");
-    emit_line(e, "sums->kept += COLUMNS_%d;", n);
-    emit_line(e, "sums->largest += sums->largest_step;");
-    emit_line(e, "sums->seen += sums->largest_step * LANES;");
-    emit_line(e, "sums->factors += sums->factors_step;");
+    take_vectors(e, t, NULL, "waiting->kept", "waiting->seen");
+    store_row(e, t, "waiting->factors");
+    emit_line(e, "waiting->kept += COLUMNS_%d;", n);
+    emit_line(e, "waiting->largest += waiting->largest_step;");
+    emit_line(e, "waiting->seen += waiting->largest_step * LANES;");
+    emit_line(e, "waiting->factors += waiting->factors_step;");
     t->is_guess_whole = false;
-    return tiling_waiting_functions(e, t, tiling_close(e));
+    return emit_text(e, "/* A tile's sums that become powers while the next tile's products are on their way: so many rows of them, "
+                     "a share\n * behind each product. */\n"
+                     "typedef struct Waiting_%d {\n    const float *kept, *largest;\n    float *seen;\n    bf16u *factors;\n"
+                     "    int64_t largest_step, factors_step, rows, share;\n} Waiting_%d;\n\n"
+                     "INLINE void take_row_%d(Waiting_%d *waiting)\n{\n%s}\n\n"
+                     "INLINE void take_rows_%d(Waiting_%d *waiting, int64_t count)\n{\n"
+                     "    for (const int64_t left = size_max(waiting->rows - count, 0); waiting->rows > left; waiting->rows--)\n"
+                     "        take_row_%d(waiting);\n}\n\n"
+                     "/* There are four products for each TILE_WORDS words. */\n"
+                     "INLINE void share_rows_%d(Waiting_%d *waiting, int64_t depth)\n{\n"
+                     "    waiting->share = size_ceil_div(waiting->rows * TILE_WORDS, size_max(4 * depth, 1));\n}\n\n",
+                     n, n, n, n, tiling_close(e), n, n, n, n, n);
 }
 
 /* The factors of a tile that a mask leaves out are zeros. */

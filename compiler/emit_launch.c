@@ -199,38 +199,11 @@ static void emit_calls(Emitter *e, Text *text, const Launch *launch, int from, i
     }
 }
 
-/* Of a function for a unit of work. */
-static ParameterSet unit_parameters(Emitter *e, const Launch *launch)
-{
-    ParameterSet set = { .count = 0 };
-    emit_parameter(&set, "const Frame *", "f");
-    emit_parameter(&set, "char *", "own");
-    for (int b = 0; b < launch->block_count; b++) {
-        emit_parameter(&set, "int64_t ", emit_text(e, "%s_first", e->block_names[launch->id][b]));
-        emit_parameter(&set, "int64_t ", emit_text(e, "%s_end", e->block_names[launch->id][b]));
-    }
-    if (launch->lifts) {
-        emit_parameter(&set, "float ", "up");
-        emit_parameter(&set, "int *", "overflow");
-    }
-    return set;
-}
-
 /* Those of some steps with guessed maxima, and where these were no good one after the other. */
 static void emit_guessed_calls(Emitter *e, Text *text, const Launch *launch, int depth)
 {
     const Guess *guess = launch->guess;
     const char *calls[] = { e->calls[1][guess->largest->id], e->calls[0][guess->product->id], e->calls[1][guess->product->id] };
-    if (guess->behind) {
-        emit_begin_step(e, launch, guess->product, false);
-        ParameterSet set = unit_parameters(e, launch);
-        Text again = text_new(e->arena), behind = text_new(e->arena);
-        emit_calls(e, &again, launch, guess->from, guess->to, 0);
-        emit_calls(e, &behind, launch, guess->to, guess->to + 1, 0);
-        const AlongCalls along = { calls[0], calls[1], calls[2], again.bytes, behind.bytes };
-        text_print(text, "%*s%s\n", 4 * depth, "", emit_along(e, guess, &set, &along));
-        return;
-    }
     Text guessed = text_new(e->arena);
     text_print(&guessed, "int guessed = %s;\nif (guessed) {\n    %s;\n    %s\n    guessed = %s;\n}\nif (!guessed) {\n",
                emit_guess_pays(e, guess), calls[0], calls[1], calls[2]);
@@ -245,7 +218,7 @@ static void emit_calls_once(Emitter *e, Text *text, const Launch *launch, int de
     if (!launch->sweep && launch->guess) {
         emit_calls(e, text, launch, 0, launch->guess->from, depth);
         emit_guessed_calls(e, text, launch, depth);
-        emit_calls(e, text, launch, launch->guess->to + (launch->guess->behind != NULL), launch->step_count, depth);
+        emit_calls(e, text, launch, launch->guess->to, launch->step_count, depth);
         return;
     }
     if (!launch->sweep) {

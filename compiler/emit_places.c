@@ -164,12 +164,6 @@ void tiling_each_tile(Emitter *e, const Tiling *t, const char *call)
     tiles_loop(e, t, emit_text(e, "for (int64_t %s = 0; %s < places; %s += COLUMNS_%d) {\n", place, place, place, t->number), call);
 }
 
-void tiling_each_made(Emitter *e, const Tiling *t, const char *call)
-{
-    const char *place = tiling_tile_place(t);
-    tiles_loop(e, t, emit_text(e, "for (int64_t %s = made; %s < made_to; %s += COLUMNS_%d) {\n", place, place, place, t->number), call);
-}
-
 void tiling_each_tile_back(Emitter *e, const Tiling *t, const char *call)
 {
     tiles_loop(e, t, emit_text(e, "for (int64_t turn = 0; turn < tiles; turn++) {\n"

@@ -23,11 +23,6 @@ static void close_loops(Emitter *e, int depth)
     }
 }
 
-bool tiling_holds(const Tiling *t)
-{
-    return t->c->sweep || t->is_behind;
-}
-
 /* The rows of a block's next tile, or with `block` those of the next block, of `left`: whole tiles as far as that goes. */
 static const char *next_height(Emitter *e, const Tiling *t, const char *left, bool block)
 {
@@ -103,8 +98,7 @@ static void find_rows(Emitter *e, const Tiling *t, const char *pack)
         if (c->group > 1 && strcmp(k_step, "1"))
             text_print(&when, "%s != 1 || ", k_step);
         if (c->group > 1)
-            text_print(&when, t->is_behind ? "(stop == depth && %s %% %d != 0) || " : "%s %% %d != 0 || ", tiling_extent_here(e, point),
-                       c->group * c->tile->words);
+            text_print(&when, "%s %% %d != 0 || ", tiling_extent_here(e, point), c->group * c->tile->words);
         if (c->tile->least_rows > 1)
             text_print(&when, "height < %d || ", c->tile->least_rows);
         /* Rows whose neighbours fall into the same sets of the cache push each other out of it, and so do points with a line
@@ -213,8 +207,7 @@ static void emit_tiles(Emitter *e, const Tiling *t, const char *first, const cha
     emit_line(e, "int height = %s;", next_height(e, t, emit_text(e, "%s - %s", end, from), true));
     if (turns(t))
         emit_line(e, "is_back = !is_back;    /* what was met last is nearest */");
-    emit_line(e, "int64_t %s = %s, done = %s, points;", row, from, t->is_behind ? "first" : "0");
-    const char *stop = t->is_behind ? "stop" : "depth";    /* of the points to be done now */
+    emit_line(e, "int64_t %s = %s, done = 0, points;", row, from);
     emit_line(e, "%s = %s + height;", to, from);
     tiling_find_reach(e, t, calls + 5, tile_height(e, t));
     if (t->cuts)
@@ -226,18 +219,16 @@ static void emit_tiles(Emitter *e, const Tiling *t, const char *first, const cha
         tiling_leave_odd(e, t);
     emit_line(e, "do {");
     e->scope->indent++;
-    emit_line(e, "points = size_even(%s - done, %s);", stop,
+    emit_line(e, "points = size_even(depth - done, %s);",
               t->c->deep_block ? emit_text(e, "%s ? DEEP_%d : DEPTH_%d", tiling_panels_are_far(e, t), n, n) : emit_text(e, "DEPTH_%d", n));
     if (t->c->tile->words > 1)
         emit_line(e, "points = size_align(points, %d);", t->c->tile->words);
-    if (tiling_holds(t))
+    if (t->c->sweep)
         emit_line(e, "%s *kept = held;", dtype_c(t->dtype));
     else
         emit_line(e, "%s *kept = points < depth ? kept_%d : %s;", dtype_c(t->dtype), n, t->in_registers && !tiling_where(t) ? "NULL" : "tile");
     emit_line(e, "const int is_last = done + points >= depth%s;", t->c->sweep ? emit_text(e, " && sweep_to >= %s", emit_extent(e, t->c->depth.list[0])) : "");
     tiling_find_ahead(e, t, row);
-    if (t->along && !t->is_behind)
-        emit_line(e, "ahead += made / COLUMNS_%d * size_ceil_div(height, ROWS_%d) * points * ahead_step;", n, n);
     bool along = tiling_packs_tiles(t), stores = tiling_asks_result(e, t);
     /* Of each panel all rows of the block, so that it stays near. */
     Text inner = text_new(e->arena);
@@ -275,18 +266,14 @@ static void emit_tiles(Emitter *e, const Tiling *t, const char *first, const cha
         emit_line(e, "int64_t next = 0;    /* of the runs on the stage, the first that is to leave */");
     if (turns(t))
         tiling_each_tile_back(e, t, inner.bytes);
-    else if (t->along && !t->is_behind)
-        tiling_each_made(e, t, inner.bytes);
     else
         tiling_each_tile(e, t, inner.bytes);
     tiling_leave_last(e, t, from);
     emit_line(e, "done += points;");
-    if (tiling_holds(t))
-        emit_line(e, "held = done < %s ? held : kept;", stop);
-    if (tiling_leaves(t))
-        emit_line(e, "tile = %s ? kept : tile;", tiling_leaves(t));
+    if (t->c->sweep)
+        emit_line(e, "held = done < depth ? held : kept;");
     e->scope->indent--;
-    emit_line(e, "} while (done < %s);", stop);
+    emit_line(e, "} while (done < depth);");
     if (tiling_copies_columns(e, t))
         emit_line(e, "is_new = 0;");
     if (tiling_copies_columns(e, t) && t->c->panels_of)
@@ -370,13 +357,12 @@ static void begin_registers(Emitter *e, const Tiling *t)
 {
     if (t->in_registers)
         emit_line(e, "%sv sums[ROWS_%d][VECTORS_%d];", dtype_name(t->dtype), t->number, t->number);
-    if (!t->along)
-        emit_line(e, "TileRegisters registers;");
+    emit_line(e, "TileRegisters registers;");
     if (t->c->tile->parts)
         emit_line(e, "*odd_%d = 0;", t->number);
-    if (!t->along)
-        emit_line(e, "tiles_begin(&registers, COLUMNS_%d);", t->number);
-    tiling_begin_waiting(e, t);
+    emit_line(e, "tiles_begin(&registers, COLUMNS_%d);", t->number);
+    if (t->waits)
+        emit_line(e, "Waiting_%d waiting = { NULL, NULL, NULL, NULL, 0, 0, 0, 0 };", t->number);
     if (t->runs) {
         emit_line(e, "registers.rows_each = %s;", emit_extent(e, tiling_last(&t->c->rows)));
         emit_line(e, "registers.places = places;");
@@ -391,10 +377,6 @@ static void declare_tile(Emitter *e, const Tiling *t)
         emit_line(e, "%s tile[ROWS_%d * COLUMNS_%d];", type, t->number, t->number);
         if (t->c->places)
             emit_line(e, "int64_t tile_places[ROWS_%d * COLUMNS_%d];", t->number, t->number);
-        return;
-    }
-    if (tiling_leaves(t)) {
-        emit_line(e, "%s *tile = waiting_%d;", type, t->number);
         return;
     }
     emit_line(e, "%sv tile_lines[ROWS_%d * VECTORS_%d];", dtype, t->number, t->number);
@@ -423,7 +405,7 @@ const char *tiling_step(Emitter *e, Tiling *t, const char *const calls[8])
         emit_line(e, "for (int c = 0; c < COLUMNS_%d; c++)", t->number);
         emit_line(e, "    start[c] = %s;", emit_state_start(e, c->product, 0, false));
     }
-    if (!tiling_holds(t) && (!t->in_registers || tiling_where(t)))
+    if (!c->sweep && (!t->in_registers || tiling_where(t)))
         declare_tile(e, t);
     tiling_find_pieces(e, t);
     if (tiling_has_registers(t))
@@ -445,7 +427,6 @@ const char *tiling_step(Emitter *e, Tiling *t, const char *const calls[8])
         emit_line(e, "const int64_t block = BLOCK_%d;", t->number);
     else
         declare_block(e, t);
-    tiling_share_waiting(e, t);
     if (turns(t))
         emit_line(e, "int is_back = 1;");
     if (t->cuts)
@@ -464,11 +445,11 @@ const char *tiling_step(Emitter *e, Tiling *t, const char *const calls[8])
     emit_row_tiles(e, t, bounds, calls, &inner);
     close_loops(e, inner);
     if (calls[4][0])
-        tiling_put(e, emit_text(e, "%s\n", calls[4]));
+        emit_line(e, "%s", calls[4]);
     if (c->reduces)
         finish_states(e, t, calls[3]);
     close_loops(e, depth);
-    if (tiling_has_registers(t) && !t->along)
+    if (tiling_has_registers(t))
         emit_line(e, "tiles_end();");
     return tiling_close(e);
 }

@@ -22,8 +22,6 @@ typedef struct Tiling {
     bool in_pieces;               /* of columns of several indices in pieces: templates/pieces.c; */
     bool may_pass;                /* a large result's go past the caches */
     const Guess *guess;           /* `guessed` maxima may take the sums at once; NULL: there are none */
-    const Guess *along;           /* it goes along with another product, part by part: emit_behind.c; NULL: it does not */
-    bool is_behind;               /* it is the one that takes the factors */
     bool is_guess_whole;          /* what is written is for a tile that meets the mask's condition everywhere */
     const char *waits;            /* a condition: of a tile whose rows wait for the next one's products; NULL: there is none; */
     const char *waiting;          /* what is noted of it, */
@@ -63,7 +61,6 @@ const char *tiling_columns_of(Emitter *e, const Tiling *t, const char *place, co
 const char *tiling_each_run(Emitter *e, const Tiling *t, const char *call);
 void tiling_each_tile(Emitter *e, const Tiling *t, const char *call);
 void tiling_each_tile_back(Emitter *e, const Tiling *t, const char *call);    /* from the last one on where it `is_back` */
-void tiling_each_made(Emitter *e, const Tiling *t, const char *call);         /* of the part at hand: emit_behind.c */
 void tiling_find_pieces(Emitter *e, const Tiling *t);    /* declares `pieces` and whether a tile `is_placed` by them */
 void tiling_lines(Text *text, const char *indent, const char *lines);
 void tiling_put(Emitter *e, const char *lines);
@@ -182,23 +179,6 @@ const char *tiling_taken_beside(Emitter *e, Tiling *t);
 const char *tiling_cleared(Emitter *e, Tiling *t);
 const char *tiling_started(Emitter *e, Tiling *t);
 const char *tiling_near(Emitter *e, Tiling *t);
-
-bool tiling_holds(const Tiling *t);           /* emit_tiles.c: the sums of all of a unit's tiles are kept, one after the other */
-
-/* emit_behind.c: what else is done while a tile's products are on their way, and what takes the rows that wait */
-typedef struct Beside {
-    const char *name, *parameter;           /* of what it works on */
-    const char *function;
-    const char *before, *behind_one, *behind_some, *after;    /* of a tile's products; behind one, and those of a pair of parts */
-    const char *last;                       /* and of all tiles */
-} Beside;
-const Beside *tiling_beside(Emitter *e, const Tiling *t);
-const char *tiling_waiting_functions(Emitter *e, const Tiling *t, const char *take_row);
-const char *tiling_registers(const Tiling *t);                  /* their address */
-void tiling_begin_waiting(Emitter *e, const Tiling *t);         /* declares what waits, */
-void tiling_share_waiting(Emitter *e, const Tiling *t);         /* and says how much of it a product has behind it, or leaves */
-const char *tiling_leaves(const Tiling *t);         /* a condition: a tile's sums stay where they are; NULL: they never do */
-void tiling_along_parameters(Emitter *e, ParameterSet *set, const Tiling *t);    /* of the step's function */
 
 /* emit_columns.c: the body of what packs a run of columns as it lies in memory; and of columns that tiles read where they are: what says
  * whether the unit's can be, and the tile's at a place, where they are, and what of those that come next a tile asks for. */

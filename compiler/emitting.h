@@ -269,15 +269,6 @@ void emit_turned(Emitter *e);
 /* emit_contract.c: the functions of a step that is a tiled product */
 void emit_contract(Emitter *e);
 const char *emit_guess_pays(Emitter *e, const Guess *guess);    /* emit_guess.c: where there are columns enough */
-
-/* emit_behind.c: a function for a unit of work with guessed maxima and a product behind; back comes its call */
-typedef struct AlongCalls {
-    const char *start, *product, *near;    /* of what begins the powers' sums, of the first product, of what ends those sums, */
-    const char *again;            /* of the steps one after the other, */
-    const char *behind;           /* and of the second product */
-} AlongCalls;
-const char *emit_along(Emitter *e, const Guess *guess, const ParameterSet *set, const AlongCalls *calls);
-
 bool emit_tiling_uses(const char *name);    /* whether a tiled product has a variable of that name */
 
 /* emit_block.c: the functions of a step that is a tiled product on a grid, and the shared memory that all of them want */

@@ -264,10 +264,6 @@ typedef struct Fuse {
 typedef struct Guess {
     const Step *product, *largest, *reduction, *factors;    /* the latter is made in the reduction's loop */
     int from, to;                 /* the launch's steps from one up to before the other */
-    /* A product of the factors that goes along, one part of their columns behind, while some sums of the next part still become
-     * powers: the step `to`. NULL: it begins when all of them are there. */
-    const Step *behind;
-    int part;                     /* so many columns at a time, at most: whole tiles */
     int most;                     /* a guess is good for sums of powers of up to 2^most */
 } Guess;
 
@@ -290,7 +286,7 @@ typedef struct Launch {
     const Size *tasks;            /* at most so many, each of the same number of units */
     const Size *bytes;            /* of temporaries of the block's size, for one worker */
     const Fuse *fuse;             /* its steps run together, tile by tile; NULL: one after the other */
-    Guess *guess;                 /* some of them do, with maxima that are guessed; or NULL */
+    const Guess *guess;           /* some of them do, with maxima that are guessed; or NULL */
     bool lifts;                   /* a unit makes sums of powers 2^LIFT times as large, and again as they are where one overflows */
 } Launch;
 

@@ -307,60 +307,6 @@ static void leave_out(Guessing *g, const Step *factors)
     c->columns_met = reach;
 }
 
-/* Cycles on tile registers: a row of a tile's sums takes POWER_CYCLES to become powers, and a product PRODUCT_CYCLES, behind which
- * as much is free. */
-enum { POWER_CYCLES = 14, PRODUCT_CYCLES = 16, PRODUCTS = 4 };
-
-/* Whether the powers of a tile may take longer than its products: then others are wanted for them to stand behind. */
-static bool wants_products(const Guessing *g, const Contract *c)
-{
-    const Extents *extents = g->planner->hints->extents;
-    double words = 1;
-    for (int i = 0; i < c->depth.count; i++) {
-        int64_t extent = extents ? extents->of[c->depth.list[i]->origin->id] : -1;
-        if (extent < 0)
-            return true;
-        words *= (double)extent / (i == c->depth.count - 1 ? c->group : 1);
-    }
-    return c->tile_rows * POWER_CYCLES > ceil(words / c->tile->words) * PRODUCTS * PRODUCT_CYCLES;
-}
-
-/* Whether the product behind takes the factors as they are made: tile by tile of the same rows, their columns as its one contracted
- * index, and a unit of work has one product of each, whose panels it finds packed. */
-static bool goes_along(Guessing *g, const Step *step, const Guess *guess)
-{
-    const Contract *c = step->contract, *sums = g->product->contract;
-    const Output *made = &guess->factors->statement->outputs[0];
-    if (!c || !sums->tile->dot || !c->tile || !c->tile->dot || c->left->kind != TERM_READ || c->left->read.tensor != made->tensor ||
-        made->tensor->dtype != DTYPE_BF16 || !takes_rows(g, step, c->left))
-        return false;
-    Reach reach = reach_of(g, NULL, made, c->left->read.positions, c->depth.list[0]);
-    return reach.along == power_index(g, sums->columns.list[0]) && takes_same_rows(g, c, &reach) && c->tile_vectors == sums->tile_vectors &&
-           c->columns.count == 1 && !c->reduces && !c->window && sums->kept_rows.count + c->kept_rows.count == 0 &&
-           sums->rows.count == 1 && c->rows.count == 1 &&
-           contract_meets_again(g->launch, g->product) && contract_meets_again(g->launch, step);
-}
-
-void plan_behind(Planner *planner, Launch *launch)
-{
-    Guess *guess = launch->guess;
-    const Step *step = guess && guess->to < launch->step_count ? launch->steps[guess->to] : NULL;
-    if (!step || planner->plan->memory || planner->hints->smallest_tiles)
-        return;
-    Guessing g = { .planner = planner, .launch = launch, .product = guess->product, .largest = guess->largest,
-                   .powers = guess->reduction->join->steps[0], .reduction = guess->reduction };
-    const Contract *c = step->contract, *sums = guess->product->contract;
-    if (!goes_along(&g, step, guess) || !wants_products(&g, sums))
-        return;
-    int words = (c->depth_block + c->tile->words - 1) / c->tile->words * c->tile->words, columns = c->tile_vectors * planner->plan->lanes;
-    int part = (words * c->group + columns - 1) / columns * columns;
-    int64_t all = planner->hints->extents ? planner->hints->extents->of[sums->columns.list[0]->origin->id] : -1;
-    if (all < 0 || all > part) {
-        guess->behind = step;
-        guess->part = part;
-    }
-}
-
 void plan_guess(Planner *planner, Launch *launch)
 {
     for (int from = 0; from + 3 < launch->step_count && !launch->sweep && !launch->guess; from++) {

@@ -284,9 +284,7 @@ int launch_forms(Arena *arena, const Plan *plan, const Launch *launch, Form **li
             arena_format(arena, "tiles of %d x %d in a ring of %d stages, multiplied by groups of four warps", ring->left, ring->right, ring->stages) };
     if (guess)
         forms[count++] = (Form){ "where guessed maxima are good",
-            arena_format(arena, "%s to %s tile by tile%s", made(guess->product), made(launch->steps[guess->to - 1]),
-                         guess->behind ? arena_format(arena, ", %s for parts of %d columns, one behind, with powers behind its products",
-                                                      made(guess->behind), guess->part) : "") };
+            arena_format(arena, "%s to %s tile by tile", made(guess->product), made(launch->steps[guess->to - 1])) };
     if (launch->lifts)
         forms[count++] = (Form){ "where none of them overflows", arena_format(arena, "sums of powers 2^%d times as large", LIFT) };
     return count;

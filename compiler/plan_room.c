@@ -1,7 +1,6 @@
 /* What a unit of work of a tiled product stores on the way: packed rows and panels, sums that wait, states. */
 #include "planning.h"
 
-enum { NOTED_WORDS = 7 };         /* of a tile whose rows wait: emit_guess.c */
 enum { RUN_MOST = 16 };           /* so many points of a kept index have states at once */
 
 static const Size *block_size(Planner *planner, const Launch *launch, const Index *index)
@@ -150,8 +149,7 @@ static void reserve(Planner *planner, const Launch *launch, const Step *step, Co
     add_scratch(planner, step, c, "packed", dtype, size_op(arena, SIZE_MUL, rows, row), end);
     const Size *kept = size_op(arena, SIZE_MUL, size_op(arena, SIZE_MUL, one_beyond(arena, depth, c->depth_block), columns),
                                size_constant(arena, c->row_block * c->tile_rows));
-    const Guess *guess = launch->guess;
-    if (c->sweep || (guess && guess->behind == step))
+    if (c->sweep)
         kept = size_op(arena, SIZE_MUL, columns, swept_rows(planner, launch, c));
     add_scratch(planner, step, c, "kept", dtype, kept, end);
     if (c->places)
@@ -172,16 +170,10 @@ static void reserve(Planner *planner, const Launch *launch, const Step *step, Co
         add_scratch(planner, step, c, "columns_tame", DTYPE_I64, size_constant(arena, 1), end);
     if (c->points_met.condition)
         add_scratch(planner, step, c, "finite", DTYPE_I64, size_constant(arena, 1), end);
-    if (guess && guess->product == step) {    /* a vector of sums for each maximum */
-        const Tensor *largest = guess->largest->statement->outputs[0].tensor;
+    if (launch->guess && launch->guess->product == step) {    /* a vector of sums for each maximum */
+        const Tensor *largest = launch->guess->largest->statement->outputs[0].tensor;
         const Size *vectors = size_constant(arena, planner->plan->lanes / (int64_t)dtype_size(largest->dtype));
         add_scratch(planner, step, c, "seen", DTYPE_F32, size_op(arena, SIZE_MUL, planner->plan->storage[largest->id].bytes, vectors), end);
-    }
-    if (guess && guess->product == step && guess->behind) {    /* tiles of a part's sums, and what is noted of each */
-        const Size *sums = size_op(arena, SIZE_MUL, swept_rows(planner, launch, c), size_constant(arena, guess->part));
-        const Size *tiles = size_op(arena, SIZE_DIV, sums, size_constant(arena, c->tile_rows * c->tile_vectors * planner->plan->lanes));
-        add_scratch(planner, step, c, "waiting", DTYPE_F32, sums, end);
-        add_scratch(planner, step, c, "noted", DTYPE_I64, size_op(arena, SIZE_MUL, tiles, size_constant(arena, NOTED_WORDS)), end);
     }
     if (c->tile->parts)
         add_scratch(planner, step, c, "odd", DTYPE_I64, size_constant(arena, 1), end);

@@ -495,7 +495,6 @@ void plan_storage(Planner *planner)
             contract_tiles(planner, launch);
         else if (launch->step_count > 1)
             tile_together(planner, launch);
-        plan_behind(planner, launch);
         const Size *smallest;
         launch->bytes = reserve_launch(planner, launch, &smallest);
         per_worker = size_op(arena, SIZE_MAX_OF, per_worker, launch->bytes);

@@ -263,20 +263,6 @@ static void verify_blocks(Verifier *v, const Launch *launch)
     expect(v, launch->units && launch->tasks && launch->bytes, "a launch has units, tasks and bytes");
 }
 
-/* A product that goes along with guessed maxima is the next step, has the same tiles, and ends its registers where parts end. */
-static void verify_behind(Verifier *v, const Launch *launch)
-{
-    const Guess *guess = launch->guess;
-    if (!guess || !guess->behind)
-        return;
-    const Contract *c = guess->behind->contract, *first = guess->product->contract;
-    if (!expect(v, guess->to < launch->step_count && launch->steps[guess->to] == guess->behind && c && c->tile && c->tile_rows == first->tile_rows &&
-                c->tile_vectors == first->tile_vectors, "a product goes along with one that has other tiles"))
-        return;
-    expect(v, guess->part > 0 && guess->part % (c->tile_vectors * v->plan->lanes) == 0 && guess->part % (c->group * c->tile->words) == 0,
-           "a part of the columns is no whole tiles");
-}
-
 /* The steps of a sweep follow each other in one launch; each has the index as a loop or in all of its reductions, or not at all,
  * and what is stored along it is read in the sweep alone. */
 static void verify_sweep(Verifier *v, const Launch *launch)
@@ -501,7 +487,6 @@ const char *plan_verify(const Plan *plan)
     for (int l = 0; l < plan->launch_count; l++) {
         verify_blocks(&v, plan->launches[l]);
         verify_sweep(&v, plan->launches[l]);
-        verify_behind(&v, plan->launches[l]);
     }
     for (int t = 0; t < plan->lowered->tensor_count; t++)
         if (plan->lowered->tensors[t]->home == plan->lowered->tensors[t])

@@ -72,7 +72,6 @@ void plan_join(Planner *planner, Launch *launch);
 
 /* plan_guess.c: which run tile by tile behind a product, with maxima that are guessed */
 void plan_guess(Planner *planner, Launch *launch);
-void plan_behind(Planner *planner, Launch *launch);    /* and whether a product goes along; once tiles are chosen */
 
 /* plan_lift.c: which sums of powers are made larger than they are; once storage is planned */
 void plan_lift(Planner *planner);

@@ -18,8 +18,7 @@
  *   step 6: store out[b,h,q,v] = sum[k](tmp5[b,h,q,k] * C[b,h,k,v]) / where(tmp4[b,h,q] == 0, 1, tmp4[b,h,q])
  *     tiles of 32 x 32: rows q, columns v, contracted k, rows in place
  *     loops b h q v, 16 lanes along v, past the caches from 2 MB
- *   where guessed maxima are good: tmp1 to tmp5 tile by tile, out for parts of 256 columns, one behind,
- *           with powers behind its products
+ *   where guessed maxima are good: tmp1 to tmp5 tile by tile
  * tmp1: a block, row_tmp1 * tile_1_3 * 4 bytes
  * tmp2: a block, tile_1_3 * 4 bytes
  * tmp3: in registers
@@ -30,11 +29,10 @@
  *         + align((1 + min(1, align(k, 32) * align(ceil(d / 2), 16) / 163841) * 6
  *         + min(1, align(k, 32) * align(ceil(d / 2), 16) / 6145)) * (align(ceil(d / 2), 16) + 16) * 128, 64)
  *         + align(min(1, align(ceil(d / 2), 16) / 129) * align(k, 32) * 1024, 64) + 64 + align(tile_1_3 * 64, 64)
- *         + align(align(tile_1_3, 32) * 1024, 64) + align(align(tile_1_3, 32) * 256 / 1024 * 56, 64)
  *         + align(align(v, 32) * align(ceil(k / 2), 16) * 4, 64)
  *         + align((1 + min(1, align(v, 32) * align(ceil(k / 2), 16) / 163841) * 6
  *         + min(1, align(v, 32) * align(ceil(k / 2), 16) / 6145)) * (align(ceil(k / 2), 16) + 16) * 128, 64)
- *         + align(align(v, 32) * align(tile_1_3, 32) * 4, 64) + 64) */
+ *         + align(min(1, align(ceil(k / 2), 16) / 129) * align(v, 32) * 1024, 64) + 64) */
 #include <stddef.h>
 #include <stdint.h>
 #include <string.h>
@@ -1229,8 +1227,6 @@ typedef struct Frame {
     int64_t at_kept_1;
     int64_t at_panels_of_1;
     int64_t at_seen_1;
-    int64_t at_waiting_1;
-    int64_t at_noted_1;
     int64_t at_panels_6;
     int64_t at_packed_6;
     int64_t at_kept_6;
@@ -1330,89 +1326,44 @@ enum { PARTS_1 = 1, PAIRS_1 = 1 };
 static const unsigned char row_parts_1[] = { 0 };
 static const unsigned char column_parts_1[] = { 0 };
 
-/* A tile's sums that become powers: so many rows of them, those that come next. */
-typedef struct Sums_1 {
+/* A tile's sums that become powers while the next tile's products are on their way: so many rows of them, a share
+ * behind each product. */
+typedef struct Waiting_1 {
     const float *kept, *largest;
     float *seen;
     bf16u *factors;
-    int64_t largest_step, factors_step, rows;
-} Sums_1;
-
-/* Tiles of which rows are left to the product behind, and how many words that has for a tile. */
-typedef struct Late_1 {
-    Sums_1 *noted;
-    int64_t count, rows, words;
-} Late_1;
-
-/* They do while other products are on their way: behind each a share, in 256ths of a row. */
-typedef struct Waiting_1 {
-    Sums_1 now;
-    int64_t share, due;
-    Late_1 *late;
+    int64_t largest_step, factors_step, rows, share;
 } Waiting_1;
 
-INLINE void take_row_1(Sums_1 *sums)
+INLINE void take_row_1(Waiting_1 *waiting)
 {
-    const float shift = *sums->largest;
-    f32v total = load_f32v(sums->seen, 1, LANES), factors[VECTORS_1];
+    const float shift = *waiting->largest;
+    f32v total = load_f32v(waiting->seen, 1, LANES), factors[VECTORS_1];
     UNROLL
     for (int v = 0; v < VECTORS_1; v++) {
-        const f32v sum = load_f32v(sums->kept + v * LANES, 1, LANES);
+        const f32v sum = load_f32v(waiting->kept + v * LANES, 1, LANES);
         const f32v power = coarse_exp2_f32v((sum * 0.180336878f) - shift);
         total = total + power;
         factors[v] = power;
     }
-    store_f32v(sums->seen, 1, total, LANES);
-    store_factors_bf16v(sums->factors, factors, VECTORS_1);
-    sums->kept += COLUMNS_1;
-    sums->largest += sums->largest_step;
-    sums->seen += sums->largest_step * LANES;
-    sums->factors += sums->factors_step;
+    store_f32v(waiting->seen, 1, total, LANES);
+    store_factors_bf16v(waiting->factors, factors, VECTORS_1);
+    waiting->kept += COLUMNS_1;
+    waiting->largest += waiting->largest_step;
+    waiting->seen += waiting->largest_step * LANES;
+    waiting->factors += waiting->factors_step;
 }
 
-INLINE void take_rows_1(Sums_1 *sums, int64_t count)
+INLINE void take_rows_1(Waiting_1 *waiting, int64_t count)
 {
-    for (const int64_t left = size_max(sums->rows - count, 0); sums->rows > left; sums->rows--)
-        take_row_1(sums);
-}
-
-INLINE void take_share_1(Waiting_1 *waiting)
-{
-    const int64_t rows = waiting->now.rows;
-    waiting->due += waiting->share;
-    take_rows_1(&waiting->now, waiting->due >> 8);
-    waiting->due -= (rows - waiting->now.rows) << 8;
-}
-
-INLINE void end_rows_1(Waiting_1 *waiting)
-{
-    take_rows_1(&waiting->now, waiting->now.rows);
+    for (const int64_t left = size_max(waiting->rows - count, 0); waiting->rows > left; waiting->rows--)
+        take_row_1(waiting);
 }
 
 /* There are four products for each TILE_WORDS words. */
-INLINE void share_rows_1(Waiting_1 *waiting, int64_t rows, int64_t words)
+INLINE void share_rows_1(Waiting_1 *waiting, int64_t depth)
 {
-    waiting->share = size_ceil_div(rows * TILE_WORDS * 256 / 4, size_max(words, 1));
-}
-
-/* Leaves what waits to the product behind, if there is one. */
-INLINE void leave_rows_1(Waiting_1 *waiting)
-{
-    Late_1 *const late = waiting->late;
-    if (late->words == 0)
-        end_rows_1(waiting);
-    if (waiting->now.rows > 0)
-        late->noted[late->count++] = waiting->now;
-    late->rows += waiting->now.rows;
-    waiting->now.rows = 0;
-}
-
-/* Whether there are rows that wait; those that were left last come first. */
-INLINE int find_rows_1(Waiting_1 *waiting)
-{
-    if (waiting->now.rows == 0 && waiting->late->count > 0)
-        waiting->now = waiting->late->noted[--waiting->late->count];
-    return waiting->now.rows > 0;
+    waiting->share = size_ceil_div(waiting->rows * TILE_WORDS, size_max(4 * depth, 1));
 }
 
 /* What a tile's products are of: rows, the lower ones of them from `lower` on, and a panel. Meanwhile what is needed next
@@ -1463,13 +1414,13 @@ INLINE void multiply_upper_1(TileRegisters *registers, const Factors_1 *from, in
     if (begins)
         TILE_RENEW(registers, 0, upper_last, across);
     DOT_1(registers, 0, 4, 6);
-    take_share_1(from->waiting);
+    take_rows_1(from->waiting, from->waiting->share);
     if (COLUMNS_1 > TILE_WORDS) {
         if (begins)
             TILE_RENEW(registers, 1, upper_last + 64, across);
         DOT_1(registers, 1, 4, 7);
     }
-    take_share_1(from->waiting);
+    take_rows_1(from->waiting, from->waiting->share);
 }
 
 /* The same for the lower sums, of which there are some if `both` is true, from what is loaded. */
@@ -1483,14 +1434,14 @@ INLINE void multiply_lower_1(TileRegisters *registers, const Factors_1 *from, co
         TILE_RENEW(registers, 2, lower_last, across);
     if (both)
         DOT_1(registers, 2, 5, 6);
-    take_share_1(from->waiting);
+    take_rows_1(from->waiting, from->waiting->share);
     if (COLUMNS_1 > TILE_WORDS) {
         if (begins)
             TILE_RENEW(registers, 3, lower_last + 64, across);
         if (both)
             DOT_1(registers, 3, 5, 7);
     }
-    take_share_1(from->waiting);
+    take_rows_1(from->waiting, from->waiting->share);
 }
 
 /* One after the other. */
@@ -1544,9 +1495,9 @@ INLINE void add_1(TileRegisters *registers, const Factors_1 *from, const f32u *s
             BEGIN_1(registers, 3, lower_start + TILE_WORDS, 4 * start_step);
     }
     bring_1(from, 0, 1);
-    share_rows_1(from->waiting, from->waiting->now.rows, from->depth + from->waiting->late->words);
+    share_rows_1(from->waiting, from->depth);
     go_on_1(registers, from, 0, from->depth);
-    leave_rows_1(from->waiting);
+    take_rows_1(from->waiting, from->waiting->rows);
     TILE_STORE(registers, 0, kept, 4 * kept_step);
     if (from->lower > 0)
         TILE_STORE(registers, 2, lower_kept, 4 * kept_step);
@@ -1686,18 +1637,16 @@ KERNEL static int near_1(const Frame *f, char *own, int64_t b_first, int64_t b_e
 
 /* The step for one unit of work. */
 KERNEL static void step_1(const Frame *f, char *own, int64_t b_first, int64_t b_end, int64_t h_first, int64_t h_end,
-        int64_t q_first, int64_t q_end, int guessed, int64_t made, int64_t made_to, TileRegisters *registers,
-        Late_1 *late)
+        int64_t q_first, int64_t q_end, int guessed)
 {
     const int64_t extent_b = f->extent_b, extent_h = f->extent_h;
     const int64_t extent_q = f->extent_q, extent_d = f->extent_d;
-    const int64_t extent_k = f->extent_k, extent_v = f->extent_v;
-    const int64_t tile_1_3 = f->tile_1_3, row_tmp1 = f->row_tmp1;
-    const int64_t at_tmp2 = f->at_tmp2, at_tmp5 = f->at_tmp5;
-    const int64_t row_tmp5 = f->row_tmp5, at_panels_1 = f->at_panels_1;
-    const int64_t at_packed_1 = f->at_packed_1, at_kept_1 = f->at_kept_1;
-    const int64_t at_panels_of_1 = f->at_panels_of_1, at_seen_1 = f->at_seen_1;
-    const int64_t at_waiting_1 = f->at_waiting_1;
+    const int64_t extent_k = f->extent_k, tile_1_3 = f->tile_1_3;
+    const int64_t row_tmp1 = f->row_tmp1, at_tmp2 = f->at_tmp2;
+    const int64_t at_tmp5 = f->at_tmp5, row_tmp5 = f->row_tmp5;
+    const int64_t at_panels_1 = f->at_panels_1, at_packed_1 = f->at_packed_1;
+    const int64_t at_kept_1 = f->at_kept_1, at_panels_of_1 = f->at_panels_of_1;
+    const int64_t at_seen_1 = f->at_seen_1;
     const bf16u *A = (const bf16u *)f->in.A.data;
     const int64_t A_0 = f->in.A.stride[0], A_1 = f->in.A.stride[1];
     const int64_t A_2 = f->in.A.stride[2], A_3 = f->in.A.stride[3];
@@ -1715,14 +1664,16 @@ KERNEL static void step_1(const Frame *f, char *own, int64_t b_first, int64_t b_
     float *kept_1 = (float *)(own + at_kept_1);
     int64_t *panels_of_1 = (int64_t *)(own + at_panels_of_1);
     float *seen_1 = (float *)(own + at_seen_1);
-    float *waiting_1 = (float *)(own + at_waiting_1);
     const int64_t words = size_ceil_div(extent_d, 2), depth = size_align(words, 16);
     const int64_t columns = extent_k, places = size_align(columns, COLUMNS_1);
     float start[COLUMNS_1];
     for (int c = 0; c < COLUMNS_1; c++)
         start[c] = 0.0f;
-    float *tile = waiting_1;
-    Waiting_1 waiting = { { NULL, NULL, NULL, NULL, 0, 0, 0 }, 0, 0, late };
+    f32v tile_lines[ROWS_1 * VECTORS_1];
+    float *const tile = (float *)tile_lines;
+    TileRegisters registers;
+    tiles_begin(&registers, COLUMNS_1);
+    Waiting_1 waiting = { NULL, NULL, NULL, NULL, 0, 0, 0, 0 };
     for (int64_t b = b_first; b < b_end; b++) {
         for (int64_t h = h_first; h < h_end; h++) {
             const int64_t columns_at = b * extent_h + h;
@@ -1745,7 +1696,6 @@ KERNEL static void step_1(const Frame *f, char *own, int64_t b_first, int64_t b_
             }
             const int64_t tiles = places / COLUMNS_1;
             const int64_t block = depth * places > NEAR_1 ? BLOCK_1 : depth * places > CLOSE_1 ? CLOSE_BLOCK_1 : 1;
-            late->words = made > 0 && depth <= DEPTH_1 ? size_ceil_div(extent_v, COLUMNS_1) * (COLUMNS_1 / 2) : 0;
             for (int64_t q_block = q_first, q_stop; q_block < q_end; q_block = q_stop) {
                 int height = (int)size_next(q_end - q_block, block * ROWS_1, ROWS_1);
                 int64_t q = q_block, done = 0, points;
@@ -1769,8 +1719,7 @@ KERNEL static void step_1(const Frame *f, char *own, int64_t b_first, int64_t b_
                         block > CLOSE_BLOCK_1 ? 0 :
                         extent_b * extent_h * extent_q * extent_d > 786432 && k_step == 2
                                 ? size_ceil_div(height * 4, tiles) : 0;
-                    ahead += made / COLUMNS_1 * size_ceil_div(height, ROWS_1) * points * ahead_step;
-                    for (int64_t place = made; place < made_to; place += COLUMNS_1) {
+                    for (int64_t place = 0; place < places; place += COLUMNS_1) {
                         const int64_t k = place;
                         const int count = (int)size_min(COLUMNS_1, columns - place);
                         for (q = q_block; q < q_stop; q += height) {
@@ -1784,32 +1733,32 @@ KERNEL static void step_1(const Frame *f, char *own, int64_t b_first, int64_t b_
                             tile_1(height, here, row_step, k_step, (const u32u *)panels_1 + place * depth
                                     + done * COLUMNS_1, points, ahead, ahead_step, done ? kept : start, done
                                     ? COLUMNS_1 : 0, result ? result : kept, result ? result_step
-                                    : (int64_t)COLUMNS_1, registers, &waiting);
+                                    : (int64_t)COLUMNS_1, &registers, &waiting);
                             if (is_last && guessed) {
                                 if (k == 0 || !(count == COLUMNS_1))
                                     guessed_1(f, own, b_first, h_first, q_first, b, h, q, k, count, height, kept);
                                 if (count == COLUMNS_1) {
-                                    const Sums_1 noted = { kept, tmp2 + (b - b_first) * tmp2_0
+                                    const Waiting_1 noted = { kept, tmp2 + (b - b_first) * tmp2_0
                                             + (h - h_first) * tmp2_1 + (q - q_first), seen_1
                                             + LANES * ((b - b_first) * tmp2_0 + (h - h_first) * tmp2_1
                                             + (q - q_first)), tmp5 + (b - b_first) * tmp5_0 + (h - h_first) * tmp5_1
-                                            + (q - q_first) * tmp5_2 + k, 1, tmp5_2, height };
-                                    waiting.now = noted;
+                                            + (q - q_first) * tmp5_2 + k, 1, tmp5_2, height, 0 };
+                                    waiting = noted;
                                 }
                             } else if (is_last && !result) {
                                 after_1(f, own, b_first, h_first, q_first, b, h, q, k, count, height, kept);
                             }
-                            kept += points < depth || late->words > 0 ? ROWS_1 * COLUMNS_1 : 0;
+                            kept += points < depth ? ROWS_1 * COLUMNS_1 : 0;
                             ahead += points * ahead_step;
                         }
                     }
                     done += points;
-                    tile = late->words > 0 ? kept : tile;
                 } while (done < depth);
             }
-            leave_rows_1(&waiting);
+            take_rows_1(&waiting, waiting.rows);
         }
     }
+    tiles_end();
 }
 
 /* tmp2[b,h,q] = max[k](tmp1[b,h,q,k] * 0.125) */
@@ -2018,7 +1967,6 @@ typedef struct Factors_6 {
     int64_t depth;
     const char *ahead;
     int64_t ahead_step;
-    Waiting_1 *waiting;
 } Factors_6;
 
 /* One of the `shares` of what is to come nearer with a tile: all lines where they follow each other, else two for a word. */
@@ -2057,15 +2005,11 @@ INLINE void multiply_upper_6(TileRegisters *registers, const Factors_6 *from, in
     if (begins)
         TILE_RENEW(registers, 0, upper_last, across);
     DOT_6(registers, 0, 4, 6);
-    find_rows_1(from->waiting);
-    take_share_1(from->waiting);
     if (COLUMNS_6 > TILE_WORDS) {
         if (begins)
             TILE_RENEW(registers, 1, upper_last + 64, across);
         DOT_6(registers, 1, 4, 7);
     }
-    find_rows_1(from->waiting);
-    take_share_1(from->waiting);
 }
 
 /* The same for the lower sums, of which there are some if `both` is true, from what is loaded. */
@@ -2079,16 +2023,12 @@ INLINE void multiply_lower_6(TileRegisters *registers, const Factors_6 *from, co
         TILE_RENEW(registers, 2, lower_last, across);
     if (both)
         DOT_6(registers, 2, 5, 6);
-    find_rows_1(from->waiting);
-    take_share_1(from->waiting);
     if (COLUMNS_6 > TILE_WORDS) {
         if (begins)
             TILE_RENEW(registers, 3, lower_last + 64, across);
         if (both)
             DOT_6(registers, 3, 5, 7);
     }
-    find_rows_1(from->waiting);
-    take_share_1(from->waiting);
 }
 
 /* One after the other. */
@@ -2160,9 +2100,9 @@ INLINE void add_6(TileRegisters *registers, const Factors_6 *from, const f32u *s
  * taken by what follows the product, when the next tile is on its way. */
 INLINE void tile_6(int height, const bf16u *rows, int64_t row_step, int64_t k_step, const u32u *panel, int64_t depth,
         const char *ahead, int64_t ahead_step, const f32u *start, int64_t start_step, f32u *kept, int64_t kept_step,
-        TileRegisters *registers, Waiting_1 *waiting)
+        TileRegisters *registers)
 {
-    const Factors_6 from = { rows, row_step, k_step, height - TILE_ROWS, panel, depth, ahead, ahead_step, waiting };
+    const Factors_6 from = { rows, row_step, k_step, height - TILE_ROWS, panel, depth, ahead, ahead_step };
     add_6(registers, &from, start, start_step, kept, kept_step);
 }
 
@@ -2195,7 +2135,7 @@ KERNEL static void after_6(const Frame *f, char *own, int64_t b_first, int64_t h
 
 /* The step for one unit of work. */
 KERNEL static void step_6(const Frame *f, char *own, int64_t b_first, int64_t b_end, int64_t h_first, int64_t h_end,
-        int64_t q_first, int64_t q_end, int64_t met, int64_t made, TileRegisters *registers, Late_1 *late)
+        int64_t q_first, int64_t q_end)
 {
     const int64_t extent_h = f->extent_h, extent_k = f->extent_k;
     const int64_t extent_v = f->extent_v, tile_1_3 = f->tile_1_3;
@@ -2218,7 +2158,10 @@ KERNEL static void step_6(const Frame *f, char *own, int64_t b_first, int64_t b_
     float start[COLUMNS_6];
     for (int c = 0; c < COLUMNS_6; c++)
         start[c] = 0.0f;
-    Waiting_1 waiting = { { NULL, NULL, NULL, NULL, 0, 0, 0 }, 0, 0, late };
+    f32v tile_lines[ROWS_6 * VECTORS_6];
+    float *const tile = (float *)tile_lines;
+    TileRegisters registers;
+    tiles_begin(&registers, COLUMNS_6);
     for (int64_t b = b_first; b < b_end; b++) {
         for (int64_t h = h_first; h < h_end; h++) {
             const int64_t columns_at = b * extent_h + h;
@@ -2241,26 +2184,22 @@ KERNEL static void step_6(const Frame *f, char *own, int64_t b_first, int64_t b_
             }
             const int64_t tiles = places / COLUMNS_6;
             const int64_t block = depth * places > NEAR_6 ? BLOCK_6 : depth * places > CLOSE_6 ? CLOSE_BLOCK_6 : 1;
-            const int64_t first = met / 2, stop = made < extent_k ? made / 2 : depth;    /* words */
-            float *held = kept_6;    /* of sums: as many as the unit has, tile by tile */
-            share_rows_1(&waiting, late->rows, (stop - first) * tiles * size_ceil_div(q_end - q_first, ROWS_6));
             for (int64_t q_block = q_first, q_stop; q_block < q_end; q_block = q_stop) {
                 int height = (int)size_next(q_end - q_block, block * ROWS_6, ROWS_6);
-                int64_t q = q_block, done = first, points;
+                int64_t q = q_block, done = 0, points;
                 q_stop = q_block + height;
                 const bf16u *rows = tmp5 + (b - b_first) * tmp5_0 + (h - h_first) * tmp5_1 + (q - q_first) * tmp5_2;
                 int64_t row_step = tmp5_2, k_step = 2;
-                if ((stop == depth && extent_k % 32 != 0) || height < 16
-                        || (tiles > 4 && (row_step * 2 % 2048 == 0))) {
+                if (extent_k % 32 != 0 || height < 16 || (tiles > 4 && (row_step * 2 % 2048 == 0))) {
                     pack_rows_6(f, own, b_first, h_first, q_first, b, h, q, depth, height);
                     rows = (const bf16u *)packed_6;
                     row_step = depth * 2 + 32;
                     k_step = 2;
                 }
                 do {
-                    points = size_even(stop - done, block > CLOSE_BLOCK_6 ? DEEP_6 : DEPTH_6);
+                    points = size_even(depth - done, block > CLOSE_BLOCK_6 ? DEEP_6 : DEPTH_6);
                     points = size_align(points, 16);
-                    float *kept = held;
+                    float *kept = points < depth ? kept_6 : tile;
                     const int is_last = done + points >= depth;
                     /* What comes nearer: the next rows; a share for each tile. Of few points what is written takes longest. */
                     const char *ahead = (const char *)(rows + (tiles < 4 ? 2 : 1) * height * row_step);
@@ -2281,60 +2220,18 @@ KERNEL static void step_6(const Frame *f, char *own, int64_t b_first, int64_t b_
                                         + ((place + COLUMNS_6)) * out_3);
                             tile_6(height, here, row_step, k_step, (const u32u *)panels_6 + place * depth
                                     + done * COLUMNS_6, points, ahead, ahead_step, done ? kept : start, done
-                                    ? COLUMNS_6 : 0, kept, COLUMNS_6, registers, &waiting);
+                                    ? COLUMNS_6 : 0, kept, COLUMNS_6, &registers);
                             if (is_last)
                                 after_6(f, own, b_first, h_first, q_first, b, h, q, v_2, count, height, kept);
-                            kept += ROWS_6 * COLUMNS_6;
+                            kept += points < depth ? ROWS_6 * COLUMNS_6 : 0;
                             ahead += points * ahead_step;
                         }
                     }
                     done += points;
-                    held = done < stop ? held : kept;
-                } while (done < stop);
-            }
-            while (find_rows_1(&waiting))
-                end_rows_1(&waiting);
-            late->rows = 0;
-        }
-    }
-}
-
-/* A unit of work: some columns of step 1 after the others, and step 6 one such part behind. Its products leave time
- * for the powers of the next part that are left; the last part waits until the guess is known to be good. */
-KERNEL static void along_1(const Frame *f, char *own, int64_t b_first, int64_t b_end, int64_t h_first, int64_t h_end,
-        int64_t q_first, int64_t q_end)
-{
-    const int64_t extent_k = f->extent_k, at_noted_1 = f->at_noted_1;
-    int64_t *noted_1 = (int64_t *)(own + at_noted_1);
-    TileRegisters tiles, *const registers = &tiles;
-    Late_1 left = { (Sums_1 *)noted_1, 0, 0, 0 }, *const late = &left;
-    const int64_t part = q_end - q_first < TILE_ROWS ? extent_k : size_align(size_even(extent_k, 256), COLUMNS_1);
-    int64_t met = 0, made = 0, made_to;
-    int guessed = extent_k >= 64;
-    tiles_begin(registers, COLUMNS_1);
-    if (guessed) {
-        start_1(f, own, b_first, b_end, h_first, h_end, q_first, q_end);
-        for (; made < extent_k; made = made_to) {
-            made_to = size_min(made + part, extent_k);
-            step_1(f, own, b_first, b_end, h_first, h_end, q_first, q_end, guessed, made, made_to, registers, late);
-            if (made > 0) {
-                step_6(f, own, b_first, b_end, h_first, h_end, q_first, q_end, met, made, registers, late);
-                met = made;
+                } while (done < depth);
             }
         }
-        guessed = near_1(f, own, b_first, b_end, h_first, h_end, q_first, q_end);
     }
-    if (!guessed) {
-        met = made = 0;
-        made_to = extent_k;
-        step_1(f, own, b_first, b_end, h_first, h_end, q_first, q_end, guessed, made, made_to, registers, late);
-        for (int64_t q_now = q_first; q_now < q_end; q_now++) {
-            step_2(f, own, b_first, b_end, h_first, h_end, q_first, q_now);
-            step_4(f, own, b_first, b_end, h_first, h_end, q_first, q_now);
-        }
-        made = made_to;
-    }
-    step_6(f, own, b_first, b_end, h_first, h_end, q_first, q_end, met, made, registers, late);
     tiles_end();
 }
 
@@ -2344,7 +2241,7 @@ static void launch_1(void *argument, int64_t task, int worker)
     const Frame *f = (const Frame *)argument;
     char *own = f->workspace + f->shared + worker * f->per_worker;
     const int64_t extent_h = f->extent_h, extent_q = f->extent_q;
-    const int64_t tile_1_3 = f->tile_1_3;
+    const int64_t extent_k = f->extent_k, tile_1_3 = f->tile_1_3;
     const int64_t units_end = size_min((task + 1) * f->grain_1, f->units_1);
     for (int64_t unit = task * f->grain_1; unit < units_end && !is_stopped(f); unit++) {
         int64_t rest = unit;
@@ -2354,7 +2251,20 @@ static void launch_1(void *argument, int64_t task, int worker)
         const int64_t h_first = rest % extent_h, h_end = h_first + 1;
         rest /= size_max(extent_h, 1);
         const int64_t b_first = rest, b_end = b_first + 1;
-        along_1(f, own, b_first, b_end, h_first, h_end, q_first, q_end);
+        int guessed = extent_k >= 64;
+        if (guessed) {
+            start_1(f, own, b_first, b_end, h_first, h_end, q_first, q_end);
+            step_1(f, own, b_first, b_end, h_first, h_end, q_first, q_end, guessed);
+            guessed = near_1(f, own, b_first, b_end, h_first, h_end, q_first, q_end);
+        }
+        if (!guessed) {
+            step_1(f, own, b_first, b_end, h_first, h_end, q_first, q_end, guessed);
+            for (int64_t q_now = q_first; q_now < q_end; q_now++) {
+                step_2(f, own, b_first, b_end, h_first, h_end, q_first, q_now);
+                step_4(f, own, b_first, b_end, h_first, h_end, q_first, q_now);
+            }
+        }
+        step_6(f, own, b_first, b_end, h_first, h_end, q_first, q_end);
     }
     if (f->past_6)
         STREAM_END();
@@ -2427,11 +2337,7 @@ static int prepare(Frame *f, const guessed_attention_args *args, int workers)
             size_align(size_mul(size_mul(size_min(1, size_div(size_align(size_ceil_div(extent_d, 2), 16), 129)),
             size_align(extent_k, 32)), 1024), 64));
     const int64_t at_seen_1 = f->at_seen_1 = size_add(at_panels_of_1, 64);
-    const int64_t at_waiting_1 = f->at_waiting_1 = size_add(at_seen_1, size_align(size_mul(tile_1_3, 64), 64));
-    const int64_t at_noted_1 = f->at_noted_1 = size_add(at_waiting_1,
-            size_align(size_mul(size_align(tile_1_3, 32), 1024), 64));
-    const int64_t at_panels_6 = f->at_panels_6 = size_add(at_noted_1,
-            size_align(size_mul(size_div(size_mul(size_align(tile_1_3, 32), 256), 1024), 56), 64));
+    const int64_t at_panels_6 = f->at_panels_6 = size_add(at_seen_1, size_align(size_mul(tile_1_3, 64), 64));
     const int64_t at_packed_6 = f->at_packed_6 = size_add(at_panels_6,
             size_align(size_mul(size_mul(size_align(extent_v, 32), size_align(size_ceil_div(extent_k, 2), 16)), 4),
             64));
@@ -2441,7 +2347,8 @@ static int prepare(Frame *f, const guessed_attention_args *args, int workers)
             size_min(1, size_div(size_mul(size_align(extent_v, 32), size_align(size_ceil_div(extent_k, 2), 16)),
             6145)))), size_add(size_align(size_ceil_div(extent_k, 2), 16), 16)), 128), 64));
     const int64_t at_panels_of_6 = f->at_panels_of_6 = size_add(at_kept_6,
-            size_align(size_mul(size_mul(size_align(extent_v, 32), size_align(tile_1_3, 32)), 4), 64));
+            size_align(size_mul(size_mul(size_min(1, size_div(size_align(size_ceil_div(extent_k, 2), 16), 129)),
+            size_align(extent_v, 32)), 1024), 64));
     f->per_worker = size_add(at_panels_of_6, 64);
     const int64_t most_1 = size_min(size_max(size_ceil_div(size_mul(size_mul(size_mul(size_mul(extent_b, extent_h),
             extent_q), extent_d), extent_k), 32768), 1), 1024);
