@@ -187,7 +187,6 @@ void emit_store_part(Emitter *e, const Scratch *scratch, const char *offset, boo
 
 /* emit_split.c: the states of parts in the workspace */
 const char *emit_part_offset(Emitter *e, const char *part);       /* of the point at hand: [part][kept loops] */
-const Scratch *emit_scratch_of(const Emitter *e, int root, int component);
 const char *emit_load_part(Emitter *e, const Scratch *scratch, const char *offset, bool varying);
 void emit_store_part(Emitter *e, const Scratch *scratch, const char *offset, bool varying, const char *value);
 
