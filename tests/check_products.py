@@ -322,7 +322,7 @@ EXPRESSIONS = [
     ('azy,zx->xya', 'a,z,y:d z,x:d'),        # of rows that are packed once
     ('azy,Dz->Dya', 'a,z,y D,z'),
     ('afbce,df->edcba', 'a,f,b,c,e:d d,f:d'),
-    ('bQd,bUd->bQU | _ * 0.125 | softmax U | bf16 | _ * bUN -> bQN', 'b,Q,d:b b,U,d:b b,U,N:b'),    # in parts, a product behind the other
+    ('bQd,bUd->bQU | _ * 0.125 | softmax U | bf16 | _ * bUN -> bQN', 'b,Q,d:b b,U,d:b b,U,N:b'),    # guessed maxima of long rows
     ('Qx,Ux->QU | where(@Q + 200 >= @U, _, -inf) | softmax U | bf16 | _ * UN -> QN', 'Q,x:b U,x:b U,N:b'),
     ('qd,ud->qu | _ * 4 | softmax u | f16 | _ * uv -> qv', 'q,d u,d u,v:h'),    # guessed maxima are off by more than f16 has
     ('qd,ud->qu | _ * 4 | where(@q >= @u, _, -inf) | softmax u | f16 | _ * uv -> qv:f32', 'q,d u,d u,v'),
