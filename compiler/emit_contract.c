@@ -241,7 +241,7 @@ static const char *tile_head(Emitter *e, const Tiling *t, const char *extra)
 {
     const char *registers = tiling_has_registers(t) ? ", TileRegisters *registers" : "", *number = emit_element(t->dtype);
     if (tiling_has_registers(t) && t->in_registers)
-        registers = emit_text(e, "%s, %sv (*sums)[VECTORS_%d], int64_t place, int64_t rows_left", registers, dtype_name(t->dtype),
+        registers = emit_text(e, "%s, Pending *pending, %sv (*sums)[VECTORS_%d], int64_t place, int64_t rows_left", registers, dtype_name(t->dtype),
                               t->number);
     if (beside(e, t))
         registers = emit_text(e, "%s, %s", registers, beside(e, t)->parameter);
@@ -257,16 +257,16 @@ static const char *whole_head(Emitter *e, const Tiling *t, const char *sums)
     return emit_text(e, "/* A whole tile of WHOLE_%d words behind a whole one, without a question between its products: "
                      "behind two of them\n * each a share of the sums of the tile before is taken, TILE_ROWS rows of a vector. */\n"
                      "enum { WHOLE_%d = %d };\n"
-                     "INLINE void whole_%d(TileRegisters *registers, const Factors_%d *from, %s)\n", t->number, t->number, t->c->whole,
+                     "INLINE void whole_%d(TileRegisters *registers, int64_t place, const Factors_%d *from, %s)\n", t->number, t->number, t->c->whole,
                      t->number, t->number, sums);
 }
 
 static const char *by_itself(Emitter *e, const Tiling *t, const char *more)
 {
     int n = t->number;
-    return emit_text(e, "    if (height == ROWS_%d && depth == WHOLE_%d && !start_step && registers->height == ROWS_%d && "
-                     "registers->rows_left >= ROWS_%d) {\n        whole_%d(registers, &from, sums%s);\n"
-                     "        registers->place = place;\n        registers->rows_left = rows_left;\n        return;\n    }\n",
+    return emit_text(e, "    if (height == ROWS_%d && depth == WHOLE_%d && !start_step && pending->height == ROWS_%d && "
+                     "pending->rows_left >= ROWS_%d) {\n        whole_%d(registers, pending->place, &from, sums%s);\n"
+                     "        pending->place = place;\n        pending->rows_left = rows_left;\n        return;\n    }\n",
                      n, n, n, n, n, more);
 }
 
@@ -279,16 +279,13 @@ static const char *register_functions(Emitter *e, Tiling *t, const char *whole)
                                  "%s void take_%d(int height, int64_t place, int v, %s)\n{\n    complete_%d(height, v, sums);\n%s}\n",
                                  take_kind(t), t->number, sums, t->number, whole);
     const char *more = tile_extra(e, t, whole, false);
-    const char *leave = emit_text(e, "/* The sums that still wait are taken. */\nINLINE void leave_%d(TileRegisters *registers, %s)\n",
+    const char *leave = emit_text(e, "/* The sums that still wait are taken. */\nINLINE void leave_%d(TileRegisters *registers, Pending *pending, %s)\n",
                                   t->number, sums);
-    const char *call = emit_text(e, "            take_%d(taken_height, taken_place, v, sums%s);\n", t->number, more);
-    const char *each = emit_text(e, "/* Takes the sums of a tile in which rows of several points follow each other: `rows_left` of the "
-                                 "first one, with\n * states at `place`. */\n"
-                                 "%s void take_each_%d(const TileRegisters *registers, int height, int64_t place, "
-                                 "int64_t rows_left, int v, %s)\n", take_kind(t), t->number, sums);
-    const char *call_each = emit_text(e, "        else if (taken_height)\n            take_each_%d(registers, taken_height, taken_place, "
-                                      "taken_left, v, sums%s);\n", t->number, more);
-    const char *call_some = emit_text(e, "        take_some_%d(rows, place, v, sums + first%s);\n", t->number, more);
+    const char *call = emit_text(e, "            take_%d(taken.height, taken.place, v, sums%s);\n", t->number, more);
+    const char *each = emit_text(e, "/* Takes the sums of a tile in which rows of several points follow each other. */\n"
+                                 "%s void take_each_%d(Pending taken, int v, %s)\n", take_kind(t), t->number, sums);
+    const char *call_each = emit_text(e, "        else if (taken.height)\n            take_each_%d(taken, v, sums%s);\n", t->number, more);
+    const char *call_some = emit_text(e, "        take_some_%d(rows, taken.place, v, sums + first%s);\n", t->number, more);
     const char *loop = t->runs ? NULL : "", *itself = tiling_is_by_itself(t) ? NULL : "";
     const char *states[3] = { "", "", "" };
     if (!itself)
@@ -496,7 +493,7 @@ static const char *registers_of(Emitter *e, const Tiling *t, const char *place)
     const char *also = other ? emit_text(e, ", &%s", other->name) : "";
     if (!tiling_has_registers(t) || !t->in_registers)
         return tiling_has_registers(t) ? emit_text(e, ", &registers%s", also) : "";
-    return emit_text(e, ", &registers, sums, %s%s%s", place, t->runs ? " + nth * places, rows_left" : ", height", also);
+    return emit_text(e, ", &registers, &pending, sums, %s%s%s", place, t->runs ? " + nth * places, rows_left" : ", height", also);
 }
 
 /* What becomes of the sums of a tile all of which takes one branch of the where. */
@@ -580,7 +577,7 @@ static const char *emit_product(Emitter *e, const Step *step, const Contract *c)
                       t->number, t->number);
     const char *last = t->waits ? emit_text(e, "take_rows_%d(&waiting, waiting.rows);", t->number) :
                        !tiling_has_registers(t) || !t->in_registers ? "" :
-                       emit_text(e, "leave_%d(&registers, sums%s);", t->number, tile_extra(e, t, whole, false));
+                       emit_text(e, "leave_%d(&registers, &pending, sums%s);", t->number, tile_extra(e, t, whole, false));
     const char *meets[2] = { tiling_meet(e, t, 0), tiling_meet(e, t, 1) };
     const ParameterSet of_rows = row_parameters(e, t);
     const char *calls[8] = { spell_call(e, &t->parameters, "pack_columns", t->number, bodies[0]),

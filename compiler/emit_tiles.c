@@ -363,10 +363,10 @@ static void begin_registers(Emitter *e, const Tiling *t)
     emit_line(e, "tiles_begin(&registers, COLUMNS_%d);", t->number);
     if (t->waits)
         emit_line(e, "Waiting_%d waiting = { NULL, NULL, NULL, NULL, 0, 0, 0, 0 };", t->number);
-    if (t->runs) {
-        emit_line(e, "registers.rows_each = %s;", emit_extent(e, tiling_last(&t->c->rows)));
-        emit_line(e, "registers.places = places;");
-    }
+    if (!t->in_registers)
+        return;
+    const char *each = t->runs ? emit_extent(e, tiling_last(&t->c->rows)) : "0";
+    emit_line(e, "Pending pending = { 0, TILE_ROWS, 0, 0, %s, %s };", each, t->runs ? "places" : "0");
 }
 
 /* What is kept of a tile: registers of tiles store lines of the cache, whole ones if they begin where these do. */

@@ -216,6 +216,20 @@ static double units_of(const Planner *planner, const Launch *launch, const doubl
     return units;
 }
 
+/* Halves leave up to twice as many units as are wanted. So many rows, if no more, that there are `units` of them, as even as can be. */
+static double even_rows(const Planner *planner, const Launch *launch, const Contract *c, int place, double units, double rows,
+                        double *tiles)
+{
+    double more = floor(floor(rows) * units_of(planner, launch, tiles) / units);
+    if (more <= rows)
+        return rows;
+    shrink(planner, launch, c, place, ROLE_ROW, more, tiles);
+    if (units_of(planner, launch, tiles) >= units)
+        return more;
+    shrink(planner, launch, c, place, ROLE_ROW, rows < 1 ? 1 : rows, tiles);
+    return rows;
+}
+
 /* The blocks' tiles as formulas. */
 static void set_tiles(Planner *planner, Launch *launch, const double *tiles)
 {
@@ -447,6 +461,8 @@ void contract_tiles(Planner *planner, Launch *launch)
         least = fmax(least, WORK_LEAST / (fmin(columns * fixed, planner_points(planner, &c->columns)) * planner_points(planner, &c->depth)));
     while (units_of(planner, launch, tiles) < units && rows * inner_rows / 2 >= least)
         shrink(planner, launch, c, place, ROLE_ROW, (rows /= 2) < 1 ? 1 : rows, tiles);
+    if (inner_rows > 1)
+        rows = even_rows(planner, launch, c, place, units, rows, tiles);
     if (is_far)    /* columns of which there are many cost less */
         columns = fewer_columns(planner, launch, c, place, units, COLUMNS_LEAST, columns, tiles);
     columns = fewer_columns(planner, launch, c, place, WORKERS_LEAST, is_far ? SWEEP_LEAST : COLUMNS_LEAST, columns, tiles);

@@ -101,7 +101,7 @@ INLINE void multiply_lower_N(TileRegisters *registers, const Factors_N *from, co
                              f32v (*last)[VECTORS_N])
 {
     const int64_t across = COLUMNS_N * 4;
-    char *lower_last = begins ? (char *)last[registers->lower] : NULL;
+    char *lower_last = begins ? (char *)last[0] : NULL;
     (void)registers, (void)from;
     if (begins)
         TILE_RENEW(registers, 2, lower_last, across);
@@ -123,10 +123,10 @@ INLINE void multiply_lower_N(TileRegisters *registers, const Factors_N *from, co
 
 /* One after the other. */
 INLINE void multiply_N(TileRegisters *registers, const Factors_N *from, int64_t k, const int pair, const int both,
-                       const int begins, f32v (*last)[VECTORS_N])
+                       const int begins, f32v (*last)[VECTORS_N], int64_t last_lower)
 {
     multiply_upper_N(registers, from, k, pair, both, begins, last);
-    multiply_lower_N(registers, from, both, begins, last);
+    multiply_lower_N(registers, from, both, begins, last + last_lower);
 }
 
 /* The other pairs of the words from k on. */
@@ -134,14 +134,14 @@ INLINE void multiply_others_N(TileRegisters *registers, const Factors_N *from, i
 {
     UNROLL
     for (int pair = 1; pair < PAIRS_N; pair++)
-        multiply_N(registers, from, k, pair, both, 0, NULL);
+        multiply_N(registers, from, k, pair, both, 0, NULL, 0);
 }
 
 /* Words of a tile from k to `end`. */
 INLINE void multiply_words_N(TileRegisters *registers, const Factors_N *from, int64_t k, int64_t end, const int both)
 {
     for (; k < end; k += PARTS_N * TILE_WORDS) {
-        multiply_N(registers, from, k, 0, both, 0, NULL);
+        multiply_N(registers, from, k, 0, both, 0, NULL, 0);
         multiply_others_N(registers, from, k, both);
     }
 }
@@ -189,29 +189,30 @@ INLINE void add_N(TileRegisters *registers, const Factors_N *from, const f32u *s
 
 //{ exchange
 /* Stores the sums that wait in the registers, which are 0 then. */
-INLINE void renew_N(TileRegisters *registers, f32v (*last)[VECTORS_N])
+INLINE void renew_N(TileRegisters *registers, f32v (*last)[VECTORS_N], int64_t lower)
 {
+    (void)registers;
     TILE_RENEW(registers, 0, last[0], COLUMNS_N * 4);
-    TILE_RENEW(registers, 2, last[registers->lower], COLUMNS_N * 4);
+    TILE_RENEW(registers, 2, last[lower], COLUMNS_N * 4);
     if (COLUMNS_N > TILE_WORDS) {
         TILE_RENEW(registers, 1, (char *)last[0] + 64, COLUMNS_N * 4);
-        TILE_RENEW(registers, 3, (char *)last[registers->lower] + 64, COLUMNS_N * 4);
+        TILE_RENEW(registers, 3, (char *)last[lower] + 64, COLUMNS_N * 4);
     }
 }
 
 /* Begins a tile; the sums of the one before go to `last`. Back comes how many words are multiplied: so many that those sums
  * are there while others remain. */
-INLINE int64_t begin_N(TileRegisters *registers, const Factors_N *from, f32v (*last)[VECTORS_N])
+INLINE int64_t begin_N(TileRegisters *registers, const Factors_N *from, f32v (*last)[VECTORS_N], int64_t lower)
 {
     const int64_t some = PARTS_N * TILE_WORDS, words = size_min(from->depth, from->depth > 2 * some ? 2 * some : some);
     if (words == 0) {
-        renew_N(registers, last);
+        renew_N(registers, last, lower);
     } else if (from->lower > 0) {
-        multiply_N(registers, from, 0, 0, 1, 1, last);
+        multiply_N(registers, from, 0, 0, 1, 1, last, lower);
         multiply_others_N(registers, from, 0, 1);
         multiply_words_N(registers, from, some, words, 1);
     } else {
-        multiply_N(registers, from, 0, 0, 0, 1, last);
+        multiply_N(registers, from, 0, 0, 0, 1, last, lower);
         multiply_others_N(registers, from, 0, 0);
         multiply_words_N(registers, from, some, words, 0);
     }
@@ -244,22 +245,20 @@ KERNEL static void take_some_N(int height, int64_t place, int v, f32v (*sums)[VE
 //}
 
 //{ each_head
-/* Takes the sums of a tile in which rows of several points follow each other: `rows_left` of the first one, with states at
- * `place`. */
-KERNEL static void take_each_N(const TileRegisters *registers, int height, int64_t place, int64_t rows_left, int v,
-                               f32v (*sums)[VECTORS_N])
+/* Takes the sums of a tile in which rows of several points follow each other. */
+KERNEL static void take_each_N(Pending taken, int v, f32v (*sums)[VECTORS_N])
 //}
 //{ each
 {
-    for (int first = 0, rows; first < height; first += rows) {
-        rows = (int)size_min(rows_left, height - first);
+    for (int first = 0, rows; first < taken.height; first += rows) {
+        rows = (int)size_min(taken.rows_left, taken.height - first);
 //}
         //{ some
-        take_some_N(rows, place, v, sums + first);
+        take_some_N(rows, taken.place, v, sums + first);
         //}
 //{ each_end
-        rows_left = registers->rows_each;
-        place += registers->places;
+        taken.rows_left = taken.rows_each;
+        taken.place += taken.places;
     }
 }
 
@@ -268,12 +267,11 @@ KERNEL static void take_each_N(const TileRegisters *registers, int height, int64
 /* A whole tile of WHOLE_N words behind a whole one, without a question between its products: behind two of them each a share of
  * the sums of the tile before is taken, TILE_ROWS rows of a vector. */
 enum { WHOLE_N = 2 * TILE_WORDS };
-INLINE void whole_N(TileRegisters *registers, const Factors_N *from, f32v (*sums)[VECTORS_N])
+INLINE void whole_N(TileRegisters *registers, int64_t place, const Factors_N *from, f32v (*sums)[VECTORS_N])
 //}
 //{ whole
 {
     enum { TURNS = WHOLE_N / (PARTS_N * TILE_WORDS) * PAIRS_N, FIRST = TURNS > 2 ? 3 : 1, SHARES = 2 * VECTORS_N };
-    const int64_t place = registers->place;
 //}
     //{ states
     //}
@@ -284,7 +282,7 @@ INLINE void whole_N(TileRegisters *registers, const Factors_N *from, f32v (*sums
         if (turn < TURNS && half % 2 == 0)
             multiply_upper_N(registers, from, turn / PAIRS_N * PARTS_N * TILE_WORDS, turn % PAIRS_N, 1, turn == 0, sums);
         else if (turn < TURNS)
-            multiply_lower_N(registers, from, 1, turn == 0, sums);
+            multiply_lower_N(registers, from, 1, turn == 0, sums + TILE_ROWS);
         const int share = half - FIRST, v = share % VECTORS_N, row = share / VECTORS_N * TILE_ROWS;
         if (share < 0 || share >= SHARES)
             continue;
@@ -310,7 +308,8 @@ INLINE void whole_N(TileRegisters *registers, const Factors_N *from, f32v (*sums
 //{ tile_head
 INLINE void tile_N(int height, const partu *rows, int64_t row_step, int64_t k_step, const wordu *panel, int64_t depth,
                    const char *ahead, int64_t ahead_step, const f32u *start, int64_t start_step, f32u *kept,
-                   int64_t kept_step, TileRegisters *registers, f32v (*sums)[VECTORS_N], int64_t place, int64_t rows_left)
+                   int64_t kept_step, TileRegisters *registers, Pending *pending, f32v (*sums)[VECTORS_N], int64_t place,
+                   int64_t rows_left)
 //}
 {
     //{ factors
@@ -323,10 +322,10 @@ INLINE void tile_N(int height, const partu *rows, int64_t row_step, int64_t k_st
     }
     //}
     //{ by_itself
-    if (height == ROWS_N && depth == WHOLE_N && !start_step && registers->height == ROWS_N && registers->rows_left >= ROWS_N) {
-        whole_N(registers, &from, sums);
-        registers->place = place;
-        registers->rows_left = rows_left;
+    if (height == ROWS_N && depth == WHOLE_N && !start_step && pending->height == ROWS_N && pending->rows_left >= ROWS_N) {
+        whole_N(registers, pending->place, &from, sums);
+        pending->place = place;
+        pending->rows_left = rows_left;
         return;
     }
     //}
@@ -335,22 +334,21 @@ INLINE void tile_N(int height, const partu *rows, int64_t row_step, int64_t k_st
     if (start_step)
         add_N(registers, &from, start, start_step, (f32u *)sums, COLUMNS_N);
     else
-        words = begin_N(registers, &from, sums);
-    const int taken_height = start_step ? height : registers->height;
-    const int64_t taken_place = start_step ? place : registers->place;
-    const int64_t taken_left = start_step ? rows_left : registers->rows_left;
+        words = begin_N(registers, &from, sums, pending->lower);
+    const Pending now = { height, from.lower > 0 ? from.lower : TILE_ROWS, place, rows_left, pending->rows_each, pending->places };
+    const Pending taken = start_step ? now : *pending;
     UNROLL
     for (int v = 0; v < VECTORS_N; v++) {
         if (!start_step)
             bring_N(&from, v, VECTORS_N);
-        if (taken_height && taken_height <= taken_left)
+        if (taken.height && taken.height <= taken.rows_left)
     //}
             //{ take
-            take_N(taken_height, taken_place, v, sums);
+            take_N(taken.height, taken.place, v, sums);
             //}
             //{ take_each
-        else if (taken_height)
-            take_each_N(registers, taken_height, taken_place, taken_left, v, sums);
+        else if (taken.height)
+            take_each_N(taken, v, sums);
             //}
     //{ go_on
         const int64_t end = size_min(depth, words + PARTS_N * TILE_WORDS);
@@ -358,32 +356,30 @@ INLINE void tile_N(int height, const partu *rows, int64_t row_step, int64_t k_st
         words = end;
     }
     go_on_N(registers, &from, words, depth);
-    registers->lower = from.lower > 0 ? from.lower : TILE_ROWS;
-    registers->height = start_step ? 0 : height;
-    registers->place = place;
-    registers->rows_left = rows_left;
+    *pending = now;
+    if (start_step)
+        pending->height = 0;
     //}
 }
 
 //{ leave_head
 /* The sums that still wait are taken. */
-INLINE void leave_N(TileRegisters *registers, f32v (*sums)[VECTORS_N])
+INLINE void leave_N(TileRegisters *registers, Pending *pending, f32v (*sums)[VECTORS_N])
 //}
 //{ leave
 {
-    const int taken_height = registers->height;
-    const int64_t taken_place = registers->place, taken_left = registers->rows_left;
-    renew_N(registers, sums);
-    registers->height = 0;
+    const Pending taken = *pending;
+    renew_N(registers, sums, taken.lower);
+    pending->height = 0;
     for (int v = 0; v < VECTORS_N; v++)
-        if (taken_height && taken_height <= taken_left)
+        if (taken.height && taken.height <= taken.rows_left)
 //}
             //{ take
-            take_N(taken_height, taken_place, v, sums);
+            take_N(taken.height, taken.place, v, sums);
             //}
             //{ take_each
-        else if (taken_height)
-            take_each_N(registers, taken_height, taken_place, taken_left, v, sums);
+        else if (taken.height)
+            take_each_N(taken, v, sums);
             //}
 //{ leave_end
 }

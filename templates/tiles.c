@@ -93,20 +93,25 @@ APART void model_tile_i8(TileModel *model, int sums, int rows, int columns)
 //}
 
 //{ TileRegisters
-/* What the machine is told of its registers, in the order that LDTILECFG wants, or without a machine what is in them. With
- * it goes which tile's sums wait in the registers. */
+/* What the machine is told of its registers, in the order that LDTILECFG wants, or without a machine what is in them. */
 typedef struct TileRegisters {
     uint8_t palette, start_row, zeros[14];
     uint16_t bytes[16];           /* of a row */
     uint8_t rows[16];
-    int height;                   /* of the tile whose sums wait; 0: there is none */
-    int64_t lower, place;         /* its lower half begins at this row; its columns have this place */
-    int64_t rows_left;            /* of its rows, those of the point whose states are there; the next one's have rows_each each, */
-    int64_t rows_each, places;    /* and states so many places behind */
 #if !EINC_TILES
     TileModel model;
 #endif
 } TileRegisters;
+//}
+
+//{ Pending
+/* The tile whose sums wait in the registers. The machine is not told of it, so that it need not be in memory. */
+typedef struct Pending {
+    int height;                   /* 0: there is none */
+    int64_t lower, place;         /* its lower half begins at this row; its columns have this place */
+    int64_t rows_left;            /* of its rows, those of the point whose states are there; the next one's have rows_each each, */
+    int64_t rows_each, places;    /* and states so many places behind */
+} Pending;
 //}
 
 //{ tiles_begin

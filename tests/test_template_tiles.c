@@ -168,11 +168,11 @@ TARGETED static void make_sample(Sample *sample, int height, int words, float (*
 }
 
 TARGETED static void run_tile(const Sample *sample, const float *start, int64_t start_step, float *kept, int64_t kept_step,
-                     TileRegisters *registers, f32v (*sums)[VECTORS_N], int64_t place, int64_t rows_left)
+                     TileRegisters *registers, Pending *pending, f32v (*sums)[VECTORS_N], int64_t place, int64_t rows_left)
 {
     tile_N(sample->height, (const bf16u *)sample->rows, 2 * sample->depth, 2, (const u32u *)sample->panel, sample->depth,
-           (const char *)sample->rows, 100, (const f32u *)start, start_step, (f32u *)kept, kept_step, registers, sums, place,
-           rows_left);
+           (const char *)sample->rows, 100, (const f32u *)start, start_step, (f32u *)kept, kept_step, registers, pending, sums,
+           place, rows_left);
 }
 
 TARGETED static void check_sums(const Sample *sample, const float *sums, int64_t step, int first, int end)
@@ -256,7 +256,7 @@ TARGETED static void sums_are_kept(void **state)
             for (int i = 0; i < ROWS_N * COLUMNS_N; i++)
                 start[i / COLUMNS_N][i % COLUMNS_N] = same && i >= COLUMNS_N ? start[0][i % COLUMNS_N] : (float)(random_bits() % 99);
             make_sample(&sample, height, words, start);
-            run_tile(&sample, start[0], same ? 0 : COLUMNS_N, kept[0], STEP, &registers, NULL, 0, height);
+            run_tile(&sample, start[0], same ? 0 : COLUMNS_N, kept[0], STEP, &registers, NULL, NULL, 0, height);
             check_sums(&sample, kept[0], STEP, 0, COLUMNS_N);
         }
     tiles_end();
@@ -273,6 +273,7 @@ TARGETED static void sums_are_taken(void **state)
     catch_refused();
     for (int turn = 0; turn < 12; turn++) {
         TileRegisters registers;
+        Pending pending = { .lower = TILE_ROWS, .rows_each = ROWS_EACH, .places = PLACES };
         tiles_begin(&registers, COLUMNS_N);
         for (int t = 0; t < TILES; t++) {
             const bool whole = turn % 3 == 1 && random_bits() % 4;    /* of which some follow each other */
@@ -281,14 +282,12 @@ TARGETED static void sums_are_taken(void **state)
             make_sample(&samples[t], height, words, NULL);
             waiting[t] = &samples[t];
             left_of[t] = turn % 2 ? ROWS_N : 1 + random_bits() % ROWS_N;
-            registers.rows_each = ROWS_EACH;
-            registers.places = PLACES;
-            run_tile(&samples[t], none, 0, NULL, 0, &registers, sums, t, left_of[t]);
+            run_tile(&samples[t], none, 0, NULL, 0, &registers, &pending, sums, t, left_of[t]);
             assert_true(t == 0 || !waiting[t - 1]);
         }
-        leave_N(&registers, sums);
+        leave_N(&registers, &pending, sums);
         assert_null(waiting[TILES - 1]);
-        leave_N(&registers, sums);
+        leave_N(&registers, &pending, sums);
         tiles_end();
     }
     assert_int_equal(taken - before, 12 * TILES * VECTORS_N);
@@ -304,20 +303,19 @@ TARGETED static void last_sums_are_taken(void **state)
     float kept[ROWS_N][COLUMNS_N];
     const float none[COLUMNS_N] = { 0 };
     TileRegisters registers;
+    Pending pending = { .lower = TILE_ROWS, .rows_each = ROWS_EACH, .places = PLACES };
     catch_refused();
     tiles_begin(&registers, COLUMNS_N);
     for (int height = 1; height <= ROWS_N; height++) {
         make_sample(&first, height, 32, NULL);
-        run_tile(&first, none, 0, kept[0], COLUMNS_N, &registers, sums, 0, height);
+        run_tile(&first, none, 0, kept[0], COLUMNS_N, &registers, &pending, sums, 0, height);
         make_sample(&second, height, 16, kept);
         waiting[3] = &second;
-        registers.rows_each = ROWS_EACH;
-        registers.places = PLACES;
         left_of[3] = 1 + random_bits() % ROWS_N;
-        run_tile(&second, kept[0], COLUMNS_N, NULL, 0, &registers, sums, 3, left_of[3]);
+        run_tile(&second, kept[0], COLUMNS_N, NULL, 0, &registers, &pending, sums, 3, left_of[3]);
         assert_null(waiting[3]);
     }
-    leave_N(&registers, sums);
+    leave_N(&registers, &pending, sums);
     tiles_end();
 }
 
