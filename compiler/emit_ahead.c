@@ -177,7 +177,13 @@ void tiling_find_ahead(Emitter *e, const Tiling *t, const char *row)
               stores ? " Of few points what is written takes longest." : "");
     const Term *source = source_of_rows(e, t);
     int bytes = source ? t->c->group * (int)dtype_size(source->read.tensor->dtype) : size;
-    emit_line(e, "const char *ahead = %s;", !along ? emit_text(e, "(const char *)(%s)", next_rows(e, t, row)) : t->may_pass ? "(const char *)rows" : "NULL");
+    /* Of a stream that rows and points make, words of 4 bytes, it comes in the order of bring_pages(). */
+    if (t->runs)
+        emit_line(e, "const int by_pages = follows && row_step * %d == depth * 4;", (int)dtype_size(t->c->packed));
+    if (t->runs)
+        emit_line(e, "const char *ahead = by_pages ? (const char *)rows + PAGES_BYTES + done * height * 4 : (const char *)(%s);", next_rows(e, t, row));
+    else
+        emit_line(e, "const char *ahead = %s;", !along ? emit_text(e, "(const char *)(%s)", next_rows(e, t, row)) : t->may_pass ? "(const char *)rows" : "NULL");
     if (stores)
         emit_line(e, "const int writes = depth < size_min(places, ROWS_%d * BLOCK_%d);", n, n);
     if (t->may_pass)

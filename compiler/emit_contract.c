@@ -240,15 +240,17 @@ static const Beside *beside(Emitter *e, const Tiling *t)
 static const char *tile_head(Emitter *e, const Tiling *t, const char *extra)
 {
     const char *registers = tiling_has_registers(t) ? ", TileRegisters *registers" : "", *number = emit_element(t->dtype);
+    const char *by_pages = tiling_has_registers(t) ? "int by_pages, " : "";
     if (tiling_has_registers(t) && t->in_registers)
         registers = emit_text(e, "%s, Pending *pending, %sv (*sums)[VECTORS_%d], int64_t place, int64_t rows_left", registers, dtype_name(t->dtype),
                               t->number);
     if (beside(e, t))
         registers = emit_text(e, "%s, %s", registers, beside(e, t)->parameter);
     return emit_text(e, "%s void tile_%d(int height, const %s *rows, int64_t row_step, %s, "
-                     "const %s *panel, %sint64_t depth, const char *ahead, int64_t ahead_step, const %s *start, "
+                     "const %s *panel, %sint64_t depth, const char *ahead, int64_t ahead_step, %sconst %s *start, "
                      "int64_t start_step, %s *kept, int64_t kept_step%s%s)\n", tiling_has_registers(t) ? "INLINE" : "KERNEL static",
-                     t->number, emit_element(t->c->packed), points_parameter(t), panel_element(e, t), tiling_panel_parameters(e, t), number, number, registers, extra);
+                     t->number, emit_element(t->c->packed), points_parameter(t), panel_element(e, t), tiling_panel_parameters(e, t), by_pages, number, number,
+                     registers, extra);
 }
 
 /* The head of the function for whole tiles of as many words as all have. */
@@ -301,7 +303,7 @@ static const char *register_functions(Emitter *e, Tiling *t, const char *whole)
         { "behind_products", other ? other->behind_some : "" },
         { "after_products", other ? other->after : "" },
         { "factors", other ? emit_text(e, "    const Factors_%d from = { rows, row_step, k_step, height - TILE_ROWS, panel, depth, "
-                                       "ahead, ahead_step, %s };\n", t->number, other->name) : NULL },
+                                       "ahead, ahead_step, by_pages, %s };\n", t->number, other->name) : NULL },
         { "pairs", pairs_of(e, t) },
         { "exchange", stays },
         { "take_function", stays ? stays : take },
@@ -549,7 +551,7 @@ static const char *emit_product(Emitter *e, const Step *step, const Contract *c)
     const char *points = c->window ? emit_text(e, "spots_%d + done", t->number) : "k_step";
     const char *panel = emit_text(e, "%spanels_%d + %s * %s + %s * COLUMNS_%d", t->c->group > 1 ? "(const u32u *)" : "", t->number,
                                   tiling_tile_place(t), tiling_panel_depth(t), t->c->tile->has_starts ? "(done + 1)" : some ? "first_point" : "done",
-                                  t->number), *ahead = "ahead, ahead_step";
+                                  t->number), *ahead = !tiling_has_registers(t) ? "ahead, ahead_step" : t->runs ? "ahead, ahead_step, by_pages" : "ahead, ahead_step, 0";
     if (tiling_meets_columns(e, t)) {
         panel = emit_text(e, "panel, %s", tiling_panel_arguments(e, t, true));
         panel = arena_copy(e->arena, panel, strlen(panel) - 2);

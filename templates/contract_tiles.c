@@ -37,7 +37,7 @@ static const unsigned char column_parts_N[] = { 0 };
 //{ beside_function
 //}
 /* What a tile's products are of: rows, the lower ones of them from `lower` on, and a panel. Meanwhile what is needed next
- * comes nearer: `ahead`, so many bytes for each word. */
+ * comes nearer: `ahead`, so many bytes for each word, of a stream `by_pages`. */
 typedef struct Factors_N {
     const partu *rows;
     int64_t row_step, k_step, lower;
@@ -45,6 +45,7 @@ typedef struct Factors_N {
     int64_t depth;
     const char *ahead;
     int64_t ahead_step;
+    int by_pages;
     //{ beside_member
     //}
 } Factors_N;
@@ -54,7 +55,9 @@ INLINE void bring_N(const Factors_N *from, int share, int shares)
 {
     const int64_t step = from->ahead_step, bytes = from->depth * step / shares;
     const char *ahead = from->ahead + share * bytes;
-    for (int64_t at = 0; at < bytes; at += step <= 128 ? 64 : step) {
+    if (from->by_pages)
+        bring_pages(ahead, bytes);
+    for (int64_t at = 0; at < bytes && !from->by_pages; at += step <= 128 ? 64 : step) {
         PREFETCH_FAR(ahead + at);
         if (step > 128)
             PREFETCH_FAR(ahead + at + 64);
@@ -307,13 +310,13 @@ INLINE void whole_N(TileRegisters *registers, int64_t place, const Factors_N *fr
  * taken by what follows the product, when the next tile is on its way. */
 //{ tile_head
 INLINE void tile_N(int height, const partu *rows, int64_t row_step, int64_t k_step, const wordu *panel, int64_t depth,
-                   const char *ahead, int64_t ahead_step, const f32u *start, int64_t start_step, f32u *kept,
+                   const char *ahead, int64_t ahead_step, int by_pages, const f32u *start, int64_t start_step, f32u *kept,
                    int64_t kept_step, TileRegisters *registers, Pending *pending, f32v (*sums)[VECTORS_N], int64_t place,
                    int64_t rows_left)
 //}
 {
     //{ factors
-    const Factors_N from = { rows, row_step, k_step, height - TILE_ROWS, panel, depth, ahead, ahead_step };
+    const Factors_N from = { rows, row_step, k_step, height - TILE_ROWS, panel, depth, ahead, ahead_step, by_pages };
     //}
     //{ keep
     if (kept) {

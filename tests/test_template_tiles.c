@@ -18,6 +18,11 @@
 #include "templates.h"
 
 #define KERNEL TARGETED
+#include "../templates/types.c"
+
+static void ask_line(const char *p);
+#undef PREFETCH
+#define PREFETCH(p) ask_line(p)
 #include "../templates/contract_tiles.c"
 
 enum { WORDS_MOST = 48, TILES = 40 };
@@ -167,11 +172,13 @@ TARGETED static void make_sample(Sample *sample, int height, int words, float (*
         }
 }
 
+static int by_pages;
+
 TARGETED static void run_tile(const Sample *sample, const float *start, int64_t start_step, float *kept, int64_t kept_step,
                      TileRegisters *registers, Pending *pending, f32v (*sums)[VECTORS_N], int64_t place, int64_t rows_left)
 {
     tile_N(sample->height, (const bf16u *)sample->rows, 2 * sample->depth, 2, (const u32u *)sample->panel, sample->depth,
-           (const char *)sample->rows, 100, (const f32u *)start, start_step, (f32u *)kept, kept_step, registers, pending, sums,
+           (const char *)sample->rows, 100, by_pages++ % 2, (const f32u *)start, start_step, (f32u *)kept, kept_step, registers, pending, sums,
            place, rows_left);
 }
 
@@ -467,6 +474,48 @@ TARGETED static void rows_are_reduced(void **state)
     }
 }
 
+/* ---- what comes nearer ---- */
+
+enum { CHUNKS = 5, STREAM_LINES = CHUNKS * PAGES_BYTES / LINE_BYTES };
+
+static const char *stream;        /* begins where its pages change places */
+static int asked[STREAM_LINES];
+
+static void ask_line(const char *p)
+{
+    if (stream && p >= stream && p < stream + CHUNKS * PAGES_BYTES)
+        asked[(p - stream) / LINE_BYTES]++;
+}
+
+/* Whatever shares follow each other, each line is asked for once, of PAGES pages in turn. */
+TARGETED static void streams_come_by_pages(void **state)
+{
+    (void)state;
+    for (int turn = 0; turn < 20; turn++) {
+        stream = (const char *)(uintptr_t)(64 * PAGES_BYTES);
+        memset(asked, 0, sizeof asked);
+        const char *end = stream + CHUNKS * PAGES_BYTES;
+        const char *at = stream + (turn ? 16 * (random_bits() % (PAGES_BYTES / 16)) : 0);
+        const int64_t skipped = at - stream;
+        while (at < end) {
+            const int64_t share = size_min(end - at, 1 + (int64_t)(random_bits() % (turn % 2 ? 300 : 9000)));
+            bring_pages(at, share);
+            at += share;
+        }
+        int lines = 0;
+        for (int line = 0; line < STREAM_LINES; line++) {
+            assert_in_range(asked[line], line < PAGES * PAGE_LINES && skipped ? 0 : 1, 1);
+            lines += asked[line];
+        }
+        assert_int_equal(lines, STREAM_LINES - (skipped + PAGES * LINE_BYTES - 1) / (PAGES * LINE_BYTES) * PAGES);
+    }
+    memset(asked, 0, sizeof asked);
+    bring_pages(stream, PAGES * LINE_BYTES);
+    for (int line = 0; line < STREAM_LINES; line++)
+        assert_int_equal(asked[line], line % PAGE_LINES == 0 && line < PAGES * PAGE_LINES);
+    stream = NULL;
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -477,6 +526,7 @@ int main(void)
         cmocka_unit_test(last_sums_are_taken),
         cmocka_unit_test(rows_are_reduced),
         cmocka_unit_test(integer_rows_are_reduced),
+        cmocka_unit_test(streams_come_by_pages),
     };
     if (!machine_fits())
         return SKIPPED;
