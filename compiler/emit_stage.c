@@ -86,7 +86,8 @@ void tiling_find_runs(Emitter *e, const Tiling *t)
 
 const char *tiling_ahead_lines(Emitter *e, const Tiling *t, const char *indent)
 {
-    const char *further = tiling_asks_further(t) ? emit_text(e, "PREFETCH_FAR(ahead + %d);\n", STREAM_AHEAD) : "";
+    const char *later = e->plan->target->by_pages ? "line_of_pages(ahead + PAGES_BYTES)" : emit_text(e, "ahead + %d", STREAM_AHEAD);
+    const char *further = tiling_asks_further(t) ? emit_text(e, "PREFETCH_FAR(%s);\n", later) : "";
     const char *comes = tiling_has_coming(e, t) ? tiling_coming_lines(e, t) : emit_text(e, "PREFETCH(ahead);\n%s", further);
     Text text = text_new(e->arena);
     if (tiling_has_stage(t)) {

@@ -11,6 +11,7 @@
  * Numbers may be sums of parts. Then words are as many times as deep, TILE_WORDS words of the first part before as many of
  * the next, and pairs of parts are multiplied. The sample is for words of bf16. */
 #include "memory.c"
+#include "pages.c"
 #include "size.c"
 #include "tiles.c"
 #ifndef KERNEL

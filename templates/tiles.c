@@ -114,23 +114,6 @@ typedef struct Pending {
 } Pending;
 //}
 
-//{ bring_pages
-/* Asks for so many bytes of a stream from p on, a line of each of PAGES pages in turn: where the hardware's own prefetching
- * sees several pages, memory comes faster than one page after the other. All lines of PAGES_BYTES change places in this way; so
- * whoever asks for every share of a stream asks for each line once, some PAGES_BYTES before it is read. */
-enum { PAGES = 4, PAGE_LINES = 64, LINE_BYTES = 64, PAGES_BYTES = PAGES * PAGE_LINES * LINE_BYTES };
-INLINE void bring_pages(const char *p, int64_t bytes)
-{
-    const uintptr_t lines = PAGES * LINE_BYTES, end = ((uintptr_t)p + (uintptr_t)bytes + lines - 1) / lines;
-    for (uintptr_t at = ((uintptr_t)p + lines - 1) / lines; at < end; at++) {
-        const char *line = (const char *)(at / PAGE_LINES * PAGES_BYTES + at % PAGE_LINES * LINE_BYTES);
-        UNROLL
-        for (int page = 0; page < PAGES; page++)
-            PREFETCH(line + page * PAGE_LINES * LINE_BYTES);
-    }
-}
-//}
-
 //{ tiles_begin
 /* Makes the registers ready for sums of so many columns: 0 to 3 for the sums, 4 and 5 for words of rows, 6 and 7 for
  * words of columns. All are 0. */
