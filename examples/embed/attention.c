@@ -1192,6 +1192,7 @@ INLINE void step_2_at(const Frame *f, char *own, int64_t q_first, int64_t q)
     const int64_t limit = q;
     const int64_t k_to = size_min(extent_k, size_add(limit, 1));
     f32v largest_lanes[4];
+    UNROLL
     for (int chain = 0; chain < 4; chain++)
         largest_lanes[chain] = splat_f32v(-INFINITY);
     int64_t k_at = 0;
@@ -1210,6 +1211,7 @@ INLINE void step_2_at(const Frame *f, char *own, int64_t q_first, int64_t q)
                 load_f32v(tmp1 + (q - q_first) * tmp1_0 + k_at, 1, count_2) * 0.125f);
         largest_lanes[0] = select_f32v(first_boolv(count_2), largest_lanes[0], before);
     }
+    UNROLL
     for (int chain = 1; chain < 4; chain++)
         largest_lanes[0] = max_f32v(largest_lanes[0], largest_lanes[chain]);
     float largest = fold_max_f32v(largest_lanes[0]);
@@ -1235,6 +1237,7 @@ INLINE void step_4_at(const Frame *f, char *own, int64_t q_first, float up, int 
     const int64_t tmp3_0 = row_tmp1;
     f32u *tmp4 = (f32u *)(own + at_tmp4);
     f32v sum_lanes[4];
+    UNROLL
     for (int chain = 0; chain < 4; chain++)
         sum_lanes[chain] = splat_f32v(0.0f);
     int64_t k_at = 0;
@@ -1268,6 +1271,7 @@ INLINE void step_4_at(const Frame *f, char *own, int64_t q_first, float up, int 
         sum_lanes[0] = sum_lanes[0] + element_2;
         sum_lanes[0] = select_f32v(first_boolv(count_2), sum_lanes[0], before);
     }
+    UNROLL
     for (int chain = 1; chain < 4; chain++)
         sum_lanes[0] = sum_lanes[0] + sum_lanes[chain];
     float sum = fold_sum_f32v(sum_lanes[0]);

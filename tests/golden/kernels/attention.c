@@ -1334,6 +1334,7 @@ INLINE void step_2_at(const Frame *f, char *own, int64_t b_first, int64_t h_firs
     const int64_t limit = q;
     const int64_t k_to = size_min(extent_k, size_add(limit, 1));
     f32v largest_lanes[4];
+    UNROLL
     for (int chain = 0; chain < 4; chain++)
         largest_lanes[chain] = splat_f32v(-INFINITY);
     int64_t k_at = 0;
@@ -1354,6 +1355,7 @@ INLINE void step_2_at(const Frame *f, char *own, int64_t b_first, int64_t h_firs
         largest_lanes[0] = max_f32v(largest_lanes[0], tmp1_at_2 * 0.125f);
         largest_lanes[0] = select_f32v(first_boolv(count_2), largest_lanes[0], before);
     }
+    UNROLL
     for (int chain = 1; chain < 4; chain++)
         largest_lanes[0] = max_f32v(largest_lanes[0], largest_lanes[chain]);
     float largest = fold_max_f32v(largest_lanes[0]);
@@ -1390,6 +1392,7 @@ INLINE void step_4_at(const Frame *f, char *own, int64_t b_first, int64_t h_firs
     f32u *tmp4 = (f32u *)(own + at_tmp4);
     const int64_t tmp4_0 = tile_1_3, tmp4_1 = tile_1_3;
     f32v sum_lanes[4];
+    UNROLL
     for (int chain = 0; chain < 4; chain++)
         sum_lanes[chain] = splat_f32v(0.0f);
     int64_t k_at = 0;
@@ -1425,6 +1428,7 @@ INLINE void step_4_at(const Frame *f, char *own, int64_t b_first, int64_t h_firs
         sum_lanes[0] = sum_lanes[0] + element_2;
         sum_lanes[0] = select_f32v(first_boolv(count_2), sum_lanes[0], before);
     }
+    UNROLL
     for (int chain = 1; chain < 4; chain++)
         sum_lanes[0] = sum_lanes[0] + sum_lanes[chain];
     float sum = fold_sum_f32v(sum_lanes[0]);

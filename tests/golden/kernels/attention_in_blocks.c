@@ -1176,6 +1176,7 @@ INLINE void step_2_at(const Frame *f, char *own, int64_t q_first, int64_t k_firs
     const int64_t limit = q;
     const int64_t k_to = size_min(k_end, size_add(limit, 1));
     f32v largest_lanes[4];
+    UNROLL
     for (int chain = 0; chain < 4; chain++)
         largest_lanes[chain] = splat_f32v(-INFINITY);
     int64_t k_at = k_first;
@@ -1194,6 +1195,7 @@ INLINE void step_2_at(const Frame *f, char *own, int64_t q_first, int64_t k_firs
                 load_f32v(tmp1 + (q - q_first) * tmp1_0 + (k_at - k_first), 1, count_2));
         largest_lanes[0] = select_f32v(first_boolv(count_2), largest_lanes[0], before);
     }
+    UNROLL
     for (int chain = 1; chain < 4; chain++)
         largest_lanes[0] = max_f32v(largest_lanes[0], largest_lanes[chain]);
     float largest = fold_max_f32v(largest_lanes[0]);
@@ -1257,6 +1259,7 @@ INLINE void step_4_at(const Frame *f, char *own, int64_t q_first, int64_t k_firs
     const int64_t limit = q;
     const int64_t k_to = size_min(k_end, size_add(limit, 1));
     f32v sum_lanes[4];
+    UNROLL
     for (int chain = 0; chain < 4; chain++)
         sum_lanes[chain] = splat_f32v(0.0f);
     int64_t k_at = k_first;
@@ -1273,6 +1276,7 @@ INLINE void step_4_at(const Frame *f, char *own, int64_t q_first, int64_t k_firs
         sum_lanes[0] = sum_lanes[0] + load_f32v(tmp3 + (q - q_first) * tmp3_0 + (k_at - k_first), 1, count_2);
         sum_lanes[0] = select_f32v(first_boolv(count_2), sum_lanes[0], before);
     }
+    UNROLL
     for (int chain = 1; chain < 4; chain++)
         sum_lanes[0] = sum_lanes[0] + sum_lanes[chain];
     float sum = fold_sum_f32v(sum_lanes[0]);

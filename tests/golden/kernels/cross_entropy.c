@@ -1048,6 +1048,7 @@ INLINE void step_2_at(const Frame *f, char *own, int64_t t_first, int64_t t_end,
     float sum = 0.0f;
     for (int64_t t = t_first; t < t_end; t++) {
         f32v sum_lanes[4];
+        UNROLL
         for (int chain = 0; chain < 4; chain++)
             sum_lanes[chain] = splat_f32v(0.0f);
         int64_t h_at = 0;
@@ -1075,6 +1076,7 @@ INLINE void step_2_at(const Frame *f, char *own, int64_t t_first, int64_t t_end,
             sum_lanes[0] = fma_f32v(load_f32v(X + t * X_0 + h_at * X_1, X_1, count_2), found_2, sum_lanes[0]);
             sum_lanes[0] = select_f32v(first_boolv(count_2), sum_lanes[0], before);
         }
+        UNROLL
         for (int chain = 1; chain < 4; chain++)
             sum_lanes[0] = sum_lanes[0] + sum_lanes[chain];
         float sum_2 = fold_sum_f32v(sum_lanes[0]);

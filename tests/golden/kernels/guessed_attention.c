@@ -171,6 +171,13 @@ enum { BAD_ARGUMENT = -2, BAD_SHAPES = -3, BAD_WORKSPACE = -4, BAD_MACHINE = -6,
 #define UNROLL
 #endif
 
+/* Asks for the cache line at p, which need not be one that may be read. */
+#ifdef __GNUC__
+#define PREFETCH(p) __builtin_prefetch((p), 0, 3)
+#else
+#define PREFETCH(p) ((void)(p))
+#endif
+
 /* The same into the second cache, for what is read later than the first would keep it. */
 #ifdef __GNUC__
 #define PREFETCH_FAR(p) __builtin_prefetch((p), 0, 2)
@@ -586,6 +593,27 @@ INLINE int stream_first(void *p, const void *x, int whole, int bytes, int past)
 #else
 #define STREAM_END() ((void)0)
 #endif
+
+enum { PAGES = 4, PAGE_LINES = 64, LINE_BYTES = 64, PAGES_BYTES = PAGES * PAGE_LINES * LINE_BYTES };
+
+/* The line that comes in the place of that at p. */
+INLINE const char *line_of_pages(const char *p)
+{
+    const uintptr_t line = (uintptr_t)p / LINE_BYTES, place = line % (PAGES * PAGE_LINES);
+    return (const char *)((line - place + place % PAGES * PAGE_LINES + place / PAGES) * LINE_BYTES);
+}
+
+/* Asks for the lines of so many bytes from p on, PAGES of them at a time. */
+INLINE void bring_pages(const char *p, int64_t bytes)
+{
+    const uintptr_t lines = PAGES * LINE_BYTES, end = ((uintptr_t)p + (uintptr_t)bytes + lines - 1) / lines;
+    for (uintptr_t at = ((uintptr_t)p + lines - 1) / lines; at < end; at++) {
+        const char *line = line_of_pages((const char *)(at * lines));
+        UNROLL
+        for (int page = 0; page < PAGES; page++)
+            PREFETCH(line + page * PAGE_LINES * LINE_BYTES);
+    }
+}
 
 /* a * b + c, rounded once; gcc contracts it by itself only in its own dialects of C. */
 INLINE f32v fma_f32v(f32v a, f32v b, f32v c)
@@ -1090,16 +1118,11 @@ APART void model_tile_bf16(TileModel *model, int sums, int rows, int columns)
         }
 }
 
-/* What the machine is told of its registers, in the order that LDTILECFG wants, or without a machine what is in them. With
- * it goes which tile's sums wait in the registers. */
+/* What the machine is told of its registers, in the order that LDTILECFG wants, or without a machine what is in them. */
 typedef struct TileRegisters {
     uint8_t palette, start_row, zeros[14];
     uint16_t bytes[16];           /* of a row */
     uint8_t rows[16];
-    int height;                   /* of the tile whose sums wait; 0: there is none */
-    int64_t lower, place;         /* its lower half begins at this row; its columns have this place */
-    int64_t rows_left;            /* of its rows, those of the point whose states are there; the next one's have rows_each each, */
-    int64_t rows_each, places;    /* and states so many places behind */
 #if !EINC_TILES
     TileModel model;
 #endif
@@ -1367,7 +1390,7 @@ INLINE void share_rows_1(Waiting_1 *waiting, int64_t depth)
 }
 
 /* What a tile's products are of: rows, the lower ones of them from `lower` on, and a panel. Meanwhile what is needed next
- * comes nearer: `ahead`, so many bytes for each word. */
+ * comes nearer: `ahead`, so many bytes for each word, of a stream `by_pages`. */
 typedef struct Factors_1 {
     const bf16u *rows;
     int64_t row_step, k_step, lower;
@@ -1375,6 +1398,7 @@ typedef struct Factors_1 {
     int64_t depth;
     const char *ahead;
     int64_t ahead_step;
+    int by_pages;
     Waiting_1 *waiting;
 } Factors_1;
 
@@ -1383,7 +1407,9 @@ INLINE void bring_1(const Factors_1 *from, int share, int shares)
 {
     const int64_t step = from->ahead_step, bytes = from->depth * step / shares;
     const char *ahead = from->ahead + share * bytes;
-    for (int64_t at = 0; at < bytes; at += step <= 128 ? 64 : step) {
+    if (from->by_pages)
+        bring_pages(ahead, bytes);
+    for (int64_t at = 0; at < bytes && !from->by_pages; at += step <= 128 ? 64 : step) {
         PREFETCH_FAR(ahead + at);
         if (step > 128)
             PREFETCH_FAR(ahead + at + 64);
@@ -1428,7 +1454,7 @@ INLINE void multiply_lower_1(TileRegisters *registers, const Factors_1 *from, co
                              f32v (*last)[VECTORS_1])
 {
     const int64_t across = COLUMNS_1 * 4;
-    char *lower_last = begins ? (char *)last[registers->lower] : NULL;
+    char *lower_last = begins ? (char *)last[0] : NULL;
     (void)registers, (void)from;
     if (begins)
         TILE_RENEW(registers, 2, lower_last, across);
@@ -1446,10 +1472,10 @@ INLINE void multiply_lower_1(TileRegisters *registers, const Factors_1 *from, co
 
 /* One after the other. */
 INLINE void multiply_1(TileRegisters *registers, const Factors_1 *from, int64_t k, const int pair, const int both,
-                       const int begins, f32v (*last)[VECTORS_1])
+                       const int begins, f32v (*last)[VECTORS_1], int64_t last_lower)
 {
     multiply_upper_1(registers, from, k, pair, both, begins, last);
-    multiply_lower_1(registers, from, both, begins, last);
+    multiply_lower_1(registers, from, both, begins, last + last_lower);
 }
 
 /* The other pairs of the words from k on. */
@@ -1457,14 +1483,14 @@ INLINE void multiply_others_1(TileRegisters *registers, const Factors_1 *from, i
 {
     UNROLL
     for (int pair = 1; pair < PAIRS_1; pair++)
-        multiply_1(registers, from, k, pair, both, 0, NULL);
+        multiply_1(registers, from, k, pair, both, 0, NULL, 0);
 }
 
 /* Words of a tile from k to `end`. */
 INLINE void multiply_words_1(TileRegisters *registers, const Factors_1 *from, int64_t k, int64_t end, const int both)
 {
     for (; k < end; k += PARTS_1 * TILE_WORDS) {
-        multiply_1(registers, from, k, 0, both, 0, NULL);
+        multiply_1(registers, from, k, 0, both, 0, NULL, 0);
         multiply_others_1(registers, from, k, both);
     }
 }
@@ -1514,10 +1540,11 @@ INLINE void add_1(TileRegisters *registers, const Factors_1 *from, const f32u *s
 /* One tile, and what becomes of its sums: they are kept, a row kept_step behind the one before, or with NULL for `kept`
  * taken by what follows the product, when the next tile is on its way. */
 INLINE void tile_1(int height, const bf16u *rows, int64_t row_step, int64_t k_step, const u32u *panel, int64_t depth,
-        const char *ahead, int64_t ahead_step, const f32u *start, int64_t start_step, f32u *kept, int64_t kept_step,
-        TileRegisters *registers, Waiting_1 *waiting)
+        const char *ahead, int64_t ahead_step, int by_pages, const f32u *start, int64_t start_step, f32u *kept,
+        int64_t kept_step, TileRegisters *registers, Waiting_1 *waiting)
 {
-    const Factors_1 from = { rows, row_step, k_step, height - TILE_ROWS, panel, depth, ahead, ahead_step, waiting };
+    const Factors_1 from = { rows, row_step, k_step, height - TILE_ROWS, panel, depth, ahead, ahead_step, by_pages,
+            waiting };
     add_1(registers, &from, start, start_step, kept, kept_step);
 }
 
@@ -1731,7 +1758,7 @@ KERNEL static void step_1(const Frame *f, char *own, int64_t b_first, int64_t b_
                                 result = tmp1 + (b - b_first) * tmp1_0 + (h - h_first) * tmp1_1
                                         + (q - q_first) * tmp1_2 + (place);
                             tile_1(height, here, row_step, k_step, (const u32u *)panels_1 + place * depth
-                                    + done * COLUMNS_1, points, ahead, ahead_step, done ? kept : start, done
+                                    + done * COLUMNS_1, points, ahead, ahead_step, 0, done ? kept : start, done
                                     ? COLUMNS_1 : 0, result ? result : kept, result ? result_step
                                     : (int64_t)COLUMNS_1, &registers, &waiting);
                             if (is_last && guessed) {
@@ -1773,6 +1800,7 @@ INLINE void step_2_at(const Frame *f, char *own, int64_t b_first, int64_t h_firs
     f32u *tmp2 = (f32u *)(own + at_tmp2);
     const int64_t tmp2_0 = tile_1_3, tmp2_1 = tile_1_3;
     f32v largest_lanes[4];
+    UNROLL
     for (int chain = 0; chain < 4; chain++)
         largest_lanes[chain] = splat_f32v(-INFINITY);
     int64_t k_at = 0;
@@ -1793,6 +1821,7 @@ INLINE void step_2_at(const Frame *f, char *own, int64_t b_first, int64_t h_firs
         largest_lanes[0] = max_f32v(largest_lanes[0], tmp1_at_2 * 0.125f);
         largest_lanes[0] = select_f32v(first_boolv(count_2), largest_lanes[0], before);
     }
+    UNROLL
     for (int chain = 1; chain < 4; chain++)
         largest_lanes[0] = max_f32v(largest_lanes[0], largest_lanes[chain]);
     float largest = fold_max_f32v(largest_lanes[0]);
@@ -1831,6 +1860,7 @@ INLINE void step_4_at(const Frame *f, char *own, int64_t b_first, int64_t h_firs
     const int64_t tmp5_0 = row_tmp5 * tile_1_3, tmp5_1 = row_tmp5 * tile_1_3;
     const int64_t tmp5_2 = row_tmp5;
     f32v sum_lanes[4];
+    UNROLL
     for (int chain = 0; chain < 4; chain++)
         sum_lanes[chain] = splat_f32v(0.0f);
     int64_t k_at = 0;
@@ -1865,6 +1895,7 @@ INLINE void step_4_at(const Frame *f, char *own, int64_t b_first, int64_t h_firs
         sum_lanes[0] = sum_lanes[0] + element_2;
         sum_lanes[0] = select_f32v(first_boolv(count_2), sum_lanes[0], before);
     }
+    UNROLL
     for (int chain = 1; chain < 4; chain++)
         sum_lanes[0] = sum_lanes[0] + sum_lanes[chain];
     float sum = fold_sum_f32v(sum_lanes[0]);
@@ -1959,7 +1990,7 @@ static const unsigned char row_parts_6[] = { 0 };
 static const unsigned char column_parts_6[] = { 0 };
 
 /* What a tile's products are of: rows, the lower ones of them from `lower` on, and a panel. Meanwhile what is needed next
- * comes nearer: `ahead`, so many bytes for each word. */
+ * comes nearer: `ahead`, so many bytes for each word, of a stream `by_pages`. */
 typedef struct Factors_6 {
     const bf16u *rows;
     int64_t row_step, k_step, lower;
@@ -1967,6 +1998,7 @@ typedef struct Factors_6 {
     int64_t depth;
     const char *ahead;
     int64_t ahead_step;
+    int by_pages;
 } Factors_6;
 
 /* One of the `shares` of what is to come nearer with a tile: all lines where they follow each other, else two for a word. */
@@ -1974,7 +2006,9 @@ INLINE void bring_6(const Factors_6 *from, int share, int shares)
 {
     const int64_t step = from->ahead_step, bytes = from->depth * step / shares;
     const char *ahead = from->ahead + share * bytes;
-    for (int64_t at = 0; at < bytes; at += step <= 128 ? 64 : step) {
+    if (from->by_pages)
+        bring_pages(ahead, bytes);
+    for (int64_t at = 0; at < bytes && !from->by_pages; at += step <= 128 ? 64 : step) {
         PREFETCH_FAR(ahead + at);
         if (step > 128)
             PREFETCH_FAR(ahead + at + 64);
@@ -2017,7 +2051,7 @@ INLINE void multiply_lower_6(TileRegisters *registers, const Factors_6 *from, co
                              f32v (*last)[VECTORS_6])
 {
     const int64_t across = COLUMNS_6 * 4;
-    char *lower_last = begins ? (char *)last[registers->lower] : NULL;
+    char *lower_last = begins ? (char *)last[0] : NULL;
     (void)registers, (void)from;
     if (begins)
         TILE_RENEW(registers, 2, lower_last, across);
@@ -2033,10 +2067,10 @@ INLINE void multiply_lower_6(TileRegisters *registers, const Factors_6 *from, co
 
 /* One after the other. */
 INLINE void multiply_6(TileRegisters *registers, const Factors_6 *from, int64_t k, const int pair, const int both,
-                       const int begins, f32v (*last)[VECTORS_6])
+                       const int begins, f32v (*last)[VECTORS_6], int64_t last_lower)
 {
     multiply_upper_6(registers, from, k, pair, both, begins, last);
-    multiply_lower_6(registers, from, both, begins, last);
+    multiply_lower_6(registers, from, both, begins, last + last_lower);
 }
 
 /* The other pairs of the words from k on. */
@@ -2044,14 +2078,14 @@ INLINE void multiply_others_6(TileRegisters *registers, const Factors_6 *from, i
 {
     UNROLL
     for (int pair = 1; pair < PAIRS_6; pair++)
-        multiply_6(registers, from, k, pair, both, 0, NULL);
+        multiply_6(registers, from, k, pair, both, 0, NULL, 0);
 }
 
 /* Words of a tile from k to `end`. */
 INLINE void multiply_words_6(TileRegisters *registers, const Factors_6 *from, int64_t k, int64_t end, const int both)
 {
     for (; k < end; k += PARTS_6 * TILE_WORDS) {
-        multiply_6(registers, from, k, 0, both, 0, NULL);
+        multiply_6(registers, from, k, 0, both, 0, NULL, 0);
         multiply_others_6(registers, from, k, both);
     }
 }
@@ -2099,10 +2133,10 @@ INLINE void add_6(TileRegisters *registers, const Factors_6 *from, const f32u *s
 /* One tile, and what becomes of its sums: they are kept, a row kept_step behind the one before, or with NULL for `kept`
  * taken by what follows the product, when the next tile is on its way. */
 INLINE void tile_6(int height, const bf16u *rows, int64_t row_step, int64_t k_step, const u32u *panel, int64_t depth,
-        const char *ahead, int64_t ahead_step, const f32u *start, int64_t start_step, f32u *kept, int64_t kept_step,
-        TileRegisters *registers)
+        const char *ahead, int64_t ahead_step, int by_pages, const f32u *start, int64_t start_step, f32u *kept,
+        int64_t kept_step, TileRegisters *registers)
 {
-    const Factors_6 from = { rows, row_step, k_step, height - TILE_ROWS, panel, depth, ahead, ahead_step };
+    const Factors_6 from = { rows, row_step, k_step, height - TILE_ROWS, panel, depth, ahead, ahead_step, by_pages };
     add_6(registers, &from, start, start_step, kept, kept_step);
 }
 
@@ -2219,7 +2253,7 @@ KERNEL static void step_6(const Frame *f, char *own, int64_t b_first, int64_t b_
                                 ahead = (const char *)(out + b * out_0 + h * out_1 + q * out_2
                                         + ((place + COLUMNS_6)) * out_3);
                             tile_6(height, here, row_step, k_step, (const u32u *)panels_6 + place * depth
-                                    + done * COLUMNS_6, points, ahead, ahead_step, done ? kept : start, done
+                                    + done * COLUMNS_6, points, ahead, ahead_step, 0, done ? kept : start, done
                                     ? COLUMNS_6 : 0, kept, COLUMNS_6, &registers);
                             if (is_last)
                                 after_6(f, own, b_first, h_first, q_first, b, h, q, v_2, count, height, kept);

@@ -447,6 +447,7 @@ INLINE void step_1_at(const Frame *f, int64_t i, const int unit)
     f32u *out = (f32u *)f->in.out.data;
     const int64_t out_0 = f->in.out.stride[0];
     f32v sum_lanes[4];
+    UNROLL
     for (int chain = 0; chain < 4; chain++)
         sum_lanes[chain] = splat_f32v(0.0f);
     int64_t j_at = 0;
@@ -463,6 +464,7 @@ INLINE void step_1_at(const Frame *f, int64_t i, const int unit)
         sum_lanes[0] = sum_lanes[0] + load_f16v(x + i * x_0 + j_at * x_1, x_1, count_2);
         sum_lanes[0] = select_f32v(first_boolv(count_2), sum_lanes[0], before);
     }
+    UNROLL
     for (int chain = 1; chain < 4; chain++)
         sum_lanes[0] = sum_lanes[0] + sum_lanes[chain];
     float sum = fold_sum_f32v(sum_lanes[0]);

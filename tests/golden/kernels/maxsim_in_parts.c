@@ -397,6 +397,27 @@ INLINE void store_u32v(void *p, int64_t stride, u32v x, int count)
     store_lanes_u32v(p, stride, x, count);
 }
 
+enum { PAGES = 4, PAGE_LINES = 64, LINE_BYTES = 64, PAGES_BYTES = PAGES * PAGE_LINES * LINE_BYTES };
+
+/* The line that comes in the place of that at p. */
+INLINE const char *line_of_pages(const char *p)
+{
+    const uintptr_t line = (uintptr_t)p / LINE_BYTES, place = line % (PAGES * PAGE_LINES);
+    return (const char *)((line - place + place % PAGES * PAGE_LINES + place / PAGES) * LINE_BYTES);
+}
+
+/* Asks for the lines of so many bytes from p on, PAGES of them at a time. */
+INLINE void bring_pages(const char *p, int64_t bytes)
+{
+    const uintptr_t lines = PAGES * LINE_BYTES, end = ((uintptr_t)p + (uintptr_t)bytes + lines - 1) / lines;
+    for (uintptr_t at = ((uintptr_t)p + lines - 1) / lines; at < end; at++) {
+        const char *line = line_of_pages((const char *)(at * lines));
+        UNROLL
+        for (int page = 0; page < PAGES; page++)
+            PREFETCH(line + page * PAGE_LINES * LINE_BYTES);
+    }
+}
+
 INLINE i32v min_i32v(i32v a, i32v b)
 {
 #if EINC_VECTORS && LANES >= 4 && LANES <= 16
@@ -892,20 +913,23 @@ APART void model_tile_bf16(TileModel *model, int sums, int rows, int columns)
         }
 }
 
-/* What the machine is told of its registers, in the order that LDTILECFG wants, or without a machine what is in them. With
- * it goes which tile's sums wait in the registers. */
+/* What the machine is told of its registers, in the order that LDTILECFG wants, or without a machine what is in them. */
 typedef struct TileRegisters {
     uint8_t palette, start_row, zeros[14];
     uint16_t bytes[16];           /* of a row */
     uint8_t rows[16];
-    int height;                   /* of the tile whose sums wait; 0: there is none */
-    int64_t lower, place;         /* its lower half begins at this row; its columns have this place */
-    int64_t rows_left;            /* of its rows, those of the point whose states are there; the next one's have rows_each each, */
-    int64_t rows_each, places;    /* and states so many places behind */
 #if !EINC_TILES
     TileModel model;
 #endif
 } TileRegisters;
+
+/* The tile whose sums wait in the registers. The machine is not told of it, so that it need not be in memory. */
+typedef struct Pending {
+    int height;                   /* 0: there is none */
+    int64_t lower, place;         /* its lower half begins at this row; its columns have this place */
+    int64_t rows_left;            /* of its rows, those of the point whose states are there; the next one's have rows_each each, */
+    int64_t rows_each, places;    /* and states so many places behind */
+} Pending;
 
 /* Makes the registers ready for sums of so many columns: 0 to 3 for the sums, 4 and 5 for words of rows, 6 and 7 for
  * words of columns. All are 0. */
@@ -1448,7 +1472,7 @@ KERNEL static void cut_3(Cutting *cutting)
     cut_some(cutting, cutting->share, PARTS_3);
 }
 /* What a tile's products are of: rows, the lower ones of them from `lower` on, and a panel. Meanwhile what is needed next
- * comes nearer: `ahead`, so many bytes for each word. */
+ * comes nearer: `ahead`, so many bytes for each word, of a stream `by_pages`. */
 typedef struct Factors_3 {
     const bf16u *rows;
     int64_t row_step, k_step, lower;
@@ -1456,6 +1480,7 @@ typedef struct Factors_3 {
     int64_t depth;
     const char *ahead;
     int64_t ahead_step;
+    int by_pages;
     Cutting *cutting;
 } Factors_3;
 
@@ -1464,7 +1489,9 @@ INLINE void bring_3(const Factors_3 *from, int share, int shares)
 {
     const int64_t step = from->ahead_step, bytes = from->depth * step / shares;
     const char *ahead = from->ahead + share * bytes;
-    for (int64_t at = 0; at < bytes; at += step <= 128 ? 64 : step) {
+    if (from->by_pages)
+        bring_pages(ahead, bytes);
+    for (int64_t at = 0; at < bytes && !from->by_pages; at += step <= 128 ? 64 : step) {
         PREFETCH_FAR(ahead + at);
         if (step > 128)
             PREFETCH_FAR(ahead + at + 64);
@@ -1507,7 +1534,7 @@ INLINE void multiply_lower_3(TileRegisters *registers, const Factors_3 *from, co
                              f32v (*last)[VECTORS_3])
 {
     const int64_t across = COLUMNS_3 * 4;
-    char *lower_last = begins ? (char *)last[registers->lower] : NULL;
+    char *lower_last = begins ? (char *)last[0] : NULL;
     (void)registers, (void)from;
     if (begins)
         TILE_RENEW(registers, 2, lower_last, across);
@@ -1524,10 +1551,10 @@ INLINE void multiply_lower_3(TileRegisters *registers, const Factors_3 *from, co
 
 /* One after the other. */
 INLINE void multiply_3(TileRegisters *registers, const Factors_3 *from, int64_t k, const int pair, const int both,
-                       const int begins, f32v (*last)[VECTORS_3])
+                       const int begins, f32v (*last)[VECTORS_3], int64_t last_lower)
 {
     multiply_upper_3(registers, from, k, pair, both, begins, last);
-    multiply_lower_3(registers, from, both, begins, last);
+    multiply_lower_3(registers, from, both, begins, last + last_lower);
 }
 
 /* The other pairs of the words from k on. */
@@ -1535,14 +1562,14 @@ INLINE void multiply_others_3(TileRegisters *registers, const Factors_3 *from, i
 {
     UNROLL
     for (int pair = 1; pair < PAIRS_3; pair++)
-        multiply_3(registers, from, k, pair, both, 0, NULL);
+        multiply_3(registers, from, k, pair, both, 0, NULL, 0);
 }
 
 /* Words of a tile from k to `end`. */
 INLINE void multiply_words_3(TileRegisters *registers, const Factors_3 *from, int64_t k, int64_t end, const int both)
 {
     for (; k < end; k += PARTS_3 * TILE_WORDS) {
-        multiply_3(registers, from, k, 0, both, 0, NULL);
+        multiply_3(registers, from, k, 0, both, 0, NULL, 0);
         multiply_others_3(registers, from, k, both);
     }
 }
@@ -1585,30 +1612,31 @@ INLINE void add_3(TileRegisters *registers, const Factors_3 *from, const f32u *s
 }
 
 /* Stores the sums that wait in the registers, which are 0 then. */
-INLINE void renew_3(TileRegisters *registers, f32v (*last)[VECTORS_3])
+INLINE void renew_3(TileRegisters *registers, f32v (*last)[VECTORS_3], int64_t lower)
 {
+    (void)registers;
     TILE_RENEW(registers, 0, last[0], COLUMNS_3 * 4);
-    TILE_RENEW(registers, 2, last[registers->lower], COLUMNS_3 * 4);
+    TILE_RENEW(registers, 2, last[lower], COLUMNS_3 * 4);
     if (COLUMNS_3 > TILE_WORDS) {
         TILE_RENEW(registers, 1, (char *)last[0] + 64, COLUMNS_3 * 4);
-        TILE_RENEW(registers, 3, (char *)last[registers->lower] + 64, COLUMNS_3 * 4);
+        TILE_RENEW(registers, 3, (char *)last[lower] + 64, COLUMNS_3 * 4);
     }
 }
 
 /* Begins a tile; the sums of the one before go to `last`. Back comes how many words are multiplied: so many that those sums
  * are there while others remain. */
-INLINE int64_t begin_3(TileRegisters *registers, const Factors_3 *from, f32v (*last)[VECTORS_3])
+INLINE int64_t begin_3(TileRegisters *registers, const Factors_3 *from, f32v (*last)[VECTORS_3], int64_t lower)
 {
     const int64_t some = PARTS_3 * TILE_WORDS,
             words = size_min(from->depth, from->depth > 2 * some ? 2 * some : some);
     if (words == 0) {
-        renew_3(registers, last);
+        renew_3(registers, last, lower);
     } else if (from->lower > 0) {
-        multiply_3(registers, from, 0, 0, 1, 1, last);
+        multiply_3(registers, from, 0, 0, 1, 1, last, lower);
         multiply_others_3(registers, from, 0, 1);
         multiply_words_3(registers, from, some, words, 1);
     } else {
-        multiply_3(registers, from, 0, 0, 0, 1, last);
+        multiply_3(registers, from, 0, 0, 0, 1, last, lower);
         multiply_others_3(registers, from, 0, 0);
         multiply_words_3(registers, from, some, words, 0);
     }
@@ -1645,27 +1673,26 @@ INLINE void take_some_3(int height, int64_t place, int v, f32v (*sums)[VECTORS_3
     store_f32v(largest_1_3 + tile_place + v * LANES, 1, largest, LANES);
 }
 
-/* Takes the sums of a tile in which rows of several points follow each other: `rows_left` of the first one, with
- * states at `place`. */
-INLINE void take_each_3(const TileRegisters *registers, int height, int64_t place, int64_t rows_left, int v,
-        f32v (*sums)[VECTORS_3], const Frame *f, char *own)
+/* Takes the sums of a tile in which rows of several points follow each other. */
+INLINE void take_each_3(Pending taken, int v, f32v (*sums)[VECTORS_3], const Frame *f, char *own)
 {
-    for (int first = 0, rows; first < height; first += rows) {
-        rows = (int)size_min(rows_left, height - first);
-        take_some_3(rows, place, v, sums + first, f, own);
-        rows_left = registers->rows_each;
-        place += registers->places;
+    for (int first = 0, rows; first < taken.height; first += rows) {
+        rows = (int)size_min(taken.rows_left, taken.height - first);
+        take_some_3(rows, taken.place, v, sums + first, f, own);
+        taken.rows_left = taken.rows_each;
+        taken.place += taken.places;
     }
 }
 
 /* One tile, and what becomes of its sums: they are kept, a row kept_step behind the one before, or with NULL for `kept`
  * taken by what follows the product, when the next tile is on its way. */
 INLINE void tile_3(int height, const bf16u *rows, int64_t row_step, int64_t k_step, const u32u *panel, int64_t depth,
-        const char *ahead, int64_t ahead_step, const f32u *start, int64_t start_step, f32u *kept, int64_t kept_step,
-        TileRegisters *registers, f32v (*sums)[VECTORS_3], int64_t place, int64_t rows_left, Cutting *cutting,
-        const Frame *f, char *own)
+        const char *ahead, int64_t ahead_step, int by_pages, const f32u *start, int64_t start_step, f32u *kept,
+        int64_t kept_step, TileRegisters *registers, Pending *pending, f32v (*sums)[VECTORS_3], int64_t place,
+        int64_t rows_left, Cutting *cutting, const Frame *f, char *own)
 {
-    const Factors_3 from = { rows, row_step, k_step, height - TILE_ROWS, panel, depth, ahead, ahead_step, cutting };
+    const Factors_3 from = { rows, row_step, k_step, height - TILE_ROWS, panel, depth, ahead, ahead_step, by_pages,
+            cutting };
     if (kept) {
         add_3(registers, &from, start, start_step, kept, kept_step);
         return;
@@ -1674,41 +1701,39 @@ INLINE void tile_3(int height, const bf16u *rows, int64_t row_step, int64_t k_st
     if (start_step)
         add_3(registers, &from, start, start_step, (f32u *)sums, COLUMNS_3);
     else
-        words = begin_3(registers, &from, sums);
-    const int taken_height = start_step ? height : registers->height;
-    const int64_t taken_place = start_step ? place : registers->place;
-    const int64_t taken_left = start_step ? rows_left : registers->rows_left;
+        words = begin_3(registers, &from, sums, pending->lower);
+    const Pending now = { height, from.lower > 0 ? from.lower : TILE_ROWS, place, rows_left, pending->rows_each,
+            pending->places };
+    const Pending taken = start_step ? now : *pending;
     UNROLL
     for (int v = 0; v < VECTORS_3; v++) {
         if (!start_step)
             bring_3(&from, v, VECTORS_3);
-        if (taken_height && taken_height <= taken_left)
-            take_3(taken_height, taken_place, v, sums, f, own);
-        else if (taken_height)
-            take_each_3(registers, taken_height, taken_place, taken_left, v, sums, f, own);
+        if (taken.height && taken.height <= taken.rows_left)
+            take_3(taken.height, taken.place, v, sums, f, own);
+        else if (taken.height)
+            take_each_3(taken, v, sums, f, own);
         const int64_t end = size_min(depth, words + PARTS_3 * TILE_WORDS);
         go_on_3(registers, &from, words, end);
         words = end;
     }
     go_on_3(registers, &from, words, depth);
-    registers->lower = from.lower > 0 ? from.lower : TILE_ROWS;
-    registers->height = start_step ? 0 : height;
-    registers->place = place;
-    registers->rows_left = rows_left;
+    *pending = now;
+    if (start_step)
+        pending->height = 0;
 }
 
 /* The sums that still wait are taken. */
-INLINE void leave_3(TileRegisters *registers, f32v (*sums)[VECTORS_3], const Frame *f, char *own)
+INLINE void leave_3(TileRegisters *registers, Pending *pending, f32v (*sums)[VECTORS_3], const Frame *f, char *own)
 {
-    const int taken_height = registers->height;
-    const int64_t taken_place = registers->place, taken_left = registers->rows_left;
-    renew_3(registers, sums);
-    registers->height = 0;
+    const Pending taken = *pending;
+    renew_3(registers, sums, taken.lower);
+    pending->height = 0;
     for (int v = 0; v < VECTORS_3; v++)
-        if (taken_height && taken_height <= taken_left)
-            take_3(taken_height, taken_place, v, sums, f, own);
-        else if (taken_height)
-            take_each_3(registers, taken_height, taken_place, taken_left, v, sums, f, own);
+        if (taken.height && taken.height <= taken.rows_left)
+            take_3(taken.height, taken.place, v, sums, f, own);
+        else if (taken.height)
+            take_each_3(taken, v, sums, f, own);
 }
 
 
@@ -1759,8 +1784,7 @@ KERNEL static void step_3(const Frame *f, char *own, int64_t i_first, int64_t i_
     TileRegisters registers;
     *odd_3 = 0;
     tiles_begin(&registers, COLUMNS_3);
-    registers.rows_each = extent_n;
-    registers.places = places;
+    Pending pending = { 0, TILE_ROWS, 0, 0, extent_n, places };
     const int64_t columns_at = i_first;
     if (*panels_of_3 != columns_at) {
         if (places > columns)    /* so that what is there is numbers */
@@ -1791,7 +1815,8 @@ KERNEL static void step_3(const Frame *f, char *own, int64_t i_first, int64_t i_
     cut_begin(&cutting, (u32u *)packed_3, block * ROWS_3 * (depth + 16),
             B_2 == 1 && extent_k % 32 == 0 ? extent_k / 32 : 0, B_1 - extent_k, 16);
     const int64_t spare = (size_align(extent_n, TILE_ROWS) - extent_n) * depth / 8;    /* cycles */
-    const int64_t run = B_0 == extent_n * B_1 && tiles * (100 - spare) < 300 ? RUN_3 : 1;
+    const int follows = B_0 == extent_n * B_1;
+    const int64_t run = follows && tiles * (100 - spare) < 300 ? RUN_3 : 1;
     for (int64_t m = m_first, m_stop; m < m_end;) {
         m_stop = size_min(m + run, m_end);
         const int64_t run_rows = (m_stop - m) * extent_n;
@@ -1826,7 +1851,9 @@ KERNEL static void step_3(const Frame *f, char *own, int64_t i_first, int64_t i_
                 float *kept = points < depth ? kept_3 : NULL;
                 const int is_last = done + points >= depth;
                 /* What comes nearer: the next panel where not all of them are near, else the next rows; a share for each tile. */
-                const char *ahead = (const char *)(B + m * B_0 + (n + (tiles < 4 ? 2 : 1) * height) * B_1);
+                const int by_pages = follows && row_step * 2 == depth * 4;
+                const char *ahead = by_pages ? (const char *)rows + PAGES_BYTES + done * height * 4
+                        : (const char *)(B + m * B_0 + (n + (tiles < 4 ? 2 : 1) * height) * B_1);
                 const int64_t ahead_step =
                     block > 1 ? COLUMNS_3 * 4 / (2 * (n_stop - n_block) > BLOCK_3 * ROWS_3 ? BLOCK_3
                             : (BLOCK_3 + 1) / 2) :
@@ -1842,9 +1869,9 @@ KERNEL static void step_3(const Frame *f, char *own, int64_t i_first, int64_t i_
                         const int64_t nth = n / extent_n, rows_left = (nth + 1) * extent_n
                                 - n;    /* of the run's points */
                         tile_3(height, here, row_step, k_step, (const u32u *)panels_3 + tile_place * depth
-                                + done * COLUMNS_3, points, ahead, ahead_step, done ? kept : start, done ? COLUMNS_3
-                                : 0, is_last ? NULL : kept, COLUMNS_3, &registers, sums, tile_place + nth * places,
-                                rows_left, &cutting, f, own);
+                                + done * COLUMNS_3, points, ahead, ahead_step, by_pages, done ? kept : start, done
+                                ? COLUMNS_3 : 0, is_last ? NULL : kept, COLUMNS_3, &registers, &pending, sums,
+                                tile_place + nth * places, rows_left, &cutting, f, own);
                         kept += points < depth ? ROWS_3 * COLUMNS_3 : 0;
                         ahead += points * ahead_step;
                     }
@@ -1852,7 +1879,7 @@ KERNEL static void step_3(const Frame *f, char *own, int64_t i_first, int64_t i_
                 done += points;
             } while (done < depth);
         }
-        leave_3(&registers, sums, f, own);
+        leave_3(&registers, &pending, sums, f, own);
         for (int64_t behind = 0; m < m_stop; m++, behind += places) {
             for (int64_t tile_place = 0; tile_place < places; tile_place += COLUMNS_3) {
                 const int64_t tile_end = size_min(tile_place + COLUMNS_3, columns);
@@ -1888,6 +1915,7 @@ INLINE void step_2_at(const Frame *f, char *own, int64_t i_first, int64_t m_firs
     f32u *tmp1 = (f32u *)own;
     const int64_t tmp1_0 = extent_j, tmp1_2 = row_tmp1;
     f32v sum_lanes[4];
+    UNROLL
     for (int chain = 0; chain < 4; chain++)
         sum_lanes[chain] = splat_f32v(0.0f);
     int64_t j_at = 0;
@@ -1906,6 +1934,7 @@ INLINE void step_2_at(const Frame *f, char *own, int64_t i_first, int64_t m_firs
         sum_lanes[0] = sum_lanes[0] + tmp1_at_2;
         sum_lanes[0] = select_f32v(first_boolv(count_2), sum_lanes[0], before);
     }
+    UNROLL
     for (int chain = 1; chain < 4; chain++)
         sum_lanes[0] = sum_lanes[0] + sum_lanes[chain];
     float sum = fold_sum_f32v(sum_lanes[0]);

@@ -150,6 +150,13 @@ enum { BAD_ARGUMENT = -2, BAD_SHAPES = -3, BAD_WORKSPACE = -4, BAD_MACHINE = -6,
 #define UNROLL
 #endif
 
+/* Asks for the cache line at p, which need not be one that may be read. */
+#ifdef __GNUC__
+#define PREFETCH(p) __builtin_prefetch((p), 0, 3)
+#else
+#define PREFETCH(p) ((void)(p))
+#endif
+
 /* The same into the second cache, for what is read later than the first would keep it. */
 #ifdef __GNUC__
 #define PREFETCH_FAR(p) __builtin_prefetch((p), 0, 2)
@@ -476,6 +483,27 @@ INLINE void store_u32v(void *p, int64_t stride, u32v x, int count)
     }
 #endif
     store_lanes_u32v(p, stride, x, count);
+}
+
+enum { PAGES = 4, PAGE_LINES = 64, LINE_BYTES = 64, PAGES_BYTES = PAGES * PAGE_LINES * LINE_BYTES };
+
+/* The line that comes in the place of that at p. */
+INLINE const char *line_of_pages(const char *p)
+{
+    const uintptr_t line = (uintptr_t)p / LINE_BYTES, place = line % (PAGES * PAGE_LINES);
+    return (const char *)((line - place + place % PAGES * PAGE_LINES + place / PAGES) * LINE_BYTES);
+}
+
+/* Asks for the lines of so many bytes from p on, PAGES of them at a time. */
+INLINE void bring_pages(const char *p, int64_t bytes)
+{
+    const uintptr_t lines = PAGES * LINE_BYTES, end = ((uintptr_t)p + (uintptr_t)bytes + lines - 1) / lines;
+    for (uintptr_t at = ((uintptr_t)p + lines - 1) / lines; at < end; at++) {
+        const char *line = line_of_pages((const char *)(at * lines));
+        UNROLL
+        for (int page = 0; page < PAGES; page++)
+            PREFETCH(line + page * PAGE_LINES * LINE_BYTES);
+    }
 }
 
 /* The greater, and b where either is NaN. */
@@ -864,20 +892,23 @@ APART void model_tile_bf16(TileModel *model, int sums, int rows, int columns)
         }
 }
 
-/* What the machine is told of its registers, in the order that LDTILECFG wants, or without a machine what is in them. With
- * it goes which tile's sums wait in the registers. */
+/* What the machine is told of its registers, in the order that LDTILECFG wants, or without a machine what is in them. */
 typedef struct TileRegisters {
     uint8_t palette, start_row, zeros[14];
     uint16_t bytes[16];           /* of a row */
     uint8_t rows[16];
-    int height;                   /* of the tile whose sums wait; 0: there is none */
-    int64_t lower, place;         /* its lower half begins at this row; its columns have this place */
-    int64_t rows_left;            /* of its rows, those of the point whose states are there; the next one's have rows_each each, */
-    int64_t rows_each, places;    /* and states so many places behind */
 #if !EINC_TILES
     TileModel model;
 #endif
 } TileRegisters;
+
+/* The tile whose sums wait in the registers. The machine is not told of it, so that it need not be in memory. */
+typedef struct Pending {
+    int height;                   /* 0: there is none */
+    int64_t lower, place;         /* its lower half begins at this row; its columns have this place */
+    int64_t rows_left;            /* of its rows, those of the point whose states are there; the next one's have rows_each each, */
+    int64_t rows_each, places;    /* and states so many places behind */
+} Pending;
 
 /* Makes the registers ready for sums of so many columns: 0 to 3 for the sums, 4 and 5 for words of rows, 6 and 7 for
  * words of columns. All are 0. */
@@ -1132,7 +1163,7 @@ static const unsigned char row_parts_1[] = { 0 };
 static const unsigned char column_parts_1[] = { 0 };
 
 /* What a tile's products are of: rows, the lower ones of them from `lower` on, and a panel. Meanwhile what is needed next
- * comes nearer: `ahead`, so many bytes for each word. */
+ * comes nearer: `ahead`, so many bytes for each word, of a stream `by_pages`. */
 typedef struct Factors_1 {
     const bf16u *rows;
     int64_t row_step, k_step, lower;
@@ -1140,6 +1171,7 @@ typedef struct Factors_1 {
     int64_t depth;
     const char *ahead;
     int64_t ahead_step;
+    int by_pages;
 } Factors_1;
 
 /* One of the `shares` of what is to come nearer with a tile: all lines where they follow each other, else two for a word. */
@@ -1147,7 +1179,9 @@ INLINE void bring_1(const Factors_1 *from, int share, int shares)
 {
     const int64_t step = from->ahead_step, bytes = from->depth * step / shares;
     const char *ahead = from->ahead + share * bytes;
-    for (int64_t at = 0; at < bytes; at += step <= 128 ? 64 : step) {
+    if (from->by_pages)
+        bring_pages(ahead, bytes);
+    for (int64_t at = 0; at < bytes && !from->by_pages; at += step <= 128 ? 64 : step) {
         PREFETCH_FAR(ahead + at);
         if (step > 128)
             PREFETCH_FAR(ahead + at + 64);
@@ -1190,7 +1224,7 @@ INLINE void multiply_lower_1(TileRegisters *registers, const Factors_1 *from, co
                              f32v (*last)[VECTORS_1])
 {
     const int64_t across = COLUMNS_1 * 4;
-    char *lower_last = begins ? (char *)last[registers->lower] : NULL;
+    char *lower_last = begins ? (char *)last[0] : NULL;
     (void)registers, (void)from;
     if (begins)
         TILE_RENEW(registers, 2, lower_last, across);
@@ -1206,10 +1240,10 @@ INLINE void multiply_lower_1(TileRegisters *registers, const Factors_1 *from, co
 
 /* One after the other. */
 INLINE void multiply_1(TileRegisters *registers, const Factors_1 *from, int64_t k, const int pair, const int both,
-                       const int begins, f32v (*last)[VECTORS_1])
+                       const int begins, f32v (*last)[VECTORS_1], int64_t last_lower)
 {
     multiply_upper_1(registers, from, k, pair, both, begins, last);
-    multiply_lower_1(registers, from, both, begins, last);
+    multiply_lower_1(registers, from, both, begins, last + last_lower);
 }
 
 /* The other pairs of the words from k on. */
@@ -1217,14 +1251,14 @@ INLINE void multiply_others_1(TileRegisters *registers, const Factors_1 *from, i
 {
     UNROLL
     for (int pair = 1; pair < PAIRS_1; pair++)
-        multiply_1(registers, from, k, pair, both, 0, NULL);
+        multiply_1(registers, from, k, pair, both, 0, NULL, 0);
 }
 
 /* Words of a tile from k to `end`. */
 INLINE void multiply_words_1(TileRegisters *registers, const Factors_1 *from, int64_t k, int64_t end, const int both)
 {
     for (; k < end; k += PARTS_1 * TILE_WORDS) {
-        multiply_1(registers, from, k, 0, both, 0, NULL);
+        multiply_1(registers, from, k, 0, both, 0, NULL, 0);
         multiply_others_1(registers, from, k, both);
     }
 }
@@ -1267,30 +1301,31 @@ INLINE void add_1(TileRegisters *registers, const Factors_1 *from, const f32u *s
 }
 
 /* Stores the sums that wait in the registers, which are 0 then. */
-INLINE void renew_1(TileRegisters *registers, f32v (*last)[VECTORS_1])
+INLINE void renew_1(TileRegisters *registers, f32v (*last)[VECTORS_1], int64_t lower)
 {
+    (void)registers;
     TILE_RENEW(registers, 0, last[0], COLUMNS_1 * 4);
-    TILE_RENEW(registers, 2, last[registers->lower], COLUMNS_1 * 4);
+    TILE_RENEW(registers, 2, last[lower], COLUMNS_1 * 4);
     if (COLUMNS_1 > TILE_WORDS) {
         TILE_RENEW(registers, 1, (char *)last[0] + 64, COLUMNS_1 * 4);
-        TILE_RENEW(registers, 3, (char *)last[registers->lower] + 64, COLUMNS_1 * 4);
+        TILE_RENEW(registers, 3, (char *)last[lower] + 64, COLUMNS_1 * 4);
     }
 }
 
 /* Begins a tile; the sums of the one before go to `last`. Back comes how many words are multiplied: so many that those sums
  * are there while others remain. */
-INLINE int64_t begin_1(TileRegisters *registers, const Factors_1 *from, f32v (*last)[VECTORS_1])
+INLINE int64_t begin_1(TileRegisters *registers, const Factors_1 *from, f32v (*last)[VECTORS_1], int64_t lower)
 {
     const int64_t some = PARTS_1 * TILE_WORDS,
             words = size_min(from->depth, from->depth > 2 * some ? 2 * some : some);
     if (words == 0) {
-        renew_1(registers, last);
+        renew_1(registers, last, lower);
     } else if (from->lower > 0) {
-        multiply_1(registers, from, 0, 0, 1, 1, last);
+        multiply_1(registers, from, 0, 0, 1, 1, last, lower);
         multiply_others_1(registers, from, 0, 1);
         multiply_words_1(registers, from, some, words, 1);
     } else {
-        multiply_1(registers, from, 0, 0, 0, 1, last);
+        multiply_1(registers, from, 0, 0, 0, 1, last, lower);
         multiply_others_1(registers, from, 0, 0);
         multiply_words_1(registers, from, some, words, 0);
     }
@@ -1327,27 +1362,25 @@ INLINE void take_some_1(int height, int64_t place, int v, f32v (*sums)[VECTORS_1
     store_f32v(largest_1_1 + tile_place + v * LANES, 1, largest, LANES);
 }
 
-/* Takes the sums of a tile in which rows of several points follow each other: `rows_left` of the first one, with
- * states at `place`. */
-INLINE void take_each_1(const TileRegisters *registers, int height, int64_t place, int64_t rows_left, int v,
-        f32v (*sums)[VECTORS_1], const Frame *f, char *own)
+/* Takes the sums of a tile in which rows of several points follow each other. */
+INLINE void take_each_1(Pending taken, int v, f32v (*sums)[VECTORS_1], const Frame *f, char *own)
 {
-    for (int first = 0, rows; first < height; first += rows) {
-        rows = (int)size_min(rows_left, height - first);
-        take_some_1(rows, place, v, sums + first, f, own);
-        rows_left = registers->rows_each;
-        place += registers->places;
+    for (int first = 0, rows; first < taken.height; first += rows) {
+        rows = (int)size_min(taken.rows_left, taken.height - first);
+        take_some_1(rows, taken.place, v, sums + first, f, own);
+        taken.rows_left = taken.rows_each;
+        taken.place += taken.places;
     }
 }
 
 /* One tile, and what becomes of its sums: they are kept, a row kept_step behind the one before, or with NULL for `kept`
  * taken by what follows the product, when the next tile is on its way. */
 INLINE void tile_1(int height, const bf16u *rows, int64_t row_step, int64_t k_step, const u32u *panel, int64_t depth,
-        const char *ahead, int64_t ahead_step, const f32u *start, int64_t start_step, f32u *kept, int64_t kept_step,
-        TileRegisters *registers, f32v (*sums)[VECTORS_1], int64_t place, int64_t rows_left, const Frame *f,
-        char *own)
+        const char *ahead, int64_t ahead_step, int by_pages, const f32u *start, int64_t start_step, f32u *kept,
+        int64_t kept_step, TileRegisters *registers, Pending *pending, f32v (*sums)[VECTORS_1], int64_t place,
+        int64_t rows_left, const Frame *f, char *own)
 {
-    const Factors_1 from = { rows, row_step, k_step, height - TILE_ROWS, panel, depth, ahead, ahead_step };
+    const Factors_1 from = { rows, row_step, k_step, height - TILE_ROWS, panel, depth, ahead, ahead_step, by_pages };
     if (kept) {
         add_1(registers, &from, start, start_step, kept, kept_step);
         return;
@@ -1356,41 +1389,39 @@ INLINE void tile_1(int height, const bf16u *rows, int64_t row_step, int64_t k_st
     if (start_step)
         add_1(registers, &from, start, start_step, (f32u *)sums, COLUMNS_1);
     else
-        words = begin_1(registers, &from, sums);
-    const int taken_height = start_step ? height : registers->height;
-    const int64_t taken_place = start_step ? place : registers->place;
-    const int64_t taken_left = start_step ? rows_left : registers->rows_left;
+        words = begin_1(registers, &from, sums, pending->lower);
+    const Pending now = { height, from.lower > 0 ? from.lower : TILE_ROWS, place, rows_left, pending->rows_each,
+            pending->places };
+    const Pending taken = start_step ? now : *pending;
     UNROLL
     for (int v = 0; v < VECTORS_1; v++) {
         if (!start_step)
             bring_1(&from, v, VECTORS_1);
-        if (taken_height && taken_height <= taken_left)
-            take_1(taken_height, taken_place, v, sums, f, own);
-        else if (taken_height)
-            take_each_1(registers, taken_height, taken_place, taken_left, v, sums, f, own);
+        if (taken.height && taken.height <= taken.rows_left)
+            take_1(taken.height, taken.place, v, sums, f, own);
+        else if (taken.height)
+            take_each_1(taken, v, sums, f, own);
         const int64_t end = size_min(depth, words + PARTS_1 * TILE_WORDS);
         go_on_1(registers, &from, words, end);
         words = end;
     }
     go_on_1(registers, &from, words, depth);
-    registers->lower = from.lower > 0 ? from.lower : TILE_ROWS;
-    registers->height = start_step ? 0 : height;
-    registers->place = place;
-    registers->rows_left = rows_left;
+    *pending = now;
+    if (start_step)
+        pending->height = 0;
 }
 
 /* The sums that still wait are taken. */
-INLINE void leave_1(TileRegisters *registers, f32v (*sums)[VECTORS_1], const Frame *f, char *own)
+INLINE void leave_1(TileRegisters *registers, Pending *pending, f32v (*sums)[VECTORS_1], const Frame *f, char *own)
 {
-    const int taken_height = registers->height;
-    const int64_t taken_place = registers->place, taken_left = registers->rows_left;
-    renew_1(registers, sums);
-    registers->height = 0;
+    const Pending taken = *pending;
+    renew_1(registers, sums, taken.lower);
+    pending->height = 0;
     for (int v = 0; v < VECTORS_1; v++)
-        if (taken_height && taken_height <= taken_left)
-            take_1(taken_height, taken_place, v, sums, f, own);
-        else if (taken_height)
-            take_each_1(registers, taken_height, taken_place, taken_left, v, sums, f, own);
+        if (taken.height && taken.height <= taken.rows_left)
+            take_1(taken.height, taken.place, v, sums, f, own);
+        else if (taken.height)
+            take_each_1(taken, v, sums, f, own);
 }
 
 
@@ -1439,8 +1470,7 @@ KERNEL static void step_1(const Frame *f, char *own, int64_t i_first, int64_t i_
     f32v sums[ROWS_1][VECTORS_1];
     TileRegisters registers;
     tiles_begin(&registers, COLUMNS_1);
-    registers.rows_each = extent_n;
-    registers.places = places;
+    Pending pending = { 0, TILE_ROWS, 0, 0, extent_n, places };
     const int64_t columns_at = i_first;
     if (*panels_of_1 != columns_at) {
         if (places > columns)    /* so that what is there is numbers */
@@ -1468,7 +1498,8 @@ KERNEL static void step_1(const Frame *f, char *own, int64_t i_first, int64_t i_
     const int64_t block = depth * places > NEAR_1 ? BLOCK_1 : depth * places > CLOSE_1 ? CLOSE_BLOCK_1 : 1;
     int is_back = 1;
     const int64_t spare = (size_align(extent_n, TILE_ROWS) - extent_n) * depth / 8;    /* cycles */
-    const int64_t run = D_0 == extent_n * D_1 && tiles * (100 - spare) < 300 ? RUN_1 : 1;
+    const int follows = D_0 == extent_n * D_1;
+    const int64_t run = follows && tiles * (100 - spare) < 300 ? RUN_1 : 1;
     for (int64_t m = m_first, m_stop; m < m_end;) {
         m_stop = size_min(m + run, m_end);
         const int64_t run_rows = (m_stop - m) * extent_n;
@@ -1494,7 +1525,9 @@ KERNEL static void step_1(const Frame *f, char *own, int64_t i_first, int64_t i_
                 float *kept = points < depth ? kept_1 : NULL;
                 const int is_last = done + points >= depth;
                 /* What comes nearer: the next rows; a share for each tile. */
-                const char *ahead = (const char *)(rows + (tiles < 4 ? 2 : 1) * height * row_step);
+                const int by_pages = follows && row_step * 2 == depth * 4;
+                const char *ahead = by_pages ? (const char *)rows + PAGES_BYTES + done * height * 4
+                        : (const char *)(rows + (tiles < 4 ? 2 : 1) * height * row_step);
                 const int64_t ahead_step =
                     block > CLOSE_BLOCK_1 ? 0 :
                     extent_m * extent_n * extent_k > 786432 && k_step == 2 ? size_ceil_div(height * 4, tiles) : 0;
@@ -1506,9 +1539,9 @@ KERNEL static void step_1(const Frame *f, char *own, int64_t i_first, int64_t i_
                         const int64_t nth = n / extent_n, rows_left = (nth + 1) * extent_n
                                 - n;    /* of the run's points */
                         tile_1(height, here, row_step, k_step, (const u32u *)panels_1 + tile_place * depth
-                                + done * COLUMNS_1, points, ahead, ahead_step, done ? kept : start, done ? COLUMNS_1
-                                : 0, is_last ? NULL : kept, COLUMNS_1, &registers, sums, tile_place + nth * places,
-                                rows_left, f, own);
+                                + done * COLUMNS_1, points, ahead, ahead_step, by_pages, done ? kept : start, done
+                                ? COLUMNS_1 : 0, is_last ? NULL : kept, COLUMNS_1, &registers, &pending, sums,
+                                tile_place + nth * places, rows_left, f, own);
                         kept += points < depth ? ROWS_1 * COLUMNS_1 : 0;
                         ahead += points * ahead_step;
                     }
@@ -1516,7 +1549,7 @@ KERNEL static void step_1(const Frame *f, char *own, int64_t i_first, int64_t i_
                 done += points;
             } while (done < depth);
         }
-        leave_1(&registers, sums, f, own);
+        leave_1(&registers, &pending, sums, f, own);
         for (int64_t behind = 0; m < m_stop; m++, behind += places) {
             for (int64_t tile_place = 0; tile_place < places; tile_place += COLUMNS_1) {
                 const int64_t tile_end = size_min(tile_place + COLUMNS_1, columns);
@@ -1542,6 +1575,7 @@ INLINE void step_2_at(const Frame *f, char *own, int64_t i_first, int64_t m_firs
     f32u *tmp1 = (f32u *)own;
     const int64_t tmp1_0 = extent_j, tmp1_2 = row_tmp1;
     f32v sum_lanes[4];
+    UNROLL
     for (int chain = 0; chain < 4; chain++)
         sum_lanes[chain] = splat_f32v(0.0f);
     int64_t j_at = 0;
@@ -1560,6 +1594,7 @@ INLINE void step_2_at(const Frame *f, char *own, int64_t i_first, int64_t m_firs
         sum_lanes[0] = sum_lanes[0] + tmp1_at_2;
         sum_lanes[0] = select_f32v(first_boolv(count_2), sum_lanes[0], before);
     }
+    UNROLL
     for (int chain = 1; chain < 4; chain++)
         sum_lanes[0] = sum_lanes[0] + sum_lanes[chain];
     float sum = fold_sum_f32v(sum_lanes[0]);

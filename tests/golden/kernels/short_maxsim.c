@@ -3,7 +3,7 @@
  *     jk, mnk -> jmn | max n | sum j
  *
  * target avx512, 16 lanes
- * launch 1: block of m: tile_1_1 = min(22, m)
+ * launch 1: block of m: tile_1_1 = min(84, m)
  *   step 1: store tmp1[j,m] = max[n](sum[k](A[j,k] * B[m,n,k]))
  *     tiles of 12 x 16: rows n, columns j, contracted k, rows in place, two points at once
  *     loops m j, 16 lanes along j
@@ -1075,6 +1075,7 @@ INLINE void step_2_at(const Frame *f, char *own, int64_t m_first, int64_t m)
     f32u *tmp1 = (f32u *)own;
     const int64_t tmp1_1 = row_tmp1;
     f32v sum_lanes[4];
+    UNROLL
     for (int chain = 0; chain < 4; chain++)
         sum_lanes[chain] = splat_f32v(0.0f);
     int64_t j_at = 0;
@@ -1091,6 +1092,7 @@ INLINE void step_2_at(const Frame *f, char *own, int64_t m_first, int64_t m)
         sum_lanes[0] = sum_lanes[0] + load_f32v(tmp1 + j_at + (m - m_first) * tmp1_1, 1, count_2);
         sum_lanes[0] = select_f32v(first_boolv(count_2), sum_lanes[0], before);
     }
+    UNROLL
     for (int chain = 1; chain < 4; chain++)
         sum_lanes[0] = sum_lanes[0] + sum_lanes[chain];
     float sum = fold_sum_f32v(sum_lanes[0]);
@@ -1155,7 +1157,7 @@ static int prepare(Frame *f, const short_maxsim_args *args, int workers)
         return BAD_SHAPES;
     if (extent_m > 0 && extent_j > 0 && extent_n < 1)
         return BAD_SHAPES;
-    const int64_t tile_1_1 = f->tile_1_1 = size_min(22, extent_m);
+    const int64_t tile_1_1 = f->tile_1_1 = size_min(84, extent_m);
     f->units_1 = size_ceil_div(extent_m, tile_1_1);
     const int64_t row_tmp1 = f->row_tmp1 = size_add(size_mul(size_ceil_div(extent_j, 32), 32), 16);
     const int64_t at_panels_1 = f->at_panels_1 = size_align(size_mul(size_mul(row_tmp1, tile_1_1), 4), 64);

@@ -417,6 +417,7 @@ INLINE void step_1_at(const Frame *f, int64_t n_first, int64_t n_end, int64_t pa
     const int64_t d_from = f->rows_follow_1 ? n_first * extent_d : 0, d_to = f->rows_follow_1 ? n_end * extent_d
             : extent_d;
     f32v sum_lanes[4];
+    UNROLL
     for (int chain = 0; chain < 4; chain++)
         sum_lanes[chain] = splat_f32v(0.0f);
     for (int64_t n = n_from; n < n_to; n++) {
@@ -437,6 +438,7 @@ INLINE void step_1_at(const Frame *f, int64_t n_first, int64_t n_end, int64_t pa
             sum_lanes[0] = select_f32v(first_boolv(count_2), sum_lanes[0], before);
         }
     }
+    UNROLL
     for (int chain = 1; chain < 4; chain++)
         sum_lanes[0] = sum_lanes[0] + sum_lanes[chain];
     const int64_t place = part;
