@@ -461,7 +461,7 @@ void contract_tiles(Planner *planner, Launch *launch)
         least = fmax(least, WORK_LEAST / (fmin(columns * fixed, planner_points(planner, &c->columns)) * planner_points(planner, &c->depth)));
     while (units_of(planner, launch, tiles) < units && rows * inner_rows / 2 >= least)
         shrink(planner, launch, c, place, ROLE_ROW, (rows /= 2) < 1 ? 1 : rows, tiles);
-    if (inner_rows > 1)
+    if (inner_rows > 1 && (c->tile->dot || c->parts))    /* registers of tiles begin and end in a thousand cycles */
         rows = even_rows(planner, launch, c, place, units, rows, tiles);
     if (is_far)    /* columns of which there are many cost less */
         columns = fewer_columns(planner, launch, c, place, units, COLUMNS_LEAST, columns, tiles);

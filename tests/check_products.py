@@ -539,7 +539,7 @@ def main():
                 skipped += 1
                 continue
             tiled, *others = nests_of(text, operands)
-            if (target or number % 2) and not options.targets and others:
+            if not options.targets and others:    # each expression with one of the nests besides tiles
                 others = [others[number // 3 % len(others)]]
             for nests in [options.nests] if options.nests else [tiled, *others]:
                 few = 3 if nests != 'cost' else 1

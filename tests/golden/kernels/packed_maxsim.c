@@ -3,7 +3,7 @@
  *     Q[i,j,k], D[start[m]:i64+n,k] -> ijmn | where(@n < len[m]:i64, _, -inf) | max n | sum j
  *
  * target portable, 4 lanes
- * launch 1: block of i: tile_1_1 = min(64, i), block of m: tile_1_2 = min(5, m)
+ * launch 1: block of i: tile_1_1 = min(64, i), block of m: tile_1_2 = min(4, m)
  *   step 1: store tmp1[i,j,m] = max[n](where(@n < len[m], sum[k](Q[i,j,k] * D[start[m]+n,k]), -(inf)))
  *     tiles of 12 x 4: rows n, columns i j, contracted k, rows packed as vectors
  *     loops i m j, 4 lanes along j
@@ -1026,7 +1026,7 @@ static int prepare(Frame *f, const packed_maxsim_args *args, int workers)
     if (extent_i > 0 && extent_m > 0 && extent_j > 0 && extent_n < 1)
         return BAD_SHAPES;
     const int64_t tile_1_1 = f->tile_1_1 = size_min(64, extent_i);
-    const int64_t tile_1_2 = f->tile_1_2 = size_min(5, extent_m);
+    const int64_t tile_1_2 = f->tile_1_2 = size_min(4, extent_m);
     f->units_1 = size_mul(size_ceil_div(extent_i, tile_1_1), size_ceil_div(extent_m, tile_1_2));
     const int64_t row_tmp1 = f->row_tmp1 = size_add(size_mul(size_ceil_div(size_mul(extent_j, tile_1_1), 32), 32),
             16);

@@ -3,7 +3,7 @@
  *     jk, mnk -> jmn | max n | sum j
  *
  * target avx512, 16 lanes
- * launch 1: block of m: tile_1_1 = min(84, m)
+ * launch 1: block of m: tile_1_1 = min(22, m)
  *   step 1: store tmp1[j,m] = max[n](sum[k](A[j,k] * B[m,n,k]))
  *     tiles of 12 x 16: rows n, columns j, contracted k, rows in place, two points at once
  *     loops m j, 16 lanes along j
@@ -1157,7 +1157,7 @@ static int prepare(Frame *f, const short_maxsim_args *args, int workers)
         return BAD_SHAPES;
     if (extent_m > 0 && extent_j > 0 && extent_n < 1)
         return BAD_SHAPES;
-    const int64_t tile_1_1 = f->tile_1_1 = size_min(84, extent_m);
+    const int64_t tile_1_1 = f->tile_1_1 = size_min(22, extent_m);
     f->units_1 = size_ceil_div(extent_m, tile_1_1);
     const int64_t row_tmp1 = f->row_tmp1 = size_add(size_mul(size_ceil_div(extent_j, 32), 32), 16);
     const int64_t at_panels_1 = f->at_panels_1 = size_align(size_mul(size_mul(row_tmp1, tile_1_1), 4), 64);
