@@ -123,7 +123,8 @@ static void declare_component(Emitter *e, const Nest *nest, int r, int c, Dtype 
         return;
     }
     emit_line(e, "%s %s[%d];", type, name, nest->chains);
-    emit_line(e, "UNROLL");    /* so that chains are in registers, not in memory */
+    if (nest->varying)    /* so that vectors are in registers, not in memory */
+        emit_line(e, "UNROLL");
     emit_line(e, "for (int chain = 0; chain < %d; chain++)", nest->chains);
     emit_line(e, "    %s[chain] = %s;", name, start);
 }
@@ -466,7 +467,8 @@ void nest_merge_chains(Emitter *e, Nest *nest)
         Scope *body = emit_push(e);
         emit_state_merge(e, nest->reduces[r], first, other, nest->varying);
         emit_pop(e);
-        emit_line(e, "UNROLL");
+        if (nest->varying)
+            emit_line(e, "UNROLL");
         emit_line(e, "for (int chain = 1; chain < %d; chain++)", nest->chains);
         emit_body(e, body);
     }

@@ -7,8 +7,8 @@ Chains of reductions run with their values in between swept, too, a few points a
 matrices also run as the planner has them, 'cost', with sums longer than what forced tiles take at a time.
 Sizes are around the edges of tiles: 0, 1, primes, one more and one less than a tile. Values are normal numbers, some
 arrays with NaN, infinities, ties and zeros. Without --targets, they run on the machine's own, on fewer lanes (portable vectors,
-AVX2: a third of them each), which have other pieces of a line, and on AMX by its model in C, half of those of f32 there,
-in parts of bf16; on these others with one of the nests besides tiles. About 400 s; each data set more takes 8 s.
+AVX2: a fourth of them each), which have other pieces of a line, and on AMX by its model in C, a fourth of those of f32 there,
+in parts of bf16, and where the machine has AMX of the others, too; each with one of the nests besides tiles. About 500 s.
 """
 
 import argparse
@@ -523,15 +523,17 @@ def main():
     folder = tempfile.mkdtemp(prefix='einc-products-', dir='/dev/shm' if os.path.isdir('/dev/shm') else None)
     runs = failures = elements = skipped = 0
     compiler = os.environ.get('CC', 'cc')
-    fewer = {'portable': 0, 'avx2': 1}    # a third of them each
+    fewer = {'portable': 0, 'avx2': 1}    # a fourth of them each
+    has_tiles = 'amx' in instructions.targets_here()
     own = 'avx512' in instructions.targets_here()    # else the CPU's own target is avx2
     for target in options.targets.split(',') if options.targets else ['', 'portable', *['avx2'] * own, 'amx']:
         os.environ['CC'] = instructions.compiler_for(target, compiler)
         plain = instructions.SCALAR in os.environ['CC']
         for number, (text, operands) in enumerate(EXPRESSIONS):
-            if options.only not in text or (not options.targets and number % 3 != fewer.get(target, number % 3)):
+            if options.only not in text or (not options.targets and number % 4 != fewer.get(target, number % 4)):
                 continue
-            if target == 'amx' and not options.targets and not is_narrow(operands) and number % 4 in (1, 2):
+            covered = has_tiles or not is_narrow(operands)    # by the machine's own, if not all of it
+            if target == 'amx' and not options.targets and covered and number % 4 != 3:
                 continue
             if plain and not options.targets and number % 2:    # these take longest
                 continue
@@ -545,7 +547,7 @@ def main():
                 few = 3 if nests != 'cost' else 1
                 precision, sets = options.precision, options.sets if nests == 'tiled' or 'S' in operands else min(options.sets, few)
                 if target == 'amx' and not options.targets and not is_narrow(operands):
-                    precision, sets = ['bf16x6', 'bf16x3'][number % 2], min(sets, 3)
+                    precision, sets = ['bf16x6', 'bf16x3'][number // 4 % 2], min(sets, 3)
                 rng = random.Random(options.seed * 1000 + number)
                 fields = [text, '-s', str(options.seed + number), '-n', nests] + (['-t', target] if target else [])
                 fields += ['-p', precision] if precision else []

@@ -681,7 +681,6 @@ INLINE void step_2_at(const Frame *f, char *own, int64_t i_first, int64_t m_firs
     f32u *tmp1 = (f32u *)own;
     const int64_t tmp1_0 = extent_j, tmp1_2 = row_tmp1;
     float sum[4];
-    UNROLL
     for (int chain = 0; chain < 4; chain++)
         sum[chain] = 0.0f;
     int64_t j_at = team.rank;
@@ -695,7 +694,6 @@ INLINE void step_2_at(const Frame *f, char *own, int64_t i_first, int64_t m_firs
     for (; j_at < extent_j; j_at += team.size) {
         sum[0] = sum[0] + tmp1[(i - i_first) * tmp1_0 + j_at + (m - m_first) * tmp1_2];
     }
-    UNROLL
     for (int chain = 1; chain < 4; chain++)
         sum[0] = sum[0] + sum[chain];
     for (int apart = WARP / 2; apart > 0; apart /= 2) {

@@ -207,7 +207,6 @@ INLINE void step_1_at(const Frame *f, int64_t i_first, int64_t i_end, int64_t pa
     const int64_t A_0 = f->in.A.stride[0], A_1 = f->in.A.stride[1];
     f32u *parts_sum_1_1 = (f32u *)f->workspace;
     float sum[4];
-    UNROLL
     for (int chain = 0; chain < 4; chain++)
         sum[chain] = 0.0f;
     int64_t i_at = i_first;
@@ -221,7 +220,6 @@ INLINE void step_1_at(const Frame *f, int64_t i_first, int64_t i_end, int64_t pa
     for (; i_at < i_end; i_at++) {
         sum[0] = sum[0] + A[i_at * A_0 + i_at * A_1];
     }
-    UNROLL
     for (int chain = 1; chain < 4; chain++)
         sum[0] = sum[0] + sum[chain];
     const int64_t place = part;
