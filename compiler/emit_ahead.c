@@ -136,6 +136,12 @@ bool tiling_asks_panels(const Tiling *t)
     return t->c->deep_block == 0;
 }
 
+/* Whether rows of tiles in registers are asked for by pages: nothing else may be. */
+bool tiling_comes_by_pages(const Emitter *e, const Tiling *t)
+{
+    return t->runs && e->plan->target->by_pages && !tiling_asks_panels(t);
+}
+
 /* How many numbers an operand has: the extents of its indices. */
 static const char *numbers_of(Emitter *e, const Contract *c, const Term *side)
 {
@@ -177,13 +183,12 @@ void tiling_find_ahead(Emitter *e, const Tiling *t, const char *row)
               stores ? " Of few points what is written takes longest." : "");
     const Term *source = source_of_rows(e, t);
     int bytes = source ? t->c->group * (int)dtype_size(source->read.tensor->dtype) : size;
-    /* Of a stream that rows and points make, words of 4 bytes, it comes in the order of bring_pages(). */
-    if (t->runs)
+    const char *next = !along ? emit_text(e, "(const char *)(%s)", next_rows(e, t, row)) : t->may_pass ? "(const char *)rows" : "NULL";
+    if (tiling_comes_by_pages(e, t)) {    /* where rows, of words of 4 bytes, follow each other */
         emit_line(e, "const int by_pages = follows && row_step * %d == depth * 4;", (int)dtype_size(t->c->packed));
-    if (t->runs)
-        emit_line(e, "const char *ahead = by_pages ? (const char *)rows + PAGES_BYTES + done * height * 4 : (const char *)(%s);", next_rows(e, t, row));
-    else
-        emit_line(e, "const char *ahead = %s;", !along ? emit_text(e, "(const char *)(%s)", next_rows(e, t, row)) : t->may_pass ? "(const char *)rows" : "NULL");
+        next = emit_text(e, "by_pages ? (const char *)rows + PAGES_BYTES + done * height * 4 : %s", next);
+    }
+    emit_line(e, "const char *ahead = %s;", next);
     if (stores)
         emit_line(e, "const int writes = depth < size_min(places, ROWS_%d * BLOCK_%d);", n, n);
     if (t->may_pass)

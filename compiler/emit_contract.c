@@ -551,7 +551,8 @@ static const char *emit_product(Emitter *e, const Step *step, const Contract *c)
     const char *points = c->window ? emit_text(e, "spots_%d + done", t->number) : "k_step";
     const char *panel = emit_text(e, "%spanels_%d + %s * %s + %s * COLUMNS_%d", t->c->group > 1 ? "(const u32u *)" : "", t->number,
                                   tiling_tile_place(t), tiling_panel_depth(t), t->c->tile->has_starts ? "(done + 1)" : some ? "first_point" : "done",
-                                  t->number), *ahead = !tiling_has_registers(t) ? "ahead, ahead_step" : t->runs ? "ahead, ahead_step, by_pages" : "ahead, ahead_step, 0";
+                                  t->number), *ahead = !tiling_has_registers(t) ? "ahead, ahead_step"
+                                        : tiling_comes_by_pages(e, t) ? "ahead, ahead_step, by_pages" : "ahead, ahead_step, 0";
     if (tiling_meets_columns(e, t)) {
         panel = emit_text(e, "panel, %s", tiling_panel_arguments(e, t, true));
         panel = arena_copy(e->arena, panel, strlen(panel) - 2);

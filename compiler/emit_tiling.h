@@ -209,6 +209,7 @@ const char *tiling_block_start(Emitter *e, const Tiling *t);
 const char *tiling_block_stop(Emitter *e, const Tiling *t);
 bool tiling_asks_result(const Emitter *e, const Tiling *t);
 bool tiling_asks_panels(const Tiling *t);
+bool tiling_comes_by_pages(const Emitter *e, const Tiling *t);
 const char *tiling_panels_are_far(Emitter *e, const Tiling *t);
 const char *tiling_find_target(Emitter *e, const Tiling *t);
 const char *tiling_near_target(Emitter *e, const Tiling *t);

@@ -216,11 +216,12 @@ static double units_of(const Planner *planner, const Launch *launch, const doubl
     return units;
 }
 
-/* Halves leave up to twice as many units as are wanted. So many rows, if no more, that there are `units` of them, as even as can be. */
+/* Rows that have been halved leave up to twice as many units as are wanted. More of them, but fewer than before the last halving,
+ * leave `units`. */
 static double even_rows(const Planner *planner, const Launch *launch, const Contract *c, int place, double units, double rows,
                         double *tiles)
 {
-    double more = floor(floor(rows) * units_of(planner, launch, tiles) / units);
+    double more = floor(fmin(floor(rows) * units_of(planner, launch, tiles) / units, 2 * rows));
     if (more <= rows)
         return rows;
     shrink(planner, launch, c, place, ROLE_ROW, more, tiles);
@@ -459,9 +460,10 @@ void contract_tiles(Planner *planner, Launch *launch)
     double least = ROWS_LEAST, units = c->tile->dot || c->parts ? TILES_UNITS_LEAST : UNITS_LEAST;
     if (c->tile->dot || c->parts)
         least = fmax(least, WORK_LEAST / (fmin(columns * fixed, planner_points(planner, &c->columns)) * planner_points(planner, &c->depth)));
+    double unhalved = rows;
     while (units_of(planner, launch, tiles) < units && rows * inner_rows / 2 >= least)
         shrink(planner, launch, c, place, ROLE_ROW, (rows /= 2) < 1 ? 1 : rows, tiles);
-    if (inner_rows > 1 && (c->tile->dot || c->parts))    /* registers of tiles begin and end in a thousand cycles */
+    if (rows < unhalved && inner_rows > 1 && (c->tile->dot || c->parts))    /* registers of tiles begin and end in a thousand cycles */
         rows = even_rows(planner, launch, c, place, units, rows, tiles);
     if (is_far)    /* columns of which there are many cost less */
         columns = fewer_columns(planner, launch, c, place, units, COLUMNS_LEAST, columns, tiles);

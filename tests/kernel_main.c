@@ -5,10 +5,12 @@
  *     expression  -s seed  [-t target]  [-n tiled|loops]  [-p precision]  [-b bare]  [-l lines]  [-c order]  [-g device]  {"|"  [-d index=extent]…  [-i [NAME=]in.npy]…}…
  *
  * Behind each "|" stands a data set: the expression is compiled once, for the dtypes and, as hints, the shapes of the
- * first (with -b and every third seed without its shapes, but not with -c), and run on each of them. The seed chooses what is laid out how: axes in any order, gaps, negative and zero
- * strides, unaligned data, and which named statements are asked for beside the result; with -l operands lie as C has them, in lines that are
- * aligned to 16 bytes, with -c results from a line of the cache on. Every array ends, or begins, at a page without access; so does the workspace. Then every other kernel is compiled again for the least memory that its plan can
- * do with, and for one byte less, which must be refused.
+ * first (with -b and every third seed without its shapes, but not with -c), and run on each of them. The seed chooses
+ * what is laid out how: axes in any order, gaps, negative and zero strides, unaligned data, and which named
+ * statements are asked for beside the result; with -l operands lie as C has them, in lines that are aligned to 16
+ * bytes, with -c results from a line of the cache on. Every array ends, or begins, at a page without access; so does
+ * the workspace. Then every other kernel is compiled again for the least memory that its plan can do with, and for
+ * one byte less, which must be refused.
  *
  * Kernels for CUDA run in tests/cuda_emulator.h where tests/cuda_cc.sh is the C compiler; with -g on a GPU, to which arrays are
  * copied, so that less is known of what they do.

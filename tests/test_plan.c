@@ -195,6 +195,44 @@ static void only_what_scales_with_its_maximum_is_swept(void **unused)
     }
 }
 
+/* ---- units of work ---- */
+
+typedef struct Units {
+    int64_t count, bytes;         /* bytes: the workspace of one worker */
+} Units;
+
+/* Of a MaxSim of so many documents of 180 tokens on registers of tiles. */
+static Units units_of_documents(int64_t documents)
+{
+    ExtentSpec extents[] = { { .name = "j", .extent = 128 }, { .name = "m", .extent = documents }, { .name = "n", .extent = 180 },
+                             { .name = "k", .extent = 128 } };
+    CompileOptions options = { .target = target_find("amx") };
+    options.check.extents = extents;
+    options.check.extent_count = 4;
+    Planned *planned = plan_of("jk:i8,mnk:i8->jmn | max n | sum j", options);
+    const Plan *plan = planned->plan;
+    int64_t of[32];
+    for (int i = 0; i < plan->program->index_count; i++)
+        for (int x = 0; x < 4; x++)
+            if (!strcmp(plan->program->indices[i]->name, extents[x].name))
+                of[i] = extents[x].extent;
+    const SizeValues values = { of, NULL, 1 };
+    const Units units = { size_evaluate(plan->launches[0]->units, &values), size_evaluate(plan->workspace, &values) };
+    end(planned);
+    return units;
+}
+
+/* Few documents make about as many units as keep workers busy; many make more of them, not larger ones. */
+static void many_documents_make_more_units(void **unused)
+{
+    (void)unused;
+    for (int64_t documents = 60; documents <= 180; documents++)
+        assert_in_range(units_of_documents(documents).count, 8, 12);
+    const Units some = units_of_documents(1000), many = units_of_documents(100000);
+    assert_int_equal(some.bytes, many.bytes);
+    assert_in_range(many.count, 98 * some.count, 102 * some.count);
+}
+
 /* ---- what is broken ---- */
 
 static const Size none = { .kind = SIZE_CONSTANT }, large = { .kind = SIZE_CONSTANT, .constant = 1 << 30 };
@@ -447,6 +485,7 @@ int main(void)
         cmocka_unit_test(plans_of_every_kind_are_accepted),
         cmocka_unit_test(memory_does_not_grow_with_what_is_reduced),
         cmocka_unit_test(only_what_scales_with_its_maximum_is_swept),
+        cmocka_unit_test(many_documents_make_more_units),
         cmocka_unit_test(what_is_broken_is_named),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1851,9 +1851,7 @@ KERNEL static void step_3(const Frame *f, char *own, int64_t i_first, int64_t i_
                 float *kept = points < depth ? kept_3 : NULL;
                 const int is_last = done + points >= depth;
                 /* What comes nearer: the next panel where not all of them are near, else the next rows; a share for each tile. */
-                const int by_pages = follows && row_step * 2 == depth * 4;
-                const char *ahead = by_pages ? (const char *)rows + PAGES_BYTES + done * height * 4
-                        : (const char *)(B + m * B_0 + (n + (tiles < 4 ? 2 : 1) * height) * B_1);
+                const char *ahead = (const char *)(B + m * B_0 + (n + (tiles < 4 ? 2 : 1) * height) * B_1);
                 const int64_t ahead_step =
                     block > 1 ? COLUMNS_3 * 4 / (2 * (n_stop - n_block) > BLOCK_3 * ROWS_3 ? BLOCK_3
                             : (BLOCK_3 + 1) / 2) :
@@ -1869,7 +1867,7 @@ KERNEL static void step_3(const Frame *f, char *own, int64_t i_first, int64_t i_
                         const int64_t nth = n / extent_n, rows_left = (nth + 1) * extent_n
                                 - n;    /* of the run's points */
                         tile_3(height, here, row_step, k_step, (const u32u *)panels_3 + tile_place * depth
-                                + done * COLUMNS_3, points, ahead, ahead_step, by_pages, done ? kept : start, done
+                                + done * COLUMNS_3, points, ahead, ahead_step, 0, done ? kept : start, done
                                 ? COLUMNS_3 : 0, is_last ? NULL : kept, COLUMNS_3, &registers, &pending, sums,
                                 tile_place + nth * places, rows_left, &cutting, f, own);
                         kept += points < depth ? ROWS_3 * COLUMNS_3 : 0;
