@@ -109,24 +109,38 @@ bool tiling_copies_columns(Emitter *e, const Tiling *t)
     return tiling_meets_columns(e, t) && t->c->columns_copied;
 }
 
+static const char *factor(Emitter *e, const char *formula)
+{
+    return strchr(formula, ' ') ? emit_text(e, "(%s)", formula) : formula;
+}
+
 /* The two of a tile may be of two runs. */
 static bool are_vectors_apart(const Tiling *t)
 {
     return t->c->columns.count > 1 && t->c->tile_vectors > 1;
 }
 
-/* How far the next unit's columns are behind this one's: by the innermost index of which a unit has some points. */
+/* How far the next unit's columns are behind this one's: those of the next block of an index, where the blocks of all inside of it
+ * end, which begin again. */
 static const char *next_unit(Emitter *e, const Tiling *t)
 {
-    const IndexSet *columns = &t->c->columns;
-    const char *apart = "0";
-    for (int i = 0; i < columns->count; i++) {
-        const Index *index = columns->list[i];
-        const char *here = tiling_extent_here(e, index);
-        if (e->block_first[index->id])
-            apart = emit_text(e, "%s < %s ? %s * %s : %s", here, emit_extent(e, index), here, column_stride(e, t, index), apart);
+    const IndexSet *sets[] = { &t->c->batch, &t->c->columns };
+    const char *behind = "0";
+    IndexSet blocked = { NULL, 0 };
+    for (int s = 0; s < 2; s++)
+        for (int i = 0; i < sets[s]->count; i++)
+            if (e->block_first[sets[s]->list[i]->id])
+                ARENA_APPEND(e->arena, blocked.list, blocked.count, sets[s]->list[i]);
+    for (int i = 0; i < blocked.count; i++) {
+        const Index *index = blocked.list[i];
+        const char *end = tiling_end(e, index), *extent = emit_extent(e, index);
+        Text next = text_new(e->arena);
+        text_print(&next, "%s * %s", tiling_extent_here(e, index), factor(e, column_stride(e, t, index)));
+        for (int j = i + 1; j < blocked.count; j++)
+            text_print(&next, " - %s * %s", tiling_first(e, blocked.list[j]), factor(e, column_stride(e, t, blocked.list[j])));
+        behind = emit_text(e, "%s < %s ? %s : %s", end, extent, next.bytes, behind);
     }
-    return apart;
+    return behind;
 }
 
 /* How far the columns that come next are behind these: of the next point of the batch, or one thread's next unit's. */
@@ -182,6 +196,36 @@ const char *tiling_panel_lines(Emitter *e, const Tiling *t)
     if (!are_vectors_apart(t))
         return lines;
     return emit_text(e, "%sconst int64_t there_apart = %s - there;\n", lines, columns_at(e, t, emit_text(e, "(%s + LANES)", place)));
+}
+
+/* Whether columns to come are asked for as they lie in memory, not where a tile's own are. */
+bool tiling_asks_in_order(Emitter *e, const Tiling *t)
+{
+    return t->c->columns_asked.count && tiling_meets_columns(e, t);
+}
+
+/* Those are the next points of these columns, or the first of those that come next; where a first tile packs columns, all of theirs. */
+void tiling_find_asked(Emitter *e, const Tiling *t)
+{
+    const IndexSet *asked = &t->c->columns_asked;
+    const Index *inner = tiling_last(&t->c->columns);
+    int size = (int)dtype_size(t->dtype);
+    bool copies = tiling_copies_columns(e, t);
+    Text levels = text_new(e->arena);
+    for (int i = 0; i < asked->count; i++) {
+        const Index *index = asked->list[i];
+        bool is_point = index == t->c->depth.list[0];
+        const char *step = is_point ? "apart" : column_stride(e, t, index), *here = is_point ? copies ? "depth" : "points" : tiling_extent_here(e, index);
+        if (index != inner)
+            text_print(&levels, "%s{ %s, %s * %d }", levels.length ? ", " : "", here, factor(e, step), size);
+    }
+    const char *when = copies ? "is_new && done == 0 && further" : "are_met && (!is_last || further)";
+    const char *from = copies ? "further" : "(is_last ? further : (done + points) * apart)";
+    emit_line(e, "if (%s) {", when);
+    emit_line(e, "    const int64_t levels[][2] = { %s };    /* points, and how far apart */", levels.bytes);
+    emit_line(e, "    next_lines = ask_for(%s + %s, %s * %d, levels, %d);", columns_at(e, t, "0"), from, tiling_extent_here(e, inner), size,
+              asked->count - 1);
+    emit_line(e, "}");
 }
 
 bool tiling_has_coming(Emitter *e, const Tiling *t)
@@ -242,7 +286,8 @@ const char *tiling_coming_lines(Emitter *e, const Tiling *t)
 
 const char *tiling_went_on(Emitter *e, const Tiling *t)
 {
-    return !tiling_has_coming(e, t) ? "" : emit_text(e, "go_on_coming(&next_columns, points * LANES * %d);\n", (int)dtype_size(t->dtype));
+    return emit_text(e, "%s%s", tiling_has_coming(e, t) ? emit_text(e, "go_on_coming(&next_columns, points * LANES * %d);\n", (int)dtype_size(t->dtype)) : "",
+                     tiling_asks_in_order(e, t) ? "if (asks)\n    go_on_asked(&next_lines, points);\n" : "");
 }
 
 /* A line of each of their points with each tile of rows. */
@@ -271,6 +316,10 @@ const char *tiling_ask_columns(Emitter *e, const Tiling *t)
         text_print(&text, "const int64_t panel_apart = %s ? there_apart : LANES;\n", met);
     if (tiling_copies_columns(e, t))
         text_print(&text, "%s *copy = copies ? panels_%d + %s * depth + done * COLUMNS_%d : NULL;\n", dtype_c(t->dtype), n, tiling_tile_place(t), n);
+    if (tiling_asks_in_order(e, t)) {
+        text_put(&text, "const Asked *asked = &next_lines;\nconst int asks = asked->turns > 0;\nconst char *coming = asks ? asked->at : ahead;\n");
+        return text.bytes;
+    }
     text_print(&text, "const int64_t line = %s;    /* of each point of the columns that come next, with this tile of rows */\n"
                "const int asks = is_met && further && line < COLUMNS_%d;\n"
                "const char *coming = asks ? (const char *)(there + further + done * apart + %s) : ahead;\n", line, n, at);
@@ -279,15 +328,17 @@ const char *tiling_ask_columns(Emitter *e, const Tiling *t)
 
 const char *tiling_panel_parameters(Emitter *e, const Tiling *t)
 {
-    return !tiling_meets_columns(e, t) ? "" : emit_text(e, "int64_t panel_step, %s%s%s", are_vectors_apart(t) ? "int64_t panel_apart, " : "",
+    return !tiling_meets_columns(e, t) ? "" : emit_text(e, "int64_t panel_step, %s%s%s%s", are_vectors_apart(t) ? "int64_t panel_apart, " : "",
                                                         tiling_has_coming(e, t) ? "const Coming *beside, " : "",
-                                                        tiling_copies_columns(e, t) ? emit_text(e, "%s *copy, ", dtype_c(t->dtype)) : "");
+                                                        tiling_copies_columns(e, t) ? emit_text(e, "%s *copy, ", dtype_c(t->dtype)) : "",
+                                                        tiling_asks_in_order(e, t) ? "const Asked *asked, " : "");
 }
 
 const char *tiling_panel_arguments(Emitter *e, const Tiling *t, bool packs)
 {
     const char *more = tiling_copies_columns(e, t) ? packs ? "copy, " : "NULL, " : tiling_has_coming(e, t) ? packs ? "beside, " : "&nothing, " : "";
-    return !tiling_meets_columns(e, t) ? "" : emit_text(e, "panel_step, %s%s", are_vectors_apart(t) ? "panel_apart, " : "", more);
+    return !tiling_meets_columns(e, t) ? "" : emit_text(e, "panel_step, %s%s%s", are_vectors_apart(t) ? "panel_apart, " : "", more,
+                                                        tiling_asks_in_order(e, t) ? "asked, " : "");
 }
 
 const char *tiling_panel_comment(Emitter *e, const Tiling *t)

@@ -388,6 +388,7 @@ static const char *tile_functions(Emitter *e, Tiling *t)
         { "multiply_head", multiply_head(e, t) },
         { "point", t->c->window ? "        low = (const char *)(rows + spots[k]);\n        high = low + 7 * apart;\n" : "" },
         { "next_point", t->c->window ? "" : NULL },
+        { "next_ahead", tiling_asks_in_order(e, t) ? "        turn_asked(asked, &ahead, &runs_left, &lines_left);\n" : "" },
         { "columns", tiling_meets_columns(e, t) ? tiling_column_lines(e, t) : NULL },
         { "next_columns", tiling_meets_columns(e, t) ? "        panel += panel_step;\n" : NULL },
         { "begin", tiling_begin_lines(e, t) },
@@ -556,7 +557,8 @@ static const char *emit_product(Emitter *e, const Step *step, const Contract *c)
     if (tiling_meets_columns(e, t)) {
         panel = emit_text(e, "panel, %s", tiling_panel_arguments(e, t, true));
         panel = arena_copy(e->arena, panel, strlen(panel) - 2);
-        ahead = emit_text(e, "coming, asks ? apart * %d : ahead_step", (int)dtype_size(t->dtype));
+        const char *step = tiling_asks_in_order(e, t) ? "asked->apart" : emit_text(e, "apart * %d", (int)dtype_size(t->dtype));
+        ahead = emit_text(e, "coming, asks ? %s : ahead_step", step);
     }
     const char *tiles = emit_text(e, "tile_%d(height, here, row_step, %s, %s, %s, %s, %s ? kept : %s, %s ? COLUMNS_%d : 0, %s, %s%s%s);",
                                   t->number, points, panel, some ? "end_point - first_point" : "points", ahead, before, start_of(e, t), before, t->number,

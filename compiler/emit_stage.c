@@ -104,5 +104,7 @@ const char *tiling_ahead_lines(Emitter *e, const Tiling *t, const char *indent)
 const char *tiling_before_points(Emitter *e, const Tiling *t, bool is_tight)
 {
     const char *run = "    char *to = leaving->to;\n    const int64_t lines = leaving->lines, from = leaving->from - to;\n";
-    return emit_text(e, "%s%s    %s\n", tiling_has_stage(t) ? run : "", tiling_coming_start(e, t), is_tight ? "UNROLL_SOME" : "UNROLL_TWICE");
+    const char *asked = "    int64_t runs_left = asked->runs_left, lines_left = asked->lines_left;\n";
+    return emit_text(e, "%s%s%s    %s\n", tiling_has_stage(t) ? run : "", tiling_coming_start(e, t), tiling_asks_in_order(e, t) ? asked : "",
+                     is_tight ? "UNROLL_SOME" : "UNROLL_TWICE");
 }

@@ -217,6 +217,8 @@ static void emit_tiles(Emitter *e, const Tiling *t, const char *first, const cha
     tiling_find_tame(e, t, emit_text(e, "const int tame = *columns_tame_%d && ", n), "rows", tame_rows(e, t));
     if (t->c->tile->parts)
         tiling_leave_odd(e, t);
+    if (tiling_asks_in_order(e, t))
+        emit_line(e, "Asked next_lines = ask_nothing();    /* of columns that come next, as they lie in memory */");
     emit_line(e, "do {");
     e->scope->indent++;
     emit_line(e, "points = size_even(depth - done, %s);",
@@ -229,6 +231,8 @@ static void emit_tiles(Emitter *e, const Tiling *t, const char *first, const cha
         emit_line(e, "%s *kept = points < depth ? kept_%d : %s;", dtype_c(t->dtype), n, t->in_registers && !tiling_where(t) ? "NULL" : "tile");
     emit_line(e, "const int is_last = done + points >= depth%s;", t->c->sweep ? emit_text(e, " && sweep_to >= %s", emit_extent(e, t->c->depth.list[0])) : "");
     tiling_find_ahead(e, t, row);
+    if (tiling_asks_in_order(e, t))
+        tiling_find_asked(e, t);
     bool along = tiling_packs_tiles(t), stores = tiling_asks_result(e, t);
     /* Of each panel all rows of the block, so that it stays near. */
     Text inner = text_new(e->arena);

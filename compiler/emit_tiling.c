@@ -16,7 +16,8 @@ static const char *const words[] = {
     "whole_from", "whole_to", "is_whole", "sweep", "sweep_from", "sweep_to", "held", "nears", "passes", "wide", "guessed",
     "near", "seen", "total", "factors", "tile_lines", "point", "at", "column", "lines", "at_row", "leaving",
     "queue", "next", "last", "apart", "are_met", "is_met", "is_new", "next_unit", "further", "there", "there_apart", "panel_step", "panel_apart",
-    "copies", "copy", "line", "asks", "follows", "by_pages", "coming", "kept_places", "tile_places", "places_from", "spot", "spots", "runs"
+    "copies", "copy", "line", "asks", "follows", "by_pages", "coming", "kept_places", "tile_places", "places_from", "spot", "spots", "runs",
+    "asked", "next_lines", "runs_left", "lines_left", "levels"
 };
 
 bool emit_tiling_uses(const char *name)

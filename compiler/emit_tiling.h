@@ -194,6 +194,8 @@ bool tiling_copies_columns(Emitter *e, const Tiling *t);    /* the first tile of
 bool tiling_has_coming(Emitter *e, const Tiling *t);
 void tiling_declare_coming(Emitter *e, const Tiling *t);
 void tiling_find_coming(Emitter *e, const Tiling *t);
+bool tiling_asks_in_order(Emitter *e, const Tiling *t);
+void tiling_find_asked(Emitter *e, const Tiling *t);
 const char *tiling_coming_start(Emitter *e, const Tiling *t);
 const char *tiling_coming_lines(Emitter *e, const Tiling *t);
 const char *tiling_went_on(Emitter *e, const Tiling *t);

@@ -172,6 +172,8 @@ static void dump_contract(Text *text, const Contract *c, int lanes)
         text_put(text, c->window ? ", rows in a window" : c->in_place ? ", rows in place" : c->rows_spread ? ", rows packed as vectors" : c->rows_along ? ", rows packed side by side" : ", rows packed");
     if (c->columns_in_place)
         text_put(text, c->columns_copied ? ", columns packed by their first tiles" : ", whole runs of columns in place");
+    if (c->columns_asked.count)
+        text_put(text, ", the next ones asked for in memory's order");
     if (c->pairs)
         text_print(text, ", two points at once%s", c->pairs % 2 ? ", half of the last vector" : "");
     if (c->sweep)

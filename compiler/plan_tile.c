@@ -8,6 +8,8 @@ enum {
     TALL_FORCED = 4,              /* so few points stay in the first cache where all is small */
     PAIR_POINTS = 16,             /* of fewer, adding up what they make takes as long as they do */
     SETS_SHARE = 4, MET_FORCED = 64,    /* of the second cache's ways in some sets, for lines; words for small arrays to have points too far apart */
+    FEW_TILES = 8,                /* of rows: for more of them packing is next to nothing beside products */
+    PAGE = 4096, NEAR_POINTS = 96, FAR_POINTS = 32,    /* of columns in place at a time; bytes */
     WHOLE_MOST = 128              /* products of so many words stand one after the other in a kernel */
 };
 
@@ -124,11 +126,15 @@ static void set_tile(const Planner *planner, const Step *step, Contract *c)
     c->depth_block = tall_depth(planner, c) < c->depth_block ? tall_depth(planner, c) : c->depth_block;
 }
 
+static double rows_of_all(const Planner *planner, const Contract *c)
+{
+    return planner_points(planner, &c->kept_rows) * planner_points(planner, &c->rows);
+}
+
 /* Whether reading the rows takes about as long as what is made of them. */
 static bool streams(const Planner *planner, const Contract *c)
 {
-    double rows = planner_points(planner, &c->kept_rows) * planner_points(planner, &c->rows);
-    double bytes = rows * planner_points(planner, &c->depth) * (double)dtype_size(c->packed);
+    double bytes = rows_of_all(planner, c) * planner_points(planner, &c->depth) * (double)dtype_size(c->packed);
     bool few = planner_points(planner, &c->columns) <= (PANELS_FEW - 1) * c->tile_vectors * planner->plan->lanes;
     return few && c->in_place && !c->rows_along && !c->rows_spread && bytes > planner->plan->target->l2_bytes;
 }
@@ -156,18 +162,18 @@ static bool columns_stream(const Planner *planner, const Contract *c)
 
 /* Whether columns that stream are met where they are: they are multiplied as they are read, their points are equally far apart,
  * and what packing finds out about them is not asked for. */
-static bool columns_in_place(const Contract *c)
+static bool columns_in_place(const Planner *planner, const Contract *c)
 {
+    bool many = planner->plan->target->in_order && rows_of_all(planner, c) > FEW_TILES * c->tile_rows;
     bool known = c->columns_met.condition || c->points_met.condition || c->tames || c->places;    /* by packing, or asked for apart */
     return c->columns_stream && c->right->dtype == c->packed && c->depth.count == 1 && !c->sweep && !known && !c->pairs &&
-           c->tile_vectors <= 2;
+           c->tile_vectors <= 2 && (!many || planner->hints->nests == NESTS_TILED);
 }
 
 /* Whether so many rows meet them that they are packed all the same. */
 static bool columns_copied(const Planner *planner, const Contract *c)
 {
-    double rows = planner_points(planner, &c->kept_rows) * planner_points(planner, &c->rows);
-    return c->columns_in_place && (rows > IN_PLACE_TILES * c->tile_rows || (planner->hints->nests == NESTS_TILED && c->columns.count > 1));
+    return c->columns_in_place && (rows_of_all(planner, c) > IN_PLACE_TILES * c->tile_rows || (planner->hints->nests == NESTS_TILED && c->columns.count > 1));
 }
 
 /* Whether the few rows that meet columns in place are the same for each point of the batch. */
@@ -178,6 +184,35 @@ static bool rows_stay(const Planner *planner, const Contract *c)
         differ |= term_has_index(c->left, c->batch.list[i]);
     return c->columns_in_place && !c->columns_copied && !differ && !c->reduces && c->kept_rows.count == 0 && c->rows.count == 1 && !c->window &&
            !c->tile->parts && c->row_block > 1 && !planner->plan->memory;
+}
+
+/* Bytes from one point of a column's or the contracted index to the next. */
+static double apart(const Planner *planner, const Contract *c, const Index *index)
+{
+    return fabs((double)side_stride(planner, c->right, index)) * (double)dtype_size(c->packed);
+}
+
+/* The indices of columns in place, and their contracted one, as their points lie in memory. */
+static IndexSet columns_asked(const Planner *planner, const Contract *c)
+{
+    IndexSet asked = { NULL, 0 };
+    if (!c->columns_in_place || !planner->plan->target->in_order)
+        return asked;
+    for (int i = c->columns.count - 1; i >= -1; i--) {
+        Index *index = i < 0 ? c->depth.list[0] : c->columns.list[i];
+        ARENA_APPEND(planner->arena, asked.list, asked.count, index);
+        int at = asked.count - 1;
+        for (; at > 0 && apart(planner, c, asked.list[at - 1]) > apart(planner, c, index); at--)
+            asked.list[at] = asked.list[at - 1];
+        asked.list[at] = index;
+    }
+    return asked;
+}
+
+/* So many of their points at a time, for what has been asked for to be near still; fewer where each is in another page. */
+static int asked_points(const Planner *planner, const Contract *c)
+{
+    return apart(planner, c, c->depth.list[0]) < PAGE ? NEAR_POINTS : FAR_POINTS;
 }
 
 /* So many words columns may push out of the second cache whose points' lines fall into few of its sets. */
@@ -210,8 +245,11 @@ void contract_shape(const Planner *planner, const Step *step, Contract *c)
     c->streams = streams(planner, c);
     c->rows_apart = rows_apart(planner, c);
     c->columns_stream = columns_stream(planner, c);
-    c->columns_in_place = columns_in_place(c);
+    c->columns_in_place = columns_in_place(planner, c);
     c->columns_copied = columns_copied(planner, c);
+    c->columns_asked = columns_asked(planner, c);
+    if (c->columns_asked.count && !c->columns_copied)
+        c->depth_block = asked_points(planner, c) < c->depth_block ? asked_points(planner, c) : c->depth_block;
     c->rows_stay = rows_stay(planner, c);
     c->met_words = met_words(planner, c);
     if (c->rows_stay)    /* all of them are one block */

@@ -12,6 +12,7 @@ enum {
     UNITS_LEAST = 12,             /* so many units of work keep all workers busy */
     COLUMNS_LEAST = 256, WORKERS_LEAST = 4,    /* the same where rows are few */
     GRID_ROOM = 8,                /* so often what stays near a block of threads may be stored for the steps behind */
+    ASKED_SHARE = 16,             /* of the second cache, for columns that are asked for as they lie in memory */
     TURNED_LINES = 3,             /* so many vectors of a turned result's run leave together */
     ROWS_NEAR = 4                 /* rows of this part of what stays near stay there beside panels */
 };
@@ -321,6 +322,12 @@ static double even_share(double all, double most, int tile)
     return share > most ? most : share;
 }
 
+/* Whether fewer columns in a unit are shorter runs of memory, which are asked for in its order. */
+static bool are_cut(const Contract *c)
+{
+    return c->columns_asked.count && c->columns_asked.list[c->columns_asked.count - 1] == c->depth.list[0];
+}
+
 /* So many points along which a result is turned are made together that whole lines of it leave, of columns in place several that
  * follow each other, if beside them there is room for whole tiles of columns. */
 static double turned_side(const Planner *planner, const Contract *c, double extent, double rows, double near)
@@ -329,7 +336,7 @@ static double turned_side(const Planner *planner, const Contract *c, double exte
     double run = planner_extent(planner, c->columns.list[c->columns.count - 1]), depth = planner_points(planner, &c->depth);
     for (int i = 1; c->columns.count > 1 && i <= width && fmod(run * i, width) != 0; i++)
         least = run * (i + 1);
-    for (double lines = c->columns_in_place && !c->columns_copied ? TURNED_LINES : 1; lines > 1; lines--)
+    for (double lines = c->columns_in_place && !c->columns_copied && !are_cut(c) ? TURNED_LINES : 1; lines > 1; lines--)
         if (least * (depth + lines * lanes * rows) * size <= near)
             return even_share(extent, lines * lanes, (int)lanes);
     return fmin(lanes, extent);
@@ -430,6 +437,8 @@ void contract_tiles(Planner *planner, Launch *launch)
         most = fmin(most, budget);
         room_behind = fmin(room_behind, budget);
     }
+    if (c->columns_asked.count && c->columns_copied)    /* beside them is room for those that come next, as they lie in memory */
+        near = fmin(near, plan->target->l2_bytes / (double)ASKED_SHARE);
     int tile_columns = c->tile_vectors * plan->lanes;
     double fixed = fixed_columns(planner, launch, place);
     /* Rows that stay near meet panels that do; others come anew for each unit's columns, and are worth more of those. */

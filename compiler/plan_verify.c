@@ -230,6 +230,8 @@ static void verify_contract(Verifier *v, const Step *step, const Contract *c)
            "a product takes two points at a time that it cannot");
     expect(v, !c->columns_in_place || (c->tile_vectors <= 2 && c->depth.count == 1 && !c->sweep && !c->pairs && !c->tames && !c->places),
            "a product meets columns in place that it cannot");
+    expect(v, c->columns_asked.count == 0 || (c->columns_in_place && c->columns_asked.count == c->columns.count + 1),
+           "a product asks for columns that it does not meet in place");
     expect(v, !c->rows_stay || (c->columns_in_place && !c->columns_copied && c->batch.count && !c->reduces && c->rows.count == 1),
            "a product's rows stay that differ from point to point");
     expect(v, c->halves == 0 || (c->halves % 2 == 1 && c->tile_vectors % c->halves == 0 && c->tile_rows % 2 == 0 && c->pieces && !c->stages),

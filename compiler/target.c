@@ -59,7 +59,7 @@ const Target targets[] = {
       .dots = { [DTYPE_I8] = 2, [DTYPE_I16] = 2, [DTYPE_BF16] = 2 },
       .parts = { [PRECISION_BF16X3] = &three_products, [PRECISION_BF16X6] = &six_products }, .attribute = AVX512 NARROW,
       .features = NARROW_FEATURES " adders", .cpu = NARROW_CPU " amx_tile amx_bf16 amx_int8", .permission = "has_tiles",
-      .l1_bytes = 48 << 10, .l2_bytes = 2 << 20, .by_pages = true,
+      .l1_bytes = 48 << 10, .l2_bytes = 2 << 20, .by_pages = true, .in_order = true,
       .rates = { [DTYPE_I8] = 32, [DTYPE_I16] = 2, [DTYPE_BF16] = 16 }, .fma_per_cycle = 2, .bytes_per_cycle = 5 },
     { .name = NULL }
 };

@@ -52,6 +52,8 @@ INLINE void multiply_N(const int height, const partu *rows, int64_t row_step, in
         PREFETCH(ahead);
         //}
         ahead += ahead_step;
+        //{ next_ahead
+        //}
         UNROLL
         //{ columns
         for (int v = 0; v < VECTORS_N; v++)

@@ -233,6 +233,37 @@ static void many_documents_make_more_units(void **unused)
     assert_in_range(many.count, 98 * some.count, 102 * some.count);
 }
 
+/* Where memory is fast in its own order, columns in place are asked for nearest points first, some points at a time; those that many
+ * rows meet are packed. */
+static void columns_are_asked_for_in_order(void **unused)
+{
+    (void)unused;
+    static const struct {
+        const char *text, *target, *order;
+        int points;
+    } cases[] = {
+        { "adb,cd->cba", "amx", "bd", 96 }, { "abde,cd->ceba", "amx", "edb", 96 }, { "adbe,cd->ceba", "amx", "ebd", 32 },
+        { "adb,cd->cba", "avx512bf16", "", 1024 },
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
+        for (int many = 0; many < 2; many++) {
+            CompileOptions options = { .target = target_find(cases[i].target) };
+            ExtentSpec extents[] = { { .name = "a", .extent = 384 }, { .name = "b", .extent = 384 }, { .name = "c", .extent = many ? 4000 : 24 },
+                                     { .name = "d", .extent = 384 }, { .name = "e", .extent = 384 } };
+            options.check.extents = extents;
+            options.check.extent_count = strchr(cases[i].text, 'e') ? 5 : 4;
+            Planned *planned = plan_of(cases[i].text, options);
+            const Contract *c = planned->plan->launches[0]->steps[0]->contract;
+            const char *order = many ? "" : cases[i].order;
+            assert_int_equal(c->columns_asked.count, strlen(order));
+            for (int n = 0; order[n]; n++)
+                assert_int_equal(c->columns_asked.list[n]->name[0], order[n]);
+            if (!many)
+                assert_int_equal(c->depth_block, cases[i].points);
+            end(planned);
+        }
+}
+
 /* ---- what is broken ---- */
 
 static const Size none = { .kind = SIZE_CONSTANT }, large = { .kind = SIZE_CONSTANT, .constant = 1 << 30 };
@@ -486,6 +517,7 @@ int main(void)
         cmocka_unit_test(memory_does_not_grow_with_what_is_reduced),
         cmocka_unit_test(only_what_scales_with_its_maximum_is_swept),
         cmocka_unit_test(many_documents_make_more_units),
+        cmocka_unit_test(columns_are_asked_for_in_order),
         cmocka_unit_test(what_is_broken_is_named),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

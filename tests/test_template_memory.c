@@ -399,6 +399,62 @@ TARGETED static void test_coming(void **state)
     assert_int_equal(nothing.rest, 0);
 }
 
+enum { ASKED_BYTES = 1 << 18 };
+
+static char asked_memory[ASKED_BYTES];
+static int asked_times[ASKED_BYTES / ASKED_LINE];
+
+/* Asks for a block, so many lines at a time as tiles do, and counts how often for each line of memory. */
+TARGETED static void ask_all(Asked asked, int some)
+{
+    memset(asked_times, 0, sizeof asked_times);
+    while (asked.turns > 0) {
+        const char *ahead = asked.at;
+        int64_t runs_left = asked.runs_left, lines_left = asked.lines_left;
+        for (int k = 0; k < some; k++) {
+            const int64_t at = ahead - asked_memory;
+            if (at >= 0 && at < ASKED_BYTES)
+                asked_times[at / ASKED_LINE]++;
+            ahead += asked.apart;
+            turn_asked(&asked, &ahead, &runs_left, &lines_left);
+        }
+        go_on_asked(&asked, some);
+    }
+}
+
+/* Each line of a block is asked for once, whether its runs follow each other or not, and however many at a time. Of blocks in turns
+ * a share may end behind one. */
+TARGETED static void test_asked(void **state)
+{
+    (void)state;
+    static const struct {
+        int64_t bytes, levels[3][2];
+        int count;
+    } blocks[] = {
+        { 64, { { 0, 0 } }, 0 },       { 640, { { 0, 0 } }, 0 },           { 192, { { 7, 192 }, { 40, 1344 } }, 2 },
+        { 192, { { 8, 512 } }, 1 },    { 256, { { 3, 256 }, { 9, 1024 } }, 2 }, { 128, { { 4, 256 }, { 3, 1024 } }, 2 },
+        { 128, { { 1, 77 }, { 4, 256 }, { 3, 8192 } }, 3 }, { 64, { { 5, 1024 } }, 1 },
+    };
+    for (size_t b = 0; b < sizeof blocks / sizeof *blocks; b++)
+        for (int some = 1; some < 40; some++) {
+            const Asked asked = ask_for(asked_memory, blocks[b].bytes, blocks[b].levels, blocks[b].count);
+            int64_t points[3] = { 1, 1, 1 }, step[3] = { 0, 0, 0 };
+            for (int i = 0; i < blocks[b].count; i++) {
+                points[i] = blocks[b].levels[i][0];
+                step[i] = blocks[b].levels[i][1];
+            }
+            ask_all(asked, some);
+            for (int64_t i = 0; i < points[0] * points[1] * points[2] && (some == 1 || asked.turns == 1); i++) {
+                const int64_t at = i % points[0] * step[0] + i / points[0] % points[1] * step[1] + i / points[0] / points[1] * step[2];
+                for (int64_t line = at; line < at + blocks[b].bytes; line += ASKED_LINE)
+                    assert_int_equal(asked_times[line / ASKED_LINE], 1);
+            }
+        }
+    static const int64_t none[][2] = { { 0, 64 } };
+    assert_int_equal(ask_for(asked_memory, 64, none, 1).turns, 0);
+    assert_int_equal(ask_for(asked_memory, 0, none, 0).turns, 0);
+}
+
 /* ---- axes that share lanes ---- */
 
 /* Products of 2 by 2 matrices A and B, `apart` in the result. */
@@ -449,7 +505,7 @@ TARGETED static void test_permutations(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_coming),
+        cmocka_unit_test(test_coming), cmocka_unit_test(test_asked),
         cmocka_unit_test(test_tame),
         cmocka_unit_test(test_plus),
         cmocka_unit_test(test_splats_and_lanes),

@@ -835,11 +835,11 @@ KERNEL static void after_1(const Frame *f, char *own, int64_t c_first, int64_t a
 KERNEL static void step_1(const Frame *f, char *own, int64_t c_first, int64_t c_end, int64_t a_first, int64_t a_end,
         int64_t b_first, int64_t b_end)
 {
-    const int64_t extent_d = f->extent_d, extent_b = f->extent_b;
-    const int64_t tile_1_1 = f->tile_1_1, row_tmp1 = f->row_tmp1;
-    const int64_t at_panels_1 = f->at_panels_1, at_coming_1 = f->at_coming_1;
-    const int64_t at_packed_1 = f->at_packed_1, at_kept_1 = f->at_kept_1;
-    const int64_t at_panels_of_1 = f->at_panels_of_1;
+    const int64_t extent_a = f->extent_a, extent_d = f->extent_d;
+    const int64_t extent_b = f->extent_b, tile_1_1 = f->tile_1_1;
+    const int64_t row_tmp1 = f->row_tmp1, at_panels_1 = f->at_panels_1;
+    const int64_t at_coming_1 = f->at_coming_1, at_packed_1 = f->at_packed_1;
+    const int64_t at_kept_1 = f->at_kept_1, at_panels_of_1 = f->at_panels_of_1;
     const f32u *A = (const f32u *)f->in.A.data;
     const int64_t A_0 = f->in.A.stride[0], A_1 = f->in.A.stride[1];
     const int64_t A_2 = f->in.A.stride[2];
@@ -862,8 +862,8 @@ KERNEL static void step_1(const Frame *f, char *own, int64_t c_first, int64_t c_
     for (int64_t a = a_first; a < a_end; a++) {
         /* Whole vectors of a run are met where they are, unless their points, `apart`, fall into few sets of the cache. */
         const int64_t apart = A_1;
-        const int64_t next_unit = f->host && f->host->workers > 1 ? 0 : (b_end - b_first) < extent_b
-                ? (b_end - b_first) * A_2 : 0;
+        const int64_t next_unit = f->host && f->host->workers > 1 ? 0 : b_end < extent_b ? (b_end - b_first) * A_2
+                : a_end < extent_a ? (a_end - a_first) * A_0 - b_first * A_2 : 0;
         const int64_t further =    /* are the columns that come next */
             a + 1 < a_end ? A_0 : next_unit ? next_unit - (a - a_first) * A_0 : 0;
         const int are_met = LANES == 16 && A_2 == 1 && (apart & -apart) * depth <= 65536;

@@ -839,9 +839,9 @@ KERNEL static void step_1(const Frame *f, char *own, int64_t d_first, int64_t d_
     }
     /* Whole vectors of a run are met where they are, unless their points, `apart`, fall into few sets of the cache. */
     const int64_t apart = B_2;
-    const int64_t next_unit = f->host && f->host->workers > 1 ? 0 : (a_end - a_first) < extent_a
-            ? (a_end - a_first) * B_3 : (c_end - c_first) < extent_c ? (c_end - c_first) * B_1 : (d_end - d_first)
-            < extent_d ? (d_end - d_first) * B_0 : 0;
+    const int64_t next_unit = f->host && f->host->workers > 1 ? 0 : a_end < extent_a ? (a_end - a_first) * B_3
+            : c_end < extent_c ? (c_end - c_first) * B_1 - a_first * B_3 : d_end < extent_d ? (d_end - d_first) * B_0
+            - c_first * B_1 - a_first * B_3 : 0;
     const int64_t further = next_unit;    /* are the columns that come next */
     const int are_met = LANES == 16 && B_3 == 1 && (apart & -apart) * depth <= 65536 && width % LANES == 0;
     const int64_t columns_at = (d_first * extent_c + c_first) * extent_a + a_first;
