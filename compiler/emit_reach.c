@@ -78,14 +78,11 @@ static void forget_theirs(Emitter *e, const Reach *reach, const char *const *fir
     }
 }
 
-/* Zeros in the place of a tile's numbers that nobody has stored, where all points are multiplied: times what is not finite they are
- * no zeros. */
-static void clear_points(Emitter *e, const Tiling *t, const char *first, const char *end)
+/* Zeros in each of a tile's rows, from one point to before another one, and from `to` to before a last one. */
+static void clear_ends(Emitter *e, const Tiling *t, const char *first, const char *end)
 {
     const Index *row = tiling_last(&t->c->rows), *point = t->c->depth.list[0];
     const char *name = t->names[row->id], *type = dtype_c(t->c->left->read.tensor->dtype);
-    emit_line(e, "if (!*finite_%d) {    /* what was not made is multiplied, too */", t->number);
-    e->scope->indent++;
     Scope *rows = emit_push(e);
     const char *at = emit_name(e, emit_text(e, "%s_at", name));
     rows->loop = true;
@@ -99,6 +96,26 @@ static void clear_points(Emitter *e, const Tiling *t, const char *first, const c
     emit_line(e, "for (int64_t %s = %s; %s < %s + height; %s++) {", at, name, at, name, at);
     emit_body(e, rows);
     emit_line(e, "}");
+}
+
+/* Zeros in the place of a tile's numbers that nobody has stored: where words are multiplied as a whole, of which tiles of columns may
+ * have stored a part, and where all points are: times what is not finite they are no zeros. */
+static void clear_points(Emitter *e, const Tiling *t, const char *first, const char *end)
+{
+    if (t->c->tile->words > 1) {
+        int points = t->c->group * t->c->tile->words;
+        const char *start = strcmp(first, "0") ? emit_text(e, "(from - %s)", first) : "from";
+        const char *last = strcmp(first, "0") ? emit_text(e, "%s + size_align(to - %s, %d)", first, first, points) : emit_text(e, "size_align(to, %d)", points);
+        emit_line(e, "if (LANES < TILE_WORDS) {    /* words are multiplied as a whole, of which a tile of columns is a part */");
+        e->scope->indent++;
+        emit_line(e, "const int64_t word_from = from - %s %% %d, word_to = size_min(%s, %s);", start, points, last, end);
+        clear_ends(e, t, "word_from", "word_to");
+        e->scope->indent--;
+        emit_line(e, "}");
+    }
+    emit_line(e, "if (!*finite_%d) {    /* what was not made is multiplied, too */", t->number);
+    e->scope->indent++;
+    clear_ends(e, t, first, end);
     emit_line(e, "from = %s;", first);
     emit_line(e, "to = %s;", end);
     e->scope->indent--;

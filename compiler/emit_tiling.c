@@ -17,7 +17,7 @@ static const char *const words[] = {
     "near", "seen", "total", "factors", "tile_lines", "point", "at", "column", "lines", "at_row", "leaving",
     "queue", "next", "last", "apart", "are_met", "is_met", "is_new", "next_unit", "further", "there", "there_apart", "panel_step", "panel_apart",
     "copies", "copy", "line", "asks", "follows", "by_pages", "coming", "kept_places", "tile_places", "places_from", "spot", "spots", "runs",
-    "asked", "next_lines", "runs_left", "lines_left", "levels"
+    "asked", "next_lines", "runs_left", "lines_left", "levels", "word_from", "word_to"
 };
 
 bool emit_tiling_uses(const char *name)
