@@ -279,6 +279,16 @@ static bool packs_rows(const Planner *planner, const Contract *c)
     return !c->in_place || (!few && row_bytes % CONTRACT_SETS == 0);
 }
 
+/* Whether a sweep's panels are behind the second cache, beside sums that are. Where memory is fast in its own order alone, those of few
+ * results come sooner a little at a time, if whole lines of them are not turned. */
+static bool is_sweep_far(const Planner *planner, const Contract *c)
+{
+    double rows = planner_points(planner, &c->kept_rows) * planner_points(planner, &c->rows);
+    double results = planner_points(planner, &c->batch) * rows * planner_points(planner, &c->columns);
+    bool few = results * (double)dtype_size(state_dtype(c->product)) <= SWEEP_SUMS;
+    return packs_rows(planner, c) && !(few && !c->within && planner->plan->target->in_order);
+}
+
 /* So many contracted points that panels of them all would be few columns, whose rows come anew for each: they are taken some
  * at a time, and the sums of all rows and columns of a unit of work kept. */
 static int sweep_of(const Planner *planner, const Contract *c, Dtype dtype)
@@ -406,7 +416,7 @@ Contract *plan_contract(Planner *planner, const Step *step)
     set_tile(target, c, component, sweeps);
     c->tames = is_tropical(c, component);
     set_reading(planner, step, c, &product.own[left], &sides, dtype);
-    c->sweep_far = packs_rows(planner, c);
+    c->sweep_far = is_sweep_far(planner, c);
     c->sweep = sweep_of(planner, c, dtype);
     set_blocks(planner, c, dtype);
     c->parts = sweeps ? NULL : plan_parts(planner, step, c, component);
