@@ -198,7 +198,6 @@ const char *tiling_panel_lines(Emitter *e, const Tiling *t)
     return emit_text(e, "%sconst int64_t there_apart = %s - there;\n", lines, columns_at(e, t, emit_text(e, "(%s + LANES)", place)));
 }
 
-/* Whether columns to come are asked for as they lie in memory, not where a tile's own are. */
 bool tiling_asks_in_order(Emitter *e, const Tiling *t)
 {
     return t->c->columns_asked.count && tiling_meets_columns(e, t);

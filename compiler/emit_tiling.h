@@ -169,6 +169,13 @@ void tiling_share_states(Emitter *e, Tiling *t, const char *lines[3]);    /* loa
 const char *tiling_after(Emitter *e, Tiling *t);
 const char *tiling_finish(Emitter *e, Tiling *t);
 
+/* emit_multiply.c: the functions that make a tile's sums; a skeleton with the step's names; and what a tile is handed beside its rows and
+ * panel: what its sums are taken with, and of tiles in registers these. */
+const char *tiling_functions(Emitter *e, Tiling *t);
+const char *tiling_skeleton(Emitter *e, const Tiling *t, const char *name, const Hole *holes, int count);
+const char *tiling_extra(Emitter *e, const Tiling *t, const char *body, bool declare);
+const char *tiling_registers(Emitter *e, const Tiling *t, const char *place);
+
 /* emit_guess.c: the bodies of what takes a tile's sums with such maxima, or what waits of them, of what stands for a tile that
  * nobody asks for, of what begins the powers' sums, and of what ends them and says whether the guess was good */
 const char *tiling_guessed(Emitter *e, Tiling *t);
@@ -194,6 +201,7 @@ bool tiling_copies_columns(Emitter *e, const Tiling *t);    /* the first tile of
 bool tiling_has_coming(Emitter *e, const Tiling *t);
 void tiling_declare_coming(Emitter *e, const Tiling *t);
 void tiling_find_coming(Emitter *e, const Tiling *t);
+/* Whether columns to come are asked for as they lie in memory, and what finds those of some points. */
 bool tiling_asks_in_order(Emitter *e, const Tiling *t);
 void tiling_find_asked(Emitter *e, const Tiling *t);
 const char *tiling_coming_start(Emitter *e, const Tiling *t);
