@@ -14,7 +14,8 @@ enum { RUNS_ABREAST = 4, ASKED_LINE = 64, ASKED_PAGE = 4096 };
 
 //{ Asked
 /* A block of memory: `turns` times, `far` bytes from one to the next, so many groups of runs. A group's runs are `apart` bytes from
- * one to the next; a line of each of them is asked for, then the lines behind these. */
+ * one to the next; a line of each of them is asked for, then the lines behind these. Where the last group is not full,
+ * as many lines behind the block are asked for, too. */
 typedef struct Asked {
     const char *first, *at;       /* its first line, and that which is next */
     int64_t abreast, lines;       /* runs of a group, and lines of a run */
