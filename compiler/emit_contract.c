@@ -123,7 +123,8 @@ static const char *constants(Emitter *e, const Tiling *t)
                      t->c->deep_block ? emit_text(e, ", DEEP_%d = %d", n, t->c->deep_block) : "", n, t->c->near, n, t->c->row_block,
                      !t->c->close ? "" : !tiling_has_registers(t) ? emit_text(e, ", CLOSE_%d = %d", n, t->c->close)
                      : emit_text(e, ", CLOSE_%d = %d, CLOSE_BLOCK_%d = %d", n, t->c->close, n, t->c->close_block),
-                     t->c->sweep ? emit_text(e, ", SWEEP_%d = %d", n, t->c->sweep) : "",
+                     t->c->asked_points && tiling_asks_in_order(e, t) ? emit_text(e, ", ASKED_%d = %d", n, t->c->asked_points)
+                     : t->c->sweep ? emit_text(e, ", SWEEP_%d = %d", n, t->c->sweep) : "",
                      t->runs ? emit_text(e, ", RUN_%d = %d", n, t->c->run) : "",
                      tiling_pairs_rows(t) ? emit_text(e, ", HALVES_%d = %d", n, t->c->halves)
                      : tiling_has_pairs(t) ? emit_text(e, ", PAIRS_%d = %d", n, t->c->pairs) : "",

@@ -222,7 +222,7 @@ static void emit_tiles(Emitter *e, const Tiling *t, const char *first, const cha
     emit_line(e, "do {");
     e->scope->indent++;
     emit_line(e, "points = size_even(depth - done, %s);",
-              t->c->deep_block ? emit_text(e, "%s ? DEEP_%d : DEPTH_%d", tiling_panels_are_far(e, t), n, n) : emit_text(e, "DEPTH_%d", n));
+              t->c->asked_points && tiling_asks_in_order(e, t) ? emit_text(e, "are_met ? ASKED_%d : DEPTH_%d", n, n) : t->c->deep_block ? emit_text(e, "%s ? DEEP_%d : DEPTH_%d", tiling_panels_are_far(e, t), n, n) : emit_text(e, "DEPTH_%d", n));
     if (t->c->tile->words > 1)
         emit_line(e, "points = size_align(points, %d);", t->c->tile->words);
     if (t->c->sweep)

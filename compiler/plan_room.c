@@ -147,7 +147,7 @@ static void reserve(Planner *planner, const Launch *launch, const Step *step, Co
     if (c->tile->parts)    /* rows that are multiplied, and those that are cut meanwhile */
         rows = size_op(arena, SIZE_MUL, rows, size_constant(arena, 2));
     add_scratch(planner, step, c, "packed", dtype, size_op(arena, SIZE_MUL, rows, row), end);
-    const Size *kept = size_op(arena, SIZE_MUL, size_op(arena, SIZE_MUL, one_beyond(arena, depth, c->depth_block), columns),
+    const Size *kept = size_op(arena, SIZE_MUL, size_op(arena, SIZE_MUL, one_beyond(arena, depth, c->asked_points ? c->asked_points : c->depth_block), columns),
                                size_constant(arena, c->row_block * c->tile_rows));
     if (c->sweep)
         kept = size_op(arena, SIZE_MUL, columns, swept_rows(planner, launch, c));

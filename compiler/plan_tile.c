@@ -209,10 +209,11 @@ static IndexSet columns_asked(const Planner *planner, const Contract *c)
     return asked;
 }
 
-/* So many of their points at a time, for what has been asked for to be near still; fewer where each is in another page. */
+/* So many of their points at a time; fewer where each is in another page. */
 static int asked_points(const Planner *planner, const Contract *c)
 {
-    return apart(planner, c, c->depth.list[0]) < PAGE ? NEAR_POINTS : FAR_POINTS;
+    int most = apart(planner, c, c->depth.list[0]) < PAGE ? NEAR_POINTS : FAR_POINTS;
+    return most < c->depth_block ? most : c->depth_block;
 }
 
 /* So many words columns may push out of the second cache whose points' lines fall into few of its sets. */
@@ -248,8 +249,7 @@ void contract_shape(const Planner *planner, const Step *step, Contract *c)
     c->columns_in_place = columns_in_place(planner, c);
     c->columns_copied = columns_copied(planner, c);
     c->columns_asked = columns_asked(planner, c);
-    if (c->columns_asked.count && !c->columns_copied)
-        c->depth_block = asked_points(planner, c) < c->depth_block ? asked_points(planner, c) : c->depth_block;
+    c->asked_points = c->columns_asked.count && !c->columns_copied ? asked_points(planner, c) : 0;
     c->rows_stay = rows_stay(planner, c);
     c->met_words = met_words(planner, c);
     if (c->rows_stay)    /* all of them are one block */

@@ -3,14 +3,9 @@
 #ifndef TEMPLATES_ASKED
 #define TEMPLATES_ASKED
 
+#include "pages.c"
 #include "size.c"
 #include "types.c"
-
-//{ RUNS_ABREAST
-//{ ASKED_LINE
-//{ ASKED_PAGE
-enum { RUNS_ABREAST = 4, ASKED_LINE = 64, ASKED_PAGE = 4096 };
-//}
 
 //{ Asked
 /* A block of memory: `turns` times, `far` bytes from one to the next, so many groups of runs. A group's runs are `apart` bytes from
@@ -58,18 +53,18 @@ INLINE Asked ask_for(const void *first, int64_t bytes, const int64_t (*levels)[2
         }
     }
     if (runs == 1) {
-        asked.apart = size_min(size_align(size_ceil_div(bytes, RUNS_ABREAST), ASKED_LINE), ASKED_PAGE);
+        asked.apart = size_min(size_align(size_ceil_div(bytes, PAGES), LINE_BYTES), PAGE_LINES * LINE_BYTES);
         runs = size_ceil_div(bytes, size_max(asked.apart, 1));
         bytes = asked.apart;
     }
     if (bytes <= 0 || runs <= 0 || asked.turns <= 0)
         return ask_nothing();
     asked.first = asked.at = (const char *)first;
-    asked.abreast = asked.runs_left = size_min(runs, RUNS_ABREAST);
-    asked.lines = asked.lines_left = size_ceil_div(bytes, ASKED_LINE);
+    asked.abreast = asked.runs_left = size_min(runs, PAGES);
+    asked.lines = asked.lines_left = size_ceil_div(bytes, LINE_BYTES);
     asked.groups = size_ceil_div(runs, asked.abreast);
-    asked.back = ASKED_LINE - asked.abreast * asked.apart;
-    asked.gap = asked.abreast * asked.apart - asked.lines * ASKED_LINE;
+    asked.back = LINE_BYTES - asked.abreast * asked.apart;
+    asked.gap = asked.abreast * asked.apart - asked.lines * LINE_BYTES;
     return asked;
 }
 //}
@@ -107,7 +102,7 @@ INLINE void go_on_asked(Asked *asked, int64_t lines)
     const int64_t line = place / asked->abreast, run = place % asked->abreast;
     asked->lines_left = asked->lines - line;
     asked->runs_left = asked->abreast - run;
-    asked->at = asked->first + asked->turn * asked->far + (asked->group * asked->abreast + run) * asked->apart + line * ASKED_LINE;
+    asked->at = asked->first + asked->turn * asked->far + (asked->group * asked->abreast + run) * asked->apart + line * LINE_BYTES;
 }
 //}
 

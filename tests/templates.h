@@ -24,7 +24,6 @@
 #define APART static __attribute__((noinline, unused)) TARGETED
 
 #include "../templates/bundle.c"
-#include "../templates/asked.c"
 #include "../templates/coming.c"
 #include "../templates/complex_exp.c"
 #include "../templates/dot.c"

@@ -13,6 +13,7 @@
 #include <cmocka.h>
 
 #include "templates.h"
+#include "../templates/asked.c"
 
 enum { ROUNDS = 2000 };
 
@@ -402,7 +403,7 @@ TARGETED static void test_coming(void **state)
 enum { ASKED_BYTES = 1 << 18 };
 
 static char asked_memory[ASKED_BYTES];
-static int asked_times[ASKED_BYTES / ASKED_LINE];
+static int asked_times[ASKED_BYTES / LINE_BYTES];
 
 /* Asks for a block, so many lines at a time as tiles do, and counts how often for each line of memory. */
 TARGETED static void ask_all(Asked asked, int some)
@@ -414,7 +415,7 @@ TARGETED static void ask_all(Asked asked, int some)
         for (int k = 0; k < some; k++) {
             const int64_t at = ahead - asked_memory;
             if (at >= 0 && at < ASKED_BYTES)
-                asked_times[at / ASKED_LINE]++;
+                asked_times[at / LINE_BYTES]++;
             ahead += asked.apart;
             turn_asked(&asked, &ahead, &runs_left, &lines_left);
         }
@@ -446,8 +447,8 @@ TARGETED static void test_asked(void **state)
             ask_all(asked, some);
             for (int64_t i = 0; i < points[0] * points[1] * points[2] && (some == 1 || asked.turns == 1); i++) {
                 const int64_t at = i % points[0] * step[0] + i / points[0] % points[1] * step[1] + i / points[0] / points[1] * step[2];
-                for (int64_t line = at; line < at + blocks[b].bytes; line += ASKED_LINE)
-                    assert_int_equal(asked_times[line / ASKED_LINE], 1);
+                for (int64_t line = at; line < at + blocks[b].bytes; line += LINE_BYTES)
+                    assert_int_equal(asked_times[line / LINE_BYTES], 1);
             }
         }
     static const int64_t none[][2] = { { 0, 64 } };

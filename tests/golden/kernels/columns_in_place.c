@@ -1,18 +1,19 @@
-/* einc compile 'adb,cd->cba' -o columns_in_place.c -d a=384,b=384,c=24,d=384 --target avx512
+/* einc compile 'adb,cd->cba' -o columns_in_place.c -d a=384,b=384,c=24,d=384 --target amx
  *
  *     adb, cd -> cba
  *
- * target avx512, 16 lanes
- * launch 1: block of a: tile_1_1 = min(48, a), block of b: tile_1_2 = min(96, b), block of c: tile_1_3 = min(24, c)
+ * target amx, 16 lanes
+ * launch 1: block of a: tile_1_1 = min(16, a), block of b: tile_1_2 = min(384, b), block of c: tile_1_3 = min(24, c)
  *   step 1: store tmp1[c,a,b] = sum[d](A[a,d,b] * B[c,d])
- *     tiles of 14 x 32: rows c, columns b, contracted d, rows in place, whole runs of columns in place
+ *     tiles of 14 x 32: rows c, columns b, contracted d, rows in place, whole runs of columns in place,
+ *             the next ones asked for in memory's order
  *     loops c a b, 16 lanes along b
  *   step 2: store out[c,b,a] = tmp1[c,a,b]
  *     loops c a b, 16 lanes along b, squares with a turned
  * tmp1: a block, row_tmp1 * tile_1_1 * tile_1_3 * 4 bytes
  * workspace workers * (align(row_tmp1 * tile_1_1 * tile_1_3 * 4, 64) + align(align(tile_1_2, 32) * d * 4, 64)
  *         + align(align(tile_1_2, 32) * d * 4, 64) + align((1 + min(1, align(tile_1_2, 32) * d) * 7) * (d + 16) * 56,
- *         64) + align(min(1, d / 1025) * align(tile_1_2, 32) * 448, 64) + 64) */
+ *         64) + align(min(1, d / 97) * align(tile_1_2, 32) * 448, 64) + 64) */
 #include <stddef.h>
 #include <stdint.h>
 #include <string.h>
@@ -77,9 +78,9 @@ int columns_in_place(const columns_in_place_args *args, void *workspace, size_t 
 enum { BAD_ARGUMENT = -2, BAD_SHAPES = -3, BAD_WORKSPACE = -4, BAD_MACHINE = -6, CANCELLED = -7, OUT_OF_RANGE = -16 };
 
 #if defined(__clang__)
-#define KERNEL __attribute__((target("avx512f,avx512bw,avx512dq,avx512vl,avx2,fma,f16c")))
+#define KERNEL __attribute__((target("avx512f,avx512bw,avx512dq,avx512vl,avx2,fma,f16c,avx512vnni,avx512bf16")))
 #elif defined(__GNUC__)
-#define KERNEL __attribute__((noipa, target("avx512f,avx512bw,avx512dq,avx512vl,avx2,fma,f16c")))
+#define KERNEL __attribute__((noipa, target("avx512f,avx512bw,avx512dq,avx512vl,avx2,fma,f16c,avx512vnni,avx512bf16")))
 #else
 #define KERNEL
 #endif
@@ -97,16 +98,16 @@ enum { BAD_ARGUMENT = -2, BAD_SHAPES = -3, BAD_WORKSPACE = -4, BAD_MACHINE = -6,
 
 /* Helpers are inlined; all functions are for the same instruction set. */
 #ifdef __GNUC__
-#define INLINE static inline __attribute__((always_inline, unused, target("avx512f,avx512bw,avx512dq,avx512vl,avx2,fma,f16c")))
+#define INLINE static inline __attribute__((always_inline, unused, target("avx512f,avx512bw,avx512dq,avx512vl,avx2,fma,f16c,avx512vnni,avx512bf16")))
 #else
 #define INLINE static inline
 #endif
 
 /* Of what is long and seldom in a hurry one copy keeps the compile short. */
 #if defined(__GNUC__) && !defined(__clang__)
-#define APART static __attribute__((noinline, noclone, unused, target("avx512f,avx512bw,avx512dq,avx512vl,avx2,fma,f16c")))
+#define APART static __attribute__((noinline, noclone, unused, target("avx512f,avx512bw,avx512dq,avx512vl,avx2,fma,f16c,avx512vnni,avx512bf16")))
 #elif defined(__GNUC__)
-#define APART static __attribute__((noinline, unused, target("avx512f,avx512bw,avx512dq,avx512vl,avx2,fma,f16c")))
+#define APART static __attribute__((noinline, unused, target("avx512f,avx512bw,avx512dq,avx512vl,avx2,fma,f16c,avx512vnni,avx512bf16")))
 #else
 #define APART static
 #endif
@@ -372,6 +373,8 @@ INLINE void end_coming(Coming *coming)
     }
 }
 
+enum { PAGES = 4, PAGE_LINES = 64, LINE_BYTES = 64, PAGES_BYTES = PAGES * PAGE_LINES * LINE_BYTES };
+
 /* a * b + c, rounded once; gcc contracts it by itself only in its own dialects of C. */
 INLINE f32v fma_f32v(f32v a, f32v b, f32v c)
 {
@@ -600,6 +603,95 @@ PLAIN int64_t meet(int64_t a, int64_t b)
     return a == b || b == 1 ? a : a == 1 ? b : -1;
 }
 
+/* A block of memory: `turns` times, `far` bytes from one to the next, so many groups of runs. A group's runs are `apart` bytes from
+ * one to the next; a line of each of them is asked for, then the lines behind these. Where the last group is not full,
+ * as many lines behind the block are asked for, too. */
+typedef struct Asked {
+    const char *first, *at;       /* its first line, and that which is next */
+    int64_t abreast, lines;       /* runs of a group, and lines of a run */
+    int64_t apart, back, gap;     /* bytes from a line to the next one, from a group's last run to its first, and to the next group */
+    int64_t runs_left, lines_left;    /* of the group at hand; without end of a block that has been asked for */
+    int64_t groups, group, far, turns, turn;
+} Asked;
+
+INLINE Asked ask_nothing(void)
+{
+    const Asked nothing = { NULL, NULL, 1, 1, 0, 0, 0, INT64_MAX, INT64_MAX, 0, 0, 0, 0, 0 };
+    return nothing;
+}
+
+/* Runs of so many bytes, at each of levels[i][0] points that are levels[i][1] bytes apart, for each of these levels, nearest points
+ * first. Runs that follow each other are one, and that is taken by pages. Of what is no such block levels are left out. */
+INLINE Asked ask_for(const void *first, int64_t bytes, const int64_t (*levels)[2], int count)
+{
+    Asked asked = ask_nothing();
+    int64_t runs = 1;
+    asked.turns = 1;
+    for (int i = 0; i < count; i++) {
+        const int64_t points = levels[i][0], step = levels[i][1];
+        if (points == 1)
+            continue;
+        if (runs == 1 && step == bytes) {
+            bytes *= points;
+        } else if (runs == 1) {
+            runs = points;
+            asked.apart = step;
+        } else if (asked.turns == 1 && step == runs * asked.apart) {
+            runs *= points;
+        } else if (asked.turns == 1) {
+            asked.turns = points;
+            asked.far = step;
+        }
+    }
+    if (runs == 1) {
+        asked.apart = size_min(size_align(size_ceil_div(bytes, PAGES), LINE_BYTES), PAGE_LINES * LINE_BYTES);
+        runs = size_ceil_div(bytes, size_max(asked.apart, 1));
+        bytes = asked.apart;
+    }
+    if (bytes <= 0 || runs <= 0 || asked.turns <= 0)
+        return ask_nothing();
+    asked.first = asked.at = (const char *)first;
+    asked.abreast = asked.runs_left = size_min(runs, PAGES);
+    asked.lines = asked.lines_left = size_ceil_div(bytes, LINE_BYTES);
+    asked.groups = size_ceil_div(runs, asked.abreast);
+    asked.back = LINE_BYTES - asked.abreast * asked.apart;
+    asked.gap = asked.abreast * asked.apart - asked.lines * LINE_BYTES;
+    return asked;
+}
+
+/* `ahead` has gone one run further: behind a group's last run it is at the first one's next line, behind all lines at the next group. */
+INLINE void turn_asked(const Asked *asked, const char **ahead, int64_t *runs_left, int64_t *lines_left)
+{
+    if (--*runs_left > 0)
+        return;
+    *runs_left = asked->abreast;
+    *ahead += asked->back;
+    if (--*lines_left > 0)
+        return;
+    *lines_left = asked->lines;
+    *ahead += asked->gap;
+}
+
+/* So many lines more have been asked for, if there were as many. */
+INLINE void go_on_asked(Asked *asked, int64_t lines)
+{
+    const int64_t all = asked->abreast * asked->lines;
+    int64_t place = (asked->lines - asked->lines_left) * asked->abreast + asked->abreast - asked->runs_left + lines;
+    for (; place >= all && asked->turn < asked->turns; place -= all)
+        if (++asked->group == asked->groups) {
+            asked->group = 0;
+            asked->turn++;
+        }
+    if (asked->turn == asked->turns) {
+        *asked = ask_nothing();
+        return;
+    }
+    const int64_t line = place / asked->abreast, run = place % asked->abreast;
+    asked->lines_left = asked->lines - line;
+    asked->runs_left = asked->abreast - run;
+    asked->at = asked->first + asked->turn * asked->far + (asked->group * asked->abreast + run) * asked->apart + line * LINE_BYTES;
+}
+
 /* One call: the operands, what follows from their shapes, and where tasks report a failure. */
 typedef struct Frame {
     columns_in_place_args in;    /* strides of axes of size 1 are 0 here */
@@ -642,7 +734,8 @@ static int is_stopped(const Frame *f)
 }
 
 /* tmp1[c,a,b] = sum[d](A[a,d,b] * B[c,d]) */
-enum { ROWS_1 = 14, VECTORS_1 = 2, COLUMNS_1 = VECTORS_1 * LANES, DEPTH_1 = 1024, NEAR_1 = 0, BLOCK_1 = 8 };
+enum { ROWS_1 = 14, VECTORS_1 = 2, COLUMNS_1 = VECTORS_1 * LANES, DEPTH_1 = 1024, NEAR_1 = 0, BLOCK_1 = 8,
+        ASKED_1 = 96 };
 
 /* Packs the panel of `count` columns. */
 KERNEL static void pack_columns_1(const Frame *f, char *own, int64_t a, int64_t b, int64_t depth, int64_t place,
@@ -716,8 +809,8 @@ INLINE void begin_1(const f32u *start, int64_t start_step, f32v sums[ROWS_1][VEC
  * comparisons. Two points at a turn make turns few enough for their end to be foreseen. */
 /* A panel's points are panel_step apart. What is `beside` is packed, a vector at each point. */
 INLINE void multiply_1(const int height, const f32u *rows, int64_t row_step, int64_t k_step, const f32u *panel,
-                       int64_t panel_step, const Coming *beside, int64_t depth, const char *ahead, int64_t ahead_step,
-                               f32v sums[ROWS_1][VECTORS_1])
+                       int64_t panel_step, const Coming *beside, const Asked *asked, int64_t depth, const char *ahead,
+                               int64_t ahead_step, f32v sums[ROWS_1][VECTORS_1])
 {
     const int64_t apart = row_step * (int64_t)sizeof *rows;    /* see row_address() */
     int64_t one = apart, three = 3 * apart, five = 5 * apart;
@@ -726,6 +819,7 @@ INLINE void multiply_1(const int height, const f32u *rows, int64_t row_step, int
     char *to = beside->to;
     const int64_t vectors = beside->rest / (LANES * 4), run = beside->run, gap = beside->apart - run;
     int64_t left = beside->left;
+    int64_t runs_left = asked->runs_left, lines_left = asked->lines_left;
     UNROLL_TWICE
     for (int64_t k = 0; k < depth; k++) {
         f32v right[VECTORS_1];
@@ -744,6 +838,7 @@ INLINE void multiply_1(const int height, const f32u *rows, int64_t row_step, int
             PREFETCH(ahead);
         }
         ahead += ahead_step;
+        turn_asked(asked, &ahead, &runs_left, &lines_left);
         UNROLL
         for (int v = 0; v < VECTORS_1; v++)
             right[v] = load_f32v(panel + v * LANES, 1, LANES);
@@ -768,26 +863,32 @@ INLINE void multiply_1(const int height, const f32u *rows, int64_t row_step, int
 /* One tile, and what becomes of its sums: they are kept, a row kept_step behind the one before, or with NULL for `kept`
  * taken by what follows the product. */
 KERNEL static void tile_1(int height, const f32u *rows, int64_t row_step, int64_t k_step, const f32u *panel,
-        int64_t panel_step, const Coming *beside, int64_t depth, const char *ahead, int64_t ahead_step,
-        const f32u *start, int64_t start_step, f32u *kept, int64_t kept_step, f32u *result, int64_t result_step)
+        int64_t panel_step, const Coming *beside, const Asked *asked, int64_t depth, const char *ahead,
+        int64_t ahead_step, const f32u *start, int64_t start_step, f32u *kept, int64_t kept_step, f32u *result,
+        int64_t result_step)
 {
     f32v sums[ROWS_1][VECTORS_1];
     begin_1(start, start_step, sums);
     const Coming nothing = begin_coming(NULL, NULL, 1, 0, 0, 0);
     if (beside->rest) {
         if (height == ROWS_1)
-            multiply_1(ROWS_1, rows, row_step, k_step, panel, panel_step, beside, depth, ahead, ahead_step, sums);
+            multiply_1(ROWS_1, rows, row_step, k_step, panel, panel_step, beside, asked, depth, ahead, ahead_step,
+                    sums);
         else if (height == 10)
-            multiply_1(10, rows, row_step, k_step, panel, panel_step, beside, depth, ahead, ahead_step, sums);
+            multiply_1(10, rows, row_step, k_step, panel, panel_step, beside, asked, depth, ahead, ahead_step, sums);
         else
-            multiply_1(height, rows, row_step, k_step, panel, panel_step, beside, depth, ahead, ahead_step, sums);
+            multiply_1(height, rows, row_step, k_step, panel, panel_step, beside, asked, depth, ahead, ahead_step,
+                    sums);
     } else {
         if (height == ROWS_1)
-            multiply_1(ROWS_1, rows, row_step, k_step, panel, panel_step, &nothing, depth, ahead, ahead_step, sums);
+            multiply_1(ROWS_1, rows, row_step, k_step, panel, panel_step, &nothing, asked, depth, ahead, ahead_step,
+                    sums);
         else if (height == 10)
-            multiply_1(10, rows, row_step, k_step, panel, panel_step, &nothing, depth, ahead, ahead_step, sums);
+            multiply_1(10, rows, row_step, k_step, panel, panel_step, &nothing, asked, depth, ahead, ahead_step,
+                    sums);
         else
-            multiply_1(height, rows, row_step, k_step, panel, panel_step, &nothing, depth, ahead, ahead_step, sums);
+            multiply_1(height, rows, row_step, k_step, panel, panel_step, &nothing, asked, depth, ahead, ahead_step,
+                    sums);
     }
     if (result) {
         UNROLL
@@ -866,7 +967,7 @@ KERNEL static void step_1(const Frame *f, char *own, int64_t c_first, int64_t c_
                 : a_end < extent_a ? (a_end - a_first) * A_0 - b_first * A_2 : 0;
         const int64_t further =    /* are the columns that come next */
             a + 1 < a_end ? A_0 : next_unit ? next_unit - (a - a_first) * A_0 : 0;
-        const int are_met = LANES == 16 && A_2 == 1 && (apart & -apart) * depth <= 65536;
+        const int are_met = LANES == 16 && A_2 == 1 && (apart & -apart) * depth <= 131072;
         const int64_t columns_at = a * extent_b + b_first;
         const int comes = LANES == 16 && !are_met && A_2 == 1 && columns % COLUMNS_1 == 0;
         if (comes) {
@@ -920,8 +1021,9 @@ KERNEL static void step_1(const Frame *f, char *own, int64_t c_first, int64_t c_
                 row_step = depth + 16;
                 k_step = 1;
             }
+            Asked next_lines = ask_nothing();    /* of columns that come next, as they lie in memory */
             do {
-                points = size_even(depth - done, DEPTH_1);
+                points = size_even(depth - done, are_met ? ASKED_1 : DEPTH_1);
                 float *kept = points < depth ? kept_1 : tile;
                 const int is_last = done + points >= depth;
                 /* What comes nearer: the next panel where not all of them are near, else the next rows; a share for each tile. */
@@ -930,6 +1032,11 @@ KERNEL static void step_1(const Frame *f, char *own, int64_t c_first, int64_t c_
                     block > 1 ? COLUMNS_1 * 4 / (2 * (c_2_stop - c_2_block) > BLOCK_1 * ROWS_1 ? BLOCK_1
                             : (BLOCK_1 + 1) / 2) :
                     k_step == 1 ? size_ceil_div(height * 4, tiles) : 0;
+                if (are_met && (!is_last || further)) {
+                    const int64_t levels[][2] = { { points, apart * 4 } };    /* points, and how far apart */
+                    next_lines = ask_for(A + a * A_0 + (b_first + 0) * A_2
+                            + (is_last ? further : (done + points) * apart), (b_end - b_first) * 4, levels, 1);
+                }
                 for (int64_t place = 0; place < places; place += COLUMNS_1) {
                     const int64_t b = b_first + place;
                     const int count = (int)size_min(COLUMNS_1, columns - place);
@@ -950,16 +1057,18 @@ KERNEL static void step_1(const Frame *f, char *own, int64_t c_first, int64_t c_
                                 + done * columns + place
                                 : (const f32u *)panels_1 + place * depth + done * COLUMNS_1;
                         const int64_t panel_step = is_met ? apart : comes ? columns : (int64_t)COLUMNS_1;
-                        const int64_t line = (c_2 - c_first) / ROWS_1 * 16;    /* of each point of the columns that come next, with this tile of rows */
-                        const int asks = is_met && further && line < COLUMNS_1;
-                        const char *coming = asks ? (const char *)(there + further + done * apart + line) : ahead;
-                        tile_1(height, here, row_step, k_step, panel, panel_step, beside, points, coming, asks
-                                ? apart * 4 : ahead_step, done ? kept : NULL, done ? COLUMNS_1 : 0, kept, COLUMNS_1,
-                                result, result_step);
+                        const Asked *asked = &next_lines;
+                        const int asks = asked->turns > 0;
+                        const char *coming = asks ? asked->at : ahead;
+                        tile_1(height, here, row_step, k_step, panel, panel_step, beside, asked, points, coming, asks
+                                ? asked->apart : ahead_step, done ? kept : NULL, done ? COLUMNS_1 : 0, kept,
+                                COLUMNS_1, result, result_step);
                         if (is_last && !result)
                             after_1(f, own, c_first, a_first, b_first, a, c_2, b, count, height, kept);
                         kept += points < depth ? ROWS_1 * COLUMNS_1 : 0;
                         go_on_coming(&next_columns, points * LANES * 4);
+                        if (asks)
+                            go_on_asked(&next_lines, points);
                         ahead += points * ahead_step;
                     }
                 }
@@ -1046,8 +1155,8 @@ static int prepare(Frame *f, const columns_in_place_args *args, int workers)
     const int64_t extent_c = f->extent_c = f->in.B.shape[0];
     if (f->in.out.shape[0] != extent_c || f->in.out.shape[1] != extent_b || f->in.out.shape[2] != extent_a)
         return BAD_SHAPES;
-    const int64_t tile_1_1 = f->tile_1_1 = size_min(48, extent_a);
-    const int64_t tile_1_2 = f->tile_1_2 = size_min(96, extent_b);
+    const int64_t tile_1_1 = f->tile_1_1 = size_min(16, extent_a);
+    const int64_t tile_1_2 = f->tile_1_2 = size_min(384, extent_b);
     const int64_t tile_1_3 = f->tile_1_3 = size_min(24, extent_c);
     f->units_1 = size_mul(size_mul(size_ceil_div(extent_a, tile_1_1), size_ceil_div(extent_b, tile_1_2)),
             size_ceil_div(extent_c, tile_1_3));
@@ -1062,7 +1171,7 @@ static int prepare(Frame *f, const columns_in_place_args *args, int workers)
             size_align(size_mul(size_mul(size_add(1, size_mul(size_min(1,
             size_mul(size_align(tile_1_2, 32), extent_d)), 7)), size_add(extent_d, 16)), 56), 64));
     const int64_t at_panels_of_1 = f->at_panels_of_1 = size_add(at_kept_1,
-            size_align(size_mul(size_mul(size_min(1, size_div(extent_d, 1025)), size_align(tile_1_2, 32)), 448), 64));
+            size_align(size_mul(size_mul(size_min(1, size_div(extent_d, 97)), size_align(tile_1_2, 32)), 448), 64));
     f->per_worker = size_add(at_panels_of_1, 64);
     const int64_t most_1 = size_min(size_max(size_ceil_div(size_mul(size_mul(size_mul(extent_a, extent_d), extent_b),
             extent_c), 262144), 1), 1024);
