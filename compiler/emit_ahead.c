@@ -225,7 +225,7 @@ const char *tiling_ask_kept(Emitter *e, const Tiling *t)
 {
     if (!t->c->sweep)
         return "";
-    return emit_text(e, "for (int at = 0; at < ROWS_%d * COLUMNS_%d; at += %d)    /* the next tile's sums */\n"
-                     "    PREFETCH_FAR(kept + ROWS_%d * COLUMNS_%d + at);\n", t->number, t->number,
+    return emit_text(e, "for (int at = 0; at < height * COLUMNS_%d; at += %d)    /* the next tile's sums */\n"
+                     "    PREFETCH_FAR(kept + ROWS_%d * COLUMNS_%d + at);\n", t->number,
                      CONTRACT_LINE / (int)dtype_size(t->dtype), t->number, t->number);
 }

@@ -162,11 +162,11 @@ static void find_further(Emitter *e, const Tiling *t)
 void tiling_find_columns(Emitter *e, const Tiling *t)
 {
     const char *apart = column_stride(e, t, t->c->depth.list[0]), *whole = t->c->columns.count > 1 ? " && width % LANES == 0" : "";
-    emit_line(e, "/* Whole vectors of a run are met where they are, unless their points, `apart`, fall into few sets of the cache. */");
+    const char *spread = t->c->sweep ? "" : emit_text(e, " && (apart & -apart) * depth <= %d", t->c->met_words);
+    emit_line(e, "/* Whole vectors of a run are met where they are%s. */", t->c->sweep ? "" : ", unless their points, `apart`, fall into few sets of the cache");
     emit_line(e, "const int64_t apart = %s;", apart);
     find_further(e, t);
-    emit_line(e, "const int are_met = LANES == %d && %s == 1 && (apart & -apart) * depth <= %d%s;", e->plan->lanes,
-              column_stride(e, t, tiling_last(&t->c->columns)), t->c->met_words, whole);
+    emit_line(e, "const int are_met = LANES == %d && %s == 1%s%s;", e->plan->lanes, column_stride(e, t, tiling_last(&t->c->columns)), spread, whole);
 }
 
 const char *tiling_is_met(Emitter *e, const Tiling *t)
@@ -219,7 +219,8 @@ void tiling_find_asked(Emitter *e, const Tiling *t)
             text_print(&levels, "%s{ %s, %s * %d }", levels.length ? ", " : "", here, factor(e, step), size);
     }
     const char *when = copies ? "is_new && done == 0 && further" : "are_met && (!is_last || further)";
-    const char *from = copies ? "further" : "(is_last ? further : (done + points) * apart)";
+    const char *next = t->c->sweep ? "further - sweep_from * apart" : "further";
+    const char *from = copies ? "further" : emit_text(e, "(is_last ? %s : (done + points) * apart)", next);
     emit_line(e, "if (%s) {", when);
     emit_line(e, "    const int64_t levels[][2] = { %s };    /* points, and how far apart */", levels.bytes);
     emit_line(e, "    next_lines = ask_for(%s + %s, %s * %d, levels, %d);", columns_at(e, t, "0"), from, tiling_extent_here(e, inner), size,
@@ -286,7 +287,17 @@ const char *tiling_coming_lines(Emitter *e, const Tiling *t)
 const char *tiling_went_on(Emitter *e, const Tiling *t)
 {
     return emit_text(e, "%s%s", tiling_has_coming(e, t) ? emit_text(e, "go_on_coming(&next_columns, points * LANES * %d);\n", (int)dtype_size(t->dtype)) : "",
-                     tiling_asks_in_order(e, t) ? "if (asks)\n    go_on_asked(&next_lines, points);\n" : "");
+                     !tiling_asks_in_order(e, t) ? "" : emit_text(e, "if (asks)\n    go_on_asked(&next_lines, points%s);\n",
+                                                                  t->c->asked_lines > 1 ? emit_text(e, " * %d", t->c->asked_lines) : ""));
+}
+
+/* At each point. */
+const char *tiling_next_asked(Emitter *e, const Tiling *t)
+{
+    Text text = text_new(e->arena);
+    for (int i = 0; i < t->c->asked_lines && tiling_asks_in_order(e, t); i++)
+        text_print(&text, "%s        turn_asked(asked, &ahead, &runs_left, &lines_left);\n", i ? "        PREFETCH(ahead);\n        ahead += ahead_step;\n" : "");
+    return text.length ? text.bytes : "";
 }
 
 /* A line of each of their points with each tile of rows. */

@@ -261,7 +261,7 @@ const char *tiling_functions(Emitter *e, Tiling *t)
         { "multiply_head", multiply_head(e, t) },
         { "point", t->c->window ? "        low = (const char *)(rows + spots[k]);\n        high = low + 7 * apart;\n" : "" },
         { "next_point", t->c->window ? "" : NULL },
-        { "next_ahead", tiling_asks_in_order(e, t) ? "        turn_asked(asked, &ahead, &runs_left, &lines_left);\n" : "" },
+        { "next_ahead", tiling_next_asked(e, t) },
         { "columns", tiling_meets_columns(e, t) ? tiling_column_lines(e, t) : NULL },
         { "next_columns", tiling_meets_columns(e, t) ? "        panel += panel_step;\n" : NULL },
         { "begin", tiling_begin_lines(e, t) },

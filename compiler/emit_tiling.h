@@ -195,6 +195,7 @@ void tiling_find_columns(Emitter *e, const Tiling *t);
 const char *tiling_is_met(Emitter *e, const Tiling *t);
 const char *tiling_panel_lines(Emitter *e, const Tiling *t);
 const char *tiling_ask_columns(Emitter *e, const Tiling *t);
+const char *tiling_next_asked(Emitter *e, const Tiling *t);
 bool tiling_copies_columns(Emitter *e, const Tiling *t);    /* the first tile of rows packs what it reads */
 /* Of columns that tiles pack for the batch's next point: whether there are such; what declares them, and packs what no tile has; how a tile
  * packs a vector at each point, and how that is noted behind it. */

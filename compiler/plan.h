@@ -95,6 +95,7 @@ typedef struct Contract {
     bool columns_copied;          /* or the first tile of rows does, and packs them for the others */
     IndexSet columns_asked;       /* the columns' indices and the contracted one, nearest points first: of columns that are met in place
                                    * those that come next are asked for in this order; none: a tile asks for those at its place */
+    int asked_lines;              /* so many of their lines at each point of a tile; 0: they are not asked for so */
     int asked_points;             /* so many contracted points at a time then, for what has been asked for to be near still; 0: no fewer */
     bool rows_stay;               /* rows that are packed are the same for all of a unit's batch, and so few that they are packed once; then
                                    * tiles pack the columns of the batch's next point, where these are not met in place, */

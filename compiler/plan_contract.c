@@ -13,8 +13,8 @@ enum {
     SWEEP_FAR = 896,              /* or so many where panels are far, for sums are kept far, too, */
     SWEEP_COLUMNS = 512,          /* where fewer columns than these would have all of theirs packed */
     DEPTH_FORCED = 24, DEEP_FORCED = 40, ROW_FORCED = 2, NEAR_FORCED = 1024,     /* short, for small arrays to reach all that a product does */
-    SWEEP_FORCED = 40,
-    PACKED_MOST = 1 << 20         /* bytes of packed rows */
+    PACKED_MOST = 1 << 20,        /* bytes of packed rows */
+    COLUMNS_LEAST = 3             /* fewer are products with vectors */
 };
 
 /* ---- the shape ---- */
@@ -291,7 +291,7 @@ static bool is_sweep_far(const Planner *planner, const Contract *c)
 
 /* So many contracted points that panels of them all would be few columns, whose rows come anew for each: they are taken some
  * at a time, and the sums of all rows and columns of a unit of work kept. */
-static int sweep_of(const Planner *planner, const Contract *c, Dtype dtype)
+static int sweep_of(const Planner *planner, const Step *step, const Contract *c, Dtype dtype)
 {
     double depth = planner_points(planner, &c->depth), columns = planner_points(planner, &c->columns);
     double room = planner->plan->memory ? fmin(PANELS_MOST, (double)planner->plan->memory / 4) : PANELS_MOST;
@@ -303,6 +303,8 @@ static int sweep_of(const Planner *planner, const Contract *c, Dtype dtype)
         return 0;
     if (planner->hints->nests == NESTS_TILED)
         return depth > SWEEP_FORCED ? SWEEP_FORCED : 0;
+    if (contract_sweep_in_order(planner, step, c))
+        return contract_sweep_in_order(planner, step, c);
     double size = (double)dtype_size(dtype), most = room / size;    /* words */
     double inner = depth / fmax(planner_extent(planner, c->depth.list[0]), 1);
     double sweep = c->sweep_far ? SWEEP_FAR : fmax(SWEEP, fmin(SWEEP_BYTES, contract_near(planner->plan->target) / SWEEP_NEAR) / size);
@@ -356,6 +358,7 @@ static void set_reading(Planner *planner, const Step *step, Contract *c, const I
     const Target *target = planner->plan->target;
     c->group = c->tile->group;
     /* A sum and a 1 need registers, too; and so does a point, or one for each sum. */
+    c->tile_vectors = c->tile->vectors;
     c->tile_rows = c->places && !target->masks ? (c->tile->rows - c->tames) / 2 : c->tile->rows - c->tames - c->places;
     c->rows_spread = c->group == 1 && target->spreads;
     if (!c->places)
@@ -369,6 +372,14 @@ static void set_reading(Planner *planner, const Step *step, Contract *c, const I
     c->in_place = !c->window && !c->rows_spread && is_in_place(c);
     if (!c->places)
         plan_reach(planner, step, c);
+}
+
+/* Whether a product of few rows, or few columns, is tiled because tiles read the other side in memory's order, which loops would read line
+ * by line, or with too much else to do. */
+static bool is_read_in_order(const Planner *planner, const Step *step, const Contract *c)
+{
+    double columns = planner_points(planner, &c->columns);
+    return c->sweep ? c->sweep == contract_sweep_in_order(planner, step, c) : columns >= COLUMNS_LEAST && contract_streams(planner, c);
 }
 
 Contract *plan_contract(Planner *planner, const Step *step)
@@ -386,9 +397,11 @@ Contract *plan_contract(Planner *planner, const Step *step)
         return NULL;
     int left = sides.left;
     bool sweeps = indices_have(product.reduce->reduce.over, product.reduce->reduce.over_count, step->statement->swept);
-    if (left < 0 || (product.places && (target->grid || sweeps)) ||
-        !product_pays(&product, planner->hints->nests, planner->hints->extents, reduces ? step->roots[0]->reduce.over : NULL,
-                      reduces ? step->roots[0]->reduce.over_count : 0, step->statement->swept, target->grid))
+    if (left < 0 || (product.places && (target->grid || sweeps)))
+        return NULL;
+    bool pays = product_pays(&product, planner->hints->nests, planner->hints->extents, reduces ? step->roots[0]->reduce.over : NULL,
+                             reduces ? step->roots[0]->reduce.over_count : 0, step->statement->swept, target->grid);
+    if (!pays && (!target->in_order || planner->hints->nests != NESTS_BY_COST))
         return NULL;
     Component component[STATE_COMPONENTS_MAX];
     state_components(product.reduce, component);
@@ -417,7 +430,9 @@ Contract *plan_contract(Planner *planner, const Step *step)
     c->tames = is_tropical(c, component);
     set_reading(planner, step, c, &product.own[left], &sides, dtype);
     c->sweep_far = is_sweep_far(planner, c);
-    c->sweep = sweep_of(planner, c, dtype);
+    c->sweep = sweep_of(planner, step, c, dtype);
+    if (!pays && !is_read_in_order(planner, step, c))
+        return NULL;
     set_blocks(planner, c, dtype);
     c->parts = sweeps ? NULL : plan_parts(planner, step, c, component);
     return c;

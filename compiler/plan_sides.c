@@ -19,6 +19,7 @@ static const double store_cycles[] = { [LIES_ALONG] = 0.15, [LIES_TURNED] = 1.2,
 
 enum {
     BUSY = 8,                     /* so many sums in registers keep the multipliers busy */
+    DOT_RATE = 16,                /* times as many products as of f32 a cycle has in registers of tiles */
     SHORT = 128,                  /* bytes of a run of columns that leaves lines half written, */
     SHORT_ROW = 1024              /* and of a row that is read in place for which memory is waited for where the next one is elsewhere */
 };
@@ -253,16 +254,25 @@ static Index *last_column(const Planner *planner, const Step *step, const Produc
     return last;
 }
 
+/* Whether a side's values are columns that are met as they come from memory, for the few rows of the other side. */
+static bool is_met_in_order(const Planner *planner, const Product *product, int side, const Index *column)
+{
+    const IndexSet over = { product->reduce->reduce.over, product->reduce->reduce.over_count };
+    const Term *values = product->side[side];
+    double rows = planner_points(planner, &product->own[1 - side]);
+    return values->kind == TERM_READ && columns_sweep_in_order(planner, values, &product->own[side], column, &over, rows) > 0;
+}
+
 /* What panels cost that come from behind the second cache for each block of a row index, beyond the products that they meet, where
  * rows have so many numbers. */
-static double far_cost(const Planner *planner, const Product *product, int left, double extent, double numbers)
+static double far_cost(const Planner *planner, const Product *product, int left, const Index *column, double extent, double numbers)
 {
     const Target *target = planner->plan->target;
     const IndexSet over = { product->reduce->reduce.over, product->reduce->reduce.over_count };
     double size = (double)dtype_size(register_dtype(product->reduce->dtype)), depth = planner_points(planner, &over);
     double rows = planner_points(planner, &product->own[left]), panels = planner_points(planner, &product->own[1 - left]) * depth;
     double block = fmin(extent, target->tile->rows * ROW_BLOCK), products = block * size / target->vector_bytes;
-    return contract_is_near(planner, numbers * size, panels * size) ? 0
+    return contract_is_near(planner, numbers * size, panels * size) || is_met_in_order(planner, product, 1 - left, column) ? 0
            : panels * ceil(rows / block) * fmax(size * FAR_CYCLES - products, 0);
 }
 
@@ -271,6 +281,16 @@ static double read_cycles(const Planner *planner, const Product *product, double
 {
     double size = (double)dtype_size(register_dtype(product->reduce->dtype));
     return count * size > planner->plan->target->l2_bytes ? size * FAR_CYCLES : 0;
+}
+
+/* How much of a cycle a vector's product takes: of narrow numbers less in registers of tiles. */
+static double product_cycles(const Planner *planner, const Term *product)
+{
+    Component sum[STATE_COMPONENTS_MAX];
+    const Term *sides[2], *factors[2];
+    bool narrow = state_components(product, sum) == 1 && sum_of_narrow(product, sum, sides, factors);
+    const Tile *tile = narrow ? planner->plan->target->narrow[sides[0]->dtype] : NULL;
+    return tile && tile->dot ? 1.0 / DOT_RATE : 1;
 }
 
 /* The window of a side's rows; NULL: they have none, as narrow ones that an instruction of their own takes. */
@@ -331,8 +351,8 @@ static double row_cost(const Planner *planner, const Step *step, const Product *
     double few = (PANELS_FEW - 1) * target->tile->vectors * target->vector_bytes / (double)dtype_size(register_dtype(product->reduce->dtype));
     if (!in_place || columns > few || is_scattered(planner, product->side[left], row, &over))    /* others are read beside their products */
         reads += read_cycles(planner, product, numbers);
-    return numbers * reads + rows * columns * store + rows * depth * vectors * (fmax(1, BUSY / sums) + spots) +
-           far_cost(planner, product, left, extent, numbers);
+    return numbers * reads + rows * columns * store + rows * depth * vectors * (fmax(1, BUSY / sums) + spots) * product_cycles(planner, product->reduce) +
+           far_cost(planner, product, left, column, extent, numbers);
 }
 
 static Index *best_row(const Planner *planner, const Step *step, const Product *product, int left, const Index *column,
@@ -372,7 +392,8 @@ bool product_choose_sides(const Planner *planner, const Step *step, const Produc
             lies = LIES_ACROSS;
         const Window *window = plan_window(planner, product->side[1 - left], own, &over);
         double numbers = window ? window_points(planner, window, NULL, 0, NULL) : columns * depth;    /* read; as columns each is packed */
-        cost += columns * depth * (pack_cycles[lies] + where_cycles(product->side[1 - left], lies)) +
+        double packing = is_met_in_order(planner, product, 1 - left, column) ? 0 : pack_cycles[lies];
+        cost += columns * depth * (packing + where_cycles(product->side[1 - left], lies)) +
                 numbers * read_cycles(planner, product, numbers);
         if (!sides->row || cost < least) {
             *sides = (Sides){ left, row, column, row == stored_along(planner, step) && column != row };

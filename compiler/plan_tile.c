@@ -9,6 +9,7 @@ enum {
     PAIR_POINTS = 16,             /* of fewer, adding up what they make takes as long as they do */
     SETS_SHARE = 4, MET_FORCED = 64,    /* of the second cache's ways in some sets, for lines; words for small arrays to have points too far apart */
     FEW_TILES = 8,                /* of rows: for more of them packing is next to nothing beside products */
+    SWEEP_RUNS = 2,               /* so often the columns that a sweep has at least are worth it */
     PAGE = 4096, NEAR_POINTS = 96, FAR_POINTS = 32,    /* of columns in place at a time; bytes */
     WHOLE_MOST = 128              /* products of so many words stand one after the other in a kernel */
 };
@@ -131,11 +132,11 @@ static double rows_of_all(const Planner *planner, const Contract *c)
     return planner_points(planner, &c->kept_rows) * planner_points(planner, &c->rows);
 }
 
-/* Whether reading the rows takes about as long as what is made of them. */
-static bool streams(const Planner *planner, const Contract *c)
+bool contract_streams(const Planner *planner, const Contract *c)
 {
     double bytes = rows_of_all(planner, c) * planner_points(planner, &c->depth) * (double)dtype_size(c->packed);
-    bool few = planner_points(planner, &c->columns) <= (PANELS_FEW - 1) * c->tile_vectors * planner->plan->lanes;
+    double lanes = planner->plan->target->vector_bytes / (double)dtype_size(state_dtype(c->product));
+    bool few = planner_points(planner, &c->columns) <= (PANELS_FEW - 1) * c->tile_vectors * lanes;
     return few && c->in_place && !c->rows_along && !c->rows_spread && bytes > planner->plan->target->l2_bytes;
 }
 
@@ -162,18 +163,19 @@ static bool columns_stream(const Planner *planner, const Contract *c)
 
 /* Whether columns that stream are met where they are: they are multiplied as they are read, their points are equally far apart,
  * and what packing finds out about them is not asked for. */
-static bool columns_in_place(const Planner *planner, const Contract *c)
+static bool columns_in_place(const Planner *planner, const Step *step, const Contract *c)
 {
     bool many = planner->plan->target->in_order && rows_of_all(planner, c) > FEW_TILES * c->tile_rows;
     bool known = c->columns_met.condition || c->points_met.condition || c->tames || c->places;    /* by packing, or asked for apart */
-    return c->columns_stream && c->right->dtype == c->packed && c->depth.count == 1 && !c->sweep && !known && !c->pairs &&
+    return c->columns_stream && c->right->dtype == c->packed && c->depth.count == 1 && !known && !c->pairs &&
+           (!c->sweep || c->sweep == contract_sweep_in_order(planner, step, c)) &&
            c->tile_vectors <= 2 && (!many || planner->hints->nests == NESTS_TILED);
 }
 
 /* Whether so many rows meet them that they are packed all the same. */
 static bool columns_copied(const Planner *planner, const Contract *c)
 {
-    return c->columns_in_place && (rows_of_all(planner, c) > IN_PLACE_TILES * c->tile_rows || (planner->hints->nests == NESTS_TILED && c->columns.count > 1));
+    return c->columns_in_place && !c->sweep && (rows_of_all(planner, c) > IN_PLACE_TILES * c->tile_rows || (planner->hints->nests == NESTS_TILED && c->columns.count > 1));
 }
 
 /* Whether the few rows that meet columns in place are the same for each point of the batch. */
@@ -182,7 +184,7 @@ static bool rows_stay(const Planner *planner, const Contract *c)
     bool differ = c->batch.count == 0;
     for (int i = 0; i < c->batch.count; i++)
         differ |= term_has_index(c->left, c->batch.list[i]);
-    return c->columns_in_place && !c->columns_copied && !differ && !c->reduces && c->kept_rows.count == 0 && c->rows.count == 1 && !c->window &&
+    return c->columns_in_place && !c->columns_copied && !c->sweep && !differ && !c->reduces && c->kept_rows.count == 0 && c->rows.count == 1 && !c->window &&
            !c->tile->parts && c->row_block > 1 && !planner->plan->memory;
 }
 
@@ -209,11 +211,55 @@ static IndexSet columns_asked(const Planner *planner, const Contract *c)
     return asked;
 }
 
-/* So many of their points at a time; fewer where each is in another page. */
+/* So many points at a time of columns that lie so far apart from one to the next; fewer where each is in another page. */
+static int points_together(double bytes)
+{
+    return bytes < PAGE ? NEAR_POINTS : FAR_POINTS;
+}
+
 static int asked_points(const Planner *planner, const Contract *c)
 {
-    int most = apart(planner, c, c->depth.list[0]) < PAGE ? NEAR_POINTS : FAR_POINTS;
+    int most = points_together(apart(planner, c, c->depth.list[0]));
     return most < c->depth_block ? most : c->depth_block;
+}
+
+/* So many lines at each point; of a single tile of rows all of its own. */
+static int asked_lines(const Planner *planner, const Contract *c)
+{
+    bool is_single = planner_points(planner, &c->kept_rows) == 1 && rows_of_all(planner, c) <= c->tile_rows;
+    return c->columns_asked.count == 0 ? 0 : is_single ? c->tile_vectors : 1;
+}
+
+int columns_sweep_in_order(const Planner *planner, const Term *right, const IndexSet *own, const Index *column, const IndexSet *depth, double rows)
+{
+    const Target *target = planner->plan->target;
+    const Term *read = plain_read(right);
+    if (!target->in_order || depth->count > 1 || !read || !lies_along(planner, read, column))
+        return 0;
+    bool forced = planner->hints->nests == NESTS_TILED;
+    double columns = planner_points(planner, own), deep = planner_points(planner, depth), size = (double)dtype_size(register_dtype(right->dtype));
+    int points = forced ? SWEEP_FORCED : points_together(fabs((double)side_stride(planner, read, depth->list[0])) * size);
+    bool few = rows > 1 && rows <= FEW_TILES * target->tile->rows && columns >= SWEEP_RUNS * SWEEP_LEAST;
+    bool cut = deep >= 2 * points && columns * deep * size > contract_near(target);
+    return (few && cut) || (forced && deep > points) ? points : 0;
+}
+
+/* Whether squares of a step's result are turned behind it. */
+static bool is_turned(const Planner *planner, const Step *step)
+{
+    const Program *lowered = planner->plan->lowered;
+    bool turned = false;
+    for (int s = 0; s < lowered->statement_count; s++) {
+        const Term *value = lowered->statements[s]->outputs[0].value;
+        turned |= lowered->statements[s]->turned && value->kind == TERM_READ && value->read.tensor == step->statement->outputs[0].tensor;
+    }
+    return turned;
+}
+
+int contract_sweep_in_order(const Planner *planner, const Step *step, const Contract *c)
+{
+    return is_turned(planner, step) ? 0 : columns_sweep_in_order(planner, c->right, &c->columns, c->columns.list[c->columns.count - 1], &c->depth,
+                                                                 rows_of_all(planner, c));
 }
 
 /* So many words columns may push out of the second cache whose points' lines fall into few of its sets. */
@@ -243,13 +289,14 @@ static int whole_words(const Planner *planner, const Contract *c)
 void contract_shape(const Planner *planner, const Step *step, Contract *c)
 {
     set_tile(planner, step, c);
-    c->streams = streams(planner, c);
+    c->streams = contract_streams(planner, c);
     c->rows_apart = rows_apart(planner, c);
     c->columns_stream = columns_stream(planner, c);
-    c->columns_in_place = columns_in_place(planner, c);
+    c->columns_in_place = columns_in_place(planner, step, c);
     c->columns_copied = columns_copied(planner, c);
     c->columns_asked = columns_asked(planner, c);
-    c->asked_points = c->columns_asked.count && !c->columns_copied ? asked_points(planner, c) : 0;
+    c->asked_points = c->columns_asked.count && !c->columns_copied && !c->sweep ? asked_points(planner, c) : 0;
+    c->asked_lines = asked_lines(planner, c);
     c->rows_stay = rows_stay(planner, c);
     c->met_words = met_words(planner, c);
     if (c->rows_stay)    /* all of them are one block */

@@ -12,6 +12,7 @@ enum {
     UNITS_LEAST = 12,             /* so many units of work keep all workers busy */
     COLUMNS_LEAST = 256, WORKERS_LEAST = 4,    /* the same where rows are few */
     GRID_ROOM = 8,                /* so often what stays near a block of threads may be stored for the steps behind */
+    ASKED_LEAST = 512,            /* so many columns a sweep has that are asked for as they lie in memory */
     ASKED_SHARE = 16,             /* of the second cache, for columns that are asked for as they lie in memory */
     TURNED_LINES = 3,             /* so many vectors of a turned result's run leave together */
     ROWS_NEAR = 4                 /* rows of this part of what stays near stay there beside panels */
@@ -428,7 +429,7 @@ void contract_tiles(Planner *planner, Launch *launch)
     double *tiles = ARENA_ARRAY(planner->arena, double, launch->block_count);
     double depth = c->sweep ? c->sweep : planner_points(planner, &c->depth) / c->group, size = (double)dtype_size(state_dtype(c->product));
     depth = depth > 0 ? depth : 1;    /* panels of no points have room for columns without end */
-    bool is_far = c->sweep && c->sweep_far;
+    bool is_far = c->sweep && c->sweep_far, in_order = c->sweep && c->columns_asked.count;
     double near = contract_near(plan->target), most = is_far ? SWEEP_PANELS : PANELS_MOST;
     double room_behind = is_far ? SWEEP_SUMS : 2.0 * plan->target->l2_bytes;
     if (plan->memory) {
@@ -448,6 +449,8 @@ void contract_tiles(Planner *planner, Launch *launch)
                                contract_is_near(planner, rows_bytes, planner_points(planner, &c->columns) * depth * size));
     /* Beside what is packed for one point of a square's side is what is stored for all of them. */
     double side = turned ? turned_side(planner, c, planner_extent(planner, turned), all_rows, near) : 1, stored = turned ? side * all_rows : 0;
+    if (in_order)    /* what comes next is beside what is met, and so are sums */
+        stored += depth + all_rows;
     double columns = (is_near ? near : most) / ((depth + stored) * size * fixed);
     if (planner->hints->smallest_tiles || columns < tile_columns / fixed)
         columns = tile_columns / fixed;
@@ -476,7 +479,7 @@ void contract_tiles(Planner *planner, Launch *launch)
         rows = even_rows(planner, launch, c, place, units, rows, tiles);
     if (is_far)    /* columns of which there are many cost less */
         columns = fewer_columns(planner, launch, c, place, units, COLUMNS_LEAST, columns, tiles);
-    columns = fewer_columns(planner, launch, c, place, WORKERS_LEAST, is_far ? SWEEP_LEAST : COLUMNS_LEAST, columns, tiles);
+    columns = fewer_columns(planner, launch, c, place, WORKERS_LEAST, is_far ? SWEEP_LEAST : in_order ? ASKED_LEAST : COLUMNS_LEAST, columns, tiles);
     while (rows >= 2 && c->window && window_points(planner, c->window, launch, place, tiles) * size > most)
         shrink(planner, launch, c, place, ROLE_ROW, rows /= 2, tiles);
     bool small = !by_rows && may_be_small(planner, launch);

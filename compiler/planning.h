@@ -150,11 +150,18 @@ void plan_contract_past(const Planner *planner, Contract *c);
 
 /* plan_tile.c: of a tiled product on a CPU; c is changed */
 void contract_shape(const Planner *planner, const Step *step, Contract *c);
+/* Whether reading the rows takes about as long as what is made of them. */
+bool contract_streams(const Planner *planner, const Contract *c);
+/* So many contracted points at a time of columns that few rows meet, of which units of work would have but short runs if they had all
+ * points: where memory is fast in its own order alone. 0: they are not such. The same of a side before it is chosen. */
+int columns_sweep_in_order(const Planner *planner, const Term *right, const IndexSet *own, const Index *column, const IndexSet *depth, double rows);
+int contract_sweep_in_order(const Planner *planner, const Step *step, const Contract *c);
 
 /* plan_tiles.c */
 enum { PANELS_MOST = 8 << 20 };                  /* bytes of packed columns, whatever the cache, */
 enum { SWEEP_PANELS = 4 << 20, SWEEP_SUMS = 8 << 20 };    /* and of those of a sweep and its sums, which leave room for each other */
 enum { SWEEP_LEAST = 128 };                      /* so many columns a sweep has at a time */
+enum { SWEEP_FORCED = 40 };                      /* short, for small arrays to reach all that a product does */
 enum { ROW_BLOCK = 8 };                            /* tiles of rows that meet a panel that is not near before the next */
 double contract_near(const Target *target);      /* panels of at most so many bytes stay near while all rows meet them */
 /* Whether panels of a unit of work do: those of all columns, or of some for which rows come again that are near themselves. */

@@ -263,6 +263,42 @@ static void columns_are_asked_for_in_order(void **unused)
         }
 }
 
+/* There a matrix that few rows meet is taken some points at a time, in place, for as many columns as long runs have; a vector's is not,
+ * nor where it is small. One whose rows are read is tiled for few columns. */
+static void few_rows_meet_a_matrix_in_order(void **unused)
+{
+    (void)unused;
+    static const struct {
+        const char *text, *target;
+        int rows, points, lines, columns;
+        bool is_tiled;
+    } cases[] = {
+        { "ck,kn->cn", "amx", 1, 0, 0, 5000, false },       { "ck,kn->cn", "amx", 2, 96, 2, 5000, true },
+        { "ck,kn->nc", "amx", 14, 96, 2, 5000, true },      { "ck,kn->cn", "amx", 15, 96, 1, 5000, true },
+        { "ck,kn->cn", "amx", 112, 96, 1, 5000, true },     { "ck,kn->cn", "amx", 113, 0, 0, 5000, true },
+        { "ck:f64,kn:f64->cn", "amx", 8, 32, 2, 5000, true },    /* where each point is in another page */
+        { "ck,kn->cn", "amx", 8, 96, 2, 600, true },        { "ck,kn->cn", "amx", 8, 0, 2, 200, true },
+        { "ck,kn->cn", "avx512bf16", 8, 0, 0, 5000, true }, { "ck,kn->cn", "avx512bf16", 4, 0, 0, 5000, false },
+        { "ck,nk->cn", "amx", 2, 0, 0, 5000, false },       { "ck,nk->cn", "amx", 3, 0, 0, 5000, true },
+        { "ck,nk->cn", "avx512bf16", 3, 0, 0, 5000, false },
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        CompileOptions options = { .target = target_find(cases[i].target) };
+        ExtentSpec extents[] = { { .name = "c", .extent = cases[i].rows }, { .name = "k", .extent = 4096 }, { .name = "n", .extent = cases[i].columns } };
+        options.check.extents = extents;
+        options.check.extent_count = 3;
+        Planned *planned = plan_of(cases[i].text, options);
+        const Contract *c = planned->plan->launches[0]->steps[0]->contract;
+        assert_int_equal(c != NULL, cases[i].is_tiled);
+        if (c) {
+            assert_int_equal(c->sweep, cases[i].points);
+            assert_int_equal(c->asked_lines, cases[i].lines);
+            assert_int_equal(c->columns_asked.count, cases[i].lines ? 2 : 0);
+        }
+        end(planned);
+    }
+}
+
 /* ---- what is broken ---- */
 
 static const Size none = { .kind = SIZE_CONSTANT }, large = { .kind = SIZE_CONSTANT, .constant = 1 << 30 };
@@ -517,6 +553,7 @@ int main(void)
         cmocka_unit_test(only_what_scales_with_its_maximum_is_swept),
         cmocka_unit_test(many_documents_make_more_units),
         cmocka_unit_test(columns_are_asked_for_in_order),
+        cmocka_unit_test(few_rows_meet_a_matrix_in_order),
         cmocka_unit_test(what_is_broken_is_named),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
