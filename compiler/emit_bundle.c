@@ -324,7 +324,7 @@ const char *emit_bundle(Emitter *e)
     int n = own->id + 1;
     Bundling b = { own->bundle, ARENA_ARRAY(e->arena, OperandNames, own->bundle->operand_count), NULL };
     step.vector = step.jammed = NULL;
-    step.unit_count = 0;
+    step.units.count = 0;
     e->step = &step;
     e->lanes = true;
     ParameterSet inner = emit_common_parameters(e), outer = inner;

@@ -40,7 +40,7 @@ static Scope *vector_of_run(Emitter *e, Tiling *t, bool whole)
     emit_pop(e);
     emit_line(e, "PREFETCH_FAR(%s);", next);
     emit_line(e, "store_%sv(panels_%d + (place + c - column) * depth + %s * COLUMNS_%d + column, 1, %s, %s);",
-              dtype_name(t->dtype), t->number, packed_point(e, t), t->number,
+              dtype_name(tiling_panel_dtype(t)), t->number, packed_point(e, t), t->number,
               emit_bare(e, emit_varying(e, t->c->right)), body->count);
     return emit_pop(e);
 }
@@ -92,6 +92,11 @@ const char *tiling_pack_runs(Emitter *e, Tiling *t)
     emit_line(e, "const int64_t soon = 1 + %d / size_max(%s, 1);    /* points */", RUN_AHEAD / (int)dtype_size(t->c->packed), inner);
     points_loops(e, t, 0);
     return tiling_close(e);
+}
+
+Dtype tiling_panel_dtype(const Tiling *t)
+{
+    return t->c->widens ? t->c->right->dtype : t->dtype;
 }
 
 bool tiling_meets_columns(Emitter *e, const Tiling *t)
@@ -208,7 +213,7 @@ void tiling_find_asked(Emitter *e, const Tiling *t)
 {
     const IndexSet *asked = &t->c->columns_asked;
     const Index *inner = tiling_last(&t->c->columns);
-    int size = (int)dtype_size(t->dtype);
+    int size = (int)dtype_size(tiling_panel_dtype(t));
     bool copies = tiling_copies_columns(e, t);
     Text levels = text_new(e->arena);
     for (int i = 0; i < asked->count; i++) {
@@ -360,7 +365,7 @@ const char *tiling_panel_comment(Emitter *e, const Tiling *t)
 
 const char *tiling_column_lines(Emitter *e, const Tiling *t)
 {
-    const char *dtype = dtype_name(t->dtype), *apart = are_vectors_apart(t) ? "panel_apart" : "LANES";
+    const char *dtype = dtype_name(tiling_panel_dtype(t)), *apart = are_vectors_apart(t) ? "panel_apart" : "LANES";
     bool copies = tiling_copies_columns(e, t);
     const char *copy = !copies ? "" : emit_text(e, "            if (copy)\n                store_%sv(copy + k * COLUMNS_%d + v * LANES, 1, right[v], LANES);\n"
                                                 "        }\n", dtype, t->number);

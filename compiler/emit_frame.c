@@ -133,7 +133,7 @@ const char *emit_frame(Emitter *e, const char *rest)
                    named ? "" : ", ", "", l + 1, l + 1);
     }
     for (int s = 0; s < e->plan->step_count; s++)
-        if (e->plan->steps[s]->unit_count)
+        if (e->plan->steps[s]->units.count)
             text_print(&text, "    int unit_%d;    /* the lanes' strides are 1 */\n", s + 1);
     for (int s = 0; s < e->plan->step_count; s++)
         if (emit_rows_follow(e, e->plan->steps[s]))
@@ -431,9 +431,9 @@ static void emit_launch_sizes(Emitter *e, Text *text)
     }
     for (int s = 0; s < plan->step_count; s++) {
         const Step *step = plan->steps[s];
-        for (int u = 0; u < step->unit_count; u++)
+        for (int u = 0; u < step->units.count; u++)
             text_print(text, "%sf->in.%s.stride[%d] == 1%s", u ? " && " : emit_text(e, "    f->unit_%d = ", s + 1),
-                       e->members[step->units[u].tensor->id], step->units[u].axis, u == step->unit_count - 1 ? ";\n" : "");
+                       e->members[step->units.list[u].tensor->id], step->units.list[u].axis, u == step->units.count - 1 ? ";\n" : "");
         const char *rows = emit_rows_follow(e, step);
         if (rows)
             text_print(text, "    f->rows_follow_%d = %s;\n", s + 1, rows);

@@ -108,8 +108,8 @@ static void declare_sizes(Emitter *e, Declarations *d)
 
 static bool is_unit(const Emitter *e, const Tensor *tensor, int axis)
 {
-    for (int u = 0; u < e->step->unit_count; u++)
-        if (e->step->units[u].tensor == tensor && e->step->units[u].axis == axis)
+    for (int u = 0; u < e->step->units.count; u++)
+        if (e->step->units.list[u].tensor == tensor && e->step->units.list[u].axis == axis)
             return true;
     return false;
 }

@@ -80,7 +80,7 @@ static const char *points_parameter(const Tiling *t)
 /* What a panel consists of. */
 static const char *panel_element(Emitter *e, const Tiling *t)
 {
-    return tiling_meets_columns(e, t) ? emit_element(t->dtype) : tiling_word(t);
+    return tiling_meets_columns(e, t) ? emit_element(tiling_panel_dtype(t)) : tiling_word(t);
 }
 
 /* What else is done while a tile's products are on their way. */

@@ -346,7 +346,7 @@ void tiling_pack_all(Emitter *e, const Tiling *t, const char *pack)
     }
     emit_line(e, "if (places > columns)    /* so that what is there is numbers */");
     emit_line(e, "    memset(panels_%d + (places - COLUMNS_%d) * %s, 0, (size_t)(COLUMNS_%d * %s) * %d);", t->number, t->number,
-              tiling_panel_depth(t), t->number, tiling_panel_depth(t), (int)dtype_size(t->dtype));
+              tiling_panel_depth(t), t->number, tiling_panel_depth(t), (int)dtype_size(tiling_panel_dtype(t)));
     if (tiling_packs_runs(e, t))
         pack_whole_runs(e, t, pack);
     else

@@ -490,7 +490,7 @@ static void emit_function(Emitter *e, const char *name, const char *comment)
     Text loops = text_new(e->arena);
     if (e->step->bundle && !e->merging)
         text_print(&loops, "    if (f->bundle_%d) {\n        %s\n        return;\n    }\n", e->step->id + 1, emit_bundle(e));
-    bool units = e->step->unit_count > 0 && e->lanes && emit_mentions(whole, "unit");
+    bool units = e->step->units.count > 0 && e->lanes && emit_mentions(whole, "unit");
     Around around = { .set = &inner, .body = whole, .function = point, .other_body = other_body, .other = other,
                       .lead_body = lead_body, .lead = lead_body ? lead : NULL,
                       .names = ARENA_ARRAY(e->arena, const char *, e->step->loop_count), .count = "LANES", .points = "1", .soon = "0" };

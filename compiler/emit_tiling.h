@@ -191,6 +191,7 @@ const char *tiling_near(Emitter *e, Tiling *t);
  * whether the unit's can be, and the tile's at a place, where they are, and what of those that come next a tile asks for. */
 const char *tiling_pack_runs(Emitter *e, Tiling *t);
 bool tiling_meets_columns(Emitter *e, const Tiling *t);
+Dtype tiling_panel_dtype(const Tiling *t);                 /* of panels that have one number in a word */
 void tiling_find_columns(Emitter *e, const Tiling *t);
 const char *tiling_is_met(Emitter *e, const Tiling *t);
 const char *tiling_panel_lines(Emitter *e, const Tiling *t);

@@ -26,6 +26,11 @@ typedef struct Unit {
     int axis;
 } Unit;
 
+typedef struct UnitSet {
+    Unit *list;
+    int count;
+} UnitSet;
+
 enum { CONTRACT_LINE = 64 };      /* bytes between packed rows */
 enum { CONTRACT_SETS = 2048 };     /* rows that are a multiple of so many bytes apart fall into few sets of the first cache */
 /* Of rows that come from memory, so many bytes further are on their way into the second cache. */
@@ -66,6 +71,8 @@ Index *window_base(const WindowAxis *axis);    /* its one index, or that which a
 typedef struct Contract {
     const Term *product;          /* the reduction over the contracted indices */
     const Term *left, *right;     /* what it combines: values of rows, values of columns */
+    const Index *read_along;      /* it is tiled so because a side that lies along this is read in memory's order; or NULL */
+    UnitSet units;                /* strides that are 1 then: other ones are worth another plan */
     IndexSet batch;               /* indices of both that stay, and one of the columns alone, with which the result is turned */
     IndexSet kept_rows;           /* rows that stay, */
     IndexSet rows;                /* and those that the first reduction runs over, or the innermost that stays; that of a
@@ -92,6 +99,7 @@ typedef struct Contract {
     bool columns_stream;          /* columns that are packed as they lie come from memory: run by run, */
     IndexSet points_read;         /* their contracted points in this order, those farthest apart first */
     bool columns_in_place;        /* tiles read those of whole runs where they are, */
+    bool widens;                  /* those are of 16 bits, in panels as in memory, and become numbers as they are loaded */
     bool columns_copied;          /* or the first tile of rows does, and packs them for the others */
     IndexSet columns_asked;       /* the columns' indices and the contracted one, nearest points first: of columns that are met in place
                                    * those that come next are asked for in this order; none: a tile asks for those at its place */
@@ -222,8 +230,7 @@ struct Step {
     Index *turned;                /* a copy of squares, from or to a tensor that lies along it; NULL: it is none */
     const Size *result;           /* bytes of what it stores. NULL: they never go past the caches */
     int past;                     /* more of them do */
-    Unit *units;
-    int unit_count;
+    UnitSet units;
     /* Where kept indices give too little work, the outermost loop of the reductions is cut into parts; each part's state
      * is stored, and they are merged in order. */
     Index *split;                 /* NULL: not cut */

@@ -155,9 +155,9 @@ static bool adds_rows(const Planner *planner, const Step *step, const Index *spl
         !planner_reads_plainly(planner, step->roots[0]->reduce.argument))
         return false;
     double largest = 0;
-    for (int u = 0; u < step->unit_count; u++)
-        if (!step->units[u].tensor->maker && step->units[u].tensor->rank > 1)
-            largest = fmax(largest, elements_of(planner, step->units[u].tensor));
+    for (int u = 0; u < step->units.count; u++)
+        if (!step->units.list[u].tensor->maker && step->units.list[u].tensor->rank > 1)
+            largest = fmax(largest, elements_of(planner, step->units.list[u].tensor));
     double rows = points * planner_extent(planner, split);
     return largest >= rows && rows * 4 > 2.0 * planner->plan->target->l2_bytes;
 }

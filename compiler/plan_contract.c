@@ -140,13 +140,18 @@ bool product_of_reads(const Contract *c, const Component *sum, const Term **left
 }
 
 /* Which tile the sums make. One instruction multiplies and adds several points of narrow numbers, of a dtype that the target has
- * such an instruction for; columns that have starts have all points, not those of a sweep's block. */
-static void set_tile(const Target *target, Contract *c, const Component *sum, bool sweeps)
+ * such an instruction for; columns that have starts have all points, not those of a sweep's block. Few rows take less time than their
+ * columns' way from memory whatever the instruction. */
+static void set_tile(const Planner *planner, const Step *step, Contract *c, const Component *sum, bool sweeps)
 {
+    const Target *target = planner->plan->target;
     const Term *left, *right;
+    double rows = planner_points(planner, &c->kept_rows) * planner_points(planner, &c->rows);
     c->packed = sum->dtype;
     c->tile = target->tile;
     if (!product_of_narrow(c, sum, &left, &right) || !target->narrow[left->dtype] || (sweeps && target->narrow[left->dtype]->has_starts))
+        return;
+    if (planner->hints->nests == NESTS_BY_COST && rows <= IN_PLACE_TILES * target->tile->rows && !sweeps && contract_widened(planner, step, c))
         return;
     c->tile = target->narrow[left->dtype];
     c->packed = dtype_in_word(left->dtype, c->tile->group);
@@ -374,12 +379,14 @@ static void set_reading(Planner *planner, const Step *step, Contract *c, const I
         plan_reach(planner, step, c);
 }
 
-/* Whether a product of few rows, or few columns, is tiled because tiles read the other side in memory's order, which loops would read line
- * by line, or with too much else to do. */
-static bool is_read_in_order(const Planner *planner, const Step *step, const Contract *c)
+/* The index along which a product of few rows reads its columns in memory's order, or one that would pay for nothing else its rows, which
+ * loops would read line by line, or with too much else to do. */
+static const Index *read_along(const Planner *planner, const Step *step, const Contract *c, bool pays)
 {
-    double columns = planner_points(planner, &c->columns);
-    return c->sweep ? c->sweep == contract_sweep_in_order(planner, step, c) : columns >= COLUMNS_LEAST && contract_streams(planner, c);
+    if (c->sweep)
+        return c->sweep == contract_sweep_in_order(planner, step, c) ? c->columns.list[c->columns.count - 1] : NULL;
+    bool streams = !pays && planner_points(planner, &c->columns) >= COLUMNS_LEAST && contract_streams(planner, c);
+    return streams ? c->depth.list[c->depth.count - 1] : NULL;
 }
 
 Contract *plan_contract(Planner *planner, const Step *step)
@@ -426,12 +433,13 @@ Contract *plan_contract(Planner *planner, const Step *step)
     c->points_read = points_of(planner, c, c->right);
     if (target->grid)
         return block_choose_tile(planner, step, c) ? c : NULL;
-    set_tile(target, c, component, sweeps);
+    set_tile(planner, step, c, component, sweeps);
     c->tames = is_tropical(c, component);
     set_reading(planner, step, c, &product.own[left], &sides, dtype);
     c->sweep_far = is_sweep_far(planner, c);
     c->sweep = sweep_of(planner, step, c, dtype);
-    if (!pays && !is_read_in_order(planner, step, c))
+    c->read_along = read_along(planner, step, c, pays);
+    if (!pays && !c->read_along)
         return NULL;
     set_blocks(planner, c, dtype);
     c->parts = sweeps ? NULL : plan_parts(planner, step, c, component);

@@ -194,8 +194,8 @@ static int columns_together(const Planner *planner)
 /* Whether lanes read neighbours. */
 static bool reads_lines(const Step *step)
 {
-    for (int u = 0; u < step->unit_count; u++)
-        if (step->units[u].tensor != step->statement->outputs[0].tensor)
+    for (int u = 0; u < step->units.count; u++)
+        if (step->units.list[u].tensor != step->statement->outputs[0].tensor)
             return true;
     return false;
 }
@@ -204,7 +204,7 @@ static bool reads_lines(const Step *step)
 static bool scans_columns(const Step *step)
 {
     const Term *scan = step->statement->outputs[0].value;
-    return step->kind == STEP_SCAN && step->vector_kept && step->unit_count > 0 &&
+    return step->kind == STEP_SCAN && step->vector_kept && step->units.count > 0 &&
            !indices_have(scan->reduce.over, scan->reduce.over_count, step->vector);
 }
 

@@ -14,7 +14,7 @@ static const Output *stored_alone(const Step *step)
     const Tensor *tensor = output->tensor;
     bool plain = step->kind == STEP_STORE && !step->contract && !step->split && !step->jammed && !step->bounded &&
                  !step->result && !step->turned && !step->statement->turned && !step->statement->accumulate && !step->scatters &&
-                 step->unit_count == 0;
+                 step->units.count == 0;
     if (!plain || step->statement->output_count != 1 || tensor->home != tensor || tensor->origin || tensor->previous)
         return NULL;
     for (int a = 0; a < tensor->rank; a++)

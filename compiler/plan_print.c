@@ -172,6 +172,8 @@ static void dump_contract(Text *text, const Contract *c, int lanes)
         text_put(text, c->window ? ", rows in a window" : c->in_place ? ", rows in place" : c->rows_spread ? ", rows packed as vectors" : c->rows_along ? ", rows packed side by side" : ", rows packed");
     if (c->columns_in_place)
         text_put(text, c->columns_copied ? ", columns packed by their first tiles" : ", whole runs of columns in place");
+    if (c->widens)
+        text_put(text, ", widened as they are loaded");
     if (c->columns_asked.count)
         text_put(text, ", the next ones asked for in memory's order");
     if (c->pairs)
@@ -231,8 +233,8 @@ static void dump_step(Text *text, const Plan *plan, const Step *step)
     }
     if (step->joined)
         text_print(text, ", in that of step %d", step->joined->id + 1);
-    for (int u = 0; u < step->unit_count; u++)
-        text_print(text, "%s %s axis %d", u ? "," : ", stride 1 expected:", step->units[u].tensor->label, step->units[u].axis);
+    for (int u = 0; u < step->units.count; u++)
+        text_print(text, "%s %s axis %d", u ? "," : ", stride 1 expected:", step->units.list[u].tensor->label, step->units.list[u].axis);
     text_put(text, "\n");
 }
 

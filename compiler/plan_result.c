@@ -17,8 +17,8 @@ static bool is_read(const Program *lowered, const Tensor *tensor)
 
 static bool has_unit(const Step *step, const Tensor *tensor)
 {
-    for (int u = 0; u < step->unit_count; u++)
-        if (step->units[u].tensor == tensor->home)
+    for (int u = 0; u < step->units.count; u++)
+        if (step->units.list[u].tensor == tensor->home)
             return true;
     return false;
 }

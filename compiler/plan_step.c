@@ -423,21 +423,20 @@ static void move_last(Step *step, const Index *index)
 
 /* ---- units ---- */
 
-static void add_unit(Planner *planner, Step *step, const Tensor *tensor, int axis)
+static void add_unit(Planner *planner, UnitSet *units, const Tensor *tensor, int axis)
 {
     if (!tensor->home->origin || planner_stride(planner, tensor, axis) != 1)
         return;
-    for (int i = 0; i < step->unit_count; i++)
-        if (step->units[i].tensor == tensor->home && step->units[i].axis == axis)
+    for (int i = 0; i < units->count; i++)
+        if (units->list[i].tensor == tensor->home && units->list[i].axis == axis)
             return;
     Unit unit = { tensor->home, axis };
-    ARENA_APPEND(planner->arena, step->units, step->unit_count, unit);
+    ARENA_APPEND(planner->arena, units->list, units->count, unit);
 }
 
-static void find_units(Planner *planner, Step *step)
+/* Of what a step reads along an index. */
+static void find_units_read(Planner *planner, const Step *step, const Index *along, UnitSet *units)
 {
-    if (!step->vector)
-        return;
     const Program *lowered = planner->plan->lowered;
     for (int i = 0; i < lowered->term_count; i++) {
         const Term *term = lowered->terms[i];
@@ -445,14 +444,23 @@ static void find_units(Planner *planner, Step *step)
             continue;
         for (int a = 0; a < term->read.tensor->rank; a++)
             for (int k = 0; k < term->read.positions[a].count; k++)
-                if (term->read.positions[a].parts[k].index == step->vector)
-                    add_unit(planner, step, term->read.tensor, a);
+                if (term->read.positions[a].parts[k].index == along)
+                    add_unit(planner, units, term->read.tensor, a);
     }
+}
+
+static void find_units(Planner *planner, Step *step)
+{
+    if (step->contract && step->contract->read_along)
+        find_units_read(planner, step, step->contract->read_along, &step->contract->units);
+    if (step->contract || !step->vector)
+        return;
+    find_units_read(planner, step, step->vector, &step->units);
     for (int o = 0; o < step->statement->output_count && step->vector_kept; o++) {
         const Tensor *tensor = step->statement->outputs[o].tensor;
         for (int a = 0; a < tensor->rank; a++)
             if (tensor->axes[a] == step->vector)
-                add_unit(planner, step, tensor, a);
+                add_unit(planner, &step->units, tensor, a);
     }
 }
 
@@ -581,7 +589,7 @@ Step *plan_step(Planner *planner, const Statement *statement, int id)
         if (planner->plan->lanes == 0 || lanes < planner->plan->lanes)
             planner->plan->lanes = lanes;
     }
-    if (!step->contract && !step->turned && !planner->plan->target->grid)
+    if (!step->turned && !planner->plan->target->grid)
         find_units(planner, step);
     plan_result(planner, step);
     step->crossed_last = plan_crosses_last(planner, step);

@@ -163,11 +163,11 @@ static bool columns_stream(const Planner *planner, const Contract *c)
 
 /* Whether columns that stream are met where they are: they are multiplied as they are read, their points are equally far apart,
  * and what packing finds out about them is not asked for. */
-static bool columns_in_place(const Planner *planner, const Step *step, const Contract *c)
+static bool columns_in_place(const Planner *planner, const Step *step, const Contract *c, bool widened)
 {
     bool many = planner->plan->target->in_order && rows_of_all(planner, c) > FEW_TILES * c->tile_rows;
     bool known = c->columns_met.condition || c->points_met.condition || c->tames || c->places;    /* by packing, or asked for apart */
-    return c->columns_stream && c->right->dtype == c->packed && c->depth.count == 1 && !known && !c->pairs &&
+    return c->columns_stream && (c->right->dtype == c->packed || widened) && c->depth.count == 1 && !known && !c->pairs &&
            (!c->sweep || c->sweep == contract_sweep_in_order(planner, step, c)) &&
            c->tile_vectors <= 2 && (!many || planner->hints->nests == NESTS_TILED);
 }
@@ -227,7 +227,8 @@ static int asked_points(const Planner *planner, const Contract *c)
 static int asked_lines(const Planner *planner, const Contract *c)
 {
     bool is_single = planner_points(planner, &c->kept_rows) == 1 && rows_of_all(planner, c) <= c->tile_rows;
-    return c->columns_asked.count == 0 ? 0 : is_single ? c->tile_vectors : 1;
+    int lines = c->widens ? (c->tile_vectors + 1) / 2 : c->tile_vectors;
+    return c->columns_asked.count == 0 ? 0 : is_single ? lines : 1;
 }
 
 int columns_sweep_in_order(const Planner *planner, const Term *right, const IndexSet *own, const Index *column, const IndexSet *depth, double rows)
@@ -238,9 +239,9 @@ int columns_sweep_in_order(const Planner *planner, const Term *right, const Inde
         return 0;
     bool forced = planner->hints->nests == NESTS_TILED;
     double columns = planner_points(planner, own), deep = planner_points(planner, depth), size = (double)dtype_size(register_dtype(right->dtype));
-    int points = forced ? SWEEP_FORCED : points_together(fabs((double)side_stride(planner, read, depth->list[0])) * size);
+    int points = forced ? SWEEP_FORCED : points_together(fabs((double)side_stride(planner, read, depth->list[0])) * (double)dtype_size(read->dtype));
     bool few = rows > 1 && rows <= FEW_TILES * target->tile->rows && columns >= SWEEP_RUNS * SWEEP_LEAST;
-    bool cut = deep >= 2 * points && columns * deep * size > contract_near(target);
+    bool cut = deep >= 2 * points && columns * deep * size > target->l2_bytes;
     return (few && cut) || (forced && deep > points) ? points : 0;
 }
 
@@ -260,6 +261,15 @@ int contract_sweep_in_order(const Planner *planner, const Step *step, const Cont
 {
     return is_turned(planner, step) ? 0 : columns_sweep_in_order(planner, c->right, &c->columns, c->columns.list[c->columns.count - 1], &c->depth,
                                                                  rows_of_all(planner, c));
+}
+
+const Term *contract_widened(const Planner *planner, const Step *step, const Contract *c)
+{
+    const Term *read = plain_read(c->right);
+    bool is_half = read && dtype_size(read->dtype) == 2 && register_dtype(read->dtype) == c->packed;
+    for (int a = 0; is_half && a < read->read.tensor->rank; a++)
+        is_half = position_is_plain(&read->read.positions[a]);
+    return is_half && !c->reduces && contract_sweep_in_order(planner, step, c) ? read : NULL;
 }
 
 /* So many words columns may push out of the second cache whose points' lines fall into few of its sets. */
@@ -286,13 +296,24 @@ static int whole_words(const Planner *planner, const Contract *c)
     return words > c->tile->words && words <= most ? (int)words : 0;
 }
 
+/* Where tiles meet the columns, and whether they are widened there. */
+static void set_columns(const Planner *planner, const Step *step, Contract *c)
+{
+    const Term *right = c->right, *read = c->sweep ? contract_widened(planner, step, c) : NULL;
+    c->right = read ? read : right;
+    c->columns_stream = columns_stream(planner, c);
+    c->columns_in_place = columns_in_place(planner, step, c, read != NULL);
+    c->widens = read && c->columns_in_place;
+    c->right = c->widens ? read : right;
+    c->columns_stream = columns_stream(planner, c);
+}
+
 void contract_shape(const Planner *planner, const Step *step, Contract *c)
 {
     set_tile(planner, step, c);
     c->streams = contract_streams(planner, c);
     c->rows_apart = rows_apart(planner, c);
-    c->columns_stream = columns_stream(planner, c);
-    c->columns_in_place = columns_in_place(planner, step, c);
+    set_columns(planner, step, c);
     c->columns_copied = columns_copied(planner, c);
     c->columns_asked = columns_asked(planner, c);
     c->asked_points = c->columns_asked.count && !c->columns_copied && !c->sweep ? asked_points(planner, c) : 0;

@@ -165,10 +165,10 @@ static void verify_step(Verifier *v, const Step *step)
            "lanes are shared by axes of something else than one reduction");
     for (int i = 0; bundle && i < bundle->axis_count; i++)
         expect(v, indices_have(step->loops, step->loop_count, bundle->axes[i]), "an axis that shares the lanes is no kept loop");
-    for (int i = 0; i < step->unit_count; i++) {
-        const Tensor *tensor = step->units[i].tensor;
+    for (int i = 0; i < step->units.count; i++) {
+        const Tensor *tensor = step->units.list[i].tensor;
         expect(v, tensor->origin && tensor->home == tensor, "a unit is no array of the caller's");
-        expect(v, step->units[i].axis >= 0 && step->units[i].axis < tensor->rank, "a unit's axis is not there");
+        expect(v, step->units.list[i].axis >= 0 && step->units.list[i].axis < tensor->rank, "a unit's axis is not there");
     }
 }
 
@@ -230,6 +230,8 @@ static void verify_contract(Verifier *v, const Step *step, const Contract *c)
            "a product takes two points at a time that it cannot");
     expect(v, !c->columns_in_place || (c->tile_vectors <= 2 && c->depth.count == 1 && !c->pairs && !c->tames && !c->places && (!c->sweep || !c->columns_copied)),
            "a product meets columns in place that it cannot");
+    expect(v, !c->widens || (c->columns_in_place && c->sweep && c->right->kind == TERM_READ && dtype_size(c->right->dtype) == 2),
+           "a product's tiles widen columns that are none of 16 bits");
     expect(v, c->columns_asked.count == 0 || (c->columns_in_place && c->columns_asked.count == c->columns.count + 1),
            "a product asks for columns that it does not meet in place");
     expect(v, !c->rows_stay || (c->columns_in_place && !c->columns_copied && c->batch.count && !c->reduces && c->rows.count == 1),

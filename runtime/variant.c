@@ -47,19 +47,25 @@ static bool has_sizes(const einc_kernel *kernel, const Variant *variant, const u
     return true;
 }
 
+static void add_units(einc_kernel *kernel, Variant *variant, const UnitSet *units)
+{
+    for (int u = 0; u < units->count; u++)
+        for (int i = 0; i < kernel->slot_count; i++)
+            if (variant->compiled->unit->arguments[i].tensor == units->list[u].tensor->origin) {
+                const Slot *slot = &kernel->slots[i];
+                size_t word = slot->at + 1 + (size_t)(slot->rank ? slot->rank : 1) + (size_t)units->list[u].axis;
+                ARENA_APPEND(&kernel->arena, variant->unit_words, variant->unit_count, word);
+            }
+}
+
 void variant_find_units(einc_kernel *kernel, Variant *variant)
 {
     const Plan *plan = variant->compiled->plan;
-    for (int s = 0; s < plan->step_count; s++)
-        for (int u = 0; u < plan->steps[s]->unit_count; u++) {
-            const Unit *unit = &plan->steps[s]->units[u];
-            for (int i = 0; i < kernel->slot_count; i++)
-                if (variant->compiled->unit->arguments[i].tensor == unit->tensor->origin) {
-                    const Slot *slot = &kernel->slots[i];
-                    size_t word = slot->at + 1 + (size_t)(slot->rank ? slot->rank : 1) + (size_t)unit->axis;
-                    ARENA_APPEND(&kernel->arena, variant->unit_words, variant->unit_count, word);
-                }
-        }
+    for (int s = 0; s < plan->step_count; s++) {
+        add_units(kernel, variant, &plan->steps[s]->units);
+        if (plan->steps[s]->contract)
+            add_units(kernel, variant, &plan->steps[s]->contract->units);
+    }
 }
 
 static void set_example(const einc_kernel *kernel, OperandSpec *operands, const int64_t **strides, int *count, const Slot *slot,

@@ -365,6 +365,10 @@ EXPRESSIONS = [
     ('ij,j->i', 'i,j:c j:c'), ('i,ij->j', 'i:c i,j:c'), ('ij,ij->i', 'i,j:c i,j:c'),
     ('ik,kj->ij', 'i,k:t k,j:t'), ('ki,jk->ij', 'k,i:t j,k:t'), ('ij,j->i', 'i,j:t j:t'), ('ijk,mnk->ijmn | max n | sum j', 'i,j,k:t m,n,k:t'),
     ('ikl,klj->ij | argmax j', 'i,k,l:c k,l,j:c'), ('ikl,jlk->ij', 'i,k,l:t j,l,k:t'), ('i16(9 * sin(A[i,k])) * B[j,k] -> [i,j]', 'A=i,k:c B=j,k:t'),
+    ('xu,uU->xU', 'x,u u,U'),                # a few rows times a matrix: some points at a time
+    ('xu,uU->Ux | _ * 2', 'x,u:h u,U:h'),    # whose numbers are widened as they are loaded
+    ('xu,buU->bxU', 'x,u b,u,U:b'),
+    ('iu,umU->imU', 'i,u:d u,m,U:d'),
 ]
 
 SIZES = [0, 1, 2, 3, 5, 7, 13, 14, 15, 16, 17, 29, 31, 32, 33, 37, 64, 65]

@@ -271,16 +271,19 @@ static void few_rows_meet_a_matrix_in_order(void **unused)
     static const struct {
         const char *text, *target;
         int rows, points, lines, columns;
-        bool is_tiled;
+        bool is_tiled, widens;
     } cases[] = {
-        { "ck,kn->cn", "amx", 1, 0, 0, 5000, false },       { "ck,kn->cn", "amx", 2, 96, 2, 5000, true },
-        { "ck,kn->nc", "amx", 14, 96, 2, 5000, true },      { "ck,kn->cn", "amx", 15, 96, 1, 5000, true },
-        { "ck,kn->cn", "amx", 112, 96, 1, 5000, true },     { "ck,kn->cn", "amx", 113, 0, 0, 5000, true },
-        { "ck:f64,kn:f64->cn", "amx", 8, 32, 2, 5000, true },    /* where each point is in another page */
-        { "ck,kn->cn", "amx", 8, 96, 2, 600, true },        { "ck,kn->cn", "amx", 8, 0, 2, 200, true },
-        { "ck,kn->cn", "avx512bf16", 8, 0, 0, 5000, true }, { "ck,kn->cn", "avx512bf16", 4, 0, 0, 5000, false },
-        { "ck,nk->cn", "amx", 2, 0, 0, 5000, false },       { "ck,nk->cn", "amx", 3, 0, 0, 5000, true },
-        { "ck,nk->cn", "avx512bf16", 3, 0, 0, 5000, false },
+        { "ck,kn->cn", "amx", 1, 0, 0, 5000, false, false },       { "ck,kn->cn", "amx", 2, 96, 2, 5000, true, false },
+        { "ck,kn->nc", "amx", 14, 96, 2, 5000, true, false },      { "ck,kn->cn", "amx", 15, 96, 1, 5000, true, false },
+        { "ck,kn->cn", "amx", 112, 96, 1, 5000, true, false },     { "ck,kn->cn", "amx", 113, 0, 0, 5000, true, false },
+        { "ck:f64,kn:f64->cn", "amx", 8, 32, 2, 5000, true, false },    /* where each point is in another page */
+        { "ck,kn->cn", "amx", 8, 96, 2, 600, true, false },        { "ck,kn->cn", "amx", 8, 0, 2, 200, true, false },
+        { "ck,kn->cn", "avx512bf16", 8, 0, 0, 5000, true, false }, { "ck,kn->cn", "avx512bf16", 4, 0, 0, 5000, false, false },
+        { "ck,nk->cn", "amx", 2, 0, 0, 5000, false, false },       { "ck,nk->cn", "amx", 3, 0, 0, 5000, true, false },
+        { "ck,nk->cn", "avx512bf16", 3, 0, 0, 5000, false, false },
+        { "ck,kn:bf16->cn", "amx", 64, 96, 1, 2000, true, true },    /* numbers of 16 bits: fewer lines */
+        { "ck:bf16,kn:bf16->cn:f32", "amx", 8, 96, 1, 5000, true, true }, { "ck:bf16,kn:bf16->cn:f32", "amx", 29, 0, 0, 5000, true, false },
+        { "ck:f16,kn:f16->cn", "avx512bf16", 8, 0, 0, 5000, true, false },
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         CompileOptions options = { .target = target_find(cases[i].target) };
@@ -293,6 +296,7 @@ static void few_rows_meet_a_matrix_in_order(void **unused)
         if (c) {
             assert_int_equal(c->sweep, cases[i].points);
             assert_int_equal(c->asked_lines, cases[i].lines);
+            assert_int_equal(c->widens, cases[i].widens);
             assert_int_equal(c->columns_asked.count, cases[i].lines ? 2 : 0);
         }
         end(planned);
