@@ -365,10 +365,13 @@ const char *tiling_panel_comment(Emitter *e, const Tiling *t)
 
 const char *tiling_column_lines(Emitter *e, const Tiling *t)
 {
-    const char *dtype = dtype_name(tiling_panel_dtype(t)), *apart = are_vectors_apart(t) ? "panel_apart" : "LANES";
+    const Dtype panel = tiling_panel_dtype(t);
+    const char *dtype = dtype_name(t->dtype), *apart = are_vectors_apart(t) ? "panel_apart" : "LANES";
+    const char *vector = emit_text(e, "load_%sv(panel + v * %s, 1, LANES)", dtype_name(panel), apart);
+    if (register_dtype(panel) != t->dtype)
+        vector = emit_text(e, "to_%s_%sv(%s)", dtype, dtype_name(register_dtype(panel)), vector);
     bool copies = tiling_copies_columns(e, t);
     const char *copy = !copies ? "" : emit_text(e, "            if (copy)\n                store_%sv(copy + k * COLUMNS_%d + v * LANES, 1, right[v], LANES);\n"
                                                 "        }\n", dtype, t->number);
-    return emit_text(e, "        for (int v = 0; v < VECTORS_%d; v++)%s\n            right[v] = load_%sv(panel + v * %s, 1, LANES);\n%s", t->number,
-                     copies ? " {" : "", dtype, apart, copy);
+    return emit_text(e, "        for (int v = 0; v < VECTORS_%d; v++)%s\n            right[v] = %s;\n%s", t->number, copies ? " {" : "", vector, copy);
 }

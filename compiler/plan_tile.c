@@ -227,7 +227,7 @@ static int asked_points(const Planner *planner, const Contract *c)
 static int asked_lines(const Planner *planner, const Contract *c)
 {
     bool is_single = planner_points(planner, &c->kept_rows) == 1 && rows_of_all(planner, c) <= c->tile_rows;
-    int lines = c->widens ? (c->tile_vectors + 1) / 2 : c->tile_vectors;
+    int lines = (int)ceil(c->tile_vectors * (double)dtype_size(c->right->dtype) / (double)dtype_size(c->packed));
     return c->columns_asked.count == 0 ? 0 : is_single ? lines : 1;
 }
 
@@ -266,10 +266,11 @@ int contract_sweep_in_order(const Planner *planner, const Step *step, const Cont
 const Term *contract_widened(const Planner *planner, const Step *step, const Contract *c)
 {
     const Term *read = plain_read(c->right);
-    bool is_half = read && dtype_size(read->dtype) == 2 && register_dtype(read->dtype) == c->packed;
-    for (int a = 0; is_half && a < read->read.tensor->rank; a++)
-        is_half = position_is_plain(&read->read.positions[a]);
-    return is_half && !c->reduces && contract_sweep_in_order(planner, step, c) ? read : NULL;
+    bool is_narrow = read && c->packed == DTYPE_F32 && dtype_size(read->dtype) < 4 &&
+                     (dtype_kind(read->dtype) == KIND_FLOAT || dtype_kind(read->dtype) == KIND_INT);
+    for (int a = 0; is_narrow && a < read->read.tensor->rank; a++)
+        is_narrow = position_is_plain(&read->read.positions[a]);
+    return is_narrow && !c->reduces && contract_sweep_in_order(planner, step, c) ? read : NULL;
 }
 
 /* So many words columns may push out of the second cache whose points' lines fall into few of its sets. */

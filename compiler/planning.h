@@ -156,7 +156,7 @@ bool contract_streams(const Planner *planner, const Contract *c);
  * points: where memory is fast in its own order alone. 0: they are not such. The same of a side before it is chosen. */
 int columns_sweep_in_order(const Planner *planner, const Term *right, const IndexSet *own, const Index *column, const IndexSet *depth, double rows);
 int contract_sweep_in_order(const Planner *planner, const Step *step, const Contract *c);
-/* What such columns of 16 bits are read from, which become numbers as tiles load them. NULL: they are none. */
+/* What such columns of 8 or 16 bits are read from, which become numbers as tiles load them. NULL: they are none. */
 const Term *contract_widened(const Planner *planner, const Step *step, const Contract *c);
 
 /* plan_tiles.c */

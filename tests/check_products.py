@@ -369,6 +369,7 @@ EXPRESSIONS = [
     ('xu,uU->Ux | _ * 2', 'x,u:h u,U:h'),    # whose numbers are widened as they are loaded
     ('xu,buU->bxU', 'x,u b,u,U:b'),
     ('iu,umU->imU', 'i,u:d u,m,U:d'),
+    ('xu,uU->xU | _ * s[U]', 'x,u u,U:c s=U'),
 ]
 
 SIZES = [0, 1, 2, 3, 5, 7, 13, 14, 15, 16, 17, 29, 31, 32, 33, 37, 64, 65]
