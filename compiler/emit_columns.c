@@ -8,6 +8,11 @@ enum {
     RUN_AHEAD = 4096              /* bytes that are asked for before they are packed */
 };
 
+const Term *tiling_columns_read(const Tiling *t)
+{
+    return t->c->widened ? t->c->widened : t->c->right;
+}
+
 /* Where a point is in a panel. */
 static const char *packed_point(Emitter *e, const Tiling *t)
 {
@@ -36,12 +41,12 @@ static Scope *vector_of_run(Emitter *e, Tiling *t, bool whole)
         emit_line(e, "lanes = (int)size_min(LANES, size_min(count - c, COLUMNS_%d - column));", t->number);
     emit_push(e);
     emit_bind(e, far, emit_text(e, "(%s + soon)", t->names[far->id]));
-    const char *next = emit_pointer(e, t->c->right);
+    const char *next = emit_pointer(e, tiling_columns_read(t));
     emit_pop(e);
     emit_line(e, "PREFETCH_FAR(%s);", next);
     emit_line(e, "store_%sv(panels_%d + (place + c - column) * depth + %s * COLUMNS_%d + column, 1, %s, %s);",
               dtype_name(tiling_panel_dtype(t)), t->number, packed_point(e, t), t->number,
-              emit_bare(e, emit_varying(e, t->c->right)), body->count);
+              emit_bare(e, emit_varying(e, tiling_columns_read(t))), body->count);
     return emit_pop(e);
 }
 
@@ -96,7 +101,7 @@ const char *tiling_pack_runs(Emitter *e, Tiling *t)
 
 Dtype tiling_panel_dtype(const Tiling *t)
 {
-    return t->c->widens ? t->c->right->dtype : t->dtype;
+    return t->c->widened ? t->c->widened->dtype : t->dtype;
 }
 
 bool tiling_meets_columns(Emitter *e, const Tiling *t)
@@ -106,7 +111,7 @@ bool tiling_meets_columns(Emitter *e, const Tiling *t)
 
 static const char *column_stride(Emitter *e, const Tiling *t, const Index *index)
 {
-    return emit_stride(e, t->c->right->read.tensor, t->c->right->read.positions, index);
+    return emit_stride(e, tiling_columns_read(t)->read.tensor, tiling_columns_read(t)->read.positions, index);
 }
 
 bool tiling_copies_columns(Emitter *e, const Tiling *t)
@@ -188,14 +193,14 @@ static const char *columns_at(Emitter *e, const Tiling *t, const char *place)
     for (int i = 0; i < t->c->columns.count; i++)
         emit_bind(e, t->c->columns.list[i], emit_text(e, "(%s)", tiling_column_at(e, t, place, i)));
     emit_bind(e, t->c->depth.list[0], tiling_depth_first(e, t));
-    const char *pointer = emit_pointer(e, t->c->right);
+    const char *pointer = emit_pointer(e, tiling_columns_read(t));
     emit_pop(e);
     return pointer;
 }
 
 const char *tiling_panel_lines(Emitter *e, const Tiling *t)
 {
-    const char *place = tiling_tile_place(t), *type = emit_element(t->c->right->dtype);
+    const char *place = tiling_tile_place(t), *type = emit_element(tiling_columns_read(t)->dtype);
     const char *lines = emit_text(e, "const int is_met = %s;\nconst %s *there = %s;    /* the tile's columns in memory */\n",
                                   tiling_is_met(e, t), type, columns_at(e, t, place));
     if (!are_vectors_apart(t))
@@ -255,7 +260,7 @@ void tiling_find_coming(Emitter *e, const Tiling *t)
     emit_line(e, "const int comes = LANES == %d && !are_met && %s == 1 && columns %% COLUMNS_%d == 0%s;", e->plan->lanes,
               column_stride(e, t, tiling_last(&t->c->columns)), t->number, whole);
     emit_line(e, "if (comes) {");
-    emit_line(e, "    const %s *first = %s;", emit_element(t->c->right->dtype), columns_at(e, t, "0"));
+    emit_line(e, "    const %s *first = %s;", emit_element(tiling_columns_read(t)->dtype), columns_at(e, t, "0"));
     emit_line(e, "    const int64_t run = columns * %s, soon = depth * LANES * %s;", size, size);
     emit_line(e, "    if (!next_columns.to)");
     emit_line(e, "        next_columns = begin_coming(first, columns_next, run, apart * %s, depth, soon);", size);
@@ -310,7 +315,7 @@ const char *tiling_ask_columns(Emitter *e, const Tiling *t)
 {
     int n = t->number, lines = CONTRACT_LINE / (int)dtype_size(t->dtype);
     const Index *row = tiling_last(&t->c->rows);
-    const char *name = t->names[row->id], *type = emit_element(t->c->right->dtype);
+    const char *name = t->names[row->id], *type = emit_element(tiling_columns_read(t)->dtype);
     const char *line = emit_text(e, "(%s - %s) / ROWS_%d * %d", name, tiling_first(e, row), n, lines);
     const char *at = !are_vectors_apart(t) ? "line" : "line / LANES * there_apart + line % LANES", *met = "is_met";
     Text text = text_new(e->arena);

@@ -365,7 +365,7 @@ static Masked masked_columns(Emitter *e, const Tiling *t)
 bool tiling_packs_runs(Emitter *e, const Tiling *t)
 {
     const Masked masked = masked_columns(e, t);
-    return t->c->columns_stream && tiling_reads_safely(e, t->c->right) && !tiling_is_masked(e, t, &masked);
+    return t->c->columns_stream && tiling_reads_safely(e, tiling_columns_read(t)) && !tiling_is_masked(e, t, &masked);
 }
 
 const char *tiling_pack_columns(Emitter *e, Tiling *t)

@@ -192,6 +192,7 @@ const char *tiling_near(Emitter *e, Tiling *t);
 const char *tiling_pack_runs(Emitter *e, Tiling *t);
 bool tiling_meets_columns(Emitter *e, const Tiling *t);
 Dtype tiling_panel_dtype(const Tiling *t);                 /* of panels that have one number in a word */
+const Term *tiling_columns_read(const Tiling *t);          /* what whole runs of columns are read from */
 void tiling_find_columns(Emitter *e, const Tiling *t);
 const char *tiling_is_met(Emitter *e, const Tiling *t);
 const char *tiling_panel_lines(Emitter *e, const Tiling *t);

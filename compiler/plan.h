@@ -99,7 +99,8 @@ typedef struct Contract {
     bool columns_stream;          /* columns that are packed as they lie come from memory: run by run, */
     IndexSet points_read;         /* their contracted points in this order, those farthest apart first */
     bool columns_in_place;        /* tiles read those of whole runs where they are, */
-    bool widens;                  /* those are of 8 or 16 bits, in panels as in memory, and become numbers as they are loaded */
+    const Term *widened;          /* what those are read from that have 8 or 16 bits, in panels as in memory, and become numbers as they are
+                                   * loaded; or NULL */
     bool columns_copied;          /* or the first tile of rows does, and packs them for the others */
     IndexSet columns_asked;       /* the columns' indices and the contracted one, nearest points first: of columns that are met in place
                                    * those that come next are asked for in this order; none: a tile asks for those at its place */

@@ -172,7 +172,7 @@ static void dump_contract(Text *text, const Contract *c, int lanes)
         text_put(text, c->window ? ", rows in a window" : c->in_place ? ", rows in place" : c->rows_spread ? ", rows packed as vectors" : c->rows_along ? ", rows packed side by side" : ", rows packed");
     if (c->columns_in_place)
         text_put(text, c->columns_copied ? ", columns packed by their first tiles" : ", whole runs of columns in place");
-    if (c->widens)
+    if (c->widened)
         text_put(text, ", widened as they are loaded");
     if (c->columns_asked.count)
         text_put(text, ", the next ones asked for in memory's order");

@@ -124,7 +124,7 @@ static void reserve(Planner *planner, const Launch *launch, const Step *step, Co
     columns = size_align(arena, columns, c->tile_vectors * planner->plan->lanes);
     Dtype dtype = state_dtype(c->product);
     const Size *panel = c->tile->has_starts ? size_op(arena, SIZE_ADD, depth, size_constant(arena, 1)) : depth;
-    add_scratch(planner, step, c, "panels", c->widens ? c->right->dtype : dtype, size_op(arena, SIZE_MUL, columns, panel), end);
+    add_scratch(planner, step, c, "panels", c->widened ? c->widened->dtype : dtype, size_op(arena, SIZE_MUL, columns, panel), end);
     if (c->rows_stay)
         add_scratch(planner, step, c, "coming", dtype, size_op(arena, SIZE_MUL, columns, panel), end);
     const Size *is_far = c->sweep ? size_constant(arena, 1) : one_beyond(arena, size_op(arena, SIZE_MUL, columns, depth), c->near);

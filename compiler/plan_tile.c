@@ -155,19 +155,20 @@ static bool rows_apart(const Planner *planner, const Contract *c)
 /* Whether columns that are packed as they lie come from memory. */
 static bool columns_stream(const Planner *planner, const Contract *c)
 {
+    const Term *read = c->widened ? c->widened : c->right;
     double columns = planner_points(planner, &c->batch) * planner_points(planner, &c->columns);
     double bytes = columns * planner_points(planner, &c->depth) * (double)dtype_size(c->packed);
-    return c->right->kind == TERM_READ && lies_along(planner, c->right, c->columns.list[c->columns.count - 1]) && c->group == 1 &&
+    return read->kind == TERM_READ && lies_along(planner, read, c->columns.list[c->columns.count - 1]) && c->group == 1 &&
            (bytes > planner->plan->target->l2_bytes || planner->hints->nests == NESTS_TILED);
 }
 
 /* Whether columns that stream are met where they are: they are multiplied as they are read, their points are equally far apart,
  * and what packing finds out about them is not asked for. */
-static bool columns_in_place(const Planner *planner, const Step *step, const Contract *c, bool widened)
+static bool columns_in_place(const Planner *planner, const Step *step, const Contract *c)
 {
     bool many = planner->plan->target->in_order && rows_of_all(planner, c) > FEW_TILES * c->tile_rows;
     bool known = c->columns_met.condition || c->points_met.condition || c->tames || c->places;    /* by packing, or asked for apart */
-    return c->columns_stream && (c->right->dtype == c->packed || widened) && c->depth.count == 1 && !known && !c->pairs &&
+    return c->columns_stream && (c->right->dtype == c->packed || c->widened) && c->depth.count == 1 && !known && !c->pairs &&
            (!c->sweep || c->sweep == contract_sweep_in_order(planner, step, c)) &&
            c->tile_vectors <= 2 && (!many || planner->hints->nests == NESTS_TILED);
 }
@@ -227,8 +228,8 @@ static int asked_points(const Planner *planner, const Contract *c)
 static int asked_lines(const Planner *planner, const Contract *c)
 {
     bool is_single = planner_points(planner, &c->kept_rows) == 1 && rows_of_all(planner, c) <= c->tile_rows;
-    int lines = (int)ceil(c->tile_vectors * (double)dtype_size(c->right->dtype) / (double)dtype_size(c->packed));
-    return c->columns_asked.count == 0 ? 0 : is_single ? lines : 1;
+    double part = c->widened ? (double)dtype_size(c->widened->dtype) / (double)dtype_size(c->packed) : 1;    /* of a line a vector has */
+    return c->columns_asked.count == 0 ? 0 : is_single ? (int)ceil(c->tile_vectors * part) : 1;
 }
 
 int columns_sweep_in_order(const Planner *planner, const Term *right, const IndexSet *own, const Index *column, const IndexSet *depth, double rows)
@@ -300,12 +301,12 @@ static int whole_words(const Planner *planner, const Contract *c)
 /* Where tiles meet the columns, and whether they are widened there. */
 static void set_columns(const Planner *planner, const Step *step, Contract *c)
 {
-    const Term *right = c->right, *read = c->sweep ? contract_widened(planner, step, c) : NULL;
-    c->right = read ? read : right;
+    c->widened = c->sweep ? contract_widened(planner, step, c) : NULL;
     c->columns_stream = columns_stream(planner, c);
-    c->columns_in_place = columns_in_place(planner, step, c, read != NULL);
-    c->widens = read && c->columns_in_place;
-    c->right = c->widens ? read : right;
+    c->columns_in_place = columns_in_place(planner, step, c);
+    if (c->columns_in_place)
+        return;
+    c->widened = NULL;
     c->columns_stream = columns_stream(planner, c);
 }
 

@@ -230,7 +230,7 @@ static void verify_contract(Verifier *v, const Step *step, const Contract *c)
            "a product takes two points at a time that it cannot");
     expect(v, !c->columns_in_place || (c->tile_vectors <= 2 && c->depth.count == 1 && !c->pairs && !c->tames && !c->places && (!c->sweep || !c->columns_copied)),
            "a product meets columns in place that it cannot");
-    expect(v, !c->widens || (c->columns_in_place && c->sweep && c->right->kind == TERM_READ && dtype_size(c->right->dtype) < 4),
+    expect(v, !c->widened || (c->columns_in_place && c->sweep && c->widened->kind == TERM_READ && dtype_size(c->widened->dtype) < 4),
            "a product's tiles widen columns that are no narrow numbers");
     expect(v, c->columns_asked.count == 0 || (c->columns_in_place && c->columns_asked.count == c->columns.count + 1),
            "a product asks for columns that it does not meet in place");
