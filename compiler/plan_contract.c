@@ -14,7 +14,8 @@ enum {
     SWEEP_COLUMNS = 512,          /* where fewer columns than these would have all of theirs packed */
     DEPTH_FORCED = 24, DEEP_FORCED = 40, ROW_FORCED = 2, NEAR_FORCED = 1024,     /* short, for small arrays to reach all that a product does */
     PACKED_MOST = 1 << 20,        /* bytes of packed rows */
-    COLUMNS_LEAST = 3             /* fewer are products with vectors */
+    COLUMNS_LEAST = 3,            /* fewer are products with vectors */
+    WIDENED_TILES = 3             /* of rows: those of f32 keep up with memory */
 };
 
 /* ---- the shape ---- */
@@ -151,7 +152,7 @@ static void set_tile(const Planner *planner, const Step *step, Contract *c, cons
     c->tile = target->tile;
     if (!product_of_narrow(c, sum, &left, &right) || !target->narrow[left->dtype] || (sweeps && target->narrow[left->dtype]->has_starts))
         return;
-    if (planner->hints->nests == NESTS_BY_COST && rows <= IN_PLACE_TILES * target->tile->rows && !sweeps && contract_widened(planner, step, c))
+    if (planner->hints->nests == NESTS_BY_COST && rows <= WIDENED_TILES * target->tile->rows && !sweeps && contract_widened(planner, step, c))
         return;
     c->tile = target->narrow[left->dtype];
     c->packed = dtype_in_word(left->dtype, c->tile->group);
