@@ -39,7 +39,7 @@ typedef struct GridRing {
     GridMap maps[RING_MAPS];
     int map_count;
     int step, threads;
-    int64_t shared_bytes, at;     /* of a block; where its maps are in the argument */
+    int64_t at;                   /* where its maps are in the argument */
 } GridRing;
 
 /* What a grid is asked for, in order: a kernel, or that a part of the workspace becomes zeros. */
@@ -47,6 +47,7 @@ typedef struct GridWork {
     const char *kernel;           /* NULL: zeros */
     const Size *tasks;            /* of the kernel: it takes at most so many blocks */
     int launch;                   /* the plan's, whose tasks these are; -1: none's */
+    int64_t asked_bytes;          /* of a block's shared memory, that it has to ask for */
     GridRing *ring;               /* it takes the place of the next one, which is for arguments that have no such maps; or NULL */
     const Size *offset, *bytes;   /* of the zeros */
 } GridWork;

@@ -13,7 +13,7 @@ static const char *const words[] = {
     "before", "factor", "there", "value_at", "value_rest", "pair", "word", "numbers", "finite",
     "is_point", "places", "held", "most", "own_most", "own_columns", "is_lost", "rows_from", "columns_from", "misses", "last", "AHEAD", "LAST",
     "ring", "tile", "tiles", "number", "side", "band", "high", "whole", "reached", "slice", "phase", "bytes", "full", "place", "panel",
-    "coming", "copy", "begun", "near", "far", "upper", "lower", "squares", "square", "own", "own_near", "scale", "even", "odd", "set", "is_far"
+    "copy", "portion", "near", "far", "upper", "lower", "squares", "square", "own", "own_near", "scale", "even", "odd", "set", "is_far"
 };
 
 bool emit_block_uses(const char *name)
@@ -529,7 +529,6 @@ const char *block_text(Emitter *e, BlockTiling *t, const BlockFetch *f, const ch
         { "room", f->room.bytes },
         { "first", f->first.bytes },
         { "quick", f->quick },
-        { "due", f->due },
         { "next", f->next.bytes },
         { "put", f->put.bytes },
         { "after", after },
@@ -568,6 +567,8 @@ const char *emit_block_memory(Emitter *e)
     int bytes = e->plan->block_bytes;
     if (!bytes)
         return "";
-    return emit_text(e, "/* Shared memory of a block, which its products use one after the other. */\n"
-                     "__shared__ __align__(16) char block_memory[%d];\n\n", bytes);
+    const char *memory = emit_text(e, "__shared__ __align__(16) char block_memory[%d];\n", bytes);
+    if (bytes > e->plan->target->grid->shared_bytes)
+        memory = emit_text(e, "#ifdef EINC_MODEL\n%s#else\nextern __shared__ __align__(16) char block_memory[];\n#endif\n", memory);
+    return emit_text(e, "/* Shared memory of a block, which its products use one after the other. */\n%s\n", memory);
 }

@@ -44,7 +44,6 @@ typedef struct BlockFetch {
     const char *functions[2];
     const char *find_columns, *begin, *sums, *tile;    /* calls, or ""; the last is both before it */
     const char *whole, *quick;    /* what takes whole slices, and its call; "" */
-    const char *due;              /* whether the next slice has to be brought, where that is not all; or NULL */
     Text find, room, first, next, put, before, mentions;
 } BlockFetch;
 

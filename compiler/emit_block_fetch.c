@@ -68,63 +68,32 @@ static void fetch_whole(Emitter *e, BlockTiling *t, BlockFetch *f)
     f->quick = emit_text(e, "    int64_t at = slices_%d(%s, sums);\n", t->number, block_tile_list(e, t, mentions, false));
 }
 
-/* What copies and products of whole slices are on tensor cores. */
-static int quick_holes(Emitter *e, const BlockTiling *t, const BlockWhole side[2], Hole *holes)
-{
-    int n = t->number;
-    const char *parts = t->c->tile ? "is_whole, " : "";
-    holes[0] = (Hole){ "copy", emit_text(e, "        %s\n        %s\n", side[0].copy, side[1].copy) };
-    holes[1] = (Hole){ "multiply", emit_text(e, "        multiply_%d(slices, now, DEPTH_%d, %ssums);\n", n, n, parts) };
-    return 2;
-}
-
-/* The same of f64, whose copies are a function. */
-static int quick_double_holes(Emitter *e, const BlockTiling *t, const BlockWhole side[2], const char *mentions, Hole *holes)
-{
-    int n = t->number;
-    const char *needs = emit_text(e, "slices stage point %s", mentions), *type = emit_element(t->c->packed);
-    const char *list = emit_parameters(e, &t->parameters, needs, false);
-    const char *begin = block_renamed(e, block_renamed(e, list, "stage", emit_text(e, "STAGES_%d - 1", n)), "point", emit_text(e, "AHEAD - DEPTH_%d", n));
-    const char *next = block_renamed(e, list, "point", emit_text(e, "(int64_t)slice * DEPTH_%d + AHEAD", n));
-    holes[0] = (Hole){ "copy", emit_text(e, "    %s\n    %s\n", side[0].copy, side[1].copy) };
-    holes[1] = (Hole){ "copy_head", emit_text(e, "INLINE void copy_%d(%s, const %s *const rows_from[ROWS_OWN_%d], "
-                                              "const %s *const columns_from[COLUMNS_OWN_%d])\n", n,
-                                              emit_parameters(e, &t->parameters, needs, true), type, n, type, n) };
-    holes[2] = (Hole){ "begin", emit_text(e, "    copy_%d(%s, rows_from, columns_from);\n", n, begin) };
-    holes[3] = (Hole){ "next", emit_text(e, "        copy_%d(%s, rows_from, columns_from);\n", n, next) };
-    return 4;
-}
-
 /* What takes whole slices on tensor cores. */
 static void fetch_quick(Emitter *e, BlockTiling *t, BlockFetch *f)
 {
     BlockWhole side[2];
     for (int i = 0; i < 2; i++)
         block_quick_side(e, t, i, &side[i]);
-    int n = t->number;
-    bool doubles = t->c->packed == DTYPE_F64, parts = t->c->tile != NULL;
-    const char *mentions = emit_text(e, "%s %s", side[0].mentions, side[1].mentions);
-    Hole holes[8] = {
+    bool doubles = t->c->packed == DTYPE_F64;
+    int n = t->number, indent = doubles ? 16 : 8;
+    const char *mentions = emit_text(e, "%s %s", side[0].mentions, side[1].mentions), *parts = t->c->tile ? "is_whole, " : "";
+    Hole holes[] = {
         { "copies", emit_text(e, "%s\n%s", side[0].functions, side[1].functions) },
         { "head", emit_text(e, "INLINE int64_t slices_%d(%s, %s%s sums[HIGH_%d][WIDE_%d])\n", n, block_tile_list(e, t, mentions, true),
-                            parts ? "int is_whole, " : "", dtype_c(t->dtype), n, n) },
+                            t->c->tile ? "int is_whole, " : "", dtype_c(t->dtype), n, n) },
         { "find", emit_text(e, "    const int misses = %s | %s;\n", side[0].keep, side[1].keep) },
+        { "copy", emit_text(e, "%*s%s\n%*s%s\n", indent, "", side[0].copy, indent, "", side[1].copy) },
+        { "multiply", emit_text(e, "        multiply_%d(slices, now, DEPTH_%d, %ssums);\n", n, n, parts) },
     };
-    int count = 3 + (doubles ? quick_double_holes(e, t, side, mentions, holes + 3) : quick_holes(e, t, side, holes + 3));
     Sample sample = block_sample(t, doubles ? "cuda/contract_quick_double.cu" : "cuda/contract_quick.cu");
-    f->whole = emit_text(e, "\n%s", emit_skeleton(e, &sample, holes, count));
-    const char *call = emit_text(e, "slices_%d(%s, %ssums)", n, block_tile_list(e, t, mentions, false), parts ? "is_whole, " : "");
-    f->quick = emit_text(e, "    int64_t at = %s;\n", call);
-    if (doubles) {    /* the first slice that would be next comes already */
-        f->quick = emit_text(e, "    const int64_t begun = %s;\n    int64_t at = begun;\n", call);
-        f->due = "        if (point < depth && (at > begun || begun == 0)) {\n";
-    }
+    f->whole = emit_text(e, "\n%s", emit_skeleton(e, &sample, holes, doubles ? 4 : 5));
+    f->quick = emit_text(e, "    int64_t at = slices_%d(%s, %ssums);\n", n, block_tile_list(e, t, mentions, false), parts);
     text_print(&f->mentions, "%s ", mentions);
 }
 
 void block_fetch(Emitter *e, BlockTiling *t, BlockFetch *f)
 {
-    *f = (BlockFetch){ .find_columns = "", .whole = "", .due = NULL, .quick = "    int64_t at = 0;\n", .find = text_new(e->arena), .room = text_new(e->arena),
+    *f = (BlockFetch){ .find_columns = "", .whole = "", .quick = "    int64_t at = 0;\n", .find = text_new(e->arena), .room = text_new(e->arena),
                        .first = text_new(e->arena), .next = text_new(e->arena), .put = text_new(e->arena), .before = text_new(e->arena),
                        .mentions = text_new(e->arena) };
     for (int side = 0; side < 2; side++)

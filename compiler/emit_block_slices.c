@@ -269,6 +269,16 @@ static const char *chunks_test(Emitter *e, const BlockTiling *t, const Term *rea
     return test.bytes;
 }
 
+/* A loop over what a thread copies, for a portion of it. */
+static const char *some_turns(Emitter *e, const BlockTiling *t, int side)
+{
+    const char *size = side ? "COLUMNS" : "ROWS";
+    int n = t->number;
+    if (!has_lines(t, side))
+        return emit_text(e, "    for (int turn = portion; turn < %s_OWN_%d; turn += LAST_%d)\n", size, n, n);
+    return emit_text(e, "    for (int chunk = portion * %s_CHUNKS_%d; chunk < CHUNKS_%d; chunk += LAST_%d * %s_CHUNKS_%d) {\n", size, n, n, n, size, n);
+}
+
 void block_quick_side(Emitter *e, BlockTiling *t, int side, BlockWhole *whole)
 {
     bool apart = has_lines(t, side);
@@ -281,19 +291,22 @@ void block_quick_side(Emitter *e, BlockTiling *t, int side, BlockWhole *whole)
     const char *keeps = emit_text(e, "slices %s%s%s", data, asks, test), *copies = emit_text(e, "slices stage point %s%s", locals, offset);
     const char *from = emit_text(e, "%s_from", word), *keep = emit_text(e, "keep_%s", word), *copy = emit_text(e, "copy_%s", word);
     const char *array = emit_text(e, "from[%s_OWN_%d]", side ? "COLUMNS" : "ROWS", t->number), *type = emit_element(t->c->packed);
+    bool some = t->c->packed == DTYPE_F64;
+    const char *turns = !some ? NULL : some_turns(e, t, side);
     whole->mentions = emit_text(e, "%s%s", keeps, copies);
     whole->keep = emit_text(e, "%s_%d(%s, %s)", keep, t->number, emit_parameters(e, &t->parameters, keeps, false), from);
-    whole->copy = emit_text(e, "%s_%d(%s, %s);", copy, t->number, emit_parameters(e, &t->parameters, copies, false), from);
+    whole->copy = emit_text(e, "%s_%d(%s, %s%s);", copy, t->number, emit_parameters(e, &t->parameters, copies, false), some ? "portion, " : "", from);
     Hole holes[] = {
         { "keep_head", emit_text(e, "INLINE int %s_%d(%s, const %s *%s)\n", keep, t->number, emit_parameters(e, &t->parameters, keeps, true),
                                  type, array) },
-        { "head", head(e, t, copy, copies, emit_text(e, ", const %s *const %s", type, array)) },
+        { "head", head(e, t, copy, copies, emit_text(e, "%s, const %s *const %s", some ? ", int portion" : "", type, array)) },
         { "locals", locals },
         { "offset", offset },
         { "data", data },
+        { "turns", turns },
         { "misses", emit_text(e, "%s    int misses = !(%s);\n", asks, test) },
     };
-    whole->functions = fill_side(e, t, side, apart ? "quick_apart" : "quick_lines", holes, 6 - apart);
+    whole->functions = fill_side(e, t, side, apart ? "quick_apart" : "quick_lines", holes, 7 - apart);
 }
 
 /* What is computed. */

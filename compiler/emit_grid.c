@@ -272,8 +272,9 @@ const char *emit_grid_run(Emitter *e, const EmittedUnit *unit)
         if (work->ring)
             text_put(&text, emit_ring_run(e, work));
         else if (work->kernel)
-            text_print(&text, "    if (%slaunch(%s, f, %s, workers, (cudaStream_t)stream))\n        return BAD_MACHINE;\n",
-                       w && work[-1].ring ? emit_text(e, "!is_mapped_%d && ", work[-1].ring->step + 1) : "", work->kernel, tasks);
+            text_print(&text, "    if (%slaunch(%s, f, %s, workers, %lld, (cudaStream_t)stream))\n        return BAD_MACHINE;\n",
+                       w && work[-1].ring ? emit_text(e, "!is_mapped_%d && ", work[-1].ring->step + 1) : "", work->kernel, tasks,
+                       (long long)work->asked_bytes);
         else
             text_print(&text, "    if (cudaMemsetAsync(f->workspace%s%s, 0, (size_t)%s, (cudaStream_t)stream) != cudaSuccess)\n"
                        "        return BAD_MACHINE;\n", size_is_constant(work->offset, 0) ? "" : " + ",

@@ -124,7 +124,7 @@ static GridMap map_of(Emitter *e, const Mapped *m)
     return map;
 }
 
-static int64_t ring_bytes(const Ringed *ring)
+int64_t emit_ring_bytes(const Ringed *ring)
 {
     const RingTile *t = ring->first->ring;
     int64_t left = t->kept ? 2 * t->kept : t->stages, barriers = 2 * sizeof(uint64_t) * (t->stages + 2);
@@ -157,7 +157,6 @@ GridRing *emit_ring(Emitter *e, const Ringed *of)
         ring->maps[m] = map_of(e, &list[m]);
     ring->step = of->step->id;
     ring->threads = RING_THREADS;
-    ring->shared_bytes = ring_bytes(of);
     return ring;
 }
 
@@ -220,7 +219,7 @@ const char *emit_ring_run(Emitter *e, const GridWork *work)
     int n = work->ring->step + 1;
     return emit_text(e, "    const int is_mapped_%d = map_step_%d(f);\n"
                      "    if (is_mapped_%d && launch_ring(%s, f, %s, RING_THREADS, %lld, (cudaStream_t)stream))\n        return BAD_MACHINE;\n",
-                     n, n, n, work->kernel, emit_size(e, work->tasks), (long long)work->ring->shared_bytes);
+                     n, n, n, work->kernel, emit_size(e, work->tasks), (long long)work->asked_bytes);
 }
 
 const char *emit_ring_maps(Emitter *e)
@@ -250,8 +249,8 @@ const char *emit_ring_memory(Emitter *e)
     int64_t bytes = 0;
     Ringed ring;
     for (int l = 0; l < e->plan->launch_count; l++)
-        if (emit_ringed(e->plan->launches[l], &ring) && ring_bytes(&ring) > bytes)
-            bytes = ring_bytes(&ring);
+        if (emit_ringed(e->plan->launches[l], &ring) && emit_ring_bytes(&ring) > bytes)
+            bytes = emit_ring_bytes(&ring);
     if (!bytes)
         return "";
     return emit_text(e, "/* A block that multiplies from a ring has more threads, in groups of four warps, and as much shared memory as its launch\n"

@@ -170,6 +170,16 @@ static const Size *merge_blocks(Emitter *e, const Step *step)
     return size_op(e->arena, SIZE_CEIL_DIV, points, size_constant(e->arena, e->plan->target->grid->threads));
 }
 
+/* The shared memory that a launch's products ask for, where it is not simply there. */
+static int64_t asked_bytes(const Emitter *e, const Launch *launch)
+{
+    int64_t bytes = 0;
+    for (int s = 0; s < launch->step_count; s++)
+        if (launch->steps[s]->contract && launch->steps[s]->contract->shared > bytes)
+            bytes = launch->steps[s]->contract->shared;
+    return e->plan->block_bytes > e->plan->target->grid->shared_bytes ? bytes : 0;
+}
+
 static void list_work(Emitter *e, EmittedUnit *unit)
 {
     const Size *none = size_constant(e->arena, 0);
@@ -186,8 +196,9 @@ static void list_work(Emitter *e, EmittedUnit *unit)
         Ringed ring;
         if (emit_ringed(launch, &ring))
             add_work(e, unit, (GridWork){ .kernel = emit_kernel_name(e, "ring", ring.step->id + 1), .tasks = ring.first->ring_tiles, .launch = -1,
-                                          .ring = emit_ring(e, &ring) });
-        add_work(e, unit, (GridWork){ .kernel = emit_kernel_name(e, "launch", l + 1), .tasks = tasks_of(e, launch), .launch = l });
+                                          .ring = emit_ring(e, &ring), .asked_bytes = emit_ring_bytes(&ring) });
+        add_work(e, unit, (GridWork){ .kernel = emit_kernel_name(e, "launch", l + 1), .tasks = tasks_of(e, launch), .launch = l,
+                                      .asked_bytes = asked_bytes(e, launch) });
         for (int s = 0; s < launch->step_count; s++)
             if (launch->steps[s]->split)
                 add_work(e, unit, (GridWork){ .kernel = emit_kernel_name(e, "merge", launch->steps[s]->id + 1),

@@ -287,6 +287,7 @@ typedef struct Ringed {
 bool emit_ringed(const Launch *launch, Ringed *ring);    /* whether a launch may be one kernel that multiplies from a ring */
 void emit_ring_product(Emitter *e, const Step *step);
 GridRing *emit_ring(Emitter *e, const Ringed *ring);
+int64_t emit_ring_bytes(const Ringed *of);    /* of shared memory, for a block */
 void emit_ring_frame(Emitter *e, EmittedUnit *unit);      /* puts the maps behind the frame's words */
 const char *emit_ring_memory(Emitter *e);
 const char *emit_ring_members(Emitter *e);

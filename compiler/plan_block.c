@@ -203,7 +203,7 @@ static bool is_for_matrices(const Planner *planner, Contract *c)
     if (!product_of_reads(c, sum, &left, &right) || !stands_alone(c, left) || !stands_alone(c, right))
         return false;
     c->tile = left->dtype == DTYPE_F32 ? planner->plan->target->parts[planner->hints->precision] : NULL;
-    bool doubles = left->dtype == DTYPE_F64 && planner->plan->target->grid->doubles;
+    bool doubles = left->dtype == DTYPE_F64 && planner->plan->target->grid->doubles != NULL;
     if (!c->tile && !doubles && left->dtype != DTYPE_BF16 && left->dtype != DTYPE_F16 && left->dtype != DTYPE_I8)
         return false;
     c->packed = left->dtype;
@@ -282,7 +282,8 @@ static const BlockTile *choose(Planner *planner, const Step *step, Contract *c, 
         double time = time_of(planner, c, tile);
         c->block = tile;
         int bytes = block_operand_bytes(c) + state_bytes(planner, step, c, c->block);
-        if (forced != last || tile->resident < resident || (int)dtype_size(sum) > tile->bytes || bytes > grid->shared_bytes || (chosen && time >= best) ||
+        if (forced != last || tile->resident < resident || (int)dtype_size(sum) > tile->bytes || bytes > (tile->asks ? grid->asked_bytes : grid->shared_bytes) ||
+            (chosen && time >= best) ||
             !(last || has_registers(step, c, sum)))
             continue;
         best = time;
@@ -307,7 +308,8 @@ bool block_choose_tile(Planner *planner, const Step *step, Contract *c)
     Dtype sum = register_dtype(c->product->dtype);
     c->packed = sum;
     c->group = c->row_block = c->near = 1;
-    const BlockTile *chosen = is_for_matrices(planner, c) ? choose(planner, step, c, grid->matrices, sum, 0) : NULL;
+    bool is_matrix = is_for_matrices(planner, c);
+    const BlockTile *chosen = is_matrix ? choose(planner, step, c, c->packed == DTYPE_F64 ? grid->doubles : grid->matrices, sum, 0) : NULL;
     if (!chosen) {
         c->tile = NULL;
         c->packed = sum;

@@ -40,6 +40,7 @@ typedef struct BlockTile {
     int bytes;                    /* of a sum, at most */
     bool is_matrix;               /* of narrow numbers, whose products tensor cores add up; `depth` counts 16-byte chunks */
     int resident;                 /* so many blocks have registers at once */
+    bool asks;                    /* for more shared memory than a block has without asking */
 } BlockTile;
 
 /* The same for two products one behind the other: `of` is the first one's, whose rows' threads are neighbours in a warp. */
@@ -68,10 +69,11 @@ typedef struct Grid {
     int blocks;                   /* so many give all of the machine work */
     int resident;                 /* so many have registers at once */
     int frame_bytes;              /* no kernel takes more of arguments */
-    int shared_bytes;             /* of a block, that it has without asking */
+    int shared_bytes;             /* of a block, that it has without asking; */
+    int asked_bytes;              /* and with */
     const BlockTile *tiles, *matrices;    /* of products; the last one is for tests */
     const BlockTile *brief;       /* of products of f32 of at most `depth` contracted points and what reduces them */
-    bool doubles;                 /* tensor cores multiply f64, too */
+    const BlockTile *doubles;     /* of products of f64 on tensor cores; NULL: these are no faster than plain units */
     const BlockTile *near;        /* of squared distances that they make in f64, and powers of these; NULL: they are too slow for that */
     const FuseTile *fuse_tiles, *fuse_matrices;    /* of two behind each other, likewise */
     const RingTile *fuse_rings;   /* the same in a ring; NULL: there are none */

@@ -38,7 +38,7 @@ static const BlockTile near = { .rows = 32, .columns = 128, .high = 4, .wide = 8
 
 /* The same on tensor cores: a warp has 32 rows and 64 columns, or less, of the tile, and 64 bytes of each one's points at a time.
  * A thread's 64 sums of the largest, what it multiplies and where that is take some 200 registers: 2 blocks, 8 warps. Three
- * slices of these are 36 KiB of shared memory, what two blocks have 76 of 99. The same of f64, whose 64 sums take twice as many. */
+ * slices of these are 36 KiB of shared memory, what two blocks have 76 of 99. */
 static const BlockTile matrices[] = {
     { .rows = 64, .columns = 128, .high = 4, .wide = 16, .depth = 4, .bytes = 4, .is_matrix = true, .stages = 3, .resident = 2 },
     { .rows = 128, .columns = 64, .high = 8, .wide = 8, .depth = 4, .bytes = 8, .is_matrix = true, .stages = 3, .resident = 2 },
@@ -46,6 +46,16 @@ static const BlockTile matrices[] = {
     { .rows = 128, .columns = 32, .high = 4, .wide = 8, .depth = 4, .bytes = 8, .is_matrix = true, .stages = 4, .resident = 3 },
     { .rows = 32, .columns = 32, .high = 2, .wide = 4, .depth = 4, .bytes = 8, .is_matrix = true, .stages = 4, .resident = 4 },
     { .rows = 32, .columns = 32, .high = 2, .wide = 4, .depth = 4, .bytes = 8, .is_matrix = true, .stages = 3, .resident = 4 },
+    { 0 }
+};
+
+/* The same of f64, whose 64 sums take 128 registers, and 128 bytes of each line's points: three slices of the largest are 72 KiB. */
+static const BlockTile doubles[] = {
+    { .rows = 128, .columns = 64, .high = 8, .wide = 8, .depth = 8, .bytes = 8, .is_matrix = true, .stages = 3, .resident = 2, .asks = true },
+    { .rows = 64, .columns = 64, .high = 4, .wide = 8, .depth = 8, .bytes = 8, .is_matrix = true, .stages = 3, .resident = 2, .asks = true },
+    { .rows = 128, .columns = 32, .high = 4, .wide = 8, .depth = 8, .bytes = 8, .is_matrix = true, .stages = 3, .resident = 2, .asks = true },
+    { .rows = 32, .columns = 32, .high = 2, .wide = 4, .depth = 8, .bytes = 8, .is_matrix = true, .stages = 4, .resident = 4 },
+    { .rows = 32, .columns = 32, .high = 2, .wide = 4, .depth = 8, .bytes = 8, .is_matrix = true, .stages = 3, .resident = 4 },
     { 0 }
 };
 
@@ -92,11 +102,13 @@ static const RingTile fuse_rings[] = {
 };
 
 #define GRID .threads = 128, .lanes = WARP, .blocks = 1024, .resident = 4, .frame_bytes = 32764, .shared_bytes = 48 << 10, \
-             .tiles = tiles, .matrices = matrices, .brief = &brief, .fuse_tiles = fuse_tiles, .fuse_matrices = fuse_matrices
+             .asked_bytes = 80 << 10, .tiles = tiles, .matrices = matrices, .brief = &brief, .fuse_tiles = fuse_tiles, \
+             .fuse_matrices = fuse_matrices
 
-/* Some have tensor cores for f64 that are slower than their plain units: those of graphics cards. */
-static const Grid cuda_grid = { GRID }, doubles_grid = { GRID, .doubles = true },
-                  hopper_grid = { GRID, .doubles = true, .near = &near, .rings = rings, .fuse_rings = fuse_rings };
+/* Only those ask whose tensor cores have f64: two blocks have 160 of at least 164 KiB. Graphics cards have such, too, but slower than
+ * their plain units. */
+static const Grid cuda_grid = { GRID }, doubles_grid = { GRID, .doubles = doubles },
+                  hopper_grid = { GRID, .doubles = doubles, .near = &near, .rings = rings, .fuse_rings = fuse_rings };
 
 const Target grid_targets[] = {
     GPU("sm_80", "compute capability 8.0 (A100)", doubles_grid),

@@ -44,8 +44,8 @@ static int fail_kernel(const DeviceCall *call, int error, const char *what)
     unsigned blocks = last < 0 ? 0 : call->code->blocks, threads = last < 0 ? 0 : call->code->threads;
     if (last >= 0 && call->driver->function_attribute(&shared, CUDA_SHARED_BYTES, call->code->functions[last]))
         shared = 0;
-    if (last >= 0 && call->compiled->unit->work[last].ring)
-        shared += (int)call->compiled->unit->work[last].ring->shared_bytes;
+    if (last >= 0)
+        shared += (int)call->compiled->unit->work[last].asked_bytes;
     if (last >= 0)
         snprintf(text, sizeof text, "%s%s with %u block%s of %u threads and %d bytes of shared memory, for '%.200s'", what,
                  call->compiled->unit->work[last].kernel, blocks, blocks == 1 ? "" : "s", threads, shared, call->kernel->source.text);

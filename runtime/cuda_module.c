@@ -110,8 +110,8 @@ static int load(einc_context *context, const CudaModule *module, CudaDevice *dev
     for (int w = 0; w < module->unit->work_count; w++) {
         const char *kernel = module->unit->work[w].kernel;
         error = kernel ? driver->module_function(&code->functions[w], code->module, kernel) : 0;
-        if (!error && module->unit->work[w].ring)
-            error = driver->function_set(code->functions[w], CUDA_MORE_SHARED_BYTES, (int)module->unit->work[w].ring->shared_bytes);
+        if (!error && module->unit->work[w].asked_bytes)
+            error = driver->function_set(code->functions[w], CUDA_MORE_SHARED_BYTES, (int)module->unit->work[w].asked_bytes);
         if (error)
             return cuda_fail(context, device, error, kernel);
     }

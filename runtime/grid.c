@@ -140,7 +140,7 @@ static int launch_ring(const GridWork *work, int64_t tiles, uint64_t *frame, con
 {
     unsigned blocks = tiles < machine->multiprocessors ? (unsigned)tiles : machine->multiprocessors;
     const GridRing *ring = work->ring;
-    return blocks ? machine->launch(machine->user, work->kernel, blocks, (unsigned)ring->threads, (unsigned)ring->shared_bytes, frame) : 0;
+    return blocks ? machine->launch(machine->user, work->kernel, blocks, (unsigned)ring->threads, (unsigned)work->asked_bytes, frame) : 0;
 }
 
 static int do_work(const GridWork *work, const GridTurn *turn, int64_t most, int threads, char *workspace, uint64_t *frame,
@@ -149,7 +149,7 @@ static int do_work(const GridWork *work, const GridTurn *turn, int64_t most, int
     if (!work->kernel)
         return machine->clear(machine->user, workspace + turn->offset, (size_t)turn->bytes);
     unsigned blocks = (unsigned)(turn->tasks < most ? turn->tasks : most);
-    return turn->tasks > 0 ? machine->launch(machine->user, work->kernel, blocks, (unsigned)threads, 0, frame) : 0;
+    return turn->tasks > 0 ? machine->launch(machine->user, work->kernel, blocks, (unsigned)threads, (unsigned)work->asked_bytes, frame) : 0;
 }
 
 int grid_run(const GridCall *call, const uint64_t *args, void *workspace, size_t bytes, uint64_t *frame, const GridMachine *machine)

@@ -785,13 +785,16 @@ static int prepare(Frame *f, const maxsim_args *args, int workers)
     return 0;
 }
 
-/* Starts a block for each task, or as many as there are own parts of the workspace for. */
-static int launch(void (*kernel)(const Frame), const Frame *f, int64_t tasks, int64_t workers, cudaStream_t stream)
+/* Starts a block for each task, or as many as there are own parts of the workspace for. Each asks for so many bytes of shared
+ * memory. */
+static int launch(void (*kernel)(const Frame), const Frame *f, int64_t tasks, int64_t workers, int bytes, cudaStream_t stream)
 {
     void *arguments[] = { (void *)f };
     if (tasks == 0)
         return 0;
-    return cudaLaunchKernel(kernel, dim3((unsigned)size_min(tasks, workers)), dim3(THREADS), arguments, 0,
+    if (bytes && cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, bytes) != cudaSuccess)
+        return 1;
+    return cudaLaunchKernel(kernel, dim3((unsigned)size_min(tasks, workers)), dim3(THREADS), arguments, (size_t)bytes,
                             stream) != cudaSuccess;
 }
 
@@ -821,7 +824,7 @@ int maxsim(const maxsim_args *args, void *workspace, size_t bytes, void *stream)
     if ((uintptr_t)f->in.Q.data % 4 || (uintptr_t)f->in.D.data % 4 || (uintptr_t)f->in.length.data % 8
             || (uintptr_t)f->in.out.data % 4)
         return BAD_ARGUMENT;
-    if (launch(maxsim_launch_1, f, f->tasks_1, workers, (cudaStream_t)stream))
+    if (launch(maxsim_launch_1, f, f->tasks_1, workers, 0, (cudaStream_t)stream))
         return BAD_MACHINE;
     return 0;
 }

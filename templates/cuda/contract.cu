@@ -32,7 +32,7 @@ typedef struct Frame {
 } Frame;
 __shared__ __align__(16) char block_memory[32768];
 #if defined SAMPLE_DOUBLE
-enum { SAMPLE_DEPTH = 8 };
+enum { SAMPLE_DEPTH = 16 };
 #else
 enum { SAMPLE_DEPTH = 32 };
 #endif
@@ -162,9 +162,7 @@ INLINE void tile_N(Slices_N *slices, const Frame *f, int64_t depth, float sums[H
         __syncthreads();
         const int64_t point = at + (STAGES_N - 1) * DEPTH_N;
         const int stage = now > 0 ? now - 1 : STAGES_N - 1;
-        //{ due
         if (point < depth) {
-        //}
             //{ next
             fetch_rows_N(slices, f, stage, point, depth);
             fetch_columns_N(slices, f, stage, point, depth);

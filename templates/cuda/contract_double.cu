@@ -1,19 +1,21 @@
-/* How tensor cores multiply f64 numbers in contract.cu. */
+/* How tensor cores multiply f64 numbers in contract.cu, a slice's points 8 at a time. */
 //---
-/* Which of a line's numbers a lane multiplies: of the two of a chunk even lanes have the first and odd ones the second, of two chunks,
- * so that 16 lanes, of four lines, meet all banks. These are other points than the instruction says, the same on both sides. Lines
- * that are 8 apart have their chunks in the same order. */
-INLINE int number_N(int far)
+enum { POINTS_N = 8, TURNS_N = DEPTH_N / POINTS_N };
+
+/* Which of a line's numbers a lane multiplies: of the two of a chunk even lanes have the first and odd ones the second, of two chunks
+ * that are half a line apart, so that 16 lanes, of four lines, meet all banks. These are other points than the instruction says, the
+ * same on both sides. Lines that are 8 apart have their chunks in the same order. */
+INLINE int number_N(int turn, int far)
 {
     const int lane = (int)threadIdx.x % WARP, line = lane / LANES_N;
-    return chunk_N(line, lane % LANES_N / 2 * 2 + far) + lane % 2;
+    return chunk_N(line, lane % LANES_N / 2 * (CHUNKS_N / 2) + 2 * turn + far) + lane % 2;
 }
 
 /* What a lane multiplies of 16 rows, the r-th of a warp's. */
-INLINE void load_left_N(const Slices_N *slices, int stage, int r, float left[4])
+INLINE void load_left_N(const Slices_N *slices, int stage, int turn, int r, float left[4])
 {
-    const int near = number_N(0), far = number_N(1), line = warp_row_N() + 16 * r + (int)threadIdx.x % WARP / LANES_N;
-    const partu *upper = slices->rows[stage][line], *lower = upper + 8 * DEPTH_N;
+    const int near = number_N(turn, 0), far = number_N(turn, 1);
+    const partu *upper = slices->rows[stage][warp_row_N() + 16 * r + (int)threadIdx.x % WARP / LANES_N], *lower = upper + 8 * DEPTH_N;
     left[0] = upper[near];
     left[1] = lower[near];
     left[2] = upper[far];
@@ -21,10 +23,10 @@ INLINE void load_left_N(const Slices_N *slices, int stage, int r, float left[4])
 }
 
 /* And of a warp's columns, 8 at a time. */
-INLINE void load_right_N(const Slices_N *slices, int stage, float right[WIDE_N / 2][2])
+INLINE void load_right_N(const Slices_N *slices, int stage, int turn, float right[WIDE_N / 2][2])
 {
-    const int near = number_N(0), far = number_N(1), line = warp_column_N() + (int)threadIdx.x % WARP / LANES_N;
-    const partu *columns = slices->columns[stage][line];
+    const int near = number_N(turn, 0), far = number_N(turn, 1);
+    const partu *columns = slices->columns[stage][warp_column_N() + (int)threadIdx.x % WARP / LANES_N];
     UNROLL
     for (int c = 0; c < WIDE_N / 2; c++) {
         right[c][0] = columns[8 * c * DEPTH_N + near];
@@ -45,10 +47,13 @@ INLINE void multiply_N(const Slices_N *slices, int stage, int64_t points, float 
 {
     float left[4], right[WIDE_N / 2][2];
     (void)points;
-    load_right_N(slices, stage, right);
     UNROLL
-    for (int r = 0; r < HIGH_N / 2; r++) {
-        load_left_N(slices, stage, r, left);
-        add_N(r, left, right, sums);
+    for (int turn = 0; turn < TURNS_N; turn++) {
+        load_right_N(slices, stage, turn, right);
+        UNROLL
+        for (int r = 0; r < HIGH_N / 2; r++) {
+            load_left_N(slices, stage, turn, r, left);
+            add_N(r, left, right, sums);
+        }
     }
 }

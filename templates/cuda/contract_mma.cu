@@ -14,8 +14,8 @@ typedef struct __align__(16) Slices_N {
     int64_t rows_at[ROWS_N], columns_at[COLUMNS_N];
 } Slices_N;
 
-/* Where a chunk of a line is: two lines have all banks, so each pair of lines has its chunks in another order. */
+/* Where a chunk of a line is: 8 of them have all banks, so each 8 chunks' lines have them in another order. */
 INLINE int chunk_N(int line, int chunk)
 {
-    return (chunk ^ (line / 2 & (CHUNKS_N - 1))) * CHUNK_N;
+    return (chunk ^ (line * CHUNKS_N / 8 & (CHUNKS_N - 1))) * CHUNK_N;
 }

@@ -31,7 +31,9 @@ INLINE void copy_rows_N(Slices_N *slices, const Frame *f, int stage, int64_t poi
     (void)f;
     //}
     UNROLL
+    //{ turns
     for (int chunk = 0; chunk < CHUNKS_N; chunk += ROWS_CHUNKS_N) {
+    //}
         const int64_t point_at = point + (chunk + group) * CHUNK_N + next;
         //{ offset
         const int64_t offset = point_at;

@@ -1,32 +1,18 @@
 /* contract_quick.cu for f64, of which a product of matrices takes so long that what comes next can be on its way from an array to
- * shared memory, and from there to registers: before the last rows of a slice are multiplied nobody reads it any more, and the slice
- * that is as many further on as there are stages begins to take its place. */
+ * shared memory, and from there to registers. Copies come a few at a time between products: many at once would keep those waiting. */
 //---
+enum { LAST_N = TURNS_N * HIGH_N / 2 - 1 };    /* of the 16 rows by 8 points that a slice has for a warp; what is copied comes before it */
 //{ copies
 //}
 
-/* Begins to copy a slice. */
-//{ copy_head
-INLINE void copy_N(Slices_N *slices, const Frame *f, int stage, int64_t point, const partu *const rows_from[ROWS_OWN_N],
-        const partu *const columns_from[COLUMNS_OWN_N])
-//}
-{
-    //{ copy
-    copy_rows_N(slices, f, stage, point, rows_from);
-    copy_columns_N(slices, f, stage, point, columns_from);
-    //}
-    copies_end();
-}
-
-/* Takes slices as long as those are whole that are copied meanwhile. Where to go on: as many slices have begun to come from there as
- * there are stages. */
+/* Takes slices as long as those are whole that are copied meanwhile. Where to go on. */
 //{ head
 INLINE int64_t slices_N(Slices_N *slices, const Frame *f, int64_t depth, float sums[HIGH_N][WIDE_N])
 //}
 {
-    enum { AHEAD = STAGES_N * DEPTH_N, LAST = HIGH_N / 2 - 1 };
+    enum { AHEAD = (STAGES_N - 1) * DEPTH_N, HIGH = HIGH_N / 2 };
     const partu *rows_from[ROWS_OWN_N], *columns_from[COLUMNS_OWN_N];
-    float left[2][4], right[WIDE_N / 2][2], coming[WIDE_N / 2][2];
+    float left[2][4], right[2][WIDE_N / 2][2];
     const int count = depth < AHEAD ? 0 : (int)size_min((depth - AHEAD) / DEPTH_N, INT32_MAX);
     if (count == 0)
         return 0;
@@ -35,37 +21,33 @@ INLINE int64_t slices_N(Slices_N *slices, const Frame *f, int64_t depth, float s
     //}
     if (__syncthreads_or(misses))
         return 0;
-    //{ begin
-    copy_N(slices, f, STAGES_N - 1, AHEAD - DEPTH_N, rows_from, columns_from);
-    //}
-    copies_wait<STAGES_N - 1>();
+    copies_wait<STAGES_N - 2>();
     __syncthreads();
-    load_right_N(slices, 0, right);
-    load_left_N(slices, 0, 0, left[0]);
-    for (int slice = 0, stage = 0; slice < count; slice++) {
-        const int next = stage + 1 < STAGES_N ? stage + 1 : 0;
+    load_right_N(slices, 0, 0, right[0]);
+    load_left_N(slices, 0, 0, 0, left[0]);
+    for (int slice = 0, now = 0; slice < count; slice++) {
+        const int next = now + 1 < STAGES_N ? now + 1 : 0, stage = now > 0 ? now - 1 : STAGES_N - 1;
+        const int64_t point = (int64_t)slice * DEPTH_N + AHEAD;
         UNROLL
-        for (int r = 0; r < LAST; r++) {
-            load_left_N(slices, stage, r + 1, left[(r + 1) % 2]);
-            add_N(r, left[r % 2], right, sums);
+        for (int portion = 0; portion <= LAST_N; portion++) {
+            const int reached = portion == LAST_N ? next : now, turn = (portion + 1) / HIGH % TURNS_N, r = portion % HIGH;
+            if (portion == LAST_N) {
+                copies_end();
+                copies_wait<STAGES_N - 2>();
+                __syncthreads();
+            }
+            if (r == HIGH - 1)
+                load_right_N(slices, reached, turn, right[turn % 2]);
+            load_left_N(slices, reached, turn, (portion + 1) % HIGH, left[(portion + 1) % 2]);
+            if (portion < LAST_N) {
+                //{ copy
+                copy_rows_N(slices, f, stage, point, portion, rows_from);
+                copy_columns_N(slices, f, stage, point, portion, columns_from);
+                //}
+            }
+            add_N(r, left[portion % 2], right[portion / HIGH % 2], sums);
         }
-        copies_wait<STAGES_N - 2>();
-        __syncthreads();
-        //{ next
-        copy_N(slices, f, stage, (int64_t)slice * DEPTH_N + AHEAD, rows_from, columns_from);
-        //}
-        load_right_N(slices, next, coming);
-        load_left_N(slices, next, 0, left[1 - LAST % 2]);
-        add_N(LAST, left[LAST % 2], right, sums);
-        UNROLL
-        for (int c = 0; c < WIDE_N / 2; c++) {
-            right[c][0] = coming[c][0];
-            right[c][1] = coming[c][1];
-        }
-        UNROLL
-        for (int number = 0; number < 4; number++)
-            left[0][number] = left[1 - LAST % 2][number];
-        stage = next;
+        now = next;
     }
     return (int64_t)count * DEPTH_N;
 }

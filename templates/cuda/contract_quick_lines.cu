@@ -38,6 +38,8 @@ INLINE void copy_rows_N(Slices_N *slices, const Frame *f, int stage, int64_t poi
     //}
     partu *to = slices->rows[stage][first] + chunk_N(first, chunk);
     UNROLL
+    //{ turns
     for (int turn = 0; turn < ROWS_OWN_N; turn++)
+    //}
         copy_line(to + turn * (THREADS / CHUNKS_N) * DEPTH_N, from[turn] + offset, 16);
 }

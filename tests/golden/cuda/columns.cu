@@ -275,13 +275,16 @@ static int prepare(Frame *f, const columns_args *args, int workers)
     return 0;
 }
 
-/* Starts a block for each task, or as many as there are own parts of the workspace for. */
-static int launch(void (*kernel)(const Frame), const Frame *f, int64_t tasks, int64_t workers, cudaStream_t stream)
+/* Starts a block for each task, or as many as there are own parts of the workspace for. Each asks for so many bytes of shared
+ * memory. */
+static int launch(void (*kernel)(const Frame), const Frame *f, int64_t tasks, int64_t workers, int bytes, cudaStream_t stream)
 {
     void *arguments[] = { (void *)f };
     if (tasks == 0)
         return 0;
-    return cudaLaunchKernel(kernel, dim3((unsigned)size_min(tasks, workers)), dim3(THREADS), arguments, 0,
+    if (bytes && cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, bytes) != cudaSuccess)
+        return 1;
+    return cudaLaunchKernel(kernel, dim3((unsigned)size_min(tasks, workers)), dim3(THREADS), arguments, (size_t)bytes,
                             stream) != cudaSuccess;
 }
 
@@ -311,9 +314,9 @@ int columns(const columns_args *args, void *workspace, size_t bytes, void *strea
     if ((uintptr_t)f->in.A.data % 4 || (uintptr_t)f->in.out.data % 4)
         return BAD_ARGUMENT;
     const int64_t extent_m = f->extent_m;
-    if (launch(columns_launch_1, f, f->tasks_1, workers, (cudaStream_t)stream))
+    if (launch(columns_launch_1, f, f->tasks_1, workers, 0, (cudaStream_t)stream))
         return BAD_MACHINE;
-    if (launch(columns_merge_1, f, size_ceil_div(extent_m, 128), workers, (cudaStream_t)stream))
+    if (launch(columns_merge_1, f, size_ceil_div(extent_m, 128), workers, 0, (cudaStream_t)stream))
         return BAD_MACHINE;
     return 0;
 }

@@ -5,7 +5,7 @@
  * target cuda:sm_90a, 32 lanes
  * launch 1: block of j: tile_1_1 = min(64, j), block of i: tile_1_2 = min(64, i)
  *   step 1: store out[i,j] = sum[k](A[i,k] * B[k,j])
- *     tiles of 64 x 64: rows i, columns j, contracted k, 8 at a time in shared memory, 4 x 8 sums of a thread,
+ *     tiles of 64 x 64: rows i, columns j, contracted k, 16 at a time in shared memory, 4 x 8 sums of a thread,
  *             on tensor cores
  *     loops i j, 32 lanes along j
  * workspace 0 */
@@ -76,7 +76,7 @@ int double_product_status(const void *workspace, void *stream);
 enum { BAD_ARGUMENT = -2, BAD_SHAPES = -3, BAD_WORKSPACE = -4, BAD_MACHINE = -6, OUT_OF_RANGE = -16 };
 
 /* Threads of a block and of a warp, and how many blocks have registers at once. */
-enum { THREADS = 128, WARP = 32, WARPS = THREADS / WARP, RESIDENT = 3 };
+enum { THREADS = 128, WARP = 32, WARPS = THREADS / WARP, RESIDENT = 2 };
 
 #define INLINE static __device__ __forceinline__
 
@@ -235,10 +235,14 @@ typedef struct Frame {
 #define FAIL(f, code) (*(volatile int *)(f)->workspace = (code))
 
 /* Shared memory of a block, which its products use one after the other. */
-__shared__ __align__(16) char block_memory[33792];
+#ifdef EINC_MODEL
+__shared__ __align__(16) char block_memory[50176];
+#else
+extern __shared__ __align__(16) char block_memory[];
+#endif
 
 /* out[i,j] = sum[k](A[i,k] * B[k,j]) */
-enum { ROWS_1 = 64, COLUMNS_1 = 64, DEPTH_1 = 8, STAGES_1 = 4, HIGH_1 = 4, WIDE_1 = 8 };
+enum { ROWS_1 = 64, COLUMNS_1 = 64, DEPTH_1 = 16, STAGES_1 = 3, HIGH_1 = 4, WIDE_1 = 8 };
 /* Warps side by side in a tile, and lanes of one; what a warp has of it. */
 enum { LANES_1 = 4, WARPS_ACROSS_1 = COLUMNS_1 / WIDE_1 / LANES_1 };
 enum { WARP_ROWS_1 = HIGH_1 * WARP / LANES_1, WARP_COLUMNS_1 = WIDE_1 * LANES_1 };
@@ -273,26 +277,29 @@ typedef struct __align__(16) Slices_1 {
     int64_t rows_at[ROWS_1], columns_at[COLUMNS_1];
 } Slices_1;
 
-/* Where a chunk of a line is: two lines have all banks, so each pair of lines has its chunks in another order. */
+/* Where a chunk of a line is: 8 of them have all banks, so each 8 chunks' lines have them in another order. */
 INLINE int chunk_1(int line, int chunk)
 {
-    return (chunk ^ (line / 2 & (CHUNKS_1 - 1))) * CHUNK_1;
+    return (chunk ^ (line * CHUNKS_1 / 8 & (CHUNKS_1 - 1))) * CHUNK_1;
 }
 
-/* Which of a line's numbers a lane multiplies: of the two of a chunk even lanes have the first and odd ones the second, of two chunks,
- * so that 16 lanes, of four lines, meet all banks. These are other points than the instruction says, the same on both sides. Lines
- * that are 8 apart have their chunks in the same order. */
-INLINE int number_1(int far)
+enum { POINTS_1 = 8, TURNS_1 = DEPTH_1 / POINTS_1 };
+
+/* Which of a line's numbers a lane multiplies: of the two of a chunk even lanes have the first and odd ones the second, of two chunks
+ * that are half a line apart, so that 16 lanes, of four lines, meet all banks. These are other points than the instruction says, the
+ * same on both sides. Lines that are 8 apart have their chunks in the same order. */
+INLINE int number_1(int turn, int far)
 {
     const int lane = (int)threadIdx.x % WARP, line = lane / LANES_1;
-    return chunk_1(line, lane % LANES_1 / 2 * 2 + far) + lane % 2;
+    return chunk_1(line, lane % LANES_1 / 2 * (CHUNKS_1 / 2) + 2 * turn + far) + lane % 2;
 }
 
 /* What a lane multiplies of 16 rows, the r-th of a warp's. */
-INLINE void load_left_1(const Slices_1 *slices, int stage, int r, double left[4])
+INLINE void load_left_1(const Slices_1 *slices, int stage, int turn, int r, double left[4])
 {
-    const int near = number_1(0), far = number_1(1), line = warp_row_1() + 16 * r + (int)threadIdx.x % WARP / LANES_1;
-    const f64u *upper = slices->rows[stage][line], *lower = upper + 8 * DEPTH_1;
+    const int near = number_1(turn, 0), far = number_1(turn, 1);
+    const f64u *upper = slices->rows[stage][warp_row_1() + 16 * r + (int)threadIdx.x % WARP / LANES_1],
+            *lower = upper + 8 * DEPTH_1;
     left[0] = upper[near];
     left[1] = lower[near];
     left[2] = upper[far];
@@ -300,10 +307,10 @@ INLINE void load_left_1(const Slices_1 *slices, int stage, int r, double left[4]
 }
 
 /* And of a warp's columns, 8 at a time. */
-INLINE void load_right_1(const Slices_1 *slices, int stage, double right[WIDE_1 / 2][2])
+INLINE void load_right_1(const Slices_1 *slices, int stage, int turn, double right[WIDE_1 / 2][2])
 {
-    const int near = number_1(0), far = number_1(1), line = warp_column_1() + (int)threadIdx.x % WARP / LANES_1;
-    const f64u *columns = slices->columns[stage][line];
+    const int near = number_1(turn, 0), far = number_1(turn, 1);
+    const f64u *columns = slices->columns[stage][warp_column_1() + (int)threadIdx.x % WARP / LANES_1];
     UNROLL
     for (int c = 0; c < WIDE_1 / 2; c++) {
         right[c][0] = columns[8 * c * DEPTH_1 + near];
@@ -324,11 +331,14 @@ INLINE void multiply_1(const Slices_1 *slices, int stage, int64_t points, double
 {
     double left[4], right[WIDE_1 / 2][2];
     (void)points;
-    load_right_1(slices, stage, right);
     UNROLL
-    for (int r = 0; r < HIGH_1 / 2; r++) {
-        load_left_1(slices, stage, r, left);
-        add_1(r, left, right, sums);
+    for (int turn = 0; turn < TURNS_1; turn++) {
+        load_right_1(slices, stage, turn, right);
+        UNROLL
+        for (int r = 0; r < HIGH_1 / 2; r++) {
+            load_left_1(slices, stage, turn, r, left);
+            add_1(r, left, right, sums);
+        }
     }
 }
 
@@ -418,6 +428,7 @@ INLINE void fetch_columns_1(const Frame *f, Slices_1 *slices, int stage, int64_t
     }
 }
 
+enum { LAST_1 = TURNS_1 * HIGH_1 / 2 - 1 };    /* of the 16 rows by 8 points that a slice has for a warp; what is copied comes before it */
 enum { ROWS_OWN_1 = ROWS_1 * CHUNKS_1 / THREADS };
 
 /* Where those rows begin; whether one has no place, or no 16-byte chunks. */
@@ -437,14 +448,14 @@ INLINE int keep_rows_1(const Frame *f, Slices_1 *slices, const f64u *from[ROWS_O
 }
 
 /* These rows have their chunks in the same order. */
-INLINE void copy_rows_1(Slices_1 *slices, int stage, int64_t point, const f64u *const from[ROWS_OWN_1])
+INLINE void copy_rows_1(Slices_1 *slices, int stage, int64_t point, int portion, const f64u *const from[ROWS_OWN_1])
 {
     const int chunk = (int)threadIdx.x % CHUNKS_1, first = (int)threadIdx.x / CHUNKS_1;
     const int64_t point_at = point + chunk * CHUNK_1;
     const int64_t offset = point_at;
     f64u *to = slices->rows[stage][first] + chunk_1(first, chunk);
     UNROLL
-    for (int turn = 0; turn < ROWS_OWN_1; turn++)
+    for (int turn = portion; turn < ROWS_OWN_1; turn += LAST_1)
         copy_line(to + turn * (THREADS / CHUNKS_1) * DEPTH_1, from[turn] + offset, 16);
 }
 
@@ -467,14 +478,14 @@ INLINE int keep_columns_1(const Frame *f, Slices_1 *slices, const f64u *from[COL
     return misses;
 }
 
-INLINE void copy_columns_1(const Frame *f, Slices_1 *slices, int stage, int64_t point,
+INLINE void copy_columns_1(const Frame *f, Slices_1 *slices, int stage, int64_t point, int portion,
         const f64u *const from[COLUMNS_OWN_1])
 {
     const int next = (int)threadIdx.x % CHUNK_1, first = (int)threadIdx.x / CHUNK_1 % COLUMNS_ONCE_1;
     const int group = COLUMNS_CHUNKS_1 == 1 ? 0 : (int)threadIdx.x / CHUNK_1 / COLUMNS_ONCE_1;
     const int64_t B_0 = f->in.B.stride[0];
     UNROLL
-    for (int chunk = 0; chunk < CHUNKS_1; chunk += COLUMNS_CHUNKS_1) {
+    for (int chunk = portion * COLUMNS_CHUNKS_1; chunk < CHUNKS_1; chunk += LAST_1 * COLUMNS_CHUNKS_1) {
         const int64_t point_at = point + (chunk + group) * CHUNK_1 + next;
         const int64_t k = point_at;
         const int64_t offset = k * B_0;
@@ -485,55 +496,44 @@ INLINE void copy_columns_1(const Frame *f, Slices_1 *slices, int stage, int64_t 
     }
 }
 
-/* Begins to copy a slice. */
-INLINE void copy_1(const Frame *f, Slices_1 *slices, int stage, int64_t point,
-        const f64u *const rows_from[ROWS_OWN_1], const f64u *const columns_from[COLUMNS_OWN_1])
-{
-    copy_rows_1(slices, stage, point, rows_from);
-    copy_columns_1(f, slices, stage, point, columns_from);
-    copies_end();
-}
-
-/* Takes slices as long as those are whole that are copied meanwhile. Where to go on: as many slices have begun to come from there as
- * there are stages. */
+/* Takes slices as long as those are whole that are copied meanwhile. Where to go on. */
 INLINE int64_t slices_1(const Frame *f, Slices_1 *slices, int64_t depth, double sums[HIGH_1][WIDE_1])
 {
-    enum { AHEAD = STAGES_1 * DEPTH_1, LAST = HIGH_1 / 2 - 1 };
+    enum { AHEAD = (STAGES_1 - 1) * DEPTH_1, HIGH = HIGH_1 / 2 };
     const f64u *rows_from[ROWS_OWN_1], *columns_from[COLUMNS_OWN_1];
-    double left[2][4], right[WIDE_1 / 2][2], coming[WIDE_1 / 2][2];
+    double left[2][4], right[2][WIDE_1 / 2][2];
     const int count = depth < AHEAD ? 0 : (int)size_min((depth - AHEAD) / DEPTH_1, INT32_MAX);
     if (count == 0)
         return 0;
     const int misses = keep_rows_1(f, slices, rows_from) | keep_columns_1(f, slices, columns_from);
     if (__syncthreads_or(misses))
         return 0;
-    copy_1(f, slices, STAGES_1 - 1, AHEAD - DEPTH_1, rows_from, columns_from);
-    copies_wait<STAGES_1 - 1>();
+    copies_wait<STAGES_1 - 2>();
     __syncthreads();
-    load_right_1(slices, 0, right);
-    load_left_1(slices, 0, 0, left[0]);
-    for (int slice = 0, stage = 0; slice < count; slice++) {
-        const int next = stage + 1 < STAGES_1 ? stage + 1 : 0;
+    load_right_1(slices, 0, 0, right[0]);
+    load_left_1(slices, 0, 0, 0, left[0]);
+    for (int slice = 0, now = 0; slice < count; slice++) {
+        const int next = now + 1 < STAGES_1 ? now + 1 : 0, stage = now > 0 ? now - 1 : STAGES_1 - 1;
+        const int64_t point = (int64_t)slice * DEPTH_1 + AHEAD;
         UNROLL
-        for (int r = 0; r < LAST; r++) {
-            load_left_1(slices, stage, r + 1, left[(r + 1) % 2]);
-            add_1(r, left[r % 2], right, sums);
+        for (int portion = 0; portion <= LAST_1; portion++) {
+            const int reached = portion == LAST_1 ? next : now, turn = (portion + 1) / HIGH % TURNS_1,
+                    r = portion % HIGH;
+            if (portion == LAST_1) {
+                copies_end();
+                copies_wait<STAGES_1 - 2>();
+                __syncthreads();
+            }
+            if (r == HIGH - 1)
+                load_right_1(slices, reached, turn, right[turn % 2]);
+            load_left_1(slices, reached, turn, (portion + 1) % HIGH, left[(portion + 1) % 2]);
+            if (portion < LAST_1) {
+                copy_rows_1(slices, stage, point, portion, rows_from);
+                copy_columns_1(f, slices, stage, point, portion, columns_from);
+            }
+            add_1(r, left[portion % 2], right[portion / HIGH % 2], sums);
         }
-        copies_wait<STAGES_1 - 2>();
-        __syncthreads();
-        copy_1(f, slices, stage, (int64_t)slice * DEPTH_1 + AHEAD, rows_from, columns_from);
-        load_right_1(slices, next, coming);
-        load_left_1(slices, next, 0, left[1 - LAST % 2]);
-        add_1(LAST, left[LAST % 2], right, sums);
-        UNROLL
-        for (int c = 0; c < WIDE_1 / 2; c++) {
-            right[c][0] = coming[c][0];
-            right[c][1] = coming[c][1];
-        }
-        UNROLL
-        for (int number = 0; number < 4; number++)
-            left[0][number] = left[1 - LAST % 2][number];
-        stage = next;
+        now = next;
     }
     return (int64_t)count * DEPTH_1;
 }
@@ -563,15 +563,14 @@ INLINE void tile_1(const Frame *f, Slices_1 *slices, int64_t depth, double sums[
         for (int c = 0; c < WIDE_1; c++)
             sums[r][c] = 0.0;
     }
-    const int64_t begun = slices_1(f, slices, depth, sums);
-    int64_t at = begun;
+    int64_t at = slices_1(f, slices, depth, sums);
     for (int now = (int)(at / DEPTH_1 % STAGES_1); at < depth; at += DEPTH_1, now = now + 1 < STAGES_1 ? now + 1
             : 0) {
         copies_wait<STAGES_1 - 2>();
         __syncthreads();
         const int64_t point = at + (STAGES_1 - 1) * DEPTH_1;
         const int stage = now > 0 ? now - 1 : STAGES_1 - 1;
-        if (point < depth && (at > begun || begun == 0)) {
+        if (point < depth) {
             fetch_rows_1(f, slices, stage, point, depth);
             fetch_columns_1(f, slices, stage, point, depth);
         }
@@ -669,13 +668,16 @@ static int prepare(Frame *f, const double_product_args *args, int workers)
     return 0;
 }
 
-/* Starts a block for each task, or as many as there are own parts of the workspace for. */
-static int launch(void (*kernel)(const Frame), const Frame *f, int64_t tasks, int64_t workers, cudaStream_t stream)
+/* Starts a block for each task, or as many as there are own parts of the workspace for. Each asks for so many bytes of shared
+ * memory. */
+static int launch(void (*kernel)(const Frame), const Frame *f, int64_t tasks, int64_t workers, int bytes, cudaStream_t stream)
 {
     void *arguments[] = { (void *)f };
     if (tasks == 0)
         return 0;
-    return cudaLaunchKernel(kernel, dim3((unsigned)size_min(tasks, workers)), dim3(THREADS), arguments, 0,
+    if (bytes && cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, bytes) != cudaSuccess)
+        return 1;
+    return cudaLaunchKernel(kernel, dim3((unsigned)size_min(tasks, workers)), dim3(THREADS), arguments, (size_t)bytes,
                             stream) != cudaSuccess;
 }
 
@@ -704,7 +706,7 @@ int double_product(const double_product_args *args, void *workspace, size_t byte
     f->workspace = (char *)workspace;
     if ((uintptr_t)f->in.A.data % 8 || (uintptr_t)f->in.B.data % 8 || (uintptr_t)f->in.out.data % 8)
         return BAD_ARGUMENT;
-    if (launch(double_product_launch_1, f, f->tasks_1, workers, (cudaStream_t)stream))
+    if (launch(double_product_launch_1, f, f->tasks_1, workers, 50176, (cudaStream_t)stream))
         return BAD_MACHINE;
     return 0;
 }

@@ -593,13 +593,16 @@ static int prepare(Frame *f, const matrix_product_args *args, int workers)
     return 0;
 }
 
-/* Starts a block for each task, or as many as there are own parts of the workspace for. */
-static int launch(void (*kernel)(const Frame), const Frame *f, int64_t tasks, int64_t workers, cudaStream_t stream)
+/* Starts a block for each task, or as many as there are own parts of the workspace for. Each asks for so many bytes of shared
+ * memory. */
+static int launch(void (*kernel)(const Frame), const Frame *f, int64_t tasks, int64_t workers, int bytes, cudaStream_t stream)
 {
     void *arguments[] = { (void *)f };
     if (tasks == 0)
         return 0;
-    return cudaLaunchKernel(kernel, dim3((unsigned)size_min(tasks, workers)), dim3(THREADS), arguments, 0,
+    if (bytes && cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, bytes) != cudaSuccess)
+        return 1;
+    return cudaLaunchKernel(kernel, dim3((unsigned)size_min(tasks, workers)), dim3(THREADS), arguments, (size_t)bytes,
                             stream) != cudaSuccess;
 }
 
@@ -628,7 +631,7 @@ int matrix_product(const matrix_product_args *args, void *workspace, size_t byte
     f->workspace = (char *)workspace;
     if ((uintptr_t)f->in.A.data % 4 || (uintptr_t)f->in.B.data % 4 || (uintptr_t)f->in.out.data % 4)
         return BAD_ARGUMENT;
-    if (launch(matrix_product_launch_1, f, f->tasks_1, workers, (cudaStream_t)stream))
+    if (launch(matrix_product_launch_1, f, f->tasks_1, workers, 0, (cudaStream_t)stream))
         return BAD_MACHINE;
     return 0;
 }

@@ -573,10 +573,10 @@ typedef struct __align__(16) Slices_1 {
     int64_t rows_at[ROWS_1], columns_at[COLUMNS_1];
 } Slices_1;
 
-/* Where a chunk of a line is: two lines have all banks, so each pair of lines has its chunks in another order. */
+/* Where a chunk of a line is: 8 of them have all banks, so each 8 chunks' lines have them in another order. */
 INLINE int chunk_1(int line, int chunk)
 {
-    return (chunk ^ (line / 2 & (CHUNKS_1 - 1))) * CHUNK_1;
+    return (chunk ^ (line * CHUNKS_1 / 8 & (CHUNKS_1 - 1))) * CHUNK_1;
 }
 
 /* Adds the products of a slice; points that are not there are zeros. */
@@ -1356,13 +1356,16 @@ static int prepare(Frame *f, const narrow_maxsim_args *args, int workers)
     return 0;
 }
 
-/* Starts a block for each task, or as many as there are own parts of the workspace for. */
-static int launch(void (*kernel)(const Frame), const Frame *f, int64_t tasks, int64_t workers, cudaStream_t stream)
+/* Starts a block for each task, or as many as there are own parts of the workspace for. Each asks for so many bytes of shared
+ * memory. */
+static int launch(void (*kernel)(const Frame), const Frame *f, int64_t tasks, int64_t workers, int bytes, cudaStream_t stream)
 {
     void *arguments[] = { (void *)f };
     if (tasks == 0)
         return 0;
-    return cudaLaunchKernel(kernel, dim3((unsigned)size_min(tasks, workers)), dim3(THREADS), arguments, 0,
+    if (bytes && cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, bytes) != cudaSuccess)
+        return 1;
+    return cudaLaunchKernel(kernel, dim3((unsigned)size_min(tasks, workers)), dim3(THREADS), arguments, (size_t)bytes,
                             stream) != cudaSuccess;
 }
 
@@ -1395,9 +1398,9 @@ int narrow_maxsim(const narrow_maxsim_args *args, void *workspace, size_t bytes,
     const int is_mapped_1 = map_step_1(f);
     if (is_mapped_1 && launch_ring(narrow_maxsim_ring_1, f, ring_tiles_1, RING_THREADS, 230400, (cudaStream_t)stream))
         return BAD_MACHINE;
-    if (!is_mapped_1 && launch(narrow_maxsim_launch_1, f, f->tasks_1, workers, (cudaStream_t)stream))
+    if (!is_mapped_1 && launch(narrow_maxsim_launch_1, f, f->tasks_1, workers, 0, (cudaStream_t)stream))
         return BAD_MACHINE;
-    if (launch(narrow_maxsim_launch_2, f, f->tasks_2, workers, (cudaStream_t)stream))
+    if (launch(narrow_maxsim_launch_2, f, f->tasks_2, workers, 0, (cudaStream_t)stream))
         return BAD_MACHINE;
     return 0;
 }

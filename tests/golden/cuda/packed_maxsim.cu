@@ -809,13 +809,16 @@ static int prepare(Frame *f, const packed_maxsim_args *args, int workers)
     return 0;
 }
 
-/* Starts a block for each task, or as many as there are own parts of the workspace for. */
-static int launch(void (*kernel)(const Frame), const Frame *f, int64_t tasks, int64_t workers, cudaStream_t stream)
+/* Starts a block for each task, or as many as there are own parts of the workspace for. Each asks for so many bytes of shared
+ * memory. */
+static int launch(void (*kernel)(const Frame), const Frame *f, int64_t tasks, int64_t workers, int bytes, cudaStream_t stream)
 {
     void *arguments[] = { (void *)f };
     if (tasks == 0)
         return 0;
-    return cudaLaunchKernel(kernel, dim3((unsigned)size_min(tasks, workers)), dim3(THREADS), arguments, 0,
+    if (bytes && cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, bytes) != cudaSuccess)
+        return 1;
+    return cudaLaunchKernel(kernel, dim3((unsigned)size_min(tasks, workers)), dim3(THREADS), arguments, (size_t)bytes,
                             stream) != cudaSuccess;
 }
 
@@ -847,7 +850,7 @@ int packed_maxsim(const packed_maxsim_args *args, void *workspace, size_t bytes,
         return BAD_ARGUMENT;
     if (cudaMemsetAsync(f->workspace, 0, (size_t)4, (cudaStream_t)stream) != cudaSuccess)
         return BAD_MACHINE;
-    if (launch(packed_maxsim_launch_1, f, f->tasks_1, workers, (cudaStream_t)stream))
+    if (launch(packed_maxsim_launch_1, f, f->tasks_1, workers, 0, (cudaStream_t)stream))
         return BAD_MACHINE;
     return 0;
 }

@@ -298,10 +298,10 @@ typedef struct __align__(16) Slices_1 {
     int64_t rows_at[ROWS_1], columns_at[COLUMNS_1];
 } Slices_1;
 
-/* Where a chunk of a line is: two lines have all banks, so each pair of lines has its chunks in another order. */
+/* Where a chunk of a line is: 8 of them have all banks, so each 8 chunks' lines have them in another order. */
 INLINE int chunk_1(int line, int chunk)
 {
-    return (chunk ^ (line / 2 & (CHUNKS_1 - 1))) * CHUNK_1;
+    return (chunk ^ (line * CHUNKS_1 / 8 & (CHUNKS_1 - 1))) * CHUNK_1;
 }
 
 enum { PARTS_1 = 2, POINTS_1 = 2 };
@@ -721,13 +721,16 @@ static int prepare(Frame *f, const product_of_parts_args *args, int workers)
     return 0;
 }
 
-/* Starts a block for each task, or as many as there are own parts of the workspace for. */
-static int launch(void (*kernel)(const Frame), const Frame *f, int64_t tasks, int64_t workers, cudaStream_t stream)
+/* Starts a block for each task, or as many as there are own parts of the workspace for. Each asks for so many bytes of shared
+ * memory. */
+static int launch(void (*kernel)(const Frame), const Frame *f, int64_t tasks, int64_t workers, int bytes, cudaStream_t stream)
 {
     void *arguments[] = { (void *)f };
     if (tasks == 0)
         return 0;
-    return cudaLaunchKernel(kernel, dim3((unsigned)size_min(tasks, workers)), dim3(THREADS), arguments, 0,
+    if (bytes && cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, bytes) != cudaSuccess)
+        return 1;
+    return cudaLaunchKernel(kernel, dim3((unsigned)size_min(tasks, workers)), dim3(THREADS), arguments, (size_t)bytes,
                             stream) != cudaSuccess;
 }
 
@@ -756,7 +759,7 @@ int product_of_parts(const product_of_parts_args *args, void *workspace, size_t 
     f->workspace = (char *)workspace;
     if ((uintptr_t)f->in.A.data % 4 || (uintptr_t)f->in.B.data % 4 || (uintptr_t)f->in.out.data % 4)
         return BAD_ARGUMENT;
-    if (launch(product_of_parts_launch_1, f, f->tasks_1, workers, (cudaStream_t)stream))
+    if (launch(product_of_parts_launch_1, f, f->tasks_1, workers, 0, (cudaStream_t)stream))
         return BAD_MACHINE;
     return 0;
 }
