@@ -10,6 +10,7 @@ enum {
     REDUCTION_WORDS = 16,         /* of which a reduction needs more */
     SUMS_MOST = 64,               /* of a thread on tensor cores */
     NEEDED = 4,                   /* of the blocks that give all of the machine work this part keeps its multipliers busy */
+    ROW_TILES = 2,                /* of a part of a reduction, at least: so many pay for merging it */
     CHUNK = 2,                    /* rows that a thread brings at a time: templates/cuda/contract_brief.cu */
     OFFSET_BYTES = 8              /* of a row or column: where it begins */
 };
@@ -88,15 +89,25 @@ static int state_bytes(const Planner *planner, const Step *step, const Contract 
     return bytes;
 }
 
-/* The time of tiles of this kind: of one after the other, where all blocks at once make them; in multiplications of a thread. */
-static double time_of(const Planner *planner, const Contract *c, const BlockTile *tile)
+/* Whether what reduces a product's rows may be cut into parts. */
+static bool may_split(const Planner *planner, const Step *step, const Contract *c)
+{
+    const PlanHints *hints = planner->hints;
+    bool known = hints->extents && hints->extents->complete;
+    return c->reduces && c->rows.count == 1 && step_can_split(step) && (known || hints->nests == NESTS_TILED);
+}
+
+/* The time of tiles of this kind: of one after the other, or of a part's, where all blocks at once make them; in multiplications of a
+ * thread. */
+static double time_of(const Planner *planner, const Step *step, const Contract *c, const BlockTile *tile)
 {
     const Grid *grid = planner->plan->target->grid;
     double one = (double)tile->high * tile->wide + READ_COST * (tile->high + tile->wide);
     double row_tiles = ceil(points(planner, &c->rows) / tile->rows);
     double column_tiles = ceil(points(planner, &c->columns) / tile->columns);
     double blocks = column_tiles * points(planner, &c->batch) * (c->reduces ? points(planner, &c->kept_rows) : row_tiles);
-    return one * (c->reduces ? row_tiles : 1) * fmax(blocks * NEEDED / grid->blocks, 1);
+    double share = blocks * NEEDED / grid->blocks, parts = may_split(planner, step, c) ? floor(fmin(1 / share, row_tiles / ROW_TILES)) : 1;
+    return one * (c->reduces ? row_tiles : 1) * fmax(share, 1 / fmax(parts, 1));
 }
 
 /* Whether a read that may be out of range stands in a where that the first reduction does not take as bounds of the rows: then it
@@ -267,7 +278,7 @@ static bool is_brief(const Planner *planner, const Step *step, Contract *c)
     if (where || !plain || points < 1 || points > brief->depth)
         return false;
     c->points = (int)points;
-    return planner->hints->nests == NESTS_TILED || time_of(planner, c, brief) <= time_of(planner, c, c->block);
+    return planner->hints->nests == NESTS_TILED || time_of(planner, step, c, brief) <= time_of(planner, step, c, c->block);
 }
 
 /* The tile of a list that takes the least time, of those of which so many blocks have registers at once; the last one, for tests,
@@ -279,7 +290,7 @@ static const BlockTile *choose(Planner *planner, const Step *step, Contract *c, 
     double best = 0;
     for (const BlockTile *tile = tiles; tile->rows; tile++) {
         bool last = tile[1].rows == 0, forced = planner->hints->nests == NESTS_TILED;
-        double time = time_of(planner, c, tile);
+        double time = time_of(planner, step, c, tile);
         c->block = tile;
         int bytes = block_operand_bytes(c) + state_bytes(planner, step, c, c->block);
         if (forced != last || tile->resident < resident || (int)dtype_size(sum) > tile->bytes || bytes > (tile->asks ? grid->asked_bytes : grid->shared_bytes) ||
@@ -341,13 +352,20 @@ bool block_choose_tile(Planner *planner, const Step *step, Contract *c)
     return true;
 }
 
+/* Whether a ring has so few tiles that most multiprocessors would have none. */
+static bool has_idle_ring(const Planner *planner, const Contract *c)
+{
+    enum { BUSY = 24 };    /* its tensor cores take half the time that others do: more than a third of the machine gains nothing from them */
+    double tiles = ceil(points(planner, &c->columns) / c->ring->left) * points(planner, &c->batch) * points(planner, &c->kept_rows);
+    return tiles * BUSY < planner->plan->target->grid->blocks;
+}
+
 const Size *block_split(const Planner *planner, const Step *step)
 {
-    enum { ROW_TILES = 2 };    /* of a part, at least: so many pay for merging it */
     const Contract *c = step->contract;
     const Grid *grid = planner->plan->target->grid;
-    bool forced = planner->hints->nests == NESTS_TILED, known = planner->hints->extents && planner->hints->extents->complete;
-    if (!c->reduces || c->ring || c->rows.count > 1 || !step_can_split(step) || !(forced || known))
+    bool forced = planner->hints->nests == NESTS_TILED;
+    if (!may_split(planner, step, c) || (c->ring && (forced || !has_idle_ring(planner, c))))
         return NULL;
     double tiles = ceil(points(planner, &c->columns) / (c->brief ? c->brief : c->block)->columns);
     tiles *= points(planner, &c->batch) * points(planner, &c->kept_rows);
