@@ -163,13 +163,15 @@ static int words_after(const Step *step, const Contract *c)
 }
 
 /* Whether a thread has registers for its sums, what it multiplies now and next, and what becomes of the sums. On tensor cores
- * it has, but for the most sums beside three parts of each number, or beside more states than one of a column. */
+ * it has, but for the most sums beside three parts of each number, or beside more states than one of a column; of f64, beside anything. */
 static bool has_registers(const Step *step, const Contract *c, Dtype sum)
 {
     const BlockTile *tile = c->block;
     int words = tile->high * tile->wide + 2 * (tile->high + tile->wide);
     if (tile->is_matrix && c->tile && c->tile->parts > 1)
         return tile->high * tile->wide < SUMS_MOST || (c->tile->parts == 2 && state_words(step, c) <= tile->wide);
+    if (tile->is_matrix && sum == DTYPE_F64)
+        return tile->high * tile->wide < SUMS_MOST || words_after(step, c) == 0;
     return tile->is_matrix || words * (int)dtype_size(sum) / 4 + words_after(step, c) <= WORDS;
 }
 
@@ -292,9 +294,8 @@ static const BlockTile *choose(Planner *planner, const Step *step, Contract *c, 
         bool last = tile[1].rows == 0, forced = planner->hints->nests == NESTS_TILED;
         double time = time_of(planner, step, c, tile);
         c->block = tile;
-        int bytes = block_operand_bytes(c) + state_bytes(planner, step, c, c->block);
-        if (forced != last || tile->resident < resident || (int)dtype_size(sum) > tile->bytes || bytes > (tile->asks ? grid->asked_bytes : grid->shared_bytes) ||
-            (chosen && time >= best) ||
+        int bytes = block_operand_bytes(c) + state_bytes(planner, step, c, c->block), room = tile->asks ? grid->asked_bytes : grid->shared_bytes;
+        if (forced != last || tile->resident < resident || (int)dtype_size(sum) > tile->bytes || bytes > room || (chosen && time >= best) ||
             !(last || has_registers(step, c, sum)))
             continue;
         best = time;
@@ -352,10 +353,11 @@ bool block_choose_tile(Planner *planner, const Step *step, Contract *c)
     return true;
 }
 
-/* Whether a ring has so few tiles that most multiprocessors would have none. */
+/* Whether a ring has so few tiles that parts of rows are made faster, by slower instructions, on all of the machine: less than a third
+ * of an H200's 132 multiprocessors would have one. */
 static bool has_idle_ring(const Planner *planner, const Contract *c)
 {
-    enum { BUSY = 24 };    /* its tensor cores take half the time that others do: more than a third of the machine gains nothing from them */
+    enum { BUSY = 24 };    /* blocks of those that give all of the machine work, for a tile */
     double tiles = ceil(points(planner, &c->columns) / c->ring->left) * points(planner, &c->batch) * points(planner, &c->kept_rows);
     return tiles * BUSY < planner->plan->target->grid->blocks;
 }

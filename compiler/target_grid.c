@@ -106,12 +106,12 @@ static const RingTile fuse_rings[] = {
              .fuse_matrices = fuse_matrices
 
 /* Only those ask whose tensor cores have f64: two blocks have 160 of at least 164 KiB. Graphics cards have such, too, but slower than
- * their plain units. */
-static const Grid cuda_grid = { GRID }, doubles_grid = { GRID, .doubles = doubles },
+ * their plain units. The A100's instruction takes half as many points, which leaves no registers for the largest tile's sums. */
+static const Grid cuda_grid = { GRID }, doubles_grid = { GRID, .doubles = doubles }, ampere_grid = { GRID, .doubles = doubles + 1 },
                   hopper_grid = { GRID, .doubles = doubles, .near = &near, .rings = rings, .fuse_rings = fuse_rings };
 
 const Target grid_targets[] = {
-    GPU("sm_80", "compute capability 8.0 (A100)", doubles_grid),
+    GPU("sm_80", "compute capability 8.0 (A100)", ampere_grid),
     GPU("sm_86", "compute capability 8.6 (RTX 30)", cuda_grid),
     GPU("sm_89", "compute capability 8.9 (RTX 40, L40)", cuda_grid),
     GPU("sm_90a", "compute capability 9.0 (H100, H200)", hopper_grid),
