@@ -11,7 +11,7 @@ static const char *const words[] = {
     "row_at", "column_at", "point_at", "value", "fetched", "row_rest", "column_rest", "point_rest", "apart", "warp", "states", "next",
     "rows_fetched", "columns_fetched", "States", "down", "across", "part", "is_met", "behind", "values", "products", "factors",
     "before", "factor", "there", "value_at", "value_rest", "pair", "word", "numbers", "finite",
-    "is_point", "places", "held", "most", "own_most", "own_columns", "is_lost", "rows_from", "columns_from", "misses", "last", "AHEAD", "LAST",
+    "is_point", "places", "held", "most", "own_most", "own_columns", "is_lost", "rows_from", "columns_from", "misses", "last", "AHEAD", "LAST", "HIGH",
     "ring", "tile", "tiles", "number", "side", "band", "high", "whole", "reached", "slice", "phase", "bytes", "full", "place", "panel",
     "copy", "portion", "near", "far", "upper", "lower", "squares", "square", "own", "own_near", "scale", "even", "odd", "set", "is_far"
 };

@@ -438,9 +438,10 @@ class Maker:
         if kind in 'FV':    # some farther still, some minus infinity
             x = np.where(rng.random_sample(shape) < self.rng.choice([0, 0.01]), x * (2.0 ** 9 if kind == 'V' else 2.0 ** 5), x)
             x[rng.random_sample(shape) < self.rng.choice([0, 0.02, 0.9])] = -np.inf
-        if kind in 'gl':    # some as large as there are, or all so small that products are finite
-            x = np.where(rng.random_sample(shape) < 0.05, 3.4e38, rng.standard_normal(shape)) if kind == 'g' else x * 2.0 ** -40
-            return x.astype(DTYPES[kind])
+        if kind == 'g':    # some as large as there are: of most rows, or of few
+            return np.where(rng.random_sample(shape) < self.rng.choice([0.05, 0.002]), 3.4e38, rng.standard_normal(shape)).astype(DTYPES[kind])
+        if kind == 'l':    # so small that products with those are finite
+            return (x * 2.0 ** -40).astype(DTYPES[kind])
         if kind == 'b':
             if mood > 0.4:    # denormals, in operands and in sums
                 x = x * 2.0 ** self.rng.choice([-131, -64, 60])

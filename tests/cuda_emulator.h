@@ -42,7 +42,7 @@ enum { cudaSuccess = 0, cudaMemcpyDeviceToHost = 2 };
 
 namespace emulated {
 
-enum { BLOCKS_MAX = 3, THREADS_MAX = 384, LANES = 32, GROUP_THREADS = 128, STACK = 1 << 16, SHARED_MAX = 1 << 18, SHARED_POISON = 0xFF };
+enum { BLOCKS_MAX = 3, THREADS_MAX = 384, LANES = 32, GROUP_THREADS = 128, STACK = 1 << 16, SHARED_MAX = 5 << 16, SHARED_POISON = 0xFF };
 /* What the emulator does itself is no access of a kernel's. */
 #define UNWATCHED __attribute__((no_sanitize_thread, noinline, unused))
 
