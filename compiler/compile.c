@@ -199,7 +199,7 @@ static bool plan_loops(Arena *arena, Compiled *c, const CompileOptions *options,
     Compiled plain = *c, *chosen = NULL, *least = NULL;
     plain.order = NULL;
     bool cuts = true;
-    for (size_t w = 0; w < sizeof ways / sizeof ways[0] && !(w > 0 && options->target->grid); w++) {
+    for (size_t w = 0; w < sizeof ways / sizeof ways[0] && !(w > 1 && options->target->grid); w++) {
         if (ways[w].hints->uncut && !cuts)
             continue;
         Compiled *way = ARENA_NEW(arena, Compiled);
@@ -222,8 +222,8 @@ static bool plan_loops(Arena *arena, Compiled *c, const CompileOptions *options,
 }
 
 /* Tiled products want room for what they pack, and so do values in between, turned copies and sums in memory. Where that
- * is more than the budget, values in between are made some points at a time, then smaller tiles do with less, then products as
- * they are written, and loops with the least that can be met. */
+ * is more than the budget, values in between are made some points at a time, then smaller tiles do with less, on a grid without
+ * parts of what is reduced, then products as they are written, and loops with the least that can be met. */
 static bool plan_nests(Arena *arena, Compiled *c, const CompileOptions *options, const bool *wanted, PlanHints *hints,
                        Diags *diags)
 {
@@ -235,17 +235,19 @@ static bool plan_nests(Arena *arena, Compiled *c, const CompileOptions *options,
         return true;
     for (int64_t points = SWEEP_POINTS / 4; points >= SWEEP_LEAST && !fits(c, c->plan->workspace, options->memory); points /= 2) {
         hints->smallest_tiles = options->target->grid || points == SWEEP_LEAST;
+        hints->uncut = options->target->grid != NULL;
         sweeping = sweeping_of(c, options, options->target->grid ? 0 : points);
         if (!plan_as(arena, c, options, wanted, hints, &sweeping, diags))
             return false;
     }
     if (c->order && !fits(c, c->plan->workspace, options->memory)) {
         c->order = NULL;
-        hints->smallest_tiles = false;
+        hints->smallest_tiles = hints->uncut = false;
         return plan_nests(arena, c, options, wanted, hints, diags);
     }
     Compiled loops = *c;
     hints->nests = NESTS_LOOPS;
+    hints->uncut = false;
     if (!plan_loops(arena, &loops, options, wanted, hints, diags))
         return false;
     const Size *smallest = loops.plan->smallest;

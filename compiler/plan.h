@@ -140,6 +140,8 @@ typedef struct Contract {
                                    * are all */
     bool ring_panels[2];          /* of its sides: see RingSide */
     int resident;                 /* on a grid: so many blocks have registers at once */
+    bool is_cut;                  /* on a grid: its tile is one for parts of its rows */
+    struct Contract *cut;         /* the same like that; NULL: its rows are in one piece */
     bool columns_along;           /* on a grid: neighbouring columns lie side by side, so that neighbouring threads copy them */
     int shared;                   /* on a grid: bytes of shared memory that it takes */
     struct Contract *parts;       /* the same for the parts of its numbers: taken where those add up to them; or NULL */

@@ -268,7 +268,6 @@ void plan_alone(Planner *planner, Launch *launch)
     const Size *rows_tile = step->contract && step->contract->block ? block_split(planner, step) : NULL;
     if (rows_tile) {
         split = step->contract->rows.list[0];
-        step->contract->ring = NULL;    /* which would have a tile for a few multiprocessors alone */
         block_kept(planner, launch);
         split_step(planner, launch, split, rows_tile, size_op(arena, SIZE_CEIL_DIV, size_extent(arena, split->origin), rows_tile));
         return;

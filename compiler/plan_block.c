@@ -94,19 +94,19 @@ static bool may_split(const Planner *planner, const Step *step, const Contract *
 {
     const PlanHints *hints = planner->hints;
     bool known = hints->extents && hints->extents->complete;
-    return c->reduces && c->rows.count == 1 && step_can_split(step) && (known || hints->nests == NESTS_TILED);
+    return c->reduces && c->rows.count == 1 && step_can_split(step) && !hints->uncut && (known || hints->nests == NESTS_TILED);
 }
 
 /* The time of tiles of this kind: of one after the other, or of a part's, where all blocks at once make them; in multiplications of a
  * thread. */
-static double time_of(const Planner *planner, const Step *step, const Contract *c, const BlockTile *tile)
+static double time_of(const Planner *planner, const Contract *c, const BlockTile *tile)
 {
     const Grid *grid = planner->plan->target->grid;
     double one = (double)tile->high * tile->wide + READ_COST * (tile->high + tile->wide);
     double row_tiles = ceil(points(planner, &c->rows) / tile->rows);
     double column_tiles = ceil(points(planner, &c->columns) / tile->columns);
     double blocks = column_tiles * points(planner, &c->batch) * (c->reduces ? points(planner, &c->kept_rows) : row_tiles);
-    double share = blocks * NEEDED / grid->blocks, parts = may_split(planner, step, c) ? floor(fmin(1 / share, row_tiles / ROW_TILES)) : 1;
+    double share = blocks * NEEDED / grid->blocks, parts = c->is_cut ? floor(fmin(1 / share, row_tiles / ROW_TILES)) : 1;
     return one * (c->reduces ? row_tiles : 1) * fmax(share, 1 / fmax(parts, 1));
 }
 
@@ -280,7 +280,7 @@ static bool is_brief(const Planner *planner, const Step *step, Contract *c)
     if (where || !plain || points < 1 || points > brief->depth)
         return false;
     c->points = (int)points;
-    return planner->hints->nests == NESTS_TILED || time_of(planner, step, c, brief) <= time_of(planner, step, c, c->block);
+    return planner->hints->nests == NESTS_TILED || time_of(planner, c, brief) <= time_of(planner, c, c->block);
 }
 
 /* The tile of a list that takes the least time, of those of which so many blocks have registers at once; the last one, for tests,
@@ -292,7 +292,7 @@ static const BlockTile *choose(Planner *planner, const Step *step, Contract *c, 
     double best = 0;
     for (const BlockTile *tile = tiles; tile->rows; tile++) {
         bool last = tile[1].rows == 0, forced = planner->hints->nests == NESTS_TILED;
-        double time = time_of(planner, step, c, tile);
+        double time = time_of(planner, c, tile);
         c->block = tile;
         int bytes = block_operand_bytes(c) + state_bytes(planner, step, c, c->block), room = tile->asks ? grid->asked_bytes : grid->shared_bytes;
         if (forced != last || tile->resident < resident || (int)dtype_size(sum) > tile->bytes || bytes > room || (chosen && time >= best) ||
@@ -304,19 +304,10 @@ static const BlockTile *choose(Planner *planner, const Step *step, Contract *c, 
     return chosen;
 }
 
-bool block_choose_tile(Planner *planner, const Step *step, Contract *c)
+/* All that follows from the tile that takes the least time; false where there is none. */
+static bool set_block(Planner *planner, const Step *step, Contract *c)
 {
     const Grid *grid = planner->plan->target->grid;
-    for (int i = c->kept_rows.count - 1; i >= 0 && !c->reduces; i--) {    /* all that stays is flattened */
-        ARENA_APPEND(planner->arena, c->rows.list, c->rows.count, c->kept_rows.list[i]);
-        for (int k = c->rows.count - 1; k > 0; k--) {
-            Index *moved = c->rows.list[k];
-            c->rows.list[k] = c->rows.list[k - 1];
-            c->rows.list[k - 1] = moved;
-        }
-    }
-    if (!c->reduces)
-        c->kept_rows.count = 0;
     Dtype sum = register_dtype(c->product->dtype);
     c->packed = sum;
     c->group = c->row_block = c->near = 1;
@@ -353,6 +344,28 @@ bool block_choose_tile(Planner *planner, const Step *step, Contract *c)
     return true;
 }
 
+bool block_choose_tile(Planner *planner, const Step *step, Contract *c)
+{
+    for (int i = c->kept_rows.count - 1; i >= 0 && !c->reduces; i--) {    /* all that stays is flattened */
+        ARENA_APPEND(planner->arena, c->rows.list, c->rows.count, c->kept_rows.list[i]);
+        for (int k = c->rows.count - 1; k > 0; k--) {
+            Index *moved = c->rows.list[k];
+            c->rows.list[k] = c->rows.list[k - 1];
+            c->rows.list[k - 1] = moved;
+        }
+    }
+    if (!c->reduces)
+        c->kept_rows.count = 0;
+    Contract cut = *c;
+    cut.is_cut = true;
+    if (!set_block(planner, step, c))
+        return false;
+    if (may_split(planner, step, c) && set_block(planner, step, &cut)) {
+        c->cut = ARENA_NEW(planner->arena, Contract);
+        *c->cut = cut;
+    }
+    return true;
+}
 /* Whether a ring has so few tiles that parts of rows are made faster, by slower instructions, on all of the machine: less than a third
  * of an H200's 132 multiprocessors would have one. */
 static bool has_idle_ring(const Planner *planner, const Contract *c)
@@ -362,18 +375,20 @@ static bool has_idle_ring(const Planner *planner, const Contract *c)
     return tiles * BUSY < planner->plan->target->grid->blocks;
 }
 
-const Size *block_split(const Planner *planner, const Step *step)
+const Size *block_split(const Planner *planner, Step *step)
 {
-    const Contract *c = step->contract;
+    Contract *c = step->contract->cut;
     const Grid *grid = planner->plan->target->grid;
     bool forced = planner->hints->nests == NESTS_TILED;
-    if (!may_split(planner, step, c) || (c->ring && (forced || !has_idle_ring(planner, c))))
+    if (!c || (c->ring && (forced || !has_idle_ring(planner, c))))
         return NULL;
     double tiles = ceil(points(planner, &c->columns) / (c->brief ? c->brief : c->block)->columns);
     tiles *= points(planner, &c->batch) * points(planner, &c->kept_rows);
     double rows = points(planner, &c->rows), least = ROW_TILES * (c->brief ? CHUNK * grid->threads : c->block->rows), parts = grid->blocks / (NEEDED * tiles);
     if (!forced && (parts < 2 || rows < 2 * least))
         return NULL;
+    c->ring = NULL;
+    step->contract = c;
     Arena *arena = planner->arena;
     const Size *most = size_constant(arena, forced ? grid->blocks : (int64_t)parts);
     const Size *fair = size_op(arena, SIZE_CEIL_DIV, size_extent(arena, c->rows.list[0]->origin), most);

@@ -118,8 +118,9 @@ double window_points(const Planner *planner, const Window *window, const Launch 
 
 /* plan_block.c: the same on a grid, and the tile of a block of threads; false when there is none for a product, or loops do better */
 bool block_choose_sides(const Planner *planner, const Step *step, const Product *product, Sides *sides);
-/* How many rows each part of such a step takes, whose columns are too few for all blocks; NULL: they are not, or parts are of no use. */
-const Size *block_split(const Planner *planner, const Step *step);
+/* How many rows each part of such a step takes, whose columns are too few for all blocks: its product is made for parts then. NULL: they
+ * are not, or parts are of no use. */
+const Size *block_split(const Planner *planner, Step *step);
 bool block_choose_tile(Planner *planner, const Step *step, Contract *c);
 void block_find_power(Planner *planner, const Step *step, Contract *c);    /* plan_power.c */
 int block_slice_depth(const Contract *c);        /* how many contracted points a slice has */
