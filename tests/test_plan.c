@@ -304,23 +304,26 @@ static void few_rows_meet_a_matrix_in_order(void **unused)
     }
 }
 
-/* On a grid a product's columns are blocks, and where these are too few for it a reduction of the rows is cut into parts behind them; so
- * it is of numbers that a ring would multiply in a few blocks. */
+/* On a grid a product's columns are blocks, and where these are too few for it a reduction of the rows is cut into parts behind them,
+ * unless there is no memory for their states, or other steps follow in the same launch; so it is of numbers that a ring would multiply
+ * in a few blocks. Tiles are large where parts make up for them. */
 static void few_columns_are_cut_along_rows_too(void **unused)
 {
     (void)unused;
     static const struct {
         const char *text;
-        int columns, rows, blocks;
+        int columns, rows, memory, tile, blocks;
         bool is_split, has_ring;
     } cases[] = {
-        { "ik,jk->ij | max j", 2048, 2048, 2, true, false },            { "ik:f64,jk:f64->ij | argmax j", 2048, 2048, 2, true, false },
-        { "ik,jk->ij | max j", 100, 100, 1, false, false },             { "ik,jk->ij | max j", 20000, 20000, 1, false, false },
-        { "ik:bf16,jk:bf16->ij | argmax j", 64, 100000, 2, true, false }, { "ik:bf16,jk:bf16->ij | max j", 100, 100, 1, false, true },
-        { "ik:bf16,jk:bf16->ij | max j", 20000, 20000, 1, false, true },
+        { "ik,jk->ij | max j", 2048, 2048, 0, 128, 2, true, false },    { "ik:f64,jk:f64->ij | argmax j", 2048, 2048, 0, 64, 2, true, false },
+        { "ik,jk->ij | max j", 2048, 2048, 1, 32, 1, false, false },    { "ik,jk->ij | max j | sum i", 2048, 2048, 0, 32, 1, false, false },
+        { "ik,jk->ij | max j", 100, 100, 0, 32, 1, false, false },      { "ik,jk->ij | max j", 20000, 20000, 0, 64, 1, false, false },
+        { "ik:bf16,jk:bf16->ij | argmax j", 64, 100000, 0, 64, 2, true, false },
+        { "ik:bf16,jk:bf16->ij | max j", 100, 100, 0, 32, 1, false, true },
+        { "ik:bf16,jk:bf16->ij | max j", 20000, 20000, 0, 64, 1, false, true },
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-        CompileOptions options = { .target = target_find("cuda:sm_90a") };
+        CompileOptions options = { .target = target_find("cuda:sm_90a"), .memory = cases[i].memory };
         int64_t shapes[2][2] = { { cases[i].columns, 128 }, { cases[i].rows, 128 } };
         OperandSpec operands[] = { { .dtype = DTYPE_NONE, .rank = 2, .shape = shapes[0] }, { .dtype = DTYPE_NONE, .rank = 2, .shape = shapes[1] } };
         options.check.operands = operands;
@@ -329,6 +332,7 @@ static void few_columns_are_cut_along_rows_too(void **unused)
         const Launch *launch = planned->plan->launches[0];
         assert_int_equal(launch->block_count, cases[i].blocks);
         assert_int_equal(launch->steps[0]->split != NULL, cases[i].is_split);
+        assert_int_equal(launch->steps[0]->contract->block->columns, cases[i].tile);
         assert_int_equal(launch->steps[0]->contract->ring != NULL, cases[i].has_ring);
         end(planned);
     }
