@@ -149,7 +149,7 @@ NAMES = [('team[point,points,warp] * launch[apart,points,warp] -> [point,apart,p
 
 # What is wrong, where it is planted, and how.
 FAULTS = [
-    ('threads do not wait for the step before', SOFTMAX, r's/__syncthreads\(\);//g'),
+    ('threads do not wait for the step before', SOFTMAX, r's/__syncthreads\(\);/;/g'),
     ('the team does not wait before it merges', TOTAL, r's/team_wait\(team\);//'),
     ('nor anywhere', SPREAD, r's/team_wait\(team\);//g'),
     ('a warp waits alone where the block should', TOTAL, r's/team.size > WARP\)\n( *)__sync/0)\n\1__sync/'),
@@ -311,7 +311,7 @@ PARTS_FAULTS = {
 
 # The same in two behind each other.
 FUSED_FAULTS = [
-    ('what was added up is not scaled', PLAIN, r's/products\[r\]\[c\] \*= factor;//'),
+    ('what was added up is not scaled', PLAIN, r's/products\[r\]\[c\] \*= factor;/;/'),
     ('a row\'s sum is not scaled', PLAIN, r's/sum_4\[r\] \*= factor;//'),
     ('a row without a number is scaled', WINDOW, r's/before == largest_2\[r\] \? 1\.0f : //'),
     ('such a row takes powers', WINDOW, r's/value_2 \? 0\.0f : //'),
@@ -334,13 +334,19 @@ FUSED_FAULTS = [
 check_products.FEW['one'] = [1]
 
 
-def job(expression, operands, seed, sets, folder, nests='cost', precision=''):
-    rng = random.Random(seed)
+def setting(expression, seed, nests, precision):
+    """A job's fields before its data sets."""
     fields = [expression, '-s', str(seed), '-t', TARGET, '-b', '1'] + (['-n', 'tiled', '-l', '1'] if nests == 'rings' else ['-n', nests])
-    fields += ['-p', precision] if precision else []
-    for s in range(sets):
-        fields += check_products.data_set(operands, rng, folder, s, precision, given=KNOWN)
-    return kernel_fuzz.job_line(fields)
+    return fields + (['-p', precision] if precision else [])
+
+
+def data_sets(operands, seed, count, folder, precision):
+    rng = random.Random(seed)
+    return [check_products.data_set(operands, rng, folder, s, precision, given=KNOWN) for s in range(count)]
+
+
+def job(expression, operands, seed, sets, folder, nests='cost', precision=''):
+    return kernel_fuzz.job_line(sum(data_sets(operands, seed, sets, folder, precision), setting(expression, seed, nests, precision)))
 
 
 def run(runner, line, environment=None):
@@ -394,23 +400,32 @@ def check_rings(runner, folder, options):
     return wrong == 0 and elements > 0
 
 
+def bytes_of(fields):
+    return sum(os.path.getsize(field.split('=')[-1]) for field in fields if field.endswith('.npy'))
+
+
 def is_noticed(runner, folder, fault, seed, nests, precision):
-    """Whether an expression is wrong with its fault, and right as it is; None where it is wrong as it is."""
+    """Whether an expression is wrong with its fault on two data sets, the smaller ones first, on which it is right as it is; None
+    where it is wrong as it is. Of two, one is another than the kernel is made for, and has more workers."""
     what, (text, operands), script = fault
-    cache = os.path.join(folder, 'spoilt')
-    line = job(text, operands, seed, 3 if nests == 'rings' else 6, folder, nests, precision)
-    spoilt, noise = run(runner, line, {'CUDA_FAULT': script, 'EINC_CACHE_DIR': cache})
-    shutil.rmtree(cache, True)
-    if spoilt[0] == 'ok':
-        return False
-    answer, said = run(runner, line)
-    if answer[0] != 'ok' or 'nothing that' in ' '.join(spoilt):
-        print('%s: %s without it, %s with it %s' % (what, answer, spoilt, said))
-        return None
-    return True
+    spoils = {'CUDA_FAULT': script, 'EINC_CACHE_DIR': os.path.join(folder, 'spoilt')}
+    fields, noticed = setting(text, seed, nests, precision), False
+    sets = sorted(data_sets(operands, seed, SETS, folder, precision), key=bytes_of)
+    for one, other in zip(sets[::2], sets[1::2]):
+        line = kernel_fuzz.job_line(fields + one + other)
+        spoilt, noise = run(runner, line, spoils)
+        if spoilt[0] == 'ok':
+            continue
+        answer, said = run(runner, line)
+        noticed = answer[0] == 'ok' and 'cuda_cc.sh failed' not in ' '.join(spoilt) or None    # nothing changed, or nothing was compiled
+        if not noticed:
+            print('%s: %s without it, %s with it %s' % (what, answer, spoilt, said))
+        break
+    shutil.rmtree(spoils['EINC_CACHE_DIR'], True)
+    return noticed
 
 
-ATTEMPTS = 16
+ATTEMPTS, SETS = 16, 8
 
 
 def check_faults(runner, folder, options):
