@@ -285,14 +285,14 @@ static bool packs_rows(const Planner *planner, const Contract *c)
     return !c->in_place || (!few && row_bytes % CONTRACT_SETS == 0);
 }
 
-/* Whether a sweep's panels are behind the second cache, beside sums that are. Where memory is fast in its own order alone, those of few
- * results come sooner a little at a time, if whole lines of them are not turned. */
+/* Whether a sweep's panels are behind the second cache, beside sums that are. Where memory is fast page by page, those of few results
+ * come sooner a little at a time, if whole lines of them are not turned. */
 static bool is_sweep_far(const Planner *planner, const Contract *c)
 {
     double rows = planner_points(planner, &c->kept_rows) * planner_points(planner, &c->rows);
     double results = planner_points(planner, &c->batch) * rows * planner_points(planner, &c->columns);
     bool few = results * (double)dtype_size(state_dtype(c->product)) <= SWEEP_SUMS;
-    return packs_rows(planner, c) && !(few && !c->within && planner->plan->target->in_order);
+    return packs_rows(planner, c) && !(few && !c->within && planner->plan->target->by_pages);
 }
 
 /* So many contracted points that panels of them all would be few columns, whose rows come anew for each: they are taken some

@@ -8,9 +8,10 @@ enum {
     TALL_FORCED = 4,              /* so few points stay in the first cache where all is small */
     PAIR_POINTS = 16,             /* of fewer, adding up what they make takes as long as they do */
     SETS_SHARE = 4, MET_FORCED = 64,    /* of the second cache's ways in some sets, for lines; words for small arrays to have points too far apart */
-    FEW_TILES = 8,                /* of rows: for more of them packing is next to nothing beside products */
+    FEW_TILES = 8,                /* of rows: for more of them packing is next to nothing beside products; */
+    FEW_POINTS = 32,              /* fewer, where their sums come and go for fewer points than these at a time */
     SWEEP_RUNS = 2,               /* so often the columns that a sweep has at least are worth it */
-    PAGE = 4096, NEAR_POINTS = 96, FAR_POINTS = 32,    /* of columns in place at a time; bytes */
+    PAGE = 4096, NEAR_POINTS = 96,     /* of columns in place at a time; bytes */
     WHOLE_MOST = 128              /* products of so many words stand one after the other in a kernel */
 };
 
@@ -162,11 +163,17 @@ static bool columns_stream(const Planner *planner, const Contract *c)
            (bytes > planner->plan->target->l2_bytes || planner->hints->nests == NESTS_TILED);
 }
 
+/* So many rows meet columns as they lie, where memory is fast in its own order; else packing them is next to nothing. */
+static double few_rows(const Target *target, int tile_rows)
+{
+    return FEW_TILES * tile_rows * fmin(target->in_order / (double)FEW_POINTS, 1);
+}
+
 /* Whether columns that stream are met where they are: they are multiplied as they are read, their points are equally far apart,
  * and what packing finds out about them is not asked for. */
 static bool columns_in_place(const Planner *planner, const Step *step, const Contract *c)
 {
-    bool many = planner->plan->target->in_order && rows_of_all(planner, c) > FEW_TILES * c->tile_rows;
+    bool many = planner->plan->target->in_order && rows_of_all(planner, c) > few_rows(planner->plan->target, c->tile_rows);
     bool known = c->columns_met.condition || c->points_met.condition || c->tames || c->places;    /* by packing, or asked for apart */
     return c->columns_stream && (c->right->dtype == c->packed || c->widened) && c->depth.count == 1 && !known && !c->pairs &&
            (!c->sweep || c->sweep == contract_sweep_in_order(planner, step, c)) &&
@@ -213,14 +220,14 @@ static IndexSet columns_asked(const Planner *planner, const Contract *c)
 }
 
 /* So many points at a time of columns that lie so far apart from one to the next; fewer where each is in another page. */
-static int points_together(double bytes)
+static int points_together(const Target *target, double bytes)
 {
-    return bytes < PAGE ? NEAR_POINTS : FAR_POINTS;
+    return bytes < PAGE ? NEAR_POINTS : target->in_order;
 }
 
 static int asked_points(const Planner *planner, const Contract *c)
 {
-    int most = points_together(apart(planner, c, c->depth.list[0]));
+    int most = points_together(planner->plan->target, apart(planner, c, c->depth.list[0]));
     return most < c->depth_block ? most : c->depth_block;
 }
 
@@ -240,8 +247,9 @@ int columns_sweep_in_order(const Planner *planner, const Term *right, const Inde
         return 0;
     bool forced = planner->hints->nests == NESTS_TILED;
     double columns = planner_points(planner, own), deep = planner_points(planner, depth), size = (double)dtype_size(register_dtype(right->dtype));
-    int points = forced ? SWEEP_FORCED : points_together(fabs((double)side_stride(planner, read, depth->list[0])) * (double)dtype_size(read->dtype));
-    bool few = rows > 1 && rows <= FEW_TILES * target->tile->rows && columns >= SWEEP_RUNS * SWEEP_LEAST;
+    double bytes = fabs((double)side_stride(planner, read, depth->list[0])) * (double)dtype_size(read->dtype);
+    int points = forced ? SWEEP_FORCED : points_together(target, bytes);
+    bool few = rows > 1 && rows <= few_rows(target, target->tile->rows) && columns >= SWEEP_RUNS * SWEEP_LEAST;
     bool cut = deep >= 2 * points && columns * deep * size > target->l2_bytes;
     return (few && cut) || (forced && deep > points) ? points : 0;
 }

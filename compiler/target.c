@@ -37,7 +37,8 @@ const Target targets[] = {
       .features = "", .cpu = "", .l1_bytes = 32 << 10, .l2_bytes = 256 << 10,
       .fma_per_cycle = 1, .bytes_per_cycle = 4 },
     { .name = "avx2", .words = "AVX2 and FMA", .vector_bytes = 32, .tile = &six_of_pairs, .attribute = "avx2,fma,f16c",
-      .permutes = true, .features = "fma f16c", .cpu = "avx2 fma f16c", .l1_bytes = 32 << 10, .l2_bytes = 512 << 10, .row_bytes = 4096,
+      .permutes = true, .features = "fma f16c", .cpu = "avx2 fma f16c", .l1_bytes = 32 << 10, .l2_bytes = 512 << 10, .in_order = 8,
+      .row_bytes = 4096,
       .narrow = { [DTYPE_I8] = &six_of_two, [DTYPE_I16] = &six_of_two }, .dots = { [DTYPE_I8] = 2, [DTYPE_I16] = 2 },
       .rates = { [DTYPE_I8] = 2, [DTYPE_I16] = 2 }, .fma_per_cycle = 2, .bytes_per_cycle = 4 },
     { .name = "avx512", .words = "AVX-512", .vector_bytes = 64, .tile = &fourteen, .broadcasts = true, .masks = true,
@@ -59,7 +60,7 @@ const Target targets[] = {
       .dots = { [DTYPE_I8] = 2, [DTYPE_I16] = 2, [DTYPE_BF16] = 2 },
       .parts = { [PRECISION_BF16X3] = &three_products, [PRECISION_BF16X6] = &six_products }, .attribute = AVX512 NARROW,
       .features = NARROW_FEATURES " adders", .cpu = NARROW_CPU " amx_tile amx_bf16 amx_int8", .permission = "has_tiles",
-      .l1_bytes = 48 << 10, .l2_bytes = 2 << 20, .by_pages = true, .in_order = true,
+      .l1_bytes = 48 << 10, .l2_bytes = 2 << 20, .by_pages = true, .in_order = 32,
       .rates = { [DTYPE_I8] = 32, [DTYPE_I16] = 2, [DTYPE_BF16] = 16 }, .fma_per_cycle = 2, .bytes_per_cycle = 5 },
     { .name = NULL }
 };

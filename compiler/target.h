@@ -100,8 +100,9 @@ typedef struct Target {
     const char *permission;       /* the library's function that asks the system for what is not given unasked; or NULL */
     int l1_bytes, l2_bytes;
     int streams;                  /* so many rows of memory its own prefetching follows best; 0: more, which are asked for */
-    bool by_pages;                /* memory comes faster where a line of each of several pages is asked for in turn, */
-    bool in_order;                /* and at half its speed where not all of a page is */
+    bool by_pages;                /* memory comes faster where a line of each of several pages is asked for in turn */
+    int in_order;                 /* and at half its speed where not all of a page is: of lines in pages of their own so many are read from
+                                   * begin to end together; 0: their order is all the same */
     int row_bytes;                /* longer rows of memory come faster several at once than one by one, though they share nothing;
                                    * 0: they do not */
     double fma_per_cycle;         /* vector instructions that a core issues, for the roofline on paper */

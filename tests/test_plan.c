@@ -285,6 +285,7 @@ static void few_rows_meet_a_matrix_in_order(void **unused)
         { "ck,kn:i8->cn", "amx", 8, 96, 1, 5000, true, true },
         { "ck:bf16,kn:bf16->cn:f32", "amx", 8, 96, 1, 5000, true, true }, { "ck:bf16,kn:bf16->cn:f32", "amx", 43, 0, 0, 5000, true, false },
         { "ck:f16,kn:f16->cn", "avx512bf16", 8, 0, 0, 5000, true, false },
+        { "ck:f64,kn:f64->cn", "avx2", 12, 8, 1, 5000, true, false }, { "ck:f64,kn:f64->cn", "avx2", 13, 384, 0, 5000, true, false },
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         CompileOptions options = { .target = target_find(cases[i].target) };
