@@ -98,20 +98,22 @@ Evaluator *evaluator_new(const Program *program, const Extents *extents, const A
         *e = (Evaluator){ .program = program, .extents = extents, .arrays = arrays };
         e->at = calloc((size_t)program->index_count + 1, sizeof *e->at);
         e->memos = calloc((size_t)program->term_count + 1, sizeof *e->memos);
+        e->facts = calloc((size_t)program->term_count + 1, sizeof *e->facts);
         e->joined = calloc((size_t)program->term_count + 1, sizeof *e->joined);
         e->scattered = calloc((size_t)program->tensor_count + 1, sizeof *e->scattered);
     }
-    bool done = e && uses && e->at && e->memos && e->joined && e->scattered;
+    bool done = e && uses && e->at && e->memos && e->facts && e->joined && e->scattered;
     for (int i = 0; i < program->term_count && done; i++)
         if (is_kept(program->terms[i], uses[i]))
             done = plan_memo(e, program->terms[i], &e->memos[i]);
     free(uses);
-    if (done)
-        walk_find_joined(e);
-    if (done)
-        return e;
-    evaluator_free(e);
-    return NULL;
+    if (!done) {
+        evaluator_free(e);
+        return NULL;
+    }
+    walk_find_joined(e);
+    walk_find_facts(e);
+    return e;
 }
 
 void evaluator_allow(Evaluator *evaluator, double error)
@@ -136,6 +138,7 @@ void evaluator_free(Evaluator *evaluator)
     for (int i = 0; evaluator->scattered && i < evaluator->program->tensor_count; i++)
         free(evaluator->scattered[i]);
     free(evaluator->memos);
+    free(evaluator->facts);
     free(evaluator->joined);
     free(evaluator->scattered);
     free(evaluator->at);

@@ -107,10 +107,15 @@ static int64_t point_number(const Evaluator *e, Index *const *indices, int count
 
 /* ---- positions and reads ---- */
 
+static Value load(const Array *array, const void *element)
+{
+    Number number = array_load(array->dtype, element);
+    return (Value){ .re = number.re, .im = number.im, .integer = number.integer };
+}
+
 Value walk_load(const Array *array, const int64_t *position)
 {
-    Number number = array_load(array->dtype, array_at(array, position));
-    return (Value){ .re = number.re, .im = number.im, .integer = number.integer };
+    return load(array, array_at(array, position));
 }
 
 /* Where a computed position stands; a number that is out of every range when it does not fit into 64 bits. False when
@@ -150,10 +155,28 @@ bool walk_positions(Evaluator *e, const Term *read, const Tensor *tensor, const 
     return known;
 }
 
+/* Of an array, at one index an axis. */
+static Value read_plain(Evaluator *e, const Term *read)
+{
+    const Tensor *tensor = read->read.tensor;
+    const Array *array = e->arrays[tensor->id];
+    const int64_t *shape = e->extents->shape[tensor->id];
+    int64_t place = 0;
+    for (int a = 0; a < tensor->rank; a++) {
+        int64_t at = shape[a] == 1 ? 0 : e->at[read->read.positions[a].parts[0].index->id];
+        if (at >= shape[a])
+            stop_out_of_range(e, read, tensor, a, at);
+        place += at * array->stride[a];
+    }
+    return load(array, (const char *)array->data + place * (int64_t)dtype_size(array->dtype));
+}
+
 static Value read_element(Evaluator *e, const Term *read)
 {
     const Tensor *tensor = read->read.tensor;
     int64_t at[RANK_MAX];
+    if (e->facts[read->id].plain)
+        return read_plain(e, read);
     if (!walk_positions(e, read, tensor, read->read.positions, at))
         return value_open();
     return tensor->maker ? walk_element(e, tensor, at) : walk_load(e->arrays[tensor->id], at);
@@ -196,39 +219,77 @@ static double coarseness_of(const Term *term)
     return rounds_softmax(term) ? 2 * function_coarseness(FUNCTION_EXP, x->dtype) : 0;
 }
 
+static bool widens(const Term *term)
+{
+    Dtype from = term->kind == TERM_MAP ? term->map.arguments[0]->dtype : term->dtype;
+    return term->kind == TERM_MAP && term->map.function == FUNCTION_CAST && value_is_same(term->dtype, from);
+}
+
+static bool is_plain(const Term *read)
+{
+    bool plain = !read->read.tensor->maker;
+    for (int a = 0; a < read->read.tensor->rank; a++)
+        plain = plain && position_is_plain(&read->read.positions[a]);
+    return plain;
+}
+
+void walk_find_facts(Evaluator *e)
+{
+    for (int i = 0; i < e->program->term_count; i++) {
+        const Term *term = e->program->terms[i];
+        Facts *facts = &e->facts[term->id];
+        facts->same = widens(term) ? term->map.arguments[0] : NULL;
+        facts->plain = term->kind == TERM_READ && is_plain(term);
+        if (term->kind != TERM_MAP)
+            continue;
+        Function function = term->map.function;
+        int narrow = 0;
+        for (int k = 0; k < term->map.count; k++)
+            narrow += is_narrow(term->map.arguments[k]);
+        facts->products = function != FUNCTION_MUL || term->dtype != DTYPE_F32 ? OTHERS : narrow == 2 ? FLUSHED : narrow == 1 ? MIXED : SINGLE;
+        facts->scaling = function_scaling(function, term->dtype);
+        facts->coarseness = coarseness_of(term);
+        facts->rounds_softmax = rounds_softmax(term);
+    }
+}
+
+static Value multiply(const Evaluator *e, Products products, const Value *arguments)
+{
+    if (products == FLUSHED)
+        return value_mul_flushed(arguments[0], arguments[1]);
+    Value product = value_mul(DTYPE_F32, arguments[0], arguments[1]);
+    if ((products == SINGLE && e->product_error == 0) || product.open || !isfinite(product.re))
+        return product;
+    double error = e->product_error * (fabs(product.re) + product.bound);
+    if (products == MIXED)    /* the f32 number may be three of bf16, whose products round one by one */
+        product.bound += 3 * FLT_TRUE_MIN + error;
+    else                      /* no part of bf16 has the bits below */
+        product.bound += error + (e->scales ? 0x1p-133 * (value_reach(arguments[0]) + value_reach(arguments[1])) + 6 * FLT_TRUE_MIN : 0);
+    return product;
+}
+
+/* An argument that a kernel has only to so large a part of it, and give or take `least`. */
+static void blur(Value *argument, double part, double least)
+{
+    if (part > 0 && !argument->open && isfinite(argument->re))
+        argument->bound += part * (fabs(argument->re) + argument->bound) + least;
+}
+
 static Value evaluate_map(Evaluator *e, const Term *term)
 {
     Value arguments[3];
+    const Facts *facts = &e->facts[term->id];
     if (e->joined[term->id])
         return walk_joined(e, term);
     for (int i = 0; i < term->map.count; i++)
         arguments[i] = walk_term(e, term->map.arguments[i]);
-    if (term->map.function == FUNCTION_MUL && term->dtype == DTYPE_F32 && is_narrow(term->map.arguments[0]) &&
-        is_narrow(term->map.arguments[1]))
-        return value_mul_flushed(arguments[0], arguments[1]);
-    if (term->map.function == FUNCTION_MUL && term->dtype == DTYPE_F32 &&
-        is_narrow(term->map.arguments[0]) != is_narrow(term->map.arguments[1])) {
-        Value product = value_mul(DTYPE_F32, arguments[0], arguments[1]);
-        if (!product.open && isfinite(product.re))    /* the f32 number may be three of bf16, whose products round one by one */
-            product.bound += 3 * FLT_TRUE_MIN + e->product_error * (fabs(product.re) + product.bound);
-        return product;
-    }
-    if (e->product_error > 0 && term->map.function == FUNCTION_MUL && term->dtype == DTYPE_F32) {
-        Value product = value_mul(DTYPE_F32, arguments[0], arguments[1]);
-        /* No part of bf16 has the bits below. */
-        double below = 0x1p-133 * (value_reach(arguments[0]) + value_reach(arguments[1])) + 6 * FLT_TRUE_MIN;
-        if (!product.open && isfinite(product.re))
-            product.bound += e->product_error * (fabs(product.re) + product.bound) + (e->scales ? below : 0);
-        return product;
-    }
-    double roundings = e->scales ? function_scaling(term->map.function, term->dtype) : 0;
-    if (roundings > 0 && !arguments[0].open && isfinite(arguments[0].re))
-        arguments[0].bound += roundings * format_of(DTYPE_F32)->unit * (fabs(arguments[0].re) + arguments[0].bound);
-    double coarseness = coarseness_of(term);
-    if (coarseness > 0 && !arguments[0].open && isfinite(arguments[0].re))
-        arguments[0].bound += coarseness * (fabs(arguments[0].re) + arguments[0].bound) + FLT_MIN;
+    if (facts->products != OTHERS)
+        return multiply(e, facts->products, arguments);
+    if (e->scales)
+        blur(&arguments[0], facts->scaling * format_of(DTYPE_F32)->unit, 0);
+    blur(&arguments[0], facts->coarseness, FLT_MIN);
     Value value = map_apply(term->map.function, term->dtype, term->map.arguments[0]->dtype, arguments);
-    if (rounds_softmax(term) && !value.open && isfinite(value.re))
+    if (facts->rounds_softmax && !value.open && isfinite(value.re))
         value.bound = 2 * value.bound + LEAST_SHARE;
     return value;
 }
@@ -381,6 +442,8 @@ static Value evaluate_kept(Evaluator *e, const Term *term, Memo *memo)
 
 Value walk_term(Evaluator *e, const Term *term)
 {
+    while (e->facts[term->id].same && !e->memos[term->id].wanted)
+        term = e->facts[term->id].same;
     switch (term->kind) {
     case TERM_READ: return read_element(e, term);
     case TERM_CONSTANT: return evaluate_constant(term);

@@ -126,10 +126,19 @@ static Value special(double re, bool either)
     return (Value){ .re = re, .either = either && isinf(re) };
 }
 
+/* 2^n, of a normal number. */
+static double power_of_2(int n)
+{
+    uint64_t bits = (uint64_t)(n + 1023) << 52;
+    double x;
+    memcpy(&x, &bits, sizeof x);
+    return x;
+}
+
 static double ulp_of(const Format *format, double x)
 {
-    double ulp = x == 0 ? 0 : ldexp(1, first_bit(x) - format->digits + 1);
-    return fmax(ulp, format->tiny);
+    int exponent = x == 0 ? -1074 : first_bit(x) - format->digits + 1;
+    return exponent < -1022 ? format->tiny : fmax(power_of_2(exponent), format->tiny);
 }
 
 /* Both parts of a result with one bound; `error` is the evaluator's own. */
@@ -481,6 +490,12 @@ static Value cast_float(Dtype to, Value a)
     return result;
 }
 
+bool value_is_same(Dtype to, Dtype from)
+{
+    bool floats = dtype_kind(from) >= KIND_FLOAT && dtype_kind(to) >= KIND_FLOAT;
+    return floats && format_of(to)->digits >= format_of(from)->digits && format_of(to)->lowest <= format_of(from)->lowest;
+}
+
 Value value_cast(Dtype to, Dtype from, Value a)
 {
     if (a.open)
@@ -492,9 +507,7 @@ Value value_cast(Dtype to, Dtype from, Value a)
         return kind == KIND_INT ? value_whole(wrap(to, (uint64_t)a.integer)) : cast_from_integer(to, a.integer);
     if (kind == KIND_INT)
         return cast_to_integer(to, a);
-    if (format_of(to)->digits >= format_of(from)->digits && format_of(to)->lowest <= format_of(from)->lowest)
-        return a;
-    return cast_float(to, a);
+    return value_is_same(to, from) ? a : cast_float(to, a);
 }
 
 /* ---- sums ---- */

@@ -57,6 +57,7 @@ Value value_div(Dtype dtype, Value a, Value b);
 Value value_root(Dtype dtype, Value a);             /* of what is not negative, whatever its bound says */
 Value value_modulus(Dtype dtype, Value a);
 Value value_cast(Dtype to, Dtype from, Value a);    /* between any two dtypes */
+bool value_is_same(Dtype to, Dtype from);           /* whether a cast of floats or complex numbers changes none of them */
 
 int64_t wrap(Dtype dtype, uint64_t integer);        /* into an integer dtype, modulo 2^bits */
 

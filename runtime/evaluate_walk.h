@@ -24,12 +24,25 @@ typedef struct Memo {
 /* Memory that a computation holds; in a list, so that it can be given back when the computation stops. */
 typedef struct Scratch Scratch;
 
+/* What a product is of: numbers of f32, two of bf16 that are multiplied as such, one of them; or another dtype's. */
+typedef enum { OTHERS, SINGLE, FLUSHED, MIXED } Products;
+
+/* What is known of a term wherever the loops stand. */
+typedef struct Facts {
+    const Term *same;             /* a cast's argument, whose dtype has no number that the cast's lacks; NULL of others */
+    bool plain;                   /* a read of an array, each axis at an index */
+    Products products;
+    bool rounds_softmax;
+    double scaling, coarseness;   /* how exact the argument is that a kernel has: so many units; to this part of it */
+} Facts;
+
 struct Evaluator {
     const Program *program;
     const Extents *extents;
     const Array *const *arrays;
     int64_t *at;                  /* [index id]: where the loops stand */
     Memo *memos;                  /* [term id] */
+    Facts *facts;                  /* [term id] */
     const Term **joined;          /* [term id]: of a combination whose factors a kernel may contract in any order
                                      (semiring.h), the reduction over it */
     Value **scattered;            /* [tensor id]: all elements of what a scatter makes; NULL until one is asked for */
@@ -43,6 +56,8 @@ struct Evaluator {
 };
 
 /* ---- evaluate_term.c ---- */
+
+void walk_find_facts(Evaluator *e);
 
 /* The term where the loops stand. */
 Value walk_term(Evaluator *e, const Term *term);

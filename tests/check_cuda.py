@@ -6,6 +6,7 @@ programs, products of many sizes, and faults that are planted in kernels, each o
 """
 
 import argparse
+import math
 import os
 import random
 import shutil
@@ -340,13 +341,13 @@ def setting(expression, seed, nests, precision):
     return fields + (['-p', precision] if precision else [])
 
 
-def data_sets(operands, seed, count, folder, precision):
+def data_sets(operands, seed, count, folder, precision, most=math.inf):
     rng = random.Random(seed)
-    return [check_products.data_set(operands, rng, folder, s, precision, given=KNOWN) for s in range(count)]
+    return [check_products.data_set(operands, rng, folder, s, precision, given=KNOWN, most=most) for s in range(count)]
 
 
-def job(expression, operands, seed, sets, folder, nests='cost', precision=''):
-    return kernel_fuzz.job_line(sum(data_sets(operands, seed, sets, folder, precision), setting(expression, seed, nests, precision)))
+def job(expression, operands, seed, sets, folder, nests='cost', precision='', most=math.inf):
+    return kernel_fuzz.job_line(sum(data_sets(operands, seed, sets, folder, precision, most), setting(expression, seed, nests, precision)))
 
 
 def run(runner, line, environment=None):
@@ -361,7 +362,7 @@ def check_products_in_emulator(runner, folder, options):
     wrong = elements = runs = 0
     cases = [('', case) for case in check_products.EXPRESSIONS[options.seed % 5::5] + NAMES + FUSED + DOUBLES + DEEP] + PARTS
     for number, (precision, (text, operands)) in enumerate(cases):
-        answer, said = run(runner, job(text, operands, options.seed * 1000 + number, 3, folder, 'tiled', precision))
+        answer, said = run(runner, job(text, operands, options.seed * 1000 + number, 3, folder, 'tiled', precision, check_products.WORK))
         runs += 1
         if answer[0] == 'ok':
             elements += int(answer[1])
@@ -501,6 +502,8 @@ def main():
     runner = os.path.join(os.environ.get('BUILD', 'build'), 'tests', 'kernel_main')
     os.environ['CC'] = os.path.join(HERE, 'cuda_cc.sh')
     folder = tempfile.mkdtemp(prefix='einc-cuda-', dir=SHM)
+    os.environ['CUDA_EMULATOR'] = os.path.join(folder, 'emulator.h')
+    subprocess.run([os.environ['CC'], '--precompile', os.environ['CUDA_EMULATOR']], check=True)
     os.environ['EINC_CACHE_DIR'] = os.path.join(folder, 'cache')    # what it has does not know the emulator that it was made with
     good = True
     if options.only in ('', 'templates'):

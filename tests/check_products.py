@@ -13,6 +13,7 @@ besides tiles. About 500 s.
 """
 
 import argparse
+import math
 import os
 import random
 import subprocess
@@ -379,6 +380,7 @@ FEW = {'one': [1, 1, 3], **dict.fromkeys('RST', [4, 4, 4, 4, 2, 3, 8]),
        'u': [31, 63, 64, 65, 127, 130, 200], 'Q': [16, 40, 70, 97],
        'N': [64, 100, 130], 'U': [257, 300, 512, 519, 640]}
 LONG = [63, 64, 65, 97]
+WORK, TRIES = 2 << 20, 9    # the sizes of a data set, multiplied: where they exceed it others are drawn, so many times at most
 RUN_SECONDS = 120    # a kernel that runs longer has lost its way
 DTYPES = {'w': np.float32, 'o': np.float32, 'W': np.float64, 'F': np.float32, 'V': np.float64, 'f': np.float32, 'g': np.float32, 'l': np.float32, 'd': np.float64, 'h': np.float16,
           'b': 'V2', 'c': np.int8, 't': np.int16, 'i': np.int32, 'z': np.complex64, 'Z': np.complex128}
@@ -504,11 +506,14 @@ def nests_of(text, operands):
     return ['tiled'] + (['swept', 'swept-loops'] if chained else []) + (['cost'] if long else [])
 
 
-def data_set(operands, rng, folder, number, precision, sizes=None, given=()):
+def data_set(operands, rng, folder, number, precision, sizes=None, given=(), most=WORK):
     """The fields of one data set, its arrays in the folder; `given`: indices whose extents the compiler knows in any case."""
-    maker = Maker(rng, precision, sizes)
-    made = getattr(maker, operands, None)
-    arrays, extents = made() if made else ([maker.operand(text) for text in operands.split()], [])
+    for _ in range(TRIES):
+        maker = Maker(rng, precision, sizes)
+        made = getattr(maker, operands, None)
+        arrays, extents = made() if made else ([maker.operand(text) for text in operands.split()], [])
+        if math.prod(maker.sizes.values()) <= most:
+            break
     fields = ['|'] + extents + [word for index, size in maker.sizes.items() if index in given for word in ('-d', '%s=%d' % (index, size))]
     for place, (name, array) in enumerate(arrays):
         path = os.path.join(folder, 'set%d_%d.npy' % (number, place))
