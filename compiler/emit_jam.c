@@ -1,4 +1,6 @@
 /* Points of a kept loop that go through a step's reductions together: each has states of its own. */
+#include <string.h>
+
 #include "emit_nest.h"
 
 Scope *nest_open_points(Emitter *e)
@@ -7,7 +9,8 @@ Scope *nest_open_points(Emitter *e)
     Scope *body = emit_push(e);
     const char *name = emit_name(e, index->name);
     emit_bind(e, index, name);
-    emit_line(e, "const int64_t %s = %s + point%s;", name, e->jam_first, index == e->step->vector ? " * LANES" : "");
+    emit_line(e, "const int64_t %s = %s + point%s;", name, e->jam_first,
+              index == e->step->vector ? " * LANES" : e->step->apart ? " * apart" : "");
     return body;
 }
 
@@ -37,16 +40,32 @@ static const char *emit_row(Emitter *e)
 }
 
 /* Rows of a matrix that the second cache holds go together whatever their length. */
-const char *emit_together(Emitter *e)
+static const char *emit_whether_near(Emitter *e)
 {
     const Step *step = e->step;
-    if (!step->alone[1])
-        return "";
     const char *row = emit_row(e);
     if (step->split)
-        return emit_text(e, "%s > %d && ", row, step->alone[1]);
-    return emit_text(e, "(%s < %d || %s > %d || %s <= %d) && ", row, step->alone[0], row, step->alone[1],
+        return emit_text(e, "%s > %d", row, step->alone[1]);
+    return emit_text(e, "%s < %d || %s > %d || %s <= %d", row, step->alone[0], row, step->alone[1],
                      emit_times(e, row, step->loops, step->loop_count), step->near);
+}
+
+const char *emit_together(Emitter *e, Text *text, int depth, const char *first, const char *name, const char *end, const char **behind)
+{
+    const Step *step = e->step;
+    *behind = NULL;
+    if (!step->alone[1])
+        return emit_text(e, "for (; %s + %d <= %s; %s += %d)", name, step->jam, end, name, step->jam);
+    const char *near = emit_whether_near(e);
+    if (!step->apart)
+        return emit_text(e, step->split ? "for (; %s && %s + %d <= %s; %s += %d)" : "for (; (%s) && %s + %d <= %s; %s += %d)", near, name,
+                         step->jam, end, name, step->jam);
+    const char *count = strcmp(first, "0") ? emit_text(e, "(%s - %s)", end, first) : end;
+    text_print(text, "%*sconst int64_t turns = %s / %d, apart = %s ? 1 : turns, next = apart == 1 ? %d : 1;\n", 4 * depth, "", count, step->jam,
+               near, step->jam);
+    const char *begin = strcmp(first, "0") ? emit_text(e, "%s + ", first) : "";
+    *behind = emit_text(e, "%*s%s = %s%d * turns;\n", 4 * depth, "", name, begin, step->jam);
+    return emit_text(e, "for (; %s < %sturns * next; %s += next)", name, begin, name);
 }
 
 const char *emit_soon(Emitter *e)

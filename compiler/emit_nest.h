@@ -49,7 +49,9 @@ void nest_each_point(Emitter *e, const char *line);
 /* emit_jam.c: the points' own pointers, of what the nest reads, until e->begins is NULL again; a loop over the points that go together,
  * and what is written into it until nest_close_points() */
 void nest_begin_points(Emitter *e, const Nest *nest);
-const char *emit_together(Emitter *e);    /* "… && ": whether points go together, of a jammed loop */
+
+/* The head of a jammed loop for the points that go together, behind what it needs; and what comes behind the loop, or NULL. */
+const char *emit_together(Emitter *e, Text *text, int depth, const char *first, const char *name, const char *end, const char **behind);
 const char *emit_soon(Emitter *e);        /* how many points later what is read is asked for */
 Scope *nest_open_points(Emitter *e);
 void nest_close_points(Emitter *e, const Scope *body);

@@ -230,6 +230,7 @@ ParameterSet emit_step_parameters(Emitter *e, bool point)
         emit_parameter(&set, "const int ", "count");
         emit_parameter(&set, "const int ", "unit");
         emit_parameter(&set, "const int64_t ", "soon");
+        emit_parameter(&set, "const int64_t ", "apart");
     }
     return set;
 }
@@ -241,7 +242,7 @@ typedef struct Around {
     const char *other_body, *other;    /* of the one for where the condition of what is stored fails; NULL: there is none */
     const char **names;           /* [loop]: of the variables of the loops so far */
     const char *lead_body, *lead; /* of the one for how many numbers come before a line; NULL: there is none */
-    const char *unit, *count, *points, *soon;    /* what is put in for these parameters */
+    const char *unit, *count, *points, *soon, *apart;    /* what is put in for these parameters */
     const char *row, *first_row;  /* the first of the rows that go together is this variable, and that parameter; or NULL */
     bool whole;                   /* whole vectors, and points that go together, have loops of their own */
 } Around;
@@ -257,6 +258,7 @@ static void put_call(Text *text, const Around *around)
         text_separate(text, &first, ", ");
         text_put(text, !strcmp(name, "count") ? around->count : !strcmp(name, "unit") ? around->unit
                        : !strcmp(name, "points") ? around->points : !strcmp(name, "soon") ? around->soon
+                       : !strcmp(name, "apart") ? around->apart
                        : around->row && !strcmp(name, around->first_row) ? around->row : name);
         if (around->row && !strcmp(name, "first_unit"))
             text_print(text, " && %s == %s", around->row, around->first_row);
@@ -310,20 +312,23 @@ static const char *emit_before_line(Emitter *e, Text *text, int depth, const cha
 }
 
 /* A loop in parts: points that go together, of vectors then a quarter as many, whole vectors, what is left. */
-static void emit_parts(Emitter *e, Text *text, int depth, const char *name, const char *to, Names *names, Around around, int at)
+static void emit_parts(Emitter *e, Text *text, int depth, const char *name, const char *from, const char *to, Names *names, Around around, int at)
 {
     const Index *index = e->step->loops[at];
     bool lanes = e->lanes && index == e->step->vector;
     for (int jam = index == e->step->jammed ? e->step->jam : 1; jam > 1; jam = lanes ? jam / 4 : 1) {
         Around many = around;
         many.points = emit_text(e, "%d", jam);
-        const char *by = emit_text(e, lanes ? "%d * LANES" : "%d", jam);
+        const char *by = emit_text(e, "%d * LANES", jam);
         if (e->step->soon && emit_mentions(around.body, "soon")) {
             many.soon = "soon";
             text_print(text, "%*sconst int64_t soon = %s;    /* points */\n", 4 * depth, "", emit_soon(e));
         }
-        emit_around(e, text, depth, emit_text(e, "for (; %s%s + %s <= %s; %s += %s)", emit_together(e), name, by, to, name, by), names,
-                    many, at + 1);
+        const char *behind = NULL, *head = lanes ? emit_text(e, "for (; %s + %s <= %s; %s += %s)", name, by, to, name, by)
+                                                 : emit_together(e, text, depth, from, name, to, &behind);
+        many.apart = behind ? "apart" : "1";
+        emit_around(e, text, depth, head, names, many, at + 1);
+        text_put(text, behind ? behind : "");
     }
     if (!lanes) {
         around.whole = !e->step->vector_kept;    /* few points: one text for full vectors and others */
@@ -403,7 +408,7 @@ static void emit_loops_around(Emitter *e, Text *text, int depth, Names *names, A
         emit_bounded_loop(e, text, depth, from, to, around, at);
     } else if (around.whole && (lanes || index == step->jammed)) {
         text_print(text, "%*sint64_t %s = %s;\n", 4 * depth, "", name, from);
-        emit_parts(e, text, depth, name, to, names, around, at);
+        emit_parts(e, text, depth, name, from, to, names, around, at);
     } else {
         if (lanes)
             around.count = emit_text(e, "(int)size_min(LANES, %s - %s)", to, name);
@@ -424,8 +429,10 @@ static void emit_rows_around(Emitter *e, Text *text, int depth, Names *names, Ar
     if (around.whole) {
         Around many = around;
         many.points = emit_text(e, "%d", e->step->jam);
-        const char *loop = emit_text(e, "for (; %s%s + %d <= %s; %s += %d)", emit_together(e), name, e->step->jam, end, name, e->step->jam);
-        emit_around(e, text, depth, loop, names, many, 0);
+        const char *behind, *head = emit_together(e, text, depth, around.first_row, name, end, &behind);
+        many.apart = behind ? "apart" : "1";
+        emit_around(e, text, depth, head, names, many, 0);
+        text_put(text, behind ? behind : "");
     }
     emit_around(e, text, depth, emit_text(e, "for (; %s < %s; %s++)", name, end, name), names, around, 0);
 }
@@ -493,7 +500,7 @@ static void emit_function(Emitter *e, const char *name, const char *comment)
     bool units = e->step->units.count > 0 && e->lanes && emit_mentions(whole, "unit");
     Around around = { .set = &inner, .body = whole, .function = point, .other_body = other_body, .other = other,
                       .lead_body = lead_body, .lead = lead_body ? lead : NULL,
-                      .names = ARENA_ARRAY(e->arena, const char *, e->step->loop_count), .count = "LANES", .points = "1", .soon = "0" };
+                      .names = ARENA_ARRAY(e->arena, const char *, e->step->loop_count), .count = "LANES", .points = "1", .soon = "0", .apart = "1" };
     for (int u = units; u >= 0; u--) {
         Names names = names_new(e->arena, &e->names);
         if (units)

@@ -225,6 +225,7 @@ struct Step {
     int soon;                     /* … what some of the next points read, so many numbers later */
     int alone[2];                 /* points that reduce so many numbers, from and to, go one by one all the same: a row is a stream; or 0, 0 */
     int near;                     /* but where all points reduce no more than so many */
+    bool apart;                   /* or rather each that goes with others follows a stretch of memory of its own */
     const Bundle *bundle;         /* where strides allow it when the kernel runs, several axes share its lanes; NULL: never */
     Index *crossed;               /* of a map: squares of operands that lie along it are turned; NULL: none */
     const Term **crossing;        /* those operands */

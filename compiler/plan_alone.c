@@ -14,7 +14,8 @@ enum {
     LAST_SQUARES = 4,             /* and so many times as many where its rows are followed */
     ROWS = 8,                     /* of a matrix, that are added up at once into sums in memory */
     ROWS_PARTS = 32,              /* so many such sums */
-    ROWS_LONGEST = 1 << 18        /* of no more elements */
+    ROWS_LONGEST = 1 << 18,       /* of no more elements */
+    STRETCH_BYTES = 1 << 14       /* that each of some rows which are read at once follows: a few pages */
 };
 
 /* ---- tiles ---- */
@@ -83,6 +84,20 @@ static const Size *at_least(Arena *arena, const Size *one_or_more, int64_t least
     return least > 1 ? size_op(arena, SIZE_MAX_OF, one_or_more, size_constant(arena, least)) : one_or_more;
 }
 
+/* As many points as have STRETCH_BYTES in one piece, where each has `row` numbers. */
+static const Size *stretch(Arena *arena, const Size *row, Dtype dtype)
+{
+    return size_op(arena, SIZE_CEIL_DIV, size_constant(arena, STRETCH_BYTES / (int64_t)dtype_size(dtype)), row);
+}
+
+static const Size *extents_of(Arena *arena, Index *const *indices, int count)
+{
+    const Size *points = size_constant(arena, 1);
+    for (int i = 0; i < count; i++)
+        points = size_op(arena, SIZE_MUL, points, size_extent(arena, indices[i]->origin));
+    return points;
+}
+
 /* A nest without temporaries: the innermost block is as long as gives a unit some work, and short enough that what it
  * reads stays in the cache while the block outside of it, of a few rows, uses it again. Where its loop is shorter, those
  * outside have more. */
@@ -105,6 +120,11 @@ static void tile_loops(Planner *planner, Launch *launch)
             tile = (tile + together - 1) / together * together;
         }
         block->tile = size_constant(arena, tile);
+        if (jammed && step->apart) {
+            const Term *reduce = step->roots[0];
+            const Size *rows = stretch(arena, extents_of(arena, reduce->reduce.over, reduce->reduce.over_count), reduce->dtype);
+            block->tile = size_named(arena, tile_name(planner, launch, b), size_op(arena, SIZE_MUL, size_constant(arena, step->jam), rows));
+        }
         if (!inner && !crossing && !jammed)
             block->tile = size_named(arena, tile_name(planner, launch, b),
                                      at_least(arena, size_op(arena, SIZE_CEIL_DIV, want, have), tile));
@@ -160,6 +180,16 @@ static bool adds_rows(const Planner *planner, const Step *step, const Index *spl
             largest = fmax(largest, elements_of(planner, step->units.list[u].tensor));
     double rows = points * planner_extent(planner, split);
     return largest >= rows && rows * 4 > 2.0 * planner->plan->target->l2_bytes;
+}
+
+/* So many that are added up at once, of short ones each the first of a stretch. */
+static const Size *rows_of_unit(const Planner *planner, const Step *step)
+{
+    Arena *arena = planner->arena;
+    const Size *one = size_constant(arena, 1), *rows = size_constant(arena, ROWS);
+    if (planner->plan->target->apart)
+        one = stretch(arena, extents_of(arena, step->loops, step->loop_count), step->roots[0]->dtype);
+    return size_op(arena, SIZE_MUL, rows, one);
 }
 
 /* Cuts the launch of one step along a reduced index, so much of it for each part. */
@@ -258,7 +288,7 @@ void plan_alone(Planner *planner, Launch *launch)
         double least = is_known(planner, split) ? 1 : UNIT_WORK * planner_extent(planner, split) / fmax(work, 1);
         const Size *tile = size_op(arena, SIZE_MAX_OF, size_op(arena, SIZE_CEIL_DIV, extent, most),
                                    size_constant(arena, step->vector == split ? round_to_lanes(planner, least) : (int64_t)ceil(least)));
-        tile = rows ? size_constant(arena, ROWS) : tile;
+        tile = rows ? rows_of_unit(planner, step) : tile;
         step->ahead = rows ? AHEAD_BYTES / planner->plan->target->vector_bytes : 0;
         const Size *parts = size_op(arena, SIZE_CEIL_DIV, extent, tile);
         parts = rows ? size_op(arena, SIZE_MIN, parts, size_constant(arena, ROWS_PARTS)) : parts;

@@ -174,7 +174,8 @@ static bool should_go_together(const Planner *planner, Step *step, const Index *
     Reads reads;
     if (!go_together(planner, step, index, &reads))
         return false;
-    const int longest = planner->plan->target->row_bytes;
+    const Target *target = planner->plan->target;
+    const int longest = target->apart ? ROW_LEAST - 1 : target->row_bytes;
     return reads.without || (far && !reads.made && longest && points_of(planner, step->roots[0], 0) * (double)reads.size > longest);
 }
 
@@ -222,7 +223,8 @@ static void jam_rows(const Planner *planner, Step *step)
         return;
     step->jammed = step->split;
     step->jam = streams ? streams : JAM_ROWS;
-    step->ahead = streams ? 0 : step->ahead;
+    step->apart = planner->plan->target->apart;
+    step->ahead = streams || step->apart ? 0 : step->ahead;
     step->alone[1] = SUMS_MOST / (int)dtype_size(dtype_real(register_dtype(step->roots[0]->dtype)));
 }
 
@@ -265,8 +267,9 @@ static void plan_rows(const Planner *planner, Step *step)
         term_each_below(planner->arena, step->roots[r]->reduce.argument, note_row, &rows);
     bool narrow = rows.size < 4 && !step->dots;
     step->soon = (narrow || rows.apart) && target->streams ? SOON_BYTES / rows.size : 0;
-    step->ahead = target->streams ? 0 : AHEAD_BYTES / target->vector_bytes;
-    if (!narrow && !rows.apart && !rows.again && target->vector_bytes >= ALONE_BYTES) {
+    step->ahead = target->streams || (target->apart && rows.size >= 4) ? 0 : AHEAD_BYTES / target->vector_bytes;
+    step->apart = target->apart && !rows.apart && !rows.again && !step->powers[0];
+    if ((!narrow || step->apart) && !rows.apart && !rows.again && target->vector_bytes >= ALONE_BYTES) {
         step->alone[0] = ROW_LEAST / rows.size;
         step->alone[1] = (target->row_bytes ? target->row_bytes : target->l1_bytes / 4) / rows.size;
         step->near = target->l2_bytes / rows.size;

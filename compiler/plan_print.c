@@ -217,7 +217,8 @@ static void dump_step(Text *text, const Plan *plan, const Step *step)
         text_print(text, ", %d %s of %s together%s", step->jam, step->jammed == step->vector ? "vectors" : "points",
                    step->jammed->name, step->powers[0] ? ", exponentials of each side" : "");
     if (step->alone[1])
-        text_print(text, ", rows of %d to %d numbers one by one%s", step->alone[0], step->alone[1],
+        text_print(text, ", rows of %d to %d numbers %s%s", step->alone[0], step->alone[1],
+                   step->apart ? "each from a stretch of its own" : "one by one",
                    step->near ? arena_format(text->arena, " from %d numbers on", step->near) : "");
     if (step->dots)
         text_print(text, ", %d products of %s added at once", step->dots, dtype_name(step->dot[0]->dtype));

@@ -38,7 +38,7 @@ const Target targets[] = {
       .fma_per_cycle = 1, .bytes_per_cycle = 4 },
     { .name = "avx2", .words = "AVX2 and FMA", .vector_bytes = 32, .tile = &six_of_pairs, .attribute = "avx2,fma,f16c",
       .permutes = true, .features = "fma f16c", .cpu = "avx2 fma f16c", .l1_bytes = 32 << 10, .l2_bytes = 512 << 10, .in_order = 8,
-      .row_bytes = 4096,
+      .row_bytes = 4096, .apart = true,
       .narrow = { [DTYPE_I8] = &six_of_two, [DTYPE_I16] = &six_of_two }, .dots = { [DTYPE_I8] = 2, [DTYPE_I16] = 2 },
       .rates = { [DTYPE_I8] = 2, [DTYPE_I16] = 2 }, .fma_per_cycle = 2, .bytes_per_cycle = 4 },
     { .name = "avx512", .words = "AVX-512", .vector_bytes = 64, .tile = &fourteen, .broadcasts = true, .masks = true,

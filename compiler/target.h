@@ -105,6 +105,7 @@ typedef struct Target {
                                    * begin to end together; 0: their order is all the same */
     int row_bytes;                /* longer rows of memory come faster several at once than one by one, though they share nothing;
                                    * 0: they do not */
+    bool apart;                   /* shorter ones do, where each follows a stretch of its own */
     double fma_per_cycle;         /* vector instructions that a core issues, for the roofline on paper */
     double rates[DTYPE_COUNT];    /* products of two of this dtype take so many times less than those of f32, likewise; 0: none is faster */
     double bytes_per_cycle;       /* that a core reads from memory, likewise */

@@ -371,6 +371,13 @@ EXPRESSIONS = [
     ('xu,buU->bxU', 'x,u b,u,U:b'),
     ('iu,umU->imU', 'i,u:d u,m,U:d'),
     ('xu,uU->xU | _ * s[U]', 'x,u u,U:c s=U'),
+    ('LM,M->L', 'L,M M'),                    # more rows than the second cache holds
+    ('LM->L', 'L,M'),
+    ('bLM,bM->bL', 'b,L,M:b b,M'),
+    ('L,LM->M', 'L L,M'),
+    ('LM | max L', 'L,M:d'),
+    ('bL,bLM->bM', 'b,L b,L,M'),
+    ('bM,bLM->bL | _ * 0.125 | softmax L | * bLv -> bv', 'b,M b,L,M b,L,v'),
 ]
 
 SIZES = [0, 1, 2, 3, 5, 7, 13, 14, 15, 16, 17, 29, 31, 32, 33, 37, 64, 65]
@@ -378,6 +385,7 @@ FEW = {'one': [1, 1, 3], **dict.fromkeys('RST', [4, 4, 4, 4, 2, 3, 8]),
        'z': [12, 20, 24, 40], 'x': [1, 2, 5], **dict.fromkeys('rs', [1, 2, 3]), **dict.fromkeys('bcmp', [1, 2, 3, 5]), 'y': [16, 32, 48, 64, 96],    # y: whole lines
        'D': [2, 7, 8, 15, 15, 20], 'E': [1, 1, 2, 5], 'Z': [24, 24, 24, 24, 40], 'V': [12, 12, 12, 12, 20],    # of results in C's order
        'u': [31, 63, 64, 65, 127, 130, 200], 'Q': [16, 40, 70, 97],
+       'L': [1100, 2050, 4099], 'M': [65, 97, 128],
        'N': [64, 100, 130], 'U': [257, 300, 512, 519, 640]}
 LONG = [63, 64, 65, 97]
 WORK, TRIES = 2 << 20, 9    # the sizes of a data set, multiplied: where they exceed it others are drawn, so many times at most
@@ -500,7 +508,7 @@ def is_matrix_product(operands):
 def nests_of(text, operands):
     """Of what may have values in between, they are swept, too."""
     chained = 'softmax' in text or '| *' in text or ';' in text
-    if 'S' in operands:
+    if 'S' in operands or 'L' in operands:
         return ['cost']
     long = is_matrix_product(operands) or text.startswith('jk,mnk') or 'U' in text
     return ['tiled'] + (['swept', 'swept-loops'] if chained else []) + (['cost'] if long else [])
