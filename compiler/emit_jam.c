@@ -35,8 +35,9 @@ static const char *emit_row(Emitter *e)
 {
     const Step *step = e->step;
     const Term *reduce = step->roots[0];
-    return step->split ? emit_times(e, "", step->loops, step->loop_count)
-                       : emit_times(e, "", reduce->reduce.over, reduce->reduce.over_count);
+    return step->added   ? emit_extent(e, step->vector)
+           : step->split ? emit_times(e, "", step->loops, step->loop_count)
+                         : emit_times(e, "", reduce->reduce.over, reduce->reduce.over_count);
 }
 
 /* Rows of a matrix that the second cache holds go together whatever their length. */
@@ -44,7 +45,7 @@ static const char *emit_whether_near(Emitter *e)
 {
     const Step *step = e->step;
     const char *row = emit_row(e);
-    if (step->split)
+    if (step->split || step->added)
         return emit_text(e, "%s > %d", row, step->alone[1]);
     return emit_text(e, "%s < %d || %s > %d || %s <= %d", row, step->alone[0], row, step->alone[1],
                      emit_times(e, row, step->loops, step->loop_count), step->near);

@@ -173,13 +173,14 @@ const char *emit_needed_when(Emitter *e, const Step *step)
 
 static void emit_call(Emitter *e, Text *text, const Step *step, int depth)
 {
-    const char *needed = emit_needed_when(e, step), *call = e->calls[0][step->id];
-    if (step->joined)
-        return;
-    if (needed[0])
-        text_print(text, "%*sif (%s)\n%*s%s\n", 4 * depth, "", needed, 4 * depth + 4, "", call);
-    else
-        text_print(text, "%*s%s\n", 4 * depth, "", call);
+    const char *needed = emit_needed_when(e, step);
+    for (int merging = 0; merging < (step->joined ? 0 : step->added ? 2 : 1); merging++) {
+        const char *call = e->calls[merging][step->id];
+        if (needed[0])
+            text_print(text, "%*sif (%s)\n%*s%s\n", 4 * depth, "", needed, 4 * depth + 4, "", call);
+        else
+            text_print(text, "%*s%s\n", 4 * depth, "", call);
+    }
 }
 
 /* Calls of some steps in order; those that run point by point of a block in a loop over it. */

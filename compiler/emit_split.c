@@ -76,6 +76,50 @@ static void add_before(Emitter *e, const Term *reduce, int root, const char *off
     emit_line(e, "}");
 }
 
+/* The sum that stands where the result will. */
+static const char *load_sum(Emitter *e)
+{
+    const Output *output = &e->step->statement->outputs[0];
+    return emit_text(e, "load_%sv(%s, %s, %s)", dtype_name(output->tensor->dtype), emit_target(e, output),
+                     emit_stride(e, output->tensor, output->positions, e->step->vector), e->scope->count ? e->scope->count : "LANES");
+}
+
+/* A nest's sums, added to those of the rows before. */
+static void keep_sums(Emitter *e, Nest *nest)
+{
+    const Output *output = &e->step->statement->outputs[0];
+    const char *names[STATE_COMPONENTS_MAX];
+    nest_finished(e, nest, 0, names);
+    Scope *merge = emit_push(e);
+    const char *before = emit_name(e, "before");
+    emit_line(e, "%s %s = %s;", emit_type(output->tensor->dtype, true), before, load_sum(e));
+    emit_state_merge(e, nest->reduces[0], &before, names, true);
+    emit_line(e, "%s = %s;", names[0], before);
+    emit_pop(e);
+    emit_line(e, "if (%s > 0) {", e->jam_first);
+    emit_body(e, merge);
+    emit_line(e, "}");
+    emit_line(e, "store_%sv(%s, %s, %s, %s);", dtype_name(output->tensor->dtype), emit_target(e, output),
+              emit_stride(e, output->tensor, output->positions, e->step->vector), names[0], e->scope->count ? e->scope->count : "LANES");
+}
+
+void emit_added_root(Emitter *e)
+{
+    Term *reduce = e->step->roots[0];
+    Component components[STATE_COMPONENTS_MAX];
+    state_components(reduce, components);
+    const char *name = emit_name(e, components[0].name);
+    emit_line(e, "%s %s = %s;", emit_type(components[0].dtype, true), name, emit_state_start(e, reduce, 0, true));
+    Scope *merge = emit_push(e);
+    const char *sum = load_sum(e);
+    emit_state_merge(e, reduce, &name, &sum, true);
+    emit_pop(e);
+    emit_line(e, "if (%s > 0) {", emit_extent(e, e->step->added));
+    emit_body(e, merge);
+    emit_line(e, "}");
+    nest_know(e, reduce, &name, true);
+}
+
 /* The states of a nest that has run, added to those that the part has so far. */
 static void keep_states(Emitter *e, Nest *nest)
 {
@@ -98,7 +142,7 @@ static void keep_states(Emitter *e, Nest *nest)
 
 bool emit_adds_rows(const Emitter *e)
 {
-    return e->step->split && e->step->jammed && !e->merging;
+    return (e->step->split || e->step->added) && e->step->jammed && !e->merging;
 }
 
 /* A vector of columns: of all rows together. */
@@ -108,7 +152,7 @@ static void add_columns(Emitter *e, Nest *nest)
     Scope *points = nest_open_points(e);
     nest_turn(e, nest, "0");
     nest_close_points(e, points);
-    keep_states(e, nest);
+    (e->step->added ? keep_sums : keep_states)(e, nest);
 }
 
 /* Rows that go together, a vector of columns at a time. */

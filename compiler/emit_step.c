@@ -131,10 +131,8 @@ const char *emit_point(Emitter *e)
     body->indent = 1;
     if (step->vector_kept && e->lanes && !has_inside(e, step->vector))
         body->count = "count";
-    if (emit_adds_rows(e))
-        e->jam_first = e->block_first[step->split->id];
     for (int i = 0; i < step->loop_count; i++) {
-        if (emit_adds_rows(e) && step->loops[i] == step->vector)
+        if (step->split && emit_adds_rows(e) && step->loops[i] == step->vector)
             continue;    /* its loop names it */
         const char *name = names_user(&body->names, step->loops[i]->name);
         if (step->loops[i] == step->jammed || step->loops[i] == step->crossed)
@@ -142,12 +140,14 @@ const char *emit_point(Emitter *e)
         else if (!has_inside(e, step->loops[i]))
             emit_bind(e, step->loops[i], name);
     }
+    if (emit_adds_rows(e))
+        e->jam_first = step->split ? e->block_first[step->split->id] : names_user(&body->names, step->added->name);
     emit_bind_joined(e);
     if (step->kind == STEP_SCAN)
         emit_scan(e);
     else if (step->kind == STEP_RANK)
         (e->plan->target->grid ? emit_grid_rank : emit_rank)(e);
-    else if (step->split && !e->merging)
+    else if ((step->split || step->added) && !e->merging)
         emit_split_roots(e);
     else if (step->jammed && !e->merging)
         emit_jammed_roots(e);
@@ -155,7 +155,7 @@ const char *emit_point(Emitter *e)
         emit_crossed(e, e->jam_first);
     else {
         if (e->merging)
-            emit_merged_roots(e);
+            (step->added ? emit_added_root : emit_merged_roots)(e);
         if (e->branch)
             emit_know(e, step->statement->outputs[0].value, emit_term(e, e->branch));
         for (int o = 0; o < step->statement->output_count; o++)
@@ -225,6 +225,8 @@ ParameterSet emit_step_parameters(Emitter *e, bool point)
         if (point && !has_inside(e, step->loops[i]))
             emit_parameter(&set, "int64_t ", name);
     }
+    if (point && step->added && !e->merging)
+        emit_parameter(&set, "int64_t ", names_user(&names, step->added->name));
     if (point) {
         emit_parameter(&set, "const int ", "points");
         emit_parameter(&set, "const int ", "count");
@@ -386,12 +388,35 @@ static void emit_bounded_loop(Emitter *e, Text *text, int depth, const char *fro
     }
 }
 
+/* Loops over all rows that are added to a point's sums, some together. */
+static void emit_added_rows(Emitter *e, Text *text, int depth, const Names *names, Around around)
+{
+    Names inner = *names;
+    const char *name = around.row = names_user(&inner, e->step->added->name), *end = emit_extent(e, e->step->added);
+    around.first_row = name;
+    text_print(text, "%*sint64_t %s = 0;\n", 4 * depth, "", name);
+    if (around.whole) {
+        Around many = around;
+        const char *behind, *head = emit_together(e, text, depth, "0", name, end, &behind);
+        many.points = emit_text(e, "%d", e->step->jam);
+        many.apart = "apart";
+        text_print(text, "%*s%s\n", 4 * depth, "", head);
+        emit_call(text, depth + 1, &many);
+        text_put(text, behind);
+    }
+    text_print(text, "%*sfor (; %s < %s; %s++)\n", 4 * depth, "", name, end, name);
+    emit_call(text, depth + 1, &around);
+}
+
 /* The kept loops from one on, around calls of the point's function. */
 static void emit_loops_around(Emitter *e, Text *text, int depth, Names *names, Around around, int at)
 {
     const Step *step = e->step;
     if (at == step->loop_count) {
-        emit_call(text, depth, &around);
+        if (step->added && emit_adds_rows(e))
+            emit_added_rows(e, text, depth, names, around);
+        else
+            emit_call(text, depth, &around);
         return;
     }
     const Index *index = step->loops[at];
@@ -507,7 +532,7 @@ static void emit_function(Emitter *e, const char *name, const char *comment)
             text_print(&loops, u ? "    if (f->unit_%d) {\n" : "    } else {\n", e->step->id + 1);
         around.unit = u ? "1" : "0";
         around.whole = u || (!units && e->step->jammed && !e->merging);
-        if (emit_adds_rows(e))
+        if (e->step->split && emit_adds_rows(e))
             emit_rows_around(e, &loops, 1 + units, &names, around);
         else
             emit_loops_around(e, &loops, 1 + units, &names, around, 0);
@@ -531,7 +556,7 @@ static void set_step_blocks(Emitter *e, const Launch *launch, const Step *step)
     while (launch->steps[place] != step)
         place++;
     bool grid = e->plan->target->grid;
-    for (int b = 0; b < launch->block_count && !e->merging; b++) {
+    for (int b = 0; b < launch->block_count && (step->added || !e->merging); b++) {
         const Index *index = launch->blocks[b].of_step[place];
         e->block_first[index->id] = emit_text(e, "%s_first", e->block_names[launch->id][b]);
         e->block_end[index->id] = emit_text(e, "%s_end", e->block_names[launch->id][b]);
@@ -583,9 +608,9 @@ void emit_step(Emitter *e, const Launch *launch, const Step *step)
         return;
     }
     emit_function(e, emit_text(e, "step_%d", step->id + 1), emit_formulas(e));
-    if (!step->split)
+    if (!step->split && !step->added)
         return;
     emit_begin_step(e, launch, step, true);
-    emit_function(e, emit_text(e, "merge_%d", step->id + 1), "the parts, in order");
+    emit_function(e, emit_text(e, step->added ? "finish_%d" : "merge_%d", step->id + 1), step->added ? "what is made of the sums" : "the parts, in order");
     e->merging = false;
 }

@@ -212,6 +212,8 @@ struct Step {
      * what does not depend on that loop is loaded once for all of them. */
     Index *jammed;                /* NULL: one at a time */
     int jam;
+    /* The reduced index whose points go together instead, rows of memory: each is added to sums that stand where the result will. */
+    Index *added;
     const Term *guard;            /* the where whose branch the reduction is, which runs where one of the points asks for it; NULL: always */
     /* Of sums of exponentials of sums: a row's and a column's number, each of which has its exponential made once for all
      * that it meets. NULL: the sums have theirs. */

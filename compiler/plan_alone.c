@@ -110,7 +110,7 @@ static void tile_loops(Planner *planner, Launch *launch)
     for (int b = launch->block_count - 1; b >= 0; b--) {
         Block *block = &launch->blocks[b];
         bool inner = b == launch->block_count - 1, lanes = block->of_step[0] == step->vector;
-        int64_t tile = inner ? inner_tile(planner, step, lanes) : b == launch->block_count - 2 ? FEW_ROWS : 1;
+        int64_t tile = step->added ? 1 : inner ? inner_tile(planner, step, lanes) : b == launch->block_count - 2 ? FEW_ROWS : 1;
         bool jammed = block->of_step[0] == step->jammed;
         if (crossing)
             tile = inner && step->crossed_last ? LAST_SQUARES * SQUARE
@@ -182,14 +182,61 @@ static bool adds_rows(const Planner *planner, const Step *step, const Index *spl
     return largest >= rows && rows * 4 > 2.0 * planner->plan->target->l2_bytes;
 }
 
+typedef struct Largest {
+    const Planner *planner;
+    const Term *read;
+    double elements;
+} Largest;
+
+static void note_largest(void *user, const Term *term)
+{
+    Largest *largest = user;
+    double elements = term->kind == TERM_READ && !term->read.tensor->maker ? elements_of(largest->planner, term->read.tensor) : 0;
+    if (elements > largest->elements) {
+        largest->read = term;
+        largest->elements = elements;
+    }
+}
+
+/* Whether an index is at an axis, from the last one on where it is negative, of the largest array that a step reduces. */
+static bool is_axis(const Planner *planner, const Step *step, const Index *index, int axis)
+{
+    Largest largest = { planner, NULL, 0 };
+    term_each_below(planner->arena, step->roots[0]->reduce.argument, note_largest, &largest);
+    int rank = largest.read ? largest.read->read.tensor->rank : 0, a = axis < 0 ? rank + axis : axis;
+    return a >= 0 && a < rank && position_is_plain(&largest.read->read.positions[a]) && largest.read->read.positions[a].parts[0].index == index;
+}
+
+/* Whether all that a step makes at one point of its kept loops but the vector's is in rows of memory which it adds up, and each sum has
+ * the result's dtype, so that it can stand there. */
+Index *plan_added(const Planner *planner, const Step *step)
+{
+    Component components[STATE_COMPONENTS_MAX];
+    const Output *output = &step->statement->outputs[0];
+    const Term *root = step->root_count == 1 ? step->roots[0] : NULL;
+    if (!planner->plan->target->apart || !root || step->kind != STEP_STORE || step->contract || step->scatters || step->bounded ||
+        step->loop_count < 2 || step->loops[step->loop_count - 1] != step->vector || step->statement->accumulate ||
+        step->statement->output_count > 1 || output->partly || step->statement->swept || output->tensor->previous ||
+        output->tensor->from_caller || state_components(root, components) != 1 || components[0].dtype != output->tensor->dtype)
+        return NULL;
+    for (int a = 0; a < output->tensor->rank; a++)
+        if (!position_is_plain(&output->positions[a]))
+            return NULL;
+    Index *rows = root->reduce.over_count == 1 ? root->reduce.over[0] : NULL;
+    double unit = rows ? planner_extent(planner, rows) * planner_extent(planner, step->vector) * (double)dtype_size(output->tensor->dtype) : 0;
+    return unit >= ROWS * STRETCH_BYTES && is_axis(planner, step, rows, -2) && adds_rows(planner, step, rows, planner_kept_points(planner, step)) ? rows : NULL;
+}
+
 /* So many that are added up at once, of short ones each the first of a stretch. */
-static const Size *rows_of_unit(const Planner *planner, const Step *step)
+static const Size *rows_of_unit(const Planner *planner, const Launch *launch)
 {
     Arena *arena = planner->arena;
-    const Size *one = size_constant(arena, 1), *rows = size_constant(arena, ROWS);
-    if (planner->plan->target->apart)
-        one = stretch(arena, extents_of(arena, step->loops, step->loop_count), step->roots[0]->dtype);
-    return size_op(arena, SIZE_MUL, rows, one);
+    const Step *step = launch->steps[0];
+    const Size *rows = size_constant(arena, ROWS);
+    if (!planner->plan->target->apart)
+        return rows;
+    const Size *one = stretch(arena, extents_of(arena, step->loops, step->loop_count), step->roots[0]->dtype);
+    return size_named(arena, tile_name(planner, launch, 0), size_op(arena, SIZE_MUL, rows, one));
 }
 
 /* Cuts the launch of one step along a reduced index, so much of it for each part. */
@@ -206,7 +253,8 @@ static void split_step(Planner *planner, Launch *launch, Index *split, const Siz
 static void block_kept(Planner *planner, Launch *launch)
 {
     Step *step = launch->steps[0];
-    for (int i = 0; i < step->loop_count; i++) {
+    bool added = plan_added(planner, step) != NULL;    /* of whole rows */
+    for (int i = 0; i < step->loop_count - added; i++) {
         if (!planner_may_be_block(step, step->loops[i]))
             continue;
         Block block = { .of_step = ARENA_NEW(planner->arena, Index *), .extent = size_extent(planner->arena, step->loops[i]->origin) };
@@ -282,13 +330,18 @@ void plan_alone(Planner *planner, Launch *launch)
         block_both(planner, launch, split, both);
         return;
     }
-    bool rows = points >= KEPT_ENOUGH && adds_rows(planner, step, split, points);
+    if (plan_added(planner, step)) {
+        block_kept(planner, launch);
+        return;
+    }
+    bool rows = points >= KEPT_ENOUGH && adds_rows(planner, step, split, points) &&
+                (!planner->plan->target->apart || is_axis(planner, step, split, 0));
     if (rows || (split && points < KEPT_ENOUGH && may_pay(planner, step, split, work * points))) {
         const Size *extent = size_extent(arena, split->origin), *most = planner_most_parts(planner, points);
         double least = is_known(planner, split) ? 1 : UNIT_WORK * planner_extent(planner, split) / fmax(work, 1);
         const Size *tile = size_op(arena, SIZE_MAX_OF, size_op(arena, SIZE_CEIL_DIV, extent, most),
                                    size_constant(arena, step->vector == split ? round_to_lanes(planner, least) : (int64_t)ceil(least)));
-        tile = rows ? rows_of_unit(planner, step) : tile;
+        tile = rows ? rows_of_unit(planner, launch) : tile;
         step->ahead = rows ? AHEAD_BYTES / planner->plan->target->vector_bytes : 0;
         const Size *parts = size_op(arena, SIZE_CEIL_DIV, extent, tile);
         parts = rows ? size_op(arena, SIZE_MIN, parts, size_constant(arena, ROWS_PARTS)) : parts;

@@ -276,10 +276,33 @@ static void plan_rows(const Planner *planner, Step *step)
     }
 }
 
-/* Along the innermost loop without lanes, else along the one with them. Threads are many enough to wait for one another. */
-void plan_jam(Planner *planner, Step *step)
+/* Rows that are added to the result's sums. */
+static void jam_added(Step *step, Index *rows)
 {
+    step->added = step->jammed = rows;
+    step->jam = JAM_ROWS;
+    step->apart = true;
+    step->alone[1] = SUMS_MOST / (int)dtype_size(step->statement->outputs[0].tensor->dtype);
+}
+
+static bool is_block(const Launch *launch, int place, const Index *index)
+{
+    bool is = false;
+    for (int b = 0; b < launch->block_count; b++)
+        is |= launch->blocks[b].of_step[place] == index;
+    return is;
+}
+
+/* Along the innermost loop without lanes, else along the one with them. Threads are many enough to wait for one another. */
+void plan_jam(Planner *planner, const Launch *launch, int place)
+{
+    Step *step = launch->steps[place];
     step->jam = 1;
+    Index *added = step->split || launch->sweep || is_block(launch, place, step->vector) ? NULL : plan_added(planner, step);
+    if (added) {
+        jam_added(step, added);
+        return;
+    }
     if (!planner->plan->target->grid && scans_columns(step))
         jam_columns(planner, step, columns_together(planner));
     if (step->split && step->ahead)

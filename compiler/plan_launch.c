@@ -451,12 +451,12 @@ void plan_launches(Planner *planner)
         for (int i = 0; i < group->count; i++)
             plan_dot(planner, launch->steps[i]);
         for (int i = 0; i < group->count; i++)
-            plan_jam(planner, launch->steps[i]);
+            plan_jam(planner, launch, i);
         if (!plan->target->grid)
             plan_join(planner, launch);
         plan_tile_alone(planner, launch);
         for (int i = 0; i < group->count; i++)
-            if (launch->step_count > 1 || launch->steps[i]->split)
+            if (launch->step_count > 1 || launch->steps[i]->split || launch->steps[i]->added)
                 launch->steps[i]->bundle = NULL;
         if (!plan->target->grid)
             plan_guess(planner, launch);

@@ -152,7 +152,9 @@ static void verify_step(Verifier *v, const Step *step)
     expect(v, (step->split != NULL) == (step->parts != NULL), "a split step has parts, and no other");
     expect(v, !step->dots || (step->dot[0] && step->dot[1] && !step->join), "words are of two reads");
     expect(v, (step->jammed != NULL) == (step->jam > 1), "points that go together are several, of one loop");
-    expect(v, !step->jammed || step->jammed == step->split || indices_have(step->loops, step->loop_count, step->jammed),
+    expect(v, !step->added || (step->added == step->jammed && !step->split && step->vector_kept && reduces_over(step->roots[0], step->added)),
+           "rows are added that no reduction takes");
+    expect(v, !step->jammed || step->jammed == step->split || step->added || indices_have(step->loops, step->loop_count, step->jammed),
            "the loop of points that go together is no kept one");
     expect(v, !step->jammed || (step->root_count && (!step->split || (step->jammed == step->split && step->vector_kept)) && !step->contract),
            "points go together where there are no reductions");

@@ -50,6 +50,7 @@ const Size *planner_most_parts(const Planner *planner, double points);    /* of 
 /* plan_alone.c: the blocks of a launch of one step; then their tiles, where these are not known otherwise */
 void plan_alone(Planner *planner, Launch *launch);
 void plan_tile_alone(Planner *planner, Launch *launch);
+Index *plan_added(const Planner *planner, const Step *step);    /* of a step whose row of results is no block: Step.added, or NULL */
 
 /* plan_result.c: what a turned copy has its squares along, and where a large result goes past the caches */
 void plan_turned(const Planner *planner, Step *step);
@@ -59,7 +60,7 @@ void plan_result(Planner *planner, Step *step);
 void plan_dot(const Planner *planner, Step *step);
 
 /* plan_jam.c: chooses the loop whose points go together; of a step whose reductions are split, that of the rows it adds */
-void plan_jam(Planner *planner, Step *step);
+void plan_jam(Planner *planner, const Launch *launch, int place);
 
 /* plan_cross.c: which operands are turned on their way; and the index that one lies along that would be turned if the lanes ran
  * along `vector`, or NULL */

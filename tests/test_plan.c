@@ -1,16 +1,8 @@
 /* The Plan's verifier: it accepts what the planner makes of expressions of every kind, and names what is broken in a
  * plan of which one thing was changed. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
-#include <cmocka.h>
-
-#include "compile.h"
+#include "plan_testing.h"
 
 #define LOOPS "x[i,j] | max j"
 #define POINTWISE "x[i] + y[i]"
@@ -25,39 +17,7 @@
 #define ADDED "t[i] = x[i,k] | sum k; a[i,j] = t[i] * y[j]; a[j,i] += t[i] * z[j]; a[i,j] | exp"
 #define ADDED_AND_READ "a[i,j] = x[i,j] * y[j]; b[j] = a[i,j] | max i; a[i,j] += z[j] * x[i,j]; b[i] + a[i,j] | max j"
 
-#define SWEPT "bhqd,bhkd->bhqk | where(@q >= @k, _, -inf) | softmax k | * bhkv -> bhqv"
 #define KERNEL_SUM "(qd - kd)^2 -> qk | exp(-0.5 * _) | * kv -> qv"
-
-typedef struct Planned {
-    Arena arena;
-    jmp_buf failed;
-    Source source;
-    Diags diags;
-    Plan *plan;
-} Planned;
-
-static Planned *plan_of(const char *text, CompileOptions options)
-{
-    Planned *planned = calloc(1, sizeof *planned);
-    assert_non_null(planned);
-    planned->arena.failed = &planned->failed;
-    assert_int_equal(setjmp(planned->failed), 0);
-    planned->source = (Source){ "expr", text, strlen(text) };
-    planned->diags = (Diags){ .arena = &planned->arena, .source = &planned->source };
-    options.name = "test";
-    options.command = "";
-    Compiled *compiled = compile(&planned->arena, &planned->source, &options, &planned->diags);
-    if (!compiled)
-        fail_msg("%s: %s", text, planned->diags.first->message);
-    planned->plan = compiled->plan;
-    return planned;
-}
-
-static void end(Planned *planned)
-{
-    arena_free(&planned->arena);
-    free(planned);
-}
 
 /* ---- what is accepted ---- */
 
@@ -115,228 +75,6 @@ static void plans_of_every_kind_are_accepted(void **unused)
     for (int i = 0; i <= PLACE_REGISTERS; i++)
         assert_true(met.places[i]);
     assert_true(met.split && met.several && met.products[false] && met.products[true]);
-}
-
-/* ---- sweeps ---- */
-
-/* Extents of the indices, which are letters. */
-static int64_t extent_of(char index, int64_t k)
-{
-    return index == 'k' ? k : index == 'q' ? 2048 : index == 'h' ? 8 : index == 'b' ? 1 : 64;
-}
-
-/* Bytes of one worker: the workspace, or the least that can be met. */
-static int64_t bytes_with(const char *text, int64_t k, bool least)
-{
-    static const char *const names[] = { "b", "h", "q", "k", "d", "v" };
-    CompileOptions options = { .target = target_find("avx512") };
-    ExtentSpec extents[6];
-    for (int i = 0; i < 6; i++)
-        if (strchr(text, names[i][0]))
-            extents[options.check.extent_count++] =
-                (ExtentSpec){ .name = names[i], .extent = extent_of(names[i][0], k) };
-    options.check.extents = extents;
-    Planned *planned = plan_of(text, options);
-    const Program *program = planned->plan->program;
-    int64_t of[32];
-    for (int i = 0; i < program->index_count; i++)
-        of[i] = extent_of(program->indices[i]->name[0], k);
-    int64_t bytes = size_evaluate(least ? planned->plan->smallest : planned->plan->workspace, &(SizeValues){ of, NULL, 1 });
-    end(planned);
-    return bytes;
-}
-
-/* However many keys there are: blocks of them are gone through. */
-static void memory_does_not_grow_with_what_is_reduced(void **unused)
-{
-    (void)unused;
-    static const char *const texts[] = { SWEPT, KERNEL_SUM };
-    for (int i = 0; i < 4; i++) {
-        int64_t bytes = bytes_with(texts[i / 2], 16384, i % 2);
-        assert_true(bytes > 0 && bytes < (2 << 20));
-        assert_int_equal(bytes_with(texts[i / 2], 1 << 16, i % 2), bytes);
-        assert_int_equal(bytes_with(texts[i / 2], 1 << 20, i % 2), bytes);
-    }
-}
-
-typedef struct SweepCase {
-    const char *text;
-    int steps;                    /* in the sweep; 0: it is none */
-} SweepCase;
-
-/* What is carried, what is left for the end, and what cannot be taken in blocks. */
-static void only_what_scales_with_its_maximum_is_swept(void **unused)
-{
-    (void)unused;
-    static const SweepCase cases[] = {
-        { KERNEL_SUM, 2 },
-        { SWEPT, 8 },
-        { "s = Q[q,d], K[k,d] -> [q,k]; s[q,k] | max k | _ * w[q]", 0 },    /* nothing is stored */
-        { "p = Q[q,d], K[k,d] -> [q,k] | exp; n = p[q,k] | sum k; p[q,k] * V[k,v] -> [q,v] | _ / n[q]", 3 },
-        { "qd,kd->qk | softmax k | max k", 0 },    /* of shares, which are known in the end */
-        { "qd,kd->qk | softmax k", 0 },
-        { "qd,kd->qk | log_softmax k | * kv -> qv", 0 },
-        /* -inf so far is a NaN where there was no look at it, and another factor does not scale so */
-        { "s = Q[q,d], K[k,d] -> [q,k]; m = s[q,k] | max k; exp(s[q,k] - m[q]) * V[k,v] -> [q,v]", 0 },
-        { "s = Q[q,d], K[k,d] -> [q,k]; m = s[q,k] | max k; (s[q,k] - m[q]) * V[k,v] -> [q,v]", 0 },
-        { "s = Q[q,d], K[k,d] -> [q,k]; m = s[q,k] | max k; where(m[q] == -inf, 0, exp(s[q,k] - m[q])) * V[k,v] -> [q,v]", 5 },
-        { "s = Q[q,d], K[k,d] -> [q,k]; s[q,k] | argmax k & max k", 0 },
-        { "s = Q[q,d], K[k,d] -> [q,k]; s[q,k] | cumsum k | * V[k,v] -> [q,v]", 0 },
-    };
-    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-        Planned *planned = plan_of(cases[i].text, (CompileOptions){ .target = target_find("avx512"), .nests = NESTS_TILED, .sweep = 32 });
-        const Plan *plan = planned->plan;
-        int steps = 0;
-        for (int l = 0; l < plan->launch_count; l++)
-            steps += plan->launches[l]->sweep ? plan->launches[l]->sweep_to - plan->launches[l]->sweep_from : 0;
-        if (steps != cases[i].steps)
-            fail_msg("%s: %d steps in a sweep, not %d", cases[i].text, steps, cases[i].steps);
-        end(planned);
-    }
-}
-
-/* ---- units of work ---- */
-
-typedef struct Units {
-    int64_t count, bytes;         /* bytes: the workspace of one worker */
-} Units;
-
-/* Of a MaxSim of so many documents of 180 tokens on registers of tiles. */
-static Units units_of_documents(int64_t documents)
-{
-    ExtentSpec extents[] = { { .name = "j", .extent = 128 }, { .name = "m", .extent = documents }, { .name = "n", .extent = 180 },
-                             { .name = "k", .extent = 128 } };
-    CompileOptions options = { .target = target_find("amx") };
-    options.check.extents = extents;
-    options.check.extent_count = 4;
-    Planned *planned = plan_of("jk:i8,mnk:i8->jmn | max n | sum j", options);
-    const Plan *plan = planned->plan;
-    int64_t of[32];
-    for (int i = 0; i < plan->program->index_count; i++)
-        for (int x = 0; x < 4; x++)
-            if (!strcmp(plan->program->indices[i]->name, extents[x].name))
-                of[i] = extents[x].extent;
-    const SizeValues values = { of, NULL, 1 };
-    const Units units = { size_evaluate(plan->launches[0]->units, &values), size_evaluate(plan->workspace, &values) };
-    end(planned);
-    return units;
-}
-
-/* Few documents make about as many units as keep workers busy; many make more of them, not larger ones. */
-static void many_documents_make_more_units(void **unused)
-{
-    (void)unused;
-    for (int64_t documents = 60; documents <= 180; documents++)
-        assert_in_range(units_of_documents(documents).count, 8, 12);
-    const Units some = units_of_documents(1000), many = units_of_documents(100000);
-    assert_int_equal(some.bytes, many.bytes);
-    assert_in_range(many.count, 98 * some.count, 102 * some.count);
-}
-
-/* Where memory is fast in its own order, columns in place are asked for nearest points first, some points at a time; those that many
- * rows meet are packed. */
-static void columns_are_asked_for_in_order(void **unused)
-{
-    (void)unused;
-    static const struct {
-        const char *text, *target, *order;
-        int points;
-    } cases[] = {
-        { "adb,cd->cba", "amx", "bd", 96 }, { "abde,cd->ceba", "amx", "edb", 96 }, { "adbe,cd->ceba", "amx", "ebd", 32 },
-        { "adb,cd->cba", "avx512bf16", "", 0 },
-    };
-    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
-        for (int many = 0; many < 2; many++) {
-            CompileOptions options = { .target = target_find(cases[i].target) };
-            ExtentSpec extents[] = { { .name = "a", .extent = 384 }, { .name = "b", .extent = 384 }, { .name = "c", .extent = many ? 4000 : 24 },
-                                     { .name = "d", .extent = 384 }, { .name = "e", .extent = 384 } };
-            options.check.extents = extents;
-            options.check.extent_count = strchr(cases[i].text, 'e') ? 5 : 4;
-            Planned *planned = plan_of(cases[i].text, options);
-            const Contract *c = planned->plan->launches[0]->steps[0]->contract;
-            const char *order = many ? "" : cases[i].order;
-            assert_int_equal(c->columns_asked.count, strlen(order));
-            for (int n = 0; order[n]; n++)
-                assert_int_equal(c->columns_asked.list[n]->name[0], order[n]);
-            assert_int_equal(c->asked_points, many ? 0 : cases[i].points);
-            end(planned);
-        }
-}
-
-/* There a matrix that few rows meet is taken some points at a time, in place, for as many columns as long runs have; a vector's is not,
- * nor where it is small. One whose rows are read is tiled for few columns. */
-static void few_rows_meet_a_matrix_in_order(void **unused)
-{
-    (void)unused;
-    static const struct {
-        const char *text, *target;
-        int rows, points, lines, columns;
-        bool is_tiled, widens;
-    } cases[] = {
-        { "ck,kn->cn", "amx", 1, 0, 0, 5000, false, false },       { "ck,kn->cn", "amx", 2, 96, 2, 5000, true, false },
-        { "ck,kn->nc", "amx", 14, 96, 2, 5000, true, false },      { "ck,kn->cn", "amx", 15, 96, 1, 5000, true, false },
-        { "ck,kn->cn", "amx", 112, 96, 1, 5000, true, false },     { "ck,kn->cn", "amx", 113, 0, 0, 5000, true, false },
-        { "ck:f64,kn:f64->cn", "amx", 8, 32, 2, 5000, true, false },    /* where each point is in another page */
-        { "ck,kn->cn", "amx", 8, 96, 2, 600, true, false },        { "ck,kn->cn", "amx", 8, 0, 2, 200, true, false },
-        { "ck,kn->cn", "avx512bf16", 8, 0, 0, 5000, true, false }, { "ck,kn->cn", "avx512bf16", 4, 0, 0, 5000, false, false },
-        { "ck,nk->cn", "amx", 2, 0, 0, 5000, false, false },       { "ck,nk->cn", "amx", 3, 0, 0, 5000, true, false },
-        { "ck,nk->cn", "avx512bf16", 3, 0, 0, 5000, false, false },
-        { "ck,kn:bf16->cn", "amx", 64, 96, 1, 2000, true, true },    /* numbers of 16 bits: fewer lines */
-        { "ck,kn:i8->cn", "amx", 8, 96, 1, 5000, true, true },
-        { "ck:bf16,kn:bf16->cn:f32", "amx", 8, 96, 1, 5000, true, true }, { "ck:bf16,kn:bf16->cn:f32", "amx", 43, 0, 0, 5000, true, false },
-        { "ck:f16,kn:f16->cn", "avx512bf16", 8, 0, 0, 5000, true, false },
-        { "ck:f64,kn:f64->cn", "avx2", 12, 8, 1, 5000, true, false }, { "ck:f64,kn:f64->cn", "avx2", 13, 384, 0, 5000, true, false },
-    };
-    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-        CompileOptions options = { .target = target_find(cases[i].target) };
-        ExtentSpec extents[] = { { .name = "c", .extent = cases[i].rows }, { .name = "k", .extent = 4096 }, { .name = "n", .extent = cases[i].columns } };
-        options.check.extents = extents;
-        options.check.extent_count = 3;
-        Planned *planned = plan_of(cases[i].text, options);
-        const Contract *c = planned->plan->launches[0]->steps[0]->contract;
-        assert_int_equal(c != NULL, cases[i].is_tiled);
-        if (c) {
-            assert_int_equal(c->sweep, cases[i].points);
-            assert_int_equal(c->asked_lines, cases[i].lines);
-            assert_int_equal(c->widened != NULL, cases[i].widens);
-            assert_int_equal(c->columns_asked.count, cases[i].lines ? 2 : 0);
-        }
-        end(planned);
-    }
-}
-
-/* On a grid a product's columns are blocks, and where these are too few for it a reduction of the rows is cut into parts behind them,
- * unless there is no memory for their states, or other steps follow in the same launch; so it is of numbers that a ring would multiply
- * in a few blocks. Tiles are large where parts make up for them. */
-static void few_columns_are_cut_along_rows_too(void **unused)
-{
-    (void)unused;
-    static const struct {
-        const char *text;
-        int columns, rows, memory, tile, blocks;
-        bool is_split, has_ring;
-    } cases[] = {
-        { "ik,jk->ij | max j", 2048, 2048, 0, 128, 2, true, false },    { "ik:f64,jk:f64->ij | argmax j", 2048, 2048, 0, 64, 2, true, false },
-        { "ik,jk->ij | max j", 2048, 2048, 1, 32, 1, false, false },    { "ik,jk->ij | max j | sum i", 2048, 2048, 0, 32, 1, false, false },
-        { "ik,jk->ij | max j", 100, 100, 0, 32, 1, false, false },      { "ik,jk->ij | max j", 20000, 20000, 0, 64, 1, false, false },
-        { "ik:bf16,jk:bf16->ij | argmax j", 64, 100000, 0, 64, 2, true, false },
-        { "ik:bf16,jk:bf16->ij | max j", 100, 100, 0, 32, 1, false, true },
-        { "ik:bf16,jk:bf16->ij | max j", 20000, 20000, 0, 64, 1, false, true },
-    };
-    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-        CompileOptions options = { .target = target_find("cuda:sm_90a"), .memory = cases[i].memory };
-        int64_t shapes[2][2] = { { cases[i].columns, 128 }, { cases[i].rows, 128 } };
-        OperandSpec operands[] = { { .dtype = DTYPE_NONE, .rank = 2, .shape = shapes[0] }, { .dtype = DTYPE_NONE, .rank = 2, .shape = shapes[1] } };
-        options.check.operands = operands;
-        options.check.operand_count = 2;
-        Planned *planned = plan_of(cases[i].text, options);
-        const Launch *launch = planned->plan->launches[0];
-        assert_int_equal(launch->block_count, cases[i].blocks);
-        assert_int_equal(launch->steps[0]->split != NULL, cases[i].is_split);
-        assert_int_equal(launch->steps[0]->contract->block->columns, cases[i].tile);
-        assert_int_equal(launch->steps[0]->contract->ring != NULL, cases[i].has_ring);
-        end(planned);
-    }
 }
 
 /* ---- what is broken ---- */
@@ -589,12 +327,6 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(plans_of_every_kind_are_accepted),
-        cmocka_unit_test(memory_does_not_grow_with_what_is_reduced),
-        cmocka_unit_test(only_what_scales_with_its_maximum_is_swept),
-        cmocka_unit_test(many_documents_make_more_units),
-        cmocka_unit_test(columns_are_asked_for_in_order),
-        cmocka_unit_test(few_rows_meet_a_matrix_in_order),
-        cmocka_unit_test(few_columns_are_cut_along_rows_too),
         cmocka_unit_test(what_is_broken_is_named),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
