@@ -2,7 +2,7 @@
  * for a block. */
 #include <string.h>
 
-#include "emit_nest.h"
+#include "emit_loops.h"
 
 /* ---- one point ---- */
 
@@ -14,7 +14,7 @@ bool emit_scans(const Step *step, const Index *index)
 }
 
 /* The same of the lanes' index where rows go together. */
-static bool has_inside(const Emitter *e, const Index *index)
+bool emit_has_inside(const Emitter *e, const Index *index)
 {
     return emit_scans(e->step, index) || (emit_adds_rows(e) && index == e->step->vector);
 }
@@ -129,7 +129,7 @@ const char *emit_point(Emitter *e)
     const Step *step = e->step;
     Scope *body = emit_push(e);
     body->indent = 1;
-    if (step->vector_kept && e->lanes && !has_inside(e, step->vector))
+    if (step->vector_kept && e->lanes && !emit_has_inside(e, step->vector))
         body->count = "count";
     for (int i = 0; i < step->loop_count; i++) {
         if (step->split && emit_adds_rows(e) && step->loops[i] == step->vector)
@@ -137,7 +137,7 @@ const char *emit_point(Emitter *e)
         const char *name = names_user(&body->names, step->loops[i]->name);
         if (step->loops[i] == step->jammed || step->loops[i] == step->crossed)
             e->jam_first = name;
-        else if (!has_inside(e, step->loops[i]))
+        else if (!emit_has_inside(e, step->loops[i]))
             emit_bind(e, step->loops[i], name);
     }
     if (emit_adds_rows(e))
@@ -222,7 +222,7 @@ ParameterSet emit_step_parameters(Emitter *e, bool point)
     Names names = names_new(e->arena, &e->names);
     for (int i = 0; i < step->loop_count; i++) {
         const char *name = names_user(&names, step->loops[i]->name);
-        if (point && !has_inside(e, step->loops[i]))
+        if (point && !emit_has_inside(e, step->loops[i]))
             emit_parameter(&set, "int64_t ", name);
     }
     if (point && step->added && !e->merging)
@@ -235,231 +235,6 @@ ParameterSet emit_step_parameters(Emitter *e, bool point)
         emit_parameter(&set, "const int64_t ", "apart");
     }
     return set;
-}
-
-/* How the point's function is called. */
-typedef struct Around {
-    const ParameterSet *set;
-    const char *body, *function;  /* the function's text and name */
-    const char *other_body, *other;    /* of the one for where the condition of what is stored fails; NULL: there is none */
-    const char **names;           /* [loop]: of the variables of the loops so far */
-    const char *lead_body, *lead; /* of the one for how many numbers come before a line; NULL: there is none */
-    const char *unit, *count, *points, *soon, *apart;    /* what is put in for these parameters */
-    const char *row, *first_row;  /* the first of the rows that go together is this variable, and that parameter; or NULL */
-    bool whole;                   /* whole vectors, and points that go together, have loops of their own */
-} Around;
-
-static void put_call(Text *text, const Around *around)
-{
-    text_print(text, "%s(", around->function);
-    int first = 1;
-    for (int i = 0; i < around->set->count; i++) {
-        const char *name = around->set->list[i].name;
-        if (!emit_mentions(around->body, name))
-            continue;
-        text_separate(text, &first, ", ");
-        text_put(text, !strcmp(name, "count") ? around->count : !strcmp(name, "unit") ? around->unit
-                       : !strcmp(name, "points") ? around->points : !strcmp(name, "soon") ? around->soon
-                       : !strcmp(name, "apart") ? around->apart
-                       : around->row && !strcmp(name, around->first_row) ? around->row : name);
-        if (around->row && !strcmp(name, "first_unit"))
-            text_print(text, " && %s == %s", around->row, around->first_row);
-    }
-    text_put(text, ")");
-}
-
-static void emit_call(Text *text, int depth, const Around *around)
-{
-    text_print(text, "%*s", 4 * depth, "");
-    put_call(text, around);
-    text_put(text, ";\n");
-}
-
-static void emit_loops_around(Emitter *e, Text *text, int depth, Names *names, Around around, int at);
-
-/* A loop, or an if, with what runs in it, in braces where that is more than one statement. */
-static void emit_around(Emitter *e, Text *text, int depth, const char *head, Names *names, Around around, int at)
-{
-    Text body = text_new(e->arena);
-    Names inner = *names;
-    emit_loops_around(e, &body, depth + 1, &inner, around, at);
-    int statements = 0;
-    for (const char *line = body.bytes; *line; line = strchr(line, '\n') + 1)
-        statements += (int)strspn(line, " ") == 4 * depth + 4 && line[4 * depth + 4] != '}';
-    text_print(text, "%*s%s%s\n%s", 4 * depth, "", head, statements > 1 ? " {" : "", body.bytes);
-    if (statements > 1)
-        text_print(text, "%*s}\n", 4 * depth, "");
-}
-
-/* What comes before a row's first line. A unit of work ends where the next one's lines begin, and begins with one itself if it has not
- * the row's first numbers. Back comes the end. */
-static const char *emit_before_line(Emitter *e, Text *text, int depth, const char *name, const char *to, Names *names, Around around, int at)
-{
-    const Index *index = e->step->loops[at];
-    const char *first = e->block_first[index->id], *extent = emit_extent(e, index), *last = to;
-    Around call = around;
-    call.function = around.lead;
-    call.body = around.lead_body;
-    text_print(text, "%*sconst int64_t lead = ", 4 * depth, "");
-    put_call(text, &call);
-    if (first) {
-        last = names_user(names, emit_text(e, "%s_last", index->name));
-        text_print(text, ", %s = size_min(%s + lead, %s)", last, to, extent);
-    }
-    text_put(text, ";\n");
-    around.count = emit_text(e, "(int)size_min(lead, %s)", extent);
-    emit_around(e, text, depth, emit_text(e, first ? "if (lead > 0 && %s == 0)" : "if (lead > 0)", name), names, around, at + 1);
-    text_print(text, "%*s%s += lead;\n", 4 * depth, "", name);
-    return last;
-}
-
-/* A loop in parts: points that go together, of vectors then a quarter as many, whole vectors, what is left. */
-static void emit_parts(Emitter *e, Text *text, int depth, const char *name, const char *from, const char *to, Names *names, Around around, int at)
-{
-    const Index *index = e->step->loops[at];
-    bool lanes = e->lanes && index == e->step->vector;
-    for (int jam = index == e->step->jammed ? e->step->jam : 1; jam > 1; jam = lanes ? jam / 4 : 1) {
-        Around many = around;
-        many.points = emit_text(e, "%d", jam);
-        const char *by = emit_text(e, "%d * LANES", jam);
-        if (e->step->soon && emit_mentions(around.body, "soon")) {
-            many.soon = "soon";
-            text_print(text, "%*sconst int64_t soon = %s;    /* points */\n", 4 * depth, "", emit_soon(e));
-        }
-        const char *behind = NULL, *head = lanes ? emit_text(e, "for (; %s + %s <= %s; %s += %s)", name, by, to, name, by)
-                                                 : emit_together(e, text, depth, from, name, to, &behind);
-        many.apart = behind ? "apart" : "1";
-        emit_around(e, text, depth, head, names, many, at + 1);
-        text_put(text, behind ? behind : "");
-    }
-    if (!lanes) {
-        around.whole = !e->step->vector_kept;    /* few points: one text for full vectors and others */
-        emit_around(e, text, depth, emit_text(e, "for (; %s < %s; %s++)", name, to, name), names, around, at + 1);
-        return;
-    }
-    if (around.lead)
-        to = emit_before_line(e, text, depth, name, to, names, around, at);
-    emit_around(e, text, depth, emit_text(e, "for (; %s + LANES <= %s; %s += LANES)", name, to, name), names, around, at + 1);
-    around.count = emit_text(e, "(int)(%s - %s)", to, name);
-    emit_around(e, text, depth, emit_text(e, "if (%s < %s)", name, to), names, around, at + 1);
-}
-
-/* The condition that bounds the loop with the lanes; NULL: none. */
-static const Term *bounding_condition(const Emitter *e)
-{
-    return e->step->bounded && e->lanes ? e->step->statement->outputs[0].value->select.condition : NULL;
-}
-
-/* The loop with the lanes in three parts: where the condition of what is stored holds, and before and behind. */
-static void emit_bounded_loop(Emitter *e, Text *text, int depth, const char *from, const char *to, Around around, int at)
-{
-    const Step *step = e->step;
-    const char *name = around.names[at], *first = from;
-    Scope *scope = emit_push(e);
-    scope->indent = depth;
-    for (int i = 0; i < at + 1; i++) {
-        names_user(&scope->names, step->loops[i]->name);    /* taken, as around.names has them */
-        if (i < at)
-            emit_bind(e, step->loops[i], around.names[i]);
-    }
-    LoopBounds bounds = { step->loops[at], from, to };
-    Domain domain = emit_bounds(e, bounding_condition(e), &bounds, 1);
-    if (strcmp(bounds.first, from)) {
-        first = emit_name(e, emit_text(e, "%s_from", name));
-        emit_line(e, "const int64_t %s = size_min(%s, %s);", first, bounds.first, to);
-    }
-    const char *behind = emit_name(e, emit_text(e, "%s_to", name)), *end = emit_text(e, "size_max(%s, %s)", bounds.end, first);
-    if (domain.around_count)
-        end = emit_text(e, "%s ? %s : %s", emit_conditions(e, domain.around, domain.around_count), end, first);
-    emit_line(e, "const int64_t %s = %s;", behind, end);
-    emit_pop(e);
-    text_put(text, scope->text.bytes);
-    Around other = around;
-    other.body = around.other_body;
-    other.function = around.other;
-    const char *const begins[] = { from, first, behind }, *const ends[] = { first, behind, to };
-    for (int part = 0; part < 3; part++) {
-        Around *call = part == 1 ? &around : &other;
-        if (!call->function || begins[part] == ends[part])
-            continue;
-        text_print(text, "%*sfor (int64_t %s = %s; %s < %s; %s += LANES)\n", 4 * depth, "", name, begins[part], name, ends[part], name);
-        call->count = emit_text(e, "(int)size_min(LANES, %s - %s)", ends[part], name);
-        emit_call(text, depth + 1, call);
-    }
-}
-
-/* Loops over all rows that are added to a point's sums, some together. */
-static void emit_added_rows(Emitter *e, Text *text, int depth, const Names *names, Around around)
-{
-    Names inner = *names;
-    const char *name = around.row = names_user(&inner, e->step->added->name), *end = emit_extent(e, e->step->added);
-    around.first_row = name;
-    text_print(text, "%*sint64_t %s = 0;\n", 4 * depth, "", name);
-    if (around.whole) {
-        Around many = around;
-        const char *behind, *head = emit_together(e, text, depth, "0", name, end, &behind);
-        many.points = emit_text(e, "%d", e->step->jam);
-        many.apart = "apart";
-        text_print(text, "%*s%s\n", 4 * depth, "", head);
-        emit_call(text, depth + 1, &many);
-        text_put(text, behind);
-    }
-    text_print(text, "%*sfor (; %s < %s; %s++)\n", 4 * depth, "", name, end, name);
-    emit_call(text, depth + 1, &around);
-}
-
-/* The kept loops from one on, around calls of the point's function. */
-static void emit_loops_around(Emitter *e, Text *text, int depth, Names *names, Around around, int at)
-{
-    const Step *step = e->step;
-    if (at == step->loop_count) {
-        if (step->added && emit_adds_rows(e))
-            emit_added_rows(e, text, depth, names, around);
-        else
-            emit_call(text, depth, &around);
-        return;
-    }
-    const Index *index = step->loops[at];
-    const char *name = around.names[at] = names_user(names, index->name);
-    const char *from = e->block_first[index->id] ? e->block_first[index->id] : "0";
-    const char *to = e->block_end[index->id] ? e->block_end[index->id] : emit_extent(e, index);
-    bool lanes = e->lanes && index == step->vector;
-    if (e->block_now[index->id]) {
-        text_print(text, "%*sconst int64_t %s = %s;\n", 4 * depth, "", name, e->block_now[index->id]);
-        emit_loops_around(e, text, depth, names, around, at + 1);
-    } else if (has_inside(e, index)) {
-        emit_loops_around(e, text, depth, names, around, at + 1);
-    } else if (lanes && bounding_condition(e)) {
-        emit_bounded_loop(e, text, depth, from, to, around, at);
-    } else if (around.whole && (lanes || index == step->jammed)) {
-        text_print(text, "%*sint64_t %s = %s;\n", 4 * depth, "", name, from);
-        emit_parts(e, text, depth, name, from, to, names, around, at);
-    } else {
-        if (lanes)
-            around.count = emit_text(e, "(int)size_min(LANES, %s - %s)", to, name);
-        if (index == step->crossed)
-            around.points = emit_text(e, "(int)size_min(LANES, %s - %s)", to, name);
-        emit_around(e, text, depth, emit_text(e, "for (int64_t %s = %s; %s < %s; %s%s)", name, from, name, to, name,
-                                              lanes || index == step->crossed ? " += LANES" : "++"), names, around, at + 1);
-    }
-}
-
-/* Loops over the rows of a unit of work, some together, around those over kept indices. */
-static void emit_rows_around(Emitter *e, Text *text, int depth, Names *names, Around around)
-{
-    const Index *index = e->step->split;
-    const char *end = e->block_end[index->id], *name = around.row = names_user(names, index->name);
-    around.first_row = e->block_first[index->id];
-    text_print(text, "%*sint64_t %s = %s;\n", 4 * depth, "", name, around.first_row);
-    if (around.whole) {
-        Around many = around;
-        many.points = emit_text(e, "%d", e->step->jam);
-        const char *behind, *head = emit_together(e, text, depth, around.first_row, name, end, &behind);
-        many.apart = behind ? "apart" : "1";
-        emit_around(e, text, depth, head, names, many, 0);
-        text_put(text, behind ? behind : "");
-    }
-    emit_around(e, text, depth, emit_text(e, "for (; %s < %s; %s++)", name, end, name), names, around, 0);
 }
 
 const char *emit_formula(Emitter *e)
@@ -507,7 +282,7 @@ static void emit_function(Emitter *e, const char *name, const char *comment)
 {
     const char *point = emit_text(e, "%s_at", name);
     const char *whole, *other_body = NULL, *other = NULL;
-    const Term *condition = bounding_condition(e);
+    const Term *condition = emit_bounding_condition(e);
     const Output *output = &e->step->statement->outputs[0];
     ParameterSet inner = emit_step_parameters(e, true), outer = emit_step_parameters(e, false);
     if (condition && !output->partly) {
