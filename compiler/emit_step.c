@@ -232,7 +232,8 @@ ParameterSet emit_step_parameters(Emitter *e, bool point)
         emit_parameter(&set, "const int ", "count");
         emit_parameter(&set, "const int ", "unit");
         emit_parameter(&set, "const int64_t ", "soon");
-        emit_parameter(&set, "const int64_t ", "apart");
+        if (step->apart)
+            emit_parameter(&set, "const int64_t ", "apart");
     }
     return set;
 }
