@@ -10,7 +10,7 @@ Scope *nest_open_points(Emitter *e)
     const char *name = emit_name(e, index->name);
     emit_bind(e, index, name);
     emit_line(e, "const int64_t %s = %s + point%s;", name, e->jam_first,
-              index == e->step->vector ? " * LANES" : e->step->apart ? " * apart" : "");
+              index == e->step->vector ? " * LANES" : e->step->apart ? " * points_apart" : "");
     return body;
 }
 
@@ -62,11 +62,11 @@ const char *emit_together(Emitter *e, Text *text, int depth, const char *first, 
         return emit_text(e, step->split ? "for (; %s && %s + %d <= %s; %s += %d)" : "for (; (%s) && %s + %d <= %s; %s += %d)", near, name,
                          step->jam, end, name, step->jam);
     const char *count = strcmp(first, "0") ? emit_text(e, "(%s - %s)", end, first) : end;
-    text_print(text, "%*sconst int64_t turns = %s / %d, apart = %s ? 1 : turns, next = apart == 1 ? %d : 1;\n", 4 * depth, "", count, step->jam,
+    text_print(text, "%*sconst int64_t points_turns = %s / %d, points_apart = %s ? 1 : points_turns, points_step = points_apart == 1 ? %d : 1;\n", 4 * depth, "", count, step->jam,
                near, step->jam);
     const char *begin = strcmp(first, "0") ? emit_text(e, "%s + ", first) : "";
-    *behind = emit_text(e, "%*s%s = %s%d * turns;\n", 4 * depth, "", name, begin, step->jam);
-    return emit_text(e, "for (; %s < %sturns * next; %s += next)", name, begin, name);
+    *behind = emit_text(e, "%*s%s = %s%d * points_turns;\n", 4 * depth, "", name, begin, step->jam);
+    return emit_text(e, "for (; %s < %spoints_turns * points_step; %s += points_step)", name, begin, name);
 }
 
 const char *emit_soon(Emitter *e)

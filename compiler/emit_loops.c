@@ -14,7 +14,7 @@ static void put_call(Text *text, const Around *around)
         text_separate(text, &first, ", ");
         text_put(text, !strcmp(name, "count") ? around->count : !strcmp(name, "unit") ? around->unit
                        : !strcmp(name, "points") ? around->points : !strcmp(name, "soon") ? around->soon
-                       : !strcmp(name, "apart") ? around->apart
+                       : !strcmp(name, "points_apart") ? around->apart
                        : around->row && !strcmp(name, around->first_row) ? around->row : name);
         if (around->row && !strcmp(name, "first_unit"))
             text_print(text, " && %s == %s", around->row, around->first_row);
@@ -80,7 +80,7 @@ static void emit_parts(Emitter *e, Text *text, int depth, const char *name, cons
         }
         const char *behind = NULL, *head = lanes ? emit_text(e, "for (; %s + %s <= %s; %s += %s)", name, by, to, name, by)
                                                  : emit_together(e, text, depth, from, name, to, &behind);
-        many.apart = behind ? "apart" : "1";
+        many.apart = behind ? "points_apart" : "1";
         emit_around(e, text, depth, head, names, many, at + 1);
         text_put(text, behind ? behind : "");
     }
@@ -150,7 +150,7 @@ static void emit_added_rows(Emitter *e, Text *text, int depth, const Names *name
         Around many = around;
         const char *behind, *head = emit_together(e, text, depth, "0", name, end, &behind);
         many.points = emit_text(e, "%d", e->step->jam);
-        many.apart = "apart";
+        many.apart = "points_apart";
         text_print(text, "%*s%s\n", 4 * depth, "", head);
         emit_call(text, depth + 1, &many);
         text_put(text, behind);
@@ -204,7 +204,7 @@ void emit_rows_around(Emitter *e, Text *text, int depth, Names *names, Around ar
         Around many = around;
         many.points = emit_text(e, "%d", e->step->jam);
         const char *behind, *head = emit_together(e, text, depth, around.first_row, name, end, &behind);
-        many.apart = behind ? "apart" : "1";
+        many.apart = behind ? "points_apart" : "1";
         emit_around(e, text, depth, head, names, many, 0);
         text_put(text, behind ? behind : "");
     }

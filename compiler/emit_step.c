@@ -233,7 +233,7 @@ ParameterSet emit_step_parameters(Emitter *e, bool point)
         emit_parameter(&set, "const int ", "unit");
         emit_parameter(&set, "const int64_t ", "soon");
         if (step->apart)
-            emit_parameter(&set, "const int64_t ", "apart");
+            emit_parameter(&set, "const int64_t ", "points_apart");
     }
     return set;
 }

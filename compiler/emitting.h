@@ -171,7 +171,7 @@ Domain emit_domain_of_rows(Emitter *e, const Contract *c, const Term *reduce, Lo
 /* emit_reduce.c */
 Value emit_reduction(Emitter *e, const Term *term);
 void emit_split_roots(Emitter *e);        /* or of one that adds rows */
-void emit_added_root(Emitter *e);
+void emit_added_root(Emitter *e);         /* what the rows that were added have come to */
 void emit_jammed_roots(Emitter *e);
 void emit_merged_roots(Emitter *e);
 const char *emit_conditions(Emitter *e, const Term *const *list, int count);     /* that all of them hold */

@@ -14,7 +14,7 @@ static const char *const reserved[] = {
     "this", "thread_local", "throw", "true", "try", "typedef", "typeid", "typename", "typeof", "union", "unsigned",
     "using", "virtual", "void", "volatile", "wchar_t", "while", "xor", "xor_eq", "linux", "unix", "i386", "near", "far",
     "signbit", "fpclassify", "isnan", "isinf", "isfinite", "isnormal", "isgreater", "isless", "isunordered", "NAN",
-    "INFINITY", "HUGE_VAL", "HUGE_VALF", "NULL", "KERNEL", "STATUS", "FAIL", "Frame", "f", "frame", "unchanged", "soon", "lead", "apart", "turns", "next", "in", "own", "run", "args",
+    "INFINITY", "HUGE_VAL", "HUGE_VALF", "NULL", "KERNEL", "STATUS", "FAIL", "Frame", "f", "frame", "unchanged", "soon", "lead", "points_apart", "points_turns", "points_step", "in", "own", "run", "args",
     "workspace", "bytes", "host", "task", "worker", "unit", "units", "count", "data", "shape", "stride", "argument", "main",
     "chain", "lane", "filled", "rest", "units_end", "memcpy", "memset", "memmove", "size_t", "offsetof", "part", "first_unit", "prepare", "is_stopped",
     "up", "overflow", "point", "points", "share", "full", "per_worker", "shared", "failure", "int8_t", "int16_t", "int32_t", "int64_t", "uint8_t", "uint16_t", "uint32_t",
