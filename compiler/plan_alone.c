@@ -182,15 +182,18 @@ static bool adds_rows(const Planner *planner, const Step *step, const Index *spl
     return largest >= rows && rows * 4 > 2.0 * planner->plan->target->l2_bytes;
 }
 
+/* The largest array that a step reduces. */
 typedef struct Largest {
     const Planner *planner;
     const Term *read;
     double elements;
+    bool simple;                  /* nothing is reduced but reads and functions of them: no condition bounds the reduction */
 } Largest;
 
 static void note_largest(void *user, const Term *term)
 {
     Largest *largest = user;
+    largest->simple &= term->kind == TERM_READ || term->kind == TERM_MAP || term->kind == TERM_CONSTANT;
     double elements = term->kind == TERM_READ && !term->read.tensor->maker ? elements_of(largest->planner, term->read.tensor) : 0;
     if (elements > largest->elements) {
         largest->read = term;
@@ -198,13 +201,18 @@ static void note_largest(void *user, const Term *term)
     }
 }
 
-/* Whether an index is at an axis, from the last one on where it is negative, of the largest array that a step reduces. */
-static bool is_axis(const Planner *planner, const Step *step, const Index *index, int axis)
+static Largest largest_of(const Planner *planner, const Step *step)
 {
-    Largest largest = { planner, NULL, 0 };
+    Largest largest = { planner, NULL, 0, true };
     term_each_below(planner->arena, step->roots[0]->reduce.argument, note_largest, &largest);
-    int rank = largest.read ? largest.read->read.tensor->rank : 0, a = axis < 0 ? rank + axis : axis;
-    return a >= 0 && a < rank && position_is_plain(&largest.read->read.positions[a]) && largest.read->read.positions[a].parts[0].index == index;
+    return largest;
+}
+
+/* Whether an index is at an axis of it, counted from the last one where that is negative. */
+static bool is_axis(const Largest *largest, const Index *index, int axis)
+{
+    int rank = largest->read ? largest->read->read.tensor->rank : 0, a = axis < 0 ? rank + axis : axis;
+    return a >= 0 && a < rank && position_is_plain(&largest->read->read.positions[a]) && largest->read->read.positions[a].parts[0].index == index;
 }
 
 /* Whether all that a step makes at one point of its kept loops but the vector's is in rows of memory which it adds up, and each sum has
@@ -224,7 +232,9 @@ Index *plan_added(const Planner *planner, const Step *step)
             return NULL;
     Index *rows = root->reduce.over_count == 1 ? root->reduce.over[0] : NULL;
     double unit = rows ? planner_extent(planner, rows) * planner_extent(planner, step->vector) * (double)dtype_size(output->tensor->dtype) : 0;
-    return unit >= ROWS * STRETCH_BYTES && is_axis(planner, step, rows, -2) && adds_rows(planner, step, rows, planner_kept_points(planner, step)) ? rows : NULL;
+    Largest largest = largest_of(planner, step);
+    bool adds = largest.simple && is_axis(&largest, rows, -2) && adds_rows(planner, step, rows, planner_kept_points(planner, step));
+    return adds && unit >= ROWS * STRETCH_BYTES ? rows : NULL;
 }
 
 /* So many that are added up at once, of short ones each the first of a stretch. */
@@ -334,8 +344,11 @@ void plan_alone(Planner *planner, Launch *launch)
         block_kept(planner, launch);
         return;
     }
-    bool rows = points >= KEPT_ENOUGH && adds_rows(planner, step, split, points) &&
-                (!planner->plan->target->apart || is_axis(planner, step, split, 0));
+    bool rows = points >= KEPT_ENOUGH && adds_rows(planner, step, split, points);
+    if (rows && planner->plan->target->apart) {
+        Largest largest = largest_of(planner, step);
+        rows = is_axis(&largest, split, 0);
+    }
     if (rows || (split && points < KEPT_ENOUGH && may_pay(planner, step, split, work * points))) {
         const Size *extent = size_extent(arena, split->origin), *most = planner_most_parts(planner, points);
         double least = is_known(planner, split) ? 1 : UNIT_WORK * planner_extent(planner, split) / fmax(work, 1);

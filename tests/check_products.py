@@ -377,6 +377,8 @@ EXPRESSIONS = [
     ('L,LM->M', 'L L,M'),
     ('LM | max L', 'L,M:d'),
     ('bL,bLM->bM', 'b,L b,L,M'),
+    ('A[b,L,M] | where(@L < len[b], _, 0) | sum L', 'A=b,L,M len=b:L'),
+    ('A[b,L,M] | where(@L < len[b], _, -inf) | max L', 'A=b,L,M len=b:L'),
     ('bM,bLM->bL | _ * 0.125 | softmax L | * bLv -> bv', 'b,M b,L,M b,L,v'),
 ]
 

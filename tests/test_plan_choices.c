@@ -245,6 +245,7 @@ static void rows_of_memory_are_far_apart(void **unused)
         { "bd,bkd:bf16->bk", "avx2", 4000, 128, true, false },     { "bkd->bk", "avx2", 4000, 128, true, false },
         { "bkd->bk", "avx2", 4000, 16, false, false },             { "bd,kbd->bk", "avx2", 4000, 128, false, false },
         { "bk,kbd->bd", "avx2", 4000, 128, true, false },          { "bk,kbd->bd", "avx512", 4000, 128, false, false },
+        { "b,bkd->bd", "avx2", 4000, 128, true, true },            { "bkd | where(@k < 9, _, 0) | sum k", "avx2", 4000, 128, false, false },
         { "bkd | max k", "avx2", 4000, 128, true, true },          { "bkd | argmax k", "avx2", 4000, 128, false, false },
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
