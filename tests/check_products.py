@@ -373,13 +373,13 @@ EXPRESSIONS = [
     ('xu,uU->xU | _ * s[U]', 'x,u u,U:c s=U'),
     ('LM,M->L', 'L,M M'),                    # more rows than the second cache holds
     ('LM->L', 'L,M'),
-    ('bLM,bM->bL', 'b,L,M:b b,M'),
+    ('TLM,TM->TL', 'T,L,M:b T,M'),
     ('L,LM->M', 'L L,M'),
     ('LM | max L', 'L,M:d'),
-    ('bL,bLM->bM', 'b,L b,L,M'),
-    ('A[b,L,M] | where(@L < len[b], _, 0) | sum L', 'A=b,L,M len=b:L'),
-    ('A[b,L,M] | where(@L < len[b], _, -inf) | max L', 'A=b,L,M len=b:L'),
-    ('bM,bLM->bL | _ * 0.125 | softmax L | * bLv -> bv', 'b,M b,L,M b,L,v'),
+    ('TL,TLM->TM', 'T,L T,L,M'),
+    ('A[T,L,M] | where(@L < len[T], _, 0) | sum L', 'A=T,L,M len=T:L'),
+    ('A[T,L,M] | where(@L < len[T], _, -inf) | max L', 'A=T,L,M len=T:L'),
+    ('TM,TLM->TL | _ * 0.125 | softmax L | * TLv -> Tv', 'T,M T,L,M T,L,v'),
 ]
 
 SIZES = [0, 1, 2, 3, 5, 7, 13, 14, 15, 16, 17, 29, 31, 32, 33, 37, 64, 65]
@@ -566,13 +566,13 @@ def main():
                 others = [others[number // 3 % len(others)]]
             for nests in [options.nests] if options.nests else [tiled, *others]:
                 few = 3 if nests != 'cost' else 1
-                precision, sets = options.precision, options.sets if nests == 'tiled' or 'S' in operands else min(options.sets, few)
+                precision, sets = options.precision, options.sets if nests == 'tiled' or 'S' in operands or 'L' in operands else min(options.sets, few)
                 if target == 'amx' and not options.targets and not is_narrow(operands):
                     precision, sets = ['bf16x6', 'bf16x3'][number // 4 % 2], min(sets, 3)
                 rng = random.Random(options.seed * 1000 + number)
                 fields = [text, '-s', str(options.seed + number), '-n', nests] + (['-t', target] if target else [])
                 fields += ['-p', precision] if precision else []
-                fields += ['-c', 'order'] if 'D,' in operands or 'U' in operands or 'S' in operands else []
+                fields += ['-c', 'order'] if any(word in operands for word in ('D,', 'U', 'S', 'L')) else []
                 fields += ['-l', 'lines'] if 'S' in operands and number % 2 else []
                 for s in range(sets):
                     fields += data_set(operands, rng, folder, s, precision, LONG if nests == 'cost' else None)
