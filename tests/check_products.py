@@ -572,7 +572,7 @@ def main():
                 rng = random.Random(options.seed * 1000 + number)
                 fields = [text, '-s', str(options.seed + number), '-n', nests] + (['-t', target] if target else [])
                 fields += ['-p', precision] if precision else []
-                fields += ['-c', 'order'] if any(word in operands for word in ('D,', 'U', 'S', 'L')) else []
+                fields += ['-c', 'all' if 'L' in operands else 'order'] if any(word in operands for word in ('D,', 'U', 'S', 'L')) else []
                 fields += ['-l', 'lines'] if 'S' in operands and number % 2 else []
                 for s in range(sets):
                     fields += data_set(operands, rng, folder, s, precision, LONG if nests == 'cost' else None)

@@ -72,6 +72,7 @@ static bool add_field(Job *job, const char *option, char *field)
         job->lined = true;
     } else if (!strcmp(option, "-c")) {
         job->ordered = true;
+        job->all_ordered = !strcmp(field, "all");
     } else if (!strcmp(option, "-g")) {
         job->on_device = true;
     } else if (!strcmp(option, "-n")) {
@@ -148,7 +149,7 @@ void job_release(Job *job)
 /* Strides of some layout for the shape, and how many elements it reaches below and above the first. */
 static void choose_strides(Job *job, Array *array, bool output, int64_t *below, int64_t *above)
 {
-    int order[RANK_MAX], rank = array->rank, kind = output && job->ordered ? 1 : job_pick(job, 6);
+    int order[RANK_MAX], rank = array->rank, kind = (output ? job->ordered : job->all_ordered) ? 1 : job_pick(job, 6);
     for (int a = 0; a < rank; a++)
         order[a] = kind == 0 ? a : rank - 1 - a;                 /* Fortran's order, or C's */
     for (int a = rank - 1; a > 0 && kind >= 3; a--) {

@@ -30,6 +30,7 @@ typedef struct Job {
     bool bare;                    /* compiled without shapes */
     bool lined;                   /* operands have lines that are aligned to 16 bytes */
     bool ordered;                 /* results lie in C's order, from a line of the cache on */
+    bool all_ordered;             /* and operands in that order, too */
     bool on_device;               /* on a GPU, not in the emulator */
     Nests nests;
     int64_t sweep;
