@@ -2,7 +2,7 @@
 # A C compiler to einc that takes kernels for CUDA and makes objects in which they run in tests/cuda_emulator.h. It takes
 # --version, and a text on stdin with "-o OBJECT" among flags that it leaves out. CUDA_FAULT is a script for sed -z that spoils
 # the text; one that changes nothing is an error. "--precompile HEADER" makes a precompiled header of the emulator, to be taken where
-# CUDA_EMULATOR names it.
+# CUDA_EMULATOR names it. CUDA_LEVEL is how much it optimises: -Og without it.
 set -euo pipefail
 here=$(dirname "$0")
 if [ "$1" = --version ]; then
@@ -11,7 +11,7 @@ if [ "$1" = --version ]; then
 fi
 fma=$(grep -qw fma /proc/cpuinfo 2> /dev/null && echo -mfma || true)
 compile() {
-    "${CXX:-g++}" "$@" -std=c++11 -Og -fPIC -w -U_FORTIFY_SOURCE $fma -ffp-contract=fast -DEMULATED_RACES \
+    "${CXX:-g++}" "$@" -std=c++11 ${CUDA_LEVEL:--Og} -fPIC -w -U_FORTIFY_SOURCE $fma -ffp-contract=fast -DEMULATED_RACES \
         -fsanitize=thread --param tsan-distinguish-volatile=1 --param tsan-instrument-func-entry-exit=0
 }
 if [ "$1" = --precompile ]; then
