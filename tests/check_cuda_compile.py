@@ -91,29 +91,30 @@ def compile_kernel(folder, name, architecture):
     return path
 
 
-def compile_by_nvrtc(nvrtc, path, architecture, result=None):
-    """What it says: a line of ptxas for each kernel, and remarks; or the assembly, as PTX, or the machine's code, as CUBIN."""
+def compile_by_nvrtc(nvrtc, path, architecture, result="CUBIN"):
+    """The status, what it says: a line of ptxas for each kernel, and remarks, and the code: of an architecture's machine, or as PTX."""
     program, size = ctypes.c_void_p(), ctypes.c_size_t()
     with open(path, "rb") as file:
         nvrtc.nvrtcCreateProgram(ctypes.byref(program), file.read(), path.encode(), 0, None, None)
     options = [b"--gpu-architecture=" + architecture.encode(), b"--std=c++11", b"--ptxas-options=-v"]
     status = nvrtc.nvrtcCompileProgram(program, len(options), (ctypes.c_char_p * len(options))(*options))
-    nvrtc.nvrtcGetProgramLogSize(program, ctypes.byref(size))
-    log = ctypes.create_string_buffer(size.value)
-    nvrtc.nvrtcGetProgramLog(program, log)
-    if result and not status:
-        getattr(nvrtc, "nvrtcGet%sSize" % result)(program, ctypes.byref(size))
-        log = ctypes.create_string_buffer(size.value)
-        getattr(nvrtc, "nvrtcGet" + result)(program, log)
+
+    def text_of(what):
+        getattr(nvrtc, "nvrtcGet%sSize" % what)(program, ctypes.byref(size))
+        text = ctypes.create_string_buffer(size.value)
+        getattr(nvrtc, "nvrtcGet" + what)(program, text)
+        return text
+    log, code = text_of("ProgramLog").value.decode(), b"" if status else text_of(result).raw
     nvrtc.nvrtcDestroyProgram(ctypes.byref(program))
-    return status, log.raw if result == "CUBIN" and not status else log.value.decode()
+    return status, log, code
 
 
-def figures(nvrtc, scratch, name, architecture):
+def figures(nvrtc, scratch, name, architecture, codes):
     """The registers of each kernel, and its shared memory where it has some, as a line. Wrong where something else is not as it
-    should be, as where ptxas waits for products that the text does not wait for (C7517), or makes them one after the other (C7510)."""
+    should be, as where ptxas waits for products that the text does not wait for (C7517), or makes them one after the other (C7510).
+    The machine's code comes into `codes`."""
     path = compile_kernel(scratch, name, architecture)
-    status, log = compile_by_nvrtc(nvrtc, path, architecture)
+    status, log, codes[name, architecture] = compile_by_nvrtc(nvrtc, path, architecture)
     if status or "warning" in log or "error" in log or re.search(r"serialized|\(C75\d\d\)", log):
         raise Wrong("%s for %s: %s" % (name, architecture, log[-2000:]))
     for own, stores, loads in re.findall(r"(\d+) bytes stack frame, (\d+) bytes spill stores, (\d+) bytes spill loads", log):
@@ -132,22 +133,22 @@ def figures(nvrtc, scratch, name, architecture):
 def accesses(nvrtc, scratch, name, wrong, architecture="80", instructions=INSTRUCTIONS):
     """How often the kernel's assembly has each of the instructions that move 16 bytes or multiply matrices, and those that move less."""
     path = compile_kernel(scratch, name, "sm_" + architecture)
-    status, text = compile_by_nvrtc(nvrtc, path, "compute_" + architecture, "PTX")
+    status, log, text = compile_by_nvrtc(nvrtc, path, "compute_" + architecture, "PTX")
     if status:
-        wrong.append("%s: no assembly: %s" % (name, text[-1000:]))
-    return "%s %s" % (name, " ".join("%s=%d" % (word, len(re.findall(pattern, text))) for word, pattern in instructions))
+        wrong.append("%s: no assembly: %s" % (name, log[-1000:]))
+    return "%s %s" % (name, " ".join("%s=%d" % (word, len(re.findall(pattern, text.decode()))) for word, pattern in instructions))
 
 
-def disassembly(nvrtc, nvdisasm, scratch, name, architecture, wrong):
+def disassembly(nvrtc, nvdisasm, scratch, name, architecture, codes, wrong):
     """How often the machine's code of all the kernel's functions has each of ACCESSES; none may be to memory of a thread's own."""
-    path = compile_kernel(scratch, name, architecture)
-    status, image = compile_by_nvrtc(nvrtc, path, architecture, "CUBIN")
-    if status:
-        wrong.append("%s for %s: no machine code: %s" % (name, architecture, image[-1000:]))
+    code = codes.get((name, architecture)) or compile_by_nvrtc(nvrtc, compile_kernel(scratch, name, architecture), architecture)[2]
+    if not code:
+        wrong.append("%s for %s: no machine code" % (name, architecture))
         return "%s %s" % (name, architecture)
-    with open(path[:-3] + ".cubin", "wb") as file:
-        file.write(image)
-    text = run([nvdisasm, path[:-3] + ".cubin"]).stdout
+    path = os.path.join(scratch, name + ".cubin")
+    with open(path, "wb") as file:
+        file.write(code)
+    text = run([nvdisasm, path]).stdout
     codes = re.findall(r"^\s*/\*[0-9a-f]+\*/\s+(?:@!?U?P\w+\s+)?([A-Z][A-Z0-9_.x]*)", text, re.M)
     own = [code for code in codes if re.match(OWN_ACCESSES, code)]
     if own or not codes:
@@ -156,14 +157,14 @@ def disassembly(nvrtc, nvdisasm, scratch, name, architecture, wrong):
     return "%s %s %s" % (name, architecture, " ".join("%s=%d" % count for count in counts if count[1]))
 
 
-def all_figures(nvrtc, scratch, wrong):
+def all_figures(nvrtc, scratch, codes, wrong):
     """Those with a golden text for every architecture, the others for one each."""
     lines = []
     for number, name in enumerate(KERNELS):
         one = "sm_90a" if name in RINGS else ARCHITECTURES[number % len(ARCHITECTURES)]
         for architecture in ARCHITECTURES if name in TEXTS else [one]:
             try:
-                lines.append(figures(nvrtc, scratch, name, architecture))
+                lines.append(figures(nvrtc, scratch, name, architecture, codes))
             except Wrong as failure:
                 wrong.append(str(failure))
     lines += [accesses(nvrtc, scratch, name, wrong) for name in PRODUCTS]
@@ -186,7 +187,7 @@ def check_older(nvrtcs, scratch, wrong):
     count = 0
     for nvrtc in nvrtcs:
         for name in RINGS if nvrtc_version(nvrtc) >= "12" else []:
-            status, log = compile_by_nvrtc(nvrtc, compile_kernel(scratch, name, "sm_90a"), "sm_90a")
+            status, log, _ = compile_by_nvrtc(nvrtc, compile_kernel(scratch, name, "sm_90a"), "sm_90a")
             count += 1
             if status or re.search(r"serialized|\(C75\d\d\)", log):
                 wrong.append("%s by NVRTC %s: %s" % (name, nvrtc_version(nvrtc), log[-2000:]))
@@ -207,16 +208,18 @@ def check_texts(scratch, wrong):
 
 
 def check_nvcc(nvcc, scratch, wrong):
-    """How many compilations went through: all as C++17, a third of them as C++11, too, as which NVRTC takes every kernel."""
+    """How many compilations went through: all as C++17, as far as PTX, of which ptxas has made code by NVRTC; a third of them to the
+    end as C++11, as which NVRTC takes every kernel."""
     count = 0
-    for number, (name, architecture) in enumerate([(name, "sm_80") for name in TEXTS] + [(name, "sm_90a") for name in RINGS]):
-        for standard in ("c++17", "c++11")[:2 if number % 3 == 0 else 1]:
-            path = compile_kernel(scratch, name, architecture)
-            done = subprocess.run([nvcc, "-std=" + standard, "-arch=" + architecture, "-Werror", "all-warnings", "-Xcompiler",
-                                   "-Wall,-Wextra,-Werror", "-c", path, "-o", os.path.join(scratch, "k.o")],
-                                  capture_output=True, text=True)
+    for number, (name, architecture) in enumerate([(name, "80") for name in TEXTS] + [(name, "90a") for name in RINGS]):
+        whole = ["-std=c++11", "-arch=sm_" + architecture]
+        half = ["-std=c++17", "-arch=compute_" + architecture, "-code=compute_" + architecture]
+        for options in [half, whole] if number % 3 == 0 else [half]:
+            path = compile_kernel(scratch, name, "sm_" + architecture)
+            done = subprocess.run([nvcc, *options, "-Werror", "all-warnings", "-Xcompiler", "-Wall,-Wextra,-Werror", "-c", path,
+                                   "-o", os.path.join(scratch, "k.o")], capture_output=True, text=True)
             if done.returncode or done.stderr or done.stdout:
-                wrong.append("nvcc -std=%s -arch=%s, %s: %s" % (standard, architecture, name, (done.stdout + done.stderr)[-2000:]))
+                wrong.append("nvcc %s, %s: %s" % (" ".join(options), name, (done.stdout + done.stderr)[-2000:]))
             count += 1
     return count
 
@@ -225,11 +228,11 @@ def bless(nvrtc, nvdisasm, scratch):
     os.makedirs(GOLDEN, exist_ok=True)
     for name in TEXTS:
         shutil.copy(compile_kernel(scratch, name, "sm_90a"), os.path.join(GOLDEN, name + ".cu"))
-    wrong, figures_of = [], {}
+    wrong, figures_of, codes = [], {}, {}
     if nvrtc:
-        figures_of["registers"] = all_figures(nvrtc, scratch, wrong)
+        figures_of["registers"] = all_figures(nvrtc, scratch, codes, wrong)
     if nvrtc and nvdisasm:
-        figures_of["disassembly"] = [disassembly(nvrtc, nvdisasm, scratch, *case, wrong) for case in DISASSEMBLED]
+        figures_of["disassembly"] = [disassembly(nvrtc, nvdisasm, scratch, *case, codes, wrong) for case in DISASSEMBLED]
     for what, lines in figures_of.items():
         with open(os.path.join(GOLDEN, what + ".txt"), "w") as file:
             file.write("\n".join(["NVRTC %s" % nvrtc_version(nvrtc)] + lines) + "\n")
@@ -245,14 +248,14 @@ def main():
     try:
         if "--bless" in sys.argv:
             return bless(nvrtc, nvdisasm, scratch)
-        wrong, lines, by_nvcc, disassembled, version = [], [], 0, [], "no NVRTC"
+        wrong, lines, by_nvcc, disassembled, codes, version = [], [], 0, [], {}, "no NVRTC"
         check_texts(scratch, wrong)
         older = check_older(nvrtcs[1:], scratch, wrong)
         if nvrtc:
-            lines = all_figures(nvrtc, scratch, wrong)
+            lines = all_figures(nvrtc, scratch, codes, wrong)
             version = check_figures("registers", nvrtc_version(nvrtc), lines, wrong)
         if nvrtc and nvdisasm:
-            disassembled = [disassembly(nvrtc, nvdisasm, scratch, *case, wrong) for case in DISASSEMBLED]
+            disassembled = [disassembly(nvrtc, nvdisasm, scratch, *case, codes, wrong) for case in DISASSEMBLED]
             check_figures("disassembly", nvrtc_version(nvrtc), disassembled, wrong)
         nvcc = find_nvcc()
         if nvcc:
