@@ -194,7 +194,7 @@ void tiling_find_ahead(Emitter *e, const Tiling *t, const char *row)
     if (t->may_pass)
         emit_line(e, "const int passes = writes && %s%s%s;",
                   tiling_has_stage(t) ? "(is_staged || (is_past && " : t->in_pieces ? "is_past && " : emit_text(e, "f->past_%d && ", t->step->id + 1),
-                  tiling_lines_begin(e, t, emit_text(e, "(%s)", target_at(e, t, NULL)), strchr(apart, ' ') ? emit_text(e, "(%s)", apart) : apart),
+                  tiling_lines_begin(e, t, emit_text(e, "(%s)", target_at(e, t, NULL)), apart),
                   tiling_has_stage(t) ? "))" : "");
     if (stores)    /* rows that are apart are few; so many points would ask for more than is written */
         emit_line(e, "const int nears = writes && %s(%s < COLUMNS_%d || depth <= 2 * ROWS_%d);",

@@ -119,11 +119,6 @@ bool tiling_copies_columns(Emitter *e, const Tiling *t)
     return tiling_meets_columns(e, t) && t->c->columns_copied;
 }
 
-static const char *factor(Emitter *e, const char *formula)
-{
-    return strchr(formula, ' ') ? emit_text(e, "(%s)", formula) : formula;
-}
-
 /* The two of a tile may be of two runs. */
 static bool are_vectors_apart(const Tiling *t)
 {
@@ -145,9 +140,9 @@ static const char *next_unit(Emitter *e, const Tiling *t)
         const Index *index = blocked.list[i];
         const char *end = tiling_end(e, index), *extent = emit_extent(e, index);
         Text next = text_new(e->arena);
-        text_print(&next, "%s * %s", tiling_extent_here(e, index), factor(e, column_stride(e, t, index)));
+        text_print(&next, "%s * %s", tiling_extent_here(e, index), column_stride(e, t, index));
         for (int j = i + 1; j < blocked.count; j++)
-            text_print(&next, " - %s * %s", tiling_first(e, blocked.list[j]), factor(e, column_stride(e, t, blocked.list[j])));
+            text_print(&next, " - %s * %s", tiling_first(e, blocked.list[j]), column_stride(e, t, blocked.list[j]));
         behind = emit_text(e, "%s < %s ? %s : %s", end, extent, next.bytes, behind);
     }
     return behind;
@@ -226,7 +221,7 @@ void tiling_find_asked(Emitter *e, const Tiling *t)
         bool is_point = index == t->c->depth.list[0];
         const char *step = is_point ? "apart" : column_stride(e, t, index), *here = is_point ? copies ? "depth" : "points" : tiling_extent_here(e, index);
         if (index != inner)
-            text_print(&levels, "%s{ %s, %s * %d }", levels.length ? ", " : "", here, factor(e, step), size);
+            text_print(&levels, "%s{ %s, %s * %d }", levels.length ? ", " : "", here, step, size);
     }
     const char *when = copies ? "is_new && done == 0 && further" : "are_met && (!is_last || further)";
     const char *next = t->c->sweep ? "further - sweep_from * apart" : "further";

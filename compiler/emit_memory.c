@@ -178,18 +178,20 @@ const char *emit_target(Emitter *e, const Output *output)
     return at.offset.length ? emit_text(e, "%s + %s", pointer, at.offset.bytes) : pointer;
 }
 
-/* How far apart neighbours along an index are, in elements: "0" where they are one. */
+/* How far apart neighbours along an index are, in elements: "0" where they are one. What it is multiplied with needs no brackets. */
 const char *emit_stride(Emitter *e, const Tensor *tensor, const Position *positions, const Index *index)
 {
     Text sum = text_new(e->arena);
+    int count = 0;
     for (int a = 0; a < tensor->rank; a++)
         for (int k = 0; k < positions[a].count; k++)
             if (positions[a].parts[k].index == index) {
                 const char *stride = stride_of(e, tensor, a);
                 int64_t c = positions[a].parts[k].coefficient;
                 add(&sum, c == 1 ? stride : times(e, emit_text(e, "%lld", (long long)c), stride));
+                count++;
             }
-    return sum.length ? sum.bytes : "0";
+    return count == 0 ? "0" : count == 1 ? sum.bytes : emit_text(e, "(%s)", sum.bytes);
 }
 
 /* ---- ranges ---- */

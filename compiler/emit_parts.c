@@ -76,7 +76,7 @@ static void turn_blocks(Emitter *e, const Tiling *t)
     emit_line(e, "uint32_t turned[LANES * %d];", words);
     emit_line(e, "for (int c = 0; c < lanes; c++) {");
     e->scope->indent++;
-    emit_line(e, "const f32u *from = %s + c * %s;", from, strchr(step, ' ') ? emit_text(e, "(%s)", step) : step);
+    emit_line(e, "const f32u *from = %s + c * %s;", from, step);
     emit_line(e, "for (int word = 0; word < %d; word += LANES) {", block);
     e->scope->indent++;
     emit_line(e, "const f32v both[] = { load_f32v(from + word, 1, LANES), load_f32v(from + word + %d, 1, LANES) };", block);

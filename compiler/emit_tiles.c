@@ -313,8 +313,7 @@ static void open_run(Emitter *e, const Tiling *t, int *depth)
     const Tensor *tensor = t->c->left->read.tensor;
     const char *step = emit_stride(e, tensor, t->c->left->read.positions, row);
     emit_line(e, "const int64_t spare = (size_align(%s, TILE_ROWS) - %s) * depth / %d;    /* cycles */", extent, extent, ROW_WORDS);
-    emit_line(e, "const int follows = %s == %s * %s;", emit_stride(e, tensor, t->c->left->read.positions, index), extent,
-              strchr(step, ' ') ? emit_text(e, "(%s)", step) : step);
+    emit_line(e, "const int follows = %s == %s * %s;", emit_stride(e, tensor, t->c->left->read.positions, index), extent, step);
     emit_line(e, "const int64_t run = follows && tiles * (%d - spare) < %d ? RUN_%d : 1;", END_CYCLES, DRAIN_CYCLES, t->number);
     emit_line(e, "for (int64_t %s = %s, %s_stop; %s < %s;) {", name, first, name, name, end);
     e->scope->indent++;

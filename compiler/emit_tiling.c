@@ -135,8 +135,7 @@ const char *tiling_is_flat(Emitter *e, const Tiling *t, const Term *side)
     for (int i = depth->count - 1; i > 0; i--) {
         const char *outer = emit_stride(e, side->read.tensor, side->read.positions, depth->list[i - 1]);
         const char *inner = emit_stride(e, side->read.tensor, side->read.positions, depth->list[i]);
-        const char *nests = emit_text(e, "%s == %s * %s", outer, strchr(inner, ' ') ? emit_text(e, "(%s)", inner) : inner,
-                                      emit_extent(e, depth->list[i]));
+        const char *nests = emit_text(e, "%s == %s * %s", outer, inner, emit_extent(e, depth->list[i]));
         text = text ? emit_text(e, "%s && %s", text, nests) : nests;
     }
     return text;

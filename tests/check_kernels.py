@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
-# Random programs as compiled kernels against the evaluator: 1,000 of them, each on 20 data sets, with the JIT's own
-# flags: about 120 s. EINC_FUZZ_SEED=N takes other programs. Faults planted into kernels come first: each must be found.
-# Then what was wrong once.
+# Random programs as compiled kernels against the evaluator: 1,000 of them, each on 20 data sets, and some on more than
+# caches hold, with the JIT's own flags: about 250 s. EINC_FUZZ_SEED=N takes other programs. Faults planted into kernels come
+# first: each must be found. Then what was wrong once.
 # Runs alone: it has two jobs of its own, and its 1,000 kernels are to take at most 4 minutes.
 import concurrent.futures
 import os
@@ -23,12 +23,13 @@ CC = os.environ.get("CC", "cc")
 RUNNER = os.path.join(BUILD, "tests", "kernel_main")
 SEED = int(os.environ.get("EINC_FUZZ_SEED", "1"))
 
-# How many programs, with which C compiler, for which targets.
+# How many programs, with which C compiler, for which targets, on how many data sets each, and with what else.
 SHARES = [
-    (840, CC, "portable,avx2,avx512"),
-    (80, "clang", "portable,avx2,avx512"),
-    (80, CC + " -DEINC_SCALAR", "portable"),
-    (40, CC, "amx"),
+    (800, CC, "portable,avx2,avx512", 20),
+    (80, "clang", "portable,avx2,avx512", 20),
+    (80, CC + " -DEINC_SCALAR", "portable", 20),
+    (40, CC, "amx", 20),
+    (24, CC, "", 3, "--large"),
 ]
 
 BEFORE = r"s/^    f->host = host;/&\n"      # what follows is written into the kernel's function
@@ -182,16 +183,16 @@ def main():
             return 1
         print("%d that were wrong once are right: %s" % (len(ONCE_WRONG), ", ".join(ONCE_WRONG)), flush=True)
     first, good = 0, True
-    for count, compiler, targets in SHARES:
+    for count, compiler, targets, sets, *more in SHARES:
         if not shutil.which(compiler.split()[0]):
             print("%s is not here: %d programs with %s instead" % (compiler, count, CC))
             compiler = CC
         for compiler, targets, count in by_compiler(targets.split(","), compiler, count):
             os.environ["CC"] = compiler
-            print("%s, for %s:" % (compiler, targets), flush=True)
+            print("%s, for %s:" % (compiler, " ".join([targets or "this machine", *more])), flush=True)
             arguments = kernel_fuzz.parser().parse_args([
                 RUNNER, "--seed", str(SEED), "--first", str(first), "--count", str(count), "--target", targets,
-                "--failures", os.path.join(BUILD, "fuzz")])
+                "--sets", str(sets), "--failures", os.path.join(BUILD, "fuzz"), *more])
             good &= kernel_fuzz.check(arguments)
             first += count
     return not good

@@ -380,6 +380,8 @@ EXPRESSIONS = [
     ('A[T,L,M] | where(@L < len[T], _, 0) | sum L', 'A=T,L,M len=T:L'),
     ('A[T,L,M] | where(@L < len[T], _, -inf) | max L', 'A=T,L,M len=T:L'),
     ('TM,TLM->TL | _ * 0.125 | softmax L | * TLv -> Tv', 'T,M T,L,M T,L,v'),
+    ('iiU->Ui', 'i,i,U:b'),                  # rows of a diagonal lie two strides apart
+    ('iiU->Ui | _ * 2', 'i,i,U'),
 ]
 
 SIZES = [0, 1, 2, 3, 5, 7, 13, 14, 15, 16, 17, 29, 31, 32, 33, 37, 64, 65]

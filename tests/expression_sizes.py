@@ -1,7 +1,7 @@
 """Other extents and other data for a random program: the text stays, the arrays change.
 
     links = Links(program)                          # what ties axes to indices and to each other
-    data = data_set(links, random.Random(7))        # a DataSet
+    data = data_set(links, random.Random(7))        # a DataSet; of what sizes is the third argument
     data.arrays[tensor]                             # for each operand, as expression_arithmetic.py holds it
     data.given                                      # the extents that einc is told
 
@@ -18,9 +18,19 @@ from expression_rules import COMPLEX, FLOAT, INT, KIND
 from expression_tree import At, Call, Index, Read, Reduce, walk, walk_outside_where
 from expression_values import Runner
 
-EXTENTS = [1, 1, 2, 2, 3, 3, 4, 5, 5, 7, 7, 8, 11, 13, 16, 17, 23, 31]
-LONG_EXTENTS = [37, 61, 64, 67, 100, 127, 131, 257]
-ELEMENTS_MAX = 6000                 # of one term
+
+class Sizes:
+    """What extents are drawn from, what one of them, seldom none, is drawn from instead, and how many elements a term and an
+    operand have at most."""
+
+    def __init__(self, extents, long_extents, term_max, operand_max):
+        self.extents, self.long_extents, self.term_max, self.operand_max = extents, long_extents, term_max, operand_max
+
+
+SMALL = Sizes([1, 1, 2, 2, 3, 3, 4, 5, 5, 7, 7, 8, 11, 13, 16, 17, 23, 31], [37, 61, 64, 67, 100, 127, 131, 257], 6000, math.inf)
+# More than caches hold, so that the planner goes other ways.
+LARGE = Sizes([1, 2, 3, 4, 5, 8, 16, 17, 31, 64, 64, 65, 97, 128, 128, 130, 256], [300, 515, 1024, 1100, 2050, 4099, 9001, 20000],
+              2500000, 20000000)
 COMPARISONS = {'<', '<=', '>', '>='}
 STYLES = 'normal normal whole quarters special special positive negative equal wild zero'.split()
 
@@ -108,9 +118,10 @@ class DataSet:
 class Chooser:
     """Chooses one data set."""
 
-    def __init__(self, links, random):
+    def __init__(self, links, random, sizes):
         self.links = links
         self.random = random
+        self.sizes = sizes
         self.state = np.random.RandomState(random.randrange(2 ** 32))
         self.extents = {}
         self.bases = {}             # tensor of positions -> how many places it has to choose from
@@ -134,9 +145,9 @@ class Chooser:
         for root in indices:
             if root in fixed or '?' == root.name:
                 continue
-            extent = 0 if self.random.random() < 0.03 else self.random.choice(EXTENTS)
+            extent = 0 if self.random.random() < 0.03 else self.random.choice(self.sizes.extents)
             if root is long:
-                extent = self.random.choice(LONG_EXTENTS)
+                extent = self.random.choice(self.sizes.long_extents)
             self.extents[root] = max(extent, least.get(root, 0))
         self.limit_elements()
         self.limit_positions()
@@ -144,7 +155,7 @@ class Chooser:
     def limit_elements(self):
         """The largest extents shrink until each term is small."""
         for axes in self.links.shapes:
-            while math.prod(max(self.extent(i), 1) for i in axes) > ELEMENTS_MAX:
+            while math.prod(max(self.extent(i), 1) for i in axes) > self.sizes.term_max:
                 largest = max((self.links.root(i) for i in axes), key=self.extent)
                 if self.extent(largest) <= 2 or largest not in self.extents:
                     break
@@ -224,12 +235,19 @@ class Chooser:
                 data = np.where(self.state.rand(*shape) < 0.5, data * 0, -data * 0).astype(data.dtype)
         return np.asarray(data)
 
-    def data_set(self):
+    def choose_shapes(self):
+        """Whether no operand is too large."""
         self.choose_extents()
+        inputs, old = self.links.program.operands()
+        self.shapes = {t: tuple(self.axis(t, a, size) for a, size in enumerate(t.shape)) for t in inputs + old}
+        return all(math.prod(shape) <= self.sizes.operand_max for shape in self.shapes.values())
+
+    def data_set(self):
+        while not self.choose_shapes():
+            pass
         style = self.random.choice(STYLES)
         mixed = self.random.random() < 0.3
         inputs, old = self.links.program.operands()
-        self.shapes = {t: tuple(self.axis(t, a, size) for a, size in enumerate(t.shape)) for t in inputs + old}
         arrays = {t: self.values(t, self.shapes[t], self.random.choice(STYLES) if mixed else style)
                   for t in inputs + old}
         indices = {i.name: i for axes in self.links.shapes for i in axes if i not in self.links.fixed}
@@ -238,9 +256,9 @@ class Chooser:
         return DataSet(arrays, given, self.extents)
 
 
-def data_set(links, random):
+def data_set(links, random, sizes=SMALL):
     with np.errstate(all='ignore'):
-        return Chooser(links, random).data_set()
+        return Chooser(links, random, sizes).data_set()
 
 
 def first_set(program):

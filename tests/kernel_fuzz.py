@@ -3,9 +3,11 @@
 
     python3 tests/kernel_fuzz.py BUILD/tests/kernel_main --seed 1 --count 1000 [--sets 20] [--target avx2] [--jobs 2]
     python3 tests/kernel_fuzz.py BUILD/tests/kernel_main --one 1:57
+    python3 tests/kernel_fuzz.py BUILD/tests/kernel_main --seed 1 --count 100 --sets 2 --large
 
 A program is compiled once and run on `--sets` data sets of other extents, strides and values. tests/kernel_main.c says
-what is checked beside the values. A failure is shrunk; its files stay in a folder, and what repeats it is printed.
+what is checked beside the values. A failure is shrunk; its files stay in a folder, and what repeats it is printed. Of `--large`
+sizes is the first data set, too, for which the kernel is planned, and most arrays are in C's order, as arrays of users are.
 """
 
 import argparse
@@ -23,7 +25,7 @@ sys.dont_write_bytecode = True
 import numpy as np
 
 from expression_shrink import shrink
-from expression_sizes import Links, data_set, first_set
+from expression_sizes import LARGE, SMALL, Links, data_set, first_set
 from expressions import Refused, random_program, text_of, to_file
 
 NESTS = os.environ.get('NESTS', '')  # 'tiled', 'loops': which nests are forced
@@ -35,12 +37,13 @@ LAYOUTS = 3                         # how many layouts a shrunk program is tried
 class Case:
     """A program, its data sets, and what else a job is made of."""
 
-    def __init__(self, program, sets, seed, target):
+    def __init__(self, program, sets, seed, target, ordered):
         self.program = program
         self.sets = sets
         self.seed = seed            # of the layouts
         self.target = target
         self.spelling = 0           # of the text
+        self.ordered = ordered      # all arrays are in C's order
 
     def text(self):
         return text_of(self.program, random.Random(self.spelling))
@@ -50,6 +53,7 @@ class Case:
         fields = [self.text(), '-s', '%d' % self.seed]
         fields += (['-t', self.target] if self.target else []) + (['-n', NESTS] if NESTS else [])
         fields += ['-p', PRECISION] if PRECISION else []
+        fields += ['-c', 'all'] if self.ordered else []
         fields += ['-g', DEVICE] if DEVICE else []
         inputs, old = self.program.operands()
         for s, data in enumerate(self.sets):
@@ -97,23 +101,22 @@ class Runner:
             self.process.wait()
 
 
-def make_case(seed, number, sets, target):
+def make_case(seed, number, sets, target, large):
     program = random_program(seed * 1000003 + number)
     chooser = random.Random('%d:%d' % (seed, number))
-    data = [first_set(program)]
     try:
         links = Links(program)
     except Refused:
         links = None
-    while links and len(data) < sets:
-        data.append(data_set(links, chooser))
-    return Case(program, data, chooser.randrange(2 ** 60), target)
+    data = [data_set(links, chooser, LARGE if large else SMALL) for _ in range(sets - 1)] if links else []
+    data.insert(len(data) if large else 0, first_set(program))
+    return Case(program, data, chooser.randrange(2 ** 60), target, large and chooser.random() < 0.8)
 
 
 def still_fails(runner, case, kind):
     """Whether a smaller case fails in the same way, in one of a few layouts; the case then has that layout."""
     for layout in range(LAYOUTS):
-        trial = Case(case.program, case.sets, case.seed + layout, case.target)
+        trial = Case(case.program, case.sets, case.seed + layout, case.target, case.ordered)
         answer = runner.run(trial)
         if answer[0] == 'failed' and kind_of(answer) == kind:
             case.seed += layout
@@ -142,11 +145,11 @@ def report(arguments, number, case, answer, folder):
   given: %s
   this program and data: %s < %s/job
   in C order: einc run @%s/expression --check%s %s
-  before shrinking: python3 %s %s --one %d:%d --sets %d%s
+  before shrinking: python3 %s %s --one %d:%d --sets %d%s%s
 ''' % (answer[1], '    ' + fields[0].replace('\n', '\n    '), shapes, [s.given for s in case.sets], arguments.runner,
        folder, folder,
        ' --target ' + case.target if case.target else '', files, sys.argv[0], arguments.runner, arguments.seed, number,
-       arguments.sets, ' --target ' + case.target if case.target else '')
+       arguments.sets, ' --target ' + case.target if case.target else '', ' --large' if arguments.large else '')
 
 
 def targets_here(runner, text):
@@ -165,8 +168,11 @@ def work(arguments, numbers, results):
     with tempfile.TemporaryDirectory(prefix='einc-fuzz-', dir=arguments.scratch) as folder:
         runner = Runner(arguments.runner, folder)
         for number in numbers:
-            case = make_case(arguments.seed, number, arguments.sets, arguments.targets[number % len(arguments.targets)])
+            case = make_case(arguments.seed, number, arguments.sets, arguments.targets[number % len(arguments.targets)], arguments.large)
             answer = runner.run(case)
+            while arguments.large and answer[0] == 'refused' and len(case.sets) > 1:    # sizes that do not fit the program
+                del case.sets[0]
+                answer = runner.run(case)
             text = ''
             if answer[0] == 'failed':
                 small = case
@@ -221,6 +227,7 @@ def parser():
     options.add_argument('--first', type=int, default=0, help='the first program of the seed')
     options.add_argument('--one', help='SEED:NUMBER, one program')
     options.add_argument('--sets', type=int, default=20, help='data sets for each program')
+    options.add_argument('--large', action='store_true', help='sizes that caches do not hold')
     options.add_argument('--target', help='instruction sets, with commas between, in turn; by default the machine\'s own')
     options.add_argument('--jobs', type=int, default=2)
     options.add_argument('--whole', action='store_true', help='do not shrink')
