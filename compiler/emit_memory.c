@@ -178,7 +178,7 @@ const char *emit_target(Emitter *e, const Output *output)
     return at.offset.length ? emit_text(e, "%s + %s", pointer, at.offset.bytes) : pointer;
 }
 
-/* How far apart neighbours along an index are, in elements: "0" where they are one. What it is multiplied with needs no brackets. */
+/* How far apart neighbours along an index are, in elements: "0" where they are one. A sum is in brackets, as callers multiply. */
 const char *emit_stride(Emitter *e, const Tensor *tensor, const Position *positions, const Index *index)
 {
     Text sum = text_new(e->arena);
