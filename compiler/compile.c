@@ -181,9 +181,11 @@ enum {
 /* By cost, where few rows of what is stored in between would fill the cache; with `points`, wherever it can be. */
 static Sweeping sweeping_of(const Compiled *c, const CompileOptions *options, int64_t points)
 {
+    if (options->target->grid)
+        return (Sweeping){ c->extents, INT64_MAX, SWEEP_POINTS };
     points = options->sweep && (!points || options->sweep < points) ? options->sweep : points;
     int64_t longest = options->target->l2_bytes / (SWEEP_ROWS * (int64_t)sizeof(float));
-    return (Sweeping){ c->extents, points ? 0 : options->target->grid ? INT64_MAX : longest, points ? points : SWEEP_POINTS };
+    return (Sweeping){ c->extents, points ? 0 : longest, points ? points : SWEEP_POINTS };
 }
 
 /* Loops with the least memory that can be met: with reductions in parts, whose states take some, or uncut; with values in
@@ -236,7 +238,7 @@ static bool plan_nests(Arena *arena, Compiled *c, const CompileOptions *options,
     for (int64_t points = SWEEP_POINTS / 4; points >= SWEEP_LEAST && !fits(c, c->plan->workspace, options->memory); points /= 2) {
         hints->smallest_tiles = options->target->grid || points == SWEEP_LEAST;
         hints->uncut = options->target->grid != NULL;
-        sweeping = sweeping_of(c, options, options->target->grid ? 0 : points);
+        sweeping = sweeping_of(c, options, points);
         if (!plan_as(arena, c, options, wanted, hints, &sweeping, diags))
             return false;
     }
@@ -277,7 +279,8 @@ Compiled *compile_plan(Arena *arena, const Source *source, const CompileOptions 
     Compiled *c = compile_front(arena, source, options, diags);
     if (!c)
         return NULL;
-    PlanHints hints = { .extents = c->extents, .memory = options->memory, .nests = options->nests, .precision = options->precision };
+    PlanHints hints = { .extents = c->extents, .memory = options->memory, .nests = options->nests, .precision = options->precision,
+                        .part = options->target->grid ? options->sweep : 0 };
     const bool *wanted = wanted_tensors(arena, c, c->program);
     c->order = order(arena, c->program, wanted, c->extents, options->nests, options->memory);
     if (!dump_order(arena, c, options, diags))

@@ -156,7 +156,7 @@ static const Term *asked_for(const Emitter *e, const BlockTiling *t)
 {
     const Statement *statement = t->step->statement;
     const Term *x = t->first_count == 1 ? t->first[0]->reduce.argument : statement->outputs[0].value;
-    if (t->first_count > 1 || (!t->first_count && statement->output_count > 1) || x->kind != TERM_SELECT ||
+    if (t->first_count > 1 || (!t->first_count && (statement->output_count > 1 || t->step->split)) || x->kind != TERM_SELECT ||
         (t->first_count && !state_skips(t->first[0], x->select.no)))
         return NULL;
     const Term *condition = x->select.condition;

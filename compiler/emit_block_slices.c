@@ -131,7 +131,7 @@ static const char *line_test(Emitter *e, const BlockTiling *t, const Term *read)
     const char *test = emit_text(e, "%s == 1", emit_stride(e, read->read.tensor, read->read.positions, last));
     if (depth->count == 1)
         return test;
-    return emit_text(e, "%s && %s + CHUNK_%d <= %s", test, t->names[last->id], t->number, emit_extent(e, last));
+    return emit_text(e, "%s && %s + CHUNK_%d <= %s", test, t->names[last->id], t->number, t->depth[depth->count - 1].end);
 }
 
 static bool has_lines(const BlockTiling *t, int side)
@@ -265,7 +265,7 @@ static const char *chunks_test(Emitter *e, const BlockTiling *t, const Term *rea
     for (int i = 0; i + 1 < depth->count; i++)
         text_print(&test, " && %s %% CHUNK_%d == 0", emit_stride(e, read->read.tensor, read->read.positions, depth->list[i]), t->number);
     if (depth->count > 1)
-        text_print(&test, " && %s %% CHUNK_%d == 0", emit_extent(e, last), t->number);
+        text_print(&test, " && (%s) %% CHUNK_%d == 0", block_count(e, &(IndexSet){ (Index **)&last, 1 }, t->depth + depth->count - 1), t->number);
     return test.bytes;
 }
 
@@ -286,7 +286,8 @@ void block_quick_side(Emitter *e, BlockTiling *t, int side, BlockWhole *whole)
     const char *test = apart ? "" : chunks_test(e, t, side_of(t, side)), *asks = emit_locals(e, test);
     if (!apart && t->c->depth.count == 1) {    /* they lie side by side */
         locals = "";
-        offset = "    const int64_t offset = point_at;\n";
+        const char *first = t->depth[0].first;
+        offset = emit_text(e, "    const int64_t offset = %s%spoint_at;\n", strcmp(first, "0") ? first : "", strcmp(first, "0") ? " + " : "");
     }
     const char *keeps = emit_text(e, "slices %s%s%s", data, asks, test), *copies = emit_text(e, "slices stage point %s%s", locals, offset);
     const char *from = emit_text(e, "%s_from", word), *keep = emit_text(e, "keep_%s", word), *copy = emit_text(e, "copy_%s", word);

@@ -14,6 +14,15 @@ static const char *function(Emitter *e, const BlockTiling *t, const char *commen
                      list, body);
 }
 
+/* The state of a part, for the merge. */
+static void put_part(Emitter *e, int r, const char *const *names)
+{
+    Component components[STATE_COMPONENTS_MAX];
+    const char *offset = emit_part_offset(e, "part");
+    for (int i = 0, n = state_components(e->step->roots[r], components); i < n; i++)
+        emit_store_part(e, emit_part_of(e, r, i), offset, false, names[i]);
+}
+
 /* One sum is taken, or stored. */
 void block_use_sum(Emitter *e, const BlockTiling *t, const char *sum)
 {
@@ -25,7 +34,9 @@ void block_use_sum(Emitter *e, const BlockTiling *t, const char *sum)
             names[i] = emit_text(e, "%s[c]", block_state(e, r, &components[i]));
         emit_state_step(e, t->first[r], names, false, state_needs_place(t->first[r]) ? emit_place(e, t->first[r], false) : NULL);
     }
-    for (int o = 0; o < t->step->statement->output_count && !t->first_count; o++)
+    if (t->step->split && !t->first_count)
+        put_part(e, 0, &sum);
+    for (int o = 0; o < t->step->statement->output_count && !t->first_count && !t->step->split; o++)
         emit_store(e, &t->step->statement->outputs[o]);
 }
 
@@ -152,15 +163,6 @@ static void put_states(Emitter *e, const BlockTiling *t, StateNames *names)
     emit_line(e, "    }");
     emit_line(e, "}");
     emit_line(e, "__syncthreads();");
-}
-
-/* The state of a part of the rows, for the merge. */
-static void put_part(Emitter *e, int r, const char *const *names)
-{
-    Component components[STATE_COMPONENTS_MAX];
-    const char *offset = emit_part_offset(e, "part");
-    for (int i = 0, n = state_components(e->step->roots[r], components); i < n; i++)
-        emit_store_part(e, emit_part_of(e, r, i), offset, false, names[i]);
 }
 
 /* One thread has a column: it merges its warps' states and stores what comes of them. */

@@ -1,7 +1,5 @@
-/* Steps and launches on a grid of threads. A launch is one kernel, whose blocks take tasks in turn. Of a unit of work the block's
- * threads share the points of each step's kept loops, one each, or one for each team; after a step they wait for one another.
- * Kept loops that may meet an element again run in order, in one thread, or in several of which each adds to a share of the
- * elements. */
+/* Launches on a grid of threads. A launch is one kernel, whose blocks take tasks in turn. Of a unit of work the block's threads share what
+ * each step does (emit_grid_points.c); after a step they wait for one another. */
 #include <string.h>
 
 #include "emitting.h"
@@ -13,131 +11,10 @@ void emit_grid_reserve(Emitter *e)
     static const char *const words[] = {
         "team", "point", "points", "share", "warp", "apart", "frame", "launch", "stream", "workers", "THREADS", "WARP", "WARPS", "RESIDENT",
         "threadIdx", "blockIdx", "blockDim", "gridDim", "warpSize", "dim3", "cudaStream_t", "keep_rounded", "block_memory",
-        "ring_memory", "GROUP", "GROUPS", "RING_THREADS", "EDGE", NULL
+        "ring_memory", "GROUP", "GROUPS", "RING_THREADS", "EDGE", "AHEAD", "made", "first", "skip", "carry", "n", "share_at", "share_skip", NULL
     };
     for (int i = 0; words[i]; i++)
         names_unique(&e->names, words[i]);
-}
-
-/* ---- one step ---- */
-
-/* Whether points along a loop never store to the same element. */
-static bool is_apart(const Step *step, const Index *index)
-{
-    const Output *output = &step->statement->outputs[0];
-    for (int a = 0; a < output->tensor->rank; a++)
-        if (output->tensor->axes[a] == index)
-            return true;
-    return false;
-}
-
-static const char *loop_extent(Emitter *e, const Index *index)
-{
-    if (!e->block_first[index->id])
-        return emit_extent(e, index);
-    return emit_text(e, "(%s - %s)", e->block_end[index->id], e->block_first[index->id]);
-}
-
-static const char *loop_value(Emitter *e, const Index *index, const char *count)
-{
-    const char *first = e->block_first[index->id];
-    return first ? emit_text(e, "%s + %s", first, count) : count;
-}
-
-/* The loops that threads share, innermost last; `names` has their variables' names. */
-typedef struct Shared {
-    const Index **loops;
-    const char **names;
-    int count;
-} Shared;
-
-static Shared shared_loops(Emitter *e, Names *names)
-{
-    const Step *step = e->step;
-    Shared s = { ARENA_ARRAY(e->arena, const Index *, step->loop_count), ARENA_ARRAY(e->arena, const char *, step->loop_count), 0 };
-    for (int i = 0; i < step->loop_count; i++) {
-        const char *name = names_user(names, step->loops[i]->name);
-        if (emit_scans(step, step->loops[i]) || !is_apart(step, step->loops[i]))
-            continue;
-        s.loops[s.count] = step->loops[i];
-        s.names[s.count++] = name;
-    }
-    return s;
-}
-
-/* The indices of the point at hand, from its number. */
-static void put_indices(Emitter *e, Text *text, const Shared *s)
-{
-    bool shares = e->step->shares > 1;
-    int parts = s->count + shares;
-    if (parts > 1)
-        text_put(text, "        int64_t rest = point;\n");
-    for (int i = s->count - 1; i >= 0; i--) {
-        const char *extent = emit_bare(e, loop_extent(e, s->loops[i]));
-        const char *count = parts == 1 ? "point" : i == 0 && !shares ? "rest" : emit_text(e, "take_index(&rest, %s)", extent);
-        text_print(text, "        const int64_t %s = %s;\n", s->names[i], loop_value(e, s->loops[i], count));
-    }
-    if (shares)
-        text_print(text, "        const int64_t share = %s;\n", parts > 1 ? "rest" : "point");
-}
-
-/* The loops that run in order, around the call of the point's function. */
-static void put_point(Emitter *e, Text *text, const char *call)
-{
-    const Step *step = e->step;
-    Names names = names_new(e->arena, &e->names);
-    int depth = 2;
-    for (int i = 0; i < step->loop_count; i++) {
-        const Index *index = step->loops[i];
-        const char *name = names_user(&names, index->name), *first = e->block_first[index->id], *end = e->block_end[index->id];
-        if (!emit_scans(step, index) && !is_apart(step, index))
-            text_print(text, "%*sfor (int64_t %s = %s; %s < %s; %s++)\n", 4 * depth++, "", name, first ? first : "0", name,
-                       end ? end : emit_extent(e, index), name);
-    }
-    text_print(text, "%*s%s\n", 4 * depth, "", call);
-}
-
-/* A loop over the points, by threads of the block; those of a merge by all threads of the grid. */
-static const char *points_loop(Emitter *e, const char *call)
-{
-    Text text = text_new(e->arena);
-    Names names = names_new(e->arena, &e->names);
-    Shared s = shared_loops(e, &names);
-    text_put(&text, "    const int64_t points = ");
-    for (int i = 0; i < s.count; i++)
-        text_print(&text, "%s%s", i ? " * " : "", s.count + (e->step->shares > 1) > 1 ? loop_extent(e, s.loops[i]) : emit_bare(e, loop_extent(e, s.loops[i])));
-    if (e->step->shares > 1)
-        text_print(&text, "%s%d", s.count ? " * " : "", e->step->shares);
-    text_put(&text, s.count || e->step->shares > 1 ? ";\n" : "1;\n");
-    const char *first = "threadIdx.x", *stride = "THREADS";
-    if (e->team) {
-        text_put(&text, "    const Team team = team_of(points);\n");
-        first = "team.number";
-        stride = "team.count";
-    } else if (e->merging) {
-        first = "(int64_t)blockIdx.x * THREADS + threadIdx.x";
-        stride = "(int64_t)gridDim.x * THREADS";
-    }
-    text_print(&text, "    for (int64_t point = %s; point < points; point += %s) {\n", first, stride);
-    put_indices(e, &text, &s);
-    put_point(e, &text, call);
-    text_put(&text, "    }\n");
-    return text.bytes;
-}
-
-/* The function of a step for one point, and that for the points of a unit. */
-static void put_step(Emitter *e, const char *name, const char *comment)
-{
-    const char *point = emit_text(e, "%s_at", name), *body = emit_point(e);
-    const char *whole = emit_text(e, "%s%s", emit_locals(e, body), body);
-    ParameterSet inner = emit_step_parameters(e, true), outer = emit_step_parameters(e, false);
-    emit_parameter(&inner, "int64_t ", "share");
-    emit_parameter(&inner, "const Team ", "team");
-    text_print(&e->functions, "/* %s */\nINLINE void %s(%s)\n{\n%s}\n\n", comment, point, emit_parameters(e, &inner, whole, true), whole);
-    const char *call = emit_text(e, "%s(%s);", point, emit_parameters(e, &inner, whole, false));
-    const char *loop = points_loop(e, call), *text = emit_text(e, "%s%s", emit_locals(e, loop), loop);
-    text_print(&e->functions, "INLINE void %s(%s)\n{\n%s}\n\n", name, emit_parameters(e, &outer, text, true), text);
-    e->calls[e->merging][e->step->id] = emit_text(e, "%s(%s);", name, emit_parameters(e, &outer, text, false));
 }
 
 /* ---- launches ---- */
@@ -245,7 +122,7 @@ void emit_grid_launch(Emitter *e, const Launch *launch)
             emit_block_product(e);
             continue;
         }
-        put_step(e, emit_text(e, "step_%d", launch->steps[s]->id + 1), emit_formula(e));
+        emit_grid_step(e, emit_text(e, "step_%d", launch->steps[s]->id + 1), emit_formula(e));
     }
     put_launch(e, launch);
     Ringed ring;
@@ -256,7 +133,7 @@ void emit_grid_launch(Emitter *e, const Launch *launch)
     for (int s = 0; s < launch->step_count; s++)
         if (launch->steps[s]->split) {
             emit_begin_step(e, launch, launch->steps[s], true);
-            put_step(e, emit_text(e, "merge_%d", launch->steps[s]->id + 1), "the parts, in order");
+            emit_grid_step(e, emit_text(e, "merge_%d", launch->steps[s]->id + 1), "the parts, in order");
             put_merge(e, launch->steps[s]);
         }
 }

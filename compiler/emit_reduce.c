@@ -67,9 +67,11 @@ static void set_loops(Emitter *e, Nest *nest)
     nest->varying = nest->across || (e->lanes && e->step->vector && term_has_index(first, e->step->vector));
 }
 
+/* On a grid a thread that has a point for itself asks for twice as much at a time, for its neighbours ask for no more than whole lines. */
 static void set_chains(const Emitter *e, Nest *nest)
 {
-    nest->chains = nest->loop_count > 0 && nest->count <= 2 ? CHAINS : 1;
+    bool alone = e->plan->target->grid && !nest->team;
+    nest->chains = nest->loop_count > 0 && nest->count <= 2 ? alone ? 2 * CHAINS : CHAINS : 1;
     for (int r = 0; r < nest->count; r++)
         if (!state_is_simple(nest->reduces[r]) || contains_reduction(e, nest->reduces[r]->reduce.argument))
             nest->chains = 1;
@@ -590,6 +592,8 @@ void emit_merged_roots(Emitter *e)
         emit_state_merge(e, reduces[r], names[r], others, varying);
     }
     emit_pop(e);
+    if (e->plan->target->grid)
+        emit_line(e, "UNROLL_MUCH");
     emit_line(e, "for (int64_t part = 0; part < %s; part++) {", emit_part_count(e));
     emit_body(e, body);
     emit_line(e, "}");

@@ -86,6 +86,8 @@ typedef struct Emitter {
     bool lanes;                   /* whether this text has lanes at all */
     bool team;                    /* whether the threads of a team work on one point, along the step's vector */
     int *uses;                    /* [lowered term id] */
+    enum { POINT_WHOLE, POINT_VALUE, POINT_STORES } point;    /* on a grid: what a point's function does of a map: its value is */
+    const char *made_type;        /* `made`, of this type */
     bool merging;                 /* the step's states come from their parts */
     const char *jam_first;        /* the first of the points that go together, a parameter */
     const char **begins;          /* [lowered term id]: the pointer to what a point reads, where its loops begin; or NULL */
@@ -306,6 +308,9 @@ void emit_unit_block(Emitter *e, Text *text, const Launch *launch, int b);      
 
 /* emit_grid_rank.c: topk and its kin, where each thread keeps a list */
 void emit_grid_rank(Emitter *e);
+
+/* emit_grid_points.c: the functions of the step at hand, for a point and for those that a block has of a unit of work */
+void emit_grid_step(Emitter *e, const char *name, const char *comment);
 
 /* emit_grid.c: the same for a grid of threads */
 void emit_grid_reserve(Emitter *e);                      /* first of all: words that its text has, so no name of the user's is one */

@@ -134,7 +134,7 @@ const char *plan_permission(const Plan *plan)
 
 bool plan_wants_room(const Plan *plan)
 {
-    bool room = false;
+    bool room = plan->stores_whole;
     for (int s = 0; s < plan->step_count; s++)
         room |= plan->steps[s]->turned || plan->steps[s]->split;
     for (int l = 0; l < plan->launch_count; l++)    /* steps that run together store nothing on the way */

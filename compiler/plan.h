@@ -354,6 +354,7 @@ typedef struct Plan {
     Precision precision;          /* of products: the least that would do */
     bool *lifted;                 /* [lowered term id]: a power, or a sum of such, that a launch lifts: plan_lift.c */
     int block_bytes;              /* on a grid: the shared memory that products take */
+    bool stores_whole;            /* what passes between some steps is stored, though they could run together */
     bool status;                  /* the workspace begins with a line for what kernels on a grid have to say */
 } Plan;
 
@@ -364,6 +365,7 @@ typedef struct PlanHints {
     int64_t memory;
     Nests nests;
     Precision precision;
+    int64_t part;                 /* for tests, on a grid: about so many contracted points are a part of a tiled product; 0: it has none */
     bool smallest_tiles;          /* of products */
     bool uncut;                   /* no reduction is cut into parts, whose states would take memory */
 } PlanHints;

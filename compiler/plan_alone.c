@@ -134,23 +134,34 @@ static void tile_loops(Planner *planner, Launch *launch)
     }
 }
 
-/* As many points as a block of threads has at once, some for each warp where that works on one point. */
+/* As many points as a block of threads has at least, one for each thread, or one that its threads work on together. */
 static int points_of_block(const Planner *planner, const Step *step)
 {
-    enum { POINTS_OF_WARP = 4 };
-    const Grid *grid = planner->plan->target->grid;
-    return step_has_teams(step) ? grid->threads / grid->lanes * POINTS_OF_WARP : grid->threads;
+    return step_has_teams(step) ? 1 : planner->plan->target->grid->threads;
 }
 
-/* Along the innermost loops as far as these go. */
+/* Along the innermost loops as far as these go; where an array is turned, in squares. A block has few points as long as the grid is not busy
+ * with these, and more where it is, which share what it takes to begin one: some for each thread, or for each warp that works on one. */
 static void tile_grid(Planner *planner, Launch *launch)
 {
+    enum { POINTS_OF_THREAD = 8, POINTS_OF_WARP = 4, SIDE = 32 };
     Arena *arena = planner->arena;
-    const Size *want = size_constant(arena, points_of_block(planner, launch->steps[0])), *have = NULL;
+    const Grid *grid = planner->plan->target->grid;
+    int64_t least = points_of_block(planner, launch->steps[0]);
+    int64_t most = step_has_teams(launch->steps[0]) ? POINTS_OF_WARP * grid->threads / grid->lanes : POINTS_OF_THREAD * grid->threads;
+    const Index *crossing = crossing_loop(planner, launch->steps[0]);
+    const Size *all = size_constant(arena, 1), *have = NULL;
+    for (int b = 0; b < launch->block_count; b++)
+        all = size_op(arena, SIZE_MUL, all, launch->blocks[b].extent);
+    const Size *want = size_op(arena, SIZE_CEIL_DIV, all, size_constant(arena, grid->blocks));
+    want = size_op(arena, SIZE_MIN, at_least(arena, want, least), size_constant(arena, most));
+    want = size_named(arena, arena_format(arena, "points_%d", launch->id + 1), want);
     for (int b = launch->block_count - 1; b >= 0; b--) {
         Block *block = &launch->blocks[b];
-        const Size *most = have ? size_op(arena, SIZE_CEIL_DIV, want, have) : want;
-        block->tile = size_named(arena, tile_name(planner, launch, b), size_op(arena, SIZE_MIN, most, block->extent));
+        bool square = crossing && (block->of_step[0] == crossing || b == launch->block_count - 1);
+        const Size *tile = have ? size_op(arena, SIZE_CEIL_DIV, want, have) : want;
+        tile = square ? size_op(arena, SIZE_MIN, tile, size_constant(arena, SIDE)) : tile;
+        block->tile = size_named(arena, tile_name(planner, launch, b), size_op(arena, SIZE_MIN, tile, block->extent));
         have = have ? size_op(arena, SIZE_MUL, have, block->tile) : block->tile;
     }
 }
@@ -279,7 +290,7 @@ static bool is_known(const Planner *planner, const Index *index)
 }
 
 /* On a grid: how many parts the reduction has in each tile of kept points, where these are so few that much of the grid would be
- * idle; 0: one. A part takes as long as merging them all does, or there are as many as the grid takes. */
+ * idle; 0: one. A part takes as long as merging them all does, or there are as many as the grid takes, or points of the index. */
 static double parts_of_tile(const Planner *planner, const Step *step, const Index *split, double points)
 {
     enum { IDLE = 4, LEAST = 64 };
@@ -290,8 +301,11 @@ static double parts_of_tile(const Planner *planner, const Step *step, const Inde
     if (!known)
         return 0;
     double tiles = ceil(points / points_of_block(planner, step));
-    double steps = planner_extent(planner, split) / (step_has_teams(step) ? grid->lanes : 1);
-    return tiles * IDLE > grid->blocks || steps < LEAST ? 0 : floor(fmin(grid->blocks / tiles, 2 * sqrt(steps)));
+    double steps = 1.0 / (step_has_teams(step) ? grid->lanes : 1);
+    for (int i = 0; i < step->roots[0]->reduce.over_count; i++)
+        steps *= planner_extent(planner, step->roots[0]->reduce.over[i]);
+    double most = fmin(grid->blocks / tiles, planner_extent(planner, split));
+    return tiles * IDLE > grid->blocks || steps < LEAST ? 0 : floor(fmin(most, 2 * sqrt(steps)));
 }
 
 /* Whether a reduction is long enough to be cut into parts, as far as is known. */
@@ -361,11 +375,10 @@ void plan_alone(Planner *planner, Launch *launch)
         split_step(planner, launch, split, tile, parts);
         return;
     }
-    const Size *rows_tile = step->contract && step->contract->block ? block_split(planner, step) : NULL;
-    if (rows_tile) {
-        split = step->contract->rows.list[0];
+    const Size *part = step->contract && step->contract->block ? block_split(planner, step, &split) : NULL;
+    if (part) {
         block_kept(planner, launch);
-        split_step(planner, launch, split, rows_tile, size_op(arena, SIZE_CEIL_DIV, size_extent(arena, split->origin), rows_tile));
+        split_step(planner, launch, split, part, size_op(arena, SIZE_CEIL_DIV, size_extent(arena, split->origin), part));
         return;
     }
     block_kept(planner, launch);

@@ -10,7 +10,9 @@ enum {
     REDUCTION_WORDS = 16,         /* of which a reduction needs more */
     SUMS_MOST = 64,               /* of a thread on tensor cores */
     NEEDED = 4,                   /* of the blocks that give all of the machine work this part keeps its multipliers busy */
-    ROW_TILES = 2,                /* of a part of a reduction, at least: so many pay for merging it */
+    ROW_TILES = 2,                /* of a part of a reduction, at least: so many pay for merging it, */
+    POINTS = 256,                 /* and so many contracted points for storing a part of a sum */
+    AT_ONCE = 128,                /* multiprocessors, each with so many blocks as a tile leaves room for */
     CHUNK = 2,                    /* rows that a thread brings at a time: templates/cuda/contract_brief.cu */
     OFFSET_BYTES = 8              /* of a row or column: where it begins */
 };
@@ -89,12 +91,19 @@ static int state_bytes(const Planner *planner, const Step *step, const Contract 
     return bytes;
 }
 
-/* Whether what reduces a product's rows may be cut into parts. */
+/* Whether what reduces a product's rows, or the product itself, may be cut into parts. */
 static bool may_split(const Planner *planner, const Step *step, const Contract *c)
 {
     const PlanHints *hints = planner->hints;
     bool known = hints->extents && hints->extents->complete;
-    return c->reduces && c->rows.count == 1 && step_can_split(step) && !hints->uncut && (known || hints->nests == NESTS_TILED);
+    bool one = c->reduces ? c->rows.count == 1 : step->root_count == 1 && step->roots[0] == c->product;
+    return one && step_can_split(step) && !hints->uncut && (known || hints->nests == NESTS_TILED);
+}
+
+/* How many parts the contracted points of so many blocks' tiles are cut into. */
+static double parts_of_points(const Planner *planner, const Contract *c, const BlockTile *tile, double blocks)
+{
+    return fmax(floor(fmin(AT_ONCE * tile->resident / blocks, points(planner, &c->depth) / POINTS)), 1);
 }
 
 /* The time of tiles of this kind: of one after the other, or of a part's, where all blocks at once make them; in multiplications of a
@@ -107,6 +116,8 @@ static double time_of(const Planner *planner, const Contract *c, const BlockTile
     double column_tiles = ceil(points(planner, &c->columns) / tile->columns);
     double blocks = column_tiles * points(planner, &c->batch) * (c->reduces ? points(planner, &c->kept_rows) : row_tiles);
     double share = blocks * NEEDED / grid->blocks, parts = c->is_cut ? floor(fmin(1 / share, row_tiles / ROW_TILES)) : 1;
+    if (c->is_cut && !c->reduces)
+        parts = 2 * parts_of_points(planner, c, tile, blocks) / tile->resident;
     return one * (c->reduces ? row_tiles : 1) * fmax(share, 1 / fmax(parts, 1));
 }
 
@@ -312,7 +323,11 @@ static bool set_block(Planner *planner, const Step *step, Contract *c)
     c->packed = sum;
     c->group = c->row_block = c->near = 1;
     bool is_matrix = is_for_matrices(planner, c);
-    const BlockTile *chosen = is_matrix ? choose(planner, step, c, c->packed == DTYPE_F64 ? grid->doubles : grid->matrices, sum, 0) : NULL;
+    const Index *last = c->depth.list[c->depth.count - 1];
+    c->rows_along = !lies_along(planner, c->left, last);
+    c->columns_along = !lies_along(planner, c->right, last);
+    bool slow = dtype_size(c->packed) < 4 && (c->rows_along || c->columns_along);    /* one by one, through registers: many blocks wait for them */
+    const BlockTile *chosen = is_matrix ? choose(planner, step, c, c->packed == DTYPE_F64 ? grid->doubles : grid->matrices, sum, slow ? grid->resident : 0) : NULL;
     if (!chosen) {
         c->tile = NULL;
         c->packed = sum;
@@ -338,8 +353,6 @@ static bool set_block(Planner *planner, const Step *step, Contract *c)
     c->tile_rows = chosen->rows;
     c->tile_vectors = chosen->columns / grid->lanes;
     c->depth_block = block_slice_depth(c);
-    c->rows_along = !lies_along(planner, c->left, c->depth.list[c->depth.count - 1]);
-    c->columns_along = !lies_along(planner, c->right, c->depth.list[c->depth.count - 1]);
     ring_choose(planner, step, c);
     return true;
 }
@@ -366,31 +379,73 @@ bool block_choose_tile(Planner *planner, const Step *step, Contract *c)
     }
     return true;
 }
-/* Whether a ring has so few tiles that parts of rows are made faster, by slower instructions, on all of the machine: less than a third
- * of an H200's 132 multiprocessors would have one. */
+
+/* Whether a ring has so few tiles that parts are made faster, by slower instructions, on all of the machine: less than a third of an
+ * H200's 132 multiprocessors would have one. */
 static bool has_idle_ring(const Planner *planner, const Contract *c)
 {
     enum { BUSY = 24 };    /* blocks of those that give all of the machine work, for a tile */
     double tiles = ceil(points(planner, &c->columns) / c->ring->left) * points(planner, &c->batch) * points(planner, &c->kept_rows);
+    tiles *= c->reduces ? 1 : ceil(points(planner, &c->rows) / c->ring->right);
     return tiles * BUSY < planner->plan->target->grid->blocks;
 }
 
-const Size *block_split(const Planner *planner, Step *step)
+/* The blocks of a launch before its reduction is cut. */
+static double blocks_of(const Planner *planner, const Contract *c)
 {
-    Contract *c = step->contract->cut;
+    const BlockTile *tile = c->brief ? c->brief : c->block;
+    double tiles = ceil(points(planner, &c->columns) / tile->columns) * points(planner, &c->batch) * points(planner, &c->kept_rows);
+    return c->reduces ? tiles : tiles * ceil(points(planner, &c->rows) / tile->rows);
+}
+
+/* The rows, or the contracted index of which there are most. */
+static Index *index_to_split(const Planner *planner, const Contract *c)
+{
+    const IndexSet *set = c->reduces ? &c->rows : &c->depth;
+    Index *longest = set->list[0];
+    for (int i = 1; i < set->count; i++)
+        if (planner_extent(planner, set->list[i]) > planner_extent(planner, longest))
+            longest = set->list[i];
+    return longest;
+}
+
+/* Whether a product in so many parts takes less time than as a whole, in cycles of a multiprocessor: its parts are stored, and read by one
+ * more kernel. */
+static bool pays(const Planner *planner, const Contract *whole, const Contract *c, double parts)
+{
+    enum { LAUNCH = 6000, BYTES_PER_CYCLE = 3000, MATRIX_RATE = 2 };
+    const Contract *of[] = { whole, c };
+    double time[2], sums = points(planner, &c->rows) * points(planner, &c->columns) * points(planner, &c->batch);
+    for (int i = 0; i < 2; i++)
+        time[i] = time_of(planner, of[i], of[i]->block) * points(planner, &c->depth) / (of[i]->block->is_matrix ? MATRIX_RATE : 1);
+    double bytes = 2 * parts * sums * (double)dtype_size(register_dtype(c->product->dtype));
+    return time[1] + LAUNCH + bytes / BYTES_PER_CYCLE < time[0];
+}
+
+const Size *block_split(const Planner *planner, Step *step, Index **split)
+{
+    Contract *whole = step->contract, *c = whole->cut;
     const Grid *grid = planner->plan->target->grid;
+    int64_t part = planner->hints->part;
     bool forced = planner->hints->nests == NESTS_TILED;
-    if (!c || (c->ring && (forced || !has_idle_ring(planner, c))))
+    if (!c || (c->ring && (forced || !has_idle_ring(planner, c))) || (forced && !c->reduces && !part))
         return NULL;
-    double tiles = ceil(points(planner, &c->columns) / (c->brief ? c->brief : c->block)->columns);
-    tiles *= points(planner, &c->batch) * points(planner, &c->kept_rows);
-    double rows = points(planner, &c->rows), least = ROW_TILES * (c->brief ? CHUNK * grid->threads : c->block->rows), parts = grid->blocks / (NEEDED * tiles);
-    if (!forced && (parts < 2 || rows < 2 * least))
+    *split = index_to_split(planner, c);
+    double blocks = blocks_of(planner, c), extent = planner_extent(planner, *split), slice = 1, least, parts;
+    if (c->reduces) {
+        least = ROW_TILES * (c->brief ? CHUNK * grid->threads : c->block->rows);
+        parts = grid->blocks / (NEEDED * blocks);
+    } else {    /* chunks of what lies side by side stay aligned */
+        slice = *split == c->depth.list[c->depth.count - 1] ? block_slice_depth(c) : 1;
+        least = slice * ceil((forced ? (double)part : POINTS) * extent / fmax(points(planner, &c->depth), 1) / slice);
+        parts = parts_of_points(planner, c, c->block, blocks);
+    }
+    if (!forced && (parts < 2 || extent < 2 * least || !(c->reduces || pays(planner, whole, c, parts))))
         return NULL;
     c->ring = NULL;
     step->contract = c;
     Arena *arena = planner->arena;
-    const Size *most = size_constant(arena, forced ? grid->blocks : (int64_t)parts);
-    const Size *fair = size_op(arena, SIZE_CEIL_DIV, size_extent(arena, c->rows.list[0]->origin), most);
-    return size_op(arena, SIZE_MAX_OF, fair, size_constant(arena, (int64_t)least));
+    const Size *most = size_constant(arena, (int64_t)(forced ? grid->blocks : parts) * (int64_t)slice);
+    const Size *fair = size_op(arena, SIZE_CEIL_DIV, size_extent(arena, (*split)->origin), most);
+    return size_op(arena, SIZE_MAX_OF, size_op(arena, SIZE_MUL, fair, size_constant(arena, (int64_t)slice)), size_constant(arena, (int64_t)least));
 }

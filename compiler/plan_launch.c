@@ -317,7 +317,7 @@ static Group join_readers(const Planner *planner, Step *step, const Group *group
 }
 
 /* From the last step to the first: a step joins the groups of its readers when there is an index that all of them keep,
- * so that what it makes has the size of a block; else it begins a group. */
+ * so that what it makes has the size of a block; else, or where these would leave a grid idle, it begins a group. */
 static Group *group_steps(Planner *planner, int *group_count)
 {
     const Plan *plan = planner->plan;
@@ -328,11 +328,14 @@ static Group *group_steps(Planner *planner, int *group_count)
         Step *step = plan->steps[s];
         Group joined = join_readers(planner, step, groups, group_of);
         int block_count = 0;
-        Index *split;
+        Index *split = NULL;
+        Block *blocks = NULL;
         if (joined.count > 1 && !has_ring(&joined) && !has_changes(planner, &joined) && !has_sweeps(&joined) &&
             !is_interrupted(planner, &joined))
-            common_blocks(planner, joined.steps, joined.count, &block_count, &split);
-        if (!block_count)
+            blocks = common_blocks(planner, joined.steps, joined.count, &block_count, &split);
+        bool idles = block_count && !split && planner_idles(planner, joined.steps, joined.count, blocks, block_count);
+        planner->plan->stores_whole |= idles;
+        if (!block_count || idles)
             joined.count = 1;
         for (int i = 1; i < joined.count; i++)
             groups[group_of[joined.steps[i]->id]].count = 0;

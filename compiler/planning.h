@@ -47,6 +47,9 @@ bool planner_may_be_block(const Step *step, const Index *index);
 double planner_kept_points(const Planner *planner, const Step *step);
 const Size *planner_most_parts(const Planner *planner, double points);    /* of a reduction with so many kept points */
 
+/* plan_idle.c: whether steps that have such blocks in common, of which the first makes what others read, leave a grid idle together */
+bool planner_idles(const Planner *planner, Step *const *group, int count, const Block *blocks, int block_count);
+
 /* plan_alone.c: the blocks of a launch of one step; then their tiles, where these are not known otherwise */
 void plan_alone(Planner *planner, Launch *launch);
 void plan_tile_alone(Planner *planner, Launch *launch);
@@ -119,9 +122,9 @@ double window_points(const Planner *planner, const Window *window, const Launch 
 
 /* plan_block.c: the same on a grid, and the tile of a block of threads; false when there is none for a product, or loops do better */
 bool block_choose_sides(const Planner *planner, const Step *step, const Product *product, Sides *sides);
-/* How many rows each part of such a step takes, whose columns are too few for all blocks: its product is made for parts then. NULL: they
- * are not, or parts are of no use. */
-const Size *block_split(const Planner *planner, Step *step);
+/* How many rows, or contracted points of an index, each part of such a step takes, whose tiles are too few for all blocks: its product is
+ * made for parts then. NULL: they are not, or parts are of no use. */
+const Size *block_split(const Planner *planner, Step *step, Index **split);
 bool block_choose_tile(Planner *planner, const Step *step, Contract *c);
 void block_find_power(Planner *planner, const Step *step, Contract *c);    /* plan_power.c */
 int block_slice_depth(const Contract *c);        /* how many contracted points a slice has */

@@ -18,6 +18,25 @@ INLINE int64_t take_index(int64_t *rest, int64_t extent)
 }
 //}
 
+//{ add_index
+/* Goes on with an index, of which there are so many, by no more than that; back comes what is carried to the one around it. */
+INLINE int64_t add_index(int64_t *index, int64_t more, int64_t extent)
+{
+    const int64_t sum = *index + more, carry = sum >= extent;
+    *index = carry ? sum - extent : sum;
+    return carry;
+}
+//}
+
+//{ UNROLL_MUCH
+/* What is read in so many turns of a loop is on its way at once. */
+#define UNROLL_MUCH _Pragma("unroll 16")
+//}
+
+//{ AHEAD
+enum { AHEAD = 4 };    /* points whose values a thread makes before it stores them */
+//}
+
 //{ Team
 /* The threads that work on one point: a warp, or the whole block where it has fewer points than warps. */
 typedef struct Team {
@@ -170,6 +189,49 @@ INLINE void insert_rank(int most, T *list, int64_t *places, int64_t ranks, int64
 INLINE int64_t other_i64(int64_t x, int apart)
 {
     return __shfl_xor_sync(0xFFFFFFFF, (long long)x, apart);
+}
+//}
+
+//{ is_better
+/* Whether an element stands in front of another, of those that are in a list; one that is in none has the last place of all. */
+template <class T>
+INLINE int is_better(int most, T x, int64_t place, T other, int64_t other_place)
+{
+    if (place == INT64_MAX || other_place == INT64_MAX)
+        return place < other_place;
+    if (x != x || other != other)
+        return other == other || (x != x && place < other_place);
+    return x == other ? place < other_place : most ? x > other : x < other;
+}
+//}
+
+//{ best_of_team
+/* Of what the threads of a team have at the head of their lists the best, for all of them. Shared memory has room for each warp's. */
+template <class T>
+INLINE void best_of_team(int most, Team team, T *warps_best, int64_t *warps_place, T *x, int64_t *place)
+{
+    for (int apart = WARP / 2; apart > 0; apart /= 2) {
+        const T later = (T)__shfl_down_sync(0xFFFFFFFF, *x, apart);
+        const int64_t later_place = __shfl_down_sync(0xFFFFFFFF, (long long)*place, apart);
+        if (is_better(most, later, later_place, *x, *place)) {
+            *x = later;
+            *place = later_place;
+        }
+    }
+    if (threadIdx.x % WARP == 0) {
+        warps_best[threadIdx.x / WARP] = *x;
+        warps_place[threadIdx.x / WARP] = *place;
+    }
+    team_wait(team);
+    const int first = team.size > WARP ? 0 : (int)threadIdx.x / WARP;
+    *x = warps_best[first];
+    *place = warps_place[first];
+    for (int warp = 1; warp < team.size / WARP; warp++)
+        if (is_better(most, warps_best[warp], warps_place[warp], *x, *place)) {
+            *x = warps_best[warp];
+            *place = warps_place[warp];
+        }
+    team_wait(team);
 }
 //}
 
