@@ -16,7 +16,7 @@ typedef struct CompileOptions {
     const Target *target;
     int64_t memory;                       /* bytes; 0: no budget */
     Nests nests;
-    int64_t sweep;                        /* for tests: temporaries, on a grid parts of products, are made so many points at a time wherever they can be; 0: by cost */
+    int64_t sweep;                        /* for tests: temporaries are made so many points at a time wherever they can be, on a grid products so many slices; 0: by cost */
     Precision precision;                  /* of products: the least that will do */
     const char *name, *command;           /* as EmitOptions */
     /* Each pass's result as text, for `-d<pass>`: "ast", "program", "order", "lower", "plan". NULL: not wanted. */

@@ -38,12 +38,13 @@ typedef struct Digit {
 typedef struct Shared {
     Digit *digits;
     int count;
+    const char *turn;             /* counts some of a thread's points */
 } Shared;
 
 static Shared shared_loops(Emitter *e, Names *names)
 {
     const Step *step = e->step;
-    Shared s = { NULL, 0 };
+    Shared s = { .count = 0 };
     if (step->shares > 1) {
         Digit share = { .name = "share", .at = "share_at", .skip = "share_skip", .extent = emit_text(e, "%d", step->shares) };
         ARENA_APPEND(e->arena, s.digits, s.count, share);
@@ -58,6 +59,7 @@ static Shared shared_loops(Emitter *e, Names *names)
         digit.of = names_unique(names, emit_text(e, "%s_of", name));
         ARENA_APPEND(e->arena, s.digits, s.count, digit);
     }
+    s.turn = names_unique(names, "n");
     return s;
 }
 
@@ -66,7 +68,7 @@ static void put_indices(Emitter *e, Text *text, const Shared *s, bool of, int in
 {
     for (int i = s->count - 1; i >= 0; i--) {
         const Digit *digit = &s->digits[i];
-        const char *count = s->count == 1 ? "point" : of ? emit_text(e, "%s[n]", digit->of) : digit->at;
+        const char *count = s->count == 1 ? "point" : of ? emit_text(e, "%s[%s]", digit->of, s->turn) : digit->at;
         text_print(text, "%*sconst int64_t %s = %s;\n", indent, "", digit->name, digit->index ? loop_value(e, digit->index, count) : count);
     }
 }
@@ -137,15 +139,16 @@ static bool goes_ahead(const Emitter *e, const Shared *s)
 
 static void put_ahead(Emitter *e, Text *text, const Shared *s, const Halves *halves)
 {
-    const char *head = "        UNROLL\n        for (int n = 0; n < AHEAD; n++) {\n            const int64_t point = first + n * THREADS;\n";
-    text_print(text, "        %s made[AHEAD];\n", halves->type);
+    const char *n = s->turn, *head = emit_text(e, "        UNROLL\n        for (int %s = 0; %s < POINTS_AHEAD; %s++) {\n"
+                                               "            const int64_t point = first + %s * THREADS;\n", n, n, n, n);
+    text_print(text, "        %s made[POINTS_AHEAD];\n", halves->type);
     for (int i = 0; i < s->count && s->count > 1; i++)
-        text_print(text, "        int64_t %s[AHEAD];\n", s->digits[i].of);
+        text_print(text, "        int64_t %s[POINTS_AHEAD];\n", s->digits[i].of);
     text_put(text, head);
     for (int i = 0; i < s->count && s->count > 1; i++)
-        text_print(text, "            %s[n] = %s;\n", s->digits[i].of, s->digits[i].at);
+        text_print(text, "            %s[%s] = %s;\n", s->digits[i].of, n, s->digits[i].at);
     put_indices(e, text, s, false, 12);
-    text_print(text, "            if (point < points)\n                %s\n", halves->make);
+    text_print(text, "            if (point < points)\n                made[%s] = %s\n", n, halves->make);
     put_next(e, text, s, 12);
     text_print(text, "        }\n%s", head);
     put_indices(e, text, s, true, 12);
@@ -171,7 +174,7 @@ static const char *points_loop(Emitter *e, const Shared *s, const char *call, co
     }
     put_first(e, &text, s, first, stride);
     const char *point = halves ? "first" : "point";
-    text_print(&text, "    for (int64_t %s = %s; %s < points; %s += %s%s) {\n", point, first, point, point, halves ? "AHEAD * " : "", stride);
+    text_print(&text, "    for (int64_t %s = %s; %s < points; %s += %s%s) {\n", point, first, point, point, halves ? "POINTS_AHEAD * " : "", stride);
     if (halves) {
         put_ahead(e, &text, s, halves);
     } else {
@@ -184,7 +187,7 @@ static const char *points_loop(Emitter *e, const Shared *s, const char *call, co
 }
 
 /* The function for one point. Back comes how it is called. */
-static const char *put_point_function(Emitter *e, const char *type, const char *name, const char *comment)
+static const char *put_point_function(Emitter *e, const Shared *s, const char *type, const char *name, const char *comment)
 {
     const char *body = emit_point(e), *whole = emit_text(e, "%s%s", emit_locals(e, body), body);
     ParameterSet inner = emit_step_parameters(e, true);
@@ -193,7 +196,7 @@ static const char *put_point_function(Emitter *e, const char *type, const char *
     bool stores = e->point == POINT_STORES;
     const char *list = emit_parameters(e, &inner, whole, true), *more = stores ? emit_text(e, ", %s made", e->made_type) : "";
     text_print(&e->functions, "%sINLINE %s %s(%s%s)\n{\n%s}\n\n", comment, type, name, list, more, whole);
-    return emit_text(e, "%s(%s%s);", name, emit_parameters(e, &inner, whole, false), stores ? ", made[n]" : "");
+    return emit_text(e, "%s(%s%s);", name, emit_parameters(e, &inner, whole, false), stores ? emit_text(e, ", made[%s]", s->turn) : "");
 }
 
 /* The function of a step for one point, or one that makes its value and one that stores it, and that for the points of a unit. */
@@ -207,11 +210,11 @@ void emit_grid_step(Emitter *e, const char *name, const char *comment)
         ahead = &halves;
         halves.type = e->made_type = emit_type(emit_unrounded(e, &e->step->statement->outputs[0])->dtype, false);
         e->point = POINT_VALUE;
-        halves.make = emit_text(e, "made[n] = %s", put_point_function(e, halves.type, emit_text(e, "%s_of", name), comment));
+        halves.make = put_point_function(e, &s, halves.type, emit_text(e, "%s_of", name), comment);
         e->point = POINT_STORES;
         comment = "";
     }
-    const char *call = halves.store = put_point_function(e, "void", emit_text(e, "%s_at", name), comment);
+    const char *call = halves.store = put_point_function(e, &s, "void", emit_text(e, "%s_at", name), comment);
     e->point = POINT_WHOLE;
     ParameterSet outer = emit_step_parameters(e, false);
     const char *loop = points_loop(e, &s, call, ahead), *text = emit_text(e, "%s%s", emit_locals(e, loop), loop);

@@ -89,9 +89,9 @@ static void rank_row(Emitter *e, const Term *reduce, const Lists *l)
 void emit_grid_rank(Emitter *e)
 {
     const Term *reduce = e->step->statement->outputs[0].value;
-    Lists l = { .list = emit_text(e, "ranked_%d", e->step->id + 1), .places = emit_text(e, "ranked_place_%d", e->step->id + 1),
+    Lists l = { .filled = "filled", .list = emit_text(e, "ranked_%d", e->step->id + 1), .places = emit_text(e, "ranked_place_%d", e->step->id + 1),
                 .most = reduction_facts[reduce->reduce.reduction].state == STATE_TOPK };
-    emit_line(e, "int64_t %s = 0;", l.filled = emit_name(e, "filled"));
+    emit_line(e, "int64_t %s = 0;", l.filled);
     rank_row(e, reduce, &l);
     if (e->team) {
         emit_line(e, "__shared__ %s %s_of[WARPS];", emit_type(ranked_dtype(reduce), false), l.list);

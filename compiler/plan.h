@@ -365,7 +365,7 @@ typedef struct PlanHints {
     int64_t memory;
     Nests nests;
     Precision precision;
-    int64_t part;                 /* for tests, on a grid: about so many contracted points are a part of a tiled product; 0: it has none */
+    int64_t part;                 /* for tests, on a grid: so many slices of contracted points are a part of a tiled product; 0: it has no parts */
     bool smallest_tiles;          /* of products */
     bool uncut;                   /* no reduction is cut into parts, whose states would take memory */
 } PlanHints;

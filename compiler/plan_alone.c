@@ -154,7 +154,8 @@ static void tile_grid(Planner *planner, Launch *launch)
     for (int b = 0; b < launch->block_count; b++)
         all = size_op(arena, SIZE_MUL, all, launch->blocks[b].extent);
     const Size *want = size_op(arena, SIZE_CEIL_DIV, all, size_constant(arena, grid->blocks));
-    want = size_op(arena, SIZE_MIN, at_least(arena, want, least), size_constant(arena, most));
+    want = planner->hints->nests == NESTS_BY_COST ? size_op(arena, SIZE_MIN, at_least(arena, want, least), size_constant(arena, most))
+                                                  : size_constant(arena, most);
     want = size_named(arena, arena_format(arena, "points_%d", launch->id + 1), want);
     for (int b = launch->block_count - 1; b >= 0; b--) {
         Block *block = &launch->blocks[b];
@@ -378,6 +379,7 @@ void plan_alone(Planner *planner, Launch *launch)
     const Size *part = step->contract && step->contract->block ? block_split(planner, step, &split) : NULL;
     if (part) {
         block_kept(planner, launch);
+        part = size_named(arena, tile_name(planner, launch, launch->block_count), part);
         split_step(planner, launch, split, part, size_op(arena, SIZE_CEIL_DIV, size_extent(arena, split->origin), part));
         return;
     }

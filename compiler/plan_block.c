@@ -326,7 +326,8 @@ static bool set_block(Planner *planner, const Step *step, Contract *c)
     const Index *last = c->depth.list[c->depth.count - 1];
     c->rows_along = !lies_along(planner, c->left, last);
     c->columns_along = !lies_along(planner, c->right, last);
-    bool slow = dtype_size(c->packed) < 4 && (c->rows_along || c->columns_along);    /* one by one, through registers: many blocks wait for them */
+    /* Numbers that come one by one, through registers, are waited for by many blocks at once where there are so many. */
+    bool slow = c->is_cut && dtype_size(c->packed) < 4 && (c->rows_along || c->columns_along);
     const BlockTile *chosen = is_matrix ? choose(planner, step, c, c->packed == DTYPE_F64 ? grid->doubles : grid->matrices, sum, slow ? grid->resident : 0) : NULL;
     if (!chosen) {
         c->tile = NULL;
@@ -437,7 +438,7 @@ const Size *block_split(const Planner *planner, Step *step, Index **split)
         parts = grid->blocks / (NEEDED * blocks);
     } else {    /* chunks of what lies side by side stay aligned */
         slice = *split == c->depth.list[c->depth.count - 1] ? block_slice_depth(c) : 1;
-        least = slice * ceil((forced ? (double)part : POINTS) * extent / fmax(points(planner, &c->depth), 1) / slice);
+        least = slice * (forced ? (double)part : ceil(POINTS * extent / fmax(points(planner, &c->depth), 1) / slice));
         parts = parts_of_points(planner, c, c->block, blocks);
     }
     if (!forced && (parts < 2 || extent < 2 * least || !(c->reduces || pays(planner, whole, c, parts))))

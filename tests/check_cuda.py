@@ -31,6 +31,7 @@ BEST = ('bjk,mnk->bjmn | max n & argmax n', 'b,j,k m,n,k')
 SOFTMAX = ('ij | softmax j', 'i,j')
 TOTAL = ('ijy | sum ijy', 'i,j,y')
 SPREAD = ('ijk | var ijk', 'i,j,k')
+MAP = ('A[tall,few] * B[tall,few]', 'A=tall,few B=tall,few')
 RANKED = ('(ik - jk)^2 -> ij | bottomk(1) j', 'i,k j,k')
 SCANNED = ('ij | cumsum j', 'i,j')
 SCATTER = ('dW[y[i],j] += g[i,j]', 'dW=v+r,j y=i:v g=i,j')
@@ -54,6 +55,8 @@ DOUBLES = [
     ('ikl,jlk->ij', 'i,k,l:d j,l,k:d'), ('Q[i,j,k], D[m,n,k] -> [i,j,m,n] | where(@n < len[m], _, -inf) | max n | sum j', 'Q=i,j,k:d D=m,n,k:d len=m:n'),
 ]
 # Of so many contracted points that there are whole slices for all stages.
+DEEP_LINES = ('A[i,deep], B[j,deep] -> [i,j]', 'A=i,deep B=j,deep')
+DEEP_CHUNKS = ('A[i,deep], B[j,deep] -> [i,j]', 'A=i,deep:d B=j,deep:d')
 DEEP_DOUBLE = ('A[i,deep], B[deep,j] -> [i,j]', 'A=i,deep:d B=deep,j:d')
 DEEP_PARTS = ('A[i,deep], B[deep,j] -> [i,j]', 'A=i,deep B=deep,j')
 DEEP_NARROW = ('A[i,deep], B[j,deep] -> [i,j]', 'A=i,deep:b B=j,deep:b')
@@ -108,6 +111,7 @@ COLUMNS = ('A[tall,few] -> [few]', 'A=tall,few')
 COLUMNS_BEST = ('A[tall,few] -> [tall,few] | max tall & argmax tall', 'A=tall,few:i')
 COLUMNS_RAGGED = ('A[some,tall,few] -> [some,tall,few] | where(@tall < len[few], _, -inf) | logsumexp tall', 'A=some,tall,few len=few:tall')
 PARTED = ('A[few,z], B[rows,z] -> [few,rows] | max rows & argmax rows', 'A=few,z B=rows,z')    # a product's rows
+BEST = ('A[few,tallest] -> [few,tallest] | topk(3) tallest & argtopk(3) tallest', 'A=few,tallest:i')    # threads have lists of their own
 CUT = [
     COLUMNS, COLUMNS_BEST, COLUMNS_RAGGED, PARTED,
     ('A[few,y], B[rows,y] -> [few,rows] | where(@rows < len[few], _, -inf) | logsumexp rows', 'A=few,y:b B=rows,y:b len=few:rows'),
@@ -119,6 +123,7 @@ CUT = [
     ('A[tall,few], B[tall,some] -> [few,some]', 'A=tall,few:d B=tall,some:d'),
     ('dW[y[few],some] += A[tall,few,some]', 'dW=s+r,some y=few:r A=tall,few,some'),
     ('A[tall,few] -> [tall,few] | sum tall | exp(-_ * _) | sum few', 'A=tall,few'),
+    BEST, ('A[tall,few] -> [tall,few] | argbottomk(20) tall', 'A=tall,few:d'), ('A[tallest] -> [tallest] | _ > 3 | topk(7) tallest', 'A=tallest:i'),
 ]
 # Few contracted points, mostly as many as were expected.
 GAUSS = ('(A[few,xyz] - B[tall,xyz])^2 -> [few,tall] | exp(-0.5 * _) | _ * C[tall] -> [few]', 'A=few,xyz B=tall,xyz C=tall')
@@ -153,6 +158,9 @@ FAULTS = [
     ('threads do not wait for the step before', SOFTMAX, r's/__syncthreads\(\);/;/g'),
     ('the team does not wait before it merges', TOTAL, r's/team_wait\(team\);//'),
     ('nor anywhere', SPREAD, r's/team_wait\(team\);//g'),
+    ('an index does not carry', MAP, r's/carry = sum >= extent/carry = 0 * extent/'),
+    ('what is made is stored for the last point', MAP, r's/made\[n\]\);/made[POINTS_AHEAD - 1]);/'),
+    ('points are made at one place', MAP, r's/few_of\[n\] = few_at;/few_of[n] = 0;/'),
     ('a warp waits alone where the block should', TOTAL, r's/team.size > WARP\)\n( *)__sync/0)\n\1__sync/'),
     ('half of the warp is merged', ROWS, r's/WARP \/ 2; apart/WARP \/ 4; apart/'),
     ('neighbours are not merged', ROWS, r's/apart > 0/apart > 1/'),
@@ -200,10 +208,19 @@ CUT_FAULTS = [
     ('all tiles are the first', COLUMNS, r's/few_first = rest/few_first = 0/'),
     ('of equal parts the later one wins', COLUMNS_BEST, r's/other_place < \*place/other_place > *place/'),
     ('a product\'s parts are in one place', PARTED, r's/const int64_t part = (task|rows_first[^;]*);/const int64_t part = 0;/'),
+    ('the best is taken again', BEST, r's/head \+= head/0 * head/'),
+    ('another warp\'s best is not seen', BEST, r's/if \(is_better\(most, warps_best/if (0 \&\& is_better(most, warps_best/'),
+    ('of equals the later one is taken', BEST, r's/x == other \? place < other_place/x == other ? place > other_place/'),
     ('a merge sees another result', COLUMNS, r's/\(part\) \* extent_few \+ few;\n( *sum = )/(part) * extent_few;\n\1/'),
 ]
 
 # The same in tiled products.
+POINTS_FAULTS = [
+    ('contracted points\' parts are in one place', DEEP_LINES, r's/const int64_t part = deep_first[^;]*;/const int64_t part = 0;/'),
+    ('each part has the first points', DEEP_LINES, r's/const int64_t deep = deep_first \+ point_at/const int64_t deep = point_at/g'),
+    ('a line\'s chunks are those of the first part', DEEP_CHUNKS, r's/offset = deep_first \+ point_at/offset = point_at/g'),
+    ('a part goes on to the last point', DEEP_LINES, r's/depth = deep_end - deep_first/depth = f->extent_deep - deep_first/'),
+]
 TILE_FAULTS = [
     ('copies are not waited for', MAXSIM, r's/copies_wait<[^;]*;//g'),
     ('the last ones are not waited for', NARROW, r's/copies_wait<STAGES_1 - 2>/copies_wait<STAGES_1 - 1>/g'),
@@ -437,7 +454,7 @@ def check_faults(runner, folder, options):
     """Not all data shows every fault: some more is tried."""
     missed, as_it_is, faults = 0, {}, [(fault, 'loops', '') for fault in FAULTS]
     faults += [(fault, 'tiled', '') for fault in TILE_FAULTS + FUSED_FAULTS + BRIEF_FAULTS]
-    faults += [(fault, 'cost', '') for fault in CUT_FAULTS]
+    faults += [(fault, 'cost', '') for fault in CUT_FAULTS] + [(fault, 'swept', '') for fault in POINTS_FAULTS]
     faults += [(fault, 'rings', '') for fault in RING_FAULTS]
     faults += [(fault, 'tiled', precision) for precision, some in PARTS_FAULTS.items() for fault in some]
     faults = [fault for fault in faults if not options.fault or options.fault in fault[0][0]]

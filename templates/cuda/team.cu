@@ -33,8 +33,8 @@ INLINE int64_t add_index(int64_t *index, int64_t more, int64_t extent)
 #define UNROLL_MUCH _Pragma("unroll 16")
 //}
 
-//{ AHEAD
-enum { AHEAD = 4 };    /* points whose values a thread makes before it stores them */
+//{ POINTS_AHEAD
+enum { POINTS_AHEAD = 4 };    /* points whose values a thread makes before it stores them */
 //}
 
 //{ Team

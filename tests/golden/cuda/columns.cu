@@ -3,7 +3,7 @@
  *     A[j,m] -> m
  *
  * target cuda:sm_90a, 32 lanes
- * launch 1: block of m: tile_1_1 = min(128, m), block of j: tile_1_2 = max(ceil(j / 128), 1)
+ * launch 1: block of m: tile_1_1 = min(points_1, m), block of j: tile_1_2 = max(ceil(j / 128), 1)
  *   step 1: store out[m] = sum[j](A[j,m])
  *     loops m, 32 lanes along m, split along j into parts_1 = ceil(j / tile_1_2)
  * workspace align(parts_1 * m * 4, 64) */
@@ -143,6 +143,9 @@ PLAIN int is_shape(const int64_t *shape, int rank)
     return 1;
 }
 
+/* What is read in so many turns of a loop is on its way at once. */
+#define UNROLL_MUCH _Pragma("unroll 16")
+
 /* One call: the operands, what follows from their shapes, and the workspace. */
 typedef struct Frame {
     columns_args in;    /* strides of axes of size 1 are 0 here */
@@ -151,6 +154,7 @@ typedef struct Frame {
     int64_t tile_1_2;
     int64_t parts_1;
     int64_t shared;
+    int64_t points_1;
     int64_t tile_1_1;
     int64_t units_1;
     int64_t grain_1, tasks_1;
@@ -168,13 +172,13 @@ INLINE void step_1_at(const Frame *f, int64_t j_first, int64_t j_end, int64_t pa
     const f32u *A = (const f32u *)f->in.A.data;
     const int64_t A_0 = f->in.A.stride[0], A_1 = f->in.A.stride[1];
     f32u *parts_sum_1_1 = (f32u *)f->workspace;
-    float sum[4];
-    for (int chain = 0; chain < 4; chain++)
+    float sum[8];
+    for (int chain = 0; chain < 8; chain++)
         sum[chain] = 0.0f;
     int64_t j_at = j_first;
-    for (; j_at + 4 <= j_end; j_at += 4) {
+    for (; j_at + 8 <= j_end; j_at += 8) {
         UNROLL
-        for (int chain = 0; chain < 4; chain++) {
+        for (int chain = 0; chain < 8; chain++) {
             const int64_t j = j_at + chain;
             sum[chain] = sum[chain] + A[j * A_0 + m * A_1];
         }
@@ -182,7 +186,7 @@ INLINE void step_1_at(const Frame *f, int64_t j_first, int64_t j_end, int64_t pa
     for (; j_at < j_end; j_at++) {
         sum[0] = sum[0] + A[j_at * A_0 + m * A_1];
     }
-    for (int chain = 1; chain < 4; chain++)
+    for (int chain = 1; chain < 8; chain++)
         sum[0] = sum[0] + sum[chain];
     const int64_t place = (part) * extent_m + m;
     parts_sum_1_1[place] = sum[0];
@@ -225,6 +229,7 @@ INLINE void merge_1_at(const Frame *f, int64_t m)
     const int64_t out_0 = f->in.out.stride[0];
     f32u *parts_sum_1_1 = (f32u *)f->workspace;
     float sum = 0.0f;
+    UNROLL_MUCH
     for (int64_t part = 0; part < parts_1; part++) {
         const int64_t place = (part) * extent_m + m;
         sum = sum + parts_sum_1_1[place];
@@ -268,7 +273,8 @@ static int prepare(Frame *f, const columns_args *args, int workers)
     const int64_t tile_1_2 = f->tile_1_2 = size_max(size_ceil_div(extent_j, 128), 1);
     const int64_t parts_1 = f->parts_1 = size_ceil_div(extent_j, tile_1_2);
     f->shared = size_align(size_mul(size_mul(parts_1, extent_m), 4), 64);
-    const int64_t tile_1_1 = f->tile_1_1 = size_min(128, extent_m);
+    const int64_t points_1 = f->points_1 = size_min(size_max(size_ceil_div(extent_m, 1024), 128), 1024);
+    const int64_t tile_1_1 = f->tile_1_1 = size_min(points_1, extent_m);
     f->units_1 = size_mul(size_ceil_div(extent_m, tile_1_1), size_ceil_div(extent_j, tile_1_2));
     f->grain_1 = size_max(size_ceil_div(f->units_1, 2147483647), 1);
     f->tasks_1 = size_ceil_div(f->units_1, f->grain_1);

@@ -3,7 +3,7 @@
  *     x[i,j]:c128 | var j
  *
  * target cuda:sm_90a, 32 lanes
- * launch 1: block of i: tile_1_1 = min(16, i)
+ * launch 1: block of i: tile_1_1 = min(points_1, i)
  *   step 1: store out[i] = var[j](x[i,j])
  *     loops i, 32 lanes along j
  * workspace 0 */
@@ -223,6 +223,7 @@ typedef struct Frame {
     complex_variance_args in;    /* strides of axes of size 1 are 0 here */
     int64_t extent_i;
     int64_t extent_j;
+    int64_t points_1;
     int64_t tile_1_1;
     int64_t units_1;
     int64_t grain_1, tasks_1;
@@ -314,7 +315,8 @@ static int prepare(Frame *f, const complex_variance_args *args, int workers)
     f->extent_j = f->in.x.shape[1];
     if (f->in.out.shape[0] != extent_i)
         return BAD_SHAPES;
-    const int64_t tile_1_1 = f->tile_1_1 = size_min(16, extent_i);
+    const int64_t points_1 = f->points_1 = size_min(size_ceil_div(extent_i, 1024), 16);
+    const int64_t tile_1_1 = f->tile_1_1 = size_min(points_1, extent_i);
     f->units_1 = size_ceil_div(extent_i, tile_1_1);
     f->grain_1 = size_max(size_ceil_div(f->units_1, 2147483647), 1);
     f->tasks_1 = size_ceil_div(f->units_1, f->grain_1);

@@ -205,6 +205,9 @@ INLINE void merge_exponentials_f32(float *largest, float *sum, float other, floa
     *largest = max_f32(*largest, other);
 }
 
+/* What is read in so many turns of a loop is on its way at once. */
+#define UNROLL_MUCH _Pragma("unroll 16")
+
 /* The threads that work on one point: a warp, or the whole block where it has fewer points than warps. */
 typedef struct Team {
     int rank, size;            /* of a thread among its team */
@@ -780,6 +783,7 @@ INLINE void merge_2_at(const Frame *f)
     f32u *out = (f32u *)f->in.out.data;
     f32u *parts_sum_2_1 = (f32u *)(f->workspace + 64);
     float sum = 0.0f;
+    UNROLL_MUCH
     for (int64_t part = 0; part < f->tasks_1; part++) {
         const int64_t place = part;
         sum = sum + parts_sum_2_1[place];

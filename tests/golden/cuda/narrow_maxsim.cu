@@ -10,7 +10,7 @@
  *     loops i m j, 32 lanes along j
  *   where tensor maps describe both sides: tiles of 256 x 128 in a ring of 6 stages, rows kept,
  *           multiplied by groups of four warps
- * launch 2: block of i: tile_2_1 = min(ceil(16 / tile_2_2), i), block of m: tile_2_2 = min(16, m)
+ * launch 2: block of i: tile_2_1 = min(ceil(points_2 / tile_2_2), i), block of m: tile_2_2 = min(points_2, m)
  *   step 2: store out[i,m] = sum[j](tmp1[i,j,m])
  *     loops i m, 32 lanes along j
  * tmp1: whole, row_tmp1 * m * 4 bytes
@@ -201,6 +201,14 @@ INLINE int64_t take_index(int64_t *rest, int64_t extent)
     }
     *rest = all / extent;
     return all % extent;
+}
+
+/* Goes on with an index, of which there are so many, by no more than that; back comes what is carried to the one around it. */
+INLINE int64_t add_index(int64_t *index, int64_t more, int64_t extent)
+{
+    const int64_t sum = *index + more, carry = sum >= extent;
+    *index = carry ? sum - extent : sum;
+    return carry;
 }
 
 /* The threads that work on one point: a warp, or the whole block where it has fewer points than warps. */
@@ -506,6 +514,7 @@ typedef struct Frame {
     int64_t shared;
     int64_t tile_1_2;
     int64_t units_1;
+    int64_t points_2;
     int64_t tile_2_2;
     int64_t tile_2_1;
     int64_t units_2;
@@ -615,8 +624,8 @@ INLINE void find_rows_1(const Frame *f, Slices_1 *slices, int64_t m, int64_t row
     if (r < ROWS_1) {
         const int64_t row_at = size_min(row + r, rows - 1);
         int64_t from;
-        const int64_t n = row_at;
-        from = m * D_0 + n * D_1;
+        const int64_t n_2 = row_at;
+        from = m * D_0 + n_2 * D_1;
         slices->rows_at[r] = from;
     }
 }
@@ -1270,11 +1279,19 @@ INLINE void step_2(const Frame *f, int64_t i_first, int64_t i_end, int64_t m_fir
 {
     const int64_t points = (i_end - i_first) * (m_end - m_first);
     const Team team = team_of(points);
+    if (points <= 0)
+        return;
+    int64_t rest = team.number, skip = team.count;
+    int64_t m_at = take_index(&rest, m_end - m_first);
+    const int64_t m_skip = take_index(&skip, m_end - m_first);
+    int64_t i_at = rest;
+    const int64_t i_skip = skip;
     for (int64_t point = team.number; point < points; point += team.count) {
-        int64_t rest = point;
-        const int64_t m = m_first + take_index(&rest, m_end - m_first);
-        const int64_t i = i_first + rest;
+        const int64_t m = m_first + m_at;
+        const int64_t i = i_first + i_at;
         step_2_at(f, i, m, team);
+        int64_t carry = add_index(&m_at, m_skip, m_end - m_first);
+        i_at += i_skip + carry;
     }
 }
 
@@ -1341,8 +1358,9 @@ static int prepare(Frame *f, const narrow_maxsim_args *args, int workers)
     f->shared = size_align(size_mul(size_mul(row_tmp1, extent_m), 4), 64);
     const int64_t tile_1_2 = f->tile_1_2 = size_min(64, extent_j);
     f->units_1 = size_mul(size_mul(extent_i, size_ceil_div(extent_j, tile_1_2)), extent_m);
-    const int64_t tile_2_2 = f->tile_2_2 = size_min(16, extent_m);
-    const int64_t tile_2_1 = f->tile_2_1 = size_min(size_ceil_div(16, tile_2_2), extent_i);
+    const int64_t points_2 = f->points_2 = size_min(size_ceil_div(size_mul(extent_i, extent_m), 1024), 16);
+    const int64_t tile_2_2 = f->tile_2_2 = size_min(points_2, extent_m);
+    const int64_t tile_2_1 = f->tile_2_1 = size_min(size_ceil_div(points_2, tile_2_2), extent_i);
     f->units_2 = size_mul(size_ceil_div(extent_i, tile_2_1), size_ceil_div(extent_m, tile_2_2));
     const int64_t j_box_1 = f->j_box_1 = size_min(extent_j, 256);
     const int64_t i_box_1 = f->i_box_1 = size_div(256, j_box_1);

@@ -204,6 +204,14 @@ INLINE int64_t take_index(int64_t *rest, int64_t extent)
     return all % extent;
 }
 
+/* Goes on with an index, of which there are so many, by no more than that; back comes what is carried to the one around it. */
+INLINE int64_t add_index(int64_t *index, int64_t more, int64_t extent)
+{
+    const int64_t sum = *index + more, carry = sum >= extent;
+    *index = carry ? sum - extent : sum;
+    return carry;
+}
+
 /* The threads that work on one point: a warp, or the whole block where it has fewer points than warps. */
 typedef struct Team {
     int rank, size;            /* of a thread among its team */
@@ -376,10 +384,10 @@ INLINE void find_rows_1(const Frame *f, Slices_1 *slices, int64_t m, int64_t row
     if (r < ROWS_1) {
         const int64_t row_at = size_min(row + r, rows - 1);
         int64_t from = INT64_MIN;
-        const int64_t n = row_at;
+        const int64_t n_2 = row_at;
         const int64_t start_at = start[m * start_0];
-        if (is_inside(start_at + n, f->in.D.shape[0]))
-            from = (start_at + n) * D_0;
+        if (is_inside(start_at + n_2, f->in.D.shape[0]))
+            from = (start_at + n_2) * D_0;
         else if (depth > 0)
             FAIL(f, OUT_OF_RANGE - 2);
         slices->rows_at[r] = from;
@@ -662,8 +670,8 @@ INLINE void step_1(const Frame *f, char *own, int64_t i_first, int64_t i_end, in
     const int64_t columns = (i_end - i_first) * extent_j, depth = extent_k;
     for (int64_t m = m_first; m < m_end; m++) {
         const int64_t limit = len[m * len_0];
-        const int64_t n_to = size_min(extent_n, limit);
-        const int64_t rows = n_to;
+        const int64_t n_2_to = size_min(extent_n, limit);
+        const int64_t rows = n_2_to;
         for (int64_t column = 0; column < columns; column += COLUMNS_1) {
             float largest_1[WIDE_1];
             UNROLL
@@ -737,11 +745,19 @@ INLINE void step_2(const Frame *f, char *own, int64_t i_first, int64_t i_end, in
 {
     const int64_t points = (i_end - i_first) * (m_end - m_first);
     const Team team = team_of(points);
+    if (points <= 0)
+        return;
+    int64_t rest = team.number, skip = team.count;
+    int64_t m_at = take_index(&rest, m_end - m_first);
+    const int64_t m_skip = take_index(&skip, m_end - m_first);
+    int64_t i_at = rest;
+    const int64_t i_skip = skip;
     for (int64_t point = team.number; point < points; point += team.count) {
-        int64_t rest = point;
-        const int64_t m = m_first + take_index(&rest, m_end - m_first);
-        const int64_t i = i_first + rest;
+        const int64_t m = m_first + m_at;
+        const int64_t i = i_first + i_at;
         step_2_at(f, own, i_first, m_first, i, m, team);
+        int64_t carry = add_index(&m_at, m_skip, m_end - m_first);
+        i_at += i_skip + carry;
     }
 }
 

@@ -8,7 +8,7 @@
  *     tiles of 64 x 64: rows i, columns j, contracted k, 8 at a time in shared memory, 8 x 4 sums of a thread
  *     loops i j, 32 lanes along j
  *   step 2: rank out[i,j] = bottomk(10)[j](tmp1[i,j]) & out1[i,j] = argbottomk(10)[j](tmp1[i,j])
- *     loops i, 32 lanes along i
+ *     loops i, 32 lanes along j
  * tmp1: a block, row_tmp1 * tile_1_1 * 4 bytes
  * workspace workers * (align(row_tmp1 * tile_1_1 * 4, 64) + 5120 + 10240) */
 #ifdef __CUDACC_RTC__
@@ -168,6 +168,31 @@ PLAIN int64_t meet(int64_t a, int64_t b)
     return a == b || b == 1 ? a : a == 1 ? b : -1;
 }
 
+/* The threads that work on one point: a warp, or the whole block where it has fewer points than warps. */
+typedef struct Team {
+    int rank, size;            /* of a thread among its team */
+    int number, count;         /* of the team among those of the block */
+} Team;
+
+INLINE Team team_of(int64_t points)
+{
+    Team team;
+    team.size = points < WARPS ? THREADS : WARP;
+    team.rank = (int)threadIdx.x % team.size;
+    team.number = (int)threadIdx.x / team.size;
+    team.count = THREADS / team.size;
+    return team;
+}
+
+/* What the team's threads have read and written is done. */
+INLINE void team_wait(Team team)
+{
+    if (team.size > WARP)
+        __syncthreads();
+    else
+        __syncwarp();
+}
+
 /* Puts x into the sorted list of at most `ranks` elements, of which `*filled` are there. A NaN is better than any number; of
  * equals the first to come stays in front. */
 template <class T, class X>
@@ -190,6 +215,45 @@ INLINE void insert_rank(int most, T *list, int64_t *places, int64_t ranks, int64
     list[at] = x;
     places[at] = place;
     *filled += *filled < ranks;
+}
+
+/* Whether an element stands in front of another, of those that are in a list; one that is in none has the last place of all. */
+template <class T>
+INLINE int is_better(int most, T x, int64_t place, T other, int64_t other_place)
+{
+    if (place == INT64_MAX || other_place == INT64_MAX)
+        return place < other_place;
+    if (x != x || other != other)
+        return other == other || (x != x && place < other_place);
+    return x == other ? place < other_place : most ? x > other : x < other;
+}
+
+/* Of what the threads of a team have at the head of their lists the best, for all of them. Shared memory has room for each warp's. */
+template <class T>
+INLINE void best_of_team(int most, Team team, T *warps_best, int64_t *warps_place, T *x, int64_t *place)
+{
+    for (int apart = WARP / 2; apart > 0; apart /= 2) {
+        const T later = (T)__shfl_down_sync(0xFFFFFFFF, *x, apart);
+        const int64_t later_place = __shfl_down_sync(0xFFFFFFFF, (long long)*place, apart);
+        if (is_better(most, later, later_place, *x, *place)) {
+            *x = later;
+            *place = later_place;
+        }
+    }
+    if (threadIdx.x % WARP == 0) {
+        warps_best[threadIdx.x / WARP] = *x;
+        warps_place[threadIdx.x / WARP] = *place;
+    }
+    team_wait(team);
+    const int first = team.size > WARP ? 0 : (int)threadIdx.x / WARP;
+    *x = warps_best[first];
+    *place = warps_place[first];
+    for (int warp = 1; warp < team.size / WARP; warp++)
+        if (is_better(most, warps_best[warp], warps_place[warp], *x, *place)) {
+            *x = warps_best[warp];
+            *place = warps_place[warp];
+        }
+    team_wait(team);
 }
 
 #ifndef EINC_MODEL
@@ -588,7 +652,7 @@ INLINE void step_1(const Frame *f, char *own, int64_t i_first, int64_t i_end)
 }
 
 /* out[i,j] = bottomk(10)[j](tmp1[i,j]) & out1[i,j] = argbottomk(10)[j](tmp1[i,j]) */
-INLINE void step_2_at(const Frame *f, char *own, int64_t i_first, int64_t i)
+INLINE void step_2_at(const Frame *f, char *own, int64_t i_first, int64_t i, const Team team)
 {
     const int64_t extent_j = f->extent_j, row_tmp1 = f->row_tmp1;
     const int64_t at_ranked_2 = f->at_ranked_2, at_ranked_place_2 = f->at_ranked_place_2;
@@ -600,23 +664,50 @@ INLINE void step_2_at(const Frame *f, char *own, int64_t i_first, int64_t i)
     const int64_t tmp1_0 = row_tmp1;
     float *ranked_2 = (float *)(own + at_ranked_2) + threadIdx.x * 10;
     int64_t *ranked_place_2 = (int64_t *)(own + at_ranked_place_2) + threadIdx.x * 10;
-    int64_t filled = 0;
-    for (int64_t j = 0; j < extent_j; j++) {
-        const float tmp1_at = tmp1[(i - i_first) * tmp1_0 + j];
-        insert_rank(0, ranked_2, ranked_place_2, 10, &filled, tmp1_at, j);
+    int64_t filled_2 = 0;
+    for (int64_t j_from = team.rank; j_from < extent_j; j_from += 4 * team.size) {
+        float some[4];
+        UNROLL
+        for (int n_2 = 0; n_2 < 4; n_2++) {
+            const int64_t j = j_from + n_2 * team.size;
+            if (j < extent_j) {
+                const float tmp1_at = tmp1[(i - i_first) * tmp1_0 + j];
+                some[n_2] = tmp1_at;
+            }
+        }
+        UNROLL
+        for (int n_2 = 0; n_2 < 4; n_2++) {
+            const int64_t j = j_from + n_2 * team.size;
+            if (j < extent_j)
+                insert_rank(0, ranked_2, ranked_place_2, 10, &filled_2, some[n_2], j);
+        }
     }
+    __shared__ float ranked_2_of[WARPS];
+    __shared__ int64_t ranked_place_2_of[WARPS];
+    int64_t head = 0;
     for (int64_t rank = 0; rank < 10; rank++) {
-        out[i * out_0 + rank * out_1] = ranked_2[rank];
-        out1[i * out1_0 + rank * out1_1] = ranked_place_2[rank];
+        float best = head < filled_2 ? ranked_2[head] : 0;
+        int64_t best_place = head < filled_2 ? ranked_place_2[head] : INT64_MAX;
+        best_of_team(0, team, ranked_2_of, ranked_place_2_of, &best, &best_place);
+        head += head < filled_2 && ranked_place_2[head] == best_place;
+        team_wait(team);
+        if (team.rank == 0) {
+            out[i * out_0 + rank * out_1] = best;
+        }
+        team_wait(team);
+        if (team.rank == 0) {
+            out1[i * out1_0 + rank * out1_1] = best_place;
+        }
     }
 }
 
 INLINE void step_2(const Frame *f, char *own, int64_t i_first, int64_t i_end)
 {
     const int64_t points = i_end - i_first;
-    for (int64_t point = threadIdx.x; point < points; point += THREADS) {
+    const Team team = team_of(points);
+    for (int64_t point = team.number; point < points; point += team.count) {
         const int64_t i = i_first + point;
-        step_2_at(f, own, i_first, i);
+        step_2_at(f, own, i_first, i, team);
     }
 }
 

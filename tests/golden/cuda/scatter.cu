@@ -3,7 +3,7 @@
  *     dW[y[t]:i64,h]:f32 += g[t,h]:bf16 -> th:f32
  *
  * target cuda:sm_90a, 32 lanes
- * launch 1: block of h: tile_1_1 = min(128, h)
+ * launch 1: block of h: tile_1_1 = min(points_1, h)
  *   step 1: add dW[y[t],h] += g[t,h]
  *     loops t h, 32 lanes along h, 2 threads for elements of their own
  * workspace 64 */
@@ -178,11 +178,20 @@ INLINE int64_t take_index(int64_t *rest, int64_t extent)
     return all % extent;
 }
 
+/* Goes on with an index, of which there are so many, by no more than that; back comes what is carried to the one around it. */
+INLINE int64_t add_index(int64_t *index, int64_t more, int64_t extent)
+{
+    const int64_t sum = *index + more, carry = sum >= extent;
+    *index = carry ? sum - extent : sum;
+    return carry;
+}
+
 /* One call: the operands, what follows from their shapes, and the workspace. */
 typedef struct Frame {
     scatter_args in;    /* strides of axes of size 1 are 0 here */
     int64_t extent_t;
     int64_t extent_h;
+    int64_t points_1;
     int64_t tile_1_1;
     int64_t units_1;
     int64_t grain_1, tasks_1;
@@ -215,13 +224,21 @@ INLINE void step_1_at(const Frame *f, int64_t t, int64_t h, int64_t share)
 INLINE void step_1(const Frame *f, int64_t h_first, int64_t h_end)
 {
     const int64_t extent_t = f->extent_t;
-    const int64_t points = (h_end - h_first) * 2;
+    const int64_t points = 2 * (h_end - h_first);
+    if (points <= 0)
+        return;
+    int64_t rest = threadIdx.x, skip = THREADS;
+    int64_t h_at = take_index(&rest, h_end - h_first);
+    const int64_t h_skip = take_index(&skip, h_end - h_first);
+    int64_t share_at = rest;
+    const int64_t share_skip = skip;
     for (int64_t point = threadIdx.x; point < points; point += THREADS) {
-        int64_t rest = point;
-        const int64_t h = h_first + take_index(&rest, h_end - h_first);
-        const int64_t share = rest;
+        const int64_t h = h_first + h_at;
+        const int64_t share = share_at;
         for (int64_t t = 0; t < extent_t; t++)
             step_1_at(f, t, h, share);
+        int64_t carry = add_index(&h_at, h_skip, h_end - h_first);
+        share_at += share_skip + carry;
     }
 }
 
@@ -257,7 +274,8 @@ static int prepare(Frame *f, const scatter_args *args, int workers)
         return BAD_SHAPES;
     if (f->in.dW.shape[1] != extent_h)
         return BAD_SHAPES;
-    const int64_t tile_1_1 = f->tile_1_1 = size_min(128, extent_h);
+    const int64_t points_1 = f->points_1 = size_min(size_max(size_ceil_div(extent_h, 1024), 128), 1024);
+    const int64_t tile_1_1 = f->tile_1_1 = size_min(points_1, extent_h);
     f->units_1 = size_ceil_div(extent_h, tile_1_1);
     f->shared = 64;
     f->grain_1 = size_max(size_ceil_div(f->units_1, 2147483647), 1);
