@@ -323,12 +323,7 @@ static bool set_block(Planner *planner, const Step *step, Contract *c)
     c->packed = sum;
     c->group = c->row_block = c->near = 1;
     bool is_matrix = is_for_matrices(planner, c);
-    const Index *last = c->depth.list[c->depth.count - 1];
-    c->rows_along = !lies_along(planner, c->left, last);
-    c->columns_along = !lies_along(planner, c->right, last);
-    /* Numbers that come one by one, through registers, are waited for by many blocks at once where there are so many. */
-    bool slow = c->is_cut && dtype_size(c->packed) < 4 && (c->rows_along || c->columns_along);
-    const BlockTile *chosen = is_matrix ? choose(planner, step, c, c->packed == DTYPE_F64 ? grid->doubles : grid->matrices, sum, slow ? grid->resident : 0) : NULL;
+    const BlockTile *chosen = is_matrix ? choose(planner, step, c, c->packed == DTYPE_F64 ? grid->doubles : grid->matrices, sum, 0) : NULL;
     if (!chosen) {
         c->tile = NULL;
         c->packed = sum;
@@ -354,6 +349,8 @@ static bool set_block(Planner *planner, const Step *step, Contract *c)
     c->tile_rows = chosen->rows;
     c->tile_vectors = chosen->columns / grid->lanes;
     c->depth_block = block_slice_depth(c);
+    c->rows_along = !lies_along(planner, c->left, c->depth.list[c->depth.count - 1]);
+    c->columns_along = !lies_along(planner, c->right, c->depth.list[c->depth.count - 1]);
     ring_choose(planner, step, c);
     return true;
 }
@@ -382,13 +379,13 @@ bool block_choose_tile(Planner *planner, const Step *step, Contract *c)
 }
 
 /* Whether a ring has so few tiles that parts are made faster, by slower instructions, on all of the machine: less than a third of an
- * H200's 132 multiprocessors would have one. */
+ * H200's 132 multiprocessors would have one, or next to none where numbers would come one by one. */
 static bool has_idle_ring(const Planner *planner, const Contract *c)
 {
-    enum { BUSY = 24 };    /* blocks of those that give all of the machine work, for a tile */
+    enum { BUSY = 24, BUSY_ONE_BY_ONE = 256 };    /* blocks of those that give all of the machine work, for a tile */
     double tiles = ceil(points(planner, &c->columns) / c->ring->left) * points(planner, &c->batch) * points(planner, &c->kept_rows);
     tiles *= c->reduces ? 1 : ceil(points(planner, &c->rows) / c->ring->right);
-    return tiles * BUSY < planner->plan->target->grid->blocks;
+    return tiles * (!c->reduces && (c->rows_along || c->columns_along) ? BUSY_ONE_BY_ONE : BUSY) < planner->plan->target->grid->blocks;
 }
 
 /* The blocks of a launch before its reduction is cut. */

@@ -5,7 +5,7 @@
 
 enum {
     AT_ONCE = 512,                /* blocks: four on each multiprocessor of the largest cards; */
-    AT_ONCE_FUSED = 48,           /* of two products one behind the other, whose copies are asked for ahead, so many read as fast as each alone */
+    AT_ONCE_FUSED = 256,          /* half as many of two products one behind the other, whose copies are asked for ahead */
     BYTES_OF_LAUNCH = 12 << 20,   /* what memory gives in the time that one more launch takes */
     PASSES = 3,                   /* over what is stored: it is written and read, perhaps more than once */
     TILE = 32                     /* rows or columns of a product that a block has at least */
