@@ -11,7 +11,7 @@ void emit_grid_reserve(Emitter *e)
     static const char *const words[] = {
         "team", "point", "points", "share", "warp", "apart", "frame", "launch", "stream", "workers", "THREADS", "WARP", "WARPS", "RESIDENT",
         "threadIdx", "blockIdx", "blockDim", "gridDim", "warpSize", "dim3", "cudaStream_t", "keep_rounded", "block_memory",
-        "ring_memory", "GROUP", "GROUPS", "RING_THREADS", "EDGE", "POINTS_AHEAD", "made", "first", "skip", "carry", "share_at", "share_skip", NULL
+        "ring_memory", "GROUP", "GROUPS", "RING_THREADS", "EDGE", "skip", "carry", "share_at", "share_skip", NULL
     };
     for (int i = 0; words[i]; i++)
         names_unique(&e->names, words[i]);

@@ -158,11 +158,7 @@ const char *emit_point(Emitter *e)
             (step->added ? emit_added_root : emit_merged_roots)(e);
         if (e->branch)
             emit_know(e, step->statement->outputs[0].value, emit_term(e, e->branch));
-        if (e->point == POINT_VALUE)
-            emit_line(e, "return %s;", emit_bare(e, emit_term(e, emit_unrounded(e, &step->statement->outputs[0])).text));
-        if (e->point == POINT_STORES)
-            emit_know(e, emit_unrounded(e, &step->statement->outputs[0]), (Value){ "made", false });
-        for (int o = 0; o < step->statement->output_count && e->point != POINT_VALUE; o++)
+        for (int o = 0; o < step->statement->output_count; o++)
             emit_store(e, &step->statement->outputs[o]);
     }
     emit_pop(e);

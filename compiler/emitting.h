@@ -86,8 +86,6 @@ typedef struct Emitter {
     bool lanes;                   /* whether this text has lanes at all */
     bool team;                    /* whether the threads of a team work on one point, along the step's vector */
     int *uses;                    /* [lowered term id] */
-    enum { POINT_WHOLE, POINT_VALUE, POINT_STORES } point;    /* on a grid: what a point's function does of a map: its value is */
-    const char *made_type;        /* `made`, of this type */
     bool merging;                 /* the step's states come from their parts */
     const char *jam_first;        /* the first of the points that go together, a parameter */
     const char **begins;          /* [lowered term id]: the pointer to what a point reads, where its loops begin; or NULL */

@@ -144,7 +144,7 @@ static int points_of_block(const Planner *planner, const Step *step)
  * with these, and more where it is, which share what it takes to begin one: some for each thread, or for each warp that works on one. */
 static void tile_grid(Planner *planner, Launch *launch)
 {
-    enum { POINTS_OF_THREAD = 32, POINTS_OF_WARP = 16, SIDE = 32 };
+    enum { POINTS_OF_THREAD = 8, POINTS_OF_WARP = 4, SIDE = 32 };
     Arena *arena = planner->arena;
     const Grid *grid = planner->plan->target->grid;
     int64_t least = points_of_block(planner, launch->steps[0]);

@@ -1,6 +1,6 @@
 /* On a grid: whether steps that would run together had better run one after the other. A launch of few blocks leaves most of the machine
  * idle, so that memory gives it but a part of what it could. Alone each step has blocks, or parts, of all that it goes over, and what passes
- * between them is stored; where that is little beside what they read, it pays. */
+ * between them is stored; where that is no more than the operands, and little beside what they would read so slowly, it pays. */
 #include "planning.h"
 
 enum {
@@ -31,7 +31,7 @@ static bool makes(Step *const *group, int count, const Tensor *tensor)
     return false;
 }
 
-/* What the steps read that others have made, each array once. */
+/* What the steps read that they do not make, or all that is read of the caller's if there are no steps; each array once. */
 static double bytes_read(const Planner *planner, Step *const *group, int count)
 {
     const Program *lowered = planner->plan->lowered;
@@ -39,7 +39,7 @@ static double bytes_read(const Planner *planner, Step *const *group, int count)
     double bytes = 0;
     for (int i = 0; i < lowered->term_count; i++) {
         const Term *term = lowered->terms[i];
-        bool inside = false;
+        bool inside = count == 0 && term->kind == TERM_READ && !term->read.tensor->maker;
         for (int s = 0; s < count; s++)
             inside |= term->statement == group[s]->statement->id;
         if (!inside || term->kind != TERM_READ || makes(group, count, term->read.tensor) || seen[term->read.tensor->id])
@@ -88,5 +88,5 @@ bool planner_idles(const Planner *planner, Step *const *group, int count, const 
     for (int o = 0; o < group[0]->statement->output_count; o++)
         stored += bytes_of(planner, group[0]->statement->outputs[o].tensor);
     double read = bytes_read(planner, group, count), busy = may_be_fused(planner, group, count) ? AT_ONCE_FUSED : AT_ONCE;
-    return stored <= read && PASSES * stored + BYTES_OF_LAUNCH < read * (busy / units - 1);
+    return stored <= bytes_read(planner, NULL, 0) && PASSES * stored + BYTES_OF_LAUNCH < read * (busy / units - 1);
 }

@@ -159,8 +159,6 @@ FAULTS = [
     ('the team does not wait before it merges', TOTAL, r's/team_wait\(team\);//'),
     ('nor anywhere', SPREAD, r's/team_wait\(team\);//g'),
     ('an index does not carry', MAP, r's/carry = sum >= extent/carry = 0 * extent/'),
-    ('what is made is stored for the last point', MAP, r's/made\[n\]\);/made[POINTS_AHEAD - 1]);/'),
-    ('points are made at one place', MAP, r's/few_of\[n\] = few_at;/few_of[n] = 0;/'),
     ('a warp waits alone where the block should', TOTAL, r's/team.size > WARP\)\n( *)__sync/0)\n\1__sync/'),
     ('half of the warp is merged', ROWS, r's/WARP \/ 2; apart/WARP \/ 4; apart/'),
     ('neighbours are not merged', ROWS, r's/apart > 0/apart > 1/'),

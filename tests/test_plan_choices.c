@@ -228,6 +228,70 @@ static void few_columns_are_cut_along_rows_too(void **unused)
     }
 }
 
+/* An expression of such operands and extents ("i=8,j=9") is cut into so many launches on a GPU, of which the last one is in parts, or not. */
+typedef struct Busy {
+    const char *text, *operands, *extents;
+    int64_t memory;
+    int launches;
+    bool is_split;
+} Busy;
+
+static int64_t extent_in(const char *extents, char index)
+{
+    while (*extents != index)
+        extents += strcspn(extents, ",") + 1;
+    return atoll(extents + 2);
+}
+
+static int shapes_of(const Busy *busy, OperandSpec *list, int64_t shapes[][4])
+{
+    int count = 0;
+    for (const char *at = busy->operands; *at; at += *at == ',') {
+        list[count] = (OperandSpec){ .dtype = DTYPE_NONE, .shape = shapes[count] };
+        for (; *at && *at != ','; at++)
+            shapes[count][list[count].rank++] = extent_in(busy->extents, *at);
+        count++;
+    }
+    return count;
+}
+
+/* Contracted points are cut into parts where a product has too few tiles for the card, unless there is no memory for sums of them or all is done
+ * in the time of one more launch; and steps that would leave it idle together run one after the other where little is stored between them. */
+static void all_of_a_card_has_work(void **unused)
+{
+    (void)unused;
+    static const Busy cases[] = {
+        { "ki,kj->ij", "ki,kj", "k=262144,i=128,j=128", 0, 1, true },
+        { "ki,kj->ij", "ki,kj", "k=262144,i=128,j=128", 1, 1, false },
+        { "ki,kj->ij", "ki,kj", "k=4096,i=4096,j=4096", 0, 1, false },
+        { "ik,kj->ij", "ik,kj", "i=128,j=128,k=128", 0, 1, false },
+        { "bk,kj->bj", "bk,kj", "b=8,k=4096,j=4096", 0, 1, true },
+        { "bi,ijk,bj->bk", "bi,ijk,bj", "b=256,i=128,j=128,k=128", 0, 1, true },
+        { "ki:f64,kj:f64->ij", "ki,kj", "k=262144,i=128,j=128", 0, 1, true },
+        { "ki:bf16,kj:bf16->ij", "ki,kj", "k=65536,i=512,j=512", 0, 1, false },
+        { "ij,jk,kl->il", "ij,jk,kl", "i=100,j=4096,k=4096,l=100", 0, 2, true },
+        { "ij,jk,kl->il", "ij,jk,kl", "i=100,j=64,k=64,l=100", 0, 1, false },
+        { "hd,hjd->hj | softmax j | * hjv->hv", "hd,hjd,hjv", "h=8,j=65536,d=128,v=128", 0, 5, true },
+        { "hd,hjd->hj | softmax j | * hjv->hv", "hd,hjd,hjv", "h=8,j=65536,d=128,v=128", 300000, 1, false },
+        { "hid,hjd->hij | softmax j | * hjv->hiv", "hid,hjd,hjv", "h=16,i=4096,j=4096,d=128,v=128", 0, 1, false },
+        { "ij | softmax j", "ij", "i=8192,j=8192", 0, 1, false },
+        { "ij | softmax j", "ij", "i=16,j=1000000", 0, 4, false },
+        { "ij->", "ij", "i=8192,j=8192", 0, 1, true },
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        OperandSpec operands[3];
+        int64_t shapes[3][4];
+        CompileOptions options = { .target = target_find("cuda:sm_90a"), .memory = cases[i].memory };
+        options.check.operands = operands;
+        options.check.operand_count = shapes_of(&cases[i], operands, shapes);
+        Planned *planned = plan_of(cases[i].text, options);
+        const Launch *last = planned->plan->launches[planned->plan->launch_count - 1];
+        assert_int_equal(planned->plan->launch_count, cases[i].launches);
+        assert_int_equal(last->steps[last->step_count - 1]->split != NULL, cases[i].is_split);
+        end(planned);
+    }
+}
+
 /* Where memory is fast for rows of pages of their own, those that go together are so far apart, and are added up where the result will
  * be, unless it has another dtype or they are few; elsewhere each row is a stream. */
 static void rows_of_memory_are_far_apart(void **unused)
@@ -278,6 +342,7 @@ int main(void)
         cmocka_unit_test(columns_are_asked_for_in_order),
         cmocka_unit_test(few_rows_meet_a_matrix_in_order),
         cmocka_unit_test(few_columns_are_cut_along_rows_too),
+        cmocka_unit_test(all_of_a_card_has_work),
         cmocka_unit_test(rows_of_memory_are_far_apart),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

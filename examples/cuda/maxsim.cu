@@ -93,6 +93,8 @@ enum { THREADS = 128, WARP = 32, WARPS = THREADS / WARP, RESIDENT = 2 };
 
 #define UNROLL _Pragma("unroll")
 
+#define UNROLL_NOT _Pragma("unroll 1")
+
 /* Elements are aligned to their size: the launcher looks. */
 #define UNALIGNED
 
@@ -192,6 +194,14 @@ INLINE int64_t take_index(int64_t *rest, int64_t extent)
     }
     *rest = all / extent;
     return all % extent;
+}
+
+/* Goes on with an index, of which there are so many, by no more than that; back comes what is carried to the one around it. */
+INLINE int64_t add_index(int64_t *index, int64_t more, int64_t extent)
+{
+    const int64_t sum = *index + more, carry = sum >= extent;
+    *index = carry ? sum - extent : sum;
+    return carry;
 }
 
 /* The threads that work on one point: a warp, or the whole block where it has fewer points than warps. */
@@ -720,11 +730,20 @@ INLINE void step_2(const Frame *f, char *own, int64_t i_first, int64_t i_end, in
 {
     const int64_t points = (i_end - i_first) * (m_end - m_first);
     const Team team = team_of(points);
+    if (points <= 0)
+        return;
+    int64_t rest = team.number, skip = team.count;
+    int64_t m_at = take_index(&rest, m_end - m_first);
+    const int64_t m_skip = take_index(&skip, m_end - m_first);
+    int64_t i_at = rest;
+    const int64_t i_skip = skip;
+    UNROLL_NOT
     for (int64_t point = team.number; point < points; point += team.count) {
-        int64_t rest = point;
-        const int64_t m = m_first + take_index(&rest, m_end - m_first);
-        const int64_t i = i_first + rest;
+        const int64_t m = m_first + m_at;
+        const int64_t i = i_first + i_at;
         step_2_at(f, own, i_first, m_first, i, m, team);
+        int64_t carry = add_index(&m_at, m_skip, m_end - m_first);
+        i_at += i_skip + carry;
     }
 }
 

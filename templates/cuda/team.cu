@@ -33,10 +33,6 @@ INLINE int64_t add_index(int64_t *index, int64_t more, int64_t extent)
 #define UNROLL_MUCH _Pragma("unroll 16")
 //}
 
-//{ POINTS_AHEAD
-enum { POINTS_AHEAD = 4 };    /* points whose values a thread makes before it stores them */
-//}
-
 //{ Team
 /* The threads that work on one point: a warp, or the whole block where it has fewer points than warps. */
 typedef struct Team {

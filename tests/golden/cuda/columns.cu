@@ -76,6 +76,8 @@ enum { THREADS = 128, WARP = 32, WARPS = THREADS / WARP, RESIDENT = 4 };
 
 #define UNROLL _Pragma("unroll")
 
+#define UNROLL_NOT _Pragma("unroll 1")
+
 /* Elements are aligned to their size: the launcher looks. */
 #define UNALIGNED
 
@@ -195,6 +197,7 @@ INLINE void step_1_at(const Frame *f, int64_t j_first, int64_t j_end, int64_t pa
 INLINE void step_1(const Frame *f, int64_t m_first, int64_t m_end, int64_t j_first, int64_t j_end, int64_t part)
 {
     const int64_t points = m_end - m_first;
+    UNROLL_NOT
     for (int64_t point = threadIdx.x; point < points; point += THREADS) {
         const int64_t m = m_first + point;
         step_1_at(f, j_first, j_end, part, m);
@@ -241,6 +244,7 @@ INLINE void merge_1(const Frame *f)
 {
     const int64_t extent_m = f->extent_m;
     const int64_t points = extent_m;
+    UNROLL_NOT
     for (int64_t point = (int64_t)blockIdx.x * THREADS + threadIdx.x; point < points; point
             += (int64_t)gridDim.x * THREADS) {
         const int64_t m = point;

@@ -74,6 +74,8 @@ enum { THREADS = 128, WARP = 32, WARPS = THREADS / WARP, RESIDENT = 4 };
 
 #define INLINE static __device__ __forceinline__
 
+#define UNROLL_NOT _Pragma("unroll 1")
+
 /* Elements are aligned to their size: the launcher looks. */
 #define UNALIGNED
 
@@ -282,6 +284,7 @@ INLINE void step_1(const Frame *f, int64_t i_first, int64_t i_end)
 {
     const int64_t points = i_end - i_first;
     const Team team = team_of(points);
+    UNROLL_NOT
     for (int64_t point = team.number; point < points; point += team.count) {
         const int64_t i = i_first + point;
         step_1_at(f, i, team);

@@ -99,6 +99,8 @@ enum { THREADS = 128, WARP = 32, WARPS = THREADS / WARP, RESIDENT = 2 };
 
 #define UNROLL _Pragma("unroll")
 
+#define UNROLL_NOT _Pragma("unroll 1")
+
 /* Elements are aligned to their size: the launcher looks. */
 #define UNALIGNED
 
@@ -751,6 +753,7 @@ INLINE void step_2(const Frame *f, char *own, int64_t t_first, int64_t t_end, in
 {
     const int64_t points = 1;
     const Team team = team_of(points);
+    UNROLL_NOT
     for (int64_t point = team.number; point < points; point += team.count) {
         step_2_at(f, own, t_first, t_end, part, first_unit, team);
     }
@@ -795,6 +798,7 @@ INLINE void merge_2_at(const Frame *f)
 INLINE void merge_2(const Frame *f)
 {
     const int64_t points = 1;
+    UNROLL_NOT
     for (int64_t point = (int64_t)blockIdx.x * THREADS + threadIdx.x; point < points; point
             += (int64_t)gridDim.x * THREADS) {
         merge_2_at(f);

@@ -624,8 +624,8 @@ INLINE void find_rows_1(const Frame *f, Slices_1 *slices, int64_t m, int64_t row
     if (r < ROWS_1) {
         const int64_t row_at = size_min(row + r, rows - 1);
         int64_t from;
-        const int64_t n_2 = row_at;
-        from = m * D_0 + n_2 * D_1;
+        const int64_t n = row_at;
+        from = m * D_0 + n * D_1;
         slices->rows_at[r] = from;
     }
 }
@@ -1286,6 +1286,7 @@ INLINE void step_2(const Frame *f, int64_t i_first, int64_t i_end, int64_t m_fir
     const int64_t m_skip = take_index(&skip, m_end - m_first);
     int64_t i_at = rest;
     const int64_t i_skip = skip;
+    UNROLL_NOT
     for (int64_t point = team.number; point < points; point += team.count) {
         const int64_t m = m_first + m_at;
         const int64_t i = i_first + i_at;

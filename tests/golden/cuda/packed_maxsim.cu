@@ -98,6 +98,8 @@ enum { THREADS = 128, WARP = 32, WARPS = THREADS / WARP, RESIDENT = 2 };
 
 #define UNROLL _Pragma("unroll")
 
+#define UNROLL_NOT _Pragma("unroll 1")
+
 /* Elements are aligned to their size: the launcher looks. */
 #define UNALIGNED
 
@@ -384,10 +386,10 @@ INLINE void find_rows_1(const Frame *f, Slices_1 *slices, int64_t m, int64_t row
     if (r < ROWS_1) {
         const int64_t row_at = size_min(row + r, rows - 1);
         int64_t from = INT64_MIN;
-        const int64_t n_2 = row_at;
+        const int64_t n = row_at;
         const int64_t start_at = start[m * start_0];
-        if (is_inside(start_at + n_2, f->in.D.shape[0]))
-            from = (start_at + n_2) * D_0;
+        if (is_inside(start_at + n, f->in.D.shape[0]))
+            from = (start_at + n) * D_0;
         else if (depth > 0)
             FAIL(f, OUT_OF_RANGE - 2);
         slices->rows_at[r] = from;
@@ -670,8 +672,8 @@ INLINE void step_1(const Frame *f, char *own, int64_t i_first, int64_t i_end, in
     const int64_t columns = (i_end - i_first) * extent_j, depth = extent_k;
     for (int64_t m = m_first; m < m_end; m++) {
         const int64_t limit = len[m * len_0];
-        const int64_t n_2_to = size_min(extent_n, limit);
-        const int64_t rows = n_2_to;
+        const int64_t n_to = size_min(extent_n, limit);
+        const int64_t rows = n_to;
         for (int64_t column = 0; column < columns; column += COLUMNS_1) {
             float largest_1[WIDE_1];
             UNROLL
@@ -752,6 +754,7 @@ INLINE void step_2(const Frame *f, char *own, int64_t i_first, int64_t i_end, in
     const int64_t m_skip = take_index(&skip, m_end - m_first);
     int64_t i_at = rest;
     const int64_t i_skip = skip;
+    UNROLL_NOT
     for (int64_t point = team.number; point < points; point += team.count) {
         const int64_t m = m_first + m_at;
         const int64_t i = i_first + i_at;

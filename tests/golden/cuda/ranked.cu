@@ -88,6 +88,8 @@ enum { THREADS = 128, WARP = 32, WARPS = THREADS / WARP, RESIDENT = 3 };
 
 #define UNROLL _Pragma("unroll")
 
+#define UNROLL_NOT _Pragma("unroll 1")
+
 /* Elements are aligned to their size: the launcher looks. */
 #define UNALIGNED
 
@@ -664,32 +666,32 @@ INLINE void step_2_at(const Frame *f, char *own, int64_t i_first, int64_t i, con
     const int64_t tmp1_0 = row_tmp1;
     float *ranked_2 = (float *)(own + at_ranked_2) + threadIdx.x * 10;
     int64_t *ranked_place_2 = (int64_t *)(own + at_ranked_place_2) + threadIdx.x * 10;
-    int64_t filled_2 = 0;
+    int64_t filled = 0;
     for (int64_t j_from = team.rank; j_from < extent_j; j_from += 4 * team.size) {
         float some[4];
         UNROLL
-        for (int n_2 = 0; n_2 < 4; n_2++) {
-            const int64_t j = j_from + n_2 * team.size;
+        for (int n = 0; n < 4; n++) {
+            const int64_t j = j_from + n * team.size;
             if (j < extent_j) {
                 const float tmp1_at = tmp1[(i - i_first) * tmp1_0 + j];
-                some[n_2] = tmp1_at;
+                some[n] = tmp1_at;
             }
         }
         UNROLL
-        for (int n_2 = 0; n_2 < 4; n_2++) {
-            const int64_t j = j_from + n_2 * team.size;
+        for (int n = 0; n < 4; n++) {
+            const int64_t j = j_from + n * team.size;
             if (j < extent_j)
-                insert_rank(0, ranked_2, ranked_place_2, 10, &filled_2, some[n_2], j);
+                insert_rank(0, ranked_2, ranked_place_2, 10, &filled, some[n], j);
         }
     }
     __shared__ float ranked_2_of[WARPS];
     __shared__ int64_t ranked_place_2_of[WARPS];
     int64_t head = 0;
     for (int64_t rank = 0; rank < 10; rank++) {
-        float best = head < filled_2 ? ranked_2[head] : 0;
-        int64_t best_place = head < filled_2 ? ranked_place_2[head] : INT64_MAX;
+        float best = head < filled ? ranked_2[head] : 0;
+        int64_t best_place = head < filled ? ranked_place_2[head] : INT64_MAX;
         best_of_team(0, team, ranked_2_of, ranked_place_2_of, &best, &best_place);
-        head += head < filled_2 && ranked_place_2[head] == best_place;
+        head += head < filled && ranked_place_2[head] == best_place;
         team_wait(team);
         if (team.rank == 0) {
             out[i * out_0 + rank * out_1] = best;
@@ -705,6 +707,7 @@ INLINE void step_2(const Frame *f, char *own, int64_t i_first, int64_t i_end)
 {
     const int64_t points = i_end - i_first;
     const Team team = team_of(points);
+    UNROLL_NOT
     for (int64_t point = team.number; point < points; point += team.count) {
         const int64_t i = i_first + point;
         step_2_at(f, own, i_first, i, team);

@@ -78,6 +78,8 @@ enum { THREADS = 128, WARP = 32, WARPS = THREADS / WARP, RESIDENT = 4 };
 
 #define INLINE static __device__ __forceinline__
 
+#define UNROLL_NOT _Pragma("unroll 1")
+
 /* Elements are aligned to their size: the launcher looks. */
 #define UNALIGNED
 
@@ -232,6 +234,7 @@ INLINE void step_1(const Frame *f, int64_t h_first, int64_t h_end)
     const int64_t h_skip = take_index(&skip, h_end - h_first);
     int64_t share_at = rest;
     const int64_t share_skip = skip;
+    UNROLL_NOT
     for (int64_t point = threadIdx.x; point < points; point += THREADS) {
         const int64_t h = h_first + h_at;
         const int64_t share = share_at;

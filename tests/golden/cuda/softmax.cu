@@ -94,6 +94,8 @@ enum { THREADS = 128, WARP = 32, WARPS = THREADS / WARP, RESIDENT = 4 };
 
 #define UNROLL _Pragma("unroll")
 
+#define UNROLL_NOT _Pragma("unroll 1")
+
 /* Elements are aligned to their size: the launcher looks. */
 #define UNALIGNED
 
@@ -208,8 +210,6 @@ INLINE int64_t add_index(int64_t *index, int64_t more, int64_t extent)
     return carry;
 }
 
-enum { POINTS_AHEAD = 4 };    /* points whose values a thread makes before it stores them */
-
 /* The threads that work on one point: a warp, or the whole block where it has fewer points than warps. */
 typedef struct Team {
     int rank, size;            /* of a thread among its team */
@@ -305,6 +305,7 @@ INLINE void step_1(const Frame *f, char *own, int64_t i_first, int64_t i_end)
 {
     const int64_t points = i_end - i_first;
     const Team team = team_of(points);
+    UNROLL_NOT
     for (int64_t point = team.number; point < points; point += team.count) {
         const int64_t i = i_first + point;
         step_1_at(f, own, i_first, i, team);
@@ -312,22 +313,17 @@ INLINE void step_1(const Frame *f, char *own, int64_t i_first, int64_t i_end)
 }
 
 /* tmp2[i,j] = where(tmp1[i] == -inf, 0, exp(A[i,j] - tmp1[i])) */
-INLINE float step_2_of(const Frame *f, char *own, int64_t i_first, int64_t i, int64_t j)
+INLINE void step_2_at(const Frame *f, char *own, int64_t i_first, int64_t i, int64_t j)
 {
+    const int64_t extent_j = f->extent_j, at_tmp2 = f->at_tmp2;
     const f32u *A = (const f32u *)f->in.A.data;
     const int64_t A_0 = f->in.A.stride[0], A_1 = f->in.A.stride[1];
     f32u *tmp1 = (f32u *)own;
-    const float tmp1_at = tmp1[(i - i_first)];
-    const int value = tmp1_at == (-INFINITY);
-    return value ? 0.0f : exp_f32(A[i * A_0 + j * A_1] - tmp1_at);
-}
-
-INLINE void step_2_at(const Frame *f, char *own, int64_t i_first, int64_t i, int64_t j, float made)
-{
-    const int64_t extent_j = f->extent_j, at_tmp2 = f->at_tmp2;
     f32u *tmp2 = (f32u *)(own + at_tmp2);
     const int64_t tmp2_0 = extent_j;
-    tmp2[(i - i_first) * tmp2_0 + j] = made;
+    const float tmp1_at = tmp1[(i - i_first)];
+    const int value = tmp1_at == (-INFINITY);
+    tmp2[(i - i_first) * tmp2_0 + j] = value ? 0.0f : exp_f32(A[i * A_0 + j * A_1] - tmp1_at);
 }
 
 INLINE void step_2(const Frame *f, char *own, int64_t i_first, int64_t i_end)
@@ -341,30 +337,13 @@ INLINE void step_2(const Frame *f, char *own, int64_t i_first, int64_t i_end)
     const int64_t j_skip = take_index(&skip, extent_j);
     int64_t i_at = rest;
     const int64_t i_skip = skip;
-    for (int64_t first = threadIdx.x; first < points; first += POINTS_AHEAD * THREADS) {
-        float made[POINTS_AHEAD];
-        int64_t i_of[POINTS_AHEAD];
-        int64_t j_of[POINTS_AHEAD];
-        UNROLL
-        for (int n = 0; n < POINTS_AHEAD; n++) {
-            const int64_t point = first + n * THREADS;
-            i_of[n] = i_at;
-            j_of[n] = j_at;
-            const int64_t j = j_at;
-            const int64_t i = i_first + i_at;
-            if (point < points)
-                made[n] = step_2_of(f, own, i_first, i, j);
-            int64_t carry = add_index(&j_at, j_skip, extent_j);
-            i_at += i_skip + carry;
-        }
-        UNROLL
-        for (int n = 0; n < POINTS_AHEAD; n++) {
-            const int64_t point = first + n * THREADS;
-            const int64_t j = j_of[n];
-            const int64_t i = i_first + i_of[n];
-            if (point < points)
-                step_2_at(f, own, i_first, i, j, made[n]);
-        }
+    UNROLL_NOT
+    for (int64_t point = threadIdx.x; point < points; point += THREADS) {
+        const int64_t j = j_at;
+        const int64_t i = i_first + i_at;
+        step_2_at(f, own, i_first, i, j);
+        int64_t carry = add_index(&j_at, j_skip, extent_j);
+        i_at += i_skip + carry;
     }
 }
 
@@ -416,6 +395,7 @@ INLINE void step_3(const Frame *f, char *own, int64_t i_first, int64_t i_end)
 {
     const int64_t points = i_end - i_first;
     const Team team = team_of(points);
+    UNROLL_NOT
     for (int64_t point = team.number; point < points; point += team.count) {
         const int64_t i = i_first + point;
         step_3_at(f, own, i_first, i, team);
@@ -423,23 +403,18 @@ INLINE void step_3(const Frame *f, char *own, int64_t i_first, int64_t i_end)
 }
 
 /* out[i,j] = where(tmp3[i] == 0, 0, tmp2[i,j] / tmp3[i]) */
-INLINE float step_4_of(const Frame *f, char *own, int64_t i_first, int64_t i, int64_t j)
+INLINE void step_4_at(const Frame *f, char *own, int64_t i_first, int64_t i, int64_t j)
 {
     const int64_t extent_j = f->extent_j, at_tmp2 = f->at_tmp2;
     const int64_t at_tmp3 = f->at_tmp3;
+    f32u *out = (f32u *)f->in.out.data;
+    const int64_t out_0 = f->in.out.stride[0], out_1 = f->in.out.stride[1];
     f32u *tmp2 = (f32u *)(own + at_tmp2);
     const int64_t tmp2_0 = extent_j;
     f32u *tmp3 = (f32u *)(own + at_tmp3);
     const float tmp3_at = tmp3[(i - i_first)];
     const int value = tmp3_at == 0.0f;
-    return value ? 0.0f : (tmp2[(i - i_first) * tmp2_0 + j] / tmp3_at);
-}
-
-INLINE void step_4_at(const Frame *f, int64_t i, int64_t j, float made)
-{
-    f32u *out = (f32u *)f->in.out.data;
-    const int64_t out_0 = f->in.out.stride[0], out_1 = f->in.out.stride[1];
-    out[i * out_0 + j * out_1] = made;
+    out[i * out_0 + j * out_1] = value ? 0.0f : (tmp2[(i - i_first) * tmp2_0 + j] / tmp3_at);
 }
 
 INLINE void step_4(const Frame *f, char *own, int64_t i_first, int64_t i_end)
@@ -453,30 +428,13 @@ INLINE void step_4(const Frame *f, char *own, int64_t i_first, int64_t i_end)
     const int64_t j_skip = take_index(&skip, extent_j);
     int64_t i_at = rest;
     const int64_t i_skip = skip;
-    for (int64_t first = threadIdx.x; first < points; first += POINTS_AHEAD * THREADS) {
-        float made[POINTS_AHEAD];
-        int64_t i_of[POINTS_AHEAD];
-        int64_t j_of[POINTS_AHEAD];
-        UNROLL
-        for (int n = 0; n < POINTS_AHEAD; n++) {
-            const int64_t point = first + n * THREADS;
-            i_of[n] = i_at;
-            j_of[n] = j_at;
-            const int64_t j = j_at;
-            const int64_t i = i_first + i_at;
-            if (point < points)
-                made[n] = step_4_of(f, own, i_first, i, j);
-            int64_t carry = add_index(&j_at, j_skip, extent_j);
-            i_at += i_skip + carry;
-        }
-        UNROLL
-        for (int n = 0; n < POINTS_AHEAD; n++) {
-            const int64_t point = first + n * THREADS;
-            const int64_t j = j_of[n];
-            const int64_t i = i_first + i_of[n];
-            if (point < points)
-                step_4_at(f, i, j, made[n]);
-        }
+    UNROLL_NOT
+    for (int64_t point = threadIdx.x; point < points; point += THREADS) {
+        const int64_t j = j_at;
+        const int64_t i = i_first + i_at;
+        step_4_at(f, own, i_first, i, j);
+        int64_t carry = add_index(&j_at, j_skip, extent_j);
+        i_at += i_skip + carry;
     }
 }
 
