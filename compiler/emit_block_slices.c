@@ -264,8 +264,10 @@ static const char *chunks_test(Emitter *e, const BlockTiling *t, const Term *rea
     text_print(&test, "%s == 1", emit_stride(e, read->read.tensor, read->read.positions, last));
     for (int i = 0; i + 1 < depth->count; i++)
         text_print(&test, " && %s %% CHUNK_%d == 0", emit_stride(e, read->read.tensor, read->read.positions, depth->list[i]), t->number);
+    const Along *along = &t->depth[depth->count - 1];
     if (depth->count > 1)
-        text_print(&test, " && (%s) %% CHUNK_%d == 0", block_count(e, &(IndexSet){ (Index **)&last, 1 }, t->depth + depth->count - 1), t->number);
+        text_print(&test, " && %s %% CHUNK_%d == 0", strcmp(along->first, "0") ? emit_text(e, "(%s - %s)", along->end, along->first) : along->end,
+                   t->number);
     return test.bytes;
 }
 

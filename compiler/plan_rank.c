@@ -45,6 +45,14 @@ bool ranking_turns(const Statement *statement)
     return plain && (dtype == DTYPE_F32 || dtype == DTYPE_F64 || dtype == DTYPE_I32);
 }
 
+Index *rank_shared(const Planner *planner, const Step *step)
+{
+    enum { LONG = 256 };
+    Index *over = step->statement->outputs[0].value->reduce.over[0];
+    int64_t extent = planner->hints->extents ? planner->hints->extents->of[over->origin->id] : -1;
+    return extent < 0 || extent >= LONG ? over : NULL;
+}
+
 /* What a ranking has in the worker's part: the candidates and their places, twice, since sorting needs the room, and a block of
  * a row; of as many rows as go together. */
 typedef struct Part {

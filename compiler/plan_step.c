@@ -320,15 +320,6 @@ static int lanes_of(const Planner *planner, size_t widest)
     return target->grid ? target->grid->lanes : target->vector_bytes / (int)(widest > 4 ? widest : 4);
 }
 
-/* Whether threads of a team have some of a ranking's row each, with lists of their own that they merge; else a thread has all of it. */
-static bool is_long(const Planner *planner, const Index *over)
-{
-    enum { LONG = 256 };
-    const Extents *extents = planner->hints->extents;
-    int64_t extent = extents ? extents->of[over->origin->id] : -1;
-    return extent < 0 || extent >= LONG;
-}
-
 static void choose_vector(const Planner *as_it_is, Step *step)
 {
     /* What is reduced altogether is one loop where its arrays allow that. */
@@ -342,10 +333,9 @@ static void choose_vector(const Planner *as_it_is, Step *step)
     for (int i = 0; i < step->loop_count; i++)
         if (may_carry_lanes(planner, step, step->loops[i]))
             add_candidate(&c, step->loops[i]);
-    if (threads && step->kind == STEP_RANK && is_long(planner, step->statement->outputs[0].value->reduce.over[0])) {
-        step->vector = step->statement->outputs[0].value->reduce.over[0];
+    if (threads && step->kind == STEP_RANK && (step->vector = rank_shared(planner, step)))
         return;
-    }
+    /* Else a ranking's list is one thread's. */
     for (int o = 0; o < step->statement->output_count && !(threads && step->kind == STEP_RANK); o++)
         term_each_below(planner->arena, step->statement->outputs[o].value, find_candidates, &c);
     if (c.whole && !threads)

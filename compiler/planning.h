@@ -182,6 +182,7 @@ void contract_reserve(Planner *planner, const Launch *launch, const Step *step, 
 /* plan_rank.c */
 /* At most so many bytes it takes of the worker's part, whatever the tiles. */
 Dtype ranking_dtype(const Term *reduce);                     /* of the elements as they are compared */
+Index *rank_shared(const Planner *planner, const Step *step);    /* on a grid: a long row, whose elements a team shares; NULL: a thread has all */
 bool ranking_turns(const Statement *statement);              /* whether rows that lie side by side can be ranked together */
 const Size *rank_bytes(Planner *planner, const Step *step);
 void rank_reserve(Planner *planner, Step *step, const Size **end);

@@ -6,7 +6,8 @@
 #include "semiring.h"
 #include "state.h"
 
-enum { ROWS_LEAST = 8, ROWS_LEAST_OF_MANY = 2, COLUMNS_LEAST = 32, MANY = 1 << 15, DEPTH_LEAST = 2, DEPTH_MOST = 1 << 19, KEPT_LEAST = 64, WORK_LEAST = 1 << 15, GUESS = 64 };
+enum { ROWS_LEAST = 8, DEPTH_LEAST = 2, DEPTH_MOST = 1 << 19, KEPT_LEAST = 64, WORK_LEAST = 1 << 15, GUESS = 64 };
+enum { FEW_ROWS = 2, FEW_MEET = 32, FEW_READ = 1 << 15 };    /* on a grid: so few meet at least so many columns, of so many numbers */
 enum { AGAIN_MOST = 16 };         /* more combinations take longer than to store a sum and to read it */
 enum { STORED_MOST = 1 << 16 };   /* points of a product that are stored for one point of a block's index */
 
@@ -255,7 +256,7 @@ bool product_pays(const Product *product, Nests nests, const Extents *extents, I
     double depth = points(extents, product->reduce->reduce.over, product->reduce->reduce.over_count);
     bool sweeps = indices_have(product->reduce->reduce.over, product->reduce->reduce.over_count, swept);
     /* A few rows that meet large columns leave most of a block's tile empty, but what the columns are made of is read once. */
-    double columns = fmax(side[0], side[1]), least = grid && columns >= COLUMNS_LEAST && columns * depth >= MANY ? ROWS_LEAST_OF_MANY : ROWS_LEAST;
+    double columns = fmax(side[0], side[1]), least = grid && columns >= FEW_MEET && columns * depth >= FEW_READ ? FEW_ROWS : ROWS_LEAST;
     return side[0] >= least && side[1] >= least && depth >= DEPTH_LEAST &&
            (grid || depth / (sweeps ? fmax(extent_of(extents, swept), 1) : 1) <= DEPTH_MOST) && all * depth >= WORK_LEAST &&
            all / points(extents, over, count) >= KEPT_LEAST;
