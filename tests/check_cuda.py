@@ -111,7 +111,7 @@ COLUMNS = ('A[tall,few] -> [few]', 'A=tall,few')
 COLUMNS_BEST = ('A[tall,few] -> [tall,few] | max tall & argmax tall', 'A=tall,few:i')
 COLUMNS_RAGGED = ('A[some,tall,few] -> [some,tall,few] | where(@tall < len[few], _, -inf) | logsumexp tall', 'A=some,tall,few len=few:tall')
 PARTED = ('A[few,z], B[rows,z] -> [few,rows] | max rows & argmax rows', 'A=few,z B=rows,z')    # a product's rows
-BEST = ('A[few,tallest] -> [few,tallest] | topk(3) tallest & argtopk(3) tallest', 'A=few,tallest:i')    # threads have lists of their own
+LISTS = ('A[few,tallest] -> [few,tallest] | topk(3) tallest & argtopk(3) tallest', 'A=few,tallest:i')    # threads have lists of their own
 CUT = [
     COLUMNS, COLUMNS_BEST, COLUMNS_RAGGED, PARTED,
     ('A[few,y], B[rows,y] -> [few,rows] | where(@rows < len[few], _, -inf) | logsumexp rows', 'A=few,y:b B=rows,y:b len=few:rows'),
@@ -123,7 +123,7 @@ CUT = [
     ('A[tall,few], B[tall,some] -> [few,some]', 'A=tall,few:d B=tall,some:d'),
     ('dW[y[few],some] += A[tall,few,some]', 'dW=s+r,some y=few:r A=tall,few,some'),
     ('A[tall,few] -> [tall,few] | sum tall | exp(-_ * _) | sum few', 'A=tall,few'),
-    BEST, ('A[tall,few] -> [tall,few] | argbottomk(20) tall', 'A=tall,few:d'), ('A[tallest] -> [tallest] | _ > 3 | topk(7) tallest', 'A=tallest:i'),
+    LISTS, ('A[tall,few] -> [tall,few] | argbottomk(20) tall', 'A=tall,few:d'), ('A[tallest] -> [tallest] | _ > 3 | topk(7) tallest', 'A=tallest:i'),
 ]
 # Few contracted points, mostly as many as were expected.
 GAUSS = ('(A[few,xyz] - B[tall,xyz])^2 -> [few,tall] | exp(-0.5 * _) | _ * C[tall] -> [few]', 'A=few,xyz B=tall,xyz C=tall')
@@ -206,9 +206,9 @@ CUT_FAULTS = [
     ('all tiles are the first', COLUMNS, r's/few_first = rest/few_first = 0/'),
     ('of equal parts the later one wins', COLUMNS_BEST, r's/other_place < \*place/other_place > *place/'),
     ('a product\'s parts are in one place', PARTED, r's/const int64_t part = (task|rows_first[^;]*);/const int64_t part = 0;/'),
-    ('the best is taken again', BEST, r's/head \+= head/0 * head/'),
-    ('another warp\'s best is not seen', BEST, r's/if \(is_better\(most, warps_best/if (0 \&\& is_better(most, warps_best/'),
-    ('of equals the later one is taken', BEST, r's/x == other \? place < other_place/x == other ? place > other_place/'),
+    ('the best is taken again', LISTS, r's/head \+= head/0 * head/'),
+    ('another warp\'s best is not seen', LISTS, r's/if \(is_better\(most, warps_best/if (0 \&\& is_better(most, warps_best/'),
+    ('of equals the later one is taken', LISTS, r's/x == other \? place < other_place/x == other ? place > other_place/'),
     ('a merge sees another result', COLUMNS, r's/\(part\) \* extent_few \+ few;\n( *sum = )/(part) * extent_few;\n\1/'),
 ]
 
