@@ -146,7 +146,7 @@ def check_failures(folder):
         said += done.stderr
         expect((done.returncode in (1, 6) and done.stderr.startswith('error: ')) or (done.returncode == 0 and number == most), 'call', number, 'fails', done)    # the last lets go of the module
         expect(all(kept == 0 for calls, kept in last_log(folder)), 'call', number, 'fails, and something is kept')
-    for words in ('einc_kernel_launch_1 with 1 block of 128 threads and ', ' bytes of shared memory, for \'W[y[t],h] -> [t] | softmax t\''):
+    for words in ('einc_kernel_launch_1 with 3 blocks of 128 threads and ', ' bytes of shared memory, for \'W[y[t],h] -> [t] | softmax t\''):
         expect(words in said, 'no failure names', words, said)
     return most
 
