@@ -48,7 +48,12 @@ bool ranking_turns(const Statement *statement)
 Index *rank_shared(const Planner *planner, const Step *step)
 {
     enum { LONG = 256 };
-    Index *over = step->statement->outputs[0].value->reduce.over[0];
+    const Statement *statement = step->statement;
+    Index *over = statement->outputs[0].value->reduce.over[0];
+    for (int o = 0; o < statement->output_count; o++)    /* a thread that finds a position out of range stores no more, and others would wait for it */
+        for (int a = 0; a < statement->outputs[o].tensor->rank; a++)
+            if (!position_is_plain(&statement->outputs[o].positions[a]))
+                return NULL;
     int64_t extent = planner->hints->extents ? planner->hints->extents->of[over->origin->id] : -1;
     return extent < 0 || extent >= LONG ? over : NULL;
 }
