@@ -14,6 +14,8 @@ enum {
 /* Of an array as a step knows it. */
 static double bytes_of(const Planner *planner, const Tensor *tensor)
 {
+    if (tensor->whole)
+        return bytes_of(planner, tensor->whole);
     double bytes = (double)dtype_size(tensor->dtype);
     for (int a = 0; a < tensor->rank; a++)
         if (!tensor->maker)

@@ -123,6 +123,9 @@ CUT = [
     ('A[tall,few], B[tall,some] -> [few,some]', 'A=tall,few:d B=tall,some:d'),
     ('dW[y[few],some] += A[tall,few,some]', 'dW=s+r,some y=few:r A=tall,few,some'),
     ('A[tall,few] -> [tall,few] | sum tall | exp(-_ * _) | sum few', 'A=tall,few'),
+    ('A[z,tallest], B[tallest,some] -> [z,some]', 'A=z,tallest:z B=tallest,some:z'),
+    ('A[some,deep], B[some,tallest,deep] -> [some,tallest] | softmax tallest | _ * C[some,tallest,four] -> [some,four]',    # one query: step by step
+     'A=some,deep B=some,tallest,deep C=some,tallest,four'),
     LISTS, ('A[tall,few] -> [tall,few] | argbottomk(20) tall', 'A=tall,few:d'), ('A[tallest] -> [tallest] | _ > 3 | topk(7) tallest', 'A=tallest:i'),
 ]
 # Few contracted points, mostly as many as were expected.

@@ -277,6 +277,8 @@ static void all_of_a_card_has_work(void **unused)
         { "ij | softmax j", "ij", "i=8192,j=8192", 0, 1, false },
         { "ij | softmax j", "ij", "i=16,j=1000000", 0, 4, false },
         { "ij->", "ij", "i=8192,j=8192", 0, 1, true },
+        { "ij:c64,jk:c64->ik", "ij,jk", "i=100,j=512,k=100", 0, 3, false },
+        { "ij:c64,jk:c64,kl:c64->il", "ij,jk,kl", "i=100,j=4096,k=4096,l=100", 0, 6, false },
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         OperandSpec operands[3];
