@@ -110,16 +110,24 @@ static void say_fault(Comparison *c, const Result *result, const int64_t *positi
 {
     Cli *cli = c->job->cli;
     const Term *culprit = evaluator_culprit(c->evaluator);
+    const Position *astray = evaluator_astray(c->evaluator);
     const char *error = evaluator_error(c->evaluator), *place = place_words(&cli->arena, result, position);
     Diags diags = { .arena = &cli->arena, .source = &c->job->expression.source };
     if (culprit)
         diag_error(&diags, culprit->span, "%s, for %s", error, place);
+    else if (astray)
+        diag_error(&diags, astray->span, "%s", error);
     else
         diag_error_nowhere(&diags, "%s, for %s", error, place);
     cli_fail_diags(cli, EINC_EXPRESSION, &diags);
 }
 
 /* ---- the interface ---- */
+
+static bool goes_on(void *end)
+{
+    return !cancel_asked(NULL) && progress_milliseconds() < *(int64_t *)end;
+}
 
 int compare_results(Job *job, const Result *results, int count, const Array *const *arrays)
 {
@@ -128,10 +136,15 @@ int compare_results(Job *job, const Result *results, int count, const Array *con
     bool failed = false;
     if (!begin(&c, job, results, count, arrays))
         return cli_fail(job->cli, EINC_FAILED, "out of memory");
-    while (c.looked < c.total && !failed && !cancel_asked(NULL) && (!c.looked || progress_milliseconds() < end)) {
+    evaluator_ask(c.evaluator, goes_on, &end);
+    while (c.looked < c.total && !failed && goes_on(&end)) {
         const Result *result = element_at(&c, c.looked, position);
         bool right = evaluator_accepts(c.evaluator, output_of(result->tensor), position, array_at(result->array, position),
                                        &failed);
+        if (failed && !*evaluator_error(c.evaluator)) {
+            failed = false;
+            break;
+        }
         if (failed)
             say_fault(&c, result, position);
         else if (!right && c.wrong++ == 0)
@@ -144,6 +157,8 @@ int compare_results(Job *job, const Result *results, int count, const Array *con
     if (c.wrong)
         cli_note(job->cli, "note: %lld of the %lld results compared are wrong; there are %lld", (long long)c.wrong,
                  (long long)c.looked, (long long)c.total);
+    else if (!c.looked && c.total)
+        cli_note(job->cli, "check: none of %lld results compared: the evaluator is not done with one in %d s", (long long)c.total, LIMIT / 1000);
     else
         cli_note(job->cli, "check: %lld of %lld results compared, all right", (long long)c.looked, (long long)c.total);
     return c.wrong ? EINC_CHECK : EINC_OK;
@@ -157,9 +172,10 @@ bool compare_find_fault(Job *job, const Result *results, int count, const Array 
     bool found = false;
     if (!begin(&c, job, results, count, arrays))
         return false;
-    for (; !found && c.looked < c.total && !cancel_asked(NULL) && (!c.looked || progress_milliseconds() < end); c.looked++) {
+    evaluator_ask(c.evaluator, goes_on, &end);
+    for (; !found && c.looked < c.total && goes_on(&end); c.looked++) {
         const Result *result = element_at(&c, c.looked, position);
-        found = !evaluator_element(c.evaluator, output_of(result->tensor), position, &value);
+        found = !evaluator_element(c.evaluator, output_of(result->tensor), position, &value) && *evaluator_error(c.evaluator);
         if (found)
             say_fault(&c, result, position);
     }

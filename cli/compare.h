@@ -10,7 +10,7 @@ typedef struct Result {
     const Array *array;
 } Result;
 
-/* Compares elements in a random order, the same each time, for as long as 5 s and at least one; says how many of how
+/* Compares elements in a random order, the same each time, for as long as 5 s; says how many of how
  * many. `arrays` has the operands, and what is added to, by tensor id. EINC_CHECK, after a message with the first wrong
  * one. */
 int compare_results(Job *job, const Result *results, int count, const Array *const *arrays);

@@ -245,8 +245,11 @@ void check_extents(Check *check)
     for (int s = 0; s < p->statement_count; s++)
         for (int o = 0; o < p->statements[s]->output_count; o++) {
             const Output *output = &p->statements[s]->outputs[o];
-            if (output->tensor->from_caller)
-                add_axes(check, output->tensor, output->positions);
+            Tensor *whole = output->tensor;      /* of an array that several add to, the first is as long as it */
+            while (whole->previous)
+                whole = whole->previous;
+            if (p->statements[s]->accumulate)
+                add_axes(check, whole, output->positions);
         }
     add_fits(check);
     check_given_names(check);

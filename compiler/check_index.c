@@ -367,7 +367,9 @@ static Term *build_gather(Check *check, const AstExpr *expr)
         diag_error(check->diags, expr->span, "a position must be an integer, and %s is %s",
                    tensor_words(check->arena, gather->read.tensor), dtype_name(gather->dtype));
         if (dtype_kind(gather->dtype) == KIND_FLOAT)
-            diag_hint(check->diags, "declare it: '%s[...]:i64'", gather->read.tensor->label);
+            diag_hint(check->diags, gather->read.tensor->maker ? "make integers of its numbers: 'i64(...)'"
+                                                               : "declare it, '%s[...]:i64', or make integers of its numbers before: 'p = i64(%s[...])'",
+                      gather->read.tensor->label, gather->read.tensor->label);
         return NULL;
     }
     return gather;

@@ -314,7 +314,7 @@ static void shape_output(Infer *infer, const Output *output)
     for (int a = 0; a < tensor->rank; a++) {
         int64_t own = tensor->axes[a] ? extents->of[tensor->axes[a]->id] : -1;
         if (previous) {
-            if (own >= 0 && previous[a] >= 0 && own != previous[a]) {
+            if (own >= 0 && previous[a] >= 0 && own != previous[a] && !infer->reported[tensor->axes[a]->id]) {
                 diag_error(infer->diags, output->positions[a].span, "index '%s' is %lld, but axis %d of %s has %lld",
                            tensor->axes[a]->name, (long long)own, a, tensor_words(infer->arena, tensor),
                            (long long)previous[a]);

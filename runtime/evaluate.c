@@ -249,12 +249,19 @@ static bool run(Evaluator *e, void (*body)(Evaluator *, Call *), Call *call)
     e->stop = &here;
     e->error[0] = 0;
     e->culprit = NULL;
+    e->astray = NULL;
     if (!setjmp(here)) {
         body(e, call);
         done = true;
     }
     walk_give_back(e, NULL);
     return done;
+}
+
+void evaluator_ask(Evaluator *evaluator, bool (*goes_on)(void *user), void *user)
+{
+    evaluator->goes_on = goes_on;
+    evaluator->user = user;
 }
 
 bool evaluator_element(Evaluator *evaluator, const Output *output, const int64_t *position, Value *value)
@@ -286,5 +293,10 @@ bool evaluator_may_miss(const Evaluator *evaluator)
 const Term *evaluator_culprit(const Evaluator *evaluator)
 {
     return evaluator->culprit;
+}
+
+const Position *evaluator_astray(const Evaluator *evaluator)
+{
+    return evaluator->astray;
 }
 

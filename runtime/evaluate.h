@@ -38,6 +38,10 @@ void evaluator_allow(Evaluator *evaluator, double error);
 void evaluator_scales(Evaluator *evaluator);
 void evaluator_free(Evaluator *evaluator);
 
+/* From now on a computation asks now and then whether to go on, and stops, as if it had read out of range but without an
+ * error, once `goes_on` says no. */
+void evaluator_ask(Evaluator *evaluator, bool (*goes_on)(void *user), void *user);
+
 /* One element of what a statement makes, computed on demand with no more than it needs (a scatter's element is its
  * whole statement). `position` has the tensor's rank. False when a read was out of range: see evaluator_error(). */
 bool evaluator_element(Evaluator *evaluator, const Output *output, const int64_t *position, Value *value);
@@ -55,7 +59,8 @@ const char *evaluator_error(const Evaluator *evaluator);
 /* Whether so far a read out of range may have happened or not: a condition that is open decides. */
 bool evaluator_may_miss(const Evaluator *evaluator);
 
-/* The term that this happened in, for its span; NULL when nothing did, or in a target's position. */
+/* The term that this happened in, for its span; NULL when nothing did, or in a target's position: the other one. */
 const Term *evaluator_culprit(const Evaluator *evaluator);
+const Position *evaluator_astray(const Evaluator *evaluator);
 
 #endif

@@ -9,6 +9,8 @@
 
 #include "evaluate_walk.h"
 
+enum { ASKS = 1 << 16 };          /* after how many terms it is asked whether to go on */
+
 struct Scratch {
     Scratch *below;
     _Alignas(max_align_t) char bytes[];
@@ -149,8 +151,10 @@ bool walk_positions(Evaluator *e, const Term *read, const Tensor *tensor, const 
             known = false;
             continue;
         }
-        if (at[a] < 0 || at[a] >= shape[a])
+        if (at[a] < 0 || at[a] >= shape[a]) {
+            e->astray = read ? NULL : &positions[a];
             stop_out_of_range(e, read, tensor, a, at[a]);
+        }
     }
     return known;
 }
@@ -442,6 +446,8 @@ static Value evaluate_kept(Evaluator *e, const Term *term, Memo *memo)
 
 Value walk_term(Evaluator *e, const Term *term)
 {
+    if (++e->terms % ASKS == 0 && e->goes_on && !e->goes_on(e->user))
+        stop(e, NULL);
     while (e->facts[term->id].same && !e->memos[term->id].wanted)
         term = e->facts[term->id].same;
     switch (term->kind) {

@@ -49,10 +49,14 @@ struct Evaluator {
     Scratch *scratch;
     jmp_buf *stop;                /* where to go when something is out of range, or memory runs out */
     const Term *culprit;
+    const Position *astray;       /* what is out of range where nothing was read: a target's position */
     double product_error;         /* of products of f32, beside their rounding: so much of their size */
     bool scales;                  /* some functions' arguments are scaled first */
     bool may_miss;                /* an open condition chose a branch that reads out of range */
     char error[200];
+    bool (*goes_on)(void *user);  /* NULL: it does */
+    void *user;
+    unsigned terms;               /* how many were asked for so far */
 };
 
 /* ---- evaluate_term.c ---- */

@@ -105,6 +105,14 @@ def check_options(arrays):
     result = run("run", "ij,jk->ik", *operands, "--check")
     check(result.returncode == 0 and b"check: 15 of 15 results compared, all right" in result.stderr,
           shown(["--check"], result))
+    result = run("run", "a[i,j] * a[k,l] * a[m,n] * a[p,q] * a[r,s] * a[t,u] * a[v,w] -> []", "-i", "a.npy", "-o", "out.npy", "--check")
+    check(result.returncode == 0 and b"check: none of 1 results compared: the evaluator is not done with one in 5 s" in result.stderr,
+          shown(["--check"], result))                # of 12**7 terms
+    np.save("bin.npy", np.array([0, 9]))
+    said = bad(3, "expr:1:3: error: 'c' at 9, but axis 0 has 5", "run", "c[bin[i]] += 1", "-i", "bin.npy", "--shape", "c=5", "--check")
+    check("c[bin[i]] += 1\n  ^~~~~~\n" in said, said)
+    good("run", "c[i] += a[i,j]; c[k] += 1", "-i", "a.npy", "-o", "c=out.npy")
+    check(close(np.load("out.npy"), a.sum(1) + 1), "an index of what an earlier statement added to")
     with open("faulty-cc", "w") as script:           # sums begin at 1
         script.write(f"#!/bin/sh\nsed 's/ = 0.0f;/ = 1.0f;/; s/splat_f32v(0.0f)/splat_f32v(1.0f)/' | exec {CC} \"$@\"\n")
     os.chmod("faulty-cc", 0o700)
