@@ -7,7 +7,7 @@ trap 'rm -rf "$folder"' EXIT
 cp -r Makefile LICENSE README.md cli compiler docs runtime scripts templates tests "$folder"
 awk '/^```diff/ { on = 1; next } /^```/ { on = 0 } on' docs/extending.md >"$folder/all.diff"
 patch -s -p1 -d "$folder" <"$folder/all.diff"
-make -s -C "$folder" -j2 BUILD=build all
+make -s -C "$folder" -j2 BUILD=build CFLAGS=-O0 all
 cd "$folder"
 EXTENDED=1 EINC=build/einc BUILD=build "${PYTHON:-python3}" tests/check_docs.py docs/extending.md "$@"
 cd "$OLDPWD"

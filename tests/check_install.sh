@@ -5,7 +5,7 @@ set -eu
 scratch=$(mktemp -d)
 trap 'rm -rf "$scratch"' EXIT
 prefix=$scratch/prefix
-make_here() { make -s -j2 BUILD="$scratch/build" PREFIX="$prefix" CC="$CC" "$@"; }
+make_here() { make -s -j2 BUILD="$scratch/build" PREFIX="$prefix" CC="$CC" CFLAGS=-O0 "$@"; }
 fail() { echo "check_install: $*" && exit 1; }
 same() { diff <(echo "$1") <(echo "$2") || fail "$3"; }
 

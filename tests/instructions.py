@@ -7,7 +7,9 @@ import os
 import re
 import subprocess
 
-SCALAR = os.path.join(os.path.dirname(os.path.abspath(__file__)), "scalar_cc.sh")
+HERE = os.path.dirname(os.path.abspath(__file__))
+SCALAR = os.path.join(HERE, "scalar_cc.sh")
+QUICK = os.path.join(HERE, "quick_cc.sh")
 
 
 @functools.cache
