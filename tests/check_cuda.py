@@ -381,7 +381,7 @@ def check_products_in_emulator(runner, folder, options):
     cases = [('', case) for case in check_products.EXPRESSIONS[options.seed % 5::5] + NAMES + FUSED + DOUBLES + DEEP] + PARTS
     for number, (precision, (text, operands)) in enumerate(cases):
         nests = 'swept' if number % 3 == options.seed % 3 else 'tiled'    # with contracted points in parts, or not
-        answer, said = run(runner, job(text, operands, options.seed * 1000 + number, 3, folder, nests, precision, check_products.WORK))
+        answer, said = run(runner, job(text, operands, options.seed * 1000 + number, 2, folder, nests, precision, check_products.WORK))
         runs += 1
         if answer[0] == 'ok':
             elements += int(answer[1])
@@ -396,7 +396,7 @@ def check_some(runner, folder, options, cases, nests, what):
     wrong = elements = 0
     for number, (text, operands) in enumerate(cases):
         for turn in range(2):
-            answer, said = run(runner, job(text, operands, options.seed * 1000 + 2 * number + turn, 3, folder, nests))
+            answer, said = run(runner, job(text, operands, options.seed * 1000 + 2 * number + turn, 2, folder, nests))
             elements += int(answer[1]) if answer[0] == 'ok' else 0
             if answer[0] != 'ok':
                 wrong += 1
