@@ -2,7 +2,7 @@
 """Kernels for CUDA in tests/cuda_emulator.h, against the reference evaluator, about 450 s: the templates as they stand, random
 programs, products of many sizes, and faults that are planted in kernels, each of which must be noticed.
 
-    BUILD=build python3 tests/check_cuda.py [--seed 1] [--count 60] [--sets 5] [--only templates|random|products|parts|brief|rings|faults]
+    BUILD=build python3 tests/check_cuda.py [--seed 1] [--count 60] [--sets 5] [--only templates|random|products|expected|parts|brief|rings|faults]
 """
 
 import argparse
@@ -17,6 +17,7 @@ import zlib
 
 sys.dont_write_bytecode = True
 
+import check_expected
 import check_products
 import kernel_fuzz
 from cuda_rings import RING_FAULTS, RINGS, TEMPLATE_FAULTS
@@ -553,6 +554,8 @@ def main():
         good &= check_rings(runner, folder, options)
     if options.only in ('', 'products'):
         good &= check_products_in_emulator(runner, folder, options)
+    if options.only in ('', 'expected'):
+        good &= check_expected.check(runner, check_products.EXPRESSIONS[options.seed % 8::8], TARGET, options.seed, 2, folder)
     if options.only in ('', 'random'):
         good &= check_random(runner, options)
     if options.only in ('', 'faults'):

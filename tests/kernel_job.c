@@ -41,6 +41,14 @@ static void unescape(char *field)
     *to = 0;
 }
 
+/* A shape such as 40,3; "" has no axis. */
+static void add_expected(Job *job, const char *field)
+{
+    int64_t *shape = job->expected[job->expected_count++];
+    for (char *end; *field; field = *end ? end + 1 : end)
+        *shape++ = strtoll(field, &end, 10);
+}
+
 static bool add_operand(Job *job, Set *set, char *field)
 {
     char *equals = strchr(field, '='), *path = equals ? equals + 1 : field;
@@ -73,6 +81,8 @@ static bool add_field(Job *job, const char *option, char *field)
     } else if (!strcmp(option, "-c")) {
         job->ordered = true;
         job->all_ordered = !strcmp(field, "all");
+    } else if (!strcmp(option, "-e") && job->expected_count < ARRAYS_MAX) {
+        add_expected(job, field);
     } else if (!strcmp(option, "-g")) {
         job->on_device = true;
     } else if (!strcmp(option, "-n")) {

@@ -38,6 +38,8 @@ typedef struct Job {
     uint64_t seed;
     Set *sets;
     int set_count;
+    int64_t expected[ARRAYS_MAX][RANK_MAX];    /* shapes to compile for in the place of the first set's */
+    int expected_count;
     Guarded guarded[4 * ARRAYS_MAX];
     int guarded_count;
     long elements, refused, planned_pages, touched_pages;

@@ -2,10 +2,11 @@
  *
  * A job is fields with tabs between them, in which \t, \n and \\ stand for those characters:
  *
- *     expression  -s seed  [-t target]  [-n tiled|loops]  [-p precision]  [-b bare]  [-l lines]  [-c order|all]  [-g device]  {"|"  [-d index=extent]…  [-i [NAME=]in.npy]…}…
+ *     expression  -s seed  [-t target]  [-n tiled|loops]  [-p precision]  [-b bare]  [-l lines]  [-c order|all]  [-g device]  [-e shape]…  {"|"  [-d index=extent]…  [-i [NAME=]in.npy]…}…
  *
  * Behind each "|" stands a data set: the expression is compiled once, for the dtypes and, as hints, the shapes of the
- * first (with -b and every third seed without its shapes, but not with -c), and run on each of them. The seed chooses
+ * first (with -b and every third seed without its shapes, but not with -c), or for those that -e says of each operand, and run on
+ * each of them. The seed chooses
  * what is laid out how: axes in any order, gaps, negative and zero strides, unaligned data, and which named
  * statements are asked for beside the result; with -l operands lie as C has them, in lines that are aligned to 16
  * bytes, with -c results from a line of the cache on. Every array ends, or begins, at a page without access; so does
@@ -494,12 +495,12 @@ static bool run_job(Job *job, einc_context *context, char *line, const char **re
     options.precision = job->precision;
     Set *first = &job->sets[0];
     options.check = (CheckOptions){ first->operands, first->operand_count, first->extents, first->extent_count };
-    if ((job_pick(job, 3) == 0 && !job->ordered) || job->bare) {    /* without hints, as ahead of time */
-        OperandSpec *bare = ARENA_ARRAY(&job->arena, OperandSpec, first->operand_count);
-        memcpy(bare, first->operands, (size_t)first->operand_count * sizeof *bare);
+    if ((job_pick(job, 3) == 0 && !job->ordered) || job->bare || job->expected_count) {    /* without hints, as ahead of time, or for others */
+        OperandSpec *others = ARENA_ARRAY(&job->arena, OperandSpec, first->operand_count);
+        memcpy(others, first->operands, (size_t)first->operand_count * sizeof *others);
         for (int i = 0; i < first->operand_count; i++)
-            bare[i].shape = NULL;
-        options.check.operands = bare;
+            others[i].shape = job->expected_count ? job->expected[i] : NULL;
+        options.check.operands = others;
     }
     Compiled *front = build_front(context, &job->arena, &source, &options);
     if (!front) {
@@ -513,7 +514,7 @@ static bool run_job(Job *job, einc_context *context, char *line, const char **re
     bool good = true;
     for (int s = 0; s < job->set_count && good; s++)
         good = run_set(job, context, kernel, &job->sets[s], 1 + s % 2);
-    if (good && job_pick(job, 2))
+    if (good && !job->expected_count && job_pick(job, 2))
         good = refuses_less(job, context, &source, options, first_compiled(kernel));
     einc_kernel_free(kernel);
     return good;
