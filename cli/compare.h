@@ -10,9 +10,8 @@ typedef struct Result {
     const Array *array;
 } Result;
 
-/* Compares elements in a random order, the same each time, for as long as 5 s; says how many of how
- * many. `arrays` has the operands, and what is added to, by tensor id. EINC_CHECK, after a message with the first wrong
- * one. */
+/* Compares elements in a random order, the same each time, for as long as 5 s; says how many of how many. `arrays` has the operands,
+ * and what is added to, by tensor id. EINC_CHECK, after a message with the first wrong one. */
 int compare_results(Job *job, const Result *results, int count, const Array *const *arrays);
 
 /* Says which read is out of range. False when the evaluator does not find it within 5 s; then nothing is said. */

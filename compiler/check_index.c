@@ -366,10 +366,11 @@ static Term *build_gather(Check *check, const AstExpr *expr)
     if (gather && dtype_kind(gather->dtype) != KIND_INT) {
         diag_error(check->diags, expr->span, "a position must be an integer, and %s is %s",
                    tensor_words(check->arena, gather->read.tensor), dtype_name(gather->dtype));
-        if (dtype_kind(gather->dtype) == KIND_FLOAT)
-            diag_hint(check->diags, gather->read.tensor->maker ? "make integers of its numbers: 'i64(...)'"
-                                                               : "declare it, '%s[...]:i64', or make integers of its numbers before: 'p = i64(%s[...])'",
-                      gather->read.tensor->label, gather->read.tensor->label);
+        const char *label = gather->read.tensor->label;
+        if (dtype_kind(gather->dtype) == KIND_FLOAT && gather->read.tensor->maker)
+            diag_hint(check->diags, "make integers of its numbers: '%s = i64(...)'", label);
+        else if (dtype_kind(gather->dtype) == KIND_FLOAT)
+            diag_hint(check->diags, "declare it, '%s[...]:i64', or make integers of its numbers before: 'p = i64(%s[...])'", label, label);
         return NULL;
     }
     return gather;

@@ -59,7 +59,8 @@ const char *evaluator_error(const Evaluator *evaluator);
 /* Whether so far a read out of range may have happened or not: a condition that is open decides. */
 bool evaluator_may_miss(const Evaluator *evaluator);
 
-/* The term that this happened in, for its span; NULL when nothing did, or in a target's position: the other one. */
+/* The term that this happened in, or the target's position, for their spans; one of them, and both NULL when nothing did or
+ * memory ran out. */
 const Term *evaluator_culprit(const Evaluator *evaluator);
 const Position *evaluator_astray(const Evaluator *evaluator);
 
