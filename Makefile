@@ -166,9 +166,9 @@ $(BUILD)/tests/%: tests/%.c $(BUILD)/libeinc.a $(BUILD)/flags
 	$(CC) $(ALL_CFLAGS) -MF $@.d -MT $@ -Itests $(LDFLAGS) -o $@ $< $(filter %.o,$^) $(BUILD)/libeinc.a \
 	    $(if $(findstring tests/test_,$<),-lcmocka) $(LIBS)
 
-# Variants of instructions that are not here do not run: no time is spent on their optimisation.
+# Variants of instructions that are not here do not run: less time is spent on their optimisation.
 HAS_AVX512 := $(shell grep -qw avx512f /proc/cpuinfo 2>/dev/null && echo yes)
-variant_level = $(if $(DEBUG),,-g1) $(if $(findstring AVX512,$(1)),$(if $(HAS_AVX512),,-O0))
+variant_level = $(if $(DEBUG),,-g1) $(if $(findstring AVX512,$(1)),$(if $(HAS_AVX512),,-O1))
 variant_flags = $(if $(filter scalar,$(1)),-DEINC_SCALAR,-DLANES=$(firstword $(subst -, ,$(1))) \
 		$(patsubst %,-D%,$(word 2,$(subst -, ,$(1)))))
 define template_test
