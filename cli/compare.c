@@ -19,6 +19,7 @@ typedef struct Comparison {
     int count;
     int64_t total, step;          /* elements of all results; how far apart one looks */
     int64_t looked, wrong;
+    int64_t end;                  /* when to stop, in progress_milliseconds() */
 } Comparison;
 
 static int64_t count_of(const Result *result)
@@ -31,9 +32,14 @@ static int64_t common_divisor(int64_t a, int64_t b)
     return b ? common_divisor(b, a % b) : a;
 }
 
+static bool goes_on(void *comparison)
+{
+    return !cancel_asked(NULL) && progress_milliseconds() < ((Comparison *)comparison)->end;
+}
+
 static bool begin(Comparison *c, Job *job, const Result *results, int count, const Array *const *arrays)
 {
-    *c = (Comparison){ .job = job, .results = results, .count = count };
+    *c = (Comparison){ .job = job, .results = results, .count = count, .end = progress_milliseconds() + LIMIT };
     for (int r = 0; r < count; r++)
         c->total += count_of(&results[r]);
     /* Steps of a golden section, prime to the total, visit every element once, and early ones lie far apart. */
@@ -41,11 +47,13 @@ static bool begin(Comparison *c, Job *job, const Result *results, int count, con
     while (c->total && common_divisor(c->total, c->step) != 1)
         c->step++;
     c->evaluator = evaluator_new(job->front->program, job->front->extents, arrays);
-    if (c->evaluator)
-        evaluator_allow(c->evaluator, precisions[job->options.precision].error);
-    if (c->evaluator && job->options.target->grid)
+    if (!c->evaluator)
+        return false;
+    evaluator_allow(c->evaluator, precisions[job->options.precision].error);
+    evaluator_ask(c->evaluator, goes_on, c);
+    if (job->options.target->grid)
         evaluator_scales(c->evaluator);
-    return c->evaluator != NULL;
+    return true;
 }
 
 /* The n-th element to look at: its result, and where it is in that. */
@@ -124,20 +132,14 @@ static void say_fault(Comparison *c, const Result *result, const int64_t *positi
 
 /* ---- the interface ---- */
 
-static bool goes_on(void *end)
-{
-    return !cancel_asked(NULL) && progress_milliseconds() < *(int64_t *)end;
-}
-
 int compare_results(Job *job, const Result *results, int count, const Array *const *arrays)
 {
     Comparison c;
-    int64_t position[RANK_MAX], end = progress_milliseconds() + LIMIT;
+    int64_t position[RANK_MAX];
     bool failed = false;
     if (!begin(&c, job, results, count, arrays))
         return cli_fail(job->cli, EINC_FAILED, "out of memory");
-    evaluator_ask(c.evaluator, goes_on, &end);
-    while (c.looked < c.total && !failed && goes_on(&end)) {
+    while (c.looked < c.total && !failed && goes_on(&c)) {
         const Result *result = element_at(&c, c.looked, position);
         bool right = evaluator_accepts(c.evaluator, output_of(result->tensor), position, array_at(result->array, position),
                                        &failed);
@@ -154,6 +156,8 @@ int compare_results(Job *job, const Result *results, int count, const Array *con
     evaluator_free(c.evaluator);
     if (failed)
         return EINC_EXPRESSION;
+    if (cancel_asked(NULL) && !c.wrong)
+        return EINC_OK;
     if (c.wrong)
         cli_note(job->cli, "note: %lld of the %lld results compared are wrong; there are %lld", (long long)c.wrong,
                  (long long)c.looked, (long long)c.total);
@@ -168,12 +172,11 @@ bool compare_find_fault(Job *job, const Result *results, int count, const Array 
 {
     Comparison c;
     Value value;
-    int64_t position[RANK_MAX], end = progress_milliseconds() + LIMIT;
+    int64_t position[RANK_MAX];
     bool found = false;
     if (!begin(&c, job, results, count, arrays))
         return false;
-    evaluator_ask(c.evaluator, goes_on, &end);
-    for (; !found && c.looked < c.total && goes_on(&end); c.looked++) {
+    for (; !found && c.looked < c.total && goes_on(&c); c.looked++) {
         const Result *result = element_at(&c, c.looked, position);
         found = !evaluator_element(c.evaluator, output_of(result->tensor), position, &value) && *evaluator_error(c.evaluator);
         if (found)

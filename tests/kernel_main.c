@@ -6,8 +6,7 @@
  *
  * Behind each "|" stands a data set: the expression is compiled once, for the dtypes and, as hints, the shapes of the
  * first (with -b and every third seed without its shapes, but not with -c), or for those that -e says of each operand, and run on
- * each of them. The seed chooses
- * what is laid out how: axes in any order, gaps, negative and zero strides, unaligned data, and which named
+ * each of them. The seed chooses what is laid out how: axes in any order, gaps, negative and zero strides, unaligned data, and which named
  * statements are asked for beside the result; with -l operands lie as C has them, in lines that are aligned to 16
  * bytes, with -c results from a line of the cache on. Every array ends, or begins, at a page without access; so does
  * the workspace. Then every other kernel is compiled again for the least memory that its plan can do with, and for
