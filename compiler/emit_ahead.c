@@ -89,7 +89,7 @@ const char *tiling_find_target(Emitter *e, const Tiling *t)
     Text text = text_new(e->arena);
     text_print(&text, "const int64_t result_step = %s;\n", row);
     high = t->guess ? emit_text(e, "!guessed && %s", high) : high;
-    if (t->step->result && !t->may_pass)    /* what passes the caches goes there from memory */
+    if (t->step->result && tiling_has_registers(t))    /* what passes the caches goes there from memory */
         high = emit_text(e, "!f->past_%d && %s", t->step->id + 1, high);
     if (!t->in_pieces) {
         text_print(&text, "%s *result = NULL;\nif (is_last && %s%s%s == 1 && columns - %s >= COLUMNS_%d)\n    result = %s;\n", type,
@@ -198,7 +198,7 @@ void tiling_find_ahead(Emitter *e, const Tiling *t, const char *row)
                   tiling_has_stage(t) ? "))" : "");
     if (stores)    /* rows that are apart are few; so many points would ask for more than is written */
         emit_line(e, "const int nears = writes && %s(%s < COLUMNS_%d || depth <= 2 * ROWS_%d);",
-                  t->may_pass ? "!passes && " : t->step->result ? emit_text(e, "!f->past_%d && ", t->step->id + 1) : "",
+                  t->may_pass ? "!passes && " : t->step->result && tiling_has_registers(t) ? emit_text(e, "!f->past_%d && ", t->step->id + 1) : "",
                   apart, n, n);
     emit_line(e, "const int64_t ahead_step =");
     const char *near = along || t->c->rows_apart ? NULL : rows_in_place(e, t, "<=", 4 * e->plan->target->l2_bytes);

@@ -238,7 +238,7 @@ static const char *emit_product(Emitter *e, const Step *step, const Contract *c)
     t->is_stored = is_stored(t) && !e->plan->lifted[c->product->id];
     t->in_pieces = t->is_stored && t->c->columns.count > 1;
     t->guess = e->launch->guess && e->launch->guess->product == step ? e->launch->guess : NULL;
-    t->may_pass = t->is_stored && step->result && !tiling_has_registers(t);
+    t->may_pass = t->is_stored && step->result && !tiling_has_registers(t) && (tiling_is_lines(e, t) || (t->in_pieces && c->stages));
     set_parameters(e, t);
     bool parts = c->tile->parts > 0;
     const Term *where = tiling_where(t);

@@ -2,11 +2,25 @@
  * which squares of those operands are turned. */
 #include "emitting.h"
 
+/* Whether a turn of the lanes' loop is several vectors of a result that may go past the caches: a line, for what is stored there in
+ * halves of lines waits for the others. What else is read there comes a line from each of some rows, of which fewer would be on their
+ * way at once. */
+bool emit_turns_lines(const Emitter *e)
+{
+    const Step *step = e->step;
+    return step->crossed_alone && step->result && e->plan->lanes * (int)dtype_size(step->statement->outputs[0].tensor->dtype) < CONTRACT_LINE;
+}
+
+const char *emit_turn(Emitter *e)
+{
+    return emit_turns_lines(e) ? emit_text(e, "LINE(%s)", dtype_c(e->step->statement->outputs[0].tensor->dtype)) : "LANES";
+}
+
 /* The same as numbers as wide as the lanes have them, and the next square is asked for. */
 static const char *emit_wide(Emitter *e, Dtype narrow, const char *from, const char *step, const char *apart, const char *soon)
 {
     const char *name = emit_name(e, "wide"), *row = emit_name(e, "row"), *wide = dtype_name(register_dtype(narrow));
-    emit_line(e, "%s %s[LANES * LANES];", dtype_c(register_dtype(narrow)), name);
+    emit_line(e, "%s %s[%s * LANES];", dtype_c(register_dtype(narrow)), name, emit_turn(e));
     emit_line(e, "for (int %s = 0; %s < %s; %s++) {", row, row, e->scope->count, row);
     emit_line(e, "    PREFETCH_FAR(%s + %s * %s);", soon, row, step);
     emit_line(e, "    store_%sv(%s + %s * LANES, 1, load_%sv(%s + %s * %s, %s, points), points);", wide, name, row, dtype_name(narrow),
@@ -18,7 +32,7 @@ static const char *emit_wide(Emitter *e, Dtype narrow, const char *from, const c
 enum { SQUARES_AHEAD = 6 };
 
 /* The square of an operand: a row for each point. The next vector's square is asked for, or one that is further along its own rows. */
-static const char *emit_square(Emitter *e, const Term *read, const char *first)
+static const char *emit_square(Emitter *e, const Term *read, const char *first, const char *first_lane)
 {
     const Dtype dtype = register_dtype(read->dtype);
     const Tensor *tensor = read->read.tensor;
@@ -27,11 +41,12 @@ static const char *emit_square(Emitter *e, const Term *read, const char *first)
     const char *name = emit_name(e, "square"), *step = emit_stride(e, tensor, positions, vector);
     emit_push(e);
     emit_bind(e, e->step->crossed, first);
+    emit_bind(e, vector, first_lane);
     const char *from = emit_pointer(e, read);
     if (e->step->crossed_last)
         emit_bind(e, e->step->crossed, emit_text(e, "(%s + %d * LANES)", first, SQUARES_AHEAD));
     else
-        emit_bind(e, vector, emit_text(e, "(%s + LANES)", emit_bound(e, vector)));
+        emit_bind(e, vector, emit_text(e, "(%s + %s)", first_lane, emit_turn(e)));
     const char *soon = emit_pointer(e, read);
     emit_pop(e);
     const char *apart = emit_stride(e, tensor, positions, e->step->crossed);
@@ -40,30 +55,63 @@ static const char *emit_square(Emitter *e, const Term *read, const char *first)
         step = "LANES";
         apart = "1";
     }
-    emit_line(e, "%s %s[LANES * LANES];", dtype_c(dtype), name);
-    emit_line(e, "turn_%s(%s, LANES, 1, %s, %s, %s, %s, points,", dtype_name(dtype), name, from, step, apart, e->scope->count);
+    emit_line(e, "%s %s[%s * LANES];", dtype_c(dtype), name, emit_turn(e));
+    const char *rows = e->scope->count, *row = emit_name(e, "row");
+    if (emit_turns_lines(e)) {
+        emit_line(e, "for (int %s = 0; %s < %s; %s += LANES)", row, row, rows, row);
+        e->scope->indent++;
+        from = emit_text(e, "%s + %s * %s", from, row, step);
+        soon = emit_text(e, "%s + %s * %s", soon, row, step);
+        rows = emit_text(e, "(int)size_min(LANES, %s - %s)", rows, row);
+    }
+    emit_line(e, "turn_%s(%s%s, %s, 1, %s, %s, %s, %s, points,", dtype_name(dtype), name, emit_turns_lines(e) ? emit_text(e, " + %s", row) : "",
+              emit_turn(e), from, step, apart, rows);
     emit_line(e, "        %s, %s);", soon, step);
+    e->scope->indent -= emit_turns_lines(e);
     return name;
 }
 
-void emit_crossed(Emitter *e, const char *first)
+/* What is stored of one vector of the squares' rows. */
+static void store_vector(Emitter *e, const char *const *squares, const char *lane)
+{
+    const Step *step = e->step;
+    for (int i = 0; i < step->crossing_count; i++) {
+        const char *dtype = dtype_name(register_dtype(step->crossing[i]->dtype));
+        const char *row = emit_text(e, "load_%sv(%s + point * %s%s, 1, %s)", dtype, squares[i], emit_turn(e), lane, e->scope->count);
+        emit_know(e, step->crossing[i], (Value){ row, true });
+    }
+    for (int o = 0; o < step->statement->output_count; o++)
+        emit_store(e, &step->statement->outputs[o]);
+}
+
+void emit_crossed(Emitter *e, const char *first, const char *first_lane)
 {
     const Step *step = e->step;
     const char **squares = ARENA_ARRAY(e->arena, const char *, step->crossing_count);
+    if (!emit_turns_lines(e))
+        emit_bind(e, step->vector, first_lane);
     for (int i = 0; i < step->crossing_count; i++)
-        squares[i] = emit_square(e, step->crossing[i], first);
+        squares[i] = emit_square(e, step->crossing[i], first, first_lane);
     Scope *body = emit_push(e);
     const char *name = emit_name(e, step->crossed->name);
     body->count = "count";
     emit_bind(e, step->crossed, name);
     emit_line(e, "const int64_t %s = %s + point;", name, first);
-    for (int i = 0; i < step->crossing_count; i++) {
-        const char *dtype = dtype_name(register_dtype(step->crossing[i]->dtype));
-        const char *row = emit_text(e, "load_%sv(%s + point * LANES, 1, count)", dtype, squares[i]);
-        emit_know(e, step->crossing[i], (Value){ row, true });
+    if (!emit_turns_lines(e)) {
+        store_vector(e, squares, "");
+    } else {
+        Scope *vector = emit_push(e);
+        const char *lane = emit_name(e, "offset"), *at = emit_name(e, step->vector->name);
+        vector->count = emit_name(e, "lanes");
+        emit_line(e, "const int64_t %s = %s + %s;", at, first_lane, lane);
+        emit_line(e, "const int %s = (int)size_min(LANES, count - %s);", vector->count, lane);
+        emit_bind(e, step->vector, at);
+        store_vector(e, squares, emit_text(e, " + %s", lane));
+        emit_pop(e);
+        emit_line(e, "for (int %s = 0; %s < count; %s += LANES) {", lane, lane, lane);
+        emit_body(e, vector);
+        emit_line(e, "}");
     }
-    for (int o = 0; o < step->statement->output_count; o++)
-        emit_store(e, &step->statement->outputs[o]);
     emit_pop(e);
     emit_line(e, "for (int point = 0; point < points; point++) {");
     emit_body(e, body);

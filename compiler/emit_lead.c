@@ -16,8 +16,9 @@ static const char *lead_body(Emitter *e)
         emit_bind(e, index, inside ? first ? first : "0" : names_user(&body->names, index->name));
         inside |= index == step->vector;
     }
-    emit_line(e, "return stream_lead(%s, %s, %d, f->past_%d);", emit_target(e, output),
-              emit_stride(e, output->tensor, output->positions, step->vector), (int)dtype_size(output->tensor->dtype), step->id + 1);
+    emit_line(e, "return stream_lead(%s, %s, %d, %s, f->past_%d);", emit_target(e, output),
+              emit_stride(e, output->tensor, output->positions, step->vector), (int)dtype_size(output->tensor->dtype), emit_turn(e),
+              step->id + 1);
     emit_pop(e);
     return body->text.bytes;
 }

@@ -1,6 +1,16 @@
 /* A tile's sums as lines of the result, which leave the registers past the caches: its columns are whole lines, or two rows' are. */
 #include "emit_tiling.h"
 
+static int vector_bytes(const Emitter *e, const Tiling *t)
+{
+    return e->plan->lanes * (int)dtype_size(t->dtype);
+}
+
+bool tiling_is_lines(const Emitter *e, const Tiling *t)
+{
+    return (t->in_pieces && t->c->halves) || t->c->tile_vectors * vector_bytes(e, t) % CONTRACT_LINE == 0;
+}
+
 bool tiling_pairs_rows(const Tiling *t)
 {
     return t->in_pieces && t->may_pass && t->c->halves > 0;
@@ -52,7 +62,7 @@ static void replace_sums(Emitter *e, Tiling *t)
     emit_line(e, "}");
 }
 
-/* The lines of two rows: with halves of both rows' runs, one row behind the other, each line has two. */
+/* The lines of two rows: with halves of both rows' runs, one row behind the other, each line has two, of vectors that are lines. */
 static void stream_pairs(Emitter *e, Tiling *t)
 {
     int n = t->number;
@@ -86,7 +96,7 @@ void tiling_stream(Emitter *e, Tiling *t)
 {
     emit_line(e, "if (past) {");
     e->scope->indent++;
-    if (tiling_pairs_rows(t))
+    if (tiling_pairs_rows(t) && vector_bytes(e, t) == CONTRACT_LINE)
         stream_pairs(e, t);
     else
         stream_rows(e, t);
@@ -99,17 +109,19 @@ const char *tiling_may_be_past(Emitter *e, const Tiling *t)
 {
     const Output *output = &t->step->statement->outputs[0];
     int n = t->number, id = t->step->id + 1;
+    if (!tiling_is_lines(e, t))
+        return "const int is_past = 0;    /* a tile's rows are less than lines */";
     if (!tiling_pairs_rows(t))
         return emit_text(e, "int is_past = f->past_%d;    /* all vectors are lines of it, past the caches */", id);
     return emit_text(e, "/* Two rows at a time are whole lines of the result, past the caches. */\n"
-                     "int is_past = f->past_%d && width == HALVES_%d * LANES / 2 && %s == width;", id, n, emit_stride(e, output->tensor, output->positions, tiling_last(&t->c->rows)));
+                     "int is_past = f->past_%d && width * %d == HALVES_%d * %d && %s == width;", id, (int)dtype_size(t->dtype), n, CONTRACT_LINE / 2, emit_stride(e, output->tensor, output->positions, tiling_last(&t->c->rows)));
 }
 
 const char *tiling_piece_is_past(Emitter *e, const Tiling *t)
 {
     int size = (int)dtype_size(t->dtype);
-    return tiling_pairs_rows(t) ? emit_text(e, "(piece->first - place %% width) * %d %% %d == 0", size, CONTRACT_LINE)
-                                : emit_text(e, "(piece->here == LANES && piece->first * %d %% %d == 0)", size, CONTRACT_LINE);
+    return tiling_pairs_rows(t) ? emit_text(e, "(count == 0 || (piece->first - place %% width) * %d %% %d == 0)", size, CONTRACT_LINE)
+                                : emit_text(e, "is_of_line(piece, place, %d)", size);
 }
 
 const char *tiling_lines_begin(Emitter *e, const Tiling *t, const char *at, const char *row_step)

@@ -91,7 +91,7 @@ static void emit_parts(Emitter *e, Text *text, int depth, const char *name, cons
     }
     if (around.lead)
         to = emit_before_line(e, text, depth, name, to, names, around, at);
-    emit_around(e, text, depth, emit_text(e, "for (; %s + LANES <= %s; %s += LANES)", name, to, name), names, around, at + 1);
+    emit_around(e, text, depth, emit_text(e, "for (; %s + %s <= %s; %s += %s)", name, emit_turn(e), to, name, emit_turn(e)), names, around, at + 1);
     around.count = emit_text(e, "(int)(%s - %s)", to, name);
     emit_around(e, text, depth, emit_text(e, "if (%s < %s)", name, to), names, around, at + 1);
 }
@@ -186,11 +186,12 @@ void emit_loops_around(Emitter *e, Text *text, int depth, Names *names, Around a
         emit_parts(e, text, depth, name, from, to, names, around, at);
     } else {
         if (lanes)
-            around.count = emit_text(e, "(int)size_min(LANES, %s - %s)", to, name);
+            around.count = emit_text(e, "(int)size_min(%s, %s - %s)", emit_turn(e), to, name);
         if (index == step->crossed)
             around.points = emit_text(e, "(int)size_min(LANES, %s - %s)", to, name);
         emit_around(e, text, depth, emit_text(e, "for (int64_t %s = %s; %s < %s; %s%s)", name, from, name, to, name,
-                                              lanes || index == step->crossed ? " += LANES" : "++"), names, around, at + 1);
+                                              lanes ? emit_text(e, " += %s", emit_turn(e)) : index == step->crossed ? " += LANES" : "++"),
+                    names, around, at + 1);
     }
 }
 

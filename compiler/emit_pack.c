@@ -497,7 +497,8 @@ static void pack_rows_of_point(Emitter *e, Tiling *t)
         emit_line(e, "%s *to = %s;", dtype_c(t->dtype), to);
         spread_lanes(e, t, value, "LANES");
     } else {
-        emit_line(e, "store_%sv(%s, 1, %s, lanes);", dtype_name(t->dtype), to, emit_bare(e, value));
+        emit_line(e, "const int wide = (depth - point) * rows - r < LANES ? lanes : LANES;    /* points to come take what is behind */");
+        emit_line(e, "store_%sv(%s, 1, %s, wide);", dtype_name(t->dtype), to, emit_bare(e, value));
     }
     emit_pop(e);
     emit_line(e, "for (int64_t r = 0; r < rows; r += LANES) {");

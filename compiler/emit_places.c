@@ -205,8 +205,8 @@ void tiling_find_pieces(Emitter *e, const Tiling *t)
     }
     emit_line(e, "    piece->here = (int)(piece->rest == piece->first + here ? count : here);");
     emit_line(e, "    piece->end = (int)count;");
-    if (t->may_pass)
-        emit_line(e, "    is_past = is_past && (count == 0 || %s);", tiling_piece_is_past(e, t));
+    if (t->may_pass && tiling_is_lines(e, t))
+        emit_line(e, "    is_past = is_past && %s;", tiling_piece_is_past(e, t));
     emit_line(e, "}");
     if (stage)
         tiling_find_runs(e, t);

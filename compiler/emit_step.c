@@ -127,6 +127,7 @@ static void emit_bind_joined(Emitter *e)
 const char *emit_point(Emitter *e)
 {
     const Step *step = e->step;
+    const char *first_lane = NULL;
     Scope *body = emit_push(e);
     body->indent = 1;
     if (step->vector_kept && e->lanes && !emit_has_inside(e, step->vector))
@@ -137,6 +138,8 @@ const char *emit_point(Emitter *e)
         const char *name = names_user(&body->names, step->loops[i]->name);
         if (step->loops[i] == step->jammed || step->loops[i] == step->crossed)
             e->jam_first = name;
+        else if (step->crossed && step->loops[i] == step->vector)
+            first_lane = name;
         else if (!emit_has_inside(e, step->loops[i]))
             emit_bind(e, step->loops[i], name);
     }
@@ -152,7 +155,7 @@ const char *emit_point(Emitter *e)
     else if (step->jammed && !e->merging)
         emit_jammed_roots(e);
     else if (step->crossed)
-        emit_crossed(e, e->jam_first);
+        emit_crossed(e, e->jam_first, first_lane);
     else {
         if (e->merging)
             (step->added ? emit_added_root : emit_merged_roots)(e);
@@ -301,7 +304,7 @@ static void emit_function(Emitter *e, const char *name, const char *comment)
     bool units = e->step->units.count > 0 && e->lanes && emit_mentions(whole, "unit");
     Around around = { .set = &inner, .body = whole, .function = point, .other_body = other_body, .other = other,
                       .lead_body = lead_body, .lead = lead_body ? lead : NULL,
-                      .names = ARENA_ARRAY(e->arena, const char *, e->step->loop_count), .count = "LANES", .points = "1", .soon = "0", .apart = "1" };
+                      .names = ARENA_ARRAY(e->arena, const char *, e->step->loop_count), .count = emit_turn(e), .points = "1", .soon = "0", .apart = "1" };
     for (int u = units; u >= 0; u--) {
         Names names = names_new(e->arena, &e->names);
         if (units)

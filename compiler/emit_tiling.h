@@ -89,6 +89,8 @@ const char *tiling_find(Emitter *e, const Tiling *t, const char *value);    /* a
 /* emit_lines.c */
 bool tiling_pairs_rows(const Tiling *t);     /* lines have columns of two rows */
 void tiling_stream(Emitter *e, Tiling *t);   /* a tile's sums leave past the caches, and its function ends */
+/* Whether a tile's rows, or two of them, are whole lines if they begin where these do: else only runs on a stage go past the caches. */
+bool tiling_is_lines(const Emitter *e, const Tiling *t);
 /* Whether the columns of a unit of work may do so, of one vector at a place; and whether all lines of a tile begin where those of the
  * cache do, if that at an address of its first row does. */
 const char *tiling_may_be_past(Emitter *e, const Tiling *t);

@@ -49,12 +49,19 @@ static const char *here(Emitter *e, bool out)
     return out ? emit_target(e, output) : emit_pointer(e, output->value);
 }
 
+/* How many rows of a square: a result's that goes past the caches goes there in lines. */
+static const char *rows_at_once(Emitter *e)
+{
+    const Step *step = e->step;
+    return !step->result ? "LANES" : emit_text(e, "LINE(%s)", dtype_c(step->statement->outputs[0].tensor->dtype));
+}
+
 /* `down` along the lanes' index, `across` along that of the caller's tensor; of the caller's, what the next block has there
  * is prefetched. */
 static void emit_square(Emitter *e, Side from, Side to, const LoopBounds *down, const LoopBounds *across, bool out)
 {
     const LoopBounds *row = out ? across : down, *column = out ? down : across;
-    const char *rows = emit_text(e, "(int)size_min(LANES, %s - %s)", row->end, emit_bound(e, row->index));
+    const char *rows = emit_text(e, "(int)size_min(%s, %s - %s)", rows_at_once(e), row->end, emit_bound(e, row->index));
     const char *columns = emit_text(e, "(int)size_min(LANES, %s - %s)", column->end, emit_bound(e, column->index));
     const char *target = here(e, true), *source = here(e, false);
     emit_push(e);
@@ -119,7 +126,7 @@ static const char *emit_body_of(Emitter *e)
     for (int i = count - 1; i >= 0; i--)
         open_loop(e, &loops[i], "++");
     open_loop(e, &down, " += LANES");
-    open_loop(e, &across, " += LANES");
+    open_loop(e, &across, emit_text(e, " += %s", rows_at_once(e)));
     emit_square(e, from, to, &down, &across, out);
     emit_pop(e);
     return body->text.bytes;

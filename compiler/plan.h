@@ -233,6 +233,7 @@ struct Step {
     const Term **crossing;        /* those operands */
     int crossing_count;
     bool crossed_last;            /* a square is followed by the next one along `crossed`; else by the next vector's */
+    bool crossed_alone;           /* nothing else is read along the lanes, so that a turn of their loop may be a line of the result */
     Index *turned;                /* a copy of squares, from or to a tensor that lies along it; NULL: it is none */
     const Size *result;           /* bytes of what it stores. NULL: they never go past the caches */
     int past;                     /* more of them do */

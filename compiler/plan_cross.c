@@ -33,6 +33,7 @@ Index *planner_crosses(const Planner *planner, const Step *step, const Term *rea
 typedef struct Crossing {
     const Planner *planner;
     Step *step;
+    int others;                   /* reads along the lanes' index that are not turned */
 } Crossing;
 
 static void note_read(void *user, const Term *term)
@@ -43,14 +44,17 @@ static void note_read(void *user, const Term *term)
         c->step->crossed = index;
     if (index && c->step->crossed == index)
         ARENA_APPEND(c->planner->arena, c->step->crossing, c->step->crossing_count, term);
+    else
+        c->others += term->kind == TERM_READ && term_has_index(term, c->step->vector);
 }
 
 void plan_cross(const Planner *planner, Step *step)
 {
-    Crossing c = { planner, step };
+    Crossing c = { planner, step, 0 };
     bool may = step->vector_kept && !planner_is_bounded(planner, step, step->vector);
     for (int o = 0; o < step->statement->output_count && may; o++)
         term_each_below(planner->arena, step->statement->outputs[o].value, note_read, &c);
+    step->crossed_alone = step->crossed && c.others == 0;
 }
 
 /* Rows of the operands are streams, and lines that are stored past the caches are none: squares of a row follow each other where it is

@@ -38,7 +38,7 @@ static bool may_pair(const Planner *planner, const Contract *c)
  * number. In fours, so that what is cut off a run of rows is even where those are. */
 static int rows_of(const Tile *tile, int vectors)
 {
-    int rows = (tile->rows * tile->vectors + tile->vectors - vectors) / vectors;
+    int rows = (tile->rows * tile->vectors + tile->vectors + 1 - vectors) / vectors;    /* tiles leave one register free */
     return rows < 4 ? rows / 2 * 2 : rows / 4 * 4;
 }
 
@@ -100,16 +100,18 @@ static int pair_rows(const Tile *tile, int halves)
     return halves == 2 ? tile->pair_rows : rows < tile->rows ? rows : tile->rows;
 }
 
-/* How many halves of lines a run of columns is, where two rows' leave as lines: an odd number, and so many vectors have whole runs. A
- * panel that is that wide is loaded for fewer rows: low tiles want it in the first cache. 0: sums leave otherwise. */
+/* How many halves of lines a run of columns is, where two rows' leave as lines: an odd number, and so many vectors, which are lines
+ * or halves of them, have whole runs. A panel that is that wide is loaded for fewer rows: low tiles want it in the first cache. 0:
+ * sums leave otherwise. */
 static int halves_of(const Planner *planner, const Step *step, const Contract *c)
 {
     int line = planner->plan->lanes * (int)dtype_size(state_dtype(c->product));
-    int halves = c->pieces && step->result && line == CONTRACT_LINE && c->tile_rows == c->tile->rows ? columns_halves(planner, step, c) : 0;
+    bool is_line = line == CONTRACT_LINE || 2 * line == CONTRACT_LINE;
+    int halves = c->pieces && step->result && is_line && c->tile_rows == c->tile->rows ? columns_halves(planner, step, c) : 0;
     if (halves <= 1 || halves > HALVES_MOST || planner_points(planner, &c->columns) < halves * planner->plan->lanes)
         return 0;
     bool is_low = rows_of(c->tile, halves) < c->tile->rows / 2;
-    bool is_close = planner_points(planner, &c->depth) * halves * CONTRACT_LINE <= planner->plan->target->l1_bytes;
+    bool is_close = planner_points(planner, &c->depth) * halves * line <= planner->plan->target->l1_bytes;
     return rows_of(c->tile, halves) > 0 && (is_close || !is_low) ? halves : 0;
 }
 

@@ -82,18 +82,24 @@ static const Index *turn_by_rows(const Launch *launch, int place)
     return turned && indices_have(c->kept_rows.list, c->kept_rows.count, turned) ? turned : NULL;
 }
 
-/* How many columns of each index of the squares that packing turns make a unit of at most `most`: whole squares of both, so
- * that neither what is read nor what is stored is a short run. */
+/* So many points of a product's result are a line or, where that is more, a vector. */
+static double line_points(const Planner *planner, const Contract *c)
+{
+    return fmax(planner->plan->lanes, CONTRACT_LINE / (double)dtype_size(state_dtype(c->product)));
+}
+
+/* How many columns of each index of the squares that packing turns make a unit of at most `most`: whole squares of both, and
+ * whole lines, so that neither what is read nor what is stored is a short run. */
 static void square_tiles(const Planner *planner, const Contract *c, double most, double side[2])
 {
     const Index *index[2] = { c->across, c->columns.list[c->columns.count - 1] };
-    double lanes = planner->plan->lanes;
+    double line = line_points(planner, c);
     side[0] = side[1] = 1;
     for (bool grows = true; grows;) {
         int next = side[0] <= side[1] ? 0 : 1;
         grows = false;
         for (int turn = 0; turn < 2 && !grows; turn++, next = 1 - next) {
-            double extent = planner_extent(planner, index[next]), more = side[next] < lanes ? lanes : side[next] + lanes;
+            double extent = planner_extent(planner, index[next]), more = side[next] < line ? line : side[next] + line;
             grows = side[next] < extent && fmin(more, extent) * side[1 - next] <= most;
             side[next] = grows ? fmin(more, extent) : side[next];
         }
@@ -144,7 +150,7 @@ static void shrink(const Planner *planner, const Launch *launch, const Contract 
                 continue;
             double extent = fmin(planner_extent(planner, index), most_rows(planner, c, index));
             if (index == by_rows)
-                extent = fmin(planner_extent(planner, index), planner->plan->lanes);
+                extent = fmin(planner_extent(planner, index), line_points(planner, c));
             double tile = inside * extent <= most ? extent : most / inside < 1 ? 1 : (double)(int64_t)(most / inside);
             if (role == ROLE_COLUMN && c->columns_in_place && !c->columns_copied && tile < extent)
                 tile = whole_tiles(inside, tile, extent, c->tile_vectors * planner->plan->lanes);
@@ -335,14 +341,15 @@ static bool are_cut(const Contract *c)
  * follow each other, if beside them there is room for whole tiles of columns. */
 static double turned_side(const Planner *planner, const Contract *c, double extent, double rows, double near)
 {
-    double lanes = planner->plan->lanes, size = (double)dtype_size(state_dtype(c->product)), width = c->tile_vectors * lanes, least = width;
+    double line = line_points(planner, c), size = (double)dtype_size(state_dtype(c->product));
+    double width = c->tile_vectors * planner->plan->lanes, least = width;
     double run = planner_extent(planner, c->columns.list[c->columns.count - 1]), depth = planner_points(planner, &c->depth);
     for (int i = 1; c->columns.count > 1 && i <= width && fmod(run * i, width) != 0; i++)
         least = run * (i + 1);
     for (double lines = c->columns_in_place && !c->columns_copied && !are_cut(c) ? TURNED_LINES : 1; lines > 1; lines--)
-        if (least * (depth + lines * lanes * rows) * size <= near)
-            return even_share(extent, lines * lanes, (int)lanes);
-    return fmin(lanes, extent);
+        if (least * (depth + lines * line * rows) * size <= near)
+            return even_share(extent, lines * line, (int)line);
+    return fmin(line, extent);
 }
 
 /* Whether units of work that follow each other may have the same columns: a launch has blocks of rows, and one of each

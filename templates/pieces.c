@@ -13,6 +13,18 @@ typedef struct Piece {
 } Piece;
 //}
 
+//{ is_of_line
+/* Whether the columns' vector at a place, whose numbers have so many bytes, goes where it is whole lines or, with those beside it,
+ * one line. Behind the last column is nothing; there lines end. */
+INLINE int is_of_line(const Piece *piece, int64_t place, int bytes)
+{
+    const int is_first = place * bytes % 64 == 0;    /* of a line's vectors */
+    if (piece->end == 0)
+        return is_first || piece[-1].end == 0;
+    return piece->here == LANES && (is_first ? piece->first * bytes % 64 == 0 : piece->first == piece[-1].first + LANES);
+}
+//}
+
 //{ store_rest_lanes_u32v
 /* One lane after the other. */
 APART void store_rest_lanes_u32v(void *p, u32v x, int first, int end)

@@ -38,19 +38,51 @@ INLINE int stream_quarters(void *p, const void *x, int bytes)
 //}
 
 //{ stream_lead
-/* How many numbers of so many bytes come before the next vector of a row that may be stored past the caches. */
-INLINE int64_t stream_lead(const void *p, int64_t stride, int bytes, int past)
+/* How many numbers of so many bytes come before the next vector of a row that may be stored past the caches, or the next line. */
+INLINE int64_t stream_lead(const void *p, int64_t stride, int bytes, int vector, int past)
 {
-    return past && stride == 1 ? (int64_t)(-(uintptr_t)p / (uintptr_t)bytes % LANES) : 0;
+    return past && stride == 1 ? (int64_t)(-(uintptr_t)p / (uintptr_t)bytes % (uintptr_t)vector) : 0;
 }
 //}
 
-#ifndef EINC_AVX512
+#if defined EINC_FMA || defined EINC_AVX512
+//{ leave_half
+/* Stores 32 bytes past the caches, at a multiple of 32. */
+INLINE void leave_half(char *p, const char *x)
+{
+#if EINC_VECTORS
+    typedef float Half __attribute__((vector_size(32), may_alias));
+    Half y;
+    memcpy(&y, x, 32);
+    __asm__ volatile("vmovntps %1, %0" : "=m"(*(Half *)p) : "v"(y));
+#else
+    memcpy(p, x, 32);
+#endif
+}
+//}
+#endif
+
+#if !defined EINC_FMA && !defined EINC_AVX512
 //{ stream_bytes
 /* Stores x past the caches, which would read the line that it is in before; 0 where that cannot be. */
 INLINE int stream_bytes(void *p, const void *x, int bytes)
 {
     return stream_quarters(p, x, bytes);
+}
+//}
+#endif
+
+#if defined EINC_FMA && !defined EINC_AVX512
+//{ stream_bytes@fma
+/* Stores x past the caches, which would read the line that it is in before; 0 where that cannot be. */
+INLINE int stream_bytes(void *p, const void *x, int bytes)
+{
+    if ((uintptr_t)p % 32 || bytes % 32)
+        return stream_quarters(p, x, bytes);
+    UNROLL
+    for (int b = 0; b < bytes; b += 32)
+        leave_half((char *)p + b, (const char *)x + b);
+    return 1;
 }
 //}
 #endif
@@ -68,14 +100,11 @@ INLINE int stream_bytes(void *p, const void *x, int bytes)
         __asm__ volatile("vmovntps %1, %0" : "=m"(*(Line *)p) : "v"(y));
         return 1;
     }
-    typedef float Half __attribute__((vector_size(32), may_alias));
+#endif
     if (bytes == 32 && (uintptr_t)p % 32 == 0) {
-        Half y;
-        memcpy(&y, x, 32);
-        __asm__ volatile("vmovntps %1, %0" : "=m"(*(Half *)p) : "v"(y));
+        leave_half((char *)p, (const char *)x);
         return 1;
     }
-#endif
     return stream_quarters(p, x, bytes);
 }
 //}
@@ -95,12 +124,27 @@ INLINE int stream_first(void *p, const void *x, int whole, int bytes, int past)
 }
 //}
 
-#ifndef EINC_AVX512
+#if !defined EINC_FMA && !defined EINC_AVX512
 //{ pass_bytes
 /* The same at an address that is known to be a multiple of so many bytes. */
 INLINE int pass_bytes(void *p, const void *x, int bytes)
 {
     return stream_bytes(p, x, bytes);
+}
+//}
+#endif
+
+#if defined EINC_FMA && !defined EINC_AVX512
+//{ pass_bytes@fma
+/* The same at an address that is known to be a multiple of so many bytes, which is not asked for whole halves of lines. */
+INLINE int pass_bytes(void *p, const void *x, int bytes)
+{
+    if (bytes % 32)
+        return stream_quarters(p, x, bytes);
+    UNROLL
+    for (int b = 0; b < bytes; b += 32)
+        leave_half((char *)p + b, (const char *)x + b);
+    return 1;
 }
 //}
 #endif

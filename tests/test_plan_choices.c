@@ -335,9 +335,49 @@ static void rows_of_memory_are_far_apart(void **unused)
     }
 }
 
+/* Of two rows whose runs are no whole lines tiles have whole runs, of vectors that are lines or halves of them; and a unit of work has
+ * whole lines of a result that is turned. */
+static void results_leave_in_lines(void **unused)
+{
+    (void)unused;
+    static const struct {
+        const char *text, *target;
+        int a, halves, rows, vectors;
+        int64_t tile;                 /* of a */
+    } cases[] = {
+        { "bk,cak->cba", "avx2", 24, 3, 4, 3, 24 },    { "bk,cak->cba", "avx512", 24, 3, 8, 3, 24 },
+        { "bk,cak->cba", "avx2", 40, 5, 2, 5, 40 },    { "bk,cak->cba", "avx2", 56, 0, 6, 2, 56 },
+        { "bk,cak->cba", "avx2", 32, 0, 6, 2, 32 },    { "bk,cak->cba", "portable", 24, 0, 6, 2, 24 },
+        { "ackd,kb->dcba", "avx2", 96, 0, 6, 2, 48 },  { "ackd,kb->dcba", "avx512", 96, 0, 14, 2, 96 },
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        CompileOptions options = { .target = target_find(cases[i].target) };
+        ExtentSpec extents[] = { { .name = "a", .extent = cases[i].a }, { .name = "b", .extent = 240 }, { .name = "c", .extent = 2000 },
+                                 { .name = "k", .extent = 24 }, { .name = "d", .extent = 64 } };
+        options.check.extents = extents;
+        options.check.extent_count = strchr(cases[i].text, 'd') ? 5 : 4;
+        Planned *planned = plan_of(cases[i].text, options);
+        const Launch *launch = planned->plan->launches[0];
+        const Contract *c = launch->steps[0]->contract;
+        int64_t of[32], tile = 0;
+        for (int n = 0; n < planned->plan->program->index_count; n++)
+            for (int x = 0; x < options.check.extent_count; x++)
+                if (!strcmp(planned->plan->program->indices[n]->name, extents[x].name))
+                    of[n] = extents[x].extent;
+        for (int b = 0; b < launch->block_count; b++)
+            if (launch->blocks[b].of_step[0]->name[0] == 'a')
+                tile = size_evaluate(launch->blocks[b].tile, &(SizeValues){ of, NULL, 1 });
+        if (c->halves != cases[i].halves || c->tile_rows != cases[i].rows || c->tile_vectors != cases[i].vectors || tile != cases[i].tile)
+            fail_msg("%s on %s: %d halves, %d rows, %d vectors, %ld of a", cases[i].text, cases[i].target, c->halves, c->tile_rows,
+                     c->tile_vectors, (long)tile);
+        end(planned);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(results_leave_in_lines),
         cmocka_unit_test(memory_does_not_grow_with_what_is_reduced),
         cmocka_unit_test(only_what_scales_with_its_maximum_is_swept),
         cmocka_unit_test(many_documents_make_more_units),

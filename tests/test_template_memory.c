@@ -14,6 +14,7 @@
 
 #include "templates.h"
 #include "../templates/asked.c"
+#include "../templates/turn.c"
 
 enum { ROUNDS = 2000 };
 
@@ -466,6 +467,64 @@ static int64_t bundle_squares(int64_t count, int64_t apart, int64_t column, int3
     return bundle(extent, 3, 1, arrays, 3, lanes);
 }
 
+/* The rows of squares and of what is less become columns, past the caches or not, wherever a line begins; nothing else is written. */
+#define TEST_TURNED(T, c)                                                                                          \
+    TARGETED static void test_turned_past_##T(void **state)                                                        \
+    {                                                                                                              \
+        enum { LINE = LINE(c), ROWS = LINE + 2, COLUMNS = LANES + 1, PITCH = LINE + 3 };                           \
+        static c from[ROWS * COLUMNS];                                                                             \
+        static _Alignas(64) c to[COLUMNS * PITCH + LINE];                                                          \
+        (void)state;                                                                                               \
+        for (int i = 0; i < ROWS * COLUMNS; i++)                                                                   \
+            from[i] = (c)(i + 1);                                                                                  \
+        for (int rows = 1; rows <= LINE; rows++)                                                                   \
+            for (int columns = 1; columns <= LANES; columns++)                                                     \
+                for (int at = 0; at < 2 * LINE; at++) {    /* each past the caches and through them */             \
+                    const int apart = rows == LINE ? LINE : PITCH;                                                 \
+                    memset(to, 0, sizeof to);                                                                      \
+                    turn_past_##T((T##u *)(to + at / 2), apart, 1, (const T##u *)from, COLUMNS, 1, rows, columns,  \
+                                  (const T##u *)from, 1, at % 2);                                                  \
+                    STREAM_END();                                                                                  \
+                    for (int i = 0; i < COLUMNS * PITCH + LINE; i++) {                                             \
+                        const int inside = i >= at / 2, r = (i - at / 2) % apart, k = (i - at / 2) / apart;        \
+                        const c expected = inside && r < rows && k < columns ? from[r * COLUMNS + k] : 0;          \
+                        assert_true(to[i] == expected);                                                            \
+                    }                                                                                              \
+                }                                                                                                  \
+    }
+
+TEST_TURNED(f32, float)
+TEST_TURNED(f64, double)
+TEST_TURNED(i32, int32_t)
+
+/* Vectors are of a line if all of it is there, in one run that begins with one. */
+TARGETED static void test_lines_of_pieces(void **state)
+{
+    (void)state;
+    enum { SIZE = 4, EACH = 64 / SIZE > LANES ? 64 / SIZE / LANES : 1, MANY = 3 * EACH };
+    static const struct {
+        int64_t apart;    /* from one line to the next */
+        int64_t first;
+        int full, split;  /* vectors that are there, and the one whose lanes are in two runs */
+        bool is_line;
+    } cases[] = {
+        { 128, 0, MANY, -1, true },      { 64, 64, MANY, -1, true },         { 128, 0, 2 * EACH, -1, true },
+        { 128, 8, MANY, -1, false },     { 128, 0, MANY, 0, false },         { 128, 0, MANY, MANY - 1, false },
+        { 120, 0, MANY, -1, false },     { 128, 0, 0, -1, true },            { 128, 0, 2 * EACH - 1, -1, EACH == 1 },
+    };
+    for (size_t n = 0; n < sizeof cases / sizeof *cases; n++) {
+        Piece pieces[MANY];
+        bool is_line = true;
+        for (int v = 0; v < MANY; v++) {
+            const int64_t first = cases[n].first + v / EACH * cases[n].apart + v % EACH * LANES;
+            const int count = v < cases[n].full ? LANES : 0;
+            pieces[v] = (Piece){ first, first + count, v == cases[n].split ? count / 2 : count, count };
+            is_line = is_line && is_of_line(&pieces[v], v * LANES, SIZE);
+        }
+        assert_int_equal(is_line, cases[n].is_line);
+    }
+}
+
 TARGETED static void test_bundles(void **state)
 {
     (void)state;
@@ -507,6 +566,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_coming), cmocka_unit_test(test_asked),
+        cmocka_unit_test(test_turned_past_f32), cmocka_unit_test(test_turned_past_f64), cmocka_unit_test(test_turned_past_i32),
+        cmocka_unit_test(test_lines_of_pieces),
         cmocka_unit_test(test_tame),
         cmocka_unit_test(test_plus),
         cmocka_unit_test(test_splats_and_lanes),

@@ -1516,7 +1516,7 @@ KERNEL static void step_5(const Frame *f, char *own, int64_t q_first, int64_t q_
             /* What comes nearer: the next panel where not all of them are near, else points to come or the next one; a share for each tile. Of few points what is written takes longest. */
             const char *ahead = NULL;
             const int writes = depth < size_min(places, ROWS_5 * BLOCK_5);
-            const int nears = writes && !f->past_5 && (out_0 < COLUMNS_5 || depth <= 2 * ROWS_5);
+            const int nears = writes && (out_0 < COLUMNS_5 || depth <= 2 * ROWS_5);
             const int64_t ahead_step =
                 nears ? (out_0 < COLUMNS_5 ? 64 : out_0 * 4) :
                 block > 1 ? COLUMNS_5 * 4 / (2 * (q_stop - q_block) > BLOCK_5 * ROWS_5 ? BLOCK_5

@@ -963,7 +963,7 @@ KERNEL static void step_1(const Frame *f, char *own, int64_t n_first, int64_t n_
     float tile[ROWS_1 * COLUMNS_1];
     Piece *const pieces = (Piece *)pieces_1;    /* where the result has each vector of columns */
     const int is_placed = LANES == 4 && width >= LANES && out_2 == 1;
-    int is_past = f->past_1;    /* all vectors are lines of it, past the caches */
+    const int is_past = 0;    /* a tile's rows are less than lines */
     float stage[STAGE_1];    /* runs of columns as the result has them, until they are whole */
     int64_t group = COLUMNS_1;    /* columns of whole tiles, and of several whole runs */
     const int64_t waiting = 2 * COLUMNS_1 + width;
@@ -982,7 +982,6 @@ KERNEL static void step_1(const Frame *f, char *own, int64_t n_first, int64_t n_
                 : (behind - behind % width) / (h_end - h_first) * out_0 + behind % width * out_2;
         piece->here = (int)(piece->rest == piece->first + here ? count : here);
         piece->end = (int)count;
-        is_past = is_past && (count == 0 || (piece->here == LANES && piece->first * 4 % 64 == 0));
     }
     for (int64_t r = 0; is_staged && (r + 1) * width <= columns; r++) {
         const int64_t at = r * width;

@@ -306,10 +306,23 @@ INLINE int stream_quarters(void *p, const void *x, int bytes)
     return 1;
 }
 
-/* How many numbers of so many bytes come before the next vector of a row that may be stored past the caches. */
-INLINE int64_t stream_lead(const void *p, int64_t stride, int bytes, int past)
+/* How many numbers of so many bytes come before the next vector of a row that may be stored past the caches, or the next line. */
+INLINE int64_t stream_lead(const void *p, int64_t stride, int bytes, int vector, int past)
 {
-    return past && stride == 1 ? (int64_t)(-(uintptr_t)p / (uintptr_t)bytes % LANES) : 0;
+    return past && stride == 1 ? (int64_t)(-(uintptr_t)p / (uintptr_t)bytes % (uintptr_t)vector) : 0;
+}
+
+/* Stores 32 bytes past the caches, at a multiple of 32. */
+INLINE void leave_half(char *p, const char *x)
+{
+#if EINC_VECTORS
+    typedef float Half __attribute__((vector_size(32), may_alias));
+    Half y;
+    memcpy(&y, x, 32);
+    __asm__ volatile("vmovntps %1, %0" : "=m"(*(Half *)p) : "v"(y));
+#else
+    memcpy(p, x, 32);
+#endif
 }
 
 /* Stores x past the caches, which would read the line that it is in before; 0 where that cannot be. */
@@ -323,14 +336,11 @@ INLINE int stream_bytes(void *p, const void *x, int bytes)
         __asm__ volatile("vmovntps %1, %0" : "=m"(*(Line *)p) : "v"(y));
         return 1;
     }
-    typedef float Half __attribute__((vector_size(32), may_alias));
+#endif
     if (bytes == 32 && (uintptr_t)p % 32 == 0) {
-        Half y;
-        memcpy(&y, x, 32);
-        __asm__ volatile("vmovntps %1, %0" : "=m"(*(Half *)p) : "v"(y));
+        leave_half((char *)p, (const char *)x);
         return 1;
     }
-#endif
     return stream_quarters(p, x, bytes);
 }
 
@@ -587,7 +597,7 @@ INLINE int64_t step_1_lead(const Frame *f, int64_t j_first, int64_t i, const int
 {
     f32u *out = (f32u *)f->in.out.data;
     const int64_t out_0 = f->in.out.stride[0], out_1 = unit ? 1 : f->in.out.stride[1];
-    return stream_lead(out + j_first * out_0 + i * out_1, out_1, 4, f->past_1);
+    return stream_lead(out + j_first * out_0 + i * out_1, out_1, 4, LANES, f->past_1);
 }
 
 KERNEL static void step_1(const Frame *frame, int64_t j_first, int64_t j_end, int64_t i_first, int64_t i_end)

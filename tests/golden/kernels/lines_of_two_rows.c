@@ -358,6 +358,19 @@ INLINE int stream_quarters(void *p, const void *x, int bytes)
     return 1;
 }
 
+/* Stores 32 bytes past the caches, at a multiple of 32. */
+INLINE void leave_half(char *p, const char *x)
+{
+#if EINC_VECTORS
+    typedef float Half __attribute__((vector_size(32), may_alias));
+    Half y;
+    memcpy(&y, x, 32);
+    __asm__ volatile("vmovntps %1, %0" : "=m"(*(Half *)p) : "v"(y));
+#else
+    memcpy(p, x, 32);
+#endif
+}
+
 /* Stores x past the caches, which would read the line that it is in before; 0 where that cannot be. */
 INLINE int stream_bytes(void *p, const void *x, int bytes)
 {
@@ -369,14 +382,11 @@ INLINE int stream_bytes(void *p, const void *x, int bytes)
         __asm__ volatile("vmovntps %1, %0" : "=m"(*(Line *)p) : "v"(y));
         return 1;
     }
-    typedef float Half __attribute__((vector_size(32), may_alias));
+#endif
     if (bytes == 32 && (uintptr_t)p % 32 == 0) {
-        Half y;
-        memcpy(&y, x, 32);
-        __asm__ volatile("vmovntps %1, %0" : "=m"(*(Half *)p) : "v"(y));
+        leave_half((char *)p, (const char *)x);
         return 1;
     }
-#endif
     return stream_quarters(p, x, bytes);
 }
 
@@ -948,7 +958,7 @@ KERNEL static void step_1(const Frame *f, char *own, int64_t c_first, int64_t c_
     Piece *const pieces = (Piece *)pieces_1;    /* where the result has each vector of columns */
     const int is_placed = LANES == 16 && width >= LANES && out_2 == 1;
     /* Two rows at a time are whole lines of the result, past the caches. */
-    int is_past = f->past_1 && width == HALVES_1 * LANES / 2 && out_1 == width;
+    int is_past = f->past_1 && width * 4 == HALVES_1 * 32 && out_1 == width;
     for (int64_t place = 0; is_placed && place < places + COLUMNS_1; place += LANES) {
         Piece *const piece = &pieces[place / LANES];
         const int64_t count = size_max(size_min(columns - place, LANES), 0);

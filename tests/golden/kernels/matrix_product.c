@@ -350,16 +350,28 @@ INLINE int stream_quarters(void *p, const void *x, int bytes)
     return 1;
 }
 
-/* Stores x past the caches, which would read the line that it is in before; 0 where that cannot be. */
-INLINE int stream_bytes(void *p, const void *x, int bytes)
+/* Stores 32 bytes past the caches, at a multiple of 32. */
+INLINE void leave_half(char *p, const char *x)
 {
-    return stream_quarters(p, x, bytes);
+#if EINC_VECTORS
+    typedef float Half __attribute__((vector_size(32), may_alias));
+    Half y;
+    memcpy(&y, x, 32);
+    __asm__ volatile("vmovntps %1, %0" : "=m"(*(Half *)p) : "v"(y));
+#else
+    memcpy(p, x, 32);
+#endif
 }
 
-/* The same at an address that is known to be a multiple of so many bytes. */
+/* The same at an address that is known to be a multiple of so many bytes, which is not asked for whole halves of lines. */
 INLINE int pass_bytes(void *p, const void *x, int bytes)
 {
-    return stream_bytes(p, x, bytes);
+    if (bytes % 32)
+        return stream_quarters(p, x, bytes);
+    UNROLL
+    for (int b = 0; b < bytes; b += 32)
+        leave_half((char *)p + b, (const char *)x + b);
+    return 1;
 }
 
 /* What was stored past the caches is there for other threads. */

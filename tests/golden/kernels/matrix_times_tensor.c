@@ -338,6 +338,19 @@ INLINE int stream_quarters(void *p, const void *x, int bytes)
     return 1;
 }
 
+/* Stores 32 bytes past the caches, at a multiple of 32. */
+INLINE void leave_half(char *p, const char *x)
+{
+#if EINC_VECTORS
+    typedef float Half __attribute__((vector_size(32), may_alias));
+    Half y;
+    memcpy(&y, x, 32);
+    __asm__ volatile("vmovntps %1, %0" : "=m"(*(Half *)p) : "v"(y));
+#else
+    memcpy(p, x, 32);
+#endif
+}
+
 /* Stores x past the caches, which would read the line that it is in before; 0 where that cannot be. */
 INLINE int stream_bytes(void *p, const void *x, int bytes)
 {
@@ -349,14 +362,11 @@ INLINE int stream_bytes(void *p, const void *x, int bytes)
         __asm__ volatile("vmovntps %1, %0" : "=m"(*(Line *)p) : "v"(y));
         return 1;
     }
-    typedef float Half __attribute__((vector_size(32), may_alias));
+#endif
     if (bytes == 32 && (uintptr_t)p % 32 == 0) {
-        Half y;
-        memcpy(&y, x, 32);
-        __asm__ volatile("vmovntps %1, %0" : "=m"(*(Half *)p) : "v"(y));
+        leave_half((char *)p, (const char *)x);
         return 1;
     }
-#endif
     return stream_quarters(p, x, bytes);
 }
 
@@ -521,6 +531,16 @@ typedef struct Piece {
     int64_t first, rest;
     int here, end;
 } Piece;
+
+/* Whether the columns' vector at a place, whose numbers have so many bytes, goes where it is whole lines or, with those beside it,
+ * one line. Behind the last column is nothing; there lines end. */
+INLINE int is_of_line(const Piece *piece, int64_t place, int bytes)
+{
+    const int is_first = place * bytes % 64 == 0;    /* of a line's vectors */
+    if (piece->end == 0)
+        return is_first || piece[-1].end == 0;
+    return piece->here == LANES && (is_first ? piece->first * bytes % 64 == 0 : piece->first == piece[-1].first + LANES);
+}
 
 /* One lane after the other. */
 APART void store_rest_lanes_u32v(void *p, u32v x, int first, int end)
@@ -835,7 +855,7 @@ KERNEL static void step_1(const Frame *f, char *own, int64_t d_first, int64_t d_
                 + (behind - behind % width) / (a_end - a_first) % (c_end - c_first) * out_1 + behind % width * out_3;
         piece->here = (int)(piece->rest == piece->first + here ? count : here);
         piece->end = (int)count;
-        is_past = is_past && (count == 0 || (piece->here == LANES && piece->first * 4 % 64 == 0));
+        is_past = is_past && is_of_line(piece, place, 4);
     }
     /* Whole vectors of a run are met where they are, unless their points, `apart`, fall into few sets of the cache. */
     const int64_t apart = B_2;

@@ -275,10 +275,10 @@ INLINE int stream_quarters(void *p, const void *x, int bytes)
     return 1;
 }
 
-/* How many numbers of so many bytes come before the next vector of a row that may be stored past the caches. */
-INLINE int64_t stream_lead(const void *p, int64_t stride, int bytes, int past)
+/* How many numbers of so many bytes come before the next vector of a row that may be stored past the caches, or the next line. */
+INLINE int64_t stream_lead(const void *p, int64_t stride, int bytes, int vector, int past)
 {
-    return past && stride == 1 ? (int64_t)(-(uintptr_t)p / (uintptr_t)bytes % LANES) : 0;
+    return past && stride == 1 ? (int64_t)(-(uintptr_t)p / (uintptr_t)bytes % (uintptr_t)vector) : 0;
 }
 
 /* Stores x past the caches, which would read the line that it is in before; 0 where that cannot be. */
@@ -460,7 +460,7 @@ INLINE int64_t step_1_lead(const Frame *f, int64_t i, int64_t j, const int unit)
 {
     f32u *out = (f32u *)f->in.out.data;
     const int64_t out_0 = f->in.out.stride[0], out_1 = unit ? 1 : f->in.out.stride[1];
-    return stream_lead(out + i * out_0 + j * out_1, out_1, 4, f->past_1);
+    return stream_lead(out + i * out_0 + j * out_1, out_1, 4, LANES, f->past_1);
 }
 
 KERNEL static void step_1(const Frame *frame, int64_t i_first, int64_t i_end, int64_t j_first, int64_t j_end)
