@@ -89,7 +89,7 @@ static void find_rows(Emitter *e, const Tiling *t, const char *pack)
               tiles ? ", tile_step = row_step" : "");
     if (tiles) {
         /* Points that are far apart are met again by each tile of columns, from the first cache if all of them have room there. */
-        emit_line(e, "if (%s(tiles > 4 && k_apart * depth > %d) || k_apart == 0) {", is_flat ? "!is_flat || " : "",
+        emit_line(e, "if (%s(tiles > 4 && (k_apart < row_step || k_apart * depth > %d)) || k_apart == 0) {", is_flat ? "!is_flat || " : "",
                   e->plan->target->l1_bytes / 2 / (int)dtype_size(c->packed));
     } else {
         /* Words are whole and lie in memory as they are needed, as many as are read at once. */

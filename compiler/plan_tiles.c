@@ -471,7 +471,7 @@ void contract_tiles(Planner *planner, Launch *launch)
     double inner_rows = c->reduces ? planner_points(planner, &c->rows) : 1, rows = UNIT_ROWS / (inner_rows < 1 ? 1 : inner_rows);
     const Index *by_rows = turn_by_rows(launch, place);
     if (by_rows)    /* whole rows of tiles, which are read as they follow each other */
-        rows = fmin(planner_extent(planner, by_rows), plan->lanes) * planner_extent(planner, c->rows.list[c->rows.count - 1]);
+        rows = fmin(planner_extent(planner, by_rows), line_points(planner, c)) * planner_extent(planner, c->rows.list[c->rows.count - 1]);
     if (c->sweep)    /* their sums lie in the caches */
         rows = even_share(all_rows, fmin(rows, room_behind / (fmin(columns, planner_points(planner, &c->columns)) * size)), c->tile_rows);
     rows = planner->hints->smallest_tiles ? 1 : rows;
