@@ -103,7 +103,7 @@ APART void turn_past_f32(f32u *to, int64_t to_column, int64_t to_row, const f32u
         return;
     }
     for (int r = 0; r < rows; r += LANES) {
-        if (is_past)
+        if (is_past && LANES < LINE(float))
             pass_squares_f32(to + r, to_column, from + r * from_row, from_row, 1);
         else
             turn_f32(to + r * to_row, to_column, to_row, from + r * from_row, from_row, from_column,
@@ -205,7 +205,7 @@ APART void turn_past_f64(f64u *to, int64_t to_column, int64_t to_row, const f64u
         return;
     }
     for (int r = 0; r < rows; r += LANES) {
-        if (is_past)
+        if (is_past && LANES < LINE(double))
             pass_squares_f64(to + r, to_column, from + r * from_row, from_row, 1);
         else
             turn_f64(to + r * to_row, to_column, to_row, from + r * from_row, from_row, from_column,
@@ -307,7 +307,7 @@ APART void turn_past_i32(i32u *to, int64_t to_column, int64_t to_row, const i32u
         return;
     }
     for (int r = 0; r < rows; r += LANES) {
-        if (is_past)
+        if (is_past && LANES < LINE(int32_t))
             pass_squares_i32(to + r, to_column, from + r * from_row, from_row, 1);
         else
             turn_i32(to + r * to_row, to_column, to_row, from + r * from_row, from_row, from_column,
