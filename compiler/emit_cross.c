@@ -5,7 +5,7 @@
 /* Whether a turn of the lanes' loop is several vectors of a result that may go past the caches: a line, for what is stored there in
  * halves of lines waits for the others. What else is read there comes a line from each of some rows, of which fewer would be on their
  * way at once. */
-bool emit_turns_lines(const Emitter *e)
+static bool turns_lines(const Emitter *e)
 {
     const Step *step = e->step;
     return step->crossed_alone && step->result && e->plan->lanes * (int)dtype_size(step->statement->outputs[0].tensor->dtype) < CONTRACT_LINE;
@@ -13,7 +13,7 @@ bool emit_turns_lines(const Emitter *e)
 
 const char *emit_turn(Emitter *e)
 {
-    return emit_turns_lines(e) ? emit_text(e, "LINE(%s)", dtype_c(e->step->statement->outputs[0].tensor->dtype)) : "LANES";
+    return turns_lines(e) ? emit_text(e, "LINE(%s)", dtype_c(e->step->statement->outputs[0].tensor->dtype)) : "LANES";
 }
 
 /* The same as numbers as wide as the lanes have them, and the next square is asked for. */
@@ -57,17 +57,17 @@ static const char *emit_square(Emitter *e, const Term *read, const char *first, 
     }
     emit_line(e, "%s %s[%s * LANES];", dtype_c(dtype), name, emit_turn(e));
     const char *rows = e->scope->count, *row = emit_name(e, "row");
-    if (emit_turns_lines(e)) {
+    if (turns_lines(e)) {
         emit_line(e, "for (int %s = 0; %s < %s; %s += LANES)", row, row, rows, row);
         e->scope->indent++;
         from = emit_text(e, "%s + %s * %s", from, row, step);
         soon = emit_text(e, "%s + %s * %s", soon, row, step);
         rows = emit_text(e, "(int)size_min(LANES, %s - %s)", rows, row);
     }
-    emit_line(e, "turn_%s(%s%s, %s, 1, %s, %s, %s, %s, points,", dtype_name(dtype), name, emit_turns_lines(e) ? emit_text(e, " + %s", row) : "",
+    emit_line(e, "turn_%s(%s%s, %s, 1, %s, %s, %s, %s, points,", dtype_name(dtype), name, turns_lines(e) ? emit_text(e, " + %s", row) : "",
               emit_turn(e), from, step, apart, rows);
     emit_line(e, "        %s, %s);", soon, step);
-    e->scope->indent -= emit_turns_lines(e);
+    e->scope->indent -= turns_lines(e);
     return name;
 }
 
@@ -88,7 +88,7 @@ void emit_crossed(Emitter *e, const char *first, const char *first_lane)
 {
     const Step *step = e->step;
     const char **squares = ARENA_ARRAY(e->arena, const char *, step->crossing_count);
-    if (!emit_turns_lines(e))
+    if (!turns_lines(e))
         emit_bind(e, step->vector, first_lane);
     for (int i = 0; i < step->crossing_count; i++)
         squares[i] = emit_square(e, step->crossing[i], first, first_lane);
@@ -97,7 +97,7 @@ void emit_crossed(Emitter *e, const char *first, const char *first_lane)
     body->count = "count";
     emit_bind(e, step->crossed, name);
     emit_line(e, "const int64_t %s = %s + point;", name, first);
-    if (!emit_turns_lines(e)) {
+    if (!turns_lines(e)) {
         store_vector(e, squares, "");
     } else {
         Scope *vector = emit_push(e);

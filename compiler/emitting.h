@@ -257,7 +257,6 @@ void emit_rank(Emitter *e);
 
 /* emit_cross.c: a map for some points of the index that its operands lie along, from `first` on */
 void emit_crossed(Emitter *e, const char *first, const char *first_lane);    /* of the points, and of the step's lanes */
-bool emit_turns_lines(const Emitter *e);
 const char *emit_turn(Emitter *e);    /* how many lanes a turn of the step's loop along them has: a vector's, or those of several */
 
 /* emit_bundle.c: of a step with a bundle, how many points share a vector, in the kernel's entry; and functions for a block, of which
