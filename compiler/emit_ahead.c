@@ -40,8 +40,7 @@ static const char *next_rows(Emitter *e, const Tiling *t, const char *row)
     return pointer;
 }
 
-/* The address of what the step stores for a tile's first row and the column at `place`; NULL: the unit's first one. */
-static const char *target_at(Emitter *e, const Tiling *t, const char *place)
+const char *tiling_target_at(Emitter *e, const Tiling *t, const char *place)
 {
     const Index *row = tiling_last(&t->c->rows);
     emit_push(e);
@@ -93,12 +92,12 @@ const char *tiling_find_target(Emitter *e, const Tiling *t)
         high = emit_text(e, "!f->past_%d && %s", t->step->id + 1, high);
     if (!t->in_pieces) {
         text_print(&text, "%s *result = NULL;\nif (is_last && %s%s%s == 1 && columns - %s >= COLUMNS_%d)\n    result = %s;\n", type,
-                   tiling_where(t) ? "is_whole && " : "", high, column, place, t->number, target_at(e, t, place));
+                   tiling_where(t) ? "is_whole && " : "", high, column, place, t->number, tiling_target_at(e, t, place));
         find_past(e, t, &text);
         return text.bytes;
     }
     text_print(&text, "const Piece *placed = is_placed && is_last ? &pieces[tile_place / LANES] : NULL;\n");
-    const char *target = target_at(e, t, NULL), *last = t->names[tiling_last(&t->c->rows)->id];
+    const char *target = tiling_target_at(e, t, NULL), *last = t->names[tiling_last(&t->c->rows)->id];
     if (tiling_has_stage(t))
         text_print(&text, "%s *result = is_staged ? stage + (%s - %s) * width : %s;\n", type, last, tiling_block_start(e, t), target);
     else
@@ -119,7 +118,7 @@ const char *tiling_near_target(Emitter *e, const Tiling *t)
         if (position_has_gather(&output->positions[a]))
             return "";
     return t->in_pieces ? "" : emit_text(e, "if (nears%s)\n    ahead = (const char *)(%s);\n", t->may_pass ? " && !past" : "",
-                     target_at(e, t, emit_text(e, "(%s + COLUMNS_%d)", tiling_tile_place(t), t->number)));
+                     tiling_target_at(e, t, emit_text(e, "(%s + COLUMNS_%d)", tiling_tile_place(t), t->number)));
 }
 
 /* Whether panels are not near, so that the next one has to be asked for. */
@@ -194,7 +193,7 @@ void tiling_find_ahead(Emitter *e, const Tiling *t, const char *row)
     if (t->may_pass)
         emit_line(e, "const int passes = writes && %s%s%s;",
                   tiling_has_stage(t) ? "(is_staged || (is_past && " : t->in_pieces ? "is_past && " : emit_text(e, "f->past_%d && ", t->step->id + 1),
-                  tiling_lines_begin(e, t, emit_text(e, "(%s)", target_at(e, t, NULL)), apart),
+                  tiling_lines_begin(e, t, emit_text(e, "(%s)", tiling_target_at(e, t, NULL)), apart),
                   tiling_has_stage(t) ? "))" : "");
     if (stores)    /* rows that are apart are few; so many points would ask for more than is written */
         emit_line(e, "const int nears = writes && %s(%s < COLUMNS_%d || depth <= 2 * ROWS_%d);",

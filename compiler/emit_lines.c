@@ -92,16 +92,86 @@ static void stream_pairs(Emitter *e, Tiling *t)
     emit_line(e, "}");
 }
 
-void tiling_stream(Emitter *e, Tiling *t)
+static void stream_sums(Emitter *e, Tiling *t)
 {
-    emit_line(e, "if (past) {");
-    e->scope->indent++;
     if (tiling_pairs_rows(t) && vector_bytes(e, t) == CONTRACT_LINE)
         stream_pairs(e, t);
     else
         stream_rows(e, t);
+}
+
+void tiling_stream(Emitter *e, Tiling *t)
+{
+    emit_line(e, "if (past) {");
+    e->scope->indent++;
+    stream_sums(e, t);
     emit_line(e, "return;");
     e->scope->indent--;
+    emit_line(e, "}");
+}
+
+static bool passes_blocks(Emitter *e, const Tiling *t)
+{
+    return t->may_pass && !tiling_has_stage(t) && !tiling_has_pairs(t) && !tiling_meets_columns(e, t) && !t->c->window && !t->c->sweep &&
+           !t->c->tames && !t->c->tile->has_starts;
+}
+
+/* What is done for each tile: its function's instructions without what goes on around them. */
+static const char *pass_body(Emitter *e, Tiling *t)
+{
+    bool along = tiling_packs_tiles(t);
+    Scope *scope = tiling_open(e, t, tiling_last(&t->c->columns));
+    scope->indent = 3;
+    emit_line(e, "height = (int)size_next(rows_left, ROWS_%d, ROWS_%d);", t->number, t->number);
+    if (along)
+        emit_line(e, "%s", tiling_points_apart(e, t));
+    emit_line(e, "%sv sums[ROWS_%d][VECTORS_%d];", dtype_name(t->dtype), t->number, t->number);
+    scope->indent = 2;
+    tiling_put(e, tiling_multiply_lines(e, t));
+    scope->indent = 3;
+    stream_sums(e, t);
+    emit_line(e, "rows += height * %s;", along ? "tile_step" : "row_step");
+    emit_line(e, "result += height * result_step;");
+    emit_line(e, "ahead += depth * ahead_step;");
+    return tiling_close(e);
+}
+
+const char *tiling_pass_function(Emitter *e, Tiling *t)
+{
+    if (!passes_blocks(e, t))
+        return "";
+    int n = t->number;
+    const char *body = pass_body(e, t), *packed = emit_element(t->c->packed), *number = emit_element(t->dtype);
+    return emit_text(e, "\n/* All tiles of a block of rows, of few points, whose sums leave the registers past the caches. */\n"
+                     "KERNEL static void pass_%d(int block_rows, const %s *block, int64_t row_step, %s, const %s *panel, int64_t tiles, "
+                     "int64_t depth, const char *ahead, int64_t ahead_step, %s%s *target, int64_t result_step)\n{\n"
+                     "    const %s *const start = NULL;\n    const int64_t start_step = 0;\n"
+                     "    for (int64_t tile = 0; tile < tiles; tile++) {\n"
+                     "        const %s *rows = block;\n        %s *result = target;\n"
+                     "        for (int rows_left = block_rows, height; rows_left > 0; rows_left -= height) {\n%s        }\n"
+                     "        panel += COLUMNS_%d * depth;\n        %s;\n    }\n}\n", n, packed,
+                     tiling_packs_tiles(t) ? "int64_t tile_step, int64_t k_apart" : "int64_t k_step", tiling_word(t),
+                     t->in_pieces ? "const Piece *placed, " : "", number, number, packed, number, body, n,
+                     emit_text(e, t->in_pieces ? "placed += VECTORS_%d" : "target += COLUMNS_%d", n));
+}
+
+void tiling_pass_block(Emitter *e, const Tiling *t)
+{
+    if (!passes_blocks(e, t))
+        return;
+    const Output *output = &t->step->statement->outputs[0];
+    const char *rows = emit_text(e, "%s - %s", tiling_block_stop(e, t), tiling_block_start(e, t));
+    const char *row_step = emit_stride(e, output->tensor, output->positions, tiling_last(&t->c->rows));
+    const char *column_step = emit_stride(e, output->tensor, output->positions, tiling_last(&t->c->columns));
+    const char *whole = t->in_pieces ? "is_placed" : emit_text(e, "%s == 1 && columns == places", column_step);
+    const char *even = tiling_pairs_rows(t) ? emit_text(e, " && (%s) %% 2 == 0", rows) : "";
+    const char *steps = tiling_packs_tiles(t) ? "tile_step, k_apart" : "k_step";
+    const char *panel = emit_text(e, "%spanels_%d", t->c->group > 1 ? "(const u32u *)" : "", t->number);
+    const char *target = emit_text(e, "%s%s", t->in_pieces ? "pieces, " : "", tiling_target_at(e, t, NULL));
+    emit_line(e, "if (passes && points == depth && %s%s) {", whole, even);
+    emit_line(e, "    pass_%d((int)(%s), rows, row_step, %s, %s, tiles, depth, ahead, ahead_step, %s, %s);", t->number, rows, steps, panel, target,
+              row_step);
+    emit_line(e, "    break;");
     emit_line(e, "}");
 }
 

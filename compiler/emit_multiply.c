@@ -275,7 +275,8 @@ const char *tiling_functions(Emitter *e, Tiling *t)
         { "taken", whole },
         { "kept_rows", t->in_registers && !t->is_stored ? "" : NULL },    /* what takes them all sees a NaN in any */
     };
-    return tiling_skeleton(e, t, t->c->tile->skeleton, vectors, sizeof vectors / sizeof *vectors);
+    const char *tile = tiling_skeleton(e, t, t->c->tile->skeleton, vectors, sizeof vectors / sizeof *vectors);
+    return emit_text(e, "%s%s", tile, tiling_pass_function(e, t));
 }
 
 /* What a tile in registers of tiles needs: those, and where sums go that wait in them. */

@@ -234,6 +234,7 @@ static void emit_tiles(Emitter *e, const Tiling *t, const char *first, const cha
     tiling_find_ahead(e, t, row);
     if (tiling_asks_in_order(e, t))
         tiling_find_asked(e, t);
+    tiling_pass_block(e, t);
     bool along = tiling_packs_tiles(t), stores = tiling_asks_result(e, t);
     /* Of each panel all rows of the block, so that it stays near. */
     Text inner = text_new(e->arena);
@@ -250,7 +251,7 @@ static void emit_tiles(Emitter *e, const Tiling *t, const char *first, const cha
     text_print(&inner, "    height = %s;\n", tile_height(e, t));
     tiling_lines(&inner, "    ", tiling_reach_lines(e, t, calls[7]));
     if (along)
-        text_print(&inner, "    const int64_t k_step = k_apart ? k_apart : height%s;\n", t->c->rows_spread ? " * LANES" : "");
+        text_print(&inner, "    %s\n", tiling_points_apart(e, t));
     const char *first_point = t->c->points_met.condition ? "first_point" : "done";
     text_print(&inner, "    const %s *here = rows + (%s - %s) * %s%s;\n", emit_element(t->c->packed), row, from, along ? "tile_step" : "row_step",
                t->c->window ? "" : emit_text(e, " + %s * k_step", first_point));

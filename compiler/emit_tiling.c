@@ -17,7 +17,7 @@ static const char *const words[] = {
     "near", "seen", "total", "factors", "tile_lines", "point", "at", "column", "lines", "at_row", "leaving",
     "queue", "next", "last", "apart", "are_met", "is_met", "is_new", "next_unit", "further", "there", "there_apart", "panel_step", "panel_apart",
     "copies", "copy", "line", "asks", "follows", "by_pages", "coming", "kept_places", "tile_places", "places_from", "spot", "spots", "runs",
-    "asked", "next_lines", "runs_left", "lines_left", "levels", "word_from", "word_to"
+    "asked", "block_rows", "target", "next_lines", "runs_left", "lines_left", "levels", "word_from", "word_to"
 };
 
 bool emit_tiling_uses(const char *name)
@@ -117,6 +117,12 @@ bool tiling_asks_further(const Tiling *t)
 bool tiling_packs_tiles(const Tiling *t)
 {
     return t->c->rows_along || t->c->rows_spread;
+}
+
+/* How far apart a tile's points are, where those of packed tiles are as far as these are high. */
+const char *tiling_points_apart(Emitter *e, const Tiling *t)
+{
+    return emit_text(e, "const int64_t k_step = k_apart ? k_apart : height%s;", t->c->rows_spread ? " * LANES" : "");
 }
 
 /* How far packed rows are apart: a line more than their points take, so that not all of them fall into the same sets of

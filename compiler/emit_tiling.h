@@ -46,6 +46,7 @@ const char *tiling_panel_depth(const Tiling *t);
 bool tiling_has_registers(const Tiling *t);  /* that hold tiles: templates/tiles.c */
 bool tiling_asks_further(const Tiling *t);   /* for rows that are read later than the next tile's */
 bool tiling_packs_tiles(const Tiling *t);    /* a point's numbers of all rows lie side by side, each tile for itself */
+const char *tiling_points_apart(Emitter *e, const Tiling *t);    /* of such tiles */
 const char *tiling_packed_step(Emitter *e, const Tiling *t);
 const char *tiling_is_flat(Emitter *e, const Tiling *t, const Term *side);    /* whether the points of a side that is read are equally far apart; NULL: it has one contracted index */
 
@@ -89,6 +90,10 @@ const char *tiling_find(Emitter *e, const Tiling *t, const char *value);    /* a
 /* emit_lines.c */
 bool tiling_pairs_rows(const Tiling *t);     /* lines have columns of two rows */
 void tiling_stream(Emitter *e, Tiling *t);   /* a tile's sums leave past the caches, and its function ends */
+/* All tiles of a block of rows do so in one function where points are few: else what goes on around their products would take half as
+ * long as these. That function, or "", and what calls it. */
+const char *tiling_pass_function(Emitter *e, Tiling *t);
+void tiling_pass_block(Emitter *e, const Tiling *t);
 /* Whether a tile's rows, or two of them, are whole lines if they begin where these do: else only runs on a stage go past the caches. */
 bool tiling_is_lines(const Emitter *e, const Tiling *t);
 /* Whether the columns of a unit of work may do so, of one vector at a place; and whether all lines of a tile begin where those of the
@@ -227,6 +232,8 @@ bool tiling_asks_panels(const Tiling *t);
 bool tiling_comes_by_pages(const Emitter *e, const Tiling *t);
 const char *tiling_panels_are_far(Emitter *e, const Tiling *t);
 const char *tiling_find_target(Emitter *e, const Tiling *t);
+/* The address of what the step stores for a tile's first row and the column at `place`; NULL: the unit's first one. */
+const char *tiling_target_at(Emitter *e, const Tiling *t, const char *place);
 const char *tiling_near_target(Emitter *e, const Tiling *t);
 void tiling_find_ahead(Emitter *e, const Tiling *t, const char *row);
 

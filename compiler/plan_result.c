@@ -1,11 +1,10 @@
 /* How a step's result is stored: past the caches, or in squares whose rows become columns. */
 #include "planning.h"
 
-/* A result of more bytes would be gone from any cache before something reads it; in tests of tiles a small one is, too. Registers
- * of tiles multiply so fast that storing through the caches takes longer than reading from memory what was there: of more bytes
- * than L2 has, none of which would stay in it. Where squares are turned, each line is met again a vector at a time, and those
- * of both sides are more than a cache holds. */
-enum { PAST = 32 << 20, PAST_TURNED = 16 << 20, PAST_FORCED = 256 };
+/* In tests of tiles a small result goes past the caches, too. Registers of tiles multiply so fast that storing through the caches
+ * takes longer than reading from memory what was there: of more bytes than L2 has, none of which would stay in it. Where squares are
+ * turned, each line is met again a vector at a time, and those of both sides are more than a cache holds. */
+enum { PAST_TURNED = 16 << 20, PAST_FORCED = 256 };
 
 static bool is_read(const Program *lowered, const Tensor *tensor)
 {
@@ -53,7 +52,7 @@ void plan_result(Planner *planner, Step *step)
         bytes *= planner_extent(planner, tensor->axes[a]);
     }
     step->past = planner->hints->nests == NESTS_TILED ? PAST_FORCED
-               : step->contract && step->contract->tile->dot ? planner->plan->target->l2_bytes : step->crossed ? PAST_TURNED : PAST;
+               : step->contract && step->contract->tile->dot ? planner->plan->target->l2_bytes : step->crossed ? PAST_TURNED : RESULT_PAST;
     if (known && bytes <= step->past)
         return;
     step->result = size;

@@ -18,13 +18,15 @@ static const double pack_cycles[] = { [LIES_ALONG] = 0.2, [LIES_TURNED] = 0.5, [
 static const double store_cycles[] = { [LIES_ALONG] = 0.15, [LIES_TURNED] = 1.2, [LIES_APART] = 1.5 };
 
 enum {
-    BUSY = 8,                     /* so many sums in registers keep the multipliers busy */
     DOT_RATE = 16,                /* times as many products as of f32 a cycle has in registers of tiles */
     SHORT = 128,                  /* bytes of a run of columns that leaves lines half written, */
-    SHORT_ROW = 1024              /* and of a row that is read in place for which memory is waited for where the next one is elsewhere */
+    SHORT_ROW = 1024,             /* and of a row that is read in place for which memory is waited for where the next one is elsewhere */
+    PLACES = 4096                 /* bytes after which lines have the same place in the first cache */
 };
 
 #define SHORT_CYCLES 0.6          /* what an element of such a run costs more */
+#define CROWDED_CYCLES 0.7        /* what a byte costs more of a line on its way to memory in halves, if one of the same place is, too, */
+#define HALVES_CYCLES 1.0         /* and of one whose halves are not stored one after the other */
 #define WHERE_CYCLES 0.3          /* what an element costs more that is packed where a condition holds, as a column, */
 #define BORDER_CYCLES 0.8         /* or read there, */
 #define APART_WHERE_CYCLES 100    /* one lane after the other where columns lie apart, */
@@ -192,6 +194,39 @@ static bool is_short(const Planner *planner, const Step *step, const IndexSet *c
     return run * (double)dtype_size(tensor->dtype) < SHORT && !index_apart(planner, step, &rows, run);
 }
 
+/* Whether vectors go to memory in halves of lines. */
+static bool stores_halves(const Planner *planner, const Step *step)
+{
+    const Tensor *tensor = step->statement->outputs[0].tensor;
+    double bytes = (double)dtype_size(tensor->dtype);
+    for (int a = 0; a < tensor->rank; a++)
+        bytes *= planner_extent(planner, tensor->axes[a]);
+    return !planner->plan->target->grid && planner->plan->target->vector_bytes < CONTRACT_LINE && bytes > RESULT_PAST;
+}
+
+int rows_with_places(const Planner *planner, const Step *step, const Index *row)
+{
+    const Tensor *tensor = step->statement->outputs[0].tensor;
+    int64_t stride = 0, apart = CONTRACT_LINE;
+    for (int a = 0; a < tensor->rank; a++)
+        if (tensor->axes[a] == row && planner_stride(planner, tensor, a) != NO_STRIDE)
+            stride = planner_stride(planner, tensor, a) * (int64_t)dtype_size(tensor->dtype);
+    while (stride != 0 && stores_halves(planner, step) && apart < PLACES && stride % (2 * apart) == 0)
+        apart *= 2;
+    return (int)(PLACES / apart);
+}
+
+/* What an element costs more that goes to memory in halves of lines: as many of a tile's rows as find another's line in their place
+ * wait for it. */
+static double halves_cycles(const Planner *planner, const Step *step, const Index *row, Lies stores)
+{
+    double size = (double)dtype_size(step->statement->outputs[0].tensor->dtype);
+    double rows = fmin(planner->plan->target->tile->rows, planner_extent(planner, row));
+    if (stores != LIES_ALONG)
+        return stores_halves(planner, step) ? size * HALVES_CYCLES : 0;
+    return size * CROWDED_CYCLES * fmax(1 - rows_with_places(planner, step, row) / rows, 0);
+}
+
 /* How many columns follow each other in what is read and in the result; 0: that is not known. */
 static double columns_run(const Planner *planner, const Step *step, const Contract *c)
 {
@@ -344,6 +379,7 @@ static double row_cost(const Planner *planner, const Step *step, const Product *
     double store = store_cycles[stores];
     if (stores == LIES_ALONG && is_short(planner, step, &product->own[1 - left], column, row))
         store += SHORT_CYCLES;
+    store += halves_cycles(planner, step, row, stores);
     const Window *window = row_window(planner, product, left, &over);
     double numbers = window ? window_points(planner, window, NULL, 0, NULL) : rows * depth;
     double reads = row_read_cost(planner, product->side[left], window, lies), spots = window ? SPOT_CYCLES / sums : 0;

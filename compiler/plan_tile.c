@@ -115,6 +115,15 @@ static int halves_of(const Planner *planner, const Step *step, const Contract *c
     return rows_of(c->tile, halves) > 0 && (is_close || !is_low) ? halves : 0;
 }
 
+/* How high tiles of few points are whose sums go to memory in halves of lines: no two rows' lines have the same place, if so few rows
+ * keep the multipliers busy. */
+static int placed_rows(const Planner *planner, const Step *step, const Contract *c)
+{
+    bool is_brief = !c->reduces && planner_points(planner, &c->depth) < c->tile_rows * ROW_BLOCK;
+    int rows = is_brief ? rows_with_places(planner, step, c->rows.list[c->rows.count - 1]) : c->tile_rows;
+    return rows < c->tile_rows && rows * c->tile_vectors >= BUSY ? rows : c->tile_rows;
+}
+
 static void set_tile(const Planner *planner, const Step *step, Contract *c)
 {
     c->pieces = !c->reduces && !c->sums_turned && c->columns.count > 1 && !c->tile->dot;
@@ -123,7 +132,7 @@ static void set_tile(const Planner *planner, const Step *step, Contract *c)
     c->tile_vectors = c->halves ? c->halves : (wide + 1) / 2;
     c->pairs = !c->halves && are_pairs(planner, c, wide) ? wide : 0;
     bool tall = !c->halves && wide == 2 && may_be_tall(planner, c);
-    c->tile_rows = c->halves || tall ? rows_of(c->tile, c->tile_vectors) : c->pairs ? pair_rows(c->tile, c->pairs) : c->tile_rows;
+    c->tile_rows = c->halves || tall ? rows_of(c->tile, c->tile_vectors) : c->pairs ? pair_rows(c->tile, c->pairs) : placed_rows(planner, step, c);
     if (!tall)
         return;
     c->row_block = 1;    /* a tile's rows stay while panels come */

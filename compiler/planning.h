@@ -55,7 +55,9 @@ void plan_alone(Planner *planner, Launch *launch);
 void plan_tile_alone(Planner *planner, Launch *launch);
 Index *plan_added(const Planner *planner, const Step *step);    /* of a step whose row of results is no block: Step.added, or NULL */
 
-/* plan_result.c: what a turned copy has its squares along, and where a large result goes past the caches */
+/* plan_result.c: what a turned copy has its squares along, and where a large result goes past the caches: one of more bytes
+ * would be gone from any of them before something reads it */
+enum { RESULT_PAST = 32 << 20 };
 void plan_turned(const Planner *planner, Step *step);
 void plan_result(Planner *planner, Step *step);
 
@@ -105,6 +107,9 @@ bool columns_may_stage(const Planner *planner, const Step *step, const Contract 
 
 /* Where these are an odd number of halves of a line, and a row's run follows another's: how many; else 0. */
 int columns_halves(const Planner *planner, const Step *step, const Contract *c);
+/* How many rows next to each other have lines in different places of the first cache, where vectors go to memory in halves of lines. */
+int rows_with_places(const Planner *planner, const Step *step, const Index *row);
+enum { BUSY = 8 };                /* so many sums in registers keep the multipliers busy */
 
 typedef struct Sides {
     int left;                     /* the side of the rows */

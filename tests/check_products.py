@@ -382,11 +382,15 @@ EXPRESSIONS = [
     ('TM,TLM->TL | _ * 0.125 | softmax L | * TLv -> Tv', 'T,M T,L,M T,L,v'),
     ('iiU->Ui', 'i,i,U:b'),                  # rows of a diagonal lie two strides apart
     ('iiU->Ui | _ * 2', 'i,i,U'),
+    ('DP,jZP->jDZ', 'D,P j,Z,P'),            # of few points and many columns: a block's tiles go past the caches at one call
+    ('QP,dyP->dQy', 'Q,P d,y,P'),
+    ('PQ,dyP->dQy', 'P,Q:d d,y,P:d'),
+    ('QP,Pdy->Qdy | relu', 'Q,P P,d,y'),
 ]
 
 SIZES = [0, 1, 2, 3, 5, 7, 13, 14, 15, 16, 17, 29, 31, 32, 33, 37, 64, 65]
 FEW = {'one': [1, 1, 3], **dict.fromkeys('RST', [4, 4, 4, 4, 2, 3, 8]),
-       'z': [12, 20, 24, 40], 'x': [1, 2, 5], **dict.fromkeys('rs', [1, 2, 3]), **dict.fromkeys('bcmp', [1, 2, 3, 5]), 'y': [16, 32, 48, 64, 96],    # y: whole lines
+       'z': [12, 20, 24, 40], 'x': [1, 2, 5], 'P': [5, 7], **dict.fromkeys('rs', [1, 2, 3]), **dict.fromkeys('bcmp', [1, 2, 3, 5]), 'y': [16, 32, 48, 64, 96],    # y: whole lines
        'D': [2, 7, 8, 15, 15, 20], 'E': [1, 1, 2, 5], 'Z': [24, 24, 24, 24, 40], 'V': [12, 12, 12, 12, 20],    # of results in C's order
        'u': [31, 63, 64, 65, 127, 130, 200], 'Q': [16, 40, 70, 97],
        'L': [1100, 2050, 4099], 'M': [65, 97, 128],
@@ -584,7 +588,7 @@ def main():
                 rng = random.Random(options.seed * 1000 + number)
                 fields = [text, '-s', str(options.seed + number), '-n', nests] + (['-t', target] if target else [])
                 fields += ['-p', precision] if precision else []
-                fields += ['-c', 'all' if 'L' in operands else 'order'] if any(word in operands for word in ('D,', 'U', 'S', 'L')) else []
+                fields += ['-c', 'all' if 'L' in operands else 'order'] if any(word in operands for word in ('D,', 'y,', 'U', 'S', 'L')) else []
                 fields += ['-l', 'lines'] if 'S' in operands and number % 2 else []
                 for s in range(sets):
                     fields += data_set(operands, rng, folder, s, precision, LONG if nests == 'cost' else None)

@@ -374,9 +374,39 @@ static void results_leave_in_lines(void **unused)
     }
 }
 
+/* Where vectors are halves of lines, rows of a large result that are 4096 bytes apart, or half of that, would wait for each other. */
+static void rows_go_to_different_places(void **unused)
+{
+    (void)unused;
+    static const struct {
+        const char *text, *target;
+        int b, d;
+        const char *row;
+        int rows;
+    } cases[] = {
+        { "bak:f64,cdk:f64->dcba", "avx2", 16, 1000, "c", 4 },      { "bak:f64,cdk:f64->dcba", "avx2", 17, 1000, "c", 6 },
+        { "bak:f64,cdk:f64->cdba", "avx2", 16, 1024, "d", 4 },      { "bak:f64,cdk:f64->dcba", "avx2", 16, 100, "c", 6 },
+        { "bak:f64,cdk:f64->dcba", "avx512", 16, 1000, "c", 14 },
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        CompileOptions options = { .target = target_find(cases[i].target) };
+        ExtentSpec extents[] = { { .name = "a", .extent = 24 }, { .name = "b", .extent = cases[i].b }, { .name = "c", .extent = 16 },
+                                 { .name = "d", .extent = cases[i].d }, { .name = "k", .extent = 24 } };
+        options.check.extents = extents;
+        options.check.extent_count = 5;
+        Planned *planned = plan_of(cases[i].text, options);
+        const Contract *c = planned->plan->launches[0]->steps[0]->contract;
+        const char *row = c->rows.list[c->rows.count - 1]->name;
+        if (strcmp(row, cases[i].row) || c->tile_rows != cases[i].rows)
+            fail_msg("%s on %s, b=%d, d=%d: %d rows of %s", cases[i].text, cases[i].target, cases[i].b, cases[i].d, c->tile_rows, row);
+        end(planned);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(rows_go_to_different_places),
         cmocka_unit_test(results_leave_in_lines),
         cmocka_unit_test(memory_does_not_grow_with_what_is_reduced),
         cmocka_unit_test(only_what_scales_with_its_maximum_is_swept),

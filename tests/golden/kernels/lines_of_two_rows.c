@@ -911,6 +911,56 @@ KERNEL static void tile_1(int height, const f32u *rows, int64_t row_step, int64_
     }
 }
 
+/* All tiles of a block of rows, of few points, whose sums leave the registers past the caches. */
+KERNEL static void pass_1(int block_rows, const f32u *block, int64_t row_step, int64_t k_step, const float *panel,
+        int64_t tiles, int64_t depth, const char *ahead, int64_t ahead_step, const Piece *placed, f32u *target,
+        int64_t result_step)
+{
+    const f32u *const start = NULL;
+    const int64_t start_step = 0;
+    for (int64_t tile = 0; tile < tiles; tile++) {
+        const f32u *rows = block;
+        f32u *result = target;
+        for (int rows_left = block_rows, height; rows_left > 0; rows_left -= height) {
+            height = (int)size_next(rows_left, ROWS_1, ROWS_1);
+            f32v sums[ROWS_1][VECTORS_1];
+            begin_1(start, start_step, sums);
+            if (height == ROWS_1)
+                multiply_1(ROWS_1, rows, row_step, k_step, panel, depth, ahead, ahead_step, sums);
+            else
+                multiply_1(height, rows, row_step, k_step, panel, depth, ahead, ahead_step, sums);
+            f32u *runs[2 * VECTORS_1 / HALVES_1];    /* of two rows, one behind the other: whole lines */
+            int wide = 0;    /* lines that are not behind the last column */
+            UNROLL
+            for (int half = 0; half < 2 * VECTORS_1; half += HALVES_1) {
+                const Piece *piece = &placed[half / 2];
+                runs[half / HALVES_1] = result + (half % 2 ? piece->rest : piece->first);
+                wide += piece->end > half % 2 * LANES / 2 ? HALVES_1 : 0;
+            }
+            UNROLL
+            for (int r = 0; r < ROWS_1; r += 2) {
+                if (r >= height)
+                    break;
+                UNROLL
+                for (int at = 0; at < 2 * VECTORS_1; at++) {
+                    if (at >= wide)
+                        break;
+                    const int run = at / HALVES_1, half = at % HALVES_1 * 2;
+                    const int low = run * HALVES_1 + half % HALVES_1, high = run * HALVES_1 + (half + 1) % HALVES_1;
+                    const f32v line = join_f32v(sums[r + half / HALVES_1][low / 2], low % 2, sums[r
+                            + (half + 1) / HALVES_1][high / 2], high % 2);
+                    pass_f32v(runs[run] + r * result_step + half * LANES / 2, line);
+                }
+            }
+            rows += height * row_step;
+            result += height * result_step;
+            ahead += depth * ahead_step;
+        }
+        panel += COLUMNS_1 * depth;
+        placed += VECTORS_1;
+    }
+}
+
 /* What becomes of a tile's sums. */
 KERNEL static void after_1(const Frame *f, int64_t b, int64_t c_2, int64_t a, int64_t tile_place, int64_t place,
         int count, int height, const float *kept)
@@ -1018,6 +1068,11 @@ KERNEL static void step_1(const Frame *f, char *own, int64_t c_first, int64_t c_
                 depth * places > NEAR_1 ? COLUMNS_1 * 4 / (2 * (b_stop - b_block) > BLOCK_1 * ROWS_1 ? BLOCK_1
                         : (BLOCK_1 + 1) / 2) :
                 k_step == 1 ? size_ceil_div(size_min(height, ROWS_1) * 4, tiles) : 0;
+            if (passes && points == depth && is_placed && (b_stop - b_block) % 2 == 0) {
+                pass_1((int)(b_stop - b_block), rows, row_step, k_step, panels_1, tiles, depth, ahead, ahead_step,
+                        pieces, out + c_first * out_0 + b * out_1 + a_first * out_2, out_1);
+                break;
+            }
             for (int64_t tile_place = 0; tile_place < places; tile_place += COLUMNS_1) {
                 if (depth * places > NEAR_1 && !passes)
                     ahead = (const char *)(panels_1 + (tile_place + COLUMNS_1) * depth + done * COLUMNS_1);

@@ -693,6 +693,41 @@ KERNEL static void tile_1(int height, const f32u *rows, int64_t row_step, int64_
     }
 }
 
+/* All tiles of a block of rows, of few points, whose sums leave the registers past the caches. */
+KERNEL static void pass_1(int block_rows, const f32u *block, int64_t row_step, int64_t k_step, const float *panel,
+        int64_t tiles, int64_t depth, const char *ahead, int64_t ahead_step, f32u *target, int64_t result_step)
+{
+    const f32u *const start = NULL;
+    const int64_t start_step = 0;
+    for (int64_t tile = 0; tile < tiles; tile++) {
+        const f32u *rows = block;
+        f32u *result = target;
+        for (int rows_left = block_rows, height; rows_left > 0; rows_left -= height) {
+            height = (int)size_next(rows_left, ROWS_1, ROWS_1);
+            f32v sums[ROWS_1][VECTORS_1];
+            begin_1(start, start_step, sums);
+            if (height == ROWS_1)
+                multiply_1(ROWS_1, rows, row_step, k_step, panel, depth, ahead, ahead_step, sums);
+            else
+                multiply_1(height, rows, row_step, k_step, panel, depth, ahead, ahead_step, sums);
+            UNROLL
+            for (int r = 0; r < ROWS_1; r++) {
+                if (r >= height)
+                    break;
+                UNROLL
+                for (int v = 0; v < VECTORS_1; v++) {
+                    pass_f32v(result + v * LANES + r * result_step, sums[r][v]);
+                }
+            }
+            rows += height * row_step;
+            result += height * result_step;
+            ahead += depth * ahead_step;
+        }
+        panel += COLUMNS_1 * depth;
+        target += COLUMNS_1;
+    }
+}
+
 /* What becomes of a tile's sums. */
 KERNEL static void after_1(const Frame *f, int64_t i, int64_t k, int count, int height, const float *kept)
 {
@@ -771,6 +806,11 @@ KERNEL static void step_1(const Frame *f, char *own, int64_t i_first, int64_t i_
                 depth * places > NEAR_1 ? COLUMNS_1 * 4 / (2 * (i_stop - i_block) > BLOCK_1 * ROWS_1 ? BLOCK_1
                         : (BLOCK_1 + 1) / 2) :
                 k_step == 1 ? size_ceil_div(size_min(height, ROWS_1) * 4, tiles) : 0;
+            if (passes && points == depth && out_1 == 1 && columns == places) {
+                pass_1((int)(i_stop - i_block), rows, row_step, k_step, panels_1, tiles, depth, ahead, ahead_step,
+                        out + i * out_0 + k_first * out_1, out_0);
+                break;
+            }
             for (int64_t place = 0; place < places; place += COLUMNS_1) {
                 const int64_t k = k_first + place;
                 const int count = (int)size_min(COLUMNS_1, columns - place);
