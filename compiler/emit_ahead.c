@@ -61,10 +61,10 @@ static bool is_own(const Emitter *e, const Tensor *tensor)
     return e->plan->storage[tensor->home->id].place == PLACE_BLOCK;
 }
 
-/* Whether what is stored is asked for before. */
+/* Whether what is stored is asked for before: a sweep stores sums of many more points than it has. */
 bool tiling_asks_result(const Emitter *e, const Tiling *t)
 {
-    return !t->c->reduces && !is_own(e, t->step->statement->outputs[0].tensor);
+    return !t->c->reduces && !t->c->sweep && !is_own(e, t->step->statement->outputs[0].tensor);
 }
 
 /* Whether a tile's sums go past the caches: lines of the result, of few points each. */
@@ -132,7 +132,7 @@ const char *tiling_panels_are_far(Emitter *e, const Tiling *t)
 /* Whether the next panel is asked for. Where many of its words are taken at once it comes by itself. */
 bool tiling_asks_panels(const Tiling *t)
 {
-    return t->c->deep_block == 0;
+    return t->c->deep_block == 0 && !tiling_come_by_themselves(t);
 }
 
 /* Whether rows of tiles in registers are asked for by pages: nothing else may be. */
@@ -188,7 +188,7 @@ void tiling_find_ahead(Emitter *e, const Tiling *t, const char *row)
         next = emit_text(e, "by_pages ? (const char *)rows + PAGES_BYTES + done * height * 4 : %s", next);
     }
     emit_line(e, "const char *ahead = %s;", next);
-    if (stores)
+    if (stores || t->may_pass)
         emit_line(e, "const int writes = depth < size_min(places, ROWS_%d * BLOCK_%d);", n, n);
     if (t->may_pass)
         emit_line(e, "const int passes = writes && %s%s%s;",
@@ -222,7 +222,7 @@ void tiling_find_ahead(Emitter *e, const Tiling *t, const char *row)
 /* A sweep's sums are those of all tiles of a unit of work, which come from afar. */
 const char *tiling_ask_kept(Emitter *e, const Tiling *t)
 {
-    if (!t->c->sweep)
+    if (!t->c->sweep || tiling_come_by_themselves(t))
         return "";
     return emit_text(e, "for (int at = 0; at < height * COLUMNS_%d; at += %d)    /* the next tile's sums */\n"
                      "    PREFETCH_FAR(kept + ROWS_%d * COLUMNS_%d + at);\n", t->number,

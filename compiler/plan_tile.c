@@ -10,14 +10,17 @@ enum {
     SETS_SHARE = 4, MET_FORCED = 64,    /* of the second cache's ways in some sets, for lines; words for small arrays to have points too far apart */
     FEW_TILES = 8,                /* of rows: for more of them packing is next to nothing beside products; */
     FEW_POINTS = 32,              /* fewer, where their sums come and go for fewer points than these at a time */
+    SWEPT_TILES = 6,
     SWEEP_RUNS = 2,               /* so often the columns that a sweep has at least are worth it */
     PAGE = 4096, NEAR_POINTS = 96,     /* of columns in place at a time; bytes */
+    SWEPT_VECTORS = 4,            /* wider tiles are lower than two rows */
     WHOLE_MOST = 128              /* products of so many words stand one after the other in a kernel */
 };
 
 #define ROW_COST 1.25   /* what a row costs beside its vectors' products, which take 1 each, to judge by the clock; */
 #define PAIR_COST 0.05  /* what a product costs more that takes two points at a time, */
 #define LONG_PAIR_COST 0.35    /* of pairs of 16 bytes, which some processors load in two steps; */
+#define TILE_COST 0.2   /* what a tile takes beside its products, by a vector's; */
 #define TALL_COST 0.5   /* and in a tile of one vector that has as many sums as others */
 
 /* Whether tiles of one vector of columns may take two contracted points at a time: a sum of products, whose rows have these side
@@ -40,6 +43,11 @@ static int rows_of(const Tile *tile, int vectors)
 {
     int rows = (tile->rows * tile->vectors + tile->vectors + 1 - vectors) / vectors;    /* tiles leave one register free */
     return rows < 4 ? rows / 2 * 2 : rows / 4 * 4;
+}
+
+static double rows_of_all(const Planner *planner, const Contract *c)
+{
+    return planner_points(planner, &c->kept_rows) * planner_points(planner, &c->rows);
 }
 
 /* So many contracted points of a tile of one vector, each number of whose rows fills a vector, stay in the first cache. */
@@ -124,24 +132,45 @@ static int placed_rows(const Planner *planner, const Step *step, const Contract 
     return rows < c->tile_rows && rows * c->tile_vectors >= BUSY ? rows : c->tile_rows;
 }
 
+/* How long rows' products of a vector of columns take in tiles of so many vectors: each tile takes a sum's time at least, and some
+ * for itself. */
+static double rows_cost(const Tile *tile, double rows, int vectors)
+{
+    int most = vectors == tile->vectors ? tile->rows : rows_of(tile, vectors);
+    double cost = 0;
+    for (double height; most > 0 && rows > 0; rows -= height) {
+        height = rows <= most ? rows : rows - most >= most / 2 ? most : most - most / 2;
+        cost += fmax(height * vectors, BUSY) / vectors + TILE_COST;
+    }
+    return most > 0 ? cost : INFINITY;
+}
+
+/* How many vectors a tile has in which few rows meet a sweep's columns as they lie: for low tiles more than others. 0: as others. */
+static int swept_vectors(const Planner *planner, const Step *step, const Contract *c)
+{
+    double rows = rows_of_all(planner, c);
+    int best = c->tile->vectors;
+    if (!contract_sweep_in_order(planner, step, c) || c->columns.count > 1 || c->tile_rows != c->tile->rows || !planner->plan->target->row_bytes)
+        return 0;
+    for (int vectors = best + 1; vectors <= SWEPT_VECTORS; vectors++)
+        if (rows_cost(c->tile, rows, vectors) <= rows_cost(c->tile, rows, best))
+            best = vectors;
+    return best > c->tile->vectors ? best : 0;
+}
+
 static void set_tile(const Planner *planner, const Step *step, Contract *c)
 {
     c->pieces = !c->reduces && !c->sums_turned && c->columns.count > 1 && !c->tile->dot;
     c->halves = halves_of(planner, step, c);
-    int wide = tile_halves(planner, c);
-    c->tile_vectors = c->halves ? c->halves : (wide + 1) / 2;
-    c->pairs = !c->halves && are_pairs(planner, c, wide) ? wide : 0;
-    bool tall = !c->halves && wide == 2 && may_be_tall(planner, c);
-    c->tile_rows = c->halves || tall ? rows_of(c->tile, c->tile_vectors) : c->pairs ? pair_rows(c->tile, c->pairs) : placed_rows(planner, step, c);
+    int wide = tile_halves(planner, c), swept = swept_vectors(planner, step, c);
+    c->tile_vectors = c->halves ? c->halves : swept ? swept : (wide + 1) / 2;
+    c->pairs = !c->halves && !swept && are_pairs(planner, c, wide) ? wide : 0;
+    bool tall = !c->halves && !swept && wide == 2 && may_be_tall(planner, c);
+    c->tile_rows = c->halves || tall || swept ? rows_of(c->tile, c->tile_vectors) : c->pairs ? pair_rows(c->tile, c->pairs) : placed_rows(planner, step, c);
     if (!tall)
         return;
     c->row_block = 1;    /* a tile's rows stay while panels come */
     c->depth_block = tall_depth(planner, c) < c->depth_block ? tall_depth(planner, c) : c->depth_block;
-}
-
-static double rows_of_all(const Planner *planner, const Contract *c)
-{
-    return planner_points(planner, &c->kept_rows) * planner_points(planner, &c->rows);
 }
 
 bool contract_streams(const Planner *planner, const Contract *c)
@@ -174,21 +203,23 @@ static bool columns_stream(const Planner *planner, const Contract *c)
            (bytes > planner->plan->target->l2_bytes || planner->hints->nests == NESTS_TILED);
 }
 
-/* So many rows meet columns as they lie, where memory is fast in its own order; else packing them is next to nothing. */
-static double few_rows(const Target *target, int tile_rows)
+/* So many rows meet columns as they lie, where memory is fast in its own order; else packing them is next to nothing. More do so in a
+ * sweep whose columns come by themselves. */
+static double few_rows(const Target *target, bool sweeps)
 {
-    return FEW_TILES * tile_rows * fmin(target->in_order / (double)FEW_POINTS, 1);
+    double tiles = target->row_bytes && sweeps ? SWEPT_TILES : FEW_TILES * fmin(target->in_order / (double)FEW_POINTS, 1);
+    return tiles * target->tile->rows;
 }
 
 /* Whether columns that stream are met where they are: they are multiplied as they are read, their points are equally far apart,
  * and what packing finds out about them is not asked for. */
 static bool columns_in_place(const Planner *planner, const Step *step, const Contract *c)
 {
-    bool many = planner->plan->target->in_order && rows_of_all(planner, c) > few_rows(planner->plan->target, c->tile_rows);
+    bool many = planner->plan->target->in_order && rows_of_all(planner, c) > few_rows(planner->plan->target, c->sweep > 0);
     bool known = c->columns_met.condition || c->points_met.condition || c->tames || c->places;    /* by packing, or asked for apart */
     return c->columns_stream && (c->right->dtype == c->packed || c->widened) && c->depth.count == 1 && !known && !c->pairs &&
            (!c->sweep || c->sweep == contract_sweep_in_order(planner, step, c)) &&
-           c->tile_vectors <= 2 && (!many || planner->hints->nests == NESTS_TILED);
+           (c->tile_vectors <= 2 || c->columns.count == 1) && (!many || planner->hints->nests == NESTS_TILED);
 }
 
 /* Whether so many rows meet them that they are packed all the same. */
@@ -213,11 +244,13 @@ static double apart(const Planner *planner, const Contract *c, const Index *inde
     return fabs((double)side_stride(planner, c->right, index)) * (double)dtype_size(c->packed);
 }
 
-/* The indices of columns in place, and their contracted one, as their points lie in memory. */
+/* The indices of columns in place, and their contracted one, as their points lie in memory. Where a sweep's
+ * come faster from several rows together without being asked for, none. */
 static IndexSet columns_asked(const Planner *planner, const Contract *c)
 {
+    const Target *target = planner->plan->target;
     IndexSet asked = { NULL, 0 };
-    if (!c->columns_in_place || !planner->plan->target->in_order)
+    if (!c->columns_in_place || !target->in_order || (c->sweep && target->row_bytes && planner->hints->nests != NESTS_TILED))
         return asked;
     for (int i = c->columns.count - 1; i >= -1; i--) {
         Index *index = i < 0 ? c->depth.list[0] : c->columns.list[i];
@@ -260,7 +293,7 @@ int columns_sweep_in_order(const Planner *planner, const Term *right, const Inde
     double columns = planner_points(planner, own), deep = planner_points(planner, depth), size = (double)dtype_size(register_dtype(right->dtype));
     double bytes = fabs((double)side_stride(planner, read, depth->list[0])) * (double)dtype_size(read->dtype);
     int points = forced ? SWEEP_FORCED : points_together(target, bytes);
-    bool few = rows > 1 && rows <= few_rows(target, target->tile->rows) && columns >= SWEEP_RUNS * SWEEP_LEAST;
+    bool few = rows > 1 && rows <= few_rows(target, true) && columns >= SWEEP_RUNS * SWEEP_LEAST;
     bool cut = deep >= 2 * points && columns * deep * size > target->l2_bytes;
     return (few && cut) || (forced && deep > points) ? points : 0;
 }

@@ -436,7 +436,7 @@ void contract_tiles(Planner *planner, Launch *launch)
     double *tiles = ARENA_ARRAY(planner->arena, double, launch->block_count);
     double depth = c->sweep ? c->sweep : planner_points(planner, &c->depth) / c->group, size = (double)dtype_size(state_dtype(c->product));
     depth = depth > 0 ? depth : 1;    /* panels of no points have room for columns without end */
-    bool is_far = c->sweep && c->sweep_far, in_order = c->sweep && c->columns_asked.count;
+    bool in_order = c->sweep && c->columns_in_place, by_itself = in_order && !c->columns_asked.count, is_far = c->sweep && c->sweep_far && !by_itself;
     double near = contract_near(plan->target), most = is_far ? SWEEP_PANELS : PANELS_MOST;
     double room_behind = is_far ? SWEEP_SUMS : 2.0 * plan->target->l2_bytes;
     if (plan->memory) {
@@ -459,6 +459,8 @@ void contract_tiles(Planner *planner, Launch *launch)
     if (in_order)    /* what comes next is beside what is met, and so are sums */
         stored += depth + all_rows;
     double columns = (is_near ? near : most) / ((depth + stored) * size * fixed);
+    if (by_itself)    /* as long runs as have sums in the second cache */
+        columns = plan->target->l2_bytes / (all_rows * size * fixed);
     if (planner->hints->smallest_tiles || columns < tile_columns / fixed)
         columns = tile_columns / fixed;
     if (fixed == 1)

@@ -230,7 +230,7 @@ static void verify_contract(Verifier *v, const Step *step, const Contract *c)
            "a product's tile or block is empty");
     expect(v, !c->pairs || (c->tile_vectors == (c->pairs + 1) / 2 && (c->pairs == 2 || c->pairs % 2 == 1) && !c->window && !c->rows_along && !c->rows_spread && !c->places && !c->tames),
            "a product takes two points at a time that it cannot");
-    expect(v, !c->columns_in_place || (c->tile_vectors <= 2 && c->depth.count == 1 && !c->pairs && !c->tames && !c->places && (!c->sweep || !c->columns_copied)),
+    expect(v, !c->columns_in_place || ((c->tile_vectors <= 2 || c->columns.count == 1) && c->depth.count == 1 && !c->pairs && !c->tames && !c->places && (!c->sweep || !c->columns_copied)),
            "a product meets columns in place that it cannot");
     expect(v, !c->widened || (c->columns_in_place && c->sweep && c->widened->kind == TERM_READ && dtype_size(c->widened->dtype) < 4),
            "a product's tiles widen columns that are no narrow numbers");

@@ -386,6 +386,10 @@ EXPRESSIONS = [
     ('QP,dyP->dQy', 'Q,P d,y,P'),
     ('PQ,dyP->dQy', 'P,Q:d d,y,P:d'),
     ('QP,Pdy->Qdy | relu', 'Q,P P,d,y'),
+    ('xL,LU->xU', 'x,L L,U'),                # a matrix that a few rows meet as it lies, a few points at a time
+    ('zL,LU->zU | relu', 'z,L L,U'),
+    ('bL,LU->bU', 'b,L:d L,U:d'),
+    ('bL,LU->bU | _ * 2', 'b,L L,U:b'),
 ]
 
 SIZES = [0, 1, 2, 3, 5, 7, 13, 14, 15, 16, 17, 29, 31, 32, 33, 37, 64, 65]

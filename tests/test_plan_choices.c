@@ -174,7 +174,7 @@ static void few_rows_meet_a_matrix_in_order(void **unused)
         { "ck,kn:i8->cn", "amx", 8, 96, 1, 5000, true, true },
         { "ck:bf16,kn:bf16->cn:f32", "amx", 8, 96, 1, 5000, true, true }, { "ck:bf16,kn:bf16->cn:f32", "amx", 43, 0, 0, 5000, true, false },
         { "ck:f16,kn:f16->cn", "avx512bf16", 8, 0, 0, 5000, true, false },
-        { "ck:f64,kn:f64->cn", "avx2", 12, 8, 1, 5000, true, false }, { "ck:f64,kn:f64->cn", "avx2", 13, 384, 0, 5000, true, false },
+        { "ck:f64,kn:f64->cn", "avx2", 36, 8, 0, 5000, true, false }, { "ck:f64,kn:f64->cn", "avx2", 37, 384, 0, 5000, true, false },
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         CompileOptions options = { .target = target_find(cases[i].target) };
@@ -374,6 +374,36 @@ static void results_leave_in_lines(void **unused)
     }
 }
 
+/* Low tiles that meet a matrix as it lies have more columns, and units of work runs as long as their sums have room. */
+static void low_tiles_are_wide(void **unused)
+{
+    (void)unused;
+    static const struct { int count, rows, vectors, columns; } cases[] = {
+        { 2, 2, 4, 4096 }, { 3, 4, 3, 4104 }, { 4, 4, 3, 4104 }, { 5, 6, 2, 4096 }, { 6, 6, 2, 4096 }, { 8, 4, 3, 4104 }, { 12, 6, 2, 4096 },
+        { 32, 4, 3, 3288 },
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        CompileOptions options = { .target = target_find("avx2") };
+        ExtentSpec extents[] = { { .name = "c", .extent = cases[i].count }, { .name = "k", .extent = 8192 }, { .name = "n", .extent = 16384 } };
+        options.check.extents = extents;
+        options.check.extent_count = 3;
+        Planned *planned = plan_of("ck,kn->cn", options);
+        const Launch *launch = planned->plan->launches[0];
+        const Contract *c = launch->steps[0]->contract;
+        int64_t of[32], columns = 0;
+        for (int n = 0; n < planned->plan->program->index_count; n++)
+            for (int x = 0; x < options.check.extent_count; x++)
+                if (!strcmp(planned->plan->program->indices[n]->name, extents[x].name))
+                    of[n] = extents[x].extent;
+        for (int b = 0; b < launch->block_count; b++)
+            if (launch->blocks[b].of_step[0]->name[0] == 'n')
+                columns = size_evaluate(launch->blocks[b].tile, &(SizeValues){ of, NULL, 1 });
+        if (c->tile_rows != cases[i].rows || c->tile_vectors != cases[i].vectors || columns != cases[i].columns)
+            fail_msg("of %d rows: %d by %d vectors, %ld columns", cases[i].count, c->tile_rows, c->tile_vectors, (long)columns);
+        end(planned);
+    }
+}
+
 /* Where vectors are halves of lines, rows of a large result that are 4096 bytes apart, or half of that, would wait for each other. */
 static void rows_go_to_different_places(void **unused)
 {
@@ -407,6 +437,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(rows_go_to_different_places),
+        cmocka_unit_test(low_tiles_are_wide),
         cmocka_unit_test(results_leave_in_lines),
         cmocka_unit_test(memory_does_not_grow_with_what_is_reduced),
         cmocka_unit_test(only_what_scales_with_its_maximum_is_swept),
