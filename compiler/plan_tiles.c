@@ -10,7 +10,8 @@ enum {
     WORK_LEAST = 1 << 24,         /* nor are fewer products where registers hold tiles: they take 12 microseconds */
     TILES_UNITS_LEAST = 8,        /* fewer units waste less of tiles at their ends */
     UNITS_LEAST = 12,             /* so many units of work keep all workers busy */
-    COLUMNS_LEAST = 256, WORKERS_LEAST = 4,    /* the same where rows are few */
+    COLUMNS_LEAST = 256, WORKERS_LEAST = 4,    /* the same where rows are few; */
+    RUNS_LEAST = 8,               /* more where memory is all that they wait for, of which one core has not all */
     GRID_ROOM = 8,                /* so often what stays near a block of threads may be stored for the steps behind */
     ASKED_LEAST = 512,            /* so many columns a sweep has that are asked for as they lie in memory */
     ASKED_SHARE = 16,             /* of the second cache, for columns that are asked for as they lie in memory */
@@ -488,7 +489,7 @@ void contract_tiles(Planner *planner, Launch *launch)
         rows = even_rows(planner, launch, c, place, units, rows, tiles);
     if (is_far)    /* columns of which there are many cost less */
         columns = fewer_columns(planner, launch, c, place, units, COLUMNS_LEAST, columns, tiles);
-    columns = fewer_columns(planner, launch, c, place, WORKERS_LEAST, is_far ? SWEEP_LEAST : in_order ? ASKED_LEAST : COLUMNS_LEAST, columns, tiles);
+    columns = fewer_columns(planner, launch, c, place, by_itself ? RUNS_LEAST : WORKERS_LEAST, is_far ? SWEEP_LEAST : in_order ? ASKED_LEAST : COLUMNS_LEAST, columns, tiles);
     while (rows >= 2 && c->window && window_points(planner, c->window, launch, place, tiles) * size > most)
         shrink(planner, launch, c, place, ROLE_ROW, rows /= 2, tiles);
     bool small = !by_rows && may_be_small(planner, launch);
