@@ -461,7 +461,7 @@ void contract_tiles(Planner *planner, Launch *launch)
         stored += depth + all_rows;
     double columns = (is_near ? near : most) / ((depth + stored) * size * fixed);
     if (by_itself)    /* as long runs as have sums in the second cache */
-        columns = plan->target->l2_bytes / (all_rows * size * fixed);
+        columns = fmin(plan->target->l2_bytes / all_rows, most / stored) / (size * fixed);
     if (planner->hints->smallest_tiles || columns < tile_columns / fixed)
         columns = tile_columns / fixed;
     if (fixed == 1)
