@@ -266,6 +266,9 @@ def check_explain():
     for target, rate in (("avx512", 64), ("avx512bf16", 128), ("amx", 1024), ("cuda:sm_90a", 4096)):    # of units for bf16
         said = text(good("explain", "ij:bf16,jk:bf16->ik", "-d", "i=999,j=999,k=999", "--target", target))
         check(" at %d flop and " % rate in said, said)
+    for memory in ("8000", "100000", "1000000"):
+        said = text(good("explain", "ck,kn->cn", "-d", "c=8,k=8192,n=16384", "--target", "avx2", "--memory", memory))
+        check("8 points at a time" in said and "tiles of 24 columns" in said, "a budget for the sums of a few rows:", said)
     said = text(good("explain", "ij,jk->ik", "-d", "i=999,j=999,k=999", "--target", "amx", "--precision", "bf16x6"))
     check(" at 170.7 flop and " in said, said)    # six products for one
     for shape in (("--shape", "300,32,256", "--shape", "315,2000,256"), ("--shape=A=300,32,256", "--shape=B=315,2000,256")):
