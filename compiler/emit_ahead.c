@@ -132,7 +132,7 @@ const char *tiling_panels_are_far(Emitter *e, const Tiling *t)
 /* Whether the next panel is asked for. Where many of its words are taken at once it comes by itself. */
 bool tiling_asks_panels(const Tiling *t)
 {
-    return t->c->deep_block == 0 && !tiling_come_by_themselves(t);
+    return t->c->deep_block == 0 && !t->c->columns_unasked;
 }
 
 /* Whether rows of tiles in registers are asked for by pages: nothing else may be. */
@@ -222,7 +222,7 @@ void tiling_find_ahead(Emitter *e, const Tiling *t, const char *row)
 /* A sweep's sums are those of all tiles of a unit of work, which come from afar. */
 const char *tiling_ask_kept(Emitter *e, const Tiling *t)
 {
-    if (!t->c->sweep || tiling_come_by_themselves(t))
+    if (!t->c->sweep || t->c->columns_unasked)
         return "";
     return emit_text(e, "for (int at = 0; at < height * COLUMNS_%d; at += %d)    /* the next tile's sums */\n"
                      "    PREFETCH_FAR(kept + ROWS_%d * COLUMNS_%d + at);\n", t->number,

@@ -170,7 +170,7 @@ void tiling_find_columns(Emitter *e, const Tiling *t)
     const char *spread = t->c->sweep ? "" : emit_text(e, " && (apart & -apart) * depth <= %d", t->c->met_words);
     emit_line(e, "/* Whole vectors of a run are met where they are%s. */", t->c->sweep ? "" : ", unless their points, `apart`, fall into few sets of the cache");
     emit_line(e, "const int64_t apart = %s;", apart);
-    if (!tiling_come_by_themselves(t))
+    if (!t->c->columns_unasked)
         find_further(e, t);
     emit_line(e, "const int are_met = LANES == %d && %s == 1%s%s;", e->plan->lanes, column_stride(e, t, tiling_last(&t->c->columns)), spread, whole);
 }
@@ -207,11 +207,6 @@ const char *tiling_panel_lines(Emitter *e, const Tiling *t)
 bool tiling_asks_in_order(Emitter *e, const Tiling *t)
 {
     return t->c->columns_asked.count && tiling_meets_columns(e, t);
-}
-
-bool tiling_come_by_themselves(const Tiling *t)
-{
-    return t->c->columns_in_place && t->c->sweep && !t->c->columns_asked.count;
 }
 
 /* Those are the next points of these columns, or the first of those that come next; where a first tile packs columns, all of theirs. */
@@ -341,7 +336,7 @@ const char *tiling_ask_columns(Emitter *e, const Tiling *t)
         text_put(&text, "const Asked *asked = &next_lines;\nconst int asks = asked->turns > 0;\nconst char *coming = asks ? asked->at : ahead;\n");
         return text.bytes;
     }
-    if (tiling_come_by_themselves(t))
+    if (t->c->columns_unasked)
         return text.bytes;
     text_print(&text, "const int64_t line = %s;    /* of each point of the columns that come next, with this tile of rows */\n"
                "const int asks = is_met && further && line < COLUMNS_%d;\n"

@@ -274,7 +274,7 @@ static const char *emit_product(Emitter *e, const Step *step, const Contract *c)
         panel = emit_text(e, "panel, %s", tiling_panel_arguments(e, t, true));
         panel = arena_copy(e->arena, panel, strlen(panel) - 2);
         const char *step = tiling_asks_in_order(e, t) ? "asked->apart" : emit_text(e, "apart * %d", (int)dtype_size(t->dtype));
-        ahead = tiling_come_by_themselves(t) ? ahead : emit_text(e, "coming, asks ? %s : ahead_step", step);
+        ahead = t->c->columns_unasked ? ahead : emit_text(e, "coming, asks ? %s : ahead_step", step);
     }
     const char *tiles = emit_text(e, "tile_%d(height, here, row_step, %s, %s, %s, %s, %s ? kept : %s, %s ? COLUMNS_%d : 0, %s, %s%s%s);",
                                   t->number, points, panel, some ? "end_point - first_point" : "points", ahead, before, start_of(e, t), before, t->number,

@@ -110,6 +110,7 @@ void tiling_stream(Emitter *e, Tiling *t)
     emit_line(e, "}");
 }
 
+/* Whether all tiles of a block may go at one call: nothing else is done beside their products, for which a function would take more. */
 static bool passes_blocks(Emitter *e, const Tiling *t)
 {
     return t->may_pass && !tiling_has_stage(t) && !tiling_has_pairs(t) && !tiling_meets_columns(e, t) && !t->c->window && !t->c->sweep &&

@@ -214,7 +214,6 @@ void tiling_find_coming(Emitter *e, const Tiling *t);
 /* Whether columns to come are asked for as they lie in memory, and what finds those of some points. */
 bool tiling_asks_in_order(Emitter *e, const Tiling *t);
 void tiling_find_asked(Emitter *e, const Tiling *t);
-bool tiling_come_by_themselves(const Tiling *t);    /* nothing asks for them, nor for anything else */
 const char *tiling_coming_start(Emitter *e, const Tiling *t);
 const char *tiling_coming_lines(Emitter *e, const Tiling *t);
 const char *tiling_went_on(Emitter *e, const Tiling *t);

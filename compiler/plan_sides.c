@@ -208,10 +208,10 @@ int rows_with_places(const Planner *planner, const Step *step, const Index *row)
 {
     const Tensor *tensor = step->statement->outputs[0].tensor;
     int64_t stride = 0, apart = CONTRACT_LINE;
-    for (int a = 0; a < tensor->rank; a++)
+    for (int a = 0; stores_halves(planner, step) && a < tensor->rank; a++)
         if (tensor->axes[a] == row && planner_stride(planner, tensor, a) != NO_STRIDE)
             stride = planner_stride(planner, tensor, a) * (int64_t)dtype_size(tensor->dtype);
-    while (stride != 0 && stores_halves(planner, step) && apart < PLACES && stride % (2 * apart) == 0)
+    while (stride != 0 && apart < PLACES && stride % (2 * apart) == 0)
         apart *= 2;
     return (int)(PLACES / apart);
 }
@@ -387,7 +387,7 @@ static double row_cost(const Planner *planner, const Step *step, const Product *
     double few = (PANELS_FEW - 1) * target->tile->vectors * target->vector_bytes / (double)dtype_size(register_dtype(product->reduce->dtype));
     if (!in_place || columns > few || is_scattered(planner, product->side[left], row, &over))    /* others are read beside their products */
         reads += read_cycles(planner, product, numbers);
-    return numbers * reads + rows * columns * store + rows * depth * vectors * (fmax(1, BUSY / sums) + spots) * product_cycles(planner, product->reduce) +
+    return numbers * reads + rows * columns * store + rows * depth * vectors * (fmax(1, SUMS_BUSY / sums) + spots) * product_cycles(planner, product->reduce) +
            far_cost(planner, product, left, column, extent, numbers);
 }
 

@@ -129,7 +129,7 @@ static int placed_rows(const Planner *planner, const Step *step, const Contract 
 {
     bool is_brief = !c->reduces && planner_points(planner, &c->depth) < c->tile_rows * ROW_BLOCK;
     int rows = is_brief ? rows_with_places(planner, step, c->rows.list[c->rows.count - 1]) : c->tile_rows;
-    return rows < c->tile_rows && rows * c->tile_vectors >= BUSY ? rows : c->tile_rows;
+    return rows < c->tile_rows && rows * c->tile_vectors >= SUMS_BUSY ? rows : c->tile_rows;
 }
 
 /* How long rows' products of a vector of columns take in tiles of so many vectors: each tile takes a sum's time at least, and some
@@ -139,8 +139,8 @@ static double rows_cost(const Tile *tile, double rows, int vectors)
     int most = vectors == tile->vectors ? tile->rows : rows_of(tile, vectors);
     double cost = 0;
     for (double height; most > 0 && rows > 0; rows -= height) {
-        height = rows <= most ? rows : rows - most >= most / 2 ? most : most - most / 2;
-        cost += fmax(height * vectors, BUSY) / vectors + TILE_COST;
+        height = (double)planner_next_height((int64_t)rows, most);
+        cost += fmax(height * vectors, SUMS_BUSY) / vectors + TILE_COST;
     }
     return most > 0 ? cost : INFINITY;
 }
@@ -370,6 +370,7 @@ void contract_shape(const Planner *planner, const Step *step, Contract *c)
     set_columns(planner, step, c);
     c->columns_copied = columns_copied(planner, c);
     c->columns_asked = columns_asked(planner, c);
+    c->columns_unasked = c->columns_in_place && c->sweep && !c->columns_asked.count;
     c->asked_points = c->columns_asked.count && !c->columns_copied && !c->sweep ? asked_points(planner, c) : 0;
     c->asked_lines = asked_lines(planner, c);
     c->rows_stay = rows_stay(planner, c);

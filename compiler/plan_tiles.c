@@ -304,6 +304,11 @@ static void add_low(Contract *c, int64_t height)
         }
 }
 
+int64_t planner_next_height(int64_t left, int64_t most)
+{
+    return left <= most ? left : left - most >= most / 2 ? most : most - most / 2;
+}
+
 /* How high the last tiles of a unit's rows are, which each row's products go faster for. */
 static void set_low(const Planner *planner, const Launch *launch, int place, const double *tiles, Contract *c)
 {
@@ -319,7 +324,7 @@ static void set_low(const Planner *planner, const Launch *launch, int place, con
     for (int u = 0; u < 2; u++) {
         int64_t left = units[u] <= 2 * most ? units[u] : most + units[u] % most;    /* behind whole tiles */
         for (int64_t next; left > 0; left -= next) {
-            next = left <= most ? left : left - most >= most / 2 ? most : most - most / 2;
+            next = planner_next_height(left, most);
             add_low(c, next);
         }
     }
@@ -437,7 +442,7 @@ void contract_tiles(Planner *planner, Launch *launch)
     double *tiles = ARENA_ARRAY(planner->arena, double, launch->block_count);
     double depth = c->sweep ? c->sweep : planner_points(planner, &c->depth) / c->group, size = (double)dtype_size(state_dtype(c->product));
     depth = depth > 0 ? depth : 1;    /* panels of no points have room for columns without end */
-    bool in_order = c->sweep && c->columns_in_place, by_itself = in_order && !c->columns_asked.count, is_far = c->sweep && c->sweep_far && !by_itself;
+    bool in_order = c->sweep && c->columns_in_place, is_far = c->sweep && c->sweep_far && !c->columns_unasked;
     double near = contract_near(plan->target), most = is_far ? SWEEP_PANELS : PANELS_MOST;
     double room_behind = is_far ? SWEEP_SUMS : 2.0 * plan->target->l2_bytes;
     if (plan->memory) {
@@ -460,7 +465,7 @@ void contract_tiles(Planner *planner, Launch *launch)
     if (in_order)    /* what comes next is beside what is met, and so are sums */
         stored += depth + all_rows;
     double columns = (is_near ? near : most) / ((depth + stored) * size * fixed);
-    if (by_itself)    /* as long runs as have sums in the second cache */
+    if (c->columns_unasked)    /* as long runs as have sums in the second cache */
         columns = fmin(plan->target->l2_bytes / all_rows, most / stored) / (size * fixed);
     if (planner->hints->smallest_tiles || columns < tile_columns / fixed)
         columns = tile_columns / fixed;
@@ -489,7 +494,7 @@ void contract_tiles(Planner *planner, Launch *launch)
         rows = even_rows(planner, launch, c, place, units, rows, tiles);
     if (is_far)    /* columns of which there are many cost less */
         columns = fewer_columns(planner, launch, c, place, units, COLUMNS_LEAST, columns, tiles);
-    columns = fewer_columns(planner, launch, c, place, by_itself ? RUNS_LEAST : WORKERS_LEAST, is_far ? SWEEP_LEAST : in_order ? ASKED_LEAST : COLUMNS_LEAST, columns, tiles);
+    columns = fewer_columns(planner, launch, c, place, c->columns_unasked ? RUNS_LEAST : WORKERS_LEAST, is_far ? SWEEP_LEAST : in_order ? ASKED_LEAST : COLUMNS_LEAST, columns, tiles);
     while (rows >= 2 && c->window && window_points(planner, c->window, launch, place, tiles) * size > most)
         shrink(planner, launch, c, place, ROLE_ROW, rows /= 2, tiles);
     bool small = !by_rows && may_be_small(planner, launch);

@@ -109,7 +109,7 @@ bool columns_may_stage(const Planner *planner, const Step *step, const Contract 
 int columns_halves(const Planner *planner, const Step *step, const Contract *c);
 /* How many rows next to each other have lines in different places of the first cache, where vectors go to memory in halves of lines. */
 int rows_with_places(const Planner *planner, const Step *step, const Index *row);
-enum { BUSY = 8 };                /* so many sums in registers keep the multipliers busy */
+enum { SUMS_BUSY = 8 };           /* so many sums in registers keep the multipliers busy */
 
 typedef struct Sides {
     int left;                     /* the side of the rows */
@@ -161,6 +161,7 @@ void plan_contract_past(const Planner *planner, Contract *c);
 /* plan_tile.c: of a tiled product on a CPU; c is changed */
 void contract_shape(const Planner *planner, const Step *step, Contract *c);
 /* Whether reading the rows takes about as long as what is made of them. */
+int64_t planner_next_height(int64_t left, int64_t most);    /* of a tile of so many rows: templates/size.c's size_next() */
 bool contract_streams(const Planner *planner, const Contract *c);
 /* So many contracted points at a time of columns that few rows meet, of which units of work would have but short runs if they had all
  * points: where memory is fast in its own order alone. 0: they are not such. The same of a side before it is chosen. */
