@@ -151,6 +151,7 @@ typedef struct Contract {
     int deep_block;               /* so many where panels are far; 0: no more */
     int sweep;                    /* so many contracted points are packed at a time, and met by all rows of a unit of work,
                                    * whose sums are kept until the last; 0: all of them */
+    bool sweep_whole;             /* so many that whole rows of memory are a panel */
     bool sweep_far;               /* their panels and sums may be behind the second cache: rows are packed for each unit's columns */
     int near, row_block;          /* panels of more words are taken one at a time, by so many tiles of rows; */
     int close, close_block;       /* likewise those of more words than are close; 0: panels that are near are */

@@ -309,6 +309,8 @@ static int sweep_of(const Planner *planner, const Step *step, const Contract *c,
         return 0;
     if (planner->hints->nests == NESTS_TILED)
         return depth > SWEEP_FORCED ? SWEEP_FORCED : 0;
+    if (contract_sweep_whole(planner, c))
+        return contract_sweep_whole(planner, c);
     if (contract_sweep_in_order(planner, step, c))
         return contract_sweep_in_order(planner, step, c);
     double size = (double)dtype_size(dtype), most = room / size;    /* words */
@@ -385,7 +387,7 @@ static void set_reading(Planner *planner, const Step *step, Contract *c, const I
 static const Index *read_along(const Planner *planner, const Step *step, const Contract *c, bool pays)
 {
     if (c->sweep)
-        return c->sweep == contract_sweep_in_order(planner, step, c) ? c->columns.list[c->columns.count - 1] : NULL;
+        return c->sweep_whole || c->sweep == contract_sweep_in_order(planner, step, c) ? c->columns.list[c->columns.count - 1] : NULL;
     bool streams = !pays && planner_points(planner, &c->columns) >= COLUMNS_LEAST && contract_streams(planner, c);
     return streams ? c->depth.list[c->depth.count - 1] : NULL;
 }
@@ -439,6 +441,7 @@ Contract *plan_contract(Planner *planner, const Step *step)
     set_reading(planner, step, c, &product.own[left], &sides, dtype);
     c->sweep_far = is_sweep_far(planner, c);
     c->sweep = sweep_of(planner, step, c, dtype);
+    c->sweep_whole = c->sweep && c->sweep == contract_sweep_whole(planner, c);
     c->read_along = read_along(planner, step, c, pays);
     if (!pays && !c->read_along)
         return NULL;

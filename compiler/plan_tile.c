@@ -13,6 +13,7 @@ enum {
     SWEPT_TILES = 6,
     SWEEP_RUNS = 2,               /* so often the columns that a sweep has at least are worth it */
     PAGE = 4096, NEAR_POINTS = 96,     /* of columns in place at a time; bytes */
+    WHOLE_POINTS = 64,            /* so many pay for sums to come and go */
     SWEPT_VECTORS = 4,            /* wider tiles are lower than two rows */
     WHOLE_MOST = 128              /* products of so many words stand one after the other in a kernel */
 };
@@ -314,6 +315,23 @@ int contract_sweep_in_order(const Planner *planner, const Step *step, const Cont
 {
     return is_turned(planner, step) ? 0 : columns_sweep_in_order(planner, c->right, &c->columns, c->columns.list[c->columns.count - 1], &c->depth,
                                                                  rows_of_all(planner, c));
+}
+
+int contract_sweep_whole(const Planner *planner, const Contract *c)
+{
+    const Target *target = planner->plan->target;
+    const Index *column = c->columns.list[c->columns.count - 1];
+    const Term *read = plain_read(c->right);
+    double columns = planner_extent(planner, column), deep = planner_points(planner, &c->depth), rows = rows_of_all(planner, c);
+    bool few = target->row_bytes && c->depth.count == 1 && rows > 1 && rows <= few_rows(target, true);
+    if (!few || !read || read->dtype != c->packed || !lies_along(planner, read, column) ||
+        (double)side_stride(planner, read, c->depth.list[0]) != columns || columns * (double)dtype_size(read->dtype) > PAGE)
+        return 0;
+    double size = (double)dtype_size(c->packed), width = (double)(c->tile->vectors * target->vector_bytes) / size;
+    double places = ceil(columns / width) * width, units = planner_points(planner, &c->batch) * planner_points(planner, &c->columns) / columns;
+    double near = planner->plan->memory ? fmin(contract_near(target), (double)planner->plan->memory / 4) : contract_near(target);
+    int points = (int)(near / (places * size));
+    return columns >= width && units >= RUNS_LEAST && points >= WHOLE_POINTS && deep > points ? points : 0;
 }
 
 const Term *contract_widened(const Planner *planner, const Step *step, const Contract *c)

@@ -11,7 +11,6 @@ enum {
     TILES_UNITS_LEAST = 8,        /* fewer units waste less of tiles at their ends */
     UNITS_LEAST = 12,             /* so many units of work keep all workers busy */
     COLUMNS_LEAST = 256, WORKERS_LEAST = 4,    /* the same where rows are few; */
-    RUNS_LEAST = 8,               /* more where memory is all that they wait for, of which one core has not all */
     GRID_ROOM = 8,                /* so often what stays near a block of threads may be stored for the steps behind */
     ASKED_LEAST = 512,            /* so many columns a sweep has that are asked for as they lie in memory */
     ASKED_SHARE = 16,             /* of the second cache, for columns that are asked for as they lie in memory */
@@ -465,6 +464,8 @@ void contract_tiles(Planner *planner, Launch *launch)
     if (in_order)    /* what comes next is beside what is met, and so are sums */
         stored += depth + all_rows;
     double columns = (is_near ? near : most) / ((depth + stored) * size * fixed);
+    if (c->sweep_whole)
+        columns = ceil(planner_extent(planner, c->columns.list[c->columns.count - 1]) / tile_columns) * tile_columns;
     if (c->columns_unasked)    /* as long runs as have sums in the second cache */
         columns = fmin(plan->target->l2_bytes / all_rows, most / stored) / (size * fixed);
     if (planner->hints->smallest_tiles || columns < tile_columns / fixed)

@@ -167,6 +167,9 @@ bool contract_streams(const Planner *planner, const Contract *c);
  * points: where memory is fast in its own order alone. 0: they are not such. The same of a side before it is chosen. */
 int columns_sweep_in_order(const Planner *planner, const Term *right, const IndexSet *own, const Index *column, const IndexSet *depth, double rows);
 int contract_sweep_in_order(const Planner *planner, const Step *step, const Contract *c);
+/* So many that a panel has whole rows of memory, of columns whose rows are shorter than a page and follow each other: packed in memory's
+ * order few rows meet them sooner than as they lie, or than in units with short runs of each row. 0: they are not such. */
+int contract_sweep_whole(const Planner *planner, const Contract *c);
 /* What such columns of 8 or 16 bits are read from, which become numbers as tiles load them. NULL: they are none. */
 const Term *contract_widened(const Planner *planner, const Step *step, const Contract *c);
 
@@ -174,6 +177,7 @@ const Term *contract_widened(const Planner *planner, const Step *step, const Con
 enum { PANELS_MOST = 8 << 20 };                  /* bytes of packed columns, whatever the cache, */
 enum { SWEEP_PANELS = 4 << 20, SWEEP_SUMS = 8 << 20 };    /* and of those of a sweep and its sums, which leave room for each other */
 enum { SWEEP_LEAST = 128 };                      /* so many columns a sweep has at a time */
+enum { RUNS_LEAST = 8 };                         /* units of work where memory is all that they wait for, of which one core has not all */
 enum { SWEEP_FORCED = 40 };                      /* short, for small arrays to reach all that a product does */
 enum { ROW_BLOCK = 8 };                            /* tiles of rows that meet a panel that is not near before the next */
 double contract_near(const Target *target);      /* panels of at most so many bytes stay near while all rows meet them */

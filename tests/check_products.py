@@ -390,6 +390,8 @@ EXPRESSIONS = [
     ('zL,LU->zU | relu', 'z,L L,U'),
     ('bL,LU->bU', 'b,L:d L,U:d'),
     ('bL,LU->bU | _ * 2', 'b,L L,U:b'),
+    ('zLu,xL->zxu', 'z,L,u x,L'),            # whose short rows come whole
+    ('zLu,xL->xuz | relu', 'z,L,u x,L'),
 ]
 
 SIZES = [0, 1, 2, 3, 5, 7, 13, 14, 15, 16, 17, 29, 31, 32, 33, 37, 64, 65]

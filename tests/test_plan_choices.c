@@ -404,6 +404,38 @@ static void low_tiles_are_wide(void **unused)
     }
 }
 
+/* Columns whose rows of memory are shorter than a page and follow each other come in whole rows where there are few rows, if enough units
+ * of work are left. */
+static void short_rows_come_whole(void **unused)
+{
+    (void)unused;
+    static const struct { const char *expression, *target; int batch, columns, rows; Dtype dtype; bool whole; } cases[] = {
+        { "akn,ck->acn", "avx2", 40, 384, 8, DTYPE_F32, true },    { "akn,ck->cna", "avx2", 400, 384, 24, DTYPE_F32, true },
+        { "akn,ack->acn", "avx2", 40, 1000, 2, DTYPE_F32, true },  { "akn,ck->acn", "avx2", 40, 1025, 8, DTYPE_F32, false },
+        { "akn,ck->acn", "avx2", 40, 384, 37, DTYPE_F32, false },  { "akn,ck->acn", "avx2", 7, 384, 8, DTYPE_F32, false },
+        { "akn,ck->acn", "avx2", 40, 15, 8, DTYPE_F32, false },    { "akn,ck->acn", "avx512", 40, 384, 8, DTYPE_F32, false },
+        { "kan,ck->acn", "avx2", 40, 384, 8, DTYPE_F32, false },
+        { "akn,ck->acn", "avx2", 40, 384, 8, DTYPE_BF16, false },
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        int64_t shapes[2][3] = { { 0 } };
+        OperandSpec operands[2] = { { .dtype = DTYPE_NONE, .shape = shapes[0] }, { .dtype = DTYPE_NONE, .shape = shapes[1] } };
+        for (const char *at = cases[i].expression, *end = strchr(at, '-'), *second = strchr(at, ','); at < end; at++) {
+            OperandSpec *operand = &operands[at > second];
+            int64_t extent = *at == 'a' ? cases[i].batch : *at == 'c' ? cases[i].rows : *at == 'n' ? cases[i].columns : *at == 'k' ? 6000 : 0;
+            if (extent)
+                shapes[at > second][operand->rank++] = extent;
+        }
+        CompileOptions options = { .target = target_find(cases[i].target), .check = { .operands = operands, .operand_count = 2 } };
+        operands[0].dtype = cases[i].dtype;
+        Planned *planned = plan_of(cases[i].expression, options);
+        const Contract *c = planned->plan->launches[0]->steps[0]->contract;
+        if ((c && c->sweep_whole) != cases[i].whole)
+            fail_msg("%s of %d by %d: %s", cases[i].expression, cases[i].rows, cases[i].columns, cases[i].whole ? "not whole" : "whole");
+        end(planned);
+    }
+}
+
 /* Where vectors are halves of lines, rows of a large result that are 4096 bytes apart, or half of that, would wait for each other. */
 static void rows_go_to_different_places(void **unused)
 {
@@ -438,6 +470,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(rows_go_to_different_places),
         cmocka_unit_test(low_tiles_are_wide),
+        cmocka_unit_test(short_rows_come_whole),
         cmocka_unit_test(results_leave_in_lines),
         cmocka_unit_test(memory_does_not_grow_with_what_is_reduced),
         cmocka_unit_test(only_what_scales_with_its_maximum_is_swept),
