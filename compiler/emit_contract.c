@@ -35,7 +35,7 @@ static bool is_brief(const Term *term, const Term *product)
 static bool is_stored(const Tiling *t)
 {
     const Output *output = &t->step->statement->outputs[0];
-    if (t->c->reduces || t->c->places || t->c->sums_turned || t->step->statement->output_count != 1 || !is_brief(tiling_whole_value(t), t->c->product) ||
+    if (t->c->reduces || t->c->places || t->c->sums_turned || t->step->split || t->step->statement->output_count != 1 || !is_brief(tiling_whole_value(t), t->c->product) ||
         output->value->dtype != t->c->product->dtype || output->tensor->dtype != t->dtype || output->tensor->previous ||
         output->tensor->from_caller || t->step->scatters)
         return false;
@@ -264,7 +264,8 @@ static const char *emit_product(Emitter *e, const Step *step, const Contract *c)
     if (straight)
         kept_step = emit_text(e, "result ? result_step : (int64_t)%s", whole_tile);
     bool some = t->c->points_met.condition != NULL;
-    const char *before = c->sweep ? "sweep_from + done" : "done";    /* contracted points */
+    const char *before = !c->sweep ? "done" : step->split ? emit_text(e, "sweep_from - %s + done", tiling_first(e, step->split))
+                                                          : "sweep_from + done";    /* contracted points */
     const char *points = c->window ? emit_text(e, "spots_%d + done", t->number) : "k_step";
     const char *panel = emit_text(e, "%spanels_%d + %s * %s + %s * COLUMNS_%d", t->c->group > 1 ? "(const u32u *)" : "", t->number,
                                   tiling_tile_place(t), tiling_panel_depth(t), t->c->tile->has_starts ? "(done + 1)" : some ? "first_point" : "done",

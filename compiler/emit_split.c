@@ -12,6 +12,14 @@ const char *emit_part_offset(Emitter *e, const char *part)
     return offset;
 }
 
+const char *emit_part_stride(Emitter *e, const Index *index)
+{
+    const char *stride = "1";
+    for (int i = e->step->loop_count - 1; i >= 0 && e->step->loops[i] != index; i--)
+        stride = emit_text(e, "%s * %s", stride, emit_extent(e, e->step->loops[i]));
+    return stride;
+}
+
 const char *emit_part_count(Emitter *e)
 {
     return e->launch->block_count == 1 ? emit_text(e, "f->tasks_%d", e->launch->id + 1) : emit_size(e, e->step->parts);

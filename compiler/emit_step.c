@@ -207,6 +207,8 @@ ParameterSet emit_common_parameters(Emitter *e)
         }
     if (e->sweep_first && !e->step->statement->swept)
         emit_parameter(&set, "int64_t ", e->sweep_first);
+    if (e->step->split && e->step->contract && !e->merging)
+        emit_parameter(&set, "int64_t ", "part");
     if (e->launch->lifts) {
         emit_parameter(&set, "float ", "up");
         emit_parameter(&set, "int *", "overflow");
@@ -378,15 +380,14 @@ void emit_step(Emitter *e, const Launch *launch, const Step *step)
     if (step->joined)
         return;
     emit_begin_step(e, launch, step, false);
-    if (step->contract) {
-        emit_contract(e);
-        return;
-    }
-    if (step->turned) {
+    if (step->turned && !step->contract) {
         emit_turned(e);
         return;
     }
-    emit_function(e, emit_text(e, "step_%d", step->id + 1), emit_formulas(e));
+    if (step->contract)
+        emit_contract(e);
+    else
+        emit_function(e, emit_text(e, "step_%d", step->id + 1), emit_formulas(e));
     if (!step->split && !step->added)
         return;
     emit_begin_step(e, launch, step, true);

@@ -402,6 +402,8 @@ static const char *store_turned(Emitter *e, Tiling *t)
 static const char *store_rows(Emitter *e, Tiling *t)
 {
     const Index *row = tiling_last(&t->c->rows);
+    e->step = t->step;
+    const Scratch *part = t->step->split ? emit_part_of(e, 0, 0) : NULL;
     tiling_open(e, t, tiling_last(&t->c->columns));
     Step *step = ARENA_NEW(e->arena, Step);
     *step = *e->step;
@@ -416,7 +418,10 @@ static const char *store_rows(Emitter *e, Tiling *t)
     load_sum(e, t, sum, "lanes");
     if (t->branch)
         emit_know(e, t->step->statement->outputs[0].value, emit_term(e, t->branch));
-    for (int o = 0; o < t->step->statement->output_count; o++)
+    if (part)
+        emit_line(e, "store_%sv(%s + %s, %s, %s, lanes);", dtype_name(part->dtype), part->name, emit_part_offset(e, "part"),
+                  emit_part_stride(e, tiling_last(&t->c->columns)), sum);
+    for (int o = 0; o < t->step->statement->output_count && !part; o++)
         emit_store(e, &t->step->statement->outputs[o]);
     emit_pop(e);
     vector_loop(e, t, body, false);
@@ -495,7 +500,7 @@ static bool has_no_places(const Tiling *t)
 /* The sums of a tile, from memory: stored, or taken by the states of their columns. */
 const char *tiling_after(Emitter *e, Tiling *t)
 {
-    if (t->c->sums_turned)
+    if (t->c->sums_turned && !t->step->split)
         return store_turned(e, t);
     if (!t->first_count)
         return store_rows(e, t);

@@ -230,7 +230,7 @@ static void emit_tiles(Emitter *e, const Tiling *t, const char *first, const cha
         emit_line(e, "%s *kept = held;", dtype_c(t->dtype));
     else
         emit_line(e, "%s *kept = points < depth ? kept_%d : %s;", dtype_c(t->dtype), n, t->in_registers && !tiling_where(t) ? "NULL" : "tile");
-    emit_line(e, "const int is_last = done + points >= depth%s;", t->c->sweep ? emit_text(e, " && sweep_to >= %s", emit_extent(e, t->c->depth.list[0])) : "");
+    emit_line(e, "const int is_last = done + points >= depth%s;", t->c->sweep ? emit_text(e, " && sweep_to >= %s", tiling_end(e, t->c->depth.list[0])) : "");
     tiling_find_ahead(e, t, row);
     if (tiling_asks_in_order(e, t))
         tiling_find_asked(e, t);
@@ -341,7 +341,8 @@ static void finish_states(Emitter *e, const Tiling *t, const char *finish)
 static void open_sweep(Emitter *e, const Tiling *t, int *depth)
 {
     const IndexSet *points = &t->c->depth;
-    const char *extent = emit_extent(e, points->list[0]), *inner = "";
+    const char *first = tiling_first(e, points->list[0]), *end = tiling_end(e, points->list[0]), *inner = "";
+    const char *extent = strcmp(first, "0") ? emit_text(e, "%s - %s", end, first) : end;
     for (int i = 1; i < points->count; i++)
         inner = emit_text(e, "%s%s%s", inner, inner[0] ? " * " : "", emit_extent(e, points->list[i]));
     const char *most = emit_text(e, "SWEEP_%d", t->number);
@@ -350,9 +351,9 @@ static void open_sweep(Emitter *e, const Tiling *t, int *depth)
     /* Squares want whole lines of the outermost index; else no sweep is much shorter than the others, in which sums come and go for
      * less. Of no points there is one, too. */
     emit_line(e, "const int64_t sweep = %s;", t->c->within ? most : emit_text(e, "size_max(size_even(%s, %s), 1)", extent, most));
-    emit_line(e, "for (int64_t sweep_from = 0; sweep_from == 0 || sweep_from < %s; sweep_from += sweep) {", extent);
+    emit_line(e, "for (int64_t sweep_from = %s; sweep_from == %s || sweep_from < %s; sweep_from += sweep) {", first, first, end);
     e->scope->indent++;
-    emit_line(e, "const int64_t sweep_to = size_min(sweep_from + sweep, %s), depth = (sweep_to - sweep_from)%s%s;", extent,
+    emit_line(e, "const int64_t sweep_to = size_min(sweep_from + sweep, %s), depth = (sweep_to - sweep_from)%s%s;", end,
               inner[0] ? " * " : "", inner);
     emit_line(e, "%s *held = kept_%d;    /* of sums: as many as the unit has, tile by tile */", dtype_c(t->dtype), t->number);
     ++*depth;

@@ -180,14 +180,10 @@ const char *emit_apart(Emitter *e, const Term *reduce, const Index *index); /* h
 
 /* emit_split.c: the states of a split step's parts; whether rows go together: then the loop over the lanes is inside of a row's */
 bool emit_adds_rows(const Emitter *e);
-const char *emit_part_offset(Emitter *e, const char *part);
+const char *emit_part_offset(Emitter *e, const char *part);       /* in the workspace, of the point at hand: [part][kept loops] */
+const char *emit_part_stride(Emitter *e, const Index *index);     /* from one point of a kept loop to the next */
 const char *emit_part_count(Emitter *e);                          /* how many were made: each task's, or each tile's */
 const Scratch *emit_part_of(const Emitter *e, int root, int component);
-const char *emit_load_part(Emitter *e, const Scratch *scratch, const char *offset, bool varying);
-void emit_store_part(Emitter *e, const Scratch *scratch, const char *offset, bool varying, const char *value);
-
-/* emit_split.c: the states of parts in the workspace */
-const char *emit_part_offset(Emitter *e, const char *part);       /* of the point at hand: [part][kept loops] */
 const char *emit_load_part(Emitter *e, const Scratch *scratch, const char *offset, bool varying);
 void emit_store_part(Emitter *e, const Scratch *scratch, const char *offset, bool varying, const char *value);
 

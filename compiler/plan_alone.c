@@ -383,6 +383,12 @@ void plan_alone(Planner *planner, Launch *launch)
         split_step(planner, launch, split, part, size_op(arena, SIZE_CEIL_DIV, size_extent(arena, split->origin), part));
         return;
     }
+    part = planner->plan->target->grid ? NULL : contract_split(planner, step, &split);
+    if (part) {
+        split_step(planner, launch, split, size_named(arena, tile_name(planner, launch, 0), part),
+                   size_op(arena, SIZE_CEIL_DIV, size_extent(arena, split->origin), part));
+        return;
+    }
     block_kept(planner, launch);
 }
 

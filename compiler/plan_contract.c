@@ -14,6 +14,7 @@ enum {
     SWEEP_COLUMNS = 512,          /* where fewer columns than these would have all of theirs packed */
     DEPTH_FORCED = 24, DEEP_FORCED = 40, ROW_FORCED = 2, NEAR_FORCED = 1024,     /* short, for small arrays to reach all that a product does */
     PACKED_MOST = 1 << 20,        /* bytes of packed rows */
+    DEPTH_MOST = 1 << 19,         /* more contracted points leave panels of few columns */
     COLUMNS_LEAST = 3,            /* fewer are products with vectors */
     WIDENED_TILES = 3             /* of rows: those of f32 keep up with memory */
 };
@@ -140,9 +141,18 @@ bool product_of_reads(const Contract *c, const Component *sum, const Term **left
     return product_of_narrow(c, sum, left, right) && (*left)->kind == TERM_READ && (*right)->kind == TERM_READ;
 }
 
+/* Whether panels of all contracted points, or of a block of those, would have few columns. */
+static bool is_too_deep(const Planner *planner, const Step *step, const Contract *c)
+{
+    const Index *swept = step->statement->swept;
+    bool sweeps = indices_have(c->depth.list, c->depth.count, swept);
+    double points = planner_points(planner, &c->depth) / (sweeps ? fmax(planner_extent(planner, swept), 1) : 1);
+    return planner->hints->nests == NESTS_BY_COST && points > DEPTH_MOST;
+}
+
 /* Which tile the sums make. One instruction multiplies and adds several points of narrow numbers, of a dtype that the target has
- * such an instruction for; columns that have starts have all points, not those of a sweep's block. Few rows take less time than their
- * columns' way from memory whatever the instruction. */
+ * such an instruction for; columns that have starts have all points, not those of a sweep's block, and so have panels of
+ * such words, which are not too deep. Few rows take less time than their columns' way from memory whatever the instruction. */
 static void set_tile(const Planner *planner, const Step *step, Contract *c, const Component *sum, bool sweeps)
 {
     const Target *target = planner->plan->target;
@@ -150,7 +160,8 @@ static void set_tile(const Planner *planner, const Step *step, Contract *c, cons
     double rows = planner_points(planner, &c->kept_rows) * planner_points(planner, &c->rows);
     c->packed = sum->dtype;
     c->tile = target->tile;
-    if (!product_of_narrow(c, sum, &left, &right) || !target->narrow[left->dtype] || (sweeps && target->narrow[left->dtype]->has_starts))
+    if (!product_of_narrow(c, sum, &left, &right) || !target->narrow[left->dtype] || is_too_deep(planner, step, c) ||
+        (sweeps && target->narrow[left->dtype]->has_starts))
         return;
     if (planner->hints->nests == NESTS_BY_COST && rows <= WIDENED_TILES * target->tile->rows && !sweeps && contract_widened(planner, step, c))
         return;
@@ -410,7 +421,7 @@ Contract *plan_contract(Planner *planner, const Step *step)
     if (left < 0 || (product.places && (target->grid || sweeps)))
         return NULL;
     bool pays = product_pays(&product, planner->hints->nests, planner->hints->extents, reduces ? step->roots[0]->reduce.over : NULL,
-                             reduces ? step->roots[0]->reduce.over_count : 0, step->statement->swept, target->grid);
+                             reduces ? step->roots[0]->reduce.over_count : 0, target->grid);
     if (!pays && (!target->in_order || planner->hints->nests != NESTS_BY_COST))
         return NULL;
     Component component[STATE_COMPONENTS_MAX];
@@ -443,7 +454,7 @@ Contract *plan_contract(Planner *planner, const Step *step)
     c->sweep = sweep_of(planner, step, c, dtype);
     c->sweep_whole = c->sweep && c->sweep == contract_sweep_whole(planner, c);
     c->read_along = read_along(planner, step, c, pays);
-    if (!pays && !c->read_along)
+    if ((!pays && !c->read_along) || (!c->sweep && is_too_deep(planner, step, c)))
         return NULL;
     set_blocks(planner, c, dtype);
     c->parts = sweeps ? NULL : plan_parts(planner, step, c, component);

@@ -13,7 +13,8 @@ enum {
     SWEPT_TILES = 6,
     SWEEP_RUNS = 2,               /* so often the columns that a sweep has at least are worth it */
     PAGE = 4096, NEAR_POINTS = 96,     /* of columns in place at a time; bytes */
-    WHOLE_POINTS = 64,            /* so many pay for sums to come and go */
+    WHOLE_POINTS = 64,            /* so many pay for sums to come and go; */
+    LOOPS_MOST = 64,              /* loops keep so many results in registers */
     SWEPT_VECTORS = 4,            /* wider tiles are lower than two rows */
     WHOLE_MOST = 128              /* products of so many words stand one after the other in a kernel */
 };
@@ -328,10 +329,11 @@ int contract_sweep_whole(const Planner *planner, const Contract *c)
         (double)side_stride(planner, read, c->depth.list[0]) != columns || columns * (double)dtype_size(read->dtype) > PAGE)
         return 0;
     double size = (double)dtype_size(c->packed), width = (double)(c->tile->vectors * target->vector_bytes) / size;
-    double places = ceil(columns / width) * width, units = planner_points(planner, &c->batch) * planner_points(planner, &c->columns) / columns;
+    double places = ceil(columns / width) * width, others = planner_points(planner, &c->batch) * planner_points(planner, &c->columns) / columns;
     double near = planner->plan->memory ? fmin(contract_near(target), (double)planner->plan->memory / 4) : contract_near(target);
     int points = (int)(near / (places * size));
-    return columns >= width && units >= RUNS_LEAST && points >= WHOLE_POINTS && deep > points ? points : 0;
+    bool many = others * fmax(contract_parts(planner, c, points), 1) >= RUNS_LEAST && rows * columns > LOOPS_MOST;
+    return columns >= width && many && points >= WHOLE_POINTS && deep > points ? points : 0;
 }
 
 const Term *contract_widened(const Planner *planner, const Step *step, const Contract *c)

@@ -14,6 +14,7 @@ enum {
     GRID_ROOM = 8,                /* so often what stays near a block of threads may be stored for the steps behind */
     ASKED_LEAST = 512,            /* so many columns a sweep has that are asked for as they lie in memory */
     ASKED_SHARE = 16,             /* of the second cache, for columns that are asked for as they lie in memory */
+    SPLIT_SIDE = 512, SPLIT_SWEEPS = 4, SPLIT_PARTS = 16,    /* deep products in parts: the largest side, a part's sweeps, parts at most */
     TURNED_LINES = 3,             /* so many vectors of a turned result's run leave together */
     ROWS_NEAR = 4                 /* rows of this part of what stays near stay there beside panels */
 };
@@ -420,6 +421,34 @@ static double fewer_columns(const Planner *planner, const Launch *launch, const 
     return columns;
 }
 
+/* The fewest points of a part. */
+static double part_least(const Planner *planner, double sweep)
+{
+    return (planner->hints->nests == NESTS_TILED ? 1 : SPLIT_SWEEPS) * sweep;
+}
+
+double contract_parts(const Planner *planner, const Contract *c, double sweep)
+{
+    double rows = planner_points(planner, &c->kept_rows) * planner_points(planner, &c->rows), columns = planner_points(planner, &c->columns);
+    bool few = c->batch.count == 0 && rows <= SPLIT_SIDE && columns <= SPLIT_SIDE && !planner->hints->uncut;
+    return few ? fmin(floor(planner_points(planner, &c->depth) / part_least(planner, sweep)), SPLIT_PARTS) : 1;
+}
+
+const Size *contract_split(const Planner *planner, const Step *step, Index **split)
+{
+    const Contract *c = step->contract;
+    bool is_plain = c && c->tile && c->sweep && !c->reduces && !c->parts && !c->places && !c->window;
+    if (!is_plain || planner->hints->smallest_tiles || !step_can_split(step) || step->root_count != 1 || step->roots[0] != c->product ||
+        step->statement->swept)
+        return NULL;
+    double extent = planner_extent(planner, c->depth.list[0]), least = part_least(planner, c->sweep) * extent / planner_points(planner, &c->depth);
+    if (contract_parts(planner, c, c->sweep) < 2 || extent < 2 * ceil(least))
+        return NULL;
+    *split = c->depth.list[0];
+    const Size *fair = size_op(planner->arena, SIZE_CEIL_DIV, size_extent(planner->arena, (*split)->origin), size_constant(planner->arena, SPLIT_PARTS));
+    return size_op(planner->arena, SIZE_MAX_OF, fair, size_constant(planner->arena, (int64_t)ceil(least)));
+}
+
 /* Columns as many as their packed panels may take, at most; rows as many as pay for the packing, if enough units are
  * left; of batches one. */
 void contract_tiles(Planner *planner, Launch *launch)
@@ -476,6 +505,9 @@ void contract_tiles(Planner *planner, Launch *launch)
         columns = even_share(planner_points(planner, &c->columns), columns, tile_columns);
     for (int b = 0; b < launch->block_count; b++)
         tiles[b] = launch->blocks[b].of_step[place] == turned ? side : 1;
+    const Index *split = launch->steps[place]->split;
+    if (split)
+        tiles[launch->block_count - 1] = ceil(planner_extent(planner, split) / SPLIT_PARTS);
     shrink(planner, launch, c, place, ROLE_COLUMN, columns < 1 ? 1 : columns, tiles);
     double inner_rows = c->reduces ? planner_points(planner, &c->rows) : 1, rows = UNIT_ROWS / (inner_rows < 1 ? 1 : inner_rows);
     const Index *by_rows = turn_by_rows(launch, place);
@@ -510,5 +542,5 @@ void contract_tiles(Planner *planner, Launch *launch)
     for (int s = place; s < launch->step_count; s++)
         if (launch->steps[s]->contract)
             set_low(planner, launch, s, tiles, launch->steps[s]->contract);
-    set_tiles(planner, launch, tiles, launch->block_count);
+    set_tiles(planner, launch, tiles, launch->block_count - (split != NULL));
 }

@@ -148,7 +148,7 @@ static void verify_step(Verifier *v, const Step *step)
     for (int i = 0; i < step->root_count; i++)
         verify_root(v, step, step->roots[i]);
     expect(v, !step->split || step->root_count > 0, "a step without reductions is split");
-    expect(v, !step->split || !step->contract || step->contract->block, "a tiled product is split");
+    expect(v, !step->split || !step->contract || step->contract->block || step->contract->sweep, "a tiled product is split that has all points at a time");
     expect(v, (step->split != NULL) == (step->parts != NULL), "a split step has parts, and no other");
     expect(v, !step->dots || (step->dot[0] && step->dot[1] && !step->join), "words are of two reads");
     expect(v, (step->jammed != NULL) == (step->jam > 1), "points that go together are several, of one loop");
@@ -355,8 +355,8 @@ static void verify_scratch(Verifier *v, const Scratch *scratch)
     int s = scratch->step->id;
     expect(v, s >= 0 && s < v->plan->step_count && v->plan->steps[s] == scratch->step, "a scratch belongs to no step");
     expect(v, scratch->name && scratch->offset && scratch->bytes, "a scratch has a name, an offset and bytes");
-    expect(v, scratch->shared == (scratch->step->split != NULL),
-           "a scratch is shared for the parts of a split step alone");
+    bool of_parts = scratch->step->split && !scratch->step->contract;    /* all of it; a product has panels, too */
+    expect(v, scratch->shared ? scratch->step->split != NULL : !of_parts, "a scratch is shared for the parts of a split step alone");
 }
 
 /* ---- sizes, with extents that are all the same ---- */

@@ -178,6 +178,10 @@ enum { PANELS_MOST = 8 << 20 };                  /* bytes of packed columns, wha
 enum { SWEEP_PANELS = 4 << 20, SWEEP_SUMS = 8 << 20 };    /* and of those of a sweep and its sums, which leave room for each other */
 enum { SWEEP_LEAST = 128 };                      /* so many columns a sweep has at a time */
 enum { RUNS_LEAST = 8 };                         /* units of work where memory is all that they wait for, of which one core has not all */
+/* On a CPU a deep product of few results is made in parts, which are units of work: in how many, with so many points at a time; 1: in one.
+ * And how many points of which index a part has; NULL: it is made in one. */
+double contract_parts(const Planner *planner, const Contract *c, double sweep);
+const Size *contract_split(const Planner *planner, const Step *step, Index **split);
 enum { SWEEP_FORCED = 40 };                      /* short, for small arrays to reach all that a product does */
 enum { ROW_BLOCK = 8 };                            /* tiles of rows that meet a panel that is not near before the next */
 double contract_near(const Target *target);      /* panels of at most so many bytes stay near while all rows meet them */

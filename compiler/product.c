@@ -6,7 +6,7 @@
 #include "semiring.h"
 #include "state.h"
 
-enum { ROWS_LEAST = 8, DEPTH_LEAST = 2, DEPTH_MOST = 1 << 19, KEPT_LEAST = 64, WORK_LEAST = 1 << 15, GUESS = 64 };
+enum { ROWS_LEAST = 8, DEPTH_LEAST = 2, KEPT_LEAST = 64, WORK_LEAST = 1 << 15, GUESS = 64 };
 enum { FEW_ROWS = 2, FEW_MEET = 32, FEW_READ = 1 << 15 };    /* on a grid: so few meet at least so many columns, of so many numbers */
 enum { AGAIN_MOST = 16 };         /* more combinations take longer than to store a sum and to read it */
 enum { STORED_MOST = 1 << 16 };   /* points of a product that are stored for one point of a block's index */
@@ -246,7 +246,7 @@ static double points(const Extents *extents, Index *const *list, int count)
     return points;
 }
 
-bool product_pays(const Product *product, Nests nests, const Extents *extents, Index *const *over, int count, const Index *swept, bool grid)
+bool product_pays(const Product *product, Nests nests, const Extents *extents, Index *const *over, int count, bool grid)
 {
     if (nests != NESTS_BY_COST)
         return nests == NESTS_TILED;
@@ -254,11 +254,9 @@ bool product_pays(const Product *product, Nests nests, const Extents *extents, I
     for (int s = 0; s < 2; s++)
         all *= side[s] = points(extents, product->own[s].list, product->own[s].count);
     double depth = points(extents, product->reduce->reduce.over, product->reduce->reduce.over_count);
-    bool sweeps = indices_have(product->reduce->reduce.over, product->reduce->reduce.over_count, swept);
     /* A few rows that meet large columns leave most of a block's tile empty, but what the columns are made of is read once. */
     double columns = fmax(side[0], side[1]), least = grid && columns >= FEW_MEET && columns * depth >= FEW_READ ? FEW_ROWS : ROWS_LEAST;
-    return side[0] >= least && side[1] >= least && depth >= DEPTH_LEAST &&
-           (grid || depth / (sweeps ? fmax(extent_of(extents, swept), 1) : 1) <= DEPTH_MOST) && all * depth >= WORK_LEAST &&
+    return side[0] >= least && side[1] >= least && depth >= DEPTH_LEAST && all * depth >= WORK_LEAST &&
            all / points(extents, over, count) >= KEPT_LEAST;
 }
 
@@ -336,7 +334,7 @@ static int end_kind(Arena *arena, const Term *term, Nests allowed, const Extents
         product.places || has_complex_numbers(&product))
         return 0;
     if (product_side(&product, term->reduce.over, term->reduce.over_count) >= 0)
-        return product_pays(&product, allowed, extents, term->reduce.over, term->reduce.over_count, NULL, grid) ? PRODUCT_END : 0;
+        return product_pays(&product, allowed, extents, term->reduce.over, term->reduce.over_count, grid) ? PRODUCT_END : 0;
     if (!nests(term) || !(has_own_products(term->reduce.argument, inside) || is_made_again(arena, term, extents)))
         return 0;
     IndexSet over[2], rest[2];
@@ -345,7 +343,7 @@ static int end_kind(Arena *arena, const Term *term, Nests allowed, const Extents
     int first = first_side(arena, term, &product, extents, over);
     for (int i = 0; i < 2; i++) {
         int s = i ? 1 - first : first;
-        if (over[s].count && product_pays(&product, allowed, extents, over[s].list, over[s].count, NULL, grid))
+        if (over[s].count && product_pays(&product, allowed, extents, over[s].list, over[s].count, grid))
             return PRODUCT_END | (s ? PRODUCT_ACROSS_SECOND : PRODUCT_ACROSS);
     }
     return 0;
@@ -387,7 +385,7 @@ static bool is_of_powers(Arena *arena, const Term *term, Nests nests, const Exte
 {
     Product product;
     return term->kind == TERM_REDUCE && term->reduce.reduction == REDUCTION_LOGSUMEXP && dtype_kind(term->dtype) == KIND_FLOAT &&
-           match_sides(arena, term, &product) && is_sum_of_sides(&product) && product_pays(&product, nests, extents, NULL, 0, NULL, false);
+           match_sides(arena, term, &product) && is_sum_of_sides(&product) && product_pays(&product, nests, extents, NULL, 0, false);
 }
 
 typedef struct Summing {
@@ -447,7 +445,7 @@ static bool is_place_of_sum(Arena *arena, const Term *term, Nests nests, const E
     PlaceSum sum;
     Product product;
     const Term *place = product_of_place(arena, term, &sum) ? place_of_sides(arena, term, &sum) : NULL;
-    return place && product_match(arena, place, &product) && product_pays(&product, nests, extents, NULL, 0, NULL, false);
+    return place && product_match(arena, place, &product) && product_pays(&product, nests, extents, NULL, 0, false);
 }
 
 /* Whether a sum is of products of two bf16 numbers, in f32. */
@@ -501,7 +499,7 @@ unsigned short *product_kinds(Arena *arena, const Program *program, Nests allowe
         if (term->kind != TERM_REDUCE && term->kind != TERM_CONTRACT)
             continue;
         if (product_match(arena, term, &product) && !(grid && product.places) &&
-            product_pays(&product, allowed, extents, NULL, 0, NULL, grid))
+            product_pays(&product, allowed, extents, NULL, 0, grid))
             kinds[i] |= is_of_complex(&product) ? PRODUCT_OF_COMPLEX : has_complex_numbers(&product) ? 0
                         : PRODUCT_ITSELF | (is_of_bf16(&product) ? PRODUCT_OF_BF16 : 0);
         int end = end_kind(arena, term, allowed, extents, grid);

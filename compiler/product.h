@@ -43,9 +43,8 @@ enum { PANELS_FEW = 4 };
 typedef enum { NESTS_BY_COST, NESTS_TILED, NESTS_LOOPS } Nests;
 
 /* Whether a tiled product is worth its packing: enough rows, columns and contracted points. Extents that are not known
- * count as 64. `over`: what a first reduction behind the product runs over. `swept`: an index of which few points are taken at
- * a time, or NULL. `grid`: it has no panels, which too many points would make narrow. */
-bool product_pays(const Product *product, Nests nests, const Extents *extents, Index *const *over, int count, const Index *swept, bool grid);
+ * count as 64. `over`: what a first reduction behind the product runs over. `grid`: few rows pay where columns are many. */
+bool product_pays(const Product *product, Nests nests, const Extents *extents, Index *const *over, int count, bool grid);
 
 /* The place of an extremum of a sum some of whose values lack all that is contracted: where those are finite, that of the others. */
 typedef struct PlaceSum {

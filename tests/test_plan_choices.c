@@ -436,6 +436,35 @@ static void short_rows_come_whole(void **unused)
     }
 }
 
+/* Deep products of few results are made in parts, which are units of work; as tiles however deep they are. */
+static void deep_products_are_shared(void **unused)
+{
+    (void)unused;
+    static const struct { const char *expression, *target; int depth, rows, columns, parts, sweep; } cases[] = {
+        { "kc,kn->cn", "avx2", 500000, 64, 64, 16, 896 },     { "kc,kn->cn", "avx512", 100000, 128, 500, 16, 896 },
+        { "kc,kn->cn | relu", "avx2", 40000, 64, 64, 12, 896 }, { "kc,kn->cn", "avx2", 7000, 64, 64, 0, 0 },
+        { "kc,kn->cn", "avx2", 500000, 64, 600, 0, 896 },     { "kc,kn->cn", "avx2", 1000000, 600, 600, 0, 896 },
+        { "kc,kn->cn | max c", "avx2", 500000, 64, 64, 0, 0 }, { "kc,kn->cn", "avx2", 1000000, 4, 64, 16, 1280 },
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        int64_t shapes[2][2] = { { cases[i].depth, cases[i].rows }, { cases[i].depth, cases[i].columns } };
+        OperandSpec operands[] = { { .dtype = DTYPE_NONE, .rank = 2, .shape = shapes[0] }, { .dtype = DTYPE_NONE, .rank = 2, .shape = shapes[1] } };
+        CompileOptions options = { .target = target_find(cases[i].target), .check = { .operands = operands, .operand_count = 2 } };
+        Planned *planned = plan_of(cases[i].expression, options);
+        const Step *step = planned->plan->launches[0]->steps[0];
+        int64_t of[32] = { 0 };
+        for (int n = 0; n < planned->plan->program->index_count; n++) {
+            char name = planned->plan->program->indices[n]->name[0];
+            of[n] = name == 'k' ? cases[i].depth : name == 'c' ? cases[i].rows : cases[i].columns;
+        }
+        int64_t parts = step->split ? size_evaluate(step->parts, &(SizeValues){ of, NULL, 1 }) : 0;
+        if (!step->contract || parts != cases[i].parts || step->contract->sweep != cases[i].sweep)
+            fail_msg("%s of %d points on %s: %ld parts, %d points at a time", cases[i].expression, cases[i].depth, cases[i].target, (long)parts,
+                     step->contract ? step->contract->sweep : -1);
+        end(planned);
+    }
+}
+
 /* Where vectors are halves of lines, rows of a large result that are 4096 bytes apart, or half of that, would wait for each other. */
 static void rows_go_to_different_places(void **unused)
 {
@@ -471,6 +500,7 @@ int main(void)
         cmocka_unit_test(rows_go_to_different_places),
         cmocka_unit_test(low_tiles_are_wide),
         cmocka_unit_test(short_rows_come_whole),
+        cmocka_unit_test(deep_products_are_shared),
         cmocka_unit_test(results_leave_in_lines),
         cmocka_unit_test(memory_does_not_grow_with_what_is_reduced),
         cmocka_unit_test(only_what_scales_with_its_maximum_is_swept),
