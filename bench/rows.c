@@ -24,6 +24,7 @@
 
 #define ONE_QUERY(scale) "bhd,bhkd->bhk | _ * " scale " | softmax k | * bhkv -> bhv"
 
+#define DEEP .operands = "f32 500000,64; f32 500000,64", .flops = 2.0 * 500000 * 64 * 64
 #define SQUARE(dtype, n) .operands = dtype " " #n "," #n "; " dtype " " #n "," #n, .flops = 2.0 * n * n * n
 
 #define PARTS(dtype, n) .operands = dtype " " #n "," #n "; " dtype " " #n "," #n, .flops = 8.0 * n * n * n
@@ -107,6 +108,7 @@ static const Row rows[] = {
     { "product-f32-abde", "product f32, abc,dec->abde, a=b=d=e=32 c=1024", "abc,dec->abde",
       .operands = "f32 32,32,1024; f32 32,32,1024", .flops = 2.0 * 1024 * 1024 * 1024, .dtype = DTYPE_F32,
       .bounds = BOUND_ALL, .goal = 0.90 },
+    { "product-f32-deep", "product f32, 64×64 of 500,000 points", "kc,kn->cn", DEEP, .dtype = DTYPE_F32, .bounds = BOUND_ALL, .goal = 0.80 },
     { "product-bf16-2048", "product bf16, AMX, 2048³, bf16 out", "ik,kj->ij:bf16", SQUARE("bf16", 2048),
       .target = "amx", .dtype = DTYPE_BF16, .bounds = BOUND_ALL, .goal = 0.50 },
 
@@ -192,6 +194,9 @@ static const Row rows[] = {
       STREAM("f32", 32, GIB_F32), .threads = 2, .speedup = true, .dtype = DTYPE_F32,
       .bounds = BOUND_COMPUTE | BOUND_READ, .goal = 0.95 },
     { "threads-product-2048", "two threads: product f32, 2048³", "ik,kj->ij", SQUARE("f32", 2048), .threads = 2,
+      .speedup = true, .dtype = DTYPE_F32, .bounds = BOUND_ALL, .goal = 0.95 },
+
+    { "threads-product-deep", "two threads: product f32, 64×64 of 500,000 points", "kc,kn->cn", DEEP, .threads = 2,
       .speedup = true, .dtype = DTYPE_F32, .bounds = BOUND_ALL, .goal = 0.95 },
 
     /* minutes of work */

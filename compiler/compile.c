@@ -224,8 +224,8 @@ static bool plan_loops(Arena *arena, Compiled *c, const CompileOptions *options,
 }
 
 /* Tiled products want room for what they pack, and so do values in between, turned copies and sums in memory. Where that
- * is more than the budget, values in between are made some points at a time, then smaller tiles do with less, on a grid without
- * parts of what is reduced, then products as they are written, and loops with the least that can be met. */
+ * is more than the budget, what is reduced is in one part and values in between are made some points at a time, then smaller
+ * tiles do with less, then products as they are written, and loops with the least that can be met. */
 static bool plan_nests(Arena *arena, Compiled *c, const CompileOptions *options, const bool *wanted, PlanHints *hints,
                        Diags *diags)
 {
@@ -237,7 +237,7 @@ static bool plan_nests(Arena *arena, Compiled *c, const CompileOptions *options,
         return true;
     for (int64_t points = SWEEP_POINTS / 4; points >= SWEEP_LEAST && !fits(c, c->plan->workspace, options->memory); points /= 2) {
         hints->smallest_tiles = options->target->grid || points == SWEEP_LEAST;
-        hints->uncut = options->target->grid != NULL;
+        hints->uncut |= options->target->grid || plan_has_split(c->plan);
         sweeping = sweeping_of(c, options, points);
         if (!plan_as(arena, c, options, wanted, hints, &sweeping, diags))
             return false;

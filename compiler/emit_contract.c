@@ -35,9 +35,9 @@ static bool is_brief(const Term *term, const Term *product)
 static bool is_stored(const Tiling *t)
 {
     const Output *output = &t->step->statement->outputs[0];
-    if (t->c->reduces || t->c->places || t->c->sums_turned || t->step->split || t->step->statement->output_count != 1 || !is_brief(tiling_whole_value(t), t->c->product) ||
-        output->value->dtype != t->c->product->dtype || output->tensor->dtype != t->dtype || output->tensor->previous ||
-        output->tensor->from_caller || t->step->scatters)
+    if (t->c->reduces || t->c->places || t->c->sums_turned || t->step->split || t->step->statement->output_count != 1 ||
+        !is_brief(tiling_whole_value(t), t->c->product) || output->value->dtype != t->c->product->dtype || output->tensor->dtype != t->dtype ||
+        output->tensor->previous || output->tensor->from_caller || t->step->scatters)
         return false;
     for (int a = 0; a < output->tensor->rank; a++)
         if (!position_is_plain(&output->positions[a]))

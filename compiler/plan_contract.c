@@ -11,6 +11,7 @@ enum {
     SWEEP_BYTES = 3072,           /* or so many bytes of each column's where SWEEP_NEAR columns of them are near, */
     SWEEP_NEAR = 256,
     SWEEP_FAR = 896,              /* or so many where panels are far, for sums are kept far, too, */
+    SWEEP_SHORTEST = 64,          /* fewer take less time than their sums' coming and going */
     SWEEP_COLUMNS = 512,          /* where fewer columns than these would have all of theirs packed */
     DEPTH_FORCED = 24, DEEP_FORCED = 40, ROW_FORCED = 2, NEAR_FORCED = 1024,     /* short, for small arrays to reach all that a product does */
     PACKED_MOST = 1 << 20,        /* bytes of packed rows */
@@ -327,10 +328,11 @@ static int sweep_of(const Planner *planner, const Step *step, const Contract *c,
     double size = (double)dtype_size(dtype), most = room / size;    /* words */
     double inner = depth / fmax(planner_extent(planner, c->depth.list[0]), 1);
     double sweep = c->sweep_far ? SWEEP_FAR : fmax(SWEEP, fmin(SWEEP_BYTES, contract_near(planner->plan->target) / SWEEP_NEAR) / size);
+    sweep = fmin(sweep, floor(most / fmin(columns, SWEEP_LEAST)));    /* a budget has room for few */
     double lines = inner * CONTRACT_LINE / (double)dtype_size(c->right->dtype);
     if (c->depth.count > 1 && lies_along(planner, c->right, c->depth.list[0]))
         sweep = fmax(floor(sweep / lines), 1) * lines;
-    return most / depth < fmin(columns, SWEEP_COLUMNS) && most / sweep >= SWEEP_LEAST ? (int)sweep : 0;
+    return most / depth < fmin(columns, SWEEP_COLUMNS) && sweep >= SWEEP_SHORTEST ? (int)sweep : 0;
 }
 
 /* The same product with each number taken apart: of two numbers that are read as they are, along one contracted index. A unit
@@ -457,6 +459,6 @@ Contract *plan_contract(Planner *planner, const Step *step)
     if ((!pays && !c->read_along) || (!c->sweep && is_too_deep(planner, step, c)))
         return NULL;
     set_blocks(planner, c, dtype);
-    c->parts = sweeps ? NULL : plan_parts(planner, step, c, component);
+    c->parts = sweeps || is_too_deep(planner, step, c) ? NULL : plan_parts(planner, step, c, component);
     return c;
 }
