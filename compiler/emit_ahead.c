@@ -217,6 +217,8 @@ void tiling_find_ahead(Emitter *e, const Tiling *t, const char *row)
     else
         emit_line(e, t->c->rows_apart || t->c->window ? "    0;" : "    %sk_step == %d ? size_ceil_div(%s * %d, tiles) : 0;", asks_rows(e, t),
                   t->c->group, t->may_pass && t->c->close ? emit_text(e, "size_min(height, ROWS_%d)", n) : "height", bytes);
+    if (!along && !t->c->rows_apart && !t->c->window && !tiling_comes_by_pages(e, t))
+        emit_line(e, "ahead += done * tiles * ahead_step;    /* behind the shares of the points before */");
 }
 
 /* A sweep's sums are those of all tiles of a unit of work, which come from afar. */

@@ -213,11 +213,18 @@ static double few_rows(const Target *target, bool sweeps)
     return tiles * target->tile->rows;
 }
 
+/* Whether what is asked for of columns in place goes by their order in memory. */
+static bool goes_in_order(const Planner *planner, const Contract *c)
+{
+    const Target *target = planner->plan->target;
+    return target->in_order && (c->sweep || !target->lines_apart || planner->hints->nests == NESTS_TILED);
+}
+
 /* Whether columns that stream are met where they are: they are multiplied as they are read, their points are equally far apart,
  * and what packing finds out about them is not asked for. */
 static bool columns_in_place(const Planner *planner, const Step *step, const Contract *c)
 {
-    bool many = planner->plan->target->in_order && rows_of_all(planner, c) > few_rows(planner->plan->target, c->sweep > 0);
+    bool many = goes_in_order(planner, c) && rows_of_all(planner, c) > few_rows(planner->plan->target, c->sweep > 0);
     bool known = c->columns_met.condition || c->points_met.condition || c->tames || c->places;    /* by packing, or asked for apart */
     return c->columns_stream && (c->right->dtype == c->packed || c->widened) && c->depth.count == 1 && !known && !c->pairs &&
            (!c->sweep || c->sweep == contract_sweep_in_order(planner, step, c)) &&
@@ -252,7 +259,7 @@ static IndexSet columns_asked(const Planner *planner, const Contract *c)
 {
     const Target *target = planner->plan->target;
     IndexSet asked = { NULL, 0 };
-    if (!c->columns_in_place || !target->in_order || (c->sweep && target->row_bytes && planner->hints->nests != NESTS_TILED))
+    if (!c->columns_in_place || !goes_in_order(planner, c) || (c->sweep && target->row_bytes && planner->hints->nests != NESTS_TILED))
         return asked;
     for (int i = c->columns.count - 1; i >= -1; i--) {
         Index *index = i < 0 ? c->depth.list[0] : c->columns.list[i];

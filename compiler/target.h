@@ -103,6 +103,7 @@ typedef struct Target {
     bool by_pages;                /* memory comes faster where a line of each of several pages is asked for in turn */
     int in_order;                 /* and at half its speed where not all of a page is: of lines in pages of their own so many are read from
                                    * begin to end together; 0: their order is all the same */
+    bool lines_apart;             /* but columns that are met in place without a sweep come faster a tile's own lines at a time */
     int row_bytes;                /* longer rows of memory come faster several at once than one by one, though they share nothing;
                                    * 0: they do not */
     bool apart;                   /* shorter ones do, where each follows a stretch of its own */
