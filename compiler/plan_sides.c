@@ -311,21 +311,44 @@ static double far_cost(const Planner *planner, const Product *product, int left,
            : panels * ceil(rows / block) * fmax(size * FAR_CYCLES - products, 0);
 }
 
-/* What an element costs that comes from memory before anything is multiplied: as part of `count` that are packed. */
-static double read_cycles(const Planner *planner, const Product *product, double count)
+/* What an element of a side costs that comes from memory before anything is multiplied: as part of `count` that are packed. */
+static double read_cycles(const Planner *planner, const Term *side, double count)
 {
-    double size = (double)dtype_size(register_dtype(product->reduce->dtype));
+    const Term *read = plain_read(side);
+    double size = (double)dtype_size(read ? read->dtype : register_dtype(side->dtype));
     return count * size > planner->plan->target->l2_bytes ? size * FAR_CYCLES : 0;
 }
 
-/* How much of a cycle a vector's product takes: of narrow numbers less in registers of tiles. */
-static double product_cycles(const Planner *planner, const Term *product)
+/* The tile of narrow numbers that a product has; NULL: none. */
+static const Tile *narrow_tile(const Planner *planner, const Term *product)
 {
     Component sum[STATE_COMPONENTS_MAX];
     const Term *sides[2], *factors[2];
     bool narrow = state_components(product, sum) == 1 && sum_of_narrow(product, sum, sides, factors);
-    const Tile *tile = narrow ? planner->plan->target->narrow[sides[0]->dtype] : NULL;
-    return tile && tile->dot ? 1.0 / DOT_RATE : 1;
+    return narrow ? planner->plan->target->narrow[sides[0]->dtype] : NULL;
+}
+
+/* How much of a cycle a vector's product takes: of narrow numbers less, in registers of tiles most of all. */
+static double product_cycles(const Planner *planner, const Term *product)
+{
+    const Tile *tile = narrow_tile(planner, product);
+    return !tile ? 1 : tile->dot ? 1.0 / DOT_RATE : 1.0 / tile->group;
+}
+
+/* How many vectors of columns a tile's products are, or half of one where they may take two contracted points at a time, which lie side by
+ * side in each row. */
+static double product_vectors(const Planner *planner, const Product *product, int left, const IndexSet *over)
+{
+    const Target *target = planner->plan->target;
+    const Term *x = product->reduce->reduce.argument;
+    double lanes = target->vector_bytes / (double)dtype_size(register_dtype(product->reduce->dtype));
+    double columns = planner_points(planner, &product->own[1 - left]);
+    bool fused = x->kind == TERM_MAP && x->map.function == FUNCTION_MUL && dtype_kind(product->reduce->dtype) == KIND_FLOAT;
+    bool pairs = false;
+    for (int i = 0; i < over->count; i++)
+        pairs |= lies_along(planner, product->side[left], over->list[i]);
+    pairs = pairs && fused && target->tile->pair_rows > 0 && !narrow_tile(planner, product->reduce);
+    return pairs && 2 * columns <= lanes ? 0.5 : ceil(columns / lanes);
 }
 
 /* The window of a side's rows; NULL: they have none, as narrow ones that an instruction of their own takes. */
@@ -386,7 +409,7 @@ static double row_cost(const Planner *planner, const Step *step, const Product *
     bool in_place = lies == LIES_TURNED && product->side[left]->kind == TERM_READ;
     double few = (PANELS_FEW - 1) * target->tile->vectors * target->vector_bytes / (double)dtype_size(register_dtype(product->reduce->dtype));
     if (!in_place || columns > few || is_scattered(planner, product->side[left], row, &over))    /* others are read beside their products */
-        reads += read_cycles(planner, product, numbers);
+        reads += read_cycles(planner, product->side[left], numbers);
     return numbers * reads + rows * columns * store + rows * depth * vectors * (fmax(1, SUMS_BUSY / sums) + spots) * product_cycles(planner, product->reduce) +
            far_cost(planner, product, left, column, extent, numbers);
 }
@@ -418,10 +441,9 @@ bool product_choose_sides(const Planner *planner, const Step *step, const Produc
         Index *column = last_column(planner, step, product, 1 - left);
         if (!column || !product->own[left].count)
             continue;
-        double lanes = planner->plan->target->vector_bytes / (double)dtype_size(register_dtype(product->reduce->dtype));
         double columns = planner_points(planner, own), cost = 0;
         double depth = planner_points(planner, &over);
-        Index *row = best_row(planner, step, product, left, column, ceil(columns / lanes), &cost);
+        Index *row = best_row(planner, step, product, left, column, product_vectors(planner, product, left, &over), &cost);
         Lies lies = side_lies(planner, product->side[1 - left], column, product->reduce);
         if (lies == LIES_APART &&
             lies_across(planner, product->side[1 - left], own, column, depth, register_dtype(product->reduce->dtype)))
@@ -430,7 +452,7 @@ bool product_choose_sides(const Planner *planner, const Step *step, const Produc
         double numbers = window ? window_points(planner, window, NULL, 0, NULL) : columns * depth;    /* read; as columns each is packed */
         double packing = is_met_in_order(planner, product, 1 - left, column) ? 0 : pack_cycles[lies];
         cost += columns * depth * (packing + where_cycles(product->side[1 - left], lies)) +
-                numbers * read_cycles(planner, product, numbers);
+                numbers * read_cycles(planner, product->side[1 - left], numbers);
         if (!sides->row || cost < least) {
             *sides = (Sides){ left, row, column, row == stored_along(planner, step) && column != row };
             least = cost;

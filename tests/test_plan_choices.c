@@ -167,13 +167,13 @@ static void few_rows_meet_a_matrix_in_order(void **unused)
         { "ck,kn->cn", "amx", 112, 96, 1, 5000, true, false },     { "ck,kn->cn", "amx", 113, 0, 0, 5000, true, false },
         { "ck:f64,kn:f64->cn", "amx", 8, 32, 2, 5000, true, false },    /* where each point is in another page */
         { "ck,kn->cn", "amx", 8, 96, 2, 600, true, false },        { "ck,kn->cn", "amx", 8, 0, 2, 200, true, false },
-        { "ck,kn->cn", "avx512bf16", 8, 0, 0, 5000, true, false }, { "ck,kn->cn", "avx512bf16", 4, 0, 0, 5000, false, false },
+        { "ck,kn->cn", "avx512bf16", 8, 96, 2, 5000, true, false }, { "ck,kn->cn", "avx512", 113, 0, 0, 5000, true, false },
         { "ck,nk->cn", "amx", 2, 0, 0, 5000, false, false },       { "ck,nk->cn", "amx", 3, 0, 0, 5000, true, false },
-        { "ck,nk->cn", "avx512bf16", 3, 0, 0, 5000, false, false },
+        { "ck,nk->cn", "avx512bf16", 3, 0, 0, 5000, true, false }, { "ck,kn->cn", "portable", 4, 0, 0, 5000, false, false },
         { "ck,kn:bf16->cn", "amx", 64, 96, 1, 2000, true, true },    /* numbers of 16 bits: fewer lines */
         { "ck,kn:i8->cn", "amx", 8, 96, 1, 5000, true, true },
         { "ck:bf16,kn:bf16->cn:f32", "amx", 8, 96, 1, 5000, true, true }, { "ck:bf16,kn:bf16->cn:f32", "amx", 43, 0, 0, 5000, true, false },
-        { "ck:f16,kn:f16->cn", "avx512bf16", 8, 0, 0, 5000, true, false },
+        { "ck:f16,kn:f16->cn", "avx512bf16", 8, 96, 1, 5000, true, true },
         { "ck:f64,kn:f64->cn", "avx2", 36, 8, 0, 5000, true, false }, { "ck:f64,kn:f64->cn", "avx2", 37, 384, 0, 5000, true, false },
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {

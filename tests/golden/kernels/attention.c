@@ -1284,6 +1284,7 @@ KERNEL static void step_1(const Frame *f, char *own, int64_t b_first, int64_t b_
                         block > 1 ? COLUMNS_1 * 4 / (2 * (q_stop - q_block) > BLOCK_1 * ROWS_1 ? BLOCK_1
                                 : (BLOCK_1 + 1) / 2) :
                         k_step == 1 ? size_ceil_div(height * 4, tiles) : 0;
+                    ahead += done * tiles * ahead_step;    /* behind the shares of the points before */
                     for (int64_t place = 0; place < places; place += COLUMNS_1) {
                         const int64_t k = place;
                         const int count = (int)size_min(COLUMNS_1, columns - place);
@@ -1707,6 +1708,7 @@ KERNEL static void step_5(const Frame *f, char *own, int64_t b_first, int64_t b_
                         block > 1 ? COLUMNS_5 * 4 / (2 * (q_stop - q_block) > BLOCK_5 * ROWS_5 ? BLOCK_5
                                 : (BLOCK_5 + 1) / 2) :
                         k_step == 1 ? size_ceil_div(height * 4, tiles) : 0;
+                    ahead += done * tiles * ahead_step;    /* behind the shares of the points before */
                     for (int64_t place = 0; place < places; place += COLUMNS_5) {
                         const int64_t v_2 = place;
                         const int count = (int)size_min(COLUMNS_5, columns - place);

@@ -1135,6 +1135,7 @@ KERNEL static void step_1(const Frame *f, char *own, int64_t q_first, int64_t q_
                 block > 1 ? COLUMNS_1 * 4 / (2 * (q_stop - q_block) > BLOCK_1 * ROWS_1 ? BLOCK_1
                         : (BLOCK_1 + 1) / 2) :
                 k_step == 1 ? size_ceil_div(height * 4, tiles) : 0;
+            ahead += done * tiles * ahead_step;    /* behind the shares of the points before */
             for (int64_t place = 0; place < places; place += COLUMNS_1) {
                 const int64_t k = k_first + place;
                 const int count = (int)size_min(COLUMNS_1, columns - place);
@@ -1577,6 +1578,7 @@ KERNEL static void step_8(const Frame *f, char *own, int64_t q_first, int64_t q_
                 block > 1 ? COLUMNS_8 * 4 / (2 * (q_stop - q_block) > BLOCK_8 * ROWS_8 ? BLOCK_8
                         : (BLOCK_8 + 1) / 2) :
                 k_step == 1 ? size_ceil_div(height * 4, tiles) : 0;
+            ahead += done * tiles * ahead_step;    /* behind the shares of the points before */
             for (int64_t place = 0; place < places; place += COLUMNS_8) {
                 const int64_t v_2 = place;
                 const int count = (int)size_min(COLUMNS_8, columns - place);

@@ -1032,6 +1032,7 @@ KERNEL static void step_1(const Frame *f, char *own, int64_t c_first, int64_t c_
                     block > 1 ? COLUMNS_1 * 4 / (2 * (c_2_stop - c_2_block) > BLOCK_1 * ROWS_1 ? BLOCK_1
                             : (BLOCK_1 + 1) / 2) :
                     k_step == 1 ? size_ceil_div(height * 4, tiles) : 0;
+                ahead += done * tiles * ahead_step;    /* behind the shares of the points before */
                 if (are_met && (!is_last || further)) {
                     const int64_t levels[][2] = { { points, apart * 4 } };    /* points, and how far apart */
                     next_lines = ask_for(A + a * A_0 + (b_first + 0) * A_2

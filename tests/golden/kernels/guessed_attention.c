@@ -1756,6 +1756,7 @@ KERNEL static void step_1(const Frame *f, char *own, int64_t b_first, int64_t b_
                         block > CLOSE_BLOCK_1 ? 0 :
                         extent_b * extent_h * extent_q * extent_d > 786432 && k_step == 2
                                 ? size_ceil_div(height * 4, tiles) : 0;
+                    ahead += done * tiles * ahead_step;    /* behind the shares of the points before */
                     for (int64_t place = 0; place < places; place += COLUMNS_1) {
                         const int64_t k = place;
                         const int count = (int)size_min(COLUMNS_1, columns - place);
@@ -2253,6 +2254,7 @@ KERNEL static void step_6(const Frame *f, char *own, int64_t b_first, int64_t b_
                         nears ? (out_2 < COLUMNS_6 ? 64 : out_2 * 2) :
                         block > CLOSE_BLOCK_6 ? 0 :
                         0 && k_step == 2 ? size_ceil_div(height * 4, tiles) : 0;
+                    ahead += done * tiles * ahead_step;    /* behind the shares of the points before */
                     for (int64_t place = 0; place < places; place += COLUMNS_6) {
                         const int64_t v_2 = place;
                         const int count = (int)size_min(COLUMNS_6, columns - place);

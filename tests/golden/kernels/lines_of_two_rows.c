@@ -1068,6 +1068,7 @@ KERNEL static void step_1(const Frame *f, char *own, int64_t c_first, int64_t c_
                 depth * places > NEAR_1 ? COLUMNS_1 * 4 / (2 * (b_stop - b_block) > BLOCK_1 * ROWS_1 ? BLOCK_1
                         : (BLOCK_1 + 1) / 2) :
                 k_step == 1 ? size_ceil_div(size_min(height, ROWS_1) * 4, tiles) : 0;
+            ahead += done * tiles * ahead_step;    /* behind the shares of the points before */
             if (passes && points == depth && is_placed && (b_stop - b_block) % 2 == 0) {
                 pass_1((int)(b_stop - b_block), rows, row_step, k_step, panels_1, tiles, depth, ahead, ahead_step,
                         pieces, out + c_first * out_0 + b * out_1 + a_first * out_2, out_1);

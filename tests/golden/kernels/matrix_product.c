@@ -806,6 +806,7 @@ KERNEL static void step_1(const Frame *f, char *own, int64_t i_first, int64_t i_
                 depth * places > NEAR_1 ? COLUMNS_1 * 4 / (2 * (i_stop - i_block) > BLOCK_1 * ROWS_1 ? BLOCK_1
                         : (BLOCK_1 + 1) / 2) :
                 k_step == 1 ? size_ceil_div(size_min(height, ROWS_1) * 4, tiles) : 0;
+            ahead += done * tiles * ahead_step;    /* behind the shares of the points before */
             if (passes && points == depth && out_1 == 1 && columns == places) {
                 pass_1((int)(i_stop - i_block), rows, row_step, k_step, panels_1, tiles, depth, ahead, ahead_step,
                         out + i * out_0 + k_first * out_1, out_0);

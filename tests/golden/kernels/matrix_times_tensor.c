@@ -925,6 +925,7 @@ KERNEL static void step_1(const Frame *f, char *own, int64_t d_first, int64_t d_
                 depth * places > NEAR_1 ? COLUMNS_1 * 4 / (2 * (b_stop - b_block) > BLOCK_1 * ROWS_1 ? BLOCK_1
                         : (BLOCK_1 + 1) / 2) :
                 k_step == 1 ? size_ceil_div(size_min(height, ROWS_1) * 4, tiles) : 0;
+            ahead += done * tiles * ahead_step;    /* behind the shares of the points before */
             for (int64_t tile_place = 0; tile_place < places; tile_place += COLUMNS_1) {
                 if (depth * places > NEAR_1 && !passes)
                     ahead = (const char *)(panels_1 + (tile_place + COLUMNS_1) * depth + done * COLUMNS_1);

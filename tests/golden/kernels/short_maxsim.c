@@ -1042,6 +1042,7 @@ KERNEL static void step_1(const Frame *f, char *own, int64_t m_first, int64_t m_
                     block > 1 ? COLUMNS_1 * 4 / (2 * (n_stop - n_block) > BLOCK_1 * ROWS_1 ? BLOCK_1
                             : (BLOCK_1 + 1) / 2) :
                     k_step == 1 ? size_ceil_div(height * 4, tiles) : 0;
+                ahead += done * tiles * ahead_step;    /* behind the shares of the points before */
                 for (int64_t place = 0; place < places; place += COLUMNS_1) {
                     if (block > 1)
                         ahead = (const char *)(panels_1 + (place + COLUMNS_1) * depth + done * COLUMNS_1);

@@ -1032,6 +1032,7 @@ KERNEL static void step_1(const Frame *f, char *own, int64_t i_first, int64_t i_
                 block > 1 ? COLUMNS_1 * 4 / (2 * (i_stop - i_block) > BLOCK_1 * ROWS_1 ? BLOCK_1
                         : (BLOCK_1 + 1) / 2) :
                 k_step == 1 ? size_ceil_div(height * 4, tiles) : 0;
+            ahead += done * tiles * ahead_step;    /* behind the shares of the points before */
             for (int64_t place = 0; place < places; place += COLUMNS_1) {
                 const int64_t j = j_first + place;
                 const int count = (int)size_min(COLUMNS_1, columns - place);
