@@ -12,9 +12,11 @@ enum {
     SWEEP_NEAR = 256,
     SWEEP_FAR = 896,              /* or so many where panels are far, for sums are kept far, too, */
     SWEEP_SHORTEST = 64,          /* fewer take less time than their sums' coming and going */
-    SWEEP_COLUMNS = 512,          /* where fewer columns than these would have all of theirs packed */
+    SWEEP_COLUMNS = 512,          /* where fewer columns than these would have all of theirs packed, */
+    SWEEP_COLUMNS_ALONG = 1024,   /* or than these where each point has its rows side by side, elsewhere than the next point's */
     DEPTH_FORCED = 24, DEEP_FORCED = 40, ROW_FORCED = 2, NEAR_FORCED = 1024,     /* short, for small arrays to reach all that a product does */
     PACKED_MOST = 1 << 20,        /* bytes of packed rows */
+    ROW_BLOCK_ALONG = 24,         /* tiles of such rows in a sweep, so that what is read of a point is long */
     DEPTH_MOST = 1 << 19,         /* more contracted points leave panels of few columns */
     COLUMNS_LEAST = 3,            /* fewer are products with vectors */
     WIDENED_TILES = 3             /* of rows: those of f32 keep up with memory */
@@ -255,17 +257,26 @@ static int close_words(const Planner *planner, Dtype dtype)
     return planner->hints->nests == NESTS_TILED ? NEAR_FORCED / 2 : planner->plan->target->l1_bytes / 2 / (int)dtype_size(dtype);
 }
 
+/* Whether a sweep's rows are packed from where each point has them side by side, elsewhere than the next point's: as many at a time as
+ * have room, for vectors that are lines leave no time to wait for short runs. */
+static bool wants_long_runs(const Planner *planner, const Contract *c)
+{
+    return c->rows_along && c->sweep_far && planner->plan->target->vector_bytes == CONTRACT_LINE;
+}
+
 /* In which order tiles meet panels. */
 static void set_blocks(const Planner *planner, Contract *c, Dtype dtype)
 {
     const Target *target = planner->plan->target;
     double size = (double)dtype_size(dtype), number = c->rows_spread ? target->vector_bytes : size;
-    double points = c->sweep ? c->sweep : planner_points(planner, &c->depth) / c->group, blocks = PACKED_MOST / (c->tile_rows * points * number);
-    bool forced = planner->hints->nests == NESTS_TILED;
+    double points = c->sweep ? c->sweep : planner_points(planner, &c->depth) / c->group;
+    bool forced = planner->hints->nests == NESTS_TILED, far_along = c->sweep && wants_long_runs(planner, c);
+    double blocks = (far_along ? fmin(PACKED_MOST, target->l2_bytes / 4 * 3) : PACKED_MOST) / (c->tile_rows * points * number);
+    int most = far_along ? ROW_BLOCK_ALONG : ROW_BLOCK;
     c->depth_block = forced ? DEPTH_FORCED : c->tile->depth;
     c->deep_block = forced && c->tile->deep ? DEEP_FORCED : c->tile->deep;
     c->near = forced ? NEAR_FORCED : (int)(contract_near(target) / size);
-    c->row_block = forced ? ROW_FORCED : blocks >= ROW_BLOCK ? ROW_BLOCK : blocks > 1 ? (int)blocks : 1;
+    c->row_block = forced ? ROW_FORCED : blocks >= most ? most : blocks > 1 ? (int)blocks : 1;
     if (planner->hints->smallest_tiles)
         c->row_block = 1;
     /* Registers of tiles load a panel so fast that it has to be close; of numbers in parts one beside a tile of rows fills L1. */
@@ -332,7 +343,7 @@ static int sweep_of(const Planner *planner, const Step *step, const Contract *c,
     double lines = inner * CONTRACT_LINE / (double)dtype_size(c->right->dtype);
     if (c->depth.count > 1 && lies_along(planner, c->right, c->depth.list[0]))
         sweep = fmax(floor(sweep / lines), 1) * lines;
-    return most / depth < fmin(columns, SWEEP_COLUMNS) && sweep >= SWEEP_SHORTEST ? (int)sweep : 0;
+    return most / depth < fmin(columns, wants_long_runs(planner, c) ? SWEEP_COLUMNS_ALONG : SWEEP_COLUMNS) && sweep >= SWEEP_SHORTEST ? (int)sweep : 0;
 }
 
 /* The same product with each number taken apart: of two numbers that are read as they are, along one contracted index. A unit

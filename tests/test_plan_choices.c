@@ -436,6 +436,27 @@ static void short_rows_come_whole(void **unused)
     }
 }
 
+/* Rows that each point has side by side are packed in long runs, where vectors are lines: many of them at a time, of some of the points. */
+static void far_rows_are_packed_in_long_runs(void **unused)
+{
+    (void)unused;
+    static const struct { const char *expression, *target; int depth, sweep, block; } cases[] = {
+        { "ki,kj->ij", "avx512", 3000, 896, 15 }, { "ki,kj->ij", "avx512", 2048, 0, 8 }, { "ik,kj->ij", "avx512", 3000, 0, 6 },
+        { "ik,kj->ij", "avx512", 8000, 640, 8 },  { "ki,kj->ij", "amx", 3000, 896, 20 }, { "ki,kj->ij", "avx2", 3000, 0, 8 },
+        { "ki,kj->ij", "avx2", 8000, 896, 8 },    { "ki:f64,kj:f64->ij", "avx512", 3000, 896, 7 },
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        ExtentSpec extents[] = { { .name = "i", .extent = 2000 }, { .name = "j", .extent = 2000 }, { .name = "k", .extent = cases[i].depth } };
+        CompileOptions options = { .target = target_find(cases[i].target), .check = { .extents = extents, .extent_count = 3 } };
+        Planned *planned = plan_of(cases[i].expression, options);
+        const Contract *c = planned->plan->launches[0]->steps[0]->contract;
+        if (!c || c->sweep != cases[i].sweep || c->row_block != cases[i].block)
+            fail_msg("%s of %d points on %s: %d points at a time, %d tiles of rows", cases[i].expression, cases[i].depth, cases[i].target,
+                     c ? c->sweep : -1, c ? c->row_block : -1);
+        end(planned);
+    }
+}
+
 /* Deep products of few results are made in parts, which are units of work; as tiles however deep they are. */
 static void deep_products_are_shared(void **unused)
 {
@@ -500,7 +521,7 @@ int main(void)
         cmocka_unit_test(rows_go_to_different_places),
         cmocka_unit_test(low_tiles_are_wide),
         cmocka_unit_test(short_rows_come_whole),
-        cmocka_unit_test(deep_products_are_shared),
+        cmocka_unit_test(far_rows_are_packed_in_long_runs), cmocka_unit_test(deep_products_are_shared),
         cmocka_unit_test(results_leave_in_lines),
         cmocka_unit_test(memory_does_not_grow_with_what_is_reduced),
         cmocka_unit_test(only_what_scales_with_its_maximum_is_swept),
