@@ -185,7 +185,7 @@ void tiling_find_ahead(Emitter *e, const Tiling *t, const char *row)
     const char *next = !along ? emit_text(e, "(const char *)(%s)", next_rows(e, t, row)) : t->may_pass ? "(const char *)rows" : "NULL";
     if (tiling_comes_by_pages(e, t)) {    /* where rows, of words of 4 bytes, follow each other */
         emit_line(e, "const int by_pages = follows && row_step * %d == depth * 4;", (int)dtype_size(t->c->packed));
-        next = emit_text(e, "by_pages ? (const char *)rows + PAGES_BYTES + done * height * 4 : %s", next);
+        next = emit_text(e, "by_pages ? (const char *)rows + PAGES_BYTES : %s", next);
     }
     emit_line(e, "const char *ahead = %s;", next);
     if (stores || t->may_pass)
@@ -217,8 +217,6 @@ void tiling_find_ahead(Emitter *e, const Tiling *t, const char *row)
     else
         emit_line(e, t->c->rows_apart || t->c->window ? "    0;" : "    %sk_step == %d ? size_ceil_div(%s * %d, tiles) : 0;", asks_rows(e, t),
                   t->c->group, t->may_pass && t->c->close ? emit_text(e, "size_min(height, ROWS_%d)", n) : "height", bytes);
-    if (!along && !t->c->rows_apart && !t->c->window && !tiling_comes_by_pages(e, t))
-        emit_line(e, "ahead += done * tiles * ahead_step;    /* behind the shares of the points before */");
 }
 
 /* A sweep's sums are those of all tiles of a unit of work, which come from afar. */

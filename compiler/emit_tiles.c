@@ -220,6 +220,7 @@ static void emit_tiles(Emitter *e, const Tiling *t, const char *first, const cha
         tiling_leave_odd(e, t);
     if (tiling_asks_in_order(e, t))
         emit_line(e, "Asked next_lines = ask_nothing();    /* of columns that come next, as they lie in memory */");
+    tiling_find_ahead(e, t, row);
     emit_line(e, "do {");
     e->scope->indent++;
     emit_line(e, "points = size_even(depth - done, %s);",
@@ -231,7 +232,6 @@ static void emit_tiles(Emitter *e, const Tiling *t, const char *first, const cha
     else
         emit_line(e, "%s *kept = points < depth ? kept_%d : %s;", dtype_c(t->dtype), n, t->in_registers && !tiling_where(t) ? "NULL" : "tile");
     emit_line(e, "const int is_last = done + points >= depth%s;", t->c->sweep ? emit_text(e, " && sweep_to >= %s", tiling_end(e, t->c->depth.list[0])) : "");
-    tiling_find_ahead(e, t, row);
     if (tiling_asks_in_order(e, t))
         tiling_find_asked(e, t);
     tiling_pass_block(e, t);

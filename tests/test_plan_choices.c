@@ -436,6 +436,32 @@ static void short_rows_come_whole(void **unused)
     }
 }
 
+/* What is read in place, or takes less to be packed, are a tile's rows: of few tokens the weights, narrow ones, too. */
+static void weights_are_rows(void **unused)
+{
+    (void)unused;
+    static const struct { const char *expression, *target; int tokens; char column; } cases[] = {
+        { "ck,nk->cn", "avx512bf16", 8, 'c' },             { "ck:bf16,nk:bf16->cn", "avx512bf16", 8, 'c' },
+        { "ck:i8,nk:i8->cn", "avx512bf16", 8, 'c' },       { "ck,nk:f16->cn", "avx512bf16", 8, 'c' },
+        { "ck,nk:i8->cn", "avx512", 8, 'c' },                { "ck:bf16,nk:bf16->cn", "amx", 8, 'c' },
+        { "ck,nk->cn", "avx512bf16", 2000, 'n' },          { "ck:i8,kn:i8->cn", "avx512bf16", 8, 'n' },
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        int64_t shapes[2][2] = { { cases[i].tokens, 4096 }, { 11008, 4096 } };
+        if (strstr(cases[i].expression, "kn")) {
+            shapes[1][0] = 4096;
+            shapes[1][1] = 11008;
+        }
+        OperandSpec operands[] = { { .dtype = DTYPE_NONE, .rank = 2, .shape = shapes[0] }, { .dtype = DTYPE_NONE, .rank = 2, .shape = shapes[1] } };
+        CompileOptions options = { .target = target_find(cases[i].target), .check = { .operands = operands, .operand_count = 2 } };
+        Planned *planned = plan_of(cases[i].expression, options);
+        const Contract *c = planned->plan->launches[0]->steps[0]->contract;
+        if (!c || c->columns.list[0]->name[0] != cases[i].column)
+            fail_msg("%s of %d rows on %s: columns are not %c", cases[i].expression, cases[i].tokens, cases[i].target, cases[i].column);
+        end(planned);
+    }
+}
+
 /* Rows that each point has side by side are packed in long runs, where vectors are lines: many of them at a time, of some of the points. */
 static void far_rows_are_packed_in_long_runs(void **unused)
 {
@@ -521,7 +547,7 @@ int main(void)
         cmocka_unit_test(rows_go_to_different_places),
         cmocka_unit_test(low_tiles_are_wide),
         cmocka_unit_test(short_rows_come_whole),
-        cmocka_unit_test(far_rows_are_packed_in_long_runs), cmocka_unit_test(deep_products_are_shared),
+        cmocka_unit_test(weights_are_rows), cmocka_unit_test(far_rows_are_packed_in_long_runs), cmocka_unit_test(deep_products_are_shared),
         cmocka_unit_test(results_leave_in_lines),
         cmocka_unit_test(memory_does_not_grow_with_what_is_reduced),
         cmocka_unit_test(only_what_scales_with_its_maximum_is_swept),

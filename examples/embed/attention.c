@@ -1135,16 +1135,15 @@ KERNEL static void step_1(const Frame *f, char *own, int64_t q_first, int64_t q_
         pack_rows_1(f, own, q, depth, height);
         const f32u *const rows = packed_1;
         const int64_t row_step = LANES, k_apart = 0, tile_step = depth * LANES;
+        /* What comes nearer: the next panel where not all of them are near, else points to come or the next one; a share for each tile. */
+        const char *ahead = NULL;
+        const int64_t ahead_step =
+            block > 1 ? COLUMNS_1 * 4 / (2 * (q_stop - q_block) > BLOCK_1 * ROWS_1 ? BLOCK_1 : (BLOCK_1 + 1) / 2) :
+            (k_apart ? k_apart : (int64_t)COLUMNS_1) * 4;
         do {
             points = size_even(depth - done, DEPTH_1);
             float *kept = points < depth ? kept_1 : tile;
             const int is_last = done + points >= depth;
-            /* What comes nearer: the next panel where not all of them are near, else points to come or the next one; a share for each tile. */
-            const char *ahead = NULL;
-            const int64_t ahead_step =
-                block > 1 ? COLUMNS_1 * 4 / (2 * (q_stop - q_block) > BLOCK_1 * ROWS_1 ? BLOCK_1
-                        : (BLOCK_1 + 1) / 2) :
-                (k_apart ? k_apart : (int64_t)COLUMNS_1) * 4;
             for (int64_t place = 0; place < places; place += COLUMNS_1) {
                 const int64_t k = place;
                 const int count = (int)size_min(COLUMNS_1, columns - place);
@@ -1509,19 +1508,18 @@ KERNEL static void step_5(const Frame *f, char *own, int64_t q_first, int64_t q_
         pack_rows_5(f, own, q_first, q, depth, height);
         const f32u *const rows = packed_5;
         const int64_t row_step = LANES, k_apart = 0, tile_step = depth * LANES;
+        /* What comes nearer: the next panel where not all of them are near, else points to come or the next one; a share for each tile. Of few points what is written takes longest. */
+        const char *ahead = NULL;
+        const int writes = depth < size_min(places, ROWS_5 * BLOCK_5);
+        const int nears = writes && (out_0 < COLUMNS_5 || depth <= 2 * ROWS_5);
+        const int64_t ahead_step =
+            nears ? (out_0 < COLUMNS_5 ? 64 : out_0 * 4) :
+            block > 1 ? COLUMNS_5 * 4 / (2 * (q_stop - q_block) > BLOCK_5 * ROWS_5 ? BLOCK_5 : (BLOCK_5 + 1) / 2) :
+            (k_apart ? k_apart : (int64_t)COLUMNS_5) * 4;
         do {
             points = size_even(depth - done, DEPTH_5);
             float *kept = points < depth ? kept_5 : tile;
             const int is_last = done + points >= depth;
-            /* What comes nearer: the next panel where not all of them are near, else points to come or the next one; a share for each tile. Of few points what is written takes longest. */
-            const char *ahead = NULL;
-            const int writes = depth < size_min(places, ROWS_5 * BLOCK_5);
-            const int nears = writes && (out_0 < COLUMNS_5 || depth <= 2 * ROWS_5);
-            const int64_t ahead_step =
-                nears ? (out_0 < COLUMNS_5 ? 64 : out_0 * 4) :
-                block > 1 ? COLUMNS_5 * 4 / (2 * (q_stop - q_block) > BLOCK_5 * ROWS_5 ? BLOCK_5
-                        : (BLOCK_5 + 1) / 2) :
-                (k_apart ? k_apart : (int64_t)COLUMNS_5) * 4;
             for (int64_t place = 0; place < places; place += COLUMNS_5) {
                 const int64_t v_2 = place;
                 const int count = (int)size_min(COLUMNS_5, columns - place);

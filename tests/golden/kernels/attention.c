@@ -1274,17 +1274,16 @@ KERNEL static void step_1(const Frame *f, char *own, int64_t b_first, int64_t b_
                     row_step = depth + 16;
                     k_step = 1;
                 }
+                /* What comes nearer: the next panel where not all of them are near, else the next rows; a share for each tile. */
+                const char *ahead = (const char *)(rows + (tiles < 4 ? 2 : 1) * height * row_step);
+                const int64_t ahead_step =
+                    block > 1 ? COLUMNS_1 * 4 / (2 * (q_stop - q_block) > BLOCK_1 * ROWS_1 ? BLOCK_1
+                            : (BLOCK_1 + 1) / 2) :
+                    k_step == 1 ? size_ceil_div(height * 4, tiles) : 0;
                 do {
                     points = size_even(depth - done, DEPTH_1);
                     float *kept = points < depth ? kept_1 : tile;
                     const int is_last = done + points >= depth;
-                    /* What comes nearer: the next panel where not all of them are near, else the next rows; a share for each tile. */
-                    const char *ahead = (const char *)(rows + (tiles < 4 ? 2 : 1) * height * row_step);
-                    const int64_t ahead_step =
-                        block > 1 ? COLUMNS_1 * 4 / (2 * (q_stop - q_block) > BLOCK_1 * ROWS_1 ? BLOCK_1
-                                : (BLOCK_1 + 1) / 2) :
-                        k_step == 1 ? size_ceil_div(height * 4, tiles) : 0;
-                    ahead += done * tiles * ahead_step;    /* behind the shares of the points before */
                     for (int64_t place = 0; place < places; place += COLUMNS_1) {
                         const int64_t k = place;
                         const int count = (int)size_min(COLUMNS_1, columns - place);
@@ -1695,20 +1694,19 @@ KERNEL static void step_5(const Frame *f, char *own, int64_t b_first, int64_t b_
                     row_step = depth + 16;
                     k_step = 1;
                 }
+                /* What comes nearer: the next panel where not all of them are near, else the next rows; a share for each tile. Of few points what is written takes longest. */
+                const char *ahead = (const char *)(rows + (tiles < 4 ? 2 : 1) * height * row_step);
+                const int writes = depth < size_min(places, ROWS_5 * BLOCK_5);
+                const int nears = writes && (out_2 < COLUMNS_5 || depth <= 2 * ROWS_5);
+                const int64_t ahead_step =
+                    nears ? (out_2 < COLUMNS_5 ? 64 : out_2 * 4) :
+                    block > 1 ? COLUMNS_5 * 4 / (2 * (q_stop - q_block) > BLOCK_5 * ROWS_5 ? BLOCK_5
+                            : (BLOCK_5 + 1) / 2) :
+                    k_step == 1 ? size_ceil_div(height * 4, tiles) : 0;
                 do {
                     points = size_even(depth - done, DEPTH_5);
                     float *kept = points < depth ? kept_5 : tile;
                     const int is_last = done + points >= depth;
-                    /* What comes nearer: the next panel where not all of them are near, else the next rows; a share for each tile. Of few points what is written takes longest. */
-                    const char *ahead = (const char *)(rows + (tiles < 4 ? 2 : 1) * height * row_step);
-                    const int writes = depth < size_min(places, ROWS_5 * BLOCK_5);
-                    const int nears = writes && (out_2 < COLUMNS_5 || depth <= 2 * ROWS_5);
-                    const int64_t ahead_step =
-                        nears ? (out_2 < COLUMNS_5 ? 64 : out_2 * 4) :
-                        block > 1 ? COLUMNS_5 * 4 / (2 * (q_stop - q_block) > BLOCK_5 * ROWS_5 ? BLOCK_5
-                                : (BLOCK_5 + 1) / 2) :
-                        k_step == 1 ? size_ceil_div(height * 4, tiles) : 0;
-                    ahead += done * tiles * ahead_step;    /* behind the shares of the points before */
                     for (int64_t place = 0; place < places; place += COLUMNS_5) {
                         const int64_t v_2 = place;
                         const int count = (int)size_min(COLUMNS_5, columns - place);

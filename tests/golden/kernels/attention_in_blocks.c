@@ -1125,17 +1125,15 @@ KERNEL static void step_1(const Frame *f, char *own, int64_t q_first, int64_t q_
             row_step = depth + 16;
             k_step = 1;
         }
+        /* What comes nearer: the next panel where not all of them are near, else the next rows; a share for each tile. */
+        const char *ahead = (const char *)(rows + (tiles < 4 ? 2 : 1) * height * row_step);
+        const int64_t ahead_step =
+            block > 1 ? COLUMNS_1 * 4 / (2 * (q_stop - q_block) > BLOCK_1 * ROWS_1 ? BLOCK_1 : (BLOCK_1 + 1) / 2) :
+            k_step == 1 ? size_ceil_div(height * 4, tiles) : 0;
         do {
             points = size_even(depth - done, DEPTH_1);
             float *kept = points < depth ? kept_1 : tile;
             const int is_last = done + points >= depth;
-            /* What comes nearer: the next panel where not all of them are near, else the next rows; a share for each tile. */
-            const char *ahead = (const char *)(rows + (tiles < 4 ? 2 : 1) * height * row_step);
-            const int64_t ahead_step =
-                block > 1 ? COLUMNS_1 * 4 / (2 * (q_stop - q_block) > BLOCK_1 * ROWS_1 ? BLOCK_1
-                        : (BLOCK_1 + 1) / 2) :
-                k_step == 1 ? size_ceil_div(height * 4, tiles) : 0;
-            ahead += done * tiles * ahead_step;    /* behind the shares of the points before */
             for (int64_t place = 0; place < places; place += COLUMNS_1) {
                 const int64_t k = k_first + place;
                 const int count = (int)size_min(COLUMNS_1, columns - place);
@@ -1568,17 +1566,15 @@ KERNEL static void step_8(const Frame *f, char *own, int64_t q_first, int64_t q_
             row_step = depth + 16;
             k_step = 1;
         }
+        /* What comes nearer: the next panel where not all of them are near, else the next rows; a share for each tile. */
+        const char *ahead = (const char *)(rows + height * row_step);
+        const int64_t ahead_step =
+            block > 1 ? COLUMNS_8 * 4 / (2 * (q_stop - q_block) > BLOCK_8 * ROWS_8 ? BLOCK_8 : (BLOCK_8 + 1) / 2) :
+            k_step == 1 ? size_ceil_div(height * 4, tiles) : 0;
         do {
             points = size_even(depth - done, DEPTH_8);
             float *kept = points < depth ? kept_8 : tile;
             const int is_last = done + points >= depth;
-            /* What comes nearer: the next panel where not all of them are near, else the next rows; a share for each tile. */
-            const char *ahead = (const char *)(rows + height * row_step);
-            const int64_t ahead_step =
-                block > 1 ? COLUMNS_8 * 4 / (2 * (q_stop - q_block) > BLOCK_8 * ROWS_8 ? BLOCK_8
-                        : (BLOCK_8 + 1) / 2) :
-                k_step == 1 ? size_ceil_div(height * 4, tiles) : 0;
-            ahead += done * tiles * ahead_step;    /* behind the shares of the points before */
             for (int64_t place = 0; place < places; place += COLUMNS_8) {
                 const int64_t v_2 = place;
                 const int count = (int)size_min(COLUMNS_8, columns - place);

@@ -1022,17 +1022,16 @@ KERNEL static void step_1(const Frame *f, char *own, int64_t c_first, int64_t c_
                 k_step = 1;
             }
             Asked next_lines = ask_nothing();    /* of columns that come next, as they lie in memory */
+            /* What comes nearer: the next panel where not all of them are near, else the next rows; a share for each tile. */
+            const char *ahead = (const char *)(rows + (tiles < 4 ? 2 : 1) * height * row_step);
+            const int64_t ahead_step =
+                block > 1 ? COLUMNS_1 * 4 / (2 * (c_2_stop - c_2_block) > BLOCK_1 * ROWS_1 ? BLOCK_1
+                        : (BLOCK_1 + 1) / 2) :
+                k_step == 1 ? size_ceil_div(height * 4, tiles) : 0;
             do {
                 points = size_even(depth - done, are_met ? ASKED_1 : DEPTH_1);
                 float *kept = points < depth ? kept_1 : tile;
                 const int is_last = done + points >= depth;
-                /* What comes nearer: the next panel where not all of them are near, else the next rows; a share for each tile. */
-                const char *ahead = (const char *)(rows + (tiles < 4 ? 2 : 1) * height * row_step);
-                const int64_t ahead_step =
-                    block > 1 ? COLUMNS_1 * 4 / (2 * (c_2_stop - c_2_block) > BLOCK_1 * ROWS_1 ? BLOCK_1
-                            : (BLOCK_1 + 1) / 2) :
-                    k_step == 1 ? size_ceil_div(height * 4, tiles) : 0;
-                ahead += done * tiles * ahead_step;    /* behind the shares of the points before */
                 if (are_met && (!is_last || further)) {
                     const int64_t levels[][2] = { { points, apart * 4 } };    /* points, and how far apart */
                     next_lines = ask_for(A + a * A_0 + (b_first + 0) * A_2

@@ -1014,23 +1014,22 @@ KERNEL static void step_1(const Frame *f, char *own, int64_t n_first, int64_t n_
         pack_rows_1(f, own, o, depth, height);
         const f32u *const rows = packed_1;
         const int64_t row_step = LANES, k_apart = 0, tile_step = depth * LANES;
+        /* What comes nearer: the next panel where not all of them are near, else points to come or the next one; a share for each tile. Of few points what is written takes longest. */
+        const char *ahead = (const char *)rows;
+        const int writes = depth < size_min(places, ROWS_1 * BLOCK_1);
+        const int passes = writes && (is_staged || (is_past
+                && ((uintptr_t)(out + n_first * out_0 + o * out_1 + h_first * out_2)
+                | (uint64_t)out_1 * 4) % 64 == 0));
+        const int nears = writes && !passes && (out_1 < COLUMNS_1 || depth <= 2 * ROWS_1);
+        const int64_t ahead_step =
+            passes ? 0 :
+            nears ? (out_1 < COLUMNS_1 ? 64 : out_1 * 4) :
+            block > 1 ? COLUMNS_1 * 4 / (2 * (o_stop - o_block) > BLOCK_1 * ROWS_1 ? BLOCK_1 : (BLOCK_1 + 1) / 2) :
+            (k_apart ? k_apart : (int64_t)COLUMNS_1) * 4;
         do {
             points = size_even(depth - done, DEPTH_1);
             float *kept = points < depth ? kept_1 : tile;
             const int is_last = done + points >= depth;
-            /* What comes nearer: the next panel where not all of them are near, else points to come or the next one; a share for each tile. Of few points what is written takes longest. */
-            const char *ahead = (const char *)rows;
-            const int writes = depth < size_min(places, ROWS_1 * BLOCK_1);
-            const int passes = writes && (is_staged || (is_past
-                    && ((uintptr_t)(out + n_first * out_0 + o * out_1 + h_first * out_2)
-                    | (uint64_t)out_1 * 4) % 64 == 0));
-            const int nears = writes && !passes && (out_1 < COLUMNS_1 || depth <= 2 * ROWS_1);
-            const int64_t ahead_step =
-                passes ? 0 :
-                nears ? (out_1 < COLUMNS_1 ? 64 : out_1 * 4) :
-                block > 1 ? COLUMNS_1 * 4 / (2 * (o_stop - o_block) > BLOCK_1 * ROWS_1 ? BLOCK_1
-                        : (BLOCK_1 + 1) / 2) :
-                (k_apart ? k_apart : (int64_t)COLUMNS_1) * 4;
             int64_t next = 0;    /* of the runs on the stage, the first that is to leave */
             for (int64_t tile_place = 0; tile_place < places; tile_place += COLUMNS_1) {
                 if (block > 1 && !passes)

@@ -1745,18 +1745,17 @@ KERNEL static void step_1(const Frame *f, char *own, int64_t b_first, int64_t b_
                     row_step = depth * 2 + 32;
                     k_step = 2;
                 }
+                /* What comes nearer: the next rows; a share for each tile. */
+                const char *ahead = (const char *)(rows + (tiles < 4 ? 2 : 1) * height * row_step);
+                const int64_t ahead_step =
+                    block > CLOSE_BLOCK_1 ? 0 :
+                    extent_b * extent_h * extent_q * extent_d > 786432 && k_step == 2
+                            ? size_ceil_div(height * 4, tiles) : 0;
                 do {
                     points = size_even(depth - done, block > CLOSE_BLOCK_1 ? DEEP_1 : DEPTH_1);
                     points = size_align(points, 16);
                     float *kept = points < depth ? kept_1 : tile;
                     const int is_last = done + points >= depth;
-                    /* What comes nearer: the next rows; a share for each tile. */
-                    const char *ahead = (const char *)(rows + (tiles < 4 ? 2 : 1) * height * row_step);
-                    const int64_t ahead_step =
-                        block > CLOSE_BLOCK_1 ? 0 :
-                        extent_b * extent_h * extent_q * extent_d > 786432 && k_step == 2
-                                ? size_ceil_div(height * 4, tiles) : 0;
-                    ahead += done * tiles * ahead_step;    /* behind the shares of the points before */
                     for (int64_t place = 0; place < places; place += COLUMNS_1) {
                         const int64_t k = place;
                         const int count = (int)size_min(COLUMNS_1, columns - place);
@@ -2241,20 +2240,19 @@ KERNEL static void step_6(const Frame *f, char *own, int64_t b_first, int64_t b_
                     row_step = depth * 2 + 32;
                     k_step = 2;
                 }
+                /* What comes nearer: the next rows; a share for each tile. Of few points what is written takes longest. */
+                const char *ahead = (const char *)(rows + (tiles < 4 ? 2 : 1) * height * row_step);
+                const int writes = depth < size_min(places, ROWS_6 * BLOCK_6);
+                const int nears = writes && !f->past_6 && (out_2 < COLUMNS_6 || depth <= 2 * ROWS_6);
+                const int64_t ahead_step =
+                    nears ? (out_2 < COLUMNS_6 ? 64 : out_2 * 2) :
+                    block > CLOSE_BLOCK_6 ? 0 :
+                    0 && k_step == 2 ? size_ceil_div(height * 4, tiles) : 0;
                 do {
                     points = size_even(depth - done, block > CLOSE_BLOCK_6 ? DEEP_6 : DEPTH_6);
                     points = size_align(points, 16);
                     float *kept = points < depth ? kept_6 : tile;
                     const int is_last = done + points >= depth;
-                    /* What comes nearer: the next rows; a share for each tile. Of few points what is written takes longest. */
-                    const char *ahead = (const char *)(rows + (tiles < 4 ? 2 : 1) * height * row_step);
-                    const int writes = depth < size_min(places, ROWS_6 * BLOCK_6);
-                    const int nears = writes && !f->past_6 && (out_2 < COLUMNS_6 || depth <= 2 * ROWS_6);
-                    const int64_t ahead_step =
-                        nears ? (out_2 < COLUMNS_6 ? 64 : out_2 * 2) :
-                        block > CLOSE_BLOCK_6 ? 0 :
-                        0 && k_step == 2 ? size_ceil_div(height * 4, tiles) : 0;
-                    ahead += done * tiles * ahead_step;    /* behind the shares of the points before */
                     for (int64_t place = 0; place < places; place += COLUMNS_6) {
                         const int64_t v_2 = place;
                         const int count = (int)size_min(COLUMNS_6, columns - place);

@@ -1052,23 +1052,22 @@ KERNEL static void step_1(const Frame *f, char *own, int64_t c_first, int64_t c_
             row_step = depth + 16;
             k_step = 1;
         }
+        /* What comes nearer: the next panel where not all of them are near, else the next rows; a share for each tile. Of few points what is written takes longest. */
+        const char *ahead = (const char *)(rows + (tiles < 4 ? 2 : 1) * height * row_step);
+        const int writes = depth < size_min(places, ROWS_1 * BLOCK_1);
+        const int passes = writes && is_past && ((uintptr_t)(out + c_first * out_0 + b * out_1 + a_first * out_2)
+                | (uint64_t)out_1 * 8) % 64 == 0;
+        const int nears = writes && !passes && (out_1 < COLUMNS_1 || depth <= 2 * ROWS_1);
+        const int64_t ahead_step =
+            passes && extent_b * extent_k <= 1048576 ? 0 :
+            nears ? (out_1 < COLUMNS_1 ? 64 : out_1 * 4) :
+            depth * places > NEAR_1 ? COLUMNS_1 * 4 / (2 * (b_stop - b_block) > BLOCK_1 * ROWS_1 ? BLOCK_1
+                    : (BLOCK_1 + 1) / 2) :
+            k_step == 1 ? size_ceil_div(size_min(height, ROWS_1) * 4, tiles) : 0;
         do {
             points = size_even(depth - done, DEPTH_1);
             float *kept = points < depth ? kept_1 : tile;
             const int is_last = done + points >= depth;
-            /* What comes nearer: the next panel where not all of them are near, else the next rows; a share for each tile. Of few points what is written takes longest. */
-            const char *ahead = (const char *)(rows + (tiles < 4 ? 2 : 1) * height * row_step);
-            const int writes = depth < size_min(places, ROWS_1 * BLOCK_1);
-            const int passes = writes && is_past && ((uintptr_t)(out + c_first * out_0 + b * out_1 + a_first * out_2)
-                    | (uint64_t)out_1 * 8) % 64 == 0;
-            const int nears = writes && !passes && (out_1 < COLUMNS_1 || depth <= 2 * ROWS_1);
-            const int64_t ahead_step =
-                passes && extent_b * extent_k <= 1048576 ? 0 :
-                nears ? (out_1 < COLUMNS_1 ? 64 : out_1 * 4) :
-                depth * places > NEAR_1 ? COLUMNS_1 * 4 / (2 * (b_stop - b_block) > BLOCK_1 * ROWS_1 ? BLOCK_1
-                        : (BLOCK_1 + 1) / 2) :
-                k_step == 1 ? size_ceil_div(size_min(height, ROWS_1) * 4, tiles) : 0;
-            ahead += done * tiles * ahead_step;    /* behind the shares of the points before */
             if (passes && points == depth && is_placed && (b_stop - b_block) % 2 == 0) {
                 pass_1((int)(b_stop - b_block), rows, row_step, k_step, panels_1, tiles, depth, ahead, ahead_step,
                         pieces, out + c_first * out_0 + b * out_1 + a_first * out_2, out_1);

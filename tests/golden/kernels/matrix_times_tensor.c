@@ -909,23 +909,22 @@ KERNEL static void step_1(const Frame *f, char *own, int64_t d_first, int64_t d_
             row_step = depth + 16;
             k_step = 1;
         }
+        /* What comes nearer: the next panel where not all of them are near, else the next rows; a share for each tile. Of few points what is written takes longest. */
+        const char *ahead = (const char *)(rows + (tiles < 4 ? 2 : 1) * height * row_step);
+        const int writes = depth < size_min(places, ROWS_1 * BLOCK_1);
+        const int passes = writes && is_past && ((uintptr_t)(out + d_first * out_0 + c_first * out_1 + b * out_2
+                + a_first * out_3) | (uint64_t)out_2 * 4) % 64 == 0;
+        const int nears = writes && !passes && (out_2 < COLUMNS_1 || depth <= 2 * ROWS_1);
+        const int64_t ahead_step =
+            passes && extent_b * extent_e <= 1048576 ? 0 :
+            nears ? (out_2 < COLUMNS_1 ? 64 : out_2 * 4) :
+            depth * places > NEAR_1 ? COLUMNS_1 * 4 / (2 * (b_stop - b_block) > BLOCK_1 * ROWS_1 ? BLOCK_1
+                    : (BLOCK_1 + 1) / 2) :
+            k_step == 1 ? size_ceil_div(size_min(height, ROWS_1) * 4, tiles) : 0;
         do {
             points = size_even(depth - done, DEPTH_1);
             float *kept = points < depth ? kept_1 : tile;
             const int is_last = done + points >= depth;
-            /* What comes nearer: the next panel where not all of them are near, else the next rows; a share for each tile. Of few points what is written takes longest. */
-            const char *ahead = (const char *)(rows + (tiles < 4 ? 2 : 1) * height * row_step);
-            const int writes = depth < size_min(places, ROWS_1 * BLOCK_1);
-            const int passes = writes && is_past && ((uintptr_t)(out + d_first * out_0 + c_first * out_1 + b * out_2
-                    + a_first * out_3) | (uint64_t)out_2 * 4) % 64 == 0;
-            const int nears = writes && !passes && (out_2 < COLUMNS_1 || depth <= 2 * ROWS_1);
-            const int64_t ahead_step =
-                passes && extent_b * extent_e <= 1048576 ? 0 :
-                nears ? (out_2 < COLUMNS_1 ? 64 : out_2 * 4) :
-                depth * places > NEAR_1 ? COLUMNS_1 * 4 / (2 * (b_stop - b_block) > BLOCK_1 * ROWS_1 ? BLOCK_1
-                        : (BLOCK_1 + 1) / 2) :
-                k_step == 1 ? size_ceil_div(size_min(height, ROWS_1) * 4, tiles) : 0;
-            ahead += done * tiles * ahead_step;    /* behind the shares of the points before */
             for (int64_t tile_place = 0; tile_place < places; tile_place += COLUMNS_1) {
                 if (depth * places > NEAR_1 && !passes)
                     ahead = (const char *)(panels_1 + (tile_place + COLUMNS_1) * depth + done * COLUMNS_1);

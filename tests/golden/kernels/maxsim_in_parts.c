@@ -1326,17 +1326,16 @@ KERNEL static void step_1(const Frame *f, char *own, int64_t i_first, int64_t i_
                 row_step = depth + 16;
                 k_step = 1;
             }
+            /* What comes nearer: the next panel where not all of them are near, else the next rows; a share for each tile. */
+            const char *ahead = (const char *)(rows + (tiles < 4 ? 2 : 1) * height * row_step);
+            const int64_t ahead_step =
+                block > 1 ? COLUMNS_1 * 4 / (2 * (n_stop - n_block) > BLOCK_1 * ROWS_1 ? BLOCK_1
+                        : (BLOCK_1 + 1) / 2) :
+                k_step == 1 ? size_ceil_div(height * 4, tiles) : 0;
             do {
                 points = size_even(depth - done, DEPTH_1);
                 float *kept = points < depth ? kept_1 : NULL;
                 const int is_last = done + points >= depth;
-                /* What comes nearer: the next panel where not all of them are near, else the next rows; a share for each tile. */
-                const char *ahead = (const char *)(rows + (tiles < 4 ? 2 : 1) * height * row_step);
-                const int64_t ahead_step =
-                    block > 1 ? COLUMNS_1 * 4 / (2 * (n_stop - n_block) > BLOCK_1 * ROWS_1 ? BLOCK_1
-                            : (BLOCK_1 + 1) / 2) :
-                    k_step == 1 ? size_ceil_div(height * 4, tiles) : 0;
-                ahead += done * tiles * ahead_step;    /* behind the shares of the points before */
                 for (int64_t tile_place = 0; tile_place < places; tile_place += COLUMNS_1) {
                     if (block > 1)
                         ahead = (const char *)(panels_1 + (tile_place + COLUMNS_1) * depth + done * COLUMNS_1);
@@ -1846,18 +1845,17 @@ KERNEL static void step_3(const Frame *f, char *own, int64_t i_first, int64_t i_
                 tiles_end();
                 return;
             }
+            /* What comes nearer: the next panel where not all of them are near, else the next rows; a share for each tile. */
+            const char *ahead = (const char *)(B + m * B_0 + (n + (tiles < 4 ? 2 : 1) * height) * B_1);
+            const int64_t ahead_step =
+                block > 1 ? COLUMNS_3 * 4 / (2 * (n_stop - n_block) > BLOCK_3 * ROWS_3 ? BLOCK_3
+                        : (BLOCK_3 + 1) / 2) :
+                0 && k_step == 2 ? size_ceil_div(height * 8, tiles) : 0;
             do {
                 points = size_even(depth - done, DEPTH_3);
                 points = size_align(points, 48);
                 float *kept = points < depth ? kept_3 : NULL;
                 const int is_last = done + points >= depth;
-                /* What comes nearer: the next panel where not all of them are near, else the next rows; a share for each tile. */
-                const char *ahead = (const char *)(B + m * B_0 + (n + (tiles < 4 ? 2 : 1) * height) * B_1);
-                const int64_t ahead_step =
-                    block > 1 ? COLUMNS_3 * 4 / (2 * (n_stop - n_block) > BLOCK_3 * ROWS_3 ? BLOCK_3
-                            : (BLOCK_3 + 1) / 2) :
-                    0 && k_step == 2 ? size_ceil_div(height * 8, tiles) : 0;
-                ahead += done * tiles * ahead_step;    /* behind the shares of the points before */
                 for (int64_t turn = 0; turn < tiles; turn++) {
                     const int64_t tile_place = (is_back ? tiles - 1 - turn : turn) * COLUMNS_3;
                     if (block > 1)

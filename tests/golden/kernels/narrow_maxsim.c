@@ -1519,18 +1519,18 @@ KERNEL static void step_1(const Frame *f, char *own, int64_t i_first, int64_t i_
                 row_step = depth * 2 + 32;
                 k_step = 2;
             }
+            /* What comes nearer: the next rows; a share for each tile. */
+            const int by_pages = follows && row_step * 2 == depth * 4;
+            const char *ahead = by_pages ? (const char *)rows + PAGES_BYTES
+                    : (const char *)(rows + (tiles < 4 ? 2 : 1) * height * row_step);
+            const int64_t ahead_step =
+                block > CLOSE_BLOCK_1 ? 0 :
+                extent_m * extent_n * extent_k > 786432 && k_step == 2 ? size_ceil_div(height * 4, tiles) : 0;
             do {
                 points = size_even(depth - done, block > CLOSE_BLOCK_1 ? DEEP_1 : DEPTH_1);
                 points = size_align(points, 16);
                 float *kept = points < depth ? kept_1 : NULL;
                 const int is_last = done + points >= depth;
-                /* What comes nearer: the next rows; a share for each tile. */
-                const int by_pages = follows && row_step * 2 == depth * 4;
-                const char *ahead = by_pages ? (const char *)rows + PAGES_BYTES + done * height * 4
-                        : (const char *)(rows + (tiles < 4 ? 2 : 1) * height * row_step);
-                const int64_t ahead_step =
-                    block > CLOSE_BLOCK_1 ? 0 :
-                    extent_m * extent_n * extent_k > 786432 && k_step == 2 ? size_ceil_div(height * 4, tiles) : 0;
                 for (int64_t turn = 0; turn < tiles; turn++) {
                     const int64_t tile_place = (is_back ? tiles - 1 - turn : turn) * COLUMNS_1;
                     for (n = n_block; n < n_stop; n += height) {

@@ -871,16 +871,16 @@ KERNEL static void step_1(const Frame *f, char *own, int64_t i_first, int64_t i_
             pack_rows_1(f, own, m, n, depth, height);
             const f32u *const rows = packed_1;
             const int64_t row_step = LANES, k_apart = 0, tile_step = depth * LANES;
+            /* What comes nearer: the next panel where not all of them are near, else points to come or the next one; a share for each tile. */
+            const char *ahead = NULL;
+            const int64_t ahead_step =
+                block > 1 ? COLUMNS_1 * 4 / (2 * (n_stop - n_block) > BLOCK_1 * ROWS_1 ? BLOCK_1
+                        : (BLOCK_1 + 1) / 2) :
+                (k_apart ? k_apart : (int64_t)COLUMNS_1) * 4;
             do {
                 points = size_even(depth - done, DEPTH_1);
                 float *kept = points < depth ? kept_1 : NULL;
                 const int is_last = done + points >= depth;
-                /* What comes nearer: the next panel where not all of them are near, else points to come or the next one; a share for each tile. */
-                const char *ahead = NULL;
-                const int64_t ahead_step =
-                    block > 1 ? COLUMNS_1 * 4 / (2 * (n_stop - n_block) > BLOCK_1 * ROWS_1 ? BLOCK_1
-                            : (BLOCK_1 + 1) / 2) :
-                    (k_apart ? k_apart : (int64_t)COLUMNS_1) * 4;
                 for (int64_t tile_place = 0; tile_place < places; tile_place += COLUMNS_1) {
                     if (block > 1)
                         ahead = (const char *)(panels_1 + (tile_place + COLUMNS_1) * depth + done * COLUMNS_1);

@@ -1011,19 +1011,19 @@ KERNEL static void step_1(const Frame *f, char *own, int64_t n_first, int64_t n_
                 const f32u *const rows = packed_1 + (n - n_first) * c_2_span * h_span * w_span
                         + (h - h_first) * w_span + (w - w_first);
                 const int64_t row_step = 1;
+                /* What comes nearer: the next panel where not all of them are near, else the next rows; a share for each tile. Of few points what is written takes longest. */
+                const char *ahead = (const char *)(rows + (tiles < 4 ? 2 : 1) * height * row_step);
+                const int writes = depth < size_min(places, ROWS_1 * BLOCK_1);
+                const int nears = writes && (out_3 < COLUMNS_1 || depth <= 2 * ROWS_1);
+                const int64_t ahead_step =
+                    nears ? (out_3 < COLUMNS_1 ? 64 : out_3 * 4) :
+                    block > 1 ? COLUMNS_1 * 4 / (2 * (w_stop - w_block) > BLOCK_1 * ROWS_1 ? BLOCK_1
+                            : (BLOCK_1 + 1) / 2) :
+                    0;
                 do {
                     points = size_even(depth - done, DEPTH_1);
                     float *kept = points < depth ? kept_1 : tile;
                     const int is_last = done + points >= depth;
-                    /* What comes nearer: the next panel where not all of them are near, else the next rows; a share for each tile. Of few points what is written takes longest. */
-                    const char *ahead = (const char *)(rows + (tiles < 4 ? 2 : 1) * height * row_step);
-                    const int writes = depth < size_min(places, ROWS_1 * BLOCK_1);
-                    const int nears = writes && (out_3 < COLUMNS_1 || depth <= 2 * ROWS_1);
-                    const int64_t ahead_step =
-                        nears ? (out_3 < COLUMNS_1 ? 64 : out_3 * 4) :
-                        block > 1 ? COLUMNS_1 * 4 / (2 * (w_stop - w_block) > BLOCK_1 * ROWS_1 ? BLOCK_1
-                                : (BLOCK_1 + 1) / 2) :
-                        0;
                     for (int64_t place = 0; place < places; place += COLUMNS_1) {
                         const int64_t o = o_first + place;
                         const int count = (int)size_min(COLUMNS_1, columns - place);

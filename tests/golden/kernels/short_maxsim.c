@@ -1032,17 +1032,16 @@ KERNEL static void step_1(const Frame *f, char *own, int64_t m_first, int64_t m_
                 row_step = depth + 16;
                 k_step = 1;
             }
+            /* What comes nearer: the next panel where not all of them are near, else the next rows; a share for each tile. */
+            const char *ahead = (const char *)(rows + height * row_step);
+            const int64_t ahead_step =
+                block > 1 ? COLUMNS_1 * 4 / (2 * (n_stop - n_block) > BLOCK_1 * ROWS_1 ? BLOCK_1
+                        : (BLOCK_1 + 1) / 2) :
+                k_step == 1 ? size_ceil_div(height * 4, tiles) : 0;
             do {
                 points = size_even(depth - done, DEPTH_1);
                 float *kept = points < depth ? kept_1 : NULL;
                 const int is_last = done + points >= depth;
-                /* What comes nearer: the next panel where not all of them are near, else the next rows; a share for each tile. */
-                const char *ahead = (const char *)(rows + height * row_step);
-                const int64_t ahead_step =
-                    block > 1 ? COLUMNS_1 * 4 / (2 * (n_stop - n_block) > BLOCK_1 * ROWS_1 ? BLOCK_1
-                            : (BLOCK_1 + 1) / 2) :
-                    k_step == 1 ? size_ceil_div(height * 4, tiles) : 0;
-                ahead += done * tiles * ahead_step;    /* behind the shares of the points before */
                 for (int64_t place = 0; place < places; place += COLUMNS_1) {
                     if (block > 1)
                         ahead = (const char *)(panels_1 + (place + COLUMNS_1) * depth + done * COLUMNS_1);

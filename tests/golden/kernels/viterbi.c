@@ -1019,20 +1019,18 @@ KERNEL static void step_1(const Frame *f, char *own, int64_t i_first, int64_t i_
         const f32u *const rows = packed_1;
         const int64_t row_step = depth + 16, k_step = 1;
         const int tame = *columns_tame_1 && all_tame_f32v(rows, i_stop - i_block, row_step, depth, 1);
+        /* What comes nearer: the next panel where not all of them are near, else the next rows; a share for each tile. Of few points what is written takes longest. */
+        const char *ahead = (const char *)(A + (i + (tiles < 4 ? 2 : 1) * height) * A_0);
+        const int writes = depth < size_min(places, ROWS_1 * BLOCK_1);
+        const int nears = writes && (out_0 < COLUMNS_1 || depth <= 2 * ROWS_1);
+        const int64_t ahead_step =
+            nears ? (out_0 < COLUMNS_1 ? 64 : out_0 * 4) :
+            block > 1 ? COLUMNS_1 * 4 / (2 * (i_stop - i_block) > BLOCK_1 * ROWS_1 ? BLOCK_1 : (BLOCK_1 + 1) / 2) :
+            k_step == 1 ? size_ceil_div(height * 4, tiles) : 0;
         do {
             points = size_even(depth - done, DEPTH_1);
             float *kept = points < depth ? kept_1 : tile;
             const int is_last = done + points >= depth;
-            /* What comes nearer: the next panel where not all of them are near, else the next rows; a share for each tile. Of few points what is written takes longest. */
-            const char *ahead = (const char *)(A + (i + (tiles < 4 ? 2 : 1) * height) * A_0);
-            const int writes = depth < size_min(places, ROWS_1 * BLOCK_1);
-            const int nears = writes && (out_0 < COLUMNS_1 || depth <= 2 * ROWS_1);
-            const int64_t ahead_step =
-                nears ? (out_0 < COLUMNS_1 ? 64 : out_0 * 4) :
-                block > 1 ? COLUMNS_1 * 4 / (2 * (i_stop - i_block) > BLOCK_1 * ROWS_1 ? BLOCK_1
-                        : (BLOCK_1 + 1) / 2) :
-                k_step == 1 ? size_ceil_div(height * 4, tiles) : 0;
-            ahead += done * tiles * ahead_step;    /* behind the shares of the points before */
             for (int64_t place = 0; place < places; place += COLUMNS_1) {
                 const int64_t j = j_first + place;
                 const int count = (int)size_min(COLUMNS_1, columns - place);
