@@ -199,7 +199,7 @@ void tiling_find_ahead(Emitter *e, const Tiling *t, const char *row)
         emit_line(e, "const int nears = writes && %s(%s < COLUMNS_%d || depth <= 2 * ROWS_%d);",
                   t->may_pass ? "!passes && " : t->step->result && tiling_has_registers(t) ? emit_text(e, "!f->past_%d && ", t->step->id + 1) : "",
                   apart, n, n);
-    emit_line(e, "const int64_t ahead_step =");
+    emit_line(e, "const int64_t %s =", tiling_brings_rows(t) ? "panel_ahead" : "ahead_step");
     const char *near = along || t->c->rows_apart ? NULL : rows_in_place(e, t, "<=", 4 * e->plan->target->l2_bytes);
     if (t->may_pass)    /* what would wait for what goes, unless it comes from memory */
         emit_line(e, "    passes%s ? 0 :", near ? emit_text(e, " && %s", near) : "");
@@ -212,7 +212,9 @@ void tiling_find_ahead(Emitter *e, const Tiling *t, const char *row)
                   n, size, tiling_block_stop(e, t), tiling_block_start(e, t), n, n, n, n);
     else
         emit_line(e, "    %s ? 0 :", tiling_panels_are_far(e, t));
-    if (along)
+    if (tiling_brings_rows(t))
+        emit_line(e, "    COLUMNS_%d * %d;", n, size);
+    else if (along)
         emit_line(e, "    (k_apart ? k_apart : (int64_t)COLUMNS_%d) * %d;", n, size);
     else
         emit_line(e, t->c->rows_apart || t->c->window ? "    0;" : "    %sk_step == %d ? size_ceil_div(%s * %d, tiles) : 0;", asks_rows(e, t),

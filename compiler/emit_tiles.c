@@ -196,6 +196,17 @@ static bool turns(const Tiling *t)
     return tiling_has_registers(t) && t->in_registers && !tiling_has_reach(t);
 }
 
+enum { ROWS_AHEAD = 64 };
+
+/* A sweep's rows in place come from memory with the first panel, so many points before they are met. */
+static void bring_rows(const Tiling *t, Text *text, const char *comes, const char *next_panel)
+{
+    text_print(text, "    const int brings = %s == 0 && k_apart != 0;    /* rows, to the first panel */\n", tiling_tile_place(t));
+    text_print(text, "    const int64_t ahead_step = brings ? k_apart * %d : panel_ahead;\n", (int)dtype_size(t->c->packed));
+    text_print(text, "    if (brings)\n        ahead = (const char *)(here + %d * k_apart);\n", ROWS_AHEAD);
+    text_print(text, "    else if (block == 1%s)\n        ahead = (const char *)(%s);\n", comes, next_panel);
+}
+
 /* The tiles of rows of one segment from `first` to `end`: all columns for each. A block of tiles
  * takes some of the contracted points after the others. */
 static void emit_tiles(Emitter *e, const Tiling *t, const char *first, const char *end, const char *const calls[8])
@@ -255,9 +266,11 @@ static void emit_tiles(Emitter *e, const Tiling *t, const char *first, const cha
     const char *first_point = t->c->points_met.condition ? "first_point" : "done";
     text_print(&inner, "    const %s *here = rows + (%s - %s) * %s%s;\n", emit_element(t->c->packed), row, from, along ? "tile_step" : "row_step",
                t->c->window ? "" : emit_text(e, " + %s * k_step", first_point));
-    if (along)
-        text_print(&inner, "    if (block == 1%s)\n        ahead = (const char *)(k_apart ? here + 16 * k_apart : panels_%d + (%s + COLUMNS_%d) * %s);\n",
-                   comes, n, tiling_tile_place(t), n, tiling_panel_depth(t));
+    const char *next_panel = emit_text(e, "panels_%d + (%s + COLUMNS_%d) * %s", n, tiling_tile_place(t), n, tiling_panel_depth(t));
+    if (tiling_brings_rows(t))
+        bring_rows(t, &inner, comes, next_panel);
+    else if (along)
+        text_print(&inner, "    if (block == 1%s)\n        ahead = (const char *)(k_apart ? here + 16 * k_apart : %s);\n", comes, next_panel);
     if (t->is_stored)
         tiling_lines(&inner, "    ", tiling_find_target(e, t));
     if (stores)

@@ -5,7 +5,7 @@
 
 static const char *const words[] = {
     "height", "rows", "row_step", "k_step", "panel", "depth", "sums", "left", "right", "place", "packed", "tile",
-    "lanes", "columns", "flat", "to", "v", "square", "r", "c", "tiles", "ahead", "ahead_step", "kept", "here",
+    "lanes", "columns", "flat", "to", "v", "square", "r", "c", "tiles", "ahead", "ahead_step", "panel_ahead", "brings", "kept", "here",
     "done", "points", "block", "tiles_left", "is_last", "start", "start_step", "places", "width", "from_point",
     "to_point", "columns_at", "tile_place", "tile_end", "before", "pieces", "piece", "is_placed", "placed",
     "behind", "result", "result_step", "past", "is_past", "k_apart", "tile_step", "writes", "from", "s", "starts",
@@ -117,6 +117,11 @@ bool tiling_asks_further(const Tiling *t)
 bool tiling_packs_tiles(const Tiling *t)
 {
     return t->c->rows_along || t->c->rows_spread;
+}
+
+bool tiling_brings_rows(const Tiling *t)
+{
+    return t->c->sweep && tiling_packs_tiles(t) && !t->c->columns_in_place;
 }
 
 /* How far apart a tile's points are, where those of packed tiles are as far as these are high. */
