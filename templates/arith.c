@@ -35,10 +35,10 @@ INLINE f32v fma_f32v(f32v a, f32v b, f32v c)
 
 #ifdef EINC_AVX512
 //{ fma_f32v@avx512
-/* a * b + c, rounded once; gcc contracts it by itself only in its own dialects of C. */
+/* a * b + c, rounded once; gcc contracts it by itself only in its own dialects of C, clang not where a * b is used twice. */
 INLINE f32v fma_f32v(f32v a, f32v b, f32v c)
 {
-#if EINC_VECTORS && !defined(__clang__) && LANES == 16
+#if EINC_VECTORS && LANES == 16
     return __builtin_ia32_vfmaddps512_mask(a, b, c, (uint16_t)-1, 4);
 #elif EINC_VECTORS && !defined(__clang__) && LANES >= 4
     __asm__("vfmadd231ps %2, %1, %0" : "+v"(c) : "%v"(a), "vm"(b));
@@ -96,10 +96,10 @@ INLINE f64v fma_f64v(f64v a, f64v b, f64v c)
 
 #ifdef EINC_AVX512
 //{ fma_f64v@avx512
-/* a * b + c, rounded once; gcc contracts it by itself only in its own dialects of C. */
+/* a * b + c, rounded once; gcc contracts it by itself only in its own dialects of C, clang not where a * b is used twice. */
 INLINE f64v fma_f64v(f64v a, f64v b, f64v c)
 {
-#if EINC_VECTORS && !defined(__clang__) && LANES == 8
+#if EINC_VECTORS && LANES == 8
     return __builtin_ia32_vfmaddpd512_mask(a, b, c, (uint8_t)-1, 4);
 #elif EINC_VECTORS && !defined(__clang__) && LANES < 8
     __asm__("vfmadd231pd %2, %1, %0" : "+v"(c) : "%v"(a), "vm"(b));

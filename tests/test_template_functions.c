@@ -253,6 +253,17 @@ TARGETED static void test_finite_pairs(void **state)
 }
 
 /* Factors: exp, or 0 where that is less than the root of the least normal number, so that no product of two is below those. */
+/* clang may fuse the products of one and not of the other. */
+static bool is_same(double x, double y, double off)
+{
+#ifdef __clang__
+    return x == y || fabs(x - y) <= off * fabs(y);
+#else
+    (void)off;
+    return x == y;
+#endif
+}
+
 TARGETED static void test_large(void **state)
 {
     (void)state;
@@ -261,9 +272,9 @@ TARGETED static void test_large(void **state)
         double f64[2] = { lane_f64v(large_exp_f64v(splat_f64v(x)), 0), large_exp_f64(x) };
         for (int i = 0; i < 2; i++) {
             bool zero = f32[i] == 0 && exp((float)x) < 0x1.1p-63;
-            assert_true(zero || (f32[i] * f32[i] >= FLT_MIN && f32[i] == (i ? expf((float)x) : lane_f32v(exp_f32v(splat_f32v((float)x)), 0))));
+            assert_true(zero || (f32[i] * f32[i] >= FLT_MIN && is_same(f32[i], i ? expf((float)x) : lane_f32v(exp_f32v(splat_f32v((float)x)), 0), 0x1p-22)));
             zero = f64[i] == 0 && exp(x) < 0x1.1p-511;
-            assert_true(zero || (f64[i] * f64[i] >= DBL_MIN && f64[i] == (i ? exp(x) : lane_f64v(exp_f64v(splat_f64v(x)), 0))));
+            assert_true(zero || (f64[i] * f64[i] >= DBL_MIN && is_same(f64[i], i ? exp(x) : lane_f64v(exp_f64v(splat_f64v(x)), 0), 0x1p-51)));
         }
     }
     assert_true(isnan(lane_f32v(large_exp_f32v(splat_f32v(NAN)), 0)) && isnan(lane_f64v(large_exp_f64v(splat_f64v(NAN)), 0)));

@@ -282,10 +282,10 @@ INLINE u32v load_u32v(const void *p, int64_t stride, int count)
     return load_lanes_u32v(p, stride, count);
 }
 
-/* a * b + c, rounded once; gcc contracts it by itself only in its own dialects of C. */
+/* a * b + c, rounded once; gcc contracts it by itself only in its own dialects of C, clang not where a * b is used twice. */
 INLINE f32v fma_f32v(f32v a, f32v b, f32v c)
 {
-#if EINC_VECTORS && !defined(__clang__) && LANES == 16
+#if EINC_VECTORS && LANES == 16
     return __builtin_ia32_vfmaddps512_mask(a, b, c, (uint16_t)-1, 4);
 #elif EINC_VECTORS && !defined(__clang__) && LANES >= 4
     __asm__("vfmadd231ps %2, %1, %0" : "+v"(c) : "%v"(a), "vm"(b));

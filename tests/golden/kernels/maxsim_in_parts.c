@@ -440,10 +440,10 @@ INLINE i32v max_i32v(i32v a, i32v b)
 #endif
 }
 
-/* a * b + c, rounded once; gcc contracts it by itself only in its own dialects of C. */
+/* a * b + c, rounded once; gcc contracts it by itself only in its own dialects of C, clang not where a * b is used twice. */
 INLINE f32v fma_f32v(f32v a, f32v b, f32v c)
 {
-#if EINC_VECTORS && !defined(__clang__) && LANES == 16
+#if EINC_VECTORS && LANES == 16
     return __builtin_ia32_vfmaddps512_mask(a, b, c, (uint16_t)-1, 4);
 #elif EINC_VECTORS && !defined(__clang__) && LANES >= 4
     __asm__("vfmadd231ps %2, %1, %0" : "+v"(c) : "%v"(a), "vm"(b));
