@@ -11,7 +11,6 @@ enum {
     SWEEP_BYTES = 3072,           /* or so many bytes of each column's where SWEEP_NEAR columns of them are near, */
     SWEEP_NEAR = 256,
     SWEEP_FAR = 896,              /* or so many where panels are far, for sums are kept far, too, */
-    SWEEP_SHORTEST = 64,          /* fewer take less time than their sums' coming and going */
     SWEEP_COLUMNS = 512,          /* where fewer columns than these would have all of theirs packed, */
     SWEEP_COLUMNS_ALONG = 1024,   /* or than these where each point has its rows side by side, elsewhere than the next point's */
     DEPTH_FORCED = 24, DEEP_FORCED = 40, ROW_FORCED = 2, NEAR_FORCED = 1024,     /* short, for small arrays to reach all that a product does */

@@ -13,7 +13,6 @@ enum {
     SWEPT_TILES = 6,
     SWEEP_RUNS = 2,               /* so often the columns that a sweep has at least are worth it */
     PAGE = 4096, NEAR_POINTS = 96,     /* of columns in place at a time; bytes */
-    WHOLE_POINTS = 64,            /* so many pay for sums to come and go; */
     LOOPS_MOST = 64,              /* loops keep so many results in registers */
     SWEPT_VECTORS = 4,            /* wider tiles are lower than two rows */
     WHOLE_MOST = 128              /* products of so many words stand one after the other in a kernel */
@@ -340,7 +339,7 @@ int contract_sweep_whole(const Planner *planner, const Contract *c)
     double near = planner->plan->memory ? fmin(contract_near(target), (double)planner->plan->memory / 4) : contract_near(target);
     int points = (int)(near / (places * size));
     bool many = others * fmax(contract_parts(planner, c, points), 1) >= RUNS_LEAST && rows * columns > LOOPS_MOST;
-    return columns >= width && many && points >= WHOLE_POINTS && deep > points ? points : 0;
+    return columns >= width && many && points >= SWEEP_SHORTEST && deep > points ? points : 0;
 }
 
 const Term *contract_widened(const Planner *planner, const Step *step, const Contract *c)

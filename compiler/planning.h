@@ -183,6 +183,7 @@ enum { RUNS_LEAST = 8 };                         /* units of work where memory i
 double contract_parts(const Planner *planner, const Contract *c, double sweep);
 const Size *contract_split(const Planner *planner, const Step *step, Index **split);
 enum { SWEEP_FORCED = 40 };                      /* short, for small arrays to reach all that a product does */
+enum { SWEEP_SHORTEST = 64 };                      /* points of a sweep: fewer take less time than their sums' coming and going */
 enum { ROW_BLOCK = 8 };                            /* tiles of rows that meet a panel that is not near before the next */
 double contract_near(const Target *target);      /* panels of at most so many bytes stay near while all rows meet them */
 /* Whether panels of a unit of work do: those of all columns, or of some for which rows come again that are near themselves. */
