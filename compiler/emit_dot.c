@@ -21,7 +21,7 @@ void nest_share_words(Emitter *e, Nest *nest)
     for (int i = 0; i < 2; i++) {
         const Term *read = e->step->dot[i];
         nest->words[i] = NULL;
-        if (!nest->jammed || term_has_index(read, e->step->jammed))
+        if (!nest->jammed || step_has_points(e->step, read))
             continue;
         nest->words[i] = emit_name(e, "words");
         emit_line(e, "const u32v %s = %s;", nest->words[i], load(e, read));

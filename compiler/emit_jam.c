@@ -5,12 +5,17 @@
 
 Scope *nest_open_points(Emitter *e)
 {
-    const Index *index = e->step->jammed;
+    const Step *step = e->step;
     Scope *body = emit_push(e);
-    const char *name = emit_name(e, index->name);
-    emit_bind(e, index, name);
-    emit_line(e, "const int64_t %s = %s + point%s;", name, e->jam_first,
-              index == e->step->vector ? " * LANES" : e->step->apart ? " * points_apart" : "");
+    const char *name = emit_name(e, step->jammed->name);
+    emit_bind(e, step->jammed, name);
+    emit_line(e, "const int64_t %s = %s + point%s%s;", name, e->jam_first, step->met ? " / meets" : "",
+              step->jammed == step->vector ? " * LANES" : step->apart ? " * points_apart" : "");
+    if (step->met) {
+        name = emit_name(e, step->met->name);
+        emit_bind(e, step->met, name);
+        emit_line(e, "const int64_t %s = %s + point %% meets;", name, e->met_first);
+    }
     return body;
 }
 
@@ -78,13 +83,13 @@ const char *emit_soon(Emitter *e)
 static void begin_read(void *user, const Term *term)
 {
     Emitter *e = user;
-    if (term->kind != TERM_READ || e->begins[term->id] || !term_has_index(term, e->step->jammed))
+    if (term->kind != TERM_READ || e->begins[term->id] || !step_has_points(e->step, term))
         return;
     for (int a = 0; a < term->read.tensor->rank; a++)
         if (!position_is_plain(&term->read.positions[a]))
             return;
     const char *name = emit_name(e, emit_text(e, "%s_points", e->pointers[term->read.tensor->home->id]));
-    emit_line(e, "const %s *%s[%d];", emit_element(term->dtype), name, e->step->jam);
+    emit_line(e, "const %s *%s[%d];", emit_element(term->dtype), name, step_points(e->step));
     Scope *points = nest_open_points(e);
     e->part = ADDRESS_FIXED;
     emit_line(e, "%s[point] = %s;", name, emit_pointer(e, term));
@@ -105,11 +110,72 @@ void nest_begin_points(Emitter *e, const Nest *nest)
         term_each_below(e->arena, nest->reduces[r]->reduce.argument, begin_read, e);
 }
 
+typedef struct Ahead {
+    Emitter *e;
+    const char *at;
+} Ahead;
+
+/* Of the points that meet others one asks for what they share; `when` more is asked. */
+static void emit_ask(Emitter *e, const Term *term, const char *when)
+{
+    const char *once = e->step->met ? "point % meets == 0" : "", *and = *once && *when ? " && " : "";
+    emit_line(e, *once || *when ? "if (%s%s%s) PREFETCH_FAR(%s);" : "%s%s%sPREFETCH_FAR(%s);", when, and, once, emit_pointer(e, term));
+}
+
+static void prefetch_read(void *user, const Term *term)
+{
+    const Ahead *ahead = user;
+    Emitter *e = ahead->e;
+    const Step *step = e->step;
+    if (term->kind != TERM_READ || !term_has_index(term, step->jammed ? step->jammed : step->split) || !term_has_index(term, step->vector))
+        return;
+    for (int a = 0; a < term->read.tensor->rank; a++)
+        if (position_has_gather(&term->read.positions[a]))
+            return;
+    bool alone = step->alone[1] && !step->apart && e->plan->target->streams;
+    Scope *later = emit_push(e);
+    later->indent--;
+    if (step->soon && e->begins && e->begins[term->id]) {
+        const char *own = e->begins[term->id];
+        e->begins[term->id] = e->soon[term->id];
+        emit_ask(e, term, step->met ? "points > meets" : "soon");
+        e->begins[term->id] = own;
+    }
+    if (step->ahead) {
+        emit_bind(e, step->vector, emit_text(e, "(%s + %d * LANES)", ahead->at, step->ahead));
+        emit_ask(e, term, !alone ? "" : step->met ? "points == meets" : "points == 1");
+    }
+    emit_pop(e);
+    emit_body(e, later);
+}
+
+/* What several rows that are read at once will give soon: so many streams are too many for the hardware's own prefetching. */
+void nest_ask_ahead(Emitter *e, const Nest *nest)
+{
+    Ahead ahead = { e, emit_bound(e, e->step->vector) };
+    for (int r = 0; r < nest->count; r++)
+        term_each_below(e->arena, nest->domains[r].reduce->reduce.argument, prefetch_read, &ahead);
+}
+
 /* What the step makes of each point. */
 static void store_points(Emitter *e)
 {
     for (int o = 0; o < e->step->statement->output_count; o++)
         emit_store(e, &e->step->statement->outputs[o]);
+}
+
+/* The sums of all points, whose lanes are folded together; NULL where each is folded by itself. */
+static const char *nest_fold_points(Emitter *e, const Nest *nest, int r)
+{
+    Component components[STATE_COMPONENTS_MAX];
+    const Dtype dtype = state_components(nest->reduces[r], components) ? components[0].dtype : DTYPE_BOOL;
+    if (!nest->across || components[0].merge != MERGE_ADD || !state_is_simple(nest->reduces[r]) || nest_finder(nest, r) >= 0 ||
+        (dtype != DTYPE_F32 && dtype != DTYPE_F64 && dtype != DTYPE_I32))
+        return NULL;
+    const char *name = emit_name(e, components[0].name);
+    emit_line(e, "%s %s[%d];", emit_type(dtype, false), name, step_points(e->step));
+    emit_line(e, "fold_sums_%s(%s, points, %s);", emit_suffix(dtype, true), nest->names[r][0], name);
+    return emit_text(e, "%s[point]", name);
 }
 
 /* The reductions of all points, and what the step makes of them. */
@@ -120,10 +186,14 @@ static void run_jammed(Emitter *e, Nest *nest)
     nest_declare(e, nest);
     (nest->grouped && e->step->powers[0] ? nest_run_in_powers : nest_run)(e, nest);
     e->begins = NULL;
+    const char **folded = ARENA_ARRAY(e->arena, const char *, nest->count);
+    for (int r = 0; r < nest->count; r++)
+        folded[r] = nest_fold_points(e, nest, r);
     Scope *points = nest_open_points(e);
     for (int r = 0; r < nest->count; r++) {
-        const char *names[STATE_COMPONENTS_MAX];
-        nest_finished(e, nest, r, names);
+        const char *names[STATE_COMPONENTS_MAX] = { folded[r] };
+        if (!folded[r])
+            nest_finished(e, nest, r, names);
         if (e->step->guard)    /* not finished where the point asks for nothing */
             emit_know(e, nest->reduces[r], emit_state_finish(e, nest->reduces[r], names, true));
         else

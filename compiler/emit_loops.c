@@ -3,17 +3,19 @@
 
 #include "emit_loops.h"
 
-static void put_call(Text *text, const Around *around)
+static void put_call(Emitter *e, Text *text, const Around *around)
 {
     text_print(text, "%s(", around->function);
     int first = 1;
+    const char *points = !strcmp(around->meets, "1") ? around->points : !strcmp(around->points, "1") ? around->meets
+                       : emit_text(e, "%s * %s", around->points, around->meets);
     for (int i = 0; i < around->set->count; i++) {
         const char *name = around->set->list[i].name;
         if (!emit_mentions(around->body, name))
             continue;
         text_separate(text, &first, ", ");
         text_put(text, !strcmp(name, "count") ? around->count : !strcmp(name, "unit") ? around->unit
-                       : !strcmp(name, "points") ? around->points : !strcmp(name, "soon") ? around->soon
+                       : !strcmp(name, "points") ? points : !strcmp(name, "meets") ? around->meets : !strcmp(name, "soon") ? around->soon
                        : !strcmp(name, "points_apart") ? around->apart
                        : around->row && !strcmp(name, around->first_row) ? around->row : name);
         if (around->row && !strcmp(name, "first_unit"))
@@ -22,10 +24,10 @@ static void put_call(Text *text, const Around *around)
     text_put(text, ")");
 }
 
-static void emit_call(Text *text, int depth, const Around *around)
+static void emit_call(Emitter *e, Text *text, int depth, const Around *around)
 {
     text_print(text, "%*s", 4 * depth, "");
-    put_call(text, around);
+    put_call(e, text, around);
     text_put(text, ";\n");
 }
 
@@ -53,7 +55,7 @@ static const char *emit_before_line(Emitter *e, Text *text, int depth, const cha
     call.function = around.lead;
     call.body = around.lead_body;
     text_print(text, "%*sconst int64_t lead = ", 4 * depth, "");
-    put_call(text, &call);
+    put_call(e, text, &call);
     if (first) {
         last = names_user(names, emit_text(e, "%s_last", index->name));
         text_print(text, ", %s = size_min(%s + lead, %s)", last, to, extent);
@@ -135,7 +137,7 @@ static void emit_bounded_loop(Emitter *e, Text *text, int depth, const char *fro
             continue;
         text_print(text, "%*sfor (int64_t %s = %s; %s < %s; %s += LANES)\n", 4 * depth, "", name, begins[part], name, ends[part], name);
         call->count = emit_text(e, "(int)size_min(LANES, %s - %s)", ends[part], name);
-        emit_call(text, depth + 1, call);
+        emit_call(e, text, depth + 1, call);
     }
 }
 
@@ -152,11 +154,11 @@ static void emit_added_rows(Emitter *e, Text *text, int depth, const Names *name
         many.points = emit_text(e, "%d", e->step->jam);
         many.apart = "points_apart";
         text_print(text, "%*s%s\n", 4 * depth, "", head);
-        emit_call(text, depth + 1, &many);
+        emit_call(e, text, depth + 1, &many);
         text_put(text, behind);
     }
     text_print(text, "%*sfor (; %s < %s; %s++)\n", 4 * depth, "", name, end, name);
-    emit_call(text, depth + 1, &around);
+    emit_call(e, text, depth + 1, &around);
 }
 
 void emit_loops_around(Emitter *e, Text *text, int depth, Names *names, Around around, int at)
@@ -166,7 +168,7 @@ void emit_loops_around(Emitter *e, Text *text, int depth, Names *names, Around a
         if (step->added && emit_adds_rows(e))
             emit_added_rows(e, text, depth, names, around);
         else
-            emit_call(text, depth, &around);
+            emit_call(e, text, depth, &around);
         return;
     }
     const Index *index = step->loops[at];
@@ -184,6 +186,12 @@ void emit_loops_around(Emitter *e, Text *text, int depth, Names *names, Around a
     } else if (around.whole && (lanes || index == step->jammed)) {
         text_print(text, "%*sint64_t %s = %s;\n", 4 * depth, "", name, from);
         emit_parts(e, text, depth, name, from, to, names, around, at);
+    } else if (around.whole && index == step->met) {
+        text_print(text, "%*sint64_t %s = %s;\n", 4 * depth, "", name, from);
+        Around many = around;
+        many.meets = emit_text(e, "%d", step->meets);
+        emit_around(e, text, depth, emit_text(e, "for (; %s + %s <= %s; %s += %s)", name, many.meets, to, name, many.meets), names, many, at + 1);
+        emit_around(e, text, depth, emit_text(e, "for (; %s < %s; %s++)", name, to, name), names, around, at + 1);
     } else {
         if (lanes)
             around.count = emit_text(e, "(int)size_min(%s, %s - %s)", emit_turn(e), to, name);

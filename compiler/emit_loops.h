@@ -11,7 +11,7 @@ typedef struct Around {
     const char *other_body, *other;    /* of the one for where the condition of what is stored fails; NULL: there is none */
     const char **names;           /* [loop]: of the variables of the loops so far */
     const char *lead_body, *lead; /* of the one for how many numbers come before a line; NULL: there is none */
-    const char *unit, *count, *points, *soon, *apart;    /* what is put in for these parameters */
+    const char *unit, *count, *points, *meets, *soon, *apart;    /* what is put in for these parameters */
     const char *row, *first_row;  /* the first of the rows that go together is this variable, and that parameter; or NULL */
     bool whole;                   /* whole vectors, and points that go together, have loops of their own */
 } Around;

@@ -53,6 +53,7 @@ void nest_begin_points(Emitter *e, const Nest *nest);
 /* The head of a jammed loop for the points that go together, behind what it needs; and what comes behind the loop, or NULL. */
 const char *emit_together(Emitter *e, Text *text, int depth, const char *first, const char *name, const char *end, const char **behind);
 const char *emit_soon(Emitter *e);        /* how many points later what is read is asked for */
+void nest_ask_ahead(Emitter *e, const Nest *nest);    /* in a turn: for what the rows will give later */
 Scope *nest_open_points(Emitter *e);
 void nest_close_points(Emitter *e, const Scope *body);
 

@@ -114,7 +114,7 @@ static void declare_component(Emitter *e, const Nest *nest, int r, int c, Dtype 
 {
     const char *type = emit_type(dtype, nest->varying), *start = emit_state_start(e, nest->reduces[r], c, nest->varying);
     if (nest->jammed) {
-        emit_line(e, "%s %s[%d];", type, name, e->step->jam);
+        emit_line(e, "%s %s[%d];", type, name, step_points(e->step));
         emit_line(e, "UNROLL");
         emit_line(e, "for (int point = 0; point < points; point++)");
         emit_line(e, "    %s[point] = %s;", name, start);
@@ -234,45 +234,6 @@ static void emit_steps(Emitter *e, Nest *nest)
     }
 }
 
-typedef struct Ahead {
-    Emitter *e;
-    const char *at;
-} Ahead;
-
-static void prefetch_read(void *user, const Term *term)
-{
-    const Ahead *ahead = user;
-    Emitter *e = ahead->e;
-    const Index *row = e->step->jammed ? e->step->jammed : e->step->split;
-    if (term->kind != TERM_READ || !term_has_index(term, row) || !term_has_index(term, e->step->vector))
-        return;
-    for (int a = 0; a < term->read.tensor->rank; a++)
-        if (position_has_gather(&term->read.positions[a]))
-            return;
-    const char **begin = e->begins ? &e->begins[term->id] : NULL, *own = begin ? *begin : NULL;
-    if (e->step->soon && !own)
-        return;
-    Scope *later = emit_push(e);
-    later->indent--;
-    if (e->step->soon)
-        *begin = e->soon[term->id];
-    else
-        emit_bind(e, e->step->vector, emit_text(e, "(%s + %d * LANES)", ahead->at, e->step->ahead));
-    emit_line(e, "%sPREFETCH_FAR(%s);", e->step->soon ? "if (soon) " : "", emit_pointer(e, term));
-    if (begin)
-        *begin = own;
-    emit_pop(e);
-    emit_body(e, later);
-}
-
-/* What several rows that are read at once will give soon: so many streams are too many for the hardware's own prefetching. */
-static void emit_prefetches(Emitter *e, const Nest *nest)
-{
-    Ahead ahead = { e, emit_bound(e, e->step->vector) };
-    for (int r = 0; r < nest->count; r++)
-        term_each_below(e->arena, nest->domains[r].reduce->reduce.argument, prefetch_read, &ahead);
-}
-
 void nest_turn(Emitter *e, Nest *nest, const char *chain)
 {
     if (nest->dots)
@@ -280,7 +241,7 @@ void nest_turn(Emitter *e, Nest *nest, const char *chain)
     Scope *points = nest->jammed ? nest_open_points(e) : NULL;
     set_turn(e, nest, points ? "point" : chain);
     if ((e->step->ahead || e->step->soon) && (e->step->jammed ? !e->scope->count : nest->chains > 1 && !strcmp(chain, "chain")))
-        emit_prefetches(e, nest);
+        nest_ask_ahead(e, nest);
     nest_make_joined(e, nest);
     (nest->dots ? nest_dot : emit_steps)(e, nest);
     if (points)

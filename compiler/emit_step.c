@@ -138,6 +138,8 @@ const char *emit_point(Emitter *e)
         const char *name = names_user(&body->names, step->loops[i]->name);
         if (step->loops[i] == step->jammed || step->loops[i] == step->crossed)
             e->jam_first = name;
+        else if (step->loops[i] == step->met)
+            e->met_first = name;
         else if (step->crossed && step->loops[i] == step->vector)
             first_lane = name;
         else if (!emit_has_inside(e, step->loops[i]))
@@ -234,6 +236,7 @@ ParameterSet emit_step_parameters(Emitter *e, bool point)
         emit_parameter(&set, "int64_t ", names_user(&names, step->added->name));
     if (point) {
         emit_parameter(&set, "const int ", "points");
+        emit_parameter(&set, "const int ", "meets");
         emit_parameter(&set, "const int ", "count");
         emit_parameter(&set, "const int ", "unit");
         emit_parameter(&set, "const int64_t ", "soon");
@@ -306,7 +309,7 @@ static void emit_function(Emitter *e, const char *name, const char *comment)
     bool units = e->step->units.count > 0 && e->lanes && emit_mentions(whole, "unit");
     Around around = { .set = &inner, .body = whole, .function = point, .other_body = other_body, .other = other,
                       .lead_body = lead_body, .lead = lead_body ? lead : NULL,
-                      .names = ARENA_ARRAY(e->arena, const char *, e->step->loop_count), .count = emit_turn(e), .points = "1", .soon = "0", .apart = "1" };
+                      .names = ARENA_ARRAY(e->arena, const char *, e->step->loop_count), .count = emit_turn(e), .points = "1", .meets = "1", .soon = "0", .apart = "1" };
     for (int u = units; u >= 0; u--) {
         Names names = names_new(e->arena, &e->names);
         if (units)

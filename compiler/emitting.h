@@ -87,7 +87,8 @@ typedef struct Emitter {
     bool team;                    /* whether the threads of a team work on one point, along the step's vector */
     int *uses;                    /* [lowered term id] */
     bool merging;                 /* the step's states come from their parts */
-    const char *jam_first;        /* the first of the points that go together, a parameter */
+    const char *jam_first;        /* the first of the points that go together, a parameter, */
+    const char *met_first;        /* and of those that they meet */
     const char **begins;          /* [lowered term id]: the pointer to what a point reads, where its loops begin; or NULL */
     const char **soon;            /* … to what the next points will */
     AddressPart part;             /* what addresses at hand are made of */

@@ -214,6 +214,9 @@ struct Step {
      * what does not depend on that loop is loaded once for all of them. */
     Index *jammed;                /* NULL: one at a time */
     int jam;
+    /* Each of them meets so many points of another kept loop, which are loaded once for all of them, too: a tile of sums. */
+    Index *met;                   /* NULL: one at a time */
+    int meets;
     /* The reduced index whose points go together instead, rows of memory: each is added to sums that stand where the result will. */
     Index *added;
     const Term *guard;            /* the where whose branch the reduction is, which runs where one of the points asks for it; NULL: always */
@@ -249,6 +252,9 @@ struct Step {
     bool is_passed_on;            /* nobody reads what it makes but the steps that are made in one loop with it */
     double flops, bytes;          /* -1: not known */
 };
+
+int step_points(const Step *step);                            /* so many go through the reductions together */
+bool step_has_points(const Step *step, const Term *term);     /* whether these differ in a term */
 
 /* What a reduction behind a product reads for each row, whatever the column: as much as there is room for in shared memory. */
 enum { ROW_READS_MAX = 4 };

@@ -432,6 +432,8 @@ Contract *plan_contract(Planner *planner, const Step *step)
     bool sweeps = indices_have(product.reduce->reduce.over, product.reduce->reduce.over_count, step->statement->swept);
     if (left < 0 || (product.places && (target->grid || sweeps)))
         return NULL;
+    if (!reduces && plan_meets_few(planner, step, &product))
+        return NULL;
     bool pays = product_pays(&product, planner->hints->nests, planner->hints->extents, reduces ? step->roots[0]->reduce.over : NULL,
                              reduces ? step->roots[0]->reduce.over_count : 0, target->grid);
     if (!pays && (!target->in_order || planner->hints->nests != NESTS_BY_COST))

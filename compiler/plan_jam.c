@@ -1,13 +1,16 @@
 /* Which points of a step go through its reductions together. Each has sums of its own, so that one operation need not wait
  * for the one before, and what does not depend on their loop is loaded once for all of them: of a matrix times a vector,
- * the vector; of a vector times a matrix, the number that a row is scaled by. */
+ * the vector; of a vector times a matrix, the number that a row is scaled by. A few rows that meet a matrix have a tile of sums. */
+#include <math.h>
+
 #include "planning.h"
 
-enum { JAM_ROWS = 8, JAM_VECTORS = 8, JAM_COLUMNS = 16, JAM_BYTES = 512 };
+enum { JAM_ROWS = 8, JAM_VECTORS = 8, JAM_COLUMNS = 16, JAM_BYTES = 512, MEET_MOST = 4 };
 
 /* Bytes: of a row that is worth its own sums, of sums that a row is added to and that stay in the first cache, of a vector of
- * which one keeps up with memory, and what is read before that which is asked for. */
-enum { ROW_LEAST = 128, SUMS_MOST = 4096, ALONE_BYTES = 32, SOON_BYTES = 16384 };
+ * which one keeps up with memory, and what is read before that which is asked for, of rows that go together and of a row alone. */
+enum { ROW_LEAST = 128, SUMS_MOST = 4096, ALONE_BYTES = 32, SOON_BYTES = 16384, ALONE_AHEAD = 4096 };
+enum { NARROW_LEAST = 128 };      /* numbers of such a row whose numbers are narrow */
 
 typedef struct Reads {
     const Term *reduce;
@@ -86,6 +89,16 @@ static bool adds_exponentials(const Planner *planner, Step *step)
                                 term_has_index(standing.guard->select.condition, step->vector));
 }
 
+int step_points(const Step *step)
+{
+    return step->jam * step->meets;
+}
+
+bool step_has_points(const Step *step, const Term *term)
+{
+    return term_has_index(term, step->jammed) || (step->met && term_has_index(term, step->met));
+}
+
 /* Whether points along an index can go together, and what they read. */
 static bool go_together(const Planner *planner, Step *step, const Index *index, Reads *reads)
 {
@@ -98,14 +111,19 @@ static bool go_together(const Planner *planner, Step *step, const Index *index, 
     return reads->simple && reads->with && (reads->plain || !step->guard);
 }
 
-/* As many as leave the fewest turns of the loop. */
+static int least_of(int a, int b)
+{
+    return a < b ? a : b;
+}
+
+/* As many as leave the fewest turns of the loop, and no more than take these. */
 static int best_jam(double extent, int most)
 {
     int best = 1;
     double least = extent;
     for (int jam = most; jam > 1; jam--) {
         double whole = (double)(int64_t)(extent / jam), turns = whole + (extent - whole * jam);
-        if (turns < least) {
+        if (turns < least || (turns == least && best > 1)) {
             best = jam;
             least = turns;
         }
@@ -156,12 +174,12 @@ static double points_of(const Planner *planner, const Term *reduce, double unkno
     return points;
 }
 
-enum { MANY = 1000000000 };       /* points, that no cache holds */
+enum { MANY = 1000000000, NUMBER = 4 };    /* points, that no cache holds, and bytes that each mostly has */
 
 /* Whether what is read is more than the second cache is known to hold. */
 static bool reads_much(const Planner *planner, const Step *step)
 {
-    double bytes = 4 * points_of(planner, step->roots[0], MANY);
+    double bytes = NUMBER * points_of(planner, step->roots[0], MANY);
     for (int i = 0; i < step->loop_count; i++)
         bytes *= points_along(planner, step->loops[i], MANY);
     return bytes > planner->plan->target->l2_bytes;
@@ -247,7 +265,7 @@ static void note_row(void *user, const Term *term)
     int size = (int)dtype_size(term->dtype), rank = term->read.tensor->rank;
     rows->size = rows->size && rows->size < size ? rows->size : size;
     for (int i = 0; i < step->loop_count; i++)
-        rows->again |= !term_has_index(term, step->loops[i]) && planner_extent(rows->planner, step->loops[i]) > 1;
+        rows->again |= !term_has_index(term, step->loops[i]) && step->loops[i] != step->met && planner_extent(rows->planner, step->loops[i]) > 1;
     const Position *axes = term->read.positions;
     int a = rank - 1;
     while (a >= 0 && position_is_plain(&axes[a]) && indices_have(over->reduce.over, over->reduce.over_count, axes[a].parts[0].index))
@@ -256,9 +274,9 @@ static void note_row(void *user, const Term *term)
 }
 
 /* The rows of points that go together and come from memory. Where each line of narrow numbers takes more instructions than
- * its load, or rows lie apart, they are asked for; else rows are best read one after the other, which is one stream: if they
- * are long enough to be summed up for themselves, not so long that what they have in common leaves the first cache for
- * them, and vectors are so long that one sum keeps up with memory. */
+ * its load, where rows lie apart or meet several points, they are asked for; else rows are best read one after the other, which is
+ * one stream that is asked for: if they are long enough to be summed up for themselves, not so long that what they have in common
+ * leaves the first cache for them, and vectors are so long that one sum keeps up with memory. */
 static void plan_rows(const Planner *planner, Step *step)
 {
     const Target *target = planner->plan->target;
@@ -266,13 +284,15 @@ static void plan_rows(const Planner *planner, Step *step)
     for (int r = 0; r < step->root_count; r++)
         term_each_below(planner->arena, step->roots[r]->reduce.argument, note_row, &rows);
     bool narrow = rows.size < 4 && !step->dots;
-    step->soon = (narrow || rows.apart) && target->streams ? SOON_BYTES / rows.size : 0;
+    step->soon = (narrow || rows.apart || step->met) && target->streams ? SOON_BYTES / rows.size : 0;
     step->ahead = target->streams || (target->apart && rows.size >= 4) ? 0 : AHEAD_BYTES / target->vector_bytes;
     step->apart = target->apart && !rows.apart && !rows.again && !step->powers[0];
-    if ((!narrow || step->apart) && !rows.apart && !rows.again && target->vector_bytes >= ALONE_BYTES) {
-        step->alone[0] = ROW_LEAST / rows.size;
-        step->alone[1] = (target->row_bytes ? target->row_bytes : target->l1_bytes / 4) / rows.size;
+    if ((!narrow || target->streams || step->apart) && !rows.apart && !rows.again && target->vector_bytes >= ALONE_BYTES) {
+        int longest = target->row_bytes ? target->row_bytes / rows.size : target->l1_bytes / 4 / (narrow ? NUMBER : rows.size);
+        step->alone[0] = narrow ? NARROW_LEAST : ROW_LEAST / rows.size;
+        step->alone[1] = step->met ? (int)(longest / planner_extent(planner, step->met)) : longest;
         step->near = target->l2_bytes / rows.size;
+        step->ahead = step->ahead || step->apart ? step->ahead : ALONE_AHEAD / (planner->plan->lanes * rows.size);
     }
 }
 
@@ -283,6 +303,110 @@ static void jam_added(Step *step, Index *rows)
     step->jam = JAM_ROWS;
     step->apart = true;
     step->alone[1] = SUMS_MOST / (int)dtype_size(step->statement->outputs[0].tensor->dtype);
+}
+
+/* What a reduction's operands have of two loops. */
+typedef struct Sharing {
+    const Term *reduce;
+    const Index *loops[2];
+    bool reads[2], both;          /* of one loop without the other, in the reduction's loops; of both */
+} Sharing;
+
+static void note_sharing(void *user, const Term *term)
+{
+    Sharing *sharing = user;
+    bool inside = false, has[2];
+    for (int i = 0; i < sharing->reduce->reduce.over_count && term->kind == TERM_READ; i++)
+        inside |= term_has_index(term, sharing->reduce->reduce.over[i]);
+    for (int i = 0; i < 2; i++)
+        has[i] = inside && term_has_index(term, sharing->loops[i]);
+    for (int i = 0; i < 2; i++)
+        sharing->reads[i] |= has[i] && !has[1 - i];
+    sharing->both |= has[0] && has[1];
+}
+
+/* Whether what each of two loops has for itself is loaded once for all points of the other. */
+static bool meet(const Planner *planner, const Step *step, const Index *a, const Index *b)
+{
+    Sharing sharing = { .loops = { a, b } };
+    for (int r = 0; r < step->root_count; r++) {
+        if (!state_is_simple(step->roots[r]))
+            return false;
+        sharing.reduce = step->roots[r];
+        term_each_below(planner->arena, step->roots[r]->reduce.argument, note_sharing, &sharing);
+    }
+    return sharing.reads[0] && sharing.reads[1] && !sharing.both;
+}
+
+/* Whether what so many rows reduce stays in the first cache while others meet it. */
+static bool stay_near(const Planner *planner, const Term *reduce, double rows)
+{
+    return rows * points_of(planner, reduce, MANY) * NUMBER <= planner->plan->target->l1_bytes / 4;
+}
+
+/* A tile of as many sums as registers have, of some points each of two loops: the longer one's, or its vectors', go together. */
+static void jam_tile(const Planner *planner, Step *step)
+{
+    bool is_complex = dtype_kind(step->roots[0]->dtype) == KIND_COMPLEX;    /* such a vector takes two registers */
+    const int sums = planner->plan->target->sums / step->root_count / (1 + is_complex);
+    Index *few = NULL, *many = step->vector_kept ? step->vector : step->jammed;
+    for (int i = step->loop_count - 1; i >= 0 && !few; i--)
+        if (step->loops[i] != many && meet(planner, step, many, step->loops[i]))
+            few = step->loops[i];
+    if (!few || points_along(planner, few, 0) < 2)
+        return;
+    if (!step->vector_kept && planner_extent(planner, few) > planner_extent(planner, many)) {
+        Index *other = few;
+        few = many;
+        many = other;
+    }
+    double turns = floor(planner_extent(planner, many) / (step->vector_kept ? planner->plan->lanes : 1));
+    bool is_near = stay_near(planner, step->roots[0], planner_extent(planner, few));
+    int most = step->vector_kept ? least_of(JAM_VECTORS, sums / 2) : JAM_ROWS, vectors = step->vector_kept ? best_jam(turns, most) : 1;
+    int meets = best_jam(planner_extent(planner, few), least_of(sums / vectors, is_near ? JAM_ROWS : MEET_MOST));
+    int jam = best_jam(turns, least_of(sums / meets, most));
+    if (meets < 2 || jam < 2)
+        return;
+    step->jammed = many;
+    step->jam = jam;
+    step->met = few;
+    step->meets = meets;
+    if (!step->vector_kept)    /* what the many have comes from memory once */
+        step_move_last(step, few);
+}
+
+/* Whether the lanes run along what a side's numbers are read: along what is reduced, or along rows that a tile has whole. */
+static bool has_lanes_along(const Planner *planner, const Product *product, int side)
+{
+    const Index *over = product->reduce->reduce.over[0];
+    const IndexSet *own = &product->own[side];
+    if (lies_along(planner, product->side[side], over))
+        return product->reduce->reduce.over_count == 1 && lies_along(planner, product->side[1 - side], over);
+    for (int i = 0; i < own->count; i++)
+        if (lies_along(planner, product->side[side], own->list[i]))
+            return planner_extent(planner, own->list[i]) * (double)dtype_size(register_dtype(product->reduce->dtype)) <= JAM_BYTES;
+    return false;
+}
+
+/* A tile's columns leave most of its lanes to few rows of a matrix, and narrow numbers are widened for it before they are met; so they
+ * are where a sweep takes some at a time, which a tile has to itself anew. */
+bool plan_meets_few(const Planner *planner, const Step *step, const Product *product)
+{
+    const Term *reduce = product->reduce;
+    const int lanes = planner->plan->target->vector_bytes / (int)dtype_size(register_dtype(reduce->dtype));
+    if (!planner->plan->target->sums || planner->hints->nests != NESTS_BY_COST || product->places || !planner->hints->extents)
+        return false;
+    for (int s = 0; s < 2; s++) {
+        const Term *read = plain_read(product->side[s]);
+        double few = planner_points(planner, &product->own[1 - s]);
+        bool narrow = read && dtype_size(read->dtype) < dtype_size(register_dtype(reduce->dtype)) && !narrow_tile(planner, reduce);
+        bool is_near = !lies_along(planner, product->side[s], reduce->reduce.over[0]) || stay_near(planner, reduce, few);
+        if (read && (narrow || step->statement->sweep) && product->own[1 - s].count == 1 && few >= 2 &&
+            few <= (is_near ? lanes + narrow * lanes / 2 : lanes * 3 / 4) && planner_points(planner, &product->own[s]) > few &&
+            has_lanes_along(planner, product, s))
+            return true;
+    }
+    return false;
 }
 
 static bool is_block(const Launch *launch, int place, const Index *index)
@@ -297,7 +421,7 @@ static bool is_block(const Launch *launch, int place, const Index *index)
 void plan_jam(Planner *planner, const Launch *launch, int place)
 {
     Step *step = launch->steps[place];
-    step->jam = 1;
+    step->jam = step->meets = 1;
     Index *added = step->split || launch->sweep || is_block(launch, place, step->vector) ? NULL : plan_added(planner, step);
     if (added) {
         jam_added(step, added);
@@ -314,6 +438,8 @@ void plan_jam(Planner *planner, const Launch *launch, int place)
     bool far = !step->vector_kept && reads_much(planner, step);
     if (last >= 0 && should_go_together(planner, step, step->loops[last], far))
         jam_along(step, step->loops[last], planner_extent(planner, step->loops[last]), far && streams ? streams : JAM_ROWS);
+    if (step->jammed && planner->plan->target->sums && !step->guard && !step->powers[0])
+        jam_tile(planner, step);
     if (step->jammed && far)
         plan_rows(planner, step);
     if (!step->jammed && step->vector_kept && step->root_count && go_together(planner, step, step->vector, &reads) &&

@@ -422,7 +422,7 @@ static bool has_loop(const Launch *launch, int s)
     const Block *last = launch->block_count ? &launch->blocks[launch->block_count - 1] : NULL;
     const Step *step = launch->steps[s];
     return last && !size_is_constant(last->tile, 1) && step->kind == STEP_STORE && !step->contract && !step->split &&
-           last->of_step[s] != step->vector && last->of_step[s] != step->jammed &&
+           last->of_step[s] != step->vector && last->of_step[s] != step->jammed && last->of_step[s] != step->met &&
            indices_have(step->loops, step->loop_count, last->of_step[s]);
 }
 

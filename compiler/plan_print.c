@@ -216,6 +216,8 @@ static void dump_step(Text *text, const Plan *plan, const Step *step)
     if (step->jammed)
         text_print(text, ", %d %s of %s together%s", step->jam, step->jammed == step->vector ? "vectors" : "points",
                    step->jammed->name, step->powers[0] ? ", exponentials of each side" : "");
+    if (step->met)
+        text_print(text, ", each with %d of %s", step->meets, step->met->name);
     if (step->added)
         text_put(text, ", added to sums in the result");
     if (step->alone[1])

@@ -319,8 +319,7 @@ static double read_cycles(const Planner *planner, const Term *side, double count
     return count * size > planner->plan->target->l2_bytes ? size * FAR_CYCLES : 0;
 }
 
-/* The tile of narrow numbers that a product has; NULL: none. */
-static const Tile *narrow_tile(const Planner *planner, const Term *product)
+const Tile *narrow_tile(const Planner *planner, const Term *product)
 {
     Component sum[STATE_COMPONENTS_MAX];
     const Term *sides[2], *factors[2];

@@ -411,7 +411,7 @@ static void list_loops(Planner *planner, Step *step)
             add_loop(planner, step, output->value->indices[i]);
 }
 
-static void move_last(Step *step, const Index *index)
+void step_move_last(Step *step, const Index *index)
 {
     int at = 0;
     while (at < step->loop_count && step->loops[at] != index)
@@ -582,9 +582,9 @@ Step *plan_step(Planner *planner, const Statement *statement, int id)
     if (!step->contract)
         plan_cross(planner, step);
     if (step->crossed)
-        move_last(step, step->crossed);
+        step_move_last(step, step->crossed);
     if (step->vector_kept)
-        move_last(step, step->vector);
+        step_move_last(step, step->vector);
     step->bounded = !step->contract && step->vector_kept && planner_is_bounded(planner, step, step->vector);
     if (step->vector) {
         int lanes = step_lanes(planner, step);
@@ -596,7 +596,7 @@ Step *plan_step(Planner *planner, const Statement *statement, int id)
     plan_result(planner, step);
     step->crossed_last = plan_crosses_last(planner, step);
     if (step->crossed_last)
-        move_last(step, step->crossed);
+        step_move_last(step, step->crossed);
     set_shares(planner, step);
     return step;
 }

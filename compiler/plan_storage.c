@@ -256,12 +256,23 @@ static bool has_lanes(const Launch *launch, int b)
     return false;
 }
 
-/* The block that is worth a tile: the one along which some step has its lanes, else the innermost. */
+/* So many points of a block some step takes together, whose others they meet; 1: none does. */
+static int points_met(const Launch *launch, int b)
+{
+    int most = 1;
+    for (int s = 0; s < launch->step_count; s++)
+        if (launch->steps[s]->met && launch->steps[s]->met == launch->blocks[b].of_step[s] && launch->steps[s]->meets > most)
+            most = launch->steps[s]->meets;
+    return most;
+}
+
+/* The block that is worth a tile: the one whose points meet those of other loops, or along which some step has its lanes, else the innermost. */
 static int tiled_block(const Launch *launch)
 {
-    for (int b = launch->block_count - 1; b >= 0; b--)
-        if (has_lanes(launch, b))
-            return b;
+    for (int lanes = 0; lanes < 2; lanes++)
+        for (int b = launch->block_count - 1; b >= 0; b--)
+            if (lanes ? has_lanes(launch, b) : points_met(launch, b) > 1)
+                return b;
     return launch->block_count - 1;
 }
 
@@ -340,7 +351,7 @@ static void tile_together(Planner *planner, Launch *launch)
     }
     for (int b = 0; b < launch->block_count; b++) {
         Block *block = &launch->blocks[b];
-        const Size *least = size_constant(arena, has_lanes(launch, b) && plan->lanes ? plan->lanes : 1);
+        const Size *least = size_constant(arena, has_lanes(launch, b) && plan->lanes ? plan->lanes : points_met(launch, b));
         const Size *fair = size_op(arena, SIZE_MAX_OF, least,
                                    size_op(arena, SIZE_CEIL_DIV, block->extent, size_constant(arena, tiles)));
         const Size *tile = size_op(arena, SIZE_DIV, room, slice);

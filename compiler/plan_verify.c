@@ -158,6 +158,9 @@ static void verify_step(Verifier *v, const Step *step)
            "the loop of points that go together is no kept one");
     expect(v, !step->jammed || (step->root_count && (!step->split || (step->jammed == step->split && step->vector_kept)) && !step->contract),
            "points go together where there are no reductions");
+    expect(v, (step->met != NULL) == (step->meets > 1) && (!step->met || (step->jammed && step->met != step->jammed && step->met != step->vector &&
+                                                                          indices_have(step->loops, step->loop_count, step->met))),
+           "points meet those of no other loop");
     expect(v, !step->crossed || (step->vector_kept && step->loop_count > 1 && step->loops[step->loop_count - 2 + step->crossed_last] == step->crossed),
            "the loop of squares is not beside the lanes'");
     expect(v, (step->crossed != NULL) == (step->crossing_count > 0) && !(step->crossed && (step->root_count || step->bounded)),

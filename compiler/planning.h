@@ -40,6 +40,7 @@ double step_work(const Planner *planner, const Step *step);
 
 /* Whether the step's reductions all run over the same indices, so that their outermost loop can be cut into parts. */
 bool step_can_split(const Step *step);
+void step_move_last(Step *step, const Index *index);    /* the loop over it is the innermost one */
 bool step_has_teams(const Step *step);    /* on a grid: the lanes of a warp work on one point */
 
 /* plan_launch.c */
@@ -66,6 +67,7 @@ void plan_dot(const Planner *planner, Step *step);
 
 /* plan_jam.c: chooses the loop whose points go together; of a step whose reductions are split, that of the rows it adds */
 void plan_jam(Planner *planner, const Launch *launch, int place);
+bool plan_meets_few(const Planner *planner, const Step *step, const Product *product);    /* faster in loops than in tiles */
 
 /* plan_cross.c: which operands are turned on their way; and the index that one lies along that would be turned if the lanes ran
  * along `vector`, or NULL */
@@ -92,6 +94,9 @@ bool sum_of_narrow(const Term *reduce, const Component *sum, const Term *sides[2
 
 /* How far neighbours along an index are apart in the memory that a side is read from; 0: that is not known, or they are not. */
 int64_t side_stride(const Planner *planner, const Term *side, const Index *index);
+
+/* The tile of narrow numbers that a product has; NULL: none. */
+const Tile *narrow_tile(const Planner *planner, const Term *product);
 
 /* Whether neighbours along an index are neighbours there. */
 bool lies_along(const Planner *planner, const Term *side, const Index *index);

@@ -88,7 +88,8 @@ static void explain_loop(Text *text, const Compiled *c, const Step *step, const 
                              : arena_format(arena, "for %s", extent_words(arena, c->extents, index->origin));
     const char *lanes = index == step->vector ? arena_format(arena, ", %d lanes", c->plan->lanes) : "";
     const char *apart = index != step->jammed || !step->apart ? "" : step->added ? ", short rows far apart, into sums in the result" : ", short rows far apart";
-    const char *jam = index == step->jammed ? arena_format(arena, ", %d %s together", step->jam, *lanes ? "vectors" : "points") : "";
+    const char *jam = index == step->jammed ? arena_format(arena, ", %d %s together", step->jam, *lanes ? "vectors" : "points")
+                    : index == step->met ? arena_format(arena, ", %d points with each", step->meets) : "";
     const char *turned = index == step->turned ? ", turned in squares" : "";
     const char *past = *lanes && step->result ? arena_format(arena, ", stored past the caches from %d MB", step->past >> 20) : "";
     explain_line(text, depth, loop, arena_format(arena, "%s%s%s%s%s%s%s", what, lanes, turned, jam, past, index == step->split ? ", cut into parts" : "", apart));

@@ -29,6 +29,7 @@
 #include "../templates/dot.c"
 #include "../templates/pieces.c"
 #include "../templates/fold.c"
+#include "../templates/fold_some.c"
 #include "../templates/gather.c"
 #include "../templates/real_erf.c"
 #include "../templates/real_log.c"

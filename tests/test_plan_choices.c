@@ -442,8 +442,8 @@ static void weights_are_rows(void **unused)
     (void)unused;
     static const struct { const char *expression, *target; int tokens; char column; } cases[] = {
         { "ck,nk->cn", "avx512bf16", 8, 'c' },             { "ck:bf16,nk:bf16->cn", "avx512bf16", 8, 'c' },
-        { "ck:i8,nk:i8->cn", "avx512bf16", 8, 'c' },       { "ck,nk:f16->cn", "avx512bf16", 8, 'c' },
-        { "ck,nk:i8->cn", "avx512", 8, 'c' },                { "ck:bf16,nk:bf16->cn", "amx", 8, 'c' },
+        { "ck:i8,nk:i8->cn", "avx512bf16", 8, 'c' },       { "ck,nk:f16->cn", "avx512bf16", 14, 'c' },
+        { "ck,nk:i8->cn", "avx512", 14, 'c' },               { "ck:bf16,nk:bf16->cn", "amx", 8, 'c' },
         { "ck,nk->cn", "avx512bf16", 2000, 'n' },          { "ck:i8,kn:i8->cn", "avx512bf16", 8, 'n' },
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
@@ -458,6 +458,30 @@ static void weights_are_rows(void **unused)
         const Contract *c = planned->plan->launches[0]->steps[0]->contract;
         if (!c || c->columns.list[0]->name[0] != cases[i].column)
             fail_msg("%s of %d rows on %s: columns are not %c", cases[i].expression, cases[i].tokens, cases[i].target, cases[i].column);
+        end(planned);
+    }
+}
+
+/* A few rows meet a matrix of narrow numbers as these lie, and keys and values of a sweep: in loops, some points of one with some of the other. */
+static void few_rows_have_tiles_of_sums(void **unused)
+{
+    (void)unused;
+    static const char keys[] = "rd,kd->rk | softmax k | * kd->rd";
+    static const struct { const char *expression, *target; int rows, step, meets, jam; } cases[] = {
+        { "rd,kd:bf16->rk", "avx512bf16", 8, 0, 8, 2 }, { "rd,kd:i8->rk", "avx512", 3, 0, 3, 5 },    { "rd,kd:f16->rk", "avx2", 4, 0, 4, 3 },
+        { "rd,kd->kr", "avx512bf16", 2, 0, 2, 8 },      { "rd,kd->rk", "avx512bf16", 8, 0, 0, 0 },   { "rd,kd:bf16->rk", "avx512bf16", 40, 0, 0, 0 },
+        { "rd:i8,kd:i8->rk", "avx512bf16", 8, 0, 0, 0 }, { "rd + kd->rkd | max d", "avx2", 3, 0, 3, 4 }, { "rd:c64,kd:c64->rk", "avx512", 2, 0, 2, 4 },
+        { keys, "avx512bf16", 4, 0, 4, 4 },             { keys, "avx512bf16", 4, 7, 2, 8 },          { keys, "avx2", 4, 7, 2, 4 },
+        { keys, "portable", 2, 0, 2, 6 },               { keys, "avx512bf16", 40, 0, 0, 0 },
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        ExtentSpec extents[] = { { .name = "r", .extent = cases[i].rows }, { .name = "k", .extent = 30000 }, { .name = "d", .extent = 128 } };
+        CompileOptions options = { .target = target_find(cases[i].target), .check = { .extents = extents, .extent_count = 3 } };
+        Planned *planned = plan_of(cases[i].expression, options);
+        const Step *step = planned->plan->launches[0]->steps[cases[i].step];
+        int meets = step->met ? step->meets : 0;
+        if (meets != cases[i].meets || (meets && (step->jam != cases[i].jam || step->contract || step->met->name[0] != 'r')))
+            fail_msg("%s of %d rows on %s, step %d: %d points meet %d", cases[i].expression, cases[i].rows, cases[i].target, step->id + 1, step->jam, meets);
         end(planned);
     }
 }
@@ -547,7 +571,7 @@ int main(void)
         cmocka_unit_test(rows_go_to_different_places),
         cmocka_unit_test(low_tiles_are_wide),
         cmocka_unit_test(short_rows_come_whole),
-        cmocka_unit_test(weights_are_rows), cmocka_unit_test(far_rows_are_packed_in_long_runs), cmocka_unit_test(deep_products_are_shared),
+        cmocka_unit_test(weights_are_rows), cmocka_unit_test(few_rows_have_tiles_of_sums), cmocka_unit_test(far_rows_are_packed_in_long_runs), cmocka_unit_test(deep_products_are_shared),
         cmocka_unit_test(results_leave_in_lines),
         cmocka_unit_test(memory_does_not_grow_with_what_is_reduced),
         cmocka_unit_test(only_what_scales_with_its_maximum_is_swept),

@@ -460,6 +460,39 @@ TARGETED static void test_folds_of_integers(void **state)
     }
 }
 
+/* Sums of several vectors at once are those of each, to the last bit. */
+TARGETED static void test_folds_of_some(void **state)
+{
+    (void)state;
+    enum { MOST = 19 };
+    for (int count = 1; count <= MOST; count++) {
+        f32v x[MOST];
+        f64v y[MOST];
+        i32v z[MOST];
+        float some[MOST];
+        double far[MOST];
+        int32_t whole[MOST];
+        for (int i = 0; i < count; i++) {
+            float numbers[LANES];
+            double doubles[LANES];
+            int32_t integers[LANES];
+            for (int l = 0; l < LANES; l++) {
+                numbers[l] = random_bits() % 100 == 0 ? NAN : (float)(int64_t)random_bits() * 0x1p-60f;
+                doubles[l] = (double)(int64_t)random_bits() * 1e-9;
+                integers[l] = (int32_t)random_bits();
+            }
+            FROM_LANES(x[i], numbers);
+            FROM_LANES(y[i], doubles);
+            FROM_LANES(z[i], integers);
+        }
+        fold_sums_f32v(x, count, some);
+        fold_sums_f64v(y, count, far);
+        fold_sums_i32v(z, count, whole);
+        for (int i = 0; i < count; i++)
+            assert_true(same(some[i], fold_sum_f32v(x[i])) && same(far[i], fold_sum_f64v(y[i])) && whole[i] == fold_sum_i32v(z[i]));
+    }
+}
+
 /* ---- products of narrow numbers ---- */
 
 static float bf16_at(uint32_t word, int at)
@@ -642,6 +675,7 @@ int main(void)
         cmocka_unit_test(test_i64),
         cmocka_unit_test(test_folds_of_floats),
         cmocka_unit_test(test_folds_of_integers),
+        cmocka_unit_test(test_folds_of_some),
         cmocka_unit_test(test_dots),
         cmocka_unit_test(test_packed_dots),
         cmocka_unit_test(test_packed_pairs),

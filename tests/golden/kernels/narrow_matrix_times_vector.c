@@ -6,7 +6,7 @@
  * launch 1: block of i: 4
  *   step 1: store out[i] = sum[j](A[i,j] * B[j])
  *     loops i, 16 lanes along j, 4 points of i together, rows of 64 to 4096 numbers one by one from 524288 numbers on,
- *             2 products of bf16 added at once, stride 1 expected: A axis 1, B axis 0
+ *             2 products of bf16 added at once, prefetching 128 vectors ahead, stride 1 expected: A axis 1, B axis 0
  * workspace 0 */
 #include <stddef.h>
 #include <stdint.h>
@@ -139,6 +139,13 @@ enum { BAD_ARGUMENT = -2, BAD_SHAPES = -3, BAD_WORKSPACE = -4, BAD_MACHINE = -6,
 #define UNROLL_TWICE
 #endif
 
+/* The same into the second cache, for what is read later than the first would keep it. */
+#ifdef __GNUC__
+#define PREFETCH_FAR(p) __builtin_prefetch((p), 0, 2)
+#else
+#define PREFETCH_FAR(p) ((void)(p))
+#endif
+
 /* At the beginning of a function whose a * b + c is to be one instruction where the machine has it. */
 #ifdef __clang__
 #define CONTRACT _Pragma("clang fp contract(fast)")
@@ -218,16 +225,6 @@ INLINE float from_bits_f32(uint32_t bits)
     float x;
     memcpy(&x, &bits, sizeof x);
     return x;
-}
-
-INLINE float lane_f32v(f32v x, int l)
-{
-#if EINC_VECTORS
-    return x[l];
-#else
-    (void)l;
-    return x;
-#endif
 }
 
 /* 0, 1, 2, ... */
@@ -430,17 +427,51 @@ INLINE f32v flip_f32v(f32v x, int n)
 #endif
 }
 
-INLINE float fold_sum_f32v(f32v x)
+/* A level of two trees: lanes without the bit n have a's lane and its partner, those with it b's. */
+INLINE f32v pair_f32v(f32v a, f32v b, int n)
 {
-    if (LANES > 8)
-        x = x + flip_f32v(x, 8);
-    if (LANES > 4)
-        x = x + flip_f32v(x, 4);
-    if (LANES > 2)
-        x = x + flip_f32v(x, 2);
-    if (LANES > 1)
-        x = x + flip_f32v(x, 1);
-    return lane_f32v(x, 0);
+#if EINC_SHUFFLES
+    const i32v second = (lanes_i32v() & n) != 0, own = lanes_i32v() ^ (second & (n | LANES));
+    return __builtin_shuffle(a, b, own) + __builtin_shuffle(a, b, own ^ n);
+#else
+    float left[LANES], right[LANES], sums[LANES];
+    memcpy(left, &a, sizeof a);
+    memcpy(right, &b, sizeof b);
+    for (int l = 0; l < LANES; l++)
+        sums[l] = l & n ? right[l ^ n] + right[l] : left[l] + left[l ^ n];
+    memcpy(&a, sums, sizeof a);
+    return a;
+#endif
+}
+
+/* What fold_sum_f32v() makes of each of so many vectors, a number that is known when this is compiled. */
+INLINE void fold_sums_f32v(const f32v *x, int points, float *sums)
+{
+    UNROLL
+    for (int first = 0; first < points; first += LANES) {
+        const int count = points - first < LANES ? points - first : LANES;
+        const int pairs = count > 8 ? 8 : count > 4 ? 4 : count > 2 ? 2 : count > 1;
+        f32v some[LANES];
+        float lanes[LANES];
+        UNROLL
+        for (int i = 0; i < LANES; i++)
+            some[i] = i < count ? x[first + i] : splat_f32v(0);
+        UNROLL
+        for (int level = 1; level < LANES; level *= 2) {
+            const int apart = pairs / level, n = LANES / 2 / level;
+            UNROLL
+            for (int i = 0; i < LANES / 2; i++)
+                if (i < apart)
+                    some[i] = pair_f32v(some[i], some[i + apart], n);
+            if (apart == 0)
+                some[0] = some[0] + flip_f32v(some[0], n);
+        }
+        memcpy(lanes, some, sizeof lanes);
+        UNROLL
+        for (int i = 0; i < LANES; i++)
+            if (i < count)
+                sums[first + i] = lanes[i * (LANES / (pairs ? 2 * pairs : 1)) & (LANES - 1)];
+    }
 }
 
 /* Helpers that run once a call are for any machine, whatever the kernel's instruction set. */
@@ -604,6 +635,7 @@ INLINE void step_1_at(const Frame *f, int64_t i, const int points, const int uni
             const u32v words = load_u32v(B + j_at * B_0, 1, LANES);
             UNROLL
             for (int point = 0; point < points; point++) {
+                if (points == 1) PREFETCH_FAR(A_points[point] + (j_at + 128 * LANES) * A_1);
                 sum_lanes[point] = dot_bf16v(sum_lanes[point], load_u32v(A_points[point] + j_at * A_1, 1, LANES),
                         words);
             }
@@ -614,6 +646,7 @@ INLINE void step_1_at(const Frame *f, int64_t i, const int points, const int uni
         const f32v cast_of = load_bf16v(B + j_at * B_0, B_0, LANES);
         UNROLL
         for (int point = 0; point < points; point++) {
+            if (points == 1) PREFETCH_FAR(A_points[point] + (j_at + 128 * LANES) * A_1);
             sum_lanes[point] = fma_f32v(load_bf16v(A_points[point] + j_at * A_1, A_1, LANES), cast_of,
                     sum_lanes[point]);
         }
@@ -629,11 +662,12 @@ INLINE void step_1_at(const Frame *f, int64_t i, const int points, const int uni
             sum_lanes[point] = select_f32v(first_boolv(count_2), sum_lanes[point], before);
         }
     }
+    float sum[4];
+    fold_sums_f32v(sum_lanes, points, sum);
     UNROLL
     for (int point = 0; point < points; point++) {
         const int64_t i_6 = i + point;
-        float sum = fold_sum_f32v(sum_lanes[point]);
-        out[i_6 * out_0] = sum;
+        out[i_6 * out_0] = sum[point];
     }
 }
 
