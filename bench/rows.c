@@ -23,6 +23,7 @@
 #define CAUSAL(scale) "bhqd,bhkd->bhqk | _ * " scale " | where(@q >= @k, _, -inf) | softmax k | * bhkv -> bhqv"
 
 #define ONE_QUERY(scale) "bhd,bhkd->bhk | _ * " scale " | softmax k | * bhkv -> bhv"
+#define GROUPED_QUERY(scale) "hgd,hkd->hgk | _ * " scale " | softmax k | * hkv -> hgv"
 
 #define DEEP .operands = "f32 500000,64; f32 500000,64", .flops = 2.0 * 500000 * 64 * 64
 #define SQUARE(dtype, n) .operands = dtype " " #n "," #n "; " dtype " " #n "," #n, .flops = 2.0 * n * n * n
@@ -143,6 +144,10 @@ static const Row rows[] = {
       .flops = 2.0 * 8 * 2048 * 2049 * 128, .dtype = DTYPE_F32, .bounds = BOUND_COMPUTE, .goal = 0.70 },
     { "attention-one", "attention f32 of one query, b=8 h=32 k=1024 d=128", ONE_QUERY("0.0883883"), .operands = "f32 8,32,128; f32 8,32,1024,128; f32 8,32,1024,128",
       .flops = 4.0 * 8 * 32 * 1024 * 128, .dtype = DTYPE_F32, .bounds = BOUND_ALL, .goal = 0.80 },
+    { "attention-grouped", "… in groups of 4 heads, h=8 k=32768 d=128", GROUPED_QUERY("0.0883883"), .operands = "f32 8,4,128; f32 8,32768,128; f32 8,32768,128",
+      .flops = 4.0 * 8 * 4 * 32768 * 128, .dtype = DTYPE_F32, .bounds = BOUND_ALL, .goal = 0.80 },
+    { "attention-grouped-bf16", "… keys and values of bf16", GROUPED_QUERY("0.0883883"), .operands = "f32 8,4,128; bf16 8,32768,128; bf16 8,32768,128",
+      .flops = 4.0 * 8 * 4 * 32768 * 128, .dtype = DTYPE_F32, .bounds = BOUND_ALL, .goal = 0.80 },
     { "attention-bf16-64", "attention bf16, AMX, b=1 h=8 q=k=2048 d=64, weights cast to bf16", NARROW_ATTENTION("0.125"),
       .operands = "bf16 1,8,2048,64; bf16 1,8,2048,64; bf16 1,8,2048,64", .flops = 4.0 * 8 * 2048 * 2048 * 64, .target = "amx",
       .dtype = DTYPE_BF16, .bounds = BOUND_COMPUTE, .goal = 0.33 },

@@ -28,10 +28,12 @@ void nest_close_points(Emitter *e, const Scope *body)
     emit_line(e, "}");
 }
 
+/* Without the points that each of those together meets. */
 static const char *emit_times(Emitter *e, const char *factor, Index *const *indices, int count)
 {
     for (int i = 0; i < count; i++)
-        factor = emit_text(e, "%s%s%s", factor, *factor ? " * " : "", emit_extent(e, indices[i]));
+        if (indices[i] != e->step->met)
+            factor = emit_text(e, "%s%s%s", factor, *factor ? " * " : "", emit_extent(e, indices[i]));
     return factor;
 }
 

@@ -375,7 +375,7 @@ static void jam_tile(const Planner *planner, Step *step)
         step_move_last(step, few);
 }
 
-/* Whether the lanes run along what a side's numbers are read: along what is reduced, or along rows that a tile has whole. */
+/* Whether the lanes run along what a side's numbers are read: along what is reduced, or along short rows. */
 static bool has_lanes_along(const Planner *planner, const Product *product, int side)
 {
     const Index *over = product->reduce->reduce.over[0];
