@@ -143,6 +143,12 @@ static void prefetch_read(void *user, const Term *term)
         emit_ask(e, term, step->met ? "points > meets" : "soon");
         e->begins[term->id] = own;
     }
+    const Term *reduce = step->later ? step->roots[0] : NULL;
+    const Index *inner = reduce ? reduce->reduce.over[reduce->reduce.over_count - 1] : NULL;
+    if (reduce && term_has_index(term, inner)) {
+        emit_bind(e, inner, emit_text(e, "(%s + %d)", emit_bound(e, inner), step->later));
+        emit_ask(e, term, "points > meets");
+    }
     if (step->ahead) {
         emit_bind(e, step->vector, emit_text(e, "(%s + %d * LANES)", ahead->at, step->ahead));
         emit_ask(e, term, !alone ? "" : step->met ? "points == meets" : "points == 1");

@@ -240,7 +240,7 @@ void nest_turn(Emitter *e, Nest *nest, const char *chain)
         nest_share_words(e, nest);
     Scope *points = nest->jammed ? nest_open_points(e) : NULL;
     set_turn(e, nest, points ? "point" : chain);
-    if ((e->step->ahead || e->step->soon) && (e->step->jammed ? !e->scope->count : nest->chains > 1 && !strcmp(chain, "chain")))
+    if (e->step->later || ((e->step->ahead || e->step->soon) && (e->step->jammed ? !e->scope->count : nest->chains > 1 && !strcmp(chain, "chain"))))
         nest_ask_ahead(e, nest);
     nest_make_joined(e, nest);
     (nest->dots ? nest_dot : emit_steps)(e, nest);

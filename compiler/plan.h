@@ -217,6 +217,7 @@ struct Step {
     /* Each of them meets so many points of another kept loop, which are loaded once for all of them, too: a tile of sums. */
     Index *met;                   /* NULL: one at a time */
     int meets;
+    int later;                    /* of rows along the lanes what so many reduced points later want is prefetched; 0: nothing */
     /* The reduced index whose points go together instead, rows of memory: each is added to sums that stand where the result will. */
     Index *added;
     const Term *guard;            /* the where whose branch the reduction is, which runs where one of the points asks for it; NULL: always */

@@ -344,6 +344,37 @@ static bool stay_near(const Planner *planner, const Term *reduce, double rows)
     return rows * points_of(planner, reduce, MANY) * NUMBER <= planner->plan->target->l1_bytes / 4;
 }
 
+/* Rows along the lanes, of which the reductions' innermost loop goes from one to the next. */
+typedef struct Lines {
+    const Step *step;
+    const Index *inner;
+    bool narrow, apart;           /* of narrow numbers; something lies between two of them */
+} Lines;
+
+static void note_line(void *user, const Term *term)
+{
+    Lines *lines = user;
+    if (term->kind != TERM_READ || !term_has_index(term, lines->step->vector) || !term_has_index(term, lines->inner))
+        return;
+    int before = term->read.tensor->rank - 2;
+    const Position *row = before >= 0 ? &term->read.positions[before] : NULL;
+    lines->narrow |= dtype_size(term->dtype) < NUMBER;
+    lines->apart |= !row || !position_is_plain(row) || row->parts[0].index != lines->inner;
+}
+
+/* How many rows later what comes from memory is asked for: of narrow numbers, whose lines are many instructions each, and of rows that lie
+ * apart where a sweep has read something else before. Others come faster unasked. */
+static int rows_later(const Planner *planner, const Step *step)
+{
+    enum { NARROW_LATER = 32, APART_LATER = 16 };
+    const Term *reduce = step->roots[0];
+    Lines lines = { .step = step, .inner = reduce->reduce.over[reduce->reduce.over_count - 1] };
+    if (!planner->plan->target->streams || !reads_much(planner, step))
+        return 0;
+    term_each_below(planner->arena, reduce->reduce.argument, note_line, &lines);
+    return lines.narrow ? NARROW_LATER : lines.apart && step->statement->sweep ? APART_LATER : 0;
+}
+
 /* A tile of as many sums as registers have, of some points each of two loops: the longer one's, or its vectors', go together. */
 static void jam_tile(const Planner *planner, Step *step)
 {
@@ -371,7 +402,9 @@ static void jam_tile(const Planner *planner, Step *step)
     step->jam = jam;
     step->met = few;
     step->meets = meets;
-    if (!step->vector_kept)    /* what the many have comes from memory once */
+    if (step->vector_kept)
+        step->later = rows_later(planner, step);
+    else    /* what the many have comes from memory once */
         step_move_last(step, few);
 }
 

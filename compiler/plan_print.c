@@ -218,6 +218,8 @@ static void dump_step(Text *text, const Plan *plan, const Step *step)
                    step->jammed->name, step->powers[0] ? ", exponentials of each side" : "");
     if (step->met)
         text_print(text, ", each with %d of %s", step->meets, step->met->name);
+    if (step->later)
+        text_print(text, ", prefetching %d rows ahead", step->later);
     if (step->added)
         text_put(text, ", added to sums in the result");
     if (step->alone[1])
