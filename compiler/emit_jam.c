@@ -22,7 +22,7 @@ Scope *nest_open_points(Emitter *e)
 void nest_close_points(Emitter *e, const Scope *body)
 {
     emit_pop(e);
-    emit_line(e, "UNROLL");
+    emit_line(e, "UNROLL_POINTS");
     emit_line(e, "for (int point = 0; point < points; point++) {");
     emit_body(e, body);
     emit_line(e, "}");

@@ -53,7 +53,7 @@ static void emit_some(Emitter *e, Nest *nest, const LoopBounds *loop, const char
 
 void nest_each_point(Emitter *e, const char *line)
 {
-    emit_line(e, "UNROLL");
+    emit_line(e, "UNROLL_POINTS");
     emit_line(e, "for (int point = 0; point < points; point++)");
     emit_line(e, "    %s", line);
 }

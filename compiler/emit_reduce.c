@@ -115,7 +115,7 @@ static void declare_component(Emitter *e, const Nest *nest, int r, int c, Dtype 
     const char *type = emit_type(dtype, nest->varying), *start = emit_state_start(e, nest->reduces[r], c, nest->varying);
     if (nest->jammed) {
         emit_line(e, "%s %s[%d];", type, name, step_points(e->step));
-        emit_line(e, "UNROLL");
+        emit_line(e, "UNROLL_POINTS");
         emit_line(e, "for (int point = 0; point < points; point++)");
         emit_line(e, "    %s[point] = %s;", name, start);
         return;

@@ -104,7 +104,7 @@ static void emit_scan(Emitter *e)
         }
         emit_line(e, "%s %s[%d];", type, names[c], e->step->jam);
         names[c] = emit_text(e, "%s[point]", names[c]);
-        emit_line(e, "UNROLL");
+        emit_line(e, "UNROLL_POINTS");
         emit_line(e, "for (int point = 0; point < points; point++)");
         emit_line(e, "    %s = %s;", names[c], start);
     }

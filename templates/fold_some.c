@@ -5,28 +5,21 @@
 #include "fold.c"
 
 //{ pair_f32v
+#if EINC_SHUFFLES
 /* A level of two trees: lanes without the bit n have a's lane and its partner, those with it b's. */
 INLINE f32v pair_f32v(f32v a, f32v b, int n)
 {
-#if EINC_SHUFFLES
     const i32v second = (lanes_i32v() & n) != 0, own = lanes_i32v() ^ (second & (n | LANES));
     return __builtin_shuffle(a, b, own) + __builtin_shuffle(a, b, own ^ n);
-#else
-    float left[LANES], right[LANES], sums[LANES];
-    memcpy(left, &a, sizeof a);
-    memcpy(right, &b, sizeof b);
-    for (int l = 0; l < LANES; l++)
-        sums[l] = l & n ? right[l ^ n] + right[l] : left[l] + left[l ^ n];
-    memcpy(&a, sums, sizeof a);
-    return a;
-#endif
 }
+#endif
 //}
 
 //{ fold_sums_f32v
 /* What fold_sum_f32v() makes of each of so many vectors, a number that is known when this is compiled. */
 INLINE void fold_sums_f32v(const f32v *x, int points, float *sums)
 {
+#if EINC_SHUFFLES
     UNROLL
     for (int first = 0; first < points; first += LANES) {
         const int count = points - first < LANES ? points - first : LANES;
@@ -52,32 +45,30 @@ INLINE void fold_sums_f32v(const f32v *x, int points, float *sums)
             if (i < count)
                 sums[first + i] = lanes[i * (LANES / (pairs ? 2 * pairs : 1)) & (LANES - 1)];
     }
+#else
+    UNROLL_POINTS
+    for (int i = 0; i < points; i++)
+        sums[i] = fold_sum_f32v(x[i]);
+#endif
 }
 //}
 
 //{ pair_f64v
+#if EINC_SHUFFLES
 /* A level of two trees: lanes without the bit n have a's lane and its partner, those with it b's. */
 INLINE f64v pair_f64v(f64v a, f64v b, int n)
 {
-#if EINC_SHUFFLES
     const i64v second = (lanes_i64v() & n) != 0, own = lanes_i64v() ^ (second & (n | LANES));
     return __builtin_shuffle(a, b, own) + __builtin_shuffle(a, b, own ^ n);
-#else
-    double left[LANES], right[LANES], sums[LANES];
-    memcpy(left, &a, sizeof a);
-    memcpy(right, &b, sizeof b);
-    for (int l = 0; l < LANES; l++)
-        sums[l] = l & n ? right[l ^ n] + right[l] : left[l] + left[l ^ n];
-    memcpy(&a, sums, sizeof a);
-    return a;
-#endif
 }
+#endif
 //}
 
 //{ fold_sums_f64v
 /* What fold_sum_f64v() makes of each of so many vectors, a number that is known when this is compiled. */
 INLINE void fold_sums_f64v(const f64v *x, int points, double *sums)
 {
+#if EINC_SHUFFLES
     UNROLL
     for (int first = 0; first < points; first += LANES) {
         const int count = points - first < LANES ? points - first : LANES;
@@ -103,32 +94,30 @@ INLINE void fold_sums_f64v(const f64v *x, int points, double *sums)
             if (i < count)
                 sums[first + i] = lanes[i * (LANES / (pairs ? 2 * pairs : 1)) & (LANES - 1)];
     }
+#else
+    UNROLL_POINTS
+    for (int i = 0; i < points; i++)
+        sums[i] = fold_sum_f64v(x[i]);
+#endif
 }
 //}
 
 //{ pair_i32v
+#if EINC_SHUFFLES
 /* A level of two trees: lanes without the bit n have a's lane and its partner, those with it b's. */
 INLINE i32v pair_i32v(i32v a, i32v b, int n)
 {
-#if EINC_SHUFFLES
     const i32v second = (lanes_i32v() & n) != 0, own = lanes_i32v() ^ (second & (n | LANES));
     return add_i32v(__builtin_shuffle(a, b, own), __builtin_shuffle(a, b, own ^ n));
-#else
-    int32_t left[LANES], right[LANES], sums[LANES];
-    memcpy(left, &a, sizeof a);
-    memcpy(right, &b, sizeof b);
-    for (int l = 0; l < LANES; l++)
-        sums[l] = (int32_t)(l & n ? (uint32_t)right[l ^ n] + (uint32_t)right[l] : (uint32_t)left[l] + (uint32_t)left[l ^ n]);
-    memcpy(&a, sums, sizeof a);
-    return a;
-#endif
 }
+#endif
 //}
 
 //{ fold_sums_i32v
 /* What fold_sum_i32v() makes of each of so many vectors, a number that is known when this is compiled. */
 INLINE void fold_sums_i32v(const i32v *x, int points, int32_t *sums)
 {
+#if EINC_SHUFFLES
     UNROLL
     for (int first = 0; first < points; first += LANES) {
         const int count = points - first < LANES ? points - first : LANES;
@@ -154,6 +143,11 @@ INLINE void fold_sums_i32v(const i32v *x, int points, int32_t *sums)
             if (i < count)
                 sums[first + i] = lanes[i * (LANES / (pairs ? 2 * pairs : 1)) & (LANES - 1)];
     }
+#else
+    UNROLL_POINTS
+    for (int i = 0; i < points; i++)
+        sums[i] = fold_sum_i32v(x[i]);
+#endif
 }
 //}
 

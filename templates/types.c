@@ -110,6 +110,17 @@
 #endif
 //}
 
+//{ UNROLL_POINTS
+/* Before a loop over points that go together, a number that is known when this is compiled: their sums are in registers. */
+#if EINC_VECTORS && !defined(__clang__)
+#define UNROLL_POINTS _Pragma("GCC unroll 16")
+#elif EINC_VECTORS
+#define UNROLL_POINTS _Pragma("clang loop unroll(full)")
+#else
+#define UNROLL_POINTS
+#endif
+//}
+
 //{ UNROLL_TWICE
 #if EINC_VECTORS && !defined(__clang__)
 #define UNROLL_TWICE _Pragma("GCC unroll 2")

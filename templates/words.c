@@ -296,7 +296,7 @@ INLINE i32v widen_i8v(i8v x)
 //{ widen_u16v@avx512
 INLINE u32v widen_u16v(u16v x)
 {
-#if EINC_VECTORS && LANES >= 8
+#if EINC_VECTORS && !defined(__clang__) && LANES >= 8
     u32v y;
     __asm__("vpmovzxwd %1, %0" : "=v"(y) : "vm"(x));
     return y;
@@ -309,7 +309,7 @@ INLINE u32v widen_u16v(u16v x)
 //{ widen_i16v@avx512
 INLINE i32v widen_i16v(i16v x)
 {
-#if EINC_VECTORS && LANES >= 8
+#if EINC_VECTORS && !defined(__clang__) && LANES >= 8
     i32v y;
     __asm__("vpmovsxwd %1, %0" : "=v"(y) : "vm"(x));
     return y;
@@ -322,7 +322,7 @@ INLINE i32v widen_i16v(i16v x)
 //{ widen_i8v@avx512
 INLINE i32v widen_i8v(i8v x)
 {
-#if EINC_VECTORS && LANES == 16
+#if EINC_VECTORS && !defined(__clang__) && LANES == 16
     i32v y;
     __asm__("vpmovsxbd %1, %0" : "=v"(y) : "vm"(x));
     return y;

@@ -123,6 +123,15 @@ enum { BAD_ARGUMENT = -2, BAD_SHAPES = -3, BAD_WORKSPACE = -4, BAD_MACHINE = -6,
 #define UNROLL
 #endif
 
+/* Before a loop over points that go together, a number that is known when this is compiled: their sums are in registers. */
+#if EINC_VECTORS && !defined(__clang__)
+#define UNROLL_POINTS _Pragma("GCC unroll 16")
+#elif EINC_VECTORS
+#define UNROLL_POINTS _Pragma("clang loop unroll(full)")
+#else
+#define UNROLL_POINTS
+#endif
+
 #if EINC_VECTORS && !defined(__clang__)
 #define UNROLL_TWICE _Pragma("GCC unroll 2")
 #else
@@ -395,7 +404,7 @@ INLINE void step_1_at(const Frame *f, int64_t i_first, int64_t part, int first_u
     const int64_t A_0 = f->in.A.stride[0], A_1 = unit ? 1 : f->in.A.stride[1];
     f32u *parts_sum_1_1 = (f32u *)f->workspace;
     const f32u *A_points[8];
-    UNROLL
+    UNROLL_POINTS
     for (int point = 0; point < points; point++) {
         const int64_t i = i_first + point;
         A_points[point] = A + i * A_0;
@@ -404,7 +413,7 @@ INLINE void step_1_at(const Frame *f, int64_t i_first, int64_t part, int first_u
     UNROLL_TWICE
     for (; j + LANES <= extent_j; j += LANES) {
         f32v sum = splat_f32v(0.0f);
-        UNROLL
+        UNROLL_POINTS
         for (int point = 0; point < points; point++) {
             PREFETCH_FAR(A_points[point] + (j + 16 * LANES) * A_1);
             sum = sum + load_f32v(A_points[point] + j * A_1, A_1, LANES);
@@ -420,7 +429,7 @@ INLINE void step_1_at(const Frame *f, int64_t i_first, int64_t part, int first_u
     if (j < extent_j) {
         const int rest_2 = (int)(extent_j - j);
         f32v sum_2 = splat_f32v(0.0f);
-        UNROLL
+        UNROLL_POINTS
         for (int point = 0; point < points; point++) {
             sum_2 = sum_2 + load_f32v(A_points[point] + j * A_1, A_1, rest_2);
         }

@@ -133,6 +133,15 @@ enum { BAD_ARGUMENT = -2, BAD_SHAPES = -3, BAD_WORKSPACE = -4, BAD_MACHINE = -6,
 #define UNROLL
 #endif
 
+/* Before a loop over points that go together, a number that is known when this is compiled: their sums are in registers. */
+#if EINC_VECTORS && !defined(__clang__)
+#define UNROLL_POINTS _Pragma("GCC unroll 16")
+#elif EINC_VECTORS
+#define UNROLL_POINTS _Pragma("clang loop unroll(full)")
+#else
+#define UNROLL_POINTS
+#endif
+
 #if EINC_VECTORS && !defined(__clang__)
 #define UNROLL_TWICE _Pragma("GCC unroll 2")
 #else
@@ -227,6 +236,16 @@ INLINE float from_bits_f32(uint32_t bits)
     return x;
 }
 
+INLINE float lane_f32v(f32v x, int l)
+{
+#if EINC_VECTORS
+    return x[l];
+#else
+    (void)l;
+    return x;
+#endif
+}
+
 /* 0, 1, 2, ... */
 INLINE i32v lanes_i32v(void)
 {
@@ -316,7 +335,7 @@ INLINE u16v load_u16v(const void *p, int64_t stride, int count)
 
 INLINE u32v widen_u16v(u16v x)
 {
-#if EINC_VECTORS && LANES >= 8
+#if EINC_VECTORS && !defined(__clang__) && LANES >= 8
     u32v y;
     __asm__("vpmovzxwd %1, %0" : "=v"(y) : "vm"(x));
     return y;
@@ -427,26 +446,32 @@ INLINE f32v flip_f32v(f32v x, int n)
 #endif
 }
 
+INLINE float fold_sum_f32v(f32v x)
+{
+    if (LANES > 8)
+        x = x + flip_f32v(x, 8);
+    if (LANES > 4)
+        x = x + flip_f32v(x, 4);
+    if (LANES > 2)
+        x = x + flip_f32v(x, 2);
+    if (LANES > 1)
+        x = x + flip_f32v(x, 1);
+    return lane_f32v(x, 0);
+}
+
+#if EINC_SHUFFLES
 /* A level of two trees: lanes without the bit n have a's lane and its partner, those with it b's. */
 INLINE f32v pair_f32v(f32v a, f32v b, int n)
 {
-#if EINC_SHUFFLES
     const i32v second = (lanes_i32v() & n) != 0, own = lanes_i32v() ^ (second & (n | LANES));
     return __builtin_shuffle(a, b, own) + __builtin_shuffle(a, b, own ^ n);
-#else
-    float left[LANES], right[LANES], sums[LANES];
-    memcpy(left, &a, sizeof a);
-    memcpy(right, &b, sizeof b);
-    for (int l = 0; l < LANES; l++)
-        sums[l] = l & n ? right[l ^ n] + right[l] : left[l] + left[l ^ n];
-    memcpy(&a, sums, sizeof a);
-    return a;
-#endif
 }
+#endif
 
 /* What fold_sum_f32v() makes of each of so many vectors, a number that is known when this is compiled. */
 INLINE void fold_sums_f32v(const f32v *x, int points, float *sums)
 {
+#if EINC_SHUFFLES
     UNROLL
     for (int first = 0; first < points; first += LANES) {
         const int count = points - first < LANES ? points - first : LANES;
@@ -472,6 +497,11 @@ INLINE void fold_sums_f32v(const f32v *x, int points, float *sums)
             if (i < count)
                 sums[first + i] = lanes[i * (LANES / (pairs ? 2 * pairs : 1)) & (LANES - 1)];
     }
+#else
+    UNROLL_POINTS
+    for (int i = 0; i < points; i++)
+        sums[i] = fold_sum_f32v(x[i]);
+#endif
 }
 
 /* Helpers that run once a call are for any machine, whatever the kernel's instruction set. */
@@ -619,13 +649,13 @@ INLINE void step_1_at(const Frame *f, int64_t i, const int points, const int uni
     f32u *out = (f32u *)f->in.out.data;
     const int64_t out_0 = f->in.out.stride[0];
     const bf16u *A_points[4];
-    UNROLL
+    UNROLL_POINTS
     for (int point = 0; point < points; point++) {
         const int64_t i_2 = i + point;
         A_points[point] = A + i_2 * A_0;
     }
     f32v sum_lanes[4];
-    UNROLL
+    UNROLL_POINTS
     for (int point = 0; point < points; point++)
         sum_lanes[point] = splat_f32v(0.0f);
     int64_t j_at = 0;
@@ -633,7 +663,7 @@ INLINE void step_1_at(const Frame *f, int64_t i, const int points, const int uni
         UNROLL_TWICE
         for (; j_at + 2 * LANES <= extent_j; j_at += 2 * LANES) {
             const u32v words = load_u32v(B + j_at * B_0, 1, LANES);
-            UNROLL
+            UNROLL_POINTS
             for (int point = 0; point < points; point++) {
                 if (points == 1) PREFETCH_FAR(A_points[point] + (j_at + 128 * LANES) * A_1);
                 sum_lanes[point] = dot_bf16v(sum_lanes[point], load_u32v(A_points[point] + j_at * A_1, 1, LANES),
@@ -644,7 +674,7 @@ INLINE void step_1_at(const Frame *f, int64_t i, const int points, const int uni
     UNROLL_TWICE
     for (; j_at + LANES <= extent_j; j_at += LANES) {
         const f32v cast_of = load_bf16v(B + j_at * B_0, B_0, LANES);
-        UNROLL
+        UNROLL_POINTS
         for (int point = 0; point < points; point++) {
             if (points == 1) PREFETCH_FAR(A_points[point] + (j_at + 128 * LANES) * A_1);
             sum_lanes[point] = fma_f32v(load_bf16v(A_points[point] + j_at * A_1, A_1, LANES), cast_of,
@@ -654,7 +684,7 @@ INLINE void step_1_at(const Frame *f, int64_t i, const int points, const int uni
     for (; j_at < extent_j; j_at += LANES) {
         const int count_2 = extent_j - j_at < LANES ? (int)(extent_j - j_at) : LANES;
         const f32v cast_of_2 = load_bf16v(B + j_at * B_0, B_0, count_2);
-        UNROLL
+        UNROLL_POINTS
         for (int point = 0; point < points; point++) {
             const f32v before = sum_lanes[point];
             sum_lanes[point] = fma_f32v(load_bf16v(A_points[point] + j_at * A_1, A_1, count_2), cast_of_2,
@@ -664,7 +694,7 @@ INLINE void step_1_at(const Frame *f, int64_t i, const int points, const int uni
     }
     float sum[4];
     fold_sums_f32v(sum_lanes, points, sum);
-    UNROLL
+    UNROLL_POINTS
     for (int point = 0; point < points; point++) {
         const int64_t i_6 = i + point;
         out[i_6 * out_0] = sum[point];

@@ -388,7 +388,7 @@ INLINE void store_u16v(void *p, int64_t stride, u16v x, int count)
 
 INLINE u32v widen_u16v(u16v x)
 {
-#if EINC_VECTORS && LANES >= 8
+#if EINC_VECTORS && !defined(__clang__) && LANES >= 8
     u32v y;
     __asm__("vpmovzxwd %1, %0" : "=v"(y) : "vm"(x));
     return y;

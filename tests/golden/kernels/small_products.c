@@ -126,6 +126,15 @@ enum { BAD_ARGUMENT = -2, BAD_SHAPES = -3, BAD_WORKSPACE = -4, BAD_MACHINE = -6,
 #define UNROLL
 #endif
 
+/* Before a loop over points that go together, a number that is known when this is compiled: their sums are in registers. */
+#if EINC_VECTORS && !defined(__clang__)
+#define UNROLL_POINTS _Pragma("GCC unroll 16")
+#elif EINC_VECTORS
+#define UNROLL_POINTS _Pragma("clang loop unroll(full)")
+#else
+#define UNROLL_POINTS
+#endif
+
 /* At the beginning of a function whose a * b + c is to be one instruction where the machine has it. */
 #ifdef __clang__
 #define CONTRACT _Pragma("clang fp contract(fast)")
@@ -503,23 +512,23 @@ INLINE void step_1_at(const Frame *f, int64_t b, int64_t i, int64_t k, const int
     const int64_t out_0 = f->in.out.stride[0], out_1 = f->in.out.stride[1];
     const int64_t out_2 = unit ? 1 : f->in.out.stride[2];
     const f32u *A_points[4];
-    UNROLL
+    UNROLL_POINTS
     for (int point = 0; point < points; point++) {
         const int64_t i_2 = i + point;
         A_points[point] = A + b * A_0 + i_2 * A_1;
     }
     f32v sum[4];
-    UNROLL
+    UNROLL_POINTS
     for (int point = 0; point < points; point++)
         sum[point] = splat_f32v(0.0f);
     for (int64_t j = 0; j < extent_j; j++) {
         const f32v b_2 = load_f32v(B + b * B_0 + j * B_1 + k * B_2, B_2, count);
-        UNROLL
+        UNROLL_POINTS
         for (int point = 0; point < points; point++) {
             sum[point] = fma_f32v(splat_f32v(A_points[point][j * A_2]), b_2, sum[point]);
         }
     }
-    UNROLL
+    UNROLL_POINTS
     for (int point = 0; point < points; point++) {
         const int64_t i_4 = i + point;
         store_f32v(out + b * out_0 + i_4 * out_1 + k * out_2, out_2, sum[point], count);
@@ -545,24 +554,24 @@ INLINE void step_1_bundle_at(const Frame *f, int64_t b, i32v A_lanes, i32v B_lan
     const int stored = (int)(count * extent_i * extent_k);
     f32v A_near[4];
     f32v B_near[4];
-    UNROLL
+    UNROLL_POINTS
     for (int point = 0; point < points; point++) {
         const int64_t b_2 = b + point * count;
         A_near[point] = load_f32v(A + b_2 * A_0, 1, A_count);
         B_near[point] = load_f32v(B + b_2 * B_0, 1, B_count);
     }
     f32v sum[4];
-    UNROLL
+    UNROLL_POINTS
     for (int point = 0; point < points; point++)
         sum[point] = splat_f32v(0.0f);
     for (int64_t j = 0; j < extent_j; j++) {
-        UNROLL
+        UNROLL_POINTS
         for (int point = 0; point < points; point++) {
             sum[point] = fma_f32v(permute_f32v(A_near[point], A_lanes + (int)(j * A_2)),
                     permute_f32v(B_near[point], B_lanes + (int)(j * B_1)), sum[point]);
         }
     }
-    UNROLL
+    UNROLL_POINTS
     for (int point = 0; point < points; point++) {
         const int64_t b_4 = b + point * count;
         store_f32v(out + b_4 * out_0, 1, sum[point], stored);
