@@ -156,6 +156,8 @@ static void jam_along(Step *step, Index *index, double turns, int most)
             states += state_takes_rows(step->roots[r]) ? 1 : state_components(step->roots[r], components);    /* places change seldom */
     step->jam = best_jam(turns, has_powers(step, index) ? most : most / states);
     step->jammed = step->jam > 1 ? index : NULL;
+    if (!step->jammed)
+        step->powers[0] = step->powers[1] = NULL;    /* one point has none to share */
 }
 
 /* How many points an index has, or `unknown`. */

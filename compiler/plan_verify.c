@@ -158,6 +158,7 @@ static void verify_step(Verifier *v, const Step *step)
            "the loop of points that go together is no kept one");
     expect(v, !step->jammed || (step->root_count && (!step->split || (step->jammed == step->split && step->vector_kept)) && !step->contract),
            "points go together where there are no reductions");
+    expect(v, !step->powers[0] || (step->jammed && step->jammed != step->vector), "exponentials of each side are no points' that go together");
     expect(v, (step->met != NULL) == (step->meets > 1) && (!step->met || (step->jammed && step->met != step->jammed && step->met != step->vector &&
                                                                           indices_have(step->loops, step->loop_count, step->met))),
            "points meet those of no other loop");

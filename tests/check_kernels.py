@@ -108,6 +108,7 @@ ONCE_WRONG = {
         (("step[i,k], panels[k,j], launch[k,j] -> [i,j] | max j | * failure[i] + shared[i]", [[5, 9], [9, 40], [9, 40], [5], [5]]), "avx2"),
     "an index that is called as a bound": (("A[i,i_end], x[i_end] -> [i,i_end] | softmax i_end | * i_first[i]", [[7, 40], [40], [7]]), "avx2"),
     "such weights in a sweep": (("f64(aij) | max a | softmax j | , jk -> [i,k]:f32", [[3, 5, 900], [900, 4]]), "avx2"),
+    "one column of exponentials that columns share": (("ui + uj -> iuj | logsumexp u", [[130, 1000], [130, 1]]), "avx2"),
 }
 
 
