@@ -116,6 +116,8 @@ static const Row rows[] = {
     /* products that are no work for tiles */
     { "small-4", "100,000 products f32 of 4×4", "bij,bjk->bik", .operands = "f32 100000,4,4; f32 100000,4,4",
       .flops = 2.0 * 100000 * 64, .dtype = DTYPE_F32, .bounds = BOUND_ALL, .goal = 0.90 },
+    { "small-24", "50 products f32 of 24×24, in cache", "bij,bjk->bik", .operands = "f32 50,24,24; f32 50,24,24",
+      .flops = 2.0 * 50 * 24 * 24 * 24, .dtype = DTYPE_F32, .bounds = BOUND_COMPUTE, .goal = 0.60 },
     { "skinny-vector", "matrix times vector f32, 16384×8192", "ij,j->i", .operands = "f32 16384,8192; f32 8192",
       .flops = 2.0 * 16384 * 8192, .dtype = DTYPE_F32, .bounds = BOUND_ALL, .goal = 0.90 },
     { "skinny-vector-bf16", "matrix times vector bf16, 16384×16384", "ij,j->i", .operands = "bf16 16384,16384; bf16 16384",

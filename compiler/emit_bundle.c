@@ -323,7 +323,7 @@ const char *emit_bundle(Emitter *e)
     const Step *own = e->step;
     int n = own->id + 1;
     Bundling b = { own->bundle, ARENA_ARRAY(e->arena, OperandNames, own->bundle->operand_count), NULL };
-    step.vector = step.jammed = NULL;
+    step.vector = step.jammed = step.met = NULL;
     step.units.count = 0;
     e->step = &step;
     e->lanes = true;

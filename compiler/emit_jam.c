@@ -3,29 +3,79 @@
 
 #include "emit_nest.h"
 
+/* Whether vectors go together that each meet some points. */
+static bool has_groups(const Step *step)
+{
+    return step->met && step->jammed == step->vector;
+}
+
+/* Whether the last of those vectors need not be whole: where lanes are masked, that is next to nothing. */
+bool emit_has_partial_group(const Emitter *e)
+{
+    return has_groups(e->step) && e->plan->target->masks;
+}
+
+/* A name for a point of one of the loops whose points go together. */
+static void bind_point(Emitter *e, Index *index, const char *first, const char *nth)
+{
+    const char *name = emit_name(e, index->name);
+    emit_bind(e, index, name);
+    emit_line(e, "const int64_t %s = %s + %s;", name, first, nth);
+}
+
+static void each_point(Emitter *e, const char *name, const char *count, const Scope *body)
+{
+    emit_line(e, "UNROLL_POINTS");
+    emit_line(e, "for (int %s = 0; %s < %s; %s++) {", name, name, count, name);
+    emit_body(e, body);
+    emit_line(e, "}");
+}
+
+/* In a loop over vectors that go together: the one at hand, and how many lanes it has. */
+static void open_group(Emitter *e)
+{
+    Scope *body = emit_push(e);
+    bind_point(e, e->step->jammed, e->jam_first, "group * LANES");
+    if (emit_has_partial_group(e)) {
+        body->count = emit_name(e, "lanes");
+        emit_line(e, "const int %s = group + 1 < points / meets ? LANES : count;", body->count);
+    }
+}
+
+static void close_group(Emitter *e)
+{
+    const Scope *body = emit_pop(e);
+    each_point(e, "group", "points / meets", body);
+}
+
+/* What a vector has for itself is there once for all points that it meets. */
 Scope *nest_open_points(Emitter *e)
 {
     const Step *step = e->step;
-    Scope *body = emit_push(e);
-    const char *name = emit_name(e, step->jammed->name);
-    emit_bind(e, step->jammed, name);
-    emit_line(e, "const int64_t %s = %s + point%s%s;", name, e->jam_first, step->met ? " / meets" : "",
-              step->jammed == step->vector ? " * LANES" : step->apart ? " * points_apart" : "");
-    if (step->met) {
-        name = emit_name(e, step->met->name);
-        emit_bind(e, step->met, name);
-        emit_line(e, "const int64_t %s = %s + point %% meets;", name, e->met_first);
+    if (has_groups(step)) {
+        open_group(e);
+        Scope *body = emit_push(e);
+        emit_line(e, "const int point = group * meets + with;");
+        bind_point(e, step->met, e->met_first, "with");
+        return body;
     }
+    Scope *body = emit_push(e);
+    const char *nth = step->met ? "point / meets" : step->jammed == step->vector ? "point * LANES" : step->apart ? "point * points_apart" : "point";
+    bind_point(e, step->jammed, e->jam_first, nth);
+    if (step->met)
+        bind_point(e, step->met, e->met_first, "point % meets");
     return body;
 }
 
 void nest_close_points(Emitter *e, const Scope *body)
 {
     emit_pop(e);
-    emit_line(e, "UNROLL_POINTS");
-    emit_line(e, "for (int point = 0; point < points; point++) {");
-    emit_body(e, body);
-    emit_line(e, "}");
+    if (has_groups(e->step)) {
+        each_point(e, "with", "meets", body);
+        close_group(e);
+    } else {
+        each_point(e, "point", "points", body);
+    }
 }
 
 /* Without the points that each of those together meets. */
@@ -112,6 +162,76 @@ void nest_begin_points(Emitter *e, const Nest *nest)
         term_each_below(e->arena, nest->reduces[r]->reduce.argument, begin_read, e);
 }
 
+/* The rows of points that vectors along columns meet, or one. */
+typedef struct Rows {
+    Emitter *e;
+    const char **steps;           /* [lowered term id]: how many bytes are from one to the next, and "_3" and "_5" times as many */
+} Rows;
+
+/* The loop of those rows; NULL: lanes run along them. */
+static const Index *rows_along(const Step *step)
+{
+    return !step->vector_kept || step->powers[0] ? NULL : step->jammed == step->vector ? step->met : step->jammed;
+}
+
+static bool is_row(const Emitter *e, const Term *term)
+{
+    bool is = term->kind == TERM_READ && term_has_index(term, rows_along(e->step)) && !term_has_index(term, e->step->vector);
+    for (int a = 0; is && a < term->read.tensor->rank; a++)
+        is = position_is_plain(&term->read.positions[a]);
+    return is;
+}
+
+static void find_step(void *user, const Term *term)
+{
+    const Rows *rows = user;
+    Emitter *e = rows->e;
+    if (!is_row(e, term) || rows->steps[term->id])
+        return;
+    const char *name = emit_name(e, emit_text(e, "%s_step", e->pointers[term->read.tensor->home->id]));
+    const char *three = emit_name(e, emit_text(e, "%s_3", name)), *five = emit_name(e, emit_text(e, "%s_5", name));
+    const char *stride = emit_stride(e, term->read.tensor, term->read.positions, rows_along(e->step));
+    emit_line(e, "int64_t %s = %s * %d, %s = 3 * %s, %s = 5 * %s;    /* see row_address() */", name, stride, (int)dtype_size(term->dtype),
+              three, name, five, name);
+    rows->steps[term->id] = emit_text(e, "%s, %s, %s", name, three, five);
+}
+
+static void find_steps(Emitter *e, Nest *nest)
+{
+    Rows rows = { e, ARENA_ARRAY(e->arena, const char *, e->plan->lowered->term_count) };
+    for (int r = 0; r < nest->count; r++)
+        term_each_below(e->arena, nest->reduces[r]->reduce.argument, find_step, &rows);
+    nest->row_steps = rows.steps;
+}
+
+static void begin_row(void *user, const Term *term)
+{
+    const Rows *rows = user;
+    Emitter *e = rows->e;
+    const char *steps = rows->steps[term->id];
+    if (!steps || e->rows[term->id])
+        return;
+    const char *name = emit_name(e, emit_text(e, "%s_row", e->pointers[term->read.tensor->home->id]));
+    Scope *first = emit_push(e);
+    first->indent--;
+    emit_bind(e, rows_along(e->step), e->step->met ? e->met_first : e->jam_first);
+    emit_line(e, "HOLD_STEPS(%s);", steps);
+    emit_line(e, "const char *%s = (const char *)(%s);", name, emit_pointer(e, term));
+    emit_pop(e);
+    emit_body(e, first);
+    e->rows[term->id] = emit_text(e, "((const %s *)row_address(%s, %s, %s))", emit_element(term->dtype), name, steps,
+                                  e->step->met ? "with" : "point");
+}
+
+/* Addresses of rows are made of how far these are apart, for each row's own pointer would be more than there are registers for. */
+void nest_begin_rows(Emitter *e, const Nest *nest)
+{
+    Rows rows = { e, nest->row_steps };
+    e->rows = ARENA_ARRAY(e->arena, const char *, e->plan->lowered->term_count);
+    for (int r = 0; r < nest->count; r++)
+        term_each_below(e->arena, nest->reduces[r]->reduce.argument, begin_row, &rows);
+}
+
 typedef struct Ahead {
     Emitter *e;
     const char *at;
@@ -120,7 +240,7 @@ typedef struct Ahead {
 /* Of the points that meet others one asks for what they share; `when` more is asked. */
 static void emit_ask(Emitter *e, const Term *term, const char *when)
 {
-    const char *once = e->step->met ? "point % meets == 0" : "", *and = *once && *when ? " && " : "";
+    const char *once = e->step->met && !has_groups(e->step) ? "point % meets == 0" : "", *and = *once && *when ? " && " : "";
     emit_line(e, *once || *when ? "if (%s%s%s) PREFETCH_FAR(%s);" : "%s%s%sPREFETCH_FAR(%s);", when, and, once, emit_pointer(e, term));
 }
 
@@ -161,8 +281,11 @@ static void prefetch_read(void *user, const Term *term)
 void nest_ask_ahead(Emitter *e, const Nest *nest)
 {
     Ahead ahead = { e, emit_bound(e, e->step->vector) };
+    Scope *points = e->scope;
+    e->scope = has_groups(e->step) && !emit_has_partial_group(e) ? points->outer : points;    /* before the vector at hand is loaded */
     for (int r = 0; r < nest->count; r++)
         term_each_below(e->arena, nest->domains[r].reduce->reduce.argument, prefetch_read, &ahead);
+    e->scope = points;
 }
 
 /* What the step makes of each point. */
@@ -170,6 +293,52 @@ static void store_points(Emitter *e)
 {
     for (int o = 0; o < e->step->statement->output_count; o++)
         emit_store(e, &e->step->statement->outputs[o]);
+}
+
+/* What vectors that go together read: all of it comes before any product, or masked loads would stand between these. */
+typedef struct Vectors {
+    Emitter *e;
+    const char **names;           /* [lowered term id]: of the vectors of a read */
+    bool loads;                   /* writes into a loop over vectors, else before it */
+} Vectors;
+
+static void load_vector(void *user, const Term *term)
+{
+    const Vectors *vectors = user;
+    Emitter *e = vectors->e;
+    bool is = term->kind == TERM_READ && term_has_index(term, e->step->vector) && !term_has_index(term, e->step->met);
+    for (int a = 0; is && a < term->read.tensor->rank; a++)
+        is = position_is_plain(&term->read.positions[a]);
+    if (!is || (!vectors->loads && vectors->names[term->id]))
+        return;
+    if (vectors->loads) {
+        emit_line(e, "%s[group] = %s;", vectors->names[term->id], emit_bare(e, emit_read(e, term).text));
+        return;
+    }
+    const char *name = emit_name(e, emit_text(e, "%s_vectors", e->pointers[term->read.tensor->home->id]));
+    emit_line(e, "%s %s[%d];", emit_type(term->dtype, true), name, e->step->jam);
+    vectors->names[term->id] = name;
+}
+
+void nest_load_vectors(Emitter *e, Nest *nest)
+{
+    Vectors vectors = { e, ARENA_ARRAY(e->arena, const char *, e->plan->lowered->term_count), false };
+    for (int r = 0; r < nest->count; r++)
+        term_each_below(e->arena, nest->domains[r].reduce->reduce.argument, load_vector, &vectors);
+    open_group(e);
+    nest_ask_ahead(e, nest);
+    vectors.loads = true;
+    for (int r = 0; r < nest->count; r++)
+        term_each_below(e->arena, nest->domains[r].reduce->reduce.argument, load_vector, &vectors);
+    close_group(e);
+    nest->vectors = vectors.names;
+}
+
+void nest_know_vectors(Emitter *e, const Nest *nest)
+{
+    for (int i = 0; i < e->plan->lowered->term_count; i++)
+        if (nest->vectors[i])
+            emit_know(e, e->plan->lowered->terms[i], (Value){ emit_text(e, "%s[group]", nest->vectors[i]), true });
 }
 
 /* The sums of all points, whose lanes are folded together; NULL where each is folded by itself. */
@@ -189,7 +358,9 @@ static const char *nest_fold_points(Emitter *e, const Nest *nest, int r)
 /* The reductions of all points, and what the step makes of them. */
 static void run_jammed(Emitter *e, Nest *nest)
 {
-    if (e->step->jammed != e->step->vector && !e->step->powers[0])
+    if (rows_along(e->step) && !nest->grouped && !nest->in_rows)
+        find_steps(e, nest);
+    else if (e->step->jammed != e->step->vector && !e->step->powers[0])
         nest_begin_points(e, nest);
     nest_declare(e, nest);
     (nest->grouped && e->step->powers[0] ? nest_run_in_powers : nest_run)(e, nest);

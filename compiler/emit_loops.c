@@ -72,7 +72,7 @@ static void emit_parts(Emitter *e, Text *text, int depth, const char *name, cons
 {
     const Index *index = e->step->loops[at];
     bool lanes = e->lanes && index == e->step->vector;
-    for (int jam = index == e->step->jammed ? e->step->jam : 1; jam > 1; jam = lanes ? jam / 4 : 1) {
+    for (int jam = index == e->step->jammed ? e->step->jam : 1; jam > 1; jam = !lanes ? 1 : e->step->met && jam > 2 && jam < 8 ? 2 : jam / 4) {
         Around many = around;
         many.points = emit_text(e, "%d", jam);
         const char *by = emit_text(e, "%d * LANES", jam);
@@ -91,10 +91,17 @@ static void emit_parts(Emitter *e, Text *text, int depth, const char *name, cons
         emit_around(e, text, depth, emit_text(e, "for (; %s < %s; %s++)", name, to, name), names, around, at + 1);
         return;
     }
+    bool groups = index == e->step->jammed && emit_has_partial_group(e);
+    if (groups) {
+        Around two = around;
+        two.points = "2";
+        two.count = emit_text(e, "(int)(%s - %s) & (LANES - 1)", to, name);
+        emit_around(e, text, depth, emit_text(e, "for (; %s + LANES < %s; %s = %s)", name, to, name, to), names, two, at + 1);
+    }
     if (around.lead)
         to = emit_before_line(e, text, depth, name, to, names, around, at);
     emit_around(e, text, depth, emit_text(e, "for (; %s + %s <= %s; %s += %s)", name, emit_turn(e), to, name, emit_turn(e)), names, around, at + 1);
-    around.count = emit_text(e, "(int)(%s - %s)", to, name);
+    around.count = emit_text(e, groups ? "(int)(%s - %s) & (LANES - 1)" : "(int)(%s - %s)", to, name);
     emit_around(e, text, depth, emit_text(e, "if (%s < %s)", name, to), names, around, at + 1);
 }
 

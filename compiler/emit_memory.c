@@ -156,7 +156,11 @@ static Address address_of(Emitter *e, const Tensor *tensor, const Position *posi
 /* Where a read is, from a pointer on: its tensor's, or its point's own. */
 static Address address_from(Emitter *e, const Term *read, const char **pointer)
 {
-    const char *begin = e->begins ? e->begins[read->id] : NULL;
+    const char *begin = e->begins ? e->begins[read->id] : NULL, *row = e->rows ? e->rows[read->id] : NULL;
+    if (row) {
+        *pointer = row;
+        return (Address){ text_new(e->arena), text_new(e->arena), text_new(e->arena) };
+    }
     *pointer = begin ? begin : e->pointers[read->read.tensor->home->id];
     e->part = begin ? ADDRESS_MOVING : e->part;
     Address at = address_of(e, read->read.tensor, read->read.positions);

@@ -22,6 +22,8 @@ typedef struct Nest {
     bool jammed;                  /* each of the points that go together has a state of its own */
     int dots;                     /* a turn adds so many products to each lane's sum; 0: one element */
     const char *words[2];         /* of its operands, where all points share them; NULL: each loads them */
+    const char **row_steps;       /* of rows that vectors meet, as row_address() has them, by their reads; NULL: there are none */
+    const char **vectors;         /* what those have loaded, where their last may have fewer lanes, by their reads; or NULL */
     const Tensor *factors;        /* that several turns make in `kept`, to be stored together; NULL: there are none */
     const char *kept;
     const char *(*names)[STATE_COMPONENTS_MAX];      /* of the states, declared */
@@ -49,9 +51,13 @@ void nest_each_point(Emitter *e, const char *line);
 /* emit_jam.c: the points' own pointers, of what the nest reads, until e->begins is NULL again; a loop over the points that go together,
  * and what is written into it until nest_close_points() */
 void nest_begin_points(Emitter *e, const Nest *nest);
+void nest_begin_rows(Emitter *e, const Nest *nest);    /* in a turn: where the first of the rows is that vectors meet */
+void nest_load_vectors(Emitter *e, Nest *nest);        /* in a turn: what vectors that meet rows have for themselves, */
+void nest_know_vectors(Emitter *e, const Nest *nest);  /* … in a loop over their points */
 
 /* The head of a jammed loop for the points that go together, behind what it needs; and what comes behind the loop, or NULL. */
 const char *emit_together(Emitter *e, Text *text, int depth, const char *first, const char *name, const char *end, const char **behind);
+bool emit_has_partial_group(const Emitter *e);
 const char *emit_soon(Emitter *e);        /* how many points later what is read is asked for */
 void nest_ask_ahead(Emitter *e, const Nest *nest);    /* in a turn: for what the rows will give later */
 Scope *nest_open_points(Emitter *e);

@@ -238,14 +238,21 @@ void nest_turn(Emitter *e, Nest *nest, const char *chain)
 {
     if (nest->dots)
         nest_share_words(e, nest);
+    if (nest->row_steps)
+        nest_begin_rows(e, nest);
+    if (nest->jammed && emit_has_partial_group(e))
+        nest_load_vectors(e, nest);
     Scope *points = nest->jammed ? nest_open_points(e) : NULL;
     set_turn(e, nest, points ? "point" : chain);
-    if (e->step->later || ((e->step->ahead || e->step->soon) && (e->step->jammed ? !e->scope->count : nest->chains > 1 && !strcmp(chain, "chain"))))
+    if (nest->vectors)
+        nest_know_vectors(e, nest);
+    else if (e->step->later || ((e->step->ahead || e->step->soon) && (e->step->jammed ? !e->scope->count : nest->chains > 1 && !strcmp(chain, "chain"))))
         nest_ask_ahead(e, nest);
     nest_make_joined(e, nest);
     (nest->dots ? nest_dot : emit_steps)(e, nest);
     if (points)
         nest_close_points(e, points);
+    e->rows = NULL;
 }
 
 /* ---- loops ---- */

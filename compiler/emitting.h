@@ -90,6 +90,7 @@ typedef struct Emitter {
     const char *jam_first;        /* the first of the points that go together, a parameter, */
     const char *met_first;        /* and of those that they meet */
     const char **begins;          /* [lowered term id]: the pointer to what a point reads, where its loops begin; or NULL */
+    const char **rows;            /* … to a row's element at hand, of rows that vectors meet; or NULL */
     const char **soon;            /* … to what the next points will */
     AddressPart part;             /* what addresses at hand are made of */
     const Term *lossy;            /* a power that may be 0 where it is denormal, if FLUSHES; or NULL */

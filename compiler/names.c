@@ -17,7 +17,7 @@ static const char *const reserved[] = {
     "INFINITY", "HUGE_VAL", "HUGE_VALF", "NULL", "KERNEL", "STATUS", "FAIL", "Frame", "f", "frame", "unchanged", "soon", "lead", "points_apart", "points_turns", "points_step", "in", "own", "run", "args",
     "workspace", "bytes", "host", "task", "worker", "unit", "units", "count", "data", "shape", "stride", "argument", "main",
     "chain", "lane", "filled", "rest", "units_end", "memcpy", "memset", "memmove", "size_t", "offsetof", "part", "first_unit", "prepare", "is_stopped",
-    "up", "overflow", "point", "points", "meets", "share", "full", "per_worker", "shared", "failure", "int8_t", "int16_t", "int32_t", "int64_t", "uint8_t", "uint16_t", "uint32_t",
+    "up", "overflow", "point", "points", "meets", "group", "with", "share", "full", "per_worker", "shared", "failure", "int8_t", "int16_t", "int32_t", "int64_t", "uint8_t", "uint16_t", "uint32_t",
     "uint64_t", "INT32_MAX", "INT32_MIN", "INT64_MAX", "INT64_MIN", "SIZE_MAX", "EOF", "MAXFLOAT", "M_E", "M_PI", "M_PI_2", "BAD_ARGUMENT",
     "BAD_SHAPES", "BAD_WORKSPACE", "BAD_MACHINE", "CANCELLED", "OUT_OF_RANGE", "EINC_HOST", "einc_host", NULL
 };

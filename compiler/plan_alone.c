@@ -9,6 +9,7 @@ enum {
     PARTS_ENOUGH = 32,            /* points of an index that can be cut for several threads */
     UNIT_WORK = 4096,             /* operations of one unit, so that finding its indices costs little, */
     BUNDLE_WORK = 16384,          /* and so what a bundle does before its loops */
+    ROWS_WHOLE = 64,              /* rows of a matrix that are not cut */
     FEW_ROWS = 8,                 /* that use again what the innermost loop has brought into a cache */
     SQUARE = 64,                  /* points of either loop where an array is turned, */
     LAST_SQUARES = 4,             /* and so many times as many where its rows are followed */
@@ -98,6 +99,17 @@ static const Size *extents_of(Arena *arena, Index *const *indices, int count)
     return points;
 }
 
+static bool is_known(const Planner *planner, const Index *index)
+{
+    return planner->hints->extents && planner->hints->extents->of[index->origin->id] >= 0;
+}
+
+/* Whether all rows of a point of what is outside of them are one unit's: so few columns have meanwhile left a cache, or not yet been read. */
+static bool is_few(const Planner *planner, const Step *step, const Index *rows)
+{
+    return step->vector_kept && is_known(planner, rows) && planner_extent(planner, rows) <= ROWS_WHOLE;
+}
+
 /* A nest without temporaries: the innermost block is as long as gives a unit some work, and short enough that what it
  * reads stays in the cache while the block outside of it, of a few rows, uses it again. Where its loop is shorter, those
  * outside have more. */
@@ -115,19 +127,21 @@ static void tile_loops(Planner *planner, Launch *launch)
         if (crossing)
             tile = inner && step->crossed_last ? LAST_SQUARES * SQUARE
                  : inner || block->of_step[0] == crossing ? SQUARE : 1;
-        if (jammed) {
-            int64_t together = step->jam * (int64_t)(lanes ? planner->plan->lanes : 1);
-            tile = (tile + together - 1) / together * together;
-        }
+        bool met = step->met && block->of_step[0] == step->met;
+        bool whole = b > 0 && !inner && !crossing && (met || jammed) && is_few(planner, step, block->of_step[0]);
+        int64_t together = jammed ? step->jam * (int64_t)(lanes ? planner->plan->lanes : 1) : met ? step->meets : 1;
+        tile = whole ? (int64_t)planner_extent(planner, block->of_step[0]) : tile;
+        tile = (tile + together - 1) / together * together;
         block->tile = size_constant(arena, tile);
         if (jammed && step->apart) {
             const Term *reduce = step->roots[0];
             const Size *rows = stretch(arena, extents_of(arena, reduce->reduce.over, reduce->reduce.over_count), reduce->dtype);
             block->tile = size_named(arena, tile_name(planner, launch, b), size_op(arena, SIZE_MUL, size_constant(arena, step->jam), rows));
         }
-        if (!inner && !crossing && !jammed)
-            block->tile = size_named(arena, tile_name(planner, launch, b),
-                                     at_least(arena, size_op(arena, SIZE_CEIL_DIV, want, have), tile));
+        if (!inner && !crossing && !jammed && !whole) {
+            const Size *rows = at_least(arena, size_op(arena, SIZE_CEIL_DIV, want, have), tile);
+            block->tile = size_named(arena, tile_name(planner, launch, b), size_align(arena, rows, together));
+        }
         want = inner ? block->tile : want;
         const Size *points = size_op(arena, SIZE_MIN, block->tile, block->extent);
         have = have ? size_op(arena, SIZE_MUL, have, points) : points;
@@ -283,11 +297,6 @@ static void block_kept(Planner *planner, Launch *launch)
         block.of_step[0] = step->loops[i];
         ARENA_APPEND(planner->arena, launch->blocks, launch->block_count, block);
     }
-}
-
-static bool is_known(const Planner *planner, const Index *index)
-{
-    return planner->hints->extents && planner->hints->extents->of[index->origin->id] >= 0;
 }
 
 /* On a grid: how many parts the reduction has in each tile of kept points, where these are so few that much of the grid would be

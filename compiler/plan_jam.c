@@ -393,9 +393,10 @@ static void jam_tile(const Planner *planner, Step *step)
         few = many;
         many = other;
     }
-    double turns = floor(planner_extent(planner, many) / (step->vector_kept ? planner->plan->lanes : 1));
+    double turns = planner_extent(planner, many) / (step->vector_kept ? planner->plan->lanes : 1);
+    turns = planner->plan->target->masks && step->vector_kept && turns > 1 && turns < 2 ? 2 : floor(turns);    /* the second is in part */
     bool is_near = stay_near(planner, step->roots[0], planner_extent(planner, few));
-    int most = step->vector_kept ? least_of(JAM_VECTORS, sums / 2) : JAM_ROWS, vectors = step->vector_kept ? best_jam(turns, most) : 1;
+    int most = step->vector_kept ? least_of(JAM_VECTORS, sums / 2) : JAM_ROWS, vectors = step->vector_kept ? best_jam(turns, step->statement->sweep ? most : 2) : 1;
     int meets = best_jam(planner_extent(planner, few), least_of(sums / vectors, is_near ? JAM_ROWS : MEET_MOST));
     int jam = best_jam(turns, least_of(sums / meets, most));
     if (meets < 2 || jam < 2)
@@ -423,6 +424,38 @@ static bool has_lanes_along(const Planner *planner, const Product *product, int 
     return false;
 }
 
+/* What a product reads of a side: numbers of the caller's as they are multiplied, each of its own index; NULL: anything else. */
+static const Term *small_side(const Product *product, int side)
+{
+    const Term *read = plain_read(product->side[side]);
+    bool is = read && !read->read.tensor->maker && product->own[side].count == 1 && register_dtype(read->dtype) == read->dtype;
+    return is ? read : NULL;
+}
+
+/* Whether a product is one of many small ones: to find rows and columns anew for each takes a tile longer than to multiply them. Lanes run
+ * along what one side's numbers and the results lie along; of one vector more rows are worth a tile, which takes two points at a time, and
+ * so are some whole vectors from memory, which it asks for. */
+static bool is_small(const Planner *planner, const Step *step, const Product *product)
+{
+    enum { SIDE_MOST = 64, SIDE_UNMASKED = 24, DEPTH_LEAST = 8, DEPTH_MOST = 128, ASKED_MOST = 4 };
+    const Tensor *tensor = step->statement->outputs[0].tensor;
+    const double deep = points_of(planner, product->reduce, MANY), lanes = planner->plan->target->vector_bytes / (double)dtype_size(tensor->dtype);
+    const double most = planner->plan->target->masks ? SIDE_MOST : SIDE_UNMASKED;
+    const double bytes = planner_points(planner, &product->batch) * deep * (double)dtype_size(tensor->dtype);
+    if (planner_points(planner, &product->batch) < 2 || deep < DEPTH_LEAST || deep > DEPTH_MOST || step->statement->output_count > 1 ||
+        !tensor->origin || tensor->dtype != register_dtype(product->reduce->dtype) || !small_side(product, 0) || !small_side(product, 1))
+        return false;
+    for (int s = 0; s < 2; s++) {
+        const Index *column = product->own[s].list[0];
+        double columns = planner_extent(planner, column), rows = planner_points(planner, &product->own[1 - s]);
+        for (int a = 0; a < tensor->rank; a++)
+            if (tensor->axes[a] == column && planner_stride(planner, tensor, a) == 1 && lies_along(planner, product->side[s], column))
+                return rows > 1 && columns <= most && rows <= (columns <= lanes ? 3 * lanes / 2 : most) &&
+                       !(bytes * (rows + columns) > planner->plan->target->l2_bytes && fmod(columns, lanes) == 0 && columns > lanes && columns < ASKED_MOST * lanes);
+    }
+    return false;
+}
+
 /* A tile's columns leave most of its lanes to few rows of a matrix, and narrow numbers are widened for it before they are met; so they
  * are where a sweep takes some at a time, which a tile has to itself anew. */
 bool plan_meets_few(const Planner *planner, const Step *step, const Product *product)
@@ -431,6 +464,8 @@ bool plan_meets_few(const Planner *planner, const Step *step, const Product *pro
     const int lanes = planner->plan->target->vector_bytes / (int)dtype_size(register_dtype(reduce->dtype));
     if (!planner->plan->target->sums || planner->hints->nests != NESTS_BY_COST || product->places || !planner->hints->extents)
         return false;
+    if (is_small(planner, step, product))
+        return true;
     for (int s = 0; s < 2; s++) {
         const Term *read = plain_read(product->side[s]);
         double few = planner_points(planner, &product->own[1 - s]);

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 """Shapes that bring a nest of their own, against numpy, on each target that runs here: many small problems, whose operands
-are turned (compiler/turn.h) or whose axes share lanes (compiler/bundle.h), long rows added up in memory, and results that are
+are turned (compiler/turn.h), whose axes share lanes (compiler/bundle.h) or that have tiles of sums (Step.met), long rows added up in memory, and results that are
 stored past the caches.
 
     BUILD=build EINC=build/einc python3 tests/check_shapes.py [--targets portable,avx2,avx512]
@@ -46,6 +46,12 @@ LARGE = [
 SMALL = {"portable": [{"i": 2, "j": 2, "k": 2, "l": 1}], "avx2": [{"i": 4, "j": 3, "k": 2, "l": 1}],
          "avx512": [{"i": 4, "j": 4, "k": 4, "l": 2}, {"i": 3, "j": 5, "k": 7, "l": 2}]}
 BATCHES = [1021, 160]
+# Matrices of which lanes take rows of several vectors, the last in part: an expression's first problems.
+MATRICES = {"portable": [{"i": 17, "j": 9, "k": 20}, {"i": 8, "j": 16, "k": 16}],
+            "avx2": [{"i": 17, "j": 9, "k": 23}, {"i": 12, "j": 12, "k": 12}, {"i": 24, "j": 8, "k": 24}],
+            "avx512": [{"i": 17, "j": 9, "k": 24}, {"i": 5, "j": 33, "k": 49}, {"i": 13, "j": 12, "k": 64}, {"i": 12, "j": 12, "k": 12},
+                       {"i": 16, "j": 16, "k": 16}]}
+MATRIX_PROBLEMS = 3
 
 
 def arranged(array, order):
@@ -111,6 +117,11 @@ def main():
                     batch = BATCHES[runs % len(BATCHES)]
                     for order in "CF" if problem is PROBLEMS[0] else "C":
                         check_problem(problem, target, dict(small, b=batch), order, rng)
+                        runs += 1
+            for sizes in MATRICES[target]:
+                for problem in PROBLEMS[:MATRIX_PROBLEMS]:
+                    for order in "CF":
+                        check_problem(problem, target, dict(sizes, b=45), order, rng)
                         runs += 1
     print(f"{runs} runs, 0 wrong")
 

@@ -486,6 +486,34 @@ static void few_rows_have_tiles_of_sums(void **unused)
     }
 }
 
+/* Matrices of a batch, so small that tiles would take longer to begin than they do: vectors along rows, of which the last may have fewer
+ * lanes where these are masked, meet points of the columns. */
+static void small_products_have_tiles_of_sums(void **unused)
+{
+    (void)unused;
+    static const struct { const char *expression, *target; int batch, rows, columns, points, vectors; } cases[] = {
+        { "bij,bjk->bik", "avx512bf16", 100, 24, 24, 8, 2 }, { "bij,bjk->bik", "avx512", 100, 16, 16, 8, 1 },
+        { "bij,bjk->bik", "avx512", 100, 64, 64, 8, 2 },     { "bij,bjk->bik", "avx512", 100, 65, 64, 0, 0 },
+        { "bij,bjk->bik", "avx512", 100, 40, 16, 0, 0 },     { "bji,bjk->bik", "avx512", 100, 20, 33, 5, 2 },
+        { "bij,bkj->bik", "avx512", 100, 24, 24, 0, 0 },     { "bij,jk->bik", "avx512", 100, 24, 24, 0, 0 },
+        { "bij,bjk->bik", "avx512", 9000, 32, 32, 0, 0 },    { "bij:bf16,bjk:bf16->bik", "avx512bf16", 100, 24, 24, 0, 0 },
+        { "bij,bjk->bik", "avx512", 9000, 24, 24, 8, 2 },    { "bij,bjk->bik", "avx2", 100, 12, 12, 6, 1 },
+        { "bij,bjk->bik", "avx2", 100, 24, 25, 0, 0 },
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        ExtentSpec extents[] = { { .name = "b", .extent = cases[i].batch }, { .name = "i", .extent = cases[i].rows },
+                                 { .name = "j", .extent = 24 }, { .name = "k", .extent = cases[i].columns } };
+        CompileOptions options = { .target = target_find(cases[i].target), .check = { .extents = extents, .extent_count = 4 } };
+        Planned *planned = plan_of(cases[i].expression, options);
+        const Step *step = planned->plan->launches[0]->steps[0];
+        int vectors = step->contract ? 0 : step->met ? step->jam : 1, points = step->contract ? 0 : step->met ? step->meets : step->jam;
+        if (points != cases[i].points || vectors != cases[i].vectors)
+            fail_msg("%s, %d times %d x %d, on %s: %d vectors meet %d points", cases[i].expression, cases[i].batch, cases[i].rows, cases[i].columns,
+                     cases[i].target, vectors, points);
+        end(planned);
+    }
+}
+
 /* Rows that each point has side by side are packed in long runs, where vectors are lines: many of them at a time, of some of the points. */
 static void far_rows_are_packed_in_long_runs(void **unused)
 {
@@ -571,7 +599,8 @@ int main(void)
         cmocka_unit_test(rows_go_to_different_places),
         cmocka_unit_test(low_tiles_are_wide),
         cmocka_unit_test(short_rows_come_whole),
-        cmocka_unit_test(weights_are_rows), cmocka_unit_test(few_rows_have_tiles_of_sums), cmocka_unit_test(far_rows_are_packed_in_long_runs), cmocka_unit_test(deep_products_are_shared),
+        cmocka_unit_test(weights_are_rows), cmocka_unit_test(few_rows_have_tiles_of_sums), cmocka_unit_test(small_products_have_tiles_of_sums),
+        cmocka_unit_test(far_rows_are_packed_in_long_runs), cmocka_unit_test(deep_products_are_shared),
         cmocka_unit_test(results_leave_in_lines),
         cmocka_unit_test(memory_does_not_grow_with_what_is_reduced),
         cmocka_unit_test(only_what_scales_with_its_maximum_is_swept),

@@ -406,11 +406,11 @@ INLINE f32v fma_f32v(f32v a, f32v b, f32v c)
 #endif
 }
 
-/* The r-th row from `first` on, 0 <= r < 7. One row is `one` bytes further, three and five rows are `three` and `five`:
+/* The r-th row from `first` on, 0 <= r < 8. One row is `one` bytes further, three and five rows are `three` and `five`:
  * an address is made of one of these, twice or four times, as machines add them for nothing. */
 INLINE const char *row_address(const char *first, int64_t one, int64_t three, int64_t five, int r)
 {
-    return first + (r % 3 == 0 ? three * (r / 3) : r == 5 ? five : one * r);
+    return first + (r % 3 == 0 ? three * (r / 3) : r == 5 ? five : r == 7 ? three + one * 4 : one * r);
 }
 
 INLINE f32v load_f32v(const f32u *p, int64_t stride, int count)

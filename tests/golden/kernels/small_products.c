@@ -135,6 +135,14 @@ enum { BAD_ARGUMENT = -2, BAD_SHAPES = -3, BAD_WORKSPACE = -4, BAD_MACHINE = -6,
 #define UNROLL_POINTS
 #endif
 
+/* Steps from row to row that might have become others: so the compiler multiplies them in addresses, where it costs
+ * nothing, and not before, where more products than there are registers would wait in memory. */
+#if defined(__GNUC__) && defined(__x86_64__)
+#define HOLD_STEPS(one, three, five) __asm__("" : "+r"(one), "+r"(three), "+r"(five))
+#else
+#define HOLD_STEPS(one, three, five) ((void)0)
+#endif
+
 /* At the beginning of a function whose a * b + c is to be one instruction where the machine has it. */
 #ifdef __clang__
 #define CONTRACT _Pragma("clang fp contract(fast)")
@@ -294,6 +302,13 @@ INLINE f32v fma_f32v(f32v a, f32v b, f32v c)
     CONTRACT
     return a * b + c;
 #endif
+}
+
+/* The r-th row from `first` on, 0 <= r < 8. One row is `one` bytes further, three and five rows are `three` and `five`:
+ * an address is made of one of these, twice or four times, as machines add them for nothing. */
+INLINE const char *row_address(const char *first, int64_t one, int64_t three, int64_t five, int r)
+{
+    return first + (r % 3 == 0 ? three * (r / 3) : r == 5 ? five : r == 7 ? three + one * 4 : one * r);
 }
 
 INLINE f32v load_f32v(const f32u *p, int64_t stride, int count)
@@ -511,27 +526,25 @@ INLINE void step_1_at(const Frame *f, int64_t b, int64_t i, int64_t k, const int
     f32u *out = (f32u *)f->in.out.data;
     const int64_t out_0 = f->in.out.stride[0], out_1 = f->in.out.stride[1];
     const int64_t out_2 = unit ? 1 : f->in.out.stride[2];
-    const f32u *A_points[4];
-    UNROLL_POINTS
-    for (int point = 0; point < points; point++) {
-        const int64_t i_2 = i + point;
-        A_points[point] = A + b * A_0 + i_2 * A_1;
-    }
+    int64_t A_step = A_1 * 4, A_step_3 = 3 * A_step, A_step_5 = 5 * A_step;    /* see row_address() */
     f32v sum[4];
     UNROLL_POINTS
     for (int point = 0; point < points; point++)
         sum[point] = splat_f32v(0.0f);
     for (int64_t j = 0; j < extent_j; j++) {
+        HOLD_STEPS(A_step, A_step_3, A_step_5);
+        const char *A_row = (const char *)(A + b * A_0 + i * A_1 + j * A_2);
         const f32v b_2 = load_f32v(B + b * B_0 + j * B_1 + k * B_2, B_2, count);
         UNROLL_POINTS
         for (int point = 0; point < points; point++) {
-            sum[point] = fma_f32v(splat_f32v(A_points[point][j * A_2]), b_2, sum[point]);
+            sum[point] = fma_f32v(splat_f32v(((const f32u *)row_address(A_row, A_step, A_step_3, A_step_5,
+                    point))[0]), b_2, sum[point]);
         }
     }
     UNROLL_POINTS
     for (int point = 0; point < points; point++) {
-        const int64_t i_4 = i + point;
-        store_f32v(out + b * out_0 + i_4 * out_1 + k * out_2, out_2, sum[point], count);
+        const int64_t i_3 = i + point;
+        store_f32v(out + b * out_0 + i_3 * out_1 + k * out_2, out_2, sum[point], count);
     }
 }
 
