@@ -130,8 +130,9 @@ static const char *varying_position(Emitter *e, const Position *position)
 static const char *stride_of(Emitter *e, const Tensor *tensor, int axis)
 {
     const Storage *storage = &e->plan->storage[tensor->home->id];
-    if (storage->place != PLACE_CALLER && size_is_constant(storage->stride[axis], 1))
-        return "1";
+    for (int constant = 0; constant < 2; constant++)
+        if (storage->place != PLACE_CALLER && size_is_constant(storage->stride[axis], constant))
+            return constant ? "1" : "0";
     return e->strides[tensor->home->id][axis];
 }
 
@@ -141,7 +142,7 @@ static Address address_of(Emitter *e, const Tensor *tensor, const Position *posi
     for (int a = 0; a < tensor->rank; a++) {
         bool local = e->plan->storage[tensor->home->id].place == PLACE_BLOCK;
         const char *stride = stride_of(e, tensor, a), *text = uniform_position(e, &positions[a], local);
-        if (strcmp(text, "0"))
+        if (strcmp(text, "0") && strcmp(stride, "0"))
             add(&at.offset, times(e, text, stride));
         int64_t step = lane_step(e, &positions[a]);
         if (step)

@@ -71,25 +71,6 @@ static Term *read_exponentials(Lower *l, Context *c, const Term *softmax, Tensor
     return lower_select(l, c, condition, power, lower_number(l, c, power->dtype, 0, softmax->span));
 }
 
-/* The row's maximum of the argument, or its sum of the stored exponentials. */
-static Tensor *store_row(Lower *l, Row *row, const Term *softmax, Reduction reduction, Tensor *exponentials)
-{
-    Context *c = &row->context;
-    const Instance *instance = row->instance;
-    int count = softmax->reduce.over_count;
-    Index **over = ARENA_ARRAY(l->arena, Index *, count);
-    for (int i = 0; i < count; i++) {
-        over[i] = lower_index(l, c->statement, softmax->reduce.over[i]);
-        instance = lower_link(l, instance, softmax->reduce.over[i], over[i]);
-    }
-    Context inner = lower_widen(l, c, over, count);
-    Term *argument = exponentials ? read_exponentials(l, &inner, softmax, exponentials, instance)
-                                  : copy_argument(l, &inner, softmax, instance);
-    Term like = { .kind = TERM_REDUCE, .dtype = softmax->dtype, .span = softmax->span,
-                  .reduce = { .reduction = reduction, .declared = DTYPE_NONE } };
-    return lower_store(l, c, lower_reduction(l, c, &like, over, count, argument), softmax->span);
-}
-
 /* exp(x - m), 0 in a row of nothing but -inf, and where a mask chooses -inf: of a row with NaN or inf the sum is NaN in any
  * case, and so is all that it divides. */
 static Term *make_exponential(Lower *l, Context *c, const Term *softmax, Term *largest, const Instance *instance)
@@ -107,7 +88,50 @@ static Term *make_exponential(Lower *l, Context *c, const Term *softmax, Term *l
     return masks ? lower_select(l, c, x->select.condition, power, zero) : power;
 }
 
-/* m = x | max k, e = where(m == -inf, 0, exp(x - m)), s = e | sum k. The exponentials are stored: they are read twice. */
+/* What the exponentials are read from, or made of again. */
+typedef struct Powers {
+    Tensor *stored, *largest;     /* themselves; their row's maximum: NULL, NULL: there are none yet */
+    Index **kept;                 /* the indices of that */
+} Powers;
+
+static Term *power_of(Lower *l, Context *c, const Term *softmax, const Powers *powers, const Instance *instance)
+{
+    if (powers->stored)
+        return read_exponentials(l, c, softmax, powers->stored, instance);
+    return make_exponential(l, c, softmax, lower_read_temporary(l, c, powers->largest, powers->kept, instance, softmax->span), instance);
+}
+
+/* The row's maximum of the argument, or its sum of exponentials; of log_softmax the sum's logarithm, once for the row. */
+static Tensor *store_row(Lower *l, Row *row, const Term *softmax, Reduction reduction, const Powers *powers)
+{
+    Context *c = &row->context;
+    const Instance *instance = row->instance;
+    int count = softmax->reduce.over_count;
+    Index **over = ARENA_ARRAY(l->arena, Index *, count);
+    for (int i = 0; i < count; i++) {
+        over[i] = lower_index(l, c->statement, softmax->reduce.over[i]);
+        instance = lower_link(l, instance, softmax->reduce.over[i], over[i]);
+    }
+    Context inner = lower_widen(l, c, over, count);
+    Term *argument = powers ? power_of(l, &inner, softmax, powers, instance) : copy_argument(l, &inner, softmax, instance);
+    Term like = { .kind = TERM_REDUCE, .dtype = softmax->dtype, .span = softmax->span,
+                  .reduce = { .reduction = reduction, .declared = DTYPE_NONE } };
+    Term *made = lower_reduction(l, c, &like, over, count, argument);
+    if (powers && softmax->reduce.reduction == REDUCTION_LOG_SOFTMAX)
+        made = lower_map(l, c, FUNCTION_LOG, softmax->dtype, made, NULL);
+    return lower_store(l, c, made, softmax->span);
+}
+
+/* Whether the exponentials had better be made again than stored. Only their sum asks for those of log_softmax; those of columns are in
+ * memory line by line, which takes longer than to make them. */
+static bool makes_again(Lower *l, const Term *softmax)
+{
+    bool is_cheap = l->facts[softmax->reduce.argument->id].cost <= COST_CHEAP && !lower_mask(l, softmax);
+    bool is_row = softmax->rank == 0 || indices_have(softmax->reduce.over, softmax->reduce.over_count, softmax->indices[softmax->rank - 1]);
+    return is_cheap && (softmax->reduce.reduction == REDUCTION_LOG_SOFTMAX || !is_row);
+}
+
+/* m = x | max k, e = where(m == -inf, 0, exp(x - m)), s = e | sum k, or its logarithm. */
 Term *lower_softmax(Lower *l, Context *c, const Term *term, const Instance *instance)
 {
     Dtype dtype = term->dtype;
@@ -115,27 +139,26 @@ Term *lower_softmax(Lower *l, Context *c, const Term *term, const Instance *inst
     Row maxima = open_row(l, term, instance, true);
     Tensor *m = store_row(l, &maxima, term, REDUCTION_MAX, NULL);
 
-    Row powers = open_row(l, term, instance, false);
-    Context *p = &powers.context;
-    Term *largest = lower_read_temporary(l, p, m, maxima.indices, powers.instance, span);
-    Tensor *e = lower_store(l, p, make_exponential(l, p, term, largest, powers.instance), span);
-
-    Row sums = open_row(l, term, instance, true);
-    Tensor *s = store_row(l, &sums, term, REDUCTION_SUM, e);
-
-    /* where(s == 0, 0, e / s), or where(s == 0, -inf, x - m - log(s)): a row of nothing but -inf has no NaN. */
-    Term *sum = lower_read_temporary(l, c, s, sums.indices, instance, span);
-    Term *zero = lower_number(l, c, dtype, 0, span);
-    Term *none = lower_map(l, c, FUNCTION_EQ, DTYPE_BOOL, sum, zero);
-    if (term->reduce.reduction == REDUCTION_SOFTMAX) {
-        Term *power = lower_read_temporary(l, c, e, powers.indices, instance, span);
-        Term *share = lower_map(l, c, FUNCTION_DIV, dtype, power, sum);
-        share->map.implicit = true;    /* a sum of products may divide at its end instead */
-        return lower_select(l, c, none, zero, share);
+    Powers powers = { NULL, m, maxima.indices };
+    if (!makes_again(l, term)) {
+        Row row = open_row(l, term, instance, false);
+        powers.stored = lower_store(l, &row.context, power_of(l, &row.context, term, &powers, row.instance), span);
     }
-    Term *centred = lower_map(l, c, FUNCTION_SUB, dtype, copy_argument(l, c, term, instance),
-                              lower_read_temporary(l, c, m, maxima.indices, instance, span));
-    centred->map.implicit = true;
-    return lower_select(l, c, none, lower_number(l, c, dtype, -INFINITY, span),
-                        lower_map(l, c, FUNCTION_SUB, dtype, centred, lower_map(l, c, FUNCTION_LOG, dtype, sum, NULL)));
+    Row sums = open_row(l, term, instance, true);
+    Tensor *s = store_row(l, &sums, term, REDUCTION_SUM, &powers);
+
+    /* where(s == 0, 0, e / s), or with s of log_softmax where(s == -inf, -inf, x - m - s): a row of nothing but -inf has no NaN. */
+    bool is_log = term->reduce.reduction == REDUCTION_LOG_SOFTMAX;
+    Term *sum = lower_read_temporary(l, c, s, sums.indices, instance, span), *nothing = lower_number(l, c, dtype, is_log ? -INFINITY : 0, span);
+    Term *none = lower_map(l, c, FUNCTION_EQ, DTYPE_BOOL, sum, nothing), *share;
+    if (is_log) {
+        share = lower_map(l, c, FUNCTION_SUB, dtype, copy_argument(l, c, term, instance),
+                          lower_read_temporary(l, c, m, maxima.indices, instance, span));
+        share->map.implicit = true;
+        return lower_select(l, c, none, nothing, lower_map(l, c, FUNCTION_SUB, dtype, share, sum));
+    }
+    Term *power = powers.stored ? lower_read_temporary(l, c, powers.stored, term->indices, instance, span) : power_of(l, c, term, &powers, instance);
+    share = lower_map(l, c, FUNCTION_DIV, dtype, power, sum);
+    share->map.implicit = true;    /* a sum of products may divide at its end instead */
+    return lower_select(l, c, none, nothing, share);
 }

@@ -332,6 +332,7 @@ typedef struct Storage {
     const struct Storage *after;  /* PLACE_SHARED: the first in its place, which earlier launches have used; NULL: this is it */
     const Size *room;             /* PLACE_SHARED, of the first: what the place has for all */
     bool has_padding;             /* rows of it have an odd number of lines */
+    bool at_point;                /* PLACE_BLOCK: of the last block one point at a time, since all its steps follow each other for each */
     const Size **stride;          /* [rank], in elements; NULL for PLACE_CALLER and PLACE_REGISTERS */
     const Size *offset;           /* in bytes, from the workspace's or the worker's part's beginning */
     const Size *bytes;
@@ -408,6 +409,7 @@ bool plan_wants_room(const Plan *plan);
 /* Whether a step runs point by point of the launch's last block, in turn with its neighbours, so that what passes between
  * them for one point is still near. */
 bool launch_runs_by_points(const Launch *launch, int step);
+bool launch_goes_by_points(const Launch *launch, int from, int to);    /* whether those from one to another do, if the block has some */
 
 /* NULL, or which invariant does not hold: of steps, their order, loops and products, of blocks, and of sizes with some
  * extents. */

@@ -22,10 +22,19 @@ typedef struct Reads {
     size_t size;                  /* of the longest number that depends on the index */
 } Reads;
 
+/* Whether a where asks the same for all that a reduction runs over, so that it bounds none of its loops. */
+static bool is_once(const Term *reduce, const Term *term)
+{
+    bool once = term->kind == TERM_SELECT;
+    for (int i = 0; once && i < reduce->reduce.over_count; i++)
+        once = !term_has_index(term->select.condition, reduce->reduce.over[i]);
+    return once;
+}
+
 static void note_read(void *user, const Term *term)
 {
     Reads *reads = user;
-    reads->simple &= term->kind == TERM_READ || term->kind == TERM_MAP || term->kind == TERM_CONSTANT;
+    reads->simple &= term->kind == TERM_READ || term->kind == TERM_MAP || term->kind == TERM_CONSTANT || is_once(reads->reduce, term);
     if (term->kind != TERM_READ)
         return;
     reads->made |= !term->read.tensor->origin;

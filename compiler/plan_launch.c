@@ -421,16 +421,23 @@ static bool has_loop(const Launch *launch, int s)
 {
     const Block *last = launch->block_count ? &launch->blocks[launch->block_count - 1] : NULL;
     const Step *step = launch->steps[s];
-    return last && !size_is_constant(last->tile, 1) && step->kind == STEP_STORE && !step->contract && !step->split &&
-           last->of_step[s] != step->vector && last->of_step[s] != step->jammed && last->of_step[s] != step->met &&
-           indices_have(step->loops, step->loop_count, last->of_step[s]);
+    return last && step->kind == STEP_STORE && !step->contract && !step->split && last->of_step[s] != step->vector &&
+           last->of_step[s] != step->jammed && last->of_step[s] != step->met && indices_have(step->loops, step->loop_count, last->of_step[s]);
+}
+
+bool launch_goes_by_points(const Launch *launch, int from, int to)
+{
+    bool all = true;
+    for (int s = from; s <= to && all; s++)
+        all = has_loop(launch, s) && (s == from || (s != launch->sweep_from && s != launch->sweep_to));
+    return all;
 }
 
 bool launch_runs_by_points(const Launch *launch, int step)
 {
-    bool before = step > 0 && step != launch->sweep_from && step != launch->sweep_to && has_loop(launch, step - 1);
-    bool after = step + 1 < launch->step_count && step + 1 != launch->sweep_from && step + 1 != launch->sweep_to && has_loop(launch, step + 1);
-    return has_loop(launch, step) && (before || after);
+    bool before = step > 0 && launch_goes_by_points(launch, step - 1, step);
+    bool after = step + 1 < launch->step_count && launch_goes_by_points(launch, step, step + 1);
+    return has_loop(launch, step) && !size_is_constant(launch->blocks[launch->block_count - 1].tile, 1) && (before || after);
 }
 
 void plan_launches(Planner *planner)

@@ -115,11 +115,19 @@ static bool stays_inside(const Plan *plan, const Tensor *tensor, int launch)
 /* How much of a block is stored: a tile of each index, of a sweep's alone, or one point. */
 typedef enum { PART_TILES, PART_SWEEP, PART_POINT } Part;
 
+static bool is_at_point(const Launch *launch, const Storage *storage, const Block *block)
+{
+    return storage->at_point && block == &launch->blocks[launch->block_count - 1];
+}
+
 /* How long an axis is in storage. */
 static const Size *axis_size(Planner *planner, const Storage *storage, const Tensor *tensor, int axis, Part part)
 {
     const Plan *plan = planner->plan;
-    const Block *block = storage->place == PLACE_BLOCK ? launch_block_of(plan->launches[storage->launch], tensor->axes[axis]) : NULL;
+    const Launch *launch = storage->place == PLACE_BLOCK ? plan->launches[storage->launch] : NULL;
+    const Block *block = launch ? launch_block_of(launch, tensor->axes[axis]) : NULL;
+    if (block && is_at_point(launch, storage, block))
+        return size_constant(planner->arena, 1);
     if (block)
         return part == PART_TILES || (part == PART_SWEEP && block == plan->launches[storage->launch]->sweep)
                    ? block->tile : size_constant(planner->arena, 1);
@@ -188,6 +196,9 @@ static void lay_out(Planner *planner, const Tensor *tensor, Storage *storage, Pa
             stride = size_op(planner->arena, SIZE_MUL, stride, axis_size(planner, storage, tensor, a, part));
         }
     }
+    for (int a = 0; a < tensor->rank && storage->at_point; a++)    /* all of whose points have the same place */
+        if (is_at_point(planner->plan->launches[storage->launch], storage, launch_block_of(planner->plan->launches[storage->launch], tensor->axes[a])))
+            storage->stride[a] = size_constant(planner->arena, 0);
     storage->bytes = size_op(planner->arena, SIZE_MUL, stride, size_constant(planner->arena, (int64_t)dtype_size(tensor->dtype)));
 }
 
@@ -294,18 +305,59 @@ static const Size *tile_turned(Planner *planner, const Size *slice)
     return size_op(arena, SIZE_MUL, size_op(arena, SIZE_MAX_OF, vectors, size_constant(arena, 1)), vector);
 }
 
-/* The bytes of all temporaries of a launch, and how many there are. */
-static const Size *slices(Planner *planner, const Launch *launch, Part part, int *count)
+/* The bytes of all temporaries of a launch, or of those `at_point`, and how many there are. */
+static const Size *slices(Planner *planner, const Launch *launch, Part part, bool at_point, int *count)
 {
     const Plan *plan = planner->plan;
     const Size *sum = size_constant(planner->arena, 0);
     *count = 0;
     for (int t = 0; t < plan->lowered->tensor_count; t++)
         if (plan_is_temporary_of(plan, plan->lowered->tensors[t], launch->id)) {
-            sum = size_op(planner->arena, SIZE_ADD, sum, slice_bytes(planner, plan->lowered->tensors[t], part));
             ++*count;
+            if (plan->storage[t].at_point == at_point)
+                sum = size_op(planner->arena, SIZE_ADD, sum, slice_bytes(planner, plan->lowered->tensors[t], part));
         }
     return sum;
+}
+
+/* ---- temporaries of one point ---- */
+
+/* Whose place a temporary takes in the end. */
+static const Tensor *root_of(const Plan *plan, const Tensor *tensor)
+{
+    while (plan->storage[tensor->id].over)
+        tensor = plan->storage[tensor->id].over;
+    return tensor;
+}
+
+/* Whether all steps that make or read it, or what takes its place, follow each other for each point of the last block. */
+static bool stays_at_point(const Plan *plan, const Launch *launch, const Tensor *tensor)
+{
+    int from = launch->step_count, to = -1;
+    for (int s = 0; s < launch->step_count; s++)
+        if (root_of(plan, launch->steps[s]->statement->outputs[0].tensor) == tensor) {
+            from = s < from ? s : from;
+            to = s;
+        }
+    for (int i = 0; i < plan->lowered->term_count; i++) {
+        const Term *term = plan->lowered->terms[i];
+        if (term->kind != TERM_READ || root_of(plan, term->read.tensor) != tensor)
+            continue;
+        if (term->read.carried)
+            return false;
+        for (int s = 0; s < launch->step_count; s++)
+            if (launch->steps[s]->statement->id == term->statement)
+                to = s > to ? s : to;
+    }
+    return launch_goes_by_points(launch, from, to);
+}
+
+static void find_at_point(Planner *planner, const Launch *launch)
+{
+    const Plan *plan = planner->plan;
+    for (int t = 0; t < plan->lowered->tensor_count; t++)
+        if (!plan->target->grid && plan_is_temporary_of(plan, plan->lowered->tensors[t], launch->id))
+            plan->storage[t].at_point = stays_at_point(plan, launch, plan->lowered->tensors[t]);
 }
 
 /* A sweep's block takes no more than the room, either. */
@@ -315,7 +367,8 @@ static void tile_sweep(Planner *planner, Launch *launch, const Size *room)
     int count;
     Block *sweep = ARENA_NEW(arena, Block);
     *sweep = *launch->sweep;
-    const Size *tile = size_op(arena, SIZE_MIN, sweep->tile->a, size_op(arena, SIZE_DIV, room, slices(planner, launch, PART_POINT, &count)));
+    const Size *point = size_op(arena, SIZE_ADD, slices(planner, launch, PART_POINT, false, &count), slices(planner, launch, PART_POINT, true, &count));
+    const Size *tile = size_op(arena, SIZE_MIN, sweep->tile->a, size_op(arena, SIZE_DIV, room, point));
     sweep->tile = size_named(arena, sweep->tile->name, size_op(arena, SIZE_MAX_OF, tile, size_constant(arena, 1)));
     launch->sweep = sweep;
 }
@@ -331,6 +384,17 @@ static const Size *whole_vectors(Planner *planner, const Size *points, const Siz
     return size_op(arena, SIZE_MAX_OF, whole, size_op(arena, SIZE_MIN, few, lanes));
 }
 
+/* Into how many tiles a block is cut, so that all blocks together have so many: the others are points. */
+static const Size *share_of_tiles(Planner *planner, const Launch *launch, int b, int tiles)
+{
+    Arena *arena = planner->arena;
+    const Size *others = size_constant(arena, 1);
+    for (int i = 0; i < launch->block_count; i++)
+        others = i == b ? others : size_op(arena, SIZE_MUL, others, launch->blocks[i].extent);
+    others = size_op(arena, SIZE_MAX_OF, others, size_constant(arena, 1));
+    return size_op(arena, SIZE_CEIL_DIV, size_constant(arena, tiles), others);
+}
+
 /* As many points of one block as fill the room that a worker has for temporaries, one at the least. */
 static void tile_together(Planner *planner, Launch *launch)
 {
@@ -338,7 +402,8 @@ static void tile_together(Planner *planner, Launch *launch)
     const Plan *plan = planner->plan;
     const Size *room = size_constant(arena, plan->target->l2_bytes / 2);
     int count, tiled = tiled_block(launch), tiles = plan->target->grid ? plan->target->grid->blocks : TILES_LEAST;
-    const Size *slice = slices(planner, launch, PART_SWEEP, &count);
+    find_at_point(planner, launch);
+    const Size *slice = slices(planner, launch, PART_SWEEP, false, &count);
     if (plan->memory) {
         const Size *left = size_op(arena, SIZE_SUB, size_constant(arena, plan->memory), plan->shared);
         left = size_op(arena, SIZE_SUB, left, ranks_bytes(planner, launch));
@@ -347,13 +412,15 @@ static void tile_together(Planner *planner, Launch *launch)
     room = size_op(arena, SIZE_SUB, room, size_constant(arena, ALIGNMENT * count));
     if (launch->sweep) {
         tile_sweep(planner, launch, room);
-        slice = slices(planner, launch, PART_SWEEP, &count);
+        slice = slices(planner, launch, PART_SWEEP, false, &count);
     }
+    slice = size_is_constant(slice, 0) ? size_constant(arena, 1) : slice;    /* nothing has room for several points */
+    room = size_op(arena, SIZE_SUB, room, slices(planner, launch, PART_SWEEP, true, &count));
     for (int b = 0; b < launch->block_count; b++) {
         Block *block = &launch->blocks[b];
         const Size *least = size_constant(arena, has_lanes(launch, b) && plan->lanes ? plan->lanes : points_met(launch, b));
-        const Size *fair = size_op(arena, SIZE_MAX_OF, least,
-                                   size_op(arena, SIZE_CEIL_DIV, block->extent, size_constant(arena, tiles)));
+        const Size *share = plan->target->grid ? size_constant(arena, tiles) : share_of_tiles(planner, launch, b, tiles);
+        const Size *fair = size_op(arena, SIZE_MAX_OF, least, size_op(arena, SIZE_CEIL_DIV, block->extent, share));
         const Size *tile = size_op(arena, SIZE_DIV, room, slice);
         if (!plan->target->grid && !size_is_constant(least, 1))
             tile = whole_vectors(planner, tile, slice, least);

@@ -307,6 +307,23 @@ static bool is_stored(const Plan *plan, int tensor)
     return stored->home == stored && plan->storage[tensor].place != PLACE_CALLER && plan->storage[tensor].place != PLACE_REGISTERS;
 }
 
+/* Whether the steps from a temporary's maker to its last reader go by points of the launch's last block. */
+static bool verify_follows(const Verifier *v, const Tensor *tensor)
+{
+    const Launch *launch = v->plan->launches[v->plan->storage[tensor->id].launch];
+    int from = 0, to = 0;
+    for (int s = 0; s < launch->step_count; s++) {
+        const Statement *statement = launch->steps[s]->statement;
+        from = statement == tensor->maker ? s : from;
+        for (int i = 0; i < v->plan->lowered->term_count; i++) {
+            const Term *term = v->plan->lowered->terms[i];
+            if (term->kind == TERM_READ && term->read.tensor == tensor && term->statement == statement->id)
+                to = s;
+        }
+    }
+    return launch_goes_by_points(launch, from, to);
+}
+
 static void verify_storage(Verifier *v, const Tensor *tensor)
 {
     const Storage *storage = &v->plan->storage[tensor->id];
@@ -323,6 +340,8 @@ static void verify_storage(Verifier *v, const Tensor *tensor)
     if (storage->place == PLACE_BLOCK || storage->place == PLACE_REGISTERS)
         expect(v, tensor->maker && storage->launch == v->launch_of[tensor->maker->id],
                "a launch's temporary is made in another one");
+    expect(v, !storage->at_point || (storage->place == PLACE_BLOCK && verify_follows(v, tensor)),
+           "a temporary has room for one point at a time, but its steps do not follow each other for each");
 }
 
 static int last_reader(const Verifier *v, const Tensor *tensor)

@@ -9,6 +9,7 @@
 #define PRODUCT "ij,jk->ik"
 #define REDUCED "ijk,mnk->ijmn | max n"
 #define BLOCK "t[i] = x[i,k] | sum k; t[i] * y[i,j] | max j"
+#define COLUMNS "t[i] = x[k,i] | sum k; t[i] * y[j,i] | max j"
 #define ATTENTION "ik,jk->ij | softmax j | * jv -> iv"
 #define SHARED "s[i] = x[i,k] | sum k; t[j] = y[j,k] | max k; s[i] + t[j] | prod j"
 #define IN_TURN "a[i] = x[i,k] | sum k; b[j] = a[i] * y[i,j] | sum i; c[k] = b[j] * z[j,k] | sum j; c[k] * w[k,l] | sum k"
@@ -215,6 +216,7 @@ BREAK(scratch_beyond, p->scratch[0].bytes = p->launches[0]->bytes)
 BREAK(overlap, p->scratch[1].offset = p->scratch[0].offset)
 BREAK(stride_large, storage_at(p, PLACE_BLOCK)->stride[0] = &large)
 BREAK(stride_none, storage_at(p, PLACE_BLOCK)->stride[0] = &none)
+BREAK(one_point, storage_at(p, PLACE_BLOCK)->at_point = true)
 BREAK(bytes_none, storage_at(p, PLACE_SHARED)->bytes = &none)
 BREAK(worker_without_room, p->per_worker = &none)
 static Block sweep_of_none;
@@ -302,7 +304,8 @@ static void what_is_broken_is_named(void **unused)
         { REDUCED, scratch_beyond, "overlap" },
         { REDUCED, overlap, "overlap" },
         { BLOCK, stride_large, "strides and bytes" },
-        { BLOCK, stride_none, "strides and bytes" },
+        { COLUMNS, stride_none, "strides and bytes" },
+        { COLUMNS, one_point, "one point at a time" },
         { SHARED, bytes_none, "strides and bytes" },
         { BLOCK, worker_without_room, "more than a worker" },
         { SHARED, workspace_of_one, "one part for each worker" },

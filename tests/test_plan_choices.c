@@ -48,6 +48,29 @@ static void memory_does_not_grow_with_what_is_reduced(void **unused)
     }
 }
 
+/* What a row's steps hand each other has room for one row; of columns, and of log_softmax, no exponentials are stored. */
+static void softmax_has_room_for_one_row(void **unused)
+{
+    (void)unused;
+    enum { LINE = 64, ROW = 1000 * 4 + 32 };
+    static const struct { const char *text; int64_t bytes; } cases[] = {
+        { "ij | softmax j", ROW + 2 * LINE }, { "ij | log_softmax j", 2 * LINE }, { "m = A[i,j] | mean j; c = A[i,j] - m[i]; c[i,j]^2 | sum j", LINE },
+        { "ij | softmax i", 512 },            { "ij | log_softmax i", 512 },
+    };
+    ExtentSpec extents[] = { { .name = "i", .extent = 2000 }, { .name = "j", .extent = 1000 } };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        Planned *planned = plan_of(cases[i].text, (CompileOptions){ .target = target_find("avx512"), .check = { .extents = extents, .extent_count = 2 } });
+        const Program *program = planned->plan->program;
+        int64_t of[8];
+        for (int x = 0; x < program->index_count; x++)
+            of[x] = program->indices[x]->name[0] == 'i' ? 2000 : 1000;
+        int64_t bytes = size_evaluate(planned->plan->workspace, &(SizeValues){ of, NULL, 1 });
+        if (bytes > cases[i].bytes)
+            fail_msg("%s: %lld bytes, not %lld", cases[i].text, (long long)bytes, (long long)cases[i].bytes);
+        end(planned);
+    }
+}
+
 typedef struct SweepCase {
     const char *text;
     int steps;                    /* in the sweep; 0: it is none */
@@ -602,7 +625,7 @@ int main(void)
         cmocka_unit_test(weights_are_rows), cmocka_unit_test(few_rows_have_tiles_of_sums), cmocka_unit_test(small_products_have_tiles_of_sums),
         cmocka_unit_test(far_rows_are_packed_in_long_runs), cmocka_unit_test(deep_products_are_shared),
         cmocka_unit_test(results_leave_in_lines),
-        cmocka_unit_test(memory_does_not_grow_with_what_is_reduced),
+        cmocka_unit_test(memory_does_not_grow_with_what_is_reduced), cmocka_unit_test(softmax_has_room_for_one_row),
         cmocka_unit_test(only_what_scales_with_its_maximum_is_swept),
         cmocka_unit_test(many_documents_make_more_units),
         cmocka_unit_test(columns_are_asked_for_in_order),
