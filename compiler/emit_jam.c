@@ -277,6 +277,11 @@ static void prefetch_read(void *user, const Term *term)
     emit_body(e, later);
 }
 
+bool nest_asks_of_rows(const Emitter *e, const Nest *nest)
+{
+    return e->step->split && e->step->ahead && !e->step->jammed && !nest->across;
+}
+
 /* What several rows that are read at once will give soon: so many streams are too many for the hardware's own prefetching. */
 void nest_ask_ahead(Emitter *e, const Nest *nest)
 {

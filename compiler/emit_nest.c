@@ -15,6 +15,8 @@ void nest_groups(Emitter *e, Nest *nest, const LoopBounds *loop, const char *at)
     body->indent++;
     body->loop = true;
     emit_bind(e, loop->index, name);
+    if (nest_asks_of_rows(e, nest))
+        nest_ask_ahead(e, nest);
     emit_line(e, "%s[other] = %s;", others, emit_bare(e, emit_varying(e, reduce->reduce.argument)));
     emit_pop(e);
     emit_line(e, nest->across ? "for (int %s; %s + LANES <= %s; %s += %s * LANES) {" : "for (int %s; %s < %s; %s += %s) {", some, at,
@@ -108,6 +110,8 @@ void nest_rows(Emitter *e, Nest *nest, const LoopBounds *loop, const char *at)
     body->loop = true;
     emit_bind(e, loop->index, name);
     emit_line(e, "const int64_t %s = %s + %s%s;", name, at, turn, nest->across ? " * LANES" : "");
+    if (nest_asks_of_rows(e, nest))
+        nest_ask_ahead(e, nest);
     for (int r = 0; r < nest->count; r++)
         if (values[r])
             emit_line(e, "%s[%s] = %s;", values[r], turn, emit_bare(e, emit_varying(e, nest->domains[r].reduce->reduce.argument)));

@@ -60,6 +60,7 @@ const char *emit_together(Emitter *e, Text *text, int depth, const char *first, 
 bool emit_has_partial_group(const Emitter *e);
 const char *emit_soon(Emitter *e);        /* how many points later what is read is asked for */
 void nest_ask_ahead(Emitter *e, const Nest *nest);    /* in a turn: for what the rows will give later */
+bool nest_asks_of_rows(const Emitter *e, const Nest *nest);    /* whether it does so of rows that states in memory take one after the other */
 Scope *nest_open_points(Emitter *e);
 void nest_close_points(Emitter *e, const Scope *body);
 

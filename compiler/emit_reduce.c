@@ -234,6 +234,14 @@ static void emit_steps(Emitter *e, Nest *nest)
     }
 }
 
+/* Whether a turn asks for what comes later: of points that go together, of chains once for all, of rows that a state in memory takes. */
+static bool asks_ahead(const Emitter *e, const Nest *nest, const char *chain)
+{
+    const Step *step = e->step;
+    bool whole = step->jammed ? !e->scope->count : nest->chains > 1 && !strcmp(chain, "chain");
+    return step->later || ((step->ahead || step->soon) && whole) || nest_asks_of_rows(e, nest);
+}
+
 void nest_turn(Emitter *e, Nest *nest, const char *chain)
 {
     if (nest->dots)
@@ -246,7 +254,7 @@ void nest_turn(Emitter *e, Nest *nest, const char *chain)
     set_turn(e, nest, points ? "point" : chain);
     if (nest->vectors)
         nest_know_vectors(e, nest);
-    else if (e->step->later || ((e->step->ahead || e->step->soon) && (e->step->jammed ? !e->scope->count : nest->chains > 1 && !strcmp(chain, "chain"))))
+    else if (asks_ahead(e, nest, chain))
         nest_ask_ahead(e, nest);
     nest_make_joined(e, nest);
     (nest->dots ? nest_dot : emit_steps)(e, nest);

@@ -128,18 +128,45 @@ void emit_added_root(Emitter *e)
     nest_know(e, reduce, &name, true);
 }
 
-/* The states of a nest that has run, added to those that the part has so far. */
-static void keep_states(Emitter *e, Nest *nest)
+/* Whether a nest's states are variables that can begin as the part's so far, of units before this one; else these are merged behind it. */
+static bool goes_on(const Emitter *e, const Nest *nest)
+{
+    bool all = nest->varying && !nest->across && !nest->jammed && nest->chains == 1 && e->launch->block_count == 1;
+    for (int r = 0; r < nest->count && all; r++) {
+        Component components[STATE_COMPONENTS_MAX];
+        all = nest_finder(nest, r) < 0 && state_components(nest->reduces[r], components) > 0;
+    }
+    return all;
+}
+
+static void begin_states(Emitter *e, const Nest *nest, const char *offset)
+{
+    emit_line(e, "if (!first_unit) {");
+    for (int r = 0; r < nest->count; r++) {
+        Component components[STATE_COMPONENTS_MAX];
+        for (int c = 0, n = state_components(nest->reduces[r], components); c < n; c++)
+            emit_line(e, "    %s = %s;", nest->names[r][c], emit_load_part(e, emit_part_of(e, r, c), offset, true));
+    }
+    emit_line(e, "}");
+}
+
+static const char *emit_part_place(Emitter *e)
 {
     const char *offset = emit_name(e, "place");
     emit_line(e, "const int64_t %s = %s;", offset, emit_part_offset(e, "part"));
+    return offset;
+}
+
+/* The states of a nest that has run, added to those that the part has so far unless they `went_on` with these. */
+static void keep_states(Emitter *e, Nest *nest, const char *offset, bool went_on)
+{
     bool varying = nest->varying && !nest->across;
     for (int r = 0; r < nest->count; r++) {
         Component components[STATE_COMPONENTS_MAX];
         int n = state_components(nest->reduces[r], components);
         const char *names[STATE_COMPONENTS_MAX];
         nest_finished(e, nest, r, names);
-        if (e->launch->block_count == 1)    /* else each unit is a part */
+        if (e->launch->block_count == 1 && !went_on)    /* else each unit is a part */
             add_before(e, nest->reduces[r], r, offset, names, varying);
         Scope *alone = emit_alone(e);
         for (int c = 0; c < n; c++)
@@ -160,7 +187,10 @@ static void add_columns(Emitter *e, Nest *nest)
     Scope *points = nest_open_points(e);
     nest_turn(e, nest, "0");
     nest_close_points(e, points);
-    (e->step->added ? keep_sums : keep_states)(e, nest);
+    if (e->step->added)
+        keep_sums(e, nest);
+    else
+        keep_states(e, nest, emit_part_place(e), false);
 }
 
 /* Rows that go together, a vector of columns at a time. */
@@ -199,7 +229,11 @@ void emit_split_roots(Emitter *e)
         return;
     }
     nest_declare(e, &nest);
+    const bool on = goes_on(e, &nest);
+    const char *offset = on ? emit_part_place(e) : NULL;
+    if (on)
+        begin_states(e, &nest, offset);
     nest_run(e, &nest);
     nest_merge_chains(e, &nest);
-    keep_states(e, &nest);
+    keep_states(e, &nest, on ? offset : emit_part_place(e), on);
 }

@@ -35,6 +35,7 @@ PROBLEMS = [
 LARGE = [
     ("i,ij->j", lambda a, b: a @ b, [(1999,), (1999, 2053)], "points together, cut into parts"),
     ("ij | max i", lambda a: a.max(0), [(1003, 4099)], "points together, cut into parts"),
+    ("ij | argmax i", lambda a: a.argmax(0), [(1003, 4099)], "argmax, cut into parts"),
     ("ij,j->i", lambda a, b: a @ b, [(1999, 2053), (2053,)], "points together"),
     ("j + ij -> ij | argmax j", lambda a, b: (a + b).argmax(1), [(1003,), (203, 1003)], "points together"),
     ("i + ij -> ij | argmin i", lambda a, b: (a[:, None] + b).argmin(0), [(203,), (203, 1003)], "argmin"),
