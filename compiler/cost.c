@@ -31,6 +31,60 @@ static double tensor_bytes(const Extents *extents, const Tensor *tensor)
     return bytes;
 }
 
+/* ---- what is read of an array ---- */
+
+static bool same_way(const Term *a, const Term *b)
+{
+    bool same = true;
+    for (int i = 0; i < a->read.tensor->rank && same; i++) {
+        const Position *x = &a->read.positions[i], *y = &b->read.positions[i];
+        same = x->constant == y->constant && x->count == y->count &&
+               (x->count == 0 || (x->parts[0].coefficient == y->parts[0].coefficient && x->parts[0].index->origin == y->parts[0].index->origin));
+    }
+    return same;
+}
+
+/* The one way in which an array is read wherever it is, along each axis by an index or at a constant: a diagonal, say, or a row. NULL:
+ * there are several, or others, and all of it counts. */
+static const Term *only_read(const Program *lowered, const Tensor *tensor)
+{
+    const Term *only = NULL;
+    for (int i = 0; i < lowered->term_count; i++) {
+        const Term *term = lowered->terms[i];
+        if (term->kind != TERM_READ || term->read.tensor != tensor)
+            continue;
+        for (int a = 0; a < tensor->rank; a++)
+            if (term->read.positions[a].count > 1 || (term->read.positions[a].count == 1 && !term->read.positions[a].parts[0].index))
+                return NULL;
+        if (only && !same_way(only, term))
+            return NULL;
+        only = term;
+    }
+    return only;
+}
+
+/* The index of the checked program that goes along an axis, if none before it does; NULL: one does, or none at all. */
+static const Index *new_index(const Term *read, int axis)
+{
+    const Position *positions = read->read.positions;
+    const Index *index = positions[axis].count ? positions[axis].parts[0].index->origin : NULL;
+    for (int a = 0; a < axis && index; a++)
+        index = positions[a].count && positions[a].parts[0].index->origin == index ? NULL : index;
+    return index;
+}
+
+/* Bytes of the elements of a caller's array that are read or written, as far as that is the plan's to say. */
+static double bytes_met(const Program *lowered, const Extents *extents, const Tensor *tensor)
+{
+    const Term *read = tensor->maker ? NULL : only_read(lowered, tensor);
+    double whole = tensor_bytes(extents, tensor->origin), bytes = (double)dtype_size(tensor->dtype);
+    for (int a = 0; read && a < tensor->rank; a++) {
+        const Index *index = new_index(read, a);
+        bytes *= index ? (double)extents->of[index->id] : 1;
+    }
+    return read && whole >= 0 && bytes < whole ? bytes : whole;
+}
+
 /* ---- what einsum itself never stores ---- */
 
 /* A product of elements and nothing else. */
@@ -122,7 +176,7 @@ Cost plan_cost(const Plan *plan, const Extents *extents, int workers)
         if (tensor->home != tensor)
             continue;
         if (tensor->origin) {
-            add(&cost.bytes, tensor_bytes(extents, tensor->origin));
+            add(&cost.bytes, bytes_met(lowered, extents, tensor));
         } else if (tensor->maker && !tensor->source) {
             double count = points(extents, tensor->axes, tensor->rank);
             add(&cost.stored, count * (double)dtype_size(tensor->dtype));
@@ -210,10 +264,12 @@ void cost_print_bytes(Text *text, const Plan *plan)
     const Program *lowered = plan->lowered;
     Formula formula = formula_new(text->arena, lowered->tensor_count);
     for (int t = 0; t < lowered->tensor_count; t++) {
-        const Tensor *tensor = lowered->tensors[t]->home == lowered->tensors[t] ? lowered->tensors[t]->origin : NULL;
+        const Tensor *own = lowered->tensors[t], *tensor = own->home == own ? own->origin : NULL;
+        const Term *read = tensor && !own->maker ? only_read(lowered, own) : NULL;
         Text product = text_new(text->arena);
         for (int a = 0; tensor && a < tensor->rank; a++)
-            text_print(&product, "%s%s", a ? " * " : "", axis_words(text->arena, plan->program, tensor, a));
+            if (!read || new_index(read, a))
+                text_print(&product, "%s%s", product.length ? " * " : "", axis_words(text->arena, plan->program, tensor, a));
         if (tensor)
             formula_add(&formula, (double)dtype_size(tensor->dtype), product.bytes);
     }

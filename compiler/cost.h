@@ -7,7 +7,7 @@
 /* Numbers are exact counts as doubles; -1 where an extent is not known. */
 typedef struct Cost {
     double flops;                 /* each function and each step of a reduction counts as one */
-    double bytes;                 /* inputs read once and outputs written once: the least that can move */
+    double bytes;                 /* what is met of inputs read once, and outputs written once: the least that can move */
     double stored;                /* bytes of temporaries, whole: what stages one after the other would store */
     double largest;               /* bytes of the largest value between operands and results */
     Index *const *largest_indices;/* of that value; NULL when there is none */

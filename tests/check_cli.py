@@ -284,6 +284,10 @@ def check_explain():
         check([o["shape"] for o in facts["outputs"]] == [[300, 315]], facts)
         loops = {loop["index"]: loop for loop in facts["launches"][0]["steps"][0]["loops"]}
         check(set(loops) == set("ijkmn") and loops["n"]["kind"] == "max" and loops["k"]["kind"] == "sum", loops)
+    for expression, shape, count in (("ii->i", "--shape=40,40", 80), ("biaa->bi", "--shape=3,4,5,5", 72), ("A[0,j] | sum j", "--shape=9,7", 8),
+                                     ("A[0,j] * A[1,j] | sum j", "--shape=9,7", 64), ("A[i,i] + A[i,j] | sum i", "--shape=5,5", 30)):
+        facts = json.loads(good("explain", expression, shape, "--json"))    # a diagonal's numbers, not the array's
+        check(facts["bytes"] == 4 * count, expression, facts["bytes"])
     shape = ("-d", "i=30,j=20,k=256,m=31,n=199", "--target", "avx2")
     said = text(good("explain", known[0], *shape))
     steps = json.loads(good("explain", known[0], *shape, "--json"))["launches"][0]["steps"]
