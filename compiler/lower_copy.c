@@ -230,8 +230,9 @@ static Term *lower_norm(Lower *l, Context *c, Context *inner, const Term *term, 
 
 /* A reduction inside the loops of the context. What it runs over becomes loops of the statement, unless they are there:
  * those of one that keeps its indices (cumsum), or of another reduction that shares them. */
-Term *lower_copy_reduction(Lower *l, Context *c, const Term *term, const Instance *instance)
+Term *lower_copy_reduction(Lower *l, Context *c, const Term *written, const Instance *instance)
 {
+    const Term one = lower_as_one(l, written), *term = &one;
     Index *ranks = term->kind == TERM_REDUCE && term->reduce.ranks ? lower_image(instance, term->reduce.ranks) : NULL;
     int count = term->reduce.over_count;
     Index **over = ARENA_ARRAY(l->arena, Index *, count);

@@ -135,6 +135,9 @@ Term *lower_copy_again(Lower *l, Context *c, const Term *term, const Instance *i
 Term *lower_copy_stored(Lower *l, Context *c, Tensor **stored, const Term *term, const Instance *instance);
 Term *lower_read_temporary(Lower *l, Context *c, Tensor *tensor, Index *const *indices, const Instance *instance, Span span);
 
+/* lower_nested.c: a reduction with those of the same kind that it goes through, as one */
+Term lower_as_one(const Lower *l, const Term *term);
+
 /* lower_softmax.c: with NaN nowhere in a row of nothing but -inf */
 Term *lower_softmax(Lower *l, Context *c, const Term *term, const Instance *instance);
 

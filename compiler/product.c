@@ -266,7 +266,7 @@ static bool has_complex_numbers(const Product *product)
 }
 
 /* Whether a reduction may be made of its own results of some of its indices. */
-static bool nests(const Term *term)
+bool reduction_nests(const Term *term)
 {
     const ReductionFacts *facts = &reduction_facts[term->reduce.reduction];
     return facts->nests && (facts->state != STATE_NORM || norm_is_sum(term)) && term->dtype == register_dtype(term->dtype);
@@ -335,7 +335,7 @@ static int end_kind(Arena *arena, const Term *term, Nests allowed, const Extents
         return 0;
     if (product_side(&product, term->reduce.over, term->reduce.over_count) >= 0)
         return product_pays(&product, allowed, extents, term->reduce.over, term->reduce.over_count, grid) ? PRODUCT_END : 0;
-    if (!nests(term) || !(has_own_products(term->reduce.argument, inside) || is_made_again(arena, term, extents)))
+    if (!reduction_nests(term) || !(has_own_products(term->reduce.argument, inside) || is_made_again(arena, term, extents)))
         return 0;
     IndexSet over[2], rest[2];
     for (int s = 0; s < 2; s++)

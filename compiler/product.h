@@ -58,6 +58,9 @@ bool product_of_place(Arena *arena, const Term *term, PlaceSum *sum);
 /* Whether a norm is lowered to a sum of sizes, or the root of one of squares. */
 bool norm_is_sum(const Term *term);
 
+/* Whether a reduction of all elements is that of its values of parts of equal size, which may be taken in any order. */
+bool reduction_nests(const Term *term);
+
 /* What a reduction of a checked program is to the products that pay. */
 enum {
     PRODUCT_ITSELF = 1,

@@ -71,6 +71,27 @@ static void softmax_has_room_for_one_row(void **unused)
     }
 }
 
+/* Reductions of one kind that follow each other are one, of one array and where nobody else asks for the first. */
+static void reductions_of_one_kind_are_one(void **unused)
+{
+    (void)unused;
+    static const struct { const char *text; int over; } cases[] = {
+        { "ijk | sum i | sum k", 2 }, { "ijk | mean k | mean j | mean i", 3 }, { "ijk->jk | sum k", 2 },      { "ijk | max i | sum k", 1 },
+        { "ijk | norm(2) i | norm k", 2 }, { "ijk | norm(1) i | norm(2) k", 1 }, { "ij,jk->ik | sum i", 1 }, { "ijk | sum i | abs | sum k", 1 },
+        { "s = A[i,j,k] | sum i; t = s[j,k] | sum k; s[j,k] - t[j]", 1 },
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        Planned *planned = plan_of(cases[i].text, (CompileOptions){ .target = target_find("avx2") });
+        int most = 0;
+        for (int s = 0; s < planned->plan->step_count; s++)
+            for (int r = 0; r < planned->plan->steps[s]->root_count; r++)
+                most = planned->plan->steps[s]->roots[r]->reduce.over_count > most ? planned->plan->steps[s]->roots[r]->reduce.over_count : most;
+        if (most != cases[i].over)
+            fail_msg("%s: one of %d indices", cases[i].text, most);
+        end(planned);
+    }
+}
+
 typedef struct SweepCase {
     const char *text;
     int steps;                    /* in the sweep; 0: it is none */
@@ -626,6 +647,7 @@ int main(void)
         cmocka_unit_test(far_rows_are_packed_in_long_runs), cmocka_unit_test(deep_products_are_shared),
         cmocka_unit_test(results_leave_in_lines),
         cmocka_unit_test(memory_does_not_grow_with_what_is_reduced), cmocka_unit_test(softmax_has_room_for_one_row),
+        cmocka_unit_test(reductions_of_one_kind_are_one),
         cmocka_unit_test(only_what_scales_with_its_maximum_is_swept),
         cmocka_unit_test(many_documents_make_more_units),
         cmocka_unit_test(columns_are_asked_for_in_order),
