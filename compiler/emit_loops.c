@@ -67,12 +67,18 @@ static const char *emit_before_line(Emitter *e, Text *text, int depth, const cha
     return last;
 }
 
-/* A loop in parts: points that go together, of vectors then a quarter as many, whole vectors, what is left. */
+/* How many vectors go together where fewer than so many are left: two of those that meet points, of which the last may be one in part. */
+static int fewer_vectors(const Step *step, int vectors)
+{
+    return step->met && vectors > 2 && vectors < 8 ? 2 : vectors / 4;
+}
+
+/* A loop in parts: points that go together, of vectors then fewer, whole vectors, what is left. */
 static void emit_parts(Emitter *e, Text *text, int depth, const char *name, const char *from, const char *to, Names *names, Around around, int at)
 {
     const Index *index = e->step->loops[at];
     bool lanes = e->lanes && index == e->step->vector;
-    for (int jam = index == e->step->jammed ? e->step->jam : 1; jam > 1; jam = !lanes ? 1 : e->step->met && jam > 2 && jam < 8 ? 2 : jam / 4) {
+    for (int jam = index == e->step->jammed ? e->step->jam : 1; jam > 1; jam = lanes ? fewer_vectors(e->step, jam) : 1) {
         Around many = around;
         many.points = emit_text(e, "%d", jam);
         const char *by = emit_text(e, "%d * LANES", jam);
@@ -184,8 +190,11 @@ void emit_loops_around(Emitter *e, Text *text, int depth, Names *names, Around a
     const char *to = e->block_end[index->id] ? e->block_end[index->id] : emit_extent(e, index);
     bool lanes = e->lanes && index == step->vector;
     if (e->block_now[index->id]) {
-        text_print(text, "%*sconst int64_t %s = %s;\n", 4 * depth, "", name, e->block_now[index->id]);
-        emit_loops_around(e, text, depth, names, around, at + 1);
+        Text inner = text_new(e->arena);
+        emit_loops_around(e, &inner, depth, names, around, at + 1);
+        if (emit_mentions(inner.bytes, name))    /* what is at a point alone may be reached without it */
+            text_print(text, "%*sconst int64_t %s = %s;\n", 4 * depth, "", name, e->block_now[index->id]);
+        text_put(text, inner.bytes);
     } else if (emit_has_inside(e, index)) {
         emit_loops_around(e, text, depth, names, around, at + 1);
     } else if (lanes && emit_bounding_condition(e)) {

@@ -405,7 +405,8 @@ static void jam_tile(const Planner *planner, Step *step)
     double turns = planner_extent(planner, many) / (step->vector_kept ? planner->plan->lanes : 1);
     turns = planner->plan->target->masks && step->vector_kept && turns > 1 && turns < 2 ? 2 : floor(turns);    /* the second is in part */
     bool is_near = stay_near(planner, step->roots[0], planner_extent(planner, few));
-    int most = step->vector_kept ? least_of(JAM_VECTORS, sums / 2) : JAM_ROWS, vectors = step->vector_kept ? best_jam(turns, step->statement->sweep ? most : 2) : 1;
+    int most = step->vector_kept ? least_of(JAM_VECTORS, sums / 2) : JAM_ROWS;
+    int vectors = step->vector_kept ? best_jam(turns, step->statement->sweep ? most : 2) : 1;    /* a sweep's rows come from memory whole */
     int meets = best_jam(planner_extent(planner, few), least_of(sums / vectors, is_near ? JAM_ROWS : MEET_MOST));
     int jam = best_jam(turns, least_of(sums / meets, most));
     if (meets < 2 || jam < 2)
