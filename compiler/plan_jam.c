@@ -15,6 +15,7 @@ enum { NARROW_LEAST = 128 };      /* numbers of such a row whose numbers are nar
 typedef struct Reads {
     const Term *reduce;
     const Index *index;
+    const Index *lanes;           /* along a kept loop; NULL: along a reduced one */
     bool with, without;           /* reads in the reductions' loops that depend on the index, and that do not */
     bool simple;                  /* nothing but reads and functions */
     bool plain;                   /* at plain positions */
@@ -22,19 +23,19 @@ typedef struct Reads {
     size_t size;                  /* of the longest number that depends on the index */
 } Reads;
 
-/* Whether a where asks the same for all that a reduction runs over, so that it bounds none of its loops. */
-static bool is_once(const Term *reduce, const Term *term)
+/* Whether each lane asks a where for itself, and the same for all that a reduction runs over: then it bounds no loop, and no point's. */
+static bool asks_once(const Reads *reads, const Term *term)
 {
-    bool once = term->kind == TERM_SELECT;
-    for (int i = 0; once && i < reduce->reduce.over_count; i++)
-        once = !term_has_index(term->select.condition, reduce->reduce.over[i]);
+    bool once = term->kind == TERM_SELECT && reads->lanes && term_has_index(term->select.condition, reads->lanes);
+    for (int i = 0; once && i < reads->reduce->reduce.over_count; i++)
+        once = !term_has_index(term->select.condition, reads->reduce->reduce.over[i]);
     return once;
 }
 
 static void note_read(void *user, const Term *term)
 {
     Reads *reads = user;
-    reads->simple &= term->kind == TERM_READ || term->kind == TERM_MAP || term->kind == TERM_CONSTANT || is_once(reads->reduce, term);
+    reads->simple &= term->kind == TERM_READ || term->kind == TERM_MAP || term->kind == TERM_CONSTANT || asks_once(reads, term);
     if (term->kind != TERM_READ)
         return;
     reads->made |= !term->read.tensor->origin;
@@ -111,7 +112,7 @@ bool step_has_points(const Step *step, const Term *term)
 /* Whether points along an index can go together, and what they read. */
 static bool go_together(const Planner *planner, Step *step, const Index *index, Reads *reads)
 {
-    *reads = (Reads){ .index = index, .simple = true, .plain = true };
+    *reads = (Reads){ .index = index, .lanes = step->vector_kept ? step->vector : NULL, .simple = true, .plain = true };
     for (int r = 0; r < step->root_count; r++) {
         reads->reduce = step->roots[r];
         reads->simple &= state_is_simple(step->roots[r]) || state_takes_rows(step->roots[r]) || adds_exponentials(planner, step);

@@ -109,6 +109,8 @@ ONCE_WRONG = {
     "an index that is called as a bound": (("A[i,i_end], x[i_end] -> [i,i_end] | softmax i_end | * i_first[i]", [[7, 40], [40], [7]]), "avx2"),
     "such weights in a sweep": (("f64(aij) | max a | softmax j | , jk -> [i,k]:f32", [[3, 5, 900], [900, 4]]), "avx2"),
     "one column of exponentials that columns share": (("ui + uj -> iuj | logsumexp u", [[130, 1000], [130, 1]]), "avx2"),
+    "a where that points which go together ask each for itself": (("where(c[i] > 0, A[i,j] * b[j], 0) | sum j", [[130], [130, 65], [65]]), "avx2"),
+    "a where of small matrices' rows": (("where(c[b,i] > 0, A[b,i,j] * B[b,j,k], 0) -> [b,i,k,j] | sum j", [[5, 33], [5, 33, 7], [5, 7, 3]]), "avx2"),
 }
 
 
