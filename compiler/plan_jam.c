@@ -458,7 +458,7 @@ static bool is_small(const Planner *planner, const Step *step, const Product *pr
         return false;
     for (int s = 0; s < 2; s++) {
         const Index *column = product->own[s].list[0];
-        double columns = planner_extent(planner, column), rows = planner_points(planner, &product->own[1 - s]);
+        double columns = points_along(planner, column, MANY), rows = points_along(planner, product->own[1 - s].list[0], MANY);
         for (int a = 0; a < tensor->rank; a++)
             if (tensor->axes[a] == column && planner_stride(planner, tensor, a) == 1 && lies_along(planner, product->side[s], column))
                 return rows > 1 && columns <= most && rows <= (columns <= lanes ? 3 * lanes / 2 : most) &&
