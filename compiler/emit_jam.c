@@ -132,14 +132,20 @@ const char *emit_soon(Emitter *e)
     return emit_text(e, "%d * (1 + %d / size_max(%s, 1))", step->jam, step->soon / step->jam, emit_row(e));
 }
 
+/* Whether it is a read, along each axis by an index. */
+static bool is_plain_read(const Term *term)
+{
+    bool is = term->kind == TERM_READ;
+    for (int a = 0; is && a < term->read.tensor->rank; a++)
+        is = position_is_plain(&term->read.positions[a]);
+    return is;
+}
+
 static void begin_read(void *user, const Term *term)
 {
     Emitter *e = user;
-    if (term->kind != TERM_READ || e->begins[term->id] || !step_has_points(e->step, term))
+    if (!is_plain_read(term) || e->begins[term->id] || !step_has_points(e->step, term))
         return;
-    for (int a = 0; a < term->read.tensor->rank; a++)
-        if (!position_is_plain(&term->read.positions[a]))
-            return;
     const char *name = emit_name(e, emit_text(e, "%s_points", e->pointers[term->read.tensor->home->id]));
     emit_line(e, "const %s *%s[%d];", emit_element(term->dtype), name, step_points(e->step));
     Scope *points = nest_open_points(e);
@@ -176,10 +182,7 @@ static const Index *rows_along(const Step *step)
 
 static bool is_row(const Emitter *e, const Term *term)
 {
-    bool is = term->kind == TERM_READ && term_has_index(term, rows_along(e->step)) && !term_has_index(term, e->step->vector);
-    for (int a = 0; is && a < term->read.tensor->rank; a++)
-        is = position_is_plain(&term->read.positions[a]);
-    return is;
+    return is_plain_read(term) && term_has_index(term, rows_along(e->step)) && !term_has_index(term, e->step->vector);
 }
 
 static void find_step(void *user, const Term *term)
@@ -311,9 +314,7 @@ static void load_vector(void *user, const Term *term)
 {
     const Vectors *vectors = user;
     Emitter *e = vectors->e;
-    bool is = term->kind == TERM_READ && term_has_index(term, e->step->vector) && !term_has_index(term, e->step->met);
-    for (int a = 0; is && a < term->read.tensor->rank; a++)
-        is = position_is_plain(&term->read.positions[a]);
+    bool is = is_plain_read(term) && term_has_index(term, e->step->vector) && !term_has_index(term, e->step->met);
     if (!is || (!vectors->loads && vectors->names[term->id]))
         return;
     if (vectors->loads) {

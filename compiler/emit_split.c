@@ -228,12 +228,12 @@ void emit_split_roots(Emitter *e)
         add_rows(e, &nest);
         return;
     }
-    nest_declare(e, &nest);
+    const char *place = emit_part_place(e);
     const bool on = goes_on(e, &nest);
-    const char *offset = on ? emit_part_place(e) : NULL;
+    nest_declare(e, &nest);
     if (on)
-        begin_states(e, &nest, offset);
+        begin_states(e, &nest, place);
     nest_run(e, &nest);
     nest_merge_chains(e, &nest);
-    keep_states(e, &nest, on ? offset : emit_part_place(e), on);
+    keep_states(e, &nest, place, on);
 }

@@ -459,10 +459,12 @@ static bool is_small(const Planner *planner, const Step *step, const Product *pr
     for (int s = 0; s < 2; s++) {
         const Index *column = product->own[s].list[0];
         double columns = points_along(planner, column, MANY), rows = points_along(planner, product->own[1 - s].list[0], MANY);
+        bool asked = bytes * (rows + columns) > planner->plan->target->l2_bytes && fmod(columns, lanes) == 0 && columns > lanes &&
+                     columns < ASKED_MOST * lanes;    /* by a tile */
+        bool few = rows > 1 && columns <= most && rows <= (columns <= lanes ? 3 * lanes / 2 : most);
         for (int a = 0; a < tensor->rank; a++)
             if (tensor->axes[a] == column && planner_stride(planner, tensor, a) == 1 && lies_along(planner, product->side[s], column))
-                return rows > 1 && columns <= most && rows <= (columns <= lanes ? 3 * lanes / 2 : most) &&
-                       !(bytes * (rows + columns) > planner->plan->target->l2_bytes && fmod(columns, lanes) == 0 && columns > lanes && columns < ASKED_MOST * lanes);
+                return few && !asked;
     }
     return false;
 }

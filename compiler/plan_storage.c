@@ -115,18 +115,19 @@ static bool stays_inside(const Plan *plan, const Tensor *tensor, int launch)
 /* How much of a block is stored: a tile of each index, of a sweep's alone, or one point. */
 typedef enum { PART_TILES, PART_SWEEP, PART_POINT } Part;
 
-static bool is_at_point(const Launch *launch, const Storage *storage, const Block *block)
+/* Whether the points along an axis have the same place, one after the other. */
+static bool is_at_point(const Plan *plan, const Tensor *tensor, const Storage *storage, int axis)
 {
-    return storage->at_point && block == &launch->blocks[launch->block_count - 1];
+    const Launch *launch = storage->at_point ? plan->launches[storage->launch] : NULL;
+    return launch && launch_block_of(launch, tensor->axes[axis]) == &launch->blocks[launch->block_count - 1];
 }
 
 /* How long an axis is in storage. */
 static const Size *axis_size(Planner *planner, const Storage *storage, const Tensor *tensor, int axis, Part part)
 {
     const Plan *plan = planner->plan;
-    const Launch *launch = storage->place == PLACE_BLOCK ? plan->launches[storage->launch] : NULL;
-    const Block *block = launch ? launch_block_of(launch, tensor->axes[axis]) : NULL;
-    if (block && is_at_point(launch, storage, block))
+    const Block *block = storage->place == PLACE_BLOCK ? launch_block_of(plan->launches[storage->launch], tensor->axes[axis]) : NULL;
+    if (is_at_point(plan, tensor, storage, axis))
         return size_constant(planner->arena, 1);
     if (block)
         return part == PART_TILES || (part == PART_SWEEP && block == plan->launches[storage->launch]->sweep)
@@ -196,8 +197,8 @@ static void lay_out(Planner *planner, const Tensor *tensor, Storage *storage, Pa
             stride = size_op(planner->arena, SIZE_MUL, stride, axis_size(planner, storage, tensor, a, part));
         }
     }
-    for (int a = 0; a < tensor->rank && storage->at_point; a++)    /* all of whose points have the same place */
-        if (is_at_point(planner->plan->launches[storage->launch], storage, launch_block_of(planner->plan->launches[storage->launch], tensor->axes[a])))
+    for (int a = 0; a < tensor->rank; a++)
+        if (is_at_point(planner->plan, tensor, storage, a))
             storage->stride[a] = size_constant(planner->arena, 0);
     storage->bytes = size_op(planner->arena, SIZE_MUL, stride, size_constant(planner->arena, (int64_t)dtype_size(tensor->dtype)));
 }

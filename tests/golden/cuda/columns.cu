@@ -174,6 +174,7 @@ INLINE void step_1_at(const Frame *f, int64_t j_first, int64_t j_end, int64_t pa
     const f32u *A = (const f32u *)f->in.A.data;
     const int64_t A_0 = f->in.A.stride[0], A_1 = f->in.A.stride[1];
     f32u *parts_sum_1_1 = (f32u *)f->workspace;
+    const int64_t place = (part) * extent_m + m;
     float sum[8];
     for (int chain = 0; chain < 8; chain++)
         sum[chain] = 0.0f;
@@ -190,7 +191,6 @@ INLINE void step_1_at(const Frame *f, int64_t j_first, int64_t j_end, int64_t pa
     }
     for (int chain = 1; chain < 8; chain++)
         sum[0] = sum[0] + sum[chain];
-    const int64_t place = (part) * extent_m + m;
     parts_sum_1_1[place] = sum[0];
 }
 

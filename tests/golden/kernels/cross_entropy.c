@@ -1045,6 +1045,7 @@ INLINE void step_2_at(const Frame *f, char *own, int64_t t_first, int64_t t_end,
     const int64_t y_0 = f->in.y.stride[0];
     f32u *tmp1 = (f32u *)own;
     f32u *parts_sum_2_1 = (f32u *)f->workspace;
+    const int64_t place = part;
     float sum = 0.0f;
     for (int64_t t = t_first; t < t_end; t++) {
         f32v sum_lanes[4];
@@ -1082,7 +1083,6 @@ INLINE void step_2_at(const Frame *f, char *own, int64_t t_first, int64_t t_end,
         float sum_2 = fold_sum_f32v(sum_lanes[0]);
         sum = sum + (tmp1[(t - t_first)] - sum_2);
     }
-    const int64_t place = part;
     if (!first_unit) {
         float sum_before = parts_sum_2_1[place];
         sum_before = sum_before + sum;

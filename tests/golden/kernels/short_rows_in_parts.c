@@ -416,6 +416,7 @@ INLINE void step_1_at(const Frame *f, int64_t n_first, int64_t n_end, int64_t pa
     const int64_t n_from = f->rows_follow_1 ? 0 : n_first, n_to = f->rows_follow_1 ? 1 : n_end;
     const int64_t d_from = f->rows_follow_1 ? n_first * extent_d : 0, d_to = f->rows_follow_1 ? n_end * extent_d
             : extent_d;
+    const int64_t place = part;
     f32v sum_lanes[4];
     UNROLL
     for (int chain = 0; chain < 4; chain++)
@@ -441,7 +442,6 @@ INLINE void step_1_at(const Frame *f, int64_t n_first, int64_t n_end, int64_t pa
     UNROLL
     for (int chain = 1; chain < 4; chain++)
         sum_lanes[0] = sum_lanes[0] + sum_lanes[chain];
-    const int64_t place = part;
     float sum = fold_sum_f32v(sum_lanes[0]);
     if (!first_unit) {
         float sum_before = parts_sum_1_1[place];

@@ -206,6 +206,7 @@ INLINE void step_1_at(const Frame *f, int64_t i_first, int64_t i_end, int64_t pa
     const f32u *A = (const f32u *)f->in.A.data;
     const int64_t A_0 = f->in.A.stride[0], A_1 = f->in.A.stride[1];
     f32u *parts_sum_1_1 = (f32u *)f->workspace;
+    const int64_t place = part;
     float sum[4];
     for (int chain = 0; chain < 4; chain++)
         sum[chain] = 0.0f;
@@ -222,7 +223,6 @@ INLINE void step_1_at(const Frame *f, int64_t i_first, int64_t i_end, int64_t pa
     }
     for (int chain = 1; chain < 4; chain++)
         sum[0] = sum[0] + sum[chain];
-    const int64_t place = part;
     if (!first_unit) {
         float sum_before = parts_sum_1_1[place];
         sum_before = sum_before + sum[0];

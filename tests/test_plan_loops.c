@@ -1,0 +1,109 @@
+/* What the planner makes of loop nests: which points go together, and what they hand each other. */
+#include "plan_testing.h"
+
+/* A few rows meet a matrix of narrow numbers as these lie, and keys and values of a sweep: in loops, some points of one with some of the other. */
+static void few_rows_have_tiles_of_sums(void **unused)
+{
+    (void)unused;
+    static const char keys[] = "rd,kd->rk | softmax k | * kd->rd";
+    static const struct { const char *expression, *target; int rows, step, meets, jam; } cases[] = {
+        { "rd,kd:bf16->rk", "avx512bf16", 8, 0, 8, 2 }, { "rd,kd:i8->rk", "avx512", 3, 0, 3, 5 },    { "rd,kd:f16->rk", "avx2", 4, 0, 4, 3 },
+        { "rd,kd->kr", "avx512bf16", 2, 0, 2, 8 },      { "rd,kd->rk", "avx512bf16", 8, 0, 0, 0 },   { "rd,kd:bf16->rk", "avx512bf16", 40, 0, 0, 0 },
+        { "rd:i8,kd:i8->rk", "avx512bf16", 8, 0, 0, 0 }, { "rd + kd->rkd | max d", "avx2", 3, 0, 3, 4 }, { "rd:c64,kd:c64->rk", "avx512", 2, 0, 2, 4 },
+        { keys, "avx512bf16", 4, 0, 4, 4 },             { keys, "avx512bf16", 4, 7, 2, 8 },          { keys, "avx2", 4, 7, 2, 4 },
+        { keys, "portable", 2, 0, 2, 6 },               { keys, "avx512bf16", 40, 0, 0, 0 },
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        ExtentSpec extents[] = { { .name = "r", .extent = cases[i].rows }, { .name = "k", .extent = 30000 }, { .name = "d", .extent = 128 } };
+        CompileOptions options = { .target = target_find(cases[i].target), .check = { .extents = extents, .extent_count = 3 } };
+        Planned *planned = plan_of(cases[i].expression, options);
+        const Step *step = planned->plan->launches[0]->steps[cases[i].step];
+        int meets = step->met ? step->meets : 0;
+        if (meets != cases[i].meets || (meets && (step->jam != cases[i].jam || step->contract || step->met->name[0] != 'r')))
+            fail_msg("%s of %d rows on %s, step %d: %d points meet %d", cases[i].expression, cases[i].rows, cases[i].target, step->id + 1, step->jam, meets);
+        end(planned);
+    }
+}
+
+/* Matrices of a batch, so small that tiles would take longer to begin than they do: vectors along rows, of which the last may have fewer
+ * lanes where these are masked, meet points of the columns. */
+static void small_products_have_tiles_of_sums(void **unused)
+{
+    (void)unused;
+    static const struct { const char *expression, *target; int batch, rows, columns, points, vectors; } cases[] = {
+        { "bij,bjk->bik", "avx512bf16", 100, 24, 24, 8, 2 }, { "bij,bjk->bik", "avx512", 100, 16, 16, 8, 1 },
+        { "bij,bjk->bik", "avx512", 100, 64, 64, 8, 2 },     { "bij,bjk->bik", "avx512", 100, 65, 64, 0, 0 },
+        { "bij,bjk->bik", "avx512", 100, 40, 16, 0, 0 },     { "bji,bjk->bik", "avx512", 100, 20, 33, 5, 2 },
+        { "bij,bkj->bik", "avx512", 100, 24, 24, 0, 0 },     { "bij,jk->bik", "avx512", 100, 24, 24, 0, 0 },
+        { "bij,bjk->bik", "avx512", 9000, 32, 32, 0, 0 },    { "bij:bf16,bjk:bf16->bik", "avx512bf16", 100, 24, 24, 0, 0 },
+        { "bij,bjk->bik", "avx512", 9000, 24, 24, 8, 2 },    { "bij,bjk->bik", "avx2", 100, 12, 12, 6, 1 },
+        { "bij,bjk->bik", "avx2", 100, 24, 25, 0, 0 },       { "bij,bjk->bik", "avx512", 100, -1, 24, 0, 0 },
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        ExtentSpec extents[] = { { .name = "b", .extent = cases[i].batch }, { .name = "j", .extent = 24 },
+                                 { .name = "k", .extent = cases[i].columns }, { .name = "i", .extent = cases[i].rows } };
+        CompileOptions options = { .target = target_find(cases[i].target), .check = { .extents = extents, .extent_count = 3 + (cases[i].rows > 0) } };
+        Planned *planned = plan_of(cases[i].expression, options);
+        const Step *step = planned->plan->launches[0]->steps[0];
+        int vectors = step->contract ? 0 : step->met ? step->jam : 1, points = step->contract ? 0 : step->met ? step->meets : step->jam;
+        if (points != cases[i].points || vectors != cases[i].vectors)
+            fail_msg("%s, %d times %d x %d, on %s: %d vectors meet %d points", cases[i].expression, cases[i].batch, cases[i].rows, cases[i].columns,
+                     cases[i].target, vectors, points);
+        end(planned);
+    }
+}
+
+/* What a row's steps hand each other has room for one row; of columns, and of log_softmax, no exponentials are stored. */
+static void softmax_has_room_for_one_row(void **unused)
+{
+    (void)unused;
+    enum { LINE = 64, ROW = 1000 * 4 + 32 };
+    static const struct { const char *text; int64_t bytes; } cases[] = {
+        { "ij | softmax j", ROW + 2 * LINE }, { "ij | log_softmax j", 2 * LINE }, { "m = A[i,j] | mean j; c = A[i,j] - m[i]; c[i,j]^2 | sum j", LINE },
+        { "ij | softmax i", 512 },            { "ij | log_softmax i", 512 },
+    };
+    ExtentSpec extents[] = { { .name = "i", .extent = 2000 }, { .name = "j", .extent = 1000 } };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        Planned *planned = plan_of(cases[i].text, (CompileOptions){ .target = target_find("avx512"), .check = { .extents = extents, .extent_count = 2 } });
+        const Program *program = planned->plan->program;
+        int64_t of[8];
+        for (int x = 0; x < program->index_count; x++)
+            of[x] = program->indices[x]->name[0] == 'i' ? 2000 : 1000;
+        int64_t bytes = size_evaluate(planned->plan->workspace, &(SizeValues){ of, NULL, 1 });
+        if (bytes > cases[i].bytes)
+            fail_msg("%s: %lld bytes, not %lld", cases[i].text, (long long)bytes, (long long)cases[i].bytes);
+        end(planned);
+    }
+}
+
+/* Reductions of one kind that follow each other are one, of one array and where nobody else asks for the first. */
+static void reductions_of_one_kind_are_one(void **unused)
+{
+    (void)unused;
+    static const struct { const char *text; int over; } cases[] = {
+        { "ijk | sum i | sum k", 2 }, { "ijk | mean k | mean j | mean i", 3 }, { "ijk->jk | sum k", 2 },      { "ijk | max i | sum k", 1 },
+        { "ijk | norm(2) i | norm k", 2 }, { "ijk | norm(1) i | norm(2) k", 1 }, { "ij,jk->ik | sum i", 1 }, { "ijk | sum i | abs | sum k", 1 },
+        { "s = A[i,j,k] | sum i; t = s[j,k] | sum k; s[j,k] - t[j]", 1 },
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        Planned *planned = plan_of(cases[i].text, (CompileOptions){ .target = target_find("avx2") });
+        int most = 0;
+        for (int s = 0; s < planned->plan->step_count; s++)
+            for (int r = 0; r < planned->plan->steps[s]->root_count; r++)
+                most = planned->plan->steps[s]->roots[r]->reduce.over_count > most ? planned->plan->steps[s]->roots[r]->reduce.over_count : most;
+        if (most != cases[i].over)
+            fail_msg("%s: one of %d indices", cases[i].text, most);
+        end(planned);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(few_rows_have_tiles_of_sums),
+        cmocka_unit_test(small_products_have_tiles_of_sums),
+        cmocka_unit_test(softmax_has_room_for_one_row),
+        cmocka_unit_test(reductions_of_one_kind_are_one),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
