@@ -153,9 +153,8 @@ static Dtype working_dtype(const Plan *plan)
 {
     const Program *lowered = plan->lowered;
     for (int s = 0; s < plan->step_count; s++)
-        for (const Contract *c = plan->steps[s]->contract; c; c = c->parts)
-            if (c->group > 1)
-                return c->packed;
+        if (dtype_size(step_multiplies(plan->steps[s])) < 4)
+            return step_multiplies(plan->steps[s]);
     for (int i = 0; i < lowered->term_count; i++) {
         const Term *term = lowered->terms[i];
         bool works = term->kind == TERM_CONTRACT || term->kind == TERM_REDUCE || term->kind == TERM_MAP;

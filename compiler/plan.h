@@ -252,10 +252,13 @@ struct Step {
     const Step *joined;           /* the reduction in whose loop it is made; NULL: it has its own */
     bool is_passed_on;            /* nobody reads what it makes but the steps that are made in one loop with it */
     double flops, bytes;          /* -1: not known */
+    double expected[2];           /* cycles of a core in loops and in tiles, of a product that either may make; or 0, 0 */
 };
 
 int step_points(const Step *step);                            /* so many go through the reductions together */
 bool step_has_points(const Step *step, const Term *term);     /* whether these differ in a term */
+
+Dtype step_multiplies(const Step *step);                      /* what its products are of, as they are multiplied; else f32 */
 
 /* What a reduction behind a product reads for each row, whatever the column: as much as there is room for in shared memory. */
 enum { ROW_READS_MAX = 4 };

@@ -432,11 +432,10 @@ Contract *plan_contract(Planner *planner, const Step *step)
     bool sweeps = indices_have(product.reduce->reduce.over, product.reduce->reduce.over_count, step->statement->swept);
     if (left < 0 || (product.places && (target->grid || sweeps)))
         return NULL;
-    if (!reduces && plan_meets_few(planner, step, &product))
-        return NULL;
     bool pays = product_pays(&product, planner->hints->nests, planner->hints->extents, reduces ? step->roots[0]->reduce.over : NULL,
                              reduces ? step->roots[0]->reduce.over_count : 0, target->grid);
-    if (!pays && (!target->in_order || planner->hints->nests != NESTS_BY_COST))
+    bool has_choice = !reduces && !target->grid && plan_has_choice(planner, &product);
+    if (!pays && !has_choice && (!target->in_order || planner->hints->nests != NESTS_BY_COST))
         return NULL;
     Component component[STATE_COMPONENTS_MAX];
     state_components(product.reduce, component);
@@ -468,7 +467,7 @@ Contract *plan_contract(Planner *planner, const Step *step)
     c->sweep = sweep_of(planner, step, c, dtype);
     c->sweep_whole = c->sweep && c->sweep == contract_sweep_whole(planner, c);
     c->read_along = read_along(planner, step, c, pays);
-    if ((!pays && !c->read_along) || (!c->sweep && is_too_deep(planner, step, c)))
+    if ((!pays && !has_choice && !c->read_along) || (!c->sweep && is_too_deep(planner, step, c)))
         return NULL;
     set_blocks(planner, c, dtype);
     c->parts = sweeps || is_too_deep(planner, step, c) ? NULL : plan_parts(planner, step, c, component);

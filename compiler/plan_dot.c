@@ -25,3 +25,10 @@ void plan_dot(const Planner *planner, Step *step)
     for (int i = 0; i < 2 && step->dots; i++)
         step->dot[i] = sides[i];
 }
+
+Dtype step_multiplies(const Step *step)
+{
+    const Contract *c = step->contract && step->contract->parts ? step->contract->parts : step->contract;
+    bool parts = c && c->tile && c->tile->parts > 0;
+    return parts ? DTYPE_BF16 : c ? c->packed : step->dots ? dtype_in_word(step->dot[0]->dtype, step->dots) : DTYPE_F32;
+}

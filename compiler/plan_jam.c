@@ -299,10 +299,12 @@ static void plan_rows(const Planner *planner, Step *step)
     step->soon = (narrow || rows.apart || step->met) && target->streams ? SOON_BYTES / rows.size : 0;
     step->ahead = target->streams || (target->apart && rows.size >= 4) ? 0 : AHEAD_BYTES / target->vector_bytes;
     step->apart = target->apart && !rows.apart && !rows.again && !step->powers[0];
-    if ((!narrow || target->streams || step->apart) && !rows.apart && !rows.again && target->vector_bytes >= ALONE_BYTES) {
-        int longest = target->row_bytes ? target->row_bytes / rows.size : target->l1_bytes / 4 / (narrow ? NUMBER : rows.size);
-        step->alone[0] = narrow ? NARROW_LEAST : ROW_LEAST / rows.size;
-        step->alone[1] = step->met ? (int)(longest / planner_extent(planner, step->met)) : longest;
+    int longest = target->row_bytes ? target->row_bytes / rows.size : target->l1_bytes / 4 / (narrow ? NUMBER : rows.size);
+    int least = narrow ? NARROW_LEAST : ROW_LEAST / rows.size, most = step->met ? (int)(longest / planner_extent(planner, step->met)) : longest;
+    step->apart &= most >= least;
+    if ((!narrow || target->streams || step->apart) && !rows.apart && !rows.again && target->vector_bytes >= ALONE_BYTES && most >= least) {
+        step->alone[0] = least;
+        step->alone[1] = most;
         step->near = target->l2_bytes / rows.size;
         step->ahead = step->ahead || step->apart ? step->ahead : ALONE_AHEAD / (planner->plan->lanes * rows.size);
     }
@@ -407,9 +409,10 @@ static void jam_tile(const Planner *planner, Step *step)
     turns = planner->plan->target->masks && step->vector_kept && turns > 1 && turns < 2 ? 2 : floor(turns);    /* the second is in part */
     bool is_near = stay_near(planner, step->roots[0], planner_extent(planner, few));
     int most = step->vector_kept ? least_of(JAM_VECTORS, sums / 2) : JAM_ROWS;
-    int vectors = step->vector_kept ? best_jam(turns, step->statement->sweep ? most : 2) : 1;    /* a sweep's rows come from memory whole */
-    int meets = best_jam(planner_extent(planner, few), least_of(sums / vectors, is_near ? JAM_ROWS : MEET_MOST));
-    int jam = best_jam(turns, least_of(sums / meets, most));
+    int vectors = step->vector_kept && step->statement->sweep ? best_jam(turns, most) : 2;    /* a sweep's rows come from memory whole */
+    int spare = (planner->plan->target->registers - 1 - !step->vector_kept) / (1 + is_complex);    /* beside what comes anew for each that they meet */
+    int meets = best_jam(planner_extent(planner, few), least_of(least_of(sums / vectors, spare / (vectors + 1)), is_near ? JAM_ROWS : MEET_MOST));
+    int jam = best_jam(turns, least_of(least_of(sums, spare - meets) / meets, most));
     if (meets < 2 || jam < 2)
         return;
     step->jammed = many;
@@ -420,76 +423,6 @@ static void jam_tile(const Planner *planner, Step *step)
         step->later = rows_later(planner, step);
     else    /* what the many have comes from memory once */
         step_move_last(step, few);
-}
-
-/* Whether the lanes run along what a side's numbers are read: along what is reduced, or along short rows. */
-static bool has_lanes_along(const Planner *planner, const Product *product, int side)
-{
-    const Index *over = product->reduce->reduce.over[0];
-    const IndexSet *own = &product->own[side];
-    if (lies_along(planner, product->side[side], over))
-        return product->reduce->reduce.over_count == 1 && lies_along(planner, product->side[1 - side], over);
-    for (int i = 0; i < own->count; i++)
-        if (lies_along(planner, product->side[side], own->list[i]))
-            return planner_extent(planner, own->list[i]) * (double)dtype_size(register_dtype(product->reduce->dtype)) <= JAM_BYTES;
-    return false;
-}
-
-/* What a product reads of a side: numbers of the caller's as they are multiplied, each of its own index; NULL: anything else. */
-static const Term *small_side(const Product *product, int side)
-{
-    const Term *read = plain_read(product->side[side]);
-    bool is = read && !read->read.tensor->maker && product->own[side].count == 1 && register_dtype(read->dtype) == read->dtype;
-    return is ? read : NULL;
-}
-
-/* Whether a product is one of many small ones: to find rows and columns anew for each takes a tile longer than to multiply them. Lanes run
- * along what one side's numbers and the results lie along; of one vector more rows are worth a tile, which takes two points at a time, and
- * so are some whole vectors from memory, which it asks for. */
-static bool is_small(const Planner *planner, const Step *step, const Product *product)
-{
-    enum { SIDE_MOST = 64, SIDE_UNMASKED = 24, DEPTH_LEAST = 8, DEPTH_MOST = 128, ASKED_MOST = 4 };
-    const Tensor *tensor = step->statement->outputs[0].tensor;
-    const double deep = points_of(planner, product->reduce, MANY), lanes = planner->plan->target->vector_bytes / (double)dtype_size(tensor->dtype);
-    const double most = planner->plan->target->masks ? SIDE_MOST : SIDE_UNMASKED;
-    const double bytes = planner_points(planner, &product->batch) * deep * (double)dtype_size(tensor->dtype);
-    if (planner_points(planner, &product->batch) < 2 || deep < DEPTH_LEAST || deep > DEPTH_MOST || step->statement->output_count > 1 ||
-        !tensor->origin || tensor->dtype != register_dtype(product->reduce->dtype) || !small_side(product, 0) || !small_side(product, 1))
-        return false;
-    for (int s = 0; s < 2; s++) {
-        const Index *column = product->own[s].list[0];
-        double columns = points_along(planner, column, MANY), rows = points_along(planner, product->own[1 - s].list[0], MANY);
-        bool asked = bytes * (rows + columns) > planner->plan->target->l2_bytes && fmod(columns, lanes) == 0 && columns > lanes &&
-                     columns < ASKED_MOST * lanes;    /* by a tile */
-        bool few = rows > 1 && columns <= most && rows <= (columns <= lanes ? 3 * lanes / 2 : most);
-        for (int a = 0; a < tensor->rank; a++)
-            if (tensor->axes[a] == column && planner_stride(planner, tensor, a) == 1 && lies_along(planner, product->side[s], column))
-                return few && !asked;
-    }
-    return false;
-}
-
-/* A tile's columns leave most of its lanes to few rows of a matrix, and narrow numbers are widened for it before they are met; so they
- * are where a sweep takes some at a time, which a tile has to itself anew. */
-bool plan_meets_few(const Planner *planner, const Step *step, const Product *product)
-{
-    const Term *reduce = product->reduce;
-    const int lanes = planner->plan->target->vector_bytes / (int)dtype_size(register_dtype(reduce->dtype));
-    if (!planner->plan->target->sums || planner->hints->nests != NESTS_BY_COST || product->places || !planner->hints->extents)
-        return false;
-    if (is_small(planner, step, product))
-        return true;
-    for (int s = 0; s < 2; s++) {
-        const Term *read = plain_read(product->side[s]);
-        double few = planner_points(planner, &product->own[1 - s]);
-        bool narrow = read && dtype_size(read->dtype) < dtype_size(register_dtype(reduce->dtype)) && !narrow_tile(planner, reduce);
-        bool is_near = !lies_along(planner, product->side[s], reduce->reduce.over[0]) || stay_near(planner, reduce, few);
-        if (read && (narrow || step->statement->sweep) && product->own[1 - s].count == 1 && few >= 2 &&
-            few <= (is_near ? lanes + narrow * lanes / 2 : lanes * 3 / 4) && planner_points(planner, &product->own[s]) > few &&
-            has_lanes_along(planner, product, s))
-            return true;
-    }
-    return false;
 }
 
 static bool is_block(const Launch *launch, int place, const Index *index)
@@ -514,6 +447,11 @@ void plan_jam(Planner *planner, const Launch *launch, int place)
         jam_columns(planner, step, columns_together(planner));
     if (step->split && step->ahead)
         jam_rows(planner, step);
+    plan_points(planner, step);
+}
+
+void plan_points(const Planner *planner, Step *step)
+{
     if (planner->plan->target->grid || step->contract || step->split || !step->vector || !step_can_split(step))
         return;
     int last = step->loop_count - 1 - step->vector_kept, streams = planner->plan->target->streams;

@@ -320,7 +320,7 @@ static int lanes_of(const Planner *planner, size_t widest)
     return target->grid ? target->grid->lanes : target->vector_bytes / (int)(widest > 4 ? widest : 4);
 }
 
-static void choose_vector(const Planner *as_it_is, Step *step)
+void step_choose_vector(const Planner *as_it_is, Step *step)
 {
     /* What is reduced altogether is one loop where its arrays allow that. */
     PlanHints hints = *as_it_is->hints;
@@ -356,8 +356,7 @@ static void choose_vector(const Planner *as_it_is, Step *step)
     step->vector_kept = step->vector && indices_have(step->loops, step->loop_count, step->vector);
 }
 
-/* How many lanes the values that vary along the step's vector leave room for. */
-static int step_lanes(const Planner *planner, const Step *step)
+int step_lanes(const Planner *planner, const Step *step)
 {
     size_t widest = 4;
     cost_step(planner, step, step->vector, lanes_of(planner, widest), &widest);
@@ -571,13 +570,15 @@ Step *plan_step(Planner *planner, const Statement *statement, int id)
     set_roots(planner, step);
     plan_bundle(planner, step);
     step->contract = statement->turned || step->bundle ? NULL : plan_contract(planner, step);
+    if (step->contract && plan_prefers_loops(planner, step))
+        step->contract = NULL;
     if (statement->turned) {
         plan_turned(planner, step);
     } else if (step->contract) {
         step->vector = step->contract->columns.list[step->contract->columns.count - 1];
         step->vector_kept = true;
     } else {
-        choose_vector(planner, step);
+        step_choose_vector(planner, step);
     }
     if (!step->contract)
         plan_cross(planner, step);

@@ -35,6 +35,9 @@ int64_t planner_add_stride(int64_t sum, int64_t coefficient, int64_t stride);   
 /* Whether what is read at neighbours along an index lies side by side. */
 bool planner_reads_runs(const Planner *planner, const Term *read, const Index *index);
 
+void step_choose_vector(const Planner *planner, Step *step);    /* along which its lanes run where loops make it; NULL: none */
+int step_lanes(const Planner *planner, const Step *step);       /* for which the values that vary along it leave room */
+
 /* What a step does for one point of its kept loops: operations, in vectors where it has lanes. */
 double step_work(const Planner *planner, const Step *step);
 
@@ -65,9 +68,16 @@ void plan_result(Planner *planner, Step *step);
 /* plan_dot.c: whether the lanes' sum is made by an instruction for products of narrow numbers */
 void plan_dot(const Planner *planner, Step *step);
 
-/* plan_jam.c: chooses the loop whose points go together; of a step whose reductions are split, that of the rows it adds */
+/* plan_jam.c: chooses the loop whose points go together; of a step whose reductions are split, that of the rows it adds; and the same
+ * of one whose reductions are not */
 void plan_jam(Planner *planner, const Launch *launch, int place);
-bool plan_meets_few(const Planner *planner, const Step *step, const Product *product);    /* faster in loops than in tiles */
+void plan_points(const Planner *planner, Step *step);
+
+/* plan_nest.c: whether what a product takes in loops and in tiles can be said: it is one of numbers that are read, and its points are known
+ * but for the batch; then whether loops are expected to make a step's sooner than its tiles, where no reduction stands behind it, which
+ * they would have but one sum for. Sets `expected` */
+bool plan_has_choice(const Planner *planner, const Product *product);
+bool plan_prefers_loops(Planner *planner, Step *step);
 
 /* plan_cross.c: which operands are turned on their way; and the index that one lies along that would be turned if the lanes ran
  * along `vector`, or NULL */

@@ -33,7 +33,7 @@ extern char **environ;
  * to need: gcse, expensive-optimizations, complete unrolling, ivcanon, moving what is invariant, and of those behind the
  * registers' allocation peephole2 and cprop-registers. */
 #define QUICK "-fno-tree-pta -fno-tree-bit-ccp -fno-tree-copy-prop -fno-tree-dominator-opts -fno-tree-pre " \
-              "-fno-tree-vrp -fno-code-hoisting -fno-thread-jumps -fno-caller-saves -fno-schedule-insns2 " \
+              "-fno-tree-vrp -fno-code-hoisting -fno-thread-jumps -fno-schedule-insns2 " \
               "-fno-tree-slp-vectorize -fno-tree-loop-vectorize -fno-store-merging -fno-crossjumping " \
               "-fno-cse-follow-jumps -fno-rerun-cse-after-loop -fno-ivopts -fno-tree-sink -fno-tree-slsr " \
               "-fno-tree-scev-cprop -fno-tree-phiprop -fno-ssa-phiopt -fno-tree-cselim -fno-split-loops " \

@@ -1,4 +1,5 @@
 /* What a plan does, for a person: the loop nest and where each index lives, work and bytes, and what bounds the time. */
+#include <math.h>
 #include <string.h>
 
 #include "explaining.h"
@@ -171,6 +172,17 @@ static void explain_contract(Text *text, const Compiled *c, const Launch *launch
                 k->sweep ? arena_format(arena, ", %d points at a time", k->sweep) : sums, &depth);
 }
 
+/* Why a product is the nest that it is: what was expected of it, and of the other one. */
+static void explain_choice(Text *text, const Step *step, int depth)
+{
+    static const char *const names[] = { "in loops", "in tiles" };
+    int chosen = step->contract != NULL;
+    const char *other = isinf(step->expected[!chosen]) ? "more" : count_words(text->arena, step->expected[!chosen], "cycles");
+    if (step->expected[chosen] > 0)
+        explain_line(text, depth, names[chosen], arena_format(text->arena, "%s expected of a core, %s %s",
+                                                              count_words(text->arena, step->expected[chosen], "cycles"), names[!chosen], other));
+}
+
 /* The loops of one step, inside those over the launch's blocks. */
 static void explain_step(Text *text, const Compiled *c, const Launch *launch, const Step *step, int depth)
 {
@@ -178,7 +190,7 @@ static void explain_step(Text *text, const Compiled *c, const Launch *launch, co
     text_print(text, "%*s", 2 + 2 * depth, "");
     explain_formula(text, step);
     text_put(text, "\n");
-    depth++;
+    explain_choice(text, step, ++depth);
     if (step->contract) {
         explain_contract(text, c, launch, step, depth);
         return;
@@ -290,8 +302,7 @@ static double fastest_rate(const Plan *plan)
         const Step *step = plan->steps[s];
         const Contract *c = step->contract && step->contract->parts ? step->contract->parts : step->contract;
         bool parts = c && c->tile && c->tile->parts > 0;
-        Dtype dtype = parts ? DTYPE_BF16 : c ? c->packed : step->dots ? dtype_in_word(step->dot[0]->dtype, step->dots) : DTYPE_F32;
-        double rate = plan->target->rates[dtype] / (parts ? (double)(strlen(c->tile->pairs) + 1) / 3 : 1);
+        double rate = plan->target->rates[step_multiplies(step)] / (parts ? (double)(strlen(c->tile->pairs) + 1) / 3 : 1);
         fastest = rate > fastest ? rate : fastest;
     }
     return fastest;

@@ -1,4 +1,5 @@
 /* The same as explain.c, for programs. */
+#include <math.h>
 #include <string.h>
 
 #include "explaining.h"
@@ -145,6 +146,18 @@ static void put_tiles(Text *text, const Compiled *c, const Contract *k)
                k->block ? "" : "\"columns\"", k->depth_block * k->group);
 }
 
+/* Of a product that either nest may make. */
+static void put_expected(Text *text, const Step *step)
+{
+    static const char *const names[] = { "{ \"loops\": ", ", \"tiles\": " };
+    text_put(text, ",\n        \"expected_cycles\": ");
+    for (int nest = 0; nest < 2 && step->expected[0] > 0; nest++) {
+        text_put(text, names[nest]);
+        put_number(text, isinf(step->expected[nest]) ? -1 : ceil(step->expected[nest]));
+    }
+    text_put(text, step->expected[0] > 0 ? " }" : "null");
+}
+
 static void put_step(Text *text, const Compiled *c, const Launch *launch, const Step *step)
 {
     Text formula = text_new(text->arena);
@@ -160,6 +173,7 @@ static void put_step(Text *text, const Compiled *c, const Launch *launch, const 
     for (int o = 0; o < step->statement->output_count && !step->contract; o++)
         put_reductions(&loops, step->statement->outputs[o].value);
     text_put(text, loops.count ? "\n        ]" : "]");
+    put_expected(text, step);
     put_tiles(text, c, step->contract);
 }
 

@@ -299,6 +299,14 @@ def check_explain():
     check(steps[1]["tiles"] is None, "a nest of loops has no tiles", steps)
     product = json.loads(good("explain", "ij:f16,jk->ik", "-d", "i=300,j=300,k=300", "--json"))["launches"][0]["steps"][0]
     check(product["tiles"]["packed"] == ["rows", "columns"], product)
+    check(steps[0]["expected_cycles"] is None, "nothing else could make it", steps)
+    for rows, tiled in ((4, False), (400, True)):    # the nest that is expected to take less, and how much either is
+        of = ("ij,kj->ik", "-d", "i=%d,j=300,k=300" % rows, "--target", "avx2")
+        step = json.loads(good("explain", *of, "--json"))["launches"][0]["steps"][0]
+        cycles = step["expected_cycles"]
+        check((step["tiles"] is not None) == tiled and (cycles["tiles"] < cycles["loops"]) == tiled, step)
+        check(re.search("in %s +[0-9.]+ [kM]cycles expected of a core, in %s [0-9.]+ [kM]cycles" % (("tiles", "loops") if tiled else ("loops", "tiles")),
+                        text(good("explain", *of))), step)
     check(json.loads(good("explain", known[0], "--json"))["flops"] is None, "what is not known is null")
     for precision, words in (("bf16x6", "2^-24 of a product's size"), ("bf16x3", "2^-15 of a product's size")):
         shape = ("-d", "i=100,j=200,k=128,m=10,n=100", "--precision", precision)

@@ -7,9 +7,9 @@ static void few_rows_have_tiles_of_sums(void **unused)
     (void)unused;
     static const char keys[] = "rd,kd->rk | softmax k | * kd->rd";
     static const struct { const char *expression, *target; int rows, step, meets, jam; } cases[] = {
-        { "rd,kd:bf16->rk", "avx512bf16", 8, 0, 8, 2 }, { "rd,kd:i8->rk", "avx512", 3, 0, 3, 5 },    { "rd,kd:f16->rk", "avx2", 4, 0, 4, 3 },
+        { "rd,kd:bf16->rk", "avx512bf16", 8, 0, 8, 2 }, { "rd,kd:i8->rk", "avx512", 3, 0, 3, 5 },    { "rd,kd:f16->rk", "avx2", 4, 0, 4, 2 },
         { "rd,kd->kr", "avx512bf16", 2, 0, 2, 8 },      { "rd,kd->rk", "avx512bf16", 8, 0, 0, 0 },   { "rd,kd:bf16->rk", "avx512bf16", 40, 0, 0, 0 },
-        { "rd:i8,kd:i8->rk", "avx512bf16", 8, 0, 0, 0 }, { "rd + kd->rkd | max d", "avx2", 3, 0, 3, 4 }, { "rd:c64,kd:c64->rk", "avx512", 2, 0, 2, 4 },
+        { "rd:i8,kd:i8->rk", "avx512bf16", 8, 0, 0, 0 }, { "rd + kd->rkd | max d", "avx2", 3, 0, 3, 3 }, { "rd:c64,kd:c64->rk", "avx512", 2, 0, 2, 4 },
         { keys, "avx512bf16", 4, 0, 4, 4 },             { keys, "avx512bf16", 4, 7, 2, 8 },          { keys, "avx2", 4, 7, 2, 4 },
         { keys, "portable", 2, 0, 2, 6 },               { keys, "avx512bf16", 40, 0, 0, 0 },
     };
@@ -25,6 +25,49 @@ static void few_rows_have_tiles_of_sums(void **unused)
     }
 }
 
+/* Sums, and what comes anew for each of the points that they meet, have registers, so many as there are. */
+static void sums_and_what_they_meet_have_registers(void **unused)
+{
+    (void)unused;
+    static const struct { const char *expression, *target; int rows, meets, jam; } cases[] = {
+        { "rk,kn->rn", "avx2", 4, 4, 2 },     { "rk,kn->rn", "avx2", 3, 3, 4 },   { "rk,kn->rn", "avx2", 6, 3, 4 },   { "rk,nk->rn", "avx2", 3, 3, 3 },
+        { "rk,kn->rn", "portable", 4, 4, 2 }, { "rk,kn->rn", "avx512", 4, 4, 4 }, { "rk,nk->rn", "avx512", 4, 4, 4 },
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        ExtentSpec extents[] = { { .name = "r", .extent = cases[i].rows }, { .name = "k", .extent = 256 }, { .name = "n", .extent = 256 } };
+        CompileOptions options = { .target = target_find(cases[i].target), .check = { .extents = extents, .extent_count = 3 } };
+        Planned *planned = plan_of(cases[i].expression, options);
+        const Step *step = planned->plan->launches[0]->steps[0];
+        if (!step->met || step->meets != cases[i].meets || step->jam != cases[i].jam)
+            fail_msg("%s of %d rows on %s: %d meet %d", cases[i].expression, cases[i].rows, cases[i].target, step->jam, step->meets);
+        end(planned);
+    }
+}
+
+/* A product is the nest of which less is expected, where all but its batch is known; else tiles, and so is what a reduction follows. */
+static void products_are_the_nest_that_takes_less(void **unused)
+{
+    (void)unused;
+    static const struct { const char *expression, *target; int rows, depth, columns; bool is_tiled, is_chosen; } cases[] = {
+        { "rk,nk->rn", "avx512", 4, 1024, 1024, false, true },     { "rk,nk->rn", "avx512", 32, 1024, 1024, true, true },
+        { "rk,kn->rn", "avx512", 16, 256, 256, false, true },      { "rk,kn->rn", "avx512", 1000, 1000, 1000, true, true },
+        { "rk,kn->rn", "avx512", 16, -1, 256, true, false },       { "rk,nk->rn | max n", "avx512", 256, 256, 256, true, false },
+        { "brk,bkn->brn", "avx512", 24, 24, 24, false, true },     { "brk,bnk->brn", "avx512", 24, 24, 24, true, true },
+        { "exp(A[r,k]), B[k,n] -> [r,n]", "avx2", 16, 256, 256, true, false }, { "rk:f64,kn:f64->rn", "portable", 2, 300, 300, false, true },
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        ExtentSpec extents[] = { { .name = "r", .extent = cases[i].rows }, { .name = "n", .extent = cases[i].columns }, { .name = "k", .extent = cases[i].depth } };
+        CompileOptions options = { .target = target_find(cases[i].target), .check = { .extents = extents, .extent_count = 2 + (cases[i].depth > 0) } };
+        Planned *planned = plan_of(cases[i].expression, options);
+        const Step *step = planned->plan->launches[0]->steps[0];
+        bool is_chosen = step->expected[0] > 0, is_least = step->contract ? step->expected[1] <= step->expected[0] : step->expected[0] <= step->expected[1];
+        if ((step->contract != NULL) != cases[i].is_tiled || is_chosen != cases[i].is_chosen || (is_chosen && !is_least))
+            fail_msg("%s of %d by %d by %d on %s: %s, %g cycles in loops and %g in tiles", cases[i].expression, cases[i].rows, cases[i].depth,
+                     cases[i].columns, cases[i].target, step->contract ? "tiles" : "loops", step->expected[0], step->expected[1]);
+        end(planned);
+    }
+}
+
 /* Matrices of a batch, so small that tiles would take longer to begin than they do: vectors along rows, of which the last may have fewer
  * lanes where these are masked, meet points of the columns. */
 static void small_products_have_tiles_of_sums(void **unused)
@@ -32,12 +75,12 @@ static void small_products_have_tiles_of_sums(void **unused)
     (void)unused;
     static const struct { const char *expression, *target; int batch, rows, columns, points, vectors; } cases[] = {
         { "bij,bjk->bik", "avx512bf16", 100, 24, 24, 8, 2 }, { "bij,bjk->bik", "avx512", 100, 16, 16, 8, 1 },
-        { "bij,bjk->bik", "avx512", 100, 64, 64, 8, 2 },     { "bij,bjk->bik", "avx512", 100, 65, 64, 0, 0 },
-        { "bij,bjk->bik", "avx512", 100, 40, 16, 0, 0 },     { "bji,bjk->bik", "avx512", 100, 20, 33, 5, 2 },
+        { "bij,bjk->bik", "avx512", 100, 64, 64, 8, 2 },     { "bij,bjk->bik", "avx512", 100, 65, 64, 8, 2 },
+        { "bij,bjk->bik", "avx512", 100, 40, 16, 8, 1 },     { "bji,bjk->bik", "avx512", 100, 20, 33, 5, 2 },
         { "bij,bkj->bik", "avx512", 100, 24, 24, 0, 0 },     { "bij,jk->bik", "avx512", 100, 24, 24, 0, 0 },
         { "bij,bjk->bik", "avx512", 9000, 32, 32, 0, 0 },    { "bij:bf16,bjk:bf16->bik", "avx512bf16", 100, 24, 24, 0, 0 },
         { "bij,bjk->bik", "avx512", 9000, 24, 24, 8, 2 },    { "bij,bjk->bik", "avx2", 100, 12, 12, 6, 1 },
-        { "bij,bjk->bik", "avx2", 100, 24, 25, 0, 0 },       { "bij,bjk->bik", "avx512", 100, -1, 24, 0, 0 },
+        { "bij,bjk->bik", "avx2", 100, 24, 25, 4, 2 },       { "bij,bjk->bik", "avx512", 100, -1, 24, 0, 0 },
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         ExtentSpec extents[] = { { .name = "b", .extent = cases[i].batch }, { .name = "j", .extent = 24 },
@@ -101,6 +144,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(few_rows_have_tiles_of_sums),
+        cmocka_unit_test(sums_and_what_they_meet_have_registers),
+        cmocka_unit_test(products_are_the_nest_that_takes_less),
         cmocka_unit_test(small_products_have_tiles_of_sums),
         cmocka_unit_test(softmax_has_room_for_one_row),
         cmocka_unit_test(reductions_of_one_kind_are_one),
