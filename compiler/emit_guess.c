@@ -7,7 +7,7 @@
 /* Between the powers' limits: that of a row's first maximum is e^-MARGIN, and what follows may be e^2MARGIN times as large. Products with
  * either are numbers for all values of middling size. So it is with powers that are rounded to bf16. Of others the first one is 1:
  * lifted ones have room below, and those that end as shares have a share's precision. */
-enum { MARGIN = 20, COLUMNS_LEAST = 64 };
+enum { MARGIN = 20, COLUMNS_LEAST = 16 };
 
 static bool is_lifted(const Emitter *e, const Guess *guess)
 {

@@ -457,6 +457,8 @@ void plan_launches(Planner *planner)
             plan_alone(planner, launch);
         else
             block_together(planner, launch);
+        for (int i = 0; i < group->count; i++)
+            step_plan_again(planner, launch, i);
         launch->fuse = plan->target->grid ? plan_fuse(planner, launch) : NULL;
         for (int i = 0; i < group->count; i++)
             plan_dot(planner, launch->steps[i]);

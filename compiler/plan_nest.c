@@ -10,9 +10,9 @@ enum {
     LOOPS_UNIT = 60, TILES_UNIT = 250,       /* a point of the batch: to find its rows and columns */
     SUMS_TURN = 24, TILE_TURN = 10,          /* sums in registers: to begin with them, and to leave them */
     TILE_STORE = 2, HALVES = 3,              /* a tile's sum: to be stored; and to add up both of its points before */
-    LANE_STORED = 4,                         /* a lane that is stored apart from its neighbours */
+    LANE_LOADED = 6, LANE_STORED = 4,        /* a lane that is loaded or stored apart from its neighbours */
     FOLD_REST = 8,                           /* a sum of lanes whose last vector is not whole */
-    WIDEN = 1,                               /* a vector of narrow numbers: to become wide ones */
+    WIDEN = 1, DOT = 2,                      /* a vector of narrow numbers: to become wide ones, or words for an instruction that adds some up */
     NEAR_LINE = 4, FAR_LINE = 13,            /* a line's way from the second cache, and from memory */
     ROW_PACKED = 6,                          /* a line that is packed, of rows; */
     LINE_PACKED = 9, LINE_PACKED_APART = 13, /* of columns; where each is in a page of its own; */
@@ -38,7 +38,7 @@ enum {
 
 /* Bytes: of a row that are read together, of which fewer come alone; of rows that are read together, of which more leave memory's
  * order; that a cache behind the second one mostly has for a core. And so many rows at once come as fast as memory can. */
-enum { STRIP = 384, IN_ORDER = 1024, CACHED = 16 << 20, PAGE = 4096, SHORT_VECTOR = 32, ROWS_AT_ONCE = 5 };
+enum { STRIP = 384, IN_ORDER = 2048, CACHED = 16 << 20, PAGE = 4096, SHORT_VECTOR = 32, ROWS_AT_ONCE = 5 };
 
 /* A product both of whose sides are read as they lie. */
 typedef struct Plain {
@@ -115,13 +115,14 @@ static double times_read(const Step *step, const Term *side, int jam, int meets)
 static double load_units(const Planner *planner, const Step *step, const Term *side)
 {
     bool apart = term_has_index(side, step->vector) && side_stride(planner, side, step->vector) != 1;
-    return apart ? 2.0 * planner->plan->lanes : 1;
+    return apart ? LANE_LOADED * planner->plan->lanes : 1;
 }
 
-/* Whether a side's numbers become wider ones before they are multiplied, or words of as many as an instruction adds up. */
-static bool is_widened(const Step *step, const Term *read)
+/* What it takes more where a vector's narrow numbers become wide ones before they are multiplied, or words of as many as an instruction adds
+ * up. */
+static double widen_units(const Step *step, const Term *read)
 {
-    return dtype_size(read->dtype) * (step->dots ? (size_t)step->dots : 1) < dtype_size(register_dtype(read->dtype));
+    return step->dots ? DOT : dtype_size(read->dtype) < dtype_size(register_dtype(read->dtype)) ? WIDEN : 0;
 }
 
 /* Whether the lanes' sums lie side by side in the result. */
@@ -164,7 +165,7 @@ static double loops_units(const Plain *p, const Step *step)
             for (int s = 0; s < 2; s++) {
                 double times = times_read(step, p->product->side[s], jam.points[j], met.points[m]);
                 loads += times * load_units(planner, step, p->product->side[s]);
-                widened += is_widened(step, p->reads[s]) ? times * WIDEN : 0;
+                widened += times * widen_units(step, p->reads[s]);
             }
             units += jam.count[j] * met.count[m] * (turns * (fmax(fmax(sums, SUMS_BUSY), loads) + widened) + SUMS_TURN + sums * leave);
         }
@@ -248,7 +249,8 @@ static double loops_cycles(const Planner *planner, const Step *step, const Produ
         double come = lines * (p.bytes[s] > target->l2_bytes ? passes : 1), apart = bytes_apart(&p, s, reduce->reduce.over[reduce->reduce.over_count - 1]);
         bool runs = together / p.depth < apart && lies_along_own(&p, s);
         if (p.bytes[0] + p.bytes[1] > target->l1_bytes) {
-            double read = lines * touched * passes * (together > target->l1_bytes ? again : 1);
+            bool stays = p.bytes[s] <= target->l1_bytes / 2;
+            double read = stays ? lines : lines * touched * passes * (together > target->l1_bytes ? again : 1);
             near += read;
             waits += read * (!runs ? LINE_WAITS : apart >= PAGE ? PAGE_WAITS * longer : APART_WAITS);
         }
@@ -287,7 +289,9 @@ static double tiles_cycles(const Planner *planner, const Step *step, const Produ
     double lines[2], panels = p.own[right] * p.depth * size / c->group, apart = 0, halves = tiles_units(&p, c) * HALVES_OF(target) + TILES_UNIT;
     for (int s = 0; s < 2; s++) {
         bool widened = c->group == 1 && dtype_size(p.reads[s]->dtype) < size;
-        lines[s] = p.own[s] * p.depth * size / CONTRACT_LINE * (!widened ? 1 : s == right ? COLUMN_WIDENED : ROW_WIDENED) / c->group * longer;
+        bool words = lies_along(planner, product->side[s], c->depth.list[c->depth.count - 1]);    /* a group's numbers lie side by side */
+        lines[s] = p.own[s] * p.depth * size / CONTRACT_LINE * longer;
+        lines[s] *= (!widened ? 1 : s == right ? COLUMN_WIDENED : ROW_WIDENED) / (words ? c->group : 1.0);
     }
     if (c->depth.count == 1 && lies_along(planner, c->right, c->columns.list[c->columns.count - 1]))
         apart = bytes_apart(&p, right, c->depth.list[0]);
@@ -327,7 +331,7 @@ static Step as_loops(Planner *planner, const Step *step)
     loops.loops = ARENA_ARRAY(planner->arena, Index *, step->loop_count);
     for (int i = 0; i < step->loop_count; i++)
         loops.loops[i] = step->loops[i];
-    step_choose_vector(planner, &loops);
+    step_choose_vector(planner, &loops, NULL, 0);
     if (loops.vector_kept)
         step_move_last(&loops, loops.vector);
     planner->plan->lanes = step_lanes(planner, &loops);

@@ -16,6 +16,7 @@ typedef struct Planner {
 enum {
     EXTENT_GUESS = 64,
     NO_STRIDE = -1,
+    FAR = 1 << 30,                /* elements: so far apart is what is farther, or not known */
     AHEAD_BYTES = 1024            /* of a prefetch: the hardware's own gets lost among many rows */
 };
 
@@ -35,16 +36,21 @@ int64_t planner_add_stride(int64_t sum, int64_t coefficient, int64_t stride);   
 /* Whether what is read at neighbours along an index lies side by side. */
 bool planner_reads_runs(const Planner *planner, const Term *read, const Index *index);
 
-void step_choose_vector(const Planner *planner, Step *step);    /* along which its lanes run where loops make it; NULL: none */
-int step_lanes(const Planner *planner, const Step *step);       /* for which the values that vary along it leave room */
-
-/* What a step does for one point of its kept loops: operations, in vectors where it has lanes. */
-double step_work(const Planner *planner, const Step *step);
+/* The same for a step of a launch of several, now that its blocks are known, if one point of what its lanes run along would be left. */
+void step_plan_again(Planner *planner, const Launch *launch, int place);
 
 /* Whether the step's reductions all run over the same indices, so that their outermost loop can be cut into parts. */
 bool step_can_split(const Step *step);
 void step_move_last(Step *step, const Index *index);    /* the loop over it is the innermost one */
 bool step_has_teams(const Step *step);    /* on a grid: the lanes of a warp work on one point */
+
+/* plan_lanes.c: sets the index along which a step's lanes run where loops make it, or NULL; one of which the launch's blocks, if they are
+ * known, have several points. And for how many lanes the values that vary along it leave room */
+void step_choose_vector(const Planner *planner, Step *step, const Launch *launch, int place);
+int step_lanes(const Planner *planner, const Step *step);
+bool step_has_one_point(const Launch *launch, int place, const Index *index);    /* of an index that blocks are cut along */
+/* What a step does for one point of its kept loops: operations, in vectors where it has lanes. */
+double step_work(const Planner *planner, const Step *step);
 
 /* plan_launch.c */
 bool planner_may_be_block(const Step *step, const Index *index);

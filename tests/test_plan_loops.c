@@ -77,7 +77,7 @@ static void small_products_have_tiles_of_sums(void **unused)
         { "bij,bjk->bik", "avx512bf16", 100, 24, 24, 8, 2 }, { "bij,bjk->bik", "avx512", 100, 16, 16, 8, 1 },
         { "bij,bjk->bik", "avx512", 100, 64, 64, 8, 2 },     { "bij,bjk->bik", "avx512", 100, 65, 64, 8, 2 },
         { "bij,bjk->bik", "avx512", 100, 40, 16, 8, 1 },     { "bji,bjk->bik", "avx512", 100, 20, 33, 5, 2 },
-        { "bij,bkj->bik", "avx512", 100, 24, 24, 0, 0 },     { "bij,jk->bik", "avx512", 100, 24, 24, 0, 0 },
+        { "bij,bkj->bik", "avx512", 100, 24, 24, 0, 0 },     { "bij,jk->bik", "avx512", 100, 24, 24, 8, 2 },
         { "bij,bjk->bik", "avx512", 9000, 32, 32, 0, 0 },    { "bij:bf16,bjk:bf16->bik", "avx512bf16", 100, 24, 24, 0, 0 },
         { "bij,bjk->bik", "avx512", 9000, 24, 24, 8, 2 },    { "bij,bjk->bik", "avx2", 100, 12, 12, 6, 1 },
         { "bij,bjk->bik", "avx2", 100, 24, 25, 4, 2 },       { "bij,bjk->bik", "avx512", 100, -1, 24, 0, 0 },
@@ -92,6 +92,33 @@ static void small_products_have_tiles_of_sums(void **unused)
         if (points != cases[i].points || vectors != cases[i].vectors)
             fail_msg("%s, %d times %d x %d, on %s: %d vectors meet %d points", cases[i].expression, cases[i].batch, cases[i].rows, cases[i].columns,
                      cases[i].target, vectors, points);
+        end(planned);
+    }
+}
+
+/* Steps that hand each other temporaries do so for one point of all indices that they keep but the last: none of them has its lanes there. */
+static void lanes_run_where_blocks_have_points(void **unused)
+{
+    (void)unused;
+    static const struct { const char *expression; int extents[5], step; char lanes; } cases[] = {
+        { "bhqd,bhkd->bhqk | softmax k | * bhkv -> bhqv", { 64, 8, 8, 8, 32 }, 2, 'k' }, { "bhqk | softmax k", { 64, 8, 8, 8 }, 1, 'b' },
+        { "abi,ibc->abc | softmax c", { 100, 10, 16, 6 }, 2, 'a' },
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        static const char *const names[] = { "bhqkd", "bhqk", "abic" };
+        ExtentSpec extents[6];
+        char letters[6][2] = { "v" };
+        int count = 0;
+        for (int n = 0; n < 5 && cases[i].extents[n]; n++) {
+            letters[count][0] = names[i][n];
+            extents[count] = (ExtentSpec){ .name = letters[count], .extent = cases[i].extents[n] };
+            count++;
+        }
+        CompileOptions options = { .target = target_find("avx512"), .check = { .extents = extents, .extent_count = count } };
+        Planned *planned = plan_of(cases[i].expression, options);
+        const Step *step = planned->plan->launches[0]->steps[cases[i].step];
+        if (!step->vector_kept || step->vector->name[0] != cases[i].lanes)
+            fail_msg("%s, step %d: lanes along %s, not %c", cases[i].expression, cases[i].step + 1, step->vector ? step->vector->name : "nothing", cases[i].lanes);
         end(planned);
     }
 }
@@ -147,6 +174,7 @@ int main(void)
         cmocka_unit_test(sums_and_what_they_meet_have_registers),
         cmocka_unit_test(products_are_the_nest_that_takes_less),
         cmocka_unit_test(small_products_have_tiles_of_sums),
+        cmocka_unit_test(lanes_run_where_blocks_have_points),
         cmocka_unit_test(softmax_has_room_for_one_row),
         cmocka_unit_test(reductions_of_one_kind_are_one),
     };

@@ -2295,7 +2295,7 @@ static void launch_1(void *argument, int64_t task, int worker)
         const int64_t h_first = rest % extent_h, h_end = h_first + 1;
         rest /= size_max(extent_h, 1);
         const int64_t b_first = rest, b_end = b_first + 1;
-        int guessed = extent_k >= 64;
+        int guessed = extent_k >= 16;
         if (guessed) {
             start_1(f, own, b_first, b_end, h_first, h_end, q_first, q_end);
             step_1(f, own, b_first, b_end, h_first, h_end, q_first, q_end, guessed);
