@@ -256,12 +256,20 @@ static bool takes_rows(const Guessing *g, const Step *step, const Term *read)
     return here && c && c->tile && c->depth.count == 1 && !c->sweep && c->left == read;
 }
 
-/* Whether its tiles have the same rows as those of the sums, and no form of it takes all points. */
-static bool takes_same_rows(const Guessing *g, const Contract *c, const Reach *reach)
+/* How many rows a step's tiles will have. */
+static int rows_of_tiles(const Guessing *g, const Step *step)
 {
-    const Contract *sums = g->product->contract;
+    Contract shaped = *step->contract;
+    contract_shape(g->planner, step, &shaped);
+    return shaped.tile_rows;
+}
+
+/* Whether a product's tiles have the same rows as those of the sums, and no form of it takes all points. */
+static bool takes_same_rows(const Guessing *g, const Step *step, const Reach *reach)
+{
+    const Contract *c = step->contract, *sums = g->product->contract;
     const Index *row = power_index(g, sums->rows.list[sums->rows.count - 1]);
-    bool same = c->tile_rows == sums->tile_rows && !c->parts;
+    bool same = rows_of_tiles(g, step) == rows_of_tiles(g, g->product) && !c->parts;
     for (int a = 0; a < reach->count; a++)
         same = same && (reach->own[a] == c->rows.list[c->rows.count - 1]) == (reach->theirs[a] == row);
     return same;
@@ -280,7 +288,7 @@ static bool leave_out_factors(Guessing *g, const Term *condition, const Output *
         bool takes = takes_rows(g, reader, read);
         if (takes)
             reader->contract->points_met = reach_of(g, condition, made, read->read.positions, reader->contract->depth.list[0]);
-        all = all && takes && takes_same_rows(g, reader->contract, &reader->contract->points_met);
+        all = all && takes && takes_same_rows(g, reader, &reader->contract->points_met);
     }
     for (int s = 0; s < g->launch->step_count; s++)
         if (g->launch->steps[s]->contract)

@@ -273,6 +273,17 @@ static void verify_blocks(Verifier *v, const Launch *launch)
     expect(v, launch->units && launch->tasks && launch->bytes, "a launch has units, tasks and bytes");
 }
 
+/* Powers that a tile of guessed maxima leaves out are not there: who multiplies them leaves out the same rows'. */
+static void verify_guess(Verifier *v, const Launch *launch)
+{
+    const Contract *sums = launch->guess ? launch->guess->product->contract : NULL;
+    for (int s = 0; s < launch->step_count && sums; s++) {
+        const Contract *c = launch->steps[s]->contract;
+        expect(v, !c || !c->points_met.condition || !c->points_met.clears || c->tile_rows == sums->tile_rows,
+               "powers that are not made are multiplied in tiles of other rows");
+    }
+}
+
 /* The steps of a sweep follow each other in one launch; each has the index as a loop or in all of its reductions, or not at all,
  * and what is stored along it is read in the sweep alone. */
 static void verify_sweep(Verifier *v, const Launch *launch)
@@ -516,6 +527,7 @@ const char *plan_verify(const Plan *plan)
     for (int l = 0; l < plan->launch_count; l++) {
         verify_blocks(&v, plan->launches[l]);
         verify_sweep(&v, plan->launches[l]);
+        verify_guess(&v, plan->launches[l]);
     }
     for (int t = 0; t < plan->lowered->tensor_count; t++)
         if (plan->lowered->tensors[t]->home == plan->lowered->tensors[t])

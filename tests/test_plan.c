@@ -18,6 +18,7 @@
 #define ADDED "t[i] = x[i,k] | sum k; a[i,j] = t[i] * y[j]; a[j,i] += t[i] * z[j]; a[i,j] | exp"
 #define ADDED_AND_READ "a[i,j] = x[i,j] * y[j]; b[j] = a[i,j] | max i; a[i,j] += z[j] * x[i,j]; b[i] + a[i,j] | max j"
 
+#define MASKED "qd,kd->qk | where(@k <= @q, _, -inf) | softmax k | * kv -> qv"
 #define KERNEL_SUM "(qd - kd)^2 -> qk | exp(-0.5 * _) | * kv -> qv"
 
 /* ---- what is accepted ---- */
@@ -223,6 +224,7 @@ static Block sweep_of_none;
 BREAK(sweep_nowhere, p->launches[0]->sweep = NULL)
 BREAK(sweep_short, p->launches[0]->sweep_to--)
 BREAK(sweep_without_index, sweep_of_none = *p->launches[0]->sweep; sweep_of_none.of_step = calloc(9, sizeof(Index *)); p->launches[0]->sweep = &sweep_of_none)
+BREAK(other_rows, p->steps[p->step_count - 1]->contract->tile_rows++)
 BREAK(workspace_of_one, p->workspace = p->per_worker)
 
 static void what_is_broken_is_named(void **unused)
@@ -309,6 +311,7 @@ static void what_is_broken_is_named(void **unused)
         { SHARED, bytes_none, "strides and bytes" },
         { BLOCK, worker_without_room, "more than a worker" },
         { SHARED, workspace_of_one, "one part for each worker" },
+        { MASKED, other_rows, "tiles of other rows" },
         { KERNEL_SUM, sweep_nowhere, "not in its place" },
         { KERNEL_SUM, sweep_short, "not in its place" },
         { KERNEL_SUM, sweep_without_index, "lacks a step's index" },
