@@ -283,13 +283,13 @@ static double tiles_cycles(const Planner *planner, const Step *step, const Produ
     if (!find_plain(planner, product, step->statement->outputs[0].tensor, &p))
         return INFINITY;
     contract_shape(planner, step, c);
-    const int right = c->right == product->side[1];
+    const int right = plain_read(c->right) == p.reads[1];
     const double size = (double)dtype_size(state_dtype(c->product));
     const double longer = target->vector_bytes < SHORT_VECTOR ? SHORT_PACKED : 1;
     double lines[2], panels = p.own[right] * p.depth * size / c->group, apart = 0, halves = tiles_units(&p, c) * HALVES_OF(target) + TILES_UNIT;
     for (int s = 0; s < 2; s++) {
         bool widened = c->group == 1 && dtype_size(p.reads[s]->dtype) < size;
-        bool words = lies_along(planner, product->side[s], c->depth.list[c->depth.count - 1]);    /* a group's numbers lie side by side */
+        bool words = s != right && lies_along(planner, product->side[s], c->depth.list[c->depth.count - 1]);    /* copied a group at a time */
         lines[s] = p.own[s] * p.depth * size / CONTRACT_LINE * longer;
         lines[s] *= (!widened ? 1 : s == right ? COLUMN_WIDENED : ROW_WIDENED) / (words ? c->group : 1.0);
     }

@@ -441,7 +441,7 @@ static void weights_are_rows(void **unused)
         { "ck,nk->cn", "avx512bf16", 8, 'c' },             { "ck:bf16,nk:bf16->cn", "avx512bf16", 12, 'c' },
         { "ck:i8,nk:i8->cn", "avx512bf16", 8, 'c' },       { "ck,nk:f16->cn", "avx512bf16", 14, 'c' },
         { "ck,nk:i8->cn", "avx512", 14, 'c' },               { "ck:bf16,nk:bf16->cn", "amx", 8, 'c' },
-        { "ck,nk->cn", "avx512bf16", 2000, 'n' },          { "ck:i8,kn:i8->cn", "avx512bf16", 8, 'n' },
+        { "ck,nk->cn", "avx512bf16", 2000, 'n' },          { "ck:i8,kn:i8->cn", "avx512bf16", 16, 'n' },
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         int64_t shapes[2][2] = { { cases[i].tokens, 4096 }, { 11008, 4096 } };
