@@ -9,7 +9,7 @@
 enum {
     LOOPS_UNIT = 60, TILES_UNIT = 250,       /* a point of the batch: to find its rows and columns */
     SUMS_TURN = 24, TILE_TURN = 10,          /* sums in registers: to begin with them, and to leave them */
-    TILE_STORE = 2, HALVES = 3,              /* a tile's sum: to be stored; and to add up both of its points before */
+    TILE_STORE = 2, PAIR_STORE = 3,          /* a tile's sum: to be stored; and to add up both of its points before */
     LANE_LOADED = 6, LANE_STORED = 4,        /* a lane that is loaded or stored apart from its neighbours */
     FOLD_REST = 8,                           /* a sum of lanes whose last vector is not whole */
     WIDEN = 1, DOT = 2,                      /* a vector of narrow numbers: to become wide ones, or words for an instruction that adds some up */
@@ -225,7 +225,7 @@ static double lateness(const Plain *p, const Step *step, int side)
     return step->jammed && term_has_index(term, step->jammed) ? fmax(1, (double)ROWS_AT_ONCE / step->jam) : 1;
 }
 
-/* So many groups of points a side's own indices have. */
+/* How many groups a side's own points are. */
 static double groups_over(const Plain *p, const Step *step, const Term *side)
 {
     double groups = 1;
@@ -235,31 +235,42 @@ static double groups_over(const Plain *p, const Step *step, const Term *side)
     return groups;
 }
 
+/* The sides' lines as they come to a nest of loops. */
+typedef struct Lines {
+    double near, far;             /* from the second cache; and from memory, */
+    double late;                  /* which takes so many more lines' time where they leave its order; */
+    double waits;                 /* and how long products wait for near ones: halves of a cycle */
+} Lines;
+
+static void add_lines(const Plain *p, const Step *step, int side, Lines *all)
+{
+    const Target *target = p->planner->plan->target;
+    const Term *term = p->product->side[side], *reduce = step->roots[0];
+    const double lines = p->batch * p->bytes[side] / CONTRACT_LINE, together = bytes_together(p, step, side), longer = lateness(p, step, side);
+    const double apart = bytes_apart(p, side, reduce->reduce.over[reduce->reduce.over_count - 1]);
+    double again, passes = passes_over(p, step, term, &again), far = lines * (p->bytes[side] > target->l2_bytes ? passes : 1);
+    all->far += far;
+    all->late += far * (longer - 1);
+    if (p->bytes[0] + p->bytes[1] <= target->l1_bytes)
+        return;
+    double shared = fmax(1, together * groups_over(p, step, term) / p->bytes[side]);    /* groups have parts of the same lines */
+    bool stays = p->bytes[side] <= target->l1_bytes / 2, runs = together / p->depth < apart && lies_along_own(p, side);
+    double near = stays ? lines : lines * shared * passes * (together > target->l1_bytes ? again : 1);
+    all->near += near;
+    all->waits += near * (!runs ? LINE_WAITS : apart >= PAGE ? PAGE_WAITS * longer : APART_WAITS);
+}
+
 static double loops_cycles(const Planner *planner, const Step *step, const Product *product)
 {
-    const Target *target = planner->plan->target;
-    double near = 0, far = 0, late = 0, waits = 0;
     Plain p;
+    Lines lines = { 0, 0, 0, 0 };
     if (!step->vector || !find_plain(planner, product, step->statement->outputs[0].tensor, &p))
         return INFINITY;
-    for (int s = 0; s < 2; s++) {
-        const Term *side = product->side[s], *reduce = step->roots[0];
-        double again, passes = passes_over(&p, step, side, &again), longer = lateness(&p, step, s), lines = p.batch * p.bytes[s] / CONTRACT_LINE;
-        double together = bytes_together(&p, step, s), touched = fmax(1, together / (p.bytes[s] / groups_over(&p, step, side)));
-        double come = lines * (p.bytes[s] > target->l2_bytes ? passes : 1), apart = bytes_apart(&p, s, reduce->reduce.over[reduce->reduce.over_count - 1]);
-        bool runs = together / p.depth < apart && lies_along_own(&p, s);
-        if (p.bytes[0] + p.bytes[1] > target->l1_bytes) {
-            bool stays = p.bytes[s] <= target->l1_bytes / 2;
-            double read = stays ? lines : lines * touched * passes * (together > target->l1_bytes ? again : 1);
-            near += read;
-            waits += read * (!runs ? LINE_WAITS : apart >= PAGE ? PAGE_WAITS * longer : APART_WAITS);
-        }
-        far += come;
-        late += come * (longer - 1);
-    }
-    far += p.batch * p.result / CONTRACT_LINE * (p.batch * p.result > RESULT_PAST ? 2 : 1);    /* a line is read before it is stored */
-    double halves = fmax(loops_units(&p, step) * HALVES_OF(target), near * NEAR_LINE);
-    return (with_memory(&p, halves, far * FAR_LINE, SMALL_BESIDE) + (p.all > CACHED ? late * FAR_LINE : 0) + waits) / 2;
+    for (int s = 0; s < 2; s++)
+        add_lines(&p, step, s, &lines);
+    double results = p.batch * p.result / CONTRACT_LINE, far = lines.far + results * (p.batch * p.result > RESULT_PAST ? 2 : 1);    /* read before */
+    double halves = fmax(loops_units(&p, step) * HALVES_OF(planner->plan->target), lines.near * NEAR_LINE);
+    return (with_memory(&p, halves, far * FAR_LINE, SMALL_BESIDE) + (p.all > CACHED ? lines.late * FAR_LINE : 0) + lines.waits) / 2;
 }
 
 /* ---- tiles ---- */
@@ -272,7 +283,7 @@ static double tiles_units(const Plain *p, const Contract *c)
     double vectors = ceil(planner_points(p->planner, &c->columns) * points / lanes), across = ceil(vectors / (c->pairs ? c->pairs : c->tile_vectors));
     double down = ceil(rows / c->tile_rows), sums = rows / fmax(down, 1) * vectors / fmax(across, 1);
     return down * across * (words / points * fmax(sums, SUMS_BUSY) * (c->pairs % 2 ? ODD_PAIRS : 1) + TILE_TURN +
-                            sums * (c->pairs ? HALVES : TILE_STORE));
+                            sums * (c->pairs ? PAIR_STORE : TILE_STORE));
 }
 
 static double tiles_cycles(const Planner *planner, const Step *step, const Product *product)
@@ -286,7 +297,8 @@ static double tiles_cycles(const Planner *planner, const Step *step, const Produ
     const int right = plain_read(c->right) == p.reads[1];
     const double size = (double)dtype_size(state_dtype(c->product));
     const double longer = target->vector_bytes < SHORT_VECTOR ? SHORT_PACKED : 1;
-    double lines[2], panels = p.own[right] * p.depth * size / c->group, apart = 0, halves = tiles_units(&p, c) * HALVES_OF(target) + TILES_UNIT;
+    const double panels = p.own[right] * p.depth * size / c->group;
+    double lines[2], apart = 0, halves = tiles_units(&p, c) * HALVES_OF(target) + TILES_UNIT;
     for (int s = 0; s < 2; s++) {
         bool widened = c->group == 1 && dtype_size(p.reads[s]->dtype) < size;
         bool words = s != right && lies_along(planner, product->side[s], c->depth.list[c->depth.count - 1]);    /* copied a group at a time */
@@ -295,12 +307,13 @@ static double tiles_cycles(const Planner *planner, const Step *step, const Produ
     }
     if (c->depth.count == 1 && lies_along(planner, c->right, c->columns.list[c->columns.count - 1]))
         apart = bytes_apart(&p, right, c->depth.list[0]);
-    if (c->columns_in_place)
-        halves += p.bytes[right] / CONTRACT_LINE * IN_PLACE_WAITS * longer;
+    double packed = (apart >= PAGE ? LINE_PACKED_APART : LINE_PACKED) + (panels > target->l2_bytes && !c->sweep ? PANEL_LINE : 0);
+    double rest = fmod(p.own[right], planner->plan->lanes) > 0 ? p.depth * REST_PACKED : 0;
+    halves += c->columns_in_place ? p.bytes[right] / CONTRACT_LINE * IN_PLACE_WAITS * longer : lines[right] * packed + rest;
+    if (c->in_place && !c->rows_along)
+        halves += p.bytes[!right] / CONTRACT_LINE * ROW_WAITS;
     else
-        halves += lines[right] * ((apart >= PAGE ? LINE_PACKED_APART : LINE_PACKED) + (panels > target->l2_bytes && !c->sweep ? PANEL_LINE : 0)) +
-                 (fmod(p.own[right], planner->plan->lanes) > 0 ? p.depth * REST_PACKED : 0);
-    halves += !c->in_place || c->rows_along ? lines[!right] * ROW_PACKED * (c->rows_spread ? ROW_SPREAD : 1) : p.bytes[!right] / CONTRACT_LINE * ROW_WAITS;
+        halves += lines[!right] * ROW_PACKED * (c->rows_spread ? ROW_SPREAD : 1);
     bool asks = c->columns_stream && p.own[right] <= c->tile_vectors * planner->plan->lanes && fmod(p.own[right], planner->plan->lanes) == 0;
     return with_memory(&p, p.batch * halves, p.all / CONTRACT_LINE * FAR_LINE, asks ? BESIDE : 1) / 2;
 }
