@@ -1565,7 +1565,7 @@ static void launch_1(void *argument, int64_t task, int worker)
          * one overflows, all is done again as it is. */
         for (float up = 0x1p50f; up > 0;) {
             int overflows = 0, *const overflow = &overflows;
-            int guessed = extent_k >= 64;
+            int guessed = extent_k >= 16;
             if (guessed) {
                 start_1(f, own, q_first, q_end);
                 step_1(f, own, q_first, q_end, up, guessed);
