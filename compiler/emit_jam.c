@@ -257,6 +257,9 @@ static void prefetch_read(void *user, const Term *term)
     for (int a = 0; a < term->read.tensor->rank; a++)
         if (position_has_gather(&term->read.positions[a]))
             return;
+    for (int i = 0; i < term->rank; i++)
+        if (!emit_bound(e, term->indices[i]))    /* of a reduction inside of this one */
+            return;
     bool alone = step->alone[1] && !step->apart && e->plan->target->streams;
     Scope *later = emit_push(e);
     later->indent--;

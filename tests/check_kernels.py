@@ -89,6 +89,7 @@ ONCE_WRONG = {
         (("n[B+1,z,z,f] += x[B,z] | argmin B; m[] += 1e-1; m[] += 1", [[2, 127], ("n", [3, 127, 127, 7]), ("m", [])]), "avx2"),
     "a function of an angle that is not a number": (("x[i] | log(1 - _) | sum i | sin(atan(_)) + cos(atan(_))", [[9]]), "avx2"),
     "an array that is added to from other places of itself": (("a[i,j] = x[i,j]; a[i,j] += a[j,i] * a[i,i]", [[40, 40]]), "avx512"),
+    "rows of a reduction that has another one inside": (("A[k,i,u] -> [i,u] | min i & argmin i", [[2, 1000, 257]]), "portable"),
     "rows without a factor in a tile of others": (("Q[q,d], K[k,d] -> [q,k] | where(@k <= @q && @q < 13, _, -inf) | softmax k | * V[k,v] -> [q,v]",
                                                    [[80, 8], [64, 8], [64, 24]]), "avx512"),
     "a number beyond its narrow integer": (("where(αy, i8(inf), i16(-inf))", [[2, 3]]), "portable"),
