@@ -277,8 +277,8 @@ static int lanes_of(const Planner *planner, size_t widest)
     return target->grid ? target->grid->lanes : target->vector_bytes / (int)(widest > 4 ? widest : 4);
 }
 
-/* Steps that hand each other temporaries run for a block of what they all keep, which has some points of its innermost index, and of any
- * other but one. */
+/* Steps that hand each other temporaries run for a block of what they all keep, which has some points of its last index, and of those
+ * before it one, or of one of them a tile's rows. */
 bool step_has_one_point(const Launch *launch, int place, const Index *index)
 {
     for (int b = 0; launch && b + 1 < launch->block_count; b++)
