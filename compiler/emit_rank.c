@@ -7,11 +7,14 @@ static const char *constants(Emitter *e, const Ranking *ranking, int number, boo
 {
     int n = number;
     Text text = text_new(e->arena);
-    text_print(&text, "enum { RANKS_%d = %lld, MOST_%d = %d, VECTORS_%d = 4, SOME_%d = VECTORS_%d * LANES, RUN_%d = %d, BLOCK_%d = %d };\n",
-               n, (long long)ranking->ranks, n, most, n, n, n, n, RANKING_RUN, n, ranking->block);
+    text_print(&text, "enum { RANKS_%d = %lld, MOST_%d = %d, VECTORS_%d = %d, SOME_%d = VECTORS_%d * LANES, RUN_%d = %d, BLOCK_%d = %d };\n",
+               n, (long long)ranking->ranks, n, most, n, RANKING_VECTORS, n, n, n, RANKING_RUN, n, ranking->block);
     text_print(&text, "enum { GROUPS_%d = (RANKS_%d * 3 / 2 + LANES - 1) / LANES, PARTS_%d = GROUPS_%d < 4 ? 4 : 1 };\n", n, n, n, n);
     text_print(&text, "enum { PLACES_%d = GROUPS_%d * LANES > RUN_%d ? GROUPS_%d * LANES : RUN_%d };\n", n, n, n, n, n);
-    text_print(&text, "enum { ROOM_%d = RANKS_%d + (RANKS_%d > 2 * SOME_%d ? RANKS_%d : 2 * SOME_%d) };\n", n, n, n, n, n, n);
+    if (ranking->kept)
+        text_print(&text, "enum { ROOM_%d = %lld };\n", n, (long long)ranking->kept);
+    else
+        text_print(&text, "enum { ROOM_%d = RANKS_%d + (RANKS_%d > 2 * SOME_%d ? RANKS_%d : 2 * SOME_%d) };\n", n, n, n, n, n, n);
     return text.bytes;
 }
 
@@ -31,6 +34,9 @@ static void emit_functions(Emitter *e, const Term *reduce)
         { "constants", constants(e, ranking, number, most) },
     };
     text_put(&e->functions, emit_skeleton(e, &sample, holes, sizeof holes / sizeof *holes));
+    sample.file = "rank_on.c";
+    if (ranking->kept)
+        text_put(&e->functions, emit_skeleton(e, &sample, NULL, 0));
     text_put(&e->functions, "\n");
 }
 
@@ -45,6 +51,12 @@ static bool is_row(Emitter *e, const Term *x, const Index *over, Dtype dtype)
     return term_has_index(x, over);
 }
 
+/* A vector of elements as they are compared. */
+static const char *as_ranked(Emitter *e, const Term *x, const char *text)
+{
+    return register_dtype(x->dtype) == DTYPE_BOOL ? emit_text(e, "to_i32_boolv(%s)", emit_bare(e, text)) : text;
+}
+
 /* One element, or a vector of them, into its place in the block's row. */
 static void emit_element_of(Emitter *e, const Term *x, const char *row, const char *at, const char *from)
 {
@@ -54,10 +66,8 @@ static void emit_element_of(Emitter *e, const Term *x, const char *row, const ch
     bool varying = e->lanes && e->step->vector == e->step->ranking->over;
     if (varying && !value.varying)
         text = emit_splat(e, x->dtype, text);
-    if (varying && register_dtype(x->dtype) == DTYPE_BOOL)
-        text = emit_text(e, "to_i32_boolv(%s)", emit_bare(e, text));
     if (varying)
-        emit_line(e, "store_%sv(%s, 1, %s, %s);", dtype_name(ranking->dtype), to, emit_bare(e, text),
+        emit_line(e, "store_%sv(%s, 1, %s, %s);", dtype_name(ranking->dtype), to, emit_bare(e, as_ranked(e, x, text)),
                   e->scope->count ? e->scope->count : "LANES");
     else
         emit_line(e, "%s[%s - %s] = %s;", row, at, from, emit_bare(e, text));
@@ -142,16 +152,13 @@ static void turn_block(Emitter *e, const Term *x, const char *from, const char *
     const Ranking *ranking = e->step->ranking;
     int n = e->step->id + 1;
     const char *dtype = dtype_name(ranking->dtype), *square = emit_name(e, "square"), *at = emit_name(e, ranking->over->name);
-    const char *row = emit_name(e, "row"), *first = emit_name(e, emit_text(e, "%s_first", ranking->over->name));
+    const char *row = emit_name(e, "row"), *first = emit_name(e, "square_from");
     const char *s = emit_name(e, "s");
     Scope *body = emit_push(e), *value = emit_push(e);
     body->loop = value->loop = true;
     emit_bind(e, ranking->over, at);
     emit_line(e, "const int64_t %s = size_min(%s + %s, %s - 1);", at, first, s, to);
-    const char *text = emit_varying(e, x);
-    if (register_dtype(x->dtype) == DTYPE_BOOL)
-        text = emit_text(e, "to_i32_boolv(%s)", emit_bare(e, text));
-    emit_line(e, "%s[%s] = %s;", square, s, emit_bare(e, text));
+    emit_line(e, "%s[%s] = %s;", square, s, emit_bare(e, as_ranked(e, x, emit_varying(e, x))));
     emit_pop(e);
     emit_line(e, "%sv %s[LANES];", dtype, square);
     emit_line(e, "for (int %s = 0; %s < LANES; %s++) {", s, s, s);
@@ -171,6 +178,129 @@ static void each_row(Emitter *e, const char *row, const char *count, const Scope
 {
     emit_line(e, "for (int %s = 0; %s < %s; %s++) {", row, row, count, row);
     emit_body(e, body);
+    emit_line(e, "}");
+}
+
+/* Where a point's candidates are among those of a sweep. */
+static const char *emit_kept_place(Emitter *e)
+{
+    const char *place = NULL;
+    for (int i = 0; i < e->step->loop_count; i++) {
+        const Index *index = e->step->loops[i];
+        const Block *block = launch_block_of(e->launch, index);
+        const char *at = emit_bound(e, index), *size = block ? emit_size(e, block->tile) : emit_extent(e, index);
+        if (block)
+            at = emit_text(e, "(%s - %s)", at, e->block_first[index->id]);
+        place = place ? emit_text(e, "%s * %s + %s", strpbrk(place, "+-") ? emit_text(e, "(%s)", place) : place, size, at) : at;
+    }
+    return place ? emit_bare(e, place) : "0";
+}
+
+/* Ranks one row's elements of a sweep's block with the candidates of those before; behind the last block the best are stored. */
+static void rank_on(Emitter *e, const char *place, const char *row, const char *from, const char *to, const char *worst)
+{
+    const int n = e->step->id + 1;
+    const long long kept = e->step->ranking->kept;
+    const char *state = emit_name(e, "ranking"), *extent = emit_extent(e, e->step->ranking->over);
+    emit_line(e, "Ranking_%d %s = { ranked_%d + %s * %lld, sorted_%d, ranked_place_%d + %s * %lld, sorted_place_%d, 0, %s, %s >= RANKS_%d };",
+              n, state, n, place, kept, n, n, place, kept, n, worst, from, n);
+    emit_line(e, "if (%s > 0) {", from);
+    emit_line(e, "    %s.count = candidates_%d[%s];", state, n, place);
+    emit_line(e, "    %s.bound = bounds_%d[%s];", state, n, place);
+    emit_line(e, "}");
+    emit_line(e, "rank_on_%d(&%s, %s, %s - %s, %s, %s == %s);", n, state, row, to, from, from, to, extent);
+    emit_line(e, "candidates_%d[%s] = %s.count;", n, place, state);
+    emit_line(e, "bounds_%d[%s] = %s.bound;", n, place, state);
+    Scope *last = emit_push(e);
+    store_best(e, state);
+    emit_pop(e);
+    emit_line(e, "if (%s == %s) {", to, extent);
+    emit_body(e, last);
+    emit_line(e, "}");
+}
+
+static const char *emit_name_place(Emitter *e)
+{
+    const char *place = emit_name(e, "place");
+    emit_line(e, "const int64_t %s = %s;", place, emit_kept_place(e));
+    return place;
+}
+
+/* Ranks a sweep's block of elements of one point. */
+static void rank_row_on(Emitter *e, const Term *reduce, const char *from, const char *to, const char *worst)
+{
+    const char *place = emit_name_place(e);
+    rank_on(e, place, emit_block(e, reduce->reduce.argument, from, to), from, to, worst);
+}
+
+/* One of the rows that go together, as a point by itself. */
+static Scope *open_row(Emitter *e, const char *row, const Step *outer)
+{
+    const char *lanes = emit_bound(e, outer->vector);
+    Scope *body = emit_push(e);
+    body->count = NULL;
+    const char *point = emit_name(e, emit_text(e, "%s_at", outer->vector->name));
+    emit_bind(e, outer->vector, point);
+    emit_line(e, "const int64_t %s = %s + %s;", point, lanes, row);
+    Step *scalar = ARENA_NEW(e->arena, Step);
+    *scalar = *outer;
+    scalar->vector = NULL;
+    e->step = scalar;
+    return body;
+}
+
+static void close_row(Emitter *e, const Step *outer)
+{
+    e->step = outer;
+    emit_pop(e);
+}
+
+/* Which rows of a vector of points may have something in a sweep's block that is one of the best, a bit for each: all in its first blocks, and
+ * in the last, behind which the best are stored. */
+static const char *rows_with_any(Emitter *e, const Term *reduce, const char *place, const char *from, const char *to)
+{
+    const Ranking *ranking = e->step->ranking;
+    const int n = e->step->id + 1;
+    const char *dtype = dtype_name(ranking->dtype), *count = e->scope->count, *at = emit_name(e, ranking->over->name);
+    const char *worse = emit_name(e, "worse"), *bound = emit_name(e, "bound"), *any = emit_name(e, "any");
+    Scope *seen = emit_push(e), *body = emit_push(e);
+    body->loop = true;
+    emit_bind(e, ranking->over, at);
+    const char *element = emit_bare(e, as_ranked(e, reduce->reduce.argument, emit_varying(e, reduce->reduce.argument)));
+    emit_line(e, "%s = and_boolv(%s, ahead_%sv(MOST_%d, 1, %s, %s));", worse, worse, dtype, n, bound, element);
+    emit_pop(e);
+    emit_line(e, "boolv %s = first_boolv(LANES);", worse);
+    emit_line(e, "const %sv %s = load_%sv(bounds_%d + %s, 1, %s);", dtype, bound, dtype, n, place, count);
+    emit_line(e, "for (int64_t %s = %s; %s < %s; %s++) {", at, from, at, to, at);
+    emit_body(e, body);
+    emit_line(e, "}");
+    emit_line(e, "%s &= bits_boolv(not_boolv(%s));", any, worse);
+    emit_pop(e);
+    emit_line(e, "uint64_t %s = 0xffffffffu >> (32 - %s);", any, count);
+    emit_line(e, "if (%s >= RANKS_%d && %s < %s) {", from, n, to, emit_extent(e, ranking->over));
+    emit_body(e, seen);
+    emit_line(e, "}");
+    emit_line(e, "if (!%s)", any);
+    emit_line(e, "    return;");
+    return any;
+}
+
+/* Ranks a sweep's block of elements of a vector of points. */
+static void rank_rows_on(Emitter *e, const Term *reduce, const char *from, const char *to, const char *worst)
+{
+    const Step *outer = e->step;
+    const int n = outer->id + 1;
+    const char *place = emit_name_place(e), *any = rows_with_any(e, reduce, place, from, to), *row = emit_name(e, "lane");
+    turn_block(e, reduce->reduce.argument, from, to);
+    Scope *body = open_row(e, row, outer);
+    rank_on(e, emit_text(e, "(%s + %s)", place, row), emit_text(e, "row_%d + %s * BLOCK_%d", n, row, n), from, to, worst);
+    close_row(e, outer);
+    Scope *around = emit_push(e);
+    emit_line(e, "const int %s = lowest_bit(%s);", row, any);
+    emit_body(e, body);
+    emit_pop(e);
+    emit_line(e, "for (; %s; %s &= %s - 1) {", any, any, any);
+    emit_body(e, around);
     emit_line(e, "}");
 }
 
@@ -202,20 +332,10 @@ static void rank_rows(Emitter *e, const Term *reduce, const char *from, const ch
     emit_body(e, block);
     emit_line(e, "}");
     const Step *outer = e->step;
-    Step *scalar = ARENA_NEW(e->arena, Step);
-    *scalar = *outer;
-    scalar->vector = NULL;
-    const char *lanes = emit_bound(e, outer->vector);
-    body = emit_push(e);
-    body->count = NULL;
-    const char *point = emit_name(e, emit_text(e, "%s_at", outer->vector->name));
-    emit_bind(e, outer->vector, point);
-    emit_line(e, "const int64_t %s = %s + %s;", point, lanes, row);
+    body = open_row(e, row, outer);
     emit_line(e, "settle_%d(&%s);", n, one);
-    e->step = scalar;
     store_best(e, one);
-    e->step = outer;
-    emit_pop(e);
+    close_row(e, outer);
     each_row(e, row, count, body);
 }
 
@@ -244,8 +364,16 @@ void emit_rank(Emitter *e)
     const Term *reduce = e->step->statement->outputs[0].value;
     const Ranking *ranking = e->step->ranking;
     emit_functions(e, reduce);
-    const char *from = emit_name(e, emit_text(e, "%s_from", ranking->over->name)), *to = emit_name(e, emit_text(e, "%s_to", ranking->over->name));
     const char *worst = emit_bare(e, emit_extreme(e, ranking->dtype, reduction_facts[reduce->reduce.reduction].state != STATE_TOPK));
+    if (e->step->statement->goes_on) {
+        const char *first = e->block_first[ranking->over->id], *end = e->block_end[ranking->over->id];
+        if (ranking->rows > 1)
+            rank_rows_on(e, reduce, first, end, worst);
+        else
+            rank_row_on(e, reduce, first, end, worst);
+        return;
+    }
+    const char *from = emit_name(e, emit_text(e, "%s_from", ranking->over->name)), *to = emit_name(e, emit_text(e, "%s_to", ranking->over->name));
     if (ranking->rows > 1)
         rank_rows(e, reduce, from, to, worst);
     else

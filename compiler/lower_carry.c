@@ -255,7 +255,9 @@ void sweep_rewrite(Sweeper *s)
     find_maxima(s);
     for (int i = 0, n = l->out->statement_count; i < n; i++) {
         Statement *statement = l->out->statements[i];
-        if (s->swept[i] && !sweep_keeps(s, statement)) {
+        const bool reduces = s->swept[i] && !sweep_keeps(s, statement);
+        statement->goes_on = reduces && sweep_ranks(statement);
+        if (reduces && !statement->goes_on) {
             take_apart(s, statement);
             continue;
         }

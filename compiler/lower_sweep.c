@@ -57,6 +57,12 @@ bool sweep_keeps(const Sweeper *s, const Statement *statement)
     return indices_have(tensor->axes, tensor->rank, s->swept[statement->id]);
 }
 
+bool sweep_ranks(const Statement *statement)
+{
+    const Term *value = statement->outputs[0].value;
+    return value->kind == TERM_REDUCE && reduction_facts[value->reduce.reduction].leaves == LEAVES_RANKS;
+}
+
 /* ---- how values change with a maximum ---- */
 
 static Scale read_scale(void *user, const Term *read)
@@ -80,6 +86,8 @@ static bool goes_together(void *user, const Index *a, const Index *b)
 }
 
 /* ---- which statements make a chain ---- */
+
+enum { RANKED_MANY = 128, RANKED_LONGER = 4 };    /* so many rows that are ranked may be so often as long and yet be stored whole */
 
 static void find_inside(void *user, const Term *term)
 {
@@ -129,16 +137,24 @@ Index **sweep_axes(const Sweeper *s, const Statement *statement, const Tensor *m
     return own;
 }
 
-static bool stores_plainly(const Statement *statement)
+static bool is_plain(const Output *output)
 {
-    const Output *output = &statement->outputs[0];
-    if (statement->output_count > 1 || statement->accumulate || statement->turned || statement->sweep || output->tensor->previous ||
-        output->tensor->home != output->tensor)
+    if (output->tensor->previous || output->tensor->home != output->tensor)
         return false;
     for (int a = 0; a < output->tensor->rank; a++)
         if (!position_is_plain(&output->positions[a]) || indices_have(output->tensor->axes, a, output->tensor->axes[a]))
             return false;
-    return output->value->kind != TERM_REDUCE || reduction_facts[output->value->reduce.reduction].leaves == LEAVES_NOTHING;
+    return true;
+}
+
+static bool stores_plainly(const Sweeper *s, const Statement *statement)
+{
+    const Term *value = statement->outputs[0].value;
+    bool plain = !statement->accumulate && !statement->turned && !statement->sweep, ranks = sweep_ranks(statement) && !sweep_keeps(s, statement);
+    for (int o = 0; o < statement->output_count; o++)
+        plain &= is_plain(&statement->outputs[o]);
+    return plain && (ranks || (statement->output_count == 1 &&
+                               (value->kind != TERM_REDUCE || reduction_facts[value->reduce.reduction].leaves == LEAVES_NOTHING)));
 }
 
 /* Whether all that reads a tensor which is kept along the index does so at its own point of it. */
@@ -155,9 +171,20 @@ static bool is_read_along(const Sweeper *s, const Tensor *tensor)
     return sweep_stores(tensor);
 }
 
+/* What is ranked has to be known in its own block. */
+static bool joins_ranked(Sweeper *s, const Statement *statement)
+{
+    for (int o = 0; o < statement->output_count; o++)
+        s->scales[statement->outputs[o].tensor->id] = (Scale){ SCALE_OTHER, NULL };
+    const Term *ranking = statement->outputs[0].value;
+    return ranking->reduce.over[0] == s->swept[statement->id] && scale_is_fixed(scale_of(&s->scaling, ranking->reduce.argument));
+}
+
 static bool joins_reduced(Sweeper *s, const Statement *statement)
 {
     const Output *output = &statement->outputs[0];
+    if (sweep_ranks(statement))
+        return joins_ranked(s, statement);
     Roots roots = sweep_roots(s, statement);
     for (int i = 0; i < roots.count && roots.fits; i++) {
         const Term *root = roots.list[i];
@@ -186,21 +213,45 @@ static bool is_late(Sweeper *s, const Statement *statement)
     return late;
 }
 
+/* How many points a statement keeps, of those that are known no more than `most`; and how many it reduces, -1 if nobody knows. */
+static int64_t kept_points(const Statement *statement, const Extents *extents, int64_t most)
+{
+    const Tensor *tensor = statement->outputs[0].tensor;
+    const Index *ranks = sweep_ranks(statement) ? statement->outputs[0].value->reduce.ranks : NULL;
+    int64_t kept = 1;
+    for (int a = 0; a < tensor->rank && kept > 0 && kept < most; a++)
+        if (!ranks || tensor->axes[a] != ranks)
+            kept *= tensor->axes[a] ? extents->of[tensor->axes[a]->origin->id] : most;
+    return kept;
+}
+
+static int64_t reduced_points(const Sweeper *s, const Statement *statement, const Extents *extents)
+{
+    return extents ? extents->of[s->swept[statement->id]->origin->id] : -1;
+}
+
 /* Whether a statement keeps so few points beside those that it reduces that these are rather cut into parts, for all threads. */
 static bool keeps_few(const Sweeper *s, const Statement *statement, const Extents *extents)
 {
-    const Tensor *tensor = statement->outputs[0].tensor;
-    int64_t reduced = extents ? extents->of[s->swept[statement->id]->origin->id] : -1, kept = 1;
-    for (int a = 0; a < tensor->rank && kept > 0 && kept < KEPT_ENOUGH; a++)
-        kept *= tensor->axes[a] ? extents->of[tensor->axes[a]->origin->id] : KEPT_ENOUGH;
-    return reduced > 0 && kept > 0 && kept < KEPT_ENOUGH && reduced / REDUCED_MORE >= kept;
+    int64_t reduced = reduced_points(s, statement, extents), kept = reduced > 0 ? kept_points(statement, extents, KEPT_ENOUGH) : 0;
+    return kept > 0 && kept < KEPT_ENOUGH && reduced / REDUCED_MORE >= kept;
 }
 
-/* Whether all statements with an index of the class can be taken through together, and some of them store along it. `parts`: one that
- * alone reduces it may be cut into parts instead. */
-static bool is_chain(Sweeper *s, const Extents *extents, bool parts)
+/* Whether rows that are ranked are rather stored whole: many points keep the panels that their tiles meet busy, and have room for a tile's
+ * rows. */
+static bool ranks_whole(const Sweeper *s, const Statement *statement, const Sweeping *sweeping)
+{
+    int64_t reduced = reduced_points(s, statement, sweeping->extents);
+    return sweep_ranks(statement) && reduced > 0 && reduced <= RANKED_LONGER * sweeping->longest &&
+           kept_points(statement, sweeping->extents, RANKED_MANY) >= RANKED_MANY;
+}
+
+/* Whether all statements with an index of the class can be taken through together, and some of them store along it. Where nobody asks for
+ * it, one that alone reduces it may be cut into parts instead. */
+static bool is_chain(Sweeper *s, const Sweeping *sweeping)
 {
     const Program *p = s->l->out;
+    bool parts = sweeping->longest > 0;
     const Statement *reducer = NULL;
     bool stores = false;
     for (int i = 0; i < p->statement_count; i++) {
@@ -208,24 +259,24 @@ static bool is_chain(Sweeper *s, const Extents *extents, bool parts)
         const Output *output = &statement->outputs[0];
         int count;
         s->swept[i] = sweep_member(s, statement, s->class, &count);
-        if (count > 1 || (count == 1 && !stores_plainly(statement)))
+        if (count > 1 || (count == 1 && !stores_plainly(s, statement)))
             return false;
         if (count && sweep_keeps(s, statement)) {
             s->scales[output->tensor->id] = scale_of(&s->scaling, output->value);
             if (s->scales[output->tensor->id].kind >= SCALE_BARE || !is_read_along(s, output->tensor))
                 return false;
             stores = true;
-        } else if (count && !joins_reduced(s, statement)) {
+        } else if (count && (!joins_reduced(s, statement) || ranks_whole(s, statement, sweeping))) {
             return false;
         } else if (count) {
-            parts &= !reducer;
+            parts &= !reducer && !sweep_ranks(statement);
             reducer = statement;
         }
         for (int o = 0; o < statement->output_count && !count; o++)
             if (is_late(s, statement))
                 s->scales[statement->outputs[o].tensor->id] = (Scale){ SCALE_OTHER, NULL };
     }
-    return stores && !(parts && reducer && keeps_few(s, reducer, extents));
+    return stores && !(parts && reducer && keeps_few(s, reducer, sweeping->extents));
 }
 
 /* Tries the class of one index; the statements have their new order when it is swept. */
@@ -245,7 +296,7 @@ static bool sweep_along(Lower *l, const Sweeping *sweeping, const Index *index)
         s.axes[t] = p->tensors[t]->axes;
     find_classes(&s);
     s.class = sweep_class(&s, index->id);
-    if (!is_chain(&s, sweeping->extents, sweeping->longest > 0))
+    if (!is_chain(&s, sweeping))
         return false;
     s.sweep = ARENA_NEW(l->arena, Sweep);
     *s.sweep = (Sweep){ l->sweep_count++, index->origin, sweeping->points };

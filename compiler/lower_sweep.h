@@ -35,6 +35,7 @@ int sweep_class(const Sweeper *s, int index);
 Index *sweep_member(const Sweeper *s, const Statement *statement, int class, int *count);
 bool sweep_stores(const Tensor *tensor);                       /* it is a temporary */
 bool sweep_keeps(const Sweeper *s, const Statement *statement);    /* its result has the index that is swept */
+bool sweep_ranks(const Statement *statement);                  /* its results are the best of all points, or their places */
 Roots sweep_roots(const Sweeper *s, const Statement *statement);
 /* The indices that a statement has for the axes of a maximum: those that it keeps. NULL: it lacks one. */
 Index **sweep_axes(const Sweeper *s, const Statement *statement, const Tensor *maximum);

@@ -176,12 +176,14 @@ bool ring_has(const Term *read, const Index *index);
 
 typedef struct Step Step;
 
-enum { RANKING_RUN = 256 };       /* so many candidates are sorted by comparing all pairs of them */
+enum { RANKING_RUN = 256 };       /* so many candidates are sorted by comparing all pairs of them, */
+enum { RANKING_VECTORS = 4 };     /* and so many vectors of elements are looked at together */
 
 /* How a ranking looks for the best: see templates/rank.c. */
 typedef struct Ranking {
     const Index *over;
     int64_t ranks;
+    int64_t kept;                 /* in a sweep: so many candidates of each point have room, from block to block; else 0 */
     Dtype dtype;                  /* of the elements as they are compared */
     int block;                    /* so many elements are looked at together */
     bool copies;                  /* they may have to be put side by side for that */

@@ -200,6 +200,8 @@ static void dump_step(Text *text, const Plan *plan, const Step *step)
         text_put(text, step->statement->accumulate ? "] += " : "] = ");
         plan_print_term(text, output->value);
     }
+    if (step->statement->goes_on)
+        text_put(text, ", and of the best before");
     if (step->contract)
         dump_contract(text, step->contract, plan->lanes);
     text_put(text, "\n    loops");

@@ -4,7 +4,8 @@
 enum {
     BLOCK_NEAR = 1 << 14,         /* elements of a row that is read where it lies are looked at twice in blocks of so many; */
     BLOCK_COPIED = 1 << 12,       /* of one that may have to be copied in so many, */
-    BLOCK_TURNED = 1 << 9         /* of several that are turned into rows in so few */
+    BLOCK_TURNED = 1 << 9,        /* of several that are turned into rows in so few */
+    KEPT_MORE = 16                /* candidates that a sweep keeps beside as many as are ranked, at least, before it sorts them */
 };
 
 /* Whether a row lies side by side in a temporary, so that nothing has to be copied. */
@@ -59,27 +60,32 @@ Index *rank_shared(const Planner *planner, const Step *step)
 }
 
 /* What a ranking has in the worker's part: the candidates and their places, twice, since sorting needs the room, and a block of
- * a row; of as many rows as go together. */
+ * a row; of as many rows as go together. In a sweep the candidates of all `points` of a block, with how many there are and the bounds. */
 typedef struct Part {
     const char *word;
     Dtype dtype;
-    const Size *count;
+    const Size *count;            /* NULL: none */
 } Part;
 
-enum { PARTS = 5 };
+enum { PARTS = 7 };
 
-static void list_parts(Planner *planner, const Ranking *ranking, Part parts[PARTS])
+static void list_parts(Planner *planner, const Ranking *ranking, const Size *points, Part parts[PARTS])
 {
     Arena *arena = planner->arena;
-    const Size *room = size_constant(arena, ranking->room * ranking->rows);
+    const Size *room = size_constant(arena, ranking->room * (ranking->kept ? 1 : ranking->rows)), *all = room;
     const Size *block = size_constant(arena, ranking->block * (int64_t)ranking->rows);
     if (ranking->rows == 1)
         block = size_op(arena, SIZE_MIN, block, size_extent(arena, ranking->over->origin));
-    parts[0] = (Part){ "ranked", ranking->dtype, room };
+    if (ranking->kept)    /* some are read for nothing behind the last */
+        all = size_op(arena, SIZE_ADD, size_op(arena, SIZE_MUL, points, size_constant(arena, ranking->kept)),
+                      size_constant(arena, ranking->room - ranking->kept));
+    parts[0] = (Part){ "ranked", ranking->dtype, all };
     parts[1] = (Part){ "sorted", ranking->dtype, room };
-    parts[2] = (Part){ "ranked_place", DTYPE_I64, room };
+    parts[2] = (Part){ "ranked_place", DTYPE_I64, all };
     parts[3] = (Part){ "sorted_place", DTYPE_I64, room };
     parts[4] = (Part){ "row", ranking->dtype, ranking->copies ? block : NULL };
+    parts[5] = (Part){ "bounds", ranking->dtype, ranking->kept ? points : NULL };
+    parts[6] = (Part){ "candidates", DTYPE_I64, ranking->kept ? points : NULL };
 }
 
 static const Size *part_bytes(Planner *planner, const Part *part)
@@ -93,25 +99,49 @@ static Ranking make_ranking(const Planner *planner, const Step *step, bool copie
     const Term *reduce = step->statement->outputs[0].value;
     Ranking ranking = { .over = reduce->reduce.over[0], .ranks = (int64_t)reduce->reduce.parameter, .dtype = ranking_dtype(reduce),
                         .rows = step->vector_kept ? planner->plan->lanes : 1 };
-    int64_t some = 4 * (int64_t)planner->plan->lanes, more = ranking.ranks > 2 * some ? ranking.ranks : 2 * some;
+    const int64_t some = RANKING_VECTORS * (int64_t)planner->plan->lanes;
+    const bool goes_on = step->statement->goes_on;
+    const int64_t more = goes_on ? some + (ranking.ranks > KEPT_MORE ? ranking.ranks : KEPT_MORE)
+                                 : ranking.ranks > 2 * some ? ranking.ranks : 2 * some;
     ranking.room = ranking.ranks + more + some;
+    ranking.kept = goes_on ? ranking.ranks + more : 0;
     ranking.copies = ranking.rows > 1 || copies;
     ranking.block = !ranking.copies ? BLOCK_NEAR : ranking.rows > 1 ? BLOCK_TURNED : BLOCK_COPIED;
     return ranking;
 }
 
-const Size *rank_bytes(Planner *planner, const Step *step)
+int64_t rank_point_bytes(const Planner *planner, const Step *step)
 {
-    Ranking ranking = make_ranking(planner, step, true);
+    if (!step->statement->goes_on)
+        return 0;
+    const Ranking ranking = make_ranking(planner, step, true);
+    return (ranking.kept + 1) * (int64_t)(dtype_size(ranking.dtype) + sizeof(int64_t));
+}
+
+const Size *rank_points(Planner *planner, const Launch *launch, const Step *step, bool tiles)
+{
+    const Size *points = size_constant(planner->arena, 1);
+    for (int i = 0; i < step->loop_count; i++) {
+        const Block *block = launch_block_of(launch, step->loops[i]);
+        if (!block || tiles)
+            points = size_op(planner->arena, SIZE_MUL, points, block ? block->tile : size_extent(planner->arena, step->loops[i]->origin));
+    }
+    return points;
+}
+
+const Size *rank_bytes(Planner *planner, const Step *step, const Size *points)
+{
+    const Ranking ranking = step->ranking ? *step->ranking : make_ranking(planner, step, true);
     Part parts[PARTS];
     const Size *sum = size_constant(planner->arena, 0);
-    list_parts(planner, &ranking, parts);
+    list_parts(planner, &ranking, points, parts);
     for (int i = 0; i < PARTS; i++)
-        planner_reserve(planner, &sum, NULL, part_bytes(planner, &parts[i]));
+        if (parts[i].count)
+            planner_reserve(planner, &sum, NULL, part_bytes(planner, &parts[i]));
     return sum;
 }
 
-void rank_reserve(Planner *planner, Step *step, const Size **end)
+void rank_reserve(Planner *planner, const Launch *launch, Step *step, const Size **end)
 {
     const Term *reduce = step->statement->outputs[0].value;
     Ranking *ranking = ARENA_NEW(planner->arena, Ranking);
@@ -119,8 +149,10 @@ void rank_reserve(Planner *planner, Step *step, const Size **end)
                             !lies_in_rows(planner->plan, reduce->reduce.argument, reduce->reduce.over[0], ranking_dtype(reduce)));
     step->ranking = ranking;
     Part parts[PARTS];
-    list_parts(planner, ranking, parts);
-    for (int i = 0; i < PARTS && parts[i].count; i++) {
+    list_parts(planner, ranking, rank_points(planner, launch, step, true), parts);
+    for (int i = 0; i < PARTS; i++) {
+        if (!parts[i].count)
+            continue;
         Scratch scratch = { .step = step, .dtype = parts[i].dtype, .bytes = part_bytes(planner, &parts[i]),
                             .name = arena_format(planner->arena, "%s_%d", parts[i].word, step->id + 1) };
         scratch.offset = planner_reserve(planner, end, scratch.name, scratch.bytes);

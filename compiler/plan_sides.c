@@ -136,14 +136,16 @@ static Lies side_lies(const Planner *planner, const Term *side, const Index *ind
     return lies_along(planner, side, index) ? LIES_ALONG : along_depth ? LIES_TURNED : LIES_APART;
 }
 
-/* The axis of a temporary along which a ranking of its elements runs, which wants them side by side; -1: none does. */
-static int ranked_axis(const Planner *planner, const Tensor *tensor)
+/* The axis of a temporary along which a ranking of its elements runs; -1: none does. It wants them side by side, but in a sweep takes
+ * them either way. */
+static int ranked_axis(const Planner *planner, const Tensor *tensor, bool *either)
 {
     const Program *lowered = planner->plan->lowered;
     for (int s = 0; s < lowered->statement_count; s++) {
         const Term *value = lowered->statements[s]->outputs[0].value;
         if (value->kind != TERM_REDUCE || reduction_facts[value->reduce.reduction].leaves != LEAVES_RANKS)
             continue;
+        *either = lowered->statements[s]->goes_on;
         for (int i = 0; i < lowered->term_count; i++) {
             const Term *read = lowered->terms[i];
             for (int a = 0; read->kind == TERM_READ && read->read.tensor == tensor && a < tensor->rank; a++)
@@ -160,7 +162,8 @@ static int ranked_axis(const Planner *planner, const Tensor *tensor)
 static const Index *stored_along(const Planner *planner, const Step *step)
 {
     const Tensor *tensor = step->statement->outputs[0].tensor;
-    int ranked = tensor->home->origin ? -1 : ranked_axis(planner, tensor);
+    bool either;
+    int ranked = tensor->home->origin ? -1 : ranked_axis(planner, tensor, &either);
     if (ranked >= 0)
         return tensor->axes[ranked];
     for (int a = tensor->rank - 1; a >= 0; a--) {
@@ -169,6 +172,16 @@ static const Index *stored_along(const Planner *planner, const Step *step)
             return tensor->axes[a];
     }
     return NULL;
+}
+
+/* Whether a step's columns lie side by side in what it stores. */
+static bool stores_columns(const Planner *planner, const Step *step, const Index *column)
+{
+    const Tensor *tensor = step->statement->outputs[0].tensor;
+    bool either = false;
+    if (!tensor->home->origin)
+        ranked_axis(planner, tensor, &either);
+    return either || column == stored_along(planner, step);
 }
 
 /* The index of a set that the result has `run` elements apart; NULL: none. */
@@ -397,7 +410,7 @@ static double row_cost(const Planner *planner, const Step *step, const Product *
     double depth = planner_points(planner, &over);
     double height = extent / ceil(extent / target->tile->rows), sums = height * target->tile->vectors;
     Lies lies = side_lies(planner, product->side[left], row, product->reduce);
-    Lies stores = column == stored ? LIES_ALONG : row == stored ? LIES_TURNED : LIES_APART;
+    Lies stores = stores_columns(planner, step, column) ? LIES_ALONG : row == stored ? LIES_TURNED : LIES_APART;
     double store = store_cycles[stores];
     if (stores == LIES_ALONG && is_short(planner, step, &product->own[1 - left], column, row))
         store += SHORT_CYCLES;
@@ -453,7 +466,7 @@ bool product_choose_sides(const Planner *planner, const Step *step, const Produc
         cost += columns * depth * (packing + where_cycles(product->side[1 - left], lies)) +
                 numbers * read_cycles(planner, product->side[1 - left], numbers);
         if (!sides->row || cost < least) {
-            *sides = (Sides){ left, row, column, row == stored_along(planner, step) && column != row };
+            *sides = (Sides){ left, row, column, row == stored_along(planner, step) && !stores_columns(planner, step, column) };
             least = cost;
         }
     }

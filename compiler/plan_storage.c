@@ -243,7 +243,7 @@ static const Size *ranks_bytes(Planner *planner, const Launch *launch)
     for (int s = 0; s < launch->step_count; s++) {
         const Step *step = launch->steps[s];
         if (step->kind == STEP_RANK && !has_lists(planner, step))
-            end = size_op(planner->arena, SIZE_ADD, end, rank_bytes(planner, step));
+            end = size_op(planner->arena, SIZE_ADD, end, rank_bytes(planner, step, size_constant(planner->arena, 0)));
         for (int i = 0, n = has_lists(planner, step) ? list_ranks(planner, step, lists) : 0; i < n; i++)
             end = size_op(planner->arena, SIZE_ADD, end, size_align(planner->arena, lists[i].bytes, ALIGNMENT));
     }
@@ -306,11 +306,23 @@ static const Size *tile_turned(Planner *planner, const Size *slice)
     return size_op(arena, SIZE_MUL, size_op(arena, SIZE_MAX_OF, vectors, size_constant(arena, 1)), vector);
 }
 
+/* What a launch's rankings keep from block to block of a sweep, for one point of every block. */
+static const Size *kept_bytes(Planner *planner, const Launch *launch)
+{
+    Arena *arena = planner->arena;
+    const Size *sum = size_constant(arena, 0);
+    for (int s = 0; s < launch->step_count; s++)
+        if (launch->steps[s]->statement->goes_on)
+            sum = size_op(arena, SIZE_ADD, sum, size_op(arena, SIZE_MUL, rank_points(planner, launch, launch->steps[s], false),
+                                                        size_constant(arena, rank_point_bytes(planner, launch->steps[s]))));
+    return sum;
+}
+
 /* The bytes of all temporaries of a launch, or of those `at_point`, and how many there are. */
 static const Size *slices(Planner *planner, const Launch *launch, Part part, bool at_point, int *count)
 {
     const Plan *plan = planner->plan;
-    const Size *sum = size_constant(planner->arena, 0);
+    const Size *sum = at_point ? size_constant(planner->arena, 0) : kept_bytes(planner, launch);
     *count = 0;
     for (int t = 0; t < plan->lowered->tensor_count; t++)
         if (plan_is_temporary_of(plan, plan->lowered->tensors[t], launch->id)) {
@@ -539,8 +551,11 @@ static const Size *reserve_launch(Planner *planner, Launch *launch, const Size *
             else if (has_lists(planner, launch->steps[s]))
                 reserve_ranks(planner, launch->steps[s], &end);
             else
-                rank_reserve(planner, launch->steps[s], &end);
-            *least = size_op(planner->arena, SIZE_ADD, *least, size_op(planner->arena, SIZE_SUB, end, before));
+                rank_reserve(planner, launch, launch->steps[s], &end);
+            const Step *step = launch->steps[s];
+            const Size *own = step->statement->goes_on ? rank_bytes(planner, step, rank_points(planner, launch, step, false))
+                                                       : size_op(planner->arena, SIZE_SUB, end, before);
+            *least = size_op(planner->arena, SIZE_ADD, *least, own);
         }
     return end;
 }

@@ -197,7 +197,17 @@ static void order_blocks(Planner *planner, Launch *launch, int place)
     launch->blocks = blocks;
 }
 
-/* The bytes of what one unit of work stores for the steps behind it. */
+/* How many points of an index a unit of work has. */
+static double extent_in_unit(const Planner *planner, const Launch *launch, const Index *index, const double *tiles)
+{
+    for (int b = 0; b < launch->block_count; b++)
+        for (int s = 0; s < launch->step_count; s++)
+            if (launch->blocks[b].of_step[s] == index)
+                return tiles[b];
+    return planner_extent(planner, index);
+}
+
+/* The bytes of what one unit of work stores for the steps behind it, or keeps from block to block of a sweep. */
 static double temporary_bytes(const Planner *planner, const Launch *launch, const double *tiles)
 {
     const Plan *plan = planner->plan;
@@ -207,14 +217,16 @@ static double temporary_bytes(const Planner *planner, const Launch *launch, cons
         if (!plan_is_temporary_of(plan, tensor, launch->id))
             continue;
         double bytes = (double)dtype_size(tensor->dtype);
-        for (int a = 0; a < tensor->rank; a++) {
-            double size = planner_extent(planner, tensor->axes[a]);
-            for (int b = 0; b < launch->block_count; b++)
-                for (int s = 0; s < launch->step_count; s++)
-                    size = launch->blocks[b].of_step[s] == tensor->axes[a] ? tiles[b] : size;
-            bytes *= size;
-        }
+        for (int a = 0; a < tensor->rank; a++)
+            bytes *= extent_in_unit(planner, launch, tensor->axes[a], tiles);
         sum += bytes;
+    }
+    for (int s = 0; s < launch->step_count; s++) {
+        const Step *step = launch->steps[s];
+        double kept = (double)rank_point_bytes(planner, step);
+        for (int i = 0; i < step->loop_count; i++)
+            kept *= extent_in_unit(planner, launch, step->loops[i], tiles);
+        sum += kept;
     }
     return sum;
 }
@@ -390,6 +402,15 @@ static bool may_be_small(const Planner *planner, const Launch *launch)
     return launch->step_count > 1;
 }
 
+/* Whether something is ranked in a launch's sweep: what a unit of work has of a product does not wait for the other columns. */
+static bool goes_on(const Launch *launch)
+{
+    for (int s = 0; s < launch->step_count; s++)
+        if (launch->steps[s]->statement->goes_on)
+            return true;
+    return false;
+}
+
 static int contract_count(const Launch *launch)
 {
     int count = 0;
@@ -527,7 +548,12 @@ void contract_tiles(Planner *planner, Launch *launch)
         rows = even_rows(planner, launch, c, place, units, rows, tiles);
     if (is_far)    /* columns of which there are many cost less */
         columns = fewer_columns(planner, launch, c, place, units, COLUMNS_LEAST, columns, tiles);
-    columns = fewer_columns(planner, launch, c, place, c->columns_unasked ? RUNS_LEAST : WORKERS_LEAST, is_far ? SWEEP_LEAST : in_order ? ASKED_LEAST : COLUMNS_LEAST, columns, tiles);
+    const double narrowest = is_far ? SWEEP_LEAST : in_order ? ASKED_LEAST : goes_on(launch) ? tile_columns / fixed : COLUMNS_LEAST;
+    columns = fewer_columns(planner, launch, c, place, c->columns_unasked ? RUNS_LEAST : WORKERS_LEAST, narrowest, columns, tiles);
+    if (goes_on(launch) && fixed == 1) {
+        columns = even_share(planner_points(planner, &c->columns), columns, tile_columns);
+        shrink(planner, launch, c, place, ROLE_COLUMN, columns, tiles);
+    }
     while (rows >= 2 && c->window && window_points(planner, c->window, launch, place, tiles) * size > most)
         shrink(planner, launch, c, place, ROLE_ROW, rows /= 2, tiles);
     bool small = !by_rows && may_be_small(planner, launch);

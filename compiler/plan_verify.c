@@ -298,7 +298,9 @@ static void verify_sweep(Verifier *v, const Launch *launch)
         expect(v, !index || (step->statement->sweep && launch->sweep && launch->sweep->of_step[s] == index), "a sweep lacks a step's index");
         expect(v, !index || !step->split, "a step of a sweep is split");
         bool kept = indices_have(step->loops, step->loop_count, index);
-        for (int r = 0; r < step->root_count && index; r++)
+        expect(v, !step->statement->goes_on || (step->kind == STEP_RANK && !kept && step->statement->outputs[0].value->reduce.over[0] == index),
+               "what goes on from block to block of a sweep ranks along another index");
+        for (int r = 0; r < step->root_count && index && step->kind != STEP_RANK; r++)
             expect(v, kept != reduces_over(step->roots[r], index), "a step of a sweep has the index as a loop, or reduces it");
     }
     for (int i = 0; i < plan->lowered->term_count; i++) {

@@ -220,8 +220,13 @@ void contract_reserve(Planner *planner, const Launch *launch, const Step *step, 
 Dtype ranking_dtype(const Term *reduce);                     /* of the elements as they are compared */
 Index *rank_shared(const Planner *planner, const Step *step);    /* on a grid: a long row, whose elements a team shares; NULL: a thread has all */
 bool ranking_turns(const Statement *statement);              /* whether rows that lie side by side can be ranked together */
-const Size *rank_bytes(Planner *planner, const Step *step);
-void rank_reserve(Planner *planner, Step *step, const Size **end);
+/* Of a ranking that goes on from block to block: what it keeps of a point, and of so many points the launch's blocks have, or one of each
+ * block's tile. */
+int64_t rank_point_bytes(const Planner *planner, const Step *step);
+const Size *rank_points(Planner *planner, const Launch *launch, const Step *step, bool tiles);
+/* What a ranking has of the worker's part; with what it keeps of so many points. */
+const Size *rank_bytes(Planner *planner, const Step *step, const Size *points);
+void rank_reserve(Planner *planner, const Launch *launch, Step *step, const Size **end);
 
 /* plan_launch.c */
 void plan_launches(Planner *planner);

@@ -196,6 +196,7 @@ struct Statement {
     const Index *turned;          /* the lanes run along it, and operands that lie otherwise were copied so; NULL: see turn.h */
     const Sweep *sweep;           /* it runs for each block of a sweep, with the others that do; NULL: once */
     Index *swept;                 /* its index that the blocks are of, kept or reduced; NULL: it has none */
+    bool goes_on;                 /* a ranking in a sweep: it keeps its candidates from block to block, and stores behind the last */
 };
 
 typedef struct Program {
