@@ -535,6 +535,24 @@ const char *tiling_after(Emitter *e, Tiling *t)
     return tiling_close(e);
 }
 
+/* The columns' states have seen all rows of a part, whose they become. */
+static void keep_part(Emitter *e, const Tiling *t, const char *(*names)[STATE_COMPONENTS_MAX])
+{
+    const Step *opened = e->step;
+    const char *offset = emit_name(e, "of_part");
+    emit_line(e, "const int64_t %s = %s;", offset, emit_part_offset(e, "part"));
+    for (int r = 0; r < t->first_count; r++) {
+        Component components[STATE_COMPONENTS_MAX];
+        for (int i = 0, n = state_components(t->step->roots[r], components); i < n; i++) {
+            e->step = t->step;
+            const Scratch *part = emit_part_of(e, r, i);
+            e->step = opened;
+            emit_line(e, "store_%sv(%s + %s, %s, %s, lanes);", dtype_name(part->dtype), part->name, offset,
+                      emit_part_stride(e, tiling_last(&t->c->columns)), names[r][i]);
+        }
+    }
+}
+
 /* The columns' states have seen all rows: the step's results. */
 const char *tiling_finish(Emitter *e, Tiling *t)
 {
@@ -545,9 +563,11 @@ const char *tiling_finish(Emitter *e, Tiling *t)
     const char *(*names)[STATE_COMPONENTS_MAX] = arena_array(e->arena, (size_t)t->first_count, sizeof *names);
     Scope *body = open_vectors(e, t, false);
     load_states(e, t, t->runs ? "behind + place" : "place", "lanes", names);
-    for (int r = 0; r < t->first_count; r++)
+    if (t->step->split)
+        keep_part(e, t, names);
+    for (int r = 0; r < t->first_count && !t->step->split; r++)
         emit_know(e, t->step->roots[r], emit_state_finish(e, t->step->roots[r], names[r], true));
-    for (int o = 0; o < t->step->statement->output_count; o++)
+    for (int o = 0; o < t->step->statement->output_count && !t->step->split; o++)
         emit_store(e, &t->step->statement->outputs[o]);
     emit_pop(e);
     vector_loop(e, t, body, false);

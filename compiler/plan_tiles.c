@@ -15,6 +15,7 @@ enum {
     ASKED_LEAST = 512,            /* so many columns a sweep has that are asked for as they lie in memory */
     ASKED_SHARE = 16,             /* of the second cache, for columns that are asked for as they lie in memory */
     SPLIT_SIDE = 512, SPLIT_SWEEPS = 4, SPLIT_PARTS = 16,    /* deep products in parts: the largest side, a part's sweeps, parts at most */
+    PART_WORK = 1 << 22,          /* products of a part of rows that are reduced */
     TURNED_LINES = 3,             /* so many vectors of a turned result's run leave together */
     ROWS_NEAR = 4                 /* rows of this part of what stays near stay there beside panels */
 };
@@ -455,19 +456,40 @@ double contract_parts(const Planner *planner, const Contract *c, double sweep)
     return few ? fmin(floor(planner_points(planner, &c->depth) / part_least(planner, sweep)), SPLIT_PARTS) : 1;
 }
 
+/* So many points of its parts that each has some work, and there are no more than SPLIT_PARTS. */
+static const Size *part_of(const Planner *planner, const Index *split, double least)
+{
+    const Size *fair = size_op(planner->arena, SIZE_CEIL_DIV, size_extent(planner->arena, split->origin), size_constant(planner->arena, SPLIT_PARTS));
+    return size_op(planner->arena, SIZE_MAX_OF, fair, size_constant(planner->arena, (int64_t)ceil(least)));
+}
+
+/* The rows of a product are cut whose reduction leaves all columns to one unit of work. */
+static const Size *split_rows(const Planner *planner, const Contract *c, Index **split)
+{
+    double columns = planner_points(planner, &c->columns), depth = planner_points(planner, &c->depth), size = (double)dtype_size(c->packed);
+    bool one = c->batch.count == 0 && c->kept_rows.count == 0 && !c->sweep &&
+               (columns <= COLUMNS_LEAST || columns * depth * size <= contract_near(planner->plan->target));
+    *split = c->rows.list[0];
+    double extent = planner_extent(planner, *split), work = planner_points(planner, &c->rows) * columns * depth;
+    double least = fmax(planner->hints->nests == NESTS_TILED ? c->tile_rows : extent * PART_WORK / work, 1);
+    return one && extent >= 2 * ceil(least) ? part_of(planner, *split, least) : NULL;
+}
+
 const Size *contract_split(const Planner *planner, const Step *step, Index **split)
 {
     const Contract *c = step->contract;
-    bool is_plain = c && c->tile && c->sweep && !c->reduces && !c->parts && !c->places && !c->window;
-    if (!is_plain || planner->hints->smallest_tiles || !step_can_split(step) || step->root_count != 1 || step->roots[0] != c->product ||
-        step->statement->swept)
+    bool is_plain = c && c->tile && !c->parts && !c->places && !c->window;
+    if (!is_plain || planner->hints->smallest_tiles || planner->hints->uncut || !step_can_split(step) || step->statement->swept)
+        return NULL;
+    if (c->reduces)
+        return split_rows(planner, c, split);
+    if (!c->sweep || step->root_count != 1 || step->roots[0] != c->product)
         return NULL;
     double extent = planner_extent(planner, c->depth.list[0]), least = part_least(planner, c->sweep) * extent / planner_points(planner, &c->depth);
     if (contract_parts(planner, c, c->sweep) < 2 || extent < 2 * ceil(least))
         return NULL;
     *split = c->depth.list[0];
-    const Size *fair = size_op(planner->arena, SIZE_CEIL_DIV, size_extent(planner->arena, (*split)->origin), size_constant(planner->arena, SPLIT_PARTS));
-    return size_op(planner->arena, SIZE_MAX_OF, fair, size_constant(planner->arena, (int64_t)ceil(least)));
+    return part_of(planner, *split, least);
 }
 
 /* Columns as many as their packed panels may take, at most; rows as many as pay for the packing, if enough units are

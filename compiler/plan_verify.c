@@ -148,7 +148,8 @@ static void verify_step(Verifier *v, const Step *step)
     for (int i = 0; i < step->root_count; i++)
         verify_root(v, step, step->roots[i]);
     expect(v, !step->split || step->root_count > 0, "a step without reductions is split");
-    expect(v, !step->split || !step->contract || step->contract->block || step->contract->sweep, "a tiled product is split that has all points at a time");
+    expect(v, !step->split || !step->contract || step->contract->block || step->contract->sweep || step->contract->reduces,
+           "a tiled product is split that has all points at a time");
     expect(v, (step->split != NULL) == (step->parts != NULL), "a split step has parts, and no other");
     expect(v, !step->dots || (step->dot[0] && step->dot[1] && !step->join), "words are of two reads");
     expect(v, (step->jammed != NULL) == (step->jam > 1), "points that go together are several, of one loop");

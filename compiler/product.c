@@ -8,6 +8,7 @@
 
 enum { ROWS_LEAST = 8, DEPTH_LEAST = 2, KEPT_LEAST = 64, WORK_LEAST = 1 << 15, GUESS = 64 };
 enum { FEW_ROWS = 2, FEW_MEET = 32, FEW_READ = 1 << 15 };    /* on a grid: so few meet at least so many columns, of so many numbers */
+enum { BEHIND_LEAST = 3, BEHIND_MEET = 32, VECTOR_LEAST = 16 };    /* on a CPU, with a reduction behind the product: so few meet at least so many */
 enum { AGAIN_MOST = 16 };         /* more combinations take longer than to store a sum and to read it */
 enum { STORED_MOST = 1 << 16 };   /* points of a product that are stored for one point of a block's index */
 
@@ -254,10 +255,12 @@ bool product_pays(const Product *product, Nests nests, const Extents *extents, I
     for (int s = 0; s < 2; s++)
         all *= side[s] = points(extents, product->own[s].list, product->own[s].count);
     double depth = points(extents, product->reduce->reduce.over, product->reduce->reduce.over_count);
-    /* A few rows that meet large columns leave most of a block's tile empty, but what the columns are made of is read once. */
-    double columns = fmax(side[0], side[1]), least = grid && columns >= FEW_MEET && columns * depth >= FEW_READ ? FEW_ROWS : ROWS_LEAST;
+    /* A few rows that meet large columns leave most of a block's tile empty, but what the columns are made of is read once. Loops would make
+     * one sum at a time for a reduction behind them. */
+    double columns = fmax(side[0], side[1]), least = grid && columns >= FEW_MEET && columns * depth >= FEW_READ ? FEW_ROWS
+                                                    : !grid && count && columns >= BEHIND_MEET ? BEHIND_LEAST : ROWS_LEAST;
     return side[0] >= least && side[1] >= least && depth >= DEPTH_LEAST && all * depth >= WORK_LEAST &&
-           all / points(extents, over, count) >= KEPT_LEAST;
+           (!grid || all / points(extents, over, count) >= KEPT_LEAST);
 }
 
 static bool has_complex_numbers(const Product *product)
@@ -324,6 +327,16 @@ static bool has_own_products(const Term *argument, const Term *inside)
     return true;
 }
 
+/* Whether a product is rather stored for a reduction of one side's indices: the other one fills no vector of a CPU, and that side's would be
+ * whole ones, for its numbers lie along them. */
+static bool fills_vectors(const Product *product, int side, const Extents *extents)
+{
+    const Term *read = product->side[side];
+    double other = points(extents, product->own[1 - side].list, product->own[1 - side].count);
+    const Position *last = read->kind == TERM_READ && read->read.tensor->rank ? &read->read.positions[read->read.tensor->rank - 1] : NULL;
+    return other >= ROWS_LEAST && other < VECTOR_LEAST && last && position_is_plain(last) && has(&product->own[side], last->parts[0].index);
+}
+
 /* What the first reduction behind a product is, if it pays. Of both sides' indices it is two, if enough of the others are left and
  * no product is stored for it. */
 static int end_kind(Arena *arena, const Term *term, Nests allowed, const Extents *extents, bool grid)
@@ -333,7 +346,10 @@ static int end_kind(Arena *arena, const Term *term, Nests allowed, const Extents
     if (!inside || reduction_facts[term->reduce.reduction].leaves != LEAVES_NOTHING || !product_match(arena, inside, &product) ||
         product.places || has_complex_numbers(&product))
         return 0;
-    if (product_side(&product, term->reduce.over, term->reduce.over_count) >= 0)
+    const int side = product_side(&product, term->reduce.over, term->reduce.over_count);
+    if (side >= 0 && !grid && allowed == NESTS_BY_COST && fills_vectors(&product, side, extents))
+        return 0;
+    if (side >= 0)
         return product_pays(&product, allowed, extents, term->reduce.over, term->reduce.over_count, grid) ? PRODUCT_END : 0;
     if (!reduction_nests(term) || !(has_own_products(term->reduce.argument, inside) || is_made_again(arena, term, extents)))
         return 0;
@@ -490,6 +506,22 @@ static const Term *scores_of(const Term *softmax)
     }
 }
 
+/* Whether a product of few rows is stored for a ranking, which takes one sum at a time: how it is made, its step's cost says. */
+static bool is_ranked(Arena *arena, const Term *term, Nests allowed, const Extents *extents, const Term **inside)
+{
+    Product product;
+    bool ranks = term->kind == TERM_REDUCE && reduction_facts[term->reduce.reduction].leaves == LEAVES_RANKS;
+    *inside = ranks && allowed == NESTS_BY_COST ? product_inside(arena, term->reduce.argument) : NULL;
+    if (!*inside || !product_match(arena, *inside, &product) || product.places || has_complex_numbers(&product))
+        return false;
+    double side[2];
+    for (int s = 0; s < 2; s++)
+        side[s] = points(extents, product.own[s].list, product.own[s].count);
+    double depth = points(extents, product.reduce->reduce.over, product.reduce->reduce.over_count);
+    return fmin(side[0], side[1]) >= FEW_ROWS && fmax(side[0], side[1]) >= FEW_MEET && depth >= DEPTH_LEAST &&
+           side[0] * side[1] * depth >= WORK_LEAST;
+}
+
 unsigned short *product_kinds(Arena *arena, const Program *program, Nests allowed, const Extents *extents, bool grid)
 {
     unsigned short *kinds = ARENA_ARRAY(arena, unsigned short, program->term_count);
@@ -511,7 +543,9 @@ unsigned short *product_kinds(Arena *arena, const Program *program, Nests allowe
             kinds[i] |= PRODUCT_GUARDED;
     }
     for (int i = 0; i < program->term_count && !grid; i++) {
-        const Term *term = program->terms[i];
+        const Term *term = program->terms[i], *inside;
+        if (is_ranked(arena, term, allowed, extents, &inside))
+            kinds[inside->id] |= PRODUCT_ITSELF;
         bool is_softmax = term->kind == TERM_REDUCE && term->reduce.reduction == REDUCTION_SOFTMAX && term->dtype == DTYPE_F32;
         const Term *scores = is_softmax ? scores_of(term) : term;
         if (is_softmax && kinds[scores->id] & PRODUCT_ITSELF)
