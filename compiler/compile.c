@@ -138,7 +138,7 @@ static bool plan_as(Arena *arena, Compiled *c, const CompileOptions *options, co
 {
     const Program *program = c->order ? c->order->program : c->program;
     bool grid = options->target->grid;
-    unsigned short *kinds = product_kinds(arena, program, hints->nests, hints->extents, grid);
+    unsigned short *kinds = product_kinds(arena, program, hints->nests, hints->extents, options->target);
     const Tile *bf16 = options->target->narrow[DTYPE_BF16];
     for (int i = 0; i < program->term_count; i++) {
         if (grid)    /* threads that share a point all take the same way */

@@ -37,6 +37,9 @@ static void emit_functions(Emitter *e, const Term *reduce)
     sample.file = "rank_on.c";
     if (ranking->kept)
         text_put(&e->functions, emit_skeleton(e, &sample, NULL, 0));
+    sample.file = "rank_merge.c";
+    if (e->step->split)
+        text_put(&e->functions, emit_skeleton(e, &sample, NULL, 0));
     text_put(&e->functions, "\n");
 }
 
@@ -181,58 +184,6 @@ static void each_row(Emitter *e, const char *row, const char *count, const Scope
     emit_line(e, "}");
 }
 
-/* Where a point's candidates are among those of a sweep. */
-static const char *emit_kept_place(Emitter *e)
-{
-    const char *place = NULL;
-    for (int i = 0; i < e->step->loop_count; i++) {
-        const Index *index = e->step->loops[i];
-        const Block *block = launch_block_of(e->launch, index);
-        const char *at = emit_bound(e, index), *size = block ? emit_size(e, block->tile) : emit_extent(e, index);
-        if (block)
-            at = emit_text(e, "(%s - %s)", at, e->block_first[index->id]);
-        place = place ? emit_text(e, "%s * %s + %s", strpbrk(place, "+-") ? emit_text(e, "(%s)", place) : place, size, at) : at;
-    }
-    return place ? emit_bare(e, place) : "0";
-}
-
-/* Ranks one row's elements of a sweep's block with the candidates of those before; behind the last block the best are stored. */
-static void rank_on(Emitter *e, const char *place, const char *row, const char *from, const char *to, const char *worst)
-{
-    const int n = e->step->id + 1;
-    const long long kept = e->step->ranking->kept;
-    const char *state = emit_name(e, "ranking"), *extent = emit_extent(e, e->step->ranking->over);
-    emit_line(e, "Ranking_%d %s = { ranked_%d + %s * %lld, sorted_%d, ranked_place_%d + %s * %lld, sorted_place_%d, 0, %s, %s >= RANKS_%d };",
-              n, state, n, place, kept, n, n, place, kept, n, worst, from, n);
-    emit_line(e, "if (%s > 0) {", from);
-    emit_line(e, "    %s.count = candidates_%d[%s];", state, n, place);
-    emit_line(e, "    %s.bound = bounds_%d[%s];", state, n, place);
-    emit_line(e, "}");
-    emit_line(e, "rank_on_%d(&%s, %s, %s - %s, %s, %s == %s);", n, state, row, to, from, from, to, extent);
-    emit_line(e, "candidates_%d[%s] = %s.count;", n, place, state);
-    emit_line(e, "bounds_%d[%s] = %s.bound;", n, place, state);
-    Scope *last = emit_push(e);
-    store_best(e, state);
-    emit_pop(e);
-    emit_line(e, "if (%s == %s) {", to, extent);
-    emit_body(e, last);
-    emit_line(e, "}");
-}
-
-static const char *emit_name_place(Emitter *e)
-{
-    const char *place = emit_name(e, "place");
-    emit_line(e, "const int64_t %s = %s;", place, emit_kept_place(e));
-    return place;
-}
-
-/* Ranks a sweep's block of elements of one point. */
-static void rank_row_on(Emitter *e, const Term *reduce, const char *from, const char *to, const char *worst)
-{
-    const char *place = emit_name_place(e);
-    rank_on(e, place, emit_block(e, reduce->reduce.argument, from, to), from, to, worst);
-}
-
 /* One of the rows that go together, as a point by itself. */
 static Scope *open_row(Emitter *e, const char *row, const Step *outer)
 {
@@ -255,9 +206,70 @@ static void close_row(Emitter *e, const Step *outer)
     emit_pop(e);
 }
 
-/* Which rows of a vector of points may have something in a sweep's block that is one of the best, a bit for each: all in its first blocks, and
- * in the last, behind which the best are stored. */
-static const char *rows_with_any(Emitter *e, const Term *reduce, const char *place, const char *from, const char *to)
+/* ---- candidates that wait from block to block ---- */
+
+/* A block of a row's elements, with what is known of it. */
+typedef struct RankBlock {
+    const char *from, *to;
+    const char *begun;            /* whether candidates of blocks before wait */
+    const char *last;             /* whether none comes behind it; NULL: the parts are merged later */
+    const char *leave;            /* what goes on with the next one */
+    const char *worst;
+} RankBlock;
+
+/* Where a point's candidates are: those of the unit's points, or of a part's. */
+static const char *emit_kept_place(Emitter *e)
+{
+    const char *place = NULL;
+    if (e->step->split)
+        return emit_bare(e, emit_part_offset(e, "part"));
+    for (int i = 0; i < e->step->loop_count; i++) {
+        const Index *index = e->step->loops[i];
+        const Block *block = launch_block_of(e->launch, index);
+        const char *at = emit_bound(e, index), *size = block ? emit_size(e, block->tile) : emit_extent(e, index);
+        if (block)
+            at = emit_text(e, "(%s - %s)", at, e->block_first[index->id]);
+        place = place ? emit_text(e, "%s * %s + %s", strpbrk(place, "+-") ? emit_text(e, "(%s)", place) : place, size, at) : at;
+    }
+    return place ? emit_bare(e, place) : "0";
+}
+
+static const char *emit_name_place(Emitter *e)
+{
+    const char *place = emit_name(e, "place");
+    emit_line(e, "const int64_t %s = %s;", place, emit_kept_place(e));
+    return place;
+}
+
+/* Ranks a block of one row's elements with the candidates of those before; behind the last one the best are stored. */
+static void rank_on(Emitter *e, const RankBlock *block, const char *place, const char *row)
+{
+    const int n = e->step->id + 1;
+    const long long kept = e->step->ranking->kept;
+    const char *state = emit_name(e, "ranking"), *last = block->last ? block->last : "0";
+    emit_line(e, "Ranking_%d %s = { ranked_%d + %s * %lld, sorted_%d, ranked_place_%d + %s * %lld, sorted_place_%d, 0, %s, 0 };", n, state, n,
+              place, kept, n, n, place, kept, n, block->worst);
+    emit_line(e, "if (%s) {", block->begun);
+    emit_line(e, "    %s.count = candidates_%d[%s];", state, n, place);
+    emit_line(e, "    %s.bound = bounds_%d[%s];", state, n, place);
+    emit_line(e, "    %s.exceeds = %s.count >= RANKS_%d;", state, state, n);
+    emit_line(e, "}");
+    emit_line(e, "rank_on_%d(&%s, %s, %s - %s, %s, %s);", n, state, row, block->to, block->from, block->from, last);
+    emit_line(e, "candidates_%d[%s] = %s.count;", n, place, state);
+    emit_line(e, "bounds_%d[%s] = %s.bound;", n, place, state);
+    if (!block->last)
+        return;
+    Scope *behind = emit_push(e);
+    store_best(e, state);
+    emit_pop(e);
+    emit_line(e, "if (%s) {", block->last);
+    emit_body(e, behind);
+    emit_line(e, "}");
+}
+
+/* Which rows of a vector of points may have something in a block that is one of the best, a bit for each: all as long as so many are not
+ * known, and in the last block. */
+static const char *rows_with_any(Emitter *e, const Term *reduce, const RankBlock *block, const char *place)
 {
     const Ranking *ranking = e->step->ranking;
     const int n = e->step->id + 1;
@@ -271,29 +283,30 @@ static const char *rows_with_any(Emitter *e, const Term *reduce, const char *pla
     emit_pop(e);
     emit_line(e, "boolv %s = first_boolv(LANES);", worse);
     emit_line(e, "const %sv %s = load_%sv(bounds_%d + %s, 1, %s);", dtype, bound, dtype, n, place, count);
-    emit_line(e, "for (int64_t %s = %s; %s < %s; %s++) {", at, from, at, to, at);
+    emit_line(e, "for (int64_t %s = %s; %s < %s; %s++) {", at, block->from, at, block->to, at);
     emit_body(e, body);
     emit_line(e, "}");
     emit_line(e, "%s &= bits_boolv(not_boolv(%s));", any, worse);
     emit_pop(e);
     emit_line(e, "uint64_t %s = 0xffffffffu >> (32 - %s);", any, count);
-    emit_line(e, "if (%s >= RANKS_%d && %s < %s) {", from, n, to, emit_extent(e, ranking->over));
+    emit_line(e, "if (%s(%s) && candidates_%d[%s] >= RANKS_%d) {", block->last ? emit_text(e, "!(%s) && ", block->last) : "", block->begun, n,
+              place, n);
     emit_body(e, seen);
     emit_line(e, "}");
     emit_line(e, "if (!%s)", any);
-    emit_line(e, "    return;");
+    emit_line(e, "    %s;", block->leave);
     return any;
 }
 
-/* Ranks a sweep's block of elements of a vector of points. */
-static void rank_rows_on(Emitter *e, const Term *reduce, const char *from, const char *to, const char *worst)
+/* Ranks a block of elements of a vector of points. */
+static void rank_rows_on(Emitter *e, const Term *reduce, const RankBlock *block, const char *place)
 {
     const Step *outer = e->step;
     const int n = outer->id + 1;
-    const char *place = emit_name_place(e), *any = rows_with_any(e, reduce, place, from, to), *row = emit_name(e, "lane");
-    turn_block(e, reduce->reduce.argument, from, to);
+    const char *any = rows_with_any(e, reduce, block, place), *row = emit_name(e, "lane");
+    turn_block(e, reduce->reduce.argument, block->from, block->to);
     Scope *body = open_row(e, row, outer);
-    rank_on(e, emit_text(e, "(%s + %s)", place, row), emit_text(e, "row_%d + %s * BLOCK_%d", n, row, n), from, to, worst);
+    rank_on(e, block, emit_text(e, "(%s + %s)", place, row), emit_text(e, "row_%d + %s * BLOCK_%d", n, row, n));
     close_row(e, outer);
     Scope *around = emit_push(e);
     emit_line(e, "const int %s = lowest_bit(%s);", row, any);
@@ -303,6 +316,76 @@ static void rank_rows_on(Emitter *e, const Term *reduce, const char *from, const
     emit_body(e, around);
     emit_line(e, "}");
 }
+
+static void rank_block(Emitter *e, const Term *reduce, const RankBlock *block, const char *place)
+{
+    if (e->step->ranking->rows > 1)
+        rank_rows_on(e, reduce, block, place);
+    else
+        rank_on(e, block, place, emit_block(e, reduce->reduce.argument, block->from, block->to));
+}
+
+/* A sweep's block of elements. */
+static void rank_in_sweep(Emitter *e, const Term *reduce, const char *worst)
+{
+    const Index *over = e->step->ranking->over;
+    RankBlock block = { .from = e->block_first[over->id], .to = e->block_end[over->id], .leave = "return", .worst = worst };
+    block.begun = emit_text(e, "%s > 0", block.from);
+    block.last = emit_text(e, "%s == %s", block.to, emit_extent(e, over));
+    rank_block(e, reduce, &block, emit_name_place(e));
+}
+
+/* A unit's share of a part's elements. */
+static void rank_part(Emitter *e, const Term *reduce, const char *worst)
+{
+    const Index *over = e->step->ranking->over;
+    const int n = e->step->id + 1;
+    const char *first = e->block_first[over->id], *end = e->block_end[over->id], *place = emit_name_place(e);
+    RankBlock block = { emit_name(e, emit_text(e, "%s_from", over->name)), emit_name(e, emit_text(e, "%s_to", over->name)), .leave = "continue",
+                        .worst = worst };
+    block.begun = emit_text(e, "!first_unit || %s > %s", block.from, first);
+    Scope *body = emit_push(e);
+    body->loop = true;
+    emit_line(e, "const int64_t %s = size_min(%s + BLOCK_%d, %s);", block.to, block.from, n, end);
+    rank_block(e, reduce, &block, place);
+    emit_pop(e);
+    emit_line(e, "for (int64_t %s = %s; %s < %s; %s += BLOCK_%d) {", block.from, first, block.from, end, block.from, n);
+    emit_body(e, body);
+    emit_line(e, "}");
+}
+
+/* The best of all parts of one row, in order. */
+static void merge_row(Emitter *e, const char *worst)
+{
+    const int n = e->step->id + 1;
+    const long long kept = e->step->ranking->kept;
+    const char *state = emit_name(e, "ranking");
+    Scope *body = emit_push(e);
+    body->loop = true;
+    const char *place = emit_name_place(e);
+    emit_line(e, "merge_ranks_%d(&%s, ranked_%d + %s * %lld, ranked_place_%d + %s * %lld, candidates_%d[%s]);", n, state, n, place, kept, n, place,
+              kept, n, place);
+    emit_pop(e);
+    emit_line(e, "Ranking_%d %s = { best_%d, spare_%d, best_place_%d, spare_place_%d, 0, %s, 0 };", n, state, n, n, n, n, worst);
+    emit_line(e, "for (int64_t part = 0; part < %s; part++) {", emit_part_count(e));
+    emit_body(e, body);
+    emit_line(e, "}");
+    emit_line(e, "settle_%d(&%s);", n, state);
+    store_best(e, state);
+}
+
+static void merge_rows(Emitter *e, const char *worst)
+{
+    const Step *outer = e->step;
+    const char *row = emit_name(e, "lane"), *count = e->scope->count;
+    Scope *body = open_row(e, row, outer);
+    body->loop = true;
+    merge_row(e, worst);
+    close_row(e, outer);
+    each_row(e, row, count, body);
+}
+
+/* ---- rows that are ranked at once ---- */
 
 /* Ranks the elements of a vector of points, whose rows lie side by side. */
 static void rank_rows(Emitter *e, const Term *reduce, const char *from, const char *to, const char *worst)
@@ -363,14 +446,14 @@ void emit_rank(Emitter *e)
 {
     const Term *reduce = e->step->statement->outputs[0].value;
     const Ranking *ranking = e->step->ranking;
-    emit_functions(e, reduce);
     const char *worst = emit_bare(e, emit_extreme(e, ranking->dtype, reduction_facts[reduce->reduce.reduction].state != STATE_TOPK));
-    if (e->step->statement->goes_on) {
-        const char *first = e->block_first[ranking->over->id], *end = e->block_end[ranking->over->id];
-        if (ranking->rows > 1)
-            rank_rows_on(e, reduce, first, end, worst);
-        else
-            rank_row_on(e, reduce, first, end, worst);
+    if (e->merging) {
+        (ranking->rows > 1 ? merge_rows : merge_row)(e, worst);
+        return;
+    }
+    emit_functions(e, reduce);
+    if (ranking->kept) {
+        (e->step->split ? rank_part : rank_in_sweep)(e, reduce, worst);
         return;
     }
     const char *from = emit_name(e, emit_text(e, "%s_from", ranking->over->name)), *to = emit_name(e, emit_text(e, "%s_to", ranking->over->name));

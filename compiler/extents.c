@@ -420,3 +420,10 @@ bool extents_require(const Extents *extents, Diags *diags)
             }
     return diags->errors == before;
 }
+
+int ranking_parts(int64_t extent, double kept, int64_t ranks)
+{
+    enum { PART = 1 << 12, PART_RANKS = 256, PARTS_MOST = 16 };
+    const int64_t parts = extent / (ranks * PART_RANKS > PART ? ranks * PART_RANKS : PART);
+    return kept >= KEPT_ENOUGH || (double)extent < kept * REDUCED_MORE || parts < 2 ? 1 : parts < PARTS_MOST ? (int)parts : PARTS_MOST;
+}

@@ -17,6 +17,10 @@ typedef struct Extents {
  * rather cut into parts. */
 enum { KEPT_ENOUGH = 64, REDUCED_MORE = 16 };
 
+/* Into how many parts, for all threads, a ranking of so many points is cut where so many rows are kept; 1: it is not. Each begins without
+ * candidates, so that more cost more. */
+int ranking_parts(int64_t extent, double kept, int64_t ranks);
+
 /* Applies the rules. `shapes` has a pointer per tensor id, NULL where the shape is not known; those of inputs and of
  * tensors with `from_caller` are read. `given` names extents as `-d` does. Reports shapes that contradict each other
  * (each with both origins), products that overflow 63 bits, and reads that would be out of range without a `where`.

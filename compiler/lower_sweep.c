@@ -234,6 +234,8 @@ static int64_t reduced_points(const Sweeper *s, const Statement *statement, cons
 static bool keeps_few(const Sweeper *s, const Statement *statement, const Extents *extents)
 {
     int64_t reduced = reduced_points(s, statement, extents), kept = reduced > 0 ? kept_points(statement, extents, KEPT_ENOUGH) : 0;
+    if (sweep_ranks(statement))
+        return kept > 0 && ranking_parts(reduced, (double)kept, (int64_t)statement->outputs[0].value->reduce.parameter) > 1;
     return kept > 0 && kept < KEPT_ENOUGH && reduced / REDUCED_MORE >= kept;
 }
 
@@ -269,7 +271,7 @@ static bool is_chain(Sweeper *s, const Sweeping *sweeping)
         } else if (count && (!joins_reduced(s, statement) || ranks_whole(s, statement, sweeping))) {
             return false;
         } else if (count) {
-            parts &= !reducer && !sweep_ranks(statement);
+            parts &= !reducer;
             reducer = statement;
         }
         for (int o = 0; o < statement->output_count && !count; o++)

@@ -433,7 +433,7 @@ Contract *plan_contract(Planner *planner, const Step *step)
     if (left < 0 || (product.places && (target->grid || sweeps)))
         return NULL;
     bool pays = product_pays(&product, planner->hints->nests, planner->hints->extents, reduces ? step->roots[0]->reduce.over : NULL,
-                             reduces ? step->roots[0]->reduce.over_count : 0, target->grid);
+                             reduces ? step->roots[0]->reduce.over_count : 0, target);
     bool has_choice = !reduces && !target->grid && plan_has_choice(planner, &product);
     if (!pays && !has_choice && (!target->in_order || planner->hints->nests != NESTS_BY_COST))
         return NULL;

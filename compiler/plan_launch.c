@@ -106,7 +106,8 @@ static Index *member(const Classes *c, const Step *step, int class, bool *split)
         return NULL;
     if (planner_may_be_block(step, found))
         return found;
-    *split = step_can_split(step) && indices_have(step->roots[0]->reduce.over, step->roots[0]->reduce.over_count, found);
+    *split = step->kind == STEP_RANK ? rank_parts(c->planner, step->statement) > 1 && found == step->statement->outputs[0].value->reduce.over[0]
+             : step_can_split(step) && indices_have(step->roots[0]->reduce.over, step->roots[0]->reduce.over_count, found);
     return *split ? found : NULL;
 }
 
@@ -152,13 +153,17 @@ static bool block_along(Classes *c, Step *const *group, int count, Index *index,
     return all;
 }
 
-/* Whether a reduction of a group's last step had better be cut into parts than its kept points into blocks: these are few, so that
- * threads would have little to share, and rows of what is stored for them long. */
-static bool reduces_most(const Planner *planner, const Step *last)
+/* The index along which a reduction of a group's last step had better be cut into parts than its kept points into blocks: these are few,
+ * so that threads would have little to share, and rows of what is stored for them long. NULL: there is none. */
+static Index *reduces_most(const Planner *planner, const Step *last)
 {
+    if (last->kind == STEP_RANK)
+        return rank_parts(planner, last->statement) > 1 ? last->statement->outputs[0].value->reduce.over[0] : NULL;
     double points = planner_kept_points(planner, last);
-    return step_can_split(last) && !last->contract && !last->statement->sweep && !planner->hints->uncut && points < KEPT_ENOUGH &&
-           planner_extent(planner, longest_of(planner, last->roots[0])) >= points * REDUCED_MORE;
+    if (!step_can_split(last) || last->contract || last->statement->sweep || planner->hints->uncut || points >= KEPT_ENOUGH)
+        return NULL;
+    Index *longest = longest_of(planner, last->roots[0]);
+    return planner_extent(planner, longest) >= points * REDUCED_MORE ? longest : NULL;
 }
 
 /* The blocks that all steps of a group have in common, in the order of the last step's loops; or of the longest index that it
@@ -174,8 +179,8 @@ static Block *common_blocks(Planner *planner, Step *const *group, int count, int
     for (int s = 0; s < count; s++)
         has_product |= group[s]->contract != NULL;
     const Index *only = has_product ? NULL : last->statement->turned;    /* of many small problems */
-    if (reduces_most(planner, last)) {
-        Index *longest = longest_of(planner, last->roots[0]);
+    Index *longest = reduces_most(planner, last);
+    if (longest) {
         if ((!only || longest == only) && block_along(&c, group, count, longest, true, &block)) {
             *split = longest;
             ARENA_APPEND(planner->arena, blocks, *block_count, block);
@@ -371,7 +376,8 @@ static void block_together(Planner *planner, Launch *launch)
         last->split = split;
         last->parts = size_named(planner->arena, arena_format(planner->arena, "parts_%d", last->id + 1),
                                  size_op(planner->arena, SIZE_MIN, size_extent(planner->arena, split->origin),
-                                         planner_most_parts(planner, planner_kept_points(planner, last))));
+                                         last->kind == STEP_RANK ? size_constant(planner->arena, rank_parts(planner, last->statement))
+                                                                 : planner_most_parts(planner, planner_kept_points(planner, last))));
     }
 }
 

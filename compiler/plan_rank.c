@@ -46,6 +46,21 @@ bool ranking_turns(const Statement *statement)
     return plain && (dtype == DTYPE_F32 || dtype == DTYPE_F64 || dtype == DTYPE_I32);
 }
 
+int rank_parts(const Planner *planner, const Statement *statement)
+{
+    const Term *value = statement->outputs[0].value;
+    const Extents *extents = planner->hints->extents;
+    if (planner->plan->target->grid || planner->hints->uncut || !extents || statement->goes_on || statement->turned || value->kind != TERM_REDUCE ||
+        reduction_facts[value->reduce.reduction].leaves != LEAVES_RANKS)
+        return 1;
+    const int64_t extent = extents->of[value->reduce.over[0]->origin->id];
+    double kept = 1;
+    for (int i = 0; i < value->rank; i++)
+        kept *= value->indices[i] == value->reduce.ranks ? 1 : planner_extent(planner, value->indices[i]);
+    return planner->hints->nests == NESTS_TILED ? (extent > 1 && kept < KEPT_ENOUGH ? 2 : 1)
+                                                : ranking_parts(extent, kept, (int64_t)value->reduce.parameter);
+}
+
 Index *rank_shared(const Planner *planner, const Step *step)
 {
     enum { LONG = 256 };
@@ -60,32 +75,46 @@ Index *rank_shared(const Planner *planner, const Step *step)
 }
 
 /* What a ranking has in the worker's part: the candidates and their places, twice, since sorting needs the room, and a block of
- * a row; of as many rows as go together. In a sweep the candidates of all `points` of a block, with how many there are and the bounds. */
+ * a row; of as many rows as go together. */
 typedef struct Part {
     const char *word;
     Dtype dtype;
     const Size *count;            /* NULL: none */
 } Part;
 
-enum { PARTS = 7 };
+enum { KEPT = 4, PARTS = KEPT + 3 };
 
+/* What waits from block to block: the candidates of so many points, with how many there are and the bounds. */
+static void list_kept(Planner *planner, const Ranking *ranking, const Size *points, Part parts[KEPT])
+{
+    Arena *arena = planner->arena;
+    const Size *all = size_op(arena, SIZE_ADD, size_op(arena, SIZE_MUL, points, size_constant(arena, ranking->kept)),
+                              size_constant(arena, ranking->room - ranking->kept));    /* some are read for nothing behind the last */
+    parts[0] = (Part){ "ranked", ranking->dtype, all };
+    parts[1] = (Part){ "ranked_place", DTYPE_I64, all };
+    parts[2] = (Part){ "bounds", ranking->dtype, points };
+    parts[3] = (Part){ "candidates", DTYPE_I64, points };
+}
+
+/* `points`: NULL where these wait somewhere else. */
 static void list_parts(Planner *planner, const Ranking *ranking, const Size *points, Part parts[PARTS])
 {
     Arena *arena = planner->arena;
-    const Size *room = size_constant(arena, ranking->room * (ranking->kept ? 1 : ranking->rows)), *all = room;
+    const Size *room = size_constant(arena, ranking->room * (ranking->kept ? 1 : ranking->rows));
     const Size *block = size_constant(arena, ranking->block * (int64_t)ranking->rows);
     if (ranking->rows == 1)
         block = size_op(arena, SIZE_MIN, block, size_extent(arena, ranking->over->origin));
-    if (ranking->kept)    /* some are read for nothing behind the last */
-        all = size_op(arena, SIZE_ADD, size_op(arena, SIZE_MUL, points, size_constant(arena, ranking->kept)),
-                      size_constant(arena, ranking->room - ranking->kept));
-    parts[0] = (Part){ "ranked", ranking->dtype, all };
-    parts[1] = (Part){ "sorted", ranking->dtype, room };
-    parts[2] = (Part){ "ranked_place", DTYPE_I64, all };
-    parts[3] = (Part){ "sorted_place", DTYPE_I64, room };
-    parts[4] = (Part){ "row", ranking->dtype, ranking->copies ? block : NULL };
-    parts[5] = (Part){ "bounds", ranking->dtype, ranking->kept ? points : NULL };
-    parts[6] = (Part){ "candidates", DTYPE_I64, ranking->kept ? points : NULL };
+    for (int i = 0; i < KEPT; i++)
+        parts[i] = (Part){ NULL, ranking->dtype, NULL };
+    if (ranking->kept && points) {
+        list_kept(planner, ranking, points, parts);
+    } else if (!ranking->kept) {
+        parts[0] = (Part){ "ranked", ranking->dtype, room };
+        parts[1] = (Part){ "ranked_place", DTYPE_I64, room };
+    }
+    parts[KEPT] = (Part){ "sorted", ranking->dtype, room };
+    parts[KEPT + 1] = (Part){ "sorted_place", DTYPE_I64, room };
+    parts[KEPT + 2] = (Part){ "row", ranking->dtype, ranking->copies ? block : NULL };
 }
 
 static const Size *part_bytes(Planner *planner, const Part *part)
@@ -100,7 +129,7 @@ static Ranking make_ranking(const Planner *planner, const Step *step, bool copie
     Ranking ranking = { .over = reduce->reduce.over[0], .ranks = (int64_t)reduce->reduce.parameter, .dtype = ranking_dtype(reduce),
                         .rows = step->vector_kept ? planner->plan->lanes : 1 };
     const int64_t some = RANKING_VECTORS * (int64_t)planner->plan->lanes;
-    const bool goes_on = step->statement->goes_on;
+    const bool goes_on = step->statement->goes_on || step->split;
     const int64_t more = goes_on ? some + (ranking.ranks > KEPT_MORE ? ranking.ranks : KEPT_MORE)
                                  : ranking.ranks > 2 * some ? ranking.ranks : 2 * some;
     ranking.room = ranking.ranks + more + some;
@@ -120,6 +149,8 @@ int64_t rank_point_bytes(const Planner *planner, const Step *step)
 
 const Size *rank_points(Planner *planner, const Launch *launch, const Step *step, bool tiles)
 {
+    if (step->split)    /* what is kept lies in the shared part */
+        return size_constant(planner->arena, 0);
     const Size *points = size_constant(planner->arena, 1);
     for (int i = 0; i < step->loop_count; i++) {
         const Block *block = launch_block_of(launch, step->loops[i]);
@@ -141,6 +172,28 @@ const Size *rank_bytes(Planner *planner, const Step *step, const Size *points)
     return sum;
 }
 
+static void reserve(Planner *planner, const Step *step, const Part *parts, int count, bool shared, const Size **end)
+{
+    for (int i = 0; i < count; i++) {
+        if (!parts[i].count)
+            continue;
+        Scratch scratch = { .step = step, .dtype = parts[i].dtype, .bytes = part_bytes(planner, &parts[i]), .shared = shared,
+                            .name = arena_format(planner->arena, "%s_%d", parts[i].word, step->id + 1) };
+        scratch.offset = planner_reserve(planner, end, scratch.name, scratch.bytes);
+        ARENA_APPEND(planner->arena, planner->plan->scratch, planner->plan->scratch_count, scratch);
+    }
+}
+
+void rank_reserve_parts(Planner *planner, const Step *step, const Size *points)
+{
+    const Ranking ranking = make_ranking(planner, step, true);
+    const Size *room = size_constant(planner->arena, ranking.room);
+    Part parts[KEPT + 4] = { [KEPT] = { "best", ranking.dtype, room }, { "spare", ranking.dtype, room }, { "best_place", DTYPE_I64, room },
+                             { "spare_place", DTYPE_I64, room } };
+    list_kept(planner, &ranking, points, parts);
+    reserve(planner, step, parts, KEPT + 4, true, &planner->plan->shared);
+}
+
 void rank_reserve(Planner *planner, const Launch *launch, Step *step, const Size **end)
 {
     const Term *reduce = step->statement->outputs[0].value;
@@ -149,13 +202,6 @@ void rank_reserve(Planner *planner, const Launch *launch, Step *step, const Size
                             !lies_in_rows(planner->plan, reduce->reduce.argument, reduce->reduce.over[0], ranking_dtype(reduce)));
     step->ranking = ranking;
     Part parts[PARTS];
-    list_parts(planner, ranking, rank_points(planner, launch, step, true), parts);
-    for (int i = 0; i < PARTS; i++) {
-        if (!parts[i].count)
-            continue;
-        Scratch scratch = { .step = step, .dtype = parts[i].dtype, .bytes = part_bytes(planner, &parts[i]),
-                            .name = arena_format(planner->arena, "%s_%d", parts[i].word, step->id + 1) };
-        scratch.offset = planner_reserve(planner, end, scratch.name, scratch.bytes);
-        ARENA_APPEND(planner->arena, planner->plan->scratch, planner->plan->scratch_count, scratch);
-    }
+    list_parts(planner, ranking, step->split ? NULL : rank_points(planner, launch, step, true), parts);
+    reserve(planner, step, parts, PARTS, false, end);
 }

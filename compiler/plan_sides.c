@@ -136,8 +136,8 @@ static Lies side_lies(const Planner *planner, const Term *side, const Index *ind
     return lies_along(planner, side, index) ? LIES_ALONG : along_depth ? LIES_TURNED : LIES_APART;
 }
 
-/* The axis of a temporary along which a ranking of its elements runs; -1: none does. It wants them side by side, but in a sweep takes
- * them either way. */
+/* The axis of a temporary along which a ranking of its elements runs; -1: none does. It wants them side by side, but where its candidates
+ * wait from block to block takes them either way. */
 static int ranked_axis(const Planner *planner, const Tensor *tensor, bool *either)
 {
     const Program *lowered = planner->plan->lowered;
@@ -145,7 +145,7 @@ static int ranked_axis(const Planner *planner, const Tensor *tensor, bool *eithe
         const Term *value = lowered->statements[s]->outputs[0].value;
         if (value->kind != TERM_REDUCE || reduction_facts[value->reduce.reduction].leaves != LEAVES_RANKS)
             continue;
-        *either = lowered->statements[s]->goes_on;
+        *either = lowered->statements[s]->goes_on || rank_parts(planner, lowered->statements[s]) > 1;
         for (int i = 0; i < lowered->term_count; i++) {
             const Term *read = lowered->terms[i];
             for (int a = 0; read->kind == TERM_READ && read->read.tensor == tensor && a < tensor->rank; a++)

@@ -465,6 +465,10 @@ static void reserve_parts(Planner *planner, const Step *step)
     const Size *points = step->parts;
     for (int i = 0; i < step->loop_count; i++)
         points = size_op(arena, SIZE_MUL, points, size_extent(arena, step->loops[i]->origin));
+    if (step->kind == STEP_RANK) {
+        rank_reserve_parts(planner, step, points);
+        return;
+    }
     for (int r = 0; r < step->root_count; r++) {
         Component components[STATE_COMPONENTS_MAX];
         for (int c = 0, n = state_components(step->roots[r], components); c < n; c++) {

@@ -6,6 +6,7 @@
 
 enum {
     UNIT_ROWS = 4096,             /* so many rows pay for packing the columns that they meet */
+    RANKED_ROWS = 1024,           /* and so many where they are ranked next; */
     ROWS_LEAST = 128,             /* fewer are not worth it, */
     WORK_LEAST = 1 << 24,         /* nor are fewer products where registers hold tiles: they take 12 microseconds */
     TILES_UNITS_LEAST = 8,        /* fewer units waste less of tiles at their ends */
@@ -553,6 +554,8 @@ void contract_tiles(Planner *planner, Launch *launch)
         tiles[launch->block_count - 1] = ceil(planner_extent(planner, split) / SPLIT_PARTS);
     shrink(planner, launch, c, place, ROLE_COLUMN, columns < 1 ? 1 : columns, tiles);
     double inner_rows = c->reduces ? planner_points(planner, &c->rows) : 1, rows = UNIT_ROWS / (inner_rows < 1 ? 1 : inner_rows);
+    if (launch->steps[launch->step_count - 1]->kind == STEP_RANK && launch->steps[launch->step_count - 1]->split)
+        rows = fmin(rows, RANKED_ROWS);    /* which are looked at again */
     const Index *by_rows = turn_by_rows(launch, place);
     if (by_rows)    /* whole rows of tiles, which are read as they follow each other */
         rows = fmin(planner_extent(planner, by_rows), line_points(planner, c)) * planner_extent(planner, c->rows.list[c->rows.count - 1]);

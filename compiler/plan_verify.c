@@ -131,7 +131,7 @@ static void verify_root(Verifier *v, const Step *step, const Term *root)
         expect(v, root->indices[i] == root->reduce.ranks ||
                   indices_have(step->loops, step->loop_count, root->indices[i]),
                "a root depends on an index that is no loop");
-    expect(v, !step->split || reduces_over(root, step->split), "a step is split along what a root does not reduce");
+    expect(v, !step->split || step->kind == STEP_RANK || reduces_over(root, step->split), "a step is split along what a root does not reduce");
 }
 
 static void verify_step(Verifier *v, const Step *step)
@@ -147,7 +147,8 @@ static void verify_step(Verifier *v, const Step *step)
     expect(v, !step->vector || kept || v->carries[step->id], "the lanes run along no index of the step");
     for (int i = 0; i < step->root_count; i++)
         verify_root(v, step, step->roots[i]);
-    expect(v, !step->split || step->root_count > 0, "a step without reductions is split");
+    expect(v, !step->split || (step->kind == STEP_RANK ? reduces_over(step->statement->outputs[0].value, step->split) : step->root_count > 0),
+           "a step without reductions is split");
     expect(v, !step->split || !step->contract || step->contract->block || step->contract->sweep || step->contract->reduces,
            "a tiled product is split that has all points at a time");
     expect(v, (step->split != NULL) == (step->parts != NULL), "a split step has parts, and no other");
@@ -392,7 +393,7 @@ static void verify_scratch(Verifier *v, const Scratch *scratch)
     int s = scratch->step->id;
     expect(v, s >= 0 && s < v->plan->step_count && v->plan->steps[s] == scratch->step, "a scratch belongs to no step");
     expect(v, scratch->name && scratch->offset && scratch->bytes, "a scratch has a name, an offset and bytes");
-    bool of_parts = scratch->step->split && !scratch->step->contract;    /* all of it; a product has panels, too */
+    bool of_parts = scratch->step->split && !scratch->step->contract && scratch->step->kind != STEP_RANK;    /* all of it; a product has panels, too, a ranking room to sort */
     expect(v, scratch->shared ? scratch->step->split != NULL : !of_parts, "a scratch is shared for the parts of a split step alone");
 }
 

@@ -247,7 +247,7 @@ static double points(const Extents *extents, Index *const *list, int count)
     return points;
 }
 
-bool product_pays(const Product *product, Nests nests, const Extents *extents, Index *const *over, int count, bool grid)
+bool product_pays(const Product *product, Nests nests, const Extents *extents, Index *const *over, int count, const Target *target)
 {
     if (nests != NESTS_BY_COST)
         return nests == NESTS_TILED;
@@ -257,10 +257,11 @@ bool product_pays(const Product *product, Nests nests, const Extents *extents, I
     double depth = points(extents, product->reduce->reduce.over, product->reduce->reduce.over_count);
     /* A few rows that meet large columns leave most of a block's tile empty, but what the columns are made of is read once. Loops would make
      * one sum at a time for a reduction behind them. */
+    const bool grid = target->grid, behind = !grid && !target->spreads && count > 0;
     double columns = fmax(side[0], side[1]), least = grid && columns >= FEW_MEET && columns * depth >= FEW_READ ? FEW_ROWS
-                                                    : !grid && count && columns >= BEHIND_MEET ? BEHIND_LEAST : ROWS_LEAST;
+                                                    : behind && columns >= BEHIND_MEET ? BEHIND_LEAST : ROWS_LEAST;
     return side[0] >= least && side[1] >= least && depth >= DEPTH_LEAST && all * depth >= WORK_LEAST &&
-           (!grid || all / points(extents, over, count) >= KEPT_LEAST);
+           (behind || all / points(extents, over, count) >= KEPT_LEAST);
 }
 
 static bool has_complex_numbers(const Product *product)
@@ -339,7 +340,7 @@ static bool fills_vectors(const Product *product, int side, const Extents *exten
 
 /* What the first reduction behind a product is, if it pays. Of both sides' indices it is two, if enough of the others are left and
  * no product is stored for it. */
-static int end_kind(Arena *arena, const Term *term, Nests allowed, const Extents *extents, bool grid)
+static int end_kind(Arena *arena, const Term *term, Nests allowed, const Extents *extents, const Target *target)
 {
     const Term *inside = product_inside(arena, term->reduce.argument);
     Product product;
@@ -347,10 +348,10 @@ static int end_kind(Arena *arena, const Term *term, Nests allowed, const Extents
         product.places || has_complex_numbers(&product))
         return 0;
     const int side = product_side(&product, term->reduce.over, term->reduce.over_count);
-    if (side >= 0 && !grid && allowed == NESTS_BY_COST && fills_vectors(&product, side, extents))
+    if (side >= 0 && !target->grid && allowed == NESTS_BY_COST && fills_vectors(&product, side, extents))
         return 0;
     if (side >= 0)
-        return product_pays(&product, allowed, extents, term->reduce.over, term->reduce.over_count, grid) ? PRODUCT_END : 0;
+        return product_pays(&product, allowed, extents, term->reduce.over, term->reduce.over_count, target) ? PRODUCT_END : 0;
     if (!reduction_nests(term) || !(has_own_products(term->reduce.argument, inside) || is_made_again(arena, term, extents)))
         return 0;
     IndexSet over[2], rest[2];
@@ -359,7 +360,7 @@ static int end_kind(Arena *arena, const Term *term, Nests allowed, const Extents
     int first = first_side(arena, term, &product, extents, over);
     for (int i = 0; i < 2; i++) {
         int s = i ? 1 - first : first;
-        if (over[s].count && product_pays(&product, allowed, extents, over[s].list, over[s].count, grid))
+        if (over[s].count && product_pays(&product, allowed, extents, over[s].list, over[s].count, target))
             return PRODUCT_END | (s ? PRODUCT_ACROSS_SECOND : PRODUCT_ACROSS);
     }
     return 0;
@@ -397,11 +398,11 @@ static bool is_sum_of_sides(const Product *product)
     return sum->map.arguments[0] == product->side[first] && sum->map.arguments[1] == product->side[1 - first];
 }
 
-static bool is_of_powers(Arena *arena, const Term *term, Nests nests, const Extents *extents)
+static bool is_of_powers(Arena *arena, const Term *term, Nests nests, const Extents *extents, const Target *target)
 {
     Product product;
     return term->kind == TERM_REDUCE && term->reduce.reduction == REDUCTION_LOGSUMEXP && dtype_kind(term->dtype) == KIND_FLOAT &&
-           match_sides(arena, term, &product) && is_sum_of_sides(&product) && product_pays(&product, nests, extents, NULL, 0, false);
+           match_sides(arena, term, &product) && is_sum_of_sides(&product) && product_pays(&product, nests, extents, NULL, 0, target);
 }
 
 typedef struct Summing {
@@ -456,12 +457,12 @@ static const Term *place_of_sides(Arena *arena, const Term *term, const PlaceSum
     return reduce;
 }
 
-static bool is_place_of_sum(Arena *arena, const Term *term, Nests nests, const Extents *extents)
+static bool is_place_of_sum(Arena *arena, const Term *term, Nests nests, const Extents *extents, const Target *target)
 {
     PlaceSum sum;
     Product product;
     const Term *place = product_of_place(arena, term, &sum) ? place_of_sides(arena, term, &sum) : NULL;
-    return place && product_match(arena, place, &product) && product_pays(&product, nests, extents, NULL, 0, false);
+    return place && product_match(arena, place, &product) && product_pays(&product, nests, extents, NULL, 0, target);
 }
 
 /* Whether a sum is of products of two bf16 numbers, in f32. */
@@ -522,8 +523,9 @@ static bool is_ranked(Arena *arena, const Term *term, Nests allowed, const Exten
            side[0] * side[1] * depth >= WORK_LEAST;
 }
 
-unsigned short *product_kinds(Arena *arena, const Program *program, Nests allowed, const Extents *extents, bool grid)
+unsigned short *product_kinds(Arena *arena, const Program *program, Nests allowed, const Extents *extents, const Target *target)
 {
+    const bool grid = target->grid;
     unsigned short *kinds = ARENA_ARRAY(arena, unsigned short, program->term_count);
     for (int i = 0; i < program->term_count; i++) {
         const Term *term = program->terms[i];
@@ -531,15 +533,15 @@ unsigned short *product_kinds(Arena *arena, const Program *program, Nests allowe
         if (term->kind != TERM_REDUCE && term->kind != TERM_CONTRACT)
             continue;
         if (product_match(arena, term, &product) && !(grid && product.places) &&
-            product_pays(&product, allowed, extents, NULL, 0, grid))
+            product_pays(&product, allowed, extents, NULL, 0, target))
             kinds[i] |= is_of_complex(&product) ? PRODUCT_OF_COMPLEX : has_complex_numbers(&product) ? 0
                         : PRODUCT_ITSELF | (is_of_bf16(&product) ? PRODUCT_OF_BF16 : 0);
-        int end = end_kind(arena, term, allowed, extents, grid);
+        int end = end_kind(arena, term, allowed, extents, target);
         if (end)
             kinds[i] |= (unsigned short)(end | (is_made_again(arena, term, extents) ? PRODUCT_AGAIN : 0));
         else if (!grid && is_stored(arena, term, kinds, extents))
             kinds[i] |= PRODUCT_STORED;
-        if (is_of_powers(arena, term, allowed, extents) || is_place_of_sum(arena, term, allowed, extents))
+        if (is_of_powers(arena, term, allowed, extents, target) || is_place_of_sum(arena, term, allowed, extents, target))
             kinds[i] |= PRODUCT_GUARDED;
     }
     for (int i = 0; i < program->term_count && !grid; i++) {

@@ -5,6 +5,7 @@
 #define EINC_PRODUCT_H
 
 #include "extents.h"
+#include "target.h"
 
 typedef struct IndexSet {
     Index **list;
@@ -43,8 +44,9 @@ enum { PANELS_FEW = 4 };
 typedef enum { NESTS_BY_COST, NESTS_TILED, NESTS_LOOPS } Nests;
 
 /* Whether a tiled product is worth its packing: enough rows, columns and contracted points. Extents that are not known
- * count as 64. `over`: what a first reduction behind the product runs over. `grid`: few rows pay where columns are many. */
-bool product_pays(const Product *product, Nests nests, const Extents *extents, Index *const *over, int count, bool grid);
+ * count as 64. `over`: what a first reduction behind the product runs over. On a grid, and with a
+ * reduction behind it where rows need not be packed as vectors, few rows pay that meet many columns. */
+bool product_pays(const Product *product, Nests nests, const Extents *extents, Index *const *over, int count, const Target *target);
 
 /* The place of an extremum of a sum some of whose values lack all that is contracted: where those are finite, that of the others. */
 typedef struct PlaceSum {
@@ -78,7 +80,7 @@ enum {
     PRODUCT_STORED = 1024         /* a reduction whose product is stored, for it cannot take that from registers */
 };
 
-/* By term id; for a grid, or not. */
-unsigned short *product_kinds(Arena *arena, const Program *program, Nests nests, const Extents *extents, bool grid);
+/* By term id. */
+unsigned short *product_kinds(Arena *arena, const Program *program, Nests nests, const Extents *extents, const Target *target);
 
 #endif

@@ -229,7 +229,7 @@ static Turn read_as_it_lies(Arena *arena, const Statement *statement, const Turn
     Product product;
     if (!hints->products || !is_plain(output->tensor, output->positions) || output->value->dtype != output->tensor->dtype ||
         !turn_has_squares(output->tensor->dtype) || !product_match(arena, output->value, &product) || product.places ||
-        !product_pays(&product, hints->nests, hints->extents, NULL, 0, hints->target->grid))
+        !product_pays(&product, hints->nests, hints->extents, NULL, 0, hints->target))
         return (Turn){ .read = NULL };
     const Index *stored = unit_index(&t, output->tensor, output->positions);
     Turn turn;

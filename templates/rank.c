@@ -202,7 +202,7 @@ INLINE int64_t scan_N(Ranking_N *r, const f32u *x, int64_t count, int64_t place,
 /* The next `count` elements of a row, the first of them at `place`. */
 KERNEL static void rank_N(Ranking_N *r, const f32u *x, int64_t count, int64_t place)
 {
-    if (place == 0 && RANKS_N <= RUN_N && count >= 4 * GROUPS_N * PARTS_N * LANES) {
+    if (r->count == 0 && RANKS_N <= RUN_N && count >= 4 * GROUPS_N * PARTS_N * LANES) {
         const float bound = bound_N(x, count);
         r->bound = better_f32(MOST_N, bound, r->bound) ? bound : r->bound;
     }

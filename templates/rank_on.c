@@ -1,4 +1,4 @@
-/* What a ranking in a sweep has beside rank.c: a row's candidates wait from block to block, where those of other rows do. */
+/* What a ranking in a sweep or in parts has beside rank.c: a row's candidates wait from block to block, where those of other rows do. */
 #include "rank.c"
 //---
 

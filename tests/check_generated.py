@@ -105,6 +105,11 @@ KERNELS = {
     "computed_rows": ("a[i,2*j], b[j] -> [i]", ["-d", "i=100000,j=64"]),
     "rows_apart": ("bhd,bkhd->bhk", ["-d", "b=8,h=32,k=1024,d=128"]),
     "short_product": ("A[i,k]:i16, B[j,k]:i16 -> [i,j]", []),
+    # rankings that keep their candidates from block to block of a sweep, or in parts, and rows cut into parts
+    "search": ("qd,nd->qn | topk(10) n & argtopk(10) n", ["-d", "q=256,n=100000,d=64"]),
+    "search_of_many": ("qd,nd->qn | bottomk(3) n", ["-d", "q=1000,n=300000,d=64"]),
+    "search_of_few": ("qd,nd->qn | topk(10) n", ["-d", "q=16,n=100000,d=64"]),
+    "largest_of_few": ("qd,nd->qn | max n & argmax n", ["-d", "q=16,n=100000,d=64"]),
     "narrow_dots": ("ij:i8,j:i8->i", ["-d", "i=100000,j=768"]),
 }
 GOLDEN_COUNT = 32

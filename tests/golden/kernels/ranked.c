@@ -12,7 +12,7 @@
  * tmp1: a block, row_tmp1 * tile_1_1 * 4 bytes
  * workspace workers * (align(row_tmp1 * tile_1_1 * 4, 64) + align(align(j, 8) * k * 4, 64)
  *         + align((1 + min(1, align(j, 8) * k / 40961) * 7) * k * 96, 64)
- *         + align(min(1, k / 1025) * align(j, 8) * 192, 64) + 64 + 256 + 256 + 512 + 512) */
+ *         + align(min(1, k / 1025) * align(j, 8) * 192, 64) + 64 + 256 + 512 + 256 + 512) */
 #include <stddef.h>
 #include <stdint.h>
 #include <string.h>
@@ -706,8 +706,8 @@ typedef struct Frame {
     int64_t at_kept_1;
     int64_t at_panels_of_1;
     int64_t at_ranked_2;
-    int64_t at_sorted_2;
     int64_t at_ranked_place_2;
+    int64_t at_sorted_2;
     int64_t at_sorted_place_2;
     int64_t per_worker;
     int64_t grain_1, tasks_1;
@@ -1147,7 +1147,7 @@ INLINE int64_t scan_2(Ranking_2 *r, const f32u *x, int64_t count, int64_t place,
 /* The next `count` elements of a row, the first of them at `place`. */
 KERNEL static void rank_2(Ranking_2 *r, const f32u *x, int64_t count, int64_t place)
 {
-    if (place == 0 && RANKS_2 <= RUN_2 && count >= 4 * GROUPS_2 * PARTS_2 * LANES) {
+    if (r->count == 0 && RANKS_2 <= RUN_2 && count >= 4 * GROUPS_2 * PARTS_2 * LANES) {
         const float bound = bound_2(x, count);
         r->bound = better_f32(MOST_2, bound, r->bound) ? bound : r->bound;
     }
@@ -1163,9 +1163,8 @@ KERNEL static void rank_2(Ranking_2 *r, const f32u *x, int64_t count, int64_t pl
 INLINE void step_2_at(const Frame *f, char *own, int64_t i_first, int64_t i)
 {
     const int64_t extent_j = f->extent_j, row_tmp1 = f->row_tmp1;
-    const int64_t at_ranked_2 = f->at_ranked_2, at_sorted_2 = f->at_sorted_2;
-    const int64_t at_ranked_place_2 = f->at_ranked_place_2;
-    const int64_t at_sorted_place_2 = f->at_sorted_place_2;
+    const int64_t at_ranked_2 = f->at_ranked_2, at_ranked_place_2 = f->at_ranked_place_2;
+    const int64_t at_sorted_2 = f->at_sorted_2, at_sorted_place_2 = f->at_sorted_place_2;
     f32u *out = (f32u *)f->in.out.data;
     const int64_t out_0 = f->in.out.stride[0], out_1 = f->in.out.stride[1];
     i64u *out1 = (i64u *)f->in.out1.data;
@@ -1173,8 +1172,8 @@ INLINE void step_2_at(const Frame *f, char *own, int64_t i_first, int64_t i)
     f32u *tmp1 = (f32u *)own;
     const int64_t tmp1_0 = row_tmp1;
     float *ranked_2 = (float *)(own + at_ranked_2);
-    float *sorted_2 = (float *)(own + at_sorted_2);
     int64_t *ranked_place_2 = (int64_t *)(own + at_ranked_place_2);
+    float *sorted_2 = (float *)(own + at_sorted_2);
     int64_t *sorted_place_2 = (int64_t *)(own + at_sorted_place_2);
     Ranking_2 ranking = { ranked_2, sorted_2, ranked_place_2, sorted_place_2, 0, INFINITY, 0 };
     for (int64_t j_from = 0; j_from < extent_j; j_from += BLOCK_2) {
@@ -1264,9 +1263,9 @@ static int prepare(Frame *f, const ranked_args *args, int workers)
     const int64_t at_panels_of_1 = f->at_panels_of_1 = size_add(at_kept_1,
             size_align(size_mul(size_mul(size_min(1, size_div(extent_k, 1025)), size_align(extent_j, 8)), 192), 64));
     const int64_t at_ranked_2 = f->at_ranked_2 = size_add(at_panels_of_1, 64);
-    const int64_t at_sorted_2 = f->at_sorted_2 = size_add(at_ranked_2, 256);
-    const int64_t at_ranked_place_2 = f->at_ranked_place_2 = size_add(at_sorted_2, 256);
-    const int64_t at_sorted_place_2 = f->at_sorted_place_2 = size_add(at_ranked_place_2, 512);
+    const int64_t at_ranked_place_2 = f->at_ranked_place_2 = size_add(at_ranked_2, 256);
+    const int64_t at_sorted_2 = f->at_sorted_2 = size_add(at_ranked_place_2, 512);
+    const int64_t at_sorted_place_2 = f->at_sorted_place_2 = size_add(at_sorted_2, 256);
     f->per_worker = size_add(at_sorted_place_2, 512);
     const int64_t most_1 = size_min(size_max(size_ceil_div(size_mul(size_mul(extent_i, extent_k), extent_j), 8192),
             1), 1024);
