@@ -21,7 +21,7 @@ import time
 ROUNDS = 10
 LONG = 3    # a call of more than a third of the row's seconds
 DEFAULT_ROWS = ("maxsim-f32-cache,maxsim-f32-odd,maxsim-f32-ragged,maxsim-f32-stream,maxsim-bf16,maxsim-f16,product,"
-                "small,skinny,tccg,attention,log,max-plus-1024,min-plus,nearest,gaussian,cross,convolution")
+                "small,skinny,tccg,attention,log,max-plus-1024,min-plus,nearest,search,gaussian,cross,convolution")
 TOLERANCE = {"f4": 1e-5, "f8": 1e-12, "f2": 1e-3, "bf16": 1e-2, "i1": 1e-6}    # of the largest number in the result,
 POINTS = 4096    # where each is a sum of so many or fewer; of more, with the root of their number
 CORE_TYPES = (None, "SKYLAKEX", "COOPERLAKE", "HASWELL", "ZEN")

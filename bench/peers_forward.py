@@ -76,6 +76,13 @@ def nearest(p):
         yield "cdist", lambda: torch.cdist(a, b).amin(1) ** 2
 
 
+def search(p):
+    import torch
+    a, b = operands_of(p)
+    best = p.result.shape[1]
+    yield "topk", lambda: (a @ b.T).topk(best).values
+
+
 def gaussian(p):
     import torch
     a, b, v = operands_of(p)
@@ -95,7 +102,7 @@ def convolution(p):
     yield "conv2d", lambda: torch.nn.functional.conv2d(x, k, padding=1)
 
 
-TORCH = {"attention": attention, "log": log_product, "max": max_plus, "min": min_plus, "nearest": nearest, "gaussian": gaussian,
+TORCH = {"attention": attention, "log": log_product, "max": max_plus, "min": min_plus, "nearest": nearest, "search": search, "gaussian": gaussian,
          "cross": cross_entropy, "convolution": convolution}
 
 
@@ -119,8 +126,15 @@ def faiss_nearest(p):
     yield "knn", lambda: faiss.knn(a, b, 10 if ten else 1)[0].reshape(p.result.shape)
 
 
+def faiss_search(p):
+    import faiss
+    a, b = p.operands
+    faiss.omp_set_num_threads(1)
+    yield "knn", lambda: faiss.knn(a, b, p.result.shape[1], metric=faiss.METRIC_INNER_PRODUCT)[0]
+
+
 KEOPS = {"gaussian": keops_gaussian}
-FAISS = {"nearest": faiss_nearest}
+FAISS = {"nearest": faiss_nearest, "search": faiss_search}
 
 
 def forward_ways(table, p):

@@ -32,6 +32,11 @@
 
 #define NEAREST .operands = "f32 10000,64; f32 10000,64", .flops = 2.0 * 10000 * 10000 * 64
 
+/* Inner products of queries with many rows, of which the best are wanted. */
+#define SEARCH(best, queries) \
+    "qd,nd->qn | topk(" #best ") n", .operands = "f32 " #queries ",128; f32 200000,128", .flops = 2.0 * queries * 200000 * 128, \
+    .dtype = DTYPE_F32, .bounds = BOUND_COMPUTE | BOUND_READ
+
 /* A layer with 3 x 3 weights and a border of zeros, batch 1. */
 #define CONVOLUTION(title, c, side, least) \
     { "convolution-" title, "convolution f32, 3×3, padding 1, " #c " channels of " #side "²", \
@@ -178,6 +183,9 @@ static const Row rows[] = {
     { "nearest-expanded", "nearest of 10,000 to 10,000 f32, d=64, by squares and products, of the largest product",
       "n = x[i,k]^2 -> [i] ; m = y[j,k]^2 -> [j] ; x[i,k], y[j,k] -> [i,j] | n[i] + m[j] - 2 * _ | min j", NEAREST,
       .dtype = DTYPE_F32, .bounds = BOUND_OTHER, .other = "ik,jk->ij | min j", .goal = 0.85 },
+    { "search-16", "ten best of 200,000 rows for 16 queries f32, d=128", SEARCH(10, 16), .goal = 0.75 },
+    { "search-256", "… for 256 queries", SEARCH(10, 256), .goal = 0.80 },
+    { "search-256-100", "… the hundred best", SEARCH(100, 256), .goal = 0.70 },
     { "gaussian", "Gaussian sum f32, N=20,000 D=3", "(id - jd)^2 -> ij | exp(-0.5 * _) | * jv -> iv",
       .operands = "f32 20000,3; f32 20000,3; f32 20000,1", .flops = 2.0 * 20000 * 20000, .unit = "gaussians",
       .dtype = DTYPE_F32, .bounds = BOUND_COMPUTE, .goal = 0.70 },

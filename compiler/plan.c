@@ -136,7 +136,7 @@ bool plan_wants_room(const Plan *plan)
 {
     bool room = plan->stores_whole;
     for (int s = 0; s < plan->step_count; s++)
-        room |= plan->steps[s]->turned || plan->steps[s]->split;
+        room |= plan->steps[s]->turned || plan->steps[s]->split || (plan->steps[s]->kind == STEP_RANK && plan->step_count > 1);    /* stored for it */
     for (int l = 0; l < plan->launch_count; l++)    /* steps that run together store nothing on the way */
         for (int s = 0; s < plan->launches[l]->step_count && !plan->launches[l]->fuse; s++)
             room |= plan->launches[l]->steps[s]->contract != NULL;

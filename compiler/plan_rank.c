@@ -160,6 +160,17 @@ const Size *rank_points(Planner *planner, const Launch *launch, const Step *step
     return points;
 }
 
+const Size *rank_kept_bytes(Planner *planner, const Launch *launch)
+{
+    Arena *arena = planner->arena;
+    const Size *sum = size_constant(arena, 0);
+    for (int s = 0; s < launch->step_count; s++)
+        if (launch->steps[s]->statement->goes_on)
+            sum = size_op(arena, SIZE_ADD, sum, size_op(arena, SIZE_MUL, rank_points(planner, launch, launch->steps[s], false),
+                                                        size_constant(arena, rank_point_bytes(planner, launch->steps[s]))));
+    return sum;
+}
+
 const Size *rank_bytes(Planner *planner, const Step *step, const Size *points)
 {
     const Ranking ranking = step->ranking ? *step->ranking : make_ranking(planner, step, true);

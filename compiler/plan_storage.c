@@ -154,10 +154,10 @@ static void place(Planner *planner, const Tensor *tensor)
 /* An odd number of lines, so that rows do not fall into the same sets of a cache. */
 static const Size *odd_lines(Planner *planner, const Size *elements, Dtype dtype)
 {
-    const Size *line = size_constant(planner->arena, ALIGNMENT / (int64_t)dtype_size(dtype));
-    const Size *two = size_constant(planner->arena, 2 * ALIGNMENT / (int64_t)dtype_size(dtype));
-    const Size *pairs = size_op(planner->arena, SIZE_MUL, size_op(planner->arena, SIZE_CEIL_DIV, elements, two), two);
-    return size_op(planner->arena, SIZE_ADD, pairs, line);
+    const int64_t line = ALIGNMENT / (int64_t)dtype_size(dtype);
+    const Size *two = size_constant(planner->arena, 2 * line), *whole = size_op(planner->arena, SIZE_ADD, elements, size_constant(planner->arena, line - 1));
+    const Size *pairs = size_op(planner->arena, SIZE_MUL, size_op(planner->arena, SIZE_DIV, whole, two), two);
+    return size_op(planner->arena, SIZE_ADD, pairs, size_constant(planner->arena, line));
 }
 
 /* Whether a tiled product reads it as its rows, where they lie. */
@@ -306,23 +306,11 @@ static const Size *tile_turned(Planner *planner, const Size *slice)
     return size_op(arena, SIZE_MUL, size_op(arena, SIZE_MAX_OF, vectors, size_constant(arena, 1)), vector);
 }
 
-/* What a launch's rankings keep from block to block of a sweep, for one point of every block. */
-static const Size *kept_bytes(Planner *planner, const Launch *launch)
-{
-    Arena *arena = planner->arena;
-    const Size *sum = size_constant(arena, 0);
-    for (int s = 0; s < launch->step_count; s++)
-        if (launch->steps[s]->statement->goes_on)
-            sum = size_op(arena, SIZE_ADD, sum, size_op(arena, SIZE_MUL, rank_points(planner, launch, launch->steps[s], false),
-                                                        size_constant(arena, rank_point_bytes(planner, launch->steps[s]))));
-    return sum;
-}
-
 /* The bytes of all temporaries of a launch, or of those `at_point`, and how many there are. */
 static const Size *slices(Planner *planner, const Launch *launch, Part part, bool at_point, int *count)
 {
     const Plan *plan = planner->plan;
-    const Size *sum = at_point ? size_constant(planner->arena, 0) : kept_bytes(planner, launch);
+    const Size *sum = at_point ? size_constant(planner->arena, 0) : rank_kept_bytes(planner, launch);
     *count = 0;
     for (int t = 0; t < plan->lowered->tensor_count; t++)
         if (plan_is_temporary_of(plan, plan->lowered->tensors[t], launch->id)) {

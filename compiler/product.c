@@ -9,6 +9,7 @@
 enum { ROWS_LEAST = 8, DEPTH_LEAST = 2, KEPT_LEAST = 64, WORK_LEAST = 1 << 15, GUESS = 64 };
 enum { FEW_ROWS = 2, FEW_MEET = 32, FEW_READ = 1 << 15 };    /* on a grid: so few meet at least so many columns, of so many numbers */
 enum { BEHIND_LEAST = 3, BEHIND_MEET = 32, VECTOR_LEAST = 16 };    /* on a CPU, with a reduction behind the product: so few meet at least so many */
+enum { RANKED_LEAST = 256, RANKED_DEPTH = 8 };    /* so many points that are ranked are stored if each is a sum of so many numbers */
 enum { AGAIN_MOST = 16 };         /* more combinations take longer than to store a sum and to read it */
 enum { STORED_MOST = 1 << 16 };   /* points of a product that are stored for one point of a block's index */
 
@@ -507,20 +508,16 @@ static const Term *scores_of(const Term *softmax)
     }
 }
 
-/* Whether a product of few rows is stored for a ranking, which takes one sum at a time: how it is made, its step's cost says. */
+/* Whether sums of few rows or of one are stored for a ranking, which would make one at a time: how they are made, their step's cost says. */
 static bool is_ranked(Arena *arena, const Term *term, Nests allowed, const Extents *extents, const Term **inside)
 {
-    Product product;
     bool ranks = term->kind == TERM_REDUCE && reduction_facts[term->reduce.reduction].leaves == LEAVES_RANKS;
     *inside = ranks && allowed == NESTS_BY_COST ? product_inside(arena, term->reduce.argument) : NULL;
-    if (!*inside || !product_match(arena, *inside, &product) || product.places || has_complex_numbers(&product))
+    if (!*inside || !term_has_index(*inside, term->reduce.over[0]) || dtype_kind((*inside)->dtype) == KIND_COMPLEX ||
+        reduction_facts[(*inside)->reduce.reduction].leaves != LEAVES_NOTHING)
         return false;
-    double side[2];
-    for (int s = 0; s < 2; s++)
-        side[s] = points(extents, product.own[s].list, product.own[s].count);
-    double depth = points(extents, product.reduce->reduce.over, product.reduce->reduce.over_count);
-    return fmin(side[0], side[1]) >= FEW_ROWS && fmax(side[0], side[1]) >= FEW_MEET && depth >= DEPTH_LEAST &&
-           side[0] * side[1] * depth >= WORK_LEAST;
+    double depth = points(extents, (*inside)->reduce.over, (*inside)->reduce.over_count);
+    return depth >= RANKED_DEPTH && extent_of(extents, term->reduce.over[0]) >= RANKED_LEAST && depth * points(extents, (*inside)->indices, (*inside)->rank) >= WORK_LEAST;
 }
 
 unsigned short *product_kinds(Arena *arena, const Program *program, Nests allowed, const Extents *extents, const Target *target)

@@ -332,7 +332,7 @@ static void explain_memory(Text *text, const Cost *cost)
         text_put(text, "depends on extents that are not known");
     else
         text_print(text, "%s with one thread", byte_words(arena, (double)cost->workspace));
-    if (cost->smallest >= 0 && cost->smallest != cost->workspace)
+    if (cost->smallest >= 0 && (cost->workspace < 0 || cost->smallest < cost->workspace))
         text_print(text, ", the least is %s", byte_words(arena, (double)cost->smallest));
 }
 

@@ -1711,14 +1711,14 @@ static int prepare(Frame *f, const attention_in_blocks_args *args, int workers)
     const int64_t tile_1_1 = f->tile_1_1 = size_min(128, extent_q);
     const int64_t sweep_1 = f->sweep_1 = size_max(size_min(512, extent_k), 1);
     f->units_1 = size_ceil_div(extent_q, tile_1_1);
-    const int64_t row_tmp1 = f->row_tmp1 = size_add(size_mul(size_ceil_div(sweep_1, 32), 32), 16);
+    const int64_t row_tmp1 = f->row_tmp1 = size_add(size_mul(size_div(size_add(sweep_1, 15), 32), 32), 16);
     const int64_t at_tmp2 = f->at_tmp2 = size_align(size_mul(size_mul(row_tmp1, tile_1_1), 4), 64);
     const int64_t at_tmp4 = f->at_tmp4 = size_add(at_tmp2, size_align(size_mul(tile_1_1, 4), 64));
     const int64_t at_tmp5 = f->at_tmp5 = size_add(at_tmp4, size_align(size_mul(tile_1_1, 4), 64));
     const int64_t at_tmp6 = f->at_tmp6 = size_add(at_tmp5, size_align(size_mul(tile_1_1, 4), 64));
     const int64_t at_tmp7 = f->at_tmp7 = size_add(at_tmp6, size_align(size_mul(tile_1_1, 4), 64));
     const int64_t at_tmp8 = f->at_tmp8 = size_add(at_tmp7, size_align(size_mul(tile_1_1, 4), 64));
-    const int64_t row_tmp8 = f->row_tmp8 = size_add(size_mul(size_ceil_div(extent_v, 32), 32), 16);
+    const int64_t row_tmp8 = f->row_tmp8 = size_add(size_mul(size_div(size_add(extent_v, 15), 32), 32), 16);
     const int64_t at_panels_1 = f->at_panels_1 = size_add(at_tmp8,
             size_align(size_mul(size_mul(row_tmp8, tile_1_1), 4), 64));
     const int64_t at_packed_1 = f->at_packed_1 = size_add(at_panels_1,

@@ -1160,7 +1160,7 @@ static int prepare(Frame *f, const columns_in_place_args *args, int workers)
     const int64_t tile_1_3 = f->tile_1_3 = size_min(24, extent_c);
     f->units_1 = size_mul(size_mul(size_ceil_div(extent_a, tile_1_1), size_ceil_div(extent_b, tile_1_2)),
             size_ceil_div(extent_c, tile_1_3));
-    const int64_t row_tmp1 = f->row_tmp1 = size_add(size_mul(size_ceil_div(tile_1_2, 32), 32), 16);
+    const int64_t row_tmp1 = f->row_tmp1 = size_add(size_mul(size_div(size_add(tile_1_2, 15), 32), 32), 16);
     const int64_t at_panels_1 = f->at_panels_1 = size_align(size_mul(size_mul(size_mul(row_tmp1, tile_1_1), tile_1_3),
             4), 64);
     const int64_t at_coming_1 = f->at_coming_1 = size_add(at_panels_1,

@@ -2362,11 +2362,11 @@ static int prepare(Frame *f, const guessed_attention_args *args, int workers)
         return BAD_SHAPES;
     const int64_t tile_1_3 = f->tile_1_3 = size_min(64, extent_q);
     f->units_1 = size_mul(size_mul(extent_b, extent_h), size_ceil_div(extent_q, tile_1_3));
-    const int64_t row_tmp1 = f->row_tmp1 = size_add(size_mul(size_ceil_div(extent_k, 32), 32), 16);
+    const int64_t row_tmp1 = f->row_tmp1 = size_add(size_mul(size_div(size_add(extent_k, 15), 32), 32), 16);
     const int64_t at_tmp2 = f->at_tmp2 = size_align(size_mul(size_mul(row_tmp1, tile_1_3), 4), 64);
     const int64_t at_tmp4 = f->at_tmp4 = size_add(at_tmp2, size_align(size_mul(tile_1_3, 4), 64));
     const int64_t at_tmp5 = f->at_tmp5 = size_add(at_tmp4, size_align(size_mul(tile_1_3, 4), 64));
-    const int64_t row_tmp5 = f->row_tmp5 = size_add(size_mul(size_ceil_div(extent_k, 64), 64), 32);
+    const int64_t row_tmp5 = f->row_tmp5 = size_add(size_mul(size_div(size_add(extent_k, 31), 64), 64), 32);
     const int64_t at_panels_1 = f->at_panels_1 = size_add(at_tmp5,
             size_align(size_mul(size_mul(row_tmp5, tile_1_3), 2), 64));
     const int64_t at_packed_1 = f->at_packed_1 = size_add(at_panels_1,

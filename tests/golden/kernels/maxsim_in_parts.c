@@ -2008,8 +2008,8 @@ static int prepare(Frame *f, const maxsim_in_parts_args *args, int workers)
     const int64_t tile_1_1 = f->tile_1_1 = size_min(64, extent_i);
     const int64_t tile_1_2 = f->tile_1_2 = size_min(8, extent_m);
     f->units_1 = size_mul(size_ceil_div(extent_i, tile_1_1), size_ceil_div(extent_m, tile_1_2));
-    const int64_t row_tmp1 = f->row_tmp1 = size_add(size_mul(size_ceil_div(size_mul(extent_j, tile_1_1), 32), 32),
-            16);
+    const int64_t row_tmp1 = f->row_tmp1 = size_add(size_mul(size_div(size_add(size_mul(extent_j, tile_1_1), 15), 32),
+            32), 16);
     const int64_t at_panels_1 = f->at_panels_1 = size_align(size_mul(size_mul(row_tmp1, tile_1_2), 4), 64);
     const int64_t at_packed_1 = f->at_packed_1 = size_add(at_panels_1,
             size_align(size_mul(size_mul(size_align(size_mul(tile_1_1, extent_j), 32), extent_k), 4), 64));

@@ -1159,7 +1159,7 @@ static int prepare(Frame *f, const short_maxsim_args *args, int workers)
         return BAD_SHAPES;
     const int64_t tile_1_1 = f->tile_1_1 = size_min(22, extent_m);
     f->units_1 = size_ceil_div(extent_m, tile_1_1);
-    const int64_t row_tmp1 = f->row_tmp1 = size_add(size_mul(size_ceil_div(extent_j, 32), 32), 16);
+    const int64_t row_tmp1 = f->row_tmp1 = size_add(size_mul(size_div(size_add(extent_j, 15), 32), 32), 16);
     const int64_t at_panels_1 = f->at_panels_1 = size_align(size_mul(size_mul(row_tmp1, tile_1_1), 4), 64);
     const int64_t at_packed_1 = f->at_packed_1 = size_add(at_panels_1,
             size_align(size_mul(size_mul(size_align(extent_j, 16), extent_k), 4), 64));
