@@ -1354,8 +1354,8 @@ static int prepare(Frame *f, const narrow_maxsim_args *args, int workers)
         return BAD_SHAPES;
     if (extent_i > 0 && extent_m > 0 && extent_j > 0 && extent_n < 1)
         return BAD_SHAPES;
-    const int64_t row_tmp1 = f->row_tmp1 = size_add(size_mul(size_ceil_div(size_mul(extent_j, extent_i), 32), 32),
-            16);
+    const int64_t row_tmp1 = f->row_tmp1 = size_add(size_mul(size_div(size_add(size_mul(extent_j, extent_i), 15), 32),
+            32), 16);
     f->shared = size_align(size_mul(size_mul(row_tmp1, extent_m), 4), 64);
     const int64_t tile_1_2 = f->tile_1_2 = size_min(64, extent_j);
     f->units_1 = size_mul(size_mul(extent_i, size_ceil_div(extent_j, tile_1_2)), extent_m);

@@ -150,6 +150,13 @@ SHARED int64_t size_mul(int64_t a, int64_t b)
     return b && a > SIZE_TOO_LARGE / b ? SIZE_TOO_LARGE : a * b;
 }
 
+SHARED int64_t size_div(int64_t a, int64_t b)
+{
+    if (a == SIZE_TOO_LARGE || b == SIZE_TOO_LARGE)
+        return SIZE_TOO_LARGE;
+    return b ? a / b : a;
+}
+
 SHARED int64_t size_ceil_div(int64_t a, int64_t b)
 {
     if (a == SIZE_TOO_LARGE || b == SIZE_TOO_LARGE)
@@ -819,8 +826,8 @@ static int prepare(Frame *f, const packed_maxsim_args *args, int workers)
         return BAD_SHAPES;
     const int64_t tile_1_1 = f->tile_1_1 = size_min(2, extent_i);
     f->units_1 = size_mul(size_ceil_div(extent_i, tile_1_1), extent_m);
-    const int64_t row_tmp1 = f->row_tmp1 = size_add(size_mul(size_ceil_div(size_mul(extent_j, tile_1_1), 32), 32),
-            16);
+    const int64_t row_tmp1 = f->row_tmp1 = size_add(size_mul(size_div(size_add(size_mul(extent_j, tile_1_1), 15), 32),
+            32), 16);
     f->per_worker = size_align(size_mul(row_tmp1, 4), 64);
     f->shared = 64;
     f->grain_1 = size_max(size_ceil_div(f->units_1, 2147483647), 1);

@@ -131,6 +131,13 @@ SHARED int64_t size_mul(int64_t a, int64_t b)
     return b && a > SIZE_TOO_LARGE / b ? SIZE_TOO_LARGE : a * b;
 }
 
+SHARED int64_t size_div(int64_t a, int64_t b)
+{
+    if (a == SIZE_TOO_LARGE || b == SIZE_TOO_LARGE)
+        return SIZE_TOO_LARGE;
+    return b ? a / b : a;
+}
+
 SHARED int64_t size_ceil_div(int64_t a, int64_t b)
 {
     if (a == SIZE_TOO_LARGE || b == SIZE_TOO_LARGE)
@@ -759,7 +766,7 @@ static int prepare(Frame *f, const ranked_args *args, int workers)
         return BAD_SHAPES;
     const int64_t tile_1_1 = f->tile_1_1 = size_min(64, extent_i);
     f->units_1 = size_ceil_div(extent_i, tile_1_1);
-    const int64_t row_tmp1 = f->row_tmp1 = size_add(size_mul(size_ceil_div(extent_j, 32), 32), 16);
+    const int64_t row_tmp1 = f->row_tmp1 = size_add(size_mul(size_div(size_add(extent_j, 15), 32), 32), 16);
     const int64_t at_ranked_2 = f->at_ranked_2 = size_align(size_mul(size_mul(row_tmp1, tile_1_1), 4), 64);
     const int64_t at_ranked_place_2 = f->at_ranked_place_2 = size_add(at_ranked_2, 5120);
     f->per_worker = size_add(at_ranked_place_2, 10240);
