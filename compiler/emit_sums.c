@@ -538,7 +538,7 @@ const char *tiling_after(Emitter *e, Tiling *t)
 /* The columns' states have seen all rows of a part, whose they become. */
 static void keep_part(Emitter *e, const Tiling *t, const char *(*names)[STATE_COMPONENTS_MAX])
 {
-    const Step *opened = e->step;
+    const Step *opened = e->step;    /* perhaps a copy of the step that has the parts */
     const char *offset = emit_name(e, "of_part");
     emit_line(e, "const int64_t %s = %s;", offset, emit_part_offset(e, "part"));
     for (int r = 0; r < t->first_count; r++) {

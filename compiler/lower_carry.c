@@ -256,7 +256,7 @@ void sweep_rewrite(Sweeper *s)
     for (int i = 0, n = l->out->statement_count; i < n; i++) {
         Statement *statement = l->out->statements[i];
         const bool reduces = s->swept[i] && !sweep_keeps(s, statement);
-        statement->goes_on = reduces && sweep_ranks(statement);
+        statement->goes_on |= reduces && sweep_ranks(statement);
         if (reduces && !statement->goes_on) {
             take_apart(s, statement);
             continue;

@@ -302,6 +302,7 @@ static void verify_sweep(Verifier *v, const Launch *launch)
         bool kept = indices_have(step->loops, step->loop_count, index);
         expect(v, !step->statement->goes_on || (step->kind == STEP_RANK && !kept && step->statement->outputs[0].value->reduce.over[0] == index),
                "what goes on from block to block of a sweep ranks along another index");
+        expect(v, !index || step->kind != STEP_RANK || kept || step->statement->goes_on, "a ranking in a sweep does not go on from block to block");
         for (int r = 0; r < step->root_count && index && step->kind != STEP_RANK; r++)
             expect(v, kept != reduces_over(step->roots[r], index), "a step of a sweep has the index as a loop, or reduces it");
     }

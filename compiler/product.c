@@ -258,7 +258,7 @@ bool product_pays(const Product *product, Nests nests, const Extents *extents, I
     double depth = points(extents, product->reduce->reduce.over, product->reduce->reduce.over_count);
     /* A few rows that meet large columns leave most of a block's tile empty, but what the columns are made of is read once. Loops would make
      * one sum at a time for a reduction behind them. */
-    const bool grid = target->grid, behind = !grid && !target->spreads && count > 0;
+    const bool grid = target && target->grid, behind = !grid && count > 0 && !target->spreads;
     double columns = fmax(side[0], side[1]), least = grid && columns >= FEW_MEET && columns * depth >= FEW_READ ? FEW_ROWS
                                                     : behind && columns >= BEHIND_MEET ? BEHIND_LEAST : ROWS_LEAST;
     return side[0] >= least && side[1] >= least && depth >= DEPTH_LEAST && all * depth >= WORK_LEAST &&
@@ -399,11 +399,11 @@ static bool is_sum_of_sides(const Product *product)
     return sum->map.arguments[0] == product->side[first] && sum->map.arguments[1] == product->side[1 - first];
 }
 
-static bool is_of_powers(Arena *arena, const Term *term, Nests nests, const Extents *extents, const Target *target)
+static bool is_of_powers(Arena *arena, const Term *term, Nests nests, const Extents *extents)
 {
     Product product;
     return term->kind == TERM_REDUCE && term->reduce.reduction == REDUCTION_LOGSUMEXP && dtype_kind(term->dtype) == KIND_FLOAT &&
-           match_sides(arena, term, &product) && is_sum_of_sides(&product) && product_pays(&product, nests, extents, NULL, 0, target);
+           match_sides(arena, term, &product) && is_sum_of_sides(&product) && product_pays(&product, nests, extents, NULL, 0, NULL);
 }
 
 typedef struct Summing {
@@ -458,12 +458,12 @@ static const Term *place_of_sides(Arena *arena, const Term *term, const PlaceSum
     return reduce;
 }
 
-static bool is_place_of_sum(Arena *arena, const Term *term, Nests nests, const Extents *extents, const Target *target)
+static bool is_place_of_sum(Arena *arena, const Term *term, Nests nests, const Extents *extents)
 {
     PlaceSum sum;
     Product product;
     const Term *place = product_of_place(arena, term, &sum) ? place_of_sides(arena, term, &sum) : NULL;
-    return place && product_match(arena, place, &product) && product_pays(&product, nests, extents, NULL, 0, target);
+    return place && product_match(arena, place, &product) && product_pays(&product, nests, extents, NULL, 0, NULL);
 }
 
 /* Whether a sum is of products of two bf16 numbers, in f32. */
@@ -517,7 +517,8 @@ static bool is_ranked(Arena *arena, const Term *term, Nests allowed, const Exten
         reduction_facts[(*inside)->reduce.reduction].leaves != LEAVES_NOTHING)
         return false;
     double depth = points(extents, (*inside)->reduce.over, (*inside)->reduce.over_count);
-    return depth >= RANKED_DEPTH && extent_of(extents, term->reduce.over[0]) >= RANKED_LEAST && depth * points(extents, (*inside)->indices, (*inside)->rank) >= WORK_LEAST;
+    return depth >= RANKED_DEPTH && extent_of(extents, term->reduce.over[0]) >= RANKED_LEAST &&
+           depth * points(extents, (*inside)->indices, (*inside)->rank) >= WORK_LEAST;
 }
 
 unsigned short *product_kinds(Arena *arena, const Program *program, Nests allowed, const Extents *extents, const Target *target)
@@ -538,7 +539,7 @@ unsigned short *product_kinds(Arena *arena, const Program *program, Nests allowe
             kinds[i] |= (unsigned short)(end | (is_made_again(arena, term, extents) ? PRODUCT_AGAIN : 0));
         else if (!grid && is_stored(arena, term, kinds, extents))
             kinds[i] |= PRODUCT_STORED;
-        if (is_of_powers(arena, term, allowed, extents, target) || is_place_of_sum(arena, term, allowed, extents, target))
+        if (is_of_powers(arena, term, allowed, extents) || is_place_of_sum(arena, term, allowed, extents))
             kinds[i] |= PRODUCT_GUARDED;
     }
     for (int i = 0; i < program->term_count && !grid; i++) {

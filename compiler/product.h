@@ -45,7 +45,7 @@ typedef enum { NESTS_BY_COST, NESTS_TILED, NESTS_LOOPS } Nests;
 
 /* Whether a tiled product is worth its packing: enough rows, columns and contracted points. Extents that are not known
  * count as 64. `over`: what a first reduction behind the product runs over. On a grid, and with a
- * reduction behind it where rows need not be packed as vectors, few rows pay that meet many columns. */
+ * reduction behind it where rows need not be packed as vectors, few rows pay that meet many columns; not where there is no `target`. */
 bool product_pays(const Product *product, Nests nests, const Extents *extents, Index *const *over, int count, const Target *target);
 
 /* The place of an extremum of a sum some of whose values lack all that is contracted: where those are finite, that of the others. */

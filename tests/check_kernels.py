@@ -68,6 +68,9 @@ FAULTS = {
 
 # What kernels once got wrong, and the target that showed it.
 ONCE_WRONG = {
+    "rankings in two sweeps":
+        (("a = Q[q,d], N[n,d] -> [q,n] | topk(9) n ; b = Q[q,d], M[m,d] -> [q,m] | topk(5) m ; a[q,i] * b[q,j] -> [q,i,j]",
+          [("Q", [20, 3]), ("N", [600, 3]), ("M", [900, 3])]), "avx2"),
     "a read out of range that nothing needs in the end":
         (("x[t[p]:i64+d] -> [p,d] | cumsum p | sum p | _ / D[d,y]", [[9], [4], [3, 2]], [[2], [4], [3, 0]]), "portable"),
     "large arguments of a softmax fused with its difference":

@@ -19,6 +19,7 @@
 #define ADDED_AND_READ "a[i,j] = x[i,j] * y[j]; b[j] = a[i,j] | max i; a[i,j] += z[j] * x[i,j]; b[i] + a[i,j] | max j"
 
 #define MASKED "qd,kd->qk | where(@k <= @q, _, -inf) | softmax k | * kv -> qv"
+#define RANKED "qd,kd->qk | topk(3) k"
 #define KERNEL_SUM "(qd - kd)^2 -> qk | exp(-0.5 * _) | * kv -> qv"
 
 /* ---- what is accepted ---- */
@@ -227,6 +228,8 @@ BREAK(sweep_without_index, sweep_of_none = *p->launches[0]->sweep; sweep_of_none
 BREAK(other_rows, p->steps[p->step_count - 1]->contract->tile_rows++)
 BREAK(workspace_of_one, p->workspace = p->per_worker)
 
+BREAK(ranks_anew, ((Statement *)p->steps[p->step_count - 1]->statement)->goes_on = false)
+
 static void what_is_broken_is_named(void **unused)
 {
     (void)unused;
@@ -315,9 +318,10 @@ static void what_is_broken_is_named(void **unused)
         { KERNEL_SUM, sweep_nowhere, "not in its place" },
         { KERNEL_SUM, sweep_short, "not in its place" },
         { KERNEL_SUM, sweep_without_index, "lacks a step's index" },
+        { RANKED, ranks_anew, "does not go on" },
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-        bool sweeps = !strcmp(cases[i].text, KERNEL_SUM);
+        bool sweeps = !strcmp(cases[i].text, KERNEL_SUM) || !strcmp(cases[i].text, RANKED);
         Planned *planned = plan_of(cases[i].text, (CompileOptions){ .target = target_find("avx2"), .sweep = sweeps ? 16 : 0 });
         assert_null(plan_verify(planned->plan));
         cases[i].breaks(planned->plan);
