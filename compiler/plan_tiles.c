@@ -468,12 +468,13 @@ static const Size *part_of(const Planner *planner, const Index *split, double le
 static const Size *split_rows(const Planner *planner, const Contract *c, Index **split)
 {
     double columns = planner_points(planner, &c->columns), depth = planner_points(planner, &c->depth), size = (double)dtype_size(c->packed);
-    bool one = c->batch.count == 0 && c->kept_rows.count == 0 && !c->sweep &&
+    double points = planner_points(planner, &c->batch) * planner_points(planner, &c->kept_rows);
+    bool one = points == 1 && !c->sweep && c->run <= 1 &&
                (columns <= COLUMNS_LEAST || columns * depth * size <= contract_near(planner->plan->target));
     *split = c->rows.list[0];
-    double extent = planner_extent(planner, *split), work = planner_points(planner, &c->rows) * columns * depth;
-    double least = fmax(planner->hints->nests == NESTS_TILED ? c->tile_rows : extent * PART_WORK / work, 1);
-    return one && extent >= 2 * ceil(least) ? part_of(planner, *split, least) : NULL;
+    double extent = planner_extent(planner, *split), rows = planner_points(planner, &c->rows), work = fmax(rows * columns * depth, 1);
+    double least = planner->hints->nests == NESTS_TILED ? c->tile_rows : ceil(extent * fmax(PART_WORK / work, ROWS_LEAST / fmax(rows, 1)));
+    return one && extent >= 2 * least ? part_of(planner, *split, least) : NULL;
 }
 
 const Size *contract_split(const Planner *planner, const Step *step, Index **split)

@@ -8,8 +8,10 @@ typedef struct Search {
 
 static Planned *plan_search(const Search *search, int64_t memory)
 {
-    ExtentSpec extents[] = { { .name = "q", .extent = search->queries }, { .name = "n", .extent = search->rows }, { .name = "d", .extent = 128 } };
+    ExtentSpec extents[] = { { .name = "q", .extent = search->queries }, { .name = "n", .extent = search->rows }, { .name = "d", .extent = 128 },
+                             { .name = "b", .extent = 1 } };
     CompileOptions options = { .target = target_find(search->target), .memory = memory, .check = { .extents = extents, .extent_count = 3 } };
+    options.check.extent_count += search->expression[0] == 'b';
     return plan_of(search->expression, options);
 }
 
@@ -20,6 +22,7 @@ static void reduced_rows_are_cut(void **unused)
     (void)unused;
     static const struct { Search search; bool fused, cut; } cases[] = {
         { { "qd,nd->qn | max n", "avx512", 16, 200000 }, true, true },     { { "qd,nd->qn | argmax n", "avx2", 256, 200000 }, true, true },
+        { { "bqd,bnd->bqn | max n", "avx512", 16, 200000 }, true, true },
         { { "qd,nd->qn | logsumexp n", "avx512", 3, 20000 }, true, false }, { { "qd,nd->qn | max n", "avx512", 2000, 200000 }, true, false },
         { { "qd,nd->qn | max n", "avx512", 32, 500 }, true, false },       { { "qd,nd->qn | max n", "portable", 16, 200000 }, false, true },
         { { "qd,dn->qn | max n", "avx512", 12, 200000 }, false, true },    { { "qd,dn->qn | max n", "avx512", 16, 200000 }, true, true },
