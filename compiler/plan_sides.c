@@ -18,6 +18,7 @@ static const double pack_cycles[] = { [LIES_ALONG] = 0.2, [LIES_TURNED] = 0.5, [
 static const double store_cycles[] = { [LIES_ALONG] = 0.15, [LIES_TURNED] = 1.2, [LIES_APART] = 1.5 };
 
 enum {
+    RANKED_SOME = 32, RANKED_MANY = 192,    /* so many rows that are ranked are columns */
     DOT_RATE = 16,                /* times as many products as of f32 a cycle has in registers of tiles */
     SHORT = 128,                  /* bytes of a run of columns that leaves lines half written, */
     SHORT_ROW = 1024,             /* and of a row that is read in place for which memory is waited for where the next one is elsewhere */
@@ -182,6 +183,17 @@ static bool stores_columns(const Planner *planner, const Step *step, const Index
     if (!tensor->home->origin)
         ranked_axis(planner, tensor, &either);
     return either || column == stored_along(planner, step);
+}
+
+/* Whether rows of a ranking that goes on from block to block are some whole vectors of columns rather than a unit's rows: other units have the
+ * other vectors, and what is ranked need not be packed for each. */
+static bool ranks_rows(const Planner *planner, const Step *step, const Product *product, int rows, const Index *column)
+{
+    const Tensor *tensor = step->statement->outputs[0].tensor;
+    bool either = false;
+    int ranked = tensor->home->origin ? -1 : ranked_axis(planner, tensor, &either);
+    double points = planner_points(planner, &product->own[rows]);
+    return either && ranked >= 0 && tensor->axes[ranked] == column && points >= RANKED_SOME && points < RANKED_MANY;
 }
 
 /* The index of a set that the result has `run` elements apart; NULL: none. */
@@ -451,7 +463,7 @@ bool product_choose_sides(const Planner *planner, const Step *step, const Produc
     for (int left = 0; left < 2; left++) {
         const IndexSet *own = &product->own[1 - left];
         Index *column = last_column(planner, step, product, 1 - left);
-        if (!column || !product->own[left].count)
+        if (!column || !product->own[left].count || ranks_rows(planner, step, product, left, column))
             continue;
         double columns = planner_points(planner, own), cost = 0;
         double depth = planner_points(planner, &over);

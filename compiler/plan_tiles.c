@@ -576,8 +576,8 @@ void contract_tiles(Planner *planner, Launch *launch)
         columns = fewer_columns(planner, launch, c, place, units, COLUMNS_LEAST, columns, tiles);
     const double narrowest = is_far ? SWEEP_LEAST : in_order ? ASKED_LEAST : goes_on(launch) ? tile_columns / fixed : COLUMNS_LEAST;
     columns = fewer_columns(planner, launch, c, place, c->columns_unasked ? RUNS_LEAST : WORKERS_LEAST, narrowest, columns, tiles);
-    if (goes_on(launch) && fixed == 1) {
-        columns = even_share(planner_points(planner, &c->columns), columns, tile_columns);
+    if (goes_on(launch) && fixed == 1) {    /* whole vectors */
+        columns = ceil(even_share(planner_points(planner, &c->columns), columns, tile_columns) / plan->lanes) * plan->lanes;
         shrink(planner, launch, c, place, ROLE_COLUMN, columns, tiles);
     }
     while (rows >= 2 && c->window && window_points(planner, c->window, launch, place, tiles) * size > most)

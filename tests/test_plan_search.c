@@ -51,6 +51,7 @@ static void rankings_go_on_from_block_to_block(void **unused)
         { { "qd,nd->qn | topk(10) n", "avx512", 4, 200000 }, 0, RANKS_IN_PARTS, NULL },
         { { "qd,nd->qn | topk(1000) n", "avx512", 16, 200000 }, 0, RANKS_IN_SWEEP, "q" },
         { { "qd,nd->qn | topk(10) n & argtopk(10) n", "avx2", 256, 200000 }, 0, RANKS_IN_SWEEP, "q" },
+        { { "qd,nd->qn | topk(10) n", "avx512", 100, 200000 }, 0, RANKS_IN_SWEEP, "q" },
         { { "qd,nd->qn | bottomk(10) n", "avx512", 1000, 200000 }, 0, RANKS_IN_SWEEP, "n" },
         { { "qd,nd->qn | topk(10) n", "avx512", 1000, 10000 }, 0, RANKS_WHOLE, "n" },
         { { "qd,nd->qn | topk(10) n", "avx512", 16, 200000 }, 300000, RANKS_IN_SWEEP, "q" },
