@@ -18,7 +18,7 @@ static const double pack_cycles[] = { [LIES_ALONG] = 0.2, [LIES_TURNED] = 0.5, [
 static const double store_cycles[] = { [LIES_ALONG] = 0.15, [LIES_TURNED] = 1.2, [LIES_APART] = 1.5 };
 
 enum {
-    RANKED_SOME = 32, RANKED_MANY = 192,    /* so many rows that are ranked are columns */
+    RANKED_LEAST = 32, RANKED_MOST = 192,    /* so many rows that are ranked are columns: the fewest, and more than the most */
     DOT_RATE = 16,                /* times as many products as of f32 a cycle has in registers of tiles */
     SHORT = 128,                  /* bytes of a run of columns that leaves lines half written, */
     SHORT_ROW = 1024,             /* and of a row that is read in place for which memory is waited for where the next one is elsewhere */
@@ -175,25 +175,27 @@ static const Index *stored_along(const Planner *planner, const Step *step)
     return NULL;
 }
 
-/* Whether a step's columns lie side by side in what it stores. */
-static bool stores_columns(const Planner *planner, const Step *step, const Index *column)
+/* The index of what a step stores along which it is ranked, if its rows may lie either way; else NULL. */
+static const Index *ranked_either_way(const Planner *planner, const Step *step)
 {
     const Tensor *tensor = step->statement->outputs[0].tensor;
     bool either = false;
-    if (!tensor->home->origin)
-        ranked_axis(planner, tensor, &either);
-    return either || column == stored_along(planner, step);
+    int ranked = tensor->home->origin ? -1 : ranked_axis(planner, tensor, &either);
+    return ranked >= 0 && either ? tensor->axes[ranked] : NULL;
+}
+
+/* Whether a step's columns lie side by side in what it stores. */
+static bool stores_columns(const Planner *planner, const Step *step, const Index *column)
+{
+    return ranked_either_way(planner, step) || column == stored_along(planner, step);
 }
 
 /* Whether rows of a ranking that goes on from block to block are some whole vectors of columns rather than a unit's rows: other units have the
  * other vectors, and what is ranked need not be packed for each. */
 static bool ranks_rows(const Planner *planner, const Step *step, const Product *product, int rows, const Index *column)
 {
-    const Tensor *tensor = step->statement->outputs[0].tensor;
-    bool either = false;
-    int ranked = tensor->home->origin ? -1 : ranked_axis(planner, tensor, &either);
     double points = planner_points(planner, &product->own[rows]);
-    return either && ranked >= 0 && tensor->axes[ranked] == column && points >= RANKED_SOME && points < RANKED_MANY;
+    return points >= RANKED_LEAST && points < RANKED_MOST && ranked_either_way(planner, step) == column;
 }
 
 /* The index of a set that the result has `run` elements apart; NULL: none. */
