@@ -237,7 +237,7 @@ static bool plan_nests(Arena *arena, Compiled *c, const CompileOptions *options,
         return true;
     for (int64_t points = SWEEP_POINTS / 4; points >= SWEEP_LEAST && !fits(c, c->plan->workspace, options->memory); points /= 2) {
         hints->smallest_tiles = options->target->grid || points == SWEEP_LEAST;
-        hints->uncut |= options->target->grid || plan_has_split(c->plan);
+        hints->uncut |= options->target->grid || plan_has_split(c->plan) || c->plan->stores_whole;
         sweeping = sweeping_of(c, options, points);
         if (!plan_as(arena, c, options, wanted, hints, &sweeping, diags))
             return false;

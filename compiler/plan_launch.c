@@ -166,9 +166,7 @@ static Index *reduces_most(const Planner *planner, const Step *last)
     return planner_extent(planner, longest) >= points * REDUCED_MORE ? longest : NULL;
 }
 
-/* The blocks that all steps of a group have in common, in the order of the last step's loops; or of the longest index that it
- * reduces. */
-static Block *common_blocks(Planner *planner, Step *const *group, int count, int *block_count, Index **split)
+Block *planner_common_blocks(Planner *planner, Step *const *group, int count, int *block_count, Index **split)
 {
     Classes c = classes_of(planner, group, count);
     const Step *last = group[count - 1];
@@ -334,11 +332,10 @@ static Group *group_steps(Planner *planner, int *group_count)
         Group joined = join_readers(planner, step, groups, group_of);
         int block_count = 0;
         Index *split = NULL;
-        Block *blocks = NULL;
         if (joined.count > 1 && !has_ring(&joined) && !has_changes(planner, &joined) && !has_sweeps(&joined) &&
             !is_interrupted(planner, &joined))
-            blocks = common_blocks(planner, joined.steps, joined.count, &block_count, &split);
-        bool idles = block_count && !split && planner_idles(planner, joined.steps, joined.count, blocks, block_count);
+            planner_common_blocks(planner, joined.steps, joined.count, &block_count, &split);
+        bool idles = block_count && !split && planner_idles(planner, joined.steps, joined.count);
         planner->plan->stores_whole |= idles;
         if (!block_count || idles)
             joined.count = 1;
@@ -370,7 +367,7 @@ static Group *next_group(const Planner *planner, Group *groups, int count, const
 static void block_together(Planner *planner, Launch *launch)
 {
     Index *split;
-    launch->blocks = common_blocks(planner, launch->steps, launch->step_count, &launch->block_count, &split);
+    launch->blocks = planner_common_blocks(planner, launch->steps, launch->step_count, &launch->block_count, &split);
     if (split) {
         Step *last = launch->steps[launch->step_count - 1];
         last->split = split;

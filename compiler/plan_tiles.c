@@ -137,18 +137,30 @@ static int shrink_rank(const Contract *c, const Index *index, const Index *turne
     return index == turned ? 0 : index == c->rows.list[c->rows.count - 1] || of_squares ? 1 : 2;
 }
 
+/* Whether a product's columns are turned in squares whose both sides are blocks. */
+static bool cuts_squares(const Launch *launch, const Contract *c, int place)
+{
+    int sides = 0;
+    for (int b = 0; b < launch->block_count && c->across; b++) {
+        const Index *index = launch->blocks[b].of_step[place];
+        sides += index == c->across || index == c->columns.list[c->columns.count - 1];
+    }
+    return sides == 2;
+}
+
 /* Shrinks the blocks of one role until no more than `most` points of them are in a unit: those of a rank outermost first. */
 static void shrink(const Planner *planner, const Launch *launch, const Contract *c, int place, Role role, double most,
                    double *tiles)
 {
     double inside = 1, side[2];
     const Index *column = c->columns.list[c->columns.count - 1], *by_rows = turn_by_rows(launch, place);
-    if (c->across)
+    const bool squares = cuts_squares(launch, c, place);
+    if (squares)
         square_tiles(planner, c, most, side);
     for (int rank = 0; rank < 3; rank++)
         for (int b = launch->block_count - 1; b >= 0; b--) {
             const Index *index = launch->blocks[b].of_step[place];
-            bool turned = c->across && (index == c->across || index == column);
+            bool turned = squares && (index == c->across || index == column);
             if (role_of(c, index) != role || shrink_rank(c, index, by_rows) != rank)
                 continue;
             double extent = fmin(planner_extent(planner, index), most_rows(planner, c, index));
@@ -269,18 +281,22 @@ static void set_tiles(Planner *planner, Launch *launch, const double *tiles, int
     }
 }
 
-/* The columns that are no blocks: a unit of work has all of them. */
-static double fixed_columns(const Planner *planner, const Launch *launch, int place)
+/* The points of rows or columns that are no blocks: a unit of work has all of them. */
+static double fixed_points(const Planner *planner, const Launch *launch, int place, const IndexSet *set)
 {
-    const Contract *c = launch->steps[place]->contract;
     double fixed = 1;
-    for (int i = 0; i < c->columns.count; i++) {
+    for (int i = 0; i < set->count; i++) {
         bool block = false;
         for (int b = 0; b < launch->block_count; b++)
-            block |= launch->blocks[b].of_step[place] == c->columns.list[i];
-        fixed *= block ? 1 : fmax(planner_extent(planner, c->columns.list[i]), 1);
+            block |= launch->blocks[b].of_step[place] == set->list[i];
+        fixed *= block ? 1 : fmax(planner_extent(planner, set->list[i]), 1);
     }
     return fixed;
+}
+
+static double fixed_columns(const Planner *planner, const Launch *launch, int place)
+{
+    return fixed_points(planner, launch, place, &launch->steps[place]->contract->columns);
 }
 
 /* On a grid a unit of work is a tile of columns with one of rows, or with all those that the first reduction takes together, or with a
@@ -554,7 +570,7 @@ void contract_tiles(Planner *planner, Launch *launch)
     if (split)
         tiles[launch->block_count - 1] = ceil(planner_extent(planner, split) / SPLIT_PARTS);
     shrink(planner, launch, c, place, ROLE_COLUMN, columns < 1 ? 1 : columns, tiles);
-    double inner_rows = c->reduces ? planner_points(planner, &c->rows) : 1, rows = UNIT_ROWS / (inner_rows < 1 ? 1 : inner_rows);
+    double inner_rows = c->reduces ? planner_points(planner, &c->rows) : fixed_points(planner, launch, place, &c->rows), rows = UNIT_ROWS / (inner_rows < 1 ? 1 : inner_rows);
     if (launch->steps[launch->step_count - 1]->kind == STEP_RANK && launch->steps[launch->step_count - 1]->split)
         rows = fmin(rows, RANKED_ROWS);    /* which are looked at again */
     const Index *by_rows = turn_by_rows(launch, place);

@@ -54,11 +54,13 @@ double step_work(const Planner *planner, const Step *step);
 
 /* plan_launch.c */
 bool planner_may_be_block(const Step *step, const Index *index);
+/* The blocks that all steps of a group have in common, in the order of the last step's loops; or of the index `split` that it reduces. */
+Block *planner_common_blocks(Planner *planner, Step *const *group, int count, int *block_count, Index **split);
 double planner_kept_points(const Planner *planner, const Step *step);
 const Size *planner_most_parts(const Planner *planner, double points);    /* of a reduction with so many kept points */
 
-/* plan_idle.c: whether steps that have such blocks in common, of which the first makes what others read, leave a grid idle together */
-bool planner_idles(const Planner *planner, Step *const *group, int count, const Block *blocks, int block_count);
+/* plan_idle.c: whether steps that have blocks in common, of which the first makes what others read, leave a machine idle together */
+bool planner_idles(Planner *planner, Step *const *group, int count);
 
 /* plan_alone.c: the blocks of a launch of one step; then their tiles, where these are not known otherwise */
 void plan_alone(Planner *planner, Launch *launch);

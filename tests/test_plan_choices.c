@@ -231,6 +231,7 @@ typedef struct Busy {
     int64_t memory;
     int launches;
     bool is_split;
+    const char *target;           /* NULL: a GPU */
 } Busy;
 
 static int64_t extent_in(const char *extents, char index)
@@ -253,34 +254,42 @@ static int shapes_of(const Busy *busy, OperandSpec *list, int64_t shapes[][4])
 }
 
 /* Contracted points are cut into parts where a product has too few tiles for the card, unless there is no memory for sums of them or all is done
- * in the time of one more launch; and steps that would leave it idle together run one after the other where little is stored between them. */
-static void all_of_a_card_has_work(void **unused)
+ * in the time of one more launch; and steps that would leave it, or threads, idle together run one after the other where little is stored
+ * between them. */
+static void all_of_a_machine_has_work(void **unused)
 {
     (void)unused;
     static const Busy cases[] = {
-        { "ki,kj->ij", "ki,kj", "k=262144,i=128,j=128", 0, 1, true },
-        { "ki,kj->ij", "ki,kj", "k=262144,i=128,j=128", 1, 1, false },
-        { "ki,kj->ij", "ki,kj", "k=4096,i=4096,j=4096", 0, 1, false },
-        { "ik,kj->ij", "ik,kj", "i=128,j=128,k=128", 0, 1, false },
-        { "bk,kj->bj", "bk,kj", "b=8,k=4096,j=4096", 0, 1, true },
-        { "bi,ijk,bj->bk", "bi,ijk,bj", "b=256,i=128,j=128,k=128", 0, 1, true },
-        { "ki:f64,kj:f64->ij", "ki,kj", "k=262144,i=128,j=128", 0, 1, true },
-        { "ki:bf16,kj:bf16->ij", "ki,kj", "k=65536,i=512,j=512", 0, 1, false },
-        { "ij,jk,kl->il", "ij,jk,kl", "i=100,j=4096,k=4096,l=100", 0, 2, true },
-        { "ij,jk,kl->il", "ij,jk,kl", "i=100,j=64,k=64,l=100", 0, 1, false },
-        { "hd,hjd->hj | softmax j | * hjv->hv", "hd,hjd,hjv", "h=8,j=65536,d=128,v=128", 0, 5, true },
-        { "hd,hjd->hj | softmax j | * hjv->hv", "hd,hjd,hjv", "h=8,j=65536,d=128,v=128", 300000, 1, false },
-        { "hid,hjd->hij | softmax j | * hjv->hiv", "hid,hjd,hjv", "h=16,i=4096,j=4096,d=128,v=128", 0, 1, false },
-        { "ij | softmax j", "ij", "i=8192,j=8192", 0, 1, false },
-        { "ij | softmax j", "ij", "i=16,j=1000000", 0, 4, false },
-        { "ij->", "ij", "i=8192,j=8192", 0, 1, true },
-        { "ij:c64,jk:c64->ik", "ij,jk", "i=100,j=512,k=100", 0, 3, false },
-        { "ij:c64,jk:c64,kl:c64->il", "ij,jk,kl", "i=100,j=4096,k=4096,l=100", 0, 6, false },
+        { "ki,kj->ij", "ki,kj", "k=262144,i=128,j=128", 0, 1, true, NULL },
+        { "ki,kj->ij", "ki,kj", "k=262144,i=128,j=128", 1, 1, false, NULL },
+        { "ki,kj->ij", "ki,kj", "k=4096,i=4096,j=4096", 0, 1, false, NULL },
+        { "ik,kj->ij", "ik,kj", "i=128,j=128,k=128", 0, 1, false, NULL },
+        { "bk,kj->bj", "bk,kj", "b=8,k=4096,j=4096", 0, 1, true, NULL },
+        { "bi,ijk,bj->bk", "bi,ijk,bj", "b=256,i=128,j=128,k=128", 0, 1, true, NULL },
+        { "ki:f64,kj:f64->ij", "ki,kj", "k=262144,i=128,j=128", 0, 1, true, NULL },
+        { "ki:bf16,kj:bf16->ij", "ki,kj", "k=65536,i=512,j=512", 0, 1, false, NULL },
+        { "ij,jk,kl->il", "ij,jk,kl", "i=100,j=4096,k=4096,l=100", 0, 2, true, NULL },
+        { "ij,jk,kl->il", "ij,jk,kl", "i=100,j=64,k=64,l=100", 0, 1, false, NULL },
+        { "hd,hjd->hj | softmax j | * hjv->hv", "hd,hjd,hjv", "h=8,j=65536,d=128,v=128", 0, 5, true, NULL },
+        { "hd,hjd->hj | softmax j | * hjv->hv", "hd,hjd,hjv", "h=8,j=65536,d=128,v=128", 300000, 1, false, NULL },
+        { "hid,hjd->hij | softmax j | * hjv->hiv", "hid,hjd,hjv", "h=16,i=4096,j=4096,d=128,v=128", 0, 1, false, NULL },
+        { "ij | softmax j", "ij", "i=8192,j=8192", 0, 1, false, NULL },
+        { "ij | softmax j", "ij", "i=16,j=1000000", 0, 4, false, NULL },
+        { "ij->", "ij", "i=8192,j=8192", 0, 1, true, NULL },
+        { "ij:c64,jk:c64->ik", "ij,jk", "i=100,j=512,k=100", 0, 3, false, NULL },
+        { "ij:c64,jk:c64,kl:c64->il", "ij,jk,kl", "i=100,j=4096,k=4096,l=100", 0, 6, false, NULL },
+        { "ij,jk,kl->il", "ij,jk,kl", "i=4,j=4096,k=4096,l=1024", 0, 2, false, "avx512" },
+        { "ij,jk,kl->il", "ij,jk,kl", "i=4,j=4096,k=4096,l=1024", 30000, 1, false, "avx512" },
+        { "ij,jk,kl->il", "ij,jk,kl", "i=4096,j=512,k=64,l=512", 0, 1, false, "avx512" },
+        { "ij,jk,kl->il", "ij,jk,kl", "i=4,j=100,k=100,l=100", 0, 1, false, "avx512" },
+        { "ij,kj->ik | softmax k", "ij,kj", "i=4,j=512,k=32000", 0, 2, false, "avx512" },
+        { "ij | softmax j", "ij", "i=2,j=1000000", 0, 1, false, "avx512" },
+        { "hid,hjd->hij | softmax j | * hjv->hiv", "hid,hjd,hjv", "h=1,i=32,j=8192,d=64,v=64", 0, 1, false, "avx512" },
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         OperandSpec operands[3];
         int64_t shapes[3][4];
-        CompileOptions options = { .target = target_find("cuda:sm_90a"), .memory = cases[i].memory };
+        CompileOptions options = { .target = target_find(cases[i].target ? cases[i].target : "cuda:sm_90a"), .memory = cases[i].memory };
         options.check.operands = operands;
         options.check.operand_count = shapes_of(&cases[i], operands, shapes);
         Planned *planned = plan_of(cases[i].text, options);
@@ -552,7 +561,7 @@ int main(void)
         cmocka_unit_test(columns_are_asked_for_in_order),
         cmocka_unit_test(few_rows_meet_a_matrix_in_order),
         cmocka_unit_test(few_columns_are_cut_along_rows_too),
-        cmocka_unit_test(all_of_a_card_has_work),
+        cmocka_unit_test(all_of_a_machine_has_work),
         cmocka_unit_test(rows_of_memory_are_far_apart),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
