@@ -24,7 +24,7 @@ static void stream_rows(Emitter *e, Tiling *t)
     tiling_know_product(e, t, "sums[r][v]");
     const char *value = emit_bare(e, emit_varying(e, tiling_whole_value(t)));
     if (t->in_pieces)
-        emit_line(e, "if (v >= wide)\n%*sbreak;", 4 * body->indent + 4, "");
+        emit_line(e, "if (v >= wide)\n%*scontinue;", 4 * body->indent + 4, "");
     emit_line(e, "pass_%sv(%s + r * result_step, %s);", dtype_name(t->dtype), t->in_pieces ? "lines[v]" : "result + v * LANES", value);
     emit_pop(e);
     if (t->in_pieces) {
@@ -81,7 +81,7 @@ static void stream_pairs(Emitter *e, Tiling *t)
     emit_line(e, "UNROLL");
     emit_line(e, "for (int at = 0; at < 2 * VECTORS_%d; at++) {", n);
     emit_line(e, "    if (at >= wide)");
-    emit_line(e, "        break;");
+    emit_line(e, "        continue;");
     emit_line(e, "    const int run = at / HALVES_%d, half = at %% HALVES_%d * 2;", n, n);
     emit_line(e, "    const int low = run * HALVES_%d + half %% HALVES_%d, high = run * HALVES_%d + (half + 1) %% HALVES_%d;", n, n, n, n);
     emit_line(e, "    const %sv line = join_%sv(sums[r + half / HALVES_%d][low / 2], low %% 2, sums[r + (half + 1) / HALVES_%d][high / 2], high %% 2);",

@@ -106,6 +106,8 @@ static void emit_parts(Emitter *e, Text *text, int depth, const char *name, cons
     }
     if (around.lead)
         to = emit_before_line(e, text, depth, name, to, names, around, at);
+    if (e->step->has_runs)
+        text_print(text, "%*sUNROLL_SOME\n", 4 * depth, "");
     emit_around(e, text, depth, emit_text(e, "for (; %s + %s <= %s; %s += %s)", name, emit_turn(e), to, name, emit_turn(e)), names, around, at + 1);
     around.count = emit_text(e, groups ? "(int)(%s - %s) & (LANES - 1)" : "(int)(%s - %s)", to, name);
     emit_around(e, text, depth, emit_text(e, "if (%s < %s)", name, to), names, around, at + 1);

@@ -28,8 +28,10 @@ void nest_groups(Emitter *e, Nest *nest, const LoopBounds *loop, const char *at)
     emit_line(e, "        const int64_t %s = %s + other%s;", name, at, nest->across ? " * LANES" : "");
     emit_body(e, body);
     emit_line(e, "    }");
-    emit_line(e, "    add_%s_%s(&%s, &%s, %s, %s);", state_group(reduce), emit_suffix(dtype, true), nest->names[0][0], nest->names[0][1],
-              others, some);
+    Scope *end = emit_push(e);
+    emit_state_add(e, reduce, nest->names[0], others, some);
+    emit_pop(e);
+    emit_body(e, end);
     emit_line(e, "}");
 }
 
@@ -94,19 +96,11 @@ void nest_groups_of_points(Emitter *e, Nest *nest, const LoopBounds *loop, const
     emit_line(e, "}");
 }
 
-/* The innermost loop with ROWS elements of each lane at a time, as long as there are so many. */
-void nest_rows(Emitter *e, Nest *nest, const LoopBounds *loop, const char *at)
+/* ROWS elements of each lane from `at` on, in arrays: of reductions that take them so; the others step. */
+static void emit_rows(Emitter *e, Nest *nest, const LoopBounds *loop, const char *at, const char *const *values)
 {
-    const char **values = ARENA_ARRAY(e->arena, const char *, nest->count), *turn = emit_name(e, "row"), *by = emit_text(e, nest->across ? "%d * LANES" : "%d", ROWS);
-    Scope *whole = emit_push(e), *points = nest->jammed ? nest_open_points(e) : NULL;
-    for (int r = 0; r < nest->count; r++) {
-        const Term *reduce = nest->domains[r].reduce;
-        values[r] = state_takes_rows(reduce) ? emit_name(e, "values") : NULL;
-        if (values[r])
-            emit_line(e, "%s %s[%d];", emit_type(reduce->reduce.argument->dtype, true), values[r], ROWS);
-    }
+    const char *name = emit_name(e, loop->index->name), *turn = emit_name(e, "row");
     Scope *body = emit_push(e);
-    const char *name = emit_name(e, loop->index->name);
     body->loop = true;
     emit_bind(e, loop->index, name);
     emit_line(e, "const int64_t %s = %s + %s%s;", name, at, turn, nest->across ? " * LANES" : "");
@@ -122,19 +116,83 @@ void nest_rows(Emitter *e, Nest *nest, const LoopBounds *loop, const char *at)
     emit_line(e, "for (int %s = 0; %s < %d; %s++) {", turn, turn, ROWS, turn);
     emit_body(e, body);
     emit_line(e, "}");
+}
+
+/* The array's name of each reduction that takes its elements so; NULL: it does not. */
+static const char **declare_rows(Emitter *e, const Nest *nest)
+{
+    const char **values = ARENA_ARRAY(e->arena, const char *, nest->count);
     for (int r = 0; r < nest->count; r++) {
         const Term *reduce = nest->domains[r].reduce;
-        const char *apart = emit_apart(e, reduce, loop->index), *by_lanes = strcmp(apart, "1") ? "LANES * " : "LANES";
-        if (!values[r])
-            continue;
-        emit_push(e);
-        emit_bind(e, loop->index, at);
-        const char *first = emit_place(e, reduce, true);
-        emit_pop(e);
-        emit_line(e, "place_all_%s(%d, &%s, &%s, %s, %d, 1, %d, %s, %s%s);", emit_suffix(reduce->reduce.argument->dtype, true),
-                  state_wants_most(reduce), nest->turn[r][0], nest->turn[r][1], values[r], ROWS, ROWS, first,
-                  nest->across ? by_lanes : "", nest->across && !strcmp(apart, "1") ? "" : apart);
+        values[r] = state_takes_rows(reduce) ? emit_name(e, "values") : NULL;
+        if (values[r])
+            emit_line(e, "%s %s[%d];", emit_type(reduce->reduce.argument->dtype, true), values[r], ROWS);
     }
+    return values;
+}
+
+/* The best of them becomes the state, if it is better. */
+static void place_rows(Emitter *e, Nest *nest, const LoopBounds *loop, const char *at, int r, const char *values)
+{
+    const Term *reduce = nest->domains[r].reduce;
+    const char *apart = emit_apart(e, reduce, loop->index), *by_lanes = strcmp(apart, "1") ? "LANES * " : "LANES";
+    emit_push(e);
+    emit_bind(e, loop->index, at);
+    const char *first = emit_place(e, reduce, true);
+    emit_pop(e);
+    emit_line(e, "place_all_%s(%d, &%s, &%s, %s, %d, 1, %d, %s, %s%s);", emit_suffix(reduce->reduce.argument->dtype, true),
+              state_wants_most(reduce), nest->turn[r][0], nest->turn[r][1], values, ROWS, ROWS, first,
+              nest->across ? by_lanes : "", nest->across && !strcmp(apart, "1") ? "" : apart);
+}
+
+/* Along the lanes only the block of so many elements is noted that has each lane's best: the first with the best of all lanes is looked
+ * at again. */
+static void nest_blocks(Emitter *e, Nest *nest, const LoopBounds *loop, const char *at, int r)
+{
+    const Term *reduce = nest->domains[r].reduce;
+    const Dtype dtype = state_dtype(reduce);
+    const char *suffix = emit_suffix(dtype, true), *best = emit_name(e, "best"), *block = emit_name(e, "block");
+    const char *by = emit_text(e, "%d * LANES", ROWS), *begun = emit_name(e, "begun"), *found = emit_name(e, "found");
+    emit_line(e, "const int64_t %s = %s;", begun, at);
+    emit_line(e, "%s %s = %s;", emit_type(dtype, true), best, emit_state_start(e, reduce, 0, true));
+    emit_line(e, "i32v %s = splat_i32v(0);", block);
+    Scope *body = emit_push(e);
+    const char **values = declare_rows(e, nest);
+    emit_rows(e, nest, loop, at, values);
+    emit_line(e, "keep_block_%s(%d, &%s, &%s, %s, %d, (int)((%s - %s) / (%s)));", suffix, state_wants_most(reduce), best, block, values[r], ROWS,
+              at, begun, by);
+    emit_pop(e);
+    emit_line(e, "for (; %s + %s <= %s; %s += %s) {", at, by, loop->end, at, by);
+    emit_body(e, body);
+    emit_line(e, "}");
+    Scope *again = emit_push(e);
+    again->branch = true;
+    emit_line(e, "const int64_t %s = %s + (int64_t)first_block_%s(%d, %s, %s) * (%s);", found, begun, suffix, state_wants_most(reduce), best, block,
+              by);
+    values = declare_rows(e, nest);
+    emit_rows(e, nest, loop, found, values);
+    place_rows(e, nest, loop, found, r, values[r]);
+    emit_pop(e);
+    emit_line(e, "if (%s > %s) {", at, begun);
+    emit_body(e, again);
+    emit_line(e, "}");
+}
+
+/* The innermost loop with ROWS elements of each lane at a time, as long as there are so many. */
+void nest_rows(Emitter *e, Nest *nest, const LoopBounds *loop, const char *at)
+{
+    const int only = state_only((const Term *const *)nest->reduces, nest->count);
+    if (nest->across && nest->loop_count == 1 && only >= 0 && !nest->jammed) {
+        nest_blocks(e, nest, loop, at, only);
+        return;
+    }
+    const char *by = emit_text(e, nest->across ? "%d * LANES" : "%d", ROWS);
+    Scope *whole = emit_push(e), *points = nest->jammed ? nest_open_points(e) : NULL;
+    const char **values = declare_rows(e, nest);
+    emit_rows(e, nest, loop, at, values);
+    for (int r = 0; r < nest->count; r++)
+        if (values[r])
+            place_rows(e, nest, loop, at, r, values[r]);
     if (points)
         nest_close_points(e, points);
     emit_pop(e);

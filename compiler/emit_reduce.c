@@ -89,10 +89,12 @@ static void set_domains(Emitter *e, Nest *nest)
                                     : (Domain){ .reduce = nest->reduces[r] };
 }
 
+/* Moments of a column's part are added row by row as they come: their own take another pass over what is far apart. */
 static void set_group(const Emitter *e, Nest *nest)
 {
     const Domain *domain = &nest->domains[0];
-    nest->grouped = nest->loop_count > 0 && nest->count == 1 && nest->varying && state_group(domain->reduce) && !domain->inside_count &&
+    bool by_rows = e->step->split && !nest->across && !state_adds_exponentials(domain->reduce);
+    nest->grouped = nest->loop_count > 0 && !by_rows && nest->count == 1 && nest->varying && state_group(domain->reduce) && !domain->inside_count &&
                     !contains_reduction(e, domain->reduce->reduce.argument);
 }
 

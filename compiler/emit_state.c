@@ -166,6 +166,22 @@ void emit_state_step(Emitter *e, const Term *reduce, const char *const *names, b
     emit_state_merge(e, reduce, names, lifted, varying);
 }
 
+/* "&largest, &sum" */
+static const char *addresses(Emitter *e, const Term *reduce, const char *const *names)
+{
+    Component components[STATE_COMPONENTS_MAX];
+    const char *list = emit_text(e, "&%s", names[0]);
+    for (int c = 1, n = state_components(reduce, components); c < n; c++)
+        list = emit_text(e, "%s, &%s", list, names[c]);
+    return list;
+}
+
+void emit_state_add(Emitter *e, const Term *reduce, const char *const *names, const char *others, const char *count)
+{
+    emit_line(e, "add_%s_%s(%s, %s, %s);", state_group(reduce), emit_suffix(state_dtype(reduce), true), addresses(e, reduce, names), others,
+              count);
+}
+
 /* ---- folds ---- */
 
 static const char *fold_name(const Component *component)
@@ -189,10 +205,19 @@ void emit_state_fold(Emitter *e, const Term *reduce, const char *const *lanes, c
         return;
     }
     if (state_group(reduce)) {
-        const char *type = emit_type(components[0].dtype, false);
-        emit_line(e, "%s %s, %s;", type, names[0], names[1]);
-        emit_line(e, "fold_%s_%s(%s, %s, &%s, &%s);", state_group(reduce), emit_suffix(components[0].dtype, true), lanes[0], lanes[1], names[0],
-                  names[1]);
+        const char *type = emit_type(components[0].dtype, false), *list = lanes[0], *declared = names[0];
+        for (int c = 1; c < count; c++) {
+            list = emit_text(e, "%s, %s", list, lanes[c]);
+            declared = emit_text(e, "%s, %s", declared, names[c]);
+        }
+        emit_line(e, "%s %s;", type, declared);
+        emit_line(e, "fold_%s_%s(%s, %s);", state_group(reduce), emit_suffix(components[0].dtype, true), list, addresses(e, reduce, names));
+        return;
+    }
+    if (state_takes_rows(reduce)) {
+        for (int c = 0; c < count; c++)
+            emit_line(e, "%s %s;", emit_type(components[c].dtype, false), names[c]);
+        emit_line(e, "fold_place_%s(%s%s, %s, %s);", emit_suffix(components[0].dtype, true), leading, lanes[0], lanes[1], addresses(e, reduce, names));
         return;
     }
     const char *others[STATE_COMPONENTS_MAX];

@@ -140,7 +140,7 @@ static void take_group(Emitter *e, const Tiling *t, const Term *reduce, const ch
     tiling_open_rows(e, t, "r++");
     emit_body(e, inner);
     emit_line(e, "}");
-    emit_line(e, "add_%s_%s(&%s, &%s, %s, height);", state_group(reduce), emit_suffix(register_dtype(x->dtype), true), names[0], names[1], others);
+    emit_state_add(e, reduce, names, others, "height");
 }
 
 static bool is_extremum(const Tiling *t, const Term *reduce)
@@ -303,7 +303,7 @@ static void vector_loop(Emitter *e, const Tiling *t, const Scope *body, bool apa
         emit_line(e, "UNROLL");
         emit_line(e, "for (int v = 0; v < VECTORS_%d; v++) {", t->number);
         emit_line(e, "    if (v * LANES >= count)");
-        emit_line(e, "        break;");
+        emit_line(e, "        continue;");
     } else {
         emit_line(e, "for (int v = 0; v * LANES < count; v++) {");
     }

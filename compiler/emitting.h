@@ -194,6 +194,8 @@ const char *emit_extreme(Emitter *e, Dtype dtype, bool most);                   
 const char *emit_state_start(Emitter *e, const Term *reduce, int component, bool varying);   /* what has seen nothing */
 void emit_state_step(Emitter *e, const Term *reduce, const char *const *names, bool varying, const char *place);
 void emit_state_merge(Emitter *e, const Term *reduce, const char *const *names, const char *const *others, bool varying);
+/* Several elements of each lane added at once, of a state that has a group: an array of them, and how many. */
+void emit_state_add(Emitter *e, const Term *reduce, const char *const *names, const char *others, const char *count);
 void emit_state_fold(Emitter *e, const Term *reduce, const char *const *lanes, const char *const *names);
 Value emit_state_finish(Emitter *e, const Term *reduce, const char *const *names, bool varying);
 

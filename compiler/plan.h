@@ -233,6 +233,7 @@ struct Step {
     int dots;
     int ahead;                    /* what is read so many vectors later is prefetched; 0: nothing */
     int soon;                     /* … what some of the next points read, so many numbers later */
+    bool has_runs;                /* a copy of runs that lie apart: the fewer instructions each has, the more runs are loaded at once */
     int alone[2];                 /* points that reduce so many numbers, from and to, go one by one all the same: a row is a stream; or 0, 0 */
     int near;                     /* but where all points reduce no more than so many */
     bool apart;                   /* or rather each that goes with others follows a stretch of memory of its own */

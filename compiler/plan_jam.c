@@ -91,7 +91,7 @@ static bool adds_exponentials(const Planner *planner, Step *step)
 {
     const Term *root = step->roots[0];
     Standing standing = { .arena = planner->arena, .reduce = root };
-    if (step->root_count > 1 || !state_group(root) || !step->vector_kept || step->statement->output_count > 1)
+    if (step->root_count > 1 || !state_adds_exponentials(root) || !step->vector_kept || step->statement->output_count > 1)
         return false;
     term_each_below(planner->arena, step->statement->outputs[0].value, note_where, &standing);
     step->guard = standing.guard;
@@ -146,7 +146,7 @@ static int best_jam(double extent, int most)
 static bool has_powers(Step *step, const Index *index)
 {
     const Term *sum = step->root_count == 1 ? step->roots[0]->reduce.argument : NULL;
-    if (!sum || !state_group(step->roots[0]) || sum->kind != TERM_MAP || sum->map.function != FUNCTION_ADD ||
+    if (!sum || !state_adds_exponentials(step->roots[0]) || sum->kind != TERM_MAP || sum->map.function != FUNCTION_ADD ||
         dtype_size(sum->dtype) < 4 || !step->vector_kept || index == step->vector)
         return false;
     for (int row = 0; row < 2; row++)
@@ -433,6 +433,21 @@ static bool is_block(const Launch *launch, int place, const Index *index)
     return is;
 }
 
+/* Whether a step copies runs of several vectors along the lanes, of numbers that are loaded and stored as they are, from places that do not
+ * follow each other as the loops do. */
+static bool copies_runs(const Planner *planner, const Step *step)
+{
+    enum { RUN_VECTORS = 4 };
+    const Term *x = step->statement->outputs[0].value;
+    const int last = step->loop_count - 1;
+    if (step->kind != STEP_STORE || step->turned || x->kind != TERM_READ || last < 1 || step->loops[last] != step->vector || x->read.tensor->rank < 2 ||
+        register_dtype(x->dtype) != x->dtype || planner_extent(planner, step->vector) < RUN_VECTORS * planner->plan->lanes)
+        return false;
+    const Position *along = &x->read.positions[x->read.tensor->rank - 1], *before = along - 1;
+    return position_is_plain(along) && along->parts[0].index == step->vector &&
+           !(position_is_plain(before) && before->parts[0].index == step->loops[last - 1]);
+}
+
 /* Along the innermost loop without lanes, else along the one with them. Threads are many enough to wait for one another. */
 void plan_jam(Planner *planner, const Launch *launch, int place)
 {
@@ -447,6 +462,7 @@ void plan_jam(Planner *planner, const Launch *launch, int place)
         jam_columns(planner, step, columns_together(planner));
     if (step->split && step->ahead)
         jam_rows(planner, step);
+    step->has_runs = !planner->plan->target->grid && copies_runs(planner, step);
     plan_points(planner, step);
 }
 

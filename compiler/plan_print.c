@@ -234,6 +234,8 @@ static void dump_step(Text *text, const Plan *plan, const Step *step)
         text_print(text, ", prefetching %d vectors ahead", step->ahead);
     if (step->soon)
         text_print(text, ", prefetching %d numbers ahead", step->soon);
+    if (step->has_runs)
+        text_put(text, ", several vectors a turn");
     if (step->shares > 1)
         text_print(text, ", %d threads for elements of their own", step->shares);
     if (step->split) {

@@ -37,7 +37,7 @@ static const StateFacts facts[STATE_COUNT] = {
     [STATE_NORM] = { 1, { { "norm", OF_REAL, START_ZERO, LIFT_ELEMENT, MERGE_ADD } }, .skips = true, .neutral = START_ZERO },
     [STATE_MOMENTS] = { 3, { { "count", OF_REAL, START_ZERO, LIFT_ONE, 0 },
                              { "mean", OF_ELEMENT, START_ZERO, LIFT_ELEMENT, 0 },
-                             { "squares", OF_REAL, START_ZERO, LIFT_ZERO, 0 } }, .merge = "moments", .leading = "" },
+                             { "squares", OF_REAL, START_ZERO, LIFT_ZERO, 0 } }, .merge = "moments", .leading = "", .group = "moments" },
     [STATE_EXPONENTIALS] = { 2, { { "largest", OF_ELEMENT, START_LEAST, LIFT_ELEMENT, 0 },
                                   { "sum", OF_ELEMENT, START_ZERO, LIFT_ONE, 0 } },
                              .merge = "exponentials", .leading = "", .group = "exponentials", .skips = true, .neutral = START_LEAST },
@@ -92,7 +92,13 @@ Dtype state_dtype(const Term *reduce)
 
 const char *state_group(const Term *reduce)
 {
-    return facts[state_of(reduce)].group;
+    bool is_real = dtype_kind(register_dtype(reduce->reduce.argument->dtype)) == KIND_FLOAT;
+    return is_real ? facts[state_of(reduce)].group : NULL;
+}
+
+bool state_adds_exponentials(const Term *reduce)
+{
+    return state_of(reduce) == STATE_EXPONENTIALS;
 }
 
 const char *state_merge(const Term *reduce, const char **leading)
@@ -128,8 +134,7 @@ bool state_wants_most(const Term *reduce)
 
 bool state_takes_rows(const Term *reduce)
 {
-    Dtype dtype = reduce->reduce.argument->dtype;
-    return state_needs_place(reduce) && (dtype == DTYPE_F32 || dtype == DTYPE_F64 || dtype == DTYPE_I32);
+    return state_needs_place(reduce) && register_dtype(reduce->reduce.argument->dtype) != DTYPE_BOOL;
 }
 
 int state_finder(const Term *const *reduces, int count, int r)

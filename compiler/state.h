@@ -34,9 +34,10 @@ Dtype state_dtype(const Term *reduce);
 /* Where components merge together: the function merge_NAME_… of templates/state.c and its leading argument, or NULL. */
 const char *state_merge(const Term *reduce, const char **leading);
 
-/* Of a state of two numbers to which several elements are cheaper to add at once: the functions add_NAME_… and
+/* Of a state of several numbers to which several elements are cheaper to add at once: the functions add_NAME_… and
  * fold_NAME_… of templates/state.c, or NULL. */
 const char *state_group(const Term *reduce);
+bool state_adds_exponentials(const Term *reduce);      /* one of these, which has functions for points that go together, too */
 
 /* Whether elements of this value change nothing, so that a reduction need not look at them. */
 bool state_skips(const Term *reduce, const Term *value);

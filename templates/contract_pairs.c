@@ -44,7 +44,7 @@ INLINE void multiply_pairs_N(const int height, const partu *rows, int64_t row_st
         UNROLL
         for (int r = 0; r < ROWS_N; r++) {
             if (r >= height)
-                break;
+                continue;
             const f32v left = splat_pair_f32v((const partu *)row_address(r < 7 ? low : high, one, three, five, r % 7));
             UNROLL
             for (int v = 0; v < PAIRS_N; v++) {

@@ -62,7 +62,7 @@ INLINE void multiply_N(const int height, const partu *rows, int64_t row_step, in
         UNROLL
         for (int r = 0; r < ROWS_N; r++) {
             if (r >= height)
-                break;
+                continue;
             const partu *at = (const partu *)row_address(r < 7 ? low : high, one, three, five, r % 7);
             //{ left
             const f32v left = splat_f32v(*at);
@@ -110,7 +110,7 @@ KERNEL static void tile_N(int height, const f32u *rows, int64_t row_step, int64_
     for (int r = 0; r < ROWS_N; r++) {
         //{ kept_rows
         if (r >= height)
-            break;
+            continue;
         //}
         UNROLL
         for (int v = 0; v < VECTORS_N; v++)

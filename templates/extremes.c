@@ -43,7 +43,7 @@ INLINE f32v max_all_f32v(f32v state, const f32v *x, const int most, const int st
     UNROLL
     for (int i = 0; i < most; i++) {
         if (i >= count)
-            break;
+            continue;
         state = greater_f32v(x[i * step], state);
     }
     UNROLL
@@ -62,7 +62,7 @@ INLINE f32v max_all_f32v(f32v state, const f32v *x, const int most, const int st
     UNROLL
     for (int i = 0; i < most; i++) {
         if (i >= count)
-            break;
+            continue;
         state = max_f32v(state, x[i * step]);
     }
     return state;
@@ -81,7 +81,7 @@ INLINE f32v max_all_f32v(f32v state, const f32v *x, const int most, const int st
     UNROLL
     for (int i = 0; i < most; i++) {
         if (i >= count)
-            break;
+            continue;
         state = greater_f32v(x[i * step], state);
     }
     UNROLL
@@ -92,7 +92,7 @@ INLINE f32v max_all_f32v(f32v state, const f32v *x, const int most, const int st
 #else
     for (int i = 0; i < most; i++) {
         if (i >= count)
-            break;
+            continue;
         state = max_f32v(state, x[i * step]);
     }
 #endif
@@ -111,7 +111,7 @@ INLINE f32v min_all_f32v(f32v state, const f32v *x, const int most, const int st
     UNROLL
     for (int i = 0; i < most; i++) {
         if (i >= count)
-            break;
+            continue;
         state = lesser_f32v(x[i * step], state);
     }
     UNROLL
@@ -130,7 +130,7 @@ INLINE f32v min_all_f32v(f32v state, const f32v *x, const int most, const int st
     UNROLL
     for (int i = 0; i < most; i++) {
         if (i >= count)
-            break;
+            continue;
         state = min_f32v(state, x[i * step]);
     }
     return state;
@@ -149,7 +149,7 @@ INLINE f32v min_all_f32v(f32v state, const f32v *x, const int most, const int st
     UNROLL
     for (int i = 0; i < most; i++) {
         if (i >= count)
-            break;
+            continue;
         state = lesser_f32v(x[i * step], state);
     }
     UNROLL
@@ -160,7 +160,7 @@ INLINE f32v min_all_f32v(f32v state, const f32v *x, const int most, const int st
 #else
     for (int i = 0; i < most; i++) {
         if (i >= count)
-            break;
+            continue;
         state = min_f32v(state, x[i * step]);
     }
 #endif
@@ -208,7 +208,7 @@ INLINE f64v max_all_f64v(f64v state, const f64v *x, const int most, const int st
     UNROLL
     for (int i = 0; i < most; i++) {
         if (i >= count)
-            break;
+            continue;
         state = greater_f64v(x[i * step], state);
     }
     UNROLL
@@ -227,7 +227,7 @@ INLINE f64v max_all_f64v(f64v state, const f64v *x, const int most, const int st
     UNROLL
     for (int i = 0; i < most; i++) {
         if (i >= count)
-            break;
+            continue;
         state = max_f64v(state, x[i * step]);
     }
     return state;
@@ -246,7 +246,7 @@ INLINE f64v max_all_f64v(f64v state, const f64v *x, const int most, const int st
     UNROLL
     for (int i = 0; i < most; i++) {
         if (i >= count)
-            break;
+            continue;
         state = greater_f64v(x[i * step], state);
     }
     UNROLL
@@ -257,7 +257,7 @@ INLINE f64v max_all_f64v(f64v state, const f64v *x, const int most, const int st
 #else
     for (int i = 0; i < most; i++) {
         if (i >= count)
-            break;
+            continue;
         state = max_f64v(state, x[i * step]);
     }
 #endif
@@ -276,7 +276,7 @@ INLINE f64v min_all_f64v(f64v state, const f64v *x, const int most, const int st
     UNROLL
     for (int i = 0; i < most; i++) {
         if (i >= count)
-            break;
+            continue;
         state = lesser_f64v(x[i * step], state);
     }
     UNROLL
@@ -295,7 +295,7 @@ INLINE f64v min_all_f64v(f64v state, const f64v *x, const int most, const int st
     UNROLL
     for (int i = 0; i < most; i++) {
         if (i >= count)
-            break;
+            continue;
         state = min_f64v(state, x[i * step]);
     }
     return state;
@@ -314,7 +314,7 @@ INLINE f64v min_all_f64v(f64v state, const f64v *x, const int most, const int st
     UNROLL
     for (int i = 0; i < most; i++) {
         if (i >= count)
-            break;
+            continue;
         state = lesser_f64v(x[i * step], state);
     }
     UNROLL
@@ -325,7 +325,7 @@ INLINE f64v min_all_f64v(f64v state, const f64v *x, const int most, const int st
 #else
     for (int i = 0; i < most; i++) {
         if (i >= count)
-            break;
+            continue;
         state = min_f64v(state, x[i * step]);
     }
 #endif

@@ -323,11 +323,18 @@ INLINE i64v row_places(i32v row, i64v first, int64_t apart)
 }
 //}
 
+//{ best_of_all_f32v
+INLINE f32v best_of_all_f32v(int most, const f32v *x, const int rows, const int step, int count)
+{
+    return most ? max_all_f32v(x[0], x, rows, step, count) : min_all_f32v(x[0], x, rows, step, count);
+}
+//}
+
 //{ place_all_f32v
 INLINE void place_all_f32v(int most, f32v *best, i64v *place, const f32v *x, const int rows, const int step, int count,
                           i64v first, int64_t apart)
 {
-    const f32v top = most ? max_all_f32v(x[0], x, rows, step, count) : min_all_f32v(x[0], x, rows, step, count);
+    const f32v top = best_of_all_f32v(most, x, rows, step, count);
     if (all_boolv(ahead_f32v(most, 0, *best, top)))
         return;
     i32v row = splat_i32v(0);
@@ -349,11 +356,53 @@ INLINE void step_row_f32v(int most, f32v *best, i32v *row, f32v x, int r)
 }
 //}
 
+//{ keep_block_f32v
+/* Of a block of rows each lane's best, if it is better than what the lane has from those before. */
+INLINE void keep_block_f32v(int most, f32v *best, i32v *block, const f32v *x, const int rows, int number)
+{
+    step_row_f32v(most, best, block, best_of_all_f32v(most, x, rows, 1, rows), number);
+}
+//}
+
+//{ lanes_of_best_f32v
+INLINE boolv lanes_of_best_f32v(int most, f32v lanes, float *best)
+{
+    *best = most ? fold_max_f32v(lanes) : fold_min_f32v(lanes);
+    return or_boolv(lanes == splat_f32v(*best), isnan_f32v(lanes));
+}
+//}
+
+//{ first_block_f32v
+/* The first block that has the best. */
+INLINE int32_t first_block_f32v(int most, f32v lanes, i32v block)
+{
+    float best;
+    const boolv have = lanes_of_best_f32v(most, lanes, &best);
+    return fold_min_i32v(select_i32v(have, block, splat_i32v(INT32_MAX)));
+}
+//}
+
+//{ fold_place_f32v
+/* The lanes' states as one. */
+INLINE void fold_place_f32v(int most, f32v lanes, i64v places, float *best, int64_t *place)
+{
+    const boolv have = lanes_of_best_f32v(most, lanes, best);
+    *place = fold_min_i64v(select_i64v(have, places, splat_i64v(INT64_MAX)));
+}
+//}
+
+//{ best_of_all_f64v
+INLINE f64v best_of_all_f64v(int most, const f64v *x, const int rows, const int step, int count)
+{
+    return most ? max_all_f64v(x[0], x, rows, step, count) : min_all_f64v(x[0], x, rows, step, count);
+}
+//}
+
 //{ place_all_f64v
 INLINE void place_all_f64v(int most, f64v *best, i64v *place, const f64v *x, const int rows, const int step, int count,
                           i64v first, int64_t apart)
 {
-    const f64v top = most ? max_all_f64v(x[0], x, rows, step, count) : min_all_f64v(x[0], x, rows, step, count);
+    const f64v top = best_of_all_f64v(most, x, rows, step, count);
     if (all_boolv(ahead_f64v(most, 0, *best, top)))
         return;
     i32v row = splat_i32v(0);
@@ -375,14 +424,58 @@ INLINE void step_row_f64v(int most, f64v *best, i32v *row, f64v x, int r)
 }
 //}
 
+//{ keep_block_f64v
+/* Of a block of rows each lane's best, if it is better than what the lane has from those before. */
+INLINE void keep_block_f64v(int most, f64v *best, i32v *block, const f64v *x, const int rows, int number)
+{
+    step_row_f64v(most, best, block, best_of_all_f64v(most, x, rows, 1, rows), number);
+}
+//}
+
+//{ lanes_of_best_f64v
+INLINE boolv lanes_of_best_f64v(int most, f64v lanes, double *best)
+{
+    *best = most ? fold_max_f64v(lanes) : fold_min_f64v(lanes);
+    return or_boolv(narrow_boolv(lanes == splat_f64v(*best)), isnan_f64v(lanes));
+}
+//}
+
+//{ first_block_f64v
+/* The first block that has the best. */
+INLINE int32_t first_block_f64v(int most, f64v lanes, i32v block)
+{
+    double best;
+    const boolv have = lanes_of_best_f64v(most, lanes, &best);
+    return fold_min_i32v(select_i32v(have, block, splat_i32v(INT32_MAX)));
+}
+//}
+
+//{ fold_place_f64v
+/* The lanes' states as one. */
+INLINE void fold_place_f64v(int most, f64v lanes, i64v places, double *best, int64_t *place)
+{
+    const boolv have = lanes_of_best_f64v(most, lanes, best);
+    *place = fold_min_i64v(select_i64v(have, places, splat_i64v(INT64_MAX)));
+}
+//}
+
+//{ best_of_all_i32v
+INLINE i32v best_of_all_i32v(int most, const i32v *x, const int rows, const int step, int count)
+{
+    i32v top = x[0];
+    UNROLL
+    for (int i = 1; i < rows; i++)
+        if (i < count)
+            top = nearer_i32v(most, x[i * step], top);
+    return top;
+}
+//}
+
 //{ place_all_i32v
 INLINE void place_all_i32v(int most, i32v *best, i64v *place, const i32v *x, const int rows, const int step, int count,
                           i64v first, int64_t apart)
 {
-    i32v top = x[0];
-    UNROLL
-    for (int i = 1; i < rows && i < count; i++)
-        top = nearer_i32v(most, x[i * step], top);
+    const i32v top = best_of_all_i32v(most, x, rows, step, count);
     if (all_boolv(ahead_i32v(most, 0, *best, top)))
         return;
     i32v row = splat_i32v(0);
@@ -404,6 +497,69 @@ INLINE void step_row_i32v(int most, i32v *best, i32v *row, i32v x, int r)
 }
 //}
 
+//{ keep_block_i32v
+/* Of a block of rows each lane's best, if it is better than what the lane has from those before. */
+INLINE void keep_block_i32v(int most, i32v *best, i32v *block, const i32v *x, const int rows, int number)
+{
+    step_row_i32v(most, best, block, best_of_all_i32v(most, x, rows, 1, rows), number);
+}
+//}
+
+//{ lanes_of_best_i32v
+INLINE boolv lanes_of_best_i32v(int most, i32v lanes, int32_t *best)
+{
+    *best = most ? fold_max_i32v(lanes) : fold_min_i32v(lanes);
+    return lanes == splat_i32v(*best);
+}
+//}
+
+//{ first_block_i32v
+/* The first block that has the best. */
+INLINE int32_t first_block_i32v(int most, i32v lanes, i32v block)
+{
+    int32_t best;
+    const boolv have = lanes_of_best_i32v(most, lanes, &best);
+    return fold_min_i32v(select_i32v(have, block, splat_i32v(INT32_MAX)));
+}
+//}
+
+//{ fold_place_i32v
+/* The lanes' states as one. */
+INLINE void fold_place_i32v(int most, i32v lanes, i64v places, int32_t *best, int64_t *place)
+{
+    const boolv have = lanes_of_best_i32v(most, lanes, best);
+    *place = fold_min_i64v(select_i64v(have, places, splat_i64v(INT64_MAX)));
+}
+//}
+
+//{ best_of_all_i64v
+INLINE i64v best_of_all_i64v(int most, const i64v *x, const int rows, const int step, int count)
+{
+    i64v top = x[0];
+    UNROLL
+    for (int i = 1; i < rows; i++)
+        if (i < count)
+            top = nearer_i64v(most, x[i * step], top);
+    return top;
+}
+//}
+
+//{ place_all_i64v
+INLINE void place_all_i64v(int most, i64v *best, i64v *place, const i64v *x, const int rows, const int step, int count,
+                          i64v first, int64_t apart)
+{
+    const i64v top = best_of_all_i64v(most, x, rows, step, count);
+    if (all_boolv(ahead_i64v(most, 0, *best, top)))
+        return;
+    i32v row = splat_i32v(0);
+    UNROLL
+    for (int i = rows - 1; i >= 0; i--)
+        if (i < count)
+            row = select_i32v(narrow_boolv(x[i * step] == top), splat_i32v(i), row);
+    merge_place_i64v(most, best, place, top, row_places(row, first, apart));
+}
+//}
+
 //{ step_row_i64v
 /* One row. */
 INLINE void step_row_i64v(int most, i64v *best, i32v *row, i64v x, int r)
@@ -411,6 +567,41 @@ INLINE void step_row_i64v(int most, i64v *best, i32v *row, i64v x, int r)
     const boolv wins = better_i64v(most, x, *best);
     *best = select_i64v(wins, x, *best);
     *row = select_i32v(wins, splat_i32v(r), *row);
+}
+//}
+
+//{ keep_block_i64v
+/* Of a block of rows each lane's best, if it is better than what the lane has from those before. */
+INLINE void keep_block_i64v(int most, i64v *best, i32v *block, const i64v *x, const int rows, int number)
+{
+    step_row_i64v(most, best, block, best_of_all_i64v(most, x, rows, 1, rows), number);
+}
+//}
+
+//{ lanes_of_best_i64v
+INLINE boolv lanes_of_best_i64v(int most, i64v lanes, int64_t *best)
+{
+    *best = most ? fold_max_i64v(lanes) : fold_min_i64v(lanes);
+    return narrow_boolv(lanes == splat_i64v(*best));
+}
+//}
+
+//{ first_block_i64v
+/* The first block that has the best. */
+INLINE int32_t first_block_i64v(int most, i64v lanes, i32v block)
+{
+    int64_t best;
+    const boolv have = lanes_of_best_i64v(most, lanes, &best);
+    return fold_min_i32v(select_i32v(have, block, splat_i32v(INT32_MAX)));
+}
+//}
+
+//{ fold_place_i64v
+/* The lanes' states as one. */
+INLINE void fold_place_i64v(int most, i64v lanes, i64v places, int64_t *best, int64_t *place)
+{
+    const boolv have = lanes_of_best_i64v(most, lanes, best);
+    *place = fold_min_i64v(select_i64v(have, places, splat_i64v(INT64_MAX)));
 }
 //}
 

@@ -333,6 +333,88 @@ INLINE void merge_moments_f64v(f64v *count, f64v *mean, f64v *squares, f64v othe
 }
 //}
 
+//{ add_moments_f32v
+/* The same for `count` elements at once: their own mean and squares first, so that there is one division for all of them. The mean is one
+ * of distances from the first, which are not so large as the elements, and each is divided before they are added: no sum overflows. */
+INLINE void add_moments_f32v(f32v *before, f32v *mean, f32v *squares, const f32v *others, int count)
+{
+    f32v sum[4] = { splat_f32v(0), splat_f32v(0), splat_f32v(0), splat_f32v(0) }, square[4] = { splat_f32v(0), splat_f32v(0), splat_f32v(0), splat_f32v(0) };
+    const f32v first = others[0], share = splat_f32v(1 / (float)count);
+    int i = 0;
+    for (; i + 4 <= count; i += 4) {
+        UNROLL
+        for (int k = 0; k < 4; k++)
+            sum[k] = fma_f32v(others[i + k] - first, share, sum[k]);
+    }
+    for (; i < count; i++)
+        sum[0] = fma_f32v(others[i] - first, share, sum[0]);
+    const f32v middle = first + ((sum[0] + sum[1]) + (sum[2] + sum[3]));
+    for (i = 0; i + 4 <= count; i += 4) {
+        UNROLL
+        for (int k = 0; k < 4; k++)
+            square[k] = fma_f32v(others[i + k] - middle, others[i + k] - middle, square[k]);
+    }
+    for (; i < count; i++)
+        square[0] = fma_f32v(others[i] - middle, others[i] - middle, square[0]);
+    merge_moments_f32v(before, mean, squares, splat_f32v((float)count), middle,
+                       (square[0] + square[1]) + (square[2] + square[3]));
+}
+//}
+
+//{ fold_moments_f32v
+/* The lanes' states as one. */
+INLINE void fold_moments_f32v(f32v counts, f32v means, f32v lanes, float *count, float *mean, float *squares)
+{
+    const f32v first = splat_f32v(lane_f32v(means, 0));
+    *count = fold_sum_f32v(counts);
+    const f32v share = counts / splat_f32v(*count > 0 ? *count : 1);
+    *mean = lane_f32v(first, 0) + fold_sum_f32v((means - first) * share);
+    const f32v distance = means - splat_f32v(*mean);
+    *squares = fold_sum_f32v(lanes + (distance * counts) * distance);
+}
+//}
+
+//{ add_moments_f64v
+/* The same for `count` elements at once: their own mean and squares first, so that there is one division for all of them. The mean is one
+ * of distances from the first, which are not so large as the elements, and each is divided before they are added: no sum overflows. */
+INLINE void add_moments_f64v(f64v *before, f64v *mean, f64v *squares, const f64v *others, int count)
+{
+    f64v sum[4] = { splat_f64v(0), splat_f64v(0), splat_f64v(0), splat_f64v(0) }, square[4] = { splat_f64v(0), splat_f64v(0), splat_f64v(0), splat_f64v(0) };
+    const f64v first = others[0], share = splat_f64v(1 / (double)count);
+    int i = 0;
+    for (; i + 4 <= count; i += 4) {
+        UNROLL
+        for (int k = 0; k < 4; k++)
+            sum[k] = fma_f64v(others[i + k] - first, share, sum[k]);
+    }
+    for (; i < count; i++)
+        sum[0] = fma_f64v(others[i] - first, share, sum[0]);
+    const f64v middle = first + ((sum[0] + sum[1]) + (sum[2] + sum[3]));
+    for (i = 0; i + 4 <= count; i += 4) {
+        UNROLL
+        for (int k = 0; k < 4; k++)
+            square[k] = fma_f64v(others[i + k] - middle, others[i + k] - middle, square[k]);
+    }
+    for (; i < count; i++)
+        square[0] = fma_f64v(others[i] - middle, others[i] - middle, square[0]);
+    merge_moments_f64v(before, mean, squares, splat_f64v((double)count), middle,
+                       (square[0] + square[1]) + (square[2] + square[3]));
+}
+//}
+
+//{ fold_moments_f64v
+/* The lanes' states as one. */
+INLINE void fold_moments_f64v(f64v counts, f64v means, f64v lanes, double *count, double *mean, double *squares)
+{
+    const f64v first = splat_f64v(lane_f64v(means, 0));
+    *count = fold_sum_f64v(counts);
+    const f64v share = counts / splat_f64v(*count > 0 ? *count : 1);
+    *mean = lane_f64v(first, 0) + fold_sum_f64v((means - first) * share);
+    const f64v distance = means - splat_f64v(*mean);
+    *squares = fold_sum_f64v(lanes + (distance * counts) * distance);
+}
+//}
+
 //{ merge_moments_c64
 INLINE void merge_moments_c64(float *count, c64 *mean, float *squares, float other, c64 other_mean, float other_squares)
 {

@@ -6,12 +6,13 @@
 #include "fold.c"
 
 //{ turn_part_f32
-/* What turn_f32() does, for less than whole squares: short rows, or columns, one at a time. */
+/* What turn_f32() does, for less than whole squares: short rows, or columns, one at a time, as are those whose elements
+ * are few apart. */
 APART void turn_part_f32(f32u *to, int64_t to_column, int64_t to_row, const f32u *from, int64_t from_row, int64_t from_column,
                          int rows, int columns)
 {
     f32v x[LANES];
-    if (4 * columns <= LANES) {
+    if (4 * columns <= LANES || (from_row >= 2 && from_row <= 4 && rows == LANES)) {
         for (int c = 0; c < columns; c++)
             store_f32v(to + c * to_column, to_row, load_f32v(from + c * from_column, from_row, rows), rows);
         return;
@@ -113,12 +114,13 @@ APART void turn_past_f32(f32u *to, int64_t to_column, int64_t to_row, const f32u
 //}
 
 //{ turn_part_f64
-/* What turn_f64() does, for less than whole squares: short rows, or columns, one at a time. */
+/* What turn_f64() does, for less than whole squares: short rows, or columns, one at a time, as are those whose elements
+ * are few apart. */
 APART void turn_part_f64(f64u *to, int64_t to_column, int64_t to_row, const f64u *from, int64_t from_row, int64_t from_column,
                          int rows, int columns)
 {
     f64v x[LANES];
-    if (4 * columns <= LANES) {
+    if (4 * columns <= LANES || (from_row >= 2 && from_row <= 4 && rows == LANES)) {
         for (int c = 0; c < columns; c++)
             store_f64v(to + c * to_column, to_row, load_f64v(from + c * from_column, from_row, rows), rows);
         return;
@@ -215,12 +217,13 @@ APART void turn_past_f64(f64u *to, int64_t to_column, int64_t to_row, const f64u
 //}
 
 //{ turn_part_i32
-/* What turn_i32() does, for less than whole squares: short rows, or columns, one at a time. */
+/* What turn_i32() does, for less than whole squares: short rows, or columns, one at a time, as are those whose elements
+ * are few apart. */
 APART void turn_part_i32(i32u *to, int64_t to_column, int64_t to_row, const i32u *from, int64_t from_row, int64_t from_column,
                          int rows, int columns)
 {
     i32v x[LANES];
-    if (4 * columns <= LANES) {
+    if (4 * columns <= LANES || (from_row >= 2 && from_row <= 4 && rows == LANES)) {
         for (int c = 0; c < columns; c++)
             store_i32v(to + c * to_column, to_row, load_i32v(from + c * from_column, from_row, rows), rows);
         return;

@@ -119,6 +119,9 @@ enum { BAD_ARGUMENT = -2, BAD_SHAPES = -3, BAD_WORKSPACE = -4, BAD_MACHINE = -6,
 /* Before a loop over lanes that is to become a handful of shuffles. */
 #if EINC_VECTORS && !defined(__clang__)
 #define UNROLL _Pragma("GCC unroll 16")
+#elif EINC_VECTORS
+#define UNROLL _Pragma("clang loop unroll(full)")
+#pragma clang diagnostic ignored "-Wpass-failed"    /* of those whose turns are not known, which stay loops */
 #else
 #define UNROLL
 #endif
@@ -132,6 +135,7 @@ enum { BAD_ARGUMENT = -2, BAD_SHAPES = -3, BAD_WORKSPACE = -4, BAD_MACHINE = -6,
 #define UNROLL_POINTS
 #endif
 
+/* clang is told only of loops that become as many copies as they have turns: it keeps the sums of others in memory. */
 #if EINC_VECTORS && !defined(__clang__)
 #define UNROLL_TWICE _Pragma("GCC unroll 2")
 #else

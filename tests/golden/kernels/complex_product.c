@@ -132,6 +132,9 @@ enum { BAD_ARGUMENT = -2, BAD_SHAPES = -3, BAD_WORKSPACE = -4, BAD_MACHINE = -6,
 /* Before a loop over lanes that is to become a handful of shuffles. */
 #if EINC_VECTORS && !defined(__clang__)
 #define UNROLL _Pragma("GCC unroll 16")
+#elif EINC_VECTORS
+#define UNROLL _Pragma("clang loop unroll(full)")
+#pragma clang diagnostic ignored "-Wpass-failed"    /* of those whose turns are not known, which stay loops */
 #else
 #define UNROLL
 #endif
@@ -660,7 +663,7 @@ INLINE void multiply_1(const int height, const f32u *rows, int64_t row_step, int
         UNROLL
         for (int r = 0; r < ROWS_1; r++) {
             if (r >= height)
-                break;
+                continue;
             const f32u *at = (const f32u *)row_address(r < 7 ? low : high, one, three, five, r % 7);
             f32v left = load_f32v(at, 1, LANES);
             HOLD(left);
@@ -702,7 +705,7 @@ KERNEL static void tile_1(int height, const f32u *rows, int64_t row_step, int64_
     UNROLL
     for (int r = 0; r < ROWS_1; r++) {
         if (r >= height)
-            break;
+            continue;
         UNROLL
         for (int v = 0; v < VECTORS_1; v++)
             store_f32v(kept + r * kept_step + v * LANES, 1, sums[r][v], LANES);
@@ -910,7 +913,7 @@ INLINE void multiply_2(const int height, const f32u *rows, int64_t row_step, int
         UNROLL
         for (int r = 0; r < ROWS_2; r++) {
             if (r >= height)
-                break;
+                continue;
             const f32u *at = (const f32u *)row_address(r < 7 ? low : high, one, three, five, r % 7);
             f32v left = load_f32v(at, 1, LANES);
             HOLD(left);
@@ -952,7 +955,7 @@ KERNEL static void tile_2(int height, const f32u *rows, int64_t row_step, int64_
     UNROLL
     for (int r = 0; r < ROWS_2; r++) {
         if (r >= height)
-            break;
+            continue;
         UNROLL
         for (int v = 0; v < VECTORS_2; v++)
             store_f32v(kept + r * kept_step + v * LANES, 1, sums[r][v], LANES);

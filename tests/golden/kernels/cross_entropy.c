@@ -139,6 +139,9 @@ enum { BAD_ARGUMENT = -2, BAD_SHAPES = -3, BAD_WORKSPACE = -4, BAD_MACHINE = -6,
 /* Before a loop over lanes that is to become a handful of shuffles. */
 #if EINC_VECTORS && !defined(__clang__)
 #define UNROLL _Pragma("GCC unroll 16")
+#elif EINC_VECTORS
+#define UNROLL _Pragma("clang loop unroll(full)")
+#pragma clang diagnostic ignored "-Wpass-failed"    /* of those whose turns are not known, which stay loops */
 #else
 #define UNROLL
 #endif
@@ -564,12 +567,13 @@ APART void transpose_f32v(f32v *x)
         exchange_f32v(x, 8);
 }
 
-/* What turn_f32() does, for less than whole squares: short rows, or columns, one at a time. */
+/* What turn_f32() does, for less than whole squares: short rows, or columns, one at a time, as are those whose elements
+ * are few apart. */
 APART void turn_part_f32(f32u *to, int64_t to_column, int64_t to_row, const f32u *from, int64_t from_row, int64_t from_column,
                          int rows, int columns)
 {
     f32v x[LANES];
-    if (4 * columns <= LANES) {
+    if (4 * columns <= LANES || (from_row >= 2 && from_row <= 4 && rows == LANES)) {
         for (int c = 0; c < columns; c++)
             store_f32v(to + c * to_column, to_row, load_f32v(from + c * from_column, from_row, rows), rows);
         return;
@@ -886,7 +890,7 @@ INLINE void multiply_1(const int height, const f32u *rows, int64_t row_step, int
         UNROLL
         for (int r = 0; r < ROWS_1; r++) {
             if (r >= height)
-                break;
+                continue;
             const f32u *at = (const f32u *)row_address(r < 7 ? low : high, one, three, five, r % 7);
             f32v left = load_f32v(at, 1, LANES);
             HOLD(left);

@@ -124,10 +124,14 @@ enum { BAD_ARGUMENT = -2, BAD_SHAPES = -3, BAD_WORKSPACE = -4, BAD_MACHINE = -6,
 /* Before a loop over lanes that is to become a handful of shuffles. */
 #if EINC_VECTORS && !defined(__clang__)
 #define UNROLL _Pragma("GCC unroll 16")
+#elif EINC_VECTORS
+#define UNROLL _Pragma("clang loop unroll(full)")
+#pragma clang diagnostic ignored "-Wpass-failed"    /* of those whose turns are not known, which stay loops */
 #else
 #define UNROLL
 #endif
 
+/* clang is told only of loops that become as many copies as they have turns: it keeps the sums of others in memory. */
 #if EINC_VECTORS && !defined(__clang__)
 #define UNROLL_TWICE _Pragma("GCC unroll 2")
 #else
@@ -632,7 +636,7 @@ INLINE void multiply_1(const int height, const f32u *rows, int64_t row_step, int
         UNROLL
         for (int r = 0; r < ROWS_1; r++) {
             if (r >= height)
-                break;
+                continue;
             const f32u *at = (const f32u *)row_address(r < 7 ? low : high, one, three, five, r % 7);
             f32v left = splat_f32v(*at);
             HOLD(left);
@@ -686,7 +690,7 @@ KERNEL static void tile_1(int height, const f32u *rows, int64_t row_step, int64_
     UNROLL
     for (int r = 0; r < ROWS_1; r++) {
         if (r >= height)
-            break;
+            continue;
         UNROLL
         for (int v = 0; v < VECTORS_1; v++)
             store_f32v(kept + r * kept_step + v * LANES, 1, sums[r][v], LANES);

@@ -125,6 +125,9 @@ enum { BAD_ARGUMENT = -2, BAD_SHAPES = -3, BAD_WORKSPACE = -4, BAD_MACHINE = -6,
 /* Before a loop over lanes that is to become a handful of shuffles. */
 #if EINC_VECTORS && !defined(__clang__)
 #define UNROLL _Pragma("GCC unroll 16")
+#elif EINC_VECTORS
+#define UNROLL _Pragma("clang loop unroll(full)")
+#pragma clang diagnostic ignored "-Wpass-failed"    /* of those whose turns are not known, which stay loops */
 #else
 #define UNROLL
 #endif
