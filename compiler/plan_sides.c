@@ -25,6 +25,8 @@ enum {
     PLACES = 4096                 /* bytes after which lines have the same place in the first cache */
 };
 
+#define WINDOW_CYCLES 0.25        /* what an element of a window costs more each time that it is packed as a column, */
+#define RUN_CYCLES 10.0           /* and a run of these */
 #define SHORT_CYCLES 0.6          /* what an element of such a run costs more */
 #define CROWDED_CYCLES 0.7        /* what a byte costs more of a line on its way to memory in halves, if one of the same place is, too, */
 #define HALVES_CYCLES 1.0         /* and of one whose halves are not stored one after the other */
@@ -477,6 +479,8 @@ bool product_choose_sides(const Planner *planner, const Step *step, const Produc
         const Window *window = plan_window(planner, product->side[1 - left], own, &over);
         double numbers = window ? window_points(planner, window, NULL, 0, NULL) : columns * depth;    /* read; as columns each is packed */
         double packing = is_met_in_order(planner, product, 1 - left, column) ? 0 : pack_cycles[lies];
+        if (packing > 0 && row_window(planner, product, 1 - left, &over))    /* which as rows would be packed once */
+            packing += WINDOW_CYCLES + RUN_CYCLES / fmax(planner_extent(planner, column), 1);
         cost += columns * depth * (packing + where_cycles(product->side[1 - left], lies)) +
                 numbers * read_cycles(planner, product->side[1 - left], numbers);
         if (!sides->row || cost < least) {

@@ -468,6 +468,29 @@ static void weights_are_rows(void **unused)
     }
 }
 
+/* Pixels are rows of a window, but columns where there is little to multiply for each that is stored, and where they are few. */
+static void pixels_are_rows_of_a_window(void **unused)
+{
+    (void)unused;
+    static const struct { int64_t channels, side, weights, size, step; bool is_window; } cases[] = {
+        { 64, 58, 64, 3, 1, true },   { 128, 30, 128, 3, 1, true }, { 16, 66, 32, 5, 1, true },
+        { 64, 57, 128, 3, 2, true },  { 3, 229, 64, 7, 2, true },
+        { 3, 226, 64, 3, 1, false },  { 512, 9, 512, 3, 1, false },
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        int64_t shapes[2][4] = { { 1, cases[i].channels, cases[i].side, cases[i].side },
+                                 { cases[i].weights, cases[i].channels, cases[i].size, cases[i].size } };
+        OperandSpec operands[] = { { .dtype = DTYPE_NONE, .rank = 4, .shape = shapes[0] }, { .dtype = DTYPE_NONE, .rank = 4, .shape = shapes[1] } };
+        CompileOptions options = { .target = target_find("avx512"), .check = { .operands = operands, .operand_count = 2 } };
+        Planned *planned = plan_of(cases[i].step == 1 ? "x[n,c,h+r,w+s], k[o,c,r,s] -> [n,o,h,w]"
+                                                      : "x[n,c,2*h+r,2*w+s], k[o,c,r,s] -> [n,o,h,w]", options);
+        const Contract *c = planned->plan->launches[0]->steps[0]->contract;
+        if (!c || (c->window != NULL) != cases[i].is_window)
+            fail_msg("%ld channels of %ld squared: %s", (long)cases[i].channels, (long)cases[i].side, cases[i].is_window ? "no window" : "a window");
+        end(planned);
+    }
+}
+
 /* Rows that each point has side by side are packed in long runs, where vectors are lines: many of them at a time, of some of the points. */
 static void far_rows_are_packed_in_long_runs(void **unused)
 {
@@ -553,7 +576,10 @@ int main(void)
         cmocka_unit_test(rows_go_to_different_places),
         cmocka_unit_test(low_tiles_are_wide),
         cmocka_unit_test(short_rows_come_whole),
-        cmocka_unit_test(weights_are_rows), cmocka_unit_test(far_rows_are_packed_in_long_runs), cmocka_unit_test(deep_products_are_shared),
+        cmocka_unit_test(weights_are_rows),
+        cmocka_unit_test(pixels_are_rows_of_a_window),
+        cmocka_unit_test(far_rows_are_packed_in_long_runs),
+        cmocka_unit_test(deep_products_are_shared),
         cmocka_unit_test(results_leave_in_lines),
         cmocka_unit_test(memory_does_not_grow_with_what_is_reduced),
         cmocka_unit_test(only_what_scales_with_its_maximum_is_swept),
