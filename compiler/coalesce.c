@@ -1,10 +1,56 @@
 #include "coalesce.h"
 
+/* The first of what `+=` makes of an array one after the other. */
+static int array_of(const Tensor *tensor)
+{
+    while (tensor->previous)
+        tensor = tensor->previous;
+    return tensor->id;
+}
+
+/* ---- which indices count as one ---- */
+
+/* Ties what a place has along each axis of an array to what others have there. */
+static void tie_positions(Groups *g, const Tensor *tensor, const Position *positions)
+{
+    for (int a = 0; a < tensor->rank; a++) {
+        const Index *index = position_is_plain(&positions[a]) ? positions[a].parts[0].index : NULL;
+        const Index **along = &g->along[array_of(tensor)][a];
+        const Index *from = index && *along ? g->as[index->id] : NULL, *to = *along ? g->as[(*along)->id] : NULL;
+        *along = index ? index : *along;
+        for (int i = 0; from && from != to && i < g->program->index_count; i++)
+            g->as[i] = g->as[i] == from ? to : g->as[i];
+    }
+}
+
+/* Nor are two of one statement one. */
+static void find_ties(Groups *g)
+{
+    const Program *program = g->program;
+    for (int i = 0; i < program->index_count; i++)
+        g->as[i] = program->indices[i];
+    for (int t = 0; t < program->term_count; t++)
+        if (program->terms[t]->kind == TERM_READ)
+            tie_positions(g, program->terms[t]->read.tensor, program->terms[t]->read.positions);
+    for (int s = 0; s < program->statement_count; s++)
+        for (int o = 0; o < program->statements[s]->output_count; o++)
+            tie_positions(g, program->statements[s]->outputs[o].tensor, program->statements[s]->outputs[o].positions);
+    for (int t = 0; t < program->tensor_count; t++)
+        for (int a = 0; a < program->tensors[t]->rank; a++)
+            g->along[t][a] = NULL;
+    for (int i = 0; i < program->index_count; i++)
+        for (int k = 0; k < i; k++)
+            if (g->as[i] == g->as[k] && program->indices[i]->statement == program->indices[k]->statement)
+                g->apart[g->as[i]->id] = true;
+}
+
 typedef struct Parting {
     Groups *groups;
     Arena *arena;
     bool *here;                   /* [index id]: the place at hand has it */
 } Parting;
+
+/* ---- groups ---- */
 
 /* Of those that were together, those that the place at hand has and those that it lacks part. */
 static void part(Parting *p)
@@ -27,11 +73,11 @@ static void part_by_positions(Parting *p, const Tensor *tensor, const Position *
 {
     Groups *g = p->groups;
     for (int a = 0; a < tensor->rank; a++) {
-        const Index *index = position_is_plain(&positions[a]) ? positions[a].parts[0].index : NULL;
+        const Index *index = position_is_plain(&positions[a]) ? g->as[positions[a].parts[0].index->id] : NULL;
         for (int k = 0; k < positions[a].count; k++)
             if (positions[a].parts[k].index)
-                g->apart[positions[a].parts[k].index->id] |= !index || p->here[index->id];
-        const Index **along = &g->along[tensor->id][a];
+                g->apart[g->as[positions[a].parts[k].index->id]->id] |= !index || p->here[index->id];
+        const Index **along = &g->along[array_of(tensor)][a];
         if (*along && *along != index)
             g->apart[(*along)->id] = true;
         if (*along && *along != index && index)
@@ -54,12 +100,13 @@ static void part_by_term(Parting *p, const Term *term)
 {
     switch (term->kind) {
     case TERM_READ: part_by_positions(p, term->read.tensor, term->read.positions); break;
-    case TERM_POSITION: p->groups->apart[term->position->id] = true; break;
+    case TERM_POSITION: p->groups->apart[p->groups->as[term->position->id]->id] = true; break;
     case TERM_CONTRACT:
     case TERM_REDUCE:
         for (int i = 0; i < term->reduce.over_count; i++) {
-            p->here[term->reduce.over[i]->id] = true;
-            p->groups->apart[term->reduce.over[i]->id] |= !is_even(term);
+            const int id = p->groups->as[term->reduce.over[i]->id]->id;
+            p->here[id] = true;
+            p->groups->apart[id] |= !is_even(term);
         }
         part(p);
         break;
@@ -71,20 +118,21 @@ static void part_by_term(Parting *p, const Term *term)
 
 Groups groups_find(Arena *arena, const Program *program)
 {
-    Groups g = { .program = program, .apart = ARENA_ARRAY(arena, bool, program->index_count),
+    Groups g = { .program = program, .as = ARENA_ARRAY(arena, const Index *, program->index_count), .apart = ARENA_ARRAY(arena, bool, program->index_count),
                  .group = ARENA_ARRAY(arena, int, program->index_count),
                  .along = ARENA_ARRAY(arena, const Index **, program->tensor_count) };
     Parting p = { &g, arena, ARENA_ARRAY(arena, bool, program->index_count) };
     for (int t = 0; t < program->tensor_count; t++)
         g.along[t] = ARENA_ARRAY(arena, const Index *, program->tensors[t]->rank);
-    bool few = program->statement_count == 1 && program->index_count <= GROUPED_MAX;
+    bool few = program->index_count <= GROUPED_MAX;
+    find_ties(&g);
     for (int t = 0; t < program->term_count && few; t++)
         part_by_term(&p, program->terms[t]);
     for (int s = 0; s < program->statement_count && few; s++)
         for (int o = 0; o < program->statements[s]->output_count; o++)
             part_by_positions(&p, program->statements[s]->outputs[o].tensor, program->statements[s]->outputs[o].positions);
     for (int i = 0; i < program->index_count; i++)
-        g.apart[i] |= !few || program->indices[i]->rule != EXTENT_AXES;
+        g.apart[g.as[i]->id] |= !few || program->indices[i]->rule != EXTENT_AXES;
     return g;
 }
 
@@ -94,7 +142,7 @@ int groups_indices(const Groups *groups, int group, const Index **indices)
     int count = 0;
     for (int t = 0; t < p->tensor_count && !count; t++)
         for (int a = 0; a < p->tensors[t]->rank; a++) {
-            const Index *index = groups->along[t][a];
+            const Index *index = groups->along[array_of(p->tensors[t])][a];
             if (index && groups->group[index->id] == group && !groups->apart[index->id])
                 indices[count++] = index;
         }
@@ -104,14 +152,15 @@ int groups_indices(const Groups *groups, int group, const Index **indices)
 int groups_axis(const Groups *groups, const Tensor *tensor, const Index *index)
 {
     for (int a = 0; a < tensor->rank; a++)
-        if (groups->along[tensor->id][a] == index)
+        if (groups->along[array_of(tensor)][a] == groups->as[index->id])
             return a;
     return -1;
 }
 
 bool groups_together(const Groups *groups, const Index *a, const Index *b)
 {
-    return groups->group[a->id] == groups->group[b->id] && !groups->apart[a->id] && !groups->apart[b->id];
+    const int one = groups->as[a->id]->id, other = groups->as[b->id]->id;
+    return groups->group[one] == groups->group[other] && !groups->apart[one] && !groups->apart[other];
 }
 
 /* ---- extents ---- */
@@ -154,7 +203,9 @@ static void join_extents(const Groups *g, Extents *joined, const Index *const *i
         points *= extent;
     }
     for (int k = 0; k < count; k++) {
-        joined->of[indices[k]->id] = k == count - 1 ? points : 1;
+        for (int i = 0; i < p->index_count; i++)
+            if (g->as[i] == indices[k])
+                joined->of[i] = k == count - 1 ? points : 1;
         for (int t = 0; t < p->tensor_count; t++) {
             int axis = groups_axis(g, p->tensors[t], indices[k]);
             if (axis >= 0)

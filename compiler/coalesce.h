@@ -1,5 +1,5 @@
 /* Indices that an expression cannot tell from one index: each array has all of them, at plain positions, or none; each reduction
- * runs over all or none; and nothing asks where a point is. A kernel of it may be called as if they were one, with all points
+ * runs over all or none; and nothing asks where a point is. Those that several statements have along the same axis count as one. A kernel of it may be called as if they were one, with all points
  * along one axis, where strides allow that: see emit_coalesce.c. */
 #ifndef EINC_COALESCE_H
 #define EINC_COALESCE_H
@@ -8,14 +8,15 @@
 
 typedef struct Groups {
     const Program *program;
+    const Index **as;             /* [index id]: the one that it counts as; all else is said of these alone */
     bool *apart;                  /* [index id]: it is in no group */
     int *group;                   /* [index id]: the same for all of a group, below index_count */
-    const Index ***along;         /* [tensor id][axis]: the index that everything reads and writes it along; NULL: there is none */
+    const Index ***along;         /* [id of an array's first tensor][axis]: the index that everything reads and writes it along; NULL: there is none */
 } Groups;
 
 enum { GROUPED_MAX = 64 };        /* indices: what has more is a network of products */
 
-/* The groups of a checked program; none for more than one statement, whose indices are not the same variables. In the arena. */
+/* The groups of a checked program. In the arena. */
 Groups groups_find(Arena *arena, const Program *program);
 
 /* The indices of a group into `indices`, in the order of the first tensor that has them; how many. */

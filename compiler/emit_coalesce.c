@@ -12,7 +12,7 @@ static bool depends(const Size *size, const Groups *g, int group)
     if (size->kind == SIZE_AXIS)
         return true;
     if (size->kind == SIZE_EXTENT)
-        return g->group[size->index->id] == group && !g->apart[size->index->id];
+        return g->group[g->as[size->index->id]->id] == group && !g->apart[g->as[size->index->id]->id];
     return depends(size->a, g, group) || depends(size->b, g, group);
 }
 
@@ -30,8 +30,9 @@ static bool may_coalesce(const Emitter *e)
 /* An index leaves its group, whose last one is `last`. */
 static void leave(Groups *g, const Index *index, const Index *last)
 {
-    if (index && index->origin != last && g->group[index->origin->id] == g->group[last->id])
-        g->apart[index->origin->id] = true;
+    const Index *as = index ? g->as[index->origin->id] : last;
+    if (as != last && g->group[as->id] == g->group[last->id])
+        g->apart[as->id] = true;
 }
 
 /* The lanes keep their loop, one that is cut into parts its points, and one that shares out work as well unless the last one
@@ -46,7 +47,7 @@ static void keep_work(const Emitter *e, Groups *g, const Index *last)
         const Launch *launch = e->plan->launches[l];
         bool shares = false;
         for (int b = 0; b < launch->block_count; b++)
-            shares |= launch->blocks[b].of_step[launch->step_count - 1]->origin == last;
+            shares |= g->as[launch->blocks[b].of_step[launch->step_count - 1]->origin->id] == last;
         for (int b = 0; b < launch->block_count && !shares; b++)
             leave(g, launch->blocks[b].of_step[launch->step_count - 1], last);
     }
@@ -77,7 +78,7 @@ void emit_coalesce(const Emitter *e, Text *text)
     const Index **indices = ARENA_ARRAY(e->arena, const Index *, g.program->index_count);
     int number = 0;
     for (int i = 0; i < g.program->index_count; i++)    /* constants stay */
-        g.apart[i] |= !e->extents[i] || e->extents[i][0] != 'e' || emit_given(e, g.program->indices[i]);
+        g.apart[g.as[i]->id] |= !e->extents[i] || e->extents[i][0] != 'e' || emit_given(e, g.program->indices[i]);
     for (int group = 0; group < g.program->index_count; group++) {
         int count = groups_indices(&g, group, indices);
         if (count > 1)

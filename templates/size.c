@@ -160,20 +160,20 @@ static inline int rows_agree(const Rows *rows, int arrays, int axes)
     return 1;
 }
 
-/* Whether in all arrays the points of two axes follow each other as those of one would. */
-static inline int rows_follow(const Rows *rows, int arrays, int outer, int inner)
+/* Whether in all arrays the points of two axes follow each other as those of one would. Of one point only the innermost axis takes
+ * another's: elsewhere what is further out would come further in, past the loops between. */
+static inline int rows_follow(const Rows *rows, int arrays, int outer, int inner, int innermost)
 {
     for (int r = 0; r < arrays; r++) {
         const int64_t *shape = rows[r].shape, *stride = rows[r].stride;
         const int from = rows[r].axis[outer], to = rows[r].axis[inner];
-        if (shape[to] != 1 && (uint64_t)stride[from] != (uint64_t)shape[to] * (uint64_t)stride[to])
+        if (shape[to] == 1 ? !innermost : (uint64_t)stride[from] != (uint64_t)shape[to] * (uint64_t)stride[to])
             return 0;
     }
     return 1;
 }
 
-/* Where rows follow each other in all arrays the inner axis takes their points, and the outer one keeps one; so it does where
- * the inner axis had but one point. */
+/* Where rows follow each other in all arrays the inner axis takes their points, and the outer one keeps one. */
 SHARED void coalesce(const Rows *rows, int arrays, int axes)
 {
     if (!rows_agree(rows, arrays, axes))
@@ -181,10 +181,10 @@ SHARED void coalesce(const Rows *rows, int arrays, int axes)
     const Rows *first = &rows[0];
     for (int outer = axes - 2; outer >= 0; outer--) {
         int inner = axes - 1;
-        while (inner > outer + 1 && !rows_follow(rows, arrays, outer, inner))
+        while (inner > outer && !rows_follow(rows, arrays, outer, inner, inner == axes - 1))
             inner--;
         const int64_t points = size_mul(first->shape[first->axis[outer]], first->shape[first->axis[inner]]);
-        if (first->shape[first->axis[outer]] == 1 || points == SIZE_TOO_LARGE || !rows_follow(rows, arrays, outer, inner))
+        if (inner == outer || first->shape[first->axis[outer]] == 1 || points == SIZE_TOO_LARGE)
             continue;
         for (int r = 0; r < arrays; r++) {
             int64_t *shape = rows[r].shape, *stride = rows[r].stride;

@@ -1,4 +1,5 @@
 /* What the planner makes of loop nests: which points go together, and what they hand each other. */
+#include "coalesce.h"
 #include "plan_testing.h"
 
 /* A few rows meet a matrix of narrow numbers as these lie, and keys and values of a sweep: in loops, some points of one with some of the other. */
@@ -167,9 +168,37 @@ static void reductions_of_one_kind_are_one(void **unused)
     }
 }
 
+/* Indices that follow each other in all arrays and statements are a group, which a call may have as one. */
+static void indices_of_all_statements_are_one(void **unused)
+{
+    (void)unused;
+    static const struct { const char *text; int grouped; } cases[] = {
+        { "m = x[a,b,c] | mean b,c ; x[i,j,k] - m[i]", 2 },      { "m = x[a,b,c] | sum b ; x[i,j,k] - m[i,k]", 2 },
+        { "y = x[a,b] * 2 ; y[a,b] + x[b,a]", 0 },               { "y = x[a,b] * 2 ; z = y[a,b] + 1 ; z[c,d] + x[c,d]", 2 },
+        { "w[a,b] += x[a,b] ; w[b,a] += x[a,b]", 0 },            { "w[a,b] += x[a,b] ; w[c,d] += z[c,d]", 2 },
+        { "y = where(@b > 1, x[a,b], 0) ; y[a,b] + x[a,b]", 0 }, { "y = x[a,b,c] | max b,c ; z = x[c,b,a] | max a ; y[i] + z[j,k] -> [i,j,k]", 0 },
+        { "y = x[a,b] * 2 ; z = x[a,b] | argmax ab ; y[a,b] + z[]", 0 },
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        Planned *planned = plan_of(cases[i].text, (CompileOptions){ .target = target_find("avx2") });
+        const Program *program = planned->plan->program;
+        const Groups groups = groups_find(&planned->arena, program);
+        const Index **indices = ARENA_ARRAY(&planned->arena, const Index *, program->index_count);
+        int grouped = 0;
+        for (int g = 0; g < program->index_count; g++) {
+            int count = groups_indices(&groups, g, indices);
+            grouped += count > 1 ? count : 0;
+        }
+        if (grouped != cases[i].grouped)
+            fail_msg("%s: %d indices are grouped, not %d", cases[i].text, grouped, cases[i].grouped);
+        end(planned);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(indices_of_all_statements_are_one),
         cmocka_unit_test(few_rows_have_tiles_of_sums),
         cmocka_unit_test(sums_and_what_they_meet_have_registers),
         cmocka_unit_test(products_are_the_nest_that_takes_less),
