@@ -118,7 +118,8 @@ static void part_by_term(Parting *p, const Term *term)
 
 Groups groups_find(Arena *arena, const Program *program)
 {
-    Groups g = { .program = program, .as = ARENA_ARRAY(arena, const Index *, program->index_count), .apart = ARENA_ARRAY(arena, bool, program->index_count),
+    Groups g = { .program = program, .as = ARENA_ARRAY(arena, const Index *, program->index_count),
+                 .apart = ARENA_ARRAY(arena, bool, program->index_count),
                  .group = ARENA_ARRAY(arena, int, program->index_count),
                  .along = ARENA_ARRAY(arena, const Index **, program->tensor_count) };
     Parting p = { &g, arena, ARENA_ARRAY(arena, bool, program->index_count) };

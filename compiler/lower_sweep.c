@@ -248,14 +248,14 @@ static bool ranks_whole(const Sweeper *s, const Statement *statement, const Swee
            kept_points(statement, sweeping->extents, RANKED_MANY) >= RANKED_MANY;
 }
 
-/* Whether all statements with an index of the class can be taken through together, and some of them store along it. Where nobody asks for
- * it, one that alone reduces it may be cut into parts instead. */
-static bool is_chain(Sweeper *s, const Sweeping *sweeping)
+/* Whether all statements with an index of the class can be taken through together, and some of them store along it, and rank along it if it is
+ * only `for_rankings`. Where nobody asks for it, one that alone reduces it may be cut into parts instead. */
+static bool is_chain(Sweeper *s, const Sweeping *sweeping, bool for_rankings)
 {
     const Program *p = s->l->out;
     bool parts = sweeping->longest > 0;
     const Statement *reducer = NULL;
-    bool stores = false;
+    bool stores = false, ranks = false;
     for (int i = 0; i < p->statement_count; i++) {
         const Statement *statement = p->statements[i];
         const Output *output = &statement->outputs[0];
@@ -273,12 +273,13 @@ static bool is_chain(Sweeper *s, const Sweeping *sweeping)
         } else if (count) {
             parts &= !reducer;
             reducer = statement;
+            ranks |= sweep_ranks(statement);
         }
         for (int o = 0; o < statement->output_count && !count; o++)
             if (is_late(s, statement))
                 s->scales[statement->outputs[o].tensor->id] = (Scale){ SCALE_OTHER, NULL };
     }
-    return stores && !(parts && reducer && keeps_few(s, reducer, sweeping->extents));
+    return stores && (ranks || !for_rankings) && !(parts && reducer && keeps_few(s, reducer, sweeping->extents));
 }
 
 /* Tries the class of one index; the statements have their new order when it is swept. */
@@ -298,7 +299,7 @@ static bool sweep_along(Lower *l, const Sweeping *sweeping, const Index *index)
         s.axes[t] = p->tensors[t]->axes;
     find_classes(&s);
     s.class = sweep_class(&s, index->id);
-    if (!is_chain(&s, sweeping))
+    if (!is_chain(&s, sweeping, !lower_may_sweep(sweeping, index)))
         return false;
     s.sweep = ARENA_NEW(l->arena, Sweep);
     *s.sweep = (Sweep){ l->sweep_count++, index->origin, sweeping->points };
@@ -313,13 +314,20 @@ bool lower_may_sweep(const Sweeping *sweeping, const Index *index)
     return sweeping && (extent > sweeping->longest || (extent < 0 && sweeping->longest == 0));
 }
 
+/* Whether nobody knows how long rows are, which may be ranked: searches go through long ones. */
+static bool may_be_long(const Sweeping *sweeping, const Index *index)
+{
+    const Index *origin = index->origin ? index->origin : index;
+    return sweeping && sweeping->longest < INT64_MAX && (!sweeping->extents || sweeping->extents->of[origin->id] < 0);
+}
+
 bool lower_sweep(Lower *l, const Sweeping *sweeping)
 {
     for (int t = 0; t < l->out->tensor_count; t++) {
         const Tensor *tensor = l->out->tensors[t];
         for (int a = 0; sweep_stores(tensor) && !tensor->maker->sweep && a < tensor->rank; a++) {
             const Index *index = tensor->axes[a];
-            if (index && lower_may_sweep(sweeping, index) && sweep_along(l, sweeping, index))
+            if (index && (lower_may_sweep(sweeping, index) || may_be_long(sweeping, index)) && sweep_along(l, sweeping, index))
                 return true;
         }
     }

@@ -17,6 +17,8 @@ typedef struct Busy {
 } Busy;
 
 static const Busy of_grid = { 512, 256, 32, 32, 12 << 20, 1, 0, 1, 3, 0 };    /* four blocks on each multiprocessor of the largest cards */
+
+/* Eight threads, each of which reads 5 bytes from memory or 32 from a cache in a cycle, and makes two operations. */
 static const Busy of_threads = { 8, 8, 128, 512, 32768, 1.0 / 40, 32 << 20, 1.0 / 256, 1.0 / 256, 1.0 / 16 };
 
 /* Of an array as a step knows it. */
@@ -138,7 +140,8 @@ bool planner_idles(Planner *planner, Step *const *group, int count)
     const PlanHints *hints = planner->hints;
     const Grid *grid = planner->plan->target->grid;
     const Busy *busy = grid ? &of_grid : &of_threads;
-    if (hints->uncut || hints->nests != NESTS_BY_COST || !hints->extents || !hints->extents->complete || (!grid && !reads_alone(planner, group, count)))
+    if (hints->uncut || hints->nests != NESTS_BY_COST || !hints->extents || !hints->extents->complete ||
+        (!grid && !reads_alone(planner, group, count)))
         return false;
     double stored = 0, units = units_of(planner, busy, group, count);
     for (int o = 0; o < group[0]->statement->output_count; o++)

@@ -570,7 +570,8 @@ void contract_tiles(Planner *planner, Launch *launch)
     if (split)
         tiles[launch->block_count - 1] = ceil(planner_extent(planner, split) / SPLIT_PARTS);
     shrink(planner, launch, c, place, ROLE_COLUMN, columns < 1 ? 1 : columns, tiles);
-    double inner_rows = c->reduces ? planner_points(planner, &c->rows) : fixed_points(planner, launch, place, &c->rows), rows = UNIT_ROWS / (inner_rows < 1 ? 1 : inner_rows);
+    double inner_rows = fmax(c->reduces ? planner_points(planner, &c->rows) : fixed_points(planner, launch, place, &c->rows), 1);
+    double rows = UNIT_ROWS / inner_rows;
     if (launch->steps[launch->step_count - 1]->kind == STEP_RANK && launch->steps[launch->step_count - 1]->split)
         rows = fmin(rows, RANKED_ROWS);    /* which are looked at again */
     const Index *by_rows = turn_by_rows(launch, place);
@@ -590,7 +591,8 @@ void contract_tiles(Planner *planner, Launch *launch)
         rows = even_rows(planner, launch, c, place, units, rows, tiles);
     if (is_far)    /* columns of which there are many cost less */
         columns = fewer_columns(planner, launch, c, place, units, COLUMNS_LEAST, columns, tiles);
-    const double narrowest = is_far ? SWEEP_LEAST : in_order ? ASKED_LEAST : goes_on(launch) ? tile_columns / fixed : COLUMNS_LEAST;
+    const bool known = planner->hints->extents && planner->hints->extents->complete;
+    const double narrowest = is_far ? SWEEP_LEAST : in_order ? ASKED_LEAST : goes_on(launch) && known ? tile_columns / fixed : COLUMNS_LEAST;
     columns = fewer_columns(planner, launch, c, place, c->columns_unasked ? RUNS_LEAST : WORKERS_LEAST, narrowest, columns, tiles);
     if (goes_on(launch) && fixed == 1) {    /* whole vectors */
         columns = ceil(even_share(planner_points(planner, &c->columns), columns, tile_columns) / plan->lanes) * plan->lanes;

@@ -12,6 +12,7 @@ static Planned *plan_search(const Search *search, int64_t memory)
                              { .name = "b", .extent = 1 } };
     CompileOptions options = { .target = target_find(search->target), .memory = memory, .check = { .extents = extents, .extent_count = 3 } };
     options.check.extent_count += search->expression[0] == 'b';
+    options.check.extent_count *= search->rows > 0;    /* nothing is known */
     return plan_of(search->expression, options);
 }
 
@@ -42,7 +43,7 @@ static void reduced_rows_are_cut(void **unused)
 typedef enum { RANKS_WHOLE, RANKS_IN_SWEEP, RANKS_IN_PARTS } Way;
 
 /* Long rows that are ranked go by in blocks: for few queries in parts, for more in a sweep of each unit of work; rows that have room are
- * stored whole for many queries, which keep panels busy. */
+ * stored whole for many queries, which keep panels busy. They are taken for long where nobody knows. */
 static void rankings_go_on_from_block_to_block(void **unused)
 {
     (void)unused;
@@ -55,6 +56,9 @@ static void rankings_go_on_from_block_to_block(void **unused)
         { { "qd,nd->qn | bottomk(10) n", "avx512", 1000, 200000 }, 0, RANKS_IN_SWEEP, "n" },
         { { "qd,nd->qn | topk(10) n", "avx512", 1000, 10000 }, 0, RANKS_WHOLE, "n" },
         { { "qd,nd->qn | topk(10) n", "avx512", 16, 200000 }, 300000, RANKS_IN_SWEEP, "q" },
+        { { "qd,nd->qn | topk(10) n", "avx512", 0, 0 }, 0, RANKS_IN_SWEEP, "q" },
+        { { "(id - jd)^2 -> ij | argbottomk(10) j", "portable", 0, 0 }, 0, RANKS_IN_SWEEP, "i" },
+        { { "ij | topk(10) j", "avx512", 0, 0 }, 0, RANKS_WHOLE, "j" },
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         Planned *planned = plan_search(&cases[i].search, cases[i].memory);

@@ -4,15 +4,17 @@
  *
  * target portable, 4 lanes
  * launch 1: block of i: tile_1_1 = min(64, i)
+ *   steps 1 to 2 for each block of j: sweep_1 = max(min(512, j), 1)
  *   step 1: store tmp1[i,j] = sum[k](pow(A[i,k] - B[j,k], 2))
- *     tiles of 6 x 8: rows i, columns j, contracted k, rows packed as vectors
- *     loops i j, 4 lanes along j
- *   step 2: rank out[i,j] = bottomk(10)[j](tmp1[i,j]) & out1[i,j] = argbottomk(10)[j](tmp1[i,j])
- *     loops i, 4 lanes along j
- * tmp1: a block, row_tmp1 * tile_1_1 * 4 bytes
- * workspace workers * (align(row_tmp1 * tile_1_1 * 4, 64) + align(align(j, 8) * k * 4, 64)
- *         + align((1 + min(1, align(j, 8) * k / 40961) * 7) * k * 96, 64)
- *         + align(min(1, k / 1025) * align(j, 8) * 192, 64) + 64 + 256 + 512 + 256 + 512) */
+ *     tiles of 6 x 8: rows j, columns i, contracted k, rows packed as vectors
+ *     loops j i, 4 lanes along i
+ *   step 2: rank out[i,j] = bottomk(10)[j](tmp1[i,j]) & out1[i,j] = argbottomk(10)[j](tmp1[i,j]), and of the best before
+ *     loops i, 4 lanes along i
+ * tmp1: a block, row_tmp1 * sweep_1 * 4 bytes
+ * workspace workers * (align(row_tmp1 * sweep_1 * 4, 64) + align(align(tile_1_1, 8) * k * 4, 64)
+ *         + align((1 + min(1, align(tile_1_1, 8) * k / 40961) * 7) * k * 96, 64)
+ *         + align(min(1, k / 1025) * align(tile_1_1, 8) * 192, 64) + align((tile_1_1 * 42 + 16) * 4, 64)
+ *         + align((tile_1_1 * 42 + 16) * 8, 64) + align(tile_1_1 * 4, 64) + align(tile_1_1 * 8, 64) + 256 + 512 + 8192) */
 #include <stddef.h>
 #include <stdint.h>
 #include <string.h>
@@ -703,16 +705,19 @@ typedef struct Frame {
     int64_t extent_k;
     int64_t extent_j;
     int64_t tile_1_1;
+    int64_t sweep_1;
     int64_t units_1;
     int64_t row_tmp1;
     int64_t at_panels_1;
     int64_t at_packed_1;
     int64_t at_kept_1;
-    int64_t at_panels_of_1;
     int64_t at_ranked_2;
     int64_t at_ranked_place_2;
+    int64_t at_bounds_2;
+    int64_t at_candidates_2;
     int64_t at_sorted_2;
     int64_t at_sorted_place_2;
+    int64_t at_row_2;
     int64_t per_worker;
     int64_t grain_1, tasks_1;
     int64_t shared;
@@ -741,40 +746,40 @@ static int is_stopped(const Frame *f)
 enum { ROWS_1 = 6, VECTORS_1 = 2, COLUMNS_1 = VECTORS_1 * LANES, DEPTH_1 = 1024, NEAR_1 = 40960, BLOCK_1 = 8 };
 
 /* Packs the panel of `count` columns. */
-KERNEL static void pack_columns_1(const Frame *f, char *own, int64_t j, int64_t depth, int64_t place,
+KERNEL static void pack_columns_1(const Frame *f, char *own, int64_t i, int64_t depth, int64_t place,
         int64_t from_point, int64_t to_point, int count)
 {
     const int64_t at_panels_1 = f->at_panels_1;
-    const f32u *B = (const f32u *)f->in.B.data;
-    const int64_t B_0 = f->in.B.stride[0], B_1 = f->in.B.stride[1];
+    const f32u *A = (const f32u *)f->in.A.data;
+    const int64_t A_0 = f->in.A.stride[0], A_1 = f->in.A.stride[1];
     float *panels_1 = (float *)(own + at_panels_1);
     for (int v = 0; v * LANES < count; v++) {
         float *to = panels_1 + place * depth + from_point * COLUMNS_1 + v * LANES;
         for (int64_t k = from_point; k < to_point; k += LANES) {
             const int lanes = (int)size_min(LANES, to_point - k);
-            const f32u *from = B + (j + v * LANES) * B_0 + k * B_1;
-            turn_f32(to, COLUMNS_1, 1, from, B_0, B_1, (int)size_min(LANES, count - v * LANES), lanes, from
-                    + LANES * (B_0), B_0);
+            const f32u *from = A + (i + v * LANES) * A_0 + k * A_1;
+            turn_f32(to, COLUMNS_1, 1, from, A_0, A_1, (int)size_min(LANES, count - v * LANES), lanes, from
+                    + LANES * (A_0), A_0);
             to += lanes * COLUMNS_1;
         }
     }
 }
 
 /* Packs `height` rows. */
-KERNEL static void pack_rows_1(const Frame *f, char *own, int64_t i, int64_t depth, int height)
+KERNEL static void pack_rows_1(const Frame *f, char *own, int64_t j, int64_t depth, int height)
 {
     const int64_t extent_k = f->extent_k, at_packed_1 = f->at_packed_1;
-    const f32u *A = (const f32u *)f->in.A.data;
-    const int64_t A_0 = f->in.A.stride[0], A_1 = f->in.A.stride[1];
+    const f32u *B = (const f32u *)f->in.B.data;
+    const int64_t B_0 = f->in.B.stride[0], B_1 = f->in.B.stride[1];
     float *packed_1 = (float *)(own + at_packed_1);
     for (int64_t before = 0, rows; before < height; before += rows) {
         rows = size_next(height - before, ROWS_1, ROWS_1);
         for (int64_t r = 0; r < rows; r++) {
-            const int64_t i_at = i + before + r;
+            const int64_t j_at = j + before + r;
             float *to = packed_1 + (before * depth + r) * LANES;
             for (int64_t k = 0; k < extent_k; k += LANES) {
                 const int lanes = (int)size_min(LANES, extent_k - k);
-                const f32v value = load_f32v(A + i_at * A_0 + k * A_1, A_1, lanes);
+                const f32v value = load_f32v(B + j_at * B_0 + k * B_1, B_1, lanes);
                 for (int c = 0; c < lanes; c++)
                     store_f32v(to + c * rows * LANES, 1, splat_f32v(lane_f32v(value, c)), LANES);
                 to += lanes * rows * LANES;
@@ -831,7 +836,7 @@ INLINE void multiply_1(const int height, const f32u *rows, int64_t row_step, int
             HOLD(left);
             UNROLL
             for (int v = 0; v < VECTORS_1; v++) {
-                const f32v base = left - right[v];
+                const f32v base = right[v] - left;
                 sums[r][v] = fma_f32v(base, base, sums[r][v]);
             }
         }
@@ -876,92 +881,86 @@ KERNEL static void tile_1(int height, const f32u *rows, int64_t row_step, int64_
 }
 
 /* What becomes of a tile's sums. */
-KERNEL static void after_1(const Frame *f, char *own, int64_t i_first, int64_t i, int64_t j, int count, int height,
-        const float *kept)
+KERNEL static void after_1(const Frame *f, char *own, int64_t i_first, int64_t j_first, int64_t j, int64_t i,
+        int count, int height, const float *kept)
 {
     const int64_t row_tmp1 = f->row_tmp1;
     f32u *tmp1 = (f32u *)own;
-    const int64_t tmp1_0 = row_tmp1;
+    const int64_t tmp1_1 = row_tmp1;
     for (int r = 0; r < height; r++) {
-        const int64_t i_at = i + r;
+        const int64_t j_at = j + r;
         for (int v = 0; v * LANES < count; v++) {
             const int lanes = (int)size_min(LANES, count - v * LANES);
-            const int64_t j_lanes = j + v * LANES;
+            const int64_t i_lanes = i + v * LANES;
             const f32v sum = load_f32v(kept + r * COLUMNS_1 + v * LANES, 1, lanes);
-            store_f32v(tmp1 + (i_at - i_first) * tmp1_0 + j_lanes, 1, sum, lanes);
+            store_f32v(tmp1 + (i_lanes - i_first) + (j_at - j_first) * tmp1_1, 1, sum, lanes);
         }
     }
 }
 
 
 /* The step for one unit of work. */
-KERNEL static void step_1(const Frame *f, char *own, int64_t i_first, int64_t i_end)
+KERNEL static void step_1(const Frame *f, char *own, int64_t i_first, int64_t i_end, int64_t j_first, int64_t j_end)
 {
-    const int64_t extent_k = f->extent_k, extent_j = f->extent_j;
-    const int64_t row_tmp1 = f->row_tmp1, at_panels_1 = f->at_panels_1;
-    const int64_t at_packed_1 = f->at_packed_1, at_kept_1 = f->at_kept_1;
-    const int64_t at_panels_of_1 = f->at_panels_of_1;
+    const int64_t extent_k = f->extent_k, row_tmp1 = f->row_tmp1;
+    const int64_t at_panels_1 = f->at_panels_1, at_packed_1 = f->at_packed_1;
+    const int64_t at_kept_1 = f->at_kept_1;
     f32u *tmp1 = (f32u *)own;
-    const int64_t tmp1_0 = row_tmp1;
+    const int64_t tmp1_1 = row_tmp1;
     float *panels_1 = (float *)(own + at_panels_1);
     float *packed_1 = (float *)(own + at_packed_1);
     float *kept_1 = (float *)(own + at_kept_1);
-    int64_t *panels_of_1 = (int64_t *)(own + at_panels_of_1);
     const int64_t depth = extent_k;
-    const int64_t columns = extent_j, places = size_align(columns, COLUMNS_1);
+    const int64_t columns = i_end - i_first, places = size_align(columns, COLUMNS_1);
     float tile[ROWS_1 * COLUMNS_1];
-    const int64_t columns_at = 0;
-    if (*panels_of_1 != columns_at) {
-        if (places > columns)    /* so that what is there is numbers */
-            memset(panels_1 + (places - COLUMNS_1) * depth, 0, (size_t)(COLUMNS_1 * depth) * 4);
-        for (int64_t from_point = 0; from_point < extent_k; from_point += 256) {
-            const int64_t to_point = size_min(from_point + 256, extent_k);
-            for (int64_t place = 0; place < places; place += COLUMNS_1) {
-                const int64_t j = place;
-                const int count = (int)size_min(COLUMNS_1, columns - place);
-                pack_columns_1(f, own, j, depth, place, from_point, to_point, count);
-            }
+    if (places > columns)    /* so that what is there is numbers */
+        memset(panels_1 + (places - COLUMNS_1) * depth, 0, (size_t)(COLUMNS_1 * depth) * 4);
+    for (int64_t from_point = 0; from_point < extent_k; from_point += 256) {
+        const int64_t to_point = size_min(from_point + 256, extent_k);
+        for (int64_t place = 0; place < places; place += COLUMNS_1) {
+            const int64_t i = i_first + place;
+            const int count = (int)size_min(COLUMNS_1, columns - place);
+            pack_columns_1(f, own, i, depth, place, from_point, to_point, count);
         }
-        *panels_of_1 = columns_at;
     }
     const int64_t block = depth * places > NEAR_1 ? BLOCK_1 : 1;
-    for (int64_t i_block = i_first, i_stop; i_block < i_end; i_block = i_stop) {
-        int height = (int)size_next(i_end - i_block, block * ROWS_1, ROWS_1);
-        int64_t i = i_block, done = 0, points;
-        i_stop = i_block + height;
-        pack_rows_1(f, own, i, depth, height);
+    for (int64_t j_block = j_first, j_stop; j_block < j_end; j_block = j_stop) {
+        int height = (int)size_next(j_end - j_block, block * ROWS_1, ROWS_1);
+        int64_t j = j_block, done = 0, points;
+        j_stop = j_block + height;
+        pack_rows_1(f, own, j, depth, height);
         const f32u *const rows = packed_1;
         const int64_t row_step = LANES, k_apart = 0, tile_step = depth * LANES;
         /* What comes nearer: the next panel where not all of them are near, else points to come or the next one; a share for each tile. */
         const char *ahead = NULL;
         const int64_t ahead_step =
-            block > 1 ? COLUMNS_1 * 4 / (2 * (i_stop - i_block) > BLOCK_1 * ROWS_1 ? BLOCK_1 : (BLOCK_1 + 1) / 2) :
+            block > 1 ? COLUMNS_1 * 4 / (2 * (j_stop - j_block) > BLOCK_1 * ROWS_1 ? BLOCK_1 : (BLOCK_1 + 1) / 2) :
             (k_apart ? k_apart : (int64_t)COLUMNS_1) * 4;
         do {
             points = size_even(depth - done, DEPTH_1);
             float *kept = points < depth ? kept_1 : tile;
             const int is_last = done + points >= depth;
             for (int64_t place = 0; place < places; place += COLUMNS_1) {
-                const int64_t j = place;
+                const int64_t i = i_first + place;
                 const int count = (int)size_min(COLUMNS_1, columns - place);
                 if (block > 1)
                     ahead = (const char *)(panels_1 + (place + COLUMNS_1) * depth + done * COLUMNS_1);
-                for (i = i_block; i < i_stop; i += height) {
-                    height = (int)size_next(i_stop - i, ROWS_1, ROWS_1);
+                for (j = j_block; j < j_stop; j += height) {
+                    height = (int)size_next(j_stop - j, ROWS_1, ROWS_1);
                     const int64_t k_step = k_apart ? k_apart : height * LANES;
-                    const f32u *here = rows + (i - i_block) * tile_step + done * k_step;
+                    const f32u *here = rows + (j - j_block) * tile_step + done * k_step;
                     if (block == 1)
                         ahead = (const char *)(k_apart ? here + 16 * k_apart : panels_1
                                 + (place + COLUMNS_1) * depth);
-                    const int64_t result_step = tmp1_0;
+                    const int64_t result_step = tmp1_1;
                     f32u *result = NULL;
                     if (is_last && 1 == 1 && columns - place >= COLUMNS_1)
-                        result = tmp1 + (i - i_first) * tmp1_0 + (place);
+                        result = tmp1 + ((i_first + place) - i_first) + (j - j_first) * tmp1_1;
                     tile_1(height, here, row_step, k_step, panels_1 + place * depth + done * COLUMNS_1, points, ahead,
                             ahead_step, done ? kept : NULL, done ? COLUMNS_1 : 0, kept, COLUMNS_1, result,
                             result_step);
                     if (is_last && !result)
-                        after_1(f, own, i_first, i, j, count, height, kept);
+                        after_1(f, own, i_first, j_first, j, i, count, height, kept);
                     kept += points < depth ? ROWS_1 * COLUMNS_1 : 0;
                     ahead += points * ahead_step;
                 }
@@ -972,10 +971,10 @@ KERNEL static void step_1(const Frame *f, char *own, int64_t i_first, int64_t i_
 }
 
 /* The best of a row, for bottomk(10)[j](tmp1[i,j]) */
-enum { RANKS_2 = 10, MOST_2 = 0, VECTORS_2 = 4, SOME_2 = VECTORS_2 * LANES, RUN_2 = 256, BLOCK_2 = 16384 };
+enum { RANKS_2 = 10, MOST_2 = 0, VECTORS_2 = 4, SOME_2 = VECTORS_2 * LANES, RUN_2 = 256, BLOCK_2 = 512 };
 enum { GROUPS_2 = (RANKS_2 * 3 / 2 + LANES - 1) / LANES, PARTS_2 = GROUPS_2 < 4 ? 4 : 1 };
 enum { PLACES_2 = GROUPS_2 * LANES > RUN_2 ? GROUPS_2 * LANES : RUN_2 };
-enum { ROOM_2 = RANKS_2 + (RANKS_2 > 2 * SOME_2 ? RANKS_2 : 2 * SOME_2) };
+enum { ROOM_2 = 42 };
 
 /* The candidates for a row's best elements. */
 typedef struct Ranking_2 {
@@ -1163,40 +1162,96 @@ KERNEL static void rank_2(Ranking_2 *r, const f32u *x, int64_t count, int64_t pl
     }
 }
 
+/* The elements of a row's next block. Behind the last one, and as long as no bound has to be exceeded, the candidates are sorted. */
+KERNEL static void rank_on_2(Ranking_2 *r, const f32u *x, int64_t count, int64_t place, int is_last)
+{
+    float *const values = r->values;
+    int64_t *const places = r->places;
+    rank_2(r, x, count, place);
+    if (is_last || !r->exceeds)
+        settle_2(r);
+    for (int64_t c = 0; r->values != values && c < r->count; c++) {
+        values[c] = r->values[c];
+        places[c] = r->places[c];
+    }
+    r->values = values;
+    r->places = places;
+}
+
 /* out[i,j] = bottomk(10)[j](tmp1[i,j]) & out1[i,j] = argbottomk(10)[j](tmp1[i,j]) */
-INLINE void step_2_at(const Frame *f, char *own, int64_t i_first, int64_t i)
+INLINE void step_2_at(const Frame *f, char *own, int64_t i_first, int64_t j_first, int64_t j_end, int64_t i,
+        const int count)
 {
     const int64_t extent_j = f->extent_j, row_tmp1 = f->row_tmp1;
     const int64_t at_ranked_2 = f->at_ranked_2, at_ranked_place_2 = f->at_ranked_place_2;
+    const int64_t at_bounds_2 = f->at_bounds_2, at_candidates_2 = f->at_candidates_2;
     const int64_t at_sorted_2 = f->at_sorted_2, at_sorted_place_2 = f->at_sorted_place_2;
+    const int64_t at_row_2 = f->at_row_2;
     f32u *out = (f32u *)f->in.out.data;
     const int64_t out_0 = f->in.out.stride[0], out_1 = f->in.out.stride[1];
     i64u *out1 = (i64u *)f->in.out1.data;
     const int64_t out1_0 = f->in.out1.stride[0], out1_1 = f->in.out1.stride[1];
     f32u *tmp1 = (f32u *)own;
-    const int64_t tmp1_0 = row_tmp1;
+    const int64_t tmp1_1 = row_tmp1;
     float *ranked_2 = (float *)(own + at_ranked_2);
     int64_t *ranked_place_2 = (int64_t *)(own + at_ranked_place_2);
+    float *bounds_2 = (float *)(own + at_bounds_2);
+    int64_t *candidates_2 = (int64_t *)(own + at_candidates_2);
     float *sorted_2 = (float *)(own + at_sorted_2);
     int64_t *sorted_place_2 = (int64_t *)(own + at_sorted_place_2);
-    Ranking_2 ranking = { ranked_2, sorted_2, ranked_place_2, sorted_place_2, 0, INFINITY, 0 };
-    for (int64_t j_from = 0; j_from < extent_j; j_from += BLOCK_2) {
-        const int64_t j_to = size_min(j_from + BLOCK_2, extent_j);
-        const f32u *row = tmp1 + (i - i_first) * tmp1_0 + j_from;
-        rank_2(&ranking, row, j_to - j_from, j_from);
+    float *row_2 = (float *)(own + at_row_2);
+    const int64_t place = i - i_first;
+    uint64_t any = 0xffffffffu >> (32 - count);
+    if (!(j_end == extent_j) && (j_first > 0) && candidates_2[place] >= RANKS_2) {
+        boolv worse = first_boolv(LANES);
+        const f32v bound = load_f32v(bounds_2 + place, 1, count);
+        for (int64_t j = j_first; j < j_end; j++) {
+            const f32v tmp1_at = load_f32v(tmp1 + (i - i_first) + (j - j_first) * tmp1_1, 1, count);
+            worse = and_boolv(worse, ahead_f32v(MOST_2, 1, bound, tmp1_at));
+        }
+        any &= bits_boolv(not_boolv(worse));
     }
-    settle_2(&ranking);
-    for (int64_t rank = 0; rank < RANKS_2; rank++) {
-        out[i * out_0 + rank * out_1] = ranking.values[rank];
-        out1[i * out1_0 + rank * out1_1] = ranking.places[rank];
+    if (!any)
+        return;
+    for (int64_t square_from = j_first; square_from < j_end; square_from += LANES) {
+        f32v square[LANES];
+        for (int s = 0; s < LANES; s++) {
+            const int64_t j_2 = size_min(square_from + s, j_end - 1);
+            const f32v tmp1_at_2 = load_f32v(tmp1 + (i - i_first) + (j_2 - j_first) * tmp1_1, 1, count);
+            square[s] = tmp1_at_2;
+        }
+        transpose_f32v(square);
+        for (int row = 0; row < LANES; row++)
+            store_f32v(row_2 + row * BLOCK_2 + (square_from - j_first), 1, square[row], LANES);
+    }
+    for (; any; any &= any - 1) {
+        const int lane_2 = lowest_bit(any);
+        const int64_t i_at = i + lane_2;
+        Ranking_2 ranking = { ranked_2 + (place + lane_2) * 42, sorted_2, ranked_place_2 + (place + lane_2) * 42,
+                sorted_place_2, 0, INFINITY, 0 };
+        if (j_first > 0) {
+            ranking.count = candidates_2[(place + lane_2)];
+            ranking.bound = bounds_2[(place + lane_2)];
+            ranking.exceeds = ranking.count >= RANKS_2;
+        }
+        rank_on_2(&ranking, row_2 + lane_2 * BLOCK_2, j_end - j_first, j_first, j_end == extent_j);
+        candidates_2[(place + lane_2)] = ranking.count;
+        bounds_2[(place + lane_2)] = ranking.bound;
+        if (j_end == extent_j) {
+            for (int64_t rank = 0; rank < RANKS_2; rank++) {
+                out[i_at * out_0 + rank * out_1] = ranking.values[rank];
+                out1[i_at * out1_0 + rank * out1_1] = ranking.places[rank];
+            }
+        }
     }
 }
 
-KERNEL static void step_2(const Frame *frame, char *own, int64_t i_first, int64_t i_end)
+KERNEL static void step_2(const Frame *frame, char *own, int64_t i_first, int64_t i_end, int64_t j_first,
+        int64_t j_end)
 {
     const Frame unchanged = *frame, *f = &unchanged;
-    for (int64_t i = i_first; i < i_end; i++)
-        step_2_at(f, own, i_first, i);
+    for (int64_t i = i_first; i < i_end; i += LANES)
+        step_2_at(f, own, i_first, j_first, j_end, i, (int)size_min(LANES, i_end - i));
 }
 
 /* A task of launch 1: its units of work, each one tile of every block. */
@@ -1204,12 +1259,16 @@ static void launch_1(void *argument, int64_t task, int worker)
 {
     const Frame *f = (const Frame *)argument;
     char *own = f->workspace + f->shared + worker * f->per_worker;
-    const int64_t extent_i = f->extent_i, tile_1_1 = f->tile_1_1;
+    const int64_t extent_i = f->extent_i, extent_j = f->extent_j;
+    const int64_t tile_1_1 = f->tile_1_1, sweep_1 = f->sweep_1;
     const int64_t units_end = size_min((task + 1) * f->grain_1, f->units_1);
     for (int64_t unit = task * f->grain_1; unit < units_end && !is_stopped(f); unit++) {
         const int64_t i_first = unit * tile_1_1, i_end = size_min(i_first + tile_1_1, extent_i);
-        step_1(f, own, i_first, i_end);
-        step_2(f, own, i_first, i_end);
+        for (int64_t j_first = 0; j_first == 0 || j_first < extent_j; j_first += sweep_1) {
+            const int64_t j_end = size_min(j_first + sweep_1, extent_j);
+            step_1(f, own, i_first, i_end, j_first, j_end);
+            step_2(f, own, i_first, i_end, j_first, j_end);
+        }
     }
 }
 
@@ -1256,21 +1315,26 @@ static int prepare(Frame *f, const ranked_args *args, int workers)
     if (extent_i > 0 && extent_j < 10)
         return BAD_SHAPES;
     const int64_t tile_1_1 = f->tile_1_1 = size_min(64, extent_i);
+    const int64_t sweep_1 = f->sweep_1 = size_max(size_min(512, extent_j), 1);
     f->units_1 = size_ceil_div(extent_i, tile_1_1);
-    const int64_t row_tmp1 = f->row_tmp1 = size_add(size_mul(size_div(size_add(extent_j, 15), 32), 32), 16);
-    const int64_t at_panels_1 = f->at_panels_1 = size_align(size_mul(size_mul(row_tmp1, tile_1_1), 4), 64);
+    const int64_t row_tmp1 = f->row_tmp1 = size_add(size_mul(size_div(size_add(tile_1_1, 15), 32), 32), 16);
+    const int64_t at_panels_1 = f->at_panels_1 = size_align(size_mul(size_mul(row_tmp1, sweep_1), 4), 64);
     const int64_t at_packed_1 = f->at_packed_1 = size_add(at_panels_1,
-            size_align(size_mul(size_mul(size_align(extent_j, 8), extent_k), 4), 64));
+            size_align(size_mul(size_mul(size_align(tile_1_1, 8), extent_k), 4), 64));
     const int64_t at_kept_1 = f->at_kept_1 = size_add(at_packed_1,
             size_align(size_mul(size_mul(size_add(1, size_mul(size_min(1,
-            size_div(size_mul(size_align(extent_j, 8), extent_k), 40961)), 7)), extent_k), 96), 64));
-    const int64_t at_panels_of_1 = f->at_panels_of_1 = size_add(at_kept_1,
-            size_align(size_mul(size_mul(size_min(1, size_div(extent_k, 1025)), size_align(extent_j, 8)), 192), 64));
-    const int64_t at_ranked_2 = f->at_ranked_2 = size_add(at_panels_of_1, 64);
-    const int64_t at_ranked_place_2 = f->at_ranked_place_2 = size_add(at_ranked_2, 256);
-    const int64_t at_sorted_2 = f->at_sorted_2 = size_add(at_ranked_place_2, 512);
+            size_div(size_mul(size_align(tile_1_1, 8), extent_k), 40961)), 7)), extent_k), 96), 64));
+    const int64_t at_ranked_2 = f->at_ranked_2 = size_add(at_kept_1,
+            size_align(size_mul(size_mul(size_min(1, size_div(extent_k, 1025)), size_align(tile_1_1, 8)), 192), 64));
+    const int64_t at_ranked_place_2 = f->at_ranked_place_2 = size_add(at_ranked_2,
+            size_align(size_mul(size_add(size_mul(tile_1_1, 42), 16), 4), 64));
+    const int64_t at_bounds_2 = f->at_bounds_2 = size_add(at_ranked_place_2,
+            size_align(size_mul(size_add(size_mul(tile_1_1, 42), 16), 8), 64));
+    const int64_t at_candidates_2 = f->at_candidates_2 = size_add(at_bounds_2, size_align(size_mul(tile_1_1, 4), 64));
+    const int64_t at_sorted_2 = f->at_sorted_2 = size_add(at_candidates_2, size_align(size_mul(tile_1_1, 8), 64));
     const int64_t at_sorted_place_2 = f->at_sorted_place_2 = size_add(at_sorted_2, 256);
-    f->per_worker = size_add(at_sorted_place_2, 512);
+    const int64_t at_row_2 = f->at_row_2 = size_add(at_sorted_place_2, 512);
+    f->per_worker = size_add(at_row_2, 8192);
     const int64_t most_1 = size_min(size_max(size_ceil_div(size_mul(size_mul(extent_i, extent_k), extent_j), 8192),
             1), 1024);
     f->grain_1 = size_max(size_ceil_div(f->units_1, most_1), 1);
@@ -1302,9 +1366,6 @@ int ranked(const ranked_args *args, void *workspace, size_t bytes, const einc_ho
     f->workspace = (char *)workspace;
     f->host = host;
     f->status = &failure;
-    const int64_t at_panels_of_1 = f->at_panels_of_1;
-    for (int worker = 0; worker < workers; worker++)
-        *(int64_t *)(f->workspace + f->shared + worker * f->per_worker + at_panels_of_1) = -1;
     if (run(f, launch_1, f->tasks_1))
         return failure;
     return 0;
