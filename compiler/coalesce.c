@@ -23,12 +23,10 @@ static void tie_positions(Groups *g, const Tensor *tensor, const Position *posit
     }
 }
 
-/* Nor are two of one statement one. */
+/* Indices along the same axis of an array count as one, of which a statement has but one. */
 static void find_ties(Groups *g)
 {
     const Program *program = g->program;
-    for (int i = 0; i < program->index_count; i++)
-        g->as[i] = program->indices[i];
     for (int t = 0; t < program->term_count; t++)
         if (program->terms[t]->kind == TERM_READ)
             tie_positions(g, program->terms[t]->read.tensor, program->terms[t]->read.positions);
@@ -126,7 +124,10 @@ Groups groups_find(Arena *arena, const Program *program)
     for (int t = 0; t < program->tensor_count; t++)
         g.along[t] = ARENA_ARRAY(arena, const Index *, program->tensors[t]->rank);
     bool few = program->index_count <= GROUPED_MAX;
-    find_ties(&g);
+    for (int i = 0; i < program->index_count; i++)
+        g.as[i] = program->indices[i];
+    if (few)
+        find_ties(&g);
     for (int t = 0; t < program->term_count && few; t++)
         part_by_term(&p, program->terms[t]);
     for (int s = 0; s < program->statement_count && few; s++)

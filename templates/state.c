@@ -338,8 +338,8 @@ INLINE void merge_moments_f64v(f64v *count, f64v *mean, f64v *squares, f64v othe
  * of distances from the first, which are not so large as the elements, and each is divided before they are added: no sum overflows. */
 INLINE void add_moments_f32v(f32v *before, f32v *mean, f32v *squares, const f32v *others, int count)
 {
-    f32v sum[4] = { splat_f32v(0), splat_f32v(0), splat_f32v(0), splat_f32v(0) }, square[4] = { splat_f32v(0), splat_f32v(0), splat_f32v(0), splat_f32v(0) };
-    const f32v first = others[0], share = splat_f32v(1 / (float)count);
+    const f32v zero = splat_f32v(0), first = others[0], share = splat_f32v(1 / (float)count);
+    f32v sum[4] = { zero, zero, zero, zero }, square[4] = { zero, zero, zero, zero };
     int i = 0;
     for (; i + 4 <= count; i += 4) {
         UNROLL
@@ -379,8 +379,8 @@ INLINE void fold_moments_f32v(f32v counts, f32v means, f32v lanes, float *count,
  * of distances from the first, which are not so large as the elements, and each is divided before they are added: no sum overflows. */
 INLINE void add_moments_f64v(f64v *before, f64v *mean, f64v *squares, const f64v *others, int count)
 {
-    f64v sum[4] = { splat_f64v(0), splat_f64v(0), splat_f64v(0), splat_f64v(0) }, square[4] = { splat_f64v(0), splat_f64v(0), splat_f64v(0), splat_f64v(0) };
-    const f64v first = others[0], share = splat_f64v(1 / (double)count);
+    const f64v zero = splat_f64v(0), first = others[0], share = splat_f64v(1 / (double)count);
+    f64v sum[4] = { zero, zero, zero, zero }, square[4] = { zero, zero, zero, zero };
     int i = 0;
     for (; i + 4 <= count; i += 4) {
         UNROLL

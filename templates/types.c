@@ -102,7 +102,7 @@
 //}
 
 //{ UNROLL
-/* Before a loop over lanes that is to become a handful of shuffles. */
+/* Before a loop over lanes that is to become a handful of shuffles, or over a tile's sums, which are to be registers. */
 #if EINC_VECTORS && !defined(__clang__)
 #define UNROLL _Pragma("GCC unroll 16")
 #elif EINC_VECTORS

@@ -139,7 +139,7 @@ enum { BAD_ARGUMENT = -2, BAD_SHAPES = -3, BAD_WORKSPACE = -4, BAD_MACHINE = -6,
 #define EINC_SHUFFLES 0
 #endif
 
-/* Before a loop over lanes that is to become a handful of shuffles. */
+/* Before a loop over lanes that is to become a handful of shuffles, or over a tile's sums, which are to be registers. */
 #if EINC_VECTORS && !defined(__clang__)
 #define UNROLL _Pragma("GCC unroll 16")
 #elif EINC_VECTORS
